@@ -382,10 +382,7 @@ static bool is_sent(const struct stack *s,
 static void take_include(struct stack *s,
 			 const struct np_slurm_stack_line *line)
 {
-	char pattern[PATH_MAX];
-
-	if (!np_slurm_stack_pattern(line, pattern, sizeof(pattern)) &&
-	    !fnmatch(pattern, SNIPPET, FNM_PATHNAME))
+	if (line->pattern && !fnmatch(line->pattern, SNIPPET, FNM_PATHNAME))
 		s->has_snippet = true;
 }
 

@@ -384,32 +384,21 @@ static int read_stack_file(struct stack_reader *r, const char *path,
 			   const struct np_slurm_stack_line *from, int depth,
 			   struct np_err *err);
 
-int np_slurm_stack_pattern(const struct np_slurm_stack_line *line, char *buf,
-			   size_t len)
-{
-	int dir = *line->word == '/' ? 0 :
-		  (int)(basename(line->path) - line->path);
-	int n = snprintf(buf, len, "%.*s%s", dir, line->path, line->word);
-
-	return n < 0 || (size_t)n >= len ? -ENAMETOOLONG : 0;
-}
-
 static int include_files(struct stack_reader *r,
 			 const struct np_slurm_stack_line *line,
 			 int depth, struct np_err *err)
 {
-	char pattern[PATH_MAX];
 	glob_t g;
 	int rc = 0;
 
-	if (np_slurm_stack_pattern(line, pattern, sizeof(pattern)))
+	if (!line->pattern)
 		return np_errf(err, -ENAMETOOLONG, "%s:%u: include: the name "
 			       "is too long", line->path, line->number);
 	if (depth + 1 == MAX_DEPTH)
 		return np_errf(err, -EINVAL, "%s:%u: include: files include "
 			       "each other, or are more than %d deep",
 			       line->path, line->number, MAX_DEPTH);
-	if (!glob(pattern, 0, NULL, &g))
+	if (!glob(line->pattern, 0, NULL, &g))
 		for (size_t i = 0; !rc && i < g.gl_pathc; i++)
 			rc = read_stack_file(r, g.gl_pathv[i], line, depth + 1,
 					     err);
@@ -442,12 +431,17 @@ static int each_stack_line(struct stack_reader *r, const char *path, char *text,
 			   struct np_err *err)
 {
 	struct np_slurm_stack_line line = { .path = path, .from = from };
-	int rc = 0;
+	int dir = (int)(basename(path) - path), rc = 0;
+	char pattern[PATH_MAX];
 
 	for (char *one; !rc && (one = strsep(&text, "\n")); ) {
 		line.number++;
 		if (!parse_stack_line(one, &line))
 			continue;
+		line.pattern = snprintf(pattern, sizeof(pattern), "%.*s%s",
+					*line.word == '/' ? 0 : dir, path,
+					line.word) < (int)sizeof(pattern) ?
+			       pattern : NULL;
 		rc = r->each(r->arg, &line, err);
 		if (!rc && line.kind == NP_SLURM_INCLUDE)
 			rc = include_files(r, &line, depth, err);

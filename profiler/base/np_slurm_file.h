@@ -98,16 +98,10 @@ struct np_slurm_stack_line {
 	unsigned number;  /* from 1 */
 	enum np_slurm_stack_kind kind;
 	const char *word; /* a plugin, or an include pattern as written */
+	const char *pattern; /* with its directory; NULL: it is too long */
 	/* The include that led to the file; NULL: it is the first file. */
 	const struct np_slurm_stack_line *from;
 };
-
-/*
- * The pattern of an include with its directory. Returns 0, or -ENAMETOOLONG: it
- * has more than len - 1 bytes.
- */
-int np_slurm_stack_pattern(const struct np_slurm_stack_line *line, char *buf,
-			   size_t len);
 
 /* Returns 0, or an error that ends the reading. */
 typedef int np_slurm_stack_f(void *arg, const struct np_slurm_stack_line *line,
