@@ -1,7 +1,7 @@
 /*
  * netprof scale: divides the time of runs of several sizes into components
- * (np_four.h), and predicts runs of other sizes (np_scaling.h). As a check,
- * each run is also predicted from those of other sizes.
+ * and predicts runs of other sizes (np_four.h). As a check, each run is also
+ * predicted from those of other sizes.
  */
 #include <errno.h>
 #include <math.h>
@@ -16,9 +16,9 @@
 #include "cli_print.h"
 #include "cli_text.h"
 #include "np_figure.h"
+#include "np_four.h"
 #include "np_mpip.h"
 #include "np_option.h"
-#include "np_scaling.h"
 #include "np_trace_read.h"
 
 enum { N_BASELINES = NP_BASELINE_AMDAHL + 1 };

@@ -2,7 +2,7 @@
 #include "t.h"
 #include "alloc.h"
 #include "np_rng.h"
-#include "np_scaling.h"
+#include "np_four.h"
 
 #include <errno.h>
 #include <math.h>

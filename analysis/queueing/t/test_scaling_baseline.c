@@ -1,6 +1,6 @@
 /* Predictions of other sizes without a model. */
 #include "t.h"
-#include "np_scaling.h"
+#include "np_four.h"
 
 static const struct np_run runs[] = {
 	{ .processes = 2, .app_sec = 60 }, { .processes = 8, .app_sec = 21 },
