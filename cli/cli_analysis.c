@@ -176,8 +176,8 @@ int cli_traced_get(const char *path, uid_t uid, enum cli_traced_what what,
 }
 
 /* Without the network's parameters a trace says nothing about latency. */
-void cli_traced_response(const char *path, uid_t uid, const struct np_loggps *net,
-		     struct cli_traced *out)
+static void get_response(const char *path, uid_t uid,
+			 const struct np_loggps *net, struct cli_traced *out)
 {
 	struct np_trace_analysis t;
 
@@ -193,10 +193,17 @@ void cli_traced_response(const char *path, uid_t uid, const struct np_loggps *ne
 	np_trace_analysis_free(&t);
 }
 
-void cli_traced_attach(const struct cli_traced *t, struct np_program *a)
+static void attach(const struct cli_traced *t, struct np_program *a)
 {
 	a->response = t->why.text[0] ? NULL : &t->response;
 	a->untraced = t->why.text;
+}
+
+void cli_traced_attach(const char *path, uid_t uid, const struct np_loggps *net,
+		       struct cli_traced *t, struct np_program *a)
+{
+	get_response(path, uid, net, t);
+	attach(t, a);
 }
 
 /* The newest trace of the owner in the store; traces are never published. */
@@ -211,7 +218,7 @@ static void read_newest(const struct cli_runs *r, struct cli_store *s,
 		rc = np_store_trace(s->store, r->uid, r->runs.app, path,
 				    sizeof(path), &out->why);
 	if (!rc)
-		cli_traced_response(path, r->uid, net, out);
+		get_response(path, r->uid, net, out);
 	else if (!out->why.text[0])
 		np_errf(&out->why, rc, NO_TRACE);
 }
@@ -233,7 +240,7 @@ int cli_known_attach_traces(struct cli_known *k, struct cli_store *s,
 		if (!a->traced)
 			return -ENOMEM;
 		read_newest(&a->r, s, known ? &net : NULL, a->traced);
-		cli_traced_attach(a->traced, &a->summary.program);
+		attach(a->traced, &a->summary.program);
 	}
 	return 0;
 }

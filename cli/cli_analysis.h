@@ -39,13 +39,11 @@ struct cli_traced {
 };
 
 /*
- * Get the response of a trace.  net: the network where it ran; NULL: not known.
+ * Attach the response of a trace to a program, or why there is none.  net: the
+ * network where it ran; NULL: not known.  *t is filled in and must outlive a.
  */
-void cli_traced_response(const char *path, uid_t uid, const struct np_loggps *net,
-		     struct cli_traced *out);
-
-/* Attach the response, or why there is none; t must outlive a. */
-void cli_traced_attach(const struct cli_traced *t, struct np_program *a);
+void cli_traced_attach(const char *path, uid_t uid, const struct np_loggps *net,
+		       struct cli_traced *t, struct np_program *a);
 
 /*
  * If model m needs traces, attach the newest trace of each application.  The

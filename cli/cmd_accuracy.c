@@ -184,8 +184,7 @@ static int read_traces(struct accuracy_file *f, const struct accuracy_opt *opt,
 
 			snprintf(path, sizeof(path), "%s/%s", opt->traces,
 				 s->app[a].name);
-			cli_traced_response(path, geteuid(), net, t);
-			cli_traced_attach(t, &s->app[a]);
+			cli_traced_attach(path, geteuid(), net, t, &s->app[a]);
 		}
 	}
 	return 0;
