@@ -946,25 +946,26 @@ static int apply_text(struct np_conf *c, char *text, size_t len,
 
 int np_conf_load(struct np_conf *c, const char *path, struct np_err *err)
 {
-	char text[MAX_FILE + 1];
+	char *text;
 	ssize_t len;
-	int fd;
+	int fd, rc;
 
 	/* O_NONBLOCK: a FIFO in place of the file must not block a daemon. */
 	fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
 	if (fd < 0)
 		return errno == ENOENT ? 0 :
 		       np_errf(err, -errno, "%s: %s", path, strerror(errno));
-	len = np_read_up_to(fd, text, sizeof(text));
+	len = np_read_text(fd, MAX_FILE + 1, &text);
 	close(fd);
 	if (len < 0)
 		return np_errf(err, (int)len, "%s: %s", path,
 			       strerror((int)-len));
-	if (len > MAX_FILE)
-		return np_errf(err, -EFBIG, "%s: longer than %d bytes: "
-			       "expected a netprof.conf", path, MAX_FILE);
-	text[len] = '\0';
-	return apply_text(c, text, (size_t)len, path, err);
+	rc = len > MAX_FILE ?
+		     np_errf(err, -EFBIG, "%s: longer than %d bytes: expected a "
+			     "netprof.conf", path, MAX_FILE) :
+		     apply_text(c, text, (size_t)len, path, err);
+	free(text);
+	return rc;
 }
 
 const char *np_conf_path(void)

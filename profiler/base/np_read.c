@@ -27,7 +27,8 @@ int np_read_open(const char *path, int flags, struct stat *st)
 	return rc;
 }
 
-ssize_t np_read_up_to(int fd, char *buf, size_t max)
+/* Read up to max bytes into buf: the length or -errno. */
+static ssize_t read_up_to(int fd, char *buf, size_t max)
 {
 	size_t len = 0;
 
@@ -48,7 +49,7 @@ ssize_t np_read_up_to(int fd, char *buf, size_t max)
 ssize_t np_read_text(int fd, size_t size, char **text)
 {
 	char *buf = malloc(size + 1);
-	ssize_t len = buf ? np_read_up_to(fd, buf, size) : -ENOMEM;
+	ssize_t len = buf ? read_up_to(fd, buf, size) : -ENOMEM;
 
 	if (len < 0) {
 		free(buf);
@@ -191,7 +192,7 @@ static int too_large(int fd, const char *path, off_t size, size_t max,
 		     struct np_err *err)
 {
 	char begin[NP_KIND_BYTES];
-	ssize_t got = np_read_up_to(fd, begin, sizeof(begin));
+	ssize_t got = read_up_to(fd, begin, sizeof(begin));
 
 	if (got > 0 && np_kind_check(begin, (size_t)got, NP_KIND_TEXT, path,
 				     err))

@@ -29,9 +29,6 @@ const char *np_read_irregular(const struct stat *st);
 /* Read up to size bytes, malloc'ed and NUL-terminated: the length or -errno. */
 ssize_t np_read_text(int fd, size_t size, char **text);
 
-/* Read up to max bytes into buf: the length or -errno. */
-ssize_t np_read_up_to(int fd, char *buf, size_t max);
-
 /* Write all of text. Returns 0 or -errno. */
 int np_write_all(int fd, const char *text, size_t len);
 
