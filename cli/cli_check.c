@@ -764,7 +764,6 @@ static void check_levels(struct cli_check *c, const struct np_calibration *cal)
 {
 	struct np_err err = NP_ERR_INIT;
 	struct np_self_check levels;
-	bool doubts;
 
 	if (np_self_check(cal->fabric, &levels, &err)) {
 		cli_check_add(c, CLI_WARNING, "calibration", "%s", err.text);
@@ -772,14 +771,14 @@ static void check_levels(struct cli_check *c, const struct np_calibration *cal)
 	}
 	if (!levels.n)
 		return;
-	doubts = np_self_check_doubts(&levels);
-	cli_check_add(c, doubts ? CLI_WARNING : CLI_OK, "calibration",
+	cli_check_add(c, levels.doubtful ? CLI_WARNING : CLI_OK, "calibration",
 		  "each load level is predicted from the others to %.1f "
 		  "percentage points on average (best constant: %.1f; worst: "
 		  "%s, %.1f)%s", levels.mean_points, levels.constant_points,
 		  cal->level[levels.worst].name, levels.worst_points,
-		  doubts ? "; predictions here cannot be trusted" : "");
-	if (doubts)
+		  levels.doubtful ? "; predictions here cannot be trusted" :
+				    "");
+	if (levels.doubtful)
 		cli_check_remedy(c, CALIBRATE);
 }
 

@@ -85,13 +85,10 @@ static int score(struct np_scored *s, size_t n, struct np_self_check *out)
 	if (!rc)
 		rc = np_accuracy_score(s, n * n, &got);
 	out->constant_points = got.mean_points;
+	out->doubtful = out->n && out->mean_points > NP_SELF_CHECK_POINTS &&
+			out->mean_points >
+				NP_SELF_CHECK_SHARE * out->constant_points;
 	return rc;
-}
-
-bool np_self_check_doubts(const struct np_self_check *c)
-{
-	return c->n && c->mean_points > NP_SELF_CHECK_POINTS &&
-	       c->mean_points > NP_SELF_CHECK_SHARE * c->constant_points;
 }
 
 int np_self_check(const struct np_fabric *f, struct np_self_check *out,

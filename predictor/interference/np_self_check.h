@@ -14,21 +14,22 @@
 #include "np_accuracy.h"
 #include "np_fabric.h"
 
+/*
+ * A calibration is doubtful if the mean error exceeds NP_SELF_CHECK_POINTS and
+ * NP_SELF_CHECK_SHARE of the error of the best constant.  The 15 older
+ * calibrations in doc/validation/pairs have shares of 0.20 to 0.41.
+ */
+#define NP_SELF_CHECK_POINTS 5.0
+#define NP_SELF_CHECK_SHARE 0.5
+
 struct np_self_check {
 	size_t n;		/* number of pairs of levels predicted */
 	double mean_points;	/* mean absolute error, percentage points */
 	double constant_points; /* that of the best constant */
 	size_t worst;		/* index of the level with the largest error */
 	double worst_points;	/* its mean error, as victim and co-runner */
+	bool doubtful;
 };
-
-/*
- * A calibration is doubtful if the mean error exceeds NP_SELF_CHECK_POINTS and
- * NP_SELF_CHECK_SHARE of the error of the best constant.  The 15 older calibrations in
- * doc/validation/pairs have shares of 0.20 to 0.41.
- */
-#define NP_SELF_CHECK_POINTS 5.0
-#define NP_SELF_CHECK_SHARE 0.5
 
 /*
  * Check a calibration.  out->n is 0 if too few pairs of levels were measured.
@@ -36,8 +37,5 @@ struct np_self_check {
  */
 int np_self_check(const struct np_fabric *f, struct np_self_check *out,
 		  struct np_err *err);
-
-/* True if the calibration is doubtful as defined above. */
-bool np_self_check_doubts(const struct np_self_check *c);
 
 #endif

@@ -76,7 +76,7 @@ static void test_calibrations(void)
 		rows[i].make();
 		T_ROW(rows[i].name, !np_self_check(&f, &c, NULL));
 		T_ROW(rows[i].name, c.n == rows[i].n);
-		T_ROW(rows[i].name, np_self_check_doubts(&c) == rows[i].doubts);
+		T_ROW(rows[i].name, c.doubtful == rows[i].doubts);
 		T_ROW(rows[i].name, rows[i].worst == LEVELS ||
 		      c.worst == rows[i].worst);
 	}
