@@ -179,11 +179,6 @@ int cli_graph_load(const char *path, const struct np_trace_options *how,
 				   read_goal(path, out, err);
 }
 
-int cli_take_collective(char *text, void *choices, struct np_err *err)
-{
-	return np_choices_add(choices, text, err);
-}
-
 int cli_graph_read(const char *what, const struct np_choices *choices,
 		   struct np_graph **out)
 {

@@ -40,7 +40,4 @@ int cli_graph_load(const char *path, const struct np_trace_options *how,
 int cli_graph_read(const char *what, const struct np_choices *choices,
 		   struct np_graph **out);
 
-/* np_option callback: adds "NAME[:BYTES]=ALGORITHM" to a struct np_choices. */
-int cli_take_collective(char *text, void *choices, struct np_err *err);
-
 #endif

@@ -1366,8 +1366,7 @@ static const struct np_option options[] = {
 	{ "first-byte-free", NP_OPTION_FLAG, AT(net.first_byte_free) },
 	{ "critical", NP_OPTION_FLAG, AT(critical) },
 	{ "pairs", NP_OPTION_FLAG, AT(pairs) },
-	{ "collective", NP_OPTION_TAKE, AT(choices),
-	  .take = cli_take_collective },
+	{ "collective", NP_OPTION_TAKE, AT(choices), .take = np_choices_add },
 	{ NULL },
 };
 

@@ -139,8 +139,7 @@ static int read_trace(const char *path, const struct options *opt)
 static const struct np_option options[] = {
 	{ "goal", NP_OPTION_FLAG, AT(goal) },
 	{ "liballprof", NP_OPTION_WORD, AT(liballprof) },
-	{ "collective", NP_OPTION_TAKE, AT(choices),
-	  .take = cli_take_collective },
+	{ "collective", NP_OPTION_TAKE, AT(choices), .take = np_choices_add },
 	{ NULL },
 };
 

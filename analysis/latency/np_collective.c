@@ -511,8 +511,9 @@ static int choice_error(struct np_err *err, const char *text,
 		       "allreduce=ring or allreduce:64K=ring", text, expected);
 }
 
-int np_choices_add(struct np_choices *c, const char *text, struct np_err *err)
+int np_choices_add(char *text, void *choices, struct np_err *err)
 {
+	struct np_choices *c = choices;
 	char copy[128], *algorithm = copy, *from, *name;
 	uint64_t from_bytes = 0;
 	int which, flag;

@@ -51,10 +51,10 @@ struct np_choices {
 };
 
 /*
- * Adds "allreduce=ring", or "allreduce:64K=ring" for sizes from 64 KiB on.
- * Returns 0 or -EINVAL with err.
+ * For np_option.h: adds "allreduce=ring", or "allreduce:64K=ring" for sizes from
+ * 64 KiB on, to a struct np_choices. Returns 0 or -EINVAL with err.
  */
-int np_choices_add(struct np_choices *c, const char *text, struct np_err *err);
+int np_choices_add(char *text, void *choices, struct np_err *err);
 
 /* choices: NULL for the defaults only. bytes: as in np_collective_call. */
 enum np_algorithm np_choices_pick(const struct np_choices *choices,

@@ -259,11 +259,15 @@ static const struct {
 
 static void test_choices(void)
 {
+	char text[64], scan[] = "scan=linear";
 	struct np_choices c = { .n = 0 };
 
 	for (size_t i = 0; i < NP_ARRAY_SIZE(choices); i++) {
 		struct np_err err = NP_ERR_INIT;
-		int rc = np_choices_add(&c, choices[i].text, &err);
+		int rc;
+
+		snprintf(text, sizeof(text), "%s", choices[i].text);
+		rc = np_choices_add(text, &c, &err);
 
 		T_ROW(choices[i].name, choices[i].err ?
 		      rc < 0 && strstr(err.text, choices[i].err) : !rc);
@@ -272,8 +276,8 @@ static void test_choices(void)
 	T_CHECK(np_choices_pick(&c, NP_BCAST, 4, 65536) == NP_LINEAR);
 	T_CHECK(np_choices_pick(&c, NP_BCAST, 4, 65535) == NP_BINOMIAL);
 	while (c.n < NP_MAX_CHOICES)
-		T_CHECK(!np_choices_add(&c, "scan=linear", NULL));
-	T_CHECK(np_choices_add(&c, "scan=linear", NULL) < 0);
+		T_CHECK(!np_choices_add(scan, &c, NULL));
+	T_CHECK(np_choices_add(scan, &c, NULL) < 0);
 }
 
 static void test_usual(void)

@@ -248,13 +248,13 @@ static void test_choice(void)
 	};
 	const char *dir = some_trace_dir();
 	struct np_choices c = { .n = 0 };
-	char text[8192];
+	char text[8192], ring[] = "allreduce=ring";
 
 	for (uint32_t i = 0; i < 4; i++)
 		some_trace(dir, i, 4, r, 2);
 	T_CHECK(!graph_text(dir, NULL, text, sizeof(text)));
 	T_CHECK(strstr(text, "1000b to 2") && !strstr(text, "250b"));
-	T_CHECK(!np_choices_add(&c, "allreduce=ring", NULL));
+	T_CHECK(!np_choices_add(ring, &c, NULL));
 	T_CHECK(!graph_text(dir, &c, text, sizeof(text)));
 	T_CHECK(!strstr(text, "1000b") && strstr(text, "250b to 1"));
 }
