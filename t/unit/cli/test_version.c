@@ -67,17 +67,17 @@ static void test_programs_are_run_without_a_shell(void)
 {
 	char buf[16];
 
-	T_CHECK(cli_spawn((char *[]){ "echo", "$HOME;x", NULL }, 5, buf,
+	T_CHECK(cli_spawn((char *[]){ "echo", "$HOME;x", NULL }, 60, buf,
 			  sizeof(buf)) == 0);
 	T_CHECK(!strcmp(buf, "$HOME;x\n"));
-	T_CHECK(cli_spawn((char *[]){ "sh", "-c", "exit 3", NULL }, 5, buf,
+	T_CHECK(cli_spawn((char *[]){ "sh", "-c", "exit 3", NULL }, 60, buf,
 			  sizeof(buf)) == 3);
-	T_CHECK(cli_spawn((char *[]){ "sh", "-c", "kill -9 $$", NULL }, 5,
+	T_CHECK(cli_spawn((char *[]){ "sh", "-c", "kill -9 $$", NULL }, 60,
 			  buf, sizeof(buf)) == 128 + 9);
-	T_CHECK(cli_spawn((char *[]){ "no-such-program-here", NULL }, 5, buf,
+	T_CHECK(cli_spawn((char *[]){ "no-such-program-here", NULL }, 60, buf,
 			  sizeof(buf)) == -ENOENT);
 	T_ROW("more than fits is cut",
-	      cli_spawn((char *[]){ "seq", "100000", NULL }, 5, buf,
+	      cli_spawn((char *[]){ "seq", "100000", NULL }, 60, buf,
 			sizeof(buf)) == 0 &&
 		      !strcmp(buf, "1\n2\n3\n4\n5\n6\n7\n8"
 				   ""));
@@ -104,7 +104,7 @@ static void test_a_program_that_hangs_is_ended(void)
 		T_ROW(scripts[i], cli_spawn((char *[]){ "sh", "-c",
 			(char *)scripts[i], NULL }, 0.2, buf, sizeof(buf)) ==
 			-ETIMEDOUT);
-		T_ROW(scripts[i], now_sec() - begin < 5);
+		T_ROW(scripts[i], now_sec() - begin < 50);
 	}
 }
 

@@ -212,7 +212,9 @@ static void test_nobody_waits_while_the_store_is_read(void)
 	put_own("fft", "fft");
 	sh("echo '{' >users/%u/fft/20250101T000000Z-bad.json", uid);
 	add_job(1, "fft");
-	look();
+	/* On a busy machine there may be no time left for it in the first. */
+	for (int i = 0; i < 600 && !w.n_skipped; i++)
+		look();
 	T_CHECK(w.n_skipped == 1 && !w.n_busy);
 	T_ROW("the first decision knows what is wanted", is_known("fft"));
 	put_own("halo", "halo");
@@ -285,9 +287,8 @@ static void test_what_was_just_let_in_is_seen(void)
 	start();
 	look();
 	pthread_mutex_lock(&w.shared->lock);
-	w.shared->admitted_sec = np_mono_sec();
+	begin = w.shared->admitted_sec = np_mono_sec();
 	pthread_mutex_unlock(&w.shared->lock);
-	begin = np_mono_sec();
 	look();
 	T_CHECK(w.loaded_sec - begin > 0.9 * NP_SHARED_IN_FLIGHT_SEC);
 	/* On a busy machine one may come late for another reason. */

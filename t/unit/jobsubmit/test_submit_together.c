@@ -3,6 +3,7 @@
 #include "np_ctl.h"
 #include "some_stage.h"
 
+#include <math.h>
 #include <pthread.h>
 
 static const struct {
@@ -20,22 +21,34 @@ static const struct {
 	{ "advice: nobody is kept away", LEAF0 | ADVISE, "soft", false },
 };
 
+/* From before the submission. */
+static double sec_until_seen(unsigned how, const char *app)
+{
+	double begin = np_mono_sec(), sec;
+	struct stage s;
+	job_desc_msg_t d;
+
+	set_up(&s, how);
+	some_desc(&d, app);
+	np_submit(s.shared, &d, SOME_NOW, false);
+	np_shared_wait_in_flight(s.shared);
+	sec = np_mono_sec() - begin;
+	some_desc_free(&d);
+	tear_down(&s);
+	return sec;
+}
+
 static void test_the_thread_waits_for_who_was_let_in(void)
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(let_in); i++) {
-		struct stage s;
-		job_desc_msg_t d;
-		double begin;
+		double least = INFINITY;
 
-		set_up(&s, let_in[i].how);
-		some_desc(&d, let_in[i].app);
-		np_submit(s.shared, &d, SOME_NOW, false);
-		begin = np_mono_sec();
-		np_shared_wait_in_flight(s.shared);
+		/* On a busy machine one may come late for another reason. */
+		for (int k = 0; k < (let_in[i].waits ? 1 : 10); k++)
+			least = fmin(least, sec_until_seen(let_in[i].how,
+							   let_in[i].app));
 		T_ROW(let_in[i].name, let_in[i].waits ==
-		      (np_mono_sec() - begin > NP_SHARED_IN_FLIGHT_SEC / 2));
-		some_desc_free(&d);
-		tear_down(&s);
+		      (least > NP_SHARED_IN_FLIGHT_SEC / 2));
 	}
 }
 

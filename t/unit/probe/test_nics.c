@@ -1,4 +1,5 @@
 #include "t.h"
+#include "np_clock.h"
 #include "np_nics.h"
 
 #include <errno.h>
@@ -193,18 +194,24 @@ static bool slow(const char *dev, void (*each)(const char *name, uint64_t n,
 
 static void test_a_slow_adapter_is_given_up(void)
 {
-	struct np_nic_counts counts[NP_NICS_MAX];
-	struct np_nics *nics = NULL;
-	double pause_sec;
+	struct np_nic_counts counts[NP_NICS_MAX] = { { 0 } };
 
-	build("bnxt_re");
-	T_CHECK(!np_nics_open(machine.root, NULL, slow, &nics));
-	pause_sec = np_nics_read(nics, counts);
-	T_CHECK(pause_sec > NP_NICS_SLOW_SEC / NP_NICS_SHARE);
-	T_CHECK(counts[1].has && calls == 1);
-	np_nics_read(nics, counts);
-	T_CHECK(counts[0].has && !counts[1].has && calls == 1);
-	np_nics_close(nics);
+	/* On a busy machine the other one may be slow, too. */
+	for (int i = 0; i < 20 && !counts[0].has; i++) {
+		struct np_nics *nics = NULL;
+		double pause_sec;
+
+		calls = 0;
+		build("bnxt_re");
+		T_CHECK(!np_nics_open(machine.root, NULL, slow, &nics));
+		pause_sec = np_nics_read(nics, counts);
+		T_CHECK(pause_sec > NP_NICS_SLOW_SEC / NP_NICS_SHARE);
+		T_CHECK(counts[1].has && calls == 1);
+		np_nics_read(nics, counts);
+		T_CHECK(!counts[1].has && calls == 1);
+		np_nics_close(nics);
+	}
+	T_CHECK(counts[0].has);
 }
 
 /* ---- progress reports ---- */
@@ -242,14 +249,24 @@ static void read_at(struct np_progress *p, double now_sec, struct reported *h)
 	} while (p->transferred.sec == before_sec);
 }
 
-static void test_progress_is_what_was_added(void)
+/* Without a driver, which costs little time. */
+static bool says_nothing(const char *dev, void (*each)(const char *name,
+						       uint64_t n, void *arg),
+			 void *arg)
+{
+	(void)dev, (void)each, (void)arg;
+	return false;
+}
+
+/* Returns whether counts of adapters were reported, too. */
+static bool report_progress(void)
 {
 	struct np_progress p = { .rank = 3 };
 	struct reported h = { 0 };
-	double now_sec = 100;
+	double now_sec = 100, end;
 
 	build("bnxt_re");
-	np_progress_open(&p, machine.root, "rc_verbs/bnxt_re0:1", driver);
+	np_progress_open(&p, machine.root, "rc_verbs/bnxt_re0:1", says_nothing);
 	read_at(&p, now_sec, &h);
 	T_CHECK(!h.transferred && !h.nics);
 	add_file("class/infiniband/bnxt_re0/ports/1/hw_counters/tx_bytes",
@@ -258,11 +275,24 @@ static void test_progress_is_what_was_added(void)
 	T_CHECK(h.transferred == 1 && h.bytes == 500);
 	/* The reading may be late, and says so. */
 	T_CHECK(h.elapsed_sec > 90 && h.elapsed_sec < 200);
-	for (now_sec = 300; !h.nics; now_sec += 100)
+	/* They are read again after a thousand times as long as it took. */
+	end = np_mono_sec() + 5;
+	for (now_sec = 300; !h.nics && np_mono_sec() < end; now_sec += 100)
 		read_at(&p, now_sec, &h);
 	T_CHECK(h.bytes == 0);
 	np_progress_close(&p);
 	T_CHECK(!p.reader);
+	return h.nics;
+}
+
+static void test_progress_is_what_was_added(void)
+{
+	bool reported = false;
+
+	/* On a busy machine all adapters may be slow, and are given up. */
+	for (int i = 0; i < 20 && !reported; i++)
+		reported = report_progress();
+	T_CHECK(reported);
 }
 
 static atomic_bool gate_is_open;
