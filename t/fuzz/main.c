@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/time.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -22,7 +23,9 @@
 #define MAX_SEEDS 256
 #define MAX_SIZE 65536
 #define MAX_EDITS 8
-#define INPUT_SEC 5 /* one that takes longer hangs */
+#define INPUT_CPU_SEC 5 /* one that needs more hangs */
+#define INPUT_SEC 60
+#define LONGER 5 /* than its seconds of a processor a target may take */
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -124,21 +127,31 @@ static void edit(struct text *t, struct np_rng *r)
 
 static void run(const struct text *t)
 {
+	const struct itimerval limit = { .it_value.tv_sec = INPUT_CPU_SEC };
+
 	now.size = t->size;
 	if (t->size)
 		memmove(now.data, t->data, t->size);
 	alarm(INPUT_SEC);
+	setitimer(ITIMER_PROF, &limit, NULL);
 	LLVMFuzzerTestOneInput(now.data, now.size);
 }
 
+static double cpu_sec(void)
+{
+	return (double)clock() / CLOCKS_PER_SEC;
+}
+
+/* For so many seconds of a processor, which it may have to share. */
 static size_t mutate(double sec)
 {
 	struct np_rng *r = np_rng_new((uint64_t)getpid(), "fuzz");
 	struct text t = { malloc(MAX_SIZE), 0 };
-	time_t end = time(NULL) + (time_t)sec;
+	double end_cpu = cpu_sec() + sec;
+	time_t end = time(NULL) + (time_t)(LONGER * sec);
 	size_t n = 0;
 
-	for (; r && t.data && time(NULL) < end; n++) {
+	for (; r && t.data && cpu_sec() < end_cpu && time(NULL) < end; n++) {
 		const struct text *from = &seed[np_rng_below(r, n_seeds)];
 
 		t.size = from->size;
@@ -167,6 +180,7 @@ int main(int argc, char **argv)
 	signal(SIGABRT, keep);
 	signal(SIGSEGV, keep);
 	signal(SIGALRM, keep);
+	signal(SIGPROF, keep);
 	for (int i = 3; i < argc; i++)
 		add(argv[i]);
 	if (!now.data || !n_seeds)
