@@ -1,0 +1,100 @@
+# Pairs of netprof validate, and flagged runs that choose the load level they need: what
+# an idle machine is not needed for.
+# shellcheck source=t/integration/flagged.lib
+. "$ROOT/t/integration/flagged.lib"
+BESIDE=50
+
+root() {
+	inside --user root -- bash -c "$1"
+}
+
+no_jobs() {
+	[ -z "$(inside squeue -h)" ]
+}
+
+# The number of runs measured so far.
+naps() {
+	inside jq '.runs | length' nap.pairs.json 2>/dev/null || echo 0
+}
+
+some_naps() {
+	[ "$(naps)" -ge 2 ]
+}
+
+# Eight runs of 1 s: some in a first allocation, the others in a second one.  On a
+# loaded machine launches take longer than they vary otherwise, so a nap's time is
+# compared with the runs that it was computed from.
+test_pairs_are_measured_and_an_interrupted_measurement_continues() {
+	local out rc=0
+
+	printf '%s\n' 'program nap' 'nodes 2' 'begins 100ms' 'run sleep 1' |
+		inside tee nap >/dev/null
+	alice "salloc -Q -N8 netprof validate --repeats=1 nap" \
+		>"$TMPDIR/first" 2>&1 &
+	wait_for some_naps
+	root 'kill -INT $(pgrep -f "^netprof validate")'
+	wait $! || rc=$?
+	[ "$rc" -ne 0 ] || fail "it says that it is done"
+	grep -q '1 program, 1 run of each pair; 8 runs, about ' "$TMPDIR/first" ||
+		fail "it says: $(cat "$TMPDIR/first")"
+	grep -q 'the results so far are in nap.pairs.json' "$TMPDIR/first" ||
+		fail "it says: $(cat "$TMPDIR/first")"
+	between "runs before it was stopped" "$(naps)" 2 7
+	out=$(alice "salloc -Q -N8 netprof validate --repeats=1 nap" 2>&1) ||
+		fail "it says: $out"
+	equal "kinds of runs" "$(alice "jq -r '.runs[].kind' nap.pairs.json" |
+		sort | uniq -c | xargs | sed 's/3 alone/2 alone/')" \
+		"2 alone 1 apart 3 launch 1 leaf 1 profile"
+	grep -q '^Measured ' <<<"$out" || fail "it says: $out"
+	inside jq -e '.alone_sec[0].mean as $nap |
+		def sec($kind): [.runs[] | select(.kind == $kind).sec] | sort;
+		(sec("alone") | length > 0 and all(. > 1)) and
+		((sec("alone") | add / length) - sec("launch")[1] - $nap |
+			fabs < 1e-6)' nap.pairs.json >/dev/null ||
+		fail "seconds of a nap: $(inside cat nap.pairs.json)"
+	equal "runs of pairs in the store" "$(jq -c '[.runs[].kind |
+		select(. == "leaf" or . == "apart")] | sort' \
+		"$STORE"/users/*/nap/*.pairs)" '["apart","leaf"]'
+}
+
+test_a_failing_program_of_a_pair_is_reported_with_its_output() {
+	local out
+
+	printf '%s\n' 'program lost' 'nodes 2' 'run ls /no/input' |
+		inside tee lost >/dev/null
+	! out=$(alice "salloc -Q -N8 netprof validate --repeats=1 lost" 2>&1) ||
+		fail "it says that it is done: $out"
+	grep -q 'lost failed: exit 2: .*; its output is in lost.pairs.json.victim.out$' \
+		<<<"$out" || fail "it says: $out"
+	alice "grep -q /no/input lost.pairs.json.victim.out" ||
+		fail "that is not what it wrote"
+}
+
+test_flagged_runs_take_no_level_first_and_then_one_level_after_the_other() {
+	[ ! -e "$STORE/fabric" ] || fail "with a calibration the levels are other ones"
+	# A level sends messages, too.
+	script cal.sh "srun -N2 -n2 sh -c '$PROBED 8; sleep 1'"
+	batch --array=0-1%1 -N2 -n2 -o /dev/null \
+		--netprofile=curve --netprofile-calibrate cal.sh
+	batch --array=0-1 -N2 -n2 -w 'n[0-1]' -o /dev/null \
+		--netprofile=curve --netprofile-calibrate cal.sh
+	expect curve 'length == 4 and
+		(map(.level.name) | sort) == [null, null, "c0", "c7"]'
+}
+
+# The last two ran beside each other and do not count.
+test_the_rest_of_a_curve_is_submitted_at_once() {
+	local out
+
+	out=$(alice "netprof calibrate --app curve --dry-run -- \
+		sbatch -N2 cal.sh" 2>&1)
+	grep -q '^curve: 17 jobs one after the other: 1 without load, 2 under c0, 2 under c1' \
+		<<<"$out" || fail "it says: $out"
+	equal "commands" "$(grep -c '^sbatch --netprofile=curve .*singleton -N2 cal.sh$' \
+		<<<"$out")" 17
+	no_jobs || fail "a dry run submitted"
+	alice "netprof calibrate --app two --repeats 1 -- sbatch -Q --hold -N2 \
+		-o /dev/null cal.sh"
+	equal "jobs" "$(alice 'squeue -h | wc -l')" 11
+	alice "scancel -u alice"
+}
