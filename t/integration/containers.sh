@@ -3,7 +3,7 @@
 # shellcheck source=t/integration/flagged.lib
 . "$ROOT/t/integration/flagged.lib"
 SUITE_CLUSTER=(--leaves 1 --nodes-per-leaf 2 --netprof "$BUILD")
-BESIDE=40
+BESIDE=45
 
 HOME_DIR=$(rundir)/home/alice
 BOX="unshare -cm --keep-caps ./enter"
@@ -32,7 +32,7 @@ make_box() {
 make_program() {
 	# shellcheck disable=SC2016
 	script talk 'echo "task $SLURM_PROCID"; ls /; sh -c "ls /nowhere"' \
-		'env | grep LD_PRELOAD' 'sleep 3; echo over >&2'
+		'env | grep LD_PRELOAD' 'sleep 4; echo over >&2'
 	alice 'chmod 755 talk'
 }
 
@@ -44,10 +44,15 @@ run_into() {
 
 # NAME COMMAND: it prints the same, flagged or not, and is measured
 prints_the_same() {
-	local f
-	run_into plain '' "$2"
-	run_into flagged "--netprofile=$1" "$2"
-	run_into traced "--netprofile=$1-traced --netprofile-trace" "$2"
+	local f pids=()
+	run_into plain '' "$2" &
+	pids+=($!)
+	run_into flagged "--netprofile=$1" "$2" &
+	pids+=($!)
+	run_into traced "--netprofile=$1-traced --netprofile-trace" "$2" &
+	for f in "${pids[@]}" $!; do
+		wait "$f"
+	done
 	for f in "$HOME_DIR"/plain.*; do
 		grep -q . "$f" || fail "$f is empty"
 		cmp "$f" "${f/plain/flagged}" || fail "$(diff "$f" "${f/plain/flagged}")"
