@@ -2,7 +2,7 @@
 # records that could not be written are written when the server answers again.
 # shellcheck source=t/integration/flagged.lib
 . "$ROOT/t/integration/flagged.lib"
-BESIDE=120
+BESIDE=125
 
 # Cgroups version 1, which t/cluster can mount for itself.
 has_cgroups() {
@@ -35,7 +35,7 @@ on() { # PLACE COMMAND
 
 # MOUNTPOINT NAME [PLACE...]: mount hungfs there, controlled by the file NAME.
 fail_at() {
-	local p dir=$1 name=$2
+	local p dir=$1 name=$2 pids=()
 	shift 2
 	echo ok >"$STATE/$name"
 	for p in "${@:-${PLACES[@]}}"; do
@@ -43,7 +43,11 @@ fail_at() {
 			mount --bind $dir /run/real/$name.$p
 			setsid $HUNGFS /run/real/$name.$p $dir \
 				$STATE/$name </dev/null >/dev/null 2>&1 &
-			until grep -q '^hungfs $dir ' /proc/mounts; do sleep 0.02; done"
+			until grep -q '^hungfs $dir ' /proc/mounts; do sleep 0.02; done" &
+		pids+=($!)
+	done
+	for p in "${pids[@]}"; do
+		wait "$p"
 	done
 }
 
@@ -54,13 +58,17 @@ is() { # NAME WORD
 
 # Make all mounts answer again, so that no process stays in state D.
 restore() {
-	local f p
+	local f p pids=()
 	for f in "$STATE"/*; do
 		[ ! -e "$f" ] || is "${f##*/}" ok
 	done
 	for p in "${PLACES[@]}"; do
 		on "$p" "sleep 0.2; for pid in \$(pgrep -x hungfs); do
-			kill \$pid; done" || :
+			kill \$pid; done" &
+		pids+=($!)
+	done
+	for p in "${pids[@]}"; do
+		wait "$p" || :
 	done
 	rm -rf "$STATE" "$STATE".*
 }

@@ -9,8 +9,10 @@ B=$(readlink -f "$BUILD")
 
 netprof() { "$B/netprof" "$@"; }
 
+# The directory that each case gets a copy of.
 set_up() {
-	rm -rf "$O"
+	CASES=() N_CASES=0
+	rm -rf "$O" "$O".*
 	mkdir -p "$O"/{state,inc,stack.d,bin,store}
 	printf '#!/bin/sh\nexit 1\n' >"$O/bin/scontrol"
 	chmod 755 "$O/bin/scontrol"
@@ -33,9 +35,45 @@ set_up() {
 	echo 'SwitchName=s0 Nodes=n[0-7]' >"$O/topology.conf"
 }
 
+# FUNCTION ARGS...: in a directory and with a port of its own, three at the same time.
+in_copy() {
+	local from=$O
+
+	[ ${#CASES[@]} -lt 3 ] || { wait "${CASES[0]}"; CASES=("${CASES[@]:1}"); }
+	N_CASES=$((N_CASES + 1))
+	(
+		O=$from.$N_CASES
+		cp -r "$from" "$O"
+		sed -i "s|$from\\b|$O|g; s/^SlurmctldPort=.*/SlurmctldPort=$((17817 + N_CASES))/" \
+			"$O"/*.conf
+		"$@"
+		rm -r "$O"
+	) &
+	CASES+=($!)
+}
+
+# What all cases since the last time have said: "29 taken".
+cases_said() { # NUMBER WORD
+	local pid
+
+	for pid in "${CASES[@]}"; do
+		wait "$pid"
+	done
+	CASES=()
+	equal "cases" "$(cat "$O"/said.* | sort | uniq -c | xargs)" "$*"
+	rm "$O"/said.*
+}
+
+says() { # WORD: this case, to the directory that it is a copy of
+	echo "$1" >"${O%.*}/said.${O##*.}"
+}
+
 plugin_dir() {
-	scontrol show config 2>/dev/null | sed -n 's/^PluginDir *= *//p' | grep . ||
-		dirname "$(find / -xdev -name topology_tree.so 2>/dev/null | head -n 1)"
+	local f
+	for f in "${SLURM_PREFIX:-/usr}"/lib*{,/*}/slurm*/topology_tree.so; do
+		[ ! -e "$f" ] || { dirname "$f"; return; }
+	done
+	fail "no plugins of Slurm under ${SLURM_PREFIX:-/usr}/lib*"
 }
 
 # Rank 0 exchanges a message with each other rank in turn.
@@ -92,7 +130,7 @@ topology() { # NAME TEXT
 		equal "$1" "$(hops "$O/topology.conf")" "$(hops "$O/told.conf")"
 		hops "$O/told.conf" | grep -qE '\|base\||but no switch of' ||
 			fail "$1: $(hops "$O/told.conf")"
-		TAKEN=$((TAKEN + 1))
+		says taken
 		return
 	fi
 	grep -qE 'fatal:|retrying' "$O/log" || fail "$1: $(tail -n 3 "$O/log")"
@@ -100,69 +138,72 @@ topology() { # NAME TEXT
 		>"$O/out" 2>"$O/err" || fail "$1: taken, refused by slurmctld: $(
 		grep -E 'rror|fatal' "$O/log")"
 	equal "lines about $1" "$(grep -c "^netprof: $O/" "$O/err") $(wc -l <"$O/err")" "1 1"
-	REFUSED=$((REFUSED + 1))
+	says refused
+}
+
+trees_by_their_paths() {
+	topology "$@"
+	equal "its lines" "$(grep -c 'n[0-9] and n[0-9]$' "$O/err") $(wc -l <"$O/err")" "1 1"
 }
 
 test_topology_conf_is_what_slurmctld_takes_it_for() {
 	local two='SwitchName=s0 Nodes=n[0-3]\nSwitchName=s1 Nodes=n[4-7]\n'
 	local top='SwitchName=top Switches=s[0-1]\n'
-	TAKEN=0 REFUSED=0
 	set_up
 	echo 'SwitchName=s1 Nodes=n[4-7]' >"$O/inc/s1.conf"
-	topology "a plain file" "$two$top"
-	topology "leaves of two sizes" "SwitchName=s0 Nodes=n[0-1]\nSwitchName=s1 Nodes=n[2-7]\n$top"
-	topology "blanks" "SwitchName = s0 Nodes = n[0-3]\nSwitchName=s1 Nodes= n[4-7]\n  $top"
-	topology "quotes" "SwitchName=s0 Nodes=\"n[0-1], n[2-3]\"\nSwitchName=s1 Nodes=\"n[4-7]\"\nSwitchName=top Switches=\"s0, s1\"\n"
-	topology "continued lines" 'SwitchName=s0 \\\n  Nodes=n0,n1,\\\nn2,n3\nSwitchName=s1 Nodes=n[4-7]\nSwitchName=top \\\n Switches=s[0-1]\n'
-	topology "lines as DOS ends them" "SwitchName=s0 Nodes=n[0-3]\r\nSwitchName=s1 \\\\\r\n Nodes=\"n[4-7]\"\r\nSwitchName=top Switches=s[0-1]\r\n"
-	topology "comments" "# x\nSwitchName=s0 Nodes=n[0-3] # y\nSwitchName=s1 Nodes=n[4-7]#z\n$top"
-	topology "a comment that is escaped" "SwitchName=s0 Nodes=n[0-3]\nSwitchName=s\\\\#1 Nodes=n[4-7]\nSwitchName=top Switches=s0,s\\\\#1\n"
-	topology "an included file" "SwitchName=s0 Nodes=n[0-3]\ninclude inc/s1.conf\n$top"
-	topology "one by its path" "SwitchName=s0 Nodes=n[0-3]\nInclude $O/inc/s1.conf\n$top"
-	topology "the later of two values" "SwitchName=s0 Nodes=n7 Nodes=n[0-3]\nSwitchName=s1 Nodes=n[4-7]\n$top"
-	topology "other letters" "switchname=s0 NODES=n[0-3] linkspeed=3\nSWITCHNAME=s1 nodes=n[4-7]\n$top"
-	topology "an operator" "SwitchName=s0 Nodes+=n[0-3]\nSwitchName=s1 Nodes=n[4-7]\n$top"
-	topology "trees beside each other" "$two"
-	topology "one of two trees by its path" "SwitchName=s0 Nodes=n[0-3]\nInclude $O/inc/s1.conf\n"
-	equal "its lines" "$(grep -c 'n[0-9] and n[0-9]$' "$O/err") $(wc -l <"$O/err")" "1 1"
-	topology "a node on two leaves" "SwitchName=s0 Nodes=n[0-4]\nSwitchName=s1 Nodes=n[4-7]\n$top"
-	topology "a node twice on one" "SwitchName=s0 Nodes=n[0-3],n3\nSwitchName=s1 Nodes=n[4-7]\n$top"
-	topology "leaves below two" "$two${top}SwitchName=other Switches=s[0-1]\n"
-	topology "nodes to come" "SwitchName=s0 Nodes=n[0-3]\nSwitchName=s1 Nodes=n[4-7],cloud[1-200]\n$top"
-	topology "names with dots" "SwitchName=rack0.ib Nodes=n[0-3]\nSwitchName=rack1.ib Nodes=n[4-7]\nSwitchName=switch.2.1 Switches=rack0.ib,rack1.ib\n"
-	topology "three levels" "SwitchName=t Switches=top,s2\nSwitchName=s2 Nodes=n[6-7]\nSwitchName=s0 Nodes=n[0-3]\nSwitchName=s1 Nodes=n[4-5]\n$top"
-	topology "comments that are continued" 'SwitchName=s0 Nodes=n[0-3] # x \\\nSwitchName=s1 Nodes=n[4-7]\n# y \\\n'"$top"
-	topology "a last line that is continued" "$two"'SwitchName=top Switches=s[0-1] \\'
-	topology "a comment behind an include" "SwitchName=s0 Nodes=n[0-3]\nInclude inc/s1.conf # x\n$top"
-	topology "an included directory" "$two${top}Include inc\n"
-	topology "empty names in lists" "SwitchName=s0 Nodes=,n[0-1],,n[2-3],\nSwitchName=s1 Nodes=n[4-7]\n$top"
-	topology "form feeds" "SwitchName=s0\fNodes=n[0-3]\nSwitchName=s1\vNodes=n[4-7]\n$top"
-	topology "a speed with its unit" "SwitchName=s0 Nodes=n[0-3] LinkSpeed=10K\nSwitchName=s1 Nodes=n[4-7]\n$top"
-	topology "an empty name" "SwitchName=\"\" Nodes=n[0-3]\nSwitchName=s1 Nodes=n[4-7]\n"
-	equal "taken, refused" "$TAKEN $REFUSED" "29 0"
+	in_copy topology "a plain file" "$two$top"
+	in_copy topology "leaves of two sizes" "SwitchName=s0 Nodes=n[0-1]\nSwitchName=s1 Nodes=n[2-7]\n$top"
+	in_copy topology "blanks" "SwitchName = s0 Nodes = n[0-3]\nSwitchName=s1 Nodes= n[4-7]\n  $top"
+	in_copy topology "quotes" "SwitchName=s0 Nodes=\"n[0-1], n[2-3]\"\nSwitchName=s1 Nodes=\"n[4-7]\"\nSwitchName=top Switches=\"s0, s1\"\n"
+	in_copy topology "continued lines" 'SwitchName=s0 \\\n  Nodes=n0,n1,\\\nn2,n3\nSwitchName=s1 Nodes=n[4-7]\nSwitchName=top \\\n Switches=s[0-1]\n'
+	in_copy topology "lines as DOS ends them" "SwitchName=s0 Nodes=n[0-3]\r\nSwitchName=s1 \\\\\r\n Nodes=\"n[4-7]\"\r\nSwitchName=top Switches=s[0-1]\r\n"
+	in_copy topology "comments" "# x\nSwitchName=s0 Nodes=n[0-3] # y\nSwitchName=s1 Nodes=n[4-7]#z\n$top"
+	in_copy topology "a comment that is escaped" "SwitchName=s0 Nodes=n[0-3]\nSwitchName=s\\\\#1 Nodes=n[4-7]\nSwitchName=top Switches=s0,s\\\\#1\n"
+	in_copy topology "an included file" "SwitchName=s0 Nodes=n[0-3]\ninclude inc/s1.conf\n$top"
+	in_copy topology "one by its path" "SwitchName=s0 Nodes=n[0-3]\nInclude $O/inc/s1.conf\n$top"
+	in_copy topology "the later of two values" "SwitchName=s0 Nodes=n7 Nodes=n[0-3]\nSwitchName=s1 Nodes=n[4-7]\n$top"
+	in_copy topology "other letters" "switchname=s0 NODES=n[0-3] linkspeed=3\nSWITCHNAME=s1 nodes=n[4-7]\n$top"
+	in_copy topology "an operator" "SwitchName=s0 Nodes+=n[0-3]\nSwitchName=s1 Nodes=n[4-7]\n$top"
+	in_copy topology "trees beside each other" "$two"
+	in_copy trees_by_their_paths "one of two trees by its path" "SwitchName=s0 Nodes=n[0-3]\nInclude $O/inc/s1.conf\n"
+	in_copy topology "a node on two leaves" "SwitchName=s0 Nodes=n[0-4]\nSwitchName=s1 Nodes=n[4-7]\n$top"
+	in_copy topology "a node twice on one" "SwitchName=s0 Nodes=n[0-3],n3\nSwitchName=s1 Nodes=n[4-7]\n$top"
+	in_copy topology "leaves below two" "$two${top}SwitchName=other Switches=s[0-1]\n"
+	in_copy topology "nodes to come" "SwitchName=s0 Nodes=n[0-3]\nSwitchName=s1 Nodes=n[4-7],cloud[1-200]\n$top"
+	in_copy topology "names with dots" "SwitchName=rack0.ib Nodes=n[0-3]\nSwitchName=rack1.ib Nodes=n[4-7]\nSwitchName=switch.2.1 Switches=rack0.ib,rack1.ib\n"
+	in_copy topology "three levels" "SwitchName=t Switches=top,s2\nSwitchName=s2 Nodes=n[6-7]\nSwitchName=s0 Nodes=n[0-3]\nSwitchName=s1 Nodes=n[4-5]\n$top"
+	in_copy topology "comments that are continued" 'SwitchName=s0 Nodes=n[0-3] # x \\\nSwitchName=s1 Nodes=n[4-7]\n# y \\\n'"$top"
+	in_copy topology "a last line that is continued" "$two"'SwitchName=top Switches=s[0-1] \\'
+	in_copy topology "a comment behind an include" "SwitchName=s0 Nodes=n[0-3]\nInclude inc/s1.conf # x\n$top"
+	in_copy topology "an included directory" "$two${top}Include inc\n"
+	in_copy topology "empty names in lists" "SwitchName=s0 Nodes=,n[0-1],,n[2-3],\nSwitchName=s1 Nodes=n[4-7]\n$top"
+	in_copy topology "form feeds" "SwitchName=s0\fNodes=n[0-3]\nSwitchName=s1\vNodes=n[4-7]\n$top"
+	in_copy topology "a speed with its unit" "SwitchName=s0 Nodes=n[0-3] LinkSpeed=10K\nSwitchName=s1 Nodes=n[4-7]\n$top"
+	in_copy topology "an empty name" "SwitchName=\"\" Nodes=n[0-3]\nSwitchName=s1 Nodes=n[4-7]\n"
+	cases_said 29 taken
 
-	topology "a key that is misspelt" "SwitchName=s0 Node=n[0-3]\nSwitchName=s1 Nodes=n[4-7]\n$top"
-	topology "a switch that no line has" "${two}SwitchName=top Switches=s[0-2]\n"
-	topology "nodes and switches" "SwitchName=s0 Nodes=n[0-3]\nSwitchName=s1 Nodes=n[4-7] Switches=s0\n"
-	topology "a switch twice" "$two$two"
-	topology "a circle" "${two}SwitchName=a Switches=b\nSwitchName=b Switches=a\n"
-	topology "a switch below itself" "${two}SwitchName=a Switches=a,s[0-1]\n"
-	topology "a key before the name" "Nodes=n[0-3] SwitchName=s0\n"
-	topology "a list with blanks" "SwitchName=s0 Nodes=n[0-3], n[4-7]\n"
-	topology "quotes without an end" "SwitchName=s0 Nodes=\"n[0-3], n[4-7]\n"
-	topology "a byte-order mark" "\357\273\277$two$top"
-	topology "an include that is set in" "SwitchName=s0 Nodes=n[0-3]\n include inc/s1.conf\n$top"
-	topology "an included file that is missing" "$two${top}Include missing.conf\n"
-	topology "no nodes" "SwitchName=a Switches=a\n"
-	topology "a speed that is no number" "SwitchName=s0 Nodes=n[0-3] LinkSpeed=fast\nSwitchName=s1 Nodes=n[4-7]\n$top"
-	topology "a speed below 0" "SwitchName=s0 Nodes=n[0-3] LinkSpeed=-1\nSwitchName=s1 Nodes=n[4-7]\n$top"
-	topology "single quotes" "SwitchName=s0 Nodes='n[0-3]'\nSwitchName=s1 Nodes=n[4-7]\n$top"
-	topology "a key behind a quote" "SwitchName=s0 Nodes=\"n[0-3]\"LinkSpeed=1\nSwitchName=s1 Nodes=n[4-7]\n$top"
-	topology "an include in quotes" "Include \"inc/s1.conf\"\n$two$top"
-	topology "a pattern of includes" "Include inc/*.conf\nSwitchName=s0 Nodes=n[0-3]\n$top"
-	topology "a key without a value" "SwitchName=s0 Nodes=n[0-3] Switches=\nSwitchName=s1 Nodes=n[4-7]\n$top"
-	topology "a blank of another alphabet" "SwitchName=s0\302\240Nodes=n[0-3]\nSwitchName=s1 Nodes=n[4-7]\n$top"
-	equal "taken, refused" "$TAKEN $REFUSED" "29 21"
+	in_copy topology "a key that is misspelt" "SwitchName=s0 Node=n[0-3]\nSwitchName=s1 Nodes=n[4-7]\n$top"
+	in_copy topology "a switch that no line has" "${two}SwitchName=top Switches=s[0-2]\n"
+	in_copy topology "nodes and switches" "SwitchName=s0 Nodes=n[0-3]\nSwitchName=s1 Nodes=n[4-7] Switches=s0\n"
+	in_copy topology "a switch twice" "$two$two"
+	in_copy topology "a circle" "${two}SwitchName=a Switches=b\nSwitchName=b Switches=a\n"
+	in_copy topology "a switch below itself" "${two}SwitchName=a Switches=a,s[0-1]\n"
+	in_copy topology "a key before the name" "Nodes=n[0-3] SwitchName=s0\n"
+	in_copy topology "a list with blanks" "SwitchName=s0 Nodes=n[0-3], n[4-7]\n"
+	in_copy topology "quotes without an end" "SwitchName=s0 Nodes=\"n[0-3], n[4-7]\n"
+	in_copy topology "a byte-order mark" "\357\273\277$two$top"
+	in_copy topology "an include that is set in" "SwitchName=s0 Nodes=n[0-3]\n include inc/s1.conf\n$top"
+	in_copy topology "an included file that is missing" "$two${top}Include missing.conf\n"
+	in_copy topology "no nodes" "SwitchName=a Switches=a\n"
+	in_copy topology "a speed that is no number" "SwitchName=s0 Nodes=n[0-3] LinkSpeed=fast\nSwitchName=s1 Nodes=n[4-7]\n$top"
+	in_copy topology "a speed below 0" "SwitchName=s0 Nodes=n[0-3] LinkSpeed=-1\nSwitchName=s1 Nodes=n[4-7]\n$top"
+	in_copy topology "single quotes" "SwitchName=s0 Nodes='n[0-3]'\nSwitchName=s1 Nodes=n[4-7]\n$top"
+	in_copy topology "a key behind a quote" "SwitchName=s0 Nodes=\"n[0-3]\"LinkSpeed=1\nSwitchName=s1 Nodes=n[4-7]\n$top"
+	in_copy topology "an include in quotes" "Include \"inc/s1.conf\"\n$two$top"
+	in_copy topology "a pattern of includes" "Include inc/*.conf\nSwitchName=s0 Nodes=n[0-3]\n$top"
+	in_copy topology "a key without a value" "SwitchName=s0 Nodes=n[0-3] Switches=\nSwitchName=s1 Nodes=n[4-7]\n$top"
+	in_copy topology "a blank of another alphabet" "SwitchName=s0\302\240Nodes=n[0-3]\nSwitchName=s1 Nodes=n[4-7]\n$top"
+	cases_said 21 refused
 }
 
 cluster_name() { # NAME TEXT
@@ -174,20 +215,22 @@ cluster_name() { # NAME TEXT
 	equal "$1" "$({ PATH=$O/bin:$PATH SLURM_CONF=$O/slurm.conf \
 		NETPROF_STORE=$O/store netprof check -P || :; } |
 		sed -n 's/.*no calibration of cluster \([^ |]*\).*/\1/p')" "$told"
+	says agreed
 }
 
 test_slurm_conf_is_what_slurmctld_takes_it_for() {
 	set_up
 	echo ClusterName=included >"$O/inc/name.conf"
 	: >"$O/oracle.conf"
-	cluster_name "a plain file" 'ClusterName=oracle\n'
-	cluster_name "blanks" 'ClusterName = oracle # ours\n'
-	cluster_name "quotes" 'ClusterName="oracle"\n'
-	cluster_name "a continued line" 'ClusterName=ora\\\ncle\n'
-	cluster_name "a line as DOS ends it" 'ClusterName=oracle\r\n'
-	cluster_name "an included file" 'include inc/name.conf\n'
-	cluster_name "a file by the cluster's name" 'ClusterName=oracle\nInclude %%c.conf\n'
-	cluster_name "the later of two values" 'ClusterName=oracle\nClusterName=other\n'
+	in_copy cluster_name "a plain file" 'ClusterName=oracle\n'
+	in_copy cluster_name "blanks" 'ClusterName = oracle # ours\n'
+	in_copy cluster_name "quotes" 'ClusterName="oracle"\n'
+	in_copy cluster_name "a continued line" 'ClusterName=ora\\\ncle\n'
+	in_copy cluster_name "a line as DOS ends it" 'ClusterName=oracle\r\n'
+	in_copy cluster_name "an included file" 'include inc/name.conf\n'
+	in_copy cluster_name "a file by the cluster's name" 'ClusterName=oracle\nInclude %%c.conf\n'
+	in_copy cluster_name "the later of two values" 'ClusterName=oracle\nClusterName=other\n'
+	cases_said 8 agreed
 }
 
 plugstack() { # NAME TEXT
@@ -197,26 +240,25 @@ plugstack() { # NAME TEXT
 		grep -q -- --netprofile || loads=yes
 	PATH=$O/bin:$PATH SLURM_CONF=$O/slurm.conf netprof check -P >"$O/out" 2>&1 || :
 	equal "$1" "$(grep -qE '\|plugstack.conf\|.*(loads |is loaded by|is required)' "$O/out" && echo yes || echo no)" "$loads"
-	LOADS+=" $loads"
+	says "$loads"
 }
 
 test_plugstack_conf_is_what_srun_takes_it_for() {
-	LOADS=
 	set_up
 	echo 'optional spank_netprof.so' | tee "$O/stack.d/a.conf" >"$O/inc/a.conf"
 	echo 'include a.conf' >"$O/inc/b.conf"
-	plugstack "a plain file" '# x\n\noptional spank_netprof.so Period=1s # y\n'
-	plugstack "the plugin's path" "required $(rundir)/build/spank_netprof.so\n"
-	plugstack "a pattern beside it" 'include stack.d/*.conf\n'
-	plugstack "a pattern by its path" "include $O/stack.d/*\n"
-	plugstack "an include in an include" 'include inc/b.conf\n'
-	plugstack "twice" 'include stack.d/*.conf\ninclude inc/b.conf\n'
-	equal "loaded" "$LOADS" " yes yes yes yes yes yes"
-	plugstack "a comment" '#optional spank_netprof.so\n'
-	plugstack "other letters" 'Optional spank_netprof.so\n'
-	plugstack "a pattern that nothing fits" 'include none/*.conf\n'
-	plugstack "a line as DOS ends it" 'optional spank_netprof.so\r\n'
-	plugstack "a byte-order mark" '\357\273\277optional spank_netprof.so\n'
-	plugstack "a continued line" 'optional \\\nspank_netprof.so\n'
-	equal "loaded" "$LOADS" " yes yes yes yes yes yes no no no no no no"
+	in_copy plugstack "a plain file" '# x\n\noptional spank_netprof.so Period=1s # y\n'
+	in_copy plugstack "the plugin's path" "required $(rundir)/build/spank_netprof.so\n"
+	in_copy plugstack "a pattern beside it" 'include stack.d/*.conf\n'
+	in_copy plugstack "a pattern by its path" "include $O/stack.d/*\n"
+	in_copy plugstack "an include in an include" 'include inc/b.conf\n'
+	in_copy plugstack "twice" 'include stack.d/*.conf\ninclude inc/b.conf\n'
+	cases_said 6 yes
+	in_copy plugstack "a comment" '#optional spank_netprof.so\n'
+	in_copy plugstack "other letters" 'Optional spank_netprof.so\n'
+	in_copy plugstack "a pattern that nothing fits" 'include none/*.conf\n'
+	in_copy plugstack "a line as DOS ends it" 'optional spank_netprof.so\r\n'
+	in_copy plugstack "a byte-order mark" '\357\273\277optional spank_netprof.so\n'
+	in_copy plugstack "a continued line" 'optional \\\nspank_netprof.so\n'
+	cases_said 6 no
 }
