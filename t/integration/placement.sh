@@ -5,7 +5,7 @@
 SUITE_CLUSTER=(--leaves 4 --nodes-per-leaf 2 --netprof "$BUILD"
 	--netprof-conf "$ROOT/t/integration/placement.netprof.conf"
 	--slurm-conf-extra "$ROOT/t/integration/placement.slurm.conf")
-BESIDE=95
+BESIDE=140
 
 # HOW PARTITION: submit three fft and two halo jobs in that way; JOBS has their ids.
 five_jobs() {
@@ -205,7 +205,7 @@ is_ignored_with() { # REASON OPTIONS
 	a=$(job fft 1 "${@:2}") || fail "${*:2}: not submitted"
 	slack
 	equal "exclusions with ${*:2}" "$(field "$a" ExcNodeList)" "(null)"
-	said "ignored: $1" >/dev/null || fail "${*:2}: not in the log: $1"
+	wait_for said "ignored: $1" >/dev/null
 	cancel "$a"
 }
 
@@ -225,8 +225,7 @@ test_jobs_that_cannot_be_placed_are_ignored_and_the_log_says_why() {
 	slack
 	equal "exclusions of a heterogeneous job" \
 		"$(field "$a" ExcNodeList)" "(null)"
-	said "ignored: it is a component of a heterogeneous job" >/dev/null ||
-		fail "a heterogeneous job: not in the log"
+	wait_for said "ignored: it is a component of a heterogeneous job" >/dev/null
 	inside --user root scontrol delete ReservationName=r >/dev/null
 	inside --user root scontrol update NodeName=n[0-3] \
 		AvailableFeatures= ActiveFeatures= >/dev/null
@@ -349,7 +348,7 @@ test_a_job_is_held_for_maxdefer_and_then_runs_anywhere() {
 	wait_for has_started "$a"
 	wait_for has_started "$control"
 	between "seconds it waited" "$(waited "$a")" 3 $(($(waited "$control") + 3))
-	said "held, for now for 3 s" >/dev/null || fail "not in the log"
+	wait_for said "held, for now for 3 s" >/dev/null
 }
 
 # No job shares a leaf with the first of these, because all of them are fft.

@@ -5,7 +5,7 @@
 SUITE_CLUSTER=(--leaves 4 --nodes-per-leaf 2 --netprof "$BUILD"
 	--netprof-conf "$ROOT/t/integration/placement.netprof.conf"
 	--slurm-conf-extra "$ROOT/t/integration/placement.slurm.conf")
-BESIDE=185
+BESIDE=190
 
 # Pending jobs that conflict; one has exclusions of its user.
 three_pending() {
@@ -106,6 +106,7 @@ test_the_store_may_vanish_and_come_back() {
 	slack
 	still_submits
 	still_submits
+	wait_for said "$STORE" >/dev/null
 	equal "lines about it" "$(lines "$STORE")" 1
 	mv "$STORE.away" "$STORE"
 	trap - EXIT
