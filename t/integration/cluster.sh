@@ -89,7 +89,7 @@ test_mpirun_starts_mpi_programs_in_a_batch_script() {
 rank_cpu() {
 	inside srun -N2 --mpi=pmix bash -c '
 		TIMEFORMAT="cpu %P"
-		time NPopenmpi -l 16384 -u 16384 -n 30 >/dev/null 2>&1' 2>&1 |
+		time NPopenmpi -l 16384 -u 16384 -n 60 >/dev/null 2>&1' 2>&1 |
 		awk '$1 == "cpu" && $2 > m { m = $2 } END { print m + 0 }'
 }
 

@@ -67,12 +67,15 @@ test_uplinks_have_their_own_rate() {
 }
 
 test_the_management_network_is_not_shaped() {
-	local r
-	inside --on n1 perl - sink 5001 0.5 <"$RATE" >"$TMPDIR/rate.0" &
-	inside --on n0 perl - send n1 5001 <"$RATE"
-	wait $!
-	r=$(cat "$TMPDIR/rate.0")
-	between "management, Mbit/s" "$r" 100 1000000
+	local r _
+	for _ in 1 2 3; do
+		inside --on n1 perl - sink 5001 0.5 <"$RATE" >"$TMPDIR/rate.0" &
+		inside --on n0 perl - send n1 5001 <"$RATE"
+		wait $!
+		r=$(cat "$TMPDIR/rate.0")
+		! (between management "$r" 100 1000000) >/dev/null || return 0
+	done
+	between "management, Mbit/s, thrice" "$r" 100 1000000
 }
 
 # Each node has its own /tmp, which may hide this checkout.
@@ -148,7 +151,8 @@ test_a_wrong_scheme_is_refused_before_anything_is_sent() {
 			"$(grep -Ev '^(\[|srun: |slurmstepd-|\(null\)$)' "$TMPDIR/err" |
 				sort -u)" \
 			"netprof-sharing: $1"
-		equal "bytes sent" "$(cluster traffic leaf0)" "$before"
+		# A transfer would have a million; the kernels may have something to say.
+		between "bytes sent" $(($(cluster traffic leaf0) - before)) 0 1000
 	}
 	before=$(cluster traffic 0)
 	printf 'a: n0 -> n1\nb: n0 => n2\n' | inside tee schemes >/dev/null
@@ -170,14 +174,17 @@ lammps() { # NODES
 	inside srun -N2 -n2 -w "$1" --mpi=pmix lmp -in melt.in -log none
 }
 
-# In both cases the same two cores do all the work: only the switch differs.
+# In both cases the same two cores do all the work: only the switch differs.  Up to
+# three times, as other programs disturb them.
 test_programs_slow_each_other_on_one_leaf_and_not_on_two() {
-	local one two
+	local one two _
 	needs_pmix
 	sed 's/^run.*/run 15/' /usr/share/lammps/examples/melt/in.melt |
 		inside tee melt.in >/dev/null
-	one=$(loop_sec n0,n1 n2,n3)
-	two=$(loop_sec n0,n1 n4,n5)
-	between "one leaf over two ($one s, $two s)" \
-		"$(awk "BEGIN { print $one / $two }")" 1.4 4
+	for _ in 1 2 3; do
+		one=$(loop_sec n0,n1 n2,n3)
+		two=$(loop_sec n0,n1 n4,n5)
+		! (between ratio "$(ratio "$one" "$two")" 1.4 4) >/dev/null || return 0
+	done
+	between "one leaf over two ($one s, $two s)" "$(ratio "$one" "$two")" 1.4 4
 }

@@ -23,7 +23,7 @@ test_a_program_that_sleeps_is_never_moderate_or_heavy() {
 }
 
 test_the_idle_network_is_measured() {
-	alice "srun -N4 -w 'n[0-3]' --netprofile=idle sleep 8"
+	alice "srun -N4 -w 'n[0-3]' --netprofile=idle $PROBED 70"
 	expect idle 'map(select(.source == null)) | length == 1 and
 		.[0].leaves[0].latency.n > 100'
 }

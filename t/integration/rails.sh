@@ -7,7 +7,7 @@
 # A pair of nodes can fill its leaf switch, so that two programs slow each other.
 SUITE_CLUSTER=(--leaves 2 --nodes-per-leaf 4 --leaf-mbit 40 --nic-mbit 40 --rails 2
 	--netprof "$BUILD")
-BESIDE=140
+BESIDE=160
 
 # APP RAIL SEC: a program on four nodes of a leaf that uses the device of one rail.
 on_rail() {
@@ -19,24 +19,19 @@ on_rail() {
 # The records' leaves by their rail.
 BY_RAIL='def rail(r): .leaves[] | select(.rail == r);'
 
-test_each_rail_has_its_pairs_of_probes() {
-	alice "srun -w 'n[0-3]' --netprofile=quiet sleep 4"
+# Bytes are those of the device itself: 1 KiB every 100 ms, by two pairs.
+test_each_rail_has_its_pairs_of_probes_which_use_its_device() {
+	local before after
+	before=$("$ROOT/t/cluster" traffic leaf1r1)
+	alice "srun -w 'n[4-7]' --netprofile=quiet $PROBED 40"
+	after=$("$ROOT/t/cluster" traffic leaf1r1)
 	expect quiet 'length == 1 and (.[0] | (.leaves | length == 2 and
 		all(.n_nodes == 4 and .n_pairs == 2 and .latency.n > 30) and
-		map([.name, .rail]) == [["leaf0", "rail0"], ["leaf0r1", "rail1"]])
+		map([.name, .rail]) == [["leaf1", "rail0"], ["leaf1r1", "rail1"]])
 		and .probe.n_processes == 8 and .probe.transport == "tcp/eth0"
 		and .traffic.n_nodes == 4 and .state == "complete"
 		and .mpi_version == "none"
 		and (.notes | length == 0))'
-}
-
-# Bytes are those of the device itself: 1 KiB every 100 ms, by two pairs.
-test_probes_of_a_rail_use_its_device() {
-	local before after
-	before=$("$ROOT/t/cluster" traffic leaf1r1)
-	alice "srun -w 'n[4-7]' --netprofile=bytes sleep 5"
-	after=$("$ROOT/t/cluster" traffic leaf1r1)
-	expect bytes '.[0].leaves | map(.n_pairs) == [2, 2]'
 	between "bytes on the second rail's leaf" $((after - before)) 60000 1000000
 }
 
@@ -64,7 +59,7 @@ test_rails_that_slurm_names_need_no_file() {
 		>>"$etc/topology.conf"
 	echo "SwitchName=spiner1 Switches=leaf0r1,leaf1r1" >>"$etc/topology.conf"
 	inside --user root scontrol reconfigure
-	alice "srun -w 'n[4-7]' --netprofile=slurm sleep 4"
+	alice "srun -w 'n[4-7]' --netprofile=slurm $PROBED 8"
 	cp "$TMPDIR/netprof.conf" "$TMPDIR/topology.conf" "$etc"
 	inside --user root scontrol reconfigure
 	expect slurm '.[0] | (.leaves | map([.name, .rail, .n_pairs]) ==
@@ -76,7 +71,7 @@ test_nodes_with_one_device_under_a_leaf_are_measured_on_their_only_rail() {
 	conf=$(rundir)/etc/slurm/rails.conf
 	cp "$conf" "$TMPDIR/rails"
 	sed -i '/leaf1r1/d' "$conf"
-	alice "srun -w 'n[4-7]' --netprofile=single sleep 3"
+	alice "srun -w 'n[4-7]' --netprofile=single $PROBED 8"
 	cp "$TMPDIR/rails" "$conf"
 	expect single '.[0] | (.leaves | length == 1 and .[0].rail == "rail0" and
 		.[0].n_pairs == 2) and .probe.n_processes == 4'
@@ -87,17 +82,19 @@ test_a_damaged_file_of_rails_is_noted_and_harms_nothing() {
 	conf=$(rundir)/etc/slurm/rails.conf
 	cp "$conf" "$TMPDIR/rails"
 	echo 'Rail=rail0 NIC=eth0' >>"$conf"
-	alice "srun -w 'n[0-3]' --netprofile=damaged sleep 3"
+	alice "srun -w 'n[0-3]' --netprofile=damaged $PROBED 8"
 	cp "$TMPDIR/rails" "$conf"
 	expect damaged '.[0] | (.leaves | length == 1 and .[0].rail == null and
 		.[0].n_pairs == 2) and (.notes | length == 1 and
 		(.[0] | contains("rails.conf:5: missing key: Leaf")))'
 }
 
-# APP LEVEL COMMAND: a program on two nodes of a leaf, and a level on its other two.
+# APP LEVEL COMMAND: a program on two nodes of a leaf, and a level on its other two.  The
+# first node is $FIRST, or n0.
 beside_level() {
-	alice "salloc -Q -w 'n[0-3]' srun -N2 -n2 -w 'n[0-1]' --mpi=pmix --netprofile=$1 \
-		${2:+--netprofile-compress=$2} $3" >"$TMPDIR/$1"
+	local at=${FIRST:-0}
+	alice "salloc -Q -w 'n[$at-$((at + 3))]' srun -N2 -n2 -w 'n[$at-$((at + 1))]' \
+		--mpi=pmix --netprofile=$1 ${2:+--netprofile-compress=$2} $3" >"$TMPDIR/$1"
 }
 
 # RAIL: a command that uses one rail for five seconds, and reports its rounds.
@@ -153,7 +150,7 @@ test_probes_and_levels_of_each_rail_run_over_libfabric() {
 	cp "$conf" "$TMPDIR/netprof.conf"
 	sed -i 's,^Transport=.*,Transport=ofi:tcp/eth0,' "$conf"
 	before=$("$ROOT/t/cluster" traffic leaf0r1)
-	alice "srun -N4 -w 'n[0-3]' --netprofile=ofi sleep 5"
+	alice "srun -N4 -w 'n[0-3]' --netprofile=ofi $PROBED 40"
 	after=$("$ROOT/t/cluster" traffic leaf0r1)
 	beside_level ofi c5@rail1 "sleep 3"
 	cp "$TMPDIR/netprof.conf" "$conf"
@@ -170,20 +167,21 @@ test_probes_and_levels_of_each_rail_run_over_libfabric() {
 
 # Levels on all rails, as without a name after "@", and a calibration on one of them.
 test_programs_on_different_rails_are_not_predicted_to_slow_each_other() {
-	local app level rail=0
+	local app level
 	inside --user root -- bash -c "salloc -Q -w 'n[0-3]' netprof calibrate \
 		--rail=rail1 --levels=P1:M1:B40ms,c5,c7 --seconds 0.5 --probe-seconds 1 --repeats 1" \
 		>"$TMPDIR/fabric" 2>&1 || fail "$(cat "$TMPDIR/fabric")"
 	equal "rail of the calibration" "$(jq -r '.rail + " " + .transport' \
 		"$STORE/fabric/$NETPROF_CLUSTER"/*.json)" "rail1 tcp/eth1"
 	exchange_program
+	for level in '' c5 c7; do
+		FIRST=4 beside_level right "$level" "bash exchange eth1" &
+		beside_level left "$level" "bash exchange eth0"
+		wait $!
+	done
 	for app in left right; do
-		for level in '' c5 c7; do
-			beside_level $app "$level" "bash exchange eth$rail"
-		done
 		expect $app "length == 3 and all(.level == null or
 			(.level.rails == \"rail0,rail1\" and .level.n_processes == 4))"
-		rail=1
 	done
 	beside_level left c7@rail1 "bash exchange eth0"
 	alice 'netprof predict left right' >"$TMPDIR/apart"

@@ -28,7 +28,7 @@ leaves_are_known() {
 }
 
 pairs_are() { # [[LEAF, PAIRS], ...]
-	alice "srun -N6 -w 'n[0-5]' --netprofile=six sleep 3"
+	alice "srun -N6 -w 'n[0-5]' --netprofile=six $PROBED 8"
 	expect six ".[0].leaves | map([.name, .n_pairs]) | sort == $1"
 }
 
@@ -42,7 +42,7 @@ leaves_keep_apart() {
 # Jobs run, and one line says why placement ignores them.
 no_leaves_are_known() { # NODES
 	wait_for said "Slurm knows no leaf switches: placement needs"
-	alice "srun -w '$1' --netprofile=six sleep 3"
+	alice "srun -w '$1' --netprofile=six $PROBED 8"
 	expect six '.[0] | .exit_code == 0 and (.leaves | map(.name) == [""])'
 	sleep 3
 	equal "lines about it" "$(said "knows no leaf switches" | wc -l)" 1
@@ -52,7 +52,7 @@ no_leaves_are_known() { # NODES
 # with dots: placement and probes work, and one line names the node.
 test_mistakes_that_slurm_tolerates_are_reported_in_one_line() {
 	with_topology odd
-	alice "srun -N4 -w 'n[0-3]' --netprofile=four sleep 3"
+	alice "srun -N4 -w 'n[0-3]' --netprofile=four $PROBED 8"
 	expect four '.[0].leaves | map([.name, .n_pairs]) == [["rack0.ib", 2]]'
 	store_is_read
 	block -N4 -w 'n[0-3]' >/dev/null
@@ -80,8 +80,8 @@ leaf_is() { # PARTITION NODES LEAF: that netprof calibrate would measure
 test_a_partition_may_have_a_topology_of_its_own() {
 	slurm_from 25.05 || skip "Slurm is older"
 	with_topology several.yaml
-	alice "srun -p racks -N4 --netprofile=four sleep 3 &
-		srun -p main -N4 -w 'n[0-3]' --netprofile=others sleep 3; wait"
+	alice "srun -p racks -N4 --netprofile=four $PROBED 8 &
+		srun -p main -N4 -w 'n[0-3]' --netprofile=others $PROBED 8; wait"
 	expect four '.[0].leaves | map([.name, .n_pairs]) | sort ==
 		[["rack0", 1], ["rack1", 1]]'
 	expect others '.[0].leaves | map([.name, .n_pairs]) == [["leaf0", 2]]'

@@ -4,8 +4,8 @@
 # shellcheck source=t/integration/flagged.lib
 . "$ROOT/t/integration/flagged.lib"
 SUITE_CLUSTER=(--leaves 3 --nodes-per-leaf 4 --netprof "$BUILD")
-BESIDE=130
-LIMIT_SEC=300
+BESIDE=110
+LIMIT_SEC=600
 UCX=ucx TCP=ofi:tcp UDP=ofi:udp
 
 # TRANSPORT NODES OPTIONS of srun and a command
@@ -78,18 +78,26 @@ test_probes_measure_over_each() {
 }
 
 # The length of a round is the time that the network takes to carry it.
+# Up to three times, as other programs delay rounds, too.
 test_levels_are_the_same_over_each() {
-	local level
+	local level _
 	needs_pmix
 	for level in c4 c7; do
-		over_each netprof-compressionb --level=$level --duration=3s
-		equal "notes" "$(lines ' note ' $UCX $TCP $UDP)" 0
-		between "a round of $level over $TCP over UCX's" \
-			"$(ratio "$(mean_us $TCP round)" "$(mean_us $UCX round)")" 0.7 1.4
-		[ "$(mean_us $UDP round)" != 0 ] || fail "no round of $level over $UDP"
-		between "processor of $level over $TCP over UCX's" \
-			"$(ratio "$(cpu $TCP)" "$(cpu $UCX)")" 0.2 5
+		for _ in 1 2 3; do
+			over_each netprof-compressionb --level=$level --duration=3s
+			equal "notes" "$(lines ' note ' $UCX $TCP $UDP)" 0
+			! (are_the_same) >/dev/null || break
+		done
+		are_the_same
 	done
+}
+
+are_the_same() {
+	between "a round of $level over $TCP over UCX's" \
+		"$(ratio "$(mean_us $TCP round)" "$(mean_us $UCX round)")" 0.7 1.4
+	[ "$(mean_us $UDP round)" != 0 ] || fail "no round of $level over $UDP"
+	between "processor of $level over $TCP over UCX's" \
+		"$(ratio "$(cpu $TCP)" "$(cpu $UCX)")" 0.2 5
 }
 
 # The provider "net" says that there is work whenever it is asked.
@@ -180,7 +188,8 @@ test_a_dead_peer_does_not_end_the_others_over_libfabric() {
 	wait_for 60 grep -q "^np1 lat " "$TMPDIR/out"
 	inside --on n1 bash -c 'kill -9 $(<peer.pid)'
 	wait $srun || :
-	equal "processes that ended in order" "$(grep -o 'np1 bye .' "$TMPDIR/out")" \
+	equal "processes that ended in order" \
+		"$(sed -n 's/^\(np1 bye .\).*/\1/p' "$TMPDIR/out" | grep . || cat "$TMPDIR/out")" \
 		'np1 bye 0'
 	between "exchanges" "$(awk '$2 == "lat" { n += $5 } END { print n }' \
 		"$TMPDIR/out")" 10 1000
@@ -206,7 +215,7 @@ test_each_pair_of_nodes_is_measured_and_a_misplaced_node_is_named() {
 # All parts, with short measurements.  The part of the topology fails if latencies
 # contradict Slurm's, which depends on other work of the machine, too.
 test_check_fabric_writes_one_file_without_the_users_name() {
-	INSIDE_SEC=280 inside -- bash -c "cd; salloc -Q -N8 netprof check \
+	INSIDE_SEC=560 inside -- bash -c "cd; salloc -Q -N8 netprof check \
 		--fabric=fabric.txt --seconds=1" >"$TMPDIR/out" 2>&1 || :
 	inside cat fabric.txt >"$TMPDIR/fabric"
 	equal "parts that failed" "$(awk '/^== / { part = $0 }
@@ -219,13 +228,12 @@ test_check_fabric_writes_one_file_without_the_users_name() {
 }
 
 test_a_flagged_step_is_measured_over_the_configured_transport() {
-	cluster down
-	NETPROF_TRANSPORT=$TCP cluster up --leaves 1 --nodes-per-leaf 4 --netprof "$BUILD"
-	alice "srun -N4 --netprofile=ofi sleep 3"
+	sed -i "s,^Transport=.*,Transport=$TCP," "$(rundir)/etc/slurm/netprof.conf"
+	alice "srun -N4 -w 'n[0-3]' --netprofile=ofi $PROBED 15"
 	expect ofi 'length == 1 and (.[0] | .state == "complete" and
 		.leaves[0].latency.n > 10 and (.ucx_version | startswith("libfabric-")) and
 		.probe.transport == "ofi:tcp;ofi_rxm/eth0" and .traffic.n_nodes == 4)'
-	alice "salloc -Q -N4 srun -N4 --netprofile=ofi --netprofile-compress=c4 sleep 3"
+	alice "salloc -Q -w 'n[0-3]' srun -N4 --netprofile=ofi --netprofile-compress=c4 sleep 3"
 	expect ofi 'map(select(.level != null)) | length == 1 and
 		(.[0].level.beside_round_sec.n > 5)'
 }

@@ -4,7 +4,7 @@
 . "$ROOT/t/integration/placement.lib"
 # shellcheck source=t/integration/flagged.lib
 . "$ROOT/t/integration/flagged.lib"
-BESIDE=95
+BESIDE=60
 LIMIT_SEC=600 # a rolling upgrade has many steps
 
 # A copy of the installed files, which tests change.
@@ -80,7 +80,7 @@ jobs_are_placed() {
 }
 
 steps_are_measured() {
-	alice "srun -Q -N2 -n2 --netprofile=$1 --mpi=none sleep 2"
+	alice "srun -Q -N2 -n2 --netprofile=$1 --mpi=none $PROBED 8"
 	expect "$1" 'length == 1 and .[0].n_nodes == 2'
 }
 
@@ -98,6 +98,7 @@ nobody_is_hurt() {
 }
 
 off_because() { # WHY: said once
+	wait_for said "placement is off" >/dev/null
 	said "placement is off" | grep -qE "$1" || fail "log: $(said 'placement is off')"
 	equal "lines in the log" "$(said "placement is off" | wc -l)" 1
 }
@@ -204,7 +205,7 @@ works() { # NAME LOGIN RELEASE RELEASE...
 	LOGIN=$2
 	equal "releases, $1" "$(releases)" "${*:3}"
 	jobs_are_placed
-	alice "srun -Q -N4 -n4 --netprofile=$1 --mpi=none sleep 2"
+	alice "srun -Q -N4 -n4 --netprofile=$1 --mpi=none $PROBED 8"
 	expect "$1" 'length == 1 and .[0].n_nodes == 4 and
 		all(.[0].leaves[]; .latency.n > 0)'
 	wait_for nothing_left
