@@ -57,7 +57,7 @@ batch() { # OPTIONS of sbatch
 	# shellcheck disable=SC2016
 	inside sh -c '
 		id=$(sbatch --parsable -o "batch.%j" "$@") || exit
-		while squeue -h -j "$id" 2>/dev/null | grep -q .; do sleep 0.1; done
+		while squeue -h -j "$id" 2>/dev/null | grep -q .; do sleep 0.2; done
 		[ ! -e "batch.$id" ] || { cat "batch.$id"; rm "batch.$id"; }
 		exit "$(scontrol show job "$id" | sed -n "s/.* ExitCode=\([0-9]*\):.*/\1/p" |
 			sort -n | tail -n 1)"
@@ -77,7 +77,7 @@ need_root() {
 # wait_for [SECONDS] CMD...: return as soon as CMD succeeds; fail after SECONDS.  The
 # two minutes without SECONDS only end a test that would wait for ever: events that take
 # a second here may take many on a machine that is slow or busy.
-# After the first second CMD runs less often, because suites share the processors.
+# After the first seconds CMD runs less often, because suites share the processors.
 wait_for() {
 	local sec=120 begin=${EPOCHREALTIME/./} so_far pause=0.05
 	[[ ! $1 =~ ^[0-9]+$ ]] || { sec=$1; shift; }
@@ -85,6 +85,7 @@ wait_for() {
 		so_far=$((${EPOCHREALTIME/./} - begin))
 		((so_far < sec * 1000000)) || fail "not within $sec s: $*"
 		((so_far < 1000000)) || pause=0.15
+		((so_far < 5000000)) || pause=0.3
 		sleep $pause
 	done
 }

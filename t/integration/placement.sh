@@ -24,9 +24,14 @@ five_jobs() {
 		field "$j" JobState; done | grep -c COMPLETED)" 5
 }
 
+# On a busy machine one may have ended when the next one starts.
 test_without_placement_such_jobs_do_meet() {
-	five_jobs "in one pass" off
-	[ -n "$(met 2 "${JOBS[@]}")" ] || fail "nobody met: the judge sees nothing"
+	local _
+	for _ in 1 2 3; do
+		five_jobs "in one pass" off
+		[ -z "$(met 2 "${JOBS[@]}")" ] || return 0
+	done
+	fail "nobody met: the judge sees nothing"
 }
 
 test_jobs_submitted_together_never_share_a_leaf() {

@@ -53,14 +53,14 @@ as_promised() {
 	between "a wait after computing, in sleeps" "$(ratio "$c")" 0 0.25
 }
 
-# Five runs, or up to fifteen if others disturb these: without a delay, of a sleep, and
+# Three runs, or up to fifteen if others disturb these: without a delay, of a sleep, and
 # with a delay that is as long, by turns.
 test_delivery_is_delayed_and_neither_the_sender_nor_computation() {
 	local i
 	setup
 	for ((i = 1; i <= 15; i++)); do
 		echo "$(overlap 0) $(asleep 4000) $(overlap 4000)" >>"$TMPDIR/runs"
-		((i < 5)) || ! (as_promised) >/dev/null || break
+		((i < 3)) || ! (as_promised) >/dev/null || break
 	done
 	as_promised
 }

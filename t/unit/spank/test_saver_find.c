@@ -116,10 +116,10 @@ static int responds(void)
 	if (!alone())
 		return 0;
 	unsetenv("SLURMD_NODENAME");
-	if (!np_dir_responds("/", 5000) || !np_dir_responds("/nowhere", 5000))
+	if (!np_dir_responds("/", 60000) || !np_dir_responds("/nowhere", 60000))
 		return 1;
 	setenv("SLURMD_NODENAME", "n0", 1); /* a child would hold the job */
-	return np_dir_responds("/", 5000);
+	return np_dir_responds("/", 60000);
 }
 
 static int is_silent(void)
