@@ -21,7 +21,7 @@ void cli_gauges(FILE *f, const char *name, const char *unit,
  */
 static void put_label(FILE *f, const char *label, const char *value)
 {
-	char *plain = np_text_clean(value, strlen(value));
+	char *plain = np_text_plain_copy(value, strlen(value));
 
 	fprintf(f, "%s=\"", label);
 	for (const char *c = plain ? plain : "?"; *c; c++)

@@ -462,12 +462,12 @@ static const char *entity(char c)
 }
 
 /*
- * np_text_clean() first replaces characters that would hide or turn other
+ * np_text_plain_copy() first replaces characters that would hide or turn other
  * text.
  */
 void cli_html(FILE *f, const char *text)
 {
-	char *plain = np_text_clean(text, strlen(text));
+	char *plain = np_text_plain_copy(text, strlen(text));
 
 	for (const char *c = plain ? plain : "?"; *c; c++)
 		if (entity(*c))

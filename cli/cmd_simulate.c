@@ -496,7 +496,7 @@ static int add_node(void *arg, const char *name)
 	struct map *m = arg;
 	struct leaf *l = &m->leaf[m->n - 1];
 	size_t before = m->nodes.n;
-	uint32_t node = np_index_get(&m->nodes, name, strlen(name));
+	uint32_t node = np_index_add(&m->nodes, name, strlen(name));
 
 	/* Known already: the node is under an earlier leaf. */
 	if (m->nodes.n == before)
@@ -970,7 +970,7 @@ static uint32_t association(struct cli_simulate *s, const char *account,
 	uint32_t at;
 
 	snprintf(key, sizeof(key), "%s%s%s", account, *user ? "|" : "", user);
-	at = np_index_get(&s->associations, key, strlen(key));
+	at = np_index_add(&s->associations, key, strlen(key));
 	if (at != before || at == NP_NO_INDEX)
 		return at;
 	if (np_array_grow(&s->assoc, at, sizeof(*s->assoc)))
@@ -2167,7 +2167,7 @@ static void print_groups(const struct cli_simulate *s)
 /* Job names without a profile, and what profiling them might save. */
 
 struct name {
-	double node_sec; /* of its jobs; the first, for np_order_down() */
+	double node_sec; /* of its jobs; the first, for np_order_desc() */
 	uint32_t text;
 };
 
@@ -2186,7 +2186,7 @@ static struct name *unprofiled(const struct cli_simulate *s, size_t *n)
 		    s->log.job[i].name != NP_QUEUE_NONE)
 			all[s->log.job[i].name].node_sec +=
 				(double)s->job[i].nodes * s->job[i].run_sec;
-	qsort(all, s->log.text.n, sizeof(*all), np_order_down);
+	qsort(all, s->log.text.n, sizeof(*all), np_order_desc);
 	while (*n < s->log.text.n && all[*n].node_sec > 0)
 		++*n;
 	return all;

@@ -220,7 +220,7 @@ static double predicted(const struct sink *w, const struct job *a,
 }
 
 struct neighbour {
-	double overlap_sec; /* the first, as np_order_down() expects */
+	double overlap_sec; /* the first, as np_order_desc() expects */
 	double slowdown;
 	const struct job *job;
 };
@@ -288,7 +288,7 @@ static int add_neighbours(const struct np_accounting *p, struct sink *w,
 	e->slowdown = expm1(log_sum);
 	/* The longest overlap first, as the number in a record is limited. */
 	if (n > 0)
-		qsort(list, (size_t)n, sizeof(*list), np_order_down);
+		qsort(list, (size_t)n, sizeof(*list), np_order_desc);
 	e->more_neighbours = (uint32_t)(all - most);
 	e->neighbour = calloc(most + 1, sizeof(*e->neighbour));
 	for (size_t i = 0; e->neighbour && i < most; i++) {

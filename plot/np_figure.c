@@ -20,12 +20,12 @@
 /* Copy a text, with control characters replaced and cut to MAX_TEXT bytes. */
 static char *copy(struct np_figure *f, const char *text)
 {
-	char *clean = np_text_clean(text, MAX_TEXT);
+	char *clean = np_text_plain_copy(text, MAX_TEXT);
 
 	if (!clean)
 		f->no_memory = true;
 	else
-		np_text_plain(clean);
+		np_text_make_plain(clean);
 	return clean;
 }
 

@@ -62,13 +62,13 @@ static double width_of(const char *p)
 
 	if (c >= ' ' && c <= '~')
 		return widths[c - ' '] / 1000.0;
-	return np_text_char(p, strlen(p)) > 2 ? 1 : 0.7;
+	return np_text_char_len(p, strlen(p)) > 2 ? 1 : 0.7;
 }
 
 /* Bytes of the character at p; 1 if it is not valid UTF-8. */
 static size_t next(const char *p)
 {
-	int n = np_text_char(p, strlen(p));
+	int n = np_text_char_len(p, strlen(p));
 
 	return n > 0 ? (size_t)n : 1;
 }

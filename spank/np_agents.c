@@ -313,7 +313,7 @@ static struct agent *new_agent(struct np_registry *p, const char *kind,
 static void note_short_memory(struct agent *a, const char *why)
 {
 	snprintf(a->info.memory, sizeof(a->info.memory), "%s", why);
-	np_text_plain(a->info.memory);
+	np_text_make_plain(a->info.memory);
 	np_peer_close(&a->link);
 }
 
@@ -482,7 +482,7 @@ static void on_line(char *line, void *arg)
 			np_peer_close(&a->link);
 	} else if (!strncmp(line, "mpi ", 4)) {
 		snprintf(a->info.mpi, sizeof(a->info.mpi), "%s", line + 4);
-		np_text_plain(a->info.mpi);
+		np_text_make_plain(a->info.mpi);
 	} else {
 		snprintf(a->info.last, sizeof(a->info.last), "%s", line);
 	}

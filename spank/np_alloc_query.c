@@ -132,7 +132,7 @@ static int map_leaf(struct np_leaf_index *l, const struct np_topo_leaf *leaf)
 				   sizeof(*l->first));
 	for (size_t i = 0; !rc && i < hosts.n; i++) {
 		size_t n = l->nodes.n;
-		uint32_t at = np_index_get(&l->nodes, hosts.name[i],
+		uint32_t at = np_index_add(&l->nodes, hosts.name[i],
 					     strlen(hosts.name[i]));
 
 		if (at == NP_NO_INDEX)
@@ -572,7 +572,7 @@ static int add_nodes(struct nodes *all, struct np_index *seen,
 {
 	for (size_t i = 0; i < hosts->n; i++) {
 		const char *name = hosts->name[i];
-		uint32_t at = np_index_get(seen, name, strlen(name));
+		uint32_t at = np_index_add(seen, name, strlen(name));
 
 		if (at == NP_NO_INDEX)
 			return -ENOMEM;
@@ -1021,7 +1021,7 @@ int np_neighbours_init(struct np_neighbours *b,
 		size_t n = np_leaf_index_rails(leaves, nodes->name[i], rail);
 
 		for (size_t k = 0; k < n; k++)
-			full |= np_index_get(&b->own, rail[k].leaf,
+			full |= np_index_add(&b->own, rail[k].leaf,
 					     strlen(rail[k].leaf)) ==
 				NP_NO_INDEX;
 	}

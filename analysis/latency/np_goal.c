@@ -656,7 +656,7 @@ static void define_name(struct text_reader *r, const struct name *name)
 	} else if (find_op(r, name, &there)) {
 		r->line = name->line; /* the word after it was read already */
 		fail(r, "%.*s is defined twice", (int)name->len, name->text);
-	} else if (np_index_get(&r->names, name->text, name->len) ==
+	} else if (np_index_add(&r->names, name->text, name->len) ==
 			   NP_NO_INDEX ||
 		   np_array_room(&r->op, &r->op_room, r->names.n,
 				 sizeof(*r->op))) {

@@ -651,7 +651,7 @@ int np_graph_tag(struct np_graph *g, uint64_t of_file, uint32_t *tag,
 	if (of_file < NP_GRAPH_LARGE_TAG)
 		return 0;
 	if (g->n_nodes < NP_GRAPH_MAX_OPS)
-		number = np_index_get(&g->tags, &of_file, sizeof(of_file));
+		number = np_index_add(&g->tags, &of_file, sizeof(of_file));
 	if (number == NP_NO_INDEX)
 		return no_memory(g, err);
 	*tag = NP_GRAPH_LARGE_TAG + number;

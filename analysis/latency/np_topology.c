@@ -340,7 +340,7 @@ static int line_error(const struct np_slurm_line *line, int rc,
 /* Numbers a name; new names get the next number. */
 static int number_of_name(struct np_index *x, const char *name, uint32_t *out)
 {
-	*out = np_index_get(x, name, strlen(name));
+	*out = np_index_add(x, name, strlen(name));
 	return *out == NP_NO_INDEX ? -ENOMEM : *out >= NAMES_MAX ? -E2BIG : 0;
 }
 

@@ -66,7 +66,7 @@ static int tag_of(struct out *o, uint32_t context, uint32_t tag, int *out)
 	*out = (int)tag;
 	if (!context || tag == NP_TRACE_ANY)
 		return 0;
-	number = np_index_get(&o->tags, what, sizeof(what));
+	number = np_index_add(&o->tags, what, sizeof(what));
 	*out = (int)(INT32_MAX - number);
 	return number == NP_NO_INDEX ? -ENOMEM : 0;
 }

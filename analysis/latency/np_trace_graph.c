@@ -117,7 +117,7 @@ static void add_calc(struct build *b)
 /* Counts one end of a message. */
 static void count_message(struct build *b, const struct ends *ends, bool send)
 {
-	uint32_t i = np_index_get(&b->ends, ends, sizeof(*ends));
+	uint32_t i = np_index_add(&b->ends, ends, sizeof(*ends));
 
 	if (i == NP_NO_INDEX || np_array_room(&b->pairs, &b->pairs_room,
 					       b->ends.n, sizeof(*b->pairs))) {

@@ -233,7 +233,7 @@ int np_trace_program(const char *path, char *out, struct np_err *err)
 	if (is_binary(&h, got) && got == sizeof(h))
 		snprintf(out, NP_TRACE_NAME, "%.*s", NP_TRACE_NAME - 1,
 			 h.program);
-	np_text_plain(out);
+	np_text_make_plain(out);
 	return 0;
 }
 

@@ -381,7 +381,7 @@ static int take_comm(struct text *t, const struct arguments *a,
 				      (long long)a->comm_size,
 				      (unsigned long long)a->handle,
 				      t->r.size);
-	ev->comm = np_index_get(&t->comms, which, sizeof(which));
+	ev->comm = np_index_add(&t->comms, which, sizeof(which));
 	t->alone = !all;
 	t->holds = ev->comm == known;
 	return ev->comm == NP_NO_INDEX ? np_trace_no_memory(&t->r) : 0;
@@ -399,7 +399,7 @@ static struct np_trace_request *request_at(struct text *t, uint64_t place)
 static struct np_trace_request *new_request(struct text *t, uint64_t place,
 					    uint32_t *id)
 {
-	*id = np_index_get(&t->addresses, &place, sizeof(place));
+	*id = np_index_add(&t->addresses, &place, sizeof(place));
 	if (*id == NP_NO_INDEX)
 		np_trace_no_memory(&t->r);
 	else if (*id < t->r.n_requests || np_trace_request_new(&t->r))
@@ -648,7 +648,7 @@ static void take_other(struct text *t, char *name, struct np_trace_event *ev)
 
 	if (i == NP_ARRAY_SIZE(unsupported) || t->reported[i])
 		return;
-	np_text_plain(name);
+	np_text_make_plain(name);
 	t->reported[i] = true;
 	ev->kind = NP_TRACE_UNSUPPORTED;
 	ev->name = name;

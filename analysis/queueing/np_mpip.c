@@ -114,7 +114,7 @@ static int parse_whole(const struct state *s, size_t i, double *out)
 static void copy_word(const char *word, char out[NP_MPIP_NAME])
 {
 	snprintf(out, NP_MPIP_NAME, "%s", word);
-	np_text_plain(out);
+	np_text_make_plain(out);
 }
 
 /* mpiP names its reports PROGRAM.TASKS.PID.N.mpiP. */

@@ -6,45 +6,59 @@
 
 #include "np_text.h"
 
-/* ---- growing arrays ---- */
+/* ---- arrays that grow ---- */
 
-#define LEAST 16 /* a power of two */
+#define MIN_GROW_CAPACITY 16 /* of np_array_grow(); a power of two */
+#define MIN_ROOM_CAPACITY 64 /* of np_array_room() */
 
-int np_array_resize(void *array, size_t room, size_t size)
+/*
+ * The caller's pointer has any type, so it is copied as bytes: reading it
+ * through a void ** would break the aliasing rules of C.
+ */
+int np_array_resize(void *array, size_t capacity, size_t size)
 {
-	void *old, *more;
+	void *old, *resized;
 
 	memcpy(&old, array, sizeof(old));
-	more = reallocarray(old, room, size);
-	if (!more)
+	resized = reallocarray(old, capacity, size);
+	if (!resized)
 		return -ENOMEM;
-	memcpy(array, &more, sizeof(more));
+	memcpy(array, &resized, sizeof(resized));
 	return 0;
 }
 
-/* The capacity doubles at powers of two, so that it need not be stored. */
+/*
+ * The capacity doubles when n reaches a power of two. It therefore follows from
+ * n and need not be stored.
+ */
 int np_array_grow(void *array, size_t n, size_t size)
 {
-	if (n & (n - 1) || (n && n < LEAST))
+	bool is_power_of_two = !(n & (n - 1)); /* or 0 */
+
+	if (!n)
+		return np_array_resize(array, MIN_GROW_CAPACITY, size);
+	if (n < MIN_GROW_CAPACITY || !is_power_of_two)
 		return 0;
-	return np_array_resize(array, n ? 2 * n : LEAST, size);
+	return np_array_resize(array, 2 * n, size);
 }
 
-int np_array_room(void *array, size_t *room, size_t n, size_t size)
+int np_array_room(void *array, size_t *capacity, size_t n, size_t size)
 {
-	size_t want = *room ? *room : 64;
+	size_t wanted = *capacity ? *capacity : MIN_ROOM_CAPACITY;
 
-	if (n <= *room)
+	if (n <= *capacity)
 		return 0;
-	while (want < n)
-		want *= 2;
-	if (np_array_resize(array, want, size))
+	while (wanted < n)
+		wanted *= 2;
+	if (np_array_resize(array, wanted, size))
 		return -ENOMEM;
-	*room = want;
+	*capacity = wanted;
 	return 0;
 }
 
 /* ---- indexes ---- */
+
+#define MIN_SLOTS 256 /* of a hash table; a power of two */
 
 struct np_index_slot {
 	uint32_t hash;	 /* hash of the key */
@@ -58,78 +72,87 @@ static uint32_t hash_of(const void *key, size_t len)
 	return (uint32_t)(h ^ h >> 32);
 }
 
-static bool has_key(const struct np_index *x, uint32_t number,
-		    const void *key, size_t len)
+/* Whether the key with this number is `key`. */
+static bool is_key(const struct np_index *x, uint32_t number, const void *key,
+		   size_t len)
 {
-	size_t at = number ? x->end[number - 1] : 0;
+	size_t begin = number ? x->end[number - 1] : 0;
 
-	return x->end[number] - at == len && !memcmp(x->bytes + at, key, len);
+	return x->end[number] - begin == len &&
+	       !memcmp(x->bytes + begin, key, len);
 }
 
-/* The slot of a key, or the empty one where it belongs. */
-static struct np_index_slot *slot_of(const struct np_index *x,
-				       uint32_t hash, const void *key,
-				       size_t len)
+/*
+ * The slot of a key, or the empty one where it belongs. The table has at least
+ * one slot, and at least one of its slots is empty.
+ */
+static struct np_index_slot *slot_of(const struct np_index *x, uint32_t hash,
+				     const void *key, size_t len)
 {
 	size_t i = hash & (x->n_slots - 1);
 
 	while (x->slot[i].number &&
 	       (x->slot[i].hash != hash ||
-		!has_key(x, x->slot[i].number - 1, key, len)))
+		!is_key(x, x->slot[i].number - 1, key, len)))
 		i = (i + 1) & (x->n_slots - 1);
 	return &x->slot[i];
 }
 
-uint32_t np_index_find(const struct np_index *x, const void *key,
-			 size_t len)
+uint32_t np_index_find(const struct np_index *x, const void *key, size_t len)
 {
 	return x->n ? slot_of(x, hash_of(key, len), key, len)->number - 1 :
 		      NP_NO_INDEX;
 }
 
-/* Keep the hash table at most half full. */
-static int grow_table(struct np_index *x)
+/*
+ * Make the hash table larger if one more key would fill more than half of it:
+ * searches stay short, and always end at an empty slot. 0 or -ENOMEM.
+ */
+static int make_room_for_key(struct np_index *x)
 {
-	size_t n = x->n_slots ? 2 * x->n_slots : 256, at;
-	struct np_index_slot *grown;
+	size_t n = x->n_slots ? 2 * x->n_slots : MIN_SLOTS;
+	struct np_index_slot *larger;
 
 	if (2 * (x->n + 1) <= x->n_slots)
 		return 0;
-	grown = calloc(n, sizeof(*grown));
-	if (!grown)
-		return -1;
+	larger = calloc(n, sizeof(*larger));
+	if (!larger)
+		return -ENOMEM;
 	for (size_t i = 0; i < x->n_slots; i++) {
+		size_t to = x->slot[i].hash & (n - 1);
+
 		if (!x->slot[i].number)
 			continue;
-		at = x->slot[i].hash & (n - 1);
-		while (grown[at].number)
-			at = (at + 1) & (n - 1);
-		grown[at] = x->slot[i];
+		while (larger[to].number)
+			to = (to + 1) & (n - 1);
+		larger[to] = x->slot[i];
 	}
 	free(x->slot);
-	x->slot = grown;
+	x->slot = larger;
 	x->n_slots = n;
 	return 0;
 }
 
-uint32_t np_index_get(struct np_index *x, const void *key, size_t len)
+uint32_t np_index_add(struct np_index *x, const void *key, size_t len)
 {
 	uint32_t hash = hash_of(key, len);
-	size_t at = x->n ? x->end[x->n - 1] : 0;
-	struct np_index_slot *s;
+	size_t begin = x->n ? x->end[x->n - 1] : 0;
+	struct np_index_slot *slot;
 
-	if (x->n >= NP_NO_INDEX - 1 || grow_table(x))
+	if (x->n >= NP_NO_INDEX - 1 || make_room_for_key(x))
 		return NP_NO_INDEX;
-	s = slot_of(x, hash, key, len);
-	if (s->number)
-		return s->number - 1;
+	slot = slot_of(x, hash, key, len);
+	if (slot->number)
+		return slot->number - 1;
+	/* One byte more than needed, as memcpy() of an empty key must not get a
+	   null pointer either. */
 	if (np_array_room(&x->end, &x->end_room, x->n + 1, sizeof(*x->end)) ||
-	    np_array_room(&x->bytes, &x->byte_room, at + len + 1, 1))
-		return NP_NO_INDEX; /* + 1: an empty key needs memory, too */
-	memcpy(x->bytes + at, key, len);
-	x->end[x->n++] = at + len;
-	*s = (struct np_index_slot){ hash, (uint32_t)x->n };
-	return s->number - 1;
+	    np_array_room(&x->bytes, &x->byte_room, begin + len + 1, 1))
+		return NP_NO_INDEX;
+	memcpy(x->bytes + begin, key, len);
+	x->end[x->n++] = begin + len;
+	*slot = (struct np_index_slot){ hash, (uint32_t)x->n };
+	return slot->number - 1;
 }
 
 void np_index_clear(struct np_index *x)
@@ -156,34 +179,35 @@ static uint64_t held_by(const struct np_shares *s, uint32_t uid)
 	return i == NP_NO_INDEX ? 0 : s->held[i];
 }
 
-bool np_shares_left(const struct np_shares *s, uint32_t uid, uint64_t amount)
+bool np_shares_can_take(const struct np_shares *s, uint32_t uid,
+			uint64_t amount)
 {
 	uint64_t left = s->limit > s->used ? s->limit - s->used : 0;
 
-	/* Afterwards the user must not hold more than what is left. */
+	/* Afterwards the user must not hold more than what stays free. */
 	return amount <= left && held_by(s, uid) + amount <= left - amount;
 }
 
 void np_shares_add(struct np_shares *s, uint32_t uid, uint64_t amount)
 {
-	size_t known = s->user.n;
+	size_t n_before = s->user.n;
 	uint32_t i;
 
 	s->used += amount;
-	/* A user without room in held[] must not get a number. */
-	if (np_array_room(&s->held, &s->room, known + 1, sizeof(*s->held)))
+	/* First the memory: each user with a number must have one in held[]. */
+	if (np_array_room(&s->held, &s->room, n_before + 1, sizeof(*s->held)))
 		return;
-	i = np_index_get(&s->user, &uid, sizeof(uid));
+	i = np_index_add(&s->user, &uid, sizeof(uid));
 	if (i == NP_NO_INDEX)
 		return;
-	if (s->user.n > known)
+	if (s->user.n > n_before)
 		s->held[i] = 0;
 	s->held[i] += amount;
 }
 
 bool np_shares_take(struct np_shares *s, uint32_t uid, uint64_t amount)
 {
-	if (!np_shares_left(s, uid, amount))
+	if (!np_shares_can_take(s, uid, amount))
 		return false;
 	np_shares_add(s, uid, amount);
 	return true;
@@ -202,6 +226,8 @@ void np_shares_free(struct np_shares *s)
 	*s = (struct np_shares){ .limit = s->limit };
 }
 
+/* ---- orders for qsort() and bsearch() ---- */
+
 int np_order_double(const void *a, const void *b)
 {
 	const double *x = a, *y = b;
@@ -209,7 +235,7 @@ int np_order_double(const void *a, const void *b)
 	return (*x > *y) - (*x < *y);
 }
 
-int np_order_down(const void *a, const void *b)
+int np_order_desc(const void *a, const void *b)
 {
 	return np_order_double(b, a);
 }

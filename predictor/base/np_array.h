@@ -12,8 +12,10 @@
 /* ---- arrays that grow ---- */
 
 /*
- * array: the address of a pointer to elements of size bytes, NULL for an empty
- * array; free() it. All return 0 or -ENOMEM, and then nothing has changed.
+ * array: the address of a pointer to elements of size bytes each. The pointer
+ * is NULL as long as the array is empty; its owner frees it with free().
+ * Capacities are numbers of elements. All functions return 0, or -ENOMEM, and
+ * then nothing has changed.
  */
 
 /*
@@ -22,22 +24,21 @@
  */
 int np_array_grow(void *array, size_t n, size_t size);
 
-/* Make room for n elements. *room: the capacity, 0 at first. */
-int np_array_room(void *array, size_t *room, size_t n, size_t size);
+/* Make room for n elements in total. *capacity: 0 at first. */
+int np_array_room(void *array, size_t *capacity, size_t n, size_t size);
 
-/* Make room for exactly `room` elements, perhaps fewer than there are. */
-int np_array_resize(void *array, size_t room, size_t size);
+/* Set the capacity, which may be less than the number of elements. */
+int np_array_resize(void *array, size_t capacity, size_t size);
 
-/*
- * Ascending order, for qsort() and bsearch(): of numbers, or of structures by
- * their first member.
- */
+/* ---- orders for qsort() and bsearch() ---- */
+
+/* Ascending order of numbers, or of structures by their first member. */
 int np_order_double(const void *a, const void *b);
 int np_order_u32(const void *a, const void *b);
 int np_order_text(const void *a, const void *b); /* char *, by strcmp() */
 
 /* The reverse of np_order_double(). */
-int np_order_down(const void *a, const void *b);
+int np_order_desc(const void *a, const void *b);
 
 /* ---- indexes ---- */
 
@@ -51,19 +52,18 @@ int np_order_down(const void *a, const void *b);
 /* Keys are compared as bytes. Empty when zeroed. */
 struct np_index {
 	size_t n;    /* number of keys */
-	size_t *end; /* end of each key in bytes */
+	size_t *end; /* of each key: where it ends in bytes[] */
 	char *bytes; /* all keys, one after the other */
-	size_t end_room, byte_room;
+	size_t end_room, byte_room; /* capacities of end[] and bytes[] */
 	struct np_index_slot *slot; /* a hash table */
-	size_t n_slots;		      /* a power of two, or 0 */
+	size_t n_slots;		    /* a power of two, or 0 */
 };
 
-/* The number of a key; NP_NO_INDEX: it has none. */
-uint32_t np_index_find(const struct np_index *x, const void *key,
-			 size_t len);
+/* The number of a key of len bytes; NP_NO_INDEX: it has none. */
+uint32_t np_index_find(const struct np_index *x, const void *key, size_t len);
 
-/* The same, with a new number for a new key; NP_NO_INDEX: no memory. */
-uint32_t np_index_get(struct np_index *x, const void *key, size_t len);
+/* The same, but a new key gets a number. NP_NO_INDEX: out of memory. */
+uint32_t np_index_add(struct np_index *x, const void *key, size_t len);
 
 /* Remove all keys, but keep the memory. */
 void np_index_clear(struct np_index *x);
@@ -79,12 +79,12 @@ void np_index_free(struct np_index *x);
  * is always left for the next user.
  */
 
-/* Nothing is taken when all but the limit is zero. */
+/* All members but the limit are zero at first: nothing is taken. */
 struct np_shares {
-	uint64_t limit, used;
-	struct np_index user;
-	uint64_t *held; /* by each user */
-	size_t room;
+	uint64_t limit, used; /* the whole amount, and what users hold of it */
+	struct np_index user; /* keys: uids */
+	uint64_t *held;	      /* by each user */
+	size_t room;	      /* capacity of held[] */
 };
 
 /*
@@ -94,7 +94,8 @@ struct np_shares {
 bool np_shares_take(struct np_shares *s, uint32_t uid, uint64_t amount);
 
 /* True if np_shares_take() would succeed. */
-bool np_shares_left(const struct np_shares *s, uint32_t uid, uint64_t amount);
+bool np_shares_can_take(const struct np_shares *s, uint32_t uid,
+			uint64_t amount);
 
 /* Count what a user already holds, whether or not it is too much. */
 void np_shares_add(struct np_shares *s, uint32_t uid, uint64_t amount);

@@ -20,51 +20,56 @@ int np_errf(struct np_err *err, int rc, const char *fmt, ...)
 	return rc;
 }
 
-/* Length of a character by its first byte; 0: not a first byte. */
-static int char_len(unsigned char c)
+/* Bytes of a UTF-8 character, by its first one; 0: no character begins so. */
+static int len_by_first_byte(unsigned char c)
 {
-	return c < 0x80 ? 1 : c < 0xc0 ? 0 : c < 0xe0 ? 2 : c < 0xf0 ? 3 :
-	       c < 0xf8 ? 4 : 0;
+	if (c < 0x80)
+		return 1;
+	if (c < 0xc0) /* a continuation byte */
+		return 0;
+	return c < 0xe0 ? 2 : c < 0xf0 ? 3 : c < 0xf8 ? 4 : 0;
 }
 
-uint32_t np_text_code(const char *text)
+uint32_t np_text_code_point(const char *text)
 {
-	const unsigned char *p = (const unsigned char *)text;
-	int len = char_len(p[0]);
-	uint32_t c = len == 1 ? p[0] : p[0] & (0x7fu >> len);
+	const unsigned char *byte = (const unsigned char *)text;
+	int len = len_by_first_byte(byte[0]);
+	uint32_t code = len == 1 ? byte[0] : byte[0] & (0x7fu >> len);
 
 	for (int i = 1; i < len; i++)
-		c = c << 6 | (p[i] & 0x3f);
-	return c;
+		code = code << 6 | (byte[i] & 0x3f);
+	return code;
 }
 
 /* Rejects overlong forms, surrogates and values above U+10FFFF. */
-int np_text_char(const char *text, size_t size)
+int np_text_char_len(const char *text, size_t size)
 {
+	/* The smallest code point that needs so many bytes. */
 	static const uint32_t least[] = { 0, 0, 0x80, 0x800, 0x10000 };
-	const unsigned char *p = (const unsigned char *)text;
-	int len = char_len(p[0]);
-	uint32_t c;
+	const unsigned char *byte = (const unsigned char *)text;
+	int len = len_by_first_byte(byte[0]);
+	uint32_t code;
 
 	if (len < 2)
 		return len;
 	for (int i = 1; i < len; i++) {
 		if ((size_t)i == size)
 			return -1;
-		if ((p[i] & 0xc0) != 0x80) /* also stops at NUL */
+		if ((byte[i] & 0xc0) != 0x80) /* also stops at NUL */
 			return 0;
 	}
-	c = np_text_code(text);
-	if (c < least[len] || (c >= 0xd800 && c < 0xe000) || c > 0x10ffff)
+	code = np_text_code_point(text);
+	if (code < least[len] || (code >= 0xd800 && code < 0xe000) ||
+	    code > 0x10ffff)
 		return 0;
 	return len;
 }
 
-bool np_text_is_plain(const char *p)
+bool np_text_char_is_plain(const char *p)
 {
 	static const struct {
 		uint32_t first, last;
-	} no[] = {
+	} not_plain[] = {
 		{ 0x0000, 0x001f }, { 0x007f, 0x009f }, /* controls */
 		{ 0x00ad, 0x00ad }, /* soft hyphen */
 		{ 0x061c, 0x061c }, /* Arabic letter mark */
@@ -76,35 +81,40 @@ bool np_text_is_plain(const char *p)
 		{ 0xfff9, 0xfffb }, /* annotations */
 		{ 0xe0000, 0xe007f }, /* tags */
 	};
-	uint32_t c = np_text_code(p);
+	uint32_t code = np_text_code_point(p);
 
-	for (size_t i = 0; i < sizeof(no) / sizeof(no[0]); i++)
-		if (c >= no[i].first && c <= no[i].last)
+	for (size_t i = 0; i < NP_ARRAY_SIZE(not_plain); i++)
+		if (code >= not_plain[i].first && code <= not_plain[i].last)
 			return false;
 	return true;
 }
 
-/* Copy what fits into max bytes, made plain; out may be text itself. */
+/*
+ * Copy what fits into max bytes, made plain. out may be text itself, as the
+ * copy is never longer.
+ */
 static void copy_plain(const char *text, size_t max, char *out)
 {
 	size_t n = 0;
-	int len;
 
-	for (; *text; text += len ? len : 1) {
-		len = np_text_char(text, NP_TEXT_CHAR);
-		if (n + (size_t)(len ? len : 1) > max)
+	while (*text) {
+		int len = np_text_char_len(text, NP_TEXT_CHAR_MAX);
+		size_t n_read = len ? (size_t)len : 1;
+
+		if (n + n_read > max)
 			break;
-		if (!len || !np_text_is_plain(text)) {
+		if (len && np_text_char_is_plain(text)) {
+			memmove(out + n, text, n_read);
+			n += n_read;
+		} else {
 			out[n++] = '?';
-			continue;
 		}
-		memmove(out + n, text, (size_t)len);
-		n += (size_t)len;
+		text += n_read;
 	}
 	out[n] = '\0';
 }
 
-void np_text_plain(char *text)
+void np_text_make_plain(char *text)
 {
 	copy_plain(text, SIZE_MAX, text);
 }
@@ -113,16 +123,16 @@ void np_text_print(char *buf, size_t len, const char *fmt, va_list ap)
 {
 	if (vsnprintf(buf, len, fmt, ap) < 0)
 		buf[0] = '\0';
-	np_text_plain(buf);
+	np_text_make_plain(buf);
 }
 
-char *np_text_clean(const char *text, size_t max)
+char *np_text_plain_copy(const char *text, size_t max)
 {
-	char *clean = malloc(strnlen(text, max) + 1);
+	char *plain = malloc(strnlen(text, max) + 1);
 
-	if (clean)
-		copy_plain(text, max, clean);
-	return clean;
+	if (plain)
+		copy_plain(text, max, plain);
+	return plain;
 }
 
 bool np_list_has(const char *list, const char *word, size_t len)
@@ -148,7 +158,7 @@ uint64_t np_hash(uint64_t hash, const void *data, size_t len)
 
 #define MAX_COMPARED 64 /* characters compared; longer names are cut */
 #define MAX_SUGGESTIONS 3
-#define FAR ((size_t)-1) /* too different for a suggestion */
+#define TOO_DIFFERENT SIZE_MAX /* for a suggestion */
 
 static size_t smaller(size_t a, size_t b)
 {
@@ -164,6 +174,7 @@ static int lower(char c)
 size_t np_distance(const char *a, const char *b)
 {
 	size_t na = strnlen(a, MAX_COMPARED), nb = strnlen(b, MAX_COMPARED);
+	/* d[i][k]: distance of the first i characters of a and k of b. */
 	unsigned char d[MAX_COMPARED + 1][MAX_COMPARED + 1];
 
 	for (size_t i = 0; i <= na; i++)
@@ -185,48 +196,53 @@ size_t np_distance(const char *a, const char *b)
 	return d[na][nb];
 }
 
-/* How different two names are; FAR: not worth a suggestion. */
+/*
+ * How different two names are. One mistake in a short name and one in three
+ * characters of a longer one are taken for typing errors. After all names like
+ * that come those of which one contains the other, such as "NPmpi" for "mpi".
+ */
 static size_t dissimilarity(const char *name, const char *other)
 {
-	size_t len = strlen(name), d = np_distance(name, other);
+	size_t len = strlen(name), mistakes = np_distance(name, other);
 
-	if (d <= (len < 6 ? 1 : len / 3) && d < len)
-		return d;
-	/* One is a part of the other. */
+	if (mistakes <= (len < 6 ? 1 : len / 3) && mistakes < len)
+		return mistakes;
 	if (len >= 2 && strlen(other) >= 2 &&
 	    (strstr(other, name) || strstr(name, other)))
-		return MAX_COMPARED + d;
-	return FAR;
+		return MAX_COMPARED + mistakes;
+	return TOO_DIFFERENT;
 }
 
 struct candidate {
 	const char *name;
-	size_t distance;
+	size_t dissimilarity;
 };
 
-static int is_closer(const struct candidate *a, const struct candidate *b)
+/* Names that are equally similar are suggested in alphabetical order. */
+static bool is_better(const struct candidate *a, const struct candidate *b)
 {
-	return a->distance != b->distance ? a->distance < b->distance :
-					      strcmp(a->name, b->name) < 0;
+	if (a->dissimilarity != b->dissimilarity)
+		return a->dissimilarity < b->dissimilarity;
+	return strcmp(a->name, b->name) < 0;
 }
 
 void np_suggest(const char *name, const char *const *names, size_t n,
 		char *buf, size_t len)
 {
-	struct candidate best[MAX_SUGGESTIONS + 1];
+	struct candidate best[MAX_SUGGESTIONS + 1]; /* one for insertion */
 	size_t found = 0, used = 0;
 
 	for (size_t i = 0; i < n; i++) {
-		struct candidate l = {
+		struct candidate c = {
 			names[i], dissimilarity(name, names[i])
 		};
 		size_t at = found;
 
-		if (l.distance == FAR)
+		if (c.dissimilarity == TOO_DIFFERENT)
 			continue;
-		for (; at && is_closer(&l, &best[at - 1]); at--)
+		for (; at && is_better(&c, &best[at - 1]); at--)
 			best[at] = best[at - 1];
-		best[at] = l;
+		best[at] = c;
 		found = smaller(found + 1, MAX_SUGGESTIONS);
 	}
 	buf[0] = '\0';

@@ -1,6 +1,6 @@
 /*
- * Text from outside, made safe to store, to log and to print; lists; hashes;
- * and suggestions for mistyped names.
+ * Text from users and files, made safe to store, to log and to print; lists in
+ * text; hashes; and suggestions for mistyped names.
  *
  * Plain text is text that a terminal or a log reader cannot take for anything
  * else. Everything else becomes '?': control characters (C0, DEL and C1),
@@ -17,12 +17,15 @@
 
 /* ---- plain text ---- */
 
-#define NP_TEXT_CHAR 4 /* bytes of the longest character */
+#define NP_TEXT_CHAR_MAX 4 /* bytes of the longest character */
 
-/* Make text plain in place; it does not grow. */
-void np_text_plain(char *text);
+/* Make text plain in place. It does not get longer. */
+void np_text_make_plain(char *text);
 
-/* vsnprintf() of len > 0 bytes, made plain: for all messages to people. */
+/*
+ * vsnprintf() into buf (len > 0 bytes), made plain. All messages for people are
+ * made by it.
+ */
 void np_text_print(char *buf, size_t len, const char *fmt, va_list ap)
 	__attribute__((format(printf, 3, 0)));
 
@@ -30,19 +33,19 @@ void np_text_print(char *buf, size_t len, const char *fmt, va_list ap)
  * A plain copy of text, cut between characters to at most max bytes; free() it.
  * NULL: out of memory.
  */
-char *np_text_clean(const char *text, size_t max);
+char *np_text_plain_copy(const char *text, size_t max);
 
 /*
  * Length of the UTF-8 character (RFC 3629) at p, of which len > 0 bytes may be
  * read: 0 if it is invalid, -1 if it is incomplete.
  */
-int np_text_char(const char *p, size_t len);
+int np_text_char_len(const char *p, size_t len);
 
-/* Code point of a valid character: 0x20ac. */
-uint32_t np_text_code(const char *p);
+/* Code point of a valid character, such as 0x20ac of the euro sign. */
+uint32_t np_text_code_point(const char *p);
 
 /* True if a valid character is plain. */
-bool np_text_is_plain(const char *p);
+bool np_text_char_is_plain(const char *p);
 
 /* ---- lists ---- */
 
@@ -64,8 +67,9 @@ uint64_t np_hash(uint64_t hash, const void *data, size_t len);
 size_t np_distance(const char *a, const char *b);
 
 /*
- * Write "; did you mean a, b or c?" with those of the n names that are most
- * similar to name, or "" if none is. Ignores case. Writes at most len bytes.
+ * Write "; did you mean a, b or c?" into buf (len > 0 bytes), with the names
+ * that are most similar to `name`, or "" if none of the n names is similar.
+ * Ignores case.
  */
 void np_suggest(const char *name, const char *const *names, size_t n,
 		char *buf, size_t len);

@@ -4357,7 +4357,7 @@ static int admit(struct np_placement *p, struct np_allocation *a,
 /* Whether the owner's share of the journal is used up. */
 static bool full(const struct np_placement *p, uint32_t owner)
 {
-	return !np_shares_left(&p->admitted, owner, 1);
+	return !np_shares_can_take(&p->admitted, owner, 1);
 }
 
 static void lift_restriction(struct submission *s, enum np_why why)

@@ -461,7 +461,7 @@ int np_snapshot_nodes(struct np_snapshot *s, const uint64_t *nodes,
 	    (n % NP_BITS_WORD && nodes[words - 1] >> n % NP_BITS_WORD))
 		return np_errf(err, -EINVAL, "set of nodes: beyond the last of"
 			       " %zu nodes, or a sealed snapshot", n);
-	got = np_index_get(&s->set, by_position(s, nodes),
+	got = np_index_add(&s->set, by_position(s, nodes),
 			     words * sizeof(*nodes));
 	if (got == NP_NO_INDEX)
 		return np_errf(err, -ENOMEM, "snapshot: out of memory");

@@ -38,7 +38,7 @@ static int colour_len(const char *p, size_t n)
 static bool may_pass(const struct out *o, const char *p)
 {
 	return *p == '\n' || *p == '\r' || (*p == '\033' && o->colours) ||
-	       np_text_is_plain(p);
+	       np_text_char_is_plain(p);
 }
 
 /* Add one byte, and write out what is complete. */
@@ -49,7 +49,7 @@ static void put_byte(struct out *o, char c)
 		const char *p = o->piece;
 		int len = *p == '\033' && o->colours ?
 				  colour_len(p, o->n_piece) :
-				  np_text_char(p, o->n_piece);
+				  np_text_char_len(p, o->n_piece);
 		size_t used = len ? (size_t)len : 1;
 
 		if (len < 0)

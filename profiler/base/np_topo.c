@@ -168,9 +168,9 @@ static int index_leaf(struct rails *r, const char *rail, const char *leaf,
 		      uint32_t *number)
 {
 	size_t known = r->leaves.n;
-	uint32_t at = np_index_get(&r->leaves, leaf, strlen(leaf));
+	uint32_t at = np_index_add(&r->leaves, leaf, strlen(leaf));
 
-	*number = np_index_get(&r->names, rail, strlen(rail));
+	*number = np_index_add(&r->names, rail, strlen(rail));
 	if (*number == NP_NO_INDEX || at == NP_NO_INDEX)
 		return -ENOMEM;
 	if (*number >= NP_RAILS_MAX)
@@ -209,7 +209,7 @@ static int index_nodes(struct rails *r, uint32_t rail, const char *nodes)
 				    "shorter name of a node", name[i]);
 			continue;
 		}
-		at = np_index_get(&r->nodes, key, (size_t)len);
+		at = np_index_add(&r->nodes, key, (size_t)len);
 		if (at == NP_NO_INDEX)
 			rc = -ENOMEM;
 		else if (at < known)

@@ -38,7 +38,7 @@ static uint32_t number_of(struct np_index *x, const char *text)
 {
 	size_t len = strlen(text);
 
-	return np_index_get(x, text, len < MAX_TEXT ? len : MAX_TEXT);
+	return np_index_add(x, text, len < MAX_TEXT ? len : MAX_TEXT);
 }
 
 /* Copy a text by its number, "" if unknown, without control characters. */
@@ -49,7 +49,7 @@ static const char *text_of(const struct np_index *x, uint32_t number,
 	size_t n = number < x->n ? x->end[number] - from : 0;
 
 	snprintf(buf, len, "%.*s", (int)n, n ? x->bytes + from : "");
-	np_text_plain(buf);
+	np_text_make_plain(buf);
 	return buf;
 }
 

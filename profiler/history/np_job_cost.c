@@ -28,7 +28,7 @@ struct class_key {
 };
 
 struct class {
-	double node_sec; /* the first, as np_order_down() expects */
+	double node_sec; /* the first, as np_order_desc() expects */
 	uint32_t *run;	 /* its jobs, ascending */
 	size_t n;
 };
@@ -73,13 +73,13 @@ static int classify(struct work *w)
 			np_acct_limit_class(j),
 		};
 
-		w->app[i] = np_index_get(&w->apps, app, sizeof(app));
+		w->app[i] = np_index_add(&w->apps, app, sizeof(app));
 		w->class[i] = NP_NO_INDEX;
 		w->out->node_hours += j->n_nodes *
 				      run_sec(w, (uint32_t)i) / 3600;
 		if (j->state == NP_ACCT_COMPLETED &&
 		    run_sec(w, (uint32_t)i) > 0)
-			w->class[i] = np_index_get(&w->classes, &key,
+			w->class[i] = np_index_add(&w->classes, &key,
 						     sizeof(key));
 		else
 			continue;
@@ -204,7 +204,7 @@ static int find_meetings(struct work *w)
 
 /* An application that was near; x as in struct meeting. */
 struct nearby {
-	double x; /* the first, as np_order_down() expects */
+	double x; /* the first, as np_order_desc() expects */
 	uint32_t app;
 };
 
@@ -219,7 +219,7 @@ static size_t find_neighbours(const struct work *w, const struct class *c,
 	for (size_t r = 0; r < c->n; r++)
 		for (size_t m = w->first[c->run[r]];
 		     m < w->first[c->run[r] + 1]; m++) {
-			uint32_t k = np_index_get(seen, &w->met[m].app,
+			uint32_t k = np_index_add(seen, &w->met[m].app,
 						    sizeof(w->met[m].app));
 
 			if (k == NP_NO_INDEX || k >= room)
@@ -229,7 +229,7 @@ static size_t find_neighbours(const struct work *w, const struct class *c,
 			list[k].x += w->met[m].x;
 		}
 	if (n)
-		qsort(list, n, sizeof(*list), np_order_down);
+		qsort(list, n, sizeof(*list), np_order_desc);
 	n = n < NP_JOB_COST_NEIGHBOURS ? n : NP_JOB_COST_NEIGHBOURS;
 	memcpy(out, list, n * sizeof(*out));
 	return n;
@@ -395,7 +395,7 @@ static int fit_classes(struct work *w)
 	int rc = list && sec && x ? 0 : -ENOMEM;
 
 	if (!rc && w->classes.n)
-		qsort(w->of, w->classes.n, sizeof(*w->of), np_order_down);
+		qsort(w->of, w->classes.n, sizeof(*w->of), np_order_desc);
 	for (size_t i = 0; !rc && i < w->classes.n &&
 	     i < NP_JOB_COST_MOST_CLASSES; i++) {
 		struct class c = w->of[i];
@@ -479,11 +479,11 @@ static int sort_all(struct work *w)
 	if (!rc)
 		rc = keep_leaves(w);
 	if (t->n_pairs)
-		qsort(t->pair, t->n_pairs, sizeof(*t->pair), np_order_down);
+		qsort(t->pair, t->n_pairs, sizeof(*t->pair), np_order_desc);
 	if (t->n_leaves)
-		qsort(t->leaf, t->n_leaves, sizeof(*t->leaf), np_order_down);
+		qsort(t->leaf, t->n_leaves, sizeof(*t->leaf), np_order_desc);
 	if (t->n_nodes)
-		qsort(t->node, t->n_nodes, sizeof(*t->node), np_order_down);
+		qsort(t->node, t->n_nodes, sizeof(*t->node), np_order_desc);
 	return rc;
 }
 

@@ -20,7 +20,7 @@
 #define NP_JOB_COST_NEIGHBOURS 8 /* of a class, those near it for longest */
 
 /* What runs of one application lost because of another one. */
-/* The first member of each is what np_order_down() sorts by. */
+/* The first member of each is what np_order_desc() sorts by. */
 struct np_job_cost_pair {
 	struct np_blame_range node_hours;
 	uint32_t user, name, by_user, by_name; /* texts of np_acct */

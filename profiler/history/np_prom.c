@@ -157,7 +157,7 @@ static int take_series(const struct response *a, json_object *series)
 	if (node == NP_NO_INDEX) {
 		snprintf(a->other, NP_METRICS_LABEL, "%.*s",
 			 NP_METRICS_LABEL - 1, json_object_get_string(name));
-		np_text_plain(a->other);
+		np_text_make_plain(a->other);
 		return 0;
 	}
 	if (json_object_object_get_ex(series, "value", &samples))
@@ -196,7 +196,7 @@ static int parse_response(const struct response *a, json_object *j)
 static int name_nodes(struct response *a, char *const *node, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
-		uint32_t k = np_index_get(&a->node, node[i],
+		uint32_t k = np_index_add(&a->node, node[i],
 					    strlen(node[i]));
 
 		if (k == NP_NO_INDEX)

@@ -108,7 +108,7 @@ static int intern(struct reader *r, const char *text, uint32_t *out)
 	*out = NP_QUEUE_NONE;
 	if (!*text)
 		return 0;
-	*out = np_index_get(&r->q->text, text, strlen(text));
+	*out = np_index_add(&r->q->text, text, strlen(text));
 	return *out == NP_QUEUE_NONE ? -ENOMEM : 0;
 }
 

@@ -40,7 +40,7 @@ static size_t escaped_len(int n)
 /* Write a character beyond ASCII as one or two \uXXXX. */
 static void escape(const char *p, int n, char *out)
 {
-	uint32_t c = np_text_code(p);
+	uint32_t c = np_text_code_point(p);
 	char text[4 * ESCAPED]; /* more than it takes */
 
 	if (n < 4)
@@ -103,7 +103,7 @@ static int escape_text(const char *text, size_t len, char *out, size_t *out_len,
 	size_t n = 0, used;
 
 	for (size_t at = 0; at < len; at += used) {
-		int c = np_text_char(text + at, len - at);
+		int c = np_text_char_len(text + at, len - at);
 
 		if (c > 1) {
 			escape(text + at, c, out + n);
@@ -151,7 +151,7 @@ static size_t source_byte(const char *text, size_t len, size_t at)
 	size_t from = 0, to = 0;
 
 	while (from < len && to < at) {
-		int c = np_text_char(text + from, len - from);
+		int c = np_text_char_len(text + from, len - from);
 
 		to += c > 1 ? escaped_len(c) : 1;
 		from += c > 1 ? (size_t)c : 1;
@@ -281,7 +281,7 @@ int np_jget_text(const struct np_jat *in, const char *key, json_object *j,
 	if (len > max || strlen(text) != len)
 		return np_jat_refuse(in, key, "a shorter text without NUL");
 	/* Escapes can spell control characters, which a terminal obeys. */
-	*out = np_text_clean(text, max);
+	*out = np_text_plain_copy(text, max);
 	return *out ? 0 : -ENOMEM;
 }
 
@@ -487,7 +487,7 @@ json_object *np_jput_real(struct np_jput *o, const char *key, double v,
 /* Cut at max bytes, and without control characters. */
 static json_object *new_text(const char *text, size_t max)
 {
-	char *clean = np_text_clean(text, max);
+	char *clean = np_text_plain_copy(text, max);
 	json_object *j = clean ? json_object_new_string(clean) : NULL;
 
 	free(clean);

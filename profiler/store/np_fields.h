@@ -69,7 +69,7 @@ int np_jget_count(const struct np_jat *in, const char *key, json_object *j,
 		  double max, uint64_t *out);
 int np_jget_real(const struct np_jat *in, const char *key, json_object *j,
 		 double min, double max, double *out);
-/* *out is malloc'ed, without control characters (np_text_clean()). */
+/* *out is malloc'ed, without control characters (np_text_plain_copy()). */
 int np_jget_text(const struct np_jat *in, const char *key, json_object *j,
 		 size_t max, char **out);
 /* A member that must be an array of at most max elements; NULL if missing. */

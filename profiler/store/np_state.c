@@ -497,7 +497,7 @@ static int no_room(struct np_accounting_day *day, uint32_t uid,
 	size_t reported = day->reported.n;
 
 	if (reported == MAX_REPORTED ||
-	    np_index_get(&day->reported, &uid, sizeof(uid)) != reported)
+	    np_index_add(&day->reported, &uid, sizeof(uid)) != reported)
 		return -ENOBUFS;
 	return np_errf(err, -ENOBUFS,
 		       "%s: no more ended jobs of uid %u are recorded "

@@ -11,7 +11,7 @@ static void test_numbers(void)
 
 	T_CHECK(np_index_find(&x, "a", 1) == NP_NO_INDEX);
 	for (size_t i = 0; i < NP_ARRAY_SIZE(text); i++) {
-		T_ROW(text[i], np_index_get(&x, text[i], strlen(text[i])) ==
+		T_ROW(text[i], np_index_add(&x, text[i], strlen(text[i])) ==
 			       number[i]);
 		T_ROW(text[i], np_index_find(&x, text[i], strlen(text[i])) ==
 			       number[i]);
@@ -19,7 +19,7 @@ static void test_numbers(void)
 	T_CHECK(x.n == 4 && np_index_find(&x, "c", 1) == NP_NO_INDEX);
 	np_index_clear(&x);
 	T_CHECK(np_index_find(&x, "a", 1) == NP_NO_INDEX);
-	T_CHECK(np_index_get(&x, "b", 1) == 0);
+	T_CHECK(np_index_add(&x, "b", 1) == 0);
 	np_index_free(&x);
 }
 
@@ -31,7 +31,7 @@ static void test_many(void)
 		for (uint32_t i = 0; i < 10000; i++) {
 			const uint64_t thing = UINT64_C(1) << 40 | i * 256;
 
-			T_CHECK(np_index_get(&x, &thing, sizeof(thing)) == i);
+			T_CHECK(np_index_add(&x, &thing, sizeof(thing)) == i);
 		}
 	np_index_free(&x);
 }

@@ -48,7 +48,7 @@ static const struct {
 static void test_clean(void)
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(rows); i++) {
-		char *got = np_text_clean(rows[i].in, rows[i].max);
+		char *got = np_text_plain_copy(rows[i].in, rows[i].max);
 
 		T_ROW(rows[i].name, got && !strcmp(got, rows[i].want));
 		free(got);
@@ -63,7 +63,7 @@ static void test_in_place(void)
 		if (strlen(rows[i].in) > rows[i].max)
 			continue;
 		strcpy(text, rows[i].in);
-		np_text_plain(text);
+		np_text_make_plain(text);
 		T_ROW(rows[i].name, !strcmp(text, rows[i].want));
 	}
 }
