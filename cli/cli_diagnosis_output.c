@@ -1003,7 +1003,7 @@ static void add_neighbour_bars(struct np_figure *f,
 	np_figure_name(f, &panel->y, id);
 	np_figure_add(f, s, NAN, 0, 0, length);
 	if (p->examined && p->x.blame.verdict >= NP_BLAME_CAUSE) {
-		s = np_figure_shape(f, panel, NP_SHAPE_REGION, NP_STYLE_QUIET,
+		s = np_figure_shape(f, panel, NP_SHAPE_REGION, NP_STYLE_GREY,
 				    "excess");
 		np_figure_add(f, s, NAN, NAN, p->x.blame.alone_sec.mean / 60,
 			      length);

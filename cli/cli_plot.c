@@ -88,7 +88,7 @@ static int add_latency(struct np_figure *f, const struct np_profile *p,
 	panel->y.lo = 0;
 	bins_of(p, &from, &to);
 	if (p->idle.hist && !p->is_idle)
-		add_hist(f, panel, &p->idle, "idle", NP_STYLE_QUIET, from, to);
+		add_hist(f, panel, &p->idle, "idle", NP_STYLE_GREY, from, to);
 	add_hist(f, panel, &p->ev.latency, p->runs->app, 0, from, to);
 	return 0;
 }

@@ -41,7 +41,7 @@ static void put_axis(json_object *in, const char *key, const struct np_axis *a)
 /* Members that this kind of shape does not have are omitted. */
 static void put_point(json_object *list, const struct np_shape *s, size_t i)
 {
-	const struct np_datum *d = &s->at[i];
+	const struct np_datum *d = &s->datum[i];
 	json_object *j = cli_append_object(list);
 
 	if (!isnan(d->x))

@@ -398,7 +398,7 @@ static struct np_panel *panel(struct np_figure *f, const char *title,
 static void add_nodes(struct np_figure *f, const struct status *t, size_t n)
 {
 	static const char *const name[] = { "busy", "idle", "down or drained" };
-	static const unsigned style[] = { 0, NP_STYLE_QUIET, 1 };
+	static const unsigned style[] = { 0, NP_STYLE_GREY, 1 };
 	struct np_panel *p = panel(f, "Nodes of the leaf switches", "Nodes", t,
 				   n);
 

@@ -1351,7 +1351,7 @@ static void draw_measured(struct np_figure *f, struct np_panel *p,
 
 	if (isnan(half))
 		return;
-	s = np_figure_shape(f, p, NP_SHAPE_LINE, NP_STYLE_QUIET, NULL);
+	s = np_figure_shape(f, p, NP_SHAPE_LINE, NP_STYLE_GREY, NULL);
 	np_figure_add(f, s, 100 * (m->mean - half), 100 * predicted, NAN, NAN);
 	np_figure_add(f, s, 100 * (m->mean + half), 100 * predicted, NAN, NAN);
 }
@@ -1376,7 +1376,7 @@ static int validate_plot(const struct validate *v, const char *path)
 			most = fmax(most, measured(v, i)->mean);
 		}
 	/* The diagonal: predicted as measured. */
-	s = np_figure_shape(f, p, NP_SHAPE_LINE, NP_STYLE_QUIET,
+	s = np_figure_shape(f, p, NP_SHAPE_LINE, NP_STYLE_GREY,
 			    "as measured");
 	np_figure_add(f, s, 0, 0, NAN, NAN);
 	np_figure_add(f, s, 100 * most, 100 * most, NAN, NAN);

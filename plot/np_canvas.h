@@ -24,6 +24,7 @@ struct np_box {
 	double x, y, w, h;
 };
 
+/* How a path is drawn. */
 struct np_pen {
 	unsigned line, fill; /* 0xrrggbb, or NP_NO_COLOUR */
 	double width;	     /* of the line, points */
@@ -33,6 +34,7 @@ struct np_pen {
 
 enum np_align { NP_LEFT, NP_CENTRE, NP_RIGHT };
 
+/* How a text is drawn. */
 struct np_type {
 	double size;	     /* of the font, points */
 	enum np_align align; /* which point of the text lies at x */
@@ -43,7 +45,10 @@ struct np_type {
 
 /* What each kind of canvas implements. */
 struct np_canvas {
-	/* Draw through n points; xy: n pairs of finite coordinates. */
+	/*
+	 * Draw a line through n points, and fill the area inside. xy: n pairs
+	 * of finite coordinates; closed: the last point joins the first one.
+	 */
 	void (*path)(struct np_canvas *c, const double *xy, size_t n,
 		     bool closed, const struct np_pen *pen);
 	/* Draw a line of text with its baseline at y. */
@@ -55,7 +60,10 @@ struct np_canvas {
 	int (*end)(struct np_canvas *c);
 };
 
-/* New canvases that write to out (borrowed). NULL: out of memory. */
+/*
+ * New canvases of a size in points. out is borrowed until end(). NULL: out of
+ * memory.
+ */
 struct np_canvas *np_canvas_png(FILE *out, double width, double height);
 /* date: creation date to record in the file, seconds since the epoch. */
 struct np_canvas *np_canvas_pdf(FILE *out, double width, double height,

@@ -14,19 +14,19 @@ struct page {
 	struct np_canvas c; /* first, as canvases are converted to it */
 	cairo_surface_t *surface;
 	cairo_t *cr;
-	FILE *out;
-	bool png; /* written at the end; else a PDF, written as it is drawn */
+	FILE *out; /* borrowed */
+	bool png;  /* written at the end; else a PDF, written as it is drawn */
 };
 
-/* Set the colour that cairo draws with. */
-static void colour(cairo_t *cr, unsigned rgb, double opacity)
+/* Set the colour (0xrrggbb) that cairo draws with. */
+static void set_colour(cairo_t *cr, unsigned rgb, double opacity)
 {
 	cairo_set_source_rgba(cr, (rgb >> 16 & 0xff) / 255.0,
 			      (rgb >> 8 & 0xff) / 255.0, (rgb & 0xff) / 255.0,
 			      opacity);
 }
 
-/* Fill first, so that the line covers the edge of the fill. */
+/* The path is filled first, so that its line covers the edge of the fill. */
 static void page_path(struct np_canvas *c, const double *xy, size_t n,
 		      bool closed, const struct np_pen *pen)
 {
@@ -38,11 +38,11 @@ static void page_path(struct np_canvas *c, const double *xy, size_t n,
 	if (closed)
 		cairo_close_path(cr);
 	if (pen->fill != NP_NO_COLOUR) {
-		colour(cr, pen->fill, pen->opacity);
+		set_colour(cr, pen->fill, pen->opacity);
 		cairo_fill_preserve(cr);
 	}
 	if (pen->line != NP_NO_COLOUR) {
-		colour(cr, pen->line, 1);
+		set_colour(cr, pen->line, 1);
 		cairo_set_line_width(cr, pen->width);
 		cairo_set_dash(cr, pen->dash, pen->dash[0] > 0 ? 2 : 0, 0);
 		cairo_stroke(cr);
@@ -50,11 +50,12 @@ static void page_path(struct np_canvas *c, const double *xy, size_t n,
 	cairo_new_path(cr);
 }
 
-/* Aligned by its real width; np_text_width() is only an upper bound. */
+/* A text is aligned by its real width, as cairo knows the font. */
 static void page_text(struct np_canvas *c, double x, double y,
 		      const char *text, const struct np_type *type)
 {
-	static const double left[] = {
+	/* How much of the text is left of x. */
+	static const double part_left[] = {
 		[NP_LEFT] = 0, [NP_CENTRE] = 0.5, [NP_RIGHT] = 1,
 	};
 	cairo_t *cr = ((struct page *)c)->cr;
@@ -69,8 +70,8 @@ static void page_text(struct np_canvas *c, double x, double y,
 	cairo_translate(cr, x, y);
 	if (type->turned)
 		cairo_rotate(cr, -M_PI / 2);
-	cairo_move_to(cr, -size.x_advance * left[type->align], 0);
-	colour(cr, type->colour, 1);
+	cairo_move_to(cr, -size.x_advance * part_left[type->align], 0);
+	set_colour(cr, type->colour, 1);
 	cairo_show_text(cr, text);
 	cairo_restore(cr);
 }
@@ -86,9 +87,9 @@ static void page_clip(struct np_canvas *c, const struct np_box *box)
 	cairo_clip(cr);
 }
 
-/* Callback of cairo that writes to the file. */
-static cairo_status_t put(void *out, const unsigned char *data,
-			  unsigned int len)
+/* cairo_write_func_t: append to the file. */
+static cairo_status_t write_data(void *out, const unsigned char *data,
+				 unsigned int len)
 {
 	return fwrite(data, 1, len, out) == len ? CAIRO_STATUS_SUCCESS :
 						  CAIRO_STATUS_WRITE_ERROR;
@@ -102,8 +103,8 @@ static int page_end(struct np_canvas *c)
 
 	cairo_destroy(p->cr);
 	if (p->png && !status)
-		status = cairo_surface_write_to_png_stream(p->surface, put,
-							   p->out);
+		status = cairo_surface_write_to_png_stream(
+			p->surface, write_data, p->out);
 	cairo_surface_finish(p->surface);
 	if (!status)
 		status = cairo_surface_status(p->surface);
@@ -115,8 +116,11 @@ static int page_end(struct np_canvas *c)
 	       status ? -EIO : 0;
 }
 
-/* Takes ownership of the surface. page_end() reports any error it is in. */
-static struct np_canvas *page(FILE *out, cairo_surface_t *surface, bool png)
+/*
+ * A white page. Takes ownership of the surface. If cairo could not create it,
+ * all drawing does nothing and page_end() reports the error.
+ */
+static struct np_canvas *page_new(FILE *out, cairo_surface_t *surface, bool png)
 {
 	struct page *p = calloc(1, sizeof(*p));
 
@@ -130,7 +134,7 @@ static struct np_canvas *page(FILE *out, cairo_surface_t *surface, bool png)
 	p->out = out;
 	p->png = png;
 	/* Unlike a white box, this also covers the last, partial pixels. */
-	colour(p->cr, NP_WHITE, 1);
+	set_colour(p->cr, NP_WHITE, 1);
 	cairo_paint(p->cr);
 	return &p->c;
 }
@@ -142,14 +146,14 @@ struct np_canvas *np_canvas_png(FILE *out, double width, double height)
 		(int)ceil(height * PNG_SCALE));
 
 	cairo_surface_set_device_scale(surface, PNG_SCALE, PNG_SCALE);
-	return page(out, surface, true);
+	return page_new(out, surface, true);
 }
 
 struct np_canvas *np_canvas_pdf(FILE *out, double width, double height,
 				const char *title, double date)
 {
 	cairo_surface_t *surface = cairo_pdf_surface_create_for_stream(
-		put, out, width, height);
+		write_data, out, width, height);
 	time_t t = date > 0 && date < 1e11 ? (time_t)date : 0;
 	struct tm tm;
 	char text[32];
@@ -161,5 +165,5 @@ struct np_canvas *np_canvas_pdf(FILE *out, double width, double height,
 	    strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%SZ", &tm))
 		cairo_pdf_surface_set_metadata(
 			surface, CAIRO_PDF_METADATA_CREATE_DATE, text);
-	return page(out, surface, false);
+	return page_new(out, surface, false);
 }

@@ -11,22 +11,20 @@
 /*
  * ---- Building a figure ----
  *
- * Every allocation goes through copy() or grow(), which set no_memory when it
- * fails. The figure then lacks something but remains consistent.
+ * Every allocation goes through copy() or grow(), which set no_memory when they
+ * fail. The figure then lacks something but remains consistent.
  */
 
 #define MAX_TEXT 1024 /* bytes of a text without the NUL */
 
-/* Copy a text, with control characters replaced and cut to MAX_TEXT bytes. */
+/* Copy a text, made plain and cut to MAX_TEXT bytes. */
 static char *copy(struct np_figure *f, const char *text)
 {
-	char *clean = np_text_plain_copy(text, MAX_TEXT);
+	char *plain = np_text_plain_copy(text, MAX_TEXT);
 
-	if (!clean)
+	if (!plain)
 		f->no_memory = true;
-	else
-		np_text_make_plain(clean);
-	return clean;
+	return plain;
 }
 
 struct np_figure *np_figure_new(const char *title)
@@ -38,7 +36,6 @@ struct np_figure *np_figure_new(const char *title)
 	return f;
 }
 
-/* Free a list of n texts. */
 static void free_list(char **list, size_t n)
 {
 	for (size_t i = 0; list && i < n; i++)
@@ -46,7 +43,6 @@ static void free_list(char **list, size_t n)
 	free(list);
 }
 
-/* Free a panel with all its shapes and names. */
 static void free_panel(struct np_panel *p)
 {
 	for (size_t i = 0; i < p->n_shapes; i++) {
@@ -54,8 +50,8 @@ static void free_panel(struct np_panel *p)
 
 		free(s->name);
 		for (size_t k = 0; k < s->n; k++)
-			free(s->at[k].text);
-		free(s->at);
+			free(s->datum[k].text);
+		free(s->datum);
 	}
 	free(p->shape);
 	free(p->title);
@@ -152,8 +148,8 @@ struct np_shape *np_figure_shape(struct np_figure *f, struct np_panel *p,
 void np_figure_add(struct np_figure *f, struct np_shape *s, double x, double y,
 		   double low, double high)
 {
-	if (s && grow(f, &s->at, s->n, sizeof(*s->at)))
-		s->at[s->n++] = (struct np_datum){ x, y, low, high, NULL };
+	if (s && grow(f, &s->datum, s->n, sizeof(*s->datum)))
+		s->datum[s->n++] = (struct np_datum){ x, y, low, high, NULL };
 }
 
 void np_figure_cell(struct np_figure *f, struct np_shape *s, double x,
@@ -163,11 +159,11 @@ void np_figure_cell(struct np_figure *f, struct np_shape *s, double x,
 
 	np_figure_add(f, s, x, y, colour, NAN);
 	if (s && s->n > n)
-		s->at[n].text = copy(f, text);
+		s->datum[n].text = copy(f, text);
 }
 
-/* Extend lo .. hi to v, if v has a place on the axis. */
-static void widen(double v, bool log, double *lo, double *hi)
+/* Extend lo .. hi to a value, if that can be drawn on the axis. */
+static void cover_value(double v, bool log, double *lo, double *hi)
 {
 	if (!isfinite(v) || (log && !(v > 0)))
 		return;
@@ -175,13 +171,12 @@ static void widen(double v, bool log, double *lo, double *hi)
 	*hi = fmax(*hi, v);
 }
 
-/* Whether an axis is logarithmic. */
 static bool is_log(const struct np_axis *a)
 {
 	return a->kind == NP_AXIS_LOG || a->kind == NP_AXIS_SECONDS;
 }
 
-double np_axis_place(const struct np_axis *a, double v, double lo, double hi)
+double np_axis_position(const struct np_axis *a, double v, double lo, double hi)
 {
 	if (is_log(a))
 		return log(v / lo) / log(hi / lo);
@@ -206,35 +201,36 @@ static bool is_horizontal(enum np_shape_kind kind)
 
 /* Extend lo .. hi to cover a shape. */
 static void cover_shape(const struct np_shape *s, bool y, bool log, double *lo,
-		  double *hi)
+			double *hi)
 {
 	for (size_t i = 0; i < s->n; i++) {
-		const struct np_datum *d = &s->at[i];
+		const struct np_datum *d = &s->datum[i];
 
-		widen(y ? d->y : d->x, log, lo, hi);
+		cover_value(y ? d->y : d->x, log, lo, hi);
 		if (is_horizontal(s->kind) == y || s->kind == NP_SHAPE_CELLS)
 			continue;
-		widen(d->low, log, lo, hi);
-		widen(d->high, log, lo, hi);
+		cover_value(d->low, log, lo, hi);
+		cover_value(d->high, log, lo, hi);
 	}
 }
 
 /*
- * Leave some space between the shapes and the frame. An axis whose values all
- * lie a little above 0 starts at 0.
+ * Leave some space between the shapes and the frame: a twentieth of the range.
+ * An axis starts at 0 if its least value is above 0 by no more than a fifth of
+ * the range.
  */
 static void add_margins(double *lo, double *hi)
 {
-	double room = (*hi - *lo) / 20;
+	double margin = (*hi - *lo) / 20;
 
-	if (*lo < 0 || *lo > 4 * room)
-		*lo -= room;
+	if (*lo < 0 || *lo > 4 * margin)
+		*lo -= margin;
 	else
 		*lo = 0;
-	*hi += room;
+	*hi += margin;
 }
 
-/* Ends in this order: shapes, a default, some space, what the axis sets. */
+/* The ends that the axis sets come last, as they override all others. */
 void np_figure_range(const struct np_panel *p, bool y, double *lo, double *hi)
 {
 	const struct np_axis *a = y ? &p->y : &p->x;
@@ -254,10 +250,10 @@ void np_figure_range(const struct np_panel *p, bool y, double *lo, double *hi)
 		*hi = 1;
 	}
 	if (!(*lo < *hi)) { /* a single value: leave space on both sides */
-		double room = *lo != 0 ? fabs(*lo) / 2 : 0.5;
+		double margin = *lo != 0 ? fabs(*lo) / 2 : 0.5;
 
-		*lo = log ? *lo / 2 : *lo - room;
-		*hi = log ? *hi * 2 : *hi + room;
+		*lo = log ? *lo / 2 : *lo - margin;
+		*hi = log ? *hi * 2 : *hi + margin;
 	}
 	if (y && !log)
 		add_margins(lo, hi);
@@ -274,7 +270,7 @@ void np_figure_range(const struct np_panel *p, bool y, double *lo, double *hi)
  * logarithmic axes, so that a mark at the end of an axis is not lost.
  */
 
-static const double nice[] = { 1, 2, 5, 10 };
+static const double nice_steps[] = { 1, 2, 5, 10 };
 
 /* Number of multiples of step within lo .. hi, tolerating rounding errors. */
 static double count_marks(double lo, double hi, double step)
@@ -283,41 +279,58 @@ static double count_marks(double lo, double hi, double step)
 }
 
 /* The smallest nice step with at most `most` multiples within lo .. hi. */
-static double step_of(double lo, double hi, size_t most)
+static double nice_step(double lo, double hi, size_t most)
 {
 	double step, power = pow(10, floor(log10((hi - lo) / (double)most)));
 
-	for (size_t i = 0; i < NP_ARRAY_SIZE(nice); i++) {
-		step = nice[i] * power;
+	for (size_t i = 0; i < NP_ARRAY_SIZE(nice_steps); i++) {
+		step = nice_steps[i] * power;
 		if (count_marks(lo, hi, step) <= (double)most)
 			return step;
 	}
 	return 20 * power;
 }
 
-/* Multiples of the step, so that rounding errors do not add up. */
+/*
+ * Number of significant digits that marks need so that no two labels are equal,
+ * but at least `least`, and no more than a label has room for.
+ */
+static int significant_digits(double lo, double hi, double step, int least)
+{
+	double largest = fmax(fabs(lo), fabs(hi));
+	double needed = floor(log10(largest) + 1e-9) -
+			floor(log10(step) + 1e-9) + 1;
+
+	return (int)fmin(fmax(needed, least), NP_TICKS_LABEL / 2);
+}
+
+/* Marks are multiples of the step, so that rounding errors do not add up. */
 void np_ticks_linear(double lo, double hi, size_t most, struct np_ticks *out)
 {
-	double step = step_of(lo, hi, most);
+	double step = nice_step(lo, hi, most);
 	double first = ceil(lo / step - 1e-9);
-	int digits = (int)fmax(0, -floor(log10(step) + 1e-9));
+	int decimals = (int)fmax(0, -floor(log10(step) + 1e-9));
+	int significant = significant_digits(lo, hi, step, 3);
 
 	out->n = 0;
 	while (out->n < NP_TICKS_MAX) {
 		double at = (first + (double)out->n) * step;
+		char *label = out->label[out->n];
 
 		if (at > hi + 1e-9 * step)
 			break;
 		at = fabs(at) < 1e-9 * step ? 0 : at;
-		out->at[out->n] = at;
-		snprintf(out->label[out->n++], NP_TICKS_LABEL,
-			 fabs(at) < 1e7 && digits < 7 ? "%.*f" : "%.*g",
-			 fabs(at) < 1e7 && digits < 7 ? digits : 3, at);
+		out->at[out->n++] = at;
+		if (fabs(at) < 1e7 && decimals < 7)
+			snprintf(label, NP_TICKS_LABEL, "%.*f", decimals, at);
+		else
+			snprintf(label, NP_TICKS_LABEL, "%.*g", significant,
+				 at);
 	}
 }
 
-/* The label of one logarithmic mark. */
-static void put_label(double v, bool seconds, char *buf)
+/* The label of a mark on a logarithmic axis; buf: NP_TICKS_LABEL bytes. */
+static void put_log_label(double v, bool seconds, int significant, char *buf)
 {
 	static const struct {
 		double unit;
@@ -329,47 +342,48 @@ static void put_label(double v, bool seconds, char *buf)
 	size_t i = 0;
 
 	if (!seconds) {
-		snprintf(buf, NP_TICKS_LABEL, "%.4g", v);
+		snprintf(buf, NP_TICKS_LABEL, "%.*g", significant, v);
 		return;
 	}
 	while (i + 1 < NP_ARRAY_SIZE(units) &&
 	       v < units[i].unit * (1 - 1e-9))
 		i++;
-	snprintf(buf, NP_TICKS_LABEL, "%.4g %s", v / units[i].unit,
-		 units[i].name);
+	snprintf(buf, NP_TICKS_LABEL, "%.*g %s", significant,
+		 v / units[i].unit, units[i].name);
 }
 
 /*
  * Marks within lo .. hi at per_decade values (1; 1, 3; or 1, 2, 5) of each
- * decade whose exponent is a multiple of `every`. The first `room` of them go
- * into at[]; returns how many there are.
+ * decade whose exponent is a multiple of `every`. The first `most` of them are
+ * stored in at[]. Returns how many there are.
  */
 static size_t log_marks(double lo, double hi, int per_decade, int every,
-			double *at, size_t room)
+			double *at, size_t most)
 {
-	static const double of[][3] = { { 1 }, { 1, 3 }, { 1, 2, 5 } };
-	int from = (int)floor(log10(lo)), to = (int)ceil(log10(hi));
+	static const double factors[][3] = { { 1 }, { 1, 3 }, { 1, 2, 5 } };
+	int first = (int)floor(log10(lo)), last = (int)ceil(log10(hi));
 	size_t n = 0;
 
-	for (int d = from; d <= to; d++)
+	for (int exponent = first; exponent <= last; exponent++)
 		for (int i = 0; i < per_decade; i++) {
-			double v = of[per_decade - 1][i] * pow(10, d);
+			double v = factors[per_decade - 1][i] *
+				   pow(10, exponent);
 
-			if (d % every || v < lo * (1 - 1e-9) ||
+			if (exponent % every || v < lo * (1 - 1e-9) ||
 			    v > hi * (1 + 1e-9))
 				continue;
-			if (n < room)
+			if (n < most)
 				at[n] = v;
 			n++;
 		}
 	return n;
 }
 
-/* Fewer marks per decade first, then fewer decades. */
+/* To have fewer marks, use fewer per decade first, and then fewer decades. */
 void np_ticks_log(double lo, double hi, size_t most, bool seconds,
 		  struct np_ticks *out)
 {
-	int per_decade = 3, every = 1;
+	int per_decade = 3, every = 1, significant = 4;
 
 	while (log_marks(lo, hi, per_decade, every, NULL, 0) > most)
 		if (per_decade > 1)
@@ -377,8 +391,11 @@ void np_ticks_log(double lo, double hi, size_t most, bool seconds,
 		else
 			every++;
 	out->n = log_marks(lo, hi, per_decade, every, out->at, NP_TICKS_MAX);
-	if (out->n < 2)
+	if (out->n < 2) {
 		np_ticks_linear(lo, hi, most, out);
+		significant = significant_digits(
+			lo, hi, nice_step(lo, hi, most), significant);
+	}
 	for (size_t i = 0; i < out->n; i++)
-		put_label(out->at[i], seconds, out->label[i]);
+		put_log_label(out->at[i], seconds, significant, out->label[i]);
 }

@@ -17,7 +17,7 @@
 #include <stdio.h>
 
 /*
- * Axis marks and their labels.
+ * ---- Axis marks and their labels ----
  *
  * Marks of a linear axis are whole multiples of 1, 2 or 5 times a power of ten.
  * Marks of a logarithmic axis are 1, 2 and 5 times each power of ten; where the
@@ -28,7 +28,7 @@
 
 struct np_ticks {
 	size_t n;
-	double at[NP_TICKS_MAX]; /* ascending, within the range */
+	double at[NP_TICKS_MAX]; /* values, ascending and within the range */
 	char label[NP_TICKS_MAX][NP_TICKS_LABEL]; /* "20", "1.5", "100 ns" */
 };
 
@@ -53,8 +53,8 @@ enum np_axis_kind {
 struct np_axis {
 	enum np_axis_kind kind;
 	char *label; /* with its unit: "Slowdown (%)" */
-	double lo, hi; /* ends; NaN: derived from the shapes */
-	char **name; /* of NP_AXIS_NAMES */
+	double lo, hi; /* values at the ends; NaN: derived from the shapes */
+	char **name;   /* of NP_AXIS_NAMES */
 	size_t n_names;
 };
 
@@ -79,12 +79,13 @@ struct np_shape {
 	enum np_shape_kind kind;
 	unsigned style; /* colour, dash, mark, hatching: 0 to NP_STYLES - 1 */
 	char *name;	/* in the legend; NULL: not listed there */
-	struct np_datum *at;
+	/* In the order of x for bands, steps and lines. */
+	struct np_datum *datum;
 	size_t n;
 };
 
 #define NP_STYLES 8
-#define NP_STYLE_QUIET (NP_STYLES - 1) /* grey: the reference to compare with */
+#define NP_STYLE_GREY (NP_STYLES - 1) /* grey: the reference to compare with */
 
 struct np_panel {
 	char *title;
@@ -132,7 +133,7 @@ struct np_shape *np_figure_shape(struct np_figure *f, struct np_panel *p,
 void np_figure_add(struct np_figure *f, struct np_shape *s, double x, double y,
 		   double low, double high);
 /*
- * Add a cell.  colour: 0 (white) to 1 (dark), NaN: unknown; text: one line, or
+ * Add a cell. colour: 0 (white) to 1 (dark), NaN: unknown; text: one line, or
  * two separated by '|'.
  */
 void np_figure_cell(struct np_figure *f, struct np_shape *s, double x,
@@ -154,13 +155,14 @@ void np_axis_ticks(const struct np_axis *a, double lo, double hi, size_t most,
  * Relative position of v on an axis: 0 at lo, 1 at hi. On a logarithmic axis 0
  * lies at -INFINITY and a negative v at NaN.
  */
-double np_axis_place(const struct np_axis *a, double v, double lo, double hi);
+double np_axis_position(const struct np_axis *a, double v, double lo,
+			double hi);
 
 /*
  * np_figure_text.c: print a figure on a terminal, with axes and a legend.
- * Steps, lines and points are drawn as characters; other shapes have reports
- * of their own and are skipped. columns: width, at least 40. utf8: use block
- * elements and braille, else ASCII. Returns 0 or -ENOMEM.
+ * Steps, lines and points are drawn as characters. Other shapes are skipped, as
+ * the commands print what they show as tables. columns: width, at least 40.
+ * utf8: use block elements and braille, else ASCII. Returns 0 or -ENOMEM.
  */
 int np_figure_print(const struct np_figure *f, FILE *out, int columns,
 		    bool utf8);

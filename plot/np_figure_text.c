@@ -1,9 +1,10 @@
 /*
- * Figures on a terminal. Each panel is ROWS lines of cells, one per character.
- * Shapes are first drawn into the cells, each kind into members of its own, and
- * then printed: points cover steps, and steps cover lines. Positions within a
- * cell are kept as far as characters can show them: eighths of a block for
- * steps, the eight dots of a braille character for lines.
+ * Figures on a terminal. The plot area of a panel is ROWS lines of cells, one
+ * per character. Shapes are first drawn into the cells, each kind into members
+ * of its own, and the cells are then printed: points cover steps, and steps
+ * cover lines. A cell is divided as far as characters can show it: into eighths
+ * of a block for steps, and into the eight dots of a braille character for
+ * lines.
  */
 #include "np_figure.h"
 
@@ -12,42 +13,47 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ROWS 10 /* height of a panel, lines of text */
-#define TICKS 6 /* marks of an axis, at most */
+#define ROWS 10	    /* height of a plot area, lines of text */
+#define MAX_TICKS 6 /* marks of an axis */
 
 /* One character of the plot area. */
 struct cell {
-	unsigned char full;  /* steps: eighths that are filled, from below */
-	bool quiet;	     /* below a step of the reference style */
-	unsigned char dots;  /* lines: bits of the braille dots */
-	char mark;	     /* points: 'o', or '|' for their intervals */
+	unsigned char eighths; /* steps: how much is filled, from below */
+	bool grey;	       /* steps: below one of NP_STYLE_GREY */
+	unsigned char dots;    /* lines: bits of the braille dots */
+	char mark;	       /* points: 'o', or '|' for their intervals */
 };
 
+/* A panel while it is printed. */
 struct screen {
-	const struct np_panel *p;
+	const struct np_panel *panel;
 	int columns, left; /* widths of the plot area and of the labels */
 	bool utf8;
-	double x_lo, x_hi, y_lo, y_hi;
+	double x_lo, x_hi, y_lo, y_hi; /* values at the ends of the axes */
 	struct cell *cell; /* ROWS * columns, line by line */
 };
 
-/* Positions in cells, from the left and from the top; NaN: not on the axis. */
+/*
+ * Positions, in cells from the left and from the top. Not finite: the axis has
+ * no place for the value.
+ */
 static double column_of(const struct screen *s, double x)
 {
 	return s->columns *
-	       np_axis_place(&s->p->x, x, s->x_lo, s->x_hi);
+	       np_axis_position(&s->panel->x, x, s->x_lo, s->x_hi);
 }
 
 static double row_of(const struct screen *s, double y)
 {
-	double row = ROWS * (1 - np_axis_place(&s->p->y, y, s->y_lo, s->y_hi));
+	double height = np_axis_position(&s->panel->y, y, s->y_lo, s->y_hi);
+	double row = ROWS * (1 - height);
 
 	/* Undo rounding errors, which could move a value to the row above. */
 	return fabs(row - round(row)) < 1e-9 ? round(row) : row;
 }
 
-/* The cell at a position; NULL: outside the plot area. */
-static struct cell *at(const struct screen *s, double row, double column)
+/* The cell at a position, NULL outside the plot area. */
+static struct cell *cell_at(const struct screen *s, double row, double column)
 {
 	/* The ends of the axes belong to the last row and column. */
 	int r = (int)fmin(floor(row), ROWS - 1);
@@ -60,23 +66,24 @@ static struct cell *at(const struct screen *s, double row, double column)
 }
 
 /* The highest step that overlaps a column; 0: none. */
-static double highest(const struct screen *s, const struct np_shape *p, int c)
+static double highest_step(const struct screen *s, const struct np_shape *shape,
+			   int column)
 {
-	const struct np_datum *d = p->at;
-	double best = 0;
+	const struct np_datum *d = shape->datum;
+	double highest = 0;
 
-	for (size_t i = 0; i + 1 < p->n; i++)
-		if (column_of(s, d[i].x) < c + 1 &&
-		    column_of(s, d[i + 1].x) > c && d[i].y > best)
-			best = d[i].y;
-	return best;
+	for (size_t i = 0; i + 1 < shape->n; i++)
+		if (column_of(s, d[i].x) < column + 1 &&
+		    column_of(s, d[i + 1].x) > column && d[i].y > highest)
+			highest = d[i].y;
+	return highest;
 }
 
 /* Fill each column up to its highest step, to an eighth of a cell. */
-static void draw_step(const struct screen *s, const struct np_shape *p)
+static void draw_steps(const struct screen *s, const struct np_shape *shape)
 {
 	for (int c = 0; c < s->columns; c++) {
-		double y = highest(s, p, c), top = row_of(s, y);
+		double y = highest_step(s, shape, c), top = row_of(s, y);
 		int eighths = (int)lround(8 * (ROWS - top));
 
 		/* A step above 0 is always visible. */
@@ -84,11 +91,11 @@ static void draw_step(const struct screen *s, const struct np_shape *p)
 		for (int r = ROWS - 1; r >= 0 && eighths > 0; r--) {
 			struct cell *cell = &s->cell[r * s->columns + c];
 
-			if (p->style == NP_STYLE_QUIET)
-				cell->quiet = true;
+			if (shape->style == NP_STYLE_GREY)
+				cell->grey = true;
 			else
-				cell->full = eighths < 8 ?
-						     (unsigned char)eighths : 8;
+				cell->eighths = eighths < 8 ?
+						(unsigned char)eighths : 8;
 			eighths -= 8;
 		}
 	}
@@ -102,51 +109,84 @@ static void draw_dot(const struct screen *s, double x, double y)
 		{ 0x01, 0x08 }, { 0x02, 0x10 }, { 0x04, 0x20 }, { 0x40, 0x80 },
 	};
 	double row = row_of(s, y), column = column_of(s, x);
-	struct cell *cell = at(s, row, column);
+	struct cell *cell = cell_at(s, row, column);
 
 	if (!cell)
 		return;
+	/* The ends of the axes belong to the last row and column. */
 	row = fmin(row, ROWS - 0.01);
 	column = fmin(column, s->columns - 0.01);
 	cell->dots |= bit[(int)(4 * (row - floor(row)))]
 			 [(int)(2 * (column - floor(column)))];
 }
 
-/* Interpolate between the points, at more steps than there are dots. */
-static void draw_line(const struct screen *s, const struct np_shape *p)
+/* Interpolate between the points, so densely that no dot is left out. */
+static void draw_line(const struct screen *s, const struct np_shape *shape)
 {
-	int steps = 4 * s->columns;
+	int steps = 4 * s->columns / (int)(shape->n ? shape->n : 1) + 8;
 
-	for (size_t i = 0; i + 1 < p->n; i++)
-		for (int k = 0; k <= steps / (int)p->n + 8; k++) {
-			const struct np_datum *d = &p->at[i];
-			double part = (double)k / (steps / (int)p->n + 8);
+	for (size_t i = 0; i + 1 < shape->n; i++)
+		for (int k = 0; k <= steps; k++) {
+			const struct np_datum *d = &shape->datum[i];
+			double part = (double)k / steps;
 
 			draw_dot(s, d->x + part * (d[1].x - d->x),
 				 d->y + part * (d[1].y - d->y));
 		}
 }
 
-/* The interval of a point first, so that the point covers it. */
-static void draw_points(const struct screen *s, const struct np_shape *p)
+/* Draw the interval of a point, unless it is not known. */
+static void draw_interval(const struct screen *s, const struct np_datum *d)
 {
-	for (size_t i = 0; i < p->n; i++) {
-		const struct np_datum *d = &p->at[i];
-		double c = column_of(s, d->x);
-		double to = fmin(floor(row_of(s, d->low)), ROWS - 1);
-		struct cell *cell;
+	double column = column_of(s, d->x);
+	double top = floor(row_of(s, d->high));
+	double bottom = floor(row_of(s, d->low));
 
-		for (double r = fmax(floor(row_of(s, d->high)), 0);
-		     r <= to; r++)
-			if ((cell = at(s, r, c)) && cell->mark != 'o')
-				cell->mark = '|';
-		cell = at(s, row_of(s, d->y), c);
+	if (isnan(top) || isnan(bottom))
+		return;
+	for (double row = fmax(top, 0); row <= fmin(bottom, ROWS - 1); row++) {
+		struct cell *cell = cell_at(s, row, column);
+
+		if (cell && cell->mark != 'o')
+			cell->mark = '|';
+	}
+}
+
+/* A point covers its interval, which is therefore drawn first. */
+static void draw_points(const struct screen *s, const struct np_shape *shape)
+{
+	for (size_t i = 0; i < shape->n; i++) {
+		const struct np_datum *d = &shape->datum[i];
+		struct cell *cell = cell_at(s, row_of(s, d->y),
+					    column_of(s, d->x));
+
+		draw_interval(s, d);
 		if (cell)
 			cell->mark = 'o';
 	}
 }
 
-/* Print one cell; a space if it is empty. */
+/*
+ * The ASCII character for a cell: '#' if at least half of it is filled, or else
+ * '_'. Where the grey step is higher, a filled cell is '%', and '.' replaces '_'
+ * and the space.
+ */
+static char ascii_of(const struct cell *c)
+{
+	if (c->mark)
+		return c->mark;
+	if (c->eighths == 8 && c->grey)
+		return '%';
+	if (c->eighths >= 4)
+		return '#';
+	if (c->eighths && !c->grey)
+		return '_';
+	if (c->dots)
+		return '*';
+	return c->grey ? '.' : ' ';
+}
+
+/* Print one cell, a space if it is empty. */
 static void put_cell(FILE *f, const struct cell *c, bool utf8)
 {
 	static const char *const blocks[] = {
@@ -154,54 +194,59 @@ static void put_cell(FILE *f, const struct cell *c, bool utf8)
 		"\u2586", "\u2587", "\u2588",
 	};
 
-	if (c->mark)
-		fputs(!utf8 ? (char[]){ c->mark, 0 } :
-		      c->mark == 'o' ? "\u25cf" : "\u2502", f);
-	else if (c->full == 8 && c->quiet)
-		fputs(utf8 ? "\u2593" : "%", f);
-	else if (c->full && utf8)
-		fputs(blocks[c->full], f);
-	else if (c->full > 3 || (c->full && !c->quiet))
-		fputc(c->full > 3 ? '#' : '_', f);
-	else if (c->dots && utf8) /* U+2800 and the bits of its dots */
+	if (!utf8)
+		fputc(ascii_of(c), f);
+	else if (c->mark)
+		fputs(c->mark == 'o' ? "\u25cf" : "\u2502", f);
+	else if (c->eighths == 8 && c->grey)
+		fputs("\u2593", f);
+	else if (c->eighths)
+		fputs(blocks[c->eighths], f);
+	else if (c->dots) /* U+2800 plus the bits of its dots */
 		fprintf(f, "\342%c%c", 0xa0 + (c->dots >> 6),
 			0x80 + (c->dots & 0x3f));
-	else if (c->dots)
-		fputc('*', f);
 	else
-		fputs(!c->quiet ? " " : utf8 ? "\u2591" : ".", f);
+		fputs(c->grey ? "\u2591" : " ", f);
 }
 
 /* Whether nothing is drawn in a cell. */
 static bool is_blank(const struct cell *c)
 {
-	return !c->mark && !c->full && !c->quiet && !c->dots;
+	return !c->mark && !c->eighths && !c->grey && !c->dots;
 }
 
-/* Print a label; in ASCII, "u" replaces the micro sign. */
+/* Whether a byte of UTF-8 text continues a character. */
+static bool is_continuation(char byte)
+{
+	return ((unsigned char)byte & 0xc0) == 0x80;
+}
+
+/*
+ * Print a label. In ASCII "u" replaces the micro sign, and "?" each other
+ * character.
+ */
 static void put_label(FILE *f, const char *text, bool utf8)
 {
-	for (; *text; text++) {
-		if (!utf8 && !strncmp(text, "\302\265", 2)) {
+	for (; *text; text++)
+		if (utf8 || !(*text & 0x80))
+			fputc(*text, f);
+		else if (!strncmp(text, "\302\265", 2))
 			fputc('u', f);
-			text++;
-		} else {
-			fputc(!utf8 && *text & 0x80 ? '?' : *text, f);
-		}
-	}
+		else if (!is_continuation(*text))
+			fputc('?', f);
 }
 
-/* Characters in a UTF-8 text. */
+/* Number of characters, and so of columns, of a UTF-8 text. */
 static int width_of(const char *text)
 {
 	int n = 0;
 
 	for (; *text; text++)
-		n += ((unsigned char)*text & 0xc0) != 0x80;
+		n += !is_continuation(*text);
 	return n;
 }
 
-/* The plot area, with the marks of the y axis before it. */
+/* Print the plot area, with the labels of the y axis before it. */
 static void put_rows(FILE *f, const struct screen *s, const struct np_ticks *y)
 {
 	for (int r = 0; r < ROWS; r++) {
@@ -223,122 +268,141 @@ static void put_rows(FILE *f, const struct screen *s, const struct np_ticks *y)
 	}
 }
 
-/* Print the labels of the x axis; one that would touch the last is skipped. */
-static void put_below(FILE *f, const struct screen *s, size_t n,
-		      const char *(*label_at)(const void *of, size_t i,
-					      double *x), const void *of)
+/*
+ * Print n labels of the x axis; one that would touch the last is skipped.
+ * label_at(from, i, &x) returns the i-th label, and the value that it is for.
+ */
+static void put_x_labels(FILE *f, const struct screen *s, size_t n,
+			 const char *(*label_at)(const void *from, size_t i,
+						 double *x),
+			 const void *from)
 {
-	int column = 0;
+	int column = 0; /* end of the last label */
 
 	fprintf(f, "%*s", s->left, "");
 	for (size_t i = 0; i < n; i++) {
 		double x;
-		const char *label = label_at(of, i, &x);
+		const char *label = label_at(from, i, &x);
 		int width = width_of(label);
-		int from = (int)column_of(s, x) - width / 2;
+		int begin = (int)column_of(s, x) - width / 2;
 
-		from = from < 0 ? 0 : from;
-		if (from + width > s->columns)
-			from = s->columns - width;
-		if (from < column + !!column)
+		begin = begin < 0 ? 0 : begin;
+		if (begin + width > s->columns)
+			begin = s->columns - width;
+		if (begin < column + (column > 0)) /* a space between two */
 			continue;
-		fprintf(f, "%*s", from - column, "");
+		fprintf(f, "%*s", begin - column, "");
 		put_label(f, label, s->utf8);
-		column = from + width;
+		column = begin + width;
 	}
 	fputc('\n', f);
 }
 
-/* Label and value of a mark, for put_below(). */
-static const char *tick_at(const void *of, size_t i, double *x)
+/* For put_x_labels(): a mark. */
+static const char *tick_at(const void *ticks, size_t i, double *x)
 {
-	const struct np_ticks *t = of;
+	const struct np_ticks *t = ticks;
 
 	*x = t->at[i];
 	return t->label[i];
 }
 
-/* Label and value of a name, for put_below(). */
-static const char *name_at(const void *of, size_t i, double *x)
+/* For put_x_labels(): a name. */
+static const char *name_at(const void *axis, size_t i, double *x)
 {
-	const struct np_axis *a = of;
+	const struct np_axis *a = axis;
 
 	*x = (double)i;
 	return a->name[i];
 }
 
-/* The x axis, its marks or names, and its label. */
-static void put_axis(FILE *f, const struct screen *s)
+/* Print the x axis, its marks or names, and its label. */
+static void put_x_axis(FILE *f, const struct screen *s)
 {
-	const char *label = s->p->x.label ? s->p->x.label : "";
-	struct np_ticks x;
+	const struct np_axis *x = &s->panel->x;
+	struct np_ticks ticks;
 
 	fprintf(f, "%*s%s", s->left - 1, "", s->utf8 ? "\u2514" : "+");
 	for (int c = 0; c < s->columns; c++)
 		fputs(s->utf8 ? "\u2500" : "-", f);
 	fputc('\n', f);
-	if (s->p->x.kind == NP_AXIS_NAMES) {
-		put_below(f, s, s->p->x.n_names, name_at, &s->p->x);
+	if (x->kind == NP_AXIS_NAMES) {
+		put_x_labels(f, s, x->n_names, name_at, x);
 	} else {
-		np_axis_ticks(&s->p->x, s->x_lo, s->x_hi, TICKS, &x);
-		put_below(f, s, x.n, tick_at, &x);
+		np_axis_ticks(x, s->x_lo, s->x_hi, MAX_TICKS, &ticks);
+		put_x_labels(f, s, ticks.n, tick_at, &ticks);
 	}
 	fprintf(f, "%*s", s->left, "");
-	put_label(f, label, s->utf8);
+	put_label(f, x->label ? x->label : "", s->utf8);
 	fputc('\n', f);
 }
 
-/* Title, label of the y axis and legend, as in "Slowdown (%)", "o measured". */
+/* A cell that shows how a shape is drawn, blank if it is not. */
+static struct cell sample_of(const struct np_shape *shape)
+{
+	bool is_grey = shape->style == NP_STYLE_GREY;
+
+	switch (shape->kind) {
+	case NP_SHAPE_POINTS:
+		return (struct cell){ .mark = 'o' };
+	case NP_SHAPE_LINE:
+		return (struct cell){ .dots = 0x12 }; /* a row of two dots */
+	case NP_SHAPE_STEP:
+		return (struct cell){ .eighths = is_grey ? 0 : 8,
+				      .grey = is_grey };
+	default:
+		return (struct cell){ 0 };
+	}
+}
+
+/*
+ * Print the title, the label of the y axis, and the legend, with lines such as
+ * "o measured".
+ */
 static void put_head(FILE *f, const struct screen *s)
 {
-	fprintf(f, "\n%s\n", s->p->title ? s->p->title : "");
-	put_label(f, s->p->y.label ? s->p->y.label : "", s->utf8);
-	for (size_t i = 0; i < s->p->n_shapes; i++) {
-		const struct np_shape *p = &s->p->shape[i];
-		struct cell sample = {
-			.mark = p->kind == NP_SHAPE_POINTS ? 'o' : 0,
-			.dots = p->kind == NP_SHAPE_LINE ? 0x12 : 0,
-			.full = p->kind == NP_SHAPE_STEP &&
-				p->style != NP_STYLE_QUIET ? 8 : 0,
-			.quiet = p->kind == NP_SHAPE_STEP &&
-				 p->style == NP_STYLE_QUIET,
-		};
+	const struct np_panel *p = s->panel;
 
-		if (!p->name || is_blank(&sample))
+	fprintf(f, "\n%s\n", p->title ? p->title : "");
+	put_label(f, p->y.label ? p->y.label : "", s->utf8);
+	for (size_t i = 0; i < p->n_shapes; i++) {
+		struct cell sample = sample_of(&p->shape[i]);
+
+		if (!p->shape[i].name || is_blank(&sample))
 			continue;
 		fputs("\n  ", f);
 		put_cell(f, &sample, s->utf8);
 		fputc(' ', f);
-		put_label(f, p->name, s->utf8);
+		put_label(f, p->shape[i].name, s->utf8);
 	}
 	fputc('\n', f);
 }
 
 /* Draw all shapes that can be drawn in characters into the cells. */
-static void draw(const struct screen *s)
+static void draw_shapes(const struct screen *s)
 {
-	for (size_t i = 0; i < s->p->n_shapes; i++) {
-		const struct np_shape *p = &s->p->shape[i];
+	for (size_t i = 0; i < s->panel->n_shapes; i++) {
+		const struct np_shape *shape = &s->panel->shape[i];
 
-		if (p->kind == NP_SHAPE_STEP)
-			draw_step(s, p);
-		else if (p->kind == NP_SHAPE_LINE)
-			draw_line(s, p);
-		else if (p->kind == NP_SHAPE_POINTS)
-			draw_points(s, p);
+		if (shape->kind == NP_SHAPE_STEP)
+			draw_steps(s, shape);
+		else if (shape->kind == NP_SHAPE_LINE)
+			draw_line(s, shape);
+		else if (shape->kind == NP_SHAPE_POINTS)
+			draw_points(s, shape);
 	}
 }
 
-/* Labels of the y axis determine the width that is left for the plot area. */
+/* The labels of the y axis determine the width left for the plot area. */
 static int print_panel(FILE *f, const struct np_panel *p, int columns,
 		       bool utf8)
 {
-	struct screen s = { .p = p, .utf8 = utf8 };
+	struct screen s = { .panel = p, .utf8 = utf8 };
 	struct np_ticks y;
 
 	np_figure_range(p, false, &s.x_lo, &s.x_hi);
 	np_figure_range(p, true, &s.y_lo, &s.y_hi);
-	np_axis_ticks(&p->y, s.y_lo, s.y_hi, TICKS, &y);
+	np_axis_ticks(&p->y, s.y_lo, s.y_hi, MAX_TICKS, &y);
 	for (size_t i = 0; i < y.n; i++)
 		if (width_of(y.label[i]) + 2 > s.left)
 			s.left = width_of(y.label[i]) + 2;
@@ -347,10 +411,10 @@ static int print_panel(FILE *f, const struct np_panel *p, int columns,
 	s.cell = calloc((size_t)(ROWS * s.columns), sizeof(*s.cell));
 	if (!s.cell)
 		return -ENOMEM;
-	draw(&s);
+	draw_shapes(&s);
 	put_head(f, &s);
 	put_rows(f, &s, &y);
-	put_axis(f, &s);
+	put_x_axis(f, &s);
 	free(s.cell);
 	return 0;
 }

@@ -27,12 +27,13 @@
 
 #include "np_text.h"
 
-/* Text sizes in points, and the two greys of texts, frames and grids. */
-#define FONT 9.0
-#define FONT_SMALL 8.0
-#define FONT_CELL 6.0 /* the second line of a cell */
+/* Sizes of fonts, points; and the two greys of texts, frames and grids. */
+#define TEXT_SIZE 9.0
+#define SMALL_SIZE 8.0
+#define HEADING_SIZE (1.1 * TEXT_SIZE) /* of the title of the figure */
+#define CELL_SIZE 6.0 /* of the second line of a cell */
 #define GREY 0x595959u /* contrast of 7:1 on white */
-#define PALE 0xdededeu
+#define LIGHT_GREY 0xdededeu
 
 /* Longest texts, in bytes. */
 #define LINE_BYTES 512 /* titles, lines of the caption, legend entries */
@@ -66,7 +67,7 @@ static double width_of(const char *p)
 }
 
 /* Bytes of the character at p; 1 if it is not valid UTF-8. */
-static size_t next(const char *p)
+static size_t char_bytes(const char *p)
 {
 	int n = np_text_char_len(p, strlen(p));
 
@@ -77,7 +78,7 @@ double np_text_width(const char *text, double size)
 {
 	double sum = 0;
 
-	for (; *text; text += next(text))
+	for (; *text; text += char_bytes(text))
 		sum += width_of(text);
 	return sum * size;
 }
@@ -85,20 +86,20 @@ double np_text_width(const char *text, double size)
 const char *np_text_fit(const char *text, double size, double width, char *buf,
 			size_t len)
 {
-	bool all = np_text_width(text, size) <= width && strlen(text) < len;
-	double room = width - np_text_width("~", size);
+	bool fits = np_text_width(text, size) <= width && strlen(text) < len;
+	double width_left = width - np_text_width("~", size);
 	size_t n = 0;
 
 	while (text[n]) {
-		size_t more = next(text + n);
+		size_t bytes = char_bytes(text + n);
 
-		room -= size * width_of(text + n);
-		if (!all && (room < 0 || n + more + 2 > len))
+		width_left -= size * width_of(text + n);
+		if (!fits && (width_left < 0 || n + bytes + 2 > len))
 			break;
-		memcpy(buf + n, text + n, more);
-		n += more;
+		memcpy(buf + n, text + n, bytes);
+		n += bytes;
 	}
-	if (!all)
+	if (!fits)
 		buf[n++] = '~';
 	buf[n] = '\0';
 	return buf;
@@ -195,7 +196,7 @@ static void put_pen(FILE *f, const struct np_pen *pen)
 	}
 }
 
-/* The path's data, then the pen. */
+/* Print the path's data, and then its pen. */
 static void svg_path(struct np_canvas *c, const double *xy, size_t n,
 		     bool closed, const struct np_pen *pen)
 {
@@ -276,7 +277,7 @@ static int svg_end(struct np_canvas *c)
 	return rc;
 }
 
-/* NULL: out of memory. */
+/* Begin a file. NULL: out of memory. */
 static struct np_canvas *svg_new(FILE *out, double width, double height,
 				 const char *title)
 {
@@ -305,26 +306,29 @@ static struct np_canvas *svg_new(FILE *out, double width, double height,
  * own dash, mark and hatching as well.
  */
 
-#define HATCH 4.0 /* distance between two hatching lines, points */
-#define MARK 2.6  /* half the width of a mark, points */
+#define HATCH_STEP 4.0 /* distance between two hatching lines, points */
+#define MARK_RADIUS 2.6 /* of a circular mark, points */
+#define CORNER_RADIUS (1.2 * MARK_RADIUS) /* so that polygons look as large */
+#define CIRCLE_CORNERS 16 /* of the polygon that stands for a circle */
 
-enum { UP = 1, DOWN = 2, ACROSS = 4, UPRIGHT = 8 };
+/* Directions of hatching lines, bits. */
+enum { RISING = 1, FALLING = 2, HORIZONTAL = 4, VERTICAL = 8 };
 
 static const struct {
-	unsigned colour;
-	double dash[2];
-	int sides;   /* corners of the mark; 0: a circle */
-	double turn; /* direction of its first corner, in quarter turns */
-	int hatch;
+	unsigned colour; /* 0xrrggbb */
+	double dash[2];	 /* as in struct np_pen */
+	int corners;	 /* of the mark; 0: a circle */
+	double turn;	 /* direction of its first corner, quarter turns */
+	int hatch;	 /* directions */
 } styles[NP_STYLES] = {
-	{ 0x0072b2, { 0, 0 }, 0, 0, 0 },	   /* blue */
-	{ 0xd55e00, { 6, 2.5 }, 4, 0.5, UP },	   /* vermillion */
-	{ 0x009e73, { 1.5, 2 }, 3, -1, DOWN },	   /* bluish green */
-	{ 0xe69f00, { 9, 2 }, 4, 0, ACROSS },	   /* orange */
-	{ 0xcc79a7, { 3, 1.5 }, 3, 1, UPRIGHT },   /* reddish purple */
-	{ 0x56b4e9, { 4, 4 }, 5, -1, UP | DOWN },  /* sky blue */
-	{ 0x000000, { 1, 1 }, 6, 0, ACROSS | UPRIGHT }, /* black */
-	{ 0x7f7f7f, { 2.5, 2 }, 4, 0.5, 0 },	   /* grey: NP_STYLE_QUIET */
+	{ 0x0072b2, { 0, 0 }, 0, 0, 0 },	  /* blue */
+	{ 0xd55e00, { 6, 2.5 }, 4, 0.5, RISING }, /* vermillion */
+	{ 0x009e73, { 1.5, 2 }, 3, -1, FALLING }, /* bluish green */
+	{ 0xe69f00, { 9, 2 }, 4, 0, HORIZONTAL }, /* orange */
+	{ 0xcc79a7, { 3, 1.5 }, 3, 1, VERTICAL }, /* reddish purple */
+	{ 0x56b4e9, { 4, 4 }, 5, -1, RISING | FALLING },     /* sky blue */
+	{ 0x000000, { 1, 1 }, 6, 0, HORIZONTAL | VERTICAL }, /* black */
+	{ 0x7f7f7f, { 2.5, 2 }, 4, 0.5, 0 }, /* grey: NP_STYLE_GREY */
 };
 
 static unsigned style_colour(unsigned style)
@@ -349,30 +353,33 @@ static void draw_mark(struct np_canvas *c, unsigned style, double x, double y)
 		.line = NP_WHITE, .fill = styles[style].colour, .width = 0.5,
 		.opacity = 1,
 	};
-	int n = styles[style].sides ? styles[style].sides : 16;
-	double xy[2 * 16];
+	int corners = styles[style].corners;
+	double radius = corners ? CORNER_RADIUS : MARK_RADIUS;
+	int n = corners ? corners : CIRCLE_CORNERS;
+	double xy[2 * CIRCLE_CORNERS];
 
 	for (int i = 0; i < n; i++) {
 		double angle = (styles[style].turn + 4.0 * i / n) * M_PI / 2;
 
-		xy[2 * i] = x + MARK * cos(angle) * (n < 16 ? 1.2 : 1);
-		xy[2 * i + 1] = y + MARK * sin(angle) * (n < 16 ? 1.2 : 1);
+		xy[2 * i] = x + radius * cos(angle);
+		xy[2 * i + 1] = y + radius * sin(angle);
 	}
 	c->path(c, xy, (size_t)n, true, &pen);
 }
 
 /*
  * Draw the lines y = slope * x + k inside the box, for every k that is a
- * multiple of HATCH: the hatching of adjacent areas then lines up.
+ * multiple of HATCH_STEP: the hatching of adjacent areas then lines up.
  */
-static void slanted(struct np_canvas *c, const struct np_box *b, double slope,
-		    const struct np_pen *pen)
+static void draw_slanted(struct np_canvas *c, const struct np_box *b,
+			 double slope, const struct np_pen *pen)
 {
 	double right = b->x + b->w, bottom = b->y + b->h;
 	double from = b->y - fmax(slope * b->x, slope * right);
 	double to = bottom - fmin(slope * b->x, slope * right);
 
-	for (double k = ceil(from / HATCH) * HATCH; k < to; k += HATCH) {
+	for (double k = ceil(from / HATCH_STEP) * HATCH_STEP; k < to;
+	     k += HATCH_STEP) {
 		double at_top = (b->y - k) / slope;
 		double at_bottom = (bottom - k) / slope;
 		double x0 = fmax(b->x, fmin(at_top, at_bottom));
@@ -384,52 +391,58 @@ static void slanted(struct np_canvas *c, const struct np_box *b, double slope,
 	}
 }
 
-/* Draw horizontal or vertical lines inside the box, at multiples of HATCH. */
-static void straight(struct np_canvas *c, const struct np_box *b, bool upright,
-		     const struct np_pen *pen)
+/* Draw vertical or horizontal lines in the box, at multiples of HATCH_STEP. */
+static void draw_straight(struct np_canvas *c, const struct np_box *b,
+			  bool vertical, const struct np_pen *pen)
 {
-	double from = upright ? b->x : b->y;
-	double to = from + (upright ? b->w : b->h);
+	double from = vertical ? b->x : b->y;
+	double to = from + (vertical ? b->w : b->h);
 
-	for (double k = floor(from / HATCH + 1) * HATCH; k < to; k += HATCH)
-		if (upright)
+	for (double k = floor(from / HATCH_STEP + 1) * HATCH_STEP; k < to;
+	     k += HATCH_STEP)
+		if (vertical)
 			put_line(c, k, b->y, k, b->y + b->h, pen);
 		else
 			put_line(c, b->x, k, b->x + b->w, k, pen);
 }
 
-/* Hatch an area; which: any of UP, DOWN, ACROSS and UPRIGHT. */
-static void hatch(struct np_canvas *c, const struct np_box *b, int which,
-		  const struct np_pen *pen)
+/* Hatch a box in one or several directions. */
+static void draw_hatching(struct np_canvas *c, const struct np_box *b,
+			  int directions, const struct np_pen *pen)
 {
-	if (which & UP)
-		slanted(c, b, -1, pen);
-	if (which & DOWN)
-		slanted(c, b, 1, pen);
-	if (which & ACROSS)
-		straight(c, b, false, pen);
-	if (which & UPRIGHT)
-		straight(c, b, true, pen);
+	/* The y coordinate counts downwards, so a rising line has slope -1. */
+	if (directions & RISING)
+		draw_slanted(c, b, -1, pen);
+	if (directions & FALLING)
+		draw_slanted(c, b, 1, pen);
+	if (directions & HORIZONTAL)
+		draw_straight(c, b, false, pen);
+	if (directions & VERTICAL)
+		draw_straight(c, b, true, pen);
 }
 
-/* Fill an area in a pale tint, with frame and hatching where it is large. */
-static void draw_field(struct np_canvas *c, unsigned style,
-		  const struct np_box *box)
+/*
+ * Fill a box in a style. It gets a frame and hatching only where it is so large
+ * that these do not hide the colour.
+ */
+static void draw_rectangle(struct np_canvas *c, unsigned style,
+			   const struct np_box *box)
 {
-	const struct np_pen lines = {
+	double least = fmin(box->w, box->h);
+	bool has_frame = least >= 1, has_hatching = least >= HATCH_STEP / 2;
+	const struct np_pen hatching = {
 		.line = styles[style].colour, .fill = NP_NO_COLOUR,
 		.width = 0.6,
 	};
-	const struct np_pen field = {
-		.line = box->w >= 1 && box->h >= 1 ? styles[style].colour :
-						     NP_NO_COLOUR,
+	const struct np_pen filling = {
+		.line = has_frame ? styles[style].colour : NP_NO_COLOUR,
 		.fill = styles[style].colour, .width = 0.5,
-		.opacity = !styles[style].hatch ? 0.75 : 0.3,
+		.opacity = styles[style].hatch ? 0.3 : 0.75,
 	};
 
-	put_box(c, box, &field);
-	if (box->w >= HATCH / 2 && box->h >= HATCH / 2)
-		hatch(c, box, styles[style].hatch, &lines);
+	put_box(c, box, &filling);
+	if (has_hatching)
+		draw_hatching(c, box, styles[style].hatch, &hatching);
 }
 
 /* Shades of one blue from light to dark, which survive printing in grey. */
@@ -443,13 +456,12 @@ static unsigned heat_colour(double v)
 {
 	double at = fmin(fmax(v, 0), 1) * (NP_ARRAY_SIZE(heat_scale) - 1);
 	size_t i = (size_t)fmin(at, NP_ARRAY_SIZE(heat_scale) - 2);
+	const unsigned char *below = heat_scale[i], *above = heat_scale[i + 1];
 	unsigned rgb = 0;
 
 	for (int k = 0; k < 3; k++)
-		rgb = rgb << 8 |
-		      (unsigned)lround(heat_scale[i][k] + (at - (double)i) *
-				       (heat_scale[i + 1][k] -
-					heat_scale[i][k]));
+		rgb = rgb << 8 | (unsigned)lround(below[k] + (at - (double)i) *
+						  (above[k] - below[k]));
 	return rgb;
 }
 
@@ -457,17 +469,23 @@ static unsigned heat_colour(double v)
 static void draw_unknown(struct np_canvas *c, const struct np_box *box)
 {
 	const struct np_pen lines = {
-		.line = PALE, .fill = NP_NO_COLOUR, .width = 0.8,
+		.line = LIGHT_GREY, .fill = NP_NO_COLOUR, .width = 0.8,
 	};
 
-	hatch(c, box, UP, &lines);
+	draw_hatching(c, box, RISING, &lines);
 }
 
 /* ---- Axes ---- */
 
-#define GAP 3.0	       /* between the frame and a text, points */
-#define NAME_MAX 110.0 /* a name of the y axis wider than this is cut */
-#define TURNED_MAX 80.0 /* the same of the x axis */
+/* Lengths in points. */
+#define GAP 3.0		 /* between the frame and a text */
+#define Y_NAME_MAX 110.0 /* a name on the y axis wider than this is cut */
+#define X_NAME_MAX 80.0	 /* the same for a turned name on the x axis */
+#define X_TICK_GAP 8.0	 /* least space between two labels of the x axis */
+#define Y_TICK_GAP 4.0	 /* and of the y axis */
+
+#define MAX_X_TICKS 10
+#define MAX_Y_TICKS 7
 
 /* One panel while it is drawn, and the box in which its shapes lie. */
 struct area {
@@ -483,80 +501,85 @@ struct area {
 static double area_x(const struct area *a, double x)
 {
 	return a->box.x +
-	       a->box.w * np_axis_place(&a->p->x, x, a->x_lo, a->x_hi);
+	       a->box.w * np_axis_position(&a->p->x, x, a->x_lo, a->x_hi);
 }
 
 static double area_y(const struct area *a, double y)
 {
 	return a->box.y +
 	       a->box.h *
-	       (1 - np_axis_place(&a->p->y, y, a->y_lo, a->y_hi));
+	       (1 - np_axis_position(&a->p->y, y, a->y_lo, a->y_hi));
 }
 
 /* Width of the widest name of an axis, at most `most`. */
-static double widest(const struct np_axis *a, double most)
+static double widest_name(const struct np_axis *a, double most)
 {
 	double w = 0;
 
 	for (size_t i = 0; i < a->n_names; i++)
-		w = fmax(w, np_text_width(a->name[i], FONT_SMALL));
+		w = fmax(w, np_text_width(a->name[i], SMALL_SIZE));
 	return fmin(w, most);
 }
 
+/* Smallest space between two labels of an axis of this length, points. */
+static double label_gap(const struct np_axis *a, const struct np_ticks *t,
+			double lo, double hi, double length, bool is_y)
+{
+	double least = INFINITY;
+
+	for (size_t i = 0; i + 1 < t->n; i++) {
+		double distance =
+			length * (np_axis_position(a, t->at[i + 1], lo, hi) -
+				  np_axis_position(a, t->at[i], lo, hi));
+		double both = np_text_width(t->label[i], SMALL_SIZE) +
+			      np_text_width(t->label[i + 1], SMALL_SIZE);
+
+		least = fmin(least, distance - (is_y ? SMALL_SIZE : both / 2));
+	}
+	return least;
+}
+
 /*
- * Marks of an axis that is length points long: as many as fit without their
+ * Marks of an axis of this length in points: as many as fit without their
  * labels touching, but at least two.
  */
-static void ticks_of(const struct np_axis *a, double lo, double hi,
-		     double length, bool upright, struct np_ticks *t)
+static void fit_ticks(const struct np_axis *a, double lo, double hi,
+		      double length, bool is_y, struct np_ticks *t)
 {
-	for (size_t most = upright ? 7 : 10;; most--) {
-		double room;
+	size_t most = is_y ? MAX_Y_TICKS : MAX_X_TICKS;
+	double least_gap = is_y ? Y_TICK_GAP : X_TICK_GAP;
 
-		np_axis_ticks(a, lo, hi, most, t);
-		if (most == 2)
-			return;
-		room = INFINITY;
-		for (size_t i = 0; i + 1 < t->n; i++) {
-			double apart = length *
-				(np_axis_place(a, t->at[i + 1], lo, hi) -
-				 np_axis_place(a, t->at[i], lo, hi));
-			double text = upright ? FONT_SMALL :
-				(np_text_width(t->label[i], FONT_SMALL) +
-				 np_text_width(t->label[i + 1],
-					       FONT_SMALL)) / 2;
-
-			room = fmin(room, apart - text);
-		}
-		if (room > (upright ? 4 : 8))
-			return;
-	}
+	np_axis_ticks(a, lo, hi, most, t);
+	while (most > 2 && label_gap(a, t, lo, hi, length, is_y) <= least_gap)
+		np_axis_ticks(a, lo, hi, --most, t);
 }
 
 /* Whether the names of an x axis are too wide to be written horizontally. */
-static bool is_turned(const struct np_axis *a, double width)
+static bool must_turn(const struct np_axis *a, double width)
 {
-	return widest(a, INFINITY) + 6 > width / fmax(1, (double)a->n_names);
+	double width_per_name = width / fmax(1, (double)a->n_names);
+
+	return widest_name(a, INFINITY) + 6 > width_per_name;
 }
 
 /* Width of the labels left of the box. */
-static double axes_left(const struct np_panel *p)
+static double left_width(const struct np_panel *p)
 {
 	double left = GAP, lo, hi;
 	struct np_ticks t;
 
 	if (p->y.kind == NP_AXIS_NAMES)
-		left += widest(&p->y, NAME_MAX);
+		left += widest_name(&p->y, Y_NAME_MAX);
 	np_figure_range(p, true, &lo, &hi);
-	ticks_of(&p->y, lo, hi, 100, true, &t);
+	fit_ticks(&p->y, lo, hi, 100, true, &t);
 	for (size_t i = 0; i < t.n; i++)
 		left = fmax(left, GAP + np_text_width(t.label[i],
-						      FONT_SMALL));
-	return left + (p->y.label && *p->y.label ? FONT + 7 : 2);
+						      SMALL_SIZE));
+	return left + (p->y.label && *p->y.label ? TEXT_SIZE + 7 : 2);
 }
 
 /* How far the marks of the x axis reach beyond a box of this width. */
-static double axes_right(const struct np_panel *p, double width)
+static double overhang_right(const struct np_panel *p, double width)
 {
 	double lo, hi, right = 0;
 	struct np_ticks t;
@@ -564,65 +587,73 @@ static double axes_right(const struct np_panel *p, double width)
 	if (p->x.kind == NP_AXIS_NAMES)
 		return 0;
 	np_figure_range(p, false, &lo, &hi);
-	ticks_of(&p->x, lo, hi, width, false, &t);
-	for (size_t i = 0; i < t.n; i++)
-		right = fmax(right,
-			     np_text_width(t.label[i], FONT_SMALL) / 2 -
-				     width * (1 - np_axis_place(&p->x, t.at[i],
-								lo, hi)));
+	fit_ticks(&p->x, lo, hi, width, false, &t);
+	for (size_t i = 0; i < t.n; i++) {
+		double half = np_text_width(t.label[i], SMALL_SIZE) / 2;
+		double from_end = 1 - np_axis_position(&p->x, t.at[i], lo, hi);
+
+		right = fmax(right, half - width * from_end);
+	}
 	return right;
 }
 
+/* Whether a name other than the i-th becomes the same text when it is cut. */
+static bool is_ambiguous(const struct np_axis *a, size_t i, double width,
+			 const char *cut)
+{
+	char other[NAME_BYTES];
+
+	for (size_t k = 0; k < a->n_names; k++)
+		if (k != i &&
+		    !strcmp(cut, np_text_fit(a->name[k], SMALL_SIZE, width,
+					     other, sizeof(other))))
+			return true;
+	return false;
+}
+
 /*
- * Name i of an axis, cut to the width.  A name that would be equal to another
+ * Name i of an axis, cut to the width. A name that would be equal to another
  * one when cut ends in its number instead.
  */
 static const char *axis_name(const struct np_axis *a, size_t i, double width,
 			     char buf[NAME_BYTES])
 {
-	char other[NAME_BYTES], number[24];
-	bool same = false;
+	char number[24];
 
-	np_text_fit(a->name[i], FONT_SMALL, width, buf, NAME_BYTES);
-	if (!strcmp(a->name[i], buf))
-		return buf;
-	for (size_t k = 0; k < a->n_names && !same; k++)
-		same = k != i &&
-		       !strcmp(buf, np_text_fit(a->name[k], FONT_SMALL, width,
-						other, sizeof(other)));
-	if (!same)
+	np_text_fit(a->name[i], SMALL_SIZE, width, buf, NAME_BYTES);
+	if (!strcmp(a->name[i], buf) || !is_ambiguous(a, i, width, buf))
 		return buf;
 	snprintf(number, sizeof(number), "%zu", i + 1);
-	np_text_fit(a->name[i], FONT_SMALL,
-		    width - np_text_width(number, FONT_SMALL), buf,
+	np_text_fit(a->name[i], SMALL_SIZE,
+		    width - np_text_width(number, SMALL_SIZE), buf,
 		    NAME_BYTES - sizeof(number));
 	return strcat(buf, number);
 }
 
 /* Height of the labels below a box of this width. */
-static double axes_below(const struct np_panel *p, double width)
+static double below_height(const struct np_panel *p, double width)
 {
-	double below = GAP + FONT;
+	double below = GAP + TEXT_SIZE;
 
-	if (p->x.kind == NP_AXIS_NAMES && is_turned(&p->x, width))
-		below = GAP + widest(&p->x, TURNED_MAX);
-	return below + (p->x.label && *p->x.label ? FONT + 5 : 2);
+	if (p->x.kind == NP_AXIS_NAMES && must_turn(&p->x, width))
+		below = GAP + widest_name(&p->x, X_NAME_MAX);
+	return below + (p->x.label && *p->x.label ? TEXT_SIZE + 5 : 2);
 }
 
 static const struct np_pen grid = {
-	.line = PALE, .fill = NP_NO_COLOUR, .width = 0.5,
+	.line = LIGHT_GREY, .fill = NP_NO_COLOUR, .width = 0.5,
 };
 static const struct np_pen frame = {
 	.line = GREY, .fill = NP_NO_COLOUR, .width = 0.7,
 };
 
-/* Grid lines, drawn before the shapes so that these cover them. */
+/* Draw the grid lines. The shapes, which come later, cover them. */
 static void draw_grid(struct area *a)
 {
 	const struct np_box *b = &a->box;
 
-	ticks_of(&a->p->x, a->x_lo, a->x_hi, b->w, false, &a->x_ticks);
-	ticks_of(&a->p->y, a->y_lo, a->y_hi, b->h, true, &a->y_ticks);
+	fit_ticks(&a->p->x, a->x_lo, a->x_hi, b->w, false, &a->x_ticks);
+	fit_ticks(&a->p->y, a->y_lo, a->y_hi, b->h, true, &a->y_ticks);
 	for (size_t i = 0; i < a->x_ticks.n; i++) {
 		double x = area_x(a, a->x_ticks.at[i]);
 
@@ -640,17 +671,17 @@ static void put_text(const struct area *a, double x, double y, const char *what,
 		 enum np_align align, bool turned)
 {
 	const struct np_type type = {
-		.size = FONT_SMALL, .align = align, .turned = turned,
+		.size = SMALL_SIZE, .align = align, .turned = turned,
 	};
 
 	a->c->text(a->c, x, y, what, &type);
 }
 
-/* Names or marks below the box; names are turned if they are too wide. */
+/* Draw names or marks below the box; names are turned if they are too wide. */
 static void draw_x(const struct area *a)
 {
 	const struct np_axis *x = &a->p->x;
-	bool turned = is_turned(x, a->box.w);
+	bool turned = must_turn(x, a->box.w);
 	double bottom = a->box.y + a->box.h;
 	char cut[NAME_BYTES];
 
@@ -659,22 +690,22 @@ static void draw_x(const struct area *a)
 
 		if (turned)
 			put_text(a, at + 3, bottom + GAP,
-				 axis_name(x, i, TURNED_MAX, cut), NP_RIGHT,
+				 axis_name(x, i, X_NAME_MAX, cut), NP_RIGHT,
 				 true);
 		else
-			put_text(a, at, bottom + GAP + FONT_SMALL, x->name[i],
+			put_text(a, at, bottom + GAP + SMALL_SIZE, x->name[i],
 			     NP_CENTRE, false);
 	}
 	for (size_t i = 0; i < a->x_ticks.n; i++) {
 		double at = area_x(a, a->x_ticks.at[i]);
 
 		put_line(a->c, at, bottom, at, bottom - 3, &frame);
-		put_text(a, at, bottom + GAP + FONT_SMALL, a->x_ticks.label[i],
+		put_text(a, at, bottom + GAP + SMALL_SIZE, a->x_ticks.label[i],
 		     NP_CENTRE, false);
 	}
 }
 
-/* Names or marks left of the box. */
+/* Draw names or marks left of the box. */
 static void draw_y(const struct area *a)
 {
 	const struct np_axis *y = &a->p->y;
@@ -683,7 +714,7 @@ static void draw_y(const struct area *a)
 
 	for (size_t i = 0; i < y->n_names; i++)
 		put_text(a, left - GAP, area_y(a, (double)i) + 3,
-			 axis_name(y, i, NAME_MAX, cut), NP_RIGHT, false);
+			 axis_name(y, i, Y_NAME_MAX, cut), NP_RIGHT, false);
 	for (size_t i = 0; i < a->y_ticks.n; i++) {
 		double at = area_y(a, a->y_ticks.at[i]);
 
@@ -694,32 +725,33 @@ static void draw_y(const struct area *a)
 }
 
 /*
- * Labels of both axes; left: width of everything left of the box. A label that
- * is longer than the y axis is drawn smaller, and cut if that does not suffice.
+ * Draw the labels of both axes. left: width of everything left of the box. A
+ * label that is longer than the y axis is drawn smaller, and cut if that does
+ * not suffice.
  */
 static void draw_labels(const struct area *a, double left)
 {
-	struct np_type type = { .size = FONT, .align = NP_CENTRE };
+	struct np_type type = { .size = TEXT_SIZE, .align = NP_CENTRE };
 	char cut[NAME_BYTES];
 	double width;
 
 	if (a->p->x.label)
 		a->c->text(a->c, a->box.x + a->box.w / 2,
 			   a->box.y + a->box.h - 2 +
-			   axes_below(a->p, a->box.w), a->p->x.label,
+			   below_height(a->p, a->box.w), a->p->x.label,
 			   &type);
 	if (!a->p->y.label)
 		return;
-	width = np_text_width(a->p->y.label, FONT);
+	width = np_text_width(a->p->y.label, TEXT_SIZE);
 	if (width > a->box.h)
-		type.size = fmax(FONT_SMALL, FONT * a->box.h / width);
+		type.size = fmax(SMALL_SIZE, TEXT_SIZE * a->box.h / width);
 	type.turned = true;
-	a->c->text(a->c, a->box.x - left + FONT - 1, a->box.y + a->box.h / 2,
-		   np_text_fit(a->p->y.label, type.size, a->box.h, cut,
-			       sizeof(cut)), &type);
+	np_text_fit(a->p->y.label, type.size, a->box.h, cut, sizeof(cut));
+	a->c->text(a->c, a->box.x - left + TEXT_SIZE - 1,
+		   a->box.y + a->box.h / 2, cut, &type);
 }
 
-/* Frame, marks, names and labels, drawn on top of the shapes. */
+/* Draw frame, marks, names and labels, on top of the shapes. */
 static void draw_axes(const struct area *a, double left)
 {
 	put_box(a->c, &a->box, &frame);
@@ -730,17 +762,17 @@ static void draw_axes(const struct area *a, double left)
 
 /* ---- Shapes ---- */
 
-#define CAP 2.0 /* half the width of the ends of an interval, points */
-#define BAR 0.7 /* width of a bar, as a part of the space of its name */
+#define HALF_CAP 2.0  /* half the width of the ends of an interval, points */
+#define BAR_SHARE 0.7 /* width of a bar, as a part of the space of its name */
 
-/* A path made of the points that can be drawn. */
+/* A path through those points that can be drawn; xy has room for all. */
 struct path {
 	double *xy;
 	size_t n;
 };
 
 /* Append a point, unless it cannot be drawn. */
-static void add(const struct area *a, struct path *p, double x, double y)
+static void add_point(const struct area *a, struct path *p, double x, double y)
 {
 	double at_x = area_x(a, x), at_y = area_y(a, y);
 
@@ -756,7 +788,7 @@ static void add(const struct area *a, struct path *p, double x, double y)
 }
 
 /* A pen that fills without an outline. */
-static struct np_pen tint(unsigned style, double opacity)
+static struct np_pen fill_pen(unsigned style, double opacity)
 {
 	return (struct np_pen){
 		.line = NP_NO_COLOUR, .fill = style_colour(style),
@@ -764,38 +796,38 @@ static struct np_pen tint(unsigned style, double opacity)
 	};
 }
 
-/* The lower edge from left to right, then the upper one back. */
+/* The outline has the lower edge from left to right, and the upper one back. */
 static void draw_band(const struct area *a, const struct np_shape *s)
 {
-	const struct np_pen pen = tint(s->style, 0.18);
+	const struct np_pen pen = fill_pen(s->style, 0.18);
 	struct path p = { calloc(4 * s->n + 1, sizeof(*p.xy)), 0 };
 
 	for (size_t i = 0; p.xy && i < s->n; i++)
-		add(a, &p, s->at[i].x, s->at[i].low);
+		add_point(a, &p, s->datum[i].x, s->datum[i].low);
 	for (size_t i = s->n; p.xy && i--;)
-		add(a, &p, s->at[i].x, s->at[i].high);
+		add_point(a, &p, s->datum[i].x, s->datum[i].high);
 	if (p.n > 2)
 		a->c->path(a->c, p.xy, p.n, true, &pen);
 	free(p.xy);
 }
 
-/* Filled down to the axis, so that overlapping steps are easy to tell apart. */
+/* Fill steps down to the axis: overlapping ones are then easy to tell apart. */
 static void draw_step(const struct area *a, const struct np_shape *s)
 {
 	const struct np_pen line = style_line(s->style, 1.2);
-	const struct np_pen pen = tint(s->style, 0.2);
+	const struct np_pen pen = fill_pen(s->style, 0.2);
 	struct path p = { calloc(4 * s->n + 5, sizeof(*p.xy)), 0 };
 
 	if (!p.xy || s->n < 2) {
 		free(p.xy);
 		return;
 	}
-	add(a, &p, s->at[0].x, a->y_lo);
+	add_point(a, &p, s->datum[0].x, a->y_lo);
 	for (size_t i = 0; i + 1 < s->n; i++) {
-		add(a, &p, s->at[i].x, s->at[i].y);
-		add(a, &p, s->at[i + 1].x, s->at[i].y);
+		add_point(a, &p, s->datum[i].x, s->datum[i].y);
+		add_point(a, &p, s->datum[i + 1].x, s->datum[i].y);
 	}
-	add(a, &p, s->at[s->n - 1].x, a->y_lo);
+	add_point(a, &p, s->datum[s->n - 1].x, a->y_lo);
 	if (p.n > 2) {
 		a->c->path(a->c, p.xy, p.n, true, &pen);
 		a->c->path(a->c, p.xy, p.n, false, &line);
@@ -803,22 +835,22 @@ static void draw_step(const struct area *a, const struct np_shape *s)
 	free(p.xy);
 }
 
-/* A line through all points that can be drawn. */
+/* Draw a line through all points that can be drawn. */
 static void draw_line(const struct area *a, const struct np_shape *s)
 {
 	const struct np_pen pen = style_line(s->style, 1.3);
 	struct path p = { calloc(2 * s->n + 1, sizeof(*p.xy)), 0 };
 
 	for (size_t i = 0; p.xy && i < s->n; i++)
-		add(a, &p, s->at[i].x, s->at[i].y);
+		add_point(a, &p, s->datum[i].x, s->datum[i].y);
 	if (p.n > 1)
 		a->c->path(a->c, p.xy, p.n, false, &pen);
 	free(p.xy);
 }
 
-/* A vertical line with a cap at both ends, if all its points can be drawn. */
-static void interval(const struct area *a, const struct np_shape *s,
-		     const struct np_datum *d)
+/* Draw a line with a cap at both ends, if all its points can be drawn. */
+static void draw_interval(const struct area *a, const struct np_shape *s,
+			  const struct np_datum *d)
 {
 	const struct np_pen pen = {
 		.line = style_colour(s->style), .fill = NP_NO_COLOUR,
@@ -830,27 +862,27 @@ static void interval(const struct area *a, const struct np_shape *s,
 	if (!isfinite(x) || !isfinite(low) || !isfinite(high))
 		return;
 	put_line(a->c, x, low, x, high, &pen);
-	put_line(a->c, x - CAP, low, x + CAP, low, &pen);
-	put_line(a->c, x - CAP, high, x + CAP, high, &pen);
+	put_line(a->c, x - HALF_CAP, low, x + HALF_CAP, low, &pen);
+	put_line(a->c, x - HALF_CAP, high, x + HALF_CAP, high, &pen);
 }
 
-/* Each mark on top of its interval. */
+/* A mark covers its interval, which is drawn first. */
 static void draw_points(const struct area *a, const struct np_shape *s)
 {
 	for (size_t i = 0; i < s->n; i++) {
-		double x = area_x(a, s->at[i].x);
-		double y = area_y(a, s->at[i].y);
+		double x = area_x(a, s->datum[i].x);
+		double y = area_y(a, s->datum[i].y);
 
-		interval(a, s, &s->at[i]);
+		draw_interval(a, s, &s->datum[i]);
 		if (isfinite(x) && isfinite(y))
 			draw_mark(a->c, s->style, x, y);
 	}
 }
 
-/* Filled rectangles: regions, bars, spans and cells. */
+/* ---- Filled rectangles: regions, bars, spans and cells ---- */
 
-/* Start and length between two coordinates; false: nothing to draw. */
-static bool extent(double from, double to, double *at, double *length)
+/* Start and length of the range between two ends; false: nothing to draw. */
+static bool to_extent(double from, double to, double *at, double *length)
 {
 	*at = fmin(from, to);
 	*length = fabs(to - from);
@@ -858,66 +890,74 @@ static bool extent(double from, double to, double *at, double *length)
 }
 
 /* The rectangle of one datum, clipped to the box; false: nothing to draw. */
-static bool field_of(const struct area *a, enum np_shape_kind kind,
-		     const struct np_datum *d, struct np_box *b)
+static bool rectangle_of(const struct area *a, enum np_shape_kind kind,
+			 const struct np_datum *d, struct np_box *b)
 {
-	double half = BAR / 2;
+	double half = BAR_SHARE / 2;
 
 	*b = a->box;
 	if (kind == NP_SHAPE_REGION)
-		return extent(fmax(area_x(a, d->low), b->x),
-			      fmin(area_x(a, d->high), b->x + b->w),
-			      &b->x, &b->w);
+		return to_extent(fmax(area_x(a, d->low), b->x),
+				 fmin(area_x(a, d->high), b->x + b->w),
+				 &b->x, &b->w);
 	if (kind == NP_SHAPE_BARS)
-		return extent(area_y(a, d->low), area_y(a, d->high),
-			      &b->y, &b->h) &&
-		       extent(area_x(a, d->x - half),
-			      area_x(a, d->x + half), &b->x, &b->w);
-	return extent(area_x(a, d->low), area_x(a, d->high), &b->x,
-		      &b->w) &&
-	       extent(area_y(a, d->y - half), area_y(a, d->y + half),
-		      &b->y, &b->h);
+		return to_extent(area_y(a, d->low), area_y(a, d->high),
+				 &b->y, &b->h) &&
+		       to_extent(area_x(a, d->x - half),
+				 area_x(a, d->x + half), &b->x, &b->w);
+	return to_extent(area_x(a, d->low), area_x(a, d->high), &b->x,
+			 &b->w) &&
+	       to_extent(area_y(a, d->y - half), area_y(a, d->y + half),
+			 &b->y, &b->h);
 }
 
-/* Zones, bars and spans. */
-static void draw_fields(const struct area *a, const struct np_shape *s)
+/* Draw regions, bars or spans. */
+static void draw_rectangles(const struct area *a, const struct np_shape *s)
 {
 	struct np_box b;
 
 	for (size_t i = 0; i < s->n; i++)
-		if (field_of(a, s->kind, &s->at[i], &b))
-			draw_field(a->c, s->style, &b);
+		if (rectangle_of(a, s->kind, &s->datum[i], &b))
+			draw_rectangle(a->c, s->style, &b);
 }
 
-/* Write a line into a cell, in a smaller font if it is too wide, or cut. */
-static void cell_line(const struct area *a, const struct np_box *b, double y,
-		      double size, double v, const char *what)
+#define DARK 0.55 /* value from which on a cell's text is white */
+#define LEAST_CELL_SIZE 5.0 /* of the font, points */
+
+/*
+ * Write a line into a cell of value v, in a smaller font if it is too wide, and
+ * cut if that does not suffice.
+ */
+static void put_cell_line(const struct area *a, const struct np_box *b,
+			  double y, double size, double v, const char *text)
 {
 	struct np_type type = { .size = size, .align = NP_CENTRE };
 	char cut[CELL_BYTES];
 
-	type.colour = isnan(v) ? GREY : v > 0.55 ? NP_WHITE : NP_BLACK;
-	while (type.size > 5 && np_text_width(what, type.size) > b->w - 2)
+	type.colour = isnan(v) ? GREY : v > DARK ? NP_WHITE : NP_BLACK;
+	while (type.size > LEAST_CELL_SIZE &&
+	       np_text_width(text, type.size) > b->w - 2)
 		type.size -= 0.5;
-	np_text_fit(what, type.size, b->w - 1, cut, sizeof(cut));
+	np_text_fit(text, type.size, b->w - 1, cut, sizeof(cut));
+	/* 0.36 of the size: half the height of a capital letter. */
 	a->c->text(a->c, b->x + b->w / 2, y + type.size * 0.36, cut, &type);
 }
 
-/* One line, or two separated by '|', the second one small. */
-static void cell_text(const struct area *a, const struct np_box *b, double v,
-		      const char *what)
+/* Write one line, or two separated by '|', of which the second is small. */
+static void put_cell_text(const struct area *a, const struct np_box *b,
+			  double v, const char *text)
 {
-	const char *second = strchr(what, '|');
+	const char *second = strchr(text, '|');
 	double middle = b->y + b->h / 2;
 	char first[CELL_BYTES];
 
 	if (!second) {
-		cell_line(a, b, middle, FONT_SMALL, v, what);
+		put_cell_line(a, b, middle, SMALL_SIZE, v, text);
 		return;
 	}
-	snprintf(first, sizeof(first), "%.*s", (int)(second - what), what);
-	cell_line(a, b, middle - 4, FONT_SMALL, v, first);
-	cell_line(a, b, middle + 5, FONT_CELL, v, second + 1);
+	snprintf(first, sizeof(first), "%.*s", (int)(second - text), text);
+	put_cell_line(a, b, middle - 4, SMALL_SIZE, v, first);
+	put_cell_line(a, b, middle + 5, CELL_SIZE, v, second + 1);
 }
 
 /* Cells are shaded by value; unknown ones are hatched. */
@@ -928,7 +968,7 @@ static void draw_cells(const struct area *a, const struct np_shape *s)
 	};
 
 	for (size_t i = 0; i < s->n; i++) {
-		const struct np_datum *d = &s->at[i];
+		const struct np_datum *d = &s->datum[i];
 		struct np_box b = {
 			area_x(a, d->x - 0.5), area_y(a, d->y - 0.5),
 			0, 0,
@@ -941,7 +981,7 @@ static void draw_cells(const struct area *a, const struct np_shape *s)
 		if (isnan(d->low))
 			draw_unknown(a->c, &b);
 		if (d->text)
-			cell_text(a, &b, d->low, d->text);
+			put_cell_text(a, &b, d->low, d->text);
 	}
 }
 
@@ -951,12 +991,12 @@ static void draw_shape(const struct area *a, const struct np_shape *s)
 	static void (*const drawers[])(const struct area *a,
 				       const struct np_shape *s) = {
 		[NP_SHAPE_BAND] = draw_band,
-		[NP_SHAPE_REGION] = draw_fields,
+		[NP_SHAPE_REGION] = draw_rectangles,
 		[NP_SHAPE_STEP] = draw_step,
 		[NP_SHAPE_LINE] = draw_line,
 		[NP_SHAPE_POINTS] = draw_points,
-		[NP_SHAPE_BARS] = draw_fields,
-		[NP_SHAPE_SPANS] = draw_fields,
+		[NP_SHAPE_BARS] = draw_rectangles,
+		[NP_SHAPE_SPANS] = draw_rectangles,
 		[NP_SHAPE_CELLS] = draw_cells,
 	};
 
@@ -967,16 +1007,17 @@ static void draw_shape(const struct area *a, const struct np_shape *s)
 
 /* Lengths in points. */
 #define MARGIN 10.0
-#define WIDTH 420.0   /* of a page: 5.8 inches; still legible at half of that */
-#define WIDEST 1440.0 /* of a page of many cells */
-#define HEIGHT 140.0  /* of a panel whose y axis has numbers */
-#define ROW 13.0      /* height of each name of a y axis */
-#define CELL_W 38.0
-#define CELL_H 22.0
-#define LINE 11.0     /* height of a line of the caption */
-#define TITLE 16.0    /* height of a title */
-#define SAMPLE 18.0   /* width of a style's sample in the legend */
-#define ENTRY 12.0    /* height of a line of the legend */
+#define PAGE_WIDTH 420.0      /* 5.8 inches; still legible at half of that */
+#define PAGE_WIDTH_MAX 1440.0 /* of a page with many cells */
+#define BOX_HEIGHT 140.0      /* of a panel whose y axis has numbers */
+#define ROW_HEIGHT 13.0	      /* of each name of a y axis */
+#define CELL_WIDTH 38.0
+#define CELL_HEIGHT 22.0
+#define LINE_HEIGHT 11.0  /* of a line of the caption */
+#define TITLE_HEIGHT 16.0
+#define SAMPLE_WIDTH 18.0 /* of a style's sample in the legend */
+#define ENTRY_HEIGHT 12.0 /* of a line of the legend */
+#define ENTRY_GAP 10.0	  /* between two entries of a line of the legend */
 
 /* Whether the panel is a matrix of cells. */
 static bool has_cells(const struct np_panel *p)
@@ -987,63 +1028,92 @@ static bool has_cells(const struct np_panel *p)
 /* Height of the box of a panel. */
 static double area_height(const struct np_panel *p)
 {
+	double n_rows = fmax(1, (double)p->y.n_names);
+
 	if (p->y.kind != NP_AXIS_NAMES)
-		return HEIGHT;
-	return fmax(1, (double)p->y.n_names) * (has_cells(p) ? CELL_H : ROW);
+		return BOX_HEIGHT;
+	return n_rows * (has_cells(p) ? CELL_HEIGHT : ROW_HEIGHT);
 }
 
 /* Space left of the boxes: the same for all panels, so that these align. */
-static double left_of(const struct np_figure *f)
+static double common_left_width(const struct np_figure *f)
 {
 	double left = 0;
 
 	for (size_t i = 0; i < f->n_panels; i++)
-		left = fmax(left, axes_left(f->panel[i]));
+		left = fmax(left, left_width(f->panel[i]));
 	return left;
 }
 
 /* Width of the boxes, so that the marks of all x axes are on the page. */
 static double box_width(const struct np_figure *f, double inner)
 {
-	double width = inner - left_of(f), right = 0;
+	double width = inner - common_left_width(f), right = 0;
 
 	for (size_t i = 0; i < f->n_panels; i++)
-		right = fmax(right, axes_right(f->panel[i], width));
+		right = fmax(right, overhang_right(f->panel[i], width));
 	return width - fmax(0, right + 1 - MARGIN);
 }
 
 /* The usual width, unless cells need more. */
 static double page_width(const struct np_figure *f)
 {
-	double width = WIDTH;
+	double width = PAGE_WIDTH;
 
-	for (size_t i = 0; i < f->n_panels; i++)
+	for (size_t i = 0; i < f->n_panels; i++) {
+		double cells = CELL_WIDTH * (double)f->panel[i]->x.n_names;
+
 		if (has_cells(f->panel[i]))
-			width = fmax(width, left_of(f) + 2 * MARGIN + CELL_W *
-				     (double)f->panel[i]->x.n_names);
-	return fmin(ceil(width), WIDEST);
+			width = fmax(width, common_left_width(f) + 2 * MARGIN +
+						    cells);
+	}
+	return fmin(ceil(width), PAGE_WIDTH_MAX);
 }
 
 /*
- * Number of bytes at the beginning of text that fit into a line of this width,
- * broken between words; at least one word.
+ * Number of bytes of a word of n bytes that fit into a line: whole characters,
+ * and at least one.
  */
-static size_t line_of(const char *text, double width, char *line)
+static size_t fit_word(const char *word, size_t n, double width)
+{
+	size_t fit = char_bytes(word);
+	double sum = width_of(word);
+
+	while (fit < n) {
+		size_t more = char_bytes(word + fit);
+
+		sum += width_of(word + fit);
+		if (sum * SMALL_SIZE > width || fit + more >= LINE_BYTES)
+			break;
+		fit += more;
+	}
+	return fit;
+}
+
+/*
+ * Copy the words at the beginning of text that fit into a line of this width. A
+ * word that is wider than the line is broken. Returns the number of bytes
+ * copied, which is not 0 unless the text is empty.
+ */
+static size_t fit_line(const char *text, double width, char line[LINE_BYTES])
 {
 	size_t n = 0;
 
 	while (text[n]) {
-		size_t more = strspn(text + n, " ");
+		size_t word = strspn(text + n, " ");
 
-		more += strcspn(text + n + more, " ");
-		if (n + more >= LINE_BYTES)
-			return n ? n : LINE_BYTES - 1;
-		memcpy(line + n, text + n, more);
-		line[n + more] = '\0';
-		if (n && np_text_width(line, FONT_SMALL) > width)
+		word += strcspn(text + n + word, " ");
+		if (!n)
+			word = fit_word(text, word, width);
+		else if (n + word >= LINE_BYTES)
 			break;
-		n += more;
+		memcpy(line + n, text + n, word);
+		line[n + word] = '\0';
+		if (n && np_text_width(line, SMALL_SIZE) > width)
+			break;
+		n += word;
 	}
+	line[n] = '\0';
 	return n;
 }
 
@@ -1051,19 +1121,18 @@ static size_t line_of(const char *text, double width, char *line)
  * Draw text, broken into lines, below y; c NULL: measure only. Returns its
  * height.
  */
-static double paragraph(struct np_canvas *c, const char *text, double y,
-			double width)
+static double put_paragraph(struct np_canvas *c, const char *text, double y,
+			    double width)
 {
-	const struct np_type type = { .size = FONT_SMALL,
+	const struct np_type type = { .size = SMALL_SIZE,
 				      .colour = GREY };
-	char line[LINE_BYTES] = "";
+	char line[LINE_BYTES];
 	double height = 0;
 
 	while (*text) {
-		size_t n = line_of(text, width, line);
+		size_t n = fit_line(text, width, line);
 
-		line[n] = '\0';
-		height += LINE;
+		height += LINE_HEIGHT;
 		if (c)
 			c->text(c, MARGIN, y + height, line, &type);
 		text += n + strspn(text + n, " ");
@@ -1072,8 +1141,8 @@ static double paragraph(struct np_canvas *c, const char *text, double y,
 }
 
 /* Draw a title below y; c NULL: measure only. Returns its height, 0 if none. */
-static double title(struct np_canvas *c, const char *text, double size,
-		    double y, double width)
+static double put_title(struct np_canvas *c, const char *text, double size,
+			double y, double width)
 {
 	const struct np_type type = { .size = size, .bold = true };
 	char cut[LINE_BYTES];
@@ -1083,44 +1152,45 @@ static double title(struct np_canvas *c, const char *text, double size,
 	/* np_text_width() is of the regular face; bold letters are wider. */
 	np_text_fit(text, 1.15 * size, width, cut, sizeof(cut));
 	if (c)
-		c->text(c, MARGIN, y + TITLE - 5, cut, &type);
-	return TITLE;
+		c->text(c, MARGIN, y + TITLE_HEIGHT - 5, cut, &type);
+	return TITLE_HEIGHT;
 }
 
-/* Width of a shape's entry in the legend. */
+/* Width of a shape's entry in the legend, with the space behind it. */
 static double entry_width(const struct np_shape *s)
 {
-	return SAMPLE + 4 + np_text_width(s->name, FONT_SMALL) + 10;
+	return SAMPLE_WIDTH + 4 + np_text_width(s->name, SMALL_SIZE) +
+	       ENTRY_GAP;
 }
 
 /* The symbol of a shape in the legend; its text has its baseline at y. */
-static void sample(struct np_canvas *c, const struct np_shape *s, double x,
-		   double y)
+static void put_sample(struct np_canvas *c, const struct np_shape *s, double x,
+		       double y)
 {
-	const struct np_box box = { x, y - 6.5, SAMPLE, 7 };
+	const struct np_box box = { x, y - 6.5, SAMPLE_WIDTH, 7 };
 	struct np_pen line = style_line(s->style, 1.3);
-	const struct np_pen fill = tint(s->style, 0.2);
+	const struct np_pen fill = fill_pen(s->style, 0.2);
 
 	switch (s->kind) {
 	case NP_SHAPE_BAND:
 	case NP_SHAPE_STEP:
 		put_box(c, &box, &fill);
 		if (s->kind == NP_SHAPE_STEP)
-			put_line(c, x, y - 6.5, x + SAMPLE, y - 6.5,
+			put_line(c, x, y - 6.5, x + SAMPLE_WIDTH, y - 6.5,
 				 &line);
 		break;
 	case NP_SHAPE_LINE:
-		put_line(c, x, y - 3, x + SAMPLE, y - 3, &line);
+		put_line(c, x, y - 3, x + SAMPLE_WIDTH, y - 3, &line);
 		break;
 	case NP_SHAPE_POINTS:
 		line.dash[0] = 0;
 		line.width = 0.9;
-		put_line(c, x + SAMPLE / 2, y - 8, x + SAMPLE / 2, y + 2,
-			 &line);
-		draw_mark(c, s->style, x + SAMPLE / 2, y - 3);
+		put_line(c, x + SAMPLE_WIDTH / 2, y - 8, x + SAMPLE_WIDTH / 2,
+			 y + 2, &line);
+		draw_mark(c, s->style, x + SAMPLE_WIDTH / 2, y - 3);
 		break;
 	default:
-		draw_field(c, s->style, &box);
+		draw_rectangle(c, s->style, &box);
 	}
 }
 
@@ -1128,10 +1198,10 @@ static void sample(struct np_canvas *c, const struct np_shape *s, double x,
  * Draw the legend above a panel, in as many lines as it needs; c NULL: measure
  * only. Returns its height.
  */
-static double legend(struct np_canvas *c, const struct np_panel *p, double left,
-		     double y, double width)
+static double put_legend(struct np_canvas *c, const struct np_panel *p,
+			 double left, double y, double width)
 {
-	const struct np_type type = { .size = FONT_SMALL };
+	const struct np_type type = { .size = SMALL_SIZE };
 	double x = left, height = 0;
 	char cut[LINE_BYTES];
 
@@ -1140,15 +1210,15 @@ static double legend(struct np_canvas *c, const struct np_panel *p, double left,
 
 		if (!s->name)
 			continue;
-		if (!height || x + entry_width(s) > left + width + 10) {
+		if (!height || x + entry_width(s) > left + width + ENTRY_GAP) {
 			x = left;
-			height += ENTRY;
+			height += ENTRY_HEIGHT;
 		}
 		if (c) {
-			sample(c, s, x, y + height - 3);
-			c->text(c, x + SAMPLE + 4, y + height - 3,
-				np_text_fit(s->name, FONT_SMALL,
-					    width - SAMPLE - 4, cut,
+			put_sample(c, s, x, y + height - 3);
+			c->text(c, x + SAMPLE_WIDTH + 4, y + height - 3,
+				np_text_fit(s->name, SMALL_SIZE,
+					    width - SAMPLE_WIDTH - 4, cut,
 					    sizeof(cut)), &type);
 		}
 		x += entry_width(s);
@@ -1156,12 +1226,12 @@ static double legend(struct np_canvas *c, const struct np_panel *p, double left,
 	return height + 3;
 }
 
-/* width: of the panel's box */
+/* Height of a panel whose box has this width. */
 static double panel_height(const struct np_panel *p, double width)
 {
-	return title(NULL, p->title, FONT, 0, width) +
-	       legend(NULL, p, 0, 0, width) + area_height(p) +
-	       axes_below(p, width) + 8;
+	return put_title(NULL, p->title, TEXT_SIZE, 0, width) +
+	       put_legend(NULL, p, 0, 0, width) + area_height(p) +
+	       below_height(p, width) + 8;
 }
 
 void np_plot_size(const struct np_figure *f, double *width, double *height)
@@ -1171,11 +1241,12 @@ void np_plot_size(const struct np_figure *f, double *width, double *height)
 	*width = page_width(f);
 	inner = *width - 2 * MARGIN;
 	box = box_width(f, inner);
-	*height = 2 * MARGIN + title(NULL, f->title, 1.1 * FONT, 0, inner);
+	*height = 2 * MARGIN;
+	*height += put_title(NULL, f->title, HEADING_SIZE, 0, inner);
 	for (size_t i = 0; i < f->n_panels; i++)
 		*height += panel_height(f->panel[i], box);
 	if (f->caption)
-		*height += paragraph(NULL, f->caption, 0, inner);
+		*height += put_paragraph(NULL, f->caption, 0, inner);
 	*height = ceil(*height);
 }
 
@@ -1188,8 +1259,8 @@ static void draw_panel(struct np_canvas *c, const struct np_panel *p, double y,
 		.box = { MARGIN + left, y, width, area_height(p) },
 	};
 
-	a.box.y += title(c, p->title, FONT, y, width);
-	a.box.y += legend(c, p, a.box.x, a.box.y, a.box.w);
+	a.box.y += put_title(c, p->title, TEXT_SIZE, y, width);
+	a.box.y += put_legend(c, p, a.box.x, a.box.y, a.box.w);
 	np_figure_range(p, false, &a.x_lo, &a.x_hi);
 	np_figure_range(p, true, &a.y_lo, &a.y_hi);
 	draw_grid(&a);
@@ -1206,24 +1277,24 @@ void np_plot_draw(const struct np_figure *f, struct np_canvas *c)
 		.line = NP_NO_COLOUR, .fill = NP_WHITE, .opacity = 1,
 	};
 	struct np_box page = { 0, 0, 0, 0 };
-	double y = MARGIN, inner, box, left = left_of(f);
+	double y = MARGIN, inner, box, left = common_left_width(f);
 
 	np_plot_size(f, &page.w, &page.h);
 	inner = page.w - 2 * MARGIN;
 	box = box_width(f, inner);
 	put_box(c, &page, &white);
-	y += title(c, f->title, 1.1 * FONT, y, inner);
+	y += put_title(c, f->title, HEADING_SIZE, y, inner);
 	for (size_t i = 0; i < f->n_panels; i++) {
 		draw_panel(c, f->panel[i], y, left, box);
 		y += panel_height(f->panel[i], box);
 	}
 	if (f->caption)
-		paragraph(c, f->caption, y, inner);
+		put_paragraph(c, f->caption, y, inner);
 }
 
 /* ---- The file ---- */
 
-/* Whether this build can write files of a kind. */
+/* Whether this build can write files of this kind. */
 static bool can_draw(enum np_picture_kind kind)
 {
 #ifdef NP_NO_CAIRO
@@ -1237,7 +1308,7 @@ static bool can_draw(enum np_picture_kind kind)
 int np_picture_kind(const char *path, enum np_picture_kind *kind,
 		    struct np_err *err)
 {
-	static const char *const ending[] = {
+	static const char *const suffix[] = {
 		[NP_PICTURE_SVG] = ".svg", [NP_PICTURE_PNG] = ".png",
 		[NP_PICTURE_PDF] = ".pdf",
 	};
@@ -1245,8 +1316,8 @@ int np_picture_kind(const char *path, enum np_picture_kind *kind,
 
 	name = name ? name + 1 : path;
 	dot = strrchr(name, '.');
-	for (size_t i = 0; dot && dot != name && i < NP_ARRAY_SIZE(ending); i++)
-		if (!strcasecmp(dot, ending[i])) {
+	for (size_t i = 0; dot && dot != name && i < NP_ARRAY_SIZE(suffix); i++)
+		if (!strcasecmp(dot, suffix[i])) {
 			*kind = (enum np_picture_kind)i;
 			return can_draw(*kind) ? 0 :
 			       np_errf(err, -ENOTSUP, "%s: expected a name "
@@ -1274,7 +1345,7 @@ static struct np_canvas *new_canvas(const struct np_figure *f,
 				NULL;
 }
 
-/* Draw a figure into a file of a kind. */
+/* Draw a figure into a file. */
 static int draw_file(const struct np_figure *f, enum np_picture_kind kind,
 		     FILE *out)
 {

@@ -358,7 +358,7 @@ static int print_data(const struct result *q, enum cli_format format)
  * station.
  */
 
-#define LINES NP_STYLE_QUIET /* number of distinguishable lines */
+#define LINES NP_STYLE_GREY /* number of distinguishable lines */
 #define WIDE 50 /* ratio of customers from which the axis is logarithmic */
 #define TALL 30 /* the same for response times */
 

@@ -612,7 +612,7 @@ static void add_scheme(struct np_figure *f, const struct sharing *a,
 			add_ends(f, p, s, result_at(a, k, m)->end,
 				 OTHERS + (unsigned)m - 1,
 				 a->net.model[m]->name);
-	add_ends(f, p, s, NULL, NP_STYLE_QUIET, "measured");
+	add_ends(f, p, s, NULL, NP_STYLE_GREY, "measured");
 }
 
 /* Draws the first schemes and saves the figure. */

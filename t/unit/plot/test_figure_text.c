@@ -18,7 +18,7 @@ static struct np_figure *two_steps(void)
 	np_figure_axis(f, &p->y, NP_AXIS_LINEAR, "Share (%)");
 	p->y.lo = 0;
 	p->y.hi = 100;
-	s = np_figure_shape(f, p, NP_SHAPE_STEP, NP_STYLE_QUIET, "idle");
+	s = np_figure_shape(f, p, NP_SHAPE_STEP, NP_STYLE_GREY, "idle");
 	np_figure_add(f, s, 1e-6, 80, NAN, NAN);
 	np_figure_add(f, s, 1e-5, 0, NAN, NAN);
 	s = np_figure_shape(f, p, NP_SHAPE_STEP, 0, "app");
@@ -89,6 +89,40 @@ static void test_points(void)
 	free(text);
 }
 
+/* One run gives a point, but no interval. */
+static void test_no_interval(void)
+{
+	struct np_figure *f = np_figure_new("app");
+	struct np_panel *p = np_figure_panel(f, "Curve");
+	struct np_shape *s;
+	char *text;
+
+	np_figure_axis(f, &p->x, NP_AXIS_LINEAR, "x");
+	np_figure_axis(f, &p->y, NP_AXIS_LINEAR, "y");
+	s = np_figure_shape(f, p, NP_SHAPE_POINTS, 0, NULL);
+	np_figure_add(f, s, 1, 10, NAN, NAN);
+	np_figure_add(f, s, 3, 20, NAN, 25);
+	text = printed(f, false);
+	T_CHECK(strchr(text, 'o'));
+	for (char *line = strtok(text, "\n"); line; line = strtok(NULL, "\n"))
+		T_CHECK(strchr(line, '|') == strrchr(line, '|'));
+	free(text);
+}
+
+static void test_other_characters(void)
+{
+	struct np_figure *f = np_figure_new("app");
+	struct np_panel *p = np_figure_panel(f, "Curve");
+	char *text;
+
+	np_figure_axis(f, &p->x, NP_AXIS_LINEAR, "dur\303\251e (\302\265s)");
+	np_figure_axis(f, &p->y, NP_AXIS_LINEAR, "\342\202\254");
+	text = printed(f, false);
+	T_CHECK(strstr(text, " dur?e (us)\n"));
+	T_CHECK(strstr(text, "\n?\n"));
+	free(text);
+}
+
 static void test_width(void)
 {
 	char *text = printed(some_figure(), false);
@@ -107,6 +141,9 @@ static void test_width(void)
 static const struct t_case cases[] = {
 	{ "steps are drawn in characters", test_ascii },
 	{ "points and their intervals are, over names", test_points },
+	{ "an interval that is not known is not drawn", test_no_interval },
+	{ "in ASCII one character replaces another one",
+	  test_other_characters },
 	{ "ASCII is ASCII, of the width that was asked for", test_width },
 	{ NULL, NULL },
 };

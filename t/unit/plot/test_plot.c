@@ -127,6 +127,27 @@ static void test_long_texts(void)
 	check_layout("long names", f);
 }
 
+/* A caption with a word that is longer than any line. */
+static void test_long_word(void)
+{
+	struct np_figure *f = np_figure_new("a word");
+	char word[701], *svg;
+
+	for (size_t i = 0; i + 2 < sizeof(word); i += 2)
+		memcpy(word + i, "\303\244", 2);
+	word[sizeof(word) - 1] = '\0';
+	np_figure_panel(f, "");
+	np_figure_caption(f, "first %s last", word);
+	svg = some_svg(f);
+	T_CHECK(svg && strstr(svg, ">first<"));
+	T_CHECK(svg && !strstr(strstr(svg, ">first<") + 7, "first"));
+	T_CHECK(svg && strstr(svg, "last<"));
+	free(svg);
+	f = some_figure();
+	np_figure_caption(f, "first %s last", word);
+	check_layout("a long word", f);
+}
+
 /* Both axes from 0 to these numbers. */
 static void test_wide_marks(void)
 {
@@ -181,6 +202,7 @@ static const struct t_case cases[] = {
 	{ "names that are cut stay different", test_long_names_stay_different },
 	{ "no text covers another or leaves the page", test_layout },
 	{ "nor do the longest", test_long_texts },
+	{ "a word that is longer than a line is broken", test_long_word },
 	{ NULL, NULL },
 };
 
