@@ -1,11 +1,11 @@
 /*
- * Profiles: finding one in the store, and putting it into words.
+ * Profiles: finding one in the store, and describing it in sentences.
  *
  * A name stands for the user's own profile or, if the user has none that can be
- * used, for the published one.  A profile is made anew from its runs on each
- * call, so that a better model also improves old profiles.
+ * used, for the published one. A profile is computed from its runs on each call
+ * and is not stored, so that a better model also improves old profiles.
  *
- * The verdict is in sentences, because it is what most users read.  Where
+ * The verdict is in sentences, because it is what most users read. Where
  * something is not known, the sentence names the command that measures it.
  */
 #include "cli_profile.h"
@@ -44,8 +44,8 @@ int cli_conf_read(struct np_conf *conf)
 	return -1;
 }
 
-/* The setting that names this directory. */
-static const char *chosen_by(const char *store, char *buf, size_t len)
+/* The setting that named this directory, in words. */
+static const char *setting_of(const char *store, char *buf, size_t len)
 {
 	const char *env = getenv("NETPROF_STORE");
 
@@ -57,12 +57,12 @@ static const char *chosen_by(const char *store, char *buf, size_t len)
 	return buf;
 }
 
-/* Print why there is no store, which setting named it, and what to do. */
-static int no_store(const char *store, int rc, const char *why)
+/* Report why there is no store, which setting named it, and what to do. */
+static int fail_no_store(const char *store, int rc, const char *why)
 {
 	char buf[PATH_MAX + 16];
 
-	return cli_fail("%s (%s); %s", why, chosen_by(store, buf, sizeof(buf)),
+	return cli_fail("%s (%s); %s", why, setting_of(store, buf, sizeof(buf)),
 			rc == -EACCES ? "ask its administrator for access, or "
 			"set NETPROF_STORE to another store" : "create it with "
 			"netprof check --make-store (as root), or set "
@@ -91,7 +91,7 @@ static int open_store(const char *dir, struct np_store **store,
 
 	if (rc)
 		return rc;
-	/* np_store_open() does not need to search the directory. */
+	/* np_store_open() does not look into the directory, but we must. */
 	if (access(dir, X_OK))
 		rc = np_errf(err, -errno, "profile store %s: %s", dir,
 			     strerror(errno));
@@ -118,7 +118,7 @@ int cli_store_open(struct cli_store *s)
 		return rc;
 	rc = open_store(conf.store, &s->store, &err);
 	if (rc)
-		return no_store(conf.store, rc, err.text);
+		return fail_no_store(conf.store, rc, err.text);
 	np_store_set_max_runs(s->store, conf.max_runs);
 	s->max_slowdown = conf.place.max_slowdown;
 	return -1;
@@ -133,14 +133,15 @@ void cli_store_close(struct cli_store *s)
 
 #define MAX_SKIPPED_LINES 10 /* warnings about files of one application */
 
+/* np_store_warn_f: print a line, but only the first few on skipped files. */
 static void warn_skipped(const char *line, void *arg)
 {
-	size_t *n = arg;
+	size_t *n_skipped = arg;
 
-	/* Other notes, such as of more runs than needed, are not counted. */
-	if (!strstr(line, ": skipped: ") || (*n)++ < MAX_SKIPPED_LINES)
+	/* Other lines, such as of more runs than needed, are not counted. */
+	if (!strstr(line, ": skipped: ") || (*n_skipped)++ < MAX_SKIPPED_LINES)
 		fprintf(stderr, "netprof: %s\n", line);
-	else if (*n == MAX_SKIPPED_LINES + 1)
+	else if (*n_skipped == MAX_SKIPPED_LINES + 1)
 		fprintf(stderr, "netprof: further files were skipped, too\n");
 }
 
@@ -162,24 +163,25 @@ void cli_profile_free(struct cli_profile *p)
 	np_runs_free(&p->idle[1]);
 }
 
-/* First the idle runs of the profile's own owner, then those of the other. */
+/*
+ * Load the idle runs of the profile's owner, and then those of the other one of
+ * user and site. Having none is no error, and `netprof show idle` is there to
+ * report damaged ones.
+ */
 static void load_idle(struct cli_store *s, struct cli_profile *p)
 {
-	bool own_first = p->r.owner == NP_STORE_USER;
+	enum np_store_owner other = p->r.owner == NP_STORE_USER ?
+				    NP_STORE_PUBLISHED : NP_STORE_USER;
+	const enum np_store_owner owner[] = { p->r.owner, other };
 
 	for (int i = 0; i < 2; i++)
-		/*
-		 * Having none is no error, and `netprof show idle` reports
-		 * damaged ones.
-		 */
-		np_store_load(s->store, (i == 0) == own_first ? NP_STORE_USER :
-			      NP_STORE_PUBLISHED, p->r.uid, NP_IDLE_APP, NULL,
+		np_store_load(s->store, owner[i], p->r.uid, NP_IDLE_APP, NULL,
 			      NULL, &p->idle[i], NULL);
 }
 
 /* Load the runs of one owner, with warnings about skipped files. */
-static int load(struct cli_store *s, enum np_store_owner owner, uid_t uid,
-		const char *app, struct cli_runs *out, struct np_err *err)
+static int load_runs(struct cli_store *s, enum np_store_owner owner, uid_t uid,
+		     const char *app, struct cli_runs *out, struct np_err *err)
 {
 	struct cli_runs r = { .owner = owner, .uid = uid };
 	int rc = np_store_load(s->store, owner, uid, app, warn_skipped,
@@ -191,8 +193,8 @@ static int load(struct cli_store *s, enum np_store_owner owner, uid_t uid,
 }
 
 /* A profile without usable runs is reported like one that does not exist. */
-int cli_runs_load_quiet(struct cli_store *s, enum np_store_owner owner, uid_t uid,
-		  const char *app, struct cli_runs *out)
+int cli_runs_load_quiet(struct cli_store *s, enum np_store_owner owner,
+			uid_t uid, const char *app, struct cli_runs *out)
 {
 	struct cli_runs r = { .owner = owner, .uid = uid };
 	int rc = np_store_load(s->store, owner, uid, app, NULL, NULL, &r.runs,
@@ -233,31 +235,31 @@ int cli_profile_load(struct cli_store *s, enum np_store_owner owner, uid_t uid,
 		     struct np_err *err)
 {
 	struct cli_runs r;
-	int rc = load(s, owner, uid, app, &r, err);
+	int rc = load_runs(s, owner, uid, app, &r, err);
 
 	return rc ? rc : make_profile(s, &r, out, err);
 }
 
-/* Names of the applications that a user can name, each once. */
+/* The applications that a user can name, each once. */
 struct names {
-	const char **name; /* borrowed from own and site */
+	const char **name; /* borrowed from the two lists */
 	size_t n;
-	struct np_store_app *own, *published; /* user's and published ones */
+	struct np_store_app *own, *published; /* lists of profiles */
 };
 
 /*
- * Names of the user's profiles, then published names that the user does not
- * have.
+ * List the names of the user's profiles, and then the published ones that the
+ * user does not have. published: only these.
  */
-static void known_names(struct cli_store *s, bool published, uid_t uid,
-			struct names *out)
+static void gather_names(struct cli_store *s, bool published, uid_t uid,
+			 struct names *out)
 {
 	size_t n_own = 0, n_published = 0;
 
 	*out = (struct names){ .n = 0 };
 	if (!published)
-		np_store_list_apps(s->store, NP_STORE_USER, uid, &out->own, &n_own,
-			      NULL);
+		np_store_list_apps(s->store, NP_STORE_USER, uid, &out->own,
+				   &n_own, NULL);
 	np_store_list_apps(s->store, NP_STORE_PUBLISHED, 0, &out->published,
 			   &n_published, NULL);
 	out->name = calloc(n_own + n_published + 1, sizeof(*out->name));
@@ -290,7 +292,7 @@ const char *cli_near_apps(struct cli_store *s, const struct cli_options *o,
 {
 	struct names n;
 
-	known_names(s, o->published, o->uid, &n);
+	gather_names(s, o->published, o->uid, &n);
 	np_suggest(app, n.name, n.n, buf, len);
 	if (!n.n)
 		snprintf(buf, len, "%s", none_yet);
@@ -307,7 +309,7 @@ const char *cli_known_apps(const struct cli_options *o, char *buf, size_t len)
 	buf[0] = '\0';
 	if (cli_store_open(&s) >= 0)
 		return buf;
-	known_names(&s, o->published, o->uid, &n);
+	gather_names(&s, o->published, o->uid, &n);
 	for (size_t i = 0; i < n.n && strlen(buf) + 80 < len; i++)
 		cli_add(buf, len, "%s%s", i ? ", " : "; there are ", n.name[i]);
 	if (!n.n)
@@ -317,9 +319,9 @@ const char *cli_known_apps(const struct cli_options *o, char *buf, size_t len)
 	return buf;
 }
 
-/* Print which profiles were searched, with the names most like this one. */
-static int not_found(struct cli_store *s, const struct cli_options *o,
-		     const char *app)
+/* Report which profiles were searched, with the names most like this one. */
+static int fail_not_found(struct cli_store *s, const struct cli_options *o,
+			  const char *app)
 {
 	char near[256], user[CLI_NUMBER];
 
@@ -343,7 +345,7 @@ int cli_runs_find(struct cli_store *s, const struct cli_options *o,
 		enum np_store_owner owner = i ? NP_STORE_PUBLISHED :
 						NP_STORE_USER;
 
-		rc = load(s, owner, o->uid, app, out, &err);
+		rc = load_runs(s, owner, o->uid, app, out, &err);
 		if (!rc && out->runs.n)
 			return -1;
 		if (!rc) {
@@ -358,7 +360,7 @@ int cli_runs_find(struct cli_store *s, const struct cli_options *o,
 	/* A name that cannot exist gets an error of its own. */
 	if (np_app_check(app, &err))
 		return cli_fail("%s", err.text);
-	return not_found(s, o, app);
+	return fail_not_found(s, o, app);
 }
 
 int cli_profile_find(struct cli_store *s, const struct cli_options *o,
@@ -404,7 +406,7 @@ bool cli_run_is(const struct np_record *r, const char *run)
 	       (!id[len] || (id[len] == '.' && !strchr(run, '.')));
 }
 
-/* ---- facts in words ---- */
+/* ---- facts in sentences ---- */
 
 /*
  * Two standard errors of the difference, from the larger relative scatter of
@@ -453,11 +455,14 @@ bool cli_excluded_text(const struct np_run_summary *e, char *buf, size_t len)
 	return *buf;
 }
 
-/* "12 ECN marks, 3.1 retries" or "no congestion"; "" without counters. */
+/*
+ * Rates per second and node, as in "12 ECN marks, 3.1 retries", or "no
+ * congestion"; "" without counters.
+ */
 static const char *congestion_text(const struct np_sample_nic *nic, char *buf,
 				   size_t size)
 {
-	static const char *const what[NP_NIC_KINDS] = {
+	static const char *const names[NP_NIC_KINDS] = {
 		[NP_NIC_WAIT] = "ticks of waiting", [NP_NIC_PAUSE] = "pauses",
 		[NP_NIC_ECN] = "ECN marks", [NP_NIC_CNP] = "notifications",
 		[NP_NIC_DISCARD] = "discards", [NP_NIC_RETRY] = "retries",
@@ -466,12 +471,12 @@ static const char *congestion_text(const struct np_sample_nic *nic, char *buf,
 
 	*buf = '\0';
 	for (size_t k = 0; k < NP_NIC_KINDS; k++) {
-		if (!what[k] || isnan(nic->n[k]))
+		if (!names[k] || isnan(nic->n[k]))
 			continue;
 		known = true;
 		if (nic->n[k] > 0)
 			cli_add(buf, size, "%s%.3g %s", *buf ? ", " : "",
-				nic->n[k] / nic->node_sec, what[k]);
+				nic->n[k] / nic->node_sec, names[k]);
 	}
 	if (known && !*buf)
 		cli_add(buf, size, "no congestion");
@@ -539,8 +544,11 @@ static void phases_text(const struct np_profile *p, char *buf, size_t len)
 	}
 }
 
-/* Why a leaf switch was not measured: no two nodes of the step were on it. */
-static const char *skipped_leaf(const struct np_record *r)
+/*
+ * Why a leaf switch was not measured, as the record says it, usually because
+ * the step had only one node there; NULL: all were measured.
+ */
+static const char *why_leaf_skipped(const struct np_record *r)
 {
 	for (size_t i = 0; i < r->n_leaves; i++)
 		if (r->leaves[i].skipped)
@@ -548,16 +556,16 @@ static const char *skipped_leaf(const struct np_record *r)
 	return NULL;
 }
 
-/* Could the newest run not be measured on the nodes that it had? */
-static bool lacks_nodes(const struct np_profile *p)
+/* Whether the newest run could not be measured on the nodes that it had. */
+static bool had_too_few_nodes(const struct np_profile *p)
 {
 	const struct np_record *r = p->runs->n ? p->runs->run[0] : NULL;
 
 	return r && !p->ev.latency.n_runs && !np_run_latency(r).n &&
-	       skipped_leaf(r);
+	       why_leaf_skipped(r);
 }
 
-/* Why the newest run has no latencies, or why they do not count. */
+/* The verdict without usable latencies: why the newest run gave none. */
 static void say_nothing_measured(const struct np_profile *p, char *buf)
 {
 	const struct np_record *r = p->runs->run[0];
@@ -567,14 +575,13 @@ static void say_nothing_measured(const struct np_profile *p, char *buf)
 	if (measured)
 		why = np_run_use_words(p->ev.use[0]);
 	if (!why)
-		why = skipped_leaf(r);
+		why = why_leaf_skipped(r);
 	if (!why && r->n_notes)
-		/* Else the last note of the run. */
-		why = r->notes[r->n_notes - 1];
+		why = r->notes[r->n_notes - 1]; /* the last word about it */
 	snprintf(buf, CLI_SENTENCE, "%s: no %slatencies yet. Newest run "
 		 "%u.%u: %s.", p->runs->app, measured ? "usable " : "",
 		 r->job_id, r->step_id, why ? why : "no reason was recorded");
-	if (lacks_nodes(p))
+	if (had_too_few_nodes(p))
 		cli_add(buf, CLI_SENTENCE, " Two are needed: sbatch -N2 "
 			"--switches=1 --netprofile=%s job.sh", p->runs->app);
 }
@@ -595,7 +602,7 @@ static void say_no_baseline(const struct np_profile *p, char *buf)
 		 "measure one: " CLI_MEASURE_IDLE, p->runs->app, cause);
 }
 
-/* The latencies contradict the byte counters of the nodes' devices. */
+/* The verdict if latencies contradict the byte counters of the nodes. */
 static void say_contradiction(const struct np_profile *p, char *buf)
 {
 	const struct np_verdict *v = &p->verdict;
@@ -617,8 +624,8 @@ static void say_contradiction(const struct np_profile *p, char *buf)
 			"%s: network use not known yet: "
 			"each measured node sent and received %s, as much as "
 			"its link carries, but no probes were delayed. The "
-			"idle baseline is out of date. To measure a new one: " CLI_MEASURE_IDLE,
-			p->runs->app, per_sec);
+			"idle baseline is out of date. To measure a new one: "
+			CLI_MEASURE_IDLE, p->runs->app, per_sec);
 }
 
 /* The verdict if the network use is not known: why, and what to do about it. */
@@ -683,7 +690,7 @@ static void say_use(const struct np_profile *p, char *buf)
 		 (p->verdict.guess ? guesses : words)[p->verdict.use], phases);
 }
 
-/* Weaknesses of the reference that the verdict was compared with. */
+/* Sentence 1: weak points of the idle baseline that the verdict rests on. */
 static void say_reference(const struct np_profile *p, char *buf)
 {
 	const struct np_sample *idle = p->is_idle ? &p->ev.latency : &p->idle;
@@ -709,7 +716,8 @@ static void say_reference(const struct np_profile *p, char *buf)
 }
 
 /* The level that slows it most; NULL if no slowdown is known. */
-static const struct np_run_summary_level *worst_level(const struct np_profile *p)
+static const struct np_run_summary_level *
+worst_level(const struct np_profile *p)
 {
 	const struct np_run_summary_level *worst = NULL;
 
@@ -724,7 +732,8 @@ static const struct np_run_summary_level *worst_level(const struct np_profile *p
 }
 
 /* "1 run", "3 intervals": how many values the level's slowdown is from. */
-static const char *source_text(const struct np_run_summary_level *l, char buf[32])
+static const char *source_text(const struct np_run_summary_level *l,
+			       char buf[32])
 {
 	uint32_t n = l->slowdown.n;
 
@@ -740,7 +749,7 @@ static void say_interference(const struct np_profile *p, char *buf)
 	char change[CLI_NUMBER], source[32];
 
 	/* What cannot be measured at all cannot be measured under load. */
-	if (p->is_idle || (!p->ev.n_levels && lacks_nodes(p)))
+	if (p->is_idle || (!p->ev.n_levels && had_too_few_nodes(p)))
 		buf[0] = '\0';
 	else if (!p->ev.n_levels)
 		snprintf(buf, CLI_SENTENCE, "Not measured under synthetic load "

@@ -1,5 +1,5 @@
 /*
- * Profiles: finding one in the store, and putting it into words.
+ * Profiles: finding one in the store, and describing it in sentences.
  *
  * Functions that print their own error return -1 to go on, or the exit status
  * with which the command ends.
@@ -23,14 +23,14 @@ struct cli_store {
 struct np_conf;
 
 /*
- * Read the configuration for a command that only reads the store.  A line in
+ * Read the configuration for a command that only reads the store. A line in
  * error is ignored; users who can write the file are warned.
  * Returns -1 or an exit status.
  */
 int cli_conf_read(struct np_conf *conf);
 
 /*
- * Open the store.  Returns -1, and the caller closes it, or an exit status.
+ * Open the store. Returns -1, and the caller closes it, or an exit status.
  */
 int cli_store_open(struct cli_store *s);
 void cli_store_close(struct cli_store *s);
@@ -48,14 +48,14 @@ struct cli_runs {
 /*
  * Load the user's runs, or else the published ones (--published: only those).
  * Returns -1, and the caller frees out->runs with np_runs_free(), or an exit
- * status.  An unknown name is reported with the names most like it.
+ * status. An unknown name is reported with the names most like it.
  */
 int cli_runs_find(struct cli_store *s, const struct cli_options *o,
 		  const char *app, struct cli_runs *out);
 
 /*
- * The end of the error for an unknown application: "; did you mean fft?", or how
- * to make a first profile if there is none.  len: 256 is enough.
+ * The end of the error for an unknown application: "; did you mean fft?", or
+ * how to make a first profile if there is none. len: 256 is enough.
  */
 const char *cli_near_apps(struct cli_store *s, const struct cli_options *o,
 			  const char *app, char *buf, size_t len);
@@ -74,27 +74,27 @@ struct cli_profile {
 };
 
 /*
- * Make the profile of the runs that cli_runs_find() finds.  Returns -1, and the
- * caller frees it, or an exit status.  The structure must not be copied.
+ * Make the profile of the runs that cli_runs_find() finds. Returns -1, and the
+ * caller frees it, or an exit status. The structure must not be copied.
  */
 int cli_profile_find(struct cli_store *s, const struct cli_options *o,
 		     const char *app, struct cli_profile *out);
 void cli_profile_free(struct cli_profile *p);
 
 /*
- * Make the profile of a known owner's application.  Prints nothing but warnings
- * about skipped files.  Returns 0 or -errno with err.
+ * Make the profile of a known owner's application. Prints nothing but warnings
+ * about skipped files. Returns 0 or -errno with err.
  */
 int cli_profile_load(struct cli_store *s, enum np_store_owner owner, uid_t uid,
 		     const char *app, struct cli_profile *out,
 		     struct np_err *err);
 
 /*
- * Load the runs alone and print nothing.  Returns 0, -ENOENT (no run can be
+ * Load the runs alone and print nothing. Returns 0, -ENOENT (no run can be
  * read) or -ENOMEM.
  */
-int cli_runs_load_quiet(struct cli_store *s, enum np_store_owner owner, uid_t uid,
-		  const char *app, struct cli_runs *out);
+int cli_runs_load_quiet(struct cli_store *s, enum np_store_owner owner,
+			uid_t uid, const char *app, struct cli_runs *out);
 
 /* "alice" or "published" */
 const char *cli_owner_name(enum np_store_owner owner, uid_t uid, char *buf,
@@ -103,10 +103,13 @@ const char *cli_owner_name(enum np_store_owner owner, uid_t uid, char *buf,
 /* "1234.0", "1234_7.0" of an array, "1234+1.0" of a heterogeneous job */
 const char *cli_run_id(const struct np_record *r, char *buf, size_t len);
 
-/* Is `run` the name that `netprof runs` prints for it, or its job's number? */
+/*
+ * Whether `run` is the name that `netprof runs` prints for a run, or the id of
+ * its job.
+ */
 bool cli_run_is(const struct np_record *r, const char *run);
 
-/* ---- facts in words ---- */
+/* ---- facts in sentences ---- */
 
 /* Command that measures the idle baseline. */
 #define CLI_MEASURE_IDLE "srun -N2 --netprofile=idle sleep 30"
@@ -114,7 +117,7 @@ bool cli_run_is(const struct np_record *r, const char *run);
 /*
  * Sentence i of the verdict: 0 how the application uses the network, 1 weak
  * points of the reference, 2 its slowdown under synthetic load; "" if there is
- * nothing to say.  Sentence i may be several sentences.
+ * nothing to say. Sentence i may be several sentences.
  */
 #define CLI_SENTENCE 512 /* bytes of one at most */
 #define CLI_SENTENCES 3
