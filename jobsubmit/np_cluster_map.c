@@ -1,3 +1,8 @@
+/*
+ * The cluster map, in three parts: the node index, with reading and writing of
+ * host lists; questions about a finished map; and making a map from what Slurm
+ * answers.
+ */
 #include "np_cluster_map.h"
 
 #include <errno.h>
@@ -13,15 +18,16 @@
 
 /* ---- Node index ---- */
 
-#define MAX_DIGITS 9
+#define MAX_DIGITS 9   /* of a number; a uint32_t holds all of these */
 #define NO_DIGITS 0    /* a name without a number */
 #define ANY_DIGITS 255 /* as many as needed, no leading zeros */
 
 /* Names with the same prefix and the same format of their numbers. */
 struct name_group {
 	const char *prefix;
-	uint32_t len, digits;
-	size_t first; /* of its runs; those of the next group follow */
+	uint32_t len;	 /* of the prefix, bytes */
+	uint32_t digits; /* of the number, or NO_DIGITS or ANY_DIGITS */
+	size_t first;	 /* of its runs; those of the next group follow */
 };
 
 /* A name split into prefix and number. */
@@ -36,7 +42,7 @@ struct run {
 	uint32_t group, number, node, n;
 };
 
-/* The part of a run that is on one leaf switch, or on none. */
+/* The part of a run that is on one leaf switch, or on none (NP_NO_LEAF). */
 struct piece {
 	uint32_t group, number, n, leaf;
 };
@@ -68,7 +74,7 @@ static size_t prefix_len(const char *name, size_t len)
 	return at && is_digit(name[at - 1]) ? len : at;
 }
 
-/* Split a name; its digits are those written, see settle_digits(). */
+/* Split a name. Its digits are those written, see split_by_digits(). */
 static struct parsed_name parse_name(const char *name, uint32_t node)
 {
 	size_t len = strlen(name), at = prefix_len(name, len);
@@ -111,49 +117,49 @@ static int by_name(const void *a, const void *b)
 
 /*
  * Numbers like "8" and "10" belong to one group, "08" and "8" do not. Names
- * with the same prefix are therefore divided by their number of digits, but
- * only if some have leading zeros.
+ * with the same prefix are therefore divided by their number of digits if some
+ * have leading zeros. Otherwise the digits of all become ANY_DIGITS here. The
+ * names are sorted by prefix.
  */
-static void settle_digits(struct parsed_name *at, size_t n)
+static void split_by_digits(struct parsed_name *name, size_t n)
 {
 	for (size_t i = 0, end; i < n; i = end) {
 		bool zeros = false;
 
-		for (end = i;
-		     end < n && !by_prefix(&at[i].group, &at[end].group); end++)
-			zeros |= at[end].leading_zero;
+		for (end = i; end < n && !by_prefix(&name[i].group,
+						    &name[end].group); end++)
+			zeros |= name[end].leading_zero;
 		for (size_t k = i; !zeros && k < end; k++)
-			at[k].group.digits = at[k].group.digits ? ANY_DIGITS :
-							      NO_DIGITS;
+			if (name[k].group.digits != NO_DIGITS)
+				name[k].group.digits = ANY_DIGITS;
 	}
 }
 
 /* Make groups and runs of sorted names. 0 or -ENOMEM. */
 static int
-add_runs(struct np_node_index *x, const struct parsed_name *at, size_t n)
+add_runs(struct np_node_index *x, const struct parsed_name *name, size_t n)
 {
 	x->group = calloc(n + 1, sizeof(*x->group));
 	x->run = calloc(n + 1, sizeof(*x->run));
 	if (!x->group || !x->run)
 		return -ENOMEM;
 	for (size_t i = 0; i < n; i++) {
-		struct run *last = x->n_runs ? &x->run[x->n_runs - 1] :
-						  NULL;
+		struct run *last = x->n_runs ? &x->run[x->n_runs - 1] : NULL;
 
-		if (!i || by_name_group(&at[i - 1].group, &at[i].group)) {
-			x->group[x->n_groups] = at[i].group;
+		if (!i || by_name_group(&name[i - 1].group, &name[i].group)) {
+			x->group[x->n_groups] = name[i].group;
 			x->group[x->n_groups++].first = x->n_runs;
 			last = NULL;
 		}
-		if (last && at[i].number == last->number + last->n &&
-		    at[i].node == last->node + last->n) {
+		if (last && name[i].number == last->number + last->n &&
+		    name[i].node == last->node + last->n) {
 			last->n++;
 			continue;
 		}
 		x->run[x->n_runs++] = (struct run){
 			.group = (uint32_t)x->n_groups - 1,
-			.number = at[i].number,
-			.node = at[i].node,
+			.number = name[i].number,
+			.node = name[i].node,
 			.n = 1,
 		};
 	}
@@ -164,21 +170,21 @@ add_runs(struct np_node_index *x, const struct parsed_name *at, size_t n)
 int np_node_index_new(char *const *name, size_t n, struct np_node_index **out)
 {
 	struct np_node_index *x = calloc(1, sizeof(*x));
-	struct parsed_name *at = calloc(n + 1, sizeof(*at));
+	struct parsed_name *parsed = calloc(n + 1, sizeof(*parsed));
 	size_t n_named = 0;
-	int rc = x && at ? 0 : -ENOMEM;
+	int rc = x && parsed ? 0 : -ENOMEM;
 
 	for (size_t i = 0; !rc && i < n; i++)
 		if (name[i][0])
-			at[n_named++] = parse_name(name[i], (uint32_t)i);
+			parsed[n_named++] = parse_name(name[i], (uint32_t)i);
 	if (!rc) {
-		qsort(at, n_named, sizeof(*at), by_name);
-		settle_digits(at, n_named);
-		/* Settled digits change the order within a prefix. */
-		qsort(at, n_named, sizeof(*at), by_name);
-		rc = add_runs(x, at, n_named);
+		qsort(parsed, n_named, sizeof(*parsed), by_name);
+		split_by_digits(parsed, n_named);
+		/* ANY_DIGITS changes the order within a prefix. */
+		qsort(parsed, n_named, sizeof(*parsed), by_name);
+		rc = add_runs(x, parsed, n_named);
 	}
-	free(at);
+	free(parsed);
 	if (rc)
 		np_node_index_free(x);
 	else
@@ -208,16 +214,17 @@ int np_node_index_divide(struct np_node_index *x, const uint32_t *leaf)
 	for (size_t i = 0; i < x->n_runs; i++)
 		for (uint32_t k = 0; k < x->run[i].n; k++) {
 			const struct run *r = &x->run[i];
-			uint32_t on = leaf[r->node + k];
+			uint32_t of_node = leaf[r->node + k];
 			struct piece *last = k ? &x->piece[x->n_pieces - 1] :
 						 NULL;
 
-			if (last && last->leaf == on)
+			if (last && last->leaf == of_node)
 				last->n++;
 			else
 				x->piece[x->n_pieces++] = (struct piece){
-					.group = r->group, .n = 1, .leaf = on,
+					.group = r->group, .n = 1,
 					.number = r->number + k,
+					.leaf = of_node,
 				};
 		}
 	return 0;
@@ -225,123 +232,134 @@ int np_node_index_divide(struct np_node_index *x, const uint32_t *leaf)
 
 /* ---- Writing host lists ---- */
 
-#define MAX_RANGE 65536u /* longest range that Slurm accepts */
+#define MAX_RANGE 65536u /* names in the longest range that Slurm accepts */
 
-/* A list while it is written. */
-struct list {
+/*
+ * A list while it is written. The names of one group make one part of it, such
+ * as "n[0-3,7]".
+ */
+struct list_writer {
 	const struct np_node_index *x;
 	char *text;
-	size_t len, room;
-	size_t begin;	 /* where the part of the group begins */
-	size_t n_ranges; /* written in that part */
-	const struct name_group *group;
-	uint32_t from, to; /* last range, not written yet as it may grow */
-	bool failed;	   /* out of memory */
+	size_t len, room;	/* bytes written, and allocated */
+	const struct name_group *group; /* of the current part; NULL: none */
+	size_t group_begin;	/* where that part begins in text */
+	size_t n_ranges;	/* written in it */
+	uint32_t first, last;	/* current range, not written yet as it may
+				   grow */
+	bool failed;		/* out of memory */
 };
 
-static void list_put(struct list *l, const char *text, size_t n)
+static void list_put(struct list_writer *w, const char *text, size_t n)
 {
 	if (!n)
 		return;
-	if (np_array_room(&l->text, &l->room, l->len + n, 1)) {
-		l->failed = true;
+	if (np_array_room(&w->text, &w->room, w->len + n, 1)) {
+		w->failed = true;
 		return;
 	}
-	memcpy(l->text + l->len, text, n);
-	l->len += n;
+	memcpy(w->text + w->len, text, n);
+	w->len += n;
 }
 
-/* Not snprintf(), which would take most of the time. */
-static void list_put_number(struct list *l, uint32_t v)
+/* Written without snprintf(), which would take most of the time. */
+static void list_put_number(struct list_writer *w, uint32_t v)
 {
-	uint32_t least = l->group->digits == ANY_DIGITS ? 1 : l->group->digits;
-	char buf[16], *at = buf + sizeof(buf);
+	uint32_t least = w->group->digits == ANY_DIGITS ? 1 : w->group->digits;
+	char buf[16], *begin = buf + sizeof(buf);
 
 	for (uint32_t i = 0; v || i < least; i++, v /= 10)
-		*--at = (char)('0' + v % 10);
-	list_put(l, at, (size_t)(buf + sizeof(buf) - at));
+		*--begin = (char)('0' + v % 10);
+	list_put(w, begin, (size_t)(buf + sizeof(buf) - begin));
 }
 
-/* Write the last range. */
-static void list_end_range(struct list *l)
+/* Write the current range. */
+static void list_end_range(struct list_writer *w)
 {
-	if (!l->group || l->group->digits == NO_DIGITS)
+	if (!w->group || w->group->digits == NO_DIGITS)
 		return;
-	list_put(l, l->n_ranges++ ? "," : "[", 1);
-	list_put_number(l, l->from);
-	if (l->to > l->from) {
-		list_put(l, "-", 1);
-		list_put_number(l, l->to);
+	list_put(w, w->n_ranges++ ? "," : "[", 1);
+	list_put_number(w, w->first);
+	if (w->last > w->first) {
+		list_put(w, "-", 1);
+		list_put_number(w, w->last);
 	}
 }
 
-/* Complete the part of the last group. */
-static void list_end_group(struct list *l)
+/* Complete the part of the current group. */
+static void list_end_group(struct list_writer *w)
 {
-	if (!l->group)
+	if (!w->group)
 		return;
-	list_end_range(l);
-	if (l->group->digits != NO_DIGITS && l->n_ranges == 1 &&
-	    l->from == l->to) {
+	list_end_range(w);
+	if (w->group->digits != NO_DIGITS && w->n_ranges == 1 &&
+	    w->first == w->last) {
 		/* A single number needs no brackets. */
-		l->len = l->begin + l->group->len;
-		list_put_number(l, l->from);
-	} else if (l->group->digits != NO_DIGITS) {
-		list_put(l, "]", 1);
+		w->len = w->group_begin + w->group->len;
+		list_put_number(w, w->first);
+	} else if (w->group->digits != NO_DIGITS) {
+		list_put(w, "]", 1);
 	}
 }
 
-/* Append the numbers from to from + n - 1, if possible to the last range. */
-static void list_add(struct list *l, uint32_t index, uint32_t from, uint32_t n)
+/*
+ * Append n names of a group, whose numbers are first and up: to the current
+ * range if they continue it, or else as a range of their own.
+ */
+static void
+list_add(struct list_writer *w, uint32_t index, uint32_t first, uint32_t n)
 {
-	const struct name_group *group = &l->x->group[index];
+	const struct name_group *group = &w->x->group[index];
 
-	for (; n > MAX_RANGE; from += MAX_RANGE, n -= MAX_RANGE)
-		list_add(l, index, from, MAX_RANGE);
-	if (group == l->group && from == l->to + 1 &&
-	    group->digits != NO_DIGITS && from + n - l->from <= MAX_RANGE) {
-		l->to += n;
+	for (; n > MAX_RANGE; first += MAX_RANGE, n -= MAX_RANGE)
+		list_add(w, index, first, MAX_RANGE);
+	if (group == w->group && first == w->last + 1 &&
+	    group->digits != NO_DIGITS && first + n - w->first <= MAX_RANGE) {
+		w->last += n;
 		return;
 	}
-	if (group != l->group || group->digits == NO_DIGITS) {
-		list_end_group(l);
-		if (l->len)
-			list_put(l, ",", 1);
-		l->begin = l->len;
-		l->n_ranges = 0;
-		list_put(l, group->prefix, group->len);
+	if (group != w->group || group->digits == NO_DIGITS) {
+		list_end_group(w);
+		if (w->len)
+			list_put(w, ",", 1);
+		w->group_begin = w->len;
+		w->n_ranges = 0;
+		list_put(w, group->prefix, group->len);
 	} else {
-		list_end_range(l);
+		list_end_range(w);
 	}
-	l->group = group;
-	l->from = from;
-	l->to = from + n - 1;
+	w->group = group;
+	w->first = first;
+	w->last = first + n - 1;
 }
 
 /* End the list; returns its text, or NULL when out of memory. */
-static char *list_finish(struct list *l)
+static char *list_finish(struct list_writer *w)
 {
-	list_end_group(l);
-	list_put(l, "", 1);
-	if (l->failed) {
-		free(l->text);
+	list_end_group(w);
+	list_put(w, "", 1);
+	if (w->failed) {
+		free(w->text);
 		return NULL;
 	}
-	return l->text;
+	return w->text;
 }
 
-/* Index of the first clear bit at or after i; at most end. */
+/* Index of the first clear bit at or after i, or end. Skips full words. */
 static size_t next_clear(const uint64_t *bits, size_t i, size_t end)
 {
-	while (i < end && np_bits_test(bits, i))
-		i += !(i % NP_BITS_WORD) && !~bits[i / NP_BITS_WORD] ?
-		     NP_BITS_WORD : 1;
+	while (i < end && np_bits_test(bits, i)) {
+		bool word_is_full = !(i % NP_BITS_WORD) &&
+				    !~bits[i / NP_BITS_WORD];
+
+		i += word_is_full ? NP_BITS_WORD : 1;
+	}
 	return i < end ? i : end;
 }
 
 char *np_node_index_format(const struct np_node_index *x, const uint64_t *nodes)
 {
-	struct list l = { .x = x };
+	struct list_writer w = { .x = x };
 
 	for (size_t i = 0; i < x->n_runs; i++) {
 		const struct run *r = &x->run[i];
@@ -352,26 +370,26 @@ char *np_node_index_format(const struct np_node_index *x, const uint64_t *nodes)
 		while (at < end) {
 			size_t to = next_clear(nodes, at, end);
 
-			list_add(&l, r->group,
+			list_add(&w, r->group,
 				 r->number + (uint32_t)(at - r->node),
 				 (uint32_t)(to - at));
 			at = np_bits_next(nodes, words, to);
 		}
 	}
-	return list_finish(&l);
+	return list_finish(&w);
 }
 
 char *np_node_index_closed(const struct np_node_index *x, const uint64_t *open)
 {
-	struct list l = { .x = x };
+	struct list_writer w = { .x = x };
 
 	for (size_t i = 0; i < x->n_pieces; i++) {
 		const struct piece *p = &x->piece[i];
 
 		if (p->leaf != NP_NO_LEAF && !np_bits_test(open, p->leaf))
-			list_add(&l, p->group, p->number, p->n);
+			list_add(&w, p->group, p->number, p->n);
 	}
-	return list_finish(&l);
+	return list_finish(&w);
 }
 
 /* ---- Reading host lists ---- */
@@ -430,14 +448,17 @@ static void set_bits(uint64_t *bits, size_t from, size_t n)
 /* Runs of more nodes than this count as several. */
 #define RUN_NODES 1024
 
-/* Set the bits of a range of numbers. 0, or -E2BIG: more than *left runs. */
+/*
+ * Set the bits of the nodes of a group whose numbers are from `from` to `to`.
+ * 0, or -E2BIG: more than *left runs.
+ */
 static int set_range(const struct np_node_index *x,
 		     const struct name_group *group, uint32_t from, uint32_t to,
 		     uint64_t *nodes, size_t *left)
 {
 	size_t lo = group->first, hi = group[1].first;
 
-	while (lo < hi) { /* find the first run that reaches from */
+	while (lo < hi) { /* find the first run that does not end before */
 		size_t mid = (lo + hi) / 2;
 
 		if (x->run[mid].number + x->run[mid].n <= from)
@@ -447,14 +468,16 @@ static int set_range(const struct np_node_index *x,
 	}
 	for (; lo < group[1].first && x->run[lo].number <= to; lo++) {
 		const struct run *r = &x->run[lo];
-		uint32_t a = from > r->number ? from - r->number : 0;
-		uint32_t b = to - r->number < r->n ? to - r->number + 1 : r->n;
-		size_t cost = 1 + (b - a) / RUN_NODES;
+		/* The part of the run from `begin` on, up to before `end`. */
+		uint32_t begin = from > r->number ? from - r->number : 0;
+		uint32_t end = to - r->number < r->n ? to - r->number + 1 :
+						       r->n;
+		size_t cost = 1 + (end - begin) / RUN_NODES;
 
 		if (*left < cost)
 			return -E2BIG;
 		*left -= cost;
-		set_bits(nodes, r->node + a, b - a);
+		set_bits(nodes, r->node + begin, end - begin);
 	}
 	return 0;
 }
@@ -475,8 +498,9 @@ static void set_by_name(const struct np_node_index *x, const char *name,
 }
 
 /*
- * Read the ranges from p to the closing bracket; nodes NULL: only check their
- * form. Returns 0, -ENOENT (another form) or -E2BIG.
+ * Read the ranges of a word, from p, behind its opening bracket, to the closing
+ * one, which must end the word. nodes NULL: only check their form. Returns 0,
+ * -ENOENT (another form) or -E2BIG.
  */
 static int parse_ranges(const struct np_node_index *x, const char *word,
 			size_t len, const char *p, uint64_t *nodes,
@@ -581,33 +605,34 @@ struct name_reader {
 	size_t left;	 /* names still allowed */
 };
 
+/* Callback of np_hostlist_walk(). */
 static int read_name(void *arg, const char *name)
 {
-	struct name_reader *p = arg;
+	struct name_reader *reader = arg;
 
-	if (!p->left--)
+	if (!reader->left--)
 		return -EINVAL;
-	set_by_name(p->map->node_index, name, p->nodes);
+	set_by_name(reader->map->node_index, name, reader->nodes);
 	return 0;
 }
 
 /*
- * Read a host list with at most max_names names; Slurm's own parser allocates
- * every name and leaks some. 0 or -EINVAL.
+ * Read a host list with at most max_names names. Slurm's parser is not used, as
+ * it allocates every name and leaks some. 0 or -EINVAL.
  */
 static int parse_list(const struct np_cluster_map *m, const char *hosts,
 		      size_t max_names, uint64_t *nodes)
 {
-	struct name_reader p = { m, nodes, max_names };
+	struct name_reader reader = { m, nodes, max_names };
 	int rc = 0;
 
 	memset(nodes, 0, m->words * sizeof(*nodes));
 	for (size_t len; !rc && hosts && (len = np_hostlist_word(&hosts));
 	     hosts += len) {
 		rc = np_node_index_parse(m->node_index, hosts, len, nodes,
-					 &p.left);
+					 &reader.left);
 		if (rc == -ENOENT)
-			rc = np_hostlist_walk(hosts, len, read_name, &p);
+			rc = np_hostlist_walk(hosts, len, read_name, &reader);
 	}
 	return rc ? -EINVAL : 0;
 }
@@ -628,7 +653,7 @@ static int parse_slurm_list(const struct np_cluster_map *m, const char *hosts,
 	return parse_list(m, hosts, NP_HOSTLIST_MAX, nodes);
 }
 
-/* NULL instead of an empty text, which is freed. */
+/* An empty text is freed, and NULL returned in its place. */
 static char *or_null(char *text)
 {
 	if (text && *text)
@@ -649,26 +674,37 @@ np_cluster_map_closed(const struct np_cluster_map *m, const uint64_t *open)
 	return or_null(np_node_index_closed(m->node_index, open));
 }
 
-char *np_cluster_map_leaf_list(const struct np_cluster_map *m,
-			       const uint64_t *leaves, const uint32_t *sw,
-			       size_t n)
+/* The text of a list of Slurm's, which is destroyed. */
+static char *take_text(np_hostlist_t list)
 {
-	np_hostlist_t list = slurm_hostlist_create(NULL);
-	const struct np_leaves *l = m->leaves;
-	char *text;
+	char *text = np_ranged_string(list);
 
-	if (leaves)
-		NP_BITS_EACH(i, leaves, l->words)
-			slurm_hostlist_push_host(list, l->name[i]);
-	for (size_t i = 0; i < n; i++)
-		slurm_hostlist_push_host(list, l->switch_name[sw[i]]);
-	text = np_ranged_string(list);
 	slurm_hostlist_destroy(list);
 	return text;
 }
 
-void np_cluster_map_pairs(const struct np_cluster_map *m, const int32_t *inx,
-			  uint64_t *nodes)
+char *np_cluster_map_leaf_names(const struct np_cluster_map *m,
+				const uint64_t *leaves)
+{
+	np_hostlist_t list = slurm_hostlist_create(NULL);
+
+	NP_BITS_EACH(i, leaves, m->leaves->words)
+		slurm_hostlist_push_host(list, m->leaves->name[i]);
+	return take_text(list);
+}
+
+char *np_cluster_map_switch_names(const struct np_cluster_map *m,
+				  const uint32_t *sw, size_t n)
+{
+	np_hostlist_t list = slurm_hostlist_create(NULL);
+
+	for (size_t i = 0; i < n; i++)
+		slurm_hostlist_push_host(list, m->leaves->switch_name[sw[i]]);
+	return take_text(list);
+}
+
+void np_cluster_map_from_ranges(const struct np_cluster_map *m,
+				const int32_t *inx, uint64_t *nodes)
 {
 	memset(nodes, 0, m->words * sizeof(*nodes));
 	for (; inx && inx[0] >= 0 && inx[1] >= inx[0]; inx += 2)
@@ -689,8 +725,8 @@ void np_need_memory(struct np_need *need, uint64_t memory)
 		need->memory_mb = memory;
 }
 
-/* Whether features are joined by '&' or ',' only, which is all we support. */
-static bool is_supported(const char *features)
+/* Whether features are joined by '&' or ',' only: others are not supported. */
+static bool joins_by_and(const char *features)
 {
 	return !strpbrk(features, "|()[]*!");
 }
@@ -709,18 +745,18 @@ static bool has_all_features(const char *list, const char *features)
 }
 
 /* Whether a kind of node has what a job needs of each node. */
-static bool kind_matches(const struct np_node_kind *c,
+static bool kind_matches(const struct np_node_kind *kind,
 			 const struct np_need *need)
 {
 	uint64_t cpus = need->cpus_per_node ? need->cpus_per_node : 1;
 
-	return c->cpus >= cpus && c->memory_mb >= need->memory_mb &&
-	       c->memory_mb >= cpus * need->memory_per_cpu_mb &&
+	return kind->cpus >= cpus && kind->memory_mb >= need->memory_mb &&
+	       kind->memory_mb >= cpus * need->memory_per_cpu_mb &&
 	       (!need->features ||
-		has_all_features(c->features, need->features));
+		has_all_features(kind->features, need->features));
 }
 
-/* total divided by each, rounded up; 0 if each is 0. */
+/* total divided by each, rounded up and limited; 0 if each is 0. */
 static uint32_t divide_up(uint64_t total, uint64_t each)
 {
 	uint64_t n = each ? (total + each - 1) / each : 0;
@@ -728,24 +764,26 @@ static uint32_t divide_up(uint64_t total, uint64_t each)
 	return n > UINT32_MAX ? UINT32_MAX : (uint32_t)n;
 }
 
-static uint32_t larger_of(uint32_t a, uint32_t b)
+static uint32_t larger(uint32_t a, uint32_t b)
 {
 	return a > b ? a : b;
 }
 
 /*
- * CPUs of such a node that a job can use, given the memory that each needs and
- * how many of a core it takes.
+ * CPUs of a node that a job can use, given the memory that it needs for each
+ * and the number of threads that it uses of each core.
  */
-static uint64_t usable_cpus(const struct np_node_kind *c,
+static uint64_t usable_cpus(const struct np_node_kind *kind,
 			    const struct np_need *need)
 {
 	uint32_t threads = need->threads_per_core;
-	uint64_t cpus = threads && threads < c->threads ?
-			(uint64_t)c->cpus / c->threads * threads : c->cpus;
-	uint64_t by_memory = need->memory_per_cpu_mb ?
-			     c->memory_mb / need->memory_per_cpu_mb : cpus;
+	uint64_t cpus = kind->cpus, by_memory;
 
+	if (threads && threads < kind->threads)
+		cpus = cpus / kind->threads * threads;
+	if (!need->memory_per_cpu_mb)
+		return cpus;
+	by_memory = kind->memory_mb / need->memory_per_cpu_mb;
 	return by_memory < cpus ? by_memory : cpus;
 }
 
@@ -755,8 +793,8 @@ int np_cluster_map_fit(const struct np_cluster_map *m,
 		       struct np_fit *fit)
 {
 	const struct np_part *p;
-	uint64_t least = UINT64_MAX;
-	size_t n = 0;
+	uint64_t least_cpus = UINT64_MAX; /* of the kinds that match */
+	size_t n_matching = 0;		  /* kinds */
 
 	*fit = (struct np_fit){
 		.partition = np_cluster_map_partition(m, need->partition),
@@ -769,34 +807,34 @@ int np_cluster_map_fit(const struct np_cluster_map *m,
 	fit->constraint |= p->no_leaves;
 	memset(nodes, 0, m->words * sizeof(*nodes));
 	for (size_t k = 0; k < m->n_kinds; k++) {
-		const struct np_node_kind *c = &m->kind[k];
+		const struct np_node_kind *kind = &m->kind[k];
 
-		if (!np_bits_intersect(p->nodes, c->nodes, m->words) ||
-		    !kind_matches(c, need))
+		if (!np_bits_intersect(p->nodes, kind->nodes, m->words) ||
+		    !kind_matches(kind, need))
 			continue;
-		n++;
+		n_matching++;
 		for (size_t w = 0; w < m->words; w++)
-			nodes[w] |= p->nodes[w] & c->nodes[w];
-		if (usable_cpus(c, need) < least)
-			least = usable_cpus(c, need);
+			nodes[w] |= p->nodes[w] & kind->nodes[w];
+		if (usable_cpus(kind, need) < least_cpus)
+			least_cpus = usable_cpus(kind, need);
 	}
 	/* If all nodes of the partition are alike, devices and unsupported
 	   features do not matter. */
 	fit->constraint |= p->n_kinds > 1 &&
 			   (need->tres || (need->features &&
-					   !is_supported(need->features)));
-	fit->nodes = larger_of(1, need->nodes);
-	if (n)
-		fit->nodes = larger_of(fit->nodes,
-				       divide_up(need->cpus, least));
-	fit->nodes = larger_of(fit->nodes,
-			       divide_up(need->tasks, need->tasks_per_node));
+					   !joins_by_and(need->features)));
+	fit->nodes = larger(1, need->nodes);
+	if (n_matching)
+		fit->nodes = larger(fit->nodes,
+				    divide_up(need->cpus, least_cpus));
+	fit->nodes = larger(fit->nodes,
+			    divide_up(need->tasks, need->tasks_per_node));
 	return 0;
 }
 
 /* ---- The map: making it from Slurm's answers ---- */
 
-static uint64_t mix_text(uint64_t h, const char *text)
+static uint64_t hash_text(uint64_t h, const char *text)
 {
 	return np_hash(h, text ? text : "", text ? strlen(text) + 1 : 1);
 }
@@ -818,8 +856,8 @@ static uint64_t digest(const node_info_msg_t *nodes,
 	for (uint32_t i = 0; i < nodes->record_count; i++) {
 		const node_info_t *n = &nodes->node_array[i];
 
-		h = mix_text(h, n->name);
-		h = mix_text(h, features_of(n));
+		h = hash_text(h, n->name);
+		h = hash_text(h, features_of(n));
 		h = np_hash(h, &n->cpus, sizeof(n->cpus));
 		h = np_hash(h, &n->threads, sizeof(n->threads));
 		h = np_hash(h, &n->real_memory, sizeof(n->real_memory));
@@ -827,13 +865,13 @@ static uint64_t digest(const node_info_msg_t *nodes,
 	for (uint32_t i = 0; i < parts->record_count; i++) {
 		const partition_info_t *p = &parts->partition_array[i];
 
-		h = mix_text(h, p->name);
-		h = mix_text(h, p->nodes);
+		h = hash_text(h, p->name);
+		h = hash_text(h, p->nodes);
 		h = np_hash(h, &p->flags, sizeof(p->flags));
 		h = np_hash(h, &p->max_share, sizeof(p->max_share));
 	}
 	h = np_hash(h, &whole_nodes, sizeof(whole_nodes));
-	return mix_text(h, topology);
+	return hash_text(h, topology);
 }
 
 static int add_names(struct np_cluster_map *m, const node_info_msg_t *nodes)
@@ -850,46 +888,51 @@ static int add_names(struct np_cluster_map *m, const node_info_msg_t *nodes)
 		       : -ENOMEM;
 }
 
-static bool same_kind(const struct np_node_kind *c, const node_info_t *n)
+static bool same_kind(const struct np_node_kind *kind, const node_info_t *n)
 {
-	return c->cpus == n->cpus && c->threads == n->threads &&
-	       c->memory_mb == n->real_memory &&
-	       !strcmp(c->features, features_of(n));
+	return kind->cpus == n->cpus && kind->threads == n->threads &&
+	       kind->memory_mb == n->real_memory &&
+	       !strcmp(kind->features, features_of(n));
 }
 
 static struct np_node_kind *
 new_kind(struct np_cluster_map *m, const node_info_t *n)
 {
-	struct np_node_kind *c = &m->kind[m->n_kinds];
+	struct np_node_kind *kind = &m->kind[m->n_kinds];
 
-	c->cpus = n->cpus;
-	c->threads = n->threads;
-	c->memory_mb = n->real_memory;
-	c->features = strdup(features_of(n));
-	c->nodes = calloc(m->words, sizeof(*c->nodes));
+	kind->cpus = n->cpus;
+	kind->threads = n->threads;
+	kind->memory_mb = n->real_memory;
+	kind->features = strdup(features_of(n));
+	kind->nodes = calloc(m->words, sizeof(*kind->nodes));
 	m->n_kinds++;
-	return c->features && c->nodes ? c : NULL;
+	return kind->features && kind->nodes ? kind : NULL;
 }
 
-/* With too many kinds the last one holds the rest, with their minimum. */
-static void widen(struct np_node_kind *c, const node_info_t *n)
+/*
+ * Lower what a kind of node offers to what a node has, so that the node can be
+ * counted among them. If there are too many kinds, the last one takes all
+ * further nodes.
+ */
+static void lower_to(struct np_node_kind *kind, const node_info_t *n)
 {
-	if (n->cpus < c->cpus)
-		c->cpus = n->cpus;
-	if (n->threads > c->threads)
-		c->threads = n->threads;
-	if (n->real_memory < c->memory_mb)
-		c->memory_mb = n->real_memory;
-	c->features[0] = '\0';
+	if (n->cpus < kind->cpus)
+		kind->cpus = n->cpus;
+	if (n->threads > kind->threads)
+		kind->threads = n->threads;
+	if (n->real_memory < kind->memory_mb)
+		kind->memory_mb = n->real_memory;
+	kind->features[0] = '\0';
 }
 
 /*
  * Divide the nodes into kinds. Adjacent nodes are often alike, so the kind of
- * the last one is tried first.
+ * the node before is tried first.
  */
-static int add_kinds(struct np_cluster_map *m, const node_info_msg_t *nodes)
+static int
+add_node_kinds(struct np_cluster_map *m, const node_info_msg_t *nodes)
 {
-	struct np_node_kind *c = NULL;
+	struct np_node_kind *kind = NULL;
 
 	m->kind = calloc(NP_CLUSTER_MAP_MAX_KINDS, sizeof(*m->kind));
 	if (!m->kind)
@@ -898,19 +941,21 @@ static int add_kinds(struct np_cluster_map *m, const node_info_msg_t *nodes)
 		const node_info_t *n = &nodes->node_array[i];
 		size_t k = 0;
 
-		if (!c || !same_kind(c, n)) {
+		if (!kind || !same_kind(kind, n)) {
 			while (k < m->n_kinds && !same_kind(&m->kind[k], n))
 				k++;
-			if (k < m->n_kinds)
-				c = &m->kind[k];
-			else if (k < NP_CLUSTER_MAP_MAX_KINDS)
-				c = new_kind(m, n);
-			else
-				widen(c = &m->kind[k - 1], n);
+			if (k < m->n_kinds) {
+				kind = &m->kind[k];
+			} else if (k < NP_CLUSTER_MAP_MAX_KINDS) {
+				kind = new_kind(m, n);
+			} else {
+				kind = &m->kind[k - 1];
+				lower_to(kind, n);
+			}
 		}
-		if (!c)
+		if (!kind)
 			return -ENOMEM;
-		np_bits_set(c->nodes, i);
+		np_bits_set(kind->nodes, i);
 	}
 	return 0;
 }
@@ -930,9 +975,9 @@ static int add_parts(struct np_cluster_map *m,
 		p->nodes = calloc(m->words, sizeof(*p->nodes));
 		if (!p->name || !p->nodes)
 			return -ENOMEM;
-		np_cluster_map_pairs(m, from->node_inx, p->nodes);
+		np_cluster_map_from_ranges(m, from->node_inx, p->nodes);
 		p->is_default = from->flags & PART_FLAG_DEFAULT;
-		/* OverSubscribe=EXCLUSIVE */
+		/* max_share is 0 with OverSubscribe=EXCLUSIVE. */
 		p->shares = !whole_nodes && from->max_share;
 		for (size_t k = 0; k < m->n_kinds; k++)
 			p->n_kinds += np_bits_intersect(p->nodes,
@@ -942,22 +987,22 @@ static int add_parts(struct np_cluster_map *m,
 	return 0;
 }
 
-/* The list of leaf switches while it is made. A bitmap has m->words words. */
+/* The list of leaf switches while it is made. Bitmaps have m->words words. */
 struct leaf_list {
 	struct np_leaf *leaf;
 	uint32_t **node; /* nodes of each leaf, malloc'ed */
 	size_t n;
-	uint64_t *current;     /* bitmap of the nodes of the current leaf */
-	uint64_t *taken;       /* one per rail: nodes of all leaves before */
-	uint64_t *of_topology; /* one per topology: its nodes */
-	uint64_t *listed;      /* bitmap of the nodes in the file of rails */
+	uint64_t *current;	  /* bitmap: nodes of the current leaf */
+	uint64_t *taken;	  /* one per rail: nodes of all leaves before */
+	uint64_t *topology_nodes; /* one per topology: its nodes */
+	uint64_t *rail_nodes;	  /* bitmap: nodes in the file of rails */
 	/* Where Slurm's topology has rails: the device that leads to each. */
 	const char *device[NP_RAILS_MAX];
 	size_t n_devices;
-	size_t n_twice; /* nodes found on a second leaf */
+	size_t n_duplicates; /* nodes found on a second leaf */
 };
 
-static const char *leaf_with(const struct leaf_list *l, uint32_t node)
+static const char *leaf_name_of(const struct leaf_list *l, uint32_t node)
 {
 	for (size_t i = 0; i < l->n; i++)
 		for (size_t k = 0; k < l->leaf[i].n_nodes; k++)
@@ -966,14 +1011,14 @@ static const char *leaf_with(const struct leaf_list *l, uint32_t node)
 	return "";
 }
 
-/* The warning names the first such node and its leaves; others are counted. */
-static void warn_twice(struct np_cluster_map *m, struct leaf_list *l,
-		       uint32_t node, const char *leaf)
+/* Warn of a node on two leaves. Only the first one is named, others counted. */
+static void warn_duplicate(struct np_cluster_map *m, struct leaf_list *l,
+			   uint32_t node, const char *leaf)
 {
-	if (!l->n_twice++)
+	if (!l->n_duplicates++)
 		np_errf(&m->warning, 0, "topology: node %.64s is on leaf "
 			"switches %.64s and %.64s: the first counts",
-			m->name[node], leaf_with(l, node), leaf);
+			m->name[node], leaf_name_of(l, node), leaf);
 }
 
 /* Append the number of further nodes to the warning. */
@@ -981,14 +1026,17 @@ static void end_warning(struct np_cluster_map *m, const struct leaf_list *l)
 {
 	size_t len = strlen(m->warning.text);
 
-	if (l->n_twice > 1)
+	if (l->n_duplicates > 1)
 		snprintf(m->warning.text + len, sizeof(m->warning.text) - len,
-			 " (%zu more like it)", l->n_twice - 1);
+			 " (%zu more like it)", l->n_duplicates - 1);
 }
 
-/* Nodes on several leaves, which Slurm only warns of, stay on the first one. */
-static void keep_first(struct np_cluster_map *m, struct leaf_list *l,
-		       uint64_t *taken, const char *leaf)
+/*
+ * Remove from the current leaf the nodes that are on an earlier one. Slurm only
+ * warns of such nodes.
+ */
+static void keep_on_first_leaf(struct np_cluster_map *m, struct leaf_list *l,
+			       uint64_t *taken, const char *leaf)
 {
 	for (size_t w = 0; w < m->words; w++) {
 		uint64_t twice = l->current[w] & taken[w];
@@ -996,8 +1044,8 @@ static void keep_first(struct np_cluster_map *m, struct leaf_list *l,
 		l->current[w] &= ~twice;
 		taken[w] |= l->current[w];
 		NP_BITS_EACH(i, &twice, 1)
-			warn_twice(m, l, (uint32_t)(w * NP_BITS_WORD + i),
-				   leaf);
+			warn_duplicate(m, l, (uint32_t)(w * NP_BITS_WORD + i),
+				       leaf);
 	}
 }
 
@@ -1028,7 +1076,7 @@ static int append_leaf(const struct np_cluster_map *m, struct leaf_list *l,
 static int add_leaf(struct np_cluster_map *m, struct leaf_list *l,
 		    const struct np_topo_leaf *from)
 {
-	const uint64_t *of_topology = l->of_topology +
+	const uint64_t *topology_nodes = l->topology_nodes +
 				      from->topology * m->words;
 	size_t rail = 0;
 
@@ -1039,14 +1087,14 @@ static int add_leaf(struct np_cluster_map *m, struct leaf_list *l,
 		return 0;
 	}
 	for (size_t w = 0; w < m->words; w++)
-		l->current[w] &= of_topology[w] & ~l->listed[w];
+		l->current[w] &= topology_nodes[w] & ~l->rail_nodes[w];
 	while (rail < l->n_devices &&
 	       np_bits_intersect(l->current, l->taken + rail * m->words,
 				 m->words))
 		rail++;
 	if (rail >= l->n_devices)
 		rail = 0;
-	keep_first(m, l, l->taken + rail * m->words, from->name);
+	keep_on_first_leaf(m, l, l->taken + rail * m->words, from->name);
 	return append_leaf(m, l, from->name, l->device[rail]);
 }
 
@@ -1058,7 +1106,8 @@ static int add_rail(struct np_cluster_map *m, struct leaf_list *l,
 		    const struct np_topo *rails, size_t line)
 {
 	const struct np_topo_leaf *from = &rails->leaf[line];
-	uint64_t *more = l->of_topology; /* as scratch; it is not needed now */
+	/* Scratch memory: all leaves of the topologies are made by now. */
+	uint64_t *of_line = l->topology_nodes;
 
 	memset(l->current, 0, m->words * sizeof(*l->current));
 	for (size_t i = 0; i < rails->n; i++) {
@@ -1066,13 +1115,13 @@ static int add_rail(struct np_cluster_map *m, struct leaf_list *l,
 			continue;
 		if (i < line)
 			return 0;
-		if (!parse_slurm_list(m, rails->leaf[i].nodes, more))
-			np_bits_or(l->current, more, m->words);
+		if (!parse_slurm_list(m, rails->leaf[i].nodes, of_line))
+			np_bits_or(l->current, of_line, m->words);
 	}
 	return append_leaf(m, l, from->name, from->rail);
 }
 
-/* Topology of a partition: 0, the cluster's, unless another one lists it. */
+/* Index of a partition's topology: 0, the cluster's, unless one lists it. */
 static size_t topo_of_partition(const struct np_topo *t, const char *partition)
 {
 	for (size_t i = 1; i < t->n_topologies; i++)
@@ -1089,49 +1138,62 @@ static bool topo_has_leaves(const struct np_topo *t, size_t topology)
 	return false;
 }
 
-/* Set which nodes use which topology; those in no partition, the cluster's. */
-static void list_nodes(struct np_cluster_map *m, const struct np_topo *t,
-		       uint64_t *of_topology)
+static void find_parts_without_leaves(struct np_cluster_map *m,
+				      const struct np_topo *t)
+{
+	for (size_t i = 0; t->n && i < m->n_parts; i++)
+		m->part[i].no_leaves = !topo_has_leaves(
+			t, topo_of_partition(t, m->part[i].name));
+}
+
+/* Set the nodes of each topology. Nodes in no partition use the cluster's. */
+static void set_topology_nodes(const struct np_cluster_map *m,
+			       const struct np_topo *t,
+			       uint64_t *topology_nodes)
 {
 	for (size_t i = 0; i < m->n_nodes; i++)
-		np_bits_set(of_topology, i);
+		np_bits_set(topology_nodes, i);
 	if (t->n_topologies == 1)
 		return;
 	for (size_t i = 0; i < m->n_parts; i++)
 		for (size_t w = 0; w < m->words; w++)
-			of_topology[w] &= ~m->part[i].nodes[w];
+			topology_nodes[w] &= ~m->part[i].nodes[w];
 	for (size_t i = 0; i < m->n_parts; i++) {
 		size_t which = topo_of_partition(t, m->part[i].name);
 
-		m->part[i].no_leaves = t->n && !topo_has_leaves(t, which);
 		for (size_t w = 0; w < m->words; w++)
-			of_topology[which * m->words + w] |=
+			topology_nodes[which * m->words + w] |=
 				m->part[i].nodes[w];
 	}
 }
 
-/* NetDevices has a device for each leaf switch of a node; see np_topo.h. */
-static void list_devices(struct leaf_list *l, char *devices)
+/*
+ * Read NetDevices. It has a device for each leaf switch of a node (np_topo.h)
+ * and says nothing about rails if there is only one. devices is modified.
+ */
+static void parse_devices(struct leaf_list *l, char *devices)
 {
 	for (char *word; (word = strsep(&devices, ","));)
 		if (*word && l->n_devices < NP_RAILS_MAX)
 			l->device[l->n_devices++] = word;
-	if (l->n_devices < 2)
-		l->device[l->n_devices = 0] = NULL;
+	if (l->n_devices < 2) {
+		l->device[0] = NULL;
+		l->n_devices = 0;
+	}
 }
 
 /* Set the nodes that the file of rails lists. */
-static void list_rails(const struct np_cluster_map *m, struct leaf_list *l,
-		       const struct np_topo *rails)
+static void set_rail_nodes(const struct np_cluster_map *m, struct leaf_list *l,
+			   const struct np_topo *rails)
 {
 	for (size_t i = 0; i < rails->n; i++)
 		if (!parse_slurm_list(m, rails->leaf[i].nodes, l->current))
-			np_bits_or(l->listed, l->current, m->words);
+			np_bits_or(l->rail_nodes, l->current, m->words);
 }
 
 /* 0 or -ENOMEM; free_leaf_list() in either case. */
-static int make_leaf_list(const struct np_cluster_map *m, size_t max_leaves,
-			  size_t n_topologies, struct leaf_list *l)
+static int alloc_leaf_list(const struct np_cluster_map *m, size_t max_leaves,
+			   size_t n_topologies, struct leaf_list *l)
 {
 	size_t words = m->words;
 
@@ -1140,20 +1202,20 @@ static int make_leaf_list(const struct np_cluster_map *m, size_t max_leaves,
 		.node = calloc(max_leaves + 1, sizeof(*l->node)),
 		.current = calloc(words, sizeof(*l->current)),
 		.taken = calloc(NP_RAILS_MAX * words, sizeof(*l->taken)),
-		.of_topology =
-			calloc(n_topologies * words, sizeof(*l->of_topology)),
-		.listed = calloc(words, sizeof(*l->listed)),
+		.topology_nodes = calloc(n_topologies * words,
+					 sizeof(*l->topology_nodes)),
+		.rail_nodes = calloc(words, sizeof(*l->rail_nodes)),
 	};
 	return l->leaf && l->node && l->current && l->taken &&
-	       l->of_topology && l->listed ? 0 : -ENOMEM;
+	       l->topology_nodes && l->rail_nodes ? 0 : -ENOMEM;
 }
 
 static void free_leaf_list(struct leaf_list *l)
 {
 	for (size_t i = 0; l->node && i < l->n; i++)
 		free(l->node[i]);
-	free(l->listed);
-	free(l->of_topology);
+	free(l->rail_nodes);
+	free(l->topology_nodes);
 	free(l->taken);
 	free(l->current);
 	free(l->node);
@@ -1169,13 +1231,14 @@ static int make_leaves(struct np_cluster_map *m, const struct np_topo *t,
 		       struct np_err *err)
 {
 	struct leaf_list l;
-	int rc = make_leaf_list(m, t->n + rails->n, t->n_topologies, &l);
+	int rc = alloc_leaf_list(m, t->n + rails->n, t->n_topologies, &l);
 
 	if (!rc) {
-		list_nodes(m, t, l.of_topology);
-		list_rails(m, &l, rails);
+		find_parts_without_leaves(m, t);
+		set_topology_nodes(m, t, l.topology_nodes);
+		set_rail_nodes(m, &l, rails);
 		if (t->n_topologies == 1)
-			list_devices(&l, devices);
+			parse_devices(&l, devices);
 	}
 	for (size_t i = 0; !rc && i < t->n; i++)
 		rc = add_leaf(m, &l, &t->leaf[i]);
@@ -1188,16 +1251,16 @@ static int make_leaves(struct np_cluster_map *m, const struct np_topo *t,
 	return rc;
 }
 
-/* The parts of the text of the topologies, as np_topo.h describes it. */
+/* The parts of a text that np_topo.h describes. */
 struct topology_text {
 	char *topologies;
-	char *devices;	  /* of NetDevices; NULL: none given */
+	char *devices;	  /* value of NetDevices; NULL: none given */
 	char *rails;	  /* text of the file of rails; NULL: there is none */
 	char *rails_path; /* of that file */
 };
 
 /* Divide the text, which is modified. */
-static struct topology_text divide_text(char *text)
+static struct topology_text split_text(char *text)
 {
 	struct topology_text t = { .topologies = text };
 
@@ -1223,7 +1286,7 @@ static int add_leaves(struct np_cluster_map *m, const char *topology,
 
 	if (!copy)
 		return -ENOMEM;
-	t = divide_text(copy);
+	t = split_text(copy);
 	rc = np_topo_parse(t.topologies, &topo, err);
 	/* A damaged file of rails counts as none. */
 	if (!rc && t.rails &&
@@ -1264,7 +1327,7 @@ int np_cluster_map_make(struct np_cluster_map *old,
 	m->words = np_bits_words(m->n_nodes);
 	rc = add_names(m, nodes);
 	if (!rc)
-		rc = add_kinds(m, nodes);
+		rc = add_node_kinds(m, nodes);
 	if (!rc)
 		rc = add_parts(m, parts, whole_nodes);
 	if (!rc)

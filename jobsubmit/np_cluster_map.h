@@ -1,8 +1,7 @@
 /*
- * Cluster map: the parts of the cluster that rarely change, i.e. names of
- * nodes, leaf switches and partitions, and from these which nodes would do for
- * a job. Immutable once made; reference counted, so that threads can share it.
- * Loading it takes some RPCs and must not be done in a callback.
+ * Cluster map: the parts of the cluster that rarely change, i.e. the names of
+ * nodes, the leaf switches and the partitions, and which nodes match a job by
+ * these. Immutable once made; reference counted, so that threads can share it.
  */
 #ifndef NP_CLUSTER_MAP_H
 #define NP_CLUSTER_MAP_H
@@ -38,22 +37,26 @@ char *
 np_node_index_format(const struct np_node_index *x, const uint64_t *nodes);
 
 /*
- * Set the bits of the nodes in a word such as "n[0-3,7]"; names of no node are
- * ignored. The cost depends on the number of runs, i.e. nodes whose numbers and
- * indices go up together, not on that of names. At most *left runs are allowed,
- * and *left is decreased by those used. Returns 0; -ENOENT: the word has
- * another form, nothing is set; -E2BIG: more than *left.
+ * Set the bits of the nodes in a word of len bytes such as "n[0-3,7]"; names
+ * that no node has are ignored. The cost depends on the number of runs, i.e.
+ * nodes whose numbers and indices go up together, not on that of names. At most
+ * *left runs are allowed, and *left is decreased by those used. Returns 0;
+ * -ENOENT: the word has another form, and nothing is set; -E2BIG: more than
+ * *left runs.
  */
 int np_node_index_parse(const struct np_node_index *x, const char *word,
 			size_t len, uint64_t *nodes, size_t *left);
 
 /*
- * Divide the nodes into groups, i.e. leaf switches. group[n]: group of each
- * node; UINT32_MAX: none. To be called once. Returns 0 or -ENOMEM.
+ * Divide the nodes by leaf switches, for np_node_index_closed(). leaf[n]: leaf
+ * of each node, or NP_NO_LEAF. To be called once. Returns 0 or -ENOMEM.
  */
-int np_node_index_divide(struct np_node_index *x, const uint32_t *group);
+int np_node_index_divide(struct np_node_index *x, const uint32_t *leaf);
 
-/* The host list of all nodes whose group is not in open[]; as above. */
+/*
+ * The host list, as above, of all nodes on leaves that are not in the bitmap
+ * open[].
+ */
 char *np_node_index_closed(const struct np_node_index *x, const uint64_t *open);
 
 /* ---- The map ---- */
@@ -62,26 +65,30 @@ char *np_node_index_closed(const struct np_node_index *x, const uint64_t *open);
 
 /* Nodes that are interchangeable for a job. */
 struct np_node_kind {
-	uint32_t cpus, threads; /* threads per core */
+	uint32_t cpus;	 /* of a node */
+	uint32_t threads; /* per core */
 	uint64_t memory_mb;
-	char *features; /* "a,b" */
+	char *features;	 /* "a,b" */
 	uint64_t *nodes; /* bitmap */
 };
 
+/* A partition. */
 struct np_part {
 	char *name;
 	bool is_default;
-	bool shares; /* jobs share nodes unless they ask for exclusive ones */
-	bool no_leaves; /* its topology has no leaves, but another one has */
+	bool shares;	 /* jobs share nodes unless they ask for exclusive
+			    ones */
+	bool no_leaves;	 /* its topology has no leaves, but another one has */
 	uint64_t *nodes; /* bitmap */
-	size_t n_kinds; /* kinds of its nodes */
+	size_t n_kinds;	 /* number of kinds of its nodes */
 };
 
 struct np_cluster_map {
 	atomic_uint refs;
 	uint64_t digest; /* of everything it was made from */
-	size_t n_nodes, words; /* words: of a bitmap of nodes */
-	char **name; /* "": the node was deleted */
+	size_t n_nodes;
+	size_t words;	 /* of a bitmap of nodes */
+	char **name;	 /* of each node; "": it was deleted */
 	struct np_leaves *leaves;
 	struct np_node_index *node_index; /* divided by leaves */
 	struct np_node_kind *kind;
@@ -96,15 +103,17 @@ struct np_cluster_map {
 struct np_need {
 	const char *partition; /* NULL: the default; may be "a,b" */
 	const char *features;  /* NULL: none */
-	bool tres;	       /* requests devices */
-	bool shape; /* nodes next to each other, or in parts of some size */
-	uint32_t threads_per_core; /* at most; 0: all */
+	bool tres;	       /* requests devices, such as GPUs */
+	bool shape;	       /* adjacent nodes, or parts of some size:
+				  --contiguous, --segment, --exclusive=topo */
+	/* Numbers; 0: not given. */
+	uint32_t threads_per_core; /* at most */
 	uint32_t cpus_per_node;
 	uint64_t memory_mb;    /* per node */
 	uint64_t memory_per_cpu_mb;
-	uint64_t cpus, tasks;  /* in total; 0: not given */
+	uint64_t cpus, tasks;  /* in total */
 	uint32_t tasks_per_node;
-	uint32_t nodes;	       /* 0: not given */
+	uint32_t nodes;
 };
 
 /* Slurm's values for "not set" become 0. */
@@ -121,22 +130,23 @@ static inline uint32_t np_or_zero16(uint16_t v)
 /* Set the memory from Slurm's number, which is per node or per CPU. */
 void np_need_memory(struct np_need *need, uint64_t memory);
 
-/* What follows from a job's requirements. */
+/* What follows from a job's requirements on this cluster. */
 struct np_fit {
-	int partition;	  /* index of the (first) partition */
-	uint32_t nodes;	  /* it needs at least this many */
-	bool constraint;  /* cannot tell which nodes match */
+	int partition;	 /* index of the (first) partition */
+	uint32_t nodes;	 /* number that it needs at least */
+	bool constraint; /* it is not clear which nodes match */
 };
 
 /*
  * Make a map from Slurm's answers and the text of the topologies (np_topo.h).
  * A node is on a leaf switch of the topology of one of its partitions; of
  * several, the first one counts. Leaf switches whose node list is invalid, and
- * names of no node, are left out. Without leaf switches nothing is ever closed
- * to a job.
+ * names that no node has, are left out. Without leaf switches no leaf is ever
+ * closed to a job.
  *
  * old: map that is returned again, with a further reference, if nothing
- * changed; may be NULL. Returns 0, or -errno with err.
+ * changed; may be NULL. whole_nodes: jobs never share nodes, as with
+ * select/linear. Returns 0, or -errno with err. No RPC.
  */
 int np_cluster_map_make(struct np_cluster_map *old,
 			const node_info_msg_t *nodes,
@@ -179,18 +189,20 @@ np_cluster_map_format(const struct np_cluster_map *m, const uint64_t *nodes);
 char *
 np_cluster_map_closed(const struct np_cluster_map *m, const uint64_t *open);
 
-/*
- * Names of leaves, given as a bitmap, or of n switches, as a list; malloc'ed.
- */
-char *np_cluster_map_leaf_list(const struct np_cluster_map *m,
-			       const uint64_t *leaves, const uint32_t *sw,
-			       size_t n);
+/* A hostlist of the names of the leaves in a bitmap, malloc'ed. */
+char *np_cluster_map_leaf_names(const struct np_cluster_map *m,
+				const uint64_t *leaves);
+
+/* A hostlist of the names of n switches, malloc'ed. */
+char *np_cluster_map_switch_names(const struct np_cluster_map *m,
+				  const uint32_t *sw, size_t n);
 
 /*
- * A bitmap from Slurm's pairs of first and last index, which -1 ends; NULL:
- * none. Nodes that were deleted are left out.
+ * Fill in the bitmap nodes[] from one of Slurm's arrays of ranges, each the
+ * first and the last index, which -1 ends; NULL: no range. Nodes that were
+ * deleted are left out.
  */
-void np_cluster_map_pairs(const struct np_cluster_map *m, const int32_t *inx,
-			  uint64_t *nodes);
+void np_cluster_map_from_ranges(const struct np_cluster_map *m,
+				const int32_t *inx, uint64_t *nodes);
 
 #endif

@@ -345,7 +345,7 @@ static void running_nodes(struct builder *m, const slurm_job_info_t *j,
 {
 	size_t words = m->jobs->map->words;
 
-	np_cluster_map_pairs(m->jobs->map, j->node_inx, m->scratch);
+	np_cluster_map_from_ranges(m->jobs->map, j->node_inx, m->scratch);
 	NP_BITS_EACH(i, m->scratch, words)
 		m->node[to->n_nodes++] = (uint32_t)i;
 	to->node = m->node;
@@ -461,7 +461,7 @@ static int find_exclusions(struct builder *m, const slurm_job_info_t *j,
 	const struct np_change_lists *lists;
 	int rc;
 
-	np_cluster_map_pairs(map, j->exc_node_inx, l->now);
+	np_cluster_map_from_ranges(map, j->exc_node_inx, l->now);
 	/* We never write lists that cannot be parsed. */
 	annotated =
 		annotated &&

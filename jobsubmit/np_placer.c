@@ -435,8 +435,7 @@ static void fill_pending(struct causes *causes, const struct np_placement *p,
 				  np_placement_text(p, v->job[i].in, o, line,
 						    sizeof(line)));
 	if (o->action == NP_ACT_RESTRICT)
-		to->leaves =
-			np_cluster_map_leaf_list(v->map, o->leaves, NULL, 0);
+		to->leaves = np_cluster_map_leaf_names(v->map, o->leaves);
 	if (o->action == NP_ACT_RESTRICT || o->action == NP_ACT_HOLD)
 		np_placement_causes(p, i, add_cause, causes);
 }
@@ -476,7 +475,7 @@ static void fill_job(struct causes *causes, const struct np_placement *p,
 	if (sw)
 		n = np_leaves_switches(v->map->leaves, in->leaf, in->n_leaves,
 				       sw);
-	to->leaves = np_cluster_map_leaf_list(v->map, NULL, sw, n);
+	to->leaves = np_cluster_map_switch_names(v->map, sw, n);
 	free(sw);
 }
 

@@ -299,8 +299,8 @@ static int add_neighbours(const struct np_accounting *p, struct sink *w,
 			(struct np_accounting_neighbour){
 				.id = b->in.id,
 				.app = strdup(b->app),
-				.leaves = np_cluster_map_leaf_list(
-					p->map, NULL, leaf, shared),
+				.leaves = np_cluster_map_switch_names(
+					p->map, leaf, shared),
 				.overlap_sec = list[i].overlap_sec,
 				.slowdown = list[i].slowdown,
 			};
@@ -342,8 +342,8 @@ static int write_record(const struct np_accounting *p, struct sink *w,
 		.partition = strdup(a->partition < 0 ?
 					    "" :
 					    p->map->part[a->partition].name),
-		.leaves = np_cluster_map_leaf_list(p->map, NULL, a->leaf,
-						   a->n_leaves),
+		.leaves = np_cluster_map_switch_names(p->map, a->leaf,
+						      a->n_leaves),
 		.n_nodes = a->n_nodes,
 		.submit = (double)a->in.submit_sec,
 		.start = (double)a->in.start_sec,

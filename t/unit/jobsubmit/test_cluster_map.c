@@ -208,7 +208,7 @@ static void test_deleted(void)
 	s.node[5].name = NULL;
 	a = make(&s, NULL, s.info.topology, false);
 	if (a) {
-		np_cluster_map_pairs(a, pairs, nodes);
+		np_cluster_map_from_ranges(a, pairs, nodes);
 		T_ROW("their bits are not set", some_same(some_hosts(a, nodes),
 							  "n[0,2]"));
 		T_ROW("no name finds them",
