@@ -24,8 +24,8 @@
  */
 struct np_change_lists {
 	bool parsed;
-	int put_rc, requested_rc; /* results of np_cluster_map_parse() */
-	uint64_t *put, *requested;
+	int passed_on_rc, requested_rc; /* results of np_cluster_map_parse() */
+	uint64_t *passed_on, *requested;
 };
 
 /* What is needed while a job snapshot is made. */
@@ -365,10 +365,10 @@ struct job_changes {
 static void find_changes(const struct builder *m,
 			 const slurm_job_info_t *j, struct job_changes *h)
 {
-	h->n = np_changes_of(m->in->change, m->in->n_changes, j->job_id,
-			     j->array_job_id, j->array_task_id == NO_VAL ?
-			     NP_CHANGE_ALL : j->array_task_id, j->user_id,
-			     h->change, NP_CHANGES_FOUND);
+	h->n = np_changes_find(m->in->change, m->in->n_changes, j->job_id,
+			       j->array_job_id, j->array_task_id == NO_VAL ?
+			       NP_CHANGE_ALL : j->array_task_id, j->user_id,
+			       h->change, NP_CHANGES_FOUND);
 }
 
 /* The lists that a change put and requested. NULL: out of memory. */
@@ -380,11 +380,11 @@ parse_lists(const struct builder *m, const struct np_change *c)
 
 	if (l->parsed)
 		return l;
-	l->put = calloc(2 * words, sizeof(*l->put));
-	if (!l->put)
+	l->passed_on = calloc(2 * words, sizeof(*l->passed_on));
+	if (!l->passed_on)
 		return NULL;
-	l->requested = l->put + words;
-	l->put_rc = np_cluster_map_parse(m->jobs->map, c->put, l->put);
+	l->requested = l->passed_on + words;
+	l->passed_on_rc = np_cluster_map_parse(m->jobs->map, c->passed_on, l->passed_on);
 	l->requested_rc =
 		np_cluster_map_parse(m->jobs->map, c->exc_nodes, l->requested);
 	l->parsed = true;
@@ -405,12 +405,12 @@ static int find_list_in_effect(const struct builder *m,
 	for (size_t i = 0; i < h->n && !*out; i++) {
 		const struct np_change_lists *l;
 
-		if (!h->change[i]->put)
+		if (!h->change[i]->passed_on)
 			continue;
 		l = parse_lists(m, h->change[i]);
 		if (!l)
 			return -ENOMEM;
-		if (!l->put_rc && !memcmp(l->put, now, bytes))
+		if (!l->passed_on_rc && !memcmp(l->passed_on, now, bytes))
 			*out = l;
 	}
 	return 0;
@@ -435,7 +435,7 @@ find_begin_in_effect(const struct builder *m, const struct job_changes *h,
 	for (size_t i = 0; i < h->n; i++) {
 		const struct np_change *c = h->change[i];
 
-		if (c->begin_sec && if_future(c->put_begin_sec, now) ==
+		if (c->begin_sec && if_future(c->passed_on_begin_sec, now) ==
 				    if_future(j->eligible_time, now))
 			return c;
 	}
@@ -994,7 +994,7 @@ int np_job_snapshot_make(const struct np_job_snapshot_input *in,
 	if (!rc)
 		rc = add_jobs(&m, in->info->jobs, err);
 	for (size_t i = 0; m.lists && i < in->n_changes; i++)
-		free(m.lists[i].put);
+		free(m.lists[i].passed_on);
 	free(m.lists);
 	free(m.scratch);
 	free(m.node);

@@ -961,7 +961,7 @@ static int update_jobs(struct np_placer *c, struct pass *r,
 	r->news |= jobs_changed(c, &r->jobs);
 	rc = np_apply(&r->jobs, r->placement, c->cache, c->shared, MAX_UPDATES,
 		      go_on, arg, &a);
-	np_shared_note_written(c->shared, a.written, a.n_written);
+	np_shared_set_written(c->shared, a.written, a.n_written);
 	r->cut = a.cut;
 	r->more = a.more;
 	return rc;
@@ -1059,7 +1059,7 @@ static int do_pass(struct np_placer *c, struct pass *r,
 	rc = due ? make_state(c, r, &state) : 0;
 	if (!rc && go_on(arg))
 		rc = publish(c, r);
-	np_shared_busy(c->shared, r->cut);
+	np_shared_set_busy(c->shared, r->cut);
 	r->save_sec = np_mono_sec();
 	if (!rc)
 		write_store(c, r, due ? &state : NULL);
@@ -1089,13 +1089,13 @@ void np_placer_run(struct np_placer *c, bool (*go_on)(void *arg), void *arg,
 	if (!check_active(c))
 		return;
 	rc = read_store(c, &r, &why);
-	np_shared_busy(c->shared, true);
+	np_shared_set_busy(c->shared, true);
 	np_shared_wait_in_flight(c->shared);
 	r.change = np_shared_take_changes(c->shared, &r.n_changes);
 	if (!rc)
 		rc = do_pass(c, &r, go_on, arg, &again, &why);
 	np_state_set_trouble(rc, &why, &r.trouble);
-	np_shared_busy(c->shared, r.cut && !rc);
+	np_shared_set_busy(c->shared, r.cut && !rc);
 	if (!r.written) {
 		/* The jobs still contain the last decision. */
 		np_shared_return_changes(c->shared, r.change, r.n_changes);

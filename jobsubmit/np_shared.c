@@ -1,3 +1,7 @@
+/*
+ * What the placement thread and slurmctld's callbacks share, and the callbacks:
+ * changes that users requested, the current decision, job_modify, job_submit.
+ */
 #include "np_shared.h"
 
 #include <errno.h>
@@ -13,7 +17,7 @@
 
 /* ---- Changes ---- */
 
-#define MAX_FRESH 64
+#define MAX_NEW_JOB_USERS 64
 
 struct np_changes {
 	struct np_change change[NP_CHANGES_MAX];
@@ -21,11 +25,12 @@ struct np_changes {
 	uint64_t order;	 /* of the last change */
 	struct np_owner *owner; /* sorted by id */
 	size_t n_owners;
-	/* Users with a missed change, of a job that is not in owner[]. */
-	uint32_t fresh[MAX_FRESH];
-	size_t n_fresh;	  /* MAX_FRESH: there may be further users */
-	unsigned missed;  /* changes since np_changes_missed() */
-	uint32_t misser;  /* uid of the first of them */
+	/* Users of whom a change was missed, of a job that is not in owner[].
+	   Where the array is full, there may be others. */
+	uint32_t new_job_user[MAX_NEW_JOB_USERS];
+	size_t n_new_job_users;
+	unsigned n_missed;   /* since np_changes_take_missed() */
+	uint32_t missed_uid; /* user of the first of these */
 };
 
 int np_changes_new(struct np_changes **out)
@@ -37,18 +42,18 @@ int np_changes_new(struct np_changes **out)
 static void free_texts(struct np_change *c)
 {
 	free(c->exc_nodes);
-	free(c->put);
-	c->exc_nodes = c->put = NULL;
+	free(c->passed_on);
+	c->exc_nodes = c->passed_on = NULL;
 }
 
-void np_changes_free(struct np_changes *t)
+void np_changes_free(struct np_changes *changes)
 {
-	if (!t)
+	if (!changes)
 		return;
-	for (size_t i = 0; i < t->n; i++)
-		free_texts(&t->change[i]);
-	free(t->owner);
-	free(t);
+	for (size_t i = 0; i < changes->n; i++)
+		free_texts(&changes->change[i]);
+	free(changes->owner);
+	free(changes);
 }
 
 /* The plugin runs as SlurmUser. */
@@ -62,182 +67,197 @@ bool np_may_change(uint32_t uid, uint32_t owner)
 	return uid == owner || is_administrator(uid);
 }
 
-static struct np_owner *find_owner(const struct np_changes *t, uint32_t id)
+static struct np_owner *
+find_owner(const struct np_changes *changes, uint32_t id)
 {
 	const struct np_owner key = { .id = id };
 
-	return t->n_owners ? bsearch(&key, t->owner, t->n_owners, sizeof(key),
-				     np_order_u32) : NULL;
+	if (!changes->n_owners)
+		return NULL;
+	return bsearch(&key, changes->owner, changes->n_owners, sizeof(key),
+		       np_order_u32);
 }
 
-/* Whether a change of a new job of this owner may have been missed. */
-static bool missed_fresh(const struct np_changes *t, uint32_t owner)
+/*
+ * Whether a change of a job that was new may have been missed, if this is its
+ * owner.
+ */
+static bool may_have_missed(const struct np_changes *changes, uint32_t owner)
 {
-	for (size_t i = 0; i < t->n_fresh; i++)
-		if (np_may_change(t->fresh[i], owner))
+	for (size_t i = 0; i < changes->n_new_job_users; i++)
+		if (np_may_change(changes->new_job_user[i], owner))
 			return true;
-	return t->n_fresh == MAX_FRESH;
+	return changes->n_new_job_users == MAX_NEW_JOB_USERS;
 }
 
-/* Mark that a change by uid was missed, of an unknown job. */
-static void miss_fresh(struct np_changes *t, uint32_t uid)
+/* Mark that a change by uid was missed, of a job that is not known yet. */
+static void mark_new_job_missed(struct np_changes *changes, uint32_t uid)
 {
-	for (size_t i = 0; i < t->n_fresh; i++)
-		if (t->fresh[i] == uid)
+	for (size_t i = 0; i < changes->n_new_job_users; i++)
+		if (changes->new_job_user[i] == uid)
 			return;
-	if (t->n_fresh < MAX_FRESH)
-		t->fresh[t->n_fresh++] = uid;
+	if (changes->n_new_job_users < MAX_NEW_JOB_USERS)
+		changes->new_job_user[changes->n_new_job_users++] = uid;
 }
 
 /* Keeps the marks of changes missed since the last np_changes_take(). */
-void np_changes_set_owners(struct np_changes *t, struct np_owner *owner,
+void np_changes_set_owners(struct np_changes *changes, struct np_owner *owner,
 			   size_t n)
 {
 	if (n)
 		qsort(owner, n, sizeof(*owner), np_order_u32);
 	for (size_t i = 0; i < n; i++) {
-		const struct np_owner *old = find_owner(t, owner[i].id);
+		const struct np_owner *old = find_owner(changes, owner[i].id);
 
 		owner[i].missed = old ? old->missed :
-				  missed_fresh(t, owner[i].uid);
+				  may_have_missed(changes, owner[i].uid);
 	}
-	free(t->owner);
-	t->owner = owner;
-	t->n_owners = n;
+	free(changes->owner);
+	changes->owner = owner;
+	changes->n_owners = n;
 }
 
-bool np_changes_forbidden(const struct np_changes *t, uint32_t id, uint32_t uid)
+bool np_changes_forbidden(const struct np_changes *changes, uint32_t id,
+			  uint32_t uid)
 {
-	const struct np_owner *o = find_owner(t, id);
+	const struct np_owner *o = find_owner(changes, id);
 
 	return o && !np_may_change(uid, o->uid);
 }
 
-void np_changes_miss(struct np_changes *t, uint32_t id, uint32_t uid)
+void
+np_changes_mark_missed(struct np_changes *changes, uint32_t id, uint32_t uid)
 {
-	struct np_owner *o = find_owner(t, id);
+	struct np_owner *o = find_owner(changes, id);
 
 	if (!o)
-		miss_fresh(t, uid);
+		mark_new_job_missed(changes, uid);
 	else if (np_may_change(uid, o->uid))
 		o->missed = true;
-	if (!t->missed++)
-		t->misser = uid;
+	if (!changes->n_missed++)
+		changes->missed_uid = uid;
 }
 
-unsigned np_changes_missed(struct np_changes *t, uint32_t *misser)
+unsigned np_changes_take_missed(struct np_changes *changes, uint32_t *uid)
 {
-	unsigned n = t->missed;
+	unsigned n = changes->n_missed;
 
-	*misser = t->misser;
-	t->missed = 0;
+	*uid = changes->missed_uid;
+	changes->n_missed = 0;
 	return n;
 }
 
 static size_t size_of(const struct np_change *c)
 {
 	return (c->exc_nodes ? strlen(c->exc_nodes) + 1 : 0) +
-	       (c->put ? strlen(c->put) + 1 : 0);
+	       (c->passed_on ? strlen(c->passed_on) + 1 : 0);
 }
 
-static bool same_text(const char *a, const char *b)
+static bool is_same_text(const char *a, const char *b)
 {
 	return a && b ? !strcmp(a, b) : a == b;
 }
 
-static bool same_job(const struct np_change *a, const struct np_change *b)
+static bool is_same_job(const struct np_change *a, const struct np_change *b)
 {
 	return a->id == b->id && a->task == b->task && a->uid == b->uid;
 }
 
-static bool same(const struct np_change *a, const struct np_change *b)
+static bool is_same(const struct np_change *a, const struct np_change *b)
 {
-	return same_job(a, b) && a->begin_sec == b->begin_sec &&
-	       a->put_begin_sec == b->put_begin_sec &&
-	       same_text(a->exc_nodes, b->exc_nodes) &&
-	       same_text(a->put, b->put);
+	return is_same_job(a, b) && a->begin_sec == b->begin_sec &&
+	       a->passed_on_begin_sec == b->passed_on_begin_sec &&
+	       is_same_text(a->exc_nodes, b->exc_nodes) &&
+	       is_same_text(a->passed_on, b->passed_on);
 }
 
-static void drop(struct np_changes *t, size_t i)
+static void drop_change(struct np_changes *changes, size_t i)
 {
-	t->bytes -= t->change[i].bytes;
-	free_texts(&t->change[i]);
-	t->change[i] = t->change[--t->n];
+	changes->bytes -= changes->change[i].bytes;
+	free_texts(&changes->change[i]);
+	changes->change[i] = changes->change[--changes->n];
 }
 
-/* Drop what a new change replaces: the same one, or the oldest of too many. */
-static void replace(struct np_changes *t, const struct np_change *c)
+/*
+ * Drop what a new change replaces: an equal one, or the oldest of the job if
+ * its user has too many.
+ */
+static void drop_replaced(struct np_changes *changes, const struct np_change *c)
 {
-	size_t oldest = t->n, n = 0;
+	size_t oldest = changes->n, n = 0;
 
-	for (size_t i = 0; i < t->n; i++) {
-		if (same(&t->change[i], c)) {
-			drop(t, i);
+	for (size_t i = 0; i < changes->n; i++) {
+		if (is_same(&changes->change[i], c)) {
+			drop_change(changes, i);
 			return;
 		}
-		if (!same_job(&t->change[i], c))
+		if (!is_same_job(&changes->change[i], c))
 			continue;
 		n++;
-		if (oldest == t->n ||
-		    t->change[i].order < t->change[oldest].order)
+		if (oldest == changes->n ||
+		    changes->change[i].order < changes->change[oldest].order)
 			oldest = i;
 	}
 	if (n >= NP_CHANGES_OF_JOB)
-		drop(t, oldest);
+		drop_change(changes, oldest);
 }
 
 /* Whether a change is within the limits. */
-static bool has_room(const struct np_changes *t, const struct np_change *c)
+static bool
+has_room(const struct np_changes *changes, const struct np_change *c)
 {
 	size_t n = 0, bytes = c->bytes;
 
-	if (t->n == NP_CHANGES_MAX || t->bytes + bytes > NP_CHANGES_BYTES)
+	if (changes->n == NP_CHANGES_MAX ||
+	    changes->bytes + bytes > NP_CHANGES_BYTES)
 		return false;
 	if (is_administrator(c->uid))
 		return true;
-	for (size_t i = 0; i < t->n; i++)
-		if (t->change[i].uid == c->uid) {
+	for (size_t i = 0; i < changes->n; i++)
+		if (changes->change[i].uid == c->uid) {
 			n++;
-			bytes += t->change[i].bytes;
+			bytes += changes->change[i].bytes;
 		}
 	return n < NP_CHANGES_OF_USER && bytes <= NP_CHANGES_USER_BYTES;
 }
 
-bool np_changes_put(struct np_changes *t, const struct np_change *c)
+bool np_changes_put(struct np_changes *changes, const struct np_change *c)
 {
-	struct np_change new = *c;
+	struct np_change copy = *c;
 
-	replace(t, c);
-	new.order = ++t->order;
-	new.bytes = size_of(c);
-	if (!has_room(t, &new)) {
-		np_changes_miss(t, c->id, c->uid);
-		free_texts(&new);
+	drop_replaced(changes, c);
+	copy.order = ++changes->order;
+	copy.bytes = size_of(c);
+	if (!has_room(changes, &copy)) {
+		np_changes_mark_missed(changes, c->id, c->uid);
+		free_texts(&copy);
 		return false;
 	}
-	t->change[t->n++] = new;
-	t->bytes += new.bytes;
+	changes->change[changes->n++] = copy;
+	changes->bytes += copy.bytes;
 	return true;
 }
 
-static bool is_missed(const struct np_changes *t, uint32_t id)
+static bool is_missed(const struct np_changes *changes, uint32_t id)
 {
-	const struct np_owner *o = find_owner(t, id);
+	const struct np_owner *o = find_owner(changes, id);
 
 	return o && o->missed;
 }
 
-bool np_changes_overtake(const struct np_changes *t, const struct np_sending *s)
+bool np_changes_overtake(const struct np_changes *changes,
+			 const struct np_sending *s)
 {
-	for (size_t i = 0; i < t->n; i++) {
-		const struct np_change *c = &t->change[i];
+	for (size_t i = 0; i < changes->n; i++) {
+		const struct np_change *c = &changes->change[i];
 
 		if ((c->id == s->id || (s->array && c->id == s->array)) &&
 		    (c->task == NP_CHANGE_ALL || s->task == NP_CHANGE_ALL ||
 		     c->task == s->task) && np_may_change(c->uid, s->owner))
 			return true;
 	}
-	return is_missed(t, s->id) || (s->array && is_missed(t, s->array));
+	return is_missed(changes, s->id) ||
+	       (s->array && is_missed(changes, s->array));
 }
 
 static int by_order(const void *a, const void *b)
@@ -247,33 +267,34 @@ static int by_order(const void *a, const void *b)
 	return x->order < y->order ? -1 : x->order > y->order;
 }
 
-struct np_change *np_changes_take(struct np_changes *t, size_t *n)
+struct np_change *np_changes_take(struct np_changes *changes, size_t *n)
 {
-	struct np_change *c = calloc(t->n + 1, sizeof(*c));
+	struct np_change *c = calloc(changes->n + 1, sizeof(*c));
 
-	*n = c ? t->n : 0;
+	*n = c ? changes->n : 0;
 	if (!c)
 		return NULL;
-	for (size_t i = 0; i < t->n_owners; i++)
-		t->owner[i].missed = false;
-	t->n_fresh = 0;
-	memcpy(c, t->change, t->n * sizeof(*c));
+	for (size_t i = 0; i < changes->n_owners; i++)
+		changes->owner[i].missed = false;
+	changes->n_new_job_users = 0;
+	memcpy(c, changes->change, changes->n * sizeof(*c));
 	qsort(c, *n, sizeof(*c), by_order);
-	t->n = t->bytes = 0;
+	changes->n = changes->bytes = 0;
 	return c;
 }
 
-void np_changes_return(struct np_changes *t, struct np_change *c, size_t n)
+void
+np_changes_return(struct np_changes *changes, struct np_change *c, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
-		if (t->n == NP_CHANGES_MAX ||
-		    t->bytes + c[i].bytes > NP_CHANGES_BYTES) {
-			np_changes_miss(t, c[i].id, c[i].uid);
+		if (changes->n == NP_CHANGES_MAX ||
+		    changes->bytes + c[i].bytes > NP_CHANGES_BYTES) {
+			np_changes_mark_missed(changes, c[i].id, c[i].uid);
 			free_texts(&c[i]);
 			continue;
 		}
-		t->change[t->n++] = c[i];
-		t->bytes += c[i].bytes;
+		changes->change[changes->n++] = c[i];
+		changes->bytes += c[i].bytes;
 	}
 	free(c);
 }
@@ -296,9 +317,9 @@ static bool is_of(const struct np_change *c, uint32_t id, uint32_t array,
 		(c->task == NP_CHANGE_ALL || c->task == task));
 }
 
-size_t np_changes_of(const struct np_change *c, size_t n, uint32_t id,
-		     uint32_t array, uint32_t task, uint32_t owner,
-		     const struct np_change **found, size_t max)
+size_t np_changes_find(const struct np_change *c, size_t n, uint32_t id,
+		       uint32_t array, uint32_t task, uint32_t owner,
+		       const struct np_change **found, size_t max)
 {
 	size_t n_found = 0;
 
@@ -313,122 +334,125 @@ size_t np_changes_of(const struct np_change *c, size_t n, uint32_t id,
 
 int np_shared_new(const struct np_conf *conf, struct np_shared **out)
 {
-	struct np_shared *d = calloc(1, sizeof(*d));
+	struct np_shared *shared = calloc(1, sizeof(*shared));
 
-	if (!d || np_changes_new(&d->changes)) {
-		free(d);
+	if (!shared || np_changes_new(&shared->changes)) {
+		free(shared);
 		return -ENOMEM;
 	}
-	pthread_mutex_init(&d->lock, NULL);
-	pthread_cond_init(&d->cond, NULL);
-	d->admitted_sec = -NP_SHARED_IN_FLIGHT_SEC;
-	d->conf = *conf;
-	*out = d;
+	pthread_mutex_init(&shared->lock, NULL);
+	pthread_cond_init(&shared->cond, NULL);
+	shared->admitted_sec = -NP_SHARED_IN_FLIGHT_SEC;
+	shared->conf = *conf;
+	*out = shared;
 	return 0;
 }
 
-void np_shared_configure(struct np_shared *d, const struct np_conf *conf)
+void np_shared_configure(struct np_shared *shared, const struct np_conf *conf)
 {
-	pthread_mutex_lock(&d->lock);
-	d->conf = *conf;
-	pthread_mutex_unlock(&d->lock);
+	pthread_mutex_lock(&shared->lock);
+	shared->conf = *conf;
+	pthread_mutex_unlock(&shared->lock);
 }
 
-void np_shared_busy(struct np_shared *d, bool busy)
+void np_shared_set_busy(struct np_shared *shared, bool busy)
 {
-	pthread_mutex_lock(&d->lock);
-	d->busy = busy;
-	pthread_mutex_unlock(&d->lock);
+	pthread_mutex_lock(&shared->lock);
+	shared->busy = busy;
+	pthread_mutex_unlock(&shared->lock);
 }
 
-void np_shared_wait_in_flight(struct np_shared *d)
+void np_shared_wait_in_flight(struct np_shared *shared)
 {
 	double left;
 
-	pthread_mutex_lock(&d->lock);
-	left = d->admitted_sec + NP_SHARED_IN_FLIGHT_SEC - np_mono_sec();
-	pthread_mutex_unlock(&d->lock);
+	pthread_mutex_lock(&shared->lock);
+	left = shared->admitted_sec + NP_SHARED_IN_FLIGHT_SEC - np_mono_sec();
+	pthread_mutex_unlock(&shared->lock);
 	if (left > 0)
 		usleep((useconds_t)(left * 1e6));
 }
 
-const struct np_written *np_shared_written(const struct np_shared *d,
-					   uint32_t id,
-					   uint32_t task)
+const struct np_written *np_shared_find_written(const struct np_shared *shared,
+						uint32_t id, uint32_t task)
 {
+	const struct np_written *all = shared->written;
 	const struct np_written key = { .id = id };
 
+	for (size_t i = 0; task != NP_CHANGE_ALL && i < shared->n_written; i++)
+		if (all[i].array == id && all[i].task == task)
+			return &all[i];
 	/* A task without a record of its own is part of the array's record. */
-	for (size_t i = 0; task != NP_CHANGE_ALL && i < d->n_written; i++)
-		if (d->written[i].array == id && d->written[i].task == task)
-			return &d->written[i];
-	return d->n_written ? bsearch(&key, d->written, d->n_written,
-				      sizeof(key), np_order_u32) : NULL;
+	return shared->n_written ? bsearch(&key, all, shared->n_written,
+					   sizeof(key), np_order_u32) : NULL;
 }
 
-void np_shared_set_sending(struct np_shared *d, const struct np_sending *s)
+void np_shared_set_sending(struct np_shared *shared,
+			   const struct np_sending *s)
 {
-	pthread_mutex_lock(&d->lock);
-	d->sending = s;
-	pthread_mutex_unlock(&d->lock);
+	pthread_mutex_lock(&shared->lock);
+	shared->sending = s;
+	pthread_mutex_unlock(&shared->lock);
 }
 
-static void wake_locked(struct np_shared *d)
+static void wake_locked(struct np_shared *shared)
 {
-	d->woken = true;
-	pthread_cond_signal(&d->cond);
+	shared->woken = true;
+	pthread_cond_signal(&shared->cond);
 }
 
-void np_shared_wake(struct np_shared *d)
+void np_shared_wake(struct np_shared *shared)
 {
-	pthread_mutex_lock(&d->lock);
-	wake_locked(d);
-	pthread_mutex_unlock(&d->lock);
+	pthread_mutex_lock(&shared->lock);
+	wake_locked(shared);
+	pthread_mutex_unlock(&shared->lock);
 }
 
-bool np_shared_wait(struct np_shared *d, double sec)
+bool np_shared_wait(struct np_shared *shared, double sec)
 {
 	struct timespec t = np_mono_after(sec);
 	bool woken;
 
-	pthread_mutex_lock(&d->lock);
-	while (!d->woken && !pthread_cond_clockwait(&d->cond, &d->lock,
-						    CLOCK_MONOTONIC, &t))
+	pthread_mutex_lock(&shared->lock);
+	while (!shared->woken &&
+	       !pthread_cond_clockwait(&shared->cond, &shared->lock,
+				       CLOCK_MONOTONIC, &t))
 		;
-	woken = d->woken;
-	d->woken = false;
-	pthread_mutex_unlock(&d->lock);
+	woken = shared->woken;
+	shared->woken = false;
+	pthread_mutex_unlock(&shared->lock);
 	return woken;
 }
 
-static void decision_free(struct np_decision *s)
+static void decision_free(struct np_decision *decision)
 {
-	if (!s)
+	if (!decision)
 		return;
-	np_placement_free(s->placement);
-	np_cluster_map_unref(s->map);
-	np_app_index_unref(s->index);
-	free(s->set);
-	free(s);
+	np_placement_free(decision->placement);
+	np_cluster_map_unref(decision->map);
+	np_app_index_unref(decision->index);
+	free(decision->set);
+	free(decision);
 }
 
-void np_shared_publish(struct np_shared *d, struct np_decision *s,
+void np_shared_publish(struct np_shared *shared, struct np_decision *decision,
 		       struct np_arrivals *arrivals)
 {
 	struct np_decision *old;
 
-	pthread_mutex_lock(&d->lock);
-	old = d->decision;
-	if (s && old && old->map == s->map)
-		np_placement_carry(s->placement, old->placement, arrivals);
-	d->decision = s;
-	pthread_mutex_unlock(&d->lock);
+	pthread_mutex_lock(&shared->lock);
+	old = shared->decision;
+	if (decision && old && old->map == decision->map)
+		np_placement_carry(decision->placement, old->placement,
+				   arrivals);
+	shared->decision = decision;
+	pthread_mutex_unlock(&shared->lock);
 	decision_free(old);
 }
 
-void np_shared_withdraw(struct np_shared *d)
+void np_shared_withdraw(struct np_shared *shared)
 {
-	np_shared_publish(d, NULL, NULL);
+	np_shared_publish(shared, NULL, NULL);
 }
 
 static void np_written_free(struct np_written *w, size_t n)
@@ -438,102 +462,104 @@ static void np_written_free(struct np_written *w, size_t n)
 	free(w);
 }
 
-void np_shared_note_written(struct np_shared *d, struct np_written *w, size_t n)
+void np_shared_set_written(struct np_shared *shared, struct np_written *w,
+			   size_t n)
 {
 	struct np_written *old;
 	size_t n_old;
 
 	if (n)
 		qsort(w, n, sizeof(*w), np_order_u32);
-	pthread_mutex_lock(&d->lock);
-	old = d->written;
-	n_old = d->n_written;
-	d->written = w;
-	d->n_written = n;
-	pthread_mutex_unlock(&d->lock);
+	pthread_mutex_lock(&shared->lock);
+	old = shared->written;
+	n_old = shared->n_written;
+	shared->written = w;
+	shared->n_written = n;
+	pthread_mutex_unlock(&shared->lock);
 	np_written_free(old, n_old);
 }
 
-void np_shared_set_owners(struct np_shared *d, struct np_owner *owner, size_t n)
+void np_shared_set_owners(struct np_shared *shared, struct np_owner *owner,
+			  size_t n)
 {
-	pthread_mutex_lock(&d->lock);
-	np_changes_set_owners(d->changes, owner, n);
-	pthread_mutex_unlock(&d->lock);
+	pthread_mutex_lock(&shared->lock);
+	np_changes_set_owners(shared->changes, owner, n);
+	pthread_mutex_unlock(&shared->lock);
 }
 
-struct np_change *np_shared_take_changes(struct np_shared *d, size_t *n)
+struct np_change *np_shared_take_changes(struct np_shared *shared, size_t *n)
 {
 	struct np_change *c;
 
-	pthread_mutex_lock(&d->lock);
-	c = np_changes_take(d->changes, n);
-	pthread_mutex_unlock(&d->lock);
+	pthread_mutex_lock(&shared->lock);
+	c = np_changes_take(shared->changes, n);
+	pthread_mutex_unlock(&shared->lock);
 	return c;
 }
 
-void np_shared_return_changes(struct np_shared *d, struct np_change *c,
+void np_shared_return_changes(struct np_shared *shared, struct np_change *c,
 			      size_t n)
 {
-	pthread_mutex_lock(&d->lock);
-	np_changes_return(d->changes, c, n);
-	pthread_mutex_unlock(&d->lock);
+	pthread_mutex_lock(&shared->lock);
+	np_changes_return(shared->changes, c, n);
+	pthread_mutex_unlock(&shared->lock);
 }
 
-unsigned np_shared_take_missed(struct np_shared *d, uint32_t *misser)
+unsigned np_shared_take_missed(struct np_shared *shared, uint32_t *uid)
 {
 	unsigned n;
 
-	pthread_mutex_lock(&d->lock);
-	n = np_changes_missed(d->changes, misser);
-	pthread_mutex_unlock(&d->lock);
+	pthread_mutex_lock(&shared->lock);
+	n = np_changes_take_missed(shared->changes, uid);
+	pthread_mutex_unlock(&shared->lock);
 	return n;
 }
 
-void np_shared_free(struct np_shared *d)
+void np_shared_free(struct np_shared *shared)
 {
-	if (!d)
+	if (!shared)
 		return;
-	decision_free(d->decision);
-	np_written_free(d->written, d->n_written);
-	np_changes_free(d->changes);
-	pthread_cond_destroy(&d->cond);
-	pthread_mutex_destroy(&d->lock);
-	free(d);
+	decision_free(shared->decision);
+	np_written_free(shared->written, shared->n_written);
+	np_changes_free(shared->changes);
+	pthread_cond_destroy(&shared->cond);
+	pthread_mutex_destroy(&shared->lock);
+	free(shared);
 }
 
 /* ---- job_modify: changes by users and administrators, and our own ---- */
 
 /*
- * The id of the job or array in "12", "12_3" or "12_[1-3]", and the task; *one
- * is false for several tasks. 0: none.
+ * The id of the job or array in "12", "12_3" or "12_[1-3]"; 0: none. *task: the
+ * task of an array. *single: it is a whole job or array, or one task.
  */
-static uint32_t id_of(const job_desc_msg_t *d, uint32_t *task, bool *one)
+static uint32_t parse_id(const job_desc_msg_t *d, uint32_t *task, bool *single)
 {
 	char *end, *last;
 	unsigned long id, index;
 
-	*one = true;
+	*single = true;
 	*task = NP_CHANGE_ALL;
 	if (!d->job_id_str)
 		return np_job_desc_id(d) < NO_VAL ? np_job_desc_id(d) : 0;
 	id = strtoul(d->job_id_str, &end, 10);
-	*one = !*end;
+	*single = !*end;
 	if (*end == '_') {
 		index = strtoul(end + 1, &last, 10);
-		*one = last > end + 1 && !*last && index < NO_VAL;
-		if (*one)
+		*single = last > end + 1 && !*last && index < NO_VAL;
+		if (*single)
 			*task = (uint32_t)index;
 	}
 	return id < NO_VAL ? (uint32_t)id : 0;
 }
 
 /* Whether a change is the update that the thread is sending. */
-static bool is_own(const struct np_sending *s, const job_desc_msg_t *d,
-		   uint32_t id, uint32_t task, uint32_t uid)
+static bool is_own_update(const struct np_sending *s, const job_desc_msg_t *d,
+			  uint32_t id, uint32_t task, uint32_t uid)
 {
 	return s && s->id == id && s->task == task && uid == geteuid() &&
-	       same_text(s->exc_nodes, d->exc_nodes) &&
-	       same_text(s->comment, d->admin_comment);
+	       is_same_text(s->exc_nodes, d->exc_nodes) &&
+	       is_same_text(s->comment, d->admin_comment);
 }
 
 /*
@@ -551,7 +577,10 @@ static char *user_part(const char *list, const char *ours)
 	return strndup(list, n > m ? n - m - 1 : 0);
 }
 
-/* Add our excluded nodes to the user's, until the next pass has decided. */
+/*
+ * Add our excluded nodes to the user's, so that the restriction remains until
+ * the next pass has decided.
+ */
 static void
 keep_our_list(job_desc_msg_t *d, const char *user_list, const char *ours)
 {
@@ -565,17 +594,17 @@ keep_our_list(job_desc_msg_t *d, const char *user_list, const char *ours)
 	free(both);
 }
 
-/* Record a change of excluded nodes, and add placement's own to it. */
-static void change_list(job_desc_msg_t *d, const struct np_written *w,
+/* Record a change of excluded nodes, and add ours to it. */
+static void record_list(job_desc_msg_t *d, const struct np_written *w,
 			struct np_change *c)
 {
 	c->exc_nodes = user_part(d->exc_nodes, w ? w->ours : NULL);
 	keep_our_list(d, c->exc_nodes, w ? w->ours : NULL);
-	c->put = strdup(d->exc_nodes);
+	c->passed_on = strdup(d->exc_nodes);
 }
 
-/* Keep a hold by placement that ends later than the requested begin time. */
-static void change_begin_time(job_desc_msg_t *d, const struct np_written *w,
+/* Record a change of the begin time, and keep our hold if it ends later. */
+static void record_begin_time(job_desc_msg_t *d, const struct np_written *w,
 			      struct np_change *c)
 {
 	/* No change, or the same call for another record of the array. */
@@ -584,7 +613,7 @@ static void change_begin_time(job_desc_msg_t *d, const struct np_written *w,
 	c->begin_sec = d->begin_time;
 	if (w && d->begin_time < w->until_sec)
 		d->begin_time = w->until_sec;
-	c->put_begin_sec = d->begin_time;
+	c->passed_on_begin_sec = d->begin_time;
 }
 
 static bool is_longer(const char *text, size_t max)
@@ -593,30 +622,30 @@ static bool is_longer(const char *text, size_t max)
 }
 
 /*
- * Handle somebody's change. One that Slurm is going to refuse is not recorded.
- * Our exclusions are added even then: the user may be an operator, whose change
- * Slurm accepts.
+ * Handle a change that somebody requests. One that Slurm will probably refuse
+ * is not recorded. Our exclusions are added even then: the user may be an
+ * operator, whose change Slurm accepts.
  */
-static void change(struct np_shared *shared, job_desc_msg_t *d, bool one,
-		   struct np_change *c)
+static void handle_change(struct np_shared *shared, job_desc_msg_t *d,
+			  bool single, struct np_change *c)
 {
-	const struct np_written *w = one ? np_shared_written(shared, c->id,
-							     c->task) : NULL;
+	const struct np_written *w =
+		single ? np_shared_find_written(shared, c->id, c->task) : NULL;
 	struct np_changes *changes = shared->changes;
 	bool forbidden = np_changes_forbidden(changes, c->id, c->uid);
 	bool too_long = is_longer(d->exc_nodes, NP_CHANGES_MAX_LIST);
 
 	if (d->exc_nodes && !too_long)
-		change_list(d, w, c);
+		record_list(d, w, c);
 	if (d->begin_time)
-		change_begin_time(d, w, c);
+		record_begin_time(d, w, c);
 	if (too_long && !forbidden)
-		np_changes_miss(changes, c->id, c->uid);
+		np_changes_mark_missed(changes, c->id, c->uid);
 	if ((c->exc_nodes || c->begin_sec) && !forbidden) {
 		np_changes_put(changes, c);
 	} else {
 		free(c->exc_nodes);
-		free(c->put);
+		free(c->passed_on);
 	}
 	if (!forbidden)
 		wake_locked(shared);
@@ -627,63 +656,66 @@ int np_modify(struct np_shared *shared, job_desc_msg_t *d, uint32_t uid)
 	const struct np_sending *own;
 	struct np_change c = { .uid = uid };
 	int rc = SLURM_SUCCESS;
-	bool one;
+	bool single;
 
 	if (!d->exc_nodes && !d->begin_time && !d->admin_comment)
 		return rc;
-	c.id = id_of(d, &c.task, &one);
+	c.id = parse_id(d, &c.task, &single);
 	if (!c.id)
 		return rc;
 	pthread_mutex_lock(&shared->lock);
 	own = shared->sending;
-	if (is_own(own, d, c.id, c.task, uid))
+	if (is_own_update(own, d, c.id, c.task, uid))
 		rc = np_changes_overtake(shared->changes, own) ? EAGAIN :
 		     SLURM_SUCCESS;
 	else if (uid == geteuid() && np_annotation_in(d->admin_comment))
-		rc = EAGAIN; /* our update, but the thread gave it up */
+		rc = EAGAIN; /* our update, which the thread has given up */
 	else
-		change(shared, d, one, &c);
+		handle_change(shared, d, single, &c);
 	pthread_mutex_unlock(&shared->lock);
 	return rc;
 }
 
 /* ---- job_submit ---- */
 
-#define WAIT_SEC 10 /* hold of a job until a pending decision is made */
+#define WAIT_SEC 10 /* hold of a job until the next decision is made */
 /* A decision is out of date after the longer of these. */
-#define STALE_INTERVALS 30
+#define STALE_INTERVALS 30 /* times PlacementInterval */
 #define STALE_SEC 60
-#define MAX_LINE 512
-#define MAX_NAME 64
-#define MAX_TEXT 1024	    /* longest text that Slurm accepts, later on */
-#define MAX_ARRAY_TEXT 4096 /* longest list of array tasks */
+#define MAX_MESSAGE 512	     /* bytes of a line in the log */
+#define MAX_LOGGED_NAME 64   /* bytes of a job's name in it */
+#define MAX_FIELD_BYTES 1024 /* longest text that Slurm accepts, later on */
+#define MAX_ARRAY_BYTES 4096 /* longest list of array tasks */
 
+/* How --netprofile reaches slurmctld: SPANK puts it into the environment. */
 #define OPTION "_SLURM_SPANK_OPTION_netprof_netprofile="
 #define VARIABLE "NETPROF_APP="
-#define MAX_VARIABLES 65536
+#define MAX_VARIABLES 65536 /* of an environment that are looked at */
 
 /* Kinds of jobs that placement ignores, whatever they run. */
-#define ASIDE (NP_JOB_NODELIST | NP_JOB_RESERVATION | NP_JOB_HETEROGENEOUS | \
-	       NP_JOB_CONSTRAINT)
+#define IGNORED_KINDS (NP_JOB_NODELIST | NP_JOB_RESERVATION | \
+		       NP_JOB_HETEROGENEOUS | NP_JOB_CONSTRAINT)
 
 /* One submission while it is decided. */
 struct submission {
 	struct np_shared *shared;
-	job_desc_msg_t *d;
+	job_desc_msg_t *d; /* Slurm's description of it, which is changed */
 	const struct np_conf *conf;
-	const struct np_decision *decision;
+	const struct np_decision *decision; /* the current one, or NULL */
 	int64_t now_sec;
-	enum np_mode mode;
+	enum np_mode mode; /* of its partition */
 	char app[NP_APP_MAX + 1];
 	bool has_name; /* the submission names app; else a rule does */
 	enum np_auth auth;
-	struct np_job job;
-	uint64_t *user, *minus; /* bitmaps of nodes */
-	char line[MAX_LINE];	/* to log after unlocking */
-	bool wake;		/* wake the thread */
+	struct np_job job; /* set by describe_job() */
+	/* Bitmaps of nodes: those that the user excludes; and those that the
+	   job cannot use, because of this or because they do not match. */
+	uint64_t *user, *excluded;
+	char message[MAX_MESSAGE]; /* to log after unlocking; "": none */
+	bool wake;		   /* wake the thread */
 };
 
-/* Which application a description names. */
+/* ---- job_submit: which application a description names ---- */
 
 static const char *find_variable(char **env, uint32_t n, const char *name)
 {
@@ -711,7 +743,7 @@ bool np_submit_app(const job_desc_msg_t *d, char app[NP_APP_MAX + 1])
 	return option && d->name && !np_app_from_text(d->name, app);
 }
 
-/* What a description requires. */
+/* ---- job_submit: what a description requires ---- */
 
 /*
  * Whether Slurm will refuse the job for a text that is too long. Such a text
@@ -719,18 +751,19 @@ bool np_submit_app(const job_desc_msg_t *d, char app[NP_APP_MAX + 1])
  */
 static bool will_be_refused(const job_desc_msg_t *d)
 {
-	return is_longer(d->name, MAX_TEXT) || is_longer(d->comment,
-							 MAX_TEXT) ||
-	       is_longer(d->features, MAX_TEXT) ||
-	       is_longer(d->partition, MAX_TEXT) ||
-	       is_longer(d->array_inx, MAX_ARRAY_TEXT);
+	return is_longer(d->name, MAX_FIELD_BYTES) ||
+	       is_longer(d->comment, MAX_FIELD_BYTES) ||
+	       is_longer(d->features, MAX_FIELD_BYTES) ||
+	       is_longer(d->partition, MAX_FIELD_BYTES) ||
+	       is_longer(d->array_inx, MAX_ARRAY_BYTES);
 }
 
 /* What a job requires of its nodes, as its description says. */
-static struct np_need need_of(const job_desc_msg_t *d)
+static struct np_need need_of_submission(const job_desc_msg_t *d)
 {
-	uint32_t each = np_or_zero16(d->cpus_per_task);
+	uint32_t cpus_per_task = np_or_zero16(d->cpus_per_task);
 	uint32_t tasks = np_or_zero(d->num_tasks);
+	uint64_t cpus = (uint64_t)tasks * (cpus_per_task ? cpus_per_task : 1);
 	struct np_need need = {
 		.partition = d->partition,
 		.features = d->features && *d->features ? d->features : NULL,
@@ -746,39 +779,43 @@ static struct np_need need_of(const job_desc_msg_t *d)
 		.nodes = np_or_zero(d->min_nodes),
 	};
 
-	if ((uint64_t)tasks * (each ? each : 1) > need.cpus)
-		need.cpus = (uint64_t)tasks * (each ? each : 1);
+	if (cpus > need.cpus)
+		need.cpus = cpus;
 	np_need_memory(&need, d->pn_min_memory);
 	return need;
 }
 
-static uint64_t number(const char *text, char **end)
+/* strtoul(), limited to 32 bits. */
+static uint64_t read_number(const char *text, char **end)
 {
 	unsigned long n = strtoul(text, end, 10);
 
 	return n < UINT32_MAX ? n : UINT32_MAX;
 }
 
-/* Number of tasks in a list such as "0-3,8,10-20:2%4". */
-static uint32_t count_tasks(const char *inx)
+/*
+ * Number of tasks in a list such as "0-3,8,10-20:2%4", at least 1. Counting
+ * ends at what is not understood; Slurm itself checks the list later.
+ */
+static uint32_t count_tasks(const char *list)
 {
 	uint64_t n = 0;
 
-	while (*inx && *inx != '%') {
+	while (*list && *list != '%') {
 		char *end;
-		uint64_t from = number(inx, &end), to = from, step = 1;
+		uint64_t from = read_number(list, &end), to = from, step = 1;
 
-		if (end == inx)
+		if (end == list)
 			break;
 		if (*end == '-')
-			to = number(end + 1, &end);
+			to = read_number(end + 1, &end);
 		if (*end == ':')
-			step = number(end + 1, &end);
+			step = read_number(end + 1, &end);
 		if (to >= from && step)
 			n += (to - from) / step + 1;
-		inx = end + (*end == ',');
 		if (*end != ',')
 			break;
+		list = end + 1;
 	}
 	return n < 1 ? 1 : n > UINT32_MAX ? UINT32_MAX : (uint32_t)n;
 }
@@ -801,7 +838,10 @@ static unsigned flags_of(const job_desc_msg_t *d,
 	return flags;
 }
 
-/* Slurm sets the account only later, if the user gave none. */
+/*
+ * Index of the job's profile; sets s->auth. The account is unknown (NULL) if
+ * the user gave none, as Slurm sets the default one only later.
+ */
 static int32_t profile_of(struct submission *s, int partition)
 {
 	const struct np_auth_request who = {
@@ -814,15 +854,15 @@ static int32_t profile_of(struct submission *s, int partition)
 	return np_app_index_of_job(s->decision->index, s->app, &who, &s->auth);
 }
 
-/* Fill in s->job. Returns 0, or why it is ignored. */
-static int describe(struct submission *s)
+/* Fill in s->job. Returns 0, or -errno if the job is to be ignored. */
+static int describe_job(struct submission *s)
 {
 	const struct np_cluster_map *map = s->decision->map;
 	const job_desc_msg_t *d = s->d;
 	size_t words = map->words;
-	struct np_need need = need_of(d);
+	struct np_need need = need_of_submission(d);
 	struct np_fit fit;
-	int rc = np_cluster_map_fit(map, &need, s->minus, &fit);
+	int rc = np_cluster_map_fit(map, &need, s->excluded, &fit);
 
 	if (rc)
 		return rc;
@@ -845,16 +885,16 @@ static int describe(struct submission *s)
 	if (fit.constraint || is_longer(d->exc_nodes, NP_ANNOTATION_MAX_USER) ||
 	    np_cluster_map_parse(map, d->exc_nodes, s->user))
 		s->job.flags |= NP_JOB_CONSTRAINT;
-	/* minus: the nodes that do not match, and those the user excludes. */
+	/* So far s->excluded has the nodes that match. */
 	for (size_t w = 0; w < words; w++)
-		s->minus[w] = s->user[w] | ~s->minus[w];
-	np_bits_trim(s->minus, map->n_nodes);
+		s->excluded[w] = s->user[w] | ~s->excluded[w];
+	np_bits_trim(s->excluded, map->n_nodes);
 	return 0;
 }
 
-/* What is written into a description. */
+/* ---- job_submit: what is written into a description ---- */
 
-/* Write the annotation into the description, unless there is nothing to say. */
+/* Write the annotation into the description, unless it would be empty. */
 static void put_annotation(struct submission *s, struct np_annotation *n)
 {
 	char *text;
@@ -870,8 +910,8 @@ static void put_annotation(struct submission *s, struct np_annotation *n)
 }
 
 /* Hold the job until until_sec, or the user's begin time if that is later. */
-static void hold(struct submission *s, struct np_annotation *n,
-		 int64_t until_sec)
+static void hold_until(struct submission *s, struct np_annotation *n,
+		       int64_t until_sec)
 {
 	int64_t begin = s->d->begin_time > s->now_sec ? s->d->begin_time : 0;
 
@@ -881,7 +921,7 @@ static void hold(struct submission *s, struct np_annotation *n,
 }
 
 /* Put the user's excluded nodes into the annotation. 0 or -ENOMEM. */
-static int keep_user(const struct submission *s, struct np_annotation *n)
+static int keep_user_list(const struct submission *s, struct np_annotation *n)
 {
 	if (!s->d->exc_nodes || !*s->d->exc_nodes)
 		return 0;
@@ -890,8 +930,8 @@ static int keep_user(const struct submission *s, struct np_annotation *n)
 }
 
 /* Exclude the nodes of all leaves that are not open. 0 or -ENOMEM. */
-static int exclude(struct submission *s, struct np_annotation *n,
-		   const uint64_t *open)
+static int exclude_leaves(struct submission *s, struct np_annotation *n,
+			  const uint64_t *open)
 {
 	char *both;
 
@@ -910,26 +950,26 @@ static int exclude(struct submission *s, struct np_annotation *n,
  * Write an outcome into the description. When out of memory, nothing but the
  * name of the application is written.
  */
-static void apply(struct submission *s, const struct np_outcome *o)
+static void write_outcome(struct submission *s, const struct np_outcome *o)
 {
 	struct np_annotation n = { .decided = o->action != NP_ACT_NONE };
-	int rc = n.decided ? keep_user(s, &n) : 0;
+	int rc = n.decided ? keep_user_list(s, &n) : 0;
 
 	if (!rc && o->action == NP_ACT_RESTRICT)
-		rc = exclude(s, &n, o->leaves);
+		rc = exclude_leaves(s, &n, o->leaves);
 	if (!rc && o->action == NP_ACT_HOLD)
-		hold(s, &n, o->until_sec);
+		hold_until(s, &n, o->until_sec);
 	if (rc)
 		np_annotation_clear(&n);
 	put_annotation(s, &n);
 	np_annotation_clear(&n);
 }
 
-/* What is decided. */
+/* ---- job_submit: the decision ---- */
 
-static void say(struct submission *s, const char *line)
+static void set_message(struct submission *s, const char *message)
 {
-	snprintf(s->line, sizeof(s->line), "%s", line);
+	snprintf(s->message, sizeof(s->message), "%s", message);
 }
 
 /* Whether the job may start now, and others may have to avoid it. */
@@ -948,51 +988,64 @@ static bool is_admitted(const struct submission *s, const struct np_outcome *o)
 static void deny_name(struct submission *s, struct np_outcome *o)
 {
 	if (s->auth != NP_AUTH_PENDING) {
-		say(s, "ignored: this user is not authorised to use that "
-		    "profile name");
-	} else if (s->mode == NP_MODE_ENFORCE && !(s->job.flags & ASIDE)) {
+		set_message(s, "ignored: this user is not authorised to use "
+			       "that profile name");
+	} else if (s->mode == NP_MODE_ENFORCE &&
+		   !(s->job.flags & IGNORED_KINDS)) {
 		o->action = NP_ACT_HOLD;
 		o->until_sec = s->now_sec + WAIT_SEC;
-		say(s, "held until it is known whether this user is authorised "
-		    "to use that profile name");
+		set_message(s, "held until it is known whether this user is "
+			       "authorised to use that profile name");
 	} else {
-		say(s, "ignored: not known yet whether this user is authorised "
-		    "to use that profile name");
+		set_message(s, "ignored: not known yet whether this user is "
+			       "authorised to use that profile name");
 	}
+}
+
+/* Decide by the current decision; sets s->message. 0 or -errno. */
+static int make_outcome(struct submission *s, struct np_outcome *o)
+{
+	struct np_placement *p = s->decision->placement;
+	struct np_err err = NP_ERR_INIT;
+	int rc = s->user ? describe_job(s) : -ENOMEM;
+
+	*o = (struct np_outcome){ .action = NP_ACT_NONE };
+	if (!rc)
+		rc = np_placement_one(p, &s->job, s->excluded, s->now_sec, o,
+				      &err);
+	if (rc)
+		snprintf(s->message, sizeof(s->message), "ignored: %s",
+			 err.text[0] ? err.text : rc == -ENOENT ?
+			 "no such partition" : strerror(-rc));
+	else
+		np_placement_text(p, &s->job, o, s->message,
+				  sizeof(s->message));
+	if (s->mode == NP_MODE_ADVISE || !o->applied)
+		*o = (struct np_outcome){ .action = NP_ACT_NONE };
+	return rc;
 }
 
 /*
  * Decide by the current decision and write the outcome. While the thread is
  * busy, a job that others may have to avoid is held until its pass ends.
  */
-static void decide(struct submission *s)
+static void decide_submission(struct submission *s)
 {
-	struct np_err err = NP_ERR_INIT;
-	struct np_outcome o = { .action = NP_ACT_NONE };
-	int rc = s->user ? describe(s) : -ENOMEM;
+	struct np_outcome o;
+	int rc = make_outcome(s, &o);
 
-	if (!rc)
-		rc = np_placement_one(s->decision->placement, &s->job,
-				      s->minus, s->now_sec, &o, &err);
-	if (rc)
-		snprintf(s->line, sizeof(s->line), "ignored: %s",
-			 err.text[0] ? err.text : rc == -ENOENT ?
-			 "no such partition" : strerror(-rc));
-	else
-		np_placement_text(s->decision->placement, &s->job, &o, s->line,
-				  sizeof(s->line));
-	if (s->mode == NP_MODE_ADVISE || !o.applied)
-		o = (struct np_outcome){ .action = NP_ACT_NONE };
 	if (is_admitted(s, &o) && !s->shared->busy) {
 		s->shared->admitted_sec = np_mono_sec();
-	} else if (is_admitted(s, &o)) { /* not while the thread decides */
+	} else if (is_admitted(s, &o)) {
+		/* The thread does not know this job, and may just now give the
+		   same leaves to another one. */
 		o.action = NP_ACT_HOLD;
 		o.until_sec = s->now_sec + WAIT_SEC;
-		say(s, "held for the decision that is being made");
+		set_message(s, "held for the decision that is being made");
 	}
 	if (!rc && !np_auth_counts(s->auth))
 		deny_name(s, &o);
-	apply(s, &o);
+	write_outcome(s, &o);
 	s->wake = o.action == NP_ACT_HOLD;
 }
 
@@ -1004,26 +1057,27 @@ static bool is_stale(const struct submission *s)
 	       (limit > STALE_SEC ? limit : STALE_SEC);
 }
 
-/* There is no valid decision: hold the job if one is expected soon. */
-static void without_decision(struct submission *s, bool starting)
+/* Without a valid decision, hold the job if one is expected soon. */
+static void submit_without_decision(struct submission *s, bool starting)
 {
 	struct np_outcome o = { .action = NP_ACT_NONE };
 
 	if (starting && s->mode == NP_MODE_ENFORCE) {
 		o.action = NP_ACT_HOLD;
 		o.until_sec = s->now_sec + WAIT_SEC;
-		say(s, "held for the first decision since slurmctld started");
+		set_message(s, "held for the first decision since slurmctld "
+			       "started");
 	} else {
-		say(s, "ignored: there is no recent decision");
+		set_message(s, "ignored: there is no recent decision");
 	}
-	apply(s, &o);
+	write_outcome(s, &o);
 	s->wake = starting;
 }
 
 /*
- * Find out application and mode. Returns whether the job matters to placement.
- * In a partition in mode off it does, as it loads the network once it runs; its
- * name is therefore annotated.
+ * Set s->app and s->mode. Returns whether the job matters to placement. It does
+ * even if its partition is in mode off and another is not: it loads the network
+ * once it runs, so its name is annotated.
  */
 static bool is_relevant(struct submission *s)
 {
@@ -1055,29 +1109,30 @@ static void annotate_name(struct submission *s)
 {
 	const struct np_outcome o = { .action = NP_ACT_NONE };
 
-	apply(s, &o);
+	write_outcome(s, &o);
 }
 
 static void log_decision(const struct submission *s)
 {
 	np_ctl_info("submission by uid %u of \"%.*s\" (%s): %s", s->d->user_id,
-		    MAX_NAME, s->d->name ? s->d->name : "", s->app, s->line);
+		    MAX_LOGGED_NAME, s->d->name ? s->d->name : "", s->app,
+		    s->message);
 }
 
 /* Decide, if there is a decision that is recent enough. */
 static void decide_or_wait(struct submission *s, bool starting)
 {
-	size_t words;
+	size_t words; /* of a bitmap of nodes */
 
 	if (!s->decision || is_stale(s)) {
-		without_decision(s, starting && !s->decision);
+		submit_without_decision(s, starting && !s->decision);
 		return;
 	}
 	words = s->decision->map->words;
 	s->user = calloc(2 * words, sizeof(*s->user));
 	if (s->user)
-		s->minus = s->user + words;
-	decide(s);
+		s->excluded = s->user + words;
+	decide_submission(s);
 	free(s->user);
 }
 
@@ -1100,6 +1155,6 @@ void np_submit(struct np_shared *shared, job_desc_msg_t *d, int64_t now_sec,
 	if (s.wake)
 		wake_locked(shared);
 	pthread_mutex_unlock(&shared->lock);
-	if (s.line[0])
+	if (s.message[0])
 		log_decision(&s);
 }

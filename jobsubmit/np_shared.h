@@ -24,8 +24,8 @@
  *
  * job_modify is called before Slurm checks whether the user is allowed to make
  * the change and whether it is possible. Whether it took effect is found out in
- * the next pass, by comparing what the job then contains with put and
- * put_begin_sec.
+ * the next pass, by comparing what the job then contains with passed_on
+ * and passed_on_begin_sec.
  *
  * Anybody can request anything, so the table has limits, and each user a share
  * of them. A change beyond the limits is only marked as missed: our next update
@@ -45,9 +45,9 @@ struct np_change {
 	uint32_t task;	 /* of the array; NP_CHANGE_ALL: not a single task */
 	uint32_t uid;	 /* user who requested it */
 	char *exc_nodes; /* list that was requested; NULL: unchanged */
-	char *put;	 /* list handed on to Slurm, including ours */
+	char *passed_on; /* list passed on to Slurm, including ours */
 	int64_t begin_sec; /* begin time that was requested; 0: unchanged */
-	int64_t put_begin_sec; /* begin time handed on to Slurm */
+	int64_t passed_on_begin_sec; /* begin time passed on to Slurm */
 	uint64_t order; /* counts up; set by np_changes_put() */
 	size_t bytes;	/* length of the texts; set by np_changes_put() */
 };
@@ -72,7 +72,7 @@ struct np_changes;
 
 /* Returns 0 or -ENOMEM. */
 int np_changes_new(struct np_changes **out);
-void np_changes_free(struct np_changes *t); /* NULL is allowed */
+void np_changes_free(struct np_changes *changes); /* NULL is allowed */
 
 /*
  * Whether Slurm certainly lets uid change jobs of this owner. Operators and
@@ -84,47 +84,49 @@ bool np_may_change(uint32_t uid, uint32_t owner);
  * Set the owners of the jobs in the last pass and of their arrays, in any order
  * and with duplicates. Takes the array.
  */
-void np_changes_set_owners(struct np_changes *t, struct np_owner *owner,
+void np_changes_set_owners(struct np_changes *changes, struct np_owner *owner,
 			   size_t n);
 
 /* Whether id is a known job or array that uid may not change. */
-bool np_changes_forbidden(const struct np_changes *t, uint32_t id,
+bool np_changes_forbidden(const struct np_changes *changes, uint32_t id,
 			  uint32_t uid);
 
 /* Add a change; takes its texts. Returns false if it exceeds the limits. */
-bool np_changes_put(struct np_changes *t, const struct np_change *c);
+bool np_changes_put(struct np_changes *changes, const struct np_change *c);
 
-/* Mark a change of a job by uid as missed. */
-void np_changes_miss(struct np_changes *t, uint32_t id, uint32_t uid);
+/* Mark that a change of a job by uid was missed. */
+void
+np_changes_mark_missed(struct np_changes *changes, uint32_t id, uint32_t uid);
 
 /*
  * Whether somebody who may change the job did so since the last
  * np_changes_take(), so that the update being sent is out of date.
  */
-bool np_changes_overtake(const struct np_changes *t,
+bool np_changes_overtake(const struct np_changes *changes,
 			 const struct np_sending *s);
 
 /*
  * Take all changes, oldest first; free with np_change_list_free(). When out of
  * memory it takes none and they stay for the next time.
  */
-struct np_change *np_changes_take(struct np_changes *t, size_t *n);
+struct np_change *np_changes_take(struct np_changes *changes, size_t *n);
 
-/* Changes missed since the last call, and the user of the first one. */
-unsigned np_changes_missed(struct np_changes *t, uint32_t *misser);
+/* Number of changes missed since the last call; *uid: user of the first one. */
+unsigned np_changes_take_missed(struct np_changes *changes, uint32_t *uid);
 
 /* Put changes back that were taken but not used; takes c. */
-void np_changes_return(struct np_changes *t, struct np_change *c, size_t n);
+void
+np_changes_return(struct np_changes *changes, struct np_change *c, size_t n);
 void np_change_list_free(struct np_change *c, size_t n);
 
 /*
  * Find the changes of one job, of its array or of its task by users who may
  * change it, latest first and at most max. Returns how many.
  */
-size_t np_changes_of(const struct np_change *c, size_t n, uint32_t id,
-		     uint32_t array, uint32_t task, uint32_t owner,
-		     const struct np_change **found, size_t max);
-/* Upper bound: a job, its array and its task, by owner, root and SlurmUser. */
+size_t np_changes_find(const struct np_change *c, size_t n, uint32_t id,
+		       uint32_t array, uint32_t task, uint32_t owner,
+		       const struct np_change **found, size_t max);
+/* Most that it can find: of job, array and task, by owner, root, SlurmUser. */
 #define NP_CHANGES_FOUND (3 * 3 * NP_CHANGES_OF_JOB)
 
 /* ---- Shared state ---- */
@@ -153,7 +155,8 @@ struct np_shared {
 	pthread_cond_t cond;
 	bool woken;
 	/* The thread is between reading the cluster's state and publishing its
-	   decision, or its updates are incomplete: hold conflicting jobs. */
+	   decision, or its updates are incomplete. Submissions that others may
+	   have to avoid are held meanwhile. */
 	bool busy;
 	struct np_conf conf;
 	/* The current decision; NULL: none yet, or it was withdrawn. */
@@ -164,8 +167,8 @@ struct np_shared {
 	/* The update that the thread is sending, or NULL. It passes through
 	   job_modify, which must not mistake it for a user's change. */
 	const struct np_sending *sending;
-	/* CLOCK_MONOTONIC, when a submission was last admitted. slurmctld makes
-	   a job of it only after the callback has returned. */
+	/* CLOCK_MONOTONIC, when a submission was last allowed to start.
+	   slurmctld makes a job of it only after the callback has returned. */
 	double admitted_sec;
 };
 
@@ -173,58 +176,62 @@ struct np_shared {
 int np_shared_new(const struct np_conf *conf, struct np_shared **out);
 
 /* For tests; slurmctld's own lives as long as the process. NULL is allowed. */
-void np_shared_free(struct np_shared *d);
+void np_shared_free(struct np_shared *shared);
 
 /* Replace the settings. */
-void np_shared_configure(struct np_shared *d, const struct np_conf *conf);
+void np_shared_configure(struct np_shared *shared, const struct np_conf *conf);
 
-void np_shared_busy(struct np_shared *d, bool busy);
+void np_shared_set_busy(struct np_shared *shared, bool busy);
 /*
  * For the thread, once it is busy: wait until the submission that was admitted
  * last is certainly visible as a job.
  */
 #define NP_SHARED_IN_FLIGHT_SEC 0.2 /* usually takes 1 ms */
-void np_shared_wait_in_flight(struct np_shared *d);
+void np_shared_wait_in_flight(struct np_shared *shared);
 
 /*
  * With the lock held: what was written into a job, or for one task of an array
  * (else NP_CHANGE_ALL); NULL: nothing.
  */
-const struct np_written *np_shared_written(const struct np_shared *d,
-					   uint32_t id,
-					   uint32_t task);
+const struct np_written *np_shared_find_written(const struct np_shared *shared,
+						uint32_t id, uint32_t task);
 
 /* For the thread: set the update that it is sending; NULL: none. */
-void np_shared_set_sending(struct np_shared *d, const struct np_sending *s);
+void np_shared_set_sending(struct np_shared *shared,
+			   const struct np_sending *s);
 
 /* Make the thread start its next pass early. */
-void np_shared_wake(struct np_shared *d);
+void np_shared_wake(struct np_shared *shared);
 
 /* For the thread: wait for sec seconds; returns true if it was woken. */
-bool np_shared_wait(struct np_shared *d, double sec);
+bool np_shared_wait(struct np_shared *shared, double sec);
 
 /*
- * Replace the current decision, which is freed; takes s and all in it.
- * Submissions that the new decision's snapshot does not show yet are carried
- * over; arrivals are those it shows. Both NULL: np_shared_withdraw().
+ * Replace the current decision, which is freed, by one that is taken with all
+ * that is in it. Submissions that the new decision's snapshot does not show yet
+ * are carried over; arrivals are those that it shows. Both NULL:
+ * np_shared_withdraw().
  */
-void np_shared_publish(struct np_shared *d, struct np_decision *s,
+void np_shared_publish(struct np_shared *shared, struct np_decision *decision,
 		       struct np_arrivals *arrivals);
 
 /* From now on there is no decision to be used. */
-void np_shared_withdraw(struct np_shared *d);
+void np_shared_withdraw(struct np_shared *shared);
 
-/* Replace the list of what was written, in any order; takes w and its texts. */
-void np_shared_note_written(struct np_shared *d, struct np_written *w,
-			    size_t n);
+/*
+ * Replace the list of what jobs contain, given in any order; takes w and its
+ * texts.
+ */
+void np_shared_set_written(struct np_shared *shared, struct np_written *w,
+			   size_t n);
 
-/* np_changes_*() of the changes in d, with the lock taken. For the thread. */
-void np_shared_set_owners(struct np_shared *d, struct np_owner *owner,
+/* For the thread: the functions of np_changes, with the lock taken. */
+void np_shared_set_owners(struct np_shared *shared, struct np_owner *owner,
 			  size_t n);
-struct np_change *np_shared_take_changes(struct np_shared *d, size_t *n);
-void np_shared_return_changes(struct np_shared *d, struct np_change *c,
+struct np_change *np_shared_take_changes(struct np_shared *shared, size_t *n);
+void np_shared_return_changes(struct np_shared *shared, struct np_change *c,
 			      size_t n);
-unsigned np_shared_take_missed(struct np_shared *d, uint32_t *misser);
+unsigned np_shared_take_missed(struct np_shared *shared, uint32_t *uid);
 
 /*
  * ---- Callbacks ----
@@ -248,9 +255,9 @@ void np_submit(struct np_shared *shared, job_desc_msg_t *d, int64_t now_sec,
 	       bool starting);
 
 /*
- * A user, an administrator or the placement thread changes a job. Returns 0; or
- * EAGAIN, to refuse an update of the thread because somebody changed the job
- * after the thread had read it.
+ * Handle the request of a user, an administrator or the placement thread to
+ * change a job. Returns 0; or EAGAIN, to refuse an update of the thread because
+ * somebody changed the job after the thread had read it.
  */
 int np_modify(struct np_shared *shared, job_desc_msg_t *d, uint32_t uid);
 

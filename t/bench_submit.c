@@ -439,7 +439,7 @@ static void look_at_changes(struct bench *b, uint32_t records, size_t bytes,
 		c[i] = (struct np_change){
 			.id = id, .task = NP_CHANGE_ALL, .uid = uid,
 			.exc_nodes = long_list(bytes, i),
-			.put = long_list(bytes, i),
+			.passed_on = long_list(bytes, i),
 		};
 	for (size_t i = 0; i < NP_ARRAY_SIZE(t); i++) {
 		struct bench_span begin = bench_now();
@@ -452,7 +452,7 @@ static void look_at_changes(struct bench *b, uint32_t records, size_t bytes,
 	bench_report("long lists", what, t, NP_ARRAY_SIZE(t), 1e-3, "ms");
 	for (size_t i = 0; i < NP_ARRAY_SIZE(c); i++) {
 		free(c[i].exc_nodes);
-		free(c[i].put);
+		free(c[i].passed_on);
 	}
 }
 

@@ -195,7 +195,7 @@ static size_t make_pass(uint64_t *user)
 	p = some_decision(&v);
 	must(!np_apply(&v, p, c.cache, c.shared, 100, yes, NULL, &a),
 	     "the decision is written");
-	np_shared_note_written(c.shared, a.written, a.n_written);
+	np_shared_set_written(c.shared, a.written, a.n_written);
 	np_job_cache_sweep(c.cache);
 	np_placement_free(p);
 	np_job_snapshot_free(&v);

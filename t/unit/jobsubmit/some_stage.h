@@ -71,7 +71,7 @@ static inline void set_up_auth(struct stage *s, unsigned how,
 			 how & LEAF0 ? "n[0-1]" : "n[0,4,8,12]");
 	if (!(how & EMPTY))
 		publish(s, how);
-	np_shared_busy(s->shared, how & BUSY);
+	np_shared_set_busy(s->shared, how & BUSY);
 }
 
 static inline void set_up(struct stage *s, unsigned how)

@@ -154,7 +154,7 @@ static struct result make_pass(size_t max, bool (*go_on)(void *arg),
 	T_CHECK(!np_apply(&v, p, c.cache, c.shared, max, go_on, NULL, &a));
 	r = (struct result){ a.updates, a.failures, a.n_written, a.cut,
 			     a.more };
-	np_shared_note_written(c.shared, a.written, a.n_written);
+	np_shared_set_written(c.shared, a.written, a.n_written);
 	np_job_cache_sweep(c.cache);
 	np_placement_free(p);
 	np_job_snapshot_free(&v);
@@ -174,9 +174,9 @@ static void test_order(void)
 			  "x netprof{user=n9 ours=n[0-3] held=0} y"));
 	T_CHECK(some_same(job_of(11)->admin_comment, "netprof{held=0}"));
 	pthread_mutex_lock(&c.shared->lock);
-	w = np_shared_written(c.shared, 10, ALL);
+	w = np_shared_find_written(c.shared, 10, ALL);
 	T_CHECK(w && some_same(w->ours, "n[0-3]"));
-	T_CHECK(!np_shared_written(c.shared, 11, ALL));
+	T_CHECK(!np_shared_find_written(c.shared, 11, ALL));
 	pthread_mutex_unlock(&c.shared->lock);
 	r = make_pass(MAX, yes, NULL);
 	T_ROW("and again: nothing", !r.updates && !*c.log && !r.cut);
@@ -429,7 +429,7 @@ static void test_newcomers(void)
 		T_CHECK(!np_placement_one(p, &j, NULL, SOME_NOW, &o, NULL));
 		T_ROW(newcomers[i].name, (o.action == NP_ACT_HOLD) ==
 		      newcomers[i].waits);
-		np_shared_note_written(c.shared, a.written, a.n_written);
+		np_shared_set_written(c.shared, a.written, a.n_written);
 		np_placement_free(p);
 		np_job_snapshot_free(&v);
 		tear_down();
@@ -555,7 +555,7 @@ static int try_pass(const struct kit *kit)
 					 &p, &err);
 	if (!rc) {
 		rc = np_apply(&v, p, c.cache, c.shared, MAX, yes, NULL, &a);
-		np_shared_note_written(c.shared, a.written, a.n_written);
+		np_shared_set_written(c.shared, a.written, a.n_written);
 	}
 	np_job_cache_sweep(c.cache);
 	np_placement_free(p);

@@ -22,7 +22,7 @@ static bool put(struct np_changes *t, uint32_t id, uint32_t task, uint32_t uid,
 {
 	const struct np_change c = {
 		.id = id, .task = task, .uid = uid, .exc_nodes = strdup(list),
-		.put = strdup(list),
+		.passed_on = strdup(list),
 	};
 
 	return np_changes_put(t, &c);
@@ -117,9 +117,9 @@ static void test_shares(void)
 	T_CHECK(put(t, 7, ALL, SOME_UID, "n1"));
 	T_CHECK(put(t, 8, ALL, 0, "n1"));
 	T_ROW("the message says how many and whose",
-	      np_changes_missed(t, &uid) == 1000 - NP_CHANGES_OF_USER &&
+	      np_changes_take_missed(t, &uid) == 1000 - NP_CHANGES_OF_USER &&
 		      uid == OTHER_USER);
-	T_ROW("once", !np_changes_missed(t, &uid));
+	T_ROW("once", !np_changes_take_missed(t, &uid));
 	np_changes_free(t);
 }
 
@@ -157,7 +157,7 @@ static void test_same_again(void)
 	put(t, 7, ALL, SOME_UID, "n1");
 	put(t, 7, ALL, 0, "n1");
 	c = np_changes_take(t, &n);
-	T_CHECK(n == 3 && !strcmp(c[0].put, "n2") && !strcmp(c[1].put, "n1"));
+	T_CHECK(n == 3 && !strcmp(c[0].passed_on, "n2") && !strcmp(c[1].passed_on, "n1"));
 	np_change_list_free(c, n);
 	np_changes_free(t);
 }
@@ -222,7 +222,7 @@ static void test_missed(void)
 
 		if (missed[i].known)
 			know(t, SOME_UID);
-		np_changes_miss(t, 9, missed[i].uid);
+		np_changes_mark_missed(t, 9, missed[i].uid);
 		know(t, SOME_UID);
 		T_ROW(missed[i].name, np_changes_overtake(t, &s) ==
 		      missed[i].overtaken);
@@ -266,12 +266,13 @@ static void test_of_a_job(void)
 	for (size_t i = 0; i < NP_ARRAY_SIZE(puts); i++)
 		put(t, puts[i].id, puts[i].task, puts[i].uid, puts[i].list);
 	c = np_changes_take(t, &n);
-	of = np_changes_of(c, n, 12, 10, 3, SOME_UID, found, NP_CHANGES_FOUND);
+	of = np_changes_find(c, n, 12, 10, 3, SOME_UID, found,
+			     NP_CHANGES_FOUND);
 	for (size_t i = 0; i < of && i < 8; i++)
-		strcat(text, found[i]->put);
+		strcat(text, found[i]->passed_on);
 	T_ROW(text, !strcmp(text, "dcba"));
-	T_CHECK(np_changes_of(c, n, 11, 0, ALL, SOME_UID, found, 9) == 1);
-	T_CHECK(np_changes_of(c, n, 13, 0, ALL, SOME_UID, found, 9) == 0);
+	T_CHECK(np_changes_find(c, n, 11, 0, ALL, SOME_UID, found, 9) == 1);
+	T_CHECK(np_changes_find(c, n, 13, 0, ALL, SOME_UID, found, 9) == 0);
 	np_change_list_free(c, n);
 	np_changes_free(t);
 }

@@ -24,7 +24,7 @@ static struct np_shared *new_shared(void)
 	w[1] = (struct np_written){ .id = 8, .until_sec = UNTIL };
 	w[2] = (struct np_written){ .id = 9, .array = 6, .task = 2,
 				    .ours = strdup("n[4-7]") };
-	np_shared_note_written(d, w, 3);
+	np_shared_set_written(d, w, 3);
 	return d;
 }
 
@@ -254,9 +254,9 @@ static void test_rows(void)
 			      c->task == w->task && c->uid == SOME_UID);
 			T_ROW(rows[i].name, !c->exc_nodes == !w->exc_nodes &&
 			      some_same(c->exc_nodes, w->exc_nodes));
-			T_ROW(rows[i].name, some_same(c->put, rows[i].put));
+			T_ROW(rows[i].name, some_same(c->passed_on, rows[i].put));
 			T_ROW(rows[i].name, c->begin_sec == w->begin_sec);
-			T_ROW(rows[i].name, c->put_begin_sec ==
+			T_ROW(rows[i].name, c->passed_on_begin_sec ==
 			      rows[i].put_begin);
 		}
 		np_change_list_free(c, n);
@@ -286,7 +286,7 @@ static void test_twice(void)
 	forget(&d);
 	c = np_shared_take_changes(shared, &n);
 	T_CHECK(n == 2 && some_same(c[0].exc_nodes, "n8") &&
-		some_same(c[0].put, "n8,n[0-3]") &&
+		some_same(c[0].passed_on, "n8,n[0-3]") &&
 		c[1].begin_sec == UNTIL - 9);
 	np_change_list_free(c, n);
 	np_shared_free(shared);

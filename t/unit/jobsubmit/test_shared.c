@@ -44,26 +44,27 @@ static void test_written(void)
 	struct np_written *w = calloc(3, sizeof(*w));
 	const struct np_written *got;
 
-	T_CHECK(!np_shared_written(d, 12, NP_CHANGE_ALL));
+	T_CHECK(!np_shared_find_written(d, 12, NP_CHANGE_ALL));
 	w[0] = (struct np_written){ .id = 12, .array = 12, .ours = strdup("a"),
 				    .task = NP_JOB_ENTRY_NO_TASK };
 	w[1] = (struct np_written){ .id = 14, .until_sec = 99 };
 	w[2] = (struct np_written){ .id = 15, .array = 12, .task = 3,
 				    .ours = strdup("b") };
-	np_shared_note_written(d, w, 3);
-	got = np_shared_written(d, 14, NP_CHANGE_ALL);
+	np_shared_set_written(d, w, 3);
+	got = np_shared_find_written(d, 14, NP_CHANGE_ALL);
 	T_ROW("a job", got && got->until_sec == 99 && !got->ours);
-	got = np_shared_written(d, 12, NP_CHANGE_ALL);
+	got = np_shared_find_written(d, 12, NP_CHANGE_ALL);
 	T_ROW("an array", got && some_same(got->ours, "a"));
-	got = np_shared_written(d, 12, 3);
+	got = np_shared_find_written(d, 12, 3);
 	T_ROW("a task with a record of its own", got &&
 	      some_same(got->ours, "b"));
-	got = np_shared_written(d, 12, 4);
+	got = np_shared_find_written(d, 12, 4);
 	T_ROW("a task that is still in the array's", got &&
 	      some_same(got->ours, "a"));
-	T_ROW("no such job", !np_shared_written(d, 13, NP_CHANGE_ALL));
-	np_shared_note_written(d, NULL, 0);
-	T_ROW("nothing any more", !np_shared_written(d, 14, NP_CHANGE_ALL));
+	T_ROW("no such job", !np_shared_find_written(d, 13, NP_CHANGE_ALL));
+	np_shared_set_written(d, NULL, 0);
+	T_ROW("nothing any more",
+	      !np_shared_find_written(d, 14, NP_CHANGE_ALL));
 	np_shared_free(d);
 }
 
@@ -161,9 +162,9 @@ static void test_wait(void)
 	T_CHECK(!pthread_create(&thread, NULL, wake, d));
 	T_ROW("woken while it waits", np_shared_wait(d, 60));
 	pthread_join(thread, NULL);
-	np_shared_busy(d, true);
+	np_shared_set_busy(d, true);
 	T_CHECK(d->busy);
-	np_shared_busy(d, false);
+	np_shared_set_busy(d, false);
 	T_CHECK(!d->busy);
 	np_shared_free(d);
 }

@@ -170,14 +170,14 @@ static void decide_many(struct stage *s)
 		struct np_change *change;
 		size_t n;
 
-		np_shared_busy(s->shared, true);
+		np_shared_set_busy(s->shared, true);
 		change = np_shared_take_changes(s->shared, &n);
 		np_job_snapshot_free(&s->jobs);
 		publish(s, 0);
 		w->id = 7;
 		w->ours = strdup("n[0-3]");
-		np_shared_note_written(s->shared, w, 1);
-		np_shared_busy(s->shared, false);
+		np_shared_set_written(s->shared, w, 1);
+		np_shared_set_busy(s->shared, false);
 		if (i % 2)
 			np_change_list_free(change, n);
 		else
