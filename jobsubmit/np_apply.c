@@ -1,3 +1,7 @@
+/*
+ * Writing decisions into jobs: first what one update of one job contains, then
+ * the order of all updates of a decision, in two passes over the jobs.
+ */
 #include "np_apply.h"
 
 #include <errno.h>
@@ -12,14 +16,13 @@
 
 /* ---- One update ---- */
 
-/* Least change of held_sec that is worth an update. */
-#define HELD_STEP_SEC 30
+#define HELD_STEP_SEC 30 /* least change of held_sec worth an update */
 
 /*
  * The user's excluded nodes as text, in the user's own words if the annotation
  * still has these. NULL: none, or out of memory.
  */
-static char *user_text(const struct np_job_entry *entry,
+static char *user_list(const struct np_job_entry *entry,
 		       const struct np_cluster_map *map, uint64_t *scratch)
 {
 	size_t bytes = map->words * sizeof(*scratch);
@@ -75,45 +78,47 @@ static char *comment_of(const struct np_job_entry *entry,
 }
 
 /* Fill in *u. scratch: two bitmaps of nodes. */
-static int fill(const struct np_job_snapshot *v,
-		const struct np_job_entry *entry, const struct np_outcome *o,
-		bool force, uint64_t *scratch, struct np_update *u)
+static int fill_update(const struct np_job_snapshot *jobs,
+		       const struct np_job_entry *entry,
+		       const struct np_outcome *o, bool force,
+		       uint64_t *scratch, struct np_update *u)
 {
-	const struct np_cluster_map *map = v->map;
-	size_t words = map->words;
-	char *user = user_text(entry, map, scratch + words);
+	const struct np_cluster_map *map = jobs->map;
+	size_t words = map->words, bytes = words * sizeof(*scratch);
+	uint64_t *excluded = scratch; /* by us at first, then with the user's */
+	char *user = user_list(entry, map, scratch + words);
 	const char *present = entry->comment ? entry->comment : "";
 	int rc = 0;
 
-	memset(scratch, 0, words * sizeof(*scratch));
+	memset(excluded, 0, bytes);
 	if (o->leaves) {
 		u->ours = np_cluster_map_closed(map, o->leaves);
-		np_leaves_excluded(map->leaves, o->leaves, scratch);
+		np_leaves_excluded(map->leaves, o->leaves, excluded);
 	}
-	/* Both functions also return NULL when out of memory. */
+	/* NULL: no node, which is right, or out of memory. */
 	if ((!user && np_bits_any(entry->user, words)) ||
-	    (!u->ours && np_bits_any(scratch, words))) {
+	    (!u->ours && np_bits_any(excluded, words))) {
 		free(user);
 		return -ENOMEM;
 	}
-	np_bits_or(scratch, entry->user, words);
+	np_bits_or(excluded, entry->user, words);
 	u->comment = comment_of(entry, o, user, u->ours);
 	if (!u->comment)
 		rc = -ENOMEM;
-	if (!rc &&
-	    (force || memcmp(scratch, entry->now, words * sizeof(*scratch)))) {
+	if (!rc && (force || memcmp(excluded, entry->present, bytes))) {
 		u->exc_nodes = np_annotation_join(user, u->ours);
 		rc = u->exc_nodes ? 0 : -ENOMEM;
 	}
 	free(user);
-	u->begin_sec = begin_time_of(entry, o, v->now_sec);
+	u->begin_sec = begin_time_of(entry, o, jobs->now_sec);
 	if (u->begin_sec == entry->begin_sec)
 		u->begin_sec = 0;
 	if (force && !u->begin_sec)
 		u->begin_sec = entry->annotation.begin_sec ?
 				       entry->annotation.begin_sec :
-				       v->now_sec;
-	/* np_modify() recognises our updates by the annotation in them. */
+				       jobs->now_sec;
+	/* The comment goes with every update, even if it stays the same:
+	   np_modify() recognises our updates by the annotation in it. */
 	if (!rc && !force && !u->exc_nodes && !u->begin_sec &&
 	    !strcmp(u->comment, present)) {
 		free(u->comment);
@@ -122,19 +127,20 @@ static int fill(const struct np_job_snapshot *v,
 	return rc;
 }
 
-int np_update_make(const struct np_job_snapshot *v, size_t job,
+int np_update_make(const struct np_job_snapshot *jobs, size_t job,
 		   const struct np_outcome *outcome, bool force,
 		   struct np_update *u)
 {
 	const struct np_outcome nothing = { .held_sec = outcome->held_sec };
-	uint64_t *scratch = calloc(2 * v->map->words, sizeof(*scratch));
+	uint64_t *scratch = calloc(2 * jobs->map->words, sizeof(*scratch));
 	int rc;
 
 	*u = (struct np_update){ NULL };
 	if (!scratch)
 		return -ENOMEM;
-	rc = fill(v, &v->job[job], outcome->applied ? outcome : &nothing,
-		  force, scratch, u);
+	rc = fill_update(jobs, &jobs->job[job],
+			 outcome->applied ? outcome : &nothing,
+			 force, scratch, u);
 	free(scratch);
 	if (rc) {
 		np_update_clear(u);
@@ -178,28 +184,38 @@ int np_update_send(uint32_t job_id, const char *job_id_str,
 
 /* ---- All updates of a decision ---- */
 
-#define MAX_FAILURES 3 /* then a job no longer holds up others */
+#define MAX_FAILURES 3 /* of one job; then it no longer holds up others */
 #define HOLD_SEC 10 /* hold of a job that moves, in case the pass is cut off */
 
-/* What the first of two passes over the jobs did to a job that narrows. */
-enum narrowed { NO, UNWRITTEN, HELD };
+/*
+ * What the first of the two passes did to a job. np_outcome explains what it
+ * means that an outcome narrows, or moves.
+ */
+enum narrowed {
+	NOT_NARROWED, /* nothing, or all of its outcome is written */
+	UNWRITTEN,    /* its update is missed */
+	HELD,	      /* it moves, and is held until the second pass */
+};
 
 /* State while the updates of one decision are written. */
 struct writer {
-	const struct np_job_snapshot *v;
-	struct np_placement *p;
+	const struct np_job_snapshot *jobs;
+	struct np_placement *placement;
 	struct np_job_cache *cache;
 	struct np_shared *shared;
-	struct np_shares left;	/* updates, by owner */
-	uint8_t *narrowed;	/* enum narrowed, per job of the snapshot */
+	struct np_shares left; /* number of updates, by owner */
+	uint8_t *narrowed;     /* enum narrowed, per job of the snapshot */
 	bool (*go_on)(void *arg);
 	void *arg;
-	bool missed;	/* the last update was not made, and may succeed in the
-			   next pass */
+	bool missed; /* the last update was not made, and may succeed in the
+			next pass */
 	struct np_applied *out;
 };
 
-/* Whether one more update may be sent for the owner of a job. */
+/*
+ * Whether one more update may be sent for the owner of a job; if not, it is
+ * missed.
+ */
 static bool may_write(struct writer *w, const struct np_job_entry *entry)
 {
 	if (w->out->cut || !w->go_on(w->arg))
@@ -237,16 +253,16 @@ log_failure(struct writer *w, uint32_t id, const char *id_str, int rc)
 
 /*
  * Send an update of a job, or of one task of its array. Returns whether it
- * succeeded; else r->missed may be set.
+ * succeeded; otherwise w->missed may be set.
  */
-static bool send_one(struct writer *w, const struct np_job_entry *entry,
-		     uint32_t task, const struct np_update *u)
+static bool send_update(struct writer *w, const struct np_job_entry *entry,
+			uint32_t task, const struct np_update *u)
 {
 	struct np_cached_job *cached = np_job_cache_find(w->cache, entry->id);
-	bool alone = task != NP_CHANGE_ALL;
+	bool is_task = task != NP_CHANGE_ALL;
 	const struct np_sending s = {
-		.id = alone ? entry->array : entry->id, .array = entry->array,
-		.task = task, .owner = entry->in->owner,
+		.id = is_task ? entry->array : entry->id,
+		.array = entry->array, .task = task, .owner = entry->in->owner,
 		.exc_nodes = u->exc_nodes, .comment = u->comment,
 	};
 	char id_str[32];
@@ -254,14 +270,14 @@ static bool send_one(struct writer *w, const struct np_job_entry *entry,
 
 	snprintf(id_str, sizeof(id_str), "%u_%u", s.id, task);
 	np_shared_set_sending(w->shared, &s);
-	rc = np_update_send(s.id, alone ? id_str : NULL, u);
+	rc = np_update_send(s.id, is_task ? id_str : NULL, u);
 	np_shared_set_sending(w->shared, NULL);
 	if (rc == EAGAIN) /* np_modify() found a change by a user */
 		np_job_cache_overtaken(w->cache, entry->in->owner);
 	if (rc == EAGAIN || has_left_queue(rc))
 		w->missed = true;
 	else if (rc)
-		log_failure(w, entry->id, alone ? id_str : NULL, rc);
+		log_failure(w, entry->id, is_task ? id_str : NULL, rc);
 	else
 		w->out->updates++;
 	if (!rc && cached)
@@ -270,7 +286,7 @@ static bool send_one(struct writer *w, const struct np_job_entry *entry,
 	return !rc;
 }
 
-/* Append to the list of what jobs contain; takes `ours`. 0 or -ENOMEM. */
+/* Append to the list of what jobs contain. Takes `ours`. 0 or -ENOMEM. */
 static int add_written(struct writer *w, const struct np_job_entry *entry,
 		       char *ours, int64_t until_sec)
 {
@@ -290,15 +306,15 @@ static int add_written(struct writer *w, const struct np_job_entry *entry,
 	return 0;
 }
 
-/* The job was not updated: list what it contains already. */
-static int keep_as_is(struct writer *w, size_t i)
+/* List what a job that was not updated contains at present. 0 or -ENOMEM. */
+static int list_present(struct writer *w, size_t i)
 {
-	const struct np_job_entry *entry = &w->v->job[i];
+	const struct np_job_entry *entry = &w->jobs->job[i];
 	const struct np_annotation *n = &entry->annotation;
 	char *ours;
 
 	if (w->narrowed[i] == HELD)
-		return add_written(w, entry, NULL, w->v->now_sec + HOLD_SEC);
+		return add_written(w, entry, NULL, w->jobs->now_sec + HOLD_SEC);
 	if (!entry->in_effect)
 		return 0;
 	ours = n->ours ? strdup(n->ours) : NULL;
@@ -308,7 +324,8 @@ static int keep_as_is(struct writer *w, size_t i)
 
 /*
  * Remember the comment that was written, in case somebody overwrites it before
- * the next pass. One without an annotation must not bring an old one back.
+ * the next pass. If it has no annotation the old one is forgotten, so that it
+ * does not come back.
  */
 static void cache_comment(struct np_job_cache *cache, uint32_t id,
 			  const char *comment)
@@ -321,17 +338,20 @@ static void cache_comment(struct np_job_cache *cache, uint32_t id,
 	cached->comment = np_annotation_in(comment) ? strdup(comment) : NULL;
 }
 
-/* Write an outcome. If r->missed, it was not written and not listed either. */
+/*
+ * Write an outcome into a job, and list it. If w->missed is set afterwards, it
+ * was neither written nor listed. 0 or -ENOMEM.
+ */
 static int write_job(struct writer *w, size_t i, const struct np_outcome *o,
 		     bool force)
 {
-	const struct np_job_entry *entry = &w->v->job[i];
+	const struct np_job_entry *entry = &w->jobs->job[i];
 	struct np_update u;
-	int rc = np_update_make(w->v, i, o, force, &u);
+	int rc = np_update_make(w->jobs, i, o, force, &u);
 
 	w->missed = false;
 	if (rc > 0 && may_write(w, entry) &&
-	    send_one(w, entry, NP_CHANGE_ALL, &u) && u.comment)
+	    send_update(w, entry, NP_CHANGE_ALL, &u) && u.comment)
 		cache_comment(w->cache, entry->id, u.comment);
 	if (rc >= 0 && !w->missed) {
 		rc = add_written(w, entry, u.ours,
@@ -342,20 +362,23 @@ static int write_job(struct writer *w, size_t i, const struct np_outcome *o,
 	return rc < 0 ? rc : 0;
 }
 
-/* Hold a job that moves, so that it cannot start before the others narrow. */
-static int hold_first(struct writer *w, size_t i)
+/*
+ * Hold a job that moves, so that it cannot start before all others are
+ * narrowed. 0 or -ENOMEM.
+ */
+static int hold_moving_job(struct writer *w, size_t i)
 {
-	const struct np_outcome wait = {
+	const struct np_outcome held = {
 		.action = NP_ACT_HOLD, .applied = true,
-		.until_sec = w->v->now_sec + HOLD_SEC,
-		.held_sec = np_placement_at(w->p, i)->held_sec,
+		.until_sec = w->jobs->now_sec + HOLD_SEC,
+		.held_sec = np_placement_at(w->placement, i)->held_sec,
 	};
 	struct np_update u;
-	int rc = np_update_make(w->v, i, &wait, false, &u);
+	int rc = np_update_make(w->jobs, i, &held, false, &u);
 
 	w->missed = false;
-	if (rc > 0 && may_write(w, &w->v->job[i]))
-		send_one(w, &w->v->job[i], NP_CHANGE_ALL, &u);
+	if (rc > 0 && may_write(w, &w->jobs->job[i]))
+		send_update(w, &w->jobs->job[i], NP_CHANGE_ALL, &u);
 	np_update_clear(&u);
 	if (!w->missed)
 		w->narrowed[i] = HELD;
@@ -364,12 +387,12 @@ static int hold_first(struct writer *w, size_t i)
 
 /*
  * Split off the tasks of an array that get leaves of their own. Returns 1, 0 if
- * not all of them were written, or -ENOMEM.
+ * not all of them could be updated, or -ENOMEM.
  */
 static int write_tasks(struct writer *w, size_t i)
 {
-	const struct np_outcome *o = np_placement_at(w->p, i);
-	const struct np_job_entry *entry = &w->v->job[i];
+	const struct np_outcome *o = np_placement_at(w->placement, i);
+	const struct np_job_entry *entry = &w->jobs->job[i];
 	bool all = true;
 
 	for (size_t k = 0; o->applied && k < o->tasks && k < entry->n_tasks;
@@ -382,10 +405,10 @@ static int write_tasks(struct writer *w, size_t i)
 		};
 		struct np_update u;
 		/* The task inherits the record's begin time, hence force. */
-		int rc = np_update_make(w->v, i, &task, true, &u);
+		int rc = np_update_make(w->jobs, i, &task, true, &u);
 
 		all &= rc > 0 && may_write(w, entry) &&
-		       send_one(w, entry, entry->tasks[k], &u);
+		       send_update(w, entry, entry->tasks[k], &u);
 		np_update_clear(&u);
 		if (rc < 0)
 			return rc;
@@ -394,44 +417,48 @@ static int write_tasks(struct writer *w, size_t i)
 }
 
 /*
- * First pass over the jobs: write what narrows. A job that could not be written
- * keeps those that conflict with it from being opened.
+ * First pass, for each job: write its outcome if that narrows. If it cannot be
+ * written, jobs that conflict with it are not given more leaves.
  */
 static int write_narrowing(struct writer *w, size_t i)
 {
-	const struct np_outcome *o = np_placement_at(w->p, i);
+	const struct np_outcome *o = np_placement_at(w->placement, i);
 	int rc;
 
 	if (!o->narrows)
 		return 0;
-	rc = o->moves ? hold_first(w, i) : write_job(w, i, o, false);
+	rc = o->moves ? hold_moving_job(w, i) : write_job(w, i, o, false);
 	if (rc || !w->missed)
 		return rc;
 	w->narrowed[i] = UNWRITTEN;
-	return np_placement_unwritten(w->p, i);
+	return np_placement_unwritten(w->placement, i);
 }
 
 /*
- * Second pass over the jobs: what narrows is written, so write the others.
- * Tasks are split off before the rest of their array is opened.
+ * Second pass, for each job: all that narrows is written, so write the other
+ * outcomes. Tasks are split off before the rest of their array gets leaves.
  */
 static int write_rest(struct writer *w, size_t i)
 {
-	const struct np_outcome *o = np_placement_at(w->p, i);
-	bool open = !w->out->cut && w->narrowed[i] != UNWRITTEN;
+	const struct np_outcome *o = np_placement_at(w->placement, i);
+	bool may_open = !w->out->cut && w->narrowed[i] != UNWRITTEN;
+	bool is_written = o->narrows && !o->moves &&
+			  w->narrowed[i] == NOT_NARROWED;
 	int rc;
 
-	if (open && !np_placement_may_open(w->p, i)) {
+	if (may_open && !np_placement_may_open(w->placement, i)) {
 		w->out->more = true;
-		open = false;
+		may_open = false;
 	}
-	rc = open ? write_tasks(w, i) : 0;
-	if (rc < 0 || (o->narrows && !o->moves && !w->narrowed[i]))
-		return rc < 0 ? rc : 0;
+	rc = may_open ? write_tasks(w, i) : 0;
+	if (rc < 0)
+		return rc;
+	if (is_written)
+		return 0;
 	if (!rc)
-		return keep_as_is(w, i);
+		return list_present(w, i);
 	rc = write_job(w, i, o, o->moves);
-	return rc || !w->missed ? rc : keep_as_is(w, i);
+	return rc || !w->missed ? rc : list_present(w, i);
 }
 
 static int
@@ -439,28 +466,29 @@ write_jobs(struct writer *w, int (*write)(struct writer *w, size_t i))
 {
 	int rc = 0;
 
-	for (size_t i = 0; !rc && i < w->v->n_jobs; i++)
-		if (w->v->job[i].managed)
+	for (size_t i = 0; !rc && i < w->jobs->n_jobs; i++)
+		if (w->jobs->job[i].managed)
 			rc = write(w, i);
 	return rc;
 }
 
-static void on_ignored(uint32_t uid)
+static void log_ignored_user(uint32_t uid)
 {
 	np_ctl_info("uid %u changes jobs faster than placement can update "
 		    "them: this user's pending jobs are ignored for %d s",
 		    uid, NP_OVERTAKEN_IGNORED_SEC);
 }
 
-int np_apply(const struct np_job_snapshot *v, struct np_placement *p,
+int np_apply(const struct np_job_snapshot *jobs, struct np_placement *placement,
 	     struct np_job_cache *cache, struct np_shared *shared,
 	     size_t max_updates, bool (*go_on)(void *arg), void *arg,
 	     struct np_applied *out)
 {
 	struct writer w = {
-		.v = v, .p = p, .cache = cache, .shared = shared,
-		.left = { .limit = max_updates }, .go_on = go_on, .arg = arg,
-		.narrowed = calloc(v->n_jobs + 1, sizeof(*w.narrowed)),
+		.jobs = jobs, .placement = placement, .cache = cache,
+		.shared = shared, .left = { .limit = max_updates },
+		.go_on = go_on, .arg = arg,
+		.narrowed = calloc(jobs->n_jobs + 1, sizeof(*w.narrowed)),
 		.out = out,
 	};
 	int rc;
@@ -471,7 +499,7 @@ int np_apply(const struct np_job_snapshot *v, struct np_placement *p,
 	rc = write_jobs(&w, write_narrowing);
 	if (!rc)
 		rc = write_jobs(&w, write_rest);
-	np_job_cache_end_pass(cache, v->now_sec, on_ignored);
+	np_job_cache_end_pass(cache, jobs->now_sec, log_ignored_user);
 	np_shares_free(&w.left);
 	free(w.narrowed);
 	return rc;

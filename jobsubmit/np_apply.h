@@ -23,14 +23,15 @@ struct np_update {
 };
 
 /*
- * Compute the update that makes a pending job contain the user's settings
- * combined with an outcome; one that is not applied removes what placement
- * wrote. force: set all values, whatever the job has now.
+ * Compute the update after which a pending job contains the user's settings
+ * combined with an outcome. One that is not applied removes what placement
+ * wrote. job: index in the snapshot. force: set all values, whatever the job
+ * has now.
  *
  * Returns 1 and fills *u, 0 if the job is up to date (only u->ours is set), or
  * -ENOMEM. Free with np_update_clear(). No RPC.
  */
-int np_update_make(const struct np_job_snapshot *v, size_t job,
+int np_update_make(const struct np_job_snapshot *jobs, size_t job,
 		   const struct np_outcome *outcome, bool force,
 		   struct np_update *u);
 void np_update_clear(struct np_update *u);
@@ -44,27 +45,29 @@ int np_update_send(uint32_t job_id, const char *job_id_str,
 
 /* ---- All updates of a decision ---- */
 
+/* What became of a decision. */
 struct np_applied {
-	size_t updates, failures;
+	size_t updates;	 /* made */
+	size_t failures; /* updates that Slurm refused */
 	bool cut;  /* not all restrictions were written: until the next decision
 		      it is unknown which leaves jobs may use */
 	bool more; /* there is more to write: make another pass soon */
-	struct np_written *written; /* what the jobs contain now */
+	struct np_written *written; /* what the jobs contain now; malloc'ed */
 	size_t n_written;
 };
 
 /*
  * Write restrictions first, as np_outcome requires, and then the rest. If a job
  * changed meanwhile, or Slurm refused its update, the jobs that conflict with
- * it are not given more leaves, and no others: it is reported to p
- * (np_placement_unwritten()), and its user to the cache.
+ * it are not given more leaves, but all others are: the job is reported to the
+ * placement (np_placement_unwritten()), and its user to the cache.
  *
  * Each owner has a share (np_array.h) of max_updates. go_on(arg) is called
  * before each update; once it returns false, no job is given more leaves.
  * shared records each update, so that job_modify recognises it. Returns 0 or
  * -ENOMEM.
  */
-int np_apply(const struct np_job_snapshot *v, struct np_placement *p,
+int np_apply(const struct np_job_snapshot *jobs, struct np_placement *placement,
 	     struct np_job_cache *cache, struct np_shared *shared,
 	     size_t max_updates, bool (*go_on)(void *arg), void *arg,
 	     struct np_applied *out);

@@ -2,10 +2,10 @@
  * The job snapshot: what Slurm says about nodes and jobs, in the form in which
  * the decision reads it.
  *
- * Of each pending job it has to be found out what the user asked for, although
- * placement changes the same fields (excluded nodes and begin time).  Three
- * sources are used: the annotation in the job, the changes that users made
- * since the last snapshot (np_shared.h), and the job itself.
+ * Placement changes the excluded nodes and the begin time of pending jobs,
+ * which users set as well. What the user asked for is therefore found out from
+ * three sources: the annotation in the job, the changes that users made since
+ * the last snapshot (np_shared.h), and the job itself.
  */
 #include "np_job_snapshot.h"
 
@@ -20,7 +20,8 @@
 #include "np_ctl.h"
 
 /*
- * The lists of a change as bitmaps of nodes, parsed once for all its records.
+ * The lists of a change as bitmaps of nodes. They are parsed only once, though
+ * an array may have many records.
  */
 struct np_change_lists {
 	bool parsed;
@@ -28,10 +29,10 @@ struct np_change_lists {
 	uint64_t *passed_on, *requested;
 };
 
-/* What is needed while a job snapshot is made. */
+/* State while a job snapshot is made. */
 struct builder {
 	const struct np_job_snapshot_input *in;
-	struct np_job_snapshot *jobs;
+	struct np_job_snapshot *out;
 	struct np_change_lists *lists; /* of each change */
 	uint64_t *scratch; /* four bitmaps of nodes, and one of leaves */
 	uint32_t *node;	   /* scratch: indices of the nodes of a running job */
@@ -43,8 +44,8 @@ struct builder {
 struct overtaker {
 	uint32_t uid;
 	unsigned passes; /* consecutive passes in which that happened */
-	bool now;	 /* it happened in the current pass */
-	int64_t ignored_until_sec; /* the user's jobs are; 0: they are not */
+	bool in_this_pass;
+	int64_t ignored_until_sec; /* end of ignoring the user's jobs; 0: not */
 };
 
 struct np_job_cache {
@@ -67,33 +68,33 @@ static void free_cached(void *p)
 	free(cached);
 }
 
-void np_job_cache_free(struct np_job_cache *m)
+void np_job_cache_free(struct np_job_cache *cache)
 {
-	if (!m)
+	if (!cache)
 		return;
-	tdestroy(m->cached, free_cached);
-	free(m->overtaker);
-	free(m);
+	tdestroy(cache->cached, free_cached);
+	free(cache->overtaker);
+	free(cache);
 }
 
-struct np_cached_job *np_job_cache_find(struct np_job_cache *m, uint32_t id)
+struct np_cached_job *np_job_cache_find(struct np_job_cache *cache, uint32_t id)
 {
 	const struct np_cached_job key = { .id = id };
-	void *at = tfind(&key, &m->cached, np_order_u32);
+	void *at = tfind(&key, &cache->cached, np_order_u32);
 
 	return at ? *(struct np_cached_job **)at : NULL;
 }
 
-struct np_cached_job *np_job_cache_at(struct np_job_cache *m, uint32_t id)
+struct np_cached_job *np_job_cache_add(struct np_job_cache *cache, uint32_t id)
 {
-	struct np_cached_job *cached = np_job_cache_find(m, id);
+	struct np_cached_job *cached = np_job_cache_find(cache, id);
 
 	if (!cached) {
 		cached = calloc(1, sizeof(*cached));
 		if (!cached)
 			return NULL;
 		cached->id = id;
-		if (!tsearch(cached, &m->cached, np_order_u32)) {
+		if (!tsearch(cached, &cache->cached, np_order_u32)) {
 			free(cached);
 			return NULL;
 		}
@@ -102,14 +103,14 @@ struct np_cached_job *np_job_cache_at(struct np_job_cache *m, uint32_t id)
 	return cached;
 }
 
-/* Entries to remove, as the tree must not change while it is walked. */
+/* Entries to remove; the tree must not change while it is walked. */
 struct sweep {
 	struct np_cached_job **gone;
 	size_t n;
 };
 
 /* twalk_r() callback: collect entries that are not in the snapshot. */
-static void sweep_one(const void *node, VISIT which, void *arg)
+static void collect_gone(const void *node, VISIT which, void *arg)
 {
 	struct np_cached_job *cached = *(struct np_cached_job *const *)node;
 	struct sweep *s = arg;
@@ -122,38 +123,39 @@ static void sweep_one(const void *node, VISIT which, void *arg)
 	cached->in_snapshot = false;
 }
 
-void np_job_cache_sweep(struct np_job_cache *m)
+void np_job_cache_sweep(struct np_job_cache *cache)
 {
 	struct sweep s = { NULL, 0 };
 
-	twalk_r(m->cached, sweep_one, &s);
+	twalk_r(cache->cached, collect_gone, &s);
 	for (size_t i = 0; i < s.n; i++) {
-		tdelete(s.gone[i], &m->cached, np_order_u32);
+		tdelete(s.gone[i], &cache->cached, np_order_u32);
 		free_cached(s.gone[i]);
 	}
 	free(s.gone);
 }
 
-static struct overtaker *find_overtaker(const struct np_job_cache *m,
+static struct overtaker *find_overtaker(const struct np_job_cache *cache,
 					uint32_t uid)
 {
-	for (size_t i = 0; i < m->n_overtakers; i++)
-		if (m->overtaker[i].uid == uid)
-			return &m->overtaker[i];
+	for (size_t i = 0; i < cache->n_overtakers; i++)
+		if (cache->overtaker[i].uid == uid)
+			return &cache->overtaker[i];
 	return NULL;
 }
 
-void np_job_cache_overtaken(struct np_job_cache *m, uint32_t uid)
+void np_job_cache_overtaken(struct np_job_cache *cache, uint32_t uid)
 {
-	struct overtaker *o = find_overtaker(m, uid);
+	struct overtaker *o = find_overtaker(cache, uid);
 
-	if (!o && np_array_grow(&m->overtaker, m->n_overtakers, sizeof(*o)))
+	if (!o && np_array_grow(&cache->overtaker, cache->n_overtakers,
+				sizeof(*o)))
 		return; /* out of memory: counted from the next time on */
 	if (!o) {
-		o = &m->overtaker[m->n_overtakers++];
+		o = &cache->overtaker[cache->n_overtakers++];
 		*o = (struct overtaker){ .uid = uid };
 	}
-	o->now = true;
+	o->in_this_pass = true;
 }
 
 /* A clock that was set back must not make a user wait longer. */
@@ -163,40 +165,41 @@ static bool is_ignored_now(const struct overtaker *o, int64_t now_sec)
 	       o->ignored_until_sec <= now_sec + NP_OVERTAKEN_IGNORED_SEC;
 }
 
-void np_job_cache_end_pass(struct np_job_cache *m, int64_t now_sec,
+void np_job_cache_end_pass(struct np_job_cache *cache, int64_t now_sec,
 			   void (*on_ignored)(uint32_t uid))
 {
 	size_t n = 0;
 
-	for (size_t i = 0; i < m->n_overtakers; i++) {
-		struct overtaker o = m->overtaker[i];
+	for (size_t i = 0; i < cache->n_overtakers; i++) {
+		struct overtaker o = cache->overtaker[i];
 
-		if (o.now && ++o.passes == NP_OVERTAKEN_PASSES) {
+		if (o.in_this_pass && ++o.passes == NP_OVERTAKEN_PASSES) {
 			o.passes = 0;
 			o.ignored_until_sec =
 				now_sec + NP_OVERTAKEN_IGNORED_SEC;
 			if (on_ignored)
 				on_ignored(o.uid);
 		}
-		if (o.now || is_ignored_now(&o, now_sec)) {
-			o.now = false;
-			m->overtaker[n++] = o;
+		/* Others are forgotten, and so their passes start anew. */
+		if (o.in_this_pass || is_ignored_now(&o, now_sec)) {
+			o.in_this_pass = false;
+			cache->overtaker[n++] = o;
 		}
 	}
-	m->n_overtakers = n;
+	cache->n_overtakers = n;
 }
 
-bool np_job_cache_ignores(const struct np_job_cache *m, uint32_t uid,
+bool np_job_cache_ignores(const struct np_job_cache *cache, uint32_t uid,
 			  int64_t now_sec)
 {
-	const struct overtaker *o = find_overtaker(m, uid);
+	const struct overtaker *o = find_overtaker(cache, uid);
 
 	return o && is_ignored_now(o, now_sec);
 }
 
 /* ---- One job: from Slurm's record to the decision's form ---- */
 
-/* What the job asks of its nodes. */
+/* What a job requires of its nodes, as Slurm's record says. */
 static struct np_need need_of_job(const slurm_job_info_t *j)
 {
 	struct np_need need = {
@@ -219,7 +222,6 @@ static struct np_need need_of_job(const slurm_job_info_t *j)
 	return need;
 }
 
-/* Whether a job holds nodes. */
 static bool holds_nodes(const slurm_job_info_t *j)
 {
 	uint32_t base = j->job_state & JOB_STATE_BASE;
@@ -271,11 +273,11 @@ bool np_job_snapshot_app(const struct np_place_conf *conf,
 }
 
 /*
- * Index of the job's profile, and in *entry its application and whether its
- * user may use the name. A job without an account has none, as Slurm would have
- * set the default one.
+ * Index of the job's profile. Sets the application in *entry, and whether the
+ * user may use its name. A job whose record has no account has none: Slurm
+ * would have set the default one.
  */
-static int32_t profile_of(const struct builder *m,
+static int32_t profile_of(const struct builder *b,
 			  const slurm_job_info_t *j, const char *partition,
 			  struct np_job_entry *entry)
 {
@@ -285,21 +287,21 @@ static int32_t profile_of(const struct builder *m,
 		.partition = partition,
 	};
 
-	return np_job_snapshot_app(m->in->conf, j, entry->app) && m->in->index ?
-		       np_app_index_of_job(m->in->index, entry->app, &who,
+	return np_job_snapshot_app(b->in->conf, j, entry->app) && b->in->index ?
+		       np_app_index_of_job(b->in->index, entry->app, &who,
 					   &entry->auth) :
 		       NP_PROFILE_UNKNOWN;
 }
 
 /* Flags for the snapshot that follow from Slurm's record. */
-static unsigned flags_of(const struct builder *m,
+static unsigned flags_of(const struct builder *b,
 			 const slurm_job_info_t *j, int partition)
 {
 	unsigned flags = 0;
 
 	if (partition >= 0 && j->shared != JOB_SHARED_NONE &&
 	    j->shared != JOB_SHARED_TOPO &&
-	    m->jobs->map->part[partition].shares)
+	    b->out->map->part[partition].shares)
 		flags |= NP_JOB_SHARES_NODES;
 	if (j->req_nodes && *j->req_nodes)
 		flags |= NP_JOB_NODELIST;
@@ -310,7 +312,7 @@ static unsigned flags_of(const struct builder *m,
 	return flags;
 }
 
-/* Fill in the array tasks of a record. 0 or -ENOMEM. */
+/* Fill in which tasks of an array a record has. 0 or -ENOMEM. */
 static int add_tasks(const slurm_job_info_t *j, struct np_job_entry *entry,
 		     struct np_job *to)
 {
@@ -340,20 +342,21 @@ static int add_tasks(const slurm_job_info_t *j, struct np_job_entry *entry,
 }
 
 /* Fill in the nodes of a running job. */
-static void running_nodes(struct builder *m, const slurm_job_info_t *j,
-			  struct np_job *to)
+static void add_running_nodes(struct builder *b, const slurm_job_info_t *j,
+			      struct np_job *to)
 {
-	size_t words = m->jobs->map->words;
+	size_t words = b->out->map->words;
 
-	np_cluster_map_from_ranges(m->jobs->map, j->node_inx, m->scratch);
-	NP_BITS_EACH(i, m->scratch, words)
-		m->node[to->n_nodes++] = (uint32_t)i;
-	to->node = m->node;
+	np_cluster_map_from_ranges(b->out->map, j->node_inx, b->scratch);
+	NP_BITS_EACH(i, b->scratch, words)
+		b->node[to->n_nodes++] = (uint32_t)i;
+	to->node = b->node;
 }
 
 /*
- * ---- A pending job: which of its excluded nodes, and whether its begin time,
- * are the user's or ours ----
+ * ---- A pending job: what the user set, and what placement did ----
+ *
+ * Of its excluded nodes, and of its begin time.
  */
 
 /* The changes of one job by users who may change it, latest first. */
@@ -362,21 +365,23 @@ struct job_changes {
 	size_t n;
 };
 
-static void find_changes(const struct builder *m,
-			 const slurm_job_info_t *j, struct job_changes *h)
+static void find_changes(const struct builder *b, const slurm_job_info_t *j,
+			 struct job_changes *changes)
 {
-	h->n = np_changes_find(m->in->change, m->in->n_changes, j->job_id,
-			       j->array_job_id, j->array_task_id == NO_VAL ?
-			       NP_CHANGE_ALL : j->array_task_id, j->user_id,
-			       h->change, NP_CHANGES_FOUND);
+	uint32_t task = j->array_task_id == NO_VAL ? NP_CHANGE_ALL :
+						     j->array_task_id;
+
+	changes->n = np_changes_find(b->in->change, b->in->n_changes, j->job_id,
+				     j->array_job_id, task, j->user_id,
+				     changes->change, NP_CHANGES_FOUND);
 }
 
-/* The lists that a change put and requested. NULL: out of memory. */
+/* The lists of a change. NULL: out of memory. */
 static const struct np_change_lists *
-parse_lists(const struct builder *m, const struct np_change *c)
+parse_lists(const struct builder *b, const struct np_change *c)
 {
-	struct np_change_lists *l = &m->lists[c - m->in->change];
-	size_t words = m->jobs->map->words;
+	struct np_change_lists *l = &b->lists[c - b->in->change];
+	size_t words = b->out->map->words;
 
 	if (l->parsed)
 		return l;
@@ -384,97 +389,101 @@ parse_lists(const struct builder *m, const struct np_change *c)
 	if (!l->passed_on)
 		return NULL;
 	l->requested = l->passed_on + words;
-	l->passed_on_rc = np_cluster_map_parse(m->jobs->map, c->passed_on, l->passed_on);
+	l->passed_on_rc = np_cluster_map_parse(b->out->map, c->passed_on,
+					       l->passed_on);
 	l->requested_rc =
-		np_cluster_map_parse(m->jobs->map, c->exc_nodes, l->requested);
+		np_cluster_map_parse(b->out->map, c->exc_nodes, l->requested);
 	l->parsed = true;
 	return l;
 }
 
 /*
- * Find the latest change whose list is the one that the job has now; *out NULL:
- * none. 0 or -ENOMEM.
+ * Find the latest change whose list is the one that the job has at present;
+ * *out NULL: none. 0 or -ENOMEM.
  */
-static int find_list_in_effect(const struct builder *m,
-			       const struct job_changes *h, const uint64_t *now,
-			       const struct np_change_lists **out)
+static int find_lists_in_effect(const struct builder *b,
+				const struct job_changes *changes,
+				const uint64_t *present,
+				const struct np_change_lists **out)
 {
-	size_t bytes = m->jobs->map->words * sizeof(*now);
+	size_t bytes = b->out->map->words * sizeof(*present);
 
 	*out = NULL;
-	for (size_t i = 0; i < h->n && !*out; i++) {
+	for (size_t i = 0; i < changes->n && !*out; i++) {
 		const struct np_change_lists *l;
 
-		if (!h->change[i]->passed_on)
+		if (!changes->change[i]->passed_on)
 			continue;
-		l = parse_lists(m, h->change[i]);
+		l = parse_lists(b, changes->change[i]);
 		if (!l)
 			return -ENOMEM;
-		if (!l->passed_on_rc && !memcmp(l->passed_on, now, bytes))
+		if (!l->passed_on_rc && !memcmp(l->passed_on, present, bytes))
 			*out = l;
 	}
 	return 0;
 }
 
-/* A time that has passed is 0. */
+/* The time, or 0 if it has passed: Slurm ignores it then. */
 static int64_t if_future(int64_t sec, int64_t now_sec)
 {
 	return sec > now_sec ? sec : 0;
 }
 
 /*
- * Find the latest change whose begin time is the one that the job has now. A
- * time in the past counts as none.
+ * The latest change whose begin time is the one that the job has at present;
+ * NULL: none. All times that have passed are equal.
  */
 static const struct np_change *
-find_begin_in_effect(const struct builder *m, const struct job_changes *h,
+find_begin_in_effect(const struct builder *b, const struct job_changes *changes,
 		     const slurm_job_info_t *j)
 {
-	int64_t now = m->jobs->now_sec;
+	int64_t now = b->out->now_sec;
+	int64_t present = if_future(j->eligible_time, now);
 
-	for (size_t i = 0; i < h->n; i++) {
-		const struct np_change *c = h->change[i];
+	for (size_t i = 0; i < changes->n; i++) {
+		const struct np_change *c = changes->change[i];
 
-		if (c->begin_sec && if_future(c->passed_on_begin_sec, now) ==
-				    if_future(j->eligible_time, now))
+		if (c->begin_sec &&
+		    if_future(c->passed_on_begin_sec, now) == present)
 			return c;
 	}
 	return NULL;
 }
 
-/* A job's excluded nodes, as in struct np_job_entry. */
-struct lists {
-	uint64_t *user, *written, *now;
+/* A job's excluded nodes, bitmaps as in struct np_job_entry. */
+struct exclusions {
+	uint64_t *user, *written, *present;
 };
 
 /*
- * Find out which excluded nodes the user wants and which are ours. Returns 0,
- * or -errno if the user's list cannot be parsed.
+ * Fill in *l: which excluded nodes the user wants, which are ours, and which
+ * the job has. annotated: entry->annotation was read and counts. Returns 0, or
+ * -errno if the user's list cannot be parsed.
  */
-static int find_exclusions(struct builder *m, const slurm_job_info_t *j,
+static int find_exclusions(struct builder *b, const slurm_job_info_t *j,
 			   const struct job_changes *changes,
 			   struct np_job_entry *entry, bool annotated,
-			   struct lists *l)
+			   struct exclusions *l)
 {
-	const struct np_cluster_map *map = m->jobs->map;
+	const struct np_cluster_map *map = b->out->map;
 	size_t words = map->words;
 	const struct np_change_lists *lists;
 	int rc;
 
-	np_cluster_map_from_ranges(map, j->exc_node_inx, l->now);
+	np_cluster_map_from_ranges(map, j->exc_node_inx, l->present);
 	/* We never write lists that cannot be parsed. */
 	annotated =
 		annotated &&
 		!np_cluster_map_parse(map, entry->annotation.user, l->user) &&
 		!np_cluster_map_parse(map, entry->annotation.ours, l->written);
 	entry->in_effect =
-		annotated && np_bits_subset(l->written, l->now, words);
+		annotated && np_bits_subset(l->written, l->present, words);
 	if (!annotated) {
 		memset(l->user, 0, words * sizeof(*l->user));
 		memset(l->written, 0, words * sizeof(*l->written));
 	}
-	np_annotation_user(l->user, l->written, l->now, words);
-	rc = find_list_in_effect(m, changes, l->now, &lists);
+	np_annotation_user(l->user, l->written, l->present, words);
+	rc = find_lists_in_effect(b, changes, l->present, &lists);
 	if (rc || !lists)
 		return rc;
 	memcpy(l->user, lists->requested, words * sizeof(*l->user));
@@ -482,16 +491,18 @@ static int find_exclusions(struct builder *m, const slurm_job_info_t *j,
 }
 
 /*
- * Copy the lists into the entry. Equal ones share memory, since most are empty
- * or equal and there are thousands of jobs. 0 or -ENOMEM.
+ * Copy the bitmaps into the entry. Equal ones share memory: there are thousands
+ * of jobs, and most of their bitmaps are empty or equal. 0 or -ENOMEM.
  */
-static int store_lists(struct builder *m, const struct lists *l,
-		       struct np_job_entry *entry)
+static int store_exclusions(struct builder *b, const struct exclusions *l,
+			    struct np_job_entry *entry)
 {
-	const uint64_t *from[] = { m->jobs->none, l->user, l->written, l->now };
-	const uint64_t *to[4] = { m->jobs->none };
-	size_t bytes = m->jobs->map->words * sizeof(*entry->bits);
-	int like[4] = { 0 }, n = 0;
+	const uint64_t *from[] = { b->out->none, l->user, l->written,
+				   l->present };
+	const uint64_t *to[4] = { b->out->none };
+	size_t bytes = b->out->map->words * sizeof(*entry->bits);
+	int like[4] = { 0 }; /* index of the first one that is equal */
+	int n = 0;	     /* different ones that need memory */
 
 	for (int i = 1; i < 4; i++) {
 		while (like[i] < i && memcmp(from[like[i]], from[i], bytes))
@@ -509,17 +520,20 @@ static int store_lists(struct builder *m, const struct lists *l,
 	}
 	entry->user = to[1];
 	entry->written = to[2];
-	entry->now = to[3];
+	entry->present = to[3];
 	return 0;
 }
 
-/* Find out the user's begin time, and from it the prior decision. */
-static void find_begin_time(struct builder *m, const slurm_job_info_t *j,
+/*
+ * Find out the user's begin time, and, as the rest is known by now, what the
+ * prior decision about the job was.
+ */
+static void find_begin_time(struct builder *b, const slurm_job_info_t *j,
 			    const struct job_changes *changes,
 			    struct np_job_entry *entry, struct np_job *to)
 {
-	const struct np_change *change = find_begin_in_effect(m, changes, j);
-	int64_t now = m->jobs->now_sec;
+	const struct np_change *change = find_begin_in_effect(b, changes, j);
+	int64_t now = b->out->now_sec;
 	bool held = entry->annotation.until_sec &&
 		    entry->annotation.until_sec == j->eligible_time;
 
@@ -537,7 +551,7 @@ static void find_begin_time(struct builder *m, const slurm_job_info_t *j,
 		to->prior = NP_PRIOR_NONE;
 	else if (held)
 		to->prior = NP_PRIOR_HELD;
-	else if (np_bits_any(entry->written, m->jobs->map->words))
+	else if (np_bits_any(entry->written, b->out->map->words))
 		to->prior = NP_PRIOR_RESTRICTED;
 	else
 		to->prior = NP_PRIOR_UNRESTRICTED;
@@ -568,26 +582,27 @@ static int read_annotation(struct np_cached_job *cached,
 	return cached->comment ? 0 : -ENOMEM;
 }
 
-/* The user changes jobs faster than placement can update them. */
+/* Whether the user changes jobs faster than placement can update them. */
 static bool
-ignores_user(const struct builder *m, const slurm_job_info_t *j)
+ignores_user(const struct builder *b, const slurm_job_info_t *j)
 {
-	return np_job_cache_ignores(m->in->cache, j->user_id, m->jobs->now_sec);
+	return np_job_cache_ignores(b->in->cache, j->user_id, b->out->now_sec);
 }
 
 /*
- * Read the annotation of a pending job and the changes of it, and fill in what
- * the user wants and what was decided before.
+ * Fill in what the user of a pending job wants, and what was decided before. 0,
+ * -ENOMEM or another -errno.
  */
-static int add_pending(struct builder *m, const slurm_job_info_t *j,
-		       struct np_job_entry *entry, struct np_job *to)
+static int find_user_settings(struct builder *b, const slurm_job_info_t *j,
+			      struct np_job_entry *entry, struct np_job *to)
 {
-	size_t words = m->jobs->map->words;
-	struct np_cached_job *cached = np_job_cache_at(m->in->cache, j->job_id);
-	uint64_t *leaves = m->scratch + 4 * words;
+	size_t words = b->out->map->words;
+	struct np_cached_job *cached =
+		np_job_cache_add(b->in->cache, j->job_id);
+	uint64_t *leaves = b->scratch + 4 * words;
 	/* The first bitmap of scratch is in use by the caller. */
-	struct lists l = { m->scratch + words, m->scratch + 2 * words,
-			   m->scratch + 3 * words };
+	struct exclusions l = { b->scratch + words, b->scratch + 2 * words,
+				b->scratch + 3 * words };
 	struct job_changes changes;
 	int rc;
 
@@ -602,18 +617,18 @@ static int add_pending(struct builder *m, const slurm_job_info_t *j,
 	entry->managed = (!rc || np_annotation_in(j->admin_comment) ||
 			  to->mode >= NP_MODE_PREFER) &&
 		     !(j->bitflags & CRON_JOB);
-	find_changes(m, j, &changes);
-	cached->all_user |= changes.n && ignores_user(m, j);
-	rc = find_exclusions(m, j, &changes, entry, !rc && !cached->all_user,
+	find_changes(b, j, &changes);
+	cached->all_user |= changes.n && ignores_user(b, j);
+	rc = find_exclusions(b, j, &changes, entry, !rc && !cached->all_user,
 			     &l);
-	cached->all_user &= ignores_user(m, j);
+	cached->all_user &= ignores_user(b, j);
 	if (!rc)
-		rc = store_lists(m, &l, entry);
+		rc = store_exclusions(b, &l, entry);
 	if (rc)
 		return rc;
-	find_begin_time(m, j, &changes, entry, to);
+	find_begin_time(b, j, &changes, entry, to);
 	if (to->prior == NP_PRIOR_RESTRICTED) {
-		np_leaves_allowed(m->jobs->map->leaves, entry->written, leaves);
+		np_leaves_allowed(b->out->map->leaves, entry->written, leaves);
 		to->prior_leaves = leaves;
 	}
 	if (!cached->held_sec)
@@ -623,8 +638,8 @@ static int add_pending(struct builder *m, const slurm_job_info_t *j,
 }
 
 /* Whether the list of excluded nodes is too long even without our part. */
-static bool
-has_long_list(const slurm_job_info_t *j, const struct np_job_entry *entry)
+static bool user_list_is_too_long(const slurm_job_info_t *j,
+				  const struct np_job_entry *entry)
 {
 	size_t ours =
 		entry->annotation.ours ? strlen(entry->annotation.ours) + 1 : 0;
@@ -634,15 +649,15 @@ has_long_list(const slurm_job_info_t *j, const struct np_job_entry *entry)
 }
 
 /* Fill in the nodes that a pending job can use, and how many it needs. */
-static int pending_nodes(struct builder *m, const slurm_job_info_t *j,
-			 struct np_job_entry *entry, struct np_job *to,
-			 struct np_err *err)
+static int add_pending_nodes(struct builder *b, const slurm_job_info_t *j,
+			     struct np_job_entry *entry, struct np_job *to,
+			     struct np_err *err)
 {
-	size_t words = m->jobs->map->words;
+	size_t words = b->out->map->words;
 	struct np_need need = need_of_job(j);
-	uint64_t *nodes = m->scratch;
+	uint64_t *nodes = b->scratch;
 	struct np_fit fit;
-	int rc = np_cluster_map_fit(m->jobs->map, &need, nodes, &fit);
+	int rc = np_cluster_map_fit(b->out->map, &need, nodes, &fit);
 
 	if (rc)
 		return rc;
@@ -650,24 +665,24 @@ static int pending_nodes(struct builder *m, const slurm_job_info_t *j,
 		to->flags |= NP_JOB_CONSTRAINT;
 	to->nodes_min = fit.nodes;
 	to->switches = np_or_zero(j->req_switch);
-	rc = add_pending(m, j, entry, to);
+	rc = find_user_settings(b, j, entry, to);
 	if (rc)
 		return rc;
-	if (has_long_list(j, entry)) {
+	if (user_list_is_too_long(j, entry)) {
 		to->flags |= NP_JOB_CONSTRAINT;
 		entry->managed = false; /* the list is not analysed */
 	}
-	if (ignores_user(m, j)) {
+	if (ignores_user(b, j)) {
 		to->flags |= NP_JOB_CHANGING;
 		entry->managed = false; /* the job is not updated for now */
 	}
 	for (size_t w = 0; w < words; w++)
 		nodes[w] &= ~entry->user[w];
-	/* Usually these are all nodes of the partition, a set we have. */
-	to->candidates = m->jobs->set[fit.partition];
-	return memcmp(nodes, m->jobs->map->part[fit.partition].nodes,
+	/* Mostly these are all nodes of the partition, a set that exists. */
+	to->candidates = b->out->set[fit.partition];
+	return memcmp(nodes, b->out->map->part[fit.partition].nodes,
 		      words * sizeof(*nodes)) ?
-		       np_snapshot_nodes(m->jobs->snapshot, nodes,
+		       np_snapshot_nodes(b->out->snapshot, nodes,
 					 &to->candidates, err) :
 		       0;
 }
@@ -677,7 +692,7 @@ static int pending_nodes(struct builder *m, const slurm_job_info_t *j,
  * neither holds nodes nor waits for them; -EINVAL with err: an impossible job;
  * or -ENOMEM.
  */
-static int add_job_entry(struct builder *m, const slurm_job_info_t *j,
+static int add_job_entry(struct builder *b, const slurm_job_info_t *j,
 			 struct np_job_entry *entry, struct np_err *err)
 {
 	/* Running jobs have a precedence too, for np_placement's hold times. */
@@ -695,28 +710,28 @@ static int add_job_entry(struct builder *m, const slurm_job_info_t *j,
 	*entry = (struct np_job_entry){
 		.id = j->job_id, .n_nodes = np_or_zero(j->num_nodes),
 	};
-	entry->partition = np_cluster_map_partition(m->jobs->map, j->partition);
+	entry->partition = np_cluster_map_partition(b->out->map, j->partition);
 	partition = entry->partition < 0 ?
 			    j->partition :
-			    m->jobs->map->part[entry->partition].name;
-	to.mode = np_place_conf_mode(m->in->conf, partition);
+			    b->out->map->part[entry->partition].name;
+	to.mode = np_place_conf_mode(b->in->conf, partition);
 	to.partition = (uint16_t)(entry->partition < 0 ? 0 : entry->partition);
-	to.profile = profile_of(m, j, partition, entry);
-	to.flags = flags_of(m, j, entry->partition);
+	to.profile = profile_of(b, j, partition, entry);
+	to.flags = flags_of(b, j, entry->partition);
 	if (entry->auth == NP_AUTH_OWN_JOBS)
 		to.flags |= NP_JOB_UNPROVED;
 	rc = add_tasks(j, entry, &to);
 	if (!rc && holds_nodes(j)) {
 		to.state = NP_JOB_RUNNING;
 		np_annotation_read(j->admin_comment, &entry->annotation);
-		running_nodes(m, j, &to);
+		add_running_nodes(b, j, &to);
 		rc = to.n_nodes ? 0 : -ENOENT;
 	} else if (!rc) {
 		to.state = is_ready(j) ? NP_JOB_READY : NP_JOB_WAITING;
-		rc = pending_nodes(m, j, entry, &to, err);
+		rc = add_pending_nodes(b, j, entry, &to, err);
 	}
 	if (!rc)
-		rc = np_snapshot_job(m->jobs->snapshot, &to, err);
+		rc = np_snapshot_job(b->out->snapshot, &to, err);
 	if (rc) {
 		np_annotation_clear(&entry->annotation);
 		free(entry->comment);
@@ -728,8 +743,8 @@ static int add_job_entry(struct builder *m, const slurm_job_info_t *j,
 
 /* ---- Loading from Slurm ---- */
 
-/* Load the topology of that name, NULL: the cluster's, as text. */
-static int load_topology(const char *name, char **text, struct np_err *err)
+/* Load a topology as text, by name; NULL: the cluster's. 0 or -errno. */
+static int load_topology_text(const char *name, char **text, struct np_err *err)
 {
 	topo_info_response_msg_t *msg = NULL;
 
@@ -748,12 +763,12 @@ static bool has_topology(const partition_info_t *p, const char *name)
 }
 
 /*
- * Append the topology of the i-th partition, unless an earlier one has the
- * same. It is skipped if it is the cluster's own, which Slurm also uses in
- * place of a name that does not exist.
+ * Print the topology of the i-th partition, with all partitions that have it,
+ * unless an earlier one did. It is skipped if it is the cluster's own, which
+ * Slurm also uses in place of a name that does not exist.
  */
-static void add_topology(const partition_info_msg_t *parts, uint32_t i,
-			 const char *cluster, FILE *out)
+static void append_topology(const partition_info_msg_t *parts, uint32_t i,
+			    const char *cluster, FILE *out)
 {
 	const partition_info_t *p = parts->partition_array;
 	const char *name = np_partition_topology(&p[i]);
@@ -762,7 +777,7 @@ static void add_topology(const partition_info_msg_t *parts, uint32_t i,
 	for (uint32_t k = 0; name && k < i; k++)
 		if (has_topology(&p[k], name))
 			return;
-	if (!name || load_topology(name, &text, NULL))
+	if (!name || load_topology_text(name, &text, NULL))
 		return;
 	if (strcmp(text, cluster)) {
 		fprintf(out, "\nPartitions=%s", p[i].name);
@@ -774,14 +789,14 @@ static void add_topology(const partition_info_msg_t *parts, uint32_t i,
 	free(text);
 }
 
-/* The text of all topologies, as np_topo.h reads it. */
+/* Load all topologies, as the text that np_topo.h reads. 0 or -errno. */
 static int load_topologies(const partition_info_msg_t *parts, char **text,
 			   struct np_err *err)
 {
 	char *cluster;
 	size_t len;
 	FILE *out;
-	int rc = load_topology(NULL, &cluster, err);
+	int rc = load_topology_text(NULL, &cluster, err);
 
 	if (rc)
 		return rc;
@@ -789,7 +804,7 @@ static int load_topologies(const partition_info_msg_t *parts, char **text,
 	if (out) {
 		fputs(cluster, out);
 		for (uint32_t i = 0; i < parts->record_count; i++)
-			add_topology(parts, i, cluster, out);
+			append_topology(parts, i, cluster, out);
 	}
 	free(cluster);
 	return out && !fclose(out) ? 0 :
@@ -801,8 +816,8 @@ int np_ctld_info_load(struct np_ctld_info *a, struct np_err *err)
 	int rc;
 
 	*a = (struct np_ctld_info){ NULL };
-	/* Jobs first: a job submitted meanwhile is in the journal of the last
-	   decision, while states of nodes should be as recent as possible. */
+	/* Jobs come first: one submitted meanwhile is in the journal of the
+	   last decision, while states of nodes should be recent. */
 	if (slurm_load_jobs(0, &a->jobs, SHOW_ALL))
 		return np_errf(err, -EIO, "slurm_load_jobs: %s",
 			       slurm_strerror(errno));
@@ -828,7 +843,7 @@ void np_ctld_info_free(struct np_ctld_info *a)
 	*a = (struct np_ctld_info){ NULL };
 }
 
-/* Whether job_submit let the job start: it has an annotation, and no hold. */
+/* Whether job_submit let the job start: its annotation has no hold. */
 static bool was_admitted(const slurm_job_info_t *j)
 {
 	struct np_annotation annotation;
@@ -841,7 +856,10 @@ static bool was_admitted(const slurm_job_info_t *j)
 	return admitted;
 }
 
-/* Array tasks get ids of their own as they start and are no arrivals. */
+/*
+ * Whether a job is a new submission. Array tasks get ids of their own when they
+ * start and are none.
+ */
 static bool is_arrival(const slurm_job_info_t *j, int64_t since_sec,
 		       uint32_t last_id)
 {
@@ -853,14 +871,13 @@ static bool is_arrival(const slurm_job_info_t *j, int64_t since_sec,
 int np_ctld_info_arrivals(const struct np_ctld_info *a, int64_t since_sec,
 			  uint32_t *last_id, struct np_arrivals *out)
 {
-	struct np_arrival *of = calloc((size_t)a->jobs->record_count + 1,
-				       sizeof(*of));
+	size_t n_jobs = a->jobs->record_count, n = 0;
+	struct np_arrival *of = calloc(n_jobs + 1, sizeof(*of));
 	uint32_t highest = 0;
-	size_t n = 0;
 
 	if (!of)
 		return -ENOMEM;
-	for (uint32_t i = 0; i < a->jobs->record_count; i++) {
+	for (size_t i = 0; i < n_jobs; i++) {
 		const slurm_job_info_t *j = &a->jobs->job_array[i];
 
 		if (j->job_id > highest)
@@ -909,9 +926,9 @@ static enum np_node_state node_state(const node_info_t *n)
 }
 
 /*
- * If all nodes are down, as in a maintenance, they count as full: they will
- * come back together and start the queue in one scheduling pass, so the jobs
- * must be kept apart before.
+ * Add the states of all nodes. If all are down, as in a maintenance, they count
+ * as full: they will come back together and start the queue in one scheduling
+ * pass, so the jobs must be kept apart before.
  */
 static int add_nodes(struct np_job_snapshot *v, const node_info_msg_t *nodes,
 		     struct np_err *err)
@@ -934,7 +951,7 @@ static int add_nodes(struct np_job_snapshot *v, const node_info_msg_t *nodes,
 }
 
 /* Add the nodes of each partition as a set. */
-static int add_sets(struct np_job_snapshot *v, struct np_err *err)
+static int add_partition_sets(struct np_job_snapshot *v, struct np_err *err)
 {
 	size_t n = v->map->n_parts;
 	int rc = 0;
@@ -949,17 +966,17 @@ static int add_sets(struct np_job_snapshot *v, struct np_err *err)
 	return rc;
 }
 
-/* Jobs that the snapshot refuses are skipped. */
-static int add_jobs(struct builder *m, const job_info_msg_t *jobs,
+/* Add all jobs, except those that the snapshot refuses. 0 or -ENOMEM. */
+static int add_jobs(struct builder *b, const job_info_msg_t *jobs,
 		    struct np_err *err)
 {
-	struct np_job_snapshot *v = m->jobs;
+	struct np_job_snapshot *v = b->out;
 
 	v->job = calloc(jobs->record_count + 1, sizeof(*v->job));
 	if (!v->job)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < jobs->record_count; i++) {
-		int rc = add_job_entry(m, &jobs->job_array[i],
+		int rc = add_job_entry(b, &jobs->job_array[i],
 				       &v->job[v->n_jobs], err);
 
 		if (!rc)
@@ -976,28 +993,28 @@ int np_job_snapshot_make(const struct np_job_snapshot_input *in,
 	struct np_cluster_map *map = in->map;
 	struct np_job_snapshot v = { .map = np_cluster_map_ref(map),
 				     .now_sec = in->now_sec };
-	struct builder m = { .in = in, .jobs = &v };
+	struct builder b = { .in = in, .out = &v };
 	int rc = np_snapshot_new(map->leaves, in->now_sec, in->last_sec,
 				 &v.snapshot, err);
 
-	m.scratch = calloc(4 * map->words + map->leaves->words,
-			   sizeof(*m.scratch));
-	m.lists = calloc(in->n_changes + 1, sizeof(*m.lists));
+	b.scratch = calloc(4 * map->words + map->leaves->words,
+			   sizeof(*b.scratch));
+	b.lists = calloc(in->n_changes + 1, sizeof(*b.lists));
 	v.none = calloc(map->words, sizeof(*v.none));
-	m.node = calloc(map->n_nodes, sizeof(*m.node));
-	if (!rc && (!m.scratch || !m.lists || !m.node || !v.none))
+	b.node = calloc(map->n_nodes, sizeof(*b.node));
+	if (!rc && (!b.scratch || !b.lists || !b.node || !v.none))
 		rc = -ENOMEM;
 	if (!rc)
 		rc = add_nodes(&v, in->info->nodes, err);
 	if (!rc)
-		rc = add_sets(&v, err);
+		rc = add_partition_sets(&v, err);
 	if (!rc)
-		rc = add_jobs(&m, in->info->jobs, err);
-	for (size_t i = 0; m.lists && i < in->n_changes; i++)
-		free(m.lists[i].passed_on);
-	free(m.lists);
-	free(m.scratch);
-	free(m.node);
+		rc = add_jobs(&b, in->info->jobs, err);
+	for (size_t i = 0; b.lists && i < in->n_changes; i++)
+		free(b.lists[i].passed_on);
+	free(b.lists);
+	free(b.scratch);
+	free(b.node);
 	if (rc) {
 		np_job_snapshot_free(&v);
 		return rc == -ENOMEM ? np_errf(err, rc, "out of memory") : rc;

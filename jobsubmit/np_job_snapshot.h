@@ -16,22 +16,25 @@
 #include "np_snapshot.h"
 
 /*
- * ---- Job cache: what the thread remembers of jobs between passes, beyond what
- * is stored in them ----
+ * ---- Job cache ----
+ *
+ * What the thread remembers of jobs from one pass to the next, beyond what is
+ * stored in the jobs.
  */
 
 struct np_cached_job {
 	uint32_t id;	   /* first: np_order_u32() */
-	double held_sec;   /* exact; the annotation's is rounded */
+	double held_sec;   /* how long placement has held it back; exact, while
+			      the annotation has a rounded number */
 	uint64_t logged;   /* digest of the decision that was logged last */
 	unsigned n_logged; /* log lines about the job in logged_hour */
 	int64_t logged_hour; /* hours since the epoch */
 	char *comment;	   /* AdminComment with the last annotation, in case
 			      somebody overwrites it; NULL: none */
 	unsigned failures; /* consecutive updates that Slurm refused */
-	bool in_snapshot;  /* in the last job snapshot */
-	bool all_user;	   /* all its excluded nodes are the user's, who set
-			      them while the user's jobs were ignored */
+	bool in_snapshot;  /* it is in the last job snapshot */
+	bool all_user;	   /* all its excluded nodes are the user's, as they
+			      were set while the user's jobs were ignored */
 };
 
 struct np_job_cache;
@@ -44,19 +47,22 @@ void np_job_cache_free(struct np_job_cache *m); /* NULL is allowed */
  * The entry of a job, made if needed; valid until the next call. NULL: out of
  * memory.
  */
-struct np_cached_job *np_job_cache_at(struct np_job_cache *m, uint32_t id);
+struct np_cached_job *np_job_cache_add(struct np_job_cache *m, uint32_t id);
 
 /* The entry of a job, or NULL. */
 struct np_cached_job *np_job_cache_find(struct np_job_cache *m, uint32_t id);
 
-/* Remove the jobs that np_job_cache_at() was not called for since last time. */
+/*
+ * Remove the jobs for which np_job_cache_add() was not called since the last
+ * time.
+ */
 void np_job_cache_sweep(struct np_job_cache *m);
 
 /*
- * Users who keep changing their jobs between the thread's reading and its
- * update. After NP_OVERTAKEN_PASSES decisions in a row in which a user was
- * faster, the user's jobs are ignored for NP_OVERTAKEN_IGNORED_SEC, so that
- * updates of other users' jobs are not held up.
+ * A user overtakes the thread by changing a job after the thread has read it
+ * and before it updates it. If that happens in NP_OVERTAKEN_PASSES passes in a
+ * row, the user's jobs are ignored for NP_OVERTAKEN_IGNORED_SEC, so that updates
+ * of other users' jobs are not held up.
  */
 #define NP_OVERTAKEN_PASSES 5
 #define NP_OVERTAKEN_IGNORED_SEC 60
@@ -82,7 +88,7 @@ struct np_ctld_info {
 	node_info_msg_t *nodes;
 	partition_info_msg_t *parts;
 	job_info_msg_t *jobs;
-	char *topology; /* np_topo.h */
+	char *topology; /* text as np_topo.h describes it, malloc'ed */
 };
 
 /* Load them by RPC, for the thread only. Returns 0 or -EIO with err. */
@@ -111,8 +117,8 @@ struct np_job_entry {
 	char app[NP_APP_MAX + 1]; /* "": none given */
 	enum np_auth auth;
 	int partition; /* index in the map; -1: unknown */
-	uint32_t n_nodes;
-	/* Of a pending job: updated with what the user wants now. */
+	uint32_t n_nodes; /* that it has or requests */
+	/* Of a pending job: updated with what the user wants at present. */
 	struct np_annotation annotation;
 	uint32_t *tasks; /* record of several tasks: the lowest ones, at most
 			    NP_PLACEMENT_MAX_TASKS */
@@ -121,11 +127,12 @@ struct np_job_entry {
 	/* Pending jobs that placement may update, or has updated. */
 	bool managed;
 	char *comment;	     /* AdminComment; NULL: none */
-	/* Excluded nodes, bitmaps; equal ones may be the same memory: those the
-	   user wants, those placement added, and those in the job now. */
-	const uint64_t *user, *written, *now;
+	/* Excluded nodes, bitmaps; equal ones may be the same memory: those
+	   that the user wants, those that placement added, and those that the
+	   job has at present. */
+	const uint64_t *user, *written, *present;
 	uint64_t *bits;	     /* the memory of these */
-	int64_t begin_sec;   /* begin time in the job now; 0: none */
+	int64_t begin_sec;   /* begin time that the job has; 0: none */
 	bool in_effect;	     /* the job contains what the annotation says */
 };
 #define NP_JOB_ENTRY_NO_TASK UINT32_MAX
@@ -135,8 +142,8 @@ struct np_job_snapshot {
 	struct np_snapshot *snapshot;
 	int64_t now_sec;
 	uint32_t *set; /* nodes of each partition, as in struct np_decision */
-	enum np_node_state *node; /* of each node */
-	uint64_t *none; /* an empty bitmap of nodes */
+	enum np_node_state *node; /* state of each node */
+	uint64_t *none;		  /* an empty bitmap of nodes */
 	struct np_job_entry *job;
 	size_t n_jobs;
 };

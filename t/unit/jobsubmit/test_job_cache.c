@@ -10,17 +10,17 @@ static void test_jobs(void)
 
 	T_CHECK(!np_job_cache_new(&m));
 	T_CHECK(!np_job_cache_find(m, 7));
-	cached = np_job_cache_at(m, 7);
+	cached = np_job_cache_add(m, 7);
 	T_CHECK(cached && cached->id == 7 && !cached->held_sec &&
 		!cached->comment);
 	cached->held_sec = 5;
 	cached->comment = strdup("x");
-	T_CHECK(np_job_cache_at(m, 7) == cached);
+	T_CHECK(np_job_cache_add(m, 7) == cached);
 	T_CHECK(np_job_cache_find(m, 7) == cached);
 	np_job_cache_sweep(m);
 	T_ROW("asked for since the last sweep", np_job_cache_find(m,
 								  7) == cached);
-	np_job_cache_at(m, 8);
+	np_job_cache_add(m, 8);
 	np_job_cache_sweep(m);
 	T_ROW("not asked for since", !np_job_cache_find(m, 7));
 	T_ROW("the other one was", np_job_cache_find(m, 8) != NULL);
@@ -77,10 +77,10 @@ static void test_many(void)
 
 	T_CHECK(!np_job_cache_new(&m));
 	for (uint32_t i = 0; i < 5000; i++)
-		np_job_cache_at(m, i * 7919 % 5000);
+		np_job_cache_add(m, i * 7919 % 5000);
 	np_job_cache_sweep(m);
 	for (uint32_t i = 0; i < 5000; i += 2)
-		np_job_cache_at(m, i);
+		np_job_cache_add(m, i);
 	np_job_cache_sweep(m);
 	for (uint32_t i = 0; i < 5000; i++)
 		found += (np_job_cache_find(m, i) != NULL) == !(i % 2);
