@@ -24,7 +24,8 @@
 
 /* ---- Is this slurmctld the active controller? ---- */
 
-#define CONF_SEC 60 /* slurm.conf may change, by scontrol reconfigure */
+/* Seconds between two readings of slurm.conf, in case it was changed. */
+#define CONF_SEC 60
 
 /* Whether two names are of the same host, with or without a domain. */
 static bool same_host(const char *a, const char *b)
@@ -100,9 +101,9 @@ static int controller_check(struct np_controller *c, struct np_err *err)
 
 /* ---- Settings of netprof.conf ---- */
 
-/* One hold lasts several intervals: it ends only if no decisions are made. */
+/* Length of one hold: the longer of these. See np_policy.hold_step_sec. */
 #define LEAST_STEP_SEC 30
-#define STEP_INTERVALS 10
+#define STEP_INTERVALS 10 /* times PlacementInterval */
 
 void np_settings_init(struct np_settings *s)
 {
@@ -150,66 +151,68 @@ void np_settings_policy(const struct np_settings *s,
 
 /* ---- Log lines ---- */
 
-#define MAX_LINE 512
-#define MAX_LINES 5 /* about one job in an hour */
+#define MAX_LINE_BYTES 512
+#define MAX_LINES_PER_HOUR 5 /* about one job */
 #define HOUR_SEC 3600
 
-/* Digest of a decision, without how long or until when a job is held. */
+/*
+ * Digest of a decision, without how long or until when a job is held. Never 0,
+ * which means that no decision was logged.
+ */
 static uint64_t
-digest(const struct np_job_snapshot *v, const struct np_outcome *o)
+hash_decision(const struct np_job_snapshot *jobs, const struct np_outcome *o)
 {
-	const uint64_t what[] = { o->action, o->cause.why, o->cause.other,
-				  o->cause.leaf, o->tasks };
-	uint64_t h = np_hash(NP_HASH, what, sizeof(what));
+	const uint64_t parts[] = { o->action, o->cause.why, o->cause.other,
+				   o->cause.leaf, o->tasks };
+	uint64_t h = np_hash(NP_HASH, parts, sizeof(parts));
 
 	if (o->action == NP_ACT_RESTRICT)
 		h = np_hash(h, o->leaves, sizeof(*o->leaves) *
-			    v->map->leaves->words);
+			    jobs->map->leaves->words);
 	return h ? h : 1;
 }
 
 /*
- * Whether a job has had all its lines of this hour: its decision may keep
- * changing.
+ * Count one more line about a job. Returns whether that is too many in this
+ * hour, as for a job whose decision keeps changing.
  */
-static bool is_over_limit(struct np_cached_job *cached, int64_t now_sec)
+static bool is_line_too_many(struct np_cached_job *cached, int64_t now_sec)
 {
 	int64_t hour = now_sec / HOUR_SEC;
 
 	if (cached->logged_hour != hour)
 		cached->n_logged = 0;
 	cached->logged_hour = hour;
-	return ++cached->n_logged > MAX_LINES;
+	return ++cached->n_logged > MAX_LINES_PER_HOUR;
 }
 
-size_t np_state_log_decisions(const struct np_job_snapshot *v,
+size_t np_state_log_decisions(const struct np_job_snapshot *jobs,
 			      const struct np_placement *p,
 			      struct np_job_cache *cache)
 {
 	size_t n = 0;
 
-	for (size_t i = 0; i < v->n_jobs; i++) {
-		const struct np_job_entry *entry = &v->job[i];
+	for (size_t i = 0; i < jobs->n_jobs; i++) {
+		const struct np_job_entry *entry = &jobs->job[i];
 		const struct np_outcome *o = np_placement_at(p, i);
 		struct np_cached_job *cached;
-		char line[MAX_LINE];
+		char line[MAX_LINE_BYTES];
 		uint64_t d;
 
 		if (entry->in->state == NP_JOB_RUNNING ||
 		    entry->in->mode == NP_MODE_OFF || !entry->app[0])
 			continue;
 		cached = np_job_cache_find(cache, entry->id);
-		d = digest(v, o);
+		d = hash_decision(jobs, o);
 		if (!cached || cached->logged == d)
 			continue;
 		cached->logged = d;
 		n++;
-		if (is_over_limit(cached, v->now_sec))
+		if (is_line_too_many(cached, jobs->now_sec))
 			continue;
-		np_placement_text(p, entry->in, o,
-				  line, sizeof(line));
+		np_placement_text(p, entry->in, o, line, sizeof(line));
 		np_ctl_info("JobId=%u (%s): %s%s", entry->id, entry->app, line,
-			    cached->n_logged == MAX_LINES ?
+			    cached->n_logged == MAX_LINES_PER_HOUR ?
 			    " (no more lines about it in this hour)" : "");
 	}
 	return n;
@@ -235,49 +238,55 @@ void np_state_log_trouble(struct np_err *logged, const struct np_err *trouble)
 	*logged = *trouble;
 }
 
-/* ---- denied names ---- */
+/* ---- Denied names ---- */
 
-static struct np_denied *find(struct np_denials *d, uint32_t uid,
-			      const char *app)
+/* Index of a denial; d->n: there is none. */
+static size_t
+find_denied(const struct np_denials *d, uint32_t uid, const char *app)
 {
-	for (size_t i = 0; i < d->n; i++)
-		if (d->at[i].uid == uid && !strcmp(d->at[i].app, app))
-			return &d->at[i];
-	return NULL;
+	size_t i = 0;
+
+	while (i < d->n && (d->at[i].uid != uid || strcmp(d->at[i].app, app)))
+		i++;
+	return i;
 }
 
-void np_denied_gather(const struct np_job_snapshot *v,
+/* The first denial of a job's name to its user. */
+static struct np_denied new_denied(const struct np_job_entry *entry,
+				   const struct np_app_index *index)
+{
+	struct np_denied d = { .uid = entry->in->owner, .auth = entry->auth };
+
+	strcpy(d.app, entry->app);
+	snprintf(d.why, sizeof(d.why), "%s%s",
+		 d.auth == NP_AUTH_CONTRADICTED ? "own runs contradict it: " :
+						  "",
+		 np_app_index_why(index, d.app, d.uid, d.auth));
+	return d;
+}
+
+void np_denied_gather(const struct np_job_snapshot *jobs,
 		      const struct np_app_index *index, struct np_denials *out)
 {
 	memset(out, 0, sizeof(*out));
-	for (size_t i = 0; i < v->n_jobs; i++) {
-		const struct np_job_entry *entry = &v->job[i];
-		struct np_denied *d;
+	for (size_t i = 0; i < jobs->n_jobs; i++) {
+		const struct np_job_entry *entry = &jobs->job[i];
+		size_t k;
 
 		if (np_auth_counts(entry->auth))
 			continue;
-		d = find(out, entry->in->owner, entry->app);
-		if (!d && out->n == NP_DENIED_MAX) {
+		k = find_denied(out, entry->in->owner, entry->app);
+		if (k == NP_DENIED_MAX) {
 			out->n_more++;
 			continue;
 		}
-		if (!d) {
-			d = &out->at[out->n++];
-			d->uid = entry->in->owner;
-			d->auth = entry->auth;
-			strcpy(d->app, entry->app);
-			snprintf(d->why, sizeof(d->why), "%s%s",
-				 d->auth == NP_AUTH_CONTRADICTED ?
-					 "own runs contradict it: " :
-					 "",
-				 np_app_index_why(index, d->app, d->uid,
-						  d->auth));
-		}
-		d->n_jobs++;
+		if (k == out->n)
+			out->at[out->n++] = new_denied(entry, index);
+		out->at[k].n_jobs++;
 	}
 }
 
-/* Index of a logged denial; logged->n: it was not logged. */
+/* Index of a denial among the logged ones; logged->n: it was not logged. */
 static size_t find_logged(const struct np_denied_logged *logged, uint32_t uid,
 			  const char *app)
 {
@@ -289,13 +298,18 @@ static size_t find_logged(const struct np_denied_logged *logged, uint32_t uid,
 	return i;
 }
 
-/* Add a denial to the logged ones, at its index or in place of the oldest. */
-static void add_logged(struct np_denied_logged *logged, size_t at,
-		     const struct np_denied *d)
+/*
+ * Note that a denial was logged, at the index that find_logged() returned. If
+ * there is no room for another one, it replaces the oldest.
+ */
+static void note_logged(struct np_denied_logged *logged, size_t at,
+			const struct np_denied *d)
 {
-	if (at == logged->n && logged->n < NP_DENIED_KEEP) {
+	bool is_new = at == logged->n;
+
+	if (is_new && logged->n < NP_DENIED_KEEP) {
 		logged->n++;
-	} else if (at == logged->n) {
+	} else if (is_new) {
 		at = logged->next;
 		logged->next = (at + 1) % NP_DENIED_KEEP;
 	}
@@ -308,12 +322,12 @@ static void add_logged(struct np_denied_logged *logged, size_t at,
  * Forget logged denials of names that are authorised now, to log them if they
  * recur.
  */
-static void forget_valid(const struct np_job_snapshot *v,
-			 const struct np_denials *d,
-			 struct np_denied_logged *logged)
+static void forget_authorised(const struct np_job_snapshot *jobs,
+			      const struct np_denials *d,
+			      struct np_denied_logged *logged)
 {
-	for (size_t i = 0; logged->n && i < v->n_jobs; i++) {
-		const struct np_job_entry *entry = &v->job[i];
+	for (size_t i = 0; logged->n && i < jobs->n_jobs; i++) {
+		const struct np_job_entry *entry = &jobs->job[i];
 		size_t at;
 
 		if (!np_auth_counts(entry->auth) || !entry->app[0])
@@ -321,28 +335,28 @@ static void forget_valid(const struct np_job_snapshot *v,
 		at = find_logged(logged, entry->in->owner, entry->app);
 		/* Authorisation may depend on account or partition, so that
 		   one job of a user is denied and another is not. */
-		if (at < logged->n && !find((struct np_denials *)d,
-					    entry->in->owner, entry->app)) {
+		if (at < logged->n &&
+		    find_denied(d, entry->in->owner, entry->app) == d->n) {
 			logged->at[at] = logged->at[--logged->n];
 			logged->next = 0;
 		}
 	}
 }
 
-size_t np_denied_log(const struct np_job_snapshot *v,
+size_t np_denied_log(const struct np_job_snapshot *jobs,
 		     const struct np_denials *d,
 		     struct np_denied_logged *logged)
 {
 	size_t n = 0;
 
-	forget_valid(v, d, logged);
+	forget_authorised(jobs, d, logged);
 	for (size_t i = 0; i < d->n; i++) {
 		const struct np_denied *one = &d->at[i];
 		size_t at = find_logged(logged, one->uid, one->app);
 
 		if (at < logged->n && logged->at[at].auth == one->auth)
 			continue;
-		add_logged(logged, at, one);
+		note_logged(logged, at, one);
 		np_ctl_info("uid %u may not use the profile name \"%s\": %s; "
 			    "its jobs of that name count as unknown", one->uid,
 			    one->app, one->why);
@@ -353,10 +367,10 @@ size_t np_denied_log(const struct np_job_snapshot *v,
 
 /* ---- state.json ---- */
 
-/* Argument of add_cause(). */
+/* Where add_cause() looks up applications, and what it fills in. */
 struct causes {
-	const struct np_job_snapshot *v;
-	const struct np_job_entry **entry; /* by id */
+	const struct np_job_snapshot *jobs;
+	const struct np_job_entry **by_id; /* sorted pointers to its jobs */
 	struct np_state_job *to;
 };
 
@@ -368,32 +382,34 @@ static int by_id(const void *a, const void *b)
 }
 
 /* Pointers to the jobs of a snapshot, sorted by id. NULL: out of memory. */
-static const struct np_job_entry **jobs_by_id(const struct np_job_snapshot *v)
+static const struct np_job_entry **
+jobs_by_id(const struct np_job_snapshot *jobs)
 {
-	const struct np_job_entry **s = calloc(v->n_jobs + 1, sizeof(*s));
+	const struct np_job_entry **s = calloc(jobs->n_jobs + 1, sizeof(*s));
 
-	for (size_t i = 0; s && i < v->n_jobs; i++)
-		s[i] = &v->job[i];
+	for (size_t i = 0; s && i < jobs->n_jobs; i++)
+		s[i] = &jobs->job[i];
 	if (s)
-		qsort(s, v->n_jobs, sizeof(*s), by_id);
+		qsort(s, jobs->n_jobs, sizeof(*s), by_id);
 	return s;
 }
 
 /* Name of the application of a job; "": unknown. */
-static const char *app_of(const struct causes *c, uint32_t id)
+static const char *app_of_job(const struct causes *c, uint32_t id)
 {
-	const struct np_job_entry key = { .id = id }, *find = &key;
-	const struct np_job_entry **at = bsearch(&find, c->entry, c->v->n_jobs,
-						 sizeof(*c->entry), by_id);
+	const struct np_job_entry job = { .id = id }, *key = &job;
+	const struct np_job_entry **found =
+		bsearch(&key, c->by_id, c->jobs->n_jobs, sizeof(*c->by_id),
+			by_id);
 
-	return at ? (*at)->app : "";
+	return found ? (*found)->app : "";
 }
 
 /* np_placement_cause_fn: append a cause to a job. */
 static void add_cause(void *arg, const struct np_cause *c)
 {
-	struct causes *a = arg;
-	struct np_state_job *j = a->to;
+	struct causes *causes = arg;
+	struct np_state_job *j = causes->to;
 
 	if (j->n_causes == NP_STATE_MAX_CAUSES || c->leaf == NP_NO_LEAF)
 		return;
@@ -402,8 +418,9 @@ static void add_cause(void *arg, const struct np_cause *c)
 	if (!j->cause)
 		return;
 	j->cause[j->n_causes++] = (struct np_state_cause){
-		.leaf = strdup(a->v->map->leaves->switch_name[c->leaf]),
-		.other = c->other, .other_app = strdup(app_of(a, c->other)),
+		.leaf = strdup(causes->jobs->map->leaves->switch_name[c->leaf]),
+		.other = c->other,
+		.other_app = strdup(app_of_job(causes, c->other)),
 		.victim = c->victim_self ? j->id : c->victim,
 		.slowdown = c->slowdown,
 	};
@@ -417,25 +434,26 @@ static const char *const actions[] = {
 };
 
 /* Fill in the decision about a pending job. */
-static void fill_pending(struct causes *causes, const struct np_placement *p,
-			 size_t i, struct np_state_job *to)
+static void
+fill_pending_job(struct causes *causes, const struct np_placement *p, size_t i,
+		 struct np_state_job *to)
 {
 	const struct np_outcome *o = np_placement_at(p, i);
-	const struct np_job_snapshot *v = causes->v;
-	char line[MAX_LINE];
+	const struct np_job_snapshot *jobs = causes->jobs;
+	char line[MAX_LINE_BYTES];
 
 	causes->to = to;
 	to->action = strdup(actions[o->action]);
 	to->applied = o->applied;
 	to->until = (double)o->until_sec;
 	to->held_sec = o->held_sec;
-	to->text = strdup(!np_auth_counts(v->job[i].auth) ?
+	to->text = strdup(!np_auth_counts(jobs->job[i].auth) ?
 				  "ignored: its user is not authorised to "
 				  "use that profile name; see netprof status" :
-				  np_placement_text(p, v->job[i].in, o, line,
+				  np_placement_text(p, jobs->job[i].in, o, line,
 						    sizeof(line)));
 	if (o->action == NP_ACT_RESTRICT)
-		to->leaves = np_cluster_map_leaf_names(v->map, o->leaves);
+		to->leaves = np_cluster_map_leaf_names(jobs->map, o->leaves);
 	if (o->action == NP_ACT_RESTRICT || o->action == NP_ACT_HOLD)
 		np_placement_causes(p, i, add_cause, causes);
 }
@@ -444,8 +462,8 @@ static void fill_pending(struct causes *causes, const struct np_placement *p,
 static void fill_job(struct causes *causes, const struct np_placement *p,
 		     size_t i, struct np_state_job *to)
 {
-	const struct np_job_snapshot *v = causes->v;
-	const struct np_job_entry *entry = &v->job[i];
+	const struct np_job_snapshot *jobs = causes->jobs;
+	const struct np_job_entry *entry = &jobs->job[i];
 	const struct np_job *in = entry->in;
 	uint32_t *sw;
 	size_t n = 0;
@@ -460,47 +478,47 @@ static void fill_job(struct causes *causes, const struct np_placement *p,
 		.partition =
 			strdup(entry->partition < 0 ?
 				       "" :
-				       v->map->part[entry->partition].name),
+				       jobs->map->part[entry->partition].name),
 		.mode = strdup(np_mode_name(in->mode)),
 		.pending = in->state != NP_JOB_RUNNING,
 		.n_nodes = entry->n_nodes,
 		.held_sec = entry->annotation.held_sec,
 	};
 	if (to->pending) {
-		fill_pending(causes, p, i, to);
+		fill_pending_job(causes, p, i, to);
 		return;
 	}
 	to->start = (double)in->start_sec;
-	sw = calloc(v->map->leaves->n_switches + 1, sizeof(*sw));
+	sw = calloc(jobs->map->leaves->n_switches + 1, sizeof(*sw));
 	if (sw)
-		n = np_leaves_switches(v->map->leaves, in->leaf, in->n_leaves,
-				       sw);
-	to->leaves = np_cluster_map_switch_names(v->map, sw, n);
+		n = np_leaves_switches(jobs->map->leaves, in->leaf,
+				       in->n_leaves, sw);
+	to->leaves = np_cluster_map_switch_names(jobs->map, sw, n);
 	free(sw);
 }
 
-static int fill_jobs(const struct np_job_snapshot *v,
+static int fill_jobs(const struct np_job_snapshot *jobs,
 		     const struct np_placement *p, struct np_state *s)
 {
-	struct causes causes = { .v = v, .entry = jobs_by_id(v) };
+	struct causes causes = { .jobs = jobs, .by_id = jobs_by_id(jobs) };
 
-	s->job = calloc(v->n_jobs + 1, sizeof(*s->job));
-	if (!s->job || !causes.entry) {
-		free(causes.entry);
+	s->job = calloc(jobs->n_jobs + 1, sizeof(*s->job));
+	if (!s->job || !causes.by_id) {
+		free(causes.by_id);
 		return -ENOMEM;
 	}
-	for (size_t i = 0; i < v->n_jobs; i++)
-		if (v->job[i].app[0])
+	for (size_t i = 0; i < jobs->n_jobs; i++)
+		if (jobs->job[i].app[0])
 			fill_job(&causes, p, i, &s->job[s->n_jobs++]);
-	free(causes.entry);
+	free(causes.by_id);
 	return 0;
 }
 
 /* Count the jobs running on each leaf. */
-static void count_jobs(const struct np_job_snapshot *v, struct np_state *s)
+static void count_jobs(const struct np_job_snapshot *jobs, struct np_state *s)
 {
-	for (size_t i = 0; i < v->n_jobs; i++) {
-		const struct np_job *in = v->job[i].in;
+	for (size_t i = 0; i < jobs->n_jobs; i++) {
+		const struct np_job *in = jobs->job[i].in;
 
 		for (size_t k = 0; k < in->n_leaves; k++) {
 			s->leaf[in->leaf[k]].n_jobs++;
@@ -509,10 +527,10 @@ static void count_jobs(const struct np_job_snapshot *v, struct np_state *s)
 	}
 }
 
-static int fill_leaves(const struct np_job_snapshot *v,
+static int fill_leaves(const struct np_job_snapshot *jobs,
 		       const struct np_placement *p, struct np_state *s)
 {
-	const struct np_leaves *l = v->map->leaves;
+	const struct np_leaves *l = jobs->map->leaves;
 
 	s->leaf = calloc(l->n + 1, sizeof(*s->leaf));
 	if (!s->leaf)
@@ -525,12 +543,12 @@ static int fill_leaves(const struct np_job_snapshot *v,
 		to->n_nodes = l->first[i + 1] - l->first[i];
 		to->worst_slowdown = np_placement_worst_slowdown(p, i);
 		for (uint32_t k = l->first[i]; k < l->first[i + 1]; k++) {
-			to->n_idle += v->node[l->node[k]] == NP_NODE_IDLE;
-			to->n_unavailable += v->node[l->node[k]] ==
+			to->n_idle += jobs->node[l->node[k]] == NP_NODE_IDLE;
+			to->n_unavailable += jobs->node[l->node[k]] ==
 					     NP_NODE_UNAVAILABLE;
 		}
 	}
-	count_jobs(v, s);
+	count_jobs(jobs, s);
 	return 0;
 }
 
@@ -552,13 +570,13 @@ static int fill_denials(const struct np_denials *d, struct np_state *s)
 }
 
 int np_state_make(const struct np_state_input *t,
-		  const struct np_job_snapshot *v, const struct np_placement *p,
-		  struct np_state *out)
+		  const struct np_job_snapshot *jobs,
+		  const struct np_placement *p, struct np_state *out)
 {
 	const struct np_place_conf *conf = &t->settings->conf.place;
 	char version[NP_LOADER_TEXT];
 	struct np_state s = {
-		.date = (double)v->now_sec,
+		.date = (double)jobs->now_sec,
 		.interval_sec = conf->interval_sec,
 		.cluster = strdup(t->controller->cluster),
 		.slurm_version =
@@ -573,10 +591,10 @@ int np_state_make(const struct np_state_input *t,
 		.n_profiles = (uint32_t)t->table->n,
 		.decide_sec = t->decide_sec,
 	};
-	int rc = fill_leaves(v, p, &s);
+	int rc = fill_leaves(jobs, p, &s);
 
 	if (!rc)
-		rc = fill_jobs(v, p, &s);
+		rc = fill_jobs(jobs, p, &s);
 	if (!rc && t->denied)
 		rc = fill_denials(t->denied, &s);
 	if (rc)
@@ -586,7 +604,10 @@ int np_state_make(const struct np_state_input *t,
 	return rc;
 }
 
-/* slurmctld has 19 times as long for itself as a pass takes. */
+/*
+ * The thread rests 19 times as long as a pass took, and so works a twentieth of
+ * the time.
+ */
 #define REST_TO_WORK 19
 
 double np_placer_gap_sec(double took_sec, double interval_sec)
@@ -596,15 +617,18 @@ double np_placer_gap_sec(double took_sec, double interval_sec)
 	return fmax(fmax(sec, took_sec), NP_PLACER_LEAST_GAP_SEC);
 }
 
-#define MAX_UPDATES 500	   /* in one pass */
-#define READ_SEC 0.5	   /* time to read the store in one pass */
+/* ---- The passes ---- */
+
+#define MAX_UPDATES 500	   /* of jobs, in one pass */
+/* Seconds. */
+#define READ_SEC 0.5	   /* to read the store in one pass */
 #define IDLE_SEC 5	   /* between two looks at netprof.conf while off */
 #define STATE_SEC 5	   /* between two state.json if nothing changed */
 #define OFF_SEC 60	   /* between two full passes while placement is off */
 #define MISSED_SEC 3600	   /* between two lines about missed changes */
 #define ARRIVAL_SEC 5	   /* longest time from job_submit to a visible job */
 
-/* Times of the thread are seconds of CLOCK_MONOTONIC unless noted otherwise. */
+/* Times are seconds of CLOCK_MONOTONIC unless noted otherwise. */
 struct np_placer {
 	struct np_shared *shared;
 	struct np_settings settings;
@@ -625,12 +649,12 @@ struct np_placer {
 	uint64_t jobs_digest;	/* of the jobs in the last pass */
 };
 
-/* The working data of one pass. */
+/* What one pass works on. */
 struct pass {
 	struct np_ctld_info info;
 	struct np_arrivals arrivals;
-	uint32_t last_id; /* highest job id in the answers */
-	struct np_change *change;
+	uint32_t last_id; /* highest job id in info */
+	struct np_change *change; /* that users requested since the last pass */
 	size_t n_changes;
 	bool written; /* updates of jobs were begun */
 	bool cut;     /* but not completed: jobs contain no valid decision */
@@ -639,48 +663,48 @@ struct pass {
 	struct np_job_snapshot jobs;
 	struct np_denials denied;
 	struct np_placement *placement;
-	bool news; /* a decision or the list of jobs differs from the last */
-	double began_sec; /* of the pass */
-	double save_sec;  /* of writing the store; 0: not reached */
+	bool changed; /* a decision or the list of jobs differs from the last */
+	double began_sec;      /* when the pass began */
+	double save_sec;       /* when writing the store began; 0: not yet */
 	struct np_err trouble; /* one that does not prevent a decision */
 };
 
 int np_placer_new(struct np_shared *shared, struct np_placer **out)
 {
-	struct np_placer *c = calloc(1, sizeof(*c));
+	struct np_placer *placer = calloc(1, sizeof(*placer));
 
-	if (!c)
+	if (!placer)
 		return -ENOMEM;
-	c->shared = shared;
-	np_settings_init(&c->settings);
-	if (np_job_cache_new(&c->cache) || np_store_reader_new(&NP_DEADLINES,
-							       &c->store)) {
-		np_placer_free(c);
+	placer->shared = shared;
+	np_settings_init(&placer->settings);
+	if (np_job_cache_new(&placer->cache) ||
+	    np_store_reader_new(&NP_DEADLINES, &placer->store)) {
+		np_placer_free(placer);
 		return -ENOMEM;
 	}
-	*out = c;
+	*out = placer;
 	return 0;
 }
 
-void np_placer_free(struct np_placer *c)
+void np_placer_free(struct np_placer *placer)
 {
-	if (!c)
+	if (!placer)
 		return;
-	np_job_cache_free(c->cache);
-	np_store_reader_free(c->store);
-	np_cluster_map_unref(c->map);
-	free(c);
+	np_job_cache_free(placer->cache);
+	np_store_reader_free(placer->store);
+	np_cluster_map_unref(placer->map);
+	free(placer);
 }
 
 /* Log missed changes, once per MISSED_SEC. */
-static void log_missed(struct np_placer *c)
+static void log_missed_changes(struct np_placer *placer)
 {
 	uint32_t uid;
-	unsigned n = np_shared_take_missed(c->shared, &uid);
+	unsigned n = np_shared_take_missed(placer->shared, &uid);
 
-	if (!n || np_mono_sec() < c->missed_sec)
+	if (!n || np_mono_sec() < placer->missed_sec)
 		return;
-	c->missed_sec = np_mono_sec() + MISSED_SEC;
+	placer->missed_sec = np_mono_sec() + MISSED_SEC;
 	np_ctl_info("update limit exceeded: %u job changes, the first by uid "
 		    "%u, are reconstructed from the current job state; limits: "
 		    "%d changes by a user between two passes, %d bytes per "
@@ -698,84 +722,94 @@ static void log_skipped(const char *line, void *arg)
  * Read netprof.conf if it changed; an invalid file leaves the last valid
  * settings. Returns whether the file changed, valid or not.
  */
-static bool configure(struct np_placer *c)
+static bool read_settings(struct np_placer *placer)
 {
-	struct timespec before = c->settings.changed;
-	off_t size = c->settings.size;
+	struct timespec before = placer->settings.changed;
+	off_t size = placer->settings.size;
 
-	if (np_settings_refresh(&c->settings)) {
-		np_shared_configure(c->shared, &c->settings.conf);
-		np_store_reader_renew(c->store);
+	if (np_settings_refresh(&placer->settings)) {
+		np_shared_configure(placer->shared, &placer->settings.conf);
+		np_store_reader_renew(placer->store);
 	}
-	return before.tv_sec != c->settings.changed.tv_sec ||
-	       before.tv_nsec != c->settings.changed.tv_nsec ||
-	       size != c->settings.size;
+	return before.tv_sec != placer->settings.changed.tv_sec ||
+	       before.tv_nsec != placer->settings.changed.tv_nsec ||
+	       size != placer->settings.size;
 }
 
 /* Whether this is the active controller; logs when that changes. */
-static bool check_active(struct np_placer *c)
+static bool check_is_active(struct np_placer *placer)
 {
 	struct np_err why = NP_ERR_INIT;
-	bool is_active = !controller_check(&c->controller, &why);
+	bool is_active = !controller_check(&placer->controller, &why);
 
-	if (is_active != c->is_active)
+	if (is_active != placer->is_active)
 		np_ctl_info("%s", is_active ?
 			    "in control: placement is active" : why.text);
-	if (!is_active && c->is_active)
-		np_shared_withdraw(c->shared);
-	c->is_active = is_active;
+	if (!is_active && placer->is_active)
+		np_shared_withdraw(placer->shared);
+	placer->is_active = is_active;
 	return is_active;
 }
 
 /* Request the profiles of all jobs. Returns whether any is a new request. */
-static bool request_profiles(struct np_placer *c, const job_info_msg_t *jobs)
+static bool
+request_profiles(struct np_placer *placer, const job_info_msg_t *jobs)
 {
-	bool news = false;
+	bool any_new = false;
 
 	for (uint32_t i = 0; i < jobs->record_count; i++) {
 		const slurm_job_info_t *j = &jobs->job_array[i];
 		char app[NP_APP_MAX + 1];
 
-		if (np_job_snapshot_app(&c->settings.conf.place, j, app))
-			news |= np_store_reader_want(c->store, app, j->user_id);
+		if (np_job_snapshot_app(&placer->settings.conf.place, j, app))
+			any_new |= np_store_reader_want(placer->store, app,
+							j->user_id);
 	}
-	return news;
+	return any_new;
 }
 
-/* Open the store, and request the profiles that the first decision needs. */
-static int open_store(struct np_placer *c, struct np_err *err)
+/*
+ * Open the store, and request the profiles that the first decision needs. 0 or
+ * -errno.
+ */
+static int open_store(struct np_placer *placer, struct np_err *err)
 {
 	struct np_ctld_info info;
 	int rc = np_ctld_info_load(&info, err);
 
 	if (rc)
 		return rc;
-	rc = np_store_reader_open(c->store, &c->settings.conf,
-				  c->controller.cluster, err);
+	rc = np_store_reader_open(placer->store, &placer->settings.conf,
+				  placer->controller.cluster, err);
 	if (!rc)
-		request_profiles(c, info.jobs);
+		request_profiles(placer, info.jobs);
 	np_ctld_info_free(&info);
 	return rc;
 }
 
 /* Read the store. This may take long, and holds up no submission. */
-static int read_store(struct np_placer *c, struct pass *r, struct np_err *err)
+static int
+read_store(struct np_placer *placer, struct pass *pass, struct np_err *err)
 {
-	int rc = np_store_reader_is_new(c->store) ? open_store(c, err) : 0;
+	int rc = 0;
+
+	if (np_store_reader_is_new(placer->store))
+		rc = open_store(placer, err);
 
 	return rc ? rc
-		  : np_store_reader_read(c->store, READ_SEC, log_skipped,
-					 &r->known, &r->trouble, err);
+		  : np_store_reader_read(placer->store, READ_SEC, log_skipped,
+					 &pass->known, &pass->trouble, err);
 }
 
 /* Tell the callbacks who owns each job and its array. */
-static void update_owners(struct np_placer *c, const struct np_job_snapshot *v)
+static void
+update_owners(struct np_placer *placer, const struct np_job_snapshot *jobs)
 {
-	struct np_owner *owner = calloc(2 * v->n_jobs + 1, sizeof(*owner));
+	struct np_owner *owner = calloc(2 * jobs->n_jobs + 1, sizeof(*owner));
 	size_t n = 0;
 
-	for (size_t i = 0; owner && i < v->n_jobs; i++) {
-		const struct np_job_entry *s = &v->job[i];
+	for (size_t i = 0; owner && i < jobs->n_jobs; i++) {
+		const struct np_job_entry *s = &jobs->job[i];
 		const uint32_t uid = s->in->owner;
 
 		owner[n++] = (struct np_owner){ s->id, uid };
@@ -783,16 +817,16 @@ static void update_owners(struct np_placer *c, const struct np_job_snapshot *v)
 			owner[n++] = (struct np_owner){ s->array, uid };
 	}
 	if (owner) /* else the owners of the last pass remain valid */
-		np_shared_set_owners(c->shared, owner, n);
+		np_shared_set_owners(placer->shared, owner, n);
 }
 
 /* Log an inconsistency of the map once, until it changes. */
 static void
-log_map_warning(struct np_placer *c, const struct np_cluster_map *map)
+log_map_warning(struct np_placer *placer, const struct np_cluster_map *map)
 {
-	if (!strcmp(c->logged_warning.text, map->warning.text))
+	if (!strcmp(placer->logged_warning.text, map->warning.text))
 		return;
-	c->logged_warning = map->warning;
+	placer->logged_warning = map->warning;
 	if (*map->warning.text)
 		np_ctl_info("%s", map->warning.text);
 }
@@ -823,166 +857,175 @@ static int append_rails(const struct np_conf *conf, char **topology,
 	return 0;
 }
 
-/* err: why the file of rails is not used; empty if it is. */
-static void note_rails(const struct np_err *err, struct np_err *trouble)
+/* Report why the file of rails is not used; err is empty if it is. */
+static void report_rails(const struct np_err *err, struct np_err *trouble)
 {
 	if (err->text[0] && !trouble->text[0])
 		np_errf(trouble, -EINVAL, "placement knows one leaf switch for "
 			"each node: Rails=%s", err->text);
 }
 
-/* Make the job snapshot of what was loaded. */
-static int make_snapshot(struct np_placer *c, struct pass *r, int64_t now_sec,
-			 struct np_err *err)
+/* Make the job snapshot from what was loaded. 0 or -errno. */
+static int make_snapshot(struct np_placer *placer, struct pass *pass,
+			 int64_t now_sec, struct np_err *err)
 {
 	const struct np_job_snapshot_input in = {
-		.info = &r->info, .map = c->map, .index = r->known.index,
-		.conf = &c->settings.conf.place, .cache = c->cache,
-		.change = r->change, .n_changes = r->n_changes,
+		.info = &pass->info, .map = placer->map,
+		.index = pass->known.index,
+		.conf = &placer->settings.conf.place, .cache = placer->cache,
+		.change = pass->change, .n_changes = pass->n_changes,
 		.now_sec = now_sec,
 		/* The clock may have been set back. */
-		.last_sec = c->last_sec <= now_sec ? c->last_sec : 0,
+		.last_sec = placer->last_sec <= now_sec ? placer->last_sec : 0,
 	};
-	int rc = np_job_snapshot_make(&in, &r->jobs, err);
+	int rc = np_job_snapshot_make(&in, &pass->jobs, err);
 
 	if (!rc)
-		update_owners(c, &r->jobs);
+		update_owners(placer, &pass->jobs);
 	return rc;
 }
 
-/* Load from slurmctld, and make the map and the job snapshot of that. */
-static int read_cluster(struct np_placer *c, struct pass *r, struct np_err *err)
+/*
+ * Load the state of jobs and nodes from slurmctld, and make the cluster map and
+ * the job snapshot from it. 0 or -errno.
+ */
+static int
+read_cluster(struct np_placer *placer, struct pass *pass, struct np_err *err)
 {
-	const struct np_conf *conf = &c->settings.conf;
+	const struct np_conf *conf = &placer->settings.conf;
 	int64_t now_sec = time(NULL);
 	struct np_err rails = NP_ERR_INIT;
 	struct np_cluster_map *map;
-	int rc = np_ctld_info_load(&r->info, err);
+	int rc = np_ctld_info_load(&pass->info, err);
 
 	if (!rc)
-		rc = append_rails(conf, &r->info.topology, &rails);
+		rc = append_rails(conf, &pass->info.topology, &rails);
 	if (rc)
 		return rc;
-	rc = np_cluster_map_make(c->map, r->info.nodes, r->info.parts,
-				 r->info.topology, c->controller.whole_nodes,
-				 &map, err);
+	rc = np_cluster_map_make(placer->map, pass->info.nodes,
+				 pass->info.parts, pass->info.topology,
+				 placer->controller.whole_nodes, &map, err);
 	if (rc)
 		return rc;
-	np_cluster_map_unref(c->map);
-	c->map = map;
-	log_map_warning(c, map);
-	note_rails(&rails, &r->trouble);
-	note_rails(&map->rails_error, &r->trouble);
-	if (!map->leaves->n && !r->trouble.text[0])
-		np_errf(&r->trouble, -ENODATA, "Slurm knows no leaf switches: "
-			"placement needs topology/tree or topology/block");
-	r->last_id = c->last_id;
-	rc = np_ctld_info_arrivals(&r->info, now_sec - ARRIVAL_SEC, &r->last_id,
-				   &r->arrivals);
+	np_cluster_map_unref(placer->map);
+	placer->map = map;
+	log_map_warning(placer, map);
+	report_rails(&rails, &pass->trouble);
+	report_rails(&map->rails_error, &pass->trouble);
+	if (!map->leaves->n && !pass->trouble.text[0])
+		np_errf(&pass->trouble, -ENODATA, "Slurm knows no leaf "
+			"switches: placement needs topology/tree or "
+			"topology/block");
+	pass->last_id = placer->last_id;
+	rc = np_ctld_info_arrivals(&pass->info, now_sec - ARRIVAL_SEC,
+				   &pass->last_id, &pass->arrivals);
 	if (rc)
 		return rc;
 	/* Profiles of new applications are read before the next pass. */
-	r->known.more |= request_profiles(c, r->info.jobs);
-	return make_snapshot(c, r, now_sec, err);
+	pass->known.more |= request_profiles(placer, pass->info.jobs);
+	return make_snapshot(placer, pass, now_sec, err);
 }
 
-/* Make the decision. */
-static int decide(struct np_placer *c, struct pass *r, struct np_err *err)
+static int
+decide(struct np_placer *placer, struct pass *pass, struct np_err *err)
 {
 	struct np_policy policy;
 
-	np_settings_policy(&c->settings, r->known.index, &policy);
-	return np_placement_decide(r->jobs.snapshot, r->known.table, &policy,
-				   &r->placement, err);
+	np_settings_policy(&placer->settings, pass->known.index, &policy);
+	return np_placement_decide(pass->jobs.snapshot, pass->known.table,
+				   &policy, &pass->placement, err);
 }
 
 /*
  * Keep the exact hold times for the next pass; annotations have rounded ones.
  */
-static void remember_held(struct np_placer *c, const struct pass *r)
+static void cache_hold_times(struct np_placer *placer, const struct pass *pass)
 {
-	for (size_t i = 0; i < r->jobs.n_jobs; i++) {
+	for (size_t i = 0; i < pass->jobs.n_jobs; i++) {
 		struct np_cached_job *cached =
-			np_job_cache_find(c->cache, r->jobs.job[i].id);
+			np_job_cache_find(placer->cache, pass->jobs.job[i].id);
 
 		if (cached)
 			cached->held_sec =
-				np_placement_at(r->placement, i)->held_sec;
+				np_placement_at(pass->placement, i)->held_sec;
 	}
-	np_job_cache_sweep(c->cache);
+	np_job_cache_sweep(placer->cache);
 }
 
-/* Make this decision the current one. */
-static int publish(struct np_placer *c, struct pass *r)
+/* Make this pass's decision the current one. 0 or -ENOMEM. */
+static int publish(struct np_placer *placer, struct pass *pass)
 {
 	struct np_decision *s = calloc(1, sizeof(*s));
 
 	if (!s)
 		return -ENOMEM;
-	s->placement = r->placement;
-	s->map = np_cluster_map_ref(r->jobs.map);
-	s->index = np_app_index_ref(r->known.index);
-	s->set = r->jobs.set;
-	s->now_sec = r->jobs.now_sec;
-	r->placement = NULL;
-	r->jobs.set = NULL;
-	np_shared_publish(c->shared, s, &r->arrivals);
-	c->last_id = r->last_id;
+	s->placement = pass->placement;
+	s->map = np_cluster_map_ref(pass->jobs.map);
+	s->index = np_app_index_ref(pass->known.index);
+	s->set = pass->jobs.set;
+	s->now_sec = pass->jobs.now_sec;
+	pass->placement = NULL;
+	pass->jobs.set = NULL;
+	np_shared_publish(placer->shared, s, &pass->arrivals);
+	placer->last_id = pass->last_id;
 	return 0;
 }
 
 /* Whether jobs were submitted, started or ended since the last pass. */
-static bool jobs_changed(struct np_placer *c, const struct np_job_snapshot *v)
+static bool
+have_jobs_changed(struct np_placer *placer, const struct np_job_snapshot *jobs)
 {
 	uint64_t h = NP_HASH;
 	bool changed;
 
-	for (size_t i = 0; i < v->n_jobs; i++) {
-		const struct np_job *in = v->job[i].in;
+	for (size_t i = 0; i < jobs->n_jobs; i++) {
+		const struct np_job *in = jobs->job[i].in;
 		const uint32_t job[] = { in->id, in->state == NP_JOB_RUNNING };
 
 		h = np_hash(h, job, sizeof(job));
 	}
-	changed = h != c->jobs_digest;
-	c->jobs_digest = h;
+	changed = h != placer->jobs_digest;
+	placer->jobs_digest = h;
 	return changed;
 }
 
-/* Log what is new and write the decision into the jobs. */
-static int update_jobs(struct np_placer *c, struct pass *r,
+/* Log what is new, and write the decision into the jobs. 0 or -errno. */
+static int update_jobs(struct np_placer *placer, struct pass *pass,
 		       bool (*go_on)(void *arg), void *arg)
 {
 	struct np_applied a;
 	int rc;
 
-	np_denied_gather(&r->jobs, r->known.index, &r->denied);
-	r->news = np_denied_log(&r->jobs, &r->denied, &c->denied_logged) > 0;
-	r->news |= np_state_log_decisions(&r->jobs, r->placement, c->cache) > 0;
-	r->news |= jobs_changed(c, &r->jobs);
-	rc = np_apply(&r->jobs, r->placement, c->cache, c->shared, MAX_UPDATES,
-		      go_on, arg, &a);
-	np_shared_set_written(c->shared, a.written, a.n_written);
-	r->cut = a.cut;
-	r->more = a.more;
+	np_denied_gather(&pass->jobs, pass->known.index, &pass->denied);
+	pass->changed = np_denied_log(&pass->jobs, &pass->denied,
+				      &placer->denied_logged) > 0;
+	pass->changed |= np_state_log_decisions(&pass->jobs, pass->placement,
+						placer->cache) > 0;
+	pass->changed |= have_jobs_changed(placer, &pass->jobs);
+	rc = np_apply(&pass->jobs, pass->placement, placer->cache,
+		      placer->shared, MAX_UPDATES, go_on, arg, &a);
+	np_shared_set_written(placer->shared, a.written, a.n_written);
+	pass->cut = a.cut;
+	pass->more = a.more;
 	return rc;
 }
 
-/* Make the contents of state.json. */
-static int make_state(struct np_placer *c, struct pass *r,
+/* Make the contents of state.json. 0 or -ENOMEM. */
+static int make_state(struct np_placer *placer, struct pass *pass,
 		      struct np_state *state)
 {
 	struct np_state_input t = {
-		.controller = &c->controller,
-		.settings = &c->settings,
-		.fabric = r->known.fabric,
-		.table = r->known.table,
-		.denied = &r->denied,
-		.trouble = r->trouble.text[0] ? r->trouble.text
-					      : c->settings.trouble.text,
-		.decide_sec = np_mono_sec() - r->began_sec,
+		.controller = &placer->controller,
+		.settings = &placer->settings,
+		.fabric = pass->known.fabric,
+		.table = pass->known.table,
+		.denied = &pass->denied,
+		.trouble = pass->trouble.text[0] ? pass->trouble.text
+					      : placer->settings.trouble.text,
+		.decide_sec = np_mono_sec() - pass->began_sec,
 	};
 
-	return np_state_make(&t, &r->jobs, r->placement, state);
+	return np_state_make(&t, &pass->jobs, pass->placement, state);
 }
 
 /*
@@ -991,44 +1034,44 @@ static int make_state(struct np_placer *c, struct pass *r,
  * takes the data of the pass.
  */
 static void
-write_store(struct np_placer *c, struct pass *r, struct np_state *state)
+write_store(struct np_placer *placer, struct pass *pass, struct np_state *state)
 {
 	struct np_pass_output l = {
-		.mode = c->controller.private_jobs ? 0640 : 0644,
-		.jobs = r->jobs,
-		.info = r->info,
-		.known = r->known,
+		.mode = placer->controller.private_jobs ? 0640 : 0644,
+		.jobs = pass->jobs,
+		.info = pass->info,
+		.known = pass->known,
 		.has_state = state,
 	};
 	struct np_err err = NP_ERR_INIT;
 
-	strcpy(l.store, c->settings.conf.store);
+	strcpy(l.store, placer->settings.conf.store);
 	if (state) {
 		l.state = *state;
 		*state = (struct np_state){ .date = 0 };
 	}
-	r->jobs = (struct np_job_snapshot){ .map = NULL };
-	r->info = (struct np_ctld_info){ NULL };
-	r->known = (struct np_known){ .more = r->known.more };
-	if (!np_store_reader_write(c->store, &l, &err))
+	pass->jobs = (struct np_job_snapshot){ .map = NULL };
+	pass->info = (struct np_ctld_info){ NULL };
+	pass->known = (struct np_known){ .more = pass->known.more };
+	if (!np_store_reader_write(placer->store, &l, &err))
 		return; /* the next pass reports it, if it persists */
 	if (state)
-		c->state_sec = np_mono_sec();
+		placer->state_sec = np_mono_sec();
 	/* The trouble is not over in a pass that need not write state.json. */
-	if (state || (err.text[0] && !c->state_trouble.text[0]))
-		c->state_trouble = err;
-	if (!r->trouble.text[0])
-		r->trouble = c->state_trouble;
+	if (state || (err.text[0] && !placer->state_trouble.text[0]))
+		placer->state_trouble = err;
+	if (!pass->trouble.text[0])
+		pass->trouble = placer->state_trouble;
 }
 
-static void release_pass(struct pass *r)
+static void release_pass(struct pass *pass)
 {
-	np_placement_free(r->placement);
-	np_job_snapshot_free(&r->jobs);
-	np_known_free(&r->known);
-	np_ctld_info_free(&r->info);
-	free(r->arrivals.of);
-	np_change_list_free(r->change, r->n_changes);
+	np_placement_free(pass->placement);
+	np_job_snapshot_free(&pass->jobs);
+	np_known_free(&pass->known);
+	np_ctld_info_free(&pass->info);
+	free(pass->arrivals.of);
+	np_change_list_free(pass->change, pass->n_changes);
 }
 
 /*
@@ -1036,82 +1079,97 @@ static void release_pass(struct pass *r)
  * read, decide, update jobs, publish. After it, submissions no longer wait, and
  * the store is written.
  */
-static int do_pass(struct np_placer *c, struct pass *r,
+static int do_pass(struct np_placer *placer, struct pass *pass,
 		   bool (*go_on)(void *arg), void *arg, bool *again,
 		   struct np_err *err)
 {
 	struct np_state state = { .date = 0 };
 	bool due;
-	int rc = read_cluster(c, r, err);
+	int rc = read_cluster(placer, pass, err);
 
 	if (!rc)
-		rc = decide(c, r, err);
+		rc = decide(placer, pass, err);
 	if (rc || !go_on(arg))
 		return rc;
-	r->written = true;
-	rc = update_jobs(c, r, go_on, arg);
+	pass->written = true;
+	rc = update_jobs(placer, pass, go_on, arg);
 	if (rc)
 		return rc;
-	remember_held(c, r);
-	c->last_sec = r->jobs.now_sec;
-	due = r->more || r->news || r->n_changes || c->state_trouble.text[0] ||
-	      np_mono_sec() - c->state_sec >= STATE_SEC;
-	rc = due ? make_state(c, r, &state) : 0;
+	cache_hold_times(placer, pass);
+	placer->last_sec = pass->jobs.now_sec;
+	due = pass->more || pass->changed || pass->n_changes ||
+	      placer->state_trouble.text[0] ||
+	      np_mono_sec() - placer->state_sec >= STATE_SEC;
+	rc = due ? make_state(placer, pass, &state) : 0;
 	if (!rc && go_on(arg))
-		rc = publish(c, r);
-	np_shared_set_busy(c->shared, r->cut);
-	r->save_sec = np_mono_sec();
+		rc = publish(placer, pass);
+	np_shared_set_busy(placer->shared, pass->cut);
+	pass->save_sec = np_mono_sec();
 	if (!rc)
-		write_store(c, r, due ? &state : NULL);
+		write_store(placer, pass, due ? &state : NULL);
 	np_state_free(&state);
-	*again = r->more || r->known.more || np_store_reader_has_more(c->store);
+	*again = pass->more || pass->known.more ||
+		 np_store_reader_has_more(placer->store);
 	return rc;
 }
 
-/* Time that slurmctld may have noticed, which is all but writing the store. */
-static double worked_sec(const struct pass *r)
+/* Time for which slurmctld may have waited: all but writing the store. */
+static double working_sec(const struct pass *pass)
 {
-	return (r->save_sec > 0 ? r->save_sec : np_mono_sec()) - r->began_sec;
+	double end_sec = pass->save_sec > 0 ? pass->save_sec : np_mono_sec();
+
+	return end_sec - pass->began_sec;
 }
 
-void np_placer_run(struct np_placer *c, bool (*go_on)(void *arg), void *arg,
-		   struct np_placer_next *next)
+/*
+ * A pass may have ended early. If it updated no job, the last decision remains
+ * valid, and the users' changes are for the next pass. If it failed after that,
+ * jobs contain parts of two decisions, and neither is valid.
+ */
+static void end_pass(struct np_placer *placer, struct pass *pass, int rc)
 {
-	struct pass r = { .began_sec = np_mono_sec() };
-	const struct np_place_conf *place = &c->settings.conf.place;
+	if (!pass->written) {
+		np_shared_return_changes(placer->shared, pass->change,
+					 pass->n_changes);
+		pass->change = NULL;
+		pass->n_changes = 0;
+	} else if (rc) {
+		np_shared_withdraw(placer->shared);
+	}
+}
+
+void np_placer_run(struct np_placer *placer, bool (*go_on)(void *arg),
+		   void *arg, struct np_placer_next *next)
+{
+	struct pass pass = { .began_sec = np_mono_sec() };
+	const struct np_place_conf *place = &placer->settings.conf.place;
 	struct np_err why = NP_ERR_INIT;
 	bool again = false, enabled;
 	int rc;
 
 	*next = (struct np_placer_next){ NP_PLACER_LEAST_GAP_SEC, IDLE_SEC };
-	if (!configure(c) && np_mono_sec() < c->idle_until_sec)
+	if (!read_settings(placer) && np_mono_sec() < placer->idle_until_sec)
 		return;
-	if (!check_active(c))
+	if (!check_is_active(placer))
 		return;
-	rc = read_store(c, &r, &why);
-	np_shared_set_busy(c->shared, true);
-	np_shared_wait_in_flight(c->shared);
-	r.change = np_shared_take_changes(c->shared, &r.n_changes);
+	rc = read_store(placer, &pass, &why);
+	np_shared_set_busy(placer->shared, true);
+	np_shared_wait_in_flight(placer->shared);
+	pass.change = np_shared_take_changes(placer->shared, &pass.n_changes);
 	if (!rc)
-		rc = do_pass(c, &r, go_on, arg, &again, &why);
-	np_state_set_trouble(rc, &why, &r.trouble);
-	np_shared_set_busy(c->shared, r.cut && !rc);
-	if (!r.written) {
-		/* The jobs still contain the last decision. */
-		np_shared_return_changes(c->shared, r.change, r.n_changes);
-		r.change = NULL;
-		r.n_changes = 0;
-	} else if (rc) {
-		np_shared_withdraw(c->shared);
-	}
-	if (!r.trouble.text[0])
-		r.trouble = c->settings.trouble;
-	np_state_log_trouble(&c->logged_trouble, &r.trouble);
-	log_missed(c);
-	release_pass(&r);
+		rc = do_pass(placer, &pass, go_on, arg, &again, &why);
+	np_state_set_trouble(rc, &why, &pass.trouble);
+	np_shared_set_busy(placer->shared, pass.cut && !rc);
+	end_pass(placer, &pass, rc);
+	if (!pass.trouble.text[0])
+		pass.trouble = placer->settings.trouble;
+	np_state_log_trouble(&placer->logged_trouble, &pass.trouble);
+	log_missed_changes(placer);
+	release_pass(&pass);
 	enabled = np_place_conf_enabled(place);
-	c->idle_until_sec =
+	placer->idle_until_sec =
 		enabled || again || rc ? 0 : np_mono_sec() + OFF_SEC;
-	next->rest_sec = np_placer_gap_sec(worked_sec(&r), place->interval_sec);
+	next->rest_sec = np_placer_gap_sec(working_sec(&pass),
+					   place->interval_sec);
 	next->wait_sec = again ? 0 : enabled ? place->interval_sec : IDLE_SEC;
 }

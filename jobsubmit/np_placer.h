@@ -22,20 +22,20 @@ struct np_placer;
 
 /* shared is borrowed. Returns 0 or -ENOMEM. */
 int np_placer_new(struct np_shared *shared, struct np_placer **out);
-void np_placer_free(struct np_placer *c); /* NULL is allowed */
+void np_placer_free(struct np_placer *placer); /* NULL is allowed */
 
 /* When to start the next pass. */
 struct np_placer_next {
-	double rest_sec; /* not before this time; np_placer_gap_sec() */
-	double wait_sec; /* after it, at this time or when woken */
+	double rest_sec; /* not before, as np_placer_gap_sec() says */
+	double wait_sec; /* thereafter: when woken, or after so long */
 };
 
 /*
  * Make one pass. go_on(arg) is called before every update of a job; once it
  * returns false the pass ends early.
  */
-void np_placer_run(struct np_placer *c, bool (*go_on)(void *arg), void *arg,
-		   struct np_placer_next *next);
+void np_placer_run(struct np_placer *placer, bool (*go_on)(void *arg),
+		   void *arg, struct np_placer_next *next);
 
 /*
  * Minimum time between two passes, seconds, however often the thread is woken.
@@ -55,9 +55,9 @@ double np_placer_gap_sec(double took_sec, double interval_sec);
 /*
  * ---- For np_placer.c and unit tests ----
  *
- * What the placement thread reports, as lines in slurmctld.log and as
- * state.json. Also what it needs to know first: whether this slurmctld
- * is the active controller, and the settings of netprof.conf.
+ * What a pass needs to know first: whether this slurmctld is the active
+ * controller, and the settings of netprof.conf. And what it reports, as lines
+ * in slurmctld.log and as state.json.
  */
 
 /*
@@ -72,7 +72,7 @@ double np_placer_gap_sec(double took_sec, double interval_sec);
 /* The settings of slurm.conf that matter here. */
 struct np_controller {
 	int index;	    /* in the list of controllers; -1: not known yet */
-	bool alone;	    /* the only controller */
+	bool alone;	    /* there is no other controller */
 	bool whole_nodes;   /* SelectType allocates whole nodes */
 	bool private_jobs;  /* PrivateData=jobs */
 	char cluster[256];
@@ -91,9 +91,10 @@ int np_controller_read_conf(struct np_controller *c, const slurm_conf_t *conf,
 /* ---- Settings of netprof.conf ---- */
 
 struct np_settings {
-	struct np_conf conf; /* last valid ones; before, placement is off */
+	struct np_conf conf; /* of the last valid file; before, placement is
+				off */
 	struct np_err trouble; /* error in the current file, or "" */
-	bool read;	     /* at least once */
+	bool read;	     /* the file was read at least once */
 	struct timespec changed; /* modification time of the file read last */
 	off_t size;	     /* of that file, bytes */
 };
@@ -114,25 +115,25 @@ void np_settings_policy(const struct np_settings *s,
  * Log each pending job whose decision differs from the last one, at most five
  * lines per job and hour. Returns how many decisions differ.
  */
-size_t np_state_log_decisions(const struct np_job_snapshot *v,
+size_t np_state_log_decisions(const struct np_job_snapshot *jobs,
 			      const struct np_placement *p,
 			      struct np_job_cache *cache);
 
 /*
- * If a pass failed (rc is not 0), set trouble to why, or to a text for rc where
+ * If a pass failed (rc is not 0), set trouble to why, or to a text for rc if
  * why is empty. Otherwise leave it as it is.
  */
 void np_state_set_trouble(int rc, const struct np_err *why,
 			  struct np_err *trouble);
 
 /*
- * Log trouble, or that it is over, once: only if it differs from *logged, which
- * is updated.
+ * Log trouble, or that it is over, but each only once: trouble is compared with
+ * *logged, which is updated.
  */
 void np_state_log_trouble(struct np_err *logged, const struct np_err *trouble);
 
 /*
- * ---- denied names ----
+ * ---- Denied names ----
  *
  * Jobs whose users name a published profile without being authorised to. They
  * count as jobs of unknown applications; log and state.json say why.
@@ -141,12 +142,13 @@ void np_state_log_trouble(struct np_err *logged, const struct np_err *trouble);
 #define NP_DENIED_MAX NP_STATE_MAX_DENIALS /* reported at a time */
 #define NP_DENIED_KEEP 256 /* remembered as logged; the oldest is dropped */
 
+/* One user and one name that the user may not use. */
 struct np_denied {
 	uint32_t uid;
 	char app[NP_APP_MAX + 1];
 	enum np_auth auth;
-	uint32_t n_jobs;
-	char why[NP_STATE_WHY_MAX + 1];
+	uint32_t n_jobs; /* of that user with that name */
+	char why[NP_STATE_WHY_MAX + 1]; /* in words */
 };
 
 /* Each pair of user and application once, in the order of their first job. */
@@ -157,7 +159,7 @@ struct np_denials {
 };
 
 /* index: the one that the snapshot was made with. */
-void np_denied_gather(const struct np_job_snapshot *v,
+void np_denied_gather(const struct np_job_snapshot *jobs,
 		      const struct np_app_index *index, struct np_denials *out);
 
 /* Denials that were logged already; zero-initialised: none. */
@@ -174,7 +176,7 @@ struct np_denied_logged {
  * Log each denial once, and again if its reason changes or the name was
  * authorised in between. Returns how many were logged.
  */
-size_t np_denied_log(const struct np_job_snapshot *v,
+size_t np_denied_log(const struct np_job_snapshot *jobs,
 		     const struct np_denials *d,
 		     struct np_denied_logged *logged);
 
@@ -195,7 +197,7 @@ struct np_state_input {
  * np_state_free(); or -ENOMEM.
  */
 int np_state_make(const struct np_state_input *t,
-		  const struct np_job_snapshot *v, const struct np_placement *p,
-		  struct np_state *out);
+		  const struct np_job_snapshot *jobs,
+		  const struct np_placement *p, struct np_state *out);
 
 #endif
