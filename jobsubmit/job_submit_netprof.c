@@ -25,14 +25,14 @@ const char plugin_name[] = "netprof: keeps jobs that slow each other down off "
 const char plugin_type[] = "job_submit/netprof";
 uint32_t plugin_version = SLURM_VERSION_NUMBER;
 
-#define LOG_SEC 3600 /* between two lines about the trouble */
+#define LOG_SEC 3600 /* seconds between two lines about the trouble */
 
-static uint32_t built_for;
-static const struct np_plugin *placement;
+static uint32_t built_for; /* SLURM_VERSION_NUMBER when this was built */
+static const struct np_plugin *placement; /* NULL: it is off */
 static char trouble[PATH_MAX + 256]; /* why placement is off */
 
 /* Runs in dlopen(), before Slurm reads plugin_version. */
-__attribute__((constructor)) static void fit_in(void)
+__attribute__((constructor)) static void report_loader_version(void)
 {
 	uint32_t loader = np_loader_version();
 
@@ -45,7 +45,7 @@ __attribute__((constructor)) static void fit_in(void)
  * Whether the file is as long as its ELF header says. A truncated file, from a
  * disk that was full, could crash slurmctld while it is loaded.
  */
-static bool is_whole(const char *path)
+static bool is_complete(const char *path)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
 	ElfW(Ehdr) head;
@@ -66,52 +66,52 @@ static void *open_placement(void)
 {
 	char path[PATH_MAX];
 	void *object = NULL;
-	Dl_info here;
+	Dl_info self;
 	char *slash;
 
-	if (!dladdr(&plugin_version, &here) ||
-	    strlen(here.dli_fname) + sizeof(NP_PLUGIN_FILE) >= sizeof(path)) {
+	if (!dladdr(&plugin_version, &self) ||
+	    strlen(self.dli_fname) + sizeof(NP_PLUGIN_FILE) >= sizeof(path)) {
 		strcpy(trouble, NP_PLUGIN_FILE ": its path is too long");
 		return NULL;
 	}
-	strcpy(path, here.dli_fname);
+	strcpy(path, self.dli_fname);
 	slash = strrchr(path, '/');
 	strcpy(slash ? slash + 1 : path, NP_PLUGIN_FILE);
-	if (is_whole(path))
+	if (is_complete(path))
 		object = dlopen(path, RTLD_LAZY | RTLD_LOCAL);
 	if (!object)
-		snprintf(trouble, sizeof(trouble), "%s", is_whole(path) ?
+		snprintf(trouble, sizeof(trouble), "%s", is_complete(path) ?
 			 dlerror() : NP_PLUGIN_FILE ": damaged");
 	return object;
 }
 
 /* Whether code built for a release fits this slurmctld; sets trouble if not. */
-static bool fits(uint32_t built)
+static bool fits_slurmctld(uint32_t release)
 {
-	char was[NP_LOADER_TEXT], is[NP_LOADER_TEXT];
+	char built[NP_LOADER_TEXT], loader[NP_LOADER_TEXT];
 
-	if (np_loader_fits(built, plugin_version))
+	if (np_loader_fits(release, plugin_version))
 		return true;
 	snprintf(trouble, sizeof(trouble), "built for Slurm %s and loaded by "
-		 "%s", np_loader_text(built, was),
-		 np_loader_text(plugin_version, is));
+		 "%s", np_loader_text(release, built),
+		 np_loader_text(plugin_version, loader));
 	return false;
 }
 
 /* Load the placement code, or set trouble. */
-static void load(void)
+static void load_placement(void)
 {
 	const struct np_plugin *found = NULL;
 	void *object;
 
-	if (!fits(built_for))
+	if (!fits_slurmctld(built_for))
 		return;
 	object = open_placement();
 	if (object)
 		found = dlsym(object, NP_PLUGIN_SYMBOL);
 	if (object && !found)
 		snprintf(trouble, sizeof(trouble), "%s", dlerror());
-	else if (found && fits(found->built_for))
+	else if (found && fits_slurmctld(found->built_for))
 		placement = found;
 }
 
@@ -140,7 +140,7 @@ int job_modify(job_desc_msg_t *d, job_record_t *job, uint32_t submit_uid
 int init(void)
 {
 	if (!placement)
-		load();
+		load_placement();
 	if (placement)
 		placement->init();
 	else

@@ -17,11 +17,11 @@
 #include "np_shared.h"
 #include "np_store_reader.h"
 
-#define STARTING_SEC 30	 /* after init: how long to expect a first decision */
-#define END_SEC 0.1	 /* how long fini() waits for the thread */
+#define STARTING_SEC 30 /* from init() until a first decision is expected */
+#define END_SEC 0.1	/* for which fini() waits for the thread */
 
 static struct np_shared *shared;
-static double began_sec; /* CLOCK_MONOTONIC, when init() was called last */
+static double init_sec; /* CLOCK_MONOTONIC, when init() was called last */
 
 /*
  * There is at most one thread. If init() is called before the thread noticed
@@ -33,14 +33,14 @@ static atomic_bool should_run; /* the thread should */
 static bool is_running;	       /* the thread exists */
 static atomic_uint n_inits;    /* number of calls of init() */
 
-/* Whether the thread may continue what it began after that call of init(). */
+/* Whether the thread may continue what it began after the n_init-th init(). */
 static bool go_on(void *n_init)
 {
 	return atomic_load(&should_run) &&
 	       *(unsigned *)n_init == atomic_load(&n_inits);
 }
 
-/* Sleep, whatever users submit; end early if the thread should end. */
+/* Sleep, even if users submit jobs, but not if the thread should end. */
 static void sleep_sec(double sec)
 {
 	struct timespec end = np_mono_after(sec);
@@ -118,7 +118,7 @@ static void init(void)
 		return;
 	}
 	np_shared_configure(shared, &settings.conf);
-	began_sec = np_mono_sec();
+	init_sec = np_mono_sec();
 	if (start())
 		np_ctl_error("the thread of placement cannot be started: "
 			     "placement is off");
@@ -152,7 +152,7 @@ static void submit(job_desc_msg_t *d)
 {
 	if (shared)
 		np_submit(shared, d, time(NULL),
-			  np_mono_sec() - began_sec < STARTING_SEC);
+			  np_mono_sec() - init_sec < STARTING_SEC);
 }
 
 static int modify(job_desc_msg_t *d, uint32_t submit_uid)

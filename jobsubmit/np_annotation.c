@@ -1,9 +1,9 @@
 /*
  * Reading and writing the annotation in AdminComment.
  *
- * Users and other tools may write there, too, and Slurm may cut a long comment:
- * an annotation that is damaged or cut off is recognised as such and replaced,
- * and the text around it stays as it is.
+ * Users and other tools may write there, too, and Slurm may cut a long comment.
+ * An annotation that is damaged or cut off is therefore recognised as such and
+ * replaced, and the text around it stays as it is.
  */
 #include "np_annotation.h"
 
@@ -17,17 +17,17 @@
 #define MAX_LIST (1 << 20) /* bytes of a hostlist */
 
 /* The start of the first annotation, or NULL. */
-static const char *find(const char *comment)
+static const char *find_annotation(const char *comment)
 {
 	return comment ? strstr(comment, OPEN) : NULL;
 }
 
 bool np_annotation_in(const char *comment)
 {
-	return find(comment);
+	return find_annotation(comment);
 }
 
-/* Whether text has only characters that a value may have; see put_list(). */
+/* Whether text has only characters that a value may have; see print_list(). */
 static bool is_list(const char *text, size_t len)
 {
 	if (!len || len > MAX_LIST)
@@ -82,37 +82,41 @@ static int read_date(const char *text, size_t len, int64_t *out)
 }
 
 /* Read one KEY=VALUE, such as "held=12". Returns 0, -EINVAL or -ENOMEM. */
-static int read_pair(struct np_annotation *n, const char *word, size_t len)
+static int
+read_pair(struct np_annotation *annotation, const char *word, size_t len)
 {
-	const char *eq = memchr(word, '=', len), *value;
+	const char *equals = memchr(word, '=', len), *value;
 	size_t key_len, value_len;
 
-	if (!eq)
+	if (!equals)
 		return -EINVAL;
-	value = eq + 1;
-	key_len = (size_t)(eq - word);
+	value = equals + 1;
+	key_len = (size_t)(equals - word);
 	value_len = len - key_len - 1;
 #define KEY_IS(name) (key_len == strlen(name) && !memcmp(word, name, key_len))
 	if (KEY_IS("app"))
-		return read_app(value, value_len, n->app);
+		return read_app(value, value_len, annotation->app);
 	if (KEY_IS("user"))
-		return read_list(value, value_len, &n->user);
+		return read_list(value, value_len, &annotation->user);
 	if (KEY_IS("ours"))
-		return read_list(value, value_len, &n->ours);
+		return read_list(value, value_len, &annotation->ours);
 	if (KEY_IS("until"))
-		return read_date(value, value_len, &n->until_sec);
+		return read_date(value, value_len, &annotation->until_sec);
 	if (KEY_IS("begin"))
-		return read_date(value, value_len, &n->begin_sec);
+		return read_date(value, value_len, &annotation->begin_sec);
 	if (KEY_IS("held")) {
-		n->decided = true;
-		return read_number(value, value_len, &n->held_sec);
+		annotation->decided = true;
+		return read_number(value, value_len, &annotation->held_sec);
 	}
 #undef KEY_IS
 	return 0; /* a later release may have more keys */
 }
 
-/* The brace that closes the annotation; NULL: it was cut off or damaged. */
-static const char *closing(const char *at)
+/*
+ * The brace that closes the annotation whose text begins at `at`; NULL: it was
+ * cut off or damaged.
+ */
+static const char *closing_brace(const char *at)
 {
 	at += strcspn(at, "{}\n");
 	return *at == '}' ? at : NULL;
@@ -126,8 +130,8 @@ static const char *end_of(const char *at)
 {
 	const char *end = at;
 
-	if (closing(at))
-		return closing(at) + 1;
+	if (closing_brace(at))
+		return closing_brace(at) + 1;
 	for (; *at; at += *at == ' ') {
 		size_t len = strcspn(at, " {");
 
@@ -142,7 +146,7 @@ static const char *end_of(const char *at)
  * Remove all annotations from a text. The text that is left is searched as it
  * grows: in "netnetprof{}prof{}", removing the inner annotation makes another.
  */
-static void strip(char *text)
+static void remove_annotations(char *text)
 {
 	const size_t len = strlen(OPEN);
 	char *out = text;
@@ -160,14 +164,14 @@ static void strip(char *text)
 
 int np_annotation_read(const char *comment, struct np_annotation *out)
 {
-	const char *at = find(comment), *end;
+	const char *at = find_annotation(comment), *end;
 	int rc = 0;
 
 	memset(out, 0, sizeof(*out));
 	if (!at)
 		return -ENOENT;
 	at += strlen(OPEN);
-	end = closing(at);
+	end = closing_brace(at);
 	if (!end)
 		return -EINVAL;
 	while (!rc && at < end) {
@@ -182,50 +186,50 @@ int np_annotation_read(const char *comment, struct np_annotation *out)
 	return rc;
 }
 
-void np_annotation_clear(struct np_annotation *n)
+void np_annotation_clear(struct np_annotation *annotation)
 {
-	free(n->user);
-	free(n->ours);
-	memset(n, 0, sizeof(*n));
+	free(annotation->user);
+	free(annotation->ours);
+	memset(annotation, 0, sizeof(*annotation));
 }
 
-/* Slurm allows spaces in place of commas in a list; annotations do not. */
-static void put_list(FILE *f, const char *list)
+/* Slurm allows spaces in place of commas in a list, but annotations do not. */
+static void print_list(FILE *f, const char *list)
 {
 	for (; *list; list++)
 		fputc(isspace((unsigned char)*list) ? ',' : *list, f);
 }
 
-/* Print the annotation, members that are not set excepted. */
-static void put(FILE *f, const struct np_annotation *n)
+/* Print an annotation, with those members that are set. */
+static void print_annotation(FILE *f, const struct np_annotation *annotation)
 {
 	const char *space = "";
 
 	fputs(OPEN, f);
 #define WORD(...) (fputs(space, f), fprintf(f, __VA_ARGS__), space = " ")
-	if (n->app[0])
-		WORD("app=%s", n->app);
-	if (n->user) {
+	if (annotation->app[0])
+		WORD("app=%s", annotation->app);
+	if (annotation->user) {
 		WORD("user=");
-		put_list(f, n->user);
+		print_list(f, annotation->user);
 	}
-	if (n->ours)
-		WORD("ours=%s", n->ours);
-	if (n->until_sec)
-		WORD("until=%lld", (long long)n->until_sec);
-	if (n->begin_sec)
-		WORD("begin=%lld", (long long)n->begin_sec);
-	if (n->decided)
-		WORD("held=%.0f", n->held_sec);
+	if (annotation->ours)
+		WORD("ours=%s", annotation->ours);
+	if (annotation->until_sec)
+		WORD("until=%lld", (long long)annotation->until_sec);
+	if (annotation->begin_sec)
+		WORD("begin=%lld", (long long)annotation->begin_sec);
+	if (annotation->decided)
+		WORD("held=%.0f", annotation->held_sec);
 #undef WORD
 	fputc('}', f);
 }
 
 void np_annotation_user(uint64_t *user, const uint64_t *ours,
-			const uint64_t *now, size_t words)
+			const uint64_t *present, size_t words)
 {
 	for (size_t k = 0; k < words; k++)
-		user[k] = now[k] & ~(ours[k] & ~user[k]);
+		user[k] = present[k] & ~(ours[k] & ~user[k]);
 }
 
 char *np_annotation_join(const char *a, const char *b)
@@ -242,9 +246,9 @@ char *np_annotation_join(const char *a, const char *b)
  * *after: the text after it. drop: the annotation will be removed, and one of
  * the spaces around it with it.
  */
-static size_t split(const char *comment, bool drop, const char **after)
+static size_t split_comment(const char *comment, bool drop, const char **after)
 {
-	const char *at = find(comment);
+	const char *at = find_annotation(comment);
 	size_t before;
 
 	if (!at) {
@@ -260,7 +264,8 @@ static size_t split(const char *comment, bool drop, const char **after)
 	return before;
 }
 
-char *np_annotation_write(const char *comment, const struct np_annotation *n)
+char *np_annotation_write(const char *comment,
+			  const struct np_annotation *annotation)
 {
 	const char *after;
 	char *text = NULL, *rest;
@@ -269,26 +274,27 @@ char *np_annotation_write(const char *comment, const struct np_annotation *n)
 
 	if (!comment)
 		comment = "";
-	before = split(comment, !n, &after);
+	before = split_comment(comment, !annotation, &after);
 	rest = strdup(after);
 	f = rest ? open_memstream(&text, &size) : NULL;
 	if (!f) {
 		free(rest);
 		return NULL;
 	}
-	strip(rest);
+	remove_annotations(rest);
 	fwrite(comment, 1, before, f);
-	if (n && before && !np_annotation_in(comment))
+	if (annotation && before && !np_annotation_in(comment))
 		fputc(' ', f);
-	if (n)
-		put(f, n);
+	if (annotation)
+		print_annotation(f, annotation);
 	fputs(rest, f);
 	free(rest);
 	if (fclose(f)) {
 		free(text);
 		return NULL;
 	}
-	if (!n)
-		strip(text);
+	/* What is left may form an annotation where two parts meet. */
+	if (!annotation)
+		remove_annotations(text);
 	return text;
 }

@@ -5,7 +5,7 @@
  *
  * It separates what the user asked for from what placement wrote, so that a
  * restarted slurmctld can take its own part back. All other text of the comment
- * is kept. Pure functions; nothing of Slurm is used here.
+ * is kept. These are pure functions that use nothing of Slurm.
  */
 #ifndef NP_ANNOTATION_H
 #define NP_ANNOTATION_H
@@ -30,7 +30,8 @@ struct np_annotation {
 	int64_t until_sec; /* begin time set by placement; 0: none */
 	int64_t begin_sec; /* begin time set by the user; 0: none */
 	double held_sec;   /* how long placement has held the job back */
-	bool decided;	   /* has a decision, not just a name */
+	bool decided;	   /* placement has decided about the job; otherwise
+			      only app is set */
 };
 
 /*
@@ -39,14 +40,15 @@ struct np_annotation {
  * -ENOMEM, and *out is empty.
  */
 int np_annotation_read(const char *comment, struct np_annotation *out);
-void np_annotation_clear(struct np_annotation *n);
+void np_annotation_clear(struct np_annotation *annotation);
 
 /* Whether a comment has an annotation, damaged or not. */
 bool np_annotation_in(const char *comment);
 
 /*
- * Which of the excluded nodes now[] of a job the user wants, given that user[]
- * was the user's and ours[] was added by placement. Result in user[]:
+ * Find out which of the nodes that a job excludes at present the user wants,
+ * given that user[] was the user's and ours[] was added by placement. The
+ * result is written to user[]:
  *
  * - a node that only placement added is not the user's;
  * - a node that somebody added since then is the user's;
@@ -56,16 +58,18 @@ bool np_annotation_in(const char *comment);
  * better than losing a user's request. Bitmaps of nodes.
  */
 void np_annotation_user(uint64_t *user, const uint64_t *ours,
-			const uint64_t *now, size_t words);
+			const uint64_t *present, size_t words);
 
 /* Join two lists, each of which may be NULL. malloc'ed; NULL: out of memory. */
 char *np_annotation_join(const char *a, const char *b);
 
 /*
- * The comment with annotation n in place of the first one, or appended; n NULL:
- * without any. Further annotations, which netprof never writes, are removed,
- * and all other text is kept unchanged. malloc'ed; NULL: out of memory.
+ * The comment with this annotation in place of the first one, or appended;
+ * NULL: without any. Further annotations, which netprof never writes, are
+ * removed, and all other text is kept unchanged. malloc'ed; NULL: out of
+ * memory.
  */
-char *np_annotation_write(const char *comment, const struct np_annotation *n);
+char *np_annotation_write(const char *comment,
+			  const struct np_annotation *annotation);
 
 #endif

@@ -59,22 +59,22 @@ static int64_t begin_time_of(const struct np_job_entry *entry,
 static char *comment_of(const struct np_job_entry *entry,
 			const struct np_outcome *o, char *user, char *ours)
 {
+	const struct np_annotation *present = &entry->annotation;
 	bool decided = o->action != NP_ACT_NONE;
-	struct np_annotation n = {
+	struct np_annotation a = {
 		.user = decided ? user : NULL,
 		.ours = ours,
 		.until_sec = o->until_sec,
 		.decided = decided,
-		.begin_sec = o->until_sec ? entry->annotation.begin_sec : 0,
-		.held_sec = entry->annotation.held_sec,
+		.begin_sec = o->until_sec ? present->begin_sec : 0,
+		.held_sec = present->held_sec,
 	};
 
-	strcpy(n.app, entry->annotation.app);
-	if (fabs(o->held_sec - n.held_sec) >= HELD_STEP_SEC ||
-	    !o->held_sec)
-		n.held_sec = o->held_sec;
+	strcpy(a.app, present->app);
+	if (fabs(o->held_sec - a.held_sec) >= HELD_STEP_SEC || !o->held_sec)
+		a.held_sec = o->held_sec;
 	return np_annotation_write(entry->comment,
-				   n.app[0] || n.decided ? &n : NULL);
+				   a.app[0] || a.decided ? &a : NULL);
 }
 
 /* Fill in *u. scratch: two bitmaps of nodes. */
@@ -310,16 +310,16 @@ static int add_written(struct writer *w, const struct np_job_entry *entry,
 static int list_present(struct writer *w, size_t i)
 {
 	const struct np_job_entry *entry = &w->jobs->job[i];
-	const struct np_annotation *n = &entry->annotation;
+	const struct np_annotation *annotation = &entry->annotation;
 	char *ours;
 
 	if (w->narrowed[i] == HELD)
 		return add_written(w, entry, NULL, w->jobs->now_sec + HOLD_SEC);
 	if (!entry->in_effect)
 		return 0;
-	ours = n->ours ? strdup(n->ours) : NULL;
-	return n->ours && !ours ? -ENOMEM :
-	       add_written(w, entry, ours, n->until_sec);
+	ours = annotation->ours ? strdup(annotation->ours) : NULL;
+	return annotation->ours && !ours ? -ENOMEM :
+	       add_written(w, entry, ours, annotation->until_sec);
 }
 
 /*

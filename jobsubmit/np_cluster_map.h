@@ -96,7 +96,7 @@ struct np_cluster_map {
 	struct np_part *part;
 	size_t n_parts;
 	struct np_err warning; /* inconsistency of the topology, or "" */
-	struct np_err rails_error; /* why the file of rails is not used, or "" */
+	struct np_err rails_error; /* why the file of rails is unused, or "" */
 };
 
 /* What a job requires of its nodes, from its description or its record. */

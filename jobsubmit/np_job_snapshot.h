@@ -61,8 +61,8 @@ void np_job_cache_sweep(struct np_job_cache *m);
 /*
  * A user overtakes the thread by changing a job after the thread has read it
  * and before it updates it. If that happens in NP_OVERTAKEN_PASSES passes in a
- * row, the user's jobs are ignored for NP_OVERTAKEN_IGNORED_SEC, so that updates
- * of other users' jobs are not held up.
+ * row, the user's jobs are ignored for NP_OVERTAKEN_IGNORED_SEC, so that
+ * updates of other users' jobs are not held up.
  */
 #define NP_OVERTAKEN_PASSES 5
 #define NP_OVERTAKEN_IGNORED_SEC 60

@@ -895,50 +895,50 @@ static int describe_job(struct submission *s)
 /* ---- job_submit: what is written into a description ---- */
 
 /* Write the annotation into the description, unless it would be empty. */
-static void put_annotation(struct submission *s, struct np_annotation *n)
+static void put_annotation(struct submission *s, struct np_annotation *a)
 {
 	char *text;
 
 	if (s->has_name)
-		strcpy(n->app, s->app);
-	if (!n->app[0] && !n->decided)
+		strcpy(a->app, s->app);
+	if (!a->app[0] && !a->decided)
 		return;
-	text = np_annotation_write(s->d->admin_comment, n);
+	text = np_annotation_write(s->d->admin_comment, a);
 	if (text)
 		np_ctl_set(&s->d->admin_comment, text);
 	free(text);
 }
 
 /* Hold the job until until_sec, or the user's begin time if that is later. */
-static void hold_until(struct submission *s, struct np_annotation *n,
+static void hold_until(struct submission *s, struct np_annotation *a,
 		       int64_t until_sec)
 {
 	int64_t begin = s->d->begin_time > s->now_sec ? s->d->begin_time : 0;
 
-	n->begin_sec = begin;
-	n->until_sec = until_sec > begin ? until_sec : begin;
-	s->d->begin_time = n->until_sec;
+	a->begin_sec = begin;
+	a->until_sec = until_sec > begin ? until_sec : begin;
+	s->d->begin_time = a->until_sec;
 }
 
 /* Put the user's excluded nodes into the annotation. 0 or -ENOMEM. */
-static int keep_user_list(const struct submission *s, struct np_annotation *n)
+static int keep_user_list(const struct submission *s, struct np_annotation *a)
 {
 	if (!s->d->exc_nodes || !*s->d->exc_nodes)
 		return 0;
-	n->user = strdup(s->d->exc_nodes);
-	return n->user ? 0 : -ENOMEM;
+	a->user = strdup(s->d->exc_nodes);
+	return a->user ? 0 : -ENOMEM;
 }
 
 /* Exclude the nodes of all leaves that are not open. 0 or -ENOMEM. */
-static int exclude_leaves(struct submission *s, struct np_annotation *n,
+static int exclude_leaves(struct submission *s, struct np_annotation *a,
 			  const uint64_t *open)
 {
 	char *both;
 
-	n->ours = np_cluster_map_closed(s->decision->map, open);
-	if (!n->ours)
+	a->ours = np_cluster_map_closed(s->decision->map, open);
+	if (!a->ours)
 		return -ENOMEM;
-	both = np_annotation_join(n->user, n->ours);
+	both = np_annotation_join(a->user, a->ours);
 	if (!both)
 		return -ENOMEM;
 	np_ctl_set(&s->d->exc_nodes, both);
@@ -952,17 +952,17 @@ static int exclude_leaves(struct submission *s, struct np_annotation *n,
  */
 static void write_outcome(struct submission *s, const struct np_outcome *o)
 {
-	struct np_annotation n = { .decided = o->action != NP_ACT_NONE };
-	int rc = n.decided ? keep_user_list(s, &n) : 0;
+	struct np_annotation a = { .decided = o->action != NP_ACT_NONE };
+	int rc = a.decided ? keep_user_list(s, &a) : 0;
 
 	if (!rc && o->action == NP_ACT_RESTRICT)
-		rc = exclude_leaves(s, &n, o->leaves);
+		rc = exclude_leaves(s, &a, o->leaves);
 	if (!rc && o->action == NP_ACT_HOLD)
-		hold_until(s, &n, o->until_sec);
+		hold_until(s, &a, o->until_sec);
 	if (rc)
-		np_annotation_clear(&n);
-	put_annotation(s, &n);
-	np_annotation_clear(&n);
+		np_annotation_clear(&a);
+	put_annotation(s, &a);
+	np_annotation_clear(&a);
 }
 
 /* ---- job_submit: the decision ---- */

@@ -1,3 +1,7 @@
+/*
+ * The store reader, in three parts: accounting, i.e. records of runs that
+ * ended; the worker thread, which does all that may hang; and the reader.
+ */
 #include "np_store_reader.h"
 
 #include <errno.h>
@@ -13,14 +17,17 @@
 #include "np_ctl.h"
 #include "np_snapshot.h"
 
+/* ---- Accounting ---- */
+
 /* One run of a job, now or in the past. */
-struct job {
-	struct np_job in; /* its profile is set by find_profiles() */
+struct run {
+	struct np_job in; /* copied, and its pointers are not valid; its profile
+			     is set by find_profiles() */
 	uint32_t *leaf;	  /* n_leaves switches, of all rails */
 	size_t n_leaves;
 	char app[NP_APP_MAX + 1];
 	enum np_auth auth;
-	int partition;
+	int partition;	  /* index in the map; -1: unknown */
 	uint32_t task, n_nodes;
 	double held_sec;
 	double end_sec; /* seconds since the epoch; 0: still running */
@@ -28,19 +35,19 @@ struct job {
 };
 
 struct np_accounting {
-	struct job *job; /* sorted by by_id() */
+	struct run *run; /* sorted by by_id() */
 	size_t n;
-	size_t n_unwritten;
+	size_t n_unwritten;	    /* of these */
 	struct np_cluster_map *map; /* that the leaves refer to */
 	struct np_accounting_day *day;
 };
 
-/* Source of the records, and where they are written. */
+/* What records are made from, and where they are written. */
 struct sink {
 	const struct np_slowdowns *table;
 	const struct np_app_index *index;
 	const char *store_dir;
-	mode_t mode;
+	mode_t mode;  /* file permissions */
 	size_t steps; /* of the search for neighbours, so far */
 };
 
@@ -56,12 +63,12 @@ int np_accounting_new(struct np_accounting **out)
 	return 0;
 }
 
-static void forget_all(struct np_accounting *p)
+static void forget_runs(struct np_accounting *p)
 {
 	for (size_t i = 0; i < p->n; i++)
-		free(p->job[i].leaf);
-	free(p->job);
-	p->job = NULL;
+		free(p->run[i].leaf);
+	free(p->run);
+	p->run = NULL;
 	p->n = p->n_unwritten = 0;
 }
 
@@ -74,7 +81,7 @@ void np_accounting_free(struct np_accounting *p)
 {
 	if (!p)
 		return;
-	forget_all(p);
+	forget_runs(p);
 	np_cluster_map_unref(p->map);
 	np_accounting_day_free(p->day);
 	free(p);
@@ -83,7 +90,7 @@ void np_accounting_free(struct np_accounting *p)
 /* A requeued job has several runs, at most one of which is still running. */
 static int by_id(const void *a, const void *b)
 {
-	const struct job *x = a, *y = b;
+	const struct run *x = a, *y = b;
 
 	if (x->in.id != y->in.id)
 		return x->in.id < y->in.id ? -1 : 1;
@@ -91,15 +98,15 @@ static int by_id(const void *a, const void *b)
 }
 
 /* The running run of a job, among the first n. */
-static struct job *find(struct np_accounting *p, size_t n, uint32_t id)
+static struct run *find_running(struct np_accounting *p, size_t n, uint32_t id)
 {
-	const struct job key = { .in.id = id };
+	const struct run key = { .in.id = id };
 
-	return n ? bsearch(&key, p->job, n, sizeof(key), by_id) : NULL;
+	return n ? bsearch(&key, p->run, n, sizeof(key), by_id) : NULL;
 }
 
 /* Take over what a job snapshot says of a running job. 0 or -ENOMEM. */
-static int copy_job(struct job *to, const struct np_job_entry *entry,
+static int copy_job(struct run *to, const struct np_job_entry *entry,
 		    const struct np_leaves *l)
 {
 	int64_t start_sec = to->in.start_sec;
@@ -127,13 +134,12 @@ static int copy_job(struct job *to, const struct np_job_entry *entry,
 
 /* Set when a run ended: as Slurm's record says (may be NULL), else now_sec. */
 static void
-set_end_time(struct job *job, const slurm_job_info_t *j, int64_t now_sec)
+set_end_time(struct run *job, const slurm_job_info_t *j, int64_t now_sec)
 {
 	int64_t end = now_sec, begin = job->in.start_sec;
 
-	/*
-	 * A requeued job may run again by now: then at that start, at latest.
-	 */
+	/* A requeued job may run again by now. Then this run ended when that
+	   one started, at the latest. */
 	if (j && j->end_time && j->end_time < end && j->end_time > begin)
 		end = j->end_time;
 	else if (j && j->start_time > begin && j->start_time < end)
@@ -141,31 +147,35 @@ set_end_time(struct job *job, const slurm_job_info_t *j, int64_t now_sec)
 	job->end_sec = (double)(end > 1 ? end : 1); /* 0 means running */
 }
 
-static int id_of(const void *key, const void *item)
+static int compare_id(const void *key, const void *item)
 {
-	return np_order_u32(key, &(*(struct job *const *)item)->in.id);
+	return np_order_u32(key, &(*(struct run *const *)item)->in.id);
 }
 
-/* Among the first n, find the runs that ended. runs[]: those that did not. */
-static int find_ended(struct np_accounting *p, size_t n, const bool *runs,
+/*
+ * Find the runs that ended, i.e. those of the first n that are not in
+ * is_running[]. 0 or -ENOMEM.
+ */
+static int find_ended(struct np_accounting *p, size_t n, const bool *is_running,
 		      const struct np_ctld_info *a, int64_t now_sec)
 {
-	struct job **ended = calloc(n + 1, sizeof(*ended)), **at;
+	struct run **ended = calloc(n + 1, sizeof(*ended)), **at;
 	size_t n_ended = 0;
 
 	if (!ended)
 		return -ENOMEM;
 	for (size_t i = 0; i < n; i++)
-		if (!runs[i] && !p->job[i].end_sec) {
-			ended[n_ended++] = &p->job[i];
-			set_end_time(&p->job[i], NULL, now_sec);
-			p->job[i].unwritten = p->job[i].app[0];
-			p->n_unwritten += p->job[i].unwritten;
+		if (!is_running[i] && !p->run[i].end_sec) {
+			ended[n_ended++] = &p->run[i];
+			set_end_time(&p->run[i], NULL, now_sec);
+			p->run[i].unwritten = p->run[i].app[0];
+			p->n_unwritten += p->run[i].unwritten;
 		}
 	for (uint32_t i = 0; n_ended && i < a->jobs->record_count; i++) {
 		const slurm_job_info_t *j = &a->jobs->job_array[i];
 
-		at = bsearch(&j->job_id, ended, n_ended, sizeof(*ended), id_of);
+		at = bsearch(&j->job_id, ended, n_ended, sizeof(*ended),
+			     compare_id);
 		if (at)
 			set_end_time(*at, j, now_sec);
 	}
@@ -173,8 +183,11 @@ static int find_ended(struct np_accounting *p, size_t n, const bool *runs,
 	return 0;
 }
 
-/* Find the leaves that two jobs have in common, and their number. */
-static bool common_leaves(const struct job *a, const struct job *b,
+/*
+ * Find the leaves that two runs have in common. leaf[] has room for those of a.
+ * Returns whether there are any.
+ */
+static bool common_leaves(const struct run *a, const struct run *b,
 			  uint32_t *leaf, size_t *n)
 {
 	*n = 0;
@@ -191,15 +204,15 @@ static bool common_leaves(const struct job *a, const struct job *b,
 	return *n;
 }
 
-/* Set the profiles by name, as handles may have been reused meanwhile. */
-static void find_profiles(struct np_accounting *p, const struct sink *w)
+/* Set the profiles by name, as handles may have been reused since. */
+static void find_profiles(struct np_accounting *p, const struct sink *sink)
 {
-	int32_t n = (int32_t)w->table->n;
+	int32_t n = (int32_t)sink->table->n;
 
 	for (size_t i = 0; i < p->n; i++) {
-		struct job *j = &p->job[i];
+		struct run *j = &p->run[i];
 
-		j->in.profile = np_app_index_find(w->index, j->app,
+		j->in.profile = np_app_index_find(sink->index, j->app,
 						  j->in.owner);
 		if (j->in.profile >= n || !np_auth_counts(j->auth))
 			j->in.profile = NP_PROFILE_UNKNOWN;
@@ -207,26 +220,27 @@ static void find_profiles(struct np_accounting *p, const struct sink *w)
 }
 
 /* Predicted slowdown of a concurrent with b; 0 if a profile is unknown. */
-static double predicted(const struct sink *w, const struct job *a,
-			const struct job *b)
+static double predicted_slowdown(const struct sink *sink, const struct run *a,
+				 const struct run *b)
 {
 	if (a->in.profile < 0 || b->in.profile < 0)
 		return 0;
-	return np_slowdowns_between(w->table, (uint32_t)a->in.profile,
+	return np_slowdowns_between(sink->table, (uint32_t)a->in.profile,
 				 (uint32_t)b->in.profile,
 				 a->in.flags & b->in.flags &
 				 NP_JOB_SHARES_NODES,
 				 a->in.n_leaves > 1 && b->in.n_leaves > 1);
 }
 
+/* A run that shared a leaf with the run whose record is made. */
 struct neighbour {
 	double overlap_sec; /* the first, as np_order_desc() expects */
-	double slowdown;
-	const struct job *job;
+	double slowdown;    /* predicted, by this neighbour alone */
+	const struct run *run;
 };
 
 /* Time that two runs had in common, seconds; a has ended. */
-static double overlap(const struct job *a, const struct job *b)
+static double overlap_sec_of(const struct run *a, const struct run *b)
 {
 	double from = fmax((double)a->in.start_sec, (double)b->in.start_sec);
 	double to = b->end_sec ? fmin(a->end_sec, b->end_sec) : a->end_sec;
@@ -235,89 +249,122 @@ static double overlap(const struct job *a, const struct job *b)
 }
 
 /*
- * Find the runs that shared a leaf with a for at least a second, into *out.
- * leaf[]: scratch, for a's leaves. Returns their number, or -ENOMEM.
+ * Find the runs that shared a leaf with run a for at least a second. leaf[]:
+ * scratch, with room for a's leaves. *out: malloc'ed. Returns their number, or
+ * -ENOMEM.
  */
-static ssize_t find_neighbours(const struct np_accounting *p, struct sink *w,
-			       const struct job *a, uint32_t *leaf,
+static ssize_t find_neighbours(const struct np_accounting *p, struct sink *sink,
+			       const struct run *a, uint32_t *leaf,
 			       struct neighbour **out)
 {
 	struct neighbour *list = NULL;
 	size_t n = 0, shared;
 
-	w->steps += p->n;
+	sink->steps += p->n;
 	for (size_t i = 0; i < p->n; i++) {
-		const struct job *b = &p->job[i];
-		double sec = overlap(a, b);
+		const struct run *b = &p->run[i];
+		double sec = overlap_sec_of(a, b);
 
 		if (a == b || sec < 1)
 			continue;
-		w->steps += a->n_leaves + b->n_leaves;
+		sink->steps += a->n_leaves + b->n_leaves;
 		if (!common_leaves(a, b, leaf, &shared))
 			continue;
 		if (np_array_grow(&list, n, sizeof(*list))) {
 			free(list);
 			return -ENOMEM;
 		}
-		list[n++] = (struct neighbour){ sec, predicted(w, a, b), b };
+		list[n++] = (struct neighbour){
+			sec, predicted_slowdown(sink, a, b), b
+		};
 	}
 	*out = list;
 	return (ssize_t)n;
 }
 
 /*
- * Fill in neighbours, and the slowdown predicted for the whole run: each
- * neighbour counts for the part of it that they had in common.
+ * Slowdown predicted for a whole run of that length: each neighbour counts for
+ * the part of it that they had in common.
  */
-static int add_neighbours(const struct np_accounting *p, struct sink *w,
-			  const struct job *a, struct np_accounting_record *e)
+static double
+slowdown_of_run(const struct neighbour *list, size_t n, double run_sec)
 {
-	double whole = a->end_sec - (double)a->in.start_sec, log_sum = 0;
-	uint32_t *leaf = calloc(a->n_leaves + 1, sizeof(*leaf));
-	struct neighbour *list = NULL;
-	ssize_t n = !leaf ? -ENOMEM : whole > 0 ?
-		    find_neighbours(p, w, a, leaf, &list) : 0;
-	size_t all = n < 0 ? 0 : (size_t)n, shared;
-	size_t most = all < NP_ACCOUNTING_PUT_NEIGHBOURS ?
-			      all :
-			      NP_ACCOUNTING_PUT_NEIGHBOURS;
+	double log_sum = 0;
 
-	for (ssize_t i = 0; i < n; i++)
-		log_sum += list[i].overlap_sec / whole *
+	for (size_t i = 0; i < n; i++)
+		log_sum += list[i].overlap_sec / run_sec *
 			   log1p(list[i].slowdown);
-	e->slowdown = expm1(log_sum);
-	/* The longest overlap first, as the number in a record is limited. */
-	if (n > 0)
-		qsort(list, (size_t)n, sizeof(*list), np_order_desc);
-	e->more_neighbours = (uint32_t)(all - most);
-	e->neighbour = calloc(most + 1, sizeof(*e->neighbour));
-	for (size_t i = 0; e->neighbour && i < most; i++) {
-		const struct job *b = list[i].job;
+	return expm1(log_sum);
+}
 
-		common_leaves(a, b, leaf, &shared);
-		e->neighbour[e->n_neighbours++] =
+/*
+ * List the neighbours with the longest overlap in a record, as their number is
+ * limited. Sorts list[]. leaf[]: scratch. 0 or -ENOMEM.
+ */
+static int list_neighbours(const struct np_accounting *p, const struct run *a,
+			   struct neighbour *list, size_t n, uint32_t *leaf,
+			   struct np_accounting_record *record)
+{
+	size_t listed = n < NP_ACCOUNTING_PUT_NEIGHBOURS ?
+			n : NP_ACCOUNTING_PUT_NEIGHBOURS;
+
+	if (n)
+		qsort(list, n, sizeof(*list), np_order_desc);
+	record->more_neighbours = (uint32_t)(n - listed);
+	record->neighbour = calloc(listed + 1, sizeof(*record->neighbour));
+	if (!record->neighbour)
+		return -ENOMEM;
+	for (size_t i = 0; i < listed; i++) {
+		const struct run *b = list[i].run;
+		size_t n_shared;
+
+		common_leaves(a, b, leaf, &n_shared);
+		record->neighbour[record->n_neighbours++] =
 			(struct np_accounting_neighbour){
 				.id = b->in.id,
 				.app = strdup(b->app),
 				.leaves = np_cluster_map_switch_names(
-					p->map, leaf, shared),
+					p->map, leaf, n_shared),
 				.overlap_sec = list[i].overlap_sec,
 				.slowdown = list[i].slowdown,
 			};
 	}
-	free(list);
-	free(leaf);
-	return n < 0 || !e->neighbour ? -ENOMEM : 0;
+	return 0;
 }
 
-/*
- * Append a record. Omitting one because of a limit is logged, and is no error.
- */
-static int append(const struct np_accounting *p, const struct sink *w,
-		  const struct np_accounting_record *e, struct np_err *err)
+/* Fill in the neighbours of a run, and its slowdown. 0 or -ENOMEM. */
+static int add_neighbours(const struct np_accounting *p, struct sink *sink,
+			  const struct run *a,
+			  struct np_accounting_record *record)
+{
+	double run_sec = a->end_sec - (double)a->in.start_sec;
+	uint32_t *leaf = calloc(a->n_leaves + 1, sizeof(*leaf));
+	struct neighbour *list = NULL;
+	ssize_t n = 0;
+	int rc;
+
+	if (!leaf)
+		return -ENOMEM;
+	if (run_sec > 0)
+		n = find_neighbours(p, sink, a, leaf, &list);
+	rc = n < 0 ? -ENOMEM : 0;
+	if (!rc) {
+		record->slowdown = slowdown_of_run(list, (size_t)n, run_sec);
+		rc = list_neighbours(p, a, list, (size_t)n, leaf, record);
+	}
+	free(list);
+	free(leaf);
+	return rc;
+}
+
+/* Append a record. If it is omitted because of a limit, that is only logged. */
+static int append_record(const struct np_accounting *p, const struct sink *sink,
+			 const struct np_accounting_record *record,
+			 struct np_err *err)
 {
 	struct np_err why = NP_ERR_INIT;
-	int rc = np_accounting_append(w->store_dir, p->day, e, w->mode, &why);
+	int rc = np_accounting_append(sink->store_dir, p->day, record,
+				      sink->mode, &why);
 
 	if (rc == -ENOBUFS) {
 		if (why.text[0])
@@ -330,10 +377,10 @@ static int append(const struct np_accounting *p, const struct sink *w,
 }
 
 /* Make and append the record of a run that ended. */
-static int write_record(const struct np_accounting *p, struct sink *w,
-			const struct job *a, struct np_err *err)
+static int write_record(const struct np_accounting *p, struct sink *sink,
+			const struct run *a, struct np_err *err)
 {
-	struct np_accounting_record e = {
+	struct np_accounting_record record = {
 		.id = a->in.id,
 		.array = a->in.array,
 		.task = a->task,
@@ -350,11 +397,11 @@ static int write_record(const struct np_accounting *p, struct sink *w,
 		.end = a->end_sec,
 		.held_sec = a->held_sec,
 	};
-	int rc = add_neighbours(p, w, a, &e);
+	int rc = add_neighbours(p, sink, a, &record);
 
 	if (!rc)
-		rc = append(p, w, &e, err);
-	np_accounting_record_free(&e);
+		rc = append_record(p, sink, &record, err);
+	np_accounting_record_free(&record);
 	return rc;
 }
 
@@ -364,23 +411,23 @@ static int write_record(const struct np_accounting *p, struct sink *w,
  * each record is synced to the disk. Returns the last error.
  */
 static int
-write_records(struct np_accounting *p, struct sink *w, struct np_err *err)
+write_records(struct np_accounting *p, struct sink *sink, struct np_err *err)
 {
 	size_t written = 0;
 	int last = 0;
 
 	if (p->n_unwritten)
-		find_profiles(p, w);
+		find_profiles(p, sink);
 	for (size_t i = 0; p->n_unwritten && i < p->n; i++) {
-		struct job *j = &p->job[i];
+		struct run *j = &p->run[i];
 		int rc;
 
 		if (!j->unwritten)
 			continue;
 		if (written++ == NP_ACCOUNTING_MAX_WRITTEN ||
-		    w->steps > NP_ACCOUNTING_MAX_STEPS)
+		    sink->steps > NP_ACCOUNTING_MAX_STEPS)
 			break;
-		rc = write_record(p, w, j, err);
+		rc = write_record(p, sink, j, err);
 		last = rc ? rc : last;
 		j->unwritten = false;
 		p->n_unwritten--;
@@ -398,18 +445,18 @@ static size_t drop_old(struct np_accounting *p)
 	size_t kept = 0, lost = 0;
 
 	for (size_t i = 0; i < p->n; i++)
-		if ((!p->job[i].end_sec || p->job[i].unwritten) &&
-		    (double)p->job[i].in.start_sec < oldest)
-			oldest = (double)p->job[i].in.start_sec;
+		if ((!p->run[i].end_sec || p->run[i].unwritten) &&
+		    (double)p->run[i].in.start_sec < oldest)
+			oldest = (double)p->run[i].in.start_sec;
 	for (size_t i = 0; i < p->n; i++) {
-		const struct job *j = &p->job[i];
+		const struct run *j = &p->run[i];
 
 		if (j->end_sec && ((j->end_sec < oldest && !j->unwritten) ||
 				   p->n - (i - kept) > NP_ACCOUNTING_MAX)) {
 			lost += j->unwritten;
 			free(j->leaf);
 		} else {
-			p->job[kept++] = *j;
+			p->run[kept++] = *j;
 		}
 	}
 	p->n = kept;
@@ -417,68 +464,79 @@ static size_t drop_old(struct np_accounting *p)
 	return lost;
 }
 
-/*
- * Add the runs of jobs that run now. runs[]: set for those known before. A
- * requeued job keeps its id; its new start time makes it another run.
- */
+/* Make room for the runs of all jobs that run now. 0 or -ENOMEM. */
 static int
-merge(struct np_accounting *p, const struct np_job_snapshot *v, bool *runs)
+make_room(struct np_accounting *p, const struct np_job_snapshot *jobs)
 {
-	size_t had = p->n, fresh = 0;
-	struct job *grown;
+	size_t n_running = 0;
 
-	for (size_t i = 0; i < v->n_jobs; i++)
-		fresh += v->job[i].in->state == NP_JOB_RUNNING;
-	grown = reallocarray(p->job, had + fresh + 1, sizeof(*grown));
-	if (!grown)
+	for (size_t i = 0; i < jobs->n_jobs; i++)
+		n_running += jobs->job[i].in->state == NP_JOB_RUNNING;
+	return np_array_resize(&p->run, p->n + n_running + 1, sizeof(*p->run));
+}
+
+/*
+ * Add the runs of jobs that run now, and set is_running[] for those that were
+ * known before. A requeued job keeps its id; its new start time makes it
+ * another run. 0 or -ENOMEM.
+ */
+static int add_running(struct np_accounting *p,
+		       const struct np_job_snapshot *jobs, bool *is_running)
+{
+	size_t n_before = p->n;
+
+	if (make_room(p, jobs))
 		return -ENOMEM;
-	p->job = grown;
-	for (size_t i = 0; i < v->n_jobs; i++) {
-		struct job *j;
+	for (size_t i = 0; i < jobs->n_jobs; i++) {
+		const struct np_job *in = jobs->job[i].in;
+		struct run *run;
 
-		if (v->job[i].in->state != NP_JOB_RUNNING)
+		if (in->state != NP_JOB_RUNNING)
 			continue;
-		j = find(p, had, v->job[i].id);
-		if (j && (j->in.start_sec == v->job[i].in->start_sec ||
-			  !v->job[i].in->start_sec))
-			runs[j - p->job] = true;
-		else if (v->job[i].in->start_sec)
-			memset(j = &p->job[p->n++], 0, sizeof(*j));
-		else
+		run = find_running(p, n_before, in->id);
+		if (run && (run->in.start_sec == in->start_sec ||
+			    !in->start_sec)) {
+			is_running[run - p->run] = true;
+		} else if (in->start_sec) {
+			run = &p->run[p->n++];
+			memset(run, 0, sizeof(*run));
+		} else {
 			continue; /* requeued before it was seen running */
-		if (copy_job(j, &v->job[i], v->map->leaves))
+		}
+		if (copy_job(run, &jobs->job[i], jobs->map->leaves))
 			return -ENOMEM;
 	}
 	return 0;
 }
 
 int np_accounting_update(struct np_accounting *p,
-			 const struct np_job_snapshot *v,
-			 const struct np_ctld_info *a, const struct np_slowdowns *t,
+			 const struct np_job_snapshot *jobs,
+			 const struct np_ctld_info *info,
+			 const struct np_slowdowns *table,
 			 const struct np_app_index *index,
 			 const char *store_dir, mode_t mode, struct np_err *err)
 {
-	struct sink w = { t, index, store_dir, mode, 0 };
-	size_t had, lost;
+	struct sink sink = { table, index, store_dir, mode, 0 };
+	size_t n_before, lost;
 	int rc, last = 0;
-	bool *runs;
+	bool *is_running;
 
-	if (p->map != v->map) {
-		forget_all(p);
+	if (p->map != jobs->map) {
+		forget_runs(p); /* leaves may have other numbers now */
 		np_cluster_map_unref(p->map);
-		p->map = np_cluster_map_ref(v->map);
+		p->map = np_cluster_map_ref(jobs->map);
 	}
-	had = p->n;
-	runs = calloc(had + 1, sizeof(*runs));
-	rc = runs ? merge(p, v, runs) : -ENOMEM;
+	n_before = p->n;
+	is_running = calloc(n_before + 1, sizeof(*is_running));
+	rc = is_running ? add_running(p, jobs, is_running) : -ENOMEM;
 	if (!rc)
-		rc = find_ended(p, had, runs, a, v->now_sec);
+		rc = find_ended(p, n_before, is_running, info, jobs->now_sec);
 	if (!rc)
-		last = write_records(p, &w, err);
-	free(runs);
+		last = write_records(p, &sink, err);
+	free(is_running);
 	lost = drop_old(p);
 	if (p->n)
-		qsort(p->job, p->n, sizeof(*p->job), by_id);
+		qsort(p->run, p->n, sizeof(*p->run), by_id);
 	if (lost)
 		last = np_errf(err, -ENOBUFS, "too many jobs ended at once: "
 			       "%zu of them have no accounting record", lost);
@@ -487,7 +545,7 @@ int np_accounting_update(struct np_accounting *p,
 
 /* ---- Worker ---- */
 
-/* Signals are blocked, as slurmctld handles them in a thread of its own. */
+/* Signals are blocked, as slurmctld handles them in one of its threads. */
 int np_thread_start(void *(*run)(void *arg), void *arg)
 {
 	sigset_t all, before;
@@ -509,101 +567,104 @@ struct np_worker {
 	pthread_mutex_t lock;
 	pthread_cond_t cond;
 	struct np_work work;
-	void (*leave)(void *arg); /* not NULL: the thread should end */
-	void *leave_arg;
+	void (*at_end)(void *arg); /* not NULL: the thread should end */
+	void *at_end_arg;
 	bool has_work;	  /* including work that is running */
 	bool abandoned;	  /* the caller no longer waits for the work */
 	double since_sec; /* CLOCK_MONOTONIC, when the work was given */
 };
 
-static void destroy(struct np_worker *c)
+static void destroy(struct np_worker *worker)
 {
-	pthread_cond_destroy(&c->cond);
-	pthread_mutex_destroy(&c->lock);
-	free(c);
+	pthread_cond_destroy(&worker->cond);
+	pthread_mutex_destroy(&worker->lock);
+	free(worker);
 }
 
 /* The thread: runs work until it should end and none is left. */
-static void *run(void *arg)
+static void *work_until_end(void *arg)
 {
-	struct np_worker *c = arg;
+	struct np_worker *worker = arg;
 
-	pthread_mutex_lock(&c->lock);
+	pthread_mutex_lock(&worker->lock);
 	for (;;) {
-		while (!c->has_work && !c->leave)
-			pthread_cond_wait(&c->cond, &c->lock);
-		if (!c->has_work)
+		while (!worker->has_work && !worker->at_end)
+			pthread_cond_wait(&worker->cond, &worker->lock);
+		if (!worker->has_work)
 			break;
-		pthread_mutex_unlock(&c->lock);
-		c->work.run(c->work.arg);
-		pthread_mutex_lock(&c->lock);
-		if (c->abandoned && c->work.drop)
-			c->work.drop(c->work.arg);
-		c->has_work = c->abandoned = false;
-		pthread_cond_broadcast(&c->cond);
+		pthread_mutex_unlock(&worker->lock);
+		worker->work.run(worker->work.arg);
+		pthread_mutex_lock(&worker->lock);
+		if (worker->abandoned && worker->work.drop)
+			worker->work.drop(worker->work.arg);
+		worker->has_work = worker->abandoned = false;
+		pthread_cond_broadcast(&worker->cond);
 	}
-	pthread_mutex_unlock(&c->lock);
-	c->leave(c->leave_arg);
-	destroy(c);
+	pthread_mutex_unlock(&worker->lock);
+	worker->at_end(worker->at_end_arg);
+	destroy(worker);
 	return NULL;
 }
 
 int np_worker_new(struct np_worker **out)
 {
-	struct np_worker *c = calloc(1, sizeof(*c));
+	struct np_worker *worker = calloc(1, sizeof(*worker));
 	int rc;
 
-	if (!c)
+	if (!worker)
 		return -ENOMEM;
-	pthread_mutex_init(&c->lock, NULL);
-	pthread_cond_init(&c->cond, NULL);
-	rc = np_thread_start(run, c);
+	pthread_mutex_init(&worker->lock, NULL);
+	pthread_cond_init(&worker->cond, NULL);
+	rc = np_thread_start(work_until_end, worker);
 	if (rc)
-		destroy(c);
+		destroy(worker);
 	else
-		*out = c;
+		*out = worker;
 	return rc;
 }
 
-void np_worker_free(struct np_worker *c, void (*leave)(void *arg), void *arg)
+void np_worker_free(struct np_worker *worker, void (*at_end)(void *arg),
+		    void *arg)
 {
-	if (!c) {
-		leave(arg);
+	if (!worker) {
+		at_end(arg);
 		return;
 	}
-	pthread_mutex_lock(&c->lock);
-	c->leave = leave;
-	c->leave_arg = arg;
-	pthread_cond_broadcast(&c->cond);
-	pthread_mutex_unlock(&c->lock);
+	pthread_mutex_lock(&worker->lock);
+	worker->at_end = at_end;
+	worker->at_end_arg = arg;
+	pthread_cond_broadcast(&worker->cond);
+	pthread_mutex_unlock(&worker->lock);
 }
 
-bool np_worker_do(struct np_worker *c, const struct np_work *e, double sec)
+bool np_worker_do(struct np_worker *worker, const struct np_work *work,
+		  double sec)
 {
 	struct timespec t = np_mono_after(sec);
 	bool done;
 
-	pthread_mutex_lock(&c->lock);
-	c->work = *e;
-	c->has_work = true;
-	c->since_sec = np_mono_sec();
-	pthread_cond_broadcast(&c->cond);
-	while (c->has_work && !pthread_cond_clockwait(&c->cond, &c->lock,
-						      CLOCK_MONOTONIC, &t))
+	pthread_mutex_lock(&worker->lock);
+	worker->work = *work;
+	worker->has_work = true;
+	worker->since_sec = np_mono_sec();
+	pthread_cond_broadcast(&worker->cond);
+	while (worker->has_work &&
+	       !pthread_cond_clockwait(&worker->cond, &worker->lock,
+				       CLOCK_MONOTONIC, &t))
 		;
-	done = !c->has_work;
-	c->abandoned = !done;
-	pthread_mutex_unlock(&c->lock);
+	done = !worker->has_work;
+	worker->abandoned = !done;
+	pthread_mutex_unlock(&worker->lock);
 	return done;
 }
 
-double np_worker_busy_sec(struct np_worker *c)
+double np_worker_busy_sec(struct np_worker *worker)
 {
 	double sec;
 
-	pthread_mutex_lock(&c->lock);
-	sec = c->has_work ? np_mono_sec() - c->since_sec : 0;
-	pthread_mutex_unlock(&c->lock);
+	pthread_mutex_lock(&worker->lock);
+	sec = worker->has_work ? np_mono_sec() - worker->since_sec : 0;
+	pthread_mutex_unlock(&worker->lock);
 	return sec;
 }
 
@@ -659,7 +720,7 @@ int np_store_reader_new(const struct np_deadlines *p,
 }
 
 /* Whether the worker is busy, i.e. the store has not answered in time. */
-static bool hangs(struct np_store_reader *s)
+static bool is_hanging(struct np_store_reader *s)
 {
 	return np_worker_busy_sec(s->worker) > 0;
 }
@@ -689,7 +750,7 @@ void np_store_reader_renew(struct np_store_reader *s)
 
 bool np_store_reader_is_new(struct np_store_reader *s)
 {
-	if (s->renew && !hangs(s)) {
+	if (s->renew && !is_hanging(s)) {
 		np_catalog_free(s->catalog);
 		s->catalog = NULL;
 		s->mode = 0;
@@ -709,7 +770,8 @@ int np_store_reader_open(struct np_store_reader *s, const struct np_conf *conf,
 bool np_store_reader_want(struct np_store_reader *s, const char *app,
 			  uint32_t uid)
 {
-	return s->catalog && !hangs(s) && np_catalog_note_job(s->catalog, app, uid);
+	return s->catalog && !is_hanging(s) &&
+	       np_catalog_note_job(s->catalog, app, uid);
 }
 
 /* Called in the worker's thread. */
@@ -777,15 +839,15 @@ static int check_deadlines(struct np_store_reader *s, struct np_err *trouble)
 	double sec = np_worker_busy_sec(s->worker);
 	int rc = 0;
 
-	if (sec >= s->deadlines.forget) {
+	if (sec >= s->deadlines.forget_sec) {
 		rc = forget_profiles(s);
 		np_errf(trouble, -ETIMEDOUT, "%s: the store has not answered "
 			"for %.0f s: all applications count as unknown",
-			s->store, s->deadlines.forget);
-	} else if (sec >= s->deadlines.report) {
+			s->store, s->deadlines.forget_sec);
+	} else if (sec >= s->deadlines.report_sec) {
 		np_errf(trouble, -ETIMEDOUT, "%s: the store has not answered "
 			"for %.0f s: decisions use the profiles read before",
-			s->store, s->deadlines.report);
+			s->store, s->deadlines.report_sec);
 	}
 	return rc;
 }
@@ -798,10 +860,10 @@ int np_store_reader_read(struct np_store_reader *s, double budget_sec,
 	int rc;
 
 	*out = (struct np_known){ .more = false };
-	if (!hangs(s)) {
+	if (!is_hanging(s)) {
 		s->reading = (struct reading){ budget_sec, warn };
 		if (np_worker_do(s->worker, &read,
-				 budget_sec + s->deadlines.wait)) {
+				 budget_sec + s->deadlines.wait_sec)) {
 			rc = take_reading(s);
 			if (rc)
 				return np_errf(err, rc, "%s",
@@ -825,7 +887,7 @@ int np_store_reader_read(struct np_store_reader *s, double budget_sec,
 /* One write, owned by the worker if the caller gives up. */
 struct writing {
 	struct np_store_reader *reader;
-	struct np_pass_output left;
+	struct np_pass_output output;
 	struct np_err err;
 };
 
@@ -833,50 +895,51 @@ struct writing {
 static void do_write(void *arg)
 {
 	struct writing *w = arg;
-	struct np_pass_output *l = &w->left;
+	struct np_pass_output *output = &w->output;
 	struct np_store_reader *s = w->reader;
 
 	/* PrivateData also applies to files written before it was set. */
-	if (l->mode != s->mode &&
-	    !np_state_set_mode(l->store, l->mode, &w->err))
-		s->mode = l->mode;
-	np_accounting_update(s->accounting, &l->jobs, &l->info,
-			     l->known.table, l->known.index, l->store, l->mode,
-			     &w->err);
-	if (l->has_state)
-		np_state_save(l->store, &l->state, l->mode, &w->err);
+	if (output->mode != s->mode &&
+	    !np_state_set_mode(output->store, output->mode, &w->err))
+		s->mode = output->mode;
+	np_accounting_update(s->accounting, &output->jobs, &output->info,
+			     output->known.table, output->known.index,
+			     output->store, output->mode, &w->err);
+	if (output->has_state)
+		np_state_save(output->store, &output->state, output->mode,
+			      &w->err);
 }
 
-static void free_left(struct np_pass_output *l)
+static void free_output(struct np_pass_output *output)
 {
-	np_job_snapshot_free(&l->jobs);
-	np_ctld_info_free(&l->info);
-	np_known_free(&l->known);
-	if (l->has_state)
-		np_state_free(&l->state);
+	np_job_snapshot_free(&output->jobs);
+	np_ctld_info_free(&output->info);
+	np_known_free(&output->known);
+	if (output->has_state)
+		np_state_free(&output->state);
 }
 
 static void drop_writing(void *arg)
 {
 	struct writing *w = arg;
 
-	free_left(&w->left);
+	free_output(&w->output);
 	free(w);
 }
 
-bool np_store_reader_write(struct np_store_reader *s, struct np_pass_output *l,
-			   struct np_err *err)
+bool np_store_reader_write(struct np_store_reader *s,
+			   struct np_pass_output *output, struct np_err *err)
 {
-	struct writing *w = hangs(s) ? NULL : calloc(1, sizeof(*w));
-	const struct np_work leave = { do_write, drop_writing, w };
+	struct writing *w = is_hanging(s) ? NULL : calloc(1, sizeof(*w));
+	const struct np_work work = { do_write, drop_writing, w };
 
 	if (!w) {
-		free_left(l);
+		free_output(output);
 		return false;
 	}
 	w->reader = s;
-	w->left = *l;
-	if (!np_worker_do(s->worker, &leave, s->deadlines.wait))
+	w->output = *output;
+	if (!np_worker_do(s->worker, &work, s->deadlines.wait_sec))
 		return false;
 	*err = w->err;
 	drop_writing(w);
@@ -885,5 +948,5 @@ bool np_store_reader_write(struct np_store_reader *s, struct np_pass_output *l,
 
 bool np_store_reader_has_more(struct np_store_reader *s)
 {
-	return !hangs(s) && np_accounting_has_more(s->accounting);
+	return !is_hanging(s) && np_accounting_has_more(s->accounting);
 }

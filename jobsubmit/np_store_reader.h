@@ -25,7 +25,7 @@
 
 struct np_worker;
 
-/* One call to make. */
+/* A piece of work. */
 struct np_work {
 	void (*run)(void *arg);
 	/* Called in the worker after run if the caller gave up; or NULL. */
@@ -38,20 +38,23 @@ int np_worker_new(struct np_worker **out);
 
 /*
  * Let the thread end once it is idle, without waiting for it. It then calls
- * leave(arg), which frees what its work used. If c is NULL, leave is called at
- * once.
+ * at_end(arg), which frees what its work used. If worker is NULL, at_end is
+ * called at once.
  */
-void np_worker_free(struct np_worker *c, void (*leave)(void *arg), void *arg);
+void np_worker_free(struct np_worker *worker, void (*at_end)(void *arg),
+		    void *arg);
 
 /*
- * Run e in the worker and wait for sec seconds. Returns true if it finished.
- * Otherwise it goes on and arg belongs to the worker; no other work can be
- * given until np_worker_busy_sec() is 0.
+ * Let the worker do a piece of work, and wait for it, but no longer than sec
+ * seconds. Returns true if it was done. Otherwise the worker goes on with it,
+ * and arg belongs to the worker; no other work can be given until
+ * np_worker_busy_sec() is 0.
  */
-bool np_worker_do(struct np_worker *c, const struct np_work *e, double sec);
+bool np_worker_do(struct np_worker *worker, const struct np_work *work,
+		  double sec);
 
 /* How long the worker has been running its work, seconds; 0: it is idle. */
-double np_worker_busy_sec(struct np_worker *c);
+double np_worker_busy_sec(struct np_worker *worker);
 
 /*
  * Start a detached thread in slurmctld, with all signals blocked. Returns 0 or
@@ -61,11 +64,11 @@ int np_thread_start(void *(*run)(void *arg), void *arg);
 
 /* ---- Store reader ---- */
 
-/* Deadlines, seconds. */
+/* How long the thread waits for the store, and what it does then. */
 struct np_deadlines {
-	double wait;   /* for a read, beyond its budget; and for a write */
-	double report; /* until a store that hangs is reported */
-	double forget; /* until all profiles count as unknown */
+	double wait_sec;   /* for a read, beyond its budget; and for a write */
+	double report_sec; /* until a store that hangs is reported */
+	double forget_sec; /* until all profiles count as unknown */
 };
 #define NP_DEADLINES ((struct np_deadlines){ 2, 60, 600 })
 
@@ -78,7 +81,7 @@ int np_store_reader_new(const struct np_deadlines *p,
 /* If the store hangs, most memory is freed once it answers. NULL is allowed. */
 void np_store_reader_free(struct np_store_reader *s);
 
-/* The configuration changed: read everything anew, maybe from another store. */
+/* The configuration changed: read all again, maybe from another store. */
 void np_store_reader_renew(struct np_store_reader *s);
 
 /*
@@ -93,12 +96,12 @@ int np_store_reader_open(struct np_store_reader *s, const struct np_conf *conf,
 bool np_store_reader_want(struct np_store_reader *s, const char *app,
 			  uint32_t uid);
 
-/* What was last read from the store; references, for np_known_free(). */
+/* What is known from the store; has references, see np_known_free(). */
 struct np_known {
 	struct np_slowdowns *table;
 	struct np_app_index *index;
 	const char *fabric; /* np_catalog_fabric(), until the next read */
-	bool more; /* some of it is still to be read */
+	bool more; /* there is more to read */
 };
 void np_known_free(struct np_known *k);
 
@@ -124,11 +127,11 @@ struct np_pass_output {
 
 /*
  * Write accounting records of jobs that ended, and state.json. Takes everything
- * that l points to, but not l itself. Returns true if it was written, or if
- * writing failed (with err); false if the store hangs.
+ * that output points to, but not output itself. Returns true if it was written,
+ * or if writing failed (with err); false if the store hangs.
  */
-bool np_store_reader_write(struct np_store_reader *s, struct np_pass_output *l,
-			   struct np_err *err);
+bool np_store_reader_write(struct np_store_reader *s,
+			   struct np_pass_output *output, struct np_err *err);
 
 /* np_accounting_has_more(); false while the store hangs. */
 bool np_store_reader_has_more(struct np_store_reader *s);
@@ -136,7 +139,7 @@ bool np_store_reader_has_more(struct np_store_reader *s);
 /*
  * ---- Accounting, for np_store_reader.c and unit tests ----
  *
- * Records of which jobs ran concurrently on the same leaf switch:
+ * Records of which jobs ran concurrently on the same leaf switch. The module
  * remembers jobs while they run and for some time after, and appends a record
  * of each job with its neighbours to the store when it ends.
  */
@@ -161,19 +164,20 @@ bool np_accounting_has_more(const struct np_accounting *p);
 
 /*
  * Take note of the jobs that run now. A job that ran at the last call and does
- * not any more has ended, at the time in a->jobs or otherwise now; so has one
- * that was requeued and runs again. Jobs with an application are then appended
- * to the store, in store_dir with file permissions mode. If too many ended, the
- * next calls write the rest. Jobs left out because of a size limit of the file
- * are logged once per user.
+ * not any more has ended, at the time in info->jobs or otherwise now; so has
+ * one that was requeued and runs again. Records of jobs with an application are
+ * then appended to the store, in store_dir with file permissions mode. If too
+ * many ended, the next calls write the rest. Records omitted because of a size
+ * limit of the file are logged once per user.
  *
- * t, index: profiles, both from the same moment. Returns 0; or, with err, the
- * last error of np_accounting_append(), or -ENOBUFS: more ended jobs were waiting
- * than can be remembered, and some are lost.
+ * table, index: profiles, both from the same moment. Returns 0; or, with err,
+ * the last error of np_accounting_append(), or -ENOBUFS: more ended jobs were
+ * waiting than can be remembered, and some are lost.
  */
 int np_accounting_update(struct np_accounting *p,
-			 const struct np_job_snapshot *v,
-			 const struct np_ctld_info *a, const struct np_slowdowns *t,
+			 const struct np_job_snapshot *jobs,
+			 const struct np_ctld_info *info,
+			 const struct np_slowdowns *table,
 			 const struct np_app_index *index,
 			 const char *store_dir, mode_t mode,
 			 struct np_err *err);
