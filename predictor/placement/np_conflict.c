@@ -1,3 +1,4 @@
+/* Slowdowns of pairs of profiles: their table, and a cache of predictions. */
 #include "np_conflict.h"
 
 #include <errno.h>
@@ -9,9 +10,11 @@
 
 uint16_t np_slowdowns_to_load(double slowdown)
 {
-	double load = slowdown > 0 ? rint(NP_SLOWDOWNS_UNIT * log1p(slowdown)) : 0;
+	double load = 0;
 
-	return load < NP_SLOWDOWNS_MAX - 1 ? (uint16_t)load : NP_SLOWDOWNS_MAX - 1;
+	if (slowdown > 0)
+		load = rint(NP_SLOWDOWNS_UNIT * log1p(slowdown));
+	return (uint16_t)fmin(load, NP_SLOWDOWNS_MAX - 1);
 }
 
 double np_slowdowns_from_load(uint32_t load)
@@ -45,15 +48,15 @@ void np_slowdowns_unref(struct np_slowdowns *t)
 struct np_slowdowns *np_slowdowns_new(size_t n)
 {
 	struct np_slowdowns *t = calloc(1, sizeof(*t));
-	size_t cells = n * n * NP_N_TOUCH + 1;
+	size_t n_loads = n * n * NP_N_TOUCH + 1; /* one more: not malloc(0) */
 
 	if (!t)
 		return NULL;
 	t->refs = 1;
 	t->n = n;
 	t->profile = calloc(n + 1, sizeof(*t->profile));
-	t->suffered = malloc(cells * sizeof(*t->suffered));
-	t->caused = malloc(cells * sizeof(*t->caused));
+	t->suffered = malloc(n_loads * sizeof(*t->suffered));
+	t->caused = malloc(n_loads * sizeof(*t->caused));
 	t->most = calloc(n + 1, sizeof(*t->most));
 	if (t->profile && t->suffered && t->caused && t->most)
 		return t;
@@ -62,7 +65,7 @@ struct np_slowdowns *np_slowdowns_new(size_t n)
 }
 
 double np_slowdowns_between(const struct np_slowdowns *t, uint32_t victim,
-			 uint32_t co, bool both_share_nodes, bool both_span)
+			    uint32_t co, bool both_share_nodes, bool both_span)
 {
 	unsigned touch = (both_share_nodes ? NP_TOUCH_NODE : 0) |
 			 (both_span ? NP_TOUCH_UPLINK : 0);
@@ -70,7 +73,7 @@ double np_slowdowns_between(const struct np_slowdowns *t, uint32_t victim,
 	if (victim >= t->n || co >= t->n)
 		return 0;
 	return np_slowdowns_from_load(
-		np_slowdowns_suffered(t, victim)[co * NP_N_TOUCH + touch]);
+		np_slowdowns_at(np_slowdowns_suffered(t, victim), co, touch));
 }
 
 /* Marks a load that was not predicted yet; none is that large. */
@@ -82,7 +85,7 @@ struct np_conflict {
 	struct np_slowdowns_profile *profile;
 	/* Loads, at [(victim * capacity + co) * NP_N_CONTACTS + contact]. */
 	uint16_t *predicted;
-	struct np_slowdowns *table; /* made last; NULL: out of date */
+	struct np_slowdowns *table; /* made from these; NULL: out of date */
 	struct np_slowdowns_rails rails;
 };
 
@@ -95,7 +98,7 @@ struct np_conflict *np_conflict_new(const struct np_oracle *oracle)
 	return c;
 }
 
-/* Something changed: drop the table that was made last. */
+/* Drop the table, as something changed. */
 static void invalidate_table(struct np_conflict *c)
 {
 	np_slowdowns_unref(c->table);
@@ -112,7 +115,8 @@ void np_conflict_free(struct np_conflict *c)
 	free(c);
 }
 
-static uint16_t *load_at(const struct np_conflict *c, size_t victim, size_t co)
+/* The predicted loads of a pair, NP_N_CONTACTS of them. */
+static uint16_t *loads_of(const struct np_conflict *c, size_t victim, size_t co)
 {
 	return c->predicted + (victim * c->capacity + co) * NP_N_CONTACTS;
 }
@@ -122,19 +126,19 @@ static int grow(struct np_conflict *c)
 {
 	size_t capacity = c->capacity ? 2 * c->capacity : 32;
 	size_t n = capacity * capacity * NP_N_CONTACTS;
-	uint16_t *a;
+	uint16_t *larger;
 
 	if (np_array_resize(&c->profile, capacity, sizeof(*c->profile)))
 		return -ENOMEM;
-	a = malloc(n * sizeof(*a));
-	if (!a)
+	larger = malloc(n * sizeof(*larger));
+	if (!larger)
 		return -ENOMEM;
-	memset(a, 0xff, n * sizeof(*a)); /* NOT_PREDICTED */
+	memset(larger, 0xff, n * sizeof(*larger)); /* NOT_PREDICTED */
 	for (size_t v = 0; v < c->n; v++)
-		memcpy(a + v * capacity * NP_N_CONTACTS, load_at(c, v, 0),
-		       c->n * NP_N_CONTACTS * sizeof(*a));
+		memcpy(larger + v * capacity * NP_N_CONTACTS, loads_of(c, v, 0),
+		       c->n * NP_N_CONTACTS * sizeof(*larger));
 	free(c->predicted);
-	c->predicted = a;
+	c->predicted = larger;
 	c->capacity = capacity;
 	return 0;
 }
@@ -201,8 +205,8 @@ void np_conflict_forget(struct np_conflict *c, uint32_t profile)
 	size_t bytes = NP_N_CONTACTS * sizeof(*c->predicted);
 
 	for (size_t i = 0; profile < c->n && i < c->n; i++) {
-		memset(load_at(c, profile, i), 0xff, bytes);
-		memset(load_at(c, i, profile), 0xff, bytes);
+		memset(loads_of(c, profile, i), 0xff, bytes);
+		memset(loads_of(c, i, profile), 0xff, bytes);
 	}
 	invalidate_table(c);
 }
@@ -219,7 +223,7 @@ int np_conflict_replace(struct np_conflict *c, uint32_t profile,
 	return 0;
 }
 
-/* Ask the model; a pair without a prediction counts as harmless. */
+/* Ask the model. A pair that it cannot predict counts as harmless. */
 static uint16_t predict_one(struct np_conflict *c, uint32_t victim, uint32_t co,
 			    enum np_contact contact)
 {
@@ -231,24 +235,24 @@ static uint16_t predict_one(struct np_conflict *c, uint32_t victim, uint32_t co,
 }
 
 /*
- * Predict the missing loads of one pair, at most *left of them. Returns how many
- * are still missing.
+ * Predict the missing loads of one pair, but at most *left of them, and lower
+ * *left. Returns how many are still missing.
  */
 static size_t predict_pair(struct np_conflict *c, uint32_t victim, uint32_t co,
 			   size_t *left)
 {
-	uint16_t *a = load_at(c, victim, co);
+	uint16_t *load = loads_of(c, victim, co);
 	size_t missing = 0;
 
 	for (int k = 0; k < NP_N_CONTACTS; k++) {
-		if (a[k] != NOT_PREDICTED)
+		if (load[k] != NOT_PREDICTED)
 			continue;
 		if (!*left) {
 			missing++;
 			continue;
 		}
 		--*left;
-		a[k] = predict_one(c, victim, co, (enum np_contact)k);
+		load[k] = predict_one(c, victim, co, (enum np_contact)k);
 		invalidate_table(c);
 	}
 	return missing;
@@ -263,19 +267,19 @@ size_t np_conflict_predict(struct np_conflict *c, const uint32_t *profile,
 		n = c->n;
 	for (size_t i = 0; i < n; i++)
 		for (size_t k = 0; k < n; k++) {
-			uint32_t v = profile ? profile[i] : (uint32_t)i;
-			uint32_t x = profile ? profile[k] : (uint32_t)k;
+			uint32_t victim = profile ? profile[i] : (uint32_t)i;
+			uint32_t co = profile ? profile[k] : (uint32_t)k;
 
-			if (v < c->n && x < c->n)
-				missing +=
-					predict_pair(c, v, x, &max_predictions);
+			if (victim < c->n && co < c->n)
+				missing += predict_pair(c, victim, co,
+							&max_predictions);
 		}
 	return missing;
 }
 
 /*
- * The largest load over the contacts that each combination of NP_TOUCH_ bits
- * allows. *complete is cleared if a load is missing.
+ * Fill in load[] for each combination of NP_TOUCH_ bits: the largest one over
+ * the contacts that it allows. *complete is cleared if a load is missing.
  */
 static void worst_of(const uint16_t *predicted, uint16_t negligible,
 		     uint16_t load[NP_N_TOUCH], bool *complete)
@@ -299,7 +303,30 @@ static void worst_of(const uint16_t *predicted, uint16_t negligible,
 	}
 }
 
-/* Fill in the loads, and what follows from them for each profile. */
+/* Fill in the loads of one pair, and what follows from them for both. */
+static void fill_pair(const struct np_conflict *c, uint16_t negligible,
+		      struct np_slowdowns *t, size_t v, size_t co)
+{
+	struct np_slowdowns_profile *victim = &t->profile[v];
+	struct np_slowdowns_profile *aggressor = &t->profile[co];
+	uint16_t *suffered = t->suffered + (v * t->n + co) * NP_N_TOUCH;
+	uint16_t *caused = t->caused + (co * t->n + v) * NP_N_TOUCH;
+	bool complete = true;
+	uint16_t most;
+
+	worst_of(loads_of(c, v, co), negligible, suffered, &complete);
+	memcpy(caused, suffered, NP_N_TOUCH * sizeof(*caused));
+	most = suffered[NP_TOUCH_NODE | NP_TOUCH_UPLINK];
+	if (most > t->most[v])
+		t->most[v] = most;
+	if (most) {
+		aggressor->aggressor = true;
+		victim->inert = aggressor->inert = false;
+	}
+	if (!complete)
+		victim->complete = aggressor->complete = false;
+}
+
 static void fill_table(const struct np_conflict *c, struct np_slowdowns *t)
 {
 	uint16_t negligible = np_slowdowns_to_load(t->negligible);
@@ -307,26 +334,8 @@ static void fill_table(const struct np_conflict *c, struct np_slowdowns *t)
 	for (size_t v = 0; v < t->n; v++)
 		t->profile[v].complete = t->profile[v].inert = true;
 	for (size_t v = 0; v < t->n; v++)
-		for (size_t x = 0; x < t->n; x++) {
-			uint16_t *f = t->suffered + (v * t->n + x) * NP_N_TOUCH;
-			uint16_t *p = t->caused + (x * t->n + v) * NP_N_TOUCH;
-			uint16_t most;
-			bool complete = true;
-
-			worst_of(load_at(c, v, x), negligible, f, &complete);
-			memcpy(p, f, NP_N_TOUCH * sizeof(*p));
-			most = f[NP_TOUCH_NODE | NP_TOUCH_UPLINK];
-			if (most > t->most[v])
-				t->most[v] = most;
-			if (most) {
-				t->profile[x].aggressor = true;
-				t->profile[v].inert = false;
-				t->profile[x].inert = false;
-			}
-			if (!complete)
-				t->profile[v].complete =
-					t->profile[x].complete = false;
-		}
+		for (size_t co = 0; co < t->n; co++)
+			fill_pair(c, negligible, t, v, co);
 }
 
 int np_conflict_table(struct np_conflict *c, double negligible,

@@ -1,13 +1,14 @@
 /*
  * Which jobs would slow each other down too much.
  *
- * A profile is what is known of an application: whose records it was made
- * from, and whether an administrator published it, which makes it trusted. The
- * caller's model predicts the slowdowns of two profiles by each other. Its
- * answers are cached here, pair by pair, and the placement decision reads an
- * immutable table of them.
+ * A profile stands for an application: whose records it was made from, and
+ * whether an administrator published it, which makes it trusted. The caller's
+ * model predicts how much two profiles slow each other. Its answers are cached
+ * here, pair by pair, and the placement decision reads an immutable table of
+ * them.
  *
- * Several co-runners. The slowdown d of a victim v concurrent with x1 .. xn is taken as
+ * Several co-runners. The slowdown d of a victim v concurrent with x1 .. xn is
+ * taken as
  *
  *     1 + d(v | x1 .. xn) = product over i of (1 + d(v | xi))
  *
@@ -16,7 +17,7 @@
  * programs the mean error is 8.2 percentage points; the best model that sees
  * all co-runners at once errs by 6.9 (doc/validation/methods.md), but is too
  * slow for a decision over hundreds of leaf switches. A predicted speedup
- * counts as 0, so that no leaf becomes more attractive by a job that runs
+ * counts as 0, so that no leaf becomes more attractive through a job that runs
  * there. A slowdown at or below the policy's "negligible" also counts as 0, so
  * that noise does not move jobs.
  *
@@ -58,20 +59,24 @@
  */
 
 #define NP_SLOWDOWNS_UNIT 10000.0
-#define NP_SLOWDOWNS_MAX UINT16_MAX /* stands for a slowdown of 700 or more */
+#define NP_SLOWDOWNS_MAX UINT16_MAX /* about a slowdown of 700, or 70,000 % */
 
-/* What two jobs on one leaf share besides its switch; bits. */
+/*
+ * What two jobs on one leaf share besides its switch; bits. Of one job: what it
+ * shares with others that can share it as well.
+ */
 #define NP_TOUCH_NODE 1u
 #define NP_TOUCH_UPLINK 2u
 #define NP_N_TOUCH 4
 
+/* What the table says of one profile. */
 struct np_slowdowns_profile {
 	uint32_t owner; /* uid */
-	bool trusted;
-	bool complete;  /* the model was asked about every pair with it */
-	bool aggressor; /* slows at least one profile */
-	bool inert; /* slows no profile and is slowed by none */
-	uint8_t rails;  /* that it loads, bits by np_slowdowns.rails; 0: it
+	bool trusted;	/* an administrator published it */
+	bool complete;	/* the model was asked about every pair with it */
+	bool aggressor; /* it slows at least one profile */
+	bool inert;	/* it slows no profile and is slowed by none */
+	uint8_t rails;	/* that it loads, bits by np_slowdowns.rails; 0: it
 			   may load any */
 };
 
@@ -83,6 +88,7 @@ struct np_slowdowns_rails {
 	unsigned n;
 };
 
+/* The table. */
 struct np_slowdowns {
 	int refs;
 	size_t n; /* profiles */
@@ -99,33 +105,33 @@ struct np_slowdowns {
 };
 
 /* The row of loads that a victim suffers. */
-static inline const uint16_t *np_slowdowns_suffered(const struct np_slowdowns *t,
-					     uint32_t victim)
+static inline const uint16_t *
+np_slowdowns_suffered(const struct np_slowdowns *t, uint32_t victim)
 {
 	return t->suffered + (size_t)victim * t->n * NP_N_TOUCH;
 }
 
 /* The row of loads that a co-runner causes. */
-static inline const uint16_t *np_slowdowns_caused(const struct np_slowdowns *t,
-					      uint32_t co)
+static inline const uint16_t *
+np_slowdowns_caused(const struct np_slowdowns *t, uint32_t co)
 {
 	return t->caused + (size_t)co * t->n * NP_N_TOUCH;
 }
 
 /* One element of such a row. */
-static inline uint16_t np_slowdowns_at(const uint16_t *row, uint32_t profile,
-				   uint32_t touch)
+static inline uint16_t
+np_slowdowns_at(const uint16_t *row, uint32_t profile, uint32_t touch)
 {
 	return row[profile * NP_N_TOUCH + touch];
 }
 
 /* Load of a job of one profile concurrent with a job of another. */
-static inline uint32_t np_slowdowns_pair(const struct np_slowdowns *t, uint32_t victim,
-				     uint32_t victim_touch, uint32_t co,
-				     uint32_t co_touch)
+static inline uint32_t
+np_slowdowns_pair(const struct np_slowdowns *t, uint32_t victim,
+		  uint32_t victim_touch, uint32_t co, uint32_t co_touch)
 {
 	return np_slowdowns_at(np_slowdowns_suffered(t, victim), co,
-			   victim_touch & co_touch);
+			       victim_touch & co_touch);
 }
 
 /* Limit a sum of loads, so that sums of sums cannot overflow. */
@@ -144,12 +150,12 @@ struct np_slowdowns *np_slowdowns_ref(struct np_slowdowns *t);
 void np_slowdowns_unref(struct np_slowdowns *t); /* NULL is allowed */
 
 /*
- * Predicted slowdown, as a fraction, of a victim concurrent with one co-runner: the
- * largest over the contacts that the two flags allow. 0 for a profile that the
- * table does not have.
+ * Predicted slowdown, as a fraction, of a victim concurrent with one co-runner:
+ * the largest over the contacts that the two flags allow. 0 for a profile that
+ * the table does not have.
  */
 double np_slowdowns_between(const struct np_slowdowns *t, uint32_t victim,
-			 uint32_t co, bool both_share_nodes, bool both_span);
+			    uint32_t co, bool both_share_nodes, bool both_span);
 
 /* Conversions. Speedups become load 0; others are rounded to nearest. */
 uint16_t np_slowdowns_to_load(double slowdown);
@@ -217,7 +223,8 @@ void np_conflict_forget(struct np_conflict *c, uint32_t profile);
 
 /*
  * Ask the model for missing answers among profile[] (NULL: all profiles), in a
- * fixed order and at most max_predictions times. Returns how many are still missing.
+ * fixed order and at most max_predictions times. Returns how many are still
+ * missing.
  */
 size_t np_conflict_predict(struct np_conflict *c, const uint32_t *profile,
 			   size_t n, size_t max_predictions);
@@ -225,8 +232,8 @@ size_t np_conflict_predict(struct np_conflict *c, const uint32_t *profile,
 /*
  * The answers as a table. Pairs that were not asked yet count as harmless, and
  * the profile's "complete" says so. The same table is returned until something
- * changes. *out: release with np_slowdowns_unref(). Returns 0, -EINVAL (negligible
- * not within 0 to 1) or -ENOMEM.
+ * changes. *out: release with np_slowdowns_unref(). Returns 0, -EINVAL
+ * (negligible not within 0 to 1) or -ENOMEM.
  */
 int np_conflict_table(struct np_conflict *c, double negligible,
 		      struct np_slowdowns **out, struct np_err *err);

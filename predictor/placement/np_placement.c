@@ -1,3 +1,13 @@
+/*
+ * The placement decision. In this order: the input and its memory ("problem"),
+ * what runs on each leaf ("leaf loads"), classes of pending jobs, requests for
+ * leaves, groups that share leaves, mode prefer, and the outcome of each job.
+ *
+ * Short names that recur: s a snapshot, p a problem, l leaves or leaf loads, c
+ * classes, k a class, g groups, u a group, q a subgroup, r a request, j a job,
+ * a an allocation, o an outcome. A number named class, group or profile is an
+ * index.
+ */
 #include "np_placement.h"
 
 #include <errno.h>
@@ -15,10 +25,10 @@
  * Classes of pending jobs, and the working data of one placement decision that
  * classes are computed from.
  *
- * A class are the pending jobs with the same profile, the same contact with
- * other jobs and, where it matters, the same owner. What the decision finds out
- * about one of them holds for all, so its cost depends on the number of classes
- * and not on that of jobs.
+ * A class is the set of pending jobs with the same profile, the same contact
+ * with other jobs and, where it matters, the same owner. What the decision
+ * finds out about one of them holds for all, so its cost depends on the number
+ * of classes and not on that of jobs.
  *
  * What a class is, and what the running jobs on each leaf mean for it, is fixed
  * when the class is made; which classes hold which leaf changes. Invariants:
@@ -26,26 +36,24 @@
  * - The bitmaps hard, soft, soft_own and relevant of a class say for every
  *   other class whether it must be avoided on all leaves, or perhaps on some;
  *   a class that is not in "relevant" never needs to be checked.
- * - class.held, class.holds, classes.on_switch and, for trusted classes, the
- *   arrivals noted in the leaf loads all agree with class.holders.
+ * - class.held, class.n_held, classes.on_switch and, for trusted classes, the
+ *   arrivals noted in the leaf loads all agree with class.n_holders.
  */
 
 /* ---- Counts: what a set of nodes has on each leaf ---- */
 
 /* Number of nodes of one set on each leaf, and without a leaf (no_leaf_*). */
 struct np_counts {
-	/* n_leaves each: usable; idle; idle or with capacity to share. */
+	/* Columns, a number per leaf: of usable nodes; of idle ones, for a job
+	   that does not share nodes; and of these with mixed ones, for a job
+	   that does. */
 	uint16_t *usable, *free_alone, *free_shared;
 	uint64_t *reach; /* bitmap: leaves with any node of the set */
 	uint32_t no_leaf_usable, no_leaf_free_alone, no_leaf_free_shared;
-	uint64_t all_usable; /* on all leaves and on none */
+	uint64_t all_usable; /* on all leaves, and without one */
 };
 
-/*
- * Sum of one column of counts over some leaves, plus the nodes without a leaf.
- * With switches > 0 only the best that many switches of the first rail count;
- * more than NP_COUNTS_MAX_SWITCHES means no limit.
- */
+/* A job with a higher --switches is treated as one without a limit. */
 #define NP_COUNTS_MAX_SWITCHES 64
 
 /*
@@ -58,26 +66,26 @@ struct np_counts {
 #define NP_NONE UINT32_MAX
 
 struct np_problem {
-	const struct np_snapshot *s;
-	const struct np_slowdowns *t; /* predictions */
+	const struct np_snapshot *snapshot;
+	const struct np_slowdowns *table; /* predictions */
 	struct np_policy policy;
 	const struct np_outcome *outcome; /* per job; held_sec is filled in */
-	uint32_t limit;		/* the policy's MaxSlowdown as a load */
-	bool what_if; /* treat partitions in mode advise like enforce */
-	const struct np_leaves *l;
-	size_t n_leaves, lw; /* lw: words of a bitmap of leaves */
-	size_t n_switches;
+	uint32_t limit; /* the policy's max_slowdown as a load */
+	bool what_if;	/* treat partitions in mode advise like enforce */
+	const struct np_leaves *leaves; /* of the snapshot */
+	size_t n_leaves, n_switches;
+	size_t leaf_words; /* words of a bitmap of leaves */
 	uint8_t rail_bit[NP_LEAVES_MAX_RAILS]; /* np_slowdowns_profile.rails */
 
 	struct np_counts **counts; /* per set of the snapshot; NULL: not yet */
-	uint16_t *leaf_usable, *leaf_free; /* all nodes of each leaf: usable,
-					      idle */
+	uint16_t *leaf_usable, *leaf_free; /* of each leaf: usable and idle
+					      nodes */
 	uint32_t *leaf_order; /* leaves, most idle nodes first */
 	uint32_t *private_owner; /* owners of jobs that only they see,
 				    ascending */
 	size_t n_private;
-	uint64_t *no_leaves; /* lw words of 0 */
-	uint64_t *scratch;   /* lw words */
+	uint64_t *no_leaves; /* an empty bitmap of leaves */
+	uint64_t *scratch;   /* a bitmap of leaves */
 
 	struct np_problem_block *blocks; /* memory of problem_alloc() */
 };
@@ -106,7 +114,7 @@ struct np_leaf_job {
 	uint8_t touch;
 	uint16_t extra; /* largest load that an arrival would add */
 	uint32_t n;	/* jobs */
-	uint32_t load;	/* of one of them, by the other public jobs there */
+	uint32_t load;	/* on one of them, by the other public jobs there */
 	uint32_t owner; /* NP_ANY_OWNER: visible to everybody */
 	uint32_t job;	/* id of one of them */
 };
@@ -120,14 +128,15 @@ struct np_aggressor {
 struct np_leaf_jobs {
 	struct np_leaf_job *at;
 	uint32_t *first; /* n_switches + 1: index of each leaf's first entry */
-	/* Per leaf: entries that one or two arrivals could push too far. */
+	/* Per leaf: number of sensitive entries, i.e. those that one or two
+	   arrivals could slow beyond the limit. */
 	uint32_t *sensitive;
-	/* The entries that slow any profile once more, packed. */
+	/* A packed copy of the entries that slow any profile. */
 	struct np_aggressor *aggressor;
 	uint32_t *first_aggressor; /* n_switches + 1 */
 };
 
-/* What one owner has on one leaf that others do not see. */
+/* The jobs of one owner on one leaf that others do not see. */
 struct np_user_load {
 	uint32_t leaf;
 	uint32_t first, end; /* range of entries in private.at */
@@ -173,24 +182,27 @@ struct np_class {
 	bool self;  /* two of its jobs conflict on some leaf */
 	bool conflict_free; /* certainly conflicts with nothing at all */
 	bool known, conflicts; /* cached result of class_conflicts() */
-	uint32_t n_compared; /* classes that its bitmaps cover */
+	uint32_t n_compared; /* number of classes that its bitmaps cover */
 	uint32_t job;	/* id of its first job */
 	uint32_t n;	/* jobs and array tasks in the snapshot */
-	uint32_t next;	/* class of the same profile; NP_NONE */
+	uint32_t next;	/* next class of the same profile, or NP_NONE */
 	uint32_t row_words; /* bits: the words of its bitmaps that are not 0,
 			       and the word that the class itself is in */
 
-	/* With the public jobs; of its victims only the sensitive ones. */
+	/* With the public jobs alone; victims are only the sensitive ones. */
 	struct np_class_loads public;
-	/* With its owner's private jobs as well; else the same arrays. */
+	/* With its owner's private jobs as well; the same arrays if the owner
+	   has none. */
 	struct np_class_loads full;
 
-	uint16_t *holders; /* per leaf: class_hold() less class_drop() */
-	uint16_t *holds;   /* per switch: its leaves with holders */
-	uint64_t *open;	      /* leaves that no running job closes to it */
-	uint64_t *self_apart; /* leaves for at most one of its jobs */
-	uint64_t *held;	      /* leaves with holders */
-	uint64_t *one_only;   /* switches for at most one of its jobs */
+	uint16_t *n_holders; /* per leaf: jobs and groups that hold it, i.e.
+				class_hold() less class_drop() */
+	uint16_t *n_held;    /* per switch: leaves of it that are held */
+	/* Bitmaps. */
+	uint64_t *open; /* leaves that no running job closes to it */
+	uint64_t *held; /* leaves with holders */
+	/* Leaves, and switches, that at most one of its jobs may use. */
+	uint64_t *one_only_leaves, *one_only_switches;
 };
 
 struct np_classes {
@@ -298,6 +310,11 @@ static void keep_best(uint32_t *best, uint32_t n, uint32_t number)
 		}
 }
 
+/*
+ * Sum of one column of counts over some leaves, plus the nodes without a leaf.
+ * switches > 0: of only so many switches of the first rail, those with the most
+ * nodes; the nodes without a leaf then count as one more switch to choose.
+ */
 static uint64_t counts_sum(const struct np_leaves *l, uint32_t switches,
 			   const uint16_t *column, uint32_t no_leaf,
 			   const uint64_t *leaves)
@@ -312,10 +329,10 @@ static uint64_t counts_sum(const struct np_leaves *l, uint32_t switches,
 		return sum + no_leaf;
 	}
 	NP_BITS_EACH(leaf, leaves, l->words) {
-		if (l->on[l->first_switch[leaf]] != last) {
+		if (l->switches[l->first_switch[leaf]] != last) {
 			keep_best(best, switches, n);
 			n = 0;
-			last = l->on[l->first_switch[leaf]];
+			last = l->switches[l->first_switch[leaf]];
 		}
 		n += column[leaf];
 	}
@@ -329,23 +346,25 @@ static uint64_t counts_sum(const struct np_leaves *l, uint32_t switches,
 
 /* Each switch of a leaf, as uint32_t *sw. */
 #define EACH_SWITCH(sw, l, leaf)					\
-	for (const uint32_t *sw = (l)->on + (l)->first_switch[leaf],	\
-			    *end_ = (l)->on + (l)->first_switch[(leaf) + 1]; \
+	for (const uint32_t *all_ = (l)->switches,			\
+			    *sw = all_ + (l)->first_switch[leaf],	\
+			    *end_ = all_ + (l)->first_switch[(leaf) + 1]; \
 	     sw < end_; sw++)
 
 /* Each leaf of a switch, as uint32_t *leaf. */
 #define EACH_LEAF(leaf, l, sw)						\
-	for (const uint32_t *leaf = (l)->under + (l)->first_leaf[sw],	\
-			    *end_ = (l)->under + (l)->first_leaf[(sw) + 1]; \
+	for (const uint32_t *all_ = (l)->leaves_below,			\
+			    *leaf = all_ + (l)->first_leaf[sw],		\
+			    *end_ = all_ + (l)->first_leaf[(sw) + 1];	\
 	     leaf < end_; leaf++)
 
 /* Whether jobs of a profile load the rail of a switch. */
 static bool loads_rail(const struct np_problem *p, uint32_t profile,
 		       uint32_t sw)
 {
-	uint8_t rails = p->t->profile[profile].rails;
+	uint8_t rails = p->table->profile[profile].rails;
 
-	return !rails || rails & p->rail_bit[p->l->rail[sw]];
+	return !rails || rails & p->rail_bit[p->leaves->rail[sw]];
 }
 
 /* ---- Problem ---- */
@@ -356,7 +375,10 @@ struct np_problem_block {
 	max_align_t data[];
 };
 
-/* Zeroed memory for n items, at least one; freed with the problem. */
+/*
+ * Zeroed memory for n items of so many bytes, freed with the problem. There is
+ * room for one more item, so that n may be 0. NULL: out of memory.
+ */
 static void *problem_alloc(struct np_problem *p, size_t n, size_t item)
 {
 	size_t bytes = n * item + item;
@@ -379,26 +401,26 @@ static void problem_free(struct np_problem *p)
 	}
 }
 
-/* Whether the job has a profile that counts for its owner's jobs. */
-static bool problem_known(const struct np_problem *p, const struct np_job *j)
+/* Whether a job has a profile that counts, at least for its owner's jobs. */
+static bool problem_knows(const struct np_problem *p, const struct np_job *j)
 {
-	const struct np_slowdowns_profile *f;
+	const struct np_slowdowns_profile *profile;
 
 	if (j->profile == NP_PROFILE_UNKNOWN)
 		return false;
-	f = &p->t->profile[j->profile];
-	return f->trusted || f->owner == j->owner;
+	profile = &p->table->profile[j->profile];
+	return profile->trusted || profile->owner == j->owner;
 }
 
 /* Whether other users' jobs take a job with a known profile into account. */
 static bool problem_trusted(const struct np_problem *p,
 			    const struct np_job *j)
 {
-	return p->t->profile[j->profile].trusted &&
+	return p->table->profile[j->profile].trusted &&
 	       !(j->flags & NP_JOB_UNPROVED);
 }
 
-/* Whether the job's leaves are enforced, in fact or as a what-if. */
+/* Whether a job is in mode enforce, or treated as if it were. */
 static bool problem_enforced(const struct np_problem *p, const struct np_job *j)
 {
 	return j->mode == NP_MODE_ENFORCE ||
@@ -425,7 +447,7 @@ static enum np_why problem_exempt(const struct np_problem *p,
 		return NP_WHY_RUNNING;
 	if (j->mode == NP_MODE_OFF)
 		return NP_WHY_OFF;
-	if (!problem_known(p, j))
+	if (!problem_knows(p, j))
 		return NP_WHY_UNKNOWN;
 	if (j->flags & NP_JOB_NODELIST)
 		return NP_WHY_NODELIST;
@@ -442,12 +464,12 @@ static enum np_why problem_exempt(const struct np_problem *p,
 	return NP_WHY_RUNNING;
 }
 
-/* Counts with all arrays allocated, for counts_fill(). NULL: no memory. */
+/* Counts with all arrays allocated, for counts_fill(). NULL: out of memory. */
 static struct np_counts *problem_counts_new(struct np_problem *p)
 {
 	struct np_counts *c = problem_alloc(p, 1, sizeof(*c));
 	uint16_t *n = problem_alloc(p, 3 * p->n_leaves, sizeof(*n));
-	uint64_t *reach = problem_alloc(p, p->lw, sizeof(*reach));
+	uint64_t *reach = problem_alloc(p, p->leaf_words, sizeof(*reach));
 
 	if (!c || !n || !reach)
 		return NULL;
@@ -467,7 +489,7 @@ static const struct np_counts *problem_counts(struct np_problem *p,
 
 		if (!c)
 			return NULL;
-		counts_fill(p->s, np_snapshot_set(p->s, set), c);
+		counts_fill(p->snapshot, np_snapshot_set(p->snapshot, set), c);
 		p->counts[set] = c;
 	}
 	return p->counts[set];
@@ -483,18 +505,18 @@ static int by_free(const void *a, const void *b, void *arg)
 	return x < y ? -1 : x > y;
 }
 
-/* Count all nodes of each leaf, and order the leaves by them. */
+/* Count the nodes of each leaf, and sort the leaves by them. 0 or -ENOMEM. */
 static int count_leaves(struct np_problem *p)
 {
 	uint64_t *all =
-		problem_alloc(p, p->s->leaves->node_words, sizeof(*all));
+		problem_alloc(p, p->snapshot->leaves->node_words, sizeof(*all));
 	struct np_counts *c = problem_counts_new(p);
 
 	if (!all || !c)
 		return -ENOMEM;
-	for (size_t i = 0; i < p->s->leaves->n_nodes; i++)
+	for (size_t i = 0; i < p->snapshot->leaves->n_nodes; i++)
 		np_bits_set(all, i);
-	counts_fill(p->s, all, c);
+	counts_fill(p->snapshot, all, c);
 	p->leaf_usable = c->usable;
 	p->leaf_free = c->free_alone;
 	p->leaf_order = problem_alloc(p, p->n_leaves, sizeof(uint32_t));
@@ -510,29 +532,30 @@ static size_t count_unproved(const struct np_problem *p)
 {
 	size_t n = 0;
 
-	for (uint32_t i = 0; i < p->s->n_jobs; i++)
-		n += !!(p->s->job[i].flags & NP_JOB_UNPROVED);
+	for (uint32_t i = 0; i < p->snapshot->n_jobs; i++)
+		n += !!(p->snapshot->job[i].flags & NP_JOB_UNPROVED);
 	return n;
 }
 
 /*
- * Collect the owners of jobs that others do not see. A private profile has one
- * owner, so one job of it is enough.
+ * Collect the owners of jobs that others do not see. A profile that is not
+ * trusted has one owner, so one job of it is enough. 0 or -ENOMEM.
  */
 static int gather_private(struct np_problem *p)
 {
-	bool *seen = problem_alloc(p, p->t->n, sizeof(*seen));
+	bool *seen = problem_alloc(p, p->table->n, sizeof(*seen));
 
 	p->private_owner =
-		problem_alloc(p, p->t->n + count_unproved(p), sizeof(uint32_t));
+		problem_alloc(p, p->table->n + count_unproved(p),
+			      sizeof(uint32_t));
 	if (!seen || !p->private_owner)
 		return -ENOMEM;
-	for (uint32_t i = 0; i < p->s->n_jobs; i++) {
-		const struct np_job *j = &p->s->job[i];
+	for (uint32_t i = 0; i < p->snapshot->n_jobs; i++) {
+		const struct np_job *j = &p->snapshot->job[i];
 
-		if (!problem_known(p, j) || problem_trusted(p, j))
+		if (!problem_knows(p, j) || problem_trusted(p, j))
 			continue;
-		if (!p->t->profile[j->profile].trusted) {
+		if (!p->table->profile[j->profile].trusted) {
 			if (seen[j->profile])
 				continue;
 			seen[j->profile] = true;
@@ -550,7 +573,7 @@ static bool problem_feasible(const struct np_problem *p, const struct np_job *j,
 	uint64_t usable = c->all_usable;
 
 	if (j->switches)
-		usable = counts_sum(p->l, j->switches, c->usable,
+		usable = counts_sum(p->leaves, j->switches, c->usable,
 				    c->no_leaf_usable, c->reach);
 	return usable >= j->nodes_min;
 }
@@ -558,12 +581,12 @@ static bool problem_feasible(const struct np_problem *p, const struct np_job *j,
 /* A rail that no profile names has no bit; all jobs load one without a name. */
 static void set_rail_bits(struct np_problem *p)
 {
-	const struct np_slowdowns_rails *r = &p->t->rails;
+	const struct np_slowdowns_rails *r = &p->table->rails;
 
 	p->rail_bit[0] = UINT8_MAX;
-	for (size_t i = 1; i < p->l->n_rails; i++)
+	for (size_t i = 1; i < p->leaves->n_rails; i++)
 		for (unsigned k = 0; k < r->n; k++)
-			if (!strcmp(p->l->rail_name[i], r->name[k]))
+			if (!strcmp(p->leaves->rail_name[i], r->name[k]))
 				p->rail_bit[i] = (uint8_t)(1u << k);
 }
 
@@ -578,16 +601,18 @@ static int problem_init(struct np_problem *p, const struct np_snapshot *s,
 			const struct np_problem *other)
 {
 	*p = (struct np_problem){
-		.s = s, .t = t, .policy = *policy, .outcome = outcome,
+		.snapshot = s, .table = t, .policy = *policy,
+		.outcome = outcome,
 		.limit = np_slowdowns_limit(policy->max_slowdown),
 		.what_if = what_if,
-		.l = s->leaves, .n_leaves = s->leaves->n,
-		.lw = s->leaves->words, .n_switches = s->leaves->n_switches,
+		.leaves = s->leaves, .n_leaves = s->leaves->n,
+		.n_switches = s->leaves->n_switches,
+		.leaf_words = s->leaves->words,
 	};
 	set_rail_bits(p);
 	p->counts = problem_alloc(p, s->set.n, sizeof(*p->counts));
-	p->no_leaves = problem_alloc(p, p->lw, sizeof(*p->no_leaves));
-	p->scratch = problem_alloc(p, p->lw, sizeof(*p->scratch));
+	p->no_leaves = problem_alloc(p, p->leaf_words, sizeof(*p->no_leaves));
+	p->scratch = problem_alloc(p, p->leaf_words, sizeof(*p->scratch));
 	if (!p->counts || !p->no_leaves || !p->scratch)
 		return -ENOMEM;
 	if (other)
@@ -603,7 +628,7 @@ static bool leaf_job_of(const struct np_problem *p,
 			const struct np_job *j, struct np_leaf_job *r)
 {
 	int32_t profile = j->profile;
-	bool known = problem_known(p, j);
+	bool known = problem_knows(p, j);
 	const struct np_slowdowns_profile *f;
 
 	if (j->state != NP_JOB_RUNNING)
@@ -612,7 +637,7 @@ static bool leaf_job_of(const struct np_problem *p,
 		profile = p->policy.unknown_as;
 	if (profile == NP_PROFILE_UNKNOWN)
 		return false;
-	f = &p->t->profile[profile];
+	f = &p->table->profile[profile];
 	if (f->inert)
 		return false;
 	*r = (struct np_leaf_job){
@@ -647,7 +672,7 @@ static bool same_kind(const struct np_leaf_job *a, const struct np_leaf_job *b)
 	       a->touch == b->touch;
 }
 
-/* Merge entries of the same kind on each leaf, in place. */
+/* Merge entries of the same kind on each leaf, and close the gaps. */
 static void merge_same_kind(const struct np_problem *p, struct np_leaf_jobs *c)
 {
 	uint32_t to = 0, at = 0;
@@ -671,7 +696,10 @@ static void merge_same_kind(const struct np_problem *p, struct np_leaf_jobs *c)
 	c->first[p->n_switches] = to;
 }
 
-/* Turn the counts in first[leaf + 1] into the index where each leaf begins. */
+/*
+ * Turn the counts in first[leaf + 1] into the index where each leaf begins, and
+ * allocate the entries. 0 or -ENOMEM.
+ */
 static int alloc_jobs(struct np_problem *p, struct np_leaf_jobs *c)
 {
 	for (size_t i = 0; i < p->n_switches; i++)
@@ -697,7 +725,7 @@ static uint32_t loaded_switches(const struct np_problem *p,
 	uint32_t n = 0;
 
 	for (uint32_t k = 0; k < j->n_leaves; k++)
-		EACH_SWITCH(at, p->l, j->leaf[k])
+		EACH_SWITCH(at, p->leaves, j->leaf[k])
 			if (mark[*at] != stamp && loads_rail(p, profile, *at)) {
 				mark[*at] = stamp;
 				sw[n++] = *at;
@@ -705,18 +733,21 @@ static uint32_t loaded_switches(const struct np_problem *p,
 	return n;
 }
 
-/* Make the entries of all leaves: count, allocate, fill in, merge. */
+/*
+ * Make the entries of all leaves: count them, allocate, fill in and merge. 0 or
+ * -ENOMEM.
+ */
 static int gather_jobs(struct np_leaf_loads *l)
 {
 	struct np_problem *p = l->p;
-	const struct np_job *job = p->s->job;
+	const struct np_job *job = p->snapshot->job;
 	uint32_t *mark = problem_alloc(p, p->n_switches, sizeof(*mark));
 	uint32_t *sw = problem_alloc(p, p->n_switches, sizeof(*sw)), n;
 	struct np_leaf_job r;
 
 	if (!mark || !sw)
 		return -ENOMEM;
-	for (uint32_t i = 0; i < p->s->n_jobs; i++) {
+	for (uint32_t i = 0; i < p->snapshot->n_jobs; i++) {
 		if (!leaf_job_of(p, &job[i], &r))
 			continue;
 		n = loaded_switches(p, &job[i], r.profile, mark, 2 * i + 1, sw);
@@ -725,7 +756,7 @@ static int gather_jobs(struct np_leaf_loads *l)
 	}
 	if (alloc_jobs(p, &l->public) || alloc_jobs(p, &l->private))
 		return -ENOMEM;
-	for (uint32_t i = 0; i < p->s->n_jobs; i++) {
+	for (uint32_t i = 0; i < p->snapshot->n_jobs; i++) {
 		struct np_leaf_jobs *c;
 
 		if (!leaf_job_of(p, &job[i], &r))
@@ -757,8 +788,8 @@ static uint32_t load_of(const struct np_leaf_loads *l,
 		const struct np_leaf_job *x = &c->at[k];
 
 		sum += (uint64_t)(x == r ? x->n - 1 : x->n) *
-		       np_slowdowns_pair(l->p->t, r->profile, r->touch, x->profile,
-				     x->touch);
+		       np_slowdowns_pair(l->p->table, r->profile, r->touch,
+					 x->profile, x->touch);
 	}
 	return np_slowdowns_clamp(sum);
 }
@@ -780,7 +811,7 @@ static void load_leaf(struct np_leaf_loads *l, size_t leaf)
 	 */
 	for (uint32_t k = to; k < c->first[leaf + 1]; k++) {
 		struct np_leaf_job r = c->at[k];
-		uint32_t most = l->p->t->most[r.profile];
+		uint32_t most = l->p->table->most[r.profile];
 
 		if (!most || r.load + 2 * most <= l->p->limit)
 			continue;
@@ -797,17 +828,17 @@ static int pack_aggressors(struct np_leaf_loads *l)
 	struct np_leaf_jobs *c = &l->public;
 	uint32_t n = 0;
 
-	c->aggressor =
-		problem_alloc(p, c->first[p->n_switches], sizeof(*c->aggressor));
-	c->first_aggressor =
-		problem_alloc(p, p->n_switches + 1, sizeof(*c->first_aggressor));
+	c->aggressor = problem_alloc(p, c->first[p->n_switches],
+				     sizeof(*c->aggressor));
+	c->first_aggressor = problem_alloc(p, p->n_switches + 1,
+					   sizeof(*c->first_aggressor));
 	if (!c->aggressor || !c->first_aggressor)
 		return -ENOMEM;
 	for (size_t leaf = 0; leaf < p->n_switches; leaf++) {
 		for (uint32_t k = c->first[leaf]; k < c->first[leaf + 1]; k++) {
 			const struct np_leaf_job *r = &c->at[k];
 
-			if (p->t->profile[r->profile].aggressor)
+			if (p->table->profile[r->profile].aggressor)
 				c->aggressor[n++] = (struct np_aggressor){
 					r->profile, r->touch, r->n
 				};
@@ -828,8 +859,8 @@ static uint32_t end_of_owner(const struct np_leaf_jobs *c, uint32_t at,
 	return at;
 }
 
-/* An array and its tasks count as one number. */
-static uint32_t number(const struct np_job *j)
+/* The number of a job in the order; an array and its tasks have the same. */
+static uint32_t order_number(const struct np_job *j)
 {
 	return j->array ? j->array : j->id;
 }
@@ -844,8 +875,8 @@ static int order_precedence(const struct np_job *x, const struct np_job *y)
 		return x->priority > y->priority ? -1 : 1;
 	if (x->submit_sec != y->submit_sec)
 		return x->submit_sec < y->submit_sec ? -1 : 1;
-	if (number(x) != number(y))
-		return number(x) < number(y) ? -1 : 1;
+	if (order_number(x) != order_number(y))
+		return order_number(x) < order_number(y) ? -1 : 1;
 	/* A task that was split off an array has a higher id than the rest,
 	   which must not come first and take the leaves of that task. */
 	if (x->task != y->task)
@@ -857,9 +888,9 @@ static int by_precedence(const void *a, const void *b, void *arg)
 {
 	uint32_t i = *(const uint32_t *)a, k = *(const uint32_t *)b;
 	const struct np_job *job = arg;
-	int way = order_precedence(&job[i], &job[k]);
+	int order = order_precedence(&job[i], &job[k]);
 
-	return way ? way : i < k ? -1 : i > k;
+	return order ? order : i < k ? -1 : i > k;
 }
 
 /* Sort n indices of jobs by precedence. */
@@ -884,8 +915,8 @@ static size_t order_find(const uint32_t *number, size_t n, uint32_t key)
 }
 
 /*
- * Make the user loads, counting those of each owner in a first pass. Returns
- * the length that from_user[] needs.
+ * Make the user loads in two passes: the first one only counts those of each
+ * owner. Returns the length that from_user[] needs.
  */
 static uint32_t fill_user_loads(struct np_leaf_loads *l)
 {
@@ -996,8 +1027,8 @@ static uint64_t load_from_user(const struct np_leaf_loads *l,
 		const struct np_leaf_job *x = &l->private.at[k];
 
 		sum += (uint64_t)(x == but ? x->n - 1 : x->n) *
-		       np_slowdowns_pair(l->p->t, profile, touch, x->profile,
-				     x->touch);
+		       np_slowdowns_pair(l->p->table, profile, touch,
+					 x->profile, x->touch);
 	}
 	return sum;
 }
@@ -1010,7 +1041,10 @@ static int by_leaf(const void *key, const void *load)
 	return x < e->leaf ? -1 : x > e->leaf;
 }
 
-/* The same, for the private jobs that an owner has on a leaf; 0 if none. */
+/*
+ * Load of the private jobs that an owner has on a leaf, less one job of entry
+ * `but`.
+ */
 static uint64_t load_from_owner(const struct np_leaf_loads *l,
 				uint32_t profile, uint32_t touch,
 				uint32_t leaf, uint32_t owner,
@@ -1024,11 +1058,14 @@ static uint64_t load_from_owner(const struct np_leaf_loads *l,
 	return e ? load_from_user(l, e, profile, touch, but) : 0;
 }
 
-/* Note that a public job may arrive on a leaf; see np_leaf_job.extra. */
+/*
+ * Note that a job that everybody sees may arrive on a leaf; see
+ * np_leaf_job.extra.
+ */
 static void note_arrival(struct np_leaf_loads *l, uint32_t leaf,
 			 uint32_t profile, uint32_t touch)
 {
-	const uint16_t *caused = np_slowdowns_caused(l->p->t, profile);
+	const uint16_t *caused = np_slowdowns_caused(l->p->table, profile);
 	struct np_leaf_job *r = l->public.at + l->public.first[leaf];
 	uint32_t n = l->public.sensitive[leaf];
 
@@ -1057,7 +1094,7 @@ static void clear_arrivals(struct np_leaf_loads *l, uint32_t leaf)
 static bool is_leaf_full(const struct np_leaf_loads *l, uint32_t leaf,
 			 uint32_t profile, uint32_t touch)
 {
-	const uint16_t *caused = np_slowdowns_caused(l->p->t, profile);
+	const uint16_t *caused = np_slowdowns_caused(l->p->table, profile);
 	const struct np_leaf_job *r = l->public.at + l->public.first[leaf];
 
 	for (uint32_t k = 0; k < l->public.sensitive[leaf]; k++) {
@@ -1089,7 +1126,7 @@ static uint32_t pair_load(const struct np_classes *c,
 			  const struct np_class *victim,
 			  const struct np_class *co)
 {
-	return np_slowdowns_pair(c->p->t, victim->profile, victim->touch,
+	return np_slowdowns_pair(c->p->table, victim->profile, victim->touch,
 			     co->profile, co->touch);
 }
 
@@ -1130,8 +1167,8 @@ static void worst_aggressor(const struct np_classes *c,
 	for (uint32_t k = on->first[leaf]; k < on->first[leaf + 1]; k++) {
 		const struct np_leaf_job *r = &on->at[k];
 		uint64_t load = (uint64_t)r->n *
-			np_slowdowns_pair(c->p->t, a->profile, a->touch, r->profile,
-				      r->touch);
+			np_slowdowns_pair(c->p->table, a->profile, a->touch,
+					  r->profile, r->touch);
 
 		if (on == &c->loads->private && r->owner != a->owner)
 			continue;
@@ -1149,8 +1186,9 @@ static void check_jobs(const struct np_classes *c,
 		       uint32_t leaf, struct worst *s)
 {
 	const struct np_leaf_loads *l = c->loads;
-	const uint16_t *from_a = np_slowdowns_caused(c->p->t, a->profile);
-	const uint16_t *from_b = np_slowdowns_caused(c->p->t, (b ? b : a)->profile);
+	const uint16_t *from_a = np_slowdowns_caused(c->p->table, a->profile);
+	const uint16_t *from_b =
+		np_slowdowns_caused(c->p->table, (b ? b : a)->profile);
 	uint32_t owner = common_owner(a, b);
 
 	for (uint32_t k = on->first[leaf]; k < on->first[leaf + 1]; k++) {
@@ -1160,8 +1198,8 @@ static void check_jobs(const struct np_classes *c,
 		if (on == &l->private && r->owner != owner)
 			continue;
 		x = np_slowdowns_at(from_a, r->profile, r->touch & a->touch);
-		y = b ? np_slowdowns_at(from_b, r->profile, r->touch & b->touch) :
-			0;
+		y = !b ? 0 : np_slowdowns_at(from_b, r->profile,
+					     r->touch & b->touch);
 		if (!x || (b && !y))
 			continue;
 		raise_worst(c, s,
@@ -1207,7 +1245,7 @@ static bool exceeds_directly(const struct np_classes *c,
 	       (ba && loads_with(b, a)->load[leaf] + ba > c->p->limit);
 }
 
-/* Quick test: certainly no running job there suffers too much from both. */
+/* Quick test: certainly no running job there is slowed too much by both. */
 static bool no_third_victim(const struct np_classes *c,
 			    const struct np_class *a, const struct np_class *b,
 			    uint32_t leaf)
@@ -1239,12 +1277,14 @@ static bool class_avoids(const struct np_classes *c, uint32_t a, uint32_t b,
 	const struct np_class *ka = &c->at[a];
 	const struct np_class *kb = b == NP_NONE ? NULL : &c->at[b];
 	struct worst s = { 0 };
-	bool sure = kb ? exceeds_directly(c, ka, kb, leaf) :
-			 is_closed(c, ka, leaf);
+	/* Mostly the loads of the classes tell. Otherwise, and for the cause,
+	   the running jobs there are checked one by one. */
+	bool certain = kb ? exceeds_directly(c, ka, kb, leaf) :
+			    is_closed(c, ka, leaf);
 
-	if (!sure && (!kb || no_third_victim(c, ka, kb, leaf)))
+	if (!certain && (!kb || no_third_victim(c, ka, kb, leaf)))
 		return false;
-	if (sure && !cause)
+	if (certain && !cause)
 		return true;
 	if (cause)
 		check_classes(c, ka, kb, leaf, &s);
@@ -1256,7 +1296,8 @@ static bool class_avoids(const struct np_classes *c, uint32_t a, uint32_t b,
 			.why = kb ? NP_WHY_FROM_PENDING : NP_WHY_FROM_RUNNING,
 			.leaf = leaf, .other = s.other, .victim = s.victim,
 			.victim_self = s.self,
-			.slowdown = np_slowdowns_from_load(np_slowdowns_clamp(s.load)),
+			.slowdown = np_slowdowns_from_load(
+				np_slowdowns_clamp(s.load)),
 		};
 	return s.load != 0;
 }
@@ -1270,26 +1311,30 @@ static bool both_load(const struct np_classes *c, uint32_t a, uint32_t b,
 }
 
 /*
- * Whether one job of each class conflict on any of these leaves, whichever of
- * them has to yield; a may be b.
+ * Whether a job of one class conflicts with one of the other on any of these
+ * leaves, whichever of them has to yield; a may be b.
  */
 static bool class_conflict_on(const struct np_classes *c, uint32_t a,
 			      uint32_t b, const uint64_t *leaves)
 {
 	if (a == b)
-		return np_bits_intersect(c->at[a].self_apart, leaves, c->p->lw);
+		return np_bits_intersect(c->at[a].one_only_leaves, leaves,
+					 c->p->leaf_words);
 	if (!np_bits_test(c->relevant + a * c->words, b) &&
 	    !np_bits_test(c->relevant + b * c->words, a))
 		return false;
-	NP_BITS_EACH(leaf, leaves, c->p->lw)
-		EACH_SWITCH(sw, c->p->l, leaf)
+	NP_BITS_EACH(leaf, leaves, c->p->leaf_words)
+		EACH_SWITCH(sw, c->p->leaves, leaf)
 			if (both_load(c, a, b, *sw) &&
 			    class_avoids(c, a, b, *sw, NULL))
 				return true;
 	return false;
 }
 
-/* Whether a must avoid a switch because of what runs there or now holds it. */
+/*
+ * Whether class a must avoid a switch because of what runs there, or because of
+ * the classes that hold it now.
+ */
 static bool switch_blocked(const struct np_classes *c, uint32_t a, uint32_t sw)
 {
 	const struct np_class *k = &c->at[a];
@@ -1314,14 +1359,14 @@ static bool switch_blocked(const struct np_classes *c, uint32_t a, uint32_t sw)
 	return is_leaf_full(c->loads, sw, k->profile, k->touch);
 }
 
-/* The same for a leaf: the worst of its switches that the class loads. */
+/* Whether class a must avoid a leaf, i.e. any switch of it that it loads. */
 static bool class_blocked(const struct np_classes *c, uint32_t a, uint32_t leaf)
 {
 	const struct np_class *k = &c->at[a];
 
 	if (!np_bits_test(k->open, leaf))
 		return true;
-	EACH_SWITCH(sw, c->p->l, leaf)
+	EACH_SWITCH(sw, c->p->leaves, leaf)
 		if (loads_rail(c->p, k->profile, *sw) &&
 		    switch_blocked(c, a, *sw))
 			return true;
@@ -1334,16 +1379,16 @@ static bool class_can_take(const struct np_classes *c, uint32_t class,
 {
 	const struct np_class *k = &c->at[class];
 
-	if (np_bits_test(k->self_apart, leaf))
-		EACH_SWITCH(sw, c->p->l, leaf)
-			if (np_bits_test(k->one_only, *sw) &&
-			    (k->holds[*sw] || j->tasks > 1))
+	if (np_bits_test(k->one_only_leaves, leaf))
+		EACH_SWITCH(sw, c->p->leaves, leaf)
+			if (np_bits_test(k->one_only_switches, *sw) &&
+			    (k->n_held[*sw] || j->tasks > 1))
 				return false;
 	return !class_blocked(c, class, leaf);
 }
 
 /* A class holds its first leaf of a switch. */
-static void come_to_switch(struct np_classes *c, uint32_t class, uint32_t sw)
+static void enter_switch(struct np_classes *c, uint32_t class, uint32_t sw)
 {
 	const struct np_class *k = &c->at[class];
 
@@ -1367,32 +1412,33 @@ static void leave_switch(struct np_classes *c, uint32_t class, uint32_t sw)
 				     c->at[b].touch);
 }
 
-/* Record that a job or group of the class takes, or gives up, a leaf. */
+/* Record that a job or group of the class takes a leaf. */
 static void class_hold(struct np_classes *c, uint32_t class, uint32_t leaf)
 {
 	struct np_class *k = &c->at[class];
 
-	if (k->holders[leaf] < UINT16_MAX)
-		k->holders[leaf]++;
+	if (k->n_holders[leaf] < UINT16_MAX)
+		k->n_holders[leaf]++;
 	if (np_bits_test(k->held, leaf))
 		return;
 	np_bits_set(k->held, leaf);
-	EACH_SWITCH(sw, c->p->l, leaf)
-		if (loads_rail(c->p, k->profile, *sw) && !k->holds[*sw]++)
-			come_to_switch(c, class, *sw);
+	EACH_SWITCH(sw, c->p->leaves, leaf)
+		if (loads_rail(c->p, k->profile, *sw) && !k->n_held[*sw]++)
+			enter_switch(c, class, *sw);
 }
 
+/* Record that a job or group of the class gives up a leaf. */
 static void class_drop(struct np_classes *c, uint32_t class, uint32_t leaf)
 {
 	struct np_class *k = &c->at[class];
 
-	if (k->holders[leaf] < UINT16_MAX)
-		k->holders[leaf]--;
-	if (k->holders[leaf])
+	if (k->n_holders[leaf] < UINT16_MAX)
+		k->n_holders[leaf]--;
+	if (k->n_holders[leaf])
 		return;
 	np_bits_clear(k->held, leaf);
-	EACH_SWITCH(sw, c->p->l, leaf)
-		if (loads_rail(c->p, k->profile, *sw) && !--k->holds[*sw])
+	EACH_SWITCH(sw, c->p->leaves, leaf)
+		if (loads_rail(c->p, k->profile, *sw) && !--k->n_held[*sw])
 			leave_switch(c, class, *sw);
 }
 
@@ -1409,7 +1455,7 @@ static uint8_t touch_of(const struct np_classes *c, const struct np_job *j)
 {
 	/* Slurm keeps a job under one leaf if it fits there. */
 	bool spans = j->flags & NP_JOB_SPANS ||
-		     j->nodes_min > c->p->s->leaves->largest;
+		     j->nodes_min > c->p->snapshot->leaves->largest;
 
 	return (j->flags & NP_JOB_SHARES_NODES ? NP_TOUCH_NODE : 0) |
 	       (spans ? NP_TOUCH_UPLINK : 0);
@@ -1434,7 +1480,10 @@ static bool is_private(const struct np_classes *c, uint32_t owner)
 	return false;
 }
 
-/* Allocate the loads of a class. One that slows nobody needs only its own. */
+/*
+ * Allocate the loads of a class. One that slows nobody needs only its own.
+ * false: out of memory.
+ */
 static bool add_loads(struct np_classes *c, bool is_aggressor,
 		      struct np_class_loads *v)
 {
@@ -1452,14 +1501,15 @@ static bool add_loads(struct np_classes *c, bool is_aggressor,
 /* Allocate a class and append it; false: out of memory. */
 static bool add_class(struct np_classes *c, struct np_class *k)
 {
-	size_t bits = c->p->lw + 1, n;
+	size_t bits = c->p->leaf_words + 1, n;
 	uint64_t *words = problem_alloc(c->p, 3 * bits + c->p->n_switches /
 					NP_BITS_WORD + 1, sizeof(*words));
-	bool is_aggressor = c->p->t->profile[k->profile].aggressor;
+	bool is_aggressor = c->p->table->profile[k->profile].aggressor;
 
-	k->holders = problem_alloc(c->p, c->p->n_leaves, sizeof(*k->holders));
-	k->holds = problem_alloc(c->p, c->p->n_switches, sizeof(*k->holds));
-	if (!words || !k->holders || !k->holds ||
+	k->n_holders =
+		problem_alloc(c->p, c->p->n_leaves, sizeof(*k->n_holders));
+	k->n_held = problem_alloc(c->p, c->p->n_switches, sizeof(*k->n_held));
+	if (!words || !k->n_holders || !k->n_held ||
 	    !add_loads(c, is_aggressor, &k->public))
 		return false;
 	k->full = k->public;
@@ -1467,9 +1517,9 @@ static bool add_class(struct np_classes *c, struct np_class *k)
 	    !add_loads(c, is_aggressor, &k->full))
 		return false;
 	k->open = words;
-	k->self_apart = words + bits;
+	k->one_only_leaves = words + bits;
 	k->held = words + 2 * bits;
-	k->one_only = words + 3 * bits;
+	k->one_only_switches = words + 3 * bits;
 	c->at[c->n] = *k;
 	return true;
 }
@@ -1491,7 +1541,7 @@ static void update_max(struct np_class_max *m, const struct np_class_loads *v,
 		m->added = v->added[leaf];
 }
 
-/* Load on a class by the public jobs on a leaf. */
+/* Set the load on a class by the public jobs on a leaf. */
 static void set_load(const struct np_classes *c, struct np_class *k,
 		     size_t leaf, const uint16_t *suffered)
 {
@@ -1503,12 +1553,13 @@ static void set_load(const struct np_classes *c, struct np_class *k,
 		const struct np_aggressor *a = &on->aggressor[i];
 
 		load += (uint64_t)a->n *
-			np_slowdowns_at(suffered, a->profile, a->touch & k->touch);
+			np_slowdowns_at(suffered, a->profile,
+					a->touch & k->touch);
 	}
 	k->public.load[leaf] = clamp16(load);
 }
 
-/* What a class would add to the sensitive public jobs on a leaf. */
+/* Set what a class would add to the sensitive public jobs on a leaf. */
 static void set_added(const struct np_classes *c, struct np_class *k,
 		      size_t leaf, const uint16_t *caused)
 {
@@ -1539,7 +1590,7 @@ static void extend_full(const struct np_classes *c, struct np_class *k,
 			uint32_t leaf, const struct np_leaf_job *r, uint32_t n,
 			const uint32_t *from_user)
 {
-	const uint16_t *caused = np_slowdowns_caused(c->p->t, k->profile);
+	const uint16_t *caused = np_slowdowns_caused(c->p->table, k->profile);
 	uint32_t worst = k->full.victim[leaf], added = k->full.added[leaf];
 
 	for (uint32_t i = 0; i < n; i++) {
@@ -1557,7 +1608,7 @@ static void extend_full(const struct np_classes *c, struct np_class *k,
 	k->full.added[leaf] = (uint16_t)added;
 }
 
-/* Full loads of a class on one leaf where its owner has private jobs. */
+/* Set the full loads of a class on a leaf where its owner has private jobs. */
 static void set_full_leaf(const struct np_classes *c, struct np_class *k,
 			  const struct np_user_load *e)
 {
@@ -1569,7 +1620,7 @@ static void set_full_leaf(const struct np_classes *c, struct np_class *k,
 	k->full.load[leaf] =
 		clamp16(k->public.load[leaf] +
 			load_from_user(l, e, k->profile, k->touch, NULL));
-	if (c->p->t->profile[k->profile].aggressor) {
+	if (c->p->table->profile[k->profile].aggressor) {
 		extend_full(c, k, leaf, l->public.at + first, n, from_user);
 		extend_full(c, k, leaf, l->private.at + e->first,
 			    e->end - e->first, from_user + n);
@@ -1597,7 +1648,7 @@ static bool maybe_third(const struct np_class_max *a,
 static bool maybe_self(const struct np_classes *c, const struct np_class *k)
 {
 	const struct np_class_max *most = &k->full_max;
-	uint32_t pair = np_slowdowns_pair(c->p->t, k->profile, k->touch,
+	uint32_t pair = np_slowdowns_pair(c->p->table, k->profile, k->touch,
 					  k->profile, k->touch);
 
 	return maybe_direct(most, pair, most, pair, c->p->limit) ||
@@ -1610,23 +1661,26 @@ static void check_leaf(struct np_classes *c, struct np_class *k, uint32_t leaf,
 {
 	uint32_t me = (uint32_t)(k - c->at);
 
-	EACH_SWITCH(sw, c->p->l, leaf)
+	EACH_SWITCH(sw, c->p->leaves, leaf)
 		if (is_closed(c, k, *sw))
 			return;
 	np_bits_set(k->open, leaf);
 	if (!two)
 		return;
-	EACH_SWITCH(sw, c->p->l, leaf)
+	EACH_SWITCH(sw, c->p->leaves, leaf)
 		if (both_load(c, me, me, *sw) &&
-		    (np_bits_test(k->one_only, *sw) ||
+		    (np_bits_test(k->one_only_switches, *sw) ||
 		     class_avoids(c, me, me, *sw, NULL))) {
-			np_bits_set(k->one_only, *sw);
-			np_bits_set(k->self_apart, leaf);
+			np_bits_set(k->one_only_switches, *sw);
+			np_bits_set(k->one_only_leaves, leaf);
 			k->self = true;
 		}
 }
 
-/* Full loads of a class: those with public jobs, then the owner's leaves. */
+/*
+ * Set the full loads of a class: a copy of those with public jobs, changed on
+ * the leaves where its owner has private jobs.
+ */
 static void set_full_loads(const struct np_classes *c, struct np_class *k)
 {
 	size_t n;
@@ -1637,7 +1691,7 @@ static void set_full_loads(const struct np_classes *c, struct np_class *k)
 	if (k->full.load == k->public.load)
 		return;
 	memcpy(k->full.load, k->public.load,
-	       (c->p->t->profile[k->profile].aggressor ? 3 : 1) *
+	       (c->p->table->profile[k->profile].aggressor ? 3 : 1) *
 	       c->p->n_switches * sizeof(*k->full.load));
 	for (size_t i = 0; i < n; i++)
 		if (loads_rail(c->p, k->profile, e[i].leaf))
@@ -1647,21 +1701,25 @@ static void set_full_loads(const struct np_classes *c, struct np_class *k)
 /* Fill in what the running jobs on all leaves mean for a class. */
 static void set_loads(struct np_classes *c, struct np_class *k)
 {
-	const uint16_t *suffered = np_slowdowns_suffered(c->p->t, k->profile);
-	const uint16_t *caused = np_slowdowns_caused(c->p->t, k->profile);
-	const struct np_slowdowns_profile *f = &c->p->t->profile[k->profile];
-	bool feeling = c->p->t->most[k->profile], two;
+	const uint16_t *suffered =
+		np_slowdowns_suffered(c->p->table, k->profile);
+	const uint16_t *caused = np_slowdowns_caused(c->p->table, k->profile);
+	const struct np_slowdowns_profile *profile =
+		&c->p->table->profile[k->profile];
+	bool suffers = c->p->table->most[k->profile]; /* from anything */
+	bool two;
 
-	for (uint32_t leaf = 0; f->inert && leaf < c->p->n_leaves; leaf++)
-		np_bits_set(k->open, leaf);
-	if (f->inert)
+	if (profile->inert) {
+		for (uint32_t leaf = 0; leaf < c->p->n_leaves; leaf++)
+			np_bits_set(k->open, leaf);
 		return;
+	}
 	for (uint32_t sw = 0; sw < c->p->n_switches; sw++) {
 		if (!loads_rail(c->p, k->profile, sw))
 			continue;
-		if (feeling)
+		if (suffers)
 			set_load(c, k, sw, suffered);
-		if (f->aggressor)
+		if (profile->aggressor)
 			set_added(c, k, sw, caused);
 		update_max(&k->public_max, &k->public, sw);
 	}
@@ -1673,12 +1731,13 @@ static void set_loads(struct np_classes *c, struct np_class *k)
 
 static bool class_open_everywhere(const struct np_classes *c, uint32_t class)
 {
-	return np_bits_count(c->at[class].open, c->p->lw) == c->p->n_leaves;
+	return np_bits_count(c->at[class].open, c->p->leaf_words) ==
+	       c->p->n_leaves;
 }
 
-/* Set what a's bitmaps say of b; ab: load on a by b, ba: the inverse. */
-static void compare_classes(struct np_classes *c, uint32_t a, uint32_t b, uint32_t ab,
-		    uint32_t ba)
+/* Set what a's bitmaps say of b. ab: load on a by b; ba: load on b by a. */
+static void compare_classes(struct np_classes *c, uint32_t a, uint32_t b,
+			    uint32_t ab, uint32_t ba)
 {
 	const struct np_class *ka = &c->at[a], *kb = &c->at[b];
 	const struct np_class_max *ma = &ka->public_max, *mb = &kb->public_max;
@@ -1704,15 +1763,17 @@ static void compare_classes(struct np_classes *c, uint32_t a, uint32_t b, uint32
 	c->at[a].row_words |= 1u << b / NP_BITS_WORD;
 }
 
-/* Compare a class with those that were made since the last time. */
+/* Compare a class with those that were made since this was last called. */
 static void extend_row(struct np_classes *c, uint32_t class)
 {
 	struct np_class *k = &c->at[class];
-	const uint16_t *suffered = np_slowdowns_suffered(c->p->t, k->profile);
-	const uint16_t *caused = np_slowdowns_caused(c->p->t, k->profile);
+	const uint16_t *suffered =
+		np_slowdowns_suffered(c->p->table, k->profile);
+	const uint16_t *caused = np_slowdowns_caused(c->p->table, k->profile);
 
 	k->row_words |= 1u << class / NP_BITS_WORD;
-	/* A class does not appear in its own bitmaps, but in self_apart. */
+	/* A class is not in its own bitmaps: one_only_leaves and
+	   one_only_switches say where its jobs conflict with each other. */
 	for (uint32_t b = k->n_compared; b < c->n; b++) {
 		const struct np_class *x = &c->at[b];
 		size_t at = x->profile * NP_N_TOUCH + (x->touch & k->touch);
@@ -1766,11 +1827,11 @@ static int classes_init(struct np_classes *c, struct np_problem *p,
 	c->loads = loads;
 	c->capacity = NP_PLACEMENT_MAX_CLASSES;
 	c->at = problem_alloc(p, c->capacity + SPARE, sizeof(*c->at));
-	c->of_profile = problem_alloc(p, p->t->n, sizeof(uint32_t));
+	c->of_profile = problem_alloc(p, p->table->n, sizeof(uint32_t));
 	c->zeros = problem_alloc(p, p->n_switches, sizeof(*c->zeros));
 	if (!c->at || !c->of_profile || !c->zeros)
 		return -ENOMEM;
-	memset(c->of_profile, 0xff, p->t->n * sizeof(uint32_t));
+	memset(c->of_profile, 0xff, p->table->n * sizeof(uint32_t));
 	return 0;
 }
 
@@ -1804,7 +1865,7 @@ static uint32_t *classes_renumber(struct np_classes *c)
 	for (uint32_t i = 0; i < c->n; i++)
 		order[i] = i;
 	qsort_r(order, c->n, sizeof(*order), class_by_owner, c->at);
-	memset(c->of_profile, 0xff, c->p->t->n * sizeof(*c->of_profile));
+	memset(c->of_profile, 0xff, c->p->table->n * sizeof(*c->of_profile));
 	for (uint32_t i = 0; i < c->n; i++) {
 		to[order[i]] = i;
 		at[i] = c->at[order[i]];
@@ -1815,6 +1876,7 @@ static uint32_t *classes_renumber(struct np_classes *c)
 	return to;
 }
 
+/* Allocate the bitmaps of classes. 0 or -ENOMEM. */
 static int add_rows(struct np_classes *c)
 {
 	size_t cells = c->capacity * c->words;
@@ -1848,7 +1910,7 @@ static int classes_seal(struct np_classes *c)
 		extend_row(c, i);
 		c->at[i].conflict_free = !c->at[i].self &&
 				 class_open_everywhere(c, i);
-		NP_BITS_EACH(leaf, c->at[i].open, c->p->lw)
+		NP_BITS_EACH(leaf, c->at[i].open, c->p->leaf_words)
 			np_bits_set(c->open_on + leaf * c->words, i);
 	}
 	for (uint32_t i = 0; i < c->n; i++)
@@ -1892,7 +1954,7 @@ static bool class_conflicts(struct np_classes *c, uint32_t class)
 
 /*
  * For an array whose class conflicts with itself on some leaves: the leaves
- * where its tasks may run together, in bits (lw words). false: these have too
+ * where its tasks may run together, as a bitmap in bits. false: these have too
  * few nodes.
  */
 static bool class_array_leaves(const struct np_classes *c, uint32_t class,
@@ -1901,16 +1963,19 @@ static bool class_array_leaves(const struct np_classes *c, uint32_t class,
 {
 	const struct np_class *k = &c->at[class];
 
-	for (size_t w = 0; w < c->p->lw; w++)
-		bits[w] = counts->reach[w] & k->open[w] & ~k->self_apart[w];
-	return counts_sum(c->p->l, j->switches, counts->usable,
+	for (size_t w = 0; w < c->p->leaf_words; w++)
+		bits[w] = counts->reach[w] & k->open[w] &
+			  ~k->one_only_leaves[w];
+	return counts_sum(c->p->leaves, j->switches, counts->usable,
 			  counts->no_leaf_usable, bits) >= j->nodes_min;
 }
 
 /*
- * The allocation of leaves: everything that one placement decision computes,
- * part by part, where each part depends only on those before it. It is kept for
- * the submissions that arrive until the next decision.
+ * ---- The allocation of leaves ----
+ *
+ * It has everything that one placement decision computes, in parts, each of
+ * which depends only on those before it. It is kept for the submissions that
+ * arrive until the next decision.
  *
  * Conflicting groups of jobs share the leaves by three rules. They are applied
  * in turn until nothing changes. Each keeps apart every pair that must be
@@ -1946,12 +2011,14 @@ static bool class_array_leaves(const struct np_classes *c, uint32_t class,
 struct np_request {
 	uint32_t job; /* index in the snapshot */
 	uint32_t class;
-	uint32_t need; /* nodes */
+	uint32_t need; /* number of nodes */
 	uint32_t task; /* counts up from 0 within the job */
 	bool ready;    /* the job may start */
 
 	uint32_t group, subgroup; /* NP_NONE: its class is conflict-free */
-	uint64_t cum_nodes; /* that the subgroup wants, up to this request */
+	uint64_t cum_nodes; /* nodes that the requests of the subgroup want, up
+			       to this one and with it; with a limit on
+			       switches only its own */
 };
 
 struct np_requests {
@@ -1971,9 +2038,10 @@ struct np_requests {
  * that finds enough leaves on which its tasks do not conflict. The requests of
  * a group with the same candidate nodes form a subgroup.
  *
- * A visibility group (vgroup) are all groups that everybody sees, or those of
- * one owner that others do not see. Leaves are assigned to one visibility group
- * after the other, since a group cannot restrict one that does not see it.
+ * A visibility group (vgroup) consists of all groups that everybody sees, or of
+ * those of one owner that others do not see. Leaves are assigned to one
+ * visibility group after the other, since a group cannot restrict one that does
+ * not see it.
  *
  * Only group_hold() and group_drop() transfer leaves. Invariants:
  *
@@ -1983,6 +2051,10 @@ struct np_requests {
  *   each was taken after group_can_take() or group_clear() allowed it.
  */
 
+/*
+ * The requests of a group with the same candidate nodes, the same limit on
+ * switches, and jobs that all share nodes or do not.
+ */
 struct np_subgroup {
 	const struct np_counts *counts;
 	const uint16_t *free; /* the column of counts that applies to it */
@@ -2005,6 +2077,7 @@ struct np_subgroup {
 	uint64_t in_free, in_usable; /* nodes on the leaves held */
 };
 
+/* Requests that share one set of leaves. */
 struct np_group {
 	uint32_t class;
 	uint32_t subgroup; /* first */
@@ -2012,10 +2085,34 @@ struct np_group {
 	bool ready;	 /* has a request that may start */
 	bool together;	 /* tasks of one array that do not conflict on its
 			    leaves */
-	bool placed;	 /* has a request that is served */
+	bool placed;	 /* has a request with enough usable nodes */
 	bool widened;	 /* was offered all leaves; only vacated ones are new */
-	uint64_t *set, *reach; /* leaves held; leaves with candidate nodes */
+	uint64_t *leaves; /* that it holds */
+	uint64_t *reach;  /* leaves with candidate nodes */
 	uint64_t demand, supply; /* nodes */
+};
+
+/* The groups of one class. */
+struct np_group_class {
+	uint32_t first, last; /* groups, by precedence */
+	uint32_t like;	      /* list of its subgroups that are not alike */
+	/* Only of classes with several groups, otherwise NULL. */
+	uint32_t *last_taker; /* per leaf: the last group that took it */
+	uint64_t *all;	      /* bitmap of the groups, counted from the first
+				 one of the visibility group */
+};
+
+/* A leaf that a request may get. */
+struct np_offer {
+	uint32_t leaf;
+	uint16_t nodes; /* that count for the request; 0: it is taken */
+	uint16_t loss;	/* as in np_groups.loss */
+};
+
+/* A leaf that a group took, or gave up. */
+struct np_transfer {
+	uint32_t group, leaf;
+	bool gives; /* it gave the leaf up */
 };
 
 /* Where a visibility group begins; it ends where the next one begins. */
@@ -2033,36 +2130,18 @@ struct np_groups {
 	uint64_t *bits; /* memory of the groups' bitmaps */
 	struct np_vgroup *vgroup; /* n_vgroups + 1; the first is public */
 	size_t n_vgroups;
-	/* Ranks, which are indices in requests.at. */
+	/* Requests by rank, i.e. index in requests.at, sorted in two ways. */
 	uint32_t *by_vgroup, *by_subgroup;
 	struct np_subgroup *subgroup;
 	size_t n_subgroups, subgroup_room;
-	struct np_group_class {
-		uint32_t first, last; /* groups, by precedence */
-		uint32_t like; /* list of the subgroups that differ */
-		/*
-		 * Only of classes with several groups, else NULL. Per leaf: the
-		 * last group that took it. Bitmap of these groups, counted from
-		 * the first one of the visibility group.
-		 */
-		uint32_t *last_taker;
-		uint64_t *all;
-	} *of_class;
-	uint64_t *vacated; /* leaves given up since the last "widen" */
-	struct np_offer {
-		uint32_t leaf;
-		uint16_t nodes; /* 0: taken */
-		uint16_t loss;	/* see groups.loss */
-	} *offer; /* leaves that "grow" may ask for */
+	struct np_group_class *of_class; /* for each class */
+	uint64_t *vacated;	/* leaves given up since the last "widen" */
+	struct np_offer *offer; /* leaves that "grow" may ask for */
 	size_t n_offers;
-	/* 1 + classes that lose the leaf if the class takes it; 0: not yet
-	   counted. At [class * n_leaves + leaf], for "grow". */
+	/* For "grow", at [class * n_leaves + leaf]: 1 + number of classes that
+	   lose the leaf if the class takes it; 0: not counted yet. */
 	uint16_t *loss;
-	/* Transfers that group_roll_back() undoes. */
-	struct np_transfer {
-		uint32_t group, leaf;
-		bool gives; /* the group gave the leaf up; else it took it */
-	} *undo;
+	struct np_transfer *undo; /* what group_roll_back() undoes */
 	size_t n_undo, undo_room;
 };
 
@@ -2084,6 +2163,7 @@ static inline struct np_class *np_group_class(const struct np_groups *g,
  * leaf that they are restricted to, or otherwise in wanted, of their partition.
  */
 
+/* What the jobs considered so far may take, and what was decided about them. */
 struct np_prefer {
 	struct np_problem *p;
 	struct np_classes *classes;
@@ -2094,10 +2174,10 @@ struct np_prefer {
 	uint64_t *wanted;    /* per partition: nodes for unrestricted jobs */
 	uint64_t *reach;     /* per partition: bitmap of its jobs' leaves */
 	size_t n_partitions;
-	uint64_t **set; /* per job: leaves; NULL: unrestricted */
+	uint64_t **leaves; /* of each job; NULL: unrestricted */
 };
 
-/* ---- All of it ---- */
+/* ---- The allocation as a whole ---- */
 
 struct np_allocation {
 	struct np_problem problem;
@@ -2115,9 +2195,9 @@ struct np_allocation {
 
 /* Add a request for each task of a job, as far as *extra allows. */
 static void add_requests(struct np_requests *r, const struct np_problem *p,
-		uint32_t job, size_t *extra)
+			 uint32_t job, size_t *extra)
 {
-	const struct np_job *j = &p->s->job[job];
+	const struct np_job *j = &p->snapshot->job[job];
 	uint32_t n = j->tasks;
 
 	if (n > NP_PLACEMENT_MAX_TASKS)
@@ -2130,25 +2210,30 @@ static void add_requests(struct np_requests *r, const struct np_problem *p,
 		r->at[r->n++] = (struct np_request){
 			.job = job, .class = r->class[job],
 			.group = NP_NONE, .subgroup = NP_NONE, .task = k,
-			.need = j->nodes_min, .ready = order_ready(p->s, j),
+			.need = j->nodes_min,
+			.ready = order_ready(p->snapshot, j),
 		};
 }
 
 /* Whether placement decides about a job. */
-static bool is_ours(const struct np_problem *p, uint32_t i)
+static bool decides_about(const struct np_problem *p, uint32_t i)
 {
-	const struct np_job *j = &p->s->job[i];
+	const struct np_job *j = &p->snapshot->job[i];
 
 	return j->state != NP_JOB_RUNNING &&
-	       !problem_exempt(p, j, p->s->now_sec) &&
+	       !problem_exempt(p, j, p->snapshot->now_sec) &&
 	       !problem_hold_expired(p, j, p->outcome[i].held_sec) &&
 	       (problem_enforced(p, j) || j->mode == NP_MODE_PREFER);
 }
 
-/* Sort the jobs by precedence, those that may start before all others. */
+/*
+ * Sort the jobs by precedence, but those that may start come before all others.
+ * 0 or -ENOMEM.
+ */
 static int gather_order(struct np_requests *r, struct np_problem *p)
 {
-	size_t n = p->s->n_jobs, pass[2] = { 0 };
+	size_t n = p->snapshot->n_jobs;
+	size_t next_ready = 0, next_other = 0; /* places in r->order */
 	uint32_t *all = problem_alloc(p, n, sizeof(*all));
 
 	r->order = problem_alloc(p, n, sizeof(*r->order));
@@ -2158,32 +2243,32 @@ static int gather_order(struct np_requests *r, struct np_problem *p)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < n; i++) {
 		r->class[i] = r->of_job[i] = NP_NONE;
-		if (!is_ours(p, i))
+		if (!decides_about(p, i))
 			continue;
 		all[r->n_order++] = i;
-		pass[1] += order_ready(p->s, &p->s->job[i]);
+		next_other += order_ready(p->snapshot, &p->snapshot->job[i]);
 	}
-	order_jobs(p->s, all, r->n_order);
-	for (size_t i = 0; i < r->n_order; i++) {
-		bool ready = order_ready(p->s, &p->s->job[all[i]]);
-
-		r->order[pass[!ready]++] = all[i];
-	}
+	order_jobs(p->snapshot, all, r->n_order);
+	for (size_t i = 0; i < r->n_order; i++)
+		if (order_ready(p->snapshot, &p->snapshot->job[all[i]]))
+			r->order[next_ready++] = all[i];
+		else
+			r->order[next_other++] = all[i];
 	return 0;
 }
 
-/* Find the class of each job that has enough nodes on leaves. */
+/* Find the class of each job that has enough nodes. 0 or -ENOMEM. */
 static int find_classes(struct np_requests *r, struct np_problem *p,
 			struct np_classes *c)
 {
 	for (size_t i = 0; i < r->n_order; i++) {
 		uint32_t job = r->order[i];
-		const struct np_job *j = &p->s->job[job];
+		const struct np_job *j = &p->snapshot->job[job];
 		const struct np_counts *n = problem_counts(p, j->candidates);
 
 		if (!n)
 			return -ENOMEM;
-		if (!np_bits_any(n->reach, p->lw) ||
+		if (!np_bits_any(n->reach, p->leaf_words) ||
 		    !problem_feasible(p, j, n))
 			continue;
 		r->class[job] = class_of(c, j);
@@ -2210,7 +2295,7 @@ static int requests_init(struct np_requests *r, struct np_problem *p,
 		return -ENOMEM;
 	for (size_t i = 0; i < r->n_order; i++) {
 		uint32_t job = r->order[i];
-		const struct np_job *j = &p->s->job[job];
+		const struct np_job *j = &p->snapshot->job[job];
 
 		if (r->class[job] == NP_NONE)
 			continue;
@@ -2228,21 +2313,23 @@ static int requests_init(struct np_requests *r, struct np_problem *p,
 static uint64_t group_free_in(const struct np_groups *g,
 			      const struct np_subgroup *q)
 {
-	return q->switches ? counts_sum(g->p->l, q->switches, q->free,
-					q->no_leaf_free, g->at[q->group].set) :
+	return q->switches ? counts_sum(g->p->leaves, q->switches, q->free,
+					q->no_leaf_free,
+					g->at[q->group].leaves) :
 			     q->in_free + q->no_leaf_free;
 }
 
 static uint64_t group_usable_in(const struct np_groups *g,
 				const struct np_subgroup *q)
 {
-	return q->switches ? counts_sum(g->p->l, q->switches, q->counts->usable,
-					q->counts->no_leaf_usable,
-					g->at[q->group].set) :
-			     q->in_usable + q->counts->no_leaf_usable;
+	return q->switches ?
+		       counts_sum(g->p->leaves, q->switches, q->counts->usable,
+				  q->counts->no_leaf_usable,
+				  g->at[q->group].leaves) :
+		       q->in_usable + q->counts->no_leaf_usable;
 }
 
-/* Whether its leaves have enough usable nodes for a request with a group. */
+/* Whether the leaves of a request's group have enough usable nodes for it. */
 static bool group_served(const struct np_groups *g, const struct np_request *r)
 {
 	return group_usable_in(g, &g->subgroup[r->subgroup]) >= r->need;
@@ -2257,8 +2344,8 @@ static uint32_t new_group(struct np_groups *g, uint32_t rank, bool together)
 	g->at[u] = (struct np_group){
 		.class = class, .subgroup = NP_NONE,
 		.together = together, .next = NP_NONE,
-		.set = g->bits + 2 * u * g->p->lw,
-		.reach = g->bits + (2 * u + 1) * g->p->lw,
+		.leaves = g->bits + 2 * u * g->p->leaf_words,
+		.reach = g->bits + (2 * u + 1) * g->p->leaf_words,
 	};
 	if (k->first == NP_NONE)
 		k->first = u;
@@ -2274,7 +2361,7 @@ static uint32_t new_group(struct np_groups *g, uint32_t rank, bool together)
 static uint32_t group_of(struct np_groups *g, uint32_t rank)
 {
 	const struct np_request *r = &g->requests->at[rank];
-	const struct np_job *j = &g->p->s->job[r->job];
+	const struct np_job *j = &g->p->snapshot->job[r->job];
 	bool alone = g->classes->at[r->class].self;
 	bool together = alone && j->tasks > 1 &&
 			class_array_leaves(g->classes, r->class, j,
@@ -2290,7 +2377,8 @@ static uint32_t group_of(struct np_groups *g, uint32_t rank)
 	return u;
 }
 
-static bool is_like(const struct np_subgroup *q, const struct np_job *j)
+static bool
+has_same_candidates(const struct np_subgroup *q, const struct np_job *j)
 {
 	return q->set == j->candidates && q->switches == j->switches &&
 	       q->shares == !!(j->flags & NP_JOB_SHARES_NODES);
@@ -2299,14 +2387,14 @@ static bool is_like(const struct np_subgroup *q, const struct np_job *j)
 /*
  * Set q->like: the first such subgroup of the class, maybe the new one itself.
  */
-static void find_like(struct np_groups *g, uint32_t subgroup,
-		      const struct np_job *j)
+static void set_like(struct np_groups *g, uint32_t subgroup,
+		     const struct np_job *j)
 {
 	struct np_subgroup *q = &g->subgroup[subgroup];
 	struct np_group_class *k = &g->of_class[g->at[q->group].class];
 	uint32_t i = k->like;
 
-	while (i != NP_NONE && !is_like(&g->subgroup[i], j))
+	while (i != NP_NONE && !has_same_candidates(&g->subgroup[i], j))
 		i = g->subgroup[i].next_like;
 	q->like = i;
 	if (i != NP_NONE)
@@ -2327,7 +2415,7 @@ static uint32_t subgroup_of(struct np_groups *g, uint32_t group,
 
 	for (i = g->at[group].subgroup; i != NP_NONE; i = q->next) {
 		q = &g->subgroup[i];
-		if (is_like(q, j))
+		if (has_same_candidates(q, j))
 			return i;
 	}
 	if (np_array_room(&g->subgroup, &g->subgroup_room, g->n_subgroups + 1,
@@ -2343,9 +2431,9 @@ static uint32_t subgroup_of(struct np_groups *g, uint32_t group,
 		.no_leaf_free = shares ? c->no_leaf_free_shared :
 				       c->no_leaf_free_alone,
 	};
-	np_bits_or(g->at[group].reach, c->reach, g->p->lw);
+	np_bits_or(g->at[group].reach, c->reach, g->p->leaf_words);
 	g->at[group].subgroup = i;
-	find_like(g, i, j);
+	set_like(g, i, j);
 	return i;
 }
 
@@ -2370,7 +2458,7 @@ static void add_demand(struct np_groups *g, struct np_request *r,
 	r->cum_nodes = q->switches ? r->need : q->wanted;
 }
 
-/* Make by_subgroup[]. */
+/* Sort the requests by subgroup. 0 or -ENOMEM. */
 static int index_requests(struct np_groups *g)
 {
 	uint32_t at = 0;
@@ -2408,9 +2496,10 @@ static int make_room(struct np_groups *g)
 	for (size_t i = 0; i < g->requests->n; i++)
 		n += g->classes->at[g->requests->at[i].class].self;
 	g->at = problem_alloc(g->p, n, sizeof(*g->at));
-	g->bits = problem_alloc(g->p, 2 * n * g->p->lw, sizeof(*g->bits));
+	g->bits = problem_alloc(g->p, 2 * n * g->p->leaf_words,
+				sizeof(*g->bits));
 	g->of_class = problem_alloc(g->p, g->classes->n, sizeof(*g->of_class));
-	g->vacated = problem_alloc(g->p, g->p->lw, sizeof(*g->vacated));
+	g->vacated = problem_alloc(g->p, g->p->leaf_words, sizeof(*g->vacated));
 	g->offer = problem_alloc(g->p, g->p->n_leaves, sizeof(*g->offer));
 	g->loss = calloc(g->classes->n * g->p->n_leaves + 1,
 			 sizeof(*g->loss));
@@ -2434,7 +2523,10 @@ static size_t vgroup_of(const struct np_groups *g, uint32_t rank)
 					   k->owner);
 }
 
-/* Make by_vgroup[]: the requests of all classes that are not conflict-free. */
+/*
+ * Sort the requests of all classes that are not conflict-free by visibility
+ * group. 0 or -ENOMEM.
+ */
 static int gather_vgroups(struct np_groups *g)
 {
 	const struct np_requests *r = g->requests;
@@ -2461,7 +2553,7 @@ static int gather_vgroups(struct np_groups *g)
 static int add_request(struct np_groups *g, uint32_t rank)
 {
 	struct np_request *r = &g->requests->at[rank];
-	const struct np_job *j = &g->p->s->job[r->job];
+	const struct np_job *j = &g->p->snapshot->job[r->job];
 
 	r->group = group_of(g, rank);
 	r->subgroup = subgroup_of(g, r->group, j);
@@ -2471,7 +2563,7 @@ static int add_request(struct np_groups *g, uint32_t rank)
 	return 0;
 }
 
-/* Make last_taker and all for classes of several groups in a vgroup. */
+/* Fill in last_taker and all of classes with several groups. 0 or -ENOMEM. */
 static int index_classes(struct np_groups *g, const struct np_vgroup *vgroup)
 {
 	size_t words = np_bits_words(vgroup[1].group - vgroup->group);
@@ -2520,8 +2612,8 @@ static int groups_init(struct np_groups *g, struct np_problem *p,
 	return rc ? rc : index_requests(g);
 }
 
-/* All leaves are shared: free what was only needed for that. */
-static void groups_shared(struct np_groups *g)
+/* Free what is needed only while leaves are shared out. */
+static void groups_free_scratch(struct np_groups *g)
 {
 	free(g->loss);
 	g->loss = NULL;
@@ -2529,7 +2621,7 @@ static void groups_shared(struct np_groups *g)
 
 static void groups_free(struct np_groups *g)
 {
-	groups_shared(g);
+	groups_free_scratch(g);
 	free(g->subgroup);
 	free(g->undo);
 }
@@ -2542,7 +2634,7 @@ static void group_hold(struct np_groups *g, uint32_t group, uint32_t leaf)
 	struct np_group *u = &g->at[group];
 	struct np_subgroup *q;
 
-	np_bits_set(u->set, leaf);
+	np_bits_set(u->leaves, leaf);
 	u->supply += g->p->leaf_usable[leaf];
 	for (uint32_t i = u->subgroup; i != NP_NONE; i = q->next) {
 		q = &g->subgroup[i];
@@ -2560,7 +2652,7 @@ static void group_drop(struct np_groups *g, uint32_t group, uint32_t leaf)
 	struct np_group *u = &g->at[group];
 	struct np_subgroup *q;
 
-	np_bits_clear(u->set, leaf);
+	np_bits_clear(u->leaves, leaf);
 	np_bits_set(g->vacated, leaf);
 	u->supply -= g->p->leaf_usable[leaf];
 	for (uint32_t i = u->subgroup; i != NP_NONE; i = q->next) {
@@ -2571,28 +2663,32 @@ static void group_drop(struct np_groups *g, uint32_t group, uint32_t leaf)
 	class_drop(g->classes, u->class, leaf);
 }
 
-/* Whether another group of its class holds a leaf of a switch for only one. */
+/*
+ * Whether a switch takes only one job of a group's class, and another group of
+ * the class holds a leaf of it.
+ */
 static bool own_class_on(const struct np_groups *g, const struct np_group *u,
 			 uint32_t sw)
 {
 	const struct np_class *k = &g->classes->at[u->class];
 
-	if (np_bits_test(k->one_only, sw))
-		EACH_LEAF(leaf, g->p->l, sw)
-			if (k->holders[*leaf] > np_bits_test(u->set, *leaf))
+	if (np_bits_test(k->one_only_switches, sw))
+		EACH_LEAF(leaf, g->p->leaves, sw)
+			if (k->n_holders[*leaf] >
+			    np_bits_test(u->leaves, *leaf))
 				return true;
 	return false;
 }
 
-/* Whether its own class keeps a group off a leaf that takes only one of it. */
+/* Whether jobs of its own class keep a group off a leaf. */
 static bool by_own_class(const struct np_groups *g, const struct np_group *u,
 			 uint32_t leaf)
 {
-	if (!np_bits_test(g->classes->at[u->class].self_apart, leaf))
+	if (!np_bits_test(g->classes->at[u->class].one_only_leaves, leaf))
 		return false;
 	if (u->together)
 		return true;
-	EACH_SWITCH(sw, g->p->l, leaf)
+	EACH_SWITCH(sw, g->p->leaves, leaf)
 		if (own_class_on(g, u, *sw))
 			return true;
 	return false;
@@ -2635,7 +2731,10 @@ static void group_roll_back(struct np_groups *g, size_t n)
 	}
 }
 
-/* Index of the first request of a subgroup that needs more free nodes. */
+/*
+ * Index of the first request of a subgroup for which so many free nodes are too
+ * few.
+ */
 static uint32_t first_beyond(const struct np_groups *g,
 			     const struct np_subgroup *q, uint64_t nodes)
 {
@@ -2660,8 +2759,8 @@ static uint32_t first_beyond(const struct np_groups *g,
 }
 
 /*
- * Whether no request before rank loses if its subgroup has fewer nodes: free
- * instead of had_free, usable instead of had.
+ * Whether no request of higher precedence than rank loses if its subgroup has
+ * fewer nodes: `free` instead of had_free, and `usable` instead of had.
  */
 static bool subgroup_spares(const struct np_groups *g,
 			    const struct np_subgroup *q,
@@ -2687,7 +2786,10 @@ static bool subgroup_spares(const struct np_groups *g,
 	return true;
 }
 
-/* Whether no request before rank loses if its group gives up a leaf. */
+/*
+ * Whether no request of higher precedence than rank loses if its group gives up
+ * a leaf.
+ */
 static bool group_spares(const struct np_groups *g, uint32_t group,
 			 uint32_t leaf, uint32_t rank)
 {
@@ -2700,12 +2802,12 @@ static bool group_spares(const struct np_groups *g, uint32_t group,
 		q = &g->subgroup[i];
 		had_free = group_free_in(g, q);
 		had = group_usable_in(g, q);
-		np_bits_clear(u->set, leaf);
+		np_bits_clear(u->leaves, leaf);
 		free = q->switches ? group_free_in(g, q) :
 		       had_free - q->free[leaf];
 		usable = q->switches ? group_usable_in(g, q) :
 			 had - q->counts->usable[leaf];
-		np_bits_set(u->set, leaf);
+		np_bits_set(u->leaves, leaf);
 		if (!subgroup_spares(g, q, had_free, free, had, usable, rank))
 			return false;
 	}
@@ -2713,29 +2815,29 @@ static bool group_spares(const struct np_groups *g, uint32_t group,
 }
 
 /*
- * Whether all groups of a class that hold a leaf can spare it; with take: they
- * can, and give it up. 0, -EBUSY or -ENOMEM.
+ * Check whether all groups of a class that hold a leaf can spare it for a
+ * request; with take, let them give it up. 0, -EBUSY (one cannot) or -ENOMEM.
  */
 static int clear_class(struct np_groups *g, uint32_t rank, uint32_t class,
 		       uint32_t leaf, bool take)
 {
-	uint32_t left = g->classes->at[class].holders[leaf];
+	uint32_t left = g->classes->at[class].n_holders[leaf];
 	const uint32_t *last_taker = g->of_class[class].last_taker;
 	uint32_t w = g->of_class[class].first;
 
 	/* A single holder is most often the last one that took it. */
 	if (left == 1 && last_taker &&
-	    np_bits_test(g->at[last_taker[leaf]].set, leaf))
+	    np_bits_test(g->at[last_taker[leaf]].leaves, leaf))
 		w = last_taker[leaf];
 	for (; left && w != NP_NONE; w = g->at[w].next) {
-		if (!np_bits_test(g->at[w].set, leaf))
+		if (!np_bits_test(g->at[w].leaves, leaf))
 			continue;
 		left--;
 		if (w == g->requests->at[rank].group)
 			continue;
 		/* With several rails, it may have given up another leaf for
 		   the same request. */
-		if ((!take || !g->p->l->one_rail) &&
+		if ((!take || !g->p->leaves->one_rail) &&
 		    !group_spares(g, w, leaf, rank))
 			return -EBUSY;
 		if (!take)
@@ -2747,21 +2849,21 @@ static int clear_class(struct np_groups *g, uint32_t rank, uint32_t class,
 	return 0;
 }
 
-/* The same on all leaves of a switch. */
+/* clear_class() for all leaves of a switch. */
 static int clear_switch(struct np_groups *g, uint32_t rank, uint32_t class,
 			uint32_t sw, bool take)
 {
 	int rc = 0;
 
-	EACH_LEAF(leaf, g->p->l, sw)
+	EACH_LEAF(leaf, g->p->leaves, sw)
 		if (!rc)
 			rc = clear_class(g, rank, class, *leaf, take);
 	return rc;
 }
 
 /*
- * Whether all groups that keep a request's group off a switch can spare it;
- * with take: they can, and give it up. 0, -EBUSY or -ENOMEM.
+ * Check whether all groups that keep a request's group off a switch can spare
+ * it; with take, let them give it up. 0, -EBUSY or -ENOMEM.
  */
 static int clear_all(struct np_groups *g, uint32_t rank, uint32_t sw, bool take)
 {
@@ -2789,7 +2891,7 @@ static int clear_all(struct np_groups *g, uint32_t rank, uint32_t sw, bool take)
 	return rc;
 }
 
-/* The same for a leaf, that is, for each of its switches. */
+/* clear_all() for each switch of a leaf that the request's class loads. */
 static int group_clear(struct np_groups *g, uint32_t rank, uint32_t leaf,
 		       bool take)
 {
@@ -2797,9 +2899,9 @@ static int group_clear(struct np_groups *g, uint32_t rank, uint32_t leaf,
 	const struct np_class *k = &g->classes->at[me->class];
 	int rc = 0;
 
-	if (me->together && np_bits_test(k->self_apart, leaf))
+	if (me->together && np_bits_test(k->one_only_leaves, leaf))
 		return -EBUSY; /* its own tasks conflict there */
-	EACH_SWITCH(sw, g->p->l, leaf)
+	EACH_SWITCH(sw, g->p->leaves, leaf)
 		if (!rc && loads_rail(g->p, k->profile, *sw))
 			rc = clear_all(g, rank, *sw, take);
 	return rc;
@@ -2810,7 +2912,7 @@ static int group_clear(struct np_groups *g, uint32_t rank, uint32_t leaf,
 /* Free nodes, to start now; or usable ones, to start at all. */
 enum want { WANT_FREE, WANT_USABLE };
 
-/* What one request tries to get. */
+/* What "grow" tries to get for one request. */
 struct goal {
 	uint32_t rank, group; /* of the request */
 	struct np_subgroup *q;
@@ -2820,7 +2922,9 @@ struct goal {
 	enum want want;
 };
 
-static uint64_t reached(const struct np_groups *g, const struct goal *goal)
+/* Nodes that count for a goal and that its group has. */
+static uint64_t
+nodes_reached(const struct np_groups *g, const struct goal *goal)
 {
 	return goal->want == WANT_FREE ? group_free_in(g, goal->q) :
 	       group_usable_in(g, goal->q);
@@ -2862,8 +2966,8 @@ static uint64_t gather_offers(struct np_groups *g, const struct goal *goal)
 	struct np_offer *to = g->offer;
 	uint64_t sum = 0;
 
-	for (size_t w = 0; w < g->p->lw; w++)
-		for (uint64_t m = u->reach[w] & open[w] & ~u->set[w]; m;
+	for (size_t w = 0; w < g->p->leaf_words; w++)
+		for (uint64_t m = u->reach[w] & open[w] & ~u->leaves[w]; m;
 		     m &= m - 1) {
 			uint32_t leaf = np_bits_lowest(w, m);
 			uint16_t nodes = goal->column[leaf];
@@ -2881,7 +2985,10 @@ static uint64_t gather_offers(struct np_groups *g, const struct goal *goal)
 	return sum;
 }
 
-/* Whether the goal cannot have a leaf; evict: not even if others give it up. */
+/*
+ * Whether a goal cannot have a leaf. evict: not even if others give it up;
+ * otherwise: not without that.
+ */
 static bool refuses(struct np_groups *g, const struct goal *goal, bool evict,
 		    uint32_t leaf)
 {
@@ -2940,7 +3047,11 @@ static int take_leaf(struct np_groups *g, const struct goal *goal,
 	return rc;
 }
 
-/* Returns 1: the request got what it wants; 0: nothing changed; or -ENOMEM. */
+/*
+ * Get leaves for a request: those that nobody has to give up, and then those
+ * that others can spare. Returns 1 if it got what it wants, 0 if nothing
+ * changed, or -ENOMEM.
+ */
 static int acquire(struct np_groups *g, uint32_t rank, enum want want)
 {
 	const struct np_request *r = &g->requests->at[rank];
@@ -2955,10 +3066,10 @@ static int acquire(struct np_groups *g, uint32_t rank, enum want want)
 	uint64_t have;
 	int rc = 0;
 
-	if (reached(g, &goal) + gather_offers(g, &goal) < goal.nodes)
+	if (nodes_reached(g, &goal) + gather_offers(g, &goal) < goal.nodes)
 		return 0;
 	g->n_undo = 0;
-	while ((have = reached(g, &goal)) < goal.nodes && !rc) {
+	while ((have = nodes_reached(g, &goal)) < goal.nodes && !rc) {
 		uint32_t leaf = grow_pick(g, &goal, evict, goal.nodes - have);
 
 		if (leaf != NP_NONE)
@@ -2975,20 +3086,26 @@ static int acquire(struct np_groups *g, uint32_t rank, enum want want)
 	return rc;
 }
 
-/* A group none of whose requests is served gives up all its leaves. */
+/*
+ * A group that has enough nodes for none of its requests gives up all its
+ * leaves. Returns whether it had any.
+ */
 static bool give_up(struct np_groups *g, uint32_t group)
 {
 	struct np_group *u = &g->at[group];
-	bool any = np_bits_any(u->set, g->p->lw);
+	bool any = np_bits_any(u->leaves, g->p->leaf_words);
 
 	if (u->placed)
 		return false;
-	NP_BITS_EACH(leaf, u->set, g->p->lw)
+	NP_BITS_EACH(leaf, u->leaves, g->p->leaf_words)
 		group_drop(g, group, (uint32_t)leaf);
 	return any;
 }
 
-/* Acquire nodes, unless as many were refused already in this pass. */
+/*
+ * Acquire nodes for a request, unless as many were already refused in this
+ * pass. 0 or -ENOMEM.
+ */
 static int grow_by(struct np_groups *g, uint32_t rank, enum want want,
 		   bool *changed)
 {
@@ -2997,7 +3114,7 @@ static int grow_by(struct np_groups *g, uint32_t rank, enum want want,
 	uint64_t nodes = want == WANT_FREE ? r->cum_nodes : r->need, *failed;
 	int rc;
 
-	if (!np_bits_any(g->at[r->group].set, g->p->lw))
+	if (!np_bits_any(g->at[r->group].leaves, g->p->leaf_words))
 		q = &g->subgroup[q->like];
 	failed = want == WANT_FREE ? &q->free_failed : &q->usable_failed;
 	if (nodes >= *failed)
@@ -3011,7 +3128,7 @@ static int grow_by(struct np_groups *g, uint32_t rank, enum want want,
 	return 0;
 }
 
-/* Get a request what it lacks: free nodes first, then usable ones. */
+/* Get a request what it lacks: free nodes, then usable ones. 0 or -ENOMEM. */
 static int grow_request(struct np_groups *g, uint32_t rank, bool *changed)
 {
 	const struct np_request *r = &g->requests->at[rank];
@@ -3038,7 +3155,7 @@ static void note_placed(struct np_groups *g, const struct np_vgroup *vgroup)
 	}
 }
 
-/* Apply the rule once to every request of a visibility group. */
+/* Apply the rule once to each request of a visibility group. 0 or -ENOMEM. */
 static int grow(struct np_groups *g, const struct np_vgroup *vgroup,
 		bool *changed)
 {
@@ -3060,48 +3177,61 @@ static int grow(struct np_groups *g, const struct np_vgroup *vgroup,
 
 /* ---- Mode prefer ---- */
 
-static uint64_t nodes_of(const struct np_job *j)
+/* Index of a job's partition in prefer->partition; n_partitions: none. */
+static size_t
+partition_of(const struct np_prefer *prefer, const struct np_job *j)
+{
+	return order_find(prefer->partition, prefer->n_partitions,
+			  j->partition);
+}
+
+static uint64_t nodes_of_all_tasks(const struct np_job *j)
 {
 	return (uint64_t)j->nodes_min * j->tasks;
 }
 
 /* Free nodes of a leaf that restricted jobs before this one cannot take. */
-static uint32_t certain_nodes(const struct np_prefer *f, const struct np_job *j,
-			      const struct np_counts *c, uint32_t leaf)
+static uint32_t
+certainly_free(const struct np_prefer *prefer, const struct np_job *j,
+	       const struct np_counts *c, uint32_t leaf)
 {
 	uint32_t n = j->flags & NP_JOB_SHARES_NODES ? c->free_shared[leaf] :
 		     c->free_alone[leaf];
 
-	return n > f->reserved[leaf] ? n - f->reserved[leaf] : 0;
+	return n > prefer->reserved[leaf] ? n - prefer->reserved[leaf] : 0;
 }
 
 /* Nodes that unrestricted jobs before it may take on any of a job's leaves. */
-static uint64_t wanted_before(const struct np_prefer *f,
+static uint64_t wanted_before(const struct np_prefer *prefer,
 			      const struct np_counts *c)
 {
+	size_t words = prefer->p->leaf_words;
 	uint64_t n = 0;
 
-	for (size_t i = 0; i < f->n_partitions; i++)
-		if (np_bits_intersect(f->reach + i * f->p->lw, c->reach, f->p->lw))
-			n += f->wanted[i];
+	for (size_t i = 0; i < prefer->n_partitions; i++)
+		if (np_bits_intersect(prefer->reach + i * words, c->reach,
+				      words))
+			n += prefer->wanted[i];
 	return n;
 }
 
 /* The smallest leaf that has all missing nodes, or else the largest. */
-static uint32_t prefer_pick(const struct np_prefer *f, const struct np_job *j,
+static uint32_t prefer_pick(const struct np_prefer *prefer,
+			    const struct np_job *j,
 			    uint32_t class, const struct np_counts *c,
 			    const uint64_t *set, uint64_t missing)
 {
 	uint32_t best = NP_NONE, most = 0;
 
-	NP_BITS_EACH(at, c->reach, f->p->lw) {
-		uint32_t leaf = (uint32_t)at, n = certain_nodes(f, j, c, leaf);
+	NP_BITS_EACH(at, c->reach, prefer->p->leaf_words) {
+		uint32_t leaf = (uint32_t)at;
+		uint32_t n = certainly_free(prefer, j, c, leaf);
 
 		if (!n || np_bits_test(set, leaf) ||
 		    (best != NP_NONE && most >= missing &&
 		     (n < missing || n >= most)) ||
 		    (best != NP_NONE && most < missing && n <= most) ||
-		    !class_can_take(f->classes, class, j, leaf))
+		    !class_can_take(prefer->classes, class, j, leaf))
 			continue;
 		best = leaf;
 		most = n;
@@ -3110,74 +3240,77 @@ static uint32_t prefer_pick(const struct np_prefer *f, const struct np_job *j,
 }
 
 /*
- * Find leaves, set[] (lw words), on which a job of mode prefer is kept apart
+ * Find leaves, a bitmap set[], on which a job of mode prefer is kept apart
  * and can still start now. false: there are none.
  */
-static bool prefer_find(const struct np_prefer *f, const struct np_job *j,
+static bool prefer_find(const struct np_prefer *prefer, const struct np_job *j,
 			uint32_t class, const struct np_counts *c,
 			uint64_t *set)
 {
-	uint64_t need = nodes_of(j) + wanted_before(f, c), have = 0;
-	uint64_t all = 0;
+	uint64_t need = nodes_of_all_tasks(j) + wanted_before(prefer, c);
+	uint64_t have = 0, all = 0;
 	uint32_t leaves = 0;
 
-	if (!(f->p->policy.modes & 1u << NP_MODE_PREFER))
+	if (!(prefer->p->policy.modes & 1u << NP_MODE_PREFER))
 		return false; /* wanted[] and reserved[] were not filled in */
-	memset(set, 0, f->p->lw * sizeof(*set));
-	NP_BITS_EACH(leaf, c->reach, f->p->lw)
-		all += certain_nodes(f, j, c, (uint32_t)leaf);
+	memset(set, 0, prefer->p->leaf_words * sizeof(*set));
+	NP_BITS_EACH(leaf, c->reach, prefer->p->leaf_words)
+		all += certainly_free(prefer, j, c, (uint32_t)leaf);
 	if (all < need)
 		return false;
 	while (have < need) {
-		uint32_t leaf = prefer_pick(f, j, class, c, set, need - have);
+		uint32_t leaf =
+			prefer_pick(prefer, j, class, c, set, need - have);
 
 		if (leaf == NP_NONE || (j->switches && leaves == j->switches))
 			return false;
 		np_bits_set(set, leaf);
-		have += certain_nodes(f, j, c, leaf);
+		have += certainly_free(prefer, j, c, leaf);
 		leaves++;
 	}
 	return true;
 }
 
 /* A restricted job may take all its nodes on any one of its leaves. */
-static void reserve(struct np_prefer *f, const struct np_job *j,
-		    const uint64_t *set)
+static void reserve_leaves(struct np_prefer *prefer, const struct np_job *j,
+			   const uint64_t *set)
 {
-	NP_BITS_EACH(leaf, set, f->p->lw) {
-		uint64_t n = f->reserved[leaf] + nodes_of(j);
+	NP_BITS_EACH(leaf, set, prefer->p->leaf_words) {
+		uint64_t n = prefer->reserved[leaf] + nodes_of_all_tasks(j);
 
-		f->reserved[leaf] = n < UINT32_MAX ? (uint32_t)n : UINT32_MAX;
+		prefer->reserved[leaf] =
+			n < UINT32_MAX ? (uint32_t)n : UINT32_MAX;
 	}
 }
 
 /* Restrict a job, if that cannot delay it. 0 or -ENOMEM. */
-static int try_restrict(struct np_prefer *f, uint32_t job, uint64_t *scratch)
+static int
+try_restrict(struct np_prefer *prefer, uint32_t job, uint64_t *scratch)
 {
-	const struct np_job *j = &f->p->s->job[job];
-	const struct np_counts *c = f->p->counts[j->candidates];
-	uint32_t class = f->requests->class[job];
+	const struct np_job *j = &prefer->p->snapshot->job[job];
+	const struct np_counts *c = prefer->p->counts[j->candidates];
+	uint32_t class = prefer->requests->class[job];
 	uint64_t *set;
 
-	if (!prefer_find(f, j, class, c, scratch))
+	if (!prefer_find(prefer, j, class, c, scratch))
 		return 0;
-	set = problem_alloc(f->p, f->p->lw, sizeof(*set));
+	set = problem_alloc(prefer->p, prefer->p->leaf_words, sizeof(*set));
 	if (!set)
 		return -ENOMEM;
-	memcpy(set, scratch, f->p->lw * sizeof(*set));
-	NP_BITS_EACH(leaf, set, f->p->lw)
-		class_hold(f->classes, class, (uint32_t)leaf);
-	reserve(f, j, set);
-	f->set[job] = set;
+	memcpy(set, scratch, prefer->p->leaf_words * sizeof(*set));
+	NP_BITS_EACH(leaf, set, prefer->p->leaf_words)
+		class_hold(prefer->classes, class, (uint32_t)leaf);
+	reserve_leaves(prefer, j, set);
+	prefer->leaves[job] = set;
 	return 0;
 }
 
 /*
  * Reserve the leaves of an enforced job; false: it is not one, or has no group.
  */
-static bool enforced_set(struct np_prefer *f, uint32_t job)
+static bool reserve_enforced(struct np_prefer *prefer, uint32_t job)
 {
-	const struct np_requests *all = f->requests;
+	const struct np_requests *all = prefer->requests;
 	uint32_t i = all->of_job[job];
 
 	if (i == NP_NONE || all->at[i].group == NP_NONE)
@@ -3188,9 +3321,9 @@ static bool enforced_set(struct np_prefer *f, uint32_t job)
 			    r[1].group != r->group;
 
 		/* Once per group; requests that are held take nothing. */
-		if (last && group_served(f->groups, r))
-			reserve(f, &f->p->s->job[job],
-				f->groups->at[r->group].set);
+		if (last && group_served(prefer->groups, r))
+			reserve_leaves(prefer, &prefer->p->snapshot->job[job],
+				       prefer->groups->at[r->group].leaves);
 	}
 	return true;
 }
@@ -3199,116 +3332,124 @@ static bool enforced_set(struct np_prefer *f, uint32_t job)
  * Whether to restrict a job. A single job of a class that conflicts with itself
  * is restricted as well, so that the next one finds leaves.
  */
-static bool should_restrict(struct np_prefer *f, const struct np_job *j,
+static bool should_restrict(struct np_prefer *prefer, const struct np_job *j,
 			    uint32_t class)
 {
 	return j->mode == NP_MODE_PREFER && class != NP_NONE &&
-	       (f->classes->at[class].self ||
-		class_conflicts(f->classes, class));
+	       (prefer->classes->at[class].self ||
+		class_conflicts(prefer->classes, class));
 }
 
-/* Count what a job may take, and restrict it first where that is possible. */
-static int account_job(struct np_prefer *f, uint32_t job, uint64_t *scratch)
+/*
+ * Restrict a job where that is possible, and count the nodes that it may take.
+ * 0 or -ENOMEM.
+ */
+static int
+account_job(struct np_prefer *prefer, uint32_t job, uint64_t *scratch)
 {
-	const struct np_job *j = &f->p->s->job[job];
-	size_t at = order_find(f->partition, f->n_partitions, j->partition);
+	const struct np_job *j = &prefer->p->snapshot->job[job];
+	size_t at = partition_of(prefer, j);
 	int rc;
 
-	if (enforced_set(f, job))
+	if (reserve_enforced(prefer, job))
 		return 0;
-	if (should_restrict(f, j, f->requests->class[job])) {
-		rc = try_restrict(f, job, scratch);
-		if (rc || f->set[job])
+	if (should_restrict(prefer, j, prefer->requests->class[job])) {
+		rc = try_restrict(prefer, job, scratch);
+		if (rc || prefer->leaves[job])
 			return rc;
 	}
-	f->wanted[at] += nodes_of(j);
+	prefer->wanted[at] += nodes_of_all_tasks(j);
 	return 0;
 }
 
 /*
- * A job was submitted that may take nodes before the next one does: on leaves[]
- * if it is restricted to them, else anywhere.
+ * Count the nodes of a job that was submitted and may take them before the next
+ * one does: on leaves[] if it is restricted to them, or else anywhere.
  */
-static void prefer_admit(struct np_prefer *f, const struct np_job *j,
+static void prefer_admit(struct np_prefer *prefer, const struct np_job *j,
 			 bool restricted, const uint64_t *leaves)
 {
-	size_t at = order_find(f->partition, f->n_partitions, j->partition);
+	size_t at = partition_of(prefer, j);
 
-	if (restricted || at == f->n_partitions)
-		reserve(f, j, leaves);
+	if (restricted || at == prefer->n_partitions)
+		reserve_leaves(prefer, j, leaves);
 	else
-		f->wanted[at] += nodes_of(j);
+		prefer->wanted[at] += nodes_of_all_tasks(j);
 }
 
 /* List the partitions of n jobs. */
-static int gather_partitions(struct np_prefer *f, const uint32_t *order,
+static int gather_partitions(struct np_prefer *prefer, const uint32_t *order,
 			     size_t n)
 {
-	uint32_t *part = problem_alloc(f->p, n, sizeof(*part));
+	uint32_t *part = problem_alloc(prefer->p, n, sizeof(*part));
 
 	if (!part)
 		return -ENOMEM;
 	for (size_t i = 0; i < n; i++)
-		part[i] = f->p->s->job[order[i]].partition;
-	f->n_partitions = np_order_unique(part, n);
-	f->partition = part;
-	f->wanted = problem_alloc(f->p, f->n_partitions, sizeof(*f->wanted));
-	f->reach = problem_alloc(f->p, f->n_partitions * f->p->lw,
-				 sizeof(*f->reach));
-	return f->wanted && f->reach ? 0 : -ENOMEM;
+		part[i] = prefer->p->snapshot->job[order[i]].partition;
+	prefer->n_partitions = np_order_unique(part, n);
+	prefer->partition = part;
+	prefer->wanted = problem_alloc(prefer->p, prefer->n_partitions,
+				       sizeof(*prefer->wanted));
+	prefer->reach = problem_alloc(
+		prefer->p, prefer->n_partitions * prefer->p->leaf_words,
+		sizeof(*prefer->reach));
+	return prefer->wanted && prefer->reach ? 0 : -ENOMEM;
 }
 
-/* Find out the leaves that the jobs of each partition can use. */
-static int gather_reach(struct np_prefer *f, const uint32_t *order, size_t n)
+/* Find the leaves that the jobs of each partition can use. 0 or -ENOMEM. */
+static int
+gather_reach(struct np_prefer *prefer, const uint32_t *order, size_t n)
 {
-	size_t lw = f->p->lw;
+	size_t words = prefer->p->leaf_words;
 
 	for (size_t i = 0; i < n; i++) {
-		const struct np_job *j = &f->p->s->job[order[i]];
-		size_t at =
-			order_find(f->partition, f->n_partitions, j->partition);
+		const struct np_job *j = &prefer->p->snapshot->job[order[i]];
+		size_t at = partition_of(prefer, j);
 		const struct np_counts *c =
-			problem_counts(f->p, j->candidates);
+			problem_counts(prefer->p, j->candidates);
 
 		if (!c)
 			return -ENOMEM;
-		np_bits_or(f->reach + at * lw, c->reach, lw);
+		np_bits_or(prefer->reach + at * words, c->reach, words);
 	}
 	return 0;
 }
 
 /* Restrict the jobs of mode prefer that can be. Returns 0 or -ENOMEM. */
-static int prefer_init(struct np_prefer *f, struct np_problem *p,
+static int prefer_init(struct np_prefer *prefer, struct np_problem *p,
 		       struct np_classes *classes,
 		       const struct np_requests *requests,
 		       const struct np_groups *groups)
 {
-	uint32_t *order = problem_alloc(p, p->s->n_jobs, sizeof(*order));
-	uint64_t *scratch = problem_alloc(p, p->lw, sizeof(*scratch));
+	uint32_t *order = problem_alloc(p, p->snapshot->n_jobs, sizeof(*order));
+	uint64_t *scratch = problem_alloc(p, p->leaf_words, sizeof(*scratch));
 	size_t n = 0;
 	int rc;
 
-	*f = (struct np_prefer){
+	*prefer = (struct np_prefer){
 		.p = p,
 		.classes = classes,
 		.requests = requests,
 		.groups = groups,
-		.reserved = problem_alloc(p, p->n_leaves, sizeof(*f->reserved)),
-		.set = problem_alloc(p, p->s->n_jobs, sizeof(*f->set)),
+		.reserved = problem_alloc(p, p->n_leaves,
+					  sizeof(*prefer->reserved)),
+		.leaves = problem_alloc(p, p->snapshot->n_jobs,
+					sizeof(*prefer->leaves)),
 	};
-	if (!order || !scratch || !f->reserved || !f->set)
+	if (!order || !scratch || !prefer->reserved || !prefer->leaves)
 		return -ENOMEM;
 	if (!(p->policy.modes & 1u << NP_MODE_PREFER))
 		return 0;
-	for (uint32_t i = 0; i < p->s->n_jobs; i++)
-		if (order_ready(p->s, &p->s->job[i]))
+	for (uint32_t i = 0; i < p->snapshot->n_jobs; i++)
+		if (order_ready(p->snapshot, &p->snapshot->job[i]))
 			order[n++] = i;
-	order_jobs(p->s, order, n);
-	rc = gather_partitions(f, order, n);
+	order_jobs(p->snapshot, order, n);
+	rc = gather_partitions(prefer, order, n);
 	if (!rc)
-		rc = gather_reach(f, order, n);
+		rc = gather_reach(prefer, order, n);
 	for (size_t i = 0; !rc && i < n; i++)
-		rc = account_job(f, order[i], scratch);
+		rc = account_job(prefer, order[i], scratch);
 	return rc;
 }
 
@@ -3323,7 +3464,8 @@ static bool has_less(const struct np_group *a, const struct np_group *b)
 }
 
 /*
- * The groups of a visibility group, counted from its first; ready ones first.
+ * State of the rule "widen". Groups are those of a visibility group, counted
+ * from its first one; those that are ready come first.
  */
 struct widening {
 	struct np_groups *g;
@@ -3333,8 +3475,9 @@ struct widening {
 };
 
 /*
- * Leaves are only given away here, so what a class cannot take it cannot take
- * later on either: none of its groups wants the leaf any more.
+ * Whether a group can take a leaf. If not, it is removed from want[], and often
+ * all groups of its class with it: no group gives up a leaf here, so what a
+ * class cannot take it cannot take later on either.
  */
 static bool can_widen(const struct widening *w, size_t i, uint32_t leaf,
 		      uint64_t *want)
@@ -3349,14 +3492,15 @@ static bool can_widen(const struct widening *w, size_t i, uint32_t leaf,
 	/* A group of tasks that stay together may be refused where other
 	   groups of its class are not; with several rails, any group that
 	   holds no other leaf of the same switch. */
-	for (size_t k = 0; all && !u->together && w->g->p->l->one_rail &&
+	for (size_t k = 0; all && !u->together && w->g->p->leaves->one_rail &&
 	     k < w->words; k++)
 		want[k] &= ~all[k];
 	return false;
 }
 
 /*
- * Give a leaf to the ready group with least supply, then to all that can share.
+ * Give a leaf to the ready group with the least supply for its demand, and then
+ * to all that can share it. Returns whether any group took it.
  */
 static bool widen_leaf(const struct widening *w, uint32_t leaf)
 {
@@ -3386,7 +3530,8 @@ static bool widen_leaf(const struct widening *w, uint32_t leaf)
 }
 
 /*
- * Enter a group for the leaves it asks for: once all, later the vacated ones.
+ * Enter a group into want[] of the leaves that it asks for: at first all, later
+ * only those that were vacated since.
  */
 static void request_leaves(const struct widening *w, size_t i)
 {
@@ -3394,14 +3539,15 @@ static void request_leaves(const struct widening *w, size_t i)
 	const uint64_t *open = w->g->classes->at[u->class].open;
 	const uint64_t *left = w->g->vacated;
 
-	for (size_t k = 0; k < w->g->p->lw; k++)
-		for (uint64_t m = u->reach[k] & open[k] & ~u->set[k] &
+	for (size_t k = 0; k < w->g->p->leaf_words; k++)
+		for (uint64_t m = u->reach[k] & open[k] & ~u->leaves[k] &
 		     (u->widened ? left[k] : ~UINT64_C(0));
 		     m; m &= m - 1)
-			np_bits_set(w->want + np_bits_lowest(k, m) * w->words, i);
+			np_bits_set(w->want + np_bits_lowest(k, m) * w->words,
+				    i);
 }
 
-/* The rule "widen", for the groups of a visibility group. */
+/* Apply the rule "widen" to a visibility group. 0 or -ENOMEM. */
 static int widen(struct np_groups *g, const struct np_vgroup *vgroup,
 		 bool *changed)
 {
@@ -3422,45 +3568,47 @@ static int widen(struct np_groups *g, const struct np_vgroup *vgroup,
 	}
 	for (size_t i = 0; n && i < g->p->n_leaves; i++)
 		*changed |= widen_leaf(&w, g->p->leaf_order[i]);
-	memset(g->vacated, 0, g->p->lw * sizeof(*g->vacated));
+	memset(g->vacated, 0, g->p->leaf_words * sizeof(*g->vacated));
 	free(w.want);
 	return 0;
 }
 
-/* Add the leaves written for a request by an earlier decision to bits. */
-static void prior(const struct np_groups *g, const struct np_request *r,
-		  uint64_t *bits)
+/* Add to bits the leaves that an earlier decision wrote for a request. */
+static void add_prior_leaves(const struct np_groups *g,
+			     const struct np_request *r,
+			     uint64_t *bits)
 {
-	const struct np_job *j = &g->p->s->job[r->job];
+	const struct np_job *j = &g->p->snapshot->job[r->job];
 	const uint64_t *reach = g->p->counts[j->candidates]->reach;
 
 	if (r->task) /* the decision in the record is that of its first task */
 		return;
-	for (size_t w = 0; w < g->p->lw; w++)
+	for (size_t w = 0; w < g->p->leaf_words; w++)
 		if (j->prior == NP_PRIOR_UNRESTRICTED)
 			bits[w] |= reach[w];
 		else if (j->prior == NP_PRIOR_RESTRICTED)
 			bits[w] |= reach[w] & j->prior_leaves[w];
 }
 
-/* The rule "keep", for the groups of a visibility group. */
+/* Apply the rule "keep" to a visibility group. 0 or -ENOMEM. */
 static int keep(struct np_groups *g, const struct np_vgroup *vgroup)
 {
-	size_t n = vgroup[1].group - vgroup->group, lw = g->p->lw;
-	uint64_t *bits = calloc(n * lw + 1, sizeof(*bits));
+	size_t n = vgroup[1].group - vgroup->group, words = g->p->leaf_words;
+	uint64_t *bits = calloc(n * words + 1, sizeof(*bits));
 
 	if (!bits)
 		return -ENOMEM;
 	for (uint32_t i = vgroup->request; i < vgroup[1].request; i++) {
 		const struct np_request *r = &g->requests->at[g->by_vgroup[i]];
 
-		prior(g, r, bits + (r->group - vgroup->group) * lw);
+		add_prior_leaves(g, r,
+				 bits + (r->group - vgroup->group) * words);
 	}
 	for (uint32_t i = 0; i < n; i++) {
 		uint32_t u = vgroup->group + i;
 		const uint64_t *open = np_group_class(g, u)->open;
 
-		NP_BITS_EACH(leaf, bits + i * lw, lw)
+		NP_BITS_EACH(leaf, bits + i * words, words)
 			if (np_bits_test(open, leaf) &&
 			    group_can_take(g, u, (uint32_t)leaf))
 				group_hold(g, u, (uint32_t)leaf);
@@ -3469,7 +3617,7 @@ static int keep(struct np_groups *g, const struct np_vgroup *vgroup)
 	return 0;
 }
 
-/* Apply all rules to a visibility group until nothing changes. */
+/* Apply all rules to a visibility group until nothing changes. 0 or -ENOMEM. */
 static int iterate(struct np_groups *g, const struct np_vgroup *vgroup)
 {
 	bool changed = true;
@@ -3489,22 +3637,22 @@ static void place_conflict_free(struct np_problem *p, struct np_classes *c,
 				const struct np_requests *r)
 {
 	for (size_t i = 0; i < r->n_order; i++) {
-		const struct np_job *j = &p->s->job[r->order[i]];
+		const struct np_job *j = &p->snapshot->job[r->order[i]];
 		uint32_t class = r->class[r->order[i]];
 		const uint64_t *reach;
 
 		if (class == NP_NONE || !c->at[class].conflict_free)
 			continue;
 		reach = p->counts[j->candidates]->reach;
-		if (np_bits_subset(reach, c->at[class].held, p->lw))
+		if (np_bits_subset(reach, c->at[class].held, p->leaf_words))
 			continue;
-		NP_BITS_EACH(leaf, reach, p->lw)
+		NP_BITS_EACH(leaf, reach, p->leaf_words)
 			class_hold(c, class, (uint32_t)leaf);
 	}
 }
 
-/* Share the leaves among all classes and groups. */
-static int share(struct np_allocation *a)
+/* Share out the leaves among all classes and groups. 0 or -ENOMEM. */
+static int share_leaves(struct np_allocation *a)
 {
 	int rc = 0;
 
@@ -3512,7 +3660,7 @@ static int share(struct np_allocation *a)
 	/* The public groups first; others do not see the private ones. */
 	for (size_t i = 0; !rc && i < a->groups.n_vgroups; i++)
 		rc = iterate(&a->groups, &a->groups.vgroup[i]);
-	groups_shared(&a->groups);
+	groups_free_scratch(&a->groups);
 	return rc;
 }
 
@@ -3548,7 +3696,8 @@ static int allocation_new(const struct np_snapshot *s,
 	    classes_init(&a->classes, p, &a->loads) ||
 	    requests_init(&a->requests, p, &a->classes) ||
 	    classes_seal(&a->classes) ||
-	    groups_init(&a->groups, p, &a->classes, &a->requests) || share(a) ||
+	    groups_init(&a->groups, p, &a->classes, &a->requests) ||
+	    share_leaves(a) ||
 	    prefer_init(&a->prefer, p, &a->classes, &a->requests, &a->groups)) {
 		allocation_free(a);
 		return -ENOMEM;
@@ -3564,16 +3713,16 @@ struct np_admitted {
 	uint64_t *leaves; /* that it may use */
 	uint32_t class;
 	bool class_known; /* conflicting jobs avoid its leaves */
-	bool restricted;  /* to leaves */
+	bool restricted;  /* it may use no others */
 };
 
 struct np_placement {
-	struct np_snapshot *s;
-	struct np_slowdowns *t;
+	struct np_snapshot *snapshot;
+	struct np_slowdowns *table;
 	struct np_policy policy;
 	/*
 	 * What is done; and what would be done if partitions in mode advise
-	 * were enforced. The same where that makes no difference.
+	 * were in mode enforce. The same where that makes no difference.
 	 */
 	struct np_allocation *real, *advised;
 	struct np_outcome *outcome; /* per job */
@@ -3638,22 +3787,22 @@ bool np_arrivals_take(struct np_arrivals *a, uint32_t owner)
  */
 
 struct hold_clock {
-	const struct np_snapshot *s;
-	uint32_t *last_start; /* per leaf: of the jobs that started since the
-				 last decision, the one of lowest precedence;
-				 NP_NONE */
-	uint8_t *blocked;     /* per partition: a job ahead in the queue waits
-				 for reasons other than placement */
+	const struct np_snapshot *snapshot;
+	uint32_t *last_start; /* per leaf: of the jobs that started there since
+				 the last decision, the one of lowest
+				 precedence; NP_NONE */
+	uint8_t *blocked;     /* per partition: whether a job ahead in the
+				 queue waits for reasons other than placement */
 };
 
 /* Find the job of lowest precedence that started on each leaf. */
 static void note_starts(struct hold_clock *c)
 {
-	const struct np_job *job = c->s->job;
+	const struct np_job *job = c->snapshot->job;
 
-	for (uint32_t i = 0; i < c->s->n_jobs; i++) {
+	for (uint32_t i = 0; i < c->snapshot->n_jobs; i++) {
 		if (job[i].state != NP_JOB_RUNNING ||
-		    job[i].start_sec <= c->s->last_sec)
+		    job[i].start_sec <= c->snapshot->last_sec)
 			continue;
 		for (uint32_t k = 0; k < job[i].n_leaves; k++) {
 			uint32_t *last = &c->last_start[job[i].leaf[k]];
@@ -3665,8 +3814,8 @@ static void note_starts(struct hold_clock *c)
 	}
 }
 
-static bool on_leaf(const struct np_snapshot *s, const uint64_t *set,
-		    uint32_t leaf)
+static bool has_candidate_on(const struct np_snapshot *s, const uint64_t *set,
+			     uint32_t leaf)
 {
 	const uint32_t *first = s->leaves->first;
 	size_t next = np_bits_next(set, s->leaves->node_words, first[leaf]);
@@ -3674,17 +3823,20 @@ static bool on_leaf(const struct np_snapshot *s, const uint64_t *set,
 	return next < first[leaf + 1];
 }
 
-/* Whether a job of lower precedence started on a leaf that is closed to j. */
+/*
+ * Whether a job of lower precedence started on a leaf that is closed to job j
+ * although it has candidate nodes of j.
+ */
 static bool overtaken(const struct hold_clock *c, const struct np_job *j)
 {
-	const uint64_t *set = np_snapshot_set(c->s, j->candidates);
+	const uint64_t *set = np_snapshot_set(c->snapshot, j->candidates);
 
-	for (uint32_t leaf = 0; leaf < c->s->leaves->n; leaf++) {
+	for (uint32_t leaf = 0; leaf < c->snapshot->leaves->n; leaf++) {
 		uint32_t last = c->last_start[leaf];
 
 		if (last != NP_NONE && !np_bits_test(j->prior_leaves, leaf) &&
-		    order_precedence(j, &c->s->job[last]) < 0 &&
-		    on_leaf(c->s, set, leaf))
+		    order_precedence(j, &c->snapshot->job[last]) < 0 &&
+		    has_candidate_on(c->snapshot, set, leaf))
 			return true;
 	}
 	return false;
@@ -3717,27 +3869,30 @@ static double elapsed_sec(const struct np_snapshot *s, const struct np_job *j)
 	return s->now_sec > from ? (double)(s->now_sec - from) : 0;
 }
 
-/* Must be called in order of precedence. */
+/*
+ * How long a job has been held back in total. To be called for all jobs in
+ * order of precedence.
+ */
 static double held_sec_of(struct hold_clock *c, const struct np_job *j)
 {
-	bool back = false;
+	bool held_back = false;
 
 	if (j->state != NP_JOB_READY)
 		return j->held_sec;
 	if (j->prior == NP_PRIOR_HELD)
-		back = true;
+		held_back = true;
 	else if (j->prior == NP_PRIOR_RESTRICTED)
-		back = could_start(c->s, j) ||
-		       (!c->blocked[j->partition] && overtaken(c, j));
+		held_back = could_start(c->snapshot, j) ||
+			    (!c->blocked[j->partition] && overtaken(c, j));
 	else
 		c->blocked[j->partition] = 1;
-	return j->held_sec + (back ? elapsed_sec(c->s, j) : 0);
+	return j->held_sec + (held_back ? elapsed_sec(c->snapshot, j) : 0);
 }
 
 /* Fill in held_sec of each job's outcome. 0 or -ENOMEM. */
 static int count_holds(const struct np_snapshot *s, struct np_outcome *outcome)
 {
-	struct hold_clock c = { .s = s };
+	struct hold_clock c = { .snapshot = s };
 	uint32_t *order = malloc((s->n_jobs + 1) * sizeof(*order));
 	size_t n = 0;
 	int rc = -ENOMEM;
@@ -3764,9 +3919,10 @@ out:
 
 /* ---- The reason in words ---- */
 
+/* A text while it is written. */
 struct line {
 	char *buf;
-	size_t size, at;
+	size_t size, len; /* of buf; of the text so far */
 };
 
 __attribute__((format(printf, 2, 3)))
@@ -3775,14 +3931,14 @@ static void append(struct line *l, const char *fmt, ...)
 	va_list ap;
 	int n;
 
-	if (l->at + 1 >= l->size)
+	if (l->len + 1 >= l->size)
 		return;
 	va_start(ap, fmt);
-	n = vsnprintf(l->buf + l->at, l->size - l->at, fmt, ap);
+	n = vsnprintf(l->buf + l->len, l->size - l->len, fmt, ap);
 	va_end(ap);
 	if (n > 0)
-		l->at += (size_t)n < l->size - l->at ? (size_t)n :
-			 l->size - l->at - 1;
+		l->len += (size_t)n < l->size - l->len ? (size_t)n :
+			  l->size - l->len - 1;
 }
 
 static const char *const reasons[] = {
@@ -3836,14 +3992,13 @@ static void append_job(struct line *l, const struct np_cause *c, uint32_t id)
 static void append_cause(struct line *l, const struct np_placement *p,
 			 const struct np_job *job, const struct np_cause *c)
 {
-	const char *leaf;
+	const struct np_leaves *leaves = p->snapshot->leaves;
 
-	if (c->leaf == NP_NO_LEAF || c->leaf >= p->s->leaves->n_switches) {
+	if (c->leaf == NP_NO_LEAF || c->leaf >= leaves->n_switches) {
 		append(l, "%s", reasons[c->why]);
 		return;
 	}
-	leaf = p->s->leaves->switch_name[c->leaf];
-	append(l, "on leaf switch %s ", leaf);
+	append(l, "on leaf switch %s ", leaves->switch_name[c->leaf]);
 	if (c->victim_self)
 		append(l, "it");
 	else if (c->victim == c->other)
@@ -3863,16 +4018,16 @@ static void append_cause(struct line *l, const struct np_placement *p,
 }
 
 /* Number of leaves closed to a job. */
-static unsigned closed(const struct np_placement *p,
-		       const struct np_outcome *v)
+static unsigned n_closed(const struct np_placement *p,
+			 const struct np_outcome *o)
 {
-	return (unsigned)(p->s->leaves->n -
-			  np_bits_count(v->leaves, p->s->leaves->words));
+	return (unsigned)(p->snapshot->leaves->n -
+			  np_bits_count(o->leaves, p->snapshot->leaves->words));
 }
 
 const char *np_placement_text(const struct np_placement *p,
 			      const struct np_job *job,
-			      const struct np_outcome *v, char *buf,
+			      const struct np_outcome *o, char *buf,
 			      size_t size)
 {
 	struct line l = { buf, size, 0 };
@@ -3880,9 +4035,9 @@ const char *np_placement_text(const struct np_placement *p,
 	if (!size)
 		return buf;
 	buf[0] = '\0';
-	if (job->mode == NP_MODE_ADVISE && v->action != NP_ACT_NONE)
+	if (job->mode == NP_MODE_ADVISE && o->action != NP_ACT_NONE)
 		append(&l, "advice, not applied: ");
-	switch (v->action) {
+	switch (o->action) {
 	case NP_ACT_NONE:
 		append(&l, "ignored: ");
 		break;
@@ -3890,22 +4045,22 @@ const char *np_placement_text(const struct np_placement *p,
 		append(&l, "may run anywhere: ");
 		break;
 	case NP_ACT_RESTRICT:
-		append(&l, "kept off %u of %zu leaf switches: ", closed(p, v),
-		       p->s->leaves->n);
+		append(&l, "kept off %u of %zu leaf switches: ", n_closed(p, o),
+		       p->snapshot->leaves->n);
 		break;
 	case NP_ACT_HOLD:
 		append(&l, "held, for now for %lld s: ",
-		       (long long)(v->until_sec > p->s->now_sec ?
-				   v->until_sec - p->s->now_sec : 0));
+		       (long long)(o->until_sec > p->snapshot->now_sec ?
+				   o->until_sec - p->snapshot->now_sec : 0));
 		break;
 	}
-	if (v->tasks)
+	if (o->tasks)
 		append(&l, "%u tasks get leaf switches of their own; ",
-		       v->tasks);
-	append_cause(&l, p, job, &v->cause);
-	if (v->held_sec >= 1)
+		       o->tasks);
+	append_cause(&l, p, job, &o->cause);
+	if (o->held_sec >= 1)
 		append(&l, "; held for %.0f s so far, at most %.0f s%s",
-		       v->held_sec,
+		       o->held_sec,
 		       job->mode == NP_MODE_PREFER ? NP_PLACEMENT_PATIENCE_SEC :
 						     p->policy.max_hold_sec,
 		       job->mode == NP_MODE_PREFER ? "" : " (MaxDefer)");
@@ -3914,7 +4069,7 @@ const char *np_placement_text(const struct np_placement *p,
 
 /* ---- From the leaves held to the outcome of a job, and its cause ---- */
 
-/* The search for a cause ends after this many leaves, or causes. */
+/* Limits of the search for a cause, which is for messages only. */
 #define MAX_LEAVES_SEARCHED 64
 #define MAX_CAUSES_FOUND 4
 
@@ -3937,7 +4092,7 @@ static bool cause_on_switch(const struct np_classes *c, uint32_t class,
 
 		/* A class is not in its own bitmaps. */
 		if (w == class / NP_BITS_WORD &&
-		    np_bits_test(k->one_only, leaf))
+		    np_bits_test(k->one_only_switches, leaf))
 			m |= on[w] & UINT64_C(1) << class % NP_BITS_WORD;
 		for (; m; m &= m - 1)
 			if (class_avoids(c, class, np_bits_lowest(w, m), leaf,
@@ -3950,14 +4105,14 @@ static bool cause_on_switch(const struct np_classes *c, uint32_t class,
 	return any;
 }
 
-/* The same on a closed leaf: the worst of the switches that the class loads. */
+/* Find the worst cause on a closed leaf, i.e. on a switch that is loaded. */
 static bool cause_on(const struct np_classes *c, uint32_t class,
 		     uint32_t leaf, struct np_cause *cause)
 {
 	struct np_cause one;
 	bool any = false;
 
-	EACH_SWITCH(sw, c->p->l, leaf)
+	EACH_SWITCH(sw, c->p->leaves, leaf)
 		if (loads_rail(c->p, c->at[class].profile, *sw) &&
 		    cause_on_switch(c, class, *sw, &one) &&
 		    (!any || one.slowdown > cause->slowdown)) {
@@ -3968,8 +4123,9 @@ static bool cause_on(const struct np_classes *c, uint32_t class,
 }
 
 /*
- * The worst cause on the first few leaves that are closed to a class, i.e. not
- * in open. If there is none, they were given to other groups: FROM_PENDING.
+ * Find the worst cause on the first few leaves that are closed to a class, i.e.
+ * not in open. If there is none, they were given to other groups, and the
+ * reason is NP_WHY_FROM_PENDING.
  */
 static void find_cause(const struct np_classes *c, uint32_t class,
 		       const uint64_t *reach, const uint64_t *open,
@@ -3981,7 +4137,7 @@ static void find_cause(const struct np_classes *c, uint32_t class,
 	*cause = (struct np_cause){
 		.why = NP_WHY_FROM_PENDING, .leaf = NP_NO_LEAF
 	};
-	for (size_t w = 0; w < c->p->lw; w++)
+	for (size_t w = 0; w < c->p->leaf_words; w++)
 		for (uint64_t m = reach[w] & ~open[w]; m; m &= m - 1) {
 			uint32_t leaf = np_bits_lowest(w, m);
 
@@ -3996,8 +4152,9 @@ static void find_cause(const struct np_classes *c, uint32_t class,
 }
 
 /* End of a hold, seconds since the epoch. */
-static int64_t until(const struct np_policy *policy, const struct np_job *j,
-		     double held_sec, int64_t now_sec)
+static int64_t end_of_hold(const struct np_policy *policy,
+			   const struct np_job *j,
+			   double held_sec, int64_t now_sec)
 {
 	/* A job that cannot start by itself is held only in case it becomes
 	   able to before the next decision; that does not count as held. */
@@ -4022,37 +4179,37 @@ static int64_t until(const struct np_policy *policy, const struct np_job *j,
 /* Hold a job; class: NP_NONE if it is not known, and then no cause is set. */
 static void set_hold(struct np_allocation *a, const struct np_job *j,
 		     uint32_t class, const uint64_t *reach,
-		     int64_t now_sec, struct np_outcome *v)
+		     int64_t now_sec, struct np_outcome *o)
 {
-	v->action = NP_ACT_HOLD;
-	v->until_sec = until(&a->problem.policy, j, v->held_sec, now_sec);
+	o->action = NP_ACT_HOLD;
+	o->until_sec = end_of_hold(&a->problem.policy, j, o->held_sec, now_sec);
 	if (class != NP_NONE)
 		find_cause(&a->classes, class, reach, a->problem.no_leaves,
-			   &v->cause);
+			   &o->cause);
 }
 
 /* Restrict a job to the leaves in set, of those it can reach. 0 or -ENOMEM. */
 static int set_restricted(struct np_allocation *a, uint32_t class,
 			  const uint64_t *set, const uint64_t *reach,
-			  struct np_outcome *v)
+			  struct np_outcome *o)
 {
 	struct np_problem *p = &a->problem;
-	uint64_t *open = problem_alloc(p, p->lw, sizeof(*open));
+	uint64_t *open = problem_alloc(p, p->leaf_words, sizeof(*open));
 
 	if (!open)
 		return -ENOMEM;
-	for (size_t w = 0; w < p->lw; w++)
+	for (size_t w = 0; w < p->leaf_words; w++)
 		open[w] = set[w] | ~reach[w];
 	np_bits_trim(open, p->n_leaves);
-	v->action = NP_ACT_RESTRICT;
-	v->leaves = open;
-	find_cause(&a->classes, class, reach, open, &v->cause);
+	o->action = NP_ACT_RESTRICT;
+	o->leaves = open;
+	find_cause(&a->classes, class, reach, open, &o->cause);
 	return 0;
 }
 
 static const uint64_t *reach_of(const struct np_allocation *a, uint32_t job)
 {
-	const struct np_job *j = &a->problem.s->job[job];
+	const struct np_job *j = &a->problem.snapshot->job[job];
 
 	return a->problem.counts[j->candidates]->reach;
 }
@@ -4061,94 +4218,94 @@ static const uint64_t *reach_of(const struct np_allocation *a, uint32_t job)
  * Open the leaves in set to a job, unrestricted if these are all. 0 or -ENOMEM.
  */
 static int open_leaves(struct np_allocation *a, uint32_t i, const uint64_t *set,
-		       struct np_outcome *v)
+		       struct np_outcome *o)
 {
 	const uint64_t *reach = reach_of(a, i);
 
-	if (!np_bits_subset(reach, set, a->problem.lw))
+	if (!np_bits_subset(reach, set, a->problem.leaf_words))
 		return set_restricted(a, a->requests.class[i], set, reach,
-				      v);
-	v->action = NP_ACT_UNRESTRICTED;
-	v->cause.why = NP_WHY_FITS;
+				      o);
+	o->action = NP_ACT_UNRESTRICTED;
+	o->cause.why = NP_WHY_FITS;
 	return 0;
 }
 
-static void hold_job(struct np_allocation *a, uint32_t i, struct np_outcome *v)
+static void hold_job(struct np_allocation *a, uint32_t i, struct np_outcome *o)
 {
-	set_hold(a, &a->problem.s->job[i], a->requests.class[i],
-		 reach_of(a, i), a->problem.s->now_sec, v);
+	set_hold(a, &a->problem.snapshot->job[i], a->requests.class[i],
+		 reach_of(a, i), a->problem.snapshot->now_sec, o);
 }
 
 /*
  * An array whose tasks conflict: each task gets leaves of its own, or is held.
  */
 static int decide_tasks(struct np_allocation *a, uint32_t i,
-			struct np_outcome *v)
+			struct np_outcome *o)
 {
 	const struct np_requests *all = &a->requests;
 	const struct np_request *r = &all->at[all->of_job[i]];
 	const uint64_t *last = NULL;
 
-	v->task_leaves = problem_alloc(&a->problem, NP_PLACEMENT_MAX_TASKS,
-				       sizeof(*v->task_leaves));
-	if (!v->task_leaves)
+	o->task_leaves = problem_alloc(&a->problem, NP_PLACEMENT_MAX_TASKS,
+				       sizeof(*o->task_leaves));
+	if (!o->task_leaves)
 		return -ENOMEM;
 	for (; r < all->at + all->n && r->job == i; r++) {
 		struct np_outcome one;
 
 		if (!group_served(&a->groups, r))
 			continue;
-		last = a->groups.at[r->group].set;
+		last = a->groups.at[r->group].leaves;
 		if (open_leaves(a, i, last, &one))
 			return -ENOMEM;
-		v->task_leaves[v->tasks++] = one.action == NP_ACT_RESTRICT ?
+		o->task_leaves[o->tasks++] = one.action == NP_ACT_RESTRICT ?
 					     one.leaves : NULL;
 	}
 	/* If all tasks have leaves, the last one keeps the array's record. */
-	if (v->tasks == a->problem.s->job[i].tasks) {
-		v->tasks--;
-		return open_leaves(a, i, last, v);
+	if (o->tasks == a->problem.snapshot->job[i].tasks) {
+		o->tasks--;
+		return open_leaves(a, i, last, o);
 	}
-	hold_job(a, i, v);
-	if (v->tasks)
-		v->cause.why = NP_WHY_TASKS;
+	hold_job(a, i, o);
+	if (o->tasks)
+		o->cause.why = NP_WHY_TASKS;
 	return 0;
 }
 
-/* Outcome of a job in an enforced partition, from its requests. */
+/* Make the outcome of a job in an enforced partition. 0 or -ENOMEM. */
 static int decide_enforced(struct np_allocation *a, uint32_t i,
-			   struct np_outcome *v)
+			   struct np_outcome *o)
 {
 	const struct np_request *r = &a->requests.at[a->requests.of_job[i]];
 
 	if (a->classes.at[r->class].self &&
-	    a->problem.s->job[i].tasks > 1 &&
+	    a->problem.snapshot->job[i].tasks > 1 &&
 	    !a->groups.at[r->group].together)
-		return decide_tasks(a, i, v);
+		return decide_tasks(a, i, o);
 	if (group_served(&a->groups, r))
-		return open_leaves(a, i, a->groups.at[r->group].set, v);
-	hold_job(a, i, v);
+		return open_leaves(a, i, a->groups.at[r->group].leaves, o);
+	hold_job(a, i, o);
 	return 0;
 }
 
-/* Outcome of a job in mode prefer. */
+/* Make the outcome of a job in mode prefer. 0 or -ENOMEM. */
 static int decide_preferred(struct np_allocation *a, uint32_t i,
-			    struct np_outcome *v)
+			    struct np_outcome *o)
 {
-	const struct np_job *j = &a->problem.s->job[i];
+	const struct np_job *j = &a->problem.snapshot->job[i];
 	uint32_t class = a->requests.class[i];
 
-	if (a->prefer.set[i])
-		return open_leaves(a, i, a->prefer.set[i], v);
-	v->action = NP_ACT_UNRESTRICTED;
-	v->cause.why = NP_WHY_NO_ROOM_APART;
+	if (a->prefer.leaves[i])
+		return open_leaves(a, i, a->prefer.leaves[i], o);
+	o->action = NP_ACT_UNRESTRICTED;
+	o->cause.why = NP_WHY_NO_ROOM_APART;
 	if (!class_conflicts(&a->classes, class))
-		v->cause.why = NP_WHY_HARMLESS;
+		o->cause.why = NP_WHY_HARMLESS;
 	else if (a->classes.at[class].self && j->tasks > 1 &&
 		 !class_array_leaves(&a->classes, class, j,
 				     a->problem.counts[j->candidates],
 				     a->problem.scratch))
-		v->cause.why = NP_WHY_TASKS_TOGETHER;
+		o->cause.why = NP_WHY_TASKS_TOGETHER;
 	return 0;
 }
 
@@ -4158,42 +4315,42 @@ static enum np_why why_no_class(const struct np_problem *p,
 {
 	const struct np_counts *c = p->counts[j->candidates];
 
-	if (!np_bits_any(c->reach, p->lw))
+	if (!np_bits_any(c->reach, p->leaf_words))
 		return NP_WHY_NO_LEAF;
 	return problem_feasible(p, j, c) ? NP_WHY_TOO_MANY :
 					    NP_WHY_TOO_FEW_NODES;
 }
 
-/* Outcome of the i-th job of the snapshot. 0 or -ENOMEM. */
-static int decide_job(struct np_placement *p, uint32_t i, struct np_outcome *v)
+/* Make the outcome of the i-th job of the snapshot. 0 or -ENOMEM. */
+static int decide_job(struct np_placement *p, uint32_t i, struct np_outcome *o)
 {
-	const struct np_job *j = &p->s->job[i];
+	const struct np_job *j = &p->snapshot->job[i];
 	struct np_allocation *a = np_placement_allocation(p, j);
 	uint32_t class = a->requests.class[i];
 
-	v->cause.why = problem_exempt(&a->problem, j, p->s->now_sec);
-	if (j->state == NP_JOB_RUNNING || v->cause.why)
+	o->cause.why = problem_exempt(&a->problem, j, p->snapshot->now_sec);
+	if (j->state == NP_JOB_RUNNING || o->cause.why)
 		return 0;
-	if (problem_hold_expired(&a->problem, j, v->held_sec)) {
-		v->action = NP_ACT_UNRESTRICTED;
-		v->cause.why = NP_WHY_HOLD_EXPIRED;
+	if (problem_hold_expired(&a->problem, j, o->held_sec)) {
+		o->action = NP_ACT_UNRESTRICTED;
+		o->cause.why = NP_WHY_HOLD_EXPIRED;
 		return 0;
 	}
 	if (class == NP_NONE) {
-		v->cause.why = why_no_class(&a->problem, j);
+		o->cause.why = why_no_class(&a->problem, j);
 		return 0;
 	}
 	if (a->classes.at[class].conflict_free) {
-		v->action = NP_ACT_UNRESTRICTED;
-		v->cause.why = p->t->profile[j->profile].complete ?
+		o->action = NP_ACT_UNRESTRICTED;
+		o->cause.why = p->table->profile[j->profile].complete ?
 			       NP_WHY_HARMLESS : NP_WHY_NOT_PREDICTED;
 		return 0;
 	}
-	return j->mode == NP_MODE_PREFER ? decide_preferred(a, i, v) :
-	       decide_enforced(a, i, v);
+	return j->mode == NP_MODE_PREFER ? decide_preferred(a, i, o) :
+	       decide_enforced(a, i, o);
 }
 
-/* Word w of the leaves open to a job by the prior decision, and by this one. */
+/* Word w of the bitmap of leaves that the prior decision opened to a job. */
 static uint64_t open_before(const struct np_job *j, int64_t now_sec, size_t w)
 {
 	if (j->prior == NP_PRIOR_HELD && j->prior_until_sec > now_sec)
@@ -4202,59 +4359,60 @@ static uint64_t open_before(const struct np_job *j, int64_t now_sec, size_t w)
 					     ~UINT64_C(0);
 }
 
-static uint64_t open_after(const struct np_outcome *v, size_t w)
+/* Word w of the bitmap of leaves that an outcome opens. */
+static uint64_t open_after(const struct np_outcome *o, size_t w)
 {
-	if (v->action == NP_ACT_HOLD)
+	if (o->action == NP_ACT_HOLD)
 		return 0;
-	return v->action == NP_ACT_RESTRICT ? v->leaves[w] : ~UINT64_C(0);
+	return o->action == NP_ACT_RESTRICT ? o->leaves[w] : ~UINT64_C(0);
 }
 
 /* Fill in how an outcome differs from the prior one, on leaves in reach. */
-static void compare(struct np_placement *p, uint32_t i, struct np_outcome *v)
+static void
+compare_with_prior(struct np_placement *p, uint32_t i, struct np_outcome *o)
 {
-	const struct np_job *j = &p->s->job[i];
-	const struct np_counts *c = j->state == NP_JOB_RUNNING ? NULL :
-		np_placement_allocation(p, j)->problem
-		.counts[j->candidates];
-
+	const struct np_job *j = &p->snapshot->job[i];
+	const struct np_allocation *a = np_placement_allocation(p, j);
+	const struct np_counts *c; /* NULL: none were needed */
 	bool opens = false;
 
 	if (j->state == NP_JOB_RUNNING)
 		return;
-	for (size_t w = 0; w < p->s->leaves->words; w++) {
+	c = a->problem.counts[j->candidates];
+	for (size_t w = 0; w < p->snapshot->leaves->words; w++) {
 		uint64_t reach = c ? c->reach[w] : ~UINT64_C(0);
-		uint64_t was = open_before(j, p->s->now_sec, w) & reach;
-		uint64_t is = open_after(v, w) & reach;
+		uint64_t was = open_before(j, p->snapshot->now_sec, w) & reach;
+		uint64_t is = open_after(o, w) & reach;
 
-		v->changed |= was != is;
-		v->narrows |= (was & ~is) != 0;
+		o->changed |= was != is;
+		o->narrows |= (was & ~is) != 0;
 		opens |= (is & ~was) != 0;
 	}
-	if (v->action == NP_ACT_HOLD)
-		v->changed |= j->prior != NP_PRIOR_HELD ||
-			      j->prior_until_sec != v->until_sec;
+	if (o->action == NP_ACT_HOLD)
+		o->changed |= j->prior != NP_PRIOR_HELD ||
+			      j->prior_until_sec != o->until_sec;
 	else
-		v->changed |= j->prior == NP_PRIOR_HELD;
-	v->changed |= v->tasks != 0;
-	v->applied = j->mode != NP_MODE_ADVISE &&
-		     v->action != NP_ACT_NONE;
-	v->narrows &= v->applied;
-	v->moves = v->narrows && v->action != NP_ACT_HOLD &&
-		   (opens || v->tasks);
+		o->changed |= j->prior == NP_PRIOR_HELD;
+	o->changed |= o->tasks != 0;
+	o->applied = j->mode != NP_MODE_ADVISE &&
+		     o->action != NP_ACT_NONE;
+	o->narrows &= o->applied;
+	o->moves = o->narrows && o->action != NP_ACT_HOLD &&
+		   (opens || o->tasks);
 }
 
-/* Fill in the rest of p->outcome. 0 or -ENOMEM. */
+/* Fill in p->outcome, of which only held_sec is set. 0 or -ENOMEM. */
 static int decide_jobs(struct np_placement *p)
 {
-	for (uint32_t i = 0; i < p->s->n_jobs; i++) {
-		struct np_outcome *v = &p->outcome[i];
+	for (uint32_t i = 0; i < p->snapshot->n_jobs; i++) {
+		struct np_outcome *o = &p->outcome[i];
 		int rc;
 
-		v->cause.leaf = NP_NO_LEAF;
-		rc = decide_job(p, i, v);
+		o->cause.leaf = NP_NO_LEAF;
+		rc = decide_job(p, i, o);
 		if (rc)
 			return rc;
-		compare(p, i, v);
+		compare_with_prior(p, i, o);
 	}
 	return 0;
 }
@@ -4262,15 +4420,15 @@ static int decide_jobs(struct np_placement *p)
 void np_placement_causes(const struct np_placement *p, size_t i,
 			 np_placement_cause_fn *fn, void *arg)
 {
-	const struct np_job *j = &p->s->job[i];
+	const struct np_job *j = &p->snapshot->job[i];
 	const struct np_allocation *a = np_placement_allocation(p, j);
-	const struct np_outcome *v = &p->outcome[i];
+	const struct np_outcome *o = &p->outcome[i];
 	struct np_cause c;
 
-	if (v->action != NP_ACT_RESTRICT && v->action != NP_ACT_HOLD)
+	if (o->action != NP_ACT_RESTRICT && o->action != NP_ACT_HOLD)
 		return;
-	NP_BITS_EACH(leaf, reach_of(a, (uint32_t)i), p->s->leaves->words)
-		if (!(open_after(v, leaf / NP_BITS_WORD) >>
+	NP_BITS_EACH(leaf, reach_of(a, (uint32_t)i), p->snapshot->leaves->words)
+		if (!(open_after(o, leaf / NP_BITS_WORD) >>
 		      leaf % NP_BITS_WORD & 1) &&
 		    cause_on(&a->classes, a->requests.class[i],
 			     (uint32_t)leaf, &c))
@@ -4279,29 +4437,35 @@ void np_placement_causes(const struct np_placement *p, size_t i,
 
 /* ---- One job that is being submitted ---- */
 
-/* Count its candidate nodes, less the user's exclusions, into p->scratch. */
-static void count(struct np_placement *p, const struct np_job *j,
-		  const uint64_t *minus)
+/*
+ * Count the candidate nodes of a job, less the user's exclusions, into
+ * p->scratch.
+ */
+static void count_candidates(struct np_placement *p, const struct np_job *j,
+			     const uint64_t *minus)
 {
-	size_t words = p->s->leaves->node_words;
+	size_t words = p->snapshot->leaves->node_words;
 
-	memcpy(p->scratch_set, np_snapshot_set(p->s, j->candidates),
+	memcpy(p->scratch_set, np_snapshot_set(p->snapshot, j->candidates),
 	       words * sizeof(uint64_t));
 	if (minus)
 		NP_BITS_EACH(node, minus, words)
-			if (node < p->s->leaves->n_nodes)
+			if (node < p->snapshot->leaves->n_nodes)
 				np_bits_clear(p->scratch_set,
-					      p->s->leaves->place[node]);
-	counts_fill(p->s, p->scratch_set, p->scratch);
+					      p->snapshot->leaves->place[node]);
+	counts_fill(p->snapshot, p->scratch_set, p->scratch);
 }
 
-/* Add the smallest leaf that has all missing nodes, or else the largest. */
-static bool add_leaf(size_t lw, const uint16_t *column,
+/*
+ * Add to set[] the smallest leaf of can[] that has all missing nodes, or else
+ * the largest. Returns false if no leaf has any.
+ */
+static bool add_leaf(size_t words, const uint16_t *column,
 		     const uint64_t *can, uint64_t missing, uint64_t *set)
 {
 	uint32_t best = NP_NONE, most = 0;
 
-	for (size_t w = 0; w < lw; w++)
+	for (size_t w = 0; w < words; w++)
 		for (uint64_t m = can[w] & ~set[w]; m; m &= m - 1) {
 			uint32_t leaf = np_bits_lowest(w, m);
 			uint32_t n = column[leaf];
@@ -4325,16 +4489,16 @@ struct submission {
 	const struct np_counts *counts;
 	uint32_t class;
 	int64_t now_sec;
-	uint64_t *set; /* leaves it gets */
-	struct np_outcome *v;
+	uint64_t *leaves; /* that it gets */
+	struct np_outcome *o;
 };
 
 /* Record the leaves that a submission may use in the journal. 0 or -ENOMEM. */
-static int admit(struct np_placement *p, struct np_allocation *a,
-		 const struct np_admitted *what)
+static int add_to_journal(struct np_placement *p, struct np_allocation *a,
+			  const struct np_admitted *what)
 {
-	size_t lw = p->s->leaves->words;
-	uint64_t *leaves = problem_alloc(&a->problem, lw, sizeof(*leaves));
+	size_t words = p->snapshot->leaves->words;
+	uint64_t *leaves = problem_alloc(&a->problem, words, sizeof(*leaves));
 	struct np_admitted *to;
 
 	if (!leaves || np_array_room(&p->journal, &p->journal_room,
@@ -4342,43 +4506,46 @@ static int admit(struct np_placement *p, struct np_allocation *a,
 		return -ENOMEM;
 	np_shares_add(&p->admitted, what->job.owner, 1);
 	to = &p->journal[p->n_admitted++];
-	memcpy(leaves, what->leaves, lw * sizeof(*leaves));
+	memcpy(leaves, what->leaves, words * sizeof(*leaves));
 	*to = *what;
 	to->leaves = leaves;
 	to->job.node = NULL;
 	to->job.prior_leaves = NULL;
 	if (what->class_known)
-		NP_BITS_EACH(leaf, leaves, lw)
-	class_hold(&a->classes, what->class, (uint32_t)leaf);
+		NP_BITS_EACH(leaf, leaves, words)
+			class_hold(&a->classes, what->class, (uint32_t)leaf);
 	prefer_admit(&a->prefer, &what->job, what->restricted, leaves);
 	return 0;
 }
 
 /* Whether the owner's share of the journal is used up. */
-static bool full(const struct np_placement *p, uint32_t owner)
+static bool is_share_used_up(const struct np_placement *p, uint32_t owner)
 {
 	return !np_shares_can_take(&p->admitted, owner, 1);
 }
 
+/* Let the job use all leaves with candidate nodes. */
 static void lift_restriction(struct submission *s, enum np_why why)
 {
-	s->v->action = NP_ACT_UNRESTRICTED;
-	s->v->cause.why = why;
-	memcpy(s->set, s->counts->reach, s->a->problem.lw * sizeof(*s->set));
+	s->o->action = NP_ACT_UNRESTRICTED;
+	s->o->cause.why = why;
+	memcpy(s->leaves, s->counts->reach,
+	       s->a->problem.leaf_words * sizeof(*s->leaves));
 }
 
+/* Hold the job; otherwise: the reason if no cause is found. */
 static void hold_submission(struct submission *s, enum np_why otherwise)
 {
 	set_hold(s->a, s->job, s->class, s->counts->reach,
-		 s->now_sec, s->v);
-	if (s->v->cause.leaf == NP_NO_LEAF)
-		s->v->cause.why = otherwise;
+		 s->now_sec, s->o);
+	if (s->o->cause.leaf == NP_NO_LEAF)
+		s->o->cause.why = otherwise;
 }
 
 static int restrict_submission(struct submission *s)
 {
-	return set_restricted(s->a, s->class, s->set, s->counts->reach,
-			      s->v);
+	return set_restricted(s->a, s->class, s->leaves, s->counts->reach,
+			      s->o);
 }
 
 /* Why a job may use all its leaves. */
@@ -4391,7 +4558,7 @@ static enum np_why why_unrestricted(const struct submission *s)
 	    np_bits_any(c->soft + at, c->words) ||
 	    !class_open_everywhere(c, s->class))
 		return NP_WHY_FITS;
-	return c->p->t->profile[s->job->profile].complete ?
+	return c->p->table->profile[s->job->profile].complete ?
 	       NP_WHY_HARMLESS : NP_WHY_NOT_PREDICTED;
 }
 
@@ -4399,37 +4566,42 @@ static enum np_why why_unrestricted(const struct submission *s)
  * Choose leaves among can[]: those that its class holds already, and only as
  * many others as the job needs, so that later submissions find some as well.
  */
-static bool choose(const struct submission *s, const uint16_t *column,
-		   uint32_t no_leaf, const uint64_t *can)
+static bool choose_leaves(const struct submission *s, const uint16_t *column,
+			  uint32_t no_leaf, const uint64_t *can)
 {
 	const uint64_t *held = s->a->classes.at[s->class].held;
-	size_t lw = s->a->problem.lw;
+	size_t words = s->a->problem.leaf_words;
 	uint64_t have;
 
-	for (size_t w = 0; w < lw; w++)
-		s->set[w] = can[w] & held[w];
+	for (size_t w = 0; w < words; w++)
+		s->leaves[w] = can[w] & held[w];
 	do {
-		have = counts_sum(s->a->problem.l, s->job->switches, column,
-				  no_leaf, s->set);
+		have = counts_sum(s->a->problem.leaves, s->job->switches,
+				  column, no_leaf, s->leaves);
 		if (have >= s->job->nodes_min)
 			return true;
-	} while (add_leaf(lw, column, can, s->job->nodes_min - have, s->set));
+	} while (add_leaf(words, column, can, s->job->nodes_min - have,
+			  s->leaves));
 	return false;
 }
 
-/* Choose leaves with enough free nodes, else with enough usable ones. */
+/*
+ * Choose leaves with enough free nodes, or else with enough usable ones. 0 or
+ * -ENOMEM.
+ */
 static int place_enforced(struct submission *s, const uint64_t *can)
 {
 	const struct np_counts *c = s->counts;
 	bool shares = s->job->flags & NP_JOB_SHARES_NODES;
 
-	if (np_bits_subset(c->reach, can, s->a->problem.lw)) {
+	if (np_bits_subset(c->reach, can, s->a->problem.leaf_words)) {
 		lift_restriction(s, why_unrestricted(s));
 		return 0;
 	}
-	if ((shares ? choose(s, c->free_shared, c->no_leaf_free_shared, can) :
-	     choose(s, c->free_alone, c->no_leaf_free_alone, can)) ||
-	    choose(s, c->usable, c->no_leaf_usable, can))
+	if (choose_leaves(s, shares ? c->free_shared : c->free_alone,
+			  shares ? c->no_leaf_free_shared :
+				   c->no_leaf_free_alone, can) ||
+	    choose_leaves(s, c->usable, c->no_leaf_usable, can))
 		return restrict_submission(s);
 	hold_submission(s, s->job->tasks > 1 && s->a->classes.at[s->class].self
 				   ? NP_WHY_TASKS
@@ -4441,11 +4613,11 @@ static int place_preferred(struct submission *s, const uint64_t *can)
 {
 	enum np_why why = why_unrestricted(s);
 
-	if (np_bits_subset(s->counts->reach, can, s->a->problem.lw) &&
+	if (np_bits_subset(s->counts->reach, can, s->a->problem.leaf_words) &&
 	    why != NP_WHY_FITS)
 		lift_restriction(s, why);
 	else if (prefer_find(&s->a->prefer, s->job, s->class, s->counts,
-			     s->set))
+			     s->leaves))
 		return restrict_submission(s);
 	else if (s->a->classes.at[s->class].self && s->job->tasks > 1)
 		lift_restriction(s, NP_WHY_TASKS_TOGETHER);
@@ -4461,26 +4633,27 @@ static int place_submission(struct submission *s)
 
 	/* Leaves that its class holds are checked too: a job that does not see
 	   the class may have been admitted there since. */
-	NP_BITS_EACH(leaf, s->counts->reach, s->a->problem.lw)
-	if (class_can_take(&s->a->classes, s->class, s->job, (uint32_t)leaf))
-		np_bits_set(can, leaf);
+	NP_BITS_EACH(leaf, s->counts->reach, s->a->problem.leaf_words)
+		if (class_can_take(&s->a->classes, s->class, s->job,
+				   (uint32_t)leaf))
+			np_bits_set(can, leaf);
 	return s->job->mode == NP_MODE_PREFER ? place_preferred(s, can) :
 	       place_enforced(s, can);
 }
 
 /* Why a job is not placed, whatever other jobs there are; 0: it is. */
-static enum np_why one_not_placed(struct submission *s)
+static enum np_why why_not_placed(struct submission *s)
 {
 	const struct np_problem *p = &s->a->problem;
 	enum np_why why = problem_exempt(p, s->job, s->now_sec);
 
 	if (why != NP_WHY_RUNNING)
 		return why;
-	if (!np_bits_any(s->counts->reach, p->lw))
+	if (!np_bits_any(s->counts->reach, p->leaf_words))
 		return NP_WHY_NO_LEAF;
 	if (!problem_feasible(p, s->job, s->counts))
 		return NP_WHY_TOO_FEW_NODES;
-	if (!full(s->p, s->job->owner))
+	if (!is_share_used_up(s->p, s->job->owner))
 		s->class = class_of(&s->a->classes, s->job);
 	return s->class == NP_NONE ? NP_WHY_TOO_MANY : NP_WHY_RUNNING;
 }
@@ -4489,18 +4662,18 @@ static enum np_why one_not_placed(struct submission *s)
  * Whether conflicting jobs avoid the leaves of this outcome. Leaves that a job
  * merely might use, unrestricted in spite of conflicts, are closed to nobody.
  */
-static bool keeps_off(const struct np_outcome *v)
+static bool keeps_off(const struct np_outcome *o)
 {
-	return v->action != NP_ACT_NONE &&
-	       v->cause.why != NP_WHY_NO_ROOM_APART &&
-	       v->cause.why != NP_WHY_TASKS_TOGETHER;
+	return o->action != NP_ACT_NONE &&
+	       o->cause.why != NP_WHY_NO_ROOM_APART &&
+	       o->cause.why != NP_WHY_TASKS_TOGETHER;
 }
 
 /* Decide, and record the leaves in the journal. 0 or -ENOMEM. */
 static int decide_submission(struct submission *s)
 {
 	struct np_admitted what = { .job = *s->job, .at_sec = s->now_sec };
-	enum np_why why = one_not_placed(s);
+	enum np_why why = why_not_placed(s);
 	int rc = 0;
 
 	if (!why)
@@ -4508,31 +4681,32 @@ static int decide_submission(struct submission *s)
 	else if (why == NP_WHY_TOO_MANY && s->job->mode != NP_MODE_PREFER)
 		hold_submission(s, why); /* the next decision takes it */
 	else
-		s->v->cause.why = why;
-	if (rc || s->v->action == NP_ACT_HOLD ||
-	    full(s->p, s->job->owner))
+		s->o->cause.why = why;
+	if (rc || s->o->action == NP_ACT_HOLD ||
+	    is_share_used_up(s->p, s->job->owner))
 		return rc;
-	if (s->v->action == NP_ACT_NONE) {
+	if (s->o->action == NP_ACT_NONE) {
 		if (!(s->a->problem.policy.modes & 1u << NP_MODE_PREFER))
 			return 0; /* only mode prefer counts its nodes */
-		memcpy(s->set, s->counts->reach,
-		       s->a->problem.lw * sizeof(*s->set));
+		memcpy(s->leaves, s->counts->reach,
+		       s->a->problem.leaf_words * sizeof(*s->leaves));
 	}
-	what.leaves = s->set;
-	what.restricted = s->v->action == NP_ACT_RESTRICT;
-	what.class_known = keeps_off(s->v);
+	what.leaves = s->leaves;
+	what.restricted = s->o->action == NP_ACT_RESTRICT;
+	what.class_known = keeps_off(s->o);
 	what.class = s->class;
-	return admit(s->p, s->a, &what);
+	return add_to_journal(s->p, s->a, &what);
 }
 
-static int one_check(const struct np_placement *p, const struct np_job *j,
-		     struct np_err *err)
+static int check_submission(const struct np_placement *p,
+			    const struct np_job *j,
+			    struct np_err *err)
 {
-	if (j->state == NP_JOB_RUNNING || j->candidates >= p->s->set.n ||
+	if (j->state == NP_JOB_RUNNING || j->candidates >= p->snapshot->set.n ||
 	    !j->tasks || !j->nodes_min ||
 	    (unsigned)j->mode > NP_MODE_ENFORCE ||
 	    j->profile < NP_PROFILE_UNKNOWN ||
-	    (j->profile >= 0 && (size_t)j->profile >= p->t->n))
+	    (j->profile >= 0 && (size_t)j->profile >= p->table->n))
 		return np_errf(err, -EINVAL, "job %u being submitted: state "
 			       "%d, set of nodes %u, %u tasks of %u nodes, "
 			       "mode %d or profile %d", j->id, (int)j->state,
@@ -4543,29 +4717,29 @@ static int one_check(const struct np_placement *p, const struct np_job *j,
 
 int np_placement_one(struct np_placement *p, const struct np_job *job,
 		     const uint64_t *minus, int64_t now_sec,
-		     struct np_outcome *v, struct np_err *err)
+		     struct np_outcome *o, struct np_err *err)
 {
 	struct submission s = {
 		.p = p, .job = job, .counts = p->scratch, .class = NP_NONE,
-		.set = p->scratch_leaves, .now_sec = now_sec, .v = v,
+		.leaves = p->scratch_leaves, .now_sec = now_sec, .o = o,
 	};
 	int rc;
 
-	*v = (struct np_outcome){ .cause.leaf = NP_NO_LEAF };
-	rc = one_check(p, job, err);
+	*o = (struct np_outcome){ .cause.leaf = NP_NO_LEAF };
+	rc = check_submission(p, job, err);
 	if (rc)
 		return rc;
 	s.a = np_placement_allocation(p, job);
-	memset(s.set, 0, p->s->leaves->words * sizeof(*s.set));
-	count(p, job, minus);
+	memset(s.leaves, 0, p->snapshot->leaves->words * sizeof(*s.leaves));
+	count_candidates(p, job, minus);
 	rc = decide_submission(&s);
 	if (rc) {
-		*v = (struct np_outcome){ .cause.leaf = NP_NO_LEAF };
+		*o = (struct np_outcome){ .cause.leaf = NP_NO_LEAF };
 		return np_errf(err, rc, "placement: out of memory");
 	}
-	v->changed = v->narrows = v->action == NP_ACT_RESTRICT ||
-				  v->action == NP_ACT_HOLD;
-	v->applied = job->mode != NP_MODE_ADVISE && v->action != NP_ACT_NONE;
+	o->changed = o->narrows = o->action == NP_ACT_RESTRICT ||
+				  o->action == NP_ACT_HOLD;
+	o->applied = job->mode != NP_MODE_ADVISE && o->action != NP_ACT_NONE;
 	return 0;
 }
 
@@ -4573,8 +4747,11 @@ void np_placement_carry(struct np_placement *to,
 			const struct np_placement *from,
 			struct np_arrivals *arrivals)
 {
-	if (to == from || to->s->leaves->n != from->s->leaves->n ||
-	    to->s->leaves->n_switches != from->s->leaves->n_switches)
+	const struct np_leaves *new = to->snapshot->leaves;
+	const struct np_leaves *old = from->snapshot->leaves;
+
+	if (to == from || new->n != old->n ||
+	    new->n_switches != old->n_switches)
 		return; /* another topology: the journal does not apply */
 	for (size_t i = 0; i < from->n_admitted; i++) {
 		struct np_admitted what = from->journal[i];
@@ -4583,14 +4760,14 @@ void np_placement_carry(struct np_placement *to,
 
 		if (what.at_sec < arrivals->since_sec ||
 		    np_arrivals_take(arrivals, what.job.owner) ||
-		    full(to, what.job.owner) ||
+		    is_share_used_up(to, what.job.owner) ||
 		    (what.class_known &&
-		     (size_t)what.job.profile >= to->t->n))
+		     (size_t)what.job.profile >= to->table->n))
 			continue;
 		if (what.class_known)
 			what.class = class_of(&a->classes, &what.job);
 		what.class_known = what.class_known && what.class != NP_NONE;
-		if (admit(to, a, &what))
+		if (add_to_journal(to, a, &what))
 			return;
 	}
 }
@@ -4620,31 +4797,33 @@ int np_placement_unwritten(struct np_placement *p, size_t i)
  * NULL: on any leaf in reach.
  */
 static bool
-may_meet(const struct np_placement *p, size_t i, const uint64_t *set)
+conflicts_with_unwritten(const struct np_placement *p, size_t i,
+			 const uint64_t *set)
 {
 	const struct np_allocation *a = p->real;
 	const uint64_t *open = set ? set :
-		a->problem.counts[p->s->job[i].candidates]->reach;
+		a->problem.counts[p->snapshot->job[i].candidates]->reach;
 
 	for (size_t k = 0; k < p->n_unwritten; k++)
 		if (class_conflict_on(&a->classes, a->requests.class[i],
-				      p -> unwritten[k], open))
+				      p->unwritten[k], open))
 			return true;
 	return false;
 }
 
 bool np_placement_may_open(const struct np_placement *p, size_t i)
 {
-	const struct np_outcome *v = &p->outcome[i];
+	const struct np_outcome *o = &p->outcome[i];
 
-	if (!p->n_unwritten || !v->applied ||
+	if (!p->n_unwritten || !o->applied ||
 	    p->real->requests.class[i] == NP_NONE)
 		return true;
-	for (uint32_t k = 0; k < v->tasks; k++)
-		if (may_meet(p, i, v->task_leaves[k]))
+	for (uint32_t k = 0; k < o->tasks; k++)
+		if (conflicts_with_unwritten(p, i, o->task_leaves[k]))
 			return false;
-	return v->action == NP_ACT_HOLD ||
-	       !may_meet(p, i, v->action == NP_ACT_RESTRICT ? v->leaves : NULL);
+	return o->action == NP_ACT_HOLD ||
+	       !conflicts_with_unwritten(
+		       p, i, o->action == NP_ACT_RESTRICT ? o->leaves : NULL);
 }
 
 void np_policy_init(struct np_policy *p)
@@ -4667,8 +4846,8 @@ static int check_time(const char *what, double sec, struct np_err *err)
 		       what, sec);
 }
 
-static int np_policy_check(const struct np_policy *p, const struct np_slowdowns *t,
-			   struct np_err *err)
+static int policy_check(const struct np_policy *p, const struct np_slowdowns *t,
+			struct np_err *err)
 {
 	int rc;
 
@@ -4702,28 +4881,28 @@ static int placement_check(const struct np_snapshot *s,
 			return np_errf(err, -EINVAL,
 				       "job %u: profile %d of %zu",
 				       job[i].id, job[i].profile, t->n);
-	return np_policy_check(policy, t, err);
+	return policy_check(policy, t, err);
 }
 
-/* Make the allocation, and a second one for mode advise if needed. */
+/* Make the allocation, and another one for mode advise if needed. */
 static int make_allocations(struct np_placement *p)
 {
-	const struct np_job *job = p->s->job;
+	const struct np_job *job = p->snapshot->job;
 	const unsigned act = 1u << NP_MODE_PREFER | 1u << NP_MODE_ENFORCE;
 	unsigned *modes = &p->policy.modes;
 	bool both;
 	int rc;
 
-	for (size_t i = 0; i < p->s->n_jobs; i++)
+	for (size_t i = 0; i < p->snapshot->n_jobs; i++)
 		*modes |= 1u << job[i].mode;
 	both = *modes & 1u << NP_MODE_ADVISE && *modes & act;
-	rc = allocation_new(p->s, p->t, &p->policy, p->outcome, !(*modes & act),
-			    NULL, &p->real);
+	rc = allocation_new(p->snapshot, p->table, &p->policy, p->outcome,
+			    !(*modes & act), NULL, &p->real);
 	p->advised = p->real;
 	if (!rc && both) {
 		p->advised = NULL;
-		rc = allocation_new(p->s, p->t, &p->policy, p->outcome, true,
-				    p->real, &p->advised);
+		rc = allocation_new(p->snapshot, p->table, &p->policy,
+				    p->outcome, true, p->real, &p->advised);
 	}
 	return rc;
 }
@@ -4731,15 +4910,16 @@ static int make_allocations(struct np_placement *p)
 /* Decide about all jobs of the snapshot. 0 or -errno. */
 static int decide_all(struct np_placement *p)
 {
-	size_t n = p->s->n_jobs;
+	const struct np_leaves *l = p->snapshot->leaves;
+	size_t n = p->snapshot->n_jobs;
 	int rc;
 
 	p->outcome = calloc(n + 1, sizeof(*p->outcome));
-	p->scratch_set = calloc(p->s->leaves->node_words, sizeof(uint64_t));
-	p->scratch_leaves = calloc(p->s->leaves->words + 1, sizeof(uint64_t));
+	p->scratch_set = calloc(l->node_words, sizeof(uint64_t));
+	p->scratch_leaves = calloc(l->words + 1, sizeof(uint64_t));
 	if (!p->outcome || !p->scratch_set || !p->scratch_leaves)
 		return -ENOMEM;
-	rc = count_holds(p->s, p->outcome);
+	rc = count_holds(p->snapshot, p->outcome);
 	if (!rc)
 		rc = make_allocations(p);
 	if (rc)
@@ -4760,8 +4940,8 @@ int np_placement_decide(struct np_snapshot *s, struct np_slowdowns *t,
 	p = calloc(1, sizeof(*p));
 	if (!p)
 		return np_errf(err, -ENOMEM, "placement: out of memory");
-	p->s = np_snapshot_ref(s);
-	p->t = np_slowdowns_ref(t);
+	p->snapshot = np_snapshot_ref(s);
+	p->table = np_slowdowns_ref(t);
 	p->policy = *policy;
 	p->admitted.limit = NP_PLACEMENT_MAX_ADMITTED;
 	rc = decide_all(p);
@@ -4780,8 +4960,8 @@ void np_placement_free(struct np_placement *p)
 	if (p->advised != p->real)
 		allocation_free(p->advised);
 	allocation_free(p->real);
-	np_snapshot_unref(p->s);
-	np_slowdowns_unref(p->t);
+	np_snapshot_unref(p->snapshot);
+	np_slowdowns_unref(p->table);
 	free(p->outcome);
 	free(p->journal);
 	np_shares_free(&p->admitted);
@@ -4801,7 +4981,7 @@ double np_placement_worst_slowdown(const struct np_placement *p, size_t leaf)
 {
 	uint32_t worst = 0;
 
-	EACH_SWITCH(sw, p->s->leaves, leaf) {
+	EACH_SWITCH(sw, p->snapshot->leaves, leaf) {
 		uint32_t load = leaf_load_worst(&p->real->loads, *sw);
 
 		if (load > worst)

@@ -58,23 +58,23 @@ struct np_arrival {
 void np_arrivals_init(struct np_arrivals *a, int64_t since_sec,
 		      struct np_arrival *of, size_t n);
 
-/* Count off one arrival of an owner; false: none is left. */
+/* Take one arrival of an owner off the list; false: none is left. */
 bool np_arrivals_take(struct np_arrivals *a, uint32_t owner);
 
 /* ---- Policy ---- */
 
 struct np_policy {
-	double max_slowdown;	    /* limit of a conflict, fraction >= 0 */
-	double max_hold_sec;	    /* longest time to hold a job back, >= 1 */
-	double hold_step_sec;	    /* length of one hold: several intervals
-				       between decisions, so that a hold ends
-				       only if no more decisions are made */
+	double max_slowdown;  /* above this jobs conflict; fraction >= 0 */
+	double max_hold_sec;  /* longest time to hold a job back, >= 1 */
+	double hold_step_sec; /* length of one hold: several intervals between
+				 decisions, so that a hold ends only if no more
+				 decisions are made */
 	unsigned modes; /* modes in use, bits 1 << enum np_mode: those of the
 			   partitions; those of the snapshot's jobs are added.
 			   For np_placement_one(). */
-	int32_t unknown_as;	    /* profile that stands for running jobs of
-				       unknown applications;
-				       NP_PROFILE_UNKNOWN: they cause no load */
+	int32_t unknown_as; /* profile that stands for running jobs of unknown
+			       applications; NP_PROFILE_UNKNOWN: they cause no
+			       load */
 };
 
 /* 10 %, 1 hour, 1 minute, every mode, no load. */
@@ -83,13 +83,14 @@ void np_policy_init(struct np_policy *p);
 /* ---- Outcome ---- */
 
 enum np_action {
-	NP_ACT_NONE,	 /* placement does not decide about it: remove what was
-			    written into it before */
-	NP_ACT_UNRESTRICTED, /* unrestricted */
-	NP_ACT_RESTRICT,	 /* restricted to .leaves, and nodes without a leaf */
-	NP_ACT_HOLD,	 /* held until .until_sec */
+	NP_ACT_NONE,	     /* placement does not decide about the job: remove
+				what was written into it before */
+	NP_ACT_UNRESTRICTED, /* the job may use all leaves */
+	NP_ACT_RESTRICT,     /* only .leaves, and nodes without a leaf */
+	NP_ACT_HOLD,	     /* none, until .until_sec */
 };
 
+/* The reason of an action. */
 enum np_why {
 	/* NP_ACT_NONE */
 	NP_WHY_RUNNING,
@@ -114,8 +115,8 @@ enum np_why {
 	NP_WHY_HARMLESS,       /* conflicts with no pending or running job */
 	NP_WHY_NOT_PREDICTED,  /* the same, but predictions are missing */
 	NP_WHY_FITS,	       /* conflicts with jobs, but none on its leaves */
-	NP_WHY_HOLD_EXPIRED,   /* max_hold_sec, or in mode prefer
-				    NP_PLACEMENT_PATIENCE_SEC */
+	NP_WHY_HOLD_EXPIRED,   /* held back for max_hold_sec, or in mode prefer
+				  for NP_PLACEMENT_PATIENCE_SEC */
 	NP_WHY_NO_ROOM_APART,  /* prefer: it could not start apart now */
 	NP_WHY_TASKS_TOGETHER, /* prefer: array whose tasks conflict */
 	/* NP_ACT_RESTRICT, NP_ACT_HOLD: kept away from .other */
@@ -135,6 +136,7 @@ enum np_why {
 /* Submissions recorded between two decisions, shared fairly among owners. */
 #define NP_PLACEMENT_MAX_ADMITTED 4096
 
+/* Why an outcome is as it is, with an example. */
 struct np_cause {
 	enum np_why why;
 	/*
@@ -163,9 +165,11 @@ struct np_outcome {
 	 * that are split off it.
 	 */
 	bool narrows, moves;
-	const uint64_t *leaves; /* CONFINE: bitmap, owned by the placement */
+	const uint64_t *leaves; /* NP_ACT_RESTRICT: bitmap, owned by the
+				   placement */
 	int64_t until_sec;	/* NP_ACT_HOLD: seconds since the epoch */
-	double held_sec; /* to pass in with the next snapshot */
+	double held_sec; /* how long the job was held back so far; to pass in
+			    with the next snapshot */
 	/*
 	 * Arrays: this many tasks, the first ones, are to be split off, each
 	 * with leaves of its own (NULL: unrestricted). The rest of the outcome
@@ -191,7 +195,7 @@ int np_placement_decide(struct np_snapshot *s, struct np_slowdowns *t,
 			struct np_placement **out, struct np_err *err);
 void np_placement_free(struct np_placement *p); /* NULL is allowed */
 
-/* The outcome of the i-th job of the snapshot; running jobs have one too. */
+/* The outcome of the snapshot's i-th job, which may be a running one. */
 const struct np_outcome *np_placement_at(const struct np_placement *p,
 					 size_t i);
 
@@ -202,7 +206,7 @@ const struct np_outcome *np_placement_at(const struct np_placement *p,
  *
  * job->id may be 0. job->candidates is a set of the snapshot, and minus is a
  * bitmap of nodes to remove from it (the user's own exclusions), or NULL.
- * v->leaves is owned by the placement.
+ * o->leaves is owned by the placement.
  *
  * Time and memory depend on the number of leaves and classes, not on that of
  * jobs. Each owner has a share (np_array.h) of NP_PLACEMENT_MAX_ADMITTED
@@ -214,7 +218,7 @@ const struct np_outcome *np_placement_at(const struct np_placement *p,
  */
 int np_placement_one(struct np_placement *p, const struct np_job *job,
 		     const uint64_t *minus, int64_t now_sec,
-		     struct np_outcome *v, struct np_err *err);
+		     struct np_outcome *o, struct np_err *err);
 
 /*
  * Before a new decision replaces an old one: copy those submissions from the
@@ -232,7 +236,7 @@ void np_placement_carry(struct np_placement *to,
  */
 int np_placement_unwritten(struct np_placement *p, size_t i);
 
-/* Whether the i-th job's outcome is safe with the jobs not updated. */
+/* Whether the i-th job's outcome is safe although some jobs are not updated. */
 bool np_placement_may_open(const struct np_placement *p, size_t i);
 
 /*
@@ -241,7 +245,7 @@ bool np_placement_may_open(const struct np_placement *p, size_t i);
  */
 const char *np_placement_text(const struct np_placement *p,
 			      const struct np_job *job,
-			      const struct np_outcome *v, char *buf,
+			      const struct np_outcome *o, char *buf,
 			      size_t size);
 
 /*

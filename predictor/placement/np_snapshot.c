@@ -1,3 +1,4 @@
+/* The topology, and the snapshot of nodes and jobs. */
 #include "np_snapshot.h"
 
 #include <errno.h>
@@ -34,34 +35,34 @@ static int check_leaves(size_t n_nodes, const struct np_leaf *leaf, size_t n,
 	return 0;
 }
 
-/* The switches of each node, one per rail, while leaves are made of them. */
+/* The switch of each node on each rail, from which leaves are made. */
 struct wiring {
-	uint32_t *on; /* at [node * rails + rail]; NP_NO_LEAF */
+	uint32_t *sw; /* at [node * rails + rail]; NP_NO_LEAF: none */
 	size_t rails;
 };
 
 static const uint32_t *switches_of(const struct wiring *w, uint32_t node)
 {
-	return w->on + node * w->rails;
+	return w->sw + node * w->rails;
 }
 
 static bool same_switches(const struct wiring *w, uint32_t a, uint32_t b)
 {
 	return !memcmp(switches_of(w, a), switches_of(w, b),
-		       w->rails * sizeof(*w->on));
+		       w->rails * sizeof(*w->sw));
 }
 
 static bool has_switch(const struct wiring *w, uint32_t node)
 {
-	const uint32_t *on = switches_of(w, node);
+	const uint32_t *sw = switches_of(w, node);
 
 	for (size_t k = 0; k < w->rails; k++)
-		if (on[k] != NP_NO_LEAF)
+		if (sw[k] != NP_NO_LEAF)
 			return true;
 	return false;
 }
 
-/* Number the rails, and note that of each switch. */
+/* Number the rails, and set that of each switch. 0 or -errno. */
 static int number_rails(struct np_leaves *l, const struct np_leaf *leaf,
 			struct np_err *err)
 {
@@ -88,25 +89,26 @@ static int number_rails(struct np_leaves *l, const struct np_leaf *leaf,
 	return 0;
 }
 
-static int wire(const struct np_leaves *l, struct wiring *w,
-		const struct np_leaf *leaf, struct np_err *err)
+/* Set the switches of each node. 0 or -EINVAL. */
+static int fill_wiring(const struct np_leaves *l, struct wiring *w,
+		       const struct np_leaf *leaf, struct np_err *err)
 {
-	memset(w->on, 0xff, l->n_nodes * w->rails * sizeof(*w->on));
+	memset(w->sw, 0xff, l->n_nodes * w->rails * sizeof(*w->sw));
 	for (size_t i = 0; i < l->n_switches; i++)
 		for (size_t k = 0; k < leaf[i].n_nodes; k++) {
-			uint32_t node = leaf[i].node[k], *on;
+			uint32_t node = leaf[i].node[k], *sw;
 
 			if (node >= l->n_nodes)
 				return np_errf(err, -EINVAL,
 					       "leaf %s: node %u of %zu",
 					       leaf[i].name, node, l->n_nodes);
-			on = w->on + node * w->rails + l->rail[i];
-			if (*on != NP_NO_LEAF)
+			sw = w->sw + node * w->rails + l->rail[i];
+			if (*sw != NP_NO_LEAF)
 				return np_errf(err, -EINVAL,
 					       "node %u is on leaf %s and %s",
-					       node, leaf[*on].name,
+					       node, leaf[*sw].name,
 					       leaf[i].name);
-			*on = (uint32_t)i;
+			*sw = (uint32_t)i;
 		}
 	return 0;
 }
@@ -115,15 +117,18 @@ static int by_switches(const void *a, const void *b, void *wiring)
 {
 	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
 	const struct wiring *w = wiring;
-	const uint32_t *on = switches_of(w, x), *other = switches_of(w, y);
+	const uint32_t *sw = switches_of(w, x), *other = switches_of(w, y);
 
 	for (size_t k = 0; k < w->rails; k++)
-		if (on[k] != other[k])
-			return on[k] < other[k] ? -1 : 1;
+		if (sw[k] != other[k])
+			return sw[k] < other[k] ? -1 : 1;
 	return x < y ? -1 : x > y;
 }
 
-/* Order the nodes by their switches; those of a leaf are then adjacent. */
+/*
+ * Order the nodes by their switches, so that those of a leaf are adjacent, and
+ * count the leaves. 0, -E2BIG (too many leaves) or -ENOMEM.
+ */
 static int order_nodes(struct np_leaves *l, struct wiring *w)
 {
 	l->node = malloc((l->n_nodes + 1) * sizeof(*l->node));
@@ -146,14 +151,15 @@ static bool alloc_leaves(struct np_leaves *l, size_t rails)
 	l->name = calloc(l->n + 1, sizeof(*l->name));
 	l->switch_name = calloc(l->n_switches + 1, sizeof(*l->switch_name));
 	l->first_switch = calloc(l->n + 1, sizeof(*l->first_switch));
-	l->on = calloc(l->n * rails + 1, sizeof(*l->on));
+	l->switches = calloc(l->n * rails + 1, sizeof(*l->switches));
 	l->first_leaf = calloc(l->n_switches + 2, sizeof(*l->first_leaf));
-	l->under = calloc(l->n * rails + 1, sizeof(*l->under));
+	l->leaves_below = calloc(l->n * rails + 1, sizeof(*l->leaves_below));
 	return l->first && l->place && l->leaf && l->name && l->switch_name &&
-	       l->first_switch && l->on && l->first_leaf && l->under;
+	       l->first_switch && l->switches && l->first_leaf &&
+	       l->leaves_below;
 }
 
-/* Set where leaves and nodes are, and the switches of each leaf. */
+/* Set the positions of nodes and leaves, and the switches of each leaf. */
 static void fill_leaves(struct np_leaves *l, const struct wiring *w)
 {
 	uint32_t leaf = 0, at = 0;
@@ -161,6 +167,7 @@ static void fill_leaves(struct np_leaves *l, const struct wiring *w)
 	l->in_order = true;
 	for (uint32_t i = 0; i < l->n_nodes; i++) {
 		uint32_t node = l->node[i];
+		const uint32_t *sw = switches_of(w, node);
 
 		l->place[node] = i;
 		l->in_order &= node == i;
@@ -171,8 +178,8 @@ static void fill_leaves(struct np_leaves *l, const struct wiring *w)
 			l->first[leaf] = i;
 			l->first_switch[leaf++] = at;
 			for (size_t k = 0; k < w->rails; k++)
-				if (switches_of(w, node)[k] != NP_NO_LEAF)
-					l->on[at++] = switches_of(w, node)[k];
+				if (sw[k] != NP_NO_LEAF)
+					l->switches[at++] = sw[k];
 		}
 		l->leaf[node] = leaf - 1;
 		l->first[leaf] = i + 1;
@@ -182,30 +189,36 @@ static void fill_leaves(struct np_leaves *l, const struct wiring *w)
 	l->first_switch[l->n] = at;
 }
 
-/* Set the leaves of each switch. */
+/*
+ * Set the leaves of each switch: count them, sum up, and fill them in. At first
+ * to[i], which is first_leaf[i + 1], is where switch i begins. Filling advances
+ * it to where switch i + 1 begins, as it should be.
+ */
 static void fill_switches(struct np_leaves *l)
 {
 	uint32_t *to = l->first_leaf + 1;
 
 	for (uint32_t i = 0; i < l->first_switch[l->n]; i++)
-		to[l->on[i] + 1]++;
+		to[l->switches[i] + 1]++;
 	for (size_t i = 0; i < l->n_switches; i++)
 		to[i + 1] += to[i];
 	for (uint32_t leaf = 0; leaf < l->n; leaf++)
 		for (uint32_t i = l->first_switch[leaf];
 		     i < l->first_switch[leaf + 1]; i++)
-			l->under[to[l->on[i]]++] = leaf;
+			l->leaves_below[to[l->switches[i]]++] = leaf;
 }
 
+/* Join the names of a leaf's switches to its own. false: out of memory. */
 static bool name_leaf(struct np_leaves *l, size_t leaf)
 {
-	const uint32_t *at = l->on + l->first_switch[leaf];
-	const uint32_t *end = l->on + l->first_switch[leaf + 1];
+	const uint32_t *at = l->switches + l->first_switch[leaf];
+	const uint32_t *end = l->switches + l->first_switch[leaf + 1];
 	size_t size;
 	FILE *f = open_memstream(&l->name[leaf], &size);
 
 	for (; f && at < end; at++)
-		fprintf(f, "%s%s", l->switch_name[*at], at + 1 < end ? "+" : "");
+		fprintf(f, "%s%s", l->switch_name[*at],
+			at + 1 < end ? "+" : "");
 	return f && !fclose(f);
 }
 
@@ -226,7 +239,7 @@ static bool name_all(struct np_leaves *l, const struct np_leaf *leaf)
 static int make_leaves(struct np_leaves *l, struct wiring *w,
 		       const struct np_leaf *leaf, struct np_err *err)
 {
-	int rc = wire(l, w, leaf, err);
+	int rc = fill_wiring(l, w, leaf, err);
 
 	if (rc)
 		return rc;
@@ -262,11 +275,11 @@ int np_leaves_new(size_t n_nodes, const struct np_leaf *leaf, size_t n,
 	};
 	rc = number_rails(l, leaf, err);
 	w.rails = l->n_rails;
-	w.on = rc ? NULL : malloc(n_nodes * w.rails * sizeof(*w.on));
+	w.sw = rc ? NULL : malloc(n_nodes * w.rails * sizeof(*w.sw));
 	if (!rc)
-		rc = w.on ? make_leaves(l, &w, leaf, err) :
+		rc = w.sw ? make_leaves(l, &w, leaf, err) :
 			    np_errf(err, -ENOMEM, "leaves: out of memory");
-	free(w.on);
+	free(w.sw);
 	if (rc)
 		np_leaves_unref(l);
 	else
@@ -294,9 +307,9 @@ void np_leaves_unref(struct np_leaves *l)
 		free(l->rail_name[i]);
 	free(l->rail);
 	free(l->first_switch);
-	free(l->on);
+	free(l->switches);
 	free(l->first_leaf);
-	free(l->under);
+	free(l->leaves_below);
 	free(l->leaf);
 	free(l->place);
 	free(l->node);
@@ -333,19 +346,20 @@ size_t np_leaves_switches(const struct np_leaves *l, const uint32_t *leaf,
 {
 	size_t got = 0;
 
-	/* The leaves of a switch are mostly in a row, but for each rail. */
+	/* Insertion sort: the switches mostly come in ascending order, as
+	   leaves with the same switch on the first rail are adjacent. */
 	for (size_t i = 0; i < n; i++)
 		for (uint32_t k = l->first_switch[leaf[i]];
 		     k < l->first_switch[leaf[i] + 1]; k++) {
 			size_t at = got;
 
-			while (at && sw[at - 1] > l->on[k])
+			while (at && sw[at - 1] > l->switches[k])
 				at--;
-			if (at && sw[at - 1] == l->on[k])
+			if (at && sw[at - 1] == l->switches[k])
 				continue;
 			memmove(sw + at + 1, sw + at,
 				(got++ - at) * sizeof(*sw));
-			sw[at] = l->on[k];
+			sw[at] = l->switches[k];
 		}
 	return got;
 }
@@ -410,8 +424,8 @@ void np_snapshot_unref(struct np_snapshot *s)
 	free(s->usable);
 	np_index_free(&s->set);
 	free(s->job);
-	free(s->on);
-	free(s->prior);
+	free(s->job_leaves);
+	free(s->job_prior);
 	free(s);
 }
 
@@ -438,7 +452,10 @@ int np_snapshot_node(struct np_snapshot *s, size_t node,
 	return 0;
 }
 
-/* The set by position: nodes itself, or s->scratch where these differ. */
+/*
+ * The bitmap of a set by position: nodes itself if positions are indices, or
+ * else s->scratch.
+ */
 static const uint64_t *by_position(struct np_snapshot *s, const uint64_t *nodes)
 {
 	size_t words = s->leaves->node_words;
@@ -513,40 +530,39 @@ static int check_job(const struct np_snapshot *s, const struct np_job *j,
 	return 0;
 }
 
-/* Append the leaves that a running job is on to s->on. */
+/* Append the leaves that a running job is on to s->job_leaves. */
 static int add_leaves(struct np_snapshot *s, const struct np_job *j,
 		      struct np_job *to)
 {
-	size_t first = s->n_on;
+	size_t first = s->n_job_leaves, n = first;
 
 	for (size_t i = 0; i < j->n_nodes; i++) {
 		uint32_t leaf = s->leaves->leaf[j->node[i]];
 
 		if (leaf == NP_NO_LEAF ||
-		    (s->n_on > first && s->on[s->n_on - 1] == leaf))
+		    (n > first && s->job_leaves[n - 1] == leaf))
 			continue;
-		if (np_array_room(&s->on, &s->on_capacity, s->n_on + 1,
-				  sizeof(*s->on))) {
-			s->n_on = first;
+		if (np_array_room(&s->job_leaves, &s->job_leaves_capacity,
+				  n + 1, sizeof(*s->job_leaves)))
 			return -ENOMEM;
-		}
-		s->on[s->n_on++] = leaf;
+		s->job_leaves[n++] = leaf;
 	}
-	to->n_leaves = np_order_unique(s->on + first, s->n_on - first);
-	s->n_on = first + to->n_leaves;
+	to->n_leaves = np_order_unique(s->job_leaves + first, n - first);
+	s->n_job_leaves = first + to->n_leaves;
 	return 0;
 }
 
-/* Append the leaves that a pending job was restricted to to s->prior. */
+/* Append to s->job_prior the leaves to which a pending job was restricted. */
 static int add_prior(struct np_snapshot *s, const struct np_job *j)
 {
 	size_t words = s->leaves->words;
 	uint64_t *w;
 
-	if (np_array_room(&s->prior, &s->prior_capacity, s->n_prior + 1,
-			  words * sizeof(*w) + !words))
+	/* The size of an element must not be 0, even if there are no leaves. */
+	if (np_array_room(&s->job_prior, &s->job_prior_capacity,
+			  s->n_job_prior + 1, words * sizeof(*w) + !words))
 		return -ENOMEM;
-	w = s->prior + s->n_prior++ * words;
+	w = s->job_prior + s->n_job_prior++ * words;
 	memcpy(w, j->prior_leaves, words * sizeof(*w));
 	np_bits_trim(w, s->leaves->n);
 	return 0;
@@ -583,7 +599,7 @@ int np_snapshot_job(struct np_snapshot *s, const struct np_job *job,
 	return 0;
 }
 
-/* Give back unused capacity. If that fails, the array just stays larger. */
+/* Free unused capacity. If that fails, the array just stays larger. */
 static void trim(void *array, size_t n, size_t size)
 {
 	if (n)
@@ -594,17 +610,18 @@ void np_snapshot_seal(struct np_snapshot *s)
 {
 	size_t words = s->leaves->words;
 	const uint64_t *prior;
-	const uint32_t *on;
+	const uint32_t *leaf;
 
 	trim(&s->job, s->n_jobs, sizeof(*s->job));
-	trim(&s->on, s->n_on, sizeof(*s->on));
-	trim(&s->prior, s->n_prior, words * sizeof(*s->prior) + !words);
-	on = s->on;
-	prior = s->prior;
+	trim(&s->job_leaves, s->n_job_leaves, sizeof(*s->job_leaves));
+	trim(&s->job_prior, s->n_job_prior,
+	     words * sizeof(*s->job_prior) + !words);
+	leaf = s->job_leaves;
+	prior = s->job_prior;
 	for (struct np_job *j = s->job; j < s->job + s->n_jobs; j++) {
 		if (j->state == NP_JOB_RUNNING) {
-			j->leaf = on;
-			on += j->n_leaves;
+			j->leaf = leaf;
+			leaf += j->n_leaves;
 		} else if (was_restricted(j)) {
 			j->prior_leaves = prior;
 			prior += words;

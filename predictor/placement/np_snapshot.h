@@ -20,7 +20,7 @@
 /*
  * ---- Topology: which node is on which leaf switch ----
  *
- * Nodes are the caller's indices 0 to n - 1, leaves are numbered in the order
+ * Nodes are the caller's indices 0 to n - 1. Leaves are numbered in the order
  * in which they were given. A node is on one leaf or on none. Jobs may always
  * use nodes without a leaf, as nothing is known to be shared there. Immutable;
  * reference counted, so that snapshots of any thread can share it.
@@ -31,9 +31,9 @@
  * the same switch on the first rail are next to each other. With one rail, leaf
  * i has switch i only.
  *
- * All nodes also have a position: nodes of the same leaf are next to each
- * other. What a set of nodes has on each leaf is therefore counted in a single
- * pass over the words of its bitmap.
+ * Each node also has a position, such that nodes of the same leaf are next to
+ * each other. What a set of nodes has on each leaf is therefore counted in a
+ * single pass over the words of its bitmap.
  */
 
 #define NP_LEAVES_MAX 16384
@@ -45,8 +45,8 @@
 struct np_leaves {
 	int refs;
 	size_t n, n_nodes; /* leaves, nodes */
-	size_t words, node_words; /* length of a bitmap of leaves, of nodes */
-	size_t largest;	 /* nodes of the largest leaf */
+	size_t words, node_words; /* of a bitmap of leaves, and of nodes */
+	size_t largest;	 /* number of nodes of the largest leaf */
 	uint32_t *first; /* n + 1 positions: leaf i has first[i] to
 			    first[i + 1] - 1; nodes without a leaf follow from
 			    first[n] on */
@@ -63,12 +63,15 @@ struct np_leaves {
 	char *rail_name[NP_LEAVES_MAX_RAILS]; /* [0]: NULL, without a name */
 	size_t n_rails;
 	uint32_t *first_switch; /* n + 1: leaf i has first_switch[i] to
-				   first_switch[i + 1] - 1 of on[] */
-	uint32_t *on;		/* switches of the leaves, by rail */
-	uint32_t *first_leaf;	/* n_switches + 1: the same for under[] */
-	uint32_t *under;	/* leaves of the switches, ascending */
+				   first_switch[i + 1] - 1 of switches[] */
+	uint32_t *switches;	/* of each leaf, by rail */
+	uint32_t *first_leaf;	/* n_switches + 1: switch i has first_leaf[i]
+				   to first_leaf[i + 1] - 1 of
+				   leaves_below[] */
+	uint32_t *leaves_below; /* of each switch, ascending */
 };
 
+/* A leaf switch, as np_leaves_new() takes it. */
 struct np_leaf {
 	const char *name;     /* not empty; for messages */
 	const uint32_t *node; /* n_nodes indices, in any order */
@@ -108,9 +111,9 @@ size_t np_leaves_switches(const struct np_leaves *l, const uint32_t *leaf,
 /* ---- Nodes and jobs ---- */
 
 enum np_node_state {
-	NP_NODE_UNAVAILABLE,  /* down, drained, failing, or set aside (reserved) */
-	NP_NODE_FULL,  /* no capacity for another job */
-	NP_NODE_MIXED, /* capacity for a job that shares nodes */
+	NP_NODE_UNAVAILABLE, /* down, drained, failing or reserved */
+	NP_NODE_FULL,	     /* no capacity for another job */
+	NP_NODE_MIXED,	     /* capacity for a job that shares nodes */
 	NP_NODE_IDLE,
 };
 
@@ -144,10 +147,10 @@ enum np_job_flag {
 
 /* The decision written into a pending job by an earlier pass. */
 enum np_prior {
-	NP_PRIOR_NONE,	   /* none so far */
-	NP_PRIOR_UNRESTRICTED, /* unrestricted */
-	NP_PRIOR_RESTRICTED,   /* restricted to prior_leaves */
-	NP_PRIOR_HELD, /* held until prior_until_sec */
+	NP_PRIOR_NONE,	       /* none so far */
+	NP_PRIOR_UNRESTRICTED, /* the job may use all leaves */
+	NP_PRIOR_RESTRICTED,   /* only prior_leaves */
+	NP_PRIOR_HELD,	       /* none, until prior_until_sec */
 };
 
 #define NP_PROFILE_UNKNOWN (-1)
@@ -168,7 +171,7 @@ struct np_job {
 			       one task that has a record of its own */
 	uint32_t array;	    /* id of the array it belongs to; 0: none */
 	uint32_t task;	    /* lowest array index of its tasks */
-	uint32_t nodes_min; /* nodes it needs, at least 1 */
+	uint32_t nodes_min; /* number of nodes that it needs, at least 1 */
 	uint32_t switches;  /* --switches: maximum number of leaves; 0: any */
 	uint32_t priority;
 	int64_t submit_sec;
@@ -186,7 +189,8 @@ struct np_job {
 	int64_t start_sec;
 	const uint32_t *node; /* valid only while the job is added */
 	size_t n_nodes;
-	const uint32_t *leaf; /* leaves it runs on, ascending; set by sealing */
+	const uint32_t *leaf; /* leaves that it runs on, ascending; set by
+				 np_snapshot_seal() */
 	size_t n_leaves;
 };
 
@@ -199,23 +203,25 @@ struct np_snapshot {
 	bool sealed;
 	struct np_leaves *leaves;
 	int64_t now_sec, last_sec; /* of this snapshot; of the last decision */
-	uint64_t *usable, *idle;   /* not NP_NODE_UNAVAILABLE; NP_NODE_IDLE */
-	uint64_t *idle_or_mixed;
+	/* Bitmaps of nodes: not NP_NODE_UNAVAILABLE; NP_NODE_IDLE; and this
+	   or NP_NODE_MIXED. */
+	uint64_t *usable, *idle, *idle_or_mixed;
 	struct np_index set;	/* distinct bitmaps of nodes, by handle */
 	uint64_t *scratch;	/* a bitmap of nodes */
 	struct np_job *job;
 	size_t n_jobs, job_capacity;
-	/* Storage that the jobs' leaf and prior_leaves point into. */
-	uint32_t *on;
-	uint64_t *prior;
-	size_t n_on, on_capacity, n_prior, prior_capacity;
+	/* Memory that the jobs' leaf and prior_leaves point into. */
+	uint32_t *job_leaves;
+	uint64_t *job_prior; /* n_job_prior bitmaps of leaves */
+	size_t n_job_leaves, job_leaves_capacity;
+	size_t n_job_prior, job_prior_capacity;
 };
 
 /*
  * Begin a snapshot taken at now_sec. last_sec: time of the last decision, 0 if
- * there was none. Every node is NP_NODE_UNAVAILABLE until np_snapshot_node() sets its
- * state. Takes a reference to leaves. *out: release with np_snapshot_unref().
- * Returns 0, -EINVAL (times out of order) or -ENOMEM.
+ * there was none. Every node is NP_NODE_UNAVAILABLE until np_snapshot_node()
+ * sets its state. Takes a reference to leaves. *out: release with
+ * np_snapshot_unref(). Returns 0, -EINVAL (times out of order) or -ENOMEM.
  */
 int np_snapshot_new(struct np_leaves *leaves, int64_t now_sec,
 		    int64_t last_sec, struct np_snapshot **out,
@@ -223,7 +229,10 @@ int np_snapshot_new(struct np_leaves *leaves, int64_t now_sec,
 struct np_snapshot *np_snapshot_ref(struct np_snapshot *s);
 void np_snapshot_unref(struct np_snapshot *s); /* NULL is allowed */
 
-/* Returns 0, or -EINVAL: no such node or state, or the snapshot is sealed. */
+/*
+ * Set the state of a node. Returns 0, or -EINVAL: no such node or state, or the
+ * snapshot is sealed.
+ */
 int np_snapshot_node(struct np_snapshot *s, size_t node,
 		     enum np_node_state state, struct np_err *err);
 
