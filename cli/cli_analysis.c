@@ -24,9 +24,8 @@
 #define MAX_BYTES (256u << 20)
 
 #define PROGRAM "netprof-analysis"
-#define NO_TRACE "no trace; \"srun --netprofile-trace\" records one"
-#define NO_NETWORK "no LogGPS parameters of this network; \"salloc -N2 " \
-	"netprof loggps\" measures them"
+#define NO_NETWORK "no LogGPS parameters of this network; to measure them: " \
+	"salloc -N2 --exclusive netprof loggps"
 
 /* Look next to this program, as in a build tree, then in LibexecDir. */
 static int find_program(char *path, size_t len)
@@ -220,7 +219,9 @@ static void read_newest(const struct cli_runs *r, struct cli_store *s,
 	if (!rc)
 		get_response(path, r->uid, net, out);
 	else if (!out->why.text[0])
-		np_errf(&out->why, rc, NO_TRACE);
+		np_errf(&out->why, rc, "no trace; to record one: srun "
+			"--netprofile=%s --netprofile-trace PROGRAM",
+			r->runs.app);
 }
 
 /* The structures are freed with the known applications. */

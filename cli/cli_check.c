@@ -772,8 +772,8 @@ static void check_levels(struct cli_check *c, const struct np_calibration *cal)
 	if (!levels.n)
 		return;
 	cli_check_add(c, levels.doubtful ? CLI_WARNING : CLI_OK, "calibration",
-		  "each load level is predicted from the others to %.1f "
-		  "percentage points on average (best constant: %.1f; worst: "
+		  "each load level predicted from the others: mean error %.1f "
+		  "percentage points (of the best constant: %.1f; largest: "
 		  "%s, %.1f)%s", levels.mean_points, levels.constant_points,
 		  cal->level[levels.worst].name, levels.worst_points,
 		  levels.doubtful ? "; predictions here cannot be trusted" :

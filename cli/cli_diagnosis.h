@@ -138,7 +138,7 @@ const char *cli_blame_verdict(const struct np_job_cost *t, char *buf,
 
 /*
  * A sentence on the run time of a measured step: "It took 35.0 s, 40 % longer
- * than alone (25.0 s, n 5); ...". predicted: slowdown predicted from its
+ * than alone (25.0 s, 5 runs); ...". predicted: slowdown predicted from its
  * neighbours, a fraction; NULL: unknown. Exported for the unit tests.
  */
 void cli_run_time_text(double run_sec, const struct np_mean *alone,

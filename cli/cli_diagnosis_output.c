@@ -85,28 +85,6 @@ static const char *cause_words(enum np_cause c)
 	return words[c];
 }
 
-/* What a user or administrator can do about a cause. */
-static const char *next_step(enum np_cause c)
-{
-	static const char *const next[NP_N_CAUSES] = {
-		"measure it with sbatch --netprofile, so that placement can keep "
-		"it away from such neighbours; by hand: sbatch --exclude=NODES "
-		"or --switches=1",
-		"have the link of that node checked (ethtool, ibdiagnet, cable); "
-		"until then sbatch --exclude=NODE",
-		"see what else runs on that node (squeue -w NODE, sacct), ask "
-		"for whole nodes (--exclusive), or check the limits of its "
-		"cgroup",
-		"have the cooling and the power limits of that node checked "
-		"(dmesg, ipmitool); until then sbatch --exclude=NODE",
-		"ask for more memory (--mem), or for whole nodes (--exclusive)",
-		"see who else uses the file system, and whether the job can "
-		"write less often or to another one",
-	};
-
-	return next[c];
-}
-
 /* "network", "link" ..., for programs. */
 static const char *cause_name(enum np_cause c)
 {
@@ -215,6 +193,51 @@ static const char *on_node(const struct cli_diagnosis *p, enum np_cause c,
 }
 
 /*
+ * What a user or administrator can do about a cause.  The node is named if it is
+ * a single one.
+ */
+static const char *next_step(const struct cli_diagnosis *p, enum np_cause c,
+			     char *buf, size_t len)
+{
+	char name[256];
+	bool one = p->x.node[c] != NP_NO_INDEX && p->x.one_node[c];
+	const char *node = one ? np_acct_node(&p->h, p->x.node[c], name,
+					      sizeof(name)) : "NODE";
+	const char *of = one ? node : "its nodes";
+
+	buf[0] = '\0';
+	switch (c) {
+	case NP_CAUSE_NETWORK:
+		return "measure it (sbatch --netprofile=NAME job.sh), so that "
+		       "placement can keep it away from such neighbours; by "
+		       "hand: sbatch --exclude=NODES or --switches=1";
+	case NP_CAUSE_LINK:
+		cli_add(buf, len, "have the link of %s checked (ethtool, "
+			"ibdiagnet, cable); until then sbatch --exclude=%s",
+			of, node);
+		break;
+	case NP_CAUSE_CPU:
+		cli_add(buf, len, "see what else runs on %s (squeue -w %s, "
+			"sacct -a -N %s), ask for whole nodes (--exclusive), "
+			"or check the limits of the job's cgroup", of, node,
+			node);
+		break;
+	case NP_CAUSE_CLOCK:
+		cli_add(buf, len, "have the cooling and the power limits of %s "
+			"checked (dmesg, ipmitool); until then sbatch "
+			"--exclude=%s", of, node);
+		break;
+	case NP_CAUSE_MEMORY:
+		return "ask for more memory (--mem), or for whole nodes "
+		       "(--exclusive)";
+	default:
+		return "see who else uses the file system, and whether the job "
+		       "can write less often or to another one";
+	}
+	return buf;
+}
+
+/*
  * Append " (above all 126, bob's halo, on leaf0)" if a single neighbour caused
  * at least half of the cost.
  */
@@ -244,16 +267,16 @@ static void add_worst_neighbour(const struct cli_diagnosis *p, char *buf,
 	}
 }
 
-/* Append "6.9 s (90 % interval 5.1 s to 8.2 s) due to waiting for memory". */
+/* Append "6.9 s (90 % interval 5.1 to 8.2 s) due to waiting for memory". */
 static void add_cause(const struct cli_diagnosis *p, enum np_cause c, char *buf,
 		      size_t len)
 {
 	const struct np_blame_range *r = &p->x.blame.cause[c].sec;
-	char mean[CLI_NUMBER], low[CLI_NUMBER], high[CLI_NUMBER], node[300];
+	char mean[CLI_NUMBER], range[CLI_NUMBER], node[300];
 
-	cli_add(buf, len, "%s%s (90 %% interval %s to %s) due to %s%s",
+	cli_add(buf, len, "%s%s (90 %% interval %s) due to %s%s",
 		*buf ? ", and " : "", cli_sec(r->mean, mean),
-		cli_sec(fmax(r->low, 0), low), cli_sec(r->high, high),
+		cli_sec_range(fmax(r->low, 0), r->high, range),
 		cause_words(c), on_node(p, c, node, sizeof(node)));
 	if (c == NP_CAUSE_NETWORK)
 		add_worst_neighbour(p, buf, len);
@@ -303,21 +326,20 @@ static void say_slow(const struct cli_diagnosis *p, const char *job)
  */
 static void say_verdict(const struct cli_diagnosis *p)
 {
-	char job[64], took[CLI_NUMBER], low[CLI_NUMBER], high[CLI_NUMBER];
+	char job[64], took[CLI_NUMBER], range[CLI_NUMBER];
 	char days[32], usual[CLI_NUMBER];
 	const struct np_blame *b = &p->x.blame;
 
 	job_name(p, p->job, job, sizeof(job));
 	cli_sec(np_acct_job_sec(&p->h, p->job), took);
-	cli_sec(p->shortest, low);
-	cli_sec(p->longest, high);
+	cli_sec_range(p->shortest, p->longest, range);
 	say_days(p->since_sec, days, sizeof(days));
 	switch (job_state(p)) {
 	case JOB_RUNNING:
 		if (p->n_like)
 			cli_say(CLI_BOLD, 0, "Job %s has been running for %s; "
-				"comparable runs took %s to %s. Ask again when "
-				"it has ended.", job, took, low, high);
+				"comparable runs took %s. Ask again when it "
+				"has ended.", job, took, range);
 		else
 			cli_say(CLI_BOLD, 0, "Job %s has been running for %s; "
 				"there is no comparable run.", job, took);
@@ -339,14 +361,14 @@ static void say_verdict(const struct cli_diagnosis *p)
 	else if (b->verdict == NP_BLAME_NOT_SLOW &&
 		 np_acct_job_sec(&p->h, p->job) > LONG * b->usual_sec)
 		cli_say(CLI_BOLD, 0, "Job %s took %s, longer than most "
-			"comparable runs (median %s), but they vary from %s to "
-			"%s (n %zu) and no cause was found: it may be chance.",
-			job, took, cli_sec(b->usual_sec, usual), low, high,
+			"comparable runs (median %s), but they vary from %s "
+			"(%zu runs) and no cause was found: it may be chance.",
+			job, took, cli_sec(b->usual_sec, usual), range,
 			p->n_like);
 	else if (b->verdict == NP_BLAME_NOT_SLOW)
 		cli_say(CLI_BOLD, 0, "Job %s was not slow: it took %s, and "
-			"comparable runs took %s to %s (n %zu).", job, took,
-			low, high, p->n_like);
+			"comparable runs took %s (%zu runs).", job, took, range,
+			p->n_like);
 	else
 		say_slow(p, job);
 }
@@ -357,22 +379,20 @@ static void say_verdict(const struct cli_diagnosis *p)
 static void say_compared(const struct cli_diagnosis *p)
 {
 	const struct np_acct_job *j = p->job;
-	char user[256], name[256], days[32], low[CLI_NUMBER];
-	char high[CLI_NUMBER], limit[64] = "";
+	char user[256], name[256], days[32], text[CLI_NUMBER], limit[64] = "";
 
 	say_days(p->since_sec, days, sizeof(days));
 	if (isfinite(j->limit_sec) && j->limit_sec > 0)
 		snprintf(limit, sizeof(limit), ", limit %s",
-			 cli_setting_sec(j->limit_sec, low));
+			 cli_setting_sec(j->limit_sec, text));
 	cli_labelled(stdout, "Compared", "%zu of %zu completed runs of %s's "
-		     "%s on %u node%s (%u processors%s) in the last %s%s%s%s%s",
+		     "%s on %u node%s (%u processor%s%s) in the last %s%s%s",
 		     p->n_like, p->n_comparable,
 		     np_acct_text(&p->h, j->user, user, sizeof(user)),
 		     np_acct_text(&p->h, j->name, name, sizeof(name)),
-		     j->n_nodes, cli_s(j->n_nodes), j->cpus, limit,
-		     days, p->n_like ? ", which took " : "", p->n_like ?
-		     cli_sec(p->shortest, low) : "", p->n_like ? " to " : "",
-		     p->n_like ? cli_sec(p->longest, high) : "");
+		     j->n_nodes, cli_s(j->n_nodes), j->cpus, cli_s(j->cpus),
+		     limit, days, p->n_like ? ", which took " : "", p->n_like ?
+		     cli_sec_range(p->shortest, p->longest, text) : "");
 }
 
 /* Why the run time may not be comparable after all. */
@@ -404,7 +424,7 @@ static void say_different(const struct cli_diagnosis *p)
 static void cause_row(const char *name, const struct np_blame_range *r,
 		      double excess, const char *node)
 {
-	char range[96], low[CLI_NUMBER], high[CLI_NUMBER];
+	char range[CLI_NUMBER];
 
 	cli_left(stdout, name, cli_name_column(35, 1));
 	cli_right_sec(r->mean, 10);
@@ -412,8 +432,7 @@ static void cause_row(const char *name, const struct np_blame_range *r,
 		printf("%6.0f %%  ", 100 * r->mean / excess);
 	else
 		printf("%10s", "");
-	snprintf(range, sizeof(range), "%s to %s", cli_sec(fmax(r->low, 0),
-		 low), cli_sec(fmax(r->high, 0), high));
+	cli_sec_range(fmax(r->low, 0), fmax(r->high, 0), range);
 	if (*node)
 		cli_left(stdout, range, 20);
 	else
@@ -732,7 +751,7 @@ static void say_missing(const struct cli_diagnosis *p)
 }
 
 /* What to do next; "" if there is nothing to do. */
-static const char *next_of(const struct cli_diagnosis *p)
+static const char *next_of(const struct cli_diagnosis *p, char *buf, size_t len)
 {
 	const struct np_blame *b = &p->x.blame;
 	enum np_cause list[NP_N_CAUSES];
@@ -740,14 +759,15 @@ static const char *next_of(const struct cli_diagnosis *p)
 	if (!p->examined || job_state(p) != JOB_COMPARABLE)
 		return "";
 	if (list_blamed(b, list))
-		return next_step(list[0]);
+		return next_step(p, list[0], buf, len);
 	if (b->verdict == NP_BLAME_TOO_FEW)
-		return "measure with sbatch --netprofile how the job reacts to "
-		       "its neighbours; give later runs the same job name, so "
-		       "that they can be compared";
+		return "measure how the job reacts to its neighbours (sbatch "
+		       "--netprofile=NAME job.sh); give later runs the same "
+		       "job name, so that they can be compared";
 	if (b->verdict == NP_BLAME_UNEXPLAINED)
 		return "check what the job itself did (its output and input), "
-		       "and measure the next run with sbatch --netprofile";
+		       "and measure the next run (sbatch --netprofile=NAME "
+		       "job.sh)";
 	return "";
 }
 
@@ -757,14 +777,15 @@ static const char *next_of(const struct cli_diagnosis *p)
  */
 void cli_diagnosis_text(const struct cli_diagnosis *p)
 {
+	char next[LINE];
+
 	say_verdict(p);
 	say_compared(p);
 	say_different(p);
 	say_unusual(p);
 	say_probes(p);
 	say_missing(p);
-	if (*next_of(p))
-		cli_labelled(stdout, "Next", "%s", next_of(p));
+	cli_labelled(stdout, "Next", "%s", next_of(p, next, sizeof(next)));
 	say_causes(p);
 	say_neighbours(p);
 	say_timeline(p);
@@ -932,7 +953,7 @@ static void put_timeline(json_object *in, const struct cli_diagnosis *p)
 void cli_diagnosis_json(json_object *in, const struct cli_diagnosis *p)
 {
 	json_object *j = cli_put_if(in, "accounting", p->job), *like;
-	char text[256];
+	char text[256], next[LINE];
 
 	if (!j)
 		return;
@@ -957,7 +978,7 @@ void cli_diagnosis_json(json_object *in, const struct cli_diagnosis *p)
 	cli_put_bool(j, "metrics", p->metrics);
 	cli_put_text(j, "missing", p->no_metrics.text);
 	cli_put_count(j, "queries", p->n_queries);
-	cli_put_text(j, "next", next_of(p));
+	cli_put_text(j, "next", next_of(p, next, sizeof(next)));
 }
 
 /* ---- figure ---- */
@@ -1153,6 +1174,6 @@ void cli_run_time_text(double run_sec, const struct np_mean *alone,
 	else
 		snprintf(why, sizeof(why), "; the effect of its neighbours is "
 			 "not known.");
-	snprintf(buf, len, "It took %s, %s alone (%s, n %u)%s", took, how, mean,
-		 alone->n, why);
+	snprintf(buf, len, "It took %s, %s alone (%s, %u run%s)%s", took, how,
+		 mean, alone->n, cli_s(alone->n), why);
 }

@@ -40,7 +40,7 @@ static const struct {
 	[CSV] = { CLI_TAKES_CSV, { "csv", NP_OPTION_FLAG } },
 	[USER] = { CLI_TAKES_USER, { "user", NP_OPTION_WORD } },
 	[MODEL] = { CLI_TAKES_MODEL, { "model", NP_OPTION_WORD } },
-	[SCOPE] = { CLI_TAKES_MODEL, { "scope", NP_OPTION_WORD } },
+	[SCOPE] = { CLI_TAKES_SCOPE, { "scope", NP_OPTION_WORD } },
 	[PUBLISHED] = { CLI_TAKES_USER,
 			{ "published", NP_OPTION_FLAG, AT(published) } },
 	[ALL] = { CLI_TAKES_ALL, { "all", NP_OPTION_FLAG, AT(all) } },

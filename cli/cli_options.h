@@ -24,13 +24,14 @@ enum cli_takes {
 	CLI_TAKES_USER = 2,	 /* --user, --published */
 	CLI_TAKES_ALL = 4,	 /* --all */
 	CLI_TAKES_AS = 8,	 /* --as */
-	CLI_TAKES_MODEL = 16,	 /* --model, --scope */
+	CLI_TAKES_MODEL = 16,	 /* --model */
 	CLI_TAKES_CSV = 32,	 /* --csv */
 	CLI_TAKES_JSON = 64,	 /* --json, without --parsable */
 	CLI_TAKES_COMMAND = 128, /* another command, with its own options */
 	CLI_TAKES_OUTPUT = 256,	 /* -o, --output */
 	CLI_TAKES_PLOT = 512,	 /* --plot */
 	CLI_TAKES_APPS = 1024,	 /* names of applications */
+	CLI_TAKES_SCOPE = 2048,	 /* --scope */
 };
 
 struct cli_options {

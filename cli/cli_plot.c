@@ -203,10 +203,10 @@ static int add_curve(struct np_figure *f, const struct np_profile *p,
 	struct np_panel *panel;
 
 	if (p->ev.n_curve < 2) {
-		snprintf(missing, len, "%s under synthetic load; to measure "
-			 "more: sbatch --netprofile=%s --netprofile-calibrate "
-			 "job.sh", p->ev.n_curve ? "only one slowdown" :
-						   "no slowdown",
+		snprintf(missing, len, "%s synthetic load; to measure it: "
+			 "sbatch --netprofile=%s --netprofile-calibrate job.sh",
+			 p->ev.n_curve ? "measured under only one" :
+					 "not measured under",
 			 p->runs->app);
 		return -ENODATA;
 	}

@@ -60,7 +60,7 @@ const char *cli_scope_text(enum np_scope scope);
 const char *cli_flag_names(unsigned set, char *buf, size_t len);
 
 /* Commands that measure what is missing; the second one is a format. */
-#define CLI_CALIBRATE "salloc -N8 netprof calibrate"
+#define CLI_CALIBRATE "salloc -N8 --exclusive netprof calibrate"
 #define CLI_CALIBRATE_APP "sbatch --netprofile=%s --netprofile-calibrate job.sh"
 
 #endif

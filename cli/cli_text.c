@@ -7,6 +7,7 @@
  */
 #include "cli_text.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <langinfo.h>
 #include <math.h>
@@ -109,29 +110,52 @@ int cli_utf8(void)
  * The limits are a little below the next unit, so that rounding does not print
  * 1000 us.
  */
+static const struct time_unit {
+	double below, sec;
+	const char *ascii, *utf8;
+} time_units[] = {
+	{ 999.5e-9, 1e-9, "ns", "ns" },
+	{ 999.5e-6, 1e-6, "us", "\302\265s" },
+	{ 999.5e-3, 1e-3, "ms", "ms" },
+	{ 599.5, 1, "s", "s" },
+	{ 5997, 60, "min", "min" },
+	{ INFINITY, 3600, "h", "h" },
+};
+
+/* The unit in which a time has one to three digits before the point. */
+static const struct time_unit *unit_of(double sec)
+{
+	const struct time_unit *u = time_units;
+
+	while (isfinite(u->below) && sec >= u->below)
+		u++;
+	return u;
+}
+
 const char *cli_sec(double sec, char buf[CLI_NUMBER])
 {
-	static const struct {
-		double below, unit;
-		const char *ascii, *utf8;
-	} units[] = {
-		{ 999.5e-9, 1e-9, "ns", "ns" },
-		{ 999.5e-6, 1e-6, "us", "\302\265s" },
-		{ 999.5e-3, 1e-3, "ms", "ms" },
-		{ 599.5, 1, "s", "s" },
-		{ 5997, 60, "min", "min" },
-		{ INFINITY, 3600, "h", "h" },
-	};
+	const struct time_unit *u = unit_of(sec);
 	char number[CLI_NUMBER];
-	size_t i = 0;
 
 	if (!(sec > 0))
 		return strcpy(buf, "0 s");
-	while (i + 1 < NP_ARRAY_SIZE(units) && sec >= units[i].below)
-		i++;
-	three_digits(sec / units[i].unit, number, sizeof(number));
+	three_digits(sec / u->sec, number, sizeof(number));
 	snprintf(buf, CLI_NUMBER, "%.20s %s", number,
-		 cli_utf8() ? units[i].utf8 : units[i].ascii);
+		 cli_utf8() ? u->utf8 : u->ascii);
+	return buf;
+}
+
+/* A lower end that two decimals would round to 0 keeps two digits. */
+const char *cli_sec_range(double low, double high, char buf[CLI_NUMBER])
+{
+	double v = low / unit_of(high)->sec;
+	char to[CLI_NUMBER], from[CLI_NUMBER] = "0";
+
+	if (v >= 0.01)
+		three_digits(v, from, sizeof(from));
+	else if (v > 0)
+		snprintf(from, sizeof(from), "%.2g", v);
+	snprintf(buf, CLI_NUMBER, "%.8s to %.19s", from, cli_sec(high, to));
 	return buf;
 }
 
@@ -156,14 +180,17 @@ const char *cli_setting_sec(double sec, char buf[CLI_NUMBER])
 /* Powers of two, because message sizes are chosen as such. */
 const char *cli_bytes(uint64_t bytes, char buf[CLI_NUMBER])
 {
-	if (bytes >= 10u << 20 || (bytes && bytes % (1u << 20) == 0))
-		snprintf(buf, CLI_NUMBER, "%.0f MiB", (double)bytes / 0x1p20);
-	else if (bytes >= 1u << 20)
-		snprintf(buf, CLI_NUMBER, "%.1f MiB", (double)bytes / 0x1p20);
-	else if (bytes >= 10u << 10 || (bytes && bytes % 1024 == 0))
-		snprintf(buf, CLI_NUMBER, "%.0f KiB", (double)bytes / 1024);
-	else
-		snprintf(buf, CLI_NUMBER, "%u B", (unsigned)bytes);
+	static const char *const units[] = { "B", "KiB", "MiB", "GiB", "TiB" };
+	uint64_t unit = 1;
+	size_t i = 0;
+
+	while (i + 1 < NP_ARRAY_SIZE(units) && bytes / 1024 >= unit &&
+	       (i || bytes >= 10 * 1024 || bytes % 1024 == 0)) {
+		unit *= 1024;
+		i++;
+	}
+	snprintf(buf, CLI_NUMBER, "%.*f %s", i && bytes < 10 * unit &&
+		 bytes % unit ? 1 : 0, (double)bytes / (double)unit, units[i]);
 	return buf;
 }
 
@@ -369,6 +396,32 @@ const char *cli_cut(const char *text, size_t width, char *buf, size_t len)
 	return buf;
 }
 
+/* Does a unit begin here, as after "15.6 "? */
+static bool begins_with_unit(const char *text)
+{
+	static const char *const units[] = {
+		"%", "ns", "us", "\302\265s", "ms", "s", "min", "h", "days", "B",
+		"KiB", "MiB", "GiB", "B/s", "kB/s", "MB/s", "GB/s", "TB/s", "GHz",
+	};
+	size_t len = strcspn(text, " ,.;:)");
+
+	for (size_t i = 0; i < NP_ARRAY_SIZE(units); i++)
+		if (len == strlen(units[i]) && !strncmp(text, units[i], len))
+			return true;
+	return false;
+}
+
+/* Length of the first word; a number and its unit are one word. */
+static size_t word_len(const char *text)
+{
+	size_t len = strcspn(text, " ");
+
+	if (len && isdigit((unsigned char)text[len - 1]) && text[len] &&
+	    begins_with_unit(text + len + 1))
+		len += 1 + strcspn(text + len + 1, " ");
+	return len;
+}
+
 /*
  * Breaks at blanks only. column is where the text begins, so that text after
  * a label is wrapped correctly.
@@ -379,7 +432,7 @@ void cli_wrap_after(FILE *f, const char *text, int indent, size_t column)
 	bool first = true;
 
 	while (*text) {
-		size_t len = strcspn(text, " ");
+		size_t len = word_len(text);
 		char word[256];
 
 		snprintf(word, sizeof(word), "%.*s", (int)len, text);

@@ -17,9 +17,11 @@
 
 /* "45.1 us", "1.20 ms", "60.0 s", "2.50 h": three digits. */
 const char *cli_sec(double sec, char buf[CLI_NUMBER]);
+/* "9.92 to 15.6 min": both ends in the unit of the upper one. */
+const char *cli_sec_range(double low, double high, char buf[CLI_NUMBER]);
 /* A setting, without trailing zeros: "20 ms" */
 const char *cli_setting_sec(double sec, char buf[CLI_NUMBER]);
-/* "1 KiB", "8.7 MiB", "31 MiB", "100 B" */
+/* "1 KiB", "8.7 MiB", "31 GiB", "100 B" */
 const char *cli_bytes(uint64_t bytes, char buf[CLI_NUMBER]);
 /* "10 GB/s", "593 MB/s": three digits. */
 const char *cli_rate(double bytes_per_sec, char buf[CLI_NUMBER]);
@@ -63,7 +65,10 @@ int cli_name_column(int width, int n);
  */
 int cli_widen(int width, const char *text);
 
-/* Print text, wrapped; all lines but the first are indented. */
+/*
+ * Print text, wrapped; all lines but the first are indented.  A number and its
+ * unit stay on one line.
+ */
 void cli_wrap(FILE *f, const char *text, int indent);
 /* The same after a label: the first line begins at that column. */
 void cli_wrap_after(FILE *f, const char *text, int indent, size_t column);

@@ -791,7 +791,7 @@ static int run_accuracy(const struct cli_cmd *self, int argc, char **argv)
 const struct cli_cmd cmd_accuracy = {
 	.name = "accuracy",
 	.args = "[OPTION]... FILE...",
-	.help = "score the models against measured pairs",
+	.help = "compare the models with measured pairs of programs",
 	.text =
 "Predicts every pair of programs in FILE, netprof-pairs(5), with each model,\n"
 "and compares the predictions with the measurements.\n\n"

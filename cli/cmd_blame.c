@@ -127,9 +127,9 @@ static int print_text(const struct np_acct *h, const struct np_job_cost *t)
 			     cli_s(h->damaged));
 	if (t->n_pairs)
 		cli_labelled(stdout, "Next", "netprof explain JOB shows what "
-			     "slowed one run; sbatch --netprofile measures an "
-			     "application, so that placement can keep it away "
-			     "from such neighbours");
+			     "slowed one run; sbatch --netprofile=NAME job.sh "
+			     "measures an application, so that placement can "
+			     "keep it away from such neighbours");
 	pair_rows(h, t);
 	leaf_rows(h, t);
 	node_rows(h, t);
@@ -205,7 +205,7 @@ static int print_data(const struct np_acct *h, const struct np_job_cost *t,
 	cli_put_real(j, "since_sec", since_sec);
 	cli_put_count(j, "jobs", t->n_jobs);
 	cli_put_count(j, "compared", t->n_used);
-	cli_put_count(j, "kinds", t->n_classes);
+	cli_put_count(j, "groups", t->n_classes);
 	cli_put_computed(j, "node_hours", t->node_hours);
 	cli_put_count(j, "damaged_rows", h->damaged);
 	cli_put_bool(j, "topology", !h->one_leaf);

@@ -354,7 +354,7 @@ static bool same_application(const struct comparison *c)
 	return true;
 }
 
-/* "fft alone (60.0 s, n 2)" */
+/* "fft alone (60.0 s, 2 runs)" */
 static void say_side(const struct side *s, char *buf, size_t len)
 {
 	char sec[CLI_NUMBER];
@@ -363,12 +363,13 @@ static void say_side(const struct side *s, char *buf, size_t len)
 		 s->with_neighbours ? " with neighbours" : " alone",
 		 cli_sec(s->run_sec.mean, sec));
 	if (!s->run)
-		cli_add(buf, len, ", n %u", s->run_sec.n);
+		cli_add(buf, len, ", %u run%s", s->run_sec.n,
+			cli_s(s->run_sec.n));
 	cli_add(buf, len, ")");
 }
 
 /*
- * "fft:4000.0 took 84.0 s, 40 % longer than fft alone (60.0 s, n 2)."
+ * "fft:4000.0 took 84.0 s, 40 % longer than fft alone (60.0 s, 2 runs)."
  * Differences below CLI_MIN_NOISE are called equal, and those within twice
  * the error of both means chance.
  */
@@ -480,13 +481,12 @@ static void date_range(const struct side *s, double *first, double *last)
 }
 
 /* The rows with measurements; rows with conditions follow them. */
-enum { TIME, SHORTEST, LONGEST, DEVIATION, RUNS, P50, P99, DELAYED, LOAD, START,
-       TO, N_ROWS };
+enum { TIME, RANGE, DEVIATION, RUNS, P50, P99, DELAYED, LOAD, START, TO,
+       N_ROWS };
 
 static const char *const labels[N_ROWS] = {
-	"Run time", "  shortest", "  longest", "  deviation", "  of runs",
-	"Latency p50", "  p99", "Delayed probes", "Est. utilisation", "Start",
-	"  to",
+	"Run time", "  range", "  deviation", "  of runs", "Latency p50",
+	"  p99", "Delayed probes", "Est. utilisation", "Start", "  to",
 };
 
 /* Only to the minute, which is enough to find a run and fits into a column. */
@@ -518,8 +518,6 @@ static double row_sec(const struct side *s, int row)
 
 	switch (row) {
 	case TIME: return np_mean_known(&s->run_sec) ? s->run_sec.mean : NAN;
-	case SHORTEST: return several ? s->shortest_sec : NAN;
-	case LONGEST: return several ? s->longest_sec : NAN;
 	case DEVIATION: return several ? s->run_sec.sd : NAN;
 	case P50: return probed ? np_sample_quantile(&s->latency, 0.5) : NAN;
 	case P99: return probed ? np_sample_quantile(&s->latency, 0.99) : NAN;
@@ -536,6 +534,8 @@ static const char *cell(const struct side *s, int row, char buf[CLI_NUMBER])
 	buf[0] = '\0';
 	if (!isnan(sec))
 		cli_sec(sec, buf);
+	else if (row == RANGE && s->run_sec.n > 1)
+		cli_sec_range(s->shortest_sec, s->longest_sec, buf);
 	else if (row == RUNS)
 		snprintf(buf, CLI_NUMBER, "%u", s->run_sec.n);
 	else if (row == DELAYED && v->against)

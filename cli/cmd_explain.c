@@ -764,15 +764,15 @@ static void say_agreement(const struct explanation *e)
 {
 	static const char *const word[] = { "less than", "which agrees with",
 					    "more than" };
-	char sec[CLI_NUMBER], low[CLI_NUMBER], high[CLI_NUMBER];
+	char sec[CLI_NUMBER], range[CLI_NUMBER];
 	struct agreement a;
 
 	if (!find_agreement(e, &a))
 		return;
-	cli_labelled(stdout, "Profiles", "predict %s, %s the %s to %s that the run "
+	cli_labelled(stdout, "Profiles", "predict %s, %s the %s that the run "
 		     "times above attribute to the network",
 		     cli_sec(a.predicted_sec, sec), word[a.is],
-		     cli_sec(a.low_sec, low), cli_sec(a.high_sec, high));
+		     cli_sec_range(a.low_sec, a.high_sec, range));
 }
 
 /*

@@ -170,7 +170,7 @@ static int run_unpublish(const struct cli_cmd *self, int argc, char **argv)
 
 const struct cli_cmd cmd_forget = {
 	.name = "forget", .args = "[--yes] APP [RUN]...",
-	.help = "remove runs of yours from the store",
+	.help = "remove your own runs from the store",
 	.text =
 "Removes runs of APP after asking.  RUN is a name that netprof runs prints, or\n"
 "the number of a job; without RUN, all your runs of APP and their traces are\n"

@@ -172,8 +172,8 @@ static void legend(const struct cli_matrix *m)
 	if (half)
 		cli_say(CLI_PLAIN, 2, "+ by another model: %s also needs to "
 			"know how much the load slows the column and how much "
-			"the row slows the load, and one of them was not "
-			"measured", m->model->name);
+			"the row slows the load, and one of the two was "
+			"not measured", m->model->name);
 	if (beyond)
 		cli_wrap(stdout, "! the co-runner is stronger or weaker than "
 			 "every load level: the end of the sensitivity curve "
@@ -222,8 +222,9 @@ static int matrix_text(const struct cli_matrix *m)
 	if (cli_no_effect(m->k, m->scope))
 		cli_wrap(stdout, cli_no_effect_text(m->k, m->scope, line,
 						   sizeof(line)), 0);
-	cli_say(CLI_PLAIN, 0, "How much longer each row runs while each "
-		"column runs %s (model %s; fabric %s, calibrated %s):",
+	cli_say(CLI_PLAIN, 0, "How much longer the application of each row "
+		"runs while that of each column runs %s (model %s; fabric %s, "
+		"calibrated %s):",
 		cli_scope_text(m->scope), m->model->name, m->k->cal.cluster,
 		cli_day(m->k->cal.date, day));
 	blocks(m, false);
@@ -409,7 +410,7 @@ const struct cli_cmd cmd_matrix = {
 "  netprof matrix --csv | sort -t, -k4gr | head -n 3\n"
 "  netprof matrix --plot=pairs.svg\n",
 	.takes = CLI_TAKES_JSON | CLI_TAKES_CSV | CLI_TAKES_USER |
-		 CLI_TAKES_MODEL | CLI_TAKES_PLOT,
+		 CLI_TAKES_MODEL | CLI_TAKES_SCOPE | CLI_TAKES_PLOT,
 	.most = CLI_ANY,
 	.run = run_matrix,
 };

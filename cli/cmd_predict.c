@@ -159,9 +159,10 @@ static void print_prediction(const struct prediction *p,
 		cli_say(CLI_PLAIN, 0, "%s with %s: no prediction. %s", victim,
 			co, a->why.text);
 	else if (a->p.flags & NP_PRED_OTHER_RAIL && !a->p.used)
-		cli_say(CLI_GREEN, 0, "%s with %s: no effect, as %s loads "
-			"rail %s, and its co-runner none of that.", victim, co,
-			victim, p->k->app[a->victim]->summary.rails);
+		cli_say(CLI_GREEN, 0, "%s with %s: no effect, because the "
+			"co-runner does not load rail %s, which %s loads.",
+			victim, co, p->k->app[a->victim]->summary.rails,
+			victim);
 	else if (cli_doubt_text(&a->p))
 		cli_say(CLI_YELLOW, 0, "%s with %s: no reliable prediction; "
 			"the estimate is %s (%s). %s", victim, co,
@@ -210,8 +211,8 @@ static void print_measured(const struct prediction *p,
 			cli_day(m.date, day));
 	else
 		cli_say(CLI_PLAIN, 2, "Measured by netprof validate and "
-			"rejected: the control shares no switch and is slowed, "
-			"too (%s, %s).", words, cli_day(m.date, day));
+			"rejected: the control, which shares no switch, is "
+			"slowed, too (%s, %s).", words, cli_day(m.date, day));
 }
 
 /*
@@ -591,7 +592,8 @@ const struct cli_cmd cmd_predict = {
 	.examples =
 "  netprof predict fft halo\n"
 "  netprof predict --scope=node fft halo lammps\n",
-	.takes = CLI_TAKES_APPS | CLI_TAKES_FORMAT | CLI_TAKES_USER | CLI_TAKES_MODEL,
+	.takes = CLI_TAKES_APPS | CLI_TAKES_FORMAT | CLI_TAKES_USER |
+		 CLI_TAKES_MODEL | CLI_TAKES_SCOPE,
 	.missing = "a program and at least one co-runner, for example: netprof "
 		   "predict fft halo",
 	.least = 2, .most = CLI_ANY,

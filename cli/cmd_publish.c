@@ -96,7 +96,7 @@ static int run_publish(const struct cli_cmd *self, int argc, char **argv)
 
 const struct cli_cmd cmd_publish = {
 	.name = "publish", .args = "[USER/]APP [--as=NAME]",
-	.help = "make a profile known to all users (administrators)",
+	.help = "make a profile available to all users (administrators)",
 	.text =
 "Copies the runs of a user's application (yours without USER/) to the published\n"
 "profiles, which every user can read and which placement trusts.  Publishing\n"

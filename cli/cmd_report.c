@@ -387,8 +387,9 @@ static void say_matrix(FILE *f, const struct report *r)
 	const struct cli_matrix *m = &r->m;
 	char day[CLI_NUMBER], line[512];
 
-	put_html(f, "<p>", "", "How much longer each row runs while each "
-		 "column runs %s (model %s; fabric %s, calibrated %s).",
+	put_html(f, "<p>", "", "How much longer the application of each "
+		 "row runs while that of each column runs %s (model %s; fabric "
+		 "%s, calibrated %s).",
 		 cli_scope_text(m->scope), m->model->name,
 		 m->k->cal.cluster, cli_day(m->k->cal.date, day));
 	fprintf(f,
@@ -1341,7 +1342,8 @@ const struct cli_cmd cmd_report = {
 "  netprof report fft halo lammps -o /var/www/netprof\n"
 "  netprof report --blame --explain=4711 -o page.html\n"
 "  netprof report --simulate=queue.json -o page.html\n",
-	.takes = CLI_TAKES_OUTPUT | CLI_TAKES_USER | CLI_TAKES_MODEL,
+	.takes = CLI_TAKES_OUTPUT | CLI_TAKES_USER | CLI_TAKES_MODEL |
+		 CLI_TAKES_SCOPE,
 	.most = CLI_ANY,
 	.own = own_options,
 	.run = run_report,

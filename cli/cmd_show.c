@@ -96,11 +96,12 @@ static void tolerance_text(const struct tolerance *z, char *buf, size_t len)
 
 		/* An infinite threshold: no latency slows it that much. */
 		if (isfinite(sec))
-			cli_add(buf, len, "%s+%s%s: %.0f %%%s",
-				*buf ? ", " : "", cli_sec(sec, added),
-				*buf ? "" : " latency",
+			cli_add(buf, len, "%s%.0f %%%s +%s%s",
+				*buf ? ", " : "",
 				100 * z->threshold[i].longer,
-				*buf ? "" : " longer");
+				*buf ? " with" : " longer with",
+				cli_sec(sec, added),
+				*buf ? "" : " latency");
 	}
 	if (!*buf)
 		snprintf(buf, len, "tolerates any added latency");
@@ -1014,7 +1015,7 @@ static int run_show(const struct cli_cmd *self, int argc, char **argv)
 const struct cli_cmd cmd_show = {
 	.name = "show",
 	.args = "[--json|--parsable] [--user=NAME|--published] APP",
-	.help = "what an application does to the network",
+	.help = "how an application uses the network",
 	.text =
 "Prints the profile of APP on one screen: first in words how it uses the\n"
 "network, then the numbers behind that: probe latencies, its slowdown under\n"

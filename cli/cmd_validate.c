@@ -346,14 +346,14 @@ static int check_fit(const struct np_validate_list *l,
 	size_t room = s->victim.n < s->corunner.n ? s->victim.n : s->corunner.n;
 
 	if (!room)
-		return np_errf(err, -ENODEV, "leaf %s: expected four nodes or "
+		return np_errf(err, -ENODEV, "leaf switch %s: expected four nodes or "
 			       "more, half of them for each of two programs",
 			       s->leaf);
 	for (size_t i = 0; i < l->n; i++)
 		if (l->program[i].nodes > room)
 			return np_errf(err, -ENODEV,
 				       "%s: %u nodes, but half of "
-				       "leaf %s has %zu",
+				       "leaf switch %s has %zu",
 				       l->program[i].name, l->program[i].nodes,
 				       s->leaf, room);
 	return 0;
@@ -935,7 +935,7 @@ static const char *task_text(const struct validate *v,
 	static const char *const how[] = {
 		[NP_PAIRS_LAUNCH] = ", launch only", [NP_PAIRS_ALONE] = " alone",
 		[NP_PAIRS_PROFILE] = ", profile", [NP_PAIRS_LEAF] = " with ",
-		[NP_PAIRS_APART] = " on another leaf than ",
+		[NP_PAIRS_APART] = " on another leaf switch than ",
 	};
 
 	snprintf(buf, len, "%s%s%s", v->list.program[t->victim].name,
@@ -1061,7 +1061,7 @@ static void print_measured(const struct validate *v)
 	char day[CLI_NUMBER];
 
 	cli_labelled(stdout, "Measured", "%zu pair%s of %zu program%s on "
-		     "leaf %s: %s with %s, last on %s", r->n_pairs,
+		     "leaf switch %s: %s with %s, last on %s", r->n_pairs,
 		     cli_s(r->n_pairs), v->list.n,
 		     cli_s(v->list.n),
 		     p->leaf ? p->leaf : "(no topology)",
@@ -1074,8 +1074,8 @@ static void print_measured(const struct validate *v)
 			     r->repeat_points, r->n_repeated,
 			     cli_s(r->n_repeated));
 	if (r->n_controls)
-		cli_labelled(stdout, "Controls", "on two leaves %zu pair%s "
-			     "differ%s from running alone by %.1f %% on "
+		cli_labelled(stdout, "Controls", "on two leaf switches %zu "
+			     "pair%s differ%s from running alone by %.1f %% on "
 			     "average, at most %.1f %%; this is subtracted",
 			     r->n_controls, cli_s(r->n_controls),
 			     r->n_controls == 1 ? "s" : "",
@@ -1109,8 +1109,8 @@ static void print_rejected(const struct validate *v)
 	for (size_t i = 0; i < n * n; i++)
 		if (v->result.pair[i].refused)
 			cli_labelled(stdout, "Rejected", "%s with %s: %+.1f "
-				     "%% on two leaves, where they share no "
-				     "switch", name_of(v, i / n),
+				     "%% on two leaf switches, where they "
+				     "share none", name_of(v, i / n),
 				     name_of(v, i % n), 100 *
 				     v->result.pair[i].apart.mean);
 }
@@ -1463,8 +1463,8 @@ static int same_place(const struct validate *v,
 
 	if (!v->pairs.n_runs || !p->leaf || !strcmp(p->leaf, s->leaf))
 		return 0;
-	return np_errf(err, -EEXIST, "%s has results of leaf %s, and this "
-		       "allocation is on %s: use --fresh to start over",
+	return np_errf(err, -EEXIST, "%s has results of leaf switch %s, and "
+		       "this allocation is on %s: use --fresh to start over",
 		       v->path, p->leaf, s->leaf);
 }
 
@@ -1495,15 +1495,15 @@ static void print_plan(const struct validate *v,
 {
 	char t[CLI_NUMBER];
 
-	fprintf(stderr, "leaf %s: programs on %s are measured while others run "
-		"on %s\n", *s->leaf ? s->leaf : "(no topology)",
+	fprintf(stderr, "leaf switch %s: programs on %s are measured while "
+		"others run on %s\n", *s->leaf ? s->leaf : "(no topology)",
 		s->victim.list, s->corunner.list);
 	if (s->apart.n)
 		fprintf(stderr, "controls: the others run on %s, on another "
-			"leaf\n", s->apart.list);
+			"leaf switch\n", s->apart.list);
 	else
 		fprintf(stderr, "no controls: the allocation has too few nodes "
-			"on another leaf\n");
+			"on another leaf switch\n");
 	fprintf(stderr, "%zu program%s, %u run%s of each pair; %zu run%s%s, "
 		"about %s\n", v->list.n, cli_s(v->list.n), v->repeats,
 		cli_s(v->repeats), n, cli_s(n),

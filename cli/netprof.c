@@ -32,7 +32,7 @@ static const struct cli_cmd analysis[] = {
 		     "measure what a message costs: latency, overhead, "
 		     "bandwidth" },
 	[TRACE] = { "trace", .run = run_analysis, .help =
-		    "print or convert the trace of an MPI program" },
+		    "summarise the trace of an MPI program, or convert it" },
 	[TOLERANCE] = { "tolerance", .run = run_analysis, .help =
 			"how much latency a program tolerates, from its "
 			"execution graph" },

@@ -92,7 +92,7 @@ _netprof() {
 		loggps/-*) words="--blocks= --max-bytes= --max-trip= --across \
 			--output= --dry-run --show --cluster= --json" ;;
 		validate/-*) words="--json --repeats= --output= --plot= --model= \
-			--scope= --fresh --dry-run" ;;
+			--fresh --dry-run" ;;
 		status/-*) words="$formats --plot= --all" ;;
 		explain/-*) words="$formats --plot= --since= --metrics-url= \
 			--accounting= --topology= $whose" ;;

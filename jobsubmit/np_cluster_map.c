@@ -1017,7 +1017,7 @@ static void warn_duplicate(struct np_cluster_map *m, struct leaf_list *l,
 {
 	if (!l->n_duplicates++)
 		np_errf(&m->warning, 0, "topology: node %.64s is on leaf "
-			"switches %.64s and %.64s: the first counts",
+			"switches %.64s and %.64s: the first is used",
 			m->name[node], leaf_name_of(l, node), leaf);
 }
 
@@ -1082,7 +1082,7 @@ static int add_leaf(struct np_cluster_map *m, struct leaf_list *l,
 
 	if (parse_slurm_list(m, from->nodes, l->current)) {
 		np_errf(&m->warning, 0, "topology: leaf switch %.64s is "
-			"ignored: \"%.80s\" is no list of nodes", from->name,
+			"ignored: \"%.80s\" is not a list of nodes", from->name,
 			from->nodes);
 		return 0;
 	}

@@ -861,8 +861,8 @@ static int append_rails(const struct np_conf *conf, char **topology,
 static void report_rails(const struct np_err *err, struct np_err *trouble)
 {
 	if (err->text[0] && !trouble->text[0])
-		np_errf(trouble, -EINVAL, "placement knows one leaf switch for "
-			"each node: Rails=%s", err->text);
+		np_errf(trouble, -EINVAL, "only the first leaf switch of each "
+			"node is used: Rails=%s", err->text);
 }
 
 /* Make the job snapshot from what was loaded. 0 or -errno. */

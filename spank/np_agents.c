@@ -1343,8 +1343,7 @@ static bool memory_is_short(const struct np_agents *a, char *cause, size_t len)
 
 		if (!info->memory[0])
 			continue;
-		snprintf(cause, len, "%s: left, as %s", info->name,
-			 info->memory);
+		snprintf(cause, len, "%s: %s", info->name, info->memory);
 		return true;
 	}
 	return false;

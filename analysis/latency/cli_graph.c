@@ -62,8 +62,8 @@ static int no_trace(const char *what)
 		cli_store_close(&s);
 	}
 	return cli_fail("%.64s: no such file, and no trace of an application of "
-			"that name; \"srun --netprofile-trace\" records one%s",
-			what, near);
+			"that name; to record one: srun --netprofile=%.64s "
+			"--netprofile-trace PROGRAM%s", what, what, near);
 }
 
 /*

@@ -401,7 +401,7 @@ static int parse(const struct cli_cmd *self, int argc, char **argv,
 		return cli_usage(self, "--show measures nothing: no --output "
 				 "and no --dry-run");
 	if (rc < 0 && !o->show && o->cluster)
-		return cli_usage(self, "--cluster goes with --show");
+		return cli_usage(self, "--cluster needs --show");
 	o->json = rc < 0 && given.format == CLI_JSON;
 	return rc;
 }
@@ -426,12 +426,12 @@ static int load(const struct options *o, struct np_loggps_record *r)
 static void print_value(const char *symbol, const char *name,
 		const struct np_loggps_value *v)
 {
-	char low[CLI_NUMBER], high[CLI_NUMBER];
+	char range[CLI_NUMBER];
 
 	printf("%s%-3s%s%-22s", cli_colour(CLI_BOLD), symbol,
 	       cli_colour(CLI_PLAIN), name);
 	cli_right_sec(v->value, 9);
-	printf("   %s to %s\n", cli_sec(v->low, low), cli_sec(v->high, high));
+	printf("   %s\n", cli_sec_range(v->low, v->high, range));
 }
 
 /* Prints a time per byte; more: what follows it. */

@@ -747,17 +747,19 @@ static void print_noise(const struct program *t,
 		      const struct request *req)
 {
 	const struct np_detours *d = &req->detours;
-	char mean[CLI_NUMBER], low[CLI_NUMBER], high[CLI_NUMBER];
+	char mean[CLI_NUMBER], range[CLI_NUMBER];
 	char away[CLI_NUMBER], more[CLI_NUMBER];
 
 	cli_labelled(stdout, "Noise", "processors interrupted for %s of the "
-		     "time: run time %s (%s), mean of %d simulations between "
-		     "%s and %s", cli_percent(d->away_ns / d->period_ns,
-						  away),
+		     "time: run time %s (%s), mean of %d simulations, which "
+		     "took %s",
+		     cli_percent(d->away_ns / d->period_ns, away),
 		     cli_sec(1e-9 * noise_mean(t), mean),
 		     t->ns > 0 ? cli_change(noise_mean(t) / t->ns - 1, more) :
-		     "-", NOISE_SIMULATIONS, cli_sec(1e-9 * t->noise_ns[0], low),
-		     cli_sec(1e-9 * t->noise_ns[NOISE_SIMULATIONS - 1], high));
+		     "-", NOISE_SIMULATIONS,
+		     cli_sec_range(1e-9 * t->noise_ns[0],
+				   1e-9 * t->noise_ns[NOISE_SIMULATIONS - 1],
+				   range));
 }
 
 /* Prints the gain of the search for a placement. */

@@ -169,7 +169,7 @@ static int run_trace(const struct cli_cmd *self, int argc, char **argv)
 const struct cli_cmd cmd_trace = {
 	.name = "trace",
 	.args = "[--json|--parsable|--goal|--liballprof=DIR] APP|PATH",
-	.help = "print or convert the trace of an MPI program",
+	.help = "summarise the trace of an MPI program, or convert it",
 	.text =
 "Summarises the newest trace of APP, or the trace in a directory: ranks, time,\n"
 "messages and collectives.  srun --netprofile-trace records traces, and so\n"

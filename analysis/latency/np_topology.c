@@ -383,7 +383,7 @@ static void add_ambiguity(struct ambiguity *f, const char *kind,
 
 	if (!f->n++)
 		np_errf(&f->first, 0, "%s:%u: %s %.*s is %s %s and %.*s: the "
-			"first counts", d->line->path, d->line->number, kind,
+			"first is used", d->line->path, d->line->number, kind,
 			SHOWN, name, where, name_of(&d->s->names, first, at,
 						    sizeof(at)), SHOWN,
 			d->name);

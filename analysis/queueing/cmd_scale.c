@@ -247,10 +247,19 @@ static void print_mean_errors(const struct scale *s)
 	putchar('\n');
 }
 
+/* Prints an interval, or "-" if its low end is NaN. */
+static void print_interval(double low_sec, double high_sec, int width)
+{
+	char range[CLI_NUMBER];
+
+	cli_right(stdout, isnan(low_sec) ? "-" :
+		  cli_sec_range(low_sec, high_sec, range), width);
+}
+
 /* Prints each run as predicted by those of other sizes. */
 static void print_cross_validation(const struct scale *s)
 {
-	cli_head("%9s%10s%10s%16s%8s%9s%9s%9s", "Processes", "Measured",
+	cli_head("%9s%9s%10s%17s%8s%9s%9s%9s", "Processes", "Measured",
 		 "Predicted", "90 % interval", "Error", "Nearest", "Ideal",
 		 "Amdahl");
 	for (size_t i = 0; i < s->n_runs; i++) {
@@ -258,14 +267,10 @@ static void print_cross_validation(const struct scale *s)
 		double wall_sec = r->others.four.wall_sec;
 
 		printf("%9.0f", r->run.processes);
-		cli_right_sec(r->run.app_sec, 10);
+		cli_right_sec(r->run.app_sec, 9);
 		cli_right_sec(wall_sec, 10);
-		if (isnan(wall_sec) || isnan(r->others.low_sec)) {
-			cli_right(stdout, "-", 16);
-		} else {
-			cli_right_sec(r->others.low_sec, 8);
-			cli_right_sec(r->others.high_sec, 8);
-		}
+		print_interval(isnan(wall_sec) ? NAN : r->others.low_sec,
+			       r->others.high_sec, 17);
 		cli_right_as(format_error, error_of(r, MODEL), 8);
 		for (int b = 0; b < N_BASELINES; b++)
 			cli_right_as(format_error, error_of(r, b), 9);
@@ -288,12 +293,7 @@ static void print_predictions(const struct scale *s)
 		char flags[64];
 
 		print_four(s->at[i], &a->four);
-		if (isnan(a->low_sec)) {
-			cli_right(stdout, "-", 18);
-		} else {
-			cli_right_sec(a->low_sec, 9);
-			cli_right_sec(a->high_sec, 9);
-		}
+		print_interval(a->low_sec, a->high_sec, 18);
 		putchar('\n');
 		if (a->flags)
 			printf("%9s %s\n", "", format_flags(a->flags, flags,

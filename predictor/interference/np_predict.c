@@ -976,7 +976,7 @@ static const struct {
 	const char *what;
 } requirements[] = {
 	{ NP_NEED_CURVE, VICTIM, NP_NEED_CURVE,
-	  "no slowdown under any load level" },
+	  "its slowdown under load levels was not measured" },
 	{ NP_NEED_TRACE, VICTIM, NP_NEED_TRACE, "no trace" },
 	{ NP_NEED_OWN_IMPACT, VICTIM, NP_NEED_IMPACT,
 	  "how much it slows the levels was not measured" },
@@ -985,7 +985,7 @@ static const struct {
 	{ NP_NEED_IMPACT, CO_RUNNER, NP_NEED_IMPACT,
 	  "how much it slows the levels was not measured" },
 	{ NP_NEED_CO_CURVE, CO_RUNNER, NP_NEED_CURVE,
-	  "no slowdown under any load level" },
+	  "its slowdown under load levels was not measured" },
 	{ NP_NEED_IDLE, FABRIC, NP_NEED_IDLE, "no latency of the idle fabric" },
 	{ NP_NEED_LATENCY, FABRIC, NP_NEED_LATENCY,
 	  "no latency under any load level" },
@@ -1093,8 +1093,8 @@ static int select_levels(const struct np_predictor *p,
 		return rc;
 	list_levels(p, &a->bootstrap, &co->bootstrap, needs, use);
 	if (needs & NP_NEED_CURVE && !use->col.n)
-		return np_errf(err, -ENODATA, "%s: no load level under which it "
-			       "ran has what model %s needs", a->app->name,
+		return np_errf(err, -ENODATA, "%s: none of the load levels under "
+			       "which it ran has what model %s needs", a->app->name,
 			       p->m->name);
 	if (needs & NP_NEED_LEVEL_PAIRS && (use->col.n < 2 || use->row.n < 2))
 		return np_errf(err, p->n < 2 ? -EDOM : -ENODATA,

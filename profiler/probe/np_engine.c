@@ -95,9 +95,9 @@ static void pair_group(const struct process *m, size_t k, struct np_peers *out)
 	if (k == 1) {
 		out[m->rank].skipped =
 			m->local ? "no peer: the other nodes of the step "
-				   "on this leaf run fewer probes" :
+				   "on this leaf switch run fewer probes" :
 				   "no peer: the step has one node on "
-				   "this leaf";
+				   "this leaf switch";
 		return;
 	}
 	for (; left > 3 || left == 2; left -= 2)

@@ -129,7 +129,7 @@ test_an_application_is_drawn() {
 	equal PDF "$(head -c 4 "$S/a.pdf")" %PDF
 	run netprof plot cp2k -o "$S/c.svg"
 	equal "exit status without a curve" "$RC" 0
-	contains "without a curve" "$ERR" '^netprof: cp2k: a panel is missing: no slowdown .*--netprofile-calibrate job\.sh$'
+	contains "without a curve" "$ERR" '^netprof: cp2k: a panel is missing: not measured under synthetic load; .*--netprofile-calibrate job\.sh$'
 	for app in $(netprof list -P | tail -n +2 | cut -d'|' -f1 | sort -u); do
 		[ "$app" != serial ] || continue
 		netprof plot "$app" 2>/dev/null >"$S/page" || fail "plot $app"
@@ -321,7 +321,7 @@ test_a_trace_shows_how_much_latency_an_application_tolerates() {
 	fft=$S/store/users/$MY_UID/fft/9.0.trace
 	run netprof predict --model=tolerance fft halo
 	equal "without trace" "$ERR" \
-		'netprof: fft: no trace; "srun --netprofile-trace" records one'
+		'netprof: fft: no trace; to record one: srun --netprofile=fft --netprofile-trace PROGRAM'
 	a_trace "$fft"
 	run netprof predict --model=tolerance fft halo
 	contains "without network" "$ERR" '^netprof: fft: no LogGPS parameters of'
@@ -671,13 +671,13 @@ test_failures_are_one_line_with_status_one() {
 	row 'no calibration of cluster xpc in .*: salloc .* netprof calibrate$' \
 		netprof predict elsewhere fft
 	row 'no calibration of cluster xpc' netprof matrix elsewhere
-	row 'cp2k: no slowdown under any load level; .*sbatch --netprofile=cp2k --netprofile-calibrate job.sh' \
+	row 'cp2k: its slowdown under load levels was not measured; .*sbatch --netprofile=cp2k --netprofile-calibrate job.sh' \
 		netprof predict cp2k fft
 	row 'spmv: no comparable run on cluster hpc \(excluded: 7 on another fabric\)' \
 		netprof predict fft spmv
 	row 'no profile of "fftt".*did you mean fft' netprof predict halo fftt
 	row 'no profile of "fftt"' netprof matrix halo fftt
-	row 'cp2k: no slowdown' netprof predict --model=queue cp2k fft
+	row 'cp2k: its slowdown under load levels was not measured' netprof predict --model=queue cp2k fft
 	row 'standard output: No space left' sh -c 'netprof help >/dev/full'
 	row 'no profile of "fftt".*did you mean fft' netprof plot fftt
 	row 'x.gif: expected a name that ends in .svg, .png or .pdf' \
@@ -686,7 +686,7 @@ test_failures_are_one_line_with_status_one() {
 		netprof plot fft -o /nonexistent/x.svg
 	row 'serial: no latencies; to measure them: sbatch --netprofile=serial job.sh' \
 		netprof plot serial
-	row 'NPmpi: no slowdown under synthetic load; to measure more: sbatch --netprofile=NPmpi --netprofile-calibrate job.sh' \
+	row 'NPmpi: not measured under synthetic load; to measure it: sbatch --netprofile=NPmpi --netprofile-calibrate job.sh' \
 		netprof plot --only=curve NPmpi
 	row 'nosuch: no such file' netprof tolerance nosuch
 	row '/dev/null:1: the file ends, expected "num_ranks"' \

@@ -73,7 +73,7 @@ test_check_finds_nothing_in_a_correct_installation() {
 	contains "all" "$OUT" '^0 problems, 0 warnings$'
 	equal "no other lines" "$(grep -cv '^ok  \|^    ' "$S/out")" 1
 	equal "for programs" "$(netprof check --json | jq .problem)" false
-	finding ok calibration 'predicted from the others to [0-9.]+ percentage points'
+	finding ok calibration 'predicted from the others: mean error [0-9.]+ percentage points'
 }
 
 test_check_doubts_a_calibration_that_contradicts_itself() {

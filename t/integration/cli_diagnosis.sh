@@ -194,9 +194,9 @@ test_explain_compares_the_run_times_with_what_the_profiles_predict() {
 		explain_measured | one_line
 	}
 	contains "they agree" "$(said 84)" \
-		' Profiles predict 19.[0-9] s, which agrees with the [0-9.]* s to [0-9.]* s that the run times'
+		' Profiles predict 19.[0-9] s, which agrees with the [0-9.]* to [0-9.]* s that the run times'
 	contains "they do not" "$(said 140)" \
-		' Profiles predict 19.[0-9] s, less than the [0-9.]* s to [0-9.]* s that the run times'
+		' Profiles predict 19.[0-9] s, less than the [0-9.]* to [0-9.]* s that the run times'
 	as_json() {
 		measured_job "$1"
 		explain_measured --json | jq -c '.profiles |

@@ -154,7 +154,7 @@ test_a_comparison_says_what_was_different() {
 	while IFS=';' read -r filter wanted; do
 		slow_run "$filter"
 		contains "$filter" "$(netprof compare fft)" \
-			'^fft:4100.0 took 84.0 s, 40 % longer than fft alone \(60.0 s, n 2\)'
+			'^fft:4100.0 took 84.0 s, 40 % longer than fft alone \(60.0 s, 2 runs\)'
 		equal "$filter" "$(netprof compare fft | sed -n 2p)" "$wanted"
 	done <<-END
 		.;No recorded condition differs.
@@ -190,7 +190,7 @@ test_a_comparison_does_not_report_chance_as_a_cause() {
 	setup
 	slow_run '.end = 1718500062'
 	contains "three percent" "$(netprof compare fft)" \
-		'^fft:4100.0 took 62.0 s, 3 % longer than fft alone .60.0 s, n 2., which may be$'
+		'^fft:4100.0 took 62.0 s, 3 % longer than fft alone .60.0 s, 2 runs., which may be$'
 	slow_run '.exit_code = 1'
 	equal "it failed" "$(netprof compare fft | head -n 2)" \
 		"$(printf '%s\n' 'The run times of fft cannot be compared: fewer than two are known.' \
@@ -292,7 +292,7 @@ test_without_a_calibration_a_report_says_what_is_missing() {
 	rm -r "$S/store/fabric"
 	netprof report -o "$S/page.html"
 	contains "the pairs" "$(cat "$S/page.html")" \
-		'<p>no calibration .*; an administrator measures it with: salloc -N8 netprof calibrate</p>'
+		'<p>no calibration .*; an administrator measures it with: salloc -N8 --exclusive netprof calibrate</p>'
 	contains "cells" "$(cat "$S/page.html")" 'class="dim">no calibration<'
 	equal "parts" "$(grep -c '<h2 id="a[0-9]*">' "$S/page.html")" 12
 }

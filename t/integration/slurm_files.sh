@@ -118,7 +118,7 @@ switches() {
 hops() { # FILE: what netprof makes of it, without its name
 	netprof tolerance -P --topology="$1" "$O/star.goal" 2>"$O/err" |
 		grep '|base|' || :
-	sed "/the first counts/d; s|$1|FILE|g" "$O/err"
+	sed "/the first is used/d; s|$1|FILE|g" "$O/err"
 }
 
 # TEXT with the escapes of printf

@@ -59,7 +59,7 @@ test_mistakes_that_slurm_tolerates_are_reported_in_one_line() {
 	block -N4 -w 'n[4-7]' >/dev/null
 	pending fft >/dev/null
 	wait_for is_restricted "$(pending fft)"
-	equal "lines about it" "$(said "node n3 is on leaf switches rack0.ib and rack1.ib: the first counts" |
+	equal "lines about it" "$(said "node n3 is on leaf switches rack0.ib and rack1.ib: the first is used" |
 		wc -l)" 1
 }
 

@@ -68,16 +68,16 @@ static const struct {
 	  "SwitchName=s1 Nodes=n[2-3]\n", "01--", "" },
 	{ "a node on two switches", "SwitchName=s0 Nodes=n[0-1]\n"
 	  "SwitchName=s1 Nodes=n[1-3]\nSwitchName=t Switches=s[0-1]\n", "0133",
-	  "topology.conf:2: node n1 is on s0 and s1: the first counts\n" },
+	  "topology.conf:2: node n1 is on s0 and s1: the first is used\n" },
 	{ "several nodes on two switches", "SwitchName=s0 Nodes=n[0-2]\n"
 	  "SwitchName=s1 Nodes=n[0-3]\nSwitchName=t Switches=s[0-1]\n", "0113",
-	  "node n0 is on s0 and s1: the first counts (2 more like it)\n" },
+	  "node n0 is on s0 and s1: the first is used (2 more like it)\n" },
 	{ "a node twice on one switch", "SwitchName=s0 Nodes=n0,n[0-1],n1\n",
 	  "01", "" },
 	{ "a switch below two", "SwitchName=s0 Nodes=n0\n"
 	  "SwitchName=s1 Nodes=n1\nSwitchName=t Switches=s[0-1]\n"
 	  "SwitchName=u Switches=s[0-1]\n", "03",
-	  "topology.conf:4: switch s0 is below t and u: the first counts (1 "
+	  "topology.conf:4: switch s0 is below t and u: the first is used (1 "
 	  "more like it)\n" },
 	{ "what scontrol prints", "SwitchName=s0 Level=0 LinkSpeed=1 "
 	  "Nodes=n[0-1], n2\nSwitchName=t Level=1 LinkSpeed=1 Nodes=n[0-3] "

@@ -33,6 +33,27 @@ static void test_times(void)
 }
 
 static const struct {
+	double low, high;
+	const char *want;
+} ranges[] = {
+	{ 595, 936, "9.92 to 15.6 min" }, { 154, 174, "154 to 174 s" },
+	{ 3.79, 22.5, "3.79 to 22.5 s" }, { 0.95, 1.2, "0.95 to 1.20 s" },
+	{ 999.6e-9, 1.5e-6, "1.00 to 1.50 us" }, { 0, 18.7, "0 to 18.7 s" },
+	{ 5997, 7200, "1.67 to 2.00 h" }, { 1e-6, 0.2, "0.001 to 200 ms" },
+	{ 0, 0, "0 to 0 s" }, { 1, INFINITY, "0.00028 to inf h" },
+};
+
+static void test_both_ends_of_a_range_have_one_unit(void)
+{
+	char buf[CLI_NUMBER];
+
+	for (size_t i = 0; i < NP_ARRAY_SIZE(ranges); i++)
+		T_ROW(ranges[i].want,
+		      !strcmp(cli_sec_range(ranges[i].low, ranges[i].high, buf),
+			      ranges[i].want));
+}
+
+static const struct {
 	double sec;
 	const char *want;
 } settings[] = {
@@ -69,6 +90,8 @@ static const struct {
 	{ 0, "0 B" }, { 8, "8 B" }, { 1000, "1000 B" }, { 1024, "1 KiB" },
 	{ 1500, "1500 B" }, { 40960, "40 KiB" }, { 20000, "20 KiB" },
 	{ 1 << 20, "1 MiB" }, { 9138176, "8.7 MiB" }, { 32000000, "31 MiB" },
+	{ 1 << 30, "1 GiB" }, { 3 << 29, "1.5 GiB" },
+	{ UINT64_C(50000000000), "47 GiB" }, { UINT64_C(1) << 42, "4 TiB" },
 };
 
 static void test_sizes(void)
@@ -198,6 +221,33 @@ static void test_wrapping(void)
 	free(text);
 }
 
+/* Each text has a blank in column 80, between a number and what follows. */
+static void test_units_stay_with_their_number(void)
+{
+	static const struct {
+		const char *end, *rest;
+	} texts[] = {
+		{ "15.6 min.", "\n  15.6 min.\n" },
+		{ "(+19 %), mean", "\n  (+19 %), mean\n" },
+		{ "12345 MB/s", "\n  12345 MB/s\n" },
+		{ "12345 minutes", "\n  minutes\n" },
+		{ "12345 runs", "\n  runs\n" },
+	};
+
+	for (size_t i = 0; i < NP_ARRAY_SIZE(texts); i++) {
+		size_t first = 79 - strcspn(texts[i].end, " ");
+		char line[128], *text;
+
+		memset(line, 'x', first - 1);
+		snprintf(line + first - 1, sizeof(line) - first + 1, " %s",
+			 texts[i].end);
+		text = printed(print_wrapped, line);
+		first = strcspn(text, "\n");
+		T_ROW(texts[i].end, !strcmp(text + first, texts[i].rest));
+		free(text);
+	}
+}
+
 /* Names of applications may be long: tables are as wide as the terminal. */
 static void test_width_of_the_output(void)
 {
@@ -325,6 +375,8 @@ static void test_html(void)
 static const struct t_case cases[] = {
 	{ "names in pages of HTML are only text", test_html },
 	{ "times have three digits and a unit", test_times },
+	{ "both ends of a range have one unit",
+	  test_both_ends_of_a_range_have_one_unit },
 	{ "chosen times have no needless zeros", test_settings },
 	{ "the micro sign only where the terminal knows it", test_micro_sign },
 	{ "sizes", test_sizes },
@@ -333,6 +385,8 @@ static const struct t_case cases[] = {
 	{ "dates as sacct has them", test_dates },
 	{ "long names are cut and marked", test_cuts },
 	{ "sentences wrap within the screen", test_wrapping },
+	{ "a number and its unit stay on one line",
+	  test_units_stay_with_their_number },
 	{ "tables are as wide as the terminal, or a pipe",
 	  test_width_of_the_output },
 	{ "so they do after a label", test_labels },

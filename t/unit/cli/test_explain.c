@@ -19,27 +19,27 @@ static const struct {
 	const char *want;
 } runs[] = {
 	{ "neighbours account for a part", 35, 5, 25, 0.2, 0.33,
-	  "It took 35.0 s, 40 % longer than alone (25.0 s, n 5); its "
+	  "It took 35.0 s, 40 % longer than alone (25.0 s, 5 runs); its "
 	  "neighbours account for 33 of those 40 percentage points." },
 	{ "neighbours account for all", 35, 5, 25, 0.2, 0.6,
-	  "It took 35.0 s, 40 % longer than alone (25.0 s, n 5); its "
+	  "It took 35.0 s, 40 % longer than alone (25.0 s, 5 runs); its "
 	  "neighbours account for all of that (60 % was predicted)." },
 	{ "neighbours account for nothing", 35, 5, 25, 0.2, 0.001,
-	  "It took 35.0 s, 40 % longer than alone (25.0 s, n 5); its "
+	  "It took 35.0 s, 40 % longer than alone (25.0 s, 5 runs); its "
 	  "neighbours account for none of that." },
 	{ "there is no prediction", 35, 5, 25, 0.2, NOT_PREDICTED,
-	  "It took 35.0 s, 40 % longer than alone (25.0 s, n 5); the effect "
+	  "It took 35.0 s, 40 % longer than alone (25.0 s, 5 runs); the effect "
 	  "of its neighbours is not known." },
 	{ "as long as alone", 25.2, 5, 25, 0.2, 0.3,
-	  "It took 25.2 s, as long as alone (25.0 s, n 5)." },
+	  "It took 25.2 s, as long as alone (25.0 s, 5 runs)." },
 	{ "within the scatter", 30, 5, 25, 4, 0.3,
-	  "It took 30.0 s, 20 % longer than alone (25.0 s, n 5), which may be "
+	  "It took 30.0 s, 20 % longer than alone (25.0 s, 5 runs), which may be "
 	  "chance." },
 	{ "a single run alone scatters, too", 26, 1, 25, NAN, 0.3,
-	  "It took 26.0 s, 4 % longer than alone (25.0 s, n 1), which may be "
+	  "It took 26.0 s, 4 % longer than alone (25.0 s, 1 run), which may be "
 	  "chance." },
 	{ "faster than alone", 20, 5, 25, 0.2, 0.3,
-	  "It took 20.0 s, 20 % less than alone (25.0 s, n 5)." },
+	  "It took 20.0 s, 20 % less than alone (25.0 s, 5 runs)." },
 	{ "never alone", 35, 0, 0, NAN, 0.3,
 	  "It took 35.0 s. How long it takes alone is not known: no other run "
 	  "of this command had its leaf switches to itself." },

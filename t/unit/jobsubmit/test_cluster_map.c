@@ -234,14 +234,14 @@ static const struct {
 	  "a:n[0-7] b:n[8-15]", "" },
 	{ "a node on two leaves", "a Nodes=n[0-7]\nb Nodes=n[7-15]\n",
 	  "a:n[0-7] b:n[8-15]",
-	  "topology: node n7 is on leaf switches a and b: the first counts" },
+	  "topology: node n7 is on leaf switches a and b: the first is used" },
 	{ "several nodes on two leaves", "a Nodes=n[0-7]\nb Nodes=n[6-15]\n",
 	  "a:n[0-7] b:n[8-15]",
-	  "topology: node n6 is on leaf switches a and b: the first counts (1 "
+	  "topology: node n6 is on leaf switches a and b: the first is used (1 "
 	  "more like it)" },
 	{ "a leaf whose nodes are all on another",
 	  "a Nodes=n[0-7]\nb Nodes=n[6-7]\n", "a:n[0-7]",
-	  "topology: node n6 is on leaf switches a and b: the first counts (1 "
+	  "topology: node n6 is on leaf switches a and b: the first is used (1 "
 	  "more like it)" },
 	{ "nodes that are yet to come", "a Nodes=n[0-7],cloud[1-200]\n"
 	  "b Nodes=n[8-15]\n", "a:n[0-7] b:n[8-15]", "" },
@@ -255,7 +255,7 @@ static const struct {
 	  "rack0.ib:n[0-3] rack1.ib:n[4-7]", "" },
 	{ "a switch without children", "a Nodes=\nb Nodes=n0\n", "b:n0", "" },
 	{ "a list that is none", "a Nodes=n[3-0]\nb Nodes=n0\n", "b:n0",
-	  "topology: leaf switch a is ignored: \"n[3-0]\" is no list of "
+	  "topology: leaf switch a is ignored: \"n[3-0]\" is not a list of "
 	  "nodes" },
 	{ "all partitions have another topology than the cluster",
 	  "a Nodes=n[0-15]\n=batch,alone,debug,big\nb Nodes=n[0-7]\n",
@@ -263,7 +263,7 @@ static const struct {
 	{ "nodes of partitions that have two topologies",
 	  "a Nodes=n[0-15]\n=batch,alone\nb Nodes=n[0-9]\nc Nodes=n[10-15]\n",
 	  "a:n[0-3,12-15] b:n[4-9] c:n[10-11]",
-	  "topology: node n0 is on leaf switches a and b: the first counts (7 "
+	  "topology: node n0 is on leaf switches a and b: the first is used (7 "
 	  "more like it)" },
 	{ "a partition whose topology has no leaf switches",
 	  "a Nodes=n[0-7]\n=big\n", "a:n[0-7]", "", "big" },
@@ -319,7 +319,7 @@ static const struct {
 	  "", "a+b:n[0-7] a+c:n[8-15]", "a:ib0 b:ib1 c:ib1", "", "" },
 	{ "one device", "a Nodes=n[0-7]\nb Nodes=n[7-15]\n", "ib0", "",
 	  "a:n[0-7] b:n[8-15]", "a:- b:-",
-	  "topology: node n7 is on leaf switches a and b: the first counts",
+	  "topology: node n7 is on leaf switches a and b: the first is used",
 	  "" },
 	{ "a damaged file counts as none", "a Nodes=n[0-7]\nb Nodes=n[8-15]\n",
 	  "ib0", "Rail=r0 NIC=ib0 Leaf=x Nodes=n[0-3]\nRail=r0 NIC=ib0\n",
