@@ -142,8 +142,8 @@ void cli_put_levels(json_object *in, const struct np_profile *p)
 {
 	json_object *list = cli_put_array(in, "levels");
 
-	for (size_t i = 0; i < p->ev.n_levels; i++) {
-		const struct np_run_summary_level *l = &p->ev.level[i];
+	for (size_t i = 0; i < p->summary.n_levels; i++) {
+		const struct np_run_summary_level *l = &p->summary.level[i];
 		json_object *j = cli_append_object(list);
 
 		cli_put_text(j, "name", l->name);
@@ -155,7 +155,7 @@ void cli_put_levels(json_object *in, const struct np_profile *p)
 			if (!l->of_intervals) {
 				cli_put_real(j, "run_sec", l->run_sec.mean);
 				cli_put_real(j, "alone_sec",
-					     p->ev.alone_sec.mean);
+					     p->summary.alone_sec.mean);
 			}
 			cli_put_real(j, "slowdown", l->slowdown.mean);
 			cli_put_real(j, "low", l->low);

@@ -29,7 +29,7 @@ const char *const cli_plot_parts[CLI_PLOT_PARTS] = {
 /* First and last bin with samples of the application or the idle network. */
 static void bins_of(const struct np_profile *p, size_t *from, size_t *to)
 {
-	const struct np_hist *h[] = { p->ev.latency.hist, p->idle.hist };
+	const struct np_hist *h[] = { p->summary.latency.hist, p->idle.hist };
 
 	*from = NP_HIST_BINS - 1;
 	*to = 1;
@@ -73,7 +73,7 @@ static int add_latency(struct np_figure *f, const struct np_profile *p,
 	struct np_panel *panel;
 	size_t from, to;
 
-	if (!p->ev.latency.hist) {
+	if (!p->summary.latency.hist) {
 		snprintf(missing, len, "no latencies; to measure them: sbatch "
 			 "--netprofile=%s job.sh, on two nodes or more of a "
 			 "leaf switch", p->runs->app);
@@ -89,7 +89,7 @@ static int add_latency(struct np_figure *f, const struct np_profile *p,
 	bins_of(p, &from, &to);
 	if (p->idle.hist && !p->is_idle)
 		add_hist(f, panel, &p->idle, "idle", NP_STYLE_GREY, from, to);
-	add_hist(f, panel, &p->ev.latency, p->runs->app, 0, from, to);
+	add_hist(f, panel, &p->summary.latency, p->runs->app, 0, from, to);
 	return 0;
 }
 
@@ -202,10 +202,10 @@ static int add_curve(struct np_figure *f, const struct np_profile *p,
 {
 	struct np_panel *panel;
 
-	if (p->ev.n_curve < 2) {
+	if (p->summary.n_curve < 2) {
 		snprintf(missing, len, "%s synthetic load; to measure it: "
 			 "sbatch --netprofile=%s --netprofile-calibrate job.sh",
-			 p->ev.n_curve ? "measured under only one" :
+			 p->summary.n_curve ? "measured under only one" :
 					 "not measured under",
 			 p->runs->app);
 		return -ENODATA;
@@ -218,7 +218,7 @@ static int add_curve(struct np_figure *f, const struct np_profile *p,
 		return 0;
 	np_figure_axis(f, &panel->x, NP_AXIS_NAMES,
 		       "Level of the load (this fabric is not calibrated)");
-	add_points(f, panel, &p->ev, NULL);
+	add_points(f, panel, &p->summary, NULL);
 	return 0;
 }
 
@@ -230,7 +230,7 @@ static int add_curve(struct np_figure *f, const struct np_profile *p,
  */
 static struct np_series *longest_series(const struct np_profile *p)
 {
-	const struct np_run_summary *e = &p->ev;
+	const struct np_run_summary *e = &p->summary;
 	struct np_series *best = NULL;
 
 	for (size_t i = 0; i < p->runs->n; i++) {

@@ -561,7 +561,7 @@ static bool had_too_few_nodes(const struct np_profile *p)
 {
 	const struct np_record *r = p->runs->n ? p->runs->run[0] : NULL;
 
-	return r && !p->ev.latency.n_runs && !np_run_latency(r).n &&
+	return r && !p->summary.latency.n_runs && !np_run_latency(r).n &&
 	       why_leaf_skipped(r);
 }
 
@@ -573,7 +573,7 @@ static void say_nothing_measured(const struct np_profile *p, char *buf)
 	const char *why = NULL;
 
 	if (measured)
-		why = np_run_use_words(p->ev.use[0]);
+		why = np_run_use_words(p->summary.use[0]);
 	if (!why)
 		why = why_leaf_skipped(r);
 	if (!why && r->n_notes)
@@ -631,18 +631,18 @@ static void say_contradiction(const struct np_profile *p, char *buf)
 /* The verdict if the network use is not known: why, and what to do about it. */
 static void say_unknown(const struct np_profile *p, char *buf)
 {
-	unsigned long long probes = p->ev.latency.moments.n;
+	unsigned long long probes = p->summary.latency.moments.n;
 
 	if (p->verdict.doubt == NP_DOUBT_BASELINE)
 		say_no_baseline(p, buf);
 	else if (p->verdict.doubt != NP_DOUBT_PROBES)
 		say_contradiction(p, buf);
-	else if (p->ev.latency.n_runs)
+	else if (p->summary.latency.n_runs)
 		snprintf(buf, CLI_SENTENCE, "%s: network use not known yet: "
 			 "%llu probe%s, %d are needed. Run it longer, or with "
 			 "--netprofile-period=20ms.", p->runs->app, probes,
 			 cli_s(probes), NP_VERDICT_PROBES);
-	else if (p->ev.n_levels)
+	else if (p->summary.n_levels)
 		snprintf(buf, CLI_SENTENCE, "%s was measured only under "
 			 "synthetic load. To learn how it uses the network, "
 			 "run it once without load: sbatch --netprofile=%s "
@@ -693,7 +693,8 @@ static void say_use(const struct np_profile *p, char *buf)
 /* Sentence 1: weak points of the idle baseline that the verdict rests on. */
 static void say_reference(const struct np_profile *p, char *buf)
 {
-	const struct np_sample *idle = p->is_idle ? &p->ev.latency : &p->idle;
+	const struct np_sample *idle = p->is_idle ? &p->summary.latency :
+						    &p->idle;
 	bool known = p->verdict.use != NP_USE_UNKNOWN;
 
 	buf[0] = '\0';
@@ -704,7 +705,7 @@ static void say_reference(const struct np_profile *p, char *buf)
 		cli_add(buf, CLI_SENTENCE, "The idle baseline comes from quiet "
 			"moments of flagged runs; " CLI_MEASURE_IDLE
 			" measures a better one. ");
-	if (p->ev.latency.neighbours)
+	if (p->summary.latency.neighbours)
 		cli_add(buf, CLI_SENTENCE, "Other jobs shared a leaf switch "
 			"with every run and may have caused some of the "
 			"delay. ");
@@ -721,8 +722,8 @@ worst_level(const struct np_profile *p)
 {
 	const struct np_run_summary_level *worst = NULL;
 
-	for (size_t i = 0; i < p->ev.n_levels; i++) {
-		const struct np_run_summary_level *l = &p->ev.level[i];
+	for (size_t i = 0; i < p->summary.n_levels; i++) {
+		const struct np_run_summary_level *l = &p->summary.level[i];
 
 		if (np_mean_known(&l->slowdown) &&
 		    (!worst || l->slowdown.mean > worst->slowdown.mean))
@@ -749,20 +750,19 @@ static void say_interference(const struct np_profile *p, char *buf)
 	char change[CLI_NUMBER], source[32];
 
 	/* What cannot be measured at all cannot be measured under load. */
-	if (p->is_idle || (!p->ev.n_levels && had_too_few_nodes(p)))
+	if (p->is_idle || (!p->summary.n_levels && had_too_few_nodes(p)))
 		buf[0] = '\0';
-	else if (!p->ev.n_levels)
+	else if (!p->summary.n_levels)
 		snprintf(buf, CLI_SENTENCE, "Not measured under synthetic load "
 			 "yet. To measure: sbatch --netprofile=%s "
 			 "--netprofile-calibrate job.sh", p->runs->app);
-	else if (!worst && p->ev.intervals.n_runs)
-		snprintf(buf, CLI_SENTENCE,
-			 "Its slowdown under synthetic load "
+	else if (!worst && p->summary.intervals.n_runs)
+		snprintf(buf, CLI_SENTENCE, "Its slowdown under synthetic load "
 			 "is not known yet: %s. Run it again, or for longer, "
 			 "with --netprofile-calibrate.",
-			 p->ev.intervals.verdict == NP_ONE_RUN_USABLE ?
-				 "no load has run in every phase of it" :
-				 np_one_run_words(p->ev.intervals.verdict));
+			 p->summary.intervals.verdict == NP_ONE_RUN_USABLE ?
+			 "no load has run in every phase of it" :
+			 np_one_run_words(p->summary.intervals.verdict));
 	else if (!worst)
 		snprintf(buf, CLI_SENTENCE, "Its slowdown under synthetic load "
 			 "is not known: there is no successful run without "

@@ -19,12 +19,15 @@ static bool verdict_names_command(const struct np_profile *p, struct cli_recomme
 		strcpy(a->what, "the idle network");
 	} else if (p->verdict.use == NP_USE_UNKNOWN) {
 		/* Probes need two nodes under one leaf switch. */
-		snprintf(a->command, sizeof(a->command), "sbatch %s"
-			 "--netprofile=%s%s job.sh", p->ev.latency.n_runs ? "" :
-			 "-N2 --switches=1 ", app, p->ev.latency.n_runs ?
-			 " --netprofile-period=20ms" : "");
+		snprintf(a->command, sizeof(a->command),
+			 "sbatch %s--netprofile=%s%s job.sh",
+			 p->summary.latency.n_runs ? "" : "-N2 --switches=1 ",
+			 app,
+			 p->summary.latency.n_runs ?
+				 " --netprofile-period=20ms" :
+				 "");
 		snprintf(a->what, sizeof(a->what), "latencies of %s", app);
-	} else if (!p->ev.n_levels) {
+	} else if (!p->summary.n_levels) {
 		snprintf(a->command, sizeof(a->command), "sbatch --netprofile="
 			 "%s --netprofile-calibrate job.sh", app);
 		snprintf(a->what, sizeof(a->what), "runs of %s under load",

@@ -52,7 +52,7 @@ static bool counts_as_time(const struct side *s, size_t i,
 			   bool with_neighbours)
 {
 	const struct np_record *r = s->runs.run[i];
-	enum np_run_use use = s->profile.ev.use[i];
+	enum np_run_use use = s->profile.summary.use[i];
 
 	if (s->run)
 		return !r->exit_code && r->state != NP_RUN_RUNNING;
@@ -105,7 +105,7 @@ static int side_evaluate(struct side *s, double now)
 	if (!s->run_sec.n)
 		take_times(s, true);
 	if (!s->run)
-		s->latency = s->profile.ev.latency;
+		s->latency = s->profile.summary.latency;
 	else if (np_run_latency(s->run).n)
 		rc = np_sample_add(&s->latency, s->run);
 	return rc;

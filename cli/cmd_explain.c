@@ -981,15 +981,16 @@ static bool is_of_job(const struct explanation *e, const struct np_record *r)
 
 /* Keep the latencies of a summary. Returns 0 or -ENOMEM. */
 static int take_latencies(struct measured_step *m, const struct np_runs *runs,
-			  struct np_run_summary *ev)
+			  struct np_run_summary *summary)
 {
-	m->alone_hist = ev->latency.hist;
-	ev->latency.hist = NULL;
+	m->alone_hist = summary->latency.hist;
+	summary->latency.hist = NULL;
 	m->alone_run = calloc(runs->n + 1, sizeof(*m->alone_run));
 	if (!m->alone_run)
 		return -ENOMEM;
 	for (size_t i = 0; i < runs->n; i++)
-		if (ev->use[i] == NP_RUN_ALONE || ev->use[i] == NP_RUN_LATENCY)
+		if (summary->use[i] == NP_RUN_ALONE ||
+		    summary->use[i] == NP_RUN_LATENCY)
 			m->alone_run[m->n_alone_runs++] = runs->run[i];
 	return 0;
 }
@@ -1006,7 +1007,7 @@ static int find_alone(const struct explanation *e, const struct np_runs *runs,
 		.like = like, .fingerprint = like->fingerprint, .now = e->now,
 	};
 	struct np_runs others = { .n = 0 };
-	struct np_run_summary ev;
+	struct np_run_summary summary;
 	int rc;
 
 	if (!like->fingerprint || !*like->fingerprint)
@@ -1017,12 +1018,12 @@ static int find_alone(const struct explanation *e, const struct np_runs *runs,
 	for (size_t i = 0; i < runs->n; i++)
 		if (runs->run[i]->job_id != like->job_id)
 			others.run[others.n++] = runs->run[i];
-	rc = np_run_summary_make(&others, &opt, &ev);
+	rc = np_run_summary_make(&others, &opt, &summary);
 	if (!rc) {
-		m->alone = ev.alone_sec;
-		if (!ev.latency.neighbours)
-			rc = take_latencies(m, &others, &ev);
-		np_run_summary_free(&ev);
+		m->alone = summary.alone_sec;
+		if (!summary.latency.neighbours)
+			rc = take_latencies(m, &others, &summary);
+		np_run_summary_free(&summary);
 	}
 	free(others.run);
 	return rc;

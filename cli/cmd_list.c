@@ -23,7 +23,7 @@ struct row {
 	double last; /* end of the newest run, seconds since 1970; 0: none */
 	/*
 	 * Only these members are valid: is_idle, verdict.use, phases.kind,
-	 * phases.busy_share, ev.alone_sec and the levels of ev.
+	 * phases.busy_share, summary.alone_sec and the levels of summary.
 	 */
 	struct np_profile profile;
 };
@@ -45,7 +45,7 @@ static void pack_level(struct np_pack *p, struct np_run_summary_level *l)
 static int pack(struct np_pack *p, struct row *r)
 {
 	struct np_profile *pr = &r->profile;
-	struct np_run_summary *e = &pr->ev;
+	struct np_run_summary *e = &pr->summary;
 
 	r->n_runs = np_pack_count(p, r->n_runs, SIZE_MAX);
 	r->last = np_pack_real(p, r->last);
@@ -264,8 +264,10 @@ static void text_row(const struct row *r, int name_width, int owner_width)
 			 100 * pr->phases.busy_share);
 	else
 		snprintf(use, sizeof(use), "%s", cli_use_name(pr));
-	snprintf(levels, sizeof(levels), pr->ev.n_levels == 1 ? "%zu level" :
-		 pr->ev.n_levels ? "%zu levels" : "-", pr->ev.n_levels);
+	snprintf(levels, sizeof(levels),
+		 pr->summary.n_levels == 1 ? "%zu level" :
+		 pr->summary.n_levels ? "%zu levels" : "-",
+		 pr->summary.n_levels);
 	cli_left(stdout, r->app, name_width);
 	putchar(' ');
 	cli_left(stdout, owner, owner_width);

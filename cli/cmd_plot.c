@@ -115,12 +115,12 @@ static unsigned wanted(const char *only)
 /* The caption: cluster, numbers of runs and probes, and dates. */
 static void put_caption(struct np_figure *f, const struct np_profile *p)
 {
-	const struct np_record *r = p->ev.fabric;
+	const struct np_record *r = p->summary.fabric;
 	char first[CLI_NUMBER], last[CLI_NUMBER], idle[80] = "";
 	double from = INFINITY, to = 0;
 
 	for (size_t i = 0; i < p->runs->n; i++) {
-		if (p->ev.use[i] >= NP_RUN_FABRIC)
+		if (p->summary.use[i] >= NP_RUN_FABRIC)
 			continue;
 		from = fmin(from, p->runs->run[i]->start);
 		to = fmax(to, p->runs->run[i]->end);
@@ -131,14 +131,17 @@ static void put_caption(struct np_figure *f, const struct np_profile *p)
 	if (p->idle.n_runs && !p->is_idle)
 		snprintf(idle, sizeof(idle), "; idle: n = %llu probes",
 			 (unsigned long long)p->idle.moments.n);
-	np_figure_caption(f, "%s on %s (%s), n = %zu runs without load and %zu "
-			  "under load, %llu probes%s; %s%s%s.", p->runs->app,
+	np_figure_caption(f,
+			  "%s on %s (%s), n = %zu runs without load and %zu "
+			  "under load, %llu probes%s; %s%s%s.",
+			  p->runs->app,
 			  r && r->cluster ? r->cluster : "an unknown cluster",
 			  r && r->probe.transport ? r->probe.transport :
 						    "transport unknown",
-			  p->ev.latency.n_runs, p->ev.count[NP_RUN_UNDER_LEVEL],
-			  (unsigned long long)p->ev.latency.moments.n, idle,
-			  first, strcmp(first, last) ? " to " : "",
+			  p->summary.latency.n_runs,
+			  p->summary.count[NP_RUN_UNDER_LEVEL],
+			  (unsigned long long)p->summary.latency.moments.n,
+			  idle, first, strcmp(first, last) ? " to " : "",
 			  strcmp(first, last) ? last : "");
 }
 

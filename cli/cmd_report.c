@@ -274,16 +274,17 @@ static void put_pairs(FILE *f, const char *label,
 /* How many runs count, and why others do not. */
 static void put_runs(FILE *f, const struct part *part)
 {
-	const struct np_run_summary *ev = &part->profile.ev;
+	const struct np_run_summary *summary = &part->profile.summary;
 	const struct cli_runs *r = &part->app->r;
 	char owner[CLI_NUMBER + 16], day[CLI_NUMBER], excluded[256];
 
-	put_fact(f, "Runs", "%zu of %zu used, %s%s%s%s", ev->latency.n_runs,
-		 r->runs.n, r->owner == NP_STORE_USER ? "of " : "",
+	put_fact(f, "Runs", "%zu of %zu used, %s%s%s%s",
+		 summary->latency.n_runs, r->runs.n,
+		 r->owner == NP_STORE_USER ? "of " : "",
 		 cli_owner_name(r->owner, r->uid, owner, sizeof(owner)),
 		 r->runs.n ? ", the last " : "",
 		 r->runs.n ? cli_day(r->runs.run[0]->end, day) : "");
-	cli_excluded_text(ev, excluded, sizeof(excluded));
+	cli_excluded_text(summary, excluded, sizeof(excluded));
 	put_fact(f, "Excluded", "%s", excluded);
 }
 
@@ -329,9 +330,9 @@ static void put_app(FILE *f, const struct report *r, size_t number)
 	put_pairs(f, "Slowed by", &part->slowed_by, app);
 	put_pairs(f, "Slows", &part->slows, app);
 	put_runs(f, part);
-	if (p->ev.fabric)
-		put_fabric(f, p->ev.fabric);
-	put_latency(f, "Latency", &p->ev.latency);
+	if (p->summary.fabric)
+		put_fabric(f, p->summary.fabric);
+	put_latency(f, "Latency", &p->summary.latency);
 	put_latency(f, "Idle", &p->idle);
 	fputs("</dl>\n", f);
 	put_curve(f, r, part);
@@ -443,7 +444,7 @@ static const char *cluster_of(const struct report *r)
 	if (r->k.calibrated)
 		return r->k.cal.cluster;
 	for (size_t i = 0; i < r->n; i++) {
-		const struct np_record *run = r->part[i].profile.ev.fabric;
+		const struct np_record *run = r->part[i].profile.summary.fabric;
 
 		if (run && run->cluster)
 			return run->cluster;
@@ -544,7 +545,7 @@ static void list_row(FILE *f, const struct report *r, size_t number)
 			p->verdict.delayed_share,
 			cli_percent(p->verdict.delayed_share, share));
 	} else {
-		put_empty(f, !p->ev.latency.n_runs ? "no probes" :
+		put_empty(f, !p->summary.latency.n_runs ? "no probes" :
 			     p->verdict.doubt == NP_DOUBT_PROBES ?
 						     "too few probes" :
 						     "no idle baseline");
@@ -556,8 +557,8 @@ static void list_row(FILE *f, const struct report *r, size_t number)
 	} else {
 		put_empty(f, !r->k.calibrated		? "no calibration" :
 			     part->app->summary.n_curve ? "not predicted" :
-			     p->ev.fabric && p->ev.fabric->cluster &&
-					     strcmp(p->ev.fabric->cluster,
+			     p->summary.fabric && p->summary.fabric->cluster &&
+					     strcmp(p->summary.fabric->cluster,
 						    r->k.cal.cluster) ?
 							  "other cluster" :
 							  "not run under load");

@@ -61,7 +61,7 @@ static int runs_text(const struct cli_profile *p)
 	       "p50", "p99", level_width, "Level", "Use",
 	       cli_colour(CLI_PLAIN));
 	for (size_t i = 0; i < runs->n; i++)
-		text_row(runs->run[i], p->profile.ev.use[i], level_width);
+		text_row(runs->run[i], p->profile.summary.use[i], level_width);
 	return CLI_DONE;
 }
 
@@ -155,7 +155,7 @@ static int runs_data(const struct cli_profile *p, enum cli_format format)
 	cli_put_count(j, "unreadable", p->r.n_skipped);
 	list = cli_put_array(j, "runs");
 	for (size_t i = 0; i < p->r.runs.n; i++)
-		append_run(list, p->r.runs.run[i], p->profile.ev.use[i]);
+		append_run(list, p->r.runs.run[i], p->profile.summary.use[i]);
 	return cli_print_output(format, "runs", j, &table);
 }
 

@@ -123,8 +123,8 @@ static uint64_t count_in(const struct np_hist *h, size_t from, size_t to)
 /* From the lowest 1st to the highest 99th percentile of both samples. */
 static void range_of(const struct np_profile *p, size_t *from, size_t *to)
 {
-	double lo = np_hist_quantile(p->ev.latency.hist, 0.01);
-	double hi = np_hist_quantile(p->ev.latency.hist, 0.99);
+	double lo = np_hist_quantile(p->summary.latency.hist, 0.01);
+	double hi = np_hist_quantile(p->summary.latency.hist, 0.99);
 
 	if (p->idle.hist) {
 		/* Both columns have the same rows, so the range covers both. */
@@ -166,7 +166,7 @@ static void hist_row(FILE *f, const struct np_profile *p, size_t from,
 	snprintf(label, sizeof(label), "%s%s", first ? "below " : "from ",
 		 cli_sec(np_hist_edge(first ? to : from), lo));
 	cli_left(row, label, 16);
-	hist_cell(row, &p->ev.latency, first ? 0 : from,
+	hist_cell(row, &p->summary.latency, first ? 0 : from,
 		  last ? NP_HIST_BINS : to);
 	if (p->idle.n_runs)
 		hist_cell(row, &p->idle, first ? 0 : from,
@@ -184,7 +184,7 @@ static void print_histogram(FILE *f, const struct np_profile *p, int rows)
 	char name[40];
 	size_t from, to, width, shown;
 
-	if (rows < 3 || !p->ev.latency.hist)
+	if (rows < 3 || !p->summary.latency.hist)
 		return;
 	range_of(p, &from, &to);
 	/* Several bins of the histogram make one row. */
@@ -258,7 +258,7 @@ static void print_pairs(FILE *f, const struct show *s, bool brief)
 
 	if (!t->predicted) {
 		/* Without slowdowns, the verdict names the missing run. */
-		if (s->p.profile.ev.n_levels)
+		if (s->p.profile.summary.n_levels)
 			cli_labelled(f, "Slowed by", "not known: this fabric "
 				     "is not calibrated");
 		return;
@@ -324,21 +324,21 @@ static void print_runs(FILE *f, const struct cli_profile *p)
 	char first[CLI_NUMBER], last[CLI_NUMBER], owner[CLI_NUMBER + 16];
 	char line[512] = "";
 
-	if (pr->ev.count[NP_RUN_UNDER_LEVEL])
+	if (pr->summary.count[NP_RUN_UNDER_LEVEL])
 		cli_add(line, sizeof(line), " (%zu under load)",
-			pr->ev.count[NP_RUN_UNDER_LEVEL]);
-	if (pr->ev.count[NP_RUN_INTERVALS])
+			pr->summary.count[NP_RUN_UNDER_LEVEL]);
+	if (pr->summary.count[NP_RUN_INTERVALS])
 		cli_add(line, sizeof(line), " (%zu with load intervals)",
-			pr->ev.count[NP_RUN_INTERVALS]);
-	if (pr->ev.latency.n_runs) {
-		cli_day(pr->ev.latency.first, first);
-		cli_day(pr->ev.latency.last, last);
+			pr->summary.count[NP_RUN_INTERVALS]);
+	if (pr->summary.latency.n_runs) {
+		cli_day(pr->summary.latency.first, first);
+		cli_day(pr->summary.latency.last, last);
 		cli_add(line, sizeof(line), ", %s%s%s", first,
 			strcmp(first, last) ? " to " : "",
 			strcmp(first, last) ? last : "");
 	}
 	cli_labelled(f, "Runs", "%zu of %zu used%s, %s%s",
-		     pr->ev.latency.n_runs, p->r.runs.n, line,
+		     pr->summary.latency.n_runs, p->r.runs.n, line,
 		     p->r.owner == NP_STORE_USER ? "of " : "",
 		     cli_owner_name(p->r.owner, p->r.uid, owner,
 				    sizeof(owner)));
@@ -347,7 +347,7 @@ static void print_runs(FILE *f, const struct cli_profile *p)
 /* Runs that do not count, by reason, and files that could not be read. */
 static void print_excluded(FILE *f, const struct cli_profile *p)
 {
-	const struct np_run_summary *e = &p->profile.ev;
+	const struct np_run_summary *e = &p->profile.summary;
 	char line[256];
 
 	cli_excluded_text(e, line, sizeof(line));
@@ -389,7 +389,7 @@ static void print_fabric(FILE *f, const struct np_record *r)
 /* How the probes were set, and what they cost. */
 static void print_probes(FILE *f, const struct np_profile *p)
 {
-	const struct np_record *r = p->ev.fabric;
+	const struct np_record *r = p->summary.fabric;
 	char bytes[CLI_NUMBER], period[CLI_NUMBER], share[CLI_NUMBER];
 	char rss[CLI_NUMBER], cost[128] = "their own cost was not measured";
 
@@ -477,7 +477,7 @@ static void idle_label(const struct np_sample *idle, char *buf, size_t len)
 /* The table of latencies: the application, idle, and their ratio. */
 static void print_latency(FILE *f, const struct np_profile *p)
 {
-	const struct np_sample *app = &p->ev.latency, *idle = &p->idle;
+	const struct np_sample *app = &p->summary.latency, *idle = &p->idle;
 	char label[32];
 
 	fprintf(f, "\n%s%-18s%10s%10s%10s%10s%10s%10s%s\n",
@@ -528,7 +528,7 @@ static void level_row(FILE *f, const struct np_profile *p, size_t n, int width,
 
 	fprintf(f, "%-*s", LEVEL_LABEL, label[row]);
 	for (size_t i = 0; i < n; i++) {
-		const struct np_run_summary_level *l = &p->ev.level[i];
+		const struct np_run_summary_level *l = &p->summary.level[i];
 		const double value[LEVEL_ROWS] = {
 			l->slowdown.mean, l->low, l->high, l->impact.mean,
 		};
@@ -545,8 +545,8 @@ static size_t level_width(const struct np_profile *p)
 	size_t widest = 6;
 	char buf[NP_LEVEL_NAME + CLI_NUMBER];
 
-	for (size_t i = 0; i < p->ev.n_levels; i++) {
-		size_t width = cli_width(level_name(&p->ev.level[i], buf,
+	for (size_t i = 0; i < p->summary.n_levels; i++) {
+		size_t width = cli_width(level_name(&p->summary.level[i], buf,
 						    sizeof(buf)));
 
 		widest = width > widest ? width : widest;
@@ -557,18 +557,18 @@ static size_t level_width(const struct np_profile *p)
 /* Which slowdowns come from load intervals within runs, and their checks. */
 static void print_intervals(FILE *f, const struct np_profile *p)
 {
-	const struct np_one_run *b = &p->ev.intervals;
+	const struct np_one_run *b = &p->summary.intervals;
 	char share[CLI_NUMBER], longer[CLI_NUMBER], took[80] = "";
 	char calls[80] = "";
 	size_t n = 0;
 
-	for (size_t i = 0; i < p->ev.n_levels; i++)
-		n += p->ev.level[i].of_intervals;
-	if (!isnan(p->ev.intervals_longer))
+	for (size_t i = 0; i < p->summary.n_levels; i++)
+		n += p->summary.level[i].of_intervals;
+	if (!isnan(p->summary.intervals_longer))
 		snprintf(took, sizeof(took),
 			 " (%s compared with runs without "
 			 "load)",
-			 cli_change(p->ev.intervals_longer, longer));
+			 cli_change(p->summary.intervals_longer, longer));
 	if (!isnan(b->apart))
 		snprintf(calls, sizeof(calls), "; by its %s slowdowns differ "
 			 "by %.1f %%", b->by_calls ? "traffic" : "MPI calls",
@@ -590,7 +590,7 @@ static void print_levels(FILE *f, const struct np_profile *p)
 {
 	char buf[NP_LEVEL_NAME + CLI_NUMBER];
 	int width = (int)level_width(p);
-	size_t n = p->ev.n_levels, room;
+	size_t n = p->summary.n_levels, room;
 
 	if (!n)
 		return;
@@ -598,15 +598,15 @@ static void print_levels(FILE *f, const struct np_profile *p)
 	room = (size_t)((cli_columns() - LEVEL_LABEL) / width);
 	n = n < room ? n : room;
 	fprintf(f, "\n%s%-*s", cli_colour(CLI_BOLD), LEVEL_LABEL,
-		p->ev.n_levels > n ? "Under load (more)" :
+		p->summary.n_levels > n ? "Under load (more)" :
 				     "Under load (runs)");
 	for (size_t i = 0; i < n; i++)
-		cli_right(f, level_name(&p->ev.level[i], buf, sizeof(buf)),
+		cli_right(f, level_name(&p->summary.level[i], buf, sizeof(buf)),
 			  width);
 	fprintf(f, "\n%s", cli_colour(CLI_PLAIN));
 	for (int row = 0; row < LEVEL_ROWS; row++)
 		level_row(f, p, n, width, row);
-	if (p->ev.count[NP_RUN_INTERVALS])
+	if (p->summary.count[NP_RUN_INTERVALS])
 		print_intervals(f, p);
 }
 
@@ -633,20 +633,20 @@ static void print_head(FILE *f, const struct show *s, enum brevity brief)
 	print_verdict(f, pr);
 	print_runs(f, &s->p);
 	print_excluded(f, &s->p);
-	if (pr->ev.fabric) {
-		print_fabric(f, pr->ev.fabric);
-		cli_print_rails(f, pr->ev.fabric);
+	if (pr->summary.fabric) {
+		print_fabric(f, pr->summary.fabric);
+		cli_print_rails(f, pr->summary.fabric);
 	}
-	if (pr->ev.latency.n_runs) {
+	if (pr->summary.latency.n_runs) {
 		print_probes(f, pr);
 		print_traffic(f, pr);
-		cli_print_adapters(f, &pr->ev.latency);
+		cli_print_adapters(f, &pr->summary.latency);
 		print_delayed(f, pr);
 	}
 	print_pairs(f, s, brief >= SHORT_LISTS);
 	print_recommendation(f, &s->a, brief >= SHORT_RECOMMENDATION);
 	print_tolerance(f, &s->tolerance);
-	if (pr->ev.latency.n_runs)
+	if (pr->summary.latency.n_runs)
 		print_latency(f, pr);
 }
 
@@ -744,10 +744,10 @@ static void put_runs(json_object *in, const struct cli_profile *p)
 	};
 	json_object *j = cli_put_object(in, "runs");
 
-	cli_put_count(j, "used", p->profile.ev.latency.n_runs);
+	cli_put_count(j, "used", p->profile.summary.latency.n_runs);
 	for (size_t i = 0; i < NP_ARRAY_SIZE(other); i++)
 		cli_put_count(j, np_run_use_name(other[i]),
-			      p->profile.ev.count[other[i]]);
+			      p->profile.summary.count[other[i]]);
 	cli_put_count(j, "unreadable", p->r.n_skipped);
 }
 
@@ -808,7 +808,7 @@ static void put_sample(json_object *in, const char *key,
 /* [from_sec, samples, idle samples] of each bin that is not empty. */
 static void put_hist(json_object *in, const struct np_profile *p)
 {
-	const struct np_hist *app = p->ev.latency.hist;
+	const struct np_hist *app = p->summary.latency.hist;
 	json_object *list = cli_put_array(in, "histogram");
 
 	for (size_t i = 0; i < NP_HIST_BINS; i++) {
@@ -954,13 +954,13 @@ static int show_data(const struct show *s, enum cli_format format)
 	cli_put_owner(j, p->r.owner, p->r.uid);
 	put_verdict(j, &p->profile);
 	put_runs(j, p);
-	put_fabric(j, p->profile.ev.fabric);
-	cli_put_adapters(j, &p->profile.ev.latency);
-	put_sample(j, "latency", &p->profile.ev.latency);
+	put_fabric(j, p->profile.summary.fabric);
+	cli_put_adapters(j, &p->profile.summary.latency);
+	put_sample(j, "latency", &p->profile.summary.latency);
 	put_sample(j, "idle", &p->profile.idle);
 	put_hist(j, &p->profile);
 	cli_put_levels(j, &p->profile);
-	put_intervals(j, &p->profile.ev);
+	put_intervals(j, &p->profile.summary);
 	put_cost(j, &p->profile);
 	cli_put_calibration(j, &t->k, t->scope);
 	put_pairs(j, "slowed_by", &t->slowed_by);

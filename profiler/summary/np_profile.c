@@ -107,7 +107,7 @@ static bool is_better(const struct np_sample *s, const struct np_sample *than)
 static int find_idle(struct np_profile *p, const struct np_runs *const *idle,
 		     size_t n_idle, double now)
 {
-	const struct np_run_summary_opt opt = { .like = p->ev.fabric,
+	const struct np_run_summary_opt opt = { .like = p->summary.fabric,
 						.now = now };
 	struct np_run_summary e;
 
@@ -131,9 +131,9 @@ static int find_idle(struct np_profile *p, const struct np_runs *const *idle,
 /* Profiles ask for no probe period, so all periods count. */
 static bool has_latencies(const struct np_profile *p, size_t i)
 {
-	return p->ev.use[i] == NP_RUN_ALONE ||
-	       p->ev.use[i] == NP_RUN_INTERVALS ||
-	       p->ev.use[i] == NP_RUN_LATENCY;
+	return p->summary.use[i] == NP_RUN_ALONE ||
+	       p->summary.use[i] == NP_RUN_INTERVALS ||
+	       p->summary.use[i] == NP_RUN_LATENCY;
 }
 
 /* The phases of several runs, weighted by their length. */
@@ -226,7 +226,7 @@ static void add_cost(struct np_profile *p)
 /* The idle network is its own baseline. */
 static void make_verdict(struct np_profile *p)
 {
-	const struct np_sample *app = &p->ev.latency;
+	const struct np_sample *app = &p->summary.latency;
 	const struct np_sample *idle = p->is_idle ? app : &p->idle;
 	struct np_verdict_in in = {
 		.hist = app->hist,
@@ -238,7 +238,7 @@ static void make_verdict(struct np_profile *p)
 		.idle_shared = p->idle.neighbours,
 		.link = app->link,
 		.phases = p->phases,
-		.n_level_runs = p->ev.count[NP_RUN_UNDER_LEVEL],
+		.n_level_runs = p->summary.count[NP_RUN_UNDER_LEVEL],
 	};
 
 	np_verdict_make(&in, &p->verdict);
@@ -253,9 +253,9 @@ int np_profile_make(const struct np_runs *runs,
 		.runs = runs,
 		.is_idle = !strcmp(runs->app, NP_IDLE_APP),
 	};
-	int rc = np_run_summary_make(runs, &opt, &p.ev);
+	int rc = np_run_summary_make(runs, &opt, &p.summary);
 
-	if (!rc && p.ev.fabric && !p.is_idle)
+	if (!rc && p.summary.fabric && !p.is_idle)
 		rc = find_idle(&p, idle, n_idle, now);
 	if (rc) {
 		np_profile_free(&p);
@@ -270,7 +270,7 @@ int np_profile_make(const struct np_runs *runs,
 
 void np_profile_free(struct np_profile *p)
 {
-	np_run_summary_free(&p->ev);
+	np_run_summary_free(&p->summary);
 	np_hist_free(p->idle.hist);
 	memset(p, 0, sizeof(*p));
 }

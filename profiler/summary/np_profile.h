@@ -56,7 +56,7 @@ struct np_probe_cost {
 
 struct np_profile {
 	const struct np_runs *runs; /* borrowed */
-	struct np_run_summary ev;   /* without a calibration */
+	struct np_run_summary summary; /* without a calibration */
 	struct np_sample idle; /* reference; n_runs 0: none of this fabric */
 	bool is_idle;	       /* this is the idle reference itself */
 	struct np_phases phases;

@@ -82,17 +82,19 @@ static void test_what_counts(void)
 
 	T_CHECK(!np_profile_make(&runs, NULL, 0, NOW, &p));
 	T_ROW("quiet moments that were busy do not count",
-	      p.ev.latency.n_runs == 2 && p.ev.latency.moments.mean < 2e-5 &&
-		      p.ev.use[1] == NP_RUN_AUTOMATIC);
+	      p.summary.latency.n_runs == 2 &&
+		      p.summary.latency.moments.mean < 2e-5 &&
+		      p.summary.use[1] == NP_RUN_AUTOMATIC);
 	T_ROW("they are distinguished from runs",
-	      p.ev.latency.source == NP_SOURCE_QUIET);
+	      p.summary.latency.source == NP_SOURCE_QUIET);
 	np_profile_free(&p);
 	runs.n = 4;
 	T_CHECK(!np_profile_make(&runs, NULL, 0, NOW, &p));
 	T_ROW("an older run that was made for it comes first",
-	      p.ev.latency.n_runs == 1 && p.ev.latency.moments.n == 60 &&
-		      p.ev.latency.source == NP_SOURCE_RUN &&
-		      p.ev.count[NP_RUN_AUTOMATIC] == 3);
+	      p.summary.latency.n_runs == 1 &&
+		      p.summary.latency.moments.n == 60 &&
+		      p.summary.latency.source == NP_SOURCE_RUN &&
+		      p.summary.count[NP_RUN_AUTOMATIC] == 3);
 	np_profile_free(&p);
 	for (size_t i = 0; i < 4; i++)
 		np_record_free(run[i]);
@@ -151,8 +153,8 @@ static void test_both_kinds_in_one_list(void)
 
 	T_CHECK(!np_profile_make(&runs, NULL, 0, NOW, &p));
 	T_ROW("a calibration is not mixed with quiet moments",
-	      p.ev.latency.n_runs == 1 &&
-		      p.ev.latency.source == NP_SOURCE_CALIBRATION);
+	      p.summary.latency.n_runs == 1 &&
+		      p.summary.latency.source == NP_SOURCE_CALIBRATION);
 	np_profile_free(&p);
 	np_record_free(run[0]);
 	np_record_free(run[1]);

@@ -119,15 +119,17 @@ static void test_which_runs_are_used(void)
 	add_run(m, 1e-3)->fingerprint[0] = 'x';
 	p = make(m, NULL, NULL);
 	for (size_t i = 0; i < m->runs.n; i++)
-		T_CHECK(p.ev.use[i] == want[i]);
-	T_CHECK(p.ev.count[NP_RUN_ALONE] == 2 &&
-		p.ev.count[NP_RUN_FABRIC] == 3);
-	T_CHECK(p.ev.latency.n_runs == 2 && p.ev.latency.moments.n == 1200);
-	T_CHECK(np_hist_total(p.ev.latency.hist) == 1200 &&
-		p.ev.latency.moments.max < 1e-3);
-	T_CHECK(p.ev.latency.last == m->runs.run[1]->end);
-	T_CHECK(p.ev.latency.first == m->runs.run[7]->start);
-	T_CHECK(p.ev.fabric == m->runs.run[1] && !p.ev.latency.neighbours);
+		T_CHECK(p.summary.use[i] == want[i]);
+	T_CHECK(p.summary.count[NP_RUN_ALONE] == 2 &&
+		p.summary.count[NP_RUN_FABRIC] == 3);
+	T_CHECK(p.summary.latency.n_runs == 2 &&
+		p.summary.latency.moments.n == 1200);
+	T_CHECK(np_hist_total(p.summary.latency.hist) == 1200 &&
+		p.summary.latency.moments.max < 1e-3);
+	T_CHECK(p.summary.latency.last == m->runs.run[1]->end);
+	T_CHECK(p.summary.latency.first == m->runs.run[7]->start);
+	T_CHECK(p.summary.fabric == m->runs.run[1] &&
+		!p.summary.latency.neighbours);
 	np_profile_free(&p);
 	free_made(m);
 }
@@ -140,9 +142,9 @@ static void test_neighbours_if_nothing_else(void)
 	add_neighbour(add_run(m, 1e-5), 5);
 	add_neighbour(add_run(m, 1e-5), 5);
 	p = make(m, NULL, NULL);
-	T_CHECK(p.ev.latency.n_runs == 2 && p.ev.latency.neighbours);
-	T_CHECK(p.ev.count[NP_RUN_LATENCY] == 2 &&
-		p.ev.count[NP_RUN_NEIGHBOURS] == 0);
+	T_CHECK(p.summary.latency.n_runs == 2 && p.summary.latency.neighbours);
+	T_CHECK(p.summary.count[NP_RUN_LATENCY] == 2 &&
+		p.summary.count[NP_RUN_NEIGHBOURS] == 0);
 	np_profile_free(&p);
 	free_made(m);
 }
@@ -152,12 +154,13 @@ static void test_nothing_measured(void)
 	struct made *m = new_made("lmp");
 	struct np_profile p = make(m, NULL, NULL);
 
-	T_CHECK(!p.ev.fabric && p.ev.latency.n_runs == 0 && !p.ev.latency.hist);
+	T_CHECK(!p.summary.fabric && p.summary.latency.n_runs == 0 &&
+		!p.summary.latency.hist);
 	T_CHECK(p.verdict.use == NP_USE_UNKNOWN);
 	np_profile_free(&p);
 	add_run(m, 0);
 	p = make(m, NULL, NULL);
-	T_CHECK(!p.ev.fabric && p.ev.count[NP_RUN_TIME] == 1);
+	T_CHECK(!p.summary.fabric && p.summary.count[NP_RUN_TIME] == 1);
 	np_profile_free(&p);
 	free_made(m);
 }
@@ -169,9 +172,10 @@ static void test_only_under_interference(void)
 
 	add_level(add_run(m, 1e-3), "c4", 2);
 	p = make(m, NULL, NULL);
-	T_CHECK(p.ev.fabric == m->runs.run[0] && p.ev.latency.n_runs == 0);
+	T_CHECK(p.summary.fabric == m->runs.run[0] &&
+		p.summary.latency.n_runs == 0);
 	T_CHECK(p.verdict.use == NP_USE_UNKNOWN && p.verdict.interference);
-	T_CHECK(p.ev.n_levels == 1 && !p.ev.level[0].slowdown.n);
+	T_CHECK(p.summary.n_levels == 1 && !p.summary.level[0].slowdown.n);
 	np_profile_free(&p);
 	free_made(m);
 }
@@ -218,9 +222,9 @@ static void test_any_idle_run(void)
 	T_ROW("the reference", p.idle.n_runs == 2);
 	np_profile_free(&p);
 	p = make(own, NULL, NULL);
-	T_ROW("its own page", p.ev.latency.n_runs == 2 &&
-				      p.ev.count[NP_RUN_FAILED] == 1 &&
-				      p.ev.count[NP_RUN_WORKLOAD] == 0);
+	T_ROW("its own page", p.summary.latency.n_runs == 2 &&
+				      p.summary.count[NP_RUN_FAILED] == 1 &&
+				      p.summary.count[NP_RUN_WORKLOAD] == 0);
 	np_profile_free(&p);
 	free_made(m);
 	free_made(own);
@@ -278,12 +282,12 @@ static void test_levels(void)
 	add_neighbour(r, 3);
 	add_level(r, "c4", 1.5);
 	p = make(m, NULL, NULL);
-	l = p.ev.level;
-	T_CHECK(p.ev.n_levels == 2 && !strcmp(l[0].name, "c1") &&
+	l = p.summary.level;
+	T_CHECK(p.summary.n_levels == 2 && !strcmp(l[0].name, "c1") &&
 		!strcmp(l[1].name, "c4"));
 	T_CHECK(l[0].slowdown.n == 1 && l[0].slowdown.mean == 0);
 	T_CHECK(l[1].run_sec.n == 3 && l[1].slowdown.n == 3);
-	T_CHECK(t_close(p.ev.alone_sec.mean, 60, 1e-9));
+	T_CHECK(t_close(p.summary.alone_sec.mean, 60, 1e-9));
 	T_CHECK(t_close(l[1].run_sec.mean, 90, 1e-9));
 	T_CHECK(t_close(l[1].slowdown.mean, 0.5, 1e-9));
 	T_CHECK(l[1].low > 0.3 && l[1].low < 0.5 && l[1].high > 0.5);
@@ -370,7 +374,8 @@ static void test_intervals_count(void)
 	r->probe.cpu_sec_sum = 0.12;
 	r->probe.rss_bytes_max = 5000;
 	p = make(m, NULL, NULL);
-	T_CHECK(p.ev.count[NP_RUN_INTERVALS] == 1 && p.ev.latency.n_runs == 1);
+	T_CHECK(p.summary.count[NP_RUN_INTERVALS] == 1 &&
+		p.summary.latency.n_runs == 1);
 	T_CHECK(p.phases.kind == NP_PHASE_STEADY && p.phases.n_windows == 60);
 	T_CHECK(t_close(p.cost.cpu_share, 1e-3, 1e-9) &&
 		p.cost.rss_bytes_max == 5000 && p.cost.elapsed_sec == 120);
@@ -425,13 +430,13 @@ static void test_rails(void)
 		add_rail(r, "b", "r0", 1e-5, railed[i].high[0]);
 		p = make(m, NULL, NULL);
 		T_ROW(railed[i].name, !strcmp(np_run_rail(r), railed[i].rail));
+		T_ROW(railed[i].name, t_close(p.summary.latency.moments.mean,
+					      railed[i].mean, 1e-9));
 		T_ROW(railed[i].name,
-		      t_close(p.ev.latency.moments.mean, railed[i].mean, 1e-9));
-		T_ROW(railed[i].name,
-		      p.ev.latency.moments.n ==
+		      p.summary.latency.moments.n ==
 			      (!strcmp(railed[i].rail, "r0") ? 200 : 100));
-		T_ROW(railed[i].name, np_hist_total(p.ev.latency.hist) ==
-					      p.ev.latency.moments.n);
+		T_ROW(railed[i].name, np_hist_total(p.summary.latency.hist) ==
+					      p.summary.latency.moments.n);
 		windows = np_run_windows(r);
 		T_ROW(railed[i].name,
 		      windows &&
@@ -489,8 +494,11 @@ static void test_loaded_rails(void)
 		p = make(m, NULL, NULL);
 		T_ROW(loaded[i].name, !strcmp(np_run_rail(r),
 					      loaded[i].busiest));
-		T_ROW(loaded[i].name, loaded[i].rails ? p.ev.rails &&
-		      !strcmp(p.ev.rails, loaded[i].rails) : !p.ev.rails);
+		T_ROW(loaded[i].name,
+		      loaded[i].rails ?
+			      p.summary.rails && !strcmp(p.summary.rails,
+							 loaded[i].rails) :
+			      !p.summary.rails);
 		np_profile_free(&p);
 		free_made(m);
 	}

@@ -578,16 +578,17 @@ static void test_all_agree(void)
 		T_CHECK(!np_curve_levels_make(&a.c, &l));
 		np_curve_count(&a.e, &a.runs, "leaf", &l, &alone);
 		T_ROW("the workload",
-		      a.e.fingerprint && p.ev.fingerprint &&
-			      !strcmp(a.e.fingerprint, p.ev.fingerprint));
-		T_ROW("slowdowns to the digit", !differences(&a, &p.ev, &l));
+		      a.e.fingerprint && p.summary.fingerprint &&
+			      !strcmp(a.e.fingerprint, p.summary.fingerprint));
+		T_ROW("slowdowns to the digit",
+		      !differences(&a, &p.summary, &l));
 		T_ROW("the time alone",
-		      alone.mean == p.ev.alone_sec.mean &&
-			      same_mean(&p.ev.alone_sec, &a.e.alone_sec));
-		T_ROW("who failed",
-		      a.e.count[NP_RUN_FAILED] == p.ev.count[NP_RUN_FAILED]);
-		T_ROW("latencies", p.ev.latency.neighbours ||
-					   p.ev.latency.moments.n ==
+		      alone.mean == p.summary.alone_sec.mean &&
+			      same_mean(&p.summary.alone_sec, &a.e.alone_sec));
+		T_ROW("who failed", a.e.count[NP_RUN_FAILED] ==
+					    p.summary.count[NP_RUN_FAILED]);
+		T_ROW("latencies", p.summary.latency.neighbours ||
+					   p.summary.latency.moments.n ==
 						   a.e.program.latency.all.n);
 		n_curve += a.e.n_curve;
 		n_latency += a.e.program.latency.all.n > 0;
