@@ -835,16 +835,17 @@ struct np_prepared {
 	const struct np_program *app;
 	struct np_bootstrap_program bootstrap;
 	struct np_term term[NP_SIDES]; /* these share z if it is the same */
-	size_t slot; /* 1 + its place among the kept ones; 0: none */
+	size_t slot; /* 1 + its index in the cache; 0: none */
 };
 
 /*
- * Programs are kept for later calls, with their samples and terms: placement
- * predicts each program with all others, at each distance.  At most NP_KEPT, and
- * not more than fit into NP_KEPT_BYTES, but at least the two of a pair.
+ * A predictor caches programs with their samples and terms, as placement
+ * predicts each program with all others, at each distance.  The cache has room
+ * for NP_PREPARED_MAX programs or NP_PREPARED_BYTES, whichever is less, but at
+ * least for the two of a pair.
  */
-#define NP_KEPT 256
-#define NP_KEPT_BYTES (4u << 20)
+#define NP_PREPARED_MAX 256
+#define NP_PREPARED_BYTES (4u << 20)
 
 /* The terms of the levels, treated as programs, for one choice of levels. */
 struct np_level_terms {
@@ -877,9 +878,9 @@ struct np_predictor {
 	struct np_level_use less_of;
 	struct np_right_sides sides; /* of the program that term_make() is at */
 	double *predictions; /* predictions for each bootstrap sample */
-	struct np_prepared *kept;
-	uint64_t kept_name[NP_KEPT]; /* hashes of their names */
-	size_t max_kept, next_kept;
+	struct np_prepared *cached;
+	uint64_t cached_name[NP_PREPARED_MAX]; /* hashes of their names */
+	size_t max_cached, next_cached;
 	struct np_predictor *fallback; /* created on first use */
 };
 
@@ -1274,13 +1275,13 @@ static int alloc_level_terms(struct np_predictor *p)
 	return s->flags ? 0 : -ENOMEM;
 }
 
-static size_t max_kept(const struct np_predictor *p)
+static size_t max_cached(const struct np_predictor *p)
 {
 	/* of one program: terms, and slowdowns on both scales */
 	size_t n = p->fabric.n * (p->dim + 4 * p->n) + NP_LESS_PARTS * p->dim;
-	size_t max = NP_KEPT_BYTES / (n * sizeof(double));
+	size_t max = NP_PREPARED_BYTES / (n * sizeof(double));
 
-	return max < 2 ? 2 : max < NP_KEPT ? max : NP_KEPT;
+	return max < 2 ? 2 : max < NP_PREPARED_MAX ? max : NP_PREPARED_MAX;
 }
 
 static int make(struct np_predictor *p, struct np_err *err)
@@ -1293,9 +1294,9 @@ static int make(struct np_predictor *p, struct np_err *err)
 			      NP_MODEL_MEMBERS);
 	p->work = malloc(NP_MODEL_WORK(p->n) * sizeof(double));
 	p->predictions = malloc(3 * p->fabric.n * sizeof(double));
-	p->max_kept = max_kept(p);
-	p->kept = calloc(p->max_kept, sizeof(*p->kept));
-	if (!p->nnls || !p->work || !p->predictions || !p->kept ||
+	p->max_cached = max_cached(p);
+	p->cached = calloc(p->max_cached, sizeof(*p->cached));
+	if (!p->nnls || !p->work || !p->predictions || !p->cached ||
 	    predictor_make_levels(p) || alloc_level_terms(p))
 		return np_errf(err, -ENOMEM, "%s: no memory for a predictor",
 			       p->f->name);
@@ -1384,9 +1385,9 @@ void np_predictor_free(struct np_predictor *p)
 	if (!p)
 		return;
 	np_predictor_free(p->fallback);
-	for (size_t i = 0; p->kept && i < p->max_kept; i++)
-		prepared_free(&p->kept[i]);
-	free(p->kept);
+	for (size_t i = 0; p->cached && i < p->max_cached; i++)
+		prepared_free(&p->cached[i]);
+	free(p->cached);
 	np_bootstrap_fabric_free(&p->fabric);
 	np_nnls_free(p->nnls);
 	free(p->level);
@@ -1760,17 +1761,17 @@ static uint64_t hash_of_name(const struct np_prepared *r)
 }
 
 /*
- * Take over the terms of a program that was kept, if its samples are the same:
- * the terms follow from them and from the levels, which term_make() compares.
+ * Take the terms of a program from the cache, if its samples are the same: the
+ * terms follow from them and from the levels, which term_make() compares.
  */
-static void take_kept(struct np_predictor *p, struct np_prepared *r)
+static void take_cached(struct np_predictor *p, struct np_prepared *r)
 {
 	uint64_t name = hash_of_name(r);
 
-	for (size_t i = 0; i < p->max_kept; i++) {
-		struct np_prepared *k = &p->kept[i];
+	for (size_t i = 0; i < p->max_cached; i++) {
+		struct np_prepared *k = &p->cached[i];
 
-		if (p->kept_name[i] != name ||
+		if (p->cached_name[i] != name ||
 		    !bootstrap_equal(&k->bootstrap, &r->bootstrap,
 				     &p->fabric))
 			continue;
@@ -1783,13 +1784,13 @@ static void take_kept(struct np_predictor *p, struct np_prepared *r)
 }
 
 /*
- * Keep a program that has terms, where it was before or in place of another. The
- * model errors of a model of traces also follow from the trace, which take_kept()
- * does not compare.
+ * Put a program that has terms into the cache, where it was before or in place
+ * of another. The model errors of a model of traces also follow from the trace,
+ * which take_cached() does not compare.
  */
-static void keep(struct np_predictor *p, struct np_prepared *r)
+static void cache_program(struct np_predictor *p, struct np_prepared *r)
 {
-	size_t at = r->slot ? r->slot - 1 : p->next_kept;
+	size_t at = r->slot ? r->slot - 1 : p->next_cached;
 
 	if (p->m->needs & NP_NEED_TRACE ||
 	    (!r->term[NP_CO].ready && !r->term[NP_VICTIM].ready)) {
@@ -1797,10 +1798,10 @@ static void keep(struct np_predictor *p, struct np_prepared *r)
 		return;
 	}
 	if (!r->slot)
-		p->next_kept = (at + 1) % p->max_kept;
-	prepared_free(&p->kept[at]);
-	p->kept[at] = *r;
-	p->kept_name[at] = hash_of_name(r);
+		p->next_cached = (at + 1) % p->max_cached;
+	prepared_free(&p->cached[at]);
+	p->cached[at] = *r;
+	p->cached_name[at] = hash_of_name(r);
 }
 
 static int prepared_sample(struct np_predictor *p, struct np_prepared *r,
@@ -1813,7 +1814,7 @@ static int prepared_sample(struct np_predictor *p, struct np_prepared *r,
 	rc = np_bootstrap_samples(r->app, &p->fabric, &p->bootstrap,
 				  &r->bootstrap, err);
 	if (!rc)
-		take_kept(p, r);
+		take_cached(p, r);
 	return rc;
 }
 
@@ -2496,7 +2497,7 @@ static bool is_pending(const struct matrix_task *t, size_t i)
 	return false;
 }
 
-static int matrix_pass(struct matrix_task *t, struct np_prepared *ready,
+static int matrix_pass(struct matrix_task *t, struct np_prepared *prepared,
 		       struct np_err *err)
 {
 	const size_t *order = t->order;
@@ -2504,26 +2505,26 @@ static int matrix_pass(struct matrix_task *t, struct np_prepared *ready,
 
 	for (size_t i = 0; !rc && i < t->n; i++)
 		if (is_pending(t, i))
-			rc = prepared_init(t->p, t->app[i], &ready[i], err);
+			rc = prepared_init(t->p, t->app[i], &prepared[i], err);
 	for (size_t from = 0; !rc && from < t->n; from += BLOCK) {
 		size_t n = from + BLOCK < t->n ? BLOCK : t->n - from;
 
 		for (size_t at = 0; !rc && at < t->n * n; at++) {
 			size_t v = order[at / n], c = order[from + at % n];
 
-			rc = matrix_pair(t, v, &ready[v], c, &ready[c]);
+			rc = matrix_pair(t, v, &prepared[v], c, &prepared[c]);
 		}
 		for (size_t k = from; k < from + n; k++) /* no longer needed */
-			term_free(&ready[order[k]], NP_CO);
+			term_free(&prepared[order[k]], NP_CO);
 	}
 	return rc;
 }
 
 /* Each of the other programs is needed once, for both pairs with app[0]. */
-static int around_pass(struct matrix_task *t, struct np_prepared *ready,
+static int around_pass(struct matrix_task *t, struct np_prepared *prepared,
 		       struct np_err *err)
 {
-	struct np_prepared *first = &ready[0], *other = &ready[1];
+	struct np_prepared *first = &prepared[0], *other = &prepared[1];
 	int rc = prepared_init(t->p, t->app[0], first, err);
 
 	if (!rc)
@@ -2547,15 +2548,15 @@ static int around_pass(struct matrix_task *t, struct np_prepared *ready,
 static int predict_pass(struct matrix_task *t, struct np_err *err)
 {
 	size_t n = t->around ? 2 : t->n;
-	struct np_prepared *ready = calloc(n, sizeof(*ready));
+	struct np_prepared *prepared = calloc(n, sizeof(*prepared));
 	int rc = -ENOMEM;
 
-	if (ready)
-		rc = t->around ? around_pass(t, ready, err) :
-				 matrix_pass(t, ready, err);
-	for (size_t i = 0; ready && i < n; i++)
-		prepared_free(&ready[i]);
-	free(ready);
+	if (prepared)
+		rc = t->around ? around_pass(t, prepared, err) :
+				 matrix_pass(t, prepared, err);
+	for (size_t i = 0; prepared && i < n; i++)
+		prepared_free(&prepared[i]);
+	free(prepared);
 	return rc;
 }
 
@@ -2733,23 +2734,24 @@ static int predict_one(struct np_predictor *p, const struct np_program *victim,
 		       enum np_scope scope, struct np_prediction *out,
 		       struct np_err *err)
 {
-	struct np_prepared a = { 0 }, *ready = calloc(n_co, sizeof(*ready));
+	struct np_prepared *prepared = calloc(n_co, sizeof(*prepared));
+	struct np_prepared a = { 0 };
 	int rc;
 
-	if (!ready)
+	if (!prepared)
 		return np_errf(err, -ENOMEM, "no memory for %zu co-runners",
 			       n_co);
 	rc = check_all(p, victim, co, n_co, err);
 	if (!rc)
 		rc = prepared_init(p, victim, &a, err);
 	for (size_t i = 0; !rc && i < n_co; i++)
-		rc = prepared_init(p, co[i], &ready[i], err);
+		rc = prepared_init(p, co[i], &prepared[i], err);
 	if (!rc)
-		rc = predict_prepared(p, &a, ready, n_co, scope, out, err);
+		rc = predict_prepared(p, &a, prepared, n_co, scope, out, err);
 	for (size_t i = 0; i < n_co; i++)
-		keep(p, &ready[i]);
-	keep(p, &a);
-	free(ready);
+		cache_program(p, &prepared[i]);
+	cache_program(p, &a);
+	free(prepared);
 	return rc;
 }
 
