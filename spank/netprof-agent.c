@@ -52,7 +52,8 @@ struct agent {
 	struct np_memory memory;
 	double memory_sec; /* when memory is checked next */
 	char why[NP_MEMORY_TEXT]; /* why memory is short; "": it is not */
-	char member[NP_RENDEZVOUS_COOKIE], expect[NP_RENDEZVOUS_COOKIE];
+	char cookie[NP_RENDEZVOUS_COOKIE]; /* that we send */
+	char expect[NP_RENDEZVOUS_COOKIE]; /* that the collector sends */
 	int fd; /* connection to the collector; -1: none */
 	pid_t probe, mpi;
 	/* For other rails of the node. */
@@ -168,7 +169,7 @@ static bool send_handshake(struct agent *a)
 
 	gethostname(host, sizeof(host) - 1);
 	memory_is_short(a);
-	len = snprintf(line, sizeof(line), "%s %s %s %s %s\n", a->member,
+	len = snprintf(line, sizeof(line), "%s %s %s %s %s\n", a->cookie,
 		       a->kind, a->node, name && *name ? name : host, a->why);
 	return len < (int)sizeof(line) &&
 	       send(a->fd, line, (size_t)len, MSG_NOSIGNAL) == len;
@@ -405,7 +406,7 @@ static bool read_cookies(struct agent *a)
 {
 	const char *text = getenv(NP_COOKIES_ENV);
 
-	return text && sscanf(text, "%32s %32s", a->member, a->expect) == 2 &&
+	return text && sscanf(text, "%32s %32s", a->cookie, a->expect) == 2 &&
 	       strlen(a->expect) == NP_RENDEZVOUS_COOKIE - 1;
 }
 

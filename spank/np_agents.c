@@ -120,7 +120,7 @@ void np_peer_say(struct np_peer *c, const char *text)
 /* Agents that were dispatched together. */
 struct group {
 	size_t n;
-	size_t *member; /* agent of each rank */
+	size_t *agent; /* agent of each rank */
 	struct np_wire_host *wire;
 };
 
@@ -177,7 +177,7 @@ static void group_free(struct group *g)
 {
 	if (!g)
 		return;
-	free(g->member);
+	free(g->agent);
 	np_wire_host_free(g->wire);
 	free(g);
 }
@@ -251,7 +251,7 @@ static void free_group(struct np_registry *p, size_t i)
 	struct group *g = p->group[i];
 
 	for (size_t k = 0; k < g->n; k++) {
-		struct agent *a = p->agent[g->member[k]];
+		struct agent *a = p->agent[g->agent[k]];
 
 		np_peer_close(&a->link);
 		a->group = NULL;
@@ -271,7 +271,7 @@ static void free_slots(struct np_registry *p)
 
 		for (size_t k = 0; k < g->n; k++) {
 			const struct np_agent_info *f =
-				&p->agent[g->member[k]]->info;
+				&p->agent[g->agent[k]]->info;
 
 			gone &= f->kind == NP_AGENT_LEVEL && f->gone;
 		}
@@ -318,7 +318,7 @@ static void note_short_memory(struct agent *a, const char *why)
 }
 
 /*
- * The handshake is "MEMBER KIND NODE NAME", and why the agent leaves at once,
+ * The handshake is "COOKIE KIND NODE NAME", and why the agent leaves at once,
  * if it does.
  */
 static void on_handshake(char *line, void *arg)
@@ -353,10 +353,10 @@ static void refuse(struct np_registry *p, struct pending *s)
 static void read_pending(struct np_registry *p, struct pending *s)
 {
 	struct handshake g = { p, s };
-	size_t members = p->n_authenticated;
+	size_t n_before = p->n_authenticated;
 
 	np_peer_read(&s->link, on_handshake, &g);
-	if (s->link.fd < 0 && members == p->n_authenticated)
+	if (s->link.fd < 0 && n_before == p->n_authenticated)
 		p->refusals++;
 }
 
@@ -439,7 +439,7 @@ static void send_all(struct np_registry *p, const struct group *g,
 		     const char *text)
 {
 	for (size_t i = 0; i < g->n; i++)
-		np_peer_say(&p->agent[g->member[i]]->link, text);
+		np_peer_say(&p->agent[g->agent[i]]->link, text);
 }
 
 /* Exchange of addresses within a group.  False: the line makes no sense. */
@@ -460,7 +460,7 @@ static bool exchange_addresses(struct np_registry *p, struct agent *a,
 
 struct context {
 	struct np_registry *p;
-	size_t member;
+	size_t agent;
 	np_registry_line_f *f;
 	void *arg;
 };
@@ -468,11 +468,11 @@ struct context {
 static void on_line(char *line, void *arg)
 {
 	struct context *s = arg;
-	struct agent *a = s->p->agent[s->member];
+	struct agent *a = s->p->agent[s->agent];
 
 	if (!strncmp(line, "np1 ", 4)) {
 		if (a->group)
-			s->f(s->member, line, s->arg);
+			s->f(s->agent, line, s->arg);
 	} else if (!strncmp(line, "short ", 6)) {
 		note_short_memory(a, line + 6);
 	} else if (!a->group) {
@@ -515,9 +515,9 @@ size_t np_registry_size(const struct np_registry *p)
 }
 
 const struct np_agent_info *np_registry_agent(const struct np_registry *p,
-					      size_t member)
+					      size_t agent)
 {
-	return &p->agent[member]->info;
+	return &p->agent[agent]->info;
 }
 
 struct np_registry_count np_registry_count(const struct np_registry *p,
@@ -531,26 +531,26 @@ struct np_registry_count np_registry_count(const struct np_registry *p,
 		if (f->kind != kind)
 			continue;
 		c.here += f->here;
-		c.called += f->called;
-		c.gone += f->called && f->gone;
+		c.dispatched += f->dispatched;
+		c.gone += f->dispatched && f->gone;
 	}
 	return c;
 }
 
-static struct group *new_group(const size_t member[], size_t n)
+static struct group *new_group(const size_t agent[], size_t n)
 {
 	struct group *g = calloc(1, sizeof(*g));
 
 	if (!g)
 		return NULL;
-	g->member = calloc(n, sizeof(*g->member));
+	g->agent = calloc(n, sizeof(*g->agent));
 	g->wire = np_wire_host_new((uint32_t)n);
-	if (!g->member || !g->wire) {
+	if (!g->agent || !g->wire) {
 		group_free(g);
 		return NULL;
 	}
 	g->n = n;
-	memcpy(g->member, member, n * sizeof(*member));
+	memcpy(g->agent, agent, n * sizeof(*agent));
 	return g;
 }
 
@@ -563,16 +563,16 @@ static bool has_leaf(const struct agent *a)
 	       !strpbrk(a->leaf, " \t\n");
 }
 
-void np_registry_set_leaf(struct np_registry *p, size_t member,
+void np_registry_set_leaf(struct np_registry *p, size_t agent,
 			  const char *leaf, const char *nic)
 {
-	p->agent[member]->leaf = leaf;
-	p->agent[member]->nic = nic;
+	p->agent[agent]->leaf = leaf;
+	p->agent[agent]->nic = nic;
 }
 
-void np_registry_request_copies(struct np_registry *p, size_t member, size_t n)
+void np_registry_request_copies(struct np_registry *p, size_t agent, size_t n)
 {
-	struct agent *a = p->agent[member];
+	struct agent *a = p->agent[agent];
 	char line[NP_RENDEZVOUS_COOKIE + sizeof(" more\n")];
 
 	a->info.copies_requested = true;
@@ -587,18 +587,18 @@ static bool is_other_rail(const struct np_registry *p, const struct agent *a)
 	for (size_t i = 0; a->nic && i < p->n; i++)
 		if (p->agent[i] != a && p->agent[i]->nic &&
 		    p->agent[i]->info.kind == a->info.kind &&
-		    p->agent[i]->info.called &&
+		    p->agent[i]->info.dispatched &&
 		    !strcmp(p->agent[i]->info.name, a->info.name))
 			return true;
 	return false;
 }
 
-int np_registry_dispatch(struct np_registry *p, const size_t member[], size_t n,
+int np_registry_dispatch(struct np_registry *p, const size_t agent[], size_t n,
 			 const char *command)
 {
 	size_t size = strlen(command) + 2 * NP_REPORT_WORD + 128;
 	char *line = malloc(size);
-	struct group *g = new_group(member, n);
+	struct group *g = new_group(agent, n);
 
 	if (!line || !g) {
 		free(line);
@@ -608,12 +608,12 @@ int np_registry_dispatch(struct np_registry *p, const size_t member[], size_t n,
 	/* There are never more groups than agents. */
 	p->group[p->n_groups++] = g;
 	for (size_t i = 0; i < n; i++) {
-		struct agent *a = p->agent[member[i]];
+		struct agent *a = p->agent[agent[i]];
 
 		a->group = g;
 		a->rank = (uint32_t)i;
 		a->info.here = false;
-		a->info.called = true;
+		a->info.dispatched = true;
 		a->info.rank = p->n_dispatched[a->info.kind]++;
 		a->info.other_rail = is_other_rail(p, a);
 		snprintf(line, size, "%s %s%s%s%s%s%s%s --join=%zu/%zu\n",
@@ -636,7 +636,7 @@ void np_registry_end(struct np_registry *p, enum np_agent_kind kind)
 	 */
 	for (size_t i = 0; i < p->n; i++)
 		if (p->agent[i]->info.kind == kind &&
-		    p->agent[i]->info.called && p->agent[i]->link.fd >= 0)
+		    p->agent[i]->info.dispatched && p->agent[i]->link.fd >= 0)
 			shutdown(p->agent[i]->link.fd, SHUT_WR);
 	np_registry_release(p, kind);
 }
@@ -646,7 +646,7 @@ void np_registry_release(struct np_registry *p, enum np_agent_kind kind)
 	for (size_t i = 0; i < p->n; i++) {
 		struct agent *a = p->agent[i];
 
-		if (a->info.kind != kind || a->info.called)
+		if (a->info.kind != kind || a->info.dispatched)
 			continue;
 		np_peer_close(&a->link);
 		a->info.gone = true;
@@ -803,11 +803,11 @@ static struct np_registry_count count(const struct np_agents *a,
 	return np_registry_count(a->registry, kind);
 }
 
-static void on_report(size_t member, char *line, void *arg)
+static void on_report(size_t agent, char *line, void *arg)
 {
 	struct np_agents *a = arg;
 	const struct np_agent_info *info =
-		np_registry_agent(a->registry, member);
+		np_registry_agent(a->registry, agent);
 	struct np_report rep;
 
 	if (np_report_parse(line, &rep))
@@ -816,7 +816,8 @@ static void on_report(size_t member, char *line, void *arg)
 	rep.rank = info->rank;
 	rep.other_rail = info->other_rail;
 	if (rep.kind == NP_REPORT_HANDSHAKE)
-		rep.handshake.n_ranks = (uint32_t)count(a, info->kind).called;
+		rep.handshake.n_ranks =
+			(uint32_t)count(a, info->kind).dispatched;
 	np_reports_take(&a->reports, info->kind == NP_AGENT_LEVEL, &rep,
 			a->now_sec);
 }
@@ -832,7 +833,7 @@ void np_agents_serve(struct np_agents *a, double now_sec)
 
 /* List the waiting agents of a kind; there is room for all agents. */
 static size_t list_waiting(const struct np_agents *a, enum np_agent_kind kind,
-			   size_t *member)
+			   size_t *agent)
 {
 	size_t n = 0;
 
@@ -841,7 +842,7 @@ static size_t list_waiting(const struct np_agents *a, enum np_agent_kind kind,
 			np_registry_agent(a->registry, i);
 
 		if (info->here && info->kind == kind)
-			member[n++] = i;
+			agent[n++] = i;
 	}
 	return n;
 }
@@ -879,7 +880,7 @@ static void write_network(const struct np_agents *a, bool rails, char *text,
  * added.
  */
 __attribute__((format(printf, 5, 6)))
-static int dispatch(struct np_agents *a, const size_t member[], size_t n,
+static int dispatch(struct np_agents *a, const size_t agent[], size_t n,
 		    bool rails, const char *fmt, ...)
 {
 	char command[PATH_MAX + 1024];
@@ -891,13 +892,13 @@ static int dispatch(struct np_agents *a, const size_t member[], size_t n,
 	va_start(ap, fmt);
 	vsnprintf(command + used, sizeof(command) - used, fmt, ap);
 	va_end(ap);
-	return np_registry_dispatch(a->registry, member, n, command);
+	return np_registry_dispatch(a->registry, agent, n, command);
 }
 
-static int dispatch_pair(struct np_agents *a, const size_t member[], size_t n,
+static int dispatch_pair(struct np_agents *a, const size_t agent[], size_t n,
 			 bool rails)
 {
-	return dispatch(a, member, n, rails,
+	return dispatch(a, agent, n, rails,
 			"%s/netprof-impactb --bytes=%u --period=%.9gs"
 			" --report-every=%g",
 			a->reports.conf->bindir, a->reports.conf->message_bytes,
@@ -907,19 +908,19 @@ static int dispatch_pair(struct np_agents *a, const size_t member[], size_t n,
 
 /*
  * Agents of a node take its rails in turn.  *out is the rail of the one of
- * member[], which are all that wait.  False: there are more agents than rails,
+ * agent[], which are all that wait.  False: there are more agents than rails,
  * or the node is not of the step.
  */
-static bool find_rail(const struct np_agents *a, const size_t member[],
+static bool find_rail(const struct np_agents *a, const size_t agent[],
 		      size_t at, struct np_rail *out)
 {
-	const char *name = np_registry_agent(a->registry, member[at])->name;
+	const char *name = np_registry_agent(a->registry, agent[at])->name;
 	struct np_rail rail[NP_RAILS_MAX];
 	size_t n = np_leaf_index_rails(a->nodes->leaves, name, rail), turn = 0;
 
 	for (size_t i = 0; rail[0].nic && i < at; i++)
 		turn += !strcmp(np_registry_agent(a->registry,
-						  member[i])->name, name);
+						  agent[i])->name, name);
 	if (turn >= n || !np_hosts_has(&a->nodes->step, name))
 		return false;
 	*out = rail[turn];
@@ -932,7 +933,7 @@ static bool find_rail(const struct np_agents *a, const size_t member[],
  * switches, because a probe cannot separate a name with dots from the rest of
  * its address.
  */
-static size_t pick_pairs(struct np_agents *a, const size_t member[], size_t n,
+static size_t pick_pairs(struct np_agents *a, const size_t agent[], size_t n,
 			 struct np_pair_group *group, bool *rails)
 {
 	const char *leaf[NP_REGISTRY_MAX];
@@ -941,11 +942,11 @@ static size_t pick_pairs(struct np_agents *a, const size_t member[], size_t n,
 		struct np_rail rail;
 
 		leaf[i] = NULL;
-		if (!find_rail(a, member, i, &rail))
+		if (!find_rail(a, agent, i, &rail))
 			continue;
 		leaf[i] = rail.leaf;
 		rails[i] = rail.nic != NULL;
-		np_registry_set_leaf(a->registry, member[i], rail.leaf,
+		np_registry_set_leaf(a->registry, agent[i], rail.leaf,
 				     rail.nic);
 	}
 	return np_choose_pairs(leaf, n, a->reports.conf->probe_pairs,
@@ -955,16 +956,16 @@ static size_t pick_pairs(struct np_agents *a, const size_t member[], size_t n,
 static void dispatch_probes(struct np_agents *a)
 {
 	struct np_pair_group group[NP_REGISTRY_MAX / 2 + 1];
-	size_t member[NP_REGISTRY_MAX], n, groups;
+	size_t agent[NP_REGISTRY_MAX], n, groups;
 	bool rails[NP_REGISTRY_MAX];
 
-	n = list_waiting(a, NP_AGENT_PROBE, member);
-	groups = pick_pairs(a, member, n, group, rails);
+	n = list_waiting(a, NP_AGENT_PROBE, agent);
+	groups = pick_pairs(a, agent, n, group, rails);
 	for (size_t i = 0; i < groups; i++) {
 		size_t of[NP_PAIR_GROUP_MAX];
 
 		for (size_t k = 0; k < group[i].n; k++)
-			of[k] = member[group[i].node[k]];
+			of[k] = agent[group[i].node[k]];
 		if (!dispatch_pair(a, of, group[i].n, rails[group[i].node[0]]))
 			a->probes_dispatched = true;
 	}
@@ -978,7 +979,7 @@ static void dispatch_probes(struct np_agents *a)
  */
 static const char *mpi_of_step(const struct np_registry *registry)
 {
-	size_t called = 0, without = 0;
+	size_t dispatched = 0, without = 0;
 
 	for (size_t i = 0; i < np_registry_size(registry); i++) {
 		const struct np_agent_info *info =
@@ -987,33 +988,33 @@ static const char *mpi_of_step(const struct np_registry *registry)
 
 		if (info->mpi[0] && !none)
 			return info->mpi;
-		called += info->called && info->kind == NP_AGENT_PROBE &&
-			  !info->other_rail;
+		dispatched += info->dispatched &&
+			      info->kind == NP_AGENT_PROBE && !info->other_rail;
 		without += none;
 	}
-	return without && without == called ? NP_MPI_NONE : NULL;
+	return without && without == dispatched ? NP_MPI_NONE : NULL;
 }
 
 /* Request copies until each node has one agent per rail. */
 static void request_copies(struct np_agents *a)
 {
-	size_t member[NP_REGISTRY_MAX];
-	size_t n = list_waiting(a, NP_AGENT_PROBE, member);
+	size_t agent[NP_REGISTRY_MAX];
+	size_t n = list_waiting(a, NP_AGENT_PROBE, agent);
 
 	for (size_t i = 0; i < n; i++) {
 		const struct np_agent_info *info =
-			np_registry_agent(a->registry, member[i]);
+			np_registry_agent(a->registry, agent[i]);
 		struct np_rail rail[NP_RAILS_MAX], own;
 		size_t more = np_leaf_index_rails(a->nodes->leaves, info->name,
 						  rail) -
 			      1;
 
 		if (info->copies_requested || !more ||
-		    !find_rail(a, member, i, &own) ||
+		    !find_rail(a, agent, i, &own) ||
 		    own.leaf != rail[0].leaf ||
 		    a->expected + more > NP_RENDEZVOUS_MAX_NODES)
 			continue;
-		np_registry_request_copies(a->registry, member[i], more);
+		np_registry_request_copies(a->registry, agent[i], more);
 		a->expected += more;
 	}
 }
@@ -1135,9 +1136,9 @@ static int start_level(struct np_agents *a, double now_sec, struct np_err *err)
  * Without rails its name and adapter are NULL.
  */
 static struct np_rail rail_of_level(const struct np_agents *a,
-				    const size_t member[], size_t at)
+				    const size_t agent[], size_t at)
 {
-	const char *name = np_registry_agent(a->registry, member[at])->name;
+	const char *name = np_registry_agent(a->registry, agent[at])->name;
 	struct np_rail rail[NP_RAILS_MAX];
 	size_t n = level_rails(a, name, rail), turn = 0;
 
@@ -1146,7 +1147,7 @@ static struct np_rail rail_of_level(const struct np_agents *a,
 							 name), NULL, NULL };
 	for (size_t i = 0; i < at; i++)
 		turn += !strcmp(np_registry_agent(a->registry,
-						  member[i])->name, name);
+						  agent[i])->name, name);
 	return rail[turn % n];
 }
 
@@ -1160,15 +1161,15 @@ static bool same_rail(const struct np_rail *a, const struct np_rail *b)
  * One ring of processes on each rail.  more: further arguments, each preceded
  * by a space.
  */
-static int dispatch_compress(struct np_agents *a, const size_t member[],
+static int dispatch_compress(struct np_agents *a, const size_t agent[],
 			     size_t n, const char *level, const char *more)
 {
 	struct np_rail rail[NP_REGISTRY_MAX];
 	int rc = 0;
 
 	for (size_t i = 0; i < n; i++) {
-		rail[i] = rail_of_level(a, member, i);
-		np_registry_set_leaf(a->registry, member[i], rail[i].leaf,
+		rail[i] = rail_of_level(a, agent, i);
+		np_registry_set_leaf(a->registry, agent[i], rail[i].leaf,
 				     rail[i].nic);
 	}
 	for (size_t i = 0; !rc && i < n; i++) {
@@ -1178,7 +1179,7 @@ static int dispatch_compress(struct np_agents *a, const size_t member[],
 			first++;
 		for (size_t k = i; first == i && k < n; k++)
 			if (same_rail(&rail[k], &rail[i]))
-				of[n_of++] = member[k];
+				of[n_of++] = agent[k];
 		if (n_of)
 			rc = dispatch(a, of, n_of, rail[i].nic != NULL,
 				      "SLURM_JOB_ID=%u SLURM_STEP_ID=%u "
@@ -1189,9 +1190,9 @@ static int dispatch_compress(struct np_agents *a, const size_t member[],
 	return rc;
 }
 
-static void dispatch_level(struct np_agents *a, const size_t member[], size_t n)
+static void dispatch_level(struct np_agents *a, const size_t agent[], size_t n)
 {
-	a->level_dispatched = !dispatch_compress(a, member, n,
+	a->level_dispatched = !dispatch_compress(a, agent, n,
 						 a->request->level, "");
 	if (n < a->level_steps.n)
 		np_record_note(a->reports.r,
@@ -1206,15 +1207,15 @@ static void dispatch_level(struct np_agents *a, const size_t member[], size_t n)
  */
 static void dispatch_interval(struct np_agents *a)
 {
-	size_t member[NP_REGISTRY_MAX];
-	size_t n = list_waiting(a, NP_AGENT_LEVEL, member);
+	size_t agent[NP_REGISTRY_MAX];
+	size_t n = list_waiting(a, NP_AGENT_LEVEL, agent);
 	char more[64];
 
 	if (!n || n < a->level_steps.n)
 		return; /* they are still connecting */
 	snprintf(more, sizeof(more), " --duration=%.3fs --report-every=%g",
 		 a->level_for_sec, NP_INTERVALS_WINDOW_SEC);
-	dispatch_compress(a, member, n, a->next_level, more);
+	dispatch_compress(a, agent, n, a->next_level, more);
 	a->next_level = NULL;
 }
 
@@ -1230,14 +1231,14 @@ static void tick_level(struct np_agents *a)
 {
 	double patience = LEVEL_UP_SEC +
 			  LEVEL_PER_NODE_SEC * (double)a->level_steps.n;
-	size_t member[NP_REGISTRY_MAX], n;
+	size_t agent[NP_REGISTRY_MAX], n;
 
 	if (!a->level_steps.n || a->level_dispatched || a->reports.intervals)
 		return;
-	n = list_waiting(a, NP_AGENT_LEVEL, member);
+	n = list_waiting(a, NP_AGENT_LEVEL, agent);
 	if (n == a->level_steps.n ||
 	    (n > 1 && a->now_sec - a->level_sec > patience))
-		dispatch_level(a, member, n);
+		dispatch_level(a, agent, n);
 }
 
 /* Agents that end. */
@@ -1246,7 +1247,7 @@ static bool probes_have_gone(const struct np_agents *a)
 {
 	struct np_registry_count c = count(a, NP_AGENT_PROBE);
 
-	return c.gone == c.called;
+	return c.gone == c.dispatched;
 }
 
 bool np_agents_are_complete(const struct np_agents *a)
@@ -1264,7 +1265,8 @@ enum np_agents_left np_agents_left(struct np_agents *a)
 
 	if (!probes_have_gone(a))
 		return NP_LEFT_PROBES;
-	return c.gone < c.called || np_level_steps_running(&a->level_steps) ?
+	return c.gone < c.dispatched ||
+			       np_level_steps_running(&a->level_steps) ?
 		       NP_LEFT_LEVEL :
 		       NP_LEFT_NONE;
 }
@@ -1354,7 +1356,7 @@ static bool level_is_lost(struct np_agents *a, char *cause, size_t len)
 	struct np_registry_count c = count(a, NP_AGENT_LEVEL);
 
 	if (!a->level_steps.n || np_level_steps_running(&a->level_steps) ||
-	    (c.called && c.gone < c.called))
+	    (c.dispatched && c.gone < c.dispatched))
 		return false;
 	last_line(a, NP_AGENT_LEVEL, cause, len);
 	np_level_steps_cause(&a->level_steps, cause, len);

@@ -135,7 +135,7 @@ struct np_agent_info {
 	char mpi[NP_MPI_TEXT]; /* of the tasks there, or NP_MPI_NONE; "": unknown */
 	char memory[NP_MEMORY_TEXT]; /* why it left for want of memory; "" */
 	bool here;   /* waits to be dispatched */
-	bool called, gone; /* was dispatched; its connection is closed */
+	bool dispatched, gone; /* was dispatched; its connection is closed */
 	bool copies_requested; /* of this agent, on its node */
 	bool other_rail;   /* another agent of its node was dispatched first,
 			    * for another rail */
@@ -155,7 +155,7 @@ void np_registry_free(struct np_registry *p);
 size_t np_registry_poll(const struct np_registry *p, struct pollfd out[]);
 
 /* line: a report of the agent with that number.  It may be changed. */
-typedef void np_registry_line_f(size_t member, char *line, void *arg);
+typedef void np_registry_line_f(size_t agent, char *line, void *arg);
 
 /*
  * Accept connections, read what has arrived, exchange addresses within groups.
@@ -177,11 +177,11 @@ int np_registry_full(const struct np_registry *p);
  */
 size_t np_registry_size(const struct np_registry *p);
 const struct np_agent_info *np_registry_agent(const struct np_registry *p,
-					      size_t member);
+					      size_t agent);
 
 /* How many of a kind wait; were dispatched; and of these have gone. */
 struct np_registry_count {
-	size_t here, called, gone;
+	size_t here, dispatched, gone;
 };
 struct np_registry_count np_registry_count(const struct np_registry *p,
 					   enum np_agent_kind kind);
@@ -190,18 +190,18 @@ struct np_registry_count np_registry_count(const struct np_registry *p,
  * Leaf switch of the agent's node, and the adapter that leads to it; NULL: no
  * rails.  Both are borrowed, and the agent's probe gets both.
  */
-void np_registry_set_leaf(struct np_registry *p, size_t member,
+void np_registry_set_leaf(struct np_registry *p, size_t agent,
 			  const char *leaf, const char *nic);
 
 /* Request that a waiting agent makes n copies of itself. */
-void np_registry_request_copies(struct np_registry *p, size_t member, size_t n);
+void np_registry_request_copies(struct np_registry *p, size_t agent, size_t n);
 
 /*
  * Dispatch n waiting agents as one group to run command: variables, the path of
  * a program and its arguments, without spaces in any of them; --join=RANK/N is
  * added.  Returns 0 or -ENOMEM.
  */
-int np_registry_dispatch(struct np_registry *p, const size_t member[], size_t n,
+int np_registry_dispatch(struct np_registry *p, const size_t agent[], size_t n,
 			 const char *command);
 
 /* Have all agents of a kind end; or release those that still wait. */

@@ -40,13 +40,13 @@ static int must(int rc)
 	return rc;
 }
 
-static void on_report(size_t member, char *line, void *arg)
+static void on_report(size_t agent, char *line, void *arg)
 {
 	const struct some_registry *h = arg;
 
-	if (member >= np_registry_size(h->p) || strncmp(line, "np1 ", 4) ||
+	if (agent >= np_registry_size(h->p) || strncmp(line, "np1 ", 4) ||
 	    strlen(line) > NP_PEER_LINE ||
-	    !np_registry_agent(h->p, member)->called)
+	    !np_registry_agent(h->p, agent)->dispatched)
 		abort();
 	memset(line, 0, strlen(line)); /* it may be changed */
 }

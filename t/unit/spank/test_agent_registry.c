@@ -48,7 +48,7 @@ static void test_an_agent_waits(void)
 	T_CHECK(context(&w, 0)->kind == NP_AGENT_LEVEL);
 	T_CHECK(context(&w, 0)->node == 41);
 	T_CHECK(!strcmp(context(&w, 0)->name, "node-41.site"));
-	T_CHECK(context(&w, 0)->here && !context(&w, 0)->called &&
+	T_CHECK(context(&w, 0)->here && !context(&w, 0)->dispatched &&
 		!context(&w, 0)->gone);
 	T_CHECK(np_registry_count(w.p, NP_AGENT_LEVEL).here == 1);
 	T_CHECK(probes(&w).here == 0);
@@ -76,8 +76,8 @@ static void test_dispatched_or_released(void)
 	RECEIVES(&w, fd[2], H " A=b /bin/x --y --join=0/2\n");
 	RECEIVES(&w, fd[0], H " A=b /bin/x --y --join=1/2\n");
 	T_CHECK(context(&w, 2)->rank == 0 && context(&w, 0)->rank == 1);
-	T_CHECK(context(&w, 2)->called && !context(&w, 2)->here);
-	T_CHECK(probes(&w).here == 1 && probes(&w).called == 2);
+	T_CHECK(context(&w, 2)->dispatched && !context(&w, 2)->here);
+	T_CHECK(probes(&w).here == 1 && probes(&w).dispatched == 2);
 	np_registry_release(w.p, NP_AGENT_PROBE);
 	UNTIL(&w, is_shut(fd[1]));
 	T_CHECK(context(&w, 1)->gone && !context(&w, 1)->here);
@@ -110,7 +110,7 @@ static void test_copies_for_other_rails(void)
 	}
 	T_CHECK(context(&w, 0)->copies_requested &&
 		!context(&w, 1)->copies_requested);
-	T_CHECK(context(&w, 0)->here && !context(&w, 0)->called);
+	T_CHECK(context(&w, 0)->here && !context(&w, 0)->dispatched);
 	np_registry_set_leaf(w.p, 0, "a", "ib0");
 	np_registry_set_leaf(w.p, 1, "b", "ib1");
 	T_CHECK(np_registry_dispatch(w.p, (size_t[]){ 1 }, 1, "/bin/x") == 0);
@@ -301,7 +301,7 @@ static void test_reports(void)
 
 static const struct {
 	const char *name, *says;
-	int called, stays;
+	int dispatched, stays;
 } manners[] = {
 	{ "a member that speaks before it is called", "fence\n", 0, 0 },
 	{ "a word in between", "hello\n", 1, 1 },
@@ -323,7 +323,7 @@ static void test_manners(void)
 		some_registry_open(&w);
 		fd[0] = connect_agent(&w, "probe");
 		fd[1] = connect_agent(&w, "probe");
-		if (manners[i].called)
+		if (manners[i].dispatched)
 			np_registry_dispatch(w.p, (size_t[]){ 0, 1 }, 2, "x");
 		send_text(fd[0], manners[i].says ? manners[i].says : long_line);
 		if (!manners[i].stays)
@@ -333,8 +333,8 @@ static void test_manners(void)
 		      context(&w, 0)->gone != manners[i].stays);
 		T_ROW(manners[i].name, !context(&w, 1)->gone);
 		T_ROW(manners[i].name,
-		      probes(&w).gone ==
-			      (size_t)(manners[i].called && !manners[i].stays));
+		      probes(&w).gone == (size_t)(manners[i].dispatched &&
+						  !manners[i].stays));
 		close(fd[0]);
 		close(fd[1]);
 		np_registry_free(w.p);
@@ -443,7 +443,7 @@ static void test_called_in_vain(void)
 	close(fd[0]);
 	T_CHECK(np_registry_dispatch(w.p, (size_t[]){ 0, 1 }, 2, "x") == 0);
 	UNTIL(&w, context(&w, 0)->gone);
-	T_CHECK(probes(&w).called == 2 && probes(&w).gone == 1);
+	T_CHECK(probes(&w).dispatched == 2 && probes(&w).gone == 1);
 	RECEIVES(&w, fd[1], H " x --join=1/2\n");
 	close(fd[1]);
 	UNTIL(&w, probes(&w).gone == 2);
