@@ -129,7 +129,7 @@ static int choose(struct cli_matrix *m, bool requested)
  * Predict all pairs with one predictor, which shares the work that pairs have
  * in common. Returns -1 to go on, or the exit status.
  */
-static int ask(struct cli_matrix *m)
+static int predict_pairs(struct cli_matrix *m)
 {
 	const struct np_program **app = calloc(m->n, sizeof(*app));
 	struct np_predictor *models = NULL;
@@ -158,7 +158,7 @@ int cli_matrix_make(const struct cli_known *k, const struct cli_options *o,
 	int rc = choose(&m, o->n_apps > 0);
 
 	if (rc < 0 && m.n)
-		rc = ask(&m);
+		rc = predict_pairs(&m);
 	if (rc >= 0)
 		cli_matrix_free(&m);
 	else

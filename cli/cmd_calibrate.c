@@ -212,7 +212,7 @@ struct fabric_work {
 	struct np_store *store; /* NULL with --output */
 	struct cli_alloc at;	/* the allocation around us */
 	struct np_cal_srun steps;
-	struct np_cal_query seen; /* nodes, transport and versions */
+	struct np_cal_query query; /* nodes, transport and versions */
 	struct np_cal_roles roles;
 	struct np_cal_state state;
 	struct np_calibrate c;
@@ -275,7 +275,7 @@ static char *describe_setup(const struct fabric_work *w)
 		at->victim_across.n ? at->victim_across.list : "",
 		at->aggressor_across.n ? at->aggressor_across.list : "");
 	fprintf(f, " transport=%s bytes=%u period=%g per_node=%u seconds=%g "
-		"probe_seconds=%g levels=", w->seen.transport,
+		"probe_seconds=%g levels=", w->query.transport,
 		w->at.conf.message_bytes, w->at.conf.period_sec,
 		w->at.conf.per_node,
 		s->seconds, s->probe_seconds);
@@ -344,10 +344,10 @@ static int query_nodes(struct fabric_work *w, struct np_err *err)
 {
 	struct np_cal_setup *s = &w->c.setup;
 	int rc = np_cal_run_query(w->c.run, w->at.nodes, w->at.n_nodes,
-				   &w->seen, err);
+				   &w->query, err);
 
 	if (!rc)
-		rc = np_cal_roles_make(w->seen.node, w->seen.n, &w->roles,
+		rc = np_cal_roles_make(w->query.node, w->query.n, &w->roles,
 				       err);
 	if (rc)
 		return rc;
@@ -407,8 +407,8 @@ static int save_result(struct fabric_work *w, struct np_err *err)
 	const struct np_calibration_conditions conditions = {
 		.c = &w->c,
 		.cluster = w->at.cluster,
-		.transport = w->seen.transport,
-		.ucx_version = w->seen.version,
+		.transport = w->query.transport,
+		.ucx_version = w->query.version,
 		.rail = w->opt->rail,
 		.date = w->date,
 		.message_bytes = w->at.conf.message_bytes,

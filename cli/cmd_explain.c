@@ -62,8 +62,8 @@ struct explanation {
 
 	/* What placement recorded when the job ended. */
 	bool have_record;
-	struct np_accounting_record ended;
-	struct np_err ended_why; /* why it cannot be read, or "" */
+	struct np_accounting_record accounting;
+	struct np_err no_accounting; /* why it cannot be read, or "" */
 
 	/* Run records of the job. */
 	uid_t uid; /* whose records */
@@ -285,11 +285,11 @@ static int find_running_neighbours(struct explanation *e, struct cli_store *s)
  * What placement recorded about the neighbours when the job ended, with the
  * slowdowns that it predicted then.
  */
-static int add_ended(struct explanation *e)
+static int add_accounted(struct explanation *e)
 {
-	for (size_t i = 0; i < e->ended.n_neighbours; i++) {
+	for (size_t i = 0; i < e->accounting.n_neighbours; i++) {
 		const struct np_accounting_neighbour *n =
-			&e->ended.neighbour[i];
+			&e->accounting.neighbour[i];
 		struct neighbour *b = add_neighbour(e, n->id);
 
 		if (!b)
@@ -345,7 +345,8 @@ static int add_recorded(struct explanation *e)
  */
 static double cost_of(const struct explanation *e, const struct neighbour *b)
 {
-	double sec = e->have_record ? e->ended.end - e->ended.start : 0;
+	double sec = e->have_record ? e->accounting.end - e->accounting.start :
+				      0;
 
 	if (isnan(b->slowdown))
 		return 0;
@@ -378,13 +379,13 @@ static const struct neighbour *costliest(const struct explanation *e,
 /* The neighbours of a job that has ended. Returns 0 or -ENOMEM. */
 static int find_past_neighbours(struct explanation *e)
 {
-	int rc = e->have_record ? add_ended(e) : 0;
+	int rc = e->have_record ? add_accounted(e) : 0;
 	bool known = !e->n_neighbours;
 
 	for (size_t i = 0; i < e->n_neighbours; i++)
 		known |= !isnan(e->neighbour[i].slowdown);
-	if (e->have_record && *e->ended.app && known)
-		e->slowdown = e->ended.slowdown;
+	if (e->have_record && *e->accounting.app && known)
+		e->slowdown = e->accounting.slowdown;
 	return rc ? rc : add_recorded(e);
 }
 
@@ -603,9 +604,9 @@ static void say_neighbours(const struct explanation *e, bool ended)
 		neighbour_row(&e->neighbour[i], ended, app_width, leaves_width);
 	if (e->n_neighbours > MAX_ROWS)
 		printf("%zu more (--parsable)\n", e->n_neighbours - MAX_ROWS);
-	if (ended && e->ended.more_neighbours)
+	if (ended && e->accounting.more_neighbours)
 		printf("%u more, each with a shorter overlap\n",
-		       e->ended.more_neighbours);
+		       e->accounting.more_neighbours);
 }
 
 /*
@@ -634,7 +635,7 @@ static void say_prediction(const struct explanation *e)
  */
 static void say_costliest(const struct explanation *e)
 {
-	const char *app = e->job ? e->job->app : e->ended.app;
+	const char *app = e->job ? e->job->app : e->accounting.app;
 	char id[CLI_NUMBER], sec[CLI_NUMBER], part[96];
 	double share;
 	const struct neighbour *b = costliest(e, &share);
@@ -709,7 +710,7 @@ static void say_step(const struct explanation *e, const struct measured_step *m)
 /* The first line about a job that placement has a record of. */
 static void say_ended(const struct explanation *e)
 {
-	const struct np_accounting_record *n = &e->ended;
+	const struct np_accounting_record *n = &e->accounting;
 	char where[LINE], id[CLI_NUMBER], from[CLI_NUMBER], took[CLI_NUMBER];
 
 	say_where(cli_job_name(n->id, n->array, n->task, id), n->app, "ran",
@@ -787,9 +788,11 @@ static int print_ended(const struct explanation *e)
 	else
 		say_recorded(e);
 	if (!e->n_measured)
-		cli_labelled(stdout, "Measured", "no; to learn how much its "
+		cli_labelled(stdout, "Measured",
+			     "no; to learn how much its "
 			     "neighbours slow it: sbatch --netprofile=%s "
-			     "job.sh", *e->ended.app ? e->ended.app : "NAME");
+			     "job.sh",
+			     *e->accounting.app ? e->accounting.app : "NAME");
 	for (size_t i = e->n_measured; i-- > 0; )
 		say_step(e, &e->measured[i]);
 	if (!isnan(e->slowdown) && e->n_neighbours) {
@@ -943,7 +946,7 @@ static int print_data(const struct explanation *e, enum cli_format format)
 		cli_put_snapshot(cli_put_object(j, "placement"), &e->state,
 				 e->now);
 	} else if (e->have_record) {
-		put_ended(j, &e->ended);
+		put_ended(j, &e->accounting);
 	} else {
 		cli_put_text(j, "job", e->word);
 		cli_put_text(j, "state", state_of(e));
@@ -1291,13 +1294,15 @@ static uid_t owner_of(const struct explanation *e, const struct cli_options *o)
 {
 	if (o->user_given)
 		return o->uid;
-	return e->job ? e->job->uid : e->have_record ? e->ended.uid : o->uid;
+	return e->job	      ? e->job->uid :
+	       e->have_record ? e->accounting.uid :
+				o->uid;
 }
 
 /* The application of the job, where its records are most likely; or "". */
 static const char *app_of(const struct explanation *e)
 {
-	return e->job ? e->job->app : e->have_record ? e->ended.app : "";
+	return e->job ? e->job->app : e->have_record ? e->accounting.app : "";
 }
 
 /* Returns -1 to go on, or the exit status. */
@@ -1313,10 +1318,11 @@ static int gather(struct explanation *e, struct cli_store *s,
 		cli_fail("%s", err.text); /* the other sources remain */
 	find_in_state(e, false);
 	if (!e->job) {
-		rc = np_accounting_find(dir, e->id, e->task, &e->ended, &err);
+		rc = np_accounting_find(dir, e->id, e->task, &e->accounting,
+					&err);
 		e->have_record = !rc;
 		if (rc && rc != -ENOENT)
-			e->ended_why = err;
+			e->no_accounting = err;
 	}
 	if (!e->job && !e->have_record)
 		find_in_state(e, true);
@@ -1340,8 +1346,8 @@ static int fail_not_found(const struct explanation *e)
 
 	if (rc >= 0)
 		return rc;
-	if (e->ended_why.text[0])
-		return cli_fail("%s", e->ended_why.text);
+	if (e->no_accounting.text[0])
+		return cli_fail("%s", e->no_accounting.text);
 	if (e->opt.accounting)
 		return cli_fail("job %s is not in %s, or never started",
 				e->word, e->opt.accounting);
@@ -1404,7 +1410,7 @@ static void release(struct explanation *e)
 	if (e->have_state)
 		np_state_free(&e->state);
 	if (e->have_record)
-		np_accounting_record_free(&e->ended);
+		np_accounting_record_free(&e->accounting);
 	for (size_t i = 0; i < e->n_measured; i++) {
 		np_hist_free(e->measured[i].alone_hist);
 		free(e->measured[i].alone_run);

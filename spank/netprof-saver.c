@@ -447,7 +447,7 @@ static void run_writer(const struct np_saver_who *as_user, char *const field[],
 #define REPLY_BYTES (1u << 20)	/* most that a client may leave unread */
 #define MAX_GROUPS 4096
 #define ADMIT_NS 10000000 /* pause when there are no descriptors left */
-#define ANSWER_SEC 30.0 /* of the store, after which syslog gets a line */
+#define REPLY_SEC 30.0 /* of the store, after which syslog gets a line */
 #define POLL_MS 1000 /* to check for slow workers */
 
 struct connection {
@@ -591,8 +591,8 @@ static void send_out(struct connection *c)
 }
 
 /* A client that leaves too much unread is disconnected. */
-static void answer(struct connection *c, uint32_t seq, const char *fields,
-		   size_t len)
+static void send_reply(struct connection *c, uint32_t seq, const char *fields,
+		       size_t len)
 {
 	struct np_saver_head h = { NP_SAVER_VERSION, NP_SAVER_REPLY, seq,
 				   (uint32_t)len };
@@ -618,7 +618,7 @@ static void refuse(struct connection *c, uint32_t seq, int rc)
 					  "does not answer" : strerror(-rc), 0);
 
 	fields[len++] = '\0';
-	answer(c, seq, fields, (size_t)len);
+	send_reply(c, seq, fields, (size_t)len);
 }
 
 /*
@@ -784,7 +784,7 @@ static void end_request(struct saver *s, struct np_saver_request *r,
 			       find_connection(s, r->from);
 
 	if (c && len)
-		answer(c, r->seq, fields, len);
+		send_reply(c, r->seq, fields, len);
 	else if (c)
 		refuse(c, r->seq, rc);
 	np_saver_queue_done(&s->queue, r);
@@ -842,12 +842,12 @@ static void report_slow(struct saver *s)
 		struct worker *w = &s->worker[i];
 
 		if (!w->request || w->reported ||
-		    now - w->since_sec < ANSWER_SEC)
+		    now - w->since_sec < REPLY_SEC)
 			continue;
 		w->reported = true;
 		report("%s has not answered for %.0f s: what is written there "
 		       "for uid %u waits",
-		       w->request->text, ANSWER_SEC,
+		       w->request->text, REPLY_SEC,
 		       (unsigned)w->request->who->uid);
 	}
 }

@@ -486,7 +486,7 @@ static bool matters(const struct np_one_run_phase *p)
 	return p->rate > 0 && p->share >= NP_ONE_RUN_SHARE;
 }
 
-static double half(double error, double df)
+static double half_width(double error, double df)
 {
 	return gsl_cdf_tdist_Pinv(0.975, df) * error;
 }
@@ -507,10 +507,10 @@ static void bound(const struct error *e, const struct sums *a,
 		mean,
 		sqrt(a->n * var) * (1 + mean),
 	};
-	h = half(l->error, l->df);
+	h = half_width(l->error, l->df);
 	l->low = expm1(log1p(mean) - h);
 	l->high = expm1(log1p(mean) + h);
-	l->half = half(sqrt(within), e->within_df);
+	l->half_width = half_width(sqrt(within), e->within_df);
 }
 
 /* The mean over the phases for one level, whose cells are given. */
@@ -520,7 +520,8 @@ static void judge_level(const struct np_one_run_sorted *s,
 {
 	struct sums a = { .n = 0 };
 
-	*l = (struct np_one_run_level){ .half = INFINITY, .least = SIZE_MAX };
+	*l = (struct np_one_run_level){ .half_width = INFINITY,
+					.least = SIZE_MAX };
 	for (size_t k = 0; k < s->n_phases; k++) {
 		if (matters(&s->phase[k]) && cell[k].x.n < l->least)
 			l->least = cell[k].x.n;
@@ -719,7 +720,7 @@ static bool is_in_run(const struct plan *a, size_t level)
  */
 static bool needs_more(const struct plan *a, size_t level, size_t n)
 {
-	if (!n || a->level[level].half > NP_ONE_RUN_HALF_WIDTH)
+	if (!n || a->level[level].half_width > NP_ONE_RUN_HALF_WIDTH)
 		return n < NP_ONE_RUN_MAX;
 	return n < NP_ONE_RUN_MIN && !is_in_run(a, level);
 }
@@ -797,7 +798,8 @@ static size_t fewest(const struct plan *a)
 	return least;
 }
 
-static void plan_choose(const struct plan *a, struct np_one_run_next *next)
+static void plan_select_level(const struct plan *a,
+			      struct np_one_run_next *next)
 {
 	size_t least = fewest(a), best_followed = SIZE_MAX;
 
@@ -861,7 +863,7 @@ static void plan_on(struct plan *a, double run_sec, const struct np_one_run *o,
 	if (a->phase == NP_ONE_RUN_NO_PHASE || !a->s->phase[a->phase].rate)
 		return;
 	a->left_sec = a->p->share * (run_sec - lost) - lost;
-	plan_choose(a, next);
+	plan_select_level(a, next);
 }
 
 int np_one_run_next_interval(const struct np_one_run_schedule *p,

@@ -14,12 +14,12 @@
  * A program with phases has several rates.  The rates of the unloaded intervals
  * are sorted, and a new phase begins where two neighbours differ by more than
  * NP_ONE_RUN_APART; a phase has at least two unloaded intervals.  A loaded
- * interval belongs to the phase of both its neighbours, and is dropped if these
- * differ. Blocks have equal lengths, so their speeds exp(-x) are averaged: the
- * inverse of the mean is the factor by which a run under that level takes
- * longer.  The slowdown by a level is the mean over the phases, weighted by the
- * time of each phase without load.  A phase with almost no traffic cannot be
- * slowed down.
+ * interval belongs to the phase of both its neighbours, and is dropped if
+ * these differ.  Intervals have equal lengths, so their speeds exp(-x) are
+ * averaged: the inverse of the mean is the factor by which a run under that
+ * level takes longer.  The slowdown by a level is the mean over the phases,
+ * weighted by the time of each phase without load.  A phase with almost no
+ * traffic cannot be slowed down.
  *
  * The number of MPI calls per second, if counted, serves in the same way.  If
  * bytes and calls both give usable results, they must agree, and the one that
@@ -89,8 +89,8 @@ struct np_one_run_level {
 	struct np_mean slowdown;
 	double error, df; /* log(1 + slowdown): sd, degrees of freedom */
 	double low, high; /* 95 % confidence interval of the slowdown */
-	double half;	  /* half width of log(1 + slowdown)'s interval, without
-			     the variation between runs */
+	double half_width; /* of log(1 + slowdown)'s interval, without
+			      the variation between runs */
 	size_t least;	  /* least number of intervals in a phase */
 };
 

@@ -504,8 +504,8 @@ static int by_index(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-size_t np_cal_choose(const double *slowdown, size_t n, size_t keep,
-		     size_t *chosen)
+size_t np_cal_select_levels(const double *slowdown, size_t n, size_t keep,
+			    size_t *chosen)
 {
 	struct rated r[NP_CAL_MAX_LEVELS];
 	size_t known = 0, got = 0, spread;
@@ -959,7 +959,7 @@ const struct np_cal_ops np_cal_srun_ops = {
 #define UP_SEC 40.0	/* for all processes of a step to start */
 #define SETTLE_SEC 0.4	/* for rounds to reach a steady state, at least */
 #define SETTLE_MAX_SEC 5.0
-#define LATE_SEC 0.3	/* for the last window to be reported */
+#define GRACE_SEC 0.3	/* for the last window to be reported */
 #define MIN_ROUNDS 6	/* per process of the base; measure longer for them */
 #define LONGER 4.0	/* ... but at most this many times as long */
 #define SLACK_SEC 0.02	/* tolerance for the clocks of windows */
@@ -1337,7 +1337,7 @@ static int run_idle(struct np_cal_run *r, const struct np_cal_task *t,
 	int rc = measure(r, from_sec, cal_alone_sec(r->setup, t), &to_sec, err);
 
 	if (!rc)
-		rc = wait_for(r, LATE_SEC, err);
+		rc = wait_for(r, GRACE_SEC, err);
 	for (size_t i = 0; !rc && i < r->n_nodes; i++) {
 		struct np_cal_result one = { .key = "" };
 		const char *leaf = r->node[i].leaf;
@@ -1370,7 +1370,7 @@ static int run_under_load(struct np_cal_run *r, const struct np_cal_task *t,
 	rc = measure_aggressor(r, t, settle, &from, &to, err);
 	/* This also lets rounds complete that began under the aggressor. */
 	if (!rc)
-		rc = wait_until(r, to + fmax(LATE_SEC,
+		rc = wait_until(r, to + fmax(GRACE_SEC,
 				settle_sec(r, from, to) / 2), err);
 	if (rc)
 		return rc;
@@ -1837,7 +1837,8 @@ static void select_levels(struct np_calibrate *c)
 
 		impact[i] = m.n ? m.mean : NAN;
 	}
-	c->n_chosen = np_cal_choose(impact, s->n_levels, s->keep, c->chosen);
+	c->n_chosen =
+		np_cal_select_levels(impact, s->n_levels, s->keep, c->chosen);
 }
 
 /* Decide what this stage depends on. */

@@ -89,15 +89,15 @@ int np_cal_levels_parse(const char *text, size_t n_nodes,
 			struct np_err *err);
 
 /*
- * Choose `keep` of n levels, spread evenly over log(1 + slowdown[i]), where
+ * Select `keep` of n levels, spread evenly over log(1 + slowdown[i]), where
  * slowdown[i] is what level i does to a victim.  The models compare levels on
  * that scale, and since slowdowns grow without bound towards saturation, it is
  * densest there in terms of load.  The mildest and the strongest level are
- * among them.  NaN: unknown; chosen last. chosen[] is ascending.  Returns how
+ * among them.  NaN: unknown; selected last. chosen[] is ascending.  Returns how
  * many: keep, or n if that is less.
  */
-size_t np_cal_choose(const double *slowdown, size_t n, size_t keep,
-		     size_t *chosen);
+size_t np_cal_select_levels(const double *slowdown, size_t n, size_t keep,
+			    size_t *chosen);
 
 /* ---- measurements ---- */
 

@@ -1080,7 +1080,7 @@ static void catalog_log(const char *line, void *catalog)
 
 /* ---- the calibration: after a change, everything is read again ---- */
 
-#define LOOK_SEC 5.0
+#define POLL_SEC 5.0 /* between looks at the same thing */
 
 static void fabric_close(struct fabric *f)
 {
@@ -1274,7 +1274,7 @@ static int catalog_calibrate(struct np_catalog *c, struct np_err *err)
 
 	if (now < c->cal_due)
 		goto out;
-	c->cal_due = now + LOOK_SEC;
+	c->cal_due = now + POLL_SEC;
 	rc = look_at_calibration(c, now, &other, &c->cal_err);
 	if (!rc && !other)
 		goto out; /* unchanged */
@@ -1293,7 +1293,7 @@ out:
 
 /* ---- listing applications: only directories are opened, no files ---- */
 
-#define LOOK_WANTED_SEC 1.0
+#define POLL_WANTED_SEC 1.0 /* ... if a job needs its application */
 #define MAX_COST 0.05 /* share of the time spent on looking */
 #define MAX_APPS 8192 /* of all owners; there are fewer handles */
 
@@ -1516,7 +1516,7 @@ static void schedule_look(struct np_catalog *c, struct np_cat_owner *o,
 	c->cost_sec += now - began - o->cost_sec;
 	o->cost_sec = now - began;
 	o->due = now +
-		 fmax(wanted ? LOOK_WANTED_SEC : LOOK_SEC,
+		 fmax(wanted ? POLL_WANTED_SEC : POLL_SEC,
 		      (is_urgent(c, o) ? o->cost_sec : c->cost_sec) / MAX_COST);
 	c->idle_until[false] = fmin(c->idle_until[false], o->due);
 	c->idle_until[true] = fmin(c->idle_until[true], o->due);
@@ -1602,7 +1602,7 @@ static int catalog_look_uids(struct np_catalog *c, struct np_err *err)
 	rc = update_owners(c, uids, n);
 	free(uids);
 	now = catalog_now(c);
-	c->uids_due = now + fmax(LOOK_SEC, (now - began) / MAX_COST);
+	c->uids_due = now + fmax(POLL_SEC, (now - began) / MAX_COST);
 	return rc ? np_errf(err, rc, "catalog: out of memory") : 0;
 }
 

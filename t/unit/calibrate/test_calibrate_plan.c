@@ -148,8 +148,8 @@ static void test_choose(void)
 		size_t chosen[8], n;
 		char got[16] = "";
 
-		n = np_cal_choose(choices[i].slowdown, choices[i].n,
-				  choices[i].keep, chosen);
+		n = np_cal_select_levels(choices[i].slowdown, choices[i].n,
+					 choices[i].keep, chosen);
 		for (size_t k = 0; k < n; k++)
 			got[k] = (char)('0' + chosen[k]);
 		T_ROW(choices[i].name, !strcmp(got, choices[i].chosen));

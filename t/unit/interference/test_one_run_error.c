@@ -71,7 +71,7 @@ static size_t holding(const struct np_one_run_level level[LEVELS],
 		double miss = fabs(log1p(l->slowdown.mean) - truth(k));
 
 		n += miss <= gsl_cdf_tdist_Pinv(0.95, l->df) * l->error;
-		*alone += miss <= 0.84 * l->half; /* 1.645 / 1.96 */
+		*alone += miss <= 0.84 * l->half_width; /* 1.645 / 1.96 */
 	}
 	return n;
 }
@@ -146,7 +146,7 @@ static void test_own(void)
 		n += play_run(&none, run, 0, r, b + n);
 	T_CHECK(!np_one_run_estimate(b, n, NULL, level, LEVELS, &o));
 	T_CHECK(o.n_runs == 6 && o.between < 0.75 * NP_NOISE_DEFAULT);
-	T_CHECK(level[0].error > level[0].half / 2);
+	T_CHECK(level[0].error > level[0].half_width / 2);
 	np_rng_free(r);
 }
 
@@ -165,7 +165,7 @@ static void test_one_run(void)
 	for (size_t k = 0; k < LEVELS; k++) {
 		const struct np_one_run_level *l = &level[k];
 
-		T_CHECK(l->half < 0.02 && l->error > NP_NOISE_DEFAULT);
+		T_CHECK(l->half_width < 0.02 && l->error > NP_NOISE_DEFAULT);
 		T_CHECK(l->df >= 4 && l->df < 4.5);
 		T_CHECK(t_close(log1p(l->high) - log1p(l->low),
 				2 * gsl_cdf_tdist_Pinv(0.975, l->df) * l->error,
