@@ -16,8 +16,8 @@
 #define MAX_BYTES (4u << 20) /* size of a file */
 #define MAX_PERCENT 1e8 /* largest slowdown that a run can have measured */
 
-/* "12.5" or "12.5%", as a fraction; NaN after an error. */
-static double percent(struct np_words *w, size_t i)
+/* Parse "12.5" or "12.5%" as a fraction; NaN after an error. */
+static double parse_percent(struct np_words *w, size_t i)
 {
 	const char *text = np_words_at(w, i);
 	char *end;
@@ -32,7 +32,8 @@ static double percent(struct np_words *w, size_t i)
 }
 
 /* Copy a name if it is not too long. */
-static void name(struct np_words *w, size_t i, char out[NP_MEASURED_NAME + 1])
+static void parse_name(struct np_words *w, size_t i,
+		       char out[NP_MEASURED_NAME + 1])
 {
 	const char *text = np_words_at(w, i);
 
@@ -44,7 +45,7 @@ static void name(struct np_words *w, size_t i, char out[NP_MEASURED_NAME + 1])
 }
 
 /* Parse one line and append it. Each pair may occur only once. */
-static void take_row(struct np_words *w, struct cli_predictions *p)
+static void parse_row(struct np_words *w, struct cli_predictions *p)
 {
 	struct cli_predicted r = { .low = NAN, .high = NAN };
 
@@ -54,12 +55,12 @@ static void take_row(struct np_words *w, struct cli_predictions *p)
 			      "two ends of its interval", w->n);
 		return;
 	}
-	name(w, 0, r.victim);
-	name(w, 1, r.co);
-	r.slowdown = percent(w, 2);
+	parse_name(w, 0, r.victim);
+	parse_name(w, 1, r.co);
+	r.slowdown = parse_percent(w, 2);
 	if (w->n == 5) {
-		r.low = percent(w, 3);
-		r.high = percent(w, 4);
+		r.low = parse_percent(w, 3);
+		r.high = parse_percent(w, 4);
 		if (r.low > r.high)
 			np_words_fail(w, -EINVAL, "an interval from %s to %s, "
 				      "expected the lower end first",
@@ -84,7 +85,7 @@ int cli_predictions_parse(const char *text, size_t len, const char *source,
 
 	np_words_open(&w, text, len, source, err);
 	while (np_words_next(&w))
-		take_row(&w, &p);
+		parse_row(&w, &p);
 	if (!w.rc && !p.n)
 		np_words_fail(&w, -EINVAL, "expected a line with a victim, a "
 			      "co-runner and a percentage");

@@ -66,7 +66,7 @@ bool cli_placement_enabled(const struct np_place_conf *p)
 }
 
 /* A stale state says nothing about the present, whatever its mode. */
-const char *cli_mode_text(const struct np_state *s, double now, bool places,
+const char *cli_mode_text(const struct np_state *s, double now, bool enabled,
 			 char *buf, size_t len)
 {
 	char age[CLI_NUMBER], limit[CLI_NUMBER], hold[CLI_NUMBER];
@@ -75,7 +75,7 @@ const char *cli_mode_text(const struct np_state *s, double now, bool places,
 		snprintf(buf, len, "Placement does not act: its last decision "
 			 "is %s old, more than %s. %s",
 			 cli_sec(now - s->date, age),
-			 cli_setting_sec(cli_state_limit(s), limit), places ?
+			 cli_setting_sec(cli_state_limit(s), limit), enabled ?
 			 "Is slurmctld running? Try netprof check." :
 			 "It is off in netprof.conf.");
 	} else if (!strcmp(s->mode, "enforce")) {
@@ -100,8 +100,8 @@ const char *cli_mode_text(const struct np_state *s, double now, bool places,
 	return buf;
 }
 
-/* Slurm has two values for it: NO_VAL and INFINITE. */
-bool cli_no_task(uint32_t task)
+/* The task of such a record is NO_VAL or INFINITE. */
+bool cli_is_array_record(uint32_t task)
 {
 	return task >= UINT32_MAX - 1;
 }
@@ -109,7 +109,7 @@ bool cli_no_task(uint32_t task)
 const char *cli_job_name(uint32_t id, uint32_t array, uint32_t task,
 			 char buf[CLI_NUMBER])
 {
-	if (array && !cli_no_task(task))
+	if (array && !cli_is_array_record(task))
 		snprintf(buf, CLI_NUMBER, "%u_%u", array, task);
 	else
 		snprintf(buf, CLI_NUMBER, "%u", id);
@@ -126,15 +126,13 @@ const struct np_state_cause *cli_worst_cause(const struct np_state_job *j)
 	return worst;
 }
 
-bool cli_victim_self(const struct np_state_job *j,
-		     const struct np_state_cause *c)
+bool cli_is_own_victim(const struct np_state_job *j,
+		       const struct np_state_cause *c)
 {
 	return !c->victim || c->victim == j->id;
 }
 
-/*
- * getpwuid() may not know the user; then the name is a number and is omitted.
- */
+/* cli_user() gives a number for a user without a name; it is not repeated. */
 const char *cli_denied_text(const struct np_state_denial *c, char *buf,
 			    size_t len)
 {

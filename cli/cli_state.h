@@ -15,9 +15,10 @@ bool cli_state_stale(const struct np_state *s, double now);
 
 /*
  * "Placement enforces: ..." or a warning that placement does not act, in buf of
- * len bytes.  now: seconds since 1970.  places: cli_placement_enabled() of this host.
+ * len bytes.  now: seconds since 1970.  enabled: what cli_placement_enabled()
+ * says of this host.
  */
-const char *cli_mode_text(const struct np_state *s, double now, bool places,
+const char *cli_mode_text(const struct np_state *s, double now, bool enabled,
 			 char *buf, size_t len);
 
 /* Does this host's configuration enable placement in any partition? */
@@ -26,8 +27,8 @@ bool cli_placement_enabled(const struct np_place_conf *p);
 /* "3 s ago"; "9.00 s in the future: the clocks of the hosts differ" */
 const char *cli_age(double date, double now, char *buf, size_t len);
 
-/* Is this the record of all array tasks that Slurm has not split off yet? */
-bool cli_no_task(uint32_t task);
+/* Is it Slurm's record of all array tasks that have no record of their own? */
+bool cli_is_array_record(uint32_t task);
 
 /* "123", or "123_4" for an array task */
 const char *cli_job_name(uint32_t id, uint32_t array, uint32_t task,
@@ -37,8 +38,8 @@ const char *cli_job_name(uint32_t id, uint32_t array, uint32_t task,
 const struct np_state_cause *cli_worst_cause(const struct np_state_job *j);
 
 /* Is j itself the job that would be slowed? */
-bool cli_victim_self(const struct np_state_job *j,
-		     const struct np_state_cause *c);
+bool cli_is_own_victim(const struct np_state_job *j,
+		       const struct np_state_cause *c);
 
 /* "uid 1000 (bob) may not use the profile name "fft" (4 jobs): REASON" */
 const char *cli_denied_text(const struct np_state_denial *c, char *buf,

@@ -48,7 +48,7 @@ int cli_fail(const char *fmt, ...)
 }
 
 /* The usage line of a command. */
-static void print_call(FILE *f, const struct cli_cmd *cmd)
+static void print_usage(FILE *f, const struct cli_cmd *cmd)
 {
 	fprintf(f, "usage: netprof %s%s%s\n", cmd->name, *cmd->args ? " " : "",
 		cmd->args);
@@ -61,7 +61,7 @@ int cli_usage(const struct cli_cmd *cmd, const char *fmt, ...)
 	va_start(ap, fmt);
 	print_error(fmt, ap);
 	va_end(ap);
-	print_call(stderr, cmd);
+	print_usage(stderr, cmd);
 	return CLI_USAGE;
 }
 
@@ -86,7 +86,7 @@ void cli_warn_line(const char *line, void *arg)
 
 void cli_print_help(const struct cli_cmd *cmd)
 {
-	print_call(stdout, cmd);
+	print_usage(stdout, cmd);
 	printf("\n%s\n", cmd->text);
 	if (cmd->examples)
 		printf("\nExamples:\n%s", cmd->examples);
@@ -159,9 +159,7 @@ const char *cli_sec_range(double low, double high, char buf[CLI_NUMBER])
 	return buf;
 }
 
-/*
- * Removes zeros after the point, and the point if no digit is left after it.
- */
+/* Removes trailing zeros, and then a decimal point without digits after it. */
 const char *cli_setting_sec(double sec, char buf[CLI_NUMBER])
 {
 	char *end, *unit;
@@ -194,8 +192,8 @@ const char *cli_bytes(uint64_t bytes, char buf[CLI_NUMBER])
 	return buf;
 }
 
-/* With that many digits, in a unit that needs no exponent. */
-static const char *rate(double v, int digits, char buf[CLI_NUMBER])
+/* A rate with so many digits, in the unit in which it is below 1000. */
+static const char *format_rate(double v, int digits, char buf[CLI_NUMBER])
 {
 	static const char *const unit[] = { "B/s", "kB/s", "MB/s", "GB/s",
 					    "TB/s", "PB/s" };
@@ -211,12 +209,12 @@ static const char *rate(double v, int digits, char buf[CLI_NUMBER])
 
 const char *cli_rate(double bytes_per_sec, char buf[CLI_NUMBER])
 {
-	return rate(bytes_per_sec, 3, buf);
+	return format_rate(bytes_per_sec, 3, buf);
 }
 
 const char *cli_setting_rate(double bytes_per_sec, char buf[CLI_NUMBER])
 {
-	return rate(bytes_per_sec, 4, buf);
+	return format_rate(bytes_per_sec, 4, buf);
 }
 
 /* The share of a rare event keeps two digits after the point. */
@@ -273,13 +271,13 @@ const char *cli_s(size_t n)
 }
 
 /*
- * The last user is remembered, because lists ask for one user again and again,
- * and each lookup may go to a directory server.
+ * The last user is cached, because lists look up one user again and again, and
+ * each lookup may go to a directory server.
  */
 const char *cli_user(uid_t uid, char buf[CLI_NUMBER])
 {
-	static char name[CLI_NUMBER]; /* lists look one user up repeatedly */
-	static uid_t of;
+	static char name[CLI_NUMBER];
+	static uid_t of; /* whose name it is */
 	const struct passwd *pw;
 
 	if (!*name || uid != of) {
@@ -477,9 +475,7 @@ const char *cli_colour(enum cli_colour c)
 	return wants_colour() ? codes[c] : "";
 }
 
-/*
- * Unicode's eighths of a block give a bar eight times the resolution of ASCII.
- */
+/* A bar in UTF-8 has eight times the resolution of one in ASCII. */
 void cli_bar(FILE *f, double share, int width)
 {
 	/* Unicode's left blocks of one to seven eighths. */
@@ -515,8 +511,8 @@ static const char *entity(char c)
 }
 
 /*
- * np_text_plain_copy() first replaces characters that would hide or turn other
- * text.
+ * np_text_plain_copy() first replaces characters that would hide other text or
+ * reverse its direction.
  */
 void cli_html(FILE *f, const char *text)
 {

@@ -34,7 +34,7 @@ const char *cli_change(double change, char buf[CLI_NUMBER]);
 /* Local time: "2024-06-12", and "2024-06-12T14:03:05" as in sacct. */
 const char *cli_day(double date, char buf[CLI_NUMBER]);
 const char *cli_date(double date, char buf[CLI_NUMBER]);
-/* The end of a noun: "" for 1, as in "1 run", and otherwise "s". */
+/* The plural ending of a noun: "" for 1, as in "1 run", and otherwise "s". */
 const char *cli_s(size_t n);
 /* Name of a user, or else the number. */
 const char *cli_user(uid_t uid, char buf[CLI_NUMBER]);
@@ -102,8 +102,9 @@ int cli_utf8(void);
 
 /*
  * Text from any source as HTML text, or as the value of an attribute in double
- * quotes: markup is escaped, and characters that would turn or hide other text
- * are replaced (np_text.h).  For `netprof report`, and exported for the tests.
+ * quotes: markup is escaped, and characters that would hide other text or
+ * reverse its direction are replaced (np_text.h).  For `netprof report`, and
+ * exported for the tests.
  */
 void cli_html(FILE *f, const char *text);
 

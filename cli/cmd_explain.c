@@ -431,7 +431,7 @@ static void cause_row(const struct explanation *e,
 {
 	char victim[CLI_NUMBER] = "this one";
 
-	if (!cli_victim_self(e->job, c))
+	if (!cli_is_own_victim(e->job, c))
 		snprintf(victim, sizeof(victim), "%u", c->victim);
 	cli_left(stdout, c->leaf, leaf_width);
 	printf(" %-10u ", c->other);
@@ -1246,23 +1246,25 @@ static int find_runs(struct explanation *e, struct cli_store *s,
 
 /* ---- finding the job ---- */
 
+/* Is this the job of the command line? rest: as for find_in_state(). */
+static bool is_requested(const struct explanation *e,
+			 const struct np_state_job *j, bool rest)
+{
+	if (e->task == NP_ACCOUNTING_NO_TASK)
+		return j->id == e->id;
+	return j->array == e->id && (rest ? cli_is_array_record(j->task) :
+					    j->task == e->task);
+}
+
 /*
  * Find the job in the last decision. rest: accept the entry for all tasks of an
  * array that Slurm has not split off yet.
  */
 static void find_in_state(struct explanation *e, bool rest)
 {
-	for (size_t i = 0; i < e->state.n_jobs; i++) {
-		const struct np_state_job *j = &e->state.job[i];
-
-		if (e->task == NP_ACCOUNTING_NO_TASK ?
-			    j->id == e->id :
-			    j->array == e->id && (rest ? cli_no_task(j->task) :
-							 j->task == e->task)) {
-			e->job = j;
-			return;
-		}
-	}
+	for (size_t i = 0; !e->job && i < e->state.n_jobs; i++)
+		if (is_requested(e, &e->state.job[i], rest))
+			e->job = &e->state.job[i];
 }
 
 /*

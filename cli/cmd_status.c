@@ -230,7 +230,7 @@ static void apart_row(const struct np_state_job *j, char cell[N_COLUMNS][LINE])
 		return;
 	causes_text(j, c, cell[BECAUSE_OF], LINE);
 	cli_change(c->slowdown, by);
-	if (cli_victim_self(j, c))
+	if (cli_is_own_victim(j, c))
 		snprintf(cell[WOULD_SLOW], LINE, "itself %s", by);
 	else
 		snprintf(cell[WOULD_SLOW], LINE, "%u %s", c->victim, by);
