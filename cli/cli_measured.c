@@ -136,10 +136,10 @@ static void judge_pair(const struct np_pairs *p, size_t victim, size_t corunner,
 		r->n_controls++;
 		sums->control += size;
 		r->control_most = fmax(r->control_most, size);
-		pair->refused = size > NP_VALIDATE_CONTROL_MOST;
+		pair->rejected = size > NP_VALIDATE_CONTROL_MOST;
 	}
-	if (pair->refused) {
-		r->n_refused++;
+	if (pair->rejected) {
+		r->n_rejected++;
 		pair->slowdown = (struct np_mean){ .n = 0 };
 	}
 	if (!pair->slowdown.n)
@@ -286,7 +286,7 @@ static bool find_in(const struct cli_measured_file *f, const char *victim,
 	if (v == n || c == n)
 		return false;
 	pair = &f->result.pair[v * n + c];
-	if (!pair->slowdown.n && !pair->refused)
+	if (!pair->slowdown.n && !pair->rejected)
 		return false;
 	*out = (struct cli_measured){
 		.slowdown = pair->slowdown, .date = f->pairs.date,

@@ -27,7 +27,7 @@ struct np_validate_pair {
 	struct np_mean slowdown; /* on one leaf switch, less apart */
 	struct np_mean apart;	 /* under two leaf switches; n 0: unknown */
 	double between; /* difference of its first two runs; NaN: none */
-	bool refused; /* apart is too large: slowdown has n 0 */
+	bool rejected; /* apart is too large: slowdown has n 0 */
 };
 
 struct np_validate_app {
@@ -41,7 +41,7 @@ struct np_validate_result {
 	size_t n_programs;
 	struct np_validate_app *app;
 	struct np_validate_pair *pair; /* [victim * n_programs + co-runner] */
-	size_t n_pairs, n_refused, n_controls; /* with a slowdown; ... */
+	size_t n_pairs, n_rejected, n_controls; /* with a slowdown; ... */
 	/* Pairs that ran more than once, and the difference of two runs. */
 	size_t n_repeated;
 	double repeat_points; /* mean, percentage points; NaN: none */

@@ -287,13 +287,6 @@ char *np_validate_list_text(const struct np_validate_list *l)
 
 /* ---- nodes ---- */
 
-/* Estimates, for the time that is left. */
-#define SRUN_SEC 1.0   /* of srun, before and after its step */
-#define SLOWDOWN 1.3   /* run time with a co-runner over that alone */
-
-/* Repeat numbers of additional runs alone begin here; plans use lower ones. */
-#define FIRST_EXTRA 1000000u
-
 void np_validate_roles_free(struct np_validate_roles *s)
 {
 	free(s->leaf);
@@ -399,7 +392,14 @@ char *np_validate_hosts(const struct np_cal_hosts *h, size_t want)
 	return strndup(h->list ? h->list : "", (size_t)(end - h->list));
 }
 
-/* ---- runs ---- */
+/* ---- the plan of runs ---- */
+
+/* For estimates of the remaining time. */
+#define SRUN_SEC 1.0 /* of srun, before and after its step */
+#define TYPICAL_SLOWDOWN 1.3 /* run time with a co-runner over that alone */
+
+/* Repeat numbers of additional runs alone begin here; plans use lower ones. */
+#define FIRST_EXTRA 1000000u
 
 /* The plan while it is made. */
 struct task_list {
@@ -487,9 +487,8 @@ static void add_task(struct task_list *l, enum np_pairs_kind kind,
 static void add_victim(struct task_list *l, size_t victim, uint32_t repeat,
 		       bool apart)
 {
-	size_t n = l->programs->n;
-	uint32_t per_repeat = (uint32_t)(1 + (n + NP_VALIDATE_STRETCH - 1) /
-					 NP_VALIDATE_STRETCH);
+	size_t n = l->programs->n, row = NP_VALIDATE_PAIRS_IN_A_ROW;
+	uint32_t per_repeat = (uint32_t)(1 + (n + row - 1) / row);
 	uint32_t alone = repeat * per_repeat;
 
 	l->has_recent_alone = false;
@@ -498,7 +497,7 @@ static void add_victim(struct task_list *l, size_t victim, uint32_t repeat,
 		add_task(l, NP_PAIRS_LEAF, victim, c, repeat);
 		if (apart && !repeat)
 			add_task(l, NP_PAIRS_APART, victim, c, 0);
-		if ((c + 1) % NP_VALIDATE_STRETCH == 0 || c + 1 == n)
+		if ((c + 1) % row == 0 || c + 1 == n)
 			add_task(l, NP_PAIRS_ALONE, victim, NP_CAL_NONE,
 				 alone++);
 	}
@@ -553,11 +552,11 @@ double np_validate_cost_sec(const struct np_validate_list *l,
 	case NP_PAIRS_PROFILE:
 		return SRUN_SEC + (p->longer.n ?
 				    fmax(NP_VALIDATE_PROFILE_SEC, sec) :
-				    SLOWDOWN * sec);
+				    TYPICAL_SLOWDOWN * sec);
 	case NP_PAIRS_ALONE:
 		return SRUN_SEC + sec;
 	case NP_PAIRS_LEAF:
-		sec *= SLOWDOWN;
+		sec *= TYPICAL_SLOWDOWN;
 		break;
 	case NP_PAIRS_APART:
 		break;
@@ -726,14 +725,14 @@ static void end_step(struct np_helper_step *step)
 	np_helper_close(step);
 }
 
-static bool failed(const struct np_helper_step *step)
+static bool has_failed(const struct np_helper_step *step)
 {
 	return step->status != 0;
 }
 
 /* An error with the step's exit status and where its output is. */
-static int failure(const struct runner *r, const char *name,
-		   const struct np_helper_step *step, struct np_err *err)
+static int step_error(const struct runner *r, const char *name,
+		      const struct np_helper_step *step, struct np_err *err)
 {
 	char cause[NP_ERR_LEN + 32];
 
@@ -768,9 +767,9 @@ static int restart_corunner(struct runner *r, const struct np_validate_task *t,
 		return 0;
 	np_helper_close(&r->corunner);
 	/* A co-runner that fails would not load the network. */
-	if (failed(&r->corunner))
-		return failure(r, r->v->list.program[t->corunner].name,
-			       &r->corunner, err);
+	if (has_failed(&r->corunner))
+		return step_error(r, r->v->list.program[t->corunner].name,
+				  &r->corunner, err);
 	return start_corunner(r, t, err);
 }
 
@@ -818,7 +817,8 @@ static int wait_victim(struct runner *r, const struct np_validate_task *t,
 	if (rc)
 		return rc;
 	np_helper_close(&r->victim);
-	return failed(&r->victim) ? failure(r, name, &r->victim, err) : 0;
+	return has_failed(&r->victim) ? step_error(r, name, &r->victim, err) :
+					0;
 }
 
 /* Run one task and measure the time of its victim. */
@@ -1046,7 +1046,7 @@ static double error_of(const struct validate *v, size_t i)
 }
 
 /* A share as a percentage, or that it is not known. */
-static const char *share(double part, char buf[CLI_NUMBER])
+static const char *share_text(double part, char buf[CLI_NUMBER])
 {
 	if (isnan(part))
 		return "not known";
@@ -1107,7 +1107,7 @@ static void print_rejected(const struct validate *v)
 	size_t n = v->list.n;
 
 	for (size_t i = 0; i < n * n; i++)
-		if (v->result.pair[i].refused)
+		if (v->result.pair[i].rejected)
 			cli_labelled(stdout, "Rejected", "%s with %s: %+.1f "
 				     "%% on two leaf switches, where they "
 				     "share none", name_of(v, i / n),
@@ -1159,18 +1159,20 @@ static void print_score(const struct validate *v)
 		     "(ratio %.2f)", s->mean_points, s->n,
 		     cli_s(s->n), 100 * v->constant, c->mean_points,
 		     s->mean_points / c->mean_points);
-	cli_labelled(stdout, "Large", "%s of the errors exceed 10 percentage "
+	cli_labelled(stdout, "Large",
+		     "%s of the errors exceed 10 percentage "
 		     "points, %s exceed 20; mean error with sign %+.1f",
-		     share(1 - s->within_near, a), share(s->beyond_far, b),
-		     s->bias_points);
-	cli_labelled(stdout, "At 10 %", "recall %s, precision %s (pairs slowed "
+		     share_text(1 - s->within_near, a),
+		     share_text(s->beyond_far, b), s->bias_points);
+	cli_labelled(stdout, "At 10 %",
+		     "recall %s, precision %s (pairs slowed "
 		     "by 10 %% or more: %zu measured, %zu predicted)",
-		     share(s->recall, a), share(s->precision, b), s->n_harm,
-		     s->n_called);
+		     share_text(s->recall, a), share_text(s->precision, b),
+		     s->n_harm, s->n_called);
 	cli_labelled(stdout, "Intervals", "%s of the 90 %% intervals contain "
 		     "the measured value; median width %.1f percentage "
 		     "points",
-		     share(s->coverage, a), s->width_points);
+		     share_text(s->coverage, a), s->width_points);
 }
 
 static const struct validate *sorted_by;
@@ -1316,7 +1318,7 @@ static void put_pairs(json_object *in, const struct validate *v)
 			     pair->slowdown.mean : NAN);
 		cli_put_real(o, "apart", pair->apart.n ? pair->apart.mean :
 							 NAN);
-		cli_put_bool(o, "rejected", pair->refused);
+		cli_put_bool(o, "rejected", pair->rejected);
 		cli_put_real(o, "predicted", p->slowdown);
 		cli_put_real(o, "low", p->low);
 		cli_put_real(o, "high", p->high);
@@ -1332,7 +1334,7 @@ static int validate_json(const struct validate *v)
 	cli_put_text(j, "file", v->path);
 	cli_put_time(j, "date", v->pairs.date);
 	cli_put_real(j, "repeat_points", v->result.repeat_points);
-	cli_put_count(j, "rejected", v->result.n_refused);
+	cli_put_count(j, "rejected", v->result.n_rejected);
 	put_score(j, v);
 	put_programs(j, v);
 	put_pairs(j, v);
@@ -1450,7 +1452,7 @@ static int load_results(struct validate *v, bool fresh, struct np_err *err)
 
 /* ---- measuring ---- */
 
-static char *copy(const char *text)
+static char *copy_text(const char *text)
 {
 	return text && *text ? strdup(text) : NULL;
 }
@@ -1481,10 +1483,12 @@ static void note_place(struct validate *v, const struct cli_alloc *at,
 	free(p->corunner_nodes);
 	free(p->apart_nodes);
 	*p = (struct np_pairs_place){
-		.cluster = copy(at->cluster), .leaf = copy(s->leaf),
-		.transport = transport, .victim_nodes = copy(s->victim.list),
-		.corunner_nodes = copy(s->corunner.list),
-		.apart_nodes = copy(s->apart.list),
+		.cluster = copy_text(at->cluster),
+		.leaf = copy_text(s->leaf),
+		.transport = transport,
+		.victim_nodes = copy_text(s->victim.list),
+		.corunner_nodes = copy_text(s->corunner.list),
+		.apart_nodes = copy_text(s->apart.list),
 	};
 }
 
@@ -1579,7 +1583,7 @@ static int is_complete(const struct validate *v, bool *complete,
 
 /* ---- predictions ---- */
 
-static size_t find(const struct validate *v, const char *name)
+static size_t index_of(const struct validate *v, const char *name)
 {
 	size_t i = 0;
 
@@ -1594,8 +1598,8 @@ static void copy_predictions(struct validate *v, const struct cli_matrix *m)
 	size_t n = v->list.n;
 
 	for (size_t i = 0; i < m->n * m->n; i++) {
-		size_t victim = find(v, cli_matrix_name(m, i / m->n));
-		size_t corunner = find(v, cli_matrix_name(m, i % m->n));
+		size_t victim = index_of(v, cli_matrix_name(m, i / m->n));
+		size_t corunner = index_of(v, cli_matrix_name(m, i % m->n));
 
 		/* The matrix may have applications that are not in the list. */
 		if (victim < n && corunner < n && !m->rc[i])
@@ -1613,7 +1617,7 @@ static int save_results(struct validate *v, const struct cli_known *k,
 	if (!app)
 		return np_errf(err, -ENOMEM, "out of memory");
 	for (size_t i = 0; k && i < k->n; i++) {
-		size_t at = find(v, k->app[i]->r.runs.app);
+		size_t at = index_of(v, k->app[i]->r.runs.app);
 
 		if (at < v->list.n)
 			app[at] = &k->app[i]->summary.program;

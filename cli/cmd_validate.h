@@ -85,7 +85,7 @@ char *np_validate_list_text(const struct np_validate_list *l);
 
 #define NP_VALIDATE_LAUNCHES 3 /* launches of each program's layout */
 /* Pairs, with their controls, between two runs of the victim alone. */
-#define NP_VALIDATE_STRETCH 2
+#define NP_VALIDATE_PAIRS_IN_A_ROW 2
 #define NP_VALIDATE_TAKES_SEC 30 /* default of takes_sec */
 #define NP_VALIDATE_PROFILE_SEC 150 /* typical long run under load levels */
 
@@ -122,12 +122,13 @@ struct np_validate_task {
 };
 
 /*
- * Plan the runs that done, of the same programs, lacks: launches and profiles
- * of all programs; then repeat by repeat and victim by victim each pair, in the
- * first repeat followed by its control under two leaf switches (apart), and the
- * victim alone before and after every NP_VALIDATE_STRETCH pairs.  A victim's
- * remaining pairs always begin with a run alone, because the earlier ones may
- * be of another day.  *out: free() it.  Returns 0 or -ENOMEM.
+ * Plan the runs that are missing in done, which has earlier runs of the same
+ * programs.  Launches and profiles of all programs come first.  Then, for each
+ * repeat and each victim, come its pairs, and the victim alone before and after
+ * every NP_VALIDATE_PAIRS_IN_A_ROW of them.  apart: in the first repeat, each
+ * pair is followed by its control under two leaf switches.  What remains of a
+ * victim's pairs begins with a run alone, because earlier ones may be days old.
+ * *out: free() it.  Returns 0 or -ENOMEM.
  */
 int np_validate_plan(const struct np_validate_list *l, uint32_t repeats,
 		     bool apart, const struct np_pairs *done,

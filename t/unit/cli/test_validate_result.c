@@ -63,7 +63,7 @@ static void test_the_nearest_run_alone_counts(void)
 static const struct {
 	const char *name;
 	double apart_sec; /* of 11 alone, launch included */
-	bool refused;
+	bool rejected;
 	double slowdown;
 } controls[] = {
 	{ "what is left under two leaves is taken off", 11.4, false, 0.46 },
@@ -84,11 +84,13 @@ static void test_controls(void)
 		add(&p, NP_PAIRS_APART, "a", "b", 220, controls[i].apart_sec);
 		T_CHECK(!np_validate_result_make(&p, &r));
 		pair = &r.pair[1];
-		T_ROW(controls[i].name, pair->refused == controls[i].refused &&
-		      r.n_refused == controls[i].refused && r.n_controls == 1);
+		T_ROW(controls[i].name,
+		      pair->rejected == controls[i].rejected &&
+			      r.n_rejected == controls[i].rejected &&
+			      r.n_controls == 1);
 		T_ROW(controls[i].name, pair->slowdown.n ==
-					!controls[i].refused);
-		T_ROW(controls[i].name, controls[i].refused ||
+					!controls[i].rejected);
+		T_ROW(controls[i].name, controls[i].rejected ||
 		      t_close(pair->slowdown.mean, controls[i].slowdown,
 			      1e-9));
 		np_validate_result_free(&r);
