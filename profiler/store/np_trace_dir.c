@@ -22,20 +22,20 @@
 #define MAX_APPS 1024	/* of one user */
 
 /*
- * Open a subdirectory that the caller owns, made if missing.  Closes parent.
+ * Open a subdirectory that the caller owns, made if missing.  Closes parent_fd.
  * Returns the descriptor or -errno.
  */
-static int open_below(int parent, const char *name)
+static int open_below(int parent_fd, const char *name)
 {
 	struct stat st;
 	int fd = -1, rc;
 
-	rc = mkdirat(parent, name, 0750) && errno != EEXIST ? -errno : 0;
+	rc = mkdirat(parent_fd, name, 0750) && errno != EEXIST ? -errno : 0;
 	if (!rc) {
-		fd = openat(parent, name, OPEN_DIR);
+		fd = openat(parent_fd, name, OPEN_DIR);
 		rc = fd < 0 ? -errno : 0;
 	}
-	close(parent);
+	close(parent_fd);
 	if (!rc && (fstat(fd, &st) || st.st_uid != geteuid())) {
 		close(fd);
 		rc = -EACCES;
@@ -87,14 +87,14 @@ int np_trace_dir_open(const char *dir, const char *sub)
 	return fd;
 }
 
-int np_trace_dir_create(int dir, unsigned rank)
+int np_trace_dir_create(int trace_fd, unsigned rank)
 {
 	char name[32];
 	int fd;
 
 	snprintf(name, sizeof(name), "rank.%u", rank);
-	unlinkat(dir, name, 0);
-	fd = openat(dir, name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC |
+	unlinkat(trace_fd, name, 0);
+	fd = openat(trace_fd, name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC |
 		    O_NOFOLLOW, 0640);
 	return fd < 0 ? -errno : fd;
 }
@@ -124,8 +124,8 @@ static bool is_trace(const char *name)
 	       !strcmp(name + n - end, NP_TRACE_SUFFIX);
 }
 
-/* A directory stream with a descriptor of its own; fd stays open. */
-static DIR *stream_of(int fd)
+/* A directory stream for the directory fd, with a descriptor of its own. */
+static DIR *open_stream(int fd)
 {
 	int copy = openat(fd, ".", OPEN_DIR);
 	DIR *d = copy < 0 ? NULL : fdopendir(copy);
@@ -138,7 +138,7 @@ static DIR *stream_of(int fd)
 /* List the traces that uid owns, newest first; symbolic links are ignored. */
 static size_t list_traces(int fd, uid_t uid, struct trace *t)
 {
-	DIR *d = stream_of(fd);
+	DIR *d = open_stream(fd);
 	struct dirent *e;
 	struct stat st;
 	size_t n = 0, scanned = 0;
@@ -171,20 +171,20 @@ int np_trace_dir_newest(int fd, uid_t uid, char name[NAME_MAX + 1])
 }
 
 /* Remove the analysis of a trace (np_trace_analysis.h), JOB.STEP.curve. */
-static void remove_analysis(int app, const char *trace)
+static void remove_analysis(int app_fd, const char *trace)
 {
 	char name[NAME_MAX + 8];
 
 	snprintf(name, sizeof(name), "%.*s.curve",
 		 (int)(strlen(trace) - strlen(NP_TRACE_SUFFIX)), trace);
-	unlinkat(app, name, 0);
+	unlinkat(app_fd, name, 0);
 }
 
 /* Remove the per-rank files, then the directory if it is empty. */
-static void remove_trace(int app, const char *name)
+static void remove_trace(int app_fd, const char *name)
 {
-	int fd = openat(app, name, OPEN_DIR);
-	DIR *d = fd < 0 ? NULL : stream_of(fd);
+	int fd = openat(app_fd, name, OPEN_DIR);
+	DIR *d = fd < 0 ? NULL : open_stream(fd);
 	struct dirent *e;
 
 	while (d && (e = readdir(d)))
@@ -194,17 +194,17 @@ static void remove_trace(int app, const char *name)
 		closedir(d);
 	if (fd >= 0)
 		close(fd);
-	if (!unlinkat(app, name, AT_REMOVEDIR))
-		remove_analysis(app, name);
+	if (!unlinkat(app_fd, name, AT_REMOVEDIR))
+		remove_analysis(app_fd, name);
 }
 
-void np_trace_dir_prune(int app, unsigned keep)
+void np_trace_dir_prune(int app_fd, unsigned keep)
 {
 	struct trace *t = calloc(MAX_TRACES, sizeof(*t));
-	size_t n = t ? list_traces(app, geteuid(), t) : 0;
+	size_t n = t ? list_traces(app_fd, geteuid(), t) : 0;
 
 	for (size_t i = keep; i < n; i++)
-		remove_trace(app, t[i].name);
+		remove_trace(app_fd, t[i].name);
 	free(t);
 }
 
@@ -217,9 +217,9 @@ struct user_traces {
 };
 
 /* Add the traces of one application to those of the user. */
-static void list_app(struct user_traces *u, int user, const char *name)
+static void list_app(struct user_traces *u, int user_fd, const char *name)
 {
-	int fd = openat(user, name, OPEN_DIR);
+	int fd = openat(user_fd, name, OPEN_DIR);
 	struct trace *t = fd < 0 ? NULL : calloc(MAX_TRACES, sizeof(*t));
 	size_t n = t ? list_traces(fd, geteuid(), t) : 0;
 
@@ -235,24 +235,24 @@ static void list_app(struct user_traces *u, int user, const char *name)
 }
 
 /* List the traces of all applications of the user. */
-static void list_user(struct user_traces *u, int user)
+static void list_user(struct user_traces *u, int user_fd)
 {
-	DIR *d = stream_of(user);
+	DIR *d = open_stream(user_fd);
 	struct dirent *e;
 	size_t scanned = 0;
 
 	while (d && u->n_apps < MAX_APPS && scanned++ < MAX_SCAN &&
 	       (e = readdir(d)))
 		if (e->d_name[0] != '.')
-			list_app(u, user, e->d_name);
+			list_app(u, user_fd, e->d_name);
 	if (d)
 		closedir(d);
 }
 
 /* Remove a trace by its application and its name. */
-static void remove_from(int user, const char *app, const char *name)
+static void remove_by_name(int user_fd, const char *app, const char *name)
 {
-	int fd = openat(user, app, OPEN_DIR);
+	int fd = openat(user_fd, app, OPEN_DIR);
 
 	if (fd < 0)
 		return;
@@ -260,32 +260,34 @@ static void remove_from(int user, const char *app, const char *name)
 	close(fd);
 }
 
-static bool is_own(int fd)
+static bool is_owned_by_caller(int fd)
 {
 	struct stat st;
 
 	return !fstat(fd, &st) && st.st_uid == geteuid();
 }
 
-size_t np_trace_dir_prune_user(int dir, unsigned keep)
+size_t np_trace_dir_prune_user(int trace_fd, unsigned keep)
 {
-	int user = openat(dir, "../..", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int user_fd =
+		openat(trace_fd, "../..", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	struct user_traces *u = calloc(1, sizeof(*u));
 	size_t removed = 0;
 
 	if (u)
 		u->t = calloc(MAX_TRACES, sizeof(*u->t));
-	if (user >= 0 && is_own(user) && u && u->t) {
-		list_user(u, user);
+	if (user_fd >= 0 && is_owned_by_caller(user_fd) && u && u->t) {
+		list_user(u, user_fd);
 		if (u->n)
 			qsort(u->t, u->n, sizeof(*u->t), newest_first);
 		for (size_t i = keep; i < u->n; i++, removed++)
-			remove_from(user, u->app[u->t[i].app], u->t[i].name);
+			remove_by_name(user_fd, u->app[u->t[i].app],
+				       u->t[i].name);
 	}
 	if (u)
 		free(u->t);
 	free(u);
-	if (user >= 0)
-		close(user);
+	if (user_fd >= 0)
+		close(user_fd);
 	return removed;
 }

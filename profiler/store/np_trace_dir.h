@@ -22,23 +22,23 @@
 int np_trace_dir_open(const char *dir, const char *sub);
 
 /*
- * Create the file of one rank in the open directory of a trace, replacing an
- * existing one.  Returns a descriptor for reading and writing, or -errno.
+ * Create the file of one rank in the open directory of a trace.  An existing
+ * one is replaced.  Returns a descriptor for reading and writing, or -errno.
  */
-int np_trace_dir_create(int dir, unsigned rank);
+int np_trace_dir_create(int trace_fd, unsigned rank);
 
 /*
  * Of the caller's traces in the open directory of an application, keep the
  * newest and remove the rest.  Other files are not touched.
  */
-void np_trace_dir_prune(int app, unsigned keep);
+void np_trace_dir_prune(int app_fd, unsigned keep);
 
 /*
- * The same over all applications of the user, whose directories are siblings of
- * the one that holds the open trace dir; keep is at least 1.  Returns how many
- * traces were removed.
+ * Of the user's traces of all applications, keep the newest and remove the
+ * rest.  trace_fd is the open directory of one of them; keep is at least 1.
+ * Returns how many traces were removed.
  */
-size_t np_trace_dir_prune_user(int dir, unsigned keep);
+size_t np_trace_dir_prune_user(int trace_fd, unsigned keep);
 
 /* The newest trace of uid in an open directory.  0, -ENOENT or -ENOMEM. */
 int np_trace_dir_newest(int fd, uid_t uid, char name[NAME_MAX + 1]);
