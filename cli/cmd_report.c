@@ -38,7 +38,7 @@
 #define MAX_SIMULATION (64u << 20) /* output of netprof simulate, bytes */
 
 /* One application, which has a section of its own. */
-struct part {
+struct section {
 	const struct cli_known_app *app; /* borrowed */
 	struct np_profile profile;
 	struct cli_pair_list slowed_by, slows;
@@ -49,7 +49,7 @@ struct report {
 	char owner[CLI_NUMBER + 32]; /* whose profiles, in words */
 	struct cli_known k;
 	struct np_runs idle[2]; /* the user's and the published idle runs */
-	struct part *part;	/* sorted by name */
+	struct section *section; /* sorted by name */
 	size_t n;
 	struct cli_matrix m; /* predictions; n 0: none, and no_matrix says why */
 	struct np_err no_matrix;
@@ -147,7 +147,7 @@ static const char script[] =
 /* ---- the section of one application ---- */
 
 /* The next definition or use of an id in the picture, or its end. */
-static const char *next_name(const char *svg)
+static const char *next_id(const char *svg)
 {
 	const char *id = strstr(svg, "id=\"c"), *use = strstr(svg, "url(#c");
 
@@ -157,8 +157,8 @@ static const char *next_name(const char *svg)
 }
 
 /*
- * Put an SVG file inline: the element without its XML name space, which HTML
- * does not need, and with ids that are unique in the page.
+ * Write an SVG file as an element of the page: without the XML name space,
+ * which HTML does not need, and with ids that are unique in the page.
  */
 static void put_inline(FILE *f, const char *svg, const char *label,
 		       size_t number)
@@ -170,7 +170,7 @@ static void put_inline(FILE *f, const char *svg, const char *label,
 	put_html(f, "<svg role=\"img\" aria-label=\"", "\"", "%s", label);
 	for (; *body; body = name) {
 		/* Copy up to the next id, then put a prefix before it. */
-		name = next_name(body + 1);
+		name = next_id(body + 1);
 		fwrite(body, 1, (size_t)(name - body), f);
 		if (*name)
 			fprintf(f, "a%zu-", number);
@@ -193,26 +193,26 @@ static void put_figure(FILE *f, struct np_figure *figure, const char *label,
 
 /* The sensitivity curve that netprof plot draws; nothing without data. */
 static void put_curve(FILE *f, const struct report *r,
-		      const struct part *part)
+		      const struct section *section)
 {
 	struct np_figure *figure = np_figure_new("");
 	char missing[256], label[NAME_MAX + 64];
 
-	if (figure && cli_plot_add(figure, CLI_PLOT_CURVE, &part->profile,
-				   &part->app->summary,
+	if (figure && cli_plot_add(figure, CLI_PLOT_CURVE, &section->profile,
+				   &section->app->summary,
 				   r->k.calibrated ? r->k.cal.fabric : NULL,
 				   missing, sizeof(missing))) {
 		np_figure_free(figure);
 		return;
 	}
 	snprintf(label, sizeof(label), "Slowdown of %s under synthetic load",
-		 part->profile.runs->app);
-	put_figure(f, figure, label, (size_t)(part - r->part));
+		 section->profile.runs->app);
+	put_figure(f, figure, label, (size_t)(section - r->section));
 }
 
-/* One line of the facts of an application; nothing if the text is empty. */
+/* A label and its text, escaped; nothing if the text is empty. */
 __attribute__((format(printf, 3, 4)))
-static void put_fact(FILE *f, const char *label, const char *fmt, ...)
+static void put_labelled(FILE *f, const char *label, const char *fmt, ...)
 {
 	char text[2048];
 	va_list ap;
@@ -244,8 +244,8 @@ static void put_recommendation(FILE *f, const struct cli_recommendation *a)
 
 	cli_avoid_text(a, avoid, sizeof(avoid));
 	cli_measure_text(a, measure, sizeof(measure));
-	put_fact(f, "Advice", "%s%s%s", avoid, *avoid && *measure ? " " : "",
-		 measure);
+	put_labelled(f, "Advice", "%s%s%s", avoid,
+		     *avoid && *measure ? " " : "", measure);
 }
 
 /* A list of interference pairs, with their intervals in percent. */
@@ -268,24 +268,24 @@ static void put_pairs(FILE *f, const char *label,
 				round(100 * pair->p.low) + 0.0,
 				round(100 * pair->p.high) + 0.0);
 	}
-	put_fact(f, label, "%s", line);
+	put_labelled(f, label, "%s", line);
 }
 
 /* How many runs count, and why others do not. */
-static void put_runs(FILE *f, const struct part *part)
+static void put_runs(FILE *f, const struct section *section)
 {
-	const struct np_run_summary *summary = &part->profile.summary;
-	const struct cli_runs *r = &part->app->r;
+	const struct np_run_summary *summary = &section->profile.summary;
+	const struct cli_runs *r = &section->app->r;
 	char owner[CLI_NUMBER + 16], day[CLI_NUMBER], excluded[256];
 
-	put_fact(f, "Runs", "%zu of %zu used, %s%s%s%s",
-		 summary->latency.n_runs, r->runs.n,
-		 r->owner == NP_STORE_USER ? "of " : "",
-		 cli_owner_name(r->owner, r->uid, owner, sizeof(owner)),
-		 r->runs.n ? ", the last " : "",
-		 r->runs.n ? cli_day(r->runs.run[0]->end, day) : "");
+	put_labelled(f, "Runs", "%zu of %zu used, %s%s%s%s",
+		     summary->latency.n_runs, r->runs.n,
+		     r->owner == NP_STORE_USER ? "of " : "",
+		     cli_owner_name(r->owner, r->uid, owner, sizeof(owner)),
+		     r->runs.n ? ", the last " : "",
+		     r->runs.n ? cli_day(r->runs.run[0]->end, day) : "");
 	cli_excluded_text(summary, excluded, sizeof(excluded));
-	put_fact(f, "Excluded", "%s", excluded);
+	put_labelled(f, "Excluded", "%s", excluded);
 }
 
 /* One line for a sample of latencies; nothing if there is none. */
@@ -294,11 +294,11 @@ static void put_latency(FILE *f, const char *label, const struct np_sample *s)
 	char p50[CLI_NUMBER], p99[CLI_NUMBER], mean[CLI_NUMBER];
 
 	if (s->n_runs && s->hist)
-		put_fact(f, label, "p50 %s, p99 %s, mean %s, %llu probes",
-			 cli_sec(np_sample_quantile(s, 0.5), p50),
-			 cli_sec(np_sample_quantile(s, 0.99), p99),
-			 cli_sec(s->moments.mean, mean),
-			 (unsigned long long)s->moments.n);
+		put_labelled(f, label, "p50 %s, p99 %s, mean %s, %llu probes",
+			     cli_sec(np_sample_quantile(s, 0.5), p50),
+			     cli_sec(np_sample_quantile(s, 0.99), p99),
+			     cli_sec(s->moments.mean, mean),
+			     (unsigned long long)s->moments.n);
 }
 
 /* Cluster, transport and the first leaf switches of the newest run. */
@@ -310,32 +310,32 @@ static void put_fabric(FILE *f, const struct np_record *r)
 		cli_add(leaves, sizeof(leaves), ", leaf %s",
 			*r->leaves[i].name ? r->leaves[i].name :
 			"without a name");
-	put_fact(f, "Fabric", "cluster %s, %s%s", r->cluster ? r->cluster :
-		 "unknown", r->probe.transport ? r->probe.transport :
-		 "transport unknown", leaves);
+	put_labelled(f, "Fabric", "cluster %s, %s%s", r->cluster ? r->cluster :
+		     "unknown", r->probe.transport ? r->probe.transport :
+		     "transport unknown", leaves);
 }
 
 /* The section of one application, with an anchor that the list links to. */
 static void put_app(FILE *f, const struct report *r, size_t number)
 {
-	const struct part *part = &r->part[number];
-	const struct np_profile *p = &part->profile;
+	const struct section *section = &r->section[number];
+	const struct np_profile *p = &section->profile;
 	const char *app = p->runs->app;
 
 	fprintf(f, "<section><h2 id=\"a%zu\"", number);
 	put_html(f, ">", "</h2>\n", "%s", app);
 	put_app_verdict(f, p);
 	fputs("<dl>\n", f);
-	put_recommendation(f, &part->recommendation);
-	put_pairs(f, "Slowed by", &part->slowed_by, app);
-	put_pairs(f, "Slows", &part->slows, app);
-	put_runs(f, part);
+	put_recommendation(f, &section->recommendation);
+	put_pairs(f, "Slowed by", &section->slowed_by, app);
+	put_pairs(f, "Slows", &section->slows, app);
+	put_runs(f, section);
 	if (p->summary.fabric)
 		put_fabric(f, p->summary.fabric);
 	put_latency(f, "Latency", &p->summary.latency);
 	put_latency(f, "Idle", &p->idle);
 	fputs("</dl>\n", f);
-	put_curve(f, r, part);
+	put_curve(f, r, section);
 	fputs("</section>\n", f);
 }
 
@@ -345,7 +345,7 @@ static void put_app(FILE *f, const struct report *r, size_t number)
  * A table cell with a predicted slowdown, which also sorts it, and the 90 %
  * interval.  Cells above limit and above half of it are highlighted.
  */
-static void put_change(FILE *f, const struct np_prediction *p, double limit)
+static void put_prediction(FILE *f, const struct np_prediction *p, double limit)
 {
 	double v = p->slowdown;
 	char text[CLI_NUMBER];
@@ -371,7 +371,7 @@ static void put_empty(FILE *f, const char *why)
 }
 
 /* The head of the matrix; its buttons sort. */
-static void put_columns(FILE *f, const struct cli_matrix *m)
+static void put_matrix_head(FILE *f, const struct cli_matrix *m)
 {
 	fputs("<thead><tr><th scope=\"col\" aria-sort=\"ascending\"><button>"
 	      "with</button></th>", f);
@@ -383,7 +383,7 @@ static void put_columns(FILE *f, const struct cli_matrix *m)
 }
 
 /* What the table shows, and whether sharing a leaf matters at all. */
-static void say_matrix(FILE *f, const struct report *r)
+static void put_matrix_intro(FILE *f, const struct report *r)
 {
 	const struct cli_matrix *m = &r->m;
 	char day[CLI_NUMBER], line[512];
@@ -415,10 +415,10 @@ static void put_matrix(FILE *f, const struct report *r)
 			 r->no_matrix.text);
 		return;
 	}
-	say_matrix(f, r);
+	put_matrix_intro(f, r);
 	fputs("<div class=\"scroll\" tabindex=\"0\" role=\"region\" "
 	      "aria-labelledby=\"pairs\"><table id=\"matrix\">\n", f);
-	put_columns(f, m);
+	put_matrix_head(f, m);
 	fputs("<tbody>\n", f);
 	for (size_t v = 0; v < m->n; v++) {
 		put_html(f, "<tr><th scope=\"row\">", "</th>", "%s",
@@ -428,7 +428,8 @@ static void put_matrix(FILE *f, const struct report *r)
 				put_empty(f,
 					  cli_matrix_why(m->rc[v * m->n + c]));
 			else
-				put_change(f, &m->p[v * m->n + c], r->limit);
+				put_prediction(f, &m->p[v * m->n + c],
+					       r->limit);
 		fputs("</tr>\n", f);
 	}
 	fputs("</tbody></table></div></section>\n", f);
@@ -438,13 +439,14 @@ static void put_matrix(FILE *f, const struct report *r)
 #define POLICY "default-src 'none'; style-src 'unsafe-inline'; " \
 	"script-src 'unsafe-inline'"
 
-/* Of which cluster the page is; "" if no run says it. */
+/* The cluster of the profiles; "" if no run names one. */
 static const char *cluster_of(const struct report *r)
 {
 	if (r->k.calibrated)
 		return r->k.cal.cluster;
 	for (size_t i = 0; i < r->n; i++) {
-		const struct np_record *run = r->part[i].profile.summary.fabric;
+		const struct np_record *run =
+			r->section[i].profile.summary.fabric;
 
 		if (run && run->cluster)
 			return run->cluster;
@@ -477,12 +479,12 @@ static void put_head(FILE *f, const struct report *r)
 }
 
 /* The application with the largest predicted slowdown; NULL: none is known. */
-static const struct part *most_slowed(const struct report *r)
+static const struct section *most_slowed(const struct report *r)
 {
-	const struct part *worst = NULL;
+	const struct section *worst = NULL;
 
 	for (size_t i = 0; i < r->n; i++) {
-		const struct part *p = &r->part[i];
+		const struct section *p = &r->section[i];
 
 		if (p->slowed_by.n &&
 		    (!worst || p->slowed_by.pair->p.slowdown >
@@ -495,14 +497,14 @@ static const struct part *most_slowed(const struct report *r)
 /* The first lines: how many applications are slowed, and the worst pair. */
 static void put_summary(FILE *f, const struct report *r)
 {
-	const struct part *worst = most_slowed(r);
+	const struct section *worst = most_slowed(r);
 	char change[CLI_NUMBER], date[CLI_NUMBER] = "";
 	size_t n_slowed = 0;
 	time_t t = (time_t)r->date;
 	struct tm tm;
 
 	for (size_t i = 0; i < r->n; i++)
-		n_slowed += r->part[i].recommendation.n_avoid > 0;
+		n_slowed += r->section[i].recommendation.n_avoid > 0;
 	fputs("<h1>", f);
 	put_title(f, r);
 	fputs("</h1>\n<p><strong>", f);
@@ -527,12 +529,12 @@ static void put_summary(FILE *f, const struct report *r)
 }
 
 /* One line of the list of applications. */
-static void list_row(FILE *f, const struct report *r, size_t number)
+static void put_list_row(FILE *f, const struct report *r, size_t number)
 {
-	const struct part *part = &r->part[number];
-	const struct np_profile *p = &part->profile;
-	const struct cli_pair *by = part->slowed_by.n ? part->slowed_by.pair :
-							NULL;
+	const struct section *section = &r->section[number];
+	const struct np_profile *p = &section->profile;
+	const struct cli_pair *by =
+		section->slowed_by.n ? section->slowed_by.pair : NULL;
 
 	fprintf(f, "<tr><th scope=\"row\"><a href=\"#a%zu\"", number);
 	put_html(f, ">", "</a></th>", "%s", p->runs->app);
@@ -551,12 +553,12 @@ static void list_row(FILE *f, const struct report *r, size_t number)
 						     "no idle baseline");
 	}
 	if (by) {
-		put_change(f, &by->p, r->limit);
+		put_prediction(f, &by->p, r->limit);
 		put_html(f, "<td class=\"word\">", "</td></tr>\n", "%s",
 			 by->app);
 	} else {
 		put_empty(f, !r->k.calibrated		? "no calibration" :
-			     part->app->summary.n_curve ? "not predicted" :
+			     section->app->summary.n_curve ? "not predicted" :
 			     p->summary.fabric && p->summary.fabric->cluster &&
 					     strcmp(p->summary.fabric->cluster,
 						    r->k.cal.cluster) ?
@@ -602,7 +604,7 @@ static void put_list(FILE *f, const struct report *r)
 	fputs("<section><h2 id=\"list\">Applications</h2>\n", f);
 	begin_table(f, "list", columns);
 	for (size_t i = 0; i < r->n; i++)
-		list_row(f, r, i);
+		put_list_row(f, r, i);
 	fputs(END_TABLE "</section>\n", f);
 }
 
@@ -650,7 +652,10 @@ static void put_cost_pairs(FILE *f, const struct np_acct *h,
 	fputs(END_TABLE, f);
 }
 
-/* Not shown without a topology, as there is only one leaf switch then. */
+/*
+ * Leaf switches, the most costly first.  Not shown without a topology, as there
+ * is only one leaf switch then.
+ */
 static void put_cost_leaves(FILE *f, const struct np_acct *h,
 			    const struct np_job_cost *t)
 {
@@ -801,11 +806,11 @@ static void put_terms(FILE *f, const struct report *r)
 
 	fputs("<section><h2 id=\"terms\">Terms</h2>\n<dl>\n", f);
 	for (size_t i = 0; i < NP_ARRAY_SIZE(terms); i++)
-		put_fact(f, terms[i][0], "%s", terms[i][1]);
-	put_fact(f, "Threshold",
-		 "%.0f %%, the slowdown above which placement "
-		 "keeps jobs apart (MaxSlowdown)",
-		 100 * r->limit);
+		put_labelled(f, terms[i][0], "%s", terms[i][1]);
+	put_labelled(f, "Threshold",
+		     "%.0f %%, the slowdown above which placement "
+		     "keeps jobs apart (MaxSlowdown)",
+		     100 * r->limit);
 	fputs("</dl></section>\n", f);
 }
 
@@ -830,9 +835,9 @@ static double number_of(struct json_object *o, const char *key)
 	return json_object_get_double(v);
 }
 
-/* A cell with a number in another unit, and its interval unless NULL. */
-static void put_simulated(FILE *f, double v, double scale, int digits,
-			  const struct np_blame_range *interval)
+/* A cell with v * scale, and its interval unless that is NULL. */
+static void put_scaled(FILE *f, double v, double scale, int digits,
+		       const struct np_blame_range *interval)
 {
 	if (!isfinite(v))
 		fputs("<td data-v=\"\">-</td>", f);
@@ -842,7 +847,8 @@ static void put_simulated(FILE *f, double v, double scale, int digits,
 }
 
 /* A change relative to the first policy, in percent, with its interval. */
-static void put_against(FILE *f, struct json_object *policy, const char *key)
+static void put_relative_change(FILE *f, struct json_object *policy,
+				const char *key)
 {
 	struct json_object *o = NULL, *v = NULL;
 	struct np_blame_range range = { NAN, NAN, NAN };
@@ -852,7 +858,7 @@ static void put_against(FILE *f, struct json_object *policy, const char *key)
 		range = (struct np_blame_range){ number_of(v, "value"),
 						 number_of(v, "low"),
 						 number_of(v, "high") };
-	put_simulated(f, range.mean, 100, 1, &range);
+	put_scaled(f, range.mean, 100, 1, &range);
 }
 
 /* The policies, one in each row. */
@@ -888,10 +894,10 @@ static void put_policies(FILE *f, struct json_object *list)
 		put_html(f, "<tr><th scope=\"row\">", "</th>", "%s",
 			 text_of(p, "policy"));
 		for (size_t k = 0; k < NP_ARRAY_SIZE(cell); k++)
-			put_simulated(f, number_of(p, cell[k].key),
-				      cell[k].scale, cell[k].digits, NULL);
-		put_against(f, p, "saved_share");
-		put_against(f, p, "wait_change_share");
+			put_scaled(f, number_of(p, cell[k].key),
+				   cell[k].scale, cell[k].digits, NULL);
+		put_relative_change(f, p, "saved_share");
+		put_relative_change(f, p, "wait_change_share");
 		fputs("</tr>\n", f);
 	}
 	fputs(END_TABLE, f);
@@ -917,10 +923,10 @@ static void put_groups(FILE *f, struct json_object *list)
 			 text_of(o, "by"));
 		put_html(f, "<td class=\"word\">", "</td>", "%s",
 			 text_of(o, "who"));
-		put_simulated(f, number_of(o, "jobs"), 1, 0, NULL);
-		put_simulated(f, number_of(o, "wait_change_sec"), 1, 0, NULL);
-		put_simulated(f, number_of(o, "saved_node_sec"), 1 / 3600.0,
-			      1, NULL);
+		put_scaled(f, number_of(o, "jobs"), 1, 0, NULL);
+		put_scaled(f, number_of(o, "wait_change_sec"), 1, 0, NULL);
+		put_scaled(f, number_of(o, "saved_node_sec"), 1 / 3600.0,
+			   1, NULL);
 		fputs("</tr>\n", f);
 	}
 	fputs(END_TABLE, f);
@@ -980,9 +986,10 @@ static char *make_report(const struct report *r, const struct report_opt *opt)
 }
 
 /* ---- the command ---- */
+
 static int by_name(const void *a, const void *b)
 {
-	const struct part *x = a, *y = b;
+	const struct section *x = a, *y = b;
 
 	return strcmp(x->app->r.runs.app, y->app->r.runs.app);
 }
@@ -1015,28 +1022,28 @@ static int prepare(struct report *r, struct cli_store *s,
 }
 
 /* Make the profile of one application; its own owner's idle runs come first. */
-static int make_part(struct report *r, struct part *part)
+static int make_section(struct report *r, struct section *section)
 {
-	bool published = part->app->r.owner == NP_STORE_PUBLISHED;
+	bool published = section->app->r.owner == NP_STORE_PUBLISHED;
 	const struct np_runs *const idle[] = {
 		&r->idle[published], &r->idle[!published],
 	};
 
-	return np_profile_make(&part->app->r.runs, idle, 2, r->date,
-			       &part->profile);
+	return np_profile_make(&section->app->r.runs, idle, 2, r->date,
+			       &section->profile);
 }
 
 /* Make the sections of all applications, sorted by name. */
-static int make_parts(struct report *r)
+static int make_sections(struct report *r)
 {
-	r->part = calloc(r->k.n + 1, sizeof(*r->part));
-	if (!r->part)
+	r->section = calloc(r->k.n + 1, sizeof(*r->section));
+	if (!r->section)
 		return -ENOMEM;
 	for (size_t i = 0; i < r->k.n; i++)
-		r->part[i].app = r->k.app[i];
-	qsort(r->part, r->k.n, sizeof(*r->part), by_name);
+		r->section[i].app = r->k.app[i];
+	qsort(r->section, r->k.n, sizeof(*r->section), by_name);
 	for (; r->n < r->k.n; r->n++)
-		if (make_part(r, &r->part[r->n]))
+		if (make_section(r, &r->section[r->n]))
 			return -ENOMEM;
 	return 0;
 }
@@ -1058,42 +1065,41 @@ static void add_pair(const struct cli_matrix *m, size_t v, size_t c,
 }
 
 /* Find the application's worst pairs in the matrix. */
-static void add_pairs(struct report *r, struct part *part)
+static void add_pairs(struct report *r, struct section *section)
 {
 	const struct cli_matrix *m = &r->m;
 
 	for (size_t v = 0; v < m->n; v++) {
 		/* Only the row of this application. */
-		if (m->k->app[m->at[v]] != part->app)
+		if (m->k->app[m->at[v]] != section->app)
 			continue;
 		for (size_t c = 0; c < m->n; c++) {
-			add_pair(m, v, c, c, &part->slowed_by);
+			add_pair(m, v, c, c, &section->slowed_by);
 			if (c != v)
-				add_pair(m, c, v, c, &part->slows);
+				add_pair(m, c, v, c, &section->slows);
 		}
 	}
 }
 
 /*
- * The matrix does not say what would narrow a prediction, so the worst pair is
- * predicted once more.
+ * The matrix does not say what would narrow the interval of a prediction, so
+ * the worst pair is predicted once more, with that.
  */
-static void recommend(struct report *r, struct part *part,
+static void recommend(struct report *r, struct section *section,
 		      struct np_predictor *models)
 {
 	struct cli_prediction a = { .scope = r->m.scope, .n_co = 1 };
-	struct cli_pair *worst = part->slowed_by.pair;
+	struct cli_pair *worst = section->slowed_by.pair;
 
-	if (part->slowed_by.n && models) {
-		/* This time with what would narrow the interval. */
+	if (section->slowed_by.n && models) {
 		a.victim = worst->victim;
 		a.co[0] = worst->co;
 		cli_predict(models, &r->k, &a);
 		if (!a.rc)
 			worst->p = a.p;
 	}
-	cli_recommend(&part->profile, &r->k, r->m.scope, &part->slowed_by,
-		      r->limit, &part->recommendation);
+	cli_recommend(&section->profile, &r->k, r->m.scope, &section->slowed_by,
+		      r->limit, &section->recommendation);
 }
 
 /*
@@ -1113,8 +1119,8 @@ static int predict(struct report *r, const struct cli_options *o)
 	if (r->m.n)
 		cli_known_predictor(&r->k, o->model, true, &models, NULL);
 	for (size_t i = 0; i < r->n; i++) {
-		add_pairs(r, &r->part[i]);
-		recommend(r, &r->part[i], models);
+		add_pairs(r, &r->section[i]);
+		recommend(r, &r->section[i], models);
 	}
 	np_predictor_free(models);
 	return rc;
@@ -1150,7 +1156,7 @@ static int write_report(const struct report *r, const struct report_opt *opt,
  * What netprof blame computes, if --blame is given.  Returns -1 to go on, or
  * the exit status.
  */
-static int gather_blame(struct report *r, const struct report_opt *opt)
+static int load_blame(struct report *r, const struct report_opt *opt)
 {
 	struct cli_diagnosis_opt source = opt->diagnosis;
 	struct np_err err = NP_ERR_INIT;
@@ -1168,10 +1174,10 @@ static int gather_blame(struct report *r, const struct report_opt *opt)
 	return -1;
 }
 
-/* The same for netprof explain. */
-static int gather_job(struct report *r, const struct report_opt *opt,
-		      const struct np_metrics_conf *conf, uint32_t id,
-		      uint32_t task)
+/* What netprof explain says about the job of --explain; returns the same. */
+static int load_job(struct report *r, const struct report_opt *opt,
+		    const struct np_metrics_conf *conf, uint32_t id,
+		    uint32_t task)
 {
 	struct cli_diagnosis_opt source = opt->diagnosis;
 
@@ -1207,11 +1213,11 @@ static int load_accounting(struct report *r, const struct cli_cmd *self,
 	if (rc < 0)
 		rc = cli_diagnosis_conf(self, h, &conf);
 	if (rc < 0)
-		rc = gather_blame(r, opt);
-	return rc < 0 ? gather_job(r, opt, &conf, id, task) : rc;
+		rc = load_blame(r, opt);
+	return rc < 0 ? load_job(r, opt, &conf, id, task) : rc;
 }
 
-/* Whether a member is a list. */
+/* Is this member a list? */
 static bool has_list(struct json_object *j, const char *key)
 {
 	struct json_object *list = NULL;
@@ -1220,8 +1226,8 @@ static bool has_list(struct json_object *j, const char *key)
 	       json_object_is_type(list, json_type_array);
 }
 
-/* Read what netprof simulate printed.  Returns -1 to go on. */
-static int gather_simulation(struct report *r, const char *path)
+/* Read what netprof simulate printed; returns the same. */
+static int load_simulation(struct report *r, const char *path)
 {
 	struct np_err err = NP_ERR_INIT;
 	size_t len;
@@ -1249,8 +1255,8 @@ static void release(struct report *r)
 	np_acct_free(&r->acct);
 	cli_diagnosis_free(&r->job);
 	for (size_t i = 0; i < r->n; i++)
-		np_profile_free(&r->part[i].profile);
-	free(r->part);
+		np_profile_free(&r->section[i].profile);
+	free(r->section);
 	cli_matrix_free(&r->m);
 	np_runs_free(&r->idle[0]);
 	np_runs_free(&r->idle[1]);
@@ -1287,7 +1293,7 @@ static int run_report(const struct cli_cmd *self, int argc, char **argv)
 		rc = load_accounting(&r, self, &opt);
 	}
 	if (rc < 0)
-		rc = gather_simulation(&r, opt.simulate);
+		rc = load_simulation(&r, opt.simulate);
 	if (rc < 0)
 		rc = cli_store_open(&s);
 	if (rc >= 0) {
@@ -1298,7 +1304,7 @@ static int run_report(const struct cli_cmd *self, int argc, char **argv)
 	if (rc < 0)
 		rc = prepare(&r, &s, &o);
 	cli_store_close(&s);
-	if (rc < 0 && make_parts(&r))
+	if (rc < 0 && make_sections(&r))
 		rc = cli_fail("out of memory");
 	if (rc < 0)
 		rc = predict(&r, &o);
