@@ -676,7 +676,7 @@ static bool srun_waits(const struct collector *c)
 static void level_is_ready(struct collector *c)
 {
 	if (!srun_waits(c) ||
-	    !np_reports_is_led_in(&c->agents.reports, np_mono_sec()))
+	    !np_reports_lead_in_done(&c->agents.reports, np_mono_sec()))
 		return;
 	say_to_srun("ready\n");
 	c->ready_sent = true;

@@ -1,3 +1,8 @@
+/*
+ * From the reports of probe agents to the run record: one section for each
+ * structure of np_reports.h, and at the end np_reports, which hands them every
+ * report.
+ */
 #include "np_reports.h"
 
 #include <errno.h>
@@ -362,12 +367,12 @@ struct np_record *np_counters_idle(const struct np_counters *c)
 
 /* ---- latencies, costs and load level ---- */
 
-/* A program that starts up or ends causes little traffic: exclude that time. */
+/* A program causes little traffic when it starts or ends: exclude that time. */
 #define START_UP_SEC 1.0
 #define WIND_DOWN_SEC 0.5
 
 /* One probe process. */
-struct rank {
+struct probe {
 	char leaf[NP_REPORT_WORD];
 	bool known; /* it has sent its handshake */
 	double cpu_sec, elapsed_sec;
@@ -386,31 +391,31 @@ struct pending {
 
 struct np_aggregate {
 	struct np_record *r;
-	struct rank *rank; /* of the probes */
-	uint32_t n_ranks;
+	struct probe *probe;
+	uint32_t n_probes;
 	uint32_t n_finished; /* probes that have sent their last report */
 
-	double zero_sec; /* when the load level started; NaN: not yet */
-	bool settled;	 /* loaded rounds are from after the start-up */
+	double level_start_sec; /* when the load level started; NaN: not yet */
+	bool settled; /* the level's loaded rounds exclude the start-up */
 	struct pending pending[N_PENDING];
 };
 
 struct np_aggregate *np_aggregate_new(struct np_record *r)
 {
-	struct np_aggregate *f = calloc(1, sizeof(*f));
+	struct np_aggregate *a = calloc(1, sizeof(*a));
 
-	if (f) {
-		f->r = r;
-		f->zero_sec = NAN;
+	if (a) {
+		a->r = r;
+		a->level_start_sec = NAN;
 	}
-	return f;
+	return a;
 }
 
-void np_aggregate_free(struct np_aggregate *f)
+void np_aggregate_free(struct np_aggregate *a)
 {
-	if (f)
-		free(f->rank);
-	free(f);
+	if (a)
+		free(a->probe);
+	free(a);
 }
 
 /* The first reporter wins. */
@@ -427,40 +432,40 @@ static int set_text(char **at, const char *text)
 	return 0;
 }
 
-static int add_handshake(struct np_aggregate *f, const struct np_report *rep)
+static int add_handshake(struct np_aggregate *a, const struct np_report *rep)
 {
 	const char *leaf = rep->handshake.leaf;
 	struct np_leaf_run *run;
 
-	if (!f->rank) {
+	if (!a->probe) {
 		if (!rep->handshake.n_ranks ||
 		    rep->handshake.n_ranks > 2 * NP_RECORD_MAX_NODES)
 			return -ERANGE;
-		f->rank = calloc(rep->handshake.n_ranks, sizeof(*f->rank));
-		if (!f->rank)
+		a->probe = calloc(rep->handshake.n_ranks, sizeof(*a->probe));
+		if (!a->probe)
 			return -ENOMEM;
-		f->n_ranks = rep->handshake.n_ranks;
+		a->n_probes = rep->handshake.n_ranks;
 	}
-	if (rep->rank >= f->n_ranks || f->rank[rep->rank].known)
+	if (rep->rank >= a->n_probes || a->probe[rep->rank].known)
 		return -EINVAL;
-	run = np_record_leaf(f->r, leaf);
+	run = np_record_leaf(a->r, leaf);
 	if (!run)
 		return -ENOMEM;
 	if (rep->handshake.peer_node[0])
 		run->n_pairs++;
-	f->rank[rep->rank].known = true;
-	strcpy(f->rank[rep->rank].leaf, leaf);
-	f->r->probe.n_processes++;
+	a->probe[rep->rank].known = true;
+	strcpy(a->probe[rep->rank].leaf, leaf);
+	a->r->probe.n_processes++;
 	if (!rep->other_rail &&
-	    set_text(&f->r->probe.transport, rep->handshake.transport))
+	    set_text(&a->r->probe.transport, rep->handshake.transport))
 		return -ENOMEM;
-	return set_text(&f->r->ucx_version, rep->handshake.version);
+	return set_text(&a->r->ucx_version, rep->handshake.version);
 }
 
-static int add_latency(struct np_aggregate *f, const struct np_report *rep)
+static int add_latency(struct np_aggregate *a, const struct np_report *rep)
 {
 	struct np_leaf_run *run =
-		np_record_leaf(f->r, f->rank[rep->rank].leaf);
+		np_record_leaf(a->r, a->probe[rep->rank].leaf);
 
 	if (!run)
 		return -ENOMEM;
@@ -480,10 +485,10 @@ static int add_latency(struct np_aggregate *f, const struct np_report *rep)
 }
 
 /* Like all reports, costs are the increase since the last report. */
-static void add_cost(struct np_aggregate *f, const struct np_report *rep)
+static void add_cost(struct np_aggregate *a, const struct np_report *rep)
 {
-	struct np_probe_run *p = &f->r->probe;
-	struct rank *k = &f->rank[rep->rank];
+	struct np_probe_run *p = &a->r->probe;
+	struct probe *k = &a->probe[rep->rank];
 
 	k->cpu_sec += rep->cost.cpu_sec;
 	k->elapsed_sec += rep->cost.elapsed_sec;
@@ -495,151 +500,153 @@ static void add_cost(struct np_aggregate *f, const struct np_report *rep)
 		p->rss_bytes_max = rep->cost.rss_bytes;
 }
 
-static int add_skip(struct np_aggregate *f, const struct np_report *rep)
+static int add_skip(struct np_aggregate *a, const struct np_report *rep)
 {
-	struct np_leaf_run *run = np_record_leaf(f->r, rep->skip.leaf);
+	struct np_leaf_run *run = np_record_leaf(a->r, rep->skip.leaf);
 
 	return run ? set_text(&run->skipped, rep->skip.reason) : -ENOMEM;
 }
 
-int np_aggregate_impact(struct np_aggregate *f, const struct np_report *rep)
+int np_aggregate_probe_report(struct np_aggregate *a,
+			      const struct np_report *rep)
 {
 	if (rep->kind == NP_REPORT_HANDSHAKE)
-		return add_handshake(f, rep);
-	if (rep->rank >= f->n_ranks || !f->rank[rep->rank].known)
+		return add_handshake(a, rep);
+	if (rep->rank >= a->n_probes || !a->probe[rep->rank].known)
 		return -EINVAL; /* a process that has not sent its handshake */
 	switch (rep->kind) {
 	case NP_REPORT_LATENCY:
-		return add_latency(f, rep);
+		return add_latency(a, rep);
 	case NP_REPORT_COST:
-		add_cost(f, rep);
+		add_cost(a, rep);
 		return 0;
 	case NP_REPORT_SKIP:
-		return add_skip(f, rep);
+		return add_skip(a, rep);
 	case NP_REPORT_NOTE:
-		np_record_note(f->r, "probe %u: %s", rep->rank, rep->note);
+		np_record_note(a->r, "probe %u: %s", rep->rank, rep->note);
 		return 0;
 	case NP_REPORT_BYE:
-		f->n_finished++;
+		a->n_finished++;
 		return 0;
 	default:
 		return -EINVAL;
 	}
 }
 
-uint32_t np_aggregate_finished(const struct np_aggregate *f)
+uint32_t np_aggregate_finished(const struct np_aggregate *a)
 {
-	return f->n_finished;
+	return a->n_finished;
 }
 
-bool np_aggregate_impact_is_up(const struct np_aggregate *f)
+bool np_aggregate_probes_started(const struct np_aggregate *a)
 {
-	return f->n_ranks && f->r->probe.n_processes == f->n_ranks;
+	return a->n_probes && a->r->probe.n_processes == a->n_probes;
 }
 
 /*
  * Add a window to the level's rounds under the program's traffic.  Rounds of
  * the start-up count only until there are others.
  */
-static void add_loaded_rounds(struct np_aggregate *f, struct pending *w)
+static void add_loaded_rounds(struct np_aggregate *a, struct pending *w)
 {
-	struct np_moments *loaded = &f->r->level->loaded_round_sec;
+	struct np_moments *loaded = &a->r->level->loaded_round_sec;
 
-	if (w->settled && !f->settled) {
+	if (w->settled && !a->settled) {
 		memset(loaded, 0, sizeof(*loaded));
-		f->settled = true;
+		a->settled = true;
 	}
-	if (w->settled || !f->settled)
+	if (w->settled || !a->settled)
 		np_moments_merge(loaded, &w->sec);
 	w->sec.n = 0;
 }
 
 /* Add the windows that ended well before until_sec, while the program ran. */
-static void add_finished(struct np_aggregate *f, double until_sec)
+static void add_finished(struct np_aggregate *a, double until_sec)
 {
 	for (size_t i = 0; i < N_PENDING; i++)
-		if (f->pending[i].sec.n &&
-		    f->pending[i].to_sec + WIND_DOWN_SEC <= until_sec)
-			add_loaded_rounds(f, &f->pending[i]);
+		if (a->pending[i].sec.n &&
+		    a->pending[i].to_sec + WIND_DOWN_SEC <= until_sec)
+			add_loaded_rounds(a, &a->pending[i]);
 }
 
-void np_aggregate_level_done(struct np_aggregate *f, double program_end_sec)
+void np_aggregate_level_done(struct np_aggregate *a, double program_end_sec)
 {
-	add_finished(f, program_end_sec);
+	add_finished(a, program_end_sec);
 	for (size_t i = 0; i < N_PENDING; i++) {
-		struct pending *w = &f->pending[i];
+		struct pending *w = &a->pending[i];
 
-		if (w->sec.n && !f->r->level->loaded_round_sec.n)
-			add_loaded_rounds(f, w);
+		if (w->sec.n && !a->r->level->loaded_round_sec.n)
+			add_loaded_rounds(a, w);
 		w->sec.n = 0;
 	}
 }
 
 /* Processes report the same window one after the other: merge them. */
-static void hold_window(struct np_aggregate *f, double to_sec, bool settled,
+static void add_pending(struct np_aggregate *a, double to_sec, bool settled,
 			const struct np_moments *sec)
 {
 	struct pending *w =
-		&f->pending[(size_t)(to_sec - f->zero_sec + 0.5) % N_PENDING];
+		&a->pending[(size_t)(to_sec - a->level_start_sec + 0.5) %
+			    N_PENDING];
 
 	if (w->sec.n && w->to_sec != to_sec)
-		add_loaded_rounds(f, w); /* from several windows ago */
+		add_loaded_rounds(a, w); /* from several windows ago */
 	if (!w->sec.n)
 		*w = (struct pending){ to_sec, settled, { 0 } };
 	np_moments_merge(&w->sec, sec);
 }
 
 /* Sort a window by whether it was before, during or after the program. */
-static int add_rounds(struct np_aggregate *f, const struct np_report *rep,
+static int add_rounds(struct np_aggregate *a, const struct np_report *rep,
 		      double start_sec, double end_sec)
 {
-	double from = f->zero_sec + rep->window.at_sec;
+	double from = a->level_start_sec + rep->window.at_sec;
 	double to = from + WINDOW_SEC;
 
 	if (!np_moments_valid(&rep->window.sec))
 		return -EINVAL;
 	if (isnan(start_sec) || to <= start_sec)
-		np_moments_merge(&f->r->level->alone_round_sec,
+		np_moments_merge(&a->r->level->alone_round_sec,
 				 &rep->window.sec);
 	else if (from >= start_sec && (isnan(end_sec) || to <= end_sec))
-		hold_window(f, to, from >= start_sec + START_UP_SEC,
+		add_pending(a, to, from >= start_sec + START_UP_SEC,
 			    &rep->window.sec);
 	return 0;
 }
 
-int np_aggregate_level_report(struct np_aggregate *f,
+int np_aggregate_level_report(struct np_aggregate *a,
 			      const struct np_report *rep,
 			      double now_sec, double program_start_sec,
 			      double program_end_sec)
 {
 	switch (rep->kind) {
 	case NP_REPORT_HANDSHAKE:
-		if (isnan(f->zero_sec))
-			f->zero_sec = now_sec;
-		f->r->level->n_processes++;
+		if (isnan(a->level_start_sec))
+			a->level_start_sec = now_sec;
+		a->r->level->n_processes++;
 		return 0;
 	case NP_REPORT_ROUND:
-		if (isnan(f->zero_sec))
+		if (isnan(a->level_start_sec))
 			return -EINVAL;
-		add_finished(f, isnan(program_end_sec) ? now_sec :
+		add_finished(a, isnan(program_end_sec) ? now_sec :
 						program_end_sec);
-		return add_rounds(f, rep, program_start_sec, program_end_sec);
+		return add_rounds(a, rep, program_start_sec, program_end_sec);
 	case NP_REPORT_NOTE:
-		np_record_note(f->r, "level %u: %s", rep->rank, rep->note);
+		np_record_note(a->r, "level %u: %s", rep->rank, rep->note);
 		return 0;
 	default:
 		return 0; /* the cost of a load level is not recorded */
 	}
 }
 
-double np_aggregate_level_age(const struct np_aggregate *f, double now_sec)
+double np_aggregate_level_age(const struct np_aggregate *a, double now_sec)
 {
-	return isnan(f->zero_sec) ? 0 : now_sec - f->zero_sec;
+	return isnan(a->level_start_sec) ? 0 : now_sec - a->level_start_sec;
 }
 
 /* ---- the schedule of measurement intervals ---- */
 
-#define SET_UP_SEC	3.0	/* allowed to the program after first traffic */
+#define SET_UP_SEC	3.0	/* for the program, after its first traffic */
 /* One measurement interval: let the queues settle, then measure. */
 #define SETTLE_SEC	0.5	/* for queues to fill or drain */
 #define MEASURE_SEC	2.0	/* length of the measured part */
@@ -689,283 +696,284 @@ struct np_intervals *
 np_intervals_new(struct np_record *r,
 		 const struct np_earlier_intervals *earlier)
 {
-	struct np_intervals *c = calloc(1, sizeof(*c));
+	struct np_intervals *s = calloc(1, sizeof(*s));
 
-	if (!c)
+	if (!s)
 		return NULL;
-	*c = (struct np_intervals){ .r = r,
+	*s = (struct np_intervals){ .r = r,
 				    .earlier = earlier,
 				    .lead_in_end_sec = INFINITY };
-	c->interval = calloc(earlier->n_intervals + NP_RECORD_MAX_INTERVALS,
-			     sizeof(*c->interval));
+	s->interval = calloc(earlier->n_intervals + NP_RECORD_MAX_INTERVALS,
+			     sizeof(*s->interval));
 	r->intervals = calloc(NP_RECORD_MAX_INTERVALS, sizeof(*r->intervals));
 	r->intervals_alone =
 		calloc(earlier->n_levels + 1, sizeof(*r->intervals_alone));
-	if (!c->interval || !r->intervals || !r->intervals_alone) {
-		np_intervals_free(c);
+	if (!s->interval || !r->intervals || !r->intervals_alone) {
+		np_intervals_free(s);
 		return NULL;
 	}
 	if (earlier->n_intervals)
-		memcpy(c->interval, earlier->interval,
-		       earlier->n_intervals * sizeof(*c->interval));
-	c->n = earlier->n_intervals;
-	return c;
+		memcpy(s->interval, earlier->interval,
+		       earlier->n_intervals * sizeof(*s->interval));
+	s->n = earlier->n_intervals;
+	return s;
 }
 
-void np_intervals_free(struct np_intervals *c)
+void np_intervals_free(struct np_intervals *s)
 {
-	if (c)
-		free(c->interval);
-	free(c);
+	if (s)
+		free(s->interval);
+	free(s);
 }
 
-void np_intervals_add_bytes(struct np_intervals *c, size_t node, double now_sec,
+void np_intervals_add_bytes(struct np_intervals *s, size_t node, double now_sec,
 			    double elapsed_sec, double bytes)
 {
-	np_traffic_add(&c->traffic, node, now_sec, elapsed_sec, bytes);
-	if (c->state == WAITING_FOR_TRAFFIC) {
-		c->state = PROGRAM_STARTING;
-		c->due_sec = now_sec + SET_UP_SEC;
+	np_traffic_add(&s->traffic, node, now_sec, elapsed_sec, bytes);
+	if (s->state == WAITING_FOR_TRAFFIC) {
+		s->state = PROGRAM_STARTING;
+		s->due_sec = now_sec + SET_UP_SEC;
 	}
 }
 
-void np_intervals_add_calls(struct np_intervals *c, size_t node, double now_sec,
+void np_intervals_add_calls(struct np_intervals *s, size_t node, double now_sec,
 			    double elapsed_sec, double calls)
 {
-	np_traffic_add(&c->calls, node, now_sec, elapsed_sec, calls);
+	np_traffic_add(&s->calls, node, now_sec, elapsed_sec, calls);
 }
 
-/* Begin an interval; the level of c runs. */
-static void begin_measuring(struct np_intervals *c, double now_sec)
+/* Begin an interval, whose level runs already. */
+static void begin_measuring(struct np_intervals *s, double now_sec)
 {
-	c->state = MEASURING;
-	c->from_sec = now_sec + SETTLE_SEC;
-	c->to_sec = c->from_sec + MEASURE_SEC;
-	c->due_sec = c->to_sec + GRACE_SEC;
-	c->round_sec = (struct np_moments){ 0 };
+	s->state = MEASURING;
+	s->from_sec = now_sec + SETTLE_SEC;
+	s->to_sec = s->from_sec + MEASURE_SEC;
+	s->due_sec = s->to_sec + GRACE_SEC;
+	s->round_sec = (struct np_moments){ 0 };
 }
 
-void np_intervals_level_up(struct np_intervals *c, double now_sec)
+void np_intervals_level_up(struct np_intervals *s, double now_sec)
 {
-	if (c->state == LEAD_IN_STARTING) {
-		c->state = LEAD_IN;
-		c->from_sec = now_sec + LEAD_SETTLE_SEC;
-		c->due_sec = now_sec + LEAD_SEC + GRACE_SEC / 2;
-	} else if (c->state == LOAD_STARTING) {
-		begin_measuring(c, now_sec);
-		c->alone_sec = c->due_sec;
-	} else if (c->state == MEASURING && c->level == NP_INTERVAL_NO_LEVEL) {
+	if (s->state == LEAD_IN_STARTING) {
+		s->state = LEAD_IN;
+		s->from_sec = now_sec + LEAD_SETTLE_SEC;
+		s->due_sec = now_sec + LEAD_SEC + GRACE_SEC / 2;
+	} else if (s->state == LOAD_STARTING) {
+		begin_measuring(s, now_sec);
+		s->alone_sec = s->due_sec;
+	} else if (s->state == MEASURING && s->level == NP_INTERVAL_NO_LEVEL) {
 		/*
 		 * A level starts after it was given up: begin the interval
 		 * without load again, after the level has ended.
 		 */
-		begin_measuring(c, now_sec + INTERVAL_SEC + GRACE_SEC);
-		c->alone_sec = c->from_sec;
+		begin_measuring(s, now_sec + INTERVAL_SEC + GRACE_SEC);
+		s->alone_sec = s->from_sec;
 	}
 }
 
-void np_intervals_add_rounds(struct np_intervals *c, double now_sec,
+void np_intervals_add_rounds(struct np_intervals *s, double now_sec,
 			     const struct np_moments *sec)
 {
-	bool counts = c->state == LEAD_IN || (c->state == MEASURING &&
-					      c->level != NP_INTERVAL_NO_LEVEL);
+	bool counts = s->state == LEAD_IN || (s->state == MEASURING &&
+					      s->level != NP_INTERVAL_NO_LEVEL);
 
-	if (counts && now_sec - NP_INTERVALS_WINDOW_SEC >= c->from_sec &&
+	if (counts && now_sec - NP_INTERVALS_WINDOW_SEC >= s->from_sec &&
 	    np_moments_valid(sec))
-		np_moments_merge(&c->round_sec, sec);
+		np_moments_merge(&s->round_sec, sec);
 }
 
-bool np_intervals_is_led_in(const struct np_intervals *c)
+bool np_intervals_lead_in_done(const struct np_intervals *s)
 {
-	return c->state >= WAITING_FOR_TRAFFIC;
+	return s->state >= WAITING_FOR_TRAFFIC;
 }
 
-bool np_intervals_wants_level(const struct np_intervals *c)
+bool np_intervals_wants_level(const struct np_intervals *s)
 {
-	return c->state == LEAD_IN_STARTING || c->state == LOAD_STARTING;
+	return s->state == LEAD_IN_STARTING || s->state == LOAD_STARTING;
 }
 
-bool np_intervals_is_alone(const struct np_intervals *c, double now_sec)
+bool np_intervals_is_alone(const struct np_intervals *s, double now_sec)
 {
-	return np_intervals_is_led_in(c) && c->state != LOAD_STARTING &&
-	       now_sec - NP_INTERVALS_WINDOW_SEC >= c->alone_sec;
+	return np_intervals_lead_in_done(s) && s->state != LOAD_STARTING &&
+	       now_sec - NP_INTERVALS_WINDOW_SEC >= s->alone_sec;
 }
 
-static void end_lead_in(struct np_intervals *c, double now_sec)
+static void end_lead_in(struct np_intervals *s, double now_sec)
 {
-	c->state = WAITING_FOR_TRAFFIC;
-	c->due_sec = INFINITY;
-	c->alone_sec = now_sec;
+	s->state = WAITING_FOR_TRAFFIC;
+	s->due_sec = INFINITY;
+	s->alone_sec = now_sec;
 }
 
-/* The next level whose rounds alone are not known, or NULL. */
-static const char *next_lead_in(struct np_intervals *c, double now_sec,
+/* Start the next level whose rounds alone are not known; NULL: none is left. */
+static const char *next_lead_in(struct np_intervals *s, double now_sec,
 				double *sec)
 {
-	while (c->level < c->earlier->n_levels && c->earlier->is_led[c->level])
-		c->level++;
-	if (c->level == c->earlier->n_levels || now_sec >= c->lead_in_end_sec) {
-		end_lead_in(c, now_sec);
+	while (s->level < s->earlier->n_levels &&
+	       s->earlier->alone_known[s->level])
+		s->level++;
+	if (s->level == s->earlier->n_levels || now_sec >= s->lead_in_end_sec) {
+		end_lead_in(s, now_sec);
 		return NULL;
 	}
-	c->state = LEAD_IN_STARTING;
-	c->due_sec = now_sec + START_WAIT_SEC;
-	c->round_sec = (struct np_moments){ 0 };
+	s->state = LEAD_IN_STARTING;
+	s->due_sec = now_sec + START_WAIT_SEC;
+	s->round_sec = (struct np_moments){ 0 };
 	*sec = LEAD_SEC;
-	return c->earlier->name[c->level];
+	return s->earlier->name[s->level];
 }
 
 /* Record the rounds of the level alone, and begin the next one. */
-static const char *record_lead_in(struct np_intervals *c, double now_sec,
+static const char *record_lead_in(struct np_intervals *s, double now_sec,
 				  double *sec)
 {
-	char *name = strdup(c->earlier->name[c->level++]);
+	char *name = strdup(s->earlier->name[s->level++]);
 
 	if (name)
-		c->r->intervals_alone[c->r->n_intervals_alone++] =
+		s->r->intervals_alone[s->r->n_intervals_alone++] =
 			(struct np_run_interval){ .level = name,
 						  .sec = LEAD_SEC,
 						  .calls = NAN,
-						  .round_sec = c->round_sec };
-	return next_lead_in(c, now_sec, sec);
+						  .round_sec = s->round_sec };
+	return next_lead_in(s, now_sec, sec);
 }
 
 /* Add the interval to those of the record and of earlier runs. */
-static void record_interval(struct np_intervals *c, double start_sec)
+static void record_interval(struct np_intervals *s, double start_sec)
 {
-	bool none = c->level == NP_INTERVAL_NO_LEVEL;
-	double rate = np_traffic_rate(&c->traffic, c->from_sec, c->to_sec);
-	double calls = np_traffic_rate(&c->calls, c->from_sec, c->to_sec);
+	bool none = s->level == NP_INTERVAL_NO_LEVEL;
+	double rate = np_traffic_rate(&s->traffic, s->from_sec, s->to_sec);
+	double calls = np_traffic_rate(&s->calls, s->from_sec, s->to_sec);
 	double sec = none ? INTERVAL_SEC : LOADED_SEC;
 	uint32_t run =
-		c->earlier->n_intervals ?
-			c->earlier->interval[c->earlier->n_intervals - 1].run +
+		s->earlier->n_intervals ?
+			s->earlier->interval[s->earlier->n_intervals - 1].run +
 				1 :
 			0;
 	char *name;
 
 	if (isnan(rate)) {
-		c->failures += !none;
-		np_record_note(c->r, "the nodes' counters arrived too late for "
+		s->failures += !none;
+		np_record_note(s->r, "the nodes' counters arrived too late for "
 			       "a measurement interval");
 		return;
 	}
-	name = none ? NULL : strdup(c->earlier->name[c->level]);
+	name = none ? NULL : strdup(s->earlier->name[s->level]);
 	if (!none && !name)
 		return;
-	c->interval[c->n++] =
-		(struct np_interval){ run, c->level, sec, rate, calls };
-	c->n_here++;
-	c->r->intervals[c->r->n_intervals++] = (struct np_run_interval){
+	s->interval[s->n++] =
+		(struct np_interval){ run, s->level, sec, rate, calls };
+	s->n_here++;
+	s->r->intervals[s->r->n_intervals++] = (struct np_run_interval){
 		.level = name,
 		.sec = sec,
 		.rate = rate,
 		.calls = calls,
-		.at_sec = fmax(c->from_sec - SETTLE_SEC - start_sec, 0),
-		.round_sec = c->round_sec,
+		.at_sec = fmax(s->from_sec - SETTLE_SEC - start_sec, 0),
+		.round_sec = s->round_sec,
 	};
 }
 
 /* why NULL: every level is known well enough. */
-static void end_schedule(struct np_intervals *c, const char *why)
+static void end_schedule(struct np_intervals *s, const char *why)
 {
 	if (why)
-		np_record_note(c->r, "no more measurement intervals: %s", why);
-	c->state = DONE;
-	c->due_sec = INFINITY;
+		np_record_note(s->r, "no more measurement intervals: %s", why);
+	s->state = DONE;
+	s->due_sec = INFINITY;
 }
 
 /* Returns the level to start for *sec seconds; NULL: none. */
-static const char *begin_next_interval(struct np_intervals *c, double now_sec,
+static const char *begin_next_interval(struct np_intervals *s, double now_sec,
 				       double start_sec, double *sec)
 {
 	const struct np_one_run_schedule plan = {
-		c->earlier->n_levels,
+		s->earlier->n_levels,
 		LOADED_SEC,
-		c->earlier->share,
+		s->earlier->share,
 	};
 	struct np_one_run_next next;
 
-	if (c->n_here == NP_RECORD_MAX_INTERVALS) {
-		end_schedule(c, "the record is full");
+	if (s->n_here == NP_RECORD_MAX_INTERVALS) {
+		end_schedule(s, "the record is full");
 		return NULL;
 	}
-	if (np_one_run_next_interval(&plan, c->interval, c->n, c->n_here,
+	if (np_one_run_next_interval(&plan, s->interval, s->n, s->n_here,
 				     now_sec - start_sec, &next)) {
-		end_schedule(c, "out of memory");
+		end_schedule(s, "out of memory");
 		return NULL;
 	}
 	if (next.complete) {
-		end_schedule(c, NULL);
+		end_schedule(s, NULL);
 		return NULL;
 	}
-	c->level = c->failures < MAX_FAILURES ? next.level :
+	s->level = s->failures < MAX_FAILURES ? next.level :
 						NP_INTERVAL_NO_LEVEL;
-	if (c->level == NP_INTERVAL_NO_LEVEL) {
-		begin_measuring(c, now_sec);
+	if (s->level == NP_INTERVAL_NO_LEVEL) {
+		begin_measuring(s, now_sec);
 		return NULL;
 	}
-	c->state = LOAD_STARTING;
-	c->due_sec = now_sec + START_WAIT_SEC;
+	s->state = LOAD_STARTING;
+	s->due_sec = now_sec + START_WAIT_SEC;
 	*sec = LOADED_SEC;
-	return c->earlier->name[c->level];
+	return s->earlier->name[s->level];
 }
 
-static void note_failure(struct np_intervals *c)
+static void note_failure(struct np_intervals *s)
 {
-	c->failures++;
-	np_record_note(c->r,
+	s->failures++;
+	np_record_note(s->r,
 		       "load level %s did not start in time for its "
 		       "interval",
-		       c->earlier->name[c->level]);
+		       s->earlier->name[s->level]);
 }
 
 /* Reports on the interval are missing: check again soon. */
-static bool is_awaiting_reports(struct np_intervals *c, double now_sec)
+static bool is_awaiting_reports(struct np_intervals *s, double now_sec)
 {
-	double rate = np_traffic_rate(&c->traffic, c->from_sec, c->to_sec);
+	double rate = np_traffic_rate(&s->traffic, s->from_sec, s->to_sec);
 
-	if (!isnan(rate) || now_sec >= c->to_sec + REPORT_WAIT_SEC)
+	if (!isnan(rate) || now_sec >= s->to_sec + REPORT_WAIT_SEC)
 		return false;
-	c->due_sec = now_sec + NP_INTERVALS_WINDOW_SEC;
+	s->due_sec = now_sec + NP_INTERVALS_WINDOW_SEC;
 	return true;
 }
 
-const char *np_intervals_tick(struct np_intervals *c, double now_sec,
+const char *np_intervals_tick(struct np_intervals *s, double now_sec,
 			      double start_sec, double *sec)
 {
-	if (!np_intervals_is_led_in(c) && !isnan(start_sec))
-		end_lead_in(c, now_sec); /* the program has started */
-	if (now_sec < c->due_sec)
+	if (!np_intervals_lead_in_done(s) && !isnan(start_sec))
+		end_lead_in(s, now_sec); /* the program has started */
+	if (now_sec < s->due_sec)
 		return NULL;
-	switch (c->state) {
+	switch (s->state) {
 	case LEAD_IN_BEGINS:
-		c->lead_in_end_sec = now_sec + NP_LAUNCH_LEAD_IN_SEC -
+		s->lead_in_end_sec = now_sec + NP_LAUNCH_LEAD_IN_SEC -
 				     START_WAIT_SEC;
-		return next_lead_in(c, now_sec, sec);
+		return next_lead_in(s, now_sec, sec);
 	case LEAD_IN_STARTING:
-		note_failure(c);
-		end_lead_in(c, now_sec);
+		note_failure(s);
+		end_lead_in(s, now_sec);
 		return NULL;
 	case LEAD_IN:
-		return record_lead_in(c, now_sec, sec);
+		return record_lead_in(s, now_sec, sec);
 	case MEASURING:
-		if (is_awaiting_reports(c, now_sec))
+		if (is_awaiting_reports(s, now_sec))
 			return NULL;
-		record_interval(c, start_sec);
+		record_interval(s, start_sec);
 		break;
 	case LOAD_STARTING:
-		note_failure(c);
+		note_failure(s);
 		break;
 	default:
 		break;
 	}
-	return begin_next_interval(c, now_sec, start_sec, sec);
+	return begin_next_interval(s, now_sec, start_sec, sec);
 }
 
-double np_intervals_due_sec(const struct np_intervals *c)
+double np_intervals_due_sec(const struct np_intervals *s)
 {
-	return c->due_sec;
+	return s->due_sec;
 }
 
 /* ---- all reports of one step ---- */
@@ -980,7 +988,7 @@ int np_reports_init(struct np_reports *p)
 struct np_reports_probes np_reports_probes(const struct np_reports *p)
 {
 	return (struct np_reports_probes){
-		np_aggregate_impact_is_up(p->aggregate),
+		np_aggregate_probes_started(p->aggregate),
 		np_aggregate_finished(p->aggregate),
 	};
 }
@@ -999,15 +1007,15 @@ bool np_reports_tick(struct np_reports *p, double now_sec, const char **level,
 	return true;
 }
 
-bool np_reports_is_led_in(const struct np_reports *p, double now_sec)
+bool np_reports_lead_in_done(const struct np_reports *p, double now_sec)
 {
 	if (p->intervals)
-		return np_intervals_is_led_in(p->intervals);
+		return np_intervals_lead_in_done(p->intervals);
 	return np_aggregate_level_age(p->aggregate, now_sec) >=
 	       p->conf->lead_in_sec;
 }
 
-/* No load level runs concurrently with the program. */
+/* Does the program run without a load level? */
 static bool is_alone(const struct np_reports *p, double now_sec)
 {
 	return p->intervals ? np_intervals_is_alone(p->intervals, now_sec) :
@@ -1060,7 +1068,7 @@ static void take_probe(struct np_reports *p, const struct np_report *rep,
 
 	if (always || !p->intervals ||
 	    np_intervals_is_alone(p->intervals, now_sec))
-		np_aggregate_impact(p->aggregate, rep);
+		np_aggregate_probe_report(p->aggregate, rep);
 	if (always || is_alone(p, now_sec))
 		np_counters_report(p->counters, rep, now_sec);
 }

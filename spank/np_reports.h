@@ -46,10 +46,10 @@ int np_reports_init(struct np_reports *p);
 void np_reports_take(struct np_reports *p, bool level,
 		     const struct np_report *rep, double now_sec);
 
-/* Have all probes of the step started; and how many have sent their last? */
+/* The state of the probes of the step. */
 struct np_reports_probes {
 	bool all_started;
-	uint32_t n_finished;
+	uint32_t n_finished; /* probes that have sent their last report */
 };
 struct np_reports_probes np_reports_probes(const struct np_reports *p);
 
@@ -61,8 +61,8 @@ struct np_reports_probes np_reports_probes(const struct np_reports *p);
 bool np_reports_tick(struct np_reports *p, double now_sec, const char **level,
 		     double *sec);
 
-/* The load level has run alone for long enough: the program may start. */
-bool np_reports_is_led_in(const struct np_reports *p, double now_sec);
+/* Has the load level run alone for long enough for the program to start? */
+bool np_reports_lead_in_done(const struct np_reports *p, double now_sec);
 
 /* ---- latencies, costs and load level ---- */
 
@@ -70,37 +70,41 @@ struct np_aggregate;
 
 /* r is borrowed and must outlive the aggregate.  NULL: out of memory. */
 struct np_aggregate *np_aggregate_new(struct np_record *r);
-void np_aggregate_free(struct np_aggregate *f); /* NULL is allowed */
-
-/* One report of ImpactB.  Returns 0, or -errno if it had to be dropped. */
-int np_aggregate_impact(struct np_aggregate *f, const struct np_report *rep);
-
-/* Number of probes that said bye; r->probe.n_processes: of those that began. */
-uint32_t np_aggregate_finished(const struct np_aggregate *f);
-
-/* Every probe of the step has sent its handshake. */
-bool np_aggregate_impact_is_up(const struct np_aggregate *f);
+void np_aggregate_free(struct np_aggregate *a); /* NULL is allowed */
 
 /*
- * One report of CompressionB, read at now_sec; r->level must be set.
+ * Take one report of a probe.  r->probe.n_processes counts those that have sent
+ * their handshake.  Returns 0, or -errno if the report had to be dropped.
+ */
+int np_aggregate_probe_report(struct np_aggregate *a,
+			      const struct np_report *rep);
+
+/* Number of probes that have sent their last report. */
+uint32_t np_aggregate_finished(const struct np_aggregate *a);
+
+/* Has every probe of the step sent its handshake? */
+bool np_aggregate_probes_started(const struct np_aggregate *a);
+
+/*
+ * Take one report of a load level, read at now_sec; r->level must be set.
  * program_start_sec and program_end_sec are NaN while the program has not
- * started or ended.  Rounds before the start ran alone; those between start and
- * end ran under the program's traffic; the window that the start cuts and all
- * windows after the end are dropped.  Dropped are also the program's first
+ * started or ended.  Rounds before the start ran alone, and those between start
+ * and end ran under the program's traffic.  The window in which the program
+ * starts and all windows after its end are dropped.  So are the program's first
  * second, in which it is launched and connects its ranks, and its last half
  * second, unless there is nothing else.
  * Returns 0, or -EINVAL if the report had to be dropped.
  */
-int np_aggregate_level_report(struct np_aggregate *f,
+int np_aggregate_level_report(struct np_aggregate *a,
 			      const struct np_report *rep,
 			      double now_sec, double program_start_sec,
 			      double program_end_sec);
 
 /* Add the last windows, once all reports have arrived. */
-void np_aggregate_level_done(struct np_aggregate *f, double program_end_sec);
+void np_aggregate_level_done(struct np_aggregate *a, double program_end_sec);
 
 /* Seconds since the level began to run; 0: not yet. */
-double np_aggregate_level_age(const struct np_aggregate *f, double now_sec);
+double np_aggregate_level_age(const struct np_aggregate *a, double now_sec);
 
 /* ---- traffic of the nodes over the last minute ---- */
 
@@ -142,7 +146,6 @@ double np_traffic_rate(const struct np_traffic *t, double from_sec,
  */
 struct np_counters;
 
-
 /* r, borrowed, receives the traffic.  NULL: out of memory. */
 struct np_counters *np_counters_new(struct np_record *r);
 void np_counters_free(struct np_counters *c); /* NULL is allowed */
@@ -180,38 +183,40 @@ struct np_intervals;
 struct np_intervals *
 np_intervals_new(struct np_record *r,
 		 const struct np_earlier_intervals *earlier);
-void np_intervals_free(struct np_intervals *c); /* NULL is allowed */
+void np_intervals_free(struct np_intervals *s); /* NULL is allowed */
 
 /* A node's devices transferred bytes in elapsed_sec, as reported at now_sec. */
-void np_intervals_add_bytes(struct np_intervals *c, size_t node, double now_sec,
+void np_intervals_add_bytes(struct np_intervals *s, size_t node, double now_sec,
 			    double elapsed_sec, double bytes);
 
 /* The same for MPI calls, where these are counted. */
-void np_intervals_add_calls(struct np_intervals *c, size_t node, double now_sec,
+void np_intervals_add_calls(struct np_intervals *s, size_t node, double now_sec,
 			    double elapsed_sec, double calls);
 
-/* The level that was started runs; and its rounds in the last window. */
-void np_intervals_level_up(struct np_intervals *c, double now_sec);
-void np_intervals_add_rounds(struct np_intervals *c, double now_sec,
+/* The level that was started runs now. */
+void np_intervals_level_up(struct np_intervals *s, double now_sec);
+
+/* Add the rounds of the level in the last window. */
+void np_intervals_add_rounds(struct np_intervals *s, double now_sec,
 			     const struct np_moments *sec);
 
-/* The levels have run alone: the program may start. */
-bool np_intervals_is_led_in(const struct np_intervals *c);
+/* Have the levels run alone, so that the program may start? */
+bool np_intervals_lead_in_done(const struct np_intervals *s);
 
-/* A level was requested and does not run yet. */
-bool np_intervals_wants_level(const struct np_intervals *c);
+/* Was a level requested that does not run yet? */
+bool np_intervals_wants_level(const struct np_intervals *s);
 
-/* No level ran, nor could have run, in the last window. */
-bool np_intervals_is_alone(const struct np_intervals *c, double now_sec);
+/* Is it certain that no level ran in the last window? */
+bool np_intervals_is_alone(const struct np_intervals *s, double now_sec);
 
 /*
  * Do what is due at now_sec.  start_sec: start of the program, NaN: not yet.
  * Returns the name of a level to start now for *sec seconds, or NULL.
  */
-const char *np_intervals_tick(struct np_intervals *c, double now_sec,
+const char *np_intervals_tick(struct np_intervals *s, double now_sec,
 			      double start_sec, double *sec);
 
 /* When np_intervals_tick() must be called next. */
-double np_intervals_due_sec(const struct np_intervals *c);
+double np_intervals_due_sec(const struct np_intervals *s);
 
 #endif

@@ -52,13 +52,13 @@ static int copy_names(const struct np_curve_levels *l,
 		      struct np_earlier_intervals *p)
 {
 	p->name = calloc(l->n + 1, sizeof(*p->name));
-	p->is_led = calloc(l->n + 1, sizeof(*p->is_led));
-	while (p->name && p->is_led && p->n_levels < l->n) {
+	p->alone_known = calloc(l->n + 1, sizeof(*p->alone_known));
+	while (p->name && p->alone_known && p->n_levels < l->n) {
 		p->name[p->n_levels] = strdup(l->name[p->n_levels]);
 		if (!p->name[p->n_levels++])
 			return -ENOMEM;
 	}
-	return p->name && p->is_led ? 0 : -ENOMEM;
+	return p->name && p->alone_known ? 0 : -ENOMEM;
 }
 
 /* Have the intervals so far shown that intervals cannot tell anything? */
@@ -88,7 +88,7 @@ static int is_complete(const struct np_earlier_intervals *p, bool *complete)
 
 	*complete = next.complete;
 	for (size_t i = 0; i < p->n_levels; i++)
-		*complete &= p->is_led[i];
+		*complete &= p->alone_known[i];
 	return rc;
 }
 
@@ -110,8 +110,8 @@ static int look_back(const struct np_runs *runs, const struct np_run_summary *e,
 	if (!rc)
 		rc = are_useless(&p, &useless);
 	for (size_t i = 0; !rc && i < l->n; i++)
-		p.is_led[i] = np_run_intervals_alone(runs, e->use, NULL,
-						     l->name[i], n_nodes);
+		p.alone_known[i] = np_run_intervals_alone(runs, e->use, NULL,
+							  l->name[i], n_nodes);
 	if (!rc && !useless)
 		rc = is_complete(&p, complete);
 	if (rc || useless || *complete)
@@ -247,7 +247,7 @@ char *np_selection_print(const struct np_selection *c)
 	fprintf(f, "%s %d %zu %zu %.17g\n", c->level[0] ? c->level : "-",
 		c->complete, h->n_levels, h->n_intervals, h->share);
 	for (size_t i = 0; i < h->n_levels; i++)
-		fprintf(f, "%s %d\n", h->name[i], h->is_led[i]);
+		fprintf(f, "%s %d\n", h->name[i], h->alone_known[i]);
 	for (size_t i = 0; i < h->n_intervals; i++)
 		fprintf(f, "%" PRIu32 " %zu %.17g %.17g %.17g\n",
 			h->interval[i].run, h->interval[i].level,
@@ -275,14 +275,14 @@ static int parse_levels(const char **text, size_t n,
 	int led;
 
 	h->name = calloc(n + 1, sizeof(*h->name));
-	h->is_led = calloc(n + 1, sizeof(*h->is_led));
-	if (!h->name || !h->is_led)
+	h->alone_known = calloc(n + 1, sizeof(*h->alone_known));
+	if (!h->name || !h->alone_known)
 		return -ENOMEM;
 	for (; h->n_levels < n; *text = next_line(*text)) {
 		if (sscanf(*text, "%63s %d", name, &led) != 2 ||
 		    np_level_parse(name, &level, NULL))
 			return -EINVAL;
-		h->is_led[h->n_levels] = led;
+		h->alone_known[h->n_levels] = led;
 		h->name[h->n_levels] = strdup(name);
 		if (!h->name[h->n_levels++])
 			return -ENOMEM;
@@ -346,7 +346,7 @@ void np_earlier_intervals_free(struct np_earlier_intervals *p)
 	for (size_t i = 0; i < p->n_levels; i++)
 		free(p->name[i]);
 	free(p->name);
-	free(p->is_led);
+	free(p->alone_known);
 	free(p->interval);
 	*p = (struct np_earlier_intervals){ .n_levels = 0 };
 }

@@ -19,7 +19,7 @@
 /* What earlier runs say to a run that is divided into intervals. */
 struct np_earlier_intervals {
 	char **name;  /* of the levels, as np_level_parse() accepts them */
-	bool *is_led; /* level whose rounds alone are known */
+	bool *alone_known; /* of each level: are its rounds alone known? */
 	size_t n_levels;
 	struct np_interval *interval; /* measurement intervals of earlier runs */
 	size_t n_intervals;
@@ -35,7 +35,6 @@ struct np_selection {
 	 * If it has levels: the run alternates them in measurement intervals,
 	 * instead of one level throughout.  Free with
 	 * np_earlier_intervals_free().
-	 *	 
 	 */
 	struct np_earlier_intervals earlier;
 	int lock; /* held until the selection is in the store; -1: none */

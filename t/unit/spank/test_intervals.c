@@ -29,11 +29,11 @@ struct world {
 };
 
 static char *names[] = { "c0", "c3", "P4:M10:B250us:S40960" };
-static bool is_led[3];
+static bool alone_known[3];
 
 static struct np_earlier_intervals earlier = {
 	.name = names,
-	.is_led = is_led,
+	.alone_known = alone_known,
 	.n_levels = 3,
 	.share = 0.5,
 };
@@ -109,7 +109,7 @@ static void step(struct world *w)
 		w->unfair_sec += STEP_SEC;
 	if (np_intervals_tick(w->c, w->now_sec, w->start_sec, &sec))
 		call(w, sec);
-	if (isnan(w->start_sec) && np_intervals_is_led_in(w->c))
+	if (isnan(w->start_sec) && np_intervals_lead_in_done(w->c))
 		w->start_sec = w->now_sec;
 }
 
@@ -240,16 +240,16 @@ static void test_led(void)
 {
 	struct world w;
 
-	is_led[0] = is_led[2] = true;
+	alone_known[0] = alone_known[2] = true;
 	run(&w, 30, false);
 	T_CHECK(w.r->n_intervals_alone == 1 &&
 		!strcmp(w.r->intervals_alone[0].level, "c3"));
 	end(&w);
-	is_led[1] = true;
+	alone_known[1] = true;
 	run(&w, 30, false);
 	T_CHECK(!w.r->n_intervals_alone && w.start_sec < 100.1);
 	end(&w);
-	memset(is_led, 0, sizeof(is_led));
+	memset(alone_known, 0, sizeof(alone_known));
 }
 
 /* srun waits no longer; and levels that take their time are cut off. */
@@ -260,13 +260,14 @@ static void test_lead_ends(void)
 
 	begin(&w);
 	T_CHECK(np_intervals_tick(w.c, 100, NAN, &sec) != NULL);
-	T_CHECK(!np_intervals_is_led_in(w.c));
+	T_CHECK(!np_intervals_lead_in_done(w.c));
 	T_CHECK(!np_intervals_tick(w.c, 101, 100.9, &sec));
-	T_CHECK(np_intervals_is_led_in(w.c) && !np_intervals_wants_level(w.c));
+	T_CHECK(np_intervals_lead_in_done(w.c) &&
+		!np_intervals_wants_level(w.c));
 	end(&w);
 
 	begin(&w);
-	for (double t = 100; !np_intervals_is_led_in(w.c) && t < 200; t += 4)
+	for (double t = 100; !np_intervals_lead_in_done(w.c) && t < 200; t += 4)
 		if (np_intervals_tick(w.c, w.now_sec = t, NAN, &sec))
 			np_intervals_level_up(w.c, t + 3);
 	T_CHECK(w.now_sec - 100 <= NP_LAUNCH_LEAD_IN_SEC);
@@ -294,7 +295,7 @@ static void test_late(void)
 	struct world w;
 	size_t before;
 
-	memset(is_led, true, sizeof(is_led));
+	memset(alone_known, true, sizeof(alone_known));
 	run(&w, 40, true);
 	while (np_intervals_wants_level(w.c))
 		step(&w);
@@ -306,7 +307,7 @@ static void test_late(void)
 	T_CHECK(w.r->n_intervals == before + 1 && w.unfair_sec == 0);
 	T_CHECK(t_close(w.r->intervals[before].rate, 1e6, 0.01));
 	end(&w);
-	memset(is_led, false, sizeof(is_led));
+	memset(alone_known, false, sizeof(alone_known));
 }
 
 static void test_calls(void)

@@ -202,7 +202,7 @@ static void test_a_choice_arrives(void)
 	T_CHECK(out.earlier.n_levels == 2 && out.earlier.n_intervals == 2 &&
 		out.lock == -1 && !out.complete && out.earlier.share == 0.2);
 	T_CHECK(!strcmp(out.earlier.name[1], names[1]) &&
-		out.earlier.is_led[0] && !out.earlier.is_led[1]);
+		out.earlier.alone_known[0] && !out.earlier.alone_known[1]);
 	T_CHECK(out.earlier.interval[0].level == NP_INTERVAL_NO_LEVEL &&
 		isnan(out.earlier.interval[0].calls) &&
 		out.earlier.interval[1].sec == 0.125);
