@@ -273,7 +273,7 @@ static bool send_update(struct writer *w, const struct np_job_entry *entry,
 	rc = np_update_send(s.id, is_task ? id_str : NULL, u);
 	np_shared_set_sending(w->shared, NULL);
 	if (rc == EAGAIN) /* np_modify() found a change by a user */
-		np_job_cache_overtaken(w->cache, entry->in->owner);
+		np_job_cache_lost_race(w->cache, entry->in->owner);
 	if (rc == EAGAIN || has_left_queue(rc))
 		w->missed = true;
 	else if (rc)
@@ -476,7 +476,7 @@ static void log_ignored_user(uint32_t uid)
 {
 	np_ctl_info("uid %u changes jobs faster than placement can update "
 		    "them: this user's pending jobs are ignored for %d s",
-		    uid, NP_OVERTAKEN_IGNORED_SEC);
+		    uid, NP_IGNORE_USER_SEC);
 }
 
 int np_apply(const struct np_job_snapshot *jobs, struct np_placement *placement,

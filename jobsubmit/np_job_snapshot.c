@@ -40,18 +40,18 @@ struct builder {
 
 /* ---- Job cache ---- */
 
-/* A user who changed a job between the snapshot and the thread's update. */
-struct overtaker {
+/* A user against whom the thread has lost races. */
+struct racing_user {
 	uint32_t uid;
 	unsigned passes; /* consecutive passes in which that happened */
 	bool in_this_pass;
-	int64_t ignored_until_sec; /* end of ignoring the user's jobs; 0: not */
+	int64_t ignored_until_sec; /* until then, jobs are ignored; 0: not */
 };
 
 struct np_job_cache {
 	void *cached; /* entries, a tree of tsearch(3) by id */
-	struct overtaker *overtaker;
-	size_t n_overtakers;
+	struct racing_user *racing_user;
+	size_t n_racing_users;
 };
 
 int np_job_cache_new(struct np_job_cache **out)
@@ -73,7 +73,7 @@ void np_job_cache_free(struct np_job_cache *cache)
 	if (!cache)
 		return;
 	tdestroy(cache->cached, free_cached);
-	free(cache->overtaker);
+	free(cache->racing_user);
 	free(cache);
 }
 
@@ -135,34 +135,34 @@ void np_job_cache_sweep(struct np_job_cache *cache)
 	free(s.gone);
 }
 
-static struct overtaker *find_overtaker(const struct np_job_cache *cache,
-					uint32_t uid)
+static struct racing_user *find_racing_user(const struct np_job_cache *cache,
+					    uint32_t uid)
 {
-	for (size_t i = 0; i < cache->n_overtakers; i++)
-		if (cache->overtaker[i].uid == uid)
-			return &cache->overtaker[i];
+	for (size_t i = 0; i < cache->n_racing_users; i++)
+		if (cache->racing_user[i].uid == uid)
+			return &cache->racing_user[i];
 	return NULL;
 }
 
-void np_job_cache_overtaken(struct np_job_cache *cache, uint32_t uid)
+void np_job_cache_lost_race(struct np_job_cache *cache, uint32_t uid)
 {
-	struct overtaker *o = find_overtaker(cache, uid);
+	struct racing_user *o = find_racing_user(cache, uid);
 
-	if (!o && np_array_grow(&cache->overtaker, cache->n_overtakers,
+	if (!o && np_array_grow(&cache->racing_user, cache->n_racing_users,
 				sizeof(*o)))
 		return; /* out of memory: counted from the next time on */
 	if (!o) {
-		o = &cache->overtaker[cache->n_overtakers++];
-		*o = (struct overtaker){ .uid = uid };
+		o = &cache->racing_user[cache->n_racing_users++];
+		*o = (struct racing_user){ .uid = uid };
 	}
 	o->in_this_pass = true;
 }
 
 /* A clock that was set back must not make a user wait longer. */
-static bool is_ignored_now(const struct overtaker *o, int64_t now_sec)
+static bool is_ignored_now(const struct racing_user *o, int64_t now_sec)
 {
 	return o->ignored_until_sec > now_sec &&
-	       o->ignored_until_sec <= now_sec + NP_OVERTAKEN_IGNORED_SEC;
+	       o->ignored_until_sec <= now_sec + NP_IGNORE_USER_SEC;
 }
 
 void np_job_cache_end_pass(struct np_job_cache *cache, int64_t now_sec,
@@ -170,29 +170,29 @@ void np_job_cache_end_pass(struct np_job_cache *cache, int64_t now_sec,
 {
 	size_t n = 0;
 
-	for (size_t i = 0; i < cache->n_overtakers; i++) {
-		struct overtaker o = cache->overtaker[i];
+	for (size_t i = 0; i < cache->n_racing_users; i++) {
+		struct racing_user o = cache->racing_user[i];
 
-		if (o.in_this_pass && ++o.passes == NP_OVERTAKEN_PASSES) {
+		if (o.in_this_pass && ++o.passes == NP_LOST_RACES) {
 			o.passes = 0;
 			o.ignored_until_sec =
-				now_sec + NP_OVERTAKEN_IGNORED_SEC;
+				now_sec + NP_IGNORE_USER_SEC;
 			if (on_ignored)
 				on_ignored(o.uid);
 		}
-		/* Others are forgotten, and so their passes start anew. */
+		/* Forget the others: they are counted from 0 again. */
 		if (o.in_this_pass || is_ignored_now(&o, now_sec)) {
 			o.in_this_pass = false;
-			cache->overtaker[n++] = o;
+			cache->racing_user[n++] = o;
 		}
 	}
-	cache->n_overtakers = n;
+	cache->n_racing_users = n;
 }
 
 bool np_job_cache_ignores(const struct np_job_cache *cache, uint32_t uid,
 			  int64_t now_sec)
 {
-	const struct overtaker *o = find_overtaker(cache, uid);
+	const struct racing_user *o = find_racing_user(cache, uid);
 
 	return o && is_ignored_now(o, now_sec);
 }
@@ -274,8 +274,8 @@ bool np_job_snapshot_app(const struct np_place_conf *conf,
 
 /*
  * Index of the job's profile. Sets the application in *entry, and whether the
- * user may use its name. A job whose record has no account has none: Slurm
- * would have set the default one.
+ * user may use its name. A missing account is taken as none, since Slurm would
+ * have set a default one.
  */
 static int32_t profile_of(const struct builder *b,
 			  const slurm_job_info_t *j, const char *partition,
@@ -376,7 +376,7 @@ static void find_changes(const struct builder *b, const slurm_job_info_t *j,
 				     changes->change, NP_CHANGES_FOUND);
 }
 
-/* The lists of a change. NULL: out of memory. */
+/* The lists of a change as bitmaps, which b owns. NULL: out of memory. */
 static const struct np_change_lists *
 parse_lists(const struct builder *b, const struct np_change *c)
 {
@@ -501,20 +501,21 @@ static int store_exclusions(struct builder *b, const struct exclusions *l,
 				   l->present };
 	const uint64_t *to[4] = { b->out->none };
 	size_t bytes = b->out->map->words * sizeof(*entry->bits);
-	int like[4] = { 0 }; /* index of the first one that is equal */
-	int n = 0;	     /* different ones that need memory */
+	int same_as[4] = { 0 }; /* index of the first bitmap that is equal */
+	int n = 0; /* bitmaps that need memory of their own */
 
 	for (int i = 1; i < 4; i++) {
-		while (like[i] < i && memcmp(from[like[i]], from[i], bytes))
-			like[i]++;
-		n += like[i] == i;
+		while (same_as[i] < i &&
+		       memcmp(from[same_as[i]], from[i], bytes))
+			same_as[i]++;
+		n += same_as[i] == i;
 	}
 	entry->bits = n ? malloc((size_t)n * bytes) : NULL;
 	if (n && !entry->bits)
 		return -ENOMEM;
 	n = 0;
 	for (int i = 1; i < 4; i++) {
-		to[i] = like[i] < i ? to[like[i]] :
+		to[i] = same_as[i] < i ? to[same_as[i]] :
 			memcpy((char *)entry->bits + (size_t)n++ * bytes,
 			       from[i], bytes);
 	}

@@ -41,44 +41,45 @@ struct np_job_cache;
 
 /* Returns 0 or -ENOMEM. */
 int np_job_cache_new(struct np_job_cache **out);
-void np_job_cache_free(struct np_job_cache *m); /* NULL is allowed */
+void np_job_cache_free(struct np_job_cache *cache); /* NULL is allowed */
 
 /*
  * The entry of a job, made if needed; valid until the next call. NULL: out of
  * memory.
  */
-struct np_cached_job *np_job_cache_add(struct np_job_cache *m, uint32_t id);
+struct np_cached_job *np_job_cache_add(struct np_job_cache *cache, uint32_t id);
 
 /* The entry of a job, or NULL. */
-struct np_cached_job *np_job_cache_find(struct np_job_cache *m, uint32_t id);
+struct np_cached_job *np_job_cache_find(struct np_job_cache *cache,
+					uint32_t id);
 
 /*
  * Remove the jobs for which np_job_cache_add() was not called since the last
  * time.
  */
-void np_job_cache_sweep(struct np_job_cache *m);
+void np_job_cache_sweep(struct np_job_cache *cache);
 
 /*
- * A user overtakes the thread by changing a job after the thread has read it
- * and before it updates it. If that happens in NP_OVERTAKEN_PASSES passes in a
- * row, the user's jobs are ignored for NP_OVERTAKEN_IGNORED_SEC, so that
- * updates of other users' jobs are not held up.
+ * The thread loses a race against a user who changes a job after the thread has
+ * read it and before it updates it. If that happens in NP_LOST_RACES passes in
+ * a row, the user's jobs are ignored for NP_IGNORE_USER_SEC, so that updates of
+ * other users' jobs are not held up.
  */
-#define NP_OVERTAKEN_PASSES 5
-#define NP_OVERTAKEN_IGNORED_SEC 60
+#define NP_LOST_RACES 5
+#define NP_IGNORE_USER_SEC 60
 
-/* The user changed a job before our update, in the current pass. */
-void np_job_cache_overtaken(struct np_job_cache *m, uint32_t uid);
+/* The thread has lost a race against the user in the current pass. */
+void np_job_cache_lost_race(struct np_job_cache *cache, uint32_t uid);
 
 /*
  * The pass ends. on_ignored(uid), unless NULL, is called for each user whose
  * jobs are ignored from now on.
  */
-void np_job_cache_end_pass(struct np_job_cache *m, int64_t now_sec,
+void np_job_cache_end_pass(struct np_job_cache *cache, int64_t now_sec,
 			   void (*on_ignored)(uint32_t uid));
 
 /* Whether the user's jobs are ignored now. */
-bool np_job_cache_ignores(const struct np_job_cache *m, uint32_t uid,
+bool np_job_cache_ignores(const struct np_job_cache *cache, uint32_t uid,
 			  int64_t now_sec);
 
 /* ---- Loading from Slurm ---- */
@@ -96,10 +97,10 @@ int np_ctld_info_load(struct np_ctld_info *a, struct np_err *err);
 void np_ctld_info_free(struct np_ctld_info *a);
 
 /*
- * Find the submissions since since_sec that were not loaded before and that
- * were admitted, i.e. not held, as their annotations say. *last_id: highest job
- * id that was loaded before, 0 at first; set to the highest of these. Free
- * out->of. Returns 0 or -ENOMEM.
+ * Find the jobs that were submitted since since_sec, were not found before, and
+ * were not held, as their annotations say. *last_id: highest job id of all jobs
+ * that were loaded before, 0 at first; it is updated. The caller frees out->of.
+ * Returns 0 or -ENOMEM.
  */
 int np_ctld_info_arrivals(const struct np_ctld_info *a, int64_t since_sec,
 			  uint32_t *last_id, struct np_arrivals *out);
@@ -108,8 +109,9 @@ int np_ctld_info_arrivals(const struct np_ctld_info *a, int64_t since_sec,
 
 /* One job, in the order of the snapshot's jobs. */
 struct np_job_entry {
-	/* What the decision reads. Its profile is unknown if the name is not
-	   authorised; its start is 0 while it is pending or requeued. */
+	/* The job as the decision reads it. Its profile is unknown if its user
+	   may not use the name; its start is 0 while it is pending or
+	   requeued. */
 	const struct np_job *in;
 	uint32_t id;
 	uint32_t array; /* 0: none */

@@ -345,14 +345,14 @@ static void test_always_overtaken(void)
 			opened_at = i + 1;
 	}
 	T_ROW("the user is left alone after some passes",
-	      tried == NP_OVERTAKEN_PASSES && more == tried);
+	      tried == NP_LOST_RACES && more == tried);
 	T_ROW("and then what conflicts is opened as well",
-	      opened_at == NP_OVERTAKEN_PASSES + 1);
+	      opened_at == NP_LOST_RACES + 1);
 	T_ROW("which is logged once", some_n_logged() == before + 1 &&
 	      strstr(some_logged(), "faster"));
 	T_ROW("the user's own list stands", strstr(job_of(10)->admin_comment,
 						   "user=n9 "));
-	c.slurm.now_sec += NP_OVERTAKEN_IGNORED_SEC;
+	c.slurm.now_sec += NP_IGNORE_USER_SEC;
 	r = make_pass(MAX, yes, NULL);
 	T_ROW("in the end it is written again", strstr(c.log, "10") &&
 	      strstr(job_of(10)->admin_comment, "ours=n[0-"));
@@ -378,13 +378,13 @@ static void test_a_list_set_while_left_alone(void)
 	make_pass(MAX, yes, NULL);
 	T_CHECK(strstr(job_of(10)->admin_comment, "user=n9 ours=n[0-3]"));
 	/* In the first one nothing is to be written. */
-	for (int i = 0; i <= NP_OVERTAKEN_PASSES; i++)
+	for (int i = 0; i <= NP_LOST_RACES; i++)
 		make_pass(MAX, yes, user_changes_again);
 	make_pass(MAX, yes, NULL);
 	T_ROW("it is left alone", !strstr(c.log, "10"));
 	user_excludes("n[1,9]");
 	make_pass(MAX, yes, NULL);
-	c.slurm.now_sec += NP_OVERTAKEN_IGNORED_SEC;
+	c.slurm.now_sec += NP_IGNORE_USER_SEC;
 	make_pass(MAX, yes, NULL);
 	T_ROW("all of it stays the user's",
 	      strstr(job_of(10)->admin_comment, "user=n[1,9] ours=n[0-3]"));

@@ -55,7 +55,7 @@ static void test_overtaken(void)
 		T_CHECK(!np_job_cache_new(&m));
 		for (const char *c = passes[i].passes; *c; c++) {
 			if (*c == '!')
-				np_job_cache_overtaken(m, 7);
+				np_job_cache_lost_race(m, 7);
 			np_job_cache_end_pass(m, 1000, on_ignored);
 		}
 		T_ROW(passes[i].name,
@@ -63,7 +63,7 @@ static void test_overtaken(void)
 		T_ROW(passes[i].name, n_rests == passes[i].rests);
 		T_ROW("others never", !np_job_cache_ignores(m, 8, 1001));
 		T_ROW("not for ever", !np_job_cache_ignores(m, 7,
-				1000 + NP_OVERTAKEN_IGNORED_SEC));
+				1000 + NP_IGNORE_USER_SEC));
 		T_ROW("a clock that is set back",
 		      !np_job_cache_ignores(m, 7, 5));
 		np_job_cache_free(m);
