@@ -61,10 +61,7 @@ void cli_predict(struct np_predictor *p, const struct cli_known *k,
 			   a->scope, &a->p, &a->why);
 }
 
-/*
- * The prediction is outside the measured range, or would be another one
- * without a single measurement.
- */
+/* The most serious reason comes first. */
 const char *cli_doubt_text(const struct np_prediction *p)
 {
 	if (p->flags & NP_PRED_PAST_LEVELS)
@@ -110,8 +107,8 @@ const char *cli_flag_names(unsigned set, char *buf, size_t len)
 }
 
 /*
- * One more run under a load level. While an application has few of them,
- * --netprofile-calibrate selects the level that it needs most.
+ * The command for one more run under a load level. An application with few such
+ * runs gets --netprofile-calibrate, which selects the level itself.
  */
 static void run_under_level(const struct cli_known *k, size_t app, size_t level,
 			    char *command, char *what, size_t len)
@@ -134,9 +131,9 @@ static void run_under_level(const struct cli_known *k, size_t app, size_t level,
 }
 
 /*
- * The prediction itself knows which of its inputs contributed most to the
- * width of the interval (p->more); this turns it into a command. Where sharing
- * has no effect there is nothing to improve.
+ * p->more is the input that contributed most to the width of the interval; this
+ * turns it into a command. Where sharing has no effect there is nothing to
+ * improve.
  */
 void cli_best_measurement(const struct cli_known *k,
 			  const struct cli_prediction *a, char *command,
@@ -192,7 +189,7 @@ bool cli_no_effect(const struct cli_known *k, enum np_scope scope)
 	       np_sharing_coef_none(&k->cal.fabric->sharing[scope]);
 }
 
-/* The upper end of the interval counts: the effect is at most that. */
+/* Prints the upper end of the interval, since the effect is at most that. */
 const char *cli_no_effect_text(const struct cli_known *k, enum np_scope scope,
 			      char *buf, size_t len)
 {

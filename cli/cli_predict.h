@@ -11,7 +11,7 @@
 
 /*
  * How much does victim slow down while it shares scope with all of
- * co[0..n_co-1]?  These are indices into cli_known.app.
+ * co[0..n_co-1]?  The programs are indices into cli_known.app.
  */
 struct cli_prediction {
 	size_t victim, n_co, co[CLI_PREDICT_MAX_CO];
@@ -49,7 +49,7 @@ void cli_best_measurement(const struct cli_known *k,
 /* Does the sharing coefficient show that sharing this scope has no effect? */
 bool cli_no_effect(const struct cli_known *k, enum np_scope scope);
 
-/* A sentence that says so. Call it only if cli_no_effect(). */
+/* A sentence that says that it has no effect; only if cli_no_effect(). */
 const char *cli_no_effect_text(const struct cli_known *k, enum np_scope scope,
 			      char *buf, size_t len);
 
@@ -59,7 +59,7 @@ const char *cli_scope_text(enum np_scope scope);
 /* Names of the flags NP_PRED_..., for programs: "beyond,partial". */
 const char *cli_flag_names(unsigned set, char *buf, size_t len);
 
-/* Commands that measure what is missing; the second one is a format. */
+/* Commands that measure what is missing; %s is the name of the application. */
 #define CLI_CALIBRATE "salloc -N8 --exclusive netprof calibrate"
 #define CLI_CALIBRATE_APP "sbatch --netprofile=%s --netprofile-calibrate job.sh"
 

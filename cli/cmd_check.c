@@ -246,7 +246,7 @@ static int fail_to_make(const char *dir, const char *slash, const char *name)
 			strerror(errno));
 }
 
-/* By the descriptor: the path may be replaced in between. */
+/* By the descriptor, as somebody may replace the path in between. */
 static int set_owner_and_mode(int fd, const struct store_dir *p)
 {
 	return fd < 0 || fchown(fd, p->uid, p->gid) || fchmod(fd, p->mode) ?
@@ -306,8 +306,8 @@ static int open_store_dir(const char *store, const struct store_dir *p)
 }
 
 /*
- * SlurmUser. If there is no slurm.conf yet: the user slurm, or root. NULL after
- * printing that SlurmUser does not exist.
+ * SlurmUser or, if there is no slurm.conf yet, the user slurm or root. Returns
+ * NULL after printing that SlurmUser does not exist.
  */
 static const struct passwd *slurm_user(void)
 {
@@ -321,7 +321,7 @@ static const struct passwd *slurm_user(void)
 	return pw || *slurm.conf ? pw : getpwnam("root");
 }
 
-/* Make what is missing of the store. Returns the exit status. */
+/* Make the missing directories of the store. Returns the exit status. */
 static int make_store(void)
 {
 	struct np_err err = NP_ERR_INIT;
@@ -359,7 +359,7 @@ struct uids {
 	size_t n;
 };
 
-/* The uids of people, from login.defs or by its defaults. */
+/* The range of uids of people, as login.defs says, or else its defaults. */
 static void login_range(FILE *f, uid_t *first, uid_t *last)
 {
 	char line[256];

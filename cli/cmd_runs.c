@@ -145,7 +145,7 @@ static const struct cli_table table = {
 		    "task_order|cpu_bind|cpus_per_task" } },
 };
 
-/* The same runs, for programs. */
+/* The same runs as JSON, or as --parsable prints them. */
 static int runs_data(const struct cli_profile *p, enum cli_format format)
 {
 	json_object *j = json_object_new_object(), *list;

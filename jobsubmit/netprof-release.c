@@ -3,7 +3,7 @@
  *
  * For an administrator who has removed job_submit/netprof from slurm.conf.
  * Every job gets back the excluded nodes and the begin time that its user set.
- * While the plugin is active it would write its own again.
+ * A plugin that is still active would overwrite them.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -54,7 +54,7 @@ static int send_update(uint32_t id, const struct np_update *u, bool dry_run)
 	return 0;
 }
 
-/* Update all pending jobs; *n counts those that had something of placement. */
+/* Update all pending jobs that placement has changed; *n counts them. */
 static int
 release_pending(const struct np_job_snapshot *v, bool dry_run, size_t *n)
 {
@@ -81,7 +81,7 @@ release_pending(const struct np_job_snapshot *v, bool dry_run, size_t *n)
 	return failed;
 }
 
-/* All that placement leaves in a running job is the annotation. */
+/* A running job has nothing from placement but the annotation. */
 static int release_running(const struct np_ctld_info *a, bool dry_run,
 			   size_t *n)
 {
