@@ -98,7 +98,7 @@ static void print_plan(const struct np_calibrate *c,
 		       const struct np_cal_estimate *e)
 {
 	const struct np_cal_setup *s = &c->setup;
-	size_t chosen = s->keep < s->n_levels ? s->keep : s->n_levels;
+	size_t selected = s->keep < s->n_levels ? s->keep : s->n_levels;
 	char t[TIME_TEXT];
 
 	print_roles(roles);
@@ -106,7 +106,7 @@ static void print_plan(const struct np_calibrate *c,
 	for (size_t i = 0; i < s->n_levels; i++)
 		fprintf(stderr, " %s", s->level[i].name);
 	fprintf(stderr, "\neach pair of %zu levels together, %u time%s, %g s "
-		"each\n", chosen, s->repeats, cli_s(s->repeats),
+		"each\n", selected, s->repeats, cli_s(s->repeats),
 		s->seconds);
 	fprintf(stderr, "%zu measurement%s, about %s", e->n,
 		cli_s(e->n), duration_text(e->sec, t));
@@ -183,15 +183,15 @@ static void print_result(const struct np_calibrate *c)
 
 	printf("Slowdown in %% of each load level (row) by each other one "
 	       "(column), scope %s:\n\n%-20s", np_scope_name(c->scope), "");
-	for (size_t p = 0; p < c->n_chosen; p++)
-		printf("%8.7s", s->level[c->chosen[p]].name);
+	for (size_t p = 0; p < c->n_selected; p++)
+		printf("%8.7s", s->level[c->selected[p]].name);
 	putchar('\n');
-	for (size_t v = 0; v < c->n_chosen; v++) {
-		printf("%-20.20s", s->level[c->chosen[v]].name);
-		for (size_t p = 0; p < c->n_chosen; p++) {
+	for (size_t v = 0; v < c->n_selected; v++) {
+		printf("%-20.20s", s->level[c->selected[v]].name);
+		for (size_t p = 0; p < c->n_selected; p++) {
 			struct np_mean m = np_cal_matrix(c, c->scope,
-							 c->chosen[v],
-							 c->chosen[p]);
+							 c->selected[v],
+							 c->selected[p]);
 
 			print_mean(&m, 100);
 		}

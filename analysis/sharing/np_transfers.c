@@ -10,8 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* between checks whether other processes are still there */
-#define LOOK_SEC 1.0
+/* Interval of checks whether the other processes still run. */
+#define POLL_SEC 1.0
 
 enum kind { READY = 16, GO, DATA, TOKEN, TIME }; /* part of the tag */
 enum state { BEGIN_TRIAL, AWAIT_READY, RUNNING, DONE };
@@ -30,7 +30,7 @@ struct transfers {
 	struct np_net *net;
 	enum state state;
 	size_t at; /* current trial */
-	double began_sec, go_sec, look_sec;
+	double began_sec, go_sec, poll_sec;
 	struct part *part;   /* by transfer of the trial */
 	double *sec;	     /* times of all transfers, in the first process */
 	struct np_op *ready; /* by rank; received by the first process */
@@ -260,9 +260,9 @@ static void check_others(struct transfers *r, double now_sec)
 	const struct np_transfers_conf *c = &r->conf;
 	char why[96];
 
-	if (now_sec < r->look_sec)
+	if (now_sec < r->poll_sec)
 		return;
-	r->look_sec = now_sec + LOOK_SEC;
+	r->poll_sec = now_sec + POLL_SEC;
 	for (uint32_t k = 0; k < c->n_ranks && r->state != DONE; k++) {
 		bool may_go = is_last(r) && !is_first(r) && k;
 		int rc = k == c->env.rank || may_go ? 0 :
@@ -305,7 +305,7 @@ static void step(struct np_engine *engine, double now_sec,
 		*next = (struct np_next){ NP_WAIT_POLL, now_sec };
 	else
 		*next = (struct np_next){ NP_WAIT_NET,
-					  fmin(wake_sec, r->look_sec) };
+					  fmin(wake_sec, r->poll_sec) };
 }
 
 static void free_transfers(struct np_engine *engine)

@@ -144,25 +144,25 @@ static void plan_second(const struct np_cal_setup *s, enum np_scope scope,
 						  np_cal_middle(s), i, 0 });
 }
 
-/* The matrix of the chosen levels. */
+/* The matrix of the selected levels. */
 static void plan_third(const struct np_cal_setup *s, enum np_scope scope,
-		       const size_t *chosen, size_t n, struct plan_list *l)
+		       const size_t *selected, size_t n, struct plan_list *l)
 {
 	for (unsigned r = 0; r < s->repeats; r++)
 		for (size_t v = 0; v < n; v++)
 			for (size_t a = 0; a < n; a++)
 				plan_add(l, (struct np_cal_task){
-					     NP_CAL_PAIR, scope, chosen[v],
-					     chosen[(a + r * 3) % n], r });
+					     NP_CAL_PAIR, scope, selected[v],
+					     selected[(a + r * 3) % n], r });
 }
 
 int np_cal_plan(const struct np_cal_setup *s, enum np_cal_stage stage,
-		enum np_scope scope, const size_t *chosen, size_t n_chosen,
+		enum np_scope scope, const size_t *selected, size_t n_selected,
 		struct np_cal_task **out, size_t *n)
 {
 	size_t most = stage == NP_CAL_FIRST ? 1 + s->repeats * NP_N_SCOPES :
 		      stage == NP_CAL_SECOND ? 2 * s->n_levels :
-		      s->repeats * n_chosen * n_chosen;
+		      s->repeats * n_selected * n_selected;
 	struct plan_list l = { calloc(most + 1, sizeof(*l.task)), 0 };
 
 	if (!l.task)
@@ -172,7 +172,7 @@ int np_cal_plan(const struct np_cal_setup *s, enum np_cal_stage stage,
 	else if (stage == NP_CAL_SECOND)
 		plan_second(s, scope, &l);
 	else
-		plan_third(s, scope, chosen, n_chosen, &l);
+		plan_third(s, scope, selected, n_selected, &l);
 	*out = l.task;
 	*n = l.n;
 	return 0;
@@ -505,7 +505,7 @@ static int by_index(const void *a, const void *b)
 }
 
 size_t np_cal_select_levels(const double *slowdown, size_t n, size_t keep,
-			    size_t *chosen)
+			    size_t *selected)
 {
 	struct rated r[NP_CAL_MAX_LEVELS];
 	size_t known = 0, got = 0, spread;
@@ -524,7 +524,7 @@ size_t np_cal_select_levels(const double *slowdown, size_t n, size_t keep,
 	qsort(r, n, sizeof(*r), by_at);
 	spread = keep < known ? keep : known;
 	for (; got < spread; got++) {
-		/* the two ends first, so that both are chosen */
+		/* the two ends first, so that both are selected */
 		size_t k = got == 1 ? spread - 1 : got ? got - 1 : 0;
 		double part = spread > 1 ? (double)k / (double)(spread - 1) :
 					   1;
@@ -532,11 +532,11 @@ size_t np_cal_select_levels(const double *slowdown, size_t n, size_t keep,
 					     (r[known - 1].at - r[0].at));
 
 		best->taken = true;
-		chosen[got] = best->level;
+		selected[got] = best->level;
 	}
 	for (size_t i = known; i < n && got < keep; i++)
-		chosen[got++] = r[i].level;
-	qsort(chosen, got, sizeof(*chosen), by_index);
+		selected[got++] = r[i].level;
+	qsort(selected, got, sizeof(*selected), by_index);
 	return got;
 }
 
@@ -1663,13 +1663,13 @@ static const struct np_cal_result *probe_result(const struct np_calibrate *c,
 }
 
 /*
- * The chosen levels, the matrix of their slowdowns, and the probes' latencies
+ * The selected levels, the matrix of their slowdowns, and the probes' latencies
  * under them.
  */
 static int set_levels(const struct np_calibrate *c, struct np_calibration *out)
 {
 	struct np_measured_set *s = out->measured.set;
-	size_t n = c->n_chosen;
+	size_t n = c->n_selected;
 	struct np_mean *pairs = new_list(n * n, sizeof(*pairs));
 
 	s->fabric.pairs = pairs;
@@ -1679,13 +1679,13 @@ static int set_levels(const struct np_calibrate *c, struct np_calibration *out)
 		return -ENOMEM;
 	s->fabric.n_levels = out->n_levels = n;
 	for (size_t v = 0; v < n; v++) {
-		const struct np_cal_result *r = probe_result(c, c->chosen[v]);
+		const struct np_cal_result *r = probe_result(c, c->selected[v]);
 
-		out->level[v] = c->setup.level[c->chosen[v]];
+		out->level[v] = c->setup.level[c->selected[v]];
 		s->level[v].name = out->level[v].name;
 		for (size_t p = 0; p < n; p++)
 			pairs[v * n + p] = np_cal_matrix(c, c->scope,
-				c->chosen[v], c->chosen[p]);
+				c->selected[v], c->selected[p]);
 		if (r && set_latency(&r->loaded, &s->level[v].latency))
 			return -ENOMEM;
 	}
@@ -1699,9 +1699,9 @@ static struct np_mean alone_round_sec(const struct np_calibrate *c,
 	struct np_moments m = { 0 };
 
 	for (unsigned r = 0; r < c->setup.repeats; r++)
-		for (size_t k = 0; k < c->n_chosen; k++) {
+		for (size_t k = 0; k < c->n_selected; k++) {
 			const struct np_cal_task t = { NP_CAL_PAIR, c->scope,
-				level, c->chosen[k], r };
+				level, c->selected[k], r };
 			const struct np_cal_result *res = result_of(c, &t);
 
 			if (res && res->alone.sec.n)
@@ -1713,9 +1713,9 @@ static struct np_mean alone_round_sec(const struct np_calibrate *c,
 static int set_alone_rounds(const struct np_calibrate *c,
 			    struct np_calibration *out)
 {
-	out->alone_round_sec = new_list(c->n_chosen, sizeof(struct np_mean));
-	for (size_t i = 0; out->alone_round_sec && i < c->n_chosen; i++)
-		out->alone_round_sec[i] = alone_round_sec(c, c->chosen[i]);
+	out->alone_round_sec = new_list(c->n_selected, sizeof(struct np_mean));
+	for (size_t i = 0; out->alone_round_sec && i < c->n_selected; i++)
+		out->alone_round_sec[i] = alone_round_sec(c, c->selected[i]);
 	return out->alone_round_sec ? 0 : -ENOMEM;
 }
 
@@ -1760,7 +1760,7 @@ static int set_leaves(const struct np_calibrate *c, struct np_calibration *out)
 	return rc;
 }
 
-/* What was measured of the levels that were not chosen. */
+/* What was measured of the levels that were not selected. */
 static int set_other_levels(const struct np_calibrate *c,
 			    struct np_calibration *out)
 {
@@ -1773,7 +1773,7 @@ static int set_other_levels(const struct np_calibrate *c,
 		const struct np_cal_result *r = probe_result(c, i);
 		struct np_calibration_other *o = &out->other[out->n_others];
 
-		if (k < c->n_chosen && c->chosen[k] == i) {
+		if (k < c->n_selected && c->selected[k] == i) {
 			k++; /* they ascend */
 			continue;
 		}
@@ -1793,10 +1793,10 @@ int np_calibrate_result(const struct np_calibration_conditions *f, char **out,
 	struct np_calibration c;
 	int rc;
 
-	if (f->c->n_chosen < 2)
+	if (f->c->n_selected < 2)
 		return np_errf(err, -ENODATA, "calibration: %zu levels were "
 			       "measured, expected two or more",
-			       f->c->n_chosen);
+			       f->c->n_selected);
 	rc = np_calibration_init(&c, "");
 	if (rc)
 		return np_errf(err, rc, "out of memory");
@@ -1837,8 +1837,8 @@ static void select_levels(struct np_calibrate *c)
 
 		impact[i] = m.n ? m.mean : NAN;
 	}
-	c->n_chosen =
-		np_cal_select_levels(impact, s->n_levels, s->keep, c->chosen);
+	c->n_selected =
+		np_cal_select_levels(impact, s->n_levels, s->keep, c->selected);
 }
 
 /* Decide what this stage depends on. */
@@ -1867,8 +1867,8 @@ static int plan_stage(const struct np_calibrate *c, int stage,
 
 	if (stage == NP_CAL_FIRST)
 		s.repeats = cal_couple_repeats(c);
-	return np_cal_plan(&s, (enum np_cal_stage)stage, c->scope, c->chosen,
-			   c->n_chosen, task, n);
+	return np_cal_plan(&s, (enum np_cal_stage)stage, c->scope, c->selected,
+			   c->n_selected, task, n);
 }
 
 /* Add the measurements of a stage to the estimate. */

@@ -93,11 +93,11 @@ int np_cal_levels_parse(const char *text, size_t n_nodes,
  * slowdown[i] is what level i does to a victim.  The models compare levels on
  * that scale, and since slowdowns grow without bound towards saturation, it is
  * densest there in terms of load.  The mildest and the strongest level are
- * among them.  NaN: unknown; selected last. chosen[] is ascending.  Returns how
- * many: keep, or n if that is less.
+ * among them.  NaN: unknown; selected last.  selected[] is ascending.  Returns
+ * how many: keep, or n if that is less.
  */
 size_t np_cal_select_levels(const double *slowdown, size_t n, size_t keep,
-			    size_t *chosen);
+			    size_t *selected);
 
 /* ---- measurements ---- */
 
@@ -127,7 +127,7 @@ struct np_cal_setup {
 enum np_cal_stage {
 	NP_CAL_FIRST,  /* idle and sharing coefficients, which decide about the scope */
 	NP_CAL_SECOND, /* probes under each level; the impact of each level */
-	NP_CAL_THIRD,  /* chosen levels under each other */
+	NP_CAL_THIRD,  /* selected levels under each other */
 	NP_CAL_STAGES
 };
 
@@ -135,11 +135,12 @@ enum np_cal_stage {
  * The measurements of one stage in order: repeats are outermost, so that an
  * interrupted calibration covers everything; victims are next, because each has
  * to be started; aggressors are in another order in each repeat.
- * chosen[n_chosen]: levels of the third stage; scope: of the second and third.
+ * selected[n_selected]: levels of the third stage; scope: of the second and
+ * third.
  * *out: free() it.  Returns 0 or -ENOMEM.
  */
 int np_cal_plan(const struct np_cal_setup *s, enum np_cal_stage stage,
-		enum np_scope scope, const size_t *chosen, size_t n_chosen,
+		enum np_scope scope, const size_t *selected, size_t n_selected,
 		struct np_cal_task **out, size_t *n);
 
 /* The victim and the aggressor of the measurements of the sharing coefficients. */
@@ -310,7 +311,8 @@ struct np_calibrate {
 	struct np_cal_state *state; /* results so far; grows */
 	bool scope_given;	    /* false: scope is determined by results */
 	enum np_scope scope;
-	size_t chosen[NP_CAL_MAX_LEVELS], n_chosen; /* levels of the matrix */
+	size_t selected[NP_CAL_MAX_LEVELS],
+		n_selected; /* levels of the matrix */
 
 	/* Called after each measurement.  Returns 0 or -errno with err. */
 	int (*save)(void *arg, const struct np_cal_state *s,

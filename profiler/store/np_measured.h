@@ -99,7 +99,7 @@ struct np_calibration_leaf {
 	struct np_latency idle; /* all.n is 0 if not measured */
 };
 
-/* Measurements of a level that was not chosen for the tables. */
+/* Measurements of a level that was not selected for the tables. */
 struct np_calibration_other {
 	const char *name;
 	struct np_mean slows_by; /* slowdown of the middle level */

@@ -82,7 +82,7 @@ test_flagged_runs_take_no_level_first_and_then_one_level_after_the_other() {
 		(map(.level.name) | sort) == [null, null, "c0", "c7"]'
 }
 
-# The last two ran beside each other and do not count.
+# The last two ran concurrently and do not count.
 test_the_rest_of_a_curve_is_submitted_at_once() {
 	local out
 

@@ -242,7 +242,7 @@ static void test_finds_what_is_there(void)
 	T_CHECK(e.n == 10 + 3 + 18 && !e.n_done && e.left_sec == e.sec);
 	T_CHECK(!np_calibrate_measure(&r.c, NULL));
 	T_CHECK(r.w.saves == 31 && r.w.reports == 32 && r.w.last_left_sec == 0);
-	T_CHECK(r.c.scope == NP_SCOPE_LEAF && r.c.n_chosen == 3);
+	T_CHECK(r.c.scope == NP_SCOPE_LEAF && r.c.n_selected == 3);
 	for (size_t v = 0; v < 3; v++)
 		for (size_t p = 0; p < 3; p++) {
 			m = np_cal_matrix(&r.c, NP_SCOPE_LEAF, v, p);
@@ -415,11 +415,12 @@ static void test_chooses_levels(void)
 
 	rig_make(&r, "default", 3);
 	T_CHECK(!np_calibrate_measure(&r.c, NULL));
-	T_CHECK(r.c.n_chosen == 3 && r.c.chosen[0] == 0 &&
-		r.c.chosen[2] == 7);
+	T_CHECK(r.c.n_selected == 3 && r.c.selected[0] == 0 &&
+		r.c.selected[2] == 7);
 	/* what measured the impact is not measured twice */
-	T_CHECK(r.w.saves == 10 + 8 + 8 + 18 -
-			     3 * (r.c.chosen[1] == np_cal_middle(&r.c.setup)));
+	T_CHECK(r.w.saves ==
+		10 + 8 + 8 + 18 -
+			3 * (r.c.selected[1] == np_cal_middle(&r.c.setup)));
 	rig_free(&r);
 }
 
