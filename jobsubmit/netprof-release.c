@@ -56,12 +56,12 @@ static int send_update(uint32_t id, const struct np_update *u, bool dry_run)
 
 /* Update all pending jobs that placement has changed; *n counts them. */
 static int
-release_pending(const struct np_job_snapshot *v, bool dry_run, size_t *n)
+release_pending(const struct np_job_snapshot *s, bool dry_run, size_t *n)
 {
 	int failed = 0;
 
-	for (size_t i = 0; i < v->n_jobs; i++) {
-		struct np_job_entry *entry = &v->job[i];
+	for (size_t i = 0; i < s->n_jobs; i++) {
+		struct np_job_entry *entry = &s->job[i];
 		const struct np_outcome nothing = { .action = NP_ACT_NONE };
 		struct np_update u;
 		int rc;
@@ -69,7 +69,7 @@ release_pending(const struct np_job_snapshot *v, bool dry_run, size_t *n)
 		if (!entry->managed)
 			continue;
 		entry->annotation.app[0] = '\0';
-		rc = np_update_make(v, i, &nothing, false, &u);
+		rc = np_update_make(s, i, &nothing, false, &u);
 		if (rc < 0)
 			return fail(strerror(-rc));
 		if (rc) {
@@ -106,10 +106,10 @@ static int release_running(const struct np_ctld_info *a, bool dry_run,
 }
 
 static int release_all(const struct np_ctld_info *a,
-		       const struct np_job_snapshot *v, bool dry_run)
+		       const struct np_job_snapshot *s, bool dry_run)
 {
 	size_t n = 0;
-	int failed = release_pending(v, dry_run, &n);
+	int failed = release_pending(s, dry_run, &n);
 
 	failed |= release_running(a, dry_run, &n);
 	if (!n && !failed)
@@ -125,7 +125,7 @@ static int release(bool dry_run)
 	struct np_place_conf off;
 	struct np_ctld_info a = { NULL };
 	struct np_cluster_map *map = NULL;
-	struct np_job_snapshot v = { NULL };
+	struct np_job_snapshot s = { NULL };
 	int rc, failed;
 
 	np_place_conf_init(&off);
@@ -141,10 +141,10 @@ static int release(bool dry_run)
 			.now_sec = time(NULL),
 		};
 
-		rc = np_job_snapshot_make(&in, &v, &err);
+		rc = np_job_snapshot_make(&in, &s, &err);
 	}
-	failed = rc ? fail(err.text) : release_all(&a, &v, dry_run);
-	np_job_snapshot_free(&v);
+	failed = rc ? fail(err.text) : release_all(&a, &s, dry_run);
+	np_job_snapshot_free(&s);
 	np_job_cache_free(cache);
 	np_cluster_map_unref(map);
 	np_ctld_info_free(&a);

@@ -931,39 +931,39 @@ static enum np_node_state node_state(const node_info_t *n)
  * as full: they will come back together and start the queue in one scheduling
  * pass, so the jobs must be kept apart before.
  */
-static int add_nodes(struct np_job_snapshot *v, const node_info_msg_t *nodes,
+static int add_nodes(struct np_job_snapshot *s, const node_info_msg_t *nodes,
 		     struct np_err *err)
 {
-	size_t n = v->map->n_nodes, n_unavailable = 0;
+	size_t n = s->map->n_nodes, n_unavailable = 0;
 	int rc = 0;
 
-	v->node = calloc(n, sizeof(*v->node));
-	if (!v->node)
+	s->node = calloc(n, sizeof(*s->node));
+	if (!s->node)
 		return -ENOMEM;
 	for (size_t i = 0; i < n; i++) {
-		v->node[i] = node_state(&nodes->node_array[i]);
-		n_unavailable += v->node[i] == NP_NODE_UNAVAILABLE;
+		s->node[i] = node_state(&nodes->node_array[i]);
+		n_unavailable += s->node[i] == NP_NODE_UNAVAILABLE;
 	}
 	for (size_t i = 0; !rc && i < n; i++)
 		rc = np_snapshot_node(
-			v->snapshot, i,
-			n_unavailable == n ? NP_NODE_FULL : v->node[i], err);
+			s->snapshot, i,
+			n_unavailable == n ? NP_NODE_FULL : s->node[i], err);
 	return rc;
 }
 
 /* Add the nodes of each partition as a set. */
-static int add_partition_sets(struct np_job_snapshot *v, struct np_err *err)
+static int add_partition_sets(struct np_job_snapshot *s, struct np_err *err)
 {
-	size_t n = v->map->n_parts;
+	size_t n = s->map->n_parts;
 	int rc = 0;
 
-	v->set = calloc(n + 1, sizeof(*v->set));
-	if (!v->set)
+	s->set = calloc(n + 1, sizeof(*s->set));
+	if (!s->set)
 		return -ENOMEM;
 	for (size_t i = 0; !rc && i < n; i++)
-		rc = np_snapshot_nodes(v->snapshot,
-				       v->map->part[i].nodes,
-				       &v->set[i], err);
+		rc = np_snapshot_nodes(s->snapshot,
+				       s->map->part[i].nodes,
+				       &s->set[i], err);
 	return rc;
 }
 
@@ -971,17 +971,17 @@ static int add_partition_sets(struct np_job_snapshot *v, struct np_err *err)
 static int add_jobs(struct builder *b, const job_info_msg_t *jobs,
 		    struct np_err *err)
 {
-	struct np_job_snapshot *v = b->out;
+	struct np_job_snapshot *s = b->out;
 
-	v->job = calloc(jobs->record_count + 1, sizeof(*v->job));
-	if (!v->job)
+	s->job = calloc(jobs->record_count + 1, sizeof(*s->job));
+	if (!s->job)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < jobs->record_count; i++) {
 		int rc = add_job_entry(b, &jobs->job_array[i],
-				       &v->job[v->n_jobs], err);
+				       &s->job[s->n_jobs], err);
 
 		if (!rc)
-			v->n_jobs++;
+			s->n_jobs++;
 		else if (rc == -ENOMEM)
 			return rc;
 	}
@@ -992,23 +992,23 @@ int np_job_snapshot_make(const struct np_job_snapshot_input *in,
 			 struct np_job_snapshot *out, struct np_err *err)
 {
 	struct np_cluster_map *map = in->map;
-	struct np_job_snapshot v = { .map = np_cluster_map_ref(map),
+	struct np_job_snapshot s = { .map = np_cluster_map_ref(map),
 				     .now_sec = in->now_sec };
-	struct builder b = { .in = in, .out = &v };
+	struct builder b = { .in = in, .out = &s };
 	int rc = np_snapshot_new(map->leaves, in->now_sec, in->last_sec,
-				 &v.snapshot, err);
+				 &s.snapshot, err);
 
 	b.scratch = calloc(4 * map->words + map->leaves->words,
 			   sizeof(*b.scratch));
 	b.lists = calloc(in->n_changes + 1, sizeof(*b.lists));
-	v.none = calloc(map->words, sizeof(*v.none));
+	s.none = calloc(map->words, sizeof(*s.none));
 	b.node = calloc(map->n_nodes, sizeof(*b.node));
-	if (!rc && (!b.scratch || !b.lists || !b.node || !v.none))
+	if (!rc && (!b.scratch || !b.lists || !b.node || !s.none))
 		rc = -ENOMEM;
 	if (!rc)
-		rc = add_nodes(&v, in->info->nodes, err);
+		rc = add_nodes(&s, in->info->nodes, err);
 	if (!rc)
-		rc = add_partition_sets(&v, err);
+		rc = add_partition_sets(&s, err);
 	if (!rc)
 		rc = add_jobs(&b, in->info->jobs, err);
 	for (size_t i = 0; b.lists && i < in->n_changes; i++)
@@ -1017,29 +1017,29 @@ int np_job_snapshot_make(const struct np_job_snapshot_input *in,
 	free(b.scratch);
 	free(b.node);
 	if (rc) {
-		np_job_snapshot_free(&v);
+		np_job_snapshot_free(&s);
 		return rc == -ENOMEM ? np_errf(err, rc, "out of memory") : rc;
 	}
-	np_snapshot_seal(v.snapshot);
-	for (size_t i = 0; i < v.n_jobs; i++)
-		v.job[i].in = &v.snapshot->job[i];
-	*out = v;
+	np_snapshot_seal(s.snapshot);
+	for (size_t i = 0; i < s.n_jobs; i++)
+		s.job[i].in = &s.snapshot->job[i];
+	*out = s;
 	return 0;
 }
 
-void np_job_snapshot_free(struct np_job_snapshot *v)
+void np_job_snapshot_free(struct np_job_snapshot *s)
 {
-	for (size_t i = 0; v->job && i < v->n_jobs; i++) {
-		np_annotation_clear(&v->job[i].annotation);
-		free(v->job[i].comment);
-		free(v->job[i].bits);
-		free(v->job[i].tasks);
+	for (size_t i = 0; s->job && i < s->n_jobs; i++) {
+		np_annotation_clear(&s->job[i].annotation);
+		free(s->job[i].comment);
+		free(s->job[i].bits);
+		free(s->job[i].tasks);
 	}
-	free(v->job);
-	free(v->node);
-	free(v->set);
-	free(v->none);
-	np_snapshot_unref(v->snapshot);
-	np_cluster_map_unref(v->map);
-	memset(v, 0, sizeof(*v));
+	free(s->job);
+	free(s->node);
+	free(s->set);
+	free(s->none);
+	np_snapshot_unref(s->snapshot);
+	np_cluster_map_unref(s->map);
+	memset(s, 0, sizeof(*s));
 }

@@ -169,7 +169,7 @@ struct np_job_snapshot_input {
  */
 int np_job_snapshot_make(const struct np_job_snapshot_input *in,
 			 struct np_job_snapshot *out, struct np_err *err);
-void np_job_snapshot_free(struct np_job_snapshot *v);
+void np_job_snapshot_free(struct np_job_snapshot *s);
 
 /*
  * The application of a job: the one in its annotation, or by a rule of

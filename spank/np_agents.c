@@ -722,23 +722,24 @@ void np_level_steps_free(struct np_level_steps *c)
 
 #define RANDOM_MAX ((size_t)1 << 30)
 
-struct ready {
+/* A node with a waiting agent. */
+struct candidate {
 	const char *leaf;
-	size_t node;
-	size_t random;
+	size_t node;   /* index into leaf[] of np_choose_pairs() */
+	size_t random; /* for the order within the leaf */
 };
 
 static int by_leaf_and_random(const void *a, const void *b)
 {
-	const struct ready *x = a, *y = b;
+	const struct candidate *x = a, *y = b;
 	int c = strcmp(x->leaf, y->leaf);
 
 	return c ? c : (x->random > y->random) - (x->random < y->random);
 }
 
-/* Group the nodes of one leaf, in random order. */
-static size_t pick_leaf(const struct ready *r, size_t k, uint32_t max_pairs,
-			struct np_pair_group *out)
+/* Group the k nodes of one leaf, which are in random order. */
+static size_t group_leaf(const struct candidate *r, size_t k,
+			 uint32_t max_pairs, struct np_pair_group *out)
 {
 	size_t n = 0;
 
@@ -756,24 +757,24 @@ static size_t pick_leaf(const struct ready *r, size_t k, uint32_t max_pairs,
 size_t np_choose_pairs(const char *const leaf[], size_t n, uint32_t max_pairs,
 		       uint64_t seed, struct np_pair_group *out)
 {
-	struct ready *r = calloc(n ? n : 1, sizeof(*r));
-	size_t ready = 0, groups = 0;
+	struct candidate *r = calloc(n ? n : 1, sizeof(*r));
+	size_t n_candidates = 0, groups = 0;
 	struct np_rng *rng = np_rng_new(seed, "pairs");
 
 	if (!r || !rng)
 		n = 0;
 	for (size_t i = 0; i < n; i++)
 		if (leaf[i])
-			r[ready++] =
-				(struct ready){ leaf[i], i,
-						np_rng_below(rng, RANDOM_MAX) };
-	if (ready)
-		qsort(r, ready, sizeof(*r), by_leaf_and_random);
-	for (size_t i = 0, end; i < ready; i = end) {
-		for (end = i + 1; end < ready &&
+			r[n_candidates++] = (struct candidate){
+				leaf[i], i, np_rng_below(rng, RANDOM_MAX)
+			};
+	if (n_candidates)
+		qsort(r, n_candidates, sizeof(*r), by_leaf_and_random);
+	for (size_t i = 0, end; i < n_candidates; i = end) {
+		for (end = i + 1; end < n_candidates &&
 		     !strcmp(r[i].leaf, r[end].leaf); end++)
 			;
-		groups += pick_leaf(&r[i], end - i, max_pairs, out + groups);
+		groups += group_leaf(&r[i], end - i, max_pairs, out + groups);
 	}
 	np_rng_free(rng);
 	free(r);
@@ -928,13 +929,13 @@ static bool find_rail(const struct np_agents *a, const size_t agent[],
 }
 
 /*
- * Choose pairs of nodes under one leaf switch, as Slurm's topology has them,
+ * Select pairs of nodes under one leaf switch, as Slurm's topology has them,
  * from the agents on nodes of the step.  The probes get the names of the
  * switches, because a probe cannot separate a name with dots from the rest of
  * its address.
  */
-static size_t pick_pairs(struct np_agents *a, const size_t agent[], size_t n,
-			 struct np_pair_group *group, bool *rails)
+static size_t select_pairs(struct np_agents *a, const size_t agent[], size_t n,
+			   struct np_pair_group *group, bool *rails)
 {
 	const char *leaf[NP_REGISTRY_MAX];
 
@@ -960,7 +961,7 @@ static void dispatch_probes(struct np_agents *a)
 	bool rails[NP_REGISTRY_MAX];
 
 	n = list_waiting(a, NP_AGENT_PROBE, agent);
-	groups = pick_pairs(a, agent, n, group, rails);
+	groups = select_pairs(a, agent, n, group, rails);
 	for (size_t i = 0; i < groups; i++) {
 		size_t of[NP_PAIR_GROUP_MAX];
 
