@@ -93,7 +93,7 @@ test_the_rest_of_a_curve_is_submitted_at_once() {
 	equal "commands" "$(grep -c '^sbatch --netprofile=curve .*singleton -N2 cal.sh$' \
 		<<<"$out")" 17
 	no_jobs || fail "a dry run submitted"
-	alice "netprof calibrate --app two --repeats 1 -- sbatch -Q --hold -N2 \
+	alice "netprof calibrate --app untried --repeats 1 -- sbatch -Q --hold -N2 \
 		-o /dev/null cal.sh"
 	equal "jobs" "$(alice 'squeue -h | wc -l')" 11
 	alice "scancel -u alice"

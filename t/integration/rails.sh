@@ -185,7 +185,7 @@ test_programs_on_different_rails_are_not_predicted_to_slow_each_other() {
 	done
 	beside_level left c7@rail1 "bash exchange eth0"
 	alice 'netprof predict left right' >"$TMPDIR/apart"
-	grep -q '^left with right: no effect, as left loads rail rail0,' "$TMPDIR/apart" ||
+	grep -q '^left with right: no effect, because the co-runner does not load rail rail0,' "$TMPDIR/apart" ||
 		fail "$(cat "$TMPDIR/apart")"
 	equal "predicted for both" "$(alice 'netprof predict --json left right' |
 		jq -c '[.predictions[] | .slowdown, .flags]')" '[0,"other-rail",0,"other-rail"]'
