@@ -30,6 +30,9 @@ static void add_to_bins(struct np_traffic *t, double from, double to, double n)
 {
 	int64_t end = bin_at(to), first = bin_at(from);
 
+	/* Bins older than the ring need no clearing. */
+	if (t->last < end - NP_TRAFFIC_BINS)
+		t->last = end - NP_TRAFFIC_BINS;
 	for (; t->last < end; t->last++)
 		t->bin[(t->last + 1) % NP_TRAFFIC_BINS] =
 			t->sec[(t->last + 1) % NP_TRAFFIC_BINS] = 0;
@@ -93,7 +96,8 @@ double np_traffic_rate(const struct np_traffic *t, double from_sec,
 
 struct node {
 	char *leaf; /* leaf switch; NULL: no probe has sent its handshake */
-	uint64_t messages; /* sent by its probe since the last count of bytes */
+	/* sent by its probe in the period of its last cost report; 0: subtracted */
+	uint64_t messages;
 	bool counted;	   /* is in traffic.n_nodes of the record */
 	uint32_t nics;	   /* bitmap of the record's adapters read here */
 };
@@ -257,16 +261,16 @@ static void add_idle_latencies(struct np_counters *c,
  */
 static void judge_windows(struct np_counters *c, double now_sec)
 {
-	double half = WINDOW_SEC / 2;
-
 	for (size_t i = 0; i < N_AWAITING; i++) {
 		struct awaiting *w = &c->awaiting[i];
-		double end = w->received_sec;
+		double received = w->received_sec;
 
-		if (!(end > 0) || now_sec < end + 4 * half)
+		if (!(received > 0) || now_sec < received + 2 * WINDOW_SEC)
 			continue;
-		if (is_quiet(c, end - 3 * half, end - half) &&
-		    is_quiet(c, end - half, end + half))
+		if (is_quiet(c, received - 1.5 * WINDOW_SEC,
+			     received - 0.5 * WINDOW_SEC) &&
+		    is_quiet(c, received - 0.5 * WINDOW_SEC,
+			     received + 0.5 * WINDOW_SEC))
 			add_idle_latencies(c, &w->report);
 		w->received_sec = 0;
 	}
@@ -284,10 +288,11 @@ static void await_counters(struct np_counters *c, const struct np_report *rep,
 void np_counters_report(struct np_counters *c, const struct np_report *rep,
 			double now_sec)
 {
-	struct node *n = c->node + rep->rank;
+	struct node *n;
 
 	if (rep->rank >= NP_RENDEZVOUS_MAX_NODES)
 		return;
+	n = &c->node[rep->rank];
 	judge_windows(c, now_sec);
 	switch (rep->kind) {
 	case NP_REPORT_HANDSHAKE:
@@ -314,7 +319,8 @@ void np_counters_report(struct np_counters *c, const struct np_report *rep,
 	}
 }
 
-static void copy(char **to, const char *from)
+/* Without memory *to is NULL, as if the text were not known. */
+static void copy_text(char **to, const char *from)
 {
 	*to = from ? strdup(from) : NULL;
 }
@@ -355,13 +361,13 @@ struct np_record *np_counters_idle(const struct np_counters *c)
 	idle->probe.message_bytes = r->probe.message_bytes;
 	idle->probe.period_sec = r->probe.period_sec;
 	idle->probe.per_node = r->probe.per_node;
-	copy(&idle->source, np_sample_source_name(NP_SOURCE_QUIET));
-	copy(&idle->cluster, r->cluster);
-	copy(&idle->probe.transport, r->probe.transport);
-	copy(&idle->netprof_version, r->netprof_version);
-	copy(&idle->slurm_version, r->slurm_version);
-	copy(&idle->ucx_version, r->ucx_version);
-	copy(&idle->host, r->host);
+	copy_text(&idle->source, np_sample_source_name(NP_SOURCE_QUIET));
+	copy_text(&idle->cluster, r->cluster);
+	copy_text(&idle->probe.transport, r->probe.transport);
+	copy_text(&idle->netprof_version, r->netprof_version);
+	copy_text(&idle->slurm_version, r->slurm_version);
+	copy_text(&idle->ucx_version, r->ucx_version);
+	copy_text(&idle->host, r->host);
 	return idle;
 }
 
@@ -488,14 +494,14 @@ static int add_latency(struct np_aggregate *a, const struct np_report *rep)
 static void add_cost(struct np_aggregate *a, const struct np_report *rep)
 {
 	struct np_probe_run *p = &a->r->probe;
-	struct probe *k = &a->probe[rep->rank];
+	struct probe *probe = &a->probe[rep->rank];
 
-	k->cpu_sec += rep->cost.cpu_sec;
-	k->elapsed_sec += rep->cost.elapsed_sec;
+	probe->cpu_sec += rep->cost.cpu_sec;
+	probe->elapsed_sec += rep->cost.elapsed_sec;
 	p->cpu_sec_sum += rep->cost.cpu_sec;
 	p->messages += rep->cost.messages;
-	p->cpu_sec_max = fmax(p->cpu_sec_max, k->cpu_sec);
-	p->elapsed_sec = fmax(p->elapsed_sec, k->elapsed_sec);
+	p->cpu_sec_max = fmax(p->cpu_sec_max, probe->cpu_sec);
+	p->elapsed_sec = fmax(p->elapsed_sec, probe->elapsed_sec);
 	if (rep->cost.rss_bytes > p->rss_bytes_max)
 		p->rss_bytes_max = rep->cost.rss_bytes;
 }
@@ -561,7 +567,7 @@ static void add_loaded_rounds(struct np_aggregate *a, struct pending *w)
 }
 
 /* Add the windows that ended well before until_sec, while the program ran. */
-static void add_finished(struct np_aggregate *a, double until_sec)
+static void add_finished_windows(struct np_aggregate *a, double until_sec)
 {
 	for (size_t i = 0; i < N_PENDING; i++)
 		if (a->pending[i].sec.n &&
@@ -571,7 +577,7 @@ static void add_finished(struct np_aggregate *a, double until_sec)
 
 void np_aggregate_level_done(struct np_aggregate *a, double program_end_sec)
 {
-	add_finished(a, program_end_sec);
+	add_finished_windows(a, program_end_sec);
 	for (size_t i = 0; i < N_PENDING; i++) {
 		struct pending *w = &a->pending[i];
 
@@ -628,8 +634,8 @@ int np_aggregate_level_report(struct np_aggregate *a,
 	case NP_REPORT_ROUND:
 		if (isnan(a->level_start_sec))
 			return -EINVAL;
-		add_finished(a, isnan(program_end_sec) ? now_sec :
-						program_end_sec);
+		add_finished_windows(
+			a, isnan(program_end_sec) ? now_sec : program_end_sec);
 		return add_rounds(a, rep, program_start_sec, program_end_sec);
 	case NP_REPORT_NOTE:
 		np_record_note(a->r, "level %u: %s", rep->rank, rep->note);
@@ -665,7 +671,7 @@ double np_aggregate_level_age(const struct np_aggregate *a, double now_sec)
 #define LEAD_SETTLE_SEC	0.25
 #define LEAD_SEC	(LEAD_SETTLE_SEC + 0.5)
 
-enum state {
+enum schedule_state {
 	LEAD_IN_BEGINS,
 	LEAD_IN_STARTING,    /* a level is starting; the program is not */
 	LEAD_IN,	     /* a level runs alone */
@@ -681,7 +687,7 @@ struct np_intervals {
 	const struct np_earlier_intervals *earlier;
 	struct np_interval *interval; /* of all runs; those of this run last */
 	size_t n, n_here; /* intervals of all runs, and of this one */
-	enum state state;
+	enum schedule_state state;
 	size_t level; /* of the current interval, or NP_INTERVAL_NO_LEVEL */
 	double from_sec, to_sec; /* measured part of the interval */
 	double due_sec;		 /* when to act next */
@@ -845,11 +851,9 @@ static void record_interval(struct np_intervals *s, double start_sec)
 	double rate = np_traffic_rate(&s->traffic, s->from_sec, s->to_sec);
 	double calls = np_traffic_rate(&s->calls, s->from_sec, s->to_sec);
 	double sec = none ? INTERVAL_SEC : LOADED_SEC;
-	uint32_t run =
-		s->earlier->n_intervals ?
-			s->earlier->interval[s->earlier->n_intervals - 1].run +
-				1 :
-			0;
+	size_t n_earlier = s->earlier->n_intervals;
+	uint32_t run = n_earlier ? s->earlier->interval[n_earlier - 1].run + 1 :
+				   0;
 	char *name;
 
 	if (isnan(rate)) {
@@ -928,8 +932,8 @@ static void note_failure(struct np_intervals *s)
 		       s->earlier->name[s->level]);
 }
 
-/* Reports on the interval are missing: check again soon. */
-static bool is_awaiting_reports(struct np_intervals *s, double now_sec)
+/* If reports on the interval are missing, check again soon. Returns whether. */
+static bool postpone_for_reports(struct np_intervals *s, double now_sec)
 {
 	double rate = np_traffic_rate(&s->traffic, s->from_sec, s->to_sec);
 
@@ -958,7 +962,7 @@ const char *np_intervals_tick(struct np_intervals *s, double now_sec,
 	case LEAD_IN:
 		return record_lead_in(s, now_sec, sec);
 	case MEASURING:
-		if (is_awaiting_reports(s, now_sec))
+		if (postpone_for_reports(s, now_sec))
 			return NULL;
 		record_interval(s, start_sec);
 		break;
@@ -1074,8 +1078,8 @@ static void take_probe(struct np_reports *p, const struct np_report *rep,
 }
 
 /* A report of a load level, in a run with measurement intervals. */
-static void take_interval(struct np_reports *p, const struct np_report *rep,
-			  double now_sec)
+static void take_level_in_interval(struct np_reports *p,
+				   const struct np_report *rep, double now_sec)
 {
 	if (rep->kind == NP_REPORT_HANDSHAKE)
 		np_intervals_level_up(p->intervals, now_sec);
@@ -1088,7 +1092,7 @@ void np_reports_take(struct np_reports *p, bool level,
 		     const struct np_report *rep, double now_sec)
 {
 	if (p->intervals && level)
-		take_interval(p, rep, now_sec);
+		take_level_in_interval(p, rep, now_sec);
 	else if (rep->kind == NP_REPORT_TRANSFERRED ||
 		 rep->kind == NP_REPORT_CALLS)
 		take_counts(p, level, rep, now_sec);

@@ -81,7 +81,21 @@ static void test_odd(void)
 	free(t);
 }
 
+/* Without end if it took time for each bin since the machine was started. */
+static void test_uptime(void)
+{
+	struct np_traffic *t = calloc(1, sizeof(*t));
+
+	if (!t)
+		return;
+	np_traffic_add(t, 0, 1e11, 1, 100);
+	T_CHECK(t_close(np_traffic_rate(t, 1e11 - 1, 1e11), 100, 0.1));
+	free(t);
+}
+
 static const struct t_case cases[] = {
+	{ "the first report is quick on a machine that has run for years",
+	  test_uptime },
 	{ "a rate is what was moved in that time", test_rate },
 	{ "nodes report in their own time", test_nodes },
 	{ "what comes late is not taken for silence", test_late },
