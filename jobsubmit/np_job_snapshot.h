@@ -98,8 +98,8 @@ void np_ctld_info_free(struct np_ctld_info *a);
 
 /*
  * Find the jobs that were submitted since since_sec, were not found before, and
- * were not held, as their annotations say. *last_id: highest job id of all jobs
- * that were loaded before, 0 at first; it is updated. The caller frees out->of.
+ * were not held, as their annotations say. *last_id: highest job id of the load
+ * before, 0 at first; it becomes that of this load. The caller frees out->of.
  * Returns 0 or -ENOMEM.
  */
 int np_ctld_info_arrivals(const struct np_ctld_info *a, int64_t since_sec,

@@ -180,8 +180,8 @@ static void remove_analysis(int app_fd, const char *trace)
 	unlinkat(app_fd, name, 0);
 }
 
-/* Remove the per-rank files, then the directory if it is empty. */
-static void remove_trace(int app_fd, const char *name)
+/* Remove the per-rank files, then the directory if it is empty. Is it gone? */
+static bool remove_trace(int app_fd, const char *name)
 {
 	int fd = openat(app_fd, name, OPEN_DIR);
 	DIR *d = fd < 0 ? NULL : open_stream(fd);
@@ -194,8 +194,10 @@ static void remove_trace(int app_fd, const char *name)
 		closedir(d);
 	if (fd >= 0)
 		close(fd);
-	if (!unlinkat(app_fd, name, AT_REMOVEDIR))
-		remove_analysis(app_fd, name);
+	if (unlinkat(app_fd, name, AT_REMOVEDIR))
+		return false;
+	remove_analysis(app_fd, name);
+	return true;
 }
 
 void np_trace_dir_prune(int app_fd, unsigned keep)
@@ -249,15 +251,17 @@ static void list_user(struct user_traces *u, int user_fd)
 		closedir(d);
 }
 
-/* Remove a trace by its application and its name. */
-static void remove_by_name(int user_fd, const char *app, const char *name)
+/* Remove a trace by its application and its name. Is it gone? */
+static bool remove_by_name(int user_fd, const char *app, const char *name)
 {
 	int fd = openat(user_fd, app, OPEN_DIR);
+	bool gone;
 
 	if (fd < 0)
-		return;
-	remove_trace(fd, name);
+		return false;
+	gone = remove_trace(fd, name);
 	close(fd);
+	return gone;
 }
 
 static bool is_owned_by_caller(int fd)
@@ -280,9 +284,9 @@ size_t np_trace_dir_prune_user(int trace_fd, unsigned keep)
 		list_user(u, user_fd);
 		if (u->n)
 			qsort(u->t, u->n, sizeof(*u->t), newest_first);
-		for (size_t i = keep; i < u->n; i++, removed++)
-			remove_by_name(user_fd, u->app[u->t[i].app],
-				       u->t[i].name);
+		for (size_t i = keep; i < u->n; i++)
+			removed += remove_by_name(user_fd, u->app[u->t[i].app],
+						  u->t[i].name);
 	}
 	if (u)
 		free(u->t);
