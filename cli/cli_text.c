@@ -217,6 +217,11 @@ const char *cli_setting_rate(double bytes_per_sec, char buf[CLI_NUMBER])
 	return format_rate(bytes_per_sec, 4, buf);
 }
 
+double cli_whole_percent(double fraction)
+{
+	return round(100 * fraction) + 0.0;
+}
+
 /* The share of a rare event keeps two digits after the point. */
 const char *cli_percent(double share, char buf[CLI_NUMBER])
 {

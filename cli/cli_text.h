@@ -27,6 +27,8 @@ const char *cli_bytes(uint64_t bytes, char buf[CLI_NUMBER]);
 const char *cli_rate(double bytes_per_sec, char buf[CLI_NUMBER]);
 /* A setting, with four digits. */
 const char *cli_setting_rate(double bytes_per_sec, char buf[CLI_NUMBER]);
+/* A fraction in whole percent, for "%.0f", which would print -0.3 as "-0". */
+double cli_whole_percent(double fraction);
 /* A share 0 .. 1: "61 %", "0.12 %", "<0.01 %" */
 const char *cli_percent(double share, char buf[CLI_NUMBER]);
 /* A relative change, at least -1: "+41 %" */

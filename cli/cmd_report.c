@@ -238,12 +238,13 @@ static void put_app_verdict(FILE *f, const struct np_profile *p)
 }
 
 /* Which applications to keep away, and the most useful measurement. */
-static void put_recommendation(FILE *f, const struct cli_recommendation *a)
+static void put_recommendation(FILE *f,
+			       const struct cli_recommendation *recommendation)
 {
 	char avoid[512], measure[600];
 
-	cli_avoid_text(a, avoid, sizeof(avoid));
-	cli_measure_text(a, measure, sizeof(measure));
+	cli_avoid_text(recommendation, avoid, sizeof(avoid));
+	cli_measure_text(recommendation, measure, sizeof(measure));
 	put_labelled(f, "Advice", "%s%s%s", avoid,
 		     *avoid && *measure ? " " : "", measure);
 }
@@ -265,8 +266,8 @@ static void put_pairs(FILE *f, const char *label,
 			cli_doubt_text(&pair->p) ? "?" : "");
 		if (!isnan(pair->p.low))
 			cli_add(line, sizeof(line), " (%.0f to %.0f)",
-				round(100 * pair->p.low) + 0.0,
-				round(100 * pair->p.high) + 0.0);
+				cli_whole_percent(pair->p.low),
+				cli_whole_percent(pair->p.high));
 	}
 	put_labelled(f, label, "%s", line);
 }
@@ -359,7 +360,7 @@ static void put_prediction(FILE *f, const struct np_prediction *p, double limit)
 	fprintf(f, "%s%s", cli_change(v, text), cli_doubt_text(p) ? "?" : "");
 	if (!isnan(p->low))
 		fprintf(f, "<small>%.0f to %.0f</small>",
-			round(100 * p->low) + 0.0, round(100 * p->high) + 0.0);
+			cli_whole_percent(p->low), cli_whole_percent(p->high));
 	fputs("</td>", f);
 }
 
@@ -484,12 +485,12 @@ static const struct section *most_slowed(const struct report *r)
 	const struct section *worst = NULL;
 
 	for (size_t i = 0; i < r->n; i++) {
-		const struct section *p = &r->section[i];
+		const struct section *section = &r->section[i];
 
-		if (p->slowed_by.n &&
-		    (!worst || p->slowed_by.pair->p.slowdown >
+		if (section->slowed_by.n &&
+		    (!worst || section->slowed_by.pair->p.slowdown >
 				       worst->slowed_by.pair->p.slowdown))
-			worst = p;
+			worst = section;
 	}
 	return worst;
 }
@@ -528,6 +529,30 @@ static void put_summary(FILE *f, const struct report *r)
 		NP_VERSION, date);
 }
 
+/* Why the share of delayed probes is not known. */
+static const char *why_no_share(const struct np_profile *p)
+{
+	if (!p->summary.latency.n_runs)
+		return "no probes";
+	return p->verdict.doubt == NP_DOUBT_PROBES ? "too few probes" :
+						     "no idle baseline";
+}
+
+/* Why no slowdown of the application is predicted. */
+static const char *why_not_predicted(const struct report *r,
+				     const struct section *section)
+{
+	const struct np_record *run = section->profile.summary.fabric;
+
+	if (!r->k.calibrated)
+		return "no calibration";
+	if (section->app->summary.n_curve)
+		return "not predicted";
+	if (run && run->cluster && strcmp(run->cluster, r->k.cal.cluster))
+		return "other cluster";
+	return "not run under load";
+}
+
 /* One line of the list of applications. */
 static void put_list_row(FILE *f, const struct report *r, size_t number)
 {
@@ -547,23 +572,14 @@ static void put_list_row(FILE *f, const struct report *r, size_t number)
 			p->verdict.delayed_share,
 			cli_percent(p->verdict.delayed_share, share));
 	} else {
-		put_empty(f, !p->summary.latency.n_runs ? "no probes" :
-			     p->verdict.doubt == NP_DOUBT_PROBES ?
-						     "too few probes" :
-						     "no idle baseline");
+		put_empty(f, why_no_share(p));
 	}
 	if (by) {
 		put_prediction(f, &by->p, r->limit);
 		put_html(f, "<td class=\"word\">", "</td></tr>\n", "%s",
 			 by->app);
 	} else {
-		put_empty(f, !r->k.calibrated		? "no calibration" :
-			     section->app->summary.n_curve ? "not predicted" :
-			     p->summary.fabric && p->summary.fabric->cluster &&
-					     strcmp(p->summary.fabric->cluster,
-						    r->k.cal.cluster) ?
-							  "other cluster" :
-							  "not run under load");
+		put_empty(f, why_not_predicted(r, section));
 		fputs("<td class=\"word dim\">unknown</td></tr>\n", f);
 	}
 }
@@ -616,14 +632,15 @@ static void put_number(FILE *f, double v, int digits,
 {
 	fprintf(f, "<td data-v=\"%.6g\">%.*f", v, digits, v);
 	if (interval)
-		fprintf(f, " (%.1f to %.1f)", scale * interval->low + 0.0,
-			scale * interval->high);
+		fprintf(f, " (%.1f to %.1f)",
+			round(10 * scale * interval->low) / 10 + 0.0,
+			round(10 * scale * interval->high) / 10 + 0.0);
 	fputs("</td>", f);
 }
 
 /* Pairs of applications, the most costly first. */
-static void put_cost_pairs(FILE *f, const struct np_acct *h,
-			   const struct np_job_cost *t)
+static void put_cost_pairs(FILE *f, const struct np_acct *acct,
+			   const struct np_job_cost *cost)
 {
 	static const struct column columns[] = {
 		{ "Slowed", false, NULL }, { "By", false, NULL },
@@ -633,17 +650,17 @@ static void put_cost_pairs(FILE *f, const struct np_acct *h,
 	};
 	char text[400];
 
-	if (!t->n_pairs)
+	if (!cost->n_pairs)
 		return;
 	begin_table(f, "blame", columns);
-	for (size_t i = 0; i < t->n_pairs && i < MAX_COSTS; i++) {
-		const struct np_job_cost_pair *p = &t->pair[i];
+	for (size_t i = 0; i < cost->n_pairs && i < MAX_COSTS; i++) {
+		const struct np_job_cost_pair *p = &cost->pair[i];
 
 		put_html(f, "<tr><th scope=\"row\">", "</th>", "%s",
-			 cli_blame_app(h, p->user, p->name, text,
+			 cli_blame_app(acct, p->user, p->name, text,
 				       sizeof(text)));
 		put_html(f, "<td class=\"word\">", "</td>", "%s",
-			 cli_blame_app(h, p->by_user, p->by_name, text,
+			 cli_blame_app(acct, p->by_user, p->by_name, text,
 				       sizeof(text)));
 		put_number(f, p->runs, 0, NULL, 1);
 		put_number(f, p->node_hours.mean, 1, &p->node_hours, 1);
@@ -656,8 +673,8 @@ static void put_cost_pairs(FILE *f, const struct np_acct *h,
  * Leaf switches, the most costly first.  Not shown without a topology, as there
  * is only one leaf switch then.
  */
-static void put_cost_leaves(FILE *f, const struct np_acct *h,
-			    const struct np_job_cost *t)
+static void put_cost_leaves(FILE *f, const struct np_acct *acct,
+			    const struct np_job_cost *cost)
 {
 	static const struct column columns[] = {
 		{ "Leaf switch", false, NULL },
@@ -665,21 +682,22 @@ static void put_cost_leaves(FILE *f, const struct np_acct *h,
 	};
 	char text[256];
 
-	if (!t->n_leaves || h->one_leaf)
+	if (!cost->n_leaves || acct->one_leaf)
 		return;
 	begin_table(f, "blame", columns);
-	for (size_t i = 0; i < t->n_leaves && i < MAX_COSTS; i++) {
+	for (size_t i = 0; i < cost->n_leaves && i < MAX_COSTS; i++) {
 		put_html(f, "<tr><th scope=\"row\">", "</th>", "%s",
-			 np_acct_leaf(h, t->leaf[i].leaf, text, sizeof(text)));
-		put_number(f, t->leaf[i].node_hours, 1, NULL, 1);
+			 np_acct_leaf(acct, cost->leaf[i].leaf, text,
+				      sizeof(text)));
+		put_number(f, cost->leaf[i].node_hours, 1, NULL, 1);
 		fputs("</tr>\n", f);
 	}
 	fputs(END_TABLE, f);
 }
 
 /* Nodes on which the same jobs take longer than elsewhere. */
-static void put_cost_nodes(FILE *f, const struct np_acct *h,
-			   const struct np_job_cost *t)
+static void put_cost_nodes(FILE *f, const struct np_acct *acct,
+			   const struct np_job_cost *cost)
 {
 	static const struct column columns[] = {
 		{ "Node", false, NULL }, { "Runs", true, NULL },
@@ -688,14 +706,14 @@ static void put_cost_nodes(FILE *f, const struct np_acct *h,
 	};
 	char text[256];
 
-	if (!t->n_nodes)
+	if (!cost->n_nodes)
 		return;
 	begin_table(f, "blame", columns);
-	for (size_t i = 0; i < t->n_nodes && i < MAX_COSTS; i++) {
-		const struct np_job_cost_node *n = &t->node[i];
+	for (size_t i = 0; i < cost->n_nodes && i < MAX_COSTS; i++) {
+		const struct np_job_cost_node *n = &cost->node[i];
 
 		put_html(f, "<tr><th scope=\"row\">", "</th>", "%s",
-			 np_acct_node(h, n->node, text, sizeof(text)));
+			 np_acct_node(acct, n->node, text, sizeof(text)));
 		put_number(f, n->runs, 0, NULL, 1);
 		put_number(f, 100 * n->slower.mean, 1, &n->slower, 100);
 		put_number(f, n->node_hours, 1, NULL, 1);
@@ -707,7 +725,7 @@ static void put_cost_nodes(FILE *f, const struct np_acct *h,
 /* What netprof blame prints. */
 static void put_blame(FILE *f, const struct report *r)
 {
-	const struct np_job_cost *t = &r->cost;
+	const struct np_job_cost *cost = &r->cost;
 	char text[128];
 
 	if (!r->have_blame)
@@ -715,16 +733,18 @@ static void put_blame(FILE *f, const struct report *r)
 	fputs("<section><h2 id=\"blame\">Node-hours lost to neighbours</h2>\n",
 	      f);
 	put_html(f, "<p><strong>", "</strong></p>\n", "%s",
-		 cli_blame_verdict(t, text, sizeof(text)));
-	put_html(f, "<p>", "</p>\n", "From Slurm's accounting of %.3g days, of "
+		 cli_blame_verdict(cost, text, sizeof(text)));
+	put_html(f, "<p>", "</p>\n",
+		 "From Slurm's accounting of %.3g days, of "
 		 "measured and other jobs: %zu of %zu jobs are compared with "
 		 "runs of the same work.  Each table has at most %d rows.%s",
-		 r->since_sec / 86400, t->n_used, t->n_jobs,
-		 MAX_COSTS, r->acct.one_leaf ? "  Slurm has no topology, so "
-		 "all nodes count as one leaf switch." : "");
-	put_cost_pairs(f, &r->acct, t);
-	put_cost_leaves(f, &r->acct, t);
-	put_cost_nodes(f, &r->acct, t);
+		 r->since_sec / 86400, cost->n_used, cost->n_jobs, MAX_COSTS,
+		 r->acct.one_leaf ? "  Slurm has no topology, so "
+				    "all nodes count as one leaf switch." :
+				    "");
+	put_cost_pairs(f, &r->acct, cost);
+	put_cost_leaves(f, &r->acct, cost);
+	put_cost_nodes(f, &r->acct, cost);
 	fputs("</section>\n", f);
 }
 
@@ -737,6 +757,7 @@ static char *job_text(const struct cli_diagnosis *job)
 
 	if (!f)
 		return NULL;
+	/* cli_diagnosis_text() prints to stdout, which glibc lets us replace. */
 	setenv("NO_COLOR", "1", 1); /* the text goes to a file */
 	stdout = f;
 	cli_diagnosis_text(job);
@@ -998,8 +1019,8 @@ static int by_name(const void *a, const void *b)
  * Load what predictions need.  Without a calibration the page says so and shows
  * the rest.  Returns -1 to go on, or the exit status.
  */
-static int prepare(struct report *r, struct cli_store *s,
-		 const struct cli_options *o)
+static int load_calibration(struct report *r, struct cli_store *s,
+			    const struct cli_options *o)
 {
 	int rc = cli_known_load_calibration(&r->k, s, r->k.n, !o->n_apps);
 
@@ -1174,7 +1195,10 @@ static int load_blame(struct report *r, const struct report_opt *opt)
 	return -1;
 }
 
-/* What netprof explain says about the job of --explain; returns the same. */
+/*
+ * What netprof explain says about the job of --explain. Returns -1 to go on, or
+ * the exit status.
+ */
 static int load_job(struct report *r, const struct report_opt *opt,
 		    const struct np_metrics_conf *conf, uint32_t id,
 		    uint32_t task)
@@ -1188,11 +1212,13 @@ static int load_job(struct report *r, const struct report_opt *opt,
 	if (cli_diagnosis_make(&r->job, &source, conf, id, task, r->date))
 		return cli_fail("out of memory");
 	r->have_job = r->job.job;
-	return r->have_job ? -1 : r->job.why.text[0] ?
-	       cli_fail("%s", r->job.why.text) :
-	       cli_fail("job %.64s is not in %s, or never started",
-			opt->explain, source.accounting ? source.accounting :
-			"Slurm's accounting");
+	if (r->have_job)
+		return -1;
+	if (r->job.why.text[0])
+		return cli_fail("%s", r->job.why.text);
+	return cli_fail(
+		"job %.64s is not in %s, or never started", opt->explain,
+		source.accounting ? source.accounting : "Slurm's accounting");
 }
 
 /* Both sections from the accounting. */
@@ -1226,7 +1252,7 @@ static bool has_list(struct json_object *j, const char *key)
 	       json_object_is_type(list, json_type_array);
 }
 
-/* Read what netprof simulate printed; returns the same. */
+/* Read what netprof simulate printed. Returns -1 to go on, or the exit status. */
 static int load_simulation(struct report *r, const char *path)
 {
 	struct np_err err = NP_ERR_INIT;
@@ -1302,7 +1328,7 @@ static int run_report(const struct cli_cmd *self, int argc, char **argv)
 	}
 	rc = cli_matrix_find(&r.k, &s, &o);
 	if (rc < 0)
-		rc = prepare(&r, &s, &o);
+		rc = load_calibration(&r, &s, &o);
 	cli_store_close(&s);
 	if (rc < 0 && make_sections(&r))
 		rc = cli_fail("out of memory");

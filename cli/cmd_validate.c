@@ -287,13 +287,13 @@ char *np_validate_list_text(const struct np_validate_list *l)
 
 /* ---- nodes ---- */
 
-void np_validate_roles_free(struct np_validate_roles *s)
+void np_validate_roles_free(struct np_validate_roles *roles)
 {
-	free(s->leaf);
-	free(s->victim.list);
-	free(s->corunner.list);
-	free(s->apart.list);
-	*s = (struct np_validate_roles){ .leaf = NULL };
+	free(roles->leaf);
+	free(roles->victim.list);
+	free(roles->corunner.list);
+	free(roles->apart.list);
+	*roles = (struct np_validate_roles){ .leaf = NULL };
 }
 
 /* Move a list of nodes; *from is empty afterwards. */
@@ -308,7 +308,7 @@ static void move_hosts(struct np_cal_hosts *to, struct np_cal_hosts *from)
  * Having none is no error. 0 or -ENOMEM.
  */
 static int find_control_nodes(const struct np_cal_node *node, size_t n,
-			   uint32_t most, struct np_validate_roles *s)
+			      uint32_t most, struct np_validate_roles *roles)
 {
 	struct np_cal_node *rest = calloc(n + 1, sizeof(*rest));
 	struct np_cal_roles other;
@@ -318,37 +318,39 @@ static int find_control_nodes(const struct np_cal_node *node, size_t n,
 	if (!rest)
 		return -ENOMEM;
 	for (size_t i = 0; i < n; i++)
-		if (strcmp(node[i].leaf, s->leaf))
+		if (strcmp(node[i].leaf, roles->leaf))
 			rest[n_rest++] = node[i];
 	rc = np_cal_roles_make(rest, n_rest, &other, NULL);
 	free(rest);
 	if (rc)
 		return rc == -ENODEV ? 0 : rc;
 	if (other.aggressor.n >= most)
-		move_hosts(&s->apart, &other.aggressor);
+		move_hosts(&roles->apart, &other.aggressor);
 	else if (!other.aggressor.n && other.victim.n >= most)
-		move_hosts(&s->apart, &other.victim);
+		move_hosts(&roles->apart, &other.victim);
 	np_cal_roles_free(&other);
 	return 0;
 }
 
 /* Does each program fit into half of the leaf switch? */
 static int check_fit(const struct np_validate_list *l,
-		     const struct np_validate_roles *s, struct np_err *err)
+		     const struct np_validate_roles *roles, struct np_err *err)
 {
-	size_t room = s->victim.n < s->corunner.n ? s->victim.n : s->corunner.n;
+	size_t room = roles->victim.n < roles->corunner.n ? roles->victim.n :
+							    roles->corunner.n;
 
 	if (!room)
-		return np_errf(err, -ENODEV, "leaf switch %s: expected four nodes or "
+		return np_errf(err, -ENODEV,
+			       "leaf switch %s: expected four nodes or "
 			       "more, half of them for each of two programs",
-			       s->leaf);
+			       roles->leaf);
 	for (size_t i = 0; i < l->n; i++)
 		if (l->program[i].nodes > room)
 			return np_errf(err, -ENODEV,
 				       "%s: %u nodes, but half of "
 				       "leaf switch %s has %zu",
 				       l->program[i].name, l->program[i].nodes,
-				       s->leaf, room);
+				       roles->leaf, room);
 	return 0;
 }
 
@@ -356,7 +358,7 @@ int np_validate_roles_make(const struct np_cal_node *node, size_t n,
 			   const struct np_validate_list *l,
 			   struct np_validate_roles *out, struct np_err *err)
 {
-	struct np_validate_roles s = { .leaf = NULL };
+	struct np_validate_roles roles = { .leaf = NULL };
 	struct np_cal_roles here;
 	uint32_t most = 0;
 	int rc = np_cal_roles_make(node, n, &here, err);
@@ -366,30 +368,31 @@ int np_validate_roles_make(const struct np_cal_node *node, size_t n,
 	for (size_t i = 0; i < l->n; i++)
 		if (l->program[i].nodes > most)
 			most = l->program[i].nodes;
-	s.leaf = here.leaf;
+	roles.leaf = here.leaf;
 	here.leaf = NULL;
-	move_hosts(&s.victim, &here.victim);
-	move_hosts(&s.corunner, &here.aggressor);
+	move_hosts(&roles.victim, &here.victim);
+	move_hosts(&roles.corunner, &here.aggressor);
 	np_cal_roles_free(&here);
-	rc = check_fit(l, &s, err);
-	if (!rc && find_control_nodes(node, n, most, &s))
+	rc = check_fit(l, &roles, err);
+	if (!rc && find_control_nodes(node, n, most, &roles))
 		rc = np_errf(err, -ENOMEM, "out of memory");
 	if (rc)
-		np_validate_roles_free(&s);
+		np_validate_roles_free(&roles);
 	else
-		*out = s;
+		*out = roles;
 	return rc;
 }
 
 char *np_validate_hosts(const struct np_cal_hosts *h, size_t want)
 {
-	const char *end = h->list ? h->list : "";
+	const char *list = h->list ? h->list : "";
+	const char *end = list;
 
 	for (size_t i = 0; i < want && *end; i++) {
 		end += *end == ',';
 		end += strcspn(end, ",");
 	}
-	return strndup(h->list ? h->list : "", (size_t)(end - h->list));
+	return strndup(list, (size_t)(end - list));
 }
 
 /* ---- the plan of runs ---- */
@@ -601,21 +604,23 @@ struct validate_options {
  * Find the nodes of each leaf switch with the probes.  Returns 0 or -errno with
  * err; the caller frees *roles and *transport.
  */
-static int query_allocation(struct cli_alloc *at,
+static int query_allocation(struct cli_alloc *alloc,
 			    const struct np_validate_list *l,
 			    struct np_validate_roles *roles, char **transport,
 			    struct np_err *err)
 {
 	const struct np_cal_setup none = { .n_levels = 0 };
 	struct np_cal_srun steps = {
-		.conf = &at->conf, .job = at->job, .env = at->env,
+		.conf = &alloc->conf,
+		.job = alloc->job,
+		.env = alloc->env,
 		.stop = cli_alloc_catch_signals(),
 	};
 	struct np_cal_run *run = np_cal_run_new(&np_cal_srun_ops, &steps,
 						&none);
 	struct np_cal_query found;
-	int rc = run ? np_cal_run_query(run, at->nodes, at->n_nodes, &found,
-					 err) :
+	int rc = run ? np_cal_run_query(run, alloc->nodes, alloc->n_nodes,
+					&found, err) :
 		       np_errf(err, -ENOMEM, "out of memory");
 
 	if (!rc)
@@ -636,7 +641,7 @@ static int query_allocation(struct cli_alloc *at,
 /* The steps of the current run. */
 struct runner {
 	struct validate *v;
-	const struct cli_alloc *at;
+	const struct cli_alloc *alloc;
 	const struct np_validate_roles *roles;
 	const volatile sig_atomic_t *stop;
 	char directory[PATH_MAX]; /* working directory */
@@ -654,10 +659,11 @@ static void add_words(struct np_args *args, const struct np_validate_words *w)
 static void add_output(const struct runner *r, struct np_args *args,
 		       const struct np_helper_step *step)
 {
-	const char *at = r->v->path[0] == '/' ? "" : r->directory;
+	const char *directory = r->v->path[0] == '/' ? "" : r->directory;
 
-	np_args_add(args, "--output=%s%s%s.%s.out", at, *at ? "/" : "",
-		    r->v->path, step == &r->victim ? "victim" : "corunner");
+	np_args_add(args, "--output=%s%s%s.%s.out", directory,
+		    *directory ? "/" : "", r->v->path,
+		    step == &r->victim ? "victim" : "corunner");
 }
 
 /* words: the program and its arguments; NULL: a program that does nothing. */
@@ -673,7 +679,7 @@ static int start_step(const struct runner *r, struct np_helper_step *step,
 
 	if (!nodes)
 		return np_errf(err, -ENOMEM, "out of memory");
-	np_args_add(&args, "%s", r->at->srun);
+	np_args_add(&args, "%s", r->alloc->srun);
 	np_args_add(&args, "--quiet");
 	/* The step shares the allocation's nodes with our other steps. */
 	np_args_add(&args, "--overlap");
@@ -945,8 +951,8 @@ static const char *task_text(const struct validate *v,
 }
 
 /* Estimated run time of these tasks, seconds. */
-static double left_sec(const struct validate *v,
-		       const struct np_validate_task *task, size_t n)
+static double remaining_sec(const struct validate *v,
+			    const struct np_validate_task *task, size_t n)
 {
 	double sec = 0;
 
@@ -969,7 +975,7 @@ static void print_progress(const struct validate *v,
 	char what[256], left[CLI_NUMBER];
 
 	task_text(v, &task[i], what, sizeof(what));
-	cli_sec(left_sec(v, task + done, n - done), left);
+	cli_sec(remaining_sec(v, task + done, n - done), left);
 	if (isatty(STDERR_FILENO)) {
 		fprintf(stderr, "\r%3zu %%  %zu of %zu  about %s left  "
 			"%.40s\033[K%s", 100 * done / n, done, n, left, what,
@@ -985,14 +991,18 @@ static void print_progress(const struct validate *v,
  * Run all tasks and save each. Returns 0, -EINTR if the user stops it, or
  * another -errno with err; the runs that have ended are saved.
  */
-static int run_tasks(struct validate *v, struct cli_alloc *at,
+static int run_tasks(struct validate *v, struct cli_alloc *alloc,
 		     const struct np_validate_roles *roles,
 		     const struct np_validate_task *task, size_t n,
 		     struct np_err *err)
 {
 	struct runner r = {
-		.v = v, .at = at, .roles = roles, .stop = cli_alloc_catch_signals(),
-		.victim = NP_HELPER_INIT, .corunner = NP_HELPER_INIT,
+		.v = v,
+		.alloc = alloc,
+		.roles = roles,
+		.stop = cli_alloc_catch_signals(),
+		.victim = NP_HELPER_INIT,
+		.corunner = NP_HELPER_INIT,
 	};
 	int rc = 0;
 
@@ -1175,13 +1185,12 @@ static void print_score(const struct validate *v)
 		     share_text(s->coverage, a), s->width_points);
 }
 
-static const struct validate *sorted_by;
-
 /* Order of pairs by the size of their error. */
-static int by_error(const void *a, const void *b)
+static int by_error(const void *a, const void *b, void *arg)
 {
-	double x = fabs(error_of(sorted_by, *(const size_t *)a));
-	double y = fabs(error_of(sorted_by, *(const size_t *)b));
+	const struct validate *v = arg;
+	double x = fabs(error_of(v, *(const size_t *)a));
+	double y = fabs(error_of(v, *(const size_t *)b));
 
 	return (x < y) - (x > y);
 }
@@ -1193,17 +1202,15 @@ static int by_error(const void *a, const void *b)
 static size_t *by_size_of_error(const struct validate *v, size_t *n)
 {
 	size_t all = v->list.n * v->list.n;
-	size_t *at = calloc(all + 1, sizeof(*at));
+	size_t *order = calloc(all + 1, sizeof(*order));
 
 	*n = 0;
-	for (size_t i = 0; at && i < all; i++)
+	for (size_t i = 0; order && i < all; i++)
 		if (has_both(v, i))
-			at[(*n)++] = i;
-	/* qsort() has no argument for the comparison function. */
-	sorted_by = v;
-	if (at)
-		qsort(at, *n, sizeof(*at), by_error);
-	return at;
+			order[(*n)++] = i;
+	if (order)
+		qsort_r(order, *n, sizeof(*order), by_error, (void *)v);
+	return order;
 }
 
 /* One pair with its prediction and flags. */
@@ -1222,8 +1229,8 @@ static void print_pair(const struct validate *v, size_t i, int name_width)
 	if (isnan(p->low))
 		strcpy(ends, "-");
 	else
-		snprintf(ends, sizeof(ends), "%.0f to %.0f", 100 * p->low,
-			 100 * p->high);
+		snprintf(ends, sizeof(ends), "%.0f to %.0f",
+			 cli_whole_percent(p->low), cli_whole_percent(p->high));
 	cli_right(stdout, ends, 15);
 	cli_flag_names(p->flags, flags, sizeof(flags));
 	printf("  %s\n", *flags ? flags : "-");
@@ -1232,10 +1239,10 @@ static void print_pair(const struct validate *v, size_t i, int name_width)
 /* The pairs with the largest errors. */
 static int print_worst(const struct validate *v)
 {
-	size_t n, *at = by_size_of_error(v, &n);
+	size_t n, *order = by_size_of_error(v, &n);
 	int name_width = NAME_COLUMNS;
 
-	if (!at)
+	if (!order)
 		return cli_fail("out of memory");
 	for (size_t i = 0; i < v->list.n; i++)
 		name_width = cli_widen(name_width, name_of(v, i));
@@ -1244,8 +1251,8 @@ static int print_worst(const struct validate *v)
 			 "Slowed", name_width, "By", "Measured", "Predicted",
 			 "90 % interval", "Notes");
 	for (size_t i = 0; i < n && i < MAX_LISTED; i++)
-		print_pair(v, at[i], name_width);
-	free(at);
+		print_pair(v, order[i], name_width);
+	free(order);
 	return CLI_DONE;
 }
 
@@ -1431,13 +1438,13 @@ static int begin_results(struct validate *v, struct np_err *err)
 static int load_results(struct validate *v, bool fresh, struct np_err *err)
 {
 	struct np_pairs old;
-	int rc = fresh ? -ENOENT : pairs_load(v->path, &old, err);
-	int begun = !rc || rc == -ENOENT ? begin_results(v, err) : 0;
+	int rc = begin_results(v, err);
 
-	if (rc == -ENOENT || begun)
-		return begun;
-	if (rc)
+	if (rc || fresh)
 		return rc;
+	rc = pairs_load(v->path, &old, err);
+	if (rc)
+		return rc == -ENOENT ? 0 : rc;
 	/* Times of other programs or commands cannot be compared. */
 	if (strcmp(old.setup, v->pairs.setup)) {
 		np_pairs_free(&old);
@@ -1458,21 +1465,23 @@ static char *copy_text(const char *text)
 }
 
 /* Refuse to mix results of different leaf switches. */
-static int same_place(const struct validate *v,
-		      const struct np_validate_roles *s, struct np_err *err)
+static int check_place(const struct validate *v,
+		       const struct np_validate_roles *roles,
+		       struct np_err *err)
 {
 	const struct np_pairs_place *p = &v->pairs.place;
 
-	if (!v->pairs.n_runs || !p->leaf || !strcmp(p->leaf, s->leaf))
+	if (!v->pairs.n_runs || !p->leaf || !strcmp(p->leaf, roles->leaf))
 		return 0;
-	return np_errf(err, -EEXIST, "%s has results of leaf switch %s, and "
+	return np_errf(err, -EEXIST,
+		       "%s has results of leaf switch %s, and "
 		       "this allocation is on %s: use --fresh to start over",
-		       v->path, p->leaf, s->leaf);
+		       v->path, p->leaf, roles->leaf);
 }
 
 /* Takes ownership of transport. */
-static void note_place(struct validate *v, const struct cli_alloc *at,
-		       const struct np_validate_roles *s, char *transport)
+static void note_place(struct validate *v, const struct cli_alloc *alloc,
+		       const struct np_validate_roles *roles, char *transport)
 {
 	struct np_pairs_place *p = &v->pairs.place;
 
@@ -1483,55 +1492,60 @@ static void note_place(struct validate *v, const struct cli_alloc *at,
 	free(p->corunner_nodes);
 	free(p->apart_nodes);
 	*p = (struct np_pairs_place){
-		.cluster = copy_text(at->cluster),
-		.leaf = copy_text(s->leaf),
+		.cluster = copy_text(alloc->cluster),
+		.leaf = copy_text(roles->leaf),
 		.transport = transport,
-		.victim_nodes = copy_text(s->victim.list),
-		.corunner_nodes = copy_text(s->corunner.list),
-		.apart_nodes = copy_text(s->apart.list),
+		.victim_nodes = copy_text(roles->victim.list),
+		.corunner_nodes = copy_text(roles->corunner.list),
+		.apart_nodes = copy_text(roles->apart.list),
 	};
 }
 
 /* Print where, what and how long, before anything runs. */
 static void print_plan(const struct validate *v,
-		       const struct np_validate_roles *s,
+		       const struct np_validate_roles *roles,
 		       const struct np_validate_task *task, size_t n)
 {
 	char t[CLI_NUMBER];
 
-	fprintf(stderr, "leaf switch %s: programs on %s are measured while "
-		"others run on %s\n", *s->leaf ? s->leaf : "(no topology)",
-		s->victim.list, s->corunner.list);
-	if (s->apart.n)
-		fprintf(stderr, "controls: the others run on %s, on another "
-			"leaf switch\n", s->apart.list);
+	fprintf(stderr,
+		"leaf switch %s: programs on %s are measured while "
+		"others run on %s\n",
+		*roles->leaf ? roles->leaf : "(no topology)",
+		roles->victim.list, roles->corunner.list);
+	if (roles->apart.n)
+		fprintf(stderr,
+			"controls: the others run on %s, on another "
+			"leaf switch\n",
+			roles->apart.list);
 	else
 		fprintf(stderr, "no controls: the allocation has too few nodes "
 			"on another leaf switch\n");
-	fprintf(stderr, "%zu program%s, %u run%s of each pair; %zu run%s%s, "
-		"about %s\n", v->list.n, cli_s(v->list.n), v->repeats,
-		cli_s(v->repeats), n, cli_s(n),
-		v->pairs.n_runs ? " left" : "",
-		cli_sec(left_sec(v, task, n), t));
+	fprintf(stderr,
+		"%zu program%s, %u run%s of each pair; %zu run%s%s, "
+		"about %s\n",
+		v->list.n, cli_s(v->list.n), v->repeats, cli_s(v->repeats), n,
+		cli_s(n), v->pairs.n_runs ? " left" : "",
+		cli_sec(remaining_sec(v, task, n), t));
 }
 
 /* Run what is left to be measured. */
 static int measure_here(struct validate *v, bool dry_run,
-			struct cli_alloc *at, struct np_validate_roles *s,
-			struct np_err *err)
+			struct cli_alloc *alloc,
+			struct np_validate_roles *roles, struct np_err *err)
 {
 	struct np_validate_task *task;
 	size_t n;
 	int rc;
 
-	if (np_validate_plan(&v->list, v->repeats, s->apart.n > 0, &v->pairs,
-			     &task, &n))
+	if (np_validate_plan(&v->list, v->repeats, roles->apart.n > 0,
+			     &v->pairs, &task, &n))
 		return np_errf(err, -ENOMEM, "out of memory");
-	print_plan(v, s, task, n);
+	print_plan(v, roles, task, n);
 	/* --dry-run ends here. */
-	rc = dry_run ? 0 : run_tasks(v, at, s, task, n, err);
+	rc = dry_run ? 0 : run_tasks(v, alloc, roles, task, n, err);
 	free(task);
-	if (rc && rc != -ENOMEM)
+	if (rc && v->pairs.n_runs)
 		fprintf(stderr, "%snetprof: the results so far are in %s; run "
 			"the same command again to continue\n",
 			isatty(STDERR_FILENO) ? "\n" : "", v->path);
@@ -1541,27 +1555,28 @@ static int measure_here(struct validate *v, bool dry_run,
 /* Prepare the allocation, then measure. */
 static int measure(struct validate *v, bool dry_run, struct np_err *err)
 {
-	static struct cli_alloc at; /* it refers to itself */
-	struct np_validate_roles s = { .leaf = NULL };
+	static struct cli_alloc alloc; /* it refers to itself */
+	struct np_validate_roles roles = { .leaf = NULL };
 	char *transport = NULL;
-	int rc = cli_alloc_find(&at, 8, "validate FILE", err);
+	int rc = cli_alloc_find(&alloc, 8, "validate FILE", err);
 
 	/* Install the signal handlers before anything is started. */
 	cli_alloc_catch_signals();
 	if (!rc)
-		rc = cli_alloc_env(&at, err);
+		rc = cli_alloc_env(&alloc, err);
 	if (!rc)
-		rc = query_allocation(&at, &v->list, &s, &transport, err);
+		rc = query_allocation(&alloc, &v->list, &roles, &transport,
+				      err);
 	if (!rc)
-		rc = same_place(v, &s, err);
+		rc = check_place(v, &roles, err);
 	if (!rc) {
-		note_place(v, &at, &s, transport);
-		rc = measure_here(v, dry_run, &at, &s, err);
+		note_place(v, &alloc, &roles, transport);
+		rc = measure_here(v, dry_run, &alloc, &roles, err);
 	} else {
 		free(transport);
 	}
-	np_validate_roles_free(&s);
-	cli_alloc_free(&at);
+	np_validate_roles_free(&roles);
+	cli_alloc_free(&alloc);
 	return rc;
 }
 
@@ -1617,10 +1632,10 @@ static int save_results(struct validate *v, const struct cli_known *k,
 	if (!app)
 		return np_errf(err, -ENOMEM, "out of memory");
 	for (size_t i = 0; k && i < k->n; i++) {
-		size_t at = index_of(v, k->app[i]->r.runs.app);
+		size_t index = index_of(v, k->app[i]->r.runs.app);
 
-		if (at < v->list.n)
-			app[at] = &k->app[i]->summary.program;
+		if (index < v->list.n)
+			app[index] = &k->app[i]->summary.program;
 	}
 	v->pairs.fabric = k && k->calibrated ? k->cal.fabric : NULL;
 	v->pairs.app = v->pairs.fabric ? app : NULL;
@@ -1738,13 +1753,8 @@ static int print_results(struct validate *v, const struct cli_options *o)
 		return cli_fail("%s", err.text);
 	if (score_predictions(v))
 		return cli_fail("out of memory");
-	if (o->format == CLI_JSON)
-		validate_json(v);
-	else
-		validate_text(v);
-	if (o->plot)
-		return validate_plot(v, o->plot);
-	return CLI_DONE;
+	rc = o->format == CLI_JSON ? validate_json(v) : validate_text(v);
+	return rc == CLI_DONE && o->plot ? validate_plot(v, o->plot) : rc;
 }
 
 /* Read the list and earlier results, measure what is missing, and compare. */

@@ -106,7 +106,7 @@ struct np_validate_roles {
 int np_validate_roles_make(const struct np_cal_node *node, size_t n,
 			   const struct np_validate_list *l,
 			   struct np_validate_roles *out, struct np_err *err);
-void np_validate_roles_free(struct np_validate_roles *s);
+void np_validate_roles_free(struct np_validate_roles *roles);
 
 /*
  * The first `want` nodes of a role, "n0,n1", malloc'ed.  NULL: out of memory.
