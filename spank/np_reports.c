@@ -333,8 +333,11 @@ struct np_record *np_counters_idle(const struct np_counters *c)
 
 	for (size_t i = 0; idle && i < c->idle->n_leaves; i++) {
 		const struct np_leaf_run *from = &c->idle->leaves[i];
-		struct np_leaf_run *to = np_record_leaf(idle, from->name);
+		struct np_leaf_run *to;
 
+		if (!from->hist) /* there was no memory for it */
+			continue;
+		to = np_record_leaf(idle, from->name);
 		if (!to)
 			continue;
 		to->hist = np_hist_new();
