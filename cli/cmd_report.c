@@ -860,11 +860,15 @@ static double number_of(struct json_object *o, const char *key)
 static void put_scaled(FILE *f, double v, double scale, int digits,
 		       const struct np_blame_range *interval)
 {
+	const double step = pow(10, -digits);
+
 	if (!isfinite(v))
 		fputs("<td data-v=\"\">-</td>", f);
-	else
-		put_number(f, scale * v + 0.0, digits, interval &&
-			   isfinite(interval->low) ? interval : NULL, scale);
+	else /* rounded here, as -0.3 would be printed as "-0" */
+		put_number(f, step * round(scale * v / step) + 0.0, digits,
+			   interval && isfinite(interval->low) ? interval :
+								 NULL,
+			   scale);
 }
 
 /* A change relative to the first policy, in percent, with its interval. */

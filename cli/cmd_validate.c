@@ -1159,16 +1159,19 @@ static void print_unpredicted(const struct validate *v)
 static void print_score(const struct validate *v)
 {
 	const struct np_score *s = &v->score, *c = &v->constant_score;
-	char a[CLI_NUMBER], b[CLI_NUMBER];
+	char a[CLI_NUMBER], b[CLI_NUMBER], ratio[CLI_NUMBER] = "";
 
 	print_unpredicted(v);
 	if (!s->n)
 		return;
-	cli_labelled(stdout, "Error", "%.1f percentage points on average over "
-		     "%zu pair%s; the best constant (%+.1f %%) has %.1f "
-		     "(ratio %.2f)", s->mean_points, s->n,
-		     cli_s(s->n), 100 * v->constant, c->mean_points,
-		     s->mean_points / c->mean_points);
+	if (c->mean_points > 0)
+		snprintf(ratio, sizeof(ratio), " (ratio %.2f)",
+			 s->mean_points / c->mean_points);
+	cli_labelled(stdout, "Error",
+		     "%.1f percentage points on average over "
+		     "%zu pair%s; the best constant (%+.1f %%) has %.1f%s",
+		     s->mean_points, s->n, cli_s(s->n), 100 * v->constant,
+		     c->mean_points, ratio);
 	cli_labelled(stdout, "Large",
 		     "%s of the errors exceed 10 percentage "
 		     "points, %s exceed 20; mean error with sign %+.1f",
@@ -1434,6 +1437,18 @@ static int begin_results(struct validate *v, struct np_err *err)
 	return 0;
 }
 
+/* Times of other programs or commands cannot be compared. */
+static bool is_of_same_programs(const struct np_pairs *a,
+				const struct np_pairs *b)
+{
+	if (strcmp(a->setup, b->setup) || a->n_programs != b->n_programs)
+		return false;
+	for (size_t i = 0; i < a->n_programs; i++)
+		if (strcmp(a->program[i].name, b->program[i].name))
+			return false;
+	return true;
+}
+
 /* Load earlier runs from the file if they are of the same programs. */
 static int load_results(struct validate *v, bool fresh, struct np_err *err)
 {
@@ -1445,8 +1460,7 @@ static int load_results(struct validate *v, bool fresh, struct np_err *err)
 	rc = pairs_load(v->path, &old, err);
 	if (rc)
 		return rc == -ENOENT ? 0 : rc;
-	/* Times of other programs or commands cannot be compared. */
-	if (strcmp(old.setup, v->pairs.setup)) {
+	if (!is_of_same_programs(&old, &v->pairs)) {
 		np_pairs_free(&old);
 		return np_errf(err, -EEXIST, "%s has results of other programs "
 			       "or commands: use --fresh to start over",

@@ -405,6 +405,14 @@ test_completely_measured_pairs_are_compared_without_an_allocation() {
 	sed -i 's/^run halo/run halo -x/' "$S/list"
 	run netprof validate "$S/list"
 	contains "another command" "$ERR" 'other programs or commands: use --fresh to start over'
+	sed -i 's/^run halo -x/run halo/' "$S/list"
+	jq '(.programs[].name, .runs[].victim, .runs[].corunner? |
+			select(. == "fft")) = "lammps"' \
+		"$S/list.pairs.json" >"$S/other"
+	mv "$S/other" "$S/list.pairs.json"
+	run netprof validate "$S/list"
+	contains "other programs with the same setup" "$ERR" \
+		'other programs or commands: use --fresh to start over'
 }
 
 test_pairs_measured_by_validate_are_shown_beside_the_predictions() {
