@@ -250,8 +250,8 @@ static void expose_network(const struct work *w, struct np_examine_result *out)
 }
 
 /*
- * What the fast ones of the comparable runs waited at most, but for a few: it did not
- * make them slow. NaN: no run's waiting is known.
+ * The waiting that few of the fast comparable runs exceed. It did not make them
+ * slow. NaN: no run's waiting is known.
  */
 static double harmless_wait(const struct work *w, enum np_cause c)
 {
