@@ -951,6 +951,43 @@ static void list_differences(const struct comparison *v)
 	}
 }
 
+/* Number of leaf switches that Slurm has the nodes on. */
+static size_t count_slurm_leaves(const struct comparison *v)
+{
+	size_t n = 0;
+
+	for (uint32_t l = 0; l < v->t->n; l++)
+		for (size_t i = 0; i < v->p->n; i++)
+			if (v->slurm[i] == l) {
+				n++;
+				break;
+			}
+	return n;
+}
+
+/*
+ * One group of latencies where Slurm has several leaf switches: more probably
+ * the way over other switches takes hardly longer than that all are wrong.
+ */
+static bool is_undecided(const struct comparison *v)
+{
+	return v->p->within > 0 && count_leaves(v->p) == 1 &&
+	       count_slurm_leaves(v) > 1;
+}
+
+/* Returns the exit status. */
+static int print_undecided(const struct comparison *v)
+{
+	char within[CLI_NUMBER];
+
+	return cli_fail("the latencies of these %zu nodes (%s) do not tell "
+			"leaf switches apart, of which Slurm has %zu: nothing "
+			"is known about Slurm's topology; measure idle nodes "
+			"with a larger --repeats, or use --ibnetdiscover or "
+			"--lldp", v->p->n, cli_sec(v->p->within, within),
+			count_slurm_leaves(v));
+}
+
 /* Returns the exit status. */
 static int print_comparison(const struct comparison *v, long misplaced)
 {
@@ -997,6 +1034,8 @@ static int show(const struct options *o, struct cli_places *p)
 		misplaced = cli_places_compare(p, &t, v.slurm, v.as);
 	if (misplaced < 0)
 		rc = cli_fail("out of memory");
+	else if (is_undecided(&v))
+		rc = print_undecided(&v);
 	else if (!o->write)
 		rc = print_comparison(&v, misplaced);
 	else if (!strcmp(o->write, "yaml"))

@@ -198,8 +198,9 @@ test_a_dead_peer_does_not_end_the_others_over_libfabric() {
 # t/validate topology tests what latencies tell; it depends on other work of the machine.
 test_each_pair_of_nodes_is_measured_and_a_misplaced_node_is_named() {
 	alice "salloc -Q -N12 netprof topology --times=10 --repeats=1 --save=lat" \
-		>"$TMPDIR/found" || :
-	grep -q '^12 nodes on .* leaf switch' "$TMPDIR/found" || fail "$(cat "$TMPDIR/found")"
+		>"$TMPDIR/found" 2>&1 || :
+	grep -qE '^12 nodes on .* leaf switch|of these 12 nodes .* leaf switches apart' \
+		"$TMPDIR/found" || fail "$(cat "$TMPDIR/found")"
 	equal "pairs" "$(inside awk '$3 > 1e-6 && $3 < 1 { n++ } END { print n }' lat)" 66
 	alice "awk '{ a = substr(\$1, 2); b = substr(\$2, 2)
 		print \$1, \$2, int(a / 4) == int(b / 4) ? 1e-5 : 2e-5 }' lat >lat2
@@ -210,6 +211,16 @@ test_each_pair_of_nodes_is_measured_and_a_misplaced_node_is_named() {
 	grep -q '^n3 is on leaf1 in .* found on leaf0$' "$TMPDIR/found" ||
 		fail "$(cat "$TMPDIR/found")"
 	equal "misplaced" "$(grep -c ' found on ' "$TMPDIR/found")" 1
+}
+
+test_latencies_that_do_not_tell_leaf_switches_apart_blame_no_node() {
+	alice "awk '{ print \$1, \$2, 1e-5 }' lat >lat3"
+	! alice "netprof topology --latencies=lat3" >"$TMPDIR/found" 2>&1 || fail "it agrees"
+	equal "the answer" "$(sed 's/apart, .*/apart/' "$TMPDIR/found")" \
+		"netprof: the latencies of these 12 nodes (10 µs) do not tell leaf switches apart"
+	! alice "netprof topology --latencies=lat3 --write=conf" >"$TMPDIR/found" 2>/dev/null ||
+		fail "it wrote a topology"
+	equal "topology.conf" "$(cat "$TMPDIR/found")" ""
 }
 
 # All parts, with short measurements.  The part of the topology fails if latencies
