@@ -107,8 +107,17 @@ between() {
 # A cluster for this test only, removed when the test ends.
 own_cluster() { # ARGS of t/cluster up
 	export NETPROF_CLUSTER=$NETPROF_CLUSTER-own
-	trap 'cluster down' EXIT
+	trap 'end_own_cluster $?' EXIT
 	cluster up "$@"
+}
+
+# The logs go with the cluster: print what a failed test may need of them.
+end_own_cluster() { # STATUS of the test
+	case $1 in
+	0 | 77) ;;
+	*)	tail -v -n 25 "$(rundir)"/log/slurmctld*.log || : ;;
+	esac
+	cluster down
 }
 
 # Directories of the cluster as seen from outside.
