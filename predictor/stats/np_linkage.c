@@ -34,12 +34,29 @@ static double median(double *v, size_t n)
 }
 
 /*
+ * The longest distance that counts: what is more than twice as long as three
+ * quarters of all was disturbed, and says no more than that it is long. d has
+ * space for n * n numbers.
+ */
+static double find_limit(const double *dist, size_t n, double *d)
+{
+	size_t m = 0;
+
+	for (size_t i = 0; i < n * n; i++)
+		if (dist[i] > 0)
+			d[m++] = dist[i];
+	qsort(d, m, sizeof(*d), np_order_double);
+	return m ? 2 * d[m * 3 / 4] : INFINITY;
+}
+
+/*
  * Logarithms, because a slow pair may be slower by a multiple; reduced by the
  * share of either end.
  */
 static int normalise(const double *dist, size_t n, double *d)
 {
 	double *nearest = malloc(n * sizeof(*nearest));
+	double limit = find_limit(dist, n, d);
 
 	if (!nearest)
 		return -ENOMEM;
@@ -55,8 +72,8 @@ static int normalise(const double *dist, size_t n, double *d)
 	}
 	for (size_t i = 0; i < n; i++)
 		for (size_t j = 0; j < n; j++)
-			d[i * n + j] = i == j ? NAN :
-				log(dist[i * n + j] /
+			d[i * n + j] = i == j || isnan(dist[i * n + j]) ? NAN :
+				log(fmin(dist[i * n + j], limit) /
 				    sqrt(nearest[i] * nearest[j]));
 	free(nearest);
 	return 0;

@@ -21,7 +21,8 @@ struct np_linkage {
  *
  * Distances are taken as logarithms, since noise multiplies them, and are
  * reduced by the share of either end, because some things are slower than
- * others.  A grouping is judged by its description length: what is left of the
+ * others.  One that is more than twice the third quartile of all counts as twice
+ * that. A grouping is judged by its description length: what is left of the
  * distances after a mean within and one between groups, and which thing is in
  * which group.  Average linkage gives the first grouping; things are moved and
  * groups are merged while that shortens the description.  The result is kept if

@@ -45,7 +45,11 @@ static const char usage[] =
  * once. The last process returns the end of the measurement to the first.
  */
 
-#define MATRIX_BYTES 1024 /* of a message and of its reply */
+/*
+ * Of a message and of its reply: few, so that a shaped or slow link has no
+ * share in the latency even if one exchange follows the other.
+ */
+#define MATRIX_BYTES 8
 
 struct matrix_conf {
 	struct np_engine_env env;
@@ -63,10 +67,13 @@ struct matrix_conf {
 #define TAG_END (7ull << 32)
 
 /*
- * Every other reply is polled for, at most this long; for the others the
- * process sleeps at once. Polling is faster, except where both processes share
- * a core, and only the fastest round trip counts.
+ * For the first eighth of the round trips the process sleeps until the message
+ * wakes it; for the others it polls, at most this long. Polling is faster,
+ * except where both processes share a core, and only the fastest round trip
+ * counts. The two do not alternate, because the wake-up of a process that
+ * sleeps would delay the message that the other polls for.
  */
+#define SLEEPING_SHARE 8
 #define POLL_SEC 100e-6
 
 struct matrix {
@@ -249,7 +256,8 @@ static void matrix_step(struct np_engine *engine, double now_sec,
 		finish(m, "no answer");
 	if (m->state == DONE)
 		*next = (struct np_next){ NP_WAIT_SLEEP, INFINITY };
-	else if (m->n % 2 && now_sec < m->progress_sec + POLL_SEC)
+	else if (m->n > m->conf.times / SLEEPING_SHARE &&
+		 now_sec < m->progress_sec + POLL_SEC)
 		*next = (struct np_next){ NP_WAIT_POLL, now_sec };
 	else
 		*next = (struct np_next){ NP_WAIT_NET, m->progress_sec +
