@@ -447,10 +447,8 @@ static bool exchange_addresses(struct np_registry *p, struct agent *a,
 			       const char *line)
 {
 	struct group *g = a->group;
-	char *text = NULL;
-	int rc = strcmp(line, "fence") ?
-		 np_wire_host_put(g->wire, a->rank, line + 4, false) :
-		 np_wire_host_fence(g->wire, a->rank, &text);
+	char *text;
+	int rc = np_wire_host_take(g->wire, &a->rank, line, &text);
 
 	if (text)
 		send_all(p, g, text);

@@ -218,7 +218,8 @@ static int send_text(int fd, const char *text)
 static bool take_wire_line(struct np_helper_step *s, const char *line)
 {
 	char *text = NULL;
-	int rc = s->wire ? np_wire_host_take(s->wire, line, &text) : -ENOMSG;
+	int rc = s->wire ? np_wire_host_take(s->wire, NULL, line, &text) :
+			   -ENOMSG;
 
 	if (!rc && text)
 		rc = send_text(s->in, text);

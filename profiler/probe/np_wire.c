@@ -299,7 +299,11 @@ void np_wire_host_free(struct np_wire_host *h)
 	free(h);
 }
 
-int np_wire_host_put(struct np_wire_host *h, uint32_t rank, const char *hex,
+/*
+ * Take what a process publishes; more: append it to what the process published
+ * before, instead of replacing that.
+ */
+static int put_value(struct np_wire_host *h, uint32_t rank, const char *hex,
 		     bool more)
 {
 	struct process *m = &h->process[rank];
@@ -342,31 +346,44 @@ static int release_all(struct np_wire_host *h, char **out)
 	return -ENOMEM;
 }
 
-int np_wire_host_fence(struct np_wire_host *h, uint32_t rank, char **out)
+/* A process waits at the fence. */
+static int wait_at_fence(struct np_wire_host *h, uint32_t rank, char **out)
 {
 	struct process *m = &h->process[rank];
 
-	*out = NULL;
 	if (m->at_fence)
 		return -EPROTO;
 	m->at_fence = true;
 	return ++h->n_at_fence == h->size ? release_all(h, out) : 0;
 }
 
-int np_wire_host_take(struct np_wire_host *h, const char *line, char **out)
+/* Find who wrote a line of srun's output; *line moves to what it says. */
+static int find_writer(const struct np_wire_host *h, const char **line,
+		       uint32_t *rank)
 {
-	uint32_t rank;
 	int at = 0;
 
-	*out = NULL;
-	if (strncmp(line, NP_WIRE_SRUN_WORD " ", sizeof(NP_WIRE_SRUN_WORD)))
+	if (strncmp(*line, NP_WIRE_SRUN_WORD " ", sizeof(NP_WIRE_SRUN_WORD)))
 		return -ENOMSG;
-	if (sscanf(line, NP_WIRE_SRUN_WORD " %u %n", &rank, &at) != 1 || !at ||
-	    rank >= h->size)
+	if (sscanf(*line, NP_WIRE_SRUN_WORD " %u %n", rank, &at) != 1 || !at ||
+	    *rank >= h->size)
 		return -EPROTO;
-	if (!strncmp(line + at, "put ", 4))
-		return np_wire_host_put(h, rank, line + at + 4, true);
-	if (!strcmp(line + at, "fence"))
-		return np_wire_host_fence(h, rank, out);
-	return -EPROTO;
+	*line += at;
+	return 0;
+}
+
+int np_wire_host_take(struct np_wire_host *h, const uint32_t *rank,
+		      const char *line, char **out)
+{
+	uint32_t from = rank ? *rank : 0;
+	int rc = rank ? 0 : find_writer(h, &line, &from);
+
+	*out = NULL;
+	if (rc)
+		return rc;
+	if (!strncmp(line, "put ", 4))
+		return put_value(h, from, line + 4, !rank);
+	if (!strcmp(line, "fence"))
+		return wait_at_fence(h, from, out);
+	return rank ? -ENOMSG : -EPROTO;
 }

@@ -104,22 +104,14 @@ struct np_wire_host *np_wire_host_new(uint32_t size);
 void np_wire_host_free(struct np_wire_host *h); /* NULL is allowed */
 
 /*
- * Take what a process publishes; more: append it to what the process published
- * before, instead of replacing that. Returns 0, -EPROTO or -ENOMEM.
+ * Take a line of a process. rank: the process at whose connection the line
+ * arrived; a value replaces what that process published before. NULL: the line
+ * is one of srun's output, which says whose it is, and values add up. *out:
+ * once all processes wait at the fence, the text to send to every one of them,
+ * which the caller frees; NULL before. Returns 0, -EPROTO, -ENOMEM, or -ENOMSG:
+ * the line is not for the host.
  */
-int np_wire_host_put(struct np_wire_host *h, uint32_t rank, const char *hex,
-		     bool more);
-
-/*
- * A process waits at the fence. *out: once all wait, the text to send to every
- * process, which the caller frees; NULL before. Returns 0, -EPROTO or -ENOMEM.
- */
-int np_wire_host_fence(struct np_wire_host *h, uint32_t rank, char **out);
-
-/*
- * Take a line of srun's output; returns and sets *out as np_wire_host_fence()
- * does. -ENOMSG: the line is not for the host.
- */
-int np_wire_host_take(struct np_wire_host *h, const char *line, char **out);
+int np_wire_host_take(struct np_wire_host *h, const uint32_t *rank,
+		      const char *line, char **out);
 
 #endif

@@ -46,7 +46,8 @@ static void test_rows(void)
 		for (size_t k = 0; rows[i].lines[k]; k++) {
 			free(reply);
 			T_ROW(rows[i].name, !rc);
-			rc = np_wire_host_take(h, rows[i].lines[k], &reply);
+			rc = np_wire_host_take(h, NULL, rows[i].lines[k],
+					       &reply);
 		}
 		T_ROW(rows[i].name, rc == rows[i].rc);
 		T_ROW(rows[i].name, rows[i].reply ? reply &&
@@ -61,10 +62,10 @@ static void test_what_is_for_the_host(void)
 	struct np_wire_host *h = np_wire_host_new(2);
 	char *reply;
 
-	T_CHECK(np_wire_host_take(h, "np1w 0 fence", &reply) == 0);
-	T_CHECK(np_wire_host_take(h, "np1 hello", &reply) == -ENOMSG);
-	T_CHECK(np_wire_host_take(h, "np1w", &reply) == -ENOMSG);
-	T_CHECK(np_wire_host_take(h, "np1ws 0 fence", &reply) == -ENOMSG);
+	T_CHECK(np_wire_host_take(h, NULL, "np1w 0 fence", &reply) == 0);
+	T_CHECK(np_wire_host_take(h, NULL, "np1 hello", &reply) == -ENOMSG);
+	T_CHECK(np_wire_host_take(h, NULL, "np1w", &reply) == -ENOMSG);
+	T_CHECK(np_wire_host_take(h, NULL, "np1ws 0 fence", &reply) == -ENOMSG);
 	np_wire_host_free(h);
 }
 
@@ -75,9 +76,9 @@ static void test_one_may_not_put_without_end(void)
 	char *reply;
 
 	memset(line + 11, '0', NP_WIRE_MAX_BYTES);
-	T_CHECK(np_wire_host_take(h, line, &reply) == 0);
-	T_CHECK(np_wire_host_take(h, line, &reply) == 0);
-	T_CHECK(np_wire_host_take(h, line, &reply) == -EPROTO);
+	T_CHECK(np_wire_host_take(h, NULL, line, &reply) == 0);
+	T_CHECK(np_wire_host_take(h, NULL, line, &reply) == 0);
+	T_CHECK(np_wire_host_take(h, NULL, line, &reply) == -EPROTO);
 	np_wire_host_free(h);
 }
 
@@ -137,7 +138,7 @@ static void pass_on(struct np_wire_host *h, FILE *output, const int in[STEP])
 
 		T_CHECK(strlen(line) < LONGEST);
 		line[strcspn(line, "\n")] = '\0';
-		T_CHECK(np_wire_host_take(h, line, &reply) == 0);
+		T_CHECK(np_wire_host_take(h, NULL, line, &reply) == 0);
 		for (int i = 0; reply && i < STEP; i++)
 			T_CHECK(write(in[i], reply, strlen(reply)) ==
 				(ssize_t)strlen(reply));
