@@ -119,6 +119,11 @@ static void next_cluster(struct search *s)
 	s->here = (struct skips){ 0 };
 }
 
+static bool is_cluster_name(const char *name)
+{
+	return !np_app_check(name, NULL);
+}
+
 /* Evaluate the files of all clusters. */
 static int search_all(struct search *s, struct np_err *err)
 {
@@ -129,7 +134,7 @@ static int search_all(struct search *s, struct np_err *err)
 
 	if (rc)
 		return rc;
-	rc = np_dir_names(&d, np_is_app_name, &names, &n, NULL, err);
+	rc = np_dir_names(&d, is_cluster_name, &names, &n, NULL, err);
 	np_dir_close(&d);
 	if (rc)
 		return rc;
@@ -264,16 +269,24 @@ static int look_at_calibration(struct search *s, const char *text, size_t len,
 	return rc;
 }
 
+static bool is_calibration_name(const char *name)
+{
+	return np_file_has_suffix(name, ".json");
+}
+
 /* A search for calibrations; scope is only for messages. */
 static struct search search_for(struct np_store *store, const char *cluster,
 				const char *scope)
 {
 	return (struct search){
-		.store = store, .cluster = cluster,
+		.store = store,
+		.cluster = cluster,
 		.none = "no calibration of ",
 		.no_use = "no calibration can be used",
-		.scope = scope, .is_name = np_is_run_name,
-		.max_bytes = NP_MEASURED_MAX_BYTES, .look = look_at_calibration,
+		.scope = scope,
+		.is_name = is_calibration_name,
+		.max_bytes = NP_MEASURED_MAX_BYTES,
+		.look = look_at_calibration,
 	};
 }
 
@@ -491,10 +504,7 @@ struct best_loggps {
 
 static bool is_loggps_name(const char *name)
 {
-	size_t len = strlen(name), end = strlen(LOGGPS_SUFFIX);
-
-	return name[0] != '.' && len > end &&
-	       !strcmp(name + len - end, LOGGPS_SUFFIX);
+	return np_file_has_suffix(name, LOGGPS_SUFFIX);
 }
 
 /* Names are in the order of dates, so the first usable one is the newest. */

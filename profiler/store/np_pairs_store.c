@@ -92,14 +92,19 @@ static int load_file(const struct np_reader *from, const char *name,
 	return !rc || rc == -ENOMEM ? rc : -EINVAL;
 }
 
+static bool is_pairs_name(const char *name)
+{
+	return np_file_has_suffix(name, NP_STORE_PAIRS_SUFFIX);
+}
+
 /* Read the files of an open directory. */
 static int load_dir(const struct np_reader *from, struct np_pairs **out,
 		    size_t *n, struct np_err *err)
 {
 	char **names;
 	size_t n_names;
-	int rc = np_dir_names(from->dir, np_is_pairs_name, &names, &n_names,
-			      NULL, err);
+	int rc = np_dir_names(from->dir, is_pairs_name, &names, &n_names, NULL,
+			      err);
 
 	if (rc)
 		return rc;

@@ -71,33 +71,28 @@ int np_store_dated_name(double date, const char *suffix,
 	return 0;
 }
 
-bool np_is_app_name(const char *name)
+static bool is_app_name(const char *name)
 {
 	return !np_app_check(name, NULL);
 }
 
-/* Is it the name of a file, not hidden, with this suffix? */
-static bool has_suffix(const char *name, const char *suffix)
+bool np_file_has_suffix(const char *name, const char *suffix)
 {
 	size_t len = strlen(name), end = strlen(suffix);
 
 	return name[0] != '.' && len > end && !strcmp(name + len - end, suffix);
 }
 
-bool np_is_run_name(const char *name)
+static bool is_run_name(const char *name)
 {
-	return has_suffix(name, ".json");
-}
-
-bool np_is_pairs_name(const char *name)
-{
-	return has_suffix(name, NP_STORE_PAIRS_SUFFIX);
+	return np_file_has_suffix(name, ".json");
 }
 
 /* The name of a file that belongs to an application. */
 static bool is_file_name(const char *name)
 {
-	return np_is_run_name(name) || np_is_pairs_name(name);
+	return is_run_name(name) ||
+	       np_file_has_suffix(name, NP_STORE_PAIRS_SUFFIX);
 }
 
 /* A name that np_store_run_name() made: pruning touches no other file. */
@@ -106,7 +101,7 @@ static bool is_own_run_name(const char *name)
 	int len = 0; /* of YYYYmmddTHHMMSSZ- */
 
 	sscanf(name, "%*8[0-9]T%*6[0-9]Z-%n", &len);
-	return len == 17 && np_is_run_name(name);
+	return len == 17 && is_run_name(name);
 }
 
 static bool is_tmp_name(const char *name)
@@ -1178,7 +1173,7 @@ static int load_dir(struct load *l, struct np_runs *runs, struct np_err *err)
 	size_t n;
 	bool cut;
 	const struct np_dir *d = l->from.dir;
-	int rc = np_dir_names(d, np_is_run_name, &names, &n, &cut, err);
+	int rc = np_dir_names(d, is_run_name, &names, &n, &cut, err);
 
 	if (rc)
 		return rc;
@@ -1404,8 +1399,8 @@ int np_store_list_apps(struct np_store *s, enum np_store_owner owner, uid_t uid,
 
 	if (rc && rc != -ENOENT)
 		return rc;
-	rc = rc ? 0 : np_dir_names(&d, np_is_app_name, &names, &n_names, NULL,
-				   err);
+	rc = rc ? 0 :
+		  np_dir_names(&d, is_app_name, &names, &n_names, NULL, err);
 	if (!rc && stamp_all(&d, names, n_names, apps, n))
 		rc = np_errf(err, -ENOMEM, "%s: out of memory", s->dir);
 	np_names_free(names, n_names);

@@ -321,15 +321,10 @@ int np_dir_open_placement(const char *store_dir, bool make, struct np_dir *out,
 int np_dir_names(const struct np_dir *d, bool (*want)(const char *name),
 		 char ***names, size_t *n, bool *cut, struct np_err *err);
 
-/* A valid name of an application or cluster. */
-bool np_is_app_name(const char *name);
+/* Is it the name of a file, not hidden, that ends in this suffix? */
+bool np_file_has_suffix(const char *name, const char *suffix);
 
-/* The name of a run's file: "*.json", not hidden. */
-bool np_is_run_name(const char *name);
-
-/* The name of a file of measured pairs: "*.pairs", not hidden. */
-#define NP_STORE_PAIRS_SUFFIX ".pairs"
-bool np_is_pairs_name(const char *name);
+#define NP_STORE_PAIRS_SUFFIX ".pairs" /* of a file of measured pairs */
 
 /* Prefix of writers' temporary files. */
 #define NP_STORE_TMP ".tmp-"
