@@ -407,8 +407,9 @@ static int start_flow(struct play *p, size_t send)
 		at->job->node_of[op->task],
 		at->job->node_of[at->job->app->op[op->match].task] };
 
-	return np_flows_start(p->flows, c, (double)op->bytes /
-			      p->net->bytes_per_sec, send, p->err);
+	return np_flows_start(p->flows, p->now_sec, c,
+			      (double)op->bytes / p->net->bytes_per_sec, send,
+			      p->err);
 }
 
 /* Records penalty and conflicts of a message. */
@@ -530,14 +531,13 @@ static int step(struct play *p)
 	if (isinf(now))
 		return deadlock_error(p);
 	p->now_sec = fmax(p->now_sec, now);
-	np_flows_advance(p->flows, p->now_sec);
 	while (!rc && np_timers_due(&p->timers, p->now_sec, &id)) {
 		if (op_of(p, id)->kind == NP_REPLAY_COMPUTE)
 			end_op(p, id);
 		else
 			rc = start_flow(p, id);
 	}
-	while (!rc && np_flows_ended(p->flows, &end))
+	while (!rc && np_flows_ended(p->flows, p->now_sec, &end))
 		end_message(p, &end);
 	return rc ? rc : begin_ops(p);
 }

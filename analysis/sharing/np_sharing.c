@@ -1455,8 +1455,14 @@ static void unlink_ports(struct np_flows *f, uint32_t i)
 	}
 }
 
-int np_flows_start(struct np_flows *f, struct np_comm c, double alone_sec,
-		   size_t id, struct np_err *err)
+/* Advances time to now_sec. */
+static void advance(struct np_flows *f, double now_sec)
+{
+	f->now_sec = fmax(f->now_sec, now_sec);
+}
+
+int np_flows_start(struct np_flows *f, double now_sec, struct np_comm c,
+		   double alone_sec, size_t id, struct np_err *err)
 {
 	int rc = check_comm(&f->param, c, f->n_nodes, err);
 	uint32_t i;
@@ -1468,6 +1474,7 @@ int np_flows_start(struct np_flows *f, struct np_comm c, double alone_sec,
 			       "expected 0 or more", alone_sec);
 	if (f->n == f->room && grow(f))
 		return np_errf(err, -ENOMEM, "out of memory");
+	advance(f, now_sec);
 	i = f->heap[f->n];
 	f->flow[i] = (struct flow){
 		.c = c, .id = id, .alone_sec = alone_sec,
@@ -1723,16 +1730,12 @@ int np_flows_next(struct np_flows *f, double *at_sec, struct np_err *err)
 	return rc;
 }
 
-void np_flows_advance(struct np_flows *f, double at_sec)
-{
-	f->now_sec = fmax(f->now_sec, at_sec);
-}
-
-bool np_flows_ended(struct np_flows *f, struct np_flow_end *end)
+bool np_flows_ended(struct np_flows *f, double now_sec, struct np_flow_end *end)
 {
 	struct flow *w;
 	uint32_t i;
 
+	advance(f, now_sec);
 	if (!f->n)
 		return false;
 	i = f->heap[0];
@@ -1761,8 +1764,9 @@ static int maxmin(const struct np_sharing_param *param,
 	int rc = np_flows_new(m, param, p->n_out + p->n_in, &f, err);
 
 	for (size_t i = 0; !rc && i < p->n; i++)
-		rc = np_flows_start(f, (struct np_comm){
-				p->out[i], n_out + p->in[i] }, 1, i, err);
+		rc = np_flows_start(
+			f, 0, (struct np_comm){ p->out[i], n_out + p->in[i] },
+			1, i, err);
 	if (!rc)
 		rc = np_flows_next(f, &end_sec, err);
 	for (size_t i = 0; !rc && i < p->n; i++)
@@ -1807,11 +1811,10 @@ int np_sharing_dynamic(const struct np_sharing_model *m,
 			break;
 		/* The next start or end, whichever comes first. */
 		now = fmin(now, np_timers_next(&starts));
-		np_flows_advance(f, now);
-		while (np_flows_ended(f, &done))
+		while (np_flows_ended(f, now, &done))
 			end_sec[done.id] = now;
 		while (!rc && np_timers_due(&starts, now, &i))
-			rc = np_flows_start(f, c[i], alone_sec[i], i, err);
+			rc = np_flows_start(f, now, c[i], alone_sec[i], i, err);
 	}
 	np_flows_free(f);
 	np_timers_free(&starts);

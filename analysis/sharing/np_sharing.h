@@ -141,12 +141,13 @@ int np_flows_new(const struct np_sharing_model *m,
 void np_flows_free(struct np_flows *f); /* NULL is allowed */
 
 /*
- * Starts a transfer that takes alone_sec >= 0 without others. id: the caller's,
- * returned when it ends. Returns 0; -EINVAL (a node out of range, from == to
+ * Starts a transfer that takes alone_sec >= 0 without others. now_sec: never
+ * before that of an earlier call, nor after the time of the next end. id: the
+ * caller's, returned when it ends. Returns 0; -EINVAL (a node out of range, from == to
  * without the parameter local, a time that is negative or not finite); -ENOMEM.
  */
-int np_flows_start(struct np_flows *f, struct np_comm c, double alone_sec,
-		   size_t id, struct np_err *err);
+int np_flows_start(struct np_flows *f, double now_sec, struct np_comm c,
+		   double alone_sec, size_t id, struct np_err *err);
 
 /*
  * Time of the next end; INFINITY if no transfer is active. Returns 0, or an
@@ -154,17 +155,18 @@ int np_flows_start(struct np_flows *f, struct np_comm c, double alone_sec,
  */
 int np_flows_next(struct np_flows *f, double *at_sec, struct np_err *err);
 
-/* Advances time to at_sec, which must not exceed the time of the next end. */
-void np_flows_advance(struct np_flows *f, double at_sec);
-
 struct np_flow_end {
 	size_t id;
 	/* maximum number of other transfers at its two ports at a time */
 	uint32_t conflicts;
 };
 
-/* Removes a transfer that has ended by now. Returns false if there is none. */
-bool np_flows_ended(struct np_flows *f, struct np_flow_end *end);
+/*
+ * Removes a transfer that has ended by now_sec, which is as in np_flows_start().
+ * Returns false if there is none.
+ */
+bool np_flows_ended(struct np_flows *f, double now_sec,
+		    struct np_flow_end *end);
 
 /*
  * ---- For np_sharing.c and unit tests ----
