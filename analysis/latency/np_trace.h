@@ -7,10 +7,12 @@
 
 #include "np_collective.h"
 #include "np_graph.h"
+#include "np_trace_format.h"
 
 struct np_trace_files {
 	char **path; /* by rank */
 	uint32_t n;
+	char program[NP_TRACE_NAME]; /* its name; "" for traces in text */
 };
 
 /*

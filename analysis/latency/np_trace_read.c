@@ -221,7 +221,12 @@ static int check_kind(const char *path, struct np_err *err)
 				       path, err);
 }
 
-int np_trace_program(const char *path, char *out, struct np_err *err)
+/*
+ * Number of ranks and name of the program according to a binary trace; 0 and ""
+ * for a text.
+ */
+static int read_run(const char *path, uint32_t *size, char *program,
+		    struct np_err *err)
 {
 	struct np_trace_header h;
 	size_t got;
@@ -229,24 +234,14 @@ int np_trace_program(const char *path, char *out, struct np_err *err)
 
 	if (rc)
 		return rc;
-	*out = '\0';
-	if (is_binary(&h, got) && got == sizeof(h))
-		snprintf(out, NP_TRACE_NAME, "%.*s", NP_TRACE_NAME - 1,
+	*size = 0;
+	*program = '\0';
+	if (is_binary(&h, got) && got == sizeof(h)) {
+		*size = h.size;
+		snprintf(program, NP_TRACE_NAME, "%.*s", NP_TRACE_NAME - 1,
 			 h.program);
-	np_text_make_plain(out);
-	return 0;
-}
-
-/* Number of ranks according to a binary trace; 0 for a text. */
-static int read_size(const char *path, uint32_t *size, struct np_err *err)
-{
-	struct np_trace_header h;
-	size_t got;
-	int rc = read_header(path, &h, &got, err);
-
-	if (rc)
-		return rc;
-	*size = is_binary(&h, got) && got == sizeof(h) ? h.size : 0;
+		np_text_make_plain(program);
+	}
 	if (*size > NP_TRACE_MAX_RANKS)
 		return np_errf(err, -EINVAL, "%s: %u ranks, expected at most "
 			       "%u", path, *size, NP_TRACE_MAX_RANKS);
@@ -375,7 +370,7 @@ static int check_ranks(struct np_trace_files *f, const char *path,
 		return np_errf(err, -ENOENT, "%s: no trace", path);
 	if (!f->path[0])
 		return np_errf(err, -EINVAL, "%s: no trace of rank 0", path);
-	rc = read_size(f->path[0], &size, err);
+	rc = read_run(f->path[0], &size, f->program, err);
 	if (rc)
 		return rc;
 	for (uint32_t i = 0; i < (size ? size : f->n); i++)

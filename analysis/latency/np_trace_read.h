@@ -81,10 +81,4 @@ bool np_trace_is_complete(const struct np_trace_reader *r);
  */
 bool np_trace_is(const char *path);
 
-/*
- * The program name in a binary file; "" for a text. out has NP_TRACE_NAME
- * bytes. Returns 0 or -errno with err.
- */
-int np_trace_program(const char *path, char *out, struct np_err *err);
-
 #endif

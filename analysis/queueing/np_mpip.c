@@ -20,7 +20,6 @@
 #include "np_read.h"
 #include "np_text.h"
 #include "np_trace.h"
-#include "np_trace_read.h"
 
 #define MAX_WORDS 10
 #define MAX_LINE 8192	/* bytes of a line that are read */
@@ -425,22 +424,21 @@ int np_mpip_trace(const char *path, struct np_mpip *out, struct np_err *err)
 {
 	struct np_trace_files f;
 	struct np_trace_sum s;
-	char program[NP_TRACE_NAME] = "";
 	int rc = np_trace_files_find(path, &f, err);
 
 	if (rc)
 		return rc;
 	rc = np_trace_sum(&f, &s, err);
-	if (!rc)
-		rc = np_trace_program(f.path[0], program, err);
-	np_trace_files_free(&f);
-	if (rc)
+	if (rc) {
+		np_trace_files_free(&f);
 		return rc;
+	}
 	*out = (struct np_mpip){ .n_tasks = s.ranks, .app_sec = s.app_sec,
 		.mpi_sec = s.mpi_sec, .max_app_sec = s.max_app_sec,
 		.messages = (double)s.sent, .bytes = s.given_bytes,
 		.notes = s.cut ? NP_MPIP_TRUNCATED : 0 };
-	strcpy(out->program, program);
+	strcpy(out->program, f.program);
+	np_trace_files_free(&f);
 	for (int c = NP_BARRIER + 1; c < NP_N_COLLECTIVES; c++)
 		out->messages += (double)s.collectives[c];
 	if (!out->messages)
