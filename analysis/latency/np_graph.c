@@ -721,26 +721,6 @@ uint32_t np_graph_rank_ops(const struct np_graph *g, uint32_t rank)
 	return p ? np_graph_part_end(g, p - 1) - g->part[p - 1].first : 0;
 }
 
-const struct np_graph_part *np_graph_part_of(const struct np_graph *g,
-					     uint32_t node)
-{
-	size_t low = 0, high = g->n_parts;
-
-	/*
-	 * Binary search for the last part that begins at or before node. A
-	 * node does not hold its rank, which would cost 4 bytes each.
-	 */
-	while (high - low > 1) {
-		size_t mid = (low + high) / 2;
-
-		if (g->part[mid].first <= node)
-			low = mid;
-		else
-			high = mid;
-	}
-	return &g->part[low];
-}
-
 /* The peer of an operation as it was added, also after matching. */
 static uint32_t peer_of(const struct np_graph *g,
 			const struct np_graph_node *n)

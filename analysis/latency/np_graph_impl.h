@@ -75,8 +75,25 @@ static inline uint32_t np_graph_context(const struct np_graph *g,
 }
 
 /* The part that contains a node. */
-const struct np_graph_part *np_graph_part_of(const struct np_graph *g,
-					     uint32_t node);
+static inline const struct np_graph_part *
+np_graph_part_of(const struct np_graph *g, uint32_t node)
+{
+	size_t low = 0, high = g->n_parts;
+
+	/*
+	 * Binary search for the last part that begins at or before node. A
+	 * node does not hold its rank, which would cost 4 bytes each.
+	 */
+	while (high - low > 1) {
+		size_t mid = (low + high) / 2;
+
+		if (g->part[mid].first <= node)
+			low = mid;
+		else
+			high = mid;
+	}
+	return &g->part[low];
+}
 
 /* The node after the last one of part p. */
 static inline uint32_t np_graph_part_end(const struct np_graph *g, size_t p)
