@@ -251,3 +251,15 @@ int np_order_text(const void *a, const void *b)
 {
 	return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
+
+size_t np_order_unique(uint32_t *number, size_t n)
+{
+	size_t to = 0;
+
+	if (n > 1)
+		qsort(number, n, sizeof(*number), np_order_u32);
+	for (size_t i = 0; i < n; i++)
+		if (!i || number[i] != number[to - 1])
+			number[to++] = number[i];
+	return to;
+}

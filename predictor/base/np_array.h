@@ -40,6 +40,9 @@ int np_order_text(const void *a, const void *b); /* char *, by strcmp() */
 /* The reverse of np_order_double(). */
 int np_order_desc(const void *a, const void *b);
 
+/* Sort numbers and remove duplicates; returns how many remain. */
+size_t np_order_unique(uint32_t *number, size_t n);
+
 /* ---- indexes ---- */
 
 /*

@@ -364,20 +364,6 @@ size_t np_leaves_switches(const struct np_leaves *l, const uint32_t *leaf,
 	return got;
 }
 
-/* ---- Orders ---- */
-
-size_t np_order_unique(uint32_t *number, size_t n)
-{
-	size_t to = 0;
-
-	if (n > 1)
-		qsort(number, n, sizeof(*number), np_order_u32);
-	for (size_t i = 0; i < n; i++)
-		if (!i || number[i] != number[to - 1])
-			number[to++] = number[i];
-	return to;
-}
-
 /* ---- The snapshot ---- */
 
 int np_snapshot_new(struct np_leaves *leaves, int64_t now_sec,

@@ -254,11 +254,6 @@ int np_snapshot_job(struct np_snapshot *s, const struct np_job *job,
 /* Make the snapshot immutable. */
 void np_snapshot_seal(struct np_snapshot *s);
 
-/* ---- Orders ---- */
-
-/* Sort numbers and remove duplicates; returns how many remain. */
-size_t np_order_unique(uint32_t *number, size_t n);
-
 /* The bitmap of a set, by position. */
 static inline const uint64_t *np_snapshot_set(const struct np_snapshot *s,
 					      uint32_t handle)
