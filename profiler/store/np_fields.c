@@ -428,11 +428,6 @@ int np_jget_schema(const struct np_jat *in, json_object *from, int newest)
 
 /* ---- writing values ---- */
 
-void np_jput_fail(struct np_jput *o, int rc)
-{
-	o->rc = o->rc ? o->rc : rc;
-}
-
 json_object *np_jput(struct np_jput *o, json_object *in, const char *key,
 		     json_object *value)
 {

@@ -108,7 +108,10 @@ json_object *np_jput_append(struct np_jput *o, json_object *in,
 			    json_object *value);
 
 /* Keep a failure; its err is set already. */
-void np_jput_fail(struct np_jput *o, int rc);
+static inline void np_jput_fail(struct np_jput *o, int rc)
+{
+	o->rc = o->rc ? o->rc : rc;
+}
 
 /*
  * New values; NULL after keeping a failure if v is out of range.  A real number
