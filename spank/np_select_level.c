@@ -339,7 +339,7 @@ int np_selection_parse(const char *text, struct np_selection *out)
 	return rc;
 }
 
-/* ---- earlier intervals, and those of the record ---- */
+/* ---- earlier intervals ---- */
 
 void np_earlier_intervals_free(struct np_earlier_intervals *p)
 {
@@ -349,27 +349,4 @@ void np_earlier_intervals_free(struct np_earlier_intervals *p)
 	free(p->alone_known);
 	free(p->interval);
 	*p = (struct np_earlier_intervals){ .n_levels = 0 };
-}
-
-int np_record_note_level(struct np_record *r, const char *name,
-			 const char *scope, const char *nodes,
-			 struct np_err *err)
-{
-	struct np_level_run *l;
-	struct np_level level;
-
-	if (np_level_parse(name, &level, err))
-		return -EINVAL;
-	l = calloc(1, sizeof(*l));
-	if (!l)
-		return -ENOMEM;
-	r->level = l;
-	l->name = strdup(level.name);
-	l->peers = level.peers;
-	l->messages = level.messages;
-	l->bytes = level.bytes;
-	l->pause_sec = level.pause_sec;
-	l->scope = strdup(scope);
-	l->nodes = strdup(nodes);
-	return l->name && l->scope && l->nodes ? 0 : -ENOMEM;
 }

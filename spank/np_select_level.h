@@ -69,12 +69,4 @@ int np_selection_parse(const char *text, struct np_selection *out);
 /* For unit tests and the fuzzer.  NULL: out of memory; free() it.  Pure. */
 char *np_selection_print(const struct np_selection *c);
 
-/*
- * Note in r the load level of that name and where it runs: scope is "leaf" or
- * "node", nodes a hostlist expression.  Returns 0, or -errno with err.
- */
-int np_record_note_level(struct np_record *r, const char *name,
-			 const char *scope, const char *nodes,
-			 struct np_err *err);
-
 #endif

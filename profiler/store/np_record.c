@@ -8,6 +8,7 @@
 
 #include "np_array.h"
 #include "np_fields.h"
+#include "np_level.h"
 #include "np_text.h"
 
 /* Keep a failure: the value of key cannot be written. */
@@ -716,6 +717,29 @@ void np_record_note(struct np_record *r, const char *fmt, ...)
 	r->notes[r->n_notes] = strdup(line);
 	if (r->notes[r->n_notes])
 		r->n_notes++;
+}
+
+int np_record_note_level(struct np_record *r, const char *name,
+			 const char *scope, const char *nodes,
+			 struct np_err *err)
+{
+	struct np_level_run *l;
+	struct np_level level;
+
+	if (np_level_parse(name, &level, err))
+		return -EINVAL;
+	l = calloc(1, sizeof(*l));
+	if (!l)
+		return -ENOMEM;
+	r->level = l;
+	l->name = strdup(level.name);
+	l->peers = level.peers;
+	l->messages = level.messages;
+	l->bytes = level.bytes;
+	l->pause_sec = level.pause_sec;
+	l->scope = strdup(scope);
+	l->nodes = strdup(nodes);
+	return l->name && l->scope && l->nodes ? 0 : -ENOMEM;
 }
 
 /* ---- publishing a record ---- */

@@ -216,6 +216,14 @@ void np_record_note(struct np_record *r, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 
 /*
+ * Note in r the load level of that name and where it runs: scope is "leaf" or
+ * "node", nodes a hostlist expression.  Returns 0, or -errno with err.
+ */
+int np_record_note_level(struct np_record *r, const char *name,
+			 const char *scope, const char *nodes,
+			 struct np_err *err);
+
+/*
  * Remove what predictions and reports do not need and others should not see:
  * other people's jobs, nodes, hosts, directories and notes.  The uid becomes
  * that of the publishing user, by.  Job and step numbers stay, because they
