@@ -47,12 +47,11 @@ static void sample_cdf(const double *count, size_t n_bins, struct np_rng *r,
 		       double *cdf, double *counts)
 {
 	double sum = 0;
-	size_t from, to;
 
-	np_latency_range(count, n_bins, &from, &to);
 	memset(counts, 0, n_bins * sizeof(*counts));
-	for (size_t b = from; r && b < to; b++) {
-		counts[b] = np_rng_count(r, count[b]);
+	for (size_t b = 0; r && b < n_bins; b++) {
+		/* Most are 0. */
+		counts[b] = count[b] > 0 ? np_rng_count(r, count[b]) : 0;
 		sum += counts[b];
 	}
 	/* With few latencies, all counts can be 0: keep the measured ones. */

@@ -202,8 +202,12 @@ int np_latency_check(const struct np_latency *l, const struct np_bins *bins,
 	return count_check(l->count, bins->n, what, err);
 }
 
-void np_latency_range(const double *count, size_t n_bins, size_t *from,
-		      size_t *to)
+/*
+ * The range of bins, from *from to *to - 1, outside of which all counts are 0,
+ * as most are.
+ */
+static void range_of(const double *count, size_t n_bins, size_t *from,
+		     size_t *to)
 {
 	size_t a = 0, b = n_bins;
 
@@ -220,7 +224,7 @@ void np_latency_cdf(const double *count, size_t n_bins, double *cdf)
 	double total = 0, below = 0;
 	size_t from, to, i = 0;
 
-	np_latency_range(count, n_bins, &from, &to);
+	range_of(count, n_bins, &from, &to);
 	for (size_t b = from; b < to; b++)
 		total += count[b];
 	for (; i < from; i++)

@@ -105,13 +105,6 @@ struct np_latency {
 int np_latency_check(const struct np_latency *l, const struct np_bins *bins,
 		     const char *what, struct np_err *err);
 
-/*
- * The range of bins, from *from to *to - 1, outside of which all counts are 0,
- * as most are.
- */
-void np_latency_range(const double *count, size_t n_bins, size_t *from,
-		      size_t *to);
-
 /* Cumulative distribution at the upper edge of each bin; cdf[n - 1] is 1. */
 void np_latency_cdf(const double *count, size_t n_bins, double *cdf);
 
