@@ -297,6 +297,10 @@ static int get_lists(const struct np_jat *in, json_object *classes,
 	return rc ? rc : reject_duplicates(in, out);
 }
 
+static const struct np_fields schema_table = NP_FIELDS(np_network,
+	{ "schema", NP_F_SCHEMA, .max = NP_NETWORK_SCHEMA },
+);
+
 /* Reads the network after its format and schema. */
 static int get_all(const struct np_jat *in, json_object *root,
 		   struct np_network *out)
@@ -305,7 +309,7 @@ static int get_all(const struct np_jat *in, json_object *root,
 					     "classes", "stations", NULL };
 	json_object *name, *classes, *stations, *format;
 	size_t n_classes, n_stations;
-	int rc = np_jget_schema(in, root, NP_NETWORK_SCHEMA);
+	int rc = np_jget_fields(in, root, out, &schema_table);
 
 	format = json_object_object_get(root, "format");
 	if (!rc && (!json_object_is_type(format, json_type_string) ||

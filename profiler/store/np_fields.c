@@ -403,7 +403,12 @@ int np_jget_parse(const struct np_jat *in, const char *text, size_t len,
 	return rc;
 }
 
-int np_jget_schema(const struct np_jat *in, json_object *from, int newest)
+/*
+ * Check the member "schema" of a value that has to be an object. Fields are read
+ * in their order, so it should be the first: a newer schema may give any other
+ * member another meaning. -EPROTONOSUPPORT: it is newer than newest.
+ */
+static int check_schema(const struct np_jat *in, json_object *from, int newest)
 {
 	uint64_t schema;
 	json_object *j;
@@ -562,7 +567,7 @@ static int get_schema(const struct np_jat *in, const struct np_field *f,
 		      json_object *from, char *to)
 {
 	(void)to;
-	return np_jget_schema(in, from, (int)f->max);
+	return check_schema(in, from, (int)f->max);
 }
 
 static void put_schema(struct np_jput *o, json_object *in,
@@ -963,19 +968,6 @@ void np_jput_fields(struct np_jput *o, json_object *in, const void *from,
 	}
 }
 
-int np_fields_parse(const struct np_jat *in, const char *text, size_t len,
-		    void *to, const struct np_fields *fs)
-{
-	json_object *j;
-	int rc = np_jget_parse(in, text, len, &j);
-
-	if (rc)
-		return rc;
-	rc = np_jget_fields(in, j, to, fs);
-	json_object_put(j);
-	return rc;
-}
-
 /* Free the elements of a list, and clear its length. */
 static void free_elements(void *of, const struct np_field *f, char *list)
 {
@@ -1014,16 +1006,16 @@ void np_fields_free(void *of, const struct np_fields *fs)
 }
 
 /*
- * ---- long lists ----
+ * ---- texts ----
  *
  * A text of many megabytes would take twenty times its size as JSON objects, so
- * only one element of its last lists is in memory at a time.
+ * only one element of its long lists is in memory at a time.
  */
 
-/* How many members come before the first list. */
+/* How many members come before the long lists. */
 static size_t head_len(const struct np_fields *fs)
 {
-	size_t n = 0;
+	size_t n = fs->long_lists ? 0 : fs->n;
 
 	while (n < fs->n && fs->field[n].type != NP_F_LIST)
 		n++;
@@ -1067,10 +1059,10 @@ static void print_list(struct np_jput *o, FILE *f, const struct np_field *list,
 	fputs("]", f);
 }
 
-/* Write the first n members on a line; the rest are lists. */
-static int print(struct np_jput *o, const void *from,
-		 const struct np_fields *fs, size_t n, char **out)
+int np_fields_print(struct np_jput *o, const void *from,
+		    const struct np_fields *fs, char **out)
 {
+	size_t n = head_len(fs);
 	const struct np_fields head = { fs->field, n, fs->size };
 	locale_t before = use_decimal_point();
 	size_t len;
@@ -1090,18 +1082,6 @@ static int print(struct np_jput *o, const void *from,
 		*out = NULL;
 	}
 	return o->rc;
-}
-
-int np_fields_print(struct np_jput *o, const void *from,
-		    const struct np_fields *fs, char **out)
-{
-	return print(o, from, fs, fs->n, out);
-}
-
-int np_fields_write(struct np_jput *o, const void *from,
-		    const struct np_fields *fs, char **out)
-{
-	return print(o, from, fs, head_len(fs), out);
 }
 
 /* After a value: does another one follow? */
@@ -1182,7 +1162,7 @@ static int read_member(struct pull *p, json_object *members, const char *key,
 		return keep_member(p, members, key);
 	/* In a newer schema, which is written first, it may be anything. */
 	if (json_object_object_get_ex(members, "schema", NULL))
-		rc = np_jget_schema(p->in, members, (int)fs->field->max);
+		rc = check_schema(p->in, members, (int)fs->field->max);
 	return rc ? rc : read_list(p, &fs->field[i], to);
 }
 
@@ -1213,8 +1193,9 @@ static int read_members(struct pull *p, json_object *members,
 	       pull_damaged(p, "expected its end");
 }
 
-int np_fields_read(const struct np_jat *in, const char *text, size_t len,
-		   void *to, const struct np_fields *fs)
+/* Read a text with long lists. */
+static int parse_long_lists(const struct np_jat *in, const char *text,
+			    size_t len, void *to, const struct np_fields *fs)
 {
 	json_object *members = json_object_new_object();
 	const struct np_fields head = { fs->field, head_len(fs), fs->size };
@@ -1230,5 +1211,21 @@ int np_fields_read(const struct np_jat *in, const char *text, size_t len,
 	if (!rc)
 		rc = np_jget_fields(in, members, to, &head);
 	json_object_put(members);
+	return rc;
+}
+
+int np_fields_parse(const struct np_jat *in, const char *text, size_t len,
+		    void *to, const struct np_fields *fs)
+{
+	json_object *j;
+	int rc;
+
+	if (fs->long_lists)
+		return parse_long_lists(in, text, len, to, fs);
+	rc = np_jget_parse(in, text, len, &j);
+	if (rc)
+		return rc;
+	rc = np_jget_fields(in, j, to, fs);
+	json_object_put(j);
 	return rc;
 }

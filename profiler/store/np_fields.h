@@ -57,13 +57,6 @@ int np_jat_range(const struct np_jat *at, const char *key, double got,
 int np_jget_parse(const struct np_jat *in, const char *text, size_t len,
 		  json_object **out);
 
-/*
- * Check the member "schema" of a value that has to be an object.  To be done
- * first, as a newer schema may give any member another meaning.
- * -EPROTONOSUPPORT: it is newer than newest.
- */
-int np_jget_schema(const struct np_jat *in, json_object *from, int newest);
-
 /* A whole number of 0 .. max; a number of min .. max. */
 int np_jget_count(const struct np_jat *in, const char *key, json_object *j,
 		  double max, uint64_t *out);
@@ -182,6 +175,12 @@ struct np_field {
 struct np_fields {
 	const struct np_field *field;
 	size_t n, size; /* size: of the structure */
+	/*
+	 * Its last members may be very long lists. As text on its own, one
+	 * element is in memory as JSON at a time, and is written on a line of
+	 * its own; any layout is read.
+	 */
+	bool long_lists;
 };
 
 /*
@@ -209,10 +208,12 @@ struct np_field_codec {
 	}
 
 /* The table of a structure: its fields, in the order of the text. */
-#define NP_FIELDS(s, ...) \
+#define NP_FIELDS(s, ...) NP_FIELDS_WITH(s, false, __VA_ARGS__)
+#define NP_FIELDS_LONG_LISTS(s, ...) NP_FIELDS_WITH(s, true, __VA_ARGS__)
+#define NP_FIELDS_WITH(s, long_lists, ...) \
 	{ (const struct np_field[]){ __VA_ARGS__ }, \
 	  NP_ARRAY_SIZE(((const struct np_field[]){ __VA_ARGS__ })), \
-	  sizeof(struct s) }
+	  sizeof(struct s), long_lists }
 
 /* A structure, or a list of them, by the table of the structure. */
 #define NP_FIELD_OF(s, type, name, of) \
@@ -231,21 +232,14 @@ void np_jput_fields(struct np_jput *o, json_object *in, const void *from,
 int np_jget_fields(const struct np_jat *in, json_object *from, void *to,
 		   const struct np_fields *fs);
 
-/* The same as text; written on one line with its end, malloc'ed.  o->rc. */
+/*
+ * The same as text; written on one line with its end (but see long_lists),
+ * malloc'ed.  o->rc.
+ */
 int np_fields_print(struct np_jput *o, const void *from,
 		    const struct np_fields *fs, char **out);
 int np_fields_parse(const struct np_jat *in, const char *text, size_t len,
 		    void *to, const struct np_fields *fs);
-
-/*
- * The same for a text whose last members may be very long lists: one element is
- * in memory as JSON at a time.  An element is written per line; any layout is
- * read.
- */
-int np_fields_write(struct np_jput *o, const void *from,
-		    const struct np_fields *fs, char **out);
-int np_fields_read(const struct np_jat *in, const char *text, size_t len,
-		   void *to, const struct np_fields *fs);
 
 /* free() everything that a structure points to, and clear the pointers. */
 void np_fields_free(void *of, const struct np_fields *fs);

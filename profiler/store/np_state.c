@@ -83,7 +83,7 @@ static const struct np_fields denial_table = NP_FIELDS(np_state_denial,
 	TEXT(np_state_denial, why, NP_STATE_WHY_MAX),
 );
 
-static const struct np_fields state_table = NP_FIELDS(np_state,
+static const struct np_fields state_table = NP_FIELDS_LONG_LISTS(np_state,
 	SCHEMA,
 	REAL(np_state, date, NP_JSON_DATE),
 	REAL(np_state, interval_sec, NP_JSON_ELAPSED_SEC),
@@ -143,7 +143,7 @@ int np_state_put(const struct np_state *s, char **out, struct np_err *err)
 {
 	struct np_jput o = { .rc = 0 };
 
-	np_fields_write(&o, s, &state_table, out);
+	np_fields_print(&o, s, &state_table, out);
 	return o.rc ? cannot_write(err, o.rc, "state of placement") : 0;
 }
 
@@ -152,7 +152,7 @@ int np_state_get(const char *text, size_t len, const char *where,
 {
 	struct np_jat in = { .where = where, .err = err };
 	struct np_state s = { 0 };
-	int rc = np_fields_read(&in, text, len, &s, &state_table);
+	int rc = np_fields_parse(&in, text, len, &s, &state_table);
 
 	if (!rc) {
 		*out = s;
