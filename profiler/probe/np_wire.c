@@ -220,7 +220,19 @@ int np_wire_agent_open(int fd_in, int fd_out, uint32_t rank, uint32_t size,
 	return 0;
 }
 
-int np_wire_srun_open(struct np_wire **out, struct np_err *err)
+/* Read "RANK/SIZE". */
+static int parse_rank(const char *text, uint32_t *rank, uint32_t *size)
+{
+	int end = 0;
+
+	if (sscanf(text, "%u/%u%n", rank, size, &end) != 2 || text[end] ||
+	    !*size || *size > NP_WIRE_MAX_SIZE || *rank >= *size)
+		return -EINVAL;
+	return 0;
+}
+
+/* The place of a process that srun started is in the environment. */
+static int open_srun(struct np_wire **out, struct np_err *err)
 {
 	const char *proc = getenv("SLURM_PROCID"), *n = getenv("SLURM_NTASKS");
 	char place[32];
@@ -230,7 +242,7 @@ int np_wire_srun_open(struct np_wire **out, struct np_err *err)
 
 	snprintf(place, sizeof(place), "%s/%s", proc ? proc : "",
 		 n ? n : "");
-	if (np_wire_rank_parse(place, &rank, &size))
+	if (parse_rank(place, &rank, &size))
 		return np_errf(err, -EINVAL, "SLURM_PROCID/SLURM_NTASKS "
 			       "\"%s\": expected a process of at most %u "
 			       "that srun started", place,
@@ -245,23 +257,13 @@ int np_wire_srun_open(struct np_wire **out, struct np_err *err)
 	return 0;
 }
 
-int np_wire_rank_parse(const char *text, uint32_t *rank, uint32_t *size)
-{
-	int end = 0;
-
-	if (sscanf(text, "%u/%u%n", rank, size, &end) != 2 || text[end] ||
-	    !*size || *size > NP_WIRE_MAX_SIZE || *rank >= *size)
-		return -EINVAL;
-	return 0;
-}
-
 int np_wire_open(const char *how, struct np_wire **out, struct np_err *err)
 {
 	uint32_t rank, size;
 
 	if (!strcmp(how, "srun"))
-		return np_wire_srun_open(out, err);
-	if (np_wire_rank_parse(how, &rank, &size))
+		return open_srun(out, err);
+	if (parse_rank(how, &rank, &size))
 		return np_errf(err, -EINVAL, "--join \"%.40s\": expected "
 			       "srun or RANK/SIZE", how);
 	return np_wire_agent_open(STDIN_FILENO, STDOUT_FILENO, rank, size, out,

@@ -89,14 +89,11 @@ int np_pmix_open(struct np_wire **out, struct np_err *err);
 int np_wire_open(const char *how, struct np_wire **out, struct np_err *err);
 
 /*
- * The parts of np_wire_open(), exported for the unit tests. fd_in, a socket,
- * and fd_out are borrowed. np_wire_rank_parse() reads "RANK/SIZE" and returns
- * 0 or -EINVAL.
+ * The same for "RANK/SIZE" on other descriptors, exported for the unit tests.
+ * fd_in, a socket, and fd_out are borrowed.
  */
 int np_wire_agent_open(int fd_in, int fd_out, uint32_t rank, uint32_t size,
-		      struct np_wire **out, struct np_err *err);
-int np_wire_srun_open(struct np_wire **out, struct np_err *err);
-int np_wire_rank_parse(const char *text, uint32_t *rank, uint32_t *size);
+		       struct np_wire **out, struct np_err *err);
 
 /* The host of a group of `size` processes. NULL: out of memory. */
 struct np_wire_host;

@@ -290,12 +290,14 @@ static const struct {
 static void test_texts(void)
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(texts); i++) {
-		uint32_t rank = 7, size = 7;
-		int rc = np_wire_rank_parse(texts[i].text, &rank, &size);
+		struct np_wire *w = NULL;
+		int rc = np_wire_open(texts[i].text, &w, NULL);
 
 		T_ROW(texts[i].name, rc == texts[i].rc);
-		T_ROW(texts[i].name, rc || (rank == texts[i].rank &&
-					    size == texts[i].size));
+		T_ROW(texts[i].name, rc || (w->rank == texts[i].rank &&
+					    w->size == texts[i].size));
+		if (!rc)
+			w->ops->close(w);
 	}
 }
 

@@ -121,7 +121,7 @@ static void process(int rank, int in, int out)
 	setenv("SLURM_NTASKS", "3", 1);
 	dup2(in, 0);
 	dup2(out, 1);
-	ok = !np_wire_srun_open(&w, NULL) && finds_all(w);
+	ok = !np_wire_open("srun", &w, NULL) && finds_all(w);
 	if (ok)
 		w->ops->close(w);
 	_exit(!ok);
@@ -178,7 +178,7 @@ static void test_a_process_not_started_by_srun(void)
 	struct np_wire *w;
 
 	unsetenv("SLURM_PROCID");
-	T_CHECK(np_wire_srun_open(&w, &err) == -EINVAL);
+	T_CHECK(np_wire_open("srun", &w, &err) == -EINVAL);
 	T_CHECK(strstr(err.text, "srun"));
 }
 
