@@ -182,8 +182,12 @@ static uint16_t port_of(int fd)
 		     ((struct sockaddr_in *)&a)->sin_port);
 }
 
-int np_rendezvous_listen(const uint16_t range[2], uint16_t *port,
-			 struct np_err *err)
+/*
+ * A listening TCP socket on all addresses, IPv6 where the host has it, that
+ * does not block, closes on exec and is numbered 10 or more.
+ */
+static int listen_in_range(const uint16_t range[2], uint16_t *port,
+			   struct np_err *err)
 {
 	static const int families[] = { AF_INET6, AF_INET };
 	int rc = EAFNOSUPPORT;
@@ -205,8 +209,8 @@ int np_rendezvous_listen(const uint16_t range[2], uint16_t *port,
 		       strerror(rc));
 }
 
-int np_rendezvous_make_cookies(struct np_rendezvous_entry *v,
-			       struct np_err *err)
+/* New cookies and a new seed. */
+static int make_cookies(struct np_rendezvous_entry *v, struct np_err *err)
 {
 	/* Half of them for each cookie. */
 	unsigned char bytes[NP_RENDEZVOUS_COOKIE - 1];
@@ -240,9 +244,9 @@ int np_rendezvous_open(const struct np_conf *conf, const uint16_t range[2],
 			       "LibexecDir=%.40s...: "
 			       "expected a shorter path",
 			       conf->libexecdir);
-	if (np_rendezvous_make_cookies(&v, err))
+	if (make_cookies(&v, err))
 		return -EAGAIN;
-	fd = np_rendezvous_listen(range, &v.port, err);
+	fd = listen_in_range(range, &v.port, err);
 	if (fd < 0)
 		return fd;
 	if (np_rendezvous_add(&v, text, size, err)) {

@@ -53,30 +53,16 @@ struct np_rendezvous_entry {
 /*
  * Open the socket at which a collector will listen, and append its rendezvous
  * to text[size], so that the nodes can get it before there is a collector.
- * range: as for np_rendezvous_listen().  Returns the descriptor, or -errno with
- * err.
+ * range: first and last port that a firewall lets through (SrunPortRange), or
+ * NULL: any.  Returns the descriptor, or -errno with err.
  */
 int np_rendezvous_open(const struct np_conf *conf, const uint16_t range[2],
 		       char *text, size_t size, struct np_err *err);
 
-/* The next three are called by np_rendezvous_open(), and by unit tests. */
-
-/*
- * A listening TCP socket on all addresses, IPv6 where the host has it, that
- * does not block, closes on exec and is numbered 10 or more.  range: first and
- * last port that a firewall lets through (SrunPortRange), or NULL: any.
- * Returns the descriptor, with *port, or -errno with err.
- */
-int np_rendezvous_listen(const uint16_t range[2], uint16_t *port,
-			 struct np_err *err);
-
-/* New cookies and a new seed.  Returns 0, or -EAGAIN with err. */
-int np_rendezvous_make_cookies(struct np_rendezvous_entry *v,
-			       struct np_err *err);
-
 /*
  * Append v to text[size], which holds other entries or "".  Returns 0, or
  * -EINVAL with err: the path has a space or ';', or text has no room left.
+ * Exported for the unit tests.
  */
 int np_rendezvous_add(const struct np_rendezvous_entry *v, char *text,
 		      size_t size, struct np_err *err);

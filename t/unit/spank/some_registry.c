@@ -20,14 +20,30 @@ static void on_report(size_t member, char *line, void *arg)
 	line[0] = 'x'; /* it may be changed */
 }
 
+int some_rendezvous(const uint16_t range[2], struct np_rendezvous_entry *out,
+		    struct np_err *err)
+{
+	char text[NP_RENDEZVOUS_TEXT] = "";
+	struct np_conf conf;
+	int fd;
+
+	np_conf_init(&conf);
+	fd = np_rendezvous_open(&conf, range, text, sizeof(text), err);
+	if (fd >= 0)
+		T_CHECK(!np_rendezvous_find(text, 0, out));
+	return fd;
+}
+
 void some_registry_open(struct some_registry *w)
 {
-	const struct np_rendezvous_entry v = { .agent_cookie = G,
-					       .collector_cookie = H };
+	struct np_rendezvous_entry v;
 	int fd;
 
 	*w = (struct some_registry){ .now_sec = 100 };
-	fd = np_rendezvous_listen(NULL, &w->port, NULL);
+	fd = some_rendezvous(NULL, &v, NULL);
+	w->port = v.port;
+	strcpy(v.agent_cookie, G);
+	strcpy(v.collector_cookie, H);
 	w->listening = fd;
 	w->p = np_registry_new(fd, &v);
 	T_CHECK(fd >= 0 && w->p);

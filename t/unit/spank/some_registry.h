@@ -22,6 +22,9 @@ struct some_registry {
 	char reports[512]; /* "MEMBER:LINE|" */
 };
 
+/* Opens a rendezvous as srun does; *out: what it tells the nodes. */
+int some_rendezvous(const uint16_t range[2], struct np_rendezvous_entry *out,
+		    struct np_err *err);
 void some_registry_open(struct some_registry *w);
 void serve(struct some_registry *w);
 void nap(void);

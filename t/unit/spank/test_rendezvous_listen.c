@@ -1,5 +1,5 @@
-#include "t.h"
 #include "np_rendezvous.h"
+#include "some_registry.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -45,16 +45,16 @@ static int has_loopback_six(void)
 
 static void test_nodes_reach_it(void)
 {
-	uint16_t port = 0;
-	int fd = np_rendezvous_listen(NULL, &port, NULL);
+	struct np_rendezvous_entry v = { .port = 0 };
+	int fd = some_rendezvous(NULL, &v, NULL);
 
-	T_CHECK(fd >= 10 && port);
-	T_CHECK(knock(AF_INET, port) == 0);
-	T_CHECK(!has_loopback_six() || knock(AF_INET6, port) == 0);
+	T_CHECK(fd >= 10 && v.port);
+	T_CHECK(knock(AF_INET, v.port) == 0);
+	T_CHECK(!has_loopback_six() || knock(AF_INET6, v.port) == 0);
 	T_CHECK(fcntl(fd, F_GETFL) & O_NONBLOCK);
 	T_CHECK(fcntl(fd, F_GETFD) & FD_CLOEXEC);
 	close(fd);
-	T_CHECK(knock(AF_INET, port) != 0);
+	T_CHECK(knock(AF_INET, v.port) != 0);
 }
 
 #define RANGE 8
@@ -62,16 +62,17 @@ static void test_nodes_reach_it(void)
 /* So many ports up to one that was free just now. */
 static void some_range(uint16_t range[2])
 {
-	int fd = np_rendezvous_listen(NULL, &range[1], NULL);
+	struct np_rendezvous_entry v;
 
-	close(fd);
+	close(some_rendezvous(NULL, &v, NULL));
+	range[1] = v.port;
 	range[0] = (uint16_t)(range[1] - RANGE + 1);
 }
 
-static int taken_before(const uint16_t *port, int n)
+static int taken_before(const struct np_rendezvous_entry *v, int n)
 {
 	for (int i = 0; i < n; i++)
-		if (port[i] == port[n])
+		if (v[i].port == v[n].port)
 			return 1;
 	return 0;
 }
@@ -79,20 +80,22 @@ static int taken_before(const uint16_t *port, int n)
 static void test_taken_ports_are_passed_over(void)
 {
 	struct np_err err = NP_ERR_INIT;
-	uint16_t range[2], port[RANGE + 1];
+	struct np_rendezvous_entry v[RANGE + 1];
 	int fd[RANGE + 1], n = 0;
+	uint16_t range[2];
 
 	some_range(range);
-	while (n <= RANGE && (fd[n] = np_rendezvous_listen(range, &port[n], &err)) >= 0) {
-		T_CHECK(port[n] >= range[0] && port[n] <= range[1]);
-		T_CHECK(!taken_before(port, n));
+	while (n <= RANGE &&
+	       (fd[n] = some_rendezvous(range, &v[n], &err)) >= 0) {
+		T_CHECK(v[n].port >= range[0] && v[n].port <= range[1]);
+		T_CHECK(!taken_before(v, n));
 		n++;
 	}
 	/* Others on this machine may have some of them. */
 	T_CHECK(n >= 1 && n <= RANGE && fd[n] == -EADDRINUSE);
 	T_CHECK(strstr(err.text, "Address already in use"));
-	range[0] = range[1] = port[0];
-	T_CHECK(np_rendezvous_listen(range, &port[1], NULL) == -EADDRINUSE);
+	range[0] = range[1] = v[0].port;
+	T_CHECK(some_rendezvous(range, &v[1], NULL) == -EADDRINUSE);
 	while (n)
 		close(fd[--n]);
 }
@@ -109,11 +112,11 @@ static const struct {
 static void test_impossible_ranges(void)
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(impossible); i++) {
-		uint16_t port = 0;
-		int fd = np_rendezvous_listen(impossible[i].range, &port, NULL);
+		struct np_rendezvous_entry v = { .port = 0 };
+		int fd = some_rendezvous(impossible[i].range, &v, NULL);
 
-		T_ROW(impossible[i].name, fd >= 0 && port &&
-		      knock(AF_INET, port) == 0);
+		T_ROW(impossible[i].name,
+		      fd >= 0 && v.port && knock(AF_INET, v.port) == 0);
 		if (fd >= 0)
 			close(fd);
 	}
@@ -127,17 +130,18 @@ static int is_cookie(const char *t)
 
 static void test_cookies(void)
 {
-	struct np_rendezvous_entry a = { .port = 1 }, b = { .port = 2 };
+	struct np_rendezvous_entry a, b;
+	int fd[2] = { some_rendezvous(NULL, &a, NULL),
+		      some_rendezvous(NULL, &b, NULL) };
 
-	T_CHECK(np_rendezvous_make_cookies(&a, NULL) == 0);
-	T_CHECK(np_rendezvous_make_cookies(&b, NULL) == 0);
 	T_CHECK(is_cookie(a.agent_cookie) && is_cookie(a.collector_cookie) &&
 		is_cookie(b.agent_cookie));
 	T_CHECK(strcmp(a.agent_cookie, a.collector_cookie) &&
 		strcmp(a.agent_cookie, b.agent_cookie) &&
 		strcmp(a.collector_cookie, b.collector_cookie) &&
 		a.seed != b.seed);
-	T_CHECK(a.port == 1 && b.port == 2);
+	close(fd[0]);
+	close(fd[1]);
 }
 
 static const struct t_case cases[] = {
