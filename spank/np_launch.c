@@ -396,8 +396,9 @@ static int exec_error(int fd, int timeout_ms)
 	return e;
 }
 
-int np_collector_exec(struct np_collector_proc *a, char *const argv[],
-		      int listen_fd, int timeout_ms, struct np_err *err)
+/* Start argv[0]; listen_fd is above 4, or -1: none. */
+static int start_process(struct np_collector_proc *a, char *const argv[],
+			 int listen_fd, int timeout_ms, struct np_err *err)
 {
 	int link[2] = { -1, -1 }, status[2] = { -1, -1 };
 	pid_t pid = -1;
@@ -431,13 +432,18 @@ int np_collector_exec(struct np_collector_proc *a, char *const argv[],
 	return 0;
 }
 
-void np_collector_say(struct np_collector_proc *a, const char *line)
+/* Send one line.  A collector that has ended is no error. */
+static void say(struct np_collector_proc *a, const char *line)
 {
 	if (a->fd >= 0)
 		send(a->fd, line, strlen(line), MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
-int np_collector_wait(struct np_collector_proc *a, char first, int timeout_ms)
+/*
+ * Wait for the line that begins with this letter, for at most timeout_ms.
+ * Returns 0; -ETIMEDOUT; or -EPIPE: the collector has ended.
+ */
+static int wait_for(struct np_collector_proc *a, char first, int timeout_ms)
 {
 	double until_sec = np_mono_sec() + 1e-3 * timeout_ms;
 	char buf[64];
@@ -457,13 +463,6 @@ int np_collector_wait(struct np_collector_proc *a, char first, int timeout_ms)
 	return -ETIMEDOUT;
 }
 
-void np_collector_close(struct np_collector_proc *a)
-{
-	if (a->fd >= 0)
-		close(a->fd);
-	*a = (struct np_collector_proc)NP_COLLECTOR_INIT;
-}
-
 int np_collector_start(struct np_collector_proc *a,
 		       const struct np_launch_request *request,
 		       const char *libexecdir, int listen_fd, int timeout_ms,
@@ -476,17 +475,16 @@ int np_collector_start(struct np_collector_proc *a,
 	snprintf(path, sizeof(path), "%s/netprof-collector", libexecdir);
 	np_launch_to_args(request, path, &args);
 	rc = args.rc ? np_errf(err, args.rc, "out of memory") :
-		       np_collector_exec(a, args.argv, listen_fd, timeout_ms,
-					 err);
+		       start_process(a, args.argv, listen_fd, timeout_ms, err);
 	np_args_free(&args);
 	return rc;
 }
 
 int np_collector_wait_ready(struct np_collector_proc *a, int timeout_ms)
 {
-	int rc = np_collector_wait(a, 'r', timeout_ms);
+	int rc = wait_for(a, 'r', timeout_ms);
 
-	np_collector_say(a, "start\n");
+	say(a, "start\n");
 	return rc;
 }
 
@@ -497,8 +495,10 @@ void np_collector_end(struct np_collector_proc *a, int status, int save_ms)
 	if (a->owner != getpid())
 		return; /* a fork of srun ends, not srun */
 	snprintf(line, sizeof(line), "exit %d\n", status & 0xff);
-	np_collector_say(a, line);
+	say(a, line);
 	if (save_ms)
-		np_collector_wait(a, 's', save_ms);
-	np_collector_close(a);
+		wait_for(a, 's', save_ms);
+	if (a->fd >= 0)
+		close(a->fd);
+	*a = (struct np_collector_proc)NP_COLLECTOR_INIT;
 }

@@ -137,9 +137,10 @@ struct np_collector_proc {
 
 /*
  * Start the collector for a launch request.  listen_fd, its rendezvous socket,
- * is borrowed.  Returns 0, or -errno with err, also if the file is missing.
- * -ETIMEDOUT: it was not loaded within timeout_ms because its file system does
- * not answer; the process is killed and ends as soon as that permits.
+ * is above 4, or -1: none; it is borrowed.  Returns 0, or -errno with err, also
+ * if the file is missing.  -ETIMEDOUT: it was not loaded within timeout_ms
+ * because its file system does not answer; the process is killed and ends as
+ * soon as that permits.
  */
 int np_collector_start(struct np_collector_proc *a,
 		       const struct np_launch_request *request,
@@ -148,7 +149,8 @@ int np_collector_start(struct np_collector_proc *a,
 
 /*
  * Wait until the collector's load level runs, for at most timeout_ms; then tell
- * the collector that the program starts.  Returns as np_collector_wait().
+ * the collector that the program starts.  Returns 0; -ETIMEDOUT; or -EPIPE: the
+ * collector has ended.
  */
 int np_collector_wait_ready(struct np_collector_proc *a, int timeout_ms);
 
@@ -157,21 +159,5 @@ int np_collector_wait_ready(struct np_collector_proc *a, int timeout_ms);
  * be saved, at most save_ms, and close.  Does nothing in a fork of the owner.
  */
 void np_collector_end(struct np_collector_proc *a, int status, int save_ms);
-
-/* The rest is called in np_launch.c, and by unit tests. */
-
-/* Start argv[0]; listen_fd is above 4, or -1: none. */
-int np_collector_exec(struct np_collector_proc *a, char *const argv[],
-		      int listen_fd, int timeout_ms, struct np_err *err);
-
-/* Send one line.  A collector that has ended is no error. */
-void np_collector_say(struct np_collector_proc *a, const char *line);
-
-/*
- * Wait for the line that begins with this letter, for at most timeout_ms.
- * Returns 0; -ETIMEDOUT; or -EPIPE: the collector has ended.
- */
-int np_collector_wait(struct np_collector_proc *a, char first, int timeout_ms);
-void np_collector_close(struct np_collector_proc *a);
 
 #endif
