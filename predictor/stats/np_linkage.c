@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "np_array.h"
+#include "np_moments.h"
 
 /* Least factor between distances within and between groups: exp(MIN_GAP). */
 #define MIN_GAP 0.1
@@ -26,12 +27,6 @@ struct tree {
 	size_t *size;	  /* of each group; 0: merged into another */
 	struct merge *join; /* n - 1 of them */
 };
-
-static double median(double *v, size_t n)
-{
-	qsort(v, n, sizeof(*v), np_order_double);
-	return n ? v[n / 2] : NAN;
-}
 
 /*
  * The longest distance that counts: what is more than twice as long as three
@@ -473,7 +468,8 @@ static void set_medians(const double *dist, size_t n, const uint32_t *group,
 				if ((group[i] == group[j]) == same &&
 				    dist[i * n + j] > 0)
 					scratch[m++] = dist[i * n + j];
-		*(same ? &out->within : &out->between) = median(scratch, m);
+		*(same ? &out->within : &out->between) =
+			np_quantile(scratch, m, 0.5);
 	}
 }
 

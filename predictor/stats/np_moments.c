@@ -2,9 +2,12 @@
 
 #include <errno.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <gsl/gsl_cdf.h>
+
+#include "np_array.h"
 
 void np_moments_add(struct np_moments *m, double x)
 {
@@ -102,6 +105,16 @@ int np_series_add(struct np_series *s, double at_sec,
 		s->n = i + 1;
 	np_moments_merge(&s->w[i], m);
 	return 0;
+}
+
+/* ---- quantiles ---- */
+
+double np_quantile(double *v, size_t n, double q)
+{
+	if (!n)
+		return NAN;
+	qsort(v, n, sizeof(*v), np_order_double);
+	return v[(size_t)(q * (double)(n - 1) + 0.5)];
 }
 
 /* ---- noise of a measured slowdown ---- */

@@ -1,6 +1,6 @@
 /*
  * Moments of measured values, and what follows from them: time series, means
- * with their scatter, and the noise of a measured slowdown.
+ * with their scatter, and the noise of a measured slowdown; and quantiles.
  */
 #ifndef NP_MOMENTS_H
 #define NP_MOMENTS_H
@@ -106,6 +106,11 @@ static inline bool np_slowdown_valid(const struct np_mean *m)
 	return !m->n || (isfinite(m->mean) && m->mean > -1 &&
 			 (isnan(m->sd) || (isfinite(m->sd) && m->sd >= 0)));
 }
+
+/* ---- quantiles ---- */
+
+/* The value nearest to a quantile of n, which become sorted; NaN if n is 0. */
+double np_quantile(double *v, size_t n, double q);
 
 /* ---- noise of a measured slowdown ---- */
 

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "np_array.h"
+#include "np_moments.h"
 
 #define LEAST 0.1	/* quantile of comparable runs: least exposed */
 #define FAST 0.2	/* quantile of run times up to which a run is fast */
@@ -74,15 +74,6 @@ static double others_mean(const struct np_examine_run *run, enum np_signal s,
 			n++;
 		}
 	return n ? sum / (double)n : NAN;
-}
-
-/* A quantile of n values, which become sorted; NaN if there are none. */
-static double quantile(double *v, size_t n, double q)
-{
-	if (!n)
-		return NAN;
-	qsort(v, n, sizeof(*v), np_order_double);
-	return v[(size_t)(q * (double)(n - 1) + 0.5)];
 }
 
 /* ---- traffic ---- */
@@ -240,7 +231,7 @@ static void expose_network(const struct work *w, struct np_examine_result *out)
 			w->value[n++] = v;
 	}
 	/* What even the least exposed runs had is usual. */
-	least = quantile(w->value, n, LEAST);
+	least = np_quantile(w->value, n, LEAST);
 	for (size_t i = 0; i < w->n; i++) {
 		double v = *exposure_at(w, i, NP_CAUSE_NETWORK) - least;
 
@@ -261,12 +252,12 @@ static double harmless_wait(const struct work *w, enum np_cause c)
 	for (size_t i = 0; i + 1 < w->n; i++)
 		if (!isnan(*exposure_at(w, i, c)))
 			w->value[n++] = w->run[i].sec;
-	fast = quantile(w->value, n, FAST);
+	fast = np_quantile(w->value, n, FAST);
 	n = 0;
 	for (size_t i = 0; i + 1 < w->n; i++)
 		if (!isnan(*exposure_at(w, i, c)) && w->run[i].sec <= fast)
 			w->value[n++] = *exposure_at(w, i, c);
-	return quantile(w->value, n, HARMLESS);
+	return np_quantile(w->value, n, HARMLESS);
 }
 
 /* Seconds of waiting beyond what fast runs have as well. */
@@ -305,7 +296,7 @@ static void expose_fall(const struct work *w, enum np_cause c,
 		if (v > 0)
 			w->value[n++] = v;
 	}
-	usual = quantile(w->value, n, 0.5);
+	usual = np_quantile(w->value, n, 0.5);
 	for (size_t i = 0; i < w->n; i++) {
 		double v = worst_node(&w->run[i], s, NULL);
 		double missing = 1 - v / usual;
@@ -329,7 +320,7 @@ static void expose_errors(const struct work *w)
 	}
 	if (!known)
 		return;
-	most = quantile(w->value, w->n - 1, 0.75);
+	most = np_quantile(w->value, w->n - 1, 0.75);
 	for (size_t i = 0; i < w->n; i++) {
 		double v = worst_node(&w->run[i], NP_SIGNAL_NIC_ERRORS, NULL);
 		double *x = exposure_at(w, i, NP_CAUSE_LINK);
@@ -367,7 +358,7 @@ static void judge_signal(const struct work *w, enum np_signal s,
 					   fmax(most, v);
 	}
 	out->known = n && !isnan(out->value);
-	out->usual = quantile(w->value, n, 0.5);
+	out->usual = np_quantile(w->value, n, 0.5);
 	out->most = most;
 	limit = s == NP_SIGNAL_CPU_WAIT || s == NP_SIGNAL_STEAL ||
 		s == NP_SIGNAL_MEMORY_WAIT || s == NP_SIGNAL_IO_WAIT ? 0.02 :
@@ -423,7 +414,7 @@ static int examine_run(struct work *w, struct np_examine_result *out,
 
 	for (size_t i = 0; i < w->n; i++)
 		w->value[i] = w->sec[i] = w->run[i].sec;
-	w->usual = w->n > 1 ? quantile(w->value, w->n - 1, 0.5) : w->sec[0];
+	w->usual = w->n > 1 ? np_quantile(w->value, w->n - 1, 0.5) : w->sec[0];
 	expose_network(w, out);
 	weigh_probes(w, out);
 	expose_fall(w, NP_CAUSE_LINK, NP_SIGNAL_LINK_SPEED, LEAST_SPEED);
