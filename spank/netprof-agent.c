@@ -163,14 +163,12 @@ static int connect_to(struct agent *a)
  */
 static bool send_handshake(struct agent *a)
 {
-	const char *name = getenv("SLURMD_NODENAME");
-	char line[512], host[256] = "";
+	char line[512];
 	int len;
 
-	gethostname(host, sizeof(host) - 1);
 	memory_is_short(a);
 	len = snprintf(line, sizeof(line), "%s %s %s %s %s\n", a->cookie,
-		       a->kind, a->node, name && *name ? name : host, a->why);
+		       a->kind, a->node, np_node_name(), a->why);
 	return len < (int)sizeof(line) &&
 	       send(a->fd, line, (size_t)len, MSG_NOSIGNAL) == len;
 }

@@ -12,9 +12,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "np_clock.h"
+#include "np_helper.h"
 #include "np_probe.h"
 #include "np_schedule.h"
-#include "np_clock.h"
 #include "np_wire.h"
 
 #define NAME "netprof-sharing"
@@ -123,8 +124,11 @@ static int connect_all(struct run *r)
 static int set_up(struct run *r)
 {
 	struct np_probe_conf conf = {
-		.kind = NP_REPORT_ROUND, .clock = &r->clock, .leaf = "-",
-		.node = np_probe_node(), .report_every_sec = 1,
+		.kind = NP_REPORT_ROUND,
+		.clock = &r->clock,
+		.leaf = "-",
+		.node = np_node_name(),
+		.report_every_sec = 1,
 	};
 	int rc = np_scheme_read(r->s.path, &r->set, r->err);
 

@@ -63,6 +63,9 @@ struct np_helper_env_network {
 void np_helper_env_network(const struct np_conf *conf,
 			struct np_helper_env_network *out);
 
+/* Slurm's name for this node, or else its host name. */
+const char *np_node_name(void);
+
 /* ---- command lines ---- */
 
 /* The job that a helper step belongs to. */

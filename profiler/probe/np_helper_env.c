@@ -1,10 +1,14 @@
-/* The environment of helper steps: that of the user, without what harms them. */
+/*
+ * The environment of helper steps: that of the user, without what harms them;
+ * and the name of their node.
+ */
 #include "np_helper.h"
 
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /*
  * SLURM_NTASKS, the variables for binding and the like shape every nested srun.
@@ -104,4 +108,16 @@ void np_helper_env_network(const struct np_conf *conf,
 		n++;
 	}
 	out->more[n] = NULL;
+}
+
+const char *np_node_name(void)
+{
+	static char host[NP_REPORT_WORD];
+	const char *node = getenv("SLURMD_NODENAME");
+
+	if (node && *node)
+		return node;
+	if (gethostname(host, sizeof(host) - 1))
+		strcpy(host, "unknown");
+	return host;
 }

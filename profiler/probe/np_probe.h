@@ -198,9 +198,6 @@ int np_probe_main(struct np_probe_program *prog, int argc, char **argv);
 int np_probe_net(uint32_t size, size_t n_peers, struct np_net **out,
 		 struct np_err *err);
 
-/* Slurm's name for this node, or else its host name. */
-const char *np_probe_node(void);
-
 /*
  * Set the members of all from argv, in the order of the option table whatever
  * the order in argv. --version and --help print and end the program. *word

@@ -16,18 +16,6 @@
 #include "np_hostlist.h"
 #include "np_topo.h"
 
-const char *np_probe_node(void)
-{
-	static char host[NP_REPORT_WORD];
-	const char *node = getenv("SLURMD_NODENAME");
-
-	if (node && *node)
-		return node;
-	if (gethostname(host, sizeof(host) - 1))
-		strcpy(host, "unknown");
-	return host;
-}
-
 /*
  * Use the first working libfabric provider for the networks of this node, or
  * else UCX.
@@ -190,8 +178,11 @@ static int set_up(const struct np_probe_program *prog, struct np_probe *p,
 {
 	static char leaf[NP_REPORT_WORD];
 	struct np_probe_conf conf = {
-		.kind = prog->kind, .clock = clock, .leaf = leaf,
-		.node = np_probe_node(), .task = traced_task(),
+		.kind = prog->kind,
+		.clock = clock,
+		.leaf = leaf,
+		.node = np_node_name(),
+		.task = traced_task(),
 		.report_every_sec = prog->report_every_sec,
 	};
 	int rc = np_stop_init(err);
