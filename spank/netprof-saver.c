@@ -931,15 +931,14 @@ static void open_sockets(struct saver *s)
 		       "node are lost",
 		       strerror(-s->listen), (unsigned)taken);
 	if (s->own) {
-		int fd = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 10);
+		int fd = np_fd_above(STDIN_FILENO);
 
+		s->control = -1;
+		open("/dev/null", O_RDONLY | O_CLOEXEC); /* as standard input */
 		if (fd >= 0) {
 			fcntl(fd, F_SETFL, O_NONBLOCK);
 			connect_client(s, fd);
 		}
-		s->control = -1;
-		close(STDIN_FILENO);
-		open("/dev/null", O_RDONLY | O_CLOEXEC);
 	}
 }
 
