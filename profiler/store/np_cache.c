@@ -172,17 +172,13 @@ static void read_file(struct np_cache *k)
 /* Another program may give the same bytes another meaning. */
 static uint64_t hash_program(uint64_t hash)
 {
-	uint64_t id[4] = { 0 };
+	struct np_store_stamp stamp = { 0 };
 	struct stat st;
 
-	if (!stat("/proc/self/exe", &st)) {
-		id[0] = st.st_dev;
-		id[1] = st.st_ino;
-		id[2] = (uint64_t)st.st_ctim.tv_sec;
-		id[3] = (uint64_t)st.st_ctim.tv_nsec;
-	}
+	if (!stat("/proc/self/exe", &st))
+		stamp = np_stamp_of(&st);
 	hash = np_hash(hash, NP_VERSION, sizeof(NP_VERSION));
-	return np_hash(hash, id, sizeof(id));
+	return np_hash(hash, &stamp, sizeof(stamp));
 }
 
 struct np_cache *np_cache_open(const struct np_store *s, const char *what,

@@ -112,7 +112,9 @@ int np_store_load(struct np_store *s, enum np_store_owner owner, uid_t uid,
 		  struct np_runs *out, struct np_err *err);
 void np_runs_free(struct np_runs *runs);
 
-/* Identifies the state of a directory; another state has another stamp. */
+/*
+ * Identifies the state of a directory or file; another state has another stamp.
+ */
 struct np_store_stamp {
 	uint64_t dev, ino;
 	int64_t sec, nsec; /* of its last change, since 1970 */
@@ -279,7 +281,7 @@ struct np_dir {
 	char path[NP_STORE_PATH];
 };
 
-/* The stamp of a directory from its attributes. */
+/* The stamp of a file or directory from its attributes. */
 struct stat;
 struct np_store_stamp np_stamp_of(const struct stat *st);
 
