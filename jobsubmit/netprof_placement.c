@@ -15,7 +15,7 @@
 #include "np_clock.h"
 #include "np_plugin.h"
 #include "np_shared.h"
-#include "np_store_reader.h"
+#include "np_thread.h"
 
 #define STARTING_SEC 30 /* from init() until a first decision is expected */
 #define END_SEC 0.1	/* for which fini() waits for the thread */
@@ -98,7 +98,7 @@ static int start(void)
 	atomic_store(&should_run, true);
 	atomic_fetch_add(&n_inits, 1);
 	if (!is_running)
-		rc = np_thread_start(run, NULL);
+		rc = np_thread_start(run, NULL, 0, NULL);
 	is_running |= !rc;
 	pthread_mutex_unlock(&lock);
 	return rc;

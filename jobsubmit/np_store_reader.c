@@ -7,7 +7,6 @@
 #include <errno.h>
 #include <math.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -16,6 +15,7 @@
 #include "np_clock.h"
 #include "np_ctl.h"
 #include "np_snapshot.h"
+#include "np_thread.h"
 
 /* ---- Accounting ---- */
 
@@ -545,24 +545,6 @@ int np_accounting_update(struct np_accounting *p,
 
 /* ---- Worker ---- */
 
-/* Signals are blocked, as slurmctld handles them in one of its threads. */
-int np_thread_start(void *(*run)(void *arg), void *arg)
-{
-	sigset_t all, before;
-	pthread_attr_t attr;
-	pthread_t thread;
-	int rc;
-
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	pthread_attr_init(&attr);
-	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
-	rc = pthread_create(&thread, &attr, run, arg);
-	pthread_attr_destroy(&attr);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	return -rc;
-}
-
 struct np_worker {
 	pthread_mutex_t lock;
 	pthread_cond_t cond;
@@ -615,7 +597,8 @@ int np_worker_new(struct np_worker **out)
 		return -ENOMEM;
 	pthread_mutex_init(&worker->lock, NULL);
 	pthread_cond_init(&worker->cond, NULL);
-	rc = np_thread_start(work_until_end, worker);
+	/* slurmctld handles signals in one of its threads. */
+	rc = np_thread_start(work_until_end, worker, 0, NULL);
 	if (rc)
 		destroy(worker);
 	else

@@ -56,12 +56,6 @@ bool np_worker_do(struct np_worker *worker, const struct np_work *work,
 /* How long the worker has been running its work, seconds; 0: it is idle. */
 double np_worker_busy_sec(struct np_worker *worker);
 
-/*
- * Start a detached thread in slurmctld, with all signals blocked. Returns 0 or
- * an error of pthread_create(), negated.
- */
-int np_thread_start(void *(*run)(void *arg), void *arg);
-
 /* ---- Store reader ---- */
 
 /* How long the thread waits for the store, and what it does then. */

@@ -8,7 +8,6 @@
 #include <linux/ethtool.h>
 #include <linux/sockios.h>
 #include <net/if.h>
-#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,6 +21,7 @@
 #include "np_calls.h"
 #include "np_clock.h"
 #include "np_err.h"
+#include "np_thread.h"
 
 /* ---- the device of a transport ---- */
 
@@ -680,24 +680,6 @@ static void *reader_main(void *arg)
 	return NULL;
 }
 
-/* Start the thread, which leaves all signals to the probe. 0 or an error. */
-static int start_thread(pthread_t *thread, void *arg)
-{
-	pthread_attr_t attr;
-	sigset_t all, before;
-	int rc = pthread_attr_init(&attr);
-
-	if (rc)
-		return rc;
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	pthread_attr_setstacksize(&attr, STACK_BYTES);
-	rc = pthread_create(thread, &attr, reader_main, arg);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	pthread_attr_destroy(&attr);
-	return rc;
-}
-
 /* Wait a moment, with the lock, until the thread leaves a state. */
 static void wait_briefly(struct np_counter_reader *r, int state, long ns)
 {
@@ -832,7 +814,7 @@ double np_progress_open(struct np_progress *p, const char *sys,
 	snprintf(r->transport, sizeof(r->transport), "%s", transport);
 	pthread_mutex_init(&r->lock, NULL);
 	pthread_cond_init(&r->changed, NULL);
-	if (start_thread(&p->thread, r)) {
+	if (np_thread_start(reader_main, r, STACK_BYTES, &p->thread)) {
 		free(r);
 		return 0;
 	}
