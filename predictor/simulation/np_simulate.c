@@ -653,15 +653,6 @@ static int placing_submit(struct np_sim *s, uint32_t job, struct np_err *err)
 
 /* ---- Events ---- */
 
-void np_sim_scheduler_init(struct np_sim_scheduler *s)
-{
-	*s = (struct np_sim_scheduler){
-		.queue_depth = 100, .bf_interval_sec = 30,
-		.bf_window_sec = 86400, .bf_resolution_sec = 60,
-		.bf_max_job_test = 500,
-	};
-}
-
 /* Whether one event comes before another. */
 static bool before(struct np_sim_event a, struct np_sim_event b)
 {

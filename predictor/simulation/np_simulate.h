@@ -114,8 +114,15 @@ struct np_sim_scheduler {
 	uint32_t fair_half_life_sec; /* PriorityDecayHalfLife; 0: no decay */
 };
 
-/* Slurm's defaults: 100, 30 s, 1 day, 60 s, 500; and 0 s, no fair share. */
-void np_sim_scheduler_init(struct np_sim_scheduler *s);
+/* Slurm's defaults, without fair share. */
+static inline void np_sim_scheduler_init(struct np_sim_scheduler *s)
+{
+	*s = (struct np_sim_scheduler){
+		.queue_depth = 100, .bf_interval_sec = 30,
+		.bf_window_sec = 86400, .bf_resolution_sec = 60,
+		.bf_max_job_test = 500,
+	};
+}
 
 struct np_sim_policy {
 	enum np_mode mode;
