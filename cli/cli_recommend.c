@@ -6,6 +6,29 @@
 
 #include "cli_text.h"
 
+/* Does a come before b?  The largest slowdown first, uncertain ones last. */
+static bool is_before(const struct cli_pair *a, const struct cli_pair *b)
+{
+	bool doubt[] = { cli_doubt_text(&a->p), cli_doubt_text(&b->p) };
+
+	return doubt[0] == doubt[1] ? a->p.slowdown > b->p.slowdown : doubt[1];
+}
+
+void cli_pair_insert(struct cli_pair_list *list, const struct cli_pair *pair)
+{
+	struct cli_pair *sorted = list->pair;
+	size_t at = list->n;
+
+	while (at && is_before(pair, &sorted[at - 1]))
+		at--;
+	if (at == CLI_PAIRS_MAX)
+		return;
+	list->n += list->n < CLI_PAIRS_MAX;
+	memmove(sorted + at + 1, sorted + at,
+		(list->n - 1 - at) * sizeof(*sorted));
+	sorted[at] = *pair;
+}
+
 /*
  * The measurement that the verdict of netprof show asks for, by the same rules
  * in the same order. Returns false if it asks for none.

@@ -1,8 +1,30 @@
-/* Recommendations about an application: what to avoid, what to measure next. */
+/*
+ * Recommendations about an application: which others to keep away from it, and
+ * what to measure next.
+ */
 #ifndef CLI_RECOMMEND_H
 #define CLI_RECOMMEND_H
 
-#include "cli_pairs.h"
+#include "cli_predict.h"
+#include "np_profile.h"
+
+#define CLI_PAIRS_MAX 3
+
+/* One application with another, and the slowdown of one of the two. */
+struct cli_pair {
+	const char *app;   /* the other application; borrowed */
+	size_t victim, co; /* indices into the known applications */
+	struct np_prediction p;
+};
+
+/* The worst pairs: largest slowdown first, uncertain ones last. */
+struct cli_pair_list {
+	struct cli_pair pair[CLI_PAIRS_MAX];
+	size_t n;
+};
+
+/* Insert a pair in its place; the list keeps the CLI_PAIRS_MAX worst ones. */
+void cli_pair_insert(struct cli_pair_list *list, const struct cli_pair *pair);
 
 struct cli_recommendation {
 	double limit; /* acceptable slowdown, fraction: MaxSlowdown */

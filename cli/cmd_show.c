@@ -5,7 +5,7 @@
  *	Under synthetic load it ran ...
  *
  *	Runs       2 of 18 used ...		labelled facts
- *	Slowed by  NPmpi +79 % ...		pairs (cli_pairs.h)
+ *	Slowed by  NPmpi +79 % ...		the worst pairs
  *	Advice     ...				recommendation (cli_recommend.h)
  *
  *	Latency               probes ...	latencies, and those of idle
@@ -17,6 +17,7 @@
  * recommendation if it is too long.  The histogram takes the lines that are
  * left.  --json and --parsable have all facts, however many.
  */
+#include <errno.h>
 #include <limits.h>
 #include <math.h>
 #include <stdio.h>
@@ -30,8 +31,10 @@
 #include "cli_profile.h"
 #include "cli_text.h"
 #include "cli_analysis.h"
+#include "np_cache.h"
 #include "np_elf.h"
 #include "np_level.h"
+#include "np_text.h"
 
 /* How much added latency the application tolerates, from its newest trace. */
 struct tolerance {
@@ -40,11 +43,30 @@ struct tolerance {
 	struct np_trace_threshold threshold[NP_TRACE_THRESHOLDS];
 };
 
+/*
+ * The worst interference pairs of one application, and what was read to find
+ * them.
+ */
+struct pairs {
+	struct cli_store *store; /* borrowed */
+	uid_t uid;
+	/* The user's applications, then the published ones. */
+	struct np_store_app *candidate;
+	size_t n_own, n_candidates; /* the user's; all */
+	/* Caches, and the state of the calibration that they depend on. */
+	struct np_store_stamp fabric;
+	struct np_cache *summaries, *results;
+	struct cli_known known; /* app[0] is the application shown */
+	enum np_scope scope;
+	bool predicted; /* the lists are valid, if perhaps empty */
+	struct cli_pair_list slowed_by, slows;
+};
+
 /* All that is shown of one application. */
 struct show {
 	struct cli_profile p;
-	struct cli_pairs t;
-	struct cli_recommendation a;
+	struct pairs pairs;
+	struct cli_recommendation recommendation;
 	struct tolerance tolerance;
 };
 
@@ -105,6 +127,542 @@ static void tolerance_text(const struct tolerance *z, char *buf, size_t len)
 	}
 	if (!*buf)
 		snprintf(buf, len, "tolerates any added latency");
+}
+
+/*
+ * ---- interference pairs ----
+ *
+ * Which other applications slow this one, and which it slows, as the default
+ * model predicts.  All applications of the user and all published ones are
+ * candidates.  To predict with one of them, its runs have to be read and
+ * summarised, and there may be hundreds, so two caches in the store keep the
+ * results (np_cache.h):
+ *
+ *	"show"	the run summary of each candidate, valid until its runs
+ *		or the calibration change
+ *	"pairs"	the final lists, valid until any candidate changes
+ *
+ * If the second cache is valid, only the applications in the lists are loaded.
+ * Otherwise a first pass predicts all pairs without intervals, and a second one
+ * predicts the few pairs that are shown with their intervals.
+ */
+
+/* Compare names, for bsearch(); np_store_list_apps() sorts by them. */
+static int by_name(const void *a, const void *b)
+{
+	return strcmp(((const struct np_store_app *)a)->name,
+		      ((const struct np_store_app *)b)->name);
+}
+
+/*
+ * Append the applications of one owner to the candidates.  "idle" is no
+ * application, and the user's own profiles hide published ones.
+ */
+static void add_owner(struct pairs *pairs, enum np_store_owner owner)
+{
+	size_t n = 0, n_before = pairs->n_candidates;
+	struct np_store_app *found, *grown;
+
+	if (np_store_list_apps(pairs->store->store, owner, pairs->uid, &found,
+			       &n, NULL))
+		return;
+	grown = reallocarray(pairs->candidate, n_before + n + 1,
+			     sizeof(*grown));
+	if (grown)
+		pairs->candidate = grown;
+	for (size_t i = 0; grown && i < n; i++)
+		if (strcmp(found[i].name, NP_IDLE_APP) &&
+		    !(n_before && bsearch(&found[i], grown, n_before,
+					  sizeof(*grown), by_name)))
+			grown[pairs->n_candidates++] = found[i];
+	free(found);
+}
+
+/*
+ * List the candidates: the user's applications, then the published ones.  This
+ * must precede the reading of any run, so that the state of the cache is not
+ * newer than the runs.  Unreadable directories are treated as empty.
+ */
+static void list_candidates(struct pairs *pairs, struct cli_store *store,
+			    const struct cli_options *o)
+{
+	*pairs = (struct pairs){
+		.scope = NP_SCOPE_LEAF, .store = store, .uid = o->uid,
+	};
+	if (!o->published)
+		add_owner(pairs, NP_STORE_USER);
+	pairs->n_own = pairs->n_candidates;
+	add_owner(pairs, NP_STORE_PUBLISHED);
+}
+
+/*
+ * Open both caches.  A hash of the calibration's path is their version, so that
+ * a later calibration, which has another path, invalidates them.
+ */
+static void open_caches(struct pairs *pairs)
+{
+	const struct np_calibration *cal = &pairs->known.cal;
+	uint64_t version = np_hash(NP_HASH, cal->path, strlen(cal->path));
+	struct np_store *store = pairs->store->store;
+
+	if (np_fabric_store_stamp(store, cal->cluster, &pairs->fabric, NULL))
+		return;
+	pairs->summaries = np_cache_open(store, "show", version);
+	pairs->results = np_cache_open(store, "pairs", version);
+}
+
+/* Close the caches, and free the list of candidates. */
+static void close_caches(struct pairs *pairs)
+{
+	np_cache_close(pairs->summaries);
+	np_cache_close(pairs->results);
+	free(pairs->candidate);
+	pairs->summaries = pairs->results = NULL;
+	pairs->candidate = NULL;
+	pairs->n_candidates = 0;
+}
+
+static void free_pairs(struct pairs *pairs)
+{
+	close_caches(pairs);
+	cli_known_free(&pairs->known);
+}
+
+/* ---- run summaries of candidates ---- */
+
+/* Make the summary from the runs.  Returns 0, -ENOENT or -ENOMEM. */
+static int make_summary(struct pairs *pairs, struct cli_known_app *app)
+{
+	const struct np_run_summary_opt opt = {
+		.calibration = &pairs->known.cal,
+	};
+	struct cli_runs r;
+	int rc = cli_runs_load_quiet(pairs->store, app->r.owner, app->r.uid,
+				     app->r.runs.app, &r);
+
+	if (rc)
+		return rc;
+	rc = np_run_summary_make(&r.runs, &opt, &app->summary);
+	/* The summary must not point into the runs, which are freed. */
+	if (!rc)
+		np_run_summary_detach(&app->summary, app->r.runs.app);
+	np_runs_free(&r.runs);
+	return rc;
+}
+
+/*
+ * Store a summary in the cache.  state 0: unknown, so the entry could not be
+ * validated later and is not stored.
+ */
+static void cache_summary(struct pairs *pairs, const char *key, uint64_t state,
+			  const struct np_run_summary *summary)
+{
+	size_t len;
+	char *data;
+	FILE *f = state ? open_memstream(&data, &len) : NULL;
+
+	if (!f)
+		return;
+	np_run_summary_pack(f, summary);
+	if (fclose(f))
+		free(data);
+	else
+		np_cache_put(pairs->summaries, key, state, data, len);
+}
+
+/*
+ * Get the summary of candidate i from the cache, or else make it.  A summary in
+ * the cache was checked before it was stored.  Returns 0, -ENOENT or -ENOMEM.
+ */
+static int find_summary(struct pairs *pairs, size_t i,
+			struct cli_known_app *app)
+{
+	const struct np_store_stamp stamp[] = {
+		pairs->fabric, pairs->candidate[i].stamp,
+	};
+	const struct np_fabric *fabric = pairs->known.cal.fabric;
+	uint64_t state = np_cache_state(0, stamp, NP_ARRAY_SIZE(stamp));
+	struct np_pack from = { .bad = false };
+	char key[NP_APP_MAX + 16];
+	int rc = -EINVAL;
+
+	/* Published profiles have the key of no user. */
+	snprintf(key, sizeof(key), "%u %s",
+		 i < pairs->n_own ? pairs->uid : UINT32_MAX, app->r.runs.app);
+	from.at = np_cache_find(pairs->summaries, key, state, &from.left);
+	if (from.at)
+		rc = np_run_summary_unpack(&from, fabric, app->r.runs.app,
+					   &app->summary);
+	if (!rc)
+		return 0;
+	rc = make_summary(pairs, app);
+	if (rc)
+		return rc;
+	cache_summary(pairs, key, state, &app->summary);
+	np_program_check(&app->summary.program, fabric, &app->unusable);
+	return 0;
+}
+
+/*
+ * Add candidate i to the known applications, with its name and its summary but
+ * without its runs.  Returns 0, -ENOENT (no usable run; it is not added) or
+ * -ENOMEM.
+ */
+static int add_candidate(struct pairs *pairs, size_t i)
+{
+	struct cli_known *known = &pairs->known;
+	struct cli_runs r = {
+		.owner = i < pairs->n_own ? NP_STORE_USER : NP_STORE_PUBLISHED,
+		.uid = pairs->uid,
+	};
+	struct cli_known_app *app;
+	int rc;
+
+	strcpy(r.runs.app, pairs->candidate[i].name);
+	rc = cli_known_add(known, &r, true);
+	if (rc)
+		return rc;
+	app = known->app[known->n - 1];
+	rc = find_summary(pairs, i, app);
+	if (rc) {
+		known->n--;
+		free(app);
+	}
+	return rc;
+}
+
+/*
+ * ---- the cache of results ----
+ *
+ * Each pack function both writes (p->f is set) and reads, so that the two
+ * directions cannot disagree.  Applications are stored as positions in the list
+ * of candidates.
+ */
+
+/* With a single co-runner, more_co is 0 and is not stored. */
+static void pack_prediction(struct np_pack *to, struct np_prediction *p,
+			    size_t n_levels)
+{
+	p->slowdown = np_pack_real(to, p->slowdown);
+	p->low = np_pack_real(to, p->low);
+	p->high = np_pack_real(to, p->high);
+	p->flags = (unsigned)np_pack_count(to, p->flags, UINT_MAX);
+	p->model = np_model_find(np_pack_text(to, p->model ? p->model->name :
+					      NULL), NULL);
+	p->used = (unsigned)np_pack_count(to, p->used, UINT_MAX);
+	p->n_curve = np_pack_count(to, p->n_curve, n_levels);
+	p->n_impact = np_pack_count(to, p->n_impact, n_levels);
+	p->n_probes = np_pack_count(to, p->n_probes, UINT64_MAX);
+	p->n_excluded = np_pack_count(to, p->n_excluded, 2 * n_levels);
+	p->sharing = np_pack_real(to, p->sharing);
+	p->more = (enum np_more)np_pack_count(to, p->more, NP_MORE_SHARING);
+	p->more_level = np_pack_count(to, p->more_level,
+				      n_levels ? n_levels - 1 : 0);
+	to->bad |= !p->model;
+}
+
+/*
+ * The position of a known application in the list of candidates, from 1; 0: the
+ * application shown.
+ */
+static size_t position_of(const struct pairs *pairs, size_t app)
+{
+	size_t i = 0;
+
+	while (app && strcmp(pairs->candidate[i].name,
+			     pairs->known.app[app]->r.runs.app))
+		i++;
+	return app ? i + 1 : 0;
+}
+
+/*
+ * The known application at a position; it is added if it is not known yet.
+ * from->bad is set on failure.
+ */
+static size_t app_at(struct pairs *pairs, struct np_pack *from, size_t position)
+{
+	struct cli_known *known = &pairs->known;
+
+	if (!position)
+		return 0;
+	for (size_t i = 1; i < known->n; i++)
+		if (!strcmp(known->app[i]->r.runs.app,
+			    pairs->candidate[position - 1].name))
+			return i;
+	from->bad |= add_candidate(pairs, position - 1) != 0;
+	return from->bad ? 0 : known->n - 1;
+}
+
+/* One application, as its position. */
+static size_t pack_app(struct np_pack *p, struct pairs *pairs, size_t app)
+{
+	size_t position = np_pack_count(p, p->f ? position_of(pairs, app) : 0,
+					pairs->n_candidates);
+
+	return p->f ? app : app_at(pairs, p, position);
+}
+
+/* One list of pairs. */
+static void pack_list(struct np_pack *p, struct pairs *pairs,
+		      struct cli_pair_list *list)
+{
+	struct cli_known *known = &pairs->known;
+
+	list->n = np_pack_count(p, list->n, CLI_PAIRS_MAX);
+	for (size_t i = 0; i < list->n && !p->bad; i++) {
+		struct cli_pair *pair = &list->pair[i];
+
+		pair->victim = pack_app(p, pairs, pair->victim);
+		pair->co = pack_app(p, pairs, pair->co);
+		pack_prediction(p, &pair->p, known->cal.fabric->n_levels);
+		pair->app = known->app[pair->victim ? pair->victim : pair->co]
+				    ->r.runs.app;
+	}
+}
+
+#define KEY_LEN (NP_APP_MAX + 32)
+
+/* Key of the application shown in the cache. */
+static void results_key(const struct pairs *pairs, char key[KEY_LEN])
+{
+	const struct cli_runs *r = &pairs->known.app[0]->r;
+
+	snprintf(key, KEY_LEN, "%u %s=%s",
+		 r->owner == NP_STORE_USER ? r->uid : UINT32_MAX, r->runs.app,
+		 np_scope_name(pairs->scope));
+}
+
+/*
+ * State of all candidates and of the calibration, as np_cache_state() has it.
+ * The names count, too, as an application may be renamed or removed.
+ */
+static uint64_t results_state(const struct pairs *pairs)
+{
+	uint64_t state = np_cache_state(pairs->n_own, &pairs->fabric, 1);
+
+	for (size_t i = 0; state && i < pairs->n_candidates; i++) {
+		const struct np_store_app *app = &pairs->candidate[i];
+
+		state = np_hash(state, app->name, strlen(app->name) + 1);
+		state = np_cache_state(state, &app->stamp, 1);
+	}
+	return state;
+}
+
+/*
+ * Take the lists from the cache if nothing has changed since they were stored;
+ * the applications in them become known.  If the entry is damaged or of another
+ * version, the lists stay empty.
+ */
+static bool load_results(struct pairs *pairs)
+{
+	struct np_pack from = { .bad = false };
+	struct cli_pair_list slowed_by = { .n = 0 }, slows = { .n = 0 };
+	char key[KEY_LEN];
+
+	results_key(pairs, key);
+	from.at = np_cache_find(pairs->results, key, results_state(pairs),
+				&from.left);
+	if (!from.at)
+		return false;
+	pack_list(&from, pairs, &slowed_by);
+	pack_list(&from, pairs, &slows);
+	if (from.bad || from.left)
+		return false;
+	pairs->slowed_by = slowed_by;
+	pairs->slows = slows;
+	return true;
+}
+
+/* Store both lists for the next call. */
+static void store_results(struct pairs *pairs)
+{
+	uint64_t state = results_state(pairs);
+	char key[KEY_LEN], *data;
+	size_t len;
+	struct np_pack to = { .f = state ? open_memstream(&data, &len) : NULL };
+
+	if (!to.f)
+		return;
+	pack_list(&to, pairs, &pairs->slowed_by);
+	pack_list(&to, pairs, &pairs->slows);
+	results_key(pairs, key);
+	if (fclose(to.f))
+		free(data);
+	else
+		np_cache_put(pairs->results, key, state, data, len);
+}
+
+/* ---- prediction ---- */
+
+/* Can the models predict with this application? */
+static bool is_usable(const struct cli_known_app *app)
+{
+	return !app->unusable.text[0] && app->summary.n_used;
+}
+
+/*
+ * Make the pair of a victim and a co-runner, one of which is the application
+ * shown, with index 0.
+ */
+static struct cli_pair make_pair(const struct pairs *pairs, size_t victim,
+				 size_t co, const struct np_prediction *p)
+{
+	return (struct cli_pair){
+		.app = pairs->known.app[victim ? victim : co]->r.runs.app,
+		.victim = victim, .co = co, .p = *p,
+	};
+}
+
+/*
+ * Arguments and results of np_predict_around().  The first n predictions have
+ * the application shown as the victim, the next n - 1 have it as the co-runner.
+ */
+struct around {
+	size_t n, *at; /* indices into the known applications */
+	const struct np_program **program;
+	struct np_prediction *p;
+	int *rc;
+};
+
+/*
+ * Collect the usable applications.  Returns false without memory, or if the
+ * application shown is not usable.
+ */
+static bool collect_usable(const struct cli_known *known, struct around *all)
+{
+	all->at = calloc(known->n, sizeof(*all->at));
+	all->program = calloc(known->n, sizeof(*all->program));
+	all->p = calloc(2 * known->n, sizeof(*all->p));
+	all->rc = calloc(2 * known->n, sizeof(*all->rc));
+	if (!all->at || !all->program || !all->p || !all->rc ||
+	    !is_usable(known->app[0]))
+		return false;
+	for (size_t i = 0; i < known->n; i++)
+		if (is_usable(known->app[i])) {
+			all->at[all->n] = i;
+			all->program[all->n++] =
+				&known->app[i]->summary.program;
+		}
+	return true;
+}
+
+/* Insert all predictions into the two lists, which keep only the worst. */
+static void keep_worst(struct pairs *pairs, const struct around *all)
+{
+	for (size_t i = 0; i < all->n; i++) {
+		size_t as_co = all->n - 1 + i;
+		struct cli_pair slowed_by =
+			make_pair(pairs, 0, all->at[i], &all->p[i]);
+		struct cli_pair slows =
+			make_pair(pairs, all->at[i], 0, &all->p[as_co]);
+
+		if (!all->rc[i])
+			cli_pair_insert(&pairs->slowed_by, &slowed_by);
+		if (i && !all->rc[as_co])
+			cli_pair_insert(&pairs->slows, &slows);
+	}
+}
+
+/* First pass, over all pairs: without intervals, as most are discarded. */
+static void predict_all(struct pairs *pairs, struct np_predictor *models)
+{
+	struct around all = { .n = 0 };
+
+	if (collect_usable(&pairs->known, &all) &&
+	    !np_predict_around(models, all.program, all.n, pairs->scope, all.p,
+			       all.rc, NULL))
+		keep_worst(pairs, &all);
+	free(all.at);
+	free(all.program);
+	free(all.p);
+	free(all.rc);
+}
+
+/* Predict one pair as netprof predict would. */
+static void predict_one(const struct pairs *pairs, struct np_predictor *models,
+			struct cli_pair *pair)
+{
+	struct cli_prediction prediction = {
+		.victim = pair->victim, .n_co = 1, .co = { pair->co },
+		.scope = pairs->scope,
+	};
+
+	cli_predict(models, &pairs->known, &prediction);
+	pair->p = prediction.p;
+}
+
+/* Second pass, over the pairs that were kept: with their intervals. */
+static void predict_kept(struct pairs *pairs, struct np_predictor *models)
+{
+	for (size_t i = 0; i < pairs->slowed_by.n; i++)
+		predict_one(pairs, models, &pairs->slowed_by.pair[i]);
+	for (size_t i = 0; i < pairs->slows.n; i++)
+		predict_one(pairs, models, &pairs->slows.pair[i]);
+}
+
+/* Make a predictor for the default model, and let one pass use it. */
+static void run_pass(struct pairs *pairs, bool intervals,
+		     void (*pass)(struct pairs *, struct np_predictor *))
+{
+	struct np_predictor *models;
+
+	if (cli_known_predictor(&pairs->known, NULL, intervals, &models, NULL))
+		return;
+	pass(pairs, models);
+	np_predictor_free(models);
+}
+
+/* Is the application one of the first n known ones? */
+static bool is_among(const struct cli_known *known, size_t n, const char *app)
+{
+	for (size_t i = 0; i < n; i++)
+		if (!strcmp(known->app[i]->r.runs.app, app))
+			return true;
+	return false;
+}
+
+/* Add every candidate that is not known yet.  Returns 0 or -ENOMEM. */
+static int add_candidates(struct pairs *pairs)
+{
+	size_t n = pairs->known.n;
+	int rc = 0;
+
+	for (size_t i = 0; rc != -ENOMEM && i < pairs->n_candidates; i++)
+		if (!is_among(&pairs->known, n, pairs->candidate[i].name))
+			rc = add_candidate(pairs, i);
+	return rc == -ENOMEM ? rc : 0;
+}
+
+/*
+ * Take the lists from the cache, or predict them and store them there.  From
+ * the first pass on the lists are valid, even if they stay empty.
+ */
+static void make_lists(struct pairs *pairs)
+{
+	open_caches(pairs);
+	pairs->predicted = load_results(pairs);
+	if (pairs->predicted || add_candidates(pairs))
+		return;
+	pairs->predicted = true;
+	run_pass(pairs, false, predict_all);
+	run_pass(pairs, true, predict_kept);
+	store_results(pairs);
+}
+
+/*
+ * Find the pairs of a profile, which becomes the first known application and is
+ * borrowed for the life of *pairs.  Without a calibration or memory
+ * pairs->predicted stays false.
+ */
+static void find_pairs(struct pairs *pairs, const struct cli_profile *p)
+{
+	struct cli_known *known = &pairs->known;
+
+	if (!p->profile.is_idle && !cli_known_add(known, &p->r, false) &&
+	    !cli_known_load_calibration(known, pairs->store, 1, false))
+		make_lists(pairs);
+	close_caches(pairs);
 }
 
 /* ---- histogram ---- */
@@ -202,16 +760,15 @@ static void print_histogram(FILE *f, const struct np_profile *p, int rows)
 			 i == 0 && shown > 1, i + 1 == shown);
 }
 
-
-/* ---- interference pairs ---- */
+/* ---- interference pairs in text ---- */
 
 #define NAME 20 /* columns of an application's name */
 
 /* "fft +49 % (46 to 55)" or "a second fft job +51 % (47 to 54)" */
-static void pair_text(const struct cli_pairs *t, const struct cli_pair *pair,
+static void pair_text(const struct pairs *pairs, const struct cli_pair *pair,
 		      char *buf, size_t len)
 {
-	bool itself = pair->app == t->k.app[0]->r.runs.app;
+	bool itself = pair->app == pairs->known.app[0]->r.runs.app;
 	char name[4 * NAME], change[CLI_NUMBER];
 
 	snprintf(buf, len, "%s%s%s %s%s", itself ? "a second " : "",
@@ -225,14 +782,14 @@ static void pair_text(const struct cli_pairs *t, const struct cli_pair *pair,
 }
 
 /* The label, and the pairs of one list. */
-static void print_list(FILE *f, const struct cli_pairs *t, const char *label,
+static void print_list(FILE *f, const struct pairs *pairs, const char *label,
 		       const struct cli_pair_list *list, bool brief)
 {
 	size_t width = (size_t)(cli_page_columns() - CLI_LABEL);
 	char line[512] = "", one[160];
 
 	for (size_t i = 0; i < list->n; i++) {
-		pair_text(t, &list->pair[i], one, sizeof(one));
+		pair_text(pairs, &list->pair[i], one, sizeof(one));
 		/* The first pair is always shown, even if it is long. */
 		if (brief && i && strlen(line) + 2 + strlen(one) > width)
 			break;
@@ -253,24 +810,25 @@ static bool has_doubt(const struct cli_pair_list *list)
 /* brief: one line per list, with as many names as fit. */
 static void print_pairs(FILE *f, const struct show *s, bool brief)
 {
-	const struct cli_pairs *t = &s->t;
+	const struct pairs *pairs = &s->pairs;
 	char line[512];
 
-	if (!t->predicted) {
+	if (!pairs->predicted) {
 		/* Without slowdowns, the verdict names the missing run. */
 		if (s->p.profile.summary.n_levels)
 			cli_labelled(f, "Slowed by", "not known: this fabric "
 				     "is not calibrated");
 		return;
 	}
-	if (cli_no_effect(&t->k, t->scope)) {
-		cli_labelled(f, "No effect", "%s", cli_no_effect_text(
-				     &t->k, t->scope, line, sizeof(line)));
+	if (cli_no_effect(&pairs->known, pairs->scope)) {
+		cli_labelled(f, "No effect", "%s",
+			     cli_no_effect_text(&pairs->known, pairs->scope,
+						line, sizeof(line)));
 		return;
 	}
-	print_list(f, t, "Slowed by", &t->slowed_by, brief);
-	print_list(f, t, "Slows", &t->slows, brief);
-	if (has_doubt(&t->slowed_by) || has_doubt(&t->slows))
+	print_list(f, pairs, "Slowed by", &pairs->slowed_by, brief);
+	print_list(f, pairs, "Slows", &pairs->slows, brief);
+	if (has_doubt(&pairs->slowed_by) || has_doubt(&pairs->slows))
 		cli_labelled(f, "", "(? uncertain: netprof predict says why)");
 }
 
@@ -644,7 +1202,7 @@ static void print_head(FILE *f, const struct show *s, enum brevity brief)
 		print_delayed(f, pr);
 	}
 	print_pairs(f, s, brief >= SHORT_LISTS);
-	print_recommendation(f, &s->a, brief >= SHORT_RECOMMENDATION);
+	print_recommendation(f, &s->recommendation, brief >= SHORT_RECOMMENDATION);
 	print_tolerance(f, &s->tolerance);
 	if (pr->summary.latency.n_runs)
 		print_latency(f, pr);
@@ -948,7 +1506,7 @@ static int show_data(const struct show *s, enum cli_format format)
 {
 	json_object *j = json_object_new_object();
 	const struct cli_profile *p = &s->p;
-	const struct cli_pairs *t = &s->t;
+	const struct pairs *pairs = &s->pairs;
 
 	cli_put_text(j, "app", p->r.runs.app);
 	cli_put_owner(j, p->r.owner, p->r.uid);
@@ -962,31 +1520,31 @@ static int show_data(const struct show *s, enum cli_format format)
 	cli_put_levels(j, &p->profile);
 	put_intervals(j, &p->profile.summary);
 	put_cost(j, &p->profile);
-	cli_put_calibration(j, &t->k, t->scope);
-	put_pairs(j, "slowed_by", &t->slowed_by);
-	put_pairs(j, "slows", &t->slows);
-	put_recommendation(j, &s->a);
+	cli_put_calibration(j, &pairs->known, pairs->scope);
+	put_pairs(j, "slowed_by", &pairs->slowed_by);
+	put_pairs(j, "slows", &pairs->slows);
+	put_recommendation(j, &s->recommendation);
 	put_tolerance(j, &s->tolerance);
 	return cli_print_output(format, "show", j, &table);
 }
 
 /* ---- the command ---- */
 
-/* Returns -1 to go on, or the exit status. */
+/* Read all that is shown.  Returns -1 to go on, or the exit status. */
 static int find(struct show *show, struct cli_store *s,
 		const struct cli_options *o)
 {
 	int rc;
 
-	/* The state of the store is noted before any run is read. */
-	cli_pairs_list(&show->t, s, o);
+	list_candidates(&show->pairs, s, o);
 	rc = cli_profile_find(s, o, o->app, &show->p);
 	if (rc >= 0)
 		return rc;
-	cli_pairs_find(&show->t, &show->p);
+	find_pairs(&show->pairs, &show->p);
 	find_tolerance(s, &show->p, &show->tolerance);
-	cli_recommend(&show->p.profile, &show->t.k, show->t.scope,
-		   &show->t.slowed_by, s->max_slowdown, &show->a);
+	cli_recommend(&show->p.profile, &show->pairs.known, show->pairs.scope,
+		      &show->pairs.slowed_by, s->max_slowdown,
+		      &show->recommendation);
 	return rc;
 }
 
@@ -1008,7 +1566,7 @@ static int run_show(const struct cli_cmd *self, int argc, char **argv)
 				show_text(&show);
 		cli_profile_free(&show.p);
 	}
-	cli_pairs_free(&show.t);
+	free_pairs(&show.pairs);
 	return rc;
 }
 
