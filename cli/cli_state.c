@@ -100,12 +100,6 @@ const char *cli_mode_text(const struct np_state *s, double now, bool enabled,
 	return buf;
 }
 
-/* The task of such a record is NO_VAL or INFINITE. */
-bool cli_is_array_record(uint32_t task)
-{
-	return task >= UINT32_MAX - 1;
-}
-
 const char *cli_job_name(uint32_t id, uint32_t array, uint32_t task,
 			 char buf[CLI_NUMBER])
 {

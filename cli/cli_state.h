@@ -27,8 +27,14 @@ bool cli_placement_enabled(const struct np_place_conf *p);
 /* "3 s ago"; "9.00 s in the future: the clocks of the hosts differ" */
 const char *cli_age(double date, double now, char *buf, size_t len);
 
-/* Is it Slurm's record of all array tasks that have no record of their own? */
-bool cli_is_array_record(uint32_t task);
+/*
+ * Is it Slurm's record of all array tasks that have no record of their own?
+ * Its task is NO_VAL or INFINITE.
+ */
+static inline bool cli_is_array_record(uint32_t task)
+{
+	return task >= UINT32_MAX - 1;
+}
 
 /* "123", or "123_4" for an array task */
 const char *cli_job_name(uint32_t id, uint32_t array, uint32_t task,
