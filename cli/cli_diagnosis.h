@@ -11,6 +11,8 @@
 #ifndef CLI_DIAGNOSIS_H
 #define CLI_DIAGNOSIS_H
 
+#include <stdio.h>
+
 #include <json-c/json.h>
 
 #include "cli.h"
@@ -115,13 +117,12 @@ int cli_accounting_load(struct np_acct *h, const struct cli_diagnosis_opt *opt,
 			double now, struct np_err *err);
 
 /*
- * cli_diagnosis_output.c: the result as text on standard output, as member
- * "accounting" of a JSON object (only if there is a job), and as a figure that
- * the caller frees (NULL: out of memory). The job must exist for text and
- * figure.
+ * cli_diagnosis_output.c: the result as text, as member "accounting" of a JSON
+ * object (only if there is a job), and as a figure that the caller frees (NULL:
+ * out of memory). The job must exist for text and figure.
  */
 struct np_figure;
-void cli_diagnosis_text(const struct cli_diagnosis *p);
+void cli_diagnosis_text(FILE *f, const struct cli_diagnosis *p);
 void cli_diagnosis_json(json_object *in, const struct cli_diagnosis *p);
 struct np_figure *cli_diagnosis_figure(const struct cli_diagnosis *p);
 

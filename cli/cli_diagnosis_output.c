@@ -292,7 +292,7 @@ static const char *certainly(double confidence)
  * The verdict on a slow job: how much time it lost, and the blamed causes with
  * the share of each. The network is named first, as that is the question.
  */
-static void say_slow(const struct cli_diagnosis *p, const char *job)
+static void say_slow(FILE *f, const struct cli_diagnosis *p, const char *job)
 {
 	const struct np_blame *b = &p->x.blame;
 	enum np_cause list[NP_N_CAUSES];
@@ -307,24 +307,27 @@ static void say_slow(const struct cli_diagnosis *p, const char *job)
 		 cli_sec(b->excess_sec.mean, more), 100 * b->excess_sec.mean /
 		 b->alone_sec.mean);
 	if (n)
-		cli_say(CLI_BOLD, 0, "%s It was %s%s (confidence %.0f %%): "
-			"%s.", head, certainly(b->confidence), list[0] ==
-			NP_CAUSE_NETWORK ? "the network" : "not the network",
-			fmin(100 * b->confidence, 99), why);
+		cli_fsay(f, CLI_BOLD, 0,
+			 "%s It was %s%s (confidence %.0f %%): %s.", head,
+			 certainly(b->confidence), list[0] ==
+			 NP_CAUSE_NETWORK ? "the network" : "not the network",
+			 fmin(100 * b->confidence, 99), why);
 	else if (!b->cause[NP_CAUSE_NETWORK].examined)
-		cli_say(CLI_BOLD, 0, "%s There is not enough data to tell "
-			"whether it was the network.", head);
+		cli_fsay(f, CLI_BOLD, 0,
+			 "%s There is not enough data to tell whether it was "
+			 "the network.", head);
 	else
-		cli_say(CLI_BOLD, 0, "%s None of the examined causes accounts "
-			"for that%s.", head, p->metrics ? "; it was probably "
-			"not the network" : "");
+		cli_fsay(f, CLI_BOLD, 0,
+			 "%s None of the examined causes accounts for that%s.",
+			 head, p->metrics ?
+			 "; it was probably not the network" : "");
 }
 
 /*
  * The first sentence. Before a job is called slow, it must be finished,
  * successful and comparable with enough other runs.
  */
-static void say_verdict(const struct cli_diagnosis *p)
+static void say_verdict(FILE *f, const struct cli_diagnosis *p)
 {
 	char job[64], took[CLI_NUMBER], range[CLI_NUMBER];
 	char days[32], usual[CLI_NUMBER];
@@ -337,46 +340,50 @@ static void say_verdict(const struct cli_diagnosis *p)
 	switch (job_state(p)) {
 	case JOB_RUNNING:
 		if (p->n_like)
-			cli_say(CLI_BOLD, 0, "Job %s has been running for %s; "
-				"comparable runs took %s. Ask again when it "
-				"has ended.", job, took, range);
+			cli_fsay(f, CLI_BOLD, 0,
+				 "Job %s has been running for %s; comparable "
+				 "runs took %s. Ask again when it has ended.",
+				 job, took, range);
 		else
-			cli_say(CLI_BOLD, 0, "Job %s has been running for %s; "
-				"there is no comparable run.", job, took);
+			cli_fsay(f, CLI_BOLD, 0,
+				 "Job %s has been running for %s; there is no "
+				 "comparable run.", job, took);
 		return;
 	case JOB_FAILED:
-		cli_say(CLI_BOLD, 0, "Job %s did not complete: after %s it "
-			"failed, was cancelled or was requeued, so its run "
-			"time cannot be compared.", job, took);
+		cli_fsay(f, CLI_BOLD, 0,
+			 "Job %s did not complete: after %s it failed, was "
+			 "cancelled or was requeued, so its run time cannot be "
+			 "compared.", job, took);
 		return;
 	default:
 		break;
 	}
 	if (!p->examined || b->verdict == NP_BLAME_TOO_FEW)
-		cli_say(CLI_BOLD, 0, "Too few comparable runs to say whether "
-			"job %s was slow: it took %s, and there %s %zu in the "
-			"last %s (%d are needed).", job, took,
-			p->n_comparable == 1 ? "is" : "are", p->n_comparable,
-			days, NP_BLAME_LEAST_RUNS);
+		cli_fsay(f, CLI_BOLD, 0,
+			 "Too few comparable runs to say whether job %s was "
+			 "slow: it took %s, and there %s %zu in the last %s "
+			 "(%d are needed).", job, took,
+			 p->n_comparable == 1 ? "is" : "are", p->n_comparable,
+			 days, NP_BLAME_LEAST_RUNS);
 	else if (b->verdict == NP_BLAME_NOT_SLOW &&
 		 np_acct_job_sec(&p->h, p->job) > LONG * b->usual_sec)
-		cli_say(CLI_BOLD, 0, "Job %s took %s, longer than most "
-			"comparable runs (median %s), but they vary from %s "
-			"(%zu runs) and no cause was found: it may be chance.",
-			job, took, cli_sec(b->usual_sec, usual), range,
-			p->n_like);
+		cli_fsay(f, CLI_BOLD, 0,
+			 "Job %s took %s, longer than most comparable runs "
+			 "(median %s), but they vary from %s (%zu runs) and no "
+			 "cause was found: it may be chance.", job, took,
+			 cli_sec(b->usual_sec, usual), range, p->n_like);
 	else if (b->verdict == NP_BLAME_NOT_SLOW)
-		cli_say(CLI_BOLD, 0, "Job %s was not slow: it took %s, and "
-			"comparable runs took %s (%zu runs).", job, took, range,
-			p->n_like);
+		cli_fsay(f, CLI_BOLD, 0,
+			 "Job %s was not slow: it took %s, and comparable runs "
+			 "took %s (%zu runs).", job, took, range, p->n_like);
 	else
-		say_slow(p, job);
+		say_slow(f, p, job);
 }
 
 /* ---- sections ---- */
 
 /* Which runs the job was compared with, and on what grounds. */
-static void say_compared(const struct cli_diagnosis *p)
+static void say_compared(FILE *f, const struct cli_diagnosis *p)
 {
 	const struct np_acct_job *j = p->job;
 	char user[256], name[256], days[32], text[CLI_NUMBER], limit[64] = "";
@@ -385,7 +392,7 @@ static void say_compared(const struct cli_diagnosis *p)
 	if (isfinite(j->limit_sec) && j->limit_sec > 0)
 		snprintf(limit, sizeof(limit), ", limit %s",
 			 cli_setting_sec(j->limit_sec, text));
-	cli_labelled(stdout, "Compared", "%zu of %zu completed runs of %s's "
+	cli_labelled(f, "Compared", "%zu of %zu completed runs of %s's "
 		     "%s on %u node%s (%u processor%s%s) in the last %s%s%s",
 		     p->n_like, p->n_comparable,
 		     np_acct_text(&p->h, j->user, user, sizeof(user)),
@@ -396,7 +403,7 @@ static void say_compared(const struct cli_diagnosis *p)
 }
 
 /* Why the run time may not be comparable after all. */
-static void say_different(const struct cli_diagnosis *p)
+static void say_different(FILE *f, const struct cli_diagnosis *p)
 {
 	const struct np_acct_job *j = p->job;
 	size_t other = 0;
@@ -404,16 +411,16 @@ static void say_different(const struct cli_diagnosis *p)
 	for (size_t i = 0; i < p->n_like; i++)
 		other += p->h.job[p->like[i]].line != j->line;
 	if (p->n_like && other == p->n_like)
-		cli_labelled(stdout, "Different", "it was submitted with "
+		cli_labelled(f, "Different", "it was submitted with "
 			     "another command than all comparable runs, perhaps "
 			     "for another program or input (see sacct -o "
 			     "SubmitLine)");
 	if (j->requeues)
-		cli_labelled(stdout, "Requeued", "it was started %u time%s "
+		cli_labelled(f, "Requeued", "it was started %u time%s "
 			     "before; only the last start counts here",
 			     j->requeues, cli_s(j->requeues));
 	if (j->suspended_sec > 0)
-		cli_labelled(stdout, "Suspended", "for %.0f s, which are "
+		cli_labelled(f, "Suspended", "for %.0f s, which are "
 			     "excluded from its run time", j->suspended_sec);
 }
 
@@ -421,30 +428,30 @@ static void say_different(const struct cli_diagnosis *p)
  * One cause with its cost, its share of the excess and its interval. A
  * negative end of an interval is printed as 0: a cause cannot save time.
  */
-static void cause_row(const char *name, const struct np_blame_range *r,
+static void cause_row(FILE *f, const char *name, const struct np_blame_range *r,
 		      double excess, const char *node)
 {
 	char range[CLI_NUMBER];
 
-	cli_left(stdout, name, cli_name_column(35, 1));
-	cli_right_sec(r->mean, 10);
+	cli_left(f, name, cli_name_column(35, 1));
+	cli_fright_as(f, cli_sec, r->mean, 10);
 	if (excess > 0)
-		printf("%6.0f %%  ", 100 * r->mean / excess);
+		fprintf(f, "%6.0f %%  ", 100 * r->mean / excess);
 	else
-		printf("%10s", "");
+		fprintf(f, "%10s", "");
 	cli_sec_range(fmax(r->low, 0), fmax(r->high, 0), range);
 	if (*node)
-		cli_left(stdout, range, 20);
+		cli_left(f, range, 20);
 	else
-		fputs(range, stdout);
-	printf("%s\n", node);
+		fputs(range, f);
+	fprintf(f, "%s\n", node);
 }
 
 /*
  * Only for a slow job. Causes that could not be examined have no row, so that
  * a missing row does not read as "no cost".
  */
-static void say_causes(const struct cli_diagnosis *p)
+static void say_causes(FILE *f, const struct cli_diagnosis *p)
 {
 	const struct np_blame *b = &p->x.blame;
 	double excess = b->excess_sec.mean;
@@ -453,19 +460,19 @@ static void say_causes(const struct cli_diagnosis *p)
 	    b->verdict == NP_BLAME_NOT_SLOW ||
 	    job_state(p) != JOB_COMPARABLE)
 		return;
-	cli_head("%-*s%10s%8s  %s", cli_name_column(35, 1), "Cause", "Cost",
-		 "Share", "90 % interval");
+	cli_fhead(f, "%-*s%10s%8s  %s", cli_name_column(35, 1), "Cause", "Cost",
+		  "Share", "90 % interval");
 	for (int c = 0; c < NP_N_CAUSES; c++) {
 		char node[300];
 
 		if (b->cause[c].examined &&
 		    b->cause[c].sec.mean > LITTLE * excess)
-			cause_row(cause_words((enum np_cause)c),
+			cause_row(f, cause_words((enum np_cause)c),
 				  &b->cause[c].sec, excess,
 				  on_node(p, (enum np_cause)c, node,
 					  sizeof(node)));
 	}
-	cause_row("unexplained", &b->unexplained_sec, excess, "");
+	cause_row(f, "unexplained", &b->unexplained_sec, excess, "");
 }
 
 /* The value of a signal with its unit. */
@@ -494,7 +501,7 @@ static void signal_text(enum np_signal s, double v, char buf[CLI_NUMBER])
 }
 
 /* Signals that are outside the range of comparable runs. */
-static void say_unusual(const struct cli_diagnosis *p)
+static void say_unusual(FILE *f, const struct cli_diagnosis *p)
 {
 	static const char *const words[NP_N_SIGNALS] = {
 		"traffic", "time that a process waited for a processor",
@@ -515,7 +522,7 @@ static void say_unusual(const struct cli_diagnosis *p)
 			continue;
 		signal_text((enum np_signal)s, g->value, v);
 		signal_text((enum np_signal)s, g->usual, usual);
-		cli_labelled(stdout, "Unusual", "%s: %s on %s, usually %s",
+		cli_labelled(f, "Unusual", "%s: %s on %s, usually %s",
 			     words[s], v, np_acct_node(&p->h, g->node, node,
 						       sizeof(node)),
 			     usual);
@@ -523,7 +530,7 @@ static void say_unusual(const struct cli_diagnosis *p)
 }
 
 /* When the probes were delayed, if only in parts of the run. */
-static void say_slow_parts(const struct cli_diagnosis *p)
+static void say_slow_parts(FILE *f, const struct cli_diagnosis *p)
 {
 	const struct cli_timeline *t = &p->timeline;
 	char first[CLI_NUMBER], slow[CLI_NUMBER], all[CLI_NUMBER];
@@ -535,7 +542,7 @@ static void say_slow_parts(const struct cli_diagnosis *p)
 			worst = fmax(worst, t->delayed[i]);
 			from = i;
 		}
-	cli_labelled(stdout, "Its probes", "the network was slower than usual "
+	cli_labelled(f, "Its probes", "the network was slower than usual "
 		     "for %s of %s, first at %s: up to %.0f %% took longer than "
 		     "in its undisturbed runs, beyond what is usual",
 		     cli_sec(p->x.slow_part * np_acct_job_sec(&p->h, p->job),
@@ -546,14 +553,14 @@ static void say_slow_parts(const struct cli_diagnosis *p)
 }
 
 /* What the job's own probes say, if it was measured. */
-static void say_probes(const struct cli_diagnosis *p)
+static void say_probes(FILE *f, const struct cli_diagnosis *p)
 {
 	if (!p->examined || p->x.probes == NP_WITNESS_NONE)
 		return;
 	if (p->x.slow_part > 0 && p->x.slow_part < 1)
-		say_slow_parts(p);
+		say_slow_parts(f, p);
 	else
-		cli_labelled(stdout, "Its probes", "%s: %.0f %% took longer "
+		cli_labelled(f, "Its probes", "%s: %.0f %% took longer "
 			     "than in its undisturbed runs, beyond what is "
 			     "usual",
 			     p->x.probes == NP_WITNESS_AGAINST ?
@@ -586,7 +593,7 @@ static void neighbour_names(const struct cli_diagnosis *p, size_t i,
 }
 
 /* One neighbour; a star marks those that shared a node with the job. */
-static void neighbour_row(const struct cli_diagnosis *p, size_t i,
+static void neighbour_row(FILE *f, const struct cli_diagnosis *p, size_t i,
 			  const int width[N_NAMES])
 {
 	const struct np_acct_neighbour *b = &p->neighbour[i];
@@ -594,18 +601,18 @@ static void neighbour_row(const struct cli_diagnosis *p, size_t i,
 
 	neighbour_names(p, i, name);
 	for (int c = 0; c < N_NAMES; c++) {
-		cli_left(stdout, name[c], width[c]);
-		putchar(' ');
+		cli_left(f, name[c], width[c]);
+		putc(' ', f);
 	}
-	printf("%5u", b->nodes);
-	cli_right_sec(b->to - b->from, 9);
-	cli_right_as(cli_rate, b->rate, 11);
-	cli_right_sec(b->cost_sec, 9);
-	printf("%s\n", b->same_node ? " *" : "");
+	fprintf(f, "%5u", b->nodes);
+	cli_fright_as(f, cli_sec, b->to - b->from, 9);
+	cli_fright_as(f, cli_rate, b->rate, 11);
+	cli_fright_as(f, cli_sec, b->cost_sec, 9);
+	fprintf(f, "%s\n", b->same_node ? " *" : "");
 }
 
 /* The neighbours, those with the most node-seconds during the job first. */
-static void say_neighbours(const struct cli_diagnosis *p)
+static void say_neighbours(FILE *f, const struct cli_diagnosis *p)
 {
 	size_t shown = p->n_neighbours < MAX_ROWS ? p->n_neighbours : MAX_ROWS;
 	int width[N_NAMES] = { 11, cli_name_column(13, 1), 8, 10 };
@@ -613,7 +620,7 @@ static void say_neighbours(const struct cli_diagnosis *p)
 	bool same = false;
 
 	if (!p->n_neighbours) {
-		cli_labelled(stdout, "Neighbours", "none in the accounting: no "
+		cli_labelled(f, "Neighbours", "none in the accounting: no "
 			     "other job was on its leaf switches");
 		return;
 	}
@@ -622,17 +629,17 @@ static void say_neighbours(const struct cli_diagnosis *p)
 		for (int c = 0; c < N_NAMES; c++)
 			width[c] = cli_widen(width[c], name[c]);
 	}
-	cli_head("%-*s %-*s %-*s %-*s %5s%9s%11s%9s", width[JOB], "Neighbour",
-		 width[NAME], "Name", width[USER], "User", width[LEAF], "Leaf",
-		 "Nodes", "Overlap", "Traffic", "Cost");
+	cli_fhead(f, "%-*s %-*s %-*s %-*s %5s%9s%11s%9s", width[JOB],
+		  "Neighbour", width[NAME], "Name", width[USER], "User",
+		  width[LEAF], "Leaf", "Nodes", "Overlap", "Traffic", "Cost");
 	for (size_t i = 0; i < shown; i++) {
-		neighbour_row(p, i, width);
+		neighbour_row(f, p, i, width);
 		same |= p->neighbour[i].same_node;
 	}
 	if (p->n_neighbours > MAX_ROWS)
-		printf("%zu more (--json)\n", p->n_neighbours - MAX_ROWS);
+		fprintf(f, "%zu more (--json)\n", p->n_neighbours - MAX_ROWS);
 	if (same)
-		printf("* on a node of the job\n");
+		fprintf(f, "* on a node of the job\n");
 }
 
 /* Mean of the known values among the steps [from, to); NaN: none is known. */
@@ -650,8 +657,8 @@ static double mean_of(const double *v, size_t from, size_t to)
 }
 
 /* The neighbours at some time, the first three by name. */
-static void say_neighbours_at(const struct cli_diagnosis *p, double from,
-			      double to)
+static void say_neighbours_at(FILE *f, const struct cli_diagnosis *p,
+			      double from, double to)
 {
 	size_t more = 0;
 
@@ -662,11 +669,11 @@ static void say_neighbours_at(const struct cli_diagnosis *p, double from,
 		if (b->to <= from || b->from >= to)
 			continue;
 		if (more++ < 3)
-			printf(" %s", job_name(p, &p->h.job[b->job],
-					       text, sizeof(text)));
+			fprintf(f, " %s", job_name(p, &p->h.job[b->job],
+						   text, sizeof(text)));
 	}
 	if (more > 3)
-		printf(" +%zu", more - 3);
+		fprintf(f, " +%zu", more - 3);
 }
 
 /* The largest of the known values among the steps [from, to), or NaN. */
@@ -680,23 +687,25 @@ static double most_of(const double *v, size_t from, size_t to)
 }
 
 /* The values of the steps [from, to), without neighbours. */
-static void timeline_row(const struct cli_timeline *t, size_t from, size_t to)
+static void timeline_row(FILE *f, const struct cli_timeline *t, size_t from,
+			 size_t to)
 {
 	if (t->has_metrics) {
-		cli_right_as(cli_rate, mean_of(t->own, from, to), 12);
-		cli_right_as(cli_rate, mean_of(t->others, from, to), 12);
-		cli_right_as(cli_percent, mean_of(t->cpu, from, to), 10);
-		cli_right_as(cli_percent, mean_of(t->io, from, to), 10);
+		cli_fright_as(f, cli_rate, mean_of(t->own, from, to), 12);
+		cli_fright_as(f, cli_rate, mean_of(t->others, from, to), 12);
+		cli_fright_as(f, cli_percent, mean_of(t->cpu, from, to), 10);
+		cli_fright_as(f, cli_percent, mean_of(t->io, from, to), 10);
 	}
 	if (t->has_probes)
-		cli_right_as(cli_percent, most_of(t->delayed, from, to), 10);
-	putchar(' ');
+		cli_fright_as(f, cli_percent, most_of(t->delayed, from, to),
+			      10);
+	putc(' ', f);
 }
 
 /*
  * Neighbouring steps are combined until the table has at most MAX_ROWS rows.
  */
-static void say_timeline(const struct cli_diagnosis *p)
+static void say_timeline(FILE *f, const struct cli_diagnosis *p)
 {
 	const struct cli_timeline *t = &p->timeline;
 	size_t rows = t->n < MAX_ROWS ? t->n : MAX_ROWS;
@@ -704,48 +713,49 @@ static void say_timeline(const struct cli_diagnosis *p)
 
 	if (!rows)
 		return;
-	cli_head("%-20s%s%s  %s", "Timeline", t->has_metrics ?
-		 " Own traffic     Others'  CPU wait  I/O wait" : "",
-		 t->has_probes ? "   Delayed" : "", "Neighbours");
+	cli_fhead(f, "%-20s%s%s  %s", "Timeline", t->has_metrics ?
+		  " Own traffic     Others'  CPU wait  I/O wait" : "",
+		  t->has_probes ? "   Delayed" : "", "Neighbours");
 	for (size_t r = 0; r < rows; r++) {
 		size_t from = r * t->n / rows, to = (r + 1) * t->n / rows;
 		double at = t->start + t->step_sec * (double)from;
 
-		cli_left(stdout, cli_date(at, date), 20);
-		timeline_row(t, from, to);
-		say_neighbours_at(p, at, t->start + t->step_sec * (double)to);
-		putchar('\n');
+		cli_left(f, cli_date(at, date), 20);
+		timeline_row(f, t, from, to);
+		say_neighbours_at(f, p, at,
+				  t->start + t->step_sec * (double)to);
+		putc('\n', f);
 	}
 	if (t->has_metrics)
-		printf("Traffic on %s; waiting times are of the worst of the "
-		       "job's nodes there.\n", np_acct_leaf(
-			       &p->h, t->leaf, leaf, sizeof(leaf)));
+		fprintf(f, "Traffic on %s; waiting times are of the worst of "
+			"the job's nodes there.\n",
+			np_acct_leaf(&p->h, t->leaf, leaf, sizeof(leaf)));
 	if (t->has_probes)
-		printf("Delayed: its own probes, in the worst part of the "
-		       "time.\n");
+		fprintf(f, "Delayed: its own probes, in the worst part of the "
+			"time.\n");
 }
 
 /*
  * What the verdict could not take into account, each with what to do about it.
  */
-static void say_missing(const struct cli_diagnosis *p)
+static void say_missing(FILE *f, const struct cli_diagnosis *p)
 {
 	if (!p->metrics)
-		cli_labelled(stdout, "Missing", "%s: only Slurm's accounting "
+		cli_labelled(f, "Missing", "%s: only Slurm's accounting "
 			     "was used, and neighbours are weighted by their "
 			     "number of nodes", p->no_metrics.text);
 	else if (p->no_metrics.text[0])
-		cli_labelled(stdout, "Missing", "%s", p->no_metrics.text);
+		cli_labelled(f, "Missing", "%s", p->no_metrics.text);
 	if (p->metrics && p->n_without)
-		cli_labelled(stdout, "Missing", "%zu of its nodes %s no "
+		cli_labelled(f, "Missing", "%zu of its nodes %s no "
 			     "samples on the metrics server; do nodes have "
 			     "other names there (MetricsLabel)?", p->n_without,
 			     p->n_without == 1 ? "has" : "have");
 	if (p->h.one_leaf)
-		cli_labelled(stdout, "Missing", "Slurm has no topology, so all "
+		cli_labelled(f, "Missing", "Slurm has no topology, so all "
 			     "nodes count as one leaf switch");
 	if (p->h.damaged)
-		cli_labelled(stdout, "Missing", "%zu row%s of the accounting "
+		cli_labelled(f, "Missing", "%zu row%s of the accounting "
 			     "could not be read", p->h.damaged,
 			     cli_s(p->h.damaged));
 }
@@ -775,20 +785,20 @@ static const char *next_of(const struct cli_diagnosis *p, char *buf, size_t len)
  * The verdict first, then the details in the order in which a reader doubts
  * it.
  */
-void cli_diagnosis_text(const struct cli_diagnosis *p)
+void cli_diagnosis_text(FILE *f, const struct cli_diagnosis *p)
 {
 	char next[LINE];
 
-	say_verdict(p);
-	say_compared(p);
-	say_different(p);
-	say_unusual(p);
-	say_probes(p);
-	say_missing(p);
-	cli_labelled(stdout, "Next", "%s", next_of(p, next, sizeof(next)));
-	say_causes(p);
-	say_neighbours(p);
-	say_timeline(p);
+	say_verdict(f, p);
+	say_compared(f, p);
+	say_different(f, p);
+	say_unusual(f, p);
+	say_probes(f, p);
+	say_missing(f, p);
+	cli_labelled(f, "Next", "%s", next_of(p, next, sizeof(next)));
+	say_causes(f, p);
+	say_neighbours(f, p);
+	say_timeline(f, p);
 }
 
 /* ---- for programs ---- */

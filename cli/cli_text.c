@@ -312,12 +312,21 @@ size_t cli_width(const char *text)
 #define WIDEST 1000
 #define LEAST_NAME 11 /* columns of a name, and of "Application" */
 
+static bool for_file; /* cli_text_for_file() was called */
+
+void cli_text_for_file(void)
+{
+	for_file = true;
+}
+
 int cli_columns(void)
 {
 	const char *set = getenv("COLUMNS");
 	struct winsize w;
 	uint64_t n;
 
+	if (for_file)
+		return CLI_UNLIMITED;
 	if (!set || np_whole_parse(set, WIDEST, &n) || !n) {
 		if (!isatty(STDOUT_FILENO))
 			return CLI_UNLIMITED;
@@ -368,12 +377,12 @@ void cli_right(FILE *f, const char *text, int width)
 	fprintf(f, "%*s%s", width - (int)cli_width(text), "", text);
 }
 
-void cli_right_as(const char *(*as)(double v, char buf[CLI_NUMBER]), double v,
-		  int width)
+void cli_fright_as(FILE *f, const char *(*as)(double v, char buf[CLI_NUMBER]),
+		   double v, int width)
 {
 	char buf[CLI_NUMBER];
 
-	cli_right(stdout, isnan(v) ? "-" : as(v, buf), width);
+	cli_right(f, isnan(v) ? "-" : as(v, buf), width);
 }
 
 void cli_right_sec(double sec, int width)
@@ -465,8 +474,8 @@ static int wants_colour(void)
 {
 	const char *no = getenv("NO_COLOR"), *term = getenv("TERM");
 
-	return isatty(STDOUT_FILENO) && !(no && *no) && term && *term &&
-	       strcmp(term, "dumb");
+	return !for_file && isatty(STDOUT_FILENO) && !(no && *no) && term &&
+	       *term && strcmp(term, "dumb");
 }
 
 const char *cli_colour(enum cli_colour c)
@@ -532,15 +541,15 @@ void cli_html(FILE *f, const char *text)
 }
 
 /* Heads are bold on a terminal. */
-void cli_head(const char *format, ...)
+void cli_fhead(FILE *f, const char *format, ...)
 {
 	va_list ap;
 
-	printf("\n%s", cli_colour(CLI_BOLD));
+	fprintf(f, "\n%s", cli_colour(CLI_BOLD));
 	va_start(ap, format);
-	vprintf(format, ap);
+	vfprintf(f, format, ap);
 	va_end(ap);
-	printf("%s\n", cli_colour(CLI_PLAIN));
+	fprintf(f, "%s\n", cli_colour(CLI_PLAIN));
 }
 
 void cli_add(char *buf, size_t len, const char *format, ...)
@@ -553,7 +562,8 @@ void cli_add(char *buf, size_t len, const char *format, ...)
 	va_end(ap);
 }
 
-void cli_say(enum cli_colour colour, int indent, const char *format, ...)
+void cli_fsay(FILE *f, enum cli_colour colour, int indent, const char *format,
+	      ...)
 {
 	char line[LINE];
 	va_list ap;
@@ -562,10 +572,10 @@ void cli_say(enum cli_colour colour, int indent, const char *format, ...)
 	vsnprintf(line, sizeof(line), format, ap);
 	va_end(ap);
 	if (colour != CLI_PLAIN)
-		fputs(cli_colour(colour), stdout);
-	cli_wrap(stdout, line, indent);
+		fputs(cli_colour(colour), f);
+	cli_wrap(f, line, indent);
 	if (colour != CLI_PLAIN)
-		fputs(cli_colour(CLI_PLAIN), stdout);
+		fputs(cli_colour(CLI_PLAIN), f);
 }
 
 /* The label is bold, and further lines are indented to the text. */

@@ -53,6 +53,11 @@ const char *cli_colour(enum cli_colour c);
  */
 #define CLI_UNLIMITED 100000
 int cli_columns(void);
+/*
+ * All text printed from now on is for a file: it has no colours and no limit of
+ * width, whatever standard output and COLUMNS are.
+ */
+void cli_text_for_file(void);
 /* Width of sentences and figures: that of standard output, at most 80. */
 int cli_page_columns(void);
 /*
@@ -75,9 +80,11 @@ void cli_wrap(FILE *f, const char *text, int indent);
 /* The same after a label: the first line begins at that column. */
 void cli_wrap_after(FILE *f, const char *text, int indent, size_t column);
 
-/* cli_wrap() to standard output, in a colour. */
-__attribute__((format(printf, 3, 4)))
-void cli_say(enum cli_colour colour, int indent, const char *format, ...);
+/* cli_wrap() in a colour; cli_say() prints to standard output. */
+__attribute__((format(printf, 4, 5)))
+void cli_fsay(FILE *f, enum cli_colour colour, int indent, const char *format,
+	      ...);
+#define cli_say(...) cli_fsay(stdout, __VA_ARGS__)
 
 /* Append text to buf, of len bytes; what does not fit is cut off. */
 __attribute__((format(printf, 3, 4)))
@@ -91,9 +98,13 @@ void cli_left(FILE *f, const char *text, int width);
 /* Print text right-aligned in width columns. */
 void cli_right(FILE *f, const char *text, int width);
 
-/* Print as(v), right-aligned, to standard output; "-" if v is NaN. */
-void cli_right_as(const char *(*as)(double v, char buf[CLI_NUMBER]), double v,
-		  int width);
+/*
+ * Print as(v), right-aligned; "-" if v is NaN.  cli_right_as() and
+ * cli_right_sec() print to standard output.
+ */
+void cli_fright_as(FILE *f, const char *(*as)(double v, char buf[CLI_NUMBER]),
+		   double v, int width);
+#define cli_right_as(...) cli_fright_as(stdout, __VA_ARGS__)
 void cli_right_sec(double sec, int width);
 
 /* Cut a word to at most width columns; a cut one ends in "~". */
@@ -110,9 +121,13 @@ int cli_utf8(void);
  */
 void cli_html(FILE *f, const char *text);
 
-/* Print the head of a table: an empty line, then a bold one. */
-__attribute__((format(printf, 1, 2)))
-void cli_head(const char *format, ...);
+/*
+ * Print the head of a table: an empty line, then a bold one.  cli_head() prints
+ * to standard output.
+ */
+__attribute__((format(printf, 2, 3)))
+void cli_fhead(FILE *f, const char *format, ...);
+#define cli_head(...) cli_fhead(stdout, __VA_ARGS__)
 
 /* Print a bar over share (0 .. 1) of width columns, then blanks. */
 void cli_bar(FILE *f, double share, int width);

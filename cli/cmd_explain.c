@@ -812,7 +812,7 @@ static int print_ended(const struct explanation *e)
 static int print_text(const struct explanation *e)
 {
 	if (e->diagnosis.job)
-		cli_diagnosis_text(&e->diagnosis);
+		cli_diagnosis_text(stdout, &e->diagnosis);
 	if (e->diagnosis.job && (e->job || e->have_record || e->n_measured))
 		putchar('\n');
 	else if (e->diagnosis.job)

@@ -753,15 +753,11 @@ static char *job_text(const struct cli_diagnosis *job)
 {
 	char *text = NULL;
 	size_t len;
-	FILE *out = stdout, *f = open_memstream(&text, &len);
+	FILE *f = open_memstream(&text, &len);
 
 	if (!f)
 		return NULL;
-	/* cli_diagnosis_text() prints to stdout, which glibc lets us replace. */
-	setenv("NO_COLOR", "1", 1); /* the text goes to a file */
-	stdout = f;
-	cli_diagnosis_text(job);
-	stdout = out;
+	cli_diagnosis_text(f, job);
 	if (!fclose(f))
 		return text;
 	free(text);
@@ -990,6 +986,7 @@ static char *make_report(const struct report *r, const struct report_opt *opt)
 
 	if (!f)
 		return NULL;
+	cli_text_for_file();
 	put_head(f, r);
 	put_summary(f, r);
 	put_list(f, r);

@@ -333,6 +333,13 @@ test_a_report_has_sections_on_lost_node_hours_and_on_a_job() {
 	sed -n '/^<section><h2 id="job">Job 178/,/^<\/pre>/p' "$S/page.html" |
 		sed '1d; s/^<pre>//; /^<\/pre>$/d' >"$S/section"
 	equal "as netprof explain" "$(cat "$S/section")" "$(cat "$S/explained")"
+	# A terminal of 50 columns has no effect on the page, nor have its colours.
+	TERM=xterm script -qec "stty cols 50; netprof report --blame --explain=178 \
+		--metrics-url=none ${from[*]} -o $S/narrow.html" /dev/null </dev/null >"$S/said"
+	cmp "$S/page.html" "$S/narrow.html" || fail "the page depends on the terminal"
+	COLUMNS=50 netprof report --blame --explain=178 --metrics-url=none "${from[@]}" \
+		-o "$S/narrow.html"
+	cmp "$S/page.html" "$S/narrow.html" || fail "the page depends on COLUMNS"
 	contains "its figure" "$(cat "$S/page.html")" '<svg role="img" aria-label="The job and its neighbours"'
 	run netprof report --explain=7 "${from[@]}" -o "$S/none.html"
 	equal "no such job" "$RC $ERR" \
