@@ -1,16 +1,17 @@
 /*
  * netprof report: one HTML page of all profiles and predictions.
  *
- * The page has a summary, a list of the applications, the matrix of
- * predictions, and a section for each application with its verdict, advice and
- * curve.  On request it has sections with what netprof blame, netprof explain
- * and netprof simulate say; the last one from a file, as a simulation has
- * options of its own and may take long.
+ * The page has these sections, each written by a function put_...(): a summary,
+ * a list of the applications, the matrix of predictions, on request what
+ * netprof blame, netprof explain and netprof simulate say, a section for each
+ * application with its verdict, advice and curve, and the terms.  What netprof
+ * simulate says is read from a file, as a simulation has options of its own and
+ * may take long.
  *
- * It needs no network and loads nothing: it contains its style, its script and
- * its pictures, and a content security policy enforces that.  All names in it,
- * of applications, leaf switches or hosts, come from users; they are written by
- * cli_html() or put_html() alone, and never become markup.
+ * The page needs no network and loads nothing: it contains its style, its
+ * script and its pictures, and a content security policy enforces that.  The
+ * names of applications, leaf switches and hosts come from users.  They are
+ * written by cli_html() or put_text() alone, so that they never become markup.
  */
 #include <errno.h>
 #include <limits.h>
@@ -22,49 +23,47 @@
 #include <sys/stat.h>
 #include <time.h>
 
+#include "cli_analysis.h"
 #include "cli_diagnosis.h"
-#include "cli_recommend.h"
 #include "cli_matrix.h"
 #include "cli_output.h"
 #include "cli_plot.h"
+#include "cli_recommend.h"
 #include "cli_state.h"
 #include "cli_text.h"
-#include "cli_analysis.h"
 #include "np_job_cost.h"
 #include "np_picture.h"
 #include "np_read.h"
 
-#define MAX_COSTS 50 /* rows of a table of costs */
-#define MAX_SIMULATION (64u << 20) /* output of netprof simulate, bytes */
-
-/* One application, which has a section of its own. */
-struct section {
-	const struct cli_known_app *app; /* borrowed */
+/* One application, with a section of its own. */
+struct report_app {
+	const struct cli_known_app *known; /* borrowed */
 	struct np_profile profile;
 	struct cli_pair_list slowed_by, slows;
 	struct cli_recommendation recommendation;
 };
 
+/* All that the page says. */
 struct report {
-	char owner[CLI_NUMBER + 32]; /* whose profiles, in words */
-	struct cli_known k;
+	char owner[CLI_NUMBER + 32]; /* "applications of alice" */
+	double date;		     /* of the page, seconds since 1970 */
+	double max_slowdown;	     /* MaxSlowdown of placement, a fraction */
+	struct cli_known known;
 	struct np_runs idle[2]; /* the user's and the published idle runs */
-	struct section *section; /* sorted by name */
-	size_t n;
-	struct cli_matrix m; /* predictions; n 0: none, and no_matrix says why */
-	struct np_err no_matrix;
-	double date;  /* of the report, seconds since 1970 */
-	double limit; /* MaxSlowdown of placement, a fraction */
-	bool have_blame; /* acct and cost are valid */
-	double since_sec; /* length of their period */
-	struct np_acct acct;
+	struct report_app *app; /* sorted by name */
+	size_t n_apps;
+	struct cli_matrix matrix; /* n 0: there are no predictions */
+	struct np_err no_matrix;  /* why there are none */
+	bool have_blame;	  /* the next three are valid */
+	double blame_sec;	  /* length of the period */
+	struct np_acct accounting;
 	struct np_job_cost cost;
-	bool have_job; /* job is valid */
-	struct cli_diagnosis job;
+	bool have_diagnosis; /* diagnosis is valid */
+	struct cli_diagnosis diagnosis;
 	struct json_object *simulation; /* or NULL */
 };
 
-/* The options of the command. */
+/* The options of the command, besides those that commands share. */
 struct report_opt {
 	struct cli_diagnosis_opt diagnosis; /* since_sec 0: not given */
 	bool blame;
@@ -74,9 +73,9 @@ struct report_opt {
 
 /* ---- HTML ---- */
 
-/* Escape a formatted text, of up to 2 KiB, and put it between markup. */
+/* Write a formatted text, of up to 2 KiB and escaped, between markup. */
 __attribute__((format(printf, 4, 5)))
-static void put_html(FILE *f, const char *before, const char *after,
+static void put_text(FILE *f, const char *before, const char *after,
 		     const char *fmt, ...)
 {
 	char text[2048];
@@ -90,6 +89,151 @@ static void put_html(FILE *f, const char *before, const char *after,
 	fputs(after, f);
 }
 
+/* Write a label and its text, escaped; nothing if the text is empty. */
+__attribute__((format(printf, 3, 4)))
+static void put_labelled(FILE *f, const char *label, const char *fmt, ...)
+{
+	char text[2048];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	if (!*text)
+		return;
+	fprintf(f, "<dt>%s</dt>", label);
+	put_text(f, "<dd>", "</dd>\n", "%s", text);
+}
+
+/* A column of a table; a list of them ends with a name of NULL. */
+struct column {
+	const char *name;
+	bool number;
+	const char *sorted; /* "ascending" or "descending"; NULL: neither */
+};
+
+/*
+ * Begin a table, with buttons in its head that sort it.  id: the id of the
+ * heading that names the table.
+ */
+static void begin_table(FILE *f, const char *id, const struct column *column)
+{
+	fprintf(f, "<div class=\"scroll\" tabindex=\"0\" role=\"region\" "
+		"aria-labelledby=\"%s\"><table><thead><tr>", id);
+	for (; column->name; column++) {
+		fprintf(f, "<th scope=\"col\" class=\"%s\"%s",
+			column->number ? "" : "word",
+			column->number ? " data-sort=\"number\"" : "");
+		if (column->sorted)
+			fprintf(f, " aria-sort=\"%s\"", column->sorted);
+		fprintf(f, "><button>%s</button></th>", column->name);
+	}
+	fputs("</tr></thead><tbody>\n", f);
+}
+
+/* End a table. */
+static void end_table(FILE *f)
+{
+	fputs("</tbody></table></div>\n", f);
+}
+
+/* Write a cell with a number and its interval; low NaN: it has none. */
+static void put_range(FILE *f, double value, int digits, double low,
+		      double high)
+{
+	fprintf(f, "<td data-v=\"%.6g\">%.*f", value, digits, value);
+	/* Adding zero turns -0 into 0. */
+	if (isfinite(low))
+		fprintf(f, " (%.1f to %.1f)", round(10 * low) / 10 + 0.0,
+			round(10 * high) / 10 + 0.0);
+	fputs("</td>", f);
+}
+
+/* Write a cell with a number. */
+static void put_number(FILE *f, double value, int digits)
+{
+	put_range(f, value, digits, NAN, NAN);
+}
+
+/* Write a cell without a value, which sorts last and says why it has none. */
+static void put_missing(FILE *f, const char *why)
+{
+	put_text(f, "<td data-v=\"\"><span class=\"dim\">", "</span></td>",
+		 "%s", why);
+}
+
+/*
+ * Write a cell with a predicted slowdown, which also sorts it, and the 90 %
+ * interval.  Cells above MaxSlowdown and above half of it are highlighted.
+ */
+static void put_prediction(FILE *f, const struct np_prediction *p,
+			   double max_slowdown)
+{
+	const char *doubt = cli_doubt_text(p);
+	char change[CLI_NUMBER];
+
+	fprintf(f, "<td data-v=\"%.6g\"%s", p->slowdown,
+		p->slowdown > max_slowdown     ? " class=\"much\"" :
+		p->slowdown > max_slowdown / 2 ? " class=\"some\"" :
+						 "");
+	put_text(f, " title=\"", "\">", "%s%s", p->model->name,
+		 doubt ? ", uncertain" : "");
+	fprintf(f, "%s%s", cli_change(p->slowdown, change), doubt ? "?" : "");
+	if (!isnan(p->low))
+		fprintf(f, "<small>%.0f to %.0f</small>",
+			cli_whole_percent(p->low), cli_whole_percent(p->high));
+	fputs("</td>", f);
+}
+
+/* ---- figures ---- */
+
+/* Find the next definition or use of an id in a picture, or its end. */
+static const char *next_id(const char *svg)
+{
+	const char *id = strstr(svg, "id=\"c"), *use = strstr(svg, "url(#c");
+
+	if (id && (!use || id < use))
+		return id + strlen("id=\"");
+	return use ? use + strlen("url(#") : svg + strlen(svg);
+}
+
+/*
+ * Write an SVG file as an element of the page: without the XML name space,
+ * which HTML does not need, and with the picture's number before each id, so
+ * that ids are unique in the page.
+ */
+static void put_svg(FILE *f, const char *svg, const char *label, size_t number)
+{
+	const char *body = strstr(svg, " version=\"1.1\""), *id;
+
+	if (!body)
+		return;
+	put_text(f, "<svg role=\"img\" aria-label=\"", "\"", "%s", label);
+	for (; *body; body = id) {
+		id = next_id(body + 1);
+		fwrite(body, 1, (size_t)(id - body), f);
+		if (*id)
+			fprintf(f, "a%zu-", number);
+	}
+}
+
+/* Write a figure and free it; write nothing if it cannot be drawn. */
+static void put_figure(FILE *f, struct np_figure *figure, const char *label,
+		       size_t number)
+{
+	char *svg = NULL;
+	size_t len;
+
+	if (figure &&
+	    !np_picture_make(figure, NP_PICTURE_SVG, &svg, &len, NULL))
+		put_svg(f, svg, label, number);
+	free(svg);
+	np_figure_free(figure);
+}
+
+/* ---- head and summary ---- */
+
+/* Colours follow the reader's setting; a printed page is black on white. */
 static const char style[] =
 	":root{color-scheme:light dark;--back:#fff;--text:#1a1a1a;--dim:#595959;"
 	"--line:#c8c8c8;--head:#f2f2f2;--much:#fbd5d0;--some:#fdf0c4;"
@@ -127,7 +271,10 @@ static const char style[] =
 	"th button::after{content:none!important}a{text-decoration:none}"
 	"*{print-color-adjust:exact}}\n";
 
-/* A second click reverses the order; cells without a value stay at the end. */
+/*
+ * A click on a column's head sorts the table by it, and a second click reverses
+ * the order.  Cells without a value stay at the end.
+ */
 static const char script[] =
 "'use strict';\n"
 "function value(row,i){const c=row.cells[i],v=c.dataset.v;\n"
@@ -144,100 +291,692 @@ static const char script[] =
 "for(const b of document.querySelectorAll('th button'))\n"
 " b.addEventListener('click',()=>sort(b.closest('th')));\n";
 
-/* ---- the section of one application ---- */
+/* The browser loads nothing from elsewhere, whatever a name contains. */
+#define CONTENT_POLICY "default-src 'none'; style-src 'unsafe-inline'; " \
+	"script-src 'unsafe-inline'"
 
-/* The next definition or use of an id in the picture, or its end. */
-static const char *next_id(const char *svg)
+/* Find the cluster of the profiles; "" if no run names one. */
+static const char *cluster_of(const struct report *report)
 {
-	const char *id = strstr(svg, "id=\"c"), *use = strstr(svg, "url(#c");
+	if (report->known.calibrated)
+		return report->known.cal.cluster;
+	for (size_t i = 0; i < report->n_apps; i++) {
+		const struct np_record *run =
+			report->app[i].profile.summary.fabric;
 
-	if (id && (!use || id < use))
-		return id + strlen("id=\"");
-	return use ? use + strlen("url(#") : svg + strlen(svg);
+		if (run && run->cluster)
+			return run->cluster;
+	}
+	return "";
+}
+
+/* Write "netprof report: cluster hpc, applications of alice". */
+static void put_title(FILE *f, const struct report *report)
+{
+	const char *cluster = cluster_of(report);
+
+	put_text(f, "netprof report: ", "", "%s%s%s%s",
+		 *cluster ? "cluster " : "", cluster, *cluster ? ", " : "",
+		 report->owner);
+}
+
+/* Begin the page. */
+static void put_head(FILE *f, const struct report *report)
+{
+	fputs("<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">"
+	      "\n<meta http-equiv=\"Content-Security-Policy\" content=\""
+	      CONTENT_POLICY
+	      "\">\n<meta name=\"viewport\" content=\"width=device-width\">\n"
+	      "<title>",
+	      f);
+	put_title(f, report);
+	fputs("</title>\n<style>\n", f);
+	fputs(style, f);
+	fputs("</style></head><body>\n", f);
+}
+
+/* Find the application with the largest predicted slowdown, or NULL. */
+static const struct report_app *most_slowed(const struct report *report)
+{
+	const struct report_app *worst = NULL;
+
+	for (size_t i = 0; i < report->n_apps; i++) {
+		const struct report_app *app = &report->app[i];
+
+		if (app->slowed_by.n &&
+		    (!worst || app->slowed_by.pair->p.slowdown >
+				       worst->slowed_by.pair->p.slowdown))
+			worst = app;
+	}
+	return worst;
+}
+
+/* Write how many applications are slowed, and the worst pair. */
+static void put_verdict(FILE *f, const struct report *report)
+{
+	const struct report_app *worst = most_slowed(report);
+	char change[CLI_NUMBER];
+	size_t n_slowed = 0;
+
+	for (size_t i = 0; i < report->n_apps; i++)
+		n_slowed += report->app[i].recommendation.n_avoid > 0;
+	if (worst)
+		put_text(f, "<p><strong>", "</strong></p>\n",
+			 "%zu of %zu applications would be slowed by more than "
+			 "%.0f %% by another; worst: %s by %s, %s.",
+			 n_slowed, report->n_apps, 100 * report->max_slowdown,
+			 worst->profile.runs->app, worst->slowed_by.pair->app,
+			 cli_change(worst->slowed_by.pair->p.slowdown, change));
+	else
+		put_text(f, "<p><strong>", "</strong></p>\n",
+			 "%zu application%s; how they slow each other is not "
+			 "known.", report->n_apps, cli_s(report->n_apps));
+}
+
+/* Write the title, the verdict, and when the page was made. */
+static void put_summary(FILE *f, const struct report *report)
+{
+	char date[CLI_NUMBER] = "";
+	time_t t = (time_t)report->date;
+	struct tm tm;
+
+	if (localtime_r(&t, &tm))
+		strftime(date, sizeof(date), "%Y-%m-%d %H:%M %z", &tm);
+	fputs("<h1>", f);
+	put_title(f, report);
+	fputs("</h1>\n", f);
+	put_verdict(f, report);
+	fprintf(f,
+		"<p class=\"dim\">netprof %s, %s.  The words are explained at "
+		"the <a href=\"#terms\">end</a>.</p>\n",
+		NP_VERSION, date);
+}
+
+/* ---- list of applications ---- */
+
+/* Say why the share of delayed probes is not known. */
+static const char *why_no_share(const struct np_profile *p)
+{
+	if (!p->summary.latency.n_runs)
+		return "no probes";
+	return p->verdict.doubt == NP_DOUBT_PROBES ? "too few probes" :
+						     "no idle baseline";
+}
+
+/* Say why no slowdown of the application is predicted. */
+static const char *why_not_predicted(const struct report *report,
+				     const struct report_app *app)
+{
+	const struct np_record *run = app->profile.summary.fabric;
+
+	if (!report->known.calibrated)
+		return "no calibration";
+	if (app->known->summary.n_curve)
+		return "not predicted";
+	if (run && run->cluster &&
+	    strcmp(run->cluster, report->known.cal.cluster))
+		return "other cluster";
+	return "not run under load";
+}
+
+/* Write the share of delayed probes, or why it is not known. */
+static void put_delayed(FILE *f, const struct np_profile *p)
+{
+	char share[CLI_NUMBER];
+
+	if (p->verdict.against)
+		fprintf(f, "<td data-v=\"%.6g\">%s</td>",
+			p->verdict.delayed_share,
+			cli_percent(p->verdict.delayed_share, share));
+	else
+		put_missing(f, why_no_share(p));
+}
+
+/* Write the row of one application, whose name links to its section. */
+static void put_app_row(FILE *f, const struct report *report, size_t number)
+{
+	const struct report_app *app = &report->app[number];
+	const struct np_profile *p = &app->profile;
+
+	fprintf(f, "<tr><th scope=\"row\"><a href=\"#a%zu\"", number);
+	put_text(f, ">", "</a></th>", "%s", p->runs->app);
+	fprintf(f, "<td class=\"word\">%s</td><td data-v=\"%zu\">%zu</td>",
+		cli_use_name(p), p->runs->n, p->runs->n);
+	put_delayed(f, p);
+	if (app->slowed_by.n) {
+		put_prediction(f, &app->slowed_by.pair->p,
+			       report->max_slowdown);
+		put_text(f, "<td class=\"word\">", "</td></tr>\n", "%s",
+			 app->slowed_by.pair->app);
+	} else {
+		put_missing(f, why_not_predicted(report, app));
+		fputs("<td class=\"word dim\">unknown</td></tr>\n", f);
+	}
+}
+
+/* Write the list of applications; every column can be sorted. */
+static void put_app_list(FILE *f, const struct report *report)
+{
+	static const struct column columns[] = {
+		{ "Application", false, "ascending" }, { "Use", false, NULL },
+		{ "Runs", true, NULL }, { "Delayed probes", true, NULL },
+		{ "Worst slowdown", true, NULL }, { "By", false, NULL },
+		{ NULL, false, NULL },
+	};
+
+	fputs("<section><h2 id=\"list\">Applications</h2>\n", f);
+	begin_table(f, "list", columns);
+	for (size_t i = 0; i < report->n_apps; i++)
+		put_app_row(f, report, i);
+	end_table(f);
+	fputs("</section>\n", f);
+}
+
+/* ---- matrix of predictions ---- */
+
+/* Write the head of the matrix, whose buttons sort it. */
+static void put_matrix_head(FILE *f, const struct cli_matrix *matrix)
+{
+	fputs("<thead><tr><th scope=\"col\" aria-sort=\"ascending\"><button>"
+	      "with</button></th>", f);
+	for (size_t co = 0; co < matrix->n; co++)
+		put_text(f, "<th scope=\"col\" data-sort=\"number\"><button>",
+			 "</button></th>", "%s", cli_matrix_name(matrix, co));
+	fputs("</tr></thead>\n", f);
+}
+
+/* Say what the matrix shows, and whether sharing a leaf switch matters. */
+static void put_matrix_intro(FILE *f, const struct report *report)
+{
+	const struct cli_matrix *matrix = &report->matrix;
+	const struct np_calibration *cal = &matrix->k->cal;
+	char day[CLI_NUMBER], line[512];
+
+	put_text(f, "<p>", "", "How much longer the application of each "
+		 "row runs while that of each column runs %s (model %s; fabric "
+		 "%s, calibrated %s).",
+		 cli_scope_text(matrix->scope), matrix->model->name,
+		 cal->cluster, cli_day(cal->date, day));
+	fprintf(f,
+		"  Dark cells are above %.0f %%, light ones above half of "
+		"that.  Below each prediction is its 90 %% interval, in "
+		"percent.  Click on the head of a column to sort by it.</p>\n",
+		100 * report->max_slowdown);
+	if (cli_no_effect(matrix->k, matrix->scope))
+		put_text(f, "<p><strong>", "</strong></p>\n", "%s",
+			 cli_no_effect_text(matrix->k, matrix->scope, line,
+					    sizeof(line)));
+}
+
+/* Write the predictions for one victim, with each co-runner. */
+static void put_matrix_row(FILE *f, const struct report *report, size_t victim)
+{
+	const struct cli_matrix *matrix = &report->matrix;
+
+	put_text(f, "<tr><th scope=\"row\">", "</th>", "%s",
+		 cli_matrix_name(matrix, victim));
+	for (size_t co = 0; co < matrix->n; co++) {
+		size_t at = victim * matrix->n + co;
+
+		if (matrix->rc[at])
+			put_missing(f, cli_matrix_why(matrix->rc[at]));
+		else
+			put_prediction(f, &matrix->p[at],
+				       report->max_slowdown);
+	}
+	fputs("</tr>\n", f);
+}
+
+/* Write the predictions of all pairs, or why there are none. */
+static void put_matrix(FILE *f, const struct report *report)
+{
+	fputs("<section><h2 id=\"pairs\">Pairs</h2>\n", f);
+	if (!report->matrix.n) {
+		put_text(f, "<p>", "</p></section>\n", "%s",
+			 report->no_matrix.text);
+		return;
+	}
+	put_matrix_intro(f, report);
+	fputs("<div class=\"scroll\" tabindex=\"0\" role=\"region\" "
+	      "aria-labelledby=\"pairs\"><table id=\"matrix\">\n", f);
+	put_matrix_head(f, &report->matrix);
+	fputs("<tbody>\n", f);
+	for (size_t victim = 0; victim < report->matrix.n; victim++)
+		put_matrix_row(f, report, victim);
+	end_table(f);
+	fputs("</section>\n", f);
+}
+
+/* ---- node-hours lost to neighbours: netprof blame ---- */
+
+#define MAX_COSTS 50 /* rows of a table */
+
+/*
+ * Compute what netprof blame does, if --blame was given.  Returns -1 to go on,
+ * or the exit status.
+ */
+static int load_blame(struct report *report, const struct report_opt *opt)
+{
+	struct cli_diagnosis_opt source = opt->diagnosis;
+	struct np_err err = NP_ERR_INIT;
+
+	if (!opt->blame)
+		return -1;
+	if (!source.since_sec)
+		source.since_sec = CLI_BLAME_SINCE;
+	report->blame_sec = source.since_sec;
+	if (cli_accounting_load(&report->accounting, &source, report->date,
+				&err))
+		return cli_fail("%s", err.text);
+	if (np_job_cost_make(&report->accounting, &report->cost))
+		return cli_fail("out of memory");
+	report->have_blame = true;
+	return -1;
+}
+
+/* Write the pairs of applications, the most costly first. */
+static void put_cost_pairs(FILE *f, const struct np_acct *accounting,
+			   const struct np_job_cost *cost)
+{
+	static const struct column columns[] = {
+		{ "Slowed", false, NULL }, { "By", false, NULL },
+		{ "Runs", true, NULL },
+		{ "Node-hours (90 %)", true, "descending" },
+		{ NULL, false, NULL },
+	};
+	char app[400];
+
+	if (!cost->n_pairs)
+		return;
+	begin_table(f, "blame", columns);
+	for (size_t i = 0; i < cost->n_pairs && i < MAX_COSTS; i++) {
+		const struct np_job_cost_pair *pair = &cost->pair[i];
+
+		put_text(f, "<tr><th scope=\"row\">", "</th>", "%s",
+			 cli_blame_app(accounting, pair->user, pair->name, app,
+				       sizeof(app)));
+		put_text(f, "<td class=\"word\">", "</td>", "%s",
+			 cli_blame_app(accounting, pair->by_user,
+				       pair->by_name, app, sizeof(app)));
+		put_number(f, pair->runs, 0);
+		put_range(f, pair->node_hours.mean, 1, pair->node_hours.low,
+			  pair->node_hours.high);
+		fputs("</tr>\n", f);
+	}
+	end_table(f);
 }
 
 /*
- * Write an SVG file as an element of the page: without the XML name space,
- * which HTML does not need, and with ids that are unique in the page.
+ * Write the leaf switches, the most costly first.  Without a topology there is
+ * only one, and no table.
  */
-static void put_inline(FILE *f, const char *svg, const char *label,
-		       size_t number)
+static void put_cost_leaves(FILE *f, const struct np_acct *accounting,
+			    const struct np_job_cost *cost)
 {
-	const char *body = strstr(svg, " version=\"1.1\""), *name;
+	static const struct column columns[] = {
+		{ "Leaf switch", false, NULL },
+		{ "Node-hours", true, "descending" }, { NULL, false, NULL },
+	};
+	char leaf[256];
 
-	if (!body)
+	if (!cost->n_leaves || accounting->one_leaf)
 		return;
-	put_html(f, "<svg role=\"img\" aria-label=\"", "\"", "%s", label);
-	for (; *body; body = name) {
-		/* Copy up to the next id, then put a prefix before it. */
-		name = next_id(body + 1);
-		fwrite(body, 1, (size_t)(name - body), f);
-		if (*name)
-			fprintf(f, "a%zu-", number);
+	begin_table(f, "blame", columns);
+	for (size_t i = 0; i < cost->n_leaves && i < MAX_COSTS; i++) {
+		put_text(f, "<tr><th scope=\"row\">", "</th>", "%s",
+			 np_acct_leaf(accounting, cost->leaf[i].leaf, leaf,
+				      sizeof(leaf)));
+		put_number(f, cost->leaf[i].node_hours, 1);
+		fputs("</tr>\n", f);
 	}
+	end_table(f);
 }
 
-/* A figure, which is released; nothing if it cannot be drawn. */
-static void put_figure(FILE *f, struct np_figure *figure, const char *label,
-		       size_t number)
+/* Write the nodes on which the same jobs take longer than elsewhere. */
+static void put_cost_nodes(FILE *f, const struct np_acct *accounting,
+			   const struct np_job_cost *cost)
 {
-	char *svg = NULL;
+	static const struct column columns[] = {
+		{ "Node", false, NULL }, { "Runs", true, NULL },
+		{ "Slower by % (95 %)", true, NULL },
+		{ "Node-hours", true, "descending" }, { NULL, false, NULL },
+	};
+	char name[256];
+
+	if (!cost->n_nodes)
+		return;
+	begin_table(f, "blame", columns);
+	for (size_t i = 0; i < cost->n_nodes && i < MAX_COSTS; i++) {
+		const struct np_job_cost_node *node = &cost->node[i];
+
+		put_text(f, "<tr><th scope=\"row\">", "</th>", "%s",
+			 np_acct_node(accounting, node->node, name,
+				      sizeof(name)));
+		put_number(f, node->runs, 0);
+		put_range(f, 100 * node->slower.mean, 1,
+			  100 * node->slower.low, 100 * node->slower.high);
+		put_number(f, node->node_hours, 1);
+		fputs("</tr>\n", f);
+	}
+	end_table(f);
+}
+
+/* Write the section of --blame. */
+static void put_blame(FILE *f, const struct report *report)
+{
+	const struct np_acct *accounting = &report->accounting;
+	const struct np_job_cost *cost = &report->cost;
+	char verdict[128];
+
+	if (!report->have_blame)
+		return;
+	fputs("<section><h2 id=\"blame\">Node-hours lost to neighbours</h2>\n",
+	      f);
+	put_text(f, "<p><strong>", "</strong></p>\n", "%s",
+		 cli_blame_verdict(cost, verdict, sizeof(verdict)));
+	put_text(f, "<p>", "</p>\n",
+		 "From Slurm's accounting of %.3g days, of "
+		 "measured and other jobs: %zu of %zu jobs are compared with "
+		 "runs of the same work.  Each table has at most %d rows.%s",
+		 report->blame_sec / 86400, cost->n_used, cost->n_jobs,
+		 MAX_COSTS, accounting->one_leaf ?
+		 "  Slurm has no topology, so all nodes count as one leaf "
+		 "switch." : "");
+	put_cost_pairs(f, accounting, cost);
+	put_cost_leaves(f, accounting, cost);
+	put_cost_nodes(f, accounting, cost);
+	fputs("</section>\n", f);
+}
+
+/* ---- why a job was slow: netprof explain ---- */
+
+/*
+ * Examine the job of --explain as netprof explain does, if it was given.
+ * Returns -1 to go on, or the exit status.
+ */
+static int load_explain(struct report *report, const struct report_opt *opt,
+			const struct np_metrics_conf *conf, uint32_t id,
+			uint32_t task)
+{
+	struct cli_diagnosis_opt source = opt->diagnosis;
+
+	if (!opt->explain)
+		return -1;
+	if (!source.since_sec)
+		source.since_sec = CLI_DIAGNOSIS_SINCE;
+	if (cli_diagnosis_make(&report->diagnosis, &source, conf, id, task,
+			       report->date))
+		return cli_fail("out of memory");
+	report->have_diagnosis = report->diagnosis.job;
+	if (report->have_diagnosis)
+		return -1;
+	if (report->diagnosis.why.text[0])
+		return cli_fail("%s", report->diagnosis.why.text);
+	return cli_fail(
+		"job %.64s is not in %s, or never started", opt->explain,
+		source.accounting ? source.accounting : "Slurm's accounting");
+}
+
+/* Make the text that netprof explain prints; NULL: out of memory. */
+static char *explain_text(const struct cli_diagnosis *diagnosis)
+{
+	char *text = NULL;
 	size_t len;
+	FILE *f = open_memstream(&text, &len);
 
-	if (figure &&
-	    !np_picture_make(figure, NP_PICTURE_SVG, &svg, &len, NULL))
-		put_inline(f, svg, label, number);
-	free(svg);
-	np_figure_free(figure);
+	if (!f)
+		return NULL;
+	cli_diagnosis_text(f, diagnosis);
+	if (!fclose(f))
+		return text;
+	free(text);
+	return NULL;
 }
 
-/* The sensitivity curve that netprof plot draws; nothing without data. */
-static void put_curve(FILE *f, const struct report *r,
-		      const struct section *section)
+/*
+ * Write the section of --explain: the text, line by line, as cli_html() escapes
+ * line feeds, too; and the figure.
+ */
+static void put_explain(FILE *f, const struct report *report, const char *job)
 {
-	struct np_figure *figure = np_figure_new("");
-	char missing[256], label[NAME_MAX + 64];
+	const struct cli_diagnosis *diagnosis = &report->diagnosis;
+	char *text = report->have_diagnosis ? explain_text(diagnosis) : NULL;
+	char *rest = text, *line;
 
-	if (figure && cli_plot_add(figure, CLI_PLOT_CURVE, &section->profile,
-				   &section->app->summary,
-				   r->k.calibrated ? r->k.cal.fabric : NULL,
-				   missing, sizeof(missing))) {
-		np_figure_free(figure);
+	if (!text)
 		return;
+	put_text(f, "<section><h2 id=\"job\">", "</h2>\n<pre>", "Job %s", job);
+	while ((line = strsep(&rest, "\n")) && (*line || rest)) {
+		cli_html(f, line);
+		putc('\n', f);
 	}
-	snprintf(label, sizeof(label), "Slowdown of %s under synthetic load",
-		 section->profile.runs->app);
-	put_figure(f, figure, label, (size_t)(section - r->section));
+	fputs("</pre>\n", f);
+	put_figure(f, cli_diagnosis_figure(diagnosis),
+		   "The job and its neighbours", report->n_apps);
+	fputs("</section>\n", f);
+	free(text);
 }
 
-/* A label and its text, escaped; nothing if the text is empty. */
-__attribute__((format(printf, 3, 4)))
-static void put_labelled(FILE *f, const char *label, const char *fmt, ...)
+/*
+ * Load what the sections of --blame and --explain need.  Returns -1 to go on,
+ * or the exit status.
+ */
+static int load_accounting(struct report *report, const struct cli_cmd *self,
+			   const struct report_opt *opt)
 {
-	char text[2048];
-	va_list ap;
+	const struct cli_diagnosis_opt *source = &opt->diagnosis;
+	struct np_metrics_conf conf;
+	uint32_t id = 0, task = 0;
+	int rc = -1;
 
-	va_start(ap, fmt);
-	vsnprintf(text, sizeof(text), fmt, ap);
-	va_end(ap);
-	if (!*text)
-		return;
-	fprintf(f, "<dt>%s</dt>", label);
-	put_html(f, "<dd>", "</dd>\n", "%s", text);
+	if (!opt->blame && !opt->explain &&
+	    (source->accounting || source->since_sec || source->metrics_url))
+		return cli_usage(self, "--since, --accounting and "
+				 "--metrics-url need --blame or --explain=JOB");
+	if (opt->explain)
+		rc = cli_job_parse(self, opt->explain, &id, &task);
+	if (rc < 0)
+		rc = cli_diagnosis_conf(self, source, &conf);
+	if (rc < 0)
+		rc = load_blame(report, opt);
+	return rc < 0 ? load_explain(report, opt, &conf, id, task) : rc;
 }
 
-/* The verdict in words; the first sentence is emphasised. */
+/* ---- placement on a recorded queue: netprof simulate ---- */
+
+#define MAX_SIMULATION (64u << 20) /* output of netprof simulate, bytes */
+#define HOURS (1 / 3600.0) /* per second */
+
+/* Get a member of an object as text; "" if it is missing. */
+static const char *member_text(struct json_object *object, const char *key)
+{
+	struct json_object *v = json_object_object_get(object, key);
+
+	return json_object_is_type(v, json_type_string) ?
+		json_object_get_string(v) : "";
+}
+
+/* Get a member of an object as a number; NaN if it is missing or null. */
+static double member_number(struct json_object *object, const char *key)
+{
+	struct json_object *v = json_object_object_get(object, key);
+
+	return v ? json_object_get_double(v) : NAN;
+}
+
+/* Is this member a list? */
+static bool has_list(struct json_object *object, const char *key)
+{
+	return json_object_is_type(json_object_object_get(object, key),
+				   json_type_array);
+}
+
+/*
+ * Read the file of --simulate, if it was given.  Returns -1 to go on, or the
+ * exit status.
+ */
+static int load_simulation(struct report *report, const char *path)
+{
+	struct np_err err = NP_ERR_INIT;
+	size_t len;
+	char *text;
+
+	if (!path)
+		return -1;
+	if (np_read_file(path, MAX_SIMULATION, &text, &len, &err))
+		return cli_fail("%s", err.text);
+	report->simulation = json_tokener_parse(text);
+	free(text);
+	if (strcmp(member_text(report->simulation, "command"), "simulate") ||
+	    !has_list(report->simulation, "policies") ||
+	    !has_list(report->simulation, "groups"))
+		return cli_fail("%s: expected the output of \"netprof simulate "
+				"--json\"", path);
+	return -1;
+}
+
+/*
+ * Write a cell with a number and its interval, or "-" if it is not finite.  The
+ * number is rounded here, as printf() would print -0.3 as "-0".
+ */
+static void put_rounded(FILE *f, double value, int digits, double low,
+			double high)
+{
+	const double step = pow(10, -digits);
+
+	if (isfinite(value))
+		put_range(f, step * round(value / step) + 0.0, digits, low,
+			  high);
+	else
+		fputs("<td data-v=\"\">-</td>", f);
+}
+
+/* Write a policy's change relative to the first policy, in percent. */
+static void put_change(FILE *f, struct json_object *policy, const char *key)
+{
+	struct json_object *changes =
+		json_object_object_get(policy, "against_first");
+	struct json_object *change = json_object_object_get(changes, key);
+
+	put_rounded(f, 100 * member_number(change, "value"), 1,
+		    100 * member_number(change, "low"),
+		    100 * member_number(change, "high"));
+}
+
+/* Write the policies, one in each row. */
+static void put_policies(FILE *f, struct json_object *list)
+{
+	static const struct column columns[] = {
+		{ "Policy", false, NULL }, { "Wait, mean (h)", true, NULL },
+		{ "Wait, 95th percentile (h)", true, NULL },
+		{ "Utilisation %", true, NULL },
+		{ "Node-hours used", true, NULL },
+		{ "Node-hours lost", true, NULL },
+		{ "Jobs held", true, NULL }, { "Held over 10 min", true, NULL },
+		{ "Node-hours saved % (95 %)", true, NULL },
+		{ "Waits lengthened % (95 %)", true, NULL },
+		{ NULL, false, NULL },
+	};
+	/* The cells of a row that have no interval. */
+	static const struct {
+		const char *key;
+		double scale;
+		int digits;
+	} cell[] = {
+		{ "wait_mean_sec", HOURS, 2 }, { "wait_p95_sec", HOURS, 2 },
+		{ "utilisation", 100, 1 }, { "used_node_sec", HOURS, 0 },
+		{ "lost_node_sec", HOURS, 0 }, { "jobs_held", 1, 0 },
+		{ "jobs_held_long", 1, 0 },
+	};
+
+	begin_table(f, "simulate", columns);
+	for (size_t i = 0; i < json_object_array_length(list); i++) {
+		struct json_object *policy = json_object_array_get_idx(list, i);
+
+		put_text(f, "<tr><th scope=\"row\">", "</th>", "%s",
+			 member_text(policy, "policy"));
+		for (size_t c = 0; c < NP_ARRAY_SIZE(cell); c++)
+			put_rounded(f, cell[c].scale *
+				    member_number(policy, cell[c].key),
+				    cell[c].digits, NAN, NAN);
+		put_change(f, policy, "saved_share");
+		put_change(f, policy, "wait_change_share");
+		fputs("</tr>\n", f);
+	}
+	end_table(f);
+}
+
+/* Write the effect of the last policy on users, sizes and partitions. */
+static void put_groups(FILE *f, struct json_object *list)
+{
+	static const struct column columns[] = {
+		{ "Effect by", false, NULL }, { "", false, NULL },
+		{ "Jobs", true, NULL }, { "Change of mean wait (s)", true, NULL },
+		{ "Node-hours saved", true, NULL }, { NULL, false, NULL },
+	};
+	size_t n = json_object_array_length(list);
+
+	if (!n)
+		return;
+	begin_table(f, "simulate", columns);
+	for (size_t i = 0; i < n && i < MAX_COSTS; i++) {
+		struct json_object *group = json_object_array_get_idx(list, i);
+
+		put_text(f, "<tr><th scope=\"row\">", "</th>", "%s",
+			 member_text(group, "by"));
+		put_text(f, "<td class=\"word\">", "</td>", "%s",
+			 member_text(group, "who"));
+		put_rounded(f, member_number(group, "jobs"), 0, NAN, NAN);
+		put_rounded(f, member_number(group, "wait_change_sec"), 0, NAN,
+			    NAN);
+		put_rounded(f, HOURS * member_number(group, "saved_node_sec"),
+			    1, NAN, NAN);
+		fputs("</tr>\n", f);
+	}
+	end_table(f);
+}
+
+/* Write the section of --simulate. */
+static void put_simulation(FILE *f, struct json_object *simulation)
+{
+	if (!simulation)
+		return;
+	fputs("<section><h2 id=\"simulate\">Placement on a recorded "
+	      "queue</h2>\n", f);
+	put_text(f, "<p><strong>", "</strong></p>\n", "%s",
+		 member_text(simulation, "verdict"));
+	put_text(f, "<p>", "</p>\n", "Simulated, not measured: %.0f jobs from "
+		 "%s, of which %.0f have a profile, on %.0f nodes with %.0f "
+		 "leaf switches.  Predictions: %s.  The other policies are "
+		 "compared with the first; the lower table compares the last "
+		 "one.%s", member_number(simulation, "jobs"),
+		 member_text(simulation, "source"),
+		 member_number(simulation, "jobs_with_profile"),
+		 member_number(simulation, "nodes"),
+		 member_number(simulation, "leaves"),
+		 member_text(simulation, "predictions"),
+		 json_object_get_boolean(
+			 json_object_object_get(simulation, "stopped")) ?
+		 "  The simulation was stopped before its end." : "");
+	put_policies(f, json_object_object_get(simulation, "policies"));
+	put_groups(f, json_object_object_get(simulation, "groups"));
+	fputs("</section>\n", f);
+}
+
+/* ---- the section of one application ---- */
+
+/* Write the verdict in words; the first sentence is emphasised. */
 static void put_app_verdict(FILE *f, const struct np_profile *p)
 {
 	char sentence[CLI_SENTENCE];
 
 	for (int i = 0; i < CLI_SENTENCES; i++)
 		if (*cli_verdict_text(p, i, sentence))
-			put_html(f, i ? "<p>" : "<p><strong>", i ?
+			put_text(f, i ? "<p>" : "<p><strong>", i ?
 				 "</p>\n" : "</strong></p>\n", "%s", sentence);
 }
 
-/* Which applications to keep away, and the most useful measurement. */
+/* Write which applications to keep away, and the most useful measurement. */
 static void put_recommendation(FILE *f,
 			       const struct cli_recommendation *recommendation)
 {
@@ -249,7 +988,7 @@ static void put_recommendation(FILE *f,
 		     *avoid && *measure ? " " : "", measure);
 }
 
-/* A list of interference pairs, with their intervals in percent. */
+/* Write a list of interference pairs, with their intervals in percent. */
 static void put_pairs(FILE *f, const char *label,
 		      const struct cli_pair_list *list, const char *self)
 {
@@ -272,519 +1011,101 @@ static void put_pairs(FILE *f, const char *label,
 	put_labelled(f, label, "%s", line);
 }
 
-/* How many runs count, and why others do not. */
-static void put_runs(FILE *f, const struct section *section)
+/* Write how many runs count, and why others do not. */
+static void put_runs(FILE *f, const struct report_app *app)
 {
-	const struct np_run_summary *summary = &section->profile.summary;
-	const struct cli_runs *r = &section->app->r;
+	const struct np_run_summary *summary = &app->profile.summary;
+	const struct cli_runs *found = &app->known->r;
 	char owner[CLI_NUMBER + 16], day[CLI_NUMBER], excluded[256];
 
 	put_labelled(f, "Runs", "%zu of %zu used, %s%s%s%s",
-		     summary->latency.n_runs, r->runs.n,
-		     r->owner == NP_STORE_USER ? "of " : "",
-		     cli_owner_name(r->owner, r->uid, owner, sizeof(owner)),
-		     r->runs.n ? ", the last " : "",
-		     r->runs.n ? cli_day(r->runs.run[0]->end, day) : "");
+		     summary->latency.n_runs, found->runs.n,
+		     found->owner == NP_STORE_USER ? "of " : "",
+		     cli_owner_name(found->owner, found->uid, owner,
+				    sizeof(owner)),
+		     found->runs.n ? ", the last " : "", found->runs.n ?
+		     cli_day(found->runs.run[0]->end, day) : "");
 	cli_excluded_text(summary, excluded, sizeof(excluded));
 	put_labelled(f, "Excluded", "%s", excluded);
 }
 
-/* One line for a sample of latencies; nothing if there is none. */
-static void put_latency(FILE *f, const char *label, const struct np_sample *s)
+/* Write one line for a sample of latencies; nothing if there is none. */
+static void put_latency(FILE *f, const char *label,
+			const struct np_sample *sample)
 {
 	char p50[CLI_NUMBER], p99[CLI_NUMBER], mean[CLI_NUMBER];
 
-	if (s->n_runs && s->hist)
+	if (sample->n_runs && sample->hist)
 		put_labelled(f, label, "p50 %s, p99 %s, mean %s, %llu probes",
-			     cli_sec(np_sample_quantile(s, 0.5), p50),
-			     cli_sec(np_sample_quantile(s, 0.99), p99),
-			     cli_sec(s->moments.mean, mean),
-			     (unsigned long long)s->moments.n);
+			     cli_sec(np_sample_quantile(sample, 0.5), p50),
+			     cli_sec(np_sample_quantile(sample, 0.99), p99),
+			     cli_sec(sample->moments.mean, mean),
+			     (unsigned long long)sample->moments.n);
 }
 
-/* Cluster, transport and the first leaf switches of the newest run. */
-static void put_fabric(FILE *f, const struct np_record *r)
+/* Write cluster, transport and the first leaf switches of the newest run. */
+static void put_fabric(FILE *f, const struct np_record *run)
 {
 	char leaves[1024] = "";
 
-	for (size_t i = 0; i < r->n_leaves && i < 4; i++)
+	for (size_t i = 0; i < run->n_leaves && i < 4; i++)
 		cli_add(leaves, sizeof(leaves), ", leaf %s",
-			*r->leaves[i].name ? r->leaves[i].name :
+			*run->leaves[i].name ? run->leaves[i].name :
 			"without a name");
-	put_labelled(f, "Fabric", "cluster %s, %s%s", r->cluster ? r->cluster :
-		     "unknown", r->probe.transport ? r->probe.transport :
+	put_labelled(f, "Fabric", "cluster %s, %s%s",
+		     run->cluster ? run->cluster : "unknown",
+		     run->probe.transport ? run->probe.transport :
 		     "transport unknown", leaves);
 }
 
-/* The section of one application, with an anchor that the list links to. */
-static void put_app(FILE *f, const struct report *r, size_t number)
+/* Write the sensitivity curve that netprof plot draws; nothing without data. */
+static void put_curve(FILE *f, const struct report *report, size_t number)
 {
-	const struct section *section = &r->section[number];
-	const struct np_profile *p = &section->profile;
-	const char *app = p->runs->app;
+	const struct report_app *app = &report->app[number];
+	const struct cli_known *known = &report->known;
+	struct np_figure *figure = np_figure_new("");
+	char missing[256], label[NAME_MAX + 64];
+
+	if (figure && cli_plot_add(figure, CLI_PLOT_CURVE, &app->profile,
+				   &app->known->summary,
+				   known->calibrated ? known->cal.fabric : NULL,
+				   missing, sizeof(missing))) {
+		np_figure_free(figure);
+		return;
+	}
+	snprintf(label, sizeof(label), "Slowdown of %s under synthetic load",
+		 app->profile.runs->app);
+	put_figure(f, figure, label, number);
+}
+
+/* Write the section of one application, to which the list links. */
+static void put_app(FILE *f, const struct report *report, size_t number)
+{
+	const struct report_app *app = &report->app[number];
+	const struct np_profile *p = &app->profile;
+	const char *name = p->runs->app;
 
 	fprintf(f, "<section><h2 id=\"a%zu\"", number);
-	put_html(f, ">", "</h2>\n", "%s", app);
+	put_text(f, ">", "</h2>\n", "%s", name);
 	put_app_verdict(f, p);
 	fputs("<dl>\n", f);
-	put_recommendation(f, &section->recommendation);
-	put_pairs(f, "Slowed by", &section->slowed_by, app);
-	put_pairs(f, "Slows", &section->slows, app);
-	put_runs(f, section);
+	put_recommendation(f, &app->recommendation);
+	put_pairs(f, "Slowed by", &app->slowed_by, name);
+	put_pairs(f, "Slows", &app->slows, name);
+	put_runs(f, app);
 	if (p->summary.fabric)
 		put_fabric(f, p->summary.fabric);
 	put_latency(f, "Latency", &p->summary.latency);
 	put_latency(f, "Idle", &p->idle);
 	fputs("</dl>\n", f);
-	put_curve(f, r, section);
+	put_curve(f, report, number);
 	fputs("</section>\n", f);
 }
 
-/* ---- the page ---- */
+/* ---- terms ---- */
 
-/*
- * A table cell with a predicted slowdown, which also sorts it, and the 90 %
- * interval.  Cells above limit and above half of it are highlighted.
- */
-static void put_prediction(FILE *f, const struct np_prediction *p, double limit)
-{
-	double v = p->slowdown;
-	char text[CLI_NUMBER];
-
-	fprintf(f, "<td data-v=\"%.6g\"%s", v,
-		v > limit     ? " class=\"much\"" :
-		v > limit / 2 ? " class=\"some\"" :
-				"");
-	put_html(f, " title=\"", "\">", "%s%s", p->model->name,
-		 cli_doubt_text(p) ? ", uncertain" : "");
-	fprintf(f, "%s%s", cli_change(v, text), cli_doubt_text(p) ? "?" : "");
-	if (!isnan(p->low))
-		fprintf(f, "<small>%.0f to %.0f</small>",
-			cli_whole_percent(p->low), cli_whole_percent(p->high));
-	fputs("</td>", f);
-}
-
-/* A cell without a value, which sorts last and says why it has none. */
-static void put_empty(FILE *f, const char *why)
-{
-	put_html(f, "<td data-v=\"\"><span class=\"dim\">", "</span></td>",
-		 "%s", why);
-}
-
-/* The head of the matrix; its buttons sort. */
-static void put_matrix_head(FILE *f, const struct cli_matrix *m)
-{
-	fputs("<thead><tr><th scope=\"col\" aria-sort=\"ascending\"><button>"
-	      "with</button></th>", f);
-	for (size_t c = 0; c < m->n; c++)
-		put_html(f, "<th scope=\"col\" data-sort=\"number\">"
-			 "<button>", "</button></th>", "%s",
-			 cli_matrix_name(m, c));
-	fputs("</tr></thead>\n", f);
-}
-
-/* What the table shows, and whether sharing a leaf matters at all. */
-static void put_matrix_intro(FILE *f, const struct report *r)
-{
-	const struct cli_matrix *m = &r->m;
-	char day[CLI_NUMBER], line[512];
-
-	put_html(f, "<p>", "", "How much longer the application of each "
-		 "row runs while that of each column runs %s (model %s; fabric "
-		 "%s, calibrated %s).",
-		 cli_scope_text(m->scope), m->model->name,
-		 m->k->cal.cluster, cli_day(m->k->cal.date, day));
-	fprintf(f,
-		"  Dark cells are above %.0f %%, light ones above half of "
-		"that.  Below each prediction is its 90 %% interval, in "
-		"percent.  Click on the head of a column to sort by it.</p>\n",
-		100 * r->limit);
-	if (cli_no_effect(m->k, m->scope))
-		put_html(f, "<p><strong>", "</strong></p>\n", "%s",
-			 cli_no_effect_text(m->k, m->scope, line,
-					   sizeof(line)));
-}
-
-/* The predictions of all pairs, or why there are none. */
-static void put_matrix(FILE *f, const struct report *r)
-{
-	const struct cli_matrix *m = &r->m;
-
-	fputs("<section><h2 id=\"pairs\">Pairs</h2>\n", f);
-	if (!m->n) {
-		put_html(f, "<p>", "</p></section>\n", "%s",
-			 r->no_matrix.text);
-		return;
-	}
-	put_matrix_intro(f, r);
-	fputs("<div class=\"scroll\" tabindex=\"0\" role=\"region\" "
-	      "aria-labelledby=\"pairs\"><table id=\"matrix\">\n", f);
-	put_matrix_head(f, m);
-	fputs("<tbody>\n", f);
-	for (size_t v = 0; v < m->n; v++) {
-		put_html(f, "<tr><th scope=\"row\">", "</th>", "%s",
-			 cli_matrix_name(m, v));
-		for (size_t c = 0; c < m->n; c++)
-			if (m->rc[v * m->n + c])
-				put_empty(f,
-					  cli_matrix_why(m->rc[v * m->n + c]));
-			else
-				put_prediction(f, &m->p[v * m->n + c],
-					       r->limit);
-		fputs("</tr>\n", f);
-	}
-	fputs("</tbody></table></div></section>\n", f);
-}
-
-/* The browser loads nothing from elsewhere, whatever a name contains. */
-#define POLICY "default-src 'none'; style-src 'unsafe-inline'; " \
-	"script-src 'unsafe-inline'"
-
-/* The cluster of the profiles; "" if no run names one. */
-static const char *cluster_of(const struct report *r)
-{
-	if (r->k.calibrated)
-		return r->k.cal.cluster;
-	for (size_t i = 0; i < r->n; i++) {
-		const struct np_record *run =
-			r->section[i].profile.summary.fabric;
-
-		if (run && run->cluster)
-			return run->cluster;
-	}
-	return "";
-}
-
-/* "netprof report: cluster hpc, applications of alice". */
-static void put_title(FILE *f, const struct report *r)
-{
-	const char *cluster = cluster_of(r);
-
-	put_html(f, "netprof report: ", "", "%s%s%s",
-		 *cluster ? "cluster " : "", cluster, *cluster ? ", " : "");
-	put_html(f, "", "", "%s", r->owner);
-}
-
-/* The head of the page, with its style. */
-static void put_head(FILE *f, const struct report *r)
-{
-	fputs("<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">"
-	      "\n<meta http-equiv=\"Content-Security-Policy\" content=\"" POLICY
-	      "\">\n<meta name=\"viewport\" content=\"width=device-width\">\n"
-	      "<title>",
-	      f);
-	put_title(f, r);
-	fputs("</title>\n<style>\n", f);
-	fputs(style, f);
-	fputs("</style></head><body>\n", f);
-}
-
-/* The application with the largest predicted slowdown; NULL: none is known. */
-static const struct section *most_slowed(const struct report *r)
-{
-	const struct section *worst = NULL;
-
-	for (size_t i = 0; i < r->n; i++) {
-		const struct section *section = &r->section[i];
-
-		if (section->slowed_by.n &&
-		    (!worst || section->slowed_by.pair->p.slowdown >
-				       worst->slowed_by.pair->p.slowdown))
-			worst = section;
-	}
-	return worst;
-}
-
-/* The first lines: how many applications are slowed, and the worst pair. */
-static void put_summary(FILE *f, const struct report *r)
-{
-	const struct section *worst = most_slowed(r);
-	char change[CLI_NUMBER], date[CLI_NUMBER] = "";
-	size_t n_slowed = 0;
-	time_t t = (time_t)r->date;
-	struct tm tm;
-
-	for (size_t i = 0; i < r->n; i++)
-		n_slowed += r->section[i].recommendation.n_avoid > 0;
-	fputs("<h1>", f);
-	put_title(f, r);
-	fputs("</h1>\n<p><strong>", f);
-	if (worst)
-		put_html(f, "", "",
-			 "%zu of %zu applications would be slowed "
-			 "by more than %.0f %% by another; worst: %s by "
-			 "%s, %s.",
-			 n_slowed, r->n, 100 * r->limit,
-			 worst->profile.runs->app,
-			 worst->slowed_by.pair->app,
-			 cli_change(worst->slowed_by.pair->p.slowdown, change));
-	else
-		put_html(f, "", "", "%zu application%s; how they slow each "
-			 "other is not known.", r->n, cli_s(r->n));
-	if (localtime_r(&t, &tm))
-		strftime(date, sizeof(date), "%Y-%m-%d %H:%M %z", &tm);
-	fprintf(f,
-		"</strong></p>\n<p class=\"dim\">netprof %s, %s.  The words "
-		"are explained at the <a href=\"#terms\">end</a>.</p>\n",
-		NP_VERSION, date);
-}
-
-/* Why the share of delayed probes is not known. */
-static const char *why_no_share(const struct np_profile *p)
-{
-	if (!p->summary.latency.n_runs)
-		return "no probes";
-	return p->verdict.doubt == NP_DOUBT_PROBES ? "too few probes" :
-						     "no idle baseline";
-}
-
-/* Why no slowdown of the application is predicted. */
-static const char *why_not_predicted(const struct report *r,
-				     const struct section *section)
-{
-	const struct np_record *run = section->profile.summary.fabric;
-
-	if (!r->k.calibrated)
-		return "no calibration";
-	if (section->app->summary.n_curve)
-		return "not predicted";
-	if (run && run->cluster && strcmp(run->cluster, r->k.cal.cluster))
-		return "other cluster";
-	return "not run under load";
-}
-
-/* One line of the list of applications. */
-static void put_list_row(FILE *f, const struct report *r, size_t number)
-{
-	const struct section *section = &r->section[number];
-	const struct np_profile *p = &section->profile;
-	const struct cli_pair *by =
-		section->slowed_by.n ? section->slowed_by.pair : NULL;
-
-	fprintf(f, "<tr><th scope=\"row\"><a href=\"#a%zu\"", number);
-	put_html(f, ">", "</a></th>", "%s", p->runs->app);
-	fprintf(f, "<td class=\"word\">%s</td><td data-v=\"%zu\">%zu"
-		"</td>", cli_use_name(p), p->runs->n, p->runs->n);
-	if (p->verdict.against) {
-		char share[CLI_NUMBER];
-
-		fprintf(f, "<td data-v=\"%.6g\">%s</td>",
-			p->verdict.delayed_share,
-			cli_percent(p->verdict.delayed_share, share));
-	} else {
-		put_empty(f, why_no_share(p));
-	}
-	if (by) {
-		put_prediction(f, &by->p, r->limit);
-		put_html(f, "<td class=\"word\">", "</td></tr>\n", "%s",
-			 by->app);
-	} else {
-		put_empty(f, why_not_predicted(r, section));
-		fputs("<td class=\"word dim\">unknown</td></tr>\n", f);
-	}
-}
-
-struct column {
-	const char *name; /* NULL: the last one */
-	bool number;
-	const char *sorted; /* "ascending" or "descending"; NULL: neither */
-};
-
-#define END_TABLE "</tbody></table></div>\n"
-
-/* The head of a table, with buttons that sort; id: of its title. */
-static void begin_table(FILE *f, const char *id, const struct column *c)
-{
-	fprintf(f, "<div class=\"scroll\" tabindex=\"0\" role=\"region\" "
-		"aria-labelledby=\"%s\"><table><thead><tr>", id);
-	for (; c->name; c++) {
-		fprintf(f, "<th scope=\"col\" class=\"%s\"%s", c->number ? "" :
-			"word", c->number ? " data-sort=\"number\"" : "");
-		if (c->sorted)
-			fprintf(f, " aria-sort=\"%s\"", c->sorted);
-		fprintf(f, "><button>%s</button></th>", c->name);
-	}
-	fputs("</tr></thead><tbody>\n", f);
-}
-
-/* The list of applications; every column can be sorted. */
-static void put_list(FILE *f, const struct report *r)
-{
-	static const struct column columns[] = {
-		{ "Application", false, "ascending" }, { "Use", false, NULL },
-		{ "Runs", true, NULL }, { "Delayed probes", true, NULL },
-		{ "Worst slowdown", true, NULL }, { "By", false, NULL },
-		{ NULL, false, NULL },
-	};
-
-	fputs("<section><h2 id=\"list\">Applications</h2>\n", f);
-	begin_table(f, "list", columns);
-	for (size_t i = 0; i < r->n; i++)
-		put_list_row(f, r, i);
-	fputs(END_TABLE "</section>\n", f);
-}
-
-/* ---- the sections from the accounting ---- */
-
-/* A cell with a number, and its interval unless that is NULL. */
-static void put_number(FILE *f, double v, int digits,
-		       const struct np_blame_range *interval, double scale)
-{
-	fprintf(f, "<td data-v=\"%.6g\">%.*f", v, digits, v);
-	if (interval)
-		fprintf(f, " (%.1f to %.1f)",
-			round(10 * scale * interval->low) / 10 + 0.0,
-			round(10 * scale * interval->high) / 10 + 0.0);
-	fputs("</td>", f);
-}
-
-/* Pairs of applications, the most costly first. */
-static void put_cost_pairs(FILE *f, const struct np_acct *acct,
-			   const struct np_job_cost *cost)
-{
-	static const struct column columns[] = {
-		{ "Slowed", false, NULL }, { "By", false, NULL },
-		{ "Runs", true, NULL },
-		{ "Node-hours (90 %)", true, "descending" },
-		{ NULL, false, NULL },
-	};
-	char text[400];
-
-	if (!cost->n_pairs)
-		return;
-	begin_table(f, "blame", columns);
-	for (size_t i = 0; i < cost->n_pairs && i < MAX_COSTS; i++) {
-		const struct np_job_cost_pair *p = &cost->pair[i];
-
-		put_html(f, "<tr><th scope=\"row\">", "</th>", "%s",
-			 cli_blame_app(acct, p->user, p->name, text,
-				       sizeof(text)));
-		put_html(f, "<td class=\"word\">", "</td>", "%s",
-			 cli_blame_app(acct, p->by_user, p->by_name, text,
-				       sizeof(text)));
-		put_number(f, p->runs, 0, NULL, 1);
-		put_number(f, p->node_hours.mean, 1, &p->node_hours, 1);
-		fputs("</tr>\n", f);
-	}
-	fputs(END_TABLE, f);
-}
-
-/*
- * Leaf switches, the most costly first.  Not shown without a topology, as there
- * is only one leaf switch then.
- */
-static void put_cost_leaves(FILE *f, const struct np_acct *acct,
-			    const struct np_job_cost *cost)
-{
-	static const struct column columns[] = {
-		{ "Leaf switch", false, NULL },
-		{ "Node-hours", true, "descending" }, { NULL, false, NULL },
-	};
-	char text[256];
-
-	if (!cost->n_leaves || acct->one_leaf)
-		return;
-	begin_table(f, "blame", columns);
-	for (size_t i = 0; i < cost->n_leaves && i < MAX_COSTS; i++) {
-		put_html(f, "<tr><th scope=\"row\">", "</th>", "%s",
-			 np_acct_leaf(acct, cost->leaf[i].leaf, text,
-				      sizeof(text)));
-		put_number(f, cost->leaf[i].node_hours, 1, NULL, 1);
-		fputs("</tr>\n", f);
-	}
-	fputs(END_TABLE, f);
-}
-
-/* Nodes on which the same jobs take longer than elsewhere. */
-static void put_cost_nodes(FILE *f, const struct np_acct *acct,
-			   const struct np_job_cost *cost)
-{
-	static const struct column columns[] = {
-		{ "Node", false, NULL }, { "Runs", true, NULL },
-		{ "Slower by % (95 %)", true, NULL },
-		{ "Node-hours", true, "descending" }, { NULL, false, NULL },
-	};
-	char text[256];
-
-	if (!cost->n_nodes)
-		return;
-	begin_table(f, "blame", columns);
-	for (size_t i = 0; i < cost->n_nodes && i < MAX_COSTS; i++) {
-		const struct np_job_cost_node *n = &cost->node[i];
-
-		put_html(f, "<tr><th scope=\"row\">", "</th>", "%s",
-			 np_acct_node(acct, n->node, text, sizeof(text)));
-		put_number(f, n->runs, 0, NULL, 1);
-		put_number(f, 100 * n->slower.mean, 1, &n->slower, 100);
-		put_number(f, n->node_hours, 1, NULL, 1);
-		fputs("</tr>\n", f);
-	}
-	fputs(END_TABLE, f);
-}
-
-/* What netprof blame prints. */
-static void put_blame(FILE *f, const struct report *r)
-{
-	const struct np_job_cost *cost = &r->cost;
-	char text[128];
-
-	if (!r->have_blame)
-		return;
-	fputs("<section><h2 id=\"blame\">Node-hours lost to neighbours</h2>\n",
-	      f);
-	put_html(f, "<p><strong>", "</strong></p>\n", "%s",
-		 cli_blame_verdict(cost, text, sizeof(text)));
-	put_html(f, "<p>", "</p>\n",
-		 "From Slurm's accounting of %.3g days, of "
-		 "measured and other jobs: %zu of %zu jobs are compared with "
-		 "runs of the same work.  Each table has at most %d rows.%s",
-		 r->since_sec / 86400, cost->n_used, cost->n_jobs, MAX_COSTS,
-		 r->acct.one_leaf ? "  Slurm has no topology, so "
-				    "all nodes count as one leaf switch." :
-				    "");
-	put_cost_pairs(f, &r->acct, cost);
-	put_cost_leaves(f, &r->acct, cost);
-	put_cost_nodes(f, &r->acct, cost);
-	fputs("</section>\n", f);
-}
-
-/* The text that netprof explain prints; NULL: out of memory. */
-static char *job_text(const struct cli_diagnosis *job)
-{
-	char *text = NULL;
-	size_t len;
-	FILE *f = open_memstream(&text, &len);
-
-	if (!f)
-		return NULL;
-	cli_diagnosis_text(f, job);
-	if (!fclose(f))
-		return text;
-	free(text);
-	return NULL;
-}
-
-/* What netprof explain prints about a job, and its figure. */
-static void put_job(FILE *f, const struct report *r, const char *job)
-{
-	char *text = r->have_job ? job_text(&r->job) : NULL, *rest = text;
-
-	if (!text)
-		return;
-	put_html(f, "<section><h2 id=\"job\">", "</h2>\n<pre>", "Job %s", job);
-	for (char *line; (line = strsep(&rest, "\n")) && (*line || rest);) {
-		cli_html(f, line); /* which escapes line feeds, too */
-		putc('\n', f);
-	}
-	fputs("</pre>\n", f);
-	put_figure(f, cli_diagnosis_figure(&r->job),
-		   "The job and its neighbours", r->n);
-	fputs("</section>\n", f);
-	free(text);
-}
-
-/* The terms of the page, for readers who do not know netprof. */
-static void put_terms(FILE *f, const struct report *r)
+/* Explain the terms of the page, for readers who do not know netprof. */
+static void put_terms(FILE *f, double max_slowdown)
 {
 	static const char *const terms[][2] = {
 		{ "Slowdown",
@@ -827,157 +1148,15 @@ static void put_terms(FILE *f, const struct report *r)
 	put_labelled(f, "Threshold",
 		     "%.0f %%, the slowdown above which placement "
 		     "keeps jobs apart (MaxSlowdown)",
-		     100 * r->limit);
+		     100 * max_slowdown);
 	fputs("</dl></section>\n", f);
 }
 
-/* ---- the section on a simulation ---- */
+/* ---- the page ---- */
 
-/* A member as text; "" if it is missing. */
-static const char *text_of(struct json_object *o, const char *key)
-{
-	struct json_object *v = json_object_object_get(o, key);
-
-	return json_object_is_type(v, json_type_string) ?
-		json_object_get_string(v) : "";
-}
-
-/* A member as a number; not finite if it is missing or unknown. */
-static double number_of(struct json_object *o, const char *key)
-{
-	struct json_object *v = NULL;
-
-	if (!json_object_object_get_ex(o, key, &v) || !v)
-		return NAN;
-	return json_object_get_double(v);
-}
-
-/* A cell with v * scale, and its interval unless that is NULL. */
-static void put_scaled(FILE *f, double v, double scale, int digits,
-		       const struct np_blame_range *interval)
-{
-	const double step = pow(10, -digits);
-
-	if (!isfinite(v))
-		fputs("<td data-v=\"\">-</td>", f);
-	else /* rounded here, as -0.3 would be printed as "-0" */
-		put_number(f, step * round(scale * v / step) + 0.0, digits,
-			   interval && isfinite(interval->low) ? interval :
-								 NULL,
-			   scale);
-}
-
-/* A change relative to the first policy, in percent, with its interval. */
-static void put_relative_change(FILE *f, struct json_object *policy,
-				const char *key)
-{
-	struct json_object *o = NULL, *v = NULL;
-	struct np_blame_range range = { NAN, NAN, NAN };
-
-	if (json_object_object_get_ex(policy, "against_first", &o) &&
-	    json_object_object_get_ex(o, key, &v))
-		range = (struct np_blame_range){ number_of(v, "value"),
-						 number_of(v, "low"),
-						 number_of(v, "high") };
-	put_scaled(f, range.mean, 100, 1, &range);
-}
-
-/* The policies, one in each row. */
-static void put_policies(FILE *f, struct json_object *list)
-{
-	static const struct column columns[] = {
-		{ "Policy", false, NULL }, { "Wait, mean (h)", true, NULL },
-		{ "Wait, 95th percentile (h)", true, NULL },
-		{ "Utilisation %", true, NULL },
-		{ "Node-hours used", true, NULL },
-		{ "Node-hours lost", true, NULL },
-		{ "Jobs held", true, NULL }, { "Held over 10 min", true, NULL },
-		{ "Node-hours saved % (95 %)", true, NULL },
-		{ "Waits lengthened % (95 %)", true, NULL },
-		{ NULL, false, NULL },
-	};
-	static const struct {
-		const char *key;
-		double scale;
-		int digits;
-	} cell[] = {
-		{ "wait_mean_sec", 1 / 3600.0, 2 },
-		{ "wait_p95_sec", 1 / 3600.0, 2 }, { "utilisation", 100, 1 },
-		{ "used_node_sec", 1 / 3600.0, 0 },
-		{ "lost_node_sec", 1 / 3600.0, 0 }, { "jobs_held", 1, 0 },
-		{ "jobs_held_long", 1, 0 },
-	};
-
-	begin_table(f, "simulate", columns);
-	for (size_t i = 0; i < json_object_array_length(list); i++) {
-		struct json_object *p = json_object_array_get_idx(list, i);
-
-		put_html(f, "<tr><th scope=\"row\">", "</th>", "%s",
-			 text_of(p, "policy"));
-		for (size_t k = 0; k < NP_ARRAY_SIZE(cell); k++)
-			put_scaled(f, number_of(p, cell[k].key),
-				   cell[k].scale, cell[k].digits, NULL);
-		put_relative_change(f, p, "saved_share");
-		put_relative_change(f, p, "wait_change_share");
-		fputs("</tr>\n", f);
-	}
-	fputs(END_TABLE, f);
-}
-
-/* The effect on users, sizes of jobs and partitions, as the file has them. */
-static void put_groups(FILE *f, struct json_object *list)
-{
-	static const struct column columns[] = {
-		{ "Effect by", false, NULL }, { "", false, NULL },
-		{ "Jobs", true, NULL }, { "Change of mean wait (s)", true, NULL },
-		{ "Node-hours saved", true, NULL }, { NULL, false, NULL },
-	};
-	size_t n = json_object_array_length(list);
-
-	if (!n)
-		return;
-	begin_table(f, "simulate", columns);
-	for (size_t i = 0; i < n && i < MAX_COSTS; i++) {
-		struct json_object *o = json_object_array_get_idx(list, i);
-
-		put_html(f, "<tr><th scope=\"row\">", "</th>", "%s",
-			 text_of(o, "by"));
-		put_html(f, "<td class=\"word\">", "</td>", "%s",
-			 text_of(o, "who"));
-		put_scaled(f, number_of(o, "jobs"), 1, 0, NULL);
-		put_scaled(f, number_of(o, "wait_change_sec"), 1, 0, NULL);
-		put_scaled(f, number_of(o, "saved_node_sec"), 1 / 3600.0,
-			   1, NULL);
-		fputs("</tr>\n", f);
-	}
-	fputs(END_TABLE, f);
-}
-
-/* What netprof simulate found. */
-static void put_simulation(FILE *f, struct json_object *j)
-{
-	if (!j)
-		return;
-	fputs("<section><h2 id=\"simulate\">Placement on a recorded "
-	      "queue</h2>\n", f);
-	put_html(f, "<p><strong>", "</strong></p>\n", "%s",
-		 text_of(j, "verdict"));
-	put_html(f, "<p>", "</p>\n", "Simulated, not measured: %.0f jobs from "
-		 "%s, of which %.0f have a profile, on %.0f nodes with %.0f "
-		 "leaf switches.  Predictions: %s.  The other policies are "
-		 "compared with the first; the lower table compares the last "
-		 "one.%s", number_of(j, "jobs"), text_of(j, "source"),
-		 number_of(j, "jobs_with_profile"), number_of(j, "nodes"),
-		 number_of(j, "leaves"), text_of(j, "predictions"),
-		 json_object_get_boolean(json_object_object_get(j, "stopped")) ?
-		 "  The simulation was stopped before its end." : "");
-	put_policies(f, json_object_object_get(j, "policies"));
-	put_groups(f, json_object_object_get(j, "groups"));
-	fputs("</section>\n", f);
-}
-
-/* The whole page; the caller frees it.  NULL: out of memory. */
-static char *make_report(const struct report *r, const struct report_opt *opt)
+/* Make the whole page; the caller frees it.  NULL: out of memory. */
+static char *make_page(const struct report *report,
+		       const struct report_opt *opt)
 {
 	char *text = NULL;
 	size_t len;
@@ -987,16 +1166,16 @@ static char *make_report(const struct report *r, const struct report_opt *opt)
 	if (!f)
 		return NULL;
 	cli_text_for_file();
-	put_head(f, r);
-	put_summary(f, r);
-	put_list(f, r);
-	put_matrix(f, r);
-	put_blame(f, r);
-	put_job(f, r, opt->explain);
-	put_simulation(f, r->simulation);
-	for (size_t i = 0; i < r->n; i++)
-		put_app(f, r, i);
-	put_terms(f, r);
+	put_head(f, report);
+	put_summary(f, report);
+	put_app_list(f, report);
+	put_matrix(f, report);
+	put_blame(f, report);
+	put_explain(f, report, opt->explain);
+	put_simulation(f, report->simulation);
+	for (size_t i = 0; i < report->n_apps; i++)
+		put_app(f, report, i);
+	put_terms(f, report->max_slowdown);
 	fputs("<script>\n", f);
 	fputs(script, f);
 	fputs("</script></body></html>\n", f);
@@ -1007,151 +1186,15 @@ static char *make_report(const struct report *r, const struct report_opt *opt)
 	return NULL;
 }
 
-/* ---- the command ---- */
-
-static int by_name(const void *a, const void *b)
-{
-	const struct section *x = a, *y = b;
-
-	return strcmp(x->app->r.runs.app, y->app->r.runs.app);
-}
-
 /*
- * Load what predictions need.  Without a calibration the page says so and shows
- * the rest.  Returns -1 to go on, or the exit status.
+ * Write the page to output: a file, or a directory, which gets an index.html.
+ * It is made in memory and written at once, so that an error leaves the old
+ * page.  Returns the exit status.
  */
-static int load_calibration(struct report *r, struct cli_store *s,
-			    const struct cli_options *o)
+static int write_page(const struct report *report, const struct report_opt *opt,
+		      const char *output)
 {
-	int rc = cli_known_load_calibration(&r->k, s, r->k.n, !o->n_apps);
-
-	r->limit = s->max_slowdown;
-	if (rc == -ENOENT)
-		np_errf(&r->no_matrix, rc, "%.400s; an administrator measures "
-			"it with: %s", r->k.why.text, CLI_CALIBRATE);
-	else if (rc)
-		return cli_fail("%s", r->k.why.text);
-	else if (cli_known_attach_traces(&r->k, s, o->model))
-		return cli_fail("out of memory");
-	else
-		np_errf(&r->no_matrix, 0, "No application has been measured on "
-			"cluster %s yet.", r->k.cal.cluster);
-	for (int i = 0; i < 2; i++) /* having none is no error */
-		np_store_load(s->store, i ? NP_STORE_PUBLISHED : NP_STORE_USER,
-			      o->uid, NP_IDLE_APP, NULL, NULL, &r->idle[i],
-			      NULL);
-	return -1;
-}
-
-/* Make the profile of one application; its own owner's idle runs come first. */
-static int make_section(struct report *r, struct section *section)
-{
-	bool published = section->app->r.owner == NP_STORE_PUBLISHED;
-	const struct np_runs *const idle[] = {
-		&r->idle[published], &r->idle[!published],
-	};
-
-	return np_profile_make(&section->app->r.runs, idle, 2, r->date,
-			       &section->profile);
-}
-
-/* Make the sections of all applications, sorted by name. */
-static int make_sections(struct report *r)
-{
-	r->section = calloc(r->k.n + 1, sizeof(*r->section));
-	if (!r->section)
-		return -ENOMEM;
-	for (size_t i = 0; i < r->k.n; i++)
-		r->section[i].app = r->k.app[i];
-	qsort(r->section, r->k.n, sizeof(*r->section), by_name);
-	for (; r->n < r->k.n; r->n++)
-		if (make_section(r, &r->section[r->n]))
-			return -ENOMEM;
-	return 0;
-}
-
-/*
- * Add the prediction of victim v with co-runner c to a list; other: the one of
- * the two that the list names.
- */
-static void add_pair(const struct cli_matrix *m, size_t v, size_t c,
-		      size_t other, struct cli_pair_list *list)
-{
-	struct cli_pair pair = {
-		.app = cli_matrix_name(m, other),
-		.victim = m->at[v], .co = m->at[c], .p = m->p[v * m->n + c],
-	};
-
-	if (!m->rc[v * m->n + c])
-		cli_pair_insert(list, &pair);
-}
-
-/* Find the application's worst pairs in the matrix. */
-static void add_pairs(struct report *r, struct section *section)
-{
-	const struct cli_matrix *m = &r->m;
-
-	for (size_t v = 0; v < m->n; v++) {
-		/* Only the row of this application. */
-		if (m->k->app[m->at[v]] != section->app)
-			continue;
-		for (size_t c = 0; c < m->n; c++) {
-			add_pair(m, v, c, c, &section->slowed_by);
-			if (c != v)
-				add_pair(m, c, v, c, &section->slows);
-		}
-	}
-}
-
-/*
- * The matrix does not say what would narrow the interval of a prediction, so
- * the worst pair is predicted once more, with that.
- */
-static void recommend(struct report *r, struct section *section,
-		      struct np_predictor *models)
-{
-	struct cli_prediction a = { .scope = r->m.scope, .n_co = 1 };
-	struct cli_pair *worst = section->slowed_by.pair;
-
-	if (section->slowed_by.n && models) {
-		a.victim = worst->victim;
-		a.co[0] = worst->co;
-		cli_predict(models, &r->k, &a);
-		if (!a.rc)
-			worst->p = a.p;
-	}
-	cli_recommend(&section->profile, &r->k, r->m.scope, &section->slowed_by,
-		      r->limit, &section->recommendation);
-}
-
-/*
- * Predict all pairs and distribute them to the sections. Without a calibration
- * there is nothing to predict, but advice all the same.
- */
-static int predict(struct report *r, const struct cli_options *o)
-{
-	struct np_predictor *models = NULL;
-	int rc = -1;
-
-	r->m.scope = o->scope;
-	if (r->k.calibrated)
-		rc = cli_matrix_make(&r->k, o, &r->m);
-	if (rc >= 0)
-		return rc;
-	if (r->m.n)
-		cli_known_predictor(&r->k, o->model, true, &models, NULL);
-	for (size_t i = 0; i < r->n; i++) {
-		add_pairs(r, &r->section[i]);
-		recommend(r, &r->section[i], models);
-	}
-	np_predictor_free(models);
-	return rc;
-}
-
-/* output: a file, or a directory, which gets an index.html. */
-static int write_report(const struct report *r, const struct report_opt *opt,
-			const char *output)
-{
+	size_t n_pairs = report->matrix.n * report->matrix.n;
 	struct np_err err = NP_ERR_INIT;
 	char path[PATH_MAX], *text;
 	struct stat st;
@@ -1161,183 +1204,258 @@ static int write_report(const struct report *r, const struct report_opt *opt,
 
 	if (rc >= (int)sizeof(path))
 		return cli_fail("%.64s...: path too long", output);
-	text = make_report(r, opt);
+	text = make_page(report, opt);
 	if (!text)
 		return cli_fail("out of memory");
 	rc = cli_write_file(path, text, 0, &err);
 	free(text);
 	if (rc)
 		return cli_fail("%s", err.text);
-	printf("wrote %s: %zu application%s, %zu pair%s\n", path, r->n,
-	       cli_s(r->n), r->m.n * r->m.n,
-	       cli_s(r->m.n));
+	printf("wrote %s: %zu application%s, %zu pair%s\n", path,
+	       report->n_apps, cli_s(report->n_apps), n_pairs, cli_s(n_pairs));
 	return CLI_DONE;
 }
 
-/*
- * What netprof blame computes, if --blame is given.  Returns -1 to go on, or
- * the exit status.
- */
-static int load_blame(struct report *r, const struct report_opt *opt)
-{
-	struct cli_diagnosis_opt source = opt->diagnosis;
-	struct np_err err = NP_ERR_INIT;
+/* ---- profiles and predictions ---- */
 
-	if (!opt->blame)
+/*
+ * Load what predictions need.  Without a calibration the page says so and shows
+ * the rest.  Returns -1 to go on, or the exit status.
+ */
+static int load_calibration(struct report *report, struct cli_store *store,
+			    const struct cli_options *o)
+{
+	struct cli_known *known = &report->known;
+	int rc = cli_known_load_calibration(known, store, known->n,
+					    !o->n_apps);
+
+	if (rc == -ENOENT) {
+		np_errf(&report->no_matrix, rc, "%.400s; an administrator "
+			"measures it with: %s", known->why.text, CLI_CALIBRATE);
 		return -1;
-	if (!source.since_sec)
-		source.since_sec = CLI_BLAME_SINCE;
-	r->since_sec = source.since_sec;
-	if (cli_accounting_load(&r->acct, &source, r->date, &err))
-		return cli_fail("%s", err.text);
-	if (np_job_cost_make(&r->acct, &r->cost))
+	}
+	if (rc)
+		return cli_fail("%s", known->why.text);
+	if (cli_known_attach_traces(known, store, o->model))
 		return cli_fail("out of memory");
-	r->have_blame = true;
+	/* Shown only if the matrix turns out to be empty. */
+	np_errf(&report->no_matrix, 0, "No application has been measured on "
+		"cluster %s yet.", known->cal.cluster);
 	return -1;
 }
 
-/*
- * What netprof explain says about the job of --explain. Returns -1 to go on, or
- * the exit status.
- */
-static int load_job(struct report *r, const struct report_opt *opt,
-		    const struct np_metrics_conf *conf, uint32_t id,
-		    uint32_t task)
+/* Load the user's and the published idle runs; having none is no error. */
+static void load_idle(struct report *report, struct np_store *store, uid_t uid)
 {
-	struct cli_diagnosis_opt source = opt->diagnosis;
+	static const enum np_store_owner owner[] = {
+		NP_STORE_USER, NP_STORE_PUBLISHED,
+	};
 
-	if (!opt->explain)
-		return -1;
-	if (!source.since_sec)
-		source.since_sec = CLI_DIAGNOSIS_SINCE;
-	if (cli_diagnosis_make(&r->job, &source, conf, id, task, r->date))
-		return cli_fail("out of memory");
-	r->have_job = r->job.job;
-	if (r->have_job)
-		return -1;
-	if (r->job.why.text[0])
-		return cli_fail("%s", r->job.why.text);
-	return cli_fail(
-		"job %.64s is not in %s, or never started", opt->explain,
-		source.accounting ? source.accounting : "Slurm's accounting");
+	for (int i = 0; i < 2; i++)
+		np_store_load(store, owner[i], uid, NP_IDLE_APP, NULL, NULL,
+			      &report->idle[i], NULL);
 }
 
-/* Both sections from the accounting. */
-static int load_accounting(struct report *r, const struct cli_cmd *self,
-			   const struct report_opt *opt)
+/* Compare the names of two applications, for qsort(). */
+static int by_name(const void *a, const void *b)
 {
-	const struct cli_diagnosis_opt *h = &opt->diagnosis;
-	struct np_metrics_conf conf;
-	uint32_t id = 0, task = 0;
+	const struct report_app *x = a, *y = b;
+
+	return strcmp(x->known->r.runs.app, y->known->r.runs.app);
+}
+
+/*
+ * Make the profile of one application.  The idle runs of its owner come first.
+ * Returns 0 or -ENOMEM.
+ */
+static int make_profile(const struct report *report, struct report_app *app)
+{
+	bool published = app->known->r.owner == NP_STORE_PUBLISHED;
+	const struct np_runs *const idle[] = {
+		&report->idle[published], &report->idle[!published],
+	};
+
+	return np_profile_make(&app->known->r.runs, idle, 2, report->date,
+			       &app->profile);
+}
+
+/* Make the profiles of all applications, sorted by name: 0 or -ENOMEM. */
+static int make_profiles(struct report *report)
+{
+	size_t n = report->known.n;
+
+	report->app = calloc(n + 1, sizeof(*report->app));
+	if (!report->app)
+		return -ENOMEM;
+	for (size_t i = 0; i < n; i++)
+		report->app[i].known = report->known.app[i];
+	qsort(report->app, n, sizeof(*report->app), by_name);
+	for (; report->n_apps < n; report->n_apps++)
+		if (make_profile(report, &report->app[report->n_apps]))
+			return -ENOMEM;
+	return 0;
+}
+
+/*
+ * Add the prediction for a victim with a co-runner, both indices into the
+ * matrix, to a list.  other: the one of the two that the list names.
+ */
+static void add_pair(const struct cli_matrix *matrix, size_t victim, size_t co,
+		     size_t other, struct cli_pair_list *list)
+{
+	size_t at = victim * matrix->n + co;
+	struct cli_pair pair = {
+		.app = cli_matrix_name(matrix, other),
+		.victim = matrix->at[victim], .co = matrix->at[co],
+		.p = matrix->p[at],
+	};
+
+	if (!matrix->rc[at])
+		cli_pair_insert(list, &pair);
+}
+
+/* Find the application's worst pairs in the matrix. */
+static void find_pairs(const struct cli_matrix *matrix, struct report_app *app)
+{
+	size_t self = 0;
+
+	while (self < matrix->n &&
+	       matrix->k->app[matrix->at[self]] != app->known)
+		self++;
+	if (self == matrix->n)
+		return;
+	for (size_t i = 0; i < matrix->n; i++) {
+		add_pair(matrix, self, i, i, &app->slowed_by);
+		if (i != self)
+			add_pair(matrix, i, self, i, &app->slows);
+	}
+}
+
+/*
+ * Make the recommendation for an application.  The matrix does not say what
+ * would narrow the interval of a prediction, so the worst pair is predicted
+ * once more, with that.
+ */
+static void recommend(const struct report *report, struct report_app *app,
+		      struct np_predictor *models)
+{
+	struct cli_prediction prediction = {
+		.scope = report->matrix.scope, .n_co = 1,
+	};
+	struct cli_pair *worst = app->slowed_by.pair;
+
+	if (app->slowed_by.n && models) {
+		prediction.victim = worst->victim;
+		prediction.co[0] = worst->co;
+		cli_predict(models, &report->known, &prediction);
+		if (!prediction.rc)
+			worst->p = prediction.p;
+	}
+	cli_recommend(&app->profile, &report->known, report->matrix.scope,
+		      &app->slowed_by, report->max_slowdown,
+		      &app->recommendation);
+}
+
+/*
+ * Predict all pairs, and make the recommendations.  Without a calibration
+ * nothing is predicted, and the recommendations say what to measure.  Returns
+ * -1 to go on, or the exit status.
+ */
+static int predict(struct report *report, const struct cli_options *o)
+{
+	struct np_predictor *models = NULL;
 	int rc = -1;
 
-	if (!opt->blame && !opt->explain && (h->accounting || h->since_sec ||
-					     h->metrics_url))
-		return cli_usage(self, "--since, --accounting and "
-				 "--metrics-url need --blame or --explain=JOB");
-	if (opt->explain)
-		rc = cli_job_parse(self, opt->explain, &id, &task);
+	report->matrix.scope = o->scope;
+	if (report->known.calibrated)
+		rc = cli_matrix_make(&report->known, o, &report->matrix);
+	if (rc >= 0)
+		return rc;
+	if (report->matrix.n)
+		cli_known_predictor(&report->known, o->model, true, &models,
+				    NULL);
+	for (size_t i = 0; i < report->n_apps; i++) {
+		find_pairs(&report->matrix, &report->app[i]);
+		recommend(report, &report->app[i], models);
+	}
+	np_predictor_free(models);
+	return rc;
+}
+
+/*
+ * Load the applications that the page is about, and predict their pairs.
+ * Returns -1 to go on, or the exit status.
+ */
+static int load_apps(struct report *report, const struct cli_options *o)
+{
+	struct cli_store store;
+	int rc = cli_store_open(&store);
+
+	if (rc >= 0)
+		return rc;
+	report->max_slowdown = store.max_slowdown;
+	rc = cli_matrix_find(&report->known, &store, o);
 	if (rc < 0)
-		rc = cli_diagnosis_conf(self, h, &conf);
+		rc = load_calibration(report, &store, o);
 	if (rc < 0)
-		rc = load_blame(r, opt);
-	return rc < 0 ? load_job(r, opt, &conf, id, task) : rc;
+		load_idle(report, store.store, o->uid);
+	cli_store_close(&store);
+	if (rc < 0 && make_profiles(report))
+		rc = cli_fail("out of memory");
+	return rc < 0 ? predict(report, o) : rc;
 }
 
-/* Is this member a list? */
-static bool has_list(struct json_object *j, const char *key)
-{
-	struct json_object *list = NULL;
+/* ---- the command ---- */
 
-	return json_object_object_get_ex(j, key, &list) &&
-	       json_object_is_type(list, json_type_array);
-}
-
-/* Read what netprof simulate printed. Returns -1 to go on, or the exit status. */
-static int load_simulation(struct report *r, const char *path)
-{
-	struct np_err err = NP_ERR_INIT;
-	size_t len;
-	char *text;
-
-	if (!path)
-		return -1;
-	if (np_read_file(path, MAX_SIMULATION, &text, &len, &err))
-		return cli_fail("%s", err.text);
-	r->simulation = json_tokener_parse(text);
-	free(text);
-	if (strcmp(text_of(r->simulation, "command"), "simulate") ||
-	    !has_list(r->simulation, "policies") ||
-	    !has_list(r->simulation, "groups"))
-		return cli_fail("%s: expected the output of \"netprof simulate "
-				"--json\"", path);
-	return -1;
-}
-
-static void release(struct report *r)
-{
-	json_object_put(r->simulation);
-	if (r->have_blame)
-		np_job_cost_free(&r->cost);
-	np_acct_free(&r->acct);
-	cli_diagnosis_free(&r->job);
-	for (size_t i = 0; i < r->n; i++)
-		np_profile_free(&r->section[i].profile);
-	free(r->section);
-	cli_matrix_free(&r->m);
-	np_runs_free(&r->idle[0]);
-	np_runs_free(&r->idle[1]);
-	cli_known_free(&r->k);
-}
-
-static void set_owner(struct report *r, const struct cli_options *o)
+/* Say in words whose applications the page is about. */
+static void set_owner(struct report *report, const struct cli_options *o)
 {
 	char user[CLI_NUMBER];
 
 	if (o->published)
-		strcpy(r->owner, "published applications");
+		strcpy(report->owner, "published applications");
 	else
-		snprintf(r->owner, sizeof(r->owner), "applications of %s",
-			 cli_user(o->uid, user));
+		snprintf(report->owner, sizeof(report->owner),
+			 "applications of %s", cli_user(o->uid, user));
 }
 
-/*
- * The page is made in memory and written at once, so that an error leaves the
- * old page.
- */
+/* Free what the report owns. */
+static void free_report(struct report *report)
+{
+	json_object_put(report->simulation);
+	if (report->have_blame)
+		np_job_cost_free(&report->cost);
+	np_acct_free(&report->accounting);
+	cli_diagnosis_free(&report->diagnosis);
+	for (size_t i = 0; i < report->n_apps; i++)
+		np_profile_free(&report->app[i].profile);
+	free(report->app);
+	cli_matrix_free(&report->matrix);
+	np_runs_free(&report->idle[0]);
+	np_runs_free(&report->idle[1]);
+	cli_known_free(&report->known);
+}
+
 static int run_report(const struct cli_cmd *self, int argc, char **argv)
 {
-	struct report r = { .date = cli_now() };
+	struct report report = { .date = cli_now() };
 	struct report_opt opt = { .blame = false };
 	struct cli_options o;
-	struct cli_store s;
 	int rc = cli_options_parse(self, argc, argv, &opt, &o);
 
 	if (rc < 0 && !o.output)
 		rc = cli_usage(self, "report needs an output file: -o FILE");
-	if (rc < 0) {
-		set_owner(&r, &o);
-		rc = load_accounting(&r, self, &opt);
-	}
-	if (rc < 0)
-		rc = load_simulation(&r, opt.simulate);
-	if (rc < 0)
-		rc = cli_store_open(&s);
-	if (rc >= 0) {
-		release(&r);
+	if (rc >= 0)
 		return rc;
-	}
-	rc = cli_matrix_find(&r.k, &s, &o);
+	set_owner(&report, &o);
+	rc = load_accounting(&report, self, &opt);
 	if (rc < 0)
-		rc = load_calibration(&r, &s, &o);
-	cli_store_close(&s);
-	if (rc < 0 && make_sections(&r))
-		rc = cli_fail("out of memory");
+		rc = load_simulation(&report, opt.simulate);
 	if (rc < 0)
-		rc = predict(&r, &o);
+		rc = load_apps(&report, &o);
 	if (rc < 0)
-		rc = write_report(&r, &opt, o.output);
-	release(&r);
+		rc = write_page(&report, &opt, o.output);
+	free_report(&report);
 	return rc;
 }
 
