@@ -61,6 +61,7 @@ struct score_line {
 	const char *model;
 	double constant; /* NaN for a model */
 	struct np_score score;
+	struct np_score baseline; /* of the best constant for the same cases */
 	struct np_err why; /* why the first case has no prediction, or "" */
 };
 
@@ -319,20 +320,35 @@ static size_t collect_part(const struct accuracy_file *f,
 }
 
 /*
- * Score the constant that fits these cases best. It is chosen from the measured
+ * Score the constant that fits all cases best. It is chosen from the measured
  * values themselves; a model with larger errors is useless for them.
  */
-static int score_constant(struct np_scored *s, size_t n,
+static int score_constant(const struct np_scored *s, size_t n,
 			  struct score_line *line)
 {
-	int rc = np_accuracy_best_constant(s, n, &line->constant);
+	int rc = np_accuracy_score_constant(s, n, &line->constant,
+					    &line->score);
 
 	line->model = "best constant";
-	for (size_t i = 0; i < n; i++) {
-		s[i].predicted = line->constant;
-		s[i].low = s[i].high = NAN;
-	}
-	return rc ? rc : np_accuracy_score(s, n, &line->score);
+	line->baseline = line->score;
+	return rc;
+}
+
+/*
+ * Score a model and, over the cases that it predicts, the constant that fits
+ * these best.
+ */
+static int score_model(const struct np_scored *s, size_t n,
+		       const struct model_run *run, struct score_line *line)
+{
+	double constant;
+	int rc = np_accuracy_score(s, n, &line->score);
+
+	line->model = run->name;
+	line->constant = NAN;
+	line->why = run->why;
+	return rc ? rc : np_accuracy_score_constant(s, n, &constant,
+						    &line->baseline);
 }
 
 /*
@@ -354,13 +370,8 @@ static int score_part(struct accuracy_file *f, bool groups,
 	p->n_cases = n;
 	rc = score_constant(s, n, &p->line[p->n_lines++]);
 	for (size_t i = 0; !rc && i < f->n_runs; i++) {
-		struct score_line *l = &p->line[p->n_lines++];
-
-		l->model = f->run[i].name;
-		l->constant = NAN;
-		l->why = f->run[i].why;
 		n = collect_part(f, &f->run[i], groups, s);
-		rc = np_accuracy_score(s, n, &l->score);
+		rc = score_model(s, n, &f->run[i], &p->line[p->n_lines++]);
 	}
 	return rc;
 }
@@ -426,8 +437,8 @@ static void print_percent(double share, int width)
 
 /*
  * One row of the table. Shares that are undefined, such as the recall when no
- * case was slowed, are "-"; the number of predicted cases is added if some
- * were not.
+ * case was slowed, are "-". If some cases were not predicted, the number of the
+ * others is added, and the mean error of the best constant for these.
  */
 static void print_line(const struct score_line *l, size_t n_cases)
 {
@@ -450,7 +461,8 @@ static void print_line(const struct score_line *l, size_t n_cases)
 	else
 		printf(" %5s", "-");
 	if (s->n < n_cases)
-		printf(" (%zu)", s->n);
+		printf(" (%zu, constant %.1f)", s->n,
+		       l->baseline.mean_points);
 	printf("\n");
 }
 
@@ -495,6 +507,7 @@ static void put_line(json_object *list, const struct score_line *l)
 	cli_put_count(o, "intervals", s->n_intervals);
 	cli_put_real(o, "coverage", s->coverage);
 	cli_put_real(o, "median_width_points", s->width_points);
+	cli_put_real(o, "constant_error_points", l->baseline.mean_points);
 	if (l->why.text[0])
 		cli_put_text(o, "why", l->why.text);
 }
@@ -544,11 +557,11 @@ static void put_cases(json_object *in, const struct accuracy_file *f)
 
 #define SCORE "model|cases|mean_error_points|median_error_points|" \
 	"max_error_points|bias_points|within_10_points|beyond_20_points|" \
-	"recall|precision|coverage|median_width_points"
+	"recall|precision|coverage|median_width_points|constant_error_points"
 
 static const struct cli_table of_models = {
 	"File|Kind|Model|Cases|Mean|Median|Max|Bias|Within10|Beyond20|Recall|"
-	"Precision|Coverage|Width",
+	"Precision|Coverage|Width|Constant",
 	{
 		{ "files pairs/models", "../file|=pair|" SCORE },
 		{ "files groups/models", "../file|=group|" SCORE },
@@ -818,9 +831,9 @@ const struct cli_cmd cmd_accuracy = {
 "an absolute error up to 10 points, and beyond 20.  recall, prec.: recall and\n"
 "precision in finding cases slowed by 10 % or more.  cover: share of the 90 %\n"
 "intervals that contain the measured value; width: their median width in points.\n"
-"A number in brackets: how many cases could be predicted, where not all could.\n"
-"\"constant\" is the best constant for these cases, chosen from the measured\n"
-"values themselves.",
+"\"constant\" is the best constant for all cases, chosen from the measured values\n"
+"themselves.  In brackets, where not all cases could be predicted: how many\n"
+"could, and the mean error of the best constant for these.",
 	.examples =
 "  netprof accuracy doc/validation/pairs/main.json\n"
 "  netprof accuracy --model=mutual,queue --cases results.pairs.json\n",

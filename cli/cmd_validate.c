@@ -1140,14 +1140,23 @@ static void print_unsteady(const struct validate *v)
 				     v->repeats + 1);
 }
 
-/* Names the first pair as an example. */
-static void print_unpredicted(const struct validate *v)
+/* Pairs that were measured but not predicted.  *first: one of them. */
+static size_t count_unpredicted(const struct validate *v, size_t *first)
 {
-	size_t n = v->list.n, first = 0, missing = 0;
+	size_t n = v->list.n, missing = 0;
 
 	for (size_t i = 0; i < n * n; i++)
 		if (measured(v, i)->n && !has_both(v, i) && !missing++)
-			first = i;
+			*first = i;
+	return missing;
+}
+
+/* Names the first pair as an example. */
+static void print_unpredicted(const struct validate *v)
+{
+	size_t n = v->list.n, first = 0;
+	size_t missing = count_unpredicted(v, &first);
+
 	if (missing)
 		cli_labelled(stdout, "Unknown", "%zu pair%s cannot be "
 			     "predicted; netprof predict %s %s says what is "
@@ -1340,11 +1349,13 @@ static void put_pairs(json_object *in, const struct validate *v)
 static int validate_json(const struct validate *v)
 {
 	json_object *j = json_object_new_object();
+	size_t first;
 
 	cli_put_text(j, "file", v->path);
 	cli_put_time(j, "date", v->pairs.date);
 	cli_put_real(j, "repeat_points", v->result.repeat_points);
 	cli_put_count(j, "rejected", v->result.n_rejected);
+	cli_put_count(j, "unpredicted", count_unpredicted(v, &first));
 	put_score(j, v);
 	put_programs(j, v);
 	put_pairs(j, v);
@@ -1699,7 +1710,7 @@ static struct np_scored scored_pair(const struct validate *v, size_t i)
 	};
 }
 
-/* Score the predictions, and the best constant in the same way. */
+/* Score the predictions, and the best constant for the same pairs. */
 static int score_predictions(struct validate *v)
 {
 	size_t n = v->list.n * v->list.n;
@@ -1711,14 +1722,8 @@ static int score_predictions(struct validate *v)
 	if (!rc)
 		rc = np_accuracy_score(s, n, &v->score);
 	if (!rc)
-		rc = np_accuracy_best_constant(s, n, &v->constant);
-	for (size_t i = 0; !rc && i < n; i++) {
-		/* Score the best constant in the place of the predictions. */
-		s[i].predicted = v->constant;
-		s[i].low = s[i].high = NAN;
-	}
-	if (!rc)
-		rc = np_accuracy_score(s, n, &v->constant_score);
+		rc = np_accuracy_score_constant(s, n, &v->constant,
+						&v->constant_score);
 	free(s);
 	return rc;
 }

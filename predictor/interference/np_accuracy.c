@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <math.h>
+#include <stdbool.h>
 #include <stdlib.h>
 
 #include <gsl/gsl_sort.h>
@@ -26,6 +27,11 @@ struct tally {
 	double error, bias;
 	double *errors, *widths;
 };
+
+static bool is_counted(const struct np_scored *s)
+{
+	return !isnan(s->predicted) && !isnan(s->measured);
+}
 
 static void count(const struct np_scored *s, struct tally *t,
 		  struct np_score *out)
@@ -58,7 +64,7 @@ int np_accuracy_score(const struct np_scored *s, size_t n,
 		return -ENOMEM;
 	t.widths = t.errors + n;
 	for (size_t i = 0; i < n; i++)
-		if (!isnan(s[i].predicted) && !isnan(s[i].measured))
+		if (is_counted(&s[i]))
 			count(&s[i], &t, &got);
 	got.mean_points = got.n ? t.error / (double)got.n : NAN;
 	got.bias_points = got.n ? t.bias / (double)got.n : NAN;
@@ -76,17 +82,28 @@ int np_accuracy_score(const struct np_scored *s, size_t n,
 	return 0;
 }
 
-int np_accuracy_best_constant(const struct np_scored *s, size_t n, double *out)
+int np_accuracy_score_constant(const struct np_scored *s, size_t n,
+			       double *constant, struct np_score *out)
 {
-	double *v = malloc((n + 1) * sizeof(*v));
-	size_t k = 0;
+	struct np_scored *same = malloc((n + 1) * sizeof(*same));
+	double *measured = malloc((n + 1) * sizeof(*measured));
+	int rc = same && measured ? 0 : -ENOMEM;
+	size_t n_same = 0;
 
-	if (!v)
-		return -ENOMEM;
-	for (size_t i = 0; i < n; i++)
-		if (!isnan(s[i].measured))
-			v[k++] = s[i].measured;
-	*out = median(v, k);
-	free(v);
-	return 0;
+	for (size_t i = 0; !rc && i < n; i++)
+		if (is_counted(&s[i])) {
+			measured[n_same] = s[i].measured;
+			same[n_same++].measured = s[i].measured;
+		}
+	if (!rc)
+		*constant = median(measured, n_same);
+	for (size_t i = 0; !rc && i < n_same; i++) {
+		same[i].predicted = *constant;
+		same[i].low = same[i].high = NAN;
+	}
+	if (!rc)
+		rc = np_accuracy_score(same, n_same, out);
+	free(measured);
+	free(same);
+	return rc;
 }

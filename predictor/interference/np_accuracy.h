@@ -38,10 +38,12 @@ int np_accuracy_score(const struct np_scored *s, size_t n,
 		      struct np_score *out);
 
 /*
- * The constant with the least mean absolute error, as a baseline: the median of
- * the measured slowdowns, or NaN if there are none.  Returns 0 or -ENOMEM.
+ * Score the best constant, as a baseline, over the pairs that
+ * np_accuracy_score() counts: the constant with the least mean absolute error,
+ * which is the median of their measured slowdowns.  *constant is NaN if there
+ * are none.  Returns 0 or -ENOMEM.
  */
-int np_accuracy_best_constant(const struct np_scored *s, size_t n,
-			      double *out);
+int np_accuracy_score_constant(const struct np_scored *s, size_t n,
+			       double *constant, struct np_score *out);
 
 #endif

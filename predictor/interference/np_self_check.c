@@ -65,30 +65,25 @@ static void find_worst(const struct np_scored *s, size_t n,
 }
 
 /* Compute the errors of the model and of the best constant. */
-static int score(struct np_scored *s, size_t n, struct np_self_check *out)
+static int score(const struct np_scored *s, size_t n,
+		 struct np_self_check *out)
 {
-	struct np_score got;
+	struct np_score model, baseline;
 	double constant;
-	int rc = np_accuracy_score(s, n * n, &got);
+	int rc = np_accuracy_score(s, n * n, &model);
 
+	if (!rc)
+		rc = np_accuracy_score_constant(s, n * n, &constant, &baseline);
 	if (rc)
 		return rc;
-	out->n = got.n;
-	out->mean_points = got.mean_points;
+	out->n = model.n;
+	out->mean_points = model.mean_points;
 	find_worst(s, n, out);
-	for (size_t i = 0; i < n * n; i++)
-		if (isnan(s[i].predicted))
-			s[i].measured = NAN;
-	rc = np_accuracy_best_constant(s, n * n, &constant);
-	for (size_t i = 0; i < n * n; i++)
-		s[i].predicted = constant;
-	if (!rc)
-		rc = np_accuracy_score(s, n * n, &got);
-	out->constant_points = got.mean_points;
+	out->constant_points = baseline.mean_points;
 	out->doubtful = out->n && out->mean_points > NP_SELF_CHECK_POINTS &&
 			out->mean_points >
 				NP_SELF_CHECK_SHARE * out->constant_points;
-	return rc;
+	return 0;
 }
 
 int np_self_check(const struct np_fabric *f, struct np_self_check *out,

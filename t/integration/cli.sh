@@ -415,6 +415,24 @@ test_completely_measured_pairs_are_compared_without_an_allocation() {
 		'other programs or commands: use --fresh to start over'
 }
 
+# hello has a profile but was not measured under load: as a victim it has no prediction.
+test_predictions_are_compared_with_the_best_constant_of_the_same_pairs() {
+	setup_measured
+	make_validation "$S/list"
+	sed -i 's/halo/hello/g' "$S/list" "$S/list.pairs.json"
+	jq '(.runs[] | select(.victim == "hello" and .corunner == "fft" and
+			.kind == "leaf").sec) = 30.5' "$S/list.pairs.json" >"$S/other"
+	mv "$S/other" "$S/list.pairs.json"
+	run netprof validate "$S/list"
+	contains "the score" "$(tr -s ' \n' ' ' <<<"$OUT")" \
+		' over 2 pairs; the best constant \(\+60\.0 %\) has 5\.0 '
+	contains "the others" "$OUT" '^Unknown    1 pair cannot be predicted; .* hello fft'
+	equal "validate --json" "$(netprof validate --json "$S/list" | jq -c \
+		'[.unpredicted, (.score | .pairs, .best_constant,
+			.constant_error_points | . * 100 | round / 100)]')" \
+		"[1,2,0.6,5]"
+}
+
 test_pairs_measured_by_validate_are_shown_beside_the_predictions() {
 	local before row
 	setup_measured

@@ -104,6 +104,14 @@ test_predictions_of_others_are_scored_beside_the_baselines() {
 		"$ROOT/t/data/pairs.json" | cut -d'|' -f2-5,13 |
 		grep '^pair|[bmz]' | xargs)" "pair|best constant|3|6| \
 pair|mine|2|1|0.5 pair|zero|3|22.3333| pair|mutual|3|13.2169|0"
+	# The constant for two of three pairs is another one than for all.
+	equal "of the same pairs" "$(accuracy --predictions="$TMPDIR/mine" \
+		"$ROOT/t/data/pairs.json" | sed -n 's/^mine .*(/(/p')" \
+		"(2, constant 6.5)"
+	equal "for programs" "$(accuracy --parsable --noheader \
+		--format=Kind,Model,Constant --predictions="$TMPDIR/mine" \
+		"$ROOT/t/data/pairs.json" | grep '^pair|[bmz]' | xargs)" \
+		"pair|best constant|6 pair|mine|6.5 pair|zero|6 pair|mutual|6"
 }
 
 [ -z "${ALONE-}" ] || run_alone "${BASH_SOURCE[0]}"

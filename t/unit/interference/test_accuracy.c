@@ -42,7 +42,8 @@ static void test_nothing_to_score(void)
 	T_CHECK(!np_accuracy_score(NULL, 0, &s));
 	T_CHECK(s.n == 0 && isnan(s.mean_points) && isnan(s.recall) &&
 		isnan(s.precision) && isnan(s.coverage));
-	T_CHECK(!np_accuracy_best_constant(NULL, 0, &c) && isnan(c));
+	T_CHECK(!np_accuracy_score_constant(NULL, 0, &c, &s) && isnan(c) &&
+		s.n == 0 && isnan(s.mean_points));
 }
 
 /* No other constant has a smaller mean absolute error. */
@@ -55,11 +56,10 @@ static void test_best_constant(void)
 	struct np_score best, other;
 	double c;
 
-	T_CHECK(!np_accuracy_best_constant(s, 5, &c));
+	T_CHECK(!np_accuracy_score_constant(s, 5, &c, &best));
 	T_CHECK(t_close(c, 0.225, 1e-12));
-	for (size_t i = 0; i < 5; i++)
-		s[i].predicted = c;
-	T_CHECK(!np_accuracy_score(s, 5, &best));
+	T_CHECK(best.n == 4 && t_close(best.mean_points, 21.25, 1e-9) &&
+		!best.n_intervals);
 	for (double x = 0; x <= 1; x += 0.01) {
 		for (size_t i = 0; i < 5; i++)
 			s[i].predicted = x;
@@ -68,10 +68,28 @@ static void test_best_constant(void)
 	}
 }
 
+static void test_baseline_has_the_same_pairs(void)
+{
+	const struct np_scored s[] = {
+		{ .predicted = 0.5, .measured = 0.2 },
+		{ .predicted = 0.6, .measured = 0.4 },
+		{ .predicted = NAN, .measured = 1.9 },
+		{ .predicted = NAN, .measured = 2.9 },
+	};
+	struct np_score best;
+	double c;
+
+	T_CHECK(!np_accuracy_score_constant(s, NP_ARRAY_SIZE(s), &c, &best));
+	T_CHECK(t_close(c, 0.3, 1e-12));
+	T_CHECK(best.n == 2 && t_close(best.mean_points, 10, 1e-9));
+}
+
 static const struct t_case cases[] = {
 	{ "scores of a small table", test_scores },
 	{ "nothing to score is not zero error", test_nothing_to_score },
 	{ "the best constant is the best", test_best_constant },
+	{ "it is scored over the pairs that are predicted",
+	  test_baseline_has_the_same_pairs },
 	{ NULL, NULL },
 };
 T_SUITE(accuracy, cases)
