@@ -1189,6 +1189,7 @@ void np_pairs_free(struct np_pairs *p)
 {
 	np_fields_free(p, &own_table);
 	np_fields_free(p, &result_table);
+	json_object_put(p->earlier_input);
 	*p = (struct np_pairs){ .n_runs = 0 };
 }
 
@@ -1267,6 +1268,14 @@ static json_object *level_names(struct np_jput *o, const struct np_pairs *p)
 	return list;
 }
 
+/* Write the input of the models as the file had it. */
+static void put_earlier_input(struct np_jput *o, json_object *j,
+			      const struct np_pairs *p)
+{
+	json_object_object_foreach(p->earlier_input, key, value)
+		np_jput(o, j, key, json_object_get(value));
+}
+
 int np_pairs_format(const struct np_pairs *p, char **out, struct np_err *err)
 {
 	const struct np_measured_set head = { .format = 0 };
@@ -1276,7 +1285,10 @@ int np_pairs_format(const struct np_pairs *p, char **out, struct np_err *err)
 	if (!j)
 		return np_errf(err, -ENOMEM, "out of memory");
 	np_jput_fields(&o, j, &head, &head_table);
-	np_jput(&o, j, "levels", level_names(&o, p));
+	if (!p->fabric && p->earlier_input)
+		put_earlier_input(&o, j, p);
+	else
+		np_jput(&o, j, "levels", level_names(&o, p));
 	np_jput_fields(&o, j, p, &result_table);
 	if (p->fabric && p->app)
 		put_models(&o, j, p);
@@ -1315,6 +1327,38 @@ static int check_runs(const struct np_jat *in, const struct np_pairs *p)
 	return 0;
 }
 
+/*
+ * Keep the members that put_models() and level_names() wrote, so that the file
+ * does not lose them where the calibration is not known.  They are checked when
+ * the models read them.
+ */
+static int keep_input(json_object *root, struct np_pairs *p)
+{
+	static const char *const members[] = {
+		"levels", "level_beside_level", "coupling",
+		"program_beside_level", "level_beside_program", "probes",
+	};
+	json_object *value;
+
+	if (!json_object_object_get_ex(root, "levels", &value) ||
+	    !json_object_is_type(value, json_type_array) ||
+	    !json_object_array_length(value))
+		return 0;
+	p->earlier_input = json_object_new_object();
+	if (!p->earlier_input)
+		return -ENOMEM;
+	for (size_t i = 0; i < NP_ARRAY_SIZE(members); i++) {
+		value = json_object_object_get(root, members[i]);
+		if (value && json_object_object_add(p->earlier_input,
+						    members[i],
+						    json_object_get(value))) {
+			json_object_put(value);
+			return -ENOMEM;
+		}
+	}
+	return 0;
+}
+
 int np_pairs_parse(const char *text, size_t len, const char *where,
 		   struct np_pairs *out, struct np_err *err)
 {
@@ -1329,6 +1373,8 @@ int np_pairs_parse(const char *text, size_t len, const char *where,
 	rc = np_jget_fields(&in, root, &p, &own_table);
 	if (!rc)
 		rc = check_runs(&in, &p);
+	if (!rc)
+		rc = keep_input(root, &p);
 	json_object_put(root);
 	if (rc)
 		np_pairs_free(&p);

@@ -18,6 +18,8 @@
 #include "np_latency.h"
 #include "np_level.h"
 
+struct json_object;
+
 #define NP_MEASURED_SCHEMA 1
 #define NP_MEASURED_MAX_BYTES (32u << 20)
 /* Limits on '{', '[' and ',' in a file; and on the memory for its content. */
@@ -226,6 +228,8 @@ struct np_pairs {
 	 */
 	const struct np_fabric *fabric;
 	const struct np_program *const *app; /* element NULL: not known */
+	/* The input as the file has it, which is written if fabric is NULL. */
+	struct json_object *earlier_input; /* NULL: none */
 };
 
 /* Add a run; p owns its texts, even after a failure.  Returns 0 or -ENOMEM. */

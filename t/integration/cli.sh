@@ -415,6 +415,22 @@ test_completely_measured_pairs_are_compared_without_an_allocation() {
 		'other programs or commands: use --fresh to start over'
 }
 
+test_results_keep_the_input_of_the_models_without_a_calibration() {
+	local input='[.levels, .level_beside_level, .coupling, .probes,
+		.program_beside_level, .level_beside_program]'
+	setup_measured
+	make_validation "$S/list"
+	netprof validate "$S/list" >/dev/null
+	jq "$input" "$S/list.pairs.json" >"$S/before"
+	equal "levels" "$(jq '.[0] | length > 1' "$S/before")" true
+	rm -r "$S/store/fabric"
+	run netprof validate "$S/list"
+	contains "what is missing" "$ERR" 'calibration'
+	contains "measured" "$OUT" '^Measured   3 pairs of 2 programs'
+	jq "$input" "$S/list.pairs.json" | diff "$S/before" - >&2 ||
+		fail "the file has another input"
+}
+
 # hello has a profile but was not measured under load: as a victim it has no prediction.
 test_predictions_are_compared_with_the_best_constant_of_the_same_pairs() {
 	setup_measured

@@ -140,6 +140,18 @@ static void test_what_the_models_go_by_is_written(void)
 	T_CHECK(!m.set[0].app[1].curve[0].n);
 	np_measured_free(&m);
 	np_pairs_free(&p);
+
+	/* Without a calibration, what the file had is written again. */
+	T_CHECK(!np_pairs_parse(text, strlen(text), "t", &p, NULL));
+	free(text);
+	p.together = calloc(4, sizeof(*p.together));
+	T_CHECK(!np_pairs_format(&p, &text, NULL));
+	T_CHECK(!np_measured_parse(text, strlen(text), "t", &m, NULL));
+	T_CHECK(m.set[0].fabric.n_levels == 2 &&
+		m.set[0].fabric.pairs[1].mean == 0.2 &&
+		m.set[0].app[0].curve[1].mean == 0.6);
+	np_measured_free(&m);
+	np_pairs_free(&p);
 	free(text);
 }
 
