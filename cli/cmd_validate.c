@@ -1129,15 +1129,17 @@ static void print_rejected(const struct validate *v)
 static void print_unsteady(const struct validate *v)
 {
 	size_t n = v->list.n;
+	char again[64] = "";
 
+	if (v->repeats < MAX_REPEATS)
+		snprintf(again, sizeof(again), "; --repeats=%u runs all pairs "
+			 "once more", v->repeats + 1);
 	for (size_t i = 0; i < n * n; i++)
 		if (v->result.pair[i].between > NP_VALIDATE_REPEAT_MOST)
 			cli_labelled(stdout, "Unsteady", "%s with %s: two "
-				     "runs differ by %.0f percentage points; "
-				     "--repeats=%u runs all pairs once more",
+				     "runs differ by %.0f percentage points%s",
 				     name_of(v, i / n), name_of(v, i % n),
-				     100 * v->result.pair[i].between,
-				     v->repeats + 1);
+				     100 * v->result.pair[i].between, again);
 }
 
 /* Pairs that were measured but not predicted.  *first: one of them. */

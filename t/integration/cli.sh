@@ -389,7 +389,8 @@ test_completely_measured_pairs_are_compared_without_an_allocation() {
 	contains "what was measured" "$OUT" '^Measured   3 pairs of 2 programs on leaf'
 	contains "repeats" "$OUT" '^Repeats    two runs of a pair differ by 16\.7 percentage points'
 	contains "controls" "$OUT" '^Rejected   halo with halo: \+20\.0 %'
-	contains "a pair whose runs differ" "$OUT" '^Unsteady   fft with fft: two runs differ by 30 percentage'
+	contains "a pair whose runs differ" "$(tr -s ' \n' ' ' <<<"$OUT")" \
+		' Unsteady fft with fft: two runs differ by 30 percentage points; --repeats=3 runs'
 	contains "the score" "$(tr -s ' \n' ' ' <<<"$OUT")" \
 		' Error [0-9.]+ percentage points .*; the best constant \(\+55\.0 %\)'
 	contains "the worst pairs" "$OUT" '^(fft|halo) +(fft|halo) +\+55 %'
@@ -402,6 +403,13 @@ test_completely_measured_pairs_are_compared_without_an_allocation() {
 	grep -q 'Measured slowdown' "$S/x.svg" || fail "no picture: $ERR"
 	run netprof validate --repeats=3 "$S/list"
 	contains "more runs" "$ERR" 'salloc -N8 --exclusive netprof validate FILE'
+	jq '.runs |= map(., (select(.kind == "leaf" and .repeat == 1) |
+			.repeat = range(2; 20)), (select(.kind == "alone" and
+			.repeat == 3) | .repeat = range(4; 40)))' \
+		"$S/list.pairs.json" >"$S/many"
+	run netprof validate --repeats=20 --output="$S/many" "$S/list"
+	contains "no more runs are possible" "$OUT" \
+		'^Unsteady   fft with fft: two runs differ by 30 percentage points$'
 	sed -i 's/^run halo/run halo -x/' "$S/list"
 	run netprof validate "$S/list"
 	contains "another command" "$ERR" 'other programs or commands: use --fresh to start over'
