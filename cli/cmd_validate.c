@@ -655,15 +655,27 @@ static void add_words(struct np_args *args, const struct np_validate_words *w)
 		np_args_add(args, "%s", w->word[i]);
 }
 
-/* The step's output is kept next to the results, in case it fails. */
+/*
+ * The step's output is kept next to the results, in case it fails.  srun takes
+ * a pattern, in which "%j" is the job and "%%" a percent sign.
+ */
 static void add_output(const struct runner *r, struct np_args *args,
 		       const struct np_helper_step *step)
 {
-	const char *directory = r->v->path[0] == '/' ? "" : r->directory;
+	char path[2 * PATH_MAX], pattern[2 * sizeof(path)];
+	size_t len = 0;
 
-	np_args_add(args, "--output=%s%s%s.%s.out", directory,
-		    *directory ? "/" : "", r->v->path,
-		    step == &r->victim ? "victim" : "corunner");
+	snprintf(path, sizeof(path), "%s%s%s.%s.out",
+		 r->v->path[0] == '/' ? "" : r->directory,
+		 r->v->path[0] == '/' ? "" : "/", r->v->path,
+		 step == &r->victim ? "victim" : "corunner");
+	for (const char *c = path; *c; c++) {
+		if (*c == '%')
+			pattern[len++] = '%';
+		pattern[len++] = *c;
+	}
+	pattern[len] = '\0';
+	np_args_add(args, "--output=%s", pattern);
 }
 
 /* words: the program and its arguments; NULL: a program that does nothing. */

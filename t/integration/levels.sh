@@ -62,11 +62,13 @@ test_a_failing_program_of_a_pair_is_reported_with_its_output() {
 
 	printf '%s\n' 'program lost' 'nodes 2' 'run ls /no/input' |
 		inside tee lost >/dev/null
-	! out=$(alice "salloc -Q -N8 netprof validate --repeats=1 lost" 2>&1) ||
+	# srun would replace %j.
+	! out=$(alice "salloc -Q -N8 netprof validate --repeats=1 \
+		--output=50%job.json lost" 2>&1) ||
 		fail "it says that it is done: $out"
-	grep -q 'lost failed: exit 2: .*; its output is in lost.pairs.json.victim.out$' \
+	grep -q 'lost failed: exit 2: .*; its output is in 50%job.json.victim.out$' \
 		<<<"$out" || fail "it says: $out"
-	alice "grep -q /no/input lost.pairs.json.victim.out" ||
+	alice "grep -q /no/input 50%job.json.victim.out" ||
 		fail "that is not what it wrote"
 }
 
