@@ -43,247 +43,11 @@
 #include "np_clock.h"
 #include "np_figure.h"
 #include "np_helper.h"
-#include "np_level.h"
 #include "np_measured.h"
 #include "np_moments.h"
 #include "np_pairs_store.h"
 #include "np_predict.h"
 #include "np_read.h"
-#include "np_words.h"
-
-static void free_words(struct np_validate_words *to)
-{
-	for (size_t i = 0; i < to->n; i++)
-		free(to->word[i]);
-	free(to->word);
-	*to = (struct np_validate_words){ .n = 0 };
-}
-
-void np_validate_list_free(struct np_validate_list *l)
-{
-	for (size_t i = 0; i < l->n; i++) {
-		free(l->program[i].directory);
-		free_words(&l->program[i].srun);
-		free_words(&l->program[i].run);
-		free_words(&l->program[i].longer);
-	}
-	free(l->program);
-	*l = (struct np_validate_list){ .n = 0 };
-}
-
-const struct np_validate_words *
-np_validate_longer(const struct np_validate_program *p)
-{
-	return p->longer.n ? &p->longer : &p->run;
-}
-
-/* ---- parsing the list ---- */
-
-/* Line "program NAME": begin a new program with its defaults. */
-static void begin_program(struct np_words *w, struct np_validate_list *l)
-{
-	const char *name = np_words_at(w, 1);
-	struct np_level level;
-	struct np_err why;
-
-	if (w->n != 2)
-		np_words_fail(w, -EINVAL, "expected program and its name");
-	else if (np_app_check(name, &why))
-		np_words_fail(w, -EINVAL, "%s", why.text);
-	else if (!strcmp(name, "idle") || !np_level_parse(name, &level, NULL))
-		np_words_fail(w, -EINVAL, "\"%s\": expected another name, as "
-			      "idle and the levels' names are reserved", name);
-	for (size_t i = 0; !w->rc && i < l->n; i++)
-		if (!strcmp(l->program[i].name, name))
-			np_words_fail(w, -EINVAL, "%s: a program of that name "
-				      "exists already", name);
-	if (!w->rc && l->n == NP_VALIDATE_MAX_PROGRAMS)
-		np_words_fail(w, -EINVAL, "more than %d programs",
-			      NP_VALIDATE_MAX_PROGRAMS);
-	if (w->rc)
-		return;
-	if (np_array_grow(&l->program, l->n, sizeof(*l->program))) {
-		np_words_no_memory(w);
-		return;
-	}
-	l->program[l->n] = (struct np_validate_program){
-		.per_node = 1, .begins_sec = NP_VALIDATE_BEGINS_SEC,
-	};
-	strcpy(l->program[l->n++].name, name);
-}
-
-/* A line with a command or options; each may be given once. */
-static void parse_words(struct np_words *w, struct np_validate_words *to,
-		       size_t most)
-{
-	if (to->n)
-		np_words_fail(w, -EINVAL, "%s: given twice", w->word[0]);
-	else if (w->n < 2 || w->n - 1 > most)
-		np_words_fail(w, -EINVAL, "%s: expected 1 to %zu words",
-			      w->word[0], most);
-	if (w->rc)
-		return;
-	to->word = calloc(w->n, sizeof(*to->word));
-	while (to->word && to->n < w->n - 1) {
-		to->word[to->n] = strdup(w->word[to->n + 1]);
-		if (!to->word[to->n])
-			break;
-		to->n++;
-	}
-	if (to->n < w->n - 1)
-		np_words_no_memory(w);
-}
-
-/* A line with one number. */
-static void parse_count(struct np_words *w, uint32_t *to, uint32_t most)
-{
-	uint64_t n = np_words_count(w, 1, most);
-
-	if (!w->rc && (w->n != 2 || !n))
-		np_words_fail(w, -EINVAL, "%s: expected one number, 1 to %u",
-			      w->word[0], most);
-	*to = (uint32_t)n;
-}
-
-/* A line with one time. */
-static void parse_time(struct np_words *w, double *to)
-{
-	*to = np_words_time(w, 1);
-	if (!w->rc && w->n != 2)
-		np_words_fail(w, -EINVAL, "%s: expected one time", w->word[0]);
-}
-
-/* A line with the directory to run in. */
-static void parse_directory(struct np_words *w, struct np_validate_program *p)
-{
-	const char *path = np_words_at(w, 1);
-
-	if (w->n != 2 || *path != '/' || p->directory) {
-		np_words_fail(w, -EINVAL, "directory: expected one absolute "
-			      "path, once");
-		return;
-	}
-	p->directory = strdup(path);
-	if (!p->directory)
-		np_words_no_memory(w);
-}
-
-/* One line of the list belongs to the program that was begun last. */
-static void parse_line(struct np_words *w, struct np_validate_list *l)
-{
-	struct np_validate_program *p = l->n ? &l->program[l->n - 1] : NULL;
-
-	if (np_words_is(w, 0, "program"))
-		begin_program(w, l);
-	else if (!p)
-		np_words_fail(w, -EINVAL, "\"%.40s\": expected program and its "
-			      "name first", w->word[0]);
-	else if (np_words_is(w, 0, "nodes"))
-		parse_count(w, &p->nodes, NP_VALIDATE_MAX_NODES);
-	else if (np_words_is(w, 0, "per-node"))
-		parse_count(w, &p->per_node, NP_VALIDATE_MAX_TASKS);
-	else if (np_words_is(w, 0, "directory"))
-		parse_directory(w, p);
-	else if (np_words_is(w, 0, "srun"))
-		parse_words(w, &p->srun, NP_VALIDATE_MAX_OPTIONS);
-	else if (np_words_is(w, 0, "run"))
-		parse_words(w, &p->run, NP_VALIDATE_MAX_WORDS);
-	else if (np_words_is(w, 0, "longer"))
-		parse_words(w, &p->longer, NP_VALIDATE_MAX_WORDS);
-	else if (np_words_is(w, 0, "begins"))
-		parse_time(w, &p->begins_sec);
-	else if (np_words_is(w, 0, "takes"))
-		parse_time(w, &p->takes_sec);
-	else
-		np_words_fail(w, -EINVAL, "\"%.40s\": expected program, nodes, "
-			      "per-node, directory, srun, run, longer, begins "
-			      "or takes", w->word[0]);
-}
-
-/* Check that the list and each program are complete. */
-static void check_complete(struct np_words *w, const struct np_validate_list *l)
-{
-	if (!l->n)
-		np_words_fail(w, -EINVAL,
-			      "expected a line with program and its "
-			      "name");
-	for (size_t i = 0; i < l->n; i++) {
-		if (!l->program[i].nodes)
-			np_words_fail(w, -EINVAL, "program %s: expected a line "
-				      "with nodes", l->program[i].name);
-		if (!l->program[i].run.n)
-			np_words_fail(w, -EINVAL, "program %s: expected a line "
-				      "with run and its command",
-				      l->program[i].name);
-	}
-}
-
-int np_validate_list_parse(const char *text, size_t len, const char *source,
-			   struct np_validate_list *out, struct np_err *err)
-{
-	struct np_validate_list l = { .n = 0 };
-	struct np_words w;
-
-	np_words_open(&w, text, len, source, err);
-	while (np_words_next(&w))
-		parse_line(&w, &l);
-	check_complete(&w, &l);
-	if (w.rc)
-		np_validate_list_free(&l);
-	else
-		*out = l;
-	return w.rc;
-}
-
-/* The same from a regular file; also -errno of opening and reading. */
-static int validate_list_read(const char *path, struct np_validate_list *out,
-			      struct np_err *err)
-{
-	char *text = NULL;
-	size_t len;
-	int rc = np_read_file(path, NP_VALIDATE_MAX_BYTES, &text, &len, err);
-
-	if (!rc)
-		rc = np_validate_list_parse(text, len, path, out, err);
-	free(text);
-	return rc;
-}
-
-/* Append words to the line that identifies the list. */
-static void put_words(FILE *f, const char *what,
-		      const struct np_validate_words *words)
-{
-	if (words->n)
-		fprintf(f, " %s", what);
-	for (size_t i = 0; i < words->n; i++)
-		fprintf(f, " %s", words->word[i]);
-}
-
-char *np_validate_list_text(const struct np_validate_list *l)
-{
-	char *text = NULL;
-	size_t len;
-	FILE *f = open_memstream(&text, &len);
-
-	if (!f)
-		return NULL;
-	for (size_t i = 0; i < l->n; i++) {
-		const struct np_validate_program *p = &l->program[i];
-
-		fprintf(f, "%s%s nodes %u per-node %u", i ? "; " : "",
-			p->name, p->nodes, p->per_node);
-		if (p->directory)
-			fprintf(f, " directory %s", p->directory);
-		put_words(f, "srun", &p->srun);
-		put_words(f, "run", &p->run);
-		put_words(f, "longer", &p->longer);
-	}
-	if (fclose(f)) {
-		free(text);
-		return NULL;
-	}
-	return text;
-}
 
 /* ---- nodes ---- */
 
@@ -333,7 +97,7 @@ static int find_control_nodes(const struct np_cal_node *node, size_t n,
 }
 
 /* Does each program fit into half of the leaf switch? */
-static int check_fit(const struct np_validate_list *l,
+static int check_fit(const struct cli_program_list *l,
 		     const struct np_validate_roles *roles, struct np_err *err)
 {
 	size_t room = roles->victim.n < roles->corunner.n ? roles->victim.n :
@@ -355,7 +119,7 @@ static int check_fit(const struct np_validate_list *l,
 }
 
 int np_validate_roles_make(const struct np_cal_node *node, size_t n,
-			   const struct np_validate_list *l,
+			   const struct cli_program_list *l,
 			   struct np_validate_roles *out, struct np_err *err)
 {
 	struct np_validate_roles roles = { .leaf = NULL };
@@ -409,13 +173,13 @@ struct task_list {
 	struct np_validate_task *task;
 	size_t n;
 	int rc;
-	const struct np_validate_list *programs;
+	const struct cli_program_list *programs;
 	const struct np_pairs *done; /* earlier runs */
 	bool has_recent_alone; /* the last runs include this victim alone */
 };
 
 /* Name of a program by its index; NULL: none. */
-static const char *name_in(const struct np_validate_list *l, size_t i)
+static const char *name_in(const struct cli_program_list *l, size_t i)
 {
 	return i == NP_CAL_NONE ? NULL : l->program[i].name;
 }
@@ -506,7 +270,7 @@ static void add_victim(struct task_list *l, size_t victim, uint32_t repeat,
 	}
 }
 
-int np_validate_plan(const struct np_validate_list *programs, uint32_t repeats,
+int np_validate_plan(const struct cli_program_list *programs, uint32_t repeats,
 		     bool apart, const struct np_pairs *done,
 		     struct np_validate_task **out, size_t *n)
 {
@@ -530,7 +294,7 @@ int np_validate_plan(const struct np_validate_list *programs, uint32_t repeats,
 }
 
 /* The newest measured run time alone; without one, the expected time. */
-static double alone_sec(const struct np_validate_program *p,
+static double alone_sec(const struct cli_program *p,
 			const struct np_pairs *done)
 {
 	double sec = p->takes_sec > 0 ? p->takes_sec : NP_VALIDATE_TAKES_SEC;
@@ -542,18 +306,18 @@ static double alone_sec(const struct np_validate_program *p,
 	return sec;
 }
 
-double np_validate_cost_sec(const struct np_validate_list *l,
+double np_validate_cost_sec(const struct cli_program_list *l,
 			    const struct np_pairs *done,
 			    const struct np_validate_task *t)
 {
-	const struct np_validate_program *p = &l->program[t->victim];
+	const struct cli_program *p = &l->program[t->victim];
 	double sec = alone_sec(p, done);
 
 	switch (t->kind) {
 	case NP_PAIRS_LAUNCH:
 		return SRUN_SEC;
 	case NP_PAIRS_PROFILE:
-		return SRUN_SEC + (p->longer.n ?
+		return SRUN_SEC + (p->longer_command.n ?
 				    fmax(NP_VALIDATE_PROFILE_SEC, sec) :
 				    TYPICAL_SLOWDOWN * sec);
 	case NP_PAIRS_ALONE:
@@ -568,7 +332,7 @@ double np_validate_cost_sec(const struct np_validate_list *l,
 }
 
 struct validate {
-	struct np_validate_list list;
+	struct cli_program_list list;
 	uint32_t repeats; /* runs of each pair */
 	const char *path; /* file of the results */
 	bool no_store;	  /* the profile store cannot be written */
@@ -605,7 +369,7 @@ struct validate_options {
  * err; the caller frees *roles and *transport.
  */
 static int query_allocation(struct cli_alloc *alloc,
-			    const struct np_validate_list *l,
+			    const struct cli_program_list *l,
 			    struct np_validate_roles *roles, char **transport,
 			    struct np_err *err)
 {
@@ -649,7 +413,7 @@ struct runner {
 };
 
 /* Append words of the list to a command line. */
-static void add_words(struct np_args *args, const struct np_validate_words *w)
+static void add_words(struct np_args *args, const struct cli_words *w)
 {
 	for (size_t i = 0; i < w->n; i++)
 		np_args_add(args, "%s", w->word[i]);
@@ -680,9 +444,9 @@ static void add_output(const struct runner *r, struct np_args *args,
 
 /* words: the program and its arguments; NULL: a program that does nothing. */
 static int start_step(const struct runner *r, struct np_helper_step *step,
-		 const struct np_validate_program *p,
+		 const struct cli_program *p,
 		 const struct np_cal_hosts *hosts,
-		 const struct np_validate_words *words, bool profile,
+		 const struct cli_words *words, bool profile,
 		 struct np_err *err)
 {
 	char *nodes = np_validate_hosts(hosts, p->nodes);
@@ -697,8 +461,8 @@ static int start_step(const struct runner *r, struct np_helper_step *step,
 	np_args_add(&args, "--overlap");
 	np_args_add(&args, "--nodelist=%s", nodes);
 	np_args_add(&args, "--nodes=%u", p->nodes);
-	np_args_add(&args, "--ntasks=%u", p->nodes * p->per_node);
-	np_args_add(&args, "--ntasks-per-node=%u", p->per_node);
+	np_args_add(&args, "--ntasks=%u", p->nodes * p->tasks_per_node);
+	np_args_add(&args, "--ntasks-per-node=%u", p->tasks_per_node);
 	np_args_add(&args, "--distribution=block");
 	if (p->directory)
 		np_args_add(&args, "--chdir=%s", p->directory);
@@ -708,7 +472,7 @@ static int start_step(const struct runner *r, struct np_helper_step *step,
 		np_args_add(&args, "--netprofile-calibrate");
 	}
 	add_output(r, &args, step);
-	add_words(&args, &p->srun);
+	add_words(&args, &p->srun_options);
 	if (words)
 		add_words(&args, words);
 	else
@@ -766,12 +530,12 @@ static int step_error(const struct runner *r, const char *name,
 static int start_corunner(struct runner *r, const struct np_validate_task *t,
 			  struct np_err *err)
 {
-	const struct np_validate_program *p =
+	const struct cli_program *p =
 		&r->v->list.program[t->corunner];
 
 	return start_step(r, &r->corunner, p, t->kind == NP_PAIRS_APART ?
 			  &r->roles->apart : &r->roles->corunner,
-			  np_validate_longer(p), false, err);
+			  cli_longer_command(p), false, err);
 }
 
 /* Restart the co-runner if it has ended; its victim still runs. */
@@ -843,11 +607,11 @@ static int wait_victim(struct runner *r, const struct np_validate_task *t,
 static int run_once(struct runner *r, const struct np_validate_task *t,
 		    double *date, double *sec, struct np_err *err)
 {
-	const struct np_validate_program *p = &r->v->list.program[t->victim];
+	const struct cli_program *p = &r->v->list.program[t->victim];
 	bool profile = t->kind == NP_PAIRS_PROFILE;
-	const struct np_validate_words *words =
+	const struct cli_words *words =
 		t->kind == NP_PAIRS_LAUNCH ? NULL :
-		profile ? np_validate_longer(p) : &p->run;
+		profile ? cli_longer_command(p) : &p->command;
 	double takes = np_validate_cost_sec(&r->v->list, &r->v->pairs, t);
 	int rc = begin_corunner(r, t, err);
 
@@ -1440,22 +1204,22 @@ static int begin_results(struct validate *v, struct np_err *err)
 {
 	size_t n = v->list.n;
 
-	v->pairs.setup = np_validate_list_text(&v->list);
+	v->pairs.setup = strdup(v->list.setup);
 	v->pairs.program = calloc(n, sizeof(*v->pairs.program));
 	if (!v->pairs.setup || !v->pairs.program)
 		return np_errf(err, -ENOMEM, "out of memory");
 	v->pairs.n_programs = n;
 	for (size_t i = 0; i < n; i++) {
-		const struct np_validate_program *p = &v->list.program[i];
+		const struct cli_program *p = &v->list.program[i];
 		struct np_pairs_program *to = &v->pairs.program[i];
 		size_t len;
 		FILE *f = open_memstream(&to->command, &len);
 
 		strcpy(to->name, p->name);
 		to->nodes = p->nodes;
-		to->tasks_per_node = p->per_node;
-		for (size_t k = 0; f && k < p->run.n; k++)
-			fprintf(f, "%s%s", k ? " " : "", p->run.word[k]);
+		to->tasks_per_node = p->tasks_per_node;
+		for (size_t k = 0; f && k < p->command.n; k++)
+			fprintf(f, "%s%s", k ? " " : "", p->command.word[k]);
 		if (!f || fclose(f))
 			return np_errf(err, -ENOMEM, "out of memory");
 	}
@@ -1691,7 +1455,7 @@ static int predict_pairs(struct validate *v, const struct cli_options *given,
 		      struct cli_known *k, struct cli_store *s)
 {
 	struct cli_options o = *given;
-	char *names[NP_VALIDATE_MAX_PROGRAMS + 1] = { NULL };
+	char *names[NP_PAIRS_MAX_PROGRAMS + 1] = { NULL };
 	struct cli_matrix m = { .n = 0 };
 	int rc;
 
@@ -1796,7 +1560,7 @@ static int validate(struct validate *v, const struct validate_options *o,
 {
 	struct np_err err = NP_ERR_INIT;
 	bool complete = false;
-	int rc = validate_list_read(shared->app, &v->list, &err);
+	int rc = cli_program_list_read(shared->app, &v->list, &err);
 
 	if (!rc)
 		rc = load_results(v, o->fresh, &err);
@@ -1836,7 +1600,7 @@ static int run_validate(const struct cli_cmd *self, int argc, char **argv)
 	v.repeats = own_options.repeats;
 	rc = validate(&v, &own_options, &o);
 	np_validate_result_free(&v.result);
-	np_validate_list_free(&v.list);
+	cli_program_list_free(&v.list);
 	np_pairs_free(&v.pairs);
 	free(v.prediction);
 	free(path);

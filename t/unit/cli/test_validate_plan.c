@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void make_list(struct np_validate_list *l, const char *text)
+static void make_list(struct cli_program_list *l, const char *text)
 {
-	T_CHECK(!np_validate_list_parse(text, strlen(text), "t", l, NULL));
+	T_CHECK(!cli_program_list_parse(text, strlen(text), "t", l, NULL));
 }
 
 /* ---- roles ---- */
@@ -46,7 +46,7 @@ static void test_roles(void)
 		char text[256], program[64], *save = NULL;
 		struct np_cal_node node[MAX_NODES];
 		struct np_validate_roles s;
-		struct np_validate_list l;
+		struct cli_program_list l;
 		struct np_err err;
 		size_t n = 0;
 
@@ -73,7 +73,7 @@ static void test_roles(void)
 						      places[i].apart));
 			np_validate_roles_free(&s);
 		}
-		np_validate_list_free(&l);
+		cli_program_list_free(&l);
 	}
 }
 
@@ -97,7 +97,7 @@ static const char three[] = "program a\nnodes 2\nrun x\nlonger y\n"
 	"program b\nnodes 2\ntakes 10s\nrun x\nprogram c\nnodes 2\nrun x\n";
 
 /* "la0 pa aa0 ba-b0 ca-b0": launch, profile, alone, with, control. */
-static char *say(const struct np_validate_list *l,
+static char *say(const struct cli_program_list *l,
 		 const struct np_validate_task *t, size_t n)
 {
 	char *text = NULL;
@@ -126,7 +126,7 @@ static void add_done(struct np_pairs *p, enum np_pairs_kind kind,
 	T_CHECK(!np_pairs_add(p, &r));
 }
 
-static void check_plan(const char *name, const struct np_validate_list *l,
+static void check_plan(const char *name, const struct cli_program_list *l,
 		       uint32_t repeats, bool apart,
 		       const struct np_pairs *done, const char *want)
 {
@@ -144,7 +144,7 @@ static void check_plan(const char *name, const struct np_validate_list *l,
 static void test_runs_alone_stand_between_pairs_and_controls(void)
 {
 	struct np_pairs none = { .n_runs = 0 };
-	struct np_validate_list l;
+	struct cli_program_list l;
 
 	make_list(&l, "program a\nnodes 2\nrun x\n"
 		      "program b\nnodes 2\nrun x\n");
@@ -156,13 +156,13 @@ static void test_runs_alone_stand_between_pairs_and_controls(void)
 	check_plan("without a second leaf", &l, 1, false, &none,
 		   "la0 la1 la2 lb0 lb1 lb2 pa0 pb0 "
 		   "aa0 ba-a0 ba-b0 aa1 ab0 bb-a0 bb-b0 ab1");
-	np_validate_list_free(&l);
+	cli_program_list_free(&l);
 }
 
 static void test_what_is_done_is_not_run_again(void)
 {
 	struct np_pairs done = { .n_runs = 0 };
-	struct np_validate_list l;
+	struct cli_program_list l;
 
 	make_list(&l, "program a\nnodes 2\nrun x\n");
 	for (uint32_t r = 0; r < NP_VALIDATE_LAUNCHES; r++)
@@ -180,13 +180,13 @@ static void test_what_is_done_is_not_run_again(void)
 	check_plan("all is done", &l, 1, true, &done, "");
 	check_plan("more repeats go on", &l, 2, true, &done, "aa2 ba-a1 aa3");
 	np_pairs_free(&done);
-	np_validate_list_free(&l);
+	cli_program_list_free(&l);
 }
 
 static void test_time_is_estimated_from_what_is_known(void)
 {
 	struct np_pairs done = { .n_runs = 0 };
-	struct np_validate_list l;
+	struct cli_program_list l;
 	const struct np_validate_task alone[] = {
 		{ NP_PAIRS_ALONE, 0, NP_CAL_NONE, 0 },
 		{ NP_PAIRS_ALONE, 1, NP_CAL_NONE, 0 },
@@ -203,7 +203,7 @@ static void test_time_is_estimated_from_what_is_known(void)
 	add_done(&done, NP_PAIRS_ALONE, "b", NULL, 0);
 	T_CHECK(np_validate_cost_sec(&l, &done, &alone[1]) == 21);
 	np_pairs_free(&done);
-	np_validate_list_free(&l);
+	cli_program_list_free(&l);
 }
 
 static const struct t_case cases[] = {

@@ -1,0 +1,74 @@
+/*
+ * The list of programs that netprof validate measures, as users write it,
+ * netprof-validate(1):
+ *
+ *	program melt
+ *	  nodes 4
+ *	  directory /home/alice/melt
+ *	  srun --mpi=pmix
+ *	  run lmp -in in.melt
+ *	  longer lmp -in in.melt.long
+ *
+ * A list is hostile input: what is not one is refused with a line that names
+ * file, line, value and what was expected.
+ */
+#ifndef CLI_PROGRAM_LIST_H
+#define CLI_PROGRAM_LIST_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "np_app.h"
+#include "np_err.h"
+
+#define CLI_BEGINS_SEC 5 /* default of begins_sec */
+
+/* Words of a command line. */
+struct cli_words {
+	char **word;
+	size_t n;
+};
+
+struct cli_program {
+	char name[NP_APP_MAX + 1];
+	uint32_t nodes, tasks_per_node;
+	char *directory; /* NULL: the current directory */
+	struct cli_words srun_options, command;
+	/* The same work for longer, as a co-runner and for the profile; n 0:
+	 * not given. */
+	struct cli_words longer_command;
+	double begins_sec; /* from its start to its first communication */
+	double takes_sec;  /* expected run time alone; 0: not given */
+};
+
+struct cli_program_list {
+	struct cli_program *program;
+	size_t n;
+	/* Programs, layouts and commands in one line; runs are comparable if
+	 * theirs are equal. */
+	char *setup;
+};
+
+/*
+ * Read a list from a regular file.  Returns 0 (free with
+ * cli_program_list_free()), or with err -EINVAL (not such a list), -EFBIG,
+ * -ENOMEM, or -errno of opening and reading.
+ */
+int cli_program_list_read(const char *path, struct cli_program_list *out,
+			  struct np_err *err);
+
+/* The same from text; source names it in messages.  For the unit tests. */
+int cli_program_list_parse(const char *text, size_t len, const char *source,
+			   struct cli_program_list *out, struct np_err *err);
+
+void cli_program_list_free(struct cli_program_list *list);
+
+/* The command of a co-runner, and of the run that makes the profile. */
+static inline const struct cli_words *
+cli_longer_command(const struct cli_program *program)
+{
+	return program->longer_command.n ? &program->longer_command :
+					   &program->command;
+}
+
+#endif
