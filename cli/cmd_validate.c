@@ -1,7 +1,7 @@
 /*
  * netprof validate: how accurate are the predictions on this cluster?
  *
- * Inside an allocation it runs, in an order that np_validate_plan() makes,
+ * Inside an allocation it runs, in the order of cli_pair_plan_make(),
  *
  *	launch	a program that does nothing, to subtract srun's time
  *	alone	each program on its own, again and again to see drift
@@ -34,6 +34,7 @@
 #include "cli_measured.h"
 #include "cli_options.h"
 #include "cli_output.h"
+#include "cli_pair_plan.h"
 #include "cli_predict.h"
 #include "cli_print.h"
 #include "cli_text.h"
@@ -157,178 +158,6 @@ char *np_validate_hosts(const struct np_cal_hosts *h, size_t want)
 		end += strcspn(end, ",");
 	}
 	return strndup(list, (size_t)(end - list));
-}
-
-/* ---- the plan of runs ---- */
-
-/* For estimates of the remaining time. */
-#define SRUN_SEC 1.0 /* of srun, before and after its step */
-#define TYPICAL_SLOWDOWN 1.3 /* run time with a co-runner over that alone */
-
-/* Repeat numbers of additional runs alone begin here; plans use lower ones. */
-#define FIRST_EXTRA 1000000u
-
-/* The plan while it is made. */
-struct task_list {
-	struct np_validate_task *task;
-	size_t n;
-	int rc;
-	const struct cli_program_list *programs;
-	const struct np_pairs *done; /* earlier runs */
-	bool has_recent_alone; /* the last runs include this victim alone */
-};
-
-/* Name of a program by its index; NULL: none. */
-static const char *name_in(const struct cli_program_list *l, size_t i)
-{
-	return i == NP_CAL_NONE ? NULL : l->program[i].name;
-}
-
-static bool same_text(const char *a, const char *b)
-{
-	return a && b ? !strcmp(a, b) : a == b;
-}
-
-/* Is this run among those that are done? */
-static bool is_done(const struct task_list *l, const struct np_validate_task *t)
-{
-	for (size_t i = 0; i < l->done->n_runs; i++) {
-		const struct np_pairs_run *r = &l->done->run[i];
-
-		if (r->kind == t->kind && r->repeat == t->repeat &&
-		    same_text(r->victim, name_in(l->programs, t->victim)) &&
-		    same_text(r->corunner, name_in(l->programs, t->corunner)))
-			return true;
-	}
-	return false;
-}
-
-/* Append a run to the plan; l->rc is the first failure. */
-static void append_task(struct task_list *l, struct np_validate_task t)
-{
-	if (!l->rc)
-		l->rc = np_array_grow(&l->task, l->n, sizeof(*l->task));
-	if (!l->rc)
-		l->task[l->n++] = t;
-}
-
-/* The repeat number of a further run alone, which no plan has used. */
-static uint32_t next_extra(const struct np_pairs *done, const char *victim)
-{
-	uint32_t next = FIRST_EXTRA;
-
-	for (size_t i = 0; i < done->n_runs; i++)
-		if (done->run[i].kind == NP_PAIRS_ALONE &&
-		    !strcmp(done->run[i].victim, victim) &&
-		    done->run[i].repeat >= next)
-			next = done->run[i].repeat + 1;
-	return next;
-}
-
-/*
- * Append a run unless it is done.  A pair whose victim has no recent run alone
- * gets one before it.
- */
-static void add_task(struct task_list *l, enum np_pairs_kind kind,
-		     size_t victim, size_t corunner, uint32_t repeat)
-{
-	struct np_validate_task t = { kind, victim, corunner, repeat };
-
-	if (is_done(l, &t))
-		return;
-	if (corunner != NP_CAL_NONE && !l->has_recent_alone) {
-		uint32_t extra = next_extra(l->done,
-					    name_in(l->programs, victim));
-
-		append_task(l,
-			    (struct np_validate_task){ NP_PAIRS_ALONE, victim,
-						       NP_CAL_NONE, extra });
-		l->has_recent_alone = true;
-	}
-	append_task(l, t);
-	if (kind == NP_PAIRS_ALONE)
-		l->has_recent_alone = true;
-}
-
-/* One victim with all co-runners, in one repeat. */
-static void add_victim(struct task_list *l, size_t victim, uint32_t repeat,
-		       bool apart)
-{
-	size_t n = l->programs->n, row = NP_VALIDATE_PAIRS_IN_A_ROW;
-	uint32_t per_repeat = (uint32_t)(1 + (n + row - 1) / row);
-	uint32_t alone = repeat * per_repeat;
-
-	l->has_recent_alone = false;
-	add_task(l, NP_PAIRS_ALONE, victim, NP_CAL_NONE, alone++);
-	for (size_t c = 0; c < n; c++) {
-		add_task(l, NP_PAIRS_LEAF, victim, c, repeat);
-		if (apart && !repeat)
-			add_task(l, NP_PAIRS_APART, victim, c, 0);
-		if ((c + 1) % row == 0 || c + 1 == n)
-			add_task(l, NP_PAIRS_ALONE, victim, NP_CAL_NONE,
-				 alone++);
-	}
-}
-
-int np_validate_plan(const struct cli_program_list *programs, uint32_t repeats,
-		     bool apart, const struct np_pairs *done,
-		     struct np_validate_task **out, size_t *n)
-{
-	struct task_list l = { .programs = programs, .done = done };
-
-	for (size_t v = 0; v < programs->n; v++)
-		for (uint32_t r = 0; r < NP_VALIDATE_LAUNCHES; r++)
-			add_task(&l, NP_PAIRS_LAUNCH, v, NP_CAL_NONE, r);
-	for (size_t v = 0; v < programs->n; v++)
-		add_task(&l, NP_PAIRS_PROFILE, v, NP_CAL_NONE, 0);
-	for (uint32_t r = 0; r < repeats; r++)
-		for (size_t v = 0; v < programs->n; v++)
-			add_victim(&l, v, r, apart);
-	if (l.rc) {
-		free(l.task);
-		return l.rc;
-	}
-	*out = l.task;
-	*n = l.n;
-	return 0;
-}
-
-/* The newest measured run time alone; without one, the expected time. */
-static double alone_sec(const struct cli_program *p,
-			const struct np_pairs *done)
-{
-	double sec = p->takes_sec > 0 ? p->takes_sec : NP_VALIDATE_TAKES_SEC;
-
-	for (size_t i = 0; i < done->n_runs; i++)
-		if (done->run[i].kind == NP_PAIRS_ALONE &&
-		    !strcmp(done->run[i].victim, p->name))
-			sec = done->run[i].sec;
-	return sec;
-}
-
-double np_validate_cost_sec(const struct cli_program_list *l,
-			    const struct np_pairs *done,
-			    const struct np_validate_task *t)
-{
-	const struct cli_program *p = &l->program[t->victim];
-	double sec = alone_sec(p, done);
-
-	switch (t->kind) {
-	case NP_PAIRS_LAUNCH:
-		return SRUN_SEC;
-	case NP_PAIRS_PROFILE:
-		return SRUN_SEC + (p->longer_command.n ?
-				    fmax(NP_VALIDATE_PROFILE_SEC, sec) :
-				    TYPICAL_SLOWDOWN * sec);
-	case NP_PAIRS_ALONE:
-		return SRUN_SEC + sec;
-	case NP_PAIRS_LEAF:
-		sec *= TYPICAL_SLOWDOWN;
-		break;
-	case NP_PAIRS_APART:
-		break;
-	}
-	return 2 * SRUN_SEC + l->program[t->corunner].begins_sec + sec;
 }
 
 struct validate {
@@ -527,7 +356,7 @@ static int step_error(const struct runner *r, const char *name,
 /* ---- one run ---- */
 
 /* Start the co-runner, on the leaf or apart from it. */
-static int start_corunner(struct runner *r, const struct np_validate_task *t,
+static int start_corunner(struct runner *r, const struct cli_planned_run *t,
 			  struct np_err *err)
 {
 	const struct cli_program *p =
@@ -539,10 +368,10 @@ static int start_corunner(struct runner *r, const struct np_validate_task *t,
 }
 
 /* Restart the co-runner if it has ended; its victim still runs. */
-static int restart_corunner(struct runner *r, const struct np_validate_task *t,
+static int restart_corunner(struct runner *r, const struct cli_planned_run *t,
 			 struct np_err *err)
 {
-	if (t->corunner == NP_CAL_NONE)
+	if (t->corunner == CLI_NO_PROGRAM)
 		return 0;
 	np_helper_read(&r->corunner, NULL, NULL);
 	if (!np_helper_reap(&r->corunner))
@@ -556,13 +385,13 @@ static int restart_corunner(struct runner *r, const struct np_validate_task *t,
 }
 
 /* Start the co-runner and let it set up before its victim starts. */
-static int begin_corunner(struct runner *r, const struct np_validate_task *t,
+static int begin_corunner(struct runner *r, const struct cli_planned_run *t,
 			  struct np_err *err)
 {
 	double until;
 	int rc;
 
-	if (t->corunner == NP_CAL_NONE)
+	if (t->corunner == CLI_NO_PROGRAM)
 		return 0;
 	until = np_mono_sec() + r->v->list.program[t->corunner].begins_sec;
 	rc = start_corunner(r, t, err);
@@ -576,7 +405,7 @@ static int begin_corunner(struct runner *r, const struct np_validate_task *t,
 }
 
 /* Returns 0 when the victim has ended, -ETIMEDOUT after limit_sec or -errno. */
-static int wait_victim(struct runner *r, const struct np_validate_task *t,
+static int wait_victim(struct runner *r, const struct cli_planned_run *t,
 		       double limit_sec, double *sec, struct np_err *err)
 {
 	const char *name = r->v->list.program[t->victim].name;
@@ -604,7 +433,7 @@ static int wait_victim(struct runner *r, const struct np_validate_task *t,
 }
 
 /* Run one task and measure the time of its victim. */
-static int run_once(struct runner *r, const struct np_validate_task *t,
+static int run_once(struct runner *r, const struct cli_planned_run *t,
 		    double *date, double *sec, struct np_err *err)
 {
 	const struct cli_program *p = &r->v->list.program[t->victim];
@@ -612,7 +441,7 @@ static int run_once(struct runner *r, const struct np_validate_task *t,
 	const struct cli_words *words =
 		t->kind == NP_PAIRS_LAUNCH ? NULL :
 		profile ? cli_longer_command(p) : &p->command;
-	double takes = np_validate_cost_sec(&r->v->list, &r->v->pairs, t);
+	double takes = cli_planned_run_sec(&r->v->list, &r->v->pairs, t);
 	int rc = begin_corunner(r, t, err);
 
 	*date = np_date_sec();
@@ -681,7 +510,7 @@ static int pairs_load(const char *path, struct np_pairs *out,
 }
 
 /* Append the run to the results and save them. */
-static int add_result(struct validate *v, const struct np_validate_task *t,
+static int add_result(struct validate *v, const struct cli_planned_run *t,
 		double date, double sec, struct np_err *err)
 {
 	struct np_pairs_run run = {
@@ -690,9 +519,9 @@ static int add_result(struct validate *v, const struct np_validate_task *t,
 	};
 	int rc;
 
-	if (t->corunner != NP_CAL_NONE)
+	if (t->corunner != CLI_NO_PROGRAM)
 		run.corunner = strdup(v->list.program[t->corunner].name);
-	if (!run.victim || (t->corunner != NP_CAL_NONE && !run.corunner)) {
+	if (!run.victim || (t->corunner != CLI_NO_PROGRAM && !run.corunner)) {
 		free(run.victim);
 		free(run.corunner);
 		return np_errf(err, -ENOMEM, "out of memory");
@@ -702,7 +531,7 @@ static int add_result(struct validate *v, const struct np_validate_task *t,
 	/* Save after each run, so that nothing is lost when stopped. */
 	v->pairs.date = date;
 	rc = pairs_save(v->path, &v->pairs, err);
-	if (!rc && t->corunner != NP_CAL_NONE)
+	if (!rc && t->corunner != CLI_NO_PROGRAM)
 		store_pairs(v, v->list.program[t->victim].name);
 	return rc;
 }
@@ -711,7 +540,7 @@ static int add_result(struct validate *v, const struct np_validate_task *t,
 
 /* "fft with halo", for the progress lines. */
 static const char *task_text(const struct validate *v,
-			     const struct np_validate_task *t, char *buf,
+			     const struct cli_planned_run *t, char *buf,
 			     size_t len)
 {
 	static const char *const how[] = {
@@ -721,19 +550,19 @@ static const char *task_text(const struct validate *v,
 	};
 
 	snprintf(buf, len, "%s%s%s", v->list.program[t->victim].name,
-		 how[t->kind], t->corunner == NP_CAL_NONE ? "" :
+		 how[t->kind], t->corunner == CLI_NO_PROGRAM ? "" :
 		 v->list.program[t->corunner].name);
 	return buf;
 }
 
 /* Estimated run time of these tasks, seconds. */
 static double remaining_sec(const struct validate *v,
-			    const struct np_validate_task *task, size_t n)
+			    const struct cli_planned_run *task, size_t n)
 {
 	double sec = 0;
 
 	for (size_t i = 0; i < n; i++)
-		sec += np_validate_cost_sec(&v->list, &v->pairs, &task[i]);
+		sec += cli_planned_run_sec(&v->list, &v->pairs, &task[i]);
 	return sec;
 }
 
@@ -742,7 +571,7 @@ static double remaining_sec(const struct validate *v,
  * sec: time of task i if it has ended, else NaN.
  */
 static void print_progress(const struct validate *v,
-			   const struct np_validate_task *task, size_t i,
+			   const struct cli_planned_run *task, size_t i,
 			   size_t n, double sec)
 {
 	bool ended = !isnan(sec);
@@ -769,7 +598,7 @@ static void print_progress(const struct validate *v,
  */
 static int run_tasks(struct validate *v, struct cli_alloc *alloc,
 		     const struct np_validate_roles *roles,
-		     const struct np_validate_task *task, size_t n,
+		     const struct cli_planned_run *task, size_t n,
 		     struct np_err *err)
 {
 	struct runner r = {
@@ -1307,7 +1136,7 @@ static void note_place(struct validate *v, const struct cli_alloc *alloc,
 /* Print where, what and how long, before anything runs. */
 static void print_plan(const struct validate *v,
 		       const struct np_validate_roles *roles,
-		       const struct np_validate_task *task, size_t n)
+		       const struct cli_planned_run *task, size_t n)
 {
 	char t[CLI_NUMBER];
 
@@ -1337,17 +1166,16 @@ static int measure_here(struct validate *v, bool dry_run,
 			struct cli_alloc *alloc,
 			struct np_validate_roles *roles, struct np_err *err)
 {
-	struct np_validate_task *task;
-	size_t n;
+	struct cli_pair_plan plan;
 	int rc;
 
-	if (np_validate_plan(&v->list, v->repeats, roles->apart.n > 0,
-			     &v->pairs, &task, &n))
+	if (cli_pair_plan_make(&v->list, v->repeats, roles->apart.n > 0,
+			       &v->pairs, &plan))
 		return np_errf(err, -ENOMEM, "out of memory");
-	print_plan(v, roles, task, n);
+	print_plan(v, roles, plan.run, plan.n);
 	/* --dry-run ends here. */
-	rc = dry_run ? 0 : run_tasks(v, alloc, roles, task, n, err);
-	free(task);
+	rc = dry_run ? 0 : run_tasks(v, alloc, roles, plan.run, plan.n, err);
+	free(plan.run);
 	if (rc && v->pairs.n_runs)
 		fprintf(stderr, "%snetprof: the results so far are in %s; run "
 			"the same command again to continue\n",
@@ -1387,15 +1215,14 @@ static int measure(struct validate *v, bool dry_run, struct np_err *err)
 static int is_complete(const struct validate *v, bool *complete,
 		       struct np_err *err)
 {
-	struct np_validate_task *task;
-	size_t n;
+	struct cli_pair_plan plan;
 
-	if (np_validate_plan(&v->list, v->repeats,
-			     v->pairs.place.apart_nodes != NULL, &v->pairs,
-			     &task, &n))
+	if (cli_pair_plan_make(&v->list, v->repeats,
+			       v->pairs.place.apart_nodes != NULL, &v->pairs,
+			       &plan))
 		return np_errf(err, -ENOMEM, "out of memory");
-	free(task);
-	*complete = n == 0;
+	free(plan.run);
+	*complete = plan.n == 0;
 	return 0;
 }
 

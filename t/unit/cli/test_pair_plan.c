@@ -1,6 +1,6 @@
-/* What netprof validate runs, where, and in which order. */
+/* What netprof validate runs, and in which order. */
 #include "t.h"
-#include "cmd_validate.h"
+#include "cli_pair_plan.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -12,102 +12,22 @@ static void make_list(struct cli_program_list *l, const char *text)
 	T_CHECK(!cli_program_list_parse(text, strlen(text), "t", l, NULL));
 }
 
-/* ---- roles ---- */
-
-#define MAX_NODES 24
-
-static const struct {
-	const char *name, *nodes, *victim, *corunner, *apart;
-	uint32_t want; /* nodes of the program */
-	int rc;
-} places[] = {
-	{ "two halves of a leaf, as calibrate has them", "l/a l/b l/c l/d",
-	  "a,b", "c,d", "-", 2, 0 },
-	{ "the control has its place under the other leaf",
-	  "l/a l/b l/c l/d m/e m/f m/g m/h", "a,b", "c,d", "g,h", 2, 0 },
-	{ "or all of it, if that is small", "l/a l/b l/c l/d m/e m/f",
-	  "a,b", "c,d", "e,f", 2, 0 },
-	{ "too few nodes there: no control", "l/a l/b l/c l/d m/e", "a,b",
-	  "c,d", "-", 2, 0 },
-	{ "a program that does not fit into half a leaf", "l/a l/b l/c l/d",
-	  NULL, NULL, NULL, 3, -ENODEV },
-	{ "a leaf of two has no halves", "l/a l/b", NULL, NULL, NULL, 1,
-	  -ENODEV },
-};
-
-static const char *list_of(const struct np_cal_hosts *h)
-{
-	return h->n ? h->list : "-";
-}
-
-static void test_roles(void)
-{
-	for (size_t i = 0; i < NP_ARRAY_SIZE(places); i++) {
-		char text[256], program[64], *save = NULL;
-		struct np_cal_node node[MAX_NODES];
-		struct np_validate_roles s;
-		struct cli_program_list l;
-		struct np_err err;
-		size_t n = 0;
-
-		snprintf(program, sizeof(program), "program p\nnodes %u\n"
-			 "run x\n", places[i].want);
-		make_list(&l, program);
-		snprintf(text, sizeof(text), "%s", places[i].nodes);
-		for (char *w = strtok_r(text, " ", &save); w;
-		     w = strtok_r(NULL, " ", &save)) {
-			char *slash = strchr(w, '/');
-
-			*slash = '\0';
-			node[n++] = (struct np_cal_node){ slash + 1, w };
-		}
-		T_ROW(places[i].name, np_validate_roles_make(node, n, &l, &s,
-							     &err) ==
-				      places[i].rc);
-		if (!places[i].rc) {
-			T_ROW(places[i].name, !strcmp(list_of(&s.victim),
-						      places[i].victim));
-			T_ROW(places[i].name, !strcmp(list_of(&s.corunner),
-						      places[i].corunner));
-			T_ROW(places[i].name, !strcmp(list_of(&s.apart),
-						      places[i].apart));
-			np_validate_roles_free(&s);
-		}
-		cli_program_list_free(&l);
-	}
-}
-
-static void test_the_first_nodes_of_a_role(void)
-{
-	const struct np_cal_hosts h = { (char *)"n0,n1,n2", 3 };
-	static const char *const want[] = { "", "n0", "n0,n1", "n0,n1,n2",
-					    "n0,n1,n2" };
-
-	for (size_t i = 0; i < NP_ARRAY_SIZE(want); i++) {
-		char *got = np_validate_hosts(&h, i);
-
-		T_CHECK(!strcmp(got, want[i]));
-		free(got);
-	}
-}
-
-/* ---- plans ---- */
-
 static const char three[] = "program a\nnodes 2\nrun x\nlonger y\n"
 	"program b\nnodes 2\ntakes 10s\nrun x\nprogram c\nnodes 2\nrun x\n";
 
 /* "la0 pa aa0 ba-b0 ca-b0": launch, profile, alone, with, control. */
 static char *say(const struct cli_program_list *l,
-		 const struct np_validate_task *t, size_t n)
+		 const struct cli_pair_plan *plan)
 {
+	const struct cli_planned_run *t = plan->run;
 	char *text = NULL;
 	size_t len;
 	FILE *f = open_memstream(&text, &len);
 
-	for (size_t i = 0; i < n; i++) {
+	for (size_t i = 0; i < plan->n; i++) {
 		fprintf(f, "%s%c%s", i ? " " : "", "lapbc"[t[i].kind],
 			l->program[t[i].victim].name);
-		if (t[i].corunner != NP_CAL_NONE)
+		if (t[i].corunner != CLI_NO_PROGRAM)
 			fprintf(f, "-%s", l->program[t[i].corunner].name);
 		fprintf(f, "%u", t[i].repeat);
 	}
@@ -130,15 +50,14 @@ static void check_plan(const char *name, const struct cli_program_list *l,
 		       uint32_t repeats, bool apart,
 		       const struct np_pairs *done, const char *want)
 {
-	struct np_validate_task *t;
-	size_t n;
+	struct cli_pair_plan plan;
 	char *got;
 
-	T_CHECK(!np_validate_plan(l, repeats, apart, done, &t, &n));
-	got = say(l, t, n);
+	T_CHECK(!cli_pair_plan_make(l, repeats, apart, done, &plan));
+	got = say(l, &plan);
 	T_ROW(name, !strcmp(got, want));
 	free(got);
-	free(t);
+	free(plan.run);
 }
 
 static void test_runs_alone_stand_between_pairs_and_controls(void)
@@ -165,7 +84,7 @@ static void test_what_is_done_is_not_run_again(void)
 	struct cli_program_list l;
 
 	make_list(&l, "program a\nnodes 2\nrun x\n");
-	for (uint32_t r = 0; r < NP_VALIDATE_LAUNCHES; r++)
+	for (uint32_t r = 0; r < CLI_LAUNCHES; r++)
 		add_done(&done, NP_PAIRS_LAUNCH, "a", NULL, r);
 	add_done(&done, NP_PAIRS_PROFILE, "a", NULL, 0);
 	add_done(&done, NP_PAIRS_ALONE, "a", NULL, 0);
@@ -187,29 +106,26 @@ static void test_time_is_estimated_from_what_is_known(void)
 {
 	struct np_pairs done = { .n_runs = 0 };
 	struct cli_program_list l;
-	const struct np_validate_task alone[] = {
-		{ NP_PAIRS_ALONE, 0, NP_CAL_NONE, 0 },
-		{ NP_PAIRS_ALONE, 1, NP_CAL_NONE, 0 },
+	const struct cli_planned_run alone[] = {
+		{ NP_PAIRS_ALONE, 0, CLI_NO_PROGRAM, 0 },
+		{ NP_PAIRS_ALONE, 1, CLI_NO_PROGRAM, 0 },
 	}, profile[] = {
-		{ NP_PAIRS_PROFILE, 0, NP_CAL_NONE, 0 },
-		{ NP_PAIRS_PROFILE, 1, NP_CAL_NONE, 0 },
+		{ NP_PAIRS_PROFILE, 0, CLI_NO_PROGRAM, 0 },
+		{ NP_PAIRS_PROFILE, 1, CLI_NO_PROGRAM, 0 },
 	};
 
 	make_list(&l, three);
-	T_CHECK(np_validate_cost_sec(&l, &done, &alone[0]) == 31);
-	T_CHECK(np_validate_cost_sec(&l, &done, &alone[1]) == 11);
-	T_CHECK(np_validate_cost_sec(&l, &done, &profile[0]) == 151);
-	T_CHECK(np_validate_cost_sec(&l, &done, &profile[1]) == 14);
+	T_CHECK(cli_planned_run_sec(&l, &done, &alone[0]) == 31);
+	T_CHECK(cli_planned_run_sec(&l, &done, &alone[1]) == 11);
+	T_CHECK(cli_planned_run_sec(&l, &done, &profile[0]) == 151);
+	T_CHECK(cli_planned_run_sec(&l, &done, &profile[1]) == 14);
 	add_done(&done, NP_PAIRS_ALONE, "b", NULL, 0);
-	T_CHECK(np_validate_cost_sec(&l, &done, &alone[1]) == 21);
+	T_CHECK(cli_planned_run_sec(&l, &done, &alone[1]) == 21);
 	np_pairs_free(&done);
 	cli_program_list_free(&l);
 }
 
 static const struct t_case cases[] = {
-	{ "victims, co-runners and controls have their places", test_roles },
-	{ "a program takes the first nodes of its role",
-	  test_the_first_nodes_of_a_role },
 	{ "runs alone stand between pairs and controls",
 	  test_runs_alone_stand_between_pairs_and_controls },
 	{ "what is done is not run again", test_what_is_done_is_not_run_again },
@@ -218,4 +134,4 @@ static const struct t_case cases[] = {
 	{ NULL, NULL }
 };
 
-T_SUITE(validate_plan, cases)
+T_SUITE(pair_plan, cases)

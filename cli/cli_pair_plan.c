@@ -1,0 +1,199 @@
+/* The plan of netprof validate: order and duration of the runs. */
+#include "cli_pair_plan.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "np_array.h"
+
+/* ---- order ---- */
+
+/* Pairs, with their controls, between two runs of the victim alone. */
+#define PAIRS_IN_A_ROW 2
+
+/* Repeat numbers of additional runs alone begin here; others are lower. */
+#define FIRST_ADDITIONAL 1000000u
+
+/* The plan while it is made. */
+struct builder {
+	const struct cli_program_list *list;
+	const struct np_pairs *done; /* earlier runs */
+	struct cli_pair_plan plan;
+	bool has_baseline; /* the plan has a run alone for the next pair */
+	int rc;		   /* the first failure */
+};
+
+/* Name of a program; NULL for CLI_NO_PROGRAM. */
+static const char *name_of(const struct builder *builder, size_t program)
+{
+	return program == CLI_NO_PROGRAM ? NULL :
+					   builder->list->program[program].name;
+}
+
+/* Are both names equal, or both NULL? */
+static bool same_name(const char *a, const char *b)
+{
+	return a && b ? !strcmp(a, b) : a == b;
+}
+
+static bool is_done(const struct builder *builder,
+		    const struct cli_planned_run *run)
+{
+	for (size_t i = 0; i < builder->done->n_runs; i++) {
+		const struct np_pairs_run *earlier = &builder->done->run[i];
+
+		if (earlier->kind == run->kind &&
+		    earlier->repeat == run->repeat &&
+		    same_name(earlier->victim, name_of(builder, run->victim)) &&
+		    same_name(earlier->corunner,
+			      name_of(builder, run->corunner)))
+			return true;
+	}
+	return false;
+}
+
+static void append_run(struct builder *builder, struct cli_planned_run run)
+{
+	struct cli_pair_plan *plan = &builder->plan;
+
+	if (!builder->rc)
+		builder->rc = np_array_grow(&plan->run, plan->n,
+					    sizeof(*plan->run));
+	if (!builder->rc)
+		plan->run[plan->n++] = run;
+}
+
+/* The repeat number of one more run alone, which no run has yet. */
+static uint32_t next_additional(const struct np_pairs *done, const char *victim)
+{
+	uint32_t next = FIRST_ADDITIONAL;
+
+	for (size_t i = 0; i < done->n_runs; i++)
+		if (done->run[i].kind == NP_PAIRS_ALONE &&
+		    !strcmp(done->run[i].victim, victim) &&
+		    done->run[i].repeat >= next)
+			next = done->run[i].repeat + 1;
+	return next;
+}
+
+/* Append one more run of the victim alone. */
+static void append_baseline(struct builder *builder, size_t victim)
+{
+	uint32_t repeat = next_additional(builder->done,
+					  name_of(builder, victim));
+
+	append_run(builder,
+		   (struct cli_planned_run){ NP_PAIRS_ALONE, victim,
+					     CLI_NO_PROGRAM, repeat });
+	builder->has_baseline = true;
+}
+
+/* Append a run unless it is done; a pair without a baseline gets one before. */
+static void add_run(struct builder *builder, enum np_pairs_kind kind,
+		    size_t victim, size_t corunner, uint32_t repeat)
+{
+	const struct cli_planned_run run = { kind, victim, corunner, repeat };
+
+	if (is_done(builder, &run))
+		return;
+	if (corunner != CLI_NO_PROGRAM && !builder->has_baseline)
+		append_baseline(builder, victim);
+	append_run(builder, run);
+	if (kind == NP_PAIRS_ALONE)
+		builder->has_baseline = true;
+}
+
+/* One repeat of a victim with all co-runners. */
+static void add_victim(struct builder *builder, size_t victim, uint32_t repeat,
+		       bool controls)
+{
+	size_t n = builder->list->n;
+	size_t n_rows = (n + PAIRS_IN_A_ROW - 1) / PAIRS_IN_A_ROW;
+	/* A run alone before the first row, and one after each. */
+	uint32_t alone = repeat * (uint32_t)(1 + n_rows);
+
+	builder->has_baseline = false;
+	add_run(builder, NP_PAIRS_ALONE, victim, CLI_NO_PROGRAM, alone++);
+	for (size_t corunner = 0; corunner < n; corunner++) {
+		bool ends_row = (corunner + 1) % PAIRS_IN_A_ROW == 0 ||
+				corunner + 1 == n;
+
+		add_run(builder, NP_PAIRS_LEAF, victim, corunner, repeat);
+		if (controls && repeat == 0)
+			add_run(builder, NP_PAIRS_APART, victim, corunner, 0);
+		if (ends_row)
+			add_run(builder, NP_PAIRS_ALONE, victim,
+				CLI_NO_PROGRAM, alone++);
+	}
+}
+
+int cli_pair_plan_make(const struct cli_program_list *list, uint32_t repeats,
+		       bool controls, const struct np_pairs *done,
+		       struct cli_pair_plan *out)
+{
+	struct builder builder = { .list = list, .done = done };
+
+	for (size_t i = 0; i < list->n; i++)
+		for (uint32_t repeat = 0; repeat < CLI_LAUNCHES; repeat++)
+			add_run(&builder, NP_PAIRS_LAUNCH, i, CLI_NO_PROGRAM,
+				repeat);
+	for (size_t i = 0; i < list->n; i++)
+		add_run(&builder, NP_PAIRS_PROFILE, i, CLI_NO_PROGRAM, 0);
+	for (uint32_t repeat = 0; repeat < repeats; repeat++)
+		for (size_t i = 0; i < list->n; i++)
+			add_victim(&builder, i, repeat, controls);
+	if (builder.rc)
+		free(builder.plan.run);
+	else
+		*out = builder.plan;
+	return builder.rc;
+}
+
+/* ---- duration ---- */
+
+#define SRUN_SEC 1.0 /* of srun, before and after its step */
+#define DEFAULT_TAKES_SEC 30 /* of a program, if the list does not say */
+#define PROFILE_SEC 150 /* of a long run that is also measured under load */
+#define TYPICAL_SLOWDOWN 1.3 /* run time with a co-runner over that alone */
+
+/* The newest measured run time alone; without one, the expected time. */
+static double alone_sec(const struct cli_program *program,
+			const struct np_pairs *done)
+{
+	double sec = program->takes_sec > 0 ? program->takes_sec :
+					      DEFAULT_TAKES_SEC;
+
+	for (size_t i = 0; i < done->n_runs; i++)
+		if (done->run[i].kind == NP_PAIRS_ALONE &&
+		    !strcmp(done->run[i].victim, program->name))
+			sec = done->run[i].sec;
+	return sec;
+}
+
+double cli_planned_run_sec(const struct cli_program_list *list,
+			   const struct np_pairs *done,
+			   const struct cli_planned_run *run)
+{
+	const struct cli_program *victim = &list->program[run->victim];
+	double sec = alone_sec(victim, done);
+
+	switch (run->kind) {
+	case NP_PAIRS_LAUNCH:
+		return SRUN_SEC;
+	case NP_PAIRS_PROFILE:
+		return SRUN_SEC + (victim->longer_command.n ?
+				   fmax(PROFILE_SEC, sec) :
+				   TYPICAL_SLOWDOWN * sec);
+	case NP_PAIRS_ALONE:
+		return SRUN_SEC + sec;
+	case NP_PAIRS_LEAF:
+		sec *= TYPICAL_SLOWDOWN;
+		break;
+	case NP_PAIRS_APART:
+		break;
+	}
+	/* Both programs of a pair are launched, the co-runner first. */
+	return 2 * SRUN_SEC + list->program[run->corunner].begins_sec + sec;
+}

@@ -1,0 +1,55 @@
+/*
+ * The plan of netprof validate: which runs are missing, in which order, and how
+ * long each takes.  Pure functions of the programs and the runs so far.
+ */
+#ifndef CLI_PAIR_PLAN_H
+#define CLI_PAIR_PLAN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "cli_program_list.h"
+#include "np_measured.h"
+
+#define CLI_LAUNCHES 3 /* of a program that does nothing, in each layout */
+
+/* Instead of the co-runner of a run that has none. */
+#define CLI_NO_PROGRAM ((size_t)-1)
+
+struct cli_planned_run {
+	enum np_pairs_kind kind;
+	size_t victim, corunner; /* programs of the list */
+	uint32_t repeat;
+};
+
+struct cli_pair_plan {
+	struct cli_planned_run *run;
+	size_t n;
+};
+
+/*
+ * Plan the runs that are missing in done, which has earlier runs of the same
+ * programs:
+ *
+ *	launches and profiles of all programs
+ *	in each repeat, for each victim:
+ *		the victim alone
+ *		two of its pairs, and so on; in the first repeat each is
+ *		followed by its control, if there are to be controls
+ *		the victim alone
+ *
+ * Pairs that are left of an earlier measurement begin with one more run alone,
+ * because the runs before may be days old.  Returns 0 (free out->run) or
+ * -ENOMEM.
+ */
+int cli_pair_plan_make(const struct cli_program_list *list, uint32_t repeats,
+		       bool controls, const struct np_pairs *done,
+		       struct cli_pair_plan *out);
+
+/* Estimated duration of a run, seconds, from the runs so far. */
+double cli_planned_run_sec(const struct cli_program_list *list,
+			   const struct np_pairs *done,
+			   const struct cli_planned_run *run);
+
+#endif

@@ -1,0 +1,99 @@
+/* Which nodes netprof validate uses. */
+#include "t.h"
+#include "cmd_validate.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void make_list(struct cli_program_list *l, const char *text)
+{
+	T_CHECK(!cli_program_list_parse(text, strlen(text), "t", l, NULL));
+}
+
+#define MAX_NODES 24
+
+static const struct {
+	const char *name, *nodes, *victim, *corunner, *apart;
+	uint32_t want; /* nodes of the program */
+	int rc;
+} places[] = {
+	{ "two halves of a leaf, as calibrate has them", "l/a l/b l/c l/d",
+	  "a,b", "c,d", "-", 2, 0 },
+	{ "the control has its place under the other leaf",
+	  "l/a l/b l/c l/d m/e m/f m/g m/h", "a,b", "c,d", "g,h", 2, 0 },
+	{ "or all of it, if that is small", "l/a l/b l/c l/d m/e m/f",
+	  "a,b", "c,d", "e,f", 2, 0 },
+	{ "too few nodes there: no control", "l/a l/b l/c l/d m/e", "a,b",
+	  "c,d", "-", 2, 0 },
+	{ "a program that does not fit into half a leaf", "l/a l/b l/c l/d",
+	  NULL, NULL, NULL, 3, -ENODEV },
+	{ "a leaf of two has no halves", "l/a l/b", NULL, NULL, NULL, 1,
+	  -ENODEV },
+};
+
+static const char *list_of(const struct np_cal_hosts *h)
+{
+	return h->n ? h->list : "-";
+}
+
+static void test_roles(void)
+{
+	for (size_t i = 0; i < NP_ARRAY_SIZE(places); i++) {
+		char text[256], program[64], *save = NULL;
+		struct np_cal_node node[MAX_NODES];
+		struct np_validate_roles s;
+		struct cli_program_list l;
+		struct np_err err;
+		size_t n = 0;
+
+		snprintf(program, sizeof(program), "program p\nnodes %u\n"
+			 "run x\n", places[i].want);
+		make_list(&l, program);
+		snprintf(text, sizeof(text), "%s", places[i].nodes);
+		for (char *w = strtok_r(text, " ", &save); w;
+		     w = strtok_r(NULL, " ", &save)) {
+			char *slash = strchr(w, '/');
+
+			*slash = '\0';
+			node[n++] = (struct np_cal_node){ slash + 1, w };
+		}
+		T_ROW(places[i].name, np_validate_roles_make(node, n, &l, &s,
+							     &err) ==
+				      places[i].rc);
+		if (!places[i].rc) {
+			T_ROW(places[i].name, !strcmp(list_of(&s.victim),
+						      places[i].victim));
+			T_ROW(places[i].name, !strcmp(list_of(&s.corunner),
+						      places[i].corunner));
+			T_ROW(places[i].name, !strcmp(list_of(&s.apart),
+						      places[i].apart));
+			np_validate_roles_free(&s);
+		}
+		cli_program_list_free(&l);
+	}
+}
+
+static void test_the_first_nodes_of_a_role(void)
+{
+	const struct np_cal_hosts h = { (char *)"n0,n1,n2", 3 };
+	static const char *const want[] = { "", "n0", "n0,n1", "n0,n1,n2",
+					    "n0,n1,n2" };
+
+	for (size_t i = 0; i < NP_ARRAY_SIZE(want); i++) {
+		char *got = np_validate_hosts(&h, i);
+
+		T_CHECK(!strcmp(got, want[i]));
+		free(got);
+	}
+}
+
+static const struct t_case cases[] = {
+	{ "victims, co-runners and controls have their places", test_roles },
+	{ "a program takes the first nodes of its role",
+	  test_the_first_nodes_of_a_role },
+	{ NULL, NULL }
+};
+
+T_SUITE(pair_runs, cases)
