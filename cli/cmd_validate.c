@@ -17,148 +17,31 @@
  * predictions and needs no allocation.  Slowdowns are fractions; errors are
  * printed in percentage points.
  */
-#include "cmd_validate.h"
-
 #include <errno.h>
-#include <limits.h>
 #include <math.h>
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "cli_alloc.h"
 #include "cli_json_put.h"
 #include "cli_matrix.h"
 #include "cli_measured.h"
 #include "cli_options.h"
 #include "cli_output.h"
 #include "cli_pair_plan.h"
+#include "cli_pair_runs.h"
 #include "cli_predict.h"
 #include "cli_print.h"
+#include "cli_program_list.h"
 #include "cli_text.h"
 #include "np_accuracy.h"
-#include "np_array.h"
-#include "np_calibrate.h"
-#include "np_clock.h"
 #include "np_figure.h"
-#include "np_helper.h"
 #include "np_measured.h"
 #include "np_moments.h"
 #include "np_pairs_store.h"
 #include "np_predict.h"
 #include "np_read.h"
-
-/* ---- nodes ---- */
-
-void np_validate_roles_free(struct np_validate_roles *roles)
-{
-	free(roles->leaf);
-	free(roles->victim.list);
-	free(roles->corunner.list);
-	free(roles->apart.list);
-	*roles = (struct np_validate_roles){ .leaf = NULL };
-}
-
-/* Move a list of nodes; *from is empty afterwards. */
-static void move_hosts(struct np_cal_hosts *to, struct np_cal_hosts *from)
-{
-	*to = *from;
-	*from = (struct np_cal_hosts){ .n = 0 };
-}
-
-/*
- * Find nodes for the co-runners of the controls, under another leaf switch.
- * Having none is no error. 0 or -ENOMEM.
- */
-static int find_control_nodes(const struct np_cal_node *node, size_t n,
-			      uint32_t most, struct np_validate_roles *roles)
-{
-	struct np_cal_node *rest = calloc(n + 1, sizeof(*rest));
-	struct np_cal_roles other;
-	size_t n_rest = 0;
-	int rc;
-
-	if (!rest)
-		return -ENOMEM;
-	for (size_t i = 0; i < n; i++)
-		if (strcmp(node[i].leaf, roles->leaf))
-			rest[n_rest++] = node[i];
-	rc = np_cal_roles_make(rest, n_rest, &other, NULL);
-	free(rest);
-	if (rc)
-		return rc == -ENODEV ? 0 : rc;
-	if (other.aggressor.n >= most)
-		move_hosts(&roles->apart, &other.aggressor);
-	else if (!other.aggressor.n && other.victim.n >= most)
-		move_hosts(&roles->apart, &other.victim);
-	np_cal_roles_free(&other);
-	return 0;
-}
-
-/* Does each program fit into half of the leaf switch? */
-static int check_fit(const struct cli_program_list *l,
-		     const struct np_validate_roles *roles, struct np_err *err)
-{
-	size_t room = roles->victim.n < roles->corunner.n ? roles->victim.n :
-							    roles->corunner.n;
-
-	if (!room)
-		return np_errf(err, -ENODEV,
-			       "leaf switch %s: expected four nodes or "
-			       "more, half of them for each of two programs",
-			       roles->leaf);
-	for (size_t i = 0; i < l->n; i++)
-		if (l->program[i].nodes > room)
-			return np_errf(err, -ENODEV,
-				       "%s: %u nodes, but half of "
-				       "leaf switch %s has %zu",
-				       l->program[i].name, l->program[i].nodes,
-				       roles->leaf, room);
-	return 0;
-}
-
-int np_validate_roles_make(const struct np_cal_node *node, size_t n,
-			   const struct cli_program_list *l,
-			   struct np_validate_roles *out, struct np_err *err)
-{
-	struct np_validate_roles roles = { .leaf = NULL };
-	struct np_cal_roles here;
-	uint32_t most = 0;
-	int rc = np_cal_roles_make(node, n, &here, err);
-
-	if (rc)
-		return rc;
-	for (size_t i = 0; i < l->n; i++)
-		if (l->program[i].nodes > most)
-			most = l->program[i].nodes;
-	roles.leaf = here.leaf;
-	here.leaf = NULL;
-	move_hosts(&roles.victim, &here.victim);
-	move_hosts(&roles.corunner, &here.aggressor);
-	np_cal_roles_free(&here);
-	rc = check_fit(l, &roles, err);
-	if (!rc && find_control_nodes(node, n, most, &roles))
-		rc = np_errf(err, -ENOMEM, "out of memory");
-	if (rc)
-		np_validate_roles_free(&roles);
-	else
-		*out = roles;
-	return rc;
-}
-
-char *np_validate_hosts(const struct np_cal_hosts *h, size_t want)
-{
-	const char *list = h->list ? h->list : "";
-	const char *end = list;
-
-	for (size_t i = 0; i < want && *end; i++) {
-		end += *end == ',';
-		end += strcspn(end, ",");
-	}
-	return strndup(list, (size_t)(end - list));
-}
 
 struct validate {
 	struct cli_program_list list;
@@ -178,284 +61,12 @@ struct validate {
 };
 
 #define MAX_REPEATS 20 /* --repeats */
-#define POLL_MS 10
-#define ATTEMPTS 3 /* per run, as MPI programs sometimes hang at their start */
-
-/* A run is killed after LIMIT_FACTOR times its expected time, or later. */
-#define LIMIT_FACTOR 20
-#define LEAST_LIMIT_SEC 120
 
 /* The options of the command. */
 struct validate_options {
 	uint32_t repeats;
 	bool fresh, dry_run;
 };
-
-/* ---- where the programs run ---- */
-
-/*
- * Find the nodes of each leaf switch with the probes.  Returns 0 or -errno with
- * err; the caller frees *roles and *transport.
- */
-static int query_allocation(struct cli_alloc *alloc,
-			    const struct cli_program_list *l,
-			    struct np_validate_roles *roles, char **transport,
-			    struct np_err *err)
-{
-	const struct np_cal_setup none = { .n_levels = 0 };
-	struct np_cal_srun steps = {
-		.conf = &alloc->conf,
-		.job = alloc->job,
-		.env = alloc->env,
-		.stop = cli_alloc_catch_signals(),
-	};
-	struct np_cal_run *run = np_cal_run_new(&np_cal_srun_ops, &steps,
-						&none);
-	struct np_cal_query found;
-	int rc = run ? np_cal_run_query(run, alloc->nodes, alloc->n_nodes,
-					&found, err) :
-		       np_errf(err, -ENOMEM, "out of memory");
-
-	if (!rc)
-		rc = np_validate_roles_make(found.node, found.n, l, roles, err);
-	if (!rc) {
-		*transport = strdup(found.transport);
-		if (!*transport) {
-			np_validate_roles_free(roles);
-			rc = np_errf(err, -ENOMEM, "out of memory");
-		}
-	}
-	np_cal_run_free(run);
-	return rc;
-}
-
-/* ---- one step ---- */
-
-/* The steps of the current run. */
-struct runner {
-	struct validate *v;
-	const struct cli_alloc *alloc;
-	const struct np_validate_roles *roles;
-	const volatile sig_atomic_t *stop;
-	char directory[PATH_MAX]; /* working directory */
-	struct np_helper_step victim, corunner;
-};
-
-/* Append words of the list to a command line. */
-static void add_words(struct np_args *args, const struct cli_words *w)
-{
-	for (size_t i = 0; i < w->n; i++)
-		np_args_add(args, "%s", w->word[i]);
-}
-
-/*
- * The step's output is kept next to the results, in case it fails.  srun takes
- * a pattern, in which "%j" is the job and "%%" a percent sign.
- */
-static void add_output(const struct runner *r, struct np_args *args,
-		       const struct np_helper_step *step)
-{
-	char path[2 * PATH_MAX], pattern[2 * sizeof(path)];
-	size_t len = 0;
-
-	snprintf(path, sizeof(path), "%s%s%s.%s.out",
-		 r->v->path[0] == '/' ? "" : r->directory,
-		 r->v->path[0] == '/' ? "" : "/", r->v->path,
-		 step == &r->victim ? "victim" : "corunner");
-	for (const char *c = path; *c; c++) {
-		if (*c == '%')
-			pattern[len++] = '%';
-		pattern[len++] = *c;
-	}
-	pattern[len] = '\0';
-	np_args_add(args, "--output=%s", pattern);
-}
-
-/* words: the program and its arguments; NULL: a program that does nothing. */
-static int start_step(const struct runner *r, struct np_helper_step *step,
-		 const struct cli_program *p,
-		 const struct np_cal_hosts *hosts,
-		 const struct cli_words *words, bool profile,
-		 struct np_err *err)
-{
-	char *nodes = np_validate_hosts(hosts, p->nodes);
-	struct np_args args = { .n = 0 };
-	int rc;
-
-	if (!nodes)
-		return np_errf(err, -ENOMEM, "out of memory");
-	np_args_add(&args, "%s", r->alloc->srun);
-	np_args_add(&args, "--quiet");
-	/* The step shares the allocation's nodes with our other steps. */
-	np_args_add(&args, "--overlap");
-	np_args_add(&args, "--nodelist=%s", nodes);
-	np_args_add(&args, "--nodes=%u", p->nodes);
-	np_args_add(&args, "--ntasks=%u", p->nodes * p->tasks_per_node);
-	np_args_add(&args, "--ntasks-per-node=%u", p->tasks_per_node);
-	np_args_add(&args, "--distribution=block");
-	if (p->directory)
-		np_args_add(&args, "--chdir=%s", p->directory);
-	if (profile) {
-		/* The profiling run is measured by the SPANK plugin. */
-		np_args_add(&args, "--netprofile=%s", p->name);
-		np_args_add(&args, "--netprofile-calibrate");
-	}
-	add_output(r, &args, step);
-	add_words(&args, &p->srun_options);
-	if (words)
-		add_words(&args, words);
-	else
-		np_args_add(&args, "true");
-	rc = np_helper_start(step, &args, environ, 0, err);
-	np_args_free(&args);
-	free(nodes);
-	return rc;
-}
-
-/* Wait briefly for the step's output; its messages are not needed. */
-static void drain(struct np_helper_step *step)
-{
-	struct pollfd p = { step->fd, POLLIN, 0 };
-
-	poll(&p, 1, POLL_MS);
-	np_helper_read(step, NULL, NULL);
-}
-
-/* End a step that is still running: by SIGTERM, and later by SIGKILL. */
-static void end_step(struct np_helper_step *step)
-{
-	struct np_helper_end end = { .requested_sec = np_mono_sec() };
-	int sig = SIGTERM;
-
-	while (!np_helper_reap(step) && sig >= 0) {
-		if (sig)
-			np_helper_signal(step, sig);
-		drain(step);
-		sig = np_helper_end_due(&end, np_mono_sec());
-	}
-	np_helper_close(step);
-}
-
-static bool has_failed(const struct np_helper_step *step)
-{
-	return step->status != 0;
-}
-
-/* An error with the step's exit status and where its output is. */
-static int step_error(const struct runner *r, const char *name,
-		      const struct np_helper_step *step, struct np_err *err)
-{
-	char cause[NP_ERR_LEN + 32];
-
-	np_helper_cause(step, cause, sizeof(cause));
-	return np_errf(err, -EPIPE, "%s failed: %s; its output is in "
-		       "%s.%s.out", name, cause, r->v->path,
-		       step == &r->victim ? "victim" : "corunner");
-}
-
-/* ---- one run ---- */
-
-/* Start the co-runner, on the leaf or apart from it. */
-static int start_corunner(struct runner *r, const struct cli_planned_run *t,
-			  struct np_err *err)
-{
-	const struct cli_program *p =
-		&r->v->list.program[t->corunner];
-
-	return start_step(r, &r->corunner, p, t->kind == NP_PAIRS_APART ?
-			  &r->roles->apart : &r->roles->corunner,
-			  cli_longer_command(p), false, err);
-}
-
-/* Restart the co-runner if it has ended; its victim still runs. */
-static int restart_corunner(struct runner *r, const struct cli_planned_run *t,
-			 struct np_err *err)
-{
-	if (t->corunner == CLI_NO_PROGRAM)
-		return 0;
-	np_helper_read(&r->corunner, NULL, NULL);
-	if (!np_helper_reap(&r->corunner))
-		return 0;
-	np_helper_close(&r->corunner);
-	/* A co-runner that fails would not load the network. */
-	if (has_failed(&r->corunner))
-		return step_error(r, r->v->list.program[t->corunner].name,
-				  &r->corunner, err);
-	return start_corunner(r, t, err);
-}
-
-/* Start the co-runner and let it set up before its victim starts. */
-static int begin_corunner(struct runner *r, const struct cli_planned_run *t,
-			  struct np_err *err)
-{
-	double until;
-	int rc;
-
-	if (t->corunner == CLI_NO_PROGRAM)
-		return 0;
-	until = np_mono_sec() + r->v->list.program[t->corunner].begins_sec;
-	rc = start_corunner(r, t, err);
-	while (!rc && np_mono_sec() < until) {
-		if (*r->stop)
-			return np_errf(err, -EINTR, "stopped");
-		drain(&r->corunner);
-		rc = restart_corunner(r, t, err);
-	}
-	return rc;
-}
-
-/* Returns 0 when the victim has ended, -ETIMEDOUT after limit_sec or -errno. */
-static int wait_victim(struct runner *r, const struct cli_planned_run *t,
-		       double limit_sec, double *sec, struct np_err *err)
-{
-	const char *name = r->v->list.program[t->victim].name;
-	double begin = np_mono_sec();
-	int rc = 0;
-
-	while (!rc) {
-		drain(&r->victim);
-		*sec = np_mono_sec() - begin;
-		if (np_helper_reap(&r->victim))
-			break;
-		if (*r->stop)
-			rc = np_errf(err, -EINTR, "stopped");
-		else if (*sec > limit_sec)
-			rc = np_errf(err, -ETIMEDOUT, "%s has not ended within "
-				     "%.0f s", name, limit_sec);
-		else
-			rc = restart_corunner(r, t, err);
-	}
-	if (rc)
-		return rc;
-	np_helper_close(&r->victim);
-	return has_failed(&r->victim) ? step_error(r, name, &r->victim, err) :
-					0;
-}
-
-/* Run one task and measure the time of its victim. */
-static int run_once(struct runner *r, const struct cli_planned_run *t,
-		    double *date, double *sec, struct np_err *err)
-{
-	const struct cli_program *p = &r->v->list.program[t->victim];
-	bool profile = t->kind == NP_PAIRS_PROFILE;
-	const struct cli_words *words =
-		t->kind == NP_PAIRS_LAUNCH ? NULL :
-		profile ? cli_longer_command(p) : &p->command;
-	double takes = cli_planned_run_sec(&r->v->list, &r->v->pairs, t);
-	int rc = begin_corunner(r, t, err);
-
-	*date = np_date_sec();
-	if (!rc)
-		rc = start_step(r, &r->victim, p, &r->roles->victim, words,
-				profile, err);
-	if (!rc)
-		rc = wait_victim(r, t, fmax(LIMIT_FACTOR * takes,
-					    LEAST_LIMIT_SEC), sec, err);
-	/* After an error or a timeout, steps may still run. */
-	end_step(&r->victim);
-	end_step(&r->corunner);
-	return rc;
-}
 
 /*
  * Put the measured pairs of a victim into the store, where netprof predict and
@@ -509,127 +120,15 @@ static int pairs_load(const char *path, struct np_pairs *out,
 	return rc;
 }
 
-/* Append the run to the results and save them. */
-static int add_result(struct validate *v, const struct cli_planned_run *t,
-		double date, double sec, struct np_err *err)
+/* Called after each run.  Pairs also go into the profile store. */
+static int save_run(void *arg, const struct np_pairs_run *last,
+		    struct np_err *err)
 {
-	struct np_pairs_run run = {
-		.kind = t->kind, .repeat = t->repeat, .start = date,
-		.sec = sec, .victim = strdup(v->list.program[t->victim].name),
-	};
-	int rc;
+	struct validate *v = arg;
+	int rc = pairs_save(v->path, &v->pairs, err);
 
-	if (t->corunner != CLI_NO_PROGRAM)
-		run.corunner = strdup(v->list.program[t->corunner].name);
-	if (!run.victim || (t->corunner != CLI_NO_PROGRAM && !run.corunner)) {
-		free(run.victim);
-		free(run.corunner);
-		return np_errf(err, -ENOMEM, "out of memory");
-	}
-	if (np_pairs_add(&v->pairs, &run))
-		return np_errf(err, -ENOMEM, "out of memory");
-	/* Save after each run, so that nothing is lost when stopped. */
-	v->pairs.date = date;
-	rc = pairs_save(v->path, &v->pairs, err);
-	if (!rc && t->corunner != CLI_NO_PROGRAM)
-		store_pairs(v, v->list.program[t->victim].name);
-	return rc;
-}
-
-/* ---- all runs ---- */
-
-/* "fft with halo", for the progress lines. */
-static const char *task_text(const struct validate *v,
-			     const struct cli_planned_run *t, char *buf,
-			     size_t len)
-{
-	static const char *const how[] = {
-		[NP_PAIRS_LAUNCH] = ", launch only", [NP_PAIRS_ALONE] = " alone",
-		[NP_PAIRS_PROFILE] = ", profile", [NP_PAIRS_LEAF] = " with ",
-		[NP_PAIRS_APART] = " on another leaf switch than ",
-	};
-
-	snprintf(buf, len, "%s%s%s", v->list.program[t->victim].name,
-		 how[t->kind], t->corunner == CLI_NO_PROGRAM ? "" :
-		 v->list.program[t->corunner].name);
-	return buf;
-}
-
-/* Estimated run time of these tasks, seconds. */
-static double remaining_sec(const struct validate *v,
-			    const struct cli_planned_run *task, size_t n)
-{
-	double sec = 0;
-
-	for (size_t i = 0; i < n; i++)
-		sec += cli_planned_run_sec(&v->list, &v->pairs, &task[i]);
-	return sec;
-}
-
-/*
- * Progress: a line that is rewritten on a terminal, else one line per run.
- * sec: time of task i if it has ended, else NaN.
- */
-static void print_progress(const struct validate *v,
-			   const struct cli_planned_run *task, size_t i,
-			   size_t n, double sec)
-{
-	bool ended = !isnan(sec);
-	/* The time that is left excludes the task that has just ended. */
-	size_t done = i + ended;
-	char what[256], left[CLI_NUMBER];
-
-	task_text(v, &task[i], what, sizeof(what));
-	cli_sec(remaining_sec(v, task + done, n - done), left);
-	if (isatty(STDERR_FILENO)) {
-		fprintf(stderr, "\r%3zu %%  %zu of %zu  about %s left  "
-			"%.40s\033[K%s", 100 * done / n, done, n, left, what,
-			done == n ? "\n" : "");
-		fflush(stderr);
-	} else if (ended) {
-		fprintf(stderr, "%zu of %zu: %s %.2f s; about %s left\n", done,
-			n, what, sec, left);
-	}
-}
-
-/*
- * Run all tasks and save each. Returns 0, -EINTR if the user stops it, or
- * another -errno with err; the runs that have ended are saved.
- */
-static int run_tasks(struct validate *v, struct cli_alloc *alloc,
-		     const struct np_validate_roles *roles,
-		     const struct cli_planned_run *task, size_t n,
-		     struct np_err *err)
-{
-	struct runner r = {
-		.v = v,
-		.alloc = alloc,
-		.roles = roles,
-		.stop = cli_alloc_catch_signals(),
-		.victim = NP_HELPER_INIT,
-		.corunner = NP_HELPER_INIT,
-	};
-	int rc = 0;
-
-	if (!getcwd(r.directory, sizeof(r.directory)))
-		return np_errf(err, -errno, "working directory: %s",
-			       strerror(errno));
-	for (size_t i = 0; !rc && i < n; i++) {
-		double date = 0, sec = 0;
-
-		print_progress(v, task, i, n, NAN);
-		rc = -ETIMEDOUT;
-		/*
-		 * Only a run that hangs is repeated; other errors end the
-		 * command.
-		 */
-		for (int k = 0; rc == -ETIMEDOUT && k < ATTEMPTS; k++)
-			rc = run_once(&r, &task[i], &date, &sec, err);
-		if (!rc)
-			rc = add_result(v, &task[i], date, sec, err);
-		if (!rc)
-			print_progress(v, task, i, n, sec);
-	}
+	if (!rc && last->corunner)
+		store_pairs(v, last->victim);
 	return rc;
 }
 
@@ -1089,128 +588,6 @@ static int load_results(struct validate *v, bool fresh, struct np_err *err)
 	return 0;
 }
 
-/* ---- measuring ---- */
-
-static char *copy_text(const char *text)
-{
-	return text && *text ? strdup(text) : NULL;
-}
-
-/* Refuse to mix results of different leaf switches. */
-static int check_place(const struct validate *v,
-		       const struct np_validate_roles *roles,
-		       struct np_err *err)
-{
-	const struct np_pairs_place *p = &v->pairs.place;
-
-	if (!v->pairs.n_runs || !p->leaf || !strcmp(p->leaf, roles->leaf))
-		return 0;
-	return np_errf(err, -EEXIST,
-		       "%s has results of leaf switch %s, and "
-		       "this allocation is on %s: use --fresh to start over",
-		       v->path, p->leaf, roles->leaf);
-}
-
-/* Takes ownership of transport. */
-static void note_place(struct validate *v, const struct cli_alloc *alloc,
-		       const struct np_validate_roles *roles, char *transport)
-{
-	struct np_pairs_place *p = &v->pairs.place;
-
-	free(p->cluster);
-	free(p->leaf);
-	free(p->transport);
-	free(p->victim_nodes);
-	free(p->corunner_nodes);
-	free(p->apart_nodes);
-	*p = (struct np_pairs_place){
-		.cluster = copy_text(alloc->cluster),
-		.leaf = copy_text(roles->leaf),
-		.transport = transport,
-		.victim_nodes = copy_text(roles->victim.list),
-		.corunner_nodes = copy_text(roles->corunner.list),
-		.apart_nodes = copy_text(roles->apart.list),
-	};
-}
-
-/* Print where, what and how long, before anything runs. */
-static void print_plan(const struct validate *v,
-		       const struct np_validate_roles *roles,
-		       const struct cli_planned_run *task, size_t n)
-{
-	char t[CLI_NUMBER];
-
-	fprintf(stderr,
-		"leaf switch %s: programs on %s are measured while "
-		"others run on %s\n",
-		*roles->leaf ? roles->leaf : "(no topology)",
-		roles->victim.list, roles->corunner.list);
-	if (roles->apart.n)
-		fprintf(stderr,
-			"controls: the others run on %s, on another "
-			"leaf switch\n",
-			roles->apart.list);
-	else
-		fprintf(stderr, "no controls: the allocation has too few nodes "
-			"on another leaf switch\n");
-	fprintf(stderr,
-		"%zu program%s, %u run%s of each pair; %zu run%s%s, "
-		"about %s\n",
-		v->list.n, cli_s(v->list.n), v->repeats, cli_s(v->repeats), n,
-		cli_s(n), v->pairs.n_runs ? " left" : "",
-		cli_sec(remaining_sec(v, task, n), t));
-}
-
-/* Run what is left to be measured. */
-static int measure_here(struct validate *v, bool dry_run,
-			struct cli_alloc *alloc,
-			struct np_validate_roles *roles, struct np_err *err)
-{
-	struct cli_pair_plan plan;
-	int rc;
-
-	if (cli_pair_plan_make(&v->list, v->repeats, roles->apart.n > 0,
-			       &v->pairs, &plan))
-		return np_errf(err, -ENOMEM, "out of memory");
-	print_plan(v, roles, plan.run, plan.n);
-	/* --dry-run ends here. */
-	rc = dry_run ? 0 : run_tasks(v, alloc, roles, plan.run, plan.n, err);
-	free(plan.run);
-	if (rc && v->pairs.n_runs)
-		fprintf(stderr, "%snetprof: the results so far are in %s; run "
-			"the same command again to continue\n",
-			isatty(STDERR_FILENO) ? "\n" : "", v->path);
-	return rc;
-}
-
-/* Prepare the allocation, then measure. */
-static int measure(struct validate *v, bool dry_run, struct np_err *err)
-{
-	static struct cli_alloc alloc; /* it refers to itself */
-	struct np_validate_roles roles = { .leaf = NULL };
-	char *transport = NULL;
-	int rc = cli_alloc_find(&alloc, 8, "validate FILE", err);
-
-	/* Install the signal handlers before anything is started. */
-	cli_alloc_catch_signals();
-	if (!rc)
-		rc = cli_alloc_env(&alloc, err);
-	if (!rc)
-		rc = query_allocation(&alloc, &v->list, &roles, &transport,
-				      err);
-	if (!rc)
-		rc = check_place(v, &roles, err);
-	if (!rc) {
-		note_place(v, &alloc, &roles, transport);
-		rc = measure_here(v, dry_run, &alloc, &roles, err);
-	} else {
-		free(transport);
-	}
-	np_validate_roles_free(&roles);
-	cli_alloc_free(&alloc);
-	return rc;
-}
-
 /* Is nothing left to be measured on the nodes of the earlier runs? */
 static int is_complete(const struct validate *v, bool *complete,
 		       struct np_err *err)
@@ -1379,6 +756,21 @@ static int print_results(struct validate *v, const struct cli_options *o)
 		return cli_fail("out of memory");
 	rc = o->format == CLI_JSON ? validate_json(v) : validate_text(v);
 	return rc == CLI_DONE && o->plot ? validate_plot(v, o->plot) : rc;
+}
+
+/* Measure what is missing, in the allocation around us. */
+static int measure(struct validate *v, bool dry_run, struct np_err *err)
+{
+	const struct cli_pair_measurement measurement = {
+		.list = &v->list,
+		.repeats = v->repeats,
+		.path = v->path,
+		.pairs = &v->pairs,
+		.save = save_run,
+		.arg = v,
+	};
+
+	return cli_pair_runs_measure(&measurement, dry_run, err);
 }
 
 /* Read the list and earlier results, measure what is missing, and compare. */

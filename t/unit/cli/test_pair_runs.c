@@ -1,6 +1,6 @@
 /* Which nodes netprof validate uses. */
 #include "t.h"
-#include "cmd_validate.h"
+#include "cli_pair_runs.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -38,12 +38,12 @@ static const char *list_of(const struct np_cal_hosts *h)
 	return h->n ? h->list : "-";
 }
 
-static void test_roles(void)
+static void test_nodes_have_roles(void)
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(places); i++) {
 		char text[256], program[64], *save = NULL;
 		struct np_cal_node node[MAX_NODES];
-		struct np_validate_roles s;
+		struct cli_pair_nodes s;
 		struct cli_program_list l;
 		struct np_err err;
 		size_t n = 0;
@@ -59,8 +59,8 @@ static void test_roles(void)
 			*slash = '\0';
 			node[n++] = (struct np_cal_node){ slash + 1, w };
 		}
-		T_ROW(places[i].name, np_validate_roles_make(node, n, &l, &s,
-							     &err) ==
+		T_ROW(places[i].name, cli_pair_nodes_assign(node, n, &l, &s,
+							    &err) ==
 				      places[i].rc);
 		if (!places[i].rc) {
 			T_ROW(places[i].name, !strcmp(list_of(&s.victim),
@@ -69,7 +69,7 @@ static void test_roles(void)
 						      places[i].corunner));
 			T_ROW(places[i].name, !strcmp(list_of(&s.apart),
 						      places[i].apart));
-			np_validate_roles_free(&s);
+			cli_pair_nodes_free(&s);
 		}
 		cli_program_list_free(&l);
 	}
@@ -82,7 +82,7 @@ static void test_the_first_nodes_of_a_role(void)
 					    "n0,n1,n2" };
 
 	for (size_t i = 0; i < NP_ARRAY_SIZE(want); i++) {
-		char *got = np_validate_hosts(&h, i);
+		char *got = cli_first_hosts(&h, i);
 
 		T_CHECK(!strcmp(got, want[i]));
 		free(got);
@@ -90,7 +90,7 @@ static void test_the_first_nodes_of_a_role(void)
 }
 
 static const struct t_case cases[] = {
-	{ "victims, co-runners and controls have their places", test_roles },
+	{ "victims, co-runners and controls have their places", test_nodes_have_roles },
 	{ "a program takes the first nodes of its role",
 	  test_the_first_nodes_of_a_role },
 	{ NULL, NULL }

@@ -1,0 +1,681 @@
+/*
+ * Measuring pairs of programs inside an allocation.
+ *
+ * The victim of a pair is timed; its co-runner is restarted whenever it ends
+ * while the victim runs.  Both are steps of the allocation, on the two halves
+ * of a leaf switch or, for a control, on two leaf switches.
+ */
+#include "cli_pair_runs.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <math.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli_alloc.h"
+#include "cli_pair_plan.h"
+#include "cli_text.h"
+#include "np_clock.h"
+#include "np_helper.h"
+
+static int no_memory(struct np_err *err)
+{
+	return np_errf(err, -ENOMEM, "out of memory");
+}
+
+/* ---- nodes ---- */
+
+void cli_pair_nodes_free(struct cli_pair_nodes *nodes)
+{
+	free(nodes->leaf);
+	free(nodes->victim.list);
+	free(nodes->corunner.list);
+	free(nodes->apart.list);
+	free(nodes->transport);
+	*nodes = (struct cli_pair_nodes){ .leaf = NULL };
+}
+
+/* A leaf switch in messages. */
+static const char *leaf_text(const char *leaf)
+{
+	return *leaf ? leaf : "(no topology)";
+}
+
+/* Move a list of nodes; *from is empty afterwards. */
+static void move_hosts(struct np_cal_hosts *to, struct np_cal_hosts *from)
+{
+	*to = *from;
+	*from = (struct np_cal_hosts){ .n = 0 };
+}
+
+/* Number of nodes that the largest program needs. */
+static uint32_t largest_program(const struct cli_program_list *list)
+{
+	uint32_t max = 0;
+
+	for (size_t i = 0; i < list->n; i++)
+		if (list->program[i].nodes > max)
+			max = list->program[i].nodes;
+	return max;
+}
+
+/*
+ * Find n_needed nodes for the co-runners of controls, under another leaf
+ * switch.  Having none is no error.  Returns 0 or -ENOMEM.
+ */
+static int find_nodes_apart(const struct np_cal_node *node, size_t n,
+			    uint32_t n_needed, struct cli_pair_nodes *nodes)
+{
+	struct np_cal_node *others = calloc(n + 1, sizeof(*others));
+	struct np_cal_roles roles;
+	size_t n_others = 0;
+	int rc;
+
+	if (!others)
+		return -ENOMEM;
+	for (size_t i = 0; i < n; i++)
+		if (strcmp(node[i].leaf, nodes->leaf))
+			others[n_others++] = node[i];
+	rc = np_cal_roles_make(others, n_others, &roles, NULL);
+	free(others);
+	if (rc)
+		return rc == -ENODEV ? 0 : rc;
+	if (roles.aggressor.n >= n_needed)
+		move_hosts(&nodes->apart, &roles.aggressor);
+	else if (!roles.aggressor.n && roles.victim.n >= n_needed)
+		move_hosts(&nodes->apart, &roles.victim);
+	np_cal_roles_free(&roles);
+	return 0;
+}
+
+/* Does each program fit into half of the leaf switch? */
+static int check_fit(const struct cli_program_list *list,
+		     const struct cli_pair_nodes *nodes, struct np_err *err)
+{
+	size_t half = nodes->victim.n < nodes->corunner.n ? nodes->victim.n :
+							    nodes->corunner.n;
+
+	if (!half)
+		return np_errf(err, -ENODEV, "leaf switch %s: expected four "
+			       "nodes or more, half of them for each of two "
+			       "programs", leaf_text(nodes->leaf));
+	for (size_t i = 0; i < list->n; i++)
+		if (list->program[i].nodes > half)
+			return np_errf(err, -ENODEV, "%s: %u nodes, but half "
+				       "of leaf switch %s has %zu",
+				       list->program[i].name,
+				       list->program[i].nodes,
+				       leaf_text(nodes->leaf), half);
+	return 0;
+}
+
+int cli_pair_nodes_assign(const struct np_cal_node *node, size_t n,
+			  const struct cli_program_list *list,
+			  struct cli_pair_nodes *out, struct np_err *err)
+{
+	struct cli_pair_nodes nodes = { .leaf = NULL };
+	struct np_cal_roles roles;
+	int rc = np_cal_roles_make(node, n, &roles, err);
+
+	if (rc)
+		return rc;
+	nodes.leaf = roles.leaf;
+	roles.leaf = NULL;
+	move_hosts(&nodes.victim, &roles.victim);
+	move_hosts(&nodes.corunner, &roles.aggressor);
+	np_cal_roles_free(&roles);
+	rc = check_fit(list, &nodes, err);
+	if (!rc && find_nodes_apart(node, n, largest_program(list), &nodes))
+		rc = no_memory(err);
+	if (rc)
+		cli_pair_nodes_free(&nodes);
+	else
+		*out = nodes;
+	return rc;
+}
+
+char *cli_first_hosts(const struct np_cal_hosts *hosts, size_t n)
+{
+	const char *list = hosts->list ? hosts->list : "";
+	const char *end = list;
+
+	for (size_t i = 0; i < n && *end; i++) {
+		end += *end == ',';
+		end += strcspn(end, ",");
+	}
+	return strndup(list, (size_t)(end - list));
+}
+
+/*
+ * Find the leaf switch of each node of the allocation with probes, and assign
+ * the roles.  Returns 0 or -errno with err.
+ */
+static int query_nodes(struct cli_alloc *alloc,
+		       const struct cli_program_list *list,
+		       struct cli_pair_nodes *out, struct np_err *err)
+{
+	const struct np_cal_setup no_levels = { .n_levels = 0 };
+	struct np_cal_srun steps = {
+		.conf = &alloc->conf,
+		.job = alloc->job,
+		.env = alloc->env,
+		.stop = cli_alloc_catch_signals(),
+	};
+	struct np_cal_run *query = np_cal_run_new(&np_cal_srun_ops, &steps,
+						  &no_levels);
+	struct np_cal_query found;
+	int rc = query ? np_cal_run_query(query, alloc->nodes, alloc->n_nodes,
+					  &found, err) :
+			 no_memory(err);
+
+	if (!rc)
+		rc = cli_pair_nodes_assign(found.node, found.n, list, out, err);
+	if (!rc) {
+		out->transport = strdup(found.transport);
+		if (!out->transport) {
+			cli_pair_nodes_free(out);
+			rc = no_memory(err);
+		}
+	}
+	np_cal_run_free(query);
+	return rc;
+}
+
+/* Refuse to mix runs of different leaf switches. */
+static int check_place(const struct cli_pair_measurement *measurement,
+		       const struct cli_pair_nodes *nodes, struct np_err *err)
+{
+	const struct np_pairs *earlier = measurement->pairs;
+	const char *leaf = earlier->place.leaf;
+
+	if (!earlier->n_runs || !leaf || !strcmp(leaf, nodes->leaf))
+		return 0;
+	return np_errf(err, -EEXIST, "%s has results of leaf switch %s, and "
+		       "this allocation is on %s: use --fresh to start over",
+		       measurement->path, leaf, leaf_text(nodes->leaf));
+}
+
+/* Replace a text; NULL stands for an empty one.  Returns 0 or -ENOMEM. */
+static int set_text(char **text, const char *value)
+{
+	bool empty = !value || !*value;
+
+	free(*text);
+	*text = empty ? NULL : strdup(value);
+	return empty || *text ? 0 : -ENOMEM;
+}
+
+int cli_pair_nodes_store(const struct cli_pair_nodes *nodes,
+			 struct np_pairs_place *place)
+{
+	return set_text(&place->leaf, nodes->leaf) ||
+	       set_text(&place->transport, nodes->transport) ||
+	       set_text(&place->victim_nodes, nodes->victim.list) ||
+	       set_text(&place->corunner_nodes, nodes->corunner.list) ||
+	       set_text(&place->apart_nodes, nodes->apart.list) ? -ENOMEM : 0;
+}
+
+/* ---- steps ---- */
+
+#define POLL_MS 10
+
+/* The steps of the current run. */
+struct runner {
+	const struct cli_pair_measurement *measurement;
+	const struct cli_alloc *alloc;
+	const struct cli_pair_nodes *nodes;
+	const volatile sig_atomic_t *stop;
+	char directory[PATH_MAX]; /* working directory */
+	struct np_helper_step victim, corunner;
+};
+
+static const struct cli_program *program_at(const struct runner *runner,
+					    size_t i)
+{
+	return &runner->measurement->list->program[i];
+}
+
+/* Ending of the file with a step's output. */
+static const char *output_suffix(const struct runner *runner,
+				 const struct np_helper_step *step)
+{
+	return step == &runner->victim ? "victim.out" : "corunner.out";
+}
+
+/*
+ * The step's output is kept next to the results, in case it fails.  srun takes
+ * a pattern, in which "%j" is the job and "%%" a percent sign.
+ */
+static void add_output(const struct runner *runner, struct np_args *args,
+		       const struct np_helper_step *step)
+{
+	const char *results = runner->measurement->path;
+	bool relative = *results != '/';
+	char path[2 * PATH_MAX], pattern[2 * sizeof(path)];
+	size_t len = 0;
+
+	snprintf(path, sizeof(path), "%s%s%s.%s",
+		 relative ? runner->directory : "", relative ? "/" : "",
+		 results, output_suffix(runner, step));
+	for (const char *c = path; *c; c++) {
+		if (*c == '%')
+			pattern[len++] = '%';
+		pattern[len++] = *c;
+	}
+	pattern[len] = '\0';
+	np_args_add(args, "--output=%s", pattern);
+}
+
+static void add_words(struct np_args *args, const struct cli_words *words)
+{
+	for (size_t i = 0; i < words->n; i++)
+		np_args_add(args, "%s", words->word[i]);
+}
+
+/* command NULL: a program that does nothing.  profile: make its profile. */
+static int start_step(const struct runner *runner, struct np_helper_step *step,
+		      const struct cli_program *program,
+		      const struct np_cal_hosts *hosts,
+		      const struct cli_words *command, bool profile,
+		      struct np_err *err)
+{
+	char *nodes = cli_first_hosts(hosts, program->nodes);
+	struct np_args args = { .n = 0 };
+	int rc;
+
+	if (!nodes)
+		return no_memory(err);
+	np_args_add(&args, "%s", runner->alloc->srun);
+	np_args_add(&args, "--quiet");
+	/* The step shares the allocation's nodes with our other steps. */
+	np_args_add(&args, "--overlap");
+	np_args_add(&args, "--nodelist=%s", nodes);
+	np_args_add(&args, "--nodes=%u", program->nodes);
+	np_args_add(&args, "--ntasks=%u",
+		    program->nodes * program->tasks_per_node);
+	np_args_add(&args, "--ntasks-per-node=%u", program->tasks_per_node);
+	np_args_add(&args, "--distribution=block");
+	if (program->directory)
+		np_args_add(&args, "--chdir=%s", program->directory);
+	if (profile) {
+		/* The SPANK plugin measures this step. */
+		np_args_add(&args, "--netprofile=%s", program->name);
+		np_args_add(&args, "--netprofile-calibrate");
+	}
+	add_output(runner, &args, step);
+	add_words(&args, &program->srun_options);
+	if (command)
+		add_words(&args, command);
+	else
+		np_args_add(&args, "true");
+	rc = np_helper_start(step, &args, environ, 0, err);
+	np_args_free(&args);
+	free(nodes);
+	return rc;
+}
+
+/* Wait briefly for messages of srun, which are only kept if it fails. */
+static void wait_briefly(struct np_helper_step *step)
+{
+	struct pollfd output = { step->fd, POLLIN, 0 };
+
+	poll(&output, 1, POLL_MS);
+	np_helper_read(step, NULL, NULL);
+}
+
+/* End a step that is still running: by SIGTERM, and later by SIGKILL. */
+static void end_step(struct np_helper_step *step)
+{
+	struct np_helper_end end = { .requested_sec = np_mono_sec() };
+	int signal_due = SIGTERM;
+
+	while (!np_helper_reap(step) && signal_due >= 0) {
+		if (signal_due)
+			np_helper_signal(step, signal_due);
+		wait_briefly(step);
+		signal_due = np_helper_end_due(&end, np_mono_sec());
+	}
+	np_helper_close(step);
+}
+
+/* Check how a step ended.  Returns 0, or -EPIPE with err if it failed. */
+static int check_status(const struct runner *runner, const char *name,
+			const struct np_helper_step *step, struct np_err *err)
+{
+	char cause[NP_ERR_LEN + 32];
+
+	if (step->status == 0)
+		return 0;
+	np_helper_cause(step, cause, sizeof(cause));
+	return np_errf(err, -EPIPE, "%s failed: %s; its output is in %s.%s",
+		       name, cause, runner->measurement->path,
+		       output_suffix(runner, step));
+}
+
+/* ---- one run ---- */
+
+/* A run is killed after LIMIT_FACTOR times its expected time, or later. */
+#define LIMIT_FACTOR 20
+#define MIN_LIMIT_SEC 120
+
+static int start_corunner(struct runner *runner,
+			  const struct cli_planned_run *run, struct np_err *err)
+{
+	const struct cli_program *program = program_at(runner, run->corunner);
+
+	return start_step(runner, &runner->corunner, program,
+			  run->kind == NP_PAIRS_APART ?
+				  &runner->nodes->apart :
+				  &runner->nodes->corunner,
+			  cli_longer_command(program), false, err);
+}
+
+/*
+ * Start the co-runner again if it has ended, as its victim still runs.  One
+ * that fails would not load the network, so that is an error.
+ */
+static int restart_corunner(struct runner *runner,
+			    const struct cli_planned_run *run,
+			    struct np_err *err)
+{
+	int rc;
+
+	if (run->corunner == CLI_NO_PROGRAM)
+		return 0;
+	np_helper_read(&runner->corunner, NULL, NULL);
+	if (!np_helper_reap(&runner->corunner))
+		return 0;
+	np_helper_close(&runner->corunner);
+	rc = check_status(runner, program_at(runner, run->corunner)->name,
+			  &runner->corunner, err);
+	return rc ? rc : start_corunner(runner, run, err);
+}
+
+/* Start the co-runner, and wait until it communicates. */
+static int begin_corunner(struct runner *runner,
+			  const struct cli_planned_run *run, struct np_err *err)
+{
+	double until;
+	int rc;
+
+	if (run->corunner == CLI_NO_PROGRAM)
+		return 0;
+	until = np_mono_sec() + program_at(runner, run->corunner)->begins_sec;
+	rc = start_corunner(runner, run, err);
+	while (!rc && np_mono_sec() < until) {
+		if (*runner->stop)
+			return np_errf(err, -EINTR, "stopped");
+		wait_briefly(&runner->corunner);
+		rc = restart_corunner(runner, run, err);
+	}
+	return rc;
+}
+
+/* Returns 0 when the victim has ended, -ETIMEDOUT after limit_sec or -errno. */
+static int wait_for_victim(struct runner *runner,
+			   const struct cli_planned_run *run, double limit_sec,
+			   double *sec, struct np_err *err)
+{
+	const char *name = program_at(runner, run->victim)->name;
+	double begin = np_mono_sec();
+	int rc = 0;
+
+	while (!rc) {
+		wait_briefly(&runner->victim);
+		*sec = np_mono_sec() - begin;
+		if (np_helper_reap(&runner->victim))
+			break;
+		if (*runner->stop)
+			rc = np_errf(err, -EINTR, "stopped");
+		else if (*sec > limit_sec)
+			rc = np_errf(err, -ETIMEDOUT, "%s has not ended within "
+				     "%.0f s", name, limit_sec);
+		else
+			rc = restart_corunner(runner, run, err);
+	}
+	if (rc)
+		return rc;
+	np_helper_close(&runner->victim);
+	return check_status(runner, name, &runner->victim, err);
+}
+
+/* What the victim executes; NULL: nothing. */
+static const struct cli_words *victim_command(const struct cli_program *victim,
+					      enum np_pairs_kind kind)
+{
+	switch (kind) {
+	case NP_PAIRS_LAUNCH:
+		return NULL;
+	case NP_PAIRS_PROFILE:
+		return cli_longer_command(victim);
+	default:
+		return &victim->command;
+	}
+}
+
+/* Execute a run.  date, sec: when its victim started, and how long it took. */
+static int execute(struct runner *runner, const struct cli_planned_run *run,
+		   double *date, double *sec, struct np_err *err)
+{
+	const struct cli_pair_measurement *measurement = runner->measurement;
+	const struct cli_program *victim = program_at(runner, run->victim);
+	double expected_sec = cli_planned_run_sec(measurement->list,
+						  measurement->pairs, run);
+	double limit_sec = fmax(LIMIT_FACTOR * expected_sec, MIN_LIMIT_SEC);
+	int rc = begin_corunner(runner, run, err);
+
+	*date = np_date_sec();
+	if (!rc)
+		rc = start_step(runner, &runner->victim, victim,
+				&runner->nodes->victim,
+				victim_command(victim, run->kind),
+				run->kind == NP_PAIRS_PROFILE, err);
+	if (!rc)
+		rc = wait_for_victim(runner, run, limit_sec, sec, err);
+	/* After an error or a timeout, steps may still run. */
+	end_step(&runner->victim);
+	end_step(&runner->corunner);
+	return rc;
+}
+
+/* Append the run to the results and save them. */
+static int save_run(const struct runner *runner,
+		    const struct cli_planned_run *run, double date, double sec,
+		    struct np_err *err)
+{
+	const struct cli_pair_measurement *measurement = runner->measurement;
+	struct np_pairs *pairs = measurement->pairs;
+	bool is_pair = run->corunner != CLI_NO_PROGRAM;
+	struct np_pairs_run done = {
+		.kind = run->kind, .repeat = run->repeat, .start = date,
+		.sec = sec,
+		.victim = strdup(program_at(runner, run->victim)->name),
+	};
+
+	if (is_pair)
+		done.corunner = strdup(program_at(runner, run->corunner)->name);
+	if (!done.victim || (is_pair && !done.corunner)) {
+		free(done.victim);
+		free(done.corunner);
+		return no_memory(err);
+	}
+	if (np_pairs_add(pairs, &done))
+		return no_memory(err);
+	pairs->date = date;
+	return measurement->save(measurement->arg,
+				 &pairs->run[pairs->n_runs - 1], err);
+}
+
+/* ---- all runs ---- */
+
+#define ATTEMPTS 3 /* per run, as MPI programs sometimes hang at their start */
+
+/* "fft with halo", for the progress lines. */
+static const char *describe_run(const struct cli_program_list *list,
+				const struct cli_planned_run *run, char *buf,
+				size_t len)
+{
+	static const char *const how[] = {
+		[NP_PAIRS_LAUNCH] = ", launch only",
+		[NP_PAIRS_ALONE] = " alone",
+		[NP_PAIRS_PROFILE] = ", profile",
+		[NP_PAIRS_LEAF] = " with ",
+		[NP_PAIRS_APART] = " on another leaf switch than ",
+	};
+
+	snprintf(buf, len, "%s%s%s", list->program[run->victim].name,
+		 how[run->kind], run->corunner == CLI_NO_PROGRAM ? "" :
+		 list->program[run->corunner].name);
+	return buf;
+}
+
+/* Estimated time of the runs of a plan from index `first` on, seconds. */
+static double remaining_sec(const struct cli_pair_measurement *measurement,
+			    const struct cli_pair_plan *plan, size_t first)
+{
+	double sec = 0;
+
+	for (size_t i = first; i < plan->n; i++)
+		sec += cli_planned_run_sec(measurement->list,
+					   measurement->pairs, &plan->run[i]);
+	return sec;
+}
+
+/*
+ * Progress: a line that is rewritten on a terminal, else one line per run.
+ * sec: time of run i if it has ended, else NaN.
+ */
+static void print_progress(const struct cli_pair_measurement *measurement,
+			   const struct cli_pair_plan *plan, size_t i,
+			   double sec)
+{
+	bool ended = !isnan(sec);
+	size_t n_done = i + ended;
+	char what[256], left[CLI_NUMBER];
+
+	describe_run(measurement->list, &plan->run[i], what, sizeof(what));
+	cli_sec(remaining_sec(measurement, plan, n_done), left);
+	if (isatty(STDERR_FILENO)) {
+		fprintf(stderr, "\r%3zu %%  %zu of %zu  about %s left  "
+			"%.40s\033[K%s", 100 * n_done / plan->n, n_done,
+			plan->n, left, what, n_done == plan->n ? "\n" : "");
+		fflush(stderr);
+	} else if (ended) {
+		fprintf(stderr, "%zu of %zu: %s %.2f s; about %s left\n",
+			n_done, plan->n, what, sec, left);
+	}
+}
+
+/* Print where, what and how long, before anything runs. */
+static void print_plan(const struct cli_pair_measurement *measurement,
+		       const struct cli_pair_nodes *nodes,
+		       const struct cli_pair_plan *plan)
+{
+	size_t n_programs = measurement->list->n;
+	uint32_t repeats = measurement->repeats;
+	char sec[CLI_NUMBER];
+
+	fprintf(stderr, "leaf switch %s: programs on %s are measured while "
+		"others run on %s\n", leaf_text(nodes->leaf),
+		nodes->victim.list, nodes->corunner.list);
+	if (nodes->apart.n)
+		fprintf(stderr, "controls: the others run on %s, on another "
+			"leaf switch\n", nodes->apart.list);
+	else
+		fprintf(stderr, "no controls: the allocation has too few nodes "
+			"on another leaf switch\n");
+	fprintf(stderr, "%zu program%s, %u run%s of each pair; %zu run%s%s, "
+		"about %s\n", n_programs, cli_s(n_programs), repeats,
+		cli_s(repeats), plan->n, cli_s(plan->n),
+		measurement->pairs->n_runs ? " left" : "",
+		cli_sec(remaining_sec(measurement, plan, 0), sec));
+}
+
+/*
+ * Execute and save all runs of the plan.  Returns 0, -EINTR if the user stops
+ * it, or another -errno, with err; the runs that have ended are saved.
+ */
+static int execute_plan(struct runner *runner, const struct cli_pair_plan *plan,
+			struct np_err *err)
+{
+	int rc = 0;
+
+	if (!getcwd(runner->directory, sizeof(runner->directory)))
+		return np_errf(err, -errno, "working directory: %s",
+			       strerror(errno));
+	for (size_t i = 0; !rc && i < plan->n; i++) {
+		const struct cli_planned_run *run = &plan->run[i];
+		double date = 0, sec = 0;
+
+		print_progress(runner->measurement, plan, i, NAN);
+		/* Only a run that hangs is repeated. */
+		rc = -ETIMEDOUT;
+		for (int k = 0; rc == -ETIMEDOUT && k < ATTEMPTS; k++)
+			rc = execute(runner, run, &date, &sec, err);
+		if (!rc)
+			rc = save_run(runner, run, date, sec, err);
+		if (!rc)
+			print_progress(runner->measurement, plan, i, sec);
+	}
+	return rc;
+}
+
+/* Plan and execute what is left, on these nodes. */
+static int measure_on(const struct cli_pair_measurement *measurement,
+		      const struct cli_alloc *alloc,
+		      const struct cli_pair_nodes *nodes, bool dry_run,
+		      struct np_err *err)
+{
+	struct runner runner = {
+		.measurement = measurement,
+		.alloc = alloc,
+		.nodes = nodes,
+		.stop = cli_alloc_catch_signals(),
+		.victim = NP_HELPER_INIT,
+		.corunner = NP_HELPER_INIT,
+	};
+	struct cli_pair_plan plan;
+	int rc;
+
+	if (cli_pair_plan_make(measurement->list, measurement->repeats,
+			       nodes->apart.n > 0, measurement->pairs, &plan))
+		return no_memory(err);
+	print_plan(measurement, nodes, &plan);
+	rc = dry_run ? 0 : execute_plan(&runner, &plan, err);
+	free(plan.run);
+	if (rc && measurement->pairs->n_runs)
+		fprintf(stderr, "%snetprof: the results so far are in %s; run "
+			"the same command again to continue\n",
+			isatty(STDERR_FILENO) ? "\n" : "", measurement->path);
+	return rc;
+}
+
+int cli_pair_runs_measure(const struct cli_pair_measurement *measurement,
+			  bool dry_run, struct np_err *err)
+{
+	static struct cli_alloc alloc; /* it refers to itself */
+	struct np_pairs_place *place = &measurement->pairs->place;
+	struct cli_pair_nodes nodes = { .leaf = NULL };
+	int rc = cli_alloc_find(&alloc, 8, "validate FILE", err);
+
+	/* Install the signal handlers before anything is started. */
+	cli_alloc_catch_signals();
+	if (!rc)
+		rc = cli_alloc_env(&alloc, err);
+	if (!rc)
+		rc = query_nodes(&alloc, measurement->list, &nodes, err);
+	if (!rc)
+		rc = check_place(measurement, &nodes, err);
+	if (!rc && (set_text(&place->cluster, alloc.cluster) ||
+		    cli_pair_nodes_store(&nodes, place)))
+		rc = no_memory(err);
+	if (!rc)
+		rc = measure_on(measurement, &alloc, &nodes, dry_run, err);
+	cli_pair_nodes_free(&nodes);
+	cli_alloc_free(&alloc);
+	return rc;
+}
