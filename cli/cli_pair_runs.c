@@ -212,11 +212,17 @@ static int set_text(char **text, const char *value)
 int cli_pair_nodes_store(const struct cli_pair_nodes *nodes,
 			 struct np_pairs_place *place)
 {
-	return set_text(&place->leaf, nodes->leaf) ||
-	       set_text(&place->transport, nodes->transport) ||
-	       set_text(&place->victim_nodes, nodes->victim.list) ||
-	       set_text(&place->corunner_nodes, nodes->corunner.list) ||
-	       set_text(&place->apart_nodes, nodes->apart.list) ? -ENOMEM : 0;
+	int rc = set_text(&place->leaf, nodes->leaf);
+
+	if (!rc)
+		rc = set_text(&place->transport, nodes->transport);
+	if (!rc)
+		rc = set_text(&place->victim_nodes, nodes->victim.list);
+	if (!rc)
+		rc = set_text(&place->corunner_nodes, nodes->corunner.list);
+	if (!rc && nodes->apart.n)
+		rc = set_text(&place->apart_nodes, nodes->apart.list);
+	return rc;
 }
 
 /* ---- steps ---- */

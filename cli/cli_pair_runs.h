@@ -65,7 +65,10 @@ int cli_pair_nodes_assign(const struct np_cal_node *node, size_t n,
 			  struct cli_pair_nodes *out, struct np_err *err);
 void cli_pair_nodes_free(struct cli_pair_nodes *nodes);
 
-/* Store the nodes in the place of the measurement.  Returns 0 or -ENOMEM. */
+/*
+ * Store the nodes in the place of earlier runs, which keeps the nodes of their
+ * controls if this allocation has none.  Returns 0 or -ENOMEM.
+ */
 int cli_pair_nodes_store(const struct cli_pair_nodes *nodes,
 			 struct np_pairs_place *place);
 

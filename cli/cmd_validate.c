@@ -167,12 +167,27 @@ static const char *share_text(double part, char buf[CLI_NUMBER])
 	return cli_percent(part, buf);
 }
 
+/* Measured pairs of which nothing is known on two leaf switches. */
+static size_t count_uncontrolled(const struct validate *v)
+{
+	size_t n = v->list.n, without = 0;
+
+	for (size_t i = 0; i < n * n; i++)
+		without += measured(v, i)->n && !v->result.pair[i].apart.n;
+	return without;
+}
+
 /* What was measured, and how well runs repeat. */
 static void print_measured(const struct validate *v)
 {
 	const struct np_validate_result *r = &v->result;
 	const struct np_pairs_place *p = &v->pairs.place;
-	char day[CLI_NUMBER];
+	size_t without = count_uncontrolled(v);
+	char day[CLI_NUMBER], others[64] = "";
+
+	if (without)
+		snprintf(others, sizeof(others), "; %zu pair%s none", without,
+			 without == 1 ? " has" : "s have");
 
 	cli_labelled(stdout, "Measured", "%zu pair%s of %zu program%s on "
 		     "leaf switch %s: %s with %s, last on %s", r->n_pairs,
@@ -190,10 +205,11 @@ static void print_measured(const struct validate *v)
 	if (r->n_controls)
 		cli_labelled(stdout, "Controls", "on two leaf switches %zu "
 			     "pair%s differ%s from running alone by %.1f %% on "
-			     "average, at most %.1f %%; this is subtracted",
+			     "average, at most %.1f %%; this is subtracted%s",
 			     r->n_controls, cli_s(r->n_controls),
 			     r->n_controls == 1 ? "s" : "",
-			     100 * r->control_mean, 100 * r->control_most);
+			     100 * r->control_mean, 100 * r->control_most,
+			     others);
 	else
 		cli_labelled(stdout, "Controls", "none: the effect of anything "
 			     "else that pairs share is attributed to the leaf "
@@ -588,14 +604,18 @@ static int load_results(struct validate *v, bool fresh, struct np_err *err)
 	return 0;
 }
 
-/* Is nothing left to be measured on the nodes of the earlier runs? */
-static int is_complete(const struct validate *v, bool *complete,
-		       struct np_err *err)
+/*
+ * Is nothing left to be measured?  Controls that are missing, as an earlier
+ * allocation had no second leaf switch, are measured in an allocation, and need
+ * none to print the results.
+ */
+static int check_complete(const struct validate *v, bool *complete,
+			  struct np_err *err)
 {
+	bool controls = v->pairs.place.apart_nodes && getenv("SLURM_JOB_ID");
 	struct cli_pair_plan plan;
 
-	if (cli_pair_plan_make(&v->list, v->repeats,
-			       v->pairs.place.apart_nodes != NULL, &v->pairs,
+	if (cli_pair_plan_make(&v->list, v->repeats, controls, &v->pairs,
 			       &plan))
 		return np_errf(err, -ENOMEM, "out of memory");
 	free(plan.run);
@@ -784,7 +804,7 @@ static int validate(struct validate *v, const struct validate_options *o,
 	if (!rc)
 		rc = load_results(v, o->fresh, &err);
 	if (!rc)
-		rc = is_complete(v, &complete, &err);
+		rc = check_complete(v, &complete, &err);
 	if (!rc && !complete)
 		rc = measure(v, o->dry_run, &err);
 	if (rc)

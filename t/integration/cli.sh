@@ -401,6 +401,11 @@ test_completely_measured_pairs_are_compared_without_an_allocation() {
 	contains "the file for accuracy" "$OUT" '^One co-runner: 3 cases'
 	run netprof validate --plot="$S/x.svg" "$S/list"
 	grep -q 'Measured slowdown' "$S/x.svg" || fail "no picture: $ERR"
+	jq 'del(.runs[] | select(.kind == "apart" and .victim == "fft" and
+			.corunner == "halo"))' "$S/list.pairs.json" >"$S/fewer"
+	run netprof validate --output="$S/fewer" "$S/list"
+	contains "a control that is missing" "$(tr -s ' \n' ' ' <<<"$OUT")" \
+		' this is subtracted; 1 pair has none'
 	run netprof validate --repeats=3 "$S/list"
 	contains "more runs" "$ERR" 'salloc -N8 --exclusive netprof validate FILE'
 	jq '.runs |= map(., (select(.kind == "leaf" and .repeat == 1) |

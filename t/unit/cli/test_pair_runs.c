@@ -89,10 +89,47 @@ static void test_the_first_nodes_of_a_role(void)
 	}
 }
 
+static const struct {
+	const char *name, *apart, *want;
+} resumed[] = {
+	{ "nodes of controls in this allocation", "n6,n7", "n6,n7" },
+	{ "those of an earlier one", NULL, "n8,n9" },
+};
+
+static void test_nodes_of_earlier_controls_stay_in_the_results(void)
+{
+	for (size_t i = 0; i < NP_ARRAY_SIZE(resumed); i++) {
+		const struct cli_pair_nodes nodes = {
+			.leaf = (char *)"leaf0", .transport = (char *)"tcp",
+			.victim = { (char *)"n0,n1", 2 },
+			.corunner = { (char *)"n2,n3", 2 },
+			.apart = { (char *)resumed[i].apart,
+				   resumed[i].apart ? 2 : 0 },
+		};
+		struct np_pairs done = {
+			.place = { .leaf = strdup("leaf0"),
+				   .victim_nodes = strdup("n4,n5"),
+				   .apart_nodes = strdup("n8,n9") },
+		};
+
+		T_CHECK(!cli_pair_nodes_store(&nodes, &done.place));
+		T_ROW(resumed[i].name,
+		      !strcmp(done.place.victim_nodes, "n0,n1") &&
+			      !strcmp(done.place.corunner_nodes, "n2,n3") &&
+			      !strcmp(done.place.transport, "tcp"));
+		T_ROW(resumed[i].name, done.place.apart_nodes &&
+		      !strcmp(done.place.apart_nodes, resumed[i].want));
+		np_pairs_free(&done);
+	}
+}
+
 static const struct t_case cases[] = {
-	{ "victims, co-runners and controls have their places", test_nodes_have_roles },
+	{ "victims, co-runners and controls have their places",
+	  test_nodes_have_roles },
 	{ "a program takes the first nodes of its role",
 	  test_the_first_nodes_of_a_role },
+	{ "the nodes of earlier controls stay in the results",
+	  test_nodes_of_earlier_controls_stay_in_the_results },
 	{ NULL, NULL }
 };
 
