@@ -135,8 +135,8 @@ static void judge_pair(const struct np_pairs *p, size_t victim, size_t corunner,
 
 		r->n_controls++;
 		sums->control += size;
-		r->control_most = fmax(r->control_most, size);
-		pair->rejected = size > NP_VALIDATE_CONTROL_MOST;
+		r->control_max = fmax(r->control_max, size);
+		pair->rejected = size > NP_VALIDATE_CONTROL_MAX;
 	}
 	if (pair->rejected) {
 		r->n_rejected++;
@@ -158,7 +158,7 @@ int np_validate_result_make(const struct np_pairs *p,
 {
 	size_t n = p->n_programs;
 	struct np_validate_result r = {
-		.n_programs = n, .control_most = NAN,
+		.n_programs = n, .control_max = NAN,
 		.app = calloc(n + 1, sizeof(*r.app)),
 		.pair = calloc(n * n + 1, sizeof(*r.pair)),
 	};

@@ -15,13 +15,13 @@
  * caused by the network.  Up to this much is subtracted; with more, the pair is
  * refused.
  */
-#define NP_VALIDATE_CONTROL_MOST 0.05
+#define NP_VALIDATE_CONTROL_MAX 0.05
 
 /*
  * A larger difference between two runs of a pair is reported: one of them may
  * have been disturbed, or its co-runner may not have started.
  */
-#define NP_VALIDATE_REPEAT_MOST 0.20
+#define NP_VALIDATE_REPEAT_MAX 0.20
 
 struct np_validate_pair {
 	struct np_mean slowdown; /* on one leaf switch, less apart */
@@ -45,7 +45,7 @@ struct np_validate_result {
 	/* Pairs that ran more than once, and the difference of two runs. */
 	size_t n_repeated;
 	double repeat_points; /* mean, percentage points; NaN: none */
-	double control_mean, control_most; /* absolute, fractions; NaN: none */
+	double control_mean, control_max; /* absolute, fractions; NaN: none */
 };
 
 /*

@@ -9,20 +9,17 @@
  *	leaf	each pair on the two halves of one leaf switch
  *	apart	each pair on two leaf switches, as a control
  *
- * The victim of a pair is timed; its co-runner is restarted whenever it ends
- * while the victim runs.  Each run is saved as soon as it has ended, so that
- * the command can be stopped and started again, also in another allocation.
+ * Each run is saved as soon as it has ended, so that the command can be stopped
+ * and started again, also in another allocation.  Once everything is measured,
+ * it compares the pairs with the predictions and needs no allocation.
  *
- * Once everything is measured, the command compares the pairs with the
- * predictions and needs no allocation.  Slowdowns are fractions; errors are
- * printed in percentage points.
+ * Slowdowns are fractions; errors are printed in percentage points.
  */
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "cli_json_put.h"
 #include "cli_matrix.h"
@@ -43,72 +40,159 @@
 #include "np_predict.h"
 #include "np_read.h"
 
-struct validate {
-	struct cli_program_list list;
-	uint32_t repeats; /* runs of each pair */
-	const char *path; /* file of the results */
-	bool no_store;	  /* the profile store cannot be written */
-	struct np_pairs pairs;
-
-	struct np_validate_result result; /* of pairs */
-	/*
-	 * Predictions, at [victim * list.n + co-runner]; NaN where there is
-	 * none.
-	 */
-	struct np_prediction *prediction;
-	struct np_score score, constant_score;
-	double constant; /* the constant slowdown that fits the pairs best */
-};
-
 #define MAX_REPEATS 20 /* --repeats */
 
 /* The options of the command. */
 struct validate_options {
-	uint32_t repeats;
+	uint32_t repeats; /* runs of each pair */
 	bool fresh, dry_run;
 };
 
-/*
- * Put the measured pairs of a victim into the store, where netprof predict and
- * matrix find them.  The file of results is complete without that, so a failure
- * is reported once and does not end the command.
- */
-static void store_pairs(struct validate *v, const char *victim)
-{
-	struct np_err err = NP_ERR_INIT;
-	struct cli_store s;
+struct validate_ctx {
+	struct validate_options options;
+	struct cli_program_list list;
+	const char *path;      /* file of the results */
+	struct np_pairs pairs; /* its content */
+	bool no_store;	       /* the profile store cannot be written */
 
-	if (v->no_store)
-		return;
-	v->no_store = cli_store_open(&s) >= 0;
-	if (v->no_store)
-		return;
-	v->no_store = np_pairs_store_save(s.store, &v->pairs, victim, &err);
-	cli_store_close(&s);
-	if (v->no_store)
-		cli_fail("the measured pairs are only in %s, not in the "
-			 "profile store: %s", v->path, err.text);
+	/* The comparison.  Pairs have the index victim * list.n + co-runner. */
+	struct np_validate_result result; /* of pairs */
+	struct np_prediction *prediction; /* of each pair; NaN: none */
+	struct np_score score;
+	struct np_score constant_score; /* over the pairs of score */
+	double constant; /* the constant slowdown that fits these best */
+};
+
+static int no_memory(struct np_err *err)
+{
+	return np_errf(err, -ENOMEM, "out of memory");
 }
 
-/* Write the file, completely or not at all.  Returns 0 or -errno with err. */
-static int pairs_save(const char *path, const struct np_pairs *p,
-		      struct np_err *err)
+/* ---- programs and pairs ---- */
+
+static size_t n_pairs(const struct validate_ctx *ctx)
+{
+	return ctx->list.n * ctx->list.n;
+}
+
+static const char *victim_name(const struct validate_ctx *ctx, size_t pair)
+{
+	return ctx->list.program[pair / ctx->list.n].name;
+}
+
+static const char *corunner_name(const struct validate_ctx *ctx, size_t pair)
+{
+	return ctx->list.program[pair % ctx->list.n].name;
+}
+
+/* The index of a program; list.n: it is not in the list. */
+static size_t find_program(const struct validate_ctx *ctx, const char *name)
+{
+	size_t i = 0;
+
+	while (i < ctx->list.n && strcmp(ctx->list.program[i].name, name))
+		i++;
+	return i;
+}
+
+/* The measured slowdown; its n is 0 if there is none. */
+static const struct np_mean *measured(const struct validate_ctx *ctx,
+				      size_t pair)
+{
+	return &ctx->result.pair[pair].slowdown;
+}
+
+static bool is_predicted(const struct validate_ctx *ctx, size_t pair)
+{
+	return !isnan(ctx->prediction[pair].slowdown);
+}
+
+static bool is_compared(const struct validate_ctx *ctx, size_t pair)
+{
+	return measured(ctx, pair)->n && is_predicted(ctx, pair);
+}
+
+/* Pairs that were measured but not predicted.  *first: one of them. */
+static size_t count_unpredicted(const struct validate_ctx *ctx, size_t *first)
+{
+	size_t n = 0;
+
+	for (size_t pair = 0; pair < n_pairs(ctx); pair++)
+		if (measured(ctx, pair)->n && !is_predicted(ctx, pair) && !n++)
+			*first = pair;
+	return n;
+}
+
+/* Pairs that were measured on one leaf switch but not on two. */
+static size_t count_uncontrolled(const struct validate_ctx *ctx)
+{
+	size_t n = 0;
+
+	for (size_t pair = 0; pair < n_pairs(ctx); pair++)
+		n += measured(ctx, pair)->n && !ctx->result.pair[pair].apart.n;
+	return n;
+}
+
+/* ---- the file of results ---- */
+
+/* A command as one text, malloc'ed.  NULL: out of memory. */
+static char *command_text(const struct cli_words *command)
 {
 	char *text = NULL;
-	int rc = np_pairs_format(p, &text, err);
+	size_t len;
+	FILE *f = open_memstream(&text, &len);
 
-	if (!rc)
-		rc = np_file_write_path(path, text, strlen(text), 0644, err);
-	free(text);
-	return rc;
+	if (!f)
+		return NULL;
+	for (size_t i = 0; i < command->n; i++)
+		fprintf(f, "%s%s", i ? " " : "", command->word[i]);
+	if (fclose(f)) {
+		free(text);
+		return NULL;
+	}
+	return text;
 }
 
-/*
- * Read a file that pairs_save() wrote.  Returns 0, or with err what
- * np_pairs_parse() or reading it returned.
- */
-static int pairs_load(const char *path, struct np_pairs *out,
-		      struct np_err *err)
+/* Begin results without runs, of the programs of the list. */
+static int begin_results(struct validate_ctx *ctx, struct np_err *err)
+{
+	const struct cli_program_list *list = &ctx->list;
+	struct np_pairs *pairs = &ctx->pairs;
+
+	pairs->setup = strdup(list->setup);
+	pairs->program = calloc(list->n, sizeof(*pairs->program));
+	if (!pairs->setup || !pairs->program)
+		return no_memory(err);
+	pairs->n_programs = list->n;
+	for (size_t i = 0; i < list->n; i++) {
+		const struct cli_program *from = &list->program[i];
+		struct np_pairs_program *to = &pairs->program[i];
+
+		strcpy(to->name, from->name);
+		to->nodes = from->nodes;
+		to->tasks_per_node = from->tasks_per_node;
+		to->command = command_text(&from->command);
+		if (!to->command)
+			return no_memory(err);
+	}
+	return 0;
+}
+
+/* Run times of other programs or commands cannot be compared. */
+static bool have_same_programs(const struct np_pairs *a,
+			       const struct np_pairs *b)
+{
+	if (strcmp(a->setup, b->setup) || a->n_programs != b->n_programs)
+		return false;
+	for (size_t i = 0; i < a->n_programs; i++)
+		if (strcmp(a->program[i].name, b->program[i].name))
+			return false;
+	return true;
+}
+
+/* Read the file.  Returns 0, or with err -errno or what parsing returns. */
+static int read_results(const char *path, struct np_pairs *out,
+			struct np_err *err)
 {
 	char *text = NULL;
 	size_t len;
@@ -120,96 +204,291 @@ static int pairs_load(const char *path, struct np_pairs *out,
 	return rc;
 }
 
-/* Called after each run.  Pairs also go into the profile store. */
+/* Continue the results in the file, if there is one of the same programs. */
+static int load_results(struct validate_ctx *ctx, struct np_err *err)
+{
+	struct np_pairs earlier;
+	int rc = begin_results(ctx, err);
+
+	if (rc || ctx->options.fresh)
+		return rc;
+	rc = read_results(ctx->path, &earlier, err);
+	if (rc)
+		return rc == -ENOENT ? 0 : rc;
+	if (!have_same_programs(&earlier, &ctx->pairs)) {
+		np_pairs_free(&earlier);
+		return np_errf(err, -EEXIST, "%s has results of other programs "
+			       "or commands: use --fresh to start over",
+			       ctx->path);
+	}
+	np_pairs_free(&ctx->pairs);
+	ctx->pairs = earlier;
+	return 0;
+}
+
+/* Write the file, completely or not at all. */
+static int save_results(const struct validate_ctx *ctx, struct np_err *err)
+{
+	char *text = NULL;
+	int rc = np_pairs_format(&ctx->pairs, &text, err);
+
+	if (!rc)
+		rc = np_file_write_path(ctx->path, text, strlen(text), 0644,
+					err);
+	free(text);
+	return rc;
+}
+
+/*
+ * Save the results with what the models knew about the programs, so that
+ * netprof accuracy can repeat the predictions.  Without a calibration, what the
+ * file has stays.
+ */
+static int save_with_input(struct validate_ctx *ctx,
+			   const struct cli_known *known, struct np_err *err)
+{
+	const struct np_program **app = calloc(ctx->list.n + 1, sizeof(*app));
+	int rc;
+
+	if (!app)
+		return no_memory(err);
+	for (size_t i = 0; i < known->n; i++) {
+		size_t program = find_program(ctx, known->app[i]->r.runs.app);
+
+		if (program < ctx->list.n)
+			app[program] = &known->app[i]->summary.program;
+	}
+	if (known->calibrated) {
+		ctx->pairs.fabric = known->cal.fabric;
+		ctx->pairs.app = app;
+	}
+	rc = save_results(ctx, err);
+	/* Both are borrowed, and freed before the pairs. */
+	ctx->pairs.fabric = NULL;
+	ctx->pairs.app = NULL;
+	free(app);
+	return rc;
+}
+
+/*
+ * Put the measured pairs of a victim into the profile store, where netprof
+ * predict and matrix find them.  The file of results is complete without that,
+ * so a failure is reported once and does not end the command.
+ */
+static void store_pairs(struct validate_ctx *ctx, const char *victim)
+{
+	struct np_err err = NP_ERR_INIT;
+	struct cli_store store;
+
+	if (ctx->no_store)
+		return;
+	ctx->no_store = cli_store_open(&store) >= 0;
+	if (ctx->no_store)
+		return;
+	ctx->no_store = np_pairs_store_save(store.store, &ctx->pairs, victim,
+					    &err);
+	cli_store_close(&store);
+	if (ctx->no_store)
+		cli_fail("the measured pairs are only in %s, not in the "
+			 "profile store: %s", ctx->path, err.text);
+}
+
+/* ---- measuring ---- */
+
+/* Called after each run. */
 static int save_run(void *arg, const struct np_pairs_run *last,
 		    struct np_err *err)
 {
-	struct validate *v = arg;
-	int rc = pairs_save(v->path, &v->pairs, err);
+	struct validate_ctx *ctx = arg;
+	int rc = save_results(ctx, err);
 
 	if (!rc && last->corunner)
-		store_pairs(v, last->victim);
+		store_pairs(ctx, last->victim);
+	return rc;
+}
+
+/*
+ * Is nothing left to be measured?  Controls that are missing, as an earlier
+ * allocation had no second leaf switch, are measured in an allocation, and need
+ * none to print the results.
+ */
+static int check_complete(const struct validate_ctx *ctx, bool *complete,
+			  struct np_err *err)
+{
+	bool controls = ctx->pairs.place.apart_nodes && getenv("SLURM_JOB_ID");
+	struct cli_pair_plan plan;
+
+	if (cli_pair_plan_make(&ctx->list, ctx->options.repeats, controls,
+			       &ctx->pairs, &plan))
+		return no_memory(err);
+	free(plan.run);
+	*complete = plan.n == 0;
+	return 0;
+}
+
+/* Measure what is missing, in the allocation around us. */
+static int measure(struct validate_ctx *ctx, struct np_err *err)
+{
+	const struct cli_pair_measurement measurement = {
+		.list = &ctx->list,
+		.repeats = ctx->options.repeats,
+		.path = ctx->path,
+		.pairs = &ctx->pairs,
+		.save = save_run,
+		.arg = ctx,
+	};
+
+	return cli_pair_runs_measure(&measurement, ctx->options.dry_run, err);
+}
+
+/* ---- comparing with predictions ---- */
+
+/*
+ * Compute the slowdowns from the runs.  Returns -1 to go on, or the exit
+ * status.
+ */
+static int compute_slowdowns(struct validate_ctx *ctx)
+{
+	ctx->prediction = calloc(n_pairs(ctx) + 1, sizeof(*ctx->prediction));
+	if (!ctx->prediction ||
+	    np_validate_result_make(&ctx->pairs, &ctx->result) ||
+	    np_validate_result_store(&ctx->result, &ctx->pairs))
+		return cli_fail("out of memory");
+	for (size_t pair = 0; pair < n_pairs(ctx); pair++) {
+		struct np_prediction *none = &ctx->prediction[pair];
+
+		none->slowdown = none->low = none->high = NAN;
+	}
+	return -1;
+}
+
+/*
+ * Copy the predictions of a matrix, which has another order than the list, and
+ * may have other applications.
+ */
+static void copy_predictions(struct validate_ctx *ctx,
+			     const struct cli_matrix *matrix)
+{
+	size_t n = ctx->list.n;
+
+	for (size_t i = 0; i < matrix->n * matrix->n; i++) {
+		const char *row = cli_matrix_name(matrix, i / matrix->n);
+		const char *column = cli_matrix_name(matrix, i % matrix->n);
+		size_t victim = find_program(ctx, row);
+		size_t corunner = find_program(ctx, column);
+
+		if (victim < n && corunner < n && !matrix->rc[i])
+			ctx->prediction[victim * n + corunner] = matrix->p[i];
+	}
+}
+
+/* Predict all pairs.  Prints why if that is not possible. */
+static void predict_pairs(struct validate_ctx *ctx,
+			  const struct cli_options *given,
+			  struct cli_known *known)
+{
+	struct cli_options options = *given;
+	char *names[NP_PAIRS_MAX_PROGRAMS + 1] = { NULL };
+	struct cli_matrix matrix = { .n = 0 };
+	struct cli_store store;
+	int rc = cli_store_open(&store);
+
+	if (rc >= 0)
+		return;
+	for (size_t i = 0; i < ctx->list.n; i++)
+		names[i] = ctx->list.program[i].name;
+	options.apps = names;
+	options.n_apps = ctx->list.n;
+	options.app = names[0];
+	options.scope = NP_SCOPE_LEAF; /* where the pairs ran */
+	rc = cli_matrix_find(known, &store, &options);
+	if (rc < 0)
+		rc = cli_predict_prepare(known, &store, &options);
+	if (rc < 0)
+		rc = cli_matrix_make(known, &options, &matrix);
+	if (rc < 0)
+		copy_predictions(ctx, &matrix);
+	cli_matrix_free(&matrix);
+	cli_store_close(&store);
+}
+
+/* Score the predictions, and the best constant for the same pairs. */
+static int score_predictions(struct validate_ctx *ctx)
+{
+	size_t n = n_pairs(ctx);
+	struct np_scored *scored = calloc(n + 1, sizeof(*scored));
+	int rc = scored ? 0 : -ENOMEM;
+
+	for (size_t pair = 0; !rc && pair < n; pair++) {
+		const struct np_mean *slowdown = measured(ctx, pair);
+		const struct np_prediction *p = &ctx->prediction[pair];
+
+		scored[pair] = (struct np_scored){
+			.measured = slowdown->n ? slowdown->mean : NAN,
+			.predicted = p->slowdown,
+			.low = p->low,
+			.high = p->high,
+		};
+	}
+	if (!rc)
+		rc = np_accuracy_score(scored, n, &ctx->score);
+	if (!rc)
+		rc = np_accuracy_score_constant(scored, n, &ctx->constant,
+						&ctx->constant_score);
+	free(scored);
 	return rc;
 }
 
 /* ---- text ---- */
 
-#define MAX_LISTED 5 /* pairs in the table */
+#define MAX_LISTED 5	/* pairs in the table */
 #define NAME_COLUMNS 13 /* width of a program's name */
 
-static const char *name_of(const struct validate *v, size_t i)
-{
-	return v->list.program[i].name;
-}
-
-static const struct np_mean *measured(const struct validate *v, size_t i)
-{
-	return &v->result.pair[i].slowdown;
-}
-
-/* Was the pair measured and predicted? */
-static bool has_both(const struct validate *v, size_t i)
-{
-	return measured(v, i)->n && !isnan(v->prediction[i].slowdown);
-}
-
-/* Predicted minus measured slowdown, a fraction. */
-static double error_of(const struct validate *v, size_t i)
-{
-	return v->prediction[i].slowdown - measured(v, i)->mean;
-}
-
 /* A share as a percentage, or that it is not known. */
-static const char *share_text(double part, char buf[CLI_NUMBER])
+static const char *share_text(double share, char buf[CLI_NUMBER])
 {
-	if (isnan(part))
-		return "not known";
-	return cli_percent(part, buf);
+	return isnan(share) ? "not known" : cli_percent(share, buf);
 }
 
-/* Measured pairs of which nothing is known on two leaf switches. */
-static size_t count_uncontrolled(const struct validate *v)
+/* What was measured, where, and how well runs repeat. */
+static void print_measured(const struct validate_ctx *ctx)
 {
-	size_t n = v->list.n, without = 0;
-
-	for (size_t i = 0; i < n * n; i++)
-		without += measured(v, i)->n && !v->result.pair[i].apart.n;
-	return without;
-}
-
-/* What was measured, and how well runs repeat. */
-static void print_measured(const struct validate *v)
-{
-	const struct np_validate_result *r = &v->result;
-	const struct np_pairs_place *p = &v->pairs.place;
-	size_t without = count_uncontrolled(v);
-	char day[CLI_NUMBER], others[64] = "";
-
-	if (without)
-		snprintf(others, sizeof(others), "; %zu pair%s none", without,
-			 without == 1 ? " has" : "s have");
+	const struct np_validate_result *result = &ctx->result;
+	const struct np_pairs_place *place = &ctx->pairs.place;
+	char day[CLI_NUMBER];
 
 	cli_labelled(stdout, "Measured", "%zu pair%s of %zu program%s on "
-		     "leaf switch %s: %s with %s, last on %s", r->n_pairs,
-		     cli_s(r->n_pairs), v->list.n,
-		     cli_s(v->list.n),
-		     p->leaf ? p->leaf : "(no topology)",
-		     p->victim_nodes ? p->victim_nodes : "?",
-		     p->corunner_nodes ? p->corunner_nodes : "?",
-		     cli_day(v->pairs.date, day));
-	if (r->n_repeated)
+		     "leaf switch %s: %s with %s, last on %s", result->n_pairs,
+		     cli_s(result->n_pairs), ctx->list.n, cli_s(ctx->list.n),
+		     place->leaf ? place->leaf : "(no topology)",
+		     place->victim_nodes ? place->victim_nodes : "?",
+		     place->corunner_nodes ? place->corunner_nodes : "?",
+		     cli_day(ctx->pairs.date, day));
+	if (result->n_repeated)
 		cli_labelled(stdout, "Repeats", "two runs of a pair differ by "
 			     "%.1f percentage points on average (%zu pair%s)",
-			     r->repeat_points, r->n_repeated,
-			     cli_s(r->n_repeated));
-	if (r->n_controls)
+			     result->repeat_points, result->n_repeated,
+			     cli_s(result->n_repeated));
+}
+
+/* By how much pairs are slowed that share no switch. */
+static void print_controls(const struct validate_ctx *ctx)
+{
+	const struct np_validate_result *result = &ctx->result;
+	size_t n_without = count_uncontrolled(ctx);
+	char without[64] = "";
+
+	if (n_without)
+		snprintf(without, sizeof(without), "; %zu pair%s none",
+			 n_without, n_without == 1 ? " has" : "s have");
+	if (result->n_controls)
 		cli_labelled(stdout, "Controls", "on two leaf switches %zu "
 			     "pair%s differ%s from running alone by %.1f %% on "
 			     "average, at most %.1f %%; this is subtracted%s",
-			     r->n_controls, cli_s(r->n_controls),
-			     r->n_controls == 1 ? "s" : "",
-			     100 * r->control_mean, 100 * r->control_most,
-			     others);
+			     result->n_controls, cli_s(result->n_controls),
+			     result->n_controls == 1 ? "s" : "",
+			     100 * result->control_mean,
+			     100 * result->control_max, without);
 	else
 		cli_labelled(stdout, "Controls", "none: the effect of anything "
 			     "else that pairs share is attributed to the leaf "
@@ -217,248 +496,248 @@ static void print_measured(const struct validate *v)
 }
 
 /* How much the runs alone of each program differ. */
-static void print_drift(const struct validate *v)
+static void print_drift(const struct validate_ctx *ctx)
 {
 	char line[1024] = "";
 
-	for (size_t i = 0; i < v->list.n; i++)
-		if (!isnan(v->result.app[i].drift))
+	for (size_t i = 0; i < ctx->list.n; i++)
+		if (!isnan(ctx->result.app[i].drift))
 			cli_add(line, sizeof(line), "%s%s %.1f %%",
-				*line ? ", " : "", name_of(v, i),
-				100 * v->result.app[i].drift);
+				*line ? ", " : "", ctx->list.program[i].name,
+				100 * ctx->result.app[i].drift);
 	if (*line)
 		cli_labelled(stdout, "Drift", "runs alone, longest minus "
 			     "shortest: %s", line);
 }
 
 /* Pairs that differ even without a common switch. */
-static void print_rejected(const struct validate *v)
+static void print_rejected(const struct validate_ctx *ctx)
 {
-	size_t n = v->list.n;
+	for (size_t i = 0; i < n_pairs(ctx); i++) {
+		const struct np_validate_pair *pair = &ctx->result.pair[i];
 
-	for (size_t i = 0; i < n * n; i++)
-		if (v->result.pair[i].rejected)
+		if (pair->rejected)
 			cli_labelled(stdout, "Rejected", "%s with %s: %+.1f "
 				     "%% on two leaf switches, where they "
-				     "share none", name_of(v, i / n),
-				     name_of(v, i % n), 100 *
-				     v->result.pair[i].apart.mean);
+				     "share none", victim_name(ctx, i),
+				     corunner_name(ctx, i),
+				     100 * pair->apart.mean);
+	}
 }
 
 /* Pairs whose two runs differ too much to be trusted. */
-static void print_unsteady(const struct validate *v)
+static void print_unsteady(const struct validate_ctx *ctx)
 {
-	size_t n = v->list.n;
+	uint32_t repeats = ctx->options.repeats;
 	char again[64] = "";
 
-	if (v->repeats < MAX_REPEATS)
+	if (repeats < MAX_REPEATS)
 		snprintf(again, sizeof(again), "; --repeats=%u runs all pairs "
-			 "once more", v->repeats + 1);
-	for (size_t i = 0; i < n * n; i++)
-		if (v->result.pair[i].between > NP_VALIDATE_REPEAT_MOST)
+			 "once more", repeats + 1);
+	for (size_t i = 0; i < n_pairs(ctx); i++) {
+		double difference = ctx->result.pair[i].between;
+
+		if (difference > NP_VALIDATE_REPEAT_MAX)
 			cli_labelled(stdout, "Unsteady", "%s with %s: two "
 				     "runs differ by %.0f percentage points%s",
-				     name_of(v, i / n), name_of(v, i % n),
-				     100 * v->result.pair[i].between, again);
-}
-
-/* Pairs that were measured but not predicted.  *first: one of them. */
-static size_t count_unpredicted(const struct validate *v, size_t *first)
-{
-	size_t n = v->list.n, missing = 0;
-
-	for (size_t i = 0; i < n * n; i++)
-		if (measured(v, i)->n && !has_both(v, i) && !missing++)
-			*first = i;
-	return missing;
+				     victim_name(ctx, i), corunner_name(ctx, i),
+				     100 * difference, again);
+	}
 }
 
 /* Names the first pair as an example. */
-static void print_unpredicted(const struct validate *v)
+static void print_unpredicted(const struct validate_ctx *ctx)
 {
-	size_t n = v->list.n, first = 0;
-	size_t missing = count_unpredicted(v, &first);
+	size_t first = 0, n = count_unpredicted(ctx, &first);
 
-	if (missing)
+	if (n)
 		cli_labelled(stdout, "Unknown", "%zu pair%s cannot be "
 			     "predicted; netprof predict %s %s says what is "
-			     "missing", missing, cli_s(missing),
-			     name_of(v, first / n), name_of(v, first % n));
+			     "missing", n, cli_s(n), victim_name(ctx, first),
+			     corunner_name(ctx, first));
 }
 
 /* How accurate the predictions are, compared with the best constant. */
-static void print_score(const struct validate *v)
+static void print_score(const struct validate_ctx *ctx)
 {
-	const struct np_score *s = &v->score, *c = &v->constant_score;
+	const struct np_score *score = &ctx->score;
+	double constant_points = ctx->constant_score.mean_points;
 	char a[CLI_NUMBER], b[CLI_NUMBER], ratio[CLI_NUMBER] = "";
 
-	print_unpredicted(v);
-	if (!s->n)
+	if (!score->n)
 		return;
-	if (c->mean_points > 0)
+	if (constant_points > 0)
 		snprintf(ratio, sizeof(ratio), " (ratio %.2f)",
-			 s->mean_points / c->mean_points);
-	cli_labelled(stdout, "Error",
-		     "%.1f percentage points on average over "
+			 score->mean_points / constant_points);
+	cli_labelled(stdout, "Error", "%.1f percentage points on average over "
 		     "%zu pair%s; the best constant (%+.1f %%) has %.1f%s",
-		     s->mean_points, s->n, cli_s(s->n), 100 * v->constant,
-		     c->mean_points, ratio);
-	cli_labelled(stdout, "Large",
-		     "%s of the errors exceed 10 percentage "
+		     score->mean_points, score->n, cli_s(score->n),
+		     100 * ctx->constant, constant_points, ratio);
+	cli_labelled(stdout, "Large", "%s of the errors exceed 10 percentage "
 		     "points, %s exceed 20; mean error with sign %+.1f",
-		     share_text(1 - s->within_near, a),
-		     share_text(s->beyond_far, b), s->bias_points);
-	cli_labelled(stdout, "At 10 %",
-		     "recall %s, precision %s (pairs slowed "
+		     share_text(1 - score->within_near, a),
+		     share_text(score->beyond_far, b), score->bias_points);
+	cli_labelled(stdout, "At 10 %", "recall %s, precision %s (pairs slowed "
 		     "by 10 %% or more: %zu measured, %zu predicted)",
-		     share_text(s->recall, a), share_text(s->precision, b),
-		     s->n_harm, s->n_called);
-	cli_labelled(stdout, "Intervals", "%s of the 90 %% intervals contain "
-		     "the measured value; median width %.1f percentage "
-		     "points",
-		     share_text(s->coverage, a), s->width_points);
+		     share_text(score->recall, a),
+		     share_text(score->precision, b), score->n_harm,
+		     score->n_called);
+	if (score->n_intervals)
+		cli_labelled(stdout, "Intervals", "%s of the 90 %% intervals "
+			     "contain the measured value; median width %.1f "
+			     "percentage points",
+			     share_text(score->coverage, a),
+			     score->width_points);
 }
 
-/* Order of pairs by the size of their error. */
-static int by_error(const void *a, const void *b, void *arg)
+/* Size of a prediction's error, a fraction. */
+static double error_size(const struct validate_ctx *ctx, size_t pair)
 {
-	const struct validate *v = arg;
-	double x = fabs(error_of(v, *(const size_t *)a));
-	double y = fabs(error_of(v, *(const size_t *)b));
+	return fabs(ctx->prediction[pair].slowdown - measured(ctx, pair)->mean);
+}
+
+/* qsort_r() order of pairs: the largest error first. */
+static int order_by_error(const void *a, const void *b, void *arg)
+{
+	const struct validate_ctx *ctx = arg;
+	double x = error_size(ctx, *(const size_t *)a);
+	double y = error_size(ctx, *(const size_t *)b);
 
 	return (x < y) - (x > y);
 }
 
 /*
- * Indices of pairs that were measured and predicted, largest error first; the
- * caller frees them.  NULL: out of memory.
+ * Pairs that were measured and predicted, in that order; the caller frees them.
+ * NULL: out of memory.
  */
-static size_t *by_size_of_error(const struct validate *v, size_t *n)
+static size_t *sort_by_error(const struct validate_ctx *ctx, size_t *n)
 {
-	size_t all = v->list.n * v->list.n;
-	size_t *order = calloc(all + 1, sizeof(*order));
+	size_t *sorted = calloc(n_pairs(ctx) + 1, sizeof(*sorted));
 
 	*n = 0;
-	for (size_t i = 0; order && i < all; i++)
-		if (has_both(v, i))
-			order[(*n)++] = i;
-	if (order)
-		qsort_r(order, *n, sizeof(*order), by_error, (void *)v);
-	return order;
+	for (size_t pair = 0; sorted && pair < n_pairs(ctx); pair++)
+		if (is_compared(ctx, pair))
+			sorted[(*n)++] = pair;
+	if (sorted)
+		qsort_r(sorted, *n, sizeof(*sorted), order_by_error,
+			(void *)ctx);
+	return sorted;
 }
 
 /* One pair with its prediction and flags. */
-static void print_pair(const struct validate *v, size_t i, int name_width)
+static void print_pair(const struct validate_ctx *ctx, size_t pair,
+		       int name_width)
 {
-	const struct np_prediction *p = &v->prediction[i];
-	char flags[256], ends[64];
-	size_t n = v->list.n;
+	const struct np_prediction *p = &ctx->prediction[pair];
+	char flags[256], interval[64] = "-";
 
-	cli_left(stdout, name_of(v, i / n), name_width);
+	cli_left(stdout, victim_name(ctx, pair), name_width);
 	putchar(' ');
-	cli_left(stdout, name_of(v, i % n), name_width);
+	cli_left(stdout, corunner_name(ctx, pair), name_width);
 	putchar(' ');
-	cli_right_as(cli_change, measured(v, i)->mean, 9);
+	cli_right_as(cli_change, measured(ctx, pair)->mean, 9);
 	cli_right_as(cli_change, p->slowdown, 10);
-	if (isnan(p->low))
-		strcpy(ends, "-");
-	else
-		snprintf(ends, sizeof(ends), "%.0f to %.0f",
+	if (!isnan(p->low))
+		snprintf(interval, sizeof(interval), "%.0f to %.0f",
 			 cli_whole_percent(p->low), cli_whole_percent(p->high));
-	cli_right(stdout, ends, 15);
+	cli_right(stdout, interval, 15);
 	cli_flag_names(p->flags, flags, sizeof(flags));
 	printf("  %s\n", *flags ? flags : "-");
 }
 
-/* The pairs with the largest errors. */
-static int print_worst(const struct validate *v)
+/* The pairs with the largest errors.  Returns the exit status. */
+static int print_worst(const struct validate_ctx *ctx)
 {
-	size_t n, *order = by_size_of_error(v, &n);
+	size_t n, *sorted = sort_by_error(ctx, &n);
 	int name_width = NAME_COLUMNS;
 
-	if (!order)
+	if (!sorted)
 		return cli_fail("out of memory");
-	for (size_t i = 0; i < v->list.n; i++)
-		name_width = cli_widen(name_width, name_of(v, i));
+	for (size_t i = 0; i < ctx->list.n; i++)
+		name_width = cli_widen(name_width, ctx->list.program[i].name);
 	if (n)
-		cli_head("%-*s %-*s %9s%10s%15s  %s", name_width,
-			 "Slowed", name_width, "By", "Measured", "Predicted",
+		cli_head("%-*s %-*s %9s%10s%15s  %s", name_width, "Slowed",
+			 name_width, "By", "Measured", "Predicted",
 			 "90 % interval", "Notes");
 	for (size_t i = 0; i < n && i < MAX_LISTED; i++)
-		print_pair(v, order[i], name_width);
-	free(order);
+		print_pair(ctx, sorted[i], name_width);
+	free(sorted);
 	return CLI_DONE;
 }
 
-static int validate_text(const struct validate *v)
+static int print_text(const struct validate_ctx *ctx)
 {
-	print_measured(v);
-	print_drift(v);
-	print_rejected(v);
-	print_unsteady(v);
-	print_score(v);
-	return print_worst(v);
+	print_measured(ctx);
+	print_controls(ctx);
+	print_drift(ctx);
+	print_rejected(ctx);
+	print_unsteady(ctx);
+	print_unpredicted(ctx);
+	print_score(ctx);
+	return print_worst(ctx);
 }
 
 /* ---- JSON ---- */
 
 /* Accuracy of the predictions; null without a predicted pair. */
-static void put_score(json_object *in, const struct validate *v)
+static void put_score(json_object *in, const struct validate_ctx *ctx)
 {
-	const struct np_score *s = &v->score;
-	json_object *o = cli_put_if(in, "score", s->n > 0);
+	const struct np_score *score = &ctx->score;
+	json_object *o = cli_put_if(in, "score", score->n > 0);
 
 	if (!o)
 		return;
-	cli_put_count(o, "pairs", s->n);
-	cli_put_real(o, "mean_error_points", s->mean_points);
-	cli_put_real(o, "bias_points", s->bias_points);
-	cli_put_real(o, "within_10_points", s->within_near);
-	cli_put_real(o, "beyond_20_points", s->beyond_far);
-	cli_put_real(o, "best_constant", v->constant);
+	cli_put_count(o, "pairs", score->n);
+	cli_put_real(o, "mean_error_points", score->mean_points);
+	cli_put_real(o, "bias_points", score->bias_points);
+	cli_put_real(o, "within_10_points", score->within_near);
+	cli_put_real(o, "beyond_20_points", score->beyond_far);
+	cli_put_real(o, "best_constant", ctx->constant);
 	cli_put_real(o, "constant_error_points",
-		     v->constant_score.mean_points);
-	cli_put_real(o, "recall", s->recall);
-	cli_put_real(o, "precision", s->precision);
-	cli_put_real(o, "coverage", s->coverage);
-	cli_put_real(o, "median_width_points", s->width_points);
+		     ctx->constant_score.mean_points);
+	cli_put_real(o, "recall", score->recall);
+	cli_put_real(o, "precision", score->precision);
+	cli_put_real(o, "coverage", score->coverage);
+	cli_put_real(o, "median_width_points", score->width_points);
+}
+
+/* A mean; null if nothing was measured. */
+static void put_mean(json_object *in, const char *key, const struct np_mean *m)
+{
+	cli_put_real(in, key, m->n ? m->mean : NAN);
 }
 
 /* The programs and their times alone. */
-static void put_programs(json_object *in, const struct validate *v)
+static void put_programs(json_object *in, const struct validate_ctx *ctx)
 {
 	json_object *list = cli_put_array(in, "programs");
 
-	for (size_t i = 0; i < v->list.n; i++) {
-		const struct np_validate_app *a = &v->result.app[i];
+	for (size_t i = 0; i < ctx->list.n; i++) {
+		const struct np_validate_app *app = &ctx->result.app[i];
 		json_object *o = cli_append_object(list);
 
-		cli_put_text(o, "name", name_of(v, i));
-		cli_put_count(o, "runs_alone", a->alone_sec.n);
-		cli_put_real(o, "alone_sec", a->alone_sec.n ?
-			     a->alone_sec.mean : NAN);
-		cli_put_real(o, "drift", a->drift);
+		cli_put_text(o, "name", ctx->list.program[i].name);
+		cli_put_count(o, "runs_alone", app->alone_sec.n);
+		put_mean(o, "alone_sec", &app->alone_sec);
+		cli_put_real(o, "drift", app->drift);
 	}
 }
 
 /* All pairs, measured or not. */
-static void put_pairs(json_object *in, const struct validate *v)
+static void put_pairs(json_object *in, const struct validate_ctx *ctx)
 {
 	json_object *list = cli_put_array(in, "pairs");
-	size_t n = v->list.n;
 	char flags[256];
 
-	for (size_t i = 0; i < n * n; i++) {
-		const struct np_validate_pair *pair = &v->result.pair[i];
-		const struct np_prediction *p = &v->prediction[i];
+	for (size_t i = 0; i < n_pairs(ctx); i++) {
+		const struct np_validate_pair *pair = &ctx->result.pair[i];
+		const struct np_prediction *p = &ctx->prediction[i];
 		json_object *o = cli_append_object(list);
 
-		cli_put_text(o, "victim", name_of(v, i / n));
-		cli_put_text(o, "corunner", name_of(v, i % n));
-		cli_put_real(o, "measured", pair->slowdown.n ?
-			     pair->slowdown.mean : NAN);
-		cli_put_real(o, "apart", pair->apart.n ? pair->apart.mean :
-							 NAN);
+		cli_put_text(o, "victim", victim_name(ctx, i));
+		cli_put_text(o, "corunner", corunner_name(ctx, i));
+		put_mean(o, "measured", &pair->slowdown);
+		put_mean(o, "apart", &pair->apart);
 		cli_put_bool(o, "rejected", pair->rejected);
 		cli_put_real(o, "predicted", p->slowdown);
 		cli_put_real(o, "low", p->low);
@@ -468,351 +747,152 @@ static void put_pairs(json_object *in, const struct validate *v)
 	}
 }
 
-static int validate_json(const struct validate *v)
+static int print_json(const struct validate_ctx *ctx)
 {
-	json_object *j = json_object_new_object();
+	json_object *root = json_object_new_object();
 	size_t first;
 
-	cli_put_text(j, "file", v->path);
-	cli_put_time(j, "date", v->pairs.date);
-	cli_put_real(j, "repeat_points", v->result.repeat_points);
-	cli_put_count(j, "rejected", v->result.n_rejected);
-	cli_put_count(j, "unpredicted", count_unpredicted(v, &first));
-	put_score(j, v);
-	put_programs(j, v);
-	put_pairs(j, v);
-	return cli_print_json("validate", j);
+	cli_put_text(root, "file", ctx->path);
+	cli_put_time(root, "date", ctx->pairs.date);
+	cli_put_real(root, "repeat_points", ctx->result.repeat_points);
+	cli_put_count(root, "rejected", ctx->result.n_rejected);
+	cli_put_count(root, "unpredicted", count_unpredicted(ctx, &first));
+	put_score(root, ctx);
+	put_programs(root, ctx);
+	put_pairs(root, ctx);
+	return cli_print_json("validate", root);
 }
 
-/* ---- plot ---- */
+/* ---- picture ---- */
 
-/* The 90 % interval of the measured slowdown, as a line across its point. */
-static void draw_measured(struct np_figure *f, struct np_panel *p,
-			  const struct np_mean *m, double predicted)
+/* The 90 % interval of a measured slowdown, as a line across its point. */
+static void draw_interval(struct np_figure *figure, struct np_panel *panel,
+			  const struct np_mean *slowdown, double predicted)
 {
-	double half = m->n > 1 && isfinite(m->sd) ?
-		      1.645 * m->sd / sqrt(m->n) : NAN;
-	struct np_shape *s;
+	struct np_shape *line;
+	double half;
 
-	if (isnan(half))
+	if (slowdown->n < 2 || !isfinite(slowdown->sd))
 		return;
-	s = np_figure_shape(f, p, NP_SHAPE_LINE, NP_STYLE_GREY, NULL);
-	np_figure_add(f, s, 100 * (m->mean - half), 100 * predicted, NAN, NAN);
-	np_figure_add(f, s, 100 * (m->mean + half), 100 * predicted, NAN, NAN);
+	half = 1.645 * slowdown->sd / sqrt(slowdown->n);
+	line = np_figure_shape(figure, panel, NP_SHAPE_LINE, NP_STYLE_GREY,
+			       NULL);
+	np_figure_add(figure, line, 100 * (slowdown->mean - half),
+		      100 * predicted, NAN, NAN);
+	np_figure_add(figure, line, 100 * (slowdown->mean + half),
+		      100 * predicted, NAN, NAN);
 }
 
-/* Predicted over measured slowdown; points on the diagonal are right. */
-static int validate_plot(const struct validate *v, const char *path)
+/* The line on which predictions are as measured, from 0 to the largest. */
+static void draw_diagonal(struct np_figure *figure, struct np_panel *panel,
+			  const struct validate_ctx *ctx)
 {
-	struct np_figure *f = np_figure_new("Predicted over measured slowdown");
-	struct np_panel *p = f ? np_figure_panel(f, "") : NULL;
-	size_t n = v->list.n;
-	struct np_shape *s;
-	double most = 0;
+	struct np_shape *line = np_figure_shape(figure, panel, NP_SHAPE_LINE,
+						NP_STYLE_GREY, "as measured");
+	double largest = 0;
 
-	if (!p)
-		return cli_figure_save(f, path);
-	np_figure_axis(f, &p->x, NP_AXIS_LINEAR, "Measured slowdown (%)");
-	np_figure_axis(f, &p->y, NP_AXIS_LINEAR, "Predicted slowdown (%)");
-	for (size_t i = 0; i < n * n; i++)
-		if (has_both(v, i)) {
-			draw_measured(f, p, measured(v, i),
-				      v->prediction[i].slowdown);
-			most = fmax(most, measured(v, i)->mean);
-		}
-	/* The diagonal: predicted as measured. */
-	s = np_figure_shape(f, p, NP_SHAPE_LINE, NP_STYLE_GREY,
-			    "as measured");
-	np_figure_add(f, s, 0, 0, NAN, NAN);
-	np_figure_add(f, s, 100 * most, 100 * most, NAN, NAN);
-	s = np_figure_shape(f, p, NP_SHAPE_POINTS, 0,
-			    "a pair, with 90 % intervals");
-	for (size_t i = 0; i < n * n; i++)
-		if (has_both(v, i))
-			np_figure_add(f, s, 100 * measured(v, i)->mean,
-				      100 * v->prediction[i].slowdown,
-				      100 * v->prediction[i].low,
-				      100 * v->prediction[i].high);
-	np_figure_caption(f, "n = %zu pairs of %zu programs; mean error %.1f "
-			  "percentage points, with the best constant %.1f.",
-			  v->score.n, n,
-			  v->score.mean_points, v->constant_score.mean_points);
-	f->date = v->pairs.date;
-	return cli_figure_save(f, path);
+	for (size_t pair = 0; pair < n_pairs(ctx); pair++)
+		if (is_compared(ctx, pair))
+			largest = fmax(largest, measured(ctx, pair)->mean);
+	np_figure_add(figure, line, 0, 0, NAN, NAN);
+	np_figure_add(figure, line, 100 * largest, 100 * largest, NAN, NAN);
 }
 
-/* ---- the file of results ---- */
-
-/* Fill v->pairs with the programs of the list. */
-static int begin_results(struct validate *v, struct np_err *err)
+/* The pairs, with the intervals of their predictions. */
+static void draw_points(struct np_figure *figure, struct np_panel *panel,
+			const struct validate_ctx *ctx)
 {
-	size_t n = v->list.n;
+	struct np_shape *points =
+		np_figure_shape(figure, panel, NP_SHAPE_POINTS, 0,
+				"a pair, with 90 % intervals");
 
-	v->pairs.setup = strdup(v->list.setup);
-	v->pairs.program = calloc(n, sizeof(*v->pairs.program));
-	if (!v->pairs.setup || !v->pairs.program)
-		return np_errf(err, -ENOMEM, "out of memory");
-	v->pairs.n_programs = n;
-	for (size_t i = 0; i < n; i++) {
-		const struct cli_program *p = &v->list.program[i];
-		struct np_pairs_program *to = &v->pairs.program[i];
-		size_t len;
-		FILE *f = open_memstream(&to->command, &len);
+	for (size_t pair = 0; pair < n_pairs(ctx); pair++) {
+		const struct np_prediction *p = &ctx->prediction[pair];
 
-		strcpy(to->name, p->name);
-		to->nodes = p->nodes;
-		to->tasks_per_node = p->tasks_per_node;
-		for (size_t k = 0; f && k < p->command.n; k++)
-			fprintf(f, "%s%s", k ? " " : "", p->command.word[k]);
-		if (!f || fclose(f))
-			return np_errf(err, -ENOMEM, "out of memory");
-	}
-	return 0;
-}
-
-/* Times of other programs or commands cannot be compared. */
-static bool is_of_same_programs(const struct np_pairs *a,
-				const struct np_pairs *b)
-{
-	if (strcmp(a->setup, b->setup) || a->n_programs != b->n_programs)
-		return false;
-	for (size_t i = 0; i < a->n_programs; i++)
-		if (strcmp(a->program[i].name, b->program[i].name))
-			return false;
-	return true;
-}
-
-/* Load earlier runs from the file if they are of the same programs. */
-static int load_results(struct validate *v, bool fresh, struct np_err *err)
-{
-	struct np_pairs old;
-	int rc = begin_results(v, err);
-
-	if (rc || fresh)
-		return rc;
-	rc = pairs_load(v->path, &old, err);
-	if (rc)
-		return rc == -ENOENT ? 0 : rc;
-	if (!is_of_same_programs(&old, &v->pairs)) {
-		np_pairs_free(&old);
-		return np_errf(err, -EEXIST, "%s has results of other programs "
-			       "or commands: use --fresh to start over",
-			       v->path);
-	}
-	np_pairs_free(&v->pairs);
-	v->pairs = old;
-	return 0;
-}
-
-/*
- * Is nothing left to be measured?  Controls that are missing, as an earlier
- * allocation had no second leaf switch, are measured in an allocation, and need
- * none to print the results.
- */
-static int check_complete(const struct validate *v, bool *complete,
-			  struct np_err *err)
-{
-	bool controls = v->pairs.place.apart_nodes && getenv("SLURM_JOB_ID");
-	struct cli_pair_plan plan;
-
-	if (cli_pair_plan_make(&v->list, v->repeats, controls, &v->pairs,
-			       &plan))
-		return np_errf(err, -ENOMEM, "out of memory");
-	free(plan.run);
-	*complete = plan.n == 0;
-	return 0;
-}
-
-/* ---- predictions ---- */
-
-static size_t index_of(const struct validate *v, const char *name)
-{
-	size_t i = 0;
-
-	while (i < v->list.n && strcmp(v->list.program[i].name, name))
-		i++;
-	return i;
-}
-
-/* Copy the predictions of the matrix, whose order differs from the list's. */
-static void copy_predictions(struct validate *v, const struct cli_matrix *m)
-{
-	size_t n = v->list.n;
-
-	for (size_t i = 0; i < m->n * m->n; i++) {
-		size_t victim = index_of(v, cli_matrix_name(m, i / m->n));
-		size_t corunner = index_of(v, cli_matrix_name(m, i % m->n));
-
-		/* The matrix may have applications that are not in the list. */
-		if (victim < n && corunner < n && !m->rc[i])
-			v->prediction[victim * n + corunner] = m->p[i];
+		if (is_compared(ctx, pair))
+			np_figure_add(figure, points,
+				      100 * measured(ctx, pair)->mean,
+				      100 * p->slowdown, 100 * p->low,
+				      100 * p->high);
 	}
 }
 
-/* Save the results with the inputs of the models, for netprof accuracy. */
-static int save_results(struct validate *v, const struct cli_known *k,
-		struct np_err *err)
+/* Predicted over measured slowdown.  Returns the exit status. */
+static int plot_pairs(const struct validate_ctx *ctx, const char *path)
 {
-	const struct np_program **app = calloc(v->list.n + 1, sizeof(*app));
-	int rc;
+	struct np_figure *figure =
+		np_figure_new("Predicted over measured slowdown");
+	struct np_panel *panel = figure ? np_figure_panel(figure, "") : NULL;
 
-	if (!app)
-		return np_errf(err, -ENOMEM, "out of memory");
-	for (size_t i = 0; k && i < k->n; i++) {
-		size_t index = index_of(v, k->app[i]->r.runs.app);
-
-		if (index < v->list.n)
-			app[index] = &k->app[i]->summary.program;
-	}
-	v->pairs.fabric = k && k->calibrated ? k->cal.fabric : NULL;
-	v->pairs.app = v->pairs.fabric ? app : NULL;
-	rc = pairs_save(v->path, &v->pairs, err);
-	/* Both are borrowed from k, which is freed before the pairs. */
-	v->pairs.fabric = NULL;
-	v->pairs.app = NULL;
-	free(app);
-	return rc;
-}
-
-/* Predict all pairs of the list. Returns -1 to go on, or the exit status. */
-static int predict_pairs(struct validate *v, const struct cli_options *given,
-		      struct cli_known *k, struct cli_store *s)
-{
-	struct cli_options o = *given;
-	char *names[NP_PAIRS_MAX_PROGRAMS + 1] = { NULL };
-	struct cli_matrix m = { .n = 0 };
-	int rc;
-
-	for (size_t i = 0; i < v->list.n; i++)
-		names[i] = v->list.program[i].name;
-	o.apps = names;
-	o.n_apps = v->list.n;
-	o.app = names[0];
-	o.scope = NP_SCOPE_LEAF; /* where the pairs ran */
-	rc = cli_matrix_find(k, s, &o);
-	if (rc < 0)
-		rc = cli_predict_prepare(k, s, &o);
-	if (rc < 0)
-		rc = cli_matrix_make(k, &o, &m);
-	if (rc < 0)
-		copy_predictions(v, &m);
-	cli_matrix_free(&m);
-	return rc;
-}
-
-/* One pair in the form that np_accuracy.h scores. */
-static struct np_scored scored_pair(const struct validate *v, size_t i)
-{
-	const struct np_mean *m = measured(v, i);
-	const struct np_prediction *p = &v->prediction[i];
-
-	return (struct np_scored){
-		.measured = m->n ? m->mean : NAN, .predicted = p->slowdown,
-		.low = p->low, .high = p->high,
-	};
-}
-
-/* Score the predictions, and the best constant for the same pairs. */
-static int score_predictions(struct validate *v)
-{
-	size_t n = v->list.n * v->list.n;
-	struct np_scored *s = calloc(n + 1, sizeof(*s));
-	int rc = s ? 0 : -ENOMEM;
-
-	for (size_t i = 0; !rc && i < n; i++)
-		s[i] = scored_pair(v, i);
-	if (!rc)
-		rc = np_accuracy_score(s, n, &v->score);
-	if (!rc)
-		rc = np_accuracy_score_constant(s, n, &v->constant,
-						&v->constant_score);
-	free(s);
-	return rc;
+	if (!panel)
+		return cli_figure_save(figure, path);
+	np_figure_axis(figure, &panel->x, NP_AXIS_LINEAR,
+		       "Measured slowdown (%)");
+	np_figure_axis(figure, &panel->y, NP_AXIS_LINEAR,
+		       "Predicted slowdown (%)");
+	for (size_t pair = 0; pair < n_pairs(ctx); pair++)
+		if (is_compared(ctx, pair))
+			draw_interval(figure, panel, measured(ctx, pair),
+				      ctx->prediction[pair].slowdown);
+	draw_diagonal(figure, panel, ctx);
+	draw_points(figure, panel, ctx);
+	np_figure_caption(figure, "n = %zu pairs of %zu programs; mean error "
+			  "%.1f percentage points, with the best constant "
+			  "%.1f.", ctx->score.n, ctx->list.n,
+			  ctx->score.mean_points,
+			  ctx->constant_score.mean_points);
+	figure->date = ctx->pairs.date;
+	return cli_figure_save(figure, path);
 }
 
 /* ---- the command ---- */
 
-/*
- * Compute the slowdowns from the runs. Returns -1 to go on, or the exit
- * status.
- */
-static int make_result(struct validate *v)
+/* Compare, save and print; without predictions, only the measured pairs. */
+static int compare(struct validate_ctx *ctx, const struct cli_options *options)
 {
-	size_t n = v->list.n * v->list.n;
-
-	v->prediction = calloc(n + 1, sizeof(*v->prediction));
-	if (!v->prediction ||
-	    np_validate_result_make(&v->pairs, &v->result) ||
-	    np_validate_result_store(&v->result, &v->pairs))
-		return cli_fail("out of memory");
-	for (size_t i = 0; i < n; i++)
-		v->prediction[i].slowdown = v->prediction[i].low =
-			v->prediction[i].high = NAN;
-	return -1;
-}
-
-/* Print the comparison; without predictions, only the measured pairs. */
-static int print_results(struct validate *v, const struct cli_options *o)
-{
-	struct cli_known k = { .n = 0 };
+	struct cli_known known = { .n = 0 };
 	struct np_err err = NP_ERR_INIT;
-	struct cli_store s;
-	int rc = make_result(v);
+	int rc = compute_slowdowns(ctx);
 
 	if (rc >= 0)
 		return rc;
-	if (cli_store_open(&s) < 0) {
-		predict_pairs(v, o, &k, &s); /* prints what is missing */
-		cli_store_close(&s);
-	}
-	/* An earlier version saved the results without doing this. */
-	for (size_t i = 0; i < v->list.n; i++)
-		store_pairs(v, v->list.program[i].name);
-	rc = save_results(v, &k, &err);
-	cli_known_free(&k);
+	predict_pairs(ctx, options, &known);
+	/* Pairs measured by an earlier version may not be in the store. */
+	for (size_t i = 0; i < ctx->list.n; i++)
+		store_pairs(ctx, ctx->list.program[i].name);
+	rc = save_with_input(ctx, &known, &err);
+	cli_known_free(&known);
 	if (rc)
 		return cli_fail("%s", err.text);
-	if (score_predictions(v))
+	if (score_predictions(ctx))
 		return cli_fail("out of memory");
-	rc = o->format == CLI_JSON ? validate_json(v) : validate_text(v);
-	return rc == CLI_DONE && o->plot ? validate_plot(v, o->plot) : rc;
-}
-
-/* Measure what is missing, in the allocation around us. */
-static int measure(struct validate *v, bool dry_run, struct np_err *err)
-{
-	const struct cli_pair_measurement measurement = {
-		.list = &v->list,
-		.repeats = v->repeats,
-		.path = v->path,
-		.pairs = &v->pairs,
-		.save = save_run,
-		.arg = v,
-	};
-
-	return cli_pair_runs_measure(&measurement, dry_run, err);
+	rc = options->format == CLI_JSON ? print_json(ctx) : print_text(ctx);
+	if (rc == CLI_DONE && options->plot)
+		rc = plot_pairs(ctx, options->plot);
+	return rc;
 }
 
 /* Read the list and earlier results, measure what is missing, and compare. */
-static int validate(struct validate *v, const struct validate_options *o,
-		    const struct cli_options *shared)
+static int validate(struct validate_ctx *ctx, const struct cli_options *options)
 {
 	struct np_err err = NP_ERR_INIT;
 	bool complete = false;
-	int rc = cli_program_list_read(shared->app, &v->list, &err);
+	int rc = cli_program_list_read(options->app, &ctx->list, &err);
 
 	if (!rc)
-		rc = load_results(v, o->fresh, &err);
+		rc = load_results(ctx, &err);
 	if (!rc)
-		rc = check_complete(v, &complete, &err);
+		rc = check_complete(ctx, &complete, &err);
 	if (!rc && !complete)
-		rc = measure(v, o->dry_run, &err);
+		rc = measure(ctx, &err);
 	if (rc)
 		return cli_fail("%s", err.text);
-	return o->dry_run && !complete ? CLI_DONE : print_results(v, shared);
+	if (ctx->options.dry_run && !complete)
+		return CLI_DONE;
+	return compare(ctx, options);
 }
 
-static const struct np_option own[] = {
+static const struct np_option own_options[] = {
 #define AT(member) offsetof(struct validate_options, member)
 	{ "repeats", NP_OPTION_COUNT, AT(repeats), 1, MAX_REPEATS },
 	{ "fresh", NP_OPTION_FLAG, AT(fresh) },
@@ -824,25 +904,26 @@ static const struct np_option own[] = {
 /* Also after an interruption the results so far have to be freed. */
 static int run_validate(const struct cli_cmd *self, int argc, char **argv)
 {
-	struct validate v = { .constant = NAN };
-	struct validate_options own_options = { .repeats = 2 };
-	struct cli_options o;
-	char *path = NULL;
-	int rc = cli_options_parse(self, argc, argv, &own_options, &o);
+	struct validate_ctx ctx = {
+		.options = { .repeats = 2 }, .constant = NAN,
+	};
+	struct cli_options options;
+	char *default_path = NULL;
+	int rc = cli_options_parse(self, argc, argv, &ctx.options, &options);
 
 	if (rc >= 0)
 		return rc;
 	/* The default name is next to the list of programs. */
-	if (!o.output && asprintf(&path, "%s.pairs.json", o.app) < 0)
+	if (!options.output &&
+	    asprintf(&default_path, "%s.pairs.json", options.app) < 0)
 		return cli_fail("out of memory");
-	v.path = o.output ? o.output : path;
-	v.repeats = own_options.repeats;
-	rc = validate(&v, &own_options, &o);
-	np_validate_result_free(&v.result);
-	cli_program_list_free(&v.list);
-	np_pairs_free(&v.pairs);
-	free(v.prediction);
-	free(path);
+	ctx.path = options.output ? options.output : default_path;
+	rc = validate(&ctx, &options);
+	np_validate_result_free(&ctx.result);
+	cli_program_list_free(&ctx.list);
+	np_pairs_free(&ctx.pairs);
+	free(ctx.prediction);
+	free(default_path);
 	return rc;
 }
 
@@ -872,7 +953,7 @@ const struct cli_cmd cmd_validate = {
 "  netprof validate --plot=pairs.svg programs\n",
 	.takes = CLI_TAKES_JSON | CLI_TAKES_OUTPUT | CLI_TAKES_PLOT |
 		 CLI_TAKES_MODEL,
-	.own = own, .most = 1,
+	.own = own_options, .most = 1,
 	.missing = "a file that lists programs, netprof-validate(1)",
 	.run = run_validate,
 };

@@ -107,7 +107,7 @@ static void test_without_runs_nothing_is_known(void)
 	add(&p, NP_PAIRS_LEAF, "a", "b", 200, 16);
 	T_CHECK(!np_validate_result_make(&p, &r));
 	T_CHECK(!r.n_pairs && !r.pair[1].slowdown.n && isnan(r.repeat_points) &&
-		isnan(r.control_mean) && isnan(r.control_most));
+		isnan(r.control_mean) && isnan(r.control_max));
 	T_CHECK(!np_validate_result_store(&r, &p));
 	T_CHECK(!p.together[1].n && !p.alone_sec[0].n && !p.apart[3].n);
 	np_validate_result_free(&r);
