@@ -1,4 +1,6 @@
-/* Pairs that netprof validate measured: their slowdowns, and those in the store. */
+/*
+ * Pairs that netprof validate measured: their slowdowns, and those in the store.
+ */
 #include "cli_measured.h"
 
 #include <errno.h>
@@ -39,7 +41,7 @@ static int launch_time(const struct np_pairs *p, size_t app, double *out)
 
 /* Mean and drift of the runs of a program alone. */
 static void alone_time(const struct np_pairs *p, size_t app,
-		       struct np_validate_app *a)
+		       struct cli_app_result *a)
 {
 	struct np_moments m = { .n = 0 };
 
@@ -79,19 +81,19 @@ static const struct np_pairs_run *nearest_alone(const struct np_pairs *p,
 }
 
 /*
- * Slowdowns of a pair's runs of one kind.  *between: difference of the first
- * two, NaN: there are not two.
+ * Slowdowns of a pair's runs of one kind.  *difference: that of the first two;
+ * NaN: there are not two.
  */
 static struct np_mean slowdowns(const struct np_pairs *p, size_t victim,
 				size_t corunner, enum np_pairs_kind kind,
-				double launch_sec, double *between)
+				double launch_sec, double *difference)
 {
 	const char *v = p->program[victim].name;
 	const char *c = p->program[corunner].name;
 	double first = NAN;
 	struct np_moments m = { .n = 0 };
 
-	*between = NAN;
+	*difference = NAN;
 	for (size_t i = 0; i < p->n_runs; i++) {
 		const struct np_pairs_run *r = &p->run[i], *base;
 		double slowdown;
@@ -105,7 +107,7 @@ static struct np_mean slowdowns(const struct np_pairs *p, size_t victim,
 		if (m.n == 0)
 			first = slowdown;
 		else if (m.n == 1)
-			*between = fabs(slowdown - first);
+			*difference = fabs(slowdown - first);
 		np_moments_add(&m, slowdown);
 	}
 	return m.n ? np_mean_of(&m) : (struct np_mean){ .n = 0 };
@@ -120,14 +122,14 @@ struct sums {
  * slow itself.
  */
 static void judge_pair(const struct np_pairs *p, size_t victim, size_t corunner,
-		       struct np_validate_result *r, struct sums *sums)
+		       struct cli_pair_results *r, struct sums *sums)
 {
-	struct np_validate_pair *pair = &r->pair[victim * r->n_programs +
-						 corunner];
+	struct cli_pair_result *pair = &r->pair[victim * r->n_programs +
+						corunner];
 	double launch_sec = r->app[victim].launch_sec, ignored;
 
 	pair->slowdown = slowdowns(p, victim, corunner, NP_PAIRS_LEAF,
-				   launch_sec, &pair->between);
+				   launch_sec, &pair->repeat_difference);
 	pair->apart = slowdowns(p, victim, corunner, NP_PAIRS_APART,
 				launch_sec, &ignored);
 	if (pair->apart.n) {
@@ -136,7 +138,7 @@ static void judge_pair(const struct np_pairs *p, size_t victim, size_t corunner,
 		r->n_controls++;
 		sums->control += size;
 		r->control_max = fmax(r->control_max, size);
-		pair->rejected = size > NP_VALIDATE_CONTROL_MAX;
+		pair->rejected = size > CLI_CONTROL_MAX;
 	}
 	if (pair->rejected) {
 		r->n_rejected++;
@@ -147,17 +149,17 @@ static void judge_pair(const struct np_pairs *p, size_t victim, size_t corunner,
 	if (pair->apart.n)
 		pair->slowdown.mean -= pair->apart.mean;
 	r->n_pairs++;
-	if (!isnan(pair->between)) {
+	if (!isnan(pair->repeat_difference)) {
 		r->n_repeated++;
-		sums->repeat += 100 * pair->between;
+		sums->repeat += 100 * pair->repeat_difference;
 	}
 }
 
-int np_validate_result_make(const struct np_pairs *p,
-			    struct np_validate_result *out)
+int cli_pair_results_compute(const struct np_pairs *p,
+			     struct cli_pair_results *out)
 {
 	size_t n = p->n_programs;
-	struct np_validate_result r = {
+	struct cli_pair_results r = {
 		.n_programs = n, .control_max = NAN,
 		.app = calloc(n + 1, sizeof(*r.app)),
 		.pair = calloc(n * n + 1, sizeof(*r.pair)),
@@ -173,7 +175,7 @@ int np_validate_result_make(const struct np_pairs *p,
 	for (size_t i = 0; !rc && i < n * n; i++)
 		judge_pair(p, i / n, i % n, &r, &sums);
 	if (rc) {
-		np_validate_result_free(&r);
+		cli_pair_results_free(&r);
 		return rc;
 	}
 	r.repeat_points = r.n_repeated ? sums.repeat / (double)r.n_repeated :
@@ -184,11 +186,11 @@ int np_validate_result_make(const struct np_pairs *p,
 	return 0;
 }
 
-void np_validate_result_free(struct np_validate_result *r)
+void cli_pair_results_free(struct cli_pair_results *r)
 {
 	free(r->app);
 	free(r->pair);
-	*r = (struct np_validate_result){ .n_programs = 0 };
+	*r = (struct cli_pair_results){ .n_programs = 0 };
 }
 
 static int make_table(size_t n, struct np_mean **table)
@@ -198,8 +200,8 @@ static int make_table(size_t n, struct np_mean **table)
 	return *table ? 0 : -ENOMEM;
 }
 
-int np_validate_result_store(const struct np_validate_result *r,
-			    struct np_pairs *p)
+int cli_pair_results_store(const struct cli_pair_results *r,
+			   struct np_pairs *p)
 {
 	size_t n = r->n_programs;
 
@@ -220,7 +222,7 @@ int np_validate_result_store(const struct np_validate_result *r,
 /* One measurement of a victim, and its slowdowns. */
 struct cli_measured_file {
 	struct np_pairs pairs;
-	struct np_validate_result result;
+	struct cli_pair_results result;
 };
 
 /* Compute the slowdowns of n measurements, which a owns from now on. */
@@ -231,8 +233,8 @@ static int take_files(struct cli_known_app *a, struct np_pairs *p, size_t n)
 	a->measured = calloc(n + 1, sizeof(*a->measured));
 	for (size_t i = 0; i < n; i++) {
 		if (a->measured && !rc)
-			rc = np_validate_result_make(&p[i],
-						     &a->measured[i].result);
+			rc = cli_pair_results_compute(&p[i],
+						      &a->measured[i].result);
 		if (!a->measured || rc) {
 			np_pairs_free(&p[i]);
 			continue;
@@ -281,7 +283,7 @@ static bool find_in(const struct cli_measured_file *f, const char *victim,
 {
 	size_t v = program_at(&f->pairs, victim);
 	size_t c = program_at(&f->pairs, corunner), n = f->pairs.n_programs;
-	const struct np_validate_pair *pair;
+	const struct cli_pair_result *pair;
 
 	if (v == n || c == n)
 		return false;
@@ -321,7 +323,7 @@ void cli_measured_free(struct cli_known_app *a)
 {
 	for (size_t i = 0; i < a->n_measured; i++) {
 		np_pairs_free(&a->measured[i].pairs);
-		np_validate_result_free(&a->measured[i].result);
+		cli_pair_results_free(&a->measured[i].result);
 	}
 	free(a->measured);
 	a->measured = NULL;

@@ -1,6 +1,6 @@
 /*
- * Pairs that netprof validate measured: their slowdowns from the runs, and those in the
- * store, which predict and matrix print with a prediction.
+ * Pairs that netprof validate measured: their slowdowns from the runs, and those
+ * in the store, which predict and matrix print with a prediction.
  */
 #ifndef CLI_MEASURED_H
 #define CLI_MEASURED_H
@@ -15,33 +15,35 @@
  * caused by the network.  Up to this much is subtracted; with more, the pair is
  * refused.
  */
-#define NP_VALIDATE_CONTROL_MAX 0.05
+#define CLI_CONTROL_MAX 0.05
 
 /*
  * A larger difference between two runs of a pair is reported: one of them may
  * have been disturbed, or its co-runner may not have started.
  */
-#define NP_VALIDATE_REPEAT_MAX 0.20
+#define CLI_REPEAT_MAX 0.20
 
-struct np_validate_pair {
+struct cli_pair_result {
 	struct np_mean slowdown; /* on one leaf switch, less apart */
 	struct np_mean apart;	 /* under two leaf switches; n 0: unknown */
-	double between; /* difference of its first two runs; NaN: none */
-	bool rejected; /* apart is too large: slowdown has n 0 */
+	double repeat_difference; /* of its first two runs; NaN: none */
+	bool rejected;		  /* apart is too large: slowdown has n 0 */
 };
 
-struct np_validate_app {
+struct cli_app_result {
 	double launch_sec; /* of srun, subtracted from all runs */
 	struct np_mean alone_sec;
 	double drift; /* of runs alone: (longest - shortest) / mean */
 };
 
 /* Programs are in the order of p. */
-struct np_validate_result {
+struct cli_pair_results {
 	size_t n_programs;
-	struct np_validate_app *app;
-	struct np_validate_pair *pair; /* [victim * n_programs + co-runner] */
-	size_t n_pairs, n_rejected, n_controls; /* with a slowdown; ... */
+	struct cli_app_result *app;
+	struct cli_pair_result *pair; /* [victim * n_programs + co-runner] */
+	size_t n_pairs;	   /* pairs with a slowdown */
+	size_t n_rejected; /* pairs that are rejected */
+	size_t n_controls; /* pairs that were measured apart */
 	/* Pairs that ran more than once, and the difference of two runs. */
 	size_t n_repeated;
 	double repeat_points; /* mean, percentage points; NaN: none */
@@ -50,15 +52,15 @@ struct np_validate_result {
 
 /*
  * Each run is compared with that run of its victim alone that is nearest in
- * time.  Returns 0 (free with np_validate_result_free()) or -ENOMEM.
+ * time.  Returns 0 (free with cli_pair_results_free()) or -ENOMEM.
  */
-int np_validate_result_make(const struct np_pairs *p,
-			    struct np_validate_result *out);
-void np_validate_result_free(struct np_validate_result *r);
+int cli_pair_results_compute(const struct np_pairs *p,
+			     struct cli_pair_results *out);
+void cli_pair_results_free(struct cli_pair_results *r);
 
 /* Store the results in tables of p, which owns them.  Returns 0 or -ENOMEM. */
-int np_validate_result_store(const struct np_validate_result *r,
-			    struct np_pairs *p);
+int cli_pair_results_store(const struct cli_pair_results *r,
+			   struct np_pairs *p);
 
 /* ---- measurements in the store ---- */
 

@@ -56,7 +56,7 @@ struct validate_ctx {
 	bool no_store;	       /* the profile store cannot be written */
 
 	/* The comparison.  Pairs have the index victim * list.n + co-runner. */
-	struct np_validate_result result; /* of pairs */
+	struct cli_pair_results result; /* of pairs */
 	struct np_prediction *prediction; /* of each pair; NaN: none */
 	struct np_score score;
 	struct np_score constant_score; /* over the pairs of score */
@@ -351,8 +351,8 @@ static int compute_slowdowns(struct validate_ctx *ctx)
 {
 	ctx->prediction = calloc(n_pairs(ctx) + 1, sizeof(*ctx->prediction));
 	if (!ctx->prediction ||
-	    np_validate_result_make(&ctx->pairs, &ctx->result) ||
-	    np_validate_result_store(&ctx->result, &ctx->pairs))
+	    cli_pair_results_compute(&ctx->pairs, &ctx->result) ||
+	    cli_pair_results_store(&ctx->result, &ctx->pairs))
 		return cli_fail("out of memory");
 	for (size_t pair = 0; pair < n_pairs(ctx); pair++) {
 		struct np_prediction *none = &ctx->prediction[pair];
@@ -453,7 +453,7 @@ static const char *share_text(double share, char buf[CLI_NUMBER])
 /* What was measured, where, and how well runs repeat. */
 static void print_measured(const struct validate_ctx *ctx)
 {
-	const struct np_validate_result *result = &ctx->result;
+	const struct cli_pair_results *result = &ctx->result;
 	const struct np_pairs_place *place = &ctx->pairs.place;
 	char day[CLI_NUMBER];
 
@@ -474,7 +474,7 @@ static void print_measured(const struct validate_ctx *ctx)
 /* By how much pairs are slowed that share no switch. */
 static void print_controls(const struct validate_ctx *ctx)
 {
-	const struct np_validate_result *result = &ctx->result;
+	const struct cli_pair_results *result = &ctx->result;
 	size_t n_without = count_uncontrolled(ctx);
 	char without[64] = "";
 
@@ -514,7 +514,7 @@ static void print_drift(const struct validate_ctx *ctx)
 static void print_rejected(const struct validate_ctx *ctx)
 {
 	for (size_t i = 0; i < n_pairs(ctx); i++) {
-		const struct np_validate_pair *pair = &ctx->result.pair[i];
+		const struct cli_pair_result *pair = &ctx->result.pair[i];
 
 		if (pair->rejected)
 			cli_labelled(stdout, "Rejected", "%s with %s: %+.1f "
@@ -535,9 +535,9 @@ static void print_unsteady(const struct validate_ctx *ctx)
 		snprintf(again, sizeof(again), "; --repeats=%u runs all pairs "
 			 "once more", repeats + 1);
 	for (size_t i = 0; i < n_pairs(ctx); i++) {
-		double difference = ctx->result.pair[i].between;
+		double difference = ctx->result.pair[i].repeat_difference;
 
-		if (difference > NP_VALIDATE_REPEAT_MAX)
+		if (difference > CLI_REPEAT_MAX)
 			cli_labelled(stdout, "Unsteady", "%s with %s: two "
 				     "runs differ by %.0f percentage points%s",
 				     victim_name(ctx, i), corunner_name(ctx, i),
@@ -713,7 +713,7 @@ static void put_programs(json_object *in, const struct validate_ctx *ctx)
 	json_object *list = cli_put_array(in, "programs");
 
 	for (size_t i = 0; i < ctx->list.n; i++) {
-		const struct np_validate_app *app = &ctx->result.app[i];
+		const struct cli_app_result *app = &ctx->result.app[i];
 		json_object *o = cli_append_object(list);
 
 		cli_put_text(o, "name", ctx->list.program[i].name);
@@ -730,7 +730,7 @@ static void put_pairs(json_object *in, const struct validate_ctx *ctx)
 	char flags[256];
 
 	for (size_t i = 0; i < n_pairs(ctx); i++) {
-		const struct np_validate_pair *pair = &ctx->result.pair[i];
+		const struct cli_pair_result *pair = &ctx->result.pair[i];
 		const struct np_prediction *p = &ctx->prediction[i];
 		json_object *o = cli_append_object(list);
 
@@ -919,7 +919,7 @@ static int run_validate(const struct cli_cmd *self, int argc, char **argv)
 		return cli_fail("out of memory");
 	ctx.path = options.output ? options.output : default_path;
 	rc = validate(&ctx, &options);
-	np_validate_result_free(&ctx.result);
+	cli_pair_results_free(&ctx.result);
 	cli_program_list_free(&ctx.list);
 	np_pairs_free(&ctx.pairs);
 	free(ctx.prediction);

@@ -38,17 +38,17 @@ static void drifts(struct np_pairs *p)
 
 static void test_the_nearest_run_alone_counts(void)
 {
-	struct np_validate_result r;
+	struct cli_pair_results r;
 	struct np_pairs p;
 
 	drifts(&p);
 	add(&p, NP_PAIRS_LEAF, "a", "b", 200, 16);
 	add(&p, NP_PAIRS_LEAF, "a", "b", 3600, 29);
-	T_CHECK(!np_validate_result_make(&p, &r));
+	T_CHECK(!cli_pair_results_compute(&p, &r));
 	/* 15/10 and 28/20 of what it took at that time. */
 	T_CHECK(r.pair[1].slowdown.n == 2 &&
 		t_close(r.pair[1].slowdown.mean, 0.45, 1e-12));
-	T_CHECK(t_close(r.pair[1].between, 0.1, 1e-9));
+	T_CHECK(t_close(r.pair[1].repeat_difference, 0.1, 1e-9));
 	T_CHECK(r.n_pairs == 1 && r.n_repeated == 1 &&
 		t_close(r.repeat_points, 10, 1e-9));
 	T_CHECK(t_close(r.app[0].launch_sec, 1, 1e-12) &&
@@ -56,7 +56,7 @@ static void test_the_nearest_run_alone_counts(void)
 	T_CHECK(t_close(r.app[0].drift, 10.0 / 15, 1e-12) &&
 		isnan(r.app[1].drift));
 	T_CHECK(!r.pair[0].slowdown.n && !r.pair[2].slowdown.n);
-	np_validate_result_free(&r);
+	cli_pair_results_free(&r);
 	np_pairs_free(&p);
 }
 
@@ -75,14 +75,14 @@ static const struct {
 static void test_controls(void)
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(controls); i++) {
-		struct np_validate_result r;
-		const struct np_validate_pair *pair;
+		struct cli_pair_results r;
+		const struct cli_pair_result *pair;
 		struct np_pairs p;
 
 		drifts(&p);
 		add(&p, NP_PAIRS_LEAF, "a", "b", 200, 16);
 		add(&p, NP_PAIRS_APART, "a", "b", 220, controls[i].apart_sec);
-		T_CHECK(!np_validate_result_make(&p, &r));
+		T_CHECK(!cli_pair_results_compute(&p, &r));
 		pair = &r.pair[1];
 		T_ROW(controls[i].name,
 		      pair->rejected == controls[i].rejected &&
@@ -93,24 +93,24 @@ static void test_controls(void)
 		T_ROW(controls[i].name, controls[i].rejected ||
 		      t_close(pair->slowdown.mean, controls[i].slowdown,
 			      1e-9));
-		np_validate_result_free(&r);
+		cli_pair_results_free(&r);
 		np_pairs_free(&p);
 	}
 }
 
 static void test_without_runs_nothing_is_known(void)
 {
-	struct np_validate_result r;
+	struct cli_pair_results r;
 	struct np_pairs p;
 
 	begin(&p);
 	add(&p, NP_PAIRS_LEAF, "a", "b", 200, 16);
-	T_CHECK(!np_validate_result_make(&p, &r));
+	T_CHECK(!cli_pair_results_compute(&p, &r));
 	T_CHECK(!r.n_pairs && !r.pair[1].slowdown.n && isnan(r.repeat_points) &&
 		isnan(r.control_mean) && isnan(r.control_max));
-	T_CHECK(!np_validate_result_store(&r, &p));
+	T_CHECK(!cli_pair_results_store(&r, &p));
 	T_CHECK(!p.together[1].n && !p.alone_sec[0].n && !p.apart[3].n);
-	np_validate_result_free(&r);
+	cli_pair_results_free(&r);
 	np_pairs_free(&p);
 }
 
@@ -122,4 +122,4 @@ static const struct t_case cases[] = {
 	{ NULL, NULL }
 };
 
-T_SUITE(validate_result, cases)
+T_SUITE(pair_results, cases)
