@@ -1,5 +1,6 @@
 /*
- * Pairs that netprof validate measured: their slowdowns, and those in the store.
+ * Pairs that netprof validate measured: their slowdowns, and those in the
+ * store.
  */
 #include "cli_measured.h"
 
@@ -14,25 +15,25 @@
 /* ---- results ---- */
 
 /* Is it a run of this kind, victim and co-runner (NULL: any)? */
-static bool is_of(const struct np_pairs_run *r, enum np_pairs_kind kind,
-		  const char *victim, const char *corunner)
+static bool is_run_of(const struct np_pairs_run *run, enum np_pairs_kind kind,
+		      const char *victim, const char *corunner)
 {
-	return r->kind == kind && !strcmp(r->victim, victim) &&
-	       (!corunner || !strcmp(r->corunner, corunner));
+	return run->kind == kind && !strcmp(run->victim, victim) &&
+	       (!corunner || !strcmp(run->corunner, corunner));
 }
 
-/* Median duration of the launches; 0: there are none. */
-static int launch_time(const struct np_pairs *p, size_t app, double *out)
+/* Median duration of a program's launches; 0: there are none. */
+static int find_launch_sec(const struct np_pairs *pairs, const char *program,
+			   double *out)
 {
-	double *sec = calloc(p->n_runs + 1, sizeof(*sec));
+	double *sec = calloc(pairs->n_runs + 1, sizeof(*sec));
 	size_t n = 0;
 
 	if (!sec)
 		return -ENOMEM;
-	for (size_t i = 0; i < p->n_runs; i++)
-		if (is_of(&p->run[i], NP_PAIRS_LAUNCH, p->program[app].name,
-			  NULL))
-			sec[n++] = p->run[i].sec;
+	for (size_t i = 0; i < pairs->n_runs; i++)
+		if (is_run_of(&pairs->run[i], NP_PAIRS_LAUNCH, program, NULL))
+			sec[n++] = pairs->run[i].sec;
 	qsort(sec, n, sizeof(*sec), np_order_double);
 	*out = !n ? 0 : (sec[n / 2] + sec[(n - 1) / 2]) / 2;
 	free(sec);
@@ -40,179 +41,193 @@ static int launch_time(const struct np_pairs *p, size_t app, double *out)
 }
 
 /* Mean and drift of the runs of a program alone. */
-static void alone_time(const struct np_pairs *p, size_t app,
-		       struct cli_app_result *a)
+static void find_alone_sec(const struct np_pairs *pairs, const char *program,
+			   struct cli_app_result *app)
 {
-	struct np_moments m = { .n = 0 };
+	struct np_moments sec = { .n = 0 };
 
-	for (size_t i = 0; i < p->n_runs; i++)
-		if (is_of(&p->run[i], NP_PAIRS_ALONE, p->program[app].name,
-			  NULL) && p->run[i].sec > a->launch_sec)
-			np_moments_add(&m, p->run[i].sec - a->launch_sec);
-	a->drift = NAN;
-	if (!m.n)
+	for (size_t i = 0; i < pairs->n_runs; i++) {
+		const struct np_pairs_run *run = &pairs->run[i];
+
+		if (is_run_of(run, NP_PAIRS_ALONE, program, NULL) &&
+		    run->sec > app->launch_sec)
+			np_moments_add(&sec, run->sec - app->launch_sec);
+	}
+	app->drift = NAN;
+	if (!sec.n)
 		return;
-	a->alone_sec = np_mean_of(&m);
-	if (m.n > 1)
-		a->drift = (m.max - m.min) / m.mean;
+	app->alone_sec = np_mean_of(&sec);
+	if (sec.n > 1)
+		app->drift = (sec.max - sec.min) / sec.mean;
 }
 
 /* The date of the middle of a run. */
-static double middle_of(const struct np_pairs_run *r)
+static double middle_of(const struct np_pairs_run *run)
 {
-	return r->start + r->sec / 2;
+	return run->start + run->sec / 2;
 }
 
-/* The run alone that is nearest in time; NULL: there is none. */
-static const struct np_pairs_run *nearest_alone(const struct np_pairs *p,
+/* The run of the same victim alone that is nearest in time; NULL: none. */
+static const struct np_pairs_run *nearest_alone(const struct np_pairs *pairs,
 						const struct np_pairs_run *to)
 {
-	const struct np_pairs_run *best = NULL;
+	const struct np_pairs_run *nearest = NULL;
+	double min_distance = INFINITY;
 
-	for (size_t i = 0; i < p->n_runs; i++) {
-		const struct np_pairs_run *r = &p->run[i];
+	for (size_t i = 0; i < pairs->n_runs; i++) {
+		const struct np_pairs_run *run = &pairs->run[i];
+		double distance = fabs(middle_of(run) - middle_of(to));
 
-		if (is_of(r, NP_PAIRS_ALONE, to->victim, NULL) &&
-		    (!best || fabs(middle_of(r) - middle_of(to)) <
-				      fabs(middle_of(best) - middle_of(to))))
-			best = r;
+		if (is_run_of(run, NP_PAIRS_ALONE, to->victim, NULL) &&
+		    distance < min_distance) {
+			nearest = run;
+			min_distance = distance;
+		}
 	}
-	return best;
+	return nearest;
 }
 
 /*
  * Slowdowns of a pair's runs of one kind.  *difference: that of the first two;
  * NaN: there are not two.
  */
-static struct np_mean slowdowns(const struct np_pairs *p, size_t victim,
+static struct np_mean slowdowns(const struct np_pairs *pairs, size_t victim,
 				size_t corunner, enum np_pairs_kind kind,
 				double launch_sec, double *difference)
 {
-	const char *v = p->program[victim].name;
-	const char *c = p->program[corunner].name;
+	const char *victim_name = pairs->program[victim].name;
+	const char *corunner_name = pairs->program[corunner].name;
+	struct np_moments all = { .n = 0 };
 	double first = NAN;
-	struct np_moments m = { .n = 0 };
 
 	*difference = NAN;
-	for (size_t i = 0; i < p->n_runs; i++) {
-		const struct np_pairs_run *r = &p->run[i], *base;
+	for (size_t i = 0; i < pairs->n_runs; i++) {
+		const struct np_pairs_run *run = &pairs->run[i], *alone;
 		double slowdown;
 
-		if (!is_of(r, kind, v, c))
+		if (!is_run_of(run, kind, victim_name, corunner_name))
 			continue;
-		base = nearest_alone(p, r);
-		if (!base || base->sec <= launch_sec || r->sec <= launch_sec)
+		alone = nearest_alone(pairs, run);
+		if (!alone || alone->sec <= launch_sec ||
+		    run->sec <= launch_sec)
 			continue;
-		slowdown = (r->sec - launch_sec) / (base->sec - launch_sec) - 1;
-		if (m.n == 0)
+		slowdown = (run->sec - launch_sec) / (alone->sec - launch_sec) -
+			   1;
+		if (all.n == 0)
 			first = slowdown;
-		else if (m.n == 1)
+		else if (all.n == 1)
 			*difference = fabs(slowdown - first);
-		np_moments_add(&m, slowdown);
+		np_moments_add(&all, slowdown);
 	}
-	return m.n ? np_mean_of(&m) : (struct np_mean){ .n = 0 };
+	return all.n ? np_mean_of(&all) : (struct np_mean){ .n = 0 };
 }
 
 struct sums {
-	double repeat, control;
+	double repeat_points, control;
 };
 
 /*
- * Evaluate a pair: subtract its control, or refuse it if the control is too
- * slow itself.
+ * Evaluate a pair: subtract its control, or reject it if the control is slowed
+ * too much itself.
  */
-static void judge_pair(const struct np_pairs *p, size_t victim, size_t corunner,
-		       struct cli_pair_results *r, struct sums *sums)
+static void evaluate_pair(const struct np_pairs *pairs, size_t victim,
+			  size_t corunner, struct cli_pair_results *results,
+			  struct sums *sums)
 {
-	struct cli_pair_result *pair = &r->pair[victim * r->n_programs +
-						corunner];
-	double launch_sec = r->app[victim].launch_sec, ignored;
+	struct cli_pair_result *pair =
+		&results->pair[victim * results->n_programs + corunner];
+	double launch_sec = results->app[victim].launch_sec, ignored;
 
-	pair->slowdown = slowdowns(p, victim, corunner, NP_PAIRS_LEAF,
+	pair->slowdown = slowdowns(pairs, victim, corunner, NP_PAIRS_LEAF,
 				   launch_sec, &pair->repeat_difference);
-	pair->apart = slowdowns(p, victim, corunner, NP_PAIRS_APART,
+	pair->apart = slowdowns(pairs, victim, corunner, NP_PAIRS_APART,
 				launch_sec, &ignored);
 	if (pair->apart.n) {
 		double size = fabs(pair->apart.mean);
 
-		r->n_controls++;
+		results->n_controls++;
 		sums->control += size;
-		r->control_max = fmax(r->control_max, size);
+		results->control_max = fmax(results->control_max, size);
 		pair->rejected = size > CLI_CONTROL_MAX;
 	}
 	if (pair->rejected) {
-		r->n_rejected++;
+		results->n_rejected++;
 		pair->slowdown = (struct np_mean){ .n = 0 };
 	}
 	if (!pair->slowdown.n)
 		return;
 	if (pair->apart.n)
 		pair->slowdown.mean -= pair->apart.mean;
-	r->n_pairs++;
+	results->n_pairs++;
 	if (!isnan(pair->repeat_difference)) {
-		r->n_repeated++;
-		sums->repeat += 100 * pair->repeat_difference;
+		results->n_repeated++;
+		sums->repeat_points += 100 * pair->repeat_difference;
 	}
 }
 
-int cli_pair_results_compute(const struct np_pairs *p,
+int cli_pair_results_compute(const struct np_pairs *pairs,
 			     struct cli_pair_results *out)
 {
-	size_t n = p->n_programs;
-	struct cli_pair_results r = {
+	size_t n = pairs->n_programs;
+	struct cli_pair_results results = {
 		.n_programs = n, .control_max = NAN,
-		.app = calloc(n + 1, sizeof(*r.app)),
-		.pair = calloc(n * n + 1, sizeof(*r.pair)),
+		.app = calloc(n + 1, sizeof(*results.app)),
+		.pair = calloc(n * n + 1, sizeof(*results.pair)),
 	};
 	struct sums sums = { 0, 0 };
-	int rc = r.app && r.pair ? 0 : -ENOMEM;
+	int rc = results.app && results.pair ? 0 : -ENOMEM;
 
-	for (size_t a = 0; !rc && a < n; a++) {
-		rc = launch_time(p, a, &r.app[a].launch_sec);
+	for (size_t i = 0; !rc && i < n; i++) {
+		const char *program = pairs->program[i].name;
+
+		rc = find_launch_sec(pairs, program,
+				     &results.app[i].launch_sec);
 		if (!rc)
-			alone_time(p, a, &r.app[a]);
+			find_alone_sec(pairs, program, &results.app[i]);
 	}
 	for (size_t i = 0; !rc && i < n * n; i++)
-		judge_pair(p, i / n, i % n, &r, &sums);
+		evaluate_pair(pairs, i / n, i % n, &results, &sums);
 	if (rc) {
-		cli_pair_results_free(&r);
+		cli_pair_results_free(&results);
 		return rc;
 	}
-	r.repeat_points = r.n_repeated ? sums.repeat / (double)r.n_repeated :
-					 NAN;
-	r.control_mean = r.n_controls ? sums.control / (double)r.n_controls :
-					NAN;
-	*out = r;
+	results.repeat_points = results.n_repeated ?
+		sums.repeat_points / (double)results.n_repeated : NAN;
+	results.control_mean = results.n_controls ?
+		sums.control / (double)results.n_controls : NAN;
+	*out = results;
 	return 0;
 }
 
-void cli_pair_results_free(struct cli_pair_results *r)
+void cli_pair_results_free(struct cli_pair_results *results)
 {
-	free(r->app);
-	free(r->pair);
-	*r = (struct cli_pair_results){ .n_programs = 0 };
+	free(results->app);
+	free(results->pair);
+	*results = (struct cli_pair_results){ .n_programs = 0 };
 }
 
-static int make_table(size_t n, struct np_mean **table)
+/* Replace a table by an empty one of n means. */
+static int clear_table(struct np_mean **table, size_t n)
 {
 	free(*table);
 	*table = calloc(n + 1, sizeof(**table));
 	return *table ? 0 : -ENOMEM;
 }
 
-int cli_pair_results_store(const struct cli_pair_results *r,
-			   struct np_pairs *p)
+int cli_pair_results_store(const struct cli_pair_results *results,
+			   struct np_pairs *pairs)
 {
-	size_t n = r->n_programs;
+	size_t n = results->n_programs;
 
-	if (make_table(n, &p->alone_sec) || make_table(n * n, &p->together) ||
-	    make_table(n * n, &p->apart))
+	if (clear_table(&pairs->alone_sec, n) ||
+	    clear_table(&pairs->together, n * n) ||
+	    clear_table(&pairs->apart, n * n))
 		return -ENOMEM;
-	for (size_t a = 0; a < n; a++)
-		p->alone_sec[a] = r->app[a].alone_sec;
+	for (size_t i = 0; i < n; i++)
+		pairs->alone_sec[i] = results->app[i].alone_sec;
 	for (size_t i = 0; i < n * n; i++) {
-		p->together[i] = r->pair[i].slowdown;
-		p->apart[i] = r->pair[i].apart;
+		pairs->together[i] = results->pair[i].slowdown;
+		pairs->apart[i] = results->pair[i].apart;
 	}
 	return 0;
 }
@@ -306,8 +321,9 @@ static bool is_of_cluster(const struct cli_known *k, const struct np_pairs *p)
 	       !strcmp(p->place.cluster, k->cal.cluster);
 }
 
-bool cli_measured_find(const struct cli_known *k, size_t victim, size_t corunner,
-		       enum np_scope scope, struct cli_measured *out)
+bool cli_measured_find(const struct cli_known *k, size_t victim,
+		       size_t corunner, enum np_scope scope,
+		       struct cli_measured *out)
 {
 	const struct cli_known_app *a = k->app[victim];
 

@@ -36,7 +36,7 @@ struct cli_app_result {
 	double drift; /* of runs alone: (longest - shortest) / mean */
 };
 
-/* Programs are in the order of p. */
+/* Programs are in the order of struct np_pairs. */
 struct cli_pair_results {
 	size_t n_programs;
 	struct cli_app_result *app;
@@ -54,13 +54,13 @@ struct cli_pair_results {
  * Each run is compared with that run of its victim alone that is nearest in
  * time.  Returns 0 (free with cli_pair_results_free()) or -ENOMEM.
  */
-int cli_pair_results_compute(const struct np_pairs *p,
+int cli_pair_results_compute(const struct np_pairs *pairs,
 			     struct cli_pair_results *out);
-void cli_pair_results_free(struct cli_pair_results *r);
+void cli_pair_results_free(struct cli_pair_results *results);
 
-/* Store the results in tables of p, which owns them.  Returns 0 or -ENOMEM. */
-int cli_pair_results_store(const struct cli_pair_results *r,
-			   struct np_pairs *p);
+/* Store the results in the tables of pairs.  Returns 0 or -ENOMEM. */
+int cli_pair_results_store(const struct cli_pair_results *results,
+			   struct np_pairs *pairs);
 
 /* ---- measurements in the store ---- */
 
@@ -82,8 +82,9 @@ int cli_measured_load(struct cli_known *k, struct cli_store *s);
  * k->app, on the calibrated cluster.  Pairs are measured on one leaf switch, so
  * there is none at another scope.  Returns false if there is none.
  */
-bool cli_measured_find(const struct cli_known *k, size_t victim, size_t corunner,
-		       enum np_scope scope, struct cli_measured *out);
+bool cli_measured_find(const struct cli_known *k, size_t victim,
+		       size_t corunner, enum np_scope scope,
+		       struct cli_measured *out);
 
 void cli_measured_free(struct cli_known_app *a);
 
