@@ -63,15 +63,6 @@ int np_accounting_new(struct np_accounting **out)
 	return 0;
 }
 
-static void forget_runs(struct np_accounting *p)
-{
-	for (size_t i = 0; i < p->n; i++)
-		free(p->run[i].leaf);
-	free(p->run);
-	p->run = NULL;
-	p->n = p->n_unwritten = 0;
-}
-
 bool np_accounting_has_more(const struct np_accounting *p)
 {
 	return p->n_unwritten;
@@ -81,10 +72,86 @@ void np_accounting_free(struct np_accounting *p)
 {
 	if (!p)
 		return;
-	forget_runs(p);
+	for (size_t i = 0; i < p->n; i++)
+		free(p->run[i].leaf);
+	free(p->run);
 	np_cluster_map_unref(p->map);
 	np_accounting_day_free(p->day);
 	free(p);
+}
+
+struct named_switch {
+	const char *name; /* the first, as np_order_text() expects */
+	uint32_t number;
+};
+
+/*
+ * The number that each switch of one topology has in another, by its name;
+ * NP_NO_LEAF: it is not there. free() the result; NULL: out of memory.
+ */
+static uint32_t *
+translate_switches(const struct np_leaves *from, const struct np_leaves *to)
+{
+	struct named_switch *list = calloc(to->n_switches + 1, sizeof(*list));
+	uint32_t *number = calloc(from->n_switches + 1, sizeof(*number));
+
+	if (!list || !number) {
+		free(list);
+		free(number);
+		return NULL;
+	}
+	for (uint32_t i = 0; i < to->n_switches; i++)
+		list[i] = (struct named_switch){ to->switch_name[i], i };
+	qsort(list, to->n_switches, sizeof(*list), np_order_text);
+	for (size_t i = 0; i < from->n_switches; i++) {
+		const struct named_switch *found =
+			bsearch(&from->switch_name[i], list, to->n_switches,
+				sizeof(*list), np_order_text);
+
+		number[i] = found ? found->number : NP_NO_LEAF;
+	}
+	free(list);
+	return number;
+}
+
+/* Number the switches of a run anew; those without a number are left out. */
+static void renumber_leaves(struct run *run, const uint32_t *number)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < run->n_leaves; i++)
+		if (number[run->leaf[i]] != NP_NO_LEAF)
+			run->leaf[kept++] = number[run->leaf[i]];
+	run->n_leaves = np_order_unique(run->leaf, kept);
+}
+
+/*
+ * Let all runs refer to another map, in which their switches and partitions may
+ * have other numbers. 0 or -ENOMEM; then nothing has changed.
+ */
+static int change_map(struct np_accounting *p, struct np_cluster_map *map)
+{
+	uint32_t *number;
+
+	if (p->map == map)
+		return 0;
+	if (p->map) {
+		number = translate_switches(p->map->leaves, map->leaves);
+		if (!number)
+			return -ENOMEM;
+		for (size_t i = 0; i < p->n; i++) {
+			struct run *run = &p->run[i];
+
+			renumber_leaves(run, number);
+			if (run->partition >= 0)
+				run->partition = np_cluster_map_partition(
+					map, p->map->part[run->partition].name);
+		}
+		free(number);
+	}
+	np_cluster_map_unref(p->map);
+	p->map = np_cluster_map_ref(map);
+	return 0;
 }
 
 /* A requeued job has several runs, at most one of which is still running. */
@@ -518,17 +585,13 @@ int np_accounting_update(struct np_accounting *p,
 {
 	struct sink sink = { table, index, store_dir, mode, 0 };
 	size_t n_before, lost;
-	int rc, last = 0;
+	int rc = change_map(p, jobs->map), last = 0;
 	bool *is_running;
 
-	if (p->map != jobs->map) {
-		forget_runs(p); /* leaves may have other numbers now */
-		np_cluster_map_unref(p->map);
-		p->map = np_cluster_map_ref(jobs->map);
-	}
 	n_before = p->n;
 	is_running = calloc(n_before + 1, sizeof(*is_running));
-	rc = is_running ? add_running(p, jobs, is_running) : -ENOMEM;
+	if (!rc)
+		rc = is_running ? add_running(p, jobs, is_running) : -ENOMEM;
 	if (!rc)
 		rc = find_ended(p, n_before, is_running, info, jobs->now_sec);
 	if (!rc)

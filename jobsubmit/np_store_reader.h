@@ -162,7 +162,9 @@ bool np_accounting_has_more(const struct np_accounting *p);
  * one that was requeued and runs again. Records of jobs with an application are
  * then appended to the store, in store_dir with file permissions mode. If too
  * many ended, the next calls write the rest. Records omitted because of a size
- * limit of the file are logged once per user.
+ * limit of the file are logged once per user. If jobs->map is another one than
+ * at the last call, switches and partitions that were removed are missing in
+ * the records.
  *
  * table, index: profiles, both from the same moment. Returns 0; or, with err,
  * the last error of np_accounting_append(), or -ENOBUFS: more ended jobs were

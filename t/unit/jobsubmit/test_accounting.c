@@ -301,30 +301,58 @@ static void test_a_full_day(void)
 	tear_down(&w);
 }
 
-/* Nodes changed: what was is forgotten, what runs goes on. */
-static void test_other_site(void)
+/* The same nodes, but leaf0 and leaf3 have other numbers than before. */
+static const char other_topology[] =
+	"SwitchName=aisle Level=0 LinkSpeed=1 Nodes=n[12-15]\n"
+	"SwitchName=leaf2 Level=0 LinkSpeed=1 Nodes=n[8-11]\n"
+	"SwitchName=leaf1 Level=0 LinkSpeed=1 Nodes=n[4-7]\n"
+	"SwitchName=leaf0 Level=0 LinkSpeed=1 Nodes=n[0-3]\n"
+	"SwitchName=top Level=1 LinkSpeed=1 Nodes=n[0-15] "
+	"Switches=aisle,leaf[0-2]\n";
+
+static void change_topology(struct world *w)
 {
-	slurm_job_info_t *j;
 	struct np_cluster_map *map;
-	struct np_accounting_record e;
 	struct np_err err;
+
+	w->slurm.info.topology = (char *)other_topology;
+	T_CHECK(!np_cluster_map_make(w->slurm.map, &w->slurm.nodes,
+				     &w->slurm.parts, other_topology, false,
+				     &map, &err));
+	T_CHECK(strcmp(map->leaves->switch_name[0],
+		       w->slurm.map->leaves->switch_name[0]) != 0);
+	np_cluster_map_unref(w->slurm.map);
+	w->slurm.map = map;
+}
+
+/* Switches have other numbers: nothing is forgotten, and what runs goes on. */
+static void test_other_topology(void)
+{
+	slurm_job_info_t *before, *loud, *after;
+	struct np_accounting_record e;
 	struct world w;
 
 	set_up(&w);
-	j = run(&w, 1, "soft", "n0", 0);
-	run(&w, 2, "loud", "n1", 0);
+	before = run(&w, 1, "soft", "n[0,12]", 0);
+	loud = run(&w, 2, "loud", "n1", 0);
+	after = run(&w, 3, "soft", "n2", 0);
 	look(&w, 10);
-	w.slurm.node[5].cpus = 64;
-	T_CHECK(!np_cluster_map_make(w.slurm.map, &w.slurm.nodes,
-				     &w.slurm.parts, w.slurm.info.topology,
-				     false, &map, &err));
-	np_cluster_map_unref(w.slurm.map);
-	w.slurm.map = map;
+	end(&w, before, 15);
+	change_topology(&w);
 	look(&w, 20);
-	end(&w, j, 30);
-	look(&w, 40);
-	T_CHECK(found(1, &e) && e.n_neighbours == 1);
-	T_CHECK(e.neighbour && e.neighbour[0].overlap_sec == 30);
+	T_ROW("it ended before the change was noticed", found(1, &e));
+	T_CHECK(e.leaves && !strcmp(e.leaves, "leaf0"));
+	T_CHECK(e.partition && !strcmp(e.partition, "batch"));
+	T_CHECK(e.end == (double)w.begin_sec + 15 && e.n_neighbours == 2);
+	T_CHECK(t_close(e.slowdown, .5, 1e-3));
+	np_accounting_record_free(&e);
+	end(&w, loud, 30);
+	end(&w, after, 40);
+	look(&w, 50);
+	T_ROW("it ran on", found(3, &e));
+	T_CHECK(e.leaves && !strcmp(e.leaves, "leaf0"));
+	T_CHECK(e.n_neighbours == 2);
+	T_CHECK(t_close(e.slowdown, pow(1.5, .75) - 1, 1e-3));
 	np_accounting_record_free(&e);
 	tear_down(&w);
 }
@@ -360,8 +388,11 @@ static int count_lines(void)
 	return n;
 }
 
-/* Of thousands that end at once, a pass writes down some; none is lost. */
-static void test_many_at_once(void)
+/*
+ * Of thousands that end at once, a pass writes down some; none is lost, even if
+ * the topology changes meanwhile.
+ */
+static void many_at_once(bool topology_changes)
 {
 	job_info_msg_t jobs;
 	struct np_accounting_record e;
@@ -378,6 +409,8 @@ static void test_many_at_once(void)
 	T_CHECK(np_accounting_has_more(w.history));
 	T_CHECK(count_lines() == NP_ACCOUNTING_MAX_WRITTEN);
 	jobs.record_count = 0; /* Slurm forgets them meanwhile */
+	if (topology_changes)
+		change_topology(&w);
 	for (; np_accounting_has_more(w.history) && passes < 9; passes++)
 		look(&w, 100 + passes);
 	T_CHECK(passes == (MANY + NP_ACCOUNTING_MAX_WRITTEN - 1) /
@@ -392,8 +425,20 @@ static void test_many_at_once(void)
 	tear_down(&w);
 }
 
+static void test_many_at_once(void)
+{
+	many_at_once(false);
+}
+
+static void test_many_and_other_topology(void)
+{
+	many_at_once(true);
+}
+
 static const struct t_case cases[] = {
 	{ "of many that end at once none is lost", test_many_at_once },
+	{ "nor if the topology changes meanwhile",
+	  test_many_and_other_topology },
 	{ "who was concurrent with whom, for how long, at what cost",
 	  test_overlap },
 	{ "when a job ended", test_ends },
@@ -402,7 +447,7 @@ static const struct t_case cases[] = {
 	{ "a neighbour that may not use its name", test_a_denied_name },
 	{ "a day that is full is logged once", test_a_full_day },
 	{ "a store that cannot be written to", test_no_store },
-	{ "other nodes", test_other_site },
+	{ "jobs that end while the topology changes", test_other_topology },
 	{ NULL, NULL },
 };
 T_SUITE(accounting, cases)
