@@ -96,8 +96,7 @@ double np_traffic_rate(const struct np_traffic *t, double from_sec,
 
 struct node {
 	char *leaf; /* leaf switch; NULL: no probe has sent its handshake */
-	/* sent by its probe in the period of its last cost report; 0: subtracted */
-	uint64_t messages;
+	uint64_t messages; /* sent by its probe since its bytes were reported */
 	bool counted;	   /* is in traffic.n_nodes of the record */
 	uint32_t nics;	   /* bitmap of the record's adapters read here */
 };
@@ -175,9 +174,12 @@ static struct np_traffic_run *rail_traffic(struct np_counters *c,
 	return leaf->traffic;
 }
 
-/* Bytes of all devices of a node, without those of the probe. */
+/*
+ * Bytes of all devices of a node, without those of the probe.  If a load level
+ * ran they do not count, and neither do the messages of that time.
+ */
 static void add_bytes(struct np_counters *c, const struct np_report *rep,
-		      double now_sec)
+		      bool alone, double now_sec)
 {
 	struct np_traffic_run *t = &c->r->traffic;
 	struct node *n = &c->node[rep->rank];
@@ -185,7 +187,7 @@ static void add_bytes(struct np_counters *c, const struct np_report *rep,
 	double bytes = fmax((double)rep->transferred.n - own_bytes(c, n), 0);
 
 	n->messages = 0;
-	if (!(rep->transferred.elapsed_sec > 0))
+	if (!alone || !(rep->transferred.elapsed_sec > 0))
 		return;
 	if (rail) {
 		rail->n_nodes += !n->counted;
@@ -286,7 +288,7 @@ static void await_counters(struct np_counters *c, const struct np_report *rep,
 }
 
 void np_counters_report(struct np_counters *c, const struct np_report *rep,
-			double now_sec)
+			bool alone, double now_sec)
 {
 	struct node *n;
 
@@ -300,19 +302,21 @@ void np_counters_report(struct np_counters *c, const struct np_report *rep,
 			n->leaf = strdup(rep->handshake.leaf);
 		break;
 	case NP_REPORT_COST:
-		n->messages = rep->cost.messages;
+		n->messages += rep->cost.messages;
 		break;
 	case NP_REPORT_LINK:
 		add_link(&c->r->traffic.link, (double)rep->link);
 		break;
 	case NP_REPORT_TRANSFERRED:
-		add_bytes(c, rep, now_sec);
+		add_bytes(c, rep, alone, now_sec);
 		break;
 	case NP_REPORT_NIC:
-		add_nic(c, rep);
+		if (alone)
+			add_nic(c, rep);
 		break;
 	case NP_REPORT_LATENCY:
-		await_counters(c, rep, now_sec);
+		if (alone)
+			await_counters(c, rep, now_sec);
 		break;
 	default:
 		break;
@@ -1048,8 +1052,9 @@ static double program_bytes(const struct np_reports *p,
 static void take_counts(struct np_reports *p, bool level,
 			const struct np_report *rep, double now_sec)
 {
-	if (!level && is_alone(p, now_sec))
-		np_counters_report(p->counters, rep, now_sec);
+	if (!level)
+		np_counters_report(p->counters, rep, is_alone(p, now_sec),
+				   now_sec);
 	if (rep->kind == NP_REPORT_CALLS && rep->other_rail)
 		return; /* the node's first probe counts them */
 	if (p->intervals && rep->kind == NP_REPORT_CALLS)
@@ -1076,8 +1081,7 @@ static void take_probe(struct np_reports *p, const struct np_report *rep,
 	if (always || !p->intervals ||
 	    np_intervals_is_alone(p->intervals, now_sec))
 		np_aggregate_probe_report(p->aggregate, rep);
-	if (always || is_alone(p, now_sec))
-		np_counters_report(p->counters, rep, now_sec);
+	np_counters_report(p->counters, rep, is_alone(p, now_sec), now_sec);
 }
 
 /* A report of a load level, in a run with measurement intervals. */

@@ -151,11 +151,11 @@ struct np_counters *np_counters_new(struct np_record *r);
 void np_counters_free(struct np_counters *c); /* NULL is allowed */
 
 /*
- * One report of a probe, read at now_sec.  Latencies and bytes may be passed
- * only if no load level ran at the time.
+ * Take one report of a probe, read at now_sec.  alone: no load level ran in the
+ * time that it describes; otherwise its latencies and counts are dropped.
  */
 void np_counters_report(struct np_counters *c, const struct np_report *rep,
-			double now_sec);
+			bool alone, double now_sec);
 
 /*
  * The quiet latencies so far, as a record of the idle network on r's fabric,

@@ -31,7 +31,7 @@ static void handshake(struct np_counters *c, uint32_t rank)
 		.handshake = { .leaf = "leaf0" },
 	};
 
-	np_counters_report(c, &rep, 1);
+	np_counters_report(c, &rep, true, 1);
 }
 
 /* What node rank says of a second that ends at sec. */
@@ -48,17 +48,17 @@ static void second(struct np_counters *c, uint32_t rank, double sec,
 	rep.window.bins[0].bin = (uint16_t)np_hist_bin_of(latency_sec);
 	rep.window.bins[0].count = 10;
 	if (latency_sec > 0)
-		np_counters_report(c, &rep, sec);
+		np_counters_report(c, &rep, true, sec);
 	rep = (struct np_report){
 		.kind = NP_REPORT_COST, .rank = rank, .cost.messages = 20,
 	};
-	np_counters_report(c, &rep, sec);
+	np_counters_report(c, &rep, true, sec);
 	rep = (struct np_report){
 		.kind = NP_REPORT_TRANSFERRED,
 		.rank = rank,
 		.transferred = { 1, (uint64_t)bytes_per_sec + 20 * OWN },
 	};
-	np_counters_report(c, &rep, sec);
+	np_counters_report(c, &rep, true, sec);
 }
 
 static void test_traffic(void)
@@ -82,11 +82,49 @@ static void test_traffic(void)
 						.rank = 2,
 						.other_rail = true,
 						.transferred = { 1, 1000000 } },
-			   20);
+			   true, 20);
 	T_CHECK(r->traffic.n_nodes == 2);
 	T_CHECK(t_close(r->traffic.node_sec, 20, 1e-9));
 	T_CHECK(t_close(r->traffic.bytes, 4.1e7, 1e-9));
 	T_CHECK(!np_counters_idle(c));
+	np_counters_free(c);
+	np_record_free(r);
+}
+
+static void messages(struct np_counters *c, uint64_t n)
+{
+	np_counters_report(c, &(struct np_report){ .kind = NP_REPORT_COST,
+						   .cost.messages = n },
+			   true, 10);
+}
+
+static void bytes(struct np_counters *c, uint64_t n, bool alone)
+{
+	const struct np_report rep = {
+		.kind = NP_REPORT_TRANSFERRED, .transferred = { 1, n },
+	};
+
+	np_counters_report(c, &rep, alone, 10);
+}
+
+/* Bytes are reported late if a device answers late; messages are not. */
+static void test_own_bytes(void)
+{
+	struct np_record *r = new_run();
+	struct np_counters *c = np_counters_new(r);
+
+	handshake(c, 0);
+	messages(c, 20);
+	messages(c, 30);
+	bytes(c, 1000000 + 50 * OWN, true);
+	T_ROW("messages of two reports", r->traffic.bytes == 1e6);
+	bytes(c, 1000000, true);
+	T_ROW("they are subtracted once", r->traffic.bytes == 2e6);
+	messages(c, 40);
+	bytes(c, 5000000, false);
+	messages(c, 10);
+	bytes(c, 1000000 + 10 * OWN, true);
+	T_ROW("those under a level do not count", r->traffic.bytes == 3e6);
 	np_counters_free(c);
 	np_record_free(r);
 }
@@ -104,13 +142,13 @@ static void test_traffic_of_rails(void)
 
 		np_record_leaf(r, leaf[i])->rail = strdup(i ? "r1" : "r0");
 		strcpy(rep.handshake.leaf, leaf[i]);
-		np_counters_report(c, &rep, 1);
+		np_counters_report(c, &rep, true, 1);
 		rep = (struct np_report){
 			.kind = NP_REPORT_TRANSFERRED, .rank = i, .other_rail = i,
 			.transferred = { 2, i ? 5000000 : 1000 },
 		};
-		np_counters_report(c, &rep, 10);
-		np_counters_report(c, &rep, 12);
+		np_counters_report(c, &rep, true, 10);
+		np_counters_report(c, &rep, true, 12);
 	}
 	T_CHECK(!r->leaves[0].traffic);
 	T_CHECK(r->leaves[1].traffic->n_nodes == 1 &&
@@ -135,7 +173,7 @@ static void test_link(void)
 			.kind = NP_REPORT_LINK, .rank = i, .link = link[i],
 		};
 
-		np_counters_report(c, &rep, 1);
+		np_counters_report(c, &rep, true, 1);
 	}
 	T_CHECK(r->traffic.link == 125e6);
 	np_counters_free(c);
@@ -206,10 +244,10 @@ static void test_no_counters(void)
 	for (int i = 0; i < 10; i++)
 		np_moments_add(&rep.window.sec, 1e-5);
 	for (int s = 1; s < 600; s++)
-		np_counters_report(c, &rep, s);
+		np_counters_report(c, &rep, true, s);
 	T_CHECK(!np_counters_idle(c) && r->traffic.n_nodes == 0);
 	rep.rank = UINT32_MAX; /* of nobody there can be */
-	np_counters_report(c, &rep, 600);
+	np_counters_report(c, &rep, true, 600);
 	np_counters_free(c);
 	np_record_free(r);
 }
@@ -218,6 +256,7 @@ static const struct t_case cases[] = {
 	{ "bytes of each rail are counted for its leaf switch",
 	  test_traffic_of_rails },
 	{ "traffic is what devices count, less the probes' own", test_traffic },
+	{ "each message of the probes is subtracted once", test_own_bytes },
 	{ "the link is that of the slowest device", test_link },
 	{ "probes of quiet moments are those of the idle network", test_quiet },
 	{ "without counters nothing is quiet", test_no_counters },
