@@ -699,6 +699,7 @@ struct np_intervals {
 	double from_sec, to_sec; /* measured part of the interval */
 	double due_sec;		 /* when to act next */
 	double lead_in_end_sec;	 /* when the lead-in has to end */
+	double level_sec;	 /* how long the last requested level runs */
 	double alone_sec;	 /* since when no level runs */
 	struct np_moments round_sec; /* of the level in the current interval */
 	unsigned failures;	 /* starts of levels that failed */
@@ -765,8 +766,26 @@ static void begin_measuring(struct np_intervals *s, double now_sec)
 	s->round_sec = (struct np_moments){ 0 };
 }
 
+/*
+ * A level starts after it was given up, and may run for its full time: nothing
+ * counts until it has ended, and an interval without load begins again then.
+ */
+static void outlast_late_level(struct np_intervals *s, double now_sec)
+{
+	double end_sec = now_sec + s->level_sec;
+
+	s->alone_sec = end_sec + SETTLE_SEC;
+	if (s->state == MEASURING)
+		begin_measuring(s, end_sec);
+	else if (s->state == PROGRAM_STARTING)
+		s->due_sec = fmax(s->due_sec, end_sec);
+}
+
 void np_intervals_level_up(struct np_intervals *s, double now_sec)
 {
+	bool runs = s->state == LEAD_IN || (s->state == MEASURING &&
+					    s->level != NP_INTERVAL_NO_LEVEL);
+
 	if (s->state == LEAD_IN_STARTING) {
 		s->state = LEAD_IN;
 		s->from_sec = now_sec + LEAD_SETTLE_SEC;
@@ -774,13 +793,8 @@ void np_intervals_level_up(struct np_intervals *s, double now_sec)
 	} else if (s->state == LOAD_STARTING) {
 		begin_measuring(s, now_sec);
 		s->alone_sec = s->due_sec;
-	} else if (s->state == MEASURING && s->level == NP_INTERVAL_NO_LEVEL) {
-		/*
-		 * A level starts after it was given up: begin the interval
-		 * without load again, after the level has ended.
-		 */
-		begin_measuring(s, now_sec + INTERVAL_SEC + GRACE_SEC);
-		s->alone_sec = s->from_sec;
+	} else if (!runs) {
+		outlast_late_level(s, now_sec);
 	}
 }
 
@@ -813,9 +827,11 @@ bool np_intervals_is_alone(const struct np_intervals *s, double now_sec)
 
 static void end_lead_in(struct np_intervals *s, double now_sec)
 {
+	/* If the program has started, a level may still run. */
+	s->alone_sec = s->state == LEAD_IN ? fmax(s->due_sec, now_sec) :
+					     now_sec;
 	s->state = WAITING_FOR_TRAFFIC;
 	s->due_sec = INFINITY;
-	s->alone_sec = now_sec;
 }
 
 /* Start the next level whose rounds alone are not known; NULL: none is left. */
@@ -832,7 +848,7 @@ static const char *next_lead_in(struct np_intervals *s, double now_sec,
 	s->state = LEAD_IN_STARTING;
 	s->due_sec = now_sec + START_WAIT_SEC;
 	s->round_sec = (struct np_moments){ 0 };
-	*sec = LEAD_SEC;
+	*sec = s->level_sec = LEAD_SEC;
 	return s->earlier->name[s->level];
 }
 
@@ -926,7 +942,7 @@ static const char *begin_next_interval(struct np_intervals *s, double now_sec,
 	}
 	s->state = LOAD_STARTING;
 	s->due_sec = now_sec + START_WAIT_SEC;
-	*sec = LOADED_SEC;
+	*sec = s->level_sec = LOADED_SEC;
 	return s->earlier->name[s->level];
 }
 

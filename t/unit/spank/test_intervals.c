@@ -273,6 +273,15 @@ static void test_lead_ends(void)
 	T_CHECK(w.now_sec - 100 <= NP_LAUNCH_LEAD_IN_SEC);
 	T_CHECK(w.r->n_intervals_alone > 0);
 	end(&w);
+
+	begin(&w);
+	T_CHECK(np_intervals_tick(w.c, 100, NAN, &sec) != NULL);
+	np_intervals_level_up(w.c, 100.2);
+	T_CHECK(!np_intervals_tick(w.c, 100.4, 100.3, &sec));
+	T_ROW("the program starts while a level runs",
+	      !np_intervals_is_alone(w.c, 100.9) &&
+		      np_intervals_is_alone(w.c, 102));
+	end(&w);
 }
 
 /* Levels that do not come up are tried thrice, and the run goes on without. */
@@ -308,6 +317,39 @@ static void test_late(void)
 	T_CHECK(t_close(w.r->intervals[before].rate, 1e6, 0.01));
 	end(&w);
 	memset(alone_known, false, sizeof(alone_known));
+}
+
+static const struct {
+	const char *name;
+	double after_sec; /* the start of the program */
+} late_lead_ins[] = {
+	{ "as soon as it is given up", 0 },
+	{ "while the program sets up", 2.9 },
+	{ "in the first interval", 4 },
+};
+
+/* The same before the program: its level, too, runs beside the program then. */
+static void test_late_lead_in(void)
+{
+	for (size_t i = 0; i < NP_ARRAY_SIZE(late_lead_ins); i++) {
+		const char *name = late_lead_ins[i].name;
+		struct world w;
+
+		begin(&w);
+		w.deaf = true;
+		while (isnan(w.start_sec))
+			step(&w);
+		while (w.now_sec < w.start_sec + late_lead_ins[i].after_sec)
+			step(&w);
+		np_intervals_level_up(w.c, w.now_sec);
+		w.level_end_sec = w.now_sec + 0.75;
+		while (w.now_sec < w.start_sec + 15)
+			step(&w);
+		T_ROW(name, w.unfair_sec == 0);
+		T_ROW(name, w.r->n_intervals > 0 &&
+			    t_close(w.r->intervals[0].rate, 1e6, 0.01));
+		end(&w);
+	}
 }
 
 static void test_calls(void)
@@ -380,6 +422,7 @@ static const struct t_case cases[] = {
 	{ "the program does not wait longer than srun would", test_lead_ends },
 	{ "levels that do not come up are given up", test_deaf },
 	{ "a level that comes too late spoils no interval", test_late },
+	{ "nor does one that is too late for the lead-in", test_late_lead_in },
 	{ "a node that falls silent makes no interval slower", test_mute },
 	{ "without counters there are no intervals", test_no_counters },
 	{ NULL, NULL },
