@@ -659,7 +659,12 @@ double np_aggregate_level_age(const struct np_aggregate *a, double now_sec)
 
 /* ---- the schedule of measurement intervals ---- */
 
-#define SET_UP_SEC	3.0	/* for the program, after its first traffic */
+/*
+ * Time for the program to set up, after the first report of the nodes, even if
+ * that says that it sent nothing: a program that is silent at first has a phase
+ * without traffic, which counts as a part of its run.
+ */
+#define SET_UP_SEC	3.0
 /* One measurement interval: let the queues settle, then measure. */
 #define SETTLE_SEC	0.5	/* for queues to fill or drain */
 #define MEASURE_SEC	2.0	/* length of the measured part */
@@ -682,8 +687,8 @@ enum schedule_state {
 	LEAD_IN_BEGINS,
 	LEAD_IN_STARTING,    /* a level is starting; the program is not */
 	LEAD_IN,	     /* a level runs alone */
-	WAITING_FOR_TRAFFIC, /* of the program */
-	PROGRAM_STARTING,
+	WAITING_FOR_REPORTS, /* of the nodes' counters */
+	PROGRAM_SETTING_UP,
 	LOAD_STARTING,
 	MEASURING, /* an interval, with or without a level */
 	DONE,
@@ -744,8 +749,8 @@ void np_intervals_add_bytes(struct np_intervals *s, size_t node, double now_sec,
 			    double elapsed_sec, double bytes)
 {
 	np_traffic_add(&s->traffic, node, now_sec, elapsed_sec, bytes);
-	if (s->state == WAITING_FOR_TRAFFIC) {
-		s->state = PROGRAM_STARTING;
+	if (s->state == WAITING_FOR_REPORTS) {
+		s->state = PROGRAM_SETTING_UP;
 		s->due_sec = now_sec + SET_UP_SEC;
 	}
 }
@@ -777,7 +782,7 @@ static void outlast_late_level(struct np_intervals *s, double now_sec)
 	s->alone_sec = end_sec + SETTLE_SEC;
 	if (s->state == MEASURING)
 		begin_measuring(s, end_sec);
-	else if (s->state == PROGRAM_STARTING)
+	else if (s->state == PROGRAM_SETTING_UP)
 		s->due_sec = fmax(s->due_sec, end_sec);
 }
 
@@ -811,7 +816,7 @@ void np_intervals_add_rounds(struct np_intervals *s, double now_sec,
 
 bool np_intervals_lead_in_done(const struct np_intervals *s)
 {
-	return s->state >= WAITING_FOR_TRAFFIC;
+	return s->state >= WAITING_FOR_REPORTS;
 }
 
 bool np_intervals_wants_level(const struct np_intervals *s)
@@ -830,7 +835,7 @@ static void end_lead_in(struct np_intervals *s, double now_sec)
 	/* If the program has started, a level may still run. */
 	s->alone_sec = s->state == LEAD_IN ? fmax(s->due_sec, now_sec) :
 					     now_sec;
-	s->state = WAITING_FOR_TRAFFIC;
+	s->state = WAITING_FOR_REPORTS;
 	s->due_sec = INFINITY;
 }
 

@@ -20,6 +20,7 @@ struct world {
 	bool counted;	 /* MPI calls, 400 a second */
 	double mute_sec[2]; /* from when on a node tells no more */
 	double handshake_sec; /* a level that is up is reported so much later */
+	double silent_sec; /* the program sends nothing for so long */
 	bool uneven;	  /* a program in bursts, reported late and seldom */
 	double done_sec;  /* its work: what it would have taken alone */
 	double owed_sec[2], owed[2]; /* and how much is not reported yet */
@@ -89,10 +90,11 @@ static void tell_late(struct world *w, double speed)
 
 static void step(struct world *w)
 {
-	bool loaded;
+	bool loaded, silent;
 	double sec = 0;
 
 	w->now_sec += STEP_SEC;
+	silent = w->now_sec < w->start_sec + w->silent_sec;
 	loaded = w->now_sec >= w->up_sec || (isinf(w->up_sec) &&
 					     w->now_sec < w->level_end_sec);
 	if (w->uneven && !isnan(w->start_sec))
@@ -100,7 +102,8 @@ static void step(struct world *w)
 	for (int i = 0; !w->uneven && i < 2; i++)
 		if (!isnan(w->start_sec) && w->now_sec < w->mute_sec[i])
 			np_intervals_add_bytes(w->c, (size_t)i, w->now_sec, STEP_SEC,
-					(loaded ? 0.25e6 : 0.5e6) * STEP_SEC);
+					silent ? 0 : STEP_SEC *
+					(loaded ? 0.25e6 : 0.5e6));
 	if (w->counted && !isnan(w->start_sec))
 		np_intervals_add_calls(w->c, 0, w->now_sec, STEP_SEC,
 				 (loaded ? 200 : 400) * STEP_SEC);
@@ -410,6 +413,46 @@ static void test_no_counters(void)
 	end(&w);
 }
 
+/* Its silence is a phase of the run, in which no level runs. */
+static void test_silent_at_first(void)
+{
+	size_t silent = 0, loaded = 0;
+	struct world w;
+
+	begin(&w);
+	w.silent_sec = 20;
+	while (w.now_sec < 180)
+		step(&w);
+	for (size_t i = 0; i < w.r->n_intervals; i++) {
+		const struct np_run_interval *b = &w.r->intervals[i];
+
+		silent += b->rate == 0;
+		loaded += b->level != NULL;
+		T_CHECK(!b->level || b->at_sec > 20);
+	}
+	T_CHECK(silent > 3 && loaded > 3);
+	end(&w);
+}
+
+/* Intervals say that they cannot tell, so that later runs are whole runs. */
+static void test_always_silent(void)
+{
+	static struct np_interval b[NP_RECORD_MAX_INTERVALS];
+	struct np_one_run_level level[3];
+	struct np_one_run o;
+	struct world w;
+
+	begin(&w);
+	w.silent_sec = INFINITY;
+	while (w.now_sec < 160)
+		step(&w);
+	T_CHECK(w.r->n_intervals > 10 && w.calls == 3);
+	T_CHECK(!np_one_run_estimate(b, intervals_of(w.r, b), NULL, level, 3,
+				     &o));
+	T_CHECK(o.verdict == NP_ONE_RUN_SILENT);
+	end(&w);
+}
+
 static const struct t_case cases[] = {
 	{ "a run is cut into intervals that say what happened",
 	  test_intervals },
@@ -424,6 +467,8 @@ static const struct t_case cases[] = {
 	{ "a level that comes too late spoils no interval", test_late },
 	{ "nor does one that is too late for the lead-in", test_late_lead_in },
 	{ "a node that falls silent makes no interval slower", test_mute },
+	{ "a program that is silent at first", test_silent_at_first },
+	{ "a program that is always silent", test_always_silent },
 	{ "without counters there are no intervals", test_no_counters },
 	{ NULL, NULL },
 };
