@@ -1,7 +1,7 @@
 /*
- * From the reports of probe agents to the run record: one section for each
- * structure of np_reports.h, and at the end np_reports, which hands them every
- * report.
+ * From the reports of probe agents to the run record.  The sections are in the
+ * order of np_reports.h: np_reports receives every report and hands it to the
+ * structures of the other sections.
  */
 #include "np_reports.h"
 
@@ -17,6 +17,418 @@
 /* Assumed size of the headers of a message and its acknowledgement. */
 #define OVERHEAD_BYTES 132
 #define WINDOW_SEC 1.0 /* longest period that one report describes */
+
+/* ---- all reports of one step ---- */
+
+int np_reports_init(struct np_reports *p)
+{
+	p->aggregate = np_aggregate_new(p->r);
+	p->counters = np_counters_new(p->r);
+	return p->aggregate && p->counters ? 0 : -ENOMEM;
+}
+
+struct np_reports_probes np_reports_probes(const struct np_reports *p)
+{
+	return (struct np_reports_probes){
+		np_aggregate_probes_started(p->aggregate),
+		np_aggregate_finished(p->aggregate),
+	};
+}
+
+bool np_reports_tick(struct np_reports *p, double now_sec, const char **level,
+		     double *sec)
+{
+	const char *next;
+
+	if (!p->intervals || !isnan(p->program_end_sec))
+		return false;
+	next = np_intervals_tick(p->intervals, now_sec, p->program_start_sec,
+				 sec);
+	if (next || !np_intervals_wants_level(p->intervals))
+		*level = next;
+	return true;
+}
+
+bool np_reports_lead_in_done(const struct np_reports *p, double now_sec)
+{
+	if (p->intervals)
+		return np_intervals_lead_in_done(p->intervals);
+	return np_aggregate_level_age(p->aggregate, now_sec) >=
+	       p->conf->lead_in_sec;
+}
+
+/* Does the program run without a load level? */
+static bool is_alone(const struct np_reports *p, double now_sec)
+{
+	return p->intervals ? np_intervals_is_alone(p->intervals, now_sec) :
+			      !p->r->level;
+}
+
+/*
+ * Bytes, less those that the probe itself sends and receives in an exchange:
+ * two rounds, each a message and its reply, with their overhead.
+ */
+static double program_bytes(const struct np_reports *p,
+			    const struct np_report *rep)
+{
+	double own = 2.0 *
+		     (NP_PINGPONG_MIN_BYTES + p->conf->message_bytes +
+		      2 * OVERHEAD_BYTES) *
+		     rep->transferred.elapsed_sec / p->conf->period_sec;
+
+	return fmax((double)rep->transferred.n - own, 0);
+}
+
+/* A report of bytes transferred, or of MPI calls. */
+static void take_counts(struct np_reports *p, bool level,
+			const struct np_report *rep, double now_sec)
+{
+	if (!level)
+		np_counters_report(p->counters, rep, is_alone(p, now_sec),
+				   now_sec);
+	if (rep->kind == NP_REPORT_CALLS && rep->other_rail)
+		return; /* the node's first probe counts them */
+	if (p->intervals && rep->kind == NP_REPORT_CALLS)
+		np_intervals_add_calls(p->intervals, rep->rank, now_sec,
+				       rep->transferred.elapsed_sec,
+				       (double)rep->transferred.n);
+	else if (p->intervals)
+		np_intervals_add_bytes(p->intervals, rep->rank, now_sec,
+				       rep->transferred.elapsed_sec,
+				       program_bytes(p, rep));
+}
+
+/*
+ * Any other report of a probe.  The record has the latencies of the program
+ * alone: in a run with measurement intervals, those under a load level are
+ * dropped.
+ */
+static void take_probe(struct np_reports *p, const struct np_report *rep,
+		       double now_sec)
+{
+	bool always = rep->kind != NP_REPORT_LATENCY &&
+		      rep->kind != NP_REPORT_NIC;
+
+	if (always || !p->intervals ||
+	    np_intervals_is_alone(p->intervals, now_sec))
+		np_aggregate_probe_report(p->aggregate, rep);
+	np_counters_report(p->counters, rep, is_alone(p, now_sec), now_sec);
+}
+
+/* A report of a load level, in a run with measurement intervals. */
+static void take_level_in_interval(struct np_reports *p,
+				   const struct np_report *rep, double now_sec)
+{
+	if (rep->kind == NP_REPORT_HANDSHAKE)
+		np_intervals_level_up(p->intervals, now_sec);
+	else if (rep->kind == NP_REPORT_ROUND)
+		np_intervals_add_rounds(p->intervals, now_sec,
+					&rep->window.sec);
+}
+
+void np_reports_take(struct np_reports *p, bool level,
+		     const struct np_report *rep, double now_sec)
+{
+	if (p->intervals && level)
+		take_level_in_interval(p, rep, now_sec);
+	else if (rep->kind == NP_REPORT_TRANSFERRED ||
+		 rep->kind == NP_REPORT_CALLS)
+		take_counts(p, level, rep, now_sec);
+	else if (!level)
+		take_probe(p, rep, now_sec);
+	else if (p->r->level)
+		np_aggregate_level_report(p->aggregate, rep, now_sec,
+					  p->program_start_sec,
+					  p->program_end_sec);
+}
+
+/* ---- latencies, costs and load level ---- */
+
+/* A program causes little traffic when it starts or ends: exclude that time. */
+#define START_UP_SEC 1.0
+#define WIND_DOWN_SEC 0.5
+
+/* One probe process. */
+struct probe {
+	char leaf[NP_REPORT_WORD];
+	bool known; /* it has sent its handshake */
+	double cpu_sec, elapsed_sec;
+};
+
+/*
+ * Rounds of one window of a load level, until it is known whether the program
+ * ran to its end.
+ */
+struct pending {
+	double to_sec;
+	bool settled; /* the program had finished its start-up */
+	struct np_moments sec;
+};
+#define N_PENDING 4
+
+struct np_aggregate {
+	struct np_record *r;
+	struct probe *probe;
+	uint32_t n_probes;
+	uint32_t n_finished; /* probes that have sent their last report */
+
+	double level_start_sec; /* when the load level started; NaN: not yet */
+	bool settled; /* the level's loaded rounds exclude the start-up */
+	struct pending pending[N_PENDING];
+};
+
+struct np_aggregate *np_aggregate_new(struct np_record *r)
+{
+	struct np_aggregate *a = calloc(1, sizeof(*a));
+
+	if (a) {
+		a->r = r;
+		a->level_start_sec = NAN;
+	}
+	return a;
+}
+
+void np_aggregate_free(struct np_aggregate *a)
+{
+	if (a)
+		free(a->probe);
+	free(a);
+}
+
+/* The first reporter wins. */
+static int set_text(char **at, const char *text)
+{
+	char *copy;
+
+	if (*at || !*text)
+		return 0;
+	copy = strdup(text);
+	if (!copy)
+		return -ENOMEM;
+	*at = copy;
+	return 0;
+}
+
+static int add_handshake(struct np_aggregate *a, const struct np_report *rep)
+{
+	const char *leaf = rep->handshake.leaf;
+	struct np_leaf_run *run;
+
+	if (!a->probe) {
+		if (!rep->handshake.n_ranks ||
+		    rep->handshake.n_ranks > 2 * NP_RECORD_MAX_NODES)
+			return -ERANGE;
+		a->probe = calloc(rep->handshake.n_ranks, sizeof(*a->probe));
+		if (!a->probe)
+			return -ENOMEM;
+		a->n_probes = rep->handshake.n_ranks;
+	}
+	if (rep->rank >= a->n_probes || a->probe[rep->rank].known)
+		return -EINVAL;
+	run = np_record_leaf(a->r, leaf);
+	if (!run)
+		return -ENOMEM;
+	if (rep->handshake.peer_node[0])
+		run->n_pairs++;
+	a->probe[rep->rank].known = true;
+	strcpy(a->probe[rep->rank].leaf, leaf);
+	a->r->probe.n_processes++;
+	if (!rep->other_rail &&
+	    set_text(&a->r->probe.transport, rep->handshake.transport))
+		return -ENOMEM;
+	return set_text(&a->r->ucx_version, rep->handshake.version);
+}
+
+/* Add a window, whose bins and moments agree (np_report_parse()). */
+static void merge_window(struct np_leaf_run *run, const struct np_report *rep)
+{
+	for (size_t i = 0; i < rep->window.n_bins; i++)
+		np_hist_add_bin(run->hist, rep->window.bins[i].bin,
+				rep->window.bins[i].count);
+	np_moments_merge(&run->latency, &rep->window.sec);
+}
+
+static int add_latency(struct np_aggregate *a, const struct np_report *rep)
+{
+	struct np_leaf_run *run =
+		np_record_leaf(a->r, a->probe[rep->rank].leaf);
+
+	if (!run)
+		return -ENOMEM;
+	if (!run->hist)
+		run->hist = np_hist_new();
+	if (!run->windows) {
+		run->windows = malloc(sizeof(*run->windows));
+		if (run->windows)
+			np_series_init(run->windows, WINDOW_SEC);
+	}
+	if (!run->hist || !run->windows)
+		return -ENOMEM;
+	if (np_series_add(run->windows, rep->window.at_sec, &rep->window.sec))
+		return -EINVAL;
+	merge_window(run, rep);
+	return 0;
+}
+
+/* Like all reports, costs are the increase since the last report. */
+static void add_cost(struct np_aggregate *a, const struct np_report *rep)
+{
+	struct np_probe_run *p = &a->r->probe;
+	struct probe *probe = &a->probe[rep->rank];
+
+	probe->cpu_sec += rep->cost.cpu_sec;
+	probe->elapsed_sec += rep->cost.elapsed_sec;
+	p->cpu_sec_sum += rep->cost.cpu_sec;
+	p->messages += rep->cost.messages;
+	p->cpu_sec_max = fmax(p->cpu_sec_max, probe->cpu_sec);
+	p->elapsed_sec = fmax(p->elapsed_sec, probe->elapsed_sec);
+	if (rep->cost.rss_bytes > p->rss_bytes_max)
+		p->rss_bytes_max = rep->cost.rss_bytes;
+}
+
+static int add_skip(struct np_aggregate *a, const struct np_report *rep)
+{
+	struct np_leaf_run *run = np_record_leaf(a->r, rep->skip.leaf);
+
+	return run ? set_text(&run->skipped, rep->skip.reason) : -ENOMEM;
+}
+
+int np_aggregate_probe_report(struct np_aggregate *a,
+			      const struct np_report *rep)
+{
+	if (rep->kind == NP_REPORT_HANDSHAKE)
+		return add_handshake(a, rep);
+	if (rep->rank >= a->n_probes || !a->probe[rep->rank].known)
+		return -EINVAL; /* a process that has not sent its handshake */
+	switch (rep->kind) {
+	case NP_REPORT_LATENCY:
+		return add_latency(a, rep);
+	case NP_REPORT_COST:
+		add_cost(a, rep);
+		return 0;
+	case NP_REPORT_SKIP:
+		return add_skip(a, rep);
+	case NP_REPORT_NOTE:
+		np_record_note(a->r, "probe %u: %s", rep->rank, rep->note);
+		return 0;
+	case NP_REPORT_BYE:
+		a->n_finished++;
+		return 0;
+	default:
+		return -EINVAL;
+	}
+}
+
+uint32_t np_aggregate_finished(const struct np_aggregate *a)
+{
+	return a->n_finished;
+}
+
+bool np_aggregate_probes_started(const struct np_aggregate *a)
+{
+	return a->n_probes && a->r->probe.n_processes == a->n_probes;
+}
+
+/*
+ * Add a window to the level's rounds under the program's traffic.  Rounds of
+ * the start-up count only until there are others.
+ */
+static void add_loaded_rounds(struct np_aggregate *a, struct pending *w)
+{
+	struct np_moments *loaded = &a->r->level->loaded_round_sec;
+
+	if (w->settled && !a->settled) {
+		memset(loaded, 0, sizeof(*loaded));
+		a->settled = true;
+	}
+	if (w->settled || !a->settled)
+		np_moments_merge(loaded, &w->sec);
+	w->sec.n = 0;
+}
+
+/* Add the windows that ended well before until_sec, while the program ran. */
+static void add_finished_windows(struct np_aggregate *a, double until_sec)
+{
+	for (size_t i = 0; i < N_PENDING; i++)
+		if (a->pending[i].sec.n &&
+		    a->pending[i].to_sec + WIND_DOWN_SEC <= until_sec)
+			add_loaded_rounds(a, &a->pending[i]);
+}
+
+void np_aggregate_level_done(struct np_aggregate *a, double program_end_sec)
+{
+	add_finished_windows(a, program_end_sec);
+	for (size_t i = 0; i < N_PENDING; i++) {
+		struct pending *w = &a->pending[i];
+
+		if (w->sec.n && !a->r->level->loaded_round_sec.n)
+			add_loaded_rounds(a, w);
+		w->sec.n = 0;
+	}
+}
+
+/* Processes report the same window one after the other: merge them. */
+static void add_pending(struct np_aggregate *a, double to_sec, bool settled,
+			const struct np_moments *sec)
+{
+	struct pending *w =
+		&a->pending[(size_t)(to_sec - a->level_start_sec + 0.5) %
+			    N_PENDING];
+
+	if (w->sec.n && w->to_sec != to_sec)
+		add_loaded_rounds(a, w); /* from several windows ago */
+	if (!w->sec.n)
+		*w = (struct pending){ to_sec, settled, { 0 } };
+	np_moments_merge(&w->sec, sec);
+}
+
+/* Sort a window by whether it was before, during or after the program. */
+static int add_rounds(struct np_aggregate *a, const struct np_report *rep,
+		      double start_sec, double end_sec)
+{
+	double from = a->level_start_sec + rep->window.at_sec;
+	double to = from + WINDOW_SEC;
+
+	if (!np_moments_valid(&rep->window.sec))
+		return -EINVAL;
+	if (isnan(start_sec) || to <= start_sec)
+		np_moments_merge(&a->r->level->alone_round_sec,
+				 &rep->window.sec);
+	else if (from >= start_sec && (isnan(end_sec) || to <= end_sec))
+		add_pending(a, to, from >= start_sec + START_UP_SEC,
+			    &rep->window.sec);
+	return 0;
+}
+
+int np_aggregate_level_report(struct np_aggregate *a,
+			      const struct np_report *rep,
+			      double now_sec, double program_start_sec,
+			      double program_end_sec)
+{
+	switch (rep->kind) {
+	case NP_REPORT_HANDSHAKE:
+		if (isnan(a->level_start_sec))
+			a->level_start_sec = now_sec;
+		a->r->level->n_processes++;
+		return 0;
+	case NP_REPORT_ROUND:
+		if (isnan(a->level_start_sec))
+			return -EINVAL;
+		add_finished_windows(
+			a, isnan(program_end_sec) ? now_sec : program_end_sec);
+		return add_rounds(a, rep, program_start_sec, program_end_sec);
+	case NP_REPORT_NOTE:
+		np_record_note(a->r, "level %u: %s", rep->rank, rep->note);
+		return 0;
+	default:
+		return 0; /* the cost of a load level is not recorded */
+	}
+}
+
+double np_aggregate_level_age(const struct np_aggregate *a, double now_sec)
+{
+	return isnan(a->level_start_sec) ? 0 : now_sec - a->level_start_sec;
+}
 
 /* ---- traffic ---- */
 
@@ -232,15 +644,6 @@ static bool is_quiet(const struct np_counters *c, double from_sec,
 	       NP_QUIET_RATE * c->r->traffic.n_nodes;
 }
 
-/* Add a window, whose bins and moments agree (np_report_parse()). */
-static void merge_window(struct np_leaf_run *run, const struct np_report *rep)
-{
-	for (size_t i = 0; i < rep->window.n_bins; i++)
-		np_hist_add_bin(run->hist, rep->window.bins[i].bin,
-				rep->window.bins[i].count);
-	np_moments_merge(&run->latency, &rep->window.sec);
-}
-
 /* Add a window of latencies to those of the idle network. */
 static void add_idle_latencies(struct np_counters *c,
 			       const struct np_report *rep)
@@ -376,285 +779,6 @@ struct np_record *np_counters_idle(const struct np_counters *c)
 	copy_text(&idle->ucx_version, r->ucx_version);
 	copy_text(&idle->host, r->host);
 	return idle;
-}
-
-/* ---- latencies, costs and load level ---- */
-
-/* A program causes little traffic when it starts or ends: exclude that time. */
-#define START_UP_SEC 1.0
-#define WIND_DOWN_SEC 0.5
-
-/* One probe process. */
-struct probe {
-	char leaf[NP_REPORT_WORD];
-	bool known; /* it has sent its handshake */
-	double cpu_sec, elapsed_sec;
-};
-
-/*
- * Rounds of one window of a load level, until it is known whether the program
- * ran to its end.
- */
-struct pending {
-	double to_sec;
-	bool settled; /* the program had finished its start-up */
-	struct np_moments sec;
-};
-#define N_PENDING 4
-
-struct np_aggregate {
-	struct np_record *r;
-	struct probe *probe;
-	uint32_t n_probes;
-	uint32_t n_finished; /* probes that have sent their last report */
-
-	double level_start_sec; /* when the load level started; NaN: not yet */
-	bool settled; /* the level's loaded rounds exclude the start-up */
-	struct pending pending[N_PENDING];
-};
-
-struct np_aggregate *np_aggregate_new(struct np_record *r)
-{
-	struct np_aggregate *a = calloc(1, sizeof(*a));
-
-	if (a) {
-		a->r = r;
-		a->level_start_sec = NAN;
-	}
-	return a;
-}
-
-void np_aggregate_free(struct np_aggregate *a)
-{
-	if (a)
-		free(a->probe);
-	free(a);
-}
-
-/* The first reporter wins. */
-static int set_text(char **at, const char *text)
-{
-	char *copy;
-
-	if (*at || !*text)
-		return 0;
-	copy = strdup(text);
-	if (!copy)
-		return -ENOMEM;
-	*at = copy;
-	return 0;
-}
-
-static int add_handshake(struct np_aggregate *a, const struct np_report *rep)
-{
-	const char *leaf = rep->handshake.leaf;
-	struct np_leaf_run *run;
-
-	if (!a->probe) {
-		if (!rep->handshake.n_ranks ||
-		    rep->handshake.n_ranks > 2 * NP_RECORD_MAX_NODES)
-			return -ERANGE;
-		a->probe = calloc(rep->handshake.n_ranks, sizeof(*a->probe));
-		if (!a->probe)
-			return -ENOMEM;
-		a->n_probes = rep->handshake.n_ranks;
-	}
-	if (rep->rank >= a->n_probes || a->probe[rep->rank].known)
-		return -EINVAL;
-	run = np_record_leaf(a->r, leaf);
-	if (!run)
-		return -ENOMEM;
-	if (rep->handshake.peer_node[0])
-		run->n_pairs++;
-	a->probe[rep->rank].known = true;
-	strcpy(a->probe[rep->rank].leaf, leaf);
-	a->r->probe.n_processes++;
-	if (!rep->other_rail &&
-	    set_text(&a->r->probe.transport, rep->handshake.transport))
-		return -ENOMEM;
-	return set_text(&a->r->ucx_version, rep->handshake.version);
-}
-
-static int add_latency(struct np_aggregate *a, const struct np_report *rep)
-{
-	struct np_leaf_run *run =
-		np_record_leaf(a->r, a->probe[rep->rank].leaf);
-
-	if (!run)
-		return -ENOMEM;
-	if (!run->hist)
-		run->hist = np_hist_new();
-	if (!run->windows) {
-		run->windows = malloc(sizeof(*run->windows));
-		if (run->windows)
-			np_series_init(run->windows, WINDOW_SEC);
-	}
-	if (!run->hist || !run->windows)
-		return -ENOMEM;
-	if (np_series_add(run->windows, rep->window.at_sec, &rep->window.sec))
-		return -EINVAL;
-	merge_window(run, rep);
-	return 0;
-}
-
-/* Like all reports, costs are the increase since the last report. */
-static void add_cost(struct np_aggregate *a, const struct np_report *rep)
-{
-	struct np_probe_run *p = &a->r->probe;
-	struct probe *probe = &a->probe[rep->rank];
-
-	probe->cpu_sec += rep->cost.cpu_sec;
-	probe->elapsed_sec += rep->cost.elapsed_sec;
-	p->cpu_sec_sum += rep->cost.cpu_sec;
-	p->messages += rep->cost.messages;
-	p->cpu_sec_max = fmax(p->cpu_sec_max, probe->cpu_sec);
-	p->elapsed_sec = fmax(p->elapsed_sec, probe->elapsed_sec);
-	if (rep->cost.rss_bytes > p->rss_bytes_max)
-		p->rss_bytes_max = rep->cost.rss_bytes;
-}
-
-static int add_skip(struct np_aggregate *a, const struct np_report *rep)
-{
-	struct np_leaf_run *run = np_record_leaf(a->r, rep->skip.leaf);
-
-	return run ? set_text(&run->skipped, rep->skip.reason) : -ENOMEM;
-}
-
-int np_aggregate_probe_report(struct np_aggregate *a,
-			      const struct np_report *rep)
-{
-	if (rep->kind == NP_REPORT_HANDSHAKE)
-		return add_handshake(a, rep);
-	if (rep->rank >= a->n_probes || !a->probe[rep->rank].known)
-		return -EINVAL; /* a process that has not sent its handshake */
-	switch (rep->kind) {
-	case NP_REPORT_LATENCY:
-		return add_latency(a, rep);
-	case NP_REPORT_COST:
-		add_cost(a, rep);
-		return 0;
-	case NP_REPORT_SKIP:
-		return add_skip(a, rep);
-	case NP_REPORT_NOTE:
-		np_record_note(a->r, "probe %u: %s", rep->rank, rep->note);
-		return 0;
-	case NP_REPORT_BYE:
-		a->n_finished++;
-		return 0;
-	default:
-		return -EINVAL;
-	}
-}
-
-uint32_t np_aggregate_finished(const struct np_aggregate *a)
-{
-	return a->n_finished;
-}
-
-bool np_aggregate_probes_started(const struct np_aggregate *a)
-{
-	return a->n_probes && a->r->probe.n_processes == a->n_probes;
-}
-
-/*
- * Add a window to the level's rounds under the program's traffic.  Rounds of
- * the start-up count only until there are others.
- */
-static void add_loaded_rounds(struct np_aggregate *a, struct pending *w)
-{
-	struct np_moments *loaded = &a->r->level->loaded_round_sec;
-
-	if (w->settled && !a->settled) {
-		memset(loaded, 0, sizeof(*loaded));
-		a->settled = true;
-	}
-	if (w->settled || !a->settled)
-		np_moments_merge(loaded, &w->sec);
-	w->sec.n = 0;
-}
-
-/* Add the windows that ended well before until_sec, while the program ran. */
-static void add_finished_windows(struct np_aggregate *a, double until_sec)
-{
-	for (size_t i = 0; i < N_PENDING; i++)
-		if (a->pending[i].sec.n &&
-		    a->pending[i].to_sec + WIND_DOWN_SEC <= until_sec)
-			add_loaded_rounds(a, &a->pending[i]);
-}
-
-void np_aggregate_level_done(struct np_aggregate *a, double program_end_sec)
-{
-	add_finished_windows(a, program_end_sec);
-	for (size_t i = 0; i < N_PENDING; i++) {
-		struct pending *w = &a->pending[i];
-
-		if (w->sec.n && !a->r->level->loaded_round_sec.n)
-			add_loaded_rounds(a, w);
-		w->sec.n = 0;
-	}
-}
-
-/* Processes report the same window one after the other: merge them. */
-static void add_pending(struct np_aggregate *a, double to_sec, bool settled,
-			const struct np_moments *sec)
-{
-	struct pending *w =
-		&a->pending[(size_t)(to_sec - a->level_start_sec + 0.5) %
-			    N_PENDING];
-
-	if (w->sec.n && w->to_sec != to_sec)
-		add_loaded_rounds(a, w); /* from several windows ago */
-	if (!w->sec.n)
-		*w = (struct pending){ to_sec, settled, { 0 } };
-	np_moments_merge(&w->sec, sec);
-}
-
-/* Sort a window by whether it was before, during or after the program. */
-static int add_rounds(struct np_aggregate *a, const struct np_report *rep,
-		      double start_sec, double end_sec)
-{
-	double from = a->level_start_sec + rep->window.at_sec;
-	double to = from + WINDOW_SEC;
-
-	if (!np_moments_valid(&rep->window.sec))
-		return -EINVAL;
-	if (isnan(start_sec) || to <= start_sec)
-		np_moments_merge(&a->r->level->alone_round_sec,
-				 &rep->window.sec);
-	else if (from >= start_sec && (isnan(end_sec) || to <= end_sec))
-		add_pending(a, to, from >= start_sec + START_UP_SEC,
-			    &rep->window.sec);
-	return 0;
-}
-
-int np_aggregate_level_report(struct np_aggregate *a,
-			      const struct np_report *rep,
-			      double now_sec, double program_start_sec,
-			      double program_end_sec)
-{
-	switch (rep->kind) {
-	case NP_REPORT_HANDSHAKE:
-		if (isnan(a->level_start_sec))
-			a->level_start_sec = now_sec;
-		a->r->level->n_processes++;
-		return 0;
-	case NP_REPORT_ROUND:
-		if (isnan(a->level_start_sec))
-			return -EINVAL;
-		add_finished_windows(
-			a, isnan(program_end_sec) ? now_sec : program_end_sec);
-		return add_rounds(a, rep, program_start_sec, program_end_sec);
-	case NP_REPORT_NOTE:
-		np_record_note(a->r, "level %u: %s", rep->rank, rep->note);
-		return 0;
-	default:
-		return 0; /* the cost of a load level is not recorded */
-	}
-}
-
-double np_aggregate_level_age(const struct np_aggregate *a, double now_sec)
-{
-	return isnan(a->level_start_sec) ? 0 : now_sec - a->level_start_sec;
 }
 
 /* ---- the schedule of measurement intervals ---- */
@@ -1006,128 +1130,4 @@ const char *np_intervals_tick(struct np_intervals *s, double now_sec,
 double np_intervals_due_sec(const struct np_intervals *s)
 {
 	return s->due_sec;
-}
-
-/* ---- all reports of one step ---- */
-
-int np_reports_init(struct np_reports *p)
-{
-	p->aggregate = np_aggregate_new(p->r);
-	p->counters = np_counters_new(p->r);
-	return p->aggregate && p->counters ? 0 : -ENOMEM;
-}
-
-struct np_reports_probes np_reports_probes(const struct np_reports *p)
-{
-	return (struct np_reports_probes){
-		np_aggregate_probes_started(p->aggregate),
-		np_aggregate_finished(p->aggregate),
-	};
-}
-
-bool np_reports_tick(struct np_reports *p, double now_sec, const char **level,
-		     double *sec)
-{
-	const char *next;
-
-	if (!p->intervals || !isnan(p->program_end_sec))
-		return false;
-	next = np_intervals_tick(p->intervals, now_sec, p->program_start_sec,
-				 sec);
-	if (next || !np_intervals_wants_level(p->intervals))
-		*level = next;
-	return true;
-}
-
-bool np_reports_lead_in_done(const struct np_reports *p, double now_sec)
-{
-	if (p->intervals)
-		return np_intervals_lead_in_done(p->intervals);
-	return np_aggregate_level_age(p->aggregate, now_sec) >=
-	       p->conf->lead_in_sec;
-}
-
-/* Does the program run without a load level? */
-static bool is_alone(const struct np_reports *p, double now_sec)
-{
-	return p->intervals ? np_intervals_is_alone(p->intervals, now_sec) :
-			      !p->r->level;
-}
-
-/*
- * Bytes, less those that the probe itself sends and receives in an exchange:
- * two rounds, each a message and its reply, with their overhead.
- */
-static double program_bytes(const struct np_reports *p,
-			    const struct np_report *rep)
-{
-	double own = 2.0 *
-		     (NP_PINGPONG_MIN_BYTES + p->conf->message_bytes +
-		      2 * OVERHEAD_BYTES) *
-		     rep->transferred.elapsed_sec / p->conf->period_sec;
-
-	return fmax((double)rep->transferred.n - own, 0);
-}
-
-/* A report of bytes transferred, or of MPI calls. */
-static void take_counts(struct np_reports *p, bool level,
-			const struct np_report *rep, double now_sec)
-{
-	if (!level)
-		np_counters_report(p->counters, rep, is_alone(p, now_sec),
-				   now_sec);
-	if (rep->kind == NP_REPORT_CALLS && rep->other_rail)
-		return; /* the node's first probe counts them */
-	if (p->intervals && rep->kind == NP_REPORT_CALLS)
-		np_intervals_add_calls(p->intervals, rep->rank, now_sec,
-				       rep->transferred.elapsed_sec,
-				       (double)rep->transferred.n);
-	else if (p->intervals)
-		np_intervals_add_bytes(p->intervals, rep->rank, now_sec,
-				       rep->transferred.elapsed_sec,
-				       program_bytes(p, rep));
-}
-
-/*
- * Any other report of a probe.  The record has the latencies of the program
- * alone: in a run with measurement intervals, those under a load level are
- * dropped.
- */
-static void take_probe(struct np_reports *p, const struct np_report *rep,
-		       double now_sec)
-{
-	bool always = rep->kind != NP_REPORT_LATENCY &&
-		      rep->kind != NP_REPORT_NIC;
-
-	if (always || !p->intervals ||
-	    np_intervals_is_alone(p->intervals, now_sec))
-		np_aggregate_probe_report(p->aggregate, rep);
-	np_counters_report(p->counters, rep, is_alone(p, now_sec), now_sec);
-}
-
-/* A report of a load level, in a run with measurement intervals. */
-static void take_level_in_interval(struct np_reports *p,
-				   const struct np_report *rep, double now_sec)
-{
-	if (rep->kind == NP_REPORT_HANDSHAKE)
-		np_intervals_level_up(p->intervals, now_sec);
-	else if (rep->kind == NP_REPORT_ROUND)
-		np_intervals_add_rounds(p->intervals, now_sec,
-					&rep->window.sec);
-}
-
-void np_reports_take(struct np_reports *p, bool level,
-		     const struct np_report *rep, double now_sec)
-{
-	if (p->intervals && level)
-		take_level_in_interval(p, rep, now_sec);
-	else if (rep->kind == NP_REPORT_TRANSFERRED ||
-		 rep->kind == NP_REPORT_CALLS)
-		take_counts(p, level, rep, now_sec);
-	else if (!level)
-		take_probe(p, rep, now_sec);
-	else if (p->r->level)
-		np_aggregate_level_report(p->aggregate, rep, now_sec,
-					  p->program_start_sec,
-					  p->program_end_sec);
 }
