@@ -827,7 +827,7 @@ static int prepare(struct collector *c, int argc, char **argv,
 	c->agents.request = &c->request;
 	c->agents.nodes = &c->nodes;
 	c->agents.reports.conf = &c->conf;
-	c->agents.reports.r = c->r;
+	c->agents.reports.record = c->r;
 	return c->r ? np_agents_init(&c->agents, NP_COLLECTOR_LISTEN_FD) :
 		      -ENOMEM;
 }

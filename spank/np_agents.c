@@ -902,7 +902,7 @@ static int dispatch_pair(struct np_agents *a, const size_t agent[], size_t n,
 			" --report-every=%g",
 			a->reports.conf->bindir, a->reports.conf->message_bytes,
 			a->reports.conf->period_sec,
-			a->reports.intervals ? NP_INTERVALS_WINDOW_SEC : 1.0);
+			a->reports.intervals ? NP_INTERVALS_REPORT_SEC : 1.0);
 }
 
 /*
@@ -1020,7 +1020,7 @@ static void request_copies(struct np_agents *a)
 
 static void note_mpi(struct np_agents *a)
 {
-	char **noted = &a->reports.r->mpi_version;
+	char **noted = &a->reports.record->mpi_version;
 	const char *mpi = mpi_of_step(a->registry);
 
 	if ((mpi && *noted && !strcmp(mpi, *noted)) || (!mpi && !*noted))
@@ -1042,7 +1042,8 @@ static void tick_probes(struct np_agents *a)
 		a->first_sec = a->now_sec;
 	if (here >= a->expected ||
 	    a->now_sec - a->first_sec >=
-		    GATHER_SEC + GATHER_PER_NODE_SEC * a->reports.r->n_nodes)
+		    GATHER_SEC +
+			    GATHER_PER_NODE_SEC * a->reports.record->n_nodes)
 		dispatch_probes(a);
 }
 
@@ -1081,8 +1082,9 @@ static int list_level(struct np_agents *a, struct np_hosts *out,
 		      struct np_err *err)
 {
 	const struct np_hosts *nodes = &a->nodes->level;
-	char **list = a->reports.r->level ? &a->reports.r->level->rails :
-					    &a->reports.r->intervals_rails;
+	struct np_record *record = a->reports.record;
+	char **list = record->level ? &record->level->rails :
+				      &record->intervals_rails;
 	int rc = 0;
 
 	for (size_t i = 0; !rc && i < nodes->n; i++) {
@@ -1194,7 +1196,7 @@ static void dispatch_level(struct np_agents *a, const size_t agent[], size_t n)
 	a->level_dispatched = !dispatch_compress(a, agent, n,
 						 a->request->level, "");
 	if (n < a->level_steps.n)
-		np_record_note(a->reports.r,
+		np_record_note(a->reports.record,
 			       "the load level started on %zu of its %zu %s", n,
 			       a->level_steps.n,
 			       a->level_steps.n > a->nodes->level.n ?
@@ -1213,7 +1215,7 @@ static void dispatch_interval(struct np_agents *a)
 	if (!n || n < a->level_steps.n)
 		return; /* they are still connecting */
 	snprintf(more, sizeof(more), " --duration=%.3fs --report-every=%g",
-		 a->level_for_sec, NP_INTERVALS_WINDOW_SEC);
+		 a->level_for_sec, NP_INTERVALS_REPORT_SEC);
 	dispatch_compress(a, agent, n, a->next_level, more);
 	a->next_level = NULL;
 }
@@ -1249,12 +1251,17 @@ static bool probes_have_gone(const struct np_agents *a)
 	return c.gone == c.dispatched;
 }
 
+static struct np_probes_state probes_state(const struct np_agents *a)
+{
+	return np_aggregate_probes_state(a->reports.aggregate);
+}
+
 bool np_agents_are_complete(const struct np_agents *a)
 {
-	struct np_reports_probes p = np_reports_probes(&a->reports);
+	struct np_probes_state probes = probes_state(a);
 
-	return p.all_started &&
-	       (p.n_finished == a->reports.r->probe.n_processes ||
+	return probes.all_started &&
+	       (probes.n_finished == a->reports.record->probe.n_processes ||
 		(probes_have_gone(a) && !a->lost_midway));
 }
 
@@ -1296,7 +1303,7 @@ static void note_losses(struct np_agents *a)
 {
 	size_t gone = count(a, NP_AGENT_PROBE).gone;
 
-	if (gone <= np_reports_probes(&a->reports).n_finished ||
+	if (gone <= probes_state(a).n_finished ||
 	    !isnan(a->reports.program_end_sec))
 		return;
 	if (isnan(a->lost_sec))
@@ -1313,7 +1320,7 @@ static bool probes_are_lost(struct np_agents *a, char *cause, size_t len)
 		bool why = last_line(a, NP_AGENT_PROBE, cause, len);
 
 		return a->lost_midway ||
-		       (why && !np_reports_probes(&a->reports).all_started);
+		       (why && !probes_state(a).all_started);
 	}
 	if (a->probes_dispatched || isnan(began) ||
 	    a->now_sec - began < NO_AGENT_SEC)

@@ -1,7 +1,13 @@
 /*
- * From the reports of probe agents to the run record.  The sections are in the
- * order of np_reports.h: np_reports receives every report and hands it to the
- * structures of the other sections.
+ * From the reports of probe agents to the run record.
+ *
+ * The sections are in the order of np_reports.h: np_reports receives every
+ * report and hands it to the structures of the other sections.  They use each
+ * other as follows:
+ *
+ *	np_reports --> np_aggregate
+ *	           --> np_counters  --> np_traffic
+ *	           --> np_intervals --> np_traffic
  */
 #include "np_reports.h"
 
@@ -10,136 +16,125 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "np_run_summary.h"
-#include "np_launch.h"
 #include "np_engine.h"
+#include "np_launch.h"
+#include "np_run_summary.h"
 
 /* Assumed size of the headers of a message and its acknowledgement. */
 #define OVERHEAD_BYTES 132
-#define WINDOW_SEC 1.0 /* longest period that one report describes */
+#define REPORT_SEC 1.0 /* longest period that one report describes */
 
 /* ---- all reports of one step ---- */
 
-int np_reports_init(struct np_reports *p)
+int np_reports_init(struct np_reports *reports)
 {
-	p->aggregate = np_aggregate_new(p->r);
-	p->counters = np_counters_new(p->r);
-	return p->aggregate && p->counters ? 0 : -ENOMEM;
+	reports->aggregate = np_aggregate_new(reports->record);
+	reports->counters = np_counters_new(reports->record);
+	return reports->aggregate && reports->counters ? 0 : -ENOMEM;
 }
 
-struct np_reports_probes np_reports_probes(const struct np_reports *p)
-{
-	return (struct np_reports_probes){
-		np_aggregate_probes_started(p->aggregate),
-		np_aggregate_finished(p->aggregate),
-	};
-}
-
-bool np_reports_tick(struct np_reports *p, double now_sec, const char **level,
-		     double *sec)
+bool np_reports_tick(struct np_reports *reports, double now_sec,
+		     const char **level, double *level_sec)
 {
 	const char *next;
 
-	if (!p->intervals || !isnan(p->program_end_sec))
+	if (!reports->intervals || !isnan(reports->program_end_sec))
 		return false;
-	next = np_intervals_tick(p->intervals, now_sec, p->program_start_sec,
-				 sec);
-	if (next || !np_intervals_wants_level(p->intervals))
+	next = np_intervals_tick(reports->intervals, now_sec,
+				 reports->program_start_sec, level_sec);
+	if (next || !np_intervals_wants_level(reports->intervals))
 		*level = next;
 	return true;
 }
 
-bool np_reports_lead_in_done(const struct np_reports *p, double now_sec)
+bool np_reports_lead_in_done(const struct np_reports *reports, double now_sec)
 {
-	if (p->intervals)
-		return np_intervals_lead_in_done(p->intervals);
-	return np_aggregate_level_age(p->aggregate, now_sec) >=
-	       p->conf->lead_in_sec;
+	if (reports->intervals)
+		return np_intervals_lead_in_done(reports->intervals);
+	return np_aggregate_level_age(reports->aggregate, now_sec) >=
+	       reports->conf->lead_in_sec;
 }
 
-/* Does the program run without a load level? */
-static bool is_alone(const struct np_reports *p, double now_sec)
+/* Return whether the program runs without a load level. */
+static bool program_runs_alone(const struct np_reports *reports, double now_sec)
 {
-	return p->intervals ? np_intervals_is_alone(p->intervals, now_sec) :
-			      !p->r->level;
-}
-
-/*
- * Bytes, less those that the probe itself sends and receives in an exchange:
- * two rounds, each a message and its reply, with their overhead.
- */
-static double program_bytes(const struct np_reports *p,
-			    const struct np_report *rep)
-{
-	double own = 2.0 *
-		     (NP_PINGPONG_MIN_BYTES + p->conf->message_bytes +
-		      2 * OVERHEAD_BYTES) *
-		     rep->transferred.elapsed_sec / p->conf->period_sec;
-
-	return fmax((double)rep->transferred.n - own, 0);
-}
-
-/* A report of bytes transferred, or of MPI calls. */
-static void take_counts(struct np_reports *p, bool level,
-			const struct np_report *rep, double now_sec)
-{
-	if (!level)
-		np_counters_report(p->counters, rep, is_alone(p, now_sec),
-				   now_sec);
-	if (rep->kind == NP_REPORT_CALLS && rep->other_rail)
-		return; /* the node's first probe counts them */
-	if (p->intervals && rep->kind == NP_REPORT_CALLS)
-		np_intervals_add_calls(p->intervals, rep->rank, now_sec,
-				       rep->transferred.elapsed_sec,
-				       (double)rep->transferred.n);
-	else if (p->intervals)
-		np_intervals_add_bytes(p->intervals, rep->rank, now_sec,
-				       rep->transferred.elapsed_sec,
-				       program_bytes(p, rep));
+	return reports->intervals ?
+		       np_intervals_is_alone(reports->intervals, now_sec) :
+		       !reports->record->level;
 }
 
 /*
- * Any other report of a probe.  The record has the latencies of the program
- * alone: in a run with measurement intervals, those under a load level are
- * dropped.
+ * Return the bytes of a report less those of the probe itself, which makes one
+ * exchange per period: two rounds, each of a message and its reply, with their
+ * overhead.
  */
-static void take_probe(struct np_reports *p, const struct np_report *rep,
-		       double now_sec)
+static double program_bytes(const struct np_reports *reports,
+			    const struct np_report *report)
 {
-	bool always = rep->kind != NP_REPORT_LATENCY &&
-		      rep->kind != NP_REPORT_NIC;
+	double exchange_bytes =
+		2.0 * (NP_PINGPONG_MIN_BYTES + reports->conf->message_bytes +
+		       2 * OVERHEAD_BYTES);
+	double probe_bytes = exchange_bytes * report->transferred.elapsed_sec /
+			     reports->conf->period_sec;
 
-	if (always || !p->intervals ||
-	    np_intervals_is_alone(p->intervals, now_sec))
-		np_aggregate_probe_report(p->aggregate, rep);
-	np_counters_report(p->counters, rep, is_alone(p, now_sec), now_sec);
+	return fmax((double)report->transferred.n - probe_bytes, 0);
 }
 
-/* A report of a load level, in a run with measurement intervals. */
-static void take_level_in_interval(struct np_reports *p,
-				   const struct np_report *rep, double now_sec)
+/* Pass on what tells how fast the program runs. */
+static void add_to_intervals(struct np_reports *reports,
+			     const struct np_report *report, double now_sec)
 {
-	if (rep->kind == NP_REPORT_HANDSHAKE)
-		np_intervals_level_up(p->intervals, now_sec);
-	else if (rep->kind == NP_REPORT_ROUND)
-		np_intervals_add_rounds(p->intervals, now_sec,
-					&rep->window.sec);
+	if (report->kind == NP_REPORT_TRANSFERRED)
+		np_intervals_add_bytes(reports->intervals, report->rank,
+				       now_sec, report->transferred.elapsed_sec,
+				       program_bytes(reports, report));
+	/* The first probe of a node counts the calls on that node. */
+	if (report->kind == NP_REPORT_CALLS && !report->other_rail)
+		np_intervals_add_calls(reports->intervals, report->rank,
+				       now_sec, report->transferred.elapsed_sec,
+				       (double)report->transferred.n);
 }
 
-void np_reports_take(struct np_reports *p, bool level,
-		     const struct np_report *rep, double now_sec)
+/*
+ * The record has the latencies of the program alone: in a run with measurement
+ * intervals, those under a load level are dropped.
+ */
+static void take_probe_report(struct np_reports *reports,
+			      const struct np_report *report, double now_sec)
 {
-	if (p->intervals && level)
-		take_level_in_interval(p, rep, now_sec);
-	else if (rep->kind == NP_REPORT_TRANSFERRED ||
-		 rep->kind == NP_REPORT_CALLS)
-		take_counts(p, level, rep, now_sec);
-	else if (!level)
-		take_probe(p, rep, now_sec);
-	else if (p->r->level)
-		np_aggregate_level_report(p->aggregate, rep, now_sec,
-					  p->program_start_sec,
-					  p->program_end_sec);
+	bool alone = program_runs_alone(reports, now_sec);
+
+	if (report->kind != NP_REPORT_LATENCY || !reports->intervals || alone)
+		np_aggregate_probe_report(reports->aggregate, report);
+	np_counters_report(reports->counters, report, alone, now_sec);
+	if (reports->intervals)
+		add_to_intervals(reports, report, now_sec);
+}
+
+static void take_level_report(struct np_reports *reports,
+			      const struct np_report *report, double now_sec)
+{
+	if (!reports->intervals) {
+		if (reports->record->level)
+			np_aggregate_level_report(reports->aggregate, report,
+						  now_sec,
+						  reports->program_start_sec,
+						  reports->program_end_sec);
+	} else if (report->kind == NP_REPORT_HANDSHAKE) {
+		np_intervals_level_started(reports->intervals, now_sec);
+	} else if (report->kind == NP_REPORT_ROUND) {
+		np_intervals_add_rounds(reports->intervals, now_sec,
+					&report->window.sec);
+	}
+}
+
+void np_reports_take(struct np_reports *reports, bool from_level,
+		     const struct np_report *report, double now_sec)
+{
+	if (from_level)
+		take_level_report(reports, report, now_sec);
+	else
+		take_probe_report(reports, report, now_sec);
 }
 
 /* ---- latencies, costs and load level ---- */
@@ -148,437 +143,527 @@ void np_reports_take(struct np_reports *p, bool level,
 #define START_UP_SEC 1.0
 #define WIND_DOWN_SEC 0.5
 
-/* One probe process. */
-struct probe {
-	char leaf[NP_REPORT_WORD];
-	bool known; /* it has sent its handshake */
+struct probe_process {
+	char leaf[NP_REPORT_WORD]; /* name of its leaf switch */
+	bool started;		   /* it has sent its handshake */
 	double cpu_sec, elapsed_sec;
 };
 
 /*
- * Rounds of one window of a load level, until it is known whether the program
- * ran to its end.
+ * The rounds of a load level in one window under the program's traffic.  They
+ * wait here until it is known whether the program ran on after the window.
  */
-struct pending {
-	double to_sec;
-	bool settled; /* the program had finished its start-up */
-	struct np_moments sec;
+struct pending_window {
+	double end_sec;
+	bool after_start_up;	     /* of the program */
+	struct np_moments round_sec; /* empty: this entry is unused */
 };
-#define N_PENDING 4
+#define MAX_PENDING_WINDOWS 4
 
 struct np_aggregate {
-	struct np_record *r;
-	struct probe *probe;
+	struct np_record *record;    /* borrowed */
+	struct probe_process *probe; /* by rank; NULL before the first report */
 	uint32_t n_probes;
 	uint32_t n_finished; /* probes that have sent their last report */
 
-	double level_start_sec; /* when the load level started; NaN: not yet */
-	bool settled; /* the level's loaded rounds exclude the start-up */
-	struct pending pending[N_PENDING];
+	double level_start_sec; /* NaN: the load level has not started yet */
+	bool start_up_excluded; /* from the level's rounds under traffic */
+	struct pending_window pending[MAX_PENDING_WINDOWS];
 };
 
-struct np_aggregate *np_aggregate_new(struct np_record *r)
+struct np_aggregate *np_aggregate_new(struct np_record *record)
 {
-	struct np_aggregate *a = calloc(1, sizeof(*a));
+	struct np_aggregate *aggregate = calloc(1, sizeof(*aggregate));
 
-	if (a) {
-		a->r = r;
-		a->level_start_sec = NAN;
+	if (aggregate) {
+		aggregate->record = record;
+		aggregate->level_start_sec = NAN;
 	}
-	return a;
+	return aggregate;
 }
 
-void np_aggregate_free(struct np_aggregate *a)
+void np_aggregate_free(struct np_aggregate *aggregate)
 {
-	if (a)
-		free(a->probe);
-	free(a);
+	if (aggregate)
+		free(aggregate->probe);
+	free(aggregate);
 }
 
-/* The first reporter wins. */
-static int set_text(char **at, const char *text)
+/* Reports of probes. */
+
+/* Set a text of the record.  The first reporter wins. */
+static int set_text(char **to, const char *text)
 {
 	char *copy;
 
-	if (*at || !*text)
+	if (*to || !*text)
 		return 0;
 	copy = strdup(text);
 	if (!copy)
 		return -ENOMEM;
-	*at = copy;
+	*to = copy;
 	return 0;
 }
 
-static int add_handshake(struct np_aggregate *a, const struct np_report *rep)
+/* Make room for all probes of the step: the first handshake says how many. */
+static int make_room_for_probes(struct np_aggregate *aggregate, uint32_t n)
 {
-	const char *leaf = rep->handshake.leaf;
-	struct np_leaf_run *run;
+	if (!n || n > 2 * NP_RECORD_MAX_NODES)
+		return -ERANGE;
+	aggregate->probe = calloc(n, sizeof(*aggregate->probe));
+	if (!aggregate->probe)
+		return -ENOMEM;
+	aggregate->n_probes = n;
+	return 0;
+}
 
-	if (!a->probe) {
-		if (!rep->handshake.n_ranks ||
-		    rep->handshake.n_ranks > 2 * NP_RECORD_MAX_NODES)
-			return -ERANGE;
-		a->probe = calloc(rep->handshake.n_ranks, sizeof(*a->probe));
-		if (!a->probe)
-			return -ENOMEM;
-		a->n_probes = rep->handshake.n_ranks;
-	}
-	if (rep->rank >= a->n_probes || a->probe[rep->rank].known)
+static int add_handshake(struct np_aggregate *aggregate,
+			 const struct np_report *report)
+{
+	struct np_record *record = aggregate->record;
+	const char *leaf_name = report->handshake.leaf;
+	struct probe_process *probe;
+	struct np_leaf_run *leaf;
+	int rc = 0;
+
+	if (!aggregate->probe)
+		rc = make_room_for_probes(aggregate, report->handshake.n_ranks);
+	if (rc)
+		return rc;
+	if (report->rank >= aggregate->n_probes ||
+	    aggregate->probe[report->rank].started)
 		return -EINVAL;
-	run = np_record_leaf(a->r, leaf);
-	if (!run)
+	leaf = np_record_leaf(record, leaf_name);
+	if (!leaf)
 		return -ENOMEM;
-	if (rep->handshake.peer_node[0])
-		run->n_pairs++;
-	a->probe[rep->rank].known = true;
-	strcpy(a->probe[rep->rank].leaf, leaf);
-	a->r->probe.n_processes++;
-	if (!rep->other_rail &&
-	    set_text(&a->r->probe.transport, rep->handshake.transport))
+	if (report->handshake.peer_node[0])
+		leaf->n_pairs++;
+	probe = &aggregate->probe[report->rank];
+	probe->started = true;
+	strcpy(probe->leaf, leaf_name);
+	record->probe.n_processes++;
+	if (!report->other_rail &&
+	    set_text(&record->probe.transport, report->handshake.transport))
 		return -ENOMEM;
-	return set_text(&a->r->ucx_version, rep->handshake.version);
+	return set_text(&record->ucx_version, report->handshake.version);
 }
 
 /* Add a window, whose bins and moments agree (np_report_parse()). */
-static void merge_window(struct np_leaf_run *run, const struct np_report *rep)
+static void merge_window(struct np_leaf_run *leaf,
+			 const struct np_report *report)
 {
-	for (size_t i = 0; i < rep->window.n_bins; i++)
-		np_hist_add_bin(run->hist, rep->window.bins[i].bin,
-				rep->window.bins[i].count);
-	np_moments_merge(&run->latency, &rep->window.sec);
+	for (size_t i = 0; i < report->window.n_bins; i++)
+		np_hist_add_bin(leaf->hist, report->window.bins[i].bin,
+				report->window.bins[i].count);
+	np_moments_merge(&leaf->latency, &report->window.sec);
 }
 
-static int add_latency(struct np_aggregate *a, const struct np_report *rep)
+static int add_latency(struct np_aggregate *aggregate,
+		       const struct np_report *report)
 {
-	struct np_leaf_run *run =
-		np_record_leaf(a->r, a->probe[rep->rank].leaf);
+	struct np_leaf_run *leaf =
+		np_record_leaf(aggregate->record,
+			       aggregate->probe[report->rank].leaf);
 
-	if (!run)
+	if (!leaf)
 		return -ENOMEM;
-	if (!run->hist)
-		run->hist = np_hist_new();
-	if (!run->windows) {
-		run->windows = malloc(sizeof(*run->windows));
-		if (run->windows)
-			np_series_init(run->windows, WINDOW_SEC);
+	if (!leaf->hist)
+		leaf->hist = np_hist_new();
+	if (!leaf->windows) {
+		leaf->windows = malloc(sizeof(*leaf->windows));
+		if (leaf->windows)
+			np_series_init(leaf->windows, REPORT_SEC);
 	}
-	if (!run->hist || !run->windows)
+	if (!leaf->hist || !leaf->windows)
 		return -ENOMEM;
-	if (np_series_add(run->windows, rep->window.at_sec, &rep->window.sec))
+	if (np_series_add(leaf->windows, report->window.at_sec,
+			  &report->window.sec))
 		return -EINVAL;
-	merge_window(run, rep);
+	merge_window(leaf, report);
 	return 0;
 }
 
 /* Like all reports, costs are the increase since the last report. */
-static void add_cost(struct np_aggregate *a, const struct np_report *rep)
+static void add_cost(struct np_aggregate *aggregate,
+		     const struct np_report *report)
 {
-	struct np_probe_run *p = &a->r->probe;
-	struct probe *probe = &a->probe[rep->rank];
+	struct np_probe_run *total = &aggregate->record->probe;
+	struct probe_process *probe = &aggregate->probe[report->rank];
 
-	probe->cpu_sec += rep->cost.cpu_sec;
-	probe->elapsed_sec += rep->cost.elapsed_sec;
-	p->cpu_sec_sum += rep->cost.cpu_sec;
-	p->messages += rep->cost.messages;
-	p->cpu_sec_max = fmax(p->cpu_sec_max, probe->cpu_sec);
-	p->elapsed_sec = fmax(p->elapsed_sec, probe->elapsed_sec);
-	if (rep->cost.rss_bytes > p->rss_bytes_max)
-		p->rss_bytes_max = rep->cost.rss_bytes;
+	probe->cpu_sec += report->cost.cpu_sec;
+	probe->elapsed_sec += report->cost.elapsed_sec;
+	total->cpu_sec_sum += report->cost.cpu_sec;
+	total->messages += report->cost.messages;
+	total->cpu_sec_max = fmax(total->cpu_sec_max, probe->cpu_sec);
+	total->elapsed_sec = fmax(total->elapsed_sec, probe->elapsed_sec);
+	if (report->cost.rss_bytes > total->rss_bytes_max)
+		total->rss_bytes_max = report->cost.rss_bytes;
 }
 
-static int add_skip(struct np_aggregate *a, const struct np_report *rep)
+/* Note why a leaf switch is not measured. */
+static int add_skip(struct np_aggregate *aggregate,
+		    const struct np_report *report)
 {
-	struct np_leaf_run *run = np_record_leaf(a->r, rep->skip.leaf);
+	struct np_leaf_run *leaf =
+		np_record_leaf(aggregate->record, report->skip.leaf);
 
-	return run ? set_text(&run->skipped, rep->skip.reason) : -ENOMEM;
+	return leaf ? set_text(&leaf->skipped, report->skip.reason) : -ENOMEM;
 }
 
-int np_aggregate_probe_report(struct np_aggregate *a,
-			      const struct np_report *rep)
+int np_aggregate_probe_report(struct np_aggregate *aggregate,
+			      const struct np_report *report)
 {
-	if (rep->kind == NP_REPORT_HANDSHAKE)
-		return add_handshake(a, rep);
-	if (rep->rank >= a->n_probes || !a->probe[rep->rank].known)
-		return -EINVAL; /* a process that has not sent its handshake */
-	switch (rep->kind) {
+	if (report->kind == NP_REPORT_HANDSHAKE)
+		return add_handshake(aggregate, report);
+	if (report->rank >= aggregate->n_probes ||
+	    !aggregate->probe[report->rank].started)
+		return -EINVAL;
+	switch (report->kind) {
 	case NP_REPORT_LATENCY:
-		return add_latency(a, rep);
+		return add_latency(aggregate, report);
 	case NP_REPORT_COST:
-		add_cost(a, rep);
+		add_cost(aggregate, report);
 		return 0;
 	case NP_REPORT_SKIP:
-		return add_skip(a, rep);
+		return add_skip(aggregate, report);
 	case NP_REPORT_NOTE:
-		np_record_note(a->r, "probe %u: %s", rep->rank, rep->note);
+		np_record_note(aggregate->record, "probe %u: %s", report->rank,
+			       report->note);
 		return 0;
 	case NP_REPORT_BYE:
-		a->n_finished++;
+		aggregate->n_finished++;
 		return 0;
 	default:
 		return -EINVAL;
 	}
 }
 
-uint32_t np_aggregate_finished(const struct np_aggregate *a)
+struct np_probes_state
+np_aggregate_probes_state(const struct np_aggregate *aggregate)
 {
-	return a->n_finished;
+	uint32_t n_started = aggregate->record->probe.n_processes;
+
+	return (struct np_probes_state){
+		.all_started = aggregate->n_probes &&
+			       n_started == aggregate->n_probes,
+		.n_finished = aggregate->n_finished,
+	};
 }
 
-bool np_aggregate_probes_started(const struct np_aggregate *a)
-{
-	return a->n_probes && a->r->probe.n_processes == a->n_probes;
-}
+/* Reports of a load level. */
 
 /*
  * Add a window to the level's rounds under the program's traffic.  Rounds of
  * the start-up count only until there are others.
  */
-static void add_loaded_rounds(struct np_aggregate *a, struct pending *w)
+static void add_to_loaded(struct np_aggregate *aggregate,
+			  struct pending_window *window)
 {
-	struct np_moments *loaded = &a->r->level->loaded_round_sec;
+	struct np_moments *loaded = &aggregate->record->level->loaded_round_sec;
 
-	if (w->settled && !a->settled) {
+	if (window->after_start_up && !aggregate->start_up_excluded) {
 		memset(loaded, 0, sizeof(*loaded));
-		a->settled = true;
+		aggregate->start_up_excluded = true;
 	}
-	if (w->settled || !a->settled)
-		np_moments_merge(loaded, &w->sec);
-	w->sec.n = 0;
+	if (window->after_start_up || !aggregate->start_up_excluded)
+		np_moments_merge(loaded, &window->round_sec);
+	window->round_sec.n = 0;
 }
 
 /* Add the windows that ended well before until_sec, while the program ran. */
-static void add_finished_windows(struct np_aggregate *a, double until_sec)
+static void add_windows_until(struct np_aggregate *aggregate, double until_sec)
 {
-	for (size_t i = 0; i < N_PENDING; i++)
-		if (a->pending[i].sec.n &&
-		    a->pending[i].to_sec + WIND_DOWN_SEC <= until_sec)
-			add_loaded_rounds(a, &a->pending[i]);
-}
+	for (size_t i = 0; i < MAX_PENDING_WINDOWS; i++) {
+		struct pending_window *window = &aggregate->pending[i];
 
-void np_aggregate_level_done(struct np_aggregate *a, double program_end_sec)
-{
-	add_finished_windows(a, program_end_sec);
-	for (size_t i = 0; i < N_PENDING; i++) {
-		struct pending *w = &a->pending[i];
-
-		if (w->sec.n && !a->r->level->loaded_round_sec.n)
-			add_loaded_rounds(a, w);
-		w->sec.n = 0;
+		if (window->round_sec.n &&
+		    window->end_sec + WIND_DOWN_SEC <= until_sec)
+			add_to_loaded(aggregate, window);
 	}
 }
 
-/* Processes report the same window one after the other: merge them. */
-static void add_pending(struct np_aggregate *a, double to_sec, bool settled,
-			const struct np_moments *sec)
+void np_aggregate_level_done(struct np_aggregate *aggregate,
+			     double program_end_sec)
 {
-	struct pending *w =
-		&a->pending[(size_t)(to_sec - a->level_start_sec + 0.5) %
-			    N_PENDING];
+	const struct np_moments *loaded =
+		&aggregate->record->level->loaded_round_sec;
 
-	if (w->sec.n && w->to_sec != to_sec)
-		add_loaded_rounds(a, w); /* from several windows ago */
-	if (!w->sec.n)
-		*w = (struct pending){ to_sec, settled, { 0 } };
-	np_moments_merge(&w->sec, sec);
+	add_windows_until(aggregate, program_end_sec);
+	for (size_t i = 0; i < MAX_PENDING_WINDOWS; i++) {
+		struct pending_window *window = &aggregate->pending[i];
+
+		if (window->round_sec.n && !loaded->n)
+			add_to_loaded(aggregate, window);
+		window->round_sec.n = 0;
+	}
+}
+
+/*
+ * Keep the rounds of a window.  The processes of a level report the same window
+ * one after the other: merge what they say.
+ */
+static void keep_pending(struct np_aggregate *aggregate, double end_sec,
+			 bool after_start_up,
+			 const struct np_moments *round_sec)
+{
+	double age_sec = end_sec - aggregate->level_start_sec;
+	struct pending_window *window =
+		&aggregate->pending[(size_t)(age_sec + 0.5) %
+				    MAX_PENDING_WINDOWS];
+
+	/* The entry may still have a window of at least four seconds ago. */
+	if (window->round_sec.n && window->end_sec != end_sec)
+		add_to_loaded(aggregate, window);
+	if (!window->round_sec.n)
+		*window = (struct pending_window){ end_sec, after_start_up,
+						   { 0 } };
+	np_moments_merge(&window->round_sec, round_sec);
 }
 
 /* Sort a window by whether it was before, during or after the program. */
-static int add_rounds(struct np_aggregate *a, const struct np_report *rep,
-		      double start_sec, double end_sec)
+static int add_rounds(struct np_aggregate *aggregate,
+		      const struct np_report *report, double program_start_sec,
+		      double program_end_sec)
 {
-	double from = a->level_start_sec + rep->window.at_sec;
-	double to = from + WINDOW_SEC;
+	const struct np_moments *round_sec = &report->window.sec;
+	double start_sec = aggregate->level_start_sec + report->window.at_sec;
+	double end_sec = start_sec + REPORT_SEC;
 
-	if (!np_moments_valid(&rep->window.sec))
+	if (!np_moments_valid(round_sec))
 		return -EINVAL;
-	if (isnan(start_sec) || to <= start_sec)
-		np_moments_merge(&a->r->level->alone_round_sec,
-				 &rep->window.sec);
-	else if (from >= start_sec && (isnan(end_sec) || to <= end_sec))
-		add_pending(a, to, from >= start_sec + START_UP_SEC,
-			    &rep->window.sec);
+	if (isnan(program_start_sec) || end_sec <= program_start_sec)
+		np_moments_merge(&aggregate->record->level->alone_round_sec,
+				 round_sec);
+	else if (start_sec >= program_start_sec &&
+		 (isnan(program_end_sec) || end_sec <= program_end_sec))
+		keep_pending(aggregate, end_sec,
+			     start_sec >= program_start_sec + START_UP_SEC,
+			     round_sec);
 	return 0;
 }
 
-int np_aggregate_level_report(struct np_aggregate *a,
-			      const struct np_report *rep,
-			      double now_sec, double program_start_sec,
-			      double program_end_sec)
+int np_aggregate_level_report(struct np_aggregate *aggregate,
+			      const struct np_report *report, double now_sec,
+			      double program_start_sec, double program_end_sec)
 {
-	switch (rep->kind) {
+	switch (report->kind) {
 	case NP_REPORT_HANDSHAKE:
-		if (isnan(a->level_start_sec))
-			a->level_start_sec = now_sec;
-		a->r->level->n_processes++;
+		if (isnan(aggregate->level_start_sec))
+			aggregate->level_start_sec = now_sec;
+		aggregate->record->level->n_processes++;
 		return 0;
 	case NP_REPORT_ROUND:
-		if (isnan(a->level_start_sec))
+		if (isnan(aggregate->level_start_sec))
 			return -EINVAL;
-		add_finished_windows(
-			a, isnan(program_end_sec) ? now_sec : program_end_sec);
-		return add_rounds(a, rep, program_start_sec, program_end_sec);
+		add_windows_until(aggregate, isnan(program_end_sec) ?
+						     now_sec :
+						     program_end_sec);
+		return add_rounds(aggregate, report, program_start_sec,
+				  program_end_sec);
 	case NP_REPORT_NOTE:
-		np_record_note(a->r, "level %u: %s", rep->rank, rep->note);
+		np_record_note(aggregate->record, "level %u: %s", report->rank,
+			       report->note);
 		return 0;
 	default:
 		return 0; /* the cost of a load level is not recorded */
 	}
 }
 
-double np_aggregate_level_age(const struct np_aggregate *a, double now_sec)
+double np_aggregate_level_age(const struct np_aggregate *aggregate,
+			      double now_sec)
 {
-	return isnan(a->level_start_sec) ? 0 : now_sec - a->level_start_sec;
+	return isnan(aggregate->level_start_sec) ?
+		       0 :
+		       now_sec - aggregate->level_start_sec;
 }
 
-/* ---- traffic ---- */
+/* ---- traffic of the nodes over the last minute ---- */
 
+/*
+ * Time is divided into bins of BIN_SEC, numbered from 0 s.  The newest
+ * NP_TRAFFIC_BINS of them are kept in a ring.
+ */
+#define BIN_SEC 0.05
+/* If a report is later than this, reports before it were lost. */
+#define LATE_SEC 5.0
+
+/* Return the number of the bin that has this moment. */
 static int64_t bin_at(double sec)
 {
-	return (int64_t)floor(sec / NP_TRAFFIC_BIN_SEC);
+	return (int64_t)floor(sec / BIN_SEC);
 }
 
-/* Distribute n counts evenly over the bins of a period; clear the new ones. */
-static void add_to_bins(struct np_traffic *t, double from, double to, double n)
+/* Let the ring reach to this bin. */
+static void clear_bins_until(struct np_traffic *traffic, int64_t end)
 {
-	int64_t end = bin_at(to), first = bin_at(from);
+	/* Bins that would leave the ring at once need no clearing. */
+	if (traffic->newest_bin < end - NP_TRAFFIC_BINS)
+		traffic->newest_bin = end - NP_TRAFFIC_BINS;
+	while (traffic->newest_bin < end) {
+		size_t i = (size_t)(++traffic->newest_bin % NP_TRAFFIC_BINS);
 
-	/* Bins older than the ring need no clearing. */
-	if (t->last < end - NP_TRAFFIC_BINS)
-		t->last = end - NP_TRAFFIC_BINS;
-	for (; t->last < end; t->last++)
-		t->bin[(t->last + 1) % NP_TRAFFIC_BINS] =
-			t->sec[(t->last + 1) % NP_TRAFFIC_BINS] = 0;
-	for (int64_t i = first < 0 ? 0 : first; i <= end; i++) {
-		double a = fmax(from, (double)i * NP_TRAFFIC_BIN_SEC);
-		double b = fmin(to, (double)(i + 1) * NP_TRAFFIC_BIN_SEC);
-
-		if (i <= t->last - NP_TRAFFIC_BINS || b <= a)
-			continue;
-		t->bin[i % NP_TRAFFIC_BINS] += n * (b - a) / (to - from);
-		t->sec[i % NP_TRAFFIC_BINS] += b - a;
+		traffic->count[i] = traffic->reported_sec[i] = 0;
 	}
 }
 
-void np_traffic_add(struct np_traffic *t, size_t node, double now_sec,
+/* Distribute n counts evenly over the bins from from_sec to to_sec. */
+static void add_to_bins(struct np_traffic *traffic, double from_sec,
+			double to_sec, double n)
+{
+	int64_t first = bin_at(from_sec), end = bin_at(to_sec);
+
+	clear_bins_until(traffic, end);
+	for (int64_t i = first < 0 ? 0 : first; i <= end; i++) {
+		double a = fmax(from_sec, (double)i * BIN_SEC);
+		double b = fmin(to_sec, (double)(i + 1) * BIN_SEC);
+		size_t k = (size_t)(i % NP_TRAFFIC_BINS);
+
+		if (i <= traffic->newest_bin - NP_TRAFFIC_BINS || b <= a)
+			continue;
+		traffic->count[k] += n * (b - a) / (to_sec - from_sec);
+		traffic->reported_sec[k] += b - a;
+	}
+}
+
+void np_traffic_add(struct np_traffic *traffic, size_t node, double now_sec,
 		    double elapsed_sec, double n)
 {
-	double to;
+	double to_sec;
 
 	/* Half the length of the ring, so that no bin is reused too early. */
 	if (node >= NP_RENDEZVOUS_MAX_NODES || !(elapsed_sec > 0) ||
-	    elapsed_sec >= NP_TRAFFIC_BINS / 2 * NP_TRAFFIC_BIN_SEC)
+	    elapsed_sec >= NP_TRAFFIC_BINS / 2 * BIN_SEC)
 		return;
-	to = t->to_sec[node] + elapsed_sec;
-	if (to > now_sec || to < now_sec - NP_TRAFFIC_LATE_SEC)
-		to = now_sec;
-	t->to_sec[node] = to;
-	add_to_bins(t, to - elapsed_sec, to, n);
+	to_sec = traffic->node_end_sec[node] + elapsed_sec;
+	if (to_sec > now_sec || to_sec < now_sec - LATE_SEC)
+		to_sec = now_sec;
+	traffic->node_end_sec[node] = to_sec;
+	add_to_bins(traffic, to_sec - elapsed_sec, to_sec, n);
 }
 
-/* Number of nodes that have ever reported. */
-static double n_nodes(const struct np_traffic *t)
+/* Return the number of nodes that have ever reported. */
+static double count_nodes(const struct np_traffic *traffic)
 {
 	double n = 0;
 
 	for (size_t i = 0; i < NP_RENDEZVOUS_MAX_NODES; i++)
-		n += t->to_sec[i] > 0;
+		n += traffic->node_end_sec[i] > 0;
 	return n;
 }
 
-double np_traffic_rate(const struct np_traffic *t, double from_sec,
+double np_traffic_rate(const struct np_traffic *traffic, double from_sec,
 		       double to_sec)
 {
 	int64_t first = bin_at(from_sec), end = bin_at(to_sec);
-	double all_sec = n_nodes(t) * (double)(end - first) *
-			 NP_TRAFFIC_BIN_SEC;
-	double sum = 0, reported_sec = 0;
+	double n_nodes = count_nodes(traffic);
+	double node_sec = n_nodes * (double)(end - first) * BIN_SEC;
+	double count = 0, reported_sec = 0;
 
 	for (int64_t i = first; i < end; i++)
-		if (i >= 0 && i <= t->last && i > t->last - NP_TRAFFIC_BINS) {
-			sum += t->bin[i % NP_TRAFFIC_BINS];
-			reported_sec += t->sec[i % NP_TRAFFIC_BINS];
+		if (i >= 0 && i <= traffic->newest_bin &&
+		    i > traffic->newest_bin - NP_TRAFFIC_BINS) {
+			count += traffic->count[i % NP_TRAFFIC_BINS];
+			reported_sec +=
+				traffic->reported_sec[i % NP_TRAFFIC_BINS];
 		}
-	return reported_sec > 0 && reported_sec >= all_sec / 2 ?
-	       sum / reported_sec * n_nodes(t) : NAN;
+	return reported_sec > 0 && reported_sec >= node_sec / 2 ?
+		       count / reported_sec * n_nodes :
+		       NAN;
 }
 
 /* ---- counters of the network devices ---- */
 
-#define N_AWAITING 256 /* most windows of latencies without counters yet */
+#define MAX_UNJUDGED 256 /* windows of latencies */
 
-struct node {
-	char *leaf; /* leaf switch; NULL: no probe has sent its handshake */
-	uint64_t messages; /* sent by its probe since its bytes were reported */
-	bool counted;	   /* is in traffic.n_nodes of the record */
-	uint32_t nics;	   /* bitmap of the record's adapters read here */
+/*
+ * A probe process, as the counters see it.  A node has one, or one for each of
+ * its rails.
+ */
+struct counting_probe {
+	char *leaf;	   /* name of its leaf switch; NULL: no handshake yet */
+	uint64_t messages; /* sent since its device's bytes were reported */
+	bool has_bytes;	   /* its device's bytes are in the record */
+	uint32_t nics;	   /* bitmap of the record's adapters that it reads */
 };
 
-/* A window of latencies whose counters are not known yet. */
-struct awaiting {
-	double received_sec; /* when it was reported; 0: unused */
+/*
+ * A window of latencies.  Whether it was quiet is not known before the counters
+ * of the same time have been reported.
+ */
+struct unjudged_window {
+	double received_sec; /* when it was reported; 0: this entry is unused */
 	struct np_report report;
 };
 
 struct np_counters {
-	struct np_record *r;
-	struct node node[NP_RENDEZVOUS_MAX_NODES];
-	struct np_traffic traffic;
-	struct awaiting awaiting[N_AWAITING];
-	size_t next_awaiting;
-	struct np_record *idle; /* latencies of quiet moments, by leaf switch */
+	struct np_record *record; /* borrowed */
+	struct counting_probe probe[NP_RENDEZVOUS_MAX_NODES]; /* by rank */
+	struct np_traffic traffic; /* bytes, without those of the probes */
+	struct unjudged_window unjudged[MAX_UNJUDGED];
+	size_t n_windows; /* number kept so far; the next one takes the place
+			   * of the oldest in unjudged[] */
+	struct np_record *quiet; /* leaf switches with latencies of quiet
+				  * moments, and nothing else */
 };
 
-struct np_counters *np_counters_new(struct np_record *r)
+struct np_counters *np_counters_new(struct np_record *record)
 {
-	struct np_counters *c = calloc(1, sizeof(*c));
+	struct np_counters *counters = calloc(1, sizeof(*counters));
 
-	if (!c)
+	if (!counters)
 		return NULL;
-	c->r = r;
-	c->idle = np_record_new();
-	if (c->idle)
-		return c;
-	free(c);
+	counters->record = record;
+	counters->quiet = np_record_new();
+	if (counters->quiet)
+		return counters;
+	free(counters);
 	return NULL;
 }
 
-void np_counters_free(struct np_counters *c)
+void np_counters_free(struct np_counters *counters)
 {
-	if (!c)
+	if (!counters)
 		return;
 	for (size_t i = 0; i < NP_RENDEZVOUS_MAX_NODES; i++)
-		free(c->node[i].leaf);
-	np_record_free(c->idle);
-	free(c);
+		free(counters->probe[i].leaf);
+	np_record_free(counters->quiet);
+	free(counters);
 }
 
-/* The record has the speed of the slowest link. */
-static void add_link(double *link, double one)
+/* The traffic of the run. */
+
+/* The record has the bandwidth of the slowest link, in bytes per second. */
+static void add_link(double *slowest, double link)
 {
-	if (one > 0 && !(*link > 0 && *link < one))
-		*link = one;
+	if (link > 0 && !(*slowest > 0 && *slowest < link))
+		*slowest = link;
 }
 
 /*
- * Bytes of the probe itself: each message has a reply of its size; half of them
- * are of full size.
+ * Return the bytes of the probe's own messages.  Each message has a reply of
+ * its size, and half of them are of full size.
  */
-static double own_bytes(const struct np_counters *c, const struct node *n)
+static double own_bytes(const struct np_counters *counters,
+			const struct counting_probe *probe)
 {
-	return (double)n->messages *
-	       (NP_PINGPONG_MIN_BYTES + c->r->probe.message_bytes +
+	return (double)probe->messages *
+	       (NP_PINGPONG_MIN_BYTES + counters->record->probe.message_bytes +
 		2 * OVERHEAD_BYTES);
 }
 
-/* Traffic of the rail that this probe measures; NULL: no rails. */
-static struct np_traffic_run *rail_traffic(struct np_counters *c,
-					   const struct node *n)
+/*
+ * Return the traffic of the rail that a probe measures.  NULL: its node has no
+ * rails, or out of memory.
+ */
+static struct np_traffic_run *rail_traffic(struct np_counters *counters,
+					   const struct counting_probe *probe)
 {
+	struct np_record *record = counters->record;
 	struct np_leaf_run *leaf = NULL;
 
-	for (size_t i = 0; n->leaf && !leaf && i < c->r->n_leaves; i++)
-		if (!strcmp(c->r->leaves[i].name, n->leaf))
-			leaf = &c->r->leaves[i];
+	for (size_t i = 0; probe->leaf && !leaf && i < record->n_leaves; i++)
+		if (!strcmp(record->leaves[i].name, probe->leaf))
+			leaf = &record->leaves[i];
 	if (!leaf || !leaf->rail)
 		return NULL;
 	if (!leaf->traffic)
@@ -587,76 +672,87 @@ static struct np_traffic_run *rail_traffic(struct np_counters *c,
 }
 
 /*
- * Bytes of all devices of a node, without those of the probe.  If a load level
- * ran they do not count, and neither do the messages of that time.
+ * Add the bytes of a probe's device, without those of the probe itself.  If a
+ * load level ran they do not count, and neither do the messages of that time.
  */
-static void add_bytes(struct np_counters *c, const struct np_report *rep,
-		      bool alone, double now_sec)
+static void add_bytes(struct np_counters *counters,
+		      const struct np_report *report, bool alone,
+		      double now_sec)
 {
-	struct np_traffic_run *t = &c->r->traffic;
-	struct node *n = &c->node[rep->rank];
-	struct np_traffic_run *rail = rail_traffic(c, n);
-	double bytes = fmax((double)rep->transferred.n - own_bytes(c, n), 0);
+	struct np_traffic_run *total = &counters->record->traffic;
+	struct counting_probe *probe = &counters->probe[report->rank];
+	struct np_traffic_run *rail = rail_traffic(counters, probe);
+	double elapsed_sec = report->transferred.elapsed_sec;
+	double bytes = fmax(
+		(double)report->transferred.n - own_bytes(counters, probe), 0);
 
-	n->messages = 0;
-	if (!alone || !(rep->transferred.elapsed_sec > 0))
+	probe->messages = 0;
+	if (!alone || !(elapsed_sec > 0))
 		return;
 	if (rail) {
-		rail->n_nodes += !n->counted;
-		rail->node_sec += rep->transferred.elapsed_sec;
+		rail->n_nodes += !probe->has_bytes;
+		rail->node_sec += elapsed_sec;
 		rail->bytes += bytes;
 	}
-	if (!rep->other_rail) {
-		t->n_nodes += !n->counted;
-		t->node_sec += rep->transferred.elapsed_sec;
+	if (!report->other_rail) {
+		total->n_nodes += !probe->has_bytes;
+		total->node_sec += elapsed_sec;
 	}
-	n->counted = true;
-	t->bytes += bytes;
-	np_traffic_add(&c->traffic, rep->rank, now_sec,
-		       rep->transferred.elapsed_sec, bytes);
+	probe->has_bytes = true;
+	total->bytes += bytes;
+	np_traffic_add(&counters->traffic, report->rank, now_sec, elapsed_sec,
+		       bytes);
 }
 
-static void add_nic(struct np_counters *c, const struct np_report *rep)
+/* Add what one adapter counted.  One probe of a node reports all adapters. */
+static void add_nic(struct np_counters *counters,
+		    const struct np_report *report)
 {
-	struct np_nic_run *nic = np_record_nic(c->r, rep->nic.device);
-	struct node *n = &c->node[rep->rank];
+	struct np_record *record = counters->record;
+	struct np_nic_run *nic = np_record_nic(record, report->nic.device);
+	struct counting_probe *probe = &counters->probe[report->rank];
+	const struct np_nic_counts *counts = &report->nic.counts;
 	uint32_t bit;
 
-	/* One probe of a node reports all of its adapters. */
-	if (rep->other_rail || !nic || !(rep->nic.elapsed_sec > 0))
+	if (report->other_rail || !nic || !(report->nic.elapsed_sec > 0))
 		return;
-	bit = 1u << (nic - c->r->nics);
-	nic->n_nodes += !(n->nics & bit);
-	n->nics |= bit;
-	nic->node_sec += rep->nic.elapsed_sec;
-	for (unsigned k = 0; k < NP_NIC_KINDS; k++)
-		if (rep->nic.counts.has & 1u << k)
-			nic->n[k] = (isnan(nic->n[k]) ? 0 : nic->n[k]) +
-				    (double)rep->nic.counts.n[k];
+	bit = 1u << (nic - record->nics);
+	nic->n_nodes += !(probe->nics & bit);
+	probe->nics |= bit;
+	nic->node_sec += report->nic.elapsed_sec;
+	for (unsigned kind = 0; kind < NP_NIC_KINDS; kind++)
+		if (counts->has & 1u << kind)
+			nic->n[kind] =
+				(isnan(nic->n[kind]) ? 0 : nic->n[kind]) +
+				(double)counts->n[kind];
 }
 
-/* Did the nodes transfer almost nothing in this period? */
-static bool is_quiet(const struct np_counters *c, double from_sec,
+/* Latencies of quiet moments. */
+
+/* Return whether the nodes transferred almost nothing in this period. */
+static bool is_quiet(const struct np_counters *counters, double from_sec,
 		     double to_sec)
 {
 	/* NaN, where the counters are not known, compares as not less. */
-	return np_traffic_rate(&c->traffic, from_sec, to_sec) <
-	       NP_QUIET_RATE * c->r->traffic.n_nodes;
+	return np_traffic_rate(&counters->traffic, from_sec, to_sec) <
+	       NP_QUIET_RATE * counters->record->traffic.n_nodes;
 }
 
 /* Add a window of latencies to those of the idle network. */
-static void add_idle_latencies(struct np_counters *c,
-			       const struct np_report *rep)
+static void add_quiet_window(struct np_counters *counters,
+			     const struct np_report *report)
 {
-	const char *leaf = c->node[rep->rank].leaf;
-	struct np_leaf_run *run = leaf ? np_record_leaf(c->idle, leaf) : NULL;
+	const char *name = counters->probe[report->rank].leaf;
+	struct np_leaf_run *leaf = NULL;
 
-	if (!run)
+	if (name)
+		leaf = np_record_leaf(counters->quiet, name);
+	if (!leaf)
 		return;
-	if (!run->hist)
-		run->hist = np_hist_new();
-	if (run->hist)
-		merge_window(run, rep);
+	if (!leaf->hist)
+		leaf->hist = np_hist_new();
+	if (leaf->hist)
+		merge_window(leaf, report);
 }
 
 /*
@@ -664,66 +760,92 @@ static void add_idle_latencies(struct np_counters *c,
  * is over, and the counters of the nodes at most half a window later, as each
  * node has its own period.  Windows that are not quiet are dropped.
  */
-static void judge_windows(struct np_counters *c, double now_sec)
+static void judge_windows(struct np_counters *counters, double now_sec)
 {
-	for (size_t i = 0; i < N_AWAITING; i++) {
-		struct awaiting *w = &c->awaiting[i];
-		double received = w->received_sec;
+	for (size_t i = 0; i < MAX_UNJUDGED; i++) {
+		struct unjudged_window *window = &counters->unjudged[i];
+		double end_sec = window->received_sec;
 
-		if (!(received > 0) || now_sec < received + 2 * WINDOW_SEC)
+		if (!(end_sec > 0) || now_sec < end_sec + 2 * REPORT_SEC)
 			continue;
-		if (is_quiet(c, received - 1.5 * WINDOW_SEC,
-			     received - 0.5 * WINDOW_SEC) &&
-		    is_quiet(c, received - 0.5 * WINDOW_SEC,
-			     received + 0.5 * WINDOW_SEC))
-			add_idle_latencies(c, &w->report);
-		w->received_sec = 0;
+		if (is_quiet(counters, end_sec - 1.5 * REPORT_SEC,
+			     end_sec - 0.5 * REPORT_SEC) &&
+		    is_quiet(counters, end_sec - 0.5 * REPORT_SEC,
+			     end_sec + 0.5 * REPORT_SEC))
+			add_quiet_window(counters, &window->report);
+		window->received_sec = 0;
 	}
 }
 
 /* Keep a window until the counters of its time have arrived. */
-static void await_counters(struct np_counters *c, const struct np_report *rep,
-			   double now_sec)
+static void keep_unjudged(struct np_counters *counters,
+			  const struct np_report *report, double now_sec)
 {
-	/* If there are too many, the oldest is lost. */
-	c->awaiting[c->next_awaiting++ % N_AWAITING] =
-		(struct awaiting){ now_sec, *rep };
+	counters->unjudged[counters->n_windows++ % MAX_UNJUDGED] =
+		(struct unjudged_window){ now_sec, *report };
 }
 
-void np_counters_report(struct np_counters *c, const struct np_report *rep,
-			bool alone, double now_sec)
+void np_counters_report(struct np_counters *counters,
+			const struct np_report *report, bool alone,
+			double now_sec)
 {
-	struct node *n;
+	struct counting_probe *probe;
 
-	if (rep->rank >= NP_RENDEZVOUS_MAX_NODES)
+	if (report->rank >= NP_RENDEZVOUS_MAX_NODES)
 		return;
-	n = &c->node[rep->rank];
-	judge_windows(c, now_sec);
-	switch (rep->kind) {
+	probe = &counters->probe[report->rank];
+	judge_windows(counters, now_sec);
+	switch (report->kind) {
 	case NP_REPORT_HANDSHAKE:
-		if (!n->leaf)
-			n->leaf = strdup(rep->handshake.leaf);
+		if (!probe->leaf)
+			probe->leaf = strdup(report->handshake.leaf);
 		break;
 	case NP_REPORT_COST:
-		n->messages += rep->cost.messages;
+		probe->messages += report->cost.messages;
 		break;
 	case NP_REPORT_LINK:
-		add_link(&c->r->traffic.link, (double)rep->link);
+		add_link(&counters->record->traffic.link, (double)report->link);
 		break;
 	case NP_REPORT_TRANSFERRED:
-		add_bytes(c, rep, alone, now_sec);
+		add_bytes(counters, report, alone, now_sec);
 		break;
 	case NP_REPORT_NIC:
 		if (alone)
-			add_nic(c, rep);
+			add_nic(counters, report);
 		break;
 	case NP_REPORT_LATENCY:
 		if (alone)
-			await_counters(c, rep, now_sec);
+			keep_unjudged(counters, report, now_sec);
 		break;
 	default:
 		break;
 	}
+}
+
+/* Copy the latencies of all leaf switches, and return how many these are. */
+static uint64_t copy_latencies(struct np_record *to,
+			       const struct np_record *from)
+{
+	uint64_t n = 0;
+
+	for (size_t i = 0; i < from->n_leaves; i++) {
+		const struct np_leaf_run *old = &from->leaves[i];
+		struct np_leaf_run *new;
+
+		if (!old->hist) /* there was no memory for it */
+			continue;
+		new = np_record_leaf(to, old->name);
+		if (!new)
+			continue;
+		new->hist = np_hist_new();
+		if (!new->hist)
+			continue;
+		np_hist_merge(new->hist, old->hist);
+		new->latency = old->latency;
+		new->n_pairs = 1;
+		n += old->latency.n;
+	}
+	return n;
 }
 
 /* Without memory *to is NULL, as if the text were not known. */
@@ -732,56 +854,57 @@ static void copy_text(char **to, const char *from)
 	*to = from ? strdup(from) : NULL;
 }
 
-struct np_record *np_counters_idle(const struct np_counters *c)
+struct np_record *np_counters_idle(const struct np_counters *counters)
 {
-	const struct np_record *r = c->r;
+	const struct np_record *run = counters->record;
 	struct np_record *idle = np_record_new();
-	uint64_t n = 0;
 
-	for (size_t i = 0; idle && i < c->idle->n_leaves; i++) {
-		const struct np_leaf_run *from = &c->idle->leaves[i];
-		struct np_leaf_run *to;
-
-		if (!from->hist) /* there was no memory for it */
-			continue;
-		to = np_record_leaf(idle, from->name);
-		if (!to)
-			continue;
-		to->hist = np_hist_new();
-		if (!to->hist)
-			continue;
-		np_hist_merge(to->hist, from->hist);
-		to->latency = from->latency;
-		to->n_pairs = 1;
-		n += from->latency.n;
-	}
-	if (n < NP_COUNTERS_LEAST) {
+	if (!idle ||
+	    copy_latencies(idle, counters->quiet) < NP_COUNTERS_LEAST) {
 		np_record_free(idle);
 		return NULL;
 	}
 	strcpy(idle->app, NP_IDLE_APP);
-	idle->uid = r->uid;
-	idle->job_id = r->job_id;
-	idle->step_id = r->step_id;
-	idle->n_nodes = r->n_nodes;
-	idle->start = r->start;
-	idle->end = r->end;
+	idle->uid = run->uid;
+	idle->job_id = run->job_id;
+	idle->step_id = run->step_id;
+	idle->n_nodes = run->n_nodes;
+	idle->start = run->start;
+	idle->end = run->end;
 	idle->state = NP_RUN_COMPLETE;
 	idle->exit_code = 0;
-	idle->probe.message_bytes = r->probe.message_bytes;
-	idle->probe.period_sec = r->probe.period_sec;
-	idle->probe.per_node = r->probe.per_node;
+	idle->probe.message_bytes = run->probe.message_bytes;
+	idle->probe.period_sec = run->probe.period_sec;
+	idle->probe.per_node = run->probe.per_node;
 	copy_text(&idle->source, np_sample_source_name(NP_SOURCE_QUIET));
-	copy_text(&idle->cluster, r->cluster);
-	copy_text(&idle->probe.transport, r->probe.transport);
-	copy_text(&idle->netprof_version, r->netprof_version);
-	copy_text(&idle->slurm_version, r->slurm_version);
-	copy_text(&idle->ucx_version, r->ucx_version);
-	copy_text(&idle->host, r->host);
+	copy_text(&idle->cluster, run->cluster);
+	copy_text(&idle->probe.transport, run->probe.transport);
+	copy_text(&idle->netprof_version, run->netprof_version);
+	copy_text(&idle->slurm_version, run->slurm_version);
+	copy_text(&idle->ucx_version, run->ucx_version);
+	copy_text(&idle->host, run->host);
 	return idle;
 }
 
 /* ---- the schedule of measurement intervals ---- */
+
+/*
+ * A run goes through the states below in their order, except that one interval
+ * follows another.  Before the program starts, in the lead-in, each level runs
+ * alone for a moment.  Once it has started, the nodes report its traffic, and
+ * after some time for its set-up the measurement intervals begin.  For an
+ * interval under load, a level is started first.
+ */
+enum intervals_state {
+	LEAD_IN_DUE,	     /* the lead-in has not begun */
+	LEAD_IN_STARTING,    /* a level is starting; the program is not */
+	LEAD_IN_MEASURING,   /* a level runs alone */
+	WAITING_FOR_REPORTS, /* no node has reported traffic yet */
+	PROGRAM_SETTING_UP,
+	LEVEL_STARTING,	    /* for an interval under load */
+	INTERVAL_MEASURING, /* with or without a level */
+	DONE,		    /* there are no more intervals */
+};
 
 /*
  * Time for the program to set up, after the first report of the nodes, even if
@@ -802,332 +925,411 @@ struct np_record *np_counters_idle(const struct np_counters *c)
 #define LOADED_SEC (INTERVAL_SEC + GRACE_SEC)
 #define REPORT_WAIT_SEC	3.0	/* longest wait for reports of an interval */
 #define START_WAIT_SEC	5.0	/* longest wait for a level to start */
-#define MAX_FAILURES	3	/* failed starts, after which none is tried */
-/* The lead-in: each level runs alone before the program starts. */
-#define LEAD_SETTLE_SEC	0.25
-#define LEAD_SEC	(LEAD_SETTLE_SEC + 0.5)
-
-enum schedule_state {
-	LEAD_IN_BEGINS,
-	LEAD_IN_STARTING,    /* a level is starting; the program is not */
-	LEAD_IN,	     /* a level runs alone */
-	WAITING_FOR_REPORTS, /* of the nodes' counters */
-	PROGRAM_SETTING_UP,
-	LOAD_STARTING,
-	MEASURING, /* an interval, with or without a level */
-	DONE,
-};
+#define MAX_FAILED_LEVELS 3	/* after these, no level is tried any more */
+/* In the lead-in, each level runs alone for LEAD_IN_SEC. */
+#define LEAD_IN_SETTLE_SEC 0.25
+#define LEAD_IN_SEC (LEAD_IN_SETTLE_SEC + 0.5)
 
 struct np_intervals {
-	struct np_record *r;
-	const struct np_earlier_intervals *earlier;
-	struct np_interval *interval; /* of all runs; those of this run last */
-	size_t n, n_here; /* intervals of all runs, and of this one */
-	enum schedule_state state;
-	size_t level; /* of the current interval, or NP_INTERVAL_NO_LEVEL */
-	double from_sec, to_sec; /* measured part of the interval */
-	double due_sec;		 /* when to act next */
-	double lead_in_end_sec;	 /* when the lead-in has to end */
-	double level_sec;	 /* how long the last requested level runs */
-	double alone_sec;	 /* since when no level runs */
-	struct np_moments round_sec; /* of the level in the current interval */
-	unsigned failures;	 /* starts of levels that failed */
-	struct np_traffic traffic, calls;
+	struct np_record *record;		    /* borrowed */
+	const struct np_earlier_intervals *earlier; /* borrowed */
+	enum intervals_state state;
+	double due_sec; /* when to act next; INFINITY: only on a report */
+
+	/* Intervals of all runs, those of this run last. */
+	struct np_interval *history;
+	size_t n_history, n_this_run;
+
+	/* The current interval, or the current level of the lead-in. */
+	size_t level; /* index in earlier, or NP_INTERVAL_NO_LEVEL */
+	double measure_from_sec, measure_to_sec; /* its measured part */
+	struct np_moments round_sec;		 /* rounds of the level in it */
+
+	double lead_in_end_sec; /* no level of the lead-in may start later */
+	double requested_sec;	/* how long the last requested level runs */
+	double alone_since_sec; /* since when no level runs */
+	/* Levels that did not start in time, or whose interval has no data. */
+	unsigned failed_levels;
+	struct np_traffic bytes, calls; /* the program's, of all nodes */
 };
 
 struct np_intervals *
-np_intervals_new(struct np_record *r,
+np_intervals_new(struct np_record *record,
 		 const struct np_earlier_intervals *earlier)
 {
-	struct np_intervals *s = calloc(1, sizeof(*s));
+	struct np_intervals *intervals = calloc(1, sizeof(*intervals));
 
-	if (!s)
+	if (!intervals)
 		return NULL;
-	*s = (struct np_intervals){ .r = r,
-				    .earlier = earlier,
-				    .lead_in_end_sec = INFINITY };
-	s->interval = calloc(earlier->n_intervals + NP_RECORD_MAX_INTERVALS,
-			     sizeof(*s->interval));
-	r->intervals = calloc(NP_RECORD_MAX_INTERVALS, sizeof(*r->intervals));
-	r->intervals_alone =
-		calloc(earlier->n_levels + 1, sizeof(*r->intervals_alone));
-	if (!s->interval || !r->intervals || !r->intervals_alone) {
-		np_intervals_free(s);
+	*intervals = (struct np_intervals){ .record = record,
+					    .earlier = earlier,
+					    .lead_in_end_sec = INFINITY };
+	intervals->history =
+		calloc(earlier->n_intervals + NP_RECORD_MAX_INTERVALS,
+		       sizeof(*intervals->history));
+	record->intervals =
+		calloc(NP_RECORD_MAX_INTERVALS, sizeof(*record->intervals));
+	record->intervals_alone = calloc(earlier->n_levels + 1,
+					 sizeof(*record->intervals_alone));
+	if (!intervals->history || !record->intervals ||
+	    !record->intervals_alone) {
+		np_intervals_free(intervals);
 		return NULL;
 	}
 	if (earlier->n_intervals)
-		memcpy(s->interval, earlier->interval,
-		       earlier->n_intervals * sizeof(*s->interval));
-	s->n = earlier->n_intervals;
-	return s;
+		memcpy(intervals->history, earlier->interval,
+		       earlier->n_intervals * sizeof(*intervals->history));
+	intervals->n_history = earlier->n_intervals;
+	return intervals;
 }
 
-void np_intervals_free(struct np_intervals *s)
+void np_intervals_free(struct np_intervals *intervals)
 {
-	if (s)
-		free(s->interval);
-	free(s);
+	if (intervals)
+		free(intervals->history);
+	free(intervals);
 }
 
-void np_intervals_add_bytes(struct np_intervals *s, size_t node, double now_sec,
-			    double elapsed_sec, double bytes)
+/* What the collector asks. */
+
+static bool is_under_load(const struct np_intervals *intervals)
 {
-	np_traffic_add(&s->traffic, node, now_sec, elapsed_sec, bytes);
-	if (s->state == WAITING_FOR_REPORTS) {
-		s->state = PROGRAM_SETTING_UP;
-		s->due_sec = now_sec + SET_UP_SEC;
+	return intervals->state == INTERVAL_MEASURING &&
+	       intervals->level != NP_INTERVAL_NO_LEVEL;
+}
+
+bool np_intervals_lead_in_done(const struct np_intervals *intervals)
+{
+	return intervals->state >= WAITING_FOR_REPORTS;
+}
+
+bool np_intervals_wants_level(const struct np_intervals *intervals)
+{
+	return intervals->state == LEAD_IN_STARTING ||
+	       intervals->state == LEVEL_STARTING;
+}
+
+bool np_intervals_is_alone(const struct np_intervals *intervals, double now_sec)
+{
+	return np_intervals_lead_in_done(intervals) &&
+	       intervals->state != LEVEL_STARTING &&
+	       now_sec - NP_INTERVALS_REPORT_SEC >= intervals->alone_since_sec;
+}
+
+double np_intervals_due_sec(const struct np_intervals *intervals)
+{
+	return intervals->due_sec;
+}
+
+/* What the processes report. */
+
+void np_intervals_add_bytes(struct np_intervals *intervals, size_t node,
+			    double now_sec, double elapsed_sec, double bytes)
+{
+	np_traffic_add(&intervals->bytes, node, now_sec, elapsed_sec, bytes);
+	if (intervals->state == WAITING_FOR_REPORTS) {
+		intervals->state = PROGRAM_SETTING_UP;
+		intervals->due_sec = now_sec + SET_UP_SEC;
 	}
 }
 
-void np_intervals_add_calls(struct np_intervals *s, size_t node, double now_sec,
-			    double elapsed_sec, double calls)
+void np_intervals_add_calls(struct np_intervals *intervals, size_t node,
+			    double now_sec, double elapsed_sec, double calls)
 {
-	np_traffic_add(&s->calls, node, now_sec, elapsed_sec, calls);
+	np_traffic_add(&intervals->calls, node, now_sec, elapsed_sec, calls);
 }
 
-/* Begin an interval, whose level runs already. */
-static void begin_measuring(struct np_intervals *s, double now_sec)
+/* Begin an interval; its level, if it has one, runs already. */
+static void begin_interval(struct np_intervals *intervals, double now_sec)
 {
-	s->state = MEASURING;
-	s->from_sec = now_sec + SETTLE_SEC;
-	s->to_sec = s->from_sec + MEASURE_SEC;
-	s->due_sec = s->to_sec + GRACE_SEC;
-	s->round_sec = (struct np_moments){ 0 };
+	intervals->state = INTERVAL_MEASURING;
+	intervals->measure_from_sec = now_sec + SETTLE_SEC;
+	intervals->measure_to_sec = intervals->measure_from_sec + MEASURE_SEC;
+	intervals->due_sec = intervals->measure_to_sec + GRACE_SEC;
+	intervals->round_sec = (struct np_moments){ 0 };
 }
 
 /*
- * A level starts after it was given up, and may run for its full time: nothing
- * counts until it has ended, and an interval without load begins again then.
+ * A level starts after it was given up, and may run for its full time.  Nothing
+ * counts as alone until it has ended, and an interval without load begins again
+ * then.
  */
-static void outlast_late_level(struct np_intervals *s, double now_sec)
+static void outlast_late_level(struct np_intervals *intervals, double now_sec)
 {
-	double end_sec = now_sec + s->level_sec;
+	double end_sec = now_sec + intervals->requested_sec;
 
-	s->alone_sec = end_sec + SETTLE_SEC;
-	if (s->state == MEASURING)
-		begin_measuring(s, end_sec);
-	else if (s->state == PROGRAM_SETTING_UP)
-		s->due_sec = fmax(s->due_sec, end_sec);
+	intervals->alone_since_sec = end_sec + SETTLE_SEC;
+	if (intervals->state == INTERVAL_MEASURING)
+		begin_interval(intervals, end_sec);
+	else if (intervals->state == PROGRAM_SETTING_UP)
+		intervals->due_sec = fmax(intervals->due_sec, end_sec);
 }
 
-void np_intervals_level_up(struct np_intervals *s, double now_sec)
+void np_intervals_level_started(struct np_intervals *intervals, double now_sec)
 {
-	bool runs = s->state == LEAD_IN || (s->state == MEASURING &&
-					    s->level != NP_INTERVAL_NO_LEVEL);
-
-	if (s->state == LEAD_IN_STARTING) {
-		s->state = LEAD_IN;
-		s->from_sec = now_sec + LEAD_SETTLE_SEC;
-		s->due_sec = now_sec + LEAD_SEC + GRACE_SEC / 2;
-	} else if (s->state == LOAD_STARTING) {
-		begin_measuring(s, now_sec);
-		s->alone_sec = s->due_sec;
-	} else if (!runs) {
-		outlast_late_level(s, now_sec);
+	if (intervals->state == LEAD_IN_STARTING) {
+		intervals->state = LEAD_IN_MEASURING;
+		intervals->measure_from_sec = now_sec + LEAD_IN_SETTLE_SEC;
+		intervals->due_sec = now_sec + LEAD_IN_SEC + GRACE_SEC / 2;
+	} else if (intervals->state == LEVEL_STARTING) {
+		begin_interval(intervals, now_sec);
+		intervals->alone_since_sec = intervals->due_sec;
+	} else if (intervals->state != LEAD_IN_MEASURING &&
+		   !is_under_load(intervals)) {
+		outlast_late_level(intervals, now_sec);
 	}
 }
 
-void np_intervals_add_rounds(struct np_intervals *s, double now_sec,
-			     const struct np_moments *sec)
+void np_intervals_add_rounds(struct np_intervals *intervals, double now_sec,
+			     const struct np_moments *round_sec)
 {
-	bool counts = s->state == LEAD_IN || (s->state == MEASURING &&
-					      s->level != NP_INTERVAL_NO_LEVEL);
-
-	if (counts && now_sec - NP_INTERVALS_WINDOW_SEC >= s->from_sec &&
-	    np_moments_valid(sec))
-		np_moments_merge(&s->round_sec, sec);
+	if (intervals->state != LEAD_IN_MEASURING && !is_under_load(intervals))
+		return;
+	if (now_sec - NP_INTERVALS_REPORT_SEC >= intervals->measure_from_sec &&
+	    np_moments_valid(round_sec))
+		np_moments_merge(&intervals->round_sec, round_sec);
 }
 
-bool np_intervals_lead_in_done(const struct np_intervals *s)
+/* Levels. */
+
+/* Start a level for level_sec seconds, and return its name. */
+static const char *request_level(struct np_intervals *intervals, double now_sec,
+				 double level_sec)
 {
-	return s->state >= WAITING_FOR_REPORTS;
+	intervals->due_sec = now_sec + START_WAIT_SEC;
+	intervals->requested_sec = level_sec;
+	return intervals->earlier->name[intervals->level];
 }
 
-bool np_intervals_wants_level(const struct np_intervals *s)
+static void note_failed_level(struct np_intervals *intervals)
 {
-	return s->state == LEAD_IN_STARTING || s->state == LOAD_STARTING;
+	intervals->failed_levels++;
+	np_record_note(intervals->record,
+		       "load level %s did not start in time for its "
+		       "interval",
+		       intervals->earlier->name[intervals->level]);
 }
 
-bool np_intervals_is_alone(const struct np_intervals *s, double now_sec)
-{
-	return np_intervals_lead_in_done(s) && s->state != LOAD_STARTING &&
-	       now_sec - NP_INTERVALS_WINDOW_SEC >= s->alone_sec;
-}
+/* The lead-in. */
 
-static void end_lead_in(struct np_intervals *s, double now_sec)
+static void end_lead_in(struct np_intervals *intervals, double now_sec)
 {
-	/* If the program has started, a level may still run. */
-	s->alone_sec = s->state == LEAD_IN ? fmax(s->due_sec, now_sec) :
-					     now_sec;
-	s->state = WAITING_FOR_REPORTS;
-	s->due_sec = INFINITY;
+	bool level_runs = intervals->state == LEAD_IN_MEASURING;
+
+	/* If the program has started early, it is not alone yet. */
+	intervals->alone_since_sec =
+		level_runs ? fmax(intervals->due_sec, now_sec) : now_sec;
+	intervals->state = WAITING_FOR_REPORTS;
+	intervals->due_sec = INFINITY;
 }
 
 /* Start the next level whose rounds alone are not known; NULL: none is left. */
-static const char *next_lead_in(struct np_intervals *s, double now_sec,
-				double *sec)
+static const char *start_next_lead_in(struct np_intervals *intervals,
+				      double now_sec)
 {
-	while (s->level < s->earlier->n_levels &&
-	       s->earlier->alone_known[s->level])
-		s->level++;
-	if (s->level == s->earlier->n_levels || now_sec >= s->lead_in_end_sec) {
-		end_lead_in(s, now_sec);
+	const struct np_earlier_intervals *earlier = intervals->earlier;
+
+	while (intervals->level < earlier->n_levels &&
+	       earlier->alone_known[intervals->level])
+		intervals->level++;
+	if (intervals->level == earlier->n_levels ||
+	    now_sec >= intervals->lead_in_end_sec) {
+		end_lead_in(intervals, now_sec);
 		return NULL;
 	}
-	s->state = LEAD_IN_STARTING;
-	s->due_sec = now_sec + START_WAIT_SEC;
-	s->round_sec = (struct np_moments){ 0 };
-	*sec = s->level_sec = LEAD_SEC;
-	return s->earlier->name[s->level];
+	intervals->state = LEAD_IN_STARTING;
+	intervals->round_sec = (struct np_moments){ 0 };
+	return request_level(intervals, now_sec, LEAD_IN_SEC);
 }
 
-/* Record the rounds of the level alone, and begin the next one. */
-static const char *record_lead_in(struct np_intervals *s, double now_sec,
-				  double *sec)
+/* Add the rounds of the level alone to the record. */
+static void record_lead_in(struct np_intervals *intervals)
 {
-	char *name = strdup(s->earlier->name[s->level++]);
+	struct np_record *record = intervals->record;
+	char *name = strdup(intervals->earlier->name[intervals->level]);
 
 	if (name)
-		s->r->intervals_alone[s->r->n_intervals_alone++] =
-			(struct np_run_interval){ .level = name,
-						  .sec = LEAD_SEC,
-						  .calls = NAN,
-						  .round_sec = s->round_sec };
-	return next_lead_in(s, now_sec, sec);
+		record->intervals_alone[record->n_intervals_alone++] =
+			(struct np_run_interval){
+				.level = name,
+				.sec = LEAD_IN_SEC,
+				.calls = NAN,
+				.round_sec = intervals->round_sec,
+			};
+}
+
+/* The intervals. */
+
+/* If reports on the interval are missing, check again soon, and return true. */
+static bool must_wait_for_reports(struct np_intervals *intervals,
+				  double now_sec)
+{
+	double bytes_per_sec = np_traffic_rate(&intervals->bytes,
+					       intervals->measure_from_sec,
+					       intervals->measure_to_sec);
+
+	if (!isnan(bytes_per_sec) ||
+	    now_sec >= intervals->measure_to_sec + REPORT_WAIT_SEC)
+		return false;
+	intervals->due_sec = now_sec + NP_INTERVALS_REPORT_SEC;
+	return true;
+}
+
+/* Return the number of this run, which follows those of earlier runs. */
+static uint32_t run_number(const struct np_earlier_intervals *earlier)
+{
+	size_t n = earlier->n_intervals;
+
+	return n ? earlier->interval[n - 1].run + 1 : 0;
 }
 
 /* Add the interval to those of the record and of earlier runs. */
-static void record_interval(struct np_intervals *s, double start_sec)
+static void record_interval(struct np_intervals *intervals,
+			    double program_start_sec)
 {
-	bool none = s->level == NP_INTERVAL_NO_LEVEL;
-	double rate = np_traffic_rate(&s->traffic, s->from_sec, s->to_sec);
-	double calls = np_traffic_rate(&s->calls, s->from_sec, s->to_sec);
-	double sec = none ? INTERVAL_SEC : LOADED_SEC;
-	size_t n_earlier = s->earlier->n_intervals;
-	uint32_t run = n_earlier ? s->earlier->interval[n_earlier - 1].run + 1 :
-				   0;
-	char *name;
+	struct np_record *record = intervals->record;
+	double from_sec = intervals->measure_from_sec;
+	double to_sec = intervals->measure_to_sec;
+	double rate = np_traffic_rate(&intervals->bytes, from_sec, to_sec);
+	double calls = np_traffic_rate(&intervals->calls, from_sec, to_sec);
+	bool loaded = is_under_load(intervals);
+	double sec = loaded ? LOADED_SEC : INTERVAL_SEC;
+	char *name = NULL;
 
 	if (isnan(rate)) {
-		s->failures += !none;
-		np_record_note(s->r, "the nodes' counters arrived too late for "
-			       "a measurement interval");
+		intervals->failed_levels += loaded;
+		np_record_note(record, "the nodes' counters arrived too late "
+			       "for a measurement interval");
 		return;
 	}
-	name = none ? NULL : strdup(s->earlier->name[s->level]);
-	if (!none && !name)
-		return;
-	s->interval[s->n++] =
-		(struct np_interval){ run, s->level, sec, rate, calls };
-	s->n_here++;
-	s->r->intervals[s->r->n_intervals++] = (struct np_run_interval){
+	if (loaded) {
+		name = strdup(intervals->earlier->name[intervals->level]);
+		if (!name)
+			return;
+	}
+	intervals->history[intervals->n_history++] = (struct np_interval){
+		.run = run_number(intervals->earlier),
+		.level = intervals->level,
+		.sec = sec,
+		.rate = rate,
+		.calls = calls,
+	};
+	intervals->n_this_run++;
+	record->intervals[record->n_intervals++] = (struct np_run_interval){
 		.level = name,
 		.sec = sec,
 		.rate = rate,
 		.calls = calls,
-		.at_sec = fmax(s->from_sec - SETTLE_SEC - start_sec, 0),
-		.round_sec = s->round_sec,
+		.at_sec = fmax(from_sec - SETTLE_SEC - program_start_sec, 0),
+		.round_sec = intervals->round_sec,
 	};
 }
 
-/* why NULL: every level is known well enough. */
-static void end_schedule(struct np_intervals *s, const char *why)
+/*
+ * End the schedule.  why: for the record; NULL: every level is known well
+ * enough.
+ */
+static void end_intervals(struct np_intervals *intervals, const char *why)
 {
 	if (why)
-		np_record_note(s->r, "no more measurement intervals: %s", why);
-	s->state = DONE;
-	s->due_sec = INFINITY;
+		np_record_note(intervals->record,
+			       "no more measurement intervals: %s", why);
+	intervals->state = DONE;
+	intervals->due_sec = INFINITY;
 }
 
-/* Returns the level to start for *sec seconds; NULL: none. */
-static const char *begin_next_interval(struct np_intervals *s, double now_sec,
-				       double start_sec, double *sec)
+/*
+ * Select the level of the next interval.  Returns false if there is none,
+ * because the intervals have ended.
+ */
+static bool select_next_level(struct np_intervals *intervals, double run_sec)
 {
-	const struct np_one_run_schedule plan = {
-		s->earlier->n_levels,
-		LOADED_SEC,
-		s->earlier->share,
+	const struct np_one_run_schedule schedule = {
+		.n_levels = intervals->earlier->n_levels,
+		.interval_sec = LOADED_SEC,
+		.share = intervals->earlier->share,
 	};
 	struct np_one_run_next next;
 
-	if (s->n_here == NP_RECORD_MAX_INTERVALS) {
-		end_schedule(s, "the record is full");
-		return NULL;
+	if (intervals->n_this_run == NP_RECORD_MAX_INTERVALS) {
+		end_intervals(intervals, "the record is full");
+		return false;
 	}
-	if (np_one_run_next_interval(&plan, s->interval, s->n, s->n_here,
-				     now_sec - start_sec, &next)) {
-		end_schedule(s, "out of memory");
-		return NULL;
+	if (np_one_run_next_interval(&schedule, intervals->history,
+				     intervals->n_history,
+				     intervals->n_this_run, run_sec, &next)) {
+		end_intervals(intervals, "out of memory");
+		return false;
 	}
 	if (next.complete) {
-		end_schedule(s, NULL);
-		return NULL;
-	}
-	s->level = s->failures < MAX_FAILURES ? next.level :
-						NP_INTERVAL_NO_LEVEL;
-	if (s->level == NP_INTERVAL_NO_LEVEL) {
-		begin_measuring(s, now_sec);
-		return NULL;
-	}
-	s->state = LOAD_STARTING;
-	s->due_sec = now_sec + START_WAIT_SEC;
-	*sec = s->level_sec = LOADED_SEC;
-	return s->earlier->name[s->level];
-}
-
-static void note_failure(struct np_intervals *s)
-{
-	s->failures++;
-	np_record_note(s->r,
-		       "load level %s did not start in time for its "
-		       "interval",
-		       s->earlier->name[s->level]);
-}
-
-/* If reports on the interval are missing, check again soon. Returns whether. */
-static bool postpone_for_reports(struct np_intervals *s, double now_sec)
-{
-	double rate = np_traffic_rate(&s->traffic, s->from_sec, s->to_sec);
-
-	if (!isnan(rate) || now_sec >= s->to_sec + REPORT_WAIT_SEC)
+		end_intervals(intervals, NULL);
 		return false;
-	s->due_sec = now_sec + NP_INTERVALS_WINDOW_SEC;
+	}
+	intervals->level = intervals->failed_levels < MAX_FAILED_LEVELS ?
+				   next.level :
+				   NP_INTERVAL_NO_LEVEL;
 	return true;
 }
 
-const char *np_intervals_tick(struct np_intervals *s, double now_sec,
-			      double start_sec, double *sec)
+/*
+ * Begin the next interval.  Returns the level that has to be started for it, or
+ * NULL.
+ */
+static const char *begin_next_interval(struct np_intervals *intervals,
+				       double now_sec, double program_start_sec)
 {
-	if (!np_intervals_lead_in_done(s) && !isnan(start_sec))
-		end_lead_in(s, now_sec); /* the program has started */
-	if (now_sec < s->due_sec)
+	if (!select_next_level(intervals, now_sec - program_start_sec))
 		return NULL;
-	switch (s->state) {
-	case LEAD_IN_BEGINS:
-		s->lead_in_end_sec = now_sec + NP_LAUNCH_LEAD_IN_SEC -
-				     START_WAIT_SEC;
-		return next_lead_in(s, now_sec, sec);
+	if (intervals->level == NP_INTERVAL_NO_LEVEL) {
+		begin_interval(intervals, now_sec);
+		return NULL;
+	}
+	intervals->state = LEVEL_STARTING;
+	return request_level(intervals, now_sec, LOADED_SEC);
+}
+
+/* Do what is due in the current state; returns the level to start, or NULL. */
+static const char *act(struct np_intervals *intervals, double now_sec,
+		       double program_start_sec)
+{
+	switch (intervals->state) {
+	case LEAD_IN_DUE:
+		intervals->lead_in_end_sec =
+			now_sec + NP_LAUNCH_LEAD_IN_SEC - START_WAIT_SEC;
+		return start_next_lead_in(intervals, now_sec);
 	case LEAD_IN_STARTING:
-		note_failure(s);
-		end_lead_in(s, now_sec);
+		note_failed_level(intervals);
+		end_lead_in(intervals, now_sec);
 		return NULL;
-	case LEAD_IN:
-		return record_lead_in(s, now_sec, sec);
-	case MEASURING:
-		if (postpone_for_reports(s, now_sec))
-			return NULL;
-		record_interval(s, start_sec);
+	case LEAD_IN_MEASURING:
+		record_lead_in(intervals);
+		intervals->level++;
+		return start_next_lead_in(intervals, now_sec);
+	case LEVEL_STARTING:
+		note_failed_level(intervals);
 		break;
-	case LOAD_STARTING:
-		note_failure(s);
+	case INTERVAL_MEASURING:
+		if (must_wait_for_reports(intervals, now_sec))
+			return NULL;
+		record_interval(intervals, program_start_sec);
 		break;
 	default:
 		break;
 	}
-	return begin_next_interval(s, now_sec, start_sec, sec);
+	return begin_next_interval(intervals, now_sec, program_start_sec);
 }
 
-double np_intervals_due_sec(const struct np_intervals *s)
+const char *np_intervals_tick(struct np_intervals *intervals, double now_sec,
+			      double program_start_sec, double *level_sec)
 {
-	return s->due_sec;
+	const char *level;
+
+	if (!np_intervals_lead_in_done(intervals) && !isnan(program_start_sec))
+		end_lead_in(intervals, now_sec);
+	if (now_sec < intervals->due_sec)
+		return NULL;
+	level = act(intervals, now_sec, program_start_sec);
+	if (level)
+		*level_sec = intervals->requested_sec;
+	return level;
 }

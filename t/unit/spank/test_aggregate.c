@@ -30,9 +30,9 @@ static void end(void)
 static void test_two_leaves(void)
 {
 	begin();
-	T_CHECK(!np_aggregate_probes_started(f));
+	T_CHECK(!np_aggregate_probes_state(f).all_started);
 	T_CHECK(impact("np1 hello 0 4 n0 leaf0 n1 tcp/eth0 1.13.1") == 0);
-	T_CHECK(!np_aggregate_probes_started(f));
+	T_CHECK(!np_aggregate_probes_state(f).all_started);
 	T_CHECK(impact("np1 hello 1 4 n1 leaf0 - tcp/eth0 1.13.1") == 0);
 	T_CHECK(impact("np1 hello 2 4 n4 leaf1 n5 tcp/eth0 1.13.1") == 0);
 	T_CHECK(impact("np1 lat 0 1.0 2 1.5e-05 5e-11 1e-05 2e-05 "
@@ -53,10 +53,10 @@ static void test_two_leaves(void)
 	T_CHECK(r->probe.rss_bytes_max == 3000);
 	T_CHECK(r->probe.elapsed_sec == 20);
 	T_CHECK(!strcmp(r->probe.transport, "tcp/eth0"));
-	T_CHECK(np_aggregate_finished(f) == 1);
-	T_CHECK(!np_aggregate_probes_started(f));
+	T_CHECK(np_aggregate_probes_state(f).n_finished == 1);
+	T_CHECK(!np_aggregate_probes_state(f).all_started);
 	T_CHECK(impact("np1 hello 3 4 n5 leaf1 - tcp/eth0 1.13.1") == 0);
-	T_CHECK(np_aggregate_probes_started(f));
+	T_CHECK(np_aggregate_probes_state(f).all_started);
 	end();
 }
 

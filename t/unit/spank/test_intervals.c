@@ -44,12 +44,12 @@ static void level_runs(struct world *w)
 	double round = isnan(w->start_sec) ? ALONE_SEC : LOADED_SEC;
 
 	if (w->now_sec >= w->up_sec + w->handshake_sec) {
-		np_intervals_level_up(w->c, w->now_sec);
+		np_intervals_level_started(w->c, w->now_sec);
 		w->up_sec = INFINITY;
 	}
 	if (w->now_sec < w->report_sec || w->now_sec > w->level_end_sec + 0.1)
 		return;
-	w->report_sec += NP_INTERVALS_WINDOW_SEC;
+	w->report_sec += NP_INTERVALS_REPORT_SEC;
 	np_intervals_add_rounds(w->c, w->now_sec,
 			 &(struct np_moments){ 10, round, 0, round, round });
 }
@@ -62,7 +62,7 @@ static void call(struct world *w, double sec)
 		return;
 	w->up_sec = w->now_sec + UP_SEC;
 	w->level_end_sec = w->up_sec + sec;
-	w->report_sec = w->up_sec + NP_INTERVALS_WINDOW_SEC + 0.01;
+	w->report_sec = w->up_sec + NP_INTERVALS_REPORT_SEC + 0.01;
 }
 
 /* Both nodes send in the first half of every 0.2 s of work. */
@@ -272,14 +272,14 @@ static void test_lead_ends(void)
 	begin(&w);
 	for (double t = 100; !np_intervals_lead_in_done(w.c) && t < 200; t += 4)
 		if (np_intervals_tick(w.c, w.now_sec = t, NAN, &sec))
-			np_intervals_level_up(w.c, t + 3);
+			np_intervals_level_started(w.c, t + 3);
 	T_CHECK(w.now_sec - 100 <= NP_LAUNCH_LEAD_IN_SEC);
 	T_CHECK(w.r->n_intervals_alone > 0);
 	end(&w);
 
 	begin(&w);
 	T_CHECK(np_intervals_tick(w.c, 100, NAN, &sec) != NULL);
-	np_intervals_level_up(w.c, 100.2);
+	np_intervals_level_started(w.c, 100.2);
 	T_CHECK(!np_intervals_tick(w.c, 100.4, 100.3, &sec));
 	T_ROW("the program starts while a level runs",
 	      !np_intervals_is_alone(w.c, 100.9) &&
@@ -312,7 +312,7 @@ static void test_late(void)
 	while (np_intervals_wants_level(w.c))
 		step(&w);
 	before = w.r->n_intervals;
-	np_intervals_level_up(w.c, w.now_sec);
+	np_intervals_level_started(w.c, w.now_sec);
 	w.level_end_sec = w.now_sec + 2.5;
 	for (double until = w.now_sec + 7; w.now_sec < until;)
 		step(&w);
@@ -344,7 +344,7 @@ static void test_late_lead_in(void)
 			step(&w);
 		while (w.now_sec < w.start_sec + late_lead_ins[i].after_sec)
 			step(&w);
-		np_intervals_level_up(w.c, w.now_sec);
+		np_intervals_level_started(w.c, w.now_sec);
 		w.level_end_sec = w.now_sec + 0.75;
 		while (w.now_sec < w.start_sec + 15)
 			step(&w);
