@@ -64,54 +64,56 @@ struct np_agents {
 	struct np_registry *registry;
 	struct np_level_steps level_steps;
 	const char *next_level; /* to start for an interval; NULL: none */
-	double level_for_sec;	/* length of that interval */
+	double level_run_sec;	/* how long it is to run */
 	size_t expected;	/* agents that are to connect for probes */
 	bool probes_dispatched, level_dispatched;
-	/* Of a monotonic clock; NaN: not yet. */
+	/* Times of CLOCK_MONOTONIC; NaN: not yet. */
 	double now_sec;
-	double first_sec; /* when two agents for probes were there */
-	double level_sec; /* when the steps of the level were started */
-	double lost_sec;  /* when a probe ended without its last report ... */
-	bool lost_midway; /* ... and the step went on */
-	bool probes_reported, memory_reported, level_reported; /* as lost */
+	double gather_sec;	/* when two agents for probes were there */
+	double level_start_sec; /* when the steps of the level were started */
+	double first_loss_sec;	/* when a probe ended without a last report */
+	bool lost_midway;	/* the step went on after that */
+	/* Whether np_agents_tick() has reported this loss. */
+	bool probes_reported, memory_reported, level_reported;
 };
 
 /*
  * Take over listen_fd.  request, nodes, rendezvous, after_sec and the inputs of
  * reports must be set.  Returns 0 or -ENOMEM.
  */
-int np_agents_init(struct np_agents *a, int listen_fd);
+int np_agents_init(struct np_agents *agents, int listen_fd);
 
 /*
  * Once *nodes is known: start an agent on this host, if mpirun runs ranks here,
  * and the steps of the level, if there is one.  Returns 0 or -errno with err.
  */
-int np_agents_begin(struct np_agents *a, double now_sec, struct np_err *err);
+int np_agents_begin(struct np_agents *agents, double now_sec,
+		    struct np_err *err);
 
-/* Handle what has arrived; np_registry_poll() tells where from. */
-void np_agents_serve(struct np_agents *a, double now_sec);
+/* Read what has arrived on the descriptors of np_registry_poll(). */
+void np_agents_serve(struct np_agents *agents, double now_sec);
 
 /*
  * Do what is due, such as dispatching agents.  Returns true, with cause, when
  * it finds that the probes or the level (*what) will report no more although
  * the step goes on; once for each.
  */
-bool np_agents_tick(struct np_agents *a, double now_sec, const char **what,
+bool np_agents_tick(struct np_agents *agents, double now_sec, const char **what,
 		    char *cause, size_t len);
 
 /*
- * Every probe that was dispatched started, and has sent its last report or
- * ended with the step: Slurm kills what is left in a step's cgroup as soon as
- * its last task has ended.
+ * Return whether every probe that was dispatched has started, and has sent its
+ * last report or ended with the step: Slurm kills what is left in a step's
+ * cgroup as soon as its last task has ended.
  */
-bool np_agents_are_complete(const struct np_agents *a);
+bool np_agents_are_complete(const struct np_agents *agents);
 
-/* What still runs; probes count more than the level. */
+/* Return what still runs; probes count more than the level. */
 enum np_agents_left { NP_LEFT_NONE, NP_LEFT_LEVEL, NP_LEFT_PROBES };
-enum np_agents_left np_agents_left(struct np_agents *a);
+enum np_agents_left np_agents_left(struct np_agents *agents);
 
-/* Have all end; sig > 0: also send this signal to the level's steps. */
-void np_agents_end(struct np_agents *a, int sig);
+/* Let all agents end; sig > 0: also send this signal to the level's steps. */
+void np_agents_end(struct np_agents *agents, int sig);
 
 /* ---- the registry of agents ---- */
 
@@ -133,14 +135,15 @@ struct np_agent_info {
 	uint32_t node; /* number of its node within the step, as it says */
 	char name[NP_REGISTRY_TEXT]; /* of its node, as it says */
 	char mpi[NP_MPI_TEXT]; /* of the tasks there, or NP_MPI_NONE; "": unknown */
-	char memory[NP_MEMORY_TEXT]; /* why it left for want of memory; "" */
-	bool here;   /* waits to be dispatched */
-	bool dispatched, gone; /* was dispatched; its connection is closed */
+	char memory[NP_MEMORY_TEXT]; /* why it left for want of memory, or "" */
+	bool waiting;		     /* to be dispatched */
+	bool dispatched;	     /* now or earlier */
+	bool gone;		     /* its connection is closed */
 	bool copies_requested; /* of this agent, on its node */
 	bool other_rail;   /* another agent of its node was dispatched first,
 			    * for another rail */
 	uint32_t rank; /* among the dispatched agents of its kind */
-	char last[NP_REGISTRY_TEXT]; /* its last line that was no report */
+	char last_line[NP_REGISTRY_TEXT]; /* that was no report */
 };
 
 struct np_registry;
@@ -149,12 +152,13 @@ struct np_registry;
 struct np_registry *np_registry_new(int fd,
 				    const struct np_rendezvous_entry *v);
 /* Ends all agents.  NULL is allowed. */
-void np_registry_free(struct np_registry *p);
+void np_registry_free(struct np_registry *registry);
 
 /* What to poll for; returns the number of entries, up to NP_REGISTRY_FDS. */
-size_t np_registry_poll(const struct np_registry *p, struct pollfd out[]);
+size_t np_registry_poll(const struct np_registry *registry,
+			struct pollfd out[]);
 
-/* line: a report of the agent with that number.  It may be changed. */
+/* line: a report of the agent with that number; it may be changed. */
 typedef void np_registry_line_f(size_t agent, char *line, void *arg);
 
 /*
@@ -162,88 +166,90 @@ typedef void np_registry_line_f(size_t agent, char *line, void *arg);
  * now_sec: of a monotonic clock.  A connection that does not authenticate
  * within seconds is closed.
  */
-void np_registry_serve(struct np_registry *p, double now_sec,
-		       np_registry_line_f *f, void *arg);
+void np_registry_serve(struct np_registry *registry, double now_sec,
+		       np_registry_line_f *on_report, void *arg);
 
 /*
  * Why a connection could not be accepted, such as EMFILE; 0: all were.  Such
  * connections wait in the listen backlog; accepting is tried once a second.
  */
-int np_registry_full(const struct np_registry *p);
+int np_registry_accept_error(const struct np_registry *registry);
 
 /*
  * Agents are numbered from 0 as they authenticate.  An agent that has gone
  * keeps its number until its slot is needed.
  */
-size_t np_registry_size(const struct np_registry *p);
-const struct np_agent_info *np_registry_agent(const struct np_registry *p,
-					      size_t agent);
+size_t np_registry_size(const struct np_registry *registry);
+const struct np_agent_info *
+np_registry_agent(const struct np_registry *registry, size_t agent);
 
-/* How many of a kind wait; were dispatched; and of these have gone. */
+/* Numbers of agents of one kind. */
 struct np_registry_count {
-	size_t here, dispatched, gone;
+	size_t waiting, dispatched;
+	size_t gone; /* of those that were dispatched */
 };
-struct np_registry_count np_registry_count(const struct np_registry *p,
+struct np_registry_count np_registry_count(const struct np_registry *registry,
 					   enum np_agent_kind kind);
 
 /*
- * Leaf switch of the agent's node, and the adapter that leads to it; NULL: no
- * rails.  Both are borrowed, and the agent's probe gets both.
+ * Set the leaf switch of the agent's node, and the adapter that leads to it;
+ * NULL: no rails.  Both are borrowed, and the agent's probe gets both.
  */
-void np_registry_set_leaf(struct np_registry *p, size_t agent,
+void np_registry_set_leaf(struct np_registry *registry, size_t agent,
 			  const char *leaf, const char *nic);
 
 /* Request that a waiting agent makes n copies of itself. */
-void np_registry_request_copies(struct np_registry *p, size_t agent, size_t n);
+void np_registry_request_copies(struct np_registry *registry, size_t agent,
+				size_t n);
 
 /*
  * Dispatch n waiting agents as one group to run command: variables, the path of
  * a program and its arguments, without spaces in any of them; --join=RANK/N is
  * added.  Returns 0 or -ENOMEM.
  */
-int np_registry_dispatch(struct np_registry *p, const size_t agent[], size_t n,
-			 const char *command);
+int np_registry_dispatch(struct np_registry *registry, const size_t agent[],
+			 size_t n, const char *command);
 
-/* Have all agents of a kind end; or release those that still wait. */
-void np_registry_end(struct np_registry *p, enum np_agent_kind kind);
-void np_registry_release(struct np_registry *p, enum np_agent_kind kind);
+/* Let all agents of a kind end, or only those that still wait. */
+void np_registry_end(struct np_registry *registry, enum np_agent_kind kind);
+void np_registry_release(struct np_registry *registry, enum np_agent_kind kind);
 
 /* ---- one connection; for the registry, unit tests and the fuzzer ---- */
 
-/*
- * Lines in, text out, without waiting.  The other end may be anybody until it
- * has sent the cookie.
- */
-#define NP_PEER_LINE (2 * NP_WIRE_MAX_BYTES + 64) /* longest line */
+#define NP_PEER_LINE (2 * NP_WIRE_MAX_BYTES + 64) /* longest line, bytes */
 #define NP_PEER_OUT (4u << 20) /* most bytes that may be left unread */
 
+/*
+ * A connection that reads lines and sends text without waiting.  The other end
+ * may be anybody until it has sent the cookie.
+ */
 struct np_peer {
-	int fd; /* -1: closed */
-	char *out;
-	size_t in_len, out_len, out_size;
-	char in[NP_PEER_LINE + 1]; /* with its newline */
+	int fd;				  /* -1: closed */
+	char *out;			  /* text still to be sent, malloc'ed */
+	size_t in_len, out_len, out_size; /* bytes in in[] and out[]; room */
+	char in[NP_PEER_LINE + 1];	  /* a line that has not ended yet */
 };
 
 typedef void np_peer_line_f(char *line, void *arg);
 
 /* fd, which is taken over, must not block. */
-void np_peer_open(struct np_peer *c, int fd);
-void np_peer_close(struct np_peer *c);
+void np_peer_open(struct np_peer *peer, int fd);
+void np_peer_close(struct np_peer *peer);
 
 /*
- * Read what there is, about 64 KB at most, and hand each whole line to f, which
- * may close the connection.  It is closed at end of file, and if a line is
- * longer than NP_PEER_LINE bytes.
+ * Read what there is, about 64 KB at most, and hand each whole line to on_line,
+ * which may close the connection.  It is closed at end of file, and if a line
+ * is longer than NP_PEER_LINE bytes.
  */
-void np_peer_read(struct np_peer *c, np_peer_line_f *f, void *arg);
+void np_peer_read(struct np_peer *peer, np_peer_line_f *on_line, void *arg);
 
 /*
  * Send text, now or when there is room.  If more than NP_PEER_OUT is left
  * unread the connection is closed.  If the other end does not read any more,
  * only its end of file closes it.
  */
-void np_peer_say(struct np_peer *c, const char *text);
-void np_peer_flush(struct np_peer *c);
+void np_peer_say(struct np_peer *peer, const char *text);
+void np_peer_flush(struct np_peer *peer);
 
 /* ---- steps of a load level; for np_agents_begin() and unit tests ---- */
 
@@ -252,24 +258,24 @@ void np_peer_flush(struct np_peer *c);
  * each dispatch, for one level after the other.  Returns 0, or -errno with err;
  * free in either case.
  */
-int np_level_steps_start(struct np_level_steps *c, const struct np_helper_job *job,
+int np_level_steps_start(struct np_level_steps *steps,
+			 const struct np_helper_job *job,
 			 const struct np_conf *conf,
-			 const struct np_hosts *hosts,
-			 uint16_t port, bool again, char *const env[],
-			 struct np_err *err);
+			 const struct np_hosts *hosts, uint16_t port,
+			 bool again, char *const env[], struct np_err *err);
 
 /* Read their output, from time to time: these are messages of srun. */
-void np_level_steps_read(struct np_level_steps *c);
+void np_level_steps_read(struct np_level_steps *steps);
 
-/* How many still run. */
-size_t np_level_steps_running(struct np_level_steps *c);
-void np_level_steps_signal(const struct np_level_steps *c, int sig);
+/* Return how many steps still run. */
+size_t np_level_steps_running(struct np_level_steps *steps);
+void np_level_steps_signal(const struct np_level_steps *steps, int sig);
 
-/* How the first that failed ended, in words; buf is unchanged if none did. */
-void np_level_steps_cause(const struct np_level_steps *c, char *buf,
+/* Say how the first step that failed ended; if none did, buf stays as it is. */
+void np_level_steps_cause(const struct np_level_steps *steps, char *buf,
 			  size_t len);
 
-void np_level_steps_free(struct np_level_steps *c);
+void np_level_steps_free(struct np_level_steps *steps);
 
 /* ---- which agents measure, in which groups ---- */
 

@@ -48,15 +48,15 @@ static void test_an_agent_waits(void)
 	T_CHECK(context(&w, 0)->kind == NP_AGENT_LEVEL);
 	T_CHECK(context(&w, 0)->node == 41);
 	T_CHECK(!strcmp(context(&w, 0)->name, "node-41.site"));
-	T_CHECK(context(&w, 0)->here && !context(&w, 0)->dispatched &&
+	T_CHECK(context(&w, 0)->waiting && !context(&w, 0)->dispatched &&
 		!context(&w, 0)->gone);
-	T_CHECK(np_registry_count(w.p, NP_AGENT_LEVEL).here == 1);
-	T_CHECK(probes(&w).here == 0);
+	T_CHECK(np_registry_count(w.p, NP_AGENT_LEVEL).waiting == 1);
+	T_CHECK(probes(&w).waiting == 0);
 	T_CHECK(np_registry_poll(w.p, p) == 2 && p[1].events == POLLIN);
 	close(fd);
 	UNTIL(&w, context(&w, 0)->gone);
-	T_CHECK(!context(&w, 0)->here && np_registry_size(w.p) == 1);
-	T_CHECK(np_registry_count(w.p, NP_AGENT_LEVEL).here == 0);
+	T_CHECK(!context(&w, 0)->waiting && np_registry_size(w.p) == 1);
+	T_CHECK(np_registry_count(w.p, NP_AGENT_LEVEL).waiting == 0);
 	T_CHECK(np_registry_count(w.p, NP_AGENT_LEVEL).gone == 0);
 	/* not called */
 	np_registry_free(w.p);
@@ -76,13 +76,13 @@ static void test_dispatched_or_released(void)
 	RECEIVES(&w, fd[2], H " A=b /bin/x --y --join=0/2\n");
 	RECEIVES(&w, fd[0], H " A=b /bin/x --y --join=1/2\n");
 	T_CHECK(context(&w, 2)->rank == 0 && context(&w, 0)->rank == 1);
-	T_CHECK(context(&w, 2)->dispatched && !context(&w, 2)->here);
-	T_CHECK(probes(&w).here == 1 && probes(&w).dispatched == 2);
+	T_CHECK(context(&w, 2)->dispatched && !context(&w, 2)->waiting);
+	T_CHECK(probes(&w).waiting == 1 && probes(&w).dispatched == 2);
 	np_registry_release(w.p, NP_AGENT_PROBE);
 	UNTIL(&w, is_shut(fd[1]));
-	T_CHECK(context(&w, 1)->gone && !context(&w, 1)->here);
+	T_CHECK(context(&w, 1)->gone && !context(&w, 1)->waiting);
 	T_CHECK(!is_shut(fd[0]) && !is_shut(fd[2]) && !is_shut(fd[3]));
-	T_CHECK(probes(&w).here == 0 && probes(&w).gone == 0);
+	T_CHECK(probes(&w).waiting == 0 && probes(&w).gone == 0);
 	np_registry_set_leaf(w.p, 3, "rack0.ib", NULL);
 	T_CHECK(np_registry_dispatch(w.p, (size_t[]){ 3 }, 1, "/bin/z") == 0);
 	RECEIVES(&w, fd[3], H " NETPROF_LEAF=rack0.ib /bin/z --join=0/1\n");
@@ -110,7 +110,7 @@ static void test_copies_for_other_rails(void)
 	}
 	T_CHECK(context(&w, 0)->copies_requested &&
 		!context(&w, 1)->copies_requested);
-	T_CHECK(context(&w, 0)->here && !context(&w, 0)->dispatched);
+	T_CHECK(context(&w, 0)->waiting && !context(&w, 0)->dispatched);
 	np_registry_set_leaf(w.p, 0, "a", "ib0");
 	np_registry_set_leaf(w.p, 1, "b", "ib1");
 	T_CHECK(np_registry_dispatch(w.p, (size_t[]){ 1 }, 1, "/bin/x") == 0);
@@ -284,14 +284,14 @@ static void test_reports(void)
 	T_CHECK(np_registry_dispatch(w.p, (size_t[]){ 2, 1 }, 2, "x") == 0);
 	send_text(fd[0], "np1 not asked\n");
 	send_text(fd[1], "np1 a\nnp1 b\nerror: no device\nnp1 ");
-	UNTIL(&w, context(&w, 1)->last[0]);
-	T_CHECK(!strcmp(context(&w, 1)->last, "error: no device"));
+	UNTIL(&w, context(&w, 1)->last_line[0]);
+	T_CHECK(!strcmp(context(&w, 1)->last_line, "error: no device"));
 	send_text(fd[1], "c\n");
 	send_text(fd[2], "np1 d\n");
 	UNTIL(&w, strstr(w.reports, "1:np1 c|") && strstr(w.reports, "2:"));
 	T_CHECK(strstr(w.reports, "1:np1 a|1:np1 b|"));
 	T_CHECK(strstr(w.reports, "2:np1 d|"));
-	T_CHECK(!strstr(w.reports, "0:") && !context(&w, 2)->last[0]);
+	T_CHECK(!strstr(w.reports, "0:") && !context(&w, 2)->last_line[0]);
 	for (int i = 0; i < 3; i++)
 		close(fd[i]);
 	np_registry_free(w.p);
@@ -369,7 +369,7 @@ static void test_mpi(void)
 		np_registry_dispatch(w.p, (size_t[]){ 0 }, 1, "x");
 		send_text(fd, mpis[i].says);
 		send_text(fd, "and a word\n");
-		UNTIL(&w, !strcmp(context(&w, 0)->last, "and a word"));
+		UNTIL(&w, !strcmp(context(&w, 0)->last_line, "and a word"));
 		T_ROW(mpis[i].name, !strcmp(context(&w, 0)->mpi, mpis[i].mpi));
 		close(fd);
 		np_registry_free(w.p);
@@ -396,7 +396,7 @@ static void test_want_of_memory(void)
 	send_text(fd[2], G " probe 7 n7 all\tof it\nput a=b\n");
 	UNTIL(&w, np_registry_size(w.p) == 3 && context(&w, 2)->gone);
 	T_CHECK(!strcmp(context(&w, 2)->memory, "all?of it"));
-	T_CHECK(probes(&w).here == 0 && probes(&w).gone == 1);
+	T_CHECK(probes(&w).waiting == 0 && probes(&w).gone == 1);
 	for (size_t i = 0; i < NP_ARRAY_SIZE(fd); i++)
 		close(fd[i]);
 	np_registry_free(w.p);
@@ -422,7 +422,7 @@ static void test_last_words(void)
 	UNTIL(&w, probes(&w).gone == 2);
 	T_CHECK(strstr(w.reports, "0:np1 a|0:np1 bye|"));
 	T_CHECK(strstr(w.reports, "1:np1 bye|"));
-	T_CHECK(!is_shut(level) && context(&w, 3)->here);
+	T_CHECK(!is_shut(level) && context(&w, 3)->waiting);
 	np_registry_end(w.p, NP_AGENT_PROBE); /* twice is no harm */
 	np_registry_end(w.p, NP_AGENT_LEVEL);
 	UNTIL(&w, is_shut(level));
@@ -476,7 +476,7 @@ static size_t waiting(const struct some_registry *w, size_t member[])
 	size_t n = 0;
 
 	for (size_t i = 0; i < np_registry_size(w->p); i++)
-		if (context(w, i)->here)
+		if (context(w, i)->waiting)
 			member[n++] = i;
 	return n;
 }

@@ -89,7 +89,7 @@ static void test_silent_connections(void)
 	UNTIL(&w, is_shut(silent) && is_shut(slow));
 	w.now_sec += 1e6;
 	serve(&w);
-	T_CHECK(!is_shut(member) && probes(&w).here == 1);
+	T_CHECK(!is_shut(member) && probes(&w).waiting == 1);
 	close(silent);
 	close(slow);
 	close(member);
@@ -185,12 +185,12 @@ static void test_no_descriptors_left(void)
 	fd = connect_client(&w);
 	send_text(fd, G " probe 3 n3\n");
 	T_CHECK(poll(&(struct pollfd){ w.listening, POLLIN, 0 }, 1, 60000) == 1);
-	T_CHECK(!np_registry_full(w.p));
+	T_CHECK(!np_registry_accept_error(w.p));
 	before = no_descriptors();
 	serve(&w);
 	/* Connections that are not accepted must not wake the collector. */
 	T_CHECK(np_registry_poll(w.p, p) == 1 && p[0].fd < 0);
-	T_CHECK(np_registry_full(w.p) == EMFILE);
+	T_CHECK(np_registry_accept_error(w.p) == EMFILE);
 	getrlimit(RLIMIT_NOFILE, &limit);
 	limit.rlim_cur = before;
 	setrlimit(RLIMIT_NOFILE, &limit);
