@@ -1,3 +1,9 @@
+/*
+ * What slurmctld says about a step.  First the pieces: host lists, the leaf
+ * switches of nodes, and the layout of tasks.  Then the RPCs about the step,
+ * and what follows from them: which nodes are measured, where the load level
+ * runs, and at the end the neighbours.
+ */
 #include "np_alloc_query.h"
 
 #include <errno.h>
@@ -11,157 +17,170 @@
 
 /* ---- host lists, by Slurm's own functions ---- */
 
-int np_hosts_add(struct np_hosts *h, const char *name)
+int np_hosts_add(struct np_hosts *hosts, const char *name)
 {
 	char *copy = strdup(name);
 
 	if (!copy)
 		return -ENOMEM;
-	if (np_array_grow(&h->name, h->n, sizeof(*h->name))) {
+	if (np_array_grow(&hosts->name, hosts->n, sizeof(*hosts->name))) {
 		free(copy);
 		return -ENOMEM;
 	}
-	h->name[h->n++] = copy;
+	hosts->name[hosts->n++] = copy;
 	return 0;
 }
 
-int np_hosts_expand(const char *expression, struct np_hosts *h)
+int np_hosts_expand(const char *expression, struct np_hosts *hosts)
 {
 	np_hostlist_t list = slurm_hostlist_create(expression);
-	size_t most = h->n + NP_RECORD_MAX_NODES;
+	size_t most = hosts->n + NP_RECORD_MAX_NODES;
 	char *name;
 	int rc = 0;
 
 	if (!list)
 		return -EINVAL;
 	while (!rc && (name = slurm_hostlist_shift(list))) {
-		rc = h->n < most ? np_hosts_add(h, name) : -EINVAL;
+		rc = hosts->n < most ? np_hosts_add(hosts, name) : -EINVAL;
 		free(name);
 	}
 	slurm_hostlist_destroy(list);
 	return rc;
 }
 
-int np_hosts_has(const struct np_hosts *h, const char *name)
+int np_hosts_has(const struct np_hosts *hosts, const char *name)
 {
-	for (size_t i = 0; i < h->n; i++)
-		if (!strcmp(h->name[i], name))
+	for (size_t i = 0; i < hosts->n; i++)
+		if (!strcmp(hosts->name[i], name))
 			return 1;
 	return 0;
 }
 
-char *np_hosts_compress(const struct np_hosts *h)
+char *np_hosts_compress(const struct np_hosts *hosts)
 {
 	np_hostlist_t list = slurm_hostlist_create(NULL);
 	char *text;
 
 	if (!list)
 		return NULL;
-	for (size_t i = 0; i < h->n; i++)
-		slurm_hostlist_push_host(list, h->name[i]);
+	for (size_t i = 0; i < hosts->n; i++)
+		slurm_hostlist_push_host(list, hosts->name[i]);
 	slurm_hostlist_uniq(list);
 	text = np_ranged_string(list);
 	slurm_hostlist_destroy(list);
 	return text;
 }
 
-void np_hosts_free(struct np_hosts *h)
+void np_hosts_free(struct np_hosts *hosts)
 {
-	for (size_t i = 0; i < h->n; i++)
-		free(h->name[i]);
-	free(h->name);
-	*h = (struct np_hosts){ NULL, 0 };
+	for (size_t i = 0; i < hosts->n; i++)
+		free(hosts->name[i]);
+	free(hosts->name);
+	*hosts = (struct np_hosts){ NULL, 0 };
 }
 
 /* ---- leaf switches ---- */
 
-/* A leaf switch of a node; next is in `more`, or NP_NO_INDEX. */
-struct place {
+/* A leaf switch of a node, in a list of all leaf switches of that node. */
+struct leaf_of_node {
 	const struct np_topo_leaf *leaf;
-	uint32_t next;
+	uint32_t next; /* in further_leaf[], or NP_NO_INDEX */
 };
 
 struct np_leaf_index {
-	struct np_topo topo, rails;
-	struct np_index nodes;
-	struct place *first; /* of each node */
-	size_t room;
-	struct place *more; /* of nodes on several rails */
-	size_t n_more;
+	struct np_topo topo;		   /* as slurmctld reports it */
+	struct np_topo rails;		   /* of the site's file */
+	struct np_index nodes;		   /* by name */
+	struct leaf_of_node *first_leaf;   /* of each node */
+	size_t room;			   /* for so many nodes */
+	struct leaf_of_node *further_leaf; /* of nodes on several rails */
+	size_t n_further;
 	char *devices; /* holds the words below */
 	const char *device[NP_RAILS_MAX];
-	size_t n_devices;
+	size_t n_devices; /* may be more than NP_RAILS_MAX */
 };
 
 /*
- * A further leaf switch of a node.  The site's rails replace what Slurm says.
+ * Add a further leaf switch of a node.  The site's rails replace what Slurm
+ * says.  Returns 0 or -ENOMEM.
  */
-static int add_place(struct np_leaf_index *l, uint32_t at,
-		     const struct np_topo_leaf *leaf)
+static int add_further_leaf(struct np_leaf_index *index, uint32_t node,
+			    const struct np_topo_leaf *leaf)
 {
-	struct place *first = &l->first[at];
+	struct leaf_of_node *first = &index->first_leaf[node];
 	uint32_t last = NP_NO_INDEX, n = 1;
 
 	if (leaf->rail && !first->leaf->rail) {
-		*first = (struct place){ leaf, NP_NO_INDEX };
+		*first = (struct leaf_of_node){ leaf, NP_NO_INDEX };
 		return 0;
 	}
-	for (uint32_t i = first->next; i != NP_NO_INDEX; i = l->more[i].next) {
+	for (uint32_t i = first->next; i != NP_NO_INDEX;
+	     i = index->further_leaf[i].next) {
 		last = i;
 		n++;
 	}
 	if (n >= NP_RAILS_MAX)
 		return 0;
-	if (np_array_grow(&l->more, l->n_more, sizeof(*l->more)))
+	if (np_array_grow(&index->further_leaf, index->n_further,
+			  sizeof(*index->further_leaf)))
 		return -ENOMEM;
 	if (last == NP_NO_INDEX)
-		first->next = (uint32_t)l->n_more;
+		first->next = (uint32_t)index->n_further;
 	else
-		l->more[last].next = (uint32_t)l->n_more;
-	l->more[l->n_more++] = (struct place){ leaf, NP_NO_INDEX };
+		index->further_leaf[last].next = (uint32_t)index->n_further;
+	index->further_leaf[index->n_further++] =
+		(struct leaf_of_node){ leaf, NP_NO_INDEX };
 	return 0;
 }
 
-static int map_leaf(struct np_leaf_index *l, const struct np_topo_leaf *leaf)
+/* Enter a leaf switch for all of its nodes.  Returns 0, -EINVAL or -ENOMEM. */
+static int add_leaf(struct np_leaf_index *index,
+		    const struct np_topo_leaf *leaf)
 {
 	struct np_hosts hosts = { NULL, 0 };
 	int rc = np_hosts_expand(leaf->nodes, &hosts);
 
 	if (!rc)
-		rc = np_array_room(&l->first, &l->room, l->nodes.n + hosts.n,
-				   sizeof(*l->first));
+		rc = np_array_room(&index->first_leaf, &index->room,
+				   index->nodes.n + hosts.n,
+				   sizeof(*index->first_leaf));
 	for (size_t i = 0; !rc && i < hosts.n; i++) {
-		size_t n = l->nodes.n;
-		uint32_t at = np_index_add(&l->nodes, hosts.name[i],
+		size_t n_before = index->nodes.n;
+		uint32_t node = np_index_add(&index->nodes, hosts.name[i],
 					     strlen(hosts.name[i]));
 
-		if (at == NP_NO_INDEX)
+		if (node == NP_NO_INDEX)
 			rc = -ENOMEM;
-		else if (at == n)
-			l->first[at] = (struct place){ leaf, NP_NO_INDEX };
+		else if (node == n_before)
+			index->first_leaf[node] =
+				(struct leaf_of_node){ leaf, NP_NO_INDEX };
 		else
-			rc = add_place(l, at, leaf);
+			rc = add_further_leaf(index, node, leaf);
 	}
 	np_hosts_free(&hosts);
 	return rc;
 }
 
-/* Topology of the partition, malloc'ed; NULL: that of the cluster. */
-static char *topology_of(const partition_info_msg_t *parts, const char *name)
+/*
+ * Return the name of a partition's topology, malloc'ed.  NULL: it has that of
+ * the cluster.
+ */
+static char *partition_topology(const partition_info_msg_t *parts,
+				const char *name)
 {
 	for (uint32_t i = 0; i < parts->record_count; i++) {
-		const partition_info_t *p = &parts->partition_array[i];
-		const char *topology = np_partition_topology(p);
+		const partition_info_t *part = &parts->partition_array[i];
+		const char *topology = np_partition_topology(part);
 
-		if (topology && p->name && !strcmp(p->name, name))
+		if (topology && part->name && !strcmp(part->name, name))
 			return strdup(topology);
 	}
 	return NULL;
 }
 
 /*
- * Topology of the job's partition.  If slurmctld does not say, the cluster's
- * topology serves.
+ * Return the name of the topology of the job's partition, malloc'ed.  NULL: the
+ * cluster's topology is used, also if slurmctld does not answer.
  */
 static char *job_topology(uint32_t job_id)
 {
@@ -175,17 +194,18 @@ static char *job_topology(uint32_t job_id)
 		for (uint32_t i = 0; !name && i < msg->record_count; i++)
 			if (msg->job_array[i].job_id == job_id &&
 			    msg->job_array[i].partition)
-				name = topology_of(parts,
-						   msg->job_array[i].partition);
+				name = partition_topology(
+					parts, msg->job_array[i].partition);
 	slurm_free_partition_info_msg(parts);
 	np_free_jobs(msg);
 	return name;
 }
 
 /*
- * The same text from scontrol; empty for a flat network.  From 25.11 on, the
- * plugin that reads a block topology cannot be loaded into programs other than
- * Slurm's own, because it needs more symbols than libslurm exports.
+ * Get the text of a topology from scontrol; it is empty for a flat network.
+ * From 25.11 on, the plugin that reads a block topology cannot be loaded into
+ * programs other than Slurm's own, because it needs more symbols than libslurm
+ * exports.
  */
 static int run_scontrol(const char *name, char **text)
 {
@@ -193,7 +213,7 @@ static int run_scontrol(const char *name, char **text)
 	ssize_t got;
 	FILE *in;
 
-	/* As a variable, so that the shell does not interpret it. */
+	/* In a variable, the shell does not interpret the name. */
 	if (setenv("NETPROF_TOPOLOGY", name ? name : "", 1))
 		return -errno;
 	in = popen("exec scontrol show topology ${NETPROF_TOPOLOGY:+"
@@ -206,6 +226,7 @@ static int run_scontrol(const char *name, char **text)
 	return pclose(in) == 0 && *text ? 0 : -EIO;
 }
 
+/* Get the text of a topology; name NULL: that of the cluster. */
 static int load_text(const char *name, char **text, struct np_err *err)
 {
 	topo_info_response_msg_t *msg = NULL;
@@ -224,109 +245,121 @@ static int load_text(const char *name, char **text, struct np_err *err)
 int np_leaf_index_parse(const char *text, struct np_leaf_index **out,
 			struct np_err *err)
 {
-	struct np_leaf_index *l = calloc(1, sizeof(*l));
+	struct np_leaf_index *index = calloc(1, sizeof(*index));
 	int rc;
 
-	if (!l)
+	if (!index)
 		return -ENOMEM;
-	rc = np_topo_parse(text, &l->topo, err);
-	for (size_t i = 0; !rc && i < l->topo.n; i++)
-		rc = map_leaf(l, &l->topo.leaf[i]);
+	rc = np_topo_parse(text, &index->topo, err);
+	for (size_t i = 0; !rc && i < index->topo.n; i++)
+		rc = add_leaf(index, &index->topo.leaf[i]);
 	if (rc) {
-		np_leaf_index_free(l);
+		np_leaf_index_free(index);
 		return rc;
 	}
-	*out = l;
+	*out = index;
 	return 0;
 }
 
-void np_leaf_index_free(struct np_leaf_index *l)
+void np_leaf_index_free(struct np_leaf_index *index)
 {
-	if (!l)
+	if (!index)
 		return;
-	np_index_free(&l->nodes);
-	free(l->first);
-	free(l->more);
-	free(l->devices);
-	np_topo_free(&l->topo);
-	np_topo_free(&l->rails);
-	free(l);
+	np_index_free(&index->nodes);
+	free(index->first_leaf);
+	free(index->further_leaf);
+	free(index->devices);
+	np_topo_free(&index->topo);
+	np_topo_free(&index->rails);
+	free(index);
 }
 
-int np_leaf_index_add_rails(struct np_leaf_index *l, struct np_topo *rails)
+int np_leaf_index_add_rails(struct np_leaf_index *index, struct np_topo *rails)
 {
 	int rc = 0;
 
-	l->rails = *rails;
+	index->rails = *rails;
 	*rails = (struct np_topo){ .n = 0 };
-	for (size_t i = 0; !rc && i < l->rails.n; i++)
-		rc = map_leaf(l, &l->rails.leaf[i]);
+	for (size_t i = 0; !rc && i < index->rails.n; i++)
+		rc = add_leaf(index, &index->rails.leaf[i]);
 	return rc;
 }
 
-int np_leaf_index_set_devices(struct np_leaf_index *l, const char *devices)
+int np_leaf_index_set_devices(struct np_leaf_index *index, const char *devices)
 {
 	char *rest, *word;
 
-	rest = l->devices = strdup(devices);
+	rest = index->devices = strdup(devices);
 	if (!rest)
 		return -ENOMEM;
 	while ((word = strsep(&rest, ",")))
-		if (*word && l->n_devices++ < NP_RAILS_MAX)
-			l->device[l->n_devices - 1] = word;
+		if (*word && index->n_devices++ < NP_RAILS_MAX)
+			index->device[index->n_devices - 1] = word;
 	return 0;
 }
 
-const char *np_leaf_index_find(const struct np_leaf_index *l, const char *node)
+const char *np_leaf_index_find(const struct np_leaf_index *index,
+			       const char *node)
 {
-	uint32_t at = np_index_find(&l->nodes, node, strlen(node));
+	uint32_t at = np_index_find(&index->nodes, node, strlen(node));
 
-	return at == NP_NO_INDEX ? "" : l->first[at].leaf->name;
+	return at == NP_NO_INDEX ? "" : index->first_leaf[at].leaf->name;
 }
 
-size_t np_leaf_index_rails(const struct np_leaf_index *l, const char *node,
+size_t np_leaf_index_rails(const struct np_leaf_index *index, const char *node,
 			   struct np_rail out[NP_RAILS_MAX])
 {
-	uint32_t at = np_index_find(&l->nodes, node, strlen(node));
-	const struct place *p = at == NP_NO_INDEX ? NULL : &l->first[at];
+	uint32_t at = np_index_find(&index->nodes, node, strlen(node));
+	const struct leaf_of_node *next = NULL;
 	size_t n = 0;
 
 	out[0] = (struct np_rail){ .leaf = "" };
-	for (; p; p = p->next == NP_NO_INDEX ? NULL : &l->more[p->next])
-		out[n++] = (struct np_rail){ p->leaf->name, p->leaf->rail,
-					     p->leaf->nic };
+	if (at != NP_NO_INDEX)
+		next = &index->first_leaf[at];
+	while (next) {
+		const struct np_topo_leaf *leaf = next->leaf;
+
+		out[n++] =
+			(struct np_rail){ leaf->name, leaf->rail, leaf->nic };
+		next = next->next == NP_NO_INDEX ?
+			       NULL :
+			       &index->further_leaf[next->next];
+	}
 	if (n < 2 || out[0].name)
 		return n ? n : 1;
 	/* Without the devices a node counts for its first leaf switch. */
-	if (n != l->n_devices)
+	if (n != index->n_devices)
 		return 1;
 	for (size_t i = 0; i < n; i++)
-		out[i].name = out[i].nic = l->device[i];
+		out[i].name = out[i].nic = index->device[i];
 	return n;
 }
 
-/* A file of rails that cannot be read is noted and ignored. */
-static int load_rails(const struct np_conf *conf, struct np_leaf_index *l,
-		      struct np_record *r)
+/*
+ * Add the site's rails and devices.  A file of rails that cannot be read is
+ * noted and ignored.  Returns 0 or -ENOMEM.
+ */
+static int load_rails(const struct np_conf *conf, struct np_leaf_index *index,
+		      struct np_record *record)
 {
 	struct np_err why = NP_ERR_INIT;
 	struct np_topo rails;
 
 	if (conf->rails[0]) {
 		if (np_rails_load(conf->rails, &rails, &why))
-			np_record_note(r, "Rails=%s", why.text);
-		else if (np_leaf_index_add_rails(l, &rails))
+			np_record_note(record, "Rails=%s", why.text);
+		else if (np_leaf_index_add_rails(index, &rails))
 			return -ENOMEM;
 	}
-	return np_leaf_index_set_devices(l, conf->net_devices);
+	return np_leaf_index_set_devices(index, conf->net_devices);
 }
 
 /*
- * Asks slurmctld for the topology that the job's partition has, and reads the
+ * Ask slurmctld for the topology that the job's partition has, and read the
  * site's rails.
  */
 static int load_leaf_index(uint32_t job_id, const struct np_conf *conf,
-			   struct np_record *r, struct np_leaf_index **out,
+			   struct np_record *record, struct np_leaf_index **out,
 			   struct np_err *err)
 {
 	char *name = job_topology(job_id), *text = NULL;
@@ -334,7 +367,7 @@ static int load_leaf_index(uint32_t job_id, const struct np_conf *conf,
 
 	if (!rc)
 		rc = np_leaf_index_parse(text, out, err);
-	if (!rc && load_rails(conf, *out, r))
+	if (!rc && load_rails(conf, *out, record))
 		rc = np_errf(err, -ENOMEM, "out of memory");
 	free(text);
 	free(name);
@@ -345,8 +378,11 @@ static int load_leaf_index(uint32_t job_id, const struct np_conf *conf,
 
 #define MAX_TEXT 4000 /* longest text of a layout, bytes; longer ones are cut */
 
-/* Equal numbers in a row are combined, as in SLURM_TASKS_PER_NODE. */
-static int describe(const uint16_t *tasks, uint32_t n, char **out)
+/*
+ * Write the numbers of tasks, of which equal ones in a row are combined as in
+ * SLURM_TASKS_PER_NODE.  Returns 0 or -ENOMEM.
+ */
+static int print_tasks(const uint16_t *tasks, uint32_t n, char **out)
 {
 	FILE *f;
 	size_t len = 0;
@@ -369,6 +405,7 @@ static int describe(const uint16_t *tasks, uint32_t n, char **out)
 	return fclose(f) ? -ENOMEM : 0;
 }
 
+/* Return whether each node's ranks follow those of the node before it. */
 static bool is_block(const uint16_t *tasks, uint32_t *const *rank, uint32_t n)
 {
 	uint32_t next = 0;
@@ -380,7 +417,7 @@ static bool is_block(const uint16_t *tasks, uint32_t *const *rank, uint32_t n)
 	return true;
 }
 
-/* One rank on each node that has room, then the next round. */
+/* Return whether each node that has room gets one rank in turn. */
 static bool is_cyclic(const uint16_t *tasks, uint32_t *const *rank, uint32_t n)
 {
 	uint32_t next = 0, before;
@@ -396,6 +433,7 @@ static bool is_cyclic(const uint16_t *tasks, uint32_t *const *rank, uint32_t n)
 	return true;
 }
 
+/* Return whether all nodes have equal numbers, or the first ones one more. */
 static bool is_even(const uint16_t *tasks, uint32_t n)
 {
 	for (uint32_t i = 1; i < n; i++)
@@ -407,39 +445,41 @@ static bool is_even(const uint16_t *tasks, uint32_t n)
 int np_layout_of(const uint16_t *tasks, uint32_t *const *rank, uint32_t n,
 		 struct np_layout *out)
 {
-	struct np_layout l = { .digest = NP_HASH };
-	int rc = describe(tasks, n, &l.tasks_per_node);
+	struct np_layout layout = { .digest = NP_HASH };
+	int rc = print_tasks(tasks, n, &layout.tasks_per_node);
 
 	if (rc) {
-		free(l.tasks_per_node);
+		free(layout.tasks_per_node);
 		return rc;
 	}
-	l.order = is_block(tasks, rank, n) ? "block" :
-		  is_cyclic(tasks, rank, n) ? "cyclic" : "other";
-	l.usual = *l.order == 'b' && is_even(tasks, n);
-	l.digest = np_hash(l.digest, tasks, n * sizeof(*tasks));
-	l.digest = np_hash(l.digest, l.order, strlen(l.order));
-	for (uint32_t i = 0; *l.order == 'o' && i < n; i++)
-		l.digest = np_hash(l.digest, rank[i],
-				   tasks[i] * sizeof(*rank[i]));
-	*out = l;
+	layout.order = is_block(tasks, rank, n)	 ? "block" :
+		       is_cyclic(tasks, rank, n) ? "cyclic" :
+						   "other";
+	layout.usual = *layout.order == 'b' && is_even(tasks, n);
+	layout.digest = np_hash(layout.digest, tasks, n * sizeof(*tasks));
+	layout.digest =
+		np_hash(layout.digest, layout.order, strlen(layout.order));
+	for (uint32_t i = 0; *layout.order == 'o' && i < n; i++)
+		layout.digest = np_hash(layout.digest, rank[i],
+					tasks[i] * sizeof(*rank[i]));
+	*out = layout;
 	return 0;
 }
 
-void np_layout_fingerprint(const struct np_layout *l, char hex[20])
+void np_layout_fingerprint(const struct np_layout *layout, char hex[20])
 {
-	uint64_t h;
+	uint64_t hash;
 
-	if (l->usual)
+	if (layout->usual)
 		return;
-	h = np_hash(NP_HASH, hex, strlen(hex));
-	h = np_hash(h, &l->digest, sizeof(l->digest));
-	snprintf(hex, 20, "%016llx", (unsigned long long)h);
+	hash = np_hash(NP_HASH, hex, strlen(hex));
+	hash = np_hash(hash, &layout->digest, sizeof(layout->digest));
+	snprintf(hex, 20, "%016llx", (unsigned long long)hash);
 }
 
 /* ---- questions to slurmctld ---- */
 
-/* Steps of a job; to be freed as Slurm wants it. */
+/* Load a job's steps, for slurm_free_job_step_info_response_msg(). */
 static int load_steps(uint32_t job_id, job_step_info_response_msg_t **out,
 		      struct np_err *err)
 {
@@ -449,11 +489,12 @@ static int load_steps(uint32_t job_id, job_step_info_response_msg_t **out,
 		       "%u: %s", job_id, slurm_strerror(errno)) : 0;
 }
 
-/* A step that runs a program: neither one of our own nor the batch script. */
-static bool is_program(const job_step_info_t *s)
+/* Return whether a step is neither one of our own nor the batch script. */
+static bool is_program(const job_step_info_t *step)
 {
-	return s->step_id.step_id < SLURM_MAX_NORMAL_STEP_ID && s->nodes &&
-	       !(s->name && !strcmp(s->name, NP_HELPER_NAME));
+	return step->step_id.step_id < SLURM_MAX_NORMAL_STEP_ID &&
+	       step->nodes &&
+	       !(step->name && !strcmp(step->name, NP_HELPER_NAME));
 }
 
 /*
@@ -471,12 +512,14 @@ static int load_step_nodes(uint32_t job_id, uint32_t step_id,
 	if (rc)
 		return rc;
 	for (uint32_t i = 0; !rc && i < msg->job_step_count; i++) {
-		const job_step_info_t *s = &msg->job_steps[i];
+		const job_step_info_t *info = &msg->job_steps[i];
 
-		if (s->step_id.step_id != step_id && busy && is_program(s))
-			rc = np_hosts_expand(s->nodes, busy);
-		else if (s->step_id.step_id == step_id && s->nodes && !step->n)
-			rc = np_hosts_expand(s->nodes, step);
+		if (info->step_id.step_id != step_id && busy &&
+		    is_program(info))
+			rc = np_hosts_expand(info->nodes, busy);
+		else if (info->step_id.step_id == step_id && info->nodes &&
+			 !step->n)
+			rc = np_hosts_expand(info->nodes, step);
 	}
 	slurm_free_job_step_info_response_msg(msg);
 	if (rc)
@@ -486,30 +529,33 @@ static int load_step_nodes(uint32_t job_id, uint32_t step_id,
 				     "job's steps", job_id, step_id);
 }
 
-static int take_layout(const slurm_step_layout_t *from, struct np_record *r)
+/* Copy a layout to the record, whose fingerprint then includes it. */
+static int take_layout(const slurm_step_layout_t *from,
+		       struct np_record *record)
 {
-	struct np_layout l;
+	struct np_layout layout;
 	char hex[20];
 
 	if (!from->tasks || !from->tids ||
-	    np_layout_of(from->tasks, from->tids, from->node_cnt, &l))
+	    np_layout_of(from->tasks, from->tids, from->node_cnt, &layout))
 		return -ENOMEM;
-	r->tasks_per_node = l.tasks_per_node;
-	r->task_order = strdup(l.order);
-	if (!r->task_order || !r->fingerprint ||
-	    strlen(r->fingerprint) >= sizeof(hex))
+	record->tasks_per_node = layout.tasks_per_node;
+	record->task_order = strdup(layout.order);
+	if (!record->task_order || !record->fingerprint ||
+	    strlen(record->fingerprint) >= sizeof(hex))
 		return -ENOMEM;
-	strcpy(hex, r->fingerprint);
-	np_layout_fingerprint(&l, hex);
-	strcpy(r->fingerprint, hex);
+	strcpy(hex, record->fingerprint);
+	np_layout_fingerprint(&layout, hex);
+	strcpy(record->fingerprint, hex);
 	return 0;
 }
 
-/* Where slurmctld did not report the layout, r stays as it is. */
-static int load_layout(uint32_t job_id, uint32_t step_id, struct np_record *r)
+/* Load the layout.  If slurmctld does not report it, the record lacks it. */
+static int load_layout(uint32_t job_id, uint32_t step_id,
+		       struct np_record *record)
 {
 	slurm_step_layout_t *layout = np_load_step_layout(job_id, step_id);
-	int rc = layout ? take_layout(layout, r) : 0;
+	int rc = layout ? take_layout(layout, record) : 0;
 
 	slurm_job_step_layout_free(layout);
 	return rc;
@@ -535,26 +581,26 @@ static int load_job_nodes(uint32_t job_id, struct np_hosts *out,
 	return rc ? np_errf(err, rc, "job %u: no node list", job_id) : 0;
 }
 
-/* The cluster's name and the version of Slurm. */
-static int load_identity(struct np_record *r, struct np_err *err)
+/* Load the cluster's name and the version of Slurm. */
+static int load_identity(struct np_record *record, struct np_err *err)
 {
 	slurm_conf_t *conf = NULL;
 
 	if (slurm_load_ctl_conf(0, &conf))
 		return np_errf(err, -EIO, "slurmctld does not answer: %s",
 			       slurm_strerror(errno));
-	r->cluster = strdup(conf->cluster_name ? conf->cluster_name : "");
-	r->slurm_version = strdup(conf->version ? conf->version : "");
+	record->cluster = strdup(conf->cluster_name ? conf->cluster_name : "");
+	record->slurm_version = strdup(conf->version ? conf->version : "");
 	np_free_conf(conf);
-	return r->cluster && r->slurm_version ? 0 : -ENOMEM;
+	return record->cluster && record->slurm_version ? 0 : -ENOMEM;
 }
 
 /* ---- where the step and its level run ---- */
 
 /* A node of the step, or another node of its allocation. */
 struct node {
-	const char *name, *leaf; /* leaf "": no topology, so all nodes count
-				  * as one leaf */
+	const char *name;
+	const char *leaf;	 /* "": no topology, all nodes are one leaf */
 	size_t index;		 /* position in the list of all nodes */
 	bool in_step;		 /* the measured step runs here */
 	bool busy;		 /* another step of the job runs here */
@@ -566,8 +612,9 @@ struct nodes {
 	size_t n;
 };
 
+/* Add the hosts that are not among the nodes yet.  seen: names of the nodes. */
 static int add_nodes(struct nodes *all, struct np_index *seen,
-		     const struct np_step_nodes *s,
+		     const struct np_step_nodes *nodes,
 		     const struct np_hosts *hosts, bool in_step)
 {
 	for (size_t i = 0; i < hosts->n; i++) {
@@ -581,7 +628,7 @@ static int add_nodes(struct nodes *all, struct np_index *seen,
 				.name = name,
 				.index = at,
 				.in_step = in_step,
-				.leaf = np_leaf_index_find(s->leaves, name),
+				.leaf = np_leaf_index_find(nodes->leaves, name),
 			};
 	}
 	return 0;
@@ -595,17 +642,20 @@ static int by_leaf_and_index(const void *a, const void *b)
 	return c ? c : (x->index > y->index) - (x->index < y->index);
 }
 
-static int list_nodes(const struct np_step_nodes *s, const struct np_hosts *job,
-		      const struct np_hosts *busy, struct nodes *all)
+/* List the nodes of the step and the job.  Free all->node, even on error. */
+static int list_nodes(const struct np_step_nodes *nodes,
+		      const struct np_hosts *job, const struct np_hosts *busy,
+		      struct nodes *all)
 {
 	struct np_index seen = { .n = 0 };
 	int rc;
 
 	all->n = 0;
-	all->node = calloc(s->step.n + job->n + 1, sizeof(*all->node));
-	rc = all->node ? add_nodes(all, &seen, s, &s->step, true) : -ENOMEM;
+	all->node = calloc(nodes->step.n + job->n + 1, sizeof(*all->node));
+	rc = all->node ? add_nodes(all, &seen, nodes, &nodes->step, true) :
+			 -ENOMEM;
 	if (!rc)
-		rc = add_nodes(all, &seen, s, job, false);
+		rc = add_nodes(all, &seen, nodes, job, false);
 	for (size_t i = 0; !rc && i < busy->n; i++) {
 		uint32_t at = np_index_find(&seen, busy->name[i],
 					      strlen(busy->name[i]));
@@ -619,7 +669,7 @@ static int list_nodes(const struct np_step_nodes *s, const struct np_hosts *job,
 	return rc;
 }
 
-/* End of the leaf that begins at first. */
+/* Return the end of the leaf that begins at first. */
 static size_t leaf_end(const struct nodes *all, size_t first)
 {
 	size_t end = first + 1;
@@ -635,6 +685,7 @@ static bool is_idle(const struct node *n)
 	return !n->in_step && !n->busy;
 }
 
+/* Return how many of n nodes the level takes. */
 static size_t count_level(const struct node *node, size_t n)
 {
 	size_t found = 0;
@@ -644,7 +695,10 @@ static size_t count_level(const struct node *node, size_t n)
 	return found;
 }
 
-/* Place the level on the step's nodes of a leaf, or on its idle nodes. */
+/*
+ * Place the level on the step's nodes of a leaf, or on its idle nodes, by
+ * scope.  Returns how many it takes.
+ */
 static size_t place_on_leaf(struct node *node, size_t n, enum np_scope scope)
 {
 	size_t step = 0, idle = 0;
@@ -659,7 +713,7 @@ static size_t place_on_leaf(struct node *node, size_t n, enum np_scope scope)
 	return count_level(node, n);
 }
 
-/* Returns the number of nodes that the level takes. */
+/* The same for all leaves. */
 static size_t place_on_leaves(struct nodes *all, enum np_scope scope)
 {
 	size_t n = 0;
@@ -672,10 +726,10 @@ static size_t place_on_leaves(struct nodes *all, enum np_scope scope)
 }
 
 /*
- * Thin out one leaf.  Its nodes are taken in pairs; of the `of` pairs on all
- * leaves, keep `keep`, evenly spread. seen counts pairs across leaves.
+ * Thin out the level on one leaf.  Its nodes are taken in pairs; of n_pairs on
+ * all leaves, `keep` are kept, evenly spread.  *seen counts pairs so far.
  */
-static void thin_leaf(struct node *node, size_t n, size_t keep, size_t of,
+static void thin_leaf(struct node *node, size_t n, size_t keep, size_t n_pairs,
 		      size_t *seen)
 {
 	size_t left = count_level(node, n) / 2 * 2;
@@ -683,70 +737,75 @@ static void thin_leaf(struct node *node, size_t n, size_t keep, size_t of,
 	for (size_t i = 0; i < n; i++) {
 		if (!node[i].level)
 			continue;
-		node[i].level = left && *seen * keep / of !=
-					(*seen + 1) * keep / of;
+		node[i].level = left && (*seen * keep / n_pairs !=
+					 (*seen + 1) * keep / n_pairs);
 		if (left && --left % 2 == 0)
 			++*seen;
 	}
 }
 
-static void thin(struct nodes *all, size_t most)
+/* Let the level take at most `most` nodes. */
+static void thin_level(struct nodes *all, size_t most)
 {
-	size_t pairs = 0, seen = 0;
+	size_t n_pairs = 0, seen = 0;
 
 	for (size_t i = 0, end; i < all->n; i = end) {
 		end = leaf_end(all, i);
-		pairs += count_level(&all->node[i], end - i) / 2;
+		n_pairs += count_level(&all->node[i], end - i) / 2;
 	}
 	for (size_t i = 0, end; i < all->n; i = end) {
 		end = leaf_end(all, i);
-		thin_leaf(&all->node[i], end - i, most / 2, pairs, &seen);
+		thin_leaf(&all->node[i], end - i, most / 2, n_pairs, &seen);
 	}
 }
 
-/* node[n]: all nodes of the allocation on one leaf, which is on that rail. */
-static int note_leaf(struct np_record *r, const struct node *node, size_t n,
-		     const char *rail)
+/*
+ * Add a leaf to the record.  node[n]: all nodes of the allocation on it; rail:
+ * that of the leaf.  Leaves without nodes of the step are left out.
+ */
+static int note_leaf(struct np_record *record, const struct node *node,
+		     size_t n, const char *rail)
 {
-	struct np_hosts here = { NULL, 0 };
-	struct np_leaf_run *run;
+	struct np_hosts step = { NULL, 0 };
+	struct np_leaf_run *leaf;
 	int rc = 0;
 
 	for (size_t i = 0; !rc && i < n; i++)
 		if (node[i].in_step)
-			rc = np_hosts_add(&here, node[i].name);
-	if (rc || !here.n)
+			rc = np_hosts_add(&step, node[i].name);
+	if (rc || !step.n)
 		goto out;
-	run = np_record_leaf(r, node[0].leaf);
-	if (!run) {
+	leaf = np_record_leaf(record, node[0].leaf);
+	if (!leaf) {
 		rc = -ENOMEM;
 		goto out;
 	}
-	run->n_nodes = (uint32_t)here.n;
-	run->nodes = np_hosts_compress(&here);
-	run->rail = rail ? strdup(rail) : NULL;
-	if (here.n < 2)
-		run->skipped = strdup("only one node of the step is on this "
-				      "leaf switch");
+	leaf->n_nodes = (uint32_t)step.n;
+	leaf->nodes = np_hosts_compress(&step);
+	leaf->rail = rail ? strdup(rail) : NULL;
+	if (step.n < 2)
+		leaf->skipped = strdup("only one node of the step is on this "
+				       "leaf switch");
 out:
-	np_hosts_free(&here);
+	np_hosts_free(&step);
 	return rc;
 }
 
 /*
- * Note the leaves of the nodes' rail of that number.  The nodes are sorted anew
- * for each rail but the first; those that have fewer rails are dropped.
+ * Add the leaves of one rail to the record.  number: that of the rail on each
+ * node, from 0 on, in ascending order from call to call.  The nodes are sorted
+ * anew for each rail but the first; those that have fewer rails are dropped.
  */
-static int note_rail(const struct np_step_nodes *s, struct nodes *all,
-		     size_t number, struct np_record *r)
+static int note_rail(const struct np_step_nodes *nodes, struct nodes *all,
+		     size_t number, struct np_record *record)
 {
 	struct np_rail rail[NP_RAILS_MAX];
 	size_t n = 0;
 	int rc = 0;
 
 	for (size_t i = 0; i < all->n; i++) {
-		if (np_leaf_index_rails(s->leaves, all->node[i].name, rail) <=
-		    number)
+		if (np_leaf_index_rails(nodes->leaves, all->node[i].name,
+					rail) <= number)
 			continue;
 		all->node[n] = all->node[i];
 		all->node[n++].leaf = rail[number].leaf;
@@ -756,54 +815,56 @@ static int note_rail(const struct np_step_nodes *s, struct nodes *all,
 		qsort(all->node, n, sizeof(*all->node), by_leaf_and_index);
 	for (size_t i = 0, end; !rc && i < n; i = end) {
 		end = leaf_end(all, i);
-		np_leaf_index_rails(s->leaves, all->node[i].name, rail);
-		rc = note_leaf(r, &all->node[i], end - i, rail[number].name);
+		np_leaf_index_rails(nodes->leaves, all->node[i].name, rail);
+		rc = note_leaf(record, &all->node[i], end - i,
+			       rail[number].name);
 	}
 	return rc;
 }
 
-static int place_level(struct np_step_nodes *s, struct nodes *all,
+/* Place the level where it shares as little as possible with the step. */
+static int place_level(struct np_step_nodes *nodes, struct nodes *all,
 		       size_t max_level, struct np_err *err)
 {
 	size_t taken;
 
-	s->scope = NP_SCOPE_LEAF;
-	taken = place_on_leaves(all, s->scope);
+	nodes->scope = NP_SCOPE_LEAF;
+	taken = place_on_leaves(all, nodes->scope);
 	if (!taken) {
-		s->scope = NP_SCOPE_NODE;
-		taken = place_on_leaves(all, s->scope);
+		nodes->scope = NP_SCOPE_NODE;
+		taken = place_on_leaves(all, nodes->scope);
 	}
 	if (!taken)
 		return np_errf(err, -ENODEV, "no two nodes of the step share a "
 			       "leaf switch");
 	if (taken > max_level)
-		thin(all, max_level);
+		thin_level(all, max_level);
 	return 0;
 }
 
-int np_step_nodes_plan(struct np_step_nodes *s, const struct np_hosts *job,
+int np_step_nodes_plan(struct np_step_nodes *nodes, const struct np_hosts *job,
 		       const struct np_hosts *busy, uint32_t max_level,
-		       struct np_record *r, struct np_err *err)
+		       struct np_record *record, struct np_err *err)
 {
 	struct nodes all;
-	int rc = list_nodes(s, job, busy, &all);
+	int rc = list_nodes(nodes, job, busy, &all);
 
 	if (!rc)
-		rc = place_level(s, &all, max_level, err);
+		rc = place_level(nodes, &all, max_level, err);
 	for (size_t i = 0; !rc && job->n && i < all.n; i++)
 		if (all.node[i].level)
-			rc = np_hosts_add(&s->level, all.node[i].name);
+			rc = np_hosts_add(&nodes->level, all.node[i].name);
 	for (size_t i = 0; !rc && i < NP_RAILS_MAX && all.n; i++)
-		rc = note_rail(s, &all, i, r);
+		rc = note_rail(nodes, &all, i, record);
 	free(all.node);
 	if (rc)
 		return rc;
-	r->n_nodes = (uint32_t)s->step.n;
-	r->nodes = np_hosts_compress(&s->step);
-	return r->nodes ? 0 : -ENOMEM;
+	record->n_nodes = (uint32_t)nodes->step.n;
+	record->nodes = np_hosts_compress(&nodes->step);
+	return record->nodes ? 0 : -ENOMEM;
 }
 
-/* mpirun itself and its first ranks run on the host that called srun. */
+/* Add the host that called srun: mpirun and its first ranks run there. */
 static int add_this_host(struct np_hosts *step)
 {
 	const char *node = getenv("SLURMD_NODENAME");
@@ -811,83 +872,86 @@ static int add_this_host(struct np_hosts *step)
 	return node && !np_hosts_has(step, node) ? np_hosts_add(step, node) : 0;
 }
 
-/* What the launch request, the settings and slurmctld say of the step. */
-static int describe_step(struct np_record *r, const struct np_launch_request *o,
+/* Fill in what the launch request, the settings and slurmctld say. */
+static int describe_step(struct np_record *record,
+			 const struct np_launch_request *request,
 			 const struct np_conf *conf, double start_date,
 			 struct np_err *err)
 {
 	char host[65] = "";
 
 	gethostname(host, sizeof(host) - 1);
-	strcpy(r->app, o->app);
-	r->uid = geteuid();
-	r->job_id = o->job_id;
-	r->step_id = o->step_id;
-	r->array_job_id = o->array_job_id;
-	r->array_task_id = o->array_task_id;
-	r->het_component = o->het_component;
-	r->n_tasks = o->n_tasks;
-	r->executable = strdup(o->executable);
-	r->fingerprint = strdup(o->fingerprint);
-	r->netprof_version = strdup(NP_VERSION);
-	r->host = strdup(host);
-	r->start = start_date;
-	r->probe.message_bytes = conf->message_bytes;
-	r->probe.period_sec = conf->period_sec;
-	r->probe.per_node = 1;
-	r->cpus_per_task = o->cpus_per_task;
-	if (o->cpu_bind[0]) {
-		r->cpu_bind = strdup(o->cpu_bind);
-		if (!r->cpu_bind)
+	strcpy(record->app, request->app);
+	record->uid = geteuid();
+	record->job_id = request->job_id;
+	record->step_id = request->step_id;
+	record->array_job_id = request->array_job_id;
+	record->array_task_id = request->array_task_id;
+	record->het_component = request->het_component;
+	record->n_tasks = request->n_tasks;
+	record->executable = strdup(request->executable);
+	record->fingerprint = strdup(request->fingerprint);
+	record->netprof_version = strdup(NP_VERSION);
+	record->host = strdup(host);
+	record->start = start_date;
+	record->probe.message_bytes = conf->message_bytes;
+	record->probe.period_sec = conf->period_sec;
+	record->probe.per_node = 1;
+	record->cpus_per_task = request->cpus_per_task;
+	if (request->cpu_bind[0]) {
+		record->cpu_bind = strdup(request->cpu_bind);
+		if (!record->cpu_bind)
 			return -ENOMEM;
 	}
-	if (!r->executable || !r->fingerprint || !r->netprof_version ||
-	    !r->host)
+	if (!record->executable || !record->fingerprint ||
+	    !record->netprof_version || !record->host)
 		return -ENOMEM;
-	return load_identity(r, err);
+	return load_identity(record, err);
 }
 
-int np_step_nodes_load(const struct np_launch_request *o,
+int np_step_nodes_load(const struct np_launch_request *request,
 		       const struct np_conf *conf, double start_date,
-		       struct np_record *r, struct np_step_nodes *s,
+		       struct np_record *record, struct np_step_nodes *nodes,
 		       struct np_err *err)
 {
 	struct np_hosts job = { NULL, 0 }, busy = { NULL, 0 };
-	bool level = o->level[0];
+	bool level = request->level[0];
 	int rc;
 
-	*s = (struct np_step_nodes){ .leaves = NULL };
-	rc = describe_step(r, o, conf, start_date, err);
+	*nodes = (struct np_step_nodes){ .leaves = NULL };
+	rc = describe_step(record, request, conf, start_date, err);
 	if (!rc)
-		rc = load_step_nodes(o->job_id, o->step_id, &s->step,
-				     level ? &busy : NULL, err);
+		rc = load_step_nodes(request->job_id, request->step_id,
+				     &nodes->step, level ? &busy : NULL, err);
 	if (!rc)
-		rc = load_layout(o->job_id, o->step_id, r);
-	if (!rc && o->launcher)
-		rc = add_this_host(&s->step);
+		rc = load_layout(request->job_id, request->step_id, record);
+	if (!rc && request->launcher)
+		rc = add_this_host(&nodes->step);
 	if (!rc)
-		rc = load_leaf_index(o->job_id, conf, r, &s->leaves, err);
+		rc = load_leaf_index(request->job_id, conf, record,
+				     &nodes->leaves, err);
 	if (!rc && level)
-		rc = load_job_nodes(o->job_id, &job, err);
+		rc = load_job_nodes(request->job_id, &job, err);
 	if (!rc)
-		rc = np_step_nodes_plan(s, &job, &busy, conf->probe_nodes, r,
-					err);
-	if (!rc && level && !(s->level_nodes = np_hosts_compress(&s->level)))
+		rc = np_step_nodes_plan(nodes, &job, &busy, conf->probe_nodes,
+					record, err);
+	if (!rc && level &&
+	    !(nodes->level_nodes = np_hosts_compress(&nodes->level)))
 		rc = np_errf(err, -ENOMEM, "out of memory");
 	np_hosts_free(&job);
 	np_hosts_free(&busy);
 	if (rc)
-		np_step_nodes_free(s);
+		np_step_nodes_free(nodes);
 	return rc;
 }
 
-void np_step_nodes_free(struct np_step_nodes *s)
+void np_step_nodes_free(struct np_step_nodes *nodes)
 {
-	np_leaf_index_free(s->leaves);
-	np_hosts_free(&s->step);
-	np_hosts_free(&s->level);
-	free(s->level_nodes);
-	*s = (struct np_step_nodes){ .leaves = NULL };
+	np_leaf_index_free(nodes->leaves);
+	np_hosts_free(&nodes->step);
+	np_hosts_free(&nodes->level);
+	free(nodes->level_nodes);
+	*nodes = (struct np_step_nodes){ .leaves = NULL };
 }
 
 /* ---- neighbours ---- */
@@ -895,36 +959,38 @@ void np_step_nodes_free(struct np_step_nodes *s)
 /* Slurm's times are whole seconds: a shorter overlap may be none at all. */
 #define LEAST_OVERLAP_SEC 1.0
 
-static struct np_neighbour *find_neighbour(struct np_record *r,
-					   const struct np_candidate *c,
+static struct np_neighbour *find_neighbour(struct np_record *record,
+					   const struct np_candidate *candidate,
 					   const char *leaf)
 {
-	for (size_t i = 0; i < r->n_neighbours; i++) {
-		struct np_neighbour *n = &r->neighbours[i];
+	for (size_t i = 0; i < record->n_neighbours; i++) {
+		struct np_neighbour *neighbour = &record->neighbours[i];
 
-		if (n->job_id == c->job_id && n->step_id == c->step_id &&
-		    !strcmp(n->leaf, leaf))
-			return n;
+		if (neighbour->job_id == candidate->job_id &&
+		    neighbour->step_id == candidate->step_id &&
+		    !strcmp(neighbour->leaf, leaf))
+			return neighbour;
 	}
 	return NULL;
 }
 
-static struct np_neighbour *add_neighbour(struct np_record *r,
-					  const struct np_candidate *c,
+static struct np_neighbour *add_neighbour(struct np_record *record,
+					  const struct np_candidate *candidate,
 					  const char *leaf)
 {
-	struct np_neighbour *n;
+	struct np_neighbour *neighbour;
 
-	if (np_array_resize(&r->neighbours, r->n_neighbours + 1, sizeof(*n)))
+	if (np_array_resize(&record->neighbours, record->n_neighbours + 1,
+			    sizeof(*neighbour)))
 		return NULL;
-	n = &r->neighbours[r->n_neighbours];
-	*n = (struct np_neighbour){ .job_id = c->job_id,
-				    .step_id = c->step_id,
-				    .leaf = strdup(leaf) };
-	if (!n->leaf)
+	neighbour = &record->neighbours[record->n_neighbours];
+	*neighbour = (struct np_neighbour){ .job_id = candidate->job_id,
+					    .step_id = candidate->step_id,
+					    .leaf = strdup(leaf) };
+	if (!neighbour->leaf)
 		return NULL;
-	r->n_neighbours++;
-	return n;
+	record->n_neighbours++;
+	return neighbour;
 }
 
 /* A node of a candidate, and its leaf. */
@@ -932,38 +998,52 @@ struct spot {
 	const char *leaf, *node; /* leaf first: np_order_text() */
 };
 
-static bool is_step_leaf(const struct np_neighbours *b, const char *leaf)
+static bool is_step_leaf(const struct np_neighbours *neighbours,
+			 const char *leaf)
 {
-	return np_index_find(&b->own, leaf, strlen(leaf)) != NP_NO_INDEX;
+	return np_index_find(&neighbours->own_leaves, leaf, strlen(leaf)) !=
+	       NP_NO_INDEX;
 }
 
-/* spot[n_spots]: the candidate's nodes on one leaf. */
-static int merge_leaf(struct np_neighbours *b, const struct np_candidate *c,
+/*
+ * Merge a candidate on one leaf into the record.  spot[n_spots]: its nodes
+ * there.  Returns as np_neighbours_add().
+ */
+static int merge_leaf(struct np_neighbours *neighbours,
+		      const struct np_candidate *candidate,
 		      const struct spot *spot, size_t n_spots)
 {
-	struct np_neighbour *n = find_neighbour(b->r, c, spot[0].leaf);
-	struct np_hosts here = { NULL, 0 };
+	struct np_neighbour *neighbour =
+		find_neighbour(neighbours->record, candidate, spot[0].leaf);
+	struct np_hosts nodes = { NULL, 0 };
 	int rc = 0;
 
-	if (!n && b->r->n_neighbours == NP_RECORD_MAX_NEIGHBOURS) {
-		np_record_note(b->r, "more than %d neighbours: the others are "
-			       "not recorded", NP_RECORD_MAX_NEIGHBOURS);
+	if (!neighbour &&
+	    neighbours->record->n_neighbours == NP_RECORD_MAX_NEIGHBOURS) {
+		np_record_note(neighbours->record,
+			       "more than %d neighbours: the others are "
+			       "not recorded",
+			       NP_RECORD_MAX_NEIGHBOURS);
 		return NP_NEIGHBOURS_FULL;
 	}
-	if (!n)
-		n = add_neighbour(b->r, c, spot[0].leaf);
-	if (!n)
+	if (!neighbour)
+		neighbour = add_neighbour(neighbours->record, candidate,
+					  spot[0].leaf);
+	if (!neighbour)
 		return -ENOMEM;
-	for (size_t i = 0; !rc && !n->nodes && i < n_spots; i++)
-		rc = np_hosts_add(&here, spot[i].node);
-	if (!rc && !n->nodes)
-		n->nodes = np_hosts_compress(&here);
-	n->overlap_sec = fmax(n->overlap_sec, c->overlap_sec);
-	np_hosts_free(&here);
+	for (size_t i = 0; !rc && !neighbour->nodes && i < n_spots; i++)
+		rc = np_hosts_add(&nodes, spot[i].node);
+	if (!rc && !neighbour->nodes)
+		neighbour->nodes = np_hosts_compress(&nodes);
+	neighbour->overlap_sec =
+		fmax(neighbour->overlap_sec, candidate->overlap_sec);
+	np_hosts_free(&nodes);
 	return rc;
 }
 
-static int merge_hosts(struct np_neighbours *b, const struct np_candidate *c,
+/* Merge a candidate on all leaves of the step. */
+static int merge_hosts(struct np_neighbours *neighbours,
+		       const struct np_candidate *candidate,
 		       const struct np_hosts *hosts)
 {
 	struct spot *spot = NULL;
@@ -972,11 +1052,12 @@ static int merge_hosts(struct np_neighbours *b, const struct np_candidate *c,
 	int rc = 0;
 
 	for (size_t i = 0; !rc && i < hosts->n; i++) {
-		size_t k = np_leaf_index_rails(b->leaves, hosts->name[i], rail);
+		size_t k = np_leaf_index_rails(neighbours->leaves,
+					       hosts->name[i], rail);
 
 		rc = np_array_room(&spot, &room, n + k, sizeof(*spot));
 		while (!rc && k-- > 0)
-			if (is_step_leaf(b, rail[k].leaf))
+			if (is_step_leaf(neighbours, rail[k].leaf))
 				spot[n++] = (struct spot){ rail[k].leaf,
 							   hosts->name[i] };
 	}
@@ -986,81 +1067,85 @@ static int merge_hosts(struct np_neighbours *b, const struct np_candidate *c,
 		end = i + 1;
 		while (end < n && !np_order_text(&spot[i], &spot[end]))
 			end++;
-		rc = merge_leaf(b, c, &spot[i], end - i);
+		rc = merge_leaf(neighbours, candidate, &spot[i], end - i);
 	}
 	free(spot);
 	return rc;
 }
 
-int np_neighbours_add(struct np_neighbours *b, const struct np_candidate *c,
-		      struct np_err *err)
+int np_neighbours_add(struct np_neighbours *neighbours,
+		      const struct np_candidate *candidate, struct np_err *err)
 {
 	struct np_hosts hosts = { NULL, 0 };
 	int rc;
 
-	if (!(c->overlap_sec > LEAST_OVERLAP_SEC))
+	if (!(candidate->overlap_sec > LEAST_OVERLAP_SEC))
 		return 0;
-	rc = np_hosts_expand(c->nodes, &hosts);
+	rc = np_hosts_expand(candidate->nodes, &hosts);
 	if (!rc)
-		rc = merge_hosts(b, c, &hosts);
+		rc = merge_hosts(neighbours, candidate, &hosts);
 	np_hosts_free(&hosts);
-	return rc < 0 ? np_errf(err, rc, "job %u on %.80s: %s", c->job_id,
-				c->nodes, strerror(-rc)) : rc;
+	return rc < 0 ? np_errf(err, rc, "job %u on %.80s: %s",
+				candidate->job_id, candidate->nodes,
+				strerror(-rc)) :
+			rc;
 }
 
-int np_neighbours_init(struct np_neighbours *b,
+int np_neighbours_init(struct np_neighbours *neighbours,
 		       const struct np_leaf_index *leaves,
-		       const struct np_hosts *nodes, struct np_record *r,
+		       const struct np_hosts *nodes, struct np_record *record,
 		       struct np_err *err)
 {
 	struct np_rail rail[NP_RAILS_MAX];
 	bool full = false;
 
-	*b = (struct np_neighbours){ .leaves = leaves, .r = r };
+	*neighbours =
+		(struct np_neighbours){ .leaves = leaves, .record = record };
 	for (size_t i = 0; !full && i < nodes->n; i++) {
 		size_t n = np_leaf_index_rails(leaves, nodes->name[i], rail);
 
 		for (size_t k = 0; k < n; k++)
-			full |= np_index_add(&b->own, rail[k].leaf,
+			full |= np_index_add(&neighbours->own_leaves,
+					     rail[k].leaf,
 					     strlen(rail[k].leaf)) ==
 				NP_NO_INDEX;
 	}
 	if (!full)
 		return 0;
-	np_neighbours_free(b);
+	np_neighbours_free(neighbours);
 	return np_errf(err, -ENOMEM, "out of memory");
 }
 
-void np_neighbours_free(struct np_neighbours *b)
+void np_neighbours_free(struct np_neighbours *neighbours)
 {
-	np_index_free(&b->own);
+	np_index_free(&neighbours->own_leaves);
 }
 
 /*
- * Seconds that the run until then and [start, end) have in common; end 0: still
- * running.
+ * Return how many seconds the run so far, until a date, has in common with what
+ * runs from start to end; end 0: it still runs.
  */
-static double overlap(const struct np_record *r, double until, time_t start,
-		      time_t end)
+static double overlap_sec(const struct np_record *record, double until,
+			  time_t start, time_t end)
 {
 	double to = end && end < until ? (double)end : until;
 
-	return to - fmax((double)start, r->start);
+	return to - fmax((double)start, record->start);
 }
 
-/* Slurm tells when a job was last suspended or resumed. */
-static void note_suspension(const job_info_msg_t *msg, struct np_record *r)
+/* Note whether the job was suspended or resumed since the run began. */
+static void note_suspension(const job_info_msg_t *msg, struct np_record *record)
 {
 	for (uint32_t i = 0; i < msg->record_count; i++) {
-		const slurm_job_info_t *j = &msg->job_array[i];
+		const slurm_job_info_t *job = &msg->job_array[i];
 
-		if (j->job_id == r->job_id &&
-		    (double)j->suspend_time > r->start)
-			r->suspended = true;
+		if (job->job_id == record->job_id &&
+		    (double)job->suspend_time > record->start)
+			record->suspended = true;
 	}
 }
 
-static int merge_jobs(struct np_neighbours *b, double until,
+static int merge_jobs(struct np_neighbours *neighbours, double until,
 		      uint32_t het_job_id, struct np_err *err)
 {
 	job_info_msg_t *msg = NULL;
@@ -1069,60 +1154,66 @@ static int merge_jobs(struct np_neighbours *b, double until,
 	if (slurm_load_jobs(0, &msg, SHOW_ALL))
 		return np_errf(err, -EIO, "slurmctld did not report the jobs: "
 			       "%s", slurm_strerror(errno));
-	note_suspension(msg, b->r);
+	note_suspension(msg, neighbours->record);
 	for (uint32_t i = 0; !rc && i < msg->record_count; i++) {
-		const slurm_job_info_t *j = &msg->job_array[i];
-		int base = j->job_state & JOB_STATE_BASE;
-		struct np_candidate c = { j->job_id, NP_NO_VALUE, j->nodes, 0 };
+		const slurm_job_info_t *job = &msg->job_array[i];
+		int base = job->job_state & JOB_STATE_BASE;
+		struct np_candidate candidate = { job->job_id, NP_NO_VALUE,
+						  job->nodes, 0 };
 
 		/* A pending job has a start time as well, the expected one. */
-		if (base == JOB_PENDING || !j->nodes ||
-		    j->job_id == b->r->job_id ||
-		    (het_job_id && j->het_job_id == het_job_id))
+		if (base == JOB_PENDING || !job->nodes ||
+		    job->job_id == neighbours->record->job_id ||
+		    (het_job_id && job->het_job_id == het_job_id))
 			continue;
-		c.overlap_sec = overlap(b->r, until, j->start_time,
-					base == JOB_RUNNING ? 0 : j->end_time);
-		rc = np_neighbours_add(b, &c, err);
+		candidate.overlap_sec =
+			overlap_sec(neighbours->record, until, job->start_time,
+				    base == JOB_RUNNING ? 0 : job->end_time);
+		rc = np_neighbours_add(neighbours, &candidate, err);
 	}
 	np_free_jobs(msg);
 	return rc;
 }
 
-static int merge_steps(struct np_neighbours *b, double until,
+static int merge_steps(struct np_neighbours *neighbours, double until,
 		       struct np_err *err)
 {
 	job_step_info_response_msg_t *msg;
-	int rc = load_steps(b->r->job_id, &msg, err);
+	int rc = load_steps(neighbours->record->job_id, &msg, err);
 
 	if (rc)
 		return rc;
 	for (uint32_t i = 0; !rc && i < msg->job_step_count; i++) {
-		const job_step_info_t *t = &msg->job_steps[i];
-		struct np_candidate c = {
-			t->step_id.job_id, t->step_id.step_id, t->nodes,
-			overlap(b->r, until, t->start_time, 0),
+		const job_step_info_t *step = &msg->job_steps[i];
+		struct np_candidate candidate = {
+			step->step_id.job_id,
+			step->step_id.step_id,
+			step->nodes,
+			overlap_sec(neighbours->record, until, step->start_time,
+				    0),
 		};
 
-		if (is_program(t) && t->step_id.step_id != b->r->step_id)
-			rc = np_neighbours_add(b, &c, err);
+		if (is_program(step) &&
+		    step->step_id.step_id != neighbours->record->step_id)
+			rc = np_neighbours_add(neighbours, &candidate, err);
 	}
 	slurm_free_job_step_info_response_msg(msg);
 	return rc;
 }
 
-int np_neighbours_query(const struct np_leaf_index *l,
+int np_neighbours_query(const struct np_leaf_index *leaves,
 			const struct np_hosts *nodes, double until,
-			uint32_t het_job_id, struct np_record *r,
+			uint32_t het_job_id, struct np_record *record,
 			struct np_err *err)
 {
-	struct np_neighbours b;
-	int rc = np_neighbours_init(&b, l, nodes, r, err);
+	struct np_neighbours neighbours;
+	int rc = np_neighbours_init(&neighbours, leaves, nodes, record, err);
 
 	if (rc)
 		return rc;
-	rc = merge_jobs(&b, until, het_job_id, err);
+	rc = merge_jobs(&neighbours, until, het_job_id, err);
 	if (!rc)
-		rc = merge_steps(&b, until, err);
-	np_neighbours_free(&b);
+		rc = merge_steps(&neighbours, until, err);
+	np_neighbours_free(&neighbours);
 	return rc == NP_NEIGHBOURS_FULL ? 0 : rc;
 }

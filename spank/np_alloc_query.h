@@ -24,61 +24,68 @@
 
 /* ---- host names, expanded ---- */
 
+/* Empty when zeroed; free with np_hosts_free(). */
 struct np_hosts {
-	char **name;
+	char **name; /* malloc'ed */
 	size_t n;
 };
 
 /*
- * Add the names of a hostlist expression.  Returns 0, -EINVAL or -ENOMEM; then
- * some names may have been added.
+ * Add the names of a hostlist expression.  Returns 0; or -EINVAL (malformed, or
+ * more than NP_RECORD_MAX_NODES names) or -ENOMEM, and then some names may have
+ * been added.
  */
-int np_hosts_expand(const char *expression, struct np_hosts *h);
-/* Add one name.  Returns 0 or -ENOMEM. */
-int np_hosts_add(struct np_hosts *h, const char *name);
-int np_hosts_has(const struct np_hosts *h, const char *name);
-/* As a hostlist expression, malloc'ed; NULL: out of memory. */
-char *np_hosts_compress(const struct np_hosts *h);
-void np_hosts_free(struct np_hosts *h);
+int np_hosts_expand(const char *expression, struct np_hosts *hosts);
+/* Add one name, which is copied.  Returns 0 or -ENOMEM. */
+int np_hosts_add(struct np_hosts *hosts, const char *name);
+int np_hosts_has(const struct np_hosts *hosts, const char *name);
+/* Return the hostlist expression, malloc'ed; NULL: out of memory. */
+char *np_hosts_compress(const struct np_hosts *hosts);
+void np_hosts_free(struct np_hosts *hosts);
 
 /* ---- the leaf switch of every node ---- */
 
 struct np_leaf_index;
 
 /*
- * The topology that slurmctld reports, as text (np_topo.h).  Returns 0, or
- * -errno with err.  For unit tests; np_step_nodes_load() asks slurmctld for it.
+ * Make an index from the topology that slurmctld reports, as text (np_topo.h).
+ * Returns 0, or -errno with err.  For unit tests; np_step_nodes_load() asks
+ * slurmctld for the text.
  */
 int np_leaf_index_parse(const char *text, struct np_leaf_index **out,
 			struct np_err *err);
-void np_leaf_index_free(struct np_leaf_index *l); /* NULL is allowed */
+void np_leaf_index_free(struct np_leaf_index *index); /* NULL is allowed */
 
 /*
  * Add the rails of the site's file, which are taken over: its nodes lose the
  * leaf switches of Slurm's topology.  Returns 0 or -ENOMEM.
  */
-int np_leaf_index_add_rails(struct np_leaf_index *l, struct np_topo *rails);
+int np_leaf_index_add_rails(struct np_leaf_index *index, struct np_topo *rails);
 
 /*
- * Devices of the nodes that Slurm's topology lists under as many leaf switches,
- * in the same order: "mlx5_0:1,mlx5_1:1".  Returns 0 or -ENOMEM.
+ * Set the devices of the nodes that Slurm's topology lists under as many leaf
+ * switches, in the same order: "mlx5_0:1,mlx5_1:1".  Returns 0 or -ENOMEM.
  */
-int np_leaf_index_set_devices(struct np_leaf_index *l, const char *devices);
+int np_leaf_index_set_devices(struct np_leaf_index *index, const char *devices);
 
-/* Name of the node's leaf switch; "" if it has none or there is no topology. */
-const char *np_leaf_index_find(const struct np_leaf_index *l, const char *node);
+/*
+ * Return the name of the node's leaf switch, borrowed; "": it has none, or
+ * there is no topology.
+ */
+const char *np_leaf_index_find(const struct np_leaf_index *index,
+			       const char *node);
 
-/* A leaf switch of a node, and the adapter that leads to it. */
+/* A leaf switch of a node, and the adapter that leads to it; all borrowed. */
 struct np_rail {
 	const char *leaf;
 	const char *name, *nic; /* of the rail; NULL: no rails */
 };
 
 /*
- * Leaf switches of a node, one for each of its rails.  Returns their number;
- * the first one, that of np_leaf_index_find(), always exists.
+ * List the leaf switches of a node, one for each of its rails.  Returns their
+ * number; the first one, that of np_leaf_index_find(), always exists.
  */
-size_t np_leaf_index_rails(const struct np_leaf_index *l, const char *node,
+size_t np_leaf_index_rails(const struct np_leaf_index *index, const char *node,
 			   struct np_rail out[NP_RAILS_MAX]);
 
 /* ---- the layout of a step's tasks ---- */
@@ -99,8 +106,8 @@ struct np_layout {
 };
 
 /*
- * tasks[n]: number on each node; rank[n]: those of each node's tasks.  Returns
- * 0 or -ENOMEM.  The caller frees tasks_per_node.
+ * Describe a layout.  tasks[n]: number of tasks on each of n nodes; rank[n]:
+ * their ranks.  Returns 0 or -ENOMEM.  The caller frees tasks_per_node.
  */
 int np_layout_of(const uint16_t *tasks, uint32_t *const *rank, uint32_t n,
 		 struct np_layout *out);
@@ -109,7 +116,7 @@ int np_layout_of(const uint16_t *tasks, uint32_t *const *rank, uint32_t n,
  * Turn the digest of a command into that of its workload.  The usual layout
  * leaves it unchanged.
  */
-void np_layout_fingerprint(const struct np_layout *l, char hex[20]);
+void np_layout_fingerprint(const struct np_layout *layout, char hex[20]);
 
 /* ---- the allocation of a step ---- */
 
@@ -123,29 +130,32 @@ struct np_step_nodes {
 	enum np_scope scope;	/* of the level: node or leaf */
 };
 
-/* The scope as a record names it. */
-static inline const char *np_step_nodes_scope(const struct np_step_nodes *s)
+/* Return the scope as a record names it. */
+static inline const char *np_step_nodes_scope(const struct np_step_nodes *nodes)
 {
-	return s->scope == NP_SCOPE_LEAF ? "leaf" : "node";
+	return nodes->scope == NP_SCOPE_LEAF ? "leaf" : "node";
 }
 
 /*
- * Find out where the step runs, as np_step_nodes_plan(), and fill in r: what
- * the launch request and the settings say, the cluster's name, the version of
- * Slurm, and the layout of the tasks, by which its fingerprint becomes that of
- * the workload. start_date begins the record.  Asks slurmctld in four requests,
- * or five with a level.  Returns 0; -ENODEV: nothing can be measured; -ESRCH:
- * there is no such step; or another -errno; with err.
+ * Find out where the step runs, as np_step_nodes_plan(), and fill in the
+ * record: what the launch request and the settings say, the cluster's name, the
+ * version of Slurm, and the layout of the tasks, by which its fingerprint
+ * becomes that of the workload.  start_date begins the record.  Asks slurmctld
+ * in four requests, or five with a level.
+ *
+ * Returns 0 with *nodes, to be freed by np_step_nodes_free(); or, with err,
+ * -ENODEV (nothing can be measured), -ESRCH (there is no such step) or another
+ * -errno.
  */
-int np_step_nodes_load(const struct np_launch_request *o,
+int np_step_nodes_load(const struct np_launch_request *request,
 		       const struct np_conf *conf, double start_date,
-		       struct np_record *r, struct np_step_nodes *s,
+		       struct np_record *record, struct np_step_nodes *nodes,
 		       struct np_err *err);
 
 /*
- * Of s->step and s->leaves: note the leaves of the step in r, a leaf with a
- * single node as skipped, and place the level.  job: nodes of the allocation;
- * empty for no level; busy: those that run other steps.  Returns as
+ * From nodes->step and nodes->leaves, add the leaves of the step to the record,
+ * a leaf with a single node as skipped, and place the level.  job: nodes of the
+ * allocation; empty for no level; busy: those that run other steps.  Returns as
  * np_step_nodes_load(), which calls it.
  *
  * A probe can run on every node of the step that shares its leaf with another
@@ -154,32 +164,33 @@ int np_step_nodes_load(const struct np_launch_request *o,
  * on the step's nodes themselves.  If those were more than max_level nodes, it
  * runs on pairs of nodes of one leaf, spread evenly over all leaves.
  */
-int np_step_nodes_plan(struct np_step_nodes *s, const struct np_hosts *job,
+int np_step_nodes_plan(struct np_step_nodes *nodes, const struct np_hosts *job,
 		       const struct np_hosts *busy, uint32_t max_level,
-		       struct np_record *r, struct np_err *err);
+		       struct np_record *record, struct np_err *err);
 
-void np_step_nodes_free(struct np_step_nodes *s);
+void np_step_nodes_free(struct np_step_nodes *nodes);
 
 /* ---- neighbours: concurrent jobs and steps on the same leaf switches ---- */
 
 /*
- * Merge into r the jobs, and the other steps of its own job, that had nodes on
- * the leaves of nodes between r->start and until (dates) for more than a
- * second; and whether its own job was suspended after r->start.  Components of
- * the heterogeneous job het_job_id (0: none) are the same program and do not
- * count.  Asks slurmctld in two requests.  Returns 0 or -errno with err.
+ * Merge into the record the jobs, and the other steps of its own job, that had
+ * nodes on the leaves of nodes between record->start and until (dates) for more
+ * than a second; and whether its own job was suspended after record->start.
+ * Components of the heterogeneous job het_job_id (0: none) are the same program
+ * and do not count.  Asks slurmctld in two requests.  Returns 0 or -errno with
+ * err.
  */
-int np_neighbours_query(const struct np_leaf_index *l,
+int np_neighbours_query(const struct np_leaf_index *leaves,
 			const struct np_hosts *nodes, double until,
-			uint32_t het_job_id, struct np_record *r,
+			uint32_t het_job_id, struct np_record *record,
 			struct np_err *err);
 
 /* The rest is called by np_neighbours_query(), and by unit tests. */
 
 struct np_neighbours {
 	const struct np_leaf_index *leaves;
-	struct np_index own; /* leaves of the step */
-	struct np_record *r;
+	struct np_index own_leaves; /* names of the step's leaves */
+	struct np_record *record;
 };
 
 struct np_candidate {
@@ -189,20 +200,23 @@ struct np_candidate {
 	double overlap_sec; /* with the step; may be negative */
 };
 
-/* leaves, r: borrowed; nodes: of the step.  Returns 0 or -ENOMEM with err. */
-int np_neighbours_init(struct np_neighbours *b,
+/*
+ * leaves and record are borrowed; nodes: of the step.  Returns 0, or -ENOMEM
+ * with err.
+ */
+int np_neighbours_init(struct np_neighbours *neighbours,
 		       const struct np_leaf_index *leaves,
-		       const struct np_hosts *nodes, struct np_record *r,
+		       const struct np_hosts *nodes, struct np_record *record,
 		       struct np_err *err);
-void np_neighbours_free(struct np_neighbours *b);
+void np_neighbours_free(struct np_neighbours *neighbours);
 
 /*
- * Merge a candidate into the record; of several overlaps the longest counts.
+ * Merge a candidate into the record.  Of several overlaps the longest counts.
  * Returns 0; NP_NEIGHBOURS_FULL (noted in the record): there is no room for it
  * nor for any further one; or -errno with err.
  */
 #define NP_NEIGHBOURS_FULL 1
-int np_neighbours_add(struct np_neighbours *b, const struct np_candidate *c,
-		      struct np_err *err);
+int np_neighbours_add(struct np_neighbours *neighbours,
+		      const struct np_candidate *candidate, struct np_err *err);
 
 #endif
