@@ -40,34 +40,41 @@
 #include "np_select_level.h"
 #include "np_slurm_compat.h"
 
+/* Longest waits for a reply of the saver. */
+#define FIRST_SAVE_MS 1000 /* for the store to refuse records */
+#define SELECT_MS 3000	   /* for the choice of a level; srun waits for it */
+#define LAST_SAVE_MS 200   /* less than srun waits for "saved" */
+
 #define SAVE_EVERY_SEC 10.0
-#define FIRST_SAVE_MS 1000  /* for the store to refuse records */
-#define SELECT_MS 3000	    /* for the choice of a level; srun waits for it */
-#define LAST_SAVE_MS 200    /* less than srun waits for "saved" */
-#define SILENT_SEC 30.0	    /* of the store, after which the log has a line */
+#define SILENT_SEC 30.0 /* a store that is silent longer is logged */
+/*
+ * Neighbours are queried first after NEIGHBOURS_FIRST_SEC.  The next query
+ * comes after NEIGHBOURS_EVERY_SEC, which is less than Slurm's MinJobAge of
+ * 300, or after NEIGHBOURS_PART of the run so far, if that is more.
+ */
 #define NEIGHBOURS_FIRST_SEC 3.0
-#define NEIGHBOURS_EVERY_SEC 60.0 /* less than Slurm's MinJobAge of 300 */
-/* Later, queries are repeated after each such part of the run so far. */
+#define NEIGHBOURS_EVERY_SEC 60.0
 #define NEIGHBOURS_PART 0.25
 /*
  * Memory for the list of jobs: 10,000, which is slurmctld's default limit, of 2
  * to 3 KB each.
  */
 #define NEIGHBOURS_BYTES (32.0 * (1 << 20))
-/* For the last reports of probes that end with the step's tasks. */
+/* Longest wait for the last reports of probes, which end with the tasks. */
 #define LAST_REPORT_SEC 0.2
-#define TICK_SEC 0.1
+#define TICK_SEC 0.1 /* while something is due that no descriptor announces */
 
 /* The connection to netprof-saver. */
 struct saver {
 	const struct np_conf *conf; /* Store, LibexecDir, MaxRuns; borrowed */
 	int fd; /* to poll(2) for POLLIN; -1: not connected */
-	uint32_t seq, replied; /* of the last request and of the last reply */
-	int rc;			/* result in that reply */
-	char why[NP_ERR_LEN];	/* its text */
+	uint32_t request_seq;	/* number of the last request */
+	uint32_t reply_seq;	/* number of the last request with a reply */
+	int result;		/* in that reply: 0 or -errno */
+	char cause[NP_ERR_LEN]; /* the text of that reply */
 	struct np_selection choice; /* its choice, if saver_select() asked */
 	struct np_saver_head head; /* of a reply being read */
-	size_t got; /* bytes of head read, then of text */
+	size_t n_read;		   /* bytes of head, then of text */
 	char *text; /* fields of that reply; NULL: none yet */
 };
 
@@ -80,18 +87,19 @@ struct collector {
 	struct np_launch_request request;
 	struct np_conf conf;
 	struct saver saver;
-	struct np_record *r;
+	struct np_record *record;
 	struct np_step_nodes nodes;
 	struct np_agents agents;
 	struct np_script script;
-	/* CLOCK_MONOTONIC */
+	/* Times of CLOCK_MONOTONIC. */
 	double start_sec, next_save_sec, next_neighbours_sec;
-	double request_sec; /* time of the first request that the saver has not
-			   * replied */
+	double unanswered_sec; /* of the first request without a reply */
 	struct np_memory memory;
-	char short_why[NP_MEMORY_TEXT]; /* "": memory is not short */
+	char memory_cause[NP_MEMORY_TEXT]; /* "": memory is not short */
 	bool neighbours_known; /* the last query succeeded */
-	bool ready_sent, srun_gone, logged; /* logged: one line is enough */
+	bool ready_sent;       /* to srun, which then starts the program */
+	bool program_ended;    /* or srun, or the batch script */
+	bool logged;	       /* log_once() has written its line */
 };
 
 static volatile sig_atomic_t stop_requested;
@@ -102,13 +110,16 @@ static void on_signal(int sig)
 	stop_requested = 1;
 }
 
-static void log_once(struct collector *c, const char *what, const char *cause)
+/* Log why the step is not measured or saved.  The first line is enough. */
+static void log_once(struct collector *collector, const char *what,
+		     const char *cause)
 {
-	if (c->logged)
+	if (collector->logged)
 		return;
-	c->logged = true;
-	np_notice(c->conf.store, "step %u.%u (%s) %s: %s", c->request.job_id,
-		  c->request.step_id, c->request.app, what, cause);
+	collector->logged = true;
+	np_notice(collector->conf.store, "step %u.%u (%s) %s: %s",
+		  collector->request.job_id, collector->request.step_id,
+		  collector->request.app, what, cause);
 }
 
 static void say_to_srun(const char *line)
@@ -147,7 +158,8 @@ static void exec_saver(const struct np_conf *conf, int fd)
 	_exit(127);
 }
 
-static int start_own(const struct np_conf *conf, struct np_err *err)
+/* Start a saver of the user's own.  Returns a socket, or -errno with err. */
+static int start_own_saver(const struct np_conf *conf, struct np_err *err)
 {
 	int pair[2], status = 0;
 	pid_t pid;
@@ -170,32 +182,33 @@ static int start_own(const struct np_conf *conf, struct np_err *err)
 	return pair[0];
 }
 
-static int connect_saver(struct saver *s, struct np_err *err)
+static int connect_saver(struct saver *saver, struct np_err *err)
 {
 	uid_t taken = geteuid();
 
-	if (s->fd >= 0)
+	if (saver->fd >= 0)
 		return 0;
-	s->fd = np_saver_find(&taken);
-	if (s->fd < 0 && !np_saver_in_job())
-		s->fd = start_own(s->conf, err);
-	else if (s->fd < 0 && taken != geteuid())
-		np_errf(err, s->fd, "uid %u holds the sockets of "
+	saver->fd = np_saver_find(&taken);
+	if (saver->fd < 0 && !np_saver_in_job())
+		saver->fd = start_own_saver(saver->conf, err);
+	else if (saver->fd < 0 && taken != geteuid())
+		np_errf(err, saver->fd, "uid %u holds the sockets of "
 			"netprof-saver on this node", (unsigned)taken);
-	else if (s->fd < 0)
-		np_errf(err, s->fd, "no netprof-saver runs on this node: it "
+	else if (saver->fd < 0)
+		np_errf(err, saver->fd,
+			"no netprof-saver runs on this node: it "
 			"starts with slurmd");
-	return s->fd < 0 ? s->fd : 0;
+	return saver->fd < 0 ? saver->fd : 0;
 }
 
-static void close_saver(struct saver *s)
+static void close_saver(struct saver *saver)
 {
-	if (s->fd >= 0)
-		close(s->fd);
-	free(s->text);
-	s->fd = -1;
-	s->text = NULL;
-	s->got = 0;
+	if (saver->fd >= 0)
+		close(saver->fd);
+	free(saver->text);
+	saver->fd = -1;
+	saver->text = NULL;
+	saver->n_read = 0;
 }
 
 static int send_all(int fd, const char *msg, size_t len)
@@ -217,137 +230,146 @@ static int send_all(int fd, const char *msg, size_t len)
 	return 0;
 }
 
-/* Try a second time if the saver has been replaced by another one. */
-static int deliver(struct saver *s, const char *msg, size_t len,
+/* Send a message, again if the saver has been replaced by another one. */
+static int deliver(struct saver *saver, const char *msg, size_t len,
 		   struct np_err *err)
 {
-	int rc, attempts = s->fd >= 0 ? 2 : 1;
+	int rc, attempts = saver->fd >= 0 ? 2 : 1;
 
 	do {
-		rc = connect_saver(s, err);
+		rc = connect_saver(saver, err);
 		if (rc)
 			return rc;
-		rc = send_all(s->fd, msg, len);
+		rc = send_all(saver->fd, msg, len);
 		if (rc)
-			close_saver(s);
+			close_saver(saver);
 	} while (rc && rc != -ETIMEDOUT && --attempts);
 	return rc ? np_errf(err, rc, "netprof-saver does not answer: %s",
 			    strerror(-rc)) : 0;
 }
 
-static int send_request(struct saver *s, enum np_saver_kind kind,
+static int send_request(struct saver *saver, enum np_saver_kind kind,
 			const char *const field[], size_t n, struct np_err *err)
 {
 	char *msg = NULL;
-	long len = np_saver_pack(kind, ++s->seq, field, n, &msg);
+	long len = np_saver_pack(kind, ++saver->request_seq, field, n, &msg);
 	int rc;
 
 	if (len < 0)
 		return np_errf(err, (int)len, "the record is not sent: %s",
 			       strerror((int)-len));
-	rc = deliver(s, msg, (size_t)len, err);
+	rc = deliver(saver, msg, (size_t)len, err);
 	free(msg);
 	return rc;
 }
 
 /*
- * Have a record written, or replaced by this one.  Returns 0 once the saver has
- * the request; or -errno with err, such as -ENOENT: no saver runs on this node.
+ * Request that the saver writes a record, or replaces it by this one.  Returns
+ * 0 once the saver has the request; or -errno with err, such as -ENOENT: no
+ * saver runs on this node.
  */
-static int saver_save(struct saver *s, const struct np_record *r,
+static int saver_save(struct saver *saver, const struct np_record *record,
 		      struct np_err *err)
 {
 	char run[NP_APP_MAX + NAME_MAX + 2], name[NAME_MAX + 1];
 	char max_runs[16], *text = NULL;
-	int rc = np_record_write(r, "record", &text, err);
+	int rc = np_record_write(record, "record", &text, err);
 
 	if (rc)
 		return rc;
-	np_store_run_name(r, name, sizeof(name));
-	snprintf(run, sizeof(run), "%s/%s", r->app, name);
-	snprintf(max_runs, sizeof(max_runs), "%u", s->conf->max_runs);
-	rc = send_request(s, NP_SAVER_SAVE, (const char *[]){
-			s->conf->store, run, max_runs, text }, 4, err);
+	np_store_run_name(record, name, sizeof(name));
+	snprintf(run, sizeof(run), "%s/%s", record->app, name);
+	snprintf(max_runs, sizeof(max_runs), "%u", saver->conf->max_runs);
+	rc = send_request(saver, NP_SAVER_SAVE,
+			  (const char *[]){ saver->conf->store, run, max_runs,
+					    text },
+			  4, err);
 	free(text);
 	return rc;
 }
 
 /*
- * Have a level chosen for r by np_select_level(), to run on nodes, and the
- * record written with it.  Returns as saver_save().
+ * Request that the saver selects a level for a run by np_select_level(), to run
+ * on nodes, and writes the record with it.  Returns as saver_save().
  */
-static int saver_select(struct saver *s, const struct np_record *r,
+static int saver_select(struct saver *saver, const struct np_record *record,
 			const char *scope, const char *nodes, double share,
 			double now, struct np_err *err)
 {
 	char max_runs[16], share_text[32], now_text[32], *text = NULL;
-	int rc = np_record_write(r, "record", &text, err);
+	int rc = np_record_write(record, "record", &text, err);
 
 	if (rc)
 		return rc;
-	snprintf(max_runs, sizeof(max_runs), "%u", s->conf->max_runs);
+	snprintf(max_runs, sizeof(max_runs), "%u", saver->conf->max_runs);
 	snprintf(share_text, sizeof(share_text), "%.17g", share);
 	snprintf(now_text, sizeof(now_text), "%.17g", now);
-	rc = send_request(s, NP_SAVER_SELECT,
-			  (const char *[]){ s->conf->store, "", max_runs, scope,
-					    nodes, share_text, now_text, text },
+	rc = send_request(saver, NP_SAVER_SELECT,
+			  (const char *[]){ saver->conf->store, "", max_runs,
+					    scope, nodes, share_text, now_text,
+					    text },
 			  8, err);
 	free(text);
 	return rc;
 }
 
 /* A reply is "ERRNO TEXT CHOICE"; replies to earlier requests are ignored. */
-static void take_reply(struct saver *s)
+static void take_reply(struct saver *saver)
 {
 	char *field[NP_SAVER_MAX_FIELDS];
-	size_t n = np_saver_fields(s->text, s->head.len, field);
+	size_t n = np_saver_fields(saver->text, saver->head.len, field);
 
-	if (n == 3 && s->head.seq == s->seq) {
-		s->replied = s->seq;
-		s->rc = (int)strtol(field[0], NULL, 10);
-		snprintf(s->why, sizeof(s->why), "%s", field[1]);
-		if (!s->rc && *field[2])
-			s->rc = np_selection_parse(field[2], &s->choice);
+	if (n == 3 && saver->head.seq == saver->request_seq) {
+		saver->reply_seq = saver->request_seq;
+		saver->result = (int)strtol(field[0], NULL, 10);
+		snprintf(saver->cause, sizeof(saver->cause), "%s", field[1]);
+		if (!saver->result && *field[2])
+			saver->result =
+				np_selection_parse(field[2], &saver->choice);
 	}
-	free(s->text);
-	s->text = NULL;
-	s->got = 0;
+	free(saver->text);
+	saver->text = NULL;
+	saver->n_read = 0;
 }
 
-static char *room_of(struct saver *s, size_t *left)
+/*
+ * Return where the next bytes of a reply belong, and how many these are.  NULL:
+ * the reply is malformed, or out of memory.
+ */
+static char *room_for_reply(struct saver *saver, size_t *left)
 {
-	if (!s->text && s->got < sizeof(s->head)) {
-		*left = sizeof(s->head) - s->got;
-		return (char *)&s->head + s->got;
+	if (!saver->text && saver->n_read < sizeof(saver->head)) {
+		*left = sizeof(saver->head) - saver->n_read;
+		return (char *)&saver->head + saver->n_read;
 	}
-	if (!s->text) {
-		s->text = np_saver_head_ok(&s->head) &&
-			  s->head.kind == NP_SAVER_REPLY ?
-				  malloc(s->head.len) : NULL;
-		s->got = 0;
+	if (!saver->text) {
+		if (np_saver_head_ok(&saver->head) &&
+		    saver->head.kind == NP_SAVER_REPLY)
+			saver->text = malloc(saver->head.len);
+		saver->n_read = 0;
 	}
-	*left = s->text ? s->head.len - s->got : 0;
-	return s->text ? s->text + s->got : NULL;
+	*left = saver->text ? saver->head.len - saver->n_read : 0;
+	return saver->text ? saver->text + saver->n_read : NULL;
 }
 
-/* Read what has arrived. */
-static void saver_read(struct saver *s)
+/* Read what has arrived.  If that is malformed, close the connection. */
+static void saver_read(struct saver *saver)
 {
 	size_t left;
 	char *to;
 
-	while (s->fd >= 0 && (to = room_of(s, &left))) {
-		ssize_t got = recv(s->fd, to, left, MSG_DONTWAIT);
+	while (saver->fd >= 0 && (to = room_for_reply(saver, &left))) {
+		ssize_t got = recv(saver->fd, to, left, MSG_DONTWAIT);
 
 		if (got < 0 && (errno == EAGAIN || errno == EINTR))
 			return;
 		if (got <= 0)
 			break;
-		s->got += (size_t)got;
-		if (s->text && s->got == s->head.len)
-			take_reply(s);
+		saver->n_read += (size_t)got;
+		if (saver->text && saver->n_read == saver->head.len)
+			take_reply(saver);
 	}
-	close_saver(s);
+	close_saver(saver);
 }
 
 /*
@@ -355,115 +377,123 @@ static void saver_read(struct saver *s)
  * result, 0 or -errno with err; -ETIMEDOUT: there is no reply yet; -EPIPE: the
  * saver has ended, and the request may be lost.
  */
-static int saver_wait(struct saver *s, int timeout_ms, struct np_err *err)
+static int saver_wait(struct saver *saver, int timeout_ms, struct np_err *err)
 {
 	double until_sec = np_mono_sec() + 1e-3 * timeout_ms;
 
-	while (s->replied != s->seq && s->fd >= 0)
-		if (np_fd_wait(s->fd, POLLIN, until_sec))
-			saver_read(s);
+	while (saver->reply_seq != saver->request_seq && saver->fd >= 0)
+		if (np_fd_wait(saver->fd, POLLIN, until_sec))
+			saver_read(saver);
 		else
 			return np_errf(err, -ETIMEDOUT, "%s does not answer",
-				       s->conf->store);
-	if (s->replied != s->seq)
+				       saver->conf->store);
+	if (saver->reply_seq != saver->request_seq)
 		return np_errf(err, -EPIPE, "netprof-saver has ended");
-	return s->rc ? np_errf(err, s->rc, "%s", s->why) : 0;
+	return saver->result ? np_errf(err, saver->result, "%s", saver->cause) :
+			       0;
 }
 
 /* ---- the record ---- */
 
-/* Date until which the step is known to have run. */
-static double observed_until(const struct collector *c)
+/* Return the date until which the step is known to have run. */
+static double observed_until(const struct collector *collector)
 {
 	double now = np_date_sec();
 
-	return isnan(c->agents.reports.program_end_sec) ?
+	return isnan(collector->agents.reports.program_end_sec) ?
 		       now :
 		       now - (np_mono_sec() -
-			      c->agents.reports.program_end_sec);
+			      collector->agents.reports.program_end_sec);
 }
 
 /* Send the record to the saver; the reply is read later. */
-static int save(struct collector *c)
+static int save(struct collector *collector)
 {
 	struct np_err err = NP_ERR_INIT;
 	int rc;
 
-	c->r->end = observed_until(c);
-	if (c->saver.replied == c->saver.seq)
-		c->request_sec = np_mono_sec();
-	rc = saver_save(&c->saver, c->r, &err);
+	collector->record->end = observed_until(collector);
+	if (collector->saver.reply_seq == collector->saver.request_seq)
+		collector->unanswered_sec = np_mono_sec();
+	rc = saver_save(&collector->saver, collector->record, &err);
 	if (rc)
-		log_once(c, "is not saved", err.text);
-	c->next_save_sec = np_mono_sec() + SAVE_EVERY_SEC;
+		log_once(collector, "is not saved", err.text);
+	collector->next_save_sec = np_mono_sec() + SAVE_EVERY_SEC;
 	return rc;
 }
 
-/* The saver keeps its requests until the store answers. */
-static void check_saver(struct collector *c)
+/* Log if the store refuses records or is silent. */
+static void check_saver(struct collector *collector)
 {
 	char why[PATH_MAX + 64];
 
-	if (c->saver.replied == c->saver.seq && c->saver.rc) {
-		log_once(c, "is not saved", c->saver.why);
-	} else if (c->saver.replied != c->saver.seq &&
-		   np_mono_sec() - c->request_sec > SILENT_SEC) {
+	if (collector->saver.reply_seq == collector->saver.request_seq &&
+	    collector->saver.result) {
+		log_once(collector, "is not saved", collector->saver.cause);
+	} else if (collector->saver.reply_seq != collector->saver.request_seq &&
+		   np_mono_sec() - collector->unanswered_sec > SILENT_SEC) {
 		snprintf(why, sizeof(why), "%s has not answered for %.0f s",
-			 c->conf.store, SILENT_SEC);
-		log_once(c, "is not saved yet", why);
+			 collector->conf.store, SILENT_SEC);
+		log_once(collector, "is not saved yet", why);
 	}
 }
 
-/* Save to the store, or at least to the saver; srun does not wait longer. */
-static void save_at_last(struct collector *c)
+/*
+ * Save to the store, or at least to the saver, which keeps requests until the
+ * store answers.  srun does not wait longer than this does.
+ */
+static void save_at_last(struct collector *collector)
 {
 	struct np_err err = NP_ERR_INIT;
-	int rc = save(c);
+	int rc = save(collector);
 
 	if (!rc)
-		rc = saver_wait(&c->saver, LAST_SAVE_MS, &err);
-	if (rc == -EPIPE && !save(c))
-		rc = saver_wait(&c->saver, LAST_SAVE_MS, &err);
+		rc = saver_wait(&collector->saver, LAST_SAVE_MS, &err);
+	if (rc == -EPIPE && !save(collector))
+		rc = saver_wait(&collector->saver, LAST_SAVE_MS, &err);
 	if (rc && rc != -ETIMEDOUT)
-		log_once(c, "is not saved", err.text);
+		log_once(collector, "is not saved", err.text);
 }
 
 /* ---- srun ---- */
 
-static void program_starts(struct collector *c)
+/* srun starts the program. */
+static void on_program_start(struct collector *collector)
 {
-	c->agents.reports.program_start_sec = np_mono_sec();
-	c->r->alone_sec = np_date_sec() - c->r->start;
+	collector->agents.reports.program_start_sec = np_mono_sec();
+	collector->record->alone_sec = np_date_sec() - collector->record->start;
 }
 
-static void program_ends(struct collector *c)
+/* The program has ended, or what started it. */
+static void on_program_end(struct collector *collector)
 {
-	if (isnan(c->agents.reports.program_end_sec))
-		c->agents.reports.program_end_sec = np_mono_sec();
-	c->srun_gone = true;
+	if (isnan(collector->agents.reports.program_end_sec))
+		collector->agents.reports.program_end_sec = np_mono_sec();
+	collector->program_ended = true;
 }
 
 /*
- * The daemon of an MPI for which mpirun did not wait ends in error, as it lost
- * mpirun, long after the program ended well.  A signal means that the
- * job ended.
+ * Note the exit code.  The daemon of an MPI for which mpirun did not wait ends
+ * in error, as it lost mpirun, long after the program ended well.  A signal
+ * means that the job ended.
  */
-static void set_exit_code(struct collector *c, long code)
+static void set_exit_code(struct collector *collector, long code)
 {
-	c->r->exit_code = c->request.launcher && code < 128 ? 0 : code;
+	collector->record->exit_code =
+		collector->request.launcher && code < 128 ? 0 : code;
 }
 
-static void on_srun_line(struct collector *c, char *line)
+static void on_srun_line(struct collector *collector, char *line)
 {
 	if (!strcmp(line, "start")) {
-		program_starts(c);
+		on_program_start(collector);
 	} else if (!strncmp(line, "exit ", 5)) {
-		set_exit_code(c, strtol(line + 5, NULL, 10));
-		program_ends(c);
+		set_exit_code(collector, strtol(line + 5, NULL, 10));
+		on_program_end(collector);
 	}
 }
 
-static void read_srun(struct collector *c)
+static void read_srun(struct collector *collector)
 {
 	char buf[128];
 	ssize_t got = read(STDIN_FILENO, buf, sizeof(buf) - 1);
@@ -471,177 +501,197 @@ static void read_srun(struct collector *c)
 	if (got < 0 && (errno == EAGAIN || errno == EINTR))
 		return;
 	if (got <= 0) {
-		program_ends(c);
+		on_program_end(collector);
 		return;
 	}
 	buf[got] = '\0';
 	for (char *save_ptr, *line = strtok_r(buf, "\n", &save_ptr); line;
 	     line = strtok_r(NULL, "\n", &save_ptr))
-		on_srun_line(c, line);
+		on_srun_line(collector, line);
 }
 
 /* ---- the batch script ---- */
 
-/* Any user can bind these socket names, and it is not known who did. */
-static void listen_for_script(struct collector *c)
+/*
+ * Listen for the end of the batch script.  Any user can bind these socket
+ * names, and it is not known who did.
+ */
+static void listen_for_script(struct collector *collector)
 {
-	uint32_t job_id = c->request.het_job_id ? c->request.het_job_id :
-						c->request.job_id;
-	int rc = np_script_listen(&c->script, job_id);
+	uint32_t job_id = collector->request.het_job_id ?
+				  collector->request.het_job_id :
+				  collector->request.job_id;
+	int rc = np_script_listen(&collector->script, job_id);
 
 	if (!rc)
 		return;
-	np_record_note(c->r, "the end of the batch script will go unnoticed: "
+	np_record_note(collector->record,
+		       "the end of the batch script will go unnoticed: "
 		       "%s",
 		       strerror(-rc));
-	np_notice(c->conf.store,
+	np_notice(collector->conf.store,
 		  "step %u.%u (%s): if the batch script ends first, the record "
 		  "will lack what follows: all %d sockets netprof/%u/* are "
 		  "taken by other steps of the job or by another user: %s",
-		  c->request.job_id, c->request.step_id, c->request.app,
-		  NP_SCRIPT_SLOTS, job_id, strerror(-rc));
+		  collector->request.job_id, collector->request.step_id,
+		  collector->request.app, NP_SCRIPT_SLOTS, job_id,
+		  strerror(-rc));
 }
 
-/* What still runs is killed along with the script. */
-static void script_ends(struct collector *c, int code)
+/* The batch script has ended, and what still runs is killed along with it. */
+static void on_script_end(struct collector *collector, int code)
 {
-	bool runs = c->request.runner && !kill((pid_t)c->request.runner, 0);
+	bool program_runs = collector->request.runner &&
+			    !kill((pid_t)collector->request.runner, 0);
 
-	if (c->srun_gone)
+	if (collector->program_ended)
 		return;
-	set_exit_code(c, runs ? 128 + SIGKILL : code);
-	program_ends(c);
+	set_exit_code(collector, program_runs ? 128 + SIGKILL : code);
+	on_program_end(collector);
 }
 
 /* ---- the measurement of a step ---- */
 
-static void wait_for_events(struct collector *c, double until_sec)
+/* Wait for events until a time, but at most a second, and handle them. */
+static void wait_for_events(struct collector *collector, double until_sec)
 {
 	struct pollfd p[3 + NP_REGISTRY_FDS];
-	double left = until_sec - np_mono_sec();
+	double left_sec = until_sec - np_mono_sec();
 	size_t n = 3;
 	int code;
 
-	p[0] = (struct pollfd){ .fd = c->srun_gone ? -1 : STDIN_FILENO,
+	p[0] = (struct pollfd){ .fd = collector->program_ended ? -1 :
+								 STDIN_FILENO,
 				.events = POLLIN };
-	p[1] = (struct pollfd){ .fd = c->script.fd, .events = POLLIN };
-	p[2] = (struct pollfd){ .fd = c->saver.fd, .events = POLLIN };
-	n += np_registry_poll(c->agents.registry, p + n);
-	/* Wait at most a second, so that ended processes are noticed. */
-	poll(p, n, left <= 0 ? 0 : (int)ceil(fmin(left, 1.0) * 1000));
+	p[1] = (struct pollfd){ .fd = collector->script.fd, .events = POLLIN };
+	p[2] = (struct pollfd){ .fd = collector->saver.fd, .events = POLLIN };
+	n += np_registry_poll(collector->agents.registry, p + n);
+	/* No descriptor tells that a process has ended. */
+	poll(p, n, left_sec <= 0 ? 0 : (int)ceil(fmin(left_sec, 1.0) * 1000));
 	if (p[0].revents)
-		read_srun(c);
-	if (p[1].revents && np_script_read(&c->script, &code))
-		script_ends(c, code);
+		read_srun(collector);
+	if (p[1].revents && np_script_read(&collector->script, &code))
+		on_script_end(collector, code);
 	if (p[2].revents)
-		saver_read(&c->saver);
-	np_agents_serve(&c->agents, np_mono_sec());
+		saver_read(&collector->saver);
+	np_agents_serve(&collector->agents, np_mono_sec());
 }
 
 /*
- * In a step's first seconds neither collector nor agents do anything.  Agents
- * that connect meanwhile wait in the listen backlog.
+ * Wait until the step is old enough to be measured; returns true if it has
+ * ended before.  Until then neither collector nor agents do anything: agents
+ * that connect wait in the listen backlog.
  */
-static bool is_too_short(struct collector *c)
+static bool is_too_short(struct collector *collector)
 {
-	double until = c->start_sec + c->agents.after_sec, left;
+	double begin_sec = collector->start_sec + collector->agents.after_sec;
+	double left_sec;
 
-	while (!c->srun_gone && !stop_requested &&
-	       (left = until - np_mono_sec()) > 0) {
+	while (!collector->program_ended && !stop_requested &&
+	       (left_sec = begin_sec - np_mono_sec()) > 0) {
 		struct pollfd p = { .fd = STDIN_FILENO, .events = POLLIN };
 
-		if (poll(&p, 1, left > 60 ? 60000 : (int)(left * 1000) + 1) > 0)
-			read_srun(c);
+		if (poll(&p, 1, (int)(fmin(left_sec, 60) * 1000) + 1) > 0)
+			read_srun(collector);
 	}
-	return c->srun_gone || stop_requested;
+	return collector->program_ended || stop_requested;
 }
 
-/* Measurement intervals within the run, under one level after the other. */
-static void begin_schedule(struct collector *c)
+/* Prepare measurement intervals within the run. */
+static void begin_schedule(struct collector *collector)
 {
-	c->agents.reports.intervals =
-		np_intervals_new(c->r, &c->saver.choice.earlier);
-	c->r->intervals_scope = strdup(np_step_nodes_scope(&c->nodes));
-	if (!c->agents.reports.intervals || !c->r->intervals_scope)
-		np_record_note(c->r, "no measurement intervals: out of memory");
+	collector->agents.reports.intervals = np_intervals_new(
+		collector->record, &collector->saver.choice.earlier);
+	collector->record->intervals_scope =
+		strdup(np_step_nodes_scope(&collector->nodes));
+	if (!collector->agents.reports.intervals ||
+	    !collector->record->intervals_scope)
+		np_record_note(collector->record,
+			       "no measurement intervals: out of memory");
 }
 
-/* The saver looks into the store, and saves the record with its choice. */
-static int request_level(struct collector *c, struct np_err *err)
+/* Let the saver select a level, as only it looks into the store. */
+static int request_level(struct collector *collector, struct np_err *err)
 {
-	double share = c->nodes.scope == NP_SCOPE_LEAF ?
-			       c->conf.calibrate_share : 0;
+	double share = collector->nodes.scope == NP_SCOPE_LEAF ?
+			       collector->conf.calibrate_share :
+			       0;
 	int rc;
 
-	c->r->end = observed_until(c);
-	c->r->intervals_nodes = (uint32_t)c->nodes.level.n;
-	rc = saver_select(&c->saver, c->r, np_step_nodes_scope(&c->nodes),
-			  c->nodes.level_nodes, share, np_date_sec(), err);
-	return rc ? rc : saver_wait(&c->saver, SELECT_MS, err);
+	collector->record->end = observed_until(collector);
+	collector->record->intervals_nodes = (uint32_t)collector->nodes.level.n;
+	rc = saver_select(&collector->saver, collector->record,
+			  np_step_nodes_scope(&collector->nodes),
+			  collector->nodes.level_nodes, share, np_date_sec(),
+			  err);
+	return rc ? rc : saver_wait(&collector->saver, SELECT_MS, err);
 }
 
 /*
  * Use the level that the sensitivity curve needs most.  If it needs none, or
  * the choice fails, srun need not wait and the program runs alone.
  */
-static void select_level(struct collector *c)
+static void select_level(struct collector *collector)
 {
-	const struct np_selection *choice = &c->saver.choice;
+	const struct np_selection *choice = &collector->saver.choice;
 	struct np_err err = NP_ERR_INIT;
 
-	c->request.level[0] = '\0';
-	if (request_level(c, &err))
-		np_record_note(c->r, "no level was chosen: %s", err.text);
+	collector->request.level[0] = '\0';
+	if (request_level(collector, &err))
+		np_record_note(collector->record, "no level was chosen: %s",
+			       err.text);
 	else
-		strcpy(c->request.level, choice->level);
+		strcpy(collector->request.level, choice->level);
 	if (choice->earlier.n_levels)
-		begin_schedule(c);
+		begin_schedule(collector);
 	else if (choice->complete)
-		np_record_note(c->r, "no load level: the sensitivity curve is "
+		np_record_note(collector->record,
+			       "no load level: the sensitivity curve is "
 			       "complete");
-	if (!c->agents.reports.intervals)
-		c->r->intervals_nodes = 0;
-	if (!c->request.level[0] && !c->agents.reports.intervals) {
+	if (!collector->agents.reports.intervals)
+		collector->record->intervals_nodes = 0;
+	if (!collector->request.level[0] &&
+	    !collector->agents.reports.intervals) {
 		say_to_srun("ready\n");
-		c->ready_sent = true;
-		c->agents.reports.program_start_sec = np_mono_sec();
+		collector->ready_sent = true;
+		collector->agents.reports.program_start_sec = np_mono_sec();
 	}
 }
 
-/*
- * Do not measure what cannot be stored, but wait for a store that is slow.
- */
-static int save_first(struct collector *c, struct np_err *err)
+/* Save for the first time: what cannot be stored is not measured. */
+static int save_first(struct collector *collector, struct np_err *err)
 {
 	int rc;
 
-	c->r->end = observed_until(c);
-	c->request_sec = np_mono_sec();
-	c->next_save_sec = c->request_sec + SAVE_EVERY_SEC;
-	rc = saver_save(&c->saver, c->r, err);
+	collector->record->end = observed_until(collector);
+	collector->unanswered_sec = np_mono_sec();
+	collector->next_save_sec = collector->unanswered_sec + SAVE_EVERY_SEC;
+	rc = saver_save(&collector->saver, collector->record, err);
 	if (!rc)
-		rc = saver_wait(&c->saver, FIRST_SAVE_MS, err);
-	return rc == -ETIMEDOUT ? 0 : rc;
+		rc = saver_wait(&collector->saver, FIRST_SAVE_MS, err);
+	return rc == -ETIMEDOUT ? 0 : rc; /* the store may only be slow */
 }
 
-static int begin(struct collector *c, struct np_err *err)
+static int begin(struct collector *collector, struct np_err *err)
 {
 	int rc;
 
 	slurm_init(NULL);
-	rc = np_step_nodes_load(&c->request, &c->conf,
-				np_date_sec() - (np_mono_sec() - c->start_sec),
-				c->r, &c->nodes, err);
-	if (!rc && !strcmp(c->request.level, NP_LAUNCH_LEVEL_AUTO))
-		select_level(c);
-	if (!rc && c->request.level[0])
-		rc = np_record_note_level(c->r, c->request.level,
-					  np_step_nodes_scope(&c->nodes),
-					  c->nodes.level_nodes, err);
+	rc = np_step_nodes_load(&collector->request, &collector->conf,
+				np_date_sec() -
+					(np_mono_sec() - collector->start_sec),
+				collector->record, &collector->nodes, err);
+	if (!rc && !strcmp(collector->request.level, NP_LAUNCH_LEVEL_AUTO))
+		select_level(collector);
+	if (!rc && collector->request.level[0])
+		rc = np_record_note_level(
+			collector->record, collector->request.level,
+			np_step_nodes_scope(&collector->nodes),
+			collector->nodes.level_nodes, err);
 	if (!rc)
-		rc = save_first(c, err);
+		rc = save_first(collector, err);
 	if (!rc)
-		rc = np_agents_begin(&c->agents, np_mono_sec(), err);
+		rc = np_agents_begin(&collector->agents, np_mono_sec(), err);
 	return rc;
 }
 
@@ -649,187 +699,215 @@ static int begin(struct collector *c, struct np_err *err)
  * Neighbours change.  Query them less often as the run gets longer, so that
  * there are few queries.
  */
-static void query_neighbours(struct collector *c)
+static void query_neighbours(struct collector *collector)
 {
 	struct np_err err = NP_ERR_INIT;
-	double so_far = np_mono_sec() - c->start_sec;
+	double so_far = np_mono_sec() - collector->start_sec;
 
-	c->neighbours_known = false;
-	if (np_memory_short(&c->memory, NEIGHBOURS_BYTES, err.text))
-		np_record_note(c->r, "neighbours are not known: %s", err.text);
-	else if (np_neighbours_query(c->nodes.leaves, &c->nodes.step,
-				     observed_until(c), c->request.het_job_id,
-				     c->r, &err))
-		np_record_note(c->r, "neighbours are not known: %s", err.text);
+	collector->neighbours_known = false;
+	if (np_memory_short(&collector->memory, NEIGHBOURS_BYTES, err.text))
+		np_record_note(collector->record,
+			       "neighbours are not known: %s", err.text);
+	else if (np_neighbours_query(collector->nodes.leaves,
+				     &collector->nodes.step,
+				     observed_until(collector),
+				     collector->request.het_job_id,
+				     collector->record, &err))
+		np_record_note(collector->record,
+			       "neighbours are not known: %s", err.text);
 	else
-		c->neighbours_known = true;
-	c->next_neighbours_sec = np_mono_sec() + fmax(NEIGHBOURS_EVERY_SEC,
-						      NEIGHBOURS_PART * so_far);
+		collector->neighbours_known = true;
+	collector->next_neighbours_sec =
+		np_mono_sec() +
+		fmax(NEIGHBOURS_EVERY_SEC, NEIGHBOURS_PART * so_far);
 }
 
-static bool srun_waits(const struct collector *c)
+/* Return whether srun waits for the load level. */
+static bool srun_waits(const struct collector *collector)
 {
-	return !c->ready_sent &&
-	       (c->request.level[0] || c->agents.reports.intervals);
+	return !collector->ready_sent && (collector->request.level[0] ||
+					  collector->agents.reports.intervals);
 }
 
-static void level_is_ready(struct collector *c)
+/* Let srun start the program once the level has run alone. */
+static void end_lead_in(struct collector *collector)
 {
-	if (!srun_waits(c) ||
-	    !np_reports_lead_in_done(&c->agents.reports, np_mono_sec()))
+	if (!srun_waits(collector) ||
+	    !np_reports_lead_in_done(&collector->agents.reports, np_mono_sec()))
 		return;
 	say_to_srun("ready\n");
-	c->ready_sent = true;
+	collector->ready_sent = true;
 }
 
-static void tick(struct collector *c)
+static void tick(struct collector *collector)
 {
 	char cause[NP_ERR_LEN + NP_REGISTRY_TEXT], lost[32];
 	const char *what;
 
-	if (np_agents_tick(&c->agents, np_mono_sec(), &what, cause,
+	if (np_agents_tick(&collector->agents, np_mono_sec(), &what, cause,
 			   sizeof(cause)) &&
-	    !c->srun_gone) {
-		np_record_note(c->r, "%s ended before the step: %s", what,
-			       cause);
+	    !collector->program_ended) {
+		np_record_note(collector->record,
+			       "%s ended before the step: %s", what, cause);
 		snprintf(lost, sizeof(lost), "lost %s", what);
-		log_once(c, lost, cause);
+		log_once(collector, lost, cause);
 	}
-	level_is_ready(c);
-	if (np_mono_sec() >= c->next_neighbours_sec)
-		query_neighbours(c);
-	if (np_mono_sec() >= c->next_save_sec)
-		save(c);
-	check_saver(c);
+	end_lead_in(collector);
+	if (np_mono_sec() >= collector->next_neighbours_sec)
+		query_neighbours(collector);
+	if (np_mono_sec() >= collector->next_save_sec)
+		save(collector);
+	check_saver(collector);
 }
 
-static double next_wake_sec(const struct collector *c)
+static double next_wake_sec(const struct collector *collector)
 {
-	double next = fmin(c->next_save_sec, c->next_neighbours_sec);
+	double next =
+		fmin(collector->next_save_sec, collector->next_neighbours_sec);
 
-	if (!c->agents.probes_dispatched || c->agents.next_level ||
-	    srun_waits(c))
+	if (!collector->agents.probes_dispatched ||
+	    collector->agents.next_level || srun_waits(collector))
 		return np_mono_sec() + TICK_SEC;
-	return c->agents.reports.intervals ?
+	return collector->agents.reports.intervals ?
 		       fmin(next,
-			    np_intervals_due_sec(c->agents.reports.intervals)) :
+			    np_intervals_due_sec(
+				    collector->agents.reports.intervals)) :
 		       next;
 }
 
-static bool memory_is_short(struct collector *c)
+static bool memory_is_short(struct collector *collector)
 {
-	return c->short_why[0] || np_memory_short(&c->memory, 0, c->short_why);
+	return collector->memory_cause[0] ||
+	       np_memory_short(&collector->memory, 0, collector->memory_cause);
 }
 
-/* When memory is short the collector ends, so that the program gets it. */
-static void measure_step(struct collector *c)
+/* Measure until the program ends, or memory is short, which it needs more. */
+static void measure_step(struct collector *collector)
 {
-	while (!c->srun_gone && !stop_requested && !memory_is_short(c)) {
-		wait_for_events(c, next_wake_sec(c));
-		tick(c);
+	while (!collector->program_ended && !stop_requested &&
+	       !memory_is_short(collector)) {
+		wait_for_events(collector, next_wake_sec(collector));
+		tick(collector);
 	}
-	if (!c->srun_gone && c->short_why[0]) {
-		np_record_note(c->r, "not measured further: %s", c->short_why);
-		log_once(c, "is not measured further", c->short_why);
+	if (!collector->program_ended && collector->memory_cause[0]) {
+		np_record_note(collector->record, "not measured further: %s",
+			       collector->memory_cause);
+		log_once(collector, "is not measured further",
+			 collector->memory_cause);
 	}
-	program_ends(c);
+	on_program_end(collector);
 }
 
-/* The level's processes get no signal unless they do not end when asked to. */
-static void end_level(struct collector *c)
+/* End the level.  Processes that do not end when asked to get a signal. */
+static void end_level(struct collector *collector)
 {
 	struct np_helper_end end = { .requested_sec = np_mono_sec() };
 	int sig = 0;
 
-	while (np_agents_end(&c->agents, sig),
-	       np_agents_left(&c->agents) && sig >= 0) {
-		wait_for_events(c, np_mono_sec() + TICK_SEC / 10);
+	while (np_agents_end(&collector->agents, sig),
+	       np_agents_left(&collector->agents) && sig >= 0) {
+		wait_for_events(collector, np_mono_sec() + TICK_SEC / 10);
 		sig = np_helper_end_due(&end, np_mono_sec());
 	}
-	if (c->r->level)
-		np_aggregate_level_done(c->agents.reports.aggregate,
-					c->agents.reports.program_end_sec);
+	if (collector->record->level)
+		np_aggregate_level_done(
+			collector->agents.reports.aggregate,
+			collector->agents.reports.program_end_sec);
 }
 
-static bool is_complete(const struct collector *c)
+static bool is_complete(const struct collector *collector)
 {
-	return !c->short_why[0] && np_agents_are_complete(&c->agents);
+	return !collector->memory_cause[0] &&
+	       np_agents_are_complete(&collector->agents);
 }
 
 /*
- * The network is idle while the program does not use it, provided that no other
- * job used its leaf switches. netprof-saver drops the record if it adds nothing.
+ * Save the latencies of quiet moments.  The network is idle while the program
+ * does not use it, provided that no other job used its leaf switches.
+ * netprof-saver drops the record if it adds nothing.
  */
-static void save_idle(struct collector *c)
+static void save_idle(struct collector *collector)
 {
-	struct np_record *idle = np_counters_idle(c->agents.reports.counters);
+	struct np_record *idle =
+		np_counters_idle(collector->agents.reports.counters);
 	struct np_err err = NP_ERR_INIT;
 
-	if (idle && c->neighbours_known && !np_run_has_neighbours(c->r) &&
-	    !c->r->suspended && strcmp(c->r->app, NP_IDLE_APP) &&
-	    saver_save(&c->saver, idle, &err))
-		log_once(c, "does not save its idle latencies", err.text);
+	if (idle && collector->neighbours_known &&
+	    !np_run_has_neighbours(collector->record) &&
+	    !collector->record->suspended &&
+	    strcmp(collector->record->app, NP_IDLE_APP) &&
+	    saver_save(&collector->saver, idle, &err))
+		log_once(collector, "does not save its idle latencies",
+			 err.text);
 	np_record_free(idle);
 }
 
-/* srun waits for "saved", so what is known by now is saved first. */
-static void finish(struct collector *c)
+/*
+ * End the measurement.  srun waits for "saved", so what is known by now is
+ * saved before the level is ended and the neighbours are queried again.
+ */
+static void finish(struct collector *collector)
 {
 	double until = np_mono_sec() + LAST_REPORT_SEC;
 
 	do
-		wait_for_events(c, fmin(until, np_mono_sec() + TICK_SEC / 10));
-	while (np_agents_left(&c->agents) == NP_LEFT_PROBES &&
+		wait_for_events(collector,
+				fmin(until, np_mono_sec() + TICK_SEC / 10));
+	while (np_agents_left(&collector->agents) == NP_LEFT_PROBES &&
 	       np_mono_sec() < until);
-	c->r->state = is_complete(c) ? NP_RUN_COMPLETE : NP_RUN_CUT;
-	if (!c->agents.probes_dispatched && !c->logged)
-		np_record_note(c->r, "the step ended before the probes began");
-	save_at_last(c);
+	collector->record->state = is_complete(collector) ? NP_RUN_COMPLETE :
+							    NP_RUN_CUT;
+	if (!collector->agents.probes_dispatched && !collector->logged)
+		np_record_note(collector->record,
+			       "the step ended before the probes began");
+	save_at_last(collector);
 	say_to_srun("saved\n");
-	end_level(c);
-	if (is_complete(c))
-		c->r->state = NP_RUN_COMPLETE;
-	if (!c->short_why[0])
-		query_neighbours(c);
-	save_at_last(c);
-	if (!c->short_why[0])
-		save_idle(c);
+	end_level(collector);
+	if (is_complete(collector))
+		collector->record->state = NP_RUN_COMPLETE;
+	if (!collector->memory_cause[0])
+		query_neighbours(collector);
+	save_at_last(collector);
+	if (!collector->memory_cause[0])
+		save_idle(collector);
 }
 
-static int read_rendezvous(struct collector *c, struct np_err *err)
+static int read_rendezvous(struct collector *collector, struct np_err *err)
 {
 	const char *text = getenv(NP_RENDEZVOUS_ENV);
 
-	long component = fmax(c->request.het_component, 0);
+	long component = fmax(collector->request.het_component, 0);
 
-	if (!text ||
-	    np_rendezvous_find(text, (size_t)component, &c->agents.rendezvous))
+	if (!text || np_rendezvous_find(text, (size_t)component,
+					&collector->agents.rendezvous))
 		return np_errf(err, -EINVAL,
 			       "netprof-collector is started by the "
 			       "SPANK plugin, not by hand");
-	c->agents.after_sec =
-		np_rendezvous_after_sec(&c->agents.rendezvous,
-					c->request.n_nodes);
+	collector->agents.after_sec = np_rendezvous_after_sec(
+		&collector->agents.rendezvous, collector->request.n_nodes);
 	fcntl(NP_COLLECTOR_LISTEN_FD, F_SETFD, FD_CLOEXEC);
 	return 0;
 }
 
-static int prepare(struct collector *c, int argc, char **argv,
+static int prepare(struct collector *collector, int argc, char **argv,
 		   struct np_err *err)
 {
-	if (np_launch_from_argv(argc, argv, &c->request, err) ||
-	    read_rendezvous(c, err) || np_conf_from_environment(&c->conf, err))
+	if (np_launch_from_argv(argc, argv, &collector->request, err) ||
+	    read_rendezvous(collector, err) ||
+	    np_conf_from_environment(&collector->conf, err))
 		return -EINVAL;
-	for (size_t i = 0; i < c->request.n_settings; i++)
-		if (np_conf_set(&c->conf, c->request.setting[i], err))
+	for (size_t i = 0; i < collector->request.n_settings; i++)
+		if (np_conf_set(&collector->conf, collector->request.setting[i],
+				err))
 			return -EINVAL;
-	c->r = np_record_new();
-	c->agents.request = &c->request;
-	c->agents.nodes = &c->nodes;
-	c->agents.reports.conf = &c->conf;
-	c->agents.reports.record = c->r;
-	return c->r ? np_agents_init(&c->agents, NP_COLLECTOR_LISTEN_FD) :
-		      -ENOMEM;
+	collector->record = np_record_new();
+	collector->agents.request = &collector->request;
+	collector->agents.nodes = &collector->nodes;
+	collector->agents.reports.conf = &collector->conf;
+	collector->agents.reports.record = collector->record;
+	return collector->record ? np_agents_init(&collector->agents,
+						  NP_COLLECTOR_LISTEN_FD) :
+				   -ENOMEM;
 }
 
 static void catch_signals(void)
@@ -842,23 +920,24 @@ static void catch_signals(void)
 	signal(SIGPIPE, SIG_IGN);
 }
 
-/* For such a step nothing is started, queried or stored. */
-static int skip_step(struct collector *c)
+/* Do without a step that has ended too early. */
+static int skip_step(struct collector *collector)
 {
 	char why[96];
 
 	say_to_srun("saved\n");
 	snprintf(why, sizeof(why),
 		 "too short: it ended within its first %.1f s",
-		 c->agents.after_sec);
-	log_once(c, "is not measured", why);
+		 collector->agents.after_sec);
+	log_once(collector, "is not measured", why);
 	return 0;
 }
 
 int main(int argc, char **argv)
 {
-	static struct collector c = {
-		.saver = SAVER_INIT, .script = NP_SCRIPT_INIT,
+	static struct collector collector = {
+		.saver = SAVER_INIT,
+		.script = NP_SCRIPT_INIT,
 	};
 	struct np_err err = NP_ERR_INIT;
 	int rc;
@@ -866,30 +945,32 @@ int main(int argc, char **argv)
 	catch_signals();
 	np_memory_yield();
 	fcntl(STDIN_FILENO, F_SETFL, O_NONBLOCK);
-	np_conf_init(&c.conf);
-	c.saver.conf = &c.conf;
-	c.start_sec = np_mono_sec();
-	if (prepare(&c, argc, argv, &err)) {
-		log_once(&c, "is not measured", err.text);
+	np_conf_init(&collector.conf);
+	collector.saver.conf = &collector.conf;
+	collector.start_sec = np_mono_sec();
+	if (prepare(&collector, argc, argv, &err)) {
+		log_once(&collector, "is not measured", err.text);
 		return 1;
 	}
-	c.agents.reports.program_start_sec = c.request.level[0] ? NAN :
-								c.start_sec;
-	c.agents.reports.program_end_sec = NAN;
-	c.next_neighbours_sec = c.start_sec + NEIGHBOURS_FIRST_SEC;
-	if (!c.request.level[0] && is_too_short(&c))
-		return skip_step(&c);
-	listen_for_script(&c);
-	np_memory_open(&c.memory, "/proc/self");
-	rc = memory_is_short(&c) ? np_errf(&err, -ENOMEM, "%s", c.short_why) :
-				   begin(&c, &err);
-	if (rc == -ESRCH && c.request.het_component >= 0)
+	collector.agents.reports.program_start_sec =
+		collector.request.level[0] ? NAN : collector.start_sec;
+	collector.agents.reports.program_end_sec = NAN;
+	collector.next_neighbours_sec =
+		collector.start_sec + NEIGHBOURS_FIRST_SEC;
+	if (!collector.request.level[0] && is_too_short(&collector))
+		return skip_step(&collector);
+	listen_for_script(&collector);
+	np_memory_open(&collector.memory, "/proc/self");
+	rc = memory_is_short(&collector) ?
+		     np_errf(&err, -ENOMEM, "%s", collector.memory_cause) :
+		     begin(&collector, &err);
+	if (rc == -ESRCH && collector.request.het_component >= 0)
 		return 0; /* the step has no part in this component */
 	if (rc) {
-		log_once(&c, "is not measured", err.text);
+		log_once(&collector, "is not measured", err.text);
 		return 1;
 	}
-	measure_step(&c);
-	finish(&c);
+	measure_step(&collector);
+	finish(&collector);
 	return 0;
 }
