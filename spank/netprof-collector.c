@@ -42,7 +42,7 @@
 
 /* Longest waits for a reply of the saver. */
 #define FIRST_SAVE_MS 1000 /* for the store to refuse records */
-#define SELECT_MS 3000	   /* for the choice of a level; srun waits for it */
+#define SELECT_MS 3000	   /* for the choice of a level, with srun waiting */
 #define LAST_SAVE_MS 200   /* less than srun waits for "saved" */
 
 #define SAVE_EVERY_SEC 10.0

@@ -55,9 +55,11 @@
 
 /* ---- the worker of one request ---- */
 
-#define RETRY_SEC 5 /* between attempts while the store's server is lost */
+/* Attempts while the store's server is lost, and the pause between them. */
 #define TRIES 60
+#define RETRY_SEC 5
 
+/* Fields of requests (np_saver_proto.h): to save, and to select a level. */
 enum { F_STORE, F_RUN, F_MAX_RUNS, F_RECORD, N_SAVE_FIELDS };
 enum {
 	F_SCOPE = F_RECORD,
@@ -69,8 +71,8 @@ enum {
 };
 
 /*
- * Errors of a file system that has lost its server, or has just found it again.
- * Nobody waits for this process, so it retries until the answer is another one.
+ * Return whether a file system has lost its server, or has just found it again.
+ * Nobody waits for this process, so it retries until the error is another one.
  */
 static bool is_lost(int rc)
 {
@@ -83,6 +85,7 @@ static bool is_lost(int rc)
 	}
 }
 
+/* Append a line to the store's log; if that fails, to the system's log. */
 static void append_log(const char *store, char *line)
 {
 	int rc = 0;
@@ -97,84 +100,86 @@ static void append_log(const char *store, char *line)
 	np_log_system(line);
 }
 
-static int open_store(char *const field[], struct np_store **s,
+static int open_store(char *const field[], struct np_store **store,
 		      struct np_err *err)
 {
-	int rc = np_store_open(field[F_STORE], s, err);
+	int rc = np_store_open(field[F_STORE], store, err);
 
 	if (!rc)
-		np_store_set_max_runs(*s, (uint32_t)strtoul(field[F_MAX_RUNS],
-							    NULL, 10));
+		np_store_set_max_runs(
+			*store, (uint32_t)strtoul(field[F_MAX_RUNS], NULL, 10));
 	return rc;
 }
 
-static int read_record(const char *text, struct np_record **r,
+static int read_record(const char *text, struct np_record **record,
 		       struct np_err *err)
 {
-	return np_record_from_json(text, strlen(text), "record", r, err);
+	return np_record_from_json(text, strlen(text), "record", record, err);
 }
 
 /*
- * A record of the idle network that was made automatically is kept only if it
- * adds anything.
+ * Return whether a record is to be saved.  One of the idle network that was
+ * made automatically is only saved if it adds anything.
  */
-static bool is_wanted(struct np_store *s, const struct np_record *r)
+static bool is_wanted(struct np_store *store, const struct np_record *record)
 {
 	struct np_runs idle = { .n = 0 };
 	bool wanted;
 
-	if (!r->source)
+	if (!record->source)
 		return true;
-	np_store_load(s, NP_STORE_USER, geteuid(), NP_IDLE_APP, NULL, NULL,
+	np_store_load(store, NP_STORE_USER, geteuid(), NP_IDLE_APP, NULL, NULL,
 		      &idle, NULL);
-	wanted = np_idle_is_wanted(&idle, r, np_date_sec());
+	wanted = np_idle_is_wanted(&idle, record, np_date_sec());
 	np_runs_free(&idle);
 	return wanted;
 }
 
-static int save_once(char *const field[], const struct np_record *r,
+static int save_once(char *const field[], const struct np_record *record,
 		     struct np_err *err)
 {
-	struct np_store *s = NULL;
-	int rc = open_store(field, &s, err);
+	struct np_store *store = NULL;
+	int rc = open_store(field, &store, err);
 
-	if (!rc && is_wanted(s, r))
-		rc = np_store_save(s, r, err);
-	np_store_close(s);
+	if (!rc && is_wanted(store, record))
+		rc = np_store_save(store, record, err);
+	np_store_close(store);
 	return rc;
 }
 
 static int save(char *const field[], struct np_err *err)
 {
-	struct np_record *r = NULL;
-	int rc = read_record(field[F_RECORD], &r, err), tries = TRIES;
+	struct np_record *record = NULL;
+	int rc = read_record(field[F_RECORD], &record, err), tries = TRIES;
 
 	if (rc)
 		return rc;
-	while ((rc = save_once(field, r, err)) && is_lost(rc) && --tries)
+	while ((rc = save_once(field, record, err)) && is_lost(rc) && --tries)
 		sleep(RETRY_SEC);
-	np_record_free(r);
+	np_record_free(record);
 	return rc;
 }
 
-static int choose(char *const field[], char **choice, struct np_err *err)
+/* Select a level; *choice is malloc'ed.  Returns 0, or -errno with err. */
+static int select_level(char *const field[], char **choice, struct np_err *err)
 {
-	struct np_record *r = NULL;
-	struct np_store *s = NULL;
-	int rc = read_record(field[F_SELECT_RECORD], &r, err);
+	struct np_record *record = NULL;
+	struct np_store *store = NULL;
+	int rc = read_record(field[F_SELECT_RECORD], &record, err);
 
 	if (!rc)
-		rc = open_store(field, &s, err);
+		rc = open_store(field, &store, err);
 	if (!rc)
-		rc = np_select_level(s, r, field[F_SCOPE], field[F_NODES],
+		rc = np_select_level(store, record, field[F_SCOPE],
+				     field[F_NODES],
 				     strtod(field[F_SHARE], NULL),
 				     strtod(field[F_NOW], NULL), choice, err);
-	np_store_close(s);
-	np_record_free(r);
+	np_store_close(store);
+	np_record_free(record);
 	return rc;
 }
 
-/* A directory that refuses access does answer. */
+/* Check that a directory answers, even if it refuses access. */
 static int check_directory(const char *dir)
 {
 	int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -182,6 +187,7 @@ static int check_directory(const char *dir)
 	return fd < 0 && is_lost(-errno) ? -errno : 0;
 }
 
+/* Put the MPI library of a program into err.  Returns 0, or -ENODATA: none. */
 static int identify_mpi(const char *file, struct np_err *err)
 {
 	char mpi[NP_MPI_TEXT];
@@ -204,8 +210,8 @@ static void write_reply(int fd, int rc, const char *why, const char *choice)
 }
 
 /*
- * As the calling user: do what the fields of a message, text[len], say, and
- * write the fields of the reply to fd.  Changes text.  The request may be
+ * Do what the fields of a message, text[len], request, as the user who sent it,
+ * and write the fields of the reply to fd.  Changes text.  The request may be
  * hostile.
  */
 static void do_request(enum np_saver_kind kind, char *text, size_t len, int fd)
@@ -222,7 +228,7 @@ static void do_request(enum np_saver_kind kind, char *text, size_t len, int fd)
 	if (kind == NP_SAVER_SAVE && n == N_SAVE_FIELDS)
 		rc = save(field, &err);
 	else if (kind == NP_SAVER_SELECT && n == N_SELECT_FIELDS)
-		rc = choose(field, &choice, &err);
+		rc = select_level(field, &choice, &err);
 	else if (kind == NP_SAVER_CHECK && n == 1)
 		rc = check_directory(field[0]);
 	else if (kind == NP_SAVER_MPI && n == 1)
@@ -232,16 +238,18 @@ static void do_request(enum np_saver_kind kind, char *text, size_t len, int fd)
 	free(choice);
 }
 
-static void become(const struct np_saver_who *w)
+/* Take the identity of a client for good. */
+static void become(const struct np_saver_client *client)
 {
-	if (setgroups(w->n_groups, w->group) ||
-	    setresgid(w->gid, w->gid, w->gid) ||
-	    setresuid(w->uid, w->uid, w->uid))
+	if (setgroups(client->n_groups, client->group) ||
+	    setresgid(client->gid, client->gid, client->gid) ||
+	    setresuid(client->uid, client->uid, client->uid))
 		_exit(1);
 }
 
 /*
- * The limits of the shell that srun was started in are not meant for the store.
+ * Allow large files: the limits of the shell that srun was started in are not
+ * meant for the store.
  */
 static void lift_limits(void)
 {
@@ -254,8 +262,12 @@ static void lift_limits(void)
 	setrlimit(RLIMIT_FSIZE, &l);
 }
 
-/* The child holds no connection, however long it may take. */
-static void run_child(const struct np_saver_request *r, bool as_user, int out)
+/*
+ * Be a child that does a request.  It holds no connection, however long it may
+ * take.
+ */
+static void run_child(const struct np_saver_request *request, bool as_user,
+		      int out)
 {
 	const int keep[] = { -1, -1, -1, out };
 
@@ -263,14 +275,16 @@ static void run_child(const struct np_saver_request *r, bool as_user, int out)
 		_exit(1);
 	signal(SIGCHLD, SIG_DFL);
 	if (as_user)
-		become(r->who);
+		become(request->client);
 	lift_limits();
-	do_request(r->kind, r->text, r->len, NP_ARRAY_SIZE(keep) - 1);
+	do_request(request->kind, request->text, request->len,
+		   NP_ARRAY_SIZE(keep) - 1);
 	_exit(0);
 }
 
 /*
- * A pipe numbered above the descriptors of the child; reading does not block.
+ * Open a pipe numbered above the descriptors of the child, from which reading
+ * does not block.  Returns 0 or -errno.
  */
 static int open_pipe(int fd[2])
 {
@@ -282,11 +296,12 @@ static int open_pipe(int fd[2])
 }
 
 /*
- * Start a child that does what r asks, as r->who if as_user, which takes root.
+ * Start a child that does a request, as its client if as_user, which takes root.
  * It writes the fields of a reply to the pipe whose reading end is *fd, and
  * ends.  SIGCHLD is ignored, so nobody waits for it.  Returns 0 or -errno.
  */
-static int start_child(const struct np_saver_request *r, bool as_user, int *fd)
+static int start_child(const struct np_saver_request *request, bool as_user,
+		       int *fd)
 {
 	int end[2] = { -1, -1 }, rc = open_pipe(end);
 	pid_t pid;
@@ -295,7 +310,7 @@ static int start_child(const struct np_saver_request *r, bool as_user, int *fd)
 		return rc;
 	pid = fork();
 	if (!pid)
-		run_child(r, as_user, end[1]);
+		run_child(request, as_user, end[1]);
 	rc = pid < 0 ? -errno : 0;
 	close(end[1]);
 	if (rc)
@@ -306,9 +321,10 @@ static int start_child(const struct np_saver_request *r, bool as_user, int *fd)
 
 /* ---- the writer of one trace ---- */
 
-/* Traces kept per user, as a multiple of those per application. */
+/* Traces kept of a user, as a multiple of those kept of an application. */
 #define USER_KEEPS 4
 
+/* Fields of a request to write a trace. */
 enum { F_DIR, F_SUB, F_RANK, F_KEEP, F_UMASK, N_TRACE_FIELDS };
 
 /* Remove old traces of this application, and of all of the user. */
@@ -332,8 +348,8 @@ static void prune_traces(int dir, unsigned keep)
 }
 
 /*
- * The program may have a /tmp of its own.  It waits for us, so it is still the
- * one that connected.
+ * Find the path of a program's directory, as the program may have a /tmp of its
+ * own.  It waits for us, so it is still the process that connected.
  */
 static void path_of_peer(int conn, const char *dir, char path[PATH_MAX])
 {
@@ -353,7 +369,7 @@ static void path_of_peer(int conn, const char *dir, char path[PATH_MAX])
 			 dir);
 }
 
-/* Create the file.  Returns a descriptor or -errno. */
+/* Create the file of a trace.  Returns a descriptor or -errno. */
 static int open_trace(int conn, char *const field[])
 {
 	const char *sub = field[F_SUB][0] ? field[F_SUB] : NULL;
@@ -401,7 +417,7 @@ static bool send_number(int conn, int64_t n)
 }
 
 /*
- * As the user: write the trace that a program hands over (np_trace_ring.h),
+ * Write the trace that a program hands over (np_trace_ring.h), as its user,
  * until the program ends.  The request and the ring may be hostile.
  */
 static void write_trace(int conn, int ring, char *const field[])
@@ -416,9 +432,9 @@ static void write_trace(int conn, int ring, char *const field[])
 		copy_ring(ring, fd, &done, end);
 }
 
-/* The child has no other connection. */
-static void run_writer(const struct np_saver_who *as_user, char *const field[],
-		       int conn, int ring, int out)
+/* Be a child that writes a trace.  It has no other connection. */
+static void run_writer(const struct np_saver_client *as_user,
+		       char *const field[], int conn, int ring, int out)
 {
 	const int keep[] = {
 		-1, -1, -1, fcntl(out, F_DUPFD_CLOEXEC, 10),
@@ -439,24 +455,25 @@ static void run_writer(const struct np_saver_who *as_user, char *const field[],
 
 /* ---- the saver ---- */
 
-/* Connections, and traces that are being written. */
-#define CONNECTIONS 2048	/* most of all users ... */
-#define CONNECTIONS_USER 512	/* ... and of one */
-#define READ_BYTES (64u << 20)	/* of requests being read, of all users ... */
-#define READ_BYTES_USER (16u << 20) /* ... and of one */
-#define REPLY_BYTES (1u << 20)	/* most that a client may leave unread */
-#define MAX_GROUPS 4096
-#define ADMIT_NS 10000000 /* pause when there are no descriptors left */
-#define REPLY_SEC 30.0 /* of the store, after which syslog gets a line */
-#define POLL_MS 1000 /* to check for slow workers */
+/* Most connections and traces being written; of all users, and of one. */
+#define MAX_CONNECTIONS 2048
+#define MAX_CONNECTIONS_USER 512
+/* Most bytes in requests being read; of all users, and of one. */
+#define MAX_READ_BYTES (64u << 20)
+#define MAX_READ_BYTES_USER (16u << 20)
+#define MAX_REPLY_BYTES (1u << 20) /* most that a client may leave unread */
+#define MAX_GROUPS 4096		   /* of a client */
+#define ACCEPT_PAUSE_NS 10000000 /* pause when there are no descriptors left */
+#define SLOW_SEC 30.0 /* a worker that takes longer is reported to syslog */
+#define POLL_MS 1000  /* to check for slow workers */
 
 struct connection {
-	int fd;	  /* a pipe until a trace is written */
+	int fd;	  /* of the client; a worker's pipe while it writes a trace */
 	int ring; /* descriptor that came with a request; -1: none */
-	uint64_t number;
-	struct np_saver_who *who;
+	uint64_t number; /* from 1 on, never reused */
+	struct np_saver_client *client;
 	struct np_saver_head head;
-	size_t got; /* bytes of head, then of text */
+	size_t n_read; /* bytes of head, then of text */
 	char *text; /* fields of a request being read; NULL: none yet */
 	char *out;  /* replies not sent yet */
 	size_t out_len;
@@ -465,22 +482,24 @@ struct connection {
 struct worker {
 	struct np_saver_request *request; /* NULL: unused */
 	int fd; /* pipe with its reply, until it ends */
-	char *text;
+	char *text; /* the reply so far, malloc'ed */
 	size_t len;
-	double since_sec;
-	bool reported; /* reported in the system's log */
+	double since_sec; /* CLOCK_MONOTONIC, when it was started */
+	bool reported;	  /* as slow, in the system's log */
 };
 
 struct saver {
-	bool own;
-	int control, listen; /* -1: closed */
-	uint64_t n_accepted;
-	struct connection *connection[CONNECTIONS];
-	size_t n;
+	bool own;    /* --own */
+	int control; /* standard input of root's; -1: slurmd has ended */
+	int listen;  /* -1: closed */
+	uint64_t n_accepted; /* connections, ever */
+	struct connection *connection[MAX_CONNECTIONS];
+	size_t n_connections;
 	struct np_saver_queue queue;
 	struct worker worker[NP_SAVER_WORKERS];
 };
 
+/* Write a line to the system's log. */
 __attribute__((format(printf, 1, 2)))
 static void report(const char *fmt, ...)
 {
@@ -496,121 +515,134 @@ static void report(const char *fmt, ...)
 
 /* ---- connections ---- */
 
-static void disconnect(struct connection *c)
+static void disconnect(struct connection *connection)
 {
-	if (c->fd >= 0)
-		close(c->fd);
-	if (c->ring >= 0)
-		close(c->ring);
-	c->fd = c->ring = -1;
-	free(c->text);
-	free(c->out);
-	c->text = c->out = NULL;
-	np_saver_who_put(c->who);
-	c->who = NULL;
+	if (connection->fd >= 0)
+		close(connection->fd);
+	if (connection->ring >= 0)
+		close(connection->ring);
+	connection->fd = connection->ring = -1;
+	free(connection->text);
+	free(connection->out);
+	connection->text = connection->out = NULL;
+	np_saver_client_put(connection->client);
+	connection->client = NULL;
 }
 
-static void remove_closed(struct saver *s)
+static void remove_closed(struct saver *saver)
 {
 	size_t n = 0;
 
-	for (size_t i = 0; i < s->n; i++)
-		if (s->connection[i]->fd < 0)
-			free(s->connection[i]);
+	for (size_t i = 0; i < saver->n_connections; i++)
+		if (saver->connection[i]->fd < 0)
+			free(saver->connection[i]);
 		else
-			s->connection[n++] = s->connection[i];
-	s->n = n;
+			saver->connection[n++] = saver->connection[i];
+	saver->n_connections = n;
 }
 
-static size_t count_of(const struct saver *s, uid_t uid)
+/* Return how many connections a user has. */
+static size_t count_of(const struct saver *saver, uid_t uid)
 {
 	size_t n = 0;
 
-	for (size_t i = 0; i < s->n; i++)
-		n += s->connection[i]->who->uid == uid;
+	for (size_t i = 0; i < saver->n_connections; i++)
+		n += saver->connection[i]->client->uid == uid;
 	return n;
 }
 
-/* The user at the other end, with the groups of its process.  NULL: unknown. */
-static struct np_saver_who *identify(int fd)
+/*
+ * Find the user at the other end, and the groups of the process there.  NULL:
+ * unknown, or out of memory.
+ */
+static struct np_saver_client *identify(int fd)
 {
 	static gid_t group[MAX_GROUPS];
 	socklen_t len = sizeof(struct ucred), size = sizeof(group);
-	struct np_saver_who *w;
+	struct np_saver_client *client;
 	struct ucred peer;
 
 	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len))
 		return NULL;
 	if (getsockopt(fd, SOL_SOCKET, SO_PEERGROUPS, group, &size))
 		size = 0; /* before Linux 4.13 */
-	w = malloc(sizeof(*w) + size);
-	if (!w)
+	client = malloc(sizeof(*client) + size);
+	if (!client)
 		return NULL;
-	*w = (struct np_saver_who){ .users = 1, .uid = peer.uid,
-				    .gid = peer.gid,
-				    .n_groups = size / sizeof(*group) };
-	memcpy(w->group, group, size);
-	return w;
+	*client = (struct np_saver_client){ .refs = 1,
+					    .uid = peer.uid,
+					    .gid = peer.gid,
+					    .n_groups = size / sizeof(*group) };
+	memcpy(client->group, group, size);
+	return client;
 }
 
-static bool may_connect(const struct saver *s, const struct np_saver_who *w)
+static bool may_connect(const struct saver *saver,
+			const struct np_saver_client *client)
 {
-	return w && (!s->own || w->uid == geteuid()) && s->n < CONNECTIONS &&
-	       count_of(s, w->uid) < CONNECTIONS_USER;
+	return client && (!saver->own || client->uid == geteuid()) &&
+	       saver->n_connections < MAX_CONNECTIONS &&
+	       count_of(saver, client->uid) < MAX_CONNECTIONS_USER;
 }
 
-/* Takes over fd. */
-static void connect_client(struct saver *s, int fd)
+/* Add a connection, which takes over fd. */
+static void connect_client(struct saver *saver, int fd)
 {
-	struct np_saver_who *w = identify(fd);
-	struct connection *c = may_connect(s, w) ? calloc(1, sizeof(*c)) : NULL;
+	struct np_saver_client *client = identify(fd);
+	struct connection *connection = may_connect(saver, client) ?
+						calloc(1, sizeof(*connection)) :
+						NULL;
 
-	if (!c) {
-		np_saver_who_put(w);
+	if (!connection) {
+		np_saver_client_put(client);
 		close(fd);
 		return;
 	}
-	c->fd = fd;
-	c->ring = -1;
-	c->who = w;
-	c->number = ++s->n_accepted;
-	s->connection[s->n++] = c;
+	connection->fd = fd;
+	connection->ring = -1;
+	connection->client = client;
+	connection->number = ++saver->n_accepted;
+	saver->connection[saver->n_connections++] = connection;
 }
 
-static void send_out(struct connection *c)
+/* Send what the client takes of the replies. */
+static void send_out(struct connection *connection)
 {
-	ssize_t put = send(c->fd, c->out, c->out_len,
+	ssize_t put = send(connection->fd, connection->out, connection->out_len,
 			   MSG_DONTWAIT | MSG_NOSIGNAL);
 
 	if (put < 0 && errno != EAGAIN && errno != EINTR) {
-		disconnect(c);
+		disconnect(connection);
 	} else if (put > 0) {
-		c->out_len -= (size_t)put;
-		memmove(c->out, c->out + put, c->out_len);
+		connection->out_len -= (size_t)put;
+		memmove(connection->out, connection->out + put,
+			connection->out_len);
 	}
 }
 
-/* A client that leaves too much unread is disconnected. */
-static void send_reply(struct connection *c, uint32_t seq, const char *fields,
-		       size_t len)
+/* Send a reply.  A client that leaves too much unread is disconnected. */
+static void send_reply(struct connection *connection, uint32_t seq,
+		       const char *fields, size_t len)
 {
 	struct np_saver_head h = { NP_SAVER_VERSION, NP_SAVER_REPLY, seq,
 				   (uint32_t)len };
-	size_t need = c->out_len + sizeof(h) + len;
-	char *grown = need <= REPLY_BYTES ? realloc(c->out, need) : NULL;
+	size_t need = connection->out_len + sizeof(h) + len;
+	char *grown = need <= MAX_REPLY_BYTES ? realloc(connection->out, need) :
+						NULL;
 
 	if (!grown) {
-		disconnect(c);
+		disconnect(connection);
 		return;
 	}
-	memcpy(grown + c->out_len, &h, sizeof(h));
-	memcpy(grown + c->out_len + sizeof(h), fields, len);
-	c->out = grown;
-	c->out_len = need;
-	send_out(c);
+	memcpy(grown + connection->out_len, &h, sizeof(h));
+	memcpy(grown + connection->out_len + sizeof(h), fields, len);
+	connection->out = grown;
+	connection->out_len = need;
+	send_out(connection);
 }
 
-static void refuse(struct connection *c, uint32_t seq, int rc)
+/* Reply that a request failed. */
+static void refuse(struct connection *connection, uint32_t seq, int rc)
 {
 	char fields[128];
 	int len = snprintf(fields, sizeof(fields), "%d%c%s%c", rc, 0,
@@ -618,107 +650,123 @@ static void refuse(struct connection *c, uint32_t seq, int rc)
 					  "does not answer" : strerror(-rc), 0);
 
 	fields[len++] = '\0';
-	send_reply(c, seq, fields, (size_t)len);
+	send_reply(connection, seq, fields, (size_t)len);
 }
 
 /*
- * A child takes over the connection.  Its pipe stands for it here, and closes
- * when it ends.  Returns 0 or -errno.
+ * Let a child take over a connection.  The child's pipe takes its place here,
+ * and closes when the child ends.  Returns 0 or -errno.
  */
-static int start_writer(const struct saver *s, struct connection *c)
+static int start_writer(const struct saver *saver,
+			struct connection *connection)
 {
 	char *field[NP_SAVER_MAX_FIELDS];
 	int end[2], rc;
 	pid_t pid;
 
-	if (np_saver_fields(c->text, c->head.len, field) != N_TRACE_FIELDS ||
-	    c->ring < 0)
+	if (np_saver_fields(connection->text, connection->head.len, field) !=
+		    N_TRACE_FIELDS ||
+	    connection->ring < 0)
 		return -EPROTO;
 	rc = open_pipe(end);
 	if (rc)
 		return rc;
 	pid = fork();
 	if (!pid)
-		run_writer(s->own ? NULL : c->who, field, c->fd, c->ring,
-			   end[1]);
+		run_writer(saver->own ? NULL : connection->client, field,
+			   connection->fd, connection->ring, end[1]);
 	rc = pid < 0 ? -errno : 0;
 	close(end[1]);
 	if (rc) {
 		close(end[0]);
 		return rc;
 	}
-	close(c->fd);
-	close(c->ring);
-	c->fd = end[0];
-	c->ring = -1;
+	close(connection->fd);
+	close(connection->ring);
+	connection->fd = end[0];
+	connection->ring = -1;
 	return 0;
 }
 
-static void take_trace(const struct saver *s, struct connection *c)
+static void take_trace(const struct saver *saver, struct connection *connection)
 {
-	int64_t rc = start_writer(s, c);
+	int64_t rc = start_writer(saver, connection);
 
-	free(c->text);
-	c->text = NULL;
-	c->got = 0;
+	free(connection->text);
+	connection->text = NULL;
+	connection->n_read = 0;
 	if (!rc)
 		return;
-	send(c->fd, &rc, sizeof(rc), MSG_DONTWAIT | MSG_NOSIGNAL);
-	disconnect(c);
+	send(connection->fd, &rc, sizeof(rc), MSG_DONTWAIT | MSG_NOSIGNAL);
+	disconnect(connection);
 }
 
-static void take_request(struct saver *s, struct connection *c)
+static void take_request(struct saver *saver, struct connection *connection)
 {
 	struct np_saver_request r = {
-		.who = c->who, .from = c->number, .kind = c->head.kind,
-		.seq = c->head.seq, .text = c->text, .len = c->head.len,
+		.client = connection->client,
+		.connection = connection->number,
+		.kind = connection->head.kind,
+		.seq = connection->head.seq,
+		.text = connection->text,
+		.len = connection->head.len,
 	};
 	int rc;
 
 	r.text[r.len] = '\0'; /* it may not end with a NUL */
-	c->text = NULL;
-	c->got = 0;
-	rc = np_saver_queue_add(&s->queue, &r);
+	connection->text = NULL;
+	connection->n_read = 0;
+	rc = np_saver_queue_add(&saver->queue, &r);
 	if (rc && r.kind != NP_SAVER_LOG)
-		refuse(c, r.seq, rc);
+		refuse(connection, r.seq, rc);
 }
 
-/* Is there room for the request that c has announced? */
-static bool has_room(const struct saver *s, const struct connection *c)
+/* Return whether there is room for the request that a client has announced. */
+static bool has_room(const struct saver *saver,
+		     const struct connection *connection)
 {
-	size_t all = c->head.len, own = all;
+	size_t all = connection->head.len, own = all;
 
-	for (size_t i = 0; i < s->n; i++) {
-		const struct connection *o = s->connection[i];
+	for (size_t i = 0; i < saver->n_connections; i++) {
+		const struct connection *o = saver->connection[i];
 
 		if (!o->text)
 			continue;
 		all += o->head.len;
-		own += o->who->uid == c->who->uid ? o->head.len : 0;
+		own += o->client->uid == connection->client->uid ? o->head.len :
+								   0;
 	}
-	return all <= READ_BYTES && own <= READ_BYTES_USER;
+	return all <= MAX_READ_BYTES && own <= MAX_READ_BYTES_USER;
 }
 
-/* Where the next bytes of a request go, and how many are missing. */
-static char *room_of(const struct saver *s, struct connection *c,
-		     size_t *left)
+/*
+ * Return where the next bytes of a request belong, and how many are missing.
+ * NULL: the request is malformed, or there is no room for it.
+ */
+static char *room_for_request(const struct saver *saver,
+			      struct connection *connection, size_t *left)
 {
-	if (!c->text && c->got < sizeof(c->head)) {
-		*left = sizeof(c->head) - c->got;
-		return (char *)&c->head + c->got;
+	if (!connection->text &&
+	    connection->n_read < sizeof(connection->head)) {
+		*left = sizeof(connection->head) - connection->n_read;
+		return (char *)&connection->head + connection->n_read;
 	}
-	if (!c->text) {
-		c->text = np_saver_head_ok(&c->head) &&
-			  c->head.kind != NP_SAVER_REPLY && has_room(s, c) ?
-				  malloc(c->head.len + 1) : NULL;
-		c->got = 0;
+	if (!connection->text) {
+		connection->text = np_saver_head_ok(&connection->head) &&
+						   connection->head.kind !=
+							   NP_SAVER_REPLY &&
+						   has_room(saver, connection) ?
+					   malloc(connection->head.len + 1) :
+					   NULL;
+		connection->n_read = 0;
 	}
-	*left = c->text ? c->head.len - c->got : 0;
-	return c->text ? c->text + c->got : NULL;
+	*left = connection->text ? connection->head.len - connection->n_read :
+				   0;
+	return connection->text ? connection->text + connection->n_read : NULL;
 }
 
-/* Like recv(2), and keeps a descriptor that came along. */
-static ssize_t receive(struct connection *c, void *to, size_t left)
+/* Do as recv(2), and keep a descriptor that came along. */
+static ssize_t receive(struct connection *connection, void *to, size_t left)
 {
 	union {
 		struct cmsghdr head;
@@ -728,227 +776,239 @@ static ssize_t receive(struct connection *c, void *to, size_t left)
 	struct msghdr m = { .msg_iov = &part, .msg_iovlen = 1,
 			    .msg_control = &control,
 			    .msg_controllen = CMSG_LEN(sizeof(int)) };
-	ssize_t got = recvmsg(c->fd, &m, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+	ssize_t got =
+		recvmsg(connection->fd, &m, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
 	struct cmsghdr *h = got > 0 ? CMSG_FIRSTHDR(&m) : NULL;
 
 	if (h && h->cmsg_level == SOL_SOCKET && h->cmsg_type == SCM_RIGHTS &&
 	    h->cmsg_len == CMSG_LEN(sizeof(int))) {
-		if (c->ring >= 0)
-			close(c->ring);
-		memcpy(&c->ring, CMSG_DATA(h), sizeof(int));
+		if (connection->ring >= 0)
+			close(connection->ring);
+		memcpy(&connection->ring, CMSG_DATA(h), sizeof(int));
 	}
 	return got;
 }
 
-/* At most one request, so that no client takes all the time. */
-static void read_request(struct saver *s, struct connection *c)
+/* Read at most one request, so that no client takes all the time. */
+static void read_request(struct saver *saver, struct connection *connection)
 {
 	size_t left;
 	char *to;
 
-	while ((to = room_of(s, c, &left))) {
-		ssize_t got = receive(c, to, left);
+	while ((to = room_for_request(saver, connection, &left))) {
+		ssize_t got = receive(connection, to, left);
 
 		if (got < 0 && (errno == EAGAIN || errno == EINTR))
 			return;
 		if (got <= 0)
 			break;
-		c->got += (size_t)got;
-		if (c->text && c->got == c->head.len) {
-			if (c->head.kind == NP_SAVER_TRACE)
-				take_trace(s, c);
+		connection->n_read += (size_t)got;
+		if (connection->text &&
+		    connection->n_read == connection->head.len) {
+			if (connection->head.kind == NP_SAVER_TRACE)
+				take_trace(saver, connection);
 			else
-				take_request(s, c);
+				take_request(saver, connection);
 			return;
 		}
 	}
-	disconnect(c);
+	disconnect(connection);
 }
 
 /* ---- workers ---- */
 
-static struct connection *find_connection(struct saver *s, uint64_t number)
+static struct connection *find_connection(struct saver *saver, uint64_t number)
 {
-	for (size_t i = 0; i < s->n; i++)
-		if (s->connection[i]->number == number &&
-		    s->connection[i]->fd >= 0)
-			return s->connection[i];
+	for (size_t i = 0; i < saver->n_connections; i++)
+		if (saver->connection[i]->number == number &&
+		    saver->connection[i]->fd >= 0)
+			return saver->connection[i];
 	return NULL;
 }
 
-/* The reply goes to the client, if it is still connected. */
-static void end_request(struct saver *s, struct np_saver_request *r,
+/* Reply to the client, if it is still connected, and forget the request. */
+static void end_request(struct saver *saver, struct np_saver_request *request,
 			const char *fields, size_t len, int rc)
 {
-	struct connection *c = r->kind == NP_SAVER_LOG ? NULL :
-			       find_connection(s, r->from);
+	struct connection *connection =
+		request->kind == NP_SAVER_LOG ?
+			NULL :
+			find_connection(saver, request->connection);
 
-	if (c && len)
-		send_reply(c, r->seq, fields, len);
-	else if (c)
-		refuse(c, r->seq, rc);
-	np_saver_queue_done(&s->queue, r);
+	if (connection && len)
+		send_reply(connection, request->seq, fields, len);
+	else if (connection)
+		refuse(connection, request->seq, rc);
+	np_saver_queue_done(&saver->queue, request);
 }
 
-static void start_work(struct saver *s, struct np_saver_request *r)
+static void start_work(struct saver *saver, struct np_saver_request *request)
 {
-	struct worker *w = s->worker;
-	int fd, rc = start_child(r, !s->own, &fd);
+	struct worker *worker = saver->worker;
+	int fd, rc = start_child(request, !saver->own, &fd);
 
 	if (rc) {
-		end_request(s, r, NULL, 0, rc);
+		end_request(saver, request, NULL, 0, rc);
 		return;
 	}
-	while (w->request) /* there are as many as the queue hands out */
-		w++;
-	*w = (struct worker){ .request = r, .fd = fd,
-			      .since_sec = np_mono_sec() };
+	while (worker->request) /* there are as many as the queue hands out */
+		worker++;
+	*worker = (struct worker){ .request = request,
+				   .fd = fd,
+				   .since_sec = np_mono_sec() };
 }
 
-static void end_work(struct saver *s, struct worker *w)
+static void end_work(struct saver *saver, struct worker *worker)
 {
-	close(w->fd);
-	if (w->reported)
-		report("%s: answered after %.0f s", w->request->text,
-		       np_mono_sec() - w->since_sec);
-	end_request(s, w->request, w->text, w->len, -EIO);
-	free(w->text);
-	*w = (struct worker){ .request = NULL };
+	close(worker->fd);
+	if (worker->reported)
+		report("%s: answered after %.0f s", worker->request->text,
+		       np_mono_sec() - worker->since_sec);
+	end_request(saver, worker->request, worker->text, worker->len, -EIO);
+	free(worker->text);
+	*worker = (struct worker){ .request = NULL };
 }
 
-static void read_worker(struct saver *s, struct worker *w)
+/* Read a reply; at its end, or if it is too long, the work has ended. */
+static void read_worker(struct saver *saver, struct worker *worker)
 {
-	char *grown = realloc(w->text, w->len + 65536);
+	char *grown = realloc(worker->text, worker->len + 65536);
 	ssize_t got;
 
 	if (grown) {
-		w->text = grown;
-		got = read(w->fd, grown + w->len, 65536);
+		worker->text = grown;
+		got = read(worker->fd, grown + worker->len, 65536);
 		if (got < 0 && (errno == EAGAIN || errno == EINTR))
 			return;
-		if (got > 0 && w->len + (size_t)got <= NP_SAVER_MAX_BYTES) {
-			w->len += (size_t)got;
+		if (got > 0 &&
+		    worker->len + (size_t)got <= NP_SAVER_MAX_BYTES) {
+			worker->len += (size_t)got;
 			return;
 		}
 	}
-	end_work(s, w);
+	end_work(saver, worker);
 }
 
-static void report_slow(struct saver *s)
+static void report_slow(struct saver *saver)
 {
 	double now = np_mono_sec();
 
 	for (size_t i = 0; i < NP_SAVER_WORKERS; i++) {
-		struct worker *w = &s->worker[i];
+		struct worker *worker = &saver->worker[i];
 
-		if (!w->request || w->reported ||
-		    now - w->since_sec < REPLY_SEC)
+		if (!worker->request || worker->reported ||
+		    now - worker->since_sec < SLOW_SEC)
 			continue;
-		w->reported = true;
+		worker->reported = true;
 		report("%s has not answered for %.0f s: what is written there "
 		       "for uid %u waits",
-		       w->request->text, REPLY_SEC,
-		       (unsigned)w->request->who->uid);
+		       worker->request->text, SLOW_SEC,
+		       (unsigned)worker->request->client->uid);
 	}
 }
 
 /* ---- the program ---- */
 
-/* Without a free descriptor, connections stay in the backlog. */
-static void accept_client(struct saver *s)
+/* Accept a connection.  Without a free descriptor it stays in the backlog. */
+static void accept_client(struct saver *saver)
 {
-	const struct timespec nap = { .tv_nsec = ADMIT_NS };
-	int fd = accept4(s->listen, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+	const struct timespec nap = { .tv_nsec = ACCEPT_PAUSE_NS };
+	int fd = accept4(saver->listen, NULL, NULL,
+			 SOCK_NONBLOCK | SOCK_CLOEXEC);
 
 	if (fd >= 0)
-		connect_client(s, fd);
+		connect_client(saver, fd);
 	else if (errno == EMFILE || errno == ENFILE)
 		nanosleep(&nap, NULL);
 }
 
-/* Another saver listens from now on. */
-static void retire(struct saver *s)
+/* Do not listen any more: slurmd has ended, and another saver listens. */
+static void retire(struct saver *saver)
 {
-	if (s->listen >= 0)
-		close(s->listen);
-	close(s->control);
-	s->listen = s->control = -1;
+	if (saver->listen >= 0)
+		close(saver->listen);
+	close(saver->control);
+	saver->listen = saver->control = -1;
 }
 
-static bool has_work(const struct saver *s)
+static bool has_work(const struct saver *saver)
 {
-	return s->queue.first || (s->own ? s->n > 0 : s->control >= 0);
+	return saver->queue.first ||
+	       (saver->own ? saver->n_connections > 0 : saver->control >= 0);
 }
 
-static void poll_all(struct saver *s)
+static void poll_all(struct saver *saver)
 {
-	static struct pollfd p[2 + CONNECTIONS + NP_SAVER_WORKERS];
-	size_t n = 2, n_connections = s->n, at;
+	static struct pollfd p[2 + MAX_CONNECTIONS + NP_SAVER_WORKERS];
+	size_t n = 2, n_connections = saver->n_connections, at;
 
-	p[0] = (struct pollfd){ .fd = s->control, .events = POLLIN };
-	p[1] = (struct pollfd){ .fd = s->listen, .events = POLLIN };
+	p[0] = (struct pollfd){ .fd = saver->control, .events = POLLIN };
+	p[1] = (struct pollfd){ .fd = saver->listen, .events = POLLIN };
 	for (size_t i = 0; i < n_connections; i++)
 		p[n++] = (struct pollfd){
-			.fd = s->connection[i]->fd,
-			.events = s->connection[i]->out_len ? POLLIN | POLLOUT :
-							      POLLIN,
+			.fd = saver->connection[i]->fd,
+			.events = saver->connection[i]->out_len ?
+					  POLLIN | POLLOUT :
+					  POLLIN,
 		};
 	for (size_t i = 0; i < NP_SAVER_WORKERS; i++)
 		p[n++] = (struct pollfd){
-			.fd = s->worker[i].request ? s->worker[i].fd : -1,
+			.fd = saver->worker[i].request ? saver->worker[i].fd :
+							 -1,
 			.events = POLLIN,
 		};
 	if (poll(p, n, POLL_MS) < 0)
 		return;
 	for (size_t i = 0; i < n_connections; i++) {
 		if (p[2 + i].revents & POLLOUT)
-			send_out(s->connection[i]);
-		if (p[2 + i].revents & ~POLLOUT && s->connection[i]->fd >= 0)
-			read_request(s, s->connection[i]);
+			send_out(saver->connection[i]);
+		if (p[2 + i].revents & ~POLLOUT &&
+		    saver->connection[i]->fd >= 0)
+			read_request(saver, saver->connection[i]);
 	}
 	at = 2 + n_connections;
 	for (size_t i = 0; i < NP_SAVER_WORKERS; i++)
 		if (p[at + i].revents)
-			read_worker(s, &s->worker[i]);
-	remove_closed(s);
+			read_worker(saver, &saver->worker[i]);
+	remove_closed(saver);
 	if (p[1].revents)
-		accept_client(s);
+		accept_client(saver);
 	if (p[0].revents)
-		retire(s);
+		retire(saver);
 }
 
 /*
- * When slurmd restarts, the old and the new saver overlap; there are names for
- * both.
+ * Open the sockets.  When slurmd restarts, the old and the new saver overlap:
+ * there are names for both.
  */
-static void open_sockets(struct saver *s)
+static void open_sockets(struct saver *saver)
 {
 	uid_t taken = geteuid();
 
-	s->listen = np_saver_listen(s->own ? geteuid() : 0, &taken);
-	if (s->listen < 0 && !s->own)
+	saver->listen = np_saver_listen(saver->own ? geteuid() : 0, &taken);
+	if (saver->listen < 0 && !saver->own)
 		report("%s: its sockets are held by uid %u: records of this "
 		       "node are lost",
-		       strerror(-s->listen), (unsigned)taken);
-	if (s->own) {
+		       strerror(-saver->listen), (unsigned)taken);
+	if (saver->own) {
 		int fd = np_fd_above(STDIN_FILENO);
 
-		s->control = -1;
+		saver->control = -1;
 		open("/dev/null", O_RDONLY | O_CLOEXEC); /* as standard input */
 		if (fd >= 0) {
 			fcntl(fd, F_SETFL, O_NONBLOCK);
-			connect_client(s, fd);
+			connect_client(saver, fd);
 		}
 	}
 }
 
 int main(int argc, char **argv)
 {
-	static struct saver s = { .listen = -1 };
-	struct np_saver_request *r;
+	static struct saver saver = { .listen = -1 };
+	struct np_saver_request *request;
 
-	s.own = argc == 2 && !strcmp(argv[1], "--own");
-	if (argc != 1 + s.own || (!s.own && geteuid())) {
+	saver.own = argc == 2 && !strcmp(argv[1], "--own");
+	if (argc != 1 + saver.own || (!saver.own && geteuid())) {
 		fprintf(stderr, "netprof-saver is started by the SPANK plugin, "
 			"not by hand\n");
 		return 2;
@@ -956,12 +1016,12 @@ int main(int argc, char **argv)
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGCHLD, SIG_IGN); /* nobody waits for a worker that cannot
 				   * end */
-	open_sockets(&s);
-	while (has_work(&s)) {
-		while ((r = np_saver_queue_next(&s.queue)))
-			start_work(&s, r);
-		poll_all(&s);
-		report_slow(&s);
+	open_sockets(&saver);
+	while (has_work(&saver)) {
+		while ((request = np_saver_queue_next(&saver.queue)))
+			start_work(&saver, request);
+		poll_all(&saver);
+		report_slow(&saver);
 	}
 	return 0;
 }

@@ -4,22 +4,26 @@
 #include <stdlib.h>
 #include <string.h>
 
-void np_saver_who_put(struct np_saver_who *w)
+void np_saver_client_put(struct np_saver_client *client)
 {
-	if (w && !--w->users)
-		free(w);
+	if (client && !--client->refs)
+		free(client);
 }
 
-/* The second field, RUN, of a request to save, with its length. */
-static const char *run_of(const struct np_saver_request *r, size_t *len)
+/*
+ * Return the second field, RUN, of a request to save, with its length.  NULL:
+ * the request is of another kind, or malformed.
+ */
+static const char *run_of(const struct np_saver_request *request, size_t *len)
 {
-	const char *end = memchr(r->text, '\0', r->len), *run, *stop;
+	const char *end = memchr(request->text, '\0', request->len), *run,
+		   *stop;
 
 	*len = 0;
-	if (r->kind != NP_SAVER_SAVE || !end)
+	if (request->kind != NP_SAVER_SAVE || !end)
 		return NULL;
 	run = end + 1;
-	stop = memchr(run, '\0', r->len - (size_t)(run - r->text));
+	stop = memchr(run, '\0', request->len - (size_t)(run - request->text));
 	*len = stop ? (size_t)(stop - run) : 0;
 	return stop ? run : NULL;
 }
@@ -33,91 +37,103 @@ static bool is_same_run(const struct np_saver_request *a,
 	return run_a && run_b && len_a == len_b && !memcmp(run_a, run_b, len_a);
 }
 
-/* A waiting request that r replaces; NULL: none. */
-static struct np_saver_request *find_older(struct np_saver_queue *q,
-					   const struct np_saver_request *r)
+/* Find a waiting request that a new one replaces; NULL: none. */
+static struct np_saver_request *
+find_older(struct np_saver_queue *queue, const struct np_saver_request *request)
 {
-	for (struct np_saver_request *o = q->first; o; o = o->next)
-		if (!o->starts && o->from == r->from && is_same_run(o, r))
-			return o;
+	for (struct np_saver_request *other = queue->first; other;
+	     other = other->next)
+		if (!other->running &&
+		    other->connection == request->connection &&
+		    is_same_run(other, request))
+			return other;
 	return NULL;
 }
 
-static bool has_room(const struct np_saver_queue *q,
-		     const struct np_saver_request *r)
+static bool has_room(const struct np_saver_queue *queue,
+		     const struct np_saver_request *request)
 {
-	size_t n = 0, n_user = 0, bytes = r->len, bytes_user = r->len;
+	size_t n = 0, n_user = 0, bytes = request->len,
+	       bytes_user = request->len;
 
-	for (const struct np_saver_request *o = q->first; o; o = o->next) {
+	for (const struct np_saver_request *other = queue->first; other;
+	     other = other->next) {
 		n++;
-		bytes += o->len;
-		n_user += o->who->uid == r->who->uid;
-		bytes_user += o->who->uid == r->who->uid ? o->len : 0;
+		bytes += other->len;
+		n_user += other->client->uid == request->client->uid;
+		bytes_user += other->client->uid == request->client->uid ?
+				      other->len :
+				      0;
 	}
 	return n < NP_SAVER_WAITING && n_user < NP_SAVER_WAITING_USER &&
 	       bytes <= NP_SAVER_WAITING_BYTES &&
 	       bytes_user <= NP_SAVER_WAITING_USER_BYTES;
 }
 
-int np_saver_queue_add(struct np_saver_queue *q,
-		       const struct np_saver_request *r)
+int np_saver_queue_add(struct np_saver_queue *queue,
+		       const struct np_saver_request *request)
 {
-	struct np_saver_request *older = find_older(q, r), **end = &q->first;
+	struct np_saver_request *older = find_older(queue, request),
+				**end = &queue->first;
 	struct np_saver_request *copy;
 
 	if (older) {
 		free(older->text);
-		older->text = r->text;
-		older->len = r->len;
-		older->seq = r->seq;
+		older->text = request->text;
+		older->len = request->len;
+		older->seq = request->seq;
 		return 0;
 	}
-	copy = has_room(q, r) ? malloc(sizeof(*copy)) : NULL;
+	copy = has_room(queue, request) ? malloc(sizeof(*copy)) : NULL;
 	if (!copy) {
-		free(r->text);
-		return has_room(q, r) ? -ENOMEM : -EBUSY;
+		free(request->text);
+		return has_room(queue, request) ? -ENOMEM : -EBUSY;
 	}
-	*copy = *r;
+	*copy = *request;
 	copy->next = NULL;
-	copy->who->users++;
-	copy->starts = false;
+	copy->client->refs++;
+	copy->running = false;
 	while (*end)
 		end = &(*end)->next;
 	*end = copy;
 	return 0;
 }
 
-static bool is_served(const struct np_saver_queue *q, uid_t uid)
+/* Return whether a request of this user is being worked on. */
+static bool is_served(const struct np_saver_queue *queue, uid_t uid)
 {
-	for (const struct np_saver_request *o = q->first; o; o = o->next)
-		if (o->starts && o->who->uid == uid)
+	for (const struct np_saver_request *other = queue->first; other;
+	     other = other->next)
+		if (other->running && other->client->uid == uid)
 			return true;
 	return false;
 }
 
-struct np_saver_request *np_saver_queue_next(struct np_saver_queue *q)
+struct np_saver_request *np_saver_queue_next(struct np_saver_queue *queue)
 {
-	if (q->n_workers == NP_SAVER_WORKERS)
+	if (queue->n_workers == NP_SAVER_WORKERS)
 		return NULL;
-	for (struct np_saver_request *o = q->first; o; o = o->next)
-		if (!o->starts && !is_served(q, o->who->uid)) {
-			o->starts = true;
-			q->n_workers++;
-			return o;
+	for (struct np_saver_request *request = queue->first; request;
+	     request = request->next)
+		if (!request->running &&
+		    !is_served(queue, request->client->uid)) {
+			request->running = true;
+			queue->n_workers++;
+			return request;
 		}
 	return NULL;
 }
 
-void np_saver_queue_done(struct np_saver_queue *q,
-			 struct np_saver_request *r)
+void np_saver_queue_done(struct np_saver_queue *queue,
+			 struct np_saver_request *request)
 {
-	struct np_saver_request **at = &q->first;
+	struct np_saver_request **at = &queue->first;
 
-	while (*at != r)
+	while (*at != request)
 		at = &(*at)->next;
-	*at = r->next;
-	q->n_workers--;
-	np_saver_who_put(r->who);
-	free(r->text);
-	free(r);
+	*at = request->next;
+	queue->n_workers--;
+	np_saver_client_put(request->client);
+	free(request->text);
+	free(request);
 }

@@ -17,15 +17,16 @@
 
 #include "np_saver_proto.h"
 
-#define NP_SAVER_WORKERS 16
-#define NP_SAVER_WAITING 4096	   /* most requests, of all users ... */
-#define NP_SAVER_WAITING_USER 1024 /* ... and of one */
-#define NP_SAVER_WAITING_BYTES (64u << 20) /* in them, of all users ... */
-#define NP_SAVER_WAITING_USER_BYTES (16u << 20) /* ... and of one */
+#define NP_SAVER_WORKERS 16 /* most requests being worked on */
+/* Most requests in the queue, and bytes in these; of all users, and of one. */
+#define NP_SAVER_WAITING 4096
+#define NP_SAVER_WAITING_USER 1024
+#define NP_SAVER_WAITING_BYTES (64u << 20)
+#define NP_SAVER_WAITING_USER_BYTES (16u << 20)
 
 /* The user of a client process; shared by its connection and its requests. */
-struct np_saver_who {
-	size_t users; /* reference count */
+struct np_saver_client {
+	size_t refs; /* its connection and requests */
 	uid_t uid;
 	gid_t gid;
 	size_t n_groups;
@@ -33,17 +34,17 @@ struct np_saver_who {
 };
 
 /* Drop a reference; the last one frees it.  NULL is allowed. */
-void np_saver_who_put(struct np_saver_who *w);
+void np_saver_client_put(struct np_saver_client *client);
 
 struct np_saver_request {
 	struct np_saver_request *next; /* for the queue only */
-	struct np_saver_who *who; /* the queue holds a reference */
-	uint64_t from;		  /* number of the connection */
+	struct np_saver_client *client; /* the queue holds a reference */
+	uint64_t connection;		/* number of the client's connection */
 	enum np_saver_kind kind;
-	uint32_t seq;
-	char *text;  /* fields; owned */
-	size_t len;
-	bool starts; /* being worked on */
+	uint32_t seq; /* number of the request, for its reply */
+	char *text;   /* fields of the message, malloc'ed */
+	size_t len;   /* bytes of text */
+	bool running; /* it is being worked on */
 };
 
 struct np_saver_queue {
@@ -52,20 +53,21 @@ struct np_saver_queue {
 };
 
 /*
- * Queue a copy of r, which takes over r->text; r->who is borrowed.  Returns 0;
- * or -EBUSY (too much is waiting) or -ENOMEM, and the text is freed.
+ * Queue a copy of a request, which takes over its text and a further reference
+ * to its client.  Returns 0; or -EBUSY (too much is waiting) or -ENOMEM, and
+ * the text is freed.
  */
-int np_saver_queue_add(struct np_saver_queue *q,
-		       const struct np_saver_request *r);
+int np_saver_queue_add(struct np_saver_queue *queue,
+		       const struct np_saver_request *request);
 
 /*
- * The next request to work on, which counts as being worked on until
+ * Return the next request to work on, which counts as being worked on until
  * np_saver_queue_done(); NULL: none.
  */
-struct np_saver_request *np_saver_queue_next(struct np_saver_queue *q);
+struct np_saver_request *np_saver_queue_next(struct np_saver_queue *queue);
 
-/* Remove it and free it. */
-void np_saver_queue_done(struct np_saver_queue *q,
-			 struct np_saver_request *r);
+/* Remove a request that has been worked on, and free it. */
+void np_saver_queue_done(struct np_saver_queue *queue,
+			 struct np_saver_request *request);
 
 #endif

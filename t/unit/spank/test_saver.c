@@ -47,19 +47,19 @@ static void test_damaged_messages_are_refused(void)
 
 /* ---- the queue ---- */
 
-static struct np_saver_who *who(uid_t uid)
+static struct np_saver_client *who(uid_t uid)
 {
-	struct np_saver_who *w = calloc(1, sizeof(*w));
+	struct np_saver_client *w = calloc(1, sizeof(*w));
 
-	w->users = 1;
+	w->refs = 1;
 	w->uid = uid;
 	return w;
 }
 
-static int add(struct np_saver_queue *q, struct np_saver_who *w,
+static int add(struct np_saver_queue *q, struct np_saver_client *w,
 	       uint64_t from, enum np_saver_kind kind, size_t len)
 {
-	struct np_saver_request r = { .who = w, .from = from, .kind = kind,
+	struct np_saver_request r = { .client = w, .connection = from, .kind = kind,
 				      .text = calloc(1, len), .len = len };
 
 	return np_saver_queue_add(q, &r);
@@ -76,7 +76,7 @@ static void empty(struct np_saver_queue *q)
 
 static void test_a_user_has_one_worker(void)
 {
-	struct np_saver_who *a = who(1), *b = who(2);
+	struct np_saver_client *a = who(1), *b = who(2);
 	struct np_saver_queue q = { .first = NULL };
 	struct np_saver_request *first, *other;
 
@@ -85,16 +85,16 @@ static void test_a_user_has_one_worker(void)
 	T_CHECK(!add(&q, b, 3, NP_SAVER_SAVE, 1));
 	first = np_saver_queue_next(&q);
 	other = np_saver_queue_next(&q);
-	T_CHECK(first && first->from == 1 && other && other->from == 3);
+	T_CHECK(first && first->connection == 1 && other && other->connection == 3);
 	T_CHECK(!np_saver_queue_next(&q));
 	np_saver_queue_done(&q, first);
 	first = np_saver_queue_next(&q);
-	T_CHECK(first && first->from == 2);
+	T_CHECK(first && first->connection == 2);
 	np_saver_queue_done(&q, first);
 	np_saver_queue_done(&q, other);
 	empty(&q);
-	np_saver_who_put(a);
-	np_saver_who_put(b);
+	np_saver_client_put(a);
+	np_saver_client_put(b);
 }
 
 static void test_a_node_has_so_many_workers(void)
@@ -103,10 +103,10 @@ static void test_a_node_has_so_many_workers(void)
 	struct np_saver_queue q = { .first = NULL };
 
 	for (uid_t uid = 0; uid < NP_SAVER_WORKERS + 3; uid++) {
-		struct np_saver_who *w = who(uid);
+		struct np_saver_client *w = who(uid);
 
 		T_CHECK(!add(&q, w, uid, NP_SAVER_SAVE, 1));
-		np_saver_who_put(w);
+		np_saver_client_put(w);
 	}
 	for (size_t i = 0; i < NP_SAVER_WORKERS; i++)
 		T_CHECK((r[i] = np_saver_queue_next(&q)) != NULL);
@@ -120,7 +120,7 @@ static void test_a_node_has_so_many_workers(void)
 static void test_a_newer_record_replaces_one_that_waits(void)
 {
 	struct np_saver_queue q = { .first = NULL };
-	struct np_saver_who *w = who(1);
+	struct np_saver_client *w = who(1);
 	struct np_saver_request *r;
 	size_t n = 0;
 
@@ -134,7 +134,7 @@ static void test_a_newer_record_replaces_one_that_waits(void)
 	T_CHECK(n == 3 && r->len == 2 && r->next->len == 4999);
 	np_saver_queue_done(&q, r);
 	empty(&q);
-	np_saver_who_put(w);
+	np_saver_client_put(w);
 }
 
 /* As the idle network's record, which a collector saves after its own. */
@@ -142,13 +142,13 @@ static void test_a_record_of_another_run_replaces_none(void)
 {
 	static const char runs[][6] = { "/\0a/1", "/\0a/2", "/\0a" };
 	struct np_saver_queue q = { .first = NULL };
-	struct np_saver_who *w = who(1);
+	struct np_saver_client *w = who(1);
 	size_t n = 0;
 
 	for (size_t i = 0; i < 2 * NP_ARRAY_SIZE(runs); i++) {
 		const char *run = runs[i % NP_ARRAY_SIZE(runs)];
 		struct np_saver_request r = {
-			.who = w, .kind = NP_SAVER_SAVE,
+			.client = w, .kind = NP_SAVER_SAVE,
 			.text = memcpy(malloc(6), run, 6), .len = 6,
 		};
 
@@ -158,12 +158,12 @@ static void test_a_record_of_another_run_replaces_none(void)
 		n++;
 	T_CHECK(n == NP_ARRAY_SIZE(runs));
 	empty(&q);
-	np_saver_who_put(w);
+	np_saver_client_put(w);
 }
 
 static void test_a_user_that_has_too_much_is_refused_and_others_are_not(void)
 {
-	struct np_saver_who *a = who(1), *b = who(2);
+	struct np_saver_client *a = who(1), *b = who(2);
 	struct np_saver_queue q = { .first = NULL };
 	uint64_t n = 0;
 	int rc;
@@ -177,8 +177,8 @@ static void test_a_user_that_has_too_much_is_refused_and_others_are_not(void)
 	T_CHECK(add(&q, a, 2, NP_SAVER_SAVE, 1) == -EBUSY);
 	T_CHECK(!add(&q, b, 3, NP_SAVER_SAVE, 1));
 	empty(&q);
-	np_saver_who_put(a);
-	np_saver_who_put(b);
+	np_saver_client_put(a);
+	np_saver_client_put(b);
 }
 
 /* ---- choices ---- */
