@@ -65,10 +65,11 @@ __attribute__((constructor)) static void adopt_version(void)
 	fits = np_loader_fits(built_for, plugin_version);
 }
 
-#define START_WAIT_MS 5000 /* srun waits this long for a collector to start */
-#define TRACE_WAIT_MS 1000 /* ... for the answer of the directory for traces */
-#define SAVE_WAIT_MS 250 /* ... for the record to be saved, when it exits */
-#define LEVEL_START_MS 5000   /* ... for a level's processes to start */
+/* Longest waits of srun. */
+#define START_WAIT_MS 5000  /* for a collector to start */
+#define TRACE_WAIT_MS 1000  /* for the directory of traces to answer */
+#define SAVE_WAIT_MS 250    /* for the record to be saved, when srun exits */
+#define LEVEL_START_MS 5000 /* for a level's processes to start */
 
 static struct np_conf conf;
 static struct np_collector_proc collector[NP_RENDEZVOUS_COMPONENTS];
@@ -148,7 +149,7 @@ static int take_period(const char *arg, struct np_err *err)
 	return 0;
 }
 
-/* "c5", or "c5@rail1" for one rail. */
+/* Take "c5", or "c5@rail1" for one rail. */
 static int take_compress(const char *arg, struct np_err *err)
 {
 	const char *rail = strchr(arg, '@');
@@ -167,7 +168,7 @@ static int take_compress(const char *arg, struct np_err *err)
 	return 0;
 }
 
-/* A relative directory is relative to where the job is submitted. */
+/* Take a directory, which may be relative to where the job is submitted. */
 static int take_trace(const char *arg, struct np_err *err)
 {
 	char cwd[PATH_MAX];
@@ -225,7 +226,7 @@ static struct spank_option options[] = {
 	  take_option },
 };
 
-/* In every Slurm program; an option that cannot be registered is logged. */
+/* Register the options.  One that cannot be registered is logged. */
 static void register_options(spank_t sp)
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(options); i++)
@@ -237,9 +238,9 @@ static void register_options(spank_t sp)
 /* ---- slurmd ---- */
 
 /*
- * Runs in a child of slurmd, which is a threaded program: plain system calls
- * only.  The grandchild, the saver, is adopted by init, so that slurmd need not
- * wait for it.
+ * Become the saver, in a child of slurmd, which is a threaded program: only
+ * plain system calls are allowed.  The grandchild, the saver, is adopted by
+ * init, so that slurmd need not wait for it.
  */
 static void exec_saver(char *path, int control)
 {
@@ -254,7 +255,10 @@ static void exec_saver(char *path, int control)
 	_exit(127);
 }
 
-/* A pipe whose other end stays open in slurmd; returns the saver's end. */
+/*
+ * Open a pipe whose other end stays open in slurmd.  Returns the saver's end,
+ * or -errno.
+ */
 static int open_control(void)
 {
 	static int end = -1;
@@ -296,7 +300,7 @@ static int fork_saver(const char *libexecdir, struct np_err *err)
 	return 0;
 }
 
-/* As root; slurmd loads the plugin when it starts. */
+/* Start the saver as root, when slurmd starts and loads the plugin. */
 static void start_saver(int ac, char **av)
 {
 	struct np_err err = NP_ERR_INIT;
@@ -311,20 +315,22 @@ static void start_saver(int ac, char **av)
 
 /* ---- srun ---- */
 
+/* Return the number in a variable; -1: it is not set, or no number. */
 static long env_number(const char *name)
 {
 	const char *text = getenv(name);
 	char *end;
-	long v;
+	long number;
 
 	if (!text || !*text)
 		return -1;
-	v = strtol(text, &end, 10);
-	return *end || v < 0 ? -1 : v;
+	number = strtol(text, &end, 10);
+	return *end || number < 0 ? -1 : number;
 }
 
 /*
- * The installed headers do not declare it; weak, because a release may lack it.
+ * The installed headers do not declare this function.  It is weak, because a
+ * release may lack it.
  */
 extern uint16_t *slurm_get_srun_port_range(void) __attribute__((weak));
 
@@ -348,7 +354,10 @@ static void stop_listening(void)
 		close(listening[--n_listening]);
 }
 
-/* "srun ... : ..." becomes a heterogeneous job, which does not exist yet. */
+/*
+ * Return whether the job is heterogeneous, or may become so: that of
+ * "srun ... : ..." does not exist yet.
+ */
 static bool may_be_heterogeneous(void)
 {
 	char text[65536];
@@ -364,8 +373,9 @@ static bool may_be_heterogeneous(void)
 }
 
 /*
- * Before there is a job: srun makes the environment of its tasks, for all
- * components but the first, before the next callback.
+ * Put the rendezvous into the environment before there is a job: srun makes the
+ * environment of its tasks, for all components but the first, before the next
+ * callback.
  */
 static void announce_rendezvous(int ac, char **av)
 {
@@ -388,43 +398,44 @@ static void announce_rendezvous(int ac, char **av)
 	setenv(NP_RENDEZVOUS_ENV, rendezvous_text, 1);
 }
 
-/* What is traced, to which directory, and how much. */
-static int describe_tracing(struct np_tracing *t, struct np_err *err)
+/* Describe what is traced, to which directory, and how much. */
+static int describe_tracing(struct np_tracing *tracing, struct np_err *err)
 {
 	const char *app = given.app[0] ? given.app : getenv("NETPROF_APP");
 	bool store = !given.trace_dir[0];
 
-	*t = (struct np_tracing){
-		.bytes = conf.trace_bytes, .keep = store ? conf.max_traces : 0,
+	*tracing = (struct np_tracing){
+		.bytes = conf.trace_bytes,
+		.keep = store ? conf.max_traces : 0,
 	};
 	if (app && !np_app_check(app, NULL))
-		strcpy(t->app, app);
-	if (snprintf(t->library, PATH_MAX, "%s/libnetprof-mpi.so",
+		strcpy(tracing->app, app);
+	if (snprintf(tracing->library, PATH_MAX, "%s/libnetprof-mpi.so",
 		     conf.libexecdir) >= PATH_MAX ||
-	    snprintf(t->dir, PATH_MAX, "%s%s",
+	    snprintf(tracing->dir, PATH_MAX, "%s%s",
 		     store ? conf.store : given.trace_dir,
 		     store ? "/users" : "") >= PATH_MAX)
 		return np_errf(err, -ENAMETOOLONG, "a path is too long");
 	return 0;
 }
 
-/* Before srun makes the environment of its tasks. */
+/* Put tracing into the environment, before srun makes that of its tasks. */
 static void announce_tracing(int ac, char **av)
 {
 	struct np_err err = NP_ERR_INIT;
 	char text[NP_TRACING_TEXT];
-	struct np_tracing t;
+	struct np_tracing tracing;
 	int rc = load_conf(ac, av, &err);
 
 	if (!rc && !conf.enabled)
 		return;
 	if (!rc)
-		rc = describe_tracing(&t, &err);
-	if (!rc && !np_dir_responds(t.dir, TRACE_WAIT_MS))
+		rc = describe_tracing(&tracing, &err);
+	if (!rc && !np_dir_responds(tracing.dir, TRACE_WAIT_MS))
 		rc = np_errf(&err, -ETIMEDOUT, "%s does not answer within %d "
-			     "ms", t.dir, TRACE_WAIT_MS);
+			     "ms", tracing.dir, TRACE_WAIT_MS);
 	if (!rc)
-		rc = np_tracing_put(&t, text, &err);
+		rc = np_tracing_put(&tracing, text, &err);
 	if (rc)
 		complain("steps are not traced: %s", err.text);
 	else
@@ -454,13 +465,13 @@ int slurm_spank_init_post_opt(spank_t sp, int ac, char **av)
 }
 
 static void gather_context(spank_t sp, int ac, char **av, char srun[PATH_MAX],
-			   struct np_step_context *f)
+			   struct np_step_context *context)
 {
 	ssize_t len = readlink("/proc/self/exe", srun, PATH_MAX - 1);
 	int argc = 0;
 
 	srun[len > 0 ? len : 0] = '\0';
-	*f = (struct np_step_context){
+	*context = (struct np_step_context){
 		.helper_step = getenv(NP_HELPER_ENV) != NULL,
 		.requested = given.profile,
 		.app = given.app[0] ? given.app : NULL,
@@ -479,18 +490,19 @@ static void gather_context(spank_t sp, int ac, char **av, char srun[PATH_MAX],
 		.n_settings = ac,
 		.setting = av,
 	};
-	spank_get_item(sp, S_JOB_ID, &f->step.job_id);
-	spank_get_item(sp, S_JOB_STEPID, &f->step.step_id);
-	spank_get_item(sp, S_JOB_NNODES, &f->step.n_nodes);
-	spank_get_item(sp, S_JOB_TOTAL_TASK_COUNT, &f->step.n_tasks);
-	if (spank_get_item(sp, S_JOB_ARGV, &argc, &f->argv) == ESPANK_SUCCESS)
-		f->argc = argc;
-	f->interactive = f->step.step_id == SLURM_INTERACTIVE_STEP;
-	strcpy(f->step.level, given.level);
-	strcpy(f->step.rail, given.rail);
+	spank_get_item(sp, S_JOB_ID, &context->step.job_id);
+	spank_get_item(sp, S_JOB_STEPID, &context->step.step_id);
+	spank_get_item(sp, S_JOB_NNODES, &context->step.n_nodes);
+	spank_get_item(sp, S_JOB_TOTAL_TASK_COUNT, &context->step.n_tasks);
+	if (spank_get_item(sp, S_JOB_ARGV, &argc, &context->argv) ==
+	    ESPANK_SUCCESS)
+		context->argc = argc;
+	context->interactive = context->step.step_id == SLURM_INTERACTIVE_STEP;
+	strcpy(context->step.level, given.level);
+	strcpy(context->step.rail, given.rail);
 }
 
-/* Returns 0, or -errno after a complaint. */
+/* Start a collector that listens on fd.  Returns 0, or -errno, and logs why. */
 static int start_collector(const struct np_launch_request *request, int fd)
 {
 	struct np_err err = NP_ERR_INIT;
@@ -506,8 +518,8 @@ static int start_collector(const struct np_launch_request *request, int fd)
 }
 
 /*
- * A level must run at full strength, and alone for a while, before the step
- * starts.
+ * Wait for the level, which must run at full strength, and alone for a while,
+ * before the step starts.
  */
 static void wait_for_level(const struct np_launch_request *request)
 {
@@ -528,20 +540,23 @@ static void wait_for_level(const struct np_launch_request *request)
 }
 
 /*
- * Time until a record exists; 0 if a level runs before the step, as the record
- * then begins at once.
+ * Return the time until a record exists; 0 if a level runs before the step, as
+ * the record then begins at once.
  */
 static double record_after_sec(const struct np_launch_request *request)
 {
-	struct np_rendezvous_entry v;
+	struct np_rendezvous_entry entry;
 
 	if (request->level[0] ||
-	    np_rendezvous_find(getenv(NP_RENDEZVOUS_ENV), 0, &v))
+	    np_rendezvous_find(getenv(NP_RENDEZVOUS_ENV), 0, &entry))
 		return 0;
-	return np_rendezvous_after_sec(&v, request->n_nodes);
+	return np_rendezvous_after_sec(&entry, request->n_nodes);
 }
 
-/* The last thing srun does, after all of its own work; as the user. */
+/*
+ * End the collectors.  This is the last thing that srun does, after all of its
+ * own work, as the user.
+ */
 static void at_exit(int status, void *arg)
 {
 	int save_ms = np_mono_sec() >= record_sec ? SAVE_WAIT_MS : 0;
@@ -551,7 +566,10 @@ static void at_exit(int status, void *arg)
 		np_collector_end(&collector[i], status, save_ms);
 }
 
-/* Without the variable: slurmctld numbers components in a row. */
+/*
+ * Return the job id of a component.  If no variable has it, it follows from the
+ * leader's, as slurmctld numbers components in a row.
+ */
 static uint32_t component_job_id(long i, uint32_t leader)
 {
 	char name[48];
@@ -563,8 +581,8 @@ static uint32_t component_job_id(long i, uint32_t leader)
 }
 
 /*
- * One collector for a plain step; for a step of a heterogeneous job one for
- * each component, each of which finds out whether the step has a part there.
+ * Start one collector for a plain step; for a step of a heterogeneous job start
+ * one for each component, which finds out whether the step has a part there.
  * srun calls back for one of the components, depending on which of its threads
  * is first; the leader's id is in the environment, as it is in the tasks'.
  */
@@ -596,17 +614,17 @@ int slurm_spank_local_user_init(spank_t sp, int ac, char **av)
 	struct np_err err = NP_ERR_INIT;
 	char srun[PATH_MAX];
 	const struct np_launch_request *request;
-	struct np_step_context f;
-	enum np_launch_decision plan;
+	struct np_step_context context;
+	enum np_launch_decision decision;
 
 	if (!fits)
 		return 0;
-	gather_context(sp, ac, av, srun, &f);
-	request = &f.step;
-	plan = np_launch_decide(&f, &err);
-	if (plan == NP_LAUNCH_IGNORE || !n_listening)
+	gather_context(sp, ac, av, srun, &context);
+	request = &context.step;
+	decision = np_launch_decide(&context, &err);
+	if (decision == NP_LAUNCH_IGNORE || !n_listening)
 		return 0;
-	if (plan == NP_LAUNCH_SKIP) {
+	if (decision == NP_LAUNCH_SKIP) {
 		stop_listening();
 		complain("step %u.%u is not measured: %s", request->job_id,
 			 request->step_id, err.text);
@@ -630,7 +648,10 @@ int slurm_spank_local_user_init(spank_t sp, int ac, char **av)
 
 static pid_t *agent_pid; /* in a page that slurmstepd shares with its tasks */
 
-/* Before the tasks are forked; does nothing in other Slurm programs. */
+/*
+ * Share a page with the tasks before they are forked.  Other Slurm programs
+ * have no tasks.
+ */
 static void share_agent_pid(spank_t sp)
 {
 	void *page;
@@ -643,8 +664,8 @@ static void share_agent_pid(spank_t sp)
 }
 
 /*
- * Number of this component of a heterogeneous job, else 0.  The tasks'
- * SLURM_JOB_ID is that of the first component, whichever this one is.
+ * Return the number of this component of a heterogeneous job, else 0.  The
+ * tasks' SLURM_JOB_ID is that of the first component, whichever this one is.
  */
 static size_t component_of(spank_t sp, uint32_t job_id)
 {
@@ -660,9 +681,9 @@ static size_t component_of(spank_t sp, uint32_t job_id)
 static void start_agent(spank_t sp, const char *rendezvous_text)
 {
 	uint32_t job_id = 0, local = 1, n_local = 0, n_nodes = 0;
-	struct np_rendezvous_entry v;
-	struct np_agent_params j = {
-		.rendezvous = &v,
+	struct np_rendezvous_entry entry;
+	struct np_agent_params params = {
+		.rendezvous = &entry,
 		.task = getpid(),
 		.pid = agent_pid,
 	};
@@ -671,26 +692,30 @@ static void start_agent(spank_t sp, const char *rendezvous_text)
 	if (spank_get_item(sp, S_TASK_ID, &local) != ESPANK_SUCCESS || local ||
 	    spank_get_item(sp, S_JOB_ID, &job_id) != ESPANK_SUCCESS ||
 	    component_of(sp, job_id) >= NP_RENDEZVOUS_COMPONENTS ||
-	    np_rendezvous_find(rendezvous_text, component_of(sp, job_id), &v) ||
-	    spank_get_item(sp, S_JOB_NODEID, &j.node) != ESPANK_SUCCESS ||
+	    np_rendezvous_find(rendezvous_text, component_of(sp, job_id),
+			       &entry) ||
+	    spank_get_item(sp, S_JOB_NODEID, &params.node) != ESPANK_SUCCESS ||
 	    spank_get_item(sp, S_JOB_NNODES, &n_nodes) != ESPANK_SUCCESS ||
-	    !np_rendezvous_takes_part(&v, j.node, n_nodes) ||
+	    !np_rendezvous_takes_part(&entry, params.node, n_nodes) ||
 	    spank_getenv(sp, "SLURM_SRUN_COMM_HOST", host, sizeof(host)) !=
 		    ESPANK_SUCCESS ||
 	    spank_get_item(sp, S_JOB_ENV, &env) != ESPANK_SUCCESS)
 		return;
 	spank_get_item(sp, S_JOB_LOCAL_TASK_COUNT, &n_local);
 	/* A single task has no siblings to watch. */
-	j.parent = n_local == 1 ? 0 : getppid();
-	j.host = host;
-	j.after_sec = np_rendezvous_after_sec(&v, n_nodes);
-	if (np_agent_start(&j, env))
+	params.parent = n_local == 1 ? 0 : getppid();
+	params.host = host;
+	params.after_sec = np_rendezvous_after_sec(&entry, n_nodes);
+	if (np_agent_start(&params, env))
 		slurm_verbose("netprof: no probe runs on this node");
 }
 
 /* Tracing (--netprofile-trace). */
 
-/* Once on each node, to the system's log: tasks do not write to the store. */
+/*
+ * Log once on each node why a step is not traced.  This goes to the system's
+ * log, as tasks do not write to the store.
+ */
 static void report_untraced(spank_t sp, const struct np_tracing_task *task,
 			    const char *why)
 {
@@ -715,9 +740,9 @@ static void start_tracing(spank_t sp)
 {
 	char text[NP_TRACING_TEXT], preload[PATH_MAX], path[PATH_MAX] = "";
 	char job_name[256] = "", container[PATH_MAX];
-	struct np_step_context f = { .job_name = job_name };
+	struct np_step_context context = { .job_name = job_name };
 	struct np_tracing_task task = {
-		.context = &f,
+		.context = &context,
 		.path = path,
 		.uid = getuid(),
 	};
@@ -731,8 +756,9 @@ static void start_tracing(spank_t sp)
 	spank_unsetenv(sp, NP_TRACING_ENV);
 	spank_getenv(sp, "SLURM_JOB_NAME", job_name, sizeof(job_name));
 	spank_getenv(sp, "PATH", path, sizeof(path));
-	if (spank_get_item(sp, S_JOB_ARGV, &argc, &f.argv) == ESPANK_SUCCESS)
-		f.argc = argc;
+	if (spank_get_item(sp, S_JOB_ARGV, &argc, &context.argv) ==
+	    ESPANK_SUCCESS)
+		context.argc = argc;
 	task.in_container = spank_getenv(sp, "SLURM_CONTAINER", container,
 					 sizeof(container)) !=
 			    ESPANK_ENV_NOEXIST;
@@ -746,8 +772,8 @@ static void start_tracing(spank_t sp)
 }
 
 /*
- * Takes the rendezvous, and what srun says about tracing, out of the task's
- * environment.
+ * Take the rendezvous, and what srun says about tracing, out of the task's
+ * environment, and do what they say.
  */
 static void on_task_start(spank_t sp)
 {
@@ -764,8 +790,8 @@ static void on_task_start(spank_t sp)
 /* The end of tasks. */
 
 /*
- * The pidfd tells when the agent has left its cgroup; its sockets close before
- * that.  Without pidfds (Linux before 5.3) nothing is waited for.
+ * Wait for the agent to end.  Its pidfd tells when it has left its cgroup; its
+ * sockets close before that.  Without pidfds (Linux before 5.3) do not wait.
  */
 static void wait_for_agent(void)
 {
@@ -797,10 +823,10 @@ static void announce_script_end(spank_t sp)
 }
 
 /*
- * Slurm next kills what the tasks left behind.  The end of a batch script is
- * announced to the job's collectors; in another step the agent is waited for,
- * because where Slurm finds a process (proctrack/cgroup) it looks again no
- * sooner than after a second.
+ * Prepare for what comes next: Slurm kills what the tasks left behind.  If a
+ * batch script ends, tell the job's collectors.  In another step wait for the
+ * agent, because where Slurm finds a process (proctrack/cgroup) it looks again
+ * no sooner than after a second.
  */
 static void on_task_end(spank_t sp)
 {
