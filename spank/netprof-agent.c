@@ -36,30 +36,35 @@
 #include "np_topo.h"
 #include "np_watch.h"
 
-#define CONNECT_SEC 5.0
-#define DISPATCH_SEC 60.0 /* for the collector to dispatch or release us */
+/* Longest waits. */
+#define CONNECT_SEC 5.0	    /* for one address of the collector */
+#define DISPATCH_SEC 60.0   /* for the collector to dispatch or release us */
 #define LAST_REPORT_SEC 0.3 /* for the probe to write its last report */
-#define MPI_END_SEC 0.05  /* for a killed process to end */
+#define MPI_END_SEC 0.05    /* for a killed process to end */
+
 #define POLL_SEC 0.1 /* interval for conditions without a file descriptor */
-#define COMMAND_SIZE 4096
+#define COMMAND_SIZE 4096 /* bytes of a command, with its NUL */
 #define COMMAND_WORDS 64
 
 struct agent {
-	const char *self, *host, *port, *kind, *node;
-	double after_sec;
+	/* From the command line. */
+	const char *self;	 /* path of this program */
+	const char *host, *port; /* of the collector */
+	const char *kind, *node; /* for the handshake */
+	double after_sec;	 /* to sleep before connecting */
 	bool again; /* connect again when a probe has ended */
+
 	struct np_watch watch;
 	struct np_memory memory;
-	double memory_sec; /* when memory is checked next */
-	char why[NP_MEMORY_TEXT]; /* why memory is short; "": it is not */
-	char cookie[NP_RENDEZVOUS_COOKIE]; /* that we send */
-	char expect[NP_RENDEZVOUS_COOKIE]; /* that the collector sends */
+	double next_memory_sec;		   /* when memory is checked next */
+	char memory_cause[NP_MEMORY_TEXT]; /* "": memory is not short */
+	char agent_cookie[NP_RENDEZVOUS_COOKIE];
+	char collector_cookie[NP_RENDEZVOUS_COOKIE];
 	int fd; /* connection to the collector; -1: none */
-	pid_t probe, mpi;
-	/* For other rails of the node. */
-	pid_t copy[NP_RAILS_MAX - 1];
+	pid_t probe, mpi;	      /* children; 0: none */
+	pid_t copy[NP_RAILS_MAX - 1]; /* children, for other rails */
 	size_t n_copies;
-	bool is_copy;
+	bool is_copy; /* of another agent */
 };
 
 static volatile sig_atomic_t stop_requested;
@@ -69,56 +74,66 @@ static void on_signal(int sig)
 	stop_requested |= sig != SIGCHLD; /* which only interrupts poll(2) */
 }
 
-static bool probe_ended(struct agent *a)
+static bool probe_ended(struct agent *agent)
 {
-	if (a->probe && waitpid(a->probe, NULL, WNOHANG) == a->probe)
-		a->probe = 0;
-	return !a->probe;
+	if (agent->probe &&
+	    waitpid(agent->probe, NULL, WNOHANG) == agent->probe)
+		agent->probe = 0;
+	return !agent->probe;
 }
 
-static bool memory_is_short(struct agent *a)
+/* Check memory, but not too often. */
+static bool memory_is_short(struct agent *agent)
 {
 	double now = np_mono_sec();
 
-	if (a->why[0])
+	if (agent->memory_cause[0])
 		return true;
-	if (!a->memory.dir[0] || now < a->memory_sec)
+	if (!agent->memory.dir[0] || now < agent->next_memory_sec)
 		return false;
-	a->memory_sec = now + POLL_SEC;
-	return np_memory_short(&a->memory, 0, a->why);
+	agent->next_memory_sec = now + POLL_SEC;
+	return np_memory_short(&agent->memory, 0, agent->memory_cause);
 }
 
-static bool must_end(struct agent *a)
+/* Return whether this process, or its probe, must end. */
+static bool must_end(struct agent *agent)
 {
-	return stop_requested || np_watch_over(&a->watch) ||
-	       (a->probe && probe_ended(a)) ||
-	       (a->fd >= 0 && memory_is_short(a));
+	return stop_requested || np_watch_over(&agent->watch) ||
+	       (agent->probe && probe_ended(agent)) ||
+	       (agent->fd >= 0 && memory_is_short(agent));
 }
 
-/* Wait at most until conditions without a file descriptor must be checked. */
-static double poll_sec(const struct agent *a, double sec)
+/*
+ * Shorten a wait, so that it ends when conditions without a file descriptor
+ * must be checked.
+ */
+static double poll_sec(const struct agent *agent, double sec)
 {
-	bool must_poll = (a->fd >= 0 && a->memory.dir[0]) ||
-			 (a->watch.task && a->watch.fd < 0);
+	bool must_poll = (agent->fd >= 0 && agent->memory.dir[0]) ||
+			 (agent->watch.task && agent->watch.fd < 0);
 	double longest = must_poll ? POLL_SEC : 60;
 
 	return sec < longest ? sec : longest;
 }
 
-/* False: the step is over, or until_sec came before fd was ready for events. */
-static bool wait_for(struct agent *a, int fd, short events, double until_sec)
+/*
+ * Wait until fd is ready for events.  Returns false if this process must end,
+ * or until_sec comes first.
+ */
+static bool wait_for(struct agent *agent, int fd, short events,
+		     double until_sec)
 {
-	while (!must_end(a)) {
+	while (!must_end(agent)) {
 		struct pollfd p[] = {
 			{ .fd = fd, .events = events },
-			{ .fd = a->watch.fd, .events = POLLIN },
+			{ .fd = agent->watch.fd, .events = POLLIN },
 		};
-		double left = until_sec - np_mono_sec();
+		double left_sec = until_sec - np_mono_sec();
+		int wait_ms = (int)(poll_sec(agent, left_sec) * 1000) + 1;
 
-		if (left <= 0)
+		if (left_sec <= 0)
 			return false;
-		if (poll(p, 2, (int)(poll_sec(a, left) * 1000) + 1) < 0 &&
-		    errno != EINTR)
+		if (poll(p, 2, wait_ms) < 0 && errno != EINTR)
 			return false;
 		if (p[0].revents)
 			return true;
@@ -126,97 +141,104 @@ static bool wait_for(struct agent *a, int fd, short events, double until_sec)
 	return false;
 }
 
-static int try_address(struct agent *a, const struct addrinfo *ai)
+/* Connect to one address of the collector.  Returns a socket or -1. */
+static int try_address(struct agent *agent, const struct addrinfo *ai)
 {
 	int fd = socket(ai->ai_family,
 			SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0),
-	    e = 0;
-	socklen_t len = sizeof(e);
+	    error = 0;
+	socklen_t len = sizeof(error);
 
 	if (fd < 0)
 		return -1;
 	if (!connect(fd, ai->ai_addr, ai->ai_addrlen) ||
 	    (errno == EINPROGRESS &&
-	     wait_for(a, fd, POLLOUT, np_mono_sec() + CONNECT_SEC) &&
-	     !getsockopt(fd, SOL_SOCKET, SO_ERROR, &e, &len) && !e))
+	     wait_for(agent, fd, POLLOUT, np_mono_sec() + CONNECT_SEC) &&
+	     !getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &len) && !error))
 		return fd;
 	close(fd);
 	return -1;
 }
 
-static int connect_to(struct agent *a)
+/* Connect to the collector.  Returns a socket or -1. */
+static int connect_to_collector(struct agent *agent)
 {
 	const struct addrinfo want = { .ai_socktype = SOCK_STREAM };
 	struct addrinfo *list;
 	int fd = -1;
 
-	if (getaddrinfo(a->host, a->port, &want, &list))
+	if (getaddrinfo(agent->host, agent->port, &want, &list))
 		return -1;
 	for (const struct addrinfo *ai = list; ai && fd < 0; ai = ai->ai_next)
-		fd = try_address(a, ai);
+		fd = try_address(agent, ai);
 	freeaddrinfo(list);
 	return fd;
 }
 
 /*
- * Send "MEMBER KIND NODE NAME", and why the agent leaves at once, if it does.
+ * Send "COOKIE KIND NODE NAME", and why the agent leaves at once, if it does.
  */
-static bool send_handshake(struct agent *a)
+static bool send_handshake(struct agent *agent)
 {
 	char line[512];
 	int len;
 
-	memory_is_short(a);
-	len = snprintf(line, sizeof(line), "%s %s %s %s %s\n", a->cookie,
-		       a->kind, a->node, np_node_name(), a->why);
+	memory_is_short(agent);
+	len = snprintf(line, sizeof(line), "%s %s %s %s %s\n",
+		       agent->agent_cookie, agent->kind, agent->node,
+		       np_node_name(), agent->memory_cause);
 	return len < (int)sizeof(line) &&
-	       send(a->fd, line, (size_t)len, MSG_NOSIGNAL) == len;
+	       send(agent->fd, line, (size_t)len, MSG_NOSIGNAL) == len;
 }
 
 /*
- * Asked for "more": fork a copy of this process, which connects as an agent of
- * its own.  False: this is the copy, and it has no connection.
+ * Fork a copy of this process, which connects as an agent of its own.  Returns
+ * false in the copy if it has no connection.
  */
-static bool make_copy(struct agent *a)
+static bool make_copy(struct agent *agent)
 {
-	pid_t pid = a->n_copies < NP_RAILS_MAX - 1 ? fork() : -1;
+	pid_t pid = agent->n_copies < NP_RAILS_MAX - 1 ? fork() : -1;
 
 	if (pid > 0)
-		a->copy[a->n_copies++] = pid;
+		agent->copy[agent->n_copies++] = pid;
 	if (pid)
 		return true;
-	a->n_copies = 0;
-	a->is_copy = true;
-	close(a->fd);
-	a->fd = connect_to(a);
-	return a->fd >= 0 && send_handshake(a);
+	agent->n_copies = 0;
+	agent->is_copy = true;
+	close(agent->fd);
+	agent->fd = connect_to_collector(agent);
+	return agent->fd >= 0 && send_handshake(agent);
 }
 
 /*
- * Slurm, and whoever waits for this process, find that all has ended when it
- * ends.
+ * Wait for the copies, so that Slurm, and whoever waits for this process, find
+ * that all has ended when it ends.
  */
-static void wait_for_copies(struct agent *a)
+static void wait_for_copies(struct agent *agent)
 {
-	for (size_t i = 0; i < a->n_copies; i++)
+	for (size_t i = 0; i < agent->n_copies; i++)
 		do {
 			if (stop_requested)
-				kill(a->copy[i], SIGTERM);
-		} while (waitpid(a->copy[i], NULL, 0) < 0 && errno == EINTR);
+				kill(agent->copy[i], SIGTERM);
+		} while (waitpid(agent->copy[i], NULL, 0) < 0 &&
+			 errno == EINTR);
 }
 
 /*
- * Read one line, "HOST WORD...", byte by byte, because what follows is for the
- * probe.  Copies are made as asked for.  False: released, or the other end is
- * not the collector.
+ * Read one line, "COOKIE WORD...", byte by byte, because what follows is for
+ * the probe.  If it is "COOKIE more", make a copy and read the next line.
+ * Returns false if the agent is released, or the other end is not the
+ * collector.
  */
-static bool read_command(struct agent *a, char command[COMMAND_SIZE])
+static bool read_command(struct agent *agent, char command[COMMAND_SIZE])
 {
-	double until = a->again ? INFINITY : np_mono_sec() + DISPATCH_SEC;
+	double until_sec = agent->again ? INFINITY :
+					  np_mono_sec() + DISPATCH_SEC;
 	size_t len = 0;
 
-	while (len < COMMAND_SIZE - 1 && wait_for(a, a->fd, POLLIN, until)) {
-		ssize_t got = recv(a->fd, command + len, 1, 0);
+	while (len < COMMAND_SIZE - 1 &&
+	       wait_for(agent, agent->fd, POLLIN, until_sec)) {
+		ssize_t got = recv(agent->fd, command + len, 1, 0);
 
 		if (got < 0 && (errno == EAGAIN || errno == EINTR))
 			continue;
@@ -224,11 +246,13 @@ static bool read_command(struct agent *a, char command[COMMAND_SIZE])
 			return false;
 		if (command[len] == '\n') {
 			command[len] = '\0';
-			if (strncmp(command, a->expect, strlen(a->expect)))
+			if (strncmp(command, agent->collector_cookie,
+				    strlen(agent->collector_cookie)))
 				return false;
-			if (strcmp(command + strlen(a->expect), " more"))
+			if (strcmp(command + strlen(agent->collector_cookie),
+				   " more"))
 				return true;
-			if (!make_copy(a))
+			if (!make_copy(agent))
 				return false;
 			len = 0;
 			continue;
@@ -239,9 +263,10 @@ static bool read_command(struct agent *a, char command[COMMAND_SIZE])
 }
 
 /*
- * The words are as for env(1): variables, then the program and its arguments.
+ * Become the probe.  After the cookie, the words of the command are as for
+ * env(1): variables, then the program and its arguments.
  */
-static void exec_probe(const struct agent *a, char *command)
+static void exec_probe(const struct agent *agent, char *command)
 {
 	const char *var[COMMAND_WORDS + 2];
 	char task[sizeof(NP_TASK_ENV) + 24];
@@ -257,14 +282,15 @@ static void exec_probe(const struct agent *a, char *command)
 		else
 			argv[argc++] = word;
 	}
-	snprintf(task, sizeof(task), NP_TASK_ENV "=%ld", (long)a->watch.task);
-	if (getenv("NETPROF_TRACE") && a->watch.task)
+	snprintf(task, sizeof(task), NP_TASK_ENV "=%ld",
+		 (long)agent->watch.task);
+	if (getenv("NETPROF_TRACE") && agent->watch.task)
 		var[n_var++] = task;
 	var[n_var] = NULL;
 	argv[argc] = NULL;
 	env = np_helper_env(environ, var);
-	if (!env || !argc || dup2(a->fd, 0) < 0 || dup2(a->fd, 1) < 0 ||
-	    dup2(a->fd, 2) < 0)
+	if (!env || !argc || dup2(agent->fd, 0) < 0 || dup2(agent->fd, 1) < 0 ||
+	    dup2(agent->fd, 2) < 0)
 		_exit(126);
 	execve(argv[0], argv, env);
 	dprintf(2, "%s: %s\n", argv[0], strerror(errno));
@@ -275,7 +301,7 @@ static void exec_probe(const struct agent *a, char *command)
  * Start a child that ends with this process and calls run, which does not
  * return.  Returns its process id, or 0 on failure.
  */
-static pid_t start_child(const struct agent *a, char *command,
+static pid_t start_child(const struct agent *agent, char *command,
 			 void (*run)(const struct agent *, char *))
 {
 	pid_t parent = getpid(), pid = fork();
@@ -283,50 +309,50 @@ static pid_t start_child(const struct agent *a, char *command,
 	if (pid == 0) {
 		prctl(PR_SET_PDEATHSIG, SIGTERM);
 		if (getppid() == parent)
-			run(a, command);
+			run(agent, command);
 		_exit(126);
 	}
 	return pid > 0 ? pid : 0;
 }
 
-static bool start_probe(struct agent *a, char *command)
+static bool start_probe(struct agent *agent, char *command)
 {
-	int flags = fcntl(a->fd, F_GETFL);
+	int flags = fcntl(agent->fd, F_GETFL);
 
-	fcntl(a->fd, F_SETFL, flags & ~O_NONBLOCK);
-	a->probe = start_child(a, command, exec_probe);
-	return a->probe != 0;
+	fcntl(agent->fd, F_SETFL, flags & ~O_NONBLOCK);
+	agent->probe = start_child(agent, command, exec_probe);
+	return agent->probe != 0;
 }
 
 /*
  * Run netprof-mpi, which tells the collector the tasks' MPI library.  It is in
  * the directory of this program.
  */
-static void exec_mpi(const struct agent *a, char *command)
+static void exec_mpi(const struct agent *agent, char *command)
 {
-	const char *slash = strrchr(a->self, '/');
+	const char *slash = strrchr(agent->self, '/');
 	char path[PATH_MAX], pid[24];
 	char *argv[] = { path, pid, NULL };
 	char **env = np_helper_env(environ, NULL);
 
 	(void)command;
 	snprintf(path, sizeof(path), "%.*s/netprof-mpi",
-		 slash ? (int)(slash - a->self) : 0, a->self);
-	snprintf(pid, sizeof(pid), "%ld", (long)a->watch.task);
-	if (env && dup2(a->fd, 1) == 1)
+		 slash ? (int)(slash - agent->self) : 0, agent->self);
+	snprintf(pid, sizeof(pid), "%ld", (long)agent->watch.task);
+	if (env && dup2(agent->fd, 1) == 1)
 		execve(path, argv, env);
 	_exit(127);
 }
 
 /* Wait until the tasks end, the collector goes away, or the probe ends. */
-static void wait_for_probe(struct agent *a)
+static void wait_for_probe(struct agent *agent)
 {
-	while (a->probe && !must_end(a))
-		if (wait_for(a, a->fd, POLLRDHUP, np_mono_sec() + 1))
+	while (agent->probe && !must_end(agent))
+		if (wait_for(agent, agent->fd, POLLRDHUP, np_mono_sec() + 1))
 			break;
 }
 
-/* Has a child ended, now or within sec? */
+/* Wait for a child to end, at most sec seconds.  Returns whether it has. */
 static bool wait_child(pid_t pid, double sec)
 {
 	const struct timespec nap = { .tv_nsec = 1000000 };
@@ -340,44 +366,50 @@ static bool wait_child(pid_t pid, double sec)
 	return true;
 }
 
-static void end_probe(struct agent *a)
+/* End the probe after its last report, or kill it. */
+static void end_probe(struct agent *agent)
 {
-	if (!a->probe)
+	if (!agent->probe)
 		return;
-	kill(a->probe, SIGUSR1);
-	if (!wait_child(a->probe, LAST_REPORT_SEC)) {
-		kill(a->probe, SIGKILL);
-		waitpid(a->probe, NULL, 0);
+	kill(agent->probe, SIGUSR1);
+	if (!wait_child(agent->probe, LAST_REPORT_SEC)) {
+		kill(agent->probe, SIGKILL);
+		waitpid(agent->probe, NULL, 0);
 	}
-	a->probe = 0;
+	agent->probe = 0;
 }
 
-/* It may be waiting for a file server that does not answer. */
-static void end_mpi(struct agent *a)
+/* Kill netprof-mpi, which may be waiting for a file server without end. */
+static void end_mpi(struct agent *agent)
 {
-	if (a->mpi) {
-		kill(a->mpi, SIGKILL);
-		wait_child(a->mpi, MPI_END_SEC);
+	if (agent->mpi) {
+		kill(agent->mpi, SIGKILL);
+		wait_child(agent->mpi, MPI_END_SEC);
 	}
-	a->mpi = 0;
-}
-
-/* A child may keep the connection open a moment longer. */
-static void disconnect(struct agent *a)
-{
-	char line[sizeof(a->why) + sizeof("short \n")];
-	int len = snprintf(line, sizeof(line), "short %s\n", a->why);
-
-	if (a->why[0])
-		send(a->fd, line, (size_t)len, MSG_NOSIGNAL | MSG_DONTWAIT);
-	shutdown(a->fd, SHUT_WR);
-	close(a->fd);
-	a->fd = -1;
+	agent->mpi = 0;
 }
 
 /*
- * The program may be bound to a few processors and use them fully; a probe
- * should wake up where there is room.
+ * Close the connection, for children, too, which may keep it open a moment
+ * longer.
+ */
+static void disconnect(struct agent *agent)
+{
+	char line[sizeof(agent->memory_cause) + sizeof("short \n")];
+	int len =
+		snprintf(line, sizeof(line), "short %s\n", agent->memory_cause);
+
+	if (agent->memory_cause[0])
+		send(agent->fd, line, (size_t)len, MSG_NOSIGNAL | MSG_DONTWAIT);
+	shutdown(agent->fd, SHUT_WR);
+	close(agent->fd);
+	agent->fd = -1;
+}
+
+/*
+ * Allow all processors: the program may be bound to a few and use them fully,
+ * and a probe should wake up where there is room.  If memory gets short, let
+ * this process be killed first.
  */
 static void yield_resources(void)
 {
@@ -400,15 +432,17 @@ static void catch_signals(void)
 	signal(SIGPIPE, SIG_IGN);
 }
 
-static bool read_cookies(struct agent *a)
+static bool read_cookies(struct agent *agent)
 {
 	const char *text = getenv(NP_COOKIES_ENV);
 
-	return text && sscanf(text, "%32s %32s", a->cookie, a->expect) == 2 &&
-	       strlen(a->expect) == NP_RENDEZVOUS_COOKIE - 1;
+	return text &&
+	       sscanf(text, "%32s %32s", agent->agent_cookie,
+		      agent->collector_cookie) == 2 &&
+	       strlen(agent->collector_cookie) == NP_RENDEZVOUS_COOKIE - 1;
 }
 
-static bool parse_options(struct agent *a, int argc, char **argv)
+static bool parse_options(struct agent *agent, int argc, char **argv)
 {
 	static const struct option options[] = {
 		{ "host", required_argument, NULL, 'h' },
@@ -424,68 +458,79 @@ static bool parse_options(struct agent *a, int argc, char **argv)
 	pid_t task = 0, parent = 0;
 	int opt;
 
-	*a = (struct agent){ .self = argv[0],
-			     .host = getenv("SLURM_SRUN_COMM_HOST"),
-			     .kind = "probe",
-			     .node = "0",
-			     .fd = -1 };
+	*agent = (struct agent){ .self = argv[0],
+				 .host = getenv("SLURM_SRUN_COMM_HOST"),
+				 .kind = "probe",
+				 .node = "0",
+				 .fd = -1 };
 	opterr = 0;
 	while ((opt = getopt_long(argc, argv, "", options, NULL)) >= 0)
 		switch (opt) {
-		case 'h': a->host = optarg; break;
-		case 'p': a->port = optarg; break;
-		case 'n': a->node = optarg; break;
-		case 'k': a->kind = optarg; break;
-		case 'g': a->again = true; break;
-		case 'a': a->after_sec = strtod(optarg, NULL); break;
+		case 'h':
+			agent->host = optarg;
+			break;
+		case 'p':
+			agent->port = optarg;
+			break;
+		case 'n':
+			agent->node = optarg;
+			break;
+		case 'k':
+			agent->kind = optarg;
+			break;
+		case 'g':
+			agent->again = true;
+			break;
+		case 'a':
+			agent->after_sec = strtod(optarg, NULL);
+			break;
 		case 't': task = (pid_t)strtol(optarg, NULL, 10); break;
 		case 'q': parent = (pid_t)strtol(optarg, NULL, 10); break;
 		default: return false;
 		}
-	np_watch_open(&a->watch, task, parent);
-	return a->host && a->port && read_cookies(a);
+	np_watch_open(&agent->watch, task, parent);
+	return agent->host && agent->port && read_cookies(agent);
 }
 
-/* Run one probe.  False: the collector wants none. */
-static bool serve_once(struct agent *a)
+/* Run one probe.  Returns false if the collector wants none. */
+static bool serve_once(struct agent *agent)
 {
 	char command[COMMAND_SIZE];
 	bool dispatched;
 
-	a->fd = connect_to(a);
-	if (a->fd < 0)
+	agent->fd = connect_to_collector(agent);
+	if (agent->fd < 0)
 		return false;
-	dispatched = send_handshake(a) && read_command(a, command) &&
-		     start_probe(a, command);
+	dispatched = send_handshake(agent) && read_command(agent, command) &&
+		     start_probe(agent, command);
 	if (dispatched) {
-		if (a->watch.task && !a->is_copy)
-			a->mpi = start_child(a, NULL, exec_mpi);
-		wait_for_probe(a);
-		end_probe(a);
-		end_mpi(a);
+		if (agent->watch.task && !agent->is_copy)
+			agent->mpi = start_child(agent, NULL, exec_mpi);
+		wait_for_probe(agent);
+		end_probe(agent);
+		end_mpi(agent);
 	}
-	disconnect(a);
+	disconnect(agent);
 	return dispatched;
 }
 
 int main(int argc, char **argv)
 {
-	struct agent a;
+	struct agent agent;
 
-	if (!parse_options(&a, argc, argv)) {
+	if (!parse_options(&agent, argc, argv)) {
 		fprintf(stderr, "netprof-agent is started by the SPANK plugin, "
 				"not by hand\n");
 		return 2;
 	}
 	catch_signals();
 	yield_resources();
-	if (a.after_sec > 0)
-		wait_for(&a, -1, 0, np_mono_sec() + a.after_sec);
-	np_memory_open(&a.memory, "/proc/self");
+	if (agent.after_sec > 0)
+		wait_for(&agent, -1, 0, np_mono_sec() + agent.after_sec);
+	np_memory_open(&agent.memory, "/proc/self");
 	/* If the step is over already, it is too short to be measured. */
-	while (!must_end(&a) && serve_once(&a) && a.again) {
-	}
-	wait_for_copies(&a);
+	while (!must_end(&agent) && serve_once(&agent) && agent.again) {}
+	wait_for_copies(&agent);
 	/*
 	 * Skip exit handlers: a sanitizer's search for leaks waits for a
 	 * SIGSTOP, which the SIGCONT that Slurm ends steps with cancels.

@@ -5,20 +5,22 @@
 #include <unistd.h>
 
 #define MIB 1048576.0
-#define MARGIN_PART (1.0 / 16) /* of the limit that must be left ... */
-#define MARGIN_MIN (16 * MIB)  /* ... but at least this */
-#define MARGIN_MAX (256 * MIB) /* ... and at most this */
-/* Bytes; version 1 writes a larger number for "no limit". */
+/* Memory that must be left: a part of the limit, within bounds in bytes. */
+#define MARGIN_PART (1.0 / 16)
+#define MARGIN_MIN (16 * MIB)
+#define MARGIN_MAX (256 * MIB)
+/* Bytes; cgroups of version 1 write a larger number for "no limit". */
 #define UNLIMITED 1e15
 #define NAME 256
 
-/* A mounted hierarchy, and which part of it is mounted. */
+/* A mounted hierarchy of cgroups. */
 struct mount {
-	char root[NAME], at[NAME];
+	char root[NAME]; /* the part of it that is mounted */
+	char at[NAME];	 /* where that is mounted */
 	bool v2;
 };
 
-/* Is "memory" in a list? */
+/* Return whether "memory" is in a list. */
 static bool has_memory(const char *list)
 {
 	for (; list; list = strchr(list, ',')) {
@@ -30,19 +32,21 @@ static bool has_memory(const char *list)
 }
 
 /*
- * Parse a line of mountinfo, see proc(5).  False: not a hierarchy for memory.
+ * Parse a line of mountinfo, see proc(5).  Returns false if it is no hierarchy
+ * for memory.
  */
-static bool parse_mount(const char *line, struct mount *m)
+static bool parse_mount(const char *line, struct mount *mount)
 {
 	const char *type_at = strstr(line, " - ");
 	char type[16], options[NAME];
 
-	if (!type_at || sscanf(line, "%*s %*s %*s %255s %255s", m->root,
-			       m->at) != 2 ||
+	if (!type_at ||
+	    sscanf(line, "%*s %*s %*s %255s %255s", mount->root, mount->at) !=
+		    2 ||
 	    sscanf(type_at, " - %15s %*s %255s", type, options) != 2)
 		return false;
-	m->v2 = !strcmp(type, "cgroup2");
-	return m->v2 || (!strcmp(type, "cgroup") && has_memory(options));
+	mount->v2 = !strcmp(type, "cgroup2");
+	return mount->v2 || (!strcmp(type, "cgroup") && has_memory(options));
 }
 
 static FILE *open_in(const char *dir, size_t len, const char *name)
@@ -76,24 +80,26 @@ static bool find_path(const char *proc, bool v2, char path[PATH_MAX])
 	return found;
 }
 
-/* The first number in a file.  False: there is none, as with "max". */
+/* Read the first number in a file.  Returns false if it has none, as "max". */
 static bool read_number(const char *dir, size_t len, const char *name,
-			double *v)
+			double *number)
 {
 	FILE *f = open_in(dir, len, name);
-	bool found = f && fscanf(f, "%lf", v) == 1;
+	bool found = f && fscanf(f, "%lf", number) == 1;
 
 	if (f)
 		fclose(f);
 	return found;
 }
 
-/* Bytes of the page cache, which Linux drops before it runs out of memory. */
-static double cache_bytes(const struct np_memory *m, size_t len)
+/*
+ * Return the bytes of the page cache, which Linux drops when memory is short.
+ */
+static double cache_bytes(const struct np_memory *memory, size_t len)
 {
-	/* including child cgroups */
-	const char *prefix = m->v2 ? "" : "total_";
-	FILE *f = open_in(m->dir, len, "memory.stat");
+	/* These counters include child cgroups. */
+	const char *prefix = memory->v2 ? "" : "total_";
+	FILE *f = open_in(memory->dir, len, "memory.stat");
 	char line[128], active[32], inactive[32], name[64];
 	double sum = 0, v;
 
@@ -108,23 +114,25 @@ static double cache_bytes(const struct np_memory *m, size_t len)
 	return sum;
 }
 
-static bool get_limit(const struct np_memory *m, size_t len, double *limit)
+static bool get_limit(const struct np_memory *memory, size_t len, double *limit)
 {
-	return read_number(m->dir, len,
-			   m->v2 ? "memory.max" : "memory.limit_in_bytes",
+	return read_number(memory->dir, len,
+			   memory->v2 ? "memory.max" : "memory.limit_in_bytes",
 			   limit) &&
 	     *limit < UNLIMITED;
 }
 
-/* Is one cgroup short, whose path is the first len characters of dir? */
-static bool is_short(const struct np_memory *m, size_t len, double need,
+/* Check one cgroup, whose path is the first len characters of dir. */
+static bool is_short(const struct np_memory *memory, size_t len, double need,
 		     char why[NP_MEMORY_TEXT])
 {
 	double limit, used, margin;
 
-	if (!get_limit(m, len, &limit) ||
-	    !read_number(m->dir, len, m->v2 ? "memory.current" :
-			 "memory.usage_in_bytes", &used))
+	if (!get_limit(memory, len, &limit) ||
+	    !read_number(memory->dir, len,
+			 memory->v2 ? "memory.current" :
+				      "memory.usage_in_bytes",
+			 &used))
 		return false;
 	margin = limit * MARGIN_PART > MARGIN_MAX ? MARGIN_MAX :
 						    limit * MARGIN_PART;
@@ -134,7 +142,7 @@ static bool is_short(const struct np_memory *m, size_t len, double need,
 		margin = need;
 	if (limit - used >= margin)
 		return false;
-	used -= cache_bytes(m, len);
+	used -= cache_bytes(memory, len);
 	if (limit - used >= margin)
 		return false;
 	snprintf(why, NP_MEMORY_TEXT,
@@ -143,14 +151,12 @@ static bool is_short(const struct np_memory *m, size_t len, double need,
 	return true;
 }
 
-/*
- * Length of the parent's path, as far as the hierarchy is mounted here; then 0.
- */
-static size_t parent_len(const struct np_memory *m, size_t len)
+/* Return the length of the parent's path; 0: the parent is not mounted. */
+static size_t parent_len(const struct np_memory *memory, size_t len)
 {
-	if (len <= m->root_len)
+	if (len <= memory->root_len)
 		return 0;
-	while (m->dir[--len] != '/')
+	while (memory->dir[--len] != '/')
 		;
 	return len;
 }
@@ -169,7 +175,8 @@ void np_memory_yield(void)
  * Enter the cgroup of this process, if it is visible: below the part that is
  * mounted, under a mount that no other one hides.
  */
-static bool enter(struct np_memory *m, const struct mount *at, const char *path)
+static bool enter(struct np_memory *memory, const struct mount *at,
+		  const char *path)
 {
 	size_t root = strcmp(at->root, "/") ? strlen(at->root) : 0;
 	char here[PATH_MAX + 32];
@@ -177,46 +184,49 @@ static bool enter(struct np_memory *m, const struct mount *at, const char *path)
 
 	if (strncmp(path, at->root, root))
 		return false;
-	m->v2 = at->v2;
-	m->root_len = strlen(at->at);
-	len = (size_t)snprintf(m->dir, sizeof(m->dir), "%s%s", at->at,
+	memory->v2 = at->v2;
+	memory->root_len = strlen(at->at);
+	len = (size_t)snprintf(memory->dir, sizeof(memory->dir), "%s%s", at->at,
 			       path + root);
-	snprintf(here, sizeof(here), "%s/cgroup.procs", m->dir);
-	return len < sizeof(m->dir) && !access(here, F_OK);
+	snprintf(here, sizeof(here), "%s/cgroup.procs", memory->dir);
+	return len < sizeof(memory->dir) && !access(here, F_OK);
 }
 
-static bool has_limit(const struct np_memory *m)
+static bool has_limit(const struct np_memory *memory)
 {
 	double limit;
 
-	for (size_t len = strlen(m->dir); len; len = parent_len(m, len))
-		if (get_limit(m, len, &limit))
+	for (size_t len = strlen(memory->dir); len;
+	     len = parent_len(memory, len))
+		if (get_limit(memory, len, &limit))
 			return true;
 	return false;
 }
 
-void np_memory_open(struct np_memory *m, const char *proc)
+void np_memory_open(struct np_memory *memory, const char *proc)
 {
 	FILE *f = open_in(proc, strlen(proc), "mountinfo");
 	char line[4096], path[PATH_MAX];
 	bool found = false;
 	struct mount at;
 
-	*m = (struct np_memory){ 0 };
+	*memory = (struct np_memory){ 0 };
 	while (f && !found && fgets(line, sizeof(line), f))
 		found = parse_mount(line, &at) &&
-			find_path(proc, at.v2, path) && enter(m, &at, path);
+			find_path(proc, at.v2, path) &&
+			enter(memory, &at, path);
 	if (f)
 		fclose(f);
-	if (!found || !has_limit(m))
-		m->dir[0] = '\0';
+	if (!found || !has_limit(memory))
+		memory->dir[0] = '\0';
 }
 
-bool np_memory_short(const struct np_memory *m, double need,
+bool np_memory_short(const struct np_memory *memory, double need,
 		     char why[NP_MEMORY_TEXT])
 {
-	for (size_t len = strlen(m->dir); len; len = parent_len(m, len))
-		if (is_short(m, len, need, why))
+	for (size_t len = strlen(memory->dir); len;
+	     len = parent_len(memory, len))
+		if (is_short(memory, len, need, why))
 			return true;
 	return false;
 }

@@ -23,14 +23,14 @@ struct np_memory {
 void np_memory_yield(void);
 
 /* proc: "/proc/self".  A limit that cannot be read counts as none. */
-void np_memory_open(struct np_memory *m, const char *proc);
+void np_memory_open(struct np_memory *memory, const char *proc);
 
 /*
  * Is less left of any limit than a 16th of it (but at least 16 MiB and at most
  * 256 MiB), or than need bytes?  Cached files, which Linux drops first, do not
  * count as used.  If so, why says it in words.
  */
-bool np_memory_short(const struct np_memory *m, double need,
+bool np_memory_short(const struct np_memory *memory, double need,
 		     char why[NP_MEMORY_TEXT]);
 
 #endif
