@@ -296,9 +296,9 @@ static int open_pipe(int fd[2])
 }
 
 /*
- * Start a child that does a request, as its client if as_user, which takes root.
- * It writes the fields of a reply to the pipe whose reading end is *fd, and
- * ends.  SIGCHLD is ignored, so nobody waits for it.  Returns 0 or -errno.
+ * Start a child that does a request, as its client if as_user, which takes
+ * root.  It writes the fields of a reply to the pipe whose reading end is *fd,
+ * and ends.  SIGCHLD is ignored, so nobody waits for it.  Returns 0 or -errno.
  */
 static int start_child(const struct np_saver_request *request, bool as_user,
 		       int *fd)

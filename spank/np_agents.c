@@ -472,7 +472,9 @@ static void send_all(struct np_registry *registry, const struct group *group,
 		np_peer_say(&registry->slot[group->agent[i]]->peer, text);
 }
 
-/* Exchange addresses within a group.  Returns false if the line is malformed. */
+/*
+ * Exchange addresses within a group.  Returns false if the line is malformed.
+ */
 static bool exchange_addresses(struct np_registry *registry, struct slot *slot,
 			       const char *line)
 {
@@ -900,8 +902,8 @@ static size_t list_waiting(const struct np_agents *agents,
 
 /*
  * Write the settings of the network as words before a program, each followed by
- * a space.  Where the agents have rails, the adapter of the rail takes the place
- * of NetDevices, and of a device in Transport.
+ * a space.  Where the agents have rails, the adapter of the rail takes the
+ * place of NetDevices, and of a device in Transport.
  */
 static void write_network(const struct np_agents *agents, bool rails,
 			  char *text, size_t size)
@@ -1361,8 +1363,8 @@ enum np_agents_left np_agents_left(struct np_agents *agents)
 }
 
 /*
- * Find out why the agents of a kind ended: the last line that was no report says
- * it.  Returns false if there is none.
+ * Find out why the agents of a kind ended: the last line that was no report
+ * says it.  Returns false if there is none.
  */
 static bool find_cause(const struct np_agents *agents, enum np_agent_kind kind,
 		       char *buf, size_t len)

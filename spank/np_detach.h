@@ -18,13 +18,16 @@
 int np_detach(const int keep[], int n_keep);
 
 /*
- * The same descriptor with a number that is large enough for keep[]: 10 or more,
- * close-on-exec.  fd is closed.  Returns -1 if fd is -1 or there are no more
- * descriptors.
+ * Duplicate a descriptor to a number that is large enough for keep[]: 10 or
+ * more, close-on-exec.  fd is closed.  Returns -1 if fd is -1 or there are no
+ * more descriptors.
  */
 int np_fd_above(int fd);
 
-/* The same of both ends of a pipe or pair.  Returns 0; or -EMFILE, and closes. */
+/*
+ * Do the same with both ends of a pipe or pair.  Returns 0; or -EMFILE, and both
+ * are closed.
+ */
 int np_fds_above(int fd[2]);
 
 #endif

@@ -93,7 +93,8 @@ static int is_complete(const struct np_earlier_intervals *p, bool *complete)
 }
 
 /*
- * The earlier intervals keep their levels only if the run is to be divided into intervals.
+ * The earlier intervals keep their levels only if the run is to be divided into
+ * intervals.
  */
 static int look_back(const struct np_runs *runs, const struct np_run_summary *e,
 		     const struct np_curve_levels *l, double share,
