@@ -26,7 +26,7 @@ struct np_earlier_intervals {
 	double share; /* part by which intervals may lengthen the run */
 };
 
-void np_earlier_intervals_free(struct np_earlier_intervals *p);
+void np_earlier_intervals_free(struct np_earlier_intervals *earlier);
 
 struct np_selection {
 	char level[NP_LEVEL_NAME]; /* "": none */
@@ -56,9 +56,9 @@ struct np_selection {
  * lengthen the run; 0: no intervals.  *text: the selection, as
  * np_selection_print(); the caller frees it.  Returns 0, or -errno with err.
  */
-int np_select_level(struct np_store *s, struct np_record *r, const char *scope,
-		    const char *nodes, double share, double now, char **text,
-		    struct np_err *err);
+int np_select_level(struct np_store *store, struct np_record *record,
+		    const char *scope, const char *nodes, double share,
+		    double now, char **text, struct np_err *err);
 
 /*
  * The selection from its text; *out has no lock.  Returns 0, -EINVAL
@@ -67,6 +67,6 @@ int np_select_level(struct np_store *s, struct np_record *r, const char *scope,
 int np_selection_parse(const char *text, struct np_selection *out);
 
 /* For unit tests and the fuzzer.  NULL: out of memory; free() it.  Pure. */
-char *np_selection_print(const struct np_selection *c);
+char *np_selection_print(const struct np_selection *selection);
 
 #endif
