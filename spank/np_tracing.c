@@ -13,15 +13,19 @@
 
 /* ---- what srun tells the tasks ---- */
 
-int np_tracing_put(const struct np_tracing *t, char text[NP_TRACING_TEXT],
+int np_tracing_put(const struct np_tracing *tracing, char text[NP_TRACING_TEXT],
 		   struct np_err *err)
 {
-	if (strchr(t->library, '\n') || strchr(t->dir, '\n'))
-		return np_errf(err, -EINVAL, "%.80s: expected a path without "
+	if (strchr(tracing->library, '\n') || strchr(tracing->dir, '\n'))
+		return np_errf(err, -EINVAL,
+			       "%.80s: expected a path without "
 			       "a newline",
-			       strchr(t->dir, '\n') ? t->dir : t->library);
-	snprintf(text, NP_TRACING_TEXT, "%s\n%s\n%llu\n%u\n%s", t->library,
-		 t->dir, (unsigned long long)t->bytes, t->keep, t->app);
+			       strchr(tracing->dir, '\n') ? tracing->dir :
+							    tracing->library);
+	snprintf(text, NP_TRACING_TEXT, "%s\n%s\n%llu\n%u\n%s",
+		 tracing->library, tracing->dir,
+		 (unsigned long long)tracing->bytes, tracing->keep,
+		 tracing->app);
 	return 0;
 }
 
@@ -38,46 +42,48 @@ static int take_line(const char **at, char *buf, size_t size)
 	return 0;
 }
 
-static int take_number(const char **at, uint64_t max, uint64_t *v)
+static int take_number(const char **at, uint64_t max, uint64_t *number)
 {
 	char text[24], *end;
 
 	if (take_line(at, text, sizeof(text)))
 		return -EINVAL;
-	*v = strtoull(text, &end, 10);
-	return end == text || *end || *v > max ? -EINVAL : 0;
+	*number = strtoull(text, &end, 10);
+	return end == text || *end || *number > max ? -EINVAL : 0;
 }
 
 int np_tracing_get(const char *text, struct np_tracing *out)
 {
-	struct np_tracing t;
+	struct np_tracing tracing;
 	uint64_t keep;
 
-	if (take_line(&text, t.library, sizeof(t.library)) ||
-	    take_line(&text, t.dir, sizeof(t.dir)) ||
-	    take_number(&text, UINT64_MAX, &t.bytes) ||
+	if (take_line(&text, tracing.library, sizeof(tracing.library)) ||
+	    take_line(&text, tracing.dir, sizeof(tracing.dir)) ||
+	    take_number(&text, UINT64_MAX, &tracing.bytes) ||
 	    take_number(&text, UINT32_MAX, &keep) ||
-	    take_line(&text, t.app, sizeof(t.app)) || text ||
-	    t.library[0] != '/' || !t.dir[0] ||
-	    (t.app[0] && np_app_check(t.app, NULL)))
+	    take_line(&text, tracing.app, sizeof(tracing.app)) || text ||
+	    tracing.library[0] != '/' || !tracing.dir[0] ||
+	    (tracing.app[0] && np_app_check(tracing.app, NULL)))
 		return -EINVAL;
-	t.keep = (uint32_t)keep;
-	*out = t;
+	tracing.keep = (uint32_t)keep;
+	*out = tracing;
 	return 0;
 }
 
-void np_tracing_sub(const struct np_tracing *t, uid_t uid, const char *app,
-		    uint32_t job_id, uint32_t step_id, char *buf, size_t len)
+void np_tracing_sub(const struct np_tracing *tracing, uid_t uid,
+		    const char *app, uint32_t job_id, uint32_t step_id,
+		    char *buf, size_t len)
 {
 	snprintf(buf, len, "%u/%s/%u.%u" NP_TRACE_SUFFIX, (unsigned)uid,
-		 t->app[0] ? t->app : app, job_id, step_id);
+		 tracing->app[0] ? tracing->app : app, job_id, step_id);
 }
 
-int np_tracing_preload(const struct np_tracing *t, const char *was, char *buf,
-		       size_t len)
+int np_tracing_preload(const struct np_tracing *tracing, const char *was,
+		       char *buf, size_t len)
 {
-	int n = was && *was ? snprintf(buf, len, "%s:%s", t->library, was) :
-			      snprintf(buf, len, "%s", t->library);
+	int n = was && *was ?
+			snprintf(buf, len, "%s:%s", tracing->library, was) :
+			snprintf(buf, len, "%s", tracing->library);
 
 	return n < 0 || (size_t)n >= len ? -ENAMETOOLONG : 0;
 }
@@ -96,6 +102,7 @@ static const char *const runtimes[] = {
 	"proot", "unshare", "nsenter",
 };
 
+/* Return whether a program is a container runtime. */
 static bool is_runtime(const char *program)
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(runtimes); i++)
@@ -124,7 +131,10 @@ static int open_program(const char *program, const char *path)
 	return -1;
 }
 
-/* Static programs, position-independent or not, name no loader. */
+/*
+ * Return whether a program is static: such programs, position-independent or
+ * not, name no loader.
+ */
 static bool is_static(int fd)
 {
 	Elf64_Phdr part[MAX_HEADERS];
@@ -167,17 +177,18 @@ const char *np_tracing_refuses(const char *program, const char *path)
  * would each have the loader complain that it is missing: -EXDEV, for those
  * that start a container, to which the user may give the library.
  */
-static int check_preload(const struct np_tracing *t,
-			 const struct np_tracing_task *task,
-			 struct np_err *err)
+static int check_preload(const struct np_tracing *tracing,
+			 const struct np_tracing_task *task, struct np_err *err)
 {
 	const char *program = task->context->argc > 0 ? task->context->argv[0] :
 							NULL;
 	const char *why;
 
-	if (access(t->library, R_OK))
-		return np_errf(err, -ENOENT, "%.200s does not exist: install "
-			       "the package netprof-analysis", t->library);
+	if (access(tracing->library, R_OK))
+		return np_errf(err, -ENOENT,
+			       "%.200s does not exist: install "
+			       "the package netprof-analysis",
+			       tracing->library);
 	if (task->in_container)
 		return np_errf(err, -EXDEV, "the container of srun "
 			       "--container may not have the library");
@@ -189,31 +200,31 @@ static int check_preload(const struct np_tracing *t,
 	return why ? np_errf(err, -ENOTSUP, "%.200s %s", program, why) : 0;
 }
 
-static void set_number(const char *name, uint64_t v, np_tracing_set_f *set,
+static void set_number(const char *name, uint64_t number, np_tracing_set_f *set,
 		       void *arg)
 {
 	char text[24];
 
-	snprintf(text, sizeof(text), "%llu", (unsigned long long)v);
+	snprintf(text, sizeof(text), "%llu", (unsigned long long)number);
 	set(name, text, arg);
 }
 
-/* Where the library puts its files, and how much; read where it is loaded. */
-static void set_destination(const struct np_tracing *t,
+/* Set the variables that tell the library where its files go, and how much. */
+static void set_destination(const struct np_tracing *tracing,
 			    const struct np_tracing_task *task,
 			    np_tracing_set_f *set, void *arg)
 {
 	char app[NP_APP_MAX + 1], buf[2 * PATH_MAX];
 
-	set("NETPROF_TRACE", t->dir, arg);
-	set_number("NETPROF_TRACE_SIZE", t->bytes, set, arg);
-	if (!t->keep)
+	set("NETPROF_TRACE", tracing->dir, arg);
+	set_number("NETPROF_TRACE_SIZE", tracing->bytes, set, arg);
+	if (!tracing->keep)
 		return;
-	set_number("NETPROF_TRACE_KEEP", t->keep, set, arg);
+	set_number("NETPROF_TRACE_KEEP", tracing->keep, set, arg);
 	if (np_launch_app_name(task->context, app, NULL))
 		strcpy(app, "unnamed");
-	np_tracing_sub(t, task->uid, app, task->job_id, task->step_id, buf,
-		       sizeof(buf));
+	np_tracing_sub(tracing, task->uid, app, task->job_id, task->step_id,
+		       buf, sizeof(buf));
 	set("NETPROF_TRACE_SUB", buf, arg);
 }
 
@@ -221,18 +232,18 @@ int np_tracing_apply(const char *text, const struct np_tracing_task *task,
 		     np_tracing_set_f *set, void *arg, struct np_err *err)
 {
 	char buf[2 * PATH_MAX];
-	struct np_tracing t;
+	struct np_tracing tracing;
 	int rc;
 
-	if (np_tracing_get(text, &t))
+	if (np_tracing_get(text, &tracing))
 		return 0;
-	rc = check_preload(&t, task, err);
+	rc = check_preload(&tracing, task, err);
 	if (!rc || rc == -EXDEV)
-		set_destination(&t, task, set, arg);
+		set_destination(&tracing, task, set, arg);
 	if (rc)
 		return rc;
 	if (task->preload_too_long ||
-	    np_tracing_preload(&t, task->preload, buf, sizeof(buf)))
+	    np_tracing_preload(&tracing, task->preload, buf, sizeof(buf)))
 		return np_errf(err, -ENAMETOOLONG, "LD_PRELOAD is too long");
 	set("LD_PRELOAD", buf, arg);
 	return 0;

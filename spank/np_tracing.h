@@ -33,7 +33,7 @@ struct np_tracing {
 };
 
 /* Returns 0, or -EINVAL with err: a path has a newline in it. */
-int np_tracing_put(const struct np_tracing *t, char text[NP_TRACING_TEXT],
+int np_tracing_put(const struct np_tracing *tracing, char text[NP_TRACING_TEXT],
 		   struct np_err *err);
 
 /* A task just before it becomes the user's program.  Pointers are borrowed. */
@@ -67,17 +67,18 @@ int np_tracing_get(const char *text, struct np_tracing *out);
 
 /*
  * Directory of the trace below dir: "UID/APP/JOB.STEP.trace".  app is used
- * where t has no name.
+ * where tracing has no name.
  */
-void np_tracing_sub(const struct np_tracing *t, uid_t uid, const char *app,
-		    uint32_t job_id, uint32_t step_id, char *buf, size_t len);
+void np_tracing_sub(const struct np_tracing *tracing, uid_t uid,
+		    const char *app, uint32_t job_id, uint32_t step_id,
+		    char *buf, size_t len);
 
 /*
  * Value of LD_PRELOAD: the library, then the previous value, which may be NULL
  * or empty.  Returns 0 or -ENAMETOOLONG.
  */
-int np_tracing_preload(const struct np_tracing *t, const char *was, char *buf,
-		       size_t len);
+int np_tracing_preload(const struct np_tracing *tracing, const char *was,
+		       char *buf, size_t len);
 
 /*
  * Why no library can be preloaded into a program, such as "is not dynamically
