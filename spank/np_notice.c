@@ -17,8 +17,9 @@
 #include "np_saver_proto.h"
 #include "np_text.h"
 
-#define ATTEMPTS 20	 /* attempts to take the place */
-#define RETRY_NS 10000000 /* between two attempts */
+/* Attempts to take the place, and the pause between two of them. */
+#define ATTEMPTS 20
+#define RETRY_NS 10000000
 
 /*
  * At most one child of each user on a host waits for a file system.  Become
@@ -30,15 +31,15 @@
 static bool take_turn(void)
 {
 	const struct timespec pause = { .tv_nsec = RETRY_NS };
-	struct sockaddr_un a = { .sun_family = AF_UNIX };
+	struct sockaddr_un place = { .sun_family = AF_UNIX };
 	int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-	int n = snprintf(a.sun_path + 1, sizeof(a.sun_path) - 1,
+	int n = snprintf(place.sun_path + 1, sizeof(place.sun_path) - 1,
 			 "netprof/line/%lu", (unsigned long)geteuid());
 	socklen_t len = (socklen_t)(offsetof(struct sockaddr_un, sun_path) +
 				    1 + (size_t)n);
 
 	for (int i = 0; fd >= 0 && i < ATTEMPTS; i++) {
-		if (!bind(fd, (struct sockaddr *)&a, len))
+		if (!bind(fd, (struct sockaddr *)&place, len))
 			return true;
 		nanosleep(&pause, NULL);
 	}
@@ -47,6 +48,7 @@ static bool take_turn(void)
 
 /* ---- a line for the log ---- */
 
+/* Let the saver write a line.  Returns whether there is a saver. */
 static bool notify_saver(const char *store, const char *line)
 {
 	const char *field[] = { store, line };
@@ -57,7 +59,10 @@ static bool notify_saver(const char *store, const char *line)
 	return fd >= 0;
 }
 
-/* Runs between fork and exit in a threaded program: plain system calls only. */
+/*
+ * Write a line in a child.  This runs between fork and exit in a threaded
+ * program, so that only plain system calls are allowed.
+ */
 static void write_line(const char *store, const char *line, const char *text)
 {
 	static const int keep[] = { -1, -1, -1 };
@@ -97,7 +102,7 @@ static bool is_readable(int fd, int timeout_ms)
 	return poll(&p, 1, timeout_ms) == 1;
 }
 
-/* Runs between fork and exit in a threaded program: plain system calls only. */
+/* Open a directory in a child, for which the same holds. */
 static void open_dir(const char *dir, int answer)
 {
 	const int keep[] = { -1, -1, -1, answer };

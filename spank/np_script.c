@@ -11,20 +11,21 @@
 
 #include "np_clock.h"
 
+/* One of the names at which a collector of a job may listen. */
 struct slot {
-	struct sockaddr_un name;
+	struct sockaddr_un name; /* abstract */
 	socklen_t len;
 };
 
 static struct slot slot_of(uint32_t job_id, int i)
 {
-	struct slot s = { .name.sun_family = AF_UNIX };
-	int n = snprintf(s.name.sun_path + 1, sizeof(s.name.sun_path) - 1,
+	struct slot slot = { .name.sun_family = AF_UNIX };
+	int n = snprintf(slot.name.sun_path + 1, sizeof(slot.name.sun_path) - 1,
 			 "netprof/%u/%d", job_id, i);
 
-	s.len = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 +
-			    (size_t)n);
-	return s;
+	slot.len = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 +
+			       (size_t)n);
+	return slot;
 }
 
 static int open_socket(void)
@@ -33,8 +34,8 @@ static int open_socket(void)
 }
 
 /*
- * Process at the other end, which listens or connects; 0: it is not that
- * user's.
+ * Return the process at the other end, which listens or connects; 0: it is not
+ * that user's.
  */
 static pid_t peer_of(int fd, uid_t user)
 {
@@ -47,74 +48,76 @@ static pid_t peer_of(int fd, uid_t user)
 	return peer.pid;
 }
 
-int np_script_listen(struct np_script *s, uint32_t job_id)
+int np_script_listen(struct np_script *script, uint32_t job_id)
 {
 	int fd = open_socket(), rc = -EADDRINUSE;
 
-	*s = (struct np_script)NP_SCRIPT_INIT;
+	*script = (struct np_script)NP_SCRIPT_INIT;
 	if (fd < 0)
 		return -errno;
 	for (int i = 0; rc == -EADDRINUSE && i < NP_SCRIPT_SLOTS; i++) {
-		struct slot name = slot_of(job_id, i);
+		struct slot slot = slot_of(job_id, i);
 
-		rc = bind(fd, (struct sockaddr *)&name.name, name.len) ?
-		     -errno : 0;
+		rc = bind(fd, (struct sockaddr *)&slot.name, slot.len) ?
+			   -errno :
+			   0;
 	}
 	if (!rc && listen(fd, 1))
 		rc = -errno;
 	if (rc)
 		close(fd);
 	else
-		s->fd = fd;
+		script->fd = fd;
 	return rc;
 }
 
-static void accept_caller(struct np_script *s)
+/* Accept slurmstepd, which then takes the place of the listening socket. */
+static void accept_caller(struct np_script *script)
 {
-	int who = accept4(s->fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+	int fd = accept4(script->fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
 
-	if (who < 0)
+	if (fd < 0)
 		return;
-	if (!peer_of(who, 0) && !peer_of(who, getuid())) {
-		close(who);
+	if (!peer_of(fd, 0) && !peer_of(fd, getuid())) {
+		close(fd);
 		return;
 	}
-	close(s->fd);
-	s->fd = who;
-	s->connected = true;
+	close(script->fd);
+	script->fd = fd;
+	script->connected = true;
 }
 
-bool np_script_read(struct np_script *s, int *code)
+bool np_script_read(struct np_script *script, int *code)
 {
 	char line[32];
 	ssize_t got;
 
-	if (!s->connected) {
-		accept_caller(s);
-		if (!s->connected)
+	if (!script->connected) {
+		accept_caller(script);
+		if (!script->connected)
 			return false;
 	}
-	got = read(s->fd, line, sizeof(line) - 1);
+	got = read(script->fd, line, sizeof(line) - 1);
 	if (got < 0 && (errno == EAGAIN || errno == EINTR))
 		return false;
 	line[got < 0 ? 0 : got] = '\0';
 	if (got <= 0)
-		np_script_close(s);
+		np_script_close(script);
 	return sscanf(line, "exit %d", code) == 1;
 }
 
-void np_script_close(struct np_script *s)
+void np_script_close(struct np_script *script)
 {
-	if (s->fd >= 0)
-		close(s->fd);
-	*s = (struct np_script)NP_SCRIPT_INIT;
+	if (script->fd >= 0)
+		close(script->fd);
+	*script = (struct np_script)NP_SCRIPT_INIT;
 }
 
 /*
- * A descriptor that becomes readable when the process with this connection has
- * ended: its pidfd, because a process closes its sockets before it leaves its
- * cgroup, where Slurm would find it and look again only a second later.
- * Without pidfds (Linux before 5.3), the connection.
+ * Return a descriptor that becomes readable when the process with this
+ * connection has ended: its pidfd, because a process closes its sockets before
+ * it leaves its cgroup, where Slurm would find it and look again only a second
+ * later.  Without pidfds (Linux before 5.3), the connection.
  */
 static int end_of(pid_t peer, int connection)
 {
@@ -126,7 +129,11 @@ static int end_of(pid_t peer, int connection)
 	return fd;
 }
 
-/* A socket is used until it connects, because most slots are empty. */
+/*
+ * Tell all collectors of the job, and return how many these are.  A socket is
+ * tried with one slot after the other until it connects, because most slots are
+ * empty.
+ */
 static int notify_all(uint32_t job_id, uid_t user, int code,
 		      struct pollfd *notified)
 {
@@ -136,11 +143,12 @@ static int notify_all(uint32_t job_id, uid_t user, int code,
 
 	len = snprintf(line, sizeof(line), "exit %d\n", code);
 	for (int i = 0; i < NP_SCRIPT_SLOTS; i++) {
-		struct slot s = slot_of(job_id, i);
+		struct slot slot = slot_of(job_id, i);
 
 		if (fd < 0)
 			fd = open_socket();
-		if (fd < 0 || connect(fd, (struct sockaddr *)&s.name, s.len))
+		if (fd < 0 ||
+		    connect(fd, (struct sockaddr *)&slot.name, slot.len))
 			continue;
 		peer = peer_of(fd, user);
 		if (peer && send(fd, line, (size_t)len, MSG_NOSIGNAL) == len)

@@ -27,17 +27,20 @@ struct np_script {
 
 #define NP_SCRIPT_INIT { .fd = -1 }
 
-/* Returns 0, or -errno, and fd stays -1.  -EADDRINUSE: all slots are taken. */
-int np_script_listen(struct np_script *s, uint32_t job_id);
+/*
+ * Listen for the end of a job's batch script.  Returns 0; or -errno, and fd
+ * stays -1.  -EADDRINUSE: all slots are taken.
+ */
+int np_script_listen(struct np_script *script, uint32_t job_id);
 
 /*
  * Read what has arrived; nothing blocks.  Returns true, with *code, if the
  * script has ended.  Only root and this process's own user are believed.
  */
-bool np_script_read(struct np_script *s, int *code);
+bool np_script_read(struct np_script *script, int *code);
 
 /* For unit tests; np_script_read() closes at end of file. */
-void np_script_close(struct np_script *s);
+void np_script_close(struct np_script *script);
 
 /*
  * Tell that user's collectors the script's exit code, 128 plus the number of a

@@ -10,23 +10,24 @@
 
 #include "np_children.h"
 
-static void follow(struct np_watch *w, pid_t task)
+/* Watch another task, or none (0). */
+static void follow(struct np_watch *watch, pid_t task)
 {
-	if (w->fd >= 0)
-		close(w->fd);
-	w->task = task;
-	w->fd = task ? (int)syscall(SYS_pidfd_open, task, 0) : -1;
+	if (watch->fd >= 0)
+		close(watch->fd);
+	watch->task = task;
+	watch->fd = task ? (int)syscall(SYS_pidfd_open, task, 0) : -1;
 }
 
-void np_watch_open(struct np_watch *w, pid_t task, pid_t parent)
+void np_watch_open(struct np_watch *watch, pid_t task, pid_t parent)
 {
-	*w = (struct np_watch){ .parent = parent, .fd = -1 };
-	follow(w, task);
+	*watch = (struct np_watch){ .parent = parent, .fd = -1 };
+	follow(watch, task);
 }
 
 /*
- * Not this process: where slurmstepd adopts orphans, it is a child of
- * slurmstepd as well.
+ * Return whether a process runs and is not this one: where slurmstepd adopts
+ * orphans, this process is a child of slurmstepd as well.
  */
 static bool is_other_task(pid_t pid, void *arg)
 {
@@ -48,26 +49,26 @@ static bool is_other_task(pid_t pid, void *arg)
 	       state != 'X';
 }
 
-static bool has_ended(const struct np_watch *w)
+static bool has_ended(const struct np_watch *watch)
 {
-	struct pollfd p = { .fd = w->fd, .events = POLLIN };
+	struct pollfd p = { .fd = watch->fd, .events = POLLIN };
 
-	if (w->fd >= 0)
+	if (watch->fd >= 0)
 		return poll(&p, 1, 0) > 0;
-	return kill(w->task, 0) && errno == ESRCH;
+	return kill(watch->task, 0) && errno == ESRCH;
 }
 
-bool np_watch_over(struct np_watch *w)
+bool np_watch_over(struct np_watch *watch)
 {
-	while (w->task && has_ended(w)) {
-		pid_t other = w->parent ?
-				      np_children_find(w->parent, is_other_task,
-						       NULL) :
+	while (watch->task && has_ended(watch)) {
+		pid_t other = watch->parent ?
+				      np_children_find(watch->parent,
+						       is_other_task, NULL) :
 				      0;
 
 		if (!other)
 			return true;
-		follow(w, other);
+		follow(watch, other);
 	}
 	return false;
 }

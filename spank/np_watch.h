@@ -1,6 +1,6 @@
 /*
- * Do a step's tasks on this node still run?  Tells at once when they end, from
- * a process that is neither their parent nor their child.
+ * Watches whether a step's tasks on this node still run, and notices at once
+ * when they end, in a process that is neither their parent nor their child.
  */
 #ifndef NP_WATCH_H
 #define NP_WATCH_H
@@ -14,17 +14,17 @@ struct np_watch {
 };
 
 /*
- * task 0: nothing is watched, and it never ends.  parent 0: only the task is
- * watched.
+ * Begin to watch.  task 0: nothing is watched, and it never ends.  parent 0:
+ * only the task is watched.
  */
-void np_watch_open(struct np_watch *w, pid_t task, pid_t parent);
+void np_watch_open(struct np_watch *watch, pid_t task, pid_t parent);
 
 /*
- * Have the task and all other children of its parent ended?  While any of them
- * runs, that one is watched.  For poll(2): fd becomes readable when it is time
- * to ask.  Where Linux does not list children (CONFIG_PROC_CHILDREN), only the
- * task counts.
+ * Return whether the task and all other children of its parent have ended.
+ * While any of them runs, that one is watched.  For poll(2): fd becomes
+ * readable when it is time to ask.  Where Linux does not list children
+ * (CONFIG_PROC_CHILDREN), only the task counts.
  */
-bool np_watch_over(struct np_watch *w);
+bool np_watch_over(struct np_watch *watch);
 
 #endif
