@@ -937,8 +937,8 @@ struct np_intervals {
 	double due_sec; /* when to act next; INFINITY: only on a report */
 
 	/* Intervals of all runs, those of this run last. */
-	struct np_interval *history;
-	size_t n_history, n_this_run;
+	struct np_interval *interval;
+	size_t n_intervals, n_this_run;
 
 	/* The current interval, or the current level of the lead-in. */
 	size_t level; /* index in earlier, or NP_INTERVAL_NO_LEVEL */
@@ -964,29 +964,29 @@ np_intervals_new(struct np_record *record,
 	*intervals = (struct np_intervals){ .record = record,
 					    .earlier = earlier,
 					    .lead_in_end_sec = INFINITY };
-	intervals->history =
+	intervals->interval =
 		calloc(earlier->n_intervals + NP_RECORD_MAX_INTERVALS,
-		       sizeof(*intervals->history));
+		       sizeof(*intervals->interval));
 	record->intervals =
 		calloc(NP_RECORD_MAX_INTERVALS, sizeof(*record->intervals));
 	record->intervals_alone = calloc(earlier->n_levels + 1,
 					 sizeof(*record->intervals_alone));
-	if (!intervals->history || !record->intervals ||
+	if (!intervals->interval || !record->intervals ||
 	    !record->intervals_alone) {
 		np_intervals_free(intervals);
 		return NULL;
 	}
 	if (earlier->n_intervals)
-		memcpy(intervals->history, earlier->interval,
-		       earlier->n_intervals * sizeof(*intervals->history));
-	intervals->n_history = earlier->n_intervals;
+		memcpy(intervals->interval, earlier->interval,
+		       earlier->n_intervals * sizeof(*intervals->interval));
+	intervals->n_intervals = earlier->n_intervals;
 	return intervals;
 }
 
 void np_intervals_free(struct np_intervals *intervals)
 {
 	if (intervals)
-		free(intervals->history);
+		free(intervals->interval);
 	free(intervals);
 }
 
@@ -1207,7 +1207,7 @@ static void record_interval(struct np_intervals *intervals,
 		if (!name)
 			return;
 	}
-	intervals->history[intervals->n_history++] = (struct np_interval){
+	intervals->interval[intervals->n_intervals++] = (struct np_interval){
 		.run = run_number(intervals->earlier),
 		.level = intervals->level,
 		.sec = sec,
@@ -1255,8 +1255,8 @@ static bool select_next_level(struct np_intervals *intervals, double run_sec)
 		end_intervals(intervals, "the record is full");
 		return false;
 	}
-	if (np_one_run_next_interval(&schedule, intervals->history,
-				     intervals->n_history,
+	if (np_one_run_next_interval(&schedule, intervals->interval,
+				     intervals->n_intervals,
 				     intervals->n_this_run, run_sec, &next)) {
 		end_intervals(intervals, "out of memory");
 		return false;
