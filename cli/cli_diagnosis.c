@@ -17,6 +17,7 @@
 #include "np_clock.h"
 #include "np_prom.h"
 #include "np_option.h"
+#include "np_read.h"
 #include "np_slurm_file.h"
 
 /* Bounds of what Slurm's programs print, in bytes, and of their time. */
@@ -129,7 +130,7 @@ static int read_topology(const struct cli_diagnosis_opt *opt,
 	if (!opt->topology && run(argv, SCONTROL_SEC, MAX_TOPOLOGY, &text,
 				  NULL))
 		return 0; /* without topology all nodes are on one leaf */
-	rc = opt->topology ? np_slurm_text(opt->topology, MAX_TOPOLOGY, &text,
+	rc = opt->topology ? np_read_file(opt->topology, MAX_TOPOLOGY, &text,
 					   &len, err) : 0;
 	if (rc)
 		return rc;
@@ -147,7 +148,7 @@ static int read_accounting(struct np_acct *h, const char *path,
 {
 	char *text;
 	size_t len;
-	int rc = np_slurm_text(path, MAX_ACCOUNTING, &text, &len, err);
+	int rc = np_read_file(path, MAX_ACCOUNTING, &text, &len, err);
 
 	if (rc)
 		return rc;

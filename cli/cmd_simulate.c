@@ -627,7 +627,7 @@ static int read_yaml(struct map *m, const char *path, struct np_err *err)
 	char name[64], next[64], *text, *part;
 	const char *at, *end;
 	size_t len;
-	int rc = np_slurm_text(path, MAX_RESPONSE, &text, &len, err);
+	int rc = np_read_file(path, MAX_RESPONSE, &text, &len, err);
 	bool more;
 
 	if (rc)
@@ -1102,7 +1102,7 @@ static int read_shares(struct cli_simulate *s)
 	int rc = 0;
 
 	if (path) {
-		rc = np_slurm_text(path, MAX_RESPONSE, &text, &len, &err);
+		rc = np_read_file(path, MAX_RESPONSE, &text, &len, &err);
 		if (!rc) {
 			rc = parse_sshare(s, text, path, &err);
 			free(text);

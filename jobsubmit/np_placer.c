@@ -17,7 +17,7 @@
 #include "np_clock.h"
 #include "np_ctl.h"
 #include "np_loader.h"
-#include "np_slurm_file.h"
+#include "np_read.h"
 #include "np_store_reader.h"
 #include "np_text.h"
 #include "np_topo.h"
@@ -843,8 +843,8 @@ static int append_rails(const struct np_conf *conf, char **topology,
 	int rc = 0;
 
 	if (*conf->rails)
-		np_slurm_text(conf->rails, NP_RAILS_MAX_BYTES, &rails, &len,
-			      err);
+		np_read_file(conf->rails, NP_RAILS_MAX_BYTES, &rails, &len,
+			     err);
 	if (asprintf(&all, "%s" NP_TOPO_RAILS "%s\n%s\n%s",
 		     *topology ? *topology : "", conf->net_devices,
 		     conf->rails, rails ? rails : "") < 0)

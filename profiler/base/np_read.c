@@ -201,6 +201,22 @@ static int too_large(int fd, const char *path, off_t size, size_t max,
 		       path, (long long)size, max);
 }
 
+/* Refuse what is not text: a known kind of data, or NUL characters. */
+static int check_text(const char *text, size_t len, const char *path,
+		      struct np_err *err)
+{
+	size_t line = 1;
+
+	if (np_kind_check(text, len, NP_KIND_TEXT, path, err))
+		return -EINVAL;
+	if (strlen(text) == len)
+		return 0;
+	for (; *text; text++)
+		line += *text == '\n';
+	return np_errf(err, -EINVAL, "%s:%zu: a NUL character, expected text",
+		       path, line);
+}
+
 int np_read_file(const char *path, size_t max, char **text, size_t *len,
 		 struct np_err *err)
 {
@@ -224,7 +240,7 @@ int np_read_file(const char *path, size_t max, char **text, size_t *len,
 		return np_errf(err, (int)got, "%s: %s", path,
 			       strerror((int)-got));
 	*len = (size_t)got;
-	if (!np_kind_check(*text, *len, NP_KIND_TEXT, path, err))
+	if (!check_text(*text, *len, path, err))
 		return 0;
 	free(*text);
 	*text = NULL;

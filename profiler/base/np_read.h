@@ -63,9 +63,10 @@ int np_kind_check(const char *text, size_t len, enum np_kind expected,
 /* ---- whole files ---- */
 
 /*
- * Read a regular file of at most max bytes. *text is malloc'ed and followed by
- * a NUL. Returns 0, or with err, which names path: -EINVAL (not a regular file,
- * or not text), -EFBIG, -ENOMEM, or an error of opening and reading.
+ * Read a regular file of text, of at most max bytes. *text is malloc'ed and
+ * followed by a NUL, the only one. Returns 0, or with err, which names path:
+ * -EINVAL (not a regular file, or not text), -EFBIG, -ENOMEM, or an error of
+ * opening and reading.
  */
 int np_read_file(const char *path, size_t max, char **text, size_t *len,
 		 struct np_err *err);

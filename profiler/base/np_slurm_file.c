@@ -99,18 +99,6 @@ static char *next_line(char **text, unsigned *n)
 
 /* ---- files ---- */
 
-int np_slurm_text(const char *path, size_t max, char **text, size_t *len,
-		  struct np_err *err)
-{
-	int rc = np_read_file(path, max, text, len, err);
-
-	if (rc || strlen(*text) == *len)
-		return rc;
-	free(*text);
-	return np_errf(err, -EINVAL, "%s: has a NUL character: not a text file",
-		       path);
-}
-
 /* The word after "Include"; NULL: it is another line. */
 static const char *included(const char *line, size_t *len)
 {
@@ -243,7 +231,7 @@ static int read_file(struct reader *r, const char *path, int depth,
 	if (!r->files--)
 		return np_errf(err, -EINVAL, "%s: includes more than %d files",
 			       r->top, MAX_FILES - 1);
-	rc = np_slurm_text(path, r->bytes, &text, &len, err);
+	rc = np_read_file(path, r->bytes, &text, &len, err);
 	if (rc)
 		return rc;
 	r->bytes -= len;
@@ -460,7 +448,7 @@ static int read_stack_file(struct stack_reader *r, const char *path,
 	if (!r->files--)
 		return np_errf(err, -EINVAL, "%s: more than %d files are "
 			       "included", path, MAX_FILES - 1);
-	rc = np_slurm_text(path, r->bytes, &text, &len, err);
+	rc = np_read_file(path, r->bytes, &text, &len, err);
 	if (rc)
 		return rc == -ENOENT ? 0 : rc;
 	r->bytes -= len;

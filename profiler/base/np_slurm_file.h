@@ -58,13 +58,6 @@ struct np_slurm_pair {
  */
 bool np_slurm_pair(char **text, struct np_slurm_pair *out);
 
-/*
- * The text of a file of at most max bytes, malloc'ed. A byte-order mark, which
- * Slurm would take for a part of a key, and NUL characters are rejected.
- */
-int np_slurm_text(const char *path, size_t max, char **text, size_t *len,
-		  struct np_err *err);
-
 /* True if the text is nothing but white space. */
 bool np_slurm_is_blank(const char *text);
 

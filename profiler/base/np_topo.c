@@ -8,6 +8,7 @@
 
 #include "np_array.h"
 #include "np_hostlist.h"
+#include "np_read.h"
 #include "np_slurm_file.h"
 
 /* Fields of one line; NULL: the line does not have it. */
@@ -283,7 +284,7 @@ int np_rails_load(const char *path, struct np_topo *out, struct np_err *err)
 {
 	char *text;
 	size_t len;
-	int rc = np_slurm_text(path, NP_RAILS_MAX_BYTES, &text, &len, err);
+	int rc = np_read_file(path, NP_RAILS_MAX_BYTES, &text, &len, err);
 
 	if (rc)
 		return rc;

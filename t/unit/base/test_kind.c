@@ -94,6 +94,10 @@ static void test_files(void)
 	T_CHECK(strstr(err.text, "a program or library (ELF)"));
 	T_CHECK(np_read_file(path, 2, &text, &len, &err) == -EINVAL);
 	T_CHECK(strstr(err.text, "a program or library (ELF)"));
+	f = fopen(path, "w");
+	T_CHECK(f && fwrite("a\nb\0c\n", 1, 6, f) == 6 && !fclose(f));
+	T_CHECK(np_read_file(path, 4096, &text, &len, &err) == -EINVAL);
+	T_CHECK(strstr(err.text, "kind:2: a NUL character, expected text"));
 	T_CHECK(np_read_file(t_tmpdir(), 2, &text, &len, &err) == -EINVAL);
 	T_CHECK(strstr(err.text, "a directory, not a regular file"));
 	snprintf(fifo, sizeof(fifo), "%s/fifo", t_tmpdir());

@@ -139,7 +139,7 @@ static const struct {
 } bad[] = {
 	{ "a byte-order mark", "\xef\xbb\xbf" "a=1\n", 0,
 	  "conf:1: begins with a byte-order mark" },
-	{ "a NUL character", "a=1\0b=2\n", 8, "conf: has a NUL character" },
+	{ "a NUL character", "a=1\0b=2\n", 8, "conf:1: a NUL character, expected text" },
 	{ "an included file that is missing", "\nInclude missing\n", 0,
 	  "conf:2: Include: " },
 	{ "no name", "Include \n", 0, "conf:1: Include \"\": expected" },
