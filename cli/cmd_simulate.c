@@ -476,6 +476,7 @@ struct map {
 	} *above;
 	size_t n_above;
 	size_t words; /* of a bitmap of leaves */
+	struct np_index defined; /* names of switches that lines define */
 };
 
 /* Free what the readers of topologies collected. */
@@ -488,6 +489,7 @@ static void map_free(struct map *m)
 	free(m->leaf);
 	free(m->above);
 	np_index_free(&m->nodes);
+	np_index_free(&m->defined);
 }
 
 /* A node that is listed under several leaves is put on the first. */
@@ -533,117 +535,262 @@ static int add_above(struct map *m, const char *name, const char *children)
 	return w->children ? 0 : -ENOMEM;
 }
 
-/*
- * Handle one line of topology.conf, or of scontrol, which also has the nodes
- * below a switch of switches.
- */
-static int take_switch(void *arg, const struct np_slurm_line *line,
-		       struct np_err *err)
+/* A line of topology/block: a base block with its nodes, or none. */
+static int take_block(struct map *m, const struct np_slurm_line *line,
+		      struct np_err *err)
 {
-	const char *name = NULL, *nodes = NULL, *switches = NULL;
+	const char *name = NULL, *nodes = NULL;
 	struct np_slurm_pair p;
 	char *text = line->text;
-	int rc;
+	int rc = 0;
 
-	/* Other keys of the line, such as LinkSpeed=, do not matter here. */
+	/* Other keys of the line, such as BlockSizes=, do not matter here. */
 	while (np_slurm_pair(&text, &p)) {
-		if (!strcasecmp(p.key, "SwitchName") ||
-		    !strcasecmp(p.key, "BlockName"))
+		if (!strcasecmp(p.key, "BlockName"))
 			name = p.value;
 		else if (!strcasecmp(p.key, "Nodes"))
 			nodes = p.value;
-		else if (!strcasecmp(p.key, "Switches"))
-			switches = p.value;
 	}
-	if (name && switches)
-		return add_above(arg, name, switches);
-	if (!name || !nodes)
-		return 0;
-	rc = add_leaf(arg, name, nodes);
+	if (name && nodes)
+		rc = add_leaf(m, name, nodes);
 	return rc ? np_errf(err, rc, "%s:%u: not a node list, or too long: "
 			    "%.64s", line->path, line->number, nodes) : 0;
 }
 
-/*
- * Find the next of the keys in YAML text and copy its value, one word; *at
- * moves past it.  false: there is none.
- */
-static bool yaml_value(const char **at, const char *const key[], char *buf,
-		       size_t len)
+/* Handle one line of topology.conf, or of scontrol. */
+static int take_switch(void *arg, const struct np_slurm_line *line,
+		       struct np_err *err)
 {
-	const char *best = NULL;
-	size_t n;
+	const char *text = line->text + strspn(line->text, " \t");
+	struct np_topo_switch s;
+	struct map *m = arg;
+	size_t known = m->defined.n;
+	int rc;
 
-	for (int i = 0; key[i]; i++) {
-		const char *p = *at;
+	if (!strncasecmp(text, "Block", 5) ||
+	    !strncasecmp(text, "AggregatedBlock", 15))
+		return take_block(m, line, err);
+	rc = np_topo_switch(line, &s, err);
+	if (rc)
+		return rc;
+	if (strlen(s.name) >= sizeof(m->leaf->name))
+		return np_errf(err, -EINVAL, "%s:%u: %.64s...: expected a name "
+			       "of at most %zu characters", line->path,
+			       line->number, s.name, sizeof(m->leaf->name) - 1);
+	if (np_index_add(&m->defined, s.name, strlen(s.name)) < known)
+		return np_errf(err, -EINVAL, "%s:%u: %s is defined twice",
+			       line->path, line->number, s.name);
+	if (m->defined.n == known)
+		return np_errf(err, -ENOMEM, "out of memory");
+	rc = s.below ? add_above(m, s.name, s.below) :
+	     s.nodes ? add_leaf(m, s.name, s.nodes) : 0;
+	return rc ? np_errf(err, rc, "%s:%u: not a node list, or too long: "
+			    "%.64s", line->path, line->number,
+			    s.below ? s.below : s.nodes) : 0;
+}
 
-		/*
-		 * A key within a longer word, such as "subnodes:", is not
-		 * meant.
-		 */
-		while ((p = strstr(p, key[i])) && p > *at &&
-		       (isalnum((unsigned char)p[-1]) || p[-1] == '_'))
-			p++;
-		if (p && (!best || p < best))
-			best = p + strlen(key[i]);
+/* Finds a child that no line defines. */
+struct undefined {
+	const struct map *m;
+	char name[64];
+};
+
+static int check_child(void *arg, const char *name)
+{
+	struct undefined *u = arg;
+
+	if (np_index_find(&u->m->defined, name, strlen(name)) != NP_NO_INDEX)
+		return 0;
+	snprintf(u->name, sizeof(u->name), "%s", name);
+	return -ENOENT;
+}
+
+/* slurmctld does not start if a switch names one that does not exist. */
+static int check_children(const struct map *m, const char *path,
+			  struct np_err *err)
+{
+	struct undefined u = { .m = m };
+
+	for (size_t i = 0; i < m->n_above; i++)
+		if (np_hostlist_each(m->above[i].children, check_child, &u) ==
+		    -ENOENT)
+			return np_errf(err, -EINVAL, "%s: %s names %s, which "
+				       "no line defines", path,
+				       m->above[i].name, u.name);
+	return 0;
+}
+
+/*
+ * Blank out the comments of YAML. One begins at the beginning of a line, or
+ * behind white space, and not in quotes.
+ */
+static void blank_comments(char *text)
+{
+	char quote = '\0', before = '\n';
+
+	for (char *p = text; *p; before = *p++) {
+		if (quote && (*p == quote || *p == '\n')) {
+			quote = '\0';
+		} else if (!quote && (*p == '"' || *p == '\'')) {
+			quote = *p;
+		} else if (!quote && *p == '#' &&
+			   isspace((unsigned char)before)) {
+			size_t n = strcspn(p, "\n");
+
+			memset(p, ' ', n);
+			p += n - 1;
+		}
 	}
-	if (!best)
+}
+
+/*
+ * The "-" at the beginning of a line, or "{", of the next item of a list; NULL:
+ * there is none.  first: p is the beginning of a line.
+ */
+static char *next_item(char *p, bool first)
+{
+	for (; *p; p++, first = false) {
+		char *at = p + (*p == '\n');
+
+		if (*p == '{')
+			return p;
+		at += first || *p == '\n' ? strspn(at, " \t") : 0;
+		if ((first || *p == '\n') && *at == '-' &&
+		    isspace((unsigned char)at[1]))
+			return at;
+	}
+	return NULL;
+}
+
+static bool is_word(char c)
+{
+	return isalnum((unsigned char)c) || c == '_';
+}
+
+/*
+ * The next key at or behind p, which ":" or "\":" follows; *len: without that.
+ * NULL: there is none.
+ */
+static const char *next_key(const char *p, size_t *len)
+{
+	for (; *p; p += *len + !*len) {
+		*len = 0;
+		while (is_word(p[*len]))
+			++*len;
+		if (*len && p[*len + (p[*len] == '"')] == ':')
+			return p;
+	}
+	return NULL;
+}
+
+/* Length of a value without quotes: up to the next key of "a: b, c: d". */
+static size_t plain_len(const char *value)
+{
+	size_t n = strcspn(value, "}\n"), len;
+	const char *key = next_key(value, &len);
+
+	if (key && (size_t)(key - value) < n)
+		n = (size_t)(key - value);
+	while (n && (isspace((unsigned char)value[n - 1]) ||
+		     strchr(",\"", value[n - 1])))
+		n--;
+	return n;
+}
+
+/* Copy the value of a key of an item; false: it is not there. */
+static bool yaml_value(const char *item, const char *key, char *buf)
+{
+	const char *p = item;
+	size_t len, n;
+
+	while ((p = next_key(p, &len)) &&
+	       (len != strlen(key) || memcmp(p, key, len)))
+		p += len;
+	if (!p)
 		return false;
-	best += strspn(best, " \t");
-	n = *best == '"' || *best == '\'' ? strcspn(++best, "\"'\n") :
-					    strcspn(best, ",}\n \t");
-	*at = best + n;
-	snprintf(buf, len, "%.*s", (int)(n < len ? n : len - 1), best);
+	p += len + (p[len] == '"') + 1;
+	p += strspn(p, " \t");
+	if (*p == '"' || *p == '\'') {
+		const char end[] = { *p++, '\n', '\0' };
+
+		n = strcspn(p, end);
+	} else {
+		n = plain_len(p);
+	}
+	memcpy(buf, p, n);
+	buf[n] = '\0';
 	return true;
 }
 
-/* One switch of topology.yaml: its text, from the name to the next one's. */
-static int take_yaml_switch(struct map *m, const char *path, const char *name,
-			    const char *text, struct np_err *err)
+/* An item without nodes and children: is there a key that was meant so? */
+static int check_keys(const char *item, const char *path, const char *name,
+		      struct np_err *err)
 {
-	static const char *const nodes_key[] = { "nodes:", NULL };
-	static const char *const children_key[] = { "children:", NULL };
-	const size_t size = strlen(text) + 1;
-	char *list = malloc(size);
-	const char *at = text;
-	int rc = list ? 0 : -ENOMEM;
+	static const char *const known[] = { "switch", "block", "topology",
+					     "cluster_default" };
+	size_t len, k;
 
-	if (list && yaml_value(&at, nodes_key, list, size)) {
-		rc = add_leaf(m, name, list);
-		if (rc)
-			np_errf(err, rc, "%s: %.64s: not a node list, or too "
-				"long: %.64s", path, name, list);
-	} else if (list && yaml_value(&at, children_key, list, size)) {
-		rc = add_above(m, name, list);
+	for (const char *p = item; (p = next_key(p, &len)); p += len) {
+		for (k = 0; k < NP_ARRAY_SIZE(known); k++)
+			if (len == strlen(known[k]) &&
+			    !memcmp(p, known[k], len))
+				break;
+		if (k == NP_ARRAY_SIZE(known))
+			return np_errf(err, -EINVAL, "%s: %s: unknown key "
+				       "\"%.*s\", expected nodes or children",
+				       path, name, (int)len, p);
 	}
-	free(list);
-	return rc;
+	return 0;
 }
 
-/* topology.yaml: "switch: leaf0" or "block: b0", followed by "nodes: ...". */
+/* An item of a list: a switch, a block, or something else. */
+static int take_item(struct map *m, const char *path, const char *item,
+		     char *value, struct np_err *err)
+{
+	char name[sizeof(m->leaf->name)];
+	bool nodes;
+	int rc;
+
+	if ((!yaml_value(item, "switch", value) &&
+	     !yaml_value(item, "block", value)) || !*value)
+		return 0;
+	if (strlen(value) >= sizeof(name))
+		return np_errf(err, -EINVAL, "%s: %.64s...: expected a name of "
+			       "at most %zu characters", path, value,
+			       sizeof(name) - 1);
+	strcpy(name, value);
+	if (np_index_add(&m->defined, name, strlen(name)) == NP_NO_INDEX)
+		return np_errf(err, -ENOMEM, "out of memory");
+	nodes = yaml_value(item, "nodes", value);
+	if (!nodes && !yaml_value(item, "children", value))
+		return check_keys(item, path, name, err);
+	/* No list begins as other forms of a text do, or is empty. */
+	rc = !*value || strchr("|>&*!", *value) ? -EINVAL :
+	     nodes ? add_leaf(m, name, value) : add_above(m, name, value);
+	return rc ? np_errf(err, rc, "%s: %s: not a list such as n[0-3],n7, or "
+			    "too long: \"%.64s\"", path, name, value) : 0;
+}
+
+/* topology.yaml(5): lists of switches or blocks, in block or flow style. */
 static int read_yaml(struct map *m, const char *path, struct np_err *err)
 {
-	static const char *const key[] = { "switch:", "block:", NULL };
-	char name[64], next[64], *text, *part;
-	const char *at, *end;
+	char *text, *value, *item, *next;
 	size_t len;
 	int rc = np_read_file(path, MAX_RESPONSE, &text, &len, err);
-	bool more;
 
 	if (rc)
 		return rc;
-	at = text;
-	more = yaml_value(&at, key, name, sizeof(name));
-	while (!rc && more) {
-		end = at;
-		more = yaml_value(&end, key, next, sizeof(next));
-		part = strndup(at, more ? (size_t)(end - at) : strlen(at));
-		rc = part ? take_yaml_switch(m, path, name, part, err) :
-			    -ENOMEM;
-		free(part);
-		at = end;
-		memcpy(name, next, sizeof(name));
+	value = malloc(len + 1);
+	if (!value)
+		rc = np_errf(err, -ENOMEM, "out of memory");
+	blank_comments(text);
+	for (item = next_item(text, true); !rc && item; item = next) {
+		next = next_item(item + 1, false);
+		if (next)
+			*next = '\0';
+		rc = take_item(m, path, item + 1, value, err);
 	}
+	free(value);
 	free(text);
 	return rc;
 }
@@ -656,6 +803,8 @@ static int read_topology(struct map *m, const char *path, struct np_err *err)
 		read_yaml(m, path, err) :
 		np_slurm_file(path, NULL, take_switch, m, err);
 
+	if (!rc)
+		rc = check_children(m, path, err);
 	if (!rc && !m->n)
 		rc = np_errf(err, -EINVAL, "%s: no leaf switch with nodes",
 			     path);
@@ -711,17 +860,23 @@ static int make_leaves(struct map *m, const char *text, struct np_err *err)
 }
 
 /* Take the switches above leaves from what scontrol printed. */
-static int take_above(struct map *m, char *text, struct np_err *err)
+static int take_above(struct map *m, char *text)
 {
 	char *save = NULL;
 	int rc = 0;
 
 	for (char *line = strtok_r(text, "\n", &save); !rc && line;
 	     line = strtok_r(NULL, "\n", &save)) {
-		struct np_slurm_line l = { "scontrol", 0, line };
+		const char *name = NULL, *below = NULL;
+		struct np_slurm_pair p;
 
-		if (strstr(line, "Switches="))
-			rc = take_switch(m, &l, err);
+		while (np_slurm_printed_pair(&line, &p))
+			if (!strcmp(p.key, "SwitchName"))
+				name = p.value;
+			else if (!strcmp(p.key, "Switches"))
+				below = p.value;
+		if (name && below)
+			rc = add_above(m, name, below);
 	}
 	return rc;
 }
@@ -749,7 +904,7 @@ static int current_topology(struct map *m, struct np_err *err)
 			     "describe the cluster with --leaves=64x32 or "
 			     "--topology=topology.conf");
 	if (!rc)
-		rc = take_above(m, text, err);
+		rc = take_above(m, text);
 	np_topo_free(&t);
 	free(text);
 	return rc;

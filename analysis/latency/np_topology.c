@@ -1,15 +1,13 @@
 #include "np_topology.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 #include "np_hostlist.h"
-#include "np_read.h"
 #include "np_slurm_file.h"
+#include "np_topo.h"
 
 /*
  * ---- Distances ----
@@ -323,10 +321,8 @@ struct switches {
 struct definition {
 	struct switches *s;
 	const struct np_slurm_line *line;
-	const char *name;
+	struct np_topo_switch is;
 	uint32_t at; /* number of the switch */
-	const char *nodes, *below; /* NULL: not in the line */
-	bool inner; /* printed by scontrol for a switch above others */
 };
 
 /* Error message about a word of a line. */
@@ -386,7 +382,7 @@ static void add_ambiguity(struct ambiguity *f, const char *kind,
 			"first is used", d->line->path, d->line->number, kind,
 			SHOWN, name, where, name_of(&d->s->names, first, at,
 						    sizeof(at)), SHOWN,
-			d->name);
+			d->is.name);
 }
 
 /* Adds a node to the switch of the current line. */
@@ -431,27 +427,15 @@ static int add_switch(void *arg, const char *name)
 	return rc;
 }
 
-/* Calls f for each name of a list such as n[0-3],n7. */
-static int each(const char *list, np_hostlist_f *f, struct definition *d)
-{
-	/*
-	 * No node has one of these in its name: they are misplaced quotes, or a
-	 * semicolon where a comma was meant, and would hide the nodes behind.
-	 */
-	if (list && strpbrk(list, "\"';"))
-		return -EINVAL;
-	return list ? np_hostlist_each(list, f, d) : 0;
-}
-
 /* Adds the nodes and switches of the current line. */
 static int add_lists(struct definition *d, struct np_err *err)
 {
-	const char *list = d->inner ? NULL : d->nodes;
-	int rc = each(list, add_node, d);
+	const char *list = d->is.nodes;
+	int rc = list ? np_hostlist_each(list, add_node, d) : 0;
 
-	if (!rc) {
-		list = d->below;
-		rc = each(list, add_switch, d);
+	if (!rc && d->is.below) {
+		list = d->is.below;
+		rc = np_hostlist_each(list, add_switch, d);
 	}
 	switch (rc) {
 	case 0:
@@ -461,7 +445,7 @@ static int add_lists(struct definition *d, struct np_err *err)
 			      "n[0-3],n7", list);
 	case -ELOOP:
 		return line_error(d->line, -EINVAL, err, " is below itself",
-			      d->name);
+			      d->is.name);
 	case -E2BIG:
 		return line_error(d->line, rc, err,
 				  "more than 65536 switches or "
@@ -470,53 +454,6 @@ static int add_lists(struct definition *d, struct np_err *err)
 	default:
 		return line_error(d->line, rc, err, "out of memory", "");
 	}
-}
-
-/* Whether slurmctld accepts the value of LinkSpeed. */
-static bool is_speed(const char *value)
-{
-	char *end;
-	unsigned long long n = strtoull(value, &end, 10);
-
-	if (!strcasecmp(value, "UNLIMITED") || !strcasecmp(value, "INFINITE"))
-		return true;
-	return isdigit((unsigned char)*value) && n <= UINT32_MAX &&
-	       (!*end || (strchr("kKmM", *end) && !end[1]));
-}
-
-/* Reads what follows the name of a switch in its line. */
-static int read_keys(struct definition *d, char **text, bool printed,
-		     struct np_err *err)
-{
-	struct np_slurm_pair p;
-
-	while (printed ? np_slurm_printed_pair(text, &p) :
-			 np_slurm_pair(text, &p)) {
-		if (!strcasecmp(p.key, "Nodes"))
-			d->nodes = p.value;
-		else if (!strcasecmp(p.key, "Switches"))
-			d->below = p.value;
-		else if (printed && !strcasecmp(p.key, "Level"))
-			d->inner = strcmp(p.value, "0");
-		else if (strcasecmp(p.key, "LinkSpeed"))
-			return line_error(
-				d->line, -EINVAL, err,
-				": unknown key, "
-				"expected Nodes, Switches or LinkSpeed",
-				p.key);
-		else if (!is_speed(p.value))
-			return line_error(d->line, -EINVAL, err, ": expected a "
-					  "LinkSpeed such as 100", p.value);
-	}
-	if (!np_slurm_is_blank(*text))
-		return line_error(d->line, -EINVAL, err,
-				  ": expected Key=Value, "
-				  "and quotes around a value with blanks",
-				  *text + strspn(*text, " \t"));
-	if (d->nodes && d->below && !printed)
-		return line_error(d->line, -EINVAL, err, " has both Nodes and "
-			      "Switches", d->name);
-	return 0;
 }
 
 /*
@@ -531,52 +468,23 @@ static const char *language_of(const char *text)
 	       !strncmp(text, "- ", 2) ? "YAML" : NULL;
 }
 
-/* Error message about a line without a key and a value. */
-static int missing_pair_error(const struct np_slurm_line *line,
-			      const char *text, struct np_err *err)
+/* Reads one line that defines a switch. */
+static int read_line(void *arg, const struct np_slurm_line *line,
+		     struct np_err *err)
 {
-	const char *language = language_of(text);
+	struct definition d = { .s = arg, .line = line };
+	const char *language = language_of(line->text);
+	int rc;
 
 	if (language)
 		return np_errf(err, -EINVAL, "%s: is %s, which is not read: "
 			       "expected a topology.conf, or a file with what "
 			       "\"scontrol show topology\" prints",
 			       line->path, language);
-	if (np_kind_check(text, strlen(text), NP_KIND_TOPOLOGY, line->path,
-			  err))
-		return -EINVAL;
-	return line_error(line, -EINVAL, err, ": expected SwitchName=NAME",
-		      text + strspn(text, " \t"));
-}
-
-/* Reads one line that defines a switch. */
-static int read_line(void *arg, const struct np_slurm_line *line,
-		     struct np_err *err)
-{
-	struct definition d = { .s = arg, .line = line };
-	char *text = line->text;
-	/* Only lines that scontrol prints contain the level of the switch. */
-	bool printed = strcasestr(text, " Level=");
-	struct np_slurm_pair p;
-	int rc;
-
-	if (!np_slurm_pair(&text, &p))
-		return missing_pair_error(line, text, err);
-	if (strcasecmp(p.key, "SwitchName"))
-		return line_error(line, -EINVAL, err,
-				  strncasecmp(p.key, "Block", 5) ?
-				  ": unknown key, expected SwitchName before "
-				  "all others" : ": blocks of topology/block "
-				  "are not supported, expected SwitchName",
-				  p.key);
-	d.name = p.value;
-	rc = read_keys(&d, &text, printed, err);
+	rc = np_topo_switch(line, &d.is, err);
 	if (rc)
 		return rc;
-	if (strpbrk(d.name, "\"'="))
-		return line_error(line, -EINVAL, err, ": expected the name of "
-				  "a switch", d.name);
-	rc = find_switch(d.s, d.name, &d.at);
+	rc = find_switch(d.s, d.is.name, &d.at);
 	if (rc)
 		return line_error(line, rc, err,
 				  rc == -ENOMEM ? "out of memory" :
@@ -584,7 +492,7 @@ static int read_line(void *arg, const struct np_slurm_line *line,
 				  "");
 	if (d.s->defined[d.at])
 		return line_error(line, -EINVAL, err, " is defined twice",
-				  d.name);
+				  d.is.name);
 	d.s->defined[d.at] = true;
 	return add_lists(&d, err);
 }

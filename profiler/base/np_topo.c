@@ -1,6 +1,8 @@
 #include "np_topo.h"
 
+#include <ctype.h>
 #include <errno.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -105,6 +107,116 @@ void np_topo_free(struct np_topo *t)
 		free(t->partitions[i]);
 	free(t->partitions);
 	*t = (struct np_topo){ .n = 0 };
+}
+
+/* ---- topology.conf ---- */
+
+static int word_error(const struct np_slurm_line *line, const char *word,
+		      const char *what, struct np_err *err)
+{
+	return np_errf(err, -EINVAL, "%s:%u: %.64s%s", line->path,
+		       line->number, word + strspn(word, " \t"), what);
+}
+
+/* Does slurmctld accept this value of LinkSpeed? */
+static bool is_speed(const char *value)
+{
+	char *end;
+	unsigned long long n = strtoull(value, &end, 10);
+
+	if (!strcasecmp(value, "UNLIMITED") || !strcasecmp(value, "INFINITE"))
+		return true;
+	return isdigit((unsigned char)*value) && n <= UINT32_MAX &&
+	       (!*end || (strchr("kKmM", *end) && !end[1]));
+}
+
+/* Take a key behind the name; *inner: the switch is above others. */
+static int take_key(const struct np_slurm_line *line,
+		    const struct np_slurm_pair *p, bool printed,
+		    struct np_topo_switch *s, bool *inner, struct np_err *err)
+{
+	if (!strcasecmp(p->key, "Nodes"))
+		s->nodes = p->value;
+	else if (!strcasecmp(p->key, "Switches"))
+		s->below = p->value;
+	else if (printed && !strcasecmp(p->key, "Level"))
+		*inner = strcmp(p->value, "0");
+	else if (strcasecmp(p->key, "LinkSpeed"))
+		return word_error(line, p->key, ": unknown key, expected "
+				  "Nodes, Switches or LinkSpeed", err);
+	else if (!is_speed(p->value))
+		return word_error(line, p->value, ": expected a LinkSpeed "
+				  "such as 100", err);
+	return 0;
+}
+
+/*
+ * No node has a quote or semicolon in its name: they are misplaced, and would
+ * hide the nodes behind.
+ */
+static int check_list(const struct np_slurm_line *line, const char *list,
+		      struct np_err *err)
+{
+	return list && strpbrk(list, "\"';") ?
+	       word_error(line, list, ": expected a list such as n[0-3],n7",
+			  err) : 0;
+}
+
+/* Take the name, which is the first key. */
+static int take_switch_name(const struct np_slurm_line *line, char **text,
+			    struct np_topo_switch *s, struct np_err *err)
+{
+	struct np_slurm_pair p;
+
+	if (!np_slurm_pair(text, &p)) {
+		if (np_kind_check(*text, strlen(*text), NP_KIND_TOPOLOGY,
+				  line->path, err))
+			return -EINVAL;
+		return word_error(line, *text, ": expected SwitchName=NAME",
+				  err);
+	}
+	if (strcasecmp(p.key, "SwitchName"))
+		return word_error(line, p.key, strncasecmp(p.key, "Block", 5) ?
+				  ": unknown key, expected SwitchName before "
+				  "all others" : ": blocks of topology/block "
+				  "are not supported, expected SwitchName",
+				  err);
+	s->name = p.value;
+	return 0;
+}
+
+int np_topo_switch(const struct np_slurm_line *line, struct np_topo_switch *out,
+		   struct np_err *err)
+{
+	/* Only lines that scontrol prints contain the level of the switch. */
+	bool printed = strcasestr(line->text, " Level="), inner = false;
+	struct np_topo_switch s = { NULL };
+	struct np_slurm_pair p;
+	char *text = line->text;
+	int rc = take_switch_name(line, &text, &s, err);
+
+	while (!rc && (printed ? np_slurm_printed_pair(&text, &p) :
+				 np_slurm_pair(&text, &p)))
+		rc = take_key(line, &p, printed, &s, &inner, err);
+	if (rc)
+		return rc;
+	if (!np_slurm_is_blank(text))
+		return word_error(line, text, ": expected Key=Value, and "
+				  "quotes around a value with blanks", err);
+	if (s.nodes && s.below && !printed)
+		return word_error(line, s.name, " has both Nodes and Switches",
+				  err);
+	if (strpbrk(s.name, "\"'="))
+		return word_error(line, s.name, ": expected the name of a "
+				  "switch", err);
+	if (inner)
+		s.nodes = NULL;
+	rc = check_list(line, s.nodes, err);
+	if (!rc)
+		rc = check_list(line, s.below, err);
+	if (!rc)
+		*out = s;
+	return rc;
 }
 
 /* ---- rails ---- */

@@ -23,6 +23,8 @@
 
 #include "np_err.h"
 
+struct np_slurm_line;
+
 #define NP_TOPO_MAX_LEAVES 65536
 
 struct np_topo_leaf {
@@ -48,6 +50,23 @@ struct np_topo {
  */
 int np_topo_parse(const char *text, struct np_topo *out, struct np_err *err);
 void np_topo_free(struct np_topo *t);
+
+/* ---- topology.conf(5) ---- */
+
+/* A switch as a line defines it. */
+struct np_topo_switch {
+	const char *name;
+	const char *nodes, *below; /* lists; NULL: none */
+};
+
+/*
+ * Read a line of a topology.conf as slurmctld does, or one that scontrol
+ * printed, in which a switch above others has the nodes below them; these are
+ * left out. The texts are in the line, which is modified. Returns 0, or -EINVAL
+ * with err: file, line, word and what was expected.
+ */
+int np_topo_switch(const struct np_slurm_line *line, struct np_topo_switch *out,
+		   struct np_err *err);
 
 /* ---- rails ---- */
 

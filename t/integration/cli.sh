@@ -967,7 +967,33 @@ test_a_replay_chooses_nodes_below_the_lowest_switch() {
 		printf -- '- switch: s%d\n  nodes: n[%d-%d]\n' $i $((4 * i)) $((4 * i + 3)) >>"$S/topology.yaml"
 	done
 	printf -- '- switch: a\n  children: s[0-1]\n- switch: b\n  children: s[2-3]\n' >>"$S/topology.yaml"
-	for cluster in --leaves=2x2x4 --topology="$S/topology.conf" --topology="$S/topology.yaml"; do
+	cat >"$S/flow.yaml" <<-'END'
+		{"topologies": [{"topology": "t", "tree": {"switches": [
+		{"switch": "s0", "nodes": "n[0-1], n[2-3]"}, {"nodes": "n[4-7]", "switch": "s1"},
+		{"switch": "s2", "nodes": "n[8-11]"}, {"switch": "s3", "nodes": "n[12-15]"},
+		{"switch": "a", "children": "s[0-1]"}, {"switch": "b", "children": "s2,s3"}]}}]}
+	END
+	cat >"$S/sorted.yaml" <<-'END'
+		- topology: t # nodes: n[0-15]
+		  tree:
+		    switches:
+		    - nodes: n[0,1,2-3]
+		      switch: s0
+		    - {nodes: 'n4,n[5-7]', switch: s1}
+		    - nodes: n[8-9],n[10-11]
+		      switch: s2
+		    - nodes: n[12-15]
+		      switch: s3
+		    - children: s[0-1]
+		      switch: a
+		    - children: s2, s3
+		      switch: b
+	END
+	printf 'SwitchName=s%d Level=0 LinkSpeed=1 Nodes=%s\n' 0 'n[0-1], n[2-3]' 1 'n[4-7]' \
+		2 'n[8-11]' 3 'n[12-15]' >"$S/printed.conf"
+	printf 'SwitchName=%s Level=1 LinkSpeed=1 Nodes=%s Switches=%s\n' a 'n[0-7]' 's[0-1]' \
+		b 'n[8-15]' 's[2-3]' >>"$S/printed.conf"
+	for cluster in --leaves=2x2x4 --topology="$S/"{topology.conf,printed.conf,topology.yaml,flow.yaml,sorted.yaml}; do
 		run netprof simulate --swf="$S/three.swf" "$cluster" --policy=off \
 			--pairs="$ROOT/t/data/queue/pairs" --events="$S/events"
 		equal "exit status of $cluster" "$RC" 0
@@ -1074,4 +1100,19 @@ test_bad_input_of_a_replay_is_reported() {
 		>"$S/topology.conf"
 	row 'switch a: not a list of switches, or more than 16 levels' netprof simulate \
 		--swf="$ROOT/t/data/queue/small.swf" --topology="$S/topology.conf"
+	topology() { # PATTERN SUFFIX TEXT
+		printf -- "$3" >"$S/topology.$2"
+		row "$1" netprof simulate --swf="$ROOT/t/data/queue/small.swf" \
+			--topology="$S/topology.$2"
+	}
+	local s0='SwitchName=s0 Nodes=n[0-3]\n'
+	topology 'conf:2: Node: unknown key, expected Nodes' conf "${s0}SwitchName=s1 Node=n[4-7]\n"
+	topology 'conf:1: n\[4-7\]: expected Key=Value' conf 'SwitchName=s0 Nodes=n[0-3], n[4-7]\n'
+	topology 'conf:2: s0 is defined twice' conf "$s0$s0"
+	topology 'conf: top names s1, which no line defines' conf "${s0}SwitchName=top Switches=s[0-1]\n"
+	topology 'conf:1: expected a topology.conf of Slurm, got JSON' conf '{"a": 1}\n'
+	topology 's0: unknown key "node", expected nodes or children' yaml '- switch: s0\n  node: n0\n'
+	topology 's0: not a list such as n\[0-3\],n7, or too long: ""' yaml '- switch: s0\n  nodes:\n  - n0\n'
+	topology 'top names s1, which no line defines' yaml '- switch: s0\n  nodes: n0\n- switch: top\n  children: s[0-1]\n'
+	topology 'no leaf switch with nodes' yaml 'leaves: 4\n'
 }
