@@ -5,12 +5,10 @@
 #include "cli_graph.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "cli_profile.h"
@@ -18,6 +16,7 @@
 #include "np_app.h"
 #include "np_conf.h"
 #include "np_goal.h"
+#include "np_read.h"
 #include "np_store.h"
 #include "np_trace_read.h"
 
@@ -104,45 +103,6 @@ static int read_trace(const char *path, const struct np_trace_options *how,
 	return rc;
 }
 
-/*
- * Whether a pipe is empty and has no writer. tee() copies without taking
- * anything out, so that nothing is lost if there is something.
- */
-static bool is_dead(int pipe_fd)
-{
-	int to[2];
-	ssize_t n;
-
-	if (pipe2(to, O_CLOEXEC))
-		return false;
-	n = tee(pipe_fd, to[1], 1, SPLICE_F_NONBLOCK);
-	close(to[0]);
-	close(to[1]);
-	return n == 0;
-}
-
-/*
- * Opening a FIFO waits until somebody writes to it. With one that was forgotten
- * that never happens, so it is opened without waiting, and rejected.
- */
-int cli_graph_open(const char *path, struct np_err *err)
-{
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
-	struct stat st;
-
-	if (fd < 0)
-		return np_errf(err, -errno, "%s: %s", path, strerror(errno));
-	if (fstat(fd, &st) || !S_ISFIFO(st.st_mode))
-		return fd;
-	if (is_dead(fd)) {
-		close(fd);
-		return np_errf(err, -EPIPE, "%s: a FIFO without a writer",
-			       path);
-	}
-	fcntl(fd, F_SETFL, O_RDONLY);
-	return fd;
-}
-
 int cli_goal_read(int fd, const char *path, struct np_graph **out,
 		  struct np_err *err)
 {
@@ -163,7 +123,7 @@ int cli_goal_read(int fd, const char *path, struct np_graph **out,
 static int read_goal(const char *path, struct np_graph **out,
 		     struct np_err *err)
 {
-	int fd = cli_graph_open(path, err), rc;
+	int fd = np_read_stream(path, err), rc;
 
 	if (fd < 0)
 		return fd;

@@ -13,13 +13,6 @@
 int cli_trace_path(const char *what, char **path);
 
 /*
- * Opens a file to be read as a graph, which may be a pipe. Returns a
- * descriptor, or -errno with err; a FIFO without a writer is an error, because
- * reading it would never end.
- */
-int cli_graph_open(const char *path, struct np_err *err);
-
-/*
  * Reads GOAL as np_goal_read() does, with a warning on standard error if
  * receives are smaller than their messages.
  */

@@ -22,6 +22,7 @@
 #include "np_figure.h"
 #include "np_place_ranks.h"
 #include "np_option.h"
+#include "np_read.h"
 #include "np_tolerance.h"
 #include "np_topology.h"
 #include "np_trace_analysis.h"
@@ -1315,7 +1316,7 @@ static int read_noise(struct request *req)
 						 &req->detours) ?
 				       cli_fail("out of memory") : -1;
 	}
-	fd = cli_graph_open(req->noise, &err);
+	fd = np_read_stream(req->noise, &err);
 	f = fd < 0 ? NULL : fdopen(fd, "r");
 	if (!f)
 		return cli_fail("%s", fd < 0 ? err.text : "out of memory");

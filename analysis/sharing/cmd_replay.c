@@ -21,6 +21,7 @@
 #include "cli_text.h"
 #include "np_figure.h"
 #include "np_option.h"
+#include "np_read.h"
 #include "np_replay.h"
 
 #define MAX_PROGRAMS 8
@@ -439,7 +440,7 @@ static int read_graph(int fd, const char *path, struct np_replay_app **out,
 static int read_program(const char *path, struct np_replay_app **out,
 		    struct np_err *err)
 {
-	int fd = cli_graph_open(path, err), rc;
+	int fd = np_read_stream(path, err), rc;
 
 	if (fd < 0)
 		return fd;

@@ -84,6 +84,45 @@ int np_write_all(int fd, const char *text, size_t len)
 	return 0;
 }
 
+/*
+ * Whether a pipe is empty and has no writer. tee() copies without taking
+ * anything out, so that nothing is lost if there is something.
+ */
+static bool is_dead(int pipe_fd)
+{
+	int to[2];
+	ssize_t n;
+
+	if (pipe2(to, O_CLOEXEC))
+		return false;
+	n = tee(pipe_fd, to[1], 1, SPLICE_F_NONBLOCK);
+	close(to[0]);
+	close(to[1]);
+	return n == 0;
+}
+
+/*
+ * Opening a FIFO waits until somebody writes to it. With one that was forgotten
+ * that never happens, so it is opened without waiting, and rejected.
+ */
+int np_read_stream(const char *path, struct np_err *err)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	struct stat st;
+
+	if (fd < 0)
+		return np_errf(err, -errno, "%s: %s", path, strerror(errno));
+	if (fstat(fd, &st) || !S_ISFIFO(st.st_mode))
+		return fd;
+	if (is_dead(fd)) {
+		close(fd);
+		return np_errf(err, -EPIPE, "%s: a FIFO without a writer",
+			       path);
+	}
+	fcntl(fd, F_SETFL, O_RDONLY);
+	return fd;
+}
+
 /* ---- kinds of files ---- */
 
 static const char *const expectations[] = {
@@ -94,6 +133,8 @@ static const char *const expectations[] = {
 	[NP_KIND_TRACE] = "the trace of an MPI rank",
 	[NP_KIND_TOPOLOGY] = "a topology.conf of Slurm",
 	[NP_KIND_WORDS] = "lines of words",
+	[NP_KIND_QUEUE] = "the columns of sacct --parsable2 or a Standard "
+			  "Workload Format",
 };
 
 #define SHOWN 30 /* characters shown of a text of no known kind */

@@ -23,6 +23,12 @@ struct stat;
  */
 int np_read_open(const char *path, int flags, struct stat *st);
 
+/*
+ * Open a file, or a FIFO that has a writer. Returns the descriptor, or -errno
+ * with err; -EPIPE: a FIFO without a writer.
+ */
+int np_read_stream(const char *path, struct np_err *err);
+
 /* Why np_read_open() gave -EINVAL: "a directory, not a regular file". */
 const char *np_read_irregular(const struct stat *st);
 
@@ -51,6 +57,7 @@ enum np_kind {
 	NP_KIND_TRACE, /* text of liballprof */
 	NP_KIND_TOPOLOGY, /* topology.conf of Slurm */
 	NP_KIND_WORDS, /* netprof-scheme(5) or netprof-workload(5) */
+	NP_KIND_QUEUE, /* a log of jobs */
 };
 
 /*

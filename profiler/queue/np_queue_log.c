@@ -6,12 +6,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <zlib.h>
 
+#include "np_read.h"
 #include "np_sacct.h"
 #include "np_text.h"
 
+#define UTF8_MARK "\xef\xbb\xbf" /* byte-order mark */
 #define MAX_SEC (INT64_C(1) << 40) /* latest date */
 #define MAX_RUN_SEC (1 << 30)
 #define CANCELLED_LIMIT_SEC 3600 /* limit of a cancelled job without one */
@@ -341,7 +344,7 @@ static int64_t run_sec_of(char *const *field, int64_t start, int64_t end)
 {
 	int64_t sec = -1;
 
-	if (*field[C_ELAPSED_RAW])
+	if (isdigit((unsigned char)*field[C_ELAPSED_RAW]))
 		sec = parse_count(field[C_ELAPSED_RAW]);
 	if (sec < 0 && *field[C_ELAPSED])
 		sec = parse_span(field[C_ELAPSED]);
@@ -460,6 +463,20 @@ static bool is_continued(const struct reader *r, const char *line)
 		r->head.column[r->head.n - 1] == C_SUBMIT_LINE;
 }
 
+/*
+ * May a row have more fields than columns?  A text that a user chose may have
+ * the delimiter in it.  Unless it is in the last column, the fields behind it
+ * would be taken for others.
+ */
+static bool may_have_more(const struct reader *r)
+{
+	size_t last = r->head.column[r->head.n - 1];
+
+	return r->head.more || last == C_SUBMIT_LINE || last == C_NAME ||
+		(last == NP_SACCT_NONE && !r->head.has[C_SUBMIT_LINE] &&
+		 !r->head.has[C_NAME]);
+}
+
 /* One row of sacct. */
 static int read_sacct_line(struct reader *r, char *line)
 {
@@ -471,7 +488,7 @@ static int read_sacct_line(struct reader *r, char *line)
 
 	if (n < r->head.n && is_continued(r, line))
 		return 0;
-	if (n < r->head.n)
+	if (n < r->head.n || (n > r->head.n && !may_have_more(r)))
 		return bad_line(r, "%zu columns, expected %zu", n, r->head.n);
 	if (strchr(field[C_JOBID], '.')) {
 		r->q->issues[NP_QUEUE_STEP]++;
@@ -531,8 +548,8 @@ static int read_line(struct reader *r, char *line)
 	r->line++;
 	while (len && (line[len - 1] == '\n' || line[len - 1] == '\r'))
 		line[--len] = '\0';
-	if (r->line == 1 && !strncmp(line, "\xef\xbb\xbf", 3))
-		line += 3; /* byte-order mark */
+	if (r->line == 1 && !strncmp(line, UTF8_MARK, 3))
+		line += 3;
 	if (!is_text(line))
 		return first ?
 			np_errf(r->err, -EINVAL, "%s:%zu: not text in UTF-8 or "
@@ -654,6 +671,15 @@ static void find_parents(struct np_queue_log *q, struct np_queue_job *const *of)
 	}
 }
 
+/* Refuse a file whose first bytes are those of another kind (np_read.h). */
+static int check_kind(const struct reader *r, const char *text, size_t len)
+{
+	size_t mark = strncmp(text, UTF8_MARK, 3) ? 0 : 3;
+
+	return np_kind_check(text + mark, len - mark, NP_KIND_QUEUE, r->source,
+			     r->err);
+}
+
 /* Read all lines, from a plain or a gzip file. */
 static int read_lines(struct reader *r, gzFile f)
 {
@@ -663,6 +689,18 @@ static int read_lines(struct reader *r, gzFile f)
 	while (!rc && gzgets(f, line, NP_QUEUE_LINE)) {
 		size_t len = strlen(line);
 
+		if (!r->line && check_kind(r, line, len)) {
+			rc = -EINVAL;
+			break;
+		}
+		/* A line ends with an end of line, or the file does. */
+		if (!len || (len < NP_QUEUE_LINE - 1 &&
+			     line[len - 1] != '\n' && !gzeof(f))) {
+			rc = np_errf(r->err, -EINVAL, "%s:%zu: a NUL "
+				     "character, expected text", r->source,
+				     r->line + 1);
+			break;
+		}
 		/* A full buffer without an end of line: the line is longer. */
 		if (len == NP_QUEUE_LINE - 1 && line[len - 1] != '\n')
 			rc = np_errf(r->err, -EINVAL, "%s:%zu: a line of more "
@@ -732,11 +770,18 @@ int np_queue_log_read_fd(int fd, const char *source, const char *delimiter,
 int np_queue_log_read(const char *path, np_queue_warn_f *warn, void *arg,
 		      struct np_queue_log *out, struct np_err *err)
 {
-	int fd = strcmp(path, "-") ? open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY)
-				   : dup(STDIN_FILENO);
+	bool is_stdin = !strcmp(path, "-");
+	int fd = is_stdin ? dup(STDIN_FILENO) : np_read_stream(path, err);
+	struct stat st;
 
 	if (fd < 0)
-		return np_errf(err, -errno, "%s: %s", path, strerror(errno));
+		return is_stdin ? np_errf(err, -errno, "%s: %s", path,
+					  strerror(errno)) : fd;
+	if (!fstat(fd, &st) && S_ISDIR(st.st_mode)) {
+		close(fd);
+		return np_errf(err, -EISDIR, "%s: %s", path,
+			       np_read_irregular(&st));
+	}
 	return np_queue_log_read_fd(fd, path, "|", warn, arg, out, err);
 }
 

@@ -1085,6 +1085,12 @@ test_bad_input_of_a_replay_is_reported() {
 	row 'rules:3: "host": expected user=, account=' simulated \
 		--swf=small.swf --pairs=pairs --rules="$S/rules"
 	row '/nowhere: No such file' simulated --swf=/nowhere
+	mkfifo "$S/fifo"
+	row 'fifo: a FIFO without a writer' simulated --swf="$S/fifo"
+	row 'zero:1: a NUL character, expected text' simulated --swf=/dev/zero
+	row "$S: a directory, not a regular file" simulated --sacct="$S"
+	row 'state.json:1: expected the columns of sacct .*, got JSON' simulated \
+		--sacct="$S/store/placement/state.json"
 	row 'pairs:1: "fft fft 56": expected' simulated --swf=pairs
 	row '"fft": expected a name and a weight' simulated --swf=small.swf \
 		--pairs=pairs --mix=fft

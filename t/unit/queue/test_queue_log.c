@@ -97,7 +97,10 @@ static const struct {
 	{ "other columns", "A|B|C\n1|2|3\n", 0,
 	  "log:1: expected the columns of sacct" },
 	{ "bytes that are no text", "\x01\x02\n", 0, "log:1: not text" },
-	{ "UTF-16", "\xff\xfe" "1\n", 0, "log:1: \"" },
+	{ "UTF-16", "\xff\xfe" "1\n", 0, "log:1: begins with a "
+	  "byte-order mark (UTF-16)" },
+	{ "JSON", "{\"jobs\": []}\n", 0, "log:1: expected the columns of "
+	  "sacct --parsable2 or a Standard Workload Format, got JSON" },
 	{ "a byte-order mark", "\xef\xbb\xbf" SWF_JOB, 1, "" },
 	{ "a line that is cut", SWF_JOB " 2 100 5\n", 1,
 	  "log:2: field 4: \"\", expected a number" },
@@ -119,6 +122,14 @@ static const struct {
 	  "COMPLETED|2|7|1000|1-00:00:10|2-00:00:00\n", 1, "" },
 	{ "columns that are missing", HEAD "7|alice|x|1000|60|10|2|8|"
 	  "COMPLETED\n8|alice\n", 1, "log:3: 2 columns, expected 9" },
+	{ "a name with the delimiter", HEAD "7|alice|x|1000|60|10|2|8|"
+	  "COMPLETED\n8|alice|a|b|1000|60|10|2|8|COMPLETED\n", 1,
+	  "log:3: 10 columns, expected 9" },
+	{ "a command line with the delimiter", "JobID|JobName|Submit|"
+	  "ElapsedRaw|NNodes|SubmitLine\n7|x|1000|60|2|sbatch a | b\n", 1,
+	  "" },
+	{ "a run time that is not a number", "JobID|Submit|ElapsedRaw|Start|"
+	  "End|NNodes\n7|1000|INVALID|1000|1060|2\n", 1, "" },
 	{ "a job that is no number", HEAD "7|alice|x|1000|60|10|2|8|"
 	  "COMPLETED\nx|alice|x|1000|60|10|2|8|COMPLETED\n", 1,
 	  "log:3: job \"x\" submitted at \"1000\"" },
@@ -134,6 +145,7 @@ static void test_what_cannot_be_read_is_reported(void)
 
 		T_ROW(rows[i].name, rc == (rows[i].n ? 0 : -EINVAL));
 		T_ROW(rows[i].name, q.n == rows[i].n);
+		T_ROW(rows[i].name, !q.n || q.job[0].run_sec >= 50);
 		T_ROW(rows[i].name, strstr(rc ? err.text : warnings,
 					   rows[i].says));
 		np_queue_log_free(&q);
