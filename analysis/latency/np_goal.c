@@ -240,11 +240,13 @@ static int read_binary(FILE *f, const char *name, struct np_graph **g,
 {
 	struct binary_reader r = { .f = f, .name = name, .err = err };
 	uint64_t cookie = 0;
-	int rc;
+	size_t n = fread(&cookie, 1, sizeof(cookie), f);
+	int rc = np_kind_check((char *)&cookie, n, NP_KIND_GOAL, name, err);
 
+	if (rc)
+		return rc;
 	/* Anything else is text, and no valid text begins with this byte. */
-	if (fread(&cookie, 1, sizeof(cookie), f) < sizeof(cookie) ||
-	    le64toh(cookie) != COOKIE)
+	if (n < sizeof(cookie) || le64toh(cookie) != COOKIE)
 		return np_errf(err, -EINVAL, "%s:1: \"%c\", expected "
 			       "\"num_ranks\"", name, BINARY_FIRST_BYTE);
 	rc = read_all(&r);
@@ -916,23 +918,16 @@ static int read_text(FILE *f, const char *name, struct np_graph **g,
 	struct text_reader r = { .f = f, .name = name, .line = 1, .err = err };
 
 	r.at = r.end = r.text;
-	read_ranks(&r);
+	read_more(&r);
+	r.rc = np_kind_check(r.at, (size_t)(r.end - r.at), NP_KIND_GOAL, name,
+			     err);
+	if (!r.rc)
+		read_ranks(&r);
 	np_index_free(&r.names);
 	free(r.op);
 	free(r.later);
 	*g = r.g;
 	return r.rc;
-}
-
-/* A pipe cannot be examined before it is read. */
-static int check_kind(int fd, const char *name, struct np_err *err)
-{
-	char begin[NP_KIND_BYTES];
-	off_t at = lseek(fd, 0, SEEK_CUR);
-	ssize_t n = at < 0 ? 0 : pread(fd, begin, sizeof(begin), at);
-
-	return n > 0 ? np_kind_check(begin, (size_t)n, NP_KIND_GOAL, name,
-				     err) : 0;
 }
 
 /* No text begins with the first byte of a binary file. */
@@ -951,13 +946,10 @@ static int read_any(FILE *f, const char *name, struct np_graph **g,
 int np_goal_read(int fd, const char *name, struct np_graph **out,
 		 struct np_err *err)
 {
-	int rc = check_kind(fd, name, err);
-	int own = rc ? -1 : dup(fd);
+	int own = dup(fd), rc;
 	FILE *f = own < 0 ? NULL : fdopen(own, "r");
 	struct np_graph *g = NULL;
 
-	if (rc)
-		return rc;
 	if (!f) {
 		rc = np_errf(err, -errno, "%s: %s", name, strerror(errno));
 		if (own >= 0)

@@ -751,6 +751,11 @@ test_failures_are_one_line_with_status_one() {
 	printf '\357\273\277num_ranks 1\nrank 0 {}\n' >"$S/bom.goal"
 	row 'bom.goal:1: begins with a byte-order mark \(UTF-8\)' \
 		netprof tolerance "$S/bom.goal"
+	row 'bom.goal:1: begins with a byte-order mark' netprof sharing "$S/bom.goal"
+	row '/dev/fd/[0-9]+:1: begins with a byte-order mark' \
+		bash -c 'netprof tolerance <(cat "$1")' - "$S/bom.goal"
+	row '/dev/fd/[0-9]+:1: expected an execution graph .*, got a program' \
+		bash -c 'netprof tolerance <(cat "$1")' - "$S/bin/netprof"
 	mkfifo "$S/fifo"
 	row 'fifo: a FIFO without a writer' \
 		timeout 60 netprof tolerance "$S/fifo"
