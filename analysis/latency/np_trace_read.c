@@ -288,12 +288,13 @@ static int add_path(struct np_trace_files *f, size_t *room, const char *dir,
 	size_t old = *room;
 	char *path;
 
+	if (rank < f->n && f->path[rank])
+		return -EEXIST;
 	if (np_array_room(&f->path, room, rank + 1ull, sizeof(*f->path)))
 		return -ENOMEM;
 	memset(f->path + old, 0, (*room - old) * sizeof(*f->path));
 	if (asprintf(&path, "%s/%s", dir, name) < 0)
 		return -ENOMEM;
-	free(f->path[rank]); /* for example "rank.1" and "rank.01" */
 	f->path[rank] = path;
 	if (rank >= f->n)
 		f->n = rank + 1;
@@ -351,6 +352,12 @@ static int collect_files(const char *dir, const char *like,
 		else if (!like)
 			rc = np_errf(err, -EINVAL, "%s: expected one trace: "
 				     "%.64s and %.64s are of two", dir, first,
+				     e->d_name);
+		/* for example "rank.1" and "rank.01" */
+		if (rc == -EEXIST)
+			rc = np_errf(err, -EINVAL, "%s: two files of rank %u, "
+				     "%.64s and %.64s, expected one", dir,
+				     n.number, basename(f->path[n.number]),
 				     e->d_name);
 	}
 	closedir(d);

@@ -338,7 +338,7 @@ struct text {
 	char *text;
 	size_t room;
 	bool reported[NP_ARRAY_SIZE(unsupported)];
-	bool mpich;
+	bool mpich, has_world; /* MPI_COMM_WORLD was seen */
 	uint64_t end_ns, start_ns; /* of the previous call; of the first call */
 	uint64_t work, max_work;   /* number of requests examined */
 	/* size of a request handle, 4 or 8; 0: not known yet */
@@ -364,8 +364,9 @@ static int take_comm(struct text *t, const struct arguments *a,
 	size_t known = t->comms.n;
 
 	t->mpich |= a->handle == MPICH_WORLD;
-	/* The first communicator of a program is MPI_COMM_WORLD. */
-	if (!all && !known && a->comm_size == t->r.size)
+	/* The first communicator of all ranks is MPI_COMM_WORLD. */
+	t->has_world |= all;
+	if (!t->has_world && a->comm_size == t->r.size)
 		return np_trace_fail(&t->r, "the file says rank %lld where "
 				      "%u is expected", (long long)a->comm_rank,
 				      t->r.rank);
@@ -684,9 +685,13 @@ static int take_line(struct text *t, struct np_trace_event *ev)
 {
 	char *field[MAX_FIELDS];
 	const struct call_form *c;
-	size_t n;
+	size_t n = strlen(t->text);
 
-	t->text[strcspn(t->text, "\r")] = '\0';
+	if (n && t->text[n - 1] == '\r')
+		t->text[n - 1] = '\0';
+	if (strchr(t->text, '\r'))
+		return np_trace_fail(&t->r, "a carriage return, expected one "
+				      "call on a line");
 	if (!t->text[0] || t->text[0] == '#')
 		return 0;
 	n = strncmp(t->text, "MPI_", 4) ? 0 : split_fields(t->text, field);
@@ -728,6 +733,9 @@ static int read_line(struct text *t)
 			return 0;
 		if (c < 0)
 			break;
+		if (!c)
+			return np_trace_fail(&t->r, "a NUL character, "
+					      "expected text");
 		if (n == LINE_MAX_BYTES)
 			return np_trace_fail(&t->r, "a line of more than %u "
 					      "bytes", LINE_MAX_BYTES);
@@ -769,7 +777,7 @@ static void rewind_text(struct np_trace_reader *r)
 
 	fseeko(r->f, 0, SEEK_SET);
 	t->end_ns = t->start_ns = t->work = 0;
-	t->holds = false;
+	t->holds = t->has_world = false;
 	memset(t->reported, 0, sizeof(t->reported));
 	np_index_clear(&t->addresses);
 	np_index_clear(&t->comms);

@@ -375,6 +375,8 @@ static const struct {
 	{ "no rank 0", { "t-1.txt", "t-2.txt" }, "no trace of rank 0" },
 	{ "a rank is missing", { "t-0.txt", "t-2.txt" },
 	  "no trace of rank 1, expected 3 ranks" },
+	{ "two files of a rank", { "t-0.txt", "t-00.txt" },
+	  "two files of rank 0, t-0" },
 	{ "two traces", { "t-0.txt", "u-0.txt" }, "are of two" },
 	{ "the successor of liballprof", { "lap2-trace-rank-0-of-1.txt" },
 	  "a trace of liballprof2, which is not read" },
