@@ -126,13 +126,27 @@ static bool names_report(const struct state *s, const char *program)
 	       isdigit((unsigned char)report[len + 1]);
 }
 
+/* Whether this is usually the name of a program, not of an input file. */
+static bool names_program(const char *base)
+{
+	static const char *const suffixes[] = { ".exe", ".x", ".bin", ".mpi" };
+	const char *dot = strrchr(base, '.');
+
+	if (!dot || !strcmp(base, "a.out"))
+		return true;
+	for (size_t i = 0; i < NP_ARRAY_SIZE(suffixes); i++)
+		if (!strcasecmp(dot, suffixes[i]))
+			return true;
+	return false;
+}
+
 /* Whether a path with blanks may continue with this word and end there. */
 static bool may_end_path(const char *word)
 {
-	const char *base = basename(word), *dot = strrchr(base, '.');
+	const char *base = basename(word);
 
 	return *word != '/' && *word != '.' && base != word && *base &&
-	       (strstr(word, "/./") || !dot || !strcasecmp(dot, ".exe"));
+	       (strstr(word, "/./") || names_program(base));
 }
 
 /* Replaces the backslashes of a Windows path, with a drive or a server. */
