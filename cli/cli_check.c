@@ -356,12 +356,14 @@ static void check_plugins(struct cli_check *c)
 /* What plugstack.conf says about our plugin. */
 struct stack {
 	bool sends_includes;	/* slurmctld sends files included by name */
+	const char *plugin_dirs;
 	char at[PATH_MAX + 16]; /* FILE:LINE that loads it; "": none */
 	char again[PATH_MAX + 16]; /* a second one, which Slurm refuses */
 	char pyxis[PATH_MAX + 16]; /* loads pyxis before it; or "" */
+	char missing[PATH_MAX]; /* path of it that does not exist; or "" */
 	char unsent[PATH_MAX]; /* its include, which no node is sent; or "" */
 	bool required;
-	bool carriage_return; /* a line loads "spank_netprof.so\r" */
+	bool carriage_return; /* of a line with an include, or with the plugin */
 	bool has_snippet; /* the snippet of our packages is included */
 };
 
@@ -386,6 +388,15 @@ static void take_include(struct stack *s,
 		s->has_snippet = true;
 }
 
+/* A plugin with a directory; Slurm searches for others in PluginDir. */
+static bool exists(const char *plugin, const char *plugin_dirs)
+{
+	char path[PATH_MAX + 64];
+
+	return *plugin == '/' ? !access(plugin, F_OK) :
+	       find_plugin(plugin_dirs, plugin, path, sizeof(path));
+}
+
 /* One line of plugstack.conf or of a file it includes. */
 static int take_stack_line(void *arg, const struct np_slurm_stack_line *line,
 			   struct np_err *err)
@@ -395,6 +406,7 @@ static int take_stack_line(void *arg, const struct np_slurm_stack_line *line,
 
 	(void)err;
 	if (line->kind == NP_SLURM_INCLUDE) {
+		s->carriage_return |= strchr(line->word, '\r') != NULL;
 		take_include(s, line);
 		return 0;
 	}
@@ -404,6 +416,10 @@ static int take_stack_line(void *arg, const struct np_slurm_stack_line *line,
 	s->carriage_return |= !strcmp(basename(line->word), SPANK "\r");
 	if (strcmp(basename(line->word), SPANK))
 		return 0;
+	if (strchr(line->word, '/') && !exists(line->word, s->plugin_dirs)) {
+		snprintf(s->missing, sizeof(s->missing), "%s", line->word);
+		return 0;
+	}
 	if (*s->at) {
 		snprintf(s->again, sizeof(s->again), "%s:%u", line->path,
 			 line->number);
@@ -463,14 +479,15 @@ static void check_loaded(struct cli_check *c, const struct stack *s)
 
 /*
  * Each way of not loading the plugin has its own remedy: the file is
- * unreadable, has DOS line ends, includes an empty snippet, or does not
- * mention the plugin at all.
+ * unreadable, names a plugin that does not exist, has DOS line ends, includes
+ * an empty snippet, or does not mention the plugin at all.
  */
 static void check_plugstack(struct cli_check *c)
 {
 	uint32_t version = c->slurm.running ? c->slurm.running :
 					      c->slurm.installed;
-	struct stack s = { .sends_includes = version >= 0x170b00 };
+	struct stack s = { .sends_includes = version >= 0x170b00,
+			   .plugin_dirs = c->slurm.plugin_dirs };
 	const char *path = c->slurm.plugstack;
 	struct np_err err = NP_ERR_INIT;
 	int rc;
@@ -485,6 +502,12 @@ static void check_plugstack(struct cli_check *c)
 			  "plugstack.conf", "%s", err.text);
 		if (rc == -EACCES)
 			cli_check_remedy(c, "run netprof check as root");
+	} else if (*s.missing) {
+		cli_check_add(c, CLI_PROBLEM, "plugstack.conf", "%s names %s, "
+			      "which does not exist: there is no --netprofile",
+			      path, s.missing);
+		cli_check_remedy(c, "write " SPANK " without a directory: Slurm "
+				 "searches for it in PluginDir");
 	} else if (s.carriage_return) {
 		cli_check_add(c, CLI_PROBLEM, "plugstack.conf", "%s does not load "
 			  SPANK ": the line ends with a carriage return, which "

@@ -385,6 +385,13 @@ test_check_reads_plugstack_conf_as_slurm_does() {
 	finding problem plugstack.conf "$stack:1: begins with a byte-order mark"
 	printf 'optional spank_netprof.so\r\n' >"$stack"
 	finding problem plugstack.conf 'does not load .* ends with a carriage return'
+	printf 'include plugstack.d/*.conf\r\n' >"$stack"
+	finding problem plugstack.conf 'does not load .* ends with a carriage return'
+	echo 'optional /nonexistent/spank_netprof.so' >"$stack"
+	finding problem plugstack.conf "$stack names /nonexistent/spank_netprof.so, which does not exist" \
+		'without a directory'
+	echo "optional $S/plugins/spank_netprof.so" >>"$stack"
+	finding ok plugstack.conf 'loads spank_netprof.so'
 	echo 'SlurmctldParameters = enable_configless' >>"$S/slurm/config"
 	echo 'include plugstack.d/*.conf' >"$stack"
 	finding warning plugstack.conf \

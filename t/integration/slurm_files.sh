@@ -248,7 +248,7 @@ test_plugstack_conf_is_what_srun_takes_it_for() {
 	echo 'optional spank_netprof.so' | tee "$O/stack.d/a.conf" >"$O/inc/a.conf"
 	echo 'include a.conf' >"$O/inc/b.conf"
 	in_copy plugstack "a plain file" '# x\n\noptional spank_netprof.so Period=1s # y\n'
-	in_copy plugstack "the plugin's path" "required $(rundir)/build/spank_netprof.so\n"
+	in_copy plugstack "the plugin's path" "required $B/spank_netprof.so\n"
 	in_copy plugstack "a pattern beside it" 'include stack.d/*.conf\n'
 	in_copy plugstack "a pattern by its path" "include $O/stack.d/*\n"
 	in_copy plugstack "an include in an include" 'include inc/b.conf\n'
@@ -260,5 +260,8 @@ test_plugstack_conf_is_what_srun_takes_it_for() {
 	in_copy plugstack "a line as DOS ends it" 'optional spank_netprof.so\r\n'
 	in_copy plugstack "a byte-order mark" '\357\273\277optional spank_netprof.so\n'
 	in_copy plugstack "a continued line" 'optional \\\nspank_netprof.so\n'
-	cases_said 6 no
+	in_copy plugstack "a path that does not exist" "optional $O/spank_netprof.so\n"
+	in_copy plugstack "a directory in PluginDir" 'optional none/spank_netprof.so\n'
+	in_copy plugstack "an include as DOS ends it" 'include stack.d/*.conf\r\n'
+	cases_said 9 no
 }
