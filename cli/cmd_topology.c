@@ -733,7 +733,7 @@ static int measure(const struct options *o, struct cli_places *p,
 
 /* ---- Slurm's topology ---- */
 
-/* Slurm's topology, from a file or scontrol; no topology is no error. */
+/* Slurm's topology, from a file or scontrol, which may have none. */
 static int read_slurm(const struct options *o, struct np_topo *t,
 		      struct np_err *err)
 {
@@ -755,6 +755,9 @@ static int read_slurm(const struct options *o, struct np_topo *t,
 	}
 	if (!rc)
 		rc = np_topo_parse(text, t, err);
+	if (!rc && o->slurm && !t->n)
+		rc = np_errf(err, -EINVAL, "%s: no leaf switch: expected what "
+			     "scontrol show topology prints", o->slurm);
 	free(text);
 	return rc;
 }

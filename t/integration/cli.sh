@@ -799,6 +799,10 @@ test_failures_are_one_line_with_status_one() {
 		netprof accuracy "$S/zeroidle.json"
 	row '16 ranks, 1 on a node, are more than the 9 nodes of torus:3x3' \
 		tolerance --topology=torus:3x3 recdoub16.goal
+	printf 'n0 n1 1e-6\nn1 n2 2e-6\nn0 n2 2e-6\n' >"$S/latencies"
+	echo 'SwitchName=s0 Nodes=n[0-2]' >"$S/topology.conf"
+	row 'topology.conf: no leaf switch: expected what scontrol show topology prints' \
+		netprof topology --latencies="$S/latencies" --slurm="$S/topology.conf"
 	row "$ROOT/t: no trace" netprof tolerance "$ROOT/t"
 	row 'SLURM_JOB_NODELIST is not set' env SLURM_JOB_ID=7 netprof calibrate
 	row 'SLURM_JOB_ID=7x: expected a number' env SLURM_JOB_ID=7x \
