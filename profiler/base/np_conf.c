@@ -926,7 +926,7 @@ static int apply_text(struct np_conf *c, char *text, size_t len,
 	struct np_err why = NP_ERR_INIT;
 	char *end = text + len;
 	unsigned line_no = 0;
-	int failed = 0;
+	int failed = np_kind_check(text, len, NP_KIND_TEXT, path, err);
 
 	for (char *next; text < end; text = next) {
 		char *newline = memchr(text, '\n', (size_t)(end - text));

@@ -325,6 +325,8 @@ static const struct {
 	  "netprof.conf:4: Period=9: expected a time" },
 	{ "a word alone", TEXT("Store\n"), "netprof.conf:1: \"Store\"" },
 	{ "a NUL in the middle", TEXT("Max\0Runs=5\n"), "netprof.conf:1: a NUL" },
+	{ "a byte-order mark", TEXT("\xef\xbb\xbf# ours\nMaxRuns=5\n"),
+	  "netprof.conf:1: begins with a byte-order mark (UTF-8)" },
 	{ "a NUL at the end", TEXT("MaxRuns=5\0"), "netprof.conf:1: a NUL" },
 #undef TEXT
 };
