@@ -743,6 +743,9 @@ static int parse(const struct cli_cmd *self, int argc, char **argv,
 	if (isnan(opt->net.L_ns) != (opt->net.G_ns < 0))
 		return cli_usage(self, "--latency and --per-byte: expected "
 				 "both or neither");
+	if (!opt->traces && opt->net.G_ns >= 0)
+		return cli_usage(self, "--latency and --per-byte have no "
+				 "effect without --traces");
 	if (opt->traces && opt->net.G_ns < 0)
 		cli_loggps_net(&opt->net);
 	return -1;

@@ -2884,6 +2884,8 @@ static const struct np_option own[] = {
 	{ NULL },
 };
 
+#define NOT_GIVEN UINT32_MAX /* an option with a number */
+
 /* Options that exclude or need each other. */
 static int check(const struct cli_cmd *self, const struct cli_sim_options *o)
 {
@@ -2895,6 +2897,11 @@ static int check(const struct cli_cmd *self, const struct cli_sim_options *o)
 				 "--topology");
 	if (o->shares && !o->fair)
 		return cli_usage(self, "--shares needs --order=fairshare");
+	if (o->scheduler.fair_half_life_sec != NOT_GIVEN && !o->fair)
+		return cli_usage(self, "--half-life has no effect without "
+				 "--order=fairshare");
+	if (o->seeds && !o->mix)
+		return cli_usage(self, "--seeds has no effect without --mix");
 	return -1;
 }
 
@@ -2913,12 +2920,14 @@ static int run_simulate(const struct cli_cmd *self, int argc, char **argv)
 
 	/* Defaults, which the options then change. */
 	np_sim_scheduler_init(&opt.scheduler);
-	opt.scheduler.fair_half_life_sec = HALF_LIFE_SEC;
+	opt.scheduler.fair_half_life_sec = NOT_GIVEN;
 	rc = cli_options_parse(self, argc, argv, &opt, &o);
 	if (rc < 0)
 		rc = check(self, &opt);
 	if (rc >= 0)
 		return rc;
+	if (opt.scheduler.fair_half_life_sec == NOT_GIVEN)
+		opt.scheduler.fair_half_life_sec = HALF_LIFE_SEC;
 	/* Without --mix nothing is random, so one seed is enough. */
 	if (!opt.seeds)
 		opt.seeds = opt.mix ? 5 : 1;

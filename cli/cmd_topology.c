@@ -1081,7 +1081,7 @@ static const struct np_option options[] = {
 /* Exactly one source is used; without an option, the nodes are measured. */
 static int run_topology(const struct cli_cmd *self, int argc, char **argv)
 {
-	struct options o = { .times = 100, .repeats = 3 };
+	struct options o = { .times = 0 };
 	struct cli_places p = { NULL };
 	struct np_err err = NP_ERR_INIT;
 	struct cli_options given;
@@ -1092,13 +1092,18 @@ static int run_topology(const struct cli_cmd *self, int argc, char **argv)
 	if (!!o.ib + !!o.lldp + !!o.latencies > 1)
 		return cli_usage(self, "expected only one of "
 				 "--ibnetdiscover, --lldp and --latencies");
-	if (o.save && (o.ib || o.lldp || o.latencies))
-		return cli_usage(self, "--save: expected none of "
+	if ((o.save || o.times || o.repeats) &&
+	    (o.ib || o.lldp || o.latencies))
+		return cli_usage(self, "--%s: expected none of "
 				 "--ibnetdiscover, --lldp and --latencies, "
-				 "which replace the measurement");
+				 "which replace the measurement",
+				 o.save ? "save" : o.times ? "times" :
+							     "repeats");
 	if (o.write && strcmp(o.write, "conf") && strcmp(o.write, "yaml"))
 		return cli_usage(self, "--write=%.16s: expected conf or yaml",
 				 o.write);
+	o.times = o.times ? o.times : 100;
+	o.repeats = o.repeats ? o.repeats : 3;
 	rc = find(&o, &p, &err);
 	rc = rc ? cli_fail("%s", err.text) : show(&o, &p);
 	cli_places_free(&p);

@@ -1400,6 +1400,9 @@ static int check_together(const struct cli_cmd *cmd,
 				 "--per-byte, of which it is a part");
 	if (req->critical && o->plot)
 		return cli_usage(cmd, "--critical has no effect with --plot");
+	if (req->noise && (o->plot || o->format == CLI_PARSABLE))
+		return cli_usage(cmd, "--noise has no effect with %s",
+				 o->plot ? "--plot" : "--parsable");
 	return -1;
 }
 

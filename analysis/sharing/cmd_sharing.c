@@ -673,6 +673,9 @@ static int parse(const struct cli_cmd *self, int argc, char **argv,
 
 	if (rc < 0 && !o->n_apps && !a->fit)
 		return cli_usage(self, "expected a file with schemes");
+	if (rc < 0 && a->summary && (o->plot || o->format))
+		return cli_usage(self, "--summary has no effect with %s",
+				 o->plot ? "--plot" : "an output for programs");
 	return rc < 0 ? cli_network_check(&a->net, self) : rc;
 }
 

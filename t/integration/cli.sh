@@ -585,6 +585,10 @@ test_wrong_usage_is_reported_with_status_two() {
 		simulate --swf=a --leaves=1x1 --topology=b
 		simulate --swf=a --order=size
 		simulate --swf=a --seeds=0
+		simulate --swf=a --seeds=2
+		simulate --swf=a --half-life=3600
+		topology --latencies=a --times=9
+		topology --lldp=a --repeats=9
 		simulate --swf=a now
 		plot
 		plot fft halo
@@ -638,6 +642,10 @@ test_wrong_usage_is_reported_with_status_two() {
 		tolerance --ranks-per-node=2 x
 		tolerance --topology=torus:4 --latency=1us x
 		tolerance --critical --plot=x.svg x
+		tolerance --noise=1ms:1us --plot=x.svg x
+		tolerance --noise=1ms:1us --parsable x
+		sharing --summary --plot=x.svg x
+		sharing --summary --json x
 		tolerance --threshold=3,1 x
 		tolerance --threshold=0 x
 		tolerance --sweep=gap x
@@ -646,6 +654,7 @@ test_wrong_usage_is_reported_with_status_two() {
 		accuracy --traces
 		accuracy --latency=3 x
 		accuracy --latency=3us x
+		accuracy --latency=3us --per-byte=1ns x
 	END
 	run netprof shwo lammps
 	contains "a slip of the fingers" "$ERR" 'did you mean show\?'
