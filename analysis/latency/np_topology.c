@@ -462,10 +462,16 @@ static int add_lists(struct definition *d, struct np_err *err)
  */
 static const char *language_of(const char *text)
 {
+	size_t word;
+
+	text += strspn(text, " \t");
+	word = strcspn(text, " \t\r");
 	if (*text == '{' || *text == '[')
 		return "JSON or YAML";
 	return *text == '%' || !strncmp(text, "---", 3) ||
-	       !strncmp(text, "- ", 2) ? "YAML" : NULL;
+	       (word == 1 && *text == '-') || (word &&
+	       strspn(text, "abcdefghijklmnopqrstuvwxyz_") == word - 1 &&
+	       text[word - 1] == ':') ? "YAML" : NULL;
 }
 
 /* Reads one line that defines a switch. */

@@ -167,6 +167,10 @@ static const struct {
 	  "topology.conf of Slurm, got an execution graph in GOAL" },
 	{ "JSON", "{\"a\":1}\n", "topology.conf: is JSON or YAML, which is "
 	  "not read" },
+	{ "a topology.yaml with its first key on another line",
+	  "# one\n-\n  topology: default\n", "topology.conf: is YAML" },
+	{ "YAML that is not a list", "  topology: default\n",
+	  "topology.conf: is YAML" },
 	{ "a topology.yaml", "# one\n- topology: default\n  tree:\n",
 	  "topology.conf: is YAML, which is not read" },
 };
