@@ -430,29 +430,38 @@ void cli_places_sort(struct cli_places *p)
 		qsort(p->place, p->n, sizeof(*p->place), by_node);
 }
 
+#define MAX_NAMES (16u * NP_HOSTLIST_MAX) /* of nodes in Slurm's topology */
+
+struct on_leaf {
+	const struct cli_places *p;
+	uint32_t leaf, *slurm;
+	size_t n; /* names so far */
+};
+
+/* A node on two leaf switches counts for the first, as everywhere. */
+static int take_node(void *arg, const char *name)
+{
+	struct on_leaf *to = arg;
+	const struct cli_place key = { .node = (char *)name };
+	const struct cli_place *at = to->p->n ?
+		bsearch(&key, to->p->place, to->p->n, sizeof(*to->p->place),
+			by_node) : NULL;
+
+	if (at && to->slurm[at - to->p->place] == CLI_TOPOLOGY_NONE)
+		to->slurm[at - to->p->place] = to->leaf;
+	return to->n++ < MAX_NAMES ? 0 : -E2BIG;
+}
+
 /* The leaf that Slurm has each place on; places are sorted. */
 static void find_slurm_leaves(const struct cli_places *p,
 			      const struct np_topo *t, uint32_t *slurm)
 {
+	struct on_leaf to = { .p = p, .slurm = slurm };
+
 	for (size_t i = 0; i < p->n; i++)
 		slurm[i] = CLI_TOPOLOGY_NONE;
-	for (size_t l = 0; l < t->n; l++) {
-		char **name = NULL;
-		size_t n = 0;
-
-		if (np_hostlist_expand(t->leaf[l].nodes, &name, &n, NULL))
-			continue;
-		for (size_t k = 0; k < n; k++) {
-			const struct cli_place key = { .node = name[k] };
-			const struct cli_place *at = p->n ?
-				bsearch(&key, p->place, p->n,
-					sizeof(*p->place), by_node) : NULL;
-
-			if (at)
-				slurm[at - p->place] = (uint32_t)l;
-		}
-		np_names_free(name, n);
-	}
+	for (; to.leaf < t->n; to.leaf++)
+		np_hostlist_each(t->leaf[to.leaf].nodes, take_node, &to);
 }
 
 /* Number of nodes that found leaf l and Slurm's leaf s have in common. */

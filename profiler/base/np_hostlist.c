@@ -215,22 +215,23 @@ static void write_shared(size_t i, const char *name, char *buf, size_t len,
 
 size_t np_hostlist_shared(const char *a, const char *b, char *buf, size_t len)
 {
-	char **x = NULL, **y = NULL;
-	size_t n = 0, m = 0, count = 0, used = 0, cut = 0;
+	struct list x = { .n = 0 }, y = { .n = 0 };
+	size_t count = 0, used = 0, cut = 0;
 
 	buf[0] = '\0';
-	if (!np_hostlist_expand(a, &x, &n, NULL) &&
-	    !np_hostlist_expand(b, &y, &m, NULL) && m) {
-		qsort(y, m, sizeof(*y), np_order_text);
-		for (size_t i = 0; i < n; i++)
-			if (bsearch(&x[i], y, m, sizeof(*y), np_order_text))
-				write_shared(count++, x[i], buf, len, &used,
-					     &cut);
+	if (a && b && !np_hostlist_each(a, add_name, &x) &&
+	    !np_hostlist_each(b, add_name, &y) && y.n) {
+		qsort(y.names, y.n, sizeof(*y.names), np_order_text);
+		for (size_t i = 0; i < x.n; i++)
+			if (bsearch(&x.names[i], y.names, y.n,
+				    sizeof(*y.names), np_order_text))
+				write_shared(count++, x.names[i], buf, len,
+					     &used, &cut);
 	}
 	if (cut)
 		snprintf(buf + used, len - used, "%s%zu more",
 			 used ? " and " : "", cut);
-	np_names_free(x, n);
-	np_names_free(y, m);
+	np_names_free(x.names, x.n);
+	np_names_free(y.names, y.n);
 	return count;
 }

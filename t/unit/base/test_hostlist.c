@@ -102,6 +102,8 @@ static const struct {
 	{ "none", "leaf[0-1]", "leaf[2-3]", 80, 0, "" },
 	{ "one", "leaf[0-2]", "leaf[2-3]", 80, 1, "leaf2" },
 	{ "in order", "leaf[0-3]", "leaf3,leaf1", 80, 2, "leaf1,leaf3" },
+	{ "blanks in a quoted list of topology.conf", "n[0-1], n[2-3] n5",
+	  "n3,n5", 80, 2, "n3,n5" },
 	{ "10 is not 1", "leaf10", "leaf1", 80, 0, "" },
 	{ "anywhere is nowhere in particular", "", "leaf1", 80, 0, "" },
 	{ "a list that is none", "leaf[", "leaf0", 80, 0, "" },

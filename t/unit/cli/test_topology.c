@@ -115,6 +115,12 @@ static const struct {
 	  "SwitchName=a Level=0 Nodes=n[0-3]\n", 2 },
 	{ "nodes that Slurm does not list do not count",
 	  "SwitchName=a Level=0 Nodes=n[0-1]\n", 0 },
+	{ "blanks in a quoted list",
+	  "SwitchName=a Level=0 Nodes=n0, n2\n"
+	  "SwitchName=b Level=0 Nodes=n1, n3\n", 2 },
+	{ "a node on two leaf switches counts for the first",
+	  "SwitchName=a Level=0 Nodes=n[0-1]\n"
+	  "SwitchName=b Level=0 Nodes=n[1-3]\n", 0 },
 	{ "Slurm lists no leaf switches", "", 0 },
 };
 
