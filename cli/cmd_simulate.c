@@ -897,14 +897,19 @@ static int current_topology(struct map *m, struct np_err *err)
 			     "--topology=topology.conf");
 	else
 		rc = np_topo_parse(text, &t, err);
-	for (size_t i = 0; !rc && i < t.n; i++)
+	for (size_t i = 0; !rc && i < t.n; i++) {
 		rc = add_leaf(m, t.leaf[i].name, t.leaf[i].nodes);
+		if (rc)
+			np_errf(err, rc, "scontrol: %.64s: not a node list, "
+				"or too long: %.64s", t.leaf[i].name,
+				t.leaf[i].nodes);
+	}
 	if (!rc && !m->n)
 		rc = np_errf(err, -ENODATA, "Slurm has no leaf switches; "
 			     "describe the cluster with --leaves=64x32 or "
 			     "--topology=topology.conf");
-	if (!rc)
-		rc = take_above(m, text);
+	if (!rc && take_above(m, text))
+		rc = np_errf(err, -ENOMEM, "out of memory");
 	np_topo_free(&t);
 	free(text);
 	return rc;
