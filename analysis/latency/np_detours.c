@@ -52,16 +52,19 @@ static void sum_up(struct np_detours *d)
 }
 
 /* Error message about a line of a file. */
-static int refuse(const char *name, size_t line, int rc, struct np_err *err)
+static int refuse(const char *name, size_t line, const char *text, int rc,
+		  struct np_err *err)
 {
+	size_t len = strcspn(text, "\r\n");
+
 	if (rc == -E2BIG)
 		return np_errf(err, rc, "%s:%zu: more than %u detours", name,
 			       line, NP_DETOURS_MAX);
 	if (rc == -ENOMEM)
 		return np_errf(err, rc, "%s: out of memory", name);
-	return np_errf(err, -EINVAL, "%s:%zu: expected a start and a length "
-		       "of 0 to %g ns, in order of the starts", name, line,
-		       MAX_NS);
+	return np_errf(err, -EINVAL, "%s:%zu: \"%.*s\", expected a start and "
+		       "a length of 0 to %g ns, in order of the starts", name,
+		       line, len > 40 ? 40 : (int)len, text, MAX_NS);
 }
 
 /* Parses "START LENGTH", an empty line or a comment. */
@@ -104,7 +107,7 @@ int np_detours_read(FILE *f, const char *name, struct np_detours *out,
 			rc = read_line(line, &last, &d, &room);
 	}
 	if (rc)
-		rc = refuse(name, n, rc, err);
+		rc = refuse(name, n, line, rc, err);
 	else if (ferror(f))
 		rc = np_errf(err, -errno, "%s: %s", name, strerror(errno));
 	sum_up(&d);

@@ -79,6 +79,9 @@ test_a_tolerance_is_printed() {
 	mkfifo "$S/forgotten"
 	run tolerance --noise="$S/forgotten" recdoub16.goal
 	contains "noise from a FIFO" "$ERR" 'forgotten: a FIFO without a writer'
+	printf '0 5\n100 two\n' >"$S/detours"
+	run tolerance --noise="$S/detours" recdoub16.goal
+	contains "noise that is no number" "$ERR" 'detours:2: "100 two", expected a start and a length'
 	run tolerance --noise="$S" recdoub16.goal
 	contains "noise from a directory" "$ERR" 'Is a directory'
 	tolerance -L 1us -o 100ns -G 0.5ns -O 0.2ns recdoub16.goal |
