@@ -621,15 +621,17 @@ static int check_children(const struct map *m, const char *path,
 }
 
 /*
- * Blank out the comments of YAML. One begins at the beginning of a line, or
- * behind white space, and not in quotes.
+ * Blank out the comments of YAML, and carriage returns. A comment begins at the
+ * beginning of a line, or behind white space, and not in quotes.
  */
 static void blank_comments(char *text)
 {
 	char quote = '\0', before = '\n';
 
 	for (char *p = text; *p; before = *p++) {
-		if (quote && (*p == quote || *p == '\n')) {
+		if (*p == '\r') {
+			*p = ' ';
+		} else if (quote && (*p == quote || *p == '\n')) {
 			quote = '\0';
 		} else if (!quote && (*p == '"' || *p == '\'')) {
 			quote = *p;
@@ -683,14 +685,18 @@ static const char *next_key(const char *p, size_t *len)
 	return NULL;
 }
 
-/* Length of a value without quotes: up to the next key of "a: b, c: d". */
+/*
+ * Length of a value without quotes: up to the next key of "a: b, c: d", or the
+ * end of the item or document. It may have several lines.
+ */
 static size_t plain_len(const char *value)
 {
-	size_t n = strcspn(value, "}\n"), len;
+	size_t n = 0, len;
 	const char *key = next_key(value, &len);
 
-	if (key && (size_t)(key - value) < n)
-		n = (size_t)(key - value);
+	while (value[n] && value[n] != '}' && value + n != key &&
+	       (value[n] != '\n' || !strchr("-.", value[n + 1])))
+		n++;
 	while (n && (isspace((unsigned char)value[n - 1]) ||
 		     strchr(",\"", value[n - 1])))
 		n--;
@@ -709,9 +715,9 @@ static bool yaml_value(const char *item, const char *key, char *buf)
 	if (!p)
 		return false;
 	p += len + (p[len] == '"') + 1;
-	p += strspn(p, " \t");
+	p += strspn(p, " \t\n");
 	if (*p == '"' || *p == '\'') {
-		const char end[] = { *p++, '\n', '\0' };
+		const char end[] = { *p++, '\0' };
 
 		n = strcspn(p, end);
 	} else {
@@ -764,8 +770,9 @@ static int take_item(struct map *m, const char *path, const char *item,
 	nodes = yaml_value(item, "nodes", value);
 	if (!nodes && !yaml_value(item, "children", value))
 		return check_keys(item, path, name, err);
-	/* No list begins as other forms of a text do, or is empty. */
-	rc = !*value || strchr("|>&*!", *value) ? -EINVAL :
+	/* No list is empty, begins as other forms of a text do, or has quotes. */
+	rc = !*value || strchr("|>&*!", *value) || strpbrk(value, "\"';") ?
+		-EINVAL :
 	     nodes ? add_leaf(m, name, value) : add_above(m, name, value);
 	return rc ? np_errf(err, rc, "%s: %s: not a list such as n[0-3],n7, or "
 			    "too long: \"%.64s\"", path, name, value) : 0;

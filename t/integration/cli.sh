@@ -998,7 +998,8 @@ test_a_replay_chooses_nodes_below_the_lowest_switch() {
 		- topology: t # nodes: n[0-15]
 		  tree:
 		    switches:
-		    - nodes: n[0,1,2-3]
+		    - nodes: n[0,1],
+		        n[2-3]
 		      switch: s0
 		    - {nodes: 'n4,n[5-7]', switch: s1}
 		    - nodes: n[8-9],n[10-11]
