@@ -217,8 +217,10 @@ static int path_len(const struct np_jat *at, const char *key)
 int np_jat_refuse(const struct np_jat *at, const char *key,
 		  const char *expected)
 {
-	return np_errf(at->err, -EINVAL, "%s: %.*s%s: expected %s", at->where,
-		       path_len(at, key), at->at, key, expected);
+	int len = path_len(at, key);
+
+	return np_errf(at->err, -EINVAL, "%s: %.*s%s%sexpected %s", at->where,
+		       len, at->at, key, len || *key ? ": " : "", expected);
 }
 
 int np_jat_range(const struct np_jat *at, const char *key, double got,

@@ -63,7 +63,7 @@ static const struct {
 } refused[] = {
 	{ "nothing", "", "f: damaged at byte 0", -EINVAL },
 	{ "half a file", HEAD "\"classes\":[", "it ends too early", -EINVAL },
-	{ "no object", "[1]", "f: : expected a JSON object", -EINVAL },
+	{ "no object", "[1]", "f: expected a JSON object", -EINVAL },
 	{ "another format", "{\"schema\":1,\"format\":\"x\"}",
 	  "f: format: expected \"netprof-qn\"", -EINVAL },
 	{ "no schema", "{}", "schema: expected a value", -EINVAL },
