@@ -142,6 +142,20 @@ static int read_topology(const struct cli_diagnosis_opt *opt,
 	return rc;
 }
 
+/* The same, put into h. */
+static int take_topology(struct np_acct *h, const struct cli_diagnosis_opt *opt,
+			 struct np_topo *t, struct np_err *err)
+{
+	struct np_err why = NP_ERR_INIT;
+	int rc = read_topology(opt, t, err);
+
+	if (rc)
+		return rc;
+	rc = np_acct_topology(h, t, &why);
+	return rc ? np_errf(err, rc, "%s: %s", opt->topology ? opt->topology :
+			    "scontrol show topology", why.text) : 0;
+}
+
 /* Output of sacct that was saved in a file, with its default delimiter. */
 static int read_accounting(struct np_acct *h, const char *path,
 			   struct np_err *err)
@@ -385,10 +399,8 @@ static int load_accounting(struct cli_diagnosis *p,
 			   uint32_t task, struct np_err *err)
 {
 	struct np_topo t;
-	int rc = read_topology(opt, &t, err);
+	int rc = take_topology(&p->h, opt, &t, err);
 
-	if (!rc)
-		rc = np_acct_topology(&p->h, &t, err);
 	if (!rc)
 		rc = opt->accounting ?
 		     read_accounting(&p->h, opt->accounting, err) :
@@ -426,9 +438,7 @@ int cli_accounting_load(struct np_acct *h, const struct cli_diagnosis_opt *opt,
 	int rc;
 
 	*h = (struct np_acct){ .now = now };
-	rc = read_topology(opt, &t, err);
-	if (!rc)
-		rc = np_acct_topology(h, &t, err);
+	rc = take_topology(h, opt, &t, err);
 	np_topo_free(&t);
 	date_argument("--starttime=", now - opt->since_sec, from,
 		      sizeof(from));

@@ -131,7 +131,7 @@ int np_acct_topology(struct np_acct *h, const struct np_topo *t,
 			return -ENOMEM;
 		rc = np_hostlist_each(t->leaf[i].nodes, put_on_leaf, &to);
 		if (rc)
-			return np_errf(err, rc, "topology: leaf switch %.64s: "
+			return np_errf(err, rc, "leaf switch %.64s: "
 				       "\"%.80s\": expected a list of nodes",
 				       t->leaf[i].name, t->leaf[i].nodes);
 	}

@@ -321,6 +321,9 @@ test_bad_input_is_reported_in_one_line() {
 	equal "no address" "$RC" 2
 	run netprof explain --since=never 101
 	equal "no time" "$RC" 2
+	echo 'SwitchName=s0 Level=0 Nodes=n[0-' >"$S/cut"
+	run netprof explain --accounting="$H/accounting.txt" --topology="$S/cut" 101
+	contains "a topology that is cut" "$RC $ERR" "^1 .*$S/cut: leaf switch s0: \"n\[0-\": expected a list of nodes"
 	run netprof blame --topology="$H/topology.txt"
 	equal "topology alone" "$RC" 2
 }
