@@ -211,6 +211,9 @@ int np_topo_switch(const struct np_slurm_line *line, struct np_topo_switch *out,
 				  "switch", err);
 	if (inner)
 		s.nodes = NULL;
+	if (s.nodes && !strcasecmp(s.nodes, "ALL"))
+		return word_error(line, s.nodes, ": expected the names of "
+				  "nodes, which slurm.conf has", err);
 	rc = check_list(line, s.nodes, err);
 	if (!rc)
 		rc = check_list(line, s.below, err);

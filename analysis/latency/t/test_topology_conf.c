@@ -136,6 +136,8 @@ static const struct {
 	  "expected a list" },
 	{ "a key behind a quote", "SwitchName=s Nodes=\"n[0-3]\"LinkSpeed=1\n",
 	  ":1: \"n[0-3]\"LinkSpeed=1: expected a list" },
+	{ "all nodes", "SwitchName=s Nodes=ALL\n", ":1: ALL: expected the "
+	  "names of nodes" },
 	{ "a semicolon", "SwitchName=s Nodes=n0;n1\n", ":1: n0;n1: "
 	  "expected a list" },
 	{ "a comment within quotes", "SwitchName=\"s#0\" Nodes=n0\n", ":1: \"s: "
