@@ -290,7 +290,8 @@ test_a_standby_acts_once_it_is_in_control_and_not_before() {
 	SIDE=(--on standby)
 	wait_for all_registered
 	inside --on standby --user root scancel "${running[0]}"
-	wait_for all_done "$a"
+	# Each RPC of the decision first waits for the dead controller.
+	wait_for 200 all_done "$a"
 	never_met 2
 	equal "it ran" "$(field "$a" JobState) $(field "$a" NodeList)" \
 		"COMPLETED n0"
