@@ -246,10 +246,13 @@ plugstack() { # NAME TEXT
 
 test_plugstack_conf_is_what_srun_takes_it_for() {
 	set_up
+	# Both srun, on a host of the cluster, and check see this directory.
+	mkdir "$O.plugin"
+	cp "$B/spank_netprof.so" "$O.plugin"
 	echo 'optional spank_netprof.so' | tee "$O/stack.d/a.conf" >"$O/inc/a.conf"
 	echo 'include a.conf' >"$O/inc/b.conf"
 	in_copy plugstack "a plain file" '# x\n\noptional spank_netprof.so Period=1s # y\n'
-	in_copy plugstack "the plugin's path" "required $B/spank_netprof.so\n"
+	in_copy plugstack "the plugin's path" "required $O.plugin/spank_netprof.so\n"
 	in_copy plugstack "a pattern beside it" 'include stack.d/*.conf\n'
 	in_copy plugstack "a pattern by its path" "include $O/stack.d/*\n"
 	in_copy plugstack "an include in an include" 'include inc/b.conf\n'
