@@ -38,7 +38,7 @@ nodehours_alone() {
 	rm -f "$(shared)/ran"
 	nodehours_busy_script | inside -- sh -c 'cat >busy.sh'
 	for n in 'n[8-11]' 'n[12-15]'; do
-		busy="$busy $(inside sbatch --parsable -Q -N4 --exclusive -w "$n" \
+		busy="$busy $(inside sbatch --parsable -N4 --exclusive -w "$n" \
 			-o /dev/null busy.sh)"
 	done
 	for ((i = 0; i < NODEHOURS_ALONE; i++)); do
