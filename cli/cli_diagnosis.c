@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -174,22 +175,31 @@ static int read_accounting(struct np_acct *h, const char *path,
 /*
  * Are the jobs of other users hidden from this user, as squeue hides them with
  * PrivateData=jobs? Jobs that sacct hides do not reach us in the first place.
+ * path: a file with the accounting, whose owner may see all of it; or NULL. If
+ * slurmctld does not tell, they are hidden, and why says so.
  */
-static bool jobs_are_private(void)
+static bool jobs_are_private(const char *path, struct np_err *why)
 {
 	static char *const argv[] = { "scontrol", "show", "config", NULL };
 	char *text, list[256] = "", admin[64] = "";
 	const struct passwd *pw = getpwuid(geteuid());
+	struct stat st;
+	bool known;
 
-	if (!geteuid() || run(argv, SCONTROL_SEC, MAX_CONFIG, &text, NULL))
+	if (!geteuid() || (path && !stat(path, &st) && st.st_uid == geteuid()))
 		return false;
-	np_slurm_setting(text, "PrivateData", list, sizeof(list));
+	if (run(argv, SCONTROL_SEC, MAX_CONFIG, &text, why))
+		return true;
+	known = np_slurm_setting(text, "PrivateData", list, sizeof(list));
 	np_slurm_setting(text, "SlurmUser", admin, sizeof(admin));
 	free(text);
 	admin[strcspn(admin, "(")] = '\0';
 	if (pw && !strcmp(pw->pw_name, admin))
 		return false;
-	return cli_slurm_lists(list, "jobs") || cli_slurm_lists(list, "all");
+	if (!known)
+		np_errf(why, -EINVAL, "scontrol does not print PrivateData");
+	return !known || cli_slurm_lists(list, "jobs") ||
+	       cli_slurm_lists(list, "all");
 }
 
 /* Days are not a unit of np_duration_parse(), so they are handled here. */
@@ -932,7 +942,7 @@ int cli_diagnosis_make(struct cli_diagnosis *p,
 		p->job = NULL;
 		return rc == -ENOMEM ? rc : 0;
 	}
-	p->masked = !opt->accounting && jobs_are_private();
+	p->masked = jobs_are_private(opt->accounting, &p->not_named);
 	return examine_job(p, opt, conf);
 }
 

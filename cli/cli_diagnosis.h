@@ -71,6 +71,7 @@ struct cli_diagnosis {
 	struct np_acct_neighbour *neighbour; /* jobs on the same leaf switches */
 	size_t n_neighbours;
 	bool masked;	     /* jobs of other users are private */
+	struct np_err not_named; /* why that is assumed without being known, or "" */
 	bool examined;	     /* x is valid */
 	struct np_examine_result x;
 	bool metrics;		  /* the metrics server answered */

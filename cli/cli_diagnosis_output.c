@@ -33,16 +33,23 @@ static bool may_name(const struct cli_diagnosis *p, const struct np_acct_job *j)
 						       sizeof(user)));
 }
 
-/* The id of a job, "12" or "12_3", or "another job" if it is private. */
-static const char *job_name(const struct cli_diagnosis *p,
-			    const struct np_acct_job *j, char *buf, size_t len)
+/* The id of a job, "12" or "12_3". */
+static const char *job_id(const struct np_acct_job *j, char *buf, size_t len)
 {
-	if (!may_name(p, j))
-		snprintf(buf, len, "another job");
-	else if (j->task != NP_ACCT_NO_TASK)
+	if (j->task != NP_ACCT_NO_TASK)
 		snprintf(buf, len, "%u_%u", j->array, j->task);
 	else
 		snprintf(buf, len, "%u", j->id);
+	return buf;
+}
+
+/* The same of a neighbour, or "another job" if it is private. */
+static const char *job_name(const struct cli_diagnosis *p,
+			    const struct np_acct_job *j, char *buf, size_t len)
+{
+	if (may_name(p, j))
+		return job_id(j, buf, len);
+	snprintf(buf, len, "another job");
 	return buf;
 }
 
@@ -333,7 +340,7 @@ static void say_verdict(FILE *f, const struct cli_diagnosis *p)
 	char days[32], usual[CLI_NUMBER];
 	const struct np_blame *b = &p->x.blame;
 
-	job_name(p, p->job, job, sizeof(job));
+	job_id(p->job, job, sizeof(job));
 	cli_sec(np_acct_job_sec(&p->h, p->job), took);
 	cli_sec_range(p->shortest, p->longest, range);
 	say_days(p->since_sec, days, sizeof(days));
@@ -387,16 +394,19 @@ static void say_compared(FILE *f, const struct cli_diagnosis *p)
 {
 	const struct np_acct_job *j = p->job;
 	char user[256], name[256], days[32], text[CLI_NUMBER], limit[64] = "";
+	char of[600] = "the same user and name";
 
+	if (may_name(p, j))
+		snprintf(of, sizeof(of), "%s's %s",
+			 np_acct_text(&p->h, j->user, user, sizeof(user)),
+			 np_acct_text(&p->h, j->name, name, sizeof(name)));
 	say_days(p->since_sec, days, sizeof(days));
 	if (isfinite(j->limit_sec) && j->limit_sec > 0)
 		snprintf(limit, sizeof(limit), ", limit %s",
 			 cli_setting_sec(j->limit_sec, text));
-	cli_labelled(f, "Compared", "%zu of %zu completed runs of %s's "
-		     "%s on %u node%s (%u processor%s%s) in the last %s%s%s",
-		     p->n_like, p->n_comparable,
-		     np_acct_text(&p->h, j->user, user, sizeof(user)),
-		     np_acct_text(&p->h, j->name, name, sizeof(name)),
+	cli_labelled(f, "Compared", "%zu of %zu completed runs of %s on %u "
+		     "node%s (%u processor%s%s) in the last %s%s%s",
+		     p->n_like, p->n_comparable, of,
 		     j->n_nodes, cli_s(j->n_nodes), j->cpus, cli_s(j->cpus),
 		     limit, days, p->n_like ? ", which took " : "", p->n_like ?
 		     cli_sec_range(p->shortest, p->longest, text) : "");
@@ -751,6 +761,10 @@ static void say_missing(FILE *f, const struct cli_diagnosis *p)
 			     "samples on the metrics server; do nodes have "
 			     "other names there (MetricsLabel)?", p->n_without,
 			     p->n_without == 1 ? "has" : "have");
+	if (p->not_named.text[0])
+		cli_labelled(f, "Missing", "whether jobs of other users are "
+			     "private (PrivateData), so they have no names: %s",
+			     p->not_named.text);
 	if (p->h.one_leaf)
 		cli_labelled(f, "Missing", "Slurm has no topology, so all "
 			     "nodes count as one leaf switch");
@@ -964,14 +978,16 @@ void cli_diagnosis_json(json_object *in, const struct cli_diagnosis *p)
 {
 	json_object *j = cli_put_if(in, "accounting", p->job), *like;
 	char text[256], next[LINE];
+	bool named;
 
 	if (!j)
 		return;
 	put_blame(j, p);
-	cli_put_text(j, "user", np_acct_text(&p->h, p->job->user, text,
-					     sizeof(text)));
-	cli_put_text(j, "name", np_acct_text(&p->h, p->job->name, text,
-					     sizeof(text)));
+	named = may_name(p, p->job);
+	cli_put_text(j, "user", !named ? NULL : np_acct_text(
+			     &p->h, p->job->user, text, sizeof(text)));
+	cli_put_text(j, "name", !named ? NULL : np_acct_text(
+			     &p->h, p->job->name, text, sizeof(text)));
 	cli_put_count(j, "n_nodes", p->job->n_nodes);
 	cli_put_time(j, "start", p->job->start);
 	cli_put_time(j, "end", np_acct_job_end(&p->h, p->job));
@@ -1030,7 +1046,7 @@ static void add_neighbour_bars(struct np_figure *f,
 	panel->x.lo = 0;
 	panel->x.hi = length;
 	s = np_figure_shape(f, panel, NP_SHAPE_SPANS, 0, "the job");
-	job_name(p, p->job, id, sizeof(id));
+	job_id(p->job, id, sizeof(id));
 	np_figure_name(f, &panel->y, id);
 	np_figure_add(f, s, NAN, 0, 0, length);
 	if (p->examined && p->x.blame.verdict >= NP_BLAME_CAUSE) {
@@ -1078,7 +1094,7 @@ struct np_figure *cli_diagnosis_figure(const struct cli_diagnosis *p)
 	struct np_panel *panel;
 
 	snprintf(title, sizeof(title), "Job %s and its neighbours",
-		 job_name(p, p->job, job, sizeof(job)));
+		 job_id(p->job, job, sizeof(job)));
 	f = np_figure_new(title);
 	if (!f)
 		return NULL;

@@ -268,20 +268,42 @@ fake_slurm() { # PRIVATE-DATA
 	chmod 755 "$S/bin/sacct" "$S/bin/scontrol"
 }
 
-test_neighbours_of_private_jobs_have_no_names() {
+test_private_jobs_have_no_names() {
 	local out who=(setpriv --reuid=12345 --regid=12345 --clear-groups env)
 	[ "$MY_UID" = 0 ] || skip "another user needs root"
+	as_other() { "${who[@]}" "$S/bin/netprof" explain --metrics-url=none "$@"; }
 	fake_slurm none
-	out=$(netprof explain --metrics-url=none 125)
-	contains "by sacct" "$out" '^126 +halo +bob'
+	contains "by sacct" "$(as_other 125)" '^126 +halo +bob'
 	fake_slurm jobs
-	out=$("${who[@]}" "$S/bin/netprof" explain --metrics-url=none 125)
+	out=$(as_other 125)
 	contains "private" "$out" '^another job +leaf0'
-	! grep -qE 'bob|halo|126' <<<"$out" || fail "a name: $out"
-	out=$("${who[@]}" "$S/bin/netprof" explain --json --metrics-url=none 125)
-	equal "as JSON" "$(jq -c '.accounting.neighbours[0] | [.job, .name, .user, .leaf]' <<<"$out")" \
-		'[null,null,null,"leaf0"]'
+	! grep -qE 'alice|fft|bob|halo|126' <<<"$out" || fail "a name: $out"
+	contains "the job itself" "$(one_line <<<"$out")" \
+		'Compared 18 of 18 completed runs of the same user and name on 2 nodes'
+	equal "as JSON" "$(as_other --json 125 | jq -c '.accounting |
+		[.user, .name, (.neighbours[0] | .job, .name, .user, .leaf)]')" \
+		'[null,null,null,null,null,"leaf0"]'
 	contains "root sees all" "$(netprof explain --metrics-url=none 125)" '^126 +halo +bob'
+	printf '%s\n' '#!/bin/sh' 'exit 1' >"$S/bin/scontrol"
+	out=$(as_other 125 | one_line)
+	contains "scontrol fails" "$out" 'another job all'
+	contains "and why" "$out" 'other users are private .PrivateData., so they have no names: scontrol failed'
+}
+
+# The owner of a file with the accounting has seen all of it.
+test_jobs_of_a_file_are_private_too() {
+	local file=(--accounting="$S/accounting.txt" --metrics-url=none 125)
+	local who=(setpriv --reuid=12345 --regid=12345 --clear-groups env)
+	[ "$MY_UID" = 0 ] || skip "another user needs root"
+	as_other() { "${who[@]}" "$S/bin/netprof" explain "${file[@]}"; }
+	cp "$H/accounting.txt" "$S"
+	fake_slurm jobs
+	contains "private" "$(as_other)" '^another job +all '
+	fake_slurm none
+	contains "not private" "$(as_other)" '^126 +halo +bob'
+	fake_slurm jobs
+	chown 12345 "$S/accounting.txt"
+	contains "its owner" "$(as_other)" '^126 +halo +bob'
 }
 
 test_blame_equals_the_golden_files() {
