@@ -289,6 +289,19 @@ static void add_cause(const struct cli_diagnosis *p, enum np_cause c, char *buf,
 		add_worst_neighbour(p, buf, len);
 }
 
+/* "took 12.9 min", or "has run for 12.9 min so far". */
+static const char *took_text(const struct cli_diagnosis *p, char *buf,
+			     size_t len)
+{
+	bool running = p->job->state == NP_ACCT_RUNNING;
+	char sec[CLI_NUMBER];
+
+	snprintf(buf, len, "%s %s%s", running ? "has run for" : "took",
+		 cli_sec(np_acct_job_sec(&p->h, p->job), sec),
+		 running ? " so far" : "");
+	return buf;
+}
+
 /* Confidence below 95 % is put in words as well as in a number. */
 static const char *certainly(double confidence)
 {
@@ -304,13 +317,12 @@ static void say_slow(FILE *f, const struct cli_diagnosis *p, const char *job)
 	const struct np_blame *b = &p->x.blame;
 	enum np_cause list[NP_N_CAUSES];
 	size_t n = list_blamed(b, list);
-	double sec = np_acct_job_sec(&p->h, p->job);
-	char took[CLI_NUMBER], more[CLI_NUMBER], why[LINE] = "", head[256];
+	char took[64], more[CLI_NUMBER], why[LINE] = "", head[256];
 
 	for (size_t i = 0; i < n; i++)
 		add_cause(p, list[i], why, sizeof(why));
-	snprintf(head, sizeof(head), "Job %s took %s, %s (%.0f %%) longer than "
-		 "undisturbed.", job, cli_sec(sec, took),
+	snprintf(head, sizeof(head), "Job %s %s, %s (%.0f %%) longer than "
+		 "undisturbed.", job, took_text(p, took, sizeof(took)),
 		 cli_sec(b->excess_sec.mean, more), 100 * b->excess_sec.mean /
 		 b->alone_sec.mean);
 	if (n)
@@ -336,31 +348,31 @@ static void say_slow(FILE *f, const struct cli_diagnosis *p, const char *job)
  */
 static void say_verdict(FILE *f, const struct cli_diagnosis *p)
 {
-	char job[64], took[CLI_NUMBER], range[CLI_NUMBER];
+	char job[64], took[64], sec[CLI_NUMBER], range[CLI_NUMBER];
 	char days[32], usual[CLI_NUMBER];
 	const struct np_blame *b = &p->x.blame;
 
 	job_id(p->job, job, sizeof(job));
-	cli_sec(np_acct_job_sec(&p->h, p->job), took);
+	took_text(p, took, sizeof(took));
 	cli_sec_range(p->shortest, p->longest, range);
 	say_days(p->since_sec, days, sizeof(days));
 	switch (job_state(p)) {
 	case JOB_RUNNING:
 		if (p->n_like)
 			cli_fsay(f, CLI_BOLD, 0,
-				 "Job %s has been running for %s; comparable "
-				 "runs took %s. Ask again when it has ended.",
-				 job, took, range);
+				 "Job %s %s; comparable runs took %s. Ask again "
+				 "when it has ended.", job, took, range);
 		else
 			cli_fsay(f, CLI_BOLD, 0,
-				 "Job %s has been running for %s; there is no "
-				 "comparable run.", job, took);
+				 "Job %s %s; there is no comparable run.", job,
+				 took);
 		return;
 	case JOB_FAILED:
 		cli_fsay(f, CLI_BOLD, 0,
 			 "Job %s did not complete: after %s it failed, was "
 			 "cancelled or was requeued, so its run time cannot be "
-			 "compared.", job, took);
+			 "compared.", job,
+			 cli_sec(np_acct_job_sec(&p->h, p->job), sec));
 		return;
 	default:
 		break;
@@ -368,21 +380,21 @@ static void say_verdict(FILE *f, const struct cli_diagnosis *p)
 	if (!p->examined || b->verdict == NP_BLAME_TOO_FEW)
 		cli_fsay(f, CLI_BOLD, 0,
 			 "Too few comparable runs to say whether job %s was "
-			 "slow: it took %s, and there %s %zu in the last %s "
+			 "slow: it %s, and there %s %zu in the last %s "
 			 "(%d are needed).", job, took,
 			 p->n_comparable == 1 ? "is" : "are", p->n_comparable,
 			 days, NP_BLAME_LEAST_RUNS);
 	else if (b->verdict == NP_BLAME_NOT_SLOW &&
 		 np_acct_job_sec(&p->h, p->job) > LONG * b->usual_sec)
 		cli_fsay(f, CLI_BOLD, 0,
-			 "Job %s took %s, longer than most comparable runs "
-			 "(median %s), but they vary from %s (%zu runs) and no "
-			 "cause was found: it may be chance.", job, took,
+			 "Job %s %s, longer than most comparable runs (median "
+			 "%s), but they vary from %s (%zu runs) and no cause "
+			 "was found: it may be chance.", job, took,
 			 cli_sec(b->usual_sec, usual), range, p->n_like);
 	else if (b->verdict == NP_BLAME_NOT_SLOW)
 		cli_fsay(f, CLI_BOLD, 0,
-			 "Job %s was not slow: it took %s, and comparable runs "
-			 "took %s (%zu runs).", job, took, range, p->n_like);
+			 "Job %s was not slow: it %s, and comparable runs took "
+			 "%s (%zu runs).", job, took, range, p->n_like);
 	else
 		say_slow(f, p, job);
 }

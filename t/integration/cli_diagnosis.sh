@@ -57,7 +57,18 @@ test_explain_makes_no_claim_without_data() {
 	serve
 	contains "too few runs" "$(explain 139)" '^Too few comparable runs to say'
 	contains "a failed run" "$(explain 140)" '^Job 140 did not complete'
-	contains "a run that goes on" "$(explain 141)" '^Job 141 has been running for'
+	contains "a run that goes on" "$(explain 141)" \
+		'^Job 141 has run for 347 s so far; comparable runs'
+}
+
+# It is judged once it has taken longer than its comparable runs usually do.
+test_a_running_job_has_run_so_far() {
+	export NETPROF_NOW=1764016553
+	contains "slow" "$(explain 141 | one_line)" \
+		'^Job 141 has run for 20.0 min so far, [0-9.]* [a-z]* .[0-9]* %. longer than undisturbed\.'
+	NETPROF_NOW=1764015970
+	contains "not slow" "$(explain 141 | one_line)" \
+		'^Job 141 was not slow: it has run for 10.3 min so far, and comparable runs took'
 }
 
 # The accounting as `sacct --json` of Slurm 23.11 prints it.
