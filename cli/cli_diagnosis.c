@@ -290,14 +290,75 @@ static void find_job(struct cli_diagnosis *p, uint32_t id, uint32_t task)
 	p->job = np_acct_find(&p->h, id, task);
 }
 
-/* Read the job, and completed runs with the same name of the same user. */
+/*
+ * Does the name of a job tell what it runs? Slurm names a job without one after
+ * sbatch, or after the program that srun was given.
+ */
+static bool is_named(const struct cli_diagnosis *p)
+{
+	static const char *const other[] = {
+		"", "sbatch", "wrap", "interactive", "bash", "sh", "python",
+		"python3",
+	};
+	char name[256];
+
+	np_acct_text(&p->h, p->job->name, name, sizeof(name));
+	for (size_t i = 0; i < NP_ARRAY_SIZE(other); i++)
+		if (!strcmp(name, other[i]))
+			return false;
+	return true;
+}
+
+/* Set the comparable runs, and note the range of their run times. */
+static void find_comparable(struct cli_diagnosis *p, enum np_acct_same same)
+{
+	p->same = same;
+	p->n_like = np_acct_comparable(&p->h, p->job, same, p->like,
+				       CLI_DIAGNOSIS_RUNS, &p->n_comparable);
+	p->shortest = INFINITY;
+	p->longest = 0;
+	for (size_t i = 0; i < p->n_like; i++) {
+		double sec = np_acct_job_sec(&p->h, &p->h.job[p->like[i]]);
+
+		p->shortest = fmin(p->shortest, sec);
+		p->longest = fmax(p->longest, sec);
+	}
+}
+
+/*
+ * Choose the comparable runs by name; or by command, if the name does not tell
+ * what the job runs, or if too few runs have it. Returns whether the command
+ * matters, so that runs with other names are needed.
+ */
+static bool select_comparable(struct cli_diagnosis *p)
+{
+	char command[256];
+
+	p->named = is_named(p);
+	find_comparable(p, NP_ACCT_SAME_NAME);
+	if ((p->named && p->n_comparable >= NP_BLAME_LEAST_RUNS) ||
+	    !*np_acct_command(&p->h, p->job, command, sizeof(command)))
+		return false;
+	find_comparable(p, NP_ACCT_SAME_COMMAND);
+	if (p->named && p->n_comparable < NP_BLAME_LEAST_RUNS)
+		find_comparable(p, NP_ACCT_SAME_NAME);
+	return true;
+}
+
+/*
+ * Read the job, and completed runs with the same name of the same user; if their
+ * commands matter, those of any name with as many nodes, too.
+ */
 static int read_job(struct cli_diagnosis *p, uint32_t id, uint32_t task,
 		    struct np_err *err)
 {
 	char job[64], user[300], name[1100], from[64], to[64], text[1024];
 	char *const of_job[] = { "--jobs", job, NULL };
-	char *const of_like[] = { "--user", user, name, from, to,
-				  "--state=COMPLETED", NULL };
+	char nodes[64];
+	char *const of_like[] = { "--user", user, from, to,
+				  "--state=COMPLETED", name, NULL };
+	char *const of_user[] = { "--user", user, from, to,
+				  "--state=COMPLETED", nodes, NULL };
 	int rc;
 
 	snprintf(job, sizeof(job), task == NP_ACCT_NO_TASK ? "%u" : "%u_%u",
@@ -313,10 +374,15 @@ static int read_job(struct cli_diagnosis *p, uint32_t id, uint32_t task,
 	np_acct_text(&p->h, p->job->user, user, sizeof(user));
 	snprintf(name, sizeof(name), "--name=%s",
 		 np_acct_text(&p->h, p->job->name, text, sizeof(text)));
+	snprintf(nodes, sizeof(nodes), "--nnodes=%u", p->job->n_nodes);
 	date_argument("--starttime=", p->h.now - p->since_sec, from,
 		      sizeof(from));
 	date_argument("--endtime=", p->h.now, to, sizeof(to));
-	return sacct(&p->h, of_like, err);
+	rc = sacct(&p->h, of_like, err);
+	if (!rc)
+		rc = np_acct_index(&p->h);
+	find_job(p, id, task);
+	return !rc && select_comparable(p) ? sacct(&p->h, of_user, err) : rc;
 }
 
 /*
@@ -386,21 +452,6 @@ static int read_all_neighbours(struct cli_diagnosis *p, const struct np_topo *t,
 		rc = np_acct_index(&p->h);
 	find_job(p, id, task);
 	return rc;
-}
-
-/* Choose the comparable runs, and note the range of their run times. */
-static void select_comparable(struct cli_diagnosis *p)
-{
-	p->n_like = np_acct_comparable(&p->h, p->job, p->like,
-				       CLI_DIAGNOSIS_RUNS, &p->n_comparable);
-	p->shortest = INFINITY;
-	p->longest = 0;
-	for (size_t i = 0; i < p->n_like; i++) {
-		double sec = np_acct_job_sec(&p->h, &p->h.job[p->like[i]]);
-
-		p->shortest = fmin(p->shortest, sec);
-		p->longest = fmax(p->longest, sec);
-	}
 }
 
 /* Load everything from the accounting. Returns 0 or -errno with err. */

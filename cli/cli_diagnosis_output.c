@@ -401,27 +401,53 @@ static void say_verdict(FILE *f, const struct cli_diagnosis *p)
 
 /* ---- sections ---- */
 
+/*
+ * What comparable runs have in common: "alice's fft", or "alice's "sbatch run.sh"";
+ * without names if the job is private.
+ */
+static const char *common_text(const struct cli_diagnosis *p, char *buf,
+			       size_t len)
+{
+	bool by_name = p->same == NP_ACCT_SAME_NAME;
+	char user[256], of[256];
+
+	if (by_name)
+		np_acct_text(&p->h, p->job->name, of, sizeof(of));
+	else
+		np_acct_command(&p->h, p->job, of, sizeof(of));
+	if (may_name(p, p->job))
+		snprintf(buf, len, "%s's %s%s%s", np_acct_text(
+				 &p->h, p->job->user, user, sizeof(user)),
+			 by_name ? "" : "\"", of, by_name ? "" : "\"");
+	else
+		snprintf(buf, len, "the same user and %s", by_name ? "name" :
+			 "command");
+	return buf;
+}
+
 /* Which runs the job was compared with, and on what grounds. */
 static void say_compared(FILE *f, const struct cli_diagnosis *p)
 {
 	const struct np_acct_job *j = p->job;
-	char user[256], name[256], days[32], text[CLI_NUMBER], limit[64] = "";
-	char of[600] = "the same user and name";
+	char days[32], text[CLI_NUMBER], limit[64] = "", of[600], why[64];
 
-	if (may_name(p, j))
-		snprintf(of, sizeof(of), "%s's %s",
-			 np_acct_text(&p->h, j->user, user, sizeof(user)),
-			 np_acct_text(&p->h, j->name, name, sizeof(name)));
+	snprintf(why, sizeof(why), "fewer than %d have its name",
+		 NP_BLAME_LEAST_RUNS);
 	say_days(p->since_sec, days, sizeof(days));
 	if (isfinite(j->limit_sec) && j->limit_sec > 0)
 		snprintf(limit, sizeof(limit), ", limit %s",
 			 cli_setting_sec(j->limit_sec, text));
 	cli_labelled(f, "Compared", "%zu of %zu completed runs of %s on %u "
-		     "node%s (%u processor%s%s) in the last %s%s%s",
-		     p->n_like, p->n_comparable, of,
-		     j->n_nodes, cli_s(j->n_nodes), j->cpus, cli_s(j->cpus),
-		     limit, days, p->n_like ? ", which took " : "", p->n_like ?
-		     cli_sec_range(p->shortest, p->longest, text) : "");
+		     "node%s (%u processor%s%s) in the last %s%s%s%s%s",
+		     p->n_like, p->n_comparable,
+		     common_text(p, of, sizeof(of)), j->n_nodes,
+		     cli_s(j->n_nodes), j->cpus, cli_s(j->cpus), limit, days,
+		     p->n_like ? ", which took " : "", p->n_like ?
+		     cli_sec_range(p->shortest, p->longest, text) : "",
+		     p->same == NP_ACCT_SAME_NAME ? "" :
+		     "; chosen by command, as ",
+		     p->same == NP_ACCT_SAME_NAME ? "" : p->named ? why :
+		     "its name does not tell what it runs");
 }
 
 /* Why the run time may not be comparable after all. */
@@ -1007,6 +1033,8 @@ void cli_diagnosis_json(json_object *in, const struct cli_diagnosis *p)
 	like = cli_put_object(j, "comparable");
 	cli_put_count(like, "runs", p->n_like);
 	cli_put_count(like, "found", p->n_comparable);
+	cli_put_text(like, "same", p->same == NP_ACCT_SAME_NAME ? "name" :
+		     "command");
 	cli_put_real(like, "since_sec", p->since_sec);
 	cli_put_real(like, "shortest_sec", p->n_like ? p->shortest : NAN);
 	cli_put_real(like, "longest_sec", p->n_like ? p->longest : NAN);

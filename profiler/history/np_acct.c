@@ -142,7 +142,7 @@ int np_acct_topology(struct np_acct *h, const struct np_topo *t,
 
 enum column {
 	JOB_ID, RAW_ID, USER, PARTITION, STATE, SUBMIT, START, END, SUSPENDED,
-	N_NODES, N_CPUS, LIMIT, NODES, NAME, LINE, N_COLUMNS
+	N_NODES, N_CPUS, LIMIT, NODES, NAME, DIR, LINE, N_COLUMNS
 };
 
 static const char *const columns[N_COLUMNS] = {
@@ -150,7 +150,8 @@ static const char *const columns[N_COLUMNS] = {
 	[PARTITION] = "Partition", [STATE] = "State", [SUBMIT] = "Submit",
 	[START] = "Start", [END] = "End", [SUSPENDED] = "Suspended",
 	[N_NODES] = "NNodes", [N_CPUS] = "NCPUS", [LIMIT] = "TimelimitRaw",
-	[NODES] = "NodeList", [NAME] = "JobName", [LINE] = "SubmitLine",
+	[NODES] = "NodeList", [NAME] = "JobName", [DIR] = "WorkDir",
+	[LINE] = "SubmitLine",
 };
 
 /* Output without one of these is refused. */
@@ -351,8 +352,10 @@ static int add_job(const struct reader *r, char *const *value, size_t line,
 	j.name = number_of(&h->text, value[NAME]);
 	j.partition = number_of(&h->text, value[PARTITION]);
 	j.line = number_of(&h->text, value[LINE]);
+	j.dir = number_of(&h->text, value[DIR]);
 	if (j.user == NP_NO_INDEX || j.name == NP_NO_INDEX ||
 	    j.partition == NP_NO_INDEX || j.line == NP_NO_INDEX ||
+	    j.dir == NP_NO_INDEX ||
 	    np_array_room(&h->job, &h->job_room, h->n_jobs + 1,
 			  sizeof(*h->job)))
 		return -ENOMEM;
@@ -615,13 +618,103 @@ int32_t np_acct_limit_class(const struct np_acct_job *j)
 	       (int32_t)floor(log2(sec / 60) / 2) + 100;
 }
 
-static bool is_same_work(const struct np_acct_job *a,
+/*
+ * Options of sbatch, salloc and srun that do not change what a job does, or that
+ * the accounting has columns for.
+ */
+static const struct {
+	const char *name;
+	char letter; /* or '\0' */
+	bool flag;   /* without a value */
+} idle_options[] = {
+	{ "account", 'A' }, { "begin", 'b' }, { "comment" }, { "deadline" },
+	{ "dependency", 'd' }, { "error", 'e' }, { "exclude", 'x' },
+	{ "job-name", 'J' }, { "mail-type" }, { "mail-user" },
+	{ "netprofile" }, { "nodelist", 'w' }, { "nodes", 'N' },
+	{ "output", 'o' }, { "partition", 'p' }, { "priority" },
+	{ "qos", 'q' }, { "reservation" }, { "signal" }, { "switches" },
+	{ "time", 't' }, { "time-min" },
+	{ "hold", 'H', true }, { "no-requeue", '\0', true },
+	{ "parsable", '\0', true }, { "quiet", 'Q', true },
+	{ "requeue", '\0', true }, { "verbose", 'v', true },
+	{ "wait", 'W', true },
+};
+
+/*
+ * Is a word of the command line one of these options?  *value: the next word is
+ * the value of the option, of this one or another.
+ */
+static bool is_idle_option(const char *word, bool *value)
+{
+	static const char *const flags = "HhIkKOQsuvVWX";
+	bool is_long = word[1] == '-';
+	size_t len = strcspn(word, "=");
+
+	*value = !is_long && !word[2] && !strchr(flags, word[1]);
+	for (size_t i = 0; i < NP_ARRAY_SIZE(idle_options); i++) {
+		const char *name = idle_options[i].name;
+
+		if (!is_long ? word[1] != idle_options[i].letter :
+			       strlen(name) != len - 2 ||
+			       strncmp(word + 2, name, len - 2))
+			continue;
+		if (is_long)
+			*value = !word[len] && !idle_options[i].flag;
+		return true;
+	}
+	return false;
+}
+
+const char *np_acct_command(const struct np_acct *h,
+			    const struct np_acct_job *j, char *buf, size_t len)
+{
+	char text[MAX_TEXT + 1], *rest, *word;
+	bool options = true, value = false, idle = false;
+	size_t used = 0;
+
+	np_acct_text(h, j->line, text, sizeof(text));
+	buf[0] = '\0';
+	/* The first word is sbatch; from the name of the script on all counts. */
+	for (word = strtok_r(text, " ", &rest); word && used < len;
+	     word = strtok_r(NULL, " ", &rest)) {
+		if (value) {
+			value = false; /* idle if its option is */
+		} else if (used && options && word[0] == '-' && word[1]) {
+			idle = is_idle_option(word, &value);
+		} else {
+			idle = false;
+			options = !used;
+		}
+		if (idle)
+			continue;
+		used += (size_t)snprintf(buf + used, len - used, "%s%s",
+					 used ? " " : "", word);
+	}
+	return buf;
+}
+
+/* Do two jobs have the same size, and may they run as long? */
+static bool is_same_size(const struct np_acct_job *a,
 			 const struct np_acct_job *b)
 {
-	return a->user == b->user && a->name == b->name &&
-	       a->n_nodes == b->n_nodes && a->cpus == b->cpus &&
-	       a->partition == b->partition &&
+	return a->user == b->user && a->n_nodes == b->n_nodes &&
+	       a->cpus == b->cpus && a->partition == b->partition &&
 	       np_acct_limit_class(a) == np_acct_limit_class(b);
+}
+
+/* command: of the job that o is compared with; "": its name counts. */
+static bool is_same_work(const struct np_acct *h, const struct np_acct_job *j,
+			 const struct np_acct_job *o, const char *command)
+{
+	char other[MAX_TEXT + 1];
+
+	if (!is_same_size(j, o))
+		return false;
+	if (!*command)
+		return j->name == o->name;
+	return j->dir == o->dir &&
+	       (j->line == o->line ||
+		!strcmp(command, np_acct_command(h, o, other, sizeof(other))));
 }
 
 /* Insert a job into a short array, newest first. */
@@ -635,19 +728,24 @@ static void insert_newest(const struct np_acct *h, uint32_t *out, size_t n,
 	out[i] = job;
 }
 
-size_t np_acct_comparable(const struct np_acct *h,
-			     const struct np_acct_job *j, uint32_t *out,
-			     size_t max, size_t *any)
+size_t np_acct_comparable(const struct np_acct *h, const struct np_acct_job *j,
+			  enum np_acct_same same, uint32_t *out, size_t max,
+			  size_t *any)
 {
+	char command[MAX_TEXT + 1] = "";
 	size_t n = 0;
 
 	*any = 0;
+	if (same == NP_ACCT_SAME_COMMAND &&
+	    !*np_acct_command(h, j, command, sizeof(command)))
+		return 0;
 	for (size_t i = 0; i < h->n_jobs; i++) {
 		const struct np_acct_job *o = &h->job[i];
 
 		if (o == j || o->id == j->id ||
 		    o->state != NP_ACCT_COMPLETED ||
-		    !is_same_work(j, o) || np_acct_job_sec(h, o) <= 0)
+		    !is_same_work(h, j, o, command) ||
+		    np_acct_job_sec(h, o) <= 0)
 			continue;
 		++*any;
 		if (n == max && h->job[out[n - 1]].start >= o->start)

@@ -35,7 +35,8 @@ enum np_acct_state {
 struct np_acct_job {
 	uint32_t id, array, task; /* task NP_ACCT_NO_TASK: not of an array */
 	uint32_t user, name, partition;
-	uint32_t line;	  /* command that submitted it; text "": not known */
+	/* Command that submitted it, and where; text "": not known. */
+	uint32_t line, dir;
 	enum np_acct_state state;
 	double submit, start, end; /* dates; end NaN: still running */
 	double suspended_sec;
@@ -71,7 +72,7 @@ struct np_acct {
 #define NP_ACCT_FORMAT \
 	"JobID,JobIDRaw,User,Partition,State,Submit,Start,End,Suspended," \
 	"NNodes,NCPUS,TimelimitRaw,NodeList,JobName"
-#define NP_ACCT_FORMAT_MORE NP_ACCT_FORMAT ",SubmitLine"
+#define NP_ACCT_FORMAT_MORE NP_ACCT_FORMAT ",WorkDir,SubmitLine"
 
 void np_acct_free(struct np_acct *h);
 
@@ -119,13 +120,26 @@ double np_acct_job_end(const struct np_acct *h, const struct np_acct_job *j);
 int32_t np_acct_limit_class(const struct np_acct_job *j);
 
 /*
- * Completed runs of the same work as j (user, name, nodes, processors,
- * partition, class of the limit), newest first: at most max indices into
- * h->job; returns how many.  *any: how many exist.
+ * The command that submitted a job, without the options that do not change what
+ * it does, such as --job-name, --output or --exclude; "" if it is not known.
  */
-size_t np_acct_comparable(const struct np_acct *h,
-			     const struct np_acct_job *j, uint32_t *out,
-			     size_t max, size_t *any);
+const char *np_acct_command(const struct np_acct *h,
+			    const struct np_acct_job *j, char *buf, size_t len);
+
+/* What comparable runs have in common besides user and size. */
+enum np_acct_same {
+	NP_ACCT_SAME_NAME,
+	NP_ACCT_SAME_COMMAND, /* and the directory */
+};
+
+/*
+ * Completed runs of the same work as j (user, name or command, nodes,
+ * processors, partition, class of the limit), newest first: at most max indices
+ * into h->job; returns how many.  *any: how many exist.
+ */
+size_t np_acct_comparable(const struct np_acct *h, const struct np_acct_job *j,
+			  enum np_acct_same same, uint32_t *out, size_t max,
+			  size_t *any);
 
 /* Leaf switches of a job with its nodes there (job is not set), at most max;
  * returns how many. */

@@ -191,6 +191,7 @@ static const struct meaning {
 	{ "TimelimitRaw", "/time/limit" },
 	{ "NodeList", "/nodes" },
 	{ "JobName", "/name" },
+	{ "WorkDir", "/working_directory" },
 	{ "SubmitLine", "/submit_line" },
 };
 

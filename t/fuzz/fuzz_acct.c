@@ -24,8 +24,10 @@ static void look(const struct np_acct *h, const struct np_acct_job *j)
 	uint32_t like[4];
 	size_t any, n;
 
-	if (np_acct_comparable(h, j, like, 4, &any) > any)
-		abort();
+	for (int same = NP_ACCT_SAME_NAME; same <= NP_ACCT_SAME_COMMAND; same++)
+		if (np_acct_comparable(h, j, (enum np_acct_same)same, like, 4,
+				       &any) > any)
+			abort();
 	if (np_acct_neighbours(h, j, &neighbour, &n))
 		abort();
 	for (size_t i = 0; i < n; i++)

@@ -110,6 +110,56 @@ test_accounting_as_json_gives_the_same_answers() {
 	contains "cut off" "$ERR" "$S/cut.json:[0-9]*: not JSON as sacct --json prints it"
 }
 
+# Runs of alice, jobs 101 to 112, and then 113, which may have another name and command;
+# %d is the number of the run.
+some_runs() { # NAME COMMAND [NAME COMMAND]
+	awk -v name="$1" -v line="$2" -v last_name="${3-$1}" -v last_line="${4-$2}" 'BEGIN {
+		print "JobID|User|Partition|State|Submit|Start|End|NNodes|NCPUS|NodeList|JobName|WorkDir|SubmitLine"
+		for (i = 1; i <= 13; i++) {
+			t = 1764000000 + 700 * i
+			if (i == 13) {
+				name = last_name
+				line = last_line
+			}
+			printf "%d|alice|main|COMPLETED|%d|%d|%d|2|8|n[0-1]|" name "|/home/alice|" line "\n",
+				100 + i, t, t, t + 600 + i % 3, i, i, i
+		}
+	}' >"$S/runs"
+}
+
+explain_run() { netprof explain --accounting="$S/runs" --metrics-url=none 113 "$@"; }
+
+test_runs_are_compared_by_command_where_the_name_does_not_tell() {
+	local what
+	compared() { explain_run | one_line | grep -o 'Compared .*'; }
+	some_runs fft 'sbatch fft.sh %d'
+	contains "the same name" "$(compared)" "^Compared 12 of 12 completed runs of alice's fft on 2 nodes"
+	what='runs of alice.s "sbatch run.sh" on 2 nodes .*; chosen by command, as'
+	some_runs 'fft-%d' 'sbatch -J fft-%d -o %d run.sh'
+	contains "other names" "$(compared)" "^Compared 12 of 12 completed $what fewer than 3 have its name"
+	equal "as JSON" "$(explain_run --json | jq -c '.accounting.comparable | [.runs, .same]')" '[12,"command"]'
+	some_runs wrap 'sbatch run.sh'
+	contains "the name that Slurm gives" "$(compared)" "12 completed $what its name does not tell what it runs"
+	some_runs wrap 'sbatch --wrap=./fft' wrap 'sbatch --wrap=./halo'
+	contains "another command" "$(explain_run)" '^Too few comparable runs to say'
+	some_runs 'fft-%d' '' fft-13 ''
+	contains "nothing is known" "$(explain_run)" '^Too few comparable runs to say'
+}
+
+# sacct has no filter for commands.
+test_runs_of_any_name_are_asked_for_if_their_command_matters() {
+	some_runs 'fft-%d' 'sbatch -J fft-%d run.sh'
+	fake_slurm none "$S/runs"
+	contains live "$(netprof explain --metrics-url=none 113 | one_line)" \
+		'Compared 12 of 12 completed runs of alice.s "sbatch run.sh" on 2 nodes'
+	contains "the query" "$(grep -e --nnodes "$S/asked")" \
+		'--user alice --starttime=.* --state=COMPLETED --nnodes=2$'
+	rm "$S/asked"
+	fake_slurm none
+	netprof explain --metrics-url=none 125 >"$S/out"
+	! grep -e --nnodes "$S/asked" || fail "it has enough runs"
+}
+
 # 20 runs of fft, of USUAL seconds, and job 4000 on the same leaf switch as NPmpi, which took
 # SECONDS.
 measured_job() { # SECONDS [USUAL]
@@ -259,15 +309,16 @@ test_a_token_goes_to_the_server() {
 }
 
 # sacct and scontrol of a site, with fixed output.
-fake_slurm() { # PRIVATE-DATA
+fake_slurm() { # PRIVATE-DATA [ACCOUNTING]
 	cat >"$S/bin/sacct" <<-END
 		#!/bin/sh
+		[ ! -w '$S' ] || echo "\$*" >>'$S/asked'
 		for a; do
 			case \$a in
 			--delimiter=*) d=\${a#*=} ;;
 			esac
 		done
-		sed "s/|/\$d/g" '$H/accounting.txt'
+		sed "s/|/\$d/g" '${2-$H/accounting.txt}'
 	END
 	cat >"$S/bin/scontrol" <<-END
 		#!/bin/sh

@@ -84,16 +84,98 @@ static void test_comparable(void)
 	size_t any, n;
 
 	T_CHECK(!read_all(&h, jobs, true, &err));
-	n = np_acct_comparable(&h, np_acct_find(&h, 2, NP_ACCT_NO_TASK), like,
-			       8, &any);
+	n = np_acct_comparable(&h, np_acct_find(&h, 2, NP_ACCT_NO_TASK),
+			       NP_ACCT_SAME_NAME, like, 8, &any);
 	/* Neither other sizes, nor failed runs, nor itself; newest first. */
 	T_CHECK(n == 3 && any == 3);
 	T_CHECK(n == 3 && h.job[like[0]].id == 9 && h.job[like[1]].id == 7 &&
 		h.job[like[2]].id == 1);
-	n = np_acct_comparable(&h, np_acct_find(&h, 2, NP_ACCT_NO_TASK), like,
-			       2, &any);
+	n = np_acct_comparable(&h, np_acct_find(&h, 2, NP_ACCT_NO_TASK),
+			       NP_ACCT_SAME_NAME, like, 2, &any);
 	T_CHECK(n == 2 && any == 3 && h.job[like[1]].id == 7);
 	np_acct_free(&h);
+}
+
+static const struct {
+	const char *line, *want;
+} commands[] = {
+	{ "sbatch fft.sh 512", "sbatch fft.sh 512" },
+	{ "sbatch -J a --job-name=b --job-name c -Jd fft.sh", "sbatch fft.sh" },
+	{ "sbatch -n 8 -o out.17 -x n[0-3] fft.sh", "sbatch -n 8 fft.sh" },
+	{ "sbatch --exclusive --parsable --time 60 fft.sh",
+	  "sbatch --exclusive fft.sh" },
+	{ "sbatch -Q -H fft.sh -J x -o y", "sbatch fft.sh -J x -o y" },
+	{ "sbatch -N2 --wrap=srun ./fft -o y", "sbatch --wrap=srun ./fft -o y" },
+	{ "srun -N 2 -n 64 ./fft", "srun -n 64 ./fft" },
+	{ "sbatch --mem=4G  --open-mode=append  fft.sh",
+	  "sbatch --mem=4G --open-mode=append fft.sh" },
+	{ "sbatch -J", "sbatch" },
+	{ "sbatch - --", "sbatch - --" },
+	{ "-J", "-J" },
+	{ "", "" },
+};
+
+static void test_command(void)
+{
+	for (size_t i = 0; i < NP_ARRAY_SIZE(commands); i++) {
+		struct np_err err = NP_ERR_INIT;
+		struct np_acct h;
+		char text[512], got[128];
+
+		snprintf(text, sizeof(text), HEAD "1|1|a|main|COMPLETED|1000|"
+			 "1000|1100|00:00:00|1|8|60|n0|x|%s\n",
+			 commands[i].line);
+		T_ROW(commands[i].line, !read_all(&h, text, true, &err));
+		T_ROW(commands[i].line, h.n_jobs == 1 &&
+		      !strcmp(np_acct_command(&h, h.job, got, sizeof(got)),
+			      commands[i].want));
+		T_ROW(commands[i].line, strlen(np_acct_command(
+			      &h, h.job, got, 4)) < 4);
+		np_acct_free(&h);
+	}
+}
+
+/* Of the job with the command "sbatch -J a run.sh" in /a, whose name is a. */
+static const struct {
+	const char *name, *of; /* job name, directory and command of a run */
+	size_t by_name, by_command;
+} same[] = {
+	{ "the same name and command", "a|/a|sbatch run.sh", 1, 1 },
+	{ "another name", "b|/a|sbatch -J b run.sh", 0, 1 },
+	{ "another command", "a|/a|sbatch run.sh 2", 1, 0 },
+	{ "another directory", "b|/b|sbatch run.sh", 0, 0 },
+	{ "an unknown command", "a|/a|", 1, 0 },
+};
+
+static void test_same_command(void)
+{
+	for (size_t i = 0; i < NP_ARRAY_SIZE(same); i++) {
+		struct np_err err = NP_ERR_INIT;
+		const struct np_acct_job *j;
+		struct np_acct h;
+		char text[512];
+		uint32_t like[2];
+		size_t any;
+
+		snprintf(text, sizeof(text),
+			 "JobID|User|State|Start|End|NNodes|NodeList|JobName|"
+			 "WorkDir|SubmitLine\n"
+			 "1|u|COMPLETED|1000|1100|1|n0|%s\n"
+			 "2|u|COMPLETED|2000|2100|1|n0|a|/a|sbatch -J a run.sh\n"
+			 "3|u|COMPLETED|3000|3100|1|n0|a|/a|\n", same[i].of);
+		T_ROW(same[i].name, !read_all(&h, text, true, &err));
+		j = np_acct_find(&h, 2, NP_ACCT_NO_TASK);
+		T_ROW(same[i].name, np_acct_comparable(
+			      &h, j, NP_ACCT_SAME_NAME, like, 2, &any) ==
+		      same[i].by_name + 1);
+		T_ROW(same[i].name, np_acct_comparable(
+			      &h, j, NP_ACCT_SAME_COMMAND, like, 2, &any) ==
+		      same[i].by_command);
+		j = np_acct_find(&h, 3, NP_ACCT_NO_TASK);
+		T_ROW(same[i].name, !np_acct_comparable(
+			      &h, j, NP_ACCT_SAME_COMMAND, like, 2, &any));
+		np_acct_free(&h);
+	}
 }
 
 static void test_concurrent(void)
@@ -355,6 +437,8 @@ static void test_lines(void)
 static const struct t_case cases[] = {
 	{ "jobs as sacct prints them", test_read },
 	{ "comparable runs", test_comparable },
+	{ "a command without what does not change the work", test_command },
+	{ "runs of the same command", test_same_command },
 	{ "the neighbours of a job", test_concurrent },
 	{ "rows that are read twice count once", test_twice },
 	{ "values that are none are refused with their line", test_bad },
