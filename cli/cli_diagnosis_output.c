@@ -450,19 +450,77 @@ static void say_compared(FILE *f, const struct cli_diagnosis *p)
 		     "its name does not tell what it runs");
 }
 
+/* A number of nodes or processors, or the name of a partition. */
+static const char *trait_text(const struct cli_diagnosis *p,
+			      enum np_acct_trait trait, uint32_t value,
+			      char *buf, size_t len)
+{
+	if (trait == NP_ACCT_PARTITION)
+		return np_acct_text(&p->h, value, buf, len);
+	snprintf(buf, len, "%u", value);
+	return buf;
+}
+
+/*
+ * Does the job differ from its usual runs? Another number of nodes brings
+ * another number of processors with it.
+ */
+static bool differs(const struct cli_diagnosis *p, enum np_acct_trait trait,
+		    struct np_acct_usual *out)
+{
+	return p->named && np_acct_differs(&p->h, p->job, trait, out) &&
+	       (trait != NP_ACCT_CPUS ||
+		!np_acct_differs(&p->h, p->job, NP_ACCT_NODES, out));
+}
+
+/*
+ * Are the commands known, and has no comparable run that of the job? other: the
+ * command of the newest one. Both buffers have LINE bytes.
+ */
+static bool has_new_command(const struct cli_diagnosis *p, char *own,
+			    char *other)
+{
+	if (!*np_acct_command(&p->h, p->job, own, LINE) || !p->n_like)
+		return false;
+	for (size_t i = p->n_like; i-- > 0;) {
+		np_acct_command(&p->h, &p->h.job[p->like[i]], other, LINE);
+		if (!*other || !strcmp(own, other))
+			return false;
+	}
+	return true;
+}
+
 /* Why the run time may not be comparable after all. */
 static void say_different(FILE *f, const struct cli_diagnosis *p)
 {
+	static const char *const words[NP_ACCT_N_TRAITS] = {
+		"number of nodes", "number of processors", "partition",
+	};
 	const struct np_acct_job *j = p->job;
-	size_t other = 0;
+	char own[LINE], other[LINE];
 
-	for (size_t i = 0; i < p->n_like; i++)
-		other += p->h.job[p->like[i]].line != j->line;
-	if (p->n_like && other == p->n_like)
-		cli_labelled(f, "Different", "it was submitted with "
-			     "another command than all comparable runs, perhaps "
-			     "for another program or input (see sacct -o "
-			     "SubmitLine)");
+	for (int t = 0; t < NP_ACCT_N_TRAITS; t++) {
+		enum np_acct_trait trait = (enum np_acct_trait)t;
+		struct np_acct_usual u;
+
+		if (differs(p, trait, &u))
+			cli_labelled(f, "Different", "another %s than in its "
+				     "usual runs: %s, usually %s (%zu of %zu "
+				     "runs of its name)", words[t],
+				     trait_text(p, trait, u.own, own, LINE),
+				     trait_text(p, trait, u.usual, other, LINE),
+				     u.runs, u.of);
+	}
+	if (has_new_command(p, own, other)) {
+		bool named = may_name(p, j);
+
+		cli_labelled(f, "Different", "it was submitted with another "
+			     "command than all comparable runs, perhaps for "
+			     "another program or input%s%.300s%s%.300s%s",
+			     named ? ": \"" : "", named ? own : "", named ?
+			     "\", the newest of them with \"" : "", named ?
+			     other : "", named ? "\"" : "");
+	}
 	if (j->requeues)
 		cli_labelled(f, "Requeued", "it was started %u time%s "
 			     "before; only the last start counts here",
@@ -931,6 +989,37 @@ static void put_blame(json_object *in, const struct cli_diagnosis *p)
 		put_cause(list, p, (enum np_cause)c);
 }
 
+/* In what the job differs from its usual runs. */
+static void put_differences(json_object *in, const struct cli_diagnosis *p)
+{
+	static const char *const names[NP_ACCT_N_TRAITS] = {
+		"nodes", "processors", "partition",
+	};
+	json_object *list = cli_put_array(in, "differences"), *j;
+	char own[LINE], other[LINE];
+	bool named = may_name(p, p->job);
+
+	for (int t = 0; t < NP_ACCT_N_TRAITS; t++) {
+		enum np_acct_trait trait = (enum np_acct_trait)t;
+		struct np_acct_usual u;
+
+		if (!differs(p, trait, &u))
+			continue;
+		j = cli_append_object(list);
+		cli_put_text(j, "what", names[t]);
+		cli_put_text(j, "value", trait_text(p, trait, u.own, own,
+						    LINE));
+		cli_put_text(j, "usual", trait_text(p, trait, u.usual, other,
+						    LINE));
+	}
+	if (!has_new_command(p, own, other))
+		return;
+	j = cli_append_object(list);
+	cli_put_text(j, "what", "command");
+	cli_put_text(j, "value", named ? own : NULL);
+	cli_put_text(j, "usual", named ? other : NULL);
+}
+
 /*
  * The signals that have a value for this job, with the range of comparable
  * runs.
@@ -1038,6 +1127,7 @@ void cli_diagnosis_json(json_object *in, const struct cli_diagnosis *p)
 	cli_put_real(like, "since_sec", p->since_sec);
 	cli_put_real(like, "shortest_sec", p->n_like ? p->shortest : NAN);
 	cli_put_real(like, "longest_sec", p->n_like ? p->longest : NAN);
+	put_differences(j, p);
 	put_signs(j, p);
 	put_neighbours(j, p);
 	put_timeline(j, p);

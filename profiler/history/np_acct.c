@@ -756,6 +756,63 @@ size_t np_acct_comparable(const struct np_acct *h, const struct np_acct_job *j,
 	return n;
 }
 
+static uint32_t value_of(const struct np_acct_job *j, enum np_acct_trait trait)
+{
+	return trait == NP_ACCT_NODES ? j->n_nodes :
+	       trait == NP_ACCT_CPUS ? j->cpus : j->partition;
+}
+
+/* Is o a usual run of j's name? */
+static bool is_usual(const struct np_acct_job *j, const struct np_acct_job *o)
+{
+	return o->id != j->id && o->state == NP_ACCT_COMPLETED &&
+	       o->user == j->user && o->name == j->name;
+}
+
+/* The value that is voted for by more than half of the runs, if there is one. */
+static uint32_t elect(const struct np_acct *h, const struct np_acct_job *j,
+		      enum np_acct_trait trait)
+{
+	uint32_t value = value_of(j, trait);
+	size_t votes = 0;
+
+	for (size_t i = 0; i < h->n_jobs; i++) {
+		uint32_t v = value_of(&h->job[i], trait);
+
+		if (!is_usual(j, &h->job[i]))
+			continue;
+		if (!votes)
+			value = v;
+		if (v == value)
+			votes++;
+		else
+			votes--;
+	}
+	return value;
+}
+
+#define LEAST_USUAL 3 /* runs */
+
+bool np_acct_differs(const struct np_acct *h, const struct np_acct_job *j,
+		     enum np_acct_trait trait, struct np_acct_usual *out)
+{
+	struct np_acct_usual u = { .own = value_of(j, trait),
+				   .usual = elect(h, j, trait) };
+	size_t own = 0;
+
+	for (size_t i = 0; i < h->n_jobs; i++) {
+		if (!is_usual(j, &h->job[i]))
+			continue;
+		u.of++;
+		u.runs += value_of(&h->job[i], trait) == u.usual;
+		own += value_of(&h->job[i], trait) == u.own;
+	}
+	if (u.of < LEAST_USUAL || 2 * u.runs <= u.of || 10 * own >= u.of)
+		return false;
+	*out = u;
+	return true;
+}
+
 /* Does a job have one of these nodes?  own: bit set. */
 static bool shares_node(const struct np_acct *h, const uint64_t *own,
 			const struct np_acct_job *o)

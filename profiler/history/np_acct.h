@@ -141,6 +141,28 @@ size_t np_acct_comparable(const struct np_acct *h, const struct np_acct_job *j,
 			  enum np_acct_same same, uint32_t *out, size_t max,
 			  size_t *any);
 
+/* In what a job may differ from its usual runs. */
+enum np_acct_trait {
+	NP_ACCT_NODES,
+	NP_ACCT_CPUS,
+	NP_ACCT_PARTITION, /* a number for np_acct_text() */
+	NP_ACCT_N_TRAITS
+};
+
+/* What more than half of the runs have. */
+struct np_acct_usual {
+	uint32_t own, usual; /* the value of the job, and that of these runs */
+	size_t runs, of;     /* how many runs have it, of how many */
+};
+
+/*
+ * Does a job differ from its usual runs, the completed ones of the same user and
+ * name: do more than half of at least three have one other value, and fewer than
+ * a tenth that of the job?  Then *out is set.
+ */
+bool np_acct_differs(const struct np_acct *h, const struct np_acct_job *j,
+		     enum np_acct_trait trait, struct np_acct_usual *out);
+
 /* Leaf switches of a job with its nodes there (job is not set), at most max;
  * returns how many. */
 size_t np_acct_leaves(const struct np_acct *h, const struct np_acct_job *j,

@@ -146,6 +146,35 @@ test_runs_are_compared_by_command_where_the_name_does_not_tell() {
 	contains "nothing is known" "$(explain_run)" '^Too few comparable runs to say'
 }
 
+test_what_differs_from_the_usual_runs_is_a_suspect() {
+	differences() { explain_run --json | jq -c '.accounting.differences[] | [.what, .value, .usual]'; }
+	some_runs fft 'sbatch fft.sh 512'
+	equal "nothing" "$(differences)" ""
+	! explain_run | grep -e ^Different || fail "nothing differs"
+	sed -i '$s/|2|8|n.0-1.|/|4|16|n[0-3]|/' "$S/runs"
+	contains "nodes" "$(explain_run | one_line)" \
+		'Different another number of nodes than in its usual runs: 4, usually 2 .12 of 12 runs of its name.'
+	contains "none of its size" "$(explain_run)" '^Too few comparable runs to say'
+	equal "nodes" "$(differences)" '["nodes","4","2"]'
+	sed -i '$s/|4|16|n.0-3.|/|2|16|n[0-1]|/;$s/|main|/|gpu|/' "$S/runs"
+	equal "processors and partition" "$(differences)" '["processors","16","8"]
+["partition","gpu","main"]'
+	some_runs fft 'sbatch -J fft fft.sh 512' fft 'sbatch -J fft -o 13 fft.sh 1024'
+	contains "command" "$(explain_run | one_line)" 'Different it was submitted with another command than all comparable runs, perhaps for another program or input: "sbatch fft.sh 1024", the newest of them with "sbatch fft.sh 512"'
+	equal "command" "$(differences)" '["command","sbatch fft.sh 1024","sbatch fft.sh 512"]'
+	some_runs fft '' fft 'sbatch fft.sh'
+	equal "commands that are not known" "$(differences)" ""
+}
+
+test_a_requeued_job_counts_from_its_last_start() {
+	some_runs fft 'sbatch fft.sh'
+	sed -i '$p;$s/COMPLETED|.*|1764009701/REQUEUED|1764009000|1764009000|1764009050/' "$S/runs"
+	contains "once" "$(explain_run | one_line)" \
+		' Requeued it was started 1 time before; only the last start counts here'
+	equal "as JSON" "$(explain_run --json | jq -c '.accounting | [.requeues, .run_sec, .start]')" \
+		'[1,601,1764009100]'
+}
+
 # sacct has no filter for commands.
 test_runs_of_any_name_are_asked_for_if_their_command_matters() {
 	some_runs 'fft-%d' 'sbatch -J fft-%d run.sh'

@@ -178,6 +178,55 @@ static void test_same_command(void)
 	}
 }
 
+/* Runs of one name, and the job in question. */
+static const struct {
+	const char *name, *nodes; /* number of nodes of each; the job is last */
+	uint32_t usual;		  /* 0: it does not differ */
+} sizes[] = {
+	{ "usual runs have fewer nodes", "22222222224", 2 },
+	{ "the same number", "22222222222", 0 },
+	{ "a tenth has as many", "22222422224", 0 },
+	{ "more than half have one number", "12332223224", 2 },
+	{ "no number is usual", "12312312314", 0 },
+	{ "a half is not more than half", "22222111114", 0 },
+	{ "three runs", "2224", 2 },
+	{ "two runs are too few", "224", 0 },
+	{ "no other run", "4", 0 },
+};
+
+static void test_differs(void)
+{
+	for (size_t i = 0; i < NP_ARRAY_SIZE(sizes); i++) {
+		struct np_err err = NP_ERR_INIT;
+		const char *nodes = sizes[i].nodes, *name = sizes[i].name;
+		size_t n = strlen(nodes), len;
+		struct np_acct_usual u = { 0 };
+		const struct np_acct_job *j;
+		struct np_acct h;
+		char text[2048];
+
+		len = (size_t)snprintf(text, sizeof(text), "JobID|User|State|"
+				       "Start|End|NNodes|NodeList|JobName\n"
+				       "90|a|FAILED|1|2|4|n0|x\n"
+				       "91|a|COMPLETED|1|2|4|n0|y\n"
+				       "92|b|COMPLETED|1|2|4|n0|x\n");
+		for (size_t k = 0; k < n; k++)
+			len += (size_t)snprintf(
+				text + len, sizeof(text) - len,
+				"%zu|a|COMPLETED|1|2|%c|n0|x\n", k + 1,
+				nodes[k]);
+		T_ROW(name, !read_all(&h, text, true, &err));
+		j = np_acct_find(&h, (uint32_t)n, NP_ACCT_NO_TASK);
+		T_ROW(name, np_acct_differs(&h, j, NP_ACCT_NODES, &u) ==
+			    (sizes[i].usual > 0));
+		T_ROW(name, u.usual == sizes[i].usual);
+		T_ROW(name, !u.of || (u.own == 4 && u.of == n - 1 &&
+				      2 * u.runs > u.of));
+		T_ROW(name, !np_acct_differs(&h, j, NP_ACCT_PARTITION, &u));
+		np_acct_free(&h);
+	}
+}
+
 static void test_concurrent(void)
 {
 	struct np_err err = NP_ERR_INIT;
@@ -439,6 +488,7 @@ static const struct t_case cases[] = {
 	{ "comparable runs", test_comparable },
 	{ "a command without what does not change the work", test_command },
 	{ "runs of the same command", test_same_command },
+	{ "a job that differs from its usual runs", test_differs },
 	{ "the neighbours of a job", test_concurrent },
 	{ "rows that are read twice count once", test_twice },
 	{ "values that are none are refused with their line", test_bad },
