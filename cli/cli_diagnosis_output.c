@@ -606,6 +606,49 @@ static void signal_text(enum np_signal s, double v, char buf[CLI_NUMBER])
 	}
 }
 
+/* The cause whose cost has that of a signal; NP_N_CAUSES: none. */
+static const enum np_cause cause_of[NP_N_SIGNALS] = {
+	[NP_SIGNAL_TRAFFIC] = NP_N_CAUSES,
+	[NP_SIGNAL_CPU_WAIT] = NP_CAUSE_CPU,
+	[NP_SIGNAL_STEAL] = NP_CAUSE_CPU,
+	[NP_SIGNAL_CLOCK] = NP_CAUSE_CLOCK,
+	[NP_SIGNAL_MEMORY_WAIT] = NP_CAUSE_MEMORY,
+	[NP_SIGNAL_SWAP] = NP_CAUSE_MEMORY,
+	[NP_SIGNAL_IO_WAIT] = NP_CAUSE_IO,
+	[NP_SIGNAL_NFS] = NP_CAUSE_IO,
+	[NP_SIGNAL_NIC_ERRORS] = NP_CAUSE_LINK,
+	[NP_SIGNAL_LINK_SPEED] = NP_CAUSE_LINK,
+	[NP_SIGNAL_RETRANSMITS] = NP_CAUSE_NETWORK,
+	[NP_SIGNAL_CONGESTION] = NP_CAUSE_NETWORK,
+	[NP_SIGNAL_CLOCK_SKEW] = NP_N_CAUSES,
+};
+
+/*
+ * Where the cost of a signal is that enters no exposure: pages and packets per
+ * second are no time, and the exposure to the cause has the time that they take.
+ */
+static const char *counted_as(const struct cli_diagnosis *p, enum np_signal s)
+{
+	const struct np_blame *b = &p->x.blame;
+
+	if (b->n_causes != NP_N_CAUSES || cause_of[s] == NP_N_CAUSES ||
+	    !b->cause[cause_of[s]].examined)
+		return "";
+	switch (s) {
+	case NP_SIGNAL_SWAP:
+		return "; it costs time in which processes wait for memory";
+	case NP_SIGNAL_NFS:
+		return "; it costs time in which processes wait for file "
+		       "systems";
+	case NP_SIGNAL_RETRANSMITS:
+	case NP_SIGNAL_CONGESTION:
+		return "; its cost is in that of other jobs on the leaf "
+		       "switches, or of a link";
+	default:
+		return "";
+	}
+}
+
 /* Signals that are outside the range of comparable runs. */
 static void say_unusual(FILE *f, const struct cli_diagnosis *p)
 {
@@ -628,10 +671,10 @@ static void say_unusual(FILE *f, const struct cli_diagnosis *p)
 			continue;
 		signal_text((enum np_signal)s, g->value, v);
 		signal_text((enum np_signal)s, g->usual, usual);
-		cli_labelled(f, "Unusual", "%s: %s on %s, usually %s",
+		cli_labelled(f, "Unusual", "%s: %s on %s, usually %s%s",
 			     words[s], v, np_acct_node(&p->h, g->node, node,
 						       sizeof(node)),
-			     usual);
+			     usual, counted_as(p, (enum np_signal)s));
 	}
 }
 
@@ -1037,6 +1080,8 @@ static void put_signs(json_object *in, const struct cli_diagnosis *p)
 		j = cli_append_object(list);
 		cli_put_text(j, "signal", np_signal_name((enum np_signal)s));
 		cli_put_bool(j, "unusual", g->unusual);
+		cli_put_text(j, "cause", cause_of[s] == NP_N_CAUSES ? NULL :
+			     cause_name(cause_of[s]));
 		put_node(j, p, g->node);
 		cli_put_real(j, "value", g->value);
 		cli_put_real(j, "usual", g->known ? g->usual : NAN);

@@ -16,7 +16,7 @@ before_each() {
 
 serve() { # [MODE]: a metrics server; its address in URL
 	rm -f "$S/port"
-	python3 "$ROOT/t/integration/fake_prometheus.py" "$H/metrics.txt" "$S/port" "$@" 2>/dev/null &
+	python3 "$ROOT/t/integration/fake_prometheus.py" "${METRICS:-$H/metrics.txt}" "$S/port" "$@" 2>/dev/null &
 	SERVER=$!
 	# shellcheck disable=SC2064 # this one
 	trap "kill $SERVER 2>/dev/null || :; rm -rf '$S'" EXIT
@@ -51,6 +51,38 @@ test_explain_equals_the_golden_files() {
 	golden history-not-slow.txt explain 137
 	golden history-network.json explain --json 125
 	golden history-network.parsable explain -P 125
+}
+
+# Serve the table of metrics with more rows: METRIC NODE USUAL DURING, where job 127 ran
+# in the second period.
+serve_also() { # < ROWS
+	cp "$H/metrics.txt" "$S/metrics"
+	awk '{
+		print $1, $2, 1764000000, 1764010260, $3
+		print $1, $2, 1764010260, 1764011034, $4
+	}' >>"$S/metrics"
+	METRICS=$S/metrics serve
+}
+
+test_signals_without_a_share_say_where_their_cost_is() {
+	serve_also <<-END
+		node_vmstat_pswpin n1 0 500
+		node_pressure_memory_waiting_seconds_total n1 0 0
+		node_nfs_rpc_retransmissions_total n0 0.1 40
+		node_netstat_Tcp_RetransSegs n1 2 70
+	END
+	explain 127 | one_line >"$S/out"
+	contains swap "$(cat "$S/out")" \
+		'Unusual pages swapped: 500/s on n1, usually 0/s; it costs time in which processes wait for memory'
+	contains nfs "$(cat "$S/out")" \
+		'Unusual NFS requests repeated: 40/s on n0, usually 0.1/s; it costs time in which processes wait for file systems'
+	contains tcp "$(cat "$S/out")" \
+		'Unusual TCP segments repeated: 70/s on n1, usually 2/s; its cost is in that of other jobs on the leaf switches'
+	equal "their causes" "$(explain --json 127 | jq -r '.accounting.signals[] |
+		select(.unusual) | "\(.signal) \(.cause)"')" "cpu_wait cpu
+swap memory
+nfs io
+retransmits network"
 }
 
 test_explain_makes_no_claim_without_data() {
