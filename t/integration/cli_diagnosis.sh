@@ -85,6 +85,19 @@ nfs io
 retransmits network"
 }
 
+test_a_node_whose_clock_is_wrong_is_named_and_not_blamed() {
+	local skew
+	for skew in 30 -30; do
+		serve_also <<<"node_time_seconds n1 0.1 $skew"
+		explain 127 | one_line >"$S/out"
+		contains "$skew" "$(cat "$S/out")" \
+			"Unusual clock that differs from the metrics server's: 30 s on n1, usually 0 s"
+		contains "$skew: verdict" "$(cat "$S/out")" \
+			'It was not the network .confidence 99 %.: 165 s .*due to waiting for processors on n1'
+		kill "$SERVER"
+	done
+}
+
 test_explain_makes_no_claim_without_data() {
 	serve
 	contains "too few runs" "$(explain 139)" '^Too few comparable runs to say'
@@ -389,6 +402,19 @@ fake_slurm() { # PRIVATE-DATA [ACCOUNTING]
 		esac
 	END
 	chmod 755 "$S/bin/sacct" "$S/bin/scontrol"
+}
+
+# As sacct before 21.08; where one column is unknown, it prints no row.
+test_sacct_without_commands_is_asked_for_less() {
+	cut -d'|' -f1-14 "$H/accounting.txt" >"$S/old"
+	fake_slurm none "$S/old"
+	sed -i '3i case "$*" in *SubmitLine*) exit 1 ;; esac' "$S/bin/sacct"
+	contains "old" "$(netprof explain --metrics-url=none 125 | one_line)" \
+		"Compared 18 of 18 completed runs of alice's fft on 2 nodes"
+	equal "once" "$(grep -c SubmitLine "$S/asked")" 1
+	sed -i '3s/.*/exit 1/' "$S/bin/sacct"
+	run netprof explain --metrics-url=none 125
+	contains "it always fails" "$RC $ERR" '^1 .*job 125 was not found: .*accounting .sacct failed; run it by hand to see why'
 }
 
 test_private_jobs_have_no_names() {
