@@ -708,19 +708,18 @@ static int occupied_time(const struct cli_diagnosis *p,
 
 /* ---- metrics: timeline and neighbours ---- */
 
-/* Combine the values of n nodes in one step: their sum or their maximum. */
-static double combine(const double *value, size_t n, size_t n_steps,
-		      size_t step, bool sum)
+/* The sum of the values of n nodes in one step; NaN: there is none. */
+static double sum_of(const double *value, size_t n, size_t n_steps, size_t step)
 {
-	double v = NAN;
+	double sum = NAN;
 
 	for (size_t i = 0; i < n; i++) {
 		double x = value[i * n_steps + step];
 
 		if (!isnan(x))
-			v = isnan(v) ? x : sum ? v + x : fmax(v, x);
+			sum = isnan(sum) ? x : sum + x;
 	}
-	return v;
+	return sum;
 }
 
 /* The leaf switch with the most traffic of other jobs. */
@@ -772,53 +771,114 @@ static void summarise_probes(const struct querier *a,
 	opt->probes(opt->probes_arg, j->id, t.start, t.step_sec, out);
 }
 
+/* A value in one step of the timeline; the worst one of all places remains. */
+static void set_worst(struct cli_timeline *t, enum np_signal s, size_t step,
+		      double v, uint32_t place)
+{
+	/* A clock may be wrong in both directions. */
+	v = s == NP_SIGNAL_CLOCK_SKEW ? fabs(v) : v;
+	if (!np_examine_is_worse(s, v, t->value[s][step]))
+		return;
+	t->value[s][step] = v;
+	t->place[s][step] = place;
+}
+
 /*
- * A second query over the same time, in steps. The window of a step has at
- * least three samples, so that a rate can be computed from it.
+ * Query a signal of the job on one leaf switch in the steps of its timeline; of
+ * the other nodes there as well, if it is traffic. value: for MAX_LEAF_NODES
+ * nodes. The window of a step has at least three samples, so that a rate can be
+ * computed from it.
  */
+static int query_steps(struct querier *a, uint32_t leaf, enum np_signal s,
+		       double *value)
+{
+	struct cli_timeline *t = &a->p->timeline;
+	const struct np_prom_range r = {
+		.start = t->start + t->step_sec, .step_sec = t->step_sec,
+		.window_sec = fmax(t->step_sec, 3 * a->conf->interval_sec),
+		.n_steps = t->n,
+	};
+	int rc = select_nodes(a, a->p->job, leaf, false);
+	size_t own = a->n;
+
+	if (!rc && s == NP_SIGNAL_TRAFFIC)
+		rc = select_nodes(a, a->p->job, leaf, true);
+	if (rc)
+		return rc;
+	query(a, s, &r, value);
+	for (size_t step = 0; s == NP_SIGNAL_TRAFFIC && step < t->n; step++) {
+		double others = sum_of(value + own * t->n, a->n - own, t->n,
+				       step);
+
+		set_worst(t, s, step, others, leaf);
+		if (leaf != t->leaf)
+			continue;
+		t->own[step] = sum_of(value, own, t->n, step);
+		t->others[step] = others;
+	}
+	for (size_t i = 0; s != NP_SIGNAL_TRAFFIC && i < a->n; i++)
+		for (size_t step = 0; step < t->n; step++)
+			set_worst(t, s, step, value[i * t->n + step],
+				  a->number[i]);
+	return 0;
+}
+
+/* A second query over the same time, in steps. */
 static int make_timeline(struct querier *a, const struct np_examine_run *seen)
 {
+	static const enum np_signal of_every_job[] = {
+		NP_SIGNAL_TRAFFIC, NP_SIGNAL_CPU_WAIT, NP_SIGNAL_IO_WAIT,
+	};
 	struct cli_diagnosis *p = a->p;
 	struct cli_timeline *t = &p->timeline;
-	const struct np_acct_job *j = p->job;
-	struct np_prom_range r;
+	struct np_acct_place leaf[MAX_LEAVES];
+	size_t n = np_acct_leaves(&p->h, p->job, leaf, MAX_LEAVES);
 	double *value;
-	size_t own;
 	int rc;
 
 	t->has_probes = seen->probes.n > 0;
 	t->has_metrics = p->metrics && !a->stopped && seen->n;
 	if (t->has_probes || t->has_metrics)
-		divide_time(a, j, t);
+		divide_time(a, p->job, t);
 	memcpy(t->delayed, seen->probes.window, sizeof(t->delayed));
+	for (int s = 0; s < NP_N_SIGNALS; s++)
+		for (size_t step = 0; step < t->n; step++)
+			t->value[s][step] = NAN;
 	if (!t->has_metrics)
 		return 0;
 	t->leaf = busiest_leaf(seen);
-	r = (struct np_prom_range){
-		.start = j->start + t->step_sec, .step_sec = t->step_sec,
-		.window_sec = fmax(t->step_sec, 3 * a->conf->interval_sec),
-		.n_steps = t->n,
-	};
 	value = malloc(MAX_LEAF_NODES * CLI_DIAGNOSIS_STEPS * sizeof(*value));
-	rc = value ? select_nodes(a, j, t->leaf, false) : -ENOMEM;
-	own = a->n;
-	if (!rc)
-		rc = select_nodes(a, j, t->leaf, true);
-	if (!rc)
-		query(a, NP_SIGNAL_TRAFFIC, &r, value);
-	for (size_t i = 0; !rc && i < t->n; i++) {
-		t->own[i] = combine(value, own, t->n, i, true);
-		t->others[i] = combine(value + own * t->n, a->n - own, t->n, i,
-				       true);
-	}
-	if (!rc)
-		rc = select_nodes(a, j, t->leaf, false);
-	for (int io = 0; !rc && io < 2; io++) {
-		query(a, io ? NP_SIGNAL_IO_WAIT : NP_SIGNAL_CPU_WAIT, &r,
-		      value);
-		for (size_t i = 0; i < t->n; i++)
-			(io ? t->io : t->cpu)[i] = combine(value, a->n, t->n, i,
-							   false);
+	rc = value ? 0 : -ENOMEM;
+	for (size_t i = 0; !rc && i < n; i++)
+		for (size_t k = 0; !rc && k < NP_ARRAY_SIZE(of_every_job); k++)
+			rc = query_steps(a, leaf[i].leaf, of_every_job[k],
+					 value);
+	free(value);
+	return rc;
+}
+
+/*
+ * Add the other signals that were unusual in the whole run, of the leaf switch
+ * of the worst node.
+ */
+static int extend_timeline(struct querier *a)
+{
+	struct cli_diagnosis *p = a->p;
+	double *value = NULL;
+	int rc = 0;
+
+	for (int s = 0; !rc && p->timeline.has_metrics && !a->stopped &&
+	     s < NP_N_SIGNALS; s++) {
+		const struct np_examine_signal *g = &p->x.sign[s];
+
+		if (!g->unusual || s == NP_SIGNAL_CPU_WAIT ||
+		    s == NP_SIGNAL_IO_WAIT || p->n_queries == MAX_QUERIES)
+			continue;
+		if (!value)
+			value = malloc(MAX_LEAF_NODES * CLI_DIAGNOSIS_STEPS *
+				       sizeof(*value));
+		rc = value ? query_steps(a, p->h.leaf_of[g->node],
+					 (enum np_signal)s, value) : -ENOMEM;
 	}
 	free(value);
 	return rc;
@@ -927,6 +987,7 @@ static int examine(struct querier *a, const struct cli_diagnosis_opt *opt)
 	if (!rc) {
 		measure_neighbours(p, &seen[n]);
 		share_cost(p);
+		rc = extend_timeline(a);
 	}
 	for (size_t i = 0; i <= n; i++)
 		free(seen[i].node);

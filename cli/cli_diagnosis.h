@@ -56,8 +56,14 @@ struct cli_timeline {
 	uint32_t leaf;
 	/* Traffic of the job's nodes and of others, bytes/s; NaN: no value. */
 	double own[CLI_DIAGNOSIS_STEPS], others[CLI_DIAGNOSIS_STEPS];
-	/* Share of time that the worst node of the job waited; NaN. */
-	double cpu[CLI_DIAGNOSIS_STEPS], io[CLI_DIAGNOSIS_STEPS];
+	/*
+	 * Each signal of the worst node of the job, and that node; of traffic,
+	 * that of others on the leaf switch where they sent most, and that leaf
+	 * switch. NaN: no value. Only traffic and waiting for processors and
+	 * I/O have values for every job, other signals if they are unusual.
+	 */
+	double value[NP_N_SIGNALS][CLI_DIAGNOSIS_STEPS];
+	uint32_t place[NP_N_SIGNALS][CLI_DIAGNOSIS_STEPS];
 };
 
 struct cli_diagnosis {

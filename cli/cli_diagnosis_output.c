@@ -649,20 +649,20 @@ static const char *counted_as(const struct cli_diagnosis *p, enum np_signal s)
 	}
 }
 
+static const char *const signal_words[NP_N_SIGNALS] = {
+	"traffic of other jobs", "time that a process waited for a processor",
+	"processor time taken by the hypervisor", "processor clock",
+	"time that a process waited for memory", "pages swapped",
+	"time that a process waited for a disk or file system",
+	"NFS requests repeated", "errors and discards of the link",
+	"speed of the link", "TCP segments repeated",
+	"congestion counter of the link",
+	"clock that differs from the metrics server's",
+};
+
 /* Signals that are outside the range of comparable runs. */
 static void say_unusual(FILE *f, const struct cli_diagnosis *p)
 {
-	static const char *const words[NP_N_SIGNALS] = {
-		"traffic", "time that a process waited for a processor",
-		"processor time taken by the hypervisor", "processor clock",
-		"time that a process waited for memory", "pages swapped",
-		"time that a process waited for a disk or file system",
-		"NFS requests repeated", "errors and discards of the link",
-		"speed of the link", "TCP segments repeated",
-		"congestion counter of the link",
-		"clock that differs from the metrics server's",
-	};
-
 	for (int s = 0; s < NP_N_SIGNALS; s++) {
 		const struct np_examine_signal *g = &p->x.sign[s];
 		char v[CLI_NUMBER], usual[CLI_NUMBER], node[256];
@@ -672,10 +672,169 @@ static void say_unusual(FILE *f, const struct cli_diagnosis *p)
 		signal_text((enum np_signal)s, g->value, v);
 		signal_text((enum np_signal)s, g->usual, usual);
 		cli_labelled(f, "Unusual", "%s: %s on %s, usually %s%s",
-			     words[s], v, np_acct_node(&p->h, g->node, node,
-						       sizeof(node)),
+			     signal_words[s], v,
+			     np_acct_node(&p->h, g->node, node, sizeof(node)),
 			     usual, counted_as(p, (enum np_signal)s));
 	}
+}
+
+/* ---- unusual intervals ---- */
+
+#define MAX_WHEN 8 /* intervals in text output */
+#define PROBES NP_N_SIGNALS
+
+/* Steps of the timeline, [from, to), in which a signal was unusual. */
+struct interval {
+	int signal; /* PROBES: the job's own probes were delayed */
+	size_t from, to;
+	double worst;
+	uint32_t place; /* a node; of traffic, a leaf switch; of probes, none */
+};
+
+/* What is known of a signal in comparable runs. */
+static const struct np_examine_signal *usual_of(const struct cli_diagnosis *p,
+						int signal)
+{
+	return signal == NP_SIGNAL_TRAFFIC ? &p->x.others_traffic :
+					     &p->x.sign[signal];
+}
+
+/*
+ * A signal of the job's nodes must be unusual in the whole run, too: for a part
+ * of it even an undisturbed program waits more than in the mean, such as when it
+ * writes a checkpoint. The traffic of others does not depend on the program.
+ */
+static bool is_unusual_at(const struct cli_diagnosis *p, int signal,
+			  size_t step)
+{
+	const struct cli_timeline *t = &p->timeline;
+
+	if (signal == PROBES)
+		return t->has_probes && t->delayed[step] >= NP_EXAMINE_DELAYED;
+	return p->examined && t->has_metrics &&
+	       (signal == NP_SIGNAL_TRAFFIC || p->x.sign[signal].unusual) &&
+	       np_examine_is_unusual((enum np_signal)signal,
+				     usual_of(p, signal),
+				     t->value[signal][step]);
+}
+
+/* Add a step to an interval; the worst value and its place remain. */
+static void add_step(const struct cli_diagnosis *p, struct interval *i)
+{
+	const struct cli_timeline *t = &p->timeline;
+	size_t step = i->to++;
+
+	if (i->signal == PROBES) {
+		i->worst = fmax(i->worst, t->delayed[step]);
+	} else if (np_examine_is_worse((enum np_signal)i->signal,
+				       t->value[i->signal][step], i->worst)) {
+		i->worst = t->value[i->signal][step];
+		i->place = t->place[i->signal][step];
+	}
+}
+
+/*
+ * The next interval, by signal and then by time; false: there is none. The first
+ * one follows a zeroed one.
+ */
+static bool next_interval(const struct cli_diagnosis *p, struct interval *i)
+{
+	size_t n = p->timeline.n;
+
+	for (; i->signal <= PROBES; i->signal++, i->to = 0) {
+		i->from = i->to;
+		while (i->from < n && !is_unusual_at(p, i->signal, i->from))
+			i->from++;
+		if (i->from == n)
+			continue;
+		i->worst = NAN;
+		i->to = i->from;
+		while (i->to < n && is_unusual_at(p, i->signal, i->to))
+			add_step(p, i);
+		return true;
+	}
+	return false;
+}
+
+/* Dates of the begin and the end of an interval. */
+static double begin_of(const struct cli_diagnosis *p, const struct interval *i)
+{
+	return p->timeline.start + p->timeline.step_sec * (double)i->from;
+}
+
+static double end_of(const struct cli_diagnosis *p, const struct interval *i)
+{
+	return p->timeline.start + p->timeline.step_sec * (double)i->to;
+}
+
+/* Append the neighbours at some time, the first three by name. */
+static void add_neighbours_at(const struct cli_diagnosis *p, double from,
+			      double to, const char *before, char *buf,
+			      size_t len)
+{
+	size_t more = 0;
+
+	for (size_t i = 0; i < p->n_neighbours; i++) {
+		const struct np_acct_neighbour *b = &p->neighbour[i];
+		char text[64];
+
+		if (b->to <= from || b->from >= to)
+			continue;
+		if (more++ < 3)
+			cli_add(buf, len, "%s%s", more == 1 ? before : " ",
+				job_name(p, &p->h.job[b->job], text,
+					 sizeof(text)));
+	}
+	if (more > 3)
+		cli_add(buf, len, " +%zu", more - 3);
+}
+
+/* "traffic of other jobs: up to 16 GB/s on leaf0, usually 4 MB/s" */
+static void value_text(const struct cli_diagnosis *p, const struct interval *i,
+		       char *buf, size_t len)
+{
+	char v[CLI_NUMBER], usual[CLI_NUMBER], place[256];
+	enum np_signal s = (enum np_signal)i->signal;
+
+	signal_text(s, i->worst, v);
+	signal_text(s, usual_of(p, i->signal)->usual, usual);
+	if (s == NP_SIGNAL_TRAFFIC)
+		np_acct_leaf(&p->h, i->place, place, sizeof(place));
+	else
+		np_acct_node(&p->h, i->place, place, sizeof(place));
+	snprintf(buf, len, "%s: %s to %s on %s, usually %s", signal_words[s],
+		 np_examine_is_worse(s, 0, 1) ? "down" : "up", v, place, usual);
+}
+
+/* When something was unusual, what, where, and which jobs were there then. */
+static void say_when(FILE *f, const struct cli_diagnosis *p)
+{
+	const struct cli_timeline *t = &p->timeline;
+	struct interval i = { .signal = 0 };
+	size_t more = 0;
+
+	while (next_interval(p, &i)) {
+		double from = begin_of(p, &i), sec = end_of(p, &i) - from;
+		char when[96] = "all the time", what[700], with[300] = "";
+		char text[CLI_NUMBER], date[CLI_NUMBER];
+
+		if (more++ >= MAX_WHEN)
+			continue;
+		if (i.to - i.from < t->n)
+			snprintf(when, sizeof(when), "for %s from %s",
+				 cli_sec(sec, text), cli_date(from, date));
+		if (i.signal == PROBES)
+			snprintf(what, sizeof(what), "its probes: up to %.0f %% "
+				 "were delayed", 100 * i.worst);
+		else
+			value_text(p, &i, what, sizeof(what));
+		add_neighbours_at(p, from, from + sec, "; with ", with,
+				  sizeof(with));
+		cli_labelled(f, "When", "%s: %s%s", when, what, with);
+	}
+	if (more > MAX_WHEN)
+		cli_labelled(f, "When", "%zu more intervals (--json)",
+			     more - MAX_WHEN);
 }
 
 /* When the probes were delayed, if only in parts of the run. */
@@ -805,26 +964,6 @@ static double mean_of(const double *v, size_t from, size_t to)
 	return n ? sum / (double)n : NAN;
 }
 
-/* The neighbours at some time, the first three by name. */
-static void say_neighbours_at(FILE *f, const struct cli_diagnosis *p,
-			      double from, double to)
-{
-	size_t more = 0;
-
-	for (size_t i = 0; i < p->n_neighbours; i++) {
-		const struct np_acct_neighbour *b = &p->neighbour[i];
-		char text[64];
-
-		if (b->to <= from || b->from >= to)
-			continue;
-		if (more++ < 3)
-			fprintf(f, " %s", job_name(p, &p->h.job[b->job],
-						   text, sizeof(text)));
-	}
-	if (more > 3)
-		fprintf(f, " +%zu", more - 3);
-}
-
 /* The largest of the known values among the steps [from, to), or NaN. */
 static double most_of(const double *v, size_t from, size_t to)
 {
@@ -842,8 +981,10 @@ static void timeline_row(FILE *f, const struct cli_timeline *t, size_t from,
 	if (t->has_metrics) {
 		cli_fright_as(f, cli_rate, mean_of(t->own, from, to), 12);
 		cli_fright_as(f, cli_rate, mean_of(t->others, from, to), 12);
-		cli_fright_as(f, cli_percent, mean_of(t->cpu, from, to), 10);
-		cli_fright_as(f, cli_percent, mean_of(t->io, from, to), 10);
+		cli_fright_as(f, cli_percent, mean_of(
+			t->value[NP_SIGNAL_CPU_WAIT], from, to), 10);
+		cli_fright_as(f, cli_percent, mean_of(
+			t->value[NP_SIGNAL_IO_WAIT], from, to), 10);
 	}
 	if (t->has_probes)
 		cli_fright_as(f, cli_percent, most_of(t->delayed, from, to),
@@ -858,7 +999,7 @@ static void say_timeline(FILE *f, const struct cli_diagnosis *p)
 {
 	const struct cli_timeline *t = &p->timeline;
 	size_t rows = t->n < MAX_ROWS ? t->n : MAX_ROWS;
-	char leaf[256], date[CLI_NUMBER];
+	char leaf[256], date[CLI_NUMBER], with[300];
 
 	if (!rows)
 		return;
@@ -871,13 +1012,14 @@ static void say_timeline(FILE *f, const struct cli_diagnosis *p)
 
 		cli_left(f, cli_date(at, date), 20);
 		timeline_row(f, t, from, to);
-		say_neighbours_at(f, p, at,
-				  t->start + t->step_sec * (double)to);
-		putc('\n', f);
+		with[0] = '\0';
+		add_neighbours_at(p, at, t->start + t->step_sec * (double)to,
+				  " ", with, sizeof(with));
+		fprintf(f, "%s\n", with);
 	}
 	if (t->has_metrics)
 		fprintf(f, "Traffic on %s; waiting times are of the worst of "
-			"the job's nodes there.\n",
+			"the job's nodes.\n",
 			np_acct_leaf(&p->h, t->leaf, leaf, sizeof(leaf)));
 	if (t->has_probes)
 		fprintf(f, "Delayed: its own probes, in the worst part of the "
@@ -947,6 +1089,7 @@ void cli_diagnosis_text(FILE *f, const struct cli_diagnosis *p)
 	say_different(f, p);
 	say_unusual(f, p);
 	say_probes(f, p);
+	say_when(f, p);
 	say_missing(f, p);
 	cli_labelled(f, "Next", "%s", next_of(p, next, sizeof(next)));
 	say_causes(f, p);
@@ -1120,6 +1263,45 @@ static void put_neighbours(json_object *in, const struct cli_diagnosis *p)
 	}
 }
 
+/*
+ * The intervals in which something was unusual. The jobs are those among the
+ * neighbours that may be named.
+ */
+static void put_intervals(json_object *in, const struct cli_diagnosis *p)
+{
+	json_object *list = cli_put_array(in, "unusual");
+	struct interval i = { .signal = 0 };
+	char text[256];
+
+	while (next_interval(p, &i)) {
+		json_object *j = cli_append_object(list), *jobs;
+		bool leaf = i.signal == NP_SIGNAL_TRAFFIC;
+		bool probes = i.signal == PROBES;
+
+		cli_put_text(j, "signal", probes ? "probes_delayed" : leaf ?
+			     "others_traffic" :
+			     np_signal_name((enum np_signal)i.signal));
+		cli_put_time(j, "from", begin_of(p, &i));
+		cli_put_time(j, "to", end_of(p, &i));
+		put_node(j, p, leaf || probes ? NP_NO_INDEX : i.place);
+		cli_put_text(j, "leaf", !leaf ? NULL : np_acct_leaf(
+				     &p->h, i.place, text, sizeof(text)));
+		cli_put_real(j, "worst", i.worst);
+		cli_put_real(j, "usual", probes ? NAN :
+			     usual_of(p, i.signal)->usual);
+		jobs = cli_put_array(j, "jobs");
+		for (size_t k = 0; k < p->n_neighbours; k++) {
+			const struct np_acct_neighbour *b = &p->neighbour[k];
+			const struct np_acct_job *o = &p->h.job[b->job];
+
+			if (b->to > begin_of(p, &i) && b->from < end_of(p, &i) &&
+			    may_name(p, o))
+				cli_append_text(jobs, job_name(p, o, text,
+							       sizeof(text)));
+		}
+	}
+}
+
 /* The timeline of the job; missing without metrics and probes. */
 static void put_timeline(json_object *in, const struct cli_diagnosis *p)
 {
@@ -1133,14 +1315,17 @@ static void put_timeline(json_object *in, const struct cli_diagnosis *p)
 		     np_acct_leaf(&p->h, t->leaf, leaf, sizeof(leaf)));
 	cli_put_time(j, "start", t->start);
 	cli_put_real(j, "step_sec", t->step_sec);
+	put_intervals(j, p);
 	list = cli_put_array(j, "steps");
 	for (size_t i = 0; i < t->n; i++) {
 		json_object *s = cli_append_object(list);
 
 		cli_put_real(s, "own", t->has_metrics ? t->own[i] : NAN);
 		cli_put_real(s, "others", t->has_metrics ? t->others[i] : NAN);
-		cli_put_real(s, "cpu_wait", t->has_metrics ? t->cpu[i] : NAN);
-		cli_put_real(s, "io_wait", t->has_metrics ? t->io[i] : NAN);
+		cli_put_real(s, "cpu_wait", t->has_metrics ?
+			     t->value[NP_SIGNAL_CPU_WAIT][i] : NAN);
+		cli_put_real(s, "io_wait", t->has_metrics ?
+			     t->value[NP_SIGNAL_IO_WAIT][i] : NAN);
 		cli_put_real(s, "probes_delayed", t->has_probes ?
 			     t->delayed[i] : NAN);
 	}

@@ -15,6 +15,7 @@
 #define LEAST_CLOCK 0.03 /* of frequency; less is normal variation */
 #define LEAST_SPEED 0.05 /* of a link's speed */
 #define ERRORS 100.0	/* per second: the link is hardly usable */
+#define LITTLE 0.1	/* of the most traffic on a leaf switch: not unusual */
 
 /*
  * Prior belief in the cost of a second of exposure.  The network has two: by
@@ -35,6 +36,12 @@ static bool is_worse_lower(enum np_signal s)
 	return s == NP_SIGNAL_CLOCK || s == NP_SIGNAL_LINK_SPEED;
 }
 
+bool np_examine_is_worse(enum np_signal s, double v, double other)
+{
+	return !isnan(v) && (isnan(other) ||
+			     (is_worse_lower(s) ? v < other : v > other));
+}
+
 /* A signal that may be wrong in both directions counts by its size. */
 static double abs_if_signed(enum np_signal s, double v)
 {
@@ -50,8 +57,7 @@ static double worst_node(const struct np_examine_run *run, enum np_signal s,
 	for (size_t i = 0; i < run->n; i++) {
 		double v = abs_if_signed(s, run->node[i].value[s]);
 
-		if (!run->node[i].own || isnan(v) ||
-		    (!isnan(w) && (is_worse_lower(s) ? v >= w : v <= w)))
+		if (!run->node[i].own || !np_examine_is_worse(s, v, w))
 			continue;
 		w = v;
 		if (node)
@@ -117,6 +123,32 @@ static bool traffic_of(const struct np_examine_run *run, struct traffic *out)
 		}
 	}
 	return known;
+}
+
+/* ---- unusual signals ---- */
+
+bool np_examine_is_unusual(enum np_signal s, const struct np_examine_signal *of,
+			   double v)
+{
+	if (!of->known || isnan(v))
+		return false;
+	return is_worse_lower(s) ?
+	       v < (1 - LEAST_SPEED) * of->usual :
+	       v > of->limit && v > UNUSUAL * of->usual &&
+	       v > of->usual + 0.5 * (of->most - of->usual);
+}
+
+/*
+ * Judge a signal whose value and worst value of comparable runs are known. value:
+ * of n comparable runs; their order changes.
+ */
+static void judge(enum np_signal s, double *value, size_t n, double limit,
+		  struct np_examine_signal *out)
+{
+	out->known = n && !isnan(out->value);
+	out->usual = np_quantile(value, n, 0.5);
+	out->limit = limit;
+	out->unusual = np_examine_is_unusual(s, out, out->value);
 }
 
 /* ---- exposures ---- */
@@ -216,9 +248,19 @@ static void expose_network(const struct work *w, struct np_examine_result *out)
 	out->by_traffic = traffic_of(&w->run[w->n - 1], &t);
 	out->own = t.own;
 	out->others = t.others;
-	for (size_t i = 0; i < w->n; i++)
-		if (traffic_of(&w->run[i], &t))
-			most = fmax(most, t.most);
+	out->others_traffic.value = out->by_traffic ? t.others : NAN;
+	out->others_traffic.most = NAN;
+	for (size_t i = 0; i < w->n; i++) {
+		if (!traffic_of(&w->run[i], &t))
+			continue;
+		most = fmax(most, t.most);
+		if (i + 1 == w->n)
+			continue;
+		out->others_traffic.most = fmax(out->others_traffic.most, t.others);
+		w->value[n++] = t.others;
+	}
+	judge(NP_SIGNAL_TRAFFIC, w->value, n, LITTLE * most, &out->others_traffic);
+	n = 0;
 	out->by_traffic &= most > 0;
 	for (size_t i = 0; i < w->n; i++) {
 		bool known = traffic_of(&w->run[i], &t);
@@ -333,7 +375,7 @@ static void expose_errors(const struct work *w)
 	}
 }
 
-/* ---- unusual signals ---- */
+/* ---- signals and nodes ---- */
 
 /*
  * Compare a signal of the run with that of the comparable runs, and decide
@@ -341,35 +383,25 @@ static void expose_errors(const struct work *w)
  */
 static void judge_signal(const struct work *w, enum np_signal s,
 			 struct np_examine_signal *out)
-
 {
-	double most = NAN, v, limit;
+	bool share = s == NP_SIGNAL_CPU_WAIT || s == NP_SIGNAL_STEAL ||
+		     s == NP_SIGNAL_MEMORY_WAIT || s == NP_SIGNAL_IO_WAIT;
 	size_t n = 0;
 
 	out->node = NP_NO_INDEX;
 	out->value = worst_node(&w->run[w->n - 1], s, &out->node);
+	out->most = NAN;
 	for (size_t i = 0; i + 1 < w->n; i++) {
-		v = worst_node(&w->run[i], s, NULL);
+		double v = worst_node(&w->run[i], s, NULL);
+
 		if (isnan(v))
 			continue;
 		w->value[n++] = v;
-		most = isnan(most)	 ? v :
-		       is_worse_lower(s) ? fmin(most, v) :
-					   fmax(most, v);
+		out->most = is_worse_lower(s) ? fmin(out->most, v) :
+						fmax(out->most, v);
 	}
-	out->known = n && !isnan(out->value);
-	out->usual = np_quantile(w->value, n, 0.5);
-	out->most = most;
-	limit = s == NP_SIGNAL_CPU_WAIT || s == NP_SIGNAL_STEAL ||
-		s == NP_SIGNAL_MEMORY_WAIT || s == NP_SIGNAL_IO_WAIT ? 0.02 :
-		s == NP_SIGNAL_CLOCK_SKEW ? 2 : 1;
-	v = out->value;
-	out->unusual =
-		out->known &&
-		(is_worse_lower(s) ?
-			 v < (1 - LEAST_SPEED) * out->usual :
-			 v > limit && v > UNUSUAL * out->usual &&
-				 v > out->usual + 0.5 * (most - out->usual));
+	judge(s, w->value, n, share ? 0.02 : s == NP_SIGNAL_CLOCK_SKEW ? 2 : 1,
+	      out);
 	if (s == NP_SIGNAL_TRAFFIC)
 		out->unusual = false; /* its own traffic is no cause */
 }

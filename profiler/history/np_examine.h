@@ -62,6 +62,7 @@ struct np_examine_signal {
 	bool unusual;
 	uint32_t node;
 	double value, usual, most; /* of the run; median and worst of others */
+	double limit; /* smaller values are never unusual */
 };
 
 struct np_examine_result {
@@ -70,6 +71,8 @@ struct np_examine_result {
 	uint32_t node[NP_N_CAUSES]; /* the worst one, or NP_NO_INDEX */
 	bool one_node[NP_N_CAUSES]; /* it is far worse than the others */
 	struct np_examine_signal sign[NP_N_SIGNALS];
+	/* Traffic of others on the leaf switch where they sent most; no node. */
+	struct np_examine_signal others_traffic;
 	double others, own; /* traffic on its leaf switches, bytes/s */
 	double delayed; /* of the run, as in np_examine_probes */
 	double slow_part; /* of the run's time: windows with delayed probes */
@@ -84,5 +87,15 @@ struct np_examine_result {
  */
 int np_examine(const struct np_examine_run *run, size_t n_runs,
 	       struct np_examine_result *out, struct np_err *err);
+
+/* Is a value of a node worse than another one?  NaN: there is none. */
+bool np_examine_is_worse(enum np_signal s, double v, double other);
+
+/*
+ * Would a value of a part of the run be unusual for a whole one?  Of: what is
+ * known of the signal, or of the traffic of others.
+ */
+bool np_examine_is_unusual(enum np_signal s, const struct np_examine_signal *of,
+			   double v);
 
 #endif

@@ -64,6 +64,29 @@ serve_also() { # < ROWS
 	METRICS=$S/metrics serve
 }
 
+# The neighbour of job 137 sends nothing, but for 100 s; that of job 127 never sends.
+test_unusual_parts_of_a_run_have_a_place_and_neighbours() {
+	cp "$H/metrics.txt" "$S/metrics"
+	printf '%s\n' 'node_network_receive_bytes_total n2 1764015100 1764015200 4e10' \
+		'node_pressure_memory_waiting_seconds_total n0 1764000000 1764010260 0' \
+		'node_pressure_memory_waiting_seconds_total n0 1764010260 1764010560 0' \
+		'node_pressure_memory_waiting_seconds_total n0 1764010560 1764011034 0.5' >>"$S/metrics"
+	METRICS=$S/metrics serve
+	when() {
+		explain --json "$1" | jq -c '.accounting.timeline.unusual[] | [.signal, .node, .leaf, .jobs,
+			(.from - '"$2"' | fabs < 60), (.to - '"$3"' | fabs < 60)]'
+	}
+	equal "traffic" "$(when 137 1764015100 1764015200)" \
+		'["others_traffic",null,"leaf0",["138"],true,true]'
+	contains "traffic" "$(explain 137 | one_line)" \
+		'When for [0-9.]* .* from 2025-11-24T20:1[12]:[0-9]*: traffic of other jobs: up to [0-9.]* GB/s on leaf0, usually 4 MB/s; with 138'
+	equal "a node" "$(when 127 1764010560 1764011034)" \
+		'["cpu_wait","n1",null,["128"],false,true]
+["memory_wait","n0",null,["128"],true,true]'
+	contains "a node" "$(explain 127 | one_line)" \
+		'When all the time: time that a process waited for a processor: up to 25 % on n1, usually 2.0 %; with 128'
+}
+
 test_signals_without_a_share_say_where_their_cost_is() {
 	serve_also <<-END
 		node_vmstat_pswpin n1 0 500
@@ -319,6 +342,8 @@ test_a_slow_quarter_of_an_hour_in_a_long_run_shows() {
 	explain_measured --plot="$S/slow.svg"
 	contains "the plot" "$(cat "$S/slow.svg")" 'Delayed probes of the job'
 	contains "its row" "$(explain_measured)" ' 100 %  3991$'
+	contains "its interval" "$(explain_measured | one_line)" \
+		' When for 21\.. min from [^ ]*: its probes: up to 100 % were delayed; with 3991'
 }
 
 test_explain_compares_the_run_times_with_what_the_profiles_predict() {

@@ -138,7 +138,80 @@ static void test_waiting_counts_beyond_that_of_fast_runs(void)
 	}
 }
 
+/* A part of a run, of which comparable runs have 2 in the median, at most 4. */
+static const struct unusual_row {
+	const char *name;
+	enum np_signal signal;
+	double limit, v;
+	bool unusual;
+} unusual_rows[] = {
+	{ "half as much again", NP_SIGNAL_SWAP, 1, 3.5, true },
+	{ "less than half of what the worst run has more", NP_SIGNAL_SWAP, 1,
+	  2.9, false },
+	{ "as usual", NP_SIGNAL_SWAP, 1, 2, false },
+	{ "a small value", NP_SIGNAL_SWAP, 10, 9, false },
+	{ "no value", NP_SIGNAL_SWAP, 1, NAN, false },
+	{ "much traffic of others", NP_SIGNAL_TRAFFIC, 1, 5, true },
+	{ "a slower link", NP_SIGNAL_LINK_SPEED, 1, 1.8, true },
+	{ "a faster link", NP_SIGNAL_LINK_SPEED, 1, 5, false },
+};
+
+static void test_parts_of_a_run(void)
+{
+	for (size_t i = 0; i < NP_ARRAY_SIZE(unusual_rows); i++) {
+		const struct unusual_row *r = &unusual_rows[i];
+		struct np_examine_signal of = {
+			.known = true, .usual = 2, .most = 4,
+			.limit = r->limit,
+		};
+
+		T_ROW(r->name, np_examine_is_unusual(r->signal, &of, r->v) ==
+			       r->unusual);
+		of.known = false;
+		T_ROW(r->name, !np_examine_is_unusual(r->signal, &of, r->v));
+	}
+	T_CHECK(np_examine_is_worse(NP_SIGNAL_STEAL, 1, NAN));
+	T_CHECK(!np_examine_is_worse(NP_SIGNAL_STEAL, NAN, NAN));
+	T_CHECK(!np_examine_is_worse(NP_SIGNAL_STEAL, 1, 1));
+	T_CHECK(np_examine_is_worse(NP_SIGNAL_CLOCK, 1e9, 2e9));
+}
+
+/* Other jobs send 1 in most of the runs, and 9 in a third of them. */
+static void test_traffic_of_others(void)
+{
+	static const double sent[] = { 0.5, 1, 1.4, 4, 6, 10 };
+
+	for (size_t k = 0; k < NP_ARRAY_SIZE(sent); k++) {
+		struct np_examine_run run[RUNS + 1] = { { .n = 0 } };
+		struct np_examine_node node[RUNS + 1][2] = { { { .own = false } } };
+		struct np_err err = NP_ERR_INIT;
+		struct np_examine_result x;
+
+		for (int i = 0; i <= RUNS; i++) {
+			for (int s = 0; s < NP_N_SIGNALS; s++)
+				node[i][0].value[s] = node[i][1].value[s] = NAN;
+			node[i][0].own = true;
+			node[i][0].value[NP_SIGNAL_TRAFFIC] = 1;
+			node[i][1].value[NP_SIGNAL_TRAFFIC] =
+				i == RUNS ? sent[k] : i % 3 ? 1 : 9;
+			run[i].sec = 100 + i % 4;
+			run[i].probes.delayed = NAN;
+			run[i].node = node[i];
+			run[i].n = 2;
+		}
+		T_CHECK(!np_examine(run, RUNS, &x, &err));
+		T_CHECK(x.others_traffic.known && x.others_traffic.usual == 1 &&
+			x.others_traffic.most == 9);
+		T_CHECK(x.others_traffic.value == sent[k]);
+		T_CHECK(x.others_traffic.unusual == (sent[k] > 5));
+	}
+}
+
 static const struct t_case cases[] = {
+	{ "values of a part of a run are compared with whole runs",
+	  test_parts_of_a_run },
+	{ "the traffic of others is compared with that in other runs",
+	  test_traffic_of_others },
 	{ "waiting counts as far as it exceeds that of fast runs",
 	  test_waiting_counts_beyond_that_of_fast_runs },
 	{ "a job's own probes speak for or against the network",
