@@ -140,39 +140,46 @@ test_a_replay_starts_jobs_in_the_order_and_about_when_slurm_did() {
 }
 
 # Jobs of two nodes, of which the second sends BYTES to the first over the shaped
-# network; 0: until it is cancelled.
-transfer_script() { # BYTES
+# network, on each of so many connections; 0: until it is cancelled.  The file "sending"
+# exists once all are connected.
+transfer_script() { # BYTES [CONNECTIONS]
 	cat <<-END
 		#!/bin/bash
 		to=\$(ip -4 -o addr show dev eth0 | awk '{ sub("/.*", "", \$4); print \$4 }')
 		second=\$(scontrol show hostnames | tail -n 1)
 		python3 -c '
-		import socket
-		c = socket.create_server(("", 5001)).accept()[0]
-		while c.recv(65536): pass' &
+		import socket, threading
+		def drain(c):
+		 while c.recv(65536): pass
+		s = socket.create_server(("", 5001))
+		for i in range(${2-1}): threading.Thread(target=drain, args=s.accept()[:1]).start()
+		open("sending", "w")' &
 		srun -Q -N1 -n1 -w "\$second" python3 -c '
-		import socket, sys, time
-		s = None
-		while not s:
-		 try: s = socket.create_connection((sys.argv[1], 5001))
-		 except OSError: time.sleep(0.1)
-		left = $1 or 1 << 60
-		while left > 0: left -= s.send(b"x" * min(left, 65536))' "\$to"
+		import socket, sys, threading, time
+		def send():
+		 s = None
+		 while not s:
+		  try: s = socket.create_connection((sys.argv[1], 5001))
+		  except OSError: time.sleep(0.1)
+		 left = $1 or 1 << 60
+		 while left > 0: left -= s.send(b"x" * min(left, 65536))
+		for i in range(${2-1}): threading.Thread(target=send).start()' "\$to"
 		wait
 	END
 }
 
 # Five runs on each leaf of an application that fills a cable of 20 Mbit/s, on one
-# leaf together with one that does so, too, on the other with one that sleeps.  The
-# leaves carry 20 Mbit/s.
+# leaf together with one that does so, too, over four connections, so that it gets a
+# fifth; on the other with one that sleeps.  The leaves carry 20 Mbit/s.
 run_transfers() {
 	local i
 	inside --user bob -- bash -c 'cat >loud.sh
 		sbatch -Q -N2 -w n[6-7] --exclusive -t 60 -o /dev/null -J loud loud.sh
 		sbatch -Q -N2 -w n[2-3] --exclusive -t 60 -o /dev/null -J harmless --wrap "sleep 3600"' \
-		< <(transfer_script 0)
+		< <(transfer_script 0 4)
 	wait_for eval '[ "$(inside squeue -h -t R -n loud,harmless | wc -l)" = 2 ]'
-	transfer_script 10000000 | inside -- bash -c 'cat >victim.sh
+	wait_for inside --user bob -- test -e sending
+	transfer_script 4000000 | inside -- bash -c 'cat >victim.sh
 		for i in 1 2 3 4 5; do
 			for nodes in n[0-1] n[4-5]; do
 				sbatch -Q -N2 -w "$nodes" --exclusive -t 10 -o /dev/null -J victim victim.sh
@@ -188,13 +195,13 @@ run_transfers() {
 # two leaves.
 test_blame_names_the_pair_that_costs_time_and_no_other() {
 	run_transfers
-	inside --user root -- netprof blame --since=1d --json >"$TMPDIR/blame"
-	cat "$TMPDIR/blame"
-	equal "pairs" "$(jq -r '.pairs[] | .slowed + " by " + .by' "$TMPDIR/blame")" \
-		"alice/victim by bob/loud"
 	inside --user root -- sacct -a -X -n -P -S now-1days --name=victim \
 		-o NodeList,ElapsedRaw | tr '|' ' ' >"$TMPDIR/ran"
+	inside --user root -- netprof blame --since=1d --json >"$TMPDIR/blame"
+	cat "$TMPDIR/ran" "$TMPDIR/blame"
 	equal "runs" "$(wc -l <"$TMPDIR/ran")" 10
+	equal "pairs" "$(jq -r '.pairs[] | .slowed + " by " + .by' "$TMPDIR/blame")" \
+		"alice/victim by bob/loud"
 	# 2 nodes, 5 runs.
 	awk '{ sum[$1] += $2 } END { print (sum["n[4-5]"] - sum["n[0-1]"]) * 2 / 3600 }' \
 		"$TMPDIR/ran" >"$TMPDIR/truth"
