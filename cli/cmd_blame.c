@@ -75,11 +75,14 @@ static void leaf_rows(const struct np_acct *h, const struct np_job_cost *t)
 	for (size_t i = 0; i < shown; i++)
 		width = cli_widen(width, np_acct_leaf(h, t->leaf[i].leaf, text,
 						      sizeof(text)));
-	cli_head("%-*s%12s", width, "Leaf switch", "Node-hours");
+	cli_head("%-*s%12s  %s", width, "Leaf switch", "Node-hours",
+		 "90 % interval");
 	for (size_t i = 0; i < shown; i++) {
+		const struct np_blame_range *r = &t->leaf[i].node_hours;
+
 		cli_left(stdout, np_acct_leaf(h, t->leaf[i].leaf, text,
 					      sizeof(text)), width);
-		printf("%12.1f\n", t->leaf[i].node_hours);
+		printf("%12.1f  %.1f to %.1f\n", r->mean, r->low, r->high);
 	}
 }
 
@@ -87,7 +90,7 @@ static void leaf_rows(const struct np_acct *h, const struct np_job_cost *t)
 static void node_rows(const struct np_acct *h, const struct np_job_cost *t)
 {
 	size_t shown = t->n_nodes < MAX_ROWS ? t->n_nodes : MAX_ROWS;
-	int width = cli_name_column(28, 1);
+	int width = cli_name_column(16, 1);
 	char text[256];
 
 	if (!t->n_nodes)
@@ -95,15 +98,18 @@ static void node_rows(const struct np_acct *h, const struct np_job_cost *t)
 	for (size_t i = 0; i < shown; i++)
 		width = cli_widen(width, np_acct_node(h, t->node[i].node, text,
 						      sizeof(text)));
-	cli_head("%-*s%6s%12s%10s  %s", width, "Node", "Runs", "Node-hours",
-		 "Slower", "95 % interval");
+	cli_head("%-*s%6s%12s  %-16s%8s  %s", width, "Node", "Runs",
+		 "Node-hours", "95 % interval", "Slower", "95 % interval");
 	for (size_t i = 0; i < shown; i++) {
 		const struct np_job_cost_node *n = &t->node[i];
 
 		cli_left(stdout, np_acct_node(h, n->node, text, sizeof(text)),
 			 width);
-		printf("%6u%12.1f%8.1f %%  %.1f to %.1f %%\n", n->runs,
-		       n->node_hours, 100 * n->slower.mean,
+		printf("%6u%12.1f  ", n->runs, n->node_hours.mean);
+		snprintf(text, sizeof(text), "%.1f to %.1f", n->node_hours.low,
+			 n->node_hours.high);
+		cli_left(stdout, text, 16);
+		printf("%6.1f %%  %.1f to %.1f %%\n", 100 * n->slower.mean,
 		       100 * n->slower.low, 100 * n->slower.high);
 	}
 }
@@ -139,8 +145,11 @@ static int print_text(const struct np_acct *h, const struct np_job_cost *t)
 /* ---- output for programs ---- */
 
 /* An estimate with its interval. */
-static void put_range(json_object *j, const struct np_blame_range *r)
+static void put_range(json_object *in, const char *key,
+		      const struct np_blame_range *r)
 {
+	json_object *j = cli_put_object(in, key);
+
 	cli_put_real(j, "mean", r->mean);
 	cli_put_real(j, "low", r->low);
 	cli_put_real(j, "high", r->high);
@@ -161,7 +170,7 @@ static void put_pairs(json_object *in, const struct np_acct *h,
 		cli_blame_app(h, p->by_user, p->by_name, text, sizeof(text));
 		cli_put_text(j, "by", text);
 		cli_put_count(j, "runs", p->runs);
-		put_range(cli_put_object(j, "node_hours"), &p->node_hours);
+		put_range(j, "node_hours", &p->node_hours);
 	}
 }
 
@@ -175,7 +184,7 @@ static void put_places(json_object *in, const struct np_acct *h,
 		j = cli_append_object(list);
 		cli_put_text(j, "leaf", np_acct_leaf(h, t->leaf[i].leaf, text,
 						     sizeof(text)));
-		cli_put_real(j, "node_hours", t->leaf[i].node_hours);
+		put_range(j, "node_hours", &t->leaf[i].node_hours);
 	}
 	list = cli_put_array(in, "nodes");
 	for (size_t i = 0; i < t->n_nodes; i++) {
@@ -185,8 +194,8 @@ static void put_places(json_object *in, const struct np_acct *h,
 		cli_put_text(j, "node", np_acct_node(h, n->node, text,
 						     sizeof(text)));
 		cli_put_count(j, "runs", n->runs);
-		put_range(cli_put_object(j, "slower"), &n->slower);
-		cli_put_real(j, "node_hours", n->node_hours);
+		put_range(j, "slower", &n->slower);
+		put_range(j, "node_hours", &n->node_hours);
 	}
 }
 
@@ -214,6 +223,88 @@ static int print_data(const struct np_acct *h, const struct np_job_cost *t,
 	return cli_print_output(format, "blame", j, &rows);
 }
 
+/* An estimate is a gauge, and each end of its interval is another one. */
+static const struct {
+	const char *part, *word;
+} ends[] = { { "", "" }, { "low_", "low" }, { "high_", "high" } };
+
+static double end_of(const struct np_blame_range *r, size_t end)
+{
+	const double of[] = { r->mean, r->low, r->high };
+
+	return of[end];
+}
+
+/* Head of a family; *name becomes, for example, blame_pair_low_node_hours. */
+static void head(FILE *f, const char *of, size_t end, const char *what,
+		 int percent, const char *help, char name[128])
+{
+	const char *unit = strrchr(what, '_');
+	char text[256];
+
+	snprintf(name, 128, "%s%s%s", of, ends[end].part, what);
+	if (end)
+		snprintf(text, sizeof(text), "%s: %s end of the %d %% interval.",
+			 help, ends[end].word, percent);
+	else
+		snprintf(text, sizeof(text), "%s.", help);
+	cli_gauges(f, name, unit ? unit + 1 : what, text);
+}
+
+static void put_pair_gauges(FILE *f, const struct np_acct *h,
+			    const struct np_job_cost *t, size_t end)
+{
+	static const char *const labels[] = { "slowed", "by" };
+	char a[400], b[400], name[128];
+
+	head(f, "blame_pair_", end, "node_hours", 90, "Node-hours that runs of "
+	     "one application lost to another one", name);
+	for (size_t i = 0; i < t->n_pairs && i < MAX_GAUGES; i++) {
+		const struct np_job_cost_pair *p = &t->pair[i];
+
+		cli_blame_app(h, p->user, p->name, a, sizeof(a));
+		cli_blame_app(h, p->by_user, p->by_name, b, sizeof(b));
+		cli_gauge_of_two(f, name, labels, (const char *[]){ a, b },
+				 end_of(&p->node_hours, end));
+	}
+}
+
+static void put_leaf_gauges(FILE *f, const struct np_acct *h,
+			    const struct np_job_cost *t, size_t end)
+{
+	char leaf[256], name[128];
+
+	head(f, "blame_leaf_", end, "node_hours", 90, "Node-hours that jobs on "
+	     "a leaf switch lost to others", name);
+	for (size_t i = 0; i < t->n_leaves && i < MAX_GAUGES; i++)
+		cli_gauge_of(f, name, "leaf",
+			     np_acct_leaf(h, t->leaf[i].leaf, leaf,
+					  sizeof(leaf)),
+			     end_of(&t->leaf[i].node_hours, end));
+}
+
+/* hours: the node-hours lost; else how much slower its runs were. */
+static void put_node_gauges(FILE *f, const struct np_acct *h,
+			    const struct np_job_cost *t, size_t end, bool hours)
+{
+	char node[256], name[128];
+
+	if (hours)
+		head(f, "blame_node_", end, "node_hours", 95, "Node-hours that "
+		     "jobs lost because of a slow node", name);
+	else
+		head(f, "blame_node_slower_", end, "ratio", 95, "How much "
+		     "longer jobs take on a node than the same jobs elsewhere",
+		     name);
+	for (size_t i = 0; i < t->n_nodes && i < MAX_GAUGES; i++) {
+		const struct np_job_cost_node *n = &t->node[i];
+
+		cli_gauge_of(f, name, "node",
+			     np_acct_node(h, n->node, node, sizeof(node)),
+			     end_of(hours ? &n->node_hours : &n->slower, end));
+	}
+}
+
 /*
  * The most costly entries only: a monitoring system keeps each series, and the
  * names of jobs are unbounded.
@@ -221,34 +312,14 @@ static int print_data(const struct np_acct *h, const struct np_job_cost *t,
 static void put_gauges(FILE *f, const struct np_acct *h,
 		       const struct np_job_cost *t)
 {
-	static const char *const labels[] = { "slowed", "by" };
-	char a[400], b[400];
-
 	cli_gauge(f, "blame_jobs", NULL, "Jobs whose run times were compared.",
 		  (double)t->n_used);
-	cli_gauges(f, "blame_pair_node_hours", "hours", "Node-hours that runs "
-		   "of one application lost to another one.");
-	for (size_t i = 0; i < t->n_pairs && i < MAX_GAUGES; i++) {
-		const struct np_job_cost_pair *p = &t->pair[i];
-
-		cli_blame_app(h, p->user, p->name, a, sizeof(a));
-		cli_blame_app(h, p->by_user, p->by_name, b, sizeof(b));
-		cli_gauge_of_two(f, "blame_pair_node_hours", labels,
-				 (const char *[]){ a, b },
-				 p->node_hours.mean);
+	for (size_t end = 0; end < NP_ARRAY_SIZE(ends); end++) {
+		put_pair_gauges(f, h, t, end);
+		put_leaf_gauges(f, h, t, end);
+		put_node_gauges(f, h, t, end, true);
+		put_node_gauges(f, h, t, end, false);
 	}
-	cli_gauges(f, "blame_leaf_node_hours", "hours", "Node-hours that jobs "
-		   "on a leaf switch lost to others.");
-	for (size_t i = 0; i < t->n_leaves && i < MAX_GAUGES; i++)
-		cli_gauge_of(f, "blame_leaf_node_hours", "leaf",
-			     np_acct_leaf(h, t->leaf[i].leaf, a, sizeof(a)),
-			     t->leaf[i].node_hours);
-	cli_gauges(f, "blame_node_slower_ratio", "ratio", "How much longer "
-		   "jobs take on a node than the same jobs elsewhere.");
-	for (size_t i = 0; i < t->n_nodes && i < MAX_GAUGES; i++)
-		cli_gauge_of(f, "blame_node_slower_ratio", "node",
-			     np_acct_node(h, t->node[i].node, a, sizeof(a)),
-			     t->node[i].slower.mean);
 	fputs("# EOF\n", f);
 }
 

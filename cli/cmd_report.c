@@ -615,7 +615,8 @@ static void put_cost_leaves(FILE *f, const struct np_acct *accounting,
 {
 	static const struct column columns[] = {
 		{ "Leaf switch", false, NULL },
-		{ "Node-hours", true, "descending" }, { NULL, false, NULL },
+		{ "Node-hours (90 %)", true, "descending" },
+		{ NULL, false, NULL },
 	};
 	char leaf[256];
 
@@ -623,10 +624,12 @@ static void put_cost_leaves(FILE *f, const struct np_acct *accounting,
 		return;
 	begin_table(f, "blame", columns);
 	for (size_t i = 0; i < cost->n_leaves && i < MAX_COSTS; i++) {
+		const struct np_blame_range *r = &cost->leaf[i].node_hours;
+
 		put_text(f, "<tr><th scope=\"row\">", "</th>", "%s",
 			 np_acct_leaf(accounting, cost->leaf[i].leaf, leaf,
 				      sizeof(leaf)));
-		put_number(f, cost->leaf[i].node_hours, 1);
+		put_range(f, r->mean, 1, r->low, r->high);
 		fputs("</tr>\n", f);
 	}
 	end_table(f);
@@ -639,7 +642,8 @@ static void put_cost_nodes(FILE *f, const struct np_acct *accounting,
 	static const struct column columns[] = {
 		{ "Node", false, NULL }, { "Runs", true, NULL },
 		{ "Slower by % (95 %)", true, NULL },
-		{ "Node-hours", true, "descending" }, { NULL, false, NULL },
+		{ "Node-hours (95 %)", true, "descending" },
+		{ NULL, false, NULL },
 	};
 	char name[256];
 
@@ -655,7 +659,8 @@ static void put_cost_nodes(FILE *f, const struct np_acct *accounting,
 		put_number(f, node->runs, 0);
 		put_range(f, 100 * node->slower.mean, 1,
 			  100 * node->slower.low, 100 * node->slower.high);
-		put_number(f, node->node_hours, 1);
+		put_range(f, node->node_hours.mean, 1, node->node_hours.low,
+			  node->node_hours.high);
 		fputs("</tr>\n", f);
 	}
 	end_table(f);

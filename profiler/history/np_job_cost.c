@@ -27,6 +27,16 @@ struct class_key {
 	int32_t limit;
 };
 
+/*
+ * What pairs cost on a leaf switch.  below, above: widths of the interval on both
+ * sides.  Costs of one class depend on each other, so their widths are added; those
+ * of different classes do not, so the squares are.
+ */
+struct leaf {
+	double hours, below, above; /* widths: of the present class */
+	double below2, above2;	    /* squares, of the classes before it */
+};
+
 struct class {
 	double node_sec; /* the first, as np_order_desc() expects */
 	uint32_t *run;	 /* its jobs, ascending */
@@ -42,9 +52,9 @@ struct work {
 	struct meeting *met;
 	size_t n_met, met_room;
 	size_t *first; /* of each job, its first meeting */
-	double *leaf_hours;
+	struct leaf *leaf;
 	struct np_moments *node; /* how much slower its runs were, of each */
-	double *node_hours;
+	struct np_moments *node_hours; /* that each of these runs lost */
 	struct np_job_cost *out;
 };
 
@@ -267,18 +277,46 @@ static int add_pair(struct work *w, const struct class *c, uint32_t app,
 	return 0;
 }
 
+/* Share of its time for which a run met an application; 0: another one. */
+static double met_share(const struct work *w, uint32_t run,
+			const struct meeting *m, uint32_t app)
+{
+	return m->app == app ? m->x / run_sec(w, run) : 0;
+}
+
 /* Distribute the cost of a pair over the leaf switches of its meetings. */
 static void add_leaves(struct work *w, const struct class *c, uint32_t app,
-		       double cost, double usual)
+		       const struct np_blame_range *hours)
 {
+	double all = 0;
+
 	for (size_t r = 0; r < c->n; r++)
 		for (size_t m = w->first[c->run[r]];
 		     m < w->first[c->run[r] + 1]; m++)
-			if (w->met[m].app == app)
-				w->leaf_hours[w->met[m].leaf] += cost *
-					w->met[m].x * usual /
-					run_sec(w, c->run[r]) *
-					w->h->job[c->run[r]].n_nodes / 3600;
+			all += met_share(w, c->run[r], &w->met[m], app);
+	for (size_t r = 0; r < c->n; r++)
+		for (size_t m = w->first[c->run[r]];
+		     m < w->first[c->run[r] + 1]; m++) {
+			struct leaf *l = &w->leaf[w->met[m].leaf];
+			double share = met_share(w, c->run[r], &w->met[m],
+						 app) / all;
+
+			l->hours += share * hours->mean;
+			l->below += share * (hours->mean - hours->low);
+			l->above += share * (hours->high - hours->mean);
+		}
+}
+
+/* No more pairs of this class will be added. */
+static void end_class(struct work *w)
+{
+	for (size_t i = 0; i < w->h->leaf_name.n; i++) {
+		struct leaf *l = &w->leaf[i];
+
+		l->below2 += l->below * l->below;
+		l->above2 += l->above * l->above;
+		l->below = l->above = 0;
+	}
 }
 
 /* Add to each node of each run how much slower that run was than the median. */
@@ -294,8 +332,8 @@ static void add_nodes(struct work *w, const struct class *c, double usual)
 			uint32_t node = w->h->node[j->first_node + i];
 
 			np_moments_add(&w->node[node], slower);
-			w->node_hours[node] += slower * usual * j->n_nodes /
-					       3600;
+			np_moments_add(&w->node_hours[node], slower * usual *
+				       j->n_nodes / 3600);
 		}
 	}
 }
@@ -362,6 +400,7 @@ static int fit_class(struct work *w, const struct class *c,
 	struct np_blame_range total[NP_JOB_COST_NEIGHBOURS];
 	struct np_blame_prior p[NP_JOB_COST_NEIGHBOURS];
 	size_t runs[NP_JOB_COST_NEIGHBOURS] = { 0 };
+	bool any = false;
 	int rc;
 
 	memset(x, 0, c->n * k * sizeof(*x));
@@ -378,8 +417,13 @@ static int fit_class(struct work *w, const struct class *c,
 		if (runs[i] < NP_JOB_COST_LEAST_NEAR || !is_sure(&total[i]))
 			continue;
 		rc = add_pair(w, c, by[i].app, runs[i], &total[i]);
-		add_leaves(w, c, by[i].app, cost[i].mean, usual);
+		if (!rc)
+			add_leaves(w, c, by[i].app, &w->out->pair[
+				   w->out->n_pairs - 1].node_hours);
+		any = true;
 	}
+	if (any)
+		end_class(w);
 	return rc == -ENOMEM ? rc : 0;
 }
 
@@ -429,6 +473,16 @@ static int fit_classes(struct work *w)
 
 /* ---- results ---- */
 
+/* The sum of values, and its 95 % interval. */
+static struct np_blame_range sum_of(const struct np_moments *m)
+{
+	double half = np_moments_half_width(m), n = (double)m->n;
+
+	return (struct np_blame_range){
+		n * m->mean, n * (m->mean - half), n * (m->mean + half),
+	};
+}
+
 /* Keep the nodes on which runs were certainly slower than elsewhere. */
 static int keep_nodes(struct work *w)
 {
@@ -447,7 +501,7 @@ static int keep_nodes(struct work *w)
 		t->node[t->n_nodes++] = (struct np_job_cost_node){
 			.node = (uint32_t)i, .runs = (uint32_t)m->n,
 			.slower = { m->mean, m->mean - half, m->mean + half },
-			.node_hours = w->node_hours[i],
+			.node_hours = sum_of(&w->node_hours[i]),
 		};
 	}
 	return 0;
@@ -459,12 +513,16 @@ static int keep_leaves(struct work *w)
 	struct np_job_cost *t = w->out;
 
 	for (size_t i = 0; i < w->h->leaf_name.n; i++) {
-		if (!(w->leaf_hours[i] > 0))
+		const struct leaf *l = &w->leaf[i];
+
+		if (!(l->hours > 0))
 			continue;
 		if (np_array_grow(&t->leaf, t->n_leaves, sizeof(*t->leaf)))
 			return -ENOMEM;
 		t->leaf[t->n_leaves++] = (struct np_job_cost_leaf){
-			w->leaf_hours[i], (uint32_t)i,
+			.node_hours = { l->hours, l->hours - sqrt(l->below2),
+					l->hours + sqrt(l->above2) },
+			.leaf = (uint32_t)i,
 		};
 	}
 	return 0;
@@ -497,7 +555,7 @@ static void free_work(struct work *w)
 	free(w->class);
 	free(w->met);
 	free(w->first);
-	free(w->leaf_hours);
+	free(w->leaf);
 	free(w->node);
 	free(w->node_hours);
 	np_index_free(&w->apps);
@@ -508,11 +566,12 @@ int np_job_cost_make(const struct np_acct *h, struct np_job_cost *out)
 {
 	struct work w = {
 		.h = h, .out = out,
-		.leaf_hours = calloc(h->leaf_name.n + 1, sizeof(double)),
+		.leaf = calloc(h->leaf_name.n + 1, sizeof(*w.leaf)),
 		.node = calloc(h->node_name.n + 1, sizeof(*w.node)),
-		.node_hours = calloc(h->node_name.n + 1, sizeof(double)),
+		.node_hours = calloc(h->node_name.n + 1,
+				     sizeof(*w.node_hours)),
 	};
-	int rc = w.leaf_hours && w.node && w.node_hours ? 0 : -ENOMEM;
+	int rc = w.leaf && w.node && w.node_hours ? 0 : -ENOMEM;
 
 	*out = (struct np_job_cost){ .n_jobs = h->n_jobs };
 	if (!rc)

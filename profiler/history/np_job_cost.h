@@ -19,8 +19,10 @@
 #define NP_JOB_COST_MOST_CLASSES 3000 /* those with most node-hours */
 #define NP_JOB_COST_NEIGHBOURS 8 /* of a class, those near it for longest */
 
-/* What runs of one application lost because of another one. */
-/* The first member of each is what np_order_desc() sorts by. */
+/*
+ * What runs of one application lost because of another one.  The first member of
+ * this and the next two is what np_order_desc() sorts by.
+ */
 struct np_job_cost_pair {
 	struct np_blame_range node_hours;
 	uint32_t user, name, by_user, by_name; /* texts of np_acct */
@@ -28,12 +30,14 @@ struct np_job_cost_pair {
 };
 
 struct np_job_cost_leaf {
-	double node_hours; /* lost by all pairs there */
+	struct np_blame_range node_hours; /* lost by all pairs there */
 	uint32_t leaf;
 };
 
+/* Intervals of nodes are of 95 %, all others of 90 %. */
 struct np_job_cost_node {
-	double node_hours; /* lost, with the nodes that waited for it */
+	/* Lost, with the nodes that waited for it. */
+	struct np_blame_range node_hours;
 	uint32_t node, runs;
 	struct np_blame_range slower; /* than elsewhere, 0.1: 10 % */
 };

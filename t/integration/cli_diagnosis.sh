@@ -489,6 +489,36 @@ test_blame_equals_the_golden_files() {
 	equal "into a file" "$(cat "$S/blame.prom")" "$(blame --metrics)"
 }
 
+blame_costly() {
+	netprof blame --accounting="$S/accounting" --topology="$S/topology" "$@"
+}
+
+# To six digits, as the last ones depend on the libraries.
+blame_metrics() {
+	blame_costly --metrics | awk '!/^#/ { $NF = sprintf("%.6g", $NF) } { print }'
+}
+
+test_blame_has_intervals_for_pairs_leaf_switches_and_nodes() {
+	costly
+	golden blame-rows.txt blame_costly
+	golden blame-rows.parsable blame_costly -P
+	golden blame-rows.prom blame_metrics
+	blame_costly --json >"$S/rows.json"
+	equal "rows" "$(jq -c '[.pairs, .leaves, .nodes | length]' "$S/rows.json")" '[1,1,1]'
+	equal "intervals" "$(jq -c '[.pairs[0], .leaves[0], .nodes[0] | .node_hours |
+		.low > 0 and .low < .mean and .mean < .high]' "$S/rows.json")" '[true,true,true]'
+	equal "the only pair is the cost of its leaf switch" \
+		"$(jq -c '.pairs[0].node_hours | map_values(. * 1e6 | round)' "$S/rows.json")" \
+		"$(jq -c '.leaves[0].node_hours | map_values(. * 1e6 | round)' "$S/rows.json")"
+	equal "the node" "$(jq -r '.nodes[0] | .node, .runs, (.slower.mean * 100 | round)' \
+		"$S/rows.json" | xargs)" 'n6 12 10'
+	blame_costly --metrics >"$S/rows.prom"
+	is_openmetrics "$S/rows.prom" 13
+	equal "ends of intervals" "$(sed -n 's/^netprof_blame_pair_\(low_\|high_\|\)node_hours{.*} //p' \
+		"$S/rows.prom" | awk '{ printf "%.6g ", $1 }')" \
+		"$(jq -r '.pairs[0].node_hours | .mean, .low, .high' "$S/rows.json" | awk '{ printf "%.6g ", $1 }')"
+}
+
 test_a_plot_is_written() {
 	serve
 	explain --plot="$S/job.svg" 125

@@ -108,6 +108,7 @@ pages() {
 		explain --accounting=$data/history/accounting.txt --topology=$data/history/topology.txt --metrics-url=none 125
 		explain --accounting=$data/history/accounting.txt 139
 		blame --accounting=$data/history/accounting.txt --topology=$data/history/topology.txt
+		blame --accounting=$S/accounting --topology=$S/topology
 		check
 		qn $data/web.json
 		qn --customers=0-1 $data/web.json
@@ -299,6 +300,7 @@ test_output_of_every_command_matches_its_schema() {
 	a_trace "$S/store/users/$MY_UID/halo/9.0.trace"
 	a_network
 	make_validation "$S/list"
+	costly
 	jq '.cluster = "flat" | .fit.S = 4096 | .fit.S_above = 8192 |
 		.fit.step = .fit.L' "$S"/store/fabric/hpc/*.loggps \
 		>"$S/store/fabric/flat/20240524T100000Z.loggps"

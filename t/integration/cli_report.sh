@@ -29,24 +29,12 @@ test_metrics_equal_the_golden_files() {
 	golden metrics.prom metrics
 }
 
-# The rules of OpenMetrics: every sample belongs to a family, once, the samples of a
-# family are contiguous, and a name ends with its unit.
 test_metrics_are_openmetrics() {
 	setup
 	jq -c '.leaves[0].name = "a\"b\\c\nd\u202ee"' \
 		"$ROOT/t/data/placement/state.json" >"$S/store/placement/state.json"
 	netprof metrics >"$S/metrics"
-	awk '/^# EOF$/ { ended = NR; next }
-		/^# TYPE netprof_[a-z_]+ gauge$/ { family = $3; new = !($3 in all); all[$3]; next }
-		/^# UNIT / && $3 == family && $3 ~ "_" $4 "$" { next }
-		/^# HELP / && $3 == family && /\.$/ { next }
-		/^netprof_[a-z_]+(\{([a-z]+="([^"\\]|\\.)*",?)+\})? -?[0-9.e+-]+$/ {
-			name = $1; sub(/[{].*/, "", name)
-			key = $0; sub(/ [^ ]*$/, "", key)
-			if (new && name == family && !(key in seen)) { seen[key]; n++; next }
-		}
-		{ print "why: line " NR ": " $0; bad = 1 }
-		END { exit bad || ended != NR || n < 40 }' "$S/metrics"
+	is_openmetrics "$S/metrics" 40
 	contains "a hostile leaf" "$(cat "$S/metrics")" \
 		'^netprof_leaf_jobs\{leaf="a\\"b\\\\c\?d\?e"\} 2$'
 	is_plain "$S/metrics"
@@ -297,25 +285,10 @@ test_without_a_calibration_a_report_says_what_is_missing() {
 	equal "parts" "$(grep -c '<h2 id="a[0-9]*">' "$S/page.html")" 12
 }
 
-# 40 runs of alice's fft on leaf0, every second one beside a job of bob and then by half
-# longer.  The name of bob's jobs is markup.
-costly_pair() {
-	printf '%s\n' 'SwitchName=leaf0 Level=0 Nodes=n[0-3]' >"$S/topology"
-	awk 'BEGIN { OFS = "|"; t = 1718000000
-		print "JobID|User|Partition|State|Submit|Start|End|NNodes|NCPUS|NodeList|JobName"
-		for (i = 0; i < 40; i++) {
-			sec = i % 2 ? 900 + i : 600 + i
-			print 100 + 2 * i, "alice", "p", "COMPLETED", t, t, t + sec, 2, 8, "n[0-1]", "fft"
-			if (i % 2)
-				print 101 + 2 * i, "bob", "p", "COMPLETED", t, t, t + sec, 2, 8, "n[2-3]", "<b>halo"
-			t += 1000
-		} }' >"$S/accounting"
-}
-
 test_a_report_has_sections_on_lost_node_hours_and_on_a_job() {
 	local from lost pair
 	setup
-	costly_pair
+	costly '<b>halo'
 	from=(--accounting="$S/accounting" --topology="$S/topology")
 	netprof report --blame --explain=178 --metrics-url=none "${from[@]}" -o "$S/page.html"
 	is_plain "$S/page.html"
@@ -327,7 +300,9 @@ test_a_report_has_sections_on_lost_node_hours_and_on_a_job() {
 		(.mean, .low, .high) * 10 | round / 10)' | xargs)
 	equal "the pair of netprof blame" "$(sed -n 's|<tr><th scope="row">\(alice/fft\)</th><td class="word">bob/&lt;b&gt;halo</td><td data-v="\([0-9]*\)">[0-9]*</td><td data-v="[0-9.]*">\([0-9.]*\) (\([0-9.]*\) to \([0-9.]*\))</td></tr>|\1 \2 \3 \4 \5|p' "$S/page.html")" \
 		"$pair"
-	contains "the leaf switch" "$(cat "$S/page.html")" '<th scope="row">leaf0</th><td data-v='
+	contains "the leaf switch" "$(cat "$S/page.html")" \
+		'<th scope="row">leaf0</th><td data-v="[0-9.]*">[0-9.]* \([0-9.]* to [0-9.]*\)</td>'
+	contains "the node" "$(cat "$S/page.html")" '<th scope="row">n6</th><td data-v="12">12</td>'
 	netprof explain --metrics-url=none "${from[@]}" 178 |
 		sed 's/&/\&amp;/g; s/</\&lt;/g; s/>/\&gt;/g; s/'"'"'/\&#39;/g; s/"/\&quot;/g' >"$S/explained"
 	sed -n '/^<section><h2 id="job">Job 178/,/^<\/pre>/p' "$S/page.html" |
@@ -455,7 +430,7 @@ test_wide_tables_of_a_report_scroll_on_a_phone() {
 	local table='const t = document.querySelector(`#matrix`).parentNode;'
 	needs_browser
 	setup
-	costly_pair
+	costly '<b>halo'
 	netprof report --blame --accounting="$S/accounting" --topology="$S/topology" -o "$S/page.html"
 	cat >>"$S/page.html" <<-'END'
 		<script>document.documentElement.style.width = '500px';
