@@ -499,6 +499,11 @@ int cli_accounting_load(struct np_acct *h, const struct cli_diagnosis_opt *opt,
 	int rc;
 
 	*h = (struct np_acct){ .now = now };
+	if (!opt->accounting && opt->since_sec > CLI_BLAME_MOST)
+		return np_errf(err, -EINVAL, "the jobs of %.0f days are too "
+			       "many to ask slurmdbd for at once: --since is "
+			       "at most %.0fd", opt->since_sec / 86400,
+			       CLI_BLAME_MOST / 86400);
 	rc = take_topology(h, opt, &t, err);
 	np_topo_free(&t);
 	date_argument("--starttime=", now - opt->since_sec, from,

@@ -22,6 +22,7 @@
 
 #define CLI_DIAGNOSIS_SINCE (30 * 86400.0) /* default of --since, seconds */
 #define CLI_BLAME_SINCE (7 * 86400.0) /* the same of netprof blame */
+#define CLI_BLAME_MOST (92 * 86400.0) /* of jobs that sacct is asked for */
 #define CLI_DIAGNOSIS_RUNS 24  /* comparable runs that are examined, at most */
 #define CLI_DIAGNOSIS_STEPS NP_EXAMINE_WINDOWS /* of a timeline, at most */
 

@@ -131,6 +131,11 @@ static int print_text(const struct np_acct *h, const struct np_job_cost *t)
 		cli_labelled(stdout, "Missing", "%zu row%s of the accounting "
 			     "could not be read", h->damaged,
 			     cli_s(h->damaged));
+	if (t->n_dropped)
+		cli_labelled(stdout, "Missing", "%zu meetings of two jobs on a "
+			     "leaf switch, more than fit into memory: some "
+			     "costs are too low; use a shorter --since",
+			     t->n_dropped);
 	if (t->n_pairs)
 		cli_labelled(stdout, "Next", "netprof explain JOB shows what "
 			     "slowed one run; sbatch --netprofile=NAME job.sh "
@@ -217,6 +222,7 @@ static int print_data(const struct np_acct *h, const struct np_job_cost *t,
 	cli_put_count(j, "groups", t->n_classes);
 	cli_put_computed(j, "node_hours", t->node_hours);
 	cli_put_count(j, "damaged_rows", h->damaged);
+	cli_put_count(j, "dropped_meetings", t->n_dropped);
 	cli_put_bool(j, "topology", !h->one_leaf);
 	put_pairs(j, h, t);
 	put_places(j, h, t);
@@ -405,7 +411,7 @@ const struct cli_cmd cmd_blame = {
 "applications (users and job names) lost most node-hours to which others on\n"
 "their leaf switches, on which leaf switches that was, and on which nodes jobs\n"
 "took longer than the same jobs elsewhere.  What may be chance is excluded.\n\n"
-"  --since=AGE         how far back, such as 36h (default 7d)\n"
+"  --since=AGE         how far back, such as 36h (default 7d, at most 92d)\n"
 "  --json, --parsable  output for programs; --parsable (-P) as in sacct\n"
 "  --metrics           print gauges for a monitoring system, as netprof metrics\n"
 "  -o, --output=FILE   with --metrics: write FILE; readers see it complete or\n"

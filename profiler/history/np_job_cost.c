@@ -131,8 +131,10 @@ static int add_meeting(struct work *w, const struct np_acct_place *victim,
 
 	if (w->class[victim->job] == NP_NO_INDEX)
 		return 0;
-	if (w->n_met == MOST_MEETINGS)
-		return 0; /* the meetings so far have to suffice */
+	if (w->n_met == MOST_MEETINGS) {
+		w->out->n_dropped++;
+		return 0;
+	}
 	if (np_array_room(&w->met, &w->met_room, w->n_met + 1,
 			  sizeof(*w->met)))
 		return -ENOMEM;

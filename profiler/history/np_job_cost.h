@@ -51,6 +51,7 @@ struct np_job_cost {
 	size_t n_nodes;
 	size_t n_jobs, n_used;	/* that started; whose times were compared */
 	size_t n_classes;
+	size_t n_dropped;	/* meetings of jobs beyond the limit of memory */
 	double node_hours;	/* of all jobs */
 };
 

@@ -552,6 +552,11 @@ test_bad_input_is_reported_in_one_line() {
 	contains "a topology that is cut" "$RC $ERR" "^1 .*$S/cut: leaf switch s0: \"n\[0-\": expected a list of nodes"
 	run netprof blame --topology="$H/topology.txt"
 	equal "topology alone" "$RC" 2
+	run netprof blame --since=93d
+	equal "too far back" "$RC $ERR" "1 netprof: the jobs of 93 days are too many to ask\
+ slurmdbd for at once: --since is at most 92d"
+	run netprof report --blame --since=93d -o "$S/page.html"
+	contains "too far back for a report" "$RC $ERR" '^1 .*--since is at most 92d'
 }
 
 # JOB SECONDS VERDICT [CAUSE BLAMED COST]: an answer for t/validate.d/blind.py.
