@@ -32,8 +32,6 @@
 /* Bounds of what a metrics server is asked for one job. */
 #define MAX_QUERIES 600
 #define MAX_QUERY_SEC 30.0 /* for all queries together */
-#define MAX_LEAVES 8
-#define MAX_LEAF_NODES 512
 #define LEAST_SAMPLES 2.0 /* that a run must have for a rate */
 
 /* ---- Slurm's programs ---- */
@@ -385,6 +383,16 @@ static int read_job(struct cli_diagnosis *p, uint32_t id, uint32_t task,
 	return !rc && select_comparable(p) ? sacct(&p->h, of_user, err) : rc;
 }
 
+/* The leaf switches of a job, malloc'ed; NULL: out of memory. */
+static struct np_acct_place *all_leaves(const struct np_acct *h,
+					const struct np_acct_job *j, size_t *n)
+{
+	struct np_acct_place *leaf = calloc(j->n_listed + 1, sizeof(*leaf));
+
+	*n = leaf ? np_acct_leaves(h, j, leaf, j->n_listed) : 0;
+	return leaf;
+}
+
 /*
  * The nodes of the leaf switches of a job as a host list. Returns false if the
  * list is empty or would be too long for an argument.
@@ -392,8 +400,8 @@ static int read_job(struct cli_diagnosis *p, uint32_t id, uint32_t task,
 static bool list_leaves(const struct cli_diagnosis *p, const struct np_topo *t,
 			const struct np_acct_job *j, char buf[MAX_ARGUMENT])
 {
-	struct np_acct_place leaf[MAX_LEAVES];
-	size_t n = np_acct_leaves(&p->h, j, leaf, MAX_LEAVES);
+	size_t n;
+	struct np_acct_place *leaf = all_leaves(&p->h, j, &n);
 
 	buf[0] = '\0';
 	for (size_t i = 0; i < n; i++) {
@@ -407,6 +415,7 @@ static bool list_leaves(const struct cli_diagnosis *p, const struct np_topo *t,
 				break;
 			}
 	}
+	free(leaf);
 	return *buf && strlen(buf) < MAX_ARGUMENT - 1;
 }
 
@@ -532,23 +541,26 @@ struct querier {
 	char **name;
 	uint32_t *number;
 	size_t n;
+	size_t n_skipped; /* nodes beyond CLI_DIAGNOSIS_LEAF_NODES */
 };
 
-/* The arrays keep their size of MAX_LEAF_NODES. */
+/* The arrays keep their size of CLI_DIAGNOSIS_LEAF_NODES. */
 static void clear_names(struct querier *a)
 {
 	for (size_t i = 0; i < a->n; i++)
 		free(a->name[i]);
-	a->n = 0;
+	a->n = a->n_skipped = 0;
 }
 
-/* Nodes beyond MAX_LEAF_NODES are not queried. */
+/* Nodes beyond CLI_DIAGNOSIS_LEAF_NODES are not queried, only counted. */
 static int add_name(struct querier *a, uint32_t node)
 {
 	char name[256];
 
-	if (a->n == MAX_LEAF_NODES)
+	if (a->n == CLI_DIAGNOSIS_LEAF_NODES) {
+		a->n_skipped++;
 		return 0;
+	}
 	np_acct_node(&a->p->h, node, name, sizeof(name));
 	a->name[a->n] = strdup(name);
 	a->number[a->n] = node;
@@ -635,12 +647,14 @@ static int query_leaf(struct querier *a, const struct np_acct_job *j,
 		      struct np_examine_run *seen)
 {
 	size_t first = seen->n;
-	double value[MAX_LEAF_NODES];
+	double value[CLI_DIAGNOSIS_LEAF_NODES];
 	struct np_examine_node *more;
 	int rc = select_nodes(a, j, leaf, true);
 
 	if (rc)
 		return rc;
+	if (j == a->p->job)
+		a->p->n_nodes_skipped += a->n_skipped;
 	more = reallocarray(seen->node, seen->n + a->n, sizeof(*more));
 	if (!more)
 		return -ENOMEM;
@@ -674,14 +688,20 @@ static int query_run(struct querier *a, const struct np_acct_job *j,
 	const struct np_prom_range r = {
 		.start = end, .window_sec = sec, .n_steps = 1,
 	};
-	struct np_acct_place leaf[MAX_LEAVES];
-	size_t n = np_acct_leaves(&p->h, j, leaf, MAX_LEAVES);
+	struct np_acct_place *leaf;
+	size_t n;
 	int rc = 0;
 
 	if (!a->http || sec < LEAST_SAMPLES * a->conf->interval_sec)
 		return 0;
-	for (size_t i = 0; !rc && i < n; i++)
+	leaf = all_leaves(&p->h, j, &n);
+	if (!leaf)
+		return -ENOMEM;
+	if (j == p->job && n > CLI_DIAGNOSIS_LEAVES)
+		p->n_leaves_skipped = n - CLI_DIAGNOSIS_LEAVES;
+	for (size_t i = 0; !rc && i < n && i < CLI_DIAGNOSIS_LEAVES; i++)
 		rc = query_leaf(a, j, leaf[i].leaf, &r, seen);
+	free(leaf);
 	return rc;
 }
 
@@ -692,17 +712,18 @@ static int query_run(struct querier *a, const struct np_acct_job *j,
 static int occupied_time(const struct cli_diagnosis *p,
 			 const struct np_acct_job *j, double *sec)
 {
-	struct np_acct_place leaf[64];
-	size_t n_leaves = np_acct_leaves(&p->h, j, leaf, 64), n;
+	size_t n_leaves, n;
+	struct np_acct_place *leaf = all_leaves(&p->h, j, &n_leaves);
 	struct np_acct_neighbour *jobs;
 	double sum = 0, room = 0;
-	int rc = np_acct_neighbours(&p->h, j, &jobs, &n);
+	int rc = leaf ? np_acct_neighbours(&p->h, j, &jobs, &n) : -ENOMEM;
 
-	if (rc)
-		return rc;
-	for (size_t i = 0; i < n_leaves; i++)
+	for (size_t i = 0; !rc && i < n_leaves; i++)
 		room += p->h.one_leaf ? p->h.node_name.n :
 			p->h.leaf_size[leaf[i].leaf];
+	free(leaf);
+	if (rc)
+		return rc;
 	for (size_t i = 0; i < n; i++)
 		sum += jobs[i].nodes * (jobs[i].to - jobs[i].from);
 	free(jobs);
@@ -790,7 +811,7 @@ static void set_worst(struct cli_timeline *t, enum np_signal s, size_t step,
 
 /*
  * Query a signal of the job on one leaf switch in the steps of its timeline; of
- * the other nodes there as well, if it is traffic. value: for MAX_LEAF_NODES
+ * the other nodes there as well, if it is traffic. value: for CLI_DIAGNOSIS_LEAF_NODES
  * nodes. The window of a step has at least three samples, so that a rate can be
  * computed from it.
  */
@@ -836,8 +857,8 @@ static int make_timeline(struct querier *a, const struct np_examine_run *seen)
 	};
 	struct cli_diagnosis *p = a->p;
 	struct cli_timeline *t = &p->timeline;
-	struct np_acct_place leaf[MAX_LEAVES];
-	size_t n = np_acct_leaves(&p->h, p->job, leaf, MAX_LEAVES);
+	struct np_acct_place leaf[CLI_DIAGNOSIS_LEAVES];
+	size_t n = np_acct_leaves(&p->h, p->job, leaf, CLI_DIAGNOSIS_LEAVES);
 	double *value;
 	int rc;
 
@@ -852,7 +873,8 @@ static int make_timeline(struct querier *a, const struct np_examine_run *seen)
 	if (!t->has_metrics)
 		return 0;
 	t->leaf = busiest_leaf(seen);
-	value = malloc(MAX_LEAF_NODES * CLI_DIAGNOSIS_STEPS * sizeof(*value));
+	value = malloc(CLI_DIAGNOSIS_LEAF_NODES * CLI_DIAGNOSIS_STEPS *
+		       sizeof(*value));
 	rc = value ? 0 : -ENOMEM;
 	for (size_t i = 0; !rc && i < n; i++)
 		for (size_t k = 0; !rc && k < NP_ARRAY_SIZE(of_every_job); k++)
@@ -880,8 +902,8 @@ static int extend_timeline(struct querier *a)
 		    s == NP_SIGNAL_IO_WAIT || p->n_queries == MAX_QUERIES)
 			continue;
 		if (!value)
-			value = malloc(MAX_LEAF_NODES * CLI_DIAGNOSIS_STEPS *
-				       sizeof(*value));
+			value = malloc(CLI_DIAGNOSIS_LEAF_NODES *
+				       CLI_DIAGNOSIS_STEPS * sizeof(*value));
 		rc = value ? query_steps(a, p->h.leaf_of[g->node],
 					 (enum np_signal)s, value) : -ENOMEM;
 	}
@@ -1025,8 +1047,8 @@ static int examine_job(struct cli_diagnosis *p,
 {
 	struct querier a = {
 		.p = p, .conf = conf, .until = np_mono_sec() + MAX_QUERY_SEC,
-		.name = calloc(MAX_LEAF_NODES, sizeof(*a.name)),
-		.number = calloc(MAX_LEAF_NODES, sizeof(*a.number)),
+		.name = calloc(CLI_DIAGNOSIS_LEAF_NODES, sizeof(*a.name)),
+		.number = calloc(CLI_DIAGNOSIS_LEAF_NODES, sizeof(*a.number)),
 	};
 	int rc = a.name && a.number ? 0 : -ENOMEM;
 

@@ -25,6 +25,8 @@
 #define CLI_BLAME_MOST (92 * 86400.0) /* of jobs that sacct is asked for */
 #define CLI_DIAGNOSIS_RUNS 24  /* comparable runs that are examined, at most */
 #define CLI_DIAGNOSIS_STEPS NP_EXAMINE_WINDOWS /* of a timeline, at most */
+#define CLI_DIAGNOSIS_LEAVES 8 /* of a job, whose nodes are queried, at most */
+#define CLI_DIAGNOSIS_LEAF_NODES 512 /* on each of them, those of the job first */
 
 /* The options of the commands. */
 struct cli_diagnosis_opt {
@@ -87,6 +89,8 @@ struct cli_diagnosis {
 	struct np_err no_metrics; /* why it was not asked, or what is missing */
 	size_t n_queries;
 	size_t n_without; /* nodes of the job without any sample */
+	/* On its leaf switches, beyond the limits of the queries. */
+	size_t n_nodes_skipped, n_leaves_skipped;
 	struct cli_timeline timeline;
 };
 

@@ -1046,6 +1046,14 @@ static void say_missing(FILE *f, const struct cli_diagnosis *p)
 		cli_labelled(f, "Missing", "whether jobs of other users are "
 			     "private (PrivateData), so they have no names: %s",
 			     p->not_named.text);
+	if (p->n_leaves_skipped || p->n_nodes_skipped)
+		cli_labelled(f, "Missing", "the metrics server is asked about "
+			     "at most %d leaf switches and %d nodes on each: "
+			     "%zu switch%s and %zu node%s were left out",
+			     CLI_DIAGNOSIS_LEAVES, CLI_DIAGNOSIS_LEAF_NODES,
+			     p->n_leaves_skipped,
+			     p->n_leaves_skipped == 1 ? "" : "es",
+			     p->n_nodes_skipped, cli_s(p->n_nodes_skipped));
 	if (p->h.one_leaf)
 		cli_labelled(f, "Missing", "Slurm has no topology, so all "
 			     "nodes count as one leaf switch");
@@ -1364,6 +1372,8 @@ void cli_diagnosis_json(json_object *in, const struct cli_diagnosis *p)
 	cli_put_bool(j, "metrics", p->metrics);
 	cli_put_text(j, "missing", p->no_metrics.text);
 	cli_put_count(j, "queries", p->n_queries);
+	cli_put_count(j, "leaves_not_queried", p->n_leaves_skipped);
+	cli_put_count(j, "nodes_not_queried", p->n_nodes_skipped);
 	cli_put_text(j, "next", next_of(p, next, sizeof(next)));
 }
 

@@ -407,6 +407,33 @@ test_a_token_goes_to_the_server() {
 	contains "with the token" "$(NETPROF_CONF=$S/conf explain 127)" 'It was not the'
 }
 
+# A job on ten leaf switches, the first one of 600 nodes, and three runs like it.
+test_explain_says_which_nodes_it_did_not_query() {
+	local missing='.accounting | [.leaves_not_queried, .nodes_not_queried]' METRICS=$S/table
+	{
+		echo 'SwitchName=big Level=0 Nodes=n[0-599]'
+		seq 9 | awk '{ print "SwitchName=leaf" $1 " Level=0 Nodes=n" 599 + $1 }'
+	} >"$S/topology"
+	awk 'BEGIN { OFS = "|"
+		print "JobID|User|Partition|State|Submit|Start|End|NNodes|NCPUS|NodeList|JobName"
+		for (i = 0; i < 4; i++)
+			for (big = 0; big < 2; big++) {
+				t = 1764000000 + 2000 * i + 1000 * big
+				print 10 * (big + 1) + i, "alice", "p", "COMPLETED", t, t, t + 600,
+					big ? 10 : 1, 8, big ? "n[0,600-608]" : "n600", big ? "wide" : "one"
+			} }' >"$S/accounting"
+	echo 'node_network_receive_bytes_total n0 0 2e9 1e6' >"$S/table"
+	serve
+	explain_wide() {
+		netprof explain --accounting="$S/accounting" --topology="$S/topology" \
+			--metrics-url="$URL" "$@"
+	}
+	equal "too many" "$(explain_wide --json 23 | jq -c "$missing")" '[2,88]'
+	contains "too many" "$(explain_wide 23 | one_line)" \
+		'Missing .* at most 8 leaf switches and 512 nodes on each: 2 switches and 88 nodes were left out'
+	equal "all" "$(explain_wide --json 13 | jq -c "$missing")" '[0,0]'
+}
+
 # sacct and scontrol of a site, with fixed output.
 fake_slurm() { # PRIVATE-DATA [ACCOUNTING]
 	cat >"$S/bin/sacct" <<-END
