@@ -33,6 +33,8 @@
 #define MAX_QUERIES 600
 #define MAX_QUERY_SEC 30.0 /* for all queries together */
 #define LEAST_SAMPLES 2.0 /* that a run must have for a rate */
+#define SHOWN_RUNS 8 /* comparable runs that signals from NP_SIGNAL_SHOWN on are
+			queried of */
 
 /* ---- Slurm's programs ---- */
 
@@ -537,6 +539,7 @@ struct querier {
 	double until;	      /* time limit, np_mono_sec() */
 	bool stopped; /* limit reached, or the server does not answer */
 	bool silent[NP_N_SIGNALS]; /* signals the job's nodes do not have */
+	size_t run; /* 0: the job; else of the comparable runs, from 1 */
 	/* The nodes of the next query: names, and indices into p->h. */
 	char **name;
 	uint32_t *number;
@@ -613,7 +616,8 @@ static void query(struct querier *a, enum np_signal s,
 
 	for (size_t i = 0; i < a->n * r->n_steps; i++)
 		value[i] = NAN;
-	if (!expression || a->stopped || a->silent[s])
+	if (!expression || a->stopped || a->silent[s] ||
+	    (s >= NP_SIGNAL_SHOWN && a->run > SHOWN_RUNS))
 		return;
 	if (p->n_queries == MAX_QUERIES || np_mono_sec() > a->until) {
 		a->stopped = true;
@@ -997,6 +1001,7 @@ static int examine(struct querier *a, const struct cli_diagnosis_opt *opt)
 					      p->job;
 		struct np_examine_run *s = &seen[i ? i - 1 : n];
 
+		a->run = i;
 		s->sec = fmax(np_acct_job_sec(&p->h, j), 1e-3);
 		summarise_probes(a, opt, j, &s->probes);
 		rc = occupied_time(p, j, &s->occupied_sec);

@@ -593,7 +593,11 @@ static void signal_text(enum np_signal s, double v, char buf[CLI_NUMBER])
 		break;
 	case NP_SIGNAL_TRAFFIC:
 	case NP_SIGNAL_LINK_SPEED:
+	case NP_SIGNAL_DISK:
 		cli_rate(v, buf);
+		break;
+	case NP_SIGNAL_LOAD:
+		snprintf(buf, CLI_NUMBER, "%.3g", v);
 		break;
 	case NP_SIGNAL_CLOCK:
 		snprintf(buf, CLI_NUMBER, "%.2f GHz", v / 1e9);
@@ -621,6 +625,10 @@ static const enum np_cause cause_of[NP_N_SIGNALS] = {
 	[NP_SIGNAL_RETRANSMITS] = NP_CAUSE_NETWORK,
 	[NP_SIGNAL_CONGESTION] = NP_CAUSE_NETWORK,
 	[NP_SIGNAL_CLOCK_SKEW] = NP_N_CAUSES,
+	[NP_SIGNAL_THROTTLING] = NP_N_CAUSES,
+	[NP_SIGNAL_DISK] = NP_N_CAUSES,
+	[NP_SIGNAL_NFS_CALLS] = NP_N_CAUSES,
+	[NP_SIGNAL_LOAD] = NP_N_CAUSES,
 };
 
 /*
@@ -658,6 +666,8 @@ static const char *const signal_words[NP_N_SIGNALS] = {
 	"speed of the link", "TCP segments repeated",
 	"congestion counter of the link",
 	"clock that differs from the metrics server's",
+	"throttling of processors", "traffic of disks", "NFS requests",
+	"processes that run or wait (load)",
 };
 
 /* Signals that are outside the range of comparable runs. */

@@ -256,7 +256,7 @@ int np_auth_parse(const char *text, struct np_auth_rule *rule, size_t *n,
 static const char *const signal_names[NP_N_SIGNALS] = {
 	"traffic", "cpu_wait", "steal", "clock", "memory_wait", "swap",
 	"io_wait", "nfs", "nic_errors", "link_speed", "retransmits",
-	"congestion", "clock_skew",
+	"congestion", "clock_skew", "throttling", "disk", "nfs_calls", "load",
 };
 
 const char *np_signal_name(enum np_signal s)
@@ -272,6 +272,11 @@ const char *np_signal_name(enum np_signal s)
 #define NIC_RATE(metric) \
 	"sum by ($label) (rate(" metric "{$nodes,device!~\"lo|bond.*|br.*|" \
 	"docker.*|veth.*|virbr.*\"}[$window]))"
+
+/* Leave out devices that pass their traffic on to others. */
+#define DISK_RATE(metric) \
+	"sum by ($label) (rate(" metric "{$nodes,device!~\"dm-.*|md.*\"}" \
+	"[$window]))"
 
 static const struct {
 	const char *name;
@@ -321,6 +326,16 @@ static const struct {
 			[NP_SIGNAL_CLOCK_SKEW] =
 				"max by ($label) (node_time_seconds{$nodes} - "
 				"timestamp(node_time_seconds{$nodes}))",
+			[NP_SIGNAL_THROTTLING] =
+				RATE("node_cpu_core_throttles_total") " + "
+				RATE("node_cpu_package_throttles_total"),
+			[NP_SIGNAL_DISK] =
+				DISK_RATE("node_disk_read_bytes_total") " + "
+				DISK_RATE("node_disk_written_bytes_total"),
+			[NP_SIGNAL_NFS_CALLS] = RATE("node_nfs_rpcs_total"),
+			[NP_SIGNAL_LOAD] =
+				"max by ($label) (avg_over_time("
+				"node_load1{$nodes}[$window]))",
 		},
 	},
 	{

@@ -169,8 +169,15 @@ enum np_signal {
 	NP_SIGNAL_RETRANSMITS, /* TCP segments per second */
 	NP_SIGNAL_CONGESTION,  /* rate of a congestion counter of the adapter */
 	NP_SIGNAL_CLOCK_SKEW,  /* its date minus the server's, seconds */
+	/* No cause is judged by these; they are only shown if they are unusual. */
+	NP_SIGNAL_THROTTLING,  /* times per second that CPUs were throttled */
+	NP_SIGNAL_DISK,	       /* bytes per second, read and written */
+	NP_SIGNAL_NFS_CALLS,   /* requests per second */
+	NP_SIGNAL_LOAD,	       /* processes that run or wait */
 	NP_N_SIGNALS
 };
+
+#define NP_SIGNAL_SHOWN NP_SIGNAL_THROTTLING /* the first of these */
 
 /* "traffic", "cpu_wait" ... */
 const char *np_signal_name(enum np_signal s);

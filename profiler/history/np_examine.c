@@ -16,6 +16,7 @@
 #define LEAST_SPEED 0.05 /* of a link's speed */
 #define ERRORS 100.0	/* per second: the link is hardly usable */
 #define LITTLE 0.1	/* of the most traffic on a leaf switch: not unusual */
+#define LEAST_DISK 1e6	/* bytes/s; less is not unusual */
 
 /*
  * Prior belief in the cost of a second of exposure.  The network has two: by
@@ -400,8 +401,9 @@ static void judge_signal(const struct work *w, enum np_signal s,
 		out->most = is_worse_lower(s) ? fmin(out->most, v) :
 						fmax(out->most, v);
 	}
-	judge(s, w->value, n, share ? 0.02 : s == NP_SIGNAL_CLOCK_SKEW ? 2 : 1,
-	      out);
+	judge(s, w->value, n,
+	      share ? 0.02 : s == NP_SIGNAL_CLOCK_SKEW ? 2 :
+	      s == NP_SIGNAL_DISK ? LEAST_DISK : 1, out);
 	if (s == NP_SIGNAL_TRAFFIC)
 		out->unusual = false; /* its own traffic is no cause */
 }

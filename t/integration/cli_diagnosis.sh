@@ -407,6 +407,34 @@ test_a_token_goes_to_the_server() {
 	contains "with the token" "$(NETPROF_CONF=$S/conf explain 127)" 'It was not the'
 }
 
+# Of job 125; usually n0 is not throttled, and reads 1 MB/s.
+test_throttling_disks_nfs_and_load_are_shown_if_they_are_unusual() {
+	local at=1764009297 end=1764010140 metric usual METRICS=$S/table
+	cp "$H/metrics.txt" "$S/table"
+	while read -r metric usual; do
+		printf '%s n0 %s %s %s\n' "$metric" 0 $at "${usual%,*}" "$metric" $at $end "${usual#*,}" >>"$S/table"
+	done <<-'END'
+		node_cpu_core_throttles_total 0,40
+		node_cpu_package_throttles_total 0,10
+		node_disk_read_bytes_total 5e5,5e8
+		node_disk_written_bytes_total 5e5,5e5
+		node_nfs_rpcs_total 20,900
+		node_load1 4,9
+	END
+	serve
+	explain 125 | one_line >"$S/out"
+	contains throttling "$(<"$S/out")" 'Unusual throttling of processors: 50/s on n0, usually 0/s'
+	contains disk "$(<"$S/out")" 'Unusual traffic of disks: 50[01] MB/s on n0, usually 1 MB/s'
+	contains nfs "$(<"$S/out")" 'Unusual NFS requests: 900/s on n0, usually 20/s'
+	contains load "$(<"$S/out")" 'Unusual processes that run or wait .load.: 9 on n0, usually 4'
+	equal "the cause is the same" "$(explain --json 125 | jq -c '.accounting | [.verdict, .cause,
+		(.signals[] | select(.signal == "load") | .usual)]')" '["network","network",4]'
+	sed -i 's/ 900$/ 25/; s/ 9$/ 4/; s/5e8$/5e5/; s/ 40$/ 0/; s/ 10$/ 0/' "$S/table"
+	kill "$SERVER"
+	serve
+	! explain 125 | grep -E 'throttling|disks|NFS|load' || fail "nothing is unusual"
+}
+
 # A job on ten leaf switches, the first one of 600 nodes, and three runs like it.
 test_explain_says_which_nodes_it_did_not_query() {
 	local missing='.accounting | [.leaves_not_queried, .nodes_not_queried]' METRICS=$S/table
