@@ -375,7 +375,7 @@ test_without_a_metrics_server_it_says_what_is_missing() {
 # With an unusable server the output is still printed, and says why.
 test_a_failing_metrics_server_affects_only_the_metrics() {
 	local mode
-	for mode in html error refuse huge token gaps renamed; do
+	for mode in html error refuse huge token gaps renamed 404 302 500 503 million; do
 		serve $mode
 		explain_normal 127 >"$S/out" || fail "$mode: exit $?"
 		grep -q "^Compared" "$S/out" || fail "$mode: no page"
@@ -385,6 +385,10 @@ test_a_failing_metrics_server_affects_only_the_metrics() {
 		refuse | token) contains "$mode" "$(one_line <"$S/out")" 'the server refuses .401.: does it need a token' ;;
 		huge) contains huge "$(one_line <"$S/out")" 'a response of more than 16 MiB' ;;
 		renamed) contains renamed "$(one_line <"$S/out")" 'other-n[0-3].cluster:9100' ;;
+		404) contains 404 "$(one_line <"$S/out")" 'no /api/v1/query there .404.: expected the address of' ;;
+		302) contains 302 "$(one_line <"$S/out")" 'the server redirects .302.: give its own address' ;;
+		500 | 503) contains "$mode" "$(one_line <"$S/out")" "the server answers with status $mode" ;;
+		million) contains million "$(one_line <"$S/out")" 'a response of more than a million samples' ;;
 		gaps) contains gaps "$(cat "$S/out")" 'It was not the' ;;
 		esac
 		kill "$SERVER"
@@ -398,6 +402,61 @@ test_a_server_that_hangs_is_given_up_after_its_timeout() {
 	printf '%s\n' MetricsTimeout=300ms >"$S/conf"
 	NETPROF_CONF=$S/conf explain 127 >"$S/out"
 	contains hang "$(one_line <"$S/out")" 'no response within 0.3 s \(MetricsTimeout\)'
+}
+
+# Of Slingshot the counters of cxi devices, of Omnistat those of any network.
+test_tables_of_other_exporters_replace_the_metrics_of_node_exporter() {
+	local exporter METRICS=$S/table
+	for exporter in slingshot omnistat infiniband; do
+		case $exporter in
+		slingshot) sed 's/node_network_receive_bytes_total/omnistat_network_cxi_rx_ok_octets/
+			s/node_network_transmit_bytes_total/omnistat_network_cxi_tx_ok_octets/' ;;
+		omnistat) sed 's/node_network_receive_bytes_total/omnistat_network_rx_bytes/
+			s/node_network_transmit_bytes_total/omnistat_network_tx_bytes/' ;;
+		infiniband) sed 's/node_network_receive_/node_infiniband_port_data_received_/
+			s/node_network_transmit_/node_infiniband_port_data_transmitted_/
+			s/node_network_speed_bytes/node_infiniband_rate_bytes_per_second/' ;;
+		esac <"$H/metrics.txt" >"$S/table"
+		equal "$exporter" "$(grep -c '^node_network_[rt]' "$S/table" || :)" 0
+		serve
+		explain_normal 125 >"$S/without"
+		contains "$exporter, not configured" "$(<"$S/without")" '^126 .* min +- '
+		echo "MetricsTable=$exporter,node_exporter" >"$S/conf"
+		NETPROF_CONF=$S/conf explain_normal 125 >"$S/with"
+		diff "$ROOT/t/data/golden/history-network.txt" "$S/with" || fail "$exporter: another answer"
+		kill "$SERVER"
+	done
+}
+
+# An authority in DIR, which signed a server's certificate and a client's.
+make_certificates() { # DIR
+	local name
+	mkdir "$1"
+	openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 -subj /CN=authority \
+		-keyout "$1/ca.key" -out "$1/ca.pem" 2>/dev/null
+	echo 'subjectAltName=IP:127.0.0.1' >"$1/names"
+	for name in server client; do
+		openssl req -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -subj "/CN=$name" \
+			-keyout "$1/$name.key" -out "$1/$name.csr" 2>/dev/null
+		openssl x509 -req -in "$1/$name.csr" -CA "$1/ca.pem" -CAkey "$1/ca.key" -CAcreateserial \
+			-days 2 -extfile "$1/names" -out "$1/$name.pem" 2>/dev/null
+	done
+}
+
+test_a_client_certificate_goes_to_the_server() {
+	command -v openssl >/dev/null || skip "no openssl"
+	make_certificates "$S/tls"
+	serve "tls:$S/tls"
+	URL=https${URL#http}
+	answer() { NETPROF_CONF=$S/conf explain 127 | one_line; }
+	echo "MetricsCAFile=$S/tls/ca.pem" >"$S/conf"
+	contains "without one" "$(answer)" 'Missing .*https://127.0.0.1.*only Slurm.s accounting'
+	printf '%s\n' "MetricsCertFile=$S/tls/client.pem" "MetricsKeyFile=$S/tls/client.key" >>"$S/conf"
+	contains "with it" "$(answer)" 'It was not the'
+	sed -i /CAFile/d "$S/conf"
+	contains "from a server of an unknown authority" "$(answer)" 'Missing .*certificate.*only Slurm.s'
+	printf '%s\n' "MetricsCAFile=$S/tls/ca.pem" "MetricsCertFile=$S/none" >"$S/conf"
+	contains "a file that does not exist" "$(answer)" 'Missing .*only Slurm.s accounting'
 }
 
 test_a_token_goes_to_the_server() {
@@ -579,6 +638,9 @@ test_a_plot_is_written() {
 	explain --plot="$S/job.svg" 125
 	contains "the plot" "$(cat "$S/job.svg")" 'Traffic of leaf switch leaf0'
 	contains "the neighbour" "$(cat "$S/job.svg")" '126 halo'
+	contains "the excess" "$(cat "$S/job.svg")" 'excess'
+	explain --plot="$S/usual.svg" 137
+	! grep -q 'excess' "$S/usual.svg" || fail "a job that was not slow has an excess"
 }
 
 test_bad_input_is_reported_in_one_line() {

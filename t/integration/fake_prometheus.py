@@ -8,12 +8,15 @@ a counter grows by VALUE per second, or a gauge has that value.  A query counts
 as the sum of all metrics of the table that it names, averaged over its window.
 The port that was chosen goes into PORT-FILE.  MODE is what is wrong with the
 server: html, error, refuse, huge, hang, token (it wants "Bearer secret"),
-renamed (nodes have other names), gaps (every other step is missing).
+renamed (nodes have other names), gaps (every other step is missing), 404, 302, 500 or
+503 (its status), million (an answer with more than a million samples), or tls:DIR (it
+wants a client certificate that DIR/ca.pem signed; its own is DIR/server.pem).
 """
 import http.server
 import json
 import os
 import re
+import ssl
 import sys
 import time
 import urllib.parse
@@ -72,6 +75,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
     def send(self, status, text):
         self.send_response(status)
+        if status == 302:
+            self.send_header('Location', '/login')
         self.send_header('Content-Length', str(len(text)))
         self.end_headers()
         self.wfile.write(text.encode())
@@ -89,6 +94,12 @@ class Handler(http.server.BaseHTTPRequestHandler):
             self.send(401, '')
         elif mode == 'huge':
             self.send(200, '{' + ' ' * (17 << 20) + '}')
+        elif mode in ('404', '302', '500', '503'):
+            self.send(int(mode), '<html>no</html>')
+        elif mode == 'million':
+            self.send(200, '{"status":"success","data":{"resultType":"matrix","result":'
+                      '[{"metric":{"instance":"n0"},"values":[' +
+                      '[1,"1"],' * 1100000 + '[1,"1"]]}]}}')
         elif mode == 'hang':
             time.sleep(60)
         else:
@@ -97,6 +108,12 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
 server = http.server.ThreadingHTTPServer(('127.0.0.1', 0), Handler)
 server.daemon_threads = True
+if mode.startswith('tls:'):
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(mode[4:] + '/server.pem', mode[4:] + '/server.key')
+    context.load_verify_locations(mode[4:] + '/ca.pem')
+    context.verify_mode = ssl.CERT_REQUIRED
+    server.socket = context.wrap_socket(server.socket, server_side=True)
 with open(sys.argv[2] + '.new', 'w') as f:
     f.write(str(server.server_address[1]))
 os.rename(sys.argv[2] + '.new', sys.argv[2])
