@@ -9,7 +9,7 @@
 #include "np_moments.h"
 
 #define MOST_MEETINGS 32000000 /* of two jobs on a leaf switch: half a GiB */
-#define INTERVAL_SD 3.29 /* width of a 90 % interval, in sd */
+#define LOW_SD 1.645 /* from the mean to the low end of a 90 % interval, in sd */
 #define PAIR_SD 4.0 /* sd above 0: of 10,000 pairs, none by chance */
 #define NODE_SD 4.5 /* sd above 0: of 10,000 nodes, none by chance */
 
@@ -382,10 +382,14 @@ static void set_exposures(const struct work *w, const struct class *c,
 	}
 }
 
-/* Is a cost so far above 0 that among ten thousand pairs it is no chance? */
+/*
+ * Is a cost so far above 0 that among ten thousand pairs it is no chance? By the lower
+ * half of the interval: the upper one is wide if the application was never alone, and
+ * the whole is empty if few samples are above 0.
+ */
 static bool is_sure(const struct np_blame_range *r)
 {
-	double sd = (r->high - r->low) / INTERVAL_SD;
+	double sd = (r->mean - r->low) / LOW_SD;
 
 	return r->mean - PAIR_SD * sd > 0;
 }

@@ -1,0 +1,156 @@
+#include "t.h"
+#include "np_job_cost.h"
+#include "np_rng.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MOST 40 /* runs on a leaf switch */
+#define START 1000000
+
+static const char topology[] =
+	"SwitchName=leaf0 Level=0 Nodes=n[0-3]\n"
+	"SwitchName=leaf1 Level=0 Nodes=n[4-7]\n";
+
+/* A row of sacct. */
+static void put_job(FILE *f, int id, const char *user, const char *name,
+		    const char *nodes, int start, int end)
+{
+	fprintf(f, "%d|%d|%s|main|COMPLETED|%d|%d|%d|00:00:00|2|8|60|%s|%s|\n",
+		id, id, user, start, start, end, nodes, name);
+}
+
+/*
+ * Runs of a's x one after the other: on leaf0 with the times quiet[], alone or
+ * beside b's quiet, and on leaf1 beside b's loud with the times loud[].
+ */
+static void judge(const int *quiet, const int *loud, size_t n, bool alone,
+		  struct np_acct *h, struct np_job_cost *out)
+{
+	const struct {
+		const char *name, *own, *others;
+		const int *sec;
+	} leaf[] = {
+		{ "quiet", "n[0-1]", "n[2-3]", quiet },
+		{ "loud", "n[4-5]", "n[6-7]", loud },
+	};
+	struct np_topo t;
+	char *text = NULL;
+	size_t len;
+	FILE *f = open_memstream(&text, &len);
+	int id = 1;
+
+	fputs("JobID|JobIDRaw|User|Partition|State|Submit|Start|End|Suspended|"
+	      "NNodes|NCPUS|TimelimitRaw|NodeList|JobName|SubmitLine\n", f);
+	for (size_t l = 0; l < NP_ARRAY_SIZE(leaf); l++) {
+		int at = START;
+
+		for (size_t i = 0; i < n; i++) {
+			put_job(f, id++, "a", "x", leaf[l].own, at,
+				at + leaf[l].sec[i]);
+			at += leaf[l].sec[i] + 1;
+		}
+		if (l || !alone)
+			put_job(f, id++, "b", leaf[l].name, leaf[l].others,
+				START - 10, at + 10);
+	}
+	fclose(f);
+	*h = (struct np_acct){ .now = START + 1e6 };
+	T_CHECK(!np_topo_parse(topology, &t, NULL));
+	T_CHECK(!np_acct_topology(h, &t, NULL));
+	T_CHECK(!np_acct_read(h, text, "s", "|", NULL) && !np_acct_index(h));
+	T_CHECK(!np_job_cost_make(h, out));
+	np_topo_free(&t);
+	free(text);
+}
+
+/* Is the pair x by loud the only one?  *hours: its node-hours. */
+static bool finds_loud(const int *quiet, const int *loud, size_t n, bool alone,
+		       struct np_blame_range *hours, size_t *n_pairs)
+{
+	struct np_acct h;
+	struct np_job_cost t;
+	char name[16];
+	bool found;
+
+	judge(quiet, loud, n, alone, &h, &t);
+	*n_pairs = t.n_pairs;
+	found = t.n_pairs == 1 && !strcmp("loud", np_acct_text(
+		&h, t.pair[0].by_name, name, sizeof(name)));
+	if (found)
+		*hours = t.pair[0].node_hours;
+	np_job_cost_free(&t);
+	np_acct_free(&h);
+	return found;
+}
+
+static const struct row {
+	const char *name;
+	size_t n;
+	int quiet[10], loud[10];
+	bool found; /* beside quiet */
+} rows[] = {
+	{ "half as long again", 5, { 6, 6, 5, 6, 6 }, { 10, 10, 9, 10, 10 },
+	  true },
+	{ "a difference of 4 s where starts take 3 to 8 s", 5,
+	  { 10, 7, 12, 8, 13 }, { 15, 11, 14, 12, 17 }, false },
+	{ "a difference of 6 s where starts take 3 to 6 s", 5,
+	  { 5, 8, 6, 7, 5 }, { 11, 12, 14, 11, 13 }, true },
+	{ "a quarter longer, regularly", 10,
+	  { 100, 101, 99, 100, 102, 100, 98, 100, 101, 100 },
+	  { 125, 126, 124, 125, 127, 125, 123, 125, 126, 125 }, true },
+	{ "no difference", 10,
+	  { 100, 101, 99, 100, 102, 100, 98, 100, 101, 100 },
+	  { 101, 100, 99, 100, 102, 101, 98, 100, 101, 100 }, false },
+	{ "shorter", 5, { 10, 10, 9, 10, 10 }, { 6, 6, 5, 6, 6 }, false },
+};
+
+/* The truth is the difference of the sums, with two nodes. */
+static void test_pair(void)
+{
+	for (size_t i = 0; i < NP_ARRAY_SIZE(rows); i++) {
+		const struct row *r = &rows[i];
+		struct np_blame_range hours = { 0 };
+		double truth = 0;
+		size_t n;
+		bool found = finds_loud(r->quiet, r->loud, r->n, false, &hours,
+					&n);
+
+		T_ROW(r->name, found == r->found);
+		for (size_t k = 0; k < r->n; k++)
+			truth += (r->loud[k] - r->quiet[k]) * 2 / 3600.0;
+		T_ROW(r->name, !found || (hours.low <= truth &&
+					  truth <= hours.high));
+	}
+}
+
+/* Run times of 200 s with an sd of 4 %, whatever is beside them. */
+static void test_chance(void)
+{
+	struct np_rng *rng = np_rng_new(3, "chance");
+	struct np_blame_range hours;
+	size_t any[2] = { 0, 0 }, n;
+
+	for (int i = 0; i < 400; i++) {
+		int sec[2][MOST];
+
+		for (size_t k = 0; k < MOST; k++)
+			for (int l = 0; l < 2; l++)
+				sec[l][k] = (int)lround(200 * (1 + 0.04 *
+					np_rng_normal(rng)));
+		finds_loud(sec[0], sec[1], MOST, i % 2, &hours, &n);
+		any[i % 2] += n;
+	}
+	np_rng_free(rng);
+	T_CHECK(!any[0] && !any[1]);
+}
+
+static const struct t_case cases[] = {
+	{ "an application that is never alone, and two neighbours", test_pair },
+	{ "no pair is found by chance", test_chance },
+	{ NULL, NULL },
+};
+
+T_SUITE(job_cost, cases)
