@@ -172,6 +172,23 @@ static int read_accounting(struct np_acct *h, const char *path,
 	return rc;
 }
 
+/* Is this user an operator of Slurm, who sees private jobs as well? */
+static bool is_operator(const char *user)
+{
+	char name[300], *text;
+	char *const argv[] = { "sacctmgr", "--noheader", "--parsable2", "show",
+			       "user", name, "format=AdminLevel", NULL };
+	bool yes;
+
+	snprintf(name, sizeof(name), "name=%s", user);
+	if (run(argv, SCONTROL_SEC, MAX_CONFIG, &text, NULL))
+		return false;
+	text[strcspn(text, "\n")] = '\0';
+	yes = !strcmp(text, "Operator") || !strcmp(text, "Administrator");
+	free(text);
+	return yes;
+}
+
 /*
  * Are the jobs of other users hidden from this user, as squeue hides them with
  * PrivateData=jobs? Jobs that sacct hides do not reach us in the first place.
@@ -198,8 +215,10 @@ static bool jobs_are_private(const char *path, struct np_err *why)
 		return false;
 	if (!known)
 		np_errf(why, -EINVAL, "scontrol does not print PrivateData");
-	return !known || cli_slurm_lists(list, "jobs") ||
-	       cli_slurm_lists(list, "all");
+	if (known && !cli_slurm_lists(list, "jobs") &&
+	    !cli_slurm_lists(list, "all"))
+		return false;
+	return !known || !pw || !is_operator(pw->pw_name);
 }
 
 /* Days are not a unit of np_duration_parse(), so they are handled here. */
@@ -506,10 +525,17 @@ int cli_accounting_load(struct np_acct *h, const struct cli_diagnosis_opt *opt,
 {
 	char from[64], to[64];
 	char *const extra[] = { "--allusers", from, to, NULL };
+	struct np_err why = NP_ERR_INIT;
 	struct np_topo t;
 	int rc;
 
 	*h = (struct np_acct){ .now = now };
+	if (jobs_are_private(opt->accounting, &why))
+		return np_errf(err, -EACCES, "this lists the jobs of all "
+			       "users, %s%s: it needs root, SlurmUser or an "
+			       "operator of Slurm", why.text[0] ? "which may "
+			       "be private (PrivateData): " : "which are "
+			       "private (PrivateData)", why.text);
 	if (!opt->accounting && opt->since_sec > CLI_BLAME_MOST)
 		return np_errf(err, -EINVAL, "the jobs of %.0f days are too "
 			       "many to ask slurmdbd for at once: --since is "

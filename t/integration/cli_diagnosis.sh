@@ -594,6 +594,39 @@ test_jobs_of_a_file_are_private_too() {
 	contains "its owner" "$(as_other)" '^126 +halo +bob'
 }
 
+# root, the owner of a file and operators of Slurm do.
+test_blame_needs_the_right_to_see_the_jobs_of_others() {
+	local user
+	[ "$MY_UID" = 0 ] || skip "another user needs root"
+	as_user() { setpriv --reuid="$1" --regid=12345 --clear-groups "$S/bin/netprof" "${@:2}"; }
+	refuses() { # WHAT MESSAGE USER OPTIONS
+		run as_user "$3" blame --json "${@:4}"
+		equal "$1: status and output" "$RC $OUT" "1 "
+		contains "$1" "$ERR" "^netprof: this lists the jobs of all users, which $2: it needs root, SlurmUser or an operator"
+		! grep -qE 'alice|fft|bob|halo' <<<"$ERR" || fail "$1: a name: $ERR"
+	}
+	fake_slurm none
+	equal "not private" "$(as_user 12345 blame --json | jq .jobs)" 41
+	fake_slurm jobs
+	refuses "private" 'are private .PrivateData.' 12345
+	cp "$H/accounting.txt" "$S"
+	refuses "in a file" 'are private .PrivateData.' 12345 --accounting="$S/accounting.txt"
+	run as_user 12345 report --blame -o "$S/page.html"
+	contains "in a report" "$RC $ERR" '^1 .*which are private'
+	chown 12345 "$S/accounting.txt"
+	equal "its owner" "$(as_user 12345 blame --json --accounting="$S/accounting.txt" | jq .jobs)" 41
+	equal "root" "$(netprof blame --json | jq .jobs)" 41
+	for user in None Operator Administrator; do
+		printf '%s\n' '#!/bin/sh' "[ \$5 = name=nobody ] && echo $user" >"$S/bin/sacctmgr"
+		chmod 755 "$S/bin/sacctmgr"
+		[ $user != None ] || { refuses $user 'are private .PrivateData.' nobody; continue; }
+		equal $user "$(as_user nobody blame --json | jq .jobs)" 41
+	done
+	printf '%s\n' '#!/bin/sh' 'exit 1' >"$S/bin/scontrol"
+	refuses "scontrol fails" 'may be private .PrivateData.: scontrol failed; .*' nobody
+	equal "root without scontrol" "$(netprof blame --json | jq .topology)" false
+}
+
 test_blame_equals_the_golden_files() {
 	golden blame.txt blame
 	golden blame.json blame --json
