@@ -1,3 +1,11 @@
+/*
+ * From the options of a step to a running collector, in the order in which srun
+ * gets there: decide whether to measure, write the request as a command line,
+ * start the collector with it, and talk to the collector.
+ *
+ * All of this runs in srun, except for np_launch_from_argv(), which the
+ * collector calls.
+ */
 #include "np_launch.h"
 
 #include <errno.h>
@@ -45,7 +53,7 @@ static const struct {
 	{ "Rscript",            INTERPRETER },
 };
 
-static enum wrapper wrapper_kind(const char *exe)
+static enum wrapper wrapper_of(const char *exe)
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(wrappers); i++)
 		if (!strcmp(basename(exe), wrappers[i].name))
@@ -53,18 +61,18 @@ static enum wrapper wrapper_kind(const char *exe)
 	return PROGRAM;
 }
 
-/* The program that a command line runs; NULL: unknown. */
+/* Find the program that a command line runs; NULL: unknown. */
 static const char *command_program(int argc, char **argv)
 {
 	if (argc < 1)
 		return NULL;
-	switch (wrapper_kind(argv[0])) {
+	switch (wrapper_of(argv[0])) {
 	case PROGRAM:
 		return argv[0];
 	case INTERPRETER:
 		/*
-		 * An option may take an argument, so only the plain case is
-		 * certain.
+		 * Whether an option takes an argument is not known here, so the
+		 * script is certain only if it is the first argument.
 		 */
 		if (argc > 1 && argv[1][0] != '-' && !strchr(argv[1], '='))
 			return argv[1];
@@ -74,11 +82,11 @@ static const char *command_program(int argc, char **argv)
 	}
 }
 
-int np_launch_app_name(const struct np_step_context *f,
+int np_launch_app_name(const struct np_step_context *context,
 		       char app[NP_APP_MAX + 1], struct np_err *err)
 {
-	const char *given = f->app ? f->app : f->env_app;
-	const char *program = command_program(f->argc, f->argv);
+	const char *given = context->app ? context->app : context->env_app;
+	const char *program = command_program(context->argc, context->argv);
 
 	if (given && *given) {
 		if (np_app_check(given, err))
@@ -88,12 +96,13 @@ int np_launch_app_name(const struct np_step_context *f,
 	}
 	if (program && !np_app_from_text(program, app))
 		return 0;
-	if (f->job_name && !np_app_from_text(f->job_name, app))
+	if (context->job_name && !np_app_from_text(context->job_name, app))
 		return 0;
-	if (f->argc > 0 && !np_app_from_text(f->argv[0], app))
+	if (context->argc > 0 && !np_app_from_text(context->argv[0], app))
 		return 0;
-	return np_errf(err, -EINVAL, "no name for the application: give one "
-		       "with --netprofile=APP");
+	return np_errf(err, -EINVAL,
+		       "the application has no name: give it "
+		       "one with --netprofile=APP");
 }
 
 static bool has_text(const char *text)
@@ -101,198 +110,221 @@ static bool has_text(const char *text)
 	return text && *text;
 }
 
-static uint32_t cpus_per_task(const struct np_step_context *f)
+static uint32_t cpus_per_task(const struct np_step_context *context)
 {
-	unsigned long n = f->cpus_per_task ?
-			  strtoul(f->cpus_per_task, NULL, 10) : 0;
+	unsigned long n = context->cpus_per_task ?
+				  strtoul(context->cpus_per_task, NULL, 10) :
+				  0;
 
 	return n < UINT32_MAX ? (uint32_t)n : 0;
 }
 
-/* "cores", or "map_cpu:" with its list; a long list is cut. */
-static void set_binding(const struct np_step_context *f,
-			struct np_launch_request *o)
+/*
+ * Copy the requested binding, such as "cores" or "map_cpu:0,2", and the
+ * requested number of processors.  A long list is cut and ends in "...".
+ */
+static void set_binding(const struct np_step_context *context,
+			struct np_launch_request *request)
 {
-	const char *type = has_text(f->bind_type) ? f->bind_type : "";
+	const char *type = has_text(context->bind_type) ? context->bind_type :
+							  "";
 	size_t len = strlen(type);
-	bool has_list = len && type[len - 1] == ':' && has_text(f->bind_list);
-	int n = snprintf(o->cpu_bind, sizeof(o->cpu_bind), "%s%s", type,
-			 has_list ? f->bind_list : "");
+	bool has_list = len && type[len - 1] == ':' &&
+			has_text(context->bind_list);
+	int n = snprintf(request->cpu_bind, sizeof(request->cpu_bind), "%s%s",
+			 type, has_list ? context->bind_list : "");
 
-	if (n >= (int)sizeof(o->cpu_bind))
-		strcpy(o->cpu_bind + sizeof(o->cpu_bind) - 4, "...");
-	o->cpus_per_task = cpus_per_task(f);
+	if (n >= (int)sizeof(request->cpu_bind))
+		strcpy(request->cpu_bind + sizeof(request->cpu_bind) - 4,
+		       "...");
+	request->cpus_per_task = cpus_per_task(context);
 }
 
-void np_launch_fingerprint(const struct np_step_context *f, char hex[20])
+void np_launch_fingerprint(const struct np_step_context *context, char hex[20])
 {
-	bool launcher = f->argc > 0 && wrapper_kind(f->argv[0]) == LAUNCHER;
-	uint64_t h = NP_HASH;
+	bool launcher = context->argc > 0 &&
+			wrapper_of(context->argv[0]) == LAUNCHER;
+	uint64_t hash = NP_HASH;
 
-	for (int i = 0; i < (launcher ? 1 : f->argc); i++)
-		h = np_hash(h, f->argv[i], strlen(f->argv[i]) + 1);
-	h = np_hash(h, &f->step.n_nodes, sizeof(f->step.n_nodes));
-	h = np_hash(h, &f->step.n_tasks, sizeof(f->step.n_tasks));
-	/* Without a request the digest is that of earlier releases. */
-	if (has_text(f->bind_type))
-		h = np_hash(h, f->bind_type, strlen(f->bind_type) + 1);
-	if (has_text(f->bind_type) && has_text(f->bind_list))
-		h = np_hash(h, f->bind_list, strlen(f->bind_list) + 1);
-	if (cpus_per_task(f))
-		h = np_hash(h, f->cpus_per_task, strlen(f->cpus_per_task) + 1);
-	snprintf(hex, 20, "%016llx", (unsigned long long)h);
+	for (int i = 0; i < (launcher ? 1 : context->argc); i++)
+		hash = np_hash(hash, context->argv[i],
+			       strlen(context->argv[i]) + 1);
+	hash = np_hash(hash, &context->step.n_nodes,
+		       sizeof(context->step.n_nodes));
+	hash = np_hash(hash, &context->step.n_tasks,
+		       sizeof(context->step.n_tasks));
+	/* Other bindings do not count: that keeps the digests of old runs. */
+	if (has_text(context->bind_type))
+		hash = np_hash(hash, context->bind_type,
+			       strlen(context->bind_type) + 1);
+	if (has_text(context->bind_type) && has_text(context->bind_list))
+		hash = np_hash(hash, context->bind_list,
+			       strlen(context->bind_list) + 1);
+	if (cpus_per_task(context))
+		hash = np_hash(hash, context->cpus_per_task,
+			       strlen(context->cpus_per_task) + 1);
+	snprintf(hex, 20, "%016llx", (unsigned long long)hash);
 }
 
-static int add_setting(struct np_launch_request *o, const char *setting,
+static int add_setting(struct np_launch_request *request, const char *setting,
 		       struct np_err *why)
 {
-	if (o->n_settings == NP_LAUNCH_SETTINGS)
+	if (request->n_settings == NP_LAUNCH_SETTINGS)
 		return np_errf(why, -EINVAL,
 			       "more than %d arguments for "
 			       "netprof in plugstack.conf",
 			       NP_LAUNCH_SETTINGS);
-	o->setting[o->n_settings++] = setting;
+	request->setting[request->n_settings++] = setting;
 	return 0;
 }
 
-static int add_settings(const struct np_step_context *f,
-			struct np_launch_request *o, struct np_err *why)
+static int add_settings(const struct np_step_context *context,
+			struct np_launch_request *request, struct np_err *why)
 {
-	for (int i = 0; i < f->n_settings; i++)
-		if (add_setting(o, f->setting[i], why))
+	for (int i = 0; i < context->n_settings; i++)
+		if (add_setting(request, context->setting[i], why))
 			return -EINVAL;
-	return f->period ? add_setting(o, f->period, why) : 0;
+	return context->period ? add_setting(request, context->period, why) : 0;
 }
 
-enum np_launch_decision np_launch_decide(struct np_step_context *f,
+enum np_launch_decision np_launch_decide(struct np_step_context *context,
 					 struct np_err *why)
 {
-	struct np_launch_request *o = &f->step;
+	struct np_launch_request *request = &context->step;
 
-	if (f->helper_step || (!f->requested && !(f->env_app && *f->env_app)))
+	if (context->helper_step ||
+	    (!context->requested && !(context->env_app && *context->env_app)))
 		return NP_LAUNCH_IGNORE;
-	if (f->interactive)
+	if (context->interactive)
 		return np_errf(why, NP_LAUNCH_SKIP,
 			       "the shell of salloc is not "
 			       "measured; steps started in it are");
-	o->launcher = f->argc > 0 && wrapper_kind(f->argv[0]) == LAUNCHER;
-	o->runner = o->launcher ? f->parent : f->pid;
-	if (o->n_nodes + o->launcher < 2)
+	request->launcher = context->argc > 0 &&
+			    wrapper_of(context->argv[0]) == LAUNCHER;
+	request->runner = request->launcher ? context->parent : context->pid;
+	if (request->n_nodes + request->launcher < 2)
 		return np_errf(why, NP_LAUNCH_SKIP,
 			       "the step runs on one node, "
 			       "which uses no switch");
-	if (np_launch_app_name(f, o->app, why) || add_settings(f, o, why))
+	if (np_launch_app_name(context, request->app, why) ||
+	    add_settings(context, request, why))
 		return NP_LAUNCH_SKIP;
-	if (strlen(f->srun) >= sizeof(o->srun))
+	if (strlen(context->srun) >= sizeof(request->srun))
 		return np_errf(why, NP_LAUNCH_SKIP,
 			       "the path of srun is too "
 			       "long: %s",
-			       f->srun);
-	strcpy(o->srun, f->srun);
-	snprintf(o->executable, sizeof(o->executable), "%s",
-		 f->argc > 0 ? f->argv[0] : "");
-	set_binding(f, o);
-	np_launch_fingerprint(f, o->fingerprint);
+			       context->srun);
+	strcpy(request->srun, context->srun);
+	snprintf(request->executable, sizeof(request->executable), "%s",
+		 context->argc > 0 ? context->argv[0] : "");
+	set_binding(context, request);
+	np_launch_fingerprint(context, request->fingerprint);
 	return NP_LAUNCH_START;
 }
 
 /* ---- the request as a command line ---- */
 
-/* The argument --NAME=VALUE for one member. */
+/* The members of the request that are passed as an argument --NAME=VALUE. */
 static const struct field {
 	const char *name;
-	enum { COUNT, NUMBER, FLAG, TEXT, APP } kind;
+	/* The type of the member; an APP is checked like a name. */
+	enum { U32, LONG, BOOL, TEXT, APP } kind;
 	size_t at, size;
 } fields[] = {
 #define OF(member) offsetof(struct np_launch_request, member), \
 		   sizeof(((struct np_launch_request *)NULL)->member)
-	{ "job",	 COUNT,	 OF(job_id) },
-	{ "step",	 COUNT,	 OF(step_id) },
-	{ "array-job",	 NUMBER, OF(array_job_id) },
-	{ "array-task",	 NUMBER, OF(array_task_id) },
-	{ "het",	 NUMBER, OF(het_component) },
-	{ "het-job",	 COUNT,	 OF(het_job_id) },
-	{ "nodes",	 COUNT,	 OF(n_nodes) },
-	{ "tasks",	 COUNT,	 OF(n_tasks) },
-	{ "cpus",	 COUNT,	 OF(cpus_per_task) },
-	{ "bind",	 TEXT,	 OF(cpu_bind) },
-	{ "launcher",	 FLAG,	 OF(launcher) },
-	{ "runner",	 COUNT,	 OF(runner) },
-	{ "app",	 APP,	 OF(app) },
-	{ "level",	 TEXT,	 OF(level) },
-	{ "rail",	 TEXT,	 OF(rail) },
-	{ "exe",	 TEXT,	 OF(executable) },
-	{ "fingerprint", TEXT,	 OF(fingerprint) },
-	{ "srun",	 TEXT,	 OF(srun) },
+	{ "job", U32, OF(job_id) },
+	{ "step", U32, OF(step_id) },
+	{ "array-job", LONG, OF(array_job_id) },
+	{ "array-task", LONG, OF(array_task_id) },
+	{ "het", LONG, OF(het_component) },
+	{ "het-job", U32, OF(het_job_id) },
+	{ "nodes", U32, OF(n_nodes) },
+	{ "tasks", U32, OF(n_tasks) },
+	{ "cpus", U32, OF(cpus_per_task) },
+	{ "bind", TEXT, OF(cpu_bind) },
+	{ "launcher", BOOL, OF(launcher) },
+	{ "runner", U32, OF(runner) },
+	{ "app", APP, OF(app) },
+	{ "level", TEXT, OF(level) },
+	{ "rail", TEXT, OF(rail) },
+	{ "exe", TEXT, OF(executable) },
+	{ "fingerprint", TEXT, OF(fingerprint) },
+	{ "srun", TEXT, OF(srun) },
 #undef OF
 };
 #define N_FIELDS NP_ARRAY_SIZE(fields)
 
-static void add_field(struct np_args *a, const struct np_launch_request *o,
-		      const struct field *f)
+static void add_field(struct np_args *args,
+		      const struct np_launch_request *request,
+		      const struct field *field)
 {
-	const void *v = (const char *)o + f->at;
+	const void *member = (const char *)request + field->at;
 
-	switch (f->kind) {
-	case COUNT:
-		np_args_add(a, "--%s=%u", f->name, *(const uint32_t *)v);
+	switch (field->kind) {
+	case U32:
+		np_args_add(args, "--%s=%u", field->name,
+			    *(const uint32_t *)member);
 		break;
-	case NUMBER:
-		np_args_add(a, "--%s=%ld", f->name, *(const long *)v);
+	case LONG:
+		np_args_add(args, "--%s=%ld", field->name,
+			    *(const long *)member);
 		break;
-	case FLAG:
-		np_args_add(a, "--%s=%d", f->name, *(const bool *)v);
+	case BOOL:
+		np_args_add(args, "--%s=%d", field->name,
+			    *(const bool *)member);
 		break;
 	case TEXT:
 	case APP:
-		np_args_add(a, "--%s=%s", f->name, (const char *)v);
+		np_args_add(args, "--%s=%s", field->name, (const char *)member);
 		break;
 	}
 }
 
-void np_launch_to_args(const struct np_launch_request *o, const char *path,
-		       struct np_args *out)
+void np_launch_to_args(const struct np_launch_request *request,
+		       const char *path, struct np_args *out)
 {
 	*out = (struct np_args){ .n = 0 };
 	np_args_add(out, "%s", path);
 	for (size_t i = 0; i < N_FIELDS; i++)
-		add_field(out, o, &fields[i]);
-	for (size_t i = 0; i < o->n_settings; i++)
-		np_args_add(out, "--set=%s", o->setting[i]);
+		add_field(out, request, &fields[i]);
+	for (size_t i = 0; i < request->n_settings; i++)
+		np_args_add(out, "--set=%s", request->setting[i]);
 }
 
-static int take_number(const char *name, const char *text, long min, long *out,
-		       struct np_err *err)
+static int parse_number(const char *name, const char *text, long min, long *out,
+			struct np_err *err)
 {
 	char *end;
-	long v;
+	long number;
 
 	errno = 0;
-	v = strtol(text, &end, 10);
-	if (errno || end == text || *end || v < min || v > UINT32_MAX)
+	number = strtol(text, &end, 10);
+	if (errno || end == text || *end || number < min || number > UINT32_MAX)
 		return np_errf(err, -EINVAL, "--%s=%s: expected a number from "
 			       "%ld to %u", name, text, min, UINT32_MAX);
-	*out = v;
+	*out = number;
 	return 0;
 }
 
-static int take_field(struct np_launch_request *o, const struct field *f,
-		      const char *text, struct np_err *err)
+static int parse_field(struct np_launch_request *request,
+		       const struct field *field, const char *text,
+		       struct np_err *err)
 {
-	void *to = (char *)o + f->at;
-	long v;
+	void *member = (char *)request + field->at;
+	long number;
 	int rc;
 
-	switch (f->kind) {
-	case COUNT:
-		rc = take_number(f->name, text, 0, &v, err);
+	switch (field->kind) {
+	case U32:
+		rc = parse_number(field->name, text, 0, &number, err);
 		if (!rc)
-			*(uint32_t *)to = (uint32_t)v;
+			*(uint32_t *)member = (uint32_t)number;
 		return rc;
-	case NUMBER:
-		return take_number(f->name, text, -1, to, err);
-	case FLAG:
-		*(bool *)to = !strcmp(text, "1");
+	case LONG:
+		return parse_number(field->name, text, -1, member, err);
+	case BOOL:
+		*(bool *)member = !strcmp(text, "1");
 		return 0;
 	case APP:
 		if (np_app_check(text, err))
@@ -301,28 +333,32 @@ static int take_field(struct np_launch_request *o, const struct field *f,
 	case TEXT:
 		break;
 	}
-	if (strlen(text) >= f->size)
-		return np_errf(err, -EINVAL, "--%s=%.40s...: expected fewer "
-			       "than %zu characters", f->name, text, f->size);
-	strcpy(to, text);
+	if (strlen(text) >= field->size)
+		return np_errf(err, -EINVAL,
+			       "--%s=%.40s...: expected fewer "
+			       "than %zu characters",
+			       field->name, text, field->size);
+	strcpy(member, text);
 	return 0;
 }
 
-static int take_setting(struct np_launch_request *o, const char *text,
-			struct np_err *err)
+static int parse_setting(struct np_launch_request *request, const char *text,
+			 struct np_err *err)
 {
-	if (o->n_settings == NP_LAUNCH_SETTINGS)
+	if (request->n_settings == NP_LAUNCH_SETTINGS)
 		return np_errf(err, -EINVAL, "--set=%s: more than %d settings",
 			       text, NP_LAUNCH_SETTINGS);
-	o->setting[o->n_settings++] = text;
+	request->setting[request->n_settings++] = text;
 	return 0;
 }
 
-int np_launch_from_argv(int argc, char **argv, struct np_launch_request *o,
-			struct np_err *err)
+int np_launch_from_argv(int argc, char **argv,
+			struct np_launch_request *request, struct np_err *err)
 {
-	struct np_launch_request got = {
-		.array_job_id = -1, .array_task_id = -1, .het_component = -1,
+	struct np_launch_request parsed = {
+		.array_job_id = -1,
+		.array_task_id = -1,
+		.het_component = -1,
 	};
 	struct option options[N_FIELDS + 2] = {
 		[N_FIELDS] = { "set", required_argument, NULL, N_FIELDS },
@@ -338,74 +374,87 @@ int np_launch_from_argv(int argc, char **argv, struct np_launch_request *o,
 		if (opt > (int)N_FIELDS) /* '?': unknown */
 			return np_errf(err, -EINVAL,
 				       "unknown argument: the "
-				       "plugin and netprof-collector are of "
+				       "plugin and netprof-collector have "
 				       "different versions");
-		rc = opt == (int)N_FIELDS ? take_setting(&got, optarg, err) :
-		     take_field(&got, &fields[opt], optarg, err);
+		rc = opt == (int)N_FIELDS ?
+			     parse_setting(&parsed, optarg, err) :
+			     parse_field(&parsed, &fields[opt], optarg, err);
 		if (rc)
 			return rc;
 	}
-	if (!got.job_id || !got.app[0] || !got.srun[0] || optind != argc)
+	if (!parsed.job_id || !parsed.app[0] || !parsed.srun[0] ||
+	    optind != argc)
 		return np_errf(err, -EINVAL,
 			       "netprof-collector is started by the "
 			       "SPANK plugin, not by hand");
-	*o = got;
+	*request = parsed;
 	return 0;
 }
 
 /* ---- the collector process ---- */
 
-/* stdin, stdout, stderr, NP_COLLECTOR_LISTEN_FD, and one that exec closes */
+/*
+ * Descriptors of the new process: stdin, stdout, stderr,
+ * NP_COLLECTOR_LISTEN_FD, and a status socket.  A successful exec closes that;
+ * otherwise an errno is written to it.
+ */
 #define N_FDS 5
 
-/* Runs between fork and exec in a threaded program: plain system calls only. */
+/*
+ * Become the collector.  srun has several threads, so between fork() and exec()
+ * only plain system calls are allowed.
+ */
 static void exec_collector(const int keep[N_FDS], char *const argv[])
 {
-	int status = N_FDS - 1, e;
+	int status = N_FDS - 1, error;
 
-	e = -np_detach(keep, N_FDS);
-	if (e) {
-		status = keep[status]; /* not moved yet */
+	error = -np_detach(keep, N_FDS);
+	if (error) {
+		status = keep[status]; /* still at its old number */
 	} else {
 		fcntl(status, F_SETFD, FD_CLOEXEC);
 		execv(argv[0], argv);
-		e = errno;
+		error = errno;
 	}
-	if (write(status, &e, sizeof(e)) < 0)
+	if (write(status, &error, sizeof(error)) < 0)
 		_exit(126);
 	_exit(127);
 }
 
-/* dup2() in exec_collector() must not close one that is needed later. */
-static int pair_above(int fd[2])
+/*
+ * The descriptors are above those that exec_collector() assigns with dup2(),
+ * which closes whatever had that number before.
+ */
+static int make_socketpair(int fd[2])
 {
 	return socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fd) ? -errno :
 	       np_fds_above(fd);
 }
 
-/* The errno of a failed exec; 0 when exec closed the other end. */
-static int exec_error(int fd, int timeout_ms)
+/* Wait for the exec.  Returns 0, the errno of its failure, or ETIMEDOUT. */
+static int wait_for_exec(int fd, int timeout_ms)
 {
 	double until_sec = np_mono_sec() + 1e-3 * timeout_ms;
-	int e = 0;
+	int error = 0;
 
 	if (!np_fd_wait(fd, POLLIN, until_sec))
 		return ETIMEDOUT;
-	while (read(fd, &e, sizeof(e)) < 0 && errno == EINTR)
+	while (read(fd, &error, sizeof(error)) < 0 && errno == EINTR)
 		;
-	return e;
+	return error;
 }
 
-/* Start argv[0]; listen_fd is above 4, or -1: none. */
-static int start_process(struct np_collector_proc *a, char *const argv[],
-			 int listen_fd, int timeout_ms, struct np_err *err)
+/* Start argv[0] as the collector; arguments as of np_collector_start(). */
+static int start_process(struct np_collector_proc *collector,
+			 char *const argv[], int listen_fd, int timeout_ms,
+			 struct np_err *err)
 {
 	int link[2] = { -1, -1 }, status[2] = { -1, -1 };
 	pid_t pid = -1;
-	int e;
+	int error;
 
-	if (pair_above(link) || pair_above(status)) {
-		e = EMFILE;
+	if (make_socketpair(link) || make_socketpair(status)) {
+		error = EMFILE;
 	} else {
 		const int keep[N_FDS] = { link[1], link[1], -1,
 						  listen_fd, status[1] };
@@ -413,57 +462,65 @@ static int start_process(struct np_collector_proc *a, char *const argv[],
 		pid = fork();
 		if (pid == 0)
 			exec_collector(keep, argv);
-		e = pid < 0 ? errno : 0;
+		error = pid < 0 ? errno : 0;
 	}
 	close(link[1]);
 	close(status[1]);
-	if (!e && (e = exec_error(status[0], timeout_ms)) == ETIMEDOUT)
-		kill(pid, SIGKILL); /* so that it does not begin later */
+	if (!error &&
+	    (error = wait_for_exec(status[0], timeout_ms)) == ETIMEDOUT)
+		kill(pid, SIGKILL); /* it must not start later */
 	close(status[0]);
-	if (e) {
+	if (error) {
 		close(link[0]);
-		return e != ETIMEDOUT ?
-			np_errf(err, -e, "%s: %s", argv[0], strerror(e)) :
-			np_errf(err, -e, "%s: not loaded within %d ms: its "
-				"file system does not answer", argv[0],
-				timeout_ms);
+		return error != ETIMEDOUT ?
+			       np_errf(err, -error, "%s: %s", argv[0],
+				       strerror(error)) :
+			       np_errf(err, -error,
+				       "%s: not loaded within %d ms: its "
+				       "file system does not answer",
+				       argv[0], timeout_ms);
 	}
-	*a = (struct np_collector_proc){ getpid(), link[0] };
+	*collector = (struct np_collector_proc){ getpid(), link[0] };
 	return 0;
 }
 
-/* Send one line.  A collector that has ended is no error. */
-static void say(struct np_collector_proc *a, const char *line)
+/* Send one line.  It is no error if the collector has ended. */
+static void send_line(struct np_collector_proc *collector, const char *line)
 {
-	if (a->fd >= 0)
-		send(a->fd, line, strlen(line), MSG_NOSIGNAL | MSG_DONTWAIT);
+	if (collector->fd >= 0)
+		send(collector->fd, line, strlen(line),
+		     MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
+/* First letters of the collector's lines, "ready" and "saved". */
+enum line { READY = 'r', SAVED = 's' };
+
 /*
- * Wait for the line that begins with this letter, for at most timeout_ms.
- * Returns 0; -ETIMEDOUT; or -EPIPE: the collector has ended.
+ * Wait for that line of the collector, for at most timeout_ms.  Returns 0;
+ * -ETIMEDOUT; or -EPIPE: the collector has ended.
  */
-static int wait_for(struct np_collector_proc *a, char first, int timeout_ms)
+static int wait_for_line(struct np_collector_proc *collector, enum line line,
+			 int timeout_ms)
 {
 	double until_sec = np_mono_sec() + 1e-3 * timeout_ms;
 	char buf[64];
 	ssize_t got;
 
-	if (a->fd < 0)
+	if (collector->fd < 0)
 		return -EPIPE;
-	while (np_fd_wait(a->fd, POLLIN, until_sec)) {
-		got = recv(a->fd, buf, sizeof(buf), MSG_DONTWAIT);
+	while (np_fd_wait(collector->fd, POLLIN, until_sec)) {
+		got = recv(collector->fd, buf, sizeof(buf), MSG_DONTWAIT);
 		if (got < 0 && (errno == EAGAIN || errno == EINTR))
 			continue;
 		if (got <= 0)
 			return -EPIPE;
-		if (memchr(buf, first, (size_t)got))
+		if (memchr(buf, line, (size_t)got))
 			return 0;
 	}
 	return -ETIMEDOUT;
 }
 
-int np_collector_start(struct np_collector_proc *a,
+int np_collector_start(struct np_collector_proc *collector,
 		       const struct np_launch_request *request,
 		       const char *libexecdir, int listen_fd, int timeout_ms,
 		       struct np_err *err)
@@ -475,30 +532,32 @@ int np_collector_start(struct np_collector_proc *a,
 	snprintf(path, sizeof(path), "%s/netprof-collector", libexecdir);
 	np_launch_to_args(request, path, &args);
 	rc = args.rc ? np_errf(err, args.rc, "out of memory") :
-		       start_process(a, args.argv, listen_fd, timeout_ms, err);
+		       start_process(collector, args.argv, listen_fd,
+				     timeout_ms, err);
 	np_args_free(&args);
 	return rc;
 }
 
-int np_collector_wait_ready(struct np_collector_proc *a, int timeout_ms)
+int np_collector_wait_ready(struct np_collector_proc *collector, int timeout_ms)
 {
-	int rc = wait_for(a, 'r', timeout_ms);
+	int rc = wait_for_line(collector, READY, timeout_ms);
 
-	say(a, "start\n");
+	send_line(collector, "start\n");
 	return rc;
 }
 
-void np_collector_end(struct np_collector_proc *a, int status, int save_ms)
+void np_collector_end(struct np_collector_proc *collector, int status,
+		      int save_ms)
 {
 	char line[32];
 
-	if (a->owner != getpid())
-		return; /* a fork of srun ends, not srun */
+	if (collector->owner != getpid())
+		return; /* it is a fork of srun that ends */
 	snprintf(line, sizeof(line), "exit %d\n", status & 0xff);
-	say(a, line);
+	send_line(collector, line);
 	if (save_ms)
-		wait_for(a, 's', save_ms);
-	if (a->fd >= 0)
-		close(a->fd);
-	*a = (struct np_collector_proc)NP_COLLECTOR_INIT;
+		wait_for_line(collector, SAVED, save_ms);
+	if (collector->fd >= 0)
+		close(collector->fd);
+	*collector = (struct np_collector_proc)NP_COLLECTOR_INIT;
 }

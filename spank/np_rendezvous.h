@@ -1,18 +1,18 @@
 /*
  * The rendezvous of probe agents with the collector of their step.
  *
- * srun tells the nodes of a step where the collector listens, which of them
- * take part, and with which cookies both sides authenticate.  This travels in
- * one variable of the tasks' environment, which the SPANK plugin removes
- * before the tasks run:
+ * srun tells the nodes of a step where the collector listens, which of the
+ * nodes take part, and by which cookies both sides authenticate themselves.
+ * It does so in one variable of the tasks' environment, which the SPANK plugin
+ * removes before the tasks run:
  *
  *	SLURM_NETPROF_RENDEZVOUS=PORT COOKIE COOKIE AFTER NODES SEED PATH[;...]
  *
- * with one entry for each component of a heterogeneous job.  Variables with
- * this prefix reach the tasks under srun --export=NONE, too.
+ * with one entry for each component of a heterogeneous job.  The prefix SLURM_
+ * makes srun pass it on even with --export=NONE.
  *
- * On a node that takes part, the plugin starts an agent (netprof-agent) from
- * within the first task.  No Slurm.
+ * On each node that takes part, the plugin starts an agent (netprof-agent) from
+ * within the first task.  Nothing here uses Slurm.
  */
 #ifndef NP_RENDEZVOUS_H
 #define NP_RENDEZVOUS_H
@@ -38,90 +38,93 @@
 struct np_rendezvous_entry {
 	uint16_t port; /* of the collector, on the host of srun */
 	/*
-	 * Cookies of this step: what an agent sends first, and what the
-	 * collector must send before the agent believes anything.
+	 * The step's cookies.  An agent begins by sending agent_cookie, and
+	 * trusts the collector once that has sent collector_cookie.
 	 */
 	char agent_cookie[NP_RENDEZVOUS_COOKIE];
 	char collector_cookie[NP_RENDEZVOUS_COOKIE];
-	double after_sec;   /* age of the step, seconds, before which agents
-			     * sleep; see np_rendezvous_after_sec() */
-	uint32_t max_nodes; /* 2 to NP_RENDEZVOUS_MAX_NODES */
+	double after_sec;   /* agents sleep until the step has this age, in
+			     * seconds, or longer: np_rendezvous_after_sec() */
+	uint32_t max_nodes; /* with an agent; 2 to NP_RENDEZVOUS_MAX_NODES */
 	uint32_t seed;	    /* differs from step to step */
 	char path[NP_RENDEZVOUS_PATH]; /* path of netprof-agent on the nodes */
 };
 
 /*
- * Open the socket at which a collector will listen, and append its rendezvous
- * to text[size], so that the nodes can get it before there is a collector.
- * range: first and last port that a firewall lets through (SrunPortRange), or
- * NULL: any.  Returns the descriptor, or -errno with err.
+ * Open the socket at which the collector will listen, and append an entry for
+ * it to text[size].  The nodes may receive that before the collector runs.
+ * range: first and last port that the firewall allows (SrunPortRange), or NULL
+ * for any port.  Returns the descriptor, or -errno with err.
  */
 int np_rendezvous_open(const struct np_conf *conf, const uint16_t range[2],
 		       char *text, size_t size, struct np_err *err);
 
 /*
- * Append v to text[size], which holds other entries or "".  Returns 0, or
- * -EINVAL with err: the path has a space or ';', or text has no room left.
+ * Append an entry to text[size], which holds other entries or "".  Returns 0,
+ * or -EINVAL with err: its path has a space or ';', or text has no room left.
  * Exported for the unit tests.
  */
-int np_rendezvous_add(const struct np_rendezvous_entry *v, char *text,
+int np_rendezvous_add(const struct np_rendezvous_entry *entry, char *text,
 		      size_t size, struct np_err *err);
 
 /*
- * The entry of a component; 0 for the only one.  text comes from the user's
- * environment and may hold anything.  Returns 0; -ENOENT: there are fewer
- * entries; -EINVAL: malformed.
+ * Parse the entry of a component of a heterogeneous job; 0 for other jobs.
+ * text comes from the user's environment and may hold anything.  Returns 0;
+ * -ENOENT: there are fewer entries; -EINVAL: malformed.
  */
 int np_rendezvous_find(const char *text, size_t component,
 		       struct np_rendezvous_entry *out);
 
 /*
- * Does this node (0 .. n_nodes - 1, in Slurm's numbering within the step) take
- * part?  Up to max_nodes all do; of more, pairs of neighbours in that order,
- * which nearly always share a leaf switch, spread evenly over the step.
+ * Does this node take part?  Slurm numbers the nodes of a step from 0 to
+ * n_nodes - 1.  In a step of up to max_nodes nodes, all take part.  In a wider
+ * step pairs of neighbours do, spread evenly: nodes with adjacent numbers
+ * nearly always share a leaf switch.
  */
-bool np_rendezvous_takes_part(const struct np_rendezvous_entry *v,
+bool np_rendezvous_takes_part(const struct np_rendezvous_entry *entry,
 			      uint32_t node, uint32_t n_nodes);
 
-/* Number of nodes that take part. */
-uint32_t np_rendezvous_count(const struct np_rendezvous_entry *v,
+/* Return how many nodes take part. */
+uint32_t np_rendezvous_count(const struct np_rendezvous_entry *entry,
 			     uint32_t n_nodes);
 
 /*
- * Age of the step, seconds, at which agents connect: later in a wide step, as
- * its tasks take longer to start (20 ms a node, at most 30 s more).
+ * Return the age of the step, in seconds, at which its agents connect.  As the
+ * tasks of a wide step take longer to start, this is after_sec plus 20 ms for
+ * each node, but at most 30 s more.
  */
-double np_rendezvous_after_sec(const struct np_rendezvous_entry *v,
+double np_rendezvous_after_sec(const struct np_rendezvous_entry *entry,
 			       uint32_t n_nodes);
 
-/* An agent to be started on this node. */
+/* What np_agent_start() needs to know. */
 struct np_agent_params {
 	const struct np_rendezvous_entry *rendezvous;
 	const char *host; /* where srun runs */
 	uint32_t node;	  /* number of this node within the step */
-	double after_sec; /* seconds that the agent sleeps first */
+	double sleep_sec; /* how long the agent sleeps before it connects */
 	/*
 	 * The agent ends when this task and all other children of parent have
-	 * ended.  task 0: it watches nothing; parent 0: only the task.
+	 * ended.  parent 0: it watches only the task; task 0: nothing.
 	 */
 	pid_t task, parent;
-	pid_t *pid; /* in memory shared with child processes: receives the
-		     * agent's process id; or NULL */
+	pid_t *pid; /* receives the agent's process id, and is in memory that
+		     * child processes share; or NULL */
 };
 
-/* Both cookies as a variable of the agent's environment: NP_COOKIES_ENV=... */
+/* Write both cookies as the variable NP_COOKIES_ENV of an environment. */
 #define NP_AGENT_COOKIES (sizeof(NP_COOKIES_ENV) + 2 * NP_RENDEZVOUS_COOKIE)
-void np_agent_cookies(const struct np_rendezvous_entry *v,
+void np_agent_cookies(const struct np_rendezvous_entry *entry,
 		      char text[NP_AGENT_COOKIES]);
 
 /*
  * Start the agent from within a task that is about to become the user's program
- * (slurm_spank_task_init): as the user and in the task's cgroup, but not as a
- * child of the program, in a session of its own, and without the program's
- * descriptors.  Its environment is what np_helper_env() keeps of env.  Takes
- * about a millisecond and leaves no child to wait for.  Returns 0, or -errno of
- * the fork; an agent that cannot be executed is not noticed here.
+ * (slurm_spank_task_init).  The agent runs as the user and in the task's
+ * cgroup, but it is not a child of the program, has a session of its own, and
+ * has none of the program's descriptors.  Its environment is what
+ * np_helper_env() keeps of env.  This takes about a millisecond and leaves no
+ * child to wait for.  Returns 0, or -errno of the fork.  A failure to execute
+ * the agent goes unnoticed here.
  */
-int np_agent_start(const struct np_agent_params *j, char *const env[]);
+int np_agent_start(const struct np_agent_params *params, char *const env[]);
 
 #endif

@@ -705,7 +705,7 @@ static void start_agent(spank_t sp, const char *rendezvous_text)
 	/* A single task has no siblings to watch. */
 	params.parent = n_local == 1 ? 0 : getppid();
 	params.host = host;
-	params.after_sec = np_rendezvous_after_sec(&entry, n_nodes);
+	params.sleep_sec = np_rendezvous_after_sec(&entry, n_nodes);
 	if (np_agent_start(&params, env))
 		slurm_verbose("netprof: no probe runs on this node");
 }

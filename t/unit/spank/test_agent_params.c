@@ -76,7 +76,7 @@ static struct np_rendezvous_entry rendezvous = {
 
 static const struct np_agent_params some = {
 	.rendezvous = &rendezvous, .host = "login1.site", .node = 12,
-	.after_sec = 2.24, .task = 4000000, .parent = 3999999,
+	.sleep_sec = 2.24, .task = 4000000, .parent = 3999999,
 };
 
 static char *env[] = {
