@@ -64,9 +64,9 @@ static bool program_runs_alone(const struct np_reports *reports, double now_sec)
 }
 
 /*
- * Return the bytes of a report less those of the probe itself, which makes one
- * exchange per period: two rounds, each of a message and its reply, with their
- * overhead.
+ * Return the bytes that the program transferred: those of the report, less
+ * those of the probe itself.  The probe makes one exchange per period: two
+ * rounds, each of a message and its reply, with their overhead.
  */
 static double program_bytes(const struct np_reports *reports,
 			    const struct np_report *report)
@@ -80,7 +80,7 @@ static double program_bytes(const struct np_reports *reports,
 	return fmax((double)report->transferred.n - probe_bytes, 0);
 }
 
-/* Pass on what tells how fast the program runs. */
+/* Pass on the bytes and MPI calls, which tell how fast the program runs. */
 static void add_to_intervals(struct np_reports *reports,
 			     const struct np_report *report, double now_sec)
 {
@@ -139,7 +139,9 @@ void np_reports_take(struct np_reports *reports, bool from_level,
 
 /* ---- latencies, costs and load level ---- */
 
-/* A program causes little traffic when it starts or ends: exclude that time. */
+/*
+ * A program causes little traffic when it starts and ends: exclude that time.
+ */
 #define START_UP_SEC 1.0
 #define WIND_DOWN_SEC 0.5
 
@@ -150,8 +152,9 @@ struct probe_process {
 };
 
 /*
- * The rounds of a load level in one window under the program's traffic.  They
- * wait here until it is known whether the program ran on after the window.
+ * The rounds of a load level in one window that overlaps with the program.
+ * They are kept here until it is known whether the program went on after the
+ * window.
  */
 struct pending_window {
 	double end_sec;
@@ -167,7 +170,7 @@ struct np_aggregate {
 	uint32_t n_finished; /* probes that have sent their last report */
 
 	double level_start_sec; /* NaN: the load level has not started yet */
-	bool start_up_excluded; /* from the level's rounds under traffic */
+	bool start_up_excluded; /* from record->level->loaded_round_sec */
 	struct pending_window pending[MAX_PENDING_WINDOWS];
 };
 
@@ -191,7 +194,7 @@ void np_aggregate_free(struct np_aggregate *aggregate)
 
 /* Reports of probes. */
 
-/* Set a text of the record.  The first reporter wins. */
+/* Set a text of the record, unless an earlier report has set it. */
 static int set_text(char **to, const char *text)
 {
 	char *copy;
@@ -248,7 +251,9 @@ static int add_handshake(struct np_aggregate *aggregate,
 	return set_text(&record->ucx_version, report->handshake.version);
 }
 
-/* Add a window, whose bins and moments agree (np_report_parse()). */
+/*
+ * Add a window.  np_report_parse() has checked that its bins and moments agree.
+ */
 static void merge_window(struct np_leaf_run *leaf,
 			 const struct np_report *report)
 {
@@ -283,7 +288,9 @@ static int add_latency(struct np_aggregate *aggregate,
 	return 0;
 }
 
-/* Like all reports, costs are the increase since the last report. */
+/*
+ * Add the costs of a probe: like all reports, an increase since the last one.
+ */
 static void add_cost(struct np_aggregate *aggregate,
 		     const struct np_report *report)
 {
@@ -353,8 +360,8 @@ np_aggregate_probes_state(const struct np_aggregate *aggregate)
 /* Reports of a load level. */
 
 /*
- * Add a window to the level's rounds under the program's traffic.  Rounds of
- * the start-up count only until there are others.
+ * Add a window to the level's rounds under the program's traffic.  Rounds from
+ * the program's start-up count only as long as there are no others.
  */
 static void add_to_loaded(struct np_aggregate *aggregate,
 			  struct pending_window *window)
@@ -399,8 +406,8 @@ void np_aggregate_level_done(struct np_aggregate *aggregate,
 }
 
 /*
- * Keep the rounds of a window.  The processes of a level report the same window
- * one after the other: merge what they say.
+ * Keep the rounds of a window.  All processes of a level report the same
+ * window, one after the other, so their rounds are merged.
  */
 static void keep_pending(struct np_aggregate *aggregate, double end_sec,
 			 bool after_start_up,
@@ -411,7 +418,10 @@ static void keep_pending(struct np_aggregate *aggregate, double end_sec,
 		&aggregate->pending[(size_t)(age_sec + 0.5) %
 				    MAX_PENDING_WINDOWS];
 
-	/* The entry may still have a window of at least four seconds ago. */
+	/*
+	 * The entry may still hold an older window, of four seconds ago or
+	 * more.
+	 */
 	if (window->round_sec.n && window->end_sec != end_sec)
 		add_to_loaded(aggregate, window);
 	if (!window->round_sec.n)
@@ -420,7 +430,7 @@ static void keep_pending(struct np_aggregate *aggregate, double end_sec,
 	np_moments_merge(&window->round_sec, round_sec);
 }
 
-/* Sort a window by whether it was before, during or after the program. */
+/* Use, keep or drop a window that was before, during or after the program. */
 static int add_rounds(struct np_aggregate *aggregate,
 		      const struct np_report *report, double program_start_sec,
 		      double program_end_sec)
@@ -484,19 +494,19 @@ double np_aggregate_level_age(const struct np_aggregate *aggregate,
  * NP_TRAFFIC_BINS of them are kept in a ring.
  */
 #define BIN_SEC 0.05
-/* If a report is later than this, reports before it were lost. */
+/* If a report is later than this, an earlier one was lost. */
 #define LATE_SEC 5.0
 
-/* Return the number of the bin that has this moment. */
+/* Return the number of the bin that contains this moment. */
 static int64_t bin_at(double sec)
 {
 	return (int64_t)floor(sec / BIN_SEC);
 }
 
-/* Let the ring reach to this bin. */
+/* Clear all bins after the newest one, up to this one, which becomes newest. */
 static void clear_bins_until(struct np_traffic *traffic, int64_t end)
 {
-	/* Bins that would leave the ring at once need no clearing. */
+	/* Bins that the ring has no room for need not be cleared. */
 	if (traffic->newest_bin < end - NP_TRAFFIC_BINS)
 		traffic->newest_bin = end - NP_TRAFFIC_BINS;
 	while (traffic->newest_bin < end) {
@@ -530,7 +540,7 @@ void np_traffic_add(struct np_traffic *traffic, size_t node, double now_sec,
 {
 	double to_sec;
 
-	/* Half the length of the ring, so that no bin is reused too early. */
+	/* At most half the ring, so that no bin is reused too early. */
 	if (node >= NP_RENDEZVOUS_MAX_NODES || !(elapsed_sec > 0) ||
 	    elapsed_sec >= NP_TRAFFIC_BINS / 2 * BIN_SEC)
 		return;
@@ -575,19 +585,16 @@ double np_traffic_rate(const struct np_traffic *traffic, double from_sec,
 
 #define MAX_UNJUDGED 256 /* windows of latencies */
 
-/*
- * A probe process, as the counters see it.  A node has one, or one for each of
- * its rails.
- */
+/* What the counters know of a probe.  A node has one, or one for each rail. */
 struct counting_probe {
 	char *leaf;	   /* name of its leaf switch; NULL: no handshake yet */
-	uint64_t messages; /* sent since its device's bytes were reported */
+	uint64_t messages; /* sent since it last reported its device's bytes */
 	bool has_bytes;	   /* its device's bytes are in the record */
-	uint32_t nics;	   /* bitmap of the record's adapters that it reads */
+	uint32_t nics;	   /* bitmap of the record's adapters that it reports */
 };
 
 /*
- * A window of latencies.  Whether it was quiet is not known before the counters
+ * A window of latencies.  Whether it was quiet is known only once the counters
  * of the same time have been reported.
  */
 struct unjudged_window {
@@ -600,10 +607,10 @@ struct np_counters {
 	struct counting_probe probe[NP_RENDEZVOUS_MAX_NODES]; /* by rank */
 	struct np_traffic traffic; /* bytes, without those of the probes */
 	struct unjudged_window unjudged[MAX_UNJUDGED];
-	size_t n_windows; /* number kept so far; the next one takes the place
-			   * of the oldest in unjudged[] */
-	struct np_record *quiet; /* leaf switches with latencies of quiet
-				  * moments, and nothing else */
+	size_t n_windows; /* number kept so far; the next one replaces the
+			   * oldest in unjudged[] */
+	struct np_record *quiet; /* has only leaf switches, with latencies of
+				  * quiet moments */
 };
 
 struct np_counters *np_counters_new(struct np_record *record)
@@ -632,7 +639,7 @@ void np_counters_free(struct np_counters *counters)
 
 /* The traffic of the run. */
 
-/* The record has the bandwidth of the slowest link, in bytes per second. */
+/* Keep the bandwidth of the slowest link, in bytes per second. */
 static void add_link(double *slowest, double link)
 {
 	if (link > 0 && !(*slowest > 0 && *slowest < link))
@@ -641,7 +648,7 @@ static void add_link(double *slowest, double link)
 
 /*
  * Return the bytes of the probe's own messages.  Each message has a reply of
- * its size, and half of them are of full size.
+ * the same size.  Half of the messages have full size, and half the minimum.
  */
 static double own_bytes(const struct np_counters *counters,
 			const struct counting_probe *probe)
@@ -652,7 +659,7 @@ static double own_bytes(const struct np_counters *counters,
 }
 
 /*
- * Return the traffic of the rail that a probe measures.  NULL: its node has no
+ * Find the traffic of the rail that a probe measures.  NULL: its node has no
  * rails, or out of memory.
  */
 static struct np_traffic_run *rail_traffic(struct np_counters *counters,
@@ -673,7 +680,8 @@ static struct np_traffic_run *rail_traffic(struct np_counters *counters,
 
 /*
  * Add the bytes of a probe's device, without those of the probe itself.  If a
- * load level ran they do not count, and neither do the messages of that time.
+ * load level ran, neither these bytes nor the probe's messages of that time
+ * count.
  */
 static void add_bytes(struct np_counters *counters,
 		      const struct np_report *report, bool alone,
@@ -733,7 +741,7 @@ static void add_nic(struct np_counters *counters,
 static bool is_quiet(const struct np_counters *counters, double from_sec,
 		     double to_sec)
 {
-	/* NaN, where the counters are not known, compares as not less. */
+	/* If the counters are not known, the rate is NaN, and this is false. */
 	return np_traffic_rate(&counters->traffic, from_sec, to_sec) <
 	       NP_QUIET_RATE * counters->record->traffic.n_nodes;
 }
@@ -756,9 +764,9 @@ static void add_quiet_window(struct np_counters *counters,
 }
 
 /*
- * Judge the windows whose counters have arrived.  A window is reported when it
- * is over, and the counters of the nodes at most half a window later, as each
- * node has its own period.  Windows that are not quiet are dropped.
+ * Judge the windows whose counters have arrived, and drop those that were not
+ * quiet.  A window is reported when it is over.  The counters follow at most
+ * half a window later, as the periods of the nodes are not synchronised.
  */
 static void judge_windows(struct np_counters *counters, double now_sec)
 {
@@ -832,7 +840,7 @@ static uint64_t copy_latencies(struct np_record *to,
 		const struct np_leaf_run *old = &from->leaves[i];
 		struct np_leaf_run *new;
 
-		if (!old->hist) /* there was no memory for it */
+		if (!old->hist) /* memory was short */
 			continue;
 		new = np_record_leaf(to, old->name);
 		if (!new)
@@ -848,7 +856,7 @@ static uint64_t copy_latencies(struct np_record *to,
 	return n;
 }
 
-/* Without memory *to is NULL, as if the text were not known. */
+/* Copy a text.  If memory is short, the text counts as not known. */
 static void copy_text(char **to, const char *from)
 {
 	*to = from ? strdup(from) : NULL;
@@ -889,11 +897,11 @@ struct np_record *np_counters_idle(const struct np_counters *counters)
 /* ---- the schedule of measurement intervals ---- */
 
 /*
- * A run goes through the states below in their order, except that one interval
- * follows another.  Before the program starts, in the lead-in, each level runs
- * alone for a moment.  Once it has started, the nodes report its traffic, and
- * after some time for its set-up the measurement intervals begin.  For an
- * interval under load, a level is started first.
+ * A run goes through these states in order, and from INTERVAL_MEASURING back to
+ * the next interval.  In the lead-in, before the program starts, each level
+ * runs alone for a moment.  Once the program has started, the nodes report its
+ * traffic; it is given some time for its set-up, and then the measurement
+ * intervals begin.  For an interval under load, a level is started first.
  */
 enum intervals_state {
 	LEAD_IN_DUE,	     /* the lead-in has not begun */
@@ -907,9 +915,9 @@ enum intervals_state {
 };
 
 /*
- * Time for the program to set up, after the first report of the nodes, even if
- * that says that it sent nothing: a program that is silent at first has a phase
- * without traffic, which counts as a part of its run.
+ * Time that the program is given for its set-up, from the first report of the
+ * nodes on.  It also passes if the program sends nothing: a phase without
+ * traffic at the beginning is a part of the run, and counts.
  */
 #define SET_UP_SEC	3.0
 /* One measurement interval: let the queues settle, then measure. */
@@ -990,7 +998,7 @@ void np_intervals_free(struct np_intervals *intervals)
 	free(intervals);
 }
 
-/* What the collector asks. */
+/* Questions of the collector. */
 
 static bool is_under_load(const struct np_intervals *intervals)
 {
@@ -1021,7 +1029,7 @@ double np_intervals_due_sec(const struct np_intervals *intervals)
 	return intervals->due_sec;
 }
 
-/* What the processes report. */
+/* Handlers of reports. */
 
 void np_intervals_add_bytes(struct np_intervals *intervals, size_t node,
 			    double now_sec, double elapsed_sec, double bytes)
@@ -1039,7 +1047,7 @@ void np_intervals_add_calls(struct np_intervals *intervals, size_t node,
 	np_traffic_add(&intervals->calls, node, now_sec, elapsed_sec, calls);
 }
 
-/* Begin an interval; its level, if it has one, runs already. */
+/* Begin an interval.  If it has a level, that is already running. */
 static void begin_interval(struct np_intervals *intervals, double now_sec)
 {
 	intervals->state = INTERVAL_MEASURING;
@@ -1050,9 +1058,9 @@ static void begin_interval(struct np_intervals *intervals, double now_sec)
 }
 
 /*
- * A level starts after it was given up, and may run for its full time.  Nothing
- * counts as alone until it has ended, and an interval without load begins again
- * then.
+ * Handle a level that starts after its time to start has passed.  It may run
+ * for its full length.  Until it has ended nothing counts as alone, and an
+ * interval without load begins again.
  */
 static void outlast_late_level(struct np_intervals *intervals, double now_sec)
 {
@@ -1105,8 +1113,8 @@ static void note_failed_level(struct np_intervals *intervals)
 {
 	intervals->failed_levels++;
 	np_record_note(intervals->record,
-		       "load level %s did not start in time for its "
-		       "interval",
+		       "load level %s did not start in time to be "
+		       "measured",
 		       intervals->earlier->name[intervals->level]);
 }
 
@@ -1116,7 +1124,7 @@ static void end_lead_in(struct np_intervals *intervals, double now_sec)
 {
 	bool level_runs = intervals->state == LEAD_IN_MEASURING;
 
-	/* If the program has started early, it is not alone yet. */
+	/* The program may have started while a level still runs. */
 	intervals->alone_since_sec =
 		level_runs ? fmax(intervals->due_sec, now_sec) : now_sec;
 	intervals->state = WAITING_FOR_REPORTS;
@@ -1142,7 +1150,7 @@ static const char *start_next_lead_in(struct np_intervals *intervals,
 	return request_level(intervals, now_sec, LEAD_IN_SEC);
 }
 
-/* Add the rounds of the level alone to the record. */
+/* Add the level's rounds without the program to the record. */
 static void record_lead_in(struct np_intervals *intervals)
 {
 	struct np_record *record = intervals->record;
@@ -1160,7 +1168,7 @@ static void record_lead_in(struct np_intervals *intervals)
 
 /* The intervals. */
 
-/* If reports on the interval are missing, check again soon, and return true. */
+/* Are reports on the interval still missing?  If so, check again soon. */
 static bool must_wait_for_reports(struct np_intervals *intervals,
 				  double now_sec)
 {
@@ -1175,7 +1183,7 @@ static bool must_wait_for_reports(struct np_intervals *intervals,
 	return true;
 }
 
-/* Return the number of this run, which follows those of earlier runs. */
+/* Return the number of this run: that of the last earlier one, plus 1. */
 static uint32_t run_number(const struct np_earlier_intervals *earlier)
 {
 	size_t n = earlier->n_intervals;
@@ -1183,7 +1191,7 @@ static uint32_t run_number(const struct np_earlier_intervals *earlier)
 	return n ? earlier->interval[n - 1].run + 1 : 0;
 }
 
-/* Add the interval to those of the record and of earlier runs. */
+/* Add the interval to the record, and to the intervals of all runs. */
 static void record_interval(struct np_intervals *intervals,
 			    double program_start_sec)
 {
@@ -1226,8 +1234,8 @@ static void record_interval(struct np_intervals *intervals,
 }
 
 /*
- * End the schedule.  why: for the record; NULL: every level is known well
- * enough.
+ * End the schedule, and note the reason in the record.  why NULL: every level
+ * is known well enough, which needs no note.
  */
 static void end_intervals(struct np_intervals *intervals, const char *why)
 {
@@ -1273,7 +1281,7 @@ static bool select_next_level(struct np_intervals *intervals, double run_sec)
 
 /*
  * Begin the next interval.  Returns the level that has to be started for it, or
- * NULL.
+ * NULL if there is none.
  */
 static const char *begin_next_interval(struct np_intervals *intervals,
 				       double now_sec, double program_start_sec)

@@ -12,8 +12,7 @@
  * names in _sec are durations.
  *
  * All structures write into one record, which they borrow: it must outlive
- * them.  A report that does not fit is dropped, and the record lacks what it
- * says.
+ * them.  A report that does not fit is dropped, so the record lacks its data.
  */
 #ifndef NP_REPORTS_H
 #define NP_REPORTS_H
@@ -48,18 +47,19 @@ struct np_reports {
 int np_reports_init(struct np_reports *reports);
 
 /*
- * Take one report, received at now_sec.  from_level: of a process that runs the
- * load level; otherwise of a probe.  report->rank, and n_ranks of a handshake,
- * count all processes of its kind in the step.
+ * Take one report, received at now_sec.  from_level: it comes from a process of
+ * the load level, and otherwise from a probe.  report->rank, and n_ranks of a
+ * handshake, count all processes of that kind in the step.
  */
 void np_reports_take(struct np_reports *reports, bool from_level,
 		     const struct np_report *report, double now_sec);
 
 /*
- * Do what the measurement intervals have due.  *level becomes the load level to
- * start now, for *level_sec seconds; its name is borrowed.  It becomes NULL if
- * none is wanted any more, and stays as it is otherwise.  Returns false if
- * there are no intervals, or the program has ended.
+ * Do what the schedule of measurement intervals has planned for now.  If a load
+ * level is to be started, *level becomes its name, borrowed, and *level_sec how
+ * long it should run.  If no level is requested any more, *level becomes NULL.
+ * Otherwise both are unchanged.  Returns false if there are no intervals, or
+ * the program has ended.
  */
 bool np_reports_tick(struct np_reports *reports, double now_sec,
 		     const char **level, double *level_sec);
@@ -77,8 +77,8 @@ void np_aggregate_free(struct np_aggregate *aggregate); /* NULL is allowed */
 
 /*
  * Take one report of a probe.  Returns 0, or if the report had to be dropped:
- * -EINVAL (of a probe without a handshake, or of a kind that is not expected),
- * -ERANGE (the step has too many probes) or -ENOMEM.
+ * -EINVAL (the probe has sent no handshake, or the report is of another kind
+ * than expected), -ERANGE (the step has too many probes) or -ENOMEM.
  */
 int np_aggregate_probe_report(struct np_aggregate *aggregate,
 			      const struct np_report *report);
@@ -92,13 +92,14 @@ np_aggregate_probes_state(const struct np_aggregate *aggregate);
 
 /*
  * Take one report of a load level, received at now_sec; record->level must be
- * set.  program_start_sec and program_end_sec: NaN, not yet.
+ * set.  program_start_sec and program_end_sec are NaN until the program has
+ * started or ended.
  *
- * Rounds before the start ran alone, and those between start and end ran under
- * the program's traffic.  The window in which the program starts and all
- * windows after its end are dropped.  So are the program's first second, in
- * which it is launched and connects its ranks, and its last half second, unless
- * there is nothing else.
+ * Rounds before the program's start count as alone, and rounds between its
+ * start and its end as under its traffic.  The window in which the program
+ * starts and all windows after its end are dropped.  So are the first second,
+ * in which the program is launched and connects its ranks, and the last half
+ * second, unless there are no other windows.
  *
  * Returns 0, or -EINVAL if the report had to be dropped.
  */
@@ -110,7 +111,7 @@ int np_aggregate_level_report(struct np_aggregate *aggregate,
 void np_aggregate_level_done(struct np_aggregate *aggregate,
 			     double program_end_sec);
 
-/* Seconds since the level started to run; 0: it has not. */
+/* Return how long ago the level started, in seconds; 0: it has not started. */
 double np_aggregate_level_age(const struct np_aggregate *aggregate,
 			      double now_sec);
 
@@ -131,18 +132,19 @@ struct np_traffic {
 };
 
 /*
- * Add what a node counted in elapsed_sec, as reported at now_sec > 0, which
- * does not decrease.  The periods of one node follow each other without a gap,
- * however late each is reported.  Nodes from NP_RENDEZVOUS_MAX_NODES on are
- * ignored, and so are periods of no length or of more than 51 s.
+ * Add what a node counted during elapsed_sec, as reported at now_sec, which is
+ * positive and never decreases.  The periods of a node are taken to follow each
+ * other without gaps, however late each is reported.  Nodes from
+ * NP_RENDEZVOUS_MAX_NODES on are ignored, and so are periods of no length or of
+ * more than 51 s.
  */
 void np_traffic_add(struct np_traffic *traffic, size_t node, double now_sec,
 		    double elapsed_sec, double count);
 
 /*
- * Counts per second of all nodes together, from from_sec to to_sec in whole
- * bins.  What a node has not reported yet is assumed to be like the rest.  NaN:
- * less than half has been reported.
+ * Return the counts per second of all nodes together, between two times rounded
+ * to bins.  Time that has not been reported yet is taken to be like the time
+ * that has.  NaN: less than half of the time has been reported.
  */
 double np_traffic_rate(const struct np_traffic *traffic, double from_sec,
 		       double to_sec);
@@ -151,8 +153,9 @@ double np_traffic_rate(const struct np_traffic *traffic, double from_sec,
 
 /*
  * The byte counters of the nodes' network devices give the traffic in the run
- * record, and tell in which moments the nodes transferred almost nothing.
- * Latencies of such moments are those of the idle network, at no cost.
+ * record.  They also tell in which moments the nodes transferred almost
+ * nothing: the latencies of such moments are those of the idle network,
+ * measured at no extra cost.
  */
 struct np_counters;
 
@@ -169,9 +172,9 @@ void np_counters_report(struct np_counters *counters,
 			double now_sec);
 
 /*
- * Return the quiet latencies so far as a record of the idle network on the
- * run's fabric, to be freed by the caller.  NULL: fewer than NP_COUNTERS_LEAST,
- * or out of memory.
+ * Return the latencies of quiet moments so far, as a record of the idle network
+ * on the run's fabric.  The caller frees it.  NULL: there are fewer than
+ * NP_COUNTERS_LEAST, or out of memory.
  */
 #define NP_COUNTERS_LEAST 10
 struct np_record *np_counters_idle(const struct np_counters *counters);
@@ -179,12 +182,13 @@ struct np_record *np_counters_idle(const struct np_counters *counters);
 /* ---- the schedule of measurement intervals ---- */
 
 /*
- * One run alternates load levels, and no load, in measurement intervals
- * (np_one_run.h).  The schedule says which level runs when, and what the
+ * One run alternates between load levels, and no load, in measurement intervals
+ * (np_one_run.h).  The schedule determines which level runs when, and what the
  * counters of the step's nodes say about each interval.  Before the program
- * starts, each level whose rounds alone are not known yet runs for a moment, so
- * that its rounds in the intervals tell how the program slows the level.  The
- * caller starts the level's processes and passes on what they report.
+ * starts, each level whose rounds without a program are not known yet runs for
+ * a moment.  Compared with these, its rounds in the intervals tell how much the
+ * program slows the level.  The caller starts the level's processes and passes
+ * on what they report.
  */
 struct np_intervals;
 
@@ -207,17 +211,17 @@ void np_intervals_add_bytes(struct np_intervals *intervals, size_t node,
 void np_intervals_add_calls(struct np_intervals *intervals, size_t node,
 			    double now_sec, double elapsed_sec, double calls);
 
-/* A process of the requested level reports that it runs now. */
+/* Note that a process of the requested level has started to run. */
 void np_intervals_level_started(struct np_intervals *intervals, double now_sec);
 
 /* Add the rounds of the level in the period that ended at now_sec. */
 void np_intervals_add_rounds(struct np_intervals *intervals, double now_sec,
 			     const struct np_moments *round_sec);
 
-/* Have the levels run alone, so that the program may start? */
+/* Is the lead-in over, so that the program may start? */
 bool np_intervals_lead_in_done(const struct np_intervals *intervals);
 
-/* Was a level requested that does not run yet? */
+/* Was a level requested that is not running yet? */
 bool np_intervals_wants_level(const struct np_intervals *intervals);
 
 /* Is it certain that no level ran in the period that ended at now_sec? */
@@ -225,13 +229,14 @@ bool np_intervals_is_alone(const struct np_intervals *intervals,
 			   double now_sec);
 
 /*
- * Do what is due at now_sec.  program_start_sec: NaN, not yet.  Returns the
- * name of a level to start now for *level_sec seconds, borrowed, or NULL.
+ * Do what is due at now_sec.  program_start_sec is NaN until the program has
+ * started.  Returns the name of a level to start now, borrowed, and sets
+ * *level_sec to how long it should run; or returns NULL.
  */
 const char *np_intervals_tick(struct np_intervals *intervals, double now_sec,
 			      double program_start_sec, double *level_sec);
 
-/* When np_intervals_tick() must be called next; INFINITY: after a report. */
+/* Return when np_intervals_tick() is due next; INFINITY: after a report. */
 double np_intervals_due_sec(const struct np_intervals *intervals);
 
 #endif
