@@ -1,6 +1,7 @@
 /*
- * The store reader, in three parts: accounting, i.e. records of runs that
- * ended; the worker thread, which does all that may hang; and the reader.
+ * The store reader, in three parts: accounting, which writes a record of each
+ * run that has ended; the worker thread, which makes all calls that may hang;
+ * and the reader itself.
  */
 #include "np_store_reader.h"
 
@@ -19,9 +20,9 @@
 
 /* ---- Accounting ---- */
 
-/* One run of a job, now or in the past. */
+/* One run of a job, running or ended. */
 struct run {
-	struct np_job in; /* copied, and its pointers are not valid; its profile
+	struct np_job in; /* a copy whose pointers are not valid; its profile
 			     is set by find_profiles() */
 	uint32_t *leaf;	  /* n_leaves switches, of all rails */
 	size_t n_leaves;
@@ -31,63 +32,63 @@ struct run {
 	uint32_t task, n_nodes;
 	double held_sec;
 	double end_sec; /* seconds since the epoch; 0: still running */
-	bool unwritten; /* it ended, and its record is still to be written */
+	bool unwritten; /* it has ended, but has no record yet */
 };
 
 struct np_accounting {
 	struct run *run; /* sorted by by_id() */
 	size_t n;
-	size_t n_unwritten;	    /* of these */
-	struct np_cluster_map *map; /* that the leaves refer to */
+	size_t n_unwritten;	    /* of these runs */
+	struct np_cluster_map *map; /* numbers the switches of the runs */
 	struct np_accounting_day *day;
 };
 
 /* What records are made from, and where they are written. */
-struct sink {
+struct record_context {
 	const struct np_slowdowns *table;
 	const struct np_app_index *index;
 	const char *store_dir;
 	mode_t mode;  /* file permissions */
-	size_t steps; /* of the search for neighbours, so far */
+	size_t steps; /* taken so far to search for neighbours */
 };
 
 int np_accounting_new(struct np_accounting **out)
 {
-	struct np_accounting *p = calloc(1, sizeof(*p));
+	struct np_accounting *accounting = calloc(1, sizeof(*accounting));
 
-	if (!p || np_accounting_day_new(&p->day)) {
-		free(p);
+	if (!accounting || np_accounting_day_new(&accounting->day)) {
+		free(accounting);
 		return -ENOMEM;
 	}
-	*out = p;
+	*out = accounting;
 	return 0;
 }
 
-bool np_accounting_has_more(const struct np_accounting *p)
+bool np_accounting_has_more(const struct np_accounting *accounting)
 {
-	return p->n_unwritten;
+	return accounting->n_unwritten;
 }
 
-void np_accounting_free(struct np_accounting *p)
+void np_accounting_free(struct np_accounting *accounting)
 {
-	if (!p)
+	if (!accounting)
 		return;
-	for (size_t i = 0; i < p->n; i++)
-		free(p->run[i].leaf);
-	free(p->run);
-	np_cluster_map_unref(p->map);
-	np_accounting_day_free(p->day);
-	free(p);
+	for (size_t i = 0; i < accounting->n; i++)
+		free(accounting->run[i].leaf);
+	free(accounting->run);
+	np_cluster_map_unref(accounting->map);
+	np_accounting_day_free(accounting->day);
+	free(accounting);
 }
 
 struct named_switch {
-	const char *name; /* the first, as np_order_text() expects */
+	const char *name; /* first member, as np_order_text() expects */
 	uint32_t number;
 };
 
 /*
- * The number that each switch of one topology has in another, by its name;
- * NP_NO_LEAF: it is not there. free() the result; NULL: out of memory.
+ * Find the number that each switch of one topology has in another, by its name;
+ * NP_NO_LEAF: it has none. The caller frees the result; NULL: out of memory.
  */
 static uint32_t *
 translate_switches(const struct np_leaves *from, const struct np_leaves *to)
@@ -114,7 +115,7 @@ translate_switches(const struct np_leaves *from, const struct np_leaves *to)
 	return number;
 }
 
-/* Number the switches of a run anew; those without a number are left out. */
+/* Give the switches of a run their new numbers, and drop those without one. */
 static void renumber_leaves(struct run *run, const uint32_t *number)
 {
 	size_t kept = 0;
@@ -126,35 +127,42 @@ static void renumber_leaves(struct run *run, const uint32_t *number)
 }
 
 /*
- * Let all runs refer to another map, in which their switches and partitions may
- * have other numbers. 0 or -ENOMEM; then nothing has changed.
+ * Convert all runs to another map, in which their switches and partitions may
+ * have other numbers. Returns 0, or -ENOMEM, in which case nothing has changed.
  */
-static int change_map(struct np_accounting *p, struct np_cluster_map *map)
+static int change_map(struct np_accounting *accounting,
+		      struct np_cluster_map *map)
 {
 	uint32_t *number;
 
-	if (p->map == map)
+	if (accounting->map == map)
 		return 0;
-	if (p->map) {
-		number = translate_switches(p->map->leaves, map->leaves);
+	if (accounting->map) {
+		number = translate_switches(accounting->map->leaves,
+					    map->leaves);
 		if (!number)
 			return -ENOMEM;
-		for (size_t i = 0; i < p->n; i++) {
-			struct run *run = &p->run[i];
+		for (size_t i = 0; i < accounting->n; i++) {
+			struct run *run = &accounting->run[i];
 
 			renumber_leaves(run, number);
 			if (run->partition >= 0)
 				run->partition = np_cluster_map_partition(
-					map, p->map->part[run->partition].name);
+					map,
+					accounting->map->part[run->partition]
+						.name);
 		}
 		free(number);
 	}
-	np_cluster_map_unref(p->map);
-	p->map = np_cluster_map_ref(map);
+	np_cluster_map_unref(accounting->map);
+	accounting->map = np_cluster_map_ref(map);
 	return 0;
 }
 
-/* A requeued job has several runs, at most one of which is still running. */
+/*
+ * Order runs by job. A requeued job has several runs, at most one of which is
+ * still running; that one comes first.
+ */
 static int by_id(const void *a, const void *b)
 {
 	const struct run *x = a, *y = b;
@@ -164,17 +172,18 @@ static int by_id(const void *a, const void *b)
 	return (x->end_sec > 0) - (y->end_sec > 0);
 }
 
-/* The running run of a job, among the first n. */
-static struct run *find_running(struct np_accounting *p, size_t n, uint32_t id)
+/* Find the current run of a job among the first n runs; NULL: none. */
+static struct run *find_running(struct np_accounting *accounting, size_t n,
+				uint32_t id)
 {
 	const struct run key = { .in.id = id };
 
-	return n ? bsearch(&key, p->run, n, sizeof(key), by_id) : NULL;
+	return n ? bsearch(&key, accounting->run, n, sizeof(key), by_id) : NULL;
 }
 
-/* Take over what a job snapshot says of a running job. 0 or -ENOMEM. */
+/* Copy a running job from a job snapshot. Returns 0 or -ENOMEM. */
 static int copy_job(struct run *to, const struct np_job_entry *entry,
-		    const struct np_leaves *l)
+		    const struct np_leaves *leaves)
 {
 	int64_t start_sec = to->in.start_sec;
 
@@ -189,29 +198,33 @@ static int copy_job(struct run *to, const struct np_job_entry *entry,
 	to->held_sec = entry->annotation.held_sec;
 	to->end_sec = 0;
 	free(to->leaf);
-	to->leaf = calloc(l->n_switches + 1, sizeof(*to->leaf));
-	to->n_leaves = to->leaf ? np_leaves_switches(l, entry->in->leaf,
-						     to->in.n_leaves,
-						     to->leaf) : 0;
+	to->leaf = calloc(leaves->n_switches + 1, sizeof(*to->leaf));
+	to->n_leaves = to->leaf ?
+			       np_leaves_switches(leaves, entry->in->leaf,
+						  to->in.n_leaves, to->leaf) :
+			       0;
 	if (!to->leaf ||
 	    np_array_resize(&to->leaf, to->n_leaves + 1, sizeof(*to->leaf)))
 		return -ENOMEM;
 	return 0;
 }
 
-/* Set when a run ended: as Slurm's record says (may be NULL), else now_sec. */
-static void
-set_end_time(struct run *job, const slurm_job_info_t *j, int64_t now_sec)
+/* Set when a run ended: what Slurm's record says, if there is one, or now. */
+static void set_end_time(struct run *run, const slurm_job_info_t *job,
+			 int64_t now_sec)
 {
-	int64_t end = now_sec, begin = job->in.start_sec;
+	int64_t end = now_sec, begin = run->in.start_sec;
 
-	/* A requeued job may run again by now. Then this run ended when that
-	   one started, at the latest. */
-	if (j && j->end_time && j->end_time < end && j->end_time > begin)
-		end = j->end_time;
-	else if (j && j->start_time > begin && j->start_time < end)
-		end = j->start_time;
-	job->end_sec = (double)(end > 1 ? end : 1); /* 0 means running */
+	/*
+	 * If the job was requeued and runs again, this run ended when the next
+	 * one started, or before.
+	 */
+	if (job && job->end_time && job->end_time < end &&
+	    job->end_time > begin)
+		end = job->end_time;
+	else if (job && job->start_time > begin && job->start_time < end)
+		end = job->start_time;
+	run->end_sec = (double)(end > 1 ? end : 1); /* 0 means running */
 }
 
 static int compare_id(const void *key, const void *item)
@@ -220,11 +233,12 @@ static int compare_id(const void *key, const void *item)
 }
 
 /*
- * Find the runs that ended, i.e. those of the first n that are not in
- * is_running[]. 0 or -ENOMEM.
+ * Set the end of those of the first n runs that have ended: is_running[] is
+ * false for them. Returns 0 or -ENOMEM.
  */
-static int find_ended(struct np_accounting *p, size_t n, const bool *is_running,
-		      const struct np_ctld_info *a, int64_t now_sec)
+static int find_ended(struct np_accounting *accounting, size_t n,
+		      const bool *is_running, const struct np_ctld_info *info,
+		      int64_t now_sec)
 {
 	struct run **ended = calloc(n + 1, sizeof(*ended)), **at;
 	size_t n_ended = 0;
@@ -232,27 +246,28 @@ static int find_ended(struct np_accounting *p, size_t n, const bool *is_running,
 	if (!ended)
 		return -ENOMEM;
 	for (size_t i = 0; i < n; i++)
-		if (!is_running[i] && !p->run[i].end_sec) {
-			ended[n_ended++] = &p->run[i];
-			set_end_time(&p->run[i], NULL, now_sec);
-			p->run[i].unwritten = p->run[i].app[0];
-			p->n_unwritten += p->run[i].unwritten;
+		if (!is_running[i] && !accounting->run[i].end_sec) {
+			ended[n_ended++] = &accounting->run[i];
+			set_end_time(&accounting->run[i], NULL, now_sec);
+			accounting->run[i].unwritten =
+				accounting->run[i].app[0];
+			accounting->n_unwritten += accounting->run[i].unwritten;
 		}
-	for (uint32_t i = 0; n_ended && i < a->jobs->record_count; i++) {
-		const slurm_job_info_t *j = &a->jobs->job_array[i];
+	for (uint32_t i = 0; n_ended && i < info->jobs->record_count; i++) {
+		const slurm_job_info_t *job = &info->jobs->job_array[i];
 
-		at = bsearch(&j->job_id, ended, n_ended, sizeof(*ended),
+		at = bsearch(&job->job_id, ended, n_ended, sizeof(*ended),
 			     compare_id);
 		if (at)
-			set_end_time(*at, j, now_sec);
+			set_end_time(*at, job, now_sec);
 	}
 	free(ended);
 	return 0;
 }
 
 /*
- * Find the leaves that two runs have in common. leaf[] has room for those of a.
- * Returns whether there are any.
+ * Find the switches that two runs have in common. leaf[] has room for those of
+ * a. Returns whether there are any.
  */
 static bool common_leaves(const struct run *a, const struct run *b,
 			  uint32_t *leaf, size_t *n)
@@ -271,42 +286,44 @@ static bool common_leaves(const struct run *a, const struct run *b,
 	return *n;
 }
 
-/* Set the profiles by name, as handles may have been reused since. */
-static void find_profiles(struct np_accounting *p, const struct sink *sink)
+/* Look up the profiles by name, as their handles may have been reused. */
+static void find_profiles(struct np_accounting *accounting,
+			  const struct record_context *context)
 {
-	int32_t n = (int32_t)sink->table->n;
+	int32_t n = (int32_t)context->table->n;
 
-	for (size_t i = 0; i < p->n; i++) {
-		struct run *j = &p->run[i];
+	for (size_t i = 0; i < accounting->n; i++) {
+		struct run *run = &accounting->run[i];
 
-		j->in.profile = np_app_index_find(sink->index, j->app,
-						  j->in.owner);
-		if (j->in.profile >= n || !np_auth_counts(j->auth))
-			j->in.profile = NP_PROFILE_UNKNOWN;
+		run->in.profile = np_app_index_find(context->index, run->app,
+						    run->in.owner);
+		if (run->in.profile >= n || !np_auth_counts(run->auth))
+			run->in.profile = NP_PROFILE_UNKNOWN;
 	}
 }
 
-/* Predicted slowdown of a concurrent with b; 0 if a profile is unknown. */
-static double predicted_slowdown(const struct sink *sink, const struct run *a,
-				 const struct run *b)
+/* Predict the slowdown of a run by another; 0 if a profile is unknown. */
+static double predicted_slowdown(const struct record_context *context,
+				 const struct run *victim,
+				 const struct run *corunner)
 {
-	if (a->in.profile < 0 || b->in.profile < 0)
+	if (victim->in.profile < 0 || corunner->in.profile < 0)
 		return 0;
-	return np_slowdowns_between(sink->table, (uint32_t)a->in.profile,
-				 (uint32_t)b->in.profile,
-				 a->in.flags & b->in.flags &
-				 NP_JOB_SHARES_NODES,
-				 a->in.n_leaves > 1 && b->in.n_leaves > 1);
+	return np_slowdowns_between(
+		context->table, (uint32_t)victim->in.profile,
+		(uint32_t)corunner->in.profile,
+		victim->in.flags & corunner->in.flags & NP_JOB_SHARES_NODES,
+		victim->in.n_leaves > 1 && corunner->in.n_leaves > 1);
 }
 
-/* A run that shared a leaf with the run whose record is made. */
+/* A run that shared a switch with the run whose record is made. */
 struct neighbour {
-	double overlap_sec; /* the first, as np_order_desc() expects */
+	double overlap_sec; /* first member, as np_order_desc() expects */
 	double slowdown;    /* predicted, by this neighbour alone */
 	const struct run *run;
 };
 
-/* Time that two runs had in common, seconds; a has ended. */
+/* Return for how long two runs overlapped, in seconds. Run a has ended. */
 static double overlap_sec_of(const struct run *a, const struct run *b)
 {
 	double from = fmax((double)a->in.start_sec, (double)b->in.start_sec);
@@ -316,33 +333,34 @@ static double overlap_sec_of(const struct run *a, const struct run *b)
 }
 
 /*
- * Find the runs that shared a leaf with run a for at least a second. leaf[]:
- * scratch, with room for a's leaves. *out: malloc'ed. Returns their number, or
- * -ENOMEM.
+ * Find the runs that shared a switch with a run for at least a second. leaf[]
+ * is scratch space for that run's switches. The caller frees *out. Returns
+ * their number, or -ENOMEM.
  */
-static ssize_t find_neighbours(const struct np_accounting *p, struct sink *sink,
-			       const struct run *a, uint32_t *leaf,
+static ssize_t find_neighbours(const struct np_accounting *accounting,
+			       struct record_context *context,
+			       const struct run *run, uint32_t *leaf,
 			       struct neighbour **out)
 {
 	struct neighbour *list = NULL;
 	size_t n = 0, shared;
 
-	sink->steps += p->n;
-	for (size_t i = 0; i < p->n; i++) {
-		const struct run *b = &p->run[i];
-		double sec = overlap_sec_of(a, b);
+	context->steps += accounting->n;
+	for (size_t i = 0; i < accounting->n; i++) {
+		const struct run *other = &accounting->run[i];
+		double sec = overlap_sec_of(run, other);
 
-		if (a == b || sec < 1)
+		if (run == other || sec < 1)
 			continue;
-		sink->steps += a->n_leaves + b->n_leaves;
-		if (!common_leaves(a, b, leaf, &shared))
+		context->steps += run->n_leaves + other->n_leaves;
+		if (!common_leaves(run, other, leaf, &shared))
 			continue;
 		if (np_array_grow(&list, n, sizeof(*list))) {
 			free(list);
 			return -ENOMEM;
 		}
 		list[n++] = (struct neighbour){
-			sec, predicted_slowdown(sink, a, b), b
+			sec, predicted_slowdown(context, run, other), other
 		};
 	}
 	*out = list;
@@ -350,8 +368,8 @@ static ssize_t find_neighbours(const struct np_accounting *p, struct sink *sink,
 }
 
 /*
- * Slowdown predicted for a whole run of that length: each neighbour counts for
- * the part of it that they had in common.
+ * Predict the slowdown of a whole run of that length. Each neighbour counts for
+ * the part of the run during which it was there.
  */
 static double
 slowdown_of_run(const struct neighbour *list, size_t n, double run_sec)
@@ -365,11 +383,12 @@ slowdown_of_run(const struct neighbour *list, size_t n, double run_sec)
 }
 
 /*
- * List the neighbours with the longest overlap in a record, as their number is
- * limited. Sorts list[]. leaf[]: scratch. 0 or -ENOMEM.
+ * Add the neighbours to a record: as their number is limited, those with the
+ * longest overlap. Sorts list[]. leaf[] is scratch space. Returns 0 or -ENOMEM.
  */
-static int list_neighbours(const struct np_accounting *p, const struct run *a,
-			   struct neighbour *list, size_t n, uint32_t *leaf,
+static int list_neighbours(const struct np_accounting *accounting,
+			   const struct run *run, struct neighbour *list,
+			   size_t n, uint32_t *leaf,
 			   struct np_accounting_record *record)
 {
 	size_t listed = n < NP_ACCOUNTING_PUT_NEIGHBOURS ?
@@ -382,16 +401,16 @@ static int list_neighbours(const struct np_accounting *p, const struct run *a,
 	if (!record->neighbour)
 		return -ENOMEM;
 	for (size_t i = 0; i < listed; i++) {
-		const struct run *b = list[i].run;
+		const struct run *other = list[i].run;
 		size_t n_shared;
 
-		common_leaves(a, b, leaf, &n_shared);
+		common_leaves(run, other, leaf, &n_shared);
 		record->neighbour[record->n_neighbours++] =
 			(struct np_accounting_neighbour){
-				.id = b->in.id,
-				.app = strdup(b->app),
+				.id = other->in.id,
+				.app = strdup(other->app),
 				.leaves = np_cluster_map_switch_names(
-					p->map, leaf, n_shared),
+					accounting->map, leaf, n_shared),
 				.overlap_sec = list[i].overlap_sec,
 				.slowdown = list[i].slowdown,
 			};
@@ -399,13 +418,13 @@ static int list_neighbours(const struct np_accounting *p, const struct run *a,
 	return 0;
 }
 
-/* Fill in the neighbours of a run, and its slowdown. 0 or -ENOMEM. */
-static int add_neighbours(const struct np_accounting *p, struct sink *sink,
-			  const struct run *a,
+/* Add a run's neighbours and predicted slowdown to its record. 0 or -ENOMEM. */
+static int add_neighbours(const struct np_accounting *accounting,
+			  struct record_context *context, const struct run *run,
 			  struct np_accounting_record *record)
 {
-	double run_sec = a->end_sec - (double)a->in.start_sec;
-	uint32_t *leaf = calloc(a->n_leaves + 1, sizeof(*leaf));
+	double run_sec = run->end_sec - (double)run->in.start_sec;
+	uint32_t *leaf = calloc(run->n_leaves + 1, sizeof(*leaf));
 	struct neighbour *list = NULL;
 	ssize_t n = 0;
 	int rc;
@@ -413,25 +432,27 @@ static int add_neighbours(const struct np_accounting *p, struct sink *sink,
 	if (!leaf)
 		return -ENOMEM;
 	if (run_sec > 0)
-		n = find_neighbours(p, sink, a, leaf, &list);
+		n = find_neighbours(accounting, context, run, leaf, &list);
 	rc = n < 0 ? -ENOMEM : 0;
 	if (!rc) {
 		record->slowdown = slowdown_of_run(list, (size_t)n, run_sec);
-		rc = list_neighbours(p, a, list, (size_t)n, leaf, record);
+		rc = list_neighbours(accounting, run, list, (size_t)n, leaf,
+				     record);
 	}
 	free(list);
 	free(leaf);
 	return rc;
 }
 
-/* Append a record. If it is omitted because of a limit, that is only logged. */
-static int append_record(const struct np_accounting *p, const struct sink *sink,
+/* Append a record to the file. If a limit forbids that, it is only logged. */
+static int append_record(const struct np_accounting *accounting,
+			 const struct record_context *context,
 			 const struct np_accounting_record *record,
 			 struct np_err *err)
 {
 	struct np_err why = NP_ERR_INIT;
-	int rc = np_accounting_append(sink->store_dir, p->day, record,
-				      sink->mode, &why);
+	int rc = np_accounting_append(context->store_dir, accounting->day,
+				      record, context->mode, &why);
 
 	if (rc == -ENOBUFS) {
 		if (why.text[0])
@@ -443,116 +464,123 @@ static int append_record(const struct np_accounting *p, const struct sink *sink,
 	return rc;
 }
 
-/* Make and append the record of a run that ended. */
-static int write_record(const struct np_accounting *p, struct sink *sink,
-			const struct run *a, struct np_err *err)
+/* Make the record of a run that has ended, and append it to the file. */
+static int write_record(const struct np_accounting *accounting,
+			struct record_context *context, const struct run *run,
+			struct np_err *err)
 {
 	struct np_accounting_record record = {
-		.id = a->in.id,
-		.array = a->in.array,
-		.task = a->task,
-		.uid = a->in.owner,
-		.app = strdup(a->app),
-		.partition = strdup(a->partition < 0 ?
-					    "" :
-					    p->map->part[a->partition].name),
-		.leaves = np_cluster_map_switch_names(p->map, a->leaf,
-						      a->n_leaves),
-		.n_nodes = a->n_nodes,
-		.submit = (double)a->in.submit_sec,
-		.start = (double)a->in.start_sec,
-		.end = a->end_sec,
-		.held_sec = a->held_sec,
+		.id = run->in.id,
+		.array = run->in.array,
+		.task = run->task,
+		.uid = run->in.owner,
+		.app = strdup(run->app),
+		.partition = strdup(
+			run->partition < 0 ?
+				"" :
+				accounting->map->part[run->partition].name),
+		.leaves = np_cluster_map_switch_names(accounting->map,
+						      run->leaf, run->n_leaves),
+		.n_nodes = run->n_nodes,
+		.submit = (double)run->in.submit_sec,
+		.start = (double)run->in.start_sec,
+		.end = run->end_sec,
+		.held_sec = run->held_sec,
 	};
-	int rc = add_neighbours(p, sink, a, &record);
+	int rc = add_neighbours(accounting, context, run, &record);
 
 	if (!rc)
-		rc = append_record(p, sink, &record, err);
+		rc = append_record(accounting, context, &record, err);
 	np_accounting_record_free(&record);
 	return rc;
 }
 
 /*
- * Write the records of some jobs that ended, up to the limits of one call:
- * thousands may end at once, each is compared with thousands of others, and
- * each record is synced to the disk. Returns the last error.
+ * Write records of runs that have ended, up to the limits of one call. These
+ * are needed because thousands of jobs may end at once, each is compared with
+ * thousands of others, and each record is synced to the disk. Returns the last
+ * error.
  */
-static int
-write_records(struct np_accounting *p, struct sink *sink, struct np_err *err)
+static int write_records(struct np_accounting *accounting,
+			 struct record_context *context, struct np_err *err)
 {
 	size_t written = 0;
 	int last = 0;
 
-	if (p->n_unwritten)
-		find_profiles(p, sink);
-	for (size_t i = 0; p->n_unwritten && i < p->n; i++) {
-		struct run *j = &p->run[i];
+	if (accounting->n_unwritten)
+		find_profiles(accounting, context);
+	for (size_t i = 0; accounting->n_unwritten && i < accounting->n; i++) {
+		struct run *run = &accounting->run[i];
 		int rc;
 
-		if (!j->unwritten)
+		if (!run->unwritten)
 			continue;
 		if (written++ == NP_ACCOUNTING_MAX_WRITTEN ||
-		    sink->steps > NP_ACCOUNTING_MAX_STEPS)
+		    context->steps > NP_ACCOUNTING_MAX_STEPS)
 			break;
-		rc = write_record(p, sink, j, err);
+		rc = write_record(accounting, context, run, err);
 		last = rc ? rc : last;
-		j->unwritten = false;
-		p->n_unwritten--;
+		run->unwritten = false;
+		accounting->n_unwritten--;
 	}
 	return last;
 }
 
 /*
- * Forget runs that ended before every running one began, and those beyond the
- * limit. Returns how many of these had no record yet and are lost.
+ * Drop the runs that ended before every running one began, as they are nobody's
+ * neighbours any more, and those beyond the limit. Returns how many of them had
+ * no record yet, which is now lost.
  */
-static size_t drop_old(struct np_accounting *p)
+static size_t drop_old(struct np_accounting *accounting)
 {
 	double oldest = INFINITY;
 	size_t kept = 0, lost = 0;
 
-	for (size_t i = 0; i < p->n; i++)
-		if ((!p->run[i].end_sec || p->run[i].unwritten) &&
-		    (double)p->run[i].in.start_sec < oldest)
-			oldest = (double)p->run[i].in.start_sec;
-	for (size_t i = 0; i < p->n; i++) {
-		const struct run *j = &p->run[i];
+	for (size_t i = 0; i < accounting->n; i++)
+		if ((!accounting->run[i].end_sec ||
+		     accounting->run[i].unwritten) &&
+		    (double)accounting->run[i].in.start_sec < oldest)
+			oldest = (double)accounting->run[i].in.start_sec;
+	for (size_t i = 0; i < accounting->n; i++) {
+		const struct run *run = &accounting->run[i];
 
-		if (j->end_sec && ((j->end_sec < oldest && !j->unwritten) ||
-				   p->n - (i - kept) > NP_ACCOUNTING_MAX)) {
-			lost += j->unwritten;
-			free(j->leaf);
+		if (run->end_sec &&
+		    ((run->end_sec < oldest && !run->unwritten) ||
+		     accounting->n - (i - kept) > NP_ACCOUNTING_MAX)) {
+			lost += run->unwritten;
+			free(run->leaf);
 		} else {
-			p->run[kept++] = *j;
+			accounting->run[kept++] = *run;
 		}
 	}
-	p->n = kept;
-	p->n_unwritten -= lost;
+	accounting->n = kept;
+	accounting->n_unwritten -= lost;
 	return lost;
 }
 
-/* Make room for the runs of all jobs that run now. 0 or -ENOMEM. */
-static int
-make_room(struct np_accounting *p, const struct np_job_snapshot *jobs)
+/* Make room for a run of every running job. Returns 0 or -ENOMEM. */
+static int make_room(struct np_accounting *accounting,
+		     const struct np_job_snapshot *jobs)
 {
 	size_t n_running = 0;
 
 	for (size_t i = 0; i < jobs->n_jobs; i++)
 		n_running += jobs->job[i].in->state == NP_JOB_RUNNING;
-	return np_array_resize(&p->run, p->n + n_running + 1, sizeof(*p->run));
+	return np_array_resize(&accounting->run, accounting->n + n_running + 1,
+			       sizeof(*accounting->run));
 }
 
 /*
- * Add the runs of jobs that run now, and set is_running[] for those that were
- * known before. A requeued job keeps its id; its new start time makes it
- * another run. 0 or -ENOMEM.
+ * Add or update the run of every running job, and set is_running[] for those
+ * that were known before. A requeued job keeps its id, but its new start time
+ * makes it another run. Returns 0 or -ENOMEM.
  */
-static int add_running(struct np_accounting *p,
+static int add_running(struct np_accounting *accounting,
 		       const struct np_job_snapshot *jobs, bool *is_running)
 {
-	size_t n_before = p->n;
+	size_t n_before = accounting->n;
 
-	if (make_room(p, jobs))
+	if (make_room(accounting, jobs))
 		return -ENOMEM;
 	for (size_t i = 0; i < jobs->n_jobs; i++) {
 		const struct np_job *in = jobs->job[i].in;
@@ -560,15 +588,15 @@ static int add_running(struct np_accounting *p,
 
 		if (in->state != NP_JOB_RUNNING)
 			continue;
-		run = find_running(p, n_before, in->id);
+		run = find_running(accounting, n_before, in->id);
 		if (run && (run->in.start_sec == in->start_sec ||
 			    !in->start_sec)) {
-			is_running[run - p->run] = true;
+			is_running[run - accounting->run] = true;
 		} else if (in->start_sec) {
-			run = &p->run[p->n++];
+			run = &accounting->run[accounting->n++];
 			memset(run, 0, sizeof(*run));
 		} else {
-			continue; /* requeued before it was seen running */
+			continue; /* requeued, and no run of it is known */
 		}
 		if (copy_job(run, &jobs->job[i], jobs->map->leaves))
 			return -ENOMEM;
@@ -576,30 +604,33 @@ static int add_running(struct np_accounting *p,
 	return 0;
 }
 
-int np_accounting_update(struct np_accounting *p,
+int np_accounting_update(struct np_accounting *accounting,
 			 const struct np_job_snapshot *jobs,
 			 const struct np_ctld_info *info,
 			 const struct np_slowdowns *table,
 			 const struct np_app_index *index,
 			 const char *store_dir, mode_t mode, struct np_err *err)
 {
-	struct sink sink = { table, index, store_dir, mode, 0 };
+	struct record_context context = { table, index, store_dir, mode, 0 };
 	size_t n_before, lost;
-	int rc = change_map(p, jobs->map), last = 0;
+	int rc = change_map(accounting, jobs->map), last = 0;
 	bool *is_running;
 
-	n_before = p->n;
+	n_before = accounting->n;
 	is_running = calloc(n_before + 1, sizeof(*is_running));
 	if (!rc)
-		rc = is_running ? add_running(p, jobs, is_running) : -ENOMEM;
+		rc = is_running ? add_running(accounting, jobs, is_running) :
+				  -ENOMEM;
 	if (!rc)
-		rc = find_ended(p, n_before, is_running, info, jobs->now_sec);
+		rc = find_ended(accounting, n_before, is_running, info,
+				jobs->now_sec);
 	if (!rc)
-		last = write_records(p, &sink, err);
+		last = write_records(accounting, &context, err);
 	free(is_running);
-	lost = drop_old(p);
-	if (p->n)
-		qsort(p->run, p->n, sizeof(*p->run), by_id);
+	lost = drop_old(accounting);
+	if (accounting->n)
+		qsort(accounting->run, accounting->n, sizeof(*accounting->run),
+		      by_id);
 	if (lost)
 		last = np_errf(err, -ENOBUFS, "too many jobs ended at once: "
 			       "%zu of them have no accounting record", lost);
@@ -612,11 +643,11 @@ struct np_worker {
 	pthread_mutex_t lock;
 	pthread_cond_t cond;
 	struct np_work work;
-	void (*at_end)(void *arg); /* not NULL: the thread should end */
+	void (*at_end)(void *arg); /* set when the thread should end */
 	void *at_end_arg;
-	bool has_work;	  /* including work that is running */
+	bool has_work;	  /* waiting or in progress */
 	bool abandoned;	  /* the caller no longer waits for the work */
-	double since_sec; /* CLOCK_MONOTONIC, when the work was given */
+	double since_sec; /* when the work was given; CLOCK_MONOTONIC */
 };
 
 static void destroy(struct np_worker *worker)
@@ -626,7 +657,7 @@ static void destroy(struct np_worker *worker)
 	free(worker);
 }
 
-/* The thread: runs work until it should end and none is left. */
+/* Body of the thread: do work until at_end is set and no work is left. */
 static void *work_until_end(void *arg)
 {
 	struct np_worker *worker = arg;
@@ -660,7 +691,7 @@ int np_worker_new(struct np_worker **out)
 		return -ENOMEM;
 	pthread_mutex_init(&worker->lock, NULL);
 	pthread_cond_init(&worker->cond, NULL);
-	/* slurmctld handles signals in one of its threads. */
+	/* The new thread blocks signals: slurmctld handles them in another. */
 	rc = np_thread_start(work_until_end, worker, 0, NULL);
 	if (rc)
 		destroy(worker);
@@ -716,7 +747,7 @@ double np_worker_busy_sec(struct np_worker *worker)
 
 /* ---- Store reader ---- */
 
-/* One read. Belongs to the worker while it is busy. */
+/* Arguments and results of one read; the worker's while it is busy. */
 struct reading {
 	double budget_sec;
 	np_store_warn_f *warn;
@@ -728,232 +759,239 @@ struct reading {
 struct np_store_reader {
 	struct np_deadlines deadlines;
 	struct np_worker *worker;
-	/* To be used by the worker only while it is busy. */
+	/* While the worker is busy, only the worker may use these. */
 	struct np_catalog *catalog;
 	struct np_accounting *accounting;
 	struct reading reading;
 	mode_t mode; /* file permissions in the store; 0: not checked yet */
 
-	bool renew; /* the catalog is out of date */
+	bool renew; /* the configuration has changed: open a new catalog */
 	char store[PATH_MAX];
 	struct np_known known; /* of the last read */
 	char fabric[256];
 	bool forgotten; /* all profiles count as unknown */
 };
 
-void np_known_free(struct np_known *k)
+void np_known_free(struct np_known *known)
 {
-	np_slowdowns_unref(k->table);
-	np_app_index_unref(k->index);
-	*k = (struct np_known){ NULL };
+	np_slowdowns_unref(known->table);
+	np_app_index_unref(known->index);
+	*known = (struct np_known){ NULL };
 }
 
-int np_store_reader_new(const struct np_deadlines *p,
+int np_store_reader_new(const struct np_deadlines *deadlines,
 			struct np_store_reader **out)
 {
-	struct np_store_reader *s = calloc(1, sizeof(*s));
-	int rc = s ? np_worker_new(&s->worker) : -ENOMEM;
+	struct np_store_reader *reader = calloc(1, sizeof(*reader));
+	int rc = reader ? np_worker_new(&reader->worker) : -ENOMEM;
 
 	if (!rc)
-		rc = np_accounting_new(&s->accounting);
+		rc = np_accounting_new(&reader->accounting);
 	if (rc) {
-		np_store_reader_free(s);
+		np_store_reader_free(reader);
 		return rc;
 	}
-	s->deadlines = *p;
-	*out = s;
+	reader->deadlines = *deadlines;
+	*out = reader;
 	return 0;
 }
 
-/* Whether the worker is busy, i.e. the store has not answered in time. */
-static bool is_hanging(struct np_store_reader *s)
+/* Does the store hang? The worker is then still busy with an earlier call. */
+static bool is_hanging(struct np_store_reader *reader)
 {
-	return np_worker_busy_sec(s->worker) > 0;
+	return np_worker_busy_sec(reader->worker) > 0;
 }
 
-/* Called in the worker's thread once its last work is done. */
+/* Runs in the worker's thread, after its last work. */
 static void free_reader(void *arg)
 {
-	struct np_store_reader *s = arg;
+	struct np_store_reader *reader = arg;
 
-	np_catalog_free(s->catalog);
-	np_accounting_free(s->accounting);
-	free(s);
+	np_catalog_free(reader->catalog);
+	np_accounting_free(reader->accounting);
+	free(reader);
 }
 
-void np_store_reader_free(struct np_store_reader *s)
+void np_store_reader_free(struct np_store_reader *reader)
 {
-	if (!s)
+	if (!reader)
 		return;
-	np_known_free(&s->known);
-	np_worker_free(s->worker, free_reader, s);
+	np_known_free(&reader->known);
+	np_worker_free(reader->worker, free_reader, reader);
 }
 
-void np_store_reader_renew(struct np_store_reader *s)
+void np_store_reader_renew(struct np_store_reader *reader)
 {
-	s->renew = true;
+	reader->renew = true;
 }
 
-bool np_store_reader_is_new(struct np_store_reader *s)
+bool np_store_reader_is_new(struct np_store_reader *reader)
 {
-	if (s->renew && !is_hanging(s)) {
-		np_catalog_free(s->catalog);
-		s->catalog = NULL;
-		s->mode = 0;
-		s->renew = false;
+	if (reader->renew && !is_hanging(reader)) {
+		np_catalog_free(reader->catalog);
+		reader->catalog = NULL;
+		reader->mode = 0;
+		reader->renew = false;
 	}
-	return !s->catalog;
+	return !reader->catalog;
 }
 
-int np_store_reader_open(struct np_store_reader *s, const struct np_conf *conf,
-			 const char *cluster, struct np_err *err)
+int np_store_reader_open(struct np_store_reader *reader,
+			 const struct np_conf *conf, const char *cluster,
+			 struct np_err *err)
 {
-	strcpy(s->store, conf->store);
-	return np_catalog_new(conf->store, cluster, &conf->place, &s->catalog,
-			      err);
+	strcpy(reader->store, conf->store);
+	return np_catalog_new(conf->store, cluster, &conf->place,
+			      &reader->catalog, err);
 }
 
-bool np_store_reader_want(struct np_store_reader *s, const char *app,
+bool np_store_reader_want(struct np_store_reader *reader, const char *app,
 			  uint32_t uid)
 {
-	return s->catalog && !is_hanging(s) &&
-	       np_catalog_note_job(s->catalog, app, uid);
+	return reader->catalog && !is_hanging(reader) &&
+	       np_catalog_note_job(reader->catalog, app, uid);
 }
 
-/* Called in the worker's thread. */
+/* Runs in the worker's thread. */
 static void do_read(void *arg)
 {
-	struct np_store_reader *s = arg;
-	struct reading *r = &s->reading;
+	struct np_store_reader *reader = arg;
+	struct reading *reading = &reader->reading;
 	bool changed;
 
-	np_catalog_refresh(s->catalog, r->budget_sec, r->warn, NULL, &changed,
-			   &r->known.more, &r->trouble);
-	r->rc = np_catalog_table(s->catalog, &r->known.table, &r->err);
-	if (!r->rc)
-		r->rc = np_catalog_index(s->catalog, &r->known.index);
+	np_catalog_refresh(reader->catalog, reading->budget_sec, reading->warn,
+			   NULL, &changed, &reading->known.more,
+			   &reading->trouble);
+	reading->rc = np_catalog_table(reader->catalog, &reading->known.table,
+				       &reading->err);
+	if (!reading->rc)
+		reading->rc = np_catalog_index(reader->catalog,
+					       &reading->known.index);
 }
 
 static void drop_reading(void *arg)
 {
-	struct np_store_reader *s = arg;
+	struct np_store_reader *reader = arg;
 
-	np_known_free(&s->reading.known);
+	np_known_free(&reader->reading.known);
 }
 
-/* A read is complete: take over what it found. */
-static int take_reading(struct np_store_reader *s)
+/* Replace what is known by the results of a read. */
+static int take_reading(struct np_store_reader *reader)
 {
-	struct reading *r = &s->reading;
+	struct reading *reading = &reader->reading;
 
-	if (r->rc) {
-		drop_reading(s);
-		return r->rc;
+	if (reading->rc) {
+		drop_reading(reader);
+		return reading->rc;
 	}
-	np_known_free(&s->known);
-	s->known = r->known;
-	r->known = (struct np_known){ NULL };
-	s->forgotten = false;
-	snprintf(s->fabric, sizeof(s->fabric), "%s",
-		 np_catalog_fabric(s->catalog));
+	np_known_free(&reader->known);
+	reader->known = reading->known;
+	reading->known = (struct np_known){ NULL };
+	reader->forgotten = false;
+	snprintf(reader->fabric, sizeof(reader->fabric), "%s",
+		 np_catalog_fabric(reader->catalog));
 	return 0;
 }
 
-/* Treat all profiles as unknown, so that nothing conflicts. 0 or -ENOMEM. */
-static int forget_profiles(struct np_store_reader *s)
+/* Make all profiles unknown, so that no jobs conflict. Returns 0 or -ENOMEM. */
+static int forget_profiles(struct np_store_reader *reader)
 {
 	struct np_app_index *none;
 	int rc;
 
-	if (s->forgotten || !s->known.index)
+	if (reader->forgotten || !reader->known.index)
 		return 0;
 	rc = np_app_index_new(NULL, 0, NP_PROFILE_UNKNOWN, NULL, &none);
 	if (rc)
 		return rc;
-	np_app_index_unref(s->known.index);
-	s->known.index = none;
-	s->forgotten = true;
+	np_app_index_unref(reader->known.index);
+	reader->known.index = none;
+	reader->forgotten = true;
 	return 0;
 }
 
 /*
- * Report a store that hangs. The text stays the same while it does, so that it
- * is logged only once. 0 or -ENOMEM.
+ * Report a store that has not answered for long. The text is the same each
+ * time, so that it is logged only once. Returns 0 or -ENOMEM.
  */
-static int check_deadlines(struct np_store_reader *s, struct np_err *trouble)
+static int check_deadlines(struct np_store_reader *reader,
+			   struct np_err *trouble)
 {
-	double sec = np_worker_busy_sec(s->worker);
+	double sec = np_worker_busy_sec(reader->worker);
 	int rc = 0;
 
-	if (sec >= s->deadlines.forget_sec) {
-		rc = forget_profiles(s);
-		np_errf(trouble, -ETIMEDOUT, "%s: the store has not answered "
+	if (sec >= reader->deadlines.forget_sec) {
+		rc = forget_profiles(reader);
+		np_errf(trouble, -ETIMEDOUT,
+			"%s: the store has not answered "
 			"for %.0f s: all applications count as unknown",
-			s->store, s->deadlines.forget_sec);
-	} else if (sec >= s->deadlines.report_sec) {
-		np_errf(trouble, -ETIMEDOUT, "%s: the store has not answered "
+			reader->store, reader->deadlines.forget_sec);
+	} else if (sec >= reader->deadlines.report_sec) {
+		np_errf(trouble, -ETIMEDOUT,
+			"%s: the store has not answered "
 			"for %.0f s: decisions use the profiles read before",
-			s->store, s->deadlines.report_sec);
+			reader->store, reader->deadlines.report_sec);
 	}
 	return rc;
 }
 
-int np_store_reader_read(struct np_store_reader *s, double budget_sec,
+int np_store_reader_read(struct np_store_reader *reader, double budget_sec,
 			 np_store_warn_f *warn, struct np_known *out,
 			 struct np_err *trouble, struct np_err *err)
 {
-	const struct np_work read = { do_read, drop_reading, s };
+	const struct np_work read = { do_read, drop_reading, reader };
 	int rc;
 
 	*out = (struct np_known){ .more = false };
-	if (!is_hanging(s)) {
-		s->reading = (struct reading){ budget_sec, warn };
-		if (np_worker_do(s->worker, &read,
-				 budget_sec + s->deadlines.wait_sec)) {
-			rc = take_reading(s);
+	if (!is_hanging(reader)) {
+		reader->reading = (struct reading){ budget_sec, warn };
+		if (np_worker_do(reader->worker, &read,
+				 budget_sec + reader->deadlines.wait_sec)) {
+			rc = take_reading(reader);
 			if (rc)
 				return np_errf(err, rc, "%s",
-					       s->reading.err.text);
-			out->more = s->known.more;
-			*trouble = s->reading.trouble;
+					       reader->reading.err.text);
+			out->more = reader->known.more;
+			*trouble = reader->reading.trouble;
 		}
 	}
-	rc = check_deadlines(s, trouble);
+	rc = check_deadlines(reader, trouble);
 	if (rc)
 		return rc;
-	if (!s->known.index)
+	if (!reader->known.index)
 		return np_errf(err, -EAGAIN, "%s: the store does not answer",
-			       s->store);
-	out->table = np_slowdowns_ref(s->known.table);
-	out->index = np_app_index_ref(s->known.index);
-	out->fabric = s->fabric;
+			       reader->store);
+	out->table = np_slowdowns_ref(reader->known.table);
+	out->index = np_app_index_ref(reader->known.index);
+	out->fabric = reader->fabric;
 	return 0;
 }
 
-/* One write, owned by the worker if the caller gives up. */
+/* One write; it belongs to the worker if the caller gives up. */
 struct writing {
 	struct np_store_reader *reader;
 	struct np_pass_output output;
 	struct np_err err;
 };
 
-/* Called in the worker's thread. */
+/* Runs in the worker's thread. */
 static void do_write(void *arg)
 {
-	struct writing *w = arg;
-	struct np_pass_output *output = &w->output;
-	struct np_store_reader *s = w->reader;
+	struct writing *writing = arg;
+	struct np_pass_output *output = &writing->output;
+	struct np_store_reader *reader = writing->reader;
 
-	/* PrivateData also applies to files written before it was set. */
-	if (output->mode != s->mode &&
-	    !np_state_set_mode(output->store, output->mode, &w->err))
-		s->mode = output->mode;
-	np_accounting_update(s->accounting, &output->jobs, &output->info,
+	/* If PrivateData has been changed, existing files need a new mode. */
+	if (output->mode != reader->mode &&
+	    !np_state_set_mode(output->store, output->mode, &writing->err))
+		reader->mode = output->mode;
+	np_accounting_update(reader->accounting, &output->jobs, &output->info,
 			     output->known.table, output->known.index,
-			     output->store, output->mode, &w->err);
+			     output->store, output->mode, &writing->err);
 	if (output->has_state)
 		np_state_save(output->store, &output->state, output->mode,
-			      &w->err);
+			      &writing->err);
 }
 
 static void free_output(struct np_pass_output *output)
@@ -967,32 +1005,34 @@ static void free_output(struct np_pass_output *output)
 
 static void drop_writing(void *arg)
 {
-	struct writing *w = arg;
+	struct writing *writing = arg;
 
-	free_output(&w->output);
-	free(w);
+	free_output(&writing->output);
+	free(writing);
 }
 
-bool np_store_reader_write(struct np_store_reader *s,
+bool np_store_reader_write(struct np_store_reader *reader,
 			   struct np_pass_output *output, struct np_err *err)
 {
-	struct writing *w = is_hanging(s) ? NULL : calloc(1, sizeof(*w));
-	const struct np_work work = { do_write, drop_writing, w };
+	struct writing *writing =
+		is_hanging(reader) ? NULL : calloc(1, sizeof(*writing));
+	const struct np_work work = { do_write, drop_writing, writing };
 
-	if (!w) {
+	if (!writing) {
 		free_output(output);
 		return false;
 	}
-	w->reader = s;
-	w->output = *output;
-	if (!np_worker_do(s->worker, &work, s->deadlines.wait_sec))
+	writing->reader = reader;
+	writing->output = *output;
+	if (!np_worker_do(reader->worker, &work, reader->deadlines.wait_sec))
 		return false;
-	*err = w->err;
-	drop_writing(w);
+	*err = writing->err;
+	drop_writing(writing);
 	return true;
 }
 
-bool np_store_reader_has_more(struct np_store_reader *s)
+bool np_store_reader_has_more(struct np_store_reader *reader)
 {
-	return !is_hanging(s) && np_accounting_has_more(s->accounting);
+	return !is_hanging(reader) &&
+	       np_accounting_has_more(reader->accounting);
 }

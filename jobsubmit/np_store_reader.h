@@ -1,12 +1,12 @@
 /*
- * Store reader: gives decisions what they need from the store, and writes what
- * they leave there, with a deadline.
+ * Store reader: reads what placement needs from the store, and writes its
+ * results there, with a deadline.
  *
- * A worker thread does the reading and writing, so that a store that hangs, as
- * NFS does when its server is gone, delays no decision. Decisions then use what
- * was read last; after a limit all profiles count as unknown, so that the
- * updates of jobs are taken back. Except for the worker, everything here is for
- * one thread, the placement thread.
+ * A worker thread reads and writes, so that placement is not delayed by a store
+ * that hangs, as NFS does without its server. Placement then goes on with what
+ * was read last. If the store does not answer for long, all profiles become
+ * unknown, and placement undoes its changes to jobs. Except for the worker,
+ * everything here must be called by one thread, the placement thread.
  */
 #ifndef NP_STORE_READER_H
 #define NP_STORE_READER_H
@@ -37,30 +37,30 @@ struct np_work {
 int np_worker_new(struct np_worker **out);
 
 /*
- * Let the thread end once it is idle, without waiting for it. It then calls
- * at_end(arg), which frees what its work used. If worker is NULL, at_end is
- * called at once.
+ * End the thread as soon as it is idle, without waiting for that. It then calls
+ * at_end(arg), which frees what its work used. If worker is NULL, at_end(arg)
+ * is called at once.
  */
 void np_worker_free(struct np_worker *worker, void (*at_end)(void *arg),
 		    void *arg);
 
 /*
- * Let the worker do a piece of work, and wait for it, but no longer than sec
- * seconds. Returns true if it was done. Otherwise the worker goes on with it,
- * and arg belongs to the worker; no other work can be given until
+ * Give the worker a piece of work, and wait until it is done, but no longer
+ * than sec seconds. Returns true if it is done. Otherwise the worker goes on
+ * with it and owns arg, and no other work may be given to it until
  * np_worker_busy_sec() is 0.
  */
 bool np_worker_do(struct np_worker *worker, const struct np_work *work,
 		  double sec);
 
-/* How long the worker has been running its work, seconds; 0: it is idle. */
+/* Return how long the worker has been busy, in seconds; 0: it is idle. */
 double np_worker_busy_sec(struct np_worker *worker);
 
 /* ---- Store reader ---- */
 
-/* How long the thread waits for the store, and what it does then. */
+/* How long the placement thread waits for the store. */
 struct np_deadlines {
-	double wait_sec;   /* for a read, beyond its budget; and for a write */
+	double wait_sec;   /* for a write, and for a read beyond its budget */
 	double report_sec; /* until a store that hangs is reported */
 	double forget_sec; /* until all profiles count as unknown */
 };
@@ -69,46 +69,47 @@ struct np_deadlines {
 struct np_store_reader;
 
 /* Returns 0, -ENOMEM, or an error of pthread_create(), negated. */
-int np_store_reader_new(const struct np_deadlines *p,
+int np_store_reader_new(const struct np_deadlines *deadlines,
 			struct np_store_reader **out);
 
-/* If the store hangs, most memory is freed once it answers. NULL is allowed. */
-void np_store_reader_free(struct np_store_reader *s);
-
-/* The configuration changed: read all again, maybe from another store. */
-void np_store_reader_renew(struct np_store_reader *s);
-
 /*
- * Whether np_store_reader_open() must be called before np_store_reader_want().
+ * If the store hangs, most memory is freed only when it answers. May be NULL.
  */
-bool np_store_reader_is_new(struct np_store_reader *s);
-/* Returns 0 or an error of np_catalog_new() with err. */
-int np_store_reader_open(struct np_store_reader *s, const struct np_conf *conf,
-			 const char *cluster, struct np_err *err);
+void np_store_reader_free(struct np_store_reader *reader);
 
-/* np_catalog_note_job(); false while the store hangs. */
-bool np_store_reader_want(struct np_store_reader *s, const char *app,
+/* After a change of the configuration: read everything again. */
+void np_store_reader_renew(struct np_store_reader *reader);
+
+/* Must np_store_reader_open() be called before np_store_reader_want()? */
+bool np_store_reader_is_new(struct np_store_reader *reader);
+/* Returns 0 or an error of np_catalog_new() with err. */
+int np_store_reader_open(struct np_store_reader *reader,
+			 const struct np_conf *conf, const char *cluster,
+			 struct np_err *err);
+
+/* As np_catalog_note_job(); false while the store hangs. */
+bool np_store_reader_want(struct np_store_reader *reader, const char *app,
 			  uint32_t uid);
 
-/* What is known from the store; has references, see np_known_free(). */
+/* What is known from the store; np_known_free() drops the references. */
 struct np_known {
 	struct np_slowdowns *table;
 	struct np_app_index *index;
-	const char *fabric; /* np_catalog_fabric(), until the next read */
+	const char *fabric; /* np_catalog_fabric(); valid until the next read */
 	bool more; /* there is more to read */
 };
-void np_known_free(struct np_known *k);
+void np_known_free(struct np_known *known);
 
 /*
- * Read for budget_sec seconds. warn is called in the worker thread. Returns 0,
- * even if there is no store or it hangs, which *trouble then says; or, with
- * err, -ENOMEM, or -EAGAIN (the store hangs and was never read).
+ * Read for budget_sec seconds. warn is called in the worker's thread. Returns
+ * 0, also if there is no store or it hangs, and then says so in *trouble; or,
+ * with err, -ENOMEM, or -EAGAIN (the store hangs and was never read).
  */
-int np_store_reader_read(struct np_store_reader *s, double budget_sec,
+int np_store_reader_read(struct np_store_reader *reader, double budget_sec,
 			 np_store_warn_f *warn, struct np_known *out,
 			 struct np_err *trouble, struct np_err *err);
 
-/* What a pass writes to the store at its end. */
+/* What a scheduling pass writes to the store at its end. */
 struct np_pass_output {
 	char store[PATH_MAX];
 	mode_t mode; /* file permissions */
@@ -116,33 +117,37 @@ struct np_pass_output {
 	struct np_ctld_info info;
 	struct np_known known;
 	struct np_state state;
-	bool has_state; /* whether to write state.json */
+	bool has_state; /* state is to be written to state.json */
 };
 
 /*
- * Write accounting records of jobs that ended, and state.json. Takes everything
- * that output points to, but not output itself. Returns true if it was written,
- * or if writing failed (with err); false if the store hangs.
+ * Write accounting records of jobs that have ended, and state.json. Takes
+ * ownership of everything that output points to, but not of output itself.
+ * Returns true if the write is over, also if it failed (with err); false if the
+ * store hangs.
  */
-bool np_store_reader_write(struct np_store_reader *s,
+bool np_store_reader_write(struct np_store_reader *reader,
 			   struct np_pass_output *output, struct np_err *err);
 
-/* np_accounting_has_more(); false while the store hangs. */
-bool np_store_reader_has_more(struct np_store_reader *s);
+/* As np_accounting_has_more(); false while the store hangs. */
+bool np_store_reader_has_more(struct np_store_reader *reader);
 
 /*
  * ---- Accounting, for np_store_reader.c and unit tests ----
  *
  * Records of which jobs ran concurrently on the same leaf switch. The module
- * remembers jobs while they run and for some time after, and appends a record
- * of each job with its neighbours to the store when it ends.
+ * remembers jobs while they run and for some time after. When a job ends, it
+ * appends a record of the job and its neighbours to the store.
  */
 
-/* Runs remembered. Beyond it, ended runs with low job ids are dropped first. */
+/*
+ * Most runs to remember. Of the others, ended ones with low job ids go first.
+ */
 #define NP_ACCOUNTING_MAX 50000
 /*
- * Limits of one call: records written, and steps of the search for neighbours
- * (about 0.1 s; the job that exceeds it is the last).
+ * Limits of one call: how many records it writes, and how many steps it takes
+ * to search for neighbours, about 0.1 s. The run that exceeds the latter is the
+ * last one of the call.
  */
 #define NP_ACCOUNTING_MAX_WRITTEN 200
 #define NP_ACCOUNTING_MAX_STEPS 20000000
@@ -151,26 +156,26 @@ struct np_accounting;
 
 /* Returns 0 or -ENOMEM. */
 int np_accounting_new(struct np_accounting **out);
-void np_accounting_free(struct np_accounting *p); /* NULL is allowed */
+void np_accounting_free(struct np_accounting *accounting); /* NULL is allowed */
 
-/* Whether jobs ended whose records are still to be written. */
-bool np_accounting_has_more(const struct np_accounting *p);
+/* Have jobs ended whose records are not written yet? */
+bool np_accounting_has_more(const struct np_accounting *accounting);
 
 /*
- * Take note of the jobs that run now. A job that ran at the last call and does
- * not any more has ended, at the time in info->jobs or otherwise now; so has
- * one that was requeued and runs again. Records of jobs with an application are
- * then appended to the store, in store_dir with file permissions mode. If too
- * many ended, the next calls write the rest. Records omitted because of a size
- * limit of the file are logged once per user. If jobs->map is another one than
- * at the last call, switches and partitions that were removed are missing in
- * the records.
+ * Note which jobs are running. A job that ran at the last call has ended if it
+ * is not running any more, or if it was requeued and has started again. It
+ * ended at the time in info->jobs, or now if that has none. If it has an
+ * application, its record is appended to the store in store_dir, with file
+ * permissions mode. If many jobs have ended, later calls write the rest.
+ * Records that a size limit of the file forbids are logged once per user. If
+ * jobs->map has changed since the last call, the records lack the switches and
+ * partitions that were removed.
  *
- * table, index: profiles, both from the same moment. Returns 0; or, with err,
- * the last error of np_accounting_append(), or -ENOBUFS: more ended jobs were
- * waiting than can be remembered, and some are lost.
+ * table and index are the profiles, both from the same moment. Returns 0; or,
+ * with err, the last error of np_accounting_append(), or -ENOBUFS: more ended
+ * jobs were waiting than can be remembered, and some are lost.
  */
-int np_accounting_update(struct np_accounting *p,
+int np_accounting_update(struct np_accounting *accounting,
 			 const struct np_job_snapshot *jobs,
 			 const struct np_ctld_info *info,
 			 const struct np_slowdowns *table,
