@@ -12,10 +12,10 @@
  *	Share of probes ...			histogram
  *	Under load (runs)  c0 (2) ...		slowdowns
  *
- * The output has at most CLI_LINES lines.  It is made in memory, its lines are
- * counted, and it is made again with shorter lists and then a shorter
- * recommendation if it is too long.  The histogram takes the lines that are
- * left.  --json and --parsable have all facts, however many.
+ * The output has at most CLI_LINES lines.  It is made in memory, and its lines
+ * are counted.  If there are too many, it is made again with shorter lists of
+ * pairs, and then with a shorter recommendation.  The histogram takes the lines
+ * that are left.  --json and --parsable print everything.
  */
 #include <errno.h>
 #include <limits.h>
@@ -36,10 +36,10 @@
 #include "np_level.h"
 #include "np_text.h"
 
-/* How much added latency the application tolerates, from its newest trace. */
+/* How much added latency the application tolerates, by its newest trace. */
 struct tolerance {
 	bool traced;	   /* a trace exists */
-	struct np_err why; /* why the trace gives no tolerance, or "" */
+	struct np_err why; /* why no tolerance follows from the trace; or "" */
 	struct np_trace_threshold threshold[NP_TRACE_THRESHOLDS];
 };
 
@@ -53,18 +53,18 @@ struct pairs {
 	/* The user's applications, then the published ones. */
 	struct np_store_app *candidate;
 	size_t n_own, n_candidates; /* the user's; all */
-	/* Caches, and the state of the calibration that they depend on. */
+	/* Caches, and the state of the calibration that they are made with. */
 	struct np_store_stamp fabric;
 	struct np_cache *summaries, *results;
 	struct cli_known known; /* app[0] is the application shown */
 	enum np_scope scope;
-	bool predicted; /* the lists are valid, if perhaps empty */
+	bool predicted; /* the lists are valid, but may be empty */
 	struct cli_pair_list slowed_by, slows;
 };
 
 /* All that is shown of one application. */
 struct show {
-	struct cli_profile p;
+	struct cli_profile found; /* the profile, and the runs it is made of */
 	struct pairs pairs;
 	struct cli_recommendation recommendation;
 	struct tolerance tolerance;
@@ -72,58 +72,61 @@ struct show {
 
 /* ---- latency tolerance ---- */
 
-/* Largest trace read for this output, bytes; takes some tenths of a second. */
+/* Bytes of the largest trace that is read: it takes some tenths of a second. */
 #define MAX_TRACE_BYTES (16u << 20)
 
-/* The defaults of netprof tolerance, for a network that was not measured. */
+/* The defaults of netprof tolerance for a network that was not measured. */
 #define DEFAULT_NET { .L_ns = 3000, .G_ns = 0.1, .S = NP_LOGGPS_NO_RENDEZVOUS }
 
-/* Without a trace this costs one look into a directory. */
-static void find_tolerance(struct cli_store *s, const struct cli_profile *p,
+/* Find the tolerance.  Without a trace, this reads only one directory. */
+static void find_tolerance(struct cli_store *store,
+			   const struct cli_profile *found,
 			   struct tolerance *out)
 {
 	struct np_loggps net = DEFAULT_NET;
 	char path[PATH_MAX + 2 * NAME_MAX];
-	struct np_trace_analysis t;
+	struct np_trace_analysis analysis;
 
 	*out = (struct tolerance){ .traced = false };
-	/* Traces are never published, so only an own profile has one. */
-	if (p->r.owner != NP_STORE_USER ||
-	    np_store_trace(s->store, p->r.uid, p->r.runs.app, path,
+	/*
+	 * Traces are never published, so only the user's own profile has one.
+	 */
+	if (found->r.owner != NP_STORE_USER ||
+	    np_store_trace(store->store, found->r.uid, found->r.runs.app, path,
 			   sizeof(path), NULL))
 		return;
 	out->traced = true;
-	/* Without measured parameters, the defaults stay. */
-	cli_loggps_of(s->store, NULL, &net);
-	if (cli_traced_get(path, p->r.uid, CLI_TRACED_THRESHOLDS, &net,
-			   MAX_TRACE_BYTES, &t, &out->why))
+	/* If the network was not measured, net keeps the defaults. */
+	cli_loggps_of(store->store, NULL, &net);
+	if (cli_traced_get(path, found->r.uid, CLI_TRACED_THRESHOLDS, &net,
+			   MAX_TRACE_BYTES, &analysis, &out->why))
 		return;
-	memcpy(out->threshold, t.threshold, sizeof(out->threshold));
-	np_trace_analysis_free(&t);
+	memcpy(out->threshold, analysis.threshold, sizeof(out->threshold));
+	np_trace_analysis_free(&analysis);
 }
 
-/* One line; "" without a trace. */
-static void tolerance_text(const struct tolerance *z, char *buf, size_t len)
+/* Write the tolerance in one line; "" if there is no trace. */
+static void tolerance_text(const struct tolerance *tolerance, char *buf,
+			   size_t len)
 {
 	buf[0] = '\0';
-	if (!z->traced)
+	if (!tolerance->traced)
 		return;
-	if (z->why.text[0]) {
-		snprintf(buf, len, "not known; its trace: %s", z->why.text);
+	if (tolerance->why.text[0]) {
+		snprintf(buf, len, "not known; its trace: %s",
+			 tolerance->why.text);
 		return;
 	}
 	for (size_t i = 0; i < NP_TRACE_THRESHOLDS; i++) {
-		double sec = z->threshold[i].added_sec;
+		double sec = tolerance->threshold[i].added_sec;
 		char added[CLI_NUMBER];
 
 		/* An infinite threshold: no latency slows it that much. */
 		if (isfinite(sec))
-			cli_add(buf, len, "%s%.0f %%%s +%s%s",
-				*buf ? ", " : "",
-				100 * z->threshold[i].longer,
+			cli_add(buf, len, "%s%.0f %%%s +%s%s", *buf ? ", " : "",
+				100 * tolerance->threshold[i].longer,
 				*buf ? " with" : " longer with",
-				cli_sec(sec, added),
-				*buf ? "" : " latency");
+				cli_sec(sec, added), *buf ? "" : " latency");
 	}
 	if (!*buf)
 		snprintf(buf, len, "tolerates any added latency");
@@ -134,20 +137,20 @@ static void tolerance_text(const struct tolerance *z, char *buf, size_t len)
  *
  * Which other applications slow this one, and which it slows, as the default
  * model predicts.  All applications of the user and all published ones are
- * candidates.  To predict with one of them, its runs have to be read and
- * summarised, and there may be hundreds, so two caches in the store keep the
- * results (np_cache.h):
+ * candidates.  To predict with a candidate, its runs have to be read and
+ * summarised.  As there may be hundreds of candidates, two caches in the store
+ * keep the results (np_cache.h):
  *
  *	"show"	the run summary of each candidate, valid until its runs
  *		or the calibration change
  *	"pairs"	the final lists, valid until any candidate changes
  *
  * If the second cache is valid, only the applications in the lists are loaded.
- * Otherwise a first pass predicts all pairs without intervals, and a second one
- * predicts the few pairs that are shown with their intervals.
+ * Otherwise a first pass predicts all pairs without intervals, and a second
+ * pass predicts the few pairs that are shown, with intervals.
  */
 
-/* Compare names, for bsearch(); np_store_list_apps() sorts by them. */
+/* Compare names, for bsearch(): np_store_list_apps() sorts by name. */
 static int by_name(const void *a, const void *b)
 {
 	return strcmp(((const struct np_store_app *)a)->name,
@@ -155,8 +158,8 @@ static int by_name(const void *a, const void *b)
 }
 
 /*
- * Append the applications of one owner to the candidates.  "idle" is no
- * application, and the user's own profiles hide published ones.
+ * Append the applications of one owner to the candidates.  "idle" is not an
+ * application, and a user's own profile hides the published one of that name.
  */
 static void add_owner(struct pairs *pairs, enum np_store_owner owner)
 {
@@ -180,24 +183,27 @@ static void add_owner(struct pairs *pairs, enum np_store_owner owner)
 
 /*
  * List the candidates: the user's applications, then the published ones.  This
- * must precede the reading of any run, so that the state of the cache is not
- * newer than the runs.  Unreadable directories are treated as empty.
+ * must be done before any run is read, so that results are never cached for a
+ * newer state than that of the runs.  Unreadable directories are treated as
+ * empty.
  */
 static void list_candidates(struct pairs *pairs, struct cli_store *store,
-			    const struct cli_options *o)
+			    const struct cli_options *options)
 {
 	*pairs = (struct pairs){
-		.scope = NP_SCOPE_LEAF, .store = store, .uid = o->uid,
+		.scope = NP_SCOPE_LEAF,
+		.store = store,
+		.uid = options->uid,
 	};
-	if (!o->published)
+	if (!options->published)
 		add_owner(pairs, NP_STORE_USER);
 	pairs->n_own = pairs->n_candidates;
 	add_owner(pairs, NP_STORE_PUBLISHED);
 }
 
 /*
- * Open both caches.  A hash of the calibration's path is their version, so that
- * a later calibration, which has another path, invalidates them.
+ * Open both caches.  Their version is a hash of the calibration's path.  A
+ * later calibration has another path and so invalidates them.
  */
 static void open_caches(struct pairs *pairs)
 {
@@ -230,7 +236,7 @@ static void free_pairs(struct pairs *pairs)
 
 /* ---- run summaries of candidates ---- */
 
-/* Make the summary from the runs.  Returns 0, -ENOENT or -ENOMEM. */
+/* Make a summary from the runs.  Returns 0, -ENOENT or -ENOMEM. */
 static int make_summary(struct pairs *pairs, struct cli_known_app *app)
 {
 	const struct np_run_summary_opt opt = {
@@ -243,7 +249,7 @@ static int make_summary(struct pairs *pairs, struct cli_known_app *app)
 	if (rc)
 		return rc;
 	rc = np_run_summary_make(&r.runs, &opt, &app->summary);
-	/* The summary must not point into the runs, which are freed. */
+	/* The runs are freed, so the summary must not point into them. */
 	if (!rc)
 		np_run_summary_detach(&app->summary, app->r.runs.app);
 	np_runs_free(&r.runs);
@@ -251,8 +257,8 @@ static int make_summary(struct pairs *pairs, struct cli_known_app *app)
 }
 
 /*
- * Store a summary in the cache.  state 0: unknown, so the entry could not be
- * validated later and is not stored.
+ * Store a summary in the cache.  If its state is 0, which means unknown, it
+ * could not be validated later, and is not stored.
  */
 static void cache_summary(struct pairs *pairs, const char *key, uint64_t state,
 			  const struct np_run_summary *summary)
@@ -271,8 +277,8 @@ static void cache_summary(struct pairs *pairs, const char *key, uint64_t state,
 }
 
 /*
- * Get the summary of candidate i from the cache, or else make it.  A summary in
- * the cache was checked before it was stored.  Returns 0, -ENOENT or -ENOMEM.
+ * Get the summary of candidate i from the cache, or make it.  Only a new one is
+ * checked: those in the cache were.  Returns 0, -ENOENT or -ENOMEM.
  */
 static int find_summary(struct pairs *pairs, size_t i,
 			struct cli_known_app *app)
@@ -286,7 +292,7 @@ static int find_summary(struct pairs *pairs, size_t i,
 	char key[NP_APP_MAX + 16];
 	int rc = -EINVAL;
 
-	/* Published profiles have the key of no user. */
+	/* UINT32_MAX is no user: it stands for published profiles. */
 	snprintf(key, sizeof(key), "%u %s",
 		 i < pairs->n_own ? pairs->uid : UINT32_MAX, app->r.runs.app);
 	from.at = np_cache_find(pairs->summaries, key, state, &from.left);
@@ -304,9 +310,9 @@ static int find_summary(struct pairs *pairs, size_t i,
 }
 
 /*
- * Add candidate i to the known applications, with its name and its summary but
- * without its runs.  Returns 0, -ENOENT (no usable run; it is not added) or
- * -ENOMEM.
+ * Add candidate i to the known applications, with its name and its summary, but
+ * without its runs.  Returns 0, -ENOENT (it has no usable run, and is not
+ * added) or -ENOMEM.
  */
 static int add_candidate(struct pairs *pairs, size_t i)
 {
@@ -334,12 +340,12 @@ static int add_candidate(struct pairs *pairs, size_t i)
 /*
  * ---- the cache of results ----
  *
- * Each pack function both writes (p->f is set) and reads, so that the two
- * directions cannot disagree.  Applications are stored as positions in the list
- * of candidates.
+ * Each pack function writes, if p->f is set, or reads.  As the same code does
+ * both, reading cannot differ from writing.  Applications are stored as
+ * positions in the list of candidates.
  */
 
-/* With a single co-runner, more_co is 0 and is not stored. */
+/* Pack a prediction.  With a single co-runner, more_co is 0 and not stored. */
 static void pack_prediction(struct np_pack *to, struct np_prediction *p,
 			    size_t n_levels)
 {
@@ -362,8 +368,8 @@ static void pack_prediction(struct np_pack *to, struct np_prediction *p,
 }
 
 /*
- * The position of a known application in the list of candidates, from 1; 0: the
- * application shown.
+ * Return the position of a known application in the list of candidates, from 1
+ * on; 0 stands for the application shown.
  */
 static size_t position_of(const struct pairs *pairs, size_t app)
 {
@@ -376,8 +382,8 @@ static size_t position_of(const struct pairs *pairs, size_t app)
 }
 
 /*
- * The known application at a position; it is added if it is not known yet.
- * from->bad is set on failure.
+ * Return the index of the application at a position, which is added if it is
+ * not known yet.  Sets from->bad on failure.
  */
 static size_t app_at(struct pairs *pairs, struct np_pack *from, size_t position)
 {
@@ -393,7 +399,7 @@ static size_t app_at(struct pairs *pairs, struct np_pack *from, size_t position)
 	return from->bad ? 0 : known->n - 1;
 }
 
-/* One application, as its position. */
+/* Pack an application, as its position.  Returns its index. */
 static size_t pack_app(struct np_pack *p, struct pairs *pairs, size_t app)
 {
 	size_t position = np_pack_count(p, p->f ? position_of(pairs, app) : 0,
@@ -402,7 +408,7 @@ static size_t pack_app(struct np_pack *p, struct pairs *pairs, size_t app)
 	return p->f ? app : app_at(pairs, p, position);
 }
 
-/* One list of pairs. */
+/* Pack a list of pairs. */
 static void pack_list(struct np_pack *p, struct pairs *pairs,
 		      struct cli_pair_list *list)
 {
@@ -422,7 +428,7 @@ static void pack_list(struct np_pack *p, struct pairs *pairs,
 
 #define KEY_LEN (NP_APP_MAX + 32)
 
-/* Key of the application shown in the cache. */
+/* Write the key of the application shown in the cache of results. */
 static void results_key(const struct pairs *pairs, char key[KEY_LEN])
 {
 	const struct cli_runs *r = &pairs->known.app[0]->r;
@@ -433,8 +439,9 @@ static void results_key(const struct pairs *pairs, char key[KEY_LEN])
 }
 
 /*
- * State of all candidates and of the calibration, as np_cache_state() has it.
- * The names count, too, as an application may be renamed or removed.
+ * Return the state of all candidates and of the calibration, as
+ * np_cache_state() does.  The names are a part of it, as an application may be
+ * renamed or removed.
  */
 static uint64_t results_state(const struct pairs *pairs)
 {
@@ -450,9 +457,9 @@ static uint64_t results_state(const struct pairs *pairs)
 }
 
 /*
- * Take the lists from the cache if nothing has changed since they were stored;
- * the applications in them become known.  If the entry is damaged or of another
- * version, the lists stay empty.
+ * Take the lists from the cache if nothing has changed since they were stored.
+ * The applications in them become known.  If the entry is damaged or of another
+ * version, the lists stay empty.  Returns whether the lists were taken.
  */
 static bool load_results(struct pairs *pairs)
 {
@@ -474,7 +481,7 @@ static bool load_results(struct pairs *pairs)
 	return true;
 }
 
-/* Store both lists for the next call. */
+/* Store both lists for the next run of the command. */
 static void store_results(struct pairs *pairs)
 {
 	uint64_t state = results_state(pairs);
@@ -502,8 +509,8 @@ static bool is_usable(const struct cli_known_app *app)
 }
 
 /*
- * Make the pair of a victim and a co-runner, one of which is the application
- * shown, with index 0.
+ * Make a pair of a victim and a co-runner.  One of them is the application
+ * shown, whose index is 0.
  */
 static struct cli_pair make_pair(const struct pairs *pairs, size_t victim,
 				 size_t co, const struct np_prediction *p)
@@ -515,8 +522,8 @@ static struct cli_pair make_pair(const struct pairs *pairs, size_t victim,
 }
 
 /*
- * Arguments and results of np_predict_around().  The first n predictions have
- * the application shown as the victim, the next n - 1 have it as the co-runner.
+ * Arguments and results of np_predict_around().  The application shown is the
+ * victim in the first n predictions, and the co-runner in the other n - 1.
  */
 struct around {
 	size_t n, *at; /* indices into the known applications */
@@ -526,7 +533,7 @@ struct around {
 };
 
 /*
- * Collect the usable applications.  Returns false without memory, or if the
+ * Collect the usable applications.  Returns false if memory is short, or the
  * application shown is not usable.
  */
 static bool collect_usable(const struct cli_known *known, struct around *all)
@@ -579,7 +586,7 @@ static void predict_all(struct pairs *pairs, struct np_predictor *models)
 	free(all.rc);
 }
 
-/* Predict one pair as netprof predict would. */
+/* Predict one pair, as netprof predict does. */
 static void predict_one(const struct pairs *pairs, struct np_predictor *models,
 			struct cli_pair *pair)
 {
@@ -652,14 +659,15 @@ static void make_lists(struct pairs *pairs)
 
 /*
  * Find the pairs of a profile, which becomes the first known application and is
- * borrowed for the life of *pairs.  Without a calibration or memory
- * pairs->predicted stays false.
+ * borrowed for the life of *pairs.  If there is no calibration, or memory is
+ * short, pairs->predicted stays false.
  */
-static void find_pairs(struct pairs *pairs, const struct cli_profile *p)
+static void find_pairs(struct pairs *pairs, const struct cli_profile *found)
 {
 	struct cli_known *known = &pairs->known;
 
-	if (!p->profile.is_idle && !cli_known_add(known, &p->r, false) &&
+	if (!found->profile.is_idle &&
+	    !cli_known_add(known, &found->r, false) &&
 	    !cli_known_load_calibration(known, pairs->store, 1, false))
 		make_lists(pairs);
 	close_caches(pairs);
@@ -669,36 +677,40 @@ static void find_pairs(struct pairs *pairs, const struct cli_profile *p)
 
 #define BAR 22 /* columns of the longest bar */
 
-static uint64_t count_in(const struct np_hist *h, size_t from, size_t to)
+/* Count the latencies in bins from <= i < to. */
+static uint64_t count_in(const struct np_hist *hist, size_t from, size_t to)
 {
 	uint64_t n = 0;
 
-	for (size_t i = from; h && i < to; i++)
-		n += np_hist_count(h, i);
+	for (size_t i = from; hist && i < to; i++)
+		n += np_hist_count(hist, i);
 	return n;
 }
 
-/* From the lowest 1st to the highest 99th percentile of both samples. */
-static void range_of(const struct np_profile *p, size_t *from, size_t *to)
+/*
+ * Get the bins from the lower 1st to the higher 99th percentile of both
+ * samples.
+ */
+static void range_of(const struct np_profile *profile, size_t *from, size_t *to)
 {
-	double lo = np_hist_quantile(p->summary.latency.hist, 0.01);
-	double hi = np_hist_quantile(p->summary.latency.hist, 0.99);
+	double lo = np_hist_quantile(profile->summary.latency.hist, 0.01);
+	double hi = np_hist_quantile(profile->summary.latency.hist, 0.99);
 
-	if (p->idle.hist) {
-		/* Both columns have the same rows, so the range covers both. */
-		lo = fmin(lo, np_hist_quantile(p->idle.hist, 0.01));
-		hi = fmax(hi, np_hist_quantile(p->idle.hist, 0.99));
+	if (profile->idle.hist) {
+		/* Both columns have the same rows. */
+		lo = fmin(lo, np_hist_quantile(profile->idle.hist, 0.01));
+		hi = fmax(hi, np_hist_quantile(profile->idle.hist, 0.99));
 	}
 	*from = np_hist_bin_of(lo);
 	*to = np_hist_bin_of(hi) + 1;
 }
 
-/* Share of the samples as a number and a bar; empty if there are none. */
-static void hist_cell(FILE *f, const struct np_sample *s, size_t from,
-		      size_t to)
+/* Print the share of some bins as a number and a bar; blank if it is 0. */
+static void print_hist_cell(FILE *f, const struct np_sample *sample,
+			    size_t from, size_t to)
 {
-	double share = (double)count_in(s->hist, from, to) /
-		       (double)np_hist_total(s->hist);
+	double share = (double)count_in(sample->hist, from, to) /
+		       (double)np_hist_total(sample->hist);
 	char cell[CLI_NUMBER] = "";
 
 	/* A small share must not be printed as 0 %. */
@@ -711,9 +723,9 @@ static void hist_cell(FILE *f, const struct np_sample *s, size_t from,
 	cli_bar(f, share, BAR);
 }
 
-/* One line: the share of latencies in bins from <= i < to. */
-static void hist_row(FILE *f, const struct np_profile *p, size_t from,
-		     size_t to, bool first, bool last)
+/* Print one line: the shares of the latencies in bins from <= i < to. */
+static void print_hist_row(FILE *f, const struct np_profile *profile,
+			   size_t from, size_t to, bool first, bool last)
 {
 	char *line = NULL, lo[CLI_NUMBER], label[CLI_NUMBER + 8];
 	size_t len;
@@ -724,11 +736,11 @@ static void hist_row(FILE *f, const struct np_profile *p, size_t from,
 	snprintf(label, sizeof(label), "%s%s", first ? "below " : "from ",
 		 cli_sec(np_hist_edge(first ? to : from), lo));
 	cli_left(row, label, 16);
-	hist_cell(row, &p->summary.latency, first ? 0 : from,
-		  last ? NP_HIST_BINS : to);
-	if (p->idle.n_runs)
-		hist_cell(row, &p->idle, first ? 0 : from,
-			  last ? NP_HIST_BINS : to);
+	print_hist_cell(row, &profile->summary.latency, first ? 0 : from,
+			last ? NP_HIST_BINS : to);
+	if (profile->idle.n_runs)
+		print_hist_cell(row, &profile->idle, first ? 0 : from,
+				last ? NP_HIST_BINS : to);
 	fclose(row);
 	while (len && line[len - 1] == ' ') /* padding of the last bar */
 		line[--len] = '\0';
@@ -736,35 +748,39 @@ static void hist_row(FILE *f, const struct np_profile *p, size_t from,
 	free(line);
 }
 
-/* At most `rows` lines, compared with the idle network; none if rows < 3. */
-static void print_histogram(FILE *f, const struct np_profile *p, int rows)
+/*
+ * Print the histogram beside that of the idle network, in at most `rows` lines;
+ * nothing if rows < 3.
+ */
+static void print_histogram(FILE *f, const struct np_profile *profile, int rows)
 {
 	char name[40];
 	size_t from, to, width, shown;
 
-	if (rows < 3 || !p->summary.latency.hist)
+	if (rows < 3 || !profile->summary.latency.hist)
 		return;
-	range_of(p, &from, &to);
+	range_of(profile, &from, &to);
 	/* Several bins of the histogram make one row. */
 	width = (to - from + (size_t)rows - 1) / (size_t)rows;
 	shown = (to - from + width - 1) / width;
 	fprintf(f, "\n%s%-16s%8s", cli_colour(CLI_BOLD), "Share of probes", "");
-	cli_cut(p->runs->app, 20, name, sizeof(name));
-	if (p->idle.n_runs)
+	cli_cut(profile->runs->app, 20, name, sizeof(name));
+	if (profile->idle.n_runs)
 		fprintf(f, "%-30s%s", name, "idle");
 	else
 		fputs(name, f);
 	fprintf(f, "%s\n", cli_colour(CLI_PLAIN));
 	for (size_t i = 0; i < shown; i++)
-		hist_row(f, p, from + i * width, from + (i + 1) * width,
-			 i == 0 && shown > 1, i + 1 == shown);
+		print_hist_row(f, profile, from + i * width,
+			       from + (i + 1) * width, i == 0 && shown > 1,
+			       i + 1 == shown);
 }
 
 /* ---- interference pairs in text ---- */
 
 #define NAME 20 /* columns of an application's name */
 
-/* "fft +49 % (46 to 55)" or "a second fft job +51 % (47 to 54)" */
+/* Write "fft +49 % (46 to 55)", or "a second fft job +51 % (47 to 54)". */
 static void pair_text(const struct pairs *pairs, const struct cli_pair *pair,
 		      char *buf, size_t len)
 {
@@ -781,7 +797,7 @@ static void pair_text(const struct pairs *pairs, const struct cli_pair *pair,
 			round(100 * pair->p.high) + 0.0);
 }
 
-/* The label, and the pairs of one list. */
+/* Print a label and the pairs of one list. */
 static void print_list(FILE *f, const struct pairs *pairs, const char *label,
 		       const struct cli_pair_list *list, bool brief)
 {
@@ -807,15 +823,15 @@ static bool has_doubt(const struct cli_pair_list *list)
 	return false;
 }
 
-/* brief: one line per list, with as many names as fit. */
-static void print_pairs(FILE *f, const struct show *s, bool brief)
+/* Print both lists.  brief: each in one line, with as many pairs as fit. */
+static void print_pairs(FILE *f, const struct show *show, bool brief)
 {
-	const struct pairs *pairs = &s->pairs;
+	const struct pairs *pairs = &show->pairs;
 	char line[512];
 
 	if (!pairs->predicted) {
-		/* Without slowdowns, the verdict names the missing run. */
-		if (s->p.profile.summary.n_levels)
+		/* If slowdowns are missing, too, the verdict names the run. */
+		if (show->found.profile.summary.n_levels)
 			cli_labelled(f, "Slowed by", "not known: this fabric "
 				     "is not calibrated");
 		return;
@@ -832,15 +848,16 @@ static void print_pairs(FILE *f, const struct show *s, bool brief)
 		cli_labelled(f, "", "(? uncertain: netprof predict says why)");
 }
 
-/* Two sentences; brief: only the first. */
-static void print_recommendation(FILE *f, const struct cli_recommendation *a,
-				 bool brief)
+/* Print what to avoid and what to measure.  brief: only the first sentence. */
+static void
+print_recommendation(FILE *f, const struct cli_recommendation *recommendation,
+		     bool brief)
 {
 	char avoid[512], measure[600];
 
-	cli_avoid_text(a, avoid, sizeof(avoid));
-	cli_measure_text(a, measure, sizeof(measure));
-	/* Without the first sentence, the second one is all there is. */
+	cli_avoid_text(recommendation, avoid, sizeof(avoid));
+	cli_measure_text(recommendation, measure, sizeof(measure));
+	/* If there is no first sentence, the second is printed all the same. */
 	if (brief && *avoid)
 		measure[0] = '\0';
 	cli_labelled(f, "Advice", "%s%s%s", avoid, *avoid && *measure ? " " :
@@ -849,10 +866,10 @@ static void print_recommendation(FILE *f, const struct cli_recommendation *a,
 
 /* ---- labelled facts ---- */
 
-/* The colour of the verdict: green if light, red if heavy. */
-static enum cli_colour colour_of(const struct np_profile *p)
+/* Return the colour of the verdict: green if light, red if heavy. */
+static enum cli_colour colour_of(const struct np_profile *profile)
 {
-	switch (p->verdict.use) {
+	switch (profile->verdict.use) {
 	case NP_USE_LIGHT: return CLI_GREEN;
 	case NP_USE_MODERATE: return CLI_YELLOW;
 	case NP_USE_HEAVY: case NP_USE_SATURATED: return CLI_RED;
@@ -860,110 +877,115 @@ static enum cli_colour colour_of(const struct np_profile *p)
 	}
 }
 
-/* The sentences of the verdict, the first one coloured. */
-static void print_verdict(FILE *f, const struct np_profile *p)
+/* Print the sentences of the verdict, the first one in colour. */
+static void print_verdict(FILE *f, const struct np_profile *profile)
 {
 	char sentence[CLI_SENTENCE];
 
 	for (int i = 0; i < CLI_SENTENCES; i++) {
-		if (!*cli_verdict_text(p, i, sentence))
+		if (!*cli_verdict_text(profile, i, sentence))
 			continue;
-		fputs(i ? "" : cli_colour(colour_of(p)), f);
+		fputs(i ? "" : cli_colour(colour_of(profile)), f);
 		cli_wrap(f, sentence, 0);
 		fputs(i ? "" : cli_colour(CLI_PLAIN), f);
 	}
 	fputc('\n', f);
 }
 
-/* How many runs count, when they ran, and whose they are. */
-static void print_runs(FILE *f, const struct cli_profile *p)
+/* Print how many runs count, when they ran, and whose they are. */
+static void print_runs(FILE *f, const struct cli_profile *found)
 {
-	const struct np_profile *pr = &p->profile;
+	const struct np_run_summary *summary = &found->profile.summary;
 	char first[CLI_NUMBER], last[CLI_NUMBER], owner[CLI_NUMBER + 16];
 	char line[512] = "";
 
-	if (pr->summary.count[NP_RUN_UNDER_LEVEL])
+	if (summary->count[NP_RUN_UNDER_LEVEL])
 		cli_add(line, sizeof(line), " (%zu under load)",
-			pr->summary.count[NP_RUN_UNDER_LEVEL]);
-	if (pr->summary.count[NP_RUN_INTERVALS])
+			summary->count[NP_RUN_UNDER_LEVEL]);
+	if (summary->count[NP_RUN_INTERVALS])
 		cli_add(line, sizeof(line), " (%zu with load intervals)",
-			pr->summary.count[NP_RUN_INTERVALS]);
-	if (pr->summary.latency.n_runs) {
-		cli_day(pr->summary.latency.first, first);
-		cli_day(pr->summary.latency.last, last);
+			summary->count[NP_RUN_INTERVALS]);
+	if (summary->latency.n_runs) {
+		cli_day(summary->latency.first, first);
+		cli_day(summary->latency.last, last);
 		cli_add(line, sizeof(line), ", %s%s%s", first,
 			strcmp(first, last) ? " to " : "",
 			strcmp(first, last) ? last : "");
 	}
 	cli_labelled(f, "Runs", "%zu of %zu used%s, %s%s",
-		     pr->summary.latency.n_runs, p->r.runs.n, line,
-		     p->r.owner == NP_STORE_USER ? "of " : "",
-		     cli_owner_name(p->r.owner, p->r.uid, owner,
+		     summary->latency.n_runs, found->r.runs.n, line,
+		     found->r.owner == NP_STORE_USER ? "of " : "",
+		     cli_owner_name(found->r.owner, found->r.uid, owner,
 				    sizeof(owner)));
 }
 
-/* Runs that do not count, by reason, and files that could not be read. */
-static void print_excluded(FILE *f, const struct cli_profile *p)
+/* Print how many runs do not count and why, and how many are unreadable. */
+static void print_excluded(FILE *f, const struct cli_profile *found)
 {
-	const struct np_run_summary *e = &p->profile.summary;
+	const struct np_run_summary *summary = &found->profile.summary;
 	char line[256];
 
-	cli_excluded_text(e, line, sizeof(line));
-	if (e->count[NP_RUN_TIME])
+	cli_excluded_text(summary, line, sizeof(line));
+	if (summary->count[NP_RUN_TIME])
 		cli_add(line, sizeof(line), "%s%zu %s", *line ? ", " : "",
-			e->count[NP_RUN_TIME], np_run_use_words(NP_RUN_TIME));
-	if (p->r.n_skipped)
-		cli_add(line, sizeof(line), "%s%zu unreadable", *line ? ", " :
-			"", p->r.n_skipped);
+			summary->count[NP_RUN_TIME],
+			np_run_use_words(NP_RUN_TIME));
+	if (found->r.n_skipped)
+		cli_add(line, sizeof(line), "%s%zu unreadable",
+			*line ? ", " : "", found->r.n_skipped);
 	cli_labelled(f, "Excluded", "%s", line);
 }
 
-/*
- * Cluster, transport, the first leaf switches, and the MPI of the newest run.
- */
-static void print_fabric(FILE *f, const struct np_record *r)
+/* Print cluster, transport, first leaf switches and MPI of the newest run. */
+static void print_fabric(FILE *f, const struct np_record *run)
 {
 	char line[1024] = "", name[40];
 
 	/* A wide run may have hundreds of leaf switches. */
-	for (size_t i = 0; i < r->n_leaves && i < 4; i++) {
-		const struct np_leaf_run *l = &r->leaves[i];
+	for (size_t i = 0; i < run->n_leaves && i < 4; i++) {
+		const struct np_leaf_run *leaf = &run->leaves[i];
 
-		cli_add(line, sizeof(line), "%s%s%s", i ? ", " : *l->name ?
-			", leaf " : ", one leaf",
-			cli_cut(l->name, 24, name, sizeof(name)),
-			l->n_pairs ? "" : " (not measured)");
+		cli_add(line, sizeof(line), "%s%s%s",
+			i	    ? ", " :
+			*leaf->name ? ", leaf " :
+				      ", one leaf",
+			cli_cut(leaf->name, 24, name, sizeof(name)),
+			leaf->n_pairs ? "" : " (not measured)");
 	}
-	if (r->n_leaves > 4)
-		cli_add(line, sizeof(line), " and %zu more", r->n_leaves - 4);
+	if (run->n_leaves > 4)
+		cli_add(line, sizeof(line), " and %zu more", run->n_leaves - 4);
 	cli_labelled(f, "Fabric", "cluster %s, %s%s%s%s",
-		     r->cluster ? r->cluster : "unknown", r->probe.transport ?
-		     r->probe.transport : "transport unknown", line,
-		     r->mpi_version ? ", " : "", !r->mpi_version ? "" :
-		     !strcmp(r->mpi_version, NP_MPI_NONE) ? "not MPI" :
-		     r->mpi_version);
+		     run->cluster ? run->cluster : "unknown",
+		     run->probe.transport ? run->probe.transport :
+					    "transport unknown",
+		     line, run->mpi_version ? ", " : "",
+		     !run->mpi_version			    ? "" :
+		     !strcmp(run->mpi_version, NP_MPI_NONE) ? "not MPI" :
+							      run->mpi_version);
 }
 
-/* How the probes were set, and what they cost. */
-static void print_probes(FILE *f, const struct np_profile *p)
+/* Print the settings of the probes, and what they cost. */
+static void print_probes(FILE *f, const struct np_profile *profile)
 {
-	const struct np_record *r = p->summary.fabric;
+	const struct np_record *run = profile->summary.fabric;
 	char bytes[CLI_NUMBER], period[CLI_NUMBER], share[CLI_NUMBER];
 	char rss[CLI_NUMBER], cost[128] = "their own cost was not measured";
 
-	if (p->cost.elapsed_sec > 0 && p->cost.rss_bytes_max)
-		snprintf(cost, sizeof(cost), "each used %s of a core, %s of "
-			 "memory", cli_percent(p->cost.cpu_share, share),
-			 cli_bytes(p->cost.rss_bytes_max, rss));
+	if (profile->cost.elapsed_sec > 0 && profile->cost.rss_bytes_max)
+		snprintf(cost, sizeof(cost),
+			 "each used %s of a core, %s of "
+			 "memory",
+			 cli_percent(profile->cost.cpu_share, share),
+			 cli_bytes(profile->cost.rss_bytes_max, rss));
 	cli_labelled(f, "Probes", "%s every %s; %s",
-		     cli_bytes(r->probe.message_bytes, bytes),
-		     cli_setting_sec(r->probe.period_sec, period), cost);
+		     cli_bytes(run->probe.message_bytes, bytes),
+		     cli_setting_sec(run->probe.period_sec, period), cost);
 }
 
-/* By the byte counters of the nodes' network devices. */
-static void print_traffic(FILE *f, const struct np_profile *p)
+/* Print the traffic, by the byte counters of the nodes' network devices. */
+static void print_traffic(FILE *f, const struct np_profile *profile)
 {
-	double rate = p->verdict.rate;
+	double rate = profile->verdict.rate;
 	char text[CLI_NUMBER];
 
 	if (!isnan(rate))
@@ -972,26 +994,27 @@ static void print_traffic(FILE *f, const struct np_profile *p)
 			     "almost none: " : "", cli_rate(rate, text));
 }
 
-/* The share of delayed probes, if there was an idle baseline. */
-static void print_delayed(FILE *f, const struct np_profile *p)
+/* Print the share of delayed probes, if there is an idle baseline. */
+static void print_delayed(FILE *f, const struct np_profile *profile)
 {
-	const struct np_verdict *v = &p->verdict;
+	const struct np_verdict *verdict = &profile->verdict;
 	char sec[CLI_NUMBER], share[CLI_NUMBER];
 
-	if (!p->is_idle && v->against == NP_AGAINST_IDLE)
-		/* Short, because most pages have no line to spare. */
+	if (!profile->is_idle && verdict->against == NP_AGAINST_IDLE)
+		/* Abbreviated, because most profiles fill the screen. */
 		cli_labelled(f, "Delayed",
 			     "%s of probes over %s (idle "
 			     "threshold); est. utilisation %.2f",
-			     cli_percent(v->delayed_share, share),
-			     cli_sec(v->delayed_sec, sec), v->utilisation);
+			     cli_percent(verdict->delayed_share, share),
+			     cli_sec(verdict->delayed_sec, sec),
+			     verdict->utilisation);
 }
 
-static void print_tolerance(FILE *f, const struct tolerance *z)
+static void print_tolerance(FILE *f, const struct tolerance *tolerance)
 {
 	char line[NP_ERR_LEN + 40];
 
-	tolerance_text(z, line, sizeof(line));
+	tolerance_text(tolerance, line, sizeof(line));
 	cli_labelled(f, "Tolerance", "%s", line);
 }
 
@@ -999,31 +1022,35 @@ static void print_tolerance(FILE *f, const struct tolerance *z)
 
 static const double quantiles[] = { 0.5, 0.9, 0.99 };
 
-/* One sample: number of probes, quantiles, maximum and mean. */
-static void latency_row(FILE *f, const char *label, const struct np_sample *s)
+/* Print one sample: number of probes, quantiles, maximum and mean. */
+static void print_latency_row(FILE *f, const char *label,
+			      const struct np_sample *sample)
 {
 	char cell[CLI_NUMBER];
 
 	cli_left(f, label, 17);
-	fprintf(f, " %10llu", (unsigned long long)s->moments.n);
+	fprintf(f, " %10llu", (unsigned long long)sample->moments.n);
 	for (size_t i = 0; i < NP_ARRAY_SIZE(quantiles); i++)
-		cli_right(f, cli_sec(np_sample_quantile(s, quantiles[i]), cell),
-		      10);
-	cli_right(f, cli_sec(s->moments.max, cell), 10);
-	cli_right(f, cli_sec(s->moments.mean, cell), 10);
+		cli_right(f,
+			  cli_sec(np_sample_quantile(sample, quantiles[i]),
+				  cell),
+			  10);
+	cli_right(f, cli_sec(sample->moments.max, cell), 10);
+	cli_right(f, cli_sec(sample->moments.mean, cell), 10);
 	fputc('\n', f);
 }
 
-/* One cell of the last row: application over idle. */
-static void ratio(FILE *f, double a, double b)
+/* Print one cell of the last row: a latency divided by that of idle. */
+static void print_ratio(FILE *f, double app, double idle)
 {
 	char cell[CLI_NUMBER];
 
-	snprintf(cell, sizeof(cell), b > 0 ? "%.1f" : "-", b > 0 ? a / b : 0);
+	snprintf(cell, sizeof(cell), idle > 0 ? "%.1f" : "-",
+		 idle > 0 ? app / idle : 0);
 	cli_right(f, cell, 10);
 }
 
-/* "idle", or "idle, 20.0 ms" if it was probed with another period. */
+/* Write "idle"; with the period, "idle, 20.0 ms", if that was different. */
 static void idle_label(const struct np_sample *idle, char *buf, size_t len)
 {
 	char period[CLI_NUMBER];
@@ -1032,27 +1059,28 @@ static void idle_label(const struct np_sample *idle, char *buf, size_t len)
 		 idle->other_period ? cli_sec(idle->period_sec, period) : "");
 }
 
-/* The table of latencies: the application, idle, and their ratio. */
-static void print_latency(FILE *f, const struct np_profile *p)
+/* Print the latencies of the application and of idle, and their ratio. */
+static void print_latency(FILE *f, const struct np_profile *profile)
 {
-	const struct np_sample *app = &p->summary.latency, *idle = &p->idle;
+	const struct np_sample *app = &profile->summary.latency,
+			       *idle = &profile->idle;
 	char label[32];
 
 	fprintf(f, "\n%s%-18s%10s%10s%10s%10s%10s%10s%s\n",
 		cli_colour(CLI_BOLD), "Latency", "probes", "p50", "p90", "p99",
 		"max", "mean", cli_colour(CLI_PLAIN));
-	latency_row(f, p->runs->app, app);
-	/* Without an idle baseline the table has only one row. */
+	print_latency_row(f, profile->runs->app, app);
+	/* If there is no idle baseline, the table has only one row. */
 	if (!idle->n_runs)
 		return;
 	idle_label(idle, label, sizeof(label));
-	latency_row(f, label, idle);
+	print_latency_row(f, label, idle);
 	fprintf(f, "%-28s", "ratio to idle");
 	for (size_t i = 0; i < NP_ARRAY_SIZE(quantiles); i++)
-		ratio(f, np_sample_quantile(app, quantiles[i]),
-		      np_sample_quantile(idle, quantiles[i]));
-	ratio(f, app->moments.max, idle->moments.max);
-	ratio(f, app->moments.mean, idle->moments.mean);
+		print_ratio(f, np_sample_quantile(app, quantiles[i]),
+			    np_sample_quantile(idle, quantiles[i]));
+	print_ratio(f, app->moments.max, idle->moments.max);
+	print_ratio(f, app->moments.mean, idle->moments.mean);
 	fputc('\n', f);
 }
 
@@ -1061,22 +1089,23 @@ static void print_latency(FILE *f, const struct np_profile *p)
 #define LEVEL_LABEL 20	/* columns of a row's label */
 #define LEVEL_WIDEST 20 /* columns of a level's name at most */
 
-static const char *level_name(const struct np_run_summary_level *l, char *buf,
-			      size_t len)
+/* Write the name of a level, and the number of its runs: "c4 (2)". */
+static const char *level_name(const struct np_run_summary_level *level,
+			      char *buf, size_t len)
 {
 	char name[NP_LEVEL_NAME];
 
 	snprintf(buf, len, "%s (%u)",
-		 cli_cut(l->name, LEVEL_WIDEST, name, sizeof(name)),
-		 l->run_sec.n);
+		 cli_cut(level->name, LEVEL_WIDEST, name, sizeof(name)),
+		 level->run_sec.n);
 	return buf;
 }
 
 enum { RUN_TIME, LOW, HIGH, ROUNDS, LEVEL_ROWS };
 
-/* One row of the table, with a column for each of n levels. */
-static void level_row(FILE *f, const struct np_profile *p, size_t n, int width,
-		      int row)
+/* Print one row of the table, with a column for each of n levels. */
+static void print_level_row(FILE *f, const struct np_profile *profile, size_t n,
+			    int width, int row)
 {
 	static const char *const label[LEVEL_ROWS] = {
 		"run time", "95 % interval from", "                to",
@@ -1086,69 +1115,81 @@ static void level_row(FILE *f, const struct np_profile *p, size_t n, int width,
 
 	fprintf(f, "%-*s", LEVEL_LABEL, label[row]);
 	for (size_t i = 0; i < n; i++) {
-		const struct np_run_summary_level *l = &p->summary.level[i];
+		const struct np_run_summary_level *level =
+			&profile->summary.level[i];
 		const double value[LEVEL_ROWS] = {
-			l->slowdown.mean, l->low, l->high, l->impact.mean,
+			level->slowdown.mean,
+			level->low,
+			level->high,
+			level->impact.mean,
 		};
-		uint32_t known = row == ROUNDS ? l->impact.n : l->slowdown.n;
+		uint32_t known = row == ROUNDS ? level->impact.n :
+						 level->slowdown.n;
 
 		cli_right(f, known ? cli_change(value[row], buf) : "-", width);
 	}
 	fputc('\n', f);
 }
 
-/* Columns of the widest cell, such as "c4 (2)" or "+123 %", and one blank. */
-static size_t level_width(const struct np_profile *p)
+/*
+ * Return the width of a column: the widest cell, such as "+123 %", and a blank.
+ */
+static size_t level_width(const struct np_profile *profile)
 {
 	size_t widest = 6;
 	char buf[NP_LEVEL_NAME + CLI_NUMBER];
 
-	for (size_t i = 0; i < p->summary.n_levels; i++) {
-		size_t width = cli_width(level_name(&p->summary.level[i], buf,
-						    sizeof(buf)));
+	for (size_t i = 0; i < profile->summary.n_levels; i++) {
+		size_t width = cli_width(level_name(&profile->summary.level[i],
+						    buf, sizeof(buf)));
 
 		widest = width > widest ? width : widest;
 	}
 	return widest + 1;
 }
 
-/* Which slowdowns come from load intervals within runs, and their checks. */
-static void print_intervals(FILE *f, const struct np_profile *p)
+/* Print which slowdowns come from load intervals, and whether these agree. */
+static void print_intervals(FILE *f, const struct np_profile *profile)
 {
-	const struct np_one_run *b = &p->summary.intervals;
+	const struct np_one_run *intervals = &profile->summary.intervals;
 	char share[CLI_NUMBER], longer[CLI_NUMBER], took[80] = "";
 	char calls[80] = "";
 	size_t n = 0;
 
-	for (size_t i = 0; i < p->summary.n_levels; i++)
-		n += p->summary.level[i].of_intervals;
-	if (!isnan(p->summary.intervals_longer))
+	for (size_t i = 0; i < profile->summary.n_levels; i++)
+		n += profile->summary.level[i].of_intervals;
+	if (!isnan(profile->summary.intervals_longer))
 		snprintf(took, sizeof(took),
 			 " (%s compared with runs without "
 			 "load)",
-			 cli_change(p->summary.intervals_longer, longer));
-	if (!isnan(b->apart))
-		snprintf(calls, sizeof(calls), "; by its %s slowdowns differ "
-			 "by %.1f %%", b->by_calls ? "traffic" : "MPI calls",
-			 100 * expm1(b->apart));
-	cli_labelled(f, "Intervals",
-		     "%zu loads measured in intervals of %zu "
-		     "%s (%.0f s), which made %s longer by at most %s%s: "
-		     "%s%s%s",
-		     n, b->n_runs, b->n_runs == 1 ? "run" : "runs", b->sec,
-		     b->n_runs == 1 ? "it" : "them",
-		     cli_percent(b->lost_sec / fmax(b->sec - b->lost_sec, 1),
-				 share),
-		     took, np_one_run_words(b->verdict),
-		     b->by_calls ? ", by its MPI calls" : "", calls);
+			 cli_change(profile->summary.intervals_longer, longer));
+	if (!isnan(intervals->apart))
+		snprintf(calls, sizeof(calls),
+			 "; by its %s slowdowns differ "
+			 "by %.1f %%",
+			 intervals->by_calls ? "traffic" : "MPI calls",
+			 100 * expm1(intervals->apart));
+	cli_labelled(
+		f, "Intervals",
+		"%zu loads measured in intervals of %zu "
+		"%s (%.0f s), which made %s longer by at most %s%s: "
+		"%s%s%s",
+		n, intervals->n_runs, intervals->n_runs == 1 ? "run" : "runs",
+		intervals->sec, intervals->n_runs == 1 ? "it" : "them",
+		cli_percent(intervals->lost_sec /
+				    fmax(intervals->sec - intervals->lost_sec,
+					 1),
+			    share),
+		took, np_one_run_words(intervals->verdict),
+		intervals->by_calls ? ", by its MPI calls" : "", calls);
 }
 
-/* As many levels as fit on the screen; the head says if there are more. */
-static void print_levels(FILE *f, const struct np_profile *p)
+/* Print as many levels as fit; the head says if there are more. */
+static void print_levels(FILE *f, const struct np_profile *profile)
 {
 	char buf[NP_LEVEL_NAME + CLI_NUMBER];
-	int width = (int)level_width(p);
-	size_t n = p->summary.n_levels, room;
+	int width = (int)level_width(profile);
+	size_t n = profile->summary.n_levels, room;
 
 	if (!n)
 		return;
@@ -1156,21 +1197,23 @@ static void print_levels(FILE *f, const struct np_profile *p)
 	room = (size_t)((cli_columns() - LEVEL_LABEL) / width);
 	n = n < room ? n : room;
 	fprintf(f, "\n%s%-*s", cli_colour(CLI_BOLD), LEVEL_LABEL,
-		p->summary.n_levels > n ? "Under load (more)" :
-				     "Under load (runs)");
+		profile->summary.n_levels > n ? "Under load (more)" :
+						"Under load (runs)");
 	for (size_t i = 0; i < n; i++)
-		cli_right(f, level_name(&p->summary.level[i], buf, sizeof(buf)),
+		cli_right(f,
+			  level_name(&profile->summary.level[i], buf,
+				     sizeof(buf)),
 			  width);
 	fprintf(f, "\n%s", cli_colour(CLI_PLAIN));
 	for (int row = 0; row < LEVEL_ROWS; row++)
-		level_row(f, p, n, width, row);
-	if (p->summary.count[NP_RUN_INTERVALS])
-		print_intervals(f, p);
+		print_level_row(f, profile, n, width, row);
+	if (profile->summary.count[NP_RUN_INTERVALS])
+		print_intervals(f, profile);
 }
 
 /* ---- the output ---- */
 
-/* Number of lines in a text. */
+/* Count the lines of a text. */
 static int count_lines(const char *text)
 {
 	int n = 0;
@@ -1180,40 +1223,42 @@ static int count_lines(const char *text)
 	return n;
 }
 
-/* Steps by which output that is too long for the screen is shortened. */
+/* How much the output is shortened to fit on the screen. */
 enum brevity { WHOLE, SHORT_LISTS, SHORT_RECOMMENDATION };
 
-/* All that is above the histogram. */
-static void print_head(FILE *f, const struct show *s, enum brevity brief)
+/* Print everything above the histogram. */
+static void print_head(FILE *f, const struct show *show, enum brevity brevity)
 {
-	const struct np_profile *pr = &s->p.profile;
+	const struct np_profile *profile = &show->found.profile;
 
-	print_verdict(f, pr);
-	print_runs(f, &s->p);
-	print_excluded(f, &s->p);
-	if (pr->summary.fabric) {
-		print_fabric(f, pr->summary.fabric);
-		cli_print_rails(f, pr->summary.fabric);
+	print_verdict(f, profile);
+	print_runs(f, &show->found);
+	print_excluded(f, &show->found);
+	if (profile->summary.fabric) {
+		print_fabric(f, profile->summary.fabric);
+		cli_print_rails(f, profile->summary.fabric);
 	}
-	if (pr->summary.latency.n_runs) {
-		print_probes(f, pr);
-		print_traffic(f, pr);
-		cli_print_adapters(f, &pr->summary.latency);
-		print_delayed(f, pr);
+	if (profile->summary.latency.n_runs) {
+		print_probes(f, profile);
+		print_traffic(f, profile);
+		cli_print_adapters(f, &profile->summary.latency);
+		print_delayed(f, profile);
 	}
-	print_pairs(f, s, brief >= SHORT_LISTS);
-	print_recommendation(f, &s->recommendation, brief >= SHORT_RECOMMENDATION);
-	print_tolerance(f, &s->tolerance);
-	if (pr->summary.latency.n_runs)
-		print_latency(f, pr);
+	print_pairs(f, show, brevity >= SHORT_LISTS);
+	print_recommendation(f, &show->recommendation,
+			     brevity >= SHORT_RECOMMENDATION);
+	print_tolerance(f, &show->tolerance);
+	if (profile->summary.latency.n_runs)
+		print_latency(f, profile);
 }
 
 /*
- * The output without its histogram: *head bytes above it, the rest below.  The
- * text is made before it is printed so that its lines can be counted.
- * The caller frees it.  NULL: out of memory.
+ * Make the output without its histogram, which belongs after the first *head
+ * bytes.  Nothing is printed yet, so that the lines can be counted.  The caller
+ * frees the text.  NULL: out of memory.
  */
-static char *make_text(const struct show *s, enum brevity brief, size_t *head)
+static char *make_text(const struct show *show, enum brevity brevity,
+		       size_t *head)
 {
 	char *text = NULL;
 	size_t len;
@@ -1221,40 +1266,42 @@ static char *make_text(const struct show *s, enum brevity brief, size_t *head)
 
 	if (!f)
 		return NULL;
-	print_head(f, s, brief);
+	print_head(f, show, brevity);
 	/* fflush() updates len, the bytes printed so far. */
 	fflush(f);
 	*head = len;
-	print_levels(f, &s->p.profile);
+	print_levels(f, &show->found.profile);
 	fclose(f);
 	return text;
 }
 
-/* Returns the exit status. */
-static int show_text(const struct show *s)
+/* Print the profile for people.  Returns the exit status. */
+static int show_text(const struct show *show)
 {
-	int brief = WHOLE, rows;
+	int brevity = WHOLE, rows; /* an int, so that it can be increased */
 	char *text = NULL;
 	size_t head;
 
 	do {
 		free(text);
-		text = make_text(s, (enum brevity)brief, &head);
+		text = make_text(show, (enum brevity)brevity, &head);
 		if (!text)
 			return cli_fail("out of memory");
 	} while (count_lines(text) > CLI_LINES &&
-		 brief++ < SHORT_RECOMMENDATION);
+		 brevity++ < SHORT_RECOMMENDATION);
 	fwrite(text, 1, head, stdout);
-	/* An empty line and a head are above the histogram. */
+	/* The histogram also needs an empty line and a head. */
 	rows = CLI_LINES - count_lines(text) - 2;
-	print_histogram(stdout, &s->p.profile, rows < 8 ? rows : 8);
+	print_histogram(stdout, &show->found.profile, rows < 8 ? rows : 8);
 	fputs(text + head, stdout);
 	free(text);
 	return CLI_DONE;
 }
 
 /* ---- output for programs ---- */
-static void put_verdict(json_object *in, const struct np_profile *p)
+
+/* Put the verdict, in words and in numbers. */
+static void put_verdict(json_object *in, const struct np_profile *profile)
 {
 	static const char *const against[] = {
 		[NP_AGAINST_NOTHING] = "nothing", [NP_AGAINST_IDLE] = "idle",
@@ -1264,35 +1311,40 @@ static void put_verdict(json_object *in, const struct np_profile *p)
 		[NP_DOUBT_BASELINE] = "baseline",
 		[NP_DOUBT_SILENT] = "silent", [NP_DOUBT_FULL] = "full",
 	};
-	json_object *j = cli_put_object(in, "verdict");
-	json_object *text = cli_put_array(j, "text");
-	const struct np_verdict *v = &p->verdict;
+	json_object *object = cli_put_object(in, "verdict");
+	json_object *text = cli_put_array(object, "text");
+	const struct np_verdict *verdict = &profile->verdict;
 	char sentence[CLI_SENTENCE];
 
 	for (int i = 0; i < CLI_SENTENCES; i++)
-		if (*cli_verdict_text(p, i, sentence))
+		if (*cli_verdict_text(profile, i, sentence))
 			cli_append_text(text, sentence);
-	cli_put_text(j, "use", cli_use_name(p));
-	cli_put_text(j, "doubt", doubt[v->doubt]);
-	cli_put_bool(j, "guess", v->guess);
-	cli_put_text(j, "against", against[v->against]);
-	cli_put_text(j, "baseline", p->idle.n_runs ?
-		     np_sample_source_name(p->idle.source) : NULL);
-	cli_put_real(j, "node_bytes_per_sec", v->rate);
-	cli_put_real(j, "delayed_sec", v->delayed_sec);
-	cli_put_real(j, "delayed_share", v->delayed_share);
-	cli_put_real(j, "beyond_idle_p95", v->beyond_p95);
-	cli_put_real(j, "beyond_idle_p99", v->beyond_p99);
-	cli_put_real(j, "excess", v->excess);
-	cli_put_real(j, "estimated_utilisation", v->utilisation);
-	cli_put_text(j, "phases", cli_phase_name(v->phases));
-	cli_put_real(j, "busy_share", v->busy_share);
-	cli_put_real(j, "busy_period_sec", p->phases.busy_period_sec);
-	cli_put_bool(j, "interference", v->interference);
+	cli_put_text(object, "use", cli_use_name(profile));
+	cli_put_text(object, "doubt", doubt[verdict->doubt]);
+	cli_put_bool(object, "guess", verdict->guess);
+	cli_put_text(object, "against", against[verdict->against]);
+	cli_put_text(object, "baseline",
+		     profile->idle.n_runs ?
+			     np_sample_source_name(profile->idle.source) :
+			     NULL);
+	cli_put_real(object, "node_bytes_per_sec", verdict->rate);
+	cli_put_real(object, "delayed_sec", verdict->delayed_sec);
+	cli_put_real(object, "delayed_share", verdict->delayed_share);
+	cli_put_real(object, "beyond_idle_p95", verdict->beyond_p95);
+	cli_put_real(object, "beyond_idle_p99", verdict->beyond_p99);
+	cli_put_real(object, "excess", verdict->excess);
+	cli_put_real(object, "estimated_utilisation", verdict->utilisation);
+	cli_put_text(object, "phases", cli_phase_name(verdict->phases));
+	cli_put_real(object, "busy_share", verdict->busy_share);
+	cli_put_real(object, "busy_period_sec",
+		     profile->phases.busy_period_sec);
+	cli_put_bool(object, "interference", verdict->interference);
 }
 
-/* Runs by their use; the keys are the words of netprof runs. */
-static void put_runs(json_object *in, const struct cli_profile *p)
+/*
+ * Put the number of runs of each use, with the words of netprof runs as keys.
+ */
+static void put_runs(json_object *in, const struct cli_profile *found)
 {
 	static const enum np_run_use other[] = {
 		NP_RUN_UNDER_LEVEL, NP_RUN_INTERVALS, NP_RUN_NEIGHBOURS,
@@ -1300,167 +1352,175 @@ static void put_runs(json_object *in, const struct cli_profile *p)
 		NP_RUN_SUSPENDED,   NP_RUN_UNDER_WAY, NP_RUN_WORKLOAD,
 		NP_RUN_AUTOMATIC,
 	};
-	json_object *j = cli_put_object(in, "runs");
+	json_object *object = cli_put_object(in, "runs");
 
-	cli_put_count(j, "used", p->profile.summary.latency.n_runs);
+	cli_put_count(object, "used", found->profile.summary.latency.n_runs);
 	for (size_t i = 0; i < NP_ARRAY_SIZE(other); i++)
-		cli_put_count(j, np_run_use_name(other[i]),
-			      p->profile.summary.count[other[i]]);
-	cli_put_count(j, "unreadable", p->r.n_skipped);
+		cli_put_count(object, np_run_use_name(other[i]),
+			      found->profile.summary.count[other[i]]);
+	cli_put_count(object, "unreadable", found->r.n_skipped);
 }
 
-/* The fabric of the newest run, with every leaf switch. */
-static void put_fabric(json_object *in, const struct np_record *r)
+/* Put the fabric of the newest run, with every leaf switch. */
+static void put_fabric(json_object *in, const struct np_record *run)
 {
-	json_object *j = cli_put_if(in, "fabric", r), *leaves;
+	json_object *object = cli_put_if(in, "fabric", run), *leaves;
 
-	if (!j)
+	if (!object)
 		return;
-	cli_put_text(j, "cluster", r->cluster);
-	cli_put_text(j, "transport", r->probe.transport);
-	cli_put_count(j, "message_bytes", r->probe.message_bytes);
-	cli_put_real(j, "period_sec", r->probe.period_sec);
-	cli_put_text(j, "mpi_version", r->mpi_version);
-	if (np_run_rail(r))
-		cli_put_text(j, "busiest_rail", np_run_rail(r));
-	leaves = cli_put_array(j, "leaves");
-	for (size_t i = 0; i < r->n_leaves; i++) {
+	cli_put_text(object, "cluster", run->cluster);
+	cli_put_text(object, "transport", run->probe.transport);
+	cli_put_count(object, "message_bytes", run->probe.message_bytes);
+	cli_put_real(object, "period_sec", run->probe.period_sec);
+	cli_put_text(object, "mpi_version", run->mpi_version);
+	if (np_run_rail(run))
+		cli_put_text(object, "busiest_rail", np_run_rail(run));
+	leaves = cli_put_array(object, "leaves");
+	for (size_t i = 0; i < run->n_leaves; i++) {
 		json_object *leaf = cli_append_object(leaves);
 
-		cli_put_text(leaf, "name", r->leaves[i].name);
-		if (r->leaves[i].rail) {
-			cli_put_text(leaf, "rail", r->leaves[i].rail);
-			cli_put_bool(leaf, "loaded", np_run_loads_rail(
-					     r, r->leaves[i].rail));
+		cli_put_text(leaf, "name", run->leaves[i].name);
+		if (run->leaves[i].rail) {
+			cli_put_text(leaf, "rail", run->leaves[i].rail);
+			cli_put_bool(leaf, "loaded",
+				     np_run_loads_rail(run,
+						       run->leaves[i].rail));
 		}
-		cli_put_text(leaf, "nodes", r->leaves[i].nodes);
-		cli_put_count(leaf, "pairs", r->leaves[i].n_pairs);
-		if (r->leaves[i].rail && r->leaves[i].latency.n)
+		cli_put_text(leaf, "nodes", run->leaves[i].nodes);
+		cli_put_count(leaf, "pairs", run->leaves[i].n_pairs);
+		if (run->leaves[i].rail && run->leaves[i].latency.n)
 			cli_put_real(leaf, "latency_sec",
-				     r->leaves[i].latency.mean);
-		cli_put_text(leaf, "skipped", r->leaves[i].skipped);
+				     run->leaves[i].latency.mean);
+		cli_put_text(leaf, "skipped", run->leaves[i].skipped);
 	}
 }
 
-/* One sample of latencies; null without runs. */
+/* Put one sample of latencies; null if there are no runs. */
 static void put_sample(json_object *in, const char *key,
-		       const struct np_sample *s)
+		       const struct np_sample *sample)
 {
-	json_object *j = cli_put_if(in, key, s->n_runs);
+	json_object *object = cli_put_if(in, key, sample->n_runs);
 
-	if (!j)
+	if (!object)
 		return;
-	cli_put_count(j, "runs", s->n_runs);
-	cli_put_count(j, "n", s->moments.n);
-	cli_put_real(j, "mean_sec", s->moments.mean);
-	cli_put_real(j, "sd_sec", np_moments_sd(&s->moments));
-	cli_put_real(j, "p50_sec", np_sample_quantile(s, 0.5));
-	cli_put_real(j, "p90_sec", np_sample_quantile(s, 0.9));
-	cli_put_real(j, "p99_sec", np_sample_quantile(s, 0.99));
-	cli_put_real(j, "max_sec", s->moments.max);
-	cli_put_time(j, "first", s->first);
-	cli_put_time(j, "last", s->last);
-	cli_put_bool(j, "with_neighbours", s->neighbours);
+	cli_put_count(object, "runs", sample->n_runs);
+	cli_put_count(object, "n", sample->moments.n);
+	cli_put_real(object, "mean_sec", sample->moments.mean);
+	cli_put_real(object, "sd_sec", np_moments_sd(&sample->moments));
+	cli_put_real(object, "p50_sec", np_sample_quantile(sample, 0.5));
+	cli_put_real(object, "p90_sec", np_sample_quantile(sample, 0.9));
+	cli_put_real(object, "p99_sec", np_sample_quantile(sample, 0.99));
+	cli_put_real(object, "max_sec", sample->moments.max);
+	cli_put_time(object, "first", sample->first);
+	cli_put_time(object, "last", sample->last);
+	cli_put_bool(object, "with_neighbours", sample->neighbours);
 }
 
-/* [from_sec, samples, idle samples] of each bin that is not empty. */
-static void put_hist(json_object *in, const struct np_profile *p)
+/* Put [from_sec, samples, idle samples] for each bin that is not empty. */
+static void put_hist(json_object *in, const struct np_profile *profile)
 {
-	const struct np_hist *app = p->summary.latency.hist;
+	const struct np_hist *app = profile->summary.latency.hist;
 	json_object *list = cli_put_array(in, "histogram");
 
 	for (size_t i = 0; i < NP_HIST_BINS; i++) {
 		uint64_t n = app ? np_hist_count(app, i) : 0;
-		uint64_t idle = p->idle.hist ? np_hist_count(p->idle.hist, i) :
-					       0;
+		uint64_t idle = profile->idle.hist ?
+					np_hist_count(profile->idle.hist, i) :
+					0;
 		char edge[CLI_NUMBER];
-		json_object *j;
+		json_object *row;
 
 		if (!n && !idle)
 			continue;
-		j = json_object_new_array();
+		row = json_object_new_array();
 		/* Six digits keep the output short. */
 		snprintf(edge, sizeof(edge), "%.6g", np_hist_edge(i));
-		json_object_array_add(j, json_object_new_double_s(
-						 np_hist_edge(i), edge));
-		json_object_array_add(j, json_object_new_uint64(n));
-		json_object_array_add(j, json_object_new_uint64(idle));
-		json_object_array_add(list, j);
+		json_object_array_add(
+			row, json_object_new_double_s(np_hist_edge(i), edge));
+		json_object_array_add(row, json_object_new_uint64(n));
+		json_object_array_add(row, json_object_new_uint64(idle));
+		json_object_array_add(list, row);
 	}
 }
 
-/* null unless a run had load intervals. */
-static void put_intervals(json_object *in, const struct np_run_summary *e)
+/* Put the load intervals within runs; null if no run had any. */
+static void put_intervals(json_object *in, const struct np_run_summary *summary)
 {
-	const struct np_one_run *b = &e->intervals;
-	json_object *j = cli_put_if(in, "intervals", e->count[NP_RUN_INTERVALS]);
+	const struct np_one_run *intervals = &summary->intervals;
+	json_object *object =
+		cli_put_if(in, "intervals", summary->count[NP_RUN_INTERVALS]);
 
-	if (!j)
+	if (!object)
 		return;
-	cli_put_bool(j, "usable", b->verdict == NP_ONE_RUN_USABLE);
-	cli_put_text(j, "text", np_one_run_words(b->verdict));
-	cli_put_count(j, "runs", b->n_runs);
-	cli_put_count(j, "loaded", b->n_loaded);
-	cli_put_real(j, "sec", b->sec);
-	cli_put_real(j, "lost_sec", b->lost_sec);
-	cli_put_real(j, "longer", e->intervals_longer);
-	cli_put_real(j, "between", b->between);
-	cli_put_text(j, "by", b->by_calls ? "calls" : "bytes");
-	cli_put_real(j, "apart", b->apart);
+	cli_put_bool(object, "usable", intervals->verdict == NP_ONE_RUN_USABLE);
+	cli_put_text(object, "text", np_one_run_words(intervals->verdict));
+	cli_put_count(object, "runs", intervals->n_runs);
+	cli_put_count(object, "loaded", intervals->n_loaded);
+	cli_put_real(object, "sec", intervals->sec);
+	cli_put_real(object, "lost_sec", intervals->lost_sec);
+	cli_put_real(object, "longer", summary->intervals_longer);
+	cli_put_real(object, "between", intervals->between);
+	cli_put_text(object, "by", intervals->by_calls ? "calls" : "bytes");
+	cli_put_real(object, "apart", intervals->apart);
 }
 
-/* The members are always there, so that scripts need not test for them. */
-static void put_cost(json_object *in, const struct np_profile *p)
+/*
+ * Put the cost of the probes.  If it is not known, its members are null rather
+ * than missing, so that scripts need not test for them.
+ */
+static void put_cost(json_object *in, const struct np_profile *profile)
 {
-	json_object *j = cli_put_object(in, "probe_cost");
+	json_object *object = cli_put_object(in, "probe_cost");
 
-	if (!(p->cost.elapsed_sec > 0)) {
-		cli_put(j, "cpu_share", NULL);
-		cli_put(j, "cpu_share_max", NULL);
-		cli_put(j, "rss_bytes_max", NULL);
-		cli_put(j, "messages", NULL);
+	if (!(profile->cost.elapsed_sec > 0)) {
+		cli_put(object, "cpu_share", NULL);
+		cli_put(object, "cpu_share_max", NULL);
+		cli_put(object, "rss_bytes_max", NULL);
+		cli_put(object, "messages", NULL);
 		return;
 	}
-	cli_put_real(j, "cpu_share", p->cost.cpu_share);
-	cli_put_real(j, "cpu_share_max", p->cost.cpu_share_max);
-	cli_put_count(j, "rss_bytes_max", p->cost.rss_bytes_max);
-	cli_put_count(j, "messages", p->cost.messages);
+	cli_put_real(object, "cpu_share", profile->cost.cpu_share);
+	cli_put_real(object, "cpu_share_max", profile->cost.cpu_share_max);
+	cli_put_count(object, "rss_bytes_max", profile->cost.rss_bytes_max);
+	cli_put_count(object, "messages", profile->cost.messages);
 }
 
-/* Predictions of one list, the worst first. */
+/* Put the predictions of one list, the worst first. */
 static void put_pairs(json_object *in, const char *key,
 		      const struct cli_pair_list *list)
 {
-	json_object *j = cli_put_array(in, key);
+	json_object *array = cli_put_array(in, key);
 
 	for (size_t i = 0; i < list->n; i++) {
-		json_object *one = cli_append_object(j);
+		json_object *one = cli_append_object(array);
 
 		cli_put_text(one, "app", list->pair[i].app);
 		cli_put_interval(one, &list->pair[i].p);
 	}
 }
 
-/* The same recommendation as in the text, in full. */
+/* Put the recommendation of the text, in full. */
 static void put_recommendation(json_object *in,
-			       const struct cli_recommendation *a)
+			       const struct cli_recommendation *recommendation)
 {
-	json_object *j = cli_put_object(in, "recommendation"), *list;
+	json_object *object = cli_put_object(in, "recommendation"), *list;
 
-	cli_put_real(j, "limit", a->limit);
-	list = cli_put_array(j, "avoid");
-	for (size_t i = 0; i < a->n_avoid; i++)
-		cli_append_text(list, a->pair[i].app);
-	cli_put_text(j, "command", *a->command ? a->command : NULL);
-	cli_put_text(j, "measures", *a->command ? a->what : NULL);
+	cli_put_real(object, "limit", recommendation->limit);
+	list = cli_put_array(object, "avoid");
+	for (size_t i = 0; i < recommendation->n_avoid; i++)
+		cli_append_text(list, recommendation->pair[i].app);
+	cli_put_text(object, "command",
+		     *recommendation->command ? recommendation->command : NULL);
+	cli_put_text(object, "measures",
+		     *recommendation->command ? recommendation->what : NULL);
 }
 
-/* null without a trace that has the answer. */
-static void put_tolerance(json_object *in, const struct tolerance *z)
+/* Put the tolerance; null if no trace gives one. */
+static void put_tolerance(json_object *in, const struct tolerance *tolerance)
 {
 	json_object *list;
 
-	if (!z->traced || z->why.text[0]) {
+	if (!tolerance->traced || tolerance->why.text[0]) {
 		cli_put(in, "latency_tolerance", NULL);
 		return;
 	}
@@ -1468,8 +1528,9 @@ static void put_tolerance(json_object *in, const struct tolerance *z)
 	for (size_t i = 0; i < NP_TRACE_THRESHOLDS; i++) {
 		json_object *one = cli_append_object(list);
 
-		cli_put_real(one, "longer", z->threshold[i].longer);
-		cli_put_real(one, "added_sec", z->threshold[i].added_sec);
+		cli_put_real(one, "longer", tolerance->threshold[i].longer);
+		cli_put_real(one, "added_sec",
+			     tolerance->threshold[i].added_sec);
 	}
 }
 
@@ -1501,70 +1562,70 @@ static const struct cli_table table = {
 	    "verdict/doubt|verdict/baseline|verdict/node_bytes_per_sec" } },
 };
 
-/* The tree for --json; --parsable prints the members that the table names. */
-static int show_data(const struct show *s, enum cli_format format)
+/* Print the profile for programs.  --parsable prints what the table names. */
+static int show_data(const struct show *show, enum cli_format format)
 {
-	json_object *j = json_object_new_object();
-	const struct cli_profile *p = &s->p;
-	const struct pairs *pairs = &s->pairs;
+	json_object *root = json_object_new_object();
+	const struct cli_profile *found = &show->found;
+	const struct pairs *pairs = &show->pairs;
 
-	cli_put_text(j, "app", p->r.runs.app);
-	cli_put_owner(j, p->r.owner, p->r.uid);
-	put_verdict(j, &p->profile);
-	put_runs(j, p);
-	put_fabric(j, p->profile.summary.fabric);
-	cli_put_adapters(j, &p->profile.summary.latency);
-	put_sample(j, "latency", &p->profile.summary.latency);
-	put_sample(j, "idle", &p->profile.idle);
-	put_hist(j, &p->profile);
-	cli_put_levels(j, &p->profile);
-	put_intervals(j, &p->profile.summary);
-	put_cost(j, &p->profile);
-	cli_put_calibration(j, &pairs->known, pairs->scope);
-	put_pairs(j, "slowed_by", &pairs->slowed_by);
-	put_pairs(j, "slows", &pairs->slows);
-	put_recommendation(j, &s->recommendation);
-	put_tolerance(j, &s->tolerance);
-	return cli_print_output(format, "show", j, &table);
+	cli_put_text(root, "app", found->r.runs.app);
+	cli_put_owner(root, found->r.owner, found->r.uid);
+	put_verdict(root, &found->profile);
+	put_runs(root, found);
+	put_fabric(root, found->profile.summary.fabric);
+	cli_put_adapters(root, &found->profile.summary.latency);
+	put_sample(root, "latency", &found->profile.summary.latency);
+	put_sample(root, "idle", &found->profile.idle);
+	put_hist(root, &found->profile);
+	cli_put_levels(root, &found->profile);
+	put_intervals(root, &found->profile.summary);
+	put_cost(root, &found->profile);
+	cli_put_calibration(root, &pairs->known, pairs->scope);
+	put_pairs(root, "slowed_by", &pairs->slowed_by);
+	put_pairs(root, "slows", &pairs->slows);
+	put_recommendation(root, &show->recommendation);
+	put_tolerance(root, &show->tolerance);
+	return cli_print_output(format, "show", root, &table);
 }
 
 /* ---- the command ---- */
 
-/* Read all that is shown.  Returns -1 to go on, or the exit status. */
-static int find(struct show *show, struct cli_store *s,
-		const struct cli_options *o)
+/* Read everything to be shown.  Returns -1 to go on, or the exit status. */
+static int find(struct show *show, struct cli_store *store,
+		const struct cli_options *options)
 {
 	int rc;
 
-	list_candidates(&show->pairs, s, o);
-	rc = cli_profile_find(s, o, o->app, &show->p);
+	list_candidates(&show->pairs, store, options);
+	rc = cli_profile_find(store, options, options->app, &show->found);
 	if (rc >= 0)
 		return rc;
-	find_pairs(&show->pairs, &show->p);
-	find_tolerance(s, &show->p, &show->tolerance);
-	cli_recommend(&show->p.profile, &show->pairs.known, show->pairs.scope,
-		      &show->pairs.slowed_by, s->max_slowdown,
-		      &show->recommendation);
+	find_pairs(&show->pairs, &show->found);
+	find_tolerance(store, &show->found, &show->tolerance);
+	cli_recommend(&show->found.profile, &show->pairs.known,
+		      show->pairs.scope, &show->pairs.slowed_by,
+		      store->max_slowdown, &show->recommendation);
 	return rc;
 }
 
 static int run_show(const struct cli_cmd *self, int argc, char **argv)
 {
 	struct show show;
-	struct cli_options o;
-	struct cli_store s;
-	int rc = cli_options_parse(self, argc, argv, NULL, &o);
+	struct cli_options options;
+	struct cli_store store;
+	int rc = cli_options_parse(self, argc, argv, NULL, &options);
 
 	if (rc < 0)
-		rc = cli_store_open(&s);
+		rc = cli_store_open(&store);
 	if (rc >= 0)
 		return rc;
-	rc = find(&show, &s, &o);
-	cli_store_close(&s);
+	rc = find(&show, &store, &options);
+	cli_store_close(&store);
 	if (rc < 0) {
-		rc = o.format ? show_data(&show, o.format) :
-				show_text(&show);
-		cli_profile_free(&show.p);
+		rc = options.format ? show_data(&show, options.format) :
+				      show_text(&show);
+		cli_profile_free(&show.found);
 	}
 	free_pairs(&show.pairs);
 	return rc;
