@@ -1,3 +1,9 @@
+/*
+ * A calibration: what is measured where (the plan, the roles of nodes, the
+ * levels), the file that holds the results so far, steps started by srun, the
+ * measurements that are made with these, what the results mean, and the stages
+ * of the whole.
+ */
 #include "np_calibrate.h"
 
 #include <errno.h>
@@ -18,44 +24,47 @@
 #include "np_store.h"
 
 /* Typical of a small cluster; only for estimates shown to the user. */
-#define START_SEC 0.8	/* srun until the processes run */
+#define START_SEC 0.8 /* for srun to start its processes */
 #define STOP_SEC 0.2
 #define SETTLE_TWICE_SEC 1.2	/* for rounds to reach a steady state, twice */
 
-size_t np_cal_middle(const struct np_cal_setup *s)
+size_t np_cal_middle(const struct np_cal_setup *setup)
 {
-	return s->n_levels / 2 < s->n_levels - 1 ? s->n_levels / 2 : 0;
+	return setup->n_levels / 2 < setup->n_levels - 1 ? setup->n_levels / 2 :
+							   0;
 }
 
-size_t np_cal_strongest(const struct np_cal_setup *s)
+size_t np_cal_strongest(const struct np_cal_setup *setup)
 {
-	return s->n_levels - 1;
+	return setup->n_levels - 1;
 }
 
-static double cal_loaded_sec(const struct np_cal_setup *s,
-			     const struct np_cal_task *t)
+/* Length of a measurement in seconds, with the aggressor. */
+static double cal_loaded_sec(const struct np_cal_setup *setup,
+			     const struct np_cal_task *task)
 {
-	switch (t->kind) {
+	switch (task->kind) {
 	case NP_CAL_IDLE:
 		return 0;
 	case NP_CAL_PROBE:
-		return s->probe_seconds;
+		return setup->probe_seconds;
 	default:
-		return s->seconds;
+		return setup->seconds;
 	}
 }
 
-/* Length of a measurement in seconds, without and with the aggressor. */
-static double cal_alone_sec(const struct np_cal_setup *s,
-			    const struct np_cal_task *t)
+/* Length of a measurement in seconds, without the aggressor. */
+static double cal_alone_sec(const struct np_cal_setup *setup,
+			    const struct np_cal_task *task)
 {
-	switch (t->kind) {
+	switch (task->kind) {
 	case NP_CAL_IDLE:
-		return s->probe_seconds;
-	case NP_CAL_PROBE: /* there is one before each level; they add up */
-		return fmax(s->probe_seconds / 4, fmin(s->probe_seconds, 1));
-	default: /* without an aggressor, rounds hardly scatter */
-		return fmax(s->seconds / 2, fmin(s->seconds, 1));
+		return setup->probe_seconds;
+	case NP_CAL_PROBE: /* short, as those before all levels add up */
+		return fmax(setup->probe_seconds / 4,
+			    fmin(setup->probe_seconds, 1));
+	default: /* short, as rounds without an aggressor hardly scatter */
+		return fmax(setup->seconds / 2, fmin(setup->seconds, 1));
 	}
 }
 
@@ -70,33 +79,33 @@ bool np_cal_same_base(const struct np_cal_task *a, const struct np_cal_task *b)
 	       across == (b->scope == NP_SCOPE_UPLINK);
 }
 
-double np_cal_cost_sec(const struct np_cal_setup *s,
-		       const struct np_cal_task *t,
+double np_cal_cost_sec(const struct np_cal_setup *setup,
+		       const struct np_cal_task *task,
 		       const struct np_cal_task *previous)
 {
-	double sec = cal_alone_sec(s, t) + cal_loaded_sec(s, t);
+	double sec = cal_alone_sec(setup, task) + cal_loaded_sec(setup, task);
 
-	if (!previous || !np_cal_same_base(t, previous))
+	if (!previous || !np_cal_same_base(task, previous))
 		sec += STOP_SEC + START_SEC + SETTLE_TWICE_SEC / 2;
-	if (t->aggressor != NP_CAL_NONE)
+	if (task->aggressor != NP_CAL_NONE)
 		sec += START_SEC + SETTLE_TWICE_SEC + STOP_SEC;
 	return sec;
 }
 
-void np_cal_key(const struct np_cal_setup *s, const struct np_cal_task *t,
-		char key[NP_CAL_KEY])
+void np_cal_key(const struct np_cal_setup *setup,
+		const struct np_cal_task *task, char key[NP_CAL_KEY])
 {
 	static const char *const kind[] = { "idle", "couple", "probe",
 					    "beside" };
-	bool victim = t->victim != NP_CAL_NONE;
+	bool victim = task->victim != NP_CAL_NONE;
 
-	if (t->kind == NP_CAL_IDLE)
-		strcpy(key, kind[t->kind]);
+	if (task->kind == NP_CAL_IDLE)
+		strcpy(key, kind[task->kind]);
 	else
-		snprintf(key, NP_CAL_KEY, "%s %s%s%s %s %u", kind[t->kind],
-			 np_scope_name(t->scope), victim ? " " : "",
-			 victim ? s->level[t->victim].name : "",
-			 s->level[t->aggressor].name, t->repeat);
+		snprintf(key, NP_CAL_KEY, "%s %s%s%s %s %u", kind[task->kind],
+			 np_scope_name(task->scope), victim ? " " : "",
+			 victim ? setup->level[task->victim].name : "",
+			 setup->level[task->aggressor].name, task->repeat);
 }
 
 /* ---- the plan ---- */
@@ -106,81 +115,91 @@ struct plan_list {
 	size_t n;
 };
 
-static void plan_add(struct plan_list *l, struct np_cal_task t)
+static void plan_add(struct plan_list *list, struct np_cal_task task)
 {
-	l->task[l->n++] = t;
+	list->task[list->n++] = task;
 }
 
-/* Idle latencies, then the sharing coefficient at each scope, repeat by repeat. */
-static void plan_first(const struct np_cal_setup *s, struct plan_list *l)
+/* Plan idle latencies, then the sharing coefficients, repeat by repeat. */
+static void plan_first(const struct np_cal_setup *setup, struct plan_list *list)
 {
-	plan_add(l, (struct np_cal_task){ NP_CAL_IDLE, NP_SCOPE_NODE,
-					  NP_CAL_NONE, NP_CAL_NONE, 0 });
-	for (unsigned r = 0; r < s->repeats; r++)
-		for (int i = 0; i < NP_N_SCOPES; i++)
-			if (s->has[i])
-				plan_add(l, (struct np_cal_task){
-						    NP_CAL_COUPLE,
-						    (enum np_scope)i,
-						    np_cal_middle(s),
-						    np_cal_strongest(s), r });
+	plan_add(list, (struct np_cal_task){ NP_CAL_IDLE, NP_SCOPE_NODE,
+					     NP_CAL_NONE, NP_CAL_NONE, 0 });
+	for (unsigned repeat = 0; repeat < setup->repeats; repeat++)
+		for (int scope = 0; scope < NP_N_SCOPES; scope++)
+			if (setup->has[scope])
+				plan_add(list, (struct np_cal_task){
+						       NP_CAL_COUPLE,
+						       (enum np_scope)scope,
+						       np_cal_middle(setup),
+						       np_cal_strongest(setup),
+						       repeat });
 }
 
 /*
- * The probes under each level; and the impact of each level, unless all of them
- * are in the matrix.
+ * Plan the probes under each level, and the impact of each level, unless the
+ * matrix will have all levels anyway.
  */
-static void plan_second(const struct np_cal_setup *s, enum np_scope scope,
-			struct plan_list *l)
+static void plan_second(const struct np_cal_setup *setup, enum np_scope scope,
+			struct plan_list *list)
 {
-	for (size_t i = 0; i < s->n_levels; i++)
-		plan_add(l, (struct np_cal_task){ NP_CAL_PROBE, scope,
-						  NP_CAL_NONE, i, 0 });
-	if (s->keep >= s->n_levels)
+	for (size_t i = 0; i < setup->n_levels; i++)
+		plan_add(list, (struct np_cal_task){ NP_CAL_PROBE, scope,
+						     NP_CAL_NONE, i, 0 });
+	if (setup->keep >= setup->n_levels)
 		return;
-	/* These keys are also those of the matrix, so they are not repeated. */
-	for (size_t i = 0; i < s->n_levels; i++)
-		plan_add(l, (struct np_cal_task){ NP_CAL_PAIR, scope,
-						  np_cal_middle(s), i, 0 });
+	/* The matrix has the same keys, so these are not measured again. */
+	for (size_t i = 0; i < setup->n_levels; i++)
+		plan_add(list,
+			 (struct np_cal_task){ NP_CAL_PAIR, scope,
+					       np_cal_middle(setup), i, 0 });
 }
 
-/* The matrix of the selected levels. */
-static void plan_third(const struct np_cal_setup *s, enum np_scope scope,
-		       const size_t *selected, size_t n, struct plan_list *l)
+/* Plan the matrix of the selected levels. */
+static void plan_third(const struct np_cal_setup *setup, enum np_scope scope,
+		       const size_t *selected, size_t n, struct plan_list *list)
 {
-	for (unsigned r = 0; r < s->repeats; r++)
-		for (size_t v = 0; v < n; v++)
-			for (size_t a = 0; a < n; a++)
-				plan_add(l, (struct np_cal_task){
-					     NP_CAL_PAIR, scope, selected[v],
-					     selected[(a + r * 3) % n], r });
+	for (unsigned repeat = 0; repeat < setup->repeats; repeat++)
+		for (size_t victim = 0; victim < n; victim++)
+			for (size_t i = 0; i < n; i++) {
+				/* Each repeat has another order. */
+				size_t aggressor = (i + repeat * 3) % n;
+
+				plan_add(list, (struct np_cal_task){
+						       NP_CAL_PAIR, scope,
+						       selected[victim],
+						       selected[aggressor],
+						       repeat });
+			}
 }
 
-int np_cal_plan(const struct np_cal_setup *s, enum np_cal_stage stage,
+int np_cal_plan(const struct np_cal_setup *setup, enum np_cal_stage stage,
 		enum np_scope scope, const size_t *selected, size_t n_selected,
 		struct np_cal_task **out, size_t *n)
 {
-	size_t most = stage == NP_CAL_FIRST ? 1 + s->repeats * NP_N_SCOPES :
-		      stage == NP_CAL_SECOND ? 2 * s->n_levels :
-		      s->repeats * n_selected * n_selected;
-	struct plan_list l = { calloc(most + 1, sizeof(*l.task)), 0 };
+	size_t most = stage == NP_CAL_FIRST ?
+			      1 + setup->repeats * NP_N_SCOPES :
+		      stage == NP_CAL_SECOND ?
+			      2 * setup->n_levels :
+			      setup->repeats * n_selected * n_selected;
+	struct plan_list list = { calloc(most + 1, sizeof(*list.task)), 0 };
 
-	if (!l.task)
+	if (!list.task)
 		return -ENOMEM;
 	if (stage == NP_CAL_FIRST)
-		plan_first(s, &l);
+		plan_first(setup, &list);
 	else if (stage == NP_CAL_SECOND)
-		plan_second(s, scope, &l);
+		plan_second(setup, scope, &list);
 	else
-		plan_third(s, scope, selected, n_selected, &l);
-	*out = l.task;
-	*n = l.n;
+		plan_third(setup, scope, selected, n_selected, &list);
+	*out = list.task;
+	*n = list.n;
 	return 0;
 }
 
 /* ---- roles of nodes ---- */
 
-/* The number of nodes under a leaf switch. */
+/* Count the nodes under a leaf switch. */
 static size_t count_leaf(const struct np_cal_node *node, size_t n,
 			 const char *leaf)
 {
@@ -191,7 +210,7 @@ static size_t count_leaf(const struct np_cal_node *node, size_t n,
 	return found;
 }
 
-/* The leaf switch with most nodes except `other`; the first of several. */
+/* Find the leaf switch with most nodes, except `other`; NULL: none. */
 static const char *largest_leaf(const struct np_cal_node *node, size_t n,
 				const char *other)
 {
@@ -239,86 +258,89 @@ static int append_nodes(const struct np_cal_node *node, size_t n,
 }
 
 /*
- * Rings across the uplink: half of each role's nodes, and as many nodes under
- * the second largest leaf switch.
+ * Assign the rings across the uplink: half of each role's nodes, and as many
+ * nodes under the second largest leaf switch.
  */
 static int append_across(const struct np_cal_node *node, size_t n,
-			 struct np_cal_roles *s, size_t half)
+			 struct np_cal_roles *roles, size_t half)
 {
-	const char *other = largest_leaf(node, n, s->leaf);
+	const char *other = largest_leaf(node, n, roles->leaf);
 	size_t there = other ? count_leaf(node, n, other) / 2 : 0;
 	size_t each = half / 2 < there ? half / 2 : there;
 	int rc;
 
 	if (!each)
 		return 0;
-	rc = append_nodes(node, n, s->leaf, 0, each, &s->victim_across);
+	rc = append_nodes(node, n, roles->leaf, 0, each, &roles->victim_across);
 	if (!rc)
-		rc = append_nodes(node, n, other, 0, each, &s->victim_across);
+		rc = append_nodes(node, n, other, 0, each,
+				  &roles->victim_across);
 	if (!rc)
-		rc = append_nodes(node, n, s->leaf, half, each,
-				  &s->aggressor_across);
+		rc = append_nodes(node, n, roles->leaf, half, each,
+				  &roles->aggressor_across);
 	if (!rc)
 		rc = append_nodes(node, n, other, each, each,
-				  &s->aggressor_across);
+				  &roles->aggressor_across);
 	return rc;
 }
 
 /* Assign the roles to the nodes of the leaf switch. */
 static int fill_roles(const struct np_cal_node *node, size_t n,
-		      struct np_cal_roles *s)
+		      struct np_cal_roles *roles)
 {
-	size_t here = count_leaf(node, n, s->leaf);
+	size_t here = count_leaf(node, n, roles->leaf);
 	size_t half = here / 2;
 	int rc;
 
 	if (here < 4)
-		return append_nodes(node, n, s->leaf, 0, here, &s->victim);
-	rc = append_nodes(node, n, s->leaf, 0, half, &s->victim);
+		return append_nodes(node, n, roles->leaf, 0, here,
+				    &roles->victim);
+	rc = append_nodes(node, n, roles->leaf, 0, half, &roles->victim);
 	if (!rc)
-		rc = append_nodes(node, n, s->leaf, half, half, &s->aggressor);
-	return rc ? rc : append_across(node, n, s, half);
+		rc = append_nodes(node, n, roles->leaf, half, half,
+				  &roles->aggressor);
+	return rc ? rc : append_across(node, n, roles, half);
 }
 
 int np_cal_roles_make(const struct np_cal_node *node, size_t n,
 		      struct np_cal_roles *out, struct np_err *err)
 {
 	const char *leaf = largest_leaf(node, n, NULL);
-	struct np_cal_roles s = { .leaf = NULL };
+	struct np_cal_roles roles = { .leaf = NULL };
 	int rc;
 
 	if (!leaf || count_leaf(node, n, leaf) < 2)
 		return np_errf(err, -ENODEV, "no two of the %zu nodes share a "
 			       "leaf switch: there is nothing to measure", n);
-	s.leaf = strdup(leaf);
-	rc = s.leaf ? fill_roles(node, n, &s) : -ENOMEM;
+	roles.leaf = strdup(leaf);
+	rc = roles.leaf ? fill_roles(node, n, &roles) : -ENOMEM;
 	if (rc) {
-		np_cal_roles_free(&s);
+		np_cal_roles_free(&roles);
 		return np_errf(err, rc, "out of memory");
 	}
-	*out = s;
+	*out = roles;
 	return 0;
 }
 
-void np_cal_roles_free(struct np_cal_roles *s)
+void np_cal_roles_free(struct np_cal_roles *roles)
 {
-	free(s->leaf);
-	free(s->victim.list);
-	free(s->aggressor.list);
-	free(s->victim_across.list);
-	free(s->aggressor_across.list);
-	*s = (struct np_cal_roles){ .leaf = NULL };
+	free(roles->leaf);
+	free(roles->victim.list);
+	free(roles->aggressor.list);
+	free(roles->victim_across.list);
+	free(roles->aggressor_across.list);
+	*roles = (struct np_cal_roles){ .leaf = NULL };
 }
 
-bool np_cal_roles_have(const struct np_cal_roles *s, enum np_scope scope)
+bool np_cal_roles_have(const struct np_cal_roles *roles, enum np_scope scope)
 {
 	switch (scope) {
 	case NP_SCOPE_NODE:
 		return true;
 	case NP_SCOPE_LEAF:
-		return s->aggressor.n > 0;
+		return roles->aggressor.n > 0;
 	case NP_SCOPE_UPLINK:
-		return s->aggressor_across.n > 0;
+		return roles->aggressor_across.n > 0;
 	default:
 		return false;
 	}
@@ -327,14 +349,14 @@ bool np_cal_roles_have(const struct np_cal_roles *s, enum np_scope scope)
 /* ---- levels to measure ---- */
 
 /*
- * Only for ordering levels: bytes per second on a link of 1 GB/s where a
- * message takes at least 0.2 ms.
+ * Estimate the bytes per second of a level, on a link of 1 GB/s where a round
+ * takes at least 0.2 ms.  This is only used to sort levels.
  */
-static double nominal_load(const struct np_level *l)
+static double nominal_load(const struct np_level *level)
 {
-	double bytes = (double)l->peers * l->messages * l->bytes;
+	double bytes = (double)level->peers * level->messages * level->bytes;
 
-	return bytes / (l->pause_sec + 2e-4 + bytes / 1e9);
+	return bytes / (level->pause_sec + 2e-4 + bytes / 1e9);
 }
 
 static int by_load(const void *a, const void *b)
@@ -347,59 +369,59 @@ static int by_load(const void *a, const void *b)
 		      ((const struct np_level *)b)->name);
 }
 
-/* Are two levels equal on a ring that allows so many peers? */
+/* Are two levels equal on a ring in which each node has so many peers? */
 static bool same_level(const struct np_level *a, const struct np_level *b,
 		       uint32_t most)
 {
-	uint32_t p = a->peers < most ? a->peers : most;
-	uint32_t q = b->peers < most ? b->peers : most;
+	uint32_t a_peers = a->peers < most ? a->peers : most;
+	uint32_t b_peers = b->peers < most ? b->peers : most;
 
-	return p == q && a->messages == b->messages &&
+	return a_peers == b_peers && a->messages == b->messages &&
 	       a->bytes == b->bytes && a->pause_sec == b->pause_sec;
 }
 
 struct levels_list {
 	struct np_level *level;
 	size_t n;
-	uint32_t most; /* peers that the ring allows */
+	uint32_t most; /* peers of a node in the ring */
 };
 
-/* Add a level, unless an equal one is listed. */
-static int levels_add(struct levels_list *l, const struct np_level *level,
+/* Add a level, unless the list has an equal one. */
+static int levels_add(struct levels_list *list, const struct np_level *level,
 		      struct np_err *err)
 {
-	for (size_t i = 0; i < l->n; i++)
-		if (same_level(&l->level[i], level, l->most))
+	for (size_t i = 0; i < list->n; i++)
+		if (same_level(&list->level[i], level, list->most))
 			return 0;
-	if (l->n == NP_CAL_MAX_LEVELS)
+	if (list->n == NP_CAL_MAX_LEVELS)
 		return np_errf(err, -EINVAL, "more than %d levels",
 			       NP_CAL_MAX_LEVELS);
-	l->level[l->n++] = *level;
+	list->level[list->n++] = *level;
 	return 0;
 }
 
 /* Add a level by its name. */
-static int add_named(struct levels_list *l, const char *name,
+static int add_named(struct levels_list *list, const char *name,
 		     struct np_err *err)
 {
 	struct np_level level;
 	int rc = np_level_parse(name, &level, err);
 
-	return rc ? rc : levels_add(l, &level, err);
+	return rc ? rc : levels_add(list, &level, err);
 }
 
 /* Add the levels c0 to c7. */
-static int add_default(struct levels_list *l, struct np_err *err)
+static int add_default(struct levels_list *list, struct np_err *err)
 {
 	int rc = 0;
 
 	for (size_t i = 0; !rc && i < np_n_levels; i++)
-		rc = levels_add(l, &np_levels[i], err);
+		rc = levels_add(list, &np_levels[i], err);
 	return rc;
 }
 
-/* The pauses are 2.5e4, 2.5e5, 2.5e6 and 2.5e7 cycles at 2.6 GHz. */
-static int add_all(struct levels_list *l, struct np_err *err)
+/* Add "all" levels.  The pauses are 2.5e4 to 2.5e7 cycles at 2.6 GHz. */
+static int add_all(struct levels_list *list, struct np_err *err)
 {
 	static const uint32_t peers[] = { 1, 4, 7, 14, 17 };
 	static const uint32_t messages[] = { 1, 10 };
@@ -414,16 +436,17 @@ static int add_all(struct levels_list *l, struct np_err *err)
 			for (size_t k = 0; !rc && k < NP_ARRAY_SIZE(pause);
 			     k++) {
 				snprintf(name, sizeof(name), "P%u:M%u:B%s",
-					 peers[i] < l->most ? peers[i] :
-							      l->most,
+					 peers[i] < list->most ? peers[i] :
+								 list->most,
 					 messages[j], pause[k]);
-				rc = add_named(l, name, err);
+				rc = add_named(list, name, err);
 			}
 	return rc;
 }
 
 /* Add the levels of a comma-separated list. */
-static int add_list(struct levels_list *l, const char *text, struct np_err *err)
+static int add_list(struct levels_list *list, const char *text,
+		    struct np_err *err)
 {
 	char name[NP_LEVEL_NAME];
 	int rc = 0;
@@ -437,7 +460,7 @@ static int add_list(struct levels_list *l, const char *text, struct np_err *err)
 				       sizeof(name) - 1);
 		memcpy(name, text, len);
 		name[len] = '\0';
-		rc = add_named(l, name, err);
+		rc = add_named(list, name, err);
 		if (!text[len])
 			break;
 		text += len + 1;
@@ -450,28 +473,28 @@ int np_cal_levels_parse(const char *text, size_t n_nodes,
 			struct np_err *err)
 {
 	struct np_level level[NP_CAL_MAX_LEVELS];
-	struct levels_list l = { level, 0,
-				 n_nodes > 1 ? (uint32_t)n_nodes - 1 : 1 };
-	int rc = !strcmp(text, "default") ? add_default(&l, err) :
-		 !strcmp(text, "all") ? add_all(&l, err) :
-					add_list(&l, text, err);
+	struct levels_list list = { level, 0,
+				    n_nodes > 1 ? (uint32_t)n_nodes - 1 : 1 };
+	int rc = !strcmp(text, "default") ? add_default(&list, err) :
+		 !strcmp(text, "all")	  ? add_all(&list, err) :
+					    add_list(&list, text, err);
 
 	if (rc)
 		return rc;
-	if (l.n < 2)
+	if (list.n < 2)
 		return np_errf(err, -EINVAL, "levels \"%.60s\": expected two "
 			       "or more that differ on %zu nodes", text,
 			       n_nodes);
-	qsort(level, l.n, sizeof(*level), by_load);
-	memcpy(out, level, l.n * sizeof(*level));
-	*n = l.n;
+	qsort(level, list.n, sizeof(*level), by_load);
+	memcpy(out, level, list.n * sizeof(*level));
+	*n = list.n;
 	return 0;
 }
 
 /* ---- levels to keep ---- */
 
 struct rated {
-	double at; /* log(1 + slowdown); infinite: unknown */
+	double position; /* log(1 + slowdown); infinite: unknown */
 	size_t level;
 	bool taken;
 };
@@ -480,20 +503,21 @@ static int by_at(const void *a, const void *b)
 {
 	const struct rated *x = a, *y = b;
 
-	if (x->at != y->at)
-		return x->at < y->at ? -1 : 1;
+	if (x->position != y->position)
+		return x->position < y->position ? -1 : 1;
 	return x->level < y->level ? -1 : x->level > y->level;
 }
 
-/* The free level nearest to a position on the scale. */
-static struct rated *nearest(struct rated *r, size_t n, double at)
+/* Find the level, not taken yet, nearest to a position on the scale. */
+static struct rated *nearest(struct rated *rated, size_t n, double at)
 {
 	struct rated *best = NULL;
 
 	for (size_t i = 0; i < n; i++)
-		if (!r[i].taken && (!best || fabs(r[i].at - at) <
-					     fabs(best->at - at)))
-			best = &r[i];
+		if (!rated[i].taken &&
+		    (!best ||
+		     fabs(rated[i].position - at) < fabs(best->position - at)))
+			best = &rated[i];
 	return best;
 }
 
@@ -507,7 +531,7 @@ static int by_index(const void *a, const void *b)
 size_t np_cal_select_levels(const double *slowdown, size_t n, size_t keep,
 			    size_t *selected)
 {
-	struct rated r[NP_CAL_MAX_LEVELS];
+	struct rated rated[NP_CAL_MAX_LEVELS];
 	size_t known = 0, got = 0, spread;
 
 	if (n > NP_CAL_MAX_LEVELS)
@@ -518,33 +542,31 @@ size_t np_cal_select_levels(const double *slowdown, size_t n, size_t keep,
 		bool has = isfinite(slowdown[i]);
 
 		known += has;
-		r[i] = (struct rated){ has ? log1p(fmax(slowdown[i], -0.5)) :
-				       INFINITY, i, false };
+		rated[i] =
+			(struct rated){ has ? log1p(fmax(slowdown[i], -0.5)) :
+					      INFINITY,
+					i, false };
 	}
-	qsort(r, n, sizeof(*r), by_at);
+	qsort(rated, n, sizeof(*rated), by_at);
 	spread = keep < known ? keep : known;
 	for (; got < spread; got++) {
-		/* the two ends first, so that both are selected */
+		/* The two ends are first, so that both are selected. */
 		size_t k = got == 1 ? spread - 1 : got ? got - 1 : 0;
 		double part = spread > 1 ? (double)k / (double)(spread - 1) :
 					   1;
-		struct rated *best = nearest(r, known, r[0].at + part *
-					     (r[known - 1].at - r[0].at));
+		struct rated *best = nearest(
+			rated, known,
+			rated[0].position + part * (rated[known - 1].position -
+						    rated[0].position));
 
 		best->taken = true;
 		selected[got] = best->level;
 	}
 	for (size_t i = known; i < n && got < keep; i++)
-		selected[got++] = r[i].level;
+		selected[got++] = rated[i].level;
 	qsort(selected, got, sizeof(*selected), by_index);
 	return got;
 }
-
-/*
- * A calibration: the file that holds its state, steps by srun, measurements on
- * steps, what these say, and the stages of the whole.  What is measured where
- * is planned by np_cal_plan().
- */
 
 /*
  * ---- the state file ----
@@ -557,55 +579,60 @@ size_t np_cal_select_levels(const double *slowdown, size_t n, size_t keep,
  *
  * A sample is "N MEAN M2 MIN MAX", followed for latencies by " BIN:COUNT ...".
  */
-#define HEAD "netprof-calibration 1 "
+#define FIRST_LINE "netprof-calibration 1 "
 #define MAX_RESULTS 100000
 #define MAX_BYTES (64 << 20) /* of the file */
 
-int np_cal_state_init(struct np_cal_state *s, const char *setup, double begun)
+int np_cal_state_init(struct np_cal_state *state, const char *setup,
+		      double begun)
 {
-	*s = (struct np_cal_state){ .setup = strdup(setup), .begun = begun };
-	return s->setup ? 0 : -ENOMEM;
+	*state =
+		(struct np_cal_state){ .setup = strdup(setup), .begun = begun };
+	return state->setup ? 0 : -ENOMEM;
 }
 
-static void sample_free(struct np_cal_sample *s)
+static void sample_free(struct np_cal_sample *sample)
 {
-	free(s->bins);
-	*s = (struct np_cal_sample){ .bins = NULL };
+	free(sample->bins);
+	*sample = (struct np_cal_sample){ .bins = NULL };
 }
 
-static void result_free(struct np_cal_result *r)
+static void result_free(struct np_cal_result *result)
 {
-	sample_free(&r->alone);
-	sample_free(&r->loaded);
+	sample_free(&result->alone);
+	sample_free(&result->loaded);
 }
 
-void np_cal_state_free(struct np_cal_state *s)
+void np_cal_state_free(struct np_cal_state *state)
 {
-	for (size_t i = 0; i < s->n; i++)
-		result_free(&s->result[i]);
-	free(s->result);
-	free(s->setup);
-	*s = (struct np_cal_state){ .setup = NULL };
+	for (size_t i = 0; i < state->n; i++)
+		result_free(&state->result[i]);
+	free(state->result);
+	free(state->setup);
+	*state = (struct np_cal_state){ .setup = NULL };
 }
 
-/* The key is "idle LEAF" for the idle latencies.  NULL: not measured yet. */
-static const struct np_cal_result *state_find(const struct np_cal_state *s,
+/*
+ * Find a result; NULL: not measured yet.  The idle latencies of a leaf switch
+ * have the key "idle LEAF".
+ */
+static const struct np_cal_result *state_find(const struct np_cal_state *state,
 					      const char *key)
 {
-	for (size_t i = 0; i < s->n; i++)
-		if (!strcmp(s->result[i].key, key))
-			return &s->result[i];
+	for (size_t i = 0; i < state->n; i++)
+		if (!strcmp(state->result[i].key, key))
+			return &state->result[i];
 	return NULL;
 }
 
-/* s owns r's bins from now on, even after a failure.  Returns 0 or -ENOMEM. */
-static int state_add(struct np_cal_state *s, struct np_cal_result *r)
+/* Add a result.  The state owns its bins, even on failure.  0 or -ENOMEM. */
+static int state_add(struct np_cal_state *state, struct np_cal_result *result)
 {
-	if (np_array_grow(&s->result, s->n, sizeof(*s->result))) {
-		result_free(r);
+	if (np_array_grow(&state->result, state->n, sizeof(*state->result))) {
+		result_free(result);
 		return -ENOMEM;
 	}
-	s->result[s->n++] = *r;
+	state->result[state->n++] = *result;
 	return 0;
 }
 
@@ -626,19 +653,20 @@ static int sample_merge(struct np_cal_sample *to,
 
 /* ---- writing the state ---- */
 
-/* Write a sample; the range of an empty one is written as 0. */
-static void put_sample(FILE *f, const struct np_cal_sample *s)
+/* Write a sample.  The minimum and maximum of an empty one are written as 0. */
+static void put_sample(FILE *f, const struct np_cal_sample *sample)
 {
-	const struct np_moments *m = &s->sec;
+	const struct np_moments *moments = &sample->sec;
 
-	fprintf(f, "\t%" PRIu64 " %.17g %.17g %.17g %.17g", m->n, m->mean,
-		m->m2, m->n ? m->min : 0, m->n ? m->max : 0);
-	for (size_t i = 0; s->bins && i < NP_HIST_BINS; i++)
-		if (s->bins[i])
-			fprintf(f, " %zu:%" PRIu64, i, s->bins[i]);
+	fprintf(f, "\t%" PRIu64 " %.17g %.17g %.17g %.17g", moments->n,
+		moments->mean, moments->m2, moments->n ? moments->min : 0,
+		moments->n ? moments->max : 0);
+	for (size_t i = 0; sample->bins && i < NP_HIST_BINS; i++)
+		if (sample->bins[i])
+			fprintf(f, " %zu:%" PRIu64, i, sample->bins[i]);
 }
 
-char *np_cal_state_format(const struct np_cal_state *s)
+char *np_cal_state_format(const struct np_cal_state *state)
 {
 	char *text = NULL;
 	size_t len;
@@ -646,11 +674,11 @@ char *np_cal_state_format(const struct np_cal_state *s)
 
 	if (!f)
 		return NULL;
-	fprintf(f, HEAD "%.3f\n%s\n", s->begun, s->setup);
-	for (size_t i = 0; i < s->n; i++) {
-		fputs(s->result[i].key, f);
-		put_sample(f, &s->result[i].alone);
-		put_sample(f, &s->result[i].loaded);
+	fprintf(f, FIRST_LINE "%.3f\n%s\n", state->begun, state->setup);
+	for (size_t i = 0; i < state->n; i++) {
+		fputs(state->result[i].key, f);
+		put_sample(f, &state->result[i].alone);
+		put_sample(f, &state->result[i].loaded);
 		fputc('\n', f);
 	}
 	if (fclose(f)) {
@@ -662,104 +690,110 @@ char *np_cal_state_format(const struct np_cal_state *s)
 
 /* ---- reading the state ---- */
 
-/* The histogram of a sample; its counts have to sum up to n. */
-static int parse_bins(char *text, struct np_cal_sample *s)
+/* Parse the histogram of a sample, whose counts must add up to n. */
+static int parse_bins(char *text, struct np_cal_sample *sample)
 {
 	char *save = NULL;
 	uint64_t sum = 0;
 
-	s->bins = calloc(NP_HIST_BINS, sizeof(*s->bins));
-	if (!s->bins)
+	sample->bins = calloc(NP_HIST_BINS, sizeof(*sample->bins));
+	if (!sample->bins)
 		return -ENOMEM;
-	for (char *w = strtok_r(text, " ", &save); w;
-	     w = strtok_r(NULL, " ", &save)) {
+	for (char *word = strtok_r(text, " ", &save); word;
+	     word = strtok_r(NULL, " ", &save)) {
 		unsigned bin;
 		uint64_t count;
 
-		if (sscanf(w, "%u:%" SCNu64, &bin, &count) != 2 ||
-		    bin >= NP_HIST_BINS || count > s->sec.n)
+		if (sscanf(word, "%u:%" SCNu64, &bin, &count) != 2 ||
+		    bin >= NP_HIST_BINS || count > sample->sec.n)
 			return -EINVAL;
-		s->bins[bin] += count;
+		sample->bins[bin] += count;
 		sum += count;
 	}
-	return sum == s->sec.n ? 0 : -EINVAL;
+	return sum == sample->sec.n ? 0 : -EINVAL;
 }
 
-/* One sample, with its histogram if it has one. */
-static int parse_sample(char *text, struct np_cal_sample *s)
+/* Parse a sample, with its histogram if it has one. */
+static int parse_sample(char *text, struct np_cal_sample *sample)
 {
-	struct np_moments *m = &s->sec;
+	struct np_moments *moments = &sample->sec;
 	int used = 0;
 
-	if (!text || sscanf(text, "%" SCNu64 " %lf %lf %lf %lf%n", &m->n,
-			    &m->mean, &m->m2, &m->min, &m->max, &used) != 5 ||
-	    m->n > UINT32_MAX || (m->n && !np_moments_valid(m)))
+	if (!text ||
+	    sscanf(text, "%" SCNu64 " %lf %lf %lf %lf%n", &moments->n,
+		   &moments->mean, &moments->m2, &moments->min, &moments->max,
+		   &used) != 5 ||
+	    moments->n > UINT32_MAX ||
+	    (moments->n && !np_moments_valid(moments)))
 		return -EINVAL;
 	if (!text[used])
 		return 0;
-	return parse_bins(text + used, s);
+	return parse_bins(text + used, sample);
 }
 
-/* One result: key, sample alone, sample under the aggressor. */
-static int parse_line(struct np_cal_state *s, char *line)
+/* Parse one result: key, sample alone, sample under the aggressor. */
+static int parse_line(struct np_cal_state *state, char *line)
 {
-	struct np_cal_result r = { .key = "" };
+	struct np_cal_result result = { .key = "" };
 	char *save = NULL, *key = strtok_r(line, "\t", &save);
 	int rc;
 
-	if (!key || strlen(key) >= sizeof(r.key) || s->n >= MAX_RESULTS)
+	if (!key || strlen(key) >= sizeof(result.key) ||
+	    state->n >= MAX_RESULTS)
 		return -EINVAL;
-	strcpy(r.key, key);
-	rc = parse_sample(strtok_r(NULL, "\t", &save), &r.alone);
+	strcpy(result.key, key);
+	rc = parse_sample(strtok_r(NULL, "\t", &save), &result.alone);
 	if (!rc)
-		rc = parse_sample(strtok_r(NULL, "\t", &save), &r.loaded);
+		rc = parse_sample(strtok_r(NULL, "\t", &save), &result.loaded);
 	if (!rc && strtok_r(NULL, "\t", &save))
 		rc = -EINVAL;
 	if (rc) {
-		result_free(&r);
+		result_free(&result);
 		return rc;
 	}
-	return state_add(s, &r);
+	return state_add(state, &result);
 }
 
-/* The whole file; copy is cut into lines. */
-static int parse_lines(char *copy, struct np_cal_state *s, struct np_err *err)
+/* Parse the whole file.  copy is cut into lines. */
+static int parse_lines(char *copy, struct np_cal_state *state,
+		       struct np_err *err)
 {
 	char *save = NULL, *line = strtok_r(copy, "\n", &save), *end;
-	unsigned at = 2;
+	unsigned number = 2;
 	int rc = 0;
 
-	if (!line || strncmp(line, HEAD, strlen(HEAD)))
-		return np_errf(err, -EINVAL, "line 1: expected \"" HEAD
-			       "DATE\"");
-	s->begun = strtod(line + strlen(HEAD), &end);
+	if (!line || strncmp(line, FIRST_LINE, strlen(FIRST_LINE)))
+		return np_errf(err, -EINVAL,
+			       "line 1: expected \"" FIRST_LINE "DATE\"");
+	state->begun = strtod(line + strlen(FIRST_LINE), &end);
 	line = strtok_r(NULL, "\n", &save);
-	if (*end || !(s->begun >= 0 && s->begun < 1e12) || !line)
+	if (*end || !(state->begun >= 0 && state->begun < 1e12) || !line)
 		return np_errf(err, -EINVAL, "line 1 or 2: damaged");
-	s->setup = strdup(line);
-	if (!s->setup)
+	state->setup = strdup(line);
+	if (!state->setup)
 		return np_errf(err, -ENOMEM, "out of memory");
 	while (!rc && (line = strtok_r(NULL, "\n", &save))) {
-		at++;
-		rc = parse_line(s, line);
+		number++;
+		rc = parse_line(state, line);
 	}
-	return rc ? np_errf(err, rc, "line %u: %s", at, rc == -EINVAL ?
-			    "damaged" : "out of memory") : 0;
+	return rc ? np_errf(err, rc, "line %u: %s", number,
+			    rc == -EINVAL ? "damaged" : "out of memory") :
+		    0;
 }
 
 int np_cal_state_parse(const char *text, struct np_cal_state *out,
 		       struct np_err *err)
 {
-	struct np_cal_state s = { .setup = NULL };
+	struct np_cal_state state = { .setup = NULL };
 	char *copy = strdup(text);
-	int rc = copy ? parse_lines(copy, &s, err) :
+	int rc = copy ? parse_lines(copy, &state, err) :
 			np_errf(err, -ENOMEM, "out of memory");
 
 	free(copy);
 	if (rc)
-		np_cal_state_free(&s);
+		np_cal_state_free(&state);
 	else
-		*out = s;
+		*out = state;
 	return rc;
 }
 
@@ -796,10 +830,10 @@ int np_cal_state_load(const char *path, struct np_cal_state *out,
 	return rc ? np_errf(err, rc, "%s: %s", path, why.text) : 0;
 }
 
-int np_cal_state_save(const char *path, const struct np_cal_state *s,
+int np_cal_state_save(const char *path, const struct np_cal_state *state,
 		      struct np_err *err)
 {
-	char *text = np_cal_state_format(s);
+	char *text = np_cal_state_format(state);
 	int rc =
 		text ? np_file_write_path(path, text, strlen(text), 0644, err) :
 		       np_errf(err, -ENOMEM, "cannot write %s: %s", path,
@@ -819,17 +853,17 @@ static double now_sec(void *ctx)
 	return np_mono_sec();
 }
 
-/* The command line of a step: the probes, or a level. */
-static void step_command(const struct np_cal_srun *s,
+/* Make the command line of a step, which runs the probes or a level. */
+static void step_command(const struct np_cal_srun *srun,
 			 const struct np_cal_step *step, struct np_args *args)
 {
 	if (step->level) {
-		np_helper_cmd_probe(args, &s->job, s->conf,
+		np_helper_cmd_probe(args, &srun->job, srun->conf,
 				    "netprof-compressionb", step->nodes,
 				    step->n_nodes);
 		np_args_add(args, "--level=%s", step->level->name);
 	} else {
-		np_helper_cmd_impact(args, &s->job, s->conf, step->nodes,
+		np_helper_cmd_impact(args, &srun->job, srun->conf, step->nodes,
 				     step->n_nodes);
 	}
 	np_args_add(args, "--report-every=%gs", NP_CAL_WINDOW_SEC);
@@ -840,20 +874,21 @@ static void step_command(const struct np_cal_srun *s,
 static int srun_start(void *ctx, int slot, const struct np_cal_step *step,
 		      struct np_err *err)
 {
-	struct np_cal_srun *s = ctx;
+	struct np_cal_srun *srun = ctx;
 	uint32_t processes = (uint32_t)step->n_nodes *
-			     (step->level ? 1 : s->conf->per_node);
+			     (step->level ? 1 : srun->conf->per_node);
 	struct np_args args;
 	int rc;
 
-	step_command(s, step, &args);
-	rc = np_helper_start(&s->step[slot], &args, s->env, processes, err);
+	step_command(srun, step, &args);
+	rc = np_helper_start(&srun->step[slot], &args, srun->env, processes,
+			     err);
 	np_args_free(&args);
-	s->running[slot] = !rc;
+	srun->running[slot] = !rc;
 	return rc;
 }
 
-/* Adds the slot to the reports of a step. */
+/* Where the reports of a step go, with the slot that is added to them. */
 struct slot_reports {
 	int slot;
 	np_cal_report_f *f;
@@ -861,90 +896,95 @@ struct slot_reports {
 };
 
 /* Pass a report on, with its slot. */
-static void srun_on_report(const struct np_report *r, void *arg)
+static void srun_on_report(const struct np_report *report, void *arg)
 {
-	const struct slot_reports *c = arg;
+	const struct slot_reports *reports = arg;
 
-	c->f(c->slot, r, c->arg);
+	reports->f(reports->slot, report, reports->arg);
 }
 
 /* Pass on what all running steps have reported. */
-static void read_slots(struct np_cal_srun *s, np_cal_report_f *f, void *arg)
+static void read_slots(struct np_cal_srun *srun, np_cal_report_f *f, void *arg)
 {
 	for (int i = 0; i < NP_CAL_SLOTS; i++) {
-		struct slot_reports c = { i, f, arg };
+		struct slot_reports reports = { i, f, arg };
 
-		if (s->running[i])
-			np_helper_read(&s->step[i], srun_on_report, &c);
+		if (srun->running[i])
+			np_helper_read(&srun->step[i], srun_on_report,
+				       &reports);
 	}
 }
 
 /* Wait for reports of the running steps, at most sec seconds. */
-static void poll_slots(const struct np_cal_srun *s, double sec)
+static void poll_slots(const struct np_cal_srun *srun, double sec)
 {
-	struct pollfd p[NP_CAL_SLOTS];
+	struct pollfd fds[NP_CAL_SLOTS];
 
 	for (int i = 0; i < NP_CAL_SLOTS; i++)
-		p[i] = (struct pollfd){ s->running[i] ? s->step[i].fd : -1,
-					POLLIN, 0 };
-	poll(p, NP_CAL_SLOTS, (int)ceil(fmax(sec, 0) * 1000));
+		fds[i] = (struct pollfd){ srun->running[i] ? srun->step[i].fd :
+							     -1,
+					  POLLIN, 0 };
+	poll(fds, NP_CAL_SLOTS, (int)ceil(fmax(sec, 0) * 1000));
 }
 
-/* -EPIPE with err: a step ended that should still run. */
-static int report_end(const struct np_cal_srun *s, int slot, struct np_err *err)
+/* Report that a step has ended which should still run.  Returns -EPIPE. */
+static int report_end(const struct np_cal_srun *srun, int slot,
+		      struct np_err *err)
 {
 	char cause[NP_ERR_LEN + 32];
 
-	np_helper_cause(&s->step[slot], cause, sizeof(cause));
+	np_helper_cause(&srun->step[slot], cause, sizeof(cause));
 	return np_errf(err, -EPIPE, "a step of the calibration ended "
 		       "unexpectedly: %s", cause);
 }
 
 /*
- * Slurm 22.05 takes a minute to end a job while one of its steps starts, so a
- * stop requested by the user waits until no step is starting.
+ * Are all steps running?  Slurm 22.05 takes a minute to end a job while one of
+ * its steps starts, so a stop requested by the user waits until none is
+ * starting.
  */
-static bool none_is_starting(const struct np_cal_srun *s,
-			     const bool up[NP_CAL_SLOTS])
+static bool none_is_starting(const struct np_cal_srun *srun,
+			     const bool started[NP_CAL_SLOTS])
 {
 	for (int i = 0; i < NP_CAL_SLOTS; i++)
-		if (s->running[i] && !up[i])
+		if (srun->running[i] && !started[i])
 			return false;
 	return true;
 }
 
-static int srun_wait(void *ctx, double until_sec, const bool up[NP_CAL_SLOTS],
-		     np_cal_report_f *f, void *arg, struct np_err *err)
+static int srun_wait(void *ctx, double until_sec,
+		     const bool started[NP_CAL_SLOTS], np_cal_report_f *f,
+		     void *arg, struct np_err *err)
 {
-	struct np_cal_srun *s = ctx;
+	struct np_cal_srun *srun = ctx;
 
-	poll_slots(s, fmin(until_sec - now_sec(ctx), TICK_SEC));
-	read_slots(s, f, arg);
-	if (*s->stop && none_is_starting(s, up))
+	poll_slots(srun, fmin(until_sec - now_sec(ctx), TICK_SEC));
+	read_slots(srun, f, arg);
+	if (*srun->stop && none_is_starting(srun, started))
 		return np_errf(err, -EINTR, "stopped");
 	for (int i = 0; i < NP_CAL_SLOTS; i++)
-		if (s->running[i] && np_helper_reap(&s->step[i]))
-			return report_end(s, i, err);
+		if (srun->running[i] && np_helper_reap(&srun->step[i]))
+			return report_end(srun, i, err);
 	return 0;
 }
 
 static void srun_stop(void *ctx, int slot, np_cal_report_f *f, void *arg)
 {
-	struct np_cal_srun *s = ctx;
-	struct np_helper_step *step = &s->step[slot];
+	struct np_cal_srun *srun = ctx;
+	struct np_helper_step *step = &srun->step[slot];
 	struct np_helper_end end = { .requested_sec = now_sec(ctx) };
 	int sig = SIGUSR1;
 
 	while (!np_helper_reap(step) && sig >= 0) {
 		if (sig)
 			np_helper_signal(step, sig);
-		poll_slots(s, 0.01);
-		read_slots(s, f, arg);
+		poll_slots(srun, 0.01);
+		read_slots(srun, f, arg);
 		sig = np_helper_end_due(&end, now_sec(ctx));
 	}
-	read_slots(s, f, arg);
+	read_slots(srun, f, arg);
 	np_helper_close(step);
-	s->running[slot] = false;
+	srun->running[slot] = false;
 }
 
 const struct np_cal_ops np_cal_srun_ops = {
@@ -956,29 +996,30 @@ const struct np_cal_ops np_cal_srun_ops = {
 
 /* ---- measurements ---- */
 
-#define UP_SEC 40.0	/* for all processes of a step to start */
+#define START_TIMEOUT_SEC 40.0 /* for all processes of a step to start */
 #define SETTLE_SEC 0.4	/* for rounds to reach a steady state, at least */
 #define SETTLE_MAX_SEC 5.0
 #define GRACE_SEC 0.3	/* for the last window to be reported */
-#define MIN_ROUNDS 6	/* per process of the base; measure longer for them */
-#define LONGER 4.0	/* ... but at most this many times as long */
-#define SLACK_SEC 0.02	/* tolerance for the clocks of windows */
+#define MIN_ROUNDS 6	/* of each process of the base; measure longer if ... */
+#define MAX_LONGER 4.0	/* ... necessary, up to this many times as long */
+#define SLACK_SEC 0.02	/* accepted error of the times of windows */
 #define MAX_WINDOWS 131072 /* of one measurement */
 
+/* A step that may be running, and which of its processes have started. */
 struct slot {
 	bool running;
 	struct np_cal_step step;
-	double zero_sec; /* common start of its processes; NaN: none reported */
-	uint32_t n_ranks, handshakes;
+	double zero_sec; /* start of its processes; NaN: none has reported */
+	uint32_t n_ranks, handshakes; /* processes; those that have started */
 };
 
-/* A report, with the start of its window on our clock. */
+/* A report, and the start of its window by the clock of this process. */
 struct window {
 	double from_sec;
 	struct np_report report;
 };
 
-/* Where a process of the allocation query runs, as it reports. */
+/* Where a process of the allocation query runs, as it has reported. */
 struct rank {
 	char node[NP_REPORT_WORD], leaf[NP_REPORT_WORD];
 };
@@ -989,11 +1030,11 @@ struct np_cal_run {
 	const struct np_cal_setup *setup;
 	const struct np_cal_roles *roles;
 	struct slot slot[NP_CAL_SLOTS];
-	struct window *window; /* of the base, since the current measurement */
+	struct window *window; /* of the base in the current measurement */
 	size_t n_windows;
-	/* From the allocation query. */
-	bool queries;
-	const char *all; /* borrowed */
+	/* The allocation query, and what it has found. */
+	bool queries;	 /* it is in progress */
+	const char *all; /* all nodes; borrowed */
 	size_t n_all;
 	struct rank *rank;
 	uint32_t n_ranks;
@@ -1006,163 +1047,172 @@ struct np_cal_run {
 struct np_cal_run *np_cal_run_new(const struct np_cal_ops *ops, void *ctx,
 				  const struct np_cal_setup *setup)
 {
-	struct np_cal_run *r = calloc(1, sizeof(*r));
+	struct np_cal_run *run = calloc(1, sizeof(*run));
 
-	if (!r)
+	if (!run)
 		return NULL;
-	r->ops = ops;
-	r->ctx = ctx;
-	r->setup = setup;
-	return r;
+	run->ops = ops;
+	run->ctx = ctx;
+	run->setup = setup;
+	return run;
 }
 
 /* ---- reports from the steps ---- */
 
-/* Remember where a process of the allocation query runs. */
-static void keep_rank(struct np_cal_run *r, const struct np_report *rep)
+/* Keep where a process of the allocation query runs. */
+static void keep_rank(struct np_cal_run *run, const struct np_report *report)
 {
-	if (!r->rank) {
-		if (rep->handshake.n_ranks > 1u << 18)
+	if (!run->rank) {
+		if (report->handshake.n_ranks > 1u << 18)
 			return;
-		r->rank = calloc(rep->handshake.n_ranks, sizeof(*r->rank));
-		if (!r->rank) {
-			r->failed = -ENOMEM;
+		run->rank =
+			calloc(report->handshake.n_ranks, sizeof(*run->rank));
+		if (!run->rank) {
+			run->failed = -ENOMEM;
 			return;
 		}
-		r->n_ranks = rep->handshake.n_ranks;
+		run->n_ranks = report->handshake.n_ranks;
 	}
-	if (rep->rank >= r->n_ranks)
+	if (report->rank >= run->n_ranks)
 		return;
-	strcpy(r->rank[rep->rank].node, rep->handshake.node);
-	strcpy(r->rank[rep->rank].leaf, rep->handshake.leaf);
-	if (!r->transport[0])
-		strcpy(r->transport, rep->handshake.transport);
-	strcpy(r->version, rep->handshake.version);
+	strcpy(run->rank[report->rank].node, report->handshake.node);
+	strcpy(run->rank[report->rank].leaf, report->handshake.leaf);
+	if (!run->transport[0])
+		strcpy(run->transport, report->handshake.transport);
+	strcpy(run->version, report->handshake.version);
 }
 
 /* Keep a report of the base for the current measurement. */
-static void keep_window(struct np_cal_run *r, const struct np_report *rep)
+static void keep_window(struct np_cal_run *run, const struct np_report *report)
 {
-	int rc = r->n_windows == MAX_WINDOWS ? -E2BIG :
-		 np_array_grow(&r->window, r->n_windows, sizeof(*r->window));
+	int rc = run->n_windows == MAX_WINDOWS ?
+		       -E2BIG :
+		       np_array_grow(&run->window, run->n_windows,
+				     sizeof(*run->window));
 
 	if (rc) {
-		r->failed = rc;
+		run->failed = rc;
 		return;
 	}
-	r->window[r->n_windows].from_sec = r->slot[NP_CAL_BASE].zero_sec +
-					   rep->window.at_sec;
-	r->window[r->n_windows++].report = *rep;
+	run->window[run->n_windows].from_sec =
+		run->slot[NP_CAL_BASE].zero_sec + report->window.at_sec;
+	run->window[run->n_windows++].report = *report;
 }
 
-/* A report of a step: its start, or a window of samples of the base. */
-static void run_on_report(int slot, const struct np_report *rep, void *arg)
+/* Handle a report: that a process has started, or a window of the base. */
+static void run_on_report(int slot, const struct np_report *report, void *arg)
 {
-	struct np_cal_run *r = arg;
-	struct slot *s = &r->slot[slot];
+	struct np_cal_run *run = arg;
+	struct slot *from = &run->slot[slot];
 
-	switch (rep->kind) {
+	switch (report->kind) {
 	case NP_REPORT_HANDSHAKE:
-		if (isnan(s->zero_sec))
-			s->zero_sec = r->ops->now_sec(r->ctx);
-		s->n_ranks = rep->handshake.n_ranks;
-		s->handshakes++;
-		if (r->queries)
-			keep_rank(r, rep);
+		if (isnan(from->zero_sec))
+			from->zero_sec = run->ops->now_sec(run->ctx);
+		from->n_ranks = report->handshake.n_ranks;
+		from->handshakes++;
+		if (run->queries)
+			keep_rank(run, report);
 		break;
 	case NP_REPORT_ROUND:
 	case NP_REPORT_LATENCY:
-		if (slot == NP_CAL_BASE && !isnan(s->zero_sec) &&
-		    (rep->kind == NP_REPORT_LATENCY) == !s->step.level)
-			keep_window(r, rep);
+		if (slot == NP_CAL_BASE && !isnan(from->zero_sec) &&
+		    (report->kind == NP_REPORT_LATENCY) == !from->step.level)
+			keep_window(run, report);
 		break;
 	default:
 		break;
 	}
 }
 
-/* Have all processes of a step reported? */
-static bool is_up(const struct slot *s)
+/* Have all processes of a step started? */
+static bool has_started(const struct slot *slot)
 {
-	return s->handshakes && s->handshakes >= s->n_ranks;
+	return slot->handshakes && slot->handshakes >= slot->n_ranks;
 }
 
 /* ---- starting and stopping steps ---- */
 
-/* The failure while receiving reports, in words. */
-static int say_failed(const struct np_cal_run *r, struct np_err *err)
+/* Describe the failure to receive reports.  Returns its -errno. */
+static int explain_failure(const struct np_cal_run *run, struct np_err *err)
 {
-	if (r->failed != -E2BIG)
-		return np_errf(err, r->failed, "out of memory");
-	return np_errf(err, r->failed, "%s on %s: more than %d reports of one "
+	if (run->failed != -E2BIG)
+		return np_errf(err, run->failed, "out of memory");
+	return np_errf(err, run->failed,
+		       "%s on %s: more than %d reports of one "
 		       "measurement, expected fewer nodes or fewer --seconds",
-		       r->slot[NP_CAL_BASE].step.level ?
-		       r->slot[NP_CAL_BASE].step.level->name : "the probes",
-		       r->slot[NP_CAL_BASE].step.nodes, MAX_WINDOWS);
+		       run->slot[NP_CAL_BASE].step.level ?
+			       run->slot[NP_CAL_BASE].step.level->name :
+			       "the probes",
+		       run->slot[NP_CAL_BASE].step.nodes, MAX_WINDOWS);
 }
 
-/* Receive reports until a time of the steps' clock. */
-static int wait_until(struct np_cal_run *r, double until_sec,
+/* Receive reports until a time, by the clock of the steps. */
+static int wait_until(struct np_cal_run *run, double until_sec,
 		      struct np_err *err)
 {
-	while (r->ops->now_sec(r->ctx) < until_sec) {
-		const bool up[] = { is_up(&r->slot[0]), is_up(&r->slot[1]) };
-		int rc = r->ops->wait(r->ctx, until_sec, up, run_on_report, r,
-				      err);
+	while (run->ops->now_sec(run->ctx) < until_sec) {
+		const bool started[] = { has_started(&run->slot[0]),
+					 has_started(&run->slot[1]) };
+		int rc = run->ops->wait(run->ctx, until_sec, started,
+					run_on_report, run, err);
 
-		if (!rc && r->failed)
-			rc = say_failed(r, err);
+		if (!rc && run->failed)
+			rc = explain_failure(run, err);
 		if (rc)
 			return rc;
 	}
 	return 0;
 }
 
-static int wait_for(struct np_cal_run *r, double sec, struct np_err *err)
+static int wait_for(struct np_cal_run *run, double sec, struct np_err *err)
 {
-	return wait_until(r, r->ops->now_sec(r->ctx) + sec, err);
+	return wait_until(run, run->ops->now_sec(run->ctx) + sec, err);
 }
 
 /* Wait until all processes of a step have reported their start. */
-static int wait_up(struct np_cal_run *r, int slot, struct np_err *err)
+static int wait_for_start(struct np_cal_run *run, int slot, struct np_err *err)
 {
-	double late_sec = r->ops->now_sec(r->ctx) + UP_SEC;
-	const struct slot *s = &r->slot[slot];
+	double late_sec = run->ops->now_sec(run->ctx) + START_TIMEOUT_SEC;
+	const struct slot *starting = &run->slot[slot];
 	int rc = 0;
 
-	while (!rc && !is_up(s) && r->ops->now_sec(r->ctx) < late_sec)
-		rc = wait_for(r, 0.05, err);
-	if (rc || is_up(s))
+	while (!rc && !has_started(starting) &&
+	       run->ops->now_sec(run->ctx) < late_sec)
+		rc = wait_for(run, 0.05, err);
+	if (rc || has_started(starting))
 		return rc;
 	return np_errf(err, -ETIMEDOUT,
 		       "%s on %s: %u of its processes started "
 		       "within %g s",
-		       s->step.level ? s->step.level->name : "the probes",
-		       s->step.nodes, s->handshakes, UP_SEC);
+		       starting->step.level ? starting->step.level->name :
+					      "the probes",
+		       starting->step.nodes, starting->handshakes,
+		       START_TIMEOUT_SEC);
 }
 
 /* Stop the step in a slot, if there is one. */
-static void run_stop(struct np_cal_run *r, int slot)
+static void run_stop(struct np_cal_run *run, int slot)
 {
-	if (!r->slot[slot].running)
+	if (!run->slot[slot].running)
 		return;
-	r->ops->stop(r->ctx, slot, run_on_report, r);
-	r->slot[slot] = (struct slot){ .running = false };
+	run->ops->stop(run->ctx, slot, run_on_report, run);
+	run->slot[slot] = (struct slot){ .running = false };
 }
 
 /* Replace the step in a slot and wait until it runs. */
-static int run_start(struct np_cal_run *r, int slot,
+static int run_start(struct np_cal_run *run, int slot,
 		     const struct np_cal_step *step, struct np_err *err)
 {
 	int rc;
 
-	run_stop(r, slot);
-	r->slot[slot] = (struct slot){ .step = *step, .zero_sec = NAN };
-	rc = r->ops->start(r->ctx, slot, step, err);
+	run_stop(run, slot);
+	run->slot[slot] = (struct slot){ .step = *step, .zero_sec = NAN };
+	rc = run->ops->start(run->ctx, slot, step, err);
 	if (rc)
 		return rc;
-	r->slot[slot].running = true;
-	return wait_up(r, slot, err);
+	run->slot[slot].running = true;
+	return wait_for_start(run, slot, err);
 }
 
 static bool same_step(const struct np_cal_step *a, const struct np_cal_step *b)
@@ -1172,128 +1222,139 @@ static bool same_step(const struct np_cal_step *a, const struct np_cal_step *b)
 }
 
 /* Start the base of a measurement, unless it is running already. */
-static int ensure_base(struct np_cal_run *r, const struct np_cal_step *step,
+static int ensure_base(struct np_cal_run *run, const struct np_cal_step *step,
 		       struct np_err *err)
 {
 	int rc;
 
-	if (r->slot[NP_CAL_BASE].running &&
-	    same_step(&r->slot[NP_CAL_BASE].step, step))
+	if (run->slot[NP_CAL_BASE].running &&
+	    same_step(&run->slot[NP_CAL_BASE].step, step))
 		return 0;
-	rc = run_start(r, NP_CAL_BASE, step, err);
-	return rc ? rc : wait_for(r, SETTLE_SEC, err);
+	rc = run_start(run, NP_CAL_BASE, step, err);
+	return rc ? rc : wait_for(run, SETTLE_SEC, err);
 }
 
-/* A step of a level, or of the probes, on the nodes of a role. */
-static struct np_cal_step step_of(const struct np_cal_run *r, size_t level,
+/* Make a step of a level, or of the probes, on the nodes of a role. */
+static struct np_cal_step step_of(const struct np_cal_run *run, size_t level,
 				  const struct np_cal_hosts *hosts, bool across)
 {
 	return (struct np_cal_step){
-		.level = level == NP_CAL_NONE ? NULL : &r->setup->level[level],
-		.nodes = hosts->list, .n_nodes = hosts->n, .across = across,
+		.level = level == NP_CAL_NONE ? NULL :
+						&run->setup->level[level],
+		.nodes = hosts->list,
+		.n_nodes = hosts->n,
+		.across = across,
 	};
 }
 
-/* The step that is measured. */
-static struct np_cal_step base_of(const struct np_cal_run *r,
-				  const struct np_cal_task *t)
+/* Make the step that is measured. */
+static struct np_cal_step base_of(const struct np_cal_run *run,
+				  const struct np_cal_task *task)
 {
-	bool across = t->scope == NP_SCOPE_UPLINK;
+	bool across = task->scope == NP_SCOPE_UPLINK;
 
-	if (t->kind == NP_CAL_IDLE)
-		return (struct np_cal_step){ .nodes = r->all,
-					     .n_nodes = r->n_all };
-	return step_of(r, t->victim, across ? &r->roles->victim_across :
-					      &r->roles->victim, across);
+	if (task->kind == NP_CAL_IDLE)
+		return (struct np_cal_step){ .nodes = run->all,
+					     .n_nodes = run->n_all };
+	return step_of(run, task->victim,
+		       across ? &run->roles->victim_across :
+				&run->roles->victim,
+		       across);
 }
 
 /*
- * The step that disturbs it: on the same nodes, on other nodes of the leaf
+ * Make the step that disturbs it: on the same nodes, on other nodes of the leaf
  * switch, or across the uplink.
  */
-static struct np_cal_step aggressor_of(const struct np_cal_run *r,
-				       const struct np_cal_task *t)
+static struct np_cal_step aggressor_of(const struct np_cal_run *run,
+				       const struct np_cal_task *task)
 {
-	const struct np_cal_hosts *where = &r->roles->victim;
+	const struct np_cal_hosts *where = &run->roles->victim;
 
-	if (t->scope == NP_SCOPE_LEAF)
-		where = &r->roles->aggressor;
-	else if (t->scope == NP_SCOPE_UPLINK)
-		where = &r->roles->aggressor_across;
-	return step_of(r, t->aggressor, where, t->scope == NP_SCOPE_UPLINK);
+	if (task->scope == NP_SCOPE_LEAF)
+		where = &run->roles->aggressor;
+	else if (task->scope == NP_SCOPE_UPLINK)
+		where = &run->roles->aggressor_across;
+	return step_of(run, task->aggressor, where,
+		       task->scope == NP_SCOPE_UPLINK);
 }
 
 /* ---- samples of a period ---- */
 
-/* Merge the windows of the base between two times; leaf NULL: of all leaves. */
-static int gather(const struct np_cal_run *r, double from_sec, double to_sec,
+/*
+ * Merge the windows of the base between two times, of one leaf or (NULL) all.
+ */
+static int gather(const struct np_cal_run *run, double from_sec, double to_sec,
 		  const char *leaf, struct np_cal_sample *out)
 {
 	*out = (struct np_cal_sample){ .bins = NULL };
-	for (size_t i = 0; i < r->n_windows; i++) {
-		const struct window *w = &r->window[i];
-		const struct np_report *rep = &w->report;
+	for (size_t i = 0; i < run->n_windows; i++) {
+		const struct window *window = &run->window[i];
+		const struct np_report *report = &window->report;
 
-		if (w->from_sec < from_sec - SLACK_SEC ||
-		    w->from_sec + NP_CAL_WINDOW_SEC > to_sec + SLACK_SEC ||
-		    !np_moments_valid(&rep->window.sec))
+		if (window->from_sec < from_sec - SLACK_SEC ||
+		    window->from_sec + NP_CAL_WINDOW_SEC > to_sec + SLACK_SEC ||
+		    !np_moments_valid(&report->window.sec))
 			continue;
-		if (leaf && (rep->rank >= r->n_ranks ||
-			     strcmp(r->rank[rep->rank].leaf, leaf)))
+		if (leaf && (report->rank >= run->n_ranks ||
+			     strcmp(run->rank[report->rank].leaf, leaf)))
 			continue;
-		if (rep->window.n_bins && !out->bins) {
+		if (report->window.n_bins && !out->bins) {
 			out->bins = calloc(NP_HIST_BINS, sizeof(*out->bins));
 			if (!out->bins)
 				return -ENOMEM;
 		}
-		for (size_t b = 0; b < rep->window.n_bins; b++)
-			out->bins[rep->window.bins[b].bin] +=
-				rep->window.bins[b].count;
-		np_moments_merge(&out->sec, &rep->window.sec);
+		for (size_t bin = 0; bin < report->window.n_bins; bin++)
+			out->bins[report->window.bins[bin].bin] +=
+				report->window.bins[bin].count;
+		np_moments_merge(&out->sec, &report->window.sec);
 	}
 	return 0;
 }
 
-/* How long rounds take to reach a steady state: two rounds. */
-static double settle_sec(const struct np_cal_run *r, double from_sec,
+/*
+ * Return how long rounds take to reach a steady state: as long as two rounds.
+ */
+static double settle_sec(const struct np_cal_run *run, double from_sec,
 			 double to_sec)
 {
-	struct np_cal_sample s;
+	struct np_cal_sample sample;
 	double sec = 0;
 
-	if (r->slot[NP_CAL_BASE].step.level &&
-	    !gather(r, from_sec, to_sec, NULL, &s)) {
-		sec = 2 * s.sec.mean;
-		sample_free(&s);
+	if (run->slot[NP_CAL_BASE].step.level &&
+	    !gather(run, from_sec, to_sec, NULL, &sample)) {
+		sec = 2 * sample.sec.mean;
+		sample_free(&sample);
 	}
 	return fmin(fmax(sec, SETTLE_SEC), SETTLE_MAX_SEC);
 }
 
 /*
- * Measure for sec, and longer while few rounds of a slow victim are complete.
- * *to_sec: when it ended.
+ * Measure for sec seconds, and longer if the victim is so slow that few of its
+ * rounds are complete.  *to_sec: when the measurement ended.
  */
-static int measure(struct np_cal_run *r, double from_sec, double sec,
+static int measure(struct np_cal_run *run, double from_sec, double sec,
 		   double *to_sec, struct np_err *err)
 {
-	uint64_t want = MIN_ROUNDS * (uint64_t)r->slot[NP_CAL_BASE].n_ranks;
-	double until_sec = from_sec + sec, last_sec = from_sec + LONGER * sec;
+	uint64_t want = MIN_ROUNDS * (uint64_t)run->slot[NP_CAL_BASE].n_ranks;
+	double until_sec = from_sec + sec,
+	       last_sec = from_sec + MAX_LONGER * sec;
 	int rc;
 
 	for (;;) {
-		struct np_cal_sample s;
+		struct np_cal_sample sample;
 		uint64_t n;
 
-		rc = wait_until(r, until_sec, err);
+		rc = wait_until(run, until_sec, err);
 		if (rc)
 			return rc;
 		*to_sec = until_sec;
-		rc = gather(r, from_sec, until_sec, NULL, &s);
+		rc = gather(run, from_sec, until_sec, NULL, &sample);
 		if (rc)
 			return np_errf(err, rc, "out of memory");
-		n = s.sec.n;
-		sample_free(&s);
-		if (!r->slot[NP_CAL_BASE].step.level || n >= want ||
+		n = sample.sec.n;
+		sample_free(&sample);
+		if (!run->slot[NP_CAL_BASE].step.level || n >= want ||
 		    until_sec >= last_sec)
 			return 0;
 		until_sec = fmin(until_sec + sec / 2, last_sec);
@@ -1302,434 +1363,491 @@ static int measure(struct np_cal_run *r, double from_sec, double sec,
 
 /* ---- one measurement ---- */
 
-/* Start the aggressor, let the load settle, measure, and stop it. */
-
-static int measure_aggressor(struct np_cal_run *r, const struct np_cal_task *t,
-			     double settle, double *from_sec, double *to_sec,
+/* Start the aggressor, let the load settle, measure, and stop the aggressor. */
+static int measure_aggressor(struct np_cal_run *run,
+			     const struct np_cal_task *task, double settle,
+			     double *from_sec, double *to_sec,
 			     struct np_err *err)
 {
-	const struct np_cal_step step = aggressor_of(r, t);
-	int rc = run_start(r, NP_CAL_AGGRESSOR, &step, err);
+	const struct np_cal_step step = aggressor_of(run, task);
+	int rc = run_start(run, NP_CAL_AGGRESSOR, &step, err);
 
 	if (!rc)
-		rc = wait_for(r, settle, err);
-	*from_sec = r->ops->now_sec(r->ctx);
+		rc = wait_for(run, settle, err);
+	*from_sec = run->ops->now_sec(run->ctx);
 	if (!rc)
-		rc = measure(r, *from_sec, cal_loaded_sec(r->setup, t), to_sec,
-			     err);
-	run_stop(r, NP_CAL_AGGRESSOR);
+		rc = measure(run, *from_sec, cal_loaded_sec(run->setup, task),
+			     to_sec, err);
+	run_stop(run, NP_CAL_AGGRESSOR);
 	return rc;
 }
 
-/* Add a result to the state; s owns it. */
-static int add_result(struct np_cal_state *s, struct np_cal_result *res,
+/* Add a result to the state, which owns it. */
+static int add_result(struct np_cal_state *state, struct np_cal_result *result,
 		      struct np_err *err)
 {
-	return state_add(s, res) ? np_errf(err, -ENOMEM, "out of memory") : 0;
+	return state_add(state, result) ?
+		       np_errf(err, -ENOMEM, "out of memory") :
+		       0;
 }
 
 /* Measure the probes without an aggressor: a result for each leaf switch. */
-static int run_idle(struct np_cal_run *r, const struct np_cal_task *t,
-		    struct np_cal_state *s, struct np_err *err)
+static int run_idle(struct np_cal_run *run, const struct np_cal_task *task,
+		    struct np_cal_state *state, struct np_err *err)
 {
 	struct np_cal_result whole = { .key = "idle" };
-	double from_sec = r->ops->now_sec(r->ctx), to_sec;
-	int rc = measure(r, from_sec, cal_alone_sec(r->setup, t), &to_sec, err);
+	double from_sec = run->ops->now_sec(run->ctx), to_sec;
+	int rc = measure(run, from_sec, cal_alone_sec(run->setup, task),
+			 &to_sec, err);
 
 	if (!rc)
-		rc = wait_for(r, GRACE_SEC, err);
-	for (size_t i = 0; !rc && i < r->n_nodes; i++) {
+		rc = wait_for(run, GRACE_SEC, err);
+	for (size_t i = 0; !rc && i < run->n_nodes; i++) {
 		struct np_cal_result one = { .key = "" };
-		const char *leaf = r->node[i].leaf;
+		const char *leaf = run->node[i].leaf;
 
 		snprintf(one.key, sizeof(one.key), "idle %s",
 			 *leaf ? leaf : "-");
-		if (state_find(s, one.key))
+		if (state_find(state, one.key))
 			continue;
-		rc = gather(r, from_sec, to_sec, leaf, &one.alone);
+		rc = gather(run, from_sec, to_sec, leaf, &one.alone);
 		if (rc)
 			return np_errf(err, rc, "out of memory");
-		rc = add_result(s, &one, err);
+		rc = add_result(state, &one, err);
 	}
-	return rc ? rc : add_result(s, &whole, err);
+	return rc ? rc : add_result(state, &whole, err);
 }
 
 /* Measure the base alone, then under the aggressor. */
-static int run_under_load(struct np_cal_run *r, const struct np_cal_task *t,
-			  struct np_cal_state *s, struct np_err *err)
+static int run_under_load(struct np_cal_run *run,
+			  const struct np_cal_task *task,
+			  struct np_cal_state *state, struct np_err *err)
 {
-	double alone_from = r->ops->now_sec(r->ctx), alone_to;
+	double alone_from = run->ops->now_sec(run->ctx), alone_to;
 	double from, to, settle;
-	struct np_cal_result res;
-	int rc = measure(r, alone_from, cal_alone_sec(r->setup, t), &alone_to,
-			 err);
+	struct np_cal_result result;
+	int rc = measure(run, alone_from, cal_alone_sec(run->setup, task),
+			 &alone_to, err);
 
 	if (rc)
 		return rc;
-	settle = settle_sec(r, alone_from, alone_to);
-	rc = measure_aggressor(r, t, settle, &from, &to, err);
-	/* This also lets rounds complete that began under the aggressor. */
+	settle = settle_sec(run, alone_from, alone_to);
+	rc = measure_aggressor(run, task, settle, &from, &to, err);
+	/* Meanwhile, rounds that began under the aggressor are completed. */
 	if (!rc)
-		rc = wait_until(r, to + fmax(GRACE_SEC,
-				settle_sec(r, from, to) / 2), err);
+		rc = wait_until(run,
+				to + fmax(GRACE_SEC,
+					  settle_sec(run, from, to) / 2),
+				err);
 	if (rc)
 		return rc;
-	memset(&res, 0, sizeof(res));
-	np_cal_key(r->setup, t, res.key);
-	if (gather(r, alone_from, alone_to, NULL, &res.alone) ||
-	    gather(r, from, to, NULL, &res.loaded)) {
-		sample_free(&res.alone);
+	memset(&result, 0, sizeof(result));
+	np_cal_key(run->setup, task, result.key);
+	if (gather(run, alone_from, alone_to, NULL, &result.alone) ||
+	    gather(run, from, to, NULL, &result.loaded)) {
+		sample_free(&result.alone);
 		return np_errf(err, -ENOMEM, "out of memory");
 	}
-	return add_result(s, &res, err);
+	return add_result(state, &result, err);
 }
 
 /*
- * One measurement, into s.  That of idle adds one result for each leaf switch
- * and an empty one named "idle".  Returns 0; -EINTR, -EPIPE, -ETIMEDOUT (a step
- * does not start) or another -errno with err; s has complete results only.
+ * Make one measurement, and add its result to the state.  The idle latencies
+ * give a result for each leaf switch, and an empty one with the key "idle".
+ * Returns 0, or with err -EINTR, -EPIPE, -ETIMEDOUT (a step does not start) or
+ * another -errno.  The state has only complete results in any case.
  */
-static int run_task(struct np_cal_run *r, const struct np_cal_task *t,
-		    struct np_cal_state *s, struct np_err *err)
+static int run_task(struct np_cal_run *run, const struct np_cal_task *task,
+		    struct np_cal_state *state, struct np_err *err)
 {
-	const struct np_cal_step base = base_of(r, t);
-	int rc = ensure_base(r, &base, err);
+	const struct np_cal_step base = base_of(run, task);
+	int rc = ensure_base(run, &base, err);
 
-	r->n_windows = 0;
+	run->n_windows = 0;
 	if (!rc)
-		rc = t->kind == NP_CAL_IDLE ? run_idle(r, t, s, err) :
-					      run_under_load(r, t, s, err);
+		rc = task->kind == NP_CAL_IDLE ?
+			     run_idle(run, task, state, err) :
+			     run_under_load(run, task, state, err);
 	if (rc)
-		run_stop(r, NP_CAL_AGGRESSOR);
+		run_stop(run, NP_CAL_AGGRESSOR);
 	return rc;
 }
 
 /* ---- the allocation query ---- */
 
 /* List each node once, in the order of ranks. */
-
-static int list_nodes(struct np_cal_run *r, struct np_err *err)
+static int list_nodes(struct np_cal_run *run, struct np_err *err)
 {
-	r->node = calloc(r->n_ranks ? r->n_ranks : 1, sizeof(*r->node));
-	if (!r->node)
+	run->node = calloc(run->n_ranks ? run->n_ranks : 1, sizeof(*run->node));
+	if (!run->node)
 		return np_errf(err, -ENOMEM, "out of memory");
-	for (uint32_t i = 0; i < r->n_ranks; i++) {
-		const struct rank *at = &r->rank[i];
+	for (uint32_t i = 0; i < run->n_ranks; i++) {
+		const struct rank *rank = &run->rank[i];
 		size_t k = 0;
 
-		while (k < r->n_nodes && strcmp(r->node[k].name, at->node))
+		while (k < run->n_nodes &&
+		       strcmp(run->node[k].name, rank->node))
 			k++;
-		if (k == r->n_nodes)
-			r->node[r->n_nodes++] = (struct np_cal_node){
-				at->node, at->leaf,
+		if (k == run->n_nodes)
+			run->node[run->n_nodes++] = (struct np_cal_node){
+				rank->node,
+				rank->leaf,
 			};
 	}
 	return 0;
 }
 
-int np_cal_run_query(struct np_cal_run *r, const char *nodes, size_t n_nodes,
-		      struct np_cal_query *out, struct np_err *err)
+int np_cal_run_query(struct np_cal_run *run, const char *nodes, size_t n_nodes,
+		     struct np_cal_query *out, struct np_err *err)
 {
 	const struct np_cal_step step = { .nodes = nodes, .n_nodes = n_nodes };
 	int rc;
 
-	r->all = nodes;
-	r->n_all = n_nodes;
-	r->queries = true;
-	rc = run_start(r, NP_CAL_BASE, &step, err);
-	r->queries = false;
+	run->all = nodes;
+	run->n_all = n_nodes;
+	run->queries = true;
+	rc = run_start(run, NP_CAL_BASE, &step, err);
+	run->queries = false;
 	if (!rc)
-		rc = list_nodes(r, err);
+		rc = list_nodes(run, err);
 	if (!rc)
-		rc = wait_for(r, SETTLE_SEC, err);
+		rc = wait_for(run, SETTLE_SEC, err);
 	if (rc)
 		return rc;
 	*out = (struct np_cal_query){
-		r->node, r->n_nodes, r->transport, r->version,
+		run->node,
+		run->n_nodes,
+		run->transport,
+		run->version,
 	};
 	return 0;
 }
 
-static double run_now_sec(const struct np_cal_run *r)
+static double run_now_sec(const struct np_cal_run *run)
 {
-	return r->ops->now_sec(r->ctx);
+	return run->ops->now_sec(run->ctx);
 }
 
-void np_cal_run_free(struct np_cal_run *r)
+void np_cal_run_free(struct np_cal_run *run)
 {
-	if (!r)
+	if (!run)
 		return;
-	run_stop(r, NP_CAL_AGGRESSOR);
-	run_stop(r, NP_CAL_BASE);
-	free(r->window);
-	free(r->rank);
-	free(r->node);
-	free(r);
+	run_stop(run, NP_CAL_AGGRESSOR);
+	run_stop(run, NP_CAL_BASE);
+	free(run->window);
+	free(run->rank);
+	free(run->node);
+	free(run);
 }
 
 /* ---- results ---- */
 
 /* Relative increase of the mean under the aggressor; NaN: not measured. */
-static double slowdown(const struct np_cal_result *r)
+static double slowdown(const struct np_cal_result *result)
 {
-	if (!r || !r->alone.sec.n || !r->loaded.sec.n ||
-	    !(r->alone.sec.mean > 0) || !(r->loaded.sec.mean > 0))
+	if (!result || !result->alone.sec.n || !result->loaded.sec.n ||
+	    !(result->alone.sec.mean > 0) || !(result->loaded.sec.mean > 0))
 		return NAN;
-	return r->loaded.sec.mean / r->alone.sec.mean - 1;
+	return result->loaded.sec.mean / result->alone.sec.mean - 1;
 }
 
-/* NULL: not measured. */
-static const struct np_cal_result *result_of(const struct np_calibrate *c,
-					     const struct np_cal_task *t)
+/* Find the result of a measurement; NULL: not measured. */
+static const struct np_cal_result *
+result_of(const struct np_calibrate *calibrate, const struct np_cal_task *task)
 {
 	char key[NP_CAL_KEY];
 
-	np_cal_key(&c->setup, t, key);
-	return state_find(c->state, key);
+	np_cal_key(&calibrate->setup, task, key);
+	return state_find(calibrate->state, key);
 }
 
-struct np_mean np_cal_matrix(const struct np_calibrate *c, enum np_scope scope,
-			     size_t victim, size_t aggressor)
+struct np_mean np_cal_matrix(const struct np_calibrate *calibrate,
+			     enum np_scope scope, size_t victim,
+			     size_t aggressor)
 {
-	struct np_cal_task t = { NP_CAL_PAIR, scope, victim, aggressor, 0 };
-	struct np_moments m = { 0 };
+	struct np_cal_task task = { NP_CAL_PAIR, scope, victim, aggressor, 0 };
+	struct np_moments moments = { 0 };
 
-	for (; t.repeat < c->setup.repeats; t.repeat++) {
-		double d = slowdown(result_of(c, &t));
+	for (; task.repeat < calibrate->setup.repeats; task.repeat++) {
+		double increase = slowdown(result_of(calibrate, &task));
 
-		if (!isnan(d))
-			np_moments_add(&m, d);
+		if (!isnan(increase))
+			np_moments_add(&moments, increase);
 	}
-	return np_mean_of(&m);
+	return np_mean_of(&moments);
 }
 
-/* NaN: not measured. */
-static double loss(const struct np_calibrate *c, enum np_scope scope,
+/*
+ * The loss of speed in one repeat, 1 - 1 / (1 + slowdown); NaN: not measured.
+ */
+static double loss(const struct np_calibrate *calibrate, enum np_scope scope,
 		   unsigned repeat)
 {
-	const struct np_cal_task t = {
-		NP_CAL_COUPLE, scope, np_cal_middle(&c->setup),
-		np_cal_strongest(&c->setup), repeat,
+	const struct np_cal_task task = {
+		NP_CAL_COUPLE,
+		scope,
+		np_cal_middle(&calibrate->setup),
+		np_cal_strongest(&calibrate->setup),
+		repeat,
 	};
 
-	return 1 - 1 / (1 + slowdown(result_of(c, &t)));
+	return 1 - 1 / (1 + slowdown(result_of(calibrate, &task)));
 }
 
-struct np_mean np_cal_loss(const struct np_calibrate *c, enum np_scope scope)
+struct np_mean np_cal_loss(const struct np_calibrate *calibrate,
+			   enum np_scope scope)
 {
-	struct np_moments m = { 0 };
+	struct np_moments moments = { 0 };
 
-	for (unsigned r = 0; r < NP_CAL_MAX_REPEATS; r++) {
-		double l = loss(c, scope, r);
+	for (unsigned repeat = 0; repeat < NP_CAL_MAX_REPEATS; repeat++) {
+		double one = loss(calibrate, scope, repeat);
 
-		if (!isnan(l))
-			np_moments_add(&m, l);
+		if (!isnan(one))
+			np_moments_add(&moments, one);
 	}
-	return np_mean_of(&m);
+	return np_mean_of(&moments);
 }
 
-/* Standard errors by which the loss exceeds NP_CAL_FELT; negative: is below. */
-static double felt_for_certain(struct np_mean loss)
+/*
+ * Return by how many standard errors the loss is above NP_CAL_FELT; negative:
+ * it is below.
+ */
+static double certainty(struct np_mean loss)
 {
 	return (loss.mean - NP_CAL_FELT) / (loss.sd / sqrt(loss.n));
 }
 
-/* How often the sharing coefficient has to be measured, by the results so far. */
-static unsigned cal_couple_repeats(const struct np_calibrate *c)
+/*
+ * How often the sharing coefficients must be measured, by the results so far.
+ */
+static unsigned sharing_repeats(const struct np_calibrate *calibrate)
 {
-	unsigned least = c->setup.repeats > NP_CAL_COUPLE_LEAST ?
-			 c->setup.repeats : NP_CAL_COUPLE_LEAST;
-	struct np_mean leaf = np_cal_loss(c, NP_SCOPE_LEAF);
+	unsigned least = calibrate->setup.repeats > NP_CAL_COUPLE_LEAST ?
+				 calibrate->setup.repeats :
+				 NP_CAL_COUPLE_LEAST;
+	struct np_mean leaf = np_cal_loss(calibrate, NP_SCOPE_LEAF);
 
 	if (leaf.n < least)
 		return least;
 	if (leaf.n < NP_CAL_COUPLE_MOST &&
-	    fabs(felt_for_certain(leaf)) < NP_CAL_CERTAIN)
+	    fabs(certainty(leaf)) < NP_CAL_CERTAIN)
 		return leaf.n + 1;
 	return leaf.n;
 }
 
-struct np_mean np_cal_sharing(const struct np_calibrate *c,
-			       enum np_scope reference, enum np_scope scope)
+struct np_mean np_cal_sharing(const struct np_calibrate *calibrate,
+			      enum np_scope reference, enum np_scope scope)
 {
-	struct np_mean ref = np_cal_loss(c, reference);
-	struct np_moments m = { 0 };
+	struct np_mean reference_loss = np_cal_loss(calibrate, reference);
+	struct np_moments moments = { 0 };
 
-	if (!ref.n || ref.mean < NP_CAL_FELT)
+	if (!reference_loss.n || reference_loss.mean < NP_CAL_FELT)
 		return (struct np_mean){ 0 };
-	for (unsigned r = 0; r < NP_CAL_MAX_REPEATS; r++) {
-		double k = loss(c, scope, r) / loss(c, reference, r);
+	for (unsigned repeat = 0; repeat < NP_CAL_MAX_REPEATS; repeat++) {
+		double coefficient = loss(calibrate, scope, repeat) /
+				     loss(calibrate, reference, repeat);
 
-		if (isfinite(k))
-			np_moments_add(&m, fmin(fmax(k, 0), NP_SHARING_COEF_MAX));
+		if (isfinite(coefficient))
+			np_moments_add(&moments, fmin(fmax(coefficient, 0),
+						      NP_SHARING_COEF_MAX));
 	}
-	return np_mean_of(&m);
+	return np_mean_of(&moments);
 }
 
 /*
- * The scope at which levels are measured: on other nodes of the leaf switch, if
- * there are some and the effect there is certain; else on the same nodes.  An
- * effect that stays uncertain after all repeats is so small that other work of
- * the machine would show rather than the levels.
+ * Choose the scope at which levels are measured: on other nodes of the leaf
+ * switch, if there are such nodes and the effect there is certain, and
+ * otherwise on the same nodes.  An effect that is uncertain even after all
+ * repeats is too small: the matrix would show other activity on the machine,
+ * not the levels.
  */
-static enum np_scope cal_best_scope(const struct np_calibrate *c)
+static enum np_scope cal_best_scope(const struct np_calibrate *calibrate)
 {
-	struct np_mean leaf = np_cal_loss(c, NP_SCOPE_LEAF);
+	struct np_mean leaf = np_cal_loss(calibrate, NP_SCOPE_LEAF);
 
-	if (!c->setup.has[NP_SCOPE_LEAF])
+	if (!calibrate->setup.has[NP_SCOPE_LEAF])
 		return NP_SCOPE_NODE;
-	/* Before it is measured, assume the more likely one. */
-	return leaf.n && !(felt_for_certain(leaf) >= NP_CAL_CERTAIN) ?
-	       NP_SCOPE_NODE : NP_SCOPE_LEAF;
+	/*
+	 * Until the effect is measured, assume the scope that is more likely.
+	 */
+	return leaf.n && !(certainty(leaf) >= NP_CAL_CERTAIN) ? NP_SCOPE_NODE :
+								NP_SCOPE_LEAF;
 }
 
 /* ---- results as a calibration ---- */
 
-static int copy_text(const char *s, char **out)
+static int copy_text(const char *text, char **out)
 {
-	*out = strdup(s ? s : "");
+	*out = strdup(text ? text : "");
 	return *out ? 0 : -ENOMEM;
 }
 
-/* A zeroed array with room for one more element, so that it is never empty. */
+/* Allocate a zeroed array, one element longer so that it is never empty. */
 static void *new_list(size_t n, size_t size)
 {
 	return calloc(n + 1, size);
 }
 
 /* Turn a sample into latencies with their histogram. */
-static int set_latency(const struct np_cal_sample *s, struct np_latency *out)
+static int set_latency(const struct np_cal_sample *sample,
+		       struct np_latency *out)
 {
-	double *count = s->bins ? new_list(NP_HIST_BINS, sizeof(*count)) : NULL;
+	double *count = sample->bins ? new_list(NP_HIST_BINS, sizeof(*count)) :
+				       NULL;
 
-	if (s->bins && !count)
+	if (sample->bins && !count)
 		return -ENOMEM;
 	for (size_t i = 0; count && i < NP_HIST_BINS; i++)
-		count[i] = (double)s->bins[i];
-	*out = (struct np_latency){ s->sec, count };
+		count[i] = (double)sample->bins[i];
+	*out = (struct np_latency){ sample->sec, count };
 	return 0;
 }
 
-/* What was measured where, and by which versions. */
-static int set_conditions(const struct np_calibration_conditions *f,
+/* Set what was measured where, and by which versions. */
+static int set_conditions(const struct np_calibration_conditions *conditions,
 			  struct np_calibration *out)
 {
-	const struct np_cal_hosts *level = f->c->scope == NP_SCOPE_LEAF ?
-					   &f->c->roles->aggressor :
-					   &f->c->roles->victim;
+	const struct np_cal_hosts *level =
+		conditions->c->scope == NP_SCOPE_LEAF ?
+			&conditions->c->roles->aggressor :
+			&conditions->c->roles->victim;
 
-	out->date = (double)(uint64_t)f->date;
-	out->message_bytes = f->message_bytes;
-	out->period_sec = f->period_sec;
-	out->scope = f->c->scope;
-	out->seconds = f->c->setup.seconds;
-	out->repeats = f->c->setup.repeats;
-	return copy_text(f->cluster, &out->cluster) ||
+	out->date = (double)(uint64_t)conditions->date;
+	out->message_bytes = conditions->message_bytes;
+	out->period_sec = conditions->period_sec;
+	out->scope = conditions->c->scope;
+	out->seconds = conditions->c->setup.seconds;
+	out->repeats = conditions->c->setup.repeats;
+	return copy_text(conditions->cluster, &out->cluster) ||
 			       copy_text(NP_VERSION, &out->netprof_version) ||
-			       copy_text(f->ucx_version, &out->ucx_version) ||
-			       copy_text(f->transport, &out->transport) ||
-			       (f->rail && copy_text(f->rail, &out->rail)) ||
-			       copy_text(f->c->roles->leaf, &out->leaf_name) ||
-			       copy_text(f->c->roles->victim.list,
+			       copy_text(conditions->ucx_version,
+					 &out->ucx_version) ||
+			       copy_text(conditions->transport,
+					 &out->transport) ||
+			       (conditions->rail &&
+				copy_text(conditions->rail, &out->rail)) ||
+			       copy_text(conditions->c->roles->leaf,
+					 &out->leaf_name) ||
+			       copy_text(conditions->c->roles->victim.list,
 					 &out->victim_nodes) ||
 			       copy_text(level->list, &out->level_nodes) ?
 		     -ENOMEM :
 		     0;
 }
 
-/* Sharing coefficients and losses of speed at all scopes. */
-static void set_sharing(const struct np_calibrate *c,
-			  struct np_calibration *out)
+/* Set the sharing coefficients and losses of speed at all scopes. */
+static void set_sharing(const struct np_calibrate *calibrate,
+			struct np_calibration *out)
 {
-	struct np_mean *k = out->measured.set->fabric.sharing;
+	struct np_mean *sharing = out->measured.set->fabric.sharing;
 
 	for (int i = 0; i < NP_N_SCOPES; i++) {
-		k[i] = np_cal_sharing(c, c->scope, (enum np_scope)i);
-		out->loss[i] = np_cal_loss(c, (enum np_scope)i);
+		sharing[i] = np_cal_sharing(calibrate, calibrate->scope,
+					    (enum np_scope)i);
+		out->loss[i] = np_cal_loss(calibrate, (enum np_scope)i);
 	}
-	/* 1 at the calibrated scope by definition */
-	k[c->scope] = (struct np_mean){ k[c->scope].n ? k[c->scope].n : 1, 1,
-					0 };
+	/* It is 1 at the calibrated scope by definition. */
+	sharing[calibrate->scope] = (struct np_mean){
+		sharing[calibrate->scope].n ? sharing[calibrate->scope].n : 1,
+		1, 0
+	};
 }
 
-/* The probes under a level; NULL: not measured. */
-static const struct np_cal_result *probe_result(const struct np_calibrate *c,
-						size_t level)
+/* Find the result of the probes under a level; NULL: not measured. */
+static const struct np_cal_result *
+probe_result(const struct np_calibrate *calibrate, size_t level)
 {
-	const struct np_cal_task t = { NP_CAL_PROBE, c->scope, NP_CAL_NONE,
-				       level, 0 };
+	const struct np_cal_task task = { NP_CAL_PROBE, calibrate->scope,
+					  NP_CAL_NONE, level, 0 };
 
-	return result_of(c, &t);
+	return result_of(calibrate, &task);
 }
 
 /*
- * The selected levels, the matrix of their slowdowns, and the probes' latencies
- * under them.
+ * Set the selected levels, the matrix of their slowdowns, and the latencies of
+ * probes under them.
  */
-static int set_levels(const struct np_calibrate *c, struct np_calibration *out)
+static int set_levels(const struct np_calibrate *calibrate,
+		      struct np_calibration *out)
 {
-	struct np_measured_set *s = out->measured.set;
-	size_t n = c->n_selected;
+	struct np_measured_set *set = out->measured.set;
+	size_t n = calibrate->n_selected;
 	struct np_mean *pairs = new_list(n * n, sizeof(*pairs));
 
-	s->fabric.pairs = pairs;
-	s->level = new_list(n, sizeof(*s->level));
+	set->fabric.pairs = pairs;
+	set->level = new_list(n, sizeof(*set->level));
 	out->level = new_list(n, sizeof(*out->level));
-	if (!pairs || !s->level || !out->level)
+	if (!pairs || !set->level || !out->level)
 		return -ENOMEM;
-	s->fabric.n_levels = out->n_levels = n;
-	for (size_t v = 0; v < n; v++) {
-		const struct np_cal_result *r = probe_result(c, c->selected[v]);
+	set->fabric.n_levels = out->n_levels = n;
+	for (size_t victim = 0; victim < n; victim++) {
+		const struct np_cal_result *result =
+			probe_result(calibrate, calibrate->selected[victim]);
 
-		out->level[v] = c->setup.level[c->selected[v]];
-		s->level[v].name = out->level[v].name;
-		for (size_t p = 0; p < n; p++)
-			pairs[v * n + p] = np_cal_matrix(c, c->scope,
-				c->selected[v], c->selected[p]);
-		if (r && set_latency(&r->loaded, &s->level[v].latency))
+		out->level[victim] =
+			calibrate->setup.level[calibrate->selected[victim]];
+		set->level[victim].name = out->level[victim].name;
+		for (size_t aggressor = 0; aggressor < n; aggressor++)
+			pairs[victim * n + aggressor] =
+				np_cal_matrix(calibrate, calibrate->scope,
+					      calibrate->selected[victim],
+					      calibrate->selected[aggressor]);
+		if (result &&
+		    set_latency(&result->loaded, &set->level[victim].latency))
 			return -ENOMEM;
 	}
 	return 0;
 }
 
-/* Mean duration of a level's rounds before each of its measurements. */
-static struct np_mean alone_round_sec(const struct np_calibrate *c,
+/* Return the mean duration of a level's rounds without an aggressor. */
+static struct np_mean alone_round_sec(const struct np_calibrate *calibrate,
 				      size_t level)
 {
-	struct np_moments m = { 0 };
+	struct np_moments moments = { 0 };
 
-	for (unsigned r = 0; r < c->setup.repeats; r++)
-		for (size_t k = 0; k < c->n_selected; k++) {
-			const struct np_cal_task t = { NP_CAL_PAIR, c->scope,
-				level, c->selected[k], r };
-			const struct np_cal_result *res = result_of(c, &t);
+	for (unsigned repeat = 0; repeat < calibrate->setup.repeats; repeat++)
+		for (size_t k = 0; k < calibrate->n_selected; k++) {
+			const struct np_cal_task task = {
+				NP_CAL_PAIR, calibrate->scope, level,
+				calibrate->selected[k], repeat
+			};
+			const struct np_cal_result *result =
+				result_of(calibrate, &task);
 
-			if (res && res->alone.sec.n)
-				np_moments_add(&m, res->alone.sec.mean);
+			if (result && result->alone.sec.n)
+				np_moments_add(&moments,
+					       result->alone.sec.mean);
 		}
-	return np_mean_of(&m);
+	return np_mean_of(&moments);
 }
 
-static int set_alone_rounds(const struct np_calibrate *c,
+static int set_alone_rounds(const struct np_calibrate *calibrate,
 			    struct np_calibration *out)
 {
-	out->alone_round_sec = new_list(c->n_selected, sizeof(struct np_mean));
-	for (size_t i = 0; out->alone_round_sec && i < c->n_selected; i++)
-		out->alone_round_sec[i] = alone_round_sec(c, c->selected[i]);
+	out->alone_round_sec =
+		new_list(calibrate->n_selected, sizeof(struct np_mean));
+	for (size_t i = 0; out->alone_round_sec && i < calibrate->n_selected;
+	     i++)
+		out->alone_round_sec[i] =
+			alone_round_sec(calibrate, calibrate->selected[i]);
 	return out->alone_round_sec ? 0 : -ENOMEM;
 }
 
-/* Idle latencies between the levels, so that like is compared with like. */
-static int set_idle(const struct np_calibrate *c, struct np_calibration *out)
+/*
+ * Set the idle latencies, from the moments before each level rather than from
+ * before all: they are compared with the latencies under the levels.
+ */
+static int set_idle(const struct np_calibrate *calibrate,
+		    struct np_calibration *out)
 {
 	struct np_cal_sample all = { .bins = NULL };
 	int rc = 0;
 
-	for (size_t i = 0; !rc && i < c->setup.n_levels; i++) {
-		const struct np_cal_result *r = probe_result(c, i);
+	for (size_t i = 0; !rc && i < calibrate->setup.n_levels; i++) {
+		const struct np_cal_result *result = probe_result(calibrate, i);
 
-		if (r)
-			rc = sample_merge(&all, &r->alone);
+		if (result)
+			rc = sample_merge(&all, &result->alone);
 	}
 	if (!rc)
 		rc = set_latency(&all, &out->measured.set->fabric.idle);
@@ -1737,158 +1855,170 @@ static int set_idle(const struct np_calibrate *c, struct np_calibration *out)
 	return rc;
 }
 
-/* Idle latencies of each leaf switch. */
-static int set_leaves(const struct np_calibrate *c, struct np_calibration *out)
+/* Set the idle latencies of each leaf switch. */
+static int set_leaves(const struct np_calibrate *calibrate,
+		      struct np_calibration *out)
 {
 	int rc = 0;
 
-	out->leaf = new_list(c->state->n, sizeof(*out->leaf));
+	out->leaf = new_list(calibrate->state->n, sizeof(*out->leaf));
 	if (!out->leaf)
 		return -ENOMEM;
-	for (size_t i = 0; !rc && i < c->state->n; i++) {
-		const struct np_cal_result *r = &c->state->result[i];
-		struct np_calibration_leaf *l = &out->leaf[out->n_leaves];
+	for (size_t i = 0; !rc && i < calibrate->state->n; i++) {
+		const struct np_cal_result *result =
+			&calibrate->state->result[i];
+		struct np_calibration_leaf *leaf = &out->leaf[out->n_leaves];
 
-		if (strncmp(r->key, "idle ", 5))
+		if (strncmp(result->key, "idle ", 5))
 			continue;
 		out->n_leaves++;
-		rc = copy_text(strcmp(r->key, "idle -") ? r->key + 5 : "",
-			       (char **)&l->name);
+		rc = copy_text(strcmp(result->key, "idle -") ? result->key + 5 :
+							       "",
+			       (char **)&leaf->name);
 		if (!rc)
-			rc = set_latency(&r->alone, &l->idle);
+			rc = set_latency(&result->alone, &leaf->idle);
 	}
 	return rc;
 }
 
-/* What was measured of the levels that were not selected. */
-static int set_other_levels(const struct np_calibrate *c,
+/* Set what was measured of the levels that were not selected. */
+static int set_other_levels(const struct np_calibrate *calibrate,
 			    struct np_calibration *out)
 {
 	int rc = 0;
 
-	out->other = new_list(c->setup.n_levels, sizeof(*out->other));
+	out->other = new_list(calibrate->setup.n_levels, sizeof(*out->other));
 	if (!out->other)
 		return -ENOMEM;
-	for (size_t i = 0, k = 0; !rc && i < c->setup.n_levels; i++) {
-		const struct np_cal_result *r = probe_result(c, i);
-		struct np_calibration_other *o = &out->other[out->n_others];
+	for (size_t i = 0, k = 0; !rc && i < calibrate->setup.n_levels; i++) {
+		const struct np_cal_result *result = probe_result(calibrate, i);
+		struct np_calibration_other *other = &out->other[out->n_others];
 
-		if (k < c->n_selected && c->selected[k] == i) {
-			k++; /* they ascend */
+		if (k < calibrate->n_selected && calibrate->selected[k] == i) {
+			k++; /* selected[] is in ascending order */
 			continue;
 		}
 		out->n_others++;
-		o->slows_by = np_cal_matrix(c, c->scope,
-					    np_cal_middle(&c->setup), i);
-		rc = copy_text(c->setup.level[i].name, (char **)&o->name);
-		if (!rc && r)
-			rc = set_latency(&r->loaded, &o->probes);
+		other->slows_by =
+			np_cal_matrix(calibrate, calibrate->scope,
+				      np_cal_middle(&calibrate->setup), i);
+		rc = copy_text(calibrate->setup.level[i].name,
+			       (char **)&other->name);
+		if (!rc && result)
+			rc = set_latency(&result->loaded, &other->probes);
 	}
 	return rc;
 }
 
-int np_calibrate_result(const struct np_calibration_conditions *f, char **out,
-			struct np_err *err)
+int np_calibrate_result(const struct np_calibration_conditions *conditions,
+			char **out, struct np_err *err)
 {
-	struct np_calibration c;
+	struct np_calibration calibration;
 	int rc;
 
-	if (f->c->n_selected < 2)
-		return np_errf(err, -ENODATA, "calibration: %zu levels were "
+	if (conditions->c->n_selected < 2)
+		return np_errf(err, -ENODATA,
+			       "calibration: %zu levels were "
 			       "measured, expected two or more",
-			       f->c->n_selected);
-	rc = np_calibration_init(&c, "");
+			       conditions->c->n_selected);
+	rc = np_calibration_init(&calibration, "");
 	if (rc)
 		return np_errf(err, rc, "out of memory");
-	set_sharing(f->c, &c);
-	if (set_conditions(f, &c) || set_levels(f->c, &c) ||
-	    set_alone_rounds(f->c, &c) || set_idle(f->c, &c) ||
-	    set_leaves(f->c, &c) || set_other_levels(f->c, &c))
+	set_sharing(conditions->c, &calibration);
+	if (set_conditions(conditions, &calibration) ||
+	    set_levels(conditions->c, &calibration) ||
+	    set_alone_rounds(conditions->c, &calibration) ||
+	    set_idle(conditions->c, &calibration) ||
+	    set_leaves(conditions->c, &calibration) ||
+	    set_other_levels(conditions->c, &calibration))
 		rc = np_errf(err, -ENOMEM, "out of memory");
 	if (!rc)
-		rc = np_calibration_write(&c, out, err);
-	np_calibration_free(&c);
+		rc = np_calibration_write(&calibration, out, err);
+	np_calibration_free(&calibration);
 	return rc;
 }
 
 /* ---- the stages ---- */
 
-/* Seconds to measure before the rate is used to estimate the rest. */
+/* Planned seconds that must be measured before a rate is computed from them. */
 #define RATE_SEC 5.0
 
+/* The progress of one call of np_calibrate_measure(). */
 struct progress {
-	struct np_calibrate *c;
-	double begun_sec;   /* time of this call */
-	double planned_sec; /* planned length of what it has measured */
-	unsigned measured;
+	struct np_calibrate *calibrate;
+	double begun_sec;   /* when the call began */
+	double planned_sec; /* planned length of what was measured so far */
+	unsigned measured;  /* number of measurements so far */
 };
 
-/* Choose the levels of the matrix by the results so far. */
-static void select_levels(struct np_calibrate *c)
+/* Select the levels of the matrix, using the results so far. */
+static void select_levels(struct np_calibrate *calibrate)
 {
-	const struct np_cal_setup *s = &c->setup;
-	struct np_calibrate once = *c;
+	const struct np_cal_setup *setup = &calibrate->setup;
+	struct np_calibrate once = *calibrate;
 	double impact[NP_CAL_MAX_LEVELS];
 
-	once.setup.repeats = 1; /* later repeats must not change the choice */
-	for (size_t i = 0; i < s->n_levels; i++) {
-		struct np_mean m = np_cal_matrix(&once, c->scope,
-						 np_cal_middle(s), i);
+	once.setup.repeats = 1; /* so that later repeats select the same */
+	for (size_t i = 0; i < setup->n_levels; i++) {
+		struct np_mean mean = np_cal_matrix(&once, calibrate->scope,
+						    np_cal_middle(setup), i);
 
-		impact[i] = m.n ? m.mean : NAN;
+		impact[i] = mean.n ? mean.mean : NAN;
 	}
-	c->n_selected =
-		np_cal_select_levels(impact, s->n_levels, s->keep, c->selected);
+	calibrate->n_selected = np_cal_select_levels(
+		impact, setup->n_levels, setup->keep, calibrate->selected);
 }
 
-/* Decide what this stage depends on. */
-static void decide_for_stage(struct np_calibrate *c, int stage)
+/* Decide the scope or the levels that this stage needs to know. */
+static void decide_for_stage(struct np_calibrate *calibrate, int stage)
 {
-	if (stage == NP_CAL_SECOND && !c->scope_given)
-		c->scope = cal_best_scope(c);
+	if (stage == NP_CAL_SECOND && !calibrate->scope_given)
+		calibrate->scope = cal_best_scope(calibrate);
 	if (stage == NP_CAL_THIRD)
-		select_levels(c);
+		select_levels(calibrate);
 }
 
-/* Does the state have this measurement? */
-static bool is_done(const struct np_calibrate *c, const struct np_cal_task *t)
+/* Does the state have the result of this measurement? */
+static bool is_done(const struct np_calibrate *calibrate,
+		    const struct np_cal_task *task)
 {
 	char key[NP_CAL_KEY];
 
-	np_cal_key(&c->setup, t, key);
-	return state_find(c->state, key) != NULL;
+	np_cal_key(&calibrate->setup, task, key);
+	return state_find(calibrate->state, key) != NULL;
 }
 
-/* Plan this stage, as far as is known now. */
-static int plan_stage(const struct np_calibrate *c, int stage,
+/* Plan a stage, using the results so far. */
+static int plan_stage(const struct np_calibrate *calibrate, int stage,
 		      struct np_cal_task **task, size_t *n)
 {
-	struct np_cal_setup s = c->setup;
+	struct np_cal_setup setup = calibrate->setup;
 
 	if (stage == NP_CAL_FIRST)
-		s.repeats = cal_couple_repeats(c);
-	return np_cal_plan(&s, (enum np_cal_stage)stage, c->scope, c->selected,
-			   c->n_selected, task, n);
+		setup.repeats = sharing_repeats(calibrate);
+	return np_cal_plan(&setup, (enum np_cal_stage)stage, calibrate->scope,
+			   calibrate->selected, calibrate->n_selected, task, n);
 }
 
 /* Add the measurements of a stage to the estimate. */
-static int count_stage(const struct np_calibrate *c, int stage,
-		       struct np_cal_estimate *e)
+static int count_stage(const struct np_calibrate *calibrate, int stage,
+		       struct np_cal_estimate *estimate)
 {
 	const struct np_cal_task *left = NULL;
 	struct np_cal_task *task;
 	size_t n;
-	int rc = plan_stage(c, stage, &task, &n);
+	int rc = plan_stage(calibrate, stage, &task, &n);
 
 	for (size_t i = 0; !rc && i < n; i++) {
-		e->n++;
-		e->sec += np_cal_cost_sec(&c->setup, &task[i],
-					  i ? &task[i - 1] : NULL);
-		if (is_done(c, &task[i])) {
-			e->n_done++;
+		estimate->n++;
+		estimate->sec += np_cal_cost_sec(&calibrate->setup, &task[i],
+						 i ? &task[i - 1] : NULL);
+		if (is_done(calibrate, &task[i])) {
+			estimate->n_done++;
 			continue;
 		}
-		e->left_sec += np_cal_cost_sec(&c->setup, &task[i], left);
+		estimate->left_sec +=
+			np_cal_cost_sec(&calibrate->setup, &task[i], left);
 		left = &task[i];
 	}
 	if (!rc)
@@ -1896,85 +2026,90 @@ static int count_stage(const struct np_calibrate *c, int stage,
 	return rc;
 }
 
-int np_calibrate_estimate(const struct np_calibrate *c,
+int np_calibrate_estimate(const struct np_calibrate *calibrate,
 			  struct np_cal_estimate *out)
 {
-	struct np_cal_estimate e = { 0 };
-	struct np_calibrate as_known = *c;
+	struct np_cal_estimate estimate = { 0 };
+	struct np_calibrate as_known = *calibrate;
 	int rc = 0;
 
 	for (int stage = 0; !rc && stage < NP_CAL_STAGES; stage++) {
 		decide_for_stage(&as_known, stage);
-		rc = count_stage(&as_known, stage, &e);
+		rc = count_stage(&as_known, stage, &estimate);
 	}
 	if (!rc)
-		*out = e;
+		*out = estimate;
 	return rc;
 }
 
-/* Report the progress, with the remaining time at the rate so far. */
-static void report_progress(struct progress *k, const struct np_cal_task *next)
+/* Report the progress, and the remaining time at the rate so far. */
+static void report_progress(struct progress *progress,
+			    const struct np_cal_task *next)
 {
-	struct np_calibrate *c = k->c;
-	struct np_cal_estimate e;
-	struct np_cal_progress p;
+	struct np_calibrate *calibrate = progress->calibrate;
+	struct np_cal_estimate estimate;
+	struct np_cal_progress report;
 	char key[NP_CAL_KEY];
 	double rate = 1;
 
-	if (np_calibrate_estimate(c, &e))
+	if (np_calibrate_estimate(calibrate, &estimate))
 		return;
-	if (k->planned_sec > RATE_SEC)
-		rate = (run_now_sec(c->run) - k->begun_sec) / k->planned_sec;
+	if (progress->planned_sec > RATE_SEC)
+		rate = (run_now_sec(calibrate->run) - progress->begun_sec) /
+		       progress->planned_sec;
 	if (next)
-		np_cal_key(&c->setup, next, key);
-	p = (struct np_cal_progress){ e.n_done, e.n, e.left_sec * rate,
-				      next ? key : NULL };
-	c->progress(c->arg, &p);
+		np_cal_key(&calibrate->setup, next, key);
+	report = (struct np_cal_progress){ estimate.n_done, estimate.n,
+					   estimate.left_sec * rate,
+					   next ? key : NULL };
+	calibrate->progress(calibrate->arg, &report);
 }
 
-/* Measure what is missing of a stage, saving after each measurement. */
-static int run_stage(struct progress *k, int stage, struct np_err *err)
+/* Make the missing measurements of a stage, and save the state after each. */
+static int run_stage(struct progress *progress, int stage, struct np_err *err)
 {
-	struct np_calibrate *c = k->c;
+	struct np_calibrate *calibrate = progress->calibrate;
 	const struct np_cal_task *previous = NULL;
 	struct np_cal_task *task;
 	size_t n;
 	int rc;
 
-	decide_for_stage(c, stage);
-	rc = plan_stage(c, stage, &task, &n);
+	decide_for_stage(calibrate, stage);
+	rc = plan_stage(calibrate, stage, &task, &n);
 	if (rc)
 		return np_errf(err, rc, "out of memory");
 	for (size_t i = 0; !rc && i < n; i++) {
-		if (is_done(c, &task[i]))
+		if (is_done(calibrate, &task[i]))
 			continue;
-		report_progress(k, &task[i]);
-		rc = run_task(c->run, &task[i], c->state, err);
+		report_progress(progress, &task[i]);
+		rc = run_task(calibrate->run, &task[i], calibrate->state, err);
 		if (!rc)
-			rc = c->save(c->arg, c->state, err);
-		k->planned_sec += np_cal_cost_sec(&c->setup, &task[i],
-						  previous);
+			rc = calibrate->save(calibrate->arg, calibrate->state,
+					     err);
+		progress->planned_sec +=
+			np_cal_cost_sec(&calibrate->setup, &task[i], previous);
 		previous = &task[i];
-		k->measured++;
+		progress->measured++;
 	}
 	free(task);
 	return rc;
 }
 
-int np_calibrate_measure(struct np_calibrate *c, struct np_err *err)
+int np_calibrate_measure(struct np_calibrate *calibrate, struct np_err *err)
 {
-	struct progress k = { c, run_now_sec(c->run), 0, 0 };
+	struct progress progress = { calibrate, run_now_sec(calibrate->run), 0,
+				     0 };
 	int rc = 0;
 
-	c->run->roles = c->roles;
+	calibrate->run->roles = calibrate->roles;
 	for (int stage = 0; !rc && stage < NP_CAL_STAGES;) {
-		unsigned before = k.measured;
+		unsigned before = progress.measured;
 
-		rc = run_stage(&k, stage, err);
+		rc = run_stage(&progress, stage, err);
 		/* The first stage is repeated until its result is certain. */
-		stage += stage != NP_CAL_FIRST || k.measured == before;
+		stage += stage != NP_CAL_FIRST || progress.measured == before;
 	}
 	if (!rc)
-		report_progress(&k, NULL);
+		report_progress(&progress, NULL);
 	return rc;
 }

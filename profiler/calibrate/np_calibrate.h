@@ -32,16 +32,16 @@
 #define NP_CAL_LEVELS 8	       /* in the matrix, by default */
 #define NP_CAL_MAX_LEVELS 64   /* candidates */
 #define NP_CAL_MAX_REPEATS 100
-#define NP_CAL_PROBE_FACTOR 5  /* probes are slow: they get longer by this */
+#define NP_CAL_PROBE_FACTOR 5 /* how much longer probes are measured */
 #define NP_CAL_NONE ((size_t)-1)
 
 /* ---- nodes ---- */
 
 struct np_cal_node {
-	const char *name, *leaf; /* leaf: its switch; "" without topology */
+	const char *name, *leaf; /* leaf: its switch; "": no topology */
 };
 
-/* Nodes with one role: "n0,n1", malloc'ed, and how many; 0: none. */
+/* Nodes with one role: a malloc'ed list such as "n0,n1", and their number. */
 struct np_cal_hosts {
 	char *list;
 	size_t n;
@@ -69,10 +69,10 @@ struct np_cal_roles {
  */
 int np_cal_roles_make(const struct np_cal_node *node, size_t n,
 		      struct np_cal_roles *out, struct np_err *err);
-void np_cal_roles_free(struct np_cal_roles *s);
+void np_cal_roles_free(struct np_cal_roles *roles);
 
 /* Are there nodes for an aggressor at this scope? */
-bool np_cal_roles_have(const struct np_cal_roles *s, enum np_scope scope);
+bool np_cal_roles_have(const struct np_cal_roles *roles, enum np_scope scope);
 
 /* ---- levels ---- */
 
@@ -90,11 +90,12 @@ int np_cal_levels_parse(const char *text, size_t n_nodes,
 
 /*
  * Select `keep` of n levels, spread evenly over log(1 + slowdown[i]), where
- * slowdown[i] is what level i does to a victim.  The models compare levels on
- * that scale, and since slowdowns grow without bound towards saturation, it is
- * densest there in terms of load.  The mildest and the strongest level are
- * among them.  NaN: unknown; selected last.  selected[] is ascending.  Returns
- * how many: keep, or n if that is less.
+ * slowdown[i] is how much level i slows a victim; NaN: unknown.  The models
+ * compare levels on that scale.  As slowdowns grow without bound towards
+ * saturation, most of the selected levels have a high load.  The weakest and
+ * the strongest level are always selected, and unknown ones last.  selected[]
+ * is in ascending order.  Returns the number selected: keep, or n if that is
+ * less.
  */
 size_t np_cal_select_levels(const double *slowdown, size_t n, size_t keep,
 			    size_t *selected);
@@ -103,9 +104,10 @@ size_t np_cal_select_levels(const double *slowdown, size_t n, size_t keep,
 
 enum np_cal_kind {
 	NP_CAL_IDLE,   /* probes on all nodes, without an aggressor */
-	NP_CAL_COUPLE, /* the middle level under the strongest, at a scope */
+	NP_CAL_COUPLE, /* the middle level under the strongest, at a scope:
+			* for the sharing coefficients */
 	NP_CAL_PROBE,  /* the probes under a level */
-	NP_CAL_PAIR, /* a level under a level */
+	NP_CAL_PAIR,   /* a level under a level */
 };
 
 struct np_cal_task {
@@ -121,60 +123,62 @@ struct np_cal_setup {
 	size_t keep; /* levels in the matrix */
 	unsigned repeats;
 	double seconds, probe_seconds; /* of one measurement */
-	bool has[NP_N_SCOPES];
+	bool has[NP_N_SCOPES];	       /* scopes that can be measured */
 };
 
 enum np_cal_stage {
-	NP_CAL_FIRST,  /* idle and sharing coefficients, which decide about the scope */
+	NP_CAL_FIRST,  /* idle; sharing coefficients, which decide the scope */
 	NP_CAL_SECOND, /* probes under each level; the impact of each level */
 	NP_CAL_THIRD,  /* selected levels under each other */
 	NP_CAL_STAGES
 };
 
 /*
- * The measurements of one stage in order: repeats are outermost, so that an
- * interrupted calibration covers everything; victims are next, because each has
- * to be started; aggressors are in another order in each repeat.
- * selected[n_selected]: levels of the third stage; scope: of the second and
- * third.
- * *out: free() it.  Returns 0 or -ENOMEM.
+ * List the measurements of one stage in order.  Repeats are the outermost loop,
+ * so that an interrupted calibration has some of everything.  Victims are the
+ * next, because each has to be started.  Aggressors are in another order in
+ * each repeat.  selected[n_selected] are the levels of the third stage; scope
+ * is that of the second and third.  The caller frees *out.  Returns 0 or
+ * -ENOMEM.
  */
-int np_cal_plan(const struct np_cal_setup *s, enum np_cal_stage stage,
+int np_cal_plan(const struct np_cal_setup *setup, enum np_cal_stage stage,
 		enum np_scope scope, const size_t *selected, size_t n_selected,
 		struct np_cal_task **out, size_t *n);
 
-/* The victim and the aggressor of the measurements of the sharing coefficients. */
-size_t np_cal_middle(const struct np_cal_setup *s);
-size_t np_cal_strongest(const struct np_cal_setup *s);
+/* Victim and aggressor of the measurements for the sharing coefficients. */
+size_t np_cal_middle(const struct np_cal_setup *setup);
+size_t np_cal_strongest(const struct np_cal_setup *setup);
 
-/* Estimated total time of a measurement; previous: the one before, or NULL. */
-double np_cal_cost_sec(const struct np_cal_setup *s,
-		       const struct np_cal_task *t,
+/* Estimate how long a measurement takes; previous: the one before, or NULL. */
+double np_cal_cost_sec(const struct np_cal_setup *setup,
+		       const struct np_cal_task *task,
 		       const struct np_cal_task *previous);
 
 /* Do two measurements have the same base, on the same nodes?  For tests. */
 bool np_cal_same_base(const struct np_cal_task *a, const struct np_cal_task *b);
 
-/* Its key among the results: "beside leaf c0 c4 2"; of IDLE "idle". */
+/* Write the key of a measurement's result, "beside leaf c0 c4 2" or "idle". */
 #define NP_CAL_KEY 192
-void np_cal_key(const struct np_cal_setup *s, const struct np_cal_task *t,
-		char key[NP_CAL_KEY]);
+void np_cal_key(const struct np_cal_setup *setup,
+		const struct np_cal_task *task, char key[NP_CAL_KEY]);
 
 /*
  * ---- The measurements ----
  *
- * Runs the measurements of a calibration, one after the other.  Steps are
- * started and stopped by a table of functions: srun's, or a test's.
+ * The measurements of a calibration are made one after the other.  Steps are
+ * started and stopped by a table of functions, which use srun, or which a test
+ * provides.
  *
- * Of two steps the base (slot 0) is what is measured, and keeps running while
- * the next measurement has the same one; the aggressor (slot 1) is started and
- * stopped for each.  Samples are assigned by the time of their window, so it
- * does not matter when a report arrives.
+ * There are two steps.  The base (slot 0) is measured, and keeps running as
+ * long as the following measurements have the same base.  The aggressor (slot
+ * 1) is started and stopped for each measurement.  Samples are assigned to
+ * measurements by the time of their window, so it does not matter when a report
+ * arrives.
  */
 
 /*
- * What a calibration has measured so far, as text in a file that is written
- * after every measurement, so that an interrupted calibration can continue.
+ * The state is what a calibration has measured so far.  It is written to a file
+ * after every measurement, so that an interrupted calibration can be continued.
  */
 
 /* Durations of rounds, or latencies; in seconds. */
@@ -189,33 +193,35 @@ struct np_cal_result {
 };
 
 struct np_cal_state {
-	char *setup;  /* one line that must be equal to continue */
+	char *setup;  /* one line; only an equal setup may continue */
 	double begun; /* date of the start */
 	struct np_cal_result *result;
 	size_t n;
 };
 
 /* setup is copied.  Returns 0 or -ENOMEM. */
-int np_cal_state_init(struct np_cal_state *s, const char *setup, double begun);
-void np_cal_state_free(struct np_cal_state *s);
+int np_cal_state_init(struct np_cal_state *state, const char *setup,
+		      double begun);
+void np_cal_state_free(struct np_cal_state *state);
 
 /*
- * malloc'ed text; NULL: out of memory.  The reverse accepts any text, and
- * returns 0, -EINVAL with err naming the line, or -ENOMEM.  Exported for tests.
+ * Format the state as malloc'ed text; NULL: out of memory.  Parsing accepts any
+ * text, and returns 0, -EINVAL with err naming the line, or -ENOMEM.  Exported
+ * for tests.
  */
-char *np_cal_state_format(const struct np_cal_state *s);
+char *np_cal_state_format(const struct np_cal_state *state);
 int np_cal_state_parse(const char *text, struct np_cal_state *out,
 		       struct np_err *err);
 
 /*
- * Read and write a file in a directory that only administrators can write.
- * Reading returns -ENOENT (without err) if there is none, -EACCES if neither
- * the caller nor root owns it, or -EFBIG.  Writing: temporary file, fsync,
- * rename.
+ * Read and write the file, in a directory that only administrators can write.
+ * Reading returns -ENOENT (without err) if there is no file, -EACCES if neither
+ * the caller nor root owns it, -EFBIG, or another -errno.  A new file is
+ * written under a temporary name, synced and renamed.
  */
 int np_cal_state_load(const char *path, struct np_cal_state *out,
 		      struct np_err *err);
-int np_cal_state_save(const char *path, const struct np_cal_state *s,
+int np_cal_state_save(const char *path, const struct np_cal_state *state,
 		      struct np_err *err);
 
 enum { NP_CAL_BASE, NP_CAL_AGGRESSOR, NP_CAL_SLOTS };
@@ -231,26 +237,30 @@ struct np_cal_step {
 
 typedef void np_cal_report_f(int slot, const struct np_report *r, void *arg);
 
-/* All functions get the same ctx, and times are of one monotonic clock. */
+/* All functions get the same ctx, and all times are of one monotonic clock. */
 struct np_cal_ops {
 	double (*now_sec)(void *ctx);
 	/* Returns 0 or -errno with err. */
 	int (*start)(void *ctx, int slot, const struct np_cal_step *step,
 		     struct np_err *err);
-	/* Stop it and wait for its end; its last reports are passed to f. */
+	/*
+	 * Stop a step and wait for its end.  Its last reports are passed to f.
+	 */
 	void (*stop)(void *ctx, int slot, np_cal_report_f *f, void *arg);
 	/*
-	 * Pass reports to f until until_sec, or return early.  up[slot]: the
-	 * step there has reported.  Returns 0; -EINTR if the user wants to
-	 * stop; -EPIPE with err if a step ended unexpectedly.
+	 * Pass reports to f until until_sec, or return early.  started[slot]:
+	 * all processes of that step have started.  Returns 0, or with err
+	 * -EINTR if the user wants to stop, or -EPIPE if a step has ended
+	 * unexpectedly.
 	 */
-	int (*wait)(void *ctx, double until_sec, const bool up[NP_CAL_SLOTS],
-		    np_cal_report_f *f, void *arg, struct np_err *err);
+	int (*wait)(void *ctx, double until_sec,
+		    const bool started[NP_CAL_SLOTS], np_cal_report_f *f,
+		    void *arg, struct np_err *err);
 };
 
 /* Where the probes run, as they report it; owned by the run. */
 struct np_cal_query {
-	const struct np_cal_node *node; /* by rank, each once */
+	const struct np_cal_node *node; /* each once, in order of rank */
 	size_t n;
 	const char *transport; /* of the probes: "tcp/eth0", or "" */
 	const char *version;   /* UCX's */
@@ -262,15 +272,15 @@ struct np_cal_run;
 struct np_cal_run *np_cal_run_new(const struct np_cal_ops *ops, void *ctx,
 				  const struct np_cal_setup *setup);
 /* Stops running steps.  NULL is allowed. */
-void np_cal_run_free(struct np_cal_run *r);
+void np_cal_run_free(struct np_cal_run *run);
 
 /*
  * Start the probes on all nodes of the allocation (nodes: borrowed, a hostlist
  * expression of n_nodes) and learn their leaf switches.  Returns 0, -EINTR,
  * -ETIMEDOUT or another -errno with err.
  */
-int np_cal_run_query(struct np_cal_run *r, const char *nodes, size_t n_nodes,
-		      struct np_cal_query *out, struct np_err *err);
+int np_cal_run_query(struct np_cal_run *run, const char *nodes, size_t n_nodes,
+		     struct np_cal_query *out, struct np_err *err);
 
 /* ---- steps by srun, inside an allocation ---- */
 
@@ -290,9 +300,8 @@ extern const struct np_cal_ops np_cal_srun_ops;
 /*
  * ---- A calibration as a whole ----
  *
- * A calibration as a whole: stage after stage, saving after every measurement,
- * and skipping what an earlier, interrupted calibration measured.  And what its
- * measurements mean.
+ * A calibration runs stage by stage, saves its state after every measurement,
+ * and skips what an earlier, interrupted call has measured.
  */
 
 /* A loss of speed below this counts as no effect. */
@@ -300,16 +309,16 @@ extern const struct np_cal_ops np_cal_srun_ops;
 
 struct np_cal_progress {
 	size_t n_done, n; /* measurements */
-	double left_sec;  /* estimated remaining time */
+	double left_sec;  /* estimated remaining time, seconds */
 	const char *key;  /* of the next measurement; NULL: none */
 };
 
 struct np_calibrate {
 	struct np_cal_setup setup;
 	struct np_cal_run *run;
-	const struct np_cal_roles *roles; /* where it measures; borrowed */
-	struct np_cal_state *state; /* results so far; grows */
-	bool scope_given;	    /* false: scope is determined by results */
+	const struct np_cal_roles *roles; /* borrowed */
+	struct np_cal_state *state;	  /* the results so far */
+	bool scope_given; /* false: the results decide the scope */
 	enum np_scope scope;
 	size_t selected[NP_CAL_MAX_LEVELS],
 		n_selected; /* levels of the matrix */
@@ -322,21 +331,21 @@ struct np_calibrate {
 	void *arg; /* of both functions */
 };
 
-/* The extent of the plan, as far as is known: measurements and seconds. */
+/* How much there is to measure, as far as the results so far tell. */
 struct np_cal_estimate {
-	size_t n, n_done;
+	size_t n, n_done; /* measurements */
 	double sec, left_sec;
 };
-int np_calibrate_estimate(const struct np_calibrate *c,
+int np_calibrate_estimate(const struct np_calibrate *calibrate,
 			  struct np_cal_estimate *out);
 
 /*
  * Measure everything that is not in the state yet.  Returns 0, or with err
  * -EINTR (the user wants to stop) or another failure of a measurement or of
- * save().  In each case the state holds what was measured, and the same call
- * continues.
+ * save().  In each case the state holds what was measured, and another call
+ * continues from there.
  */
-int np_calibrate_measure(struct np_calibrate *c, struct np_err *err);
+int np_calibrate_measure(struct np_calibrate *calibrate, struct np_err *err);
 
 /* ---- the results ---- */
 
@@ -350,32 +359,34 @@ struct np_calibration_conditions {
 };
 
 /*
- * The calibration as text for np_fabric_store_save(); *out is malloc'ed.
- * Returns 0, or with err -ENOMEM, or -ENODATA if a required measurement has no
- * samples.
+ * Format the calibration as malloc'ed text for np_fabric_store_save().  Returns
+ * 0, or with err -ENOMEM, or -ENODATA if a required measurement has no samples.
  */
-int np_calibrate_result(const struct np_calibration_conditions *f, char **out,
-			struct np_err *err);
+int np_calibrate_result(const struct np_calibration_conditions *conditions,
+			char **out, struct np_err *err);
 
-/* Slowdown of level victim by level aggressor, over all repeats. */
-struct np_mean np_cal_matrix(const struct np_calibrate *c, enum np_scope scope,
-			     size_t victim, size_t aggressor);
+/* Slowdown of one level by another, over all repeats. */
+struct np_mean np_cal_matrix(const struct np_calibrate *calibrate,
+			     enum np_scope scope, size_t victim,
+			     size_t aggressor);
 
 /* Loss of speed, 1 - s, of the middle level caused by the strongest. */
-struct np_mean np_cal_loss(const struct np_calibrate *c, enum np_scope scope);
+struct np_mean np_cal_loss(const struct np_calibrate *calibrate,
+			   enum np_scope scope);
 
 /*
- * Sharing coefficient: the loss at a scope divided by the loss at the reference
- * scope, repeat by repeat, limited to 0 .. NP_SHARING_COEF_MAX.  Unknown (n is 0)
- * if one of them was not measured, or if the reference shows no effect.
+ * Sharing coefficient of a scope: the loss there divided by the loss at the
+ * reference scope, repeat by repeat, limited to 0 .. NP_SHARING_COEF_MAX.  It
+ * is unknown (n is 0) if one of them was not measured, or if the reference
+ * scope shows no effect.
  */
-struct np_mean np_cal_sharing(const struct np_calibrate *c,
-			       enum np_scope reference, enum np_scope scope);
+struct np_mean np_cal_sharing(const struct np_calibrate *calibrate,
+			      enum np_scope reference, enum np_scope scope);
 
 /*
- * Number of repeats of the measurements of the sharing coefficients.  They are repeated until the
- * loss on the leaf switch is above or below NP_CAL_FELT by NP_CAL_CERTAIN
- * standard errors, because that decides the scope of all other measurements.
+ * The measurements for the sharing coefficients are repeated until the loss on
+ * the leaf switch is above or below NP_CAL_FELT by NP_CAL_CERTAIN standard
+ * errors, because that decides the scope of all other measurements.
  */
 #define NP_CAL_CERTAIN 2
 #define NP_CAL_COUPLE_LEAST 3 /* fewer give no estimate of the scatter */
