@@ -1,3 +1,8 @@
+/*
+ * The catalog of applications: who may use a published name, the groups of
+ * users, the index that the decisions use, the comparison of a user's runs with
+ * a published profile, and the catalog, which is kept up to date by refreshes.
+ */
 #include "np_catalog.h"
 
 #include <errno.h>
@@ -20,7 +25,7 @@
 
 /* ---- who may use a published name ---- */
 
-#define MAX_TEXT 1024 /* longest text matched; users choose it */
+#define MAX_TEXT 1024 /* longest text that is matched: users choose it */
 
 static bool matches(const char *pattern, const char *text)
 {
@@ -28,33 +33,34 @@ static bool matches(const char *pattern, const char *text)
 	       !fnmatch(pattern, text, 0);
 }
 
-static enum np_auth_match evaluate_rule(const struct np_auth_rule *r, size_t i,
+static enum np_auth_match evaluate_rule(const struct np_auth_rule *rule,
+					size_t number,
 					const struct np_auth_request *who,
 					const struct np_auth_user *user)
 {
 	bool yes = false;
 
-	switch (r->by) {
+	switch (rule->by) {
 	case NP_AUTH_BY_ALL:
 		yes = true;
 		break;
 	case NP_AUTH_BY_DEFAULT:
 		return NP_AUTH_NO_RULE;
 	case NP_AUTH_BY_USER:
-		yes = r->id == who->uid;
+		yes = rule->id == who->uid;
 		break;
 	case NP_AUTH_BY_GROUP:
 		if (!user)
 			return NP_AUTH_UNKNOWN;
-		yes = user->groups >> i & 1;
+		yes = user->groups >> number & 1;
 		break;
 	case NP_AUTH_BY_ACCOUNT:
 		if (!who->account)
 			return NP_AUTH_UNKNOWN;
-		yes = matches(r->name, who->account);
+		yes = matches(rule->name, who->account);
 		break;
 	case NP_AUTH_BY_PARTITION:
-		yes = matches(r->name, who->partition);
+		yes = matches(rule->name, who->partition);
 		break;
 	}
 	return yes ? NP_AUTH_ALLOWED : NP_AUTH_FORBIDDEN;
@@ -65,7 +71,7 @@ enum np_auth_match np_auth_check(const struct np_auth_rule *rule, size_t n,
 				 const struct np_auth_request *who,
 				 const struct np_auth_user *user)
 {
-	/* number of rules by answer */
+	/* Number of rules that gave each answer. */
 	size_t found[] = { [NP_AUTH_UNKNOWN] = 0 };
 
 	for (size_t i = 0; i < n; i++)
@@ -122,7 +128,9 @@ static int groups_of_name(const char *user, gid_t own, uint32_t **gid,
 		}
 		list = grown;
 		room = count;
-		/* It returns the number of groups if they do not fit. */
+		/*
+		 * If the list is too short, count is set to the length needed.
+		 */
 	} while (getgrouplist(user, own, list, &count) < 0 && count > room);
 	*n = (size_t)(count < room ? count : room);
 	*gid = list;
@@ -142,24 +150,24 @@ static int groups_by_uid(uint32_t uid, uint32_t **gid, size_t *n)
 	return found ? groups_of_name(pw.pw_name, pw.pw_gid, gid, n) : -ENOENT;
 }
 
-/* Groups of users without a job for longer are not looked up. */
+/* Groups are not looked up for users who had no job for longer than this. */
 #define GROUPS_WANTED_SEC 60.0
 
-void np_group_cache_free(struct np_group_cache *m)
+void np_group_cache_free(struct np_group_cache *cache)
 {
-	free(m->at);
-	*m = (struct np_group_cache){ .n = 0 };
+	free(cache->at);
+	*cache = (struct np_group_cache){ .n = 0 };
 }
 
-/* Index of the first user that does not precede uid. */
-static size_t place_of(const struct np_group_cache *m, uint32_t uid)
+/* Find the first user whose uid is not lower. */
+static size_t index_of_user(const struct np_group_cache *cache, uint32_t uid)
 {
-	size_t low = 0, high = m->n;
+	size_t low = 0, high = cache->n;
 
 	while (low < high) {
 		size_t mid = low + (high - low) / 2;
 
-		if (m->at[mid].user.uid < uid)
+		if (cache->at[mid].user.uid < uid)
 			low = mid + 1;
 		else
 			high = mid;
@@ -167,44 +175,48 @@ static size_t place_of(const struct np_group_cache *m, uint32_t uid)
 	return low;
 }
 
-static void drop_oldest(struct np_group_cache *m)
+static void drop_least_wanted(struct np_group_cache *cache)
 {
 	size_t oldest = 0;
 
-	for (size_t i = 1; i < m->n; i++)
-		if (m->at[i].wanted < m->at[oldest].wanted)
+	for (size_t i = 1; i < cache->n; i++)
+		if (cache->at[i].wanted < cache->at[oldest].wanted)
 			oldest = i;
-	m->n--;
-	memmove(m->at + oldest, m->at + oldest + 1,
-		(m->n - oldest) * sizeof(*m->at));
+	cache->n--;
+	memmove(cache->at + oldest, cache->at + oldest + 1,
+		(cache->n - oldest) * sizeof(*cache->at));
 }
 
-static bool make_room(struct np_group_cache *m)
+static bool make_room_for_user(struct np_group_cache *cache)
 {
-	if (m->n == NP_GROUP_CACHE_MAX)
-		drop_oldest(m);
-	return !np_array_grow(&m->at, m->n, sizeof(*m->at));
+	if (cache->n == NP_GROUP_CACHE_MAX)
+		drop_least_wanted(cache);
+	return !np_array_grow(&cache->at, cache->n, sizeof(*cache->at));
 }
 
-void np_group_cache_add(struct np_group_cache *m, uint32_t uid, double now)
+void np_group_cache_add(struct np_group_cache *cache, uint32_t uid, double now)
 {
-	size_t i = place_of(m, uid);
+	size_t i = index_of_user(cache, uid);
 
-	if (i == m->n || m->at[i].user.uid != uid) {
-		if (!make_room(m))
+	if (i == cache->n || cache->at[i].user.uid != uid) {
+		if (!make_room_for_user(cache))
 			return;
-		i = place_of(m, uid);
-		memmove(m->at + i + 1, m->at + i, (m->n - i) * sizeof(*m->at));
-		m->at[i] = (struct np_group_cache_entry){ .user.uid = uid };
-		m->n++;
+		i = index_of_user(cache, uid);
+		memmove(cache->at + i + 1, cache->at + i,
+			(cache->n - i) * sizeof(*cache->at));
+		cache->at[i] = (struct np_group_cache_entry){ .user.uid = uid };
+		cache->n++;
 	}
-	m->at[i].wanted = now;
+	cache->at[i].wanted = now;
 }
 
-/* A user that does not exist is known, too: to be in no group. */
-static bool query(struct np_group_cache_entry *one,
-		  const struct np_auth_rule *rule, size_t n,
-		  np_groups_f *groups_of, const struct np_clock *clock)
+/*
+ * Ask for the groups of a user.  A user that does not exist is in no group.
+ * Returns whether the answer is new.
+ */
+static bool query_groups(struct np_group_cache_entry *one,
+			 const struct np_auth_rule *rule, size_t n,
+			 np_groups_f *groups_of, const struct np_clock *clock)
 {
 	uint32_t *gid = NULL;
 	size_t n_gids = 0;
@@ -224,11 +236,11 @@ static bool query(struct np_group_cache_entry *one,
 }
 
 /*
- * Two passes: the users never asked about get at least
- * NP_GROUP_CACHE_FIRST_SEC, even if `until` is earlier; then those whose answer
- * is old.
+ * The first pass asks about users who were never asked about, for
+ * NP_GROUP_CACHE_FIRST_SEC even if `until` is earlier.  The second pass asks
+ * about users whose answer is old.
  */
-bool np_group_cache_refresh(struct np_group_cache *m,
+bool np_group_cache_refresh(struct np_group_cache *cache,
 			    const struct np_auth_rule *rule, size_t n,
 			    np_groups_f *groups_of,
 			    const struct np_clock *clock, double until)
@@ -240,39 +252,41 @@ bool np_group_cache_refresh(struct np_group_cache *m,
 	for (int refresh = 0; refresh < 2; refresh++) {
 		double end = refresh ? until : first > until ? first : until;
 
-		for (size_t i = 0; i < m->n; i++) {
-			struct np_group_cache_entry *one = &m->at[i];
+		for (size_t i = 0; i < cache->n; i++) {
+			struct np_group_cache_entry *one = &cache->at[i];
 
 			if (one->known != refresh || one->due > now ||
 			    now - one->wanted > GROUPS_WANTED_SEC)
 				continue;
 			if (clock->now_sec(clock) >= end)
 				break;
-			changed |= query(one, rule, n, groups_of, clock);
+			changed |= query_groups(one, rule, n, groups_of, clock);
 		}
 	}
 	return changed;
 }
 
-struct np_auth_user *np_group_cache_list(const struct np_group_cache *m,
+struct np_auth_user *np_group_cache_list(const struct np_group_cache *cache,
 					 size_t *n)
 {
-	struct np_auth_user *list = calloc(m->n + 1, sizeof(*list));
+	struct np_auth_user *list = calloc(cache->n + 1, sizeof(*list));
 
 	*n = 0;
-	for (size_t i = 0; list && i < m->n; i++)
-		if (m->at[i].known)
-			list[(*n)++] = m->at[i].user;
+	for (size_t i = 0; list && i < cache->n; i++)
+		if (cache->at[i].known)
+			list[(*n)++] = cache->at[i].user;
 	return list;
 }
 
 /*
- * A refresh goes through sections of this file: it loads the calibration, lists
- * the applications and finds changed ones, reads an application and summarises
- * it for the models, and asks these for slowdowns.
+ * ---- the catalog ----
  *
- * Names: a "wanted" application or owner is one that existing jobs use; a
- * "place" is a directory whose problems are logged.
+ * A refresh goes through the sections below: it loads the calibration, scans
+ * the directories of applications for changes, reads the runs of an application
+ * and summarises them for the models, and asks the models for slowdowns.
+ *
+ * An application or owner is "wanted" if jobs of it exist.  A "place" is a
+ * directory whose problems are logged.
  */
 
 #define NP_CAT_PUBLISHED (-1) /* owner of the published applications */
@@ -290,59 +304,64 @@ struct np_cat_map {
 	size_t n, room;
 };
 
-/* Log lines about a place, as hashes: of its last reading, and of this one. */
+/*
+ * Hashes of the log lines about a place: of its last reading, and of this one.
+ */
 struct log_state {
 	uint64_t *old, *now;
 	size_t n_old, n_now;
 };
 
-/* Jobs of this owner and application exist, until a date. */
-struct np_cat_want {
+/* Jobs of this owner and application exist until a time. */
+struct np_cat_wanted {
 	struct np_cat_key key;
 	double until;
 };
 
-/* Log lines about an owner's files within an hour. */
+/* Log lines about the files of an owner within an hour. */
 struct owner_lines {
-	double until;	     /* end of the hour; 0: no line yet */
-	size_t logged, counted; /* lines written; only counted */
+	double until;	/* end of the hour; 0: there was no line yet */
+	size_t logged;	/* lines written to the log */
+	size_t counted; /* more lines, which were only counted */
 };
 
 /* A user, or the published applications: a directory in the store. */
 struct np_cat_owner {
 	struct np_cat_key key;
-	double due;	     /* time of the next look at the directory */
-	double cost_sec;     /* duration of the last look */
-	double wanted_until; /* jobs of the user exist until then */
-	double paid_until;   /* nothing more is read before then */
-	uint64_t turn;	     /* of the last reading; longest ago is next */
-	bool listed;	     /* has a directory */
+	double due;	      /* time of the next scan of the directory */
+	double scan_sec;      /* duration of the last scan */
+	double wanted_until;  /* jobs of the user exist until then */
+	double may_read_from; /* no application is read before then */
+	uint64_t read_number; /* of its last reading; the lowest is next */
+	bool listed;	      /* the directory exists */
 	struct log_state logged;
 	struct owner_lines lines;
 };
 
+/* An application of one owner. */
 struct np_cat_app {
 	struct np_cat_key key;
-	struct np_store_stamp stamp;
+	struct np_store_stamp stamp; /* by the last scan */
 	double wanted_until; /* jobs of it exist until then */
-	double again;  /* time to read again, as np_store_is_racy(); 0: not */
-	uint64_t turn; /* of its last reading; 0: never read */
-	bool stamped;  /* it was read after the stamp changed */
-	bool seen;     /* by the look in progress */
-	bool there;    /* the last look saw it */
+	double reread_due;   /* when to read again, because the stamp may miss
+			      * a change (np_store_is_racy()); 0: never */
+	uint64_t read_number;	/* of its last reading; 0: never read */
+	bool read_since_change; /* it was read after the stamp changed */
+	bool found;		/* by the scan in progress */
+	bool exists;		/* the last scan found it */
 	bool to_read;
-	bool known;	/* goes into the index */
-	bool usable;	/* summary is for the calibration in use */
-	bool no_room;	/* no handle was free for it */
+	bool known;	/* it belongs into the index */
+	bool usable;	/* it has a summary for the calibration in use */
+	bool no_room;	/* there was no handle for it */
 	int32_t handle; /* NP_PROFILE_UNKNOWN: none */
-	size_t fabric;	/* on which it was measured */
+	size_t fabric;	/* index of the fabric on which it was measured */
 	struct np_run_summary summary;
 	bool agrees; /* as in struct np_app_entry */
 	char refuted[NP_APP_WHY];
 	struct log_state logged;
 };
 
-/* Calibrations in use: of several rails, or networks of partitions. */
+/* Most calibrations in use: of several rails, or of partitions' networks. */
 #define MAX_FABRICS 4
 #define MAX_UNCALIBRATED 8
 
@@ -358,25 +377,28 @@ struct np_catalog {
 	const struct np_clock *clock;
 	struct np_clock real;
 
-	struct np_cat_map owners, apps, wants;
-	size_t n_to_read;
-	uint64_t turn;	      /* number of the last reading */
-	double uids_due;      /* time of the next look at users/ */
-	double cost_sec;      /* of looking at every owner once */
+	struct np_cat_map owners, apps, wanted;
+	size_t n_to_read;     /* applications */
+	uint64_t read_number; /* of the last reading of any application */
+	double users_due;     /* time of the next scan of users/ */
+	double scan_sec;      /* of scanning every owner once */
 	double idle_until[2]; /* no owner is due before: [wanted only] */
-	size_t cursor[2];     /* last owner found: [wanted only] */
-	struct log_state uids_logged;
+	size_t cursor[2];     /* last owner scanned: [wanted only] */
+	struct log_state users_logged;
 
-	/* The newest calibration, then those of other fabrics that programs
-	   use; none: not calibrated. */
+	/*
+	 * The newest calibration, and then those of other fabrics that
+	 * applications use.  0 fabrics: the cluster is not calibrated.
+	 */
 	struct fabric fabrics[MAX_FABRICS];
 	size_t n_fabrics;
-	/* Rails and transports without a calibration: the first one counts. */
+	/* Rails and transports without a calibration; fabrics[0] is used. */
 	char uncalibrated[MAX_UNCALIBRATED][160];
 	size_t n_uncalibrated;
 	struct np_store_stamp cal_stamp;
-	double cal_due, cal_again; /* next look; second reading if racy, or 0 */
-	int cal_rc;		   /* of the last attempt to load it */
+	double cal_due;	       /* time of the next look for a calibration */
+	double cal_reread_due; /* as np_cat_app.reread_due */
+	int cal_rc;	       /* of the last attempt to load it */
 	struct np_err cal_err;
 	struct log_state cal_logged;
 	struct np_err described; /* the newest calibration in words */
@@ -384,12 +406,12 @@ struct np_catalog {
 	struct np_conflict *conflict;
 	struct np_cat_app *by_handle[NP_CONFLICT_MAX_PROFILES];
 	size_t n_handles;
-	bool predicted_wanted,
-		predicted_all; /* no answer of these is missing */
-	bool predict_next;     /* ask before the next reading */
+	/* No answer is missing about wanted applications, or about all. */
+	bool predicted_wanted, predicted_all;
+	bool predict_next; /* before an application is read again */
 	bool accepts_doubtful;
 
-	struct np_group_cache members; /* of groups named by Claim= */
+	struct np_group_cache groups_of_users; /* for Claim= */
 
 	bool trouble; /* nothing can be used, because of why */
 	struct np_err why;
@@ -401,8 +423,8 @@ struct np_catalog {
 	np_store_warn_f *warn;
 	void *warn_arg;
 	size_t n_warned;
-	struct log_state *saying;    /* the place being read */
-	struct np_cat_owner *teller; /* its owner, or NULL */
+	struct log_state *log;		/* of the place being read */
+	struct np_cat_owner *log_owner; /* whose place it is, or NULL */
 };
 
 /* ---- the index ---- */
@@ -415,7 +437,7 @@ struct np_app_index {
 	struct np_app_entry entry[]; /* sorted by app_index_compare() */
 };
 
-/* Order of entries: by name, published ones first, then by uid. */
+/* Order entries by name, published ones first, then by uid. */
 static int app_index_compare(const void *a, const void *b)
 {
 	const struct np_app_entry *x = a, *y = b;
@@ -428,14 +450,14 @@ static int app_index_compare(const void *a, const void *b)
 	return rc;
 }
 
-static void free_index(struct np_app_index *x)
+static void free_index(struct np_app_index *index)
 {
-	free((void *)x->auth.rule);
-	free((void *)x->auth.user);
-	free(x);
+	free((void *)index->auth.rule);
+	free((void *)index->auth.user);
+	free(index);
 }
 
-/* A copy of a list, with room for one more, so that it is never NULL. */
+/* Copy a list, one element longer so that it is never empty. */
 static const void *copy_list(const void *list, size_t n, size_t size)
 {
 	void *all = calloc(n + 1, size);
@@ -443,92 +465,96 @@ static const void *copy_list(const void *list, size_t n, size_t size)
 	return all && n ? memcpy(all, list, n * size) : all;
 }
 
-/* Copy the rules and users, as the index outlives the configuration. */
-static int copy_auth(struct np_app_index *x, const struct np_auth_rules *c)
+/* Copy rules and users, because the index outlives the configuration. */
+static int copy_auth(struct np_app_index *index,
+		     const struct np_auth_rules *auth)
 {
-	x->auth = *c;
-	x->auth.rule = copy_list(c->rule, c->n_rules, sizeof(*c->rule));
-	x->auth.user = copy_list(c->user, c->n_users, sizeof(*c->user));
-	return x->auth.rule && x->auth.user ? 0 : -ENOMEM;
+	index->auth = *auth;
+	index->auth.rule =
+		copy_list(auth->rule, auth->n_rules, sizeof(*auth->rule));
+	index->auth.user =
+		copy_list(auth->user, auth->n_users, sizeof(*auth->user));
+	return index->auth.rule && index->auth.user ? 0 : -ENOMEM;
 }
 
 int np_app_index_new(const struct np_app_entry *entry, size_t n,
 		     int32_t unknown, const struct np_auth_rules *auth,
 		     struct np_app_index **out)
 {
-	struct np_app_index *x = calloc(1, sizeof(*x) + n * sizeof(*entry));
+	struct np_app_index *index =
+		calloc(1, sizeof(*index) + n * sizeof(*entry));
 	int rc;
 
-	if (!x)
+	if (!index)
 		return -ENOMEM;
-	atomic_init(&x->refs, 1);
-	x->unknown = unknown;
-	x->n = n;
+	atomic_init(&index->refs, 1);
+	index->unknown = unknown;
+	index->n = n;
 	if (n) {
-		memcpy(x->entry, entry, n * sizeof(*entry));
-		qsort(x->entry, n, sizeof(*entry), app_index_compare);
+		memcpy(index->entry, entry, n * sizeof(*entry));
+		qsort(index->entry, n, sizeof(*entry), app_index_compare);
 	}
-	rc = auth ? copy_auth(x, auth) : 0;
+	rc = auth ? copy_auth(index, auth) : 0;
 	if (rc)
-		free_index(x);
+		free_index(index);
 	else
-		*out = x;
+		*out = index;
 	return rc;
 }
 
-struct np_app_index *np_app_index_ref(struct np_app_index *x)
+struct np_app_index *np_app_index_ref(struct np_app_index *index)
 {
-	if (x)
-		atomic_fetch_add(&x->refs, 1);
-	return x;
+	if (index)
+		atomic_fetch_add(&index->refs, 1);
+	return index;
 }
 
-void np_app_index_unref(struct np_app_index *x)
+void np_app_index_unref(struct np_app_index *index)
 {
-	if (x && atomic_fetch_sub(&x->refs, 1) == 1)
-		free_index(x);
+	if (index && atomic_fetch_sub(&index->refs, 1) == 1)
+		free_index(index);
 }
 
-/* The entry of a published profile, or of a user's own. */
-static const struct np_app_entry *entry_of(const struct np_app_index *x,
-					   const char *app, bool published,
-					   uint32_t uid)
+/* Find the entry of a published profile, or of a user's own; NULL: none. */
+static const struct np_app_entry *find_entry(const struct np_app_index *index,
+					     const char *app, bool published,
+					     uint32_t uid)
 {
 	struct np_app_entry key = { .published = published, .uid = uid };
 
 	if (strlen(app) > NP_APP_MAX)
 		return NULL;
 	strcpy(key.app, app);
-	return bsearch(&key, x->entry, x->n, sizeof(key), app_index_compare);
+	return bsearch(&key, index->entry, index->n, sizeof(key),
+		       app_index_compare);
 }
 
-int32_t np_app_index_find(const struct np_app_index *x, const char *app,
+int32_t np_app_index_find(const struct np_app_index *index, const char *app,
 			  uint32_t uid)
 {
-	const struct np_app_entry *found = entry_of(x, app, true, 0);
+	const struct np_app_entry *found = find_entry(index, app, true, 0);
 
 	if (!found)
-		found = entry_of(x, app, false, uid);
+		found = find_entry(index, app, false, uid);
 	return found ? found->profile : NP_PROFILE_UNKNOWN;
 }
 
 /*
- * May a user use a published name?  Claim= decides first, then the
- * user's own runs.
+ * May a user use a published name?  Claim= decides, and where it does not, the
+ * user's own runs do.
  */
-static enum np_auth app_index_judge(const struct np_app_index *x,
-				    const char *app,
-				    const struct np_auth_request *who)
+static enum np_auth authorise(const struct np_app_index *index, const char *app,
+			      const struct np_auth_request *who)
 {
 	const struct np_auth_user key = { .uid = who->uid };
-	const struct np_auth_rules *c = &x->auth;
+	const struct np_auth_rules *auth = &index->auth;
 	const struct np_auth_user *user =
-		c->n_users ? bsearch(&key, c->user, c->n_users, sizeof(key),
-				     np_order_u32) :
-			     NULL;
+		auth->n_users ? bsearch(&key, auth->user, auth->n_users,
+					sizeof(key), np_order_u32) :
+				NULL;
 	const struct np_app_entry *own;
 
-	switch (np_auth_check(c->rule, c->n_rules, app, who, user)) {
+	switch (np_auth_check(auth->rule, auth->n_rules, app, who, user)) {
 	case NP_AUTH_ALLOWED:
 		return NP_AUTH_GRANTED;
 	case NP_AUTH_FORBIDDEN:
@@ -538,50 +564,53 @@ static enum np_auth app_index_judge(const struct np_app_index *x,
 	case NP_AUTH_NO_RULE:
 		break;
 	}
-	own = entry_of(x, app, false, who->uid);
+	own = find_entry(index, app, false, who->uid);
 	return own && *own->refuted ? NP_AUTH_CONTRADICTED :
 	       own && own->agrees   ? NP_AUTH_GRANTED :
 				      NP_AUTH_OWN_JOBS;
 }
 
-int32_t np_app_index_of_job(const struct np_app_index *x, const char *app,
+int32_t np_app_index_of_job(const struct np_app_index *index, const char *app,
 			    const struct np_auth_request *who,
 			    enum np_auth *auth)
 {
-	const struct np_app_entry *found = entry_of(x, app, true, 0);
+	const struct np_app_entry *found = find_entry(index, app, true, 0);
 
-	*auth = found ? app_index_judge(x, app, who) : NP_AUTH_GRANTED;
+	*auth = found ? authorise(index, app, who) : NP_AUTH_GRANTED;
 	if (!found)
-		found = entry_of(x, app, false, who->uid);
+		found = find_entry(index, app, false, who->uid);
 	return found && np_auth_counts(*auth) ? found->profile :
 						NP_PROFILE_UNKNOWN;
 }
 
-const char *np_app_index_why(const struct np_app_index *x, const char *app,
+const char *np_app_index_why(const struct np_app_index *index, const char *app,
 			     uint32_t uid, enum np_auth auth)
 {
 	static const char *const why[] = {
-		[NP_AUTH_GRANTED] = "nothing speaks against it",
+		[NP_AUTH_GRANTED] = "it is authorised",
 		[NP_AUTH_DENIED] = "Claim= in netprof.conf names others",
-		[NP_AUTH_CONTRADICTED] = "other figures",
-		[NP_AUTH_OWN_JOBS] = "neither Claim= nor own runs speak for it",
-		[NP_AUTH_PENDING] = "groups that Claim= names are not known",
+		[NP_AUTH_CONTRADICTED] =
+			"own runs differ from the published profile",
+		[NP_AUTH_OWN_JOBS] = "neither Claim= nor own runs support it",
+		[NP_AUTH_PENDING] =
+			"the groups that Claim= names are not known yet",
 	};
-	const struct np_app_entry *own = auth == NP_AUTH_CONTRADICTED ?
-						 entry_of(x, app, false, uid) :
-						 NULL;
+	const struct np_app_entry *own =
+		auth == NP_AUTH_CONTRADICTED ?
+			find_entry(index, app, false, uid) :
+			NULL;
 
 	return own && *own->refuted ? own->refuted : why[auth];
 }
 
-int32_t np_app_index_unknown(const struct np_app_index *x)
+int32_t np_app_index_unknown(const struct np_app_index *index)
 {
-	return x->unknown;
+	return index->unknown;
 }
 
-size_t np_app_index_n(const struct np_app_index *x)
+size_t np_app_index_n(const struct np_app_index *index)
 {
-	return x->n;
+	return index->n;
 }
 
 /* ---- comparing a user's own runs with the published profile ---- */
@@ -589,9 +618,9 @@ size_t np_app_index_n(const struct np_app_index *x)
 #define OWN_ERRORS 2.0 /* standard errors of the user's own mean */
 
 /* Compare the mean latencies of a user's own runs and of the profile. */
-static enum np_consistency latency_backs(const struct np_run_summary *own,
-					 const struct np_run_summary *published,
-					 char *why, size_t len)
+static enum np_consistency
+compare_latency(const struct np_run_summary *own,
+		const struct np_run_summary *published, char *why, size_t len)
 {
 	const struct np_mean *a = &own->latency_sec;
 	const struct np_mean *b = &published->latency_sec;
@@ -615,15 +644,15 @@ static enum np_consistency latency_backs(const struct np_run_summary *own,
 	return NP_CONSISTENCY_REFUTED;
 }
 
-/* Compare two lists of slowdowns; NULL: none is known. */
-static enum np_consistency slowdowns_back(const struct np_mean *own,
-					  const struct np_mean *published,
-					  const struct np_fabric *f,
-					  const char *what, char *why,
-					  size_t len)
+/* Compare two lists of slowdowns.  NULL: none of them is known. */
+static enum np_consistency compare_slowdowns(const struct np_mean *own,
+					     const struct np_mean *published,
+					     const struct np_fabric *fabric,
+					     const char *what, char *why,
+					     size_t len)
 {
 	enum np_consistency consistency = NP_CONSISTENCY_UNKNOWN;
-	size_t n = own && published ? f->n_levels : 0;
+	size_t n = own && published ? fabric->n_levels : 0;
 	double own_noise = np_noise_pooled(own, n), spread;
 
 	spread = fmax(NP_CONSISTENCY_SDS * np_noise_pooled(published, n),
@@ -641,8 +670,8 @@ static enum np_consistency slowdowns_back(const struct np_mean *own,
 		snprintf(why, len,
 			 "%s level %.16s %.0f %%, published %.0f %%, "
 			 "give or take %.0f",
-			 what, f->level[i].name, 100 * a->mean, 100 * b->mean,
-			 100 * (1 + b->mean) * expm1(most));
+			 what, fabric->level[i].name, 100 * a->mean,
+			 100 * b->mean, 100 * (1 + b->mean) * expm1(most));
 		return NP_CONSISTENCY_REFUTED;
 	}
 	return consistency;
@@ -656,19 +685,20 @@ static enum np_consistency stronger(enum np_consistency a,
 
 enum np_consistency np_consistency_check(const struct np_run_summary *own,
 					 const struct np_run_summary *published,
-					 const struct np_fabric *f, char *why,
-					 size_t len)
+					 const struct np_fabric *fabric,
+					 char *why, size_t len)
 {
 	const struct np_program *a = &own->program, *b = &published->program;
-	enum np_consistency so_far = latency_backs(own, published, why, len);
+	enum np_consistency so_far = compare_latency(own, published, why, len);
 
 	if (so_far != NP_CONSISTENCY_REFUTED)
-		so_far =
-			stronger(so_far, slowdowns_back(a->curve, b->curve, f,
-							"slowed by", why, len));
+		so_far = stronger(so_far,
+				  compare_slowdowns(a->curve, b->curve, fabric,
+						    "slowed by", why, len));
 	if (so_far != NP_CONSISTENCY_REFUTED)
-		so_far = stronger(so_far, slowdowns_back(a->impact, b->impact,
-							 f, "slows", why, len));
+		so_far = stronger(so_far,
+				  compare_slowdowns(a->impact, b->impact,
+						    fabric, "slows", why, len));
 	return so_far;
 }
 
@@ -676,23 +706,23 @@ enum np_consistency np_consistency_check(const struct np_run_summary *own,
 
 static int item_compare(const void *item, int64_t owner, const char *app)
 {
-	const struct np_cat_key *k = item;
+	const struct np_cat_key *key = item;
 
-	if (k->owner != owner)
-		return k->owner < owner ? -1 : 1;
-	return strcmp(k->app, app);
+	if (key->owner != owner)
+		return key->owner < owner ? -1 : 1;
+	return strcmp(key->app, app);
 }
 
-/* Index of the first item that is not before the key. */
-static size_t cat_map_at(const struct np_cat_map *m, int64_t owner,
+/* Find the index of the first item that is not before the key. */
+static size_t cat_map_at(const struct np_cat_map *map, int64_t owner,
 			 const char *app)
 {
-	size_t low = 0, high = m->n;
+	size_t low = 0, high = map->n;
 
 	while (low < high) {
 		size_t mid = low + (high - low) / 2;
 
-		if (item_compare(m->item[mid], owner, app) < 0)
+		if (item_compare(map->item[mid], owner, app) < 0)
 			low = mid + 1;
 		else
 			high = mid;
@@ -700,120 +730,128 @@ static size_t cat_map_at(const struct np_cat_map *m, int64_t owner,
 	return low;
 }
 
-/* Returns NULL if there is no such item. */
-static void *cat_map_find(const struct np_cat_map *m, int64_t owner,
+/* Find an item; NULL: there is none. */
+static void *cat_map_find(const struct np_cat_map *map, int64_t owner,
 			  const char *app)
 {
-	size_t i = cat_map_at(m, owner, app);
+	size_t i = cat_map_at(map, owner, app);
 
-	return i < m->n && !item_compare(m->item[i], owner, app) ? m->item[i] :
-								   NULL;
+	return i < map->n && !item_compare(map->item[i], owner, app) ?
+		       map->item[i] :
+		       NULL;
 }
 
 /* Add an item of size bytes, all zero except its key; NULL: out of memory. */
-static void *cat_map_add(struct np_cat_map *m, int64_t owner, const char *app,
+static void *cat_map_add(struct np_cat_map *map, int64_t owner, const char *app,
 			 size_t size)
 {
-	size_t i = cat_map_at(m, owner, app);
-	struct np_cat_key *k = calloc(1, size);
+	size_t i = cat_map_at(map, owner, app);
+	struct np_cat_key *key = calloc(1, size);
 
-	if (!k ||
-	    np_array_room(&m->item, &m->room, m->n + 1, sizeof(*m->item))) {
-		free(k);
+	if (!key || np_array_room(&map->item, &map->room, map->n + 1,
+				  sizeof(*map->item))) {
+		free(key);
 		return NULL;
 	}
-	k->owner = owner;
-	strcpy(k->app, app);
-	memmove(m->item + i + 1, m->item + i, (m->n - i) * sizeof(*m->item));
-	m->item[i] = k;
-	m->n++;
-	return k;
+	key->owner = owner;
+	strcpy(key->app, app);
+	memmove(map->item + i + 1, map->item + i,
+		(map->n - i) * sizeof(*map->item));
+	map->item[i] = key;
+	map->n++;
+	return key;
 }
 
 /* Remove the i-th item and free() it. */
-static void cat_map_remove(struct np_cat_map *m, size_t i)
+static void cat_map_remove(struct np_cat_map *map, size_t i)
 {
-	free(m->item[i]);
-	m->n--;
-	memmove(m->item + i, m->item + i + 1, (m->n - i) * sizeof(*m->item));
+	free(map->item[i]);
+	map->n--;
+	memmove(map->item + i, map->item + i + 1,
+		(map->n - i) * sizeof(*map->item));
 }
 
-static void cat_map_free(struct np_cat_map *m)
+static void cat_map_free(struct np_cat_map *map)
 {
-	for (size_t i = 0; i < m->n; i++)
-		free(m->item[i]);
-	free(m->item);
+	for (size_t i = 0; i < map->n; i++)
+		free(map->item[i]);
+	free(map->item);
 }
 
 /* ---- owners and applications ---- */
 
-static double catalog_now(const struct np_catalog *c)
+static double catalog_now(const struct np_catalog *catalog)
 {
-	return c->clock->now_sec(c->clock);
+	return catalog->clock->now_sec(catalog->clock);
 }
 
-/* Do jobs exist until this date, which is not over yet? */
-static bool catalog_is_wanted(const struct np_catalog *c, double until)
+/* Is this the time until which jobs exist, and not over yet? */
+static bool is_wanted(const struct np_catalog *catalog, double until)
 {
-	return until && catalog_now(c) < until;
+	return until && catalog_now(catalog) < until;
 }
 
-/* The index is out of date: drop it. */
-static void catalog_reindex(struct np_catalog *c)
+/* Drop the index, which is out of date. */
+static void drop_index(struct np_catalog *catalog)
 {
-	np_app_index_unref(c->index);
-	c->index = NULL;
-	c->changed = true;
+	np_app_index_unref(catalog->index);
+	catalog->index = NULL;
+	catalog->changed = true;
 }
 
-static bool catalog_same_stamp(const struct np_store_stamp *a,
-			       const struct np_store_stamp *b)
+static bool same_stamp(const struct np_store_stamp *a,
+		       const struct np_store_stamp *b)
 {
 	return a->dev == b->dev && a->ino == b->ino && a->sec == b->sec &&
 	       a->nsec == b->nsec;
 }
 
-/* The state of an owner, new if unknown; NULL: too many, or no memory. */
-static struct np_cat_owner *catalog_owner(struct np_catalog *c, int64_t owner)
+/* Find or add an owner; NULL: there are too many, or out of memory. */
+static struct np_cat_owner *owner_of(struct np_catalog *catalog, int64_t owner)
 {
-	struct np_cat_owner *o = cat_map_find(&c->owners, owner, "");
+	struct np_cat_owner *user = cat_map_find(&catalog->owners, owner, "");
 
-	if (!o && c->owners.n < NP_CAT_MAX_OWNERS) {
-		o = cat_map_add(&c->owners, owner, "", sizeof(*o));
-		if (o)
-			o->paid_until = catalog_now(c) - NP_CATALOG_SAVED_SEC;
+	if (!user && catalog->owners.n < NP_CAT_MAX_OWNERS) {
+		user = cat_map_add(&catalog->owners, owner, "", sizeof(*user));
+		if (user)
+			user->may_read_from =
+				catalog_now(catalog) - NP_CATALOG_SAVED_SEC;
 	}
-	if (o && !o->due)
-		c->idle_until[false] = c->idle_until[true] = 0;
-	return o;
+	if (user && !user->due)
+		catalog->idle_until[false] = catalog->idle_until[true] = 0;
+	return user;
 }
 
-/* Would a new entry of this owner be equal, because all its reading is paid? */
-static bool catalog_is_settled(const struct np_catalog *c,
-			       const struct np_cat_owner *o)
+/*
+ * May the owner read as much as a new one?  If so, nothing is lost if it is
+ * forgotten.
+ */
+static bool has_no_reading_debt(const struct np_catalog *catalog,
+				const struct np_cat_owner *owner)
 {
-	return o->paid_until <= catalog_now(c) - NP_CATALOG_SAVED_SEC;
+	return owner->may_read_from <=
+	       catalog_now(catalog) - NP_CATALOG_SAVED_SEC;
 }
 
-/* Mark an application to be read, or not; counts the marked ones. */
-static void catalog_set_to_read(struct np_catalog *c, struct np_cat_app *a,
-				bool to_read)
+/* Mark an application to be read, or not, and count the marked ones. */
+static void set_to_read(struct np_catalog *catalog, struct np_cat_app *app,
+			bool to_read)
 {
-	if (a->to_read != to_read)
-		c->n_to_read += to_read ? 1 : (size_t)-1;
-	a->to_read = to_read;
-	/* Its answers could not be asked before: see to_predict(). */
-	if (!to_read && !a->usable)
-		c->predicted_wanted = c->predicted_all = false;
+	if (app->to_read != to_read)
+		catalog->n_to_read += to_read ? 1 : (size_t)-1;
+	app->to_read = to_read;
+	/* Questions about it can be asked only now: see to_predict(). */
+	if (!to_read && !app->usable)
+		catalog->predicted_wanted = catalog->predicted_all = false;
 }
 
-static void catalog_drop_summary(struct np_cat_app *a)
+static void drop_summary(struct np_cat_app *app)
 {
-	np_run_summary_free(&a->summary);
-	a->usable = false;
+	np_run_summary_free(&app->summary);
+	app->usable = false;
 }
 
-/* The stamp of a if it is newer than that of b; else NULL. */
+/* Return the stamp of a if it is newer than that of b; otherwise NULL. */
 static const struct np_store_stamp *newer(const struct np_cat_app *a,
 					  const struct np_cat_app *b)
 {
@@ -824,20 +862,19 @@ static const struct np_store_stamp *newer(const struct np_cat_app *a,
 	return x->nsec > y->nsec ? x : NULL;
 }
 
-/* Does a keep its handle rather than b, if there is no room for both? */
-static bool catalog_outranks(const struct np_catalog *c,
-			     const struct np_cat_app *a,
-			     const struct np_cat_app *b)
+/* Should a have a handle rather than b, if there is no room for both? */
+static bool outranks(const struct np_catalog *catalog,
+		     const struct np_cat_app *a, const struct np_cat_app *b)
 {
 	int x = a->key.owner == NP_CAT_PUBLISHED ?
 			2 :
-			catalog_is_wanted(c, a->wanted_until);
+			is_wanted(catalog, a->wanted_until);
 	int y = b->key.owner == NP_CAT_PUBLISHED ?
 			2 :
-			catalog_is_wanted(c, b->wanted_until);
+			is_wanted(catalog, b->wanted_until);
 
-	if (a->there != b->there)
-		return a->there;
+	if (a->exists != b->exists)
+		return a->exists;
 	return x != y ? x > y : newer(a, b) != NULL;
 }
 
@@ -847,256 +884,274 @@ static bool catalog_outranks(const struct np_catalog *c,
  * There are fewer handles than applications, and they never go away.
  */
 
-/* Is a handle free, or can one be taken from a missing application? */
-static bool catalog_has_room(const struct np_catalog *c)
+/* Is a handle unused, or that of an application that does not exist? */
+static bool has_free_handle(const struct np_catalog *catalog)
 {
-	if (c->n_handles < NP_CONFLICT_MAX_PROFILES)
+	if (catalog->n_handles < NP_CONFLICT_MAX_PROFILES)
 		return true;
-	for (size_t i = 0; i < c->n_handles; i++)
-		if (!c->by_handle[i] || !c->by_handle[i]->there)
+	for (size_t i = 0; i < catalog->n_handles; i++)
+		if (!catalog->by_handle[i] || !catalog->by_handle[i]->exists)
 			return true;
 	return false;
 }
 
 /* Drop all answers about an application. */
-static void catalog_forget(struct np_catalog *c, const struct np_cat_app *a)
+static void forget_answers(struct np_catalog *catalog,
+			   const struct np_cat_app *app)
 {
-	if (a->handle == NP_PROFILE_UNKNOWN)
+	if (app->handle == NP_PROFILE_UNKNOWN)
 		return;
-	np_conflict_forget(c->conflict, (uint32_t)a->handle);
-	c->predicted_wanted = c->predicted_all = false;
-	c->changed = true;
+	np_conflict_forget(catalog->conflict, (uint32_t)app->handle);
+	catalog->predicted_wanted = catalog->predicted_all = false;
+	catalog->changed = true;
 }
 
-/* The handle to reuse: one that is free, or that of the least important. */
-static uint32_t least_needed(const struct np_catalog *c)
+/*
+ * Find a handle that is free, or else that of the least important application.
+ */
+static uint32_t least_important_handle(const struct np_catalog *catalog)
 {
 	uint32_t least = 0;
 
-	for (uint32_t i = 0; i < c->n_handles; i++) {
-		const struct np_cat_app *a = c->by_handle[i];
+	for (uint32_t i = 0; i < catalog->n_handles; i++) {
+		const struct np_cat_app *app = catalog->by_handle[i];
 
-		if (!a)
+		if (!app)
 			return i;
-		if (catalog_outranks(c, c->by_handle[least], a))
+		if (outranks(catalog, catalog->by_handle[least], app))
 			least = i;
 	}
 	return least;
 }
 
-/* Take the handle away; the application is unknown until there is room. */
-static void evict(struct np_catalog *c, uint32_t handle)
+/* Take a handle away.  Its application is unknown until there is room. */
+static void take_handle_away(struct np_catalog *catalog, uint32_t handle)
 {
-	struct np_cat_app *a = c->by_handle[handle];
+	struct np_cat_app *app = catalog->by_handle[handle];
 
-	if (!a)
+	if (!app)
 		return;
-	catalog_drop_summary(a);
-	catalog_set_to_read(c, a, false);
-	if (a->known)
-		catalog_reindex(c);
-	a->handle = NP_PROFILE_UNKNOWN;
-	a->known = false;
-	a->no_room = true;
-	c->by_handle[handle] = NULL;
+	drop_summary(app);
+	set_to_read(catalog, app, false);
+	if (app->known)
+		drop_index(catalog);
+	app->handle = NP_PROFILE_UNKNOWN;
+	app->known = false;
+	app->no_room = true;
+	catalog->by_handle[handle] = NULL;
 }
 
 /* May this owner's profiles restrict the jobs of other users? */
-static bool is_trusted(const struct np_catalog *c, int64_t owner)
+static bool is_trusted(const struct np_catalog *catalog, int64_t owner)
 {
-	for (size_t i = 0; i < c->conf.n_trusted; i++)
-		if (c->conf.trusted[i] == owner)
+	for (size_t i = 0; i < catalog->conf.n_trusted; i++)
+		if (catalog->conf.trusted[i] == owner)
 			return true;
 	return owner == NP_CAT_PUBLISHED;
 }
 
-/* Give it a handle; sets a->no_room if all others are more important. */
-static int catalog_take_handle(struct np_catalog *c, struct np_cat_app *a,
-			       struct np_err *err)
+/* Give an application a handle, or set no_room if all others outrank it. */
+static int assign_handle(struct np_catalog *catalog, struct np_cat_app *app,
+			 struct np_err *err)
 {
-	int64_t owner = a->key.owner;
-	uint32_t uid = owner == NP_CAT_PUBLISHED ? 0 : (uint32_t)owner, h;
-	bool trusted = is_trusted(c, owner);
+	int64_t owner = app->key.owner;
+	uint32_t uid = owner == NP_CAT_PUBLISHED ? 0 : (uint32_t)owner, handle;
+	bool trusted = is_trusted(catalog, owner);
 	int rc;
 
-	if (c->n_handles < NP_CONFLICT_MAX_PROFILES) {
-		rc = np_conflict_add(c->conflict, uid, trusted, &h, err);
+	if (catalog->n_handles < NP_CONFLICT_MAX_PROFILES) {
+		rc = np_conflict_add(catalog->conflict, uid, trusted, &handle,
+				     err);
 		if (rc)
 			return rc;
-		c->n_handles++;
+		catalog->n_handles++;
 	} else {
-		h = least_needed(c);
-		if (c->by_handle[h] &&
-		    !catalog_outranks(c, a, c->by_handle[h])) {
-			a->no_room = true;
+		handle = least_important_handle(catalog);
+		if (catalog->by_handle[handle] &&
+		    !outranks(catalog, app, catalog->by_handle[handle])) {
+			app->no_room = true;
 			return 0;
 		}
-		rc = np_conflict_replace(c->conflict, h, uid, trusted, err);
+		rc = np_conflict_replace(catalog->conflict, handle, uid,
+					 trusted, err);
 		if (rc)
 			return rc;
-		evict(c, h);
+		take_handle_away(catalog, handle);
 	}
-	c->by_handle[h] = a;
-	a->handle = (int32_t)h;
-	catalog_forget(c, a);
-	catalog_reindex(c);
+	catalog->by_handle[handle] = app;
+	app->handle = (int32_t)handle;
+	forget_answers(catalog, app);
+	drop_index(catalog);
 	return 0;
 }
 
-/* ---- log lines: each problem with a file once, as long as it exists ---- */
+/*
+ * ---- log lines ----
+ *
+ * Each problem with a file is logged once, as long as it exists.
+ */
 
 #define HOUR_SEC 3600.0
-#define MAX_LINES 256 /* of one place; np_store.h reports a hundred files */
+#define MAX_LINES_OF_PLACE \
+	256 /* of one place; np_store.h reports a hundred files */
 
-static void log_state_free(struct log_state *s)
+static void log_state_free(struct log_state *log)
 {
-	free(s->old);
-	free(s->now);
-	*s = (struct log_state){ .n_old = 0 };
+	free(log->old);
+	free(log->now);
+	*log = (struct log_state){ .n_old = 0 };
 }
 
-static bool has_hash(const uint64_t *set, size_t n, uint64_t h)
+static bool has_hash(const uint64_t *set, size_t n, uint64_t hash)
 {
 	for (size_t i = 0; i < n; i++)
-		if (set[i] == h)
+		if (set[i] == hash)
 			return true;
 	return false;
 }
 
-/* Remember a line of the place that is being read. */
-static void remember(struct log_state *s, uint64_t h)
+/* Remember that a line was logged about the place that is being read. */
+static void remember_line(struct log_state *log, uint64_t hash)
 {
-	if (s->n_now == MAX_LINES ||
-	    np_array_resize(&s->now, s->n_now + 1, sizeof(*s->now)))
-		return; /* then it will be logged again */
-	s->now[s->n_now++] = h;
+	if (log->n_now == MAX_LINES_OF_PLACE ||
+	    np_array_resize(&log->now, log->n_now + 1, sizeof(*log->now)))
+		return; /* it will be logged again */
+	log->now[log->n_now++] = hash;
 }
 
-/* Begin to read a place of that owner (or NULL). */
-static void catalog_log_begin(struct np_catalog *c, struct log_state *place,
-			      struct np_cat_owner *owner)
+/* Begin to read a place of an owner, or of none (NULL). */
+static void begin_place(struct np_catalog *catalog, struct log_state *place,
+			struct np_cat_owner *owner)
 {
-	c->saying = place;
-	c->teller = owner;
+	catalog->log = place;
+	catalog->log_owner = owner;
 	place->n_now = 0;
 	place->now = NULL;
 }
 
-/* The lines of this reading replace those of the previous one. */
-static void catalog_log_end(struct np_catalog *c)
+/* End the reading: its lines replace those of the previous one. */
+static void end_place(struct np_catalog *catalog)
 {
-	struct log_state *s = c->saying;
+	struct log_state *log = catalog->log;
 
-	free(s->old);
-	s->old = s->now;
-	s->n_old = s->n_now;
-	s->n_now = 0;
-	s->now = NULL;
-	c->saying = NULL;
-	c->teller = NULL;
+	free(log->old);
+	log->old = log->now;
+	log->n_old = log->n_now;
+	log->n_now = 0;
+	log->now = NULL;
+	catalog->log = NULL;
+	catalog->log_owner = NULL;
 }
 
-/* "/store/users/1000" */
-static void path_of(const struct np_catalog *c, const struct np_cat_owner *o,
-		    struct np_err *out)
+/* Write the path of an owner's directory, such as "/store/users/1000". */
+static void path_of(const struct np_catalog *catalog,
+		    const struct np_cat_owner *owner, struct np_err *out)
 {
-	if (o->key.owner == NP_CAT_PUBLISHED)
-		np_errf(out, 0, "%s/" NP_STORE_PUBLIC, c->store_dir);
+	if (owner->key.owner == NP_CAT_PUBLISHED)
+		np_errf(out, 0, "%s/" NP_STORE_PUBLIC, catalog->store_dir);
 	else
-		np_errf(out, 0, "%s/" NP_STORE_USERS "/%u", c->store_dir,
-			(uint32_t)o->key.owner);
+		np_errf(out, 0, "%s/" NP_STORE_USERS "/%u", catalog->store_dir,
+			(uint32_t)owner->key.owner);
 }
 
-/* Log a line; false: too many lines in this refresh. */
-static bool log_line(struct np_catalog *c, const char *line)
+/* Log a line.  Returns false if this refresh has logged too many. */
+static bool log_line(struct np_catalog *catalog, const char *line)
 {
-	if (c->n_warned > NP_CATALOG_MAX_WARNINGS)
+	if (catalog->n_warned > NP_CATALOG_MAX_WARNINGS)
 		return false;
-	if (c->warn)
-		c->warn(c->n_warned == NP_CATALOG_MAX_WARNINGS ?
+	if (catalog->warn)
+		catalog->warn(
+			catalog->n_warned == NP_CATALOG_MAX_WARNINGS ?
 				"more files were skipped than are reported" :
 				line,
-			c->warn_arg);
-	return c->n_warned++ < NP_CATALOG_MAX_WARNINGS;
+			catalog->warn_arg);
+	return catalog->n_warned++ < NP_CATALOG_MAX_WARNINGS;
 }
 
-/* After the hour, log how many lines were only counted. */
-static void catalog_sum_up(struct np_catalog *c, struct np_cat_owner *o)
+/* At the end of the hour, log how many lines were only counted. */
+static void log_hourly_count(struct np_catalog *catalog,
+			     struct np_cat_owner *owner)
 {
 	struct np_err path, line;
 
-	if (!o->lines.until || catalog_now(c) < o->lines.until)
+	if (!owner->lines.until || catalog_now(catalog) < owner->lines.until)
 		return;
-	path_of(c, o, &path);
+	path_of(catalog, owner, &path);
 	np_errf(&line, 0,
 		"%.150s: %zu more files or directories were skipped "
 		"in the last hour than were reported",
-		path.text, o->lines.counted);
-	if (!o->lines.counted || log_line(c, line.text))
-		o->lines = (struct owner_lines){ .until = 0 };
+		path.text, owner->lines.counted);
+	if (!owner->lines.counted || log_line(catalog, line.text))
+		owner->lines = (struct owner_lines){ .until = 0 };
 }
 
-/* Log or count a line about an owner's files; false: try again later. */
-static bool log_of_owner(struct np_catalog *c, struct np_cat_owner *o,
-			 const char *line)
+/* Log or count a line about an owner's files.  false: try again later. */
+static bool log_for_owner(struct np_catalog *catalog,
+			  struct np_cat_owner *owner, const char *line)
 {
 	struct np_err path, last;
 
-	catalog_sum_up(c, o);
-	if (o->lines.logged < NP_CATALOG_MAX_LINES) {
-		if (!log_line(c, line))
+	log_hourly_count(catalog, owner);
+	if (owner->lines.logged < NP_CATALOG_MAX_LINES) {
+		if (!log_line(catalog, line))
 			return false;
-		if (!o->lines.until)
-			o->lines.until = catalog_now(c) + HOUR_SEC;
-		o->lines.logged++;
+		if (!owner->lines.until)
+			owner->lines.until = catalog_now(catalog) + HOUR_SEC;
+		owner->lines.logged++;
 		return true;
 	}
-	if (!o->lines.counted) {
-		path_of(c, o, &path);
+	if (!owner->lines.counted) {
+		path_of(catalog, owner, &path);
 		np_errf(&last, 0,
 			"%.150s: no more than %d lines are reported "
 			"in an hour, the others are counted",
 			path.text, NP_CATALOG_MAX_LINES);
-		if (!log_line(c, last.text))
+		if (!log_line(catalog, last.text))
 			return false;
 	}
-	o->lines.counted++;
+	owner->lines.counted++;
 	return true;
 }
 
-/* Log a line, unless it was logged before or the owner has too many. */
-static void catalog_log(const char *line, void *catalog)
+/* Log a line, unless it was logged before, or the owner has too many. */
+static void log_problem(const char *line, void *arg)
 {
-	struct np_catalog *c = catalog;
-	struct log_state *s = c->saying;
-	uint64_t h = np_hash(NP_HASH, line, strlen(line));
+	struct np_catalog *catalog = arg;
+	struct log_state *log = catalog->log;
+	uint64_t hash = np_hash(NP_HASH, line, strlen(line));
 
-	/* A line that cannot be logged now is tried at the next reading. */
-	if (!has_hash(s->old, s->n_old, h) &&
-	    !(c->teller ? log_of_owner(c, c->teller, line) : log_line(c, line)))
+	/* If a line cannot be logged now, the next reading tries again. */
+	if (!has_hash(log->old, log->n_old, hash) &&
+	    !(catalog->log_owner ?
+		      log_for_owner(catalog, catalog->log_owner, line) :
+		      log_line(catalog, line)))
 		return;
-	remember(s, h);
+	remember_line(log, hash);
 }
 
-/* ---- the calibration: after a change, everything is read again ---- */
+/*
+ * ---- the calibration ----
+ *
+ * After a change of the calibration, everything is read again.
+ */
 
-#define POLL_SEC 5.0 /* between looks at the same thing */
+#define POLL_SEC 5.0 /* between scans of the same place */
 
-static void fabric_close(struct fabric *f)
+static void fabric_close(struct fabric *fabric)
 {
-	np_predictor_free(f->models);
-	np_predictor_free(f->checked);
-	np_calibration_free(&f->cal);
+	np_predictor_free(fabric->models);
+	np_predictor_free(fabric->checked);
+	np_calibration_free(&fabric->cal);
 }
 
-static void catalog_uncalibrate(struct np_catalog *c)
+static void close_fabrics(struct np_catalog *catalog)
 {
-	for (size_t i = 0; i < c->n_fabrics; i++)
-		fabric_close(&c->fabrics[i]);
-	c->n_fabrics = c->n_uncalibrated = 0;
+	for (size_t i = 0; i < catalog->n_fabrics; i++)
+		fabric_close(&catalog->fabrics[i]);
+	catalog->n_fabrics = catalog->n_uncalibrated = 0;
 }
 
-/* The sharing coefficient of a scope in words, for example "0.91". */
+/* Write the sharing coefficient of a scope: "0.91", or why there is none. */
 static void sharing_text(const struct np_calibration *cal, enum np_scope scope,
 			 char *buf, size_t len)
 {
@@ -1111,9 +1166,9 @@ static void sharing_text(const struct np_calibration *cal, enum np_scope scope,
 }
 
 /* Describe the calibration in use, for np_catalog_fabric(). */
-static void describe(struct np_catalog *c)
+static void describe(struct np_catalog *catalog)
 {
-	const struct np_calibration *cal = &c->fabrics[0].cal;
+	const struct np_calibration *cal = &catalog->fabrics[0].cal;
 	const char *const *names = np_scope_names;
 	time_t t = (time_t)cal->date;
 	char text[NP_N_SCOPES][32], date[32] = "an unknown date";
@@ -1124,34 +1179,34 @@ static void describe(struct np_catalog *c)
 	for (int i = 0; i < NP_N_SCOPES; i++)
 		sharing_text(cal, (enum np_scope)i, text[i],
 			     sizeof(text[i]));
-	np_errf(&c->described, 0,
+	np_errf(&catalog->described, 0,
 		"of %s, cluster %.64s, %zu levels at scope %.16s; sharing "
 		"coefficients: %s %s, %s %s, %s %s",
 		date, cal->cluster, cal->fabric->n_levels,
-		np_scope_name(cal->scope), names[0], text[0], names[1],
-		text[1], names[2], text[2]);
+		np_scope_name(cal->scope), names[0], text[0], names[1], text[1],
+		names[2], text[2]);
 }
 
-/* Drop everything that was derived from the previous calibration. */
-static void drop_derived(struct np_catalog *c)
+/* Drop everything that was computed with the previous calibration. */
+static void drop_derived(struct np_catalog *catalog)
 {
-	for (size_t i = 0; i < c->apps.n; i++) {
-		struct np_cat_app *a = c->apps.item[i];
+	for (size_t i = 0; i < catalog->apps.n; i++) {
+		struct np_cat_app *app = catalog->apps.item[i];
 
-		catalog_drop_summary(a);
-		catalog_forget(c, a);
-		if (a->there)
-			catalog_set_to_read(c, a, true);
-		else /* read it when it appears again */
-			a->stamp = (struct np_store_stamp){ .dev = 0 };
+		drop_summary(app);
+		forget_answers(catalog, app);
+		if (app->exists)
+			set_to_read(catalog, app, true);
+		else /* read it when it exists again */
+			app->stamp = (struct np_store_stamp){ .dev = 0 };
 	}
-	c->changed = true;
+	catalog->changed = true;
 }
 
 #define CHECK_REPLICATES 50 /* bootstrap samples of an interval */
 
-/* Load a calibration, and make the models for it. */
-static int fabric_open(const struct np_catalog *c,
+/* Load the calibration of a fabric, and make its models. */
+static int fabric_open(const struct np_catalog *catalog,
 		       const struct np_fabric_of *of, struct fabric *out,
 		       struct np_err *err)
 {
@@ -1159,66 +1214,71 @@ static int fabric_open(const struct np_catalog *c,
 						    .seed = 1 };
 	static const struct np_predict_opt full = { CHECK_REPLICATES, 1 };
 	const struct np_model *m = np_model_find(NP_MODEL_DEFAULT, NULL);
-	struct fabric f = { .models = NULL };
-	int rc = np_fabric_store_load_of(c->store, c->cluster, NULL, of,
-					 &f.cal, err);
+	struct fabric fabric = { .models = NULL };
+	int rc = np_fabric_store_load_of(catalog->store, catalog->cluster, NULL,
+					 of, &fabric.cal, err);
 
 	if (rc)
 		return rc;
-	rc = np_predictor_new(f.cal.fabric, m, &fast, &f.models, err);
+	rc = np_predictor_new(fabric.cal.fabric, m, &fast, &fabric.models, err);
 	if (!rc)
-		rc = np_predictor_new(f.cal.fabric, m, &full, &f.checked, err);
+		rc = np_predictor_new(fabric.cal.fabric, m, &full,
+				      &fabric.checked, err);
 	if (rc)
-		fabric_close(&f);
+		fabric_close(&fabric);
 	else
-		*out = f;
+		*out = fabric;
 	return rc;
 }
 
 /* Load the newest calibration. */
-static int fabric_load(struct np_catalog *c, struct np_err *err)
+static int fabric_load(struct np_catalog *catalog, struct np_err *err)
 {
 	static const struct np_fabric_of any;
-	struct fabric f;
-	int rc = fabric_open(c, &any, &f, err);
+	struct fabric fabric;
+	int rc = fabric_open(catalog, &any, &fabric, err);
 
 	if (rc)
 		return rc;
-	catalog_uncalibrate(c);
-	c->fabrics[c->n_fabrics++] = f;
-	catalog_log_begin(c, &c->cal_logged, NULL);
-	if (f.cal.n_skipped)
-		catalog_log(f.cal.skipped.text, c);
-	catalog_log_end(c);
-	describe(c);
+	close_fabrics(catalog);
+	catalog->fabrics[catalog->n_fabrics++] = fabric;
+	begin_place(catalog, &catalog->cal_logged, NULL);
+	if (fabric.cal.n_skipped)
+		log_problem(fabric.cal.skipped.text, catalog);
+	end_place(catalog);
+	describe(catalog);
 	return 0;
 }
 
-/* Does this fabric lack a calibration? If not, note that it does. */
-static bool is_uncalibrated(struct np_catalog *c, const struct np_fabric_of *of)
+/*
+ * Is this fabric known to have no calibration?  If not, note that it has none:
+ * the caller takes that back if it finds one.
+ */
+static bool is_known_uncalibrated(struct np_catalog *catalog,
+				  const struct np_fabric_of *of)
 {
-	char key[sizeof(c->uncalibrated[0])];
+	char key[sizeof(catalog->uncalibrated[0])];
 
 	snprintf(key, sizeof(key), "%s %s", of->rail ? of->rail : "",
 		 of->rail || !of->transport ? "" : of->transport);
-	for (size_t i = 0; i < c->n_uncalibrated; i++)
-		if (!strcmp(c->uncalibrated[i], key))
+	for (size_t i = 0; i < catalog->n_uncalibrated; i++)
+		if (!strcmp(catalog->uncalibrated[i], key))
 			return true;
-	if (c->n_uncalibrated == MAX_UNCALIBRATED)
+	if (catalog->n_uncalibrated == MAX_UNCALIBRATED)
 		return true;
-	strcpy(c->uncalibrated[c->n_uncalibrated++], key);
+	strcpy(catalog->uncalibrated[catalog->n_uncalibrated++], key);
 	return false;
 }
 
 /*
- * The fabric of the newest of these runs: one that is in use, or else another
- * one that was calibrated, or else the first. Each is looked for once.
+ * Find the fabric of the newest of these runs: a fabric in use, or else another
+ * one that was calibrated and is looked for only once, or else fabrics[0].
  */
-static size_t fabric_of(struct np_catalog *c, const struct np_runs *runs)
+static size_t fabric_of(struct np_catalog *catalog, const struct np_runs *runs)
 {
 	const struct np_record *newest = NULL;
 	struct np_fabric_of of = { NULL };
-	struct fabric f;
+	struct fabric fabric;
 
 	for (size_t i = 0; i < runs->n; i++)
 		if (!newest || runs->run[i]->start > newest->start)
@@ -1227,175 +1287,193 @@ static size_t fabric_of(struct np_catalog *c, const struct np_runs *runs)
 		of.rail = np_run_rail(newest);
 		of.transport = newest->probe.transport;
 	}
-	for (size_t i = 0; i < c->n_fabrics; i++)
-		if (np_fabric_is_of(&c->fabrics[i].cal, &of))
+	for (size_t i = 0; i < catalog->n_fabrics; i++)
+		if (np_fabric_is_of(&catalog->fabrics[i].cal, &of))
 			return i;
-	if (c->n_fabrics == MAX_FABRICS || is_uncalibrated(c, &of) ||
-	    fabric_open(c, &of, &f, NULL))
+	if (catalog->n_fabrics == MAX_FABRICS ||
+	    is_known_uncalibrated(catalog, &of) ||
+	    fabric_open(catalog, &of, &fabric, NULL))
 		return 0;
-	if (!np_fabric_is_of(&f.cal, &of)) {
-		fabric_close(&f);
+	if (!np_fabric_is_of(&fabric.cal, &of)) {
+		fabric_close(&fabric);
 		return 0;
 	}
-	c->n_uncalibrated--;
-	c->fabrics[c->n_fabrics] = f;
-	return c->n_fabrics++;
-}
-
-/* Is there a newer one than the one that is in use, or that failed? */
-static int look_at_calibration(struct np_catalog *c, double now, bool *other,
-			       struct np_err *err)
-{
-	struct np_store_stamp stamp;
-	int rc = np_fabric_store_stamp(c->store, c->cluster, &stamp, err);
-
-	if (rc) {
-		c->cal_stamp = (struct np_store_stamp){ .dev = 0 };
-		return rc;
-	}
-	*other = !catalog_same_stamp(&stamp, &c->cal_stamp);
-	if (*other) {
-		c->cal_again =
-			np_store_is_racy(&stamp) ? now + NP_STORE_RACY_SEC : 0;
-	} else if (c->cal_again && now >= c->cal_again) {
-		*other = true;
-		c->cal_again = 0;
-	}
-	c->cal_stamp = stamp;
-	return 0;
-}
-
-/* Load the calibration if it is due.  Returns 0 or -errno with err. */
-static int catalog_calibrate(struct np_catalog *c, struct np_err *err)
-{
-	double now = catalog_now(c);
-	bool other = false;
-	int rc;
-
-	if (now < c->cal_due)
-		goto out;
-	c->cal_due = now + POLL_SEC;
-	rc = look_at_calibration(c, now, &other, &c->cal_err);
-	if (!rc && !other)
-		goto out; /* unchanged */
-	if (!rc)
-		rc = fabric_load(c, &c->cal_err);
-	if (rc)
-		catalog_uncalibrate(c);
-	else
-		drop_derived(c);
-	if (rc && rc != -ENOENT && rc != -EINVAL) /* may be temporary */
-		c->cal_stamp = (struct np_store_stamp){ .dev = 0 };
-	c->cal_rc = rc;
-out:
-	return c->cal_rc ? np_errf(err, c->cal_rc, "%s", c->cal_err.text) : 0;
-}
-
-/* ---- listing applications: only directories are opened, no files ---- */
-
-#define POLL_WANTED_SEC 1.0 /* ... if a job needs its application */
-#define MAX_COST 0.05 /* share of the time spent on looking */
-#define MAX_APPS 8192 /* of all owners; there are fewer handles */
-
-/* Is this owner looked at every second: published, or with jobs? */
-static bool is_urgent(const struct np_catalog *c, const struct np_cat_owner *o)
-{
-	return o->key.owner == NP_CAT_PUBLISHED ||
-	       catalog_is_wanted(c, o->wanted_until);
+	catalog->n_uncalibrated--;
+	catalog->fabrics[catalog->n_fabrics] = fabric;
+	return catalog->n_fabrics++;
 }
 
 /*
- * The next owner to look at, or NULL.  Owners take turns, starting after the
- * last one found, so that none starves.
+ * Find out whether there is another calibration than the one that is in use, or
+ * that could not be loaded.
  */
-static struct np_cat_owner *catalog_due(struct np_catalog *c, bool wanted)
+static int check_calibration(struct np_catalog *catalog, double now,
+			     bool *other, struct np_err *err)
 {
-	double now = catalog_now(c), next = INFINITY;
-	size_t n = c->owners.n;
+	struct np_store_stamp stamp;
+	int rc = np_fabric_store_stamp(catalog->store, catalog->cluster, &stamp,
+				       err);
 
-	if (now < c->idle_until[wanted])
+	if (rc) {
+		catalog->cal_stamp = (struct np_store_stamp){ .dev = 0 };
+		return rc;
+	}
+	*other = !same_stamp(&stamp, &catalog->cal_stamp);
+	if (*other) {
+		catalog->cal_reread_due =
+			np_store_is_racy(&stamp) ? now + NP_STORE_RACY_SEC : 0;
+	} else if (catalog->cal_reread_due && now >= catalog->cal_reread_due) {
+		*other = true;
+		catalog->cal_reread_due = 0;
+	}
+	catalog->cal_stamp = stamp;
+	return 0;
+}
+
+/* Load the calibration if it has changed.  Returns 0 or -errno with err. */
+static int refresh_calibration(struct np_catalog *catalog, struct np_err *err)
+{
+	double now = catalog_now(catalog);
+	bool other = false;
+	int rc;
+
+	if (now < catalog->cal_due)
+		goto out;
+	catalog->cal_due = now + POLL_SEC;
+	rc = check_calibration(catalog, now, &other, &catalog->cal_err);
+	if (!rc && !other)
+		goto out; /* unchanged */
+	if (!rc)
+		rc = fabric_load(catalog, &catalog->cal_err);
+	if (rc)
+		close_fabrics(catalog);
+	else
+		drop_derived(catalog);
+	if (rc && rc != -ENOENT && rc != -EINVAL) /* temporary, perhaps */
+		catalog->cal_stamp = (struct np_store_stamp){ .dev = 0 };
+	catalog->cal_rc = rc;
+out:
+	return catalog->cal_rc ? np_errf(err, catalog->cal_rc, "%s",
+					 catalog->cal_err.text) :
+				 0;
+}
+
+/*
+ * ---- scanning for applications ----
+ *
+ * Only directories are opened here, no files.
+ */
+
+#define POLL_WANTED_SEC 1.0 /* the same, if a job needs its application */
+#define MAX_SCAN_SHARE 0.05 /* share of the time that is spent on scans */
+#define MAX_APPS 8192 /* of all owners; there are fewer handles */
+
+/* Is this owner scanned every second, because it has jobs or is published? */
+static bool is_urgent(const struct np_catalog *catalog,
+		      const struct np_cat_owner *owner)
+{
+	return owner->key.owner == NP_CAT_PUBLISHED ||
+	       is_wanted(catalog, owner->wanted_until);
+}
+
+/*
+ * Find the next owner to be scanned, or NULL.  Owners take turns: the search
+ * begins at the last one, so that none is passed over forever.
+ */
+static struct np_cat_owner *next_owner(struct np_catalog *catalog, bool wanted)
+{
+	double now = catalog_now(catalog), next = INFINITY;
+	size_t n = catalog->owners.n;
+
+	if (now < catalog->idle_until[wanted])
 		return NULL;
 	for (size_t i = 0; i < n; i++) {
-		size_t at = (c->cursor[wanted] + i) % n;
-		struct np_cat_owner *o = c->owners.item[at];
+		size_t at = (catalog->cursor[wanted] + i) % n;
+		struct np_cat_owner *owner = catalog->owners.item[at];
 
-		if (wanted && !is_urgent(c, o))
+		if (wanted && !is_urgent(catalog, owner))
 			continue;
-		if (o->due <= now) {
-			c->cursor[wanted] = at;
-			return o;
+		if (owner->due <= now) {
+			catalog->cursor[wanted] = at;
+			return owner;
 		}
-		next = fmin(next, o->due);
+		next = fmin(next, owner->due);
 	}
-	c->idle_until[wanted] = next;
+	catalog->idle_until[wanted] = next;
 	return NULL;
 }
 
-/* The range of an owner's applications: from *first, as many as returned. */
-static size_t apps_of(const struct np_catalog *c, int64_t owner, size_t *first)
+/* Find the applications of an owner.  Returns their number, from *first on. */
+static size_t apps_of(const struct np_catalog *catalog, int64_t owner,
+		      size_t *first)
 {
-	*first = cat_map_at(&c->apps, owner, "");
-	return cat_map_at(&c->apps, owner + 1, "") - *first;
+	*first = cat_map_at(&catalog->apps, owner, "");
+	return cat_map_at(&catalog->apps, owner + 1, "") - *first;
 }
 
-/* It has disappeared.  It keeps its handle, and has it again if it returns. */
-static void remove_app(struct np_catalog *c, size_t i)
+/*
+ * Handle an application that does not exist any more.  It keeps its handle, for
+ * the case that it exists again.
+ */
+static void remove_app(struct np_catalog *catalog, size_t i)
 {
-	struct np_cat_app *a = c->apps.item[i];
+	struct np_cat_app *app = catalog->apps.item[i];
 
-	if (a->known)
-		catalog_reindex(c);
-	catalog_set_to_read(c, a, false);
-	catalog_drop_summary(a);
-	a->there = a->known = false;
-	log_state_free(&a->logged);
-	if (a->handle == NP_PROFILE_UNKNOWN) {
-		cat_map_remove(&c->apps, i);
+	if (app->known)
+		drop_index(catalog);
+	set_to_read(catalog, app, false);
+	drop_summary(app);
+	app->exists = app->known = false;
+	log_state_free(&app->logged);
+	if (app->handle == NP_PROFILE_UNKNOWN) {
+		cat_map_remove(&catalog->apps, i);
 		return;
 	}
-	catalog_forget(c, a);
-	a->stamp = (struct np_store_stamp){ .dev = 0 };
+	forget_answers(catalog, app);
+	app->stamp = (struct np_store_stamp){ .dev = 0 };
 }
 
-/* Make room for a newcomer by removing a less important application. */
-static bool make_room_for(struct np_catalog *c,
+/* Make room for a new application, by removing one that it outranks. */
+static bool make_room_for(struct np_catalog *catalog,
 			  const struct np_cat_app *newcomer)
 {
 	struct np_cat_app *least = NULL;
 
-	if (c->apps.n < MAX_APPS)
+	if (catalog->apps.n < MAX_APPS)
 		return true;
-	for (size_t i = 0; i < c->apps.n; i++) {
-		struct np_cat_app *a = c->apps.item[i];
+	for (size_t i = 0; i < catalog->apps.n; i++) {
+		struct np_cat_app *app = catalog->apps.item[i];
 
-		if (!least || catalog_outranks(c, least, a))
-			least = a;
+		if (!least || outranks(catalog, least, app))
+			least = app;
 	}
-	if (!catalog_outranks(c, newcomer, least))
+	if (!outranks(catalog, newcomer, least))
 		return false;
 	if (least->handle != NP_PROFILE_UNKNOWN) {
-		catalog_forget(c, least);
-		c->by_handle[least->handle] = NULL;
+		forget_answers(catalog, least);
+		catalog->by_handle[least->handle] = NULL;
 		least->handle = NP_PROFILE_UNKNOWN;
 	}
-	remove_app(c, cat_map_at(&c->apps, least->key.owner, least->key.app));
+	remove_app(catalog, cat_map_at(&catalog->apps, least->key.owner,
+				       least->key.app));
 	return true;
 }
 
-/* Add an application that appeared; *out NULL: no room for it. */
-static int add_app(struct np_catalog *c, int64_t owner,
+/* Add a new application; *out NULL: there is no room for it. */
+static int add_app(struct np_catalog *catalog, int64_t owner,
 		   const struct np_store_app *found, struct np_cat_app **out)
 {
-	struct np_cat_want *w = cat_map_find(&c->wants, owner, found->name);
+	struct np_cat_wanted *want =
+		cat_map_find(&catalog->wanted, owner, found->name);
 	struct np_cat_app like = {
-		.key.owner = owner, .stamp = found->stamp, .there = true,
-		.wanted_until = w ? w->until : 0,
+		.key.owner = owner, .stamp = found->stamp, .exists = true,
+		.wanted_until = want ? want->until : 0,
 	}, *a;
 
 	*out = NULL;
-	if (!make_room_for(c, &like))
+	if (!make_room_for(catalog, &like))
 		return 0;
-	a = cat_map_add(&c->apps, owner, found->name, sizeof(*a));
+	a = cat_map_add(&catalog->apps, owner, found->name, sizeof(*a));
 	if (!a)
 		return -ENOMEM;
 	a->handle = NP_PROFILE_UNKNOWN;
@@ -1408,39 +1486,40 @@ static int add_app(struct np_catalog *c, int64_t owner,
  * Compare a directory with what is known of its application, and mark it to be
  * read after a change.
  */
-static int update_app(struct np_catalog *c, int64_t owner,
+static int update_app(struct np_catalog *catalog, int64_t owner,
 		      const struct np_store_app *found)
 {
-	struct np_cat_app *a = cat_map_find(&c->apps, owner, found->name);
-	int rc = a ? 0 : add_app(c, owner, found, &a);
+	struct np_cat_app *app =
+		cat_map_find(&catalog->apps, owner, found->name);
+	int rc = app ? 0 : add_app(catalog, owner, found, &app);
 
-	if (!a)
+	if (!app)
 		return rc;
-	a->seen = true;
-	if (!a->there && a->known)
-		catalog_reindex(c);
-	a->there = true;
-	if (!catalog_same_stamp(&a->stamp, &found->stamp)) {
-		a->stamp = found->stamp;
-		a->stamped = false;
-		a->again = 0;
-		catalog_set_to_read(c, a, true);
-	} else if (a->again && catalog_now(c) >= a->again) {
-		a->again = 0;
-		catalog_set_to_read(c, a, true);
-	} else if (a->no_room && catalog_has_room(c)) {
-		catalog_set_to_read(c, a, true);
+	app->found = true;
+	if (!app->exists && app->known)
+		drop_index(catalog);
+	app->exists = true;
+	if (!same_stamp(&app->stamp, &found->stamp)) {
+		app->stamp = found->stamp;
+		app->read_since_change = false;
+		app->reread_due = 0;
+		set_to_read(catalog, app, true);
+	} else if (app->reread_due && catalog_now(catalog) >= app->reread_due) {
+		app->reread_due = 0;
+		set_to_read(catalog, app, true);
+	} else if (app->no_room && has_free_handle(catalog)) {
+		set_to_read(catalog, app, true);
 	}
 	return 0;
 }
 
-/* An application that may be one too many: wanted ones first, then newest. */
+/* An application of an owner who may have too many. */
 struct choice {
 	const struct np_store_app *app;
 	bool wanted;
 };
 
-/* Order of a user's applications, if there are too many. */
+/* Order applications: wanted ones first, then the newest. */
 static int wanted_then_newest(const void *p, const void *q)
 {
 	const struct choice *x = p, *y = q;
@@ -1456,7 +1535,7 @@ static int wanted_then_newest(const void *p, const void *q)
 }
 
 /* Update the applications of an owner, within the limit for one owner. */
-static int update_apps(struct np_catalog *c, int64_t owner,
+static int update_apps(struct np_catalog *catalog, int64_t owner,
 		       const struct np_store_app *apps, size_t n)
 {
 	size_t most = owner == NP_CAT_PUBLISHED ? NP_CONFLICT_MAX_PROFILES :
@@ -1466,249 +1545,266 @@ static int update_apps(struct np_catalog *c, int64_t owner,
 	int rc = choice ? 0 : -ENOMEM;
 
 	for (size_t i = 0; choice && i < n; i++) {
-		struct np_cat_want *w =
-			cat_map_find(&c->wants, owner, apps[i].name);
+		struct np_cat_wanted *want =
+			cat_map_find(&catalog->wanted, owner, apps[i].name);
 
-		/* Runs of the idle network are no application. */
+		/* Runs of the idle network are not an application. */
 		if (strcmp(apps[i].name, NP_IDLE_APP))
 			choice[n_choice++] = (struct choice){
-				&apps[i], w && catalog_is_wanted(c, w->until)
+				&apps[i],
+				want && is_wanted(catalog, want->until)
 			};
 	}
 	if (n_choice > most)
 		qsort(choice, n_choice, sizeof(*choice), wanted_then_newest);
 	for (size_t i = 0; !rc && i < n_choice && i < most; i++)
-		rc = update_app(c, owner, choice[i].app);
+		rc = update_app(catalog, owner, choice[i].app);
 	free(choice);
 	return rc;
 }
 
 /* Update all applications of an owner, and remove those that are gone. */
-static int update_owner(struct np_catalog *c, int64_t owner,
+static int update_owner(struct np_catalog *catalog, int64_t owner,
 			const struct np_store_app *apps, size_t n)
 {
-	size_t first, count = apps_of(c, owner, &first);
+	size_t first, count = apps_of(catalog, owner, &first);
 	int rc;
 
 	for (size_t i = 0; i < count; i++)
-		((struct np_cat_app *)c->apps.item[first + i])->seen = false;
-	rc = update_apps(c, owner, apps, n);
+		((struct np_cat_app *)catalog->apps.item[first + i])->found =
+			false;
+	rc = update_apps(catalog, owner, apps, n);
 	if (rc)
 		return rc;
-	count = apps_of(c, owner, &first);
+	count = apps_of(catalog, owner, &first);
 	for (size_t i = first + count; i-- > first;) {
-		struct np_cat_app *a = c->apps.item[i];
+		struct np_cat_app *app = catalog->apps.item[i];
 
-		if (!a->seen &&
-		    (a->there || a->known || a->handle == NP_PROFILE_UNKNOWN))
-			remove_app(c, i);
+		if (!app->found && (app->exists || app->known ||
+				    app->handle == NP_PROFILE_UNKNOWN))
+			remove_app(catalog, i);
 	}
 	return 0;
 }
 
-/* Schedule the next look, so that looking takes a small share of the time. */
-static void schedule_look(struct np_catalog *c, struct np_cat_owner *o,
-			  double began)
+/* Schedule the next scan, so that scans take a small share of the time. */
+static void schedule_scan(struct np_catalog *catalog,
+			  struct np_cat_owner *owner, double began)
 {
-	double now = catalog_now(c);
-	bool wanted = catalog_is_wanted(c, o->wanted_until);
+	double now = catalog_now(catalog);
+	bool wanted = is_wanted(catalog, owner->wanted_until);
 
-	c->cost_sec += now - began - o->cost_sec;
-	o->cost_sec = now - began;
-	o->due = now +
-		 fmax(wanted ? POLL_WANTED_SEC : POLL_SEC,
-		      (is_urgent(c, o) ? o->cost_sec : c->cost_sec) / MAX_COST);
-	c->idle_until[false] = fmin(c->idle_until[false], o->due);
-	c->idle_until[true] = fmin(c->idle_until[true], o->due);
+	catalog->scan_sec += now - began - owner->scan_sec;
+	owner->scan_sec = now - began;
+	owner->due =
+		now + fmax(wanted ? POLL_WANTED_SEC : POLL_SEC,
+			   (is_urgent(catalog, owner) ? owner->scan_sec :
+							catalog->scan_sec) /
+				   MAX_SCAN_SHARE);
+	catalog->idle_until[false] =
+		fmin(catalog->idle_until[false], owner->due);
+	catalog->idle_until[true] = fmin(catalog->idle_until[true], owner->due);
 }
 
-/* Look at the directory of one owner. */
-static int catalog_look(struct np_catalog *c, struct np_cat_owner *o,
-			struct np_err *err)
+/* Scan the directory of one owner. */
+static int scan_owner(struct np_catalog *catalog, struct np_cat_owner *owner,
+		      struct np_err *err)
 {
-	bool public = o->key.owner == NP_CAT_PUBLISHED;
+	bool public = owner->key.owner == NP_CAT_PUBLISHED;
 	struct np_store_app *apps = NULL;
 	struct np_err why = NP_ERR_INIT;
-	double began = catalog_now(c);
+	double began = catalog_now(catalog);
 	size_t n = 0;
-	int rc = np_store_list_apps(c->store,
+	int rc = np_store_list_apps(catalog->store,
 				    public ? NP_STORE_PUBLISHED : NP_STORE_USER,
-				    (uid_t)o->key.owner, &apps, &n, &why);
+				    (uid_t)owner->key.owner, &apps, &n, &why);
 
 	if (rc && (public || rc == -ENOMEM))
 		return np_errf(err, rc, "%s", why.text);
-	/* A user's unusable directory is a problem of that user alone. */
-	catalog_sum_up(c, o);
-	catalog_log_begin(c, &o->logged, o);
+	/* That a user's directory is unusable affects only that user. */
+	log_hourly_count(catalog, owner);
+	begin_place(catalog, &owner->logged, owner);
 	if (rc)
-		catalog_log(why.text, c);
-	catalog_log_end(c);
-	rc = update_owner(c, o->key.owner, apps, n);
+		log_problem(why.text, catalog);
+	end_place(catalog);
+	rc = update_owner(catalog, owner->key.owner, apps, n);
 	free(apps);
-	schedule_look(c, o, began);
+	schedule_scan(catalog, owner, began);
 	return rc ? np_errf(err, rc, "catalog: out of memory") : 0;
 }
 
 /*
- * Remove users without a directory, unless jobs of them exist; and not before
- * their reading is paid, because a directory can be renamed and back to get a
- * fresh account.
+ * Add new users, and remove those without a directory, unless they have jobs or
+ * have to wait before more is read for them.  Otherwise a user could rename the
+ * directory and rename it back, to be read without waiting.
  */
-static int update_owners(struct np_catalog *c, const uid_t *uids, size_t n)
+static int update_owners(struct np_catalog *catalog, const uid_t *uids,
+			 size_t n)
 {
-	for (size_t i = 0; i < c->owners.n; i++)
-		((struct np_cat_owner *)c->owners.item[i])->listed = false;
+	for (size_t i = 0; i < catalog->owners.n; i++)
+		((struct np_cat_owner *)catalog->owners.item[i])->listed =
+			false;
 	for (size_t i = 0; i < n; i++) {
-		struct np_cat_owner *o = catalog_owner(c, uids[i]);
+		struct np_cat_owner *owner = owner_of(catalog, uids[i]);
 
-		if (o)
-			o->listed = true;
-		else if (c->owners.n < NP_CAT_MAX_OWNERS)
+		if (owner)
+			owner->listed = true;
+		else if (catalog->owners.n < NP_CAT_MAX_OWNERS)
 			return -ENOMEM;
 	}
-	for (size_t i = c->owners.n; i-- > 0;) {
-		struct np_cat_owner *o = c->owners.item[i];
+	for (size_t i = catalog->owners.n; i-- > 0;) {
+		struct np_cat_owner *owner = catalog->owners.item[i];
 		int rc;
 
-		if (o->listed || is_urgent(c, o) || o->lines.until ||
-		    !catalog_is_settled(c, o))
+		if (owner->listed || is_urgent(catalog, owner) ||
+		    owner->lines.until || !has_no_reading_debt(catalog, owner))
 			continue;
-		rc = update_owner(c, o->key.owner, NULL, 0);
+		rc = update_owner(catalog, owner->key.owner, NULL, 0);
 		if (rc)
 			return rc;
-		c->cost_sec -= o->cost_sec;
-		log_state_free(&o->logged);
-		cat_map_remove(&c->owners, i);
+		catalog->scan_sec -= owner->scan_sec;
+		log_state_free(&owner->logged);
+		cat_map_remove(&catalog->owners, i);
 	}
 	return 0;
 }
 
-/* Look at users/, for owners that appeared or disappeared. */
-static int catalog_look_uids(struct np_catalog *c, struct np_err *err)
+/* Scan users/ for owners that are new or gone. */
+static int scan_users(struct np_catalog *catalog, struct np_err *err)
 {
 	struct np_err why = NP_ERR_INIT;
-	double began = catalog_now(c), now;
+	double began = catalog_now(catalog), now;
 	uid_t *uids = NULL;
 	size_t n = 0;
 	int rc;
 
-	catalog_log_begin(c, &c->uids_logged, NULL);
-	rc = np_store_uids(c->store, &uids, &n, catalog_log, c, &why);
+	begin_place(catalog, &catalog->users_logged, NULL);
+	rc = np_store_uids(catalog->store, &uids, &n, log_problem, catalog,
+			   &why);
 	if (rc && rc != -ENOMEM)
-		catalog_log(why.text, c);
-	catalog_log_end(c);
+		log_problem(why.text, catalog);
+	end_place(catalog);
 	if (rc == -ENOMEM)
 		return np_errf(err, rc, "%s", why.text);
-	rc = update_owners(c, uids, n);
+	rc = update_owners(catalog, uids, n);
 	free(uids);
-	now = catalog_now(c);
-	c->uids_due = now + fmax(POLL_SEC, (now - began) / MAX_COST);
+	now = catalog_now(catalog);
+	catalog->users_due =
+		now + fmax(POLL_SEC, (now - began) / MAX_SCAN_SHARE);
 	return rc ? np_errf(err, rc, "catalog: out of memory") : 0;
 }
 
-/* Forget what exists, and look at everything again. */
-static void catalog_forget_all(struct np_catalog *c)
+/* Forget which applications exist, and scan everything again. */
+static void rescan_everything(struct np_catalog *catalog)
 {
-	for (size_t i = 0; i < c->owners.n; i++)
-		((struct np_cat_owner *)c->owners.item[i])->due = 0;
-	for (size_t i = 0; i < c->apps.n; i++)
-		((struct np_cat_app *)c->apps.item[i])->there = false;
-	c->uids_due = c->idle_until[false] = c->idle_until[true] = 0;
-	c->cursor[false] = c->cursor[true] = 0; /* published/ first */
-	c->cal_due = 0;
-	catalog_reindex(c);
+	for (size_t i = 0; i < catalog->owners.n; i++)
+		((struct np_cat_owner *)catalog->owners.item[i])->due = 0;
+	for (size_t i = 0; i < catalog->apps.n; i++)
+		((struct np_cat_app *)catalog->apps.item[i])->exists = false;
+	catalog->users_due = catalog->idle_until[false] =
+		catalog->idle_until[true] = 0;
+	catalog->cursor[false] = catalog->cursor[true] =
+		0; /* published/ is first */
+	catalog->cal_due = 0;
+	drop_index(catalog);
 }
 
 /* ---- reading an application's runs, and keeping their summary ---- */
 
 /*
- * Each reading costs its owner time at a steady rate, and no more is read
- * before that time has passed.  So a user who changes files all the time, or
- * links huge ones, leaves the time to others.
+ * May more be read for this owner?  After each reading an owner has to wait,
+ * for a time that is proportional to the bytes read.  So a user who changes
+ * files all the time, or links huge ones, does not take time from others.
  */
-static bool may_read(const struct np_catalog *c, const struct np_cat_owner *o)
+static bool may_read(const struct np_catalog *catalog,
+		     const struct np_cat_owner *owner)
 {
-	return o && (o->key.owner == NP_CAT_PUBLISHED ||
-		     o->paid_until <= catalog_now(c));
+	return owner && (owner->key.owner == NP_CAT_PUBLISHED ||
+			 owner->may_read_from <= catalog_now(catalog));
 }
 
-/* Charge an owner for having read so many bytes. */
-static void charge_owner(const struct np_catalog *c, struct np_cat_owner *o,
-			 size_t bytes)
+/* Let an owner wait because so many bytes were read. */
+static void charge_owner(const struct np_catalog *catalog,
+			 struct np_cat_owner *owner, size_t bytes)
 {
-	double saved = catalog_now(c) - NP_CATALOG_SAVED_SEC;
+	double saved = catalog_now(catalog) - NP_CATALOG_SAVED_SEC;
 
-	o->paid_until = fmax(o->paid_until, saved) +
-			fmax((double)bytes, NP_CATALOG_LEAST_BYTES) /
-				NP_CATALOG_BYTES_PER_SEC;
+	owner->may_read_from = fmax(owner->may_read_from, saved) +
+			       fmax((double)bytes, NP_CATALOG_LEAST_BYTES) /
+				       NP_CATALOG_BYTES_PER_SEC;
 }
 
-/* The application to read first, and its owner. */
+/* An application that may be read next, and its owner. */
 struct candidate {
 	const struct np_cat_owner *owner;
 	struct np_cat_app *app;
 };
 
-/* Is a before b: wanted first, then the owner whose turn was longest ago. */
-static bool is_before(const struct np_catalog *c, const struct candidate *a,
-		      const struct candidate *b)
+/*
+ * Is a read before b?  Wanted applications are first, then those of the owner
+ * who has waited longest.
+ */
+static bool is_before(const struct np_catalog *catalog,
+		      const struct candidate *a, const struct candidate *b)
 {
-	bool x = catalog_is_wanted(c, a->app->wanted_until);
-	bool y = catalog_is_wanted(c, b->app->wanted_until);
+	bool x = is_wanted(catalog, a->app->wanted_until);
+	bool y = is_wanted(catalog, b->app->wanted_until);
 
 	if (x != y)
 		return x;
-	if (a->owner->turn != b->owner->turn)
-		return a->owner->turn < b->owner->turn;
-	if (a->app->turn != b->app->turn)
-		return a->app->turn < b->app->turn;
-	return catalog_outranks(c, a->app, b->app);
+	if (a->owner->read_number != b->owner->read_number)
+		return a->owner->read_number < b->owner->read_number;
+	if (a->app->read_number != b->app->read_number)
+		return a->app->read_number < b->app->read_number;
+	return outranks(catalog, a->app, b->app);
 }
 
-/* The next application to read, or NULL; owners take turns. */
-static struct np_cat_app *catalog_next(const struct np_catalog *c, bool wanted)
+/* Find the next application to be read, or NULL.  Owners take turns. */
+static struct np_cat_app *next_app(const struct np_catalog *catalog,
+				   bool wanted)
 {
 	struct candidate best = { .app = NULL }, at = { .owner = NULL };
 
-	for (size_t i = 0; c->n_to_read && i < c->apps.n; i++) {
-		at.app = c->apps.item[i];
-		if (!at.app->to_read || !at.app->there ||
-		    (wanted && !catalog_is_wanted(c, at.app->wanted_until)))
+	for (size_t i = 0; catalog->n_to_read && i < catalog->apps.n; i++) {
+		at.app = catalog->apps.item[i];
+		if (!at.app->to_read || !at.app->exists ||
+		    (wanted && !is_wanted(catalog, at.app->wanted_until)))
 			continue;
 		if (!at.owner || at.owner->key.owner != at.app->key.owner)
-			at.owner =
-				cat_map_find(&c->owners, at.app->key.owner, "");
-		if (may_read(c, at.owner) &&
-		    (!best.app || is_before(c, &at, &best)))
+			at.owner = cat_map_find(&catalog->owners,
+						at.app->key.owner, "");
+		if (may_read(catalog, at.owner) &&
+		    (!best.app || is_before(catalog, &at, &best)))
 			best = at;
 	}
 	return best.app;
 }
 
 /*
- * Read and summarise, and set a->fabric; *bytes: how much was read.
- * Returns 0, -ENODATA (logged if there is a reason) or -ENOMEM.
+ * Read and summarise an application, and set its fabric.  *bytes: how much was
+ * read.  Returns 0, -ENODATA (the reason, if there is one, is logged) or
+ * -ENOMEM.
  */
-static int read_summary(struct np_catalog *c, struct np_cat_app *a,
+static int read_summary(struct np_catalog *catalog, struct np_cat_app *app,
 			struct np_run_summary *out, size_t *bytes)
 {
 	struct np_run_summary_opt opt = { .calibration = NULL };
 	struct np_err why = NP_ERR_INIT;
 	struct np_runs runs;
-	int rc = np_store_load(c->store,
-			       a->key.owner == NP_CAT_PUBLISHED ?
+	int rc = np_store_load(catalog->store,
+			       app->key.owner == NP_CAT_PUBLISHED ?
 				       NP_STORE_PUBLISHED :
 				       NP_STORE_USER,
-			       (uid_t)a->key.owner, a->key.app, catalog_log, c,
-			       &runs, &why);
+			       (uid_t)app->key.owner, app->key.app, log_problem,
+			       catalog, &runs, &why);
 
 	*bytes = rc ? 0 : runs.bytes;
 	if (!rc) {
-		a->fabric = fabric_of(c, &runs);
-		opt.calibration = &c->fabrics[a->fabric].cal;
+		app->fabric = fabric_of(catalog, &runs);
+		opt.calibration = &catalog->fabrics[app->fabric].cal;
 		rc = np_run_summary_make(&runs, &opt, out);
-		if (!rc) /* a thousand runs are too much to keep in memory */
-			np_run_summary_detach(out, a->key.app);
+		if (!rc) /* there may be a thousand runs: keep none of them */
+			np_run_summary_detach(out, app->key.app);
 		np_runs_free(&runs);
 		if (rc)
 			return rc;
@@ -1721,97 +1817,99 @@ static int read_summary(struct np_catalog *c, struct np_cat_app *a,
 	if (rc == -ENOMEM)
 		return rc;
 	if (rc && rc != -ENOENT)
-		catalog_log(why.text, c);
+		log_problem(why.text, catalog);
 	return -ENODATA;
 }
 
-/* Replace its summary; s NULL: it has none. */
-static int replace_summary(struct np_catalog *c, struct np_cat_app *a,
-			   const struct np_run_summary *s, struct np_err *err)
+/* Replace the summary of an application; NULL: it has none. */
+static int replace_summary(struct np_catalog *catalog, struct np_cat_app *app,
+			   const struct np_run_summary *summary,
+			   struct np_err *err)
 {
-	bool known = a->known;
+	bool known = app->known;
 	int rc = 0;
 
-	catalog_drop_summary(a);
-	catalog_forget(c, a);
-	a->known = a->no_room = false;
-	if (s) {
-		a->summary = *s;
-		a->usable = a->known = true;
-		if (a->handle == NP_PROFILE_UNKNOWN)
-			rc = catalog_take_handle(c, a, err);
+	drop_summary(app);
+	forget_answers(catalog, app);
+	app->known = app->no_room = false;
+	if (summary) {
+		app->summary = *summary;
+		app->usable = app->known = true;
+		if (app->handle == NP_PROFILE_UNKNOWN)
+			rc = assign_handle(catalog, app, err);
 	}
-	if (rc || a->no_room) {
-		catalog_drop_summary(a);
-		a->known = false;
-	} else if (a->known) {
-		np_conflict_set_rails(c->conflict, (uint32_t)a->handle,
-				      a->summary.rails);
+	if (rc || app->no_room) {
+		drop_summary(app);
+		app->known = false;
+	} else if (app->known) {
+		np_conflict_set_rails(catalog->conflict, (uint32_t)app->handle,
+				      app->summary.rails);
 	}
-	/* Other runs may back a name that the previous ones did not. */
-	if (a->known || known)
-		catalog_reindex(c);
+	/* The new runs may agree with a published name, or contradict it. */
+	if (app->known || known)
+		drop_index(catalog);
 	return rc;
 }
 
 /* Read one application and replace its summary. */
-static int catalog_read(struct np_catalog *c, struct np_cat_app *a,
-			struct np_err *err)
+static int read_app(struct np_catalog *catalog, struct np_cat_app *app,
+		    struct np_err *err)
 {
-	struct np_cat_owner *o = catalog_owner(c, a->key.owner);
-	struct np_run_summary s;
+	struct np_cat_owner *owner = owner_of(catalog, app->key.owner);
+	struct np_run_summary summary;
 	size_t bytes;
 	int rc;
 
-	catalog_log_begin(c, &a->logged, o);
-	rc = read_summary(c, a, &s, &bytes);
-	catalog_log_end(c);
-	a->turn = ++c->turn;
-	if (o) {
-		o->turn = c->turn;
-		charge_owner(c, o, bytes);
+	begin_place(catalog, &app->logged, owner);
+	rc = read_summary(catalog, app, &summary, &bytes);
+	end_place(catalog);
+	app->read_number = ++catalog->read_number;
+	if (owner) {
+		owner->read_number = catalog->read_number;
+		charge_owner(catalog, owner, bytes);
 	}
 	if (rc == -ENOMEM)
-		return np_errf(err, rc, "%s: out of memory", a->key.app);
-	if (!a->stamped && np_store_is_racy(&a->stamp))
-		a->again = catalog_now(c) + NP_STORE_RACY_SEC;
-	a->stamped = true;
-	rc = replace_summary(c, a, rc ? NULL : &s, err);
-	catalog_set_to_read(c, a, rc != 0);
+		return np_errf(err, rc, "%s: out of memory", app->key.app);
+	if (!app->read_since_change && np_store_is_racy(&app->stamp))
+		app->reread_due = catalog_now(catalog) + NP_STORE_RACY_SEC;
+	app->read_since_change = true;
+	rc = replace_summary(catalog, app, rc ? NULL : &summary, err);
+	set_to_read(catalog, app, rc != 0);
 	return rc;
 }
 
 /* ---- asking the models ---- */
 
 #define WANTED_SEC 600.0
-#define MAX_WANTS 32768 /* two for each user and application */
+#define MAX_WANTED 32768 /* two for each user and application */
 #define NEGLIGIBLE 0.01 /* smaller slowdowns are noise */
-#define SLICE 64	/* questions between two looks at the clock */
+#define SLICE_QUESTIONS 64 /* between two looks at the clock */
 
 /*
- * Predict a slowdown with the default model.  Only a slowdown that makes a
- * conflict is worth an interval, which tells whether it may be acted upon.
+ * Predict a slowdown with the default model.  Only for a slowdown that means a
+ * conflict, an interval is computed: it tells whether the prediction is
+ * doubtful.
  */
 static int predict(void *arg, uint32_t victim, uint32_t co,
 		   enum np_contact contact, double *slowdown)
 {
-	struct np_catalog *c = arg;
-	const struct np_cat_app *v = c->by_handle[victim];
-	const struct np_cat_app *x = c->by_handle[co];
+	struct np_catalog *catalog = arg;
+	const struct np_cat_app *v = catalog->by_handle[victim];
+	const struct np_cat_app *x = catalog->by_handle[co];
 	enum np_scope scope = (enum np_scope)contact; /* same order */
-	const struct fabric *f;
+	const struct fabric *fabric;
 	const struct np_mean *sharing;
 	const struct np_program *program;
 	struct np_prediction p;
 	int rc;
 
-	c->changed = true;
-	/* Fabrics that were calibrated apart cannot be compared. */
+	catalog->changed = true;
+	/* Levels of two calibrations cannot be compared. */
 	if (!v || !x || !v->usable || !x->usable || v->fabric != x->fabric)
 		return -ENODATA;
-	f = &c->fabrics[v->fabric];
-	sharing = &f->cal.fabric->sharing[scope];
-	/* Interference at that scope has to be measured, not assumed. */
+	fabric = &catalog->fabrics[v->fabric];
+	sharing = &fabric->cal.fabric->sharing[scope];
+	/* Without a measurement at that scope, nothing is assumed. */
 	if (!np_mean_known(sharing))
 		return -ENODATA;
 	if (np_sharing_coef_none(sharing)) {
@@ -1819,14 +1917,14 @@ static int predict(void *arg, uint32_t victim, uint32_t co,
 		return 0;
 	}
 	program = &x->summary.program;
-	rc = np_predict(f->models, &v->summary.program, &program, 1, scope, &p,
-			NULL);
-	if (!rc && p.slowdown > c->conf.max_slowdown)
-		rc = np_predict(f->checked, &v->summary.program, &program, 1,
-				scope, &p, NULL);
+	rc = np_predict(fabric->models, &v->summary.program, &program, 1, scope,
+			&p, NULL);
+	if (!rc && p.slowdown > catalog->conf.max_slowdown)
+		rc = np_predict(fabric->checked, &v->summary.program, &program,
+				1, scope, &p, NULL);
 	if (rc)
 		return rc;
-	if (p.flags & NP_PRED_DOUBTFUL && !c->accepts_doubtful)
+	if (p.flags & NP_PRED_DOUBTFUL && !catalog->accepts_doubtful)
 		return -ENODATA;
 	*slowdown = p.slowdown;
 	return 0;
@@ -1836,394 +1934,411 @@ int np_catalog_new(const char *store_dir, const char *cluster,
 		   const struct np_place_conf *conf, struct np_catalog **out,
 		   struct np_err *err)
 {
-	struct np_catalog *c = calloc(1, sizeof(*c));
-	const struct np_oracle oracle = { predict, c };
+	struct np_catalog *catalog = calloc(1, sizeof(*catalog));
+	const struct np_oracle oracle = { predict, catalog };
 
-	if (c) {
-		c->store_dir = strdup(store_dir);
-		c->cluster = strdup(cluster);
-		c->conf = *conf;
-		np_clock_init(&c->real, -1);
-		c->clock = &c->real;
-		c->conflict = np_conflict_new(&oracle);
+	if (catalog) {
+		catalog->store_dir = strdup(store_dir);
+		catalog->cluster = strdup(cluster);
+		catalog->conf = *conf;
+		np_clock_init(&catalog->real, -1);
+		catalog->clock = &catalog->real;
+		catalog->conflict = np_conflict_new(&oracle);
 	}
-	if (!c || !c->store_dir || !c->cluster || !c->conflict ||
-	    !catalog_owner(c, NP_CAT_PUBLISHED)) {
-		np_catalog_free(c);
+	if (!catalog || !catalog->store_dir || !catalog->cluster ||
+	    !catalog->conflict || !owner_of(catalog, NP_CAT_PUBLISHED)) {
+		np_catalog_free(catalog);
 		return np_errf(err, -ENOMEM, "catalog: out of memory");
 	}
-	*out = c;
+	*out = catalog;
 	return 0;
 }
 
-void np_catalog_free(struct np_catalog *c)
+void np_catalog_free(struct np_catalog *catalog)
 {
-	if (!c)
+	if (!catalog)
 		return;
-	np_app_index_unref(c->index);
-	np_conflict_free(c->conflict);
-	catalog_uncalibrate(c);
-	for (size_t i = 0; i < c->apps.n; i++) {
-		struct np_cat_app *a = c->apps.item[i];
+	np_app_index_unref(catalog->index);
+	np_conflict_free(catalog->conflict);
+	close_fabrics(catalog);
+	for (size_t i = 0; i < catalog->apps.n; i++) {
+		struct np_cat_app *app = catalog->apps.item[i];
 
-		catalog_drop_summary(a);
-		log_state_free(&a->logged);
+		drop_summary(app);
+		log_state_free(&app->logged);
 	}
-	for (size_t i = 0; i < c->owners.n; i++)
-		log_state_free(&((struct np_cat_owner *)
-				 c->owners.item[i])->logged);
-	cat_map_free(&c->apps);
-	cat_map_free(&c->owners);
-	cat_map_free(&c->wants);
-	log_state_free(&c->uids_logged);
-	log_state_free(&c->cal_logged);
-	np_group_cache_free(&c->members);
-	free(c->store_dir);
-	free(c->cluster);
-	free(c);
+	for (size_t i = 0; i < catalog->owners.n; i++)
+		log_state_free(&((struct np_cat_owner *)catalog->owners.item[i])
+					->logged);
+	cat_map_free(&catalog->apps);
+	cat_map_free(&catalog->owners);
+	cat_map_free(&catalog->wanted);
+	log_state_free(&catalog->users_logged);
+	log_state_free(&catalog->cal_logged);
+	np_group_cache_free(&catalog->groups_of_users);
+	free(catalog->store_dir);
+	free(catalog->cluster);
+	free(catalog);
 }
 
-void np_catalog_set_clock(struct np_catalog *c, const struct np_clock *clock)
+void np_catalog_set_clock(struct np_catalog *catalog,
+			  const struct np_clock *clock)
 {
-	c->clock = clock;
+	catalog->clock = clock;
 }
 
-/* Note that jobs exist, even of unseen ones.  Is something new to be read? */
-static bool note_want(struct np_catalog *c, int64_t owner, const char *app,
-		      double until)
+/*
+ * Note that jobs of an application exist, even if it was not found yet.
+ * Returns whether it has to be read, or asked about.
+ */
+static bool note_wanted(struct np_catalog *catalog, int64_t owner,
+			const char *app, double until)
 {
-	struct np_cat_want *w = cat_map_find(&c->wants, owner, app);
-	struct np_cat_app *a = cat_map_find(&c->apps, owner, app);
+	struct np_cat_wanted *want = cat_map_find(&catalog->wanted, owner, app);
+	struct np_cat_app *item = cat_map_find(&catalog->apps, owner, app);
 	bool news;
 
-	if (!w && c->wants.n < MAX_WANTS)
-		w = cat_map_add(&c->wants, owner, app, sizeof(*w));
-	if (w)
-		w->until = until;
-	if (!a)
+	if (!want && catalog->wanted.n < MAX_WANTED)
+		want = cat_map_add(&catalog->wanted, owner, app, sizeof(*want));
+	if (want)
+		want->until = until;
+	if (!item)
 		return false;
-	news = !catalog_is_wanted(c, a->wanted_until);
+	news = !is_wanted(catalog, item->wanted_until);
 	if (news) {
-		c->predicted_wanted = c->predicted_all;
-		if (a->no_room && a->there)
-			catalog_set_to_read(c, a, true);
+		catalog->predicted_wanted = catalog->predicted_all;
+		if (item->no_room && item->exists)
+			set_to_read(catalog, item, true);
 	}
-	a->wanted_until = until;
-	return news && (a->to_read || !c->predicted_wanted);
+	item->wanted_until = until;
+	return news && (item->to_read || !catalog->predicted_wanted);
 }
 
-bool np_catalog_note_job(struct np_catalog *c, const char *app, uint32_t uid)
+bool np_catalog_note_job(struct np_catalog *catalog, const char *app,
+			 uint32_t uid)
 {
-	double now = catalog_now(c), until = now + WANTED_SEC;
-	struct np_cat_owner *o;
+	double now = catalog_now(catalog), until = now + WANTED_SEC;
+	struct np_cat_owner *owner;
 	bool news;
 
 	if (np_app_check(app, NULL) || !strcmp(app, NP_IDLE_APP))
 		return false;
-	o = catalog_owner(c, uid);
-	news = o && !catalog_is_wanted(c, o->wanted_until);
+	owner = owner_of(catalog, uid);
+	news = owner && !is_wanted(catalog, owner->wanted_until);
 	if (news) {
-		o->due = 0;
-		c->idle_until[false] = c->idle_until[true] = 0;
+		owner->due = 0;
+		catalog->idle_until[false] = catalog->idle_until[true] = 0;
 	}
-	if (o)
-		o->wanted_until = until;
-	if (np_auth_needs_groups(c->conf.auth_rule, c->conf.n_auth_rules))
-		np_group_cache_add(&c->members, uid, now);
-	news |= note_want(c, NP_CAT_PUBLISHED, app, until);
-	return note_want(c, uid, app, until) || news;
+	if (owner)
+		owner->wanted_until = until;
+	if (np_auth_needs_groups(catalog->conf.auth_rule,
+				 catalog->conf.n_auth_rules))
+		np_group_cache_add(&catalog->groups_of_users, uid, now);
+	news |= note_wanted(catalog, NP_CAT_PUBLISHED, app, until);
+	return note_wanted(catalog, uid, app, until) || news;
 }
 
-/* Forget applications without jobs. */
-static void purge_wants(struct np_catalog *c)
+/* Forget the applications that have no jobs any more. */
+static void purge_wanted(struct np_catalog *catalog)
 {
 	size_t n = 0;
 
-	for (size_t i = 0; i < c->wants.n; i++) {
-		struct np_cat_want *w = c->wants.item[i];
+	for (size_t i = 0; i < catalog->wanted.n; i++) {
+		struct np_cat_wanted *want = catalog->wanted.item[i];
 
-		if (catalog_is_wanted(c, w->until))
-			c->wants.item[n++] = w;
+		if (is_wanted(catalog, want->until))
+			catalog->wanted.item[n++] = want;
 		else
-			free(w);
+			free(want);
 	}
-	c->wants.n = n;
+	catalog->wanted.n = n;
 }
 
 /*
- * List the handles that can be asked now.  For a missing application "no
- * answer" is the answer; one that has yet to be read has to wait.
+ * List the handles about which the models can be asked now.  If an application
+ * does not exist, they have no answer, which counts as one.  If it has yet to
+ * be read, it has to wait.
  */
-static size_t to_predict(const struct np_catalog *c, bool wanted,
+static size_t to_predict(const struct np_catalog *catalog, bool wanted,
 			 uint32_t *list)
 {
 	size_t n = 0;
 
-	for (uint32_t h = 0; h < c->n_handles; h++) {
-		const struct np_cat_app *a = c->by_handle[h];
+	for (uint32_t h = 0; h < catalog->n_handles; h++) {
+		const struct np_cat_app *app = catalog->by_handle[h];
 
-		if (wanted ? a && a->usable && a->there &&
-				     catalog_is_wanted(c, a->wanted_until) :
-			     !a || a->usable || !a->to_read)
+		if (wanted ? app && app->usable && app->exists &&
+				     is_wanted(catalog, app->wanted_until) :
+			     !app || app->usable || !app->to_read)
 			list[n++] = h;
 	}
 	return n;
 }
 
-/* Ask for a slice of missing answers, of wanted applications or of all. */
-static void predict_slice(struct np_catalog *c, bool wanted)
+/* Ask the models for some of the missing answers, on wanted or all handles. */
+static void predict_slice(struct np_catalog *catalog, bool wanted)
 {
 	uint32_t list[NP_CONFLICT_MAX_PROFILES];
-	size_t n = to_predict(c, wanted, list);
-	size_t missing = np_conflict_predict(c->conflict, list, n, SLICE);
+	size_t n = to_predict(catalog, wanted, list);
+	size_t missing = np_conflict_predict(catalog->conflict, list, n,
+					     SLICE_QUESTIONS);
 
 	if (missing)
 		return;
-	c->predicted_wanted = true;
+	catalog->predicted_wanted = true;
 	if (!wanted)
-		c->predicted_all = true;
+		catalog->predicted_all = true;
 }
 
 /* ---- a refresh ---- */
 
-/* The next thing to do: first what jobs wait for, then the rest. */
+/* One thing to do in a refresh. */
 struct todo {
-	enum { NOTHING, LOOK, LOOK_UIDS, READ, PREDICT } what;
+	enum { NOTHING, SCAN_OWNER, SCAN_USERS, READ_APP, PREDICT } what;
 	struct np_cat_owner *owner;
 	struct np_cat_app *app;
 	bool wanted;
 };
 
-/* What to do next: first for wanted applications, then for all. */
-static struct todo next_todo(struct np_catalog *c)
+/* Find out what to do next: first for wanted applications, then for all. */
+static struct todo next_todo(struct np_catalog *catalog)
 {
-	struct todo t = { .what = NOTHING };
+	struct todo todo = { .what = NOTHING };
 
 	for (int rest = 0; rest < 2; rest++) {
-		bool asked = rest ? c->predicted_all : c->predicted_wanted;
+		bool asked = rest ? catalog->predicted_all :
+				    catalog->predicted_wanted;
 
-		t.wanted = !rest;
-		if (rest && catalog_now(c) >= c->uids_due)
-			t.what = LOOK_UIDS;
-		else if ((t.owner = catalog_due(c, t.wanted)))
-			t.what = LOOK;
-		else if (c->predict_next && !asked)
-			t.what = PREDICT; /* also during endless reading */
-		else if ((t.app = catalog_next(c, t.wanted)))
-			t.what = READ;
+		todo.wanted = !rest;
+		if (rest && catalog_now(catalog) >= catalog->users_due)
+			todo.what = SCAN_USERS;
+		else if ((todo.owner = next_owner(catalog, todo.wanted)))
+			todo.what = SCAN_OWNER;
+		else if (catalog->predict_next && !asked)
+			todo.what = PREDICT; /* even if reading never ends */
+		else if ((todo.app = next_app(catalog, todo.wanted)))
+			todo.what = READ_APP;
 		else if (!asked)
-			t.what = PREDICT;
-		if (t.what != NOTHING)
+			todo.what = PREDICT;
+		if (todo.what != NOTHING)
 			break;
 	}
-	return t;
+	return todo;
 }
 
 /* Do one thing. */
-static int run_todo(struct np_catalog *c, const struct todo *t,
+static int run_todo(struct np_catalog *catalog, const struct todo *todo,
 		    struct np_err *err)
 {
-	if (t->what == READ || t->what == PREDICT)
-		c->predict_next = t->what == READ;
-	switch (t->what) {
+	if (todo->what == READ_APP || todo->what == PREDICT)
+		catalog->predict_next = todo->what == READ_APP;
+	switch (todo->what) {
 	case NOTHING:
 		break;
-	case LOOK:
-		return catalog_look(c, t->owner, err);
-	case LOOK_UIDS:
-		return catalog_look_uids(c, err);
-	case READ:
-		return catalog_read(c, t->app, err);
+	case SCAN_OWNER:
+		return scan_owner(catalog, todo->owner, err);
+	case SCAN_USERS:
+		return scan_users(catalog, err);
+	case READ_APP:
+		return read_app(catalog, todo->app, err);
 	case PREDICT:
-		predict_slice(c, t->wanted);
+		predict_slice(catalog, todo->wanted);
 		break;
 	}
 	return 0;
 }
 
-/* Do one thing after the other until a time; at least one. */
-static int work_until(struct np_catalog *c, double until, bool *more,
+/* Do one thing after the other until a time, but at least one. */
+static int work_until(struct np_catalog *catalog, double until, bool *more,
 		      struct np_err *err)
 {
-	struct todo t = next_todo(c);
+	struct todo todo = next_todo(catalog);
 	int rc = 0;
 
 	do {
-		rc = run_todo(c, &t, err);
+		rc = run_todo(catalog, &todo, err);
 		if (!rc)
-			t = next_todo(c);
-	} while (!rc && t.what != NOTHING && catalog_now(c) < until);
-	*more = !rc && t.what != NOTHING;
+			todo = next_todo(catalog);
+	} while (!rc && todo.what != NOTHING && catalog_now(catalog) < until);
+	*more = !rc && todo.what != NOTHING;
 	return rc;
 }
 
-/* Nothing that was known is reliable until it is seen again. */
-static void mark_unusable(struct np_catalog *c, const struct np_err *why)
+/* After a failure, use nothing until it is scanned and read again. */
+static void mark_unusable(struct np_catalog *catalog, const struct np_err *why)
 {
-	c->why = *why;
-	if (c->trouble)
+	catalog->why = *why;
+	if (catalog->trouble)
 		return;
-	c->trouble = true;
-	catalog_forget_all(c);
+	catalog->trouble = true;
+	rescan_everything(catalog);
 }
 
-/* One refresh with an open store. */
-static int refresh(struct np_catalog *c, double until, bool *more,
+/* Open the store and refresh the catalog. */
+static int refresh(struct np_catalog *catalog, double until, bool *more,
 		   struct np_err *err)
 {
-	int rc = np_store_open(c->store_dir, &c->store, err);
+	int rc = np_store_open(catalog->store_dir, &catalog->store, err);
 
 	if (rc)
 		return rc;
-	rc = catalog_calibrate(c, err);
+	rc = refresh_calibration(catalog, err);
 	if (!rc)
-		rc = work_until(c, until, more, err);
-	if (!rc && c->trouble) {
-		c->trouble = false;
-		catalog_reindex(c);
+		rc = work_until(catalog, until, more, err);
+	if (!rc && catalog->trouble) {
+		catalog->trouble = false;
+		drop_index(catalog);
 	}
-	np_store_close(c->store);
-	c->store = NULL;
+	np_store_close(catalog->store);
+	catalog->store = NULL;
 	return rc;
 }
 
-/* Look up the groups of users who have jobs. */
-static void look_members(struct np_catalog *c, double until)
+/* Look up the groups of users with jobs. */
+static void refresh_groups(struct np_catalog *catalog, double until)
 {
-	const struct np_place_conf *p = &c->conf;
+	const struct np_place_conf *p = &catalog->conf;
 
-	if (np_group_cache_refresh(&c->members, p->auth_rule, p->n_auth_rules,
-				   groups_by_uid, c->clock, until))
-		catalog_reindex(c);
+	if (np_group_cache_refresh(&catalog->groups_of_users, p->auth_rule,
+				   p->n_auth_rules, groups_by_uid,
+				   catalog->clock, until))
+		drop_index(catalog);
 }
 
-int np_catalog_refresh(struct np_catalog *c, double budget_sec,
+int np_catalog_refresh(struct np_catalog *catalog, double budget_sec,
 		       np_store_warn_f *warn, void *arg, bool *changed,
 		       bool *more, struct np_err *err)
 {
 	struct np_err why = NP_ERR_INIT;
 	int rc;
 
-	c->warn = warn;
-	c->warn_arg = arg;
-	c->n_warned = 0;
+	catalog->warn = warn;
+	catalog->warn_arg = arg;
+	catalog->n_warned = 0;
 	*more = false;
-	purge_wants(c);
-	look_members(c, catalog_now(c) + budget_sec);
-	rc = refresh(c, catalog_now(c) + budget_sec, more, &why);
+	purge_wanted(catalog);
+	refresh_groups(catalog, catalog_now(catalog) + budget_sec);
+	rc = refresh(catalog, catalog_now(catalog) + budget_sec, more, &why);
 	if (rc) {
-		mark_unusable(c, &why);
+		mark_unusable(catalog, &why);
 		np_errf(err, rc, "%s", why.text);
 	}
-	*changed = c->changed;
-	c->changed = false;
+	*changed = catalog->changed;
+	catalog->changed = false;
 	return rc;
 }
 
 /* ---- results for the placement decision ---- */
 
-void np_catalog_accept_doubtful(struct np_catalog *c)
+void np_catalog_accept_doubtful(struct np_catalog *catalog)
 {
-	c->accepts_doubtful = true;
-	c->predicted_wanted = c->predicted_all = false;
-	for (uint32_t h = 0; h < c->n_handles; h++)
-		np_conflict_forget(c->conflict, h);
+	catalog->accepts_doubtful = true;
+	catalog->predicted_wanted = catalog->predicted_all = false;
+	for (uint32_t h = 0; h < catalog->n_handles; h++)
+		np_conflict_forget(catalog->conflict, h);
 }
 
-int np_catalog_table(struct np_catalog *c, struct np_slowdowns **out,
+int np_catalog_table(struct np_catalog *catalog, struct np_slowdowns **out,
 		     struct np_err *err)
 {
-	return np_conflict_table(
-		c->conflict, fmin(NEGLIGIBLE, c->conf.max_slowdown), out, err);
+	return np_conflict_table(catalog->conflict,
+				 fmin(NEGLIGIBLE, catalog->conf.max_slowdown),
+				 out, err);
 }
 
 /*
- * Decide whether a user's own runs back or contradict a published name.  If
- * they cannot be compared at the moment, nothing changes.
+ * Check whether a user's own runs agree with the published profile of that name
+ * or contradict it.  If they cannot be compared at present, nothing changes.
  */
-static void catalog_judge(struct np_catalog *c, struct np_cat_app *own)
+static void check_published_name(struct np_catalog *catalog,
+				 struct np_cat_app *own)
 {
 	const struct np_cat_app *p =
-		cat_map_find(&c->apps, NP_CAT_PUBLISHED, own->key.app);
+		cat_map_find(&catalog->apps, NP_CAT_PUBLISHED, own->key.app);
 	enum np_consistency consistency = NP_CONSISTENCY_UNKNOWN;
 
-	if (p && p->there && p->known) {
+	if (p && p->exists && p->known) {
 		if (!own->usable || !p->usable)
 			return;
 		if (own->fabric == p->fabric)
 			consistency = np_consistency_check(
 				&own->summary, &p->summary,
-				c->fabrics[p->fabric].cal.fabric, own->refuted,
-				sizeof(own->refuted));
+				catalog->fabrics[p->fabric].cal.fabric,
+				own->refuted, sizeof(own->refuted));
 	}
 	own->agrees = consistency == NP_CONSISTENCY_AGREES;
 	if (consistency != NP_CONSISTENCY_REFUTED)
 		own->refuted[0] = '\0';
 }
 
-/* Set backed and refuted of each application of a user. */
-static void check_own_runs(struct np_catalog *c)
+/* Set agrees and refuted of each application of a user. */
+static void check_own_runs(struct np_catalog *catalog)
 {
-	for (size_t i = 0; i < c->apps.n; i++) {
-		struct np_cat_app *a = c->apps.item[i];
+	for (size_t i = 0; i < catalog->apps.n; i++) {
+		struct np_cat_app *app = catalog->apps.item[i];
 
-		if (a->key.owner != NP_CAT_PUBLISHED && a->there && a->known)
-			catalog_judge(c, a);
+		if (app->key.owner != NP_CAT_PUBLISHED && app->exists &&
+		    app->known)
+			check_published_name(catalog, app);
 	}
 }
 
 /* Make the index of all known applications. */
-static int make_index(struct np_catalog *c, struct np_app_index **out)
+static int make_index(struct np_catalog *catalog, struct np_app_index **out)
 {
-	size_t n_apps = c->trouble ? 0 : c->apps.n, n = 0, n_users = 0;
-	struct np_auth_user *user = np_group_cache_list(&c->members, &n_users);
+	size_t n_apps = catalog->trouble ? 0 : catalog->apps.n, n = 0,
+	       n_users = 0;
+	struct np_auth_user *user =
+		np_group_cache_list(&catalog->groups_of_users, &n_users);
 	const struct np_auth_rules auth = {
-		c->conf.auth_rule,
-		c->conf.n_auth_rules,
+		catalog->conf.auth_rule,
+		catalog->conf.n_auth_rules,
 		user,
 		n_users,
 	};
-	struct np_app_entry *e = calloc(c->n_handles + 1, sizeof(*e));
+	struct np_app_entry *entry =
+		calloc(catalog->n_handles + 1, sizeof(*entry));
 	int32_t unknown = NP_PROFILE_UNKNOWN;
 	int rc = -ENOMEM;
 
-	check_own_runs(c);
-	for (size_t i = 0; e && i < n_apps; i++) {
-		const struct np_cat_app *a = c->apps.item[i];
-		bool published = a->key.owner == NP_CAT_PUBLISHED;
+	check_own_runs(catalog);
+	for (size_t i = 0; entry && i < n_apps; i++) {
+		const struct np_cat_app *app = catalog->apps.item[i];
+		bool published = app->key.owner == NP_CAT_PUBLISHED;
 
-		if (!a->there || !a->known)
+		if (!app->exists || !app->known)
 			continue;
-		e[n] = (struct np_app_entry){
+		entry[n] = (struct np_app_entry){
 			.published = published,
-			.profile = a->handle,
-			.uid = published ? 0 : (uint32_t)a->key.owner,
+			.profile = app->handle,
+			.uid = published ? 0 : (uint32_t)app->key.owner,
 		};
-		e[n].agrees = a->agrees;
-		strcpy(e[n].refuted, a->refuted);
-		strcpy(e[n++].app, a->key.app);
-		if (published && !strcmp(a->key.app, c->conf.unknown_as))
-			unknown = a->handle;
+		entry[n].agrees = app->agrees;
+		strcpy(entry[n].refuted, app->refuted);
+		strcpy(entry[n++].app, app->key.app);
+		if (published &&
+		    !strcmp(app->key.app, catalog->conf.unknown_as))
+			unknown = app->handle;
 	}
-	if (e && user)
-		rc = np_app_index_new(e, n, unknown, &auth, out);
+	if (entry && user)
+		rc = np_app_index_new(entry, n, unknown, &auth, out);
 	free(user);
-	free(e);
+	free(entry);
 	return rc;
 }
 
-int np_catalog_index(struct np_catalog *c, struct np_app_index **out)
+int np_catalog_index(struct np_catalog *catalog, struct np_app_index **out)
 {
-	int rc = c->index ? 0 : make_index(c, &c->index);
+	int rc = catalog->index ? 0 : make_index(catalog, &catalog->index);
 
 	if (!rc)
-		*out = np_app_index_ref(c->index);
+		*out = np_app_index_ref(catalog->index);
 	return rc;
 }
 
-const char *np_catalog_fabric(const struct np_catalog *c)
+const char *np_catalog_fabric(const struct np_catalog *catalog)
 {
-	return c->trouble    ? c->why.text :
-	       c->n_fabrics  ? c->described.text :
-			       "not read yet";
+	return catalog->trouble	  ? catalog->why.text :
+	       catalog->n_fabrics ? catalog->described.text :
+				    "not read yet";
 }
