@@ -3,19 +3,20 @@
  *
  *   1. select_levels(): the levels for which the model has all that it needs of
  *      the fabric and of both programs.
- *   2. np_predict_impl.h: samples of all measurements. Sample 0 is what was
- *      measured; the others vary as the measurements do.
- *   3. term_make(): the term of each program in its role, i.e. what the model
- *      describes it by as a co-runner, or how it responds as a victim; for
- *      every sample, and with groups of levels left out.
+ *   2. np_predict_impl.h: bootstrap samples of all measurements. Sample 0 has
+ *      the measured values; the others vary as the measurements do.
+ *   3. term_make(): the term of each program in its role, that is, how the
+ *      model describes it as a co-runner, or how it responds as a victim. This
+ *      is done for every sample, and with groups of levels left out.
  *   4. The model joins the two terms into log(1 + slowdown), in every sample.
  *   5. The errors that the model makes for single levels are added, the sharing
  *      coefficient is applied, and quantiles make the interval.
  *   6. suggest(): what to measure next.
  *
- * Terms are expensive and joining is not, so many pairs share the terms of
- * their programs (np_predict_matrix()). Until the end slowdowns are kept as
- * log(1 + slowdown), in log_slow or z; z also stands for the numbers of a term.
+ * Terms are expensive to compute and cheap to join, so many pairs share the
+ * terms of their programs (np_predict_matrix()). Until the end, slowdowns are
+ * kept as log(1 + slowdown), in variables named log_slow or z; z is also used
+ * for the numbers of a term.
  */
 #include "np_predict.h"
 
@@ -37,79 +38,84 @@
 
 /* ---- Bootstrap samples ---- */
 
-/* log(1 + slowdown) of a slowdown raised to NP_BOOTSTRAP_LEAST. */
+/* Return log(1 + slowdown), for a slowdown of at least NP_BOOTSTRAP_LEAST. */
 static double log_of_slowdown(double slowdown)
 {
 	return log1p(fmax(slowdown, NP_BOOTSTRAP_LEAST));
 }
 
-static void sample_cdf(const double *count, size_t n_bins, struct np_rng *r,
+/* Resample the counts of a histogram, and make its distribution. */
+static void sample_cdf(const double *count, size_t n_bins, struct np_rng *rng,
 		       double *cdf, double *counts)
 {
 	double sum = 0;
 
 	memset(counts, 0, n_bins * sizeof(*counts));
-	for (size_t b = 0; r && b < n_bins; b++) {
-		/* Most are 0. */
-		counts[b] = count[b] > 0 ? np_rng_count(r, count[b]) : 0;
+	for (size_t b = 0; rng && b < n_bins; b++) {
+		/* Most counts are 0, and stay so. */
+		counts[b] = count[b] > 0 ? np_rng_count(rng, count[b]) : 0;
 		sum += counts[b];
 	}
-	/* With few latencies, all counts can be 0: keep the measured ones. */
+	/*
+	 * With few latencies, all may become 0: then use the measured counts.
+	 */
 	np_latency_cdf(sum > 0 ? counts : count, n_bins, cdf);
 }
 
 /*
- * Prepare one latency distribution: measured if r is NULL, else resampled.  cdf
- * has room for n_bins numbers, or is NULL if no histogram is needed; counts is
- * scratch space of the same size.
+ * Prepare one latency distribution: resampled, or as measured if rng is NULL.
+ * cdf has room for n_bins numbers, or is NULL if no histogram is needed.
+ * counts is scratch space of the same size.
  */
-static void sample_latency(const struct np_latency *l, size_t n_bins,
-			   struct np_rng *r, double *cdf, double *counts,
+static void sample_latency(const struct np_latency *latency, size_t n_bins,
+			   struct np_rng *rng, double *cdf, double *counts,
 			   struct np_data_latency *out)
 {
-	double sd = np_moments_sd(&l->all), n = (double)l->all.n;
+	double sd = np_moments_sd(&latency->all), n = (double)latency->all.n;
 
-	*out = (struct np_data_latency){ l->all.mean, sd, NULL };
-	if (!l->all.n)
+	*out = (struct np_data_latency){ latency->all.mean, sd, NULL };
+	if (!latency->all.n)
 		return;
-	if (r) {
-		out->mean = fmax(l->all.min,
-				 l->all.mean + sd / sqrt(n) * np_rng_normal(r));
-		out->sd = fabs(sd * (1 + np_rng_normal(r) / sqrt(2 * n)));
+	if (rng) {
+		out->mean = fmax(latency->all.min,
+				 latency->all.mean +
+					 sd / sqrt(n) * np_rng_normal(rng));
+		out->sd = fabs(sd * (1 + np_rng_normal(rng) / sqrt(2 * n)));
 	}
-	if (!cdf || !l->count)
+	if (!cdf || !latency->count)
 		return;
-	sample_cdf(l->count, n_bins, r, cdf, counts);
+	sample_cdf(latency->count, n_bins, rng, cdf, counts);
 	out->cdf = cdf;
 }
 
-void np_bootstrap_fabric_free(struct np_bootstrap_fabric *d)
+void np_bootstrap_fabric_free(struct np_bootstrap_fabric *data)
 {
-	free(d->sample);
-	free(d->has_pair);
-	free(d->level);
-	free(d->store);
-	*d = (struct np_bootstrap_fabric){ 0 };
+	free(data->sample);
+	free(data->has_pair);
+	free(data->level);
+	free(data->store);
+	*data = (struct np_bootstrap_fabric){ 0 };
 }
 
-void np_bootstrap_program_free(struct np_bootstrap_program *d)
+void np_bootstrap_program_free(struct np_bootstrap_program *data)
 {
-	free(d->sample);
-	free(d->has_curve);
-	free(d->store);
-	*d = (struct np_bootstrap_program){ 0 };
+	free(data->sample);
+	free(data->has_curve);
+	free(data->store);
+	*data = (struct np_bootstrap_program){ 0 };
 }
 
-/* The send-only level with most, or fewest, bytes per round. */
-static size_t sender(const struct np_fabric *f, bool most)
+/* Find the send-only level with most, or fewest, bytes per round. */
+static size_t sender(const struct np_fabric *fabric, bool most)
 {
-	size_t at = f->n_levels;
+	size_t at = fabric->n_levels;
 
-	for (size_t i = 0; i < f->n_levels; i++) {
-		double bytes = f->level[i].round_bytes;
+	for (size_t i = 0; i < fabric->n_levels; i++) {
+		double bytes = fabric->level[i].round_bytes;
 
-		if (bytes > 0 && (at == f->n_levels ||
-				  (bytes > f->level[at].round_bytes) == most))
+		if (bytes > 0 &&
+		    (at == fabric->n_levels ||
+		     (bytes > fabric->level[at].round_bytes) == most))
 			at = i;
 	}
 	return at;
@@ -117,384 +123,404 @@ static size_t sender(const struct np_fabric *f, bool most)
 
 /* State while the samples of a fabric are drawn. */
 struct fabric_task {
-	const struct np_fabric *f;
+	const struct np_fabric *measured;
 	const struct np_bootstrap_opt *opt;
-	struct np_bootstrap_fabric *d;
+	struct np_bootstrap_fabric *data;
 	struct np_rng *rng;
 	size_t n, bins;	     /* levels; bins, 0 if no histogram is needed */
-	double *log, *noise; /* log(1 + CC) and the sd of its means */
-	double *weight;	     /* of the mixture, per bin */
+	double *log,
+		*noise; /* of the pairs: log(1 + slowdown), sd of its mean */
+	double *weight; /* of each bin in the fit of mixtures */
 	struct np_nnls *nnls;
 	double *fit_weight; /* of each level; NULL before the first sample */
 	double *next;	     /* unused part of d->store */
 	double counts[NP_BINS_MAX];
 };
 
-/* Room for n doubles in the memory of the fabric. */
-static double *take_doubles(struct fabric_task *t, size_t n)
+/* Take room for n doubles from the memory of the fabric. */
+static double *take_doubles(struct fabric_task *task, size_t n)
 {
-	double *p = t->next;
+	double *p = task->next;
 
-	t->next += n;
+	task->next += n;
 	return p;
 }
 
-static void fabric_mark_known(struct fabric_task *t)
+/* Note which measurements the fabric has. */
+static void fabric_mark_known(struct fabric_task *task)
 {
-	struct np_bootstrap_fabric *d = t->d;
+	struct np_bootstrap_fabric *data = task->data;
 
-	if (t->f->idle.all.n)
-		d->has |= NP_NEED_IDLE;
-	if (t->f->idle.all.n == 1)
-		d->flags |= NP_PRED_ONE_PROBE;
-	for (size_t i = 0; i < t->n; i++) {
-		const struct np_latency *l = &t->f->level[i].latency;
+	if (task->measured->idle.all.n)
+		data->has |= NP_NEED_IDLE;
+	if (task->measured->idle.all.n == 1)
+		data->flags |= NP_PRED_ONE_PROBE;
+	for (size_t i = 0; i < task->n; i++) {
+		const struct np_latency *latency =
+			&task->measured->level[i].latency;
 
-		d->has_latency[i] = l->all.n > 0;
-		d->has_hist[i] = l->all.n && l->count;
-		d->has |= (l->all.n ? NP_NEED_LATENCY : 0) |
-			  (d->has_hist[i] ? NP_NEED_HIST : 0);
-		if (l->all.n == 1)
-			d->flags |= NP_PRED_ONE_PROBE;
+		data->has_latency[i] = latency->all.n > 0;
+		data->has_hist[i] = latency->all.n && latency->count;
+		data->has |= (latency->all.n ? NP_NEED_LATENCY : 0) |
+			     (data->has_hist[i] ? NP_NEED_HIST : 0);
+		if (latency->all.n == 1)
+			data->flags |= NP_PRED_ONE_PROBE;
 	}
-	if (!t->f->idle.count)
-		d->has &= ~(unsigned)NP_NEED_HIST;
-	d->whole = t->f->pairs != NULL;
-	for (size_t i = 0; t->f->pairs && i < t->n * t->n; i++) {
-		d->has_pair[i] = np_mean_known(&t->f->pairs[i]);
-		if (d->has_pair[i])
-			d->has |= NP_NEED_LEVEL_PAIRS;
+	if (!task->measured->idle.count)
+		data->has &= ~(unsigned)NP_NEED_HIST;
+	data->whole = task->measured->pairs != NULL;
+	for (size_t i = 0; task->measured->pairs && i < task->n * task->n;
+	     i++) {
+		data->has_pair[i] = np_mean_known(&task->measured->pairs[i]);
+		if (data->has_pair[i])
+			data->has |= NP_NEED_LEVEL_PAIRS;
 		else
-			d->whole = false;
+			data->whole = false;
 	}
 }
 
-/* Weight of one latency bin in the mixture's fit (np_model.c). */
+/* Return the weight of a latency bin in the fit of mixtures (np_model.c). */
 static double mixture_bin_weight(const struct np_bins *bins, size_t bin)
 {
 	double lo = bins->edge[bin], hi = bins->edge[bin + 1];
 
-	/* Every distribution reaches 1 at the end of the last bin. */
+	/* All distributions reach 1 there, so it distinguishes nothing. */
 	if (bin + 1 == bins->n)
 		return 0;
 	return lo > 0 ? log(hi / lo) : log(2);
 }
 
 /* Prepare what all samples have in common. */
-static void prepare_constants(struct fabric_task *t)
+static void prepare_constants(struct fabric_task *task)
 {
-	const struct np_mean *m = t->f->pairs;
-	size_t n2 = t->n * t->n;
+	const struct np_mean *m = task->measured->pairs;
+	size_t n2 = task->n * task->n;
 	double pooled = m ? np_noise_pooled(m, n2) : 0;
 
-	t->weight = take_doubles(t, t->bins);
-	for (size_t b = 0; b < t->bins; b++)
-		t->weight[b] = mixture_bin_weight(t->f->bins, b);
-	t->log = take_doubles(t, n2);
-	t->noise = take_doubles(t, n2);
+	task->weight = take_doubles(task, task->bins);
+	for (size_t b = 0; b < task->bins; b++)
+		task->weight[b] = mixture_bin_weight(task->measured->bins, b);
+	task->log = take_doubles(task, n2);
+	task->noise = take_doubles(task, n2);
 	for (size_t i = 0; m && i < n2; i++) {
-		bool known = t->d->has_pair[i];
+		bool known = task->data->has_pair[i];
 
-		t->log[i] = known ? log_of_slowdown(m[i].mean) : 0;
-		t->noise[i] = known ? np_noise_of_mean(&m[i], pooled) : 0;
+		task->log[i] = known ? log_of_slowdown(m[i].mean) : 0;
+		task->noise[i] = known ? np_noise_of_mean(&m[i], pooled) : 0;
 	}
 }
 
-static void sample_pairs(struct fabric_task *t, struct np_data_fabric *v,
-			 bool redraw)
+static void sample_pairs(struct fabric_task *task,
+			 struct np_data_fabric *sample, bool redraw)
 {
-	size_t n = t->n;
-	double *to = take_doubles(t, n * n);
+	size_t n = task->n;
+	double *to = take_doubles(task, n * n);
 
 	for (size_t i = 0; i < n * n; i++) {
-		to[i] = t->log[i];
-		if (redraw && t->d->has_pair[i])
-			to[i] += t->noise[i] * np_rng_normal(t->rng);
+		to[i] = task->log[i];
+		if (redraw && task->data->has_pair[i])
+			to[i] += task->noise[i] * np_rng_normal(task->rng);
 	}
-	v->log_pairs = v->fit_pairs = to;
+	sample->log_pairs = sample->fit_pairs = to;
 }
 
-#define PARTS 8 /* into which the levels are divided, to leave out one at a time */
-#define REPEAT 0.03 /* what runs differ by: smaller residuals tell nothing */
+#define PARTS 8	    /* groups of levels, of which one at a time is left out */
+#define REPEAT 0.03 /* how much runs differ: smaller residuals mean nothing */
 
-/* Fits of one level's effects by those of the others, without some of the rows. */
+/*
+ * The fit of each level's effects by those of the other levels, where some of
+ * the rows are left out.
+ */
 struct excluded {
 	const double *z; /* slowdowns, n x n, on the scale of the fits */
 	size_t n, from, to; /* rows from .. to - 1 are left out */
-	/* Normal equations of all n + 1 columns, the idle fabric first; without
-	 * column j, and its solution. */
-	double *all, *gram, *h, *w;
+	double *all; /* normal equations of n + 1 columns; the first is idle */
+	double *gram, *h; /* the same without the column that is fitted */
+	double *w;	  /* their solution */
 };
 
-static void add_rows(struct excluded *o)
+/* Make the normal equations of all columns. */
+static void add_rows(struct excluded *excluded)
 {
-	size_t n = o->n, n1 = n + 1;
+	size_t n = excluded->n, n1 = n + 1;
 
 	for (size_t i = 0; i < n1 * n1; i++)
-		o->all[i] = NP_CROSS_SUM * NP_CROSS_SUM;
+		excluded->all[i] = NP_CROSS_SUM * NP_CROSS_SUM;
 	for (size_t r = 0; r < n; r++)
-		for (size_t i = 0; (r < o->from || r >= o->to) && i < n; i++)
-			np_lanes_add(o->all + (i + 1) * n1 + 1,
-				     o->z[r * n + i], o->z + r * n, n);
+		for (size_t i = 0;
+		     (r < excluded->from || r >= excluded->to) && i < n; i++)
+			np_lanes_add(excluded->all + (i + 1) * n1 + 1,
+				     excluded->z[r * n + i],
+				     excluded->z + r * n, n);
 }
 
-/* Unknown k of the fit of column j is this one of all. */
+/* Return the column of `all` that is unknown k in the fit of column j. */
 static size_t index_in_all(size_t k, size_t j)
 {
 	return k < j ? k : k + 1;
 }
 
-/* Adds the squared residuals of the rows that are left out to square[n]. */
-static void add_residuals(struct fabric_task *t, struct excluded *o,
+/* Fit each column, and add the squared residuals of the excluded rows. */
+static void add_residuals(struct fabric_task *task, struct excluded *excluded,
 			  double *square)
 {
-	size_t n = o->n, n1 = n + 1;
+	size_t n = excluded->n, n1 = n + 1;
 
-	add_rows(o);
+	add_rows(excluded);
 	for (size_t j = 1; j <= n; j++) {
 		for (size_t a = 0; a < n; a++) {
-			const double *row = o->all + index_in_all(a, j) * n1;
+			const double *row =
+				excluded->all + index_in_all(a, j) * n1;
 
-			o->h[a] = row[j];
+			excluded->h[a] = row[j];
 			for (size_t b = 0; b < n; b++)
-				o->gram[a * n + b] = row[index_in_all(b, j)];
+				excluded->gram[a * n + b] =
+					row[index_in_all(b, j)];
 		}
-		if (np_nnls_solve(t->nnls, o->gram, n, 0, o->h, n, o->w, false,
-				  NULL) == -EINVAL)
-			continue; /* not finite */
-		for (size_t r = o->from; r < o->to; r++) {
-			const double *z = o->z + r * n;
+		if (np_nnls_solve(task->nnls, excluded->gram, n, 0, excluded->h,
+				  n, excluded->w, false, NULL) == -EINVAL)
+			continue; /* the equations are not finite */
+		for (size_t r = excluded->from; r < excluded->to; r++) {
+			const double *z = excluded->z + r * n;
 			double left = z[j - 1];
 
 			for (size_t k = 1; k < n; k++)
-				left -= o->w[k] * z[index_in_all(k, j) - 1];
+				left -= excluded->w[k] *
+					z[index_in_all(k, j) - 1];
 			square[r] += left * left;
 		}
 	}
 }
 
 /* Compute the weights of the levels from all their slowdowns z. */
-static void weigh_levels(struct fabric_task *t, const double *z, double *weight,
-			 double *scratch)
+static void weigh_levels(struct fabric_task *task, const double *z,
+			 double *weight, double *scratch)
 {
-	size_t n = t->n;
-	struct excluded o = { .z = z, .n = n, .all = scratch };
+	size_t n = task->n;
+	struct excluded excluded = { .z = z, .n = n, .all = scratch };
 	double middle;
 
-	o.gram = o.all + (n + 1) * (n + 1);
-	o.h = o.gram + n * n;
-	o.w = o.h + n;
+	excluded.gram = excluded.all + (n + 1) * (n + 1);
+	excluded.h = excluded.gram + n * n;
+	excluded.w = excluded.h + n;
 	memset(weight, 0, n * sizeof(*weight));
 	for (size_t part = 0; part < PARTS; part++) {
-		o.from = part * n / PARTS;
-		o.to = (part + 1) * n / PARTS;
-		if (o.from < o.to)
-			add_residuals(t, &o, weight);
+		excluded.from = part * n / PARTS;
+		excluded.to = (part + 1) * n / PARTS;
+		if (excluded.from < excluded.to)
+			add_residuals(task, &excluded, weight);
 	}
 	for (size_t i = 0; i < n; i++)
 		weight[i] = sqrt(weight[i] / (double)n + REPEAT * REPEAT);
-	memcpy(o.h, weight, n * sizeof(*weight));
-	middle = gsl_stats_median(o.h, 1, n);
+	memcpy(excluded.h, weight, n * sizeof(*weight));
+	middle = gsl_stats_median(excluded.h, 1, n);
 	for (size_t i = 0; i < n; i++)
 		weight[i] = fmin(1, middle / weight[i]);
 }
 
-static void scale_pairs(struct fabric_task *t, struct np_data_fabric *v)
+/* Make the pairs of levels on the scale of the fits, with their weights. */
+static void scale_pairs(struct fabric_task *task, struct np_data_fabric *sample)
 {
-	size_t n = t->n;
-	double *to = take_doubles(t, n * n);
+	size_t n = task->n;
+	double *to = take_doubles(task, n * n);
 
 	for (size_t i = 0; i < n; i++)
 		for (size_t j = 0; j <= i; j++)
-			np_slowdowns_at_full_rate(v->log_pairs[i * n + j],
-						  v->log_pairs[j * n + i],
+			np_slowdowns_at_full_rate(sample->log_pairs[i * n + j],
+						  sample->log_pairs[j * n + i],
 						  &to[i * n + j],
 						  &to[j * n + i]);
-	v->fit_pairs = to;
-	if (!t->d->whole || n < 3)
+	sample->fit_pairs = to;
+	if (!task->data->whole || n < 3)
 		return;
-	if (!t->fit_weight) {
-		t->fit_weight = take_doubles(t, n);
-		weigh_levels(t, to, t->fit_weight,
-			     take_doubles(t,
+	if (!task->fit_weight) {
+		task->fit_weight = take_doubles(task, n);
+		weigh_levels(task, to, task->fit_weight,
+			     take_doubles(task,
 					  (n + 1) * (n + 1) + n * n + 2 * n));
 	}
-	v->fit_weight = t->fit_weight;
+	sample->fit_weight = task->fit_weight;
 	for (size_t i = 0; i < n * n; i++)
-		to[i] *= t->fit_weight[i / n];
+		to[i] *= task->fit_weight[i / n];
 }
 
-static void gram_cross(struct fabric_task *t, struct np_data_fabric *v)
+static void gram_cross(struct fabric_task *task, struct np_data_fabric *sample)
 {
-	size_t n = t->n;
-	double *g = take_doubles(t, (n + 1) * (n + 1));
+	size_t n = task->n;
+	double *g = take_doubles(task, (n + 1) * (n + 1));
 
 	for (size_t i = 0; i < (n + 1) * (n + 1); i++)
 		g[i] = NP_CROSS_SUM * NP_CROSS_SUM;
 	for (size_t r = 0; r < n; r++) {
-		const double *row = v->fit_pairs + r * n;
+		const double *row = sample->fit_pairs + r * n;
 
 		for (size_t i = 0; i < n; i++)
 			for (size_t j = 0; j < n; j++)
 				g[(i + 1) * (n + 1) + j + 1] += row[i] * row[j];
 	}
-	v->gram_cross = g;
+	sample->gram_cross = g;
 }
 
 /* Products of all pairs of rows of levels. */
-static void gram_victim(struct fabric_task *t, struct np_data_fabric *v)
+static void gram_victim(struct fabric_task *task, struct np_data_fabric *sample)
 {
-	size_t n = t->n;
-	double *g = take_doubles(t, n * n);
+	size_t n = task->n;
+	double *g = take_doubles(task, n * n);
 
 	for (size_t i = 0; i < n; i++)
 		for (size_t k = 0; k <= i; k++) {
 			double sum = 0;
 
 			for (size_t j = 0; j < n; j++)
-				sum += v->fit_pairs[i * n + j] *
-				       v->fit_pairs[k * n + j];
+				sum += sample->fit_pairs[i * n + j] *
+				       sample->fit_pairs[k * n + j];
 			g[i * n + k] = g[k * n + i] = sum;
 		}
-	v->gram_victim = g;
+	sample->gram_victim = g;
 }
 
-static const double *cdf_of(const struct np_data_fabric *v, size_t i)
+static const double *cdf_of(const struct np_data_fabric *sample, size_t i)
 {
-	return i ? v->level[i - 1].cdf : v->idle.cdf;
+	return i ? sample->level[i - 1].cdf : sample->idle.cdf;
 }
 
-static void gram_mixture(struct fabric_task *t, struct np_data_fabric *v)
+static void gram_mixture(struct fabric_task *task,
+			 struct np_data_fabric *sample)
 {
-	size_t n = t->n + 1;
-	double *g = take_doubles(t, n * n), weighted[NP_BINS_MAX];
+	size_t n = task->n + 1;
+	double *g = take_doubles(task, n * n), weighted[NP_BINS_MAX];
 
 	for (size_t i = 0; i < n; i++) {
-		const double *cdf = cdf_of(v, i);
+		const double *cdf = cdf_of(sample, i);
 
 		for (size_t j = 0; j <= i; j++)
 			g[i * n + j] = NP_MIXTURE_SUM * NP_MIXTURE_SUM;
 		g[i * n + i] += NP_MIXTURE_RIDGE * NP_MIXTURE_RIDGE;
-		for (size_t b = 0; cdf && b < t->bins; b++)
-			weighted[b] = t->weight[b] * cdf[b];
+		for (size_t b = 0; cdf && b < task->bins; b++)
+			weighted[b] = task->weight[b] * cdf[b];
 		if (cdf)
-			np_mixture_products(v, weighted, i + 1, g + i * n);
+			np_mixture_products(sample, weighted, i + 1, g + i * n);
 		for (size_t j = 0; j < i; j++)
 			g[j * n + i] = g[i * n + j];
 	}
-	v->gram_mixture = g;
+	sample->gram_mixture = g;
 }
 
-static void sample_fabric(struct fabric_task *t, size_t r)
+static void sample_fabric(struct fabric_task *task, size_t r)
 {
-	struct np_data_fabric *v = &t->d->sample[r];
-	struct np_data_latency *level = t->d->level + r * t->n;
-	struct np_rng *rng = r ? t->rng : NULL;
+	struct np_data_fabric *sample = &task->data->sample[r];
+	struct np_data_latency *level = task->data->level + r * task->n;
+	struct np_rng *rng = r ? task->rng : NULL;
 
-	v->n_levels = t->n;
-	v->bins = t->f->bins;
-	v->bulk_level = sender(t->f, true);
-	v->brief_level = sender(t->f, false);
-	v->idle_min = t->f->idle.all.min;
-	sample_latency(&t->f->idle, t->bins, rng,
-		       t->bins ? take_doubles(t, t->bins) : NULL, t->counts,
-		       &v->idle);
-	for (size_t i = 0; i < t->n; i++)
-		sample_latency(&t->f->level[i].latency, t->bins, rng,
-			       t->bins ? take_doubles(t, t->bins) : NULL,
-			       t->counts, &level[i]);
-	v->level = level;
-	v->bin_weight = t->bins ? t->weight : NULL;
-	if (t->bins)
-		gram_mixture(t, v);
-	sample_pairs(t, v, r > 0);
-	if (t->opt->needs & NP_NEED_OWN_IMPACT)
-		scale_pairs(t, v);
-	if (t->opt->needs & NP_NEED_LEVEL_PAIRS) {
-		gram_cross(t, v);
-		gram_victim(t, v);
+	sample->n_levels = task->n;
+	sample->bins = task->measured->bins;
+	sample->bulk_level = sender(task->measured, true);
+	sample->brief_level = sender(task->measured, false);
+	sample->idle_min = task->measured->idle.all.min;
+	sample_latency(&task->measured->idle, task->bins, rng,
+		       task->bins ? take_doubles(task, task->bins) : NULL,
+		       task->counts, &sample->idle);
+	for (size_t i = 0; i < task->n; i++)
+		sample_latency(
+			&task->measured->level[i].latency, task->bins, rng,
+			task->bins ? take_doubles(task, task->bins) : NULL,
+			task->counts, &level[i]);
+	sample->level = level;
+	sample->bin_weight = task->bins ? task->weight : NULL;
+	if (task->bins)
+		gram_mixture(task, sample);
+	sample_pairs(task, sample, r > 0);
+	if (task->opt->needs & NP_NEED_OWN_IMPACT)
+		scale_pairs(task, sample);
+	if (task->opt->needs & NP_NEED_LEVEL_PAIRS) {
+		gram_cross(task, sample);
+		gram_victim(task, sample);
 	}
 }
 
-static int fabric_alloc(struct fabric_task *t)
+static int fabric_alloc(struct fabric_task *task)
 {
-	struct np_bootstrap_fabric *d = t->d;
-	size_t n = t->n, n1 = n + 1, per = n1 * t->bins + n * n;
+	struct np_bootstrap_fabric *data = task->data;
+	size_t n = task->n, n1 = n + 1, per = n1 * task->bins + n * n;
 
-	if (t->bins)
+	if (task->bins)
 		per += n1 * n1;
-	if (t->opt->needs & NP_NEED_OWN_IMPACT)
+	if (task->opt->needs & NP_NEED_OWN_IMPACT)
 		per += n * n;
-	if (t->opt->needs & NP_NEED_LEVEL_PAIRS)
+	if (task->opt->needs & NP_NEED_LEVEL_PAIRS)
 		per += n * n + n1 * n1;
-	d->n = 1 + t->opt->replicates;
-	d->sample = calloc(d->n, sizeof(*d->sample));
-	d->level = calloc(d->n * n + 1, sizeof(*d->level));
-	d->has_pair = calloc(n * n + 2 * n + 1, sizeof(bool));
-	d->store =
-		malloc((d->n * per + t->bins + 4 * n * n + 5 * n + 2) *
+	data->n = 1 + task->opt->replicates;
+	data->sample = calloc(data->n, sizeof(*data->sample));
+	data->level = calloc(data->n * n + 1, sizeof(*data->level));
+	data->has_pair = calloc(n * n + 2 * n + 1, sizeof(bool));
+	data->store =
+		malloc((data->n * per + task->bins + 4 * n * n + 5 * n + 2) *
 		       sizeof(double));
-	t->nnls = np_nnls_new(n + 1);
-	if (!d->sample || !d->level || !d->has_pair || !d->store || !t->nnls)
+	task->nnls = np_nnls_new(n + 1);
+	if (!data->sample || !data->level || !data->has_pair || !data->store ||
+	    !task->nnls)
 		return -ENOMEM;
-	d->has_latency = d->has_pair + n * n;
-	d->has_hist = d->has_latency + n;
-	t->next = d->store;
+	data->has_latency = data->has_pair + n * n;
+	data->has_hist = data->has_latency + n;
+	task->next = data->store;
 	return 0;
 }
 
-int np_bootstrap_fabric(const struct np_fabric *f,
+int np_bootstrap_fabric(const struct np_fabric *fabric,
 			const struct np_bootstrap_opt *opt,
-			struct np_bootstrap_fabric *d, struct np_err *err)
+			struct np_bootstrap_fabric *data, struct np_err *err)
 {
-	struct fabric_task t = { .f = f, .opt = opt, .d = d, .n = f->n_levels };
+	struct fabric_task task = { .measured = fabric,
+				    .opt = opt,
+				    .data = data,
+				    .n = fabric->n_levels };
 
-	*d = (struct np_bootstrap_fabric){ 0 };
-	if (opt->needs & NP_NEED_HIST && f->bins)
-		t.bins = f->bins->n;
-	t.rng = np_rng_new(opt->seed, f->name);
-	if (!t.rng || fabric_alloc(&t)) {
-		np_nnls_free(t.nnls);
-		np_rng_free(t.rng);
-		np_bootstrap_fabric_free(d);
+	*data = (struct np_bootstrap_fabric){ 0 };
+	if (opt->needs & NP_NEED_HIST && fabric->bins)
+		task.bins = fabric->bins->n;
+	task.rng = np_rng_new(opt->seed, fabric->name);
+	if (!task.rng || fabric_alloc(&task)) {
+		np_nnls_free(task.nnls);
+		np_rng_free(task.rng);
+		np_bootstrap_fabric_free(data);
 		return np_errf(err, -ENOMEM,
 			       "%s: no memory for %zu bootstrap "
 			       "samples",
-			       f->name, opt->replicates);
+			       fabric->name, opt->replicates);
 	}
-	fabric_mark_known(&t);
-	prepare_constants(&t);
-	for (size_t r = 0; r < d->n; r++)
-		sample_fabric(&t, r);
-	np_nnls_free(t.nnls);
-	np_rng_free(t.rng);
+	fabric_mark_known(&task);
+	prepare_constants(&task);
+	for (size_t r = 0; r < data->n; r++)
+		sample_fabric(&task, r);
+	np_nnls_free(task.nnls);
+	np_rng_free(task.rng);
 	return 0;
 }
 
-/* Number of doubles in one sample. */
+/* Return the number of doubles in one sample of a program. */
 static size_t per_sample(size_t n_levels, size_t bins, unsigned needs)
 {
 	return 2 * n_levels + bins +
 	       (needs & NP_NEED_OWN_IMPACT ? 2 * n_levels : 0);
 }
 
-static int program_alloc(struct np_bootstrap_program *d, size_t samples,
+static int program_alloc(struct np_bootstrap_program *data, size_t samples,
 			 size_t n_levels, size_t bins, unsigned needs)
 {
-	d->n = samples;
-	d->sample = calloc(samples, sizeof(*d->sample));
-	d->store = malloc((samples * per_sample(n_levels, bins, needs) + 1) *
-			  sizeof(double));
-	return d->sample && d->store ? 0 : -ENOMEM;
+	data->n = samples;
+	data->sample = calloc(samples, sizeof(*data->sample));
+	data->store = malloc((samples * per_sample(n_levels, bins, needs) + 1) *
+			     sizeof(double));
+	return data->sample && data->store ? 0 : -ENOMEM;
 }
 
-static int alloc_known(struct np_bootstrap_program *d, size_t n_levels)
+static int alloc_known(struct np_bootstrap_program *data, size_t n_levels)
 {
-	*d = (struct np_bootstrap_program){ .n = 0 };
-	d->has_curve = calloc(2 * n_levels + 1, sizeof(bool));
-	if (!d->has_curve)
+	*data = (struct np_bootstrap_program){ .n = 0 };
+	data->has_curve = calloc(2 * n_levels + 1, sizeof(bool));
+	if (!data->has_curve)
 		return -ENOMEM;
-	d->has_impact = d->has_curve + n_levels;
+	data->has_impact = data->has_curve + n_levels;
 	return 0;
 }
 
@@ -511,7 +537,7 @@ static unsigned program_mark_known(const struct np_mean *m, size_t n,
 	return has;
 }
 
-/* log(1 + slowdown), 0 if not measured, and the sd of its means. */
+/* Compute log(1 + slowdown), 0 if not measured, and the sd of its mean. */
 static void make_logs(const struct np_mean *m, size_t n, const bool *known,
 		      double *log, double *noise)
 {
@@ -524,195 +550,204 @@ static void make_logs(const struct np_mean *m, size_t n, const bool *known,
 }
 
 static void sample_logs(const double *log, const double *noise, size_t n,
-			const bool *known, struct np_rng *r, double *to)
+			const bool *known, struct np_rng *rng, double *to)
 {
 	for (size_t i = 0; i < n; i++) {
 		to[i] = log[i];
-		if (r && known[i])
-			to[i] += noise[i] * np_rng_normal(r);
+		if (rng && known[i])
+			to[i] += noise[i] * np_rng_normal(rng);
 	}
 }
 
-/* The slowdowns of program and levels by each other, on the fits' scale. */
-static void scale_program(struct np_data_program *v, size_t n,
+/* Make the slowdowns of a program and the levels on the scale of the fits. */
+static void scale_program(struct np_data_program *sample, size_t n,
 			  const double *weight, double *to)
 {
 	for (size_t i = 0; i < n; i++) {
-		np_slowdowns_at_full_rate(v->log_curve[i], v->log_impact[i],
-					  &to[i], &to[n + i]);
+		np_slowdowns_at_full_rate(sample->log_curve[i],
+					  sample->log_impact[i], &to[i],
+					  &to[n + i]);
 		to[n + i] *= weight ? weight[i] : 1;
 	}
-	v->fit_curve = to;
-	v->fit_impact = to + n;
+	sample->fit_curve = to;
+	sample->fit_impact = to + n;
 }
 
 /* State while the samples of a program are drawn. */
 struct program_task {
-	const struct np_program *a;
+	const struct np_program *program;
 	const bool *known; /* has_curve, has_impact */
 	size_t n, bins;
 	double *log, *noise; /* of the curve (n), then of the impact (n) */
 	const double *fit_weight; /* of the fabric; may be NULL */
 };
 
-static void sample_program(const struct program_task *t, struct np_rng *r,
-			   double *to, struct np_data_program *v)
+static void sample_program(const struct program_task *task, struct np_rng *rng,
+			   double *to, struct np_data_program *sample)
 {
-	double counts[NP_BINS_MAX], *curve = to, *impact = to + t->n;
-	double *cdf = impact + t->n;
+	double counts[NP_BINS_MAX], *curve = to, *impact = to + task->n;
+	double *cdf = impact + task->n;
 
-	sample_logs(t->log, t->noise, t->n, t->known, r, curve);
-	sample_logs(t->log + t->n, t->noise + t->n, t->n, t->known + t->n, r,
-		    impact);
-	sample_latency(&t->a->latency, t->bins, r, t->bins ? cdf : NULL, counts,
-		       &v->latency);
-	v->log_curve = v->fit_curve = curve;
-	v->log_impact = v->fit_impact = impact;
-	v->response = t->a->response;
+	sample_logs(task->log, task->noise, task->n, task->known, rng, curve);
+	sample_logs(task->log + task->n, task->noise + task->n, task->n,
+		    task->known + task->n, rng, impact);
+	sample_latency(&task->program->latency, task->bins, rng,
+		       task->bins ? cdf : NULL, counts, &sample->latency);
+	sample->log_curve = sample->fit_curve = curve;
+	sample->log_impact = sample->fit_impact = impact;
+	sample->response = task->program->response;
 }
 
-static void sample_all(struct program_task *t, struct np_rng *r, unsigned needs,
-		       struct np_bootstrap_program *d)
+static void sample_all(struct program_task *task, struct np_rng *rng,
+		       unsigned needs, struct np_bootstrap_program *data)
 {
-	const struct np_program *a = t->a;
-	double *next = d->store;
+	const struct np_program *program = task->program;
+	double *next = data->store;
 
-	make_logs(a->curve, t->n, d->has_curve, t->log, t->noise);
-	make_logs(a->impact, t->n, d->has_impact, t->log + t->n,
-		  t->noise + t->n);
-	for (size_t i = 0; i < d->n; i++) {
-		sample_program(t, i ? r : NULL, next, &d->sample[i]);
-		next += per_sample(t->n, t->bins, needs);
+	make_logs(program->curve, task->n, data->has_curve, task->log,
+		  task->noise);
+	make_logs(program->impact, task->n, data->has_impact,
+		  task->log + task->n, task->noise + task->n);
+	for (size_t i = 0; i < data->n; i++) {
+		sample_program(task, i ? rng : NULL, next, &data->sample[i]);
+		next += per_sample(task->n, task->bins, needs);
 		if (needs & NP_NEED_OWN_IMPACT)
-			scale_program(&d->sample[i], t->n, t->fit_weight,
-				      next - 2 * t->n);
+			scale_program(&data->sample[i], task->n,
+				      task->fit_weight, next - 2 * task->n);
 	}
 }
 
-int np_bootstrap_known(const struct np_program *a, const struct np_fabric *f,
-		       struct np_bootstrap_program *d, struct np_err *err)
+int np_bootstrap_known(const struct np_program *program,
+		       const struct np_fabric *fabric,
+		       struct np_bootstrap_program *data, struct np_err *err)
 {
-	size_t n = f->n_levels;
+	size_t n = fabric->n_levels;
 
-	if (alloc_known(d, n))
+	if (alloc_known(data, n))
 		return np_errf(err, -ENOMEM, "%s: no memory for %zu levels",
-			       a->name, n);
-	d->has = program_mark_known(a->curve, n, d->has_curve, NP_NEED_CURVE) |
-		 program_mark_known(a->impact, n, d->has_impact,
-				    NP_NEED_IMPACT);
-	if (a->latency.all.n)
-		d->has |= NP_NEED_LATENCY |
-			  (a->latency.count ? NP_NEED_HIST : 0);
-	if (a->latency.all.n == 1)
-		d->flags |= NP_PRED_ONE_PROBE;
-	if (a->response)
-		d->has |= NP_NEED_TRACE;
+			       program->name, n);
+	data->has = program_mark_known(program->curve, n, data->has_curve,
+				       NP_NEED_CURVE) |
+		    program_mark_known(program->impact, n, data->has_impact,
+				       NP_NEED_IMPACT);
+	if (program->latency.all.n)
+		data->has |= NP_NEED_LATENCY |
+			     (program->latency.count ? NP_NEED_HIST : 0);
+	if (program->latency.all.n == 1)
+		data->flags |= NP_PRED_ONE_PROBE;
+	if (program->response)
+		data->has |= NP_NEED_TRACE;
 	return 0;
 }
 
-int np_bootstrap_samples(const struct np_program *a,
-			 const struct np_bootstrap_fabric *f,
+int np_bootstrap_samples(const struct np_program *program,
+			 const struct np_bootstrap_fabric *fabric,
 			 const struct np_bootstrap_opt *opt,
-			 struct np_bootstrap_program *d, struct np_err *err)
+			 struct np_bootstrap_program *data, struct np_err *err)
 {
-	const struct np_data_fabric *measured = &f->sample[0];
-	struct program_task t = { .a = a,
-				  .known = d->has_curve,
-				  .n = measured->n_levels,
-				  .fit_weight = measured->fit_weight };
-	struct np_rng *r = opt->replicates ? np_rng_new(opt->seed, a->name) :
-					     NULL;
+	const struct np_data_fabric *measured = &fabric->sample[0];
+	struct program_task task = { .program = program,
+				     .known = data->has_curve,
+				     .n = measured->n_levels,
+				     .fit_weight = measured->fit_weight };
+	struct np_rng *rng =
+		opt->replicates ? np_rng_new(opt->seed, program->name) : NULL;
 	int rc = -ENOMEM;
 
 	if (opt->needs & NP_NEED_HIST && measured->bins)
-		t.bins = measured->bins->n;
-	t.log = malloc((4 * t.n + 1) * sizeof(double));
-	if (t.log && (r || !opt->replicates))
-		rc = program_alloc(d, 1 + opt->replicates, t.n, t.bins,
+		task.bins = measured->bins->n;
+	task.log = malloc((4 * task.n + 1) * sizeof(double));
+	if (task.log && (rng || !opt->replicates))
+		rc = program_alloc(data, 1 + opt->replicates, task.n, task.bins,
 				   opt->needs);
 	if (!rc) {
-		t.noise = t.log + 2 * t.n;
-		sample_all(&t, r, opt->needs, d);
+		task.noise = task.log + 2 * task.n;
+		sample_all(&task, rng, opt->needs, data);
 	}
-	free(t.log);
-	np_rng_free(r);
+	free(task.log);
+	np_rng_free(rng);
 	return rc ? np_errf(err, rc, "%s: no memory for %zu bootstrap samples",
-			    a->name, opt->replicates) :
+			    program->name, opt->replicates) :
 		    0;
 }
 
 static bool same_sample(const struct np_data_program *a,
 			const struct np_data_program *b,
-			const struct np_data_fabric *f)
+			const struct np_data_fabric *fabric)
 {
-	const size_t bytes = f->n_levels * sizeof(double);
+	const size_t bytes = fabric->n_levels * sizeof(double);
 	const double *x = a->latency.cdf, *y = b->latency.cdf;
 
-	/* What is on the scale of the fits follows from these. */
+	/* The values on the scale of the fits follow from these. */
 	return a->latency.mean == b->latency.mean &&
 	       a->latency.sd == b->latency.sd &&
 	       !memcmp(a->log_curve, b->log_curve, bytes) &&
 	       !memcmp(a->log_impact, b->log_impact, bytes) && !x == !y &&
-	       (!x || !memcmp(x, y, f->bins->n * sizeof(*x)));
+	       (!x || !memcmp(x, y, fabric->bins->n * sizeof(*x)));
 }
 
 /*
- * True if all that models see of both programs is the same, except for their
- * traces.  Both have samples of this fabric.
+ * Are two programs the same to the models, except for their traces?  Both have
+ * samples for this fabric.
  */
 static bool bootstrap_equal(const struct np_bootstrap_program *a,
 			    const struct np_bootstrap_program *b,
-			    const struct np_bootstrap_fabric *f)
+			    const struct np_bootstrap_fabric *fabric)
 {
-	size_t n = f->sample[0].n_levels;
+	size_t n = fabric->sample[0].n_levels;
 
 	if (a->n != b->n || a->has != b->has ||
 	    memcmp(a->has_curve, b->has_curve, n * sizeof(bool)) ||
 	    memcmp(a->has_impact, b->has_impact, n * sizeof(bool)))
 		return false;
 	for (size_t r = 0; r < a->n; r++)
-		if (!same_sample(&a->sample[r], &b->sample[r], &f->sample[r]))
+		if (!same_sample(&a->sample[r], &b->sample[r],
+				 &fabric->sample[r]))
 			return false;
 	return true;
 }
 
-/* Add one sample of a co-runner to the sum v, whose numbers are at to. */
-static void add_one(struct np_data_program *v, const struct np_data_program *co,
-		    const struct np_data_fabric *f, size_t bins, double *to)
+/* Add a sample of a co-runner to their sum, whose numbers are stored at to. */
+static void add_one(struct np_data_program *sample,
+		    const struct np_data_program *co,
+		    const struct np_data_fabric *fabric, size_t bins,
+		    double *to)
 {
-	double idle = f->idle.mean, var = f->idle.sd * f->idle.sd;
-	double *cdf_to = to + 2 * f->n_levels, cdf[NP_BINS_MAX];
+	double idle = fabric->idle.mean,
+	       var = fabric->idle.sd * fabric->idle.sd;
+	double *cdf_to = to + 2 * fabric->n_levels, cdf[NP_BINS_MAX];
 
-	for (size_t i = 0; i < f->n_levels; i++)
-		to[f->n_levels + i] += co->log_impact[i];
-	v->latency.mean =
-		fmax(v->latency.mean + co->latency.mean - idle, f->idle_min);
-	v->latency.sd =
-		sqrt(fmax(0, v->latency.sd * v->latency.sd +
+	for (size_t i = 0; i < fabric->n_levels; i++)
+		to[fabric->n_levels + i] += co->log_impact[i];
+	sample->latency.mean =
+		fmax(sample->latency.mean + co->latency.mean - idle,
+		     fabric->idle_min);
+	sample->latency.sd =
+		sqrt(fmax(0, sample->latency.sd * sample->latency.sd +
 				     co->latency.sd * co->latency.sd - var));
-	if (v->latency.cdf && co->latency.cdf) {
-		np_latency_add(f->bins, v->latency.cdf, co->latency.cdf, idle,
-			       cdf);
+	if (sample->latency.cdf && co->latency.cdf) {
+		np_latency_add(fabric->bins, sample->latency.cdf,
+			       co->latency.cdf, idle, cdf);
 		memcpy(cdf_to, cdf, bins * sizeof(*cdf));
 	}
 }
 
-/* Initialise the sum with the first co-runner, without its curve. */
-static void copy_one(struct np_data_program *v,
+/* Initialise the sum of co-runners with the first one, without its curve. */
+static void copy_one(struct np_data_program *sample,
 		     const struct np_data_program *co, size_t n, size_t bins,
 		     double *to)
 {
-	*v = *co;
-	v->log_curve = memset(to, 0, n * sizeof(*to));
-	v->log_impact = memcpy(to + n, co->log_impact, n * sizeof(*to));
+	*sample = *co;
+	sample->log_curve = memset(to, 0, n * sizeof(*to));
+	sample->log_impact = memcpy(to + n, co->log_impact, n * sizeof(*to));
 	if (co->latency.cdf)
-		v->latency.cdf =
+		sample->latency.cdf =
 			memcpy(to + 2 * n, co->latency.cdf, bins * sizeof(*to));
 }
 
 /*
- * For the fits, the impact of all co-runners is the sum of their impacts, and
- * their sensitivity curve is the mean of their curves.
+ * Sum up what the fits use.  The impact of several co-runners is the sum of
+ * their impacts, and their sensitivity curve is the mean of their curves.
  */
 static void add_fit(const struct np_bootstrap_program *const *co, size_t n_co,
 		    size_t sample, size_t n, double *to)
@@ -729,46 +764,48 @@ static void add_fit(const struct np_bootstrap_program *const *co, size_t n_co,
 }
 
 /*
- * Combine several co-runners into one, sample by sample.  Impacts add up as
- * log(1 + CA), latencies as differences from the idle fabric.  The sum has what
- * all of them have, except a sensitivity curve; the fits use the mean of theirs.
- * Returns 0 and fills *d, or -ENOMEM with err.
+ * Combine several co-runners into one, sample by sample.  Their impacts are
+ * added as log(1 + slowdown), and their latencies as differences from the idle
+ * fabric.  The sum has the measurements that all of them have, except for a
+ * sensitivity curve: the fits use the mean of theirs.  Returns 0 and fills
+ * *data, or -ENOMEM with err.
  */
 static int bootstrap_sum(const struct np_bootstrap_program *const *co,
-			 size_t n_co, const struct np_bootstrap_fabric *f,
-			 struct np_bootstrap_program *d, struct np_err *err)
+			 size_t n_co, const struct np_bootstrap_fabric *fabric,
+			 struct np_bootstrap_program *data, struct np_err *err)
 {
-	size_t n = f->sample[0].n_levels, samples = co[0]->n;
-	size_t bins = f->sample[0].bins ? f->sample[0].bins->n : 0;
+	size_t n = fabric->sample[0].n_levels, samples = co[0]->n;
+	size_t bins = fabric->sample[0].bins ? fabric->sample[0].bins->n : 0;
 	const unsigned needs = NP_NEED_OWN_IMPACT;
 	size_t step = per_sample(n, bins, needs);
 	unsigned has = ~0u;
 
-	if (alloc_known(d, n) || program_alloc(d, samples, n, bins, needs)) {
-		np_bootstrap_program_free(d);
+	if (alloc_known(data, n) ||
+	    program_alloc(data, samples, n, bins, needs)) {
+		np_bootstrap_program_free(data);
 		return np_errf(err, -ENOMEM, "no memory for %zu co-runners",
 			       n_co);
 	}
 	for (size_t i = 0; i < n; i++)
-		d->has_impact[i] = true;
+		data->has_impact[i] = true;
 	for (size_t c = 0; c < n_co; c++) {
 		has &= co[c]->has;
-		d->flags |= co[c]->flags;
+		data->flags |= co[c]->flags;
 		for (size_t i = 0; i < n; i++)
-			d->has_impact[i] &= co[c]->has_impact[i];
+			data->has_impact[i] &= co[c]->has_impact[i];
 	}
-	d->has = has & ~(unsigned)NP_NEED_CURVE;
+	data->has = has & ~(unsigned)NP_NEED_CURVE;
 	for (size_t r = 0; r < samples; r++) {
-		double *to = d->store + r * step;
+		double *to = data->store + r * step;
 		double *fit = to + step - 2 * n;
 
-		copy_one(&d->sample[r], &co[0]->sample[r], n, bins, to);
+		copy_one(&data->sample[r], &co[0]->sample[r], n, bins, to);
 		for (size_t c = 1; c < n_co; c++)
-			add_one(&d->sample[r], &co[c]->sample[r], &f->sample[r],
-				bins, to);
+			add_one(&data->sample[r], &co[c]->sample[r],
+				&fabric->sample[r], bins, to);
 		add_fit(co, n_co, r, n, fit);
-		d->sample[r].fit_curve = fit;
-		d->sample[r].fit_impact = fit + n;
+		data->sample[r].fit_curve = fit;
+		data->sample[r].fit_impact = fit + n;
 	}
 	return 0;
 }
@@ -785,25 +822,26 @@ struct np_level_use {
 };
 
 /*
- * The error of a model grows with the slowdown.  Its standard deviation is taken
- * as proportional to NP_MISS_FLOOR + log(1 + slowdown).  Of the floors tried,
- * this one has the greatest likelihood for the errors made on the levels
+ * The error of a model grows with the slowdown.  Its standard deviation is
+ * taken as proportional to NP_MISS_FLOOR + log(1 + slowdown).  Of the floors
+ * tried, this one has the greatest likelihood for the errors made on the levels
  * themselves (doc/validation/methods.md).
  */
 #define NP_MISS_FLOOR 0.2
 
 /*
- * Each prediction is repeated with one group of levels left out at a time.  There
- * are NP_LESS_PARTS groups; with at most that many levels, a group is one level.
- * At least NP_LESS_LEVELS levels must remain.
+ * Each prediction is repeated with one group of levels left out at a time.
+ * There are NP_LESS_PARTS groups; with at most that many levels, a group is one
+ * level.  At least NP_LESS_LEVELS levels must remain.
  */
 #define NP_LESS_PARTS 8
 #define NP_LESS_LEVELS 3
 
-/* True if the model uses the mutual slowdowns of programs and levels. */
-static inline bool np_model_is_of_levels(const struct np_model *m)
+/* Does the model use the mutual slowdowns of programs and levels? */
+static inline bool np_model_is_of_levels(const struct np_model *model)
 {
-	return m->needs & NP_NEED_IMPACT && m->needs & NP_NEED_LEVEL_PAIRS;
+	return model->needs & NP_NEED_IMPACT &&
+	       model->needs & NP_NEED_LEVEL_PAIRS;
 }
 
 /* The model's error for one level that was left out of the fit. */
@@ -816,13 +854,13 @@ struct np_error_excluded {
 /* The two roles of a program in a prediction. */
 enum np_side { NP_CO, NP_VICTIM, NP_SIDES };
 
-/* What the model knows of a program in one role. */
+/* What a model has computed about a program in one role. */
 struct np_term {
-	bool ready; /* for the levels in use */
+	bool ready; /* computed, with the levels in use */
 	struct np_level_use use;
 	double *z;	/* np_model_dim() doubles for each bootstrap sample */
 	unsigned flags; /* of sample 0, the measured values */
-	/* Row k: the first row of z without group k of the levels. */
+	/* Row k is the first row of z, computed without group k of levels. */
 	double *less;
 	bool has_less[NP_LESS_PARTS];
 	struct np_error_excluded *miss; /* for each level that was left out */
@@ -838,15 +876,15 @@ struct np_prepared {
 };
 
 /*
- * A predictor caches programs with their samples and terms, as placement
- * predicts each program with all others, at each distance.  The cache has room
- * for NP_PREPARED_MAX programs or NP_PREPARED_BYTES, whichever is less, but at
- * least for the two of a pair.
+ * A predictor caches programs with their samples and terms, because placement
+ * predicts each program with all others, at each scope.  The cache has room for
+ * NP_PREPARED_MAX programs or NP_PREPARED_BYTES, whichever is less, but always
+ * for the two programs of a pair.
  */
 #define NP_PREPARED_MAX 256
 #define NP_PREPARED_BYTES (4u << 20)
 
-/* The terms of the levels, treated as programs, for one choice of levels. */
+/* The terms of the levels, treated as programs, for one selection of levels. */
 struct np_level_terms {
 	bool ready;
 	struct np_level_use use;
@@ -856,35 +894,37 @@ struct np_level_terms {
 };
 
 struct np_predictor {
-	const struct np_fabric *f;
-	const struct np_model *m;
+	const struct np_fabric *measured; /* the fabric, as measured */
+	const struct np_model *model;
 	struct np_predict_opt opt;
 	struct np_bootstrap_opt bootstrap;
 	size_t n, dim; /* levels; np_model_dim() */
-	struct np_bootstrap_fabric fabric;
+	struct np_bootstrap_fabric fabric; /* its samples */
 	struct np_data_program *level; /* the levels as programs, measured */
-	double *level_store; /* memory of these */
+	double *level_store;	       /* memory of level[] */
 	struct np_level_terms level_terms;
 	struct np_nnls *nnls;
 	double *work;	  /* scratch of the model */
 	double *ensemble; /* weights of its members; NULL: it has none */
-	/* Without each group of levels, of those in less_of. */
+	/* The levels in less_of without each group of levels. */
 	struct np_less {
 		struct np_level_use use;
 		struct np_levels left_row, left_col; /* in the group */
 		struct np_gram_cache gram;
 	} less[NP_LESS_PARTS];
 	struct np_level_use less_of;
-	struct np_right_sides sides; /* of the program that term_make() is at */
-	double *predictions; /* predictions for each bootstrap sample */
+	struct np_right_sides sides; /* of the program in term_make() */
+	double *predictions; /* one for each bootstrap sample; scratch space */
 	struct np_prepared *cached;
 	uint64_t cached_name[NP_PREPARED_MAX]; /* hashes of their names */
 	size_t max_cached, next_cached;
 	struct np_predictor *fallback; /* created on first use */
 };
 
-/* The matrix of mutual slowdowns of the levels, while incomplete rows and
- * columns are removed from it. */
+/*
+ * The matrix of mutual slowdowns of the levels, from which incomplete rows and
+ * columns are removed.
+ */
 struct matrix {
 	const bool *known; /* n x n */
 	size_t n;
@@ -892,73 +932,79 @@ struct matrix {
 	bool mutual; /* an entry counts only if its transpose is known, too */
 };
 
-/* Whether the slowdown of level i by level j does not count. */
-static bool is_unknown(const struct matrix *t, size_t i, size_t j)
+/* Is the slowdown of level i by level j unknown, or may it not be used? */
+static bool is_unknown(const struct matrix *matrix, size_t i, size_t j)
 {
-	return !t->known[i * t->n + j] ||
-	       (t->mutual && !t->known[j * t->n + i]);
+	return !matrix->known[i * matrix->n + j] ||
+	       (matrix->mutual && !matrix->known[j * matrix->n + i]);
 }
 
-/* Drop all levels from this one to the one before end. */
-static void levels_drop(struct np_levels *l, size_t level, size_t end)
+/* Remove all levels from this one to the one before end. */
+static void levels_drop(struct np_levels *levels, size_t level, size_t end)
 {
 	size_t to = 0;
 
-	for (size_t i = 0; i < l->n; i++)
-		if (l->at[i] < level || l->at[i] >= end)
-			l->at[to++] = l->at[i];
-	l->n = to;
+	for (size_t i = 0; i < levels->n; i++)
+		if (levels->at[i] < level || levels->at[i] >= end)
+			levels->at[to++] = levels->at[i];
+	levels->n = to;
 }
 
-static void levels_add(struct np_levels *l, size_t level)
+static void levels_add(struct np_levels *levels, size_t level)
 {
-	l->at[l->n++] = (uint16_t)level;
+	levels->at[levels->n++] = (uint16_t)level;
 }
 
-static bool level_use_equal(const struct np_level_use *a, const struct np_level_use *b)
+static bool level_use_equal(const struct np_level_use *a,
+			    const struct np_level_use *b)
 {
 	return np_levels_equal(&a->col, &b->col) &&
 	       np_levels_equal(&a->row, &b->row) &&
 	       np_levels_equal(&a->co_col, &b->co_col);
 }
 
-/* Number of unknown entries in row k or, if is_row is false, in column k. */
-static size_t count_unknown(const struct matrix *t, size_t k, bool is_row)
+/* Count the unknown entries in row k or, if is_row is false, in column k. */
+static size_t count_unknown(const struct matrix *matrix, size_t k, bool is_row)
 {
-	const struct np_levels *l = is_row ? &t->use->col : &t->use->row;
+	const struct np_levels *levels = is_row ? &matrix->use->col :
+						  &matrix->use->row;
 	size_t n = 0;
 
-	for (size_t i = 0; i < l->n; i++)
-		n += is_row ? is_unknown(t, k, l->at[i]) :
-			      is_unknown(t, l->at[i], k);
+	for (size_t i = 0; i < levels->n; i++)
+		n += is_row ? is_unknown(matrix, k, levels->at[i]) :
+			      is_unknown(matrix, levels->at[i], k);
 	return n;
 }
 
-/* Remove the row or column with most unknown entries until none is left. */
-static void drop_incomplete(const struct np_predictor *p,
+/* Remove the row or column with most unknown entries until there are none. */
+static void drop_incomplete(const struct np_predictor *predictor,
 			    struct np_level_use *use)
 {
-	const struct matrix t = { p->fabric.has_pair, p->n, use,
-				  p->m->needs & NP_NEED_OWN_IMPACT };
+	const struct matrix matrix = { predictor->fabric.has_pair, predictor->n,
+				       use,
+				       predictor->model->needs &
+					       NP_NEED_OWN_IMPACT };
 	struct np_levels *from;
 
-	if (p->fabric.whole)
+	if (predictor->fabric.whole)
 		return;
 	do {
 		size_t worst = 0, at = 0;
 
 		from = NULL;
 		for (int is_row = 1; is_row >= 0; is_row--) {
-			struct np_levels *l = is_row ? &use->row : &use->col;
+			struct np_levels *levels = is_row ? &use->row :
+							    &use->col;
 
-			for (size_t i = 0; i < l->n; i++) {
-				size_t n = count_unknown(&t, l->at[i], is_row);
+			for (size_t i = 0; i < levels->n; i++) {
+				size_t n = count_unknown(&matrix, levels->at[i],
+							 is_row);
 
 				if (n <= worst)
 					continue;
 				worst = n;
-				at = l->at[i];
-				from = l;
+				at = levels->at[i];
+				from = levels;
 			}
 		}
 		if (from)
@@ -968,7 +1014,7 @@ static void drop_incomplete(const struct np_predictor *p,
 
 enum owner { VICTIM, CO_RUNNER, FABRIC };
 
-/* For each requirement of a model: whose data it is, and the error message. */
+/* For each requirement of a model: whose data it needs, and the message. */
 static const struct {
 	unsigned need;
 	enum owner owner;
@@ -995,14 +1041,15 @@ static const struct {
 	  "how much the load levels slow each other was not measured" },
 };
 
-/* Check that all that the model needs was measured. 0 or -ENODATA with err. */
-static int check_requirements(const struct np_predictor *p, unsigned needs,
-			      const struct np_prepared *a,
+/* Was everything measured that the model needs?  0 or -ENODATA with err. */
+static int check_requirements(const struct np_predictor *predictor,
+			      unsigned needs, const struct np_prepared *victim,
 			      const struct np_prepared *co, struct np_err *err)
 {
-	const unsigned has[] = { a->bootstrap.has, co->bootstrap.has,
-				 p->fabric.has };
-	const char *const name[] = { a->app->name, co->app->name, p->f->name };
+	const unsigned has[] = { victim->bootstrap.has, co->bootstrap.has,
+				 predictor->fabric.has };
+	const char *const name[] = { victim->app->name, co->app->name,
+				     predictor->measured->name };
 
 	for (size_t i = 0; i < NP_ARRAY_SIZE(requirements); i++) {
 		const char *what = requirements[i].what;
@@ -1010,188 +1057,199 @@ static int check_requirements(const struct np_predictor *p, unsigned needs,
 		if (!(needs & requirements[i].need) ||
 		    has[requirements[i].owner] & requirements[i].has)
 			continue;
-		if (requirements[i].need == NP_NEED_TRACE && a->app->untraced)
-			what = a->app->untraced;
+		if (requirements[i].need == NP_NEED_TRACE &&
+		    victim->app->untraced)
+			what = victim->app->untraced;
 		return np_errf(err, -ENODATA, "%s: %s",
 			       name[requirements[i].owner], what);
 	}
 	return 0;
 }
 
-/* True if the fabric has the required measurements of level i. */
-static bool level_serves(const struct np_predictor *p, size_t i,
+/* Does the fabric have the required measurements of level i? */
+static bool level_serves(const struct np_predictor *predictor, size_t i,
 			 unsigned needs)
 {
-	return (!(needs & NP_NEED_LATENCY) || p->fabric.has_latency[i]) &&
-	       (!(needs & NP_NEED_HIST) || p->fabric.has_hist[i]);
+	return (!(needs & NP_NEED_LATENCY) ||
+		predictor->fabric.has_latency[i]) &&
+	       (!(needs & NP_NEED_HIST) || predictor->fabric.has_hist[i]);
 }
 
-/* True if the victim has the required measurements for level i. */
-static bool serves_victim(const struct np_bootstrap_program *va, size_t i,
+/* Does the victim have the required measurements for level i? */
+static bool serves_victim(const struct np_bootstrap_program *victim, size_t i,
 			  unsigned needs)
 {
-	return va->has_curve[i] &&
-	       (!(needs & NP_NEED_OWN_IMPACT) || va->has_impact[i]);
+	return victim->has_curve[i] &&
+	       (!(needs & NP_NEED_OWN_IMPACT) || victim->has_impact[i]);
 }
 
-/* The same of the co-runner. */
-static bool serves_co(const struct np_bootstrap_program *cb, size_t i,
+/* Does the co-runner? */
+static bool serves_co(const struct np_bootstrap_program *co, size_t i,
 		      unsigned needs)
 {
-	return cb->has_impact[i] &&
-	       (!(needs & NP_NEED_CO_CURVE) || cb->has_curve[i]);
+	return co->has_impact[i] &&
+	       (!(needs & NP_NEED_CO_CURVE) || co->has_curve[i]);
 }
 
 /* Set *use to all levels with the required measurements. */
-static void list_levels(const struct np_predictor *p,
-			const struct np_bootstrap_program *va,
-			const struct np_bootstrap_program *cb, unsigned needs,
+static void list_levels(const struct np_predictor *predictor,
+			const struct np_bootstrap_program *victim,
+			const struct np_bootstrap_program *co, unsigned needs,
 			struct np_level_use *use)
 {
 	use->col.n = use->row.n = use->co_col.n = 0;
-	for (size_t i = 0; i < p->n; i++) {
-		if (!level_serves(p, i, needs))
+	for (size_t i = 0; i < predictor->n; i++) {
+		if (!level_serves(predictor, i, needs))
 			continue;
-		if (needs & NP_NEED_CURVE && serves_victim(va, i, needs))
+		if (needs & NP_NEED_CURVE && serves_victim(victim, i, needs))
 			levels_add(&use->col, i);
-		if (needs & NP_NEED_IMPACT && serves_co(cb, i, needs))
+		if (needs & NP_NEED_IMPACT && serves_co(co, i, needs))
 			levels_add(&use->row, i);
-		if (needs & NP_NEED_CO_CURVE && cb->has_curve[i])
+		if (needs & NP_NEED_CO_CURVE && co->has_curve[i])
 			levels_add(&use->co_col, i);
 	}
 	if (needs & NP_NEED_LEVEL_PAIRS)
-		drop_incomplete(p, use);
+		drop_incomplete(predictor, use);
 }
 
-/* The levels whose mutual slowdowns are all known. */
-static void select_mutual_levels(const struct np_predictor *p,
+/* Set *use to the levels whose mutual slowdowns are all known. */
+static void select_mutual_levels(const struct np_predictor *predictor,
 				 struct np_level_use *use)
 {
 	use->col.n = use->row.n = use->co_col.n = 0;
-	for (size_t i = 0; i < p->n; i++) {
+	for (size_t i = 0; i < predictor->n; i++) {
 		levels_add(&use->col, i);
 		levels_add(&use->row, i);
 	}
-	drop_incomplete(p, use);
+	drop_incomplete(predictor, use);
 }
 
 /* Select the levels for one prediction.  -ENODATA or -EDOM with err. */
-static int select_levels(const struct np_predictor *p,
-			 const struct np_prepared *a,
+static int select_levels(const struct np_predictor *predictor,
+			 const struct np_prepared *victim,
 			 const struct np_prepared *co, size_t n_co,
 			 struct np_level_use *use, struct np_err *err)
 {
-	unsigned needs = p->m->needs;
+	unsigned needs = predictor->model->needs;
 	int rc;
 
-	/* mutual slowdown is defined for two; latencies add up over idle */
+	/*
+	 * Mutual slowdown is defined only for two programs.  Latencies are
+	 * added as differences from idle.
+	 */
 	if (n_co > 1)
 		needs = (needs & ~(unsigned)NP_NEED_CO_CURVE) |
 			(needs & NP_NEED_LATENCY ? NP_NEED_IDLE : 0);
-	rc = check_requirements(p, needs, a, co, err);
+	rc = check_requirements(predictor, needs, victim, co, err);
 	if (rc)
 		return rc;
-	list_levels(p, &a->bootstrap, &co->bootstrap, needs, use);
+	list_levels(predictor, &victim->bootstrap, &co->bootstrap, needs, use);
 	if (needs & NP_NEED_CURVE && !use->col.n)
-		return np_errf(err, -ENODATA, "%s: none of the load levels under "
-			       "which it ran has what model %s needs", a->app->name,
-			       p->m->name);
+		return np_errf(err, -ENODATA,
+			       "%s: none of the load levels under "
+			       "which it ran has what model %s needs",
+			       victim->app->name, predictor->model->name);
 	if (needs & NP_NEED_LEVEL_PAIRS && (use->col.n < 2 || use->row.n < 2))
-		return np_errf(err, p->n < 2 ? -EDOM : -ENODATA,
+		return np_errf(err, predictor->n < 2 ? -EDOM : -ENODATA,
 			       "%s with %s: %zu level%s with its slowdown, "
 			       "%zu with the impact, expected at least 2 of "
 			       "each that were run together",
-			       a->app->name, co->app->name, use->col.n,
+			       victim->app->name, co->app->name, use->col.n,
 			       use->col.n == 1 ? "" : "s", use->row.n);
 	return 0;
 }
 
 /* Fill in the inputs of a model, except for the two programs. */
-static void level_inputs(const struct np_predictor *p,
+static void level_inputs(const struct np_predictor *predictor,
 			 const struct np_level_use *use, size_t replicate,
-			 struct np_data *v)
+			 struct np_data *input)
 {
-	*v = (struct np_data){
-		.model = p->m,
-		.fabric = &p->fabric.sample[replicate],
+	*input = (struct np_data){
+		.model = predictor->model,
+		.fabric = &predictor->fabric.sample[replicate],
 		.n_co = 1,
 		.col = &use->col,
 		.row = &use->row,
 		.co_col = &use->co_col,
-		.nnls = p->nnls,
-		.work = p->work,
-		.ensemble = p->ensemble,
+		.nnls = predictor->nnls,
+		.work = predictor->work,
+		.ensemble = predictor->ensemble,
 	};
 }
 
 /*
- * Weights of an ensemble's members.  Every level under every other level is
- * predicted as if both were programs.  The weights are the non-negative ones
- * with sum 1 that minimise the squared error, separately for co-runners within
- * the range of the levels and beyond it.
+ * Weights of an ensemble's members.
+ *
+ * Every level is predicted under every other level, as if both were programs.
+ * The weights are those that minimise the squared error, are not negative and
+ * sum to 1.  There is one set for co-runners within the range of the levels,
+ * and one for co-runners beyond it.
  */
 
 #define K NP_MODEL_MEMBERS
 #define SUM 100.0 /* weight of the equation "the weights sum to 1" */
 #define RIDGE 0.3 /* pull towards equal weights, for few levels */
 
-/* Normal equations of one set of weights. */
+/* The normal equations for one set of weights. */
 struct stack {
 	double gram[K * K], h[K];
 };
 
-static void stack_init(struct stack *s)
+static void stack_init(struct stack *stack)
 {
 	for (size_t i = 0; i < K; i++) {
 		for (size_t j = 0; j < K; j++)
-			s->gram[i * K + j] = SUM * SUM +
-					     (i == j ? RIDGE * RIDGE : 0);
-		s->h[i] = SUM * SUM + RIDGE * RIDGE / K;
+			stack->gram[i * K + j] =
+				SUM * SUM + (i == j ? RIDGE * RIDGE : 0);
+		stack->h[i] = SUM * SUM + RIDGE * RIDGE / K;
 	}
 }
 
 /* Add an equation: the weighted predictions sum to what was measured. */
-static void stack_add(struct stack *s, const double member[K], double measured)
+static void stack_add(struct stack *stack, const double member[K],
+		      double measured)
 {
 	double scale = 1 / (NP_MISS_FLOOR + fabs(measured));
 
 	scale *= scale;
 	for (size_t i = 0; i < K; i++) {
 		for (size_t j = 0; j < K; j++)
-			s->gram[i * K + j] += scale * member[i] * member[j];
-		s->h[i] += scale * member[i] * measured;
+			stack->gram[i * K + j] += scale * member[i] * member[j];
+		stack->h[i] += scale * member[i] * measured;
 	}
 }
 
 /* Predict level i under level k, from fits that exclude both. */
-static void stack_pair(struct np_predictor *p, const struct np_level_use *all,
-		       size_t i, size_t k, struct stack stack[2])
+static void stack_pair(struct np_predictor *predictor,
+		       const struct np_level_use *all, size_t i, size_t k,
+		       struct stack stack[2])
 {
-	double x[p->dim], y[p->dim], member[K];
+	double x[predictor->dim], y[predictor->dim], member[K];
 	struct np_level_use use = *all;
-	struct np_data v;
+	struct np_data input;
 
 	levels_drop(&use.row, i, i + 1);
 	levels_drop(&use.col, k, k + 1);
-	level_inputs(p, &use, 0, &v);
-	v.victim = &p->level[i];
-	v.co = &p->level[k];
+	level_inputs(predictor, &use, 0, &input);
+	input.victim = &predictor->level[i];
+	input.co = &predictor->level[k];
 	memset(x, 0, sizeof(x));
 	memset(y, 0, sizeof(y));
-	if (p->m->describe(&v, x) || p->m->respond(&v, y))
+	if (predictor->model->describe(&input, x) ||
+	    predictor->model->respond(&input, y))
 		return;
-	p->m->members(&v, x, y, member);
-	stack_add(&stack[v.flags & NP_PRED_BEYOND ? 1 : 0], member,
-		  p->level[i].log_curve[k]);
+	predictor->model->members(&input, x, y, member);
+	stack_add(&stack[input.flags & NP_PRED_BEYOND ? 1 : 0], member,
+		  predictor->level[i].log_curve[k]);
 }
 
-/* The K weights, scaled so that they sum to 1 exactly. */
-static int stack_solve(struct np_predictor *p, const struct stack *s, double *w,
-		       struct np_err *err)
+/* Compute the K weights, and scale them so that they sum to 1 exactly. */
+static int stack_solve(struct np_predictor *predictor,
+		       const struct stack *stack, double *w, struct np_err *err)
 {
 	double sum = 0;
-	int rc = np_nnls_solve(p->nnls, s->gram, K, 0, s->h, K, w, false,
-			       err);
+	int rc = np_nnls_solve(predictor->nnls, stack->gram, K, 0, stack->h, K,
+			       w, false, err);
 
 	for (size_t i = 0; i < K; i++)
 		sum += w[i];
@@ -1200,57 +1258,60 @@ static int stack_solve(struct np_predictor *p, const struct stack *s, double *w,
 	return rc;
 }
 
-/* Compute the weights, if the model has members. */
-static int ensemble_weigh(struct np_predictor *p, struct np_err *err)
+/* Compute both sets of weights, if the model has members. */
+static int ensemble_weigh(struct np_predictor *predictor, struct np_err *err)
 {
 	struct stack stack[2];
 	struct np_level_use all = { 0 };
 	int rc;
 
-	if (!p->m->members)
+	if (!predictor->model->members)
 		return 0;
-	p->ensemble = malloc(2 * K * sizeof(double));
-	if (!p->ensemble)
+	predictor->ensemble = malloc(2 * K * sizeof(double));
+	if (!predictor->ensemble)
 		return np_errf(err, -ENOMEM, "no memory for the ensemble");
-	select_mutual_levels(p, &all);
+	select_mutual_levels(predictor, &all);
 	stack_init(&stack[0]);
 	stack_init(&stack[1]);
 	for (size_t i = 0; i < all.row.n && all.col.n > 2; i++)
 		for (size_t k = 0; k < all.col.n; k++)
-			stack_pair(p, &all, all.row.at[i], all.col.at[k],
-				   stack);
-	rc = stack_solve(p, &stack[0], p->ensemble, err);
-	return rc ? rc : stack_solve(p, &stack[1], p->ensemble + K, err);
+			stack_pair(predictor, &all, all.row.at[i],
+				   all.col.at[k], stack);
+	rc = stack_solve(predictor, &stack[0], predictor->ensemble, err);
+	return rc ? rc :
+		    stack_solve(predictor, &stack[1], predictor->ensemble + K,
+				err);
 }
 
 /*
- * Treat the levels as programs: their rows are curves, without the weights of the
- * fits, and their columns are impacts.
+ * Make programs of the levels.  In the matrix of pairs, a level's row is its
+ * sensitivity curve, without the weights of the fits, and its column its
+ * impact.
  */
-static int predictor_make_levels(struct np_predictor *p)
+static int predictor_make_levels(struct np_predictor *predictor)
 {
-	const struct np_data_fabric *f = &p->fabric.sample[0];
-	size_t n = p->n;
+	const struct np_data_fabric *fabric = &predictor->fabric.sample[0];
+	size_t n = predictor->n;
 	double *column, *fit_column;
 
-	p->level = calloc(n + 1, sizeof(*p->level));
-	p->level_store = calloc(3 * n * n + 1, sizeof(double));
-	if (!p->level || !p->level_store)
+	predictor->level = calloc(n + 1, sizeof(*predictor->level));
+	predictor->level_store = calloc(3 * n * n + 1, sizeof(double));
+	if (!predictor->level || !predictor->level_store)
 		return -ENOMEM;
-	column = p->level_store;
+	column = predictor->level_store;
 	fit_column = column + n * n;
 	for (size_t i = 0; i < n; i++) {
-		const double *row = f->log_pairs + i * n;
-		double weight = f->fit_weight ? f->fit_weight[i] : 1;
+		const double *row = fabric->log_pairs + i * n;
+		double weight = fabric->fit_weight ? fabric->fit_weight[i] : 1;
 		double *fit = fit_column + (n + i) * n;
 
 		for (size_t j = 0; j < n; j++) {
 			column[j * n + i] = row[j];
-			fit_column[j * n + i] = f->fit_pairs[i * n + j];
-			fit[j] = f->fit_pairs[i * n + j] / weight;
+			fit_column[j * n + i] = fabric->fit_pairs[i * n + j];
+			fit[j] = fabric->fit_pairs[i * n + j] / weight;
 		}
-		p->level[i] = (struct np_data_program){
-			.latency = f->level[i],
+		predictor->level[i] = (struct np_data_program){
+			.latency = fabric->level[i],
 			.log_curve = row,
 			.log_impact = column + i * n,
 			.fit_curve = fit,
@@ -1260,54 +1321,64 @@ static int predictor_make_levels(struct np_predictor *p)
 	return 0;
 }
 
-static int alloc_level_terms(struct np_predictor *p)
+static int alloc_level_terms(struct np_predictor *predictor)
 {
-	struct np_level_terms *s = &p->level_terms;
+	struct np_level_terms *level_terms = &predictor->level_terms;
 
-	s->flags = calloc(p->n + 1, sizeof(*s->flags));
+	level_terms->flags =
+		calloc(predictor->n + 1, sizeof(*level_terms->flags));
 	for (int side = 0; side < NP_SIDES; side++) {
-		s->z[side] = calloc(p->n * p->dim + 1, sizeof(*s->z[side]));
-		s->rc[side] = calloc(p->n + 1, sizeof(*s->rc[side]));
-		if (!s->z[side] || !s->rc[side])
+		level_terms->z[side] = calloc(predictor->n * predictor->dim + 1,
+					      sizeof(*level_terms->z[side]));
+		level_terms->rc[side] = calloc(predictor->n + 1,
+					       sizeof(*level_terms->rc[side]));
+		if (!level_terms->z[side] || !level_terms->rc[side])
 			return -ENOMEM;
 	}
-	return s->flags ? 0 : -ENOMEM;
+	return level_terms->flags ? 0 : -ENOMEM;
 }
 
-static size_t max_cached(const struct np_predictor *p)
+static size_t max_cached(const struct np_predictor *predictor)
 {
 	/* of one program: terms, and slowdowns on both scales */
-	size_t n = p->fabric.n * (p->dim + 4 * p->n) + NP_LESS_PARTS * p->dim;
+	size_t n = predictor->fabric.n * (predictor->dim + 4 * predictor->n) +
+		   NP_LESS_PARTS * predictor->dim;
 	size_t max = NP_PREPARED_BYTES / (n * sizeof(double));
 
 	return max < 2 ? 2 : max < NP_PREPARED_MAX ? max : NP_PREPARED_MAX;
 }
 
-static int make(struct np_predictor *p, struct np_err *err)
+static int make(struct np_predictor *predictor, struct np_err *err)
 {
-	int rc = np_bootstrap_fabric(p->f, &p->bootstrap, &p->fabric, err);
+	int rc = np_bootstrap_fabric(predictor->measured, &predictor->bootstrap,
+				     &predictor->fabric, err);
 
 	if (rc)
 		return rc;
-	p->nnls = np_nnls_new(p->n + 1 > NP_MODEL_MEMBERS ? p->n + 1 :
-			      NP_MODEL_MEMBERS);
-	p->work = malloc(NP_MODEL_WORK(p->n) * sizeof(double));
-	p->predictions = malloc(3 * p->fabric.n * sizeof(double));
-	p->max_cached = max_cached(p);
-	p->cached = calloc(p->max_cached, sizeof(*p->cached));
-	if (!p->nnls || !p->work || !p->predictions || !p->cached ||
-	    predictor_make_levels(p) || alloc_level_terms(p))
+	predictor->nnls = np_nnls_new(predictor->n + 1 > NP_MODEL_MEMBERS ?
+					      predictor->n + 1 :
+					      NP_MODEL_MEMBERS);
+	predictor->work = malloc(NP_MODEL_WORK(predictor->n) * sizeof(double));
+	predictor->predictions =
+		malloc(3 * predictor->fabric.n * sizeof(double));
+	predictor->max_cached = max_cached(predictor);
+	predictor->cached =
+		calloc(predictor->max_cached, sizeof(*predictor->cached));
+	if (!predictor->nnls || !predictor->work || !predictor->predictions ||
+	    !predictor->cached || predictor_make_levels(predictor) ||
+	    alloc_level_terms(predictor))
 		return np_errf(err, -ENOMEM, "%s: no memory for a predictor",
-			       p->f->name);
-	return ensemble_weigh(p, err);
+			       predictor->measured->name);
+	return ensemble_weigh(predictor, err);
 }
 
-int np_predictor_new(const struct np_fabric *f, const struct np_model *m,
+int np_predictor_new(const struct np_fabric *fabric,
+		     const struct np_model *model,
 		     const struct np_predict_opt *opt,
 		     struct np_predictor **out, struct np_err *err)
 {
-	struct np_predictor *p;
-	int rc = np_fabric_check(f, err);
+	struct np_predictor *predictor;
+	int rc = np_fabric_check(fabric, err);
 
 	if (rc)
 		return rc;
@@ -1315,255 +1386,261 @@ int np_predictor_new(const struct np_fabric *f, const struct np_model *m,
 		return np_errf(err, -EINVAL, "%zu bootstrap samples, expected "
 			       "at most %d", opt->replicates,
 			       NP_PREDICT_MAX_REPLICATES);
-	p = calloc(1, sizeof(*p));
-	if (!p)
+	predictor = calloc(1, sizeof(*predictor));
+	if (!predictor)
 		return np_errf(err, -ENOMEM, "%s: no memory for a predictor",
-			       f->name);
-	p->f = f;
-	p->m = m;
-	p->opt = *opt;
-	p->n = f->n_levels;
-	p->dim = np_model_dim(m, p->n);
-	p->bootstrap = (struct np_bootstrap_opt){
+			       fabric->name);
+	predictor->measured = fabric;
+	predictor->model = model;
+	predictor->opt = *opt;
+	predictor->n = fabric->n_levels;
+	predictor->dim = np_model_dim(model, predictor->n);
+	predictor->bootstrap = (struct np_bootstrap_opt){
 		.replicates = opt->replicates,
 		.seed = opt->seed,
-		.needs = m->needs,
+		.needs = model->needs,
 	};
-	rc = make(p, err);
+	rc = make(predictor, err);
 	if (rc) {
-		np_predictor_free(p);
+		np_predictor_free(predictor);
 		return rc;
 	}
-	*out = p;
+	*out = predictor;
 	return 0;
 }
 
-/* The predictor of the fallback model; *out is NULL if there is none. */
-static int predictor_fallback(struct np_predictor *p,
+/* Get the predictor of the fallback model; *out is NULL if there is none. */
+static int predictor_fallback(struct np_predictor *predictor,
 			      struct np_predictor **out, struct np_err *err)
 {
-	const struct np_model *m;
+	const struct np_model *model;
 
 	*out = NULL;
-	if (!p->m->fallback || p->opt.strict)
+	if (!predictor->model->fallback || predictor->opt.strict)
 		return 0;
-	m = np_model_find(p->m->fallback, err);
-	if (!p->fallback) {
-		int rc = np_predictor_new(p->f, m, &p->opt, &p->fallback, err);
+	model = np_model_find(predictor->model->fallback, err);
+	if (!predictor->fallback) {
+		int rc = np_predictor_new(predictor->measured, model,
+					  &predictor->opt, &predictor->fallback,
+					  err);
 
 		if (rc)
 			return rc;
 	}
-	*out = p->fallback;
+	*out = predictor->fallback;
 	return 0;
 }
 
-static void term_free(struct np_prepared *a, enum np_side side)
+static void term_free(struct np_prepared *program, enum np_side side)
 {
-	struct np_term *s = &a->term[side];
+	struct np_term *term = &program->term[side];
 
-	if (s->z != a->term[!side].z) {
-		free(s->z);
-		free(s->less);
+	if (term->z != program->term[!side].z) {
+		free(term->z);
+		free(term->less);
 	}
-	free(s->miss);
-	s->z = s->less = NULL;
-	s->miss = NULL;
-	s->ready = false;
+	free(term->miss);
+	term->z = term->less = NULL;
+	term->miss = NULL;
+	term->ready = false;
 }
 
-static void prepared_free(struct np_prepared *r)
+static void prepared_free(struct np_prepared *prepared)
 {
-	np_bootstrap_program_free(&r->bootstrap);
-	term_free(r, NP_CO);
-	term_free(r, NP_VICTIM);
+	np_bootstrap_program_free(&prepared->bootstrap);
+	term_free(prepared, NP_CO);
+	term_free(prepared, NP_VICTIM);
 }
 
-void np_predictor_free(struct np_predictor *p)
+void np_predictor_free(struct np_predictor *predictor)
 {
-	if (!p)
+	if (!predictor)
 		return;
-	np_predictor_free(p->fallback);
-	for (size_t i = 0; p->cached && i < p->max_cached; i++)
-		prepared_free(&p->cached[i]);
-	free(p->cached);
-	np_bootstrap_fabric_free(&p->fabric);
-	np_nnls_free(p->nnls);
-	free(p->level);
-	free(p->level_store);
+	np_predictor_free(predictor->fallback);
+	for (size_t i = 0; predictor->cached && i < predictor->max_cached; i++)
+		prepared_free(&predictor->cached[i]);
+	free(predictor->cached);
+	np_bootstrap_fabric_free(&predictor->fabric);
+	np_nnls_free(predictor->nnls);
+	free(predictor->level);
+	free(predictor->level_store);
 	for (int side = 0; side < NP_SIDES; side++) {
-		free(p->level_terms.z[side]);
-		free(p->level_terms.rc[side]);
+		free(predictor->level_terms.z[side]);
+		free(predictor->level_terms.rc[side]);
 	}
-	free(p->level_terms.flags);
+	free(predictor->level_terms.flags);
 	for (size_t k = 0; k < NP_LESS_PARTS; k++)
-		free(p->less[k].gram.cross);
-	free(p->work);
-	free(p->predictions);
-	free(p->ensemble);
-	free(p);
+		free(predictor->less[k].gram.cross);
+	free(predictor->work);
+	free(predictor->predictions);
+	free(predictor->ensemble);
+	free(predictor);
 }
 
 /*
  * Terms of one program.
  *
- * The term of a program is its description as a co-runner or its response as a
- * victim, for every bootstrap sample.  With it go the errors that the model
+ * The term of a program is its description as a co-runner, or its response as a
+ * victim, for every bootstrap sample.  It includes the errors that the model
  * makes for this program when one level at a time is left out: a level is a
- * program whose slowdowns are known, so the prediction for the victim under it,
- * or for it under the co-runner, can be compared with the measurement.
+ * program whose slowdowns are known, so the prediction of the victim under that
+ * level, or of that level under the co-runner, can be compared with the
+ * measurement.
  */
 
-/* The levels that describe a program in that role. */
+/* Return the levels that describe a program in this role. */
 static struct np_levels *levels_of(struct np_level_use *use, enum np_side side)
 {
 	return side == NP_VICTIM ? &use->col : &use->row;
 }
 
-/* The inputs of a model when level k is left out for that role. */
-static void inputs_without(const struct np_predictor *p,
+/* Fill in the inputs of a model, with level k left out for this role. */
+static void inputs_without(const struct np_predictor *predictor,
 			   const struct np_level_use *use, enum np_side side,
 			   size_t k, struct np_level_use *less,
-			   struct np_data *v)
+			   struct np_data *input)
 {
 	*less = *use;
 	levels_drop(levels_of(less, side), k, k + 1);
-	level_inputs(p, less, 0, v);
+	level_inputs(predictor, less, 0, input);
 }
 
 /* Compute the term of a program in one role; warm: z has an initial guess. */
-static int term_compute(const struct np_predictor *p, enum np_side side,
-			const struct np_data_program *a, struct np_data *v,
-			double *z, bool warm)
+static int term_compute(const struct np_predictor *predictor, enum np_side side,
+			const struct np_data_program *program,
+			struct np_data *sample, double *z, bool warm)
 {
-	v->warm = warm;
+	sample->warm = warm;
 	if (side == NP_VICTIM) {
-		v->victim = a;
-		return p->m->respond(v, z);
+		sample->victim = program;
+		return predictor->model->respond(sample, z);
 	}
-	v->co = a;
-	return p->m->describe(v, z);
+	sample->co = program;
+	return predictor->model->describe(sample, z);
 }
 
 static bool all_known(const bool *known, size_t stride,
-		      const struct np_levels *l)
+		      const struct np_levels *levels)
 {
-	for (size_t i = 0; i < l->n; i++)
-		if (!known[l->at[i] * stride])
+	for (size_t i = 0; i < levels->n; i++)
+		if (!known[levels->at[i] * stride])
 			return false;
 	return true;
 }
 
-/* True if level k is known well enough to act as a program in that role. */
-static bool can_act_as(const struct np_predictor *p,
+/* Is enough known of level k to treat it as a program in this role? */
+static bool can_act_as(const struct np_predictor *predictor,
 		       const struct np_level_use *use, enum np_side side,
 		       size_t k)
 {
-	const struct np_bootstrap_fabric *d = &p->fabric;
-	const bool *row = d->has_pair + k * p->n;
-	unsigned needs = p->m->needs;
+	const struct np_bootstrap_fabric *data = &predictor->fabric;
+	const bool *row = data->has_pair + k * predictor->n;
+	unsigned needs = predictor->model->needs;
 
 	if (side == NP_VICTIM)
 		return all_known(row, 1, &use->col);
-	return (!(needs & NP_NEED_LATENCY) || d->has_latency[k]) &&
-	       (!(needs & NP_NEED_HIST) || d->has_hist[k]) &&
-	       all_known(d->has_pair + k, p->n, &use->row) &&
+	return (!(needs & NP_NEED_LATENCY) || data->has_latency[k]) &&
+	       (!(needs & NP_NEED_HIST) || data->has_hist[k]) &&
+	       all_known(data->has_pair + k, predictor->n, &use->row) &&
 	       all_known(row, 1, &use->co_col);
 }
 
-/* The term of level k in that role, from fits that exclude level k. */
-static int make_level_term(struct np_predictor *p,
+/* Make the term of level k in this role, from fits that exclude level k. */
+static int make_level_term(struct np_predictor *predictor,
 			   const struct np_level_use *use, enum np_side side,
 			   size_t k)
 {
-	struct np_level_terms *h = &p->level_terms;
+	struct np_level_terms *level_terms = &predictor->level_terms;
 	struct np_level_use less;
-	struct np_data v;
+	struct np_data input;
 	int rc;
 
-	if (!can_act_as(p, use, side, k))
+	if (!can_act_as(predictor, use, side, k))
 		return -1;
-	inputs_without(p, use, !side, k, &less, &v);
+	inputs_without(predictor, use, !side, k, &less, &input);
 	if (!less.col.n)
 		return -1;
-	rc = term_compute(p, side, &p->level[k], &v, h->z[side] + k * p->dim,
-			  false);
+	rc = term_compute(predictor, side, &predictor->level[k], &input,
+			  level_terms->z[side] + k * predictor->dim, false);
 	if (side == NP_CO)
-		h->flags[k] = v.flags;
+		level_terms->flags[k] = input.flags;
 	return rc;
 }
 
 /* Compute the terms of all levels in both roles, unless they exist. */
-static void make_level_terms(struct np_predictor *p,
+static void make_level_terms(struct np_predictor *predictor,
 			     const struct np_level_use *use)
 {
-	struct np_level_terms *h = &p->level_terms;
+	struct np_level_terms *level_terms = &predictor->level_terms;
 
-	if (h->ready && level_use_equal(&h->use, use))
+	if (level_terms->ready && level_use_equal(&level_terms->use, use))
 		return;
-	h->use = *use;
-	for (size_t k = 0; k < p->n; k++)
+	level_terms->use = *use;
+	for (size_t k = 0; k < predictor->n; k++)
 		for (int side = 0; side < NP_SIDES; side++)
-			h->rc[side][k] = make_level_term(p, use, side, k);
-	h->ready = true;
+			level_terms->rc[side][k] =
+				make_level_term(predictor, use, side, k);
+	level_terms->ready = true;
 }
 
-static void term_add_error(struct np_term *s, double measured, double predicted,
-			   unsigned flags)
+static void term_add_error(struct np_term *term, double measured,
+			   double predicted, unsigned flags)
 {
-	struct np_error_excluded *m = &s->miss[s->n_miss];
+	struct np_error_excluded *m = &term->miss[term->n_miss];
 
 	if (!isfinite(predicted))
 		return;
 	m->log_slow = predicted;
 	m->error = measured - predicted;
 	m->beyond = flags & NP_PRED_BEYOND;
-	s->n_miss++;
+	term->n_miss++;
 }
 
 /* Predict the program with each level left out, and keep the errors. */
-static void find_model_errors(struct np_predictor *p, enum np_side side,
-			      const struct np_bootstrap_program *d, size_t n_co,
-			      struct np_term *s)
+static void find_model_errors(struct np_predictor *predictor, enum np_side side,
+			      const struct np_bootstrap_program *data,
+			      size_t n_co, struct np_term *term)
 {
-	const struct np_data_program *a = &d->sample[0];
-	const struct np_level_terms *h = &p->level_terms;
+	const struct np_data_program *program = &data->sample[0];
+	const struct np_level_terms *level_terms = &predictor->level_terms;
 
-	make_level_terms(p, &s->use);
-	for (size_t k = 0; k < p->n; k++) {
-		const double *level = h->z[!side] + k * p->dim;
+	make_level_terms(predictor, &term->use);
+	for (size_t k = 0; k < predictor->n; k++) {
+		const double *level =
+			level_terms->z[!side] + k * predictor->dim;
 		struct np_levels left[NP_SIDES] = { { .n = 0 } };
 		struct np_level_use less;
-		struct np_data v;
-		double z[p->dim], log_slow;
+		struct np_data input;
+		double z[predictor->dim], log_slow;
 
-		if (h->rc[!side][k])
+		if (level_terms->rc[!side][k])
 			continue;
-		inputs_without(p, &s->use, side, k, &less, &v);
-		if (levels_of(&less, side)->n < levels_of(&s->use, side)->n)
+		inputs_without(predictor, &term->use, side, k, &less, &input);
+		if (levels_of(&less, side)->n < levels_of(&term->use, side)->n)
 			levels_add(&left[side], k);
-		v.sides = &p->sides;
-		v.left_row = &left[NP_CO];
-		v.left_col = &left[NP_VICTIM];
-		if (side == NP_VICTIM ? less.col.n == s->use.col.n :
-					!d->has_impact[k])
-			continue; /* not measured with this level */
-		v.n_co = n_co;
-		memcpy(z, s->z, sizeof(z)); /* initial guess: all levels */
-		if (term_compute(p, side, a, &v, z, true) ||
-		    p->m->join(&v, side == NP_VICTIM ? level : z,
-			       side == NP_VICTIM ? z : level, &log_slow))
+		input.sides = &predictor->sides;
+		input.left_row = &left[NP_CO];
+		input.left_col = &left[NP_VICTIM];
+		if (side == NP_VICTIM ? less.col.n == term->use.col.n :
+					!data->has_impact[k])
+			continue; /* the program was not measured with it */
+		input.n_co = n_co;
+		memcpy(z, term->z, sizeof(z)); /* initial guess: all levels */
+		if (term_compute(predictor, side, program, &input, z, true) ||
+		    predictor->model->join(
+			    &input, side == NP_VICTIM ? level : z,
+			    side == NP_VICTIM ? z : level, &log_slow))
 			continue;
 		if (side == NP_VICTIM)
-			term_add_error(s, a->log_curve[k], log_slow,
-				       h->flags[k]);
+			term_add_error(term, program->log_curve[k], log_slow,
+				       level_terms->flags[k]);
 		else
-			term_add_error(s, a->log_impact[k], log_slow,
-				       v.flags);
+			term_add_error(term, program->log_impact[k], log_slow,
+				       input.flags);
 	}
 }
 
-/* Keep the levels of a group and those of all others apart. */
+/* Divide the levels in use into those of a group, and all others. */
 static void drop_part(const struct np_level_use *use, size_t n_levels,
 		      size_t part, struct np_less *less)
 {
@@ -1587,15 +1664,15 @@ static void drop_part(const struct np_level_use *use, size_t n_levels,
 }
 
 /*
- * Where the normal equations of the measured fabric without a group of levels
- * are kept: nearly all programs were measured with the same levels.  NULL: no
- * memory.
+ * Return where the normal equations of the measured fabric without a group of
+ * levels are kept.  They can be used again, as nearly all programs were
+ * measured with the same levels.  NULL: out of memory.
  */
-static struct np_gram_cache *gram_cache_without(struct np_predictor *p,
+static struct np_gram_cache *gram_cache_without(struct np_predictor *predictor,
 						size_t part)
 {
-	struct np_gram_cache *cached = &p->less[part].gram;
-	size_t n = p->n;
+	struct np_gram_cache *cached = &predictor->less[part].gram;
+	size_t n = predictor->n;
 
 	if (!cached->cross)
 		cached->cross = malloc(3 * (n + 1) * (n + 1) *
@@ -1608,132 +1685,146 @@ static struct np_gram_cache *gram_cache_without(struct np_predictor *p,
 }
 
 /*
- * Compute the term again without each group of levels, as if that group had not
- * been measured at all, neither for the victim nor for the co-runner.
+ * Compute the term again without each group of levels, as if that group had
+ * been measured neither for the victim nor for the co-runner.
  */
-static void make_less(struct np_predictor *p, enum np_side side,
-		      const struct np_data_program *a, size_t n_co,
-		      struct np_term *s)
+static void make_less(struct np_predictor *predictor, enum np_side side,
+		      const struct np_data_program *program, size_t n_co,
+		      struct np_term *term)
 {
-	bool same_levels = level_use_equal(&p->less_of, &s->use);
+	bool same_levels = level_use_equal(&predictor->less_of, &term->use);
 
 	for (size_t k = 0; k < NP_LESS_PARTS; k++) {
-		struct np_less *less = &p->less[k];
-		double *z = s->less + k * p->dim;
-		struct np_data v;
+		struct np_less *less = &predictor->less[k];
+		double *z = term->less + k * predictor->dim;
+		struct np_data input;
 
 		if (!same_levels)
-			drop_part(&s->use, p->n, k, less);
-		level_inputs(p, &less->use, 0, &v);
-		v.cached = gram_cache_without(p, k);
-		v.sides = &p->sides;
-		v.left_row = &less->left_row;
-		v.left_col = &less->left_col;
-		v.only_fit = true;
-		v.n_co = n_co;
-		memcpy(z, s->z, p->dim * sizeof(*z)); /* initial guess */
-		s->has_less[k] = less->use.col.n >= NP_LESS_LEVELS &&
-				 less->use.row.n >= NP_LESS_LEVELS &&
-				 !level_use_equal(&less->use, &s->use) &&
-				 !term_compute(p, side, a, &v, z, true);
+			drop_part(&term->use, predictor->n, k, less);
+		level_inputs(predictor, &less->use, 0, &input);
+		input.cached = gram_cache_without(predictor, k);
+		input.sides = &predictor->sides;
+		input.left_row = &less->left_row;
+		input.left_col = &less->left_col;
+		input.only_fit = true;
+		input.n_co = n_co;
+		memcpy(z, term->z,
+		       predictor->dim * sizeof(*z)); /* initial guess */
+		term->has_less[k] = less->use.col.n >= NP_LESS_LEVELS &&
+				    less->use.row.n >= NP_LESS_LEVELS &&
+				    !level_use_equal(&less->use, &term->use) &&
+				    !term_compute(predictor, side, program,
+						  &input, z, true);
 	}
-	p->less_of = s->use;
+	predictor->less_of = term->use;
 }
 
 /*
- * True if the program's terms in both roles are the same numbers, so that one of
- * them need not be computed; see np_model.join_both.
+ * Are the program's terms in both roles the same numbers, so that one of them
+ * need not be computed?  See np_model.join_both.
  */
-static bool same_in_both_roles(const struct np_predictor *p,
+static bool same_in_both_roles(const struct np_predictor *predictor,
 			       const struct np_term *other,
 			       const struct np_level_use *use)
 {
-	return p->m->join_both && other->ready &&
+	return predictor->model->join_both && other->ready &&
 	       level_use_equal(&other->use, use) &&
 	       np_levels_equal(&use->row, &use->col);
 }
 
 /*
- * Allocate the term s or share that of the other role.  *n is the number of
- * samples to compute: 1, for the flags, if the term is shared.
+ * Allocate a term, or share that of the other role.  *n is the number of
+ * samples to compute: only 1, for the flags, if the term is shared.
  */
-static int term_begin(struct np_predictor *p, const struct np_level_use *use,
-		      const struct np_term *other, struct np_term *s, size_t *n,
-		      struct np_err *err)
+static int term_begin(struct np_predictor *predictor,
+		      const struct np_level_use *use,
+		      const struct np_term *other, struct np_term *term,
+		      size_t *n, struct np_err *err)
 {
-	*n = p->fabric.n;
-	if (s->z == other->z)
-		s->z = s->less = NULL;
-	if (same_in_both_roles(p, other, use)) {
-		free(s->z);
-		free(s->less);
-		s->z = other->z;
-		s->less = other->less;
+	*n = predictor->fabric.n;
+	if (term->z == other->z)
+		term->z = term->less = NULL;
+	if (same_in_both_roles(predictor, other, use)) {
+		free(term->z);
+		free(term->less);
+		term->z = other->z;
+		term->less = other->less;
 		*n = 1;
 	}
-	if (!s->z)
-		s->z = calloc(p->fabric.n * p->dim, sizeof(*s->z));
-	if (!s->less)
-		s->less = calloc(NP_LESS_PARTS * p->dim, sizeof(*s->less));
-	if (!s->miss)
-		s->miss = calloc(p->n + 1, sizeof(*s->miss));
-	if (!s->z || !s->less || !s->miss)
-		return np_errf(err, -ENOMEM, "no memory for %zu bootstrap "
-			       "samples", p->opt.replicates);
-	s->use = *use;
-	s->ready = false;
-	s->flags = 0;
-	s->n_miss = 0;
+	if (!term->z)
+		term->z = calloc(predictor->fabric.n * predictor->dim,
+				 sizeof(*term->z));
+	if (!term->less)
+		term->less = calloc(NP_LESS_PARTS * predictor->dim,
+				    sizeof(*term->less));
+	if (!term->miss)
+		term->miss = calloc(predictor->n + 1, sizeof(*term->miss));
+	if (!term->z || !term->less || !term->miss)
+		return np_errf(err, -ENOMEM,
+			       "no memory for %zu bootstrap "
+			       "samples",
+			       predictor->opt.replicates);
+	term->use = *use;
+	term->ready = false;
+	term->flags = 0;
+	term->n_miss = 0;
 	return 0;
 }
 
-/* Row r of the term, initialised with the solution of the measured values. */
-static double *term_row(const struct np_predictor *p, struct np_term *s,
-			size_t r)
+/*
+ * Return row r of a term; it begins with the solution of the measured values.
+ */
+static double *term_row(const struct np_predictor *predictor,
+			struct np_term *term, size_t r)
 {
-	double *z = s->z + r * p->dim;
+	double *z = term->z + r * predictor->dim;
 
 	if (r)
-		memcpy(z, s->z, p->dim * sizeof(*z));
+		memcpy(z, term->z, predictor->dim * sizeof(*z));
 	return z;
 }
 
 /*
  * Compute the term of a program in one role, unless it exists for the same
- * levels.  The program must have its bootstrap samples.  n_co is 1 for a victim.
+ * levels.  The program must have its bootstrap samples.  n_co is 1 for a
+ * victim.
  */
-static int term_make(struct np_predictor *p, struct np_prepared *a,
-		     enum np_side side, size_t n_co,
-		     const struct np_level_use *use, struct np_err *err)
+static int term_make(struct np_predictor *predictor,
+		     struct np_prepared *program, enum np_side side,
+		     size_t n_co, const struct np_level_use *use,
+		     struct np_err *err)
 {
-	struct np_term *s = &a->term[side];
-	struct np_data v;
+	struct np_term *term = &program->term[side];
+	struct np_data input;
 	size_t n;
 	int rc;
 
-	if (s->ready && level_use_equal(&s->use, use))
+	if (term->ready && level_use_equal(&term->use, use))
 		return 0;
-	rc = term_begin(p, use, &a->term[!side], s, &n, err);
+	rc = term_begin(predictor, use, &program->term[!side], term, &n, err);
 	for (size_t r = 0; !rc && r < n; r++) {
-		level_inputs(p, use, r, &v);
-		v.sides = r ? NULL : &p->sides;
-		v.n_co = n_co;
-		v.err = err;
-		rc = term_compute(p, side, &a->bootstrap.sample[r], &v,
-				  term_row(p, s, r), r > 0);
+		level_inputs(predictor, use, r, &input);
+		input.sides = r ? NULL : &predictor->sides;
+		input.n_co = n_co;
+		input.err = err;
+		rc = term_compute(predictor, side,
+				  &program->bootstrap.sample[r], &input,
+				  term_row(predictor, term, r), r > 0);
 		if (!r)
-			s->flags = v.flags;
+			term->flags = input.flags;
 	}
 	if (rc)
 		return rc;
-	if (s->less == a->term[!side].less)
-		memcpy(s->has_less, a->term[!side].has_less,
-		       sizeof(s->has_less));
-	else if (np_model_is_of_levels(p->m))
-		make_less(p, side, &a->bootstrap.sample[0], n_co, s);
-	if (p->opt.replicates)
-		find_model_errors(p, side, &a->bootstrap, n_co, s);
-	s->ready = true;
+	if (term->less == program->term[!side].less)
+		memcpy(term->has_less, program->term[!side].has_less,
+		       sizeof(term->has_less));
+	else if (np_model_is_of_levels(predictor->model))
+		make_less(predictor, side, &program->bootstrap.sample[0], n_co,
+			  term);
+	if (predictor->opt.replicates)
+		find_model_errors(predictor, side, &program->bootstrap, n_co,
+				  term);
+	term->ready = true;
 	return 0;
 }
 
@@ -1743,77 +1834,87 @@ static int term_make(struct np_predictor *p, struct np_prepared *a,
 #define SPEED_MIN 1e-3
 
 /*
- * Initialise r, which must be all 0, for a program that passed
- * np_program_check().  Its bootstrap samples are drawn later.
- * r must be freed even if this fails.
+ * Initialise *prepared, which must be all 0, for a program that has passed
+ * np_program_check().  Its bootstrap samples are drawn later.  It must be freed
+ * even if this fails.
  */
-static int prepared_init(struct np_predictor *p, const struct np_program *a,
-			 struct np_prepared *r, struct np_err *err)
+static int prepared_init(struct np_predictor *predictor,
+			 const struct np_program *app,
+			 struct np_prepared *prepared, struct np_err *err)
 {
-	r->app = a;
-	return np_bootstrap_known(a, p->f, &r->bootstrap, err);
+	prepared->app = app;
+	return np_bootstrap_known(app, predictor->measured,
+				  &prepared->bootstrap, err);
 }
 
-static uint64_t hash_of_name(const struct np_prepared *r)
+static uint64_t hash_of_name(const struct np_prepared *prepared)
 {
-	return np_hash(NP_HASH, r->app->name, strlen(r->app->name));
+	return np_hash(NP_HASH, prepared->app->name,
+		       strlen(prepared->app->name));
 }
 
 /*
- * Take the terms of a program from the cache, if its samples are the same: the
- * terms follow from them and from the levels, which term_make() compares.
+ * Take the terms of a program from the cache, if its samples are the same
+ * there.  The terms follow from the samples, and from the levels in use, which
+ * term_make() compares.
  */
-static void take_cached(struct np_predictor *p, struct np_prepared *r)
+static void take_cached(struct np_predictor *predictor,
+			struct np_prepared *prepared)
 {
-	uint64_t name = hash_of_name(r);
+	uint64_t name = hash_of_name(prepared);
 
-	for (size_t i = 0; i < p->max_cached; i++) {
-		struct np_prepared *k = &p->cached[i];
+	for (size_t i = 0; i < predictor->max_cached; i++) {
+		struct np_prepared *cached = &predictor->cached[i];
 
-		if (p->cached_name[i] != name ||
-		    !bootstrap_equal(&k->bootstrap, &r->bootstrap,
-				     &p->fabric))
+		if (predictor->cached_name[i] != name ||
+		    !bootstrap_equal(&cached->bootstrap, &prepared->bootstrap,
+				     &predictor->fabric))
 			continue;
-		memcpy(r->term, k->term, sizeof(r->term));
-		r->slot = i + 1;
-		np_bootstrap_program_free(&k->bootstrap);
-		*k = (struct np_prepared){ .slot = 0 };
+		memcpy(prepared->term, cached->term, sizeof(prepared->term));
+		prepared->slot = i + 1;
+		np_bootstrap_program_free(&cached->bootstrap);
+		*cached = (struct np_prepared){ .slot = 0 };
 		return;
 	}
 }
 
 /*
- * Put a program that has terms into the cache, where it was before or in place
- * of another. The model errors of a model of traces also follow from the trace,
- * which take_cached() does not compare.
+ * Put a program that has terms into the cache, where it was before, or else in
+ * the place of another program. Programs are not cached for models that use
+ * traces: their errors depend on the trace, which take_cached() does not
+ * compare.
  */
-static void cache_program(struct np_predictor *p, struct np_prepared *r)
+static void cache_program(struct np_predictor *predictor,
+			  struct np_prepared *prepared)
 {
-	size_t at = r->slot ? r->slot - 1 : p->next_cached;
+	size_t at = prepared->slot ? prepared->slot - 1 :
+				     predictor->next_cached;
 
-	if (p->m->needs & NP_NEED_TRACE ||
-	    (!r->term[NP_CO].ready && !r->term[NP_VICTIM].ready)) {
-		prepared_free(r);
+	if (predictor->model->needs & NP_NEED_TRACE ||
+	    (!prepared->term[NP_CO].ready &&
+	     !prepared->term[NP_VICTIM].ready)) {
+		prepared_free(prepared);
 		return;
 	}
-	if (!r->slot)
-		p->next_cached = (at + 1) % p->max_cached;
-	prepared_free(&p->cached[at]);
-	p->cached[at] = *r;
-	p->cached_name[at] = hash_of_name(r);
+	if (!prepared->slot)
+		predictor->next_cached = (at + 1) % predictor->max_cached;
+	prepared_free(&predictor->cached[at]);
+	predictor->cached[at] = *prepared;
+	predictor->cached_name[at] = hash_of_name(prepared);
 }
 
-static int prepared_sample(struct np_predictor *p, struct np_prepared *r,
-			   struct np_err *err)
+static int prepared_sample(struct np_predictor *predictor,
+			   struct np_prepared *prepared, struct np_err *err)
 {
 	int rc;
 
-	if (r->bootstrap.sample)
+	if (prepared->bootstrap.sample)
 		return 0;
-	rc = np_bootstrap_samples(r->app, &p->fabric, &p->bootstrap,
-				  &r->bootstrap, err);
+	rc = np_bootstrap_samples(prepared->app, &predictor->fabric,
+				  &predictor->bootstrap, &prepared->bootstrap,
+				  err);
 	if (!rc)
-		take_cached(p, r);
+		take_cached(predictor, prepared);
 	return rc;
 }
 
@@ -1831,16 +1932,16 @@ static double apply_sharing(double log_slow, double k, unsigned *flags)
 	return -log(speed);
 }
 
-/* Inputs for sample s of the victim and sample r of the co-runner. */
-static void set_inputs(const struct np_predictor *p,
-		       const struct np_prepared *a, size_t s,
+/* Fill in the inputs for sample s of the victim and r of the co-runner. */
+static void set_inputs(const struct np_predictor *predictor,
+		       const struct np_prepared *victim, size_t s,
 		       const struct np_prepared *co, size_t r, size_t n_co,
-		       struct np_data *v)
+		       struct np_data *input)
 {
-	level_inputs(p, &co->term[NP_CO].use, r, v);
-	v->victim = &a->bootstrap.sample[s];
-	v->co = &co->bootstrap.sample[r];
-	v->n_co = n_co;
+	level_inputs(predictor, &co->term[NP_CO].use, r, input);
+	input->victim = &victim->bootstrap.sample[s];
+	input->co = &co->bootstrap.sample[r];
+	input->n_co = n_co;
 }
 
 /* A range of slowdowns; NaN if empty. */
@@ -1849,28 +1950,31 @@ struct range {
 };
 
 /*
- * The range of the predictions when each group of levels is left out in turn.  A
+ * Find the range of the predictions without each group of levels in turn.  A
  * wide range means that the prediction depends on a single level.
  */
-static void range_without_levels(struct np_predictor *p,
-				 const struct np_prepared *a,
+static void range_without_levels(struct np_predictor *predictor,
+				 const struct np_prepared *victim,
 				 const struct np_prepared *co, size_t n_co,
 				 enum np_scope scope, struct range *out)
 {
-	const struct np_term *x = &co->term[NP_CO], *y = &a->term[NP_VICTIM];
-	const struct np_mean *k = &p->f->sharing[scope];
-	double kappa = np_mean_known(k) ? k->mean : 1;
+	const struct np_term *co_term = &co->term[NP_CO],
+			     *victim_term = &victim->term[NP_VICTIM];
+	const struct np_mean *sharing = &predictor->measured->sharing[scope];
+	double kappa = np_mean_known(sharing) ? sharing->mean : 1;
 
 	for (size_t i = 0; i < NP_LESS_PARTS; i++) {
 		unsigned ignored = 0;
-		struct np_data v;
+		struct np_data input;
 		double z;
 
-		if (!x->has_less[i] || !y->has_less[i])
+		if (!co_term->has_less[i] || !victim_term->has_less[i])
 			continue;
-		set_inputs(p, a, 0, co, 0, n_co, &v);
-		if (p->m->join(&v, x->less + i * p->dim, y->less + i * p->dim,
-			       &z) || !isfinite(z))
+		set_inputs(predictor, victim, 0, co, 0, n_co, &input);
+		if (predictor->model->join(
+			    &input, co_term->less + i * predictor->dim,
+			    victim_term->less + i * predictor->dim, &z) ||
+		    !isfinite(z))
 			continue;
 		z = expm1(apply_sharing(z, kappa, &ignored));
 		out->low = fmin(out->low, z); /* fmin() ignores NaN */
@@ -1879,26 +1983,29 @@ static void range_without_levels(struct np_predictor *p,
 }
 
 /*
- * Apply the sharing coefficient to all samples. It varies from sample to sample
- * as its own measurements do.
+ * Apply the sharing coefficient to all samples. It varies from sample to
+ * sample, like its measurements.
  */
-static void apply_sharing_to_all(struct np_predictor *p, enum np_scope scope,
-				 double *log_slow, struct np_prediction *out)
+static void apply_sharing_to_all(struct np_predictor *predictor,
+				 enum np_scope scope, double *log_slow,
+				 struct np_prediction *out)
 {
-	const struct np_mean *k = &p->f->sharing[scope];
-	double sd = isfinite(k->sd) && k->n ? k->sd / sqrt(k->n) : 0;
+	const struct np_mean *sharing = &predictor->measured->sharing[scope];
+	double sd = isfinite(sharing->sd) && sharing->n ?
+			    sharing->sd / sqrt(sharing->n) :
+			    0;
 	struct np_rng *rng;
 
-	out->sharing = np_mean_known(k) ? k->mean : 1;
-	if (!np_mean_known(k)) {
+	out->sharing = np_mean_known(sharing) ? sharing->mean : 1;
+	if (!np_mean_known(sharing)) {
 		out->flags |= NP_PRED_NO_SHARING;
 		return;
 	}
-	/* The name stays, as it determines the random numbers. */
-	rng = sd > 0 ? np_rng_new(p->opt.seed, "coupling") : NULL;
-	for (size_t r = 0; r < p->fabric.n; r++) {
+	/* The name determines the random numbers, so it must not change. */
+	rng = sd > 0 ? np_rng_new(predictor->opt.seed, "coupling") : NULL;
+	for (size_t r = 0; r < predictor->fabric.n; r++) {
 		unsigned ignored = 0, *flags = r ? &ignored : &out->flags;
-		double kr = k->mean;
+		double kr = sharing->mean;
 
 		if (r && rng)
 			kr = fmax(0, kr + sd * np_rng_normal(rng));
@@ -1908,87 +2015,94 @@ static void apply_sharing_to_all(struct np_predictor *p, enum np_scope scope,
 }
 
 /* Join sample s of the victim's term with sample r of the co-runner's. */
-static int prepared_join(struct np_predictor *p, const struct np_prepared *a,
-			 size_t s, const struct np_prepared *co, size_t r,
-			 size_t n_co, double *log_slow, unsigned *flags)
+static int prepared_join(struct np_predictor *predictor,
+			 const struct np_prepared *victim, size_t s,
+			 const struct np_prepared *co, size_t r, size_t n_co,
+			 double *log_slow, unsigned *flags)
 {
-	struct np_data v;
+	struct np_data input;
 	int rc;
 
-	set_inputs(p, a, s, co, r, n_co, &v);
-	v.flags = *flags;
-	rc = p->m->join(&v, co->term[NP_CO].z + r * p->dim,
-			a->term[NP_VICTIM].z + s * p->dim, log_slow);
-	*flags = v.flags;
+	set_inputs(predictor, victim, s, co, r, n_co, &input);
+	input.flags = *flags;
+	rc = predictor->model->join(
+		&input, co->term[NP_CO].z + r * predictor->dim,
+		victim->term[NP_VICTIM].z + s * predictor->dim, log_slow);
+	*flags = input.flags;
 	return rc;
 }
 
-/* Set in *out what data the prediction uses. */
-static void set_data_used(const struct np_predictor *p,
-			  const struct np_prepared *a,
+/* Set in *out which data the prediction uses. */
+static void set_data_used(const struct np_predictor *predictor,
+			  const struct np_prepared *victim,
 			  const struct np_prepared *co,
 			  struct np_prediction *out)
 {
 	const struct np_level_use *use = &co->term[NP_CO].use;
 
-	out->model = p->m;
-	out->used = p->m->needs;
+	out->model = predictor->model;
+	out->used = predictor->model->needs;
 	out->n_curve = use->col.n;
 	out->n_impact = use->row.n;
-	out->n_excluded = co->term[NP_CO].n_miss + a->term[NP_VICTIM].n_miss;
-	if (p->m->needs & NP_NEED_LATENCY)
+	out->n_excluded =
+		co->term[NP_CO].n_miss + victim->term[NP_VICTIM].n_miss;
+	if (predictor->model->needs & NP_NEED_LATENCY)
 		out->n_probes = co->app->latency.all.n;
-	if ((p->m->needs & NP_NEED_CURVE && use->col.n < p->n) ||
-	    (p->m->needs & NP_NEED_IMPACT && use->row.n < p->n))
+	if ((predictor->model->needs & NP_NEED_CURVE &&
+	     use->col.n < predictor->n) ||
+	    (predictor->model->needs & NP_NEED_IMPACT &&
+	     use->row.n < predictor->n))
 		out->flags |= NP_PRED_PARTIAL;
 }
 
-/* A model that uses no data, such as "zero", has no interval. */
-static bool with_interval(const struct np_predictor *p)
+/* Is there to be an interval?  A model that uses no data, "zero", has none. */
+static bool with_interval(const struct np_predictor *predictor)
 {
-	return p->opt.replicates && p->m->needs;
+	return predictor->opt.replicates && predictor->model->needs;
 }
 
-/* How large errors are expected to be, relative to those of other slowdowns. */
+/* Return how large an error is expected, relative to other slowdowns. */
 static double scale_of(double log_slow)
 {
 	return NP_MISS_FLOOR + fabs(log_slow);
 }
 
-/* Collect the scaled errors of predictions with the same NP_PRED_BEYOND. */
-static size_t collect_errors(const struct np_term *s, bool beyond, double *to)
+/* Collect scaled errors; those of NP_PRED_BEYOND only if beyond is set. */
+static size_t collect_errors(const struct np_term *term, bool beyond,
+			     double *to)
 {
 	size_t n = 0;
 
-	for (size_t i = 0; i < s->n_miss; i++)
-		if (beyond || !s->miss[i].beyond)
-			to[n++] = s->miss[i].error /
-				  scale_of(s->miss[i].log_slow);
+	for (size_t i = 0; i < term->n_miss; i++)
+		if (beyond || !term->miss[i].beyond)
+			to[n++] = term->miss[i].error /
+				  scale_of(term->miss[i].log_slow);
 	return n;
 }
 
 /* Add the model's own error to the samples 1 to n - 1 of a prediction. */
-static void add_model_error(const struct np_term *x, const struct np_term *y,
-			    double *log_slow, size_t n, unsigned *flags)
+static void add_model_error(const struct np_term *co_term,
+			    const struct np_term *victim_term, double *log_slow,
+			    size_t n, unsigned *flags)
 {
 	double miss[2 * NP_FABRIC_MAX_LEVELS], scale = scale_of(log_slow[0]);
 	bool beyond = *flags & NP_PRED_BEYOND;
-	size_t n_miss = collect_errors(x, beyond, miss);
+	size_t n_miss = collect_errors(co_term, beyond, miss);
 
-	n_miss += collect_errors(y, beyond, miss + n_miss);
+	n_miss += collect_errors(victim_term, beyond, miss + n_miss);
 	if (!n_miss) {
 		*flags |= NP_PRED_NOISE_ONLY;
 		return;
 	}
 	for (size_t r = 1; r < n; r++) {
-		/* Multiples of the golden ratio use all errors evenly. */
+		/* Multiples of the golden ratio select all errors evenly. */
 		double u = fmod((double)r * 0.6180339887498949, 1);
 
 		log_slow[r] += scale * miss[(size_t)(u * (double)n_miss)];
 	}
 }
 
-/* The interval of a prediction and its n - 1 samples, which are sorted. */
+/* Find the interval from a prediction and its n - 1 samples, and sort these. */
 static void find_interval(double *log_slow, size_t n, double *low, double *high)
 {
 	const double tail = (1 - NP_PREDICT_COVERAGE) / 2;
@@ -2001,60 +2115,63 @@ static void find_interval(double *log_slow, size_t n, double *low, double *high)
 					  z, 1, n - 1, 1 - tail)));
 }
 
-/* The flags of all data that the prediction uses. */
-static unsigned flags_of(const struct np_predictor *p,
-			 const struct np_prepared *a,
+/* Return the flags of all data that the prediction uses. */
+static unsigned flags_of(const struct np_predictor *predictor,
+			 const struct np_prepared *victim,
 			 const struct np_prepared *co)
 {
-	return co->term[NP_CO].flags | a->term[NP_VICTIM].flags |
-	       a->bootstrap.flags | co->bootstrap.flags | p->fabric.flags;
+	return co->term[NP_CO].flags | victim->term[NP_VICTIM].flags |
+	       victim->bootstrap.flags | co->bootstrap.flags |
+	       predictor->fabric.flags;
 }
 
 /*
- * True if the co-runner slows some level clearly more than any level does.  The
- * prediction is then an extrapolation.
+ * Does the co-runner slow some level clearly more than any level does?  The
+ * prediction is an extrapolation then.
  */
-static bool is_past_levels(const struct np_predictor *p,
+static bool is_past_levels(const struct np_predictor *predictor,
 			   const struct np_prepared *co)
 {
 	const struct np_levels *row = &co->term[NP_CO].use.row;
 	const double *impact = co->bootstrap.sample[0].log_impact;
 
 	for (size_t i = 0; i < row->n; i++) {
-		const double *pairs =
-			p->fabric.sample[0].log_pairs + row->at[i] * p->n;
+		const double *pairs = predictor->fabric.sample[0].log_pairs +
+				      row->at[i] * predictor->n;
 
-		if (impact[row->at[i]] > gsl_stats_max(pairs, 1, p->n) +
-					   NP_PREDICT_DOUBT_PAST)
+		if (impact[row->at[i]] > gsl_stats_max(pairs, 1, predictor->n) +
+						 NP_PREDICT_DOUBT_PAST)
 			return true;
 	}
 	return false;
 }
 
 /*
- * Consistency checks of a prediction.  Returns flags of NP_PRED_DOUBTFUL, and in
- * *less the range of the predictions with some levels left out.
+ * Check whether a prediction is doubtful.  Returns flags of NP_PRED_DOUBTFUL,
+ * and in *less the range of the predictions with some levels left out.
  */
-static unsigned doubts(struct np_predictor *p, const struct np_prepared *a,
-		       const struct np_prepared *co, size_t n_co,
-		       enum np_scope scope, double log_slow, struct range *less)
+static unsigned find_doubts(struct np_predictor *predictor,
+			    const struct np_prepared *victim,
+			    const struct np_prepared *co, size_t n_co,
+			    enum np_scope scope, double log_slow,
+			    struct range *less)
 {
 	unsigned flags = 0;
 
 	*less = (struct range){ NAN, NAN };
-	if (!np_model_is_of_levels(p->m))
+	if (!np_model_is_of_levels(predictor->model))
 		return 0;
-	range_without_levels(p, a, co, n_co, scope, less);
+	range_without_levels(predictor, victim, co, n_co, scope, less);
 	if (less->high - less->low > NP_PREDICT_DOUBT_POINTS &&
 	    fmax(log1p(less->high) - log_slow, log_slow - log1p(less->low)) >
 		    NP_PREDICT_DOUBT_SHARE * scale_of(log_slow))
 		flags |= NP_PRED_ONE_LEVEL;
-	if (n_co == 1 && is_past_levels(p, co))
+	if (n_co == 1 && is_past_levels(predictor, co))
 		flags |= NP_PRED_PAST_LEVELS;
 	return flags;
 }
 
-/* True if the interval is so wide that the prediction is doubtful. */
+/* Is the interval so wide that the prediction is doubtful? */
 static bool is_wide(const struct np_prediction *out)
 {
 	double log_slow = log1p(out->slowdown);
@@ -2065,9 +2182,9 @@ static bool is_wide(const struct np_prediction *out)
 	       fmax(up, down) > NP_PREDICT_DOUBT_WIDTH * scale_of(log_slow);
 }
 
-/* Fill in *out from the model's result for every sample, or return rc. */
-static int prepared_prediction(struct np_predictor *p,
-			       const struct np_prepared *a,
+/* Make a prediction from the model's result z for every sample. */
+static int prepared_prediction(struct np_predictor *predictor,
+			       const struct np_prepared *victim,
 			       const struct np_prepared *co, size_t n_co,
 			       enum np_scope scope, int rc, double *z,
 			       struct np_prediction *out, struct np_err *err)
@@ -2075,165 +2192,185 @@ static int prepared_prediction(struct np_predictor *p,
 	struct range less;
 
 	if (rc || !isfinite(z[0]))
-		return np_errf(err, rc ? rc : -EDOM, "%s with %s: model %s "
-			       "has no answer", a->app->name, co->app->name,
-			       p->m->name);
-	set_data_used(p, a, co, out);
-	if (with_interval(p))
-		add_model_error(&co->term[NP_CO], &a->term[NP_VICTIM], z,
-				p->fabric.n, &out->flags);
-	apply_sharing_to_all(p, scope, z, out);
-	out->flags |= doubts(p, a, co, n_co, scope, z[0], &less);
+		return np_errf(err, rc ? rc : -EDOM,
+			       "%s with %s: model %s "
+			       "has no answer",
+			       victim->app->name, co->app->name,
+			       predictor->model->name);
+	set_data_used(predictor, victim, co, out);
+	if (with_interval(predictor))
+		add_model_error(&co->term[NP_CO], &victim->term[NP_VICTIM], z,
+				predictor->fabric.n, &out->flags);
+	apply_sharing_to_all(predictor, scope, z, out);
+	out->flags |=
+		find_doubts(predictor, victim, co, n_co, scope, z[0], &less);
 	out->slowdown = expm1(z[0]);
-	if (!with_interval(p)) {
+	if (!with_interval(predictor)) {
 		out->flags |= NP_PRED_NO_INTERVAL;
 		return 0;
 	}
-	find_interval(z, p->fabric.n, &out->low, &out->high);
+	find_interval(z, predictor->fabric.n, &out->low, &out->high);
 	out->low = fmin(out->low, less.low); /* fmin() ignores NaN */
 	out->high = fmax(out->high, less.high);
-	if (np_model_is_of_levels(p->m) && is_wide(out))
+	if (np_model_is_of_levels(predictor->model) && is_wide(out))
 		out->flags |= NP_PRED_WIDE;
 	return 0;
 }
 
 /* Compute the terms of both programs. */
-static int make_terms(struct np_predictor *p, struct np_prepared *a,
-		      struct np_prepared *co, size_t n_co, struct np_err *err)
+static int make_terms(struct np_predictor *predictor,
+		      struct np_prepared *victim, struct np_prepared *co,
+		      size_t n_co, struct np_err *err)
 {
 	struct np_level_use use;
-	int rc = select_levels(p, a, co, n_co, &use, err);
+	int rc = select_levels(predictor, victim, co, n_co, &use, err);
 
 	if (!rc)
-		rc = prepared_sample(p, a, err);
+		rc = prepared_sample(predictor, victim, err);
 	if (!rc)
-		rc = prepared_sample(p, co, err);
+		rc = prepared_sample(predictor, co, err);
 	if (!rc)
-		rc = term_make(p, co, NP_CO, n_co, &use, err);
-	return rc ? rc : term_make(p, a, NP_VICTIM, 1, &use, err);
+		rc = term_make(predictor, co, NP_CO, n_co, &use, err);
+	return rc ? rc : term_make(predictor, victim, NP_VICTIM, 1, &use, err);
 }
 
-/* Predict a under co.  Returns -ENODATA as basis_choose() does. */
-static int prepared_pair(struct np_predictor *p, struct np_prepared *a,
-			 struct np_prepared *co, size_t n_co,
-			 enum np_scope scope, struct np_prediction *out,
-			 struct np_err *err)
+/* Predict a victim under a co-runner.  Returns 0, or as np_predict() does. */
+static int prepared_pair(struct np_predictor *predictor,
+			 struct np_prepared *victim, struct np_prepared *co,
+			 size_t n_co, enum np_scope scope,
+			 struct np_prediction *out, struct np_err *err)
 {
-	int rc = make_terms(p, a, co, n_co, err);
-	double *z = p->predictions;
+	int rc = make_terms(predictor, victim, co, n_co, err);
+	double *z = predictor->predictions;
 
 	if (rc)
 		return rc;
 	*out = (struct np_prediction){ .low = NAN, .high = NAN };
-	out->flags = flags_of(p, a, co);
-	for (size_t r = 0; !rc && r < p->fabric.n; r++) {
+	out->flags = flags_of(predictor, victim, co);
+	for (size_t r = 0; !rc && r < predictor->fabric.n; r++) {
 		unsigned ignored = out->flags;
 
-		rc = prepared_join(p, a, r, co, r, n_co, &z[r],
+		rc = prepared_join(predictor, victim, r, co, r, n_co, &z[r],
 				   r ? &ignored : &out->flags);
 	}
-	return prepared_prediction(p, a, co, n_co, scope, rc, z, out, err);
+	return prepared_prediction(predictor, victim, co, n_co, scope, rc, z,
+				   out, err);
 }
 
 /*
  * Predict both programs of a pair: out[0] is a under b, out[1] is b under a,
  * each with its own rc.  Returns false if the model cannot do both at once.
  */
-static bool prepared_both(struct np_predictor *p, struct np_prepared *a,
+static bool prepared_both(struct np_predictor *predictor, struct np_prepared *a,
 			  struct np_prepared *b, enum np_scope scope,
 			  struct np_prediction *const out[2], int rc[2])
 {
-	const struct np_term *x = &b->term[NP_CO], *y = &a->term[NP_VICTIM];
+	const struct np_term *co_term = &b->term[NP_CO],
+			     *victim_term = &a->term[NP_VICTIM];
 	const struct np_level_use *back = &a->term[NP_CO].use;
-	double *z = p->predictions, *z_back = z + p->fabric.n;
+	double *z = predictor->predictions, *z_back = z + predictor->fabric.n;
 	int joined = 0;
 
-	if (!p->m->join_both || make_terms(p, a, b, 1, NULL) ||
-	    make_terms(p, b, a, 1, NULL) ||
-	    !np_levels_equal(&x->use.row, &back->col) ||
-	    !np_levels_equal(&x->use.col, &back->row))
+	if (!predictor->model->join_both ||
+	    make_terms(predictor, a, b, 1, NULL) ||
+	    make_terms(predictor, b, a, 1, NULL) ||
+	    !np_levels_equal(&co_term->use.row, &back->col) ||
+	    !np_levels_equal(&co_term->use.col, &back->row))
 		return false;
-	for (size_t r = 0; !joined && r < p->fabric.n; r++) {
+	for (size_t r = 0; !joined && r < predictor->fabric.n; r++) {
 		double both[2];
-		struct np_data v;
+		struct np_data input;
 
-		set_inputs(p, a, r, b, r, 1, &v);
-		joined = p->m->join_both(&v, x->z + r * p->dim,
-					 y->z + r * p->dim, both);
+		set_inputs(predictor, a, r, b, r, 1, &input);
+		joined = predictor->model->join_both(
+			&input, co_term->z + r * predictor->dim,
+			victim_term->z + r * predictor->dim, both);
 		z[r] = both[0];
 		z_back[r] = both[1];
 	}
 	*out[0] = *out[1] =
 		(struct np_prediction){ .low = NAN, .high = NAN };
-	out[0]->flags = flags_of(p, a, b);
-	out[1]->flags = flags_of(p, b, a);
-	rc[0] = prepared_prediction(p, a, b, 1, scope, joined, z, out[0], NULL);
-	rc[1] = prepared_prediction(p, b, a, 1, scope, joined, z_back, out[1],
-				    NULL);
+	out[0]->flags = flags_of(predictor, a, b);
+	out[1]->flags = flags_of(predictor, b, a);
+	rc[0] = prepared_prediction(predictor, a, b, 1, scope, joined, z,
+				    out[0], NULL);
+	rc[1] = prepared_prediction(predictor, b, a, 1, scope, joined, z_back,
+				    out[1], NULL);
 	return true;
 }
 
 /*
- * The measurement that would narrow the interval most.  The variance of the
- * prediction is attributed to the victim or the co-runner by resampling only one
- * of them, and then to a level by its correlation with the prediction.
+ * The measurement that would narrow the interval most.
+ *
+ * Only the victim or only the co-runner is resampled, which shows how much of
+ * the prediction's variance each of them causes.  That variance is then
+ * attributed to the levels, by the correlation of their slowdowns with the
+ * prediction.
  */
 
 struct next_task {
-	struct np_predictor *p;
-	const struct np_prepared *a, *co;
+	struct np_predictor *predictor;
+	const struct np_prepared *victim, *co;
 	size_t n_co, n; /* numbers of co-runners and of bootstrap samples */
 	double *z;	/* n predictions */
 };
 
-/* Predict with one program resampled, the other as measured; the variance. */
-static double resample(struct next_task *t, bool victim)
+/*
+ * Predict with one program resampled and the other as measured.  Returns the
+ * variance of the predictions.
+ */
+static double resample(struct next_task *task, bool victim)
 {
 	unsigned ignored = 0;
 
-	for (size_t r = 0; r < t->n; r++)
-		if (prepared_join(t->p, t->a, victim ? r + 1 : 0, t->co,
-				  victim ? 0 : r + 1, t->n_co, &t->z[r],
+	for (size_t r = 0; r < task->n; r++)
+		if (prepared_join(task->predictor, task->victim,
+				  victim ? r + 1 : 0, task->co,
+				  victim ? 0 : r + 1, task->n_co, &task->z[r],
 				  &ignored))
 			return 0;
-	return gsl_stats_variance(t->z, 1, t->n);
+	return gsl_stats_variance(task->z, 1, task->n);
 }
 
-/* The slowdowns by level that vary in resample(), in its sample r. */
-static const double *resampled_input(const struct next_task *t, size_t r,
+/*
+ * Return the slowdowns, by level, that vary in resample(): those in sample r.
+ */
+static const double *resampled_input(const struct next_task *task, size_t r,
 				     bool victim)
 {
-	return victim ? t->a->bootstrap.sample[r + 1].log_curve :
-			t->co->bootstrap.sample[r + 1].log_impact;
+	return victim ? task->victim->bootstrap.sample[r + 1].log_curve :
+			task->co->bootstrap.sample[r + 1].log_impact;
 }
 
-/* The part of the variance of t->z explained by the slowdown of level i. */
-static double explained_variance(const struct next_task *t, bool victim,
+/*
+ * Return the part of task->z's variance that the slowdown of level i explains.
+ */
+static double explained_variance(const struct next_task *task, bool victim,
 				 size_t i, double *work)
 {
 	double var;
 
-	for (size_t r = 0; r < t->n; r++)
-		work[r] = resampled_input(t, r, victim)[i];
-	var = gsl_stats_variance(work, 1, t->n);
+	for (size_t r = 0; r < task->n; r++)
+		work[r] = resampled_input(task, r, victim)[i];
+	var = gsl_stats_variance(work, 1, task->n);
 	if (!(var > 0))
 		return 0;
-	var = gsl_stats_covariance(work, 1, t->z, 1, t->n) / sqrt(var);
+	var = gsl_stats_covariance(work, 1, task->z, 1, task->n) / sqrt(var);
 	return var * var;
 }
 
-/* The level that explains most variance; *sum is that of all levels. */
-static size_t most_explaining(const struct next_task *t, bool victim,
+/* Find the level that explains most variance; *sum is what all explain. */
+static size_t most_explaining(const struct next_task *task, bool victim,
 			      double *sum)
 {
-	const struct np_level_use *use = &t->co->term[NP_CO].use;
+	const struct np_level_use *use = &task->co->term[NP_CO].use;
 	const struct np_levels *list = victim ? &use->col : &use->row;
 	size_t at = 0;
-	double top = -1, *work = t->z + t->n, e;
+	double top = -1, *work = task->z + task->n, e;
 
 	*sum = 0;
 	for (size_t i = 0; i < list->n; i++) {
-		e = explained_variance(t, victim, list->at[i], work);
+		e = explained_variance(task, victim, list->at[i], work);
 		*sum += e;
 		if (e > top) {
 			top = e;
@@ -2243,46 +2380,47 @@ static size_t most_explaining(const struct next_task *t, bool victim,
 	return at;
 }
 
-/* Mean squared error of the predictions with one level left out. */
-static double mean_squared_error(const struct np_term *x,
-				 const struct np_term *y)
+/* Return the mean squared error of predictions with one level left out. */
+static double mean_squared_error(const struct np_term *co_term,
+				 const struct np_term *victim_term)
 {
 	double sum = 0;
-	size_t n = x->n_miss + y->n_miss;
+	size_t n = co_term->n_miss + victim_term->n_miss;
 
-	for (size_t i = 0; i < x->n_miss; i++)
-		sum += x->miss[i].error * x->miss[i].error;
-	for (size_t i = 0; i < y->n_miss; i++)
-		sum += y->miss[i].error * y->miss[i].error;
+	for (size_t i = 0; i < co_term->n_miss; i++)
+		sum += co_term->miss[i].error * co_term->miss[i].error;
+	for (size_t i = 0; i < victim_term->n_miss; i++)
+		sum += victim_term->miss[i].error * victim_term->miss[i].error;
 	return n ? sum / (double)n : 0;
 }
 
-/* Distance of level i from the co-runners, in the units of the model. */
-static double distance_of_level(const struct next_task *t, size_t i)
+/* Return the distance of level i from the co-runners, in units of the model. */
+static double distance_of_level(const struct next_task *task, size_t i)
 {
-	const struct np_data_fabric *f = &t->p->fabric.sample[0];
-	const struct np_data_program *co = &t->co->bootstrap.sample[0];
-	const struct np_level_use *use = &t->co->term[NP_CO].use;
+	const struct np_data_fabric *fabric =
+		&task->predictor->fabric.sample[0];
+	const struct np_data_program *co = &task->co->bootstrap.sample[0];
+	const struct np_level_use *use = &task->co->term[NP_CO].use;
 	double sum = 0;
 
-	if (!(t->p->m->needs & NP_NEED_IMPACT))
-		return fabs(f->level[i].mean - co->latency.mean);
+	if (!(task->predictor->model->needs & NP_NEED_IMPACT))
+		return fabs(fabric->level[i].mean - co->latency.mean);
 	for (size_t r = 0; r < use->row.n; r++)
-		sum += f->fit_pairs[use->row.at[r] * f->n_levels + i] -
+		sum += fabric->fit_pairs[use->row.at[r] * fabric->n_levels + i] -
 		       co->fit_impact[use->row.at[r]];
 	return fabs(sum);
 }
 
-/* The level nearest to the co-runners, of all or of those in the curve. */
-static size_t nearest_level(const struct next_task *t, bool of_curve)
+/* Find the level nearest to the co-runners, of all or of those in the curve. */
+static size_t nearest_level(const struct next_task *task, bool of_curve)
 {
-	const struct np_level_use *use = &t->co->term[NP_CO].use;
-	size_t n = of_curve ? use->col.n : t->p->n, at = 0;
+	const struct np_level_use *use = &task->co->term[NP_CO].use;
+	size_t n = of_curve ? use->col.n : task->predictor->n, at = 0;
 	double best = INFINITY;
 
 	for (size_t c = 0; c < n; c++) {
 		size_t i = of_curve ? use->col.at[c] : c;
-		double d = distance_of_level(t, i);
+		double d = distance_of_level(task, i);
 
 		if (d < best) {
 			best = d;
@@ -2292,83 +2430,92 @@ static size_t nearest_level(const struct next_task *t, bool of_curve)
 	return at;
 }
 
-/* Variance of log(1 + slowdown) due to that of the sharing coefficient. */
-static double sharing_var(const struct np_predictor *p, enum np_scope scope,
-			   double log_slow)
+/* Return the variance of log(1 + slowdown) due to the sharing coefficient. */
+static double sharing_var(const struct np_predictor *predictor,
+			  enum np_scope scope, double log_slow)
 {
-	const struct np_mean *k = &p->f->sharing[scope];
-	/* A coefficient above 1 multiplies the slowdown: see apply_sharing(). */
-	double loss = (1 - exp(-log_slow)) / fmax(k->mean, 1);
+	const struct np_mean *sharing = &predictor->measured->sharing[scope];
+	/*
+	 * A coefficient above 1 multiplies the slowdown: see apply_sharing().
+	 */
+	double loss = (1 - exp(-log_slow)) / fmax(sharing->mean, 1);
 
 	/* A coefficient that was never measured has NP_PRED_NO_SHARING. */
-	return k->n && isfinite(k->sd) ? loss * loss * k->sd * k->sd / k->n : 0;
+	return sharing->n && isfinite(sharing->sd) ?
+		       loss * loss * sharing->sd * sharing->sd / sharing->n :
+		       0;
 }
 
 /* Suggest to measure the victim under the level that matters most. */
-static void suggest_curve(struct next_task *t, struct np_prediction *out)
+static void suggest_curve(struct next_task *task, struct np_prediction *out)
 {
 	double sum;
 
 	out->more = NP_MORE_CURVE;
-	resample(t, true);
-	out->more_level = most_explaining(t, true, &sum);
+	resample(task, true);
+	out->more_level = most_explaining(task, true, &sum);
 }
 
 /*
  * Suggest to measure the co-runner, or the fabric if the levels account for
  * less than half of the variance.
  */
-static void suggest_co(struct next_task *t, double var,
+static void suggest_co(struct next_task *task, double var,
 		       struct np_prediction *out)
 {
 	double sum;
 	size_t level;
 
-	resample(t, false);
-	if (t->p->m->needs & NP_NEED_LATENCY) {
+	resample(task, false);
+	if (task->predictor->model->needs & NP_NEED_LATENCY) {
 		out->more = NP_MORE_LATENCY;
 		return;
 	}
-	level = most_explaining(t, false, &sum);
+	level = most_explaining(task, false, &sum);
 	out->more = sum < var / 2 ? NP_MORE_CALIBRATION : NP_MORE_IMPACT;
 	out->more_level = level;
 }
 
-/* Set out->more of a prediction that is otherwise complete. */
-static void suggest(struct np_predictor *p, const struct np_prepared *a,
+/* Set out->more in a prediction that is otherwise complete. */
+static void suggest(struct np_predictor *predictor,
+		    const struct np_prepared *victim,
 		    const struct np_prepared *co, size_t n_co,
 		    enum np_scope scope, struct np_prediction *out)
 {
-	struct next_task t = { p, a, co, n_co, p->opt.replicates,
-			       p->predictions };
+	struct next_task task = { predictor,
+				  victim,
+				  co,
+				  n_co,
+				  predictor->opt.replicates,
+				  predictor->predictions };
 	double curve, impact, model, k;
 	size_t like;
 
-	if (!(p->m->needs & NP_NEED_CURVE))
+	if (!(predictor->model->needs & NP_NEED_CURVE))
 		return;
-	like = nearest_level(&t, false);
-	curve = resample(&t, true);
-	impact = resample(&t, false);
-	model = mean_squared_error(&co->term[NP_CO], &a->term[NP_VICTIM]);
-	k = sharing_var(p, scope, log1p(out->slowdown));
-	if (!a->bootstrap.has_curve[like]) {
+	like = nearest_level(&task, false);
+	curve = resample(&task, true);
+	impact = resample(&task, false);
+	model = mean_squared_error(&co->term[NP_CO], &victim->term[NP_VICTIM]);
+	k = sharing_var(predictor, scope, log1p(out->slowdown));
+	if (!victim->bootstrap.has_curve[like]) {
 		out->more = NP_MORE_CURVE;
 		out->more_level = like;
 	} else if (k > fmax(curve, fmax(impact, model))) {
 		out->more = NP_MORE_SHARING;
 	} else if (model > fmax(curve, impact)) {
 		out->more = NP_MORE_LEVELS;
-		out->more_level = nearest_level(&t, true);
+		out->more_level = nearest_level(&task, true);
 	} else if (curve >= impact) {
-		suggest_curve(&t, out);
+		suggest_curve(&task, out);
 	} else {
-		suggest_co(&t, impact, out);
+		suggest_co(&task, impact, out);
 	}
 }
 
 /*
- * True unless the programs are known to load different rails.  Such programs
- * share no switch.
+ * May two programs share a switch?  They do not if they are known to load
+ * different rails.
  */
 static bool share_rail(const struct np_program *a, const struct np_program *b)
 {
@@ -2384,283 +2531,309 @@ static bool share_rail(const struct np_program *a, const struct np_program *b)
 	return false;
 }
 
-/* Predictions of many pairs, which share the terms of their programs. */
+/* Predictions of many pairs, which use the same terms of programs. */
 
 /*
- * Number of co-runners processed together, so that their terms stay in the
- * processor's cache while the terms of all victims are read once.
+ * Number of co-runners that are processed together.  Their terms stay in the
+ * processor's cache while the terms of each victim are read once.
  */
 #define BLOCK 8
 
 struct matrix_task {
-	struct np_predictor *p;
+	struct np_predictor *predictor;
 	const struct np_program *const *app;
 	size_t n;
 	enum np_scope scope;
 	bool around; /* only pairs that include app[0] */
 	bool fell_back;
-	bool left;     /* some pairs lack data for this model */
+	bool left;     /* some pairs lack data for this model: use a fallback */
 	size_t *order; /* order in which programs are processed */
-	bool *known; /* per program: levels in its curve, then in its impact */
+	bool *known;   /* by program: levels in its curve, then in its impact */
 	struct np_prediction *out;
 	int *rc;
 };
 
-/* Index of the result for program v under program c. */
-static size_t result_index(const struct matrix_task *t, size_t v, size_t c)
+/* Return the index of the result for program v under program c. */
+static size_t result_index(const struct matrix_task *task, size_t v, size_t c)
 {
-	return t->around && v ? t->n - 1 + v : v * t->n + c;
+	return task->around && v ? task->n - 1 + v : v * task->n + c;
 }
 
-static size_t count_results(const struct matrix_task *t)
+static size_t count_results(const struct matrix_task *task)
 {
-	return t->around ? 2 * t->n - 1 : t->n * t->n;
+	return task->around ? 2 * task->n - 1 : task->n * task->n;
 }
 
 /* Record the result of one pair.  Returns 0 or -ENOMEM. */
-static int matrix_record(struct matrix_task *t, size_t at, int rc)
+static int matrix_record(struct matrix_task *task, size_t at, int rc)
 {
-	if (!rc && t->fell_back)
-		t->out[at].flags |= NP_PRED_FELL_BACK;
-	t->left |= rc == -ENODATA;
-	t->rc[at] = rc;
+	if (!rc && task->fell_back)
+		task->out[at].flags |= NP_PRED_FELL_BACK;
+	task->left |= rc == -ENODATA;
+	task->rc[at] = rc;
 	return rc == -ENOMEM ? rc : 0;
 }
 
 /*
- * Predict one pair unless that was done, and the reverse pair with it if the
- * model supports that.  Returns 0 or -ENOMEM.
+ * Predict one pair, unless that was done before; and also the reverse pair, if
+ * the model can predict both at once.  Returns 0 or -ENOMEM.
  */
-static int matrix_pair(struct matrix_task *t, size_t v,
+static int matrix_pair(struct matrix_task *task, size_t v,
 		       struct np_prepared *victim, size_t c,
 		       struct np_prepared *co)
 {
-	size_t at = result_index(t, v, c), back = result_index(t, c, v);
-	struct np_prediction *const out[2] = { &t->out[at], &t->out[back] };
+	size_t at = result_index(task, v, c), back = result_index(task, c, v);
+	struct np_prediction *const out[2] = { &task->out[at],
+					       &task->out[back] };
 	int rc[2];
 
-	if (t->rc[at] != -ENODATA)
+	if (task->rc[at] != -ENODATA)
 		return 0;
-	if (v == c || !prepared_both(t->p, victim, co, t->scope, out, rc))
-		return matrix_record(t, at,
-				     prepared_pair(t->p, victim, co, 1,
-						   t->scope, out[0], NULL));
-	matrix_record(t, at, rc[0]);
-	return matrix_record(t, back, rc[1]);
+	if (v == c ||
+	    !prepared_both(task->predictor, victim, co, task->scope, out, rc))
+		return matrix_record(task, at,
+				     prepared_pair(task->predictor, victim, co,
+						   1, task->scope, out[0],
+						   NULL));
+	matrix_record(task, at, rc[0]);
+	return matrix_record(task, back, rc[1]);
 }
 
 /*
- * Terms can be reused only for the same choice of levels, so programs that were
- * measured with the same levels are processed one after the other.
+ * Order programs by the levels they were measured with.  Terms can be used
+ * again only with the same levels, so such programs are processed one after the
+ * other.
  */
 static int by_levels(const void *x, const void *y, void *arg)
 {
-	const struct matrix_task *t = arg;
+	const struct matrix_task *task = arg;
 	size_t i = *(const size_t *)x, j = *(const size_t *)y;
-	size_t n = 2 * t->p->n;
-	int diff = memcmp(t->known + i * n, t->known + j * n, n);
+	size_t n = 2 * task->predictor->n;
+	int diff = memcmp(task->known + i * n, task->known + j * n, n);
 
 	return diff ? diff : (i > j) - (i < j);
 }
 
-static void mark_known(const struct np_mean *m, size_t n, bool *known)
+static void mark_known(const struct np_mean *mean, size_t n, bool *known)
 {
-	for (size_t i = 0; m && i < n; i++)
-		known[i] = np_mean_known(&m[i]);
+	for (size_t i = 0; mean && i < n; i++)
+		known[i] = np_mean_known(&mean[i]);
 }
 
-static int make_order(struct matrix_task *t)
+static int make_order(struct matrix_task *task)
 {
-	size_t n = t->p->n;
+	size_t n = task->predictor->n;
 
-	t->order = malloc(t->n * sizeof(*t->order));
-	t->known = calloc(2 * n * t->n + 1, sizeof(*t->known));
-	if (!t->order || !t->known)
+	task->order = malloc(task->n * sizeof(*task->order));
+	task->known = calloc(2 * n * task->n + 1, sizeof(*task->known));
+	if (!task->order || !task->known)
 		return -ENOMEM;
-	for (size_t i = 0; i < t->n; i++) {
-		t->order[i] = i;
-		mark_known(t->app[i]->curve, n, t->known + 2 * n * i);
-		mark_known(t->app[i]->impact, n, t->known + 2 * n * i + n);
+	for (size_t i = 0; i < task->n; i++) {
+		task->order[i] = i;
+		mark_known(task->app[i]->curve, n, task->known + 2 * n * i);
+		mark_known(task->app[i]->impact, n,
+			   task->known + 2 * n * i + n);
 	}
-	qsort_r(t->order, t->n, sizeof(*t->order), by_levels, t);
+	qsort_r(task->order, task->n, sizeof(*task->order), by_levels, task);
 	return 0;
 }
 
-/* True if a pair with program i has no prediction yet. */
-static bool is_pending(const struct matrix_task *t, size_t i)
+/* Does a pair with program i have no prediction yet? */
+static bool is_pending(const struct matrix_task *task, size_t i)
 {
-	for (size_t j = 0; j < t->n; j++)
-		if (t->rc[result_index(t, i, j)] == -ENODATA ||
-		    t->rc[result_index(t, j, i)] == -ENODATA)
+	for (size_t j = 0; j < task->n; j++)
+		if (task->rc[result_index(task, i, j)] == -ENODATA ||
+		    task->rc[result_index(task, j, i)] == -ENODATA)
 			return true;
 	return false;
 }
 
-static int matrix_pass(struct matrix_task *t, struct np_prepared *prepared,
+static int matrix_pass(struct matrix_task *task, struct np_prepared *prepared,
 		       struct np_err *err)
 {
-	const size_t *order = t->order;
+	const size_t *order = task->order;
 	int rc = 0;
 
-	for (size_t i = 0; !rc && i < t->n; i++)
-		if (is_pending(t, i))
-			rc = prepared_init(t->p, t->app[i], &prepared[i], err);
-	for (size_t from = 0; !rc && from < t->n; from += BLOCK) {
-		size_t n = from + BLOCK < t->n ? BLOCK : t->n - from;
+	for (size_t i = 0; !rc && i < task->n; i++)
+		if (is_pending(task, i))
+			rc = prepared_init(task->predictor, task->app[i],
+					   &prepared[i], err);
+	for (size_t from = 0; !rc && from < task->n; from += BLOCK) {
+		size_t n = from + BLOCK < task->n ? BLOCK : task->n - from;
 
-		for (size_t at = 0; !rc && at < t->n * n; at++) {
+		for (size_t at = 0; !rc && at < task->n * n; at++) {
 			size_t v = order[at / n], c = order[from + at % n];
 
-			rc = matrix_pair(t, v, &prepared[v], c, &prepared[c]);
+			rc = matrix_pair(task, v, &prepared[v], c,
+					 &prepared[c]);
 		}
-		for (size_t k = from; k < from + n; k++) /* no longer needed */
+		for (size_t k = from; k < from + n;
+		     k++) /* not needed any more */
 			term_free(&prepared[order[k]], NP_CO);
 	}
 	return rc;
 }
 
-/* Each of the other programs is needed once, for both pairs with app[0]. */
-static int around_pass(struct matrix_task *t, struct np_prepared *prepared,
+/* Predict the pairs with app[0], with one of the other programs at a time. */
+static int around_pass(struct matrix_task *task, struct np_prepared *prepared,
 		       struct np_err *err)
 {
 	struct np_prepared *first = &prepared[0], *other = &prepared[1];
-	int rc = prepared_init(t->p, t->app[0], first, err);
+	int rc = prepared_init(task->predictor, task->app[0], first, err);
 
 	if (!rc)
-		rc = matrix_pair(t, 0, first, 0, first);
-	for (size_t k = 0; !rc && k < t->n; k++) {
-		size_t i = t->order[k];
+		rc = matrix_pair(task, 0, first, 0, first);
+	for (size_t k = 0; !rc && k < task->n; k++) {
+		size_t i = task->order[k];
 
-		if (!i || (t->rc[result_index(t, 0, i)] != -ENODATA &&
-			   t->rc[result_index(t, i, 0)] != -ENODATA))
+		if (!i || (task->rc[result_index(task, 0, i)] != -ENODATA &&
+			   task->rc[result_index(task, i, 0)] != -ENODATA))
 			continue;
-		rc = prepared_init(t->p, t->app[i], other, err);
+		rc = prepared_init(task->predictor, task->app[i], other, err);
 		if (!rc)
-			rc = matrix_pair(t, 0, first, i, other);
+			rc = matrix_pair(task, 0, first, i, other);
 		if (!rc)
-			rc = matrix_pair(t, i, other, 0, first);
+			rc = matrix_pair(task, i, other, 0, first);
 		prepared_free(other);
 	}
 	return rc;
 }
 
-static int predict_pass(struct matrix_task *t, struct np_err *err)
+static int predict_pass(struct matrix_task *task, struct np_err *err)
 {
-	size_t n = t->around ? 2 : t->n;
+	size_t n = task->around ? 2 : task->n;
 	struct np_prepared *prepared = calloc(n, sizeof(*prepared));
 	int rc = -ENOMEM;
 
 	if (prepared)
-		rc = t->around ? around_pass(t, prepared, err) :
-				 matrix_pass(t, prepared, err);
+		rc = task->around ? around_pass(task, prepared, err) :
+				    matrix_pass(task, prepared, err);
 	for (size_t i = 0; prepared && i < n; i++)
 		prepared_free(&prepared[i]);
 	free(prepared);
 	return rc;
 }
 
-/* Predict with the model, then with its fallbacks what remains. */
-static int matrix_predict(struct matrix_task *t, struct np_err *err)
+/* Predict with the model, and the pairs that are left with its fallbacks. */
+static int matrix_predict(struct matrix_task *task, struct np_err *err)
 {
-	int rc = predict_pass(t, err);
+	int rc = predict_pass(task, err);
 
-	while (!rc && t->left) {
+	while (!rc && task->left) {
 		struct np_predictor *other;
 
-		rc = predictor_fallback(t->p, &other, err);
+		rc = predictor_fallback(task->predictor, &other, err);
 		if (rc || !other)
 			return rc;
-		t->p = other;
-		t->fell_back = true;
-		t->left = false;
-		rc = predict_pass(t, err);
+		task->predictor = other;
+		task->fell_back = true;
+		task->left = false;
+		rc = predict_pass(task, err);
 	}
 	return rc;
 }
 
-static int check_and_predict(struct matrix_task *t, struct np_err *err)
+static int check_and_predict(struct matrix_task *task, struct np_err *err)
 {
 	int rc = 0;
 
-	for (size_t i = 0; !rc && i < t->n; i++)
-		rc = np_program_check(t->app[i], t->p->f, err);
+	for (size_t i = 0; !rc && i < task->n; i++)
+		rc = np_program_check(task->app[i], task->predictor->measured,
+				      err);
 	if (!rc)
-		rc = make_order(t);
+		rc = make_order(task);
 	if (!rc)
-		rc = matrix_predict(t, err);
-	free(t->order);
-	free(t->known);
-	return rc == -ENOMEM ? np_errf(err, rc, "no memory for the pairs of "
-				       "%zu programs", t->n) : rc;
+		rc = matrix_predict(task, err);
+	free(task->order);
+	free(task->known);
+	return rc == -ENOMEM ? np_errf(err, rc,
+				       "no memory for the pairs of "
+				       "%zu programs",
+				       task->n) :
+			       rc;
 }
 
-/* Without co-runners on its rails the slowdown is 0, and certain. */
-static void set_unaffected(const struct np_predictor *p,
+/* Predict for no co-runners on the victim's rails: a certain slowdown of 0. */
+static void set_unaffected(const struct np_predictor *predictor,
 			   struct np_prediction *out)
 {
-	*out = (struct np_prediction){ .model = p->m, .sharing = 1 };
+	*out = (struct np_prediction){ .model = predictor->model,
+				       .sharing = 1 };
 }
 
-static int matrix_prediction(struct matrix_task *t, struct np_err *err)
+static int matrix_prediction(struct matrix_task *task, struct np_err *err)
 {
-	if (!t->n)
+	if (!task->n)
 		return 0;
-	for (size_t i = 0; i < count_results(t); i++) {
-		t->out[i] = (struct np_prediction){
-			.slowdown = NAN, .low = NAN, .high = NAN,
+	for (size_t i = 0; i < count_results(task); i++) {
+		task->out[i] = (struct np_prediction){
+			.slowdown = NAN,
+			.low = NAN,
+			.high = NAN,
 		};
-		t->rc[i] = -ENODATA;
+		task->rc[i] = -ENODATA;
 	}
-	for (size_t v = 0; v < t->n; v++)
-		for (size_t c = 0; c < t->n; c++)
-			if ((!t->around || !v || !c) &&
-			    !share_rail(t->app[v], t->app[c])) {
-				set_unaffected(t->p,
-					       &t->out[result_index(t, v, c)]);
-				t->out[result_index(t, v, c)].flags =
+	for (size_t v = 0; v < task->n; v++)
+		for (size_t c = 0; c < task->n; c++)
+			if ((!task->around || !v || !c) &&
+			    !share_rail(task->app[v], task->app[c])) {
+				set_unaffected(
+					task->predictor,
+					&task->out[result_index(task, v, c)]);
+				task->out[result_index(task, v, c)].flags =
 					NP_PRED_OTHER_RAIL;
-				t->rc[result_index(t, v, c)] = 0;
+				task->rc[result_index(task, v, c)] = 0;
 			}
-	return check_and_predict(t, err);
+	return check_and_predict(task, err);
 }
 
-int np_predict_matrix(struct np_predictor *p,
+int np_predict_matrix(struct np_predictor *predictor,
 		      const struct np_program *const *app, size_t n,
 		      enum np_scope scope, struct np_prediction *out, int *rc,
 		      struct np_err *err)
 {
-	struct matrix_task t = {
-		.p = p, .app = app, .n = n, .scope = scope, .out = out,
+	struct matrix_task task = {
+		.predictor = predictor,
+		.app = app,
+		.n = n,
+		.scope = scope,
+		.out = out,
 		.rc = rc,
 	};
 
-	return matrix_prediction(&t, err);
+	return matrix_prediction(&task, err);
 }
 
-int np_predict_around(struct np_predictor *p,
+int np_predict_around(struct np_predictor *predictor,
 		      const struct np_program *const *app, size_t n,
 		      enum np_scope scope, struct np_prediction *out, int *rc,
 		      struct np_err *err)
 {
-	struct matrix_task t = {
-		.p = p, .app = app, .n = n, .scope = scope, .around = true,
-		.out = out, .rc = rc,
+	struct matrix_task task = {
+		.predictor = predictor,
+		.app = app,
+		.n = n,
+		.scope = scope,
+		.around = true,
+		.out = out,
+		.rc = rc,
 	};
 
-	return matrix_prediction(&t, err);
+	return matrix_prediction(&task, err);
 }
 
 /* Combine all co-runners into one program. */
-static int sum_co_runners(struct np_predictor *p, struct np_prepared *one,
-			  size_t n_co, struct np_program *app,
-			  struct np_prepared *sum, struct np_err *err)
+static int sum_co_runners(struct np_predictor *predictor,
+			  struct np_prepared *one, size_t n_co,
+			  struct np_program *app, struct np_prepared *sum,
+			  struct np_err *err)
 {
 	const struct np_bootstrap_program *bootstrap[n_co];
 	int rc;
 
 	*app = *one[0].app;
 	for (size_t i = 0; i < n_co; i++) {
-		rc = prepared_sample(p, &one[i], err);
+		rc = prepared_sample(predictor, &one[i], err);
 		if (rc)
 			return rc;
 		bootstrap[i] = &one[i].bootstrap;
@@ -2668,11 +2841,11 @@ static int sum_co_runners(struct np_predictor *p, struct np_prepared *one,
 			*app = *one[i].app;
 	}
 	*sum = (struct np_prepared){ .app = app };
-	return bootstrap_sum(bootstrap, n_co, &p->fabric, &sum->bootstrap,
-			     err);
+	return bootstrap_sum(bootstrap, n_co, &predictor->fabric,
+			     &sum->bootstrap, err);
 }
 
-/* The co-runner with the fewest measurements of the kind in out->more. */
+/* Find the co-runner with the fewest measurements of the kind in out->more. */
 static size_t least_known(const struct np_prepared *one, size_t n_co,
 			  const struct np_prediction *out)
 {
@@ -2680,9 +2853,10 @@ static size_t least_known(const struct np_prepared *one, size_t n_co,
 	size_t at = 0;
 
 	for (size_t c = 0; c < n_co; c++) {
-		const struct np_program *a = one[c].app;
-		uint64_t n = out->more == NP_MORE_LATENCY ? a->latency.all.n :
-				     a->impact[out->more_level].n;
+		const struct np_program *program = one[c].app;
+		uint64_t n = out->more == NP_MORE_LATENCY ?
+				     program->latency.all.n :
+				     program->impact[out->more_level].n;
 
 		if (n < least) {
 			least = n;
@@ -2692,22 +2866,23 @@ static size_t least_known(const struct np_prepared *one, size_t n_co,
 	return at;
 }
 
-static int predict_prepared(struct np_predictor *p, struct np_prepared *a,
-			    struct np_prepared *co, size_t n_co,
-			    enum np_scope scope, struct np_prediction *out,
-			    struct np_err *err)
+static int predict_prepared(struct np_predictor *predictor,
+			    struct np_prepared *victim, struct np_prepared *co,
+			    size_t n_co, enum np_scope scope,
+			    struct np_prediction *out, struct np_err *err)
 {
 	struct np_prepared sum = { 0 };
 	struct np_program app;
 	int rc = 0;
 
 	if (n_co > 1)
-		rc = sum_co_runners(p, co, n_co, &app, &sum, err);
+		rc = sum_co_runners(predictor, co, n_co, &app, &sum, err);
 	if (!rc)
-		rc = prepared_pair(p, a, n_co > 1 ? &sum : co, n_co, scope, out,
-				   err);
-	if (!rc && p->opt.replicates)
-		suggest(p, a, n_co > 1 ? &sum : co, n_co, scope, out);
+		rc = prepared_pair(predictor, victim, n_co > 1 ? &sum : co,
+				   n_co, scope, out, err);
+	if (!rc && predictor->opt.replicates)
+		suggest(predictor, victim, n_co > 1 ? &sum : co, n_co, scope,
+			out);
 	if (!rc && (out->more == NP_MORE_LATENCY ||
 		    out->more == NP_MORE_IMPACT))
 		out->more_co = least_known(co, n_co, out);
@@ -2715,61 +2890,63 @@ static int predict_prepared(struct np_predictor *p, struct np_prepared *a,
 	return rc;
 }
 
-static int check_all(const struct np_predictor *p,
+static int check_all(const struct np_predictor *predictor,
 		     const struct np_program *victim,
 		     const struct np_program *const *co, size_t n_co,
 		     struct np_err *err)
 {
-	int rc = np_program_check(victim, p->f, err);
+	int rc = np_program_check(victim, predictor->measured, err);
 
 	for (size_t i = 0; !rc && i < n_co; i++)
-		rc = np_program_check(co[i], p->f, err);
+		rc = np_program_check(co[i], predictor->measured, err);
 	return rc;
 }
 
 /* Predict with this model only, without its fallback. */
-static int predict_one(struct np_predictor *p, const struct np_program *victim,
+static int predict_one(struct np_predictor *predictor,
+		       const struct np_program *victim,
 		       const struct np_program *const *co, size_t n_co,
 		       enum np_scope scope, struct np_prediction *out,
 		       struct np_err *err)
 {
 	struct np_prepared *prepared = calloc(n_co, sizeof(*prepared));
-	struct np_prepared a = { 0 };
+	struct np_prepared victim_prepared = { 0 };
 	int rc;
 
 	if (!prepared)
 		return np_errf(err, -ENOMEM, "no memory for %zu co-runners",
 			       n_co);
-	rc = check_all(p, victim, co, n_co, err);
+	rc = check_all(predictor, victim, co, n_co, err);
 	if (!rc)
-		rc = prepared_init(p, victim, &a, err);
+		rc = prepared_init(predictor, victim, &victim_prepared, err);
 	for (size_t i = 0; !rc && i < n_co; i++)
-		rc = prepared_init(p, co[i], &prepared[i], err);
+		rc = prepared_init(predictor, co[i], &prepared[i], err);
 	if (!rc)
-		rc = predict_prepared(p, &a, prepared, n_co, scope, out, err);
+		rc = predict_prepared(predictor, &victim_prepared, prepared,
+				      n_co, scope, out, err);
 	for (size_t i = 0; i < n_co; i++)
-		cache_program(p, &prepared[i]);
-	cache_program(p, &a);
+		cache_program(predictor, &prepared[i]);
+	cache_program(predictor, &victim_prepared);
 	free(prepared);
 	return rc;
 }
 
 /*
- * Set the flags of a fallback's prediction, and in out->more the measurement
- * that the preferred model p lacks.
+ * Complete the prediction of a fallback: set its flag, and in out->more the
+ * measurement that the preferred model lacks.
  */
-static void explain_fallback(const struct np_predictor *p,
+static void explain_fallback(const struct np_predictor *predictor,
 			     const struct np_program *victim,
 			     const struct np_program *const *co, size_t n_co,
 			     struct np_prediction *out)
 {
 	out->flags |= NP_PRED_FELL_BACK;
-	if (!(p->fabric.has & NP_NEED_LEVEL_PAIRS)) {
+	if (!(predictor->fabric.has & NP_NEED_LEVEL_PAIRS)) {
 		out->more = NP_MORE_CALIBRATION;
 		return;
 	}
 	for (size_t c = 0; c < n_co; c++)
-		for (size_t i = 0; i < p->n; i++) {
+		for (size_t i = 0; i < predictor->n; i++) {
 			if (co[c]->impact && co[c]->impact[i].n)
 				continue;
 			out->more = NP_MORE_IMPACT;
@@ -2777,14 +2954,17 @@ static void explain_fallback(const struct np_predictor *p,
 			out->more_level = i;
 			return;
 		}
-	for (size_t i = 0; p->m->needs & NP_NEED_OWN_IMPACT && i < p->n; i++)
+	for (size_t i = 0;
+	     predictor->model->needs & NP_NEED_OWN_IMPACT && i < predictor->n;
+	     i++)
 		if (!victim->impact || !victim->impact[i].n) {
-			out->more = NP_MORE_CURVE; /* one run measures both */
+			/* A run under the level measures curve and impact. */
+			out->more = NP_MORE_CURVE;
 			out->more_level = i;
 			return;
 		}
-	/* Runs under levels make no curve unless there is a run alone. */
-	if (p->m->needs & NP_NEED_CO_CURVE) {
+	/* Without a run alone, runs under levels do not make a curve. */
+	if (predictor->model->needs & NP_NEED_CO_CURVE) {
 		out->more = NP_MORE_LATENCY;
 		out->more_co = 0;
 		for (size_t c = 0; c < n_co; c++)
@@ -2793,24 +2973,25 @@ static void explain_fallback(const struct np_predictor *p,
 	}
 }
 
-/* Predict with this model or a fallback, whatever the rails. */
-static int predict_any(struct np_predictor *p, const struct np_program *victim,
+/* Predict with this model or a fallback, without regard to rails. */
+static int predict_any(struct np_predictor *predictor,
+		       const struct np_program *victim,
 		       const struct np_program *const *co, size_t n_co,
 		       enum np_scope scope, struct np_prediction *out,
 		       struct np_err *err)
 {
 	struct np_predictor *other;
-	int rc = predict_one(p, victim, co, n_co, scope, out, err), rc2;
+	int rc = predict_one(predictor, victim, co, n_co, scope, out, err), rc2;
 
 	if (rc != -ENODATA)
 		return rc;
-	rc2 = predictor_fallback(p, &other, err);
+	rc2 = predictor_fallback(predictor, &other, err);
 	if (rc2)
 		return rc2;
 	if (other) {
 		rc = predict_any(other, victim, co, n_co, scope, out, err);
 		if (!rc)
-			explain_fallback(p, victim, co, n_co, out);
+			explain_fallback(predictor, victim, co, n_co, out);
 	}
 	return rc;
 }
@@ -2822,46 +3003,49 @@ struct on_rail {
 	size_t n;
 };
 
-static void find_on_rail(struct on_rail *o, const struct np_program *like,
+static void find_on_rail(struct on_rail *on_rail, const struct np_program *like,
 			 const struct np_program *const *co, size_t n_co)
 {
-	o->n = 0;
+	on_rail->n = 0;
 	for (size_t i = 0; i < n_co; i++) {
 		if (!share_rail(like, co[i]))
 			continue;
-		o->co[o->n] = co[i];
-		o->at[o->n++] = i;
+		on_rail->co[on_rail->n] = co[i];
+		on_rail->at[on_rail->n++] = i;
 	}
 }
 
 /*
- * Predict for the co-runners in o, and keep the prediction if it is the largest
- * so far.
+ * Predict for the co-runners on a rail, and keep the prediction if it is the
+ * largest so far.
  */
-static int predict_rail(struct np_predictor *p, const struct np_program *victim,
-			const struct on_rail *o, enum np_scope scope,
+static int predict_rail(struct np_predictor *predictor,
+			const struct np_program *victim,
+			const struct on_rail *on_rail, enum np_scope scope,
 			struct np_prediction *out, struct np_err *err)
 {
 	struct np_prediction got;
-	int rc = predict_any(p, victim, o->co, o->n, scope, &got, err);
+	int rc = predict_any(predictor, victim, on_rail->co, on_rail->n, scope,
+			     &got, err);
 
 	if (rc)
 		return rc;
 	if (got.more == NP_MORE_LATENCY || got.more == NP_MORE_IMPACT)
-		got.more_co = o->at[got.more_co];
+		got.more_co = on_rail->at[got.more_co];
 	if (got.slowdown > out->slowdown)
 		*out = got;
 	return 0;
 }
 
 /*
- * The largest prediction over the victim's rails.  There is only one if the
- * same co-runners load all of them, as where rails are not known.
+ * Find the largest prediction over the victim's rails.  If the same co-runners
+ * load all of them, for example because rails are not known, it is predicted
+ * only once.
  */
-static int predict_rails(struct np_predictor *p,
+static int predict_rails(struct np_predictor *predictor,
 			 const struct np_program *victim,
 			 const struct np_program *const *co, size_t n_co,
-			 struct on_rail *o, enum np_scope scope,
+			 struct on_rail *on_rail, enum np_scope scope,
 			 struct np_prediction *out, struct np_err *err)
 {
 	const char *at = victim->rails ? victim->rails : "";
@@ -2869,9 +3053,9 @@ static int predict_rails(struct np_predictor *p,
 	bool all = false;
 	int rc = 0;
 
-	find_on_rail(o, victim, co, n_co);
-	n_all = o->n;
-	set_unaffected(p, out);
+	find_on_rail(on_rail, victim, co, n_co);
+	n_all = on_rail->n;
+	set_unaffected(predictor, out);
 	out->slowdown = -INFINITY;
 	for (size_t len; !rc && n_all; at += len + 1) {
 		char name[NP_RAIL_NAME + 1] = "";
@@ -2879,30 +3063,32 @@ static int predict_rails(struct np_predictor *p,
 
 		len = strcspn(at, ",");
 		snprintf(name, sizeof(name), "%.*s", (int)len, at);
-		find_on_rail(o, &rail, co, n_co);
-		if (o->n && !(o->n == n_all && all))
-			rc = predict_rail(p, victim, o, scope, out, err);
-		all |= o->n == n_all;
+		find_on_rail(on_rail, &rail, co, n_co);
+		if (on_rail->n && !(on_rail->n == n_all && all))
+			rc = predict_rail(predictor, victim, on_rail, scope,
+					  out, err);
+		all |= on_rail->n == n_all;
 		if (!at[len])
 			break;
 	}
 	if (!n_all)
-		set_unaffected(p, out);
+		set_unaffected(predictor, out);
 	if (n_all < n_co)
 		out->flags |= NP_PRED_OTHER_RAIL;
 	return rc;
 }
 
-int np_predict(struct np_predictor *p, const struct np_program *victim,
+int np_predict(struct np_predictor *predictor, const struct np_program *victim,
 	       const struct np_program *const *co, size_t n_co,
 	       enum np_scope scope, struct np_prediction *out,
 	       struct np_err *err)
 {
 	const struct np_program *of[n_co + 1];
 	size_t at[n_co + 1];
-	struct on_rail o = { .co = of, .at = at };
+	struct on_rail on_rail = { .co = of, .at = at };
 	struct np_prediction got;
-	int rc = predict_rails(p, victim, co, n_co, &o, scope, &got, err);
+	int rc = predict_rails(predictor, victim, co, n_co, &on_rail, scope,
+			       &got, err);
 
 	if (!rc)
 		*out = got;
