@@ -1,4 +1,6 @@
-/* The plan of netprof validate: order and duration of the runs. */
+/*
+ * The plan of netprof validate: the order of the runs, and how long they take.
+ */
 #include "cli_pair_plan.h"
 
 #include <errno.h>
@@ -10,10 +12,10 @@
 
 /* ---- order ---- */
 
-/* Pairs, with their controls, between two runs of the victim alone. */
+/* How many pairs, with their controls, are between two runs alone. */
 #define PAIRS_IN_A_ROW 2
 
-/* Repeat numbers of additional runs alone begin here; others are lower. */
+/* First repeat number of additional runs alone; others are lower. */
 #define FIRST_ADDITIONAL 1000000u
 
 /* The plan while it is made. */
@@ -25,7 +27,7 @@ struct builder {
 	int rc;		   /* the first failure */
 };
 
-/* Name of a program; NULL for CLI_NO_PROGRAM. */
+/* Return the name of a program; NULL for CLI_NO_PROGRAM. */
 static const char *name_of(const struct builder *builder, size_t program)
 {
 	return program == CLI_NO_PROGRAM ? NULL :
@@ -65,7 +67,7 @@ static void append_run(struct builder *builder, struct cli_planned_run run)
 		plan->run[plan->n++] = run;
 }
 
-/* The repeat number of one more run alone, which no run has yet. */
+/* Return a repeat number that no run of the victim alone has yet. */
 static uint32_t next_additional(const struct np_pairs *done, const char *victim)
 {
 	uint32_t next = FIRST_ADDITIONAL;
@@ -90,7 +92,7 @@ static void append_baseline(struct builder *builder, size_t victim)
 	builder->has_baseline = true;
 }
 
-/* Append a run unless it is done; a pair without a baseline gets one before. */
+/* Append a run, unless it is done, after a run alone if a pair has none. */
 static void add_run(struct builder *builder, enum np_pairs_kind kind,
 		    size_t victim, size_t corunner, uint32_t repeat)
 {
@@ -105,7 +107,7 @@ static void add_run(struct builder *builder, enum np_pairs_kind kind,
 		builder->has_baseline = true;
 }
 
-/* One repeat of a victim with all co-runners. */
+/* Add one repeat of a victim with all co-runners. */
 static void add_victim(struct builder *builder, size_t victim, uint32_t repeat,
 		       bool controls)
 {
@@ -154,11 +156,11 @@ int cli_pair_plan_make(const struct cli_program_list *list, uint32_t repeats,
 /* ---- duration ---- */
 
 #define SRUN_SEC 1.0 /* of srun, before and after its step */
-#define DEFAULT_TAKES_SEC 30 /* of a program, if the list does not say */
+#define DEFAULT_TAKES_SEC 30 /* of a program, if the list has no time */
 #define PROFILE_SEC 150 /* of a long run that is also measured under load */
 #define TYPICAL_SLOWDOWN 1.3 /* run time with a co-runner over that alone */
 
-/* The newest measured run time alone; without one, the expected time. */
+/* Return the newest measured run time alone, or else the expected time. */
 static double alone_sec(const struct cli_program *program,
 			const struct np_pairs *done)
 {

@@ -1,6 +1,7 @@
 /*
- * The plan of netprof validate: which runs are missing, in which order, and how
- * long each takes.  Pure functions of the programs and the runs so far.
+ * The plan of netprof validate: which runs are missing, in which order they are
+ * made, and how long each takes.  Pure functions of the programs and the runs
+ * so far.
  */
 #ifndef CLI_PAIR_PLAN_H
 #define CLI_PAIR_PLAN_H
@@ -12,9 +13,9 @@
 #include "cli_program_list.h"
 #include "np_measured.h"
 
-#define CLI_LAUNCHES 3 /* of a program that does nothing, in each layout */
+#define CLI_LAUNCHES 3 /* of a program that does nothing, for each layout */
 
-/* Instead of the co-runner of a run that has none. */
+/* Stands for the co-runner of a run that has none. */
 #define CLI_NO_PROGRAM ((size_t)-1)
 
 struct cli_planned_run {
@@ -29,25 +30,26 @@ struct cli_pair_plan {
 };
 
 /*
- * Plan the runs that are missing in done, which has earlier runs of the same
+ * Plan the runs that are missing in `done`, the earlier runs of the same
  * programs:
  *
  *	launches and profiles of all programs
  *	in each repeat, for each victim:
  *		the victim alone
- *		two of its pairs, and so on; in the first repeat each is
- *		followed by its control, if there are to be controls
+ *		two of its pairs; in the first repeat each is followed by its
+ *		control, if controls are wanted
  *		the victim alone
+ *		two more pairs, and so on
  *
- * Pairs that are left of an earlier measurement begin with one more run alone,
- * because the runs before may be days old.  Returns 0 (free out->run) or
- * -ENOMEM.
+ * If an earlier measurement was interrupted, the pairs that are left begin with
+ * one more run alone, because earlier runs may be days old.  Returns 0 (free
+ * out->run) or -ENOMEM.
  */
 int cli_pair_plan_make(const struct cli_program_list *list, uint32_t repeats,
 		       bool controls, const struct np_pairs *done,
 		       struct cli_pair_plan *out);
 
-/* Estimated duration of a run, seconds, from the runs so far. */
+/* Estimate the duration of a run, in seconds, from the runs so far. */
 double cli_planned_run_sec(const struct cli_program_list *list,
 			   const struct np_pairs *done,
 			   const struct cli_planned_run *run);

@@ -1,9 +1,9 @@
 /*
  * Measuring pairs of programs inside an allocation.
  *
- * The victim of a pair is timed; its co-runner is restarted whenever it ends
- * while the victim runs.  Both are steps of the allocation, on the two halves
- * of a leaf switch or, for a control, on two leaf switches.
+ * The victim of a pair is timed.  Its co-runner is restarted if it ends while
+ * the victim runs.  Both are steps of the allocation, on the two halves of a
+ * leaf switch or, for a control, on two leaf switches.
  */
 #include "cli_pair_runs.h"
 
@@ -39,7 +39,7 @@ void cli_pair_nodes_free(struct cli_pair_nodes *nodes)
 	*nodes = (struct cli_pair_nodes){ .leaf = NULL };
 }
 
-/* A leaf switch in messages. */
+/* Return how messages name a leaf switch. */
 static const char *leaf_text(const char *leaf)
 {
 	return *leaf ? leaf : "(no topology)";
@@ -52,7 +52,7 @@ static void move_hosts(struct np_cal_hosts *to, struct np_cal_hosts *from)
 	*from = (struct np_cal_hosts){ .n = 0 };
 }
 
-/* Number of nodes that the largest program needs. */
+/* Return the number of nodes that the largest program needs. */
 static uint32_t largest_program(const struct cli_program_list *list)
 {
 	uint32_t max = 0;
@@ -92,7 +92,7 @@ static int find_nodes_apart(const struct np_cal_node *node, size_t n,
 	return 0;
 }
 
-/* Does each program fit into half of the leaf switch? */
+/* Check that each program fits into half of the leaf switch. */
 static int check_fit(const struct cli_program_list *list,
 		     const struct cli_pair_nodes *nodes, struct np_err *err)
 {
@@ -100,9 +100,10 @@ static int check_fit(const struct cli_program_list *list,
 							    nodes->corunner.n;
 
 	if (!half)
-		return np_errf(err, -ENODEV, "leaf switch %s: expected four "
-			       "nodes or more, half of them for each of two "
-			       "programs", leaf_text(nodes->leaf));
+		return np_errf(err, -ENODEV,
+			       "leaf switch %s: expected four "
+			       "nodes or more, half for each of two programs",
+			       leaf_text(nodes->leaf));
 	for (size_t i = 0; i < list->n; i++)
 		if (list->program[i].nodes > half)
 			return np_errf(err, -ENODEV, "%s: %u nodes, but half "
@@ -151,8 +152,8 @@ char *cli_first_hosts(const struct np_cal_hosts *hosts, size_t n)
 }
 
 /*
- * Find the leaf switch of each node of the allocation with probes, and assign
- * the roles.  Returns 0 or -errno with err.
+ * Run probes to learn the leaf switch of each node of the allocation, and
+ * assign the roles.  Returns 0 or -errno with err.
  */
 static int query_nodes(struct cli_alloc *alloc,
 		       const struct cli_program_list *list,
@@ -185,7 +186,7 @@ static int query_nodes(struct cli_alloc *alloc,
 	return rc;
 }
 
-/* Refuse to mix runs of different leaf switches. */
+/* Check that earlier runs, if any, were made on the same leaf switch. */
 static int check_place(const struct cli_pair_measurement *measurement,
 		       const struct cli_pair_nodes *nodes, struct np_err *err)
 {
@@ -194,12 +195,13 @@ static int check_place(const struct cli_pair_measurement *measurement,
 
 	if (!earlier->n_runs || !leaf || !strcmp(leaf, nodes->leaf))
 		return 0;
-	return np_errf(err, -EEXIST, "%s has results of leaf switch %s, and "
+	return np_errf(err, -EEXIST,
+		       "%s has results of leaf switch %s, but "
 		       "this allocation is on %s: use --fresh to start over",
 		       measurement->path, leaf, leaf_text(nodes->leaf));
 }
 
-/* Replace a text; NULL stands for an empty one.  Returns 0 or -ENOMEM. */
+/* Replace a text.  An empty one is stored as NULL.  Returns 0 or -ENOMEM. */
 static int set_text(char **text, const char *value)
 {
 	bool empty = !value || !*value;
@@ -245,7 +247,7 @@ static const struct cli_program *program_at(const struct runner *runner,
 	return &runner->measurement->list->program[i];
 }
 
-/* Ending of the file with a step's output. */
+/* Return the suffix of the file with a step's output. */
 static const char *output_suffix(const struct runner *runner,
 				 const struct np_helper_step *step)
 {
@@ -253,8 +255,9 @@ static const char *output_suffix(const struct runner *runner,
 }
 
 /*
- * The step's output is kept next to the results, in case it fails.  srun takes
- * a pattern, in which "%j" is the job and "%%" a percent sign.
+ * Let srun write the step's output to a file next to the results, for the case
+ * that the step fails.  srun takes a pattern, in which "%j" is the job and "%%"
+ * a percent sign.
  */
 static void add_output(const struct runner *runner, struct np_args *args,
 		       const struct np_helper_step *step)
@@ -282,7 +285,7 @@ static void add_words(struct np_args *args, const struct cli_words *words)
 		np_args_add(args, "%s", words->word[i]);
 }
 
-/* command NULL: a program that does nothing.  profile: make its profile. */
+/* Start a step.  command NULL: it does nothing.  profile: make its profile. */
 static int start_step(const struct runner *runner, struct np_helper_step *step,
 		      const struct cli_program *program,
 		      const struct np_cal_hosts *hosts,
@@ -324,7 +327,7 @@ static int start_step(const struct runner *runner, struct np_helper_step *step,
 	return rc;
 }
 
-/* Wait briefly for messages of srun, which are only kept if it fails. */
+/* Wait briefly, and read messages of srun, which are needed if it fails. */
 static void wait_briefly(struct np_helper_step *step)
 {
 	struct pollfd output = { step->fd, POLLIN, 0 };
@@ -333,7 +336,7 @@ static void wait_briefly(struct np_helper_step *step)
 	np_helper_read(step, NULL, NULL);
 }
 
-/* End a step that is still running: by SIGTERM, and later by SIGKILL. */
+/* End a step, if it is still running, by SIGTERM and later by SIGKILL. */
 static void end_step(struct np_helper_step *step)
 {
 	struct np_helper_end end = { .requested_sec = np_mono_sec() };
@@ -364,7 +367,10 @@ static int check_status(const struct runner *runner, const char *name,
 
 /* ---- one run ---- */
 
-/* A run is killed after LIMIT_FACTOR times its expected time, or later. */
+/*
+ * A run is killed after LIMIT_FACTOR times its expected time, but not before
+ * ...
+ */
 #define LIMIT_FACTOR 20
 #define MIN_LIMIT_SEC 120
 
@@ -381,8 +387,8 @@ static int start_corunner(struct runner *runner,
 }
 
 /*
- * Start the co-runner again if it has ended, as its victim still runs.  One
- * that fails would not load the network, so that is an error.
+ * Start the co-runner again if it has ended.  If it has failed, it did not load
+ * the network as intended, so that is an error.
  */
 static int restart_corunner(struct runner *runner,
 			    const struct cli_planned_run *run,
@@ -421,7 +427,10 @@ static int begin_corunner(struct runner *runner,
 	return rc;
 }
 
-/* Returns 0 when the victim has ended, -ETIMEDOUT after limit_sec or -errno. */
+/*
+ * Wait for the victim's end.  Returns 0, or -ETIMEDOUT after limit_sec, or
+ * -errno.
+ */
 static int wait_for_victim(struct runner *runner,
 			   const struct cli_planned_run *run, double limit_sec,
 			   double *sec, struct np_err *err)
@@ -449,7 +458,7 @@ static int wait_for_victim(struct runner *runner,
 	return check_status(runner, name, &runner->victim, err);
 }
 
-/* What the victim executes; NULL: nothing. */
+/* Return the command of the victim; NULL: it does nothing. */
 static const struct cli_words *victim_command(const struct cli_program *victim,
 					      enum np_pairs_kind kind)
 {
@@ -518,9 +527,9 @@ static int save_run(const struct runner *runner,
 
 /* ---- all runs ---- */
 
-#define ATTEMPTS 3 /* per run, as MPI programs sometimes hang at their start */
+#define ATTEMPTS 3 /* per run, as MPI programs sometimes hang when they start */
 
-/* "fft with halo", for the progress lines. */
+/* Describe a run for the progress lines: "fft with halo". */
 static const char *describe_run(const struct cli_program_list *list,
 				const struct cli_planned_run *run, char *buf,
 				size_t len)
@@ -539,7 +548,7 @@ static const char *describe_run(const struct cli_program_list *list,
 	return buf;
 }
 
-/* Estimated time of the runs of a plan from index `first` on, seconds. */
+/* Estimate the time of the runs of a plan from index `first` on, in seconds. */
 static double remaining_sec(const struct cli_pair_measurement *measurement,
 			    const struct cli_pair_plan *plan, size_t first)
 {
@@ -552,8 +561,8 @@ static double remaining_sec(const struct cli_pair_measurement *measurement,
 }
 
 /*
- * Progress: a line that is rewritten on a terminal, else one line per run.
- * sec: time of run i if it has ended, else NaN.
+ * Print the progress: on a terminal in one line that is rewritten, elsewhere in
+ * one line per run.  sec: the time of run i if it has ended, and otherwise NaN.
  */
 static void print_progress(const struct cli_pair_measurement *measurement,
 			   const struct cli_pair_plan *plan, size_t i,
@@ -576,7 +585,7 @@ static void print_progress(const struct cli_pair_measurement *measurement,
 	}
 }
 
-/* Print where, what and how long, before anything runs. */
+/* Print what will be measured, where, and how long that takes. */
 static void print_plan(const struct cli_pair_measurement *measurement,
 		       const struct cli_pair_nodes *nodes,
 		       const struct cli_pair_plan *plan)
@@ -602,8 +611,9 @@ static void print_plan(const struct cli_pair_measurement *measurement,
 }
 
 /*
- * Execute and save all runs of the plan.  Returns 0, -EINTR if the user stops
- * it, or another -errno, with err; the runs that have ended are saved.
+ * Execute and save all runs of the plan.  Returns 0; or with err -EINTR, if the
+ * user stops it, or another -errno.  Runs that have ended are saved in any
+ * case.
  */
 static int execute_plan(struct runner *runner, const struct cli_pair_plan *plan,
 			struct np_err *err)
@@ -618,7 +628,7 @@ static int execute_plan(struct runner *runner, const struct cli_pair_plan *plan,
 		double date = 0, sec = 0;
 
 		print_progress(runner->measurement, plan, i, NAN);
-		/* Only a run that hangs is repeated. */
+		/* Only a run that hangs is tried again. */
 		rc = -ETIMEDOUT;
 		for (int k = 0; rc == -ETIMEDOUT && k < ATTEMPTS; k++)
 			rc = execute(runner, run, &date, &sec, err);
@@ -630,7 +640,7 @@ static int execute_plan(struct runner *runner, const struct cli_pair_plan *plan,
 	return rc;
 }
 
-/* Plan and execute what is left, on these nodes. */
+/* Plan and execute the missing runs, on these nodes. */
 static int measure_on(const struct cli_pair_measurement *measurement,
 		      const struct cli_alloc *alloc,
 		      const struct cli_pair_nodes *nodes, bool dry_run,

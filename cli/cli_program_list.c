@@ -1,4 +1,4 @@
-/* The list of programs that netprof validate measures: reading it. */
+/* Reading the list of programs that netprof validate measures. */
 #include "cli_program_list.h"
 
 #include <errno.h>
@@ -41,8 +41,9 @@ void cli_program_list_free(struct cli_program_list *list)
 /* ---- one line ---- */
 
 /*
- * Every message quotes the word that it is about, which is the keyword if words
- * after it are missing or too many: "nodes": expected one number after it.
+ * Report an error.  Every message quotes the word that it is about.  If there
+ * are too few or too many words after a keyword, that is the keyword: "nodes":
+ * expected one number after it.
  */
 static void refuse(struct np_words *line, const char *word,
 		   const char *expected)
@@ -50,7 +51,7 @@ static void refuse(struct np_words *line, const char *word,
 	np_words_fail(line, -EINVAL, "\"%.64s\": expected %s", word, expected);
 }
 
-/* A name must be new, and that of a profile, but not of idle or of a level. */
+/* Check a name: new, valid for a profile, and neither idle nor a load level. */
 static void check_name(struct np_words *line, const char *name,
 		       const struct cli_program_list *list)
 {
@@ -68,7 +69,7 @@ static void check_name(struct np_words *line, const char *name,
 			       "program has this one");
 }
 
-/* "program NAME": begin a program with the defaults. */
+/* "program NAME": begin a program, with the defaults. */
 static void begin_program(struct np_words *line, struct cli_program_list *list)
 {
 	const char *name = np_words_at(line, 1);
@@ -155,7 +156,7 @@ static void parse_directory(struct np_words *line, char **out)
 		np_words_no_memory(line);
 }
 
-/* A line that is not "program NAME" describes the last program. */
+/* Parse a line: "program NAME", or a property of the last program. */
 static void parse_line(struct np_words *line, struct cli_program_list *list)
 {
 	struct cli_program *last = list->n ? &list->program[list->n - 1] : NULL;
@@ -187,7 +188,7 @@ static void parse_line(struct np_words *line, struct cli_program_list *list)
 
 /* ---- the whole list ---- */
 
-/* Is there a program, and has each its number of nodes and its command? */
+/* Check that there is a program, and that each has nodes and a command. */
 static void check_complete(struct np_words *end,
 			   const struct cli_program_list *list)
 {
@@ -212,7 +213,7 @@ static void put_words(FILE *f, const char *keyword,
 		fprintf(f, " %s", words->word[i]);
 }
 
-/* Write list->setup.  Times are estimates, so they are not in it. */
+/* Write list->setup.  It omits times, as they are only estimates. */
 static int make_setup(struct cli_program_list *list)
 {
 	size_t len;

@@ -9,8 +9,8 @@
  *	  run lmp -in in.melt
  *	  longer lmp -in in.melt.long
  *
- * A list is hostile input: what is not one is refused with a line that names
- * file, line, value and what was expected.
+ * A list is hostile input.  If it is malformed, the message names the file, the
+ * line, the value and what was expected instead.
  */
 #ifndef CLI_PROGRAM_LIST_H
 #define CLI_PROGRAM_LIST_H
@@ -34,8 +34,8 @@ struct cli_program {
 	uint32_t nodes, tasks_per_node;
 	char *directory; /* NULL: the current directory */
 	struct cli_words srun_options, command;
-	/* The same work for longer, as a co-runner and for the profile; n 0:
-	 * not given. */
+	/* The same work for a longer time, for the profile and to run as a
+	 * co-runner; n 0: not given. */
 	struct cli_words longer_command;
 	double begins_sec; /* from its start to its first communication */
 	double takes_sec;  /* expected run time alone; 0: not given */
@@ -44,8 +44,8 @@ struct cli_program {
 struct cli_program_list {
 	struct cli_program *program;
 	size_t n;
-	/* Programs, layouts and commands in one line; runs are comparable if
-	 * theirs are equal. */
+	/* Programs, layouts and commands in one line.  Runs can be compared if
+	 * their setups are equal. */
 	char *setup;
 };
 
@@ -57,13 +57,13 @@ struct cli_program_list {
 int cli_program_list_read(const char *path, struct cli_program_list *out,
 			  struct np_err *err);
 
-/* The same from text; source names it in messages.  For the unit tests. */
+/* The same from text, which messages call `source`.  For the unit tests. */
 int cli_program_list_parse(const char *text, size_t len, const char *source,
 			   struct cli_program_list *out, struct np_err *err);
 
 void cli_program_list_free(struct cli_program_list *list);
 
-/* The command of a co-runner, and of the run that makes the profile. */
+/* Return the command of a co-runner, and of the run that makes the profile. */
 static inline const struct cli_words *
 cli_longer_command(const struct cli_program *program)
 {

@@ -2,16 +2,15 @@
  * netprof report: one HTML page of all profiles and predictions.
  *
  * The page has these sections, each written by a function put_...(): a summary,
- * a list of the applications, the matrix of predictions, on request what
- * netprof blame, netprof explain and netprof simulate say, a section for each
- * application with its verdict, advice and curve, and the terms.  What netprof
- * simulate says is read from a file, as a simulation has options of its own and
- * may take long.
+ * a list of the applications, the matrix of predictions, on request the results
+ * of netprof blame, netprof explain and netprof simulate, a section for each
+ * application with its verdict, advice and curve, and the terms.  A simulation
+ * has options of its own and may take long, so its result is read from a file.
  *
- * The page needs no network and loads nothing: it contains its style, its
- * script and its pictures, and a content security policy enforces that.  The
- * names of applications, leaf switches and hosts come from users.  They are
- * written by cli_html() or put_text() alone, so that they never become markup.
+ * The page contains its style, its script and its pictures, and loads nothing
+ * else, which a content security policy enforces.  The names of applications,
+ * leaf switches and hosts come from users: only cli_html() and put_text() write
+ * them, so that they never become markup.
  */
 #include <errno.h>
 #include <limits.h>
@@ -52,8 +51,8 @@ struct report {
 	struct np_runs idle[2]; /* the user's and the published idle runs */
 	struct report_app *app; /* sorted by name */
 	size_t n_apps;
-	struct cli_matrix matrix; /* n 0: there are no predictions */
-	struct np_err no_matrix;  /* why there are none */
+	struct cli_matrix matrix; /* n 0: there are no predictions, */
+	struct np_err no_matrix;  /* for this reason */
 	bool have_blame;	  /* the next three are valid */
 	double blame_sec;	  /* length of the period */
 	struct np_acct accounting;
@@ -105,7 +104,9 @@ static void put_labelled(FILE *f, const char *label, const char *fmt, ...)
 	put_text(f, "<dd>", "</dd>\n", "%s", text);
 }
 
-/* A column of a table; a list of them ends with a name of NULL. */
+/*
+ * A column of a table.  The last column in a list is followed by a name NULL.
+ */
 struct column {
 	const char *name;
 	bool number;
@@ -137,7 +138,7 @@ static void end_table(FILE *f)
 	fputs("</tbody></table></div>\n", f);
 }
 
-/* Write a cell with a number and its interval; low NaN: it has none. */
+/* Write a cell with a number and, unless low is NaN, its interval. */
 static void put_range(FILE *f, double value, int digits, double low,
 		      double high)
 {
@@ -155,7 +156,7 @@ static void put_number(FILE *f, double value, int digits)
 	put_range(f, value, digits, NAN, NAN);
 }
 
-/* Write a cell without a value, which sorts last and says why it has none. */
+/* Write a cell that says why it has no value, and which sorts last. */
 static void put_missing(FILE *f, const char *why)
 {
 	put_text(f, "<td data-v=\"\"><span class=\"dim\">", "</span></td>",
@@ -163,8 +164,8 @@ static void put_missing(FILE *f, const char *why)
 }
 
 /*
- * Write a cell with a predicted slowdown, which also sorts it, and the 90 %
- * interval.  Cells above MaxSlowdown and above half of it are highlighted.
+ * Write a cell with a predicted slowdown, by which it sorts, and the 90 %
+ * interval.  Cells above MaxSlowdown, and above half of it, are highlighted.
  */
 static void put_prediction(FILE *f, const struct np_prediction *p,
 			   double max_slowdown)
@@ -187,7 +188,7 @@ static void put_prediction(FILE *f, const struct np_prediction *p,
 
 /* ---- figures ---- */
 
-/* Find the next definition or use of an id in a picture, or its end. */
+/* Find the next definition or use of an id in a picture, or else its end. */
 static const char *next_id(const char *svg)
 {
 	const char *id = strstr(svg, "id=\"c"), *use = strstr(svg, "url(#c");
@@ -198,8 +199,8 @@ static const char *next_id(const char *svg)
 }
 
 /*
- * Write an SVG file as an element of the page: without the XML name space,
- * which HTML does not need, and with the picture's number before each id, so
+ * Write an SVG file as an element of the page.  The XML name space is left out,
+ * as HTML does not need it.  The picture's number is put before each id, so
  * that ids are unique in the page.
  */
 static void put_svg(FILE *f, const char *svg, const char *label, size_t number)
@@ -295,7 +296,7 @@ static const char script[] =
 #define CONTENT_POLICY "default-src 'none'; style-src 'unsafe-inline'; " \
 	"script-src 'unsafe-inline'"
 
-/* Find the cluster of the profiles; "" if no run names one. */
+/* Return the cluster of the profiles; "" if no run names one. */
 static const char *cluster_of(const struct report *report)
 {
 	if (report->known.calibrated)
@@ -335,7 +336,7 @@ static void put_head(FILE *f, const struct report *report)
 	fputs("</style></head><body>\n", f);
 }
 
-/* Find the application with the largest predicted slowdown, or NULL. */
+/* Find the application with the largest predicted slowdown; NULL: none. */
 static const struct report_app *most_slowed(const struct report *report)
 {
 	const struct report_app *worst = NULL;
@@ -387,7 +388,7 @@ static void put_summary(FILE *f, const struct report *report)
 	fputs("</h1>\n", f);
 	put_verdict(f, report);
 	fprintf(f,
-		"<p class=\"dim\">netprof %s, %s.  The words are explained at "
+		"<p class=\"dim\">netprof %s, %s.  The terms are explained at "
 		"the <a href=\"#terms\">end</a>.</p>\n",
 		NP_VERSION, date);
 }
@@ -432,7 +433,7 @@ static void put_delayed(FILE *f, const struct np_profile *p)
 		put_missing(f, why_no_share(p));
 }
 
-/* Write the row of one application, whose name links to its section. */
+/* Write the row of one application.  Its name links to its section. */
 static void put_app_row(FILE *f, const struct report *report, size_t number)
 {
 	const struct report_app *app = &report->app[number];
@@ -485,7 +486,7 @@ static void put_matrix_head(FILE *f, const struct cli_matrix *matrix)
 	fputs("</tr></thead>\n", f);
 }
 
-/* Say what the matrix shows, and whether sharing a leaf switch matters. */
+/* Write what the matrix shows, and whether sharing a leaf switch matters. */
 static void put_matrix_intro(FILE *f, const struct report *report)
 {
 	const struct cli_matrix *matrix = &report->matrix;
@@ -549,11 +550,11 @@ static void put_matrix(FILE *f, const struct report *report)
 
 /* ---- node-hours lost to neighbours: netprof blame ---- */
 
-#define MAX_COSTS 50 /* rows of a table */
+#define MAX_COSTS 50 /* most rows of a table */
 
 /*
- * Compute what netprof blame does, if --blame was given.  Returns -1 to go on,
- * or the exit status.
+ * If --blame was given, compute what netprof blame computes.  Returns -1 to go
+ * on, or the exit status.
  */
 static int load_blame(struct report *report, const struct report_opt *opt)
 {
@@ -696,8 +697,8 @@ static void put_blame(FILE *f, const struct report *report)
 /* ---- why a job was slow: netprof explain ---- */
 
 /*
- * Examine the job of --explain as netprof explain does, if it was given.
- * Returns -1 to go on, or the exit status.
+ * If --explain was given, examine its job as netprof explain does.  Returns -1
+ * to go on, or the exit status.
  */
 static int load_explain(struct report *report, const struct report_opt *opt,
 			const struct np_metrics_conf *conf, uint32_t id,
@@ -739,8 +740,8 @@ static char *explain_text(const struct cli_diagnosis *diagnosis)
 }
 
 /*
- * Write the section of --explain: the text, line by line, as cli_html() escapes
- * line feeds, too; and the figure.
+ * Write the section of --explain: the text and the figure.  The text is written
+ * line by line, because cli_html() would escape line feeds.
  */
 static void put_explain(FILE *f, const struct report *report, const char *job)
 {
@@ -792,7 +793,7 @@ static int load_accounting(struct report *report, const struct cli_cmd *self,
 #define MAX_SIMULATION (64u << 20) /* output of netprof simulate, bytes */
 #define HOURS (1 / 3600.0) /* per second */
 
-/* Get a member of an object as text; "" if it is missing. */
+/* Return a member of an object as text; "" if it is missing. */
 static const char *member_text(struct json_object *object, const char *key)
 {
 	struct json_object *v = json_object_object_get(object, key);
@@ -801,7 +802,7 @@ static const char *member_text(struct json_object *object, const char *key)
 		json_object_get_string(v) : "";
 }
 
-/* Get a member of an object as a number; NaN if it is missing or null. */
+/* Return a member of an object as a number; NaN if it is missing or null. */
 static double member_number(struct json_object *object, const char *key)
 {
 	struct json_object *v = json_object_object_get(object, key);
@@ -817,8 +818,8 @@ static bool has_list(struct json_object *object, const char *key)
 }
 
 /*
- * Read the file of --simulate, if it was given.  Returns -1 to go on, or the
- * exit status.
+ * If --simulate was given, read its file.  Returns -1 to go on, or the exit
+ * status.
  */
 static int load_simulation(struct report *report, const char *path)
 {
@@ -841,8 +842,8 @@ static int load_simulation(struct report *report, const char *path)
 }
 
 /*
- * Write a cell with a number and its interval, or "-" if it is not finite.  The
- * number is rounded here, as printf() would print -0.3 as "-0".
+ * Write a cell with a number and its interval, or "-" if the number is not
+ * finite.  It is rounded here, because printf() would print -0.3 as "-0".
  */
 static void put_rounded(FILE *f, double value, int digits, double low,
 			double high)
@@ -868,7 +869,7 @@ static void put_change(FILE *f, struct json_object *policy, const char *key)
 		    100 * member_number(change, "high"));
 }
 
-/* Write the policies, one in each row. */
+/* Write the policies, one per row. */
 static void put_policies(FILE *f, struct json_object *list)
 {
 	static const struct column columns[] = {
@@ -882,7 +883,7 @@ static void put_policies(FILE *f, struct json_object *list)
 		{ "Waits lengthened % (95 %)", true, NULL },
 		{ NULL, false, NULL },
 	};
-	/* The cells of a row that have no interval. */
+	/* The cells of a row without an interval. */
 	static const struct {
 		const char *key;
 		double scale;
@@ -970,7 +971,7 @@ static void put_simulation(FILE *f, struct json_object *simulation)
 
 /* ---- the section of one application ---- */
 
-/* Write the verdict in words; the first sentence is emphasised. */
+/* Write the verdict in words, with emphasis on the first sentence. */
 static void put_app_verdict(FILE *f, const struct np_profile *p)
 {
 	char sentence[CLI_SENTENCE];
@@ -981,7 +982,7 @@ static void put_app_verdict(FILE *f, const struct np_profile *p)
 				 "</p>\n" : "</strong></p>\n", "%s", sentence);
 }
 
-/* Write which applications to keep away, and the most useful measurement. */
+/* Write which applications to avoid, and the most useful measurement. */
 static void put_recommendation(FILE *f,
 			       const struct cli_recommendation *recommendation)
 {
@@ -1016,7 +1017,7 @@ static void put_pairs(FILE *f, const char *label,
 	put_labelled(f, label, "%s", line);
 }
 
-/* Write how many runs count, and why others do not. */
+/* Write how many runs count, and why the others do not. */
 static void put_runs(FILE *f, const struct report_app *app)
 {
 	const struct np_run_summary *summary = &app->profile.summary;
@@ -1120,25 +1121,25 @@ static void put_terms(FILE *f, double max_slowdown)
 		  "the two numbers below or after a prediction; the "
 		  "slowdown is between them with a probability of 90 %. A "
 		  "question mark: the interval is too wide for a decision" },
-		{ "Probe", "a small message that netprof sends between nodes "
-			   "of a job while it runs, to time it" },
+		{ "Probe", "a small message that netprof sends between the "
+			   "nodes of a running job, and times" },
 		{ "Delayed probes",
-		  "the share that took longer than nearly "
-		  "all probes of the idle network; it tells how busy the "
+		  "the share of probes that took longer than nearly all "
+		  "probes of the idle network; it shows how busy the "
 		  "application keeps the network" },
 		{ "Use", "how much of the network the application uses: "
 			 "light, moderate, heavy or saturated; unknown without "
 			 "probes or without an idle baseline" },
 		{ "Idle baseline", "latencies of the same network while no "
 				   "job used it" },
-		{ "p50, p99", "half, or 99 %, of the probes took less" },
+		{ "p50, p99", "half, or 99 %, of the probes took less time" },
 		{ "Load level",
 		  "a synthetic load, c0, c1, ..., that netprof "
 		  "runs on the same leaf switch as the application, to see "
-		  "how it slows down" },
+		  "how much that slows down" },
 		{ "Estimated utilisation",
-		  "how full a load or a program "
-		  "keeps the leaf switch, from 0 (idle) to 1 (full)" },
+		  "how much of the leaf switch a load or a program "
+		  "uses, from 0 (idle) to 1 (full)" },
 		{ "Leaf switch",
 		  "the switch that the nodes of a job are "
 		  "connected to; jobs under one leaf switch share it" },
@@ -1192,8 +1193,8 @@ static char *make_page(const struct report *report,
 }
 
 /*
- * Write the page to output: a file, or a directory, which gets an index.html.
- * It is made in memory and written at once, so that an error leaves the old
+ * Write the page to output: to a file, or to index.html in a directory.  The
+ * page is made in memory and written at once, so that an error leaves the old
  * page.  Returns the exit status.
  */
 static int write_page(const struct report *report, const struct report_opt *opt,
@@ -1224,8 +1225,8 @@ static int write_page(const struct report *report, const struct report_opt *opt,
 /* ---- profiles and predictions ---- */
 
 /*
- * Load what predictions need.  Without a calibration the page says so and shows
- * the rest.  Returns -1 to go on, or the exit status.
+ * Load what predictions need.  Without a calibration, the page says that there
+ * is none and shows the rest.  Returns -1 to go on, or the exit status.
  */
 static int load_calibration(struct report *report, struct cli_store *store,
 			    const struct cli_options *o)
@@ -1243,7 +1244,7 @@ static int load_calibration(struct report *report, struct cli_store *store,
 		return cli_fail("%s", known->why.text);
 	if (cli_known_attach_traces(known, store, o->model))
 		return cli_fail("out of memory");
-	/* Shown only if the matrix turns out to be empty. */
+	/* This is shown only if the matrix is empty. */
 	np_errf(&report->no_matrix, 0, "No application has been measured on "
 		"cluster %s yet.", known->cal.cluster);
 	return -1;
@@ -1337,9 +1338,9 @@ static void find_pairs(const struct cli_matrix *matrix, struct report_app *app)
 }
 
 /*
- * Make the recommendation for an application.  The matrix does not say what
- * would narrow the interval of a prediction, so the worst pair is predicted
- * once more, with that.
+ * Make the recommendation for an application.  A prediction in the matrix does
+ * not say which measurement would narrow its interval, so the worst pair is
+ * predicted again.
  */
 static void recommend(const struct report *report, struct report_app *app,
 		      struct np_predictor *models)
@@ -1362,7 +1363,7 @@ static void recommend(const struct report *report, struct report_app *app,
 }
 
 /*
- * Predict all pairs, and make the recommendations.  Without a calibration
+ * Predict all pairs, and make the recommendations.  Without a calibration,
  * nothing is predicted, and the recommendations say what to measure.  Returns
  * -1 to go on, or the exit status.
  */
@@ -1487,9 +1488,9 @@ const struct cli_cmd cmd_report = {
 "of predictions for every pair, which can be sorted.\n"
 "Without APP: your own applications and the published ones.\n\n"
 "  -o FILE, --output=FILE  output file, or a directory for an index.html\n"
-"  --blame                 add what netprof blame says, from the accounting\n"
+"  --blame                 add the results of netprof blame\n"
 "  --explain=JOB           add what netprof explain says about a job\n"
-"  --simulate=FILE         add what netprof simulate wrote to FILE, as JSON\n"
+"  --simulate=FILE         add the results of netprof simulate in FILE (JSON)\n"
 "  --since=AGE, --accounting=FILE, --topology=FILE, --metrics-url=URL\n"
 "                          as for netprof blame and explain\n"
 "  --scope=SCOPE, --model=M, --user=NAME, --published\n"

@@ -56,7 +56,7 @@ struct validate_ctx {
 	bool no_store;	       /* the profile store cannot be written */
 
 	/* The comparison.  Pairs have the index victim * list.n + co-runner. */
-	struct cli_pair_results result; /* of pairs */
+	struct cli_pair_results result;	  /* computed from pairs */
 	struct np_prediction *prediction; /* of each pair; NaN: none */
 	struct np_score score;
 	struct np_score constant_score; /* over the pairs of score */
@@ -85,7 +85,7 @@ static const char *corunner_name(const struct validate_ctx *ctx, size_t pair)
 	return ctx->list.program[pair % ctx->list.n].name;
 }
 
-/* The index of a program; list.n: it is not in the list. */
+/* Return the index of a program; list.n: it is not in the list. */
 static size_t find_program(const struct validate_ctx *ctx, const char *name)
 {
 	size_t i = 0;
@@ -95,7 +95,7 @@ static size_t find_program(const struct validate_ctx *ctx, const char *name)
 	return i;
 }
 
-/* The measured slowdown; its n is 0 if there is none. */
+/* Return the measured slowdown of a pair; its n is 0 if there is none. */
 static const struct np_mean *measured(const struct validate_ctx *ctx,
 				      size_t pair)
 {
@@ -112,7 +112,9 @@ static bool is_compared(const struct validate_ctx *ctx, size_t pair)
 	return measured(ctx, pair)->n && is_predicted(ctx, pair);
 }
 
-/* Pairs that were measured but not predicted.  *first: one of them. */
+/*
+ * Count the pairs that were measured but not predicted.  *first: one of them.
+ */
 static size_t count_unpredicted(const struct validate_ctx *ctx, size_t *first)
 {
 	size_t n = 0;
@@ -123,7 +125,7 @@ static size_t count_unpredicted(const struct validate_ctx *ctx, size_t *first)
 	return n;
 }
 
-/* Pairs that were measured on one leaf switch but not on two. */
+/* Count the pairs that were measured on one leaf switch but not on two. */
 static size_t count_uncontrolled(const struct validate_ctx *ctx)
 {
 	size_t n = 0;
@@ -135,7 +137,7 @@ static size_t count_uncontrolled(const struct validate_ctx *ctx)
 
 /* ---- the file of results ---- */
 
-/* A command as one text, malloc'ed.  NULL: out of memory. */
+/* Write a command as one text, malloc'ed.  NULL: out of memory. */
 static char *command_text(const struct cli_words *command)
 {
 	char *text = NULL;
@@ -153,7 +155,7 @@ static char *command_text(const struct cli_words *command)
 	return text;
 }
 
-/* Begin results without runs, of the programs of the list. */
+/* Begin results for the programs of the list, without runs. */
 static int begin_results(struct validate_ctx *ctx, struct np_err *err)
 {
 	const struct cli_program_list *list = &ctx->list;
@@ -178,7 +180,7 @@ static int begin_results(struct validate_ctx *ctx, struct np_err *err)
 	return 0;
 }
 
-/* Run times of other programs or commands cannot be compared. */
+/* Are the results of the same programs and commands, and so comparable? */
 static bool have_same_programs(const struct np_pairs *a,
 			       const struct np_pairs *b)
 {
@@ -190,7 +192,7 @@ static bool have_same_programs(const struct np_pairs *a,
 	return true;
 }
 
-/* Read the file.  Returns 0, or with err -errno or what parsing returns. */
+/* Read the file.  Returns 0, or with err -errno or an error of parsing. */
 static int read_results(const char *path, struct np_pairs *out,
 			struct np_err *err)
 {
@@ -204,7 +206,7 @@ static int read_results(const char *path, struct np_pairs *out,
 	return rc;
 }
 
-/* Continue the results in the file, if there is one of the same programs. */
+/* Load the results in the file, if there is one, to continue them. */
 static int load_results(struct validate_ctx *ctx, struct np_err *err)
 {
 	struct np_pairs earlier;
@@ -240,9 +242,9 @@ static int save_results(const struct validate_ctx *ctx, struct np_err *err)
 }
 
 /*
- * Save the results with what the models knew about the programs, so that
- * netprof accuracy can repeat the predictions.  Without a calibration, what the
- * file has stays.
+ * Save the results with the input of the models, so that netprof accuracy can
+ * repeat the predictions.  Without a calibration, the file keeps the input that
+ * it has.
  */
 static int save_with_input(struct validate_ctx *ctx,
 			   const struct cli_known *known, struct np_err *err)
@@ -272,8 +274,8 @@ static int save_with_input(struct validate_ctx *ctx,
 
 /*
  * Put the measured pairs of a victim into the profile store, where netprof
- * predict and matrix find them.  The file of results is complete without that,
- * so a failure is reported once and does not end the command.
+ * predict and netprof matrix find them.  The file of results is complete
+ * without this, so a failure is reported only once, and the command goes on.
  */
 static void store_pairs(struct validate_ctx *ctx, const char *victim)
 {
@@ -289,13 +291,14 @@ static void store_pairs(struct validate_ctx *ctx, const char *victim)
 					    &err);
 	cli_store_close(&store);
 	if (ctx->no_store)
-		cli_fail("the measured pairs are only in %s, not in the "
-			 "profile store: %s", ctx->path, err.text);
+		cli_fail("the measured pairs are in %s, but could not be "
+			 "saved in the profile store: %s",
+			 ctx->path, err.text);
 }
 
 /* ---- measuring ---- */
 
-/* Called after each run. */
+/* Save the results after each run. */
 static int save_run(void *arg, const struct np_pairs_run *last,
 		    struct np_err *err)
 {
@@ -308,9 +311,9 @@ static int save_run(void *arg, const struct np_pairs_run *last,
 }
 
 /*
- * Is nothing left to be measured?  Controls that are missing, as an earlier
- * allocation had no second leaf switch, are measured in an allocation, and need
- * none to print the results.
+ * Is everything measured?  Controls are missing if an earlier allocation had no
+ * second leaf switch.  Inside an allocation they have to be measured; outside,
+ * the results are printed without them.
  */
 static int check_complete(const struct validate_ctx *ctx, bool *complete,
 			  struct np_err *err)
@@ -326,7 +329,7 @@ static int check_complete(const struct validate_ctx *ctx, bool *complete,
 	return 0;
 }
 
-/* Measure what is missing, in the allocation around us. */
+/* Measure what is missing, in the allocation in which the command runs. */
 static int measure(struct validate_ctx *ctx, struct np_err *err)
 {
 	const struct cli_pair_measurement measurement = {
@@ -363,8 +366,8 @@ static int compute_slowdowns(struct validate_ctx *ctx)
 }
 
 /*
- * Copy the predictions of a matrix, which has another order than the list, and
- * may have other applications.
+ * Copy the predictions of a matrix.  Its order is not that of the list, and it
+ * may have more applications.
  */
 static void copy_predictions(struct validate_ctx *ctx,
 			     const struct cli_matrix *matrix)
@@ -382,7 +385,7 @@ static void copy_predictions(struct validate_ctx *ctx,
 	}
 }
 
-/* Predict all pairs.  Prints why if that is not possible. */
+/* Predict all pairs.  If that is impossible, this prints why. */
 static void predict_pairs(struct validate_ctx *ctx,
 			  const struct cli_options *given,
 			  struct cli_known *known)
@@ -444,13 +447,13 @@ static int score_predictions(struct validate_ctx *ctx)
 #define MAX_LISTED 5	/* pairs in the table */
 #define NAME_COLUMNS 13 /* width of a program's name */
 
-/* A share as a percentage, or that it is not known. */
+/* Return a share as a percentage, or "not known". */
 static const char *share_text(double share, char buf[CLI_NUMBER])
 {
 	return isnan(share) ? "not known" : cli_percent(share, buf);
 }
 
-/* What was measured, where, and how well runs repeat. */
+/* Print what was measured, where, and how much repeated runs differ. */
 static void print_measured(const struct validate_ctx *ctx)
 {
 	const struct cli_pair_results *result = &ctx->result;
@@ -471,7 +474,7 @@ static void print_measured(const struct validate_ctx *ctx)
 			     cli_s(result->n_repeated));
 }
 
-/* By how much pairs are slowed that share no switch. */
+/* Print by how much pairs are slowed that share no switch. */
 static void print_controls(const struct validate_ctx *ctx)
 {
 	const struct cli_pair_results *result = &ctx->result;
@@ -495,7 +498,7 @@ static void print_controls(const struct validate_ctx *ctx)
 			     "switch");
 }
 
-/* How much the runs alone of each program differ. */
+/* Print by how much the runs alone of each program differ. */
 static void print_drift(const struct validate_ctx *ctx)
 {
 	char line[1024] = "";
@@ -510,22 +513,23 @@ static void print_drift(const struct validate_ctx *ctx)
 			     "shortest: %s", line);
 }
 
-/* Pairs that differ even without a common switch. */
+/* Print the pairs that slow each other even without a common switch. */
 static void print_rejected(const struct validate_ctx *ctx)
 {
 	for (size_t i = 0; i < n_pairs(ctx); i++) {
 		const struct cli_pair_result *pair = &ctx->result.pair[i];
 
 		if (pair->rejected)
-			cli_labelled(stdout, "Rejected", "%s with %s: %+.1f "
-				     "%% on two leaf switches, where they "
-				     "share none", victim_name(ctx, i),
-				     corunner_name(ctx, i),
+			cli_labelled(stdout, "Rejected",
+				     "%s with %s: %+.1f "
+				     "%% on two leaf switches, although they "
+				     "share none",
+				     victim_name(ctx, i), corunner_name(ctx, i),
 				     100 * pair->apart.mean);
 	}
 }
 
-/* Pairs whose two runs differ too much to be trusted. */
+/* Print the pairs whose two runs differ too much to be trusted. */
 static void print_unsteady(const struct validate_ctx *ctx)
 {
 	uint32_t repeats = ctx->options.repeats;
@@ -545,7 +549,7 @@ static void print_unsteady(const struct validate_ctx *ctx)
 	}
 }
 
-/* Names the first pair as an example. */
+/* Print how many pairs cannot be predicted, with one as an example. */
 static void print_unpredicted(const struct validate_ctx *ctx)
 {
 	size_t first = 0, n = count_unpredicted(ctx, &first);
@@ -557,7 +561,7 @@ static void print_unpredicted(const struct validate_ctx *ctx)
 			     corunner_name(ctx, first));
 }
 
-/* How accurate the predictions are, compared with the best constant. */
+/* Print how accurate the predictions are, compared with the best constant. */
 static void print_score(const struct validate_ctx *ctx)
 {
 	const struct np_score *score = &ctx->score;
@@ -590,7 +594,7 @@ static void print_score(const struct validate_ctx *ctx)
 			     score->width_points);
 }
 
-/* Size of a prediction's error, a fraction. */
+/* Return the size of a prediction's error, as a fraction. */
 static double error_size(const struct validate_ctx *ctx, size_t pair)
 {
 	return fabs(ctx->prediction[pair].slowdown - measured(ctx, pair)->mean);
@@ -607,8 +611,8 @@ static int order_by_error(const void *a, const void *b, void *arg)
 }
 
 /*
- * Pairs that were measured and predicted, in that order; the caller frees them.
- * NULL: out of memory.
+ * List the pairs that were measured and predicted, the largest error first.
+ * The caller frees the list.  NULL: out of memory.
  */
 static size_t *sort_by_error(const struct validate_ctx *ctx, size_t *n)
 {
@@ -624,7 +628,7 @@ static size_t *sort_by_error(const struct validate_ctx *ctx, size_t *n)
 	return sorted;
 }
 
-/* One pair with its prediction and flags. */
+/* Print one pair, with its prediction and flags. */
 static void print_pair(const struct validate_ctx *ctx, size_t pair,
 		       int name_width)
 {
@@ -645,7 +649,7 @@ static void print_pair(const struct validate_ctx *ctx, size_t pair,
 	printf("  %s\n", *flags ? flags : "-");
 }
 
-/* The pairs with the largest errors.  Returns the exit status. */
+/* Print the pairs with the largest errors.  Returns the exit status. */
 static int print_worst(const struct validate_ctx *ctx)
 {
 	size_t n, *sorted = sort_by_error(ctx, &n);
@@ -679,7 +683,7 @@ static int print_text(const struct validate_ctx *ctx)
 
 /* ---- JSON ---- */
 
-/* Accuracy of the predictions; null without a predicted pair. */
+/* Put the accuracy of the predictions; null if no pair is predicted. */
 static void put_score(json_object *in, const struct validate_ctx *ctx)
 {
 	const struct np_score *score = &ctx->score;
@@ -701,13 +705,13 @@ static void put_score(json_object *in, const struct validate_ctx *ctx)
 	cli_put_real(o, "median_width_points", score->width_points);
 }
 
-/* A mean; null if nothing was measured. */
+/* Put a mean; null if nothing was measured. */
 static void put_mean(json_object *in, const char *key, const struct np_mean *m)
 {
 	cli_put_real(in, key, m->n ? m->mean : NAN);
 }
 
-/* The programs and their times alone. */
+/* Put the programs and their run times alone. */
 static void put_programs(json_object *in, const struct validate_ctx *ctx)
 {
 	json_object *list = cli_put_array(in, "programs");
@@ -723,7 +727,7 @@ static void put_programs(json_object *in, const struct validate_ctx *ctx)
 	}
 }
 
-/* All pairs, measured or not. */
+/* Put all pairs, whether measured or not. */
 static void put_pairs(json_object *in, const struct validate_ctx *ctx)
 {
 	json_object *list = cli_put_array(in, "pairs");
@@ -765,7 +769,7 @@ static int print_json(const struct validate_ctx *ctx)
 
 /* ---- picture ---- */
 
-/* The 90 % interval of a measured slowdown, as a line across its point. */
+/* Draw the 90 % interval of a measured slowdown, a line across its point. */
 static void draw_interval(struct np_figure *figure, struct np_panel *panel,
 			  const struct np_mean *slowdown, double predicted)
 {
@@ -783,7 +787,7 @@ static void draw_interval(struct np_figure *figure, struct np_panel *panel,
 		      100 * predicted, NAN, NAN);
 }
 
-/* The line on which predictions are as measured, from 0 to the largest. */
+/* Draw the line on which predictions equal measurements. */
 static void draw_diagonal(struct np_figure *figure, struct np_panel *panel,
 			  const struct validate_ctx *ctx)
 {
@@ -798,7 +802,7 @@ static void draw_diagonal(struct np_figure *figure, struct np_panel *panel,
 	np_figure_add(figure, line, 100 * largest, 100 * largest, NAN, NAN);
 }
 
-/* The pairs, with the intervals of their predictions. */
+/* Draw the pairs, with the intervals of their predictions. */
 static void draw_points(struct np_figure *figure, struct np_panel *panel,
 			const struct validate_ctx *ctx)
 {
@@ -817,7 +821,7 @@ static void draw_points(struct np_figure *figure, struct np_panel *panel,
 	}
 }
 
-/* Predicted over measured slowdown.  Returns the exit status. */
+/* Draw predicted over measured slowdowns.  Returns the exit status. */
 static int plot_pairs(const struct validate_ctx *ctx, const char *path)
 {
 	struct np_figure *figure =
@@ -847,7 +851,10 @@ static int plot_pairs(const struct validate_ctx *ctx, const char *path)
 
 /* ---- the command ---- */
 
-/* Compare, save and print; without predictions, only the measured pairs. */
+/*
+ * Compare, save and print the pairs that were measured, and predicted if
+ * possible.
+ */
 static int compare(struct validate_ctx *ctx, const struct cli_options *options)
 {
 	struct cli_known known = { .n = 0 };
@@ -901,7 +908,6 @@ static const struct np_option own_options[] = {
 	{ NULL },
 };
 
-/* Also after an interruption the results so far have to be freed. */
 static int run_validate(const struct cli_cmd *self, int argc, char **argv)
 {
 	struct validate_ctx ctx = {
@@ -932,13 +938,13 @@ const struct cli_cmd cmd_validate = {
 	.args = "[OPTION]... FILE",
 	.help = "measure pairs of programs and check the predictions",
 	.text =
-"Run it inside an allocation of idle nodes (salloc -N8 --exclusive; all nodes of\n"
-"two leaf switches are best).  It runs the programs of FILE, see\n"
-"netprof-validate(1), alone, profiles each in one run, runs every pair on one\n"
-"leaf switch and, as a control, on two, and compares the slowdowns with the\n"
-"predictions.  You can stop it at any time and run the same command again to\n"
-"continue.  When everything is measured, it needs no allocation and only prints\n"
-"the comparison.\n\n"
+"Measures pairs of programs and compares their slowdowns with the predictions.\n"
+"Run it inside an allocation of idle nodes (salloc -N8 --exclusive), ideally all\n"
+"nodes of two leaf switches.  FILE lists the programs, see netprof-validate(1).\n"
+"Each program runs alone, is profiled in one run, and runs with every program on\n"
+"one leaf switch and, as a control, on two.  You can stop the command at any\n"
+"time and run it again to continue.  When everything is measured, it needs no\n"
+"allocation and only prints the comparison.\n\n"
 "  --repeats=N        runs of each pair (default 2)\n"
 "  -o, --output=FILE  file of the results, netprof-pairs(5) (default\n"
 "                     FILE.pairs.json)\n"

@@ -5,11 +5,11 @@
  *
  * The interval covers three sources of error:
  *
- *   - noise of the measurements, by a bootstrap (np_predict_impl.h);
+ *   - the noise of the measurements, by a bootstrap (np_predict_impl.h);
  *   - the model's own error, estimated by leaving out one load level at a
  *     time.  Both the victim under that level and that level under the
  *     co-runner were measured, so each shows how far off the model is;
- *   - uncertainty of the sharing coefficient.
+ *   - the uncertainty of the sharing coefficient.
  *
  * No measured pair of programs is needed for any of them.
  */
@@ -31,13 +31,13 @@
 /*
  * A prediction is doubtful in three cases.  Either leaving out some of the load
  * levels changes log(1 + slowdown) by more than NP_PREDICT_DOUBT_SHARE of its
- * value plus 0.2, and the slowdown itself by more than
- * NP_PREDICT_DOUBT_POINTS.  Or the co-runner slows some level, in units of
- * log(1 + slowdown), by NP_PREDICT_DOUBT_PAST more than any other level does.
- * Or, if there is an interval, it is wider than NP_PREDICT_DOUBT_POINTS and one of
- * its ends differs from the prediction, in the same units, by more than
- * NP_PREDICT_DOUBT_WIDTH of its value plus 0.2.
- * doc/validation/methods.md shows how well these tests work.
+ * value plus 0.2, and the slowdown itself by more than NP_PREDICT_DOUBT_POINTS.
+ * Or the co-runner slows some level, in units of log(1 + slowdown), by
+ * NP_PREDICT_DOUBT_PAST more than any other level does.  Or, if there is an
+ * interval, it is wider than NP_PREDICT_DOUBT_POINTS and one of its ends
+ * differs from the prediction, in the same units, by more than
+ * NP_PREDICT_DOUBT_WIDTH of its value plus 0.2.  doc/validation/methods.md
+ * shows how well these tests work.
  */
 #define NP_PREDICT_DOUBT_SHARE 0.3
 #define NP_PREDICT_DOUBT_POINTS 0.10
@@ -54,11 +54,11 @@ struct np_predict_opt {
 enum np_more {
 	NP_MORE_NOTHING,     /* no interval, or none would narrow it */
 	NP_MORE_CURVE,	     /* the victim under level more_level */
-	NP_MORE_IMPACT,    /* co-runner more_co under level more_level */
+	NP_MORE_IMPACT,	     /* co-runner more_co under level more_level */
 	NP_MORE_LATENCY,     /* co-runner more_co alone */
 	NP_MORE_CALIBRATION, /* the fabric's calibration, repeated */
 	NP_MORE_LEVELS,	     /* additional levels near more_level */
-	NP_MORE_SHARING,    /* the sharing coefficient at this scope */
+	NP_MORE_SHARING,     /* the sharing coefficient at this scope */
 };
 
 struct np_prediction {
@@ -82,17 +82,18 @@ struct np_prediction {
 struct np_predictor;
 
 /*
- * Create a predictor.  f must outlive it; m is an entry of np_models.  A
- * predictor may be used by one thread at a time.  It keeps what it computed for
- * the programs of np_predict(), up to some MB, and uses it again for programs
- * with the same name and measurements.  Returns 0, or with err set:
+ * Create a predictor.  fabric must outlive it; model is an entry of np_models.
+ * A predictor may be used by one thread at a time.  It keeps what it computed
+ * for the programs of np_predict(), up to some MB, and uses it again for
+ * programs with the same name and measurements.  Returns 0, or with err set:
  * -EINVAL (np_fabric_check() fails, or more than NP_PREDICT_MAX_REPLICATES
  * bootstrap samples) or -ENOMEM.
  */
-int np_predictor_new(const struct np_fabric *f, const struct np_model *m,
+int np_predictor_new(const struct np_fabric *fabric,
+		     const struct np_model *model,
 		     const struct np_predict_opt *opt,
 		     struct np_predictor **out, struct np_err *err);
-void np_predictor_free(struct np_predictor *p); /* p may be NULL */
+void np_predictor_free(struct np_predictor *predictor); /* NULL is allowed */
 
 /*
  * Predict the slowdown of the victim while all n_co co-runners run at once.
@@ -110,7 +111,7 @@ void np_predictor_free(struct np_predictor *p); /* p may be NULL */
  *	    because there are fewer than two levels
  * -ELOOP, -ENOMEM
  */
-int np_predict(struct np_predictor *p, const struct np_program *victim,
+int np_predict(struct np_predictor *predictor, const struct np_program *victim,
 	       const struct np_program *const *co, size_t n_co,
 	       enum np_scope scope, struct np_prediction *out,
 	       struct np_err *err);
@@ -122,7 +123,7 @@ int np_predict(struct np_predictor *p, const struct np_program *victim,
  * rc[v * n + c] the value np_predict() would have returned.  The member more is
  * always NP_MORE_NOTHING.  Returns 0, -EINVAL or -ENOMEM with err.
  */
-int np_predict_matrix(struct np_predictor *p,
+int np_predict_matrix(struct np_predictor *predictor,
 		      const struct np_program *const *app, size_t n,
 		      enum np_scope scope, struct np_prediction *out, int *rc,
 		      struct np_err *err);
@@ -132,7 +133,7 @@ int np_predict_matrix(struct np_predictor *p,
  * under app[c], and out[n - 1 + v], for v > 0, is that of app[v] under app[0].
  * out and rc have 2 n - 1 elements.  Returns as np_predict_matrix() does.
  */
-int np_predict_around(struct np_predictor *p,
+int np_predict_around(struct np_predictor *predictor,
 		      const struct np_program *const *app, size_t n,
 		      enum np_scope scope, struct np_prediction *out, int *rc,
 		      struct np_err *err);
