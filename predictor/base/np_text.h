@@ -36,13 +36,13 @@ void np_text_print(char *buf, size_t len, const char *fmt, va_list ap)
 char *np_text_plain_copy(const char *text, size_t max);
 
 /*
- * Length of the UTF-8 character (RFC 3629) at p, of which len > 0 bytes may be
- * read: 0 if it is invalid, -1 if it is incomplete.
+ * Length of the UTF-8 character (RFC 3629) at text, of which len > 0 bytes may
+ * be read: 0 if it is invalid, -1 if it is incomplete.
  */
-int np_text_char_len(const char *p, size_t len);
+int np_text_char_len(const char *text, size_t len);
 
 /* Code point of a valid character, such as 0x20ac of the euro sign. */
-uint32_t np_text_code_point(const char *p);
+uint32_t np_text_code_point(const char *text);
 
 /* True if a valid character is plain. */
 bool np_text_char_is_plain(const char *p);

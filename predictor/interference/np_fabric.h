@@ -56,11 +56,12 @@ struct np_fabric {
 	const struct np_mean *pairs;
 
 	/*
-	 * Sharing coefficient k of each scope.  If the curves predict a relative
-	 * speed s, an interfering job at this scope leaves (1 - k) + k s.  k is
-	 * 1 at the scope where the curves were measured, and 0 without effect.
-	 * A k above 1, as on the same nodes, multiplies the slowdown 1/s - 1
-	 * instead, because a program cannot lose more than all of its speed.
+	 * Sharing coefficient k of each scope.  If the curves predict a
+	 * relative speed s, an interfering job at this scope leaves (1 - k) + k
+	 * s.  k is 1 at the scope where the curves were measured, and 0 without
+	 * effect.  A k above 1, as on the same nodes, multiplies the slowdown
+	 * 1/s - 1 instead, because a program cannot lose more than all of its
+	 * speed.
 	 */
 	struct np_mean sharing[NP_N_SCOPES];
 };
@@ -68,23 +69,24 @@ struct np_fabric {
 /*
  * Check a fabric.  Returns 0, or -EINVAL with err: np_latency_check() or
  * np_bins_check() fails, a slowdown is not above -1, a sharing coefficient is
- * negative, not finite or above NP_SHARING_COEF_MAX, there are too many levels, or a
- * level has no name.
+ * negative, not finite or above NP_SHARING_COEF_MAX, there are too many levels,
+ * or a level has no name.
  */
 #define NP_SHARING_COEF_MAX 10.0
-int np_fabric_check(const struct np_fabric *f, struct np_err *err);
+int np_fabric_check(const struct np_fabric *fabric, struct np_err *err);
 
 /*
- * np_sharing_coef_interval() computes the 95 % interval of a sharing coefficient by
- * Student's t, with negative values cut to 0.  It returns false if the
- * coefficient was measured fewer than two times.
+ * np_sharing_coef_interval() computes the 95 % interval of a sharing
+ * coefficient by Student's t, with negative values cut to 0.  It returns false
+ * if the coefficient was measured fewer than two times.
  *
  * np_sharing_coef_none() returns true if a job at that scope certainly has no
  * effect: the interval includes 0 and ends below NP_SHARING_COEF_NONE.
  */
 #define NP_SHARING_COEF_NONE 0.1
-bool np_sharing_coef_interval(const struct np_mean *k, double *low, double *high);
-bool np_sharing_coef_none(const struct np_mean *k);
+bool np_sharing_coef_interval(const struct np_mean *mean, double *low,
+			      double *high);
+bool np_sharing_coef_none(const struct np_mean *mean);
 
 /* What was measured of one program on a fabric. */
 
@@ -124,7 +126,7 @@ struct np_program {
  * Check a program against the fabric it was measured on.  Returns 0, or -EINVAL
  * with err: np_latency_check() fails, or a slowdown is not above -1.
  */
-int np_program_check(const struct np_program *a, const struct np_fabric *f,
-		      struct np_err *err);
+int np_program_check(const struct np_program *program,
+		     const struct np_fabric *fabric, struct np_err *err);
 
 #endif

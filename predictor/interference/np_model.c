@@ -24,55 +24,57 @@ enum np_average {
 };
 
 /* Copy the idle fabric's row and column of gram and those of v->col. */
-static void copy_some(const struct np_data *v, const double *gram, double *to)
+static void copy_some(const struct np_data *data, const double *gram,
+		      double *to)
 {
-	size_t stride = v->fabric->n_levels + 1, n = v->col->n;
+	size_t stride = data->fabric->n_levels + 1, n = data->col->n;
 
 	for (size_t i = 0; i <= n; i++) {
 		const double *from =
-			gram + (i ? v->col->at[i - 1] + 1 : 0) * stride;
+			gram + (i ? data->col->at[i - 1] + 1 : 0) * stride;
 
 		*to++ = from[0];
 		for (size_t j = 0; j < n; j++)
-			*to++ = from[v->col->at[j] + 1];
+			*to++ = from[data->col->at[j] + 1];
 	}
 }
 
 /* The normal equations of some of the columns, which may be kept. */
-static const double *gram_of_some(const struct np_data *v, const double *gram)
+static const double *gram_of_some(const struct np_data *data,
+				  const double *gram)
 {
-	struct np_gram_cache *cached = v->cached;
+	struct np_gram_cache *cached = data->cached;
 
 	if (!cached || gram != cached->cross) {
-		copy_some(v, gram, v->work);
-		return v->work;
+		copy_some(data, gram, data->work);
+		return data->work;
 	}
-	if (!np_levels_equal(&cached->some_col, v->col)) {
-		copy_some(v, gram, cached->some);
-		cached->some_col = *v->col;
+	if (!np_levels_equal(&cached->some_col, data->col)) {
+		copy_some(data, gram, cached->some);
+		cached->some_col = *data->col;
 	}
 	return cached->some;
 }
 
 /* Solve for some of the columns. */
-static int solve_some(struct np_data *v, const double *gram, const double *h,
+static int solve_some(struct np_data *data, const double *gram, const double *h,
 		      double *x)
 {
-	size_t stride = v->fabric->n_levels + 1, n = v->col->n + 1;
-	double *hh = v->work + n * n, *xx = hh + n;
+	size_t stride = data->fabric->n_levels + 1, n = data->col->n + 1;
+	double *hh = data->work + n * n, *xx = hh + n;
 	int rc;
 
 	for (size_t i = 0; i < n; i++) {
-		size_t from = i ? v->col->at[i - 1] + 1 : 0;
+		size_t from = i ? data->col->at[i - 1] + 1 : 0;
 
 		hh[i] = h[from];
-		xx[i] = v->warm ? x[from] : 0;
+		xx[i] = data->warm ? x[from] : 0;
 	}
-	rc = np_nnls_solve(v->nnls, gram_of_some(v, gram), n, 0, hh, n, xx,
-			   v->warm, v->err);
+	rc = np_nnls_solve(data->nnls, gram_of_some(data, gram), n, 0, hh, n,
+			   xx, data->warm, data->err);
 	memset(x, 0, stride * sizeof(*x));
 	for (size_t i = 0; i < n; i++)
-		x[i ? v->col->at[i - 1] + 1 : 0] = xx[i];
+		x[i ? data->col->at[i - 1] + 1 : 0] = xx[i];
 	return rc;
 }
 
@@ -80,34 +82,35 @@ static int solve_some(struct np_data *v, const double *gram, const double *h,
  * Solve the normal equations gram x = h with x >= 0 for the idle fabric and the
  * levels in v->col.  gram is (n_levels + 1) square; h and x have n_levels + 1
  * elements.  Weights of other levels become 0.  If v->warm is set, x also holds
- * the initial guess.  Uses the first (n_levels + 1)^2 + 2 (n_levels + 1) doubles
- * of v->work.  Returns 0, or -errno with v->err.
+ * the initial guess.  Uses the first (n_levels + 1)^2 + 2 (n_levels + 1)
+ * doubles of v->work.  Returns 0, or -errno with v->err.
  */
-static int weights_solve(struct np_data *v, const double *gram,
+static int weights_solve(struct np_data *data, const double *gram,
 			 const double *h, double *x)
 {
-	size_t n = v->fabric->n_levels + 1;
+	size_t n = data->fabric->n_levels + 1;
 
-	if (v->col->n + 1 == n)
-		return np_nnls_solve(v->nnls, gram, n, 0, h, n, x, v->warm,
-				     v->err);
-	return solve_some(v, gram, h, x);
+	if (data->col->n + 1 == n)
+		return np_nnls_solve(data->nnls, gram, n, 0, h, n, x,
+				     data->warm, data->err);
+	return solve_some(data, gram, h, x);
 }
 
 /* Like weights_solve(), and scale the weights so that they sum to 1. */
-static int weights_fit(struct np_data *v, const double *gram,
+static int weights_fit(struct np_data *data, const double *gram,
 		       const double *h, double *x)
 {
-	size_t n = v->fabric->n_levels + 1;
+	size_t n = data->fabric->n_levels + 1;
 	double sum = 0;
-	int rc = weights_solve(v, gram, h, x);
+	int rc = weights_solve(data, gram, h, x);
 
 	if (rc)
 		return rc;
 	for (size_t i = 0; i < n; i++)
 		sum += x[i];
 	if (!(sum > 0))
-		return np_errf(v->err, -EDOM, "the mixture fit gave no weight "
+		return np_errf(data->err, -EDOM,
+			       "the mixture fit gave no weight "
 			       "to any level, nor to the idle fabric");
 	for (size_t i = 0; i < n; i++)
 		x[i] /= sum;
@@ -115,27 +118,27 @@ static int weights_fit(struct np_data *v, const double *gram,
 }
 
 /* Copy the victim's curve into y[n_levels], in the form to be averaged. */
-static void weights_curve(const struct np_data *v, enum np_average how,
+static void weights_curve(const struct np_data *data, enum np_average how,
 			  double *y)
 {
-	size_t n = v->fabric->n_levels;
+	size_t n = data->fabric->n_levels;
 
 	memset(y, 0, n * sizeof(*y));
-	for (size_t i = 0; i < v->col->n; i++) {
-		size_t j = v->col->at[i];
+	for (size_t i = 0; i < data->col->n; i++) {
+		size_t j = data->col->at[i];
 
 		if (how == NP_AVERAGE_HARMONIC)
-			y[j] = exp(-v->victim->log_curve[j]);
+			y[j] = exp(-data->victim->log_curve[j]);
 		else
-			y[j] = v->victim->fit_curve[j];
+			y[j] = data->victim->fit_curve[j];
 	}
 }
 
 /* log(1 + slowdown) for the weights x and the responses y. */
-static double weights_join(const struct np_data *v, enum np_average how,
+static double weights_join(const struct np_data *data, enum np_average how,
 			   const double *x, const double *y)
 {
-	double sum = np_lanes_dot(x + 1, y, v->fabric->n_levels);
+	double sum = np_lanes_dot(x + 1, y, data->fabric->n_levels);
 
 	if (how == NP_AVERAGE_HARMONIC)
 		return -log(x[0] + sum);
@@ -174,39 +177,39 @@ static double product(const double *a, const double *b, size_t n)
 }
 
 /* Similarity of level j to the co-runner; greater is more similar. */
-static double score(enum np_lookup how, const struct np_data *v, size_t j)
+static double score(enum np_lookup how, const struct np_data *data, size_t j)
 {
-	const struct np_data_latency *co = &v->co->latency;
-	const struct np_data_latency *l = &v->fabric->level[j];
+	const struct np_data_latency *co = &data->co->latency;
+	const struct np_data_latency *latency = &data->fabric->level[j];
 
 	switch (how) {
 	case NP_LOOKUP_OVERLAP:
-		return overlap(co, l);
+		return overlap(co, latency);
 	case NP_LOOKUP_PDF:
-		return product(co->cdf, l->cdf, v->fabric->bins->n);
+		return product(co->cdf, latency->cdf, data->fabric->bins->n);
 	default:
-		return -fabs(co->mean - l->mean);
+		return -fabs(co->mean - latency->mean);
 	}
 }
 
-static double mean_gap(const struct np_data *v, size_t j)
+static double mean_gap(const struct np_data *data, size_t j)
 {
-	return fabs(v->co->latency.mean - v->fabric->level[j].mean);
+	return fabs(data->co->latency.mean - data->fabric->level[j].mean);
 }
 
 /* Equal scores are decided by the nearer mean, then by the level's index. */
-static size_t best(enum np_lookup how, const struct np_data *v, double *top)
+static size_t best(enum np_lookup how, const struct np_data *data, double *top)
 {
-	size_t at = v->col->at[0];
+	size_t at = data->col->at[0];
 
-	*top = score(how, v, at);
-	for (size_t i = 1; i < v->col->n; i++) {
-		size_t j = v->col->at[i];
-		double s = score(how, v, j), tie = TIE * fabs(*top);
+	*top = score(how, data, at);
+	for (size_t i = 1; i < data->col->n; i++) {
+		size_t j = data->col->at[i];
+		double s = score(how, data, j), tie = TIE * fabs(*top);
 
 		if (s < *top - tie ||
-		    (s <= *top + tie && mean_gap(v, j) >=
-			     mean_gap(v, at) * (1 - TIE)))
+		    (s <= *top + tie &&
+		     mean_gap(data, j) >= mean_gap(data, at) * (1 - TIE)))
 			continue;
 		*top = s;
 		at = j;
@@ -214,43 +217,43 @@ static size_t best(enum np_lookup how, const struct np_data *v, double *top)
 	return at;
 }
 
-static bool outside(const struct np_data *v)
+static bool outside(const struct np_data *data)
 {
 	double lo = INFINITY, hi = 0;
 
-	for (size_t i = 0; i < v->col->n; i++) {
-		lo = fmin(lo, v->fabric->level[v->col->at[i]].mean);
-		hi = fmax(hi, v->fabric->level[v->col->at[i]].mean);
+	for (size_t i = 0; i < data->col->n; i++) {
+		lo = fmin(lo, data->fabric->level[data->col->at[i]].mean);
+		hi = fmax(hi, data->fabric->level[data->col->at[i]].mean);
 	}
-	return v->co->latency.mean > hi || v->co->latency.mean < lo;
+	return data->co->latency.mean > hi || data->co->latency.mean < lo;
 }
 
-static int lookup_describe(struct np_data *v, double *x)
+static int lookup_describe(struct np_data *data, double *x)
 {
 	double top;
 
-	x[0] = (double)best((enum np_lookup)v->model->variant, v, &top);
+	x[0] = (double)best((enum np_lookup)data->model->variant, data, &top);
 	/* No overlap with any level: compare the means instead. */
-	if (top == 0 && v->model->variant != NP_LOOKUP_AVERAGE) {
-		x[0] = (double)best(NP_LOOKUP_AVERAGE, v, &top);
-		v->flags |= NP_PRED_NO_OVERLAP;
+	if (top == 0 && data->model->variant != NP_LOOKUP_AVERAGE) {
+		x[0] = (double)best(NP_LOOKUP_AVERAGE, data, &top);
+		data->flags |= NP_PRED_NO_OVERLAP;
 	}
-	if (outside(v))
-		v->flags |= NP_PRED_BEYOND;
+	if (outside(data))
+		data->flags |= NP_PRED_BEYOND;
 	return 0;
 }
 
-static int lookup_respond(struct np_data *v, double *y)
+static int lookup_respond(struct np_data *data, double *y)
 {
-	for (size_t i = 0; i < v->col->n; i++)
-		y[v->col->at[i]] = v->victim->log_curve[v->col->at[i]];
+	for (size_t i = 0; i < data->col->n; i++)
+		y[data->col->at[i]] = data->victim->log_curve[data->col->at[i]];
 	return 0;
 }
 
-static int lookup_join(struct np_data *v, const double *x, const double *y,
+static int lookup_join(struct np_data *data, const double *x, const double *y,
 		       double *log_slow)
 {
-	(void)v;
+	(void)data;
 	*log_slow = y[(size_t)x[0]];
 	return 0;
 }
@@ -264,46 +267,47 @@ static int lookup_join(struct np_data *v, const double *x, const double *y,
  */
 
 /* Utilisation at this mean latency; -EINVAL with v->err if undefined. */
-static int utilisation_of(const struct np_data *v, double mean,
+static int utilisation_of(const struct np_data *data, double mean,
 			  double *utilisation)
 {
-	const struct np_data_latency *idle = &v->fabric->idle;
-	struct np_service s = {
-		.mu_per_sec = 1 / idle->mean, .var_sec2 = idle->sd * idle->sd,
+	const struct np_data_latency *idle = &data->fabric->idle;
+	struct np_service service = {
+		.mu_per_sec = 1 / idle->mean,
+		.var_sec2 = idle->sd * idle->sd,
 	};
 
-	return np_queue_utilisation(&s, mean, utilisation, v->err);
+	return np_queue_utilisation(&service, mean, utilisation, data->err);
 }
 
-static int queue_describe(struct np_data *v, double *x)
+static int queue_describe(struct np_data *data, double *x)
 {
-	return utilisation_of(v, v->co->latency.mean, &x[0]);
+	return utilisation_of(data, data->co->latency.mean, &x[0]);
 }
 
-static int queue_respond(struct np_data *v, double *y)
+static int queue_respond(struct np_data *data, double *y)
 {
-	const struct np_levels *col = v->col;
+	const struct np_levels *col = data->col;
 	double utilisation[col->n + 1], slow[col->n + 1];
 	int rc = 0;
 
 	for (size_t i = 0; !rc && i < col->n; i++) {
-		slow[i] = 1 / exp(-v->victim->log_curve[col->at[i]]) - 1;
-		rc = utilisation_of(v, v->fabric->level[col->at[i]].mean,
+		slow[i] = 1 / exp(-data->victim->log_curve[col->at[i]]) - 1;
+		rc = utilisation_of(data, data->fabric->level[col->at[i]].mean,
 				    &utilisation[i]);
 	}
 	return rc ? rc :
 		    np_curve_fit(NP_CURVE_LINE, utilisation, slow, col->n, y,
-				 v->err);
+				 data->err);
 }
 
-static int queue_join(struct np_data *v, const double *x, const double *y,
+static int queue_join(struct np_data *data, const double *x, const double *y,
 		      double *log_slow)
 {
 	bool outside = false;
 
 	*log_slow = log1p(np_curve_at(y, x[0], &outside));
 	if (outside)
-		v->flags |= NP_PRED_BEYOND;
+		data->flags |= NP_PRED_BEYOND;
 	return 0;
 }
 
@@ -324,9 +328,9 @@ static int queue_join(struct np_data *v, const double *x, const double *y,
 /* Stands for the distribution of a level that has none. */
 static const double nothing[NP_BINS_MAX];
 
-static const double *cdf_of(const struct np_data_fabric *f, size_t i)
+static const double *cdf_of(const struct np_data_fabric *fabric, size_t i)
 {
-	const double *cdf = i ? f->level[i - 1].cdf : f->idle.cdf;
+	const double *cdf = i ? fabric->level[i - 1].cdf : fabric->idle.cdf;
 
 	return cdf ? cdf : nothing;
 }
@@ -343,12 +347,12 @@ static void four_products(const double *const f[4], const double *w,
 	memcpy(to, sum, sizeof(sum));
 }
 
-void np_mixture_products(const struct np_data_fabric *f, const double *w,
+void np_mixture_products(const struct np_data_fabric *fabric, const double *w,
 			 size_t n, double *to)
 {
 	size_t from = 0, i = 0;
 
-	while (from < f->bins->n && w[from] == 0)
+	while (from < fabric->bins->n && w[from] == 0)
 		from++;
 	for (; i < n; i += 4) {
 		const double *cdf[4];
@@ -356,51 +360,51 @@ void np_mixture_products(const struct np_data_fabric *f, const double *w,
 		size_t few = n - i < 4 ? n - i : 4;
 
 		for (size_t k = 0; k < 4; k++)
-			cdf[k] = k < few ? cdf_of(f, i + k) : nothing;
+			cdf[k] = k < few ? cdf_of(fabric, i + k) : nothing;
 		memcpy(sum, to + i, few * sizeof(*sum));
-		four_products(cdf, w, from, f->bins->n, sum);
+		four_products(cdf, w, from, fabric->bins->n, sum);
 		memcpy(to + i, sum, few * sizeof(*sum));
 	}
 }
 
 /* h = F' G F_B, plus the term of the equation "the weights sum to 1". */
-static void mixture_right_side(const struct np_data *v, double *h)
+static void mixture_right_side(const struct np_data *data, double *h)
 {
-	const struct np_data_fabric *f = v->fabric;
+	const struct np_data_fabric *fabric = data->fabric;
 	double weighted[NP_BINS_MAX];
 
-	for (size_t b = 0; b < f->bins->n; b++)
-		weighted[b] = f->bin_weight[b] * v->co->latency.cdf[b];
-	for (size_t i = 0; i <= f->n_levels; i++)
+	for (size_t b = 0; b < fabric->bins->n; b++)
+		weighted[b] = fabric->bin_weight[b] * data->co->latency.cdf[b];
+	for (size_t i = 0; i <= fabric->n_levels; i++)
 		h[i] = NP_MIXTURE_SUM * NP_MIXTURE_SUM;
-	np_mixture_products(f, weighted, f->n_levels + 1, h);
+	np_mixture_products(fabric, weighted, fabric->n_levels + 1, h);
 }
 
-static int mixture_describe(struct np_data *v, double *x)
+static int mixture_describe(struct np_data *data, double *x)
 {
-	size_t n = v->fabric->n_levels;
+	size_t n = data->fabric->n_levels;
 	double *h =
-		v->work + NP_MODEL_WORK(n) - (n + 1); /* unused by the fit */
+		data->work + NP_MODEL_WORK(n) - (n + 1); /* unused by the fit */
 	double top = 0;
 
-	mixture_right_side(v, h);
-	for (size_t i = 0; i < v->col->n; i++)
-		top = fmax(top, v->fabric->level[v->col->at[i]].mean);
-	if (v->co->latency.mean > top)
-		v->flags |= NP_PRED_BEYOND;
-	return weights_fit(v, v->fabric->gram_mixture, h, x);
+	mixture_right_side(data, h);
+	for (size_t i = 0; i < data->col->n; i++)
+		top = fmax(top, data->fabric->level[data->col->at[i]].mean);
+	if (data->co->latency.mean > top)
+		data->flags |= NP_PRED_BEYOND;
+	return weights_fit(data, data->fabric->gram_mixture, h, x);
 }
 
-static int mixture_respond(struct np_data *v, double *y)
+static int mixture_respond(struct np_data *data, double *y)
 {
-	weights_curve(v, NP_AVERAGE_HARMONIC, y);
+	weights_curve(data, NP_AVERAGE_HARMONIC, y);
 	return 0;
 }
 
-static int mixture_join(struct np_data *v, const double *x, const double *y,
+static int mixture_join(struct np_data *data, const double *x, const double *y,
 			double *log_slow)
 {
-	*log_slow = weights_join(v, NP_AVERAGE_HARMONIC, x, y);
+	*log_slow = weights_join(data, NP_AVERAGE_HARMONIC, x, y);
 	return 0;
 }
 
@@ -430,35 +434,36 @@ static int mixture_join(struct np_data *v, const double *x, const double *y,
 #define OPEN_RIDGE 0.1
 
 /* Compute h over v->row; h[0] is the idle fabric, which slows nothing. */
-static void cross_right_side(const struct np_data *v, double sum, double *h)
+static void cross_right_side(const struct np_data *data, double sum, double *h)
 {
-	const double *impact = v->co->fit_impact, *pairs = v->fabric->fit_pairs;
-	const struct np_levels *left = v->left_row;
-	size_t n = v->fabric->n_levels;
+	const double *impact = data->co->fit_impact,
+		     *pairs = data->fabric->fit_pairs;
+	const struct np_levels *left = data->left_row;
+	size_t n = data->fabric->n_levels;
 
 	h[0] = 0;
 	if (left) {
-		memcpy(h + 1, v->sides->cross, n * sizeof(*h));
+		memcpy(h + 1, data->sides->cross, n * sizeof(*h));
 		for (size_t i = 0; i < left->n; i++)
 			np_lanes_add(h + 1, -impact[left->at[i]],
 				     pairs + left->at[i] * n, n);
 	} else {
 		memset(h + 1, 0, n * sizeof(*h));
-		np_lanes_add_rows(h + 1, impact, pairs, n, v->row->at,
-				  v->row->n);
-		if (v->sides)
-			memcpy(v->sides->cross, h + 1, n * sizeof(*h));
+		np_lanes_add_rows(h + 1, impact, pairs, n, data->row->at,
+				  data->row->n);
+		if (data->sides)
+			memcpy(data->sides->cross, h + 1, n * sizeof(*h));
 	}
 	for (size_t j = 0; j <= n; j++)
 		h[j] += sum;
 }
 
 /* Add level i's row to the normal equations; with sign -1, subtract it. */
-static void add_row(const struct np_data *v, size_t i, double sign,
+static void add_row(const struct np_data *data, size_t i, double sign,
 		    double *gram)
 {
-	size_t n = v->fabric->n_levels;
-	const double *pairs = v->fabric->fit_pairs + i * n;
+	size_t n = data->fabric->n_levels;
+	const double *pairs = data->fabric->fit_pairs + i * n;
 
 	for (size_t j = 0; j < n; j++)
 		np_lanes_add(gram + (j + 1) * (n + 1) + 1, sign * pairs[j],
@@ -470,32 +475,33 @@ static void add_row(const struct np_data *v, size_t i, double sign,
  * those of the whole fabric.  If most rows are unused, the subtraction would
  * cancel significant digits, so the used rows are added up instead.
  */
-static const double *gram_of_rows(const struct np_data *v, double *gram)
+static const double *gram_of_rows(const struct np_data *data, double *gram)
 {
-	size_t n = v->fabric->n_levels, next = 0;
+	size_t n = data->fabric->n_levels, next = 0;
 
-	if (v->row->n == n)
-		return v->fabric->gram_cross;
-	if (v->cached) {
-		gram = v->cached->cross;
-		if (np_levels_equal(&v->cached->cross_row, v->row))
+	if (data->row->n == n)
+		return data->fabric->gram_cross;
+	if (data->cached) {
+		gram = data->cached->cross;
+		if (np_levels_equal(&data->cached->cross_row, data->row))
 			return gram;
-		v->cached->cross_row = *v->row;
-		v->cached->some_col.n = 0;
+		data->cached->cross_row = *data->row;
+		data->cached->some_col.n = 0;
 	}
-	if (v->row->n < n / 2) {
+	if (data->row->n < n / 2) {
 		for (size_t i = 0; i < (n + 1) * (n + 1); i++)
 			gram[i] = NP_CROSS_SUM * NP_CROSS_SUM;
-		for (size_t r = 0; r < v->row->n; r++)
-			add_row(v, v->row->at[r], 1, gram);
+		for (size_t r = 0; r < data->row->n; r++)
+			add_row(data, data->row->at[r], 1, gram);
 		return gram;
 	}
-	memcpy(gram, v->fabric->gram_cross, (n + 1) * (n + 1) * sizeof(*gram));
+	memcpy(gram, data->fabric->gram_cross,
+	       (n + 1) * (n + 1) * sizeof(*gram));
 	for (size_t i = 0; i < n; i++) {
-		if (next < v->row->n && v->row->at[next] == i)
+		if (next < data->row->n && data->row->at[next] == i)
 			next++;
 		else
-			add_row(v, i, -1, gram);
+			add_row(data, i, -1, gram);
 	}
 	return gram;
 }
@@ -504,52 +510,53 @@ static const double *gram_of_rows(const struct np_data *v, double *gram)
  * True if the co-runner slows the levels more, summed over all rows, than any
  * level does.  The search starts at the last level, usually the strongest.
  */
-static bool beyond(const struct np_data *v)
+static bool beyond(const struct np_data *data)
 {
-	size_t n = v->fabric->n_levels;
+	size_t n = data->fabric->n_levels;
 	double own = 0;
 
-	for (size_t r = 0; r < v->row->n; r++)
-		own += v->co->fit_impact[v->row->at[r]];
-	for (size_t c = v->col->n; c-- > 0;) {
-		const double *column = v->fabric->fit_pairs + v->col->at[c];
+	for (size_t r = 0; r < data->row->n; r++)
+		own += data->co->fit_impact[data->row->at[r]];
+	for (size_t c = data->col->n; c-- > 0;) {
+		const double *column =
+			data->fabric->fit_pairs + data->col->at[c];
 		double sum = 0;
 
-		for (size_t r = 0; r < v->row->n; r++)
-			sum += column[v->row->at[r] * n];
+		for (size_t r = 0; r < data->row->n; r++)
+			sum += column[data->row->at[r] * n];
 		if (own <= sum)
 			return false;
 	}
 	return own > 0;
 }
 
-static int cross_describe(struct np_data *v, double *x)
+static int cross_describe(struct np_data *data, double *x)
 {
-	size_t n = v->fabric->n_levels;
-	double *h = v->work + NP_MODEL_WORK(n) - (n + 1);
+	size_t n = data->fabric->n_levels;
+	double *h = data->work + NP_MODEL_WORK(n) - (n + 1);
 	double *gram = h - (n + 1) * (n + 1);
 
-	cross_right_side(v, NP_CROSS_SUM * NP_CROSS_SUM, h);
-	if (!v->only_fit && beyond(v))
-		v->flags |= NP_PRED_BEYOND;
-	return weights_fit(v, gram_of_rows(v, gram), h, x);
+	cross_right_side(data, NP_CROSS_SUM * NP_CROSS_SUM, h);
+	if (!data->only_fit && beyond(data))
+		data->flags |= NP_PRED_BEYOND;
+	return weights_fit(data, gram_of_rows(data, gram), h, x);
 }
 
 /*
  * Replace the last term of "cross" in the normal equations by that of "open".
  * Returns the factor of (sum w - 1)^2.
  */
-static double open_gram(const struct np_data *v, const double *from,
+static double open_gram(const struct np_data *data, const double *from,
 			double *gram)
 {
 	const double was = NP_CROSS_SUM * NP_CROSS_SUM;
-	size_t n1 = v->fabric->n_levels + 1;
+	size_t n1 = data->fabric->n_levels + 1;
 	double square = 0;
 
-	for (size_t c = 0; c < v->col->n; c++) {
-		size_t i = v->col->at[c] + 1;
+	for (size_t c = 0; c < data->col->n; c++) {
+		size_t i = data->col->at[c] + 1;
 
-		square += (from[i * n1 + i] - was) / (double)v->col->n;
+		square += (from[i * n1 + i] - was) / (double)data->col->n;
 	}
 	for (size_t i = 0; i < n1 * n1; i++)
 		gram[i] = from[i] - was + OPEN_SUM * square;
@@ -558,16 +565,17 @@ static double open_gram(const struct np_data *v, const double *from,
 	return OPEN_SUM * square;
 }
 
-static int open_describe(struct np_data *v, double *x)
+static int open_describe(struct np_data *data, double *x)
 {
-	size_t n = v->fabric->n_levels;
-	double *h = v->work + NP_MODEL_WORK(n) - (n + 1);
+	size_t n = data->fabric->n_levels;
+	double *h = data->work + NP_MODEL_WORK(n) - (n + 1);
 	double *gram = h - (n + 1) * (n + 1);
 
-	if (beyond(v))
-		v->flags |= NP_PRED_BEYOND;
-	cross_right_side(v, open_gram(v, gram_of_rows(v, gram), gram), h);
-	return weights_solve(v, gram, h, x);
+	if (beyond(data))
+		data->flags |= NP_PRED_BEYOND;
+	cross_right_side(data, open_gram(data, gram_of_rows(data, gram), gram),
+			 h);
+	return weights_solve(data, gram, h, x);
 }
 
 /*
@@ -589,156 +597,158 @@ static int open_describe(struct np_data *v, double *x)
 /* Regularises v, because the rows of similar levels are nearly equal. */
 #define RIDGE 0.1
 
-static int victim_describe(struct np_data *v, double *x)
+static int victim_describe(struct np_data *data, double *x)
 {
-	memset(x, 0, v->fabric->n_levels * sizeof(*x));
-	for (size_t r = 0; r < v->row->n; r++)
-		x[v->row->at[r]] = v->co->fit_impact[v->row->at[r]];
+	memset(x, 0, data->fabric->n_levels * sizeof(*x));
+	for (size_t r = 0; r < data->row->n; r++)
+		x[data->row->at[r]] = data->co->fit_impact[data->row->at[r]];
 	return 0;
 }
 
 /* Add level j's column to the normal equations; with sign -1, subtract it. */
-static void add_column(const struct np_data *v, size_t j, double sign,
+static void add_column(const struct np_data *data, size_t j, double sign,
 		       double *gram)
 {
-	size_t n = v->fabric->n_levels, k = v->row->n;
+	size_t n = data->fabric->n_levels, k = data->row->n;
 	double column[k];
 
 	for (size_t r = 0; r < k; r++)
-		column[r] = v->fabric->fit_pairs[v->row->at[r] * n + j];
+		column[r] = data->fabric->fit_pairs[data->row->at[r] * n + j];
 	for (size_t r = 0; r < k; r++)
 		np_lanes_add(gram + r * k, sign * column[r], column, k);
 }
 
 /*
- * The normal equations of the victim's fit, v->row->n square: those of the whole
- * fabric with the unused columns subtracted, or, if few columns are used, the
- * sum of these.
+ * The normal equations of the victim's fit, v->row->n square: those of the
+ * whole fabric with the unused columns subtracted, or, if few columns are used,
+ * the sum of these.
  */
-static const double *gram_of_columns(const struct np_data *v, double *gram)
+static const double *gram_of_columns(const struct np_data *data, double *gram)
 {
-	size_t n = v->fabric->n_levels, k = v->row->n, next = 0;
-	bool few = v->col->n < n / 2;
+	size_t n = data->fabric->n_levels, k = data->row->n, next = 0;
+	bool few = data->col->n < n / 2;
 
-	if (k == n && v->col->n == n)
-		return v->fabric->gram_victim;
-	if (v->cached) {
-		gram = v->cached->victim;
-		if (np_levels_equal(&v->cached->victim_row, v->row) &&
-		    np_levels_equal(&v->cached->victim_col, v->col))
+	if (k == n && data->col->n == n)
+		return data->fabric->gram_victim;
+	if (data->cached) {
+		gram = data->cached->victim;
+		if (np_levels_equal(&data->cached->victim_row, data->row) &&
+		    np_levels_equal(&data->cached->victim_col, data->col))
 			return gram;
-		v->cached->victim_row = *v->row;
-		v->cached->victim_col = *v->col;
+		data->cached->victim_row = *data->row;
+		data->cached->victim_col = *data->col;
 	}
 	for (size_t r = 0; r < k; r++) {
-		const double *from = v->fabric->gram_victim + v->row->at[r] * n;
+		const double *from =
+			data->fabric->gram_victim + data->row->at[r] * n;
 
 		if (k == n && !few)
 			memcpy(gram + r * n, from, n * sizeof(*from));
 		for (size_t s = 0; (k < n || few) && s < k; s++)
-			gram[r * k + s] = few ? 0 : from[v->row->at[s]];
+			gram[r * k + s] = few ? 0 : from[data->row->at[s]];
 	}
 	for (size_t j = 0; j < n; j++) {
-		bool used = next < v->col->n && v->col->at[next] == j;
+		bool used = next < data->col->n && data->col->at[next] == j;
 
 		next += used;
 		if (used == few)
-			add_column(v, j, few ? 1 : -1, gram);
+			add_column(data, j, few ? 1 : -1, gram);
 	}
 	return gram;
 }
 
 /* h = CC log(1 + AC), over v->row and v->col. */
-static void victim_right_side(const struct np_data *v, double *h)
+static void victim_right_side(const struct np_data *data, double *h)
 {
-	const struct np_levels *left = v->left_col;
-	size_t n = v->fabric->n_levels;
+	const struct np_levels *left = data->left_col;
+	size_t n = data->fabric->n_levels;
 	double curve[n];
 
 	if (left)
 		for (size_t c = 0; c < left->n; c++)
-			curve[c] = v->victim->fit_curve[left->at[c]];
+			curve[c] = data->victim->fit_curve[left->at[c]];
 	else
-		weights_curve(v, NP_AVERAGE_LOG, curve);
-	for (size_t r = 0; r < v->row->n; r++) {
-		size_t i = v->row->at[r];
-		const double *pairs = v->fabric->fit_pairs + i * n;
+		weights_curve(data, NP_AVERAGE_LOG, curve);
+	for (size_t r = 0; r < data->row->n; r++) {
+		size_t i = data->row->at[r];
+		const double *pairs = data->fabric->fit_pairs + i * n;
 
-		h[r] = left ? v->sides->victim[i] : np_lanes_dot(pairs, curve, n);
+		h[r] = left ? data->sides->victim[i] :
+			      np_lanes_dot(pairs, curve, n);
 		for (size_t c = 0; left && c < left->n; c++)
 			h[r] -= pairs[left->at[c]] * curve[c];
-		if (v->sides && !left)
-			v->sides->victim[i] = h[r];
+		if (data->sides && !left)
+			data->sides->victim[i] = h[r];
 	}
 }
 
-static int respond(struct np_data *v, double ridge, double *y)
+static int respond(struct np_data *data, double ridge, double *y)
 {
-	size_t k = v->row->n;
-	double *h = v->work + k * k, *z = h + k;
-	const double *gram = gram_of_columns(v, v->work);
+	size_t k = data->row->n;
+	double *h = data->work + k * k, *z = h + k;
+	const double *gram = gram_of_columns(data, data->work);
 	int rc;
 
-	victim_right_side(v, h);
+	victim_right_side(data, h);
 	for (size_t r = 0; r < k; r++)
-		z[r] = v->warm ? y[v->row->at[r]] : 0;
-	rc = np_nnls_solve(v->nnls, gram, k, ridge * ridge, h, k, z,
-			   v->warm, v->err);
-	memset(y, 0, v->fabric->n_levels * sizeof(*y));
+		z[r] = data->warm ? y[data->row->at[r]] : 0;
+	rc = np_nnls_solve(data->nnls, gram, k, ridge * ridge, h, k, z,
+			   data->warm, data->err);
+	memset(y, 0, data->fabric->n_levels * sizeof(*y));
 	for (size_t r = 0; r < k; r++)
-		y[v->row->at[r]] = z[r];
+		y[data->row->at[r]] = z[r];
 	return rc;
 }
 
-static int victim_respond(struct np_data *v, double *y)
+static int victim_respond(struct np_data *data, double *y)
 {
-	return respond(v, 0, y);
+	return respond(data, 0, y);
 }
 
-static int victim_join(struct np_data *v, const double *x, const double *y,
+static int victim_join(struct np_data *data, const double *x, const double *y,
 		       double *log_slow)
 {
-	*log_slow = np_lanes_dot(x, y, v->fabric->n_levels);
+	*log_slow = np_lanes_dot(x, y, data->fabric->n_levels);
 	return 0;
 }
 
 /* x: weights of cross (n + 1), then the unexplained impact on levels (n). */
-static int twosided_describe(struct np_data *v, double *x)
+static int twosided_describe(struct np_data *data, double *x)
 {
-	size_t n = v->fabric->n_levels, used[n + 1], n_used = 0;
+	size_t n = data->fabric->n_levels, used[n + 1], n_used = 0;
 	double *left = x + n + 1;
-	int rc = cross_describe(v, x);
+	int rc = cross_describe(data, x);
 
 	memset(left, 0, n * sizeof(*left));
 	for (size_t j = 0; !rc && j < n; j++)
 		if (x[1 + j] > 0) /* most weights are 0 */
 			used[n_used++] = j;
-	for (size_t r = 0; !rc && r < v->row->n; r++) {
-		size_t i = v->row->at[r];
-		const double *pairs = v->fabric->fit_pairs + i * n;
+	for (size_t r = 0; !rc && r < data->row->n; r++) {
+		size_t i = data->row->at[r];
+		const double *pairs = data->fabric->fit_pairs + i * n;
 		double sum = 0;
 
 		for (size_t u = 0; u < n_used; u++)
 			sum += x[1 + used[u]] * pairs[used[u]];
-		left[i] = v->co->fit_impact[i] - sum;
+		left[i] = data->co->fit_impact[i] - sum;
 	}
 	return rc;
 }
 
 /* y: the victim's curve (n), then the victim as a sum of levels (n). */
-static int twosided_respond(struct np_data *v, double *y)
+static int twosided_respond(struct np_data *data, double *y)
 {
-	size_t n = v->fabric->n_levels;
+	size_t n = data->fabric->n_levels;
 
-	weights_curve(v, NP_AVERAGE_LOG, y);
-	return respond(v, RIDGE, y + n);
+	weights_curve(data, NP_AVERAGE_LOG, y);
+	return respond(data, RIDGE, y + n);
 }
 
 /* Both dot products in one, since their operands are adjacent. */
-static int twosided_join(struct np_data *v, const double *x, const double *y,
+static int twosided_join(struct np_data *data, const double *x, const double *y,
 			 double *log_slow)
 {
-	*log_slow = np_lanes_dot(x + 1, y, 2 * v->fabric->n_levels);
+	*log_slow = np_lanes_dot(x + 1, y, 2 * data->fabric->n_levels);
 	return 0;
 }
 
@@ -776,8 +786,9 @@ static double root_of(double z)
 /*
  * Eliminating e and writing u = sqrt(1 + d) - 1 gives
  *	(1 + u + q) d^2 = p^2 (1 + u),  d = u (2 + u)
- * The difference of both sides is convex for u > 0.  Since e >= q / sqrt(1 + p),
- * the initial guess is not below the root, and Newton's method descends to it.
+ * The difference of both sides is convex for u > 0.  Since e >= q / sqrt(1 +
+ * p), the initial guess is not below the root, and Newton's method descends to
+ * it.
  */
 void np_slowdowns_together(double z, double z_other, double log_slow[2])
 {
@@ -822,17 +833,17 @@ void np_slowdowns_together(double z, double z_other, double log_slow[2])
  * The inputs with program a in both roles.  If back is set, the roles of victim
  * and co-runner are exchanged, and so are the sets of levels known for each.
  */
-static struct np_data view_of(const struct np_data *v,
-			      const struct np_data_program *a, bool back)
+static struct np_data view_of(const struct np_data *data,
+			      const struct np_data_program *program, bool back)
 {
-	struct np_data one = *v;
+	struct np_data one = *data;
 
-	one.co = one.victim = a;
+	one.co = one.victim = program;
 	if (back) {
-		one.row = v->col;
-		one.col = v->row;
-		one.left_row = v->left_col;
-		one.left_col = v->left_row;
+		one.row = data->col;
+		one.col = data->row;
+		one.left_row = data->left_col;
+		one.left_col = data->left_row;
 	}
 	return one;
 }
@@ -846,43 +857,43 @@ static int both_sides(struct np_data *as_co, struct np_data *as_victim,
 	return rc ? rc : twosided_respond(as_victim, z + side);
 }
 
-static int mutual_describe(struct np_data *v, double *x)
+static int mutual_describe(struct np_data *data, double *x)
 {
-	struct np_data as_co = view_of(v, v->co, false);
-	struct np_data as_victim = view_of(v, v->co, true);
+	struct np_data as_co = view_of(data, data->co, false);
+	struct np_data as_victim = view_of(data, data->co, true);
 	int rc = both_sides(&as_co, &as_victim, x);
 
-	v->flags = as_co.flags;
+	data->flags = as_co.flags;
 	return rc;
 }
 
 /* Flags about the victim as a co-runner do not concern this prediction. */
-static int mutual_respond(struct np_data *v, double *y)
+static int mutual_respond(struct np_data *data, double *y)
 {
-	struct np_data as_co = view_of(v, v->victim, true);
-	struct np_data as_victim = view_of(v, v->victim, false);
+	struct np_data as_co = view_of(data, data->victim, true);
+	struct np_data as_victim = view_of(data, data->victim, false);
 
 	return both_sides(&as_co, &as_victim, y);
 }
 
-static int mutual_join_both(struct np_data *v, const double *x,
+static int mutual_join_both(struct np_data *data, const double *x,
 			    const double *y, double log_slow[2])
 {
-	size_t side = 2 * v->fabric->n_levels + 1;
+	size_t side = 2 * data->fabric->n_levels + 1;
 	double z = 0, z_other = 0;
-	int rc = twosided_join(v, x, y + side, &z);
+	int rc = twosided_join(data, x, y + side, &z);
 
 	if (!rc)
-		rc = twosided_join(v, y, x + side, &z_other);
+		rc = twosided_join(data, y, x + side, &z_other);
 	np_slowdowns_together(z, z_other, log_slow);
 	return rc;
 }
 
-static int mutual_join(struct np_data *v, const double *x, const double *y,
+static int mutual_join(struct np_data *data, const double *x, const double *y,
 		       double *log_slow)
 {
 	double both[2];
-	int rc = mutual_join_both(v, x, y, both);
+	int rc = mutual_join_both(data, x, y, both);
 
 	*log_slow = both[0];
 	return rc;
@@ -902,49 +913,49 @@ static int mutual_join(struct np_data *v, const double *x, const double *y,
  * x: weights of twosided (n + 1), unexplained impact (n), impact (n), weights
  * of open (n + 1)
  */
-static int ensemble_describe(struct np_data *v, double *x)
+static int ensemble_describe(struct np_data *data, double *x)
 {
-	size_t n = v->fabric->n_levels;
-	int rc = twosided_describe(v, x);
+	size_t n = data->fabric->n_levels;
+	int rc = twosided_describe(data, x);
 
 	if (!rc)
-		rc = victim_describe(v, x + 2 * n + 1);
-	return rc ? rc : open_describe(v, x + 3 * n + 1);
+		rc = victim_describe(data, x + 2 * n + 1);
+	return rc ? rc : open_describe(data, x + 3 * n + 1);
 }
 
 /* y: log curve (n), regularised sum of levels (n), speeds (n), sum (n) */
-static int ensemble_respond(struct np_data *v, double *y)
+static int ensemble_respond(struct np_data *data, double *y)
 {
-	size_t n = v->fabric->n_levels;
-	int rc = twosided_respond(v, y);
+	size_t n = data->fabric->n_levels;
+	int rc = twosided_respond(data, y);
 
 	if (rc)
 		return rc;
-	weights_curve(v, NP_AVERAGE_HARMONIC, y + 2 * n);
-	return victim_respond(v, y + 3 * n);
+	weights_curve(data, NP_AVERAGE_HARMONIC, y + 2 * n);
+	return victim_respond(data, y + 3 * n);
 }
 
 /* log(1 + slowdown) as predicted by each member. */
-static void ensemble_members(struct np_data *v, const double *x,
+static void ensemble_members(struct np_data *data, const double *x,
 			     const double *y, double out[NP_MODEL_MEMBERS])
 {
-	size_t n = v->fabric->n_levels;
+	size_t n = data->fabric->n_levels;
 
-	out[0] = weights_join(v, NP_AVERAGE_HARMONIC, x, y + 2 * n);
-	out[1] = weights_join(v, NP_AVERAGE_LOG, x + 3 * n + 1, y);
-	victim_join(v, x + 2 * n + 1, y + 3 * n, &out[2]);
-	twosided_join(v, x, y, &out[3]);
+	out[0] = weights_join(data, NP_AVERAGE_HARMONIC, x, y + 2 * n);
+	out[1] = weights_join(data, NP_AVERAGE_LOG, x + 3 * n + 1, y);
+	victim_join(data, x + 2 * n + 1, y + 3 * n, &out[2]);
+	twosided_join(data, x, y, &out[3]);
 }
 
-static int ensemble_join(struct np_data *v, const double *x, const double *y,
+static int ensemble_join(struct np_data *data, const double *x, const double *y,
 			 double *log_slow)
 {
-	const double *weight = v->ensemble;
+	const double *weight = data->ensemble;
 	double member[NP_MODEL_MEMBERS], sum = 0;
 
-	if (v->flags & NP_PRED_BEYOND)
+	if (data->flags & NP_PRED_BEYOND)
 		weight += NP_MODEL_MEMBERS;
-	ensemble_members(v, x, y, member);
+	ensemble_members(data, x, y, member);
 	for (size_t i = 0; i < NP_MODEL_MEMBERS; i++)
 		sum += weight[i] * member[i];
 	*log_slow = sum;
@@ -953,7 +964,8 @@ static int ensemble_join(struct np_data *v, const double *x, const double *y,
 
 /*
  * Model "tolerance": replay the victim's execution graph under the additional
- * latency that the co-runner causes (own derivation, doc/validation/methods.md).
+ * latency that the co-runner causes (own derivation,
+ * doc/validation/methods.md).
  *
  * The additional latency is the difference between the co-runner's probe
  * latencies and those of the idle fabric, quantile by quantile.  It is added to
@@ -990,19 +1002,20 @@ static double quantile(const struct np_bins *bins, const double *cdf,
 }
 
 /* Factor by which the co-runner slows a level's rounds; 1 if unknown. */
-static double rounds(struct np_data *v, size_t level)
+static double rounds(struct np_data *data, size_t level)
 {
-	return level < v->fabric->n_levels ? exp(v->co->log_impact[level]) :
-					     1;
+	return level < data->fabric->n_levels ?
+		       exp(data->co->log_impact[level]) :
+		       1;
 }
 
 /* Factor g of the time per byte; 1 if unknown. */
-static double gap_times(struct np_data *v)
+static double gap_times(struct np_data *data)
 {
-	double times = rounds(v, v->fabric->bulk_level);
+	double times = rounds(data, data->fabric->bulk_level);
 
 	if (times == 1)
-		v->flags |= NP_PRED_NO_IMPACT;
+		data->flags |= NP_PRED_NO_IMPACT;
 	return fmax(1, times);
 }
 
@@ -1010,66 +1023,71 @@ static double gap_times(struct np_data *v)
  * Variant "tolerance-felt": keep the shape of the additional latency, but limit
  * its mean to the delay that the level with the shortest rounds suffered.
  */
-static int scale_to_felt(struct np_data *v, double *x)
+static int scale_to_felt(struct np_data *data, double *x)
 {
-	double times = rounds(v, v->fabric->brief_level), sum = 0, felt;
+	double times = rounds(data, data->fabric->brief_level), sum = 0, felt;
 
 	if (times == 1)
-		return np_errf(v->err, -ENODATA, "how much it slows the level "
+		return np_errf(data->err, -ENODATA,
+			       "how much it slows the level "
 			       "that sends least was not measured");
 	for (size_t i = 0; i < NP_TOLERANCE_QUANTILES; i++)
 		sum += x[i];
-	felt = fmax(0, times - 1) * v->fabric->idle.mean;
+	felt = fmax(0, times - 1) * data->fabric->idle.mean;
 	for (size_t i = 0; sum > 0 && i < NP_TOLERANCE_QUANTILES; i++)
 		x[i] *= fmin(1, felt * NP_TOLERANCE_QUANTILES / sum);
 	return 0;
 }
 
-static int tolerance_describe(struct np_data *v, double *x)
+static int tolerance_describe(struct np_data *data, double *x)
 {
-	const struct np_bins *bins = v->fabric->bins;
+	const struct np_bins *bins = data->fabric->bins;
 
 	for (size_t i = 0; i < NP_TOLERANCE_QUANTILES; i++) {
 		double share = ((double)i + 0.5) / NP_TOLERANCE_QUANTILES;
 
-		x[i] = fmax(0, quantile(bins, v->co->latency.cdf, share) -
-			       quantile(bins, v->fabric->idle.cdf, share));
+		x[i] = fmax(0, quantile(bins, data->co->latency.cdf, share) -
+				       quantile(bins, data->fabric->idle.cdf,
+						share));
 	}
-	x[NP_TOLERANCE_QUANTILES] = gap_times(v);
-	return v->model->variant == NP_TOLERANCE_FELT ? scale_to_felt(v, x) : 0;
+	x[NP_TOLERANCE_QUANTILES] = gap_times(data);
+	return data->model->variant == NP_TOLERANCE_FELT ?
+		       scale_to_felt(data, x) :
+		       0;
 }
 
-static int tolerance_respond(struct np_data *v, double *y)
+static int tolerance_respond(struct np_data *data, double *y)
 {
 	y[0] = 0;
-	return v->victim->response ? 0 : np_errf(v->err, -ENODATA,
-						 "a level has no trace");
+	return data->victim->response ?
+		       0 :
+		       np_errf(data->err, -ENODATA, "a level has no trace");
 }
 
-static int tolerance_join(struct np_data *v, const double *x,
+static int tolerance_join(struct np_data *data, const double *x,
 			  const double *y, double *log_slow)
 {
 	double speed = 0;
 
 	(void)y;
 	for (size_t i = 0; i < NP_TOLERANCE_QUANTILES; i++)
-		speed += 1 / np_response_at(v->victim->response, x[i],
+		speed += 1 / np_response_at(data->victim->response, x[i],
 					    x[NP_TOLERANCE_QUANTILES]);
 	*log_slow = -log(speed / NP_TOLERANCE_QUANTILES);
 	return 0;
 }
 
-static int zero_describe(struct np_data *v, double *x)
+static int zero_describe(struct np_data *data, double *x)
 {
-	(void)v;
+	(void)data;
 	x[0] = 0;
 	return 0;
 }
 
-static int zero_join(struct np_data *v, const double *x, const double *y,
+static int zero_join(struct np_data *data, const double *x, const double *y,
 		     double *log_slow)
 {
-	(void)v, (void)x, (void)y;
+	(void)data, (void)x, (void)y;
 	*log_slow = 0;
 	return 0;
 }

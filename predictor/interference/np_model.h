@@ -107,9 +107,11 @@ struct np_data_fabric {
 	size_t bulk_level, brief_level;
 	const double *log_pairs; /* log(1 + CC[i][j]), 0 if unknown */
 	const double *fit_pairs; /* the same, on the scale of the fits */
-	/* Weight of each level's slowdowns, 0 < weight <= 1, with which its row of
-	 * fit_pairs and its element of a program's fit_impact are multiplied;
-	 * NULL: no weights. */
+	/*
+	 * Weight of each level's slowdowns, 0 < weight <= 1, with which its row
+	 * of fit_pairs and its element of a program's fit_impact are
+	 * multiplied; NULL: no weights.
+	 */
 	const double *fit_weight;
 	const double *bin_weight; /* mixture weight per bin; NULL: no bins */
 	/* Normal equations of the fits, (n_levels + 1) square, idle first. */
@@ -243,7 +245,8 @@ const struct np_model *np_model_find(const char *name, struct np_err *err);
  * Constants and sums of the normal equations, which np_predict.c prepares.
  *
  * NP_CROSS_SUM and NP_MIXTURE_SUM weigh the equation "all weights sum to 1" in
- * the fits of models cross and mixture; NP_MIXTURE_RIDGE regularises the latter.
+ * the fits of models cross and mixture; NP_MIXTURE_RIDGE regularises the
+ * latter.
  */
 #define NP_CROSS_SUM 3.0
 #define NP_MIXTURE_SUM 10.0
@@ -253,7 +256,7 @@ const struct np_model *np_model_find(const char *name, struct np_err *err);
  * Add to to[0..n-1] the dot products of w, one number per bin, with the latency
  * distributions of the idle fabric (to[0]) and of the first n - 1 levels.
  */
-void np_mixture_products(const struct np_data_fabric *f, const double *w,
+void np_mixture_products(const struct np_data_fabric *fabric, const double *w,
 			 size_t n, double *to);
 
 #endif

@@ -72,57 +72,61 @@ struct ranges {
 	double floor;	 /* lower rates are quiet */
 };
 
-static bool is_alone(const struct np_interval *b)
+static bool is_alone(const struct np_interval *interval)
 {
-	return b->level == NP_INTERVAL_NO_LEVEL;
+	return interval->level == NP_INTERVAL_NO_LEVEL;
 }
 
-static bool is_valid(const struct np_interval *b, size_t n_levels)
+static bool is_valid(const struct np_interval *interval, size_t n_levels)
 {
-	return (is_alone(b) || b->level < n_levels) && isfinite(b->sec) &&
-	       b->sec > 0 && isfinite(b->rate) && b->rate >= 0;
+	return (is_alone(interval) || interval->level < n_levels) &&
+	       isfinite(interval->sec) && interval->sec > 0 &&
+	       isfinite(interval->rate) && interval->rate >= 0;
 }
 
-static void add_range(struct ranges *r, const double *sorted, size_t n)
+static void add_range(struct ranges *ranges, const double *sorted, size_t n)
 {
-	if (n < 2 || r->n == NP_ONE_RUN_PHASES)
+	if (n < 2 || ranges->n == NP_ONE_RUN_PHASES)
 		return;
-	r->low[r->n] = sorted[0];
-	r->high[r->n++] = sorted[n - 1];
+	ranges->low[ranges->n] = sorted[0];
+	ranges->high[ranges->n++] = sorted[n - 1];
 }
 
 /* Find the phases from log(rate) of the unloaded intervals v[n], and sort v. */
-static void find_ranges(double *v, size_t n, size_t n_quiet, struct ranges *r)
+static void find_ranges(double *v, size_t n, size_t n_quiet,
+			struct ranges *ranges)
 {
 	size_t from = 0;
 
-	r->quiet = NP_ONE_RUN_NO_PHASE;
+	ranges->quiet = NP_ONE_RUN_NO_PHASE;
 	if (n_quiet > 1) {
-		r->quiet = r->n++;
-		r->low[r->quiet] = r->high[r->quiet] = -INFINITY;
+		ranges->quiet = ranges->n++;
+		ranges->low[ranges->quiet] = ranges->high[ranges->quiet] =
+			-INFINITY;
 	}
 	gsl_sort(v, 1, n);
 	for (size_t i = 1; i <= n; i++)
 		if (i == n || v[i] - v[i - 1] > NP_ONE_RUN_APART) {
-			add_range(r, v + from, i - from);
+			add_range(ranges, v + from, i - from);
 			from = i;
 		}
 }
 
-static size_t phase_of(const struct ranges *r, double rate)
+static size_t phase_of(const struct ranges *ranges, double rate)
 {
 	double x = log(rate);
 
-	if (rate <= 0 || rate < r->floor)
-		return r->quiet;
-	for (size_t k = 0; k < r->n; k++)
-		if (k != r->quiet && x >= r->low[k] && x <= r->high[k])
+	if (rate <= 0 || rate < ranges->floor)
+		return ranges->quiet;
+	for (size_t k = 0; k < ranges->n; k++)
+		if (k != ranges->quiet && x >= ranges->low[k] &&
+		    x <= ranges->high[k])
 			return k;
 	return NP_ONE_RUN_NO_PHASE;
 }
 
-static int find_phases(const struct np_interval *b, size_t n,
-		       struct np_one_run_sorted *s, struct ranges *r)
+static int find_phases(const struct np_interval *interval, size_t n,
+		       struct np_one_run_sorted *sorted, struct ranges *ranges)
 {
 	double *v = calloc(n + 1, sizeof(*v));
 	size_t used = 0;
@@ -130,53 +134,63 @@ static int find_phases(const struct np_interval *b, size_t n,
 	if (!v)
 		return -ENOMEM;
 	for (size_t i = 0; i < n; i++)
-		if (is_alone(&b[i])) {
-			s->top_rate = fmax(s->top_rate, b[i].rate);
-			s->n_alone++;
+		if (is_alone(&interval[i])) {
+			sorted->top_rate =
+				fmax(sorted->top_rate, interval[i].rate);
+			sorted->n_alone++;
 		}
-	*r = (struct ranges){ .floor = NP_ONE_RUN_QUIET * s->top_rate };
+	*ranges =
+		(struct ranges){ .floor = NP_ONE_RUN_QUIET * sorted->top_rate };
 	for (size_t i = 0; i < n; i++)
-		if (is_alone(&b[i]) && b[i].rate > 0 && b[i].rate >= r->floor)
-			v[used++] = log(b[i].rate);
-	find_ranges(v, used, s->n_alone - used, r);
+		if (is_alone(&interval[i]) && interval[i].rate > 0 &&
+		    interval[i].rate >= ranges->floor)
+			v[used++] = log(interval[i].rate);
+	find_ranges(v, used, sorted->n_alone - used, ranges);
 	free(v);
-	s->n_phases = r->n;
+	sorted->n_phases = ranges->n;
 	return 0;
 }
 
-/* True if a loaded interval has an unloaded interval of its run on both sides. */
-static bool has_neighbours(const struct np_interval *b, size_t n, size_t i)
+/*
+ * True if a loaded interval has an unloaded interval of its run on both sides.
+ */
+static bool has_neighbours(const struct np_interval *interval, size_t n,
+			   size_t i)
 {
-	return i > 0 && i + 1 < n && is_alone(&b[i - 1]) &&
-	       is_alone(&b[i + 1]) && b[i - 1].run == b[i].run &&
-	       b[i + 1].run == b[i].run;
+	return i > 0 && i + 1 < n && is_alone(&interval[i - 1]) &&
+	       is_alone(&interval[i + 1]) &&
+	       interval[i - 1].run == interval[i].run &&
+	       interval[i + 1].run == interval[i].run;
 }
 
-/* Classify the loaded interval *b, whose neighbours are b[-1] and b[1]. */
-static struct np_one_run_point judge_loaded(const struct np_interval *b,
-					    const struct ranges *r)
+/*
+ * Classify the loaded interval *interval, between interval[-1] and interval[1].
+ */
+static struct np_one_run_point judge_loaded(const struct np_interval *interval,
+					    const struct ranges *ranges)
 {
-	struct np_one_run_point p = {
+	struct np_one_run_point point = {
 		.use = NP_INTERVAL_DROPPED,
-		.phase = phase_of(r, b[-1].rate),
+		.phase = phase_of(ranges, interval[-1].rate),
 	};
 	double before, after;
 
-	if (p.phase == NP_ONE_RUN_NO_PHASE || p.phase != phase_of(r, b[1].rate))
-		return p;
-	if (p.phase == r->quiet) {
-		p.use = NP_INTERVAL_QUIET;
-		return p;
+	if (point.phase == NP_ONE_RUN_NO_PHASE ||
+	    point.phase != phase_of(ranges, interval[1].rate))
+		return point;
+	if (point.phase == ranges->quiet) {
+		point.use = NP_INTERVAL_QUIET;
+		return point;
 	}
-	before = log(b[-1].rate);
-	after = log(b[1].rate);
+	before = log(interval[-1].rate);
+	after = log(interval[1].rate);
 	/* If there was no traffic at all, the program may have paused. */
-	if (fabs(after - before) > NP_ONE_RUN_APART || b->rate <= 0 ||
-	    b->rate < r->floor)
-		return p;
-	p.use = NP_INTERVAL_COUNTS;
-	p.x = (before + after) / 2 - log(b->rate);
-	return p;
+	if (fabs(after - before) > NP_ONE_RUN_APART || interval->rate <= 0 ||
+	    interval->rate < ranges->floor)
+		return point;
+	point.use = NP_INTERVAL_COUNTS;
+	point.x = (before + after) / 2 - log(interval->rate);
+	return point;
 }
 
 /* Add the moments of a finished run to the cells, and clear them. */
@@ -201,30 +215,33 @@ static void add_to_cell(struct np_one_run_cell *cell, struct np_moments *here,
 	cell->speed += exp(-x);
 }
 
-static void judge_all(const struct np_interval *b, size_t n,
-		      const struct ranges *r, struct np_one_run_sorted *s,
-		      struct np_moments *here, size_t n_cells)
+static void judge_all(const struct np_interval *interval, size_t n,
+		      const struct ranges *ranges,
+		      struct np_one_run_sorted *sorted, struct np_moments *here,
+		      size_t n_cells)
 {
 	for (size_t i = 0; i < n; i++) {
-		struct np_one_run_point *p = &s->point[i];
+		struct np_one_run_point *point = &sorted->point[i];
 		size_t at;
 
-		if (is_alone(&b[i]))
-			*p = (struct np_one_run_point){ NP_INTERVAL_ALONE,
-							phase_of(r, b[i].rate),
-							0 };
-		else if (!has_neighbours(b, n, i))
-			*p = (struct np_one_run_point){ NP_INTERVAL_EDGE,
-							NP_ONE_RUN_NO_PHASE,
-							0 };
+		if (is_alone(&interval[i]))
+			*point = (struct np_one_run_point){
+				NP_INTERVAL_ALONE,
+				phase_of(ranges, interval[i].rate), 0
+			};
+		else if (!has_neighbours(interval, n, i))
+			*point = (struct np_one_run_point){ NP_INTERVAL_EDGE,
+							    NP_ONE_RUN_NO_PHASE,
+							    0 };
 		else
-			*p = judge_loaded(&b[i], r);
-		if (p->use == NP_INTERVAL_COUNTS) {
-			at = b[i].level * NP_ONE_RUN_PHASES + p->phase;
-			add_to_cell(&s->cell[at], &here[at], p->x);
+			*point = judge_loaded(&interval[i], ranges);
+		if (point->use == NP_INTERVAL_COUNTS) {
+			at = interval[i].level * NP_ONE_RUN_PHASES +
+			     point->phase;
+			add_to_cell(&sorted->cell[at], &here[at], point->x);
 		}
-		if (i + 1 == n || b[i + 1].run != b[i].run)
-			end_run(here, s->cell, n_cells);
+		if (i + 1 == n || interval[i + 1].run != interval[i].run)
+			end_run(here, sorted->cell, n_cells);
 	}
 }
 
@@ -233,32 +250,34 @@ static void judge_all(const struct np_interval *b, size_t n,
  * run and phase has an x like a loaded interval, which would be 0
  * without noise.
  */
-static void add_unloaded(const struct np_interval *b, size_t n,
-			 const struct ranges *r, struct np_one_run_sorted *s)
+static void add_unloaded(const struct np_interval *interval, size_t n,
+			 const struct ranges *ranges,
+			 struct np_one_run_sorted *sorted)
 {
 	size_t at[3]; /* the last unloaded intervals of a run and phase */
 	size_t seen = 0;
 
 	for (size_t i = 0; i < n; i++) {
-		size_t phase = s->point[i].phase;
+		size_t phase = sorted->point[i].phase;
 		double x;
 
-		if (i && b[i].run != b[i - 1].run)
+		if (i && interval[i].run != interval[i - 1].run)
 			seen = 0;
-		if (!is_alone(&b[i]))
+		if (!is_alone(&interval[i]))
 			continue;
-		if (phase == NP_ONE_RUN_NO_PHASE || phase == r->quiet ||
-		    (seen && s->point[at[seen - 1]].phase != phase))
+		if (phase == NP_ONE_RUN_NO_PHASE || phase == ranges->quiet ||
+		    (seen && sorted->point[at[seen - 1]].phase != phase))
 			seen = 0;
-		if (phase == NP_ONE_RUN_NO_PHASE || phase == r->quiet)
+		if (phase == NP_ONE_RUN_NO_PHASE || phase == ranges->quiet)
 			continue;
 		at[seen++] = i;
 		if (seen < 3)
 			continue;
-		x = (log(b[at[0]].rate) + log(b[at[2]].rate)) / 2 -
-		    log(b[at[1]].rate);
-		s->alone_squares += x * x;
-		s->n_alone_x++;
+		x = (log(interval[at[0]].rate) + log(interval[at[2]].rate)) /
+			    2 -
+		    log(interval[at[1]].rate);
+		sorted->alone_squares += x * x;
+		sorted->n_alone_x++;
 		at[0] = at[1];
 		at[1] = at[2];
 		seen = 2;
@@ -266,65 +285,66 @@ static void add_unloaded(const struct np_interval *b, size_t n,
 }
 
 /* Time and rate of the phases without load. */
-static void weigh_phases(const struct np_interval *b, size_t n,
-			 const struct ranges *r, struct np_one_run_sorted *s)
+static void weigh_phases(const struct np_interval *interval, size_t n,
+			 const struct ranges *ranges,
+			 struct np_one_run_sorted *sorted)
 {
 	double sec[NP_ONE_RUN_PHASES] = { 0 }, total = 0;
 	struct np_moments rate[NP_ONE_RUN_PHASES] = { { 0 } };
 
 	for (size_t i = 0; i < n; i++) {
-		const struct np_one_run_point *p = &s->point[i];
-		double alone = b[i].sec * exp(-p->x);
+		const struct np_one_run_point *point = &sorted->point[i];
+		double alone = interval[i].sec * exp(-point->x);
 
-		if (p->phase == NP_ONE_RUN_NO_PHASE ||
-		    p->use == NP_INTERVAL_DROPPED)
+		if (point->phase == NP_ONE_RUN_NO_PHASE ||
+		    point->use == NP_INTERVAL_DROPPED)
 			continue;
-		sec[p->phase] += alone;
+		sec[point->phase] += alone;
 		total += alone;
-		if (p->use == NP_INTERVAL_ALONE)
-			np_moments_add(&rate[p->phase], b[i].rate);
+		if (point->use == NP_INTERVAL_ALONE)
+			np_moments_add(&rate[point->phase], interval[i].rate);
 	}
-	for (size_t k = 0; k < s->n_phases; k++)
-		s->phase[k] = (struct np_one_run_phase){
-			k == r->quiet ? 0 : rate[k].mean,
+	for (size_t k = 0; k < sorted->n_phases; k++)
+		sorted->phase[k] = (struct np_one_run_phase){
+			k == ranges->quiet ? 0 : rate[k].mean,
 			sec[k] / total,
 		};
 }
 
-static int classify(const struct np_interval *b, size_t n, size_t n_levels,
-		    struct np_one_run_sorted *out)
+static int classify(const struct np_interval *interval, size_t n,
+		    size_t n_levels, struct np_one_run_sorted *out)
 {
-	struct np_one_run_sorted s = { .n_phases = 0 };
+	struct np_one_run_sorted sorted = { .n_phases = 0 };
 	size_t n_cells = n_levels * NP_ONE_RUN_PHASES;
 	struct np_moments *here;
-	struct ranges r;
+	struct ranges ranges;
 	int rc = -ENOMEM;
 
 	for (size_t i = 0; i < n; i++)
-		if (!is_valid(&b[i], n_levels))
+		if (!is_valid(&interval[i], n_levels))
 			return -EINVAL;
-	s.point = calloc(n + 1, sizeof(*s.point));
-	s.cell = calloc(n_cells + 1, sizeof(*s.cell));
+	sorted.point = calloc(n + 1, sizeof(*sorted.point));
+	sorted.cell = calloc(n_cells + 1, sizeof(*sorted.cell));
 	here = calloc(n_cells + 1, sizeof(*here));
-	if (s.point && s.cell && here)
-		rc = find_phases(b, n, &s, &r);
+	if (sorted.point && sorted.cell && here)
+		rc = find_phases(interval, n, &sorted, &ranges);
 	if (!rc) {
-		judge_all(b, n, &r, &s, here, n_cells);
-		add_unloaded(b, n, &r, &s);
-		weigh_phases(b, n, &r, &s);
-		*out = s;
+		judge_all(interval, n, &ranges, &sorted, here, n_cells);
+		add_unloaded(interval, n, &ranges, &sorted);
+		weigh_phases(interval, n, &ranges, &sorted);
+		*out = sorted;
 	} else {
-		free_sorted(&s);
+		free_sorted(&sorted);
 	}
 	free(here);
 	return rc;
 }
 
-static void free_sorted(struct np_one_run_sorted *s)
+static void free_sorted(struct np_one_run_sorted *sorted)
 {
-	free(s->point);
-	free(s->cell);
-	*s = (struct np_one_run_sorted){ .n_phases = 0 };
+	free(sorted->point);
+	free(sorted->cell);
+	*sorted = (struct np_one_run_sorted){ .n_phases = 0 };
 }
 
 #define LEAST_RATE 1e4	/* bytes/s below which a program is silent */
@@ -362,20 +382,20 @@ static double square(double x)
 }
 
 /* Estimate t^2 from the cells with more than one run; 0 if there are none. */
-static double between_intervals(const struct np_one_run_sorted *s,
+static double between_intervals(const struct np_one_run_sorted *sorted,
 				size_t n_cells, double within)
 {
 	double sum = 0, weight = 0;
 
 	for (size_t i = 0; i < n_cells; i++) {
-		const struct np_one_run_cell *c = &s->cell[i];
-		double n = (double)c->x.n;
+		const struct np_one_run_cell *cell = &sorted->cell[i];
+		double n = (double)cell->x.n;
 
-		if (c->n_runs < 2)
+		if (cell->n_runs < 2)
 			continue;
-		sum += c->x.m2 - c->within -
-		       ((double)c->n_runs - 1) * square(within);
-		weight += n - c->squares / n;
+		sum += cell->x.m2 - cell->within -
+		       ((double)cell->n_runs - 1) * square(within);
+		weight += n - cell->squares / n;
 	}
 	return weight > 0 ? fmax(sum / weight, 0) : 0;
 }
@@ -386,73 +406,76 @@ static double between_intervals(const struct np_one_run_sorted *s,
  * degrees of freedom. They cannot show that loaded intervals disagree, so a
  * large scatter is not used.
  */
-static void use_unloaded(const struct np_one_run_sorted *s, struct error *e)
+static void use_unloaded(const struct np_one_run_sorted *sorted,
+			 struct error *error)
 {
-	double df = (double)s->n_alone_x / 2, sd;
+	double df = (double)sorted->n_alone_x / 2, sd;
 
 	if (df < LEAST_REPEATS)
 		return;
-	sd = sqrt(s->alone_squares / (double)s->n_alone_x);
+	sd = sqrt(sorted->alone_squares / (double)sorted->n_alone_x);
 	if (sd > NP_ONE_RUN_DISAGREE)
 		return;
-	e->all = e->within = fmax(sd, NP_NOISE_DEFAULT);
-	e->all_df = e->within_df = df;
+	error->all = error->within = fmax(sd, NP_NOISE_DEFAULT);
+	error->all_df = error->within_df = df;
 }
 
 /*
  * The scatter within runs.  If too few intervals were repeated within a run,
  * use the scatter of all repeats, which includes differences between runs.
  */
-static struct error repeats(const struct np_one_run_sorted *s, size_t n_cells)
+static struct error repeats(const struct np_one_run_sorted *sorted,
+			    size_t n_cells)
 {
-	struct error e = { .all_df = 0 };
+	struct error error = { .all_df = 0 };
 	double within = 0, all = 0;
 
 	for (size_t i = 0; i < n_cells; i++) {
-		const struct np_one_run_cell *c = &s->cell[i];
+		const struct np_one_run_cell *cell = &sorted->cell[i];
 
-		if (!c->x.n)
+		if (!cell->x.n)
 			continue;
-		within += c->within;
-		e.within_df += (double)(c->x.n - c->n_runs);
-		all += c->x.m2;
-		e.all_df += (double)c->x.n - 1;
+		within += cell->within;
+		error.within_df += (double)(cell->x.n - cell->n_runs);
+		all += cell->x.m2;
+		error.all_df += (double)cell->x.n - 1;
 	}
-	e.all = e.all_df > 0 ? sqrt(all / e.all_df) : NAN;
-	if (e.within_df >= LEAST_WITHIN || e.within_df == e.all_df) {
-		e.within = sqrt(within / e.within_df);
+	error.all = error.all_df > 0 ? sqrt(all / error.all_df) : NAN;
+	if (error.within_df >= LEAST_WITHIN ||
+	    error.within_df == error.all_df) {
+		error.within = sqrt(within / error.within_df);
 	} else {
-		e.within = e.all;
-		e.within_df = e.all_df;
+		error.within = error.all;
+		error.within_df = error.all_df;
 	}
-	if (!e.all_df) {
-		e.within = NP_NOISE_DEFAULT;
-		e.within_df = NP_NOISE_PRIOR;
+	if (!error.all_df) {
+		error.within = NP_NOISE_DEFAULT;
+		error.within_df = NP_NOISE_PRIOR;
 	}
-	if (e.all_df < LEAST_REPEATS)
-		use_unloaded(s, &e);
-	return e;
+	if (error.all_df < LEAST_REPEATS)
+		use_unloaded(sorted, &error);
+	return error;
 }
 
-static struct error scatter(const struct np_one_run_sorted *s,
+static struct error scatter(const struct np_one_run_sorted *sorted,
 			    const struct np_mean *whole, size_t n_levels,
 			    size_t n_runs)
 {
-	struct error e = repeats(s, n_levels * NP_ONE_RUN_PHASES);
+	struct error error = repeats(sorted, n_levels * NP_ONE_RUN_PHASES);
 	double df = n_runs > 1 ? (double)n_runs - 1 : 0, one = 0;
 	double sum = NP_NOISE_PRIOR * square(NP_NOISE_DEFAULT);
 
-	sum += df *
-	       between_intervals(s, n_levels * NP_ONE_RUN_PHASES, e.within);
+	sum += df * between_intervals(sorted, n_levels * NP_ONE_RUN_PHASES,
+				      error.within);
 	for (size_t i = 0; whole && i < n_levels; i++) {
 		double f = np_noise_freedom(&whole[i], &one);
 
 		sum += f * one;
 		df += f;
 	}
-	e.between_df = NP_NOISE_PRIOR + df;
-	e.between = sqrt(sum / e.between_df);
-	return e;
+	error.between_df = NP_NOISE_PRIOR + df;
+	error.between = sqrt(sum / error.between_df);
+	return error;
 }
 
 /* Sums over the phases, weighted by the time of each without load. */
@@ -462,28 +485,28 @@ struct sums {
 	double between; /* sd: a run differs in all phases alike */
 };
 
-static void add_phase(const struct np_one_run_phase *p,
-		      const struct np_one_run_cell *c, const struct error *e,
-		      struct sums *a)
+static void add_phase(const struct np_one_run_phase *phase,
+		      const struct np_one_run_cell *cell,
+		      const struct error *error, struct sums *sums)
 {
-	double n = (double)c->x.n, part;
+	double n = (double)cell->x.n, part;
 
-	if (!n && p->rate > 0)
+	if (!n && phase->rate > 0)
 		return;
-	a->weight += p->share;
+	sums->weight += phase->share;
 	if (!n)
 		return;
-	part = p->share * n / c->speed;
-	a->mean += part - p->share;
-	a->within += square(part * e->within) / n;
-	a->between += part * e->between * sqrt(c->squares) / n;
-	a->n += n;
+	part = phase->share * n / cell->speed;
+	sums->mean += part - phase->share;
+	sums->within += square(part * error->within) / n;
+	sums->between += part * error->between * sqrt(cell->squares) / n;
+	sums->n += n;
 }
 
 /* True if each level must be measured in this phase. */
-static bool matters(const struct np_one_run_phase *p)
+static bool matters(const struct np_one_run_phase *phase)
 {
-	return p->rate > 0 && p->share >= NP_ONE_RUN_SHARE;
+	return phase->rate > 0 && phase->share >= NP_ONE_RUN_SHARE;
 }
 
 static double half_width(double error, double df)
@@ -491,135 +514,142 @@ static double half_width(double error, double df)
 	return gsl_cdf_tdist_Pinv(0.975, df) * error;
 }
 
-static void bound(const struct error *e, const struct sums *a,
-		  struct np_one_run_level *l)
+static void bound(const struct error *error, const struct sums *sums,
+		  struct np_one_run_level *level)
 {
-	double mean = a->mean / a->weight, full = a->weight * (1 + mean);
-	double within = a->within / square(full);
-	double between = square(a->between / full), var = within + between, h;
+	double mean = sums->mean / sums->weight,
+	       full = sums->weight * (1 + mean);
+	double within = sums->within / square(full);
+	double between = square(sums->between / full), var = within + between,
+	       h;
 
-	l->error = sqrt(var);
-	l->df = var > 0 ? square(var) / (square(within) / e->within_df +
-					 square(between) / e->between_df) :
-			  e->within_df;
-	l->slowdown = (struct np_mean){
-		(uint32_t)a->n,
+	level->error = sqrt(var);
+	level->df =
+		var > 0 ? square(var) / (square(within) / error->within_df +
+					 square(between) / error->between_df) :
+			  error->within_df;
+	level->slowdown = (struct np_mean){
+		(uint32_t)sums->n,
 		mean,
-		sqrt(a->n * var) * (1 + mean),
+		sqrt(sums->n * var) * (1 + mean),
 	};
-	h = half_width(l->error, l->df);
-	l->low = expm1(log1p(mean) - h);
-	l->high = expm1(log1p(mean) + h);
-	l->half_width = half_width(sqrt(within), e->within_df);
+	h = half_width(level->error, level->df);
+	level->low = expm1(log1p(mean) - h);
+	level->high = expm1(log1p(mean) + h);
+	level->half_width = half_width(sqrt(within), error->within_df);
 }
 
 /* The mean over the phases for one level, whose cells are given. */
-static void judge_level(const struct np_one_run_sorted *s,
+static void judge_level(const struct np_one_run_sorted *sorted,
 			const struct np_one_run_cell *cell,
-			const struct error *e, struct np_one_run_level *l)
+			const struct error *error,
+			struct np_one_run_level *level)
 {
-	struct sums a = { .n = 0 };
+	struct sums sums = { .n = 0 };
 
-	*l = (struct np_one_run_level){ .half_width = INFINITY,
-					.least = SIZE_MAX };
-	for (size_t k = 0; k < s->n_phases; k++) {
-		if (matters(&s->phase[k]) && cell[k].x.n < l->least)
-			l->least = cell[k].x.n;
-		add_phase(&s->phase[k], &cell[k], e, &a);
+	*level = (struct np_one_run_level){ .half_width = INFINITY,
+					    .least = SIZE_MAX };
+	for (size_t k = 0; k < sorted->n_phases; k++) {
+		if (matters(&sorted->phase[k]) && cell[k].x.n < level->least)
+			level->least = cell[k].x.n;
+		add_phase(&sorted->phase[k], &cell[k], error, &sums);
 	}
-	if (l->least == SIZE_MAX)
-		l->least = 0;
-	if (l->least && a.weight > 0)
-		bound(e, &a, l);
+	if (level->least == SIZE_MAX)
+		level->least = 0;
+	if (level->least && sums.weight > 0)
+		bound(error, &sums, level);
 }
 
 /* Upper limit of the time by which an interval prolonged the run, seconds. */
-static double lost_sec(const struct np_interval *b,
-		       const struct np_one_run_point *p)
+static double lost_sec(const struct np_interval *interval,
+		       const struct np_one_run_point *point)
 {
-	if (p->use == NP_INTERVAL_COUNTS)
-		return b->sec * -expm1(-fmax(p->x, 0));
-	return p->use == NP_INTERVAL_DROPPED || p->use == NP_INTERVAL_EDGE ?
-		       b->sec :
+	if (point->use == NP_INTERVAL_COUNTS)
+		return interval->sec * -expm1(-fmax(point->x, 0));
+	return point->use == NP_INTERVAL_DROPPED ||
+			       point->use == NP_INTERVAL_EDGE ?
+		       interval->sec :
 		       0;
 }
 
-static enum np_one_run_verdict verdict(const struct np_one_run_sorted *s,
-				       const struct np_one_run *o, double df)
+static enum np_one_run_verdict verdict(const struct np_one_run_sorted *sorted,
+				       const struct np_one_run *run, double df)
 {
-	if (s->n_alone > 1 && s->top_rate < LEAST_RATE)
+	if (sorted->n_alone > 1 && sorted->top_rate < LEAST_RATE)
 		return NP_ONE_RUN_SILENT;
-	if (o->n_dropped >= LEAST_DROPPED && 2 * o->n_dropped > o->n_loaded)
+	if (run->n_dropped >= LEAST_DROPPED &&
+	    2 * run->n_dropped > run->n_loaded)
 		return NP_ONE_RUN_RESTLESS;
 	if (df < LEAST_REPEATS)
 		return NP_ONE_RUN_FEW;
-	return o->scatter > NP_ONE_RUN_DISAGREE ? NP_ONE_RUN_SCATTER :
-						  NP_ONE_RUN_USABLE;
+	return run->scatter > NP_ONE_RUN_DISAGREE ? NP_ONE_RUN_SCATTER :
+						    NP_ONE_RUN_USABLE;
 }
 
 /* The estimates for classified intervals. */
-static void make_estimates(const struct np_interval *b, size_t n,
+static void make_estimates(const struct np_interval *interval, size_t n,
 			   const struct np_mean *whole,
-			   const struct np_one_run_sorted *s,
+			   const struct np_one_run_sorted *sorted,
 			   struct np_one_run_level *level, size_t n_levels,
 			   struct np_one_run *out)
 {
-	struct np_one_run o = { .n_phases = s->n_phases, .apart = NAN };
-	struct error e;
+	struct np_one_run run = { .n_phases = sorted->n_phases, .apart = NAN };
+	struct error error;
 
 	for (size_t i = 0; i < n; i++) {
-		const struct np_one_run_point *p = &s->point[i];
+		const struct np_one_run_point *point = &sorted->point[i];
 
-		o.n_runs += !i || b[i].run != b[i - 1].run;
-		o.n_loaded += p->use != NP_INTERVAL_ALONE;
-		o.n_dropped += p->use == NP_INTERVAL_DROPPED;
-		o.sec += b[i].sec;
-		o.lost_sec += lost_sec(&b[i], p);
+		run.n_runs += !i || interval[i].run != interval[i - 1].run;
+		run.n_loaded += point->use != NP_INTERVAL_ALONE;
+		run.n_dropped += point->use == NP_INTERVAL_DROPPED;
+		run.sec += interval[i].sec;
+		run.lost_sec += lost_sec(&interval[i], point);
 	}
-	for (size_t k = 0; k < s->n_phases; k++)
-		o.phase[k] = s->phase[k];
-	e = scatter(s, whole, n_levels, o.n_runs);
-	o.scatter = e.all;
-	o.between = e.between;
+	for (size_t k = 0; k < sorted->n_phases; k++)
+		run.phase[k] = sorted->phase[k];
+	error = scatter(sorted, whole, n_levels, run.n_runs);
+	run.scatter = error.all;
+	run.between = error.between;
 	for (size_t i = 0; i < n_levels; i++)
-		judge_level(s, s->cell + i * NP_ONE_RUN_PHASES, &e, &level[i]);
-	o.verdict = verdict(s, &o, e.all_df);
-	*out = o;
+		judge_level(sorted, sorted->cell + i * NP_ONE_RUN_PHASES,
+			    &error, &level[i]);
+	run.verdict = verdict(sorted, &run, error.all_df);
+	*out = run;
 }
 
-static int estimate(const struct np_interval *b, size_t n,
+static int estimate(const struct np_interval *interval, size_t n,
 		    const struct np_mean *whole, struct np_one_run_level *level,
 		    size_t n_levels, struct np_one_run *out)
 {
-	struct np_one_run_sorted s;
-	int rc = classify(b, n, n_levels, &s);
+	struct np_one_run_sorted sorted;
+	int rc = classify(interval, n, n_levels, &sorted);
 
 	if (rc)
 		return rc;
-	make_estimates(b, n, whole, &s, level, n_levels, out);
-	free_sorted(&s);
+	make_estimates(interval, n, whole, &sorted, level, n_levels, out);
+	free_sorted(&sorted);
 	return 0;
 }
 
 /* Copy the runs whose intervals all have MPI calls, with calls as the rate. */
-static size_t list_calls(const struct np_interval *b, size_t n,
+static size_t list_calls(const struct np_interval *interval, size_t n,
 			 struct np_interval *out)
 {
 	size_t used = 0, first = 0; /* first: in out, of the run */
 	bool known = true;
 
 	for (size_t i = 0; i < n; i++) {
-		if (i && b[i].run != b[i - 1].run) {
+		if (i && interval[i].run != interval[i - 1].run) {
 			first = used;
 			known = true;
 		}
-		known &= b[i].calls >= 0;
+		known &= interval[i].calls >= 0;
 		if (!known) {
 			used = first;
 			continue;
 		}
-		out[used] = b[i];
-		out[used++].rate = b[i].calls * CALL_BYTES;
+		out[used] = interval[i];
+		out[used++].rate = interval[i].calls * CALL_BYTES;
 	}
 	return used;
 }
@@ -641,41 +671,41 @@ static double distance(const struct np_one_run_level *a,
 
 /* Choose between the estimates by bytes and those by MPI calls. */
 static void choose_bytes_or_calls(struct np_one_run_level *level,
-				  struct np_one_run *o,
+				  struct np_one_run *run,
 				  const struct np_one_run_level *calls,
 				  size_t n_levels, struct np_one_run *by_calls)
 {
-	bool bytes = o->verdict == NP_ONE_RUN_USABLE;
+	bool bytes = run->verdict == NP_ONE_RUN_USABLE;
 
 	if (by_calls->verdict != NP_ONE_RUN_USABLE)
 		return;
 	if (bytes)
-		o->apart = by_calls->apart = distance(level, calls, n_levels);
-	if (o->apart > NP_ONE_RUN_DIFFER_BY) {
-		o->verdict = NP_ONE_RUN_DIFFER;
-	} else if (!bytes || by_calls->scatter < o->scatter) {
+		run->apart = by_calls->apart = distance(level, calls, n_levels);
+	if (run->apart > NP_ONE_RUN_DIFFER_BY) {
+		run->verdict = NP_ONE_RUN_DIFFER;
+	} else if (!bytes || by_calls->scatter < run->scatter) {
 		by_calls->by_calls = true;
-		*o = *by_calls;
+		*run = *by_calls;
 		memcpy(level, calls, n_levels * sizeof(*level));
 	}
 }
 
-int np_one_run_estimate(const struct np_interval *b, size_t n,
+int np_one_run_estimate(const struct np_interval *interval, size_t n,
 			const struct np_mean *whole,
 			struct np_one_run_level *level, size_t n_levels,
 			struct np_one_run *out)
 {
-	int rc = estimate(b, n, whole, level, n_levels, out);
+	int rc = estimate(interval, n, whole, level, n_levels, out);
 	struct np_interval *calls = rc ? NULL : calloc(n + 1, sizeof(*calls));
 	struct np_one_run_level *of = calloc(n_levels + 1, sizeof(*of));
-	struct np_one_run o;
+	struct np_one_run run;
 	size_t n_calls;
 
 	if (!rc && calls && of) {
-		n_calls = list_calls(b, n, calls);
-		rc = estimate(calls, n_calls, whole, of, n_levels, &o);
+		n_calls = list_calls(interval, n, calls);
+		rc = estimate(calls, n_calls, whole, of, n_levels, &run);
 		if (!rc)
-			choose_bytes_or_calls(level, out, of, n_levels, &o);
+			choose_bytes_or_calls(level, out, of, n_levels, &run);
 	} else if (!rc) {
 		rc = -ENOMEM;
 	}
@@ -699,16 +729,16 @@ struct plan {
 	double left_sec; /* time that the run may still lose */
 };
 
-static size_t count_here(const struct plan *a, size_t level)
+static size_t count_here(const struct plan *plan, size_t level)
 {
-	return a->s->cell[level * NP_ONE_RUN_PHASES + a->phase].x.n;
+	return plan->s->cell[level * NP_ONE_RUN_PHASES + plan->phase].x.n;
 }
 
 /* Has this run a loaded interval of the level, in any phase? */
-static bool is_in_run(const struct plan *a, size_t level)
+static bool is_in_run(const struct plan *plan, size_t level)
 {
-	for (size_t i = a->n - a->n_here; i < a->n; i++)
-		if (a->b[i].level == level)
+	for (size_t i = plan->n - plan->n_here; i < plan->n; i++)
+		if (plan->b[i].level == level)
 			return true;
 	return false;
 }
@@ -718,34 +748,35 @@ static bool is_in_run(const struct plan *a, size_t level)
  * level that is known well enough from one interval gets the next one from a
  * later run, which also shows how much runs differ.
  */
-static bool needs_more(const struct plan *a, size_t level, size_t n)
+static bool needs_more(const struct plan *plan, size_t level, size_t n)
 {
-	if (!n || a->level[level].half_width > NP_ONE_RUN_HALF_WIDTH)
+	if (!n || plan->level[level].half_width > NP_ONE_RUN_HALF_WIDTH)
 		return n < NP_ONE_RUN_MAX;
-	return n < NP_ONE_RUN_MIN && !is_in_run(a, level);
+	return n < NP_ONE_RUN_MIN && !is_in_run(plan, level);
 }
 
-static double may_cost_sec(const struct plan *a, size_t level)
+static double may_cost_sec(const struct plan *plan, size_t level)
 {
-	const struct np_mean *m = &a->level[level].slowdown;
+	const struct np_mean *mean = &plan->level[level].slowdown;
 
-	if (!m->n)
-		return a->p->interval_sec;
-	return a->p->interval_sec * fmax(m->mean, 0) / (1 + fmax(m->mean, 0));
+	if (!mean->n)
+		return plan->p->interval_sec;
+	return plan->p->interval_sec * fmax(mean->mean, 0) /
+	       (1 + fmax(mean->mean, 0));
 }
 
-/* How often this level has followed the level a->last. */
-static size_t followed(const struct plan *a, size_t level)
+/* How often this level has followed the level plan->last. */
+static size_t followed(const struct plan *plan, size_t level)
 {
 	size_t before = NP_INTERVAL_NO_LEVEL, count = 0;
 
-	for (size_t i = 0; i < a->n; i++) {
-		if (i && a->b[i].run != a->b[i - 1].run)
+	for (size_t i = 0; i < plan->n; i++) {
+		if (i && plan->b[i].run != plan->b[i - 1].run)
 			before = NP_INTERVAL_NO_LEVEL;
-		if (a->b[i].level == NP_INTERVAL_NO_LEVEL)
+		if (plan->b[i].level == NP_INTERVAL_NO_LEVEL)
 			continue;
-		count += before == a->last && a->b[i].level == level;
-		before = a->b[i].level;
+		count += before == plan->last && plan->b[i].level == level;
+		before = plan->b[i].level;
 	}
 	return count;
 }
@@ -759,14 +790,14 @@ static double tie_order(size_t level)
 }
 
 /* Distance to the nearest level with an interval in this phase, as an index. */
-static size_t gap(const struct plan *a, size_t level)
+static size_t gap(const struct plan *plan, size_t level)
 {
 	size_t least = SIZE_MAX;
 
-	for (size_t k = 0; k < a->p->n_levels; k++) {
+	for (size_t k = 0; k < plan->p->n_levels; k++) {
 		size_t far = k > level ? k - level : level - k;
 
-		if (count_here(a, k) && far < least)
+		if (count_here(plan, k) && far < least)
 			least = far;
 	}
 	return least;
@@ -777,43 +808,43 @@ static size_t gap(const struct plan *a, size_t level)
  * interval, the one in the largest gap, starting with the last and strongest,
  * so that a short run covers the whole range.
  */
-static bool precedes(const struct plan *a, size_t level, size_t other)
+static bool precedes(const struct plan *plan, size_t level, size_t other)
 {
-	size_t here = gap(a, level), there = gap(a, other);
+	size_t here = gap(plan, level), there = gap(plan, other);
 
-	if (count_here(a, level))
+	if (count_here(plan, level))
 		return tie_order(level) < tie_order(other);
 	return here != there ? here > there : level > other;
 }
 
 /* The least number of intervals in this phase of a level that needs more. */
-static size_t fewest(const struct plan *a)
+static size_t fewest(const struct plan *plan)
 {
 	size_t least = SIZE_MAX;
 
-	for (size_t i = 0; i < a->p->n_levels; i++)
-		if (needs_more(a, i, count_here(a, i)) &&
-		    count_here(a, i) < least)
-			least = count_here(a, i);
+	for (size_t i = 0; i < plan->p->n_levels; i++)
+		if (needs_more(plan, i, count_here(plan, i)) &&
+		    count_here(plan, i) < least)
+			least = count_here(plan, i);
 	return least;
 }
 
-static void plan_select_level(const struct plan *a,
+static void plan_select_level(const struct plan *plan,
 			      struct np_one_run_next *next)
 {
-	size_t least = fewest(a), best_followed = SIZE_MAX;
+	size_t least = fewest(plan), best_followed = SIZE_MAX;
 
-	for (size_t i = 0; least < SIZE_MAX && i < a->p->n_levels; i++) {
-		size_t f = i == a->last ? SIZE_MAX - 1 : followed(a, i);
+	for (size_t i = 0; least < SIZE_MAX && i < plan->p->n_levels; i++) {
+		size_t f = i == plan->last ? SIZE_MAX - 1 : followed(plan, i);
 
-		if (count_here(a, i) != least || !needs_more(a, i, least))
+		if (count_here(plan, i) != least || !needs_more(plan, i, least))
 			continue;
-		if (may_cost_sec(a, i) > a->left_sec) {
+		if (may_cost_sec(plan, i) > plan->left_sec) {
 			next->waits = true;
 		} else if (f < best_followed ||
 			   (f == best_followed &&
 			    next->level != NP_INTERVAL_NO_LEVEL &&
-			    precedes(a, i, next->level))) {
+			    precedes(plan, i, next->level))) {
 			best_followed = f;
 			next->level = i;
 		}
@@ -825,69 +856,74 @@ static void plan_select_level(const struct plan *a,
  * True if no level needs more intervals in this run, or the program is too
  * irregular.
  */
-static bool is_complete(const struct plan *a, const struct np_one_run *o)
+static bool is_complete(const struct plan *plan, const struct np_one_run *run)
 {
-	if (o->verdict == NP_ONE_RUN_RESTLESS &&
-	    o->n_dropped >= NP_ONE_RUN_MIN * a->p->n_levels)
+	if (run->verdict == NP_ONE_RUN_RESTLESS &&
+	    run->n_dropped >= NP_ONE_RUN_MIN * plan->p->n_levels)
 		return true;
-	for (size_t i = 0; i < a->p->n_levels; i++)
-		if (needs_more(a, i, a->level[i].least))
+	for (size_t i = 0; i < plan->p->n_levels; i++)
+		if (needs_more(plan, i, plan->level[i].least))
 			return false;
 	return true;
 }
 
 /* Set *last to the level of the last loaded interval; return the lost time. */
-static double look_back(const struct plan *a, size_t *last)
+static double look_back(const struct plan *plan, size_t *last)
 {
 	double lost = 0;
 
 	*last = NP_INTERVAL_NO_LEVEL;
-	for (size_t i = a->n - a->n_here; i < a->n; i++) {
-		lost += lost_sec(&a->b[i], &a->s->point[i]);
-		if (a->b[i].level != NP_INTERVAL_NO_LEVEL)
-			*last = a->b[i].level;
+	for (size_t i = plan->n - plan->n_here; i < plan->n; i++) {
+		lost += lost_sec(&plan->b[i], &plan->s->point[i]);
+		if (plan->b[i].level != NP_INTERVAL_NO_LEVEL)
+			*last = plan->b[i].level;
 	}
 	return lost;
 }
 
-static void plan_on(struct plan *a, double run_sec, const struct np_one_run *o,
-		    struct np_one_run_next *next)
+static void plan_on(struct plan *plan, double run_sec,
+		    const struct np_one_run *run, struct np_one_run_next *next)
 {
-	double lost = look_back(a, &a->last);
+	double lost = look_back(plan, &plan->last);
 
-	next->complete = is_complete(a, o);
-	if (next->complete || !a->n_here || o->verdict == NP_ONE_RUN_SILENT ||
-	    a->b[a->n - 1].level != NP_INTERVAL_NO_LEVEL)
+	next->complete = is_complete(plan, run);
+	if (next->complete || !plan->n_here ||
+	    run->verdict == NP_ONE_RUN_SILENT ||
+	    plan->b[plan->n - 1].level != NP_INTERVAL_NO_LEVEL)
 		return;
-	a->phase = a->s->point[a->n - 1].phase;
-	if (a->phase == NP_ONE_RUN_NO_PHASE || !a->s->phase[a->phase].rate)
+	plan->phase = plan->s->point[plan->n - 1].phase;
+	if (plan->phase == NP_ONE_RUN_NO_PHASE ||
+	    !plan->s->phase[plan->phase].rate)
 		return;
-	a->left_sec = a->p->share * (run_sec - lost) - lost;
-	plan_select_level(a, next);
+	plan->left_sec = plan->p->share * (run_sec - lost) - lost;
+	plan_select_level(plan, next);
 }
 
-int np_one_run_next_interval(const struct np_one_run_schedule *p,
-			     const struct np_interval *b, size_t n,
+int np_one_run_next_interval(const struct np_one_run_schedule *schedule,
+			     const struct np_interval *interval, size_t n,
 			     size_t n_here, double run_sec,
 			     struct np_one_run_next *out)
 {
 	struct np_one_run_level *level =
-		calloc(p->n_levels + 1, sizeof(*level));
+		calloc(schedule->n_levels + 1, sizeof(*level));
 	struct np_one_run_next next = { .level = NP_INTERVAL_NO_LEVEL };
-	struct plan a = {
-		.p = p, .b = b, .n = n, .n_here = n_here, .level = level
-	};
-	struct np_one_run_sorted s;
-	struct np_one_run o;
+	struct plan plan = { .p = schedule,
+			     .b = interval,
+			     .n = n,
+			     .n_here = n_here,
+			     .level = level };
+	struct np_one_run_sorted sorted;
+	struct np_one_run run;
 	int rc = -ENOMEM;
 
 	if (level)
-		rc = classify(b, n, p->n_levels, &s);
+		rc = classify(interval, n, schedule->n_levels, &sorted);
 	if (!rc) {
-		a.s = &s;
-		make_estimates(b, n, NULL, &s, level, p->n_levels, &o);
-		plan_on(&a, run_sec, &o, &next);
-		free_sorted(&s);
+		plan.s = &sorted;
+		make_estimates(interval, n, NULL, &sorted, level,
+			       schedule->n_levels, &run);
+		plan_on(&plan, run_sec, &run, &next);
+		free_sorted(&sorted);
 		*out = next;
 	}
 	free(level);

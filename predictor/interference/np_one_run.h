@@ -110,14 +110,14 @@ struct np_one_run {
 };
 
 /*
- * Estimate the slowdown by each level from the intervals b[n] of all runs of a
- * workload.  whole[n_levels] holds slowdowns of whole runs, which show how much
- * runs differ; it may be NULL.  MPI calls are used from runs in which every
- * interval has them.  level[n_levels] is always filled in, but must not be
- * relied upon unless the verdict is NP_ONE_RUN_USABLE.  Returns 0, -EINVAL (a
- * level, time or rate out of range) or -ENOMEM.
+ * Estimate the slowdown by each level from the intervals interval[n] of all
+ * runs of a workload.  whole[n_levels] holds slowdowns of whole runs, which
+ * show how much runs differ; it may be NULL.  MPI calls are used from runs in
+ * which every interval has them.  level[n_levels] is always filled in, but must
+ * not be relied upon unless the verdict is NP_ONE_RUN_USABLE.  Returns 0,
+ * -EINVAL (a level, time or rate out of range) or -ENOMEM.
  */
-int np_one_run_estimate(const struct np_interval *b, size_t n,
+int np_one_run_estimate(const struct np_interval *interval, size_t n,
 			const struct np_mean *whole,
 			struct np_one_run_level *level, size_t n_levels,
 			struct np_one_run *out);
@@ -137,12 +137,12 @@ struct np_one_run_next {
 };
 
 /*
- * Select the next interval of a run that is run_sec old and that b[n]'s last
- * n_here intervals belong to.  Every loaded interval is followed by an unloaded
- * one.  Levels with the fewest intervals are preferred, and of these the level
- * that has followed the previous one least often.  The first intervals cover
- * the range of the levels: the last level, the first, one in the middle, and so
- * on.
+ * Select the next interval of a run that is run_sec old and that interval[n]'s
+ * last n_here intervals belong to.  Every loaded interval is followed by an
+ * unloaded one.  Levels with the fewest intervals are preferred, and of these
+ * the level that has followed the previous one least often.  The first
+ * intervals cover the range of the levels: the last level, the first, one in
+ * the middle, and so on.
  *
  * A level needs intervals until the confidence interval of log(1 + slowdown),
  * from the scatter within runs, is +-NP_ONE_RUN_HALF_WIDTH, or it has
@@ -155,8 +155,8 @@ struct np_one_run_next {
  * already lost must not exceed share of the run time without load.  Returns as
  * np_one_run_estimate() does.
  */
-int np_one_run_next_interval(const struct np_one_run_schedule *p,
-			     const struct np_interval *b, size_t n,
+int np_one_run_next_interval(const struct np_one_run_schedule *schedule,
+			     const struct np_interval *interval, size_t n,
 			     size_t n_here, double run_sec,
 			     struct np_one_run_next *out);
 

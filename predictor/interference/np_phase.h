@@ -53,6 +53,6 @@ struct np_phases {
 	double busy_period_sec; /* their mean length */
 };
 
-void np_phase_find(const struct np_series *s, struct np_phases *out);
+void np_phase_find(const struct np_series *series, struct np_phases *out);
 
 #endif

@@ -28,52 +28,55 @@ uint32_t np_slowdowns_limit(double max_slowdown)
 	return (uint32_t)rint(NP_SLOWDOWNS_UNIT * log1p(max_slowdown));
 }
 
-struct np_slowdowns *np_slowdowns_ref(struct np_slowdowns *t)
+struct np_slowdowns *np_slowdowns_ref(struct np_slowdowns *slowdowns)
 {
-	__atomic_add_fetch(&t->refs, 1, __ATOMIC_RELAXED);
-	return t;
+	__atomic_add_fetch(&slowdowns->refs, 1, __ATOMIC_RELAXED);
+	return slowdowns;
 }
 
-void np_slowdowns_unref(struct np_slowdowns *t)
+void np_slowdowns_unref(struct np_slowdowns *slowdowns)
 {
-	if (!t || __atomic_sub_fetch(&t->refs, 1, __ATOMIC_ACQ_REL))
+	if (!slowdowns ||
+	    __atomic_sub_fetch(&slowdowns->refs, 1, __ATOMIC_ACQ_REL))
 		return;
-	free(t->profile);
-	free(t->suffered);
-	free(t->caused);
-	free(t->most);
-	free(t);
+	free(slowdowns->profile);
+	free(slowdowns->suffered);
+	free(slowdowns->caused);
+	free(slowdowns->most);
+	free(slowdowns);
 }
 
 struct np_slowdowns *np_slowdowns_new(size_t n)
 {
-	struct np_slowdowns *t = calloc(1, sizeof(*t));
+	struct np_slowdowns *slowdowns = calloc(1, sizeof(*slowdowns));
 	size_t n_loads = n * n * NP_N_TOUCH + 1; /* one more: not malloc(0) */
 
-	if (!t)
+	if (!slowdowns)
 		return NULL;
-	t->refs = 1;
-	t->n = n;
-	t->profile = calloc(n + 1, sizeof(*t->profile));
-	t->suffered = malloc(n_loads * sizeof(*t->suffered));
-	t->caused = malloc(n_loads * sizeof(*t->caused));
-	t->most = calloc(n + 1, sizeof(*t->most));
-	if (t->profile && t->suffered && t->caused && t->most)
-		return t;
-	np_slowdowns_unref(t);
+	slowdowns->refs = 1;
+	slowdowns->n = n;
+	slowdowns->profile = calloc(n + 1, sizeof(*slowdowns->profile));
+	slowdowns->suffered = malloc(n_loads * sizeof(*slowdowns->suffered));
+	slowdowns->caused = malloc(n_loads * sizeof(*slowdowns->caused));
+	slowdowns->most = calloc(n + 1, sizeof(*slowdowns->most));
+	if (slowdowns->profile && slowdowns->suffered && slowdowns->caused &&
+	    slowdowns->most)
+		return slowdowns;
+	np_slowdowns_unref(slowdowns);
 	return NULL;
 }
 
-double np_slowdowns_between(const struct np_slowdowns *t, uint32_t victim,
-			    uint32_t co, bool both_share_nodes, bool both_span)
+double np_slowdowns_between(const struct np_slowdowns *slowdowns,
+			    uint32_t victim, uint32_t co, bool both_share_nodes,
+			    bool both_span)
 {
 	unsigned touch = (both_share_nodes ? NP_TOUCH_NODE : 0) |
 			 (both_span ? NP_TOUCH_UPLINK : 0);
 
-	if (victim >= t->n || co >= t->n)
+	if (victim >= slowdowns->n || co >= slowdowns->n)
 		return 0;
-	return np_slowdowns_from_load(
-		np_slowdowns_at(np_slowdowns_suffered(t, victim), co, touch));
+	return np_slowdowns_from_load(np_slowdowns_at(
+		np_slowdowns_suffered(slowdowns, victim), co, touch));
 }
 
 /* Marks a load that was not predicted yet; none is that large. */
@@ -91,102 +94,108 @@ struct np_conflict {
 
 struct np_conflict *np_conflict_new(const struct np_oracle *oracle)
 {
-	struct np_conflict *c = calloc(1, sizeof(*c));
+	struct np_conflict *conflict = calloc(1, sizeof(*conflict));
 
-	if (c)
-		c->oracle = *oracle;
-	return c;
+	if (conflict)
+		conflict->oracle = *oracle;
+	return conflict;
 }
 
 /* Drop the table, as something changed. */
-static void invalidate_table(struct np_conflict *c)
+static void invalidate_table(struct np_conflict *conflict)
 {
-	np_slowdowns_unref(c->table);
-	c->table = NULL;
+	np_slowdowns_unref(conflict->table);
+	conflict->table = NULL;
 }
 
-void np_conflict_free(struct np_conflict *c)
+void np_conflict_free(struct np_conflict *conflict)
 {
-	if (!c)
+	if (!conflict)
 		return;
-	invalidate_table(c);
-	free(c->profile);
-	free(c->predicted);
-	free(c);
+	invalidate_table(conflict);
+	free(conflict->profile);
+	free(conflict->predicted);
+	free(conflict);
 }
 
 /* The predicted loads of a pair, NP_N_CONTACTS of them. */
-static uint16_t *loads_of(const struct np_conflict *c, size_t victim, size_t co)
+static uint16_t *loads_of(const struct np_conflict *conflict, size_t victim,
+			  size_t co)
 {
-	return c->predicted + (victim * c->capacity + co) * NP_N_CONTACTS;
+	return conflict->predicted +
+	       (victim * conflict->capacity + co) * NP_N_CONTACTS;
 }
 
 /* Double the capacity. 0 or -ENOMEM. */
-static int grow(struct np_conflict *c)
+static int grow(struct np_conflict *conflict)
 {
-	size_t capacity = c->capacity ? 2 * c->capacity : 32;
+	size_t capacity = conflict->capacity ? 2 * conflict->capacity : 32;
 	size_t n = capacity * capacity * NP_N_CONTACTS;
 	uint16_t *larger;
 
-	if (np_array_resize(&c->profile, capacity, sizeof(*c->profile)))
+	if (np_array_resize(&conflict->profile, capacity,
+			    sizeof(*conflict->profile)))
 		return -ENOMEM;
 	larger = malloc(n * sizeof(*larger));
 	if (!larger)
 		return -ENOMEM;
 	memset(larger, 0xff, n * sizeof(*larger)); /* NOT_PREDICTED */
-	for (size_t v = 0; v < c->n; v++)
-		memcpy(larger + v * capacity * NP_N_CONTACTS, loads_of(c, v, 0),
-		       c->n * NP_N_CONTACTS * sizeof(*larger));
-	free(c->predicted);
-	c->predicted = larger;
-	c->capacity = capacity;
+	for (size_t v = 0; v < conflict->n; v++)
+		memcpy(larger + v * capacity * NP_N_CONTACTS,
+		       loads_of(conflict, v, 0),
+		       conflict->n * NP_N_CONTACTS * sizeof(*larger));
+	free(conflict->predicted);
+	conflict->predicted = larger;
+	conflict->capacity = capacity;
 	return 0;
 }
 
-int np_conflict_add(struct np_conflict *c, uint32_t owner, bool trusted,
+int np_conflict_add(struct np_conflict *conflict, uint32_t owner, bool trusted,
 		    uint32_t *profile, struct np_err *err)
 {
-	if (c->n == NP_CONFLICT_MAX_PROFILES)
+	if (conflict->n == NP_CONFLICT_MAX_PROFILES)
 		return np_errf(err, -E2BIG, "more than %d profiles",
 			       NP_CONFLICT_MAX_PROFILES);
-	if (c->n == c->capacity && grow(c))
+	if (conflict->n == conflict->capacity && grow(conflict))
 		return np_errf(err, -ENOMEM, "conflicts: out of memory");
-	invalidate_table(c);
-	c->profile[c->n] = (struct np_slowdowns_profile){
-		.owner = owner, .trusted = trusted,
+	invalidate_table(conflict);
+	conflict->profile[conflict->n] = (struct np_slowdowns_profile){
+		.owner = owner,
+		.trusted = trusted,
 	};
-	*profile = (uint32_t)c->n++;
+	*profile = (uint32_t)conflict->n++;
 	return 0;
 }
 
 /* The bit of a rail; 0: there are too many, or the name is too long. */
-static uint8_t rail_bit(struct np_slowdowns_rails *r, const char *name,
+static uint8_t rail_bit(struct np_slowdowns_rails *rails, const char *name,
 			size_t len)
 {
 	unsigned i = 0;
 
-	if (len >= sizeof(r->name[0]))
+	if (len >= sizeof(rails->name[0]))
 		return 0;
-	while (i < r->n && (strlen(r->name[i]) != len ||
-			    memcmp(r->name[i], name, len)))
+	while (i < rails->n && (strlen(rails->name[i]) != len ||
+				memcmp(rails->name[i], name, len)))
 		i++;
 	if (i == NP_SLOWDOWNS_MAX_RAILS)
 		return 0;
-	if (i == r->n) {
-		memcpy(r->name[i], name, len);
-		r->name[r->n++][len] = '\0';
+	if (i == rails->n) {
+		memcpy(rails->name[i], name, len);
+		rails->name[rails->n++][len] = '\0';
 	}
 	return (uint8_t)(1u << i);
 }
 
-void np_conflict_set_rails(struct np_conflict *c, uint32_t profile,
+void np_conflict_set_rails(struct np_conflict *conflict, uint32_t profile,
 			   const char *rails)
 {
 	uint8_t bits = 0;
 
 	for (; rails && *rails; rails += strcspn(rails, ","),
 			       rails += *rails == ',') {
-		uint8_t bit = rail_bit(&c->rails, rails, strcspn(rails, ","));
+		uint8_t bit =
+			rail_bit(&conflict->rails, rails, strcspn(rails, ","));
 
 		if (!bit) {
 			bits = 0;
@@ -194,42 +203,44 @@ void np_conflict_set_rails(struct np_conflict *c, uint32_t profile,
 		}
 		bits |= bit;
 	}
-	if (profile >= c->n)
+	if (profile >= conflict->n)
 		return;
-	c->profile[profile].rails = bits;
-	invalidate_table(c);
+	conflict->profile[profile].rails = bits;
+	invalidate_table(conflict);
 }
 
-void np_conflict_forget(struct np_conflict *c, uint32_t profile)
+void np_conflict_forget(struct np_conflict *conflict, uint32_t profile)
 {
-	size_t bytes = NP_N_CONTACTS * sizeof(*c->predicted);
+	size_t bytes = NP_N_CONTACTS * sizeof(*conflict->predicted);
 
-	for (size_t i = 0; profile < c->n && i < c->n; i++) {
-		memset(loads_of(c, profile, i), 0xff, bytes);
-		memset(loads_of(c, i, profile), 0xff, bytes);
+	for (size_t i = 0; profile < conflict->n && i < conflict->n; i++) {
+		memset(loads_of(conflict, profile, i), 0xff, bytes);
+		memset(loads_of(conflict, i, profile), 0xff, bytes);
 	}
-	invalidate_table(c);
+	invalidate_table(conflict);
 }
 
-int np_conflict_replace(struct np_conflict *c, uint32_t profile,
+int np_conflict_replace(struct np_conflict *conflict, uint32_t profile,
 			uint32_t owner, bool trusted, struct np_err *err)
 {
-	if (profile >= c->n)
+	if (profile >= conflict->n)
 		return np_errf(err, -EINVAL, "no profile %u", profile);
-	c->profile[profile] = (struct np_slowdowns_profile){
-		.owner = owner, .trusted = trusted,
+	conflict->profile[profile] = (struct np_slowdowns_profile){
+		.owner = owner,
+		.trusted = trusted,
 	};
-	np_conflict_forget(c, profile);
+	np_conflict_forget(conflict, profile);
 	return 0;
 }
 
 /* Ask the model. A pair that it cannot predict counts as harmless. */
-static uint16_t predict_one(struct np_conflict *c, uint32_t victim, uint32_t co,
-			    enum np_contact contact)
+static uint16_t predict_one(struct np_conflict *conflict, uint32_t victim,
+			    uint32_t co, enum np_contact contact)
 {
 	double slowdown;
 
-	if (c->oracle.slowdown(c->oracle.arg, victim, co, contact, &slowdown))
+	if (conflict->oracle.slowdown(conflict->oracle.arg, victim, co, contact,
+				      &slowdown))
 		return 0;
 	return np_slowdowns_to_load(slowdown); /* NaN becomes 0 */
 }
@@ -238,10 +249,10 @@ static uint16_t predict_one(struct np_conflict *c, uint32_t victim, uint32_t co,
  * Predict the missing loads of one pair, but at most *left of them, and lower
  * *left. Returns how many are still missing.
  */
-static size_t predict_pair(struct np_conflict *c, uint32_t victim, uint32_t co,
-			   size_t *left)
+static size_t predict_pair(struct np_conflict *conflict, uint32_t victim,
+			   uint32_t co, size_t *left)
 {
-	uint16_t *load = loads_of(c, victim, co);
+	uint16_t *load = loads_of(conflict, victim, co);
 	size_t missing = 0;
 
 	for (int k = 0; k < NP_N_CONTACTS; k++) {
@@ -252,26 +263,27 @@ static size_t predict_pair(struct np_conflict *c, uint32_t victim, uint32_t co,
 			continue;
 		}
 		--*left;
-		load[k] = predict_one(c, victim, co, (enum np_contact)k);
-		invalidate_table(c);
+		load[k] = predict_one(conflict, victim, co, (enum np_contact)k);
+		invalidate_table(conflict);
 	}
 	return missing;
 }
 
-size_t np_conflict_predict(struct np_conflict *c, const uint32_t *profile,
-			   size_t n, size_t max_predictions)
+size_t np_conflict_predict(struct np_conflict *conflict,
+			   const uint32_t *profile, size_t n,
+			   size_t max_predictions)
 {
 	size_t missing = 0;
 
 	if (!profile)
-		n = c->n;
+		n = conflict->n;
 	for (size_t i = 0; i < n; i++)
 		for (size_t k = 0; k < n; k++) {
 			uint32_t victim = profile ? profile[i] : (uint32_t)i;
 			uint32_t co = profile ? profile[k] : (uint32_t)k;
 
-			if (victim < c->n && co < c->n)
-				missing += predict_pair(c, victim, co,
+			if (victim < conflict->n && co < conflict->n)
+				missing += predict_pair(conflict, victim, co,
 							&max_predictions);
 		}
 	return missing;
@@ -304,21 +316,23 @@ static void worst_of(const uint16_t *predicted, uint16_t negligible,
 }
 
 /* Fill in the loads of one pair, and what follows from them for both. */
-static void fill_pair(const struct np_conflict *c, uint16_t negligible,
-		      struct np_slowdowns *t, size_t v, size_t co)
+static void fill_pair(const struct np_conflict *conflict, uint16_t negligible,
+		      struct np_slowdowns *slowdowns, size_t v, size_t co)
 {
-	struct np_slowdowns_profile *victim = &t->profile[v];
-	struct np_slowdowns_profile *aggressor = &t->profile[co];
-	uint16_t *suffered = t->suffered + (v * t->n + co) * NP_N_TOUCH;
-	uint16_t *caused = t->caused + (co * t->n + v) * NP_N_TOUCH;
+	struct np_slowdowns_profile *victim = &slowdowns->profile[v];
+	struct np_slowdowns_profile *aggressor = &slowdowns->profile[co];
+	uint16_t *suffered =
+		slowdowns->suffered + (v * slowdowns->n + co) * NP_N_TOUCH;
+	uint16_t *caused =
+		slowdowns->caused + (co * slowdowns->n + v) * NP_N_TOUCH;
 	bool complete = true;
 	uint16_t most;
 
-	worst_of(loads_of(c, v, co), negligible, suffered, &complete);
+	worst_of(loads_of(conflict, v, co), negligible, suffered, &complete);
 	memcpy(caused, suffered, NP_N_TOUCH * sizeof(*caused));
 	most = suffered[NP_TOUCH_NODE | NP_TOUCH_UPLINK];
-	if (most > t->most[v])
-		t->most[v] = most;
+	if (most > slowdowns->most[v])
+		slowdowns->most[v] = most;
 	if (most) {
 		aggressor->aggressor = true;
 		victim->inert = aggressor->inert = false;
@@ -327,41 +341,43 @@ static void fill_pair(const struct np_conflict *c, uint16_t negligible,
 		victim->complete = aggressor->complete = false;
 }
 
-static void fill_table(const struct np_conflict *c, struct np_slowdowns *t)
+static void fill_table(const struct np_conflict *conflict,
+		       struct np_slowdowns *slowdowns)
 {
-	uint16_t negligible = np_slowdowns_to_load(t->negligible);
+	uint16_t negligible = np_slowdowns_to_load(slowdowns->negligible);
 
-	for (size_t v = 0; v < t->n; v++)
-		t->profile[v].complete = t->profile[v].inert = true;
-	for (size_t v = 0; v < t->n; v++)
-		for (size_t co = 0; co < t->n; co++)
-			fill_pair(c, negligible, t, v, co);
+	for (size_t v = 0; v < slowdowns->n; v++)
+		slowdowns->profile[v].complete = slowdowns->profile[v].inert =
+			true;
+	for (size_t v = 0; v < slowdowns->n; v++)
+		for (size_t co = 0; co < slowdowns->n; co++)
+			fill_pair(conflict, negligible, slowdowns, v, co);
 }
 
-int np_conflict_table(struct np_conflict *c, double negligible,
+int np_conflict_table(struct np_conflict *conflict, double negligible,
 		      struct np_slowdowns **out, struct np_err *err)
 {
-	struct np_slowdowns *t;
+	struct np_slowdowns *slowdowns;
 
 	if (!(negligible >= 0 && negligible <= 1))
 		return np_errf(err, -EINVAL,
 			       "negligible slowdown %g; expected 0 to 1",
 			       negligible);
-	if (c->table && c->table->negligible != negligible)
-		invalidate_table(c);
-	if (c->table) {
-		*out = np_slowdowns_ref(c->table);
+	if (conflict->table && conflict->table->negligible != negligible)
+		invalidate_table(conflict);
+	if (conflict->table) {
+		*out = np_slowdowns_ref(conflict->table);
 		return 0;
 	}
-	t = np_slowdowns_new(c->n);
-	if (!t)
+	slowdowns = np_slowdowns_new(conflict->n);
+	if (!slowdowns)
 		return np_errf(err, -ENOMEM, "conflicts: out of memory");
-	t->negligible = negligible;
-	t->rails = c->rails;
-	for (size_t i = 0; i < c->n; i++)
-		t->profile[i] = c->profile[i];
-	fill_table(c, t);
-	c->table = np_slowdowns_ref(t);
-	*out = t;
+	slowdowns->negligible = negligible;
+	slowdowns->rails = conflict->rails;
+	for (size_t i = 0; i < conflict->n; i++)
+		slowdowns->profile[i] = conflict->profile[i];
+	fill_table(conflict, slowdowns);
+	conflict->table = np_slowdowns_ref(slowdowns);
+	*out = slowdowns;
 	return 0;
 }

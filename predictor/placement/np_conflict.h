@@ -146,16 +146,17 @@ static inline uint32_t np_slowdowns_clamp(uint64_t load)
  * memory.
  */
 struct np_slowdowns *np_slowdowns_new(size_t n);
-struct np_slowdowns *np_slowdowns_ref(struct np_slowdowns *t);
-void np_slowdowns_unref(struct np_slowdowns *t); /* NULL is allowed */
+struct np_slowdowns *np_slowdowns_ref(struct np_slowdowns *slowdowns);
+void np_slowdowns_unref(struct np_slowdowns *slowdowns); /* NULL is allowed */
 
 /*
  * Predicted slowdown, as a fraction, of a victim concurrent with one co-runner:
  * the largest over the contacts that the two flags allow. 0 for a profile that
  * the table does not have.
  */
-double np_slowdowns_between(const struct np_slowdowns *t, uint32_t victim,
-			    uint32_t co, bool both_share_nodes, bool both_span);
+double np_slowdowns_between(const struct np_slowdowns *slowdowns,
+			    uint32_t victim, uint32_t co, bool both_share_nodes,
+			    bool both_span);
 
 /* Conversions. Speedups become load 0; others are rounded to nearest. */
 uint16_t np_slowdowns_to_load(double slowdown);
@@ -194,13 +195,13 @@ struct np_conflict;
 
 /* oracle is copied. NULL: out of memory. */
 struct np_conflict *np_conflict_new(const struct np_oracle *oracle);
-void np_conflict_free(struct np_conflict *c); /* NULL is allowed */
+void np_conflict_free(struct np_conflict *conflict); /* NULL is allowed */
 
 /*
  * Add a profile; handles count up from 0. owner: uid whose records it was made
  * from. Returns 0, -E2BIG (NP_CONFLICT_MAX_PROFILES) or -ENOMEM.
  */
-int np_conflict_add(struct np_conflict *c, uint32_t owner, bool trusted,
+int np_conflict_add(struct np_conflict *conflict, uint32_t owner, bool trusted,
 		    uint32_t *profile, struct np_err *err);
 
 /*
@@ -208,26 +209,27 @@ int np_conflict_add(struct np_conflict *c, uint32_t owner, bool trusted,
  * Handles are few and never freed, while applications come and go. Returns 0 or
  * -EINVAL (no such handle).
  */
-int np_conflict_replace(struct np_conflict *c, uint32_t profile,
+int np_conflict_replace(struct np_conflict *conflict, uint32_t profile,
 			uint32_t owner, bool trusted, struct np_err *err);
 
 /*
  * The rails that a profile loads, "rail0,rail1"; NULL: it may load any, and so
  * do profiles with more than NP_SLOWDOWNS_MAX_RAILS different ones.
  */
-void np_conflict_set_rails(struct np_conflict *c, uint32_t profile,
+void np_conflict_set_rails(struct np_conflict *conflict, uint32_t profile,
 			   const char *rails);
 
 /* Forget the answers about a profile that changed; they are asked again. */
-void np_conflict_forget(struct np_conflict *c, uint32_t profile);
+void np_conflict_forget(struct np_conflict *conflict, uint32_t profile);
 
 /*
  * Ask the model for missing answers among profile[] (NULL: all profiles), in a
  * fixed order and at most max_predictions times. Returns how many are still
  * missing.
  */
-size_t np_conflict_predict(struct np_conflict *c, const uint32_t *profile,
-			   size_t n, size_t max_predictions);
+size_t np_conflict_predict(struct np_conflict *conflict,
+			   const uint32_t *profile, size_t n,
+			   size_t max_predictions);
 
 /*
  * The answers as a table. Pairs that were not asked yet count as harmless, and
@@ -235,7 +237,7 @@ size_t np_conflict_predict(struct np_conflict *c, const uint32_t *profile,
  * changes. *out: release with np_slowdowns_unref(). Returns 0, -EINVAL
  * (negligible not within 0 to 1) or -ENOMEM.
  */
-int np_conflict_table(struct np_conflict *c, double negligible,
+int np_conflict_table(struct np_conflict *conflict, double negligible,
 		      struct np_slowdowns **out, struct np_err *err);
 
 #endif

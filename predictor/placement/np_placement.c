@@ -252,50 +252,54 @@ struct count {
 };
 
 /* Nodes of a set at the positions first to end - 1. */
-static struct count count_range(const struct np_snapshot *s,
+static struct count count_range(const struct np_snapshot *snapshot,
 				const uint64_t *set, uint32_t first,
 				uint32_t end)
 {
-	struct count c = { 0 };
+	struct count count = { 0 };
 
 	if (first == end)
-		return c;
+		return count;
 	for (size_t k = first / NP_BITS_WORD; k <= (end - 1) / NP_BITS_WORD;
 	     k++) {
 		uint64_t w = set[k] & word_mask(first, end, k);
 
-		c.any |= w != 0;
-		c.usable += (unsigned)__builtin_popcountll(w & s->usable[k]);
-		c.idle += (unsigned)__builtin_popcountll(w & s->idle[k]);
-		c.idle_or_mixed +=
-			(unsigned)__builtin_popcountll(w & s->idle_or_mixed[k]);
+		count.any |= w != 0;
+		count.usable +=
+			(unsigned)__builtin_popcountll(w & snapshot->usable[k]);
+		count.idle +=
+			(unsigned)__builtin_popcountll(w & snapshot->idle[k]);
+		count.idle_or_mixed += (unsigned)__builtin_popcountll(
+			w & snapshot->idle_or_mixed[k]);
 	}
-	return c;
+	return count;
 }
 
-/* Fill in the arrays that c points to. set: bitmap by position. */
-static void counts_fill(const struct np_snapshot *s, const uint64_t *set,
-			struct np_counts *c)
+/* Fill in the arrays that counts points to. set: bitmap by position. */
+static void counts_fill(const struct np_snapshot *snapshot, const uint64_t *set,
+			struct np_counts *counts)
 {
-	const struct np_leaves *l = s->leaves;
+	const struct np_leaves *leaves = snapshot->leaves;
 	struct count got;
 
-	memset(c->reach, 0, l->words * sizeof(*c->reach));
-	c->all_usable = 0;
-	for (size_t i = 0; i < l->n; i++) {
-		got = count_range(s, set, l->first[i], l->first[i + 1]);
-		c->usable[i] = (uint16_t)got.usable;
-		c->all_usable += got.usable;
-		c->free_alone[i] = (uint16_t)got.idle;
-		c->free_shared[i] = (uint16_t)got.idle_or_mixed;
+	memset(counts->reach, 0, leaves->words * sizeof(*counts->reach));
+	counts->all_usable = 0;
+	for (size_t i = 0; i < leaves->n; i++) {
+		got = count_range(snapshot, set, leaves->first[i],
+				  leaves->first[i + 1]);
+		counts->usable[i] = (uint16_t)got.usable;
+		counts->all_usable += got.usable;
+		counts->free_alone[i] = (uint16_t)got.idle;
+		counts->free_shared[i] = (uint16_t)got.idle_or_mixed;
 		if (got.any)
-			np_bits_set(c->reach, i);
+			np_bits_set(counts->reach, i);
 	}
-	got = count_range(s, set, l->first[l->n], (uint32_t)l->n_nodes);
-	c->no_leaf_usable = got.usable;
-	c->all_usable += got.usable;
-	c->no_leaf_free_alone = got.idle;
-	c->no_leaf_free_shared = got.idle_or_mixed;
+	got = count_range(snapshot, set, leaves->first[leaves->n],
+			  (uint32_t)leaves->n_nodes);
+	counts->no_leaf_usable = got.usable;
+	counts->all_usable += got.usable;
+	counts->no_leaf_free_alone = got.idle;
+	counts->no_leaf_free_shared = got.idle_or_mixed;
 }
 
 /* Keep the n largest numbers in best[], largest first. */
@@ -359,12 +363,12 @@ static uint64_t counts_sum(const struct np_leaves *l, uint32_t switches,
 	     leaf < end_; leaf++)
 
 /* Whether jobs of a profile load the rail of a switch. */
-static bool loads_rail(const struct np_problem *p, uint32_t profile,
+static bool loads_rail(const struct np_problem *problem, uint32_t profile,
 		       uint32_t sw)
 {
-	uint8_t rails = p->table->profile[profile].rails;
+	uint8_t rails = problem->table->profile[profile].rails;
 
-	return !rails || rails & p->rail_bit[p->leaves->rail[sw]];
+	return !rails || rails & problem->rail_bit[problem->leaves->rail[sw]];
 }
 
 /* ---- Problem ---- */
@@ -379,161 +383,167 @@ struct np_problem_block {
  * Zeroed memory for n items of so many bytes, freed with the problem. There is
  * room for one more item, so that n may be 0. NULL: out of memory.
  */
-static void *problem_alloc(struct np_problem *p, size_t n, size_t item)
+static void *problem_alloc(struct np_problem *problem, size_t n, size_t item)
 {
 	size_t bytes = n * item + item;
-	struct np_problem_block *b = calloc(1, sizeof(*b) + bytes);
+	struct np_problem_block *block = calloc(1, sizeof(*block) + bytes);
 
-	if (!b)
+	if (!block)
 		return NULL;
-	b->next = p->blocks;
-	p->blocks = b;
-	return b->data;
+	block->next = problem->blocks;
+	problem->blocks = block;
+	return block->data;
 }
 
-static void problem_free(struct np_problem *p)
+static void problem_free(struct np_problem *problem)
 {
-	struct np_problem_block *b, *next;
+	struct np_problem_block *block, *next;
 
-	for (b = p->blocks; b; b = next) {
-		next = b->next;
-		free(b);
+	for (block = problem->blocks; block; block = next) {
+		next = block->next;
+		free(block);
 	}
 }
 
 /* Whether a job has a profile that counts, at least for its owner's jobs. */
-static bool problem_knows(const struct np_problem *p, const struct np_job *j)
+static bool problem_knows(const struct np_problem *problem,
+			  const struct np_job *job)
 {
 	const struct np_slowdowns_profile *profile;
 
-	if (j->profile == NP_PROFILE_UNKNOWN)
+	if (job->profile == NP_PROFILE_UNKNOWN)
 		return false;
-	profile = &p->table->profile[j->profile];
-	return profile->trusted || profile->owner == j->owner;
+	profile = &problem->table->profile[job->profile];
+	return profile->trusted || profile->owner == job->owner;
 }
 
 /* Whether other users' jobs take a job with a known profile into account. */
-static bool problem_trusted(const struct np_problem *p,
-			    const struct np_job *j)
+static bool problem_trusted(const struct np_problem *problem,
+			    const struct np_job *job)
 {
-	return p->table->profile[j->profile].trusted &&
-	       !(j->flags & NP_JOB_UNPROVED);
+	return problem->table->profile[job->profile].trusted &&
+	       !(job->flags & NP_JOB_UNPROVED);
 }
 
 /* Whether a job is in mode enforce, or treated as if it were. */
-static bool problem_enforced(const struct np_problem *p, const struct np_job *j)
+static bool problem_enforced(const struct np_problem *problem,
+			     const struct np_job *job)
 {
-	return j->mode == NP_MODE_ENFORCE ||
-	       (p->what_if && j->mode == NP_MODE_ADVISE);
+	return job->mode == NP_MODE_ENFORCE ||
+	       (problem->what_if && job->mode == NP_MODE_ADVISE);
 }
 
 /* Whether a job was held back as long as the policy allows in its mode. */
-static bool problem_hold_expired(const struct np_problem *p,
-				 const struct np_job *j, double held_sec)
+static bool problem_hold_expired(const struct np_problem *problem,
+				 const struct np_job *job, double held_sec)
 {
-	return held_sec >= (j->mode == NP_MODE_PREFER ?
+	return held_sec >= (job->mode == NP_MODE_PREFER ?
 				    NP_PLACEMENT_PATIENCE_SEC :
-				    p->policy.max_hold_sec);
+				    problem->policy.max_hold_sec);
 }
 
 /*
  * Why placement does not decide about a job; 0 (NP_WHY_RUNNING) if it does, or
  * if the job is running.
  */
-static enum np_why problem_exempt(const struct np_problem *p,
-				  const struct np_job *j, int64_t now_sec)
+static enum np_why problem_exempt(const struct np_problem *problem,
+				  const struct np_job *job, int64_t now_sec)
 {
-	if (j->state == NP_JOB_RUNNING)
+	if (job->state == NP_JOB_RUNNING)
 		return NP_WHY_RUNNING;
-	if (j->mode == NP_MODE_OFF)
+	if (job->mode == NP_MODE_OFF)
 		return NP_WHY_OFF;
-	if (!problem_knows(p, j))
+	if (!problem_knows(problem, job))
 		return NP_WHY_UNKNOWN;
-	if (j->flags & NP_JOB_NODELIST)
+	if (job->flags & NP_JOB_NODELIST)
 		return NP_WHY_NODELIST;
-	if (j->flags & NP_JOB_RESERVATION)
+	if (job->flags & NP_JOB_RESERVATION)
 		return NP_WHY_RESERVATION;
-	if (j->flags & NP_JOB_HETEROGENEOUS)
+	if (job->flags & NP_JOB_HETEROGENEOUS)
 		return NP_WHY_HETEROGENEOUS;
-	if (j->flags & NP_JOB_CONSTRAINT)
+	if (job->flags & NP_JOB_CONSTRAINT)
 		return NP_WHY_CONSTRAINT;
-	if (j->flags & NP_JOB_CHANGING)
+	if (job->flags & NP_JOB_CHANGING)
 		return NP_WHY_CHANGING;
-	if (j->eligible_sec - now_sec > NP_PLACEMENT_HORIZON_SEC)
+	if (job->eligible_sec - now_sec > NP_PLACEMENT_HORIZON_SEC)
 		return NP_WHY_NOT_YET;
 	return NP_WHY_RUNNING;
 }
 
 /* Counts with all arrays allocated, for counts_fill(). NULL: out of memory. */
-static struct np_counts *problem_counts_new(struct np_problem *p)
+static struct np_counts *problem_counts_new(struct np_problem *problem)
 {
-	struct np_counts *c = problem_alloc(p, 1, sizeof(*c));
-	uint16_t *n = problem_alloc(p, 3 * p->n_leaves, sizeof(*n));
-	uint64_t *reach = problem_alloc(p, p->leaf_words, sizeof(*reach));
+	struct np_counts *counts = problem_alloc(problem, 1, sizeof(*counts));
+	uint16_t *n = problem_alloc(problem, 3 * problem->n_leaves, sizeof(*n));
+	uint64_t *reach =
+		problem_alloc(problem, problem->leaf_words, sizeof(*reach));
 
-	if (!c || !n || !reach)
+	if (!counts || !n || !reach)
 		return NULL;
-	c->usable = n;
-	c->free_alone = n + p->n_leaves;
-	c->free_shared = n + 2 * p->n_leaves;
-	c->reach = reach;
-	return c;
+	counts->usable = n;
+	counts->free_alone = n + problem->n_leaves;
+	counts->free_shared = n + 2 * problem->n_leaves;
+	counts->reach = reach;
+	return counts;
 }
 
 /* Counts of a set of the snapshot; NULL: out of memory. */
-static const struct np_counts *problem_counts(struct np_problem *p,
+static const struct np_counts *problem_counts(struct np_problem *problem,
 					      uint32_t set)
 {
-	if (!p->counts[set]) {
-		struct np_counts *c = problem_counts_new(p);
+	if (!problem->counts[set]) {
+		struct np_counts *counts = problem_counts_new(problem);
 
-		if (!c)
+		if (!counts)
 			return NULL;
-		counts_fill(p->snapshot, np_snapshot_set(p->snapshot, set), c);
-		p->counts[set] = c;
+		counts_fill(problem->snapshot,
+			    np_snapshot_set(problem->snapshot, set), counts);
+		problem->counts[set] = counts;
 	}
-	return p->counts[set];
+	return problem->counts[set];
 }
 
 static int by_free(const void *a, const void *b, void *arg)
 {
-	const struct np_problem *p = arg;
+	const struct np_problem *problem = arg;
 	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
 
-	if (p->leaf_free[x] != p->leaf_free[y])
-		return p->leaf_free[x] > p->leaf_free[y] ? -1 : 1;
+	if (problem->leaf_free[x] != problem->leaf_free[y])
+		return problem->leaf_free[x] > problem->leaf_free[y] ? -1 : 1;
 	return x < y ? -1 : x > y;
 }
 
 /* Count the nodes of each leaf, and sort the leaves by them. 0 or -ENOMEM. */
-static int count_leaves(struct np_problem *p)
+static int count_leaves(struct np_problem *problem)
 {
-	uint64_t *all =
-		problem_alloc(p, p->snapshot->leaves->node_words, sizeof(*all));
-	struct np_counts *c = problem_counts_new(p);
+	uint64_t *all = problem_alloc(
+		problem, problem->snapshot->leaves->node_words, sizeof(*all));
+	struct np_counts *counts = problem_counts_new(problem);
 
-	if (!all || !c)
+	if (!all || !counts)
 		return -ENOMEM;
-	for (size_t i = 0; i < p->snapshot->leaves->n_nodes; i++)
+	for (size_t i = 0; i < problem->snapshot->leaves->n_nodes; i++)
 		np_bits_set(all, i);
-	counts_fill(p->snapshot, all, c);
-	p->leaf_usable = c->usable;
-	p->leaf_free = c->free_alone;
-	p->leaf_order = problem_alloc(p, p->n_leaves, sizeof(uint32_t));
-	if (!p->leaf_order)
+	counts_fill(problem->snapshot, all, counts);
+	problem->leaf_usable = counts->usable;
+	problem->leaf_free = counts->free_alone;
+	problem->leaf_order =
+		problem_alloc(problem, problem->n_leaves, sizeof(uint32_t));
+	if (!problem->leaf_order)
 		return -ENOMEM;
-	for (uint32_t leaf = 0; leaf < p->n_leaves; leaf++)
-		p->leaf_order[leaf] = leaf;
-	qsort_r(p->leaf_order, p->n_leaves, sizeof(uint32_t), by_free, p);
+	for (uint32_t leaf = 0; leaf < problem->n_leaves; leaf++)
+		problem->leaf_order[leaf] = leaf;
+	qsort_r(problem->leaf_order, problem->n_leaves, sizeof(uint32_t),
+		by_free, problem);
 	return 0;
 }
 
-static size_t count_unproved(const struct np_problem *p)
+static size_t count_unproved(const struct np_problem *problem)
 {
 	size_t n = 0;
 
-	for (uint32_t i = 0; i < p->snapshot->n_jobs; i++)
-		n += !!(p->snapshot->job[i].flags & NP_JOB_UNPROVED);
+	for (uint32_t i = 0; i < problem->snapshot->n_jobs; i++)
+		n += !!(problem->snapshot->job[i].flags & NP_JOB_UNPROVED);
 	return n;
 }
 
@@ -541,114 +551,129 @@ static size_t count_unproved(const struct np_problem *p)
  * Collect the owners of jobs that others do not see. A profile that is not
  * trusted has one owner, so one job of it is enough. 0 or -ENOMEM.
  */
-static int gather_private(struct np_problem *p)
+static int gather_private(struct np_problem *problem)
 {
-	bool *seen = problem_alloc(p, p->table->n, sizeof(*seen));
+	bool *seen = problem_alloc(problem, problem->table->n, sizeof(*seen));
 
-	p->private_owner =
-		problem_alloc(p, p->table->n + count_unproved(p),
-			      sizeof(uint32_t));
-	if (!seen || !p->private_owner)
+	problem->private_owner = problem_alloc(
+		problem, problem->table->n + count_unproved(problem),
+		sizeof(uint32_t));
+	if (!seen || !problem->private_owner)
 		return -ENOMEM;
-	for (uint32_t i = 0; i < p->snapshot->n_jobs; i++) {
-		const struct np_job *j = &p->snapshot->job[i];
+	for (uint32_t i = 0; i < problem->snapshot->n_jobs; i++) {
+		const struct np_job *job = &problem->snapshot->job[i];
 
-		if (!problem_knows(p, j) || problem_trusted(p, j))
+		if (!problem_knows(problem, job) ||
+		    problem_trusted(problem, job))
 			continue;
-		if (!p->table->profile[j->profile].trusted) {
-			if (seen[j->profile])
+		if (!problem->table->profile[job->profile].trusted) {
+			if (seen[job->profile])
 				continue;
-			seen[j->profile] = true;
+			seen[job->profile] = true;
 		}
-		p->private_owner[p->n_private++] = j->owner;
+		problem->private_owner[problem->n_private++] = job->owner;
 	}
-	p->n_private = np_order_unique(p->private_owner, p->n_private);
+	problem->n_private =
+		np_order_unique(problem->private_owner, problem->n_private);
 	return 0;
 }
 
 /* Whether the job's usable candidate nodes suffice, whatever else runs. */
-static bool problem_feasible(const struct np_problem *p, const struct np_job *j,
-			     const struct np_counts *c)
+static bool problem_feasible(const struct np_problem *problem,
+			     const struct np_job *job,
+			     const struct np_counts *counts)
 {
-	uint64_t usable = c->all_usable;
+	uint64_t usable = counts->all_usable;
 
-	if (j->switches)
-		usable = counts_sum(p->leaves, j->switches, c->usable,
-				    c->no_leaf_usable, c->reach);
-	return usable >= j->nodes_min;
+	if (job->switches)
+		usable = counts_sum(problem->leaves, job->switches,
+				    counts->usable, counts->no_leaf_usable,
+				    counts->reach);
+	return usable >= job->nodes_min;
 }
 
 /* A rail that no profile names has no bit; all jobs load one without a name. */
-static void set_rail_bits(struct np_problem *p)
+static void set_rail_bits(struct np_problem *problem)
 {
-	const struct np_slowdowns_rails *r = &p->table->rails;
+	const struct np_slowdowns_rails *rails = &problem->table->rails;
 
-	p->rail_bit[0] = UINT8_MAX;
-	for (size_t i = 1; i < p->leaves->n_rails; i++)
-		for (unsigned k = 0; k < r->n; k++)
-			if (!strcmp(p->leaves->rail_name[i], r->name[k]))
-				p->rail_bit[i] = (uint8_t)(1u << k);
+	problem->rail_bit[0] = UINT8_MAX;
+	for (size_t i = 1; i < problem->leaves->n_rails; i++)
+		for (unsigned k = 0; k < rails->n; k++)
+			if (!strcmp(problem->leaves->rail_name[i],
+				    rails->name[k]))
+				problem->rail_bit[i] = (uint8_t)(1u << k);
 }
 
 /*
  * other: problem of the same snapshot whose counts are reused and which must
  * live longer, or NULL. Returns 0 or -ENOMEM; problem_free() in either case.
  */
-static int problem_init(struct np_problem *p, const struct np_snapshot *s,
-			const struct np_slowdowns *t,
+static int problem_init(struct np_problem *problem,
+			const struct np_snapshot *snapshot,
+			const struct np_slowdowns *slowdowns,
 			const struct np_policy *policy,
 			const struct np_outcome *outcome, bool what_if,
 			const struct np_problem *other)
 {
-	*p = (struct np_problem){
-		.snapshot = s, .table = t, .policy = *policy,
+	*problem = (struct np_problem){
+		.snapshot = snapshot,
+		.table = slowdowns,
+		.policy = *policy,
 		.outcome = outcome,
 		.limit = np_slowdowns_limit(policy->max_slowdown),
 		.what_if = what_if,
-		.leaves = s->leaves, .n_leaves = s->leaves->n,
-		.n_switches = s->leaves->n_switches,
-		.leaf_words = s->leaves->words,
+		.leaves = snapshot->leaves,
+		.n_leaves = snapshot->leaves->n,
+		.n_switches = snapshot->leaves->n_switches,
+		.leaf_words = snapshot->leaves->words,
 	};
-	set_rail_bits(p);
-	p->counts = problem_alloc(p, s->set.n, sizeof(*p->counts));
-	p->no_leaves = problem_alloc(p, p->leaf_words, sizeof(*p->no_leaves));
-	p->scratch = problem_alloc(p, p->leaf_words, sizeof(*p->scratch));
-	if (!p->counts || !p->no_leaves || !p->scratch)
+	set_rail_bits(problem);
+	problem->counts = problem_alloc(problem, snapshot->set.n,
+					sizeof(*problem->counts));
+	problem->no_leaves = problem_alloc(problem, problem->leaf_words,
+					   sizeof(*problem->no_leaves));
+	problem->scratch = problem_alloc(problem, problem->leaf_words,
+					 sizeof(*problem->scratch));
+	if (!problem->counts || !problem->no_leaves || !problem->scratch)
 		return -ENOMEM;
 	if (other)
-		memcpy(p->counts, other->counts,
-		       s->set.n * sizeof(*p->counts));
-	return count_leaves(p) ? -ENOMEM : gather_private(p);
+		memcpy(problem->counts, other->counts,
+		       snapshot->set.n * sizeof(*problem->counts));
+	return count_leaves(problem) ? -ENOMEM : gather_private(problem);
 }
 
 /* ---- Leaf loads ---- */
 
 /* The entry that a running job makes on its leaves; false: it makes none. */
-static bool leaf_job_of(const struct np_problem *p,
-			const struct np_job *j, struct np_leaf_job *r)
+static bool leaf_job_of(const struct np_problem *problem,
+			const struct np_job *job, struct np_leaf_job *leaf_job)
 {
-	int32_t profile = j->profile;
-	bool known = problem_knows(p, j);
-	const struct np_slowdowns_profile *f;
+	int32_t profile = job->profile;
+	bool known = problem_knows(problem, job);
+	const struct np_slowdowns_profile *slowdowns_profile;
 
-	if (j->state != NP_JOB_RUNNING)
+	if (job->state != NP_JOB_RUNNING)
 		return false;
 	if (!known)
-		profile = p->policy.unknown_as;
+		profile = problem->policy.unknown_as;
 	if (profile == NP_PROFILE_UNKNOWN)
 		return false;
-	f = &p->table->profile[profile];
-	if (f->inert)
+	slowdowns_profile = &problem->table->profile[profile];
+	if (slowdowns_profile->inert)
 		return false;
-	*r = (struct np_leaf_job){
-		.profile = (uint16_t)profile, .n = 1, .job = j->id,
-		.touch = (j->flags & NP_JOB_SHARES_NODES ?
-			  NP_TOUCH_NODE : 0) |
-			 (j->n_leaves > 1 ? NP_TOUCH_UPLINK : 0),
+	*leaf_job = (struct np_leaf_job){
+		.profile = (uint16_t)profile,
+		.n = 1,
+		.job = job->id,
+		.touch =
+			(job->flags & NP_JOB_SHARES_NODES ? NP_TOUCH_NODE : 0) |
+			(job->n_leaves > 1 ? NP_TOUCH_UPLINK : 0),
 		/* The profile that stands for unknown jobs was chosen by an
 		   administrator and is therefore visible to everybody. */
-		.owner = !known || problem_trusted(p, j) ? NP_ANY_OWNER :
-							      j->owner,
+		.owner = !known || problem_trusted(problem, job) ?
+				 NP_ANY_OWNER :
+				 job->owner,
 	};
 	return true;
 }
@@ -673,63 +698,65 @@ static bool same_kind(const struct np_leaf_job *a, const struct np_leaf_job *b)
 }
 
 /* Merge entries of the same kind on each leaf, and close the gaps. */
-static void merge_same_kind(const struct np_problem *p, struct np_leaf_jobs *c)
+static void merge_same_kind(const struct np_problem *problem,
+			    struct np_leaf_jobs *jobs)
 {
 	uint32_t to = 0, at = 0;
 
-	for (size_t i = 0; i < p->n_switches; i++) {
-		uint32_t begin = to, end = c->first[i + 1];
+	for (size_t i = 0; i < problem->n_switches; i++) {
+		uint32_t begin = to, end = jobs->first[i + 1];
 
 		if (end - at > 1)
-			qsort(c->at + at, end - at, sizeof(*c->at),
+			qsort(jobs->at + at, end - at, sizeof(*jobs->at),
 			      by_kind);
-		c->first[i] = begin;
+		jobs->first[i] = begin;
 		for (; at < end; at++) {
-			struct np_leaf_job *r = &c->at[at];
+			struct np_leaf_job *job = &jobs->at[at];
 
-			if (to > begin && same_kind(&c->at[to - 1], r))
-				c->at[to - 1].n++;
+			if (to > begin && same_kind(&jobs->at[to - 1], job))
+				jobs->at[to - 1].n++;
 			else
-				c->at[to++] = *r;
+				jobs->at[to++] = *job;
 		}
 	}
-	c->first[p->n_switches] = to;
+	jobs->first[problem->n_switches] = to;
 }
 
 /*
  * Turn the counts in first[leaf + 1] into the index where each leaf begins, and
  * allocate the entries. 0 or -ENOMEM.
  */
-static int alloc_jobs(struct np_problem *p, struct np_leaf_jobs *c)
+static int alloc_jobs(struct np_problem *problem, struct np_leaf_jobs *jobs)
 {
-	for (size_t i = 0; i < p->n_switches; i++)
-		c->first[i + 1] += c->first[i];
-	c->at = problem_alloc(p, c->first[p->n_switches], sizeof(*c->at));
-	return c->at ? 0 : -ENOMEM;
+	for (size_t i = 0; i < problem->n_switches; i++)
+		jobs->first[i + 1] += jobs->first[i];
+	jobs->at = problem_alloc(problem, jobs->first[problem->n_switches],
+				 sizeof(*jobs->at));
+	return jobs->at ? 0 : -ENOMEM;
 }
 
-static struct np_leaf_jobs *public_or_private(struct np_leaf_loads *l,
-					      const struct np_leaf_job *r)
+static struct np_leaf_jobs *public_or_private(struct np_leaf_loads *loads,
+					      const struct np_leaf_job *job)
 {
-	return r->owner == NP_ANY_OWNER ? &l->public : &l->private;
+	return job->owner == NP_ANY_OWNER ? &loads->public : &loads->private;
 }
 
 /*
  * List the switches that a running job loads in sw[], each once. mark: per
  * switch, not yet the stamp. Returns how many.
  */
-static uint32_t loaded_switches(const struct np_problem *p,
-				const struct np_job *j, uint32_t profile,
+static uint32_t loaded_switches(const struct np_problem *problem,
+				const struct np_job *job, uint32_t profile,
 				uint32_t *mark, uint32_t stamp, uint32_t *sw)
 {
 	uint32_t n = 0;
 
-	for (uint32_t k = 0; k < j->n_leaves; k++)
-		EACH_SWITCH(at, p->leaves, j->leaf[k])
-			if (mark[*at] != stamp && loads_rail(p, profile, *at)) {
-				mark[*at] = stamp;
-				sw[n++] = *at;
-			}
+	for (uint32_t k = 0; k < job->n_leaves; k++)
+		EACH_SWITCH(at, problem->leaves, job->leaf[k])
+	if (mark[*at] != stamp && loads_rail(problem, profile, *at)) {
+		mark[*at] = stamp;
+		sw[n++] = *at;
+	}
 	return n;
 }
 
@@ -737,132 +764,139 @@ static uint32_t loaded_switches(const struct np_problem *p,
  * Make the entries of all leaves: count them, allocate, fill in and merge. 0 or
  * -ENOMEM.
  */
-static int gather_jobs(struct np_leaf_loads *l)
+static int gather_jobs(struct np_leaf_loads *loads)
 {
-	struct np_problem *p = l->p;
-	const struct np_job *job = p->snapshot->job;
-	uint32_t *mark = problem_alloc(p, p->n_switches, sizeof(*mark));
-	uint32_t *sw = problem_alloc(p, p->n_switches, sizeof(*sw)), n;
-	struct np_leaf_job r;
+	struct np_problem *problem = loads->p;
+	const struct np_job *job = problem->snapshot->job;
+	uint32_t *mark =
+		problem_alloc(problem, problem->n_switches, sizeof(*mark));
+	uint32_t *sw = problem_alloc(problem, problem->n_switches, sizeof(*sw)),
+		 n;
+	struct np_leaf_job leaf_job;
 
 	if (!mark || !sw)
 		return -ENOMEM;
-	for (uint32_t i = 0; i < p->snapshot->n_jobs; i++) {
-		if (!leaf_job_of(p, &job[i], &r))
+	for (uint32_t i = 0; i < problem->snapshot->n_jobs; i++) {
+		if (!leaf_job_of(problem, &job[i], &leaf_job))
 			continue;
-		n = loaded_switches(p, &job[i], r.profile, mark, 2 * i + 1, sw);
+		n = loaded_switches(problem, &job[i], leaf_job.profile, mark,
+				    2 * i + 1, sw);
 		for (uint32_t k = 0; k < n; k++)
-			public_or_private(l, &r)->first[sw[k] + 1]++;
+			public_or_private(loads, &leaf_job)->first[sw[k] + 1]++;
 	}
-	if (alloc_jobs(p, &l->public) || alloc_jobs(p, &l->private))
+	if (alloc_jobs(problem, &loads->public) ||
+	    alloc_jobs(problem, &loads->private))
 		return -ENOMEM;
-	for (uint32_t i = 0; i < p->snapshot->n_jobs; i++) {
-		struct np_leaf_jobs *c;
+	for (uint32_t i = 0; i < problem->snapshot->n_jobs; i++) {
+		struct np_leaf_jobs *jobs;
 
-		if (!leaf_job_of(p, &job[i], &r))
+		if (!leaf_job_of(problem, &job[i], &leaf_job))
 			continue;
-		c = public_or_private(l, &r);
-		n = loaded_switches(p, &job[i], r.profile, mark, 2 * i + 2, sw);
+		jobs = public_or_private(loads, &leaf_job);
+		n = loaded_switches(problem, &job[i], leaf_job.profile, mark,
+				    2 * i + 2, sw);
 		for (uint32_t k = 0; k < n; k++)
-			c->at[c->first[sw[k]]++] = r;
+			jobs->at[jobs->first[sw[k]]++] = leaf_job;
 	}
 	/* Filling advanced each first[leaf] to first[leaf + 1]: move back. */
-	for (size_t i = p->n_switches; i > 0; i--) {
-		l->public.first[i] = l->public.first[i - 1];
-		l->private.first[i] = l->private.first[i - 1];
+	for (size_t i = problem->n_switches; i > 0; i--) {
+		loads->public.first[i] = loads->public.first[i - 1];
+		loads->private.first[i] = loads->private.first[i - 1];
 	}
-	l->public.first[0] = l->private.first[0] = 0;
-	merge_same_kind(p, &l->public);
-	merge_same_kind(p, &l->private);
+	loads->public.first[0] = loads->private.first[0] = 0;
+	merge_same_kind(problem, &loads->public);
+	merge_same_kind(problem, &loads->private);
 	return 0;
 }
 
 /* Load on a job of entry r by the public jobs on a leaf, except itself. */
-static uint32_t load_of(const struct np_leaf_loads *l,
+static uint32_t load_of(const struct np_leaf_loads *loads,
 			const struct np_leaf_job *r, size_t leaf)
 {
-	const struct np_leaf_jobs *c = &l->public;
+	const struct np_leaf_jobs *jobs = &loads->public;
 	uint64_t sum = 0;
 
-	for (uint32_t k = c->first[leaf]; k < c->first[leaf + 1]; k++) {
-		const struct np_leaf_job *x = &c->at[k];
+	for (uint32_t k = jobs->first[leaf]; k < jobs->first[leaf + 1]; k++) {
+		const struct np_leaf_job *x = &jobs->at[k];
 
 		sum += (uint64_t)(x == r ? x->n - 1 : x->n) *
-		       np_slowdowns_pair(l->p->table, r->profile, r->touch,
+		       np_slowdowns_pair(loads->p->table, r->profile, r->touch,
 					 x->profile, x->touch);
 	}
 	return np_slowdowns_clamp(sum);
 }
 
 /* Compute the loads of a leaf's entries, and which are sensitive. */
-static void load_leaf(struct np_leaf_loads *l, size_t leaf)
+static void load_leaf(struct np_leaf_loads *loads, size_t leaf)
 {
-	struct np_leaf_jobs *c = &l->public, *private = &l->private;
-	uint32_t to = c->first[leaf];
+	struct np_leaf_jobs *jobs = &loads->public, *private = &loads->private;
+	uint32_t to = jobs->first[leaf];
 
-	for (uint32_t k = c->first[leaf]; k < c->first[leaf + 1]; k++)
-		c->at[k].load = load_of(l, &c->at[k], leaf);
+	for (uint32_t k = jobs->first[leaf]; k < jobs->first[leaf + 1]; k++)
+		jobs->at[k].load = load_of(loads, &jobs->at[k], leaf);
 	for (uint32_t k = private->first[leaf]; k < private->first[leaf + 1];
 	     k++)
-		private->at[k].load = load_of(l, &private->at[k], leaf);
+	private->at[k].load = load_of(loads, &private->at[k], leaf);
 	/*
 	 * Move the sensitive ones to the front. Conflicts are checked between
 	 * two arrivals at most, hence twice the largest load.
 	 */
-	for (uint32_t k = to; k < c->first[leaf + 1]; k++) {
-		struct np_leaf_job r = c->at[k];
-		uint32_t most = l->p->table->most[r.profile];
+	for (uint32_t k = to; k < jobs->first[leaf + 1]; k++) {
+		struct np_leaf_job job = jobs->at[k];
+		uint32_t most = loads->p->table->most[job.profile];
 
-		if (!most || r.load + 2 * most <= l->p->limit)
+		if (!most || job.load + 2 * most <= loads->p->limit)
 			continue;
-		c->at[k] = c->at[to];
-		c->at[to++] = r;
+		jobs->at[k] = jobs->at[to];
+		jobs->at[to++] = job;
 	}
-	c->sensitive[leaf] = to - c->first[leaf];
+	jobs->sensitive[leaf] = to - jobs->first[leaf];
 }
 
 /* Make the packed lists of entries that slow any profile. */
-static int pack_aggressors(struct np_leaf_loads *l)
+static int pack_aggressors(struct np_leaf_loads *loads)
 {
-	struct np_problem *p = l->p;
-	struct np_leaf_jobs *c = &l->public;
+	struct np_problem *problem = loads->p;
+	struct np_leaf_jobs *jobs = &loads->public;
 	uint32_t n = 0;
 
-	c->aggressor = problem_alloc(p, c->first[p->n_switches],
-				     sizeof(*c->aggressor));
-	c->first_aggressor = problem_alloc(p, p->n_switches + 1,
-					   sizeof(*c->first_aggressor));
-	if (!c->aggressor || !c->first_aggressor)
+	jobs->aggressor = problem_alloc(problem,
+					jobs->first[problem->n_switches],
+					sizeof(*jobs->aggressor));
+	jobs->first_aggressor = problem_alloc(problem, problem->n_switches + 1,
+					      sizeof(*jobs->first_aggressor));
+	if (!jobs->aggressor || !jobs->first_aggressor)
 		return -ENOMEM;
-	for (size_t leaf = 0; leaf < p->n_switches; leaf++) {
-		for (uint32_t k = c->first[leaf]; k < c->first[leaf + 1]; k++) {
-			const struct np_leaf_job *r = &c->at[k];
+	for (size_t leaf = 0; leaf < problem->n_switches; leaf++) {
+		for (uint32_t k = jobs->first[leaf]; k < jobs->first[leaf + 1];
+		     k++) {
+			const struct np_leaf_job *job = &jobs->at[k];
 
-			if (p->table->profile[r->profile].aggressor)
-				c->aggressor[n++] = (struct np_aggressor){
-					r->profile, r->touch, r->n
+			if (problem->table->profile[job->profile].aggressor)
+				jobs->aggressor[n++] = (struct np_aggressor){
+					job->profile, job->touch, job->n
 				};
 		}
-		c->first_aggressor[leaf + 1] = n;
+		jobs->first_aggressor[leaf + 1] = n;
 	}
 	return 0;
 }
 
 /* End of an owner's entries on a leaf, where these are sorted by owner. */
-static uint32_t end_of_owner(const struct np_leaf_jobs *c, uint32_t at,
+static uint32_t end_of_owner(const struct np_leaf_jobs *jobs, uint32_t at,
 			     uint32_t end)
 {
-	uint32_t owner = c->at[at].owner;
+	uint32_t owner = jobs->at[at].owner;
 
-	while (at < end && c->at[at].owner == owner)
+	while (at < end && jobs->at[at].owner == owner)
 		at++;
 	return at;
 }
 
 /* The number of a job in the order; an array and its tasks have the same. */
-static uint32_t order_number(const struct np_job *j)
+static uint32_t order_number(const struct np_job *job)
 {
-	return j->array ? j->array : j->id;
+	return job->array ? job->array : job->id;
 }
 
 /*
@@ -894,15 +928,18 @@ static int by_precedence(const void *a, const void *b, void *arg)
 }
 
 /* Sort n indices of jobs by precedence. */
-static void order_jobs(const struct np_snapshot *s, uint32_t *job, size_t n)
+static void order_jobs(const struct np_snapshot *snapshot, uint32_t *job,
+		       size_t n)
 {
-	qsort_r(job, n, sizeof(*job), by_precedence, s->job);
+	qsort_r(job, n, sizeof(*job), by_precedence, snapshot->job);
 }
 
 /* Whether a job may start now. */
-static bool order_ready(const struct np_snapshot *s, const struct np_job *j)
+static bool order_ready(const struct np_snapshot *snapshot,
+			const struct np_job *job)
 {
-	return j->state == NP_JOB_READY && j->eligible_sec <= s->now_sec;
+	return job->state == NP_JOB_READY &&
+	       job->eligible_sec <= snapshot->now_sec;
 }
 
 /* Index of key among n ascending numbers; n if it is not there. */
@@ -918,117 +955,126 @@ static size_t order_find(const uint32_t *number, size_t n, uint32_t key)
  * Make the user loads in two passes: the first one only counts those of each
  * owner. Returns the length that from_user[] needs.
  */
-static uint32_t fill_user_loads(struct np_leaf_loads *l)
+static uint32_t fill_user_loads(struct np_leaf_loads *loads)
 {
-	const struct np_leaf_jobs *c = &l->private;
-	const struct np_problem *p = l->p;
-	uint32_t *first = l->first_user_load, from_user = 0, end;
+	const struct np_leaf_jobs *jobs = &loads->private;
+	const struct np_problem *problem = loads->p;
+	uint32_t *first = loads->first_user_load, from_user = 0, end;
 
 	for (int pass = 0; pass < 2; pass++) {
-		for (uint32_t leaf = 0; leaf < p->n_switches; leaf++)
-			for (uint32_t k = c->first[leaf];
-			     k < c->first[leaf + 1]; k = end) {
-				size_t o = order_find(p->private_owner,
-						      p->n_private,
-						      c->at[k].owner);
+		for (uint32_t leaf = 0; leaf < problem->n_switches; leaf++)
+			for (uint32_t k = jobs->first[leaf];
+			     k < jobs->first[leaf + 1]; k = end) {
+				size_t o = order_find(problem->private_owner,
+						      problem->n_private,
+						      jobs->at[k].owner);
 
-				end = end_of_owner(c, k, c->first[leaf + 1]);
+				end = end_of_owner(jobs, k,
+						   jobs->first[leaf + 1]);
 				if (!pass) {
 					first[o + 2]++;
 					continue;
 				}
-				l->user_load[first[o + 1]++] =
+				loads->user_load[first[o + 1]++] =
 					(struct np_user_load){ leaf, k, end,
 							       from_user };
 				from_user += end - k +
-					     l->public.first[leaf + 1] -
-					     l->public.first[leaf];
+					     loads->public.first[leaf + 1] -
+					     loads->public.first[leaf];
 			}
-		for (size_t o = 0; !pass && o < p->n_private; o++)
+		for (size_t o = 0; !pass && o < problem->n_private; o++)
 			first[o + 2] += first[o + 1];
 	}
 	return from_user;
 }
 
 /* Fill in the loads that a user's private jobs put on the leaf's entries. */
-static void
-apply_user_load(struct np_leaf_loads *l, const struct np_user_load *e)
+static void apply_user_load(struct np_leaf_loads *loads,
+			    const struct np_user_load *load)
 {
-	const struct np_leaf_jobs *c = &l->public;
-	uint32_t *to = l->from_user + e->from_user;
+	const struct np_leaf_jobs *jobs = &loads->public;
+	uint32_t *to = loads->from_user + load->from_user;
 
-	for (uint32_t k = c->first[e->leaf]; k < c->first[e->leaf + 1]; k++)
+	for (uint32_t k = jobs->first[load->leaf];
+	     k < jobs->first[load->leaf + 1]; k++)
+		*to++ = np_slowdowns_clamp(
+			load_from_user(loads, load, jobs->at[k].profile,
+				       jobs->at[k].touch, NULL));
+	for (uint32_t k = load->first; k < load->end; k++) {
+		const struct np_leaf_job *job = &loads->private.at[k];
+
 		*to++ = np_slowdowns_clamp(load_from_user(
-			l, e, c->at[k].profile, c->at[k].touch, NULL));
-	for (uint32_t k = e->first; k < e->end; k++) {
-		const struct np_leaf_job *r = &l->private.at[k];
-
-		*to++ = np_slowdowns_clamp(load_from_user(l, e, r->profile,
-						      r->touch, r));
+			loads, load, job->profile, job->touch, job));
 	}
 }
 
-static int make_user_loads(struct np_leaf_loads *l)
+static int make_user_loads(struct np_leaf_loads *loads)
 {
-	struct np_problem *p = l->p;
+	struct np_problem *problem = loads->p;
 
-	l->first_user_load =
-		problem_alloc(p, p->n_private + 2, sizeof(*l->first_user_load));
-	l->user_load = problem_alloc(p, l->private.first[p->n_switches],
-				     sizeof(*l->user_load));
-	if (!l->first_user_load || !l->user_load)
+	loads->first_user_load = problem_alloc(problem, problem->n_private + 2,
+					       sizeof(*loads->first_user_load));
+	loads->user_load = problem_alloc(
+		problem, loads->private.first[problem->n_switches],
+		sizeof(*loads->user_load));
+	if (!loads->first_user_load || !loads->user_load)
 		return -ENOMEM;
-	l->from_user =
-		problem_alloc(p, fill_user_loads(l), sizeof(*l->from_user));
-	if (!l->from_user)
+	loads->from_user = problem_alloc(problem, fill_user_loads(loads),
+					 sizeof(*loads->from_user));
+	if (!loads->from_user)
 		return -ENOMEM;
-	for (uint32_t k = 0; k < l->first_user_load[p->n_private]; k++)
-		apply_user_load(l, &l->user_load[k]);
+	for (uint32_t k = 0; k < loads->first_user_load[problem->n_private];
+	     k++)
+		apply_user_load(loads, &loads->user_load[k]);
 	return 0;
 }
 
 /* Returns 0 or -ENOMEM. */
-static int leaf_loads_init(struct np_leaf_loads *l, struct np_problem *p)
+static int leaf_loads_init(struct np_leaf_loads *loads,
+			   struct np_problem *problem)
 {
-	size_t n = p->n_switches + 2;
+	size_t n = problem->n_switches + 2;
 
-	l->p = p;
-	l->public.first = problem_alloc(p, n, sizeof(uint32_t));
-	l->private.first = problem_alloc(p, n, sizeof(uint32_t));
-	l->public.sensitive = problem_alloc(p, n, sizeof(uint32_t));
-	if (!l->public.first || !l->private.first || !l->public.sensitive ||
-	    gather_jobs(l))
+	loads->p = problem;
+	loads->public.first = problem_alloc(problem, n, sizeof(uint32_t));
+	loads->private.first = problem_alloc(problem, n, sizeof(uint32_t));
+	loads->public.sensitive = problem_alloc(problem, n, sizeof(uint32_t));
+	if (!loads->public.first || !loads->private.first ||
+	    !loads->public.sensitive || gather_jobs(loads))
 		return -ENOMEM;
-	for (size_t leaf = 0; leaf < p->n_switches; leaf++)
-		load_leaf(l, leaf);
-	return pack_aggressors(l) ? -ENOMEM : make_user_loads(l);
+	for (size_t leaf = 0; leaf < problem->n_switches; leaf++)
+		load_leaf(loads, leaf);
+	return pack_aggressors(loads) ? -ENOMEM : make_user_loads(loads);
 }
 
 /* The user loads of an owner, by leaf, and their number; NULL: none. */
 static const struct np_user_load *
-user_loads_of(const struct np_leaf_loads *l, uint32_t owner, size_t *n)
+user_loads_of(const struct np_leaf_loads *loads, uint32_t owner, size_t *n)
 {
-	const struct np_problem *p = l->p;
-	size_t at = order_find(p->private_owner, p->n_private, owner);
+	const struct np_problem *problem = loads->p;
+	size_t at =
+		order_find(problem->private_owner, problem->n_private, owner);
 
-	*n = at < p->n_private ?
-	     l->first_user_load[at + 1] - l->first_user_load[at] : 0;
-	return *n ? l->user_load + l->first_user_load[at] : NULL;
+	*n = at < problem->n_private ? loads->first_user_load[at + 1] -
+					       loads->first_user_load[at] :
+				       0;
+	return *n ? loads->user_load + loads->first_user_load[at] : NULL;
 }
 
 /* Load of a user's private jobs on one leaf, less one job of entry `but`. */
-static uint64_t load_from_user(const struct np_leaf_loads *l,
-			       const struct np_user_load *e, uint32_t profile,
-			       uint32_t touch, const struct np_leaf_job *but)
+static uint64_t load_from_user(const struct np_leaf_loads *loads,
+			       const struct np_user_load *load,
+			       uint32_t profile, uint32_t touch,
+			       const struct np_leaf_job *but)
 {
 	uint64_t sum = 0;
 
-	for (uint32_t k = e->first; k < e->end; k++) {
-		const struct np_leaf_job *x = &l->private.at[k];
+	for (uint32_t k = load->first; k < load->end; k++) {
+		const struct np_leaf_job *job = &loads->private.at[k];
 
-		sum += (uint64_t)(x == but ? x->n - 1 : x->n) *
-		       np_slowdowns_pair(l->p->table, profile, touch,
-					 x->profile, x->touch);
+		sum += (uint64_t)(job == but ? job->n - 1 : job->n) *
+		       np_slowdowns_pair(loads->p->table, profile, touch,
+					 job->profile, job->touch);
 	}
 	return sum;
 }
@@ -1036,98 +1082,98 @@ static uint64_t load_from_user(const struct np_leaf_loads *l,
 static int by_leaf(const void *key, const void *load)
 {
 	uint32_t x = *(const uint32_t *)key;
-	const struct np_user_load *e = load;
+	const struct np_user_load *user_load = load;
 
-	return x < e->leaf ? -1 : x > e->leaf;
+	return x < user_load->leaf ? -1 : x > user_load->leaf;
 }
 
 /*
  * Load of the private jobs that an owner has on a leaf, less one job of entry
  * `but`.
  */
-static uint64_t load_from_owner(const struct np_leaf_loads *l,
-				uint32_t profile, uint32_t touch,
-				uint32_t leaf, uint32_t owner,
-				const struct np_leaf_job *but)
+static uint64_t load_from_owner(const struct np_leaf_loads *loads,
+				uint32_t profile, uint32_t touch, uint32_t leaf,
+				uint32_t owner, const struct np_leaf_job *but)
 {
 	size_t n;
-	const struct np_user_load *e = user_loads_of(l, owner, &n);
+	const struct np_user_load *load = user_loads_of(loads, owner, &n);
 
 	if (n)
-		e = bsearch(&leaf, e, n, sizeof(*e), by_leaf);
-	return e ? load_from_user(l, e, profile, touch, but) : 0;
+		load = bsearch(&leaf, load, n, sizeof(*load), by_leaf);
+	return load ? load_from_user(loads, load, profile, touch, but) : 0;
 }
 
 /*
  * Note that a job that everybody sees may arrive on a leaf; see
  * np_leaf_job.extra.
  */
-static void note_arrival(struct np_leaf_loads *l, uint32_t leaf,
+static void note_arrival(struct np_leaf_loads *loads, uint32_t leaf,
 			 uint32_t profile, uint32_t touch)
 {
-	const uint16_t *caused = np_slowdowns_caused(l->p->table, profile);
-	struct np_leaf_job *r = l->public.at + l->public.first[leaf];
-	uint32_t n = l->public.sensitive[leaf];
+	const uint16_t *caused = np_slowdowns_caused(loads->p->table, profile);
+	struct np_leaf_job *job = loads->public.at + loads->public.first[leaf];
+	uint32_t n = loads->public.sensitive[leaf];
 
 	for (uint32_t i = 0; i < n; i++) {
-		uint16_t x = np_slowdowns_at(caused, r[i].profile,
-					 r[i].touch & touch);
+		uint16_t x = np_slowdowns_at(caused, job[i].profile,
+					     job[i].touch & touch);
 
-		if (x > r[i].extra)
-			r[i].extra = x;
+		if (x > job[i].extra)
+			job[i].extra = x;
 	}
 }
 
 /* Forget all arrivals noted on a leaf. */
-static void clear_arrivals(struct np_leaf_loads *l, uint32_t leaf)
+static void clear_arrivals(struct np_leaf_loads *loads, uint32_t leaf)
 {
-	struct np_leaf_job *r = l->public.at + l->public.first[leaf];
+	struct np_leaf_job *job = loads->public.at + loads->public.first[leaf];
 
-	for (uint32_t i = 0; i < l->public.sensitive[leaf]; i++)
-		r[i].extra = 0;
+	for (uint32_t i = 0; i < loads->public.sensitive[leaf]; i++)
+		job[i].extra = 0;
 }
 
 /*
  * Whether a running job on the leaf would be slowed too much by one more
  * arrival together with one that was noted.
  */
-static bool is_leaf_full(const struct np_leaf_loads *l, uint32_t leaf,
+static bool is_leaf_full(const struct np_leaf_loads *loads, uint32_t leaf,
 			 uint32_t profile, uint32_t touch)
 {
-	const uint16_t *caused = np_slowdowns_caused(l->p->table, profile);
-	const struct np_leaf_job *r = l->public.at + l->public.first[leaf];
+	const uint16_t *caused = np_slowdowns_caused(loads->p->table, profile);
+	const struct np_leaf_job *job =
+		loads->public.at + loads->public.first[leaf];
 
-	for (uint32_t k = 0; k < l->public.sensitive[leaf]; k++) {
-		uint32_t x = np_slowdowns_at(caused, r[k].profile,
-					 r[k].touch & touch);
+	for (uint32_t k = 0; k < loads->public.sensitive[leaf]; k++) {
+		uint32_t x = np_slowdowns_at(caused, job[k].profile,
+					     job[k].touch & touch);
 
-		if (x && r[k].extra &&
-		    r[k].load + x + r[k].extra > l->p->limit)
+		if (x && job[k].extra &&
+		    job[k].load + x + job[k].extra > loads->p->limit)
 			return true;
 	}
 	return false;
 }
 
 /* The largest load of the jobs on a leaf that everybody sees. */
-static uint32_t leaf_load_worst(const struct np_leaf_loads *l, size_t leaf)
+static uint32_t leaf_load_worst(const struct np_leaf_loads *loads, size_t leaf)
 {
-	const struct np_leaf_jobs *c = &l->public;
+	const struct np_leaf_jobs *jobs = &loads->public;
 	uint32_t worst = 0;
 
-	for (uint32_t k = c->first[leaf]; k < c->first[leaf + 1]; k++)
-		if (c->at[k].load > worst)
-			worst = c->at[k].load;
+	for (uint32_t k = jobs->first[leaf]; k < jobs->first[leaf + 1]; k++)
+		if (jobs->at[k].load > worst)
+			worst = jobs->at[k].load;
 	return worst;
 }
 
 /* ---- Must a class avoid a leaf, and because of which jobs? ---- */
 
-static uint32_t pair_load(const struct np_classes *c,
+static uint32_t pair_load(const struct np_classes *classes,
 			  const struct np_class *victim,
 			  const struct np_class *co)
 {
-	return np_slowdowns_pair(c->p->table, victim->profile, victim->touch,
-			     co->profile, co->touch);
+	return np_slowdowns_pair(classes->p->table, victim->profile,
+				 victim->touch, co->profile, co->touch);
 }
 
 /* The owner whose private jobs count: one that is common to both classes. */
@@ -1150,103 +1196,112 @@ struct worst {
 	uint32_t other, victim; /* job ids */
 };
 
-static void raise_worst(const struct np_classes *c, struct worst *s,
+static void raise_worst(const struct np_classes *classes, struct worst *worst,
 			uint64_t load, bool self, uint32_t other,
 			uint32_t victim)
 {
-	if (load > c->p->limit && load > s->load)
-		*s = (struct worst){ load, self, other, victim };
+	if (load > classes->p->limit && load > worst->load)
+		*worst = (struct worst){ load, self, other, victim };
 }
 
 /* Find the running job on a leaf that slows a class most. */
-static void worst_aggressor(const struct np_classes *c,
-			    const struct np_class *a,
+static void worst_aggressor(const struct np_classes *classes,
+			    const struct np_class *class,
 			    const struct np_leaf_jobs *on, uint32_t leaf,
 			    uint64_t *most, uint32_t *job)
 {
 	for (uint32_t k = on->first[leaf]; k < on->first[leaf + 1]; k++) {
-		const struct np_leaf_job *r = &on->at[k];
-		uint64_t load = (uint64_t)r->n *
-			np_slowdowns_pair(c->p->table, a->profile, a->touch,
-					  r->profile, r->touch);
+		const struct np_leaf_job *leaf_job = &on->at[k];
+		uint64_t load = (uint64_t)leaf_job->n *
+				np_slowdowns_pair(classes->p->table,
+						  class->profile, class->touch,
+						  leaf_job->profile,
+						  leaf_job->touch);
 
-		if (on == &c->loads->private && r->owner != a->owner)
+		if (on == &classes->loads->private &&
+		    leaf_job->owner != class->owner)
 			continue;
 		if (load > *most) {
 			*most = load;
-			*job = r->job;
+			*job = leaf_job->job;
 		}
 	}
 }
 
 /* Check the running jobs on a leaf as victims of a, or of a and b together. */
-static void check_jobs(const struct np_classes *c,
-		       const struct np_leaf_jobs *on,
-		       const struct np_class *a, const struct np_class *b,
-		       uint32_t leaf, struct worst *s)
+static void check_jobs(const struct np_classes *classes,
+		       const struct np_leaf_jobs *on, const struct np_class *a,
+		       const struct np_class *b, uint32_t leaf,
+		       struct worst *worst)
 {
-	const struct np_leaf_loads *l = c->loads;
-	const uint16_t *from_a = np_slowdowns_caused(c->p->table, a->profile);
+	const struct np_leaf_loads *loads = classes->loads;
+	const uint16_t *from_a =
+		np_slowdowns_caused(classes->p->table, a->profile);
 	const uint16_t *from_b =
-		np_slowdowns_caused(c->p->table, (b ? b : a)->profile);
+		np_slowdowns_caused(classes->p->table, (b ? b : a)->profile);
 	uint32_t owner = common_owner(a, b);
 
 	for (uint32_t k = on->first[leaf]; k < on->first[leaf + 1]; k++) {
-		const struct np_leaf_job *r = &on->at[k];
+		const struct np_leaf_job *job = &on->at[k];
 		uint32_t x, y;
 
-		if (on == &l->private && r->owner != owner)
+		if (on == &loads->private && job->owner != owner)
 			continue;
-		x = np_slowdowns_at(from_a, r->profile, r->touch & a->touch);
-		y = !b ? 0 : np_slowdowns_at(from_b, r->profile,
-					     r->touch & b->touch);
+		x = np_slowdowns_at(from_a, job->profile,
+				    job->touch & a->touch);
+		y = !b ? 0 :
+			 np_slowdowns_at(from_b, job->profile,
+					 job->touch & b->touch);
 		if (!x || (b && !y))
 			continue;
-		raise_worst(c, s,
-			    r->load + x + y +
-			    load_from_owner(l, r->profile, r->touch,
-					    leaf, owner, r),
-			    false, b ? b->job : r->job, r->job);
+		raise_worst(classes, worst,
+			    job->load + x + y +
+				    load_from_owner(loads, job->profile,
+						    job->touch, leaf, owner,
+						    job),
+			    false, b ? b->job : job->job, job->job);
 	}
 }
 
 /* Check a and b themselves as victims. */
-static void check_classes(const struct np_classes *c, const struct np_class *a,
-			  const struct np_class *b, uint32_t leaf,
-			  struct worst *s)
+static void check_classes(const struct np_classes *classes,
+			  const struct np_class *a, const struct np_class *b,
+			  uint32_t leaf, struct worst *worst)
 {
 	uint64_t most = 0;
 	uint32_t who = 0, ab, ba;
 
 	if (!b) {
-		worst_aggressor(c, a, &c->loads->public, leaf, &most, &who);
-		worst_aggressor(c, a, &c->loads->private, leaf, &most, &who);
-		raise_worst(c, s, a->full.load[leaf], true, who, 0);
+		worst_aggressor(classes, a, &classes->loads->public, leaf,
+				&most, &who);
+		worst_aggressor(classes, a, &classes->loads->private, leaf,
+				&most, &who);
+		raise_worst(classes, worst, a->full.load[leaf], true, who, 0);
 		return;
 	}
-	ab = pair_load(c, a, b);
-	ba = pair_load(c, b, a);
+	ab = pair_load(classes, a, b);
+	ba = pair_load(classes, b, a);
 	if (ab)
-		raise_worst(c, s, loads_with(a, b)->load[leaf] + ab, true,
-			    b->job, 0);
+		raise_worst(classes, worst, loads_with(a, b)->load[leaf] + ab,
+			    true, b->job, 0);
 	if (ba)
-		raise_worst(c, s, loads_with(b, a)->load[leaf] + ba, false,
-			    b->job, b->job);
+		raise_worst(classes, worst, loads_with(b, a)->load[leaf] + ba,
+			    false, b->job, b->job);
 }
 
 /* Whether a or b would be slowed too much by the other and what runs there. */
-static bool exceeds_directly(const struct np_classes *c,
+static bool exceeds_directly(const struct np_classes *classes,
 			     const struct np_class *a, const struct np_class *b,
 			     uint32_t leaf)
 {
-	uint32_t ab = pair_load(c, a, b), ba = pair_load(c, b, a);
+	uint32_t ab = pair_load(classes, a, b), ba = pair_load(classes, b, a);
 
-	return (ab && loads_with(a, b)->load[leaf] + ab > c->p->limit) ||
-	       (ba && loads_with(b, a)->load[leaf] + ba > c->p->limit);
+	return (ab && loads_with(a, b)->load[leaf] + ab > classes->p->limit) ||
+	       (ba && loads_with(b, a)->load[leaf] + ba > classes->p->limit);
 }
 
 /* Quick test: certainly no running job there is slowed too much by both. */
-static bool no_third_victim(const struct np_classes *c,
+static bool no_third_victim(const struct np_classes *classes,
 			    const struct np_class *a, const struct np_class *b,
 			    uint32_t leaf)
 {
@@ -1254,16 +1309,17 @@ static bool no_third_victim(const struct np_classes *c,
 				    *vb = loads_with(b, a);
 
 	return !va->added[leaf] || !vb->added[leaf] ||
-	       va->victim[leaf] + vb->added[leaf] <= (int64_t)c->p->limit ||
-	       vb->victim[leaf] + va->added[leaf] <= (int64_t)c->p->limit;
+	       va->victim[leaf] + vb->added[leaf] <=
+		       (int64_t)classes->p->limit ||
+	       vb->victim[leaf] + va->added[leaf] <= (int64_t)classes->p->limit;
 }
 
 /* Whether the running jobs on a leaf close it to a class. */
-static bool is_closed(const struct np_classes *c, const struct np_class *k,
-		      uint32_t leaf)
+static bool is_closed(const struct np_classes *classes,
+		      const struct np_class *class, uint32_t leaf)
 {
-	return k->full.load[leaf] > c->p->limit ||
-	       k->full.victim[leaf] > c->p->limit;
+	return class->full.load[leaf] > classes->p->limit ||
+	       class->full.victim[leaf] > classes->p->limit;
 }
 
 /*
@@ -1271,63 +1327,66 @@ static bool is_closed(const struct np_classes *c, const struct np_class *k,
  * NP_NONE), or must avoid pending jobs of class b there. cause (may be NULL) is
  * set if so.
  */
-static bool class_avoids(const struct np_classes *c, uint32_t a, uint32_t b,
-			 uint32_t leaf, struct np_cause *cause)
+static bool class_avoids(const struct np_classes *classes, uint32_t a,
+			 uint32_t b, uint32_t leaf, struct np_cause *cause)
 {
-	const struct np_class *ka = &c->at[a];
-	const struct np_class *kb = b == NP_NONE ? NULL : &c->at[b];
-	struct worst s = { 0 };
+	const struct np_class *ka = &classes->at[a];
+	const struct np_class *kb = b == NP_NONE ? NULL : &classes->at[b];
+	struct worst worst = { 0 };
 	/* Mostly the loads of the classes tell. Otherwise, and for the cause,
 	   the running jobs there are checked one by one. */
-	bool certain = kb ? exceeds_directly(c, ka, kb, leaf) :
-			    is_closed(c, ka, leaf);
+	bool certain = kb ? exceeds_directly(classes, ka, kb, leaf) :
+			    is_closed(classes, ka, leaf);
 
-	if (!certain && (!kb || no_third_victim(c, ka, kb, leaf)))
+	if (!certain && (!kb || no_third_victim(classes, ka, kb, leaf)))
 		return false;
 	if (certain && !cause)
 		return true;
 	if (cause)
-		check_classes(c, ka, kb, leaf, &s);
-	check_jobs(c, &c->loads->public, ka, kb, leaf, &s);
+		check_classes(classes, ka, kb, leaf, &worst);
+	check_jobs(classes, &classes->loads->public, ka, kb, leaf, &worst);
 	if (common_owner(ka, kb) != NP_ANY_OWNER)
-		check_jobs(c, &c->loads->private, ka, kb, leaf, &s);
-	if (s.load && cause)
+		check_jobs(classes, &classes->loads->private, ka, kb, leaf,
+			   &worst);
+	if (worst.load && cause)
 		*cause = (struct np_cause){
 			.why = kb ? NP_WHY_FROM_PENDING : NP_WHY_FROM_RUNNING,
-			.leaf = leaf, .other = s.other, .victim = s.victim,
-			.victim_self = s.self,
+			.leaf = leaf,
+			.other = worst.other,
+			.victim = worst.victim,
+			.victim_self = worst.self,
 			.slowdown = np_slowdowns_from_load(
-				np_slowdowns_clamp(s.load)),
+				np_slowdowns_clamp(worst.load)),
 		};
-	return s.load != 0;
+	return worst.load != 0;
 }
 
 /* Whether the jobs of two classes, or of one (b: a), load a switch. */
-static bool both_load(const struct np_classes *c, uint32_t a, uint32_t b,
+static bool both_load(const struct np_classes *classes, uint32_t a, uint32_t b,
 		      uint32_t sw)
 {
-	return loads_rail(c->p, c->at[a].profile, sw) &&
-	       loads_rail(c->p, c->at[b].profile, sw);
+	return loads_rail(classes->p, classes->at[a].profile, sw) &&
+	       loads_rail(classes->p, classes->at[b].profile, sw);
 }
 
 /*
  * Whether a job of one class conflicts with one of the other on any of these
  * leaves, whichever of them has to yield; a may be b.
  */
-static bool class_conflict_on(const struct np_classes *c, uint32_t a,
+static bool class_conflict_on(const struct np_classes *classes, uint32_t a,
 			      uint32_t b, const uint64_t *leaves)
 {
 	if (a == b)
-		return np_bits_intersect(c->at[a].one_only_leaves, leaves,
-					 c->p->leaf_words);
-	if (!np_bits_test(c->relevant + a * c->words, b) &&
-	    !np_bits_test(c->relevant + b * c->words, a))
+		return np_bits_intersect(classes->at[a].one_only_leaves, leaves,
+					 classes->p->leaf_words);
+	if (!np_bits_test(classes->relevant + a * classes->words, b) &&
+	    !np_bits_test(classes->relevant + b * classes->words, a))
 		return false;
-	NP_BITS_EACH(leaf, leaves, c->p->leaf_words)
-		EACH_SWITCH(sw, c->p->leaves, leaf)
-			if (both_load(c, a, b, *sw) &&
-			    class_avoids(c, a, b, *sw, NULL))
-				return true;
+	NP_BITS_EACH(leaf, leaves, classes->p->leaf_words)
+	EACH_SWITCH(sw, classes->p->leaves, leaf)
+	if (both_load(classes, a, b, *sw) &&
+	    class_avoids(classes, a, b, *sw, NULL))
+		return true;
 	return false;
 }
 
@@ -1335,111 +1394,120 @@ static bool class_conflict_on(const struct np_classes *c, uint32_t a,
  * Whether class a must avoid a switch because of what runs there, or because of
  * the classes that hold it now.
  */
-static bool switch_blocked(const struct np_classes *c, uint32_t a, uint32_t sw)
+static bool switch_blocked(const struct np_classes *classes, uint32_t a,
+			   uint32_t sw)
 {
-	const struct np_class *k = &c->at[a];
-	const uint64_t *on = c->on_switch + sw * c->words;
-	size_t row = a * c->words;
+	const struct np_class *class = &classes->at[a];
+	const uint64_t *on = classes->on_switch + sw * classes->words;
+	size_t row = a * classes->words;
 
-	for (uint32_t row_words = k->row_words; row_words;
+	for (uint32_t row_words = class->row_words; row_words;
 	     row_words &= row_words - 1) {
 		size_t w = np_bits_lowest(0, row_words);
 
-		if (on[w] & c->hard[row + w])
+		if (on[w] & classes->hard[row + w])
 			return true;
-		for (uint64_t m = on[w] & c->soft[row + w]; m; m &= m - 1)
-			if (exceeds_directly(c, k, &c->at[np_bits_lowest(w, m)],
+		for (uint64_t m = on[w] & classes->soft[row + w]; m; m &= m - 1)
+			if (exceeds_directly(classes, class,
+					     &classes->at[np_bits_lowest(w, m)],
 					     sw))
 				return true;
-		for (uint64_t m = on[w] & c->soft_own[row + w]; m; m &= m - 1)
-			if (class_avoids(c, a, np_bits_lowest(w, m), sw, NULL))
+		for (uint64_t m = on[w] & classes->soft_own[row + w]; m;
+		     m &= m - 1)
+			if (class_avoids(classes, a, np_bits_lowest(w, m), sw,
+					 NULL))
 				return true;
 	}
 	/* The remaining case: a running job that suffers from two arrivals. */
-	return is_leaf_full(c->loads, sw, k->profile, k->touch);
+	return is_leaf_full(classes->loads, sw, class->profile, class->touch);
 }
 
 /* Whether class a must avoid a leaf, i.e. any switch of it that it loads. */
-static bool class_blocked(const struct np_classes *c, uint32_t a, uint32_t leaf)
+static bool class_blocked(const struct np_classes *classes, uint32_t a,
+			  uint32_t leaf)
 {
-	const struct np_class *k = &c->at[a];
+	const struct np_class *class = &classes->at[a];
 
-	if (!np_bits_test(k->open, leaf))
+	if (!np_bits_test(class->open, leaf))
 		return true;
-	EACH_SWITCH(sw, c->p->leaves, leaf)
-		if (loads_rail(c->p, k->profile, *sw) &&
-		    switch_blocked(c, a, *sw))
-			return true;
+	EACH_SWITCH(sw, classes->p->leaves, leaf)
+	if (loads_rail(classes->p, class->profile, *sw) &&
+	    switch_blocked(classes, a, *sw))
+		return true;
 	return false;
 }
 
 /* Whether one more job of the class may use a leaf, given who holds it now. */
-static bool class_can_take(const struct np_classes *c, uint32_t class,
-			   const struct np_job *j, uint32_t leaf)
+static bool class_can_take(const struct np_classes *classes, uint32_t class,
+			   const struct np_job *job, uint32_t leaf)
 {
-	const struct np_class *k = &c->at[class];
+	const struct np_class *k = &classes->at[class];
 
 	if (np_bits_test(k->one_only_leaves, leaf))
-		EACH_SWITCH(sw, c->p->leaves, leaf)
-			if (np_bits_test(k->one_only_switches, *sw) &&
-			    (k->n_held[*sw] || j->tasks > 1))
-				return false;
-	return !class_blocked(c, class, leaf);
+		EACH_SWITCH(sw, classes->p->leaves, leaf)
+	if (np_bits_test(k->one_only_switches, *sw) &&
+	    (k->n_held[*sw] || job->tasks > 1))
+		return false;
+	return !class_blocked(classes, class, leaf);
 }
 
 /* A class holds its first leaf of a switch. */
-static void enter_switch(struct np_classes *c, uint32_t class, uint32_t sw)
+static void enter_switch(struct np_classes *classes, uint32_t class,
+			 uint32_t sw)
 {
-	const struct np_class *k = &c->at[class];
+	const struct np_class *k = &classes->at[class];
 
-	np_bits_set(c->on_switch + sw * c->words, class);
+	np_bits_set(classes->on_switch + sw * classes->words, class);
 	if (k->trusted)
-		note_arrival(c->loads, sw, k->profile, k->touch);
+		note_arrival(classes->loads, sw, k->profile, k->touch);
 }
 
 /* A class gave up its last leaf of a switch. */
-static void leave_switch(struct np_classes *c, uint32_t class, uint32_t sw)
+static void leave_switch(struct np_classes *classes, uint32_t class,
+			 uint32_t sw)
 {
-	uint64_t *on = c->on_switch + sw * c->words;
+	uint64_t *on = classes->on_switch + sw * classes->words;
 
 	np_bits_clear(on, class);
-	if (!c->at[class].trusted)
+	if (!classes->at[class].trusted)
 		return;
-	clear_arrivals(c->loads, sw);
-	NP_BITS_EACH(b, on, c->words)
-		if (c->at[b].trusted)
-			note_arrival(c->loads, sw, c->at[b].profile,
-				     c->at[b].touch);
+	clear_arrivals(classes->loads, sw);
+	NP_BITS_EACH(b, on, classes->words)
+	if (classes->at[b].trusted)
+		note_arrival(classes->loads, sw, classes->at[b].profile,
+			     classes->at[b].touch);
 }
 
 /* Record that a job or group of the class takes a leaf. */
-static void class_hold(struct np_classes *c, uint32_t class, uint32_t leaf)
+static void class_hold(struct np_classes *classes, uint32_t class,
+		       uint32_t leaf)
 {
-	struct np_class *k = &c->at[class];
+	struct np_class *k = &classes->at[class];
 
 	if (k->n_holders[leaf] < UINT16_MAX)
 		k->n_holders[leaf]++;
 	if (np_bits_test(k->held, leaf))
 		return;
 	np_bits_set(k->held, leaf);
-	EACH_SWITCH(sw, c->p->leaves, leaf)
-		if (loads_rail(c->p, k->profile, *sw) && !k->n_held[*sw]++)
-			enter_switch(c, class, *sw);
+	EACH_SWITCH(sw, classes->p->leaves, leaf)
+	if (loads_rail(classes->p, k->profile, *sw) && !k->n_held[*sw]++)
+		enter_switch(classes, class, *sw);
 }
 
 /* Record that a job or group of the class gives up a leaf. */
-static void class_drop(struct np_classes *c, uint32_t class, uint32_t leaf)
+static void class_drop(struct np_classes *classes, uint32_t class,
+		       uint32_t leaf)
 {
-	struct np_class *k = &c->at[class];
+	struct np_class *k = &classes->at[class];
 
 	if (k->n_holders[leaf] < UINT16_MAX)
 		k->n_holders[leaf]--;
 	if (k->n_holders[leaf])
 		return;
 	np_bits_clear(k->held, leaf);
-	EACH_SWITCH(sw, c->p->leaves, leaf)
-		if (loads_rail(c->p, k->profile, *sw) && !--k->n_held[*sw])
-			leave_switch(c, class, *sw);
+	EACH_SWITCH(sw, classes->p->leaves, leaf)
+	if (loads_rail(classes->p, k->profile, *sw) && !--k->n_held[*sw])
+		leave_switch(classes, class, *sw);
 }
 
 /* ---- Making classes and comparing them ---- */
@@ -1451,13 +1519,14 @@ _Static_assert(NP_PLACEMENT_MAX_CLASSES + SPARE <= 32 * NP_BITS_WORD,
 	       "np_class.row_words has a bit for each word of a bitmap");
 
 /* What a pending job will share with others; see NP_TOUCH_NODE. */
-static uint8_t touch_of(const struct np_classes *c, const struct np_job *j)
+static uint8_t touch_of(const struct np_classes *classes,
+			const struct np_job *job)
 {
 	/* Slurm keeps a job under one leaf if it fits there. */
-	bool spans = j->flags & NP_JOB_SPANS ||
-		     j->nodes_min > c->p->snapshot->leaves->largest;
+	bool spans = job->flags & NP_JOB_SPANS ||
+		     job->nodes_min > classes->p->snapshot->leaves->largest;
 
-	return (j->flags & NP_JOB_SHARES_NODES ? NP_TOUCH_NODE : 0) |
+	return (job->flags & NP_JOB_SHARES_NODES ? NP_TOUCH_NODE : 0) |
 	       (spans ? NP_TOUCH_UPLINK : 0);
 }
 
@@ -1468,14 +1537,15 @@ static bool is_visible(const struct np_class *a, const struct np_class *b)
 }
 
 /* Whether the owner has jobs, or a class, that others do not see. */
-static bool is_private(const struct np_classes *c, uint32_t owner)
+static bool is_private(const struct np_classes *classes, uint32_t owner)
 {
-	const struct np_problem *p = c->p;
+	const struct np_problem *problem = classes->p;
 
-	if (order_find(p->private_owner, p->n_private, owner) < p->n_private)
+	if (order_find(problem->private_owner, problem->n_private, owner) <
+	    problem->n_private)
 		return true;
-	for (size_t i = c->n_sealed; i < c->n; i++)
-		if (!c->at[i].trusted && c->at[i].owner == owner)
+	for (size_t i = classes->n_sealed; i < classes->n; i++)
+		if (!classes->at[i].trusted && classes->at[i].owner == owner)
 			return true;
 	return false;
 }
@@ -1484,43 +1554,47 @@ static bool is_private(const struct np_classes *c, uint32_t owner)
  * Allocate the loads of a class. One that slows nobody needs only its own.
  * false: out of memory.
  */
-static bool add_loads(struct np_classes *c, bool is_aggressor,
-		      struct np_class_loads *v)
+static bool add_loads(struct np_classes *classes, bool is_aggressor,
+		      struct np_class_loads *loads)
 {
-	size_t n = c->p->n_switches;
+	size_t n = classes->p->n_switches;
 
-	v->load =
-		problem_alloc(c->p, is_aggressor ? 3 * n : n, sizeof(*v->load));
-	if (!v->load)
+	loads->load = problem_alloc(classes->p, is_aggressor ? 3 * n : n,
+				    sizeof(*loads->load));
+	if (!loads->load)
 		return false;
-	v->victim = is_aggressor ? v->load + n : c->zeros;
-	v->added = is_aggressor ? v->victim + n : c->zeros;
+	loads->victim = is_aggressor ? loads->load + n : classes->zeros;
+	loads->added = is_aggressor ? loads->victim + n : classes->zeros;
 	return true;
 }
 
 /* Allocate a class and append it; false: out of memory. */
-static bool add_class(struct np_classes *c, struct np_class *k)
+static bool add_class(struct np_classes *classes, struct np_class *class)
 {
-	size_t bits = c->p->leaf_words + 1, n;
-	uint64_t *words = problem_alloc(c->p, 3 * bits + c->p->n_switches /
-					NP_BITS_WORD + 1, sizeof(*words));
-	bool is_aggressor = c->p->table->profile[k->profile].aggressor;
+	size_t bits = classes->p->leaf_words + 1, n;
+	uint64_t *words = problem_alloc(
+		classes->p,
+		3 * bits + classes->p->n_switches / NP_BITS_WORD + 1,
+		sizeof(*words));
+	bool is_aggressor =
+		classes->p->table->profile[class->profile].aggressor;
 
-	k->n_holders =
-		problem_alloc(c->p, c->p->n_leaves, sizeof(*k->n_holders));
-	k->n_held = problem_alloc(c->p, c->p->n_switches, sizeof(*k->n_held));
-	if (!words || !k->n_holders || !k->n_held ||
-	    !add_loads(c, is_aggressor, &k->public))
+	class->n_holders = problem_alloc(classes->p, classes->p->n_leaves,
+					 sizeof(*class->n_holders));
+	class->n_held = problem_alloc(classes->p, classes->p->n_switches,
+				      sizeof(*class->n_held));
+	if (!words || !class->n_holders || !class->n_held ||
+	    !add_loads(classes, is_aggressor, &class->public))
 		return false;
-	k->full = k->public;
-	if (user_loads_of(c->loads, k->owner, &n) &&
-	    !add_loads(c, is_aggressor, &k->full))
+	class->full = class->public;
+	if (user_loads_of(classes->loads, class->owner, &n) &&
+	    !add_loads(classes, is_aggressor, &class->full))
 		return false;
-	k->open = words;
-	k->one_only_leaves = words + bits;
-	k->held = words + 2 * bits;
-	k->one_only_switches = words + 3 * bits;
-	c->at[c->n] = *k;
+	class->open = words;
+	class->one_only_leaves = words + bits;
+	class->held = words + 2 * bits;
+	class->one_only_switches = words + 3 * bits;
+	classes->at[classes->n] = *class;
 	return true;
 }
 
@@ -1530,102 +1604,110 @@ static uint16_t clamp16(uint64_t load)
 }
 
 /* Update the maximum over all leaves. */
-static void update_max(struct np_class_max *m, const struct np_class_loads *v,
-		       uint32_t leaf)
+static void update_max(struct np_class_max *max,
+		       const struct np_class_loads *loads, uint32_t leaf)
 {
-	if (v->load[leaf] > m->load)
-		m->load = v->load[leaf];
-	if (v->victim[leaf] > m->victim)
-		m->victim = v->victim[leaf];
-	if (v->added[leaf] > m->added)
-		m->added = v->added[leaf];
+	if (loads->load[leaf] > max->load)
+		max->load = loads->load[leaf];
+	if (loads->victim[leaf] > max->victim)
+		max->victim = loads->victim[leaf];
+	if (loads->added[leaf] > max->added)
+		max->added = loads->added[leaf];
 }
 
 /* Set the load on a class by the public jobs on a leaf. */
-static void set_load(const struct np_classes *c, struct np_class *k,
+static void set_load(const struct np_classes *classes, struct np_class *class,
 		     size_t leaf, const uint16_t *suffered)
 {
-	const struct np_leaf_jobs *on = &c->loads->public;
+	const struct np_leaf_jobs *on = &classes->loads->public;
 	uint64_t load = 0;
 
 	for (uint32_t i = on->first_aggressor[leaf];
 	     i < on->first_aggressor[leaf + 1]; i++) {
-		const struct np_aggressor *a = &on->aggressor[i];
+		const struct np_aggressor *aggressor = &on->aggressor[i];
 
-		load += (uint64_t)a->n *
-			np_slowdowns_at(suffered, a->profile,
-					a->touch & k->touch);
+		load += (uint64_t)aggressor->n *
+			np_slowdowns_at(suffered, aggressor->profile,
+					aggressor->touch & class->touch);
 	}
-	k->public.load[leaf] = clamp16(load);
+	class->public.load[leaf] = clamp16(load);
 }
 
 /* Set what a class would add to the sensitive public jobs on a leaf. */
-static void set_added(const struct np_classes *c, struct np_class *k,
+static void set_added(const struct np_classes *classes, struct np_class *class,
 		      size_t leaf, const uint16_t *caused)
 {
-	const struct np_leaf_jobs *on = &c->loads->public;
-	const struct np_leaf_job *r = on->at + on->first[leaf];
+	const struct np_leaf_jobs *on = &classes->loads->public;
+	const struct np_leaf_job *job = on->at + on->first[leaf];
 	uint32_t worst = 0, added = 0;
 
 	for (size_t i = 0; i < on->sensitive[leaf]; i++) {
-		uint32_t x = np_slowdowns_at(caused, r[i].profile,
-					 r[i].touch & k->touch);
+		uint32_t x = np_slowdowns_at(caused, job[i].profile,
+					     job[i].touch & class->touch);
 
 		if (!x)
 			continue;
 		if (x > added)
 			added = x;
-		if (r[i].load + x > worst)
-			worst = r[i].load + x;
+		if (job[i].load + x > worst)
+			worst = job[i].load + x;
 	}
-	k->public.victim[leaf] = clamp16(worst);
-	k->public.added[leaf] = (uint16_t)added;
+	class->public.victim[leaf] = clamp16(worst);
+	class->public.added[leaf] = (uint16_t)added;
 }
 
 /*
- * Extend the full loads of a class on one leaf by n entries r, which suffer
- * from_user[] from the private jobs of the class's owner.
+ * Extend the full loads of a class on one leaf by the n entries in job[], which
+ * suffer from_user[] from the private jobs of the class's owner.
  */
-static void extend_full(const struct np_classes *c, struct np_class *k,
-			uint32_t leaf, const struct np_leaf_job *r, uint32_t n,
+static void extend_full(const struct np_classes *classes,
+			struct np_class *class, uint32_t leaf,
+			const struct np_leaf_job *job, uint32_t n,
 			const uint32_t *from_user)
 {
-	const uint16_t *caused = np_slowdowns_caused(c->p->table, k->profile);
-	uint32_t worst = k->full.victim[leaf], added = k->full.added[leaf];
+	const uint16_t *caused =
+		np_slowdowns_caused(classes->p->table, class->profile);
+	uint32_t worst = class->full.victim[leaf],
+		 added = class->full.added[leaf];
 
 	for (uint32_t i = 0; i < n; i++) {
-		uint32_t x = np_slowdowns_at(caused, r[i].profile,
-					 r[i].touch & k->touch);
+		uint32_t x = np_slowdowns_at(caused, job[i].profile,
+					     job[i].touch & class->touch);
 
 		if (!x)
 			continue;
 		if (x > added)
 			added = x;
-		if (r[i].load + x + from_user[i] > worst)
-			worst = clamp16((uint64_t)r[i].load + x + from_user[i]);
+		if (job[i].load + x + from_user[i] > worst)
+			worst = clamp16((uint64_t)job[i].load + x +
+					from_user[i]);
 	}
-	k->full.victim[leaf] = clamp16(worst);
-	k->full.added[leaf] = (uint16_t)added;
+	class->full.victim[leaf] = clamp16(worst);
+	class->full.added[leaf] = (uint16_t)added;
 }
 
 /* Set the full loads of a class on a leaf where its owner has private jobs. */
-static void set_full_leaf(const struct np_classes *c, struct np_class *k,
-			  const struct np_user_load *e)
+static void set_full_leaf(const struct np_classes *classes,
+			  struct np_class *class,
+			  const struct np_user_load *load)
 {
-	const struct np_leaf_loads *l = c->loads;
-	uint32_t leaf = e->leaf, first = l->public.first[leaf];
-	uint32_t n = l->public.first[leaf + 1] - first;
-	const uint32_t *from_user = l->from_user + e->from_user;
+	const struct np_leaf_loads *loads = classes->loads;
+	uint32_t leaf = load->leaf, first = loads->public.first[leaf];
+	uint32_t n = loads->public.first[leaf + 1] - first;
+	const uint32_t *from_user = loads->from_user + load->from_user;
 
-	k->full.load[leaf] =
-		clamp16(k->public.load[leaf] +
-			load_from_user(l, e, k->profile, k->touch, NULL));
-	if (c->p->table->profile[k->profile].aggressor) {
-		extend_full(c, k, leaf, l->public.at + first, n, from_user);
-		extend_full(c, k, leaf, l->private.at + e->first,
-			    e->end - e->first, from_user + n);
+	class->full.load[leaf] =
+		clamp16(class->public.load[leaf] +
+			load_from_user(loads, load, class->profile,
+				       class->touch, NULL));
+	if (classes->p->table->profile[class->profile].aggressor) {
+		extend_full(classes, class, leaf, loads->public.at + first, n,
+			    from_user);
+		extend_full(classes, class, leaf,
+			    loads->private.at + load->first,
+			    load->end - load->first, from_user + n);
 	}
-	update_max(&k->full_max, &k->full, leaf);
+	update_max(&class->full_max, &class->full, leaf);
 }
 
 /* Whether one of two classes may suffer too much from the other somewhere. */
@@ -1645,105 +1727,111 @@ static bool maybe_third(const struct np_class_max *a,
 }
 
 /* Whether two jobs of a class may conflict somewhere. */
-static bool maybe_self(const struct np_classes *c, const struct np_class *k)
+static bool maybe_self(const struct np_classes *classes,
+		       const struct np_class *class)
 {
-	const struct np_class_max *most = &k->full_max;
-	uint32_t pair = np_slowdowns_pair(c->p->table, k->profile, k->touch,
-					  k->profile, k->touch);
+	const struct np_class_max *most = &class->full_max;
+	uint32_t pair = np_slowdowns_pair(classes->p->table, class->profile,
+					  class->touch, class->profile,
+					  class->touch);
 
-	return maybe_direct(most, pair, most, pair, c->p->limit) ||
-	       maybe_third(most, most, c->p->limit);
+	return maybe_direct(most, pair, most, pair, classes->p->limit) ||
+	       maybe_third(most, most, classes->p->limit);
 }
 
 /* Fill in whether a job of the class may use a leaf; with two, if two may. */
-static void check_leaf(struct np_classes *c, struct np_class *k, uint32_t leaf,
-		       bool two)
+static void check_leaf(struct np_classes *classes, struct np_class *class,
+		       uint32_t leaf, bool two)
 {
-	uint32_t me = (uint32_t)(k - c->at);
+	uint32_t me = (uint32_t)(class - classes->at);
 
-	EACH_SWITCH(sw, c->p->leaves, leaf)
-		if (is_closed(c, k, *sw))
-			return;
-	np_bits_set(k->open, leaf);
+	EACH_SWITCH(sw, classes->p->leaves, leaf)
+	if (is_closed(classes, class, *sw))
+		return;
+	np_bits_set(class->open, leaf);
 	if (!two)
 		return;
-	EACH_SWITCH(sw, c->p->leaves, leaf)
-		if (both_load(c, me, me, *sw) &&
-		    (np_bits_test(k->one_only_switches, *sw) ||
-		     class_avoids(c, me, me, *sw, NULL))) {
-			np_bits_set(k->one_only_switches, *sw);
-			np_bits_set(k->one_only_leaves, leaf);
-			k->self = true;
-		}
+	EACH_SWITCH(sw, classes->p->leaves, leaf)
+	if (both_load(classes, me, me, *sw) &&
+	    (np_bits_test(class->one_only_switches, *sw) ||
+	     class_avoids(classes, me, me, *sw, NULL))) {
+		np_bits_set(class->one_only_switches, *sw);
+		np_bits_set(class->one_only_leaves, leaf);
+		class->self = true;
+	}
 }
 
 /*
  * Set the full loads of a class: a copy of those with public jobs, changed on
  * the leaves where its owner has private jobs.
  */
-static void set_full_loads(const struct np_classes *c, struct np_class *k)
+static void set_full_loads(const struct np_classes *classes,
+			   struct np_class *class)
 {
 	size_t n;
-	const struct np_user_load *e =
-		user_loads_of(c->loads, k->owner, &n);
+	const struct np_user_load *load =
+		user_loads_of(classes->loads, class->owner, &n);
 
-	k->full_max = k->public_max;
-	if (k->full.load == k->public.load)
+	class->full_max = class->public_max;
+	if (class->full.load == class->public.load)
 		return;
-	memcpy(k->full.load, k->public.load,
-	       (c->p->table->profile[k->profile].aggressor ? 3 : 1) *
-	       c->p->n_switches * sizeof(*k->full.load));
+	memcpy(class->full.load, class->public.load,
+	       (classes->p->table->profile[class->profile].aggressor ? 3 : 1) *
+		       classes->p->n_switches * sizeof(*class->full.load));
 	for (size_t i = 0; i < n; i++)
-		if (loads_rail(c->p, k->profile, e[i].leaf))
-			set_full_leaf(c, k, &e[i]);
+		if (loads_rail(classes->p, class->profile, load[i].leaf))
+			set_full_leaf(classes, class, &load[i]);
 }
 
 /* Fill in what the running jobs on all leaves mean for a class. */
-static void set_loads(struct np_classes *c, struct np_class *k)
+static void set_loads(struct np_classes *classes, struct np_class *class)
 {
 	const uint16_t *suffered =
-		np_slowdowns_suffered(c->p->table, k->profile);
-	const uint16_t *caused = np_slowdowns_caused(c->p->table, k->profile);
+		np_slowdowns_suffered(classes->p->table, class->profile);
+	const uint16_t *caused =
+		np_slowdowns_caused(classes->p->table, class->profile);
 	const struct np_slowdowns_profile *profile =
-		&c->p->table->profile[k->profile];
-	bool suffers = c->p->table->most[k->profile]; /* from anything */
+		&classes->p->table->profile[class->profile];
+	bool suffers =
+		classes->p->table->most[class->profile]; /* from anything */
 	bool two;
 
 	if (profile->inert) {
-		for (uint32_t leaf = 0; leaf < c->p->n_leaves; leaf++)
-			np_bits_set(k->open, leaf);
+		for (uint32_t leaf = 0; leaf < classes->p->n_leaves; leaf++)
+			np_bits_set(class->open, leaf);
 		return;
 	}
-	for (uint32_t sw = 0; sw < c->p->n_switches; sw++) {
-		if (!loads_rail(c->p, k->profile, sw))
+	for (uint32_t sw = 0; sw < classes->p->n_switches; sw++) {
+		if (!loads_rail(classes->p, class->profile, sw))
 			continue;
 		if (suffers)
-			set_load(c, k, sw, suffered);
+			set_load(classes, class, sw, suffered);
 		if (profile->aggressor)
-			set_added(c, k, sw, caused);
-		update_max(&k->public_max, &k->public, sw);
+			set_added(classes, class, sw, caused);
+		update_max(&class->public_max, &class->public, sw);
 	}
-	set_full_loads(c, k);
-	two = maybe_self(c, k);
-	for (uint32_t leaf = 0; leaf < c->p->n_leaves; leaf++)
-		check_leaf(c, k, leaf, two);
+	set_full_loads(classes, class);
+	two = maybe_self(classes, class);
+	for (uint32_t leaf = 0; leaf < classes->p->n_leaves; leaf++)
+		check_leaf(classes, class, leaf, two);
 }
 
-static bool class_open_everywhere(const struct np_classes *c, uint32_t class)
+static bool class_open_everywhere(const struct np_classes *classes,
+				  uint32_t class)
 {
-	return np_bits_count(c->at[class].open, c->p->leaf_words) ==
-	       c->p->n_leaves;
+	return np_bits_count(classes->at[class].open, classes->p->leaf_words) ==
+	       classes->p->n_leaves;
 }
 
 /* Set what a's bitmaps say of b. ab: load on a by b; ba: load on b by a. */
-static void compare_classes(struct np_classes *c, uint32_t a, uint32_t b,
+static void compare_classes(struct np_classes *classes, uint32_t a, uint32_t b,
 			    uint32_t ab, uint32_t ba)
 {
-	const struct np_class *ka = &c->at[a], *kb = &c->at[b];
+	const struct np_class *ka = &classes->at[a], *kb = &classes->at[b];
 	const struct np_class_max *ma = &ka->public_max, *mb = &kb->public_max;
 	bool soft_own = ka->owner != NP_ANY_OWNER && ka->owner == kb->owner;
-	uint32_t limit = c->p->limit;
-	size_t at = a * c->words;
+	uint32_t limit = classes->p->limit;
+	size_t at = a * classes->words;
 
 	if (!is_visible(ka, kb))
 		return;
@@ -1752,86 +1840,94 @@ static void compare_classes(struct np_classes *c, uint32_t a, uint32_t b,
 		mb = &kb->full_max;
 	}
 	if (ab > limit || ba > limit)
-		np_bits_set(c->hard + at, b);
+		np_bits_set(classes->hard + at, b);
 	else if (maybe_direct(ma, ab, mb, ba, limit))
-		np_bits_set((soft_own ? c->soft_own : c->soft) + at, b);
+		np_bits_set((soft_own ? classes->soft_own : classes->soft) + at,
+			    b);
 	else if (!maybe_third(ma, mb, limit))
 		return;
 	else if (soft_own)
-		np_bits_set(c->soft_own + at, b);
-	np_bits_set(c->relevant + at, b);
-	c->at[a].row_words |= 1u << b / NP_BITS_WORD;
+		np_bits_set(classes->soft_own + at, b);
+	np_bits_set(classes->relevant + at, b);
+	classes->at[a].row_words |= 1u << b / NP_BITS_WORD;
 }
 
 /* Compare a class with those that were made since this was last called. */
-static void extend_row(struct np_classes *c, uint32_t class)
+static void extend_row(struct np_classes *classes, uint32_t class)
 {
-	struct np_class *k = &c->at[class];
+	struct np_class *k = &classes->at[class];
 	const uint16_t *suffered =
-		np_slowdowns_suffered(c->p->table, k->profile);
-	const uint16_t *caused = np_slowdowns_caused(c->p->table, k->profile);
+		np_slowdowns_suffered(classes->p->table, k->profile);
+	const uint16_t *caused =
+		np_slowdowns_caused(classes->p->table, k->profile);
 
 	k->row_words |= 1u << class / NP_BITS_WORD;
 	/* A class is not in its own bitmaps: one_only_leaves and
 	   one_only_switches say where its jobs conflict with each other. */
-	for (uint32_t b = k->n_compared; b < c->n; b++) {
-		const struct np_class *x = &c->at[b];
+	for (uint32_t b = k->n_compared; b < classes->n; b++) {
+		const struct np_class *x = &classes->at[b];
 		size_t at = x->profile * NP_N_TOUCH + (x->touch & k->touch);
 
 		if (b != class)
-			compare_classes(c, class, b, suffered[at], caused[at]);
+			compare_classes(classes, class, b, suffered[at],
+					caused[at]);
 	}
-	k->n_compared = (uint32_t)c->n;
+	k->n_compared = (uint32_t)classes->n;
 }
 
 /*
  * The class of a job, made if needed and compared with all present classes.
  * NP_NONE: too many classes, or out of memory.
  */
-static uint32_t class_of(struct np_classes *c, const struct np_job *j)
+static uint32_t class_of(struct np_classes *classes, const struct np_job *job)
 {
-	struct np_class k = {
-		.profile = (uint16_t)j->profile,
-		.touch = touch_of(c, j),
-		.trusted = problem_trusted(c->p, j),
+	struct np_class class = {
+		.profile = (uint16_t)job->profile,
+		.touch = touch_of(classes, job),
+		.trusted = problem_trusted(classes->p, job),
 		.owner = NP_ANY_OWNER,
-		.job = j->id,
+		.job = job->id,
 	};
 	uint32_t i;
 
-	if (!k.trusted || is_private(c, j->owner))
-		k.owner = j->owner;
-	k.next = c->of_profile[k.profile];
-	for (i = k.next; i != NP_NONE; i = c->at[i].next)
-		if (c->at[i].touch == k.touch && c->at[i].owner == k.owner &&
-		    c->at[i].trusted == k.trusted)
+	if (!class.trusted || is_private(classes, job->owner))
+		class.owner = job->owner;
+	class.next = classes->of_profile[class.profile];
+	for (i = class.next; i != NP_NONE; i = classes->at[i].next)
+		if (classes->at[i].touch == class.touch &&
+		    classes->at[i].owner == class.owner &&
+		    classes->at[i].trusted == class.trusted)
 			break;
 	if (i == NP_NONE) {
-		if (c->n >= c->capacity || !add_class(c, &k))
+		if (classes->n >= classes->capacity ||
+		    !add_class(classes, &class))
 			return NP_NONE;
-		i = (uint32_t)c->n++;
-		c->of_profile[k.profile] = i;
-		if (c->words)
-			set_loads(c, &c->at[i]);
+		i = (uint32_t)classes->n++;
+		classes->of_profile[class.profile] = i;
+		if (classes->words)
+			set_loads(classes, &classes->at[i]);
 	}
-	if (c->words)
-		extend_row(c, i);
+	if (classes->words)
+		extend_row(classes, i);
 	return i;
 }
 
 /* Returns 0 or -ENOMEM. */
-static int classes_init(struct np_classes *c, struct np_problem *p,
+static int classes_init(struct np_classes *classes, struct np_problem *problem,
 			struct np_leaf_loads *loads)
 {
-	c->p = p;
-	c->loads = loads;
-	c->capacity = NP_PLACEMENT_MAX_CLASSES;
-	c->at = problem_alloc(p, c->capacity + SPARE, sizeof(*c->at));
-	c->of_profile = problem_alloc(p, p->table->n, sizeof(uint32_t));
-	c->zeros = problem_alloc(p, p->n_switches, sizeof(*c->zeros));
-	if (!c->at || !c->of_profile || !c->zeros)
+	classes->p = problem;
+	classes->loads = loads;
+	classes->capacity = NP_PLACEMENT_MAX_CLASSES;
+	classes->at = problem_alloc(problem, classes->capacity + SPARE,
+				    sizeof(*classes->at));
+	classes->of_profile =
+		problem_alloc(problem, problem->table->n, sizeof(uint32_t));
+	classes->zeros = problem_alloc(problem, problem->n_switches,
+				       sizeof(*classes->zeros));
+	if (!classes->at || !classes->of_profile || !classes->zeros)
 		return -ENOMEM;
-	memset(c->of_profile, 0xff, p->table->n * sizeof(uint32_t));
+	memset(classes->of_profile, 0xff, problem->table->n * sizeof(uint32_t));
 	return 0;
 }
 
@@ -1854,100 +1950,115 @@ static int class_by_owner(const void *a, const void *b, void *at)
  * their bitmaps have few words that are not 0. Returns the new number of each
  * class; NULL: out of memory.
  */
-static uint32_t *classes_renumber(struct np_classes *c)
+static uint32_t *classes_renumber(struct np_classes *classes)
 {
-	struct np_class *at = problem_alloc(c->p, c->n + SPARE, sizeof(*at));
-	uint32_t *order = problem_alloc(c->p, c->n, sizeof(*order));
-	uint32_t *to = problem_alloc(c->p, c->n, sizeof(*to));
+	struct np_class *at =
+		problem_alloc(classes->p, classes->n + SPARE, sizeof(*at));
+	uint32_t *order = problem_alloc(classes->p, classes->n, sizeof(*order));
+	uint32_t *to = problem_alloc(classes->p, classes->n, sizeof(*to));
 
 	if (!at || !order || !to)
 		return NULL;
-	for (uint32_t i = 0; i < c->n; i++)
+	for (uint32_t i = 0; i < classes->n; i++)
 		order[i] = i;
-	qsort_r(order, c->n, sizeof(*order), class_by_owner, c->at);
-	memset(c->of_profile, 0xff, c->p->table->n * sizeof(*c->of_profile));
-	for (uint32_t i = 0; i < c->n; i++) {
+	qsort_r(order, classes->n, sizeof(*order), class_by_owner, classes->at);
+	memset(classes->of_profile, 0xff,
+	       classes->p->table->n * sizeof(*classes->of_profile));
+	for (uint32_t i = 0; i < classes->n; i++) {
 		to[order[i]] = i;
-		at[i] = c->at[order[i]];
-		at[i].next = c->of_profile[at[i].profile];
-		c->of_profile[at[i].profile] = i;
+		at[i] = classes->at[order[i]];
+		at[i].next = classes->of_profile[at[i].profile];
+		classes->of_profile[at[i].profile] = i;
 	}
-	c->at = at;
+	classes->at = at;
 	return to;
 }
 
 /* Allocate the bitmaps of classes. 0 or -ENOMEM. */
-static int add_rows(struct np_classes *c)
+static int add_rows(struct np_classes *classes)
 {
-	size_t cells = c->capacity * c->words;
+	size_t cells = classes->capacity * classes->words;
 
-	c->hard = problem_alloc(c->p, cells, sizeof(*c->hard));
-	c->soft = problem_alloc(c->p, cells, sizeof(*c->soft));
-	c->soft_own = problem_alloc(c->p, cells, sizeof(*c->soft_own));
-	c->relevant = problem_alloc(c->p, cells, sizeof(*c->relevant));
-	c->on_switch = problem_alloc(c->p, c->p->n_switches * c->words,
-				     sizeof(*c->on_switch));
-	c->open_on = problem_alloc(c->p, c->p->n_leaves * c->words,
-				   sizeof(*c->open_on));
-	return c->hard && c->soft && c->soft_own && c->relevant &&
-	       c->on_switch && c->open_on ? 0 : -ENOMEM;
+	classes->hard =
+		problem_alloc(classes->p, cells, sizeof(*classes->hard));
+	classes->soft =
+		problem_alloc(classes->p, cells, sizeof(*classes->soft));
+	classes->soft_own =
+		problem_alloc(classes->p, cells, sizeof(*classes->soft_own));
+	classes->relevant =
+		problem_alloc(classes->p, cells, sizeof(*classes->relevant));
+	classes->on_switch = problem_alloc(
+		classes->p, classes->p->n_switches * classes->words,
+		sizeof(*classes->on_switch));
+	classes->open_on = problem_alloc(classes->p,
+					 classes->p->n_leaves * classes->words,
+					 sizeof(*classes->open_on));
+	return classes->hard && classes->soft && classes->soft_own &&
+			       classes->relevant && classes->on_switch &&
+			       classes->open_on ?
+		       0 :
+		       -ENOMEM;
 }
 
 /*
  * All classes of the snapshot are made: compare them with each other. A limited
  * number can still be added. Returns 0 or -ENOMEM.
  */
-static int classes_seal(struct np_classes *c)
+static int classes_seal(struct np_classes *classes)
 {
-	c->n_sealed = c->n;
-	c->capacity = c->n + SPARE;
-	c->words = np_bits_words(c->capacity);
-	if (add_rows(c))
+	classes->n_sealed = classes->n;
+	classes->capacity = classes->n + SPARE;
+	classes->words = np_bits_words(classes->capacity);
+	if (add_rows(classes))
 		return -ENOMEM;
-	for (uint32_t i = 0; i < c->n; i++)
-		set_loads(c, &c->at[i]);
-	for (uint32_t i = 0; i < c->n; i++) {
-		extend_row(c, i);
-		c->at[i].conflict_free = !c->at[i].self &&
-				 class_open_everywhere(c, i);
-		NP_BITS_EACH(leaf, c->at[i].open, c->p->leaf_words)
-			np_bits_set(c->open_on + leaf * c->words, i);
+	for (uint32_t i = 0; i < classes->n; i++)
+		set_loads(classes, &classes->at[i]);
+	for (uint32_t i = 0; i < classes->n; i++) {
+		extend_row(classes, i);
+		classes->at[i].conflict_free =
+			!classes->at[i].self &&
+			class_open_everywhere(classes, i);
+		NP_BITS_EACH(leaf, classes->at[i].open, classes->p->leaf_words)
+		np_bits_set(classes->open_on + leaf * classes->words, i);
 	}
-	for (uint32_t i = 0; i < c->n; i++)
-		NP_BITS_EACH(b, c->relevant + i * c->words, c->words)
-			c->at[i].conflict_free = c->at[b].conflict_free = false;
+	for (uint32_t i = 0; i < classes->n; i++)
+		NP_BITS_EACH(b, classes->relevant + i * classes->words,
+			     classes->words)
+	classes->at[i].conflict_free = classes->at[b].conflict_free = false;
 	return 0;
 }
 
-static bool is_relevant(const struct np_classes *c, uint32_t a, uint32_t b)
+static bool is_relevant(const struct np_classes *classes, uint32_t a,
+			uint32_t b)
 {
-	return np_bits_test(c->relevant + a * c->words, b);
+	return np_bits_test(classes->relevant + a * classes->words, b);
 }
 
-static bool conflict_on_any_leaf(const struct np_classes *c, uint32_t a,
+static bool conflict_on_any_leaf(const struct np_classes *classes, uint32_t a,
 				 uint32_t b)
 {
-	for (uint32_t sw = 0; sw < c->p->n_switches; sw++)
-		if (both_load(c, a, b, sw) && class_avoids(c, a, b, sw, NULL))
+	for (uint32_t sw = 0; sw < classes->p->n_switches; sw++)
+		if (both_load(classes, a, b, sw) &&
+		    class_avoids(classes, a, b, sw, NULL))
 			return true;
 	return false;
 }
 
 /* Whether a class conflicts with anything in the snapshot, on any leaf. */
-static bool class_conflicts(struct np_classes *c, uint32_t class)
+static bool class_conflicts(struct np_classes *classes, uint32_t class)
 {
-	struct np_class *k = &c->at[class];
+	struct np_class *k = &classes->at[class];
 
 	if (k->conflict_free)
 		return false;
 	if (!k->known) {
 		k->known = true;
 		k->conflicts = (k->self && k->n > 1) ||
-			   !class_open_everywhere(c, class);
-		for (uint32_t b = 0; b < c->n && !k->conflicts; b++)
-			k->conflicts = (is_relevant(c, class, b) ||
-					is_relevant(c, b, class)) &&
-				       conflict_on_any_leaf(c, class, b);
+			       !class_open_everywhere(classes, class);
+		for (uint32_t b = 0; b < classes->n && !k->conflicts; b++)
+			k->conflicts = (is_relevant(classes, class, b) ||
+					is_relevant(classes, b, class)) &&
+				       conflict_on_any_leaf(classes, class, b);
 	}
 	return k->conflicts;
 }
@@ -1957,17 +2068,17 @@ static bool class_conflicts(struct np_classes *c, uint32_t class)
  * where its tasks may run together, as a bitmap in bits. false: these have too
  * few nodes.
  */
-static bool class_array_leaves(const struct np_classes *c, uint32_t class,
-			       const struct np_job *j,
+static bool class_array_leaves(const struct np_classes *classes, uint32_t class,
+			       const struct np_job *job,
 			       const struct np_counts *counts, uint64_t *bits)
 {
-	const struct np_class *k = &c->at[class];
+	const struct np_class *k = &classes->at[class];
 
-	for (size_t w = 0; w < c->p->leaf_words; w++)
+	for (size_t w = 0; w < classes->p->leaf_words; w++)
 		bits[w] = counts->reach[w] & k->open[w] &
 			  ~k->one_only_leaves[w];
-	return counts_sum(c->p->leaves, j->switches, counts->usable,
-			  counts->no_leaf_usable, bits) >= j->nodes_min;
+	return counts_sum(classes->p->leaves, job->switches, counts->usable,
+			  counts->no_leaf_usable, bits) >= job->nodes_min;
 }
 
 /*
@@ -2145,10 +2256,10 @@ struct np_groups {
 	size_t n_undo, undo_room;
 };
 
-static inline struct np_class *np_group_class(const struct np_groups *g,
+static inline struct np_class *np_group_class(const struct np_groups *groups,
 					      uint32_t group)
 {
-	return &g->classes->at[g->at[group].class];
+	return &groups->classes->at[groups->at[group].class];
 }
 
 /*
@@ -2194,10 +2305,11 @@ struct np_allocation {
 #define MAX_EXTRA_REQUESTS 4096
 
 /* Add a request for each task of a job, as far as *extra allows. */
-static void add_requests(struct np_requests *r, const struct np_problem *p,
-			 uint32_t job, size_t *extra)
+static void add_requests(struct np_requests *requests,
+			 const struct np_problem *problem, uint32_t job,
+			 size_t *extra)
 {
-	const struct np_job *j = &p->snapshot->job[job];
+	const struct np_job *j = &problem->snapshot->job[job];
 	uint32_t n = j->tasks;
 
 	if (n > NP_PLACEMENT_MAX_TASKS)
@@ -2205,73 +2317,81 @@ static void add_requests(struct np_requests *r, const struct np_problem *p,
 	if (n - 1 > *extra)
 		n = (uint32_t)*extra + 1;
 	*extra -= n - 1;
-	r->of_job[job] = (uint32_t)r->n;
+	requests->of_job[job] = (uint32_t)requests->n;
 	for (uint32_t k = 0; k < n; k++)
-		r->at[r->n++] = (struct np_request){
-			.job = job, .class = r->class[job],
-			.group = NP_NONE, .subgroup = NP_NONE, .task = k,
+		requests->at[requests->n++] = (struct np_request){
+			.job = job,
+			.class = requests->class[job],
+			.group = NP_NONE,
+			.subgroup = NP_NONE,
+			.task = k,
 			.need = j->nodes_min,
-			.ready = order_ready(p->snapshot, j),
+			.ready = order_ready(problem->snapshot, j),
 		};
 }
 
 /* Whether placement decides about a job. */
-static bool decides_about(const struct np_problem *p, uint32_t i)
+static bool decides_about(const struct np_problem *problem, uint32_t i)
 {
-	const struct np_job *j = &p->snapshot->job[i];
+	const struct np_job *job = &problem->snapshot->job[i];
 
-	return j->state != NP_JOB_RUNNING &&
-	       !problem_exempt(p, j, p->snapshot->now_sec) &&
-	       !problem_hold_expired(p, j, p->outcome[i].held_sec) &&
-	       (problem_enforced(p, j) || j->mode == NP_MODE_PREFER);
+	return job->state != NP_JOB_RUNNING &&
+	       !problem_exempt(problem, job, problem->snapshot->now_sec) &&
+	       !problem_hold_expired(problem, job,
+				     problem->outcome[i].held_sec) &&
+	       (problem_enforced(problem, job) || job->mode == NP_MODE_PREFER);
 }
 
 /*
  * Sort the jobs by precedence, but those that may start come before all others.
  * 0 or -ENOMEM.
  */
-static int gather_order(struct np_requests *r, struct np_problem *p)
+static int gather_order(struct np_requests *requests,
+			struct np_problem *problem)
 {
-	size_t n = p->snapshot->n_jobs;
-	size_t next_ready = 0, next_other = 0; /* places in r->order */
-	uint32_t *all = problem_alloc(p, n, sizeof(*all));
+	size_t n = problem->snapshot->n_jobs;
+	size_t next_ready = 0, next_other = 0; /* places in requests->order */
+	uint32_t *all = problem_alloc(problem, n, sizeof(*all));
 
-	r->order = problem_alloc(p, n, sizeof(*r->order));
-	r->class = problem_alloc(p, n, sizeof(*r->class));
-	r->of_job = problem_alloc(p, n, sizeof(*r->of_job));
-	if (!all || !r->order || !r->class || !r->of_job)
+	requests->order = problem_alloc(problem, n, sizeof(*requests->order));
+	requests->class = problem_alloc(problem, n, sizeof(*requests->class));
+	requests->of_job = problem_alloc(problem, n, sizeof(*requests->of_job));
+	if (!all || !requests->order || !requests->class || !requests->of_job)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < n; i++) {
-		r->class[i] = r->of_job[i] = NP_NONE;
-		if (!decides_about(p, i))
+		requests->class[i] = requests->of_job[i] = NP_NONE;
+		if (!decides_about(problem, i))
 			continue;
-		all[r->n_order++] = i;
-		next_other += order_ready(p->snapshot, &p->snapshot->job[i]);
+		all[requests->n_order++] = i;
+		next_other += order_ready(problem->snapshot,
+					  &problem->snapshot->job[i]);
 	}
-	order_jobs(p->snapshot, all, r->n_order);
-	for (size_t i = 0; i < r->n_order; i++)
-		if (order_ready(p->snapshot, &p->snapshot->job[all[i]]))
-			r->order[next_ready++] = all[i];
+	order_jobs(problem->snapshot, all, requests->n_order);
+	for (size_t i = 0; i < requests->n_order; i++)
+		if (order_ready(problem->snapshot,
+				&problem->snapshot->job[all[i]]))
+			requests->order[next_ready++] = all[i];
 		else
-			r->order[next_other++] = all[i];
+			requests->order[next_other++] = all[i];
 	return 0;
 }
 
 /* Find the class of each job that has enough nodes. 0 or -ENOMEM. */
-static int find_classes(struct np_requests *r, struct np_problem *p,
-			struct np_classes *c)
+static int find_classes(struct np_requests *requests,
+			struct np_problem *problem, struct np_classes *classes)
 {
-	for (size_t i = 0; i < r->n_order; i++) {
-		uint32_t job = r->order[i];
-		const struct np_job *j = &p->snapshot->job[job];
-		const struct np_counts *n = problem_counts(p, j->candidates);
+	for (size_t i = 0; i < requests->n_order; i++) {
+		uint32_t job = requests->order[i];
+		const struct np_job *j = &problem->snapshot->job[job];
+		const struct np_counts *counts =
+			problem_counts(problem, j->candidates);
 
-		if (!n)
+		if (!counts)
 			return -ENOMEM;
-		if (!np_bits_any(n->reach, p->leaf_words) ||
-		    !problem_feasible(p, j, n))
+		if (!np_bits_any(counts->reach, problem->leaf_words) ||
+		    !problem_feasible(problem, j, counts))
 			continue;
-		r->class[job] = class_of(c, j);
+		requests->class[job] = class_of(classes, j);
 	}
 	return 0;
 }
@@ -2280,29 +2400,31 @@ static int find_classes(struct np_requests *r, struct np_problem *p,
  * Make the requests, and the classes of all jobs that placement decides about,
  * in mode prefer as well. Returns 0 or -ENOMEM.
  */
-static int requests_init(struct np_requests *r, struct np_problem *p,
-			 struct np_classes *c)
+static int requests_init(struct np_requests *requests,
+			 struct np_problem *problem, struct np_classes *classes)
 {
 	size_t extra = MAX_EXTRA_REQUESTS;
 	const uint32_t *to;
 
-	if (gather_order(r, p) || find_classes(r, p, c))
+	if (gather_order(requests, problem) ||
+	    find_classes(requests, problem, classes))
 		return -ENOMEM;
-	to = classes_renumber(c);
-	r->at = problem_alloc(p, r->n_order + MAX_EXTRA_REQUESTS,
-			      sizeof(*r->at));
-	if (!to || !r->at)
+	to = classes_renumber(classes);
+	requests->at = problem_alloc(problem,
+				     requests->n_order + MAX_EXTRA_REQUESTS,
+				     sizeof(*requests->at));
+	if (!to || !requests->at)
 		return -ENOMEM;
-	for (size_t i = 0; i < r->n_order; i++) {
-		uint32_t job = r->order[i];
-		const struct np_job *j = &p->snapshot->job[job];
+	for (size_t i = 0; i < requests->n_order; i++) {
+		uint32_t job = requests->order[i];
+		const struct np_job *j = &problem->snapshot->job[job];
 
-		if (r->class[job] == NP_NONE)
+		if (requests->class[job] == NP_NONE)
 			continue;
-		r->class[job] = to[r->class[job]];
-		c->at[r->class[job]].n += j->tasks;
-		if (problem_enforced(p, j))
-			add_requests(r, p, job, &extra);
+		requests->class[job] = to[requests->class[job]];
+		classes->at[requests->class[job]].n += j->tasks;
+		if (problem_enforced(problem, j))
+			add_requests(requests, problem, job, &extra);
 	}
 	return 0;
 }
@@ -2310,177 +2432,194 @@ static int requests_init(struct np_requests *r, struct np_problem *p,
 /* ---- Groups ---- */
 
 /* Free, and usable, nodes of a subgroup on the leaves that its group holds. */
-static uint64_t group_free_in(const struct np_groups *g,
-			      const struct np_subgroup *q)
+static uint64_t group_free_in(const struct np_groups *groups,
+			      const struct np_subgroup *subgroup)
 {
-	return q->switches ? counts_sum(g->p->leaves, q->switches, q->free,
-					q->no_leaf_free,
-					g->at[q->group].leaves) :
-			     q->in_free + q->no_leaf_free;
+	return subgroup->switches ?
+		       counts_sum(groups->p->leaves, subgroup->switches,
+				  subgroup->free, subgroup->no_leaf_free,
+				  groups->at[subgroup->group].leaves) :
+		       subgroup->in_free + subgroup->no_leaf_free;
 }
 
-static uint64_t group_usable_in(const struct np_groups *g,
-				const struct np_subgroup *q)
+static uint64_t group_usable_in(const struct np_groups *groups,
+				const struct np_subgroup *subgroup)
 {
-	return q->switches ?
-		       counts_sum(g->p->leaves, q->switches, q->counts->usable,
-				  q->counts->no_leaf_usable,
-				  g->at[q->group].leaves) :
-		       q->in_usable + q->counts->no_leaf_usable;
+	return subgroup->switches ?
+		       counts_sum(groups->p->leaves, subgroup->switches,
+				  subgroup->counts->usable,
+				  subgroup->counts->no_leaf_usable,
+				  groups->at[subgroup->group].leaves) :
+		       subgroup->in_usable + subgroup->counts->no_leaf_usable;
 }
 
 /* Whether the leaves of a request's group have enough usable nodes for it. */
-static bool group_served(const struct np_groups *g, const struct np_request *r)
+static bool group_served(const struct np_groups *groups,
+			 const struct np_request *request)
 {
-	return group_usable_in(g, &g->subgroup[r->subgroup]) >= r->need;
+	return group_usable_in(groups, &groups->subgroup[request->subgroup]) >=
+	       request->need;
 }
 
 /* Append a group that begins with the request of that rank. */
-static uint32_t new_group(struct np_groups *g, uint32_t rank, bool together)
+static uint32_t new_group(struct np_groups *groups, uint32_t rank,
+			  bool together)
 {
-	uint32_t u = (uint32_t)g->n++, class = g->requests->at[rank].class;
-	struct np_group_class *k = &g->of_class[class];
+	uint32_t u = (uint32_t)groups->n++,
+		 class = groups->requests->at[rank].class;
+	struct np_group_class *group_class = &groups->of_class[class];
 
-	g->at[u] = (struct np_group){
-		.class = class, .subgroup = NP_NONE,
-		.together = together, .next = NP_NONE,
-		.leaves = g->bits + 2 * u * g->p->leaf_words,
-		.reach = g->bits + (2 * u + 1) * g->p->leaf_words,
+	groups->at[u] = (struct np_group){
+		.class = class,
+		.subgroup = NP_NONE,
+		.together = together,
+		.next = NP_NONE,
+		.leaves = groups->bits + 2 * u * groups->p->leaf_words,
+		.reach = groups->bits + (2 * u + 1) * groups->p->leaf_words,
 	};
-	if (k->first == NP_NONE)
-		k->first = u;
+	if (group_class->first == NP_NONE)
+		group_class->first = u;
 	else
-		g->at[k->last].next = u;
-	k->last = u;
+		groups->at[group_class->last].next = u;
+	group_class->last = u;
 	return u;
 }
 
 /*
  * The group of a request, made if needed: its class's, its array's or its own.
  */
-static uint32_t group_of(struct np_groups *g, uint32_t rank)
+static uint32_t group_of(struct np_groups *groups, uint32_t rank)
 {
-	const struct np_request *r = &g->requests->at[rank];
-	const struct np_job *j = &g->p->snapshot->job[r->job];
-	bool alone = g->classes->at[r->class].self;
-	bool together = alone && j->tasks > 1 &&
-			class_array_leaves(g->classes, r->class, j,
-					   g->p->counts[j->candidates],
-					   g->p->scratch);
-	uint32_t u = alone ? NP_NONE : g->of_class[r->class].first;
+	const struct np_request *request = &groups->requests->at[rank];
+	const struct np_job *job = &groups->p->snapshot->job[request->job];
+	bool alone = groups->classes->at[request->class].self;
+	bool together = alone && job->tasks > 1 &&
+			class_array_leaves(groups->classes, request->class, job,
+					   groups->p->counts[job->candidates],
+					   groups->p->scratch);
+	uint32_t u = alone ? NP_NONE : groups->of_class[request->class].first;
 
-	if (together && r->task)
-		u = g->requests->at[rank - 1].group;
+	if (together && request->task)
+		u = groups->requests->at[rank - 1].group;
 	if (u == NP_NONE)
-		u = new_group(g, rank, together);
-	g->at[u].ready |= r->ready;
+		u = new_group(groups, rank, together);
+	groups->at[u].ready |= request->ready;
 	return u;
 }
 
-static bool
-has_same_candidates(const struct np_subgroup *q, const struct np_job *j)
+static bool has_same_candidates(const struct np_subgroup *subgroup,
+				const struct np_job *job)
 {
-	return q->set == j->candidates && q->switches == j->switches &&
-	       q->shares == !!(j->flags & NP_JOB_SHARES_NODES);
+	return subgroup->set == job->candidates &&
+	       subgroup->switches == job->switches &&
+	       subgroup->shares == !!(job->flags & NP_JOB_SHARES_NODES);
 }
 
 /*
  * Set q->like: the first such subgroup of the class, maybe the new one itself.
  */
-static void set_like(struct np_groups *g, uint32_t subgroup,
-		     const struct np_job *j)
+static void set_like(struct np_groups *groups, uint32_t subgroup,
+		     const struct np_job *job)
 {
-	struct np_subgroup *q = &g->subgroup[subgroup];
-	struct np_group_class *k = &g->of_class[g->at[q->group].class];
-	uint32_t i = k->like;
+	struct np_subgroup *q = &groups->subgroup[subgroup];
+	struct np_group_class *class =
+		&groups->of_class[groups->at[q->group].class];
+	uint32_t i = class->like;
 
-	while (i != NP_NONE && !has_same_candidates(&g->subgroup[i], j))
-		i = g->subgroup[i].next_like;
+	while (i != NP_NONE && !has_same_candidates(&groups->subgroup[i], job))
+		i = groups->subgroup[i].next_like;
 	q->like = i;
 	if (i != NP_NONE)
 		return;
 	q->like = subgroup;
-	q->next_like = k->like;
-	k->like = subgroup;
+	q->next_like = class->like;
+	class->like = subgroup;
 }
 
 /* The subgroup of a job in its group, made if needed. NP_NONE: no memory. */
-static uint32_t subgroup_of(struct np_groups *g, uint32_t group,
-			    const struct np_job *j)
+static uint32_t subgroup_of(struct np_groups *groups, uint32_t group,
+			    const struct np_job *job)
 {
-	bool shares = j->flags & NP_JOB_SHARES_NODES;
-	const struct np_counts *c = g->p->counts[j->candidates];
-	struct np_subgroup *q;
+	bool shares = job->flags & NP_JOB_SHARES_NODES;
+	const struct np_counts *counts = groups->p->counts[job->candidates];
+	struct np_subgroup *subgroup;
 	uint32_t i;
 
-	for (i = g->at[group].subgroup; i != NP_NONE; i = q->next) {
-		q = &g->subgroup[i];
-		if (has_same_candidates(q, j))
+	for (i = groups->at[group].subgroup; i != NP_NONE; i = subgroup->next) {
+		subgroup = &groups->subgroup[i];
+		if (has_same_candidates(subgroup, job))
 			return i;
 	}
-	if (np_array_room(&g->subgroup, &g->subgroup_room, g->n_subgroups + 1,
-			  sizeof(*q)))
+	if (np_array_room(&groups->subgroup, &groups->subgroup_room,
+			  groups->n_subgroups + 1, sizeof(*subgroup)))
 		return NP_NONE;
-	i = (uint32_t)g->n_subgroups++;
-	q = &g->subgroup[i];
-	*q = (struct np_subgroup){
-		.counts = c, .group = group, .next = g->at[group].subgroup,
-		.set = j->candidates, .switches = j->switches,
+	i = (uint32_t)groups->n_subgroups++;
+	subgroup = &groups->subgroup[i];
+	*subgroup = (struct np_subgroup){
+		.counts = counts,
+		.group = group,
+		.next = groups->at[group].subgroup,
+		.set = job->candidates,
+		.switches = job->switches,
 		.shares = shares,
-		.free = shares ? c->free_shared : c->free_alone,
-		.no_leaf_free = shares ? c->no_leaf_free_shared :
-				       c->no_leaf_free_alone,
+		.free = shares ? counts->free_shared : counts->free_alone,
+		.no_leaf_free = shares ? counts->no_leaf_free_shared :
+					 counts->no_leaf_free_alone,
 	};
-	np_bits_or(g->at[group].reach, c->reach, g->p->leaf_words);
-	g->at[group].subgroup = i;
-	set_like(g, i, j);
+	np_bits_or(groups->at[group].reach, counts->reach,
+		   groups->p->leaf_words);
+	groups->at[group].subgroup = i;
+	set_like(groups, i, job);
 	return i;
 }
 
 /* Add a request to its subgroup's demand; a job's requests share it evenly. */
-static void add_demand(struct np_groups *g, struct np_request *r,
-		       struct np_subgroup *q, const struct np_job *j)
+static void add_demand(struct np_groups *groups, struct np_request *request,
+		       struct np_subgroup *subgroup, const struct np_job *job)
 {
-	uint32_t n = j->tasks < NP_PLACEMENT_MAX_TASKS ?
-		     j->tasks : NP_PLACEMENT_MAX_TASKS;
-	uint64_t wants = g->classes->at[r->class].self &&
-			 !g->at[q->group].together ? r->need :
-			 (uint64_t)r->need * j->tasks / n;
+	uint32_t n = job->tasks < NP_PLACEMENT_MAX_TASKS ?
+			     job->tasks :
+			     NP_PLACEMENT_MAX_TASKS;
+	uint64_t wants = groups->classes->at[request->class].self &&
+					 !groups->at[subgroup->group].together ?
+				 request->need :
+				 (uint64_t)request->need * job->tasks / n;
 
-	q->n++;
-	if (r->need > q->max_need)
-		q->max_need = r->need;
-	if (!r->ready)
+	subgroup->n++;
+	if (request->need > subgroup->max_need)
+		subgroup->max_need = request->need;
+	if (!request->ready)
 		return;
-	q->n_ready++;
-	q->wanted += wants;
-	g->at[q->group].demand += wants;
-	r->cum_nodes = q->switches ? r->need : q->wanted;
+	subgroup->n_ready++;
+	subgroup->wanted += wants;
+	groups->at[subgroup->group].demand += wants;
+	request->cum_nodes = subgroup->switches ? request->need :
+						  subgroup->wanted;
 }
 
 /* Sort the requests by subgroup. 0 or -ENOMEM. */
-static int index_requests(struct np_groups *g)
+static int index_requests(struct np_groups *groups)
 {
 	uint32_t at = 0;
 
-	g->by_subgroup =
-		problem_alloc(g->p, g->requests->n, sizeof(*g->by_subgroup));
-	if (!g->by_subgroup)
+	groups->by_subgroup = problem_alloc(groups->p, groups->requests->n,
+					    sizeof(*groups->by_subgroup));
+	if (!groups->by_subgroup)
 		return -ENOMEM;
-	for (uint32_t i = 0; i < g->n_subgroups; i++) {
-		struct np_subgroup *q = &g->subgroup[i];
+	for (uint32_t i = 0; i < groups->n_subgroups; i++) {
+		struct np_subgroup *subgroup = &groups->subgroup[i];
 
-		q->first = at;
-		at += q->n;
-		q->n = 0;
+		subgroup->first = at;
+		at += subgroup->n;
+		subgroup->n = 0;
 	}
-	for (uint32_t i = 0; i < g->requests->n; i++) {
-		struct np_subgroup *q;
+	for (uint32_t i = 0; i < groups->requests->n; i++) {
+		struct np_subgroup *subgroup;
 
-		if (g->requests->at[i].subgroup == NP_NONE)
+		if (groups->requests->at[i].subgroup == NP_NONE)
 			continue;
-		q = &g->subgroup[g->requests->at[i].subgroup];
-		g->by_subgroup[q->first + q->n++] = i;
+		subgroup = &groups->subgroup[groups->requests->at[i].subgroup];
+		groups->by_subgroup[subgroup->first + subgroup->n++] = i;
 	}
 	return 0;
 }
@@ -2489,245 +2628,258 @@ static int index_requests(struct np_groups *g)
  * Allocate for the largest possible number of groups: one per class, and one
  * per request of a class that conflicts with itself.
  */
-static int make_room(struct np_groups *g)
+static int make_room(struct np_groups *groups)
 {
-	size_t n = g->classes->n;
+	size_t n = groups->classes->n;
 
-	for (size_t i = 0; i < g->requests->n; i++)
-		n += g->classes->at[g->requests->at[i].class].self;
-	g->at = problem_alloc(g->p, n, sizeof(*g->at));
-	g->bits = problem_alloc(g->p, 2 * n * g->p->leaf_words,
-				sizeof(*g->bits));
-	g->of_class = problem_alloc(g->p, g->classes->n, sizeof(*g->of_class));
-	g->vacated = problem_alloc(g->p, g->p->leaf_words, sizeof(*g->vacated));
-	g->offer = problem_alloc(g->p, g->p->n_leaves, sizeof(*g->offer));
-	g->loss = calloc(g->classes->n * g->p->n_leaves + 1,
-			 sizeof(*g->loss));
-	if (!g->at || !g->bits || !g->of_class || !g->vacated ||
-	    !g->offer || !g->loss)
+	for (size_t i = 0; i < groups->requests->n; i++)
+		n += groups->classes->at[groups->requests->at[i].class].self;
+	groups->at = problem_alloc(groups->p, n, sizeof(*groups->at));
+	groups->bits = problem_alloc(groups->p, 2 * n * groups->p->leaf_words,
+				     sizeof(*groups->bits));
+	groups->of_class = problem_alloc(groups->p, groups->classes->n,
+					 sizeof(*groups->of_class));
+	groups->vacated = problem_alloc(groups->p, groups->p->leaf_words,
+					sizeof(*groups->vacated));
+	groups->offer = problem_alloc(groups->p, groups->p->n_leaves,
+				      sizeof(*groups->offer));
+	groups->loss = calloc(groups->classes->n * groups->p->n_leaves + 1,
+			      sizeof(*groups->loss));
+	if (!groups->at || !groups->bits || !groups->of_class ||
+	    !groups->vacated || !groups->offer || !groups->loss)
 		return -ENOMEM;
-	for (size_t i = 0; i < g->classes->n; i++)
-		g->of_class[i] = (struct np_group_class){
-			NP_NONE, NP_NONE, NP_NONE, NULL, NULL
-		};
+	for (size_t i = 0; i < groups->classes->n; i++)
+		groups->of_class[i] = (struct np_group_class){ NP_NONE, NP_NONE,
+							       NP_NONE, NULL,
+							       NULL };
 	return 0;
 }
 
-static size_t vgroup_of(const struct np_groups *g, uint32_t rank)
+static size_t vgroup_of(const struct np_groups *groups, uint32_t rank)
 {
-	const struct np_class *k =
-		&g->classes->at[g->requests->at[rank].class];
+	const struct np_class *class =
+		&groups->classes->at[groups->requests->at[rank].class];
 
-	return k->trusted ? 0 :
-			    1 + order_find(g->p->private_owner, g->p->n_private,
-					   k->owner);
+	return class->trusted ?
+		       0 :
+		       1 + order_find(groups->p->private_owner,
+				      groups->p->n_private, class->owner);
 }
 
 /*
  * Sort the requests of all classes that are not conflict-free by visibility
  * group. 0 or -ENOMEM.
  */
-static int gather_vgroups(struct np_groups *g)
+static int gather_vgroups(struct np_groups *groups)
 {
-	const struct np_requests *r = g->requests;
+	const struct np_requests *requests = groups->requests;
 	struct np_vgroup *to;
 
-	g->n_vgroups = 1 + g->p->n_private;
-	g->vgroup =
-		problem_alloc(g->p, g->n_vgroups + 2, sizeof(*g->vgroup));
-	g->by_vgroup = problem_alloc(g->p, r->n, sizeof(*g->by_vgroup));
-	if (!g->vgroup || !g->by_vgroup)
+	groups->n_vgroups = 1 + groups->p->n_private;
+	groups->vgroup = problem_alloc(groups->p, groups->n_vgroups + 2,
+				       sizeof(*groups->vgroup));
+	groups->by_vgroup = problem_alloc(groups->p, requests->n,
+					  sizeof(*groups->by_vgroup));
+	if (!groups->vgroup || !groups->by_vgroup)
 		return -ENOMEM;
-	to = g->vgroup + 1;
-	for (uint32_t i = 0; i < r->n; i++)
-		if (!g->classes->at[r->at[i].class].conflict_free)
-			to[vgroup_of(g, i) + 1].request++;
-	for (size_t i = 1; i <= g->n_vgroups; i++)
+	to = groups->vgroup + 1;
+	for (uint32_t i = 0; i < requests->n; i++)
+		if (!groups->classes->at[requests->at[i].class].conflict_free)
+			to[vgroup_of(groups, i) + 1].request++;
+	for (size_t i = 1; i <= groups->n_vgroups; i++)
 		to[i].request += to[i - 1].request;
-	for (uint32_t i = 0; i < r->n; i++)
-		if (!g->classes->at[r->at[i].class].conflict_free)
-			g->by_vgroup[to[vgroup_of(g, i)].request++] = i;
+	for (uint32_t i = 0; i < requests->n; i++)
+		if (!groups->classes->at[requests->at[i].class].conflict_free)
+			groups->by_vgroup[to[vgroup_of(groups, i)].request++] =
+				i;
 	return 0;
 }
 
-static int add_request(struct np_groups *g, uint32_t rank)
+static int add_request(struct np_groups *groups, uint32_t rank)
 {
-	struct np_request *r = &g->requests->at[rank];
-	const struct np_job *j = &g->p->snapshot->job[r->job];
+	struct np_request *request = &groups->requests->at[rank];
+	const struct np_job *job = &groups->p->snapshot->job[request->job];
 
-	r->group = group_of(g, rank);
-	r->subgroup = subgroup_of(g, r->group, j);
-	if (r->subgroup == NP_NONE)
+	request->group = group_of(groups, rank);
+	request->subgroup = subgroup_of(groups, request->group, job);
+	if (request->subgroup == NP_NONE)
 		return -ENOMEM;
-	add_demand(g, r, &g->subgroup[r->subgroup], j);
+	add_demand(groups, request, &groups->subgroup[request->subgroup], job);
 	return 0;
 }
 
 /* Fill in last_taker and all of classes with several groups. 0 or -ENOMEM. */
-static int index_classes(struct np_groups *g, const struct np_vgroup *vgroup)
+static int index_classes(struct np_groups *groups,
+			 const struct np_vgroup *vgroup)
 {
 	size_t words = np_bits_words(vgroup[1].group - vgroup->group);
 
 	for (uint32_t i = vgroup->group; i < vgroup[1].group; i++) {
-		struct np_group_class *k = &g->of_class[g->at[i].class];
+		struct np_group_class *class =
+			&groups->of_class[groups->at[i].class];
 
-		if (k->first == k->last)
+		if (class->first == class->last)
 			continue;
-		if (i == k->first) {
-			k->last_taker = problem_alloc(g->p, g->p->n_leaves,
-						      sizeof(*k->last_taker));
-			k->all = problem_alloc(g->p, words, sizeof(*k->all));
+		if (i == class->first) {
+			class->last_taker =
+				problem_alloc(groups->p, groups->p->n_leaves,
+					      sizeof(*class->last_taker));
+			class->all = problem_alloc(groups->p, words,
+						   sizeof(*class->all));
 		}
-		if (!k->last_taker || !k->all)
+		if (!class->last_taker || !class->all)
 			return -ENOMEM;
-		np_bits_set(k->all, i - vgroup->group);
+		np_bits_set(class->all, i - vgroup->group);
 	}
 	return 0;
 }
 
-static int add_vgroup(struct np_groups *g, struct np_vgroup *vgroup)
+static int add_vgroup(struct np_groups *groups, struct np_vgroup *vgroup)
 {
 	int rc = 0;
 
 	for (uint32_t i = vgroup->request; !rc && i < vgroup[1].request; i++)
-		rc = add_request(g, g->by_vgroup[i]);
-	vgroup[1].group = (uint32_t)g->n;
-	vgroup[1].subgroup = (uint32_t)g->n_subgroups;
-	return rc ? rc : index_classes(g, vgroup);
+		rc = add_request(groups, groups->by_vgroup[i]);
+	vgroup[1].group = (uint32_t)groups->n;
+	vgroup[1].subgroup = (uint32_t)groups->n_subgroups;
+	return rc ? rc : index_classes(groups, vgroup);
 }
 
 /* Returns 0 or -ENOMEM; groups_free() in either case. */
-static int groups_init(struct np_groups *g, struct np_problem *p,
-		       struct np_classes *classes,
-		       struct np_requests *requests)
+static int groups_init(struct np_groups *groups, struct np_problem *problem,
+		       struct np_classes *classes, struct np_requests *requests)
 {
 	int rc;
 
-	*g = (struct np_groups){
-		.p = p, .classes = classes, .requests = requests,
+	*groups = (struct np_groups){
+		.p = problem,
+		.classes = classes,
+		.requests = requests,
 	};
-	rc = make_room(g) ? -ENOMEM : gather_vgroups(g);
-	for (size_t i = 0; !rc && i < g->n_vgroups; i++)
-		rc = add_vgroup(g, &g->vgroup[i]);
-	return rc ? rc : index_requests(g);
+	rc = make_room(groups) ? -ENOMEM : gather_vgroups(groups);
+	for (size_t i = 0; !rc && i < groups->n_vgroups; i++)
+		rc = add_vgroup(groups, &groups->vgroup[i]);
+	return rc ? rc : index_requests(groups);
 }
 
 /* Free what is needed only while leaves are shared out. */
-static void groups_free_scratch(struct np_groups *g)
+static void groups_free_scratch(struct np_groups *groups)
 {
-	free(g->loss);
-	g->loss = NULL;
+	free(groups->loss);
+	groups->loss = NULL;
 }
 
-static void groups_free(struct np_groups *g)
+static void groups_free(struct np_groups *groups)
 {
-	groups_free_scratch(g);
-	free(g->subgroup);
-	free(g->undo);
+	groups_free_scratch(groups);
+	free(groups->subgroup);
+	free(groups->undo);
 }
 
 /* ---- Transfer of leaves ---- */
 
 /* A group takes a leaf, whether or not it may. */
-static void group_hold(struct np_groups *g, uint32_t group, uint32_t leaf)
+static void group_hold(struct np_groups *groups, uint32_t group, uint32_t leaf)
 {
-	struct np_group *u = &g->at[group];
-	struct np_subgroup *q;
+	struct np_group *u = &groups->at[group];
+	struct np_subgroup *subgroup;
 
 	np_bits_set(u->leaves, leaf);
-	u->supply += g->p->leaf_usable[leaf];
-	for (uint32_t i = u->subgroup; i != NP_NONE; i = q->next) {
-		q = &g->subgroup[i];
-		q->in_free += q->free[leaf];
-		q->in_usable += q->counts->usable[leaf];
+	u->supply += groups->p->leaf_usable[leaf];
+	for (uint32_t i = u->subgroup; i != NP_NONE; i = subgroup->next) {
+		subgroup = &groups->subgroup[i];
+		subgroup->in_free += subgroup->free[leaf];
+		subgroup->in_usable += subgroup->counts->usable[leaf];
 	}
-	if (g->of_class[u->class].last_taker)
-		g->of_class[u->class].last_taker[leaf] = group;
-	class_hold(g->classes, u->class, leaf);
+	if (groups->of_class[u->class].last_taker)
+		groups->of_class[u->class].last_taker[leaf] = group;
+	class_hold(groups->classes, u->class, leaf);
 }
 
 /* A group gives up a leaf that it holds. */
-static void group_drop(struct np_groups *g, uint32_t group, uint32_t leaf)
+static void group_drop(struct np_groups *groups, uint32_t group, uint32_t leaf)
 {
-	struct np_group *u = &g->at[group];
-	struct np_subgroup *q;
+	struct np_group *u = &groups->at[group];
+	struct np_subgroup *subgroup;
 
 	np_bits_clear(u->leaves, leaf);
-	np_bits_set(g->vacated, leaf);
-	u->supply -= g->p->leaf_usable[leaf];
-	for (uint32_t i = u->subgroup; i != NP_NONE; i = q->next) {
-		q = &g->subgroup[i];
-		q->in_free -= q->free[leaf];
-		q->in_usable -= q->counts->usable[leaf];
+	np_bits_set(groups->vacated, leaf);
+	u->supply -= groups->p->leaf_usable[leaf];
+	for (uint32_t i = u->subgroup; i != NP_NONE; i = subgroup->next) {
+		subgroup = &groups->subgroup[i];
+		subgroup->in_free -= subgroup->free[leaf];
+		subgroup->in_usable -= subgroup->counts->usable[leaf];
 	}
-	class_drop(g->classes, u->class, leaf);
+	class_drop(groups->classes, u->class, leaf);
 }
 
 /*
  * Whether a switch takes only one job of a group's class, and another group of
  * the class holds a leaf of it.
  */
-static bool own_class_on(const struct np_groups *g, const struct np_group *u,
-			 uint32_t sw)
+static bool own_class_on(const struct np_groups *groups,
+			 const struct np_group *group, uint32_t sw)
 {
-	const struct np_class *k = &g->classes->at[u->class];
+	const struct np_class *class = &groups->classes->at[group->class];
 
-	if (np_bits_test(k->one_only_switches, sw))
-		EACH_LEAF(leaf, g->p->leaves, sw)
-			if (k->n_holders[*leaf] >
-			    np_bits_test(u->leaves, *leaf))
-				return true;
+	if (np_bits_test(class->one_only_switches, sw))
+		EACH_LEAF(leaf, groups->p->leaves, sw)
+	if (class->n_holders[*leaf] > np_bits_test(group->leaves, *leaf))
+		return true;
 	return false;
 }
 
 /* Whether jobs of its own class keep a group off a leaf. */
-static bool by_own_class(const struct np_groups *g, const struct np_group *u,
-			 uint32_t leaf)
+static bool by_own_class(const struct np_groups *groups,
+			 const struct np_group *group, uint32_t leaf)
 {
-	if (!np_bits_test(g->classes->at[u->class].one_only_leaves, leaf))
+	if (!np_bits_test(groups->classes->at[group->class].one_only_leaves,
+			  leaf))
 		return false;
-	if (u->together)
+	if (group->together)
 		return true;
-	EACH_SWITCH(sw, g->p->leaves, leaf)
-		if (own_class_on(g, u, *sw))
-			return true;
+	EACH_SWITCH(sw, groups->p->leaves, leaf)
+	if (own_class_on(groups, group, *sw))
+		return true;
 	return false;
 }
 
 /* Whether a group may take a leaf without anybody giving it up. */
-static bool group_can_take(const struct np_groups *g, uint32_t group,
+static bool group_can_take(const struct np_groups *groups, uint32_t group,
 			   uint32_t leaf)
 {
-	const struct np_group *u = &g->at[group];
+	const struct np_group *u = &groups->at[group];
 
-	if (by_own_class(g, u, leaf))
+	if (by_own_class(groups, u, leaf))
 		return false;
 	/* The class was allowed on the leaves that it holds. */
-	return np_bits_test(g->classes->at[u->class].held, leaf) ||
-	       !class_blocked(g->classes, u->class, leaf);
+	return np_bits_test(groups->classes->at[u->class].held, leaf) ||
+	       !class_blocked(groups->classes, u->class, leaf);
 }
 
 /* Log a transfer for group_roll_back(). 0 or -ENOMEM. */
-static int group_log(struct np_groups *g, uint32_t group, uint32_t leaf,
+static int group_log(struct np_groups *groups, uint32_t group, uint32_t leaf,
 		     bool gives)
 {
-	if (np_array_room(&g->undo, &g->undo_room, g->n_undo + 1,
-			  sizeof(*g->undo)))
+	if (np_array_room(&groups->undo, &groups->undo_room, groups->n_undo + 1,
+			  sizeof(*groups->undo)))
 		return -ENOMEM;
-	g->undo[g->n_undo++] = (struct np_transfer){ group, leaf, gives };
+	groups->undo[groups->n_undo++] =
+		(struct np_transfer){ group, leaf, gives };
 	return 0;
 }
 
 /* Undo the transfers logged since n_undo was n, last one first. */
-static void group_roll_back(struct np_groups *g, size_t n)
+static void group_roll_back(struct np_groups *groups, size_t n)
 {
-	while (g->n_undo > n) {
-		const struct np_transfer *last = &g->undo[--g->n_undo];
+	while (groups->n_undo > n) {
+		const struct np_transfer *last =
+			&groups->undo[--groups->n_undo];
 
 		if (last->gives)
-			group_hold(g, last->group, last->leaf);
+			group_hold(groups, last->group, last->leaf);
 		else
-			group_drop(g, last->group, last->leaf);
+			group_drop(groups, last->group, last->leaf);
 	}
 }
 
@@ -2735,14 +2887,14 @@ static void group_roll_back(struct np_groups *g, size_t n)
  * Index of the first request of a subgroup for which so many free nodes are too
  * few.
  */
-static uint32_t first_beyond(const struct np_groups *g,
-			     const struct np_subgroup *q, uint64_t nodes)
+static uint32_t first_beyond(const struct np_groups *groups,
+			     const struct np_subgroup *subgroup, uint64_t nodes)
 {
-	const uint32_t *request = g->by_subgroup + q->first;
-	const struct np_request *all = g->requests->at;
-	uint32_t lo = 0, hi = q->n_ready;
+	const uint32_t *request = groups->by_subgroup + subgroup->first;
+	const struct np_request *all = groups->requests->at;
+	uint32_t lo = 0, hi = subgroup->n_ready;
 
-	if (q->switches) { /* cum_nodes is each request's own need */
+	if (subgroup->switches) { /* cum_nodes is each request's own need */
 		while (lo < hi && all[request[lo]].cum_nodes <= nodes)
 			lo++;
 		return lo;
@@ -2762,24 +2914,26 @@ static uint32_t first_beyond(const struct np_groups *g,
  * Whether no request of higher precedence than rank loses if its subgroup has
  * fewer nodes: `free` instead of had_free, and `usable` instead of had.
  */
-static bool subgroup_spares(const struct np_groups *g,
-			    const struct np_subgroup *q,
+static bool subgroup_spares(const struct np_groups *groups,
+			    const struct np_subgroup *subgroup,
 			    uint64_t had_free, uint64_t free, uint64_t had,
 			    uint64_t usable, uint32_t rank)
 {
-	const uint32_t *request = g->by_subgroup + q->first;
-	const struct np_request *all = g->requests->at;
+	const uint32_t *request = groups->by_subgroup + subgroup->first;
+	const struct np_request *all = groups->requests->at;
 
-	for (uint32_t k = first_beyond(g, q, free); k < q->n_ready; k++) {
+	for (uint32_t k = first_beyond(groups, subgroup, free);
+	     k < subgroup->n_ready; k++) {
 		const struct np_request *r = &all[request[k]];
 
 		if (request[k] > rank ||
-		    (!q->switches && r->cum_nodes > had_free))
+		    (!subgroup->switches && r->cum_nodes > had_free))
 			break;
 		if (r->cum_nodes > free && r->cum_nodes <= had_free)
 			return false;
 	}
-	for (uint32_t k = 0; q->max_need > usable && k < q->n; k++)
+	for (uint32_t k = 0; subgroup->max_need > usable && k < subgroup->n;
+	     k++)
 		if (request[k] < rank && all[request[k]].need > usable &&
 		    all[request[k]].need <= had)
 			return false;
@@ -2790,25 +2944,27 @@ static bool subgroup_spares(const struct np_groups *g,
  * Whether no request of higher precedence than rank loses if its group gives up
  * a leaf.
  */
-static bool group_spares(const struct np_groups *g, uint32_t group,
+static bool group_spares(const struct np_groups *groups, uint32_t group,
 			 uint32_t leaf, uint32_t rank)
 {
-	const struct np_group *u = &g->at[group];
-	struct np_subgroup *q;
+	const struct np_group *u = &groups->at[group];
+	struct np_subgroup *subgroup;
 
-	for (uint32_t i = u->subgroup; i != NP_NONE; i = q->next) {
+	for (uint32_t i = u->subgroup; i != NP_NONE; i = subgroup->next) {
 		uint64_t had_free, had, free, usable;
 
-		q = &g->subgroup[i];
-		had_free = group_free_in(g, q);
-		had = group_usable_in(g, q);
+		subgroup = &groups->subgroup[i];
+		had_free = group_free_in(groups, subgroup);
+		had = group_usable_in(groups, subgroup);
 		np_bits_clear(u->leaves, leaf);
-		free = q->switches ? group_free_in(g, q) :
-		       had_free - q->free[leaf];
-		usable = q->switches ? group_usable_in(g, q) :
-			 had - q->counts->usable[leaf];
+		free = subgroup->switches ? group_free_in(groups, subgroup) :
+					    had_free - subgroup->free[leaf];
+		usable = subgroup->switches ?
+				 group_usable_in(groups, subgroup) :
+				 had - subgroup->counts->usable[leaf];
 		np_bits_set(u->leaves, leaf);
-		if (!subgroup_spares(g, q, had_free, free, had, usable, rank))
+		if (!subgroup_spares(groups, subgroup, had_free, free, had,
+				     usable, rank))
 			return false;
 	}
 	return true;
@@ -2818,46 +2974,46 @@ static bool group_spares(const struct np_groups *g, uint32_t group,
  * Check whether all groups of a class that hold a leaf can spare it for a
  * request; with take, let them give it up. 0, -EBUSY (one cannot) or -ENOMEM.
  */
-static int clear_class(struct np_groups *g, uint32_t rank, uint32_t class,
+static int clear_class(struct np_groups *groups, uint32_t rank, uint32_t class,
 		       uint32_t leaf, bool take)
 {
-	uint32_t left = g->classes->at[class].n_holders[leaf];
-	const uint32_t *last_taker = g->of_class[class].last_taker;
-	uint32_t w = g->of_class[class].first;
+	uint32_t left = groups->classes->at[class].n_holders[leaf];
+	const uint32_t *last_taker = groups->of_class[class].last_taker;
+	uint32_t w = groups->of_class[class].first;
 
 	/* A single holder is most often the last one that took it. */
 	if (left == 1 && last_taker &&
-	    np_bits_test(g->at[last_taker[leaf]].leaves, leaf))
+	    np_bits_test(groups->at[last_taker[leaf]].leaves, leaf))
 		w = last_taker[leaf];
-	for (; left && w != NP_NONE; w = g->at[w].next) {
-		if (!np_bits_test(g->at[w].leaves, leaf))
+	for (; left && w != NP_NONE; w = groups->at[w].next) {
+		if (!np_bits_test(groups->at[w].leaves, leaf))
 			continue;
 		left--;
-		if (w == g->requests->at[rank].group)
+		if (w == groups->requests->at[rank].group)
 			continue;
 		/* With several rails, it may have given up another leaf for
 		   the same request. */
-		if ((!take || !g->p->leaves->one_rail) &&
-		    !group_spares(g, w, leaf, rank))
+		if ((!take || !groups->p->leaves->one_rail) &&
+		    !group_spares(groups, w, leaf, rank))
 			return -EBUSY;
 		if (!take)
 			continue;
-		if (group_log(g, w, leaf, true))
+		if (group_log(groups, w, leaf, true))
 			return -ENOMEM;
-		group_drop(g, w, leaf);
+		group_drop(groups, w, leaf);
 	}
 	return 0;
 }
 
 /* clear_class() for all leaves of a switch. */
-static int clear_switch(struct np_groups *g, uint32_t rank, uint32_t class,
+static int clear_switch(struct np_groups *groups, uint32_t rank, uint32_t class,
 			uint32_t sw, bool take)
 {
 	int rc = 0;
 
-	EACH_LEAF(leaf, g->p->leaves, sw)
-		if (!rc)
-			rc = clear_class(g, rank, class, *leaf, take);
+	EACH_LEAF(leaf, groups->p->leaves, sw)
+	if (!rc)
+		rc = clear_class(groups, rank, class, *leaf, take);
 	return rc;
 }
 
@@ -2865,45 +3021,51 @@ static int clear_switch(struct np_groups *g, uint32_t rank, uint32_t class,
  * Check whether all groups that keep a request's group off a switch can spare
  * it; with take, let them give it up. 0, -EBUSY or -ENOMEM.
  */
-static int clear_all(struct np_groups *g, uint32_t rank, uint32_t sw, bool take)
+static int clear_all(struct np_groups *groups, uint32_t rank, uint32_t sw,
+		     bool take)
 {
-	const struct np_group *me = &g->at[g->requests->at[rank].group];
-	const struct np_classes *c = g->classes;
-	const uint64_t *on = c->on_switch + sw * c->words;
-	const uint64_t *relevant = c->relevant + me->class * c->words;
+	const struct np_group *me =
+		&groups->at[groups->requests->at[rank].group];
+	const struct np_classes *classes = groups->classes;
+	const uint64_t *on = classes->on_switch + sw * classes->words;
+	const uint64_t *relevant =
+		classes->relevant + me->class * classes->words;
 	int rc = 0;
 
-	if (own_class_on(g, me, sw))
-		rc = clear_switch(g, rank, me->class, sw, take);
-	for (uint32_t row_words = c->at[me->class].row_words; row_words && !rc;
-	     row_words &= row_words - 1) {
+	if (own_class_on(groups, me, sw))
+		rc = clear_switch(groups, rank, me->class, sw, take);
+	for (uint32_t row_words = classes->at[me->class].row_words;
+	     row_words && !rc; row_words &= row_words - 1) {
 		size_t w = np_bits_lowest(0, row_words);
 
 		for (uint64_t m = on[w] & relevant[w]; m && !rc; m &= m - 1) {
 			uint32_t b = np_bits_lowest(w, m);
 
-			if (!class_avoids(c, me->class, b, sw, NULL))
+			if (!class_avoids(classes, me->class, b, sw, NULL))
 				continue;
-			rc = c->at[b].trusted && !c->at[me->class].trusted ?
-			     -EBUSY : clear_switch(g, rank, b, sw, take);
+			rc = classes->at[b].trusted &&
+					     !classes->at[me->class].trusted ?
+				   -EBUSY :
+				   clear_switch(groups, rank, b, sw, take);
 		}
 	}
 	return rc;
 }
 
 /* clear_all() for each switch of a leaf that the request's class loads. */
-static int group_clear(struct np_groups *g, uint32_t rank, uint32_t leaf,
+static int group_clear(struct np_groups *groups, uint32_t rank, uint32_t leaf,
 		       bool take)
 {
-	const struct np_group *me = &g->at[g->requests->at[rank].group];
-	const struct np_class *k = &g->classes->at[me->class];
+	const struct np_group *me =
+		&groups->at[groups->requests->at[rank].group];
+	const struct np_class *class = &groups->classes->at[me->class];
 	int rc = 0;
 
-	if (me->together && np_bits_test(k->one_only_leaves, leaf))
+	if (me->together && np_bits_test(class->one_only_leaves, leaf))
 		return -EBUSY; /* its own tasks conflict there */
-	EACH_SWITCH(sw, g->p->leaves, leaf)
-		if (!rc && loads_rail(g->p, k->profile, *sw))
-			rc = clear_all(g, rank, *sw, take);
+	EACH_SWITCH(sw, groups->p->leaves, leaf)
+	if (!rc && loads_rail(groups->p, class->profile, *sw))
+		rc = clear_all(groups, rank, *sw, take);
 	return rc;
 }
 
@@ -2923,23 +3085,25 @@ struct goal {
 };
 
 /* Nodes that count for a goal and that its group has. */
-static uint64_t
-nodes_reached(const struct np_groups *g, const struct goal *goal)
+static uint64_t nodes_reached(const struct np_groups *groups,
+			      const struct goal *goal)
 {
-	return goal->want == WANT_FREE ? group_free_in(g, goal->q) :
-	       group_usable_in(g, goal->q);
+	return goal->want == WANT_FREE ? group_free_in(groups, goal->q) :
+					 group_usable_in(groups, goal->q);
 }
 
 /* 1 + number of classes that could use the leaf and lose it to this one. */
-static uint16_t count_loss(const struct np_groups *g, uint32_t class,
+static uint16_t count_loss(const struct np_groups *groups, uint32_t class,
 			   uint32_t leaf)
 {
-	const uint64_t *open = g->classes->open_on + leaf * g->classes->words;
-	const uint64_t *hard = g->classes->hard + class * g->classes->words;
+	const uint64_t *open =
+		groups->classes->open_on + leaf * groups->classes->words;
+	const uint64_t *hard =
+		groups->classes->hard + class * groups->classes->words;
 	uint16_t n = 1;
 
-	for (uint32_t row_words = g->classes->at[class].row_words; row_words;
-	     row_words &= row_words - 1) {
+	for (uint32_t row_words = groups->classes->at[class].row_words;
+	     row_words; row_words &= row_words - 1) {
 		size_t w = np_bits_lowest(0, row_words);
 
 		n += (uint16_t)__builtin_popcountll(open[w] & hard[w]);
@@ -2959,16 +3123,16 @@ static uint64_t price(uint16_t loss, uint16_t nodes, uint64_t missing)
 }
 
 /* Make the list of leaves that a goal may ask for; returns their nodes. */
-static uint64_t gather_offers(struct np_groups *g, const struct goal *goal)
+static uint64_t gather_offers(struct np_groups *groups, const struct goal *goal)
 {
-	const struct np_group *u = &g->at[goal->group];
-	const uint64_t *open = g->classes->at[u->class].open;
-	struct np_offer *to = g->offer;
+	const struct np_group *group = &groups->at[goal->group];
+	const uint64_t *open = groups->classes->at[group->class].open;
+	struct np_offer *to = groups->offer;
 	uint64_t sum = 0;
 
-	for (size_t w = 0; w < g->p->leaf_words; w++)
-		for (uint64_t m = u->reach[w] & open[w] & ~u->leaves[w]; m;
-		     m &= m - 1) {
+	for (size_t w = 0; w < groups->p->leaf_words; w++)
+		for (uint64_t m = group->reach[w] & open[w] & ~group->leaves[w];
+		     m; m &= m - 1) {
 			uint32_t leaf = np_bits_lowest(w, m);
 			uint16_t nodes = goal->column[leaf];
 
@@ -2976,12 +3140,12 @@ static uint64_t gather_offers(struct np_groups *g, const struct goal *goal)
 				continue;
 			if (!goal->loss[leaf])
 				goal->loss[leaf] =
-					count_loss(g, u->class, leaf);
+					count_loss(groups, group->class, leaf);
 			*to++ = (struct np_offer){ leaf, nodes,
 						   goal->loss[leaf] };
 			sum += nodes;
 		}
-	g->n_offers = (size_t)(to - g->offer);
+	groups->n_offers = (size_t)(to - groups->offer);
 	return sum;
 }
 
@@ -2989,11 +3153,11 @@ static uint64_t gather_offers(struct np_groups *g, const struct goal *goal)
  * Whether a goal cannot have a leaf. evict: not even if others give it up;
  * otherwise: not without that.
  */
-static bool refuses(struct np_groups *g, const struct goal *goal, bool evict,
-		    uint32_t leaf)
+static bool refuses(struct np_groups *groups, const struct goal *goal,
+		    bool evict, uint32_t leaf)
 {
-	return evict ? group_clear(g, goal->rank, leaf, false) :
-		       !group_can_take(g, goal->group, leaf);
+	return evict ? group_clear(groups, goal->rank, leaf, false) :
+		       !group_can_take(groups, goal->group, leaf);
 }
 
 /*
@@ -3001,25 +3165,27 @@ static bool refuses(struct np_groups *g, const struct goal *goal, bool evict,
  * is removed from the list: while leaves are taken, others only have less to
  * spare.
  */
-static uint32_t grow_pick(struct np_groups *g, const struct goal *goal,
+static uint32_t grow_pick(struct np_groups *groups, const struct goal *goal,
 			  bool evict, uint64_t missing)
 {
-	const struct np_offer *o = g->offer, *end = o + g->n_offers;
-	struct np_offer *to = g->offer, *best = NULL;
+	const struct np_offer *offer = groups->offer,
+			      *end = offer + groups->n_offers;
+	struct np_offer *to = groups->offer, *best = NULL;
 	uint64_t least = UINT64_MAX;
 
-	for (; o < end; o++) {
-		uint64_t is = price(o->loss, o->nodes, missing);
+	for (; offer < end; offer++) {
+		uint64_t is = price(offer->loss, offer->nodes, missing);
 
 		if (is < least) {
-			if (!o->nodes || refuses(g, goal, evict, o->leaf))
+			if (!offer->nodes ||
+			    refuses(groups, goal, evict, offer->leaf))
 				continue;
 			best = to;
 			least = is;
 		}
-		*to++ = *o;
+		*to++ = *offer;
 	}
-	g->n_offers = (size_t)(to - g->offer);
+	groups->n_offers = (size_t)(to - groups->offer);
 	if (!best)
 		return NP_NONE;
 	best->nodes = 0;
@@ -3030,20 +3196,20 @@ static uint32_t grow_pick(struct np_groups *g, const struct goal *goal,
  * Take a leaf for a goal; evict: from those who can spare it, if they can spare
  * all its switches. 0 or -errno.
  */
-static int take_leaf(struct np_groups *g, const struct goal *goal,
+static int take_leaf(struct np_groups *groups, const struct goal *goal,
 		     uint32_t leaf, bool evict)
 {
-	size_t before = g->n_undo;
-	int rc = evict ? group_clear(g, goal->rank, leaf, true) : 0;
+	size_t before = groups->n_undo;
+	int rc = evict ? group_clear(groups, goal->rank, leaf, true) : 0;
 
 	if (rc == -EBUSY) {
-		group_roll_back(g, before);
+		group_roll_back(groups, before);
 		return 0;
 	}
 	if (!rc)
-		rc = group_log(g, goal->group, leaf, false);
+		rc = group_log(groups, goal->group, leaf, false);
 	if (!rc)
-		group_hold(g, goal->group, leaf);
+		group_hold(groups, goal->group, leaf);
 	return rc;
 }
 
@@ -3052,37 +3218,43 @@ static int take_leaf(struct np_groups *g, const struct goal *goal,
  * that others can spare. Returns 1 if it got what it wants, 0 if nothing
  * changed, or -ENOMEM.
  */
-static int acquire(struct np_groups *g, uint32_t rank, enum want want)
+static int acquire(struct np_groups *groups, uint32_t rank, enum want want)
 {
-	const struct np_request *r = &g->requests->at[rank];
-	struct np_subgroup *q = &g->subgroup[r->subgroup];
+	const struct np_request *request = &groups->requests->at[rank];
+	struct np_subgroup *subgroup = &groups->subgroup[request->subgroup];
 	struct goal goal = {
-		.rank = rank, .group = r->group, .q = q, .want = want,
-		.column = want == WANT_FREE ? q->free : q->counts->usable,
-		.loss = g->loss + r->class * g->p->n_leaves,
-		.nodes = want == WANT_FREE ? r->cum_nodes : r->need,
+		.rank = rank,
+		.group = request->group,
+		.q = subgroup,
+		.want = want,
+		.column = want == WANT_FREE ? subgroup->free :
+					      subgroup->counts->usable,
+		.loss = groups->loss + request->class * groups->p->n_leaves,
+		.nodes = want == WANT_FREE ? request->cum_nodes : request->need,
 	};
 	bool evict = false;
 	uint64_t have;
 	int rc = 0;
 
-	if (nodes_reached(g, &goal) + gather_offers(g, &goal) < goal.nodes)
+	if (nodes_reached(groups, &goal) + gather_offers(groups, &goal) <
+	    goal.nodes)
 		return 0;
-	g->n_undo = 0;
-	while ((have = nodes_reached(g, &goal)) < goal.nodes && !rc) {
-		uint32_t leaf = grow_pick(g, &goal, evict, goal.nodes - have);
+	groups->n_undo = 0;
+	while ((have = nodes_reached(groups, &goal)) < goal.nodes && !rc) {
+		uint32_t leaf =
+			grow_pick(groups, &goal, evict, goal.nodes - have);
 
 		if (leaf != NP_NONE)
-			rc = take_leaf(g, &goal, leaf, evict);
+			rc = take_leaf(groups, &goal, leaf, evict);
 		else if (evict)
 			break;
 		else
-			gather_offers(g, &goal);
+			gather_offers(groups, &goal);
 		evict |= leaf == NP_NONE;
 	}
 	if (!rc && have >= goal.nodes)
 		return 1;
-	group_roll_back(g, 0);
+	group_roll_back(groups, 0);
 	return rc;
 }
 
@@ -3090,15 +3262,15 @@ static int acquire(struct np_groups *g, uint32_t rank, enum want want)
  * A group that has enough nodes for none of its requests gives up all its
  * leaves. Returns whether it had any.
  */
-static bool give_up(struct np_groups *g, uint32_t group)
+static bool give_up(struct np_groups *groups, uint32_t group)
 {
-	struct np_group *u = &g->at[group];
-	bool any = np_bits_any(u->leaves, g->p->leaf_words);
+	struct np_group *u = &groups->at[group];
+	bool any = np_bits_any(u->leaves, groups->p->leaf_words);
 
 	if (u->placed)
 		return false;
-	NP_BITS_EACH(leaf, u->leaves, g->p->leaf_words)
-		group_drop(g, group, (uint32_t)leaf);
+	NP_BITS_EACH(leaf, u->leaves, groups->p->leaf_words)
+	group_drop(groups, group, (uint32_t)leaf);
 	return any;
 }
 
@@ -3106,20 +3278,23 @@ static bool give_up(struct np_groups *g, uint32_t group)
  * Acquire nodes for a request, unless as many were already refused in this
  * pass. 0 or -ENOMEM.
  */
-static int grow_by(struct np_groups *g, uint32_t rank, enum want want,
+static int grow_by(struct np_groups *groups, uint32_t rank, enum want want,
 		   bool *changed)
 {
-	struct np_request *r = &g->requests->at[rank];
-	struct np_subgroup *q = &g->subgroup[r->subgroup];
-	uint64_t nodes = want == WANT_FREE ? r->cum_nodes : r->need, *failed;
+	struct np_request *request = &groups->requests->at[rank];
+	struct np_subgroup *subgroup = &groups->subgroup[request->subgroup];
+	uint64_t nodes = want == WANT_FREE ? request->cum_nodes : request->need,
+		 *failed;
 	int rc;
 
-	if (!np_bits_any(g->at[r->group].leaves, g->p->leaf_words))
-		q = &g->subgroup[q->like];
-	failed = want == WANT_FREE ? &q->free_failed : &q->usable_failed;
+	if (!np_bits_any(groups->at[request->group].leaves,
+			 groups->p->leaf_words))
+		subgroup = &groups->subgroup[subgroup->like];
+	failed = want == WANT_FREE ? &subgroup->free_failed :
+				     &subgroup->usable_failed;
 	if (nodes >= *failed)
 		return 0;
-	rc = acquire(g, rank, want);
+	rc = acquire(groups, rank, want);
 	if (rc < 0)
 		return rc;
 	if (!rc)
@@ -3129,87 +3304,92 @@ static int grow_by(struct np_groups *g, uint32_t rank, enum want want,
 }
 
 /* Get a request what it lacks: free nodes, then usable ones. 0 or -ENOMEM. */
-static int grow_request(struct np_groups *g, uint32_t rank, bool *changed)
+static int grow_request(struct np_groups *groups, uint32_t rank, bool *changed)
 {
-	const struct np_request *r = &g->requests->at[rank];
-	const struct np_subgroup *q = &g->subgroup[r->subgroup];
+	const struct np_request *request = &groups->requests->at[rank];
+	const struct np_subgroup *subgroup =
+		&groups->subgroup[request->subgroup];
 	int rc = 0;
 
-	if (r->ready && group_free_in(g, q) < r->cum_nodes)
-		rc = grow_by(g, rank, WANT_FREE, changed);
-	if (!rc && group_usable_in(g, q) < r->need)
-		rc = grow_by(g, rank, WANT_USABLE, changed);
+	if (request->ready &&
+	    group_free_in(groups, subgroup) < request->cum_nodes)
+		rc = grow_by(groups, rank, WANT_FREE, changed);
+	if (!rc && group_usable_in(groups, subgroup) < request->need)
+		rc = grow_by(groups, rank, WANT_USABLE, changed);
 	return rc;
 }
 
 /* Set "placed" of the groups of a visibility group. */
-static void note_placed(struct np_groups *g, const struct np_vgroup *vgroup)
+static void note_placed(struct np_groups *groups,
+			const struct np_vgroup *vgroup)
 {
 	for (uint32_t i = vgroup->group; i < vgroup[1].group; i++)
-		g->at[i].placed = false;
+		groups->at[i].placed = false;
 	for (uint32_t i = vgroup->request; i < vgroup[1].request; i++) {
-		const struct np_request *r = &g->requests->at[g->by_vgroup[i]];
+		const struct np_request *request =
+			&groups->requests->at[groups->by_vgroup[i]];
 
-		if (group_served(g, r))
-			g->at[r->group].placed = true;
+		if (group_served(groups, request))
+			groups->at[request->group].placed = true;
 	}
 }
 
 /* Apply the rule once to each request of a visibility group. 0 or -ENOMEM. */
-static int grow(struct np_groups *g, const struct np_vgroup *vgroup,
+static int grow(struct np_groups *groups, const struct np_vgroup *vgroup,
 		bool *changed)
 {
 	for (uint32_t i = vgroup->subgroup; i < vgroup[1].subgroup; i++) {
-		g->subgroup[i].free_failed = UINT64_MAX;
-		g->subgroup[i].usable_failed = UINT64_MAX;
+		groups->subgroup[i].free_failed = UINT64_MAX;
+		groups->subgroup[i].usable_failed = UINT64_MAX;
 	}
 	for (uint32_t i = vgroup->request; i < vgroup[1].request; i++) {
-		int rc = grow_request(g, g->by_vgroup[i], changed);
+		int rc = grow_request(groups, groups->by_vgroup[i], changed);
 
 		if (rc)
 			return rc;
 	}
-	note_placed(g, vgroup);
+	note_placed(groups, vgroup);
 	for (uint32_t i = vgroup->group; i < vgroup[1].group; i++)
-		*changed |= give_up(g, i);
+		*changed |= give_up(groups, i);
 	return 0;
 }
 
 /* ---- Mode prefer ---- */
 
 /* Index of a job's partition in prefer->partition; n_partitions: none. */
-static size_t
-partition_of(const struct np_prefer *prefer, const struct np_job *j)
+static size_t partition_of(const struct np_prefer *prefer,
+			   const struct np_job *job)
 {
 	return order_find(prefer->partition, prefer->n_partitions,
-			  j->partition);
+			  job->partition);
 }
 
-static uint64_t nodes_of_all_tasks(const struct np_job *j)
+static uint64_t nodes_of_all_tasks(const struct np_job *job)
 {
-	return (uint64_t)j->nodes_min * j->tasks;
+	return (uint64_t)job->nodes_min * job->tasks;
 }
 
 /* Free nodes of a leaf that restricted jobs before this one cannot take. */
-static uint32_t
-certainly_free(const struct np_prefer *prefer, const struct np_job *j,
-	       const struct np_counts *c, uint32_t leaf)
+static uint32_t certainly_free(const struct np_prefer *prefer,
+			       const struct np_job *job,
+			       const struct np_counts *counts, uint32_t leaf)
 {
-	uint32_t n = j->flags & NP_JOB_SHARES_NODES ? c->free_shared[leaf] :
-		     c->free_alone[leaf];
+	uint32_t n = job->flags & NP_JOB_SHARES_NODES ?
+			     counts->free_shared[leaf] :
+			     counts->free_alone[leaf];
 
 	return n > prefer->reserved[leaf] ? n - prefer->reserved[leaf] : 0;
 }
 
 /* Nodes that unrestricted jobs before it may take on any of a job's leaves. */
 static uint64_t wanted_before(const struct np_prefer *prefer,
-			      const struct np_counts *c)
+			      const struct np_counts *counts)
 {
 	size_t words = prefer->p->leaf_words;
 	uint64_t n = 0;
 
 	for (size_t i = 0; i < prefer->n_partitions; i++)
-		if (np_bits_intersect(prefer->reach + i * words, c->reach,
+		if (np_bits_intersect(prefer->reach + i * words, counts->reach,
 				      words))
 			n += prefer->wanted[i];
 	return n;
@@ -3217,21 +3397,22 @@ static uint64_t wanted_before(const struct np_prefer *prefer,
 
 /* The smallest leaf that has all missing nodes, or else the largest. */
 static uint32_t prefer_pick(const struct np_prefer *prefer,
-			    const struct np_job *j,
-			    uint32_t class, const struct np_counts *c,
-			    const uint64_t *set, uint64_t missing)
+			    const struct np_job *job, uint32_t class,
+			    const struct np_counts *counts, const uint64_t *set,
+			    uint64_t missing)
 {
 	uint32_t best = NP_NONE, most = 0;
 
-	NP_BITS_EACH(at, c->reach, prefer->p->leaf_words) {
+	NP_BITS_EACH(at, counts->reach, prefer->p->leaf_words)
+	{
 		uint32_t leaf = (uint32_t)at;
-		uint32_t n = certainly_free(prefer, j, c, leaf);
+		uint32_t n = certainly_free(prefer, job, counts, leaf);
 
 		if (!n || np_bits_test(set, leaf) ||
 		    (best != NP_NONE && most >= missing &&
 		     (n < missing || n >= most)) ||
 		    (best != NP_NONE && most < missing && n <= most) ||
-		    !class_can_take(prefer->classes, class, j, leaf))
+		    !class_can_take(prefer->classes, class, job, leaf))
 			continue;
 		best = leaf;
 		most = n;
@@ -3243,40 +3424,41 @@ static uint32_t prefer_pick(const struct np_prefer *prefer,
  * Find leaves, a bitmap set[], on which a job of mode prefer is kept apart
  * and can still start now. false: there are none.
  */
-static bool prefer_find(const struct np_prefer *prefer, const struct np_job *j,
-			uint32_t class, const struct np_counts *c,
-			uint64_t *set)
+static bool prefer_find(const struct np_prefer *prefer,
+			const struct np_job *job, uint32_t class,
+			const struct np_counts *counts, uint64_t *set)
 {
-	uint64_t need = nodes_of_all_tasks(j) + wanted_before(prefer, c);
+	uint64_t need = nodes_of_all_tasks(job) + wanted_before(prefer, counts);
 	uint64_t have = 0, all = 0;
 	uint32_t leaves = 0;
 
 	if (!(prefer->p->policy.modes & 1u << NP_MODE_PREFER))
 		return false; /* wanted[] and reserved[] were not filled in */
 	memset(set, 0, prefer->p->leaf_words * sizeof(*set));
-	NP_BITS_EACH(leaf, c->reach, prefer->p->leaf_words)
-		all += certainly_free(prefer, j, c, (uint32_t)leaf);
+	NP_BITS_EACH(leaf, counts->reach, prefer->p->leaf_words)
+	all += certainly_free(prefer, job, counts, (uint32_t)leaf);
 	if (all < need)
 		return false;
 	while (have < need) {
-		uint32_t leaf =
-			prefer_pick(prefer, j, class, c, set, need - have);
+		uint32_t leaf = prefer_pick(prefer, job, class, counts, set,
+					    need - have);
 
-		if (leaf == NP_NONE || (j->switches && leaves == j->switches))
+		if (leaf == NP_NONE ||
+		    (job->switches && leaves == job->switches))
 			return false;
 		np_bits_set(set, leaf);
-		have += certainly_free(prefer, j, c, leaf);
+		have += certainly_free(prefer, job, counts, leaf);
 		leaves++;
 	}
 	return true;
 }
 
 /* A restricted job may take all its nodes on any one of its leaves. */
-static void reserve_leaves(struct np_prefer *prefer, const struct np_job *j,
+static void reserve_leaves(struct np_prefer *prefer, const struct np_job *job,
 			   const uint64_t *set)
 {
 	NP_BITS_EACH(leaf, set, prefer->p->leaf_words) {
-		uint64_t n = prefer->reserved[leaf] + nodes_of_all_tasks(j);
+		uint64_t n = prefer->reserved[leaf] + nodes_of_all_tasks(job);
 
 		prefer->reserved[leaf] =
 			n < UINT32_MAX ? (uint32_t)n : UINT32_MAX;
@@ -3288,11 +3470,11 @@ static int
 try_restrict(struct np_prefer *prefer, uint32_t job, uint64_t *scratch)
 {
 	const struct np_job *j = &prefer->p->snapshot->job[job];
-	const struct np_counts *c = prefer->p->counts[j->candidates];
+	const struct np_counts *counts = prefer->p->counts[j->candidates];
 	uint32_t class = prefer->requests->class[job];
 	uint64_t *set;
 
-	if (!prefer_find(prefer, j, class, c, scratch))
+	if (!prefer_find(prefer, j, class, counts, scratch))
 		return 0;
 	set = problem_alloc(prefer->p, prefer->p->leaf_words, sizeof(*set));
 	if (!set)
@@ -3316,14 +3498,15 @@ static bool reserve_enforced(struct np_prefer *prefer, uint32_t job)
 	if (i == NP_NONE || all->at[i].group == NP_NONE)
 		return false;
 	for (; i < all->n && all->at[i].job == job; i++) {
-		const struct np_request *r = &all->at[i];
-		bool last = i + 1 == all->n || r[1].job != job ||
-			    r[1].group != r->group;
+		const struct np_request *request = &all->at[i];
+		bool last = i + 1 == all->n || request[1].job != job ||
+			    request[1].group != request->group;
 
 		/* Once per group; requests that are held take nothing. */
-		if (last && group_served(prefer->groups, r))
-			reserve_leaves(prefer, &prefer->p->snapshot->job[job],
-				       prefer->groups->at[r->group].leaves);
+		if (last && group_served(prefer->groups, request))
+			reserve_leaves(
+				prefer, &prefer->p->snapshot->job[job],
+				prefer->groups->at[request->group].leaves);
 	}
 	return true;
 }
@@ -3332,10 +3515,10 @@ static bool reserve_enforced(struct np_prefer *prefer, uint32_t job)
  * Whether to restrict a job. A single job of a class that conflicts with itself
  * is restricted as well, so that the next one finds leaves.
  */
-static bool should_restrict(struct np_prefer *prefer, const struct np_job *j,
+static bool should_restrict(struct np_prefer *prefer, const struct np_job *job,
 			    uint32_t class)
 {
-	return j->mode == NP_MODE_PREFER && class != NP_NONE &&
+	return job->mode == NP_MODE_PREFER && class != NP_NONE &&
 	       (prefer->classes->at[class].self ||
 		class_conflicts(prefer->classes, class));
 }
@@ -3366,15 +3549,15 @@ account_job(struct np_prefer *prefer, uint32_t job, uint64_t *scratch)
  * Count the nodes of a job that was submitted and may take them before the next
  * one does: on leaves[] if it is restricted to them, or else anywhere.
  */
-static void prefer_admit(struct np_prefer *prefer, const struct np_job *j,
+static void prefer_admit(struct np_prefer *prefer, const struct np_job *job,
 			 bool restricted, const uint64_t *leaves)
 {
-	size_t at = partition_of(prefer, j);
+	size_t at = partition_of(prefer, job);
 
 	if (restricted || at == prefer->n_partitions)
-		reserve_leaves(prefer, j, leaves);
+		reserve_leaves(prefer, job, leaves);
 	else
-		prefer->wanted[at] += nodes_of_all_tasks(j);
+		prefer->wanted[at] += nodes_of_all_tasks(job);
 }
 
 /* List the partitions of n jobs. */
@@ -3404,47 +3587,49 @@ gather_reach(struct np_prefer *prefer, const uint32_t *order, size_t n)
 	size_t words = prefer->p->leaf_words;
 
 	for (size_t i = 0; i < n; i++) {
-		const struct np_job *j = &prefer->p->snapshot->job[order[i]];
-		size_t at = partition_of(prefer, j);
-		const struct np_counts *c =
-			problem_counts(prefer->p, j->candidates);
+		const struct np_job *job = &prefer->p->snapshot->job[order[i]];
+		size_t at = partition_of(prefer, job);
+		const struct np_counts *counts =
+			problem_counts(prefer->p, job->candidates);
 
-		if (!c)
+		if (!counts)
 			return -ENOMEM;
-		np_bits_or(prefer->reach + at * words, c->reach, words);
+		np_bits_or(prefer->reach + at * words, counts->reach, words);
 	}
 	return 0;
 }
 
 /* Restrict the jobs of mode prefer that can be. Returns 0 or -ENOMEM. */
-static int prefer_init(struct np_prefer *prefer, struct np_problem *p,
+static int prefer_init(struct np_prefer *prefer, struct np_problem *problem,
 		       struct np_classes *classes,
 		       const struct np_requests *requests,
 		       const struct np_groups *groups)
 {
-	uint32_t *order = problem_alloc(p, p->snapshot->n_jobs, sizeof(*order));
-	uint64_t *scratch = problem_alloc(p, p->leaf_words, sizeof(*scratch));
+	uint32_t *order = problem_alloc(problem, problem->snapshot->n_jobs,
+					sizeof(*order));
+	uint64_t *scratch =
+		problem_alloc(problem, problem->leaf_words, sizeof(*scratch));
 	size_t n = 0;
 	int rc;
 
 	*prefer = (struct np_prefer){
-		.p = p,
+		.p = problem,
 		.classes = classes,
 		.requests = requests,
 		.groups = groups,
-		.reserved = problem_alloc(p, p->n_leaves,
+		.reserved = problem_alloc(problem, problem->n_leaves,
 					  sizeof(*prefer->reserved)),
-		.leaves = problem_alloc(p, p->snapshot->n_jobs,
+		.leaves = problem_alloc(problem, problem->snapshot->n_jobs,
 					sizeof(*prefer->leaves)),
 	};
 	if (!order || !scratch || !prefer->reserved || !prefer->leaves)
 		return -ENOMEM;
-	if (!(p->policy.modes & 1u << NP_MODE_PREFER))
+	if (!(problem->policy.modes & 1u << NP_MODE_PREFER))
 		return 0;
-	for (uint32_t i = 0; i < p->snapshot->n_jobs; i++)
-		if (order_ready(p->snapshot, &p->snapshot->job[i]))
+	for (uint32_t i = 0; i < problem->snapshot->n_jobs; i++)
+		if (order_ready(problem->snapshot, &problem->snapshot->job[i]))
 			order[n++] = i;
-	order_jobs(p->snapshot, order, n);
+	order_jobs(problem->snapshot, order, n);
 	rc = gather_partitions(prefer, order, n);
 	if (!rc)
 		rc = gather_reach(prefer, order, n);
@@ -3479,21 +3664,23 @@ struct widening {
  * all groups of its class with it: no group gives up a leaf here, so what a
  * class cannot take it cannot take later on either.
  */
-static bool can_widen(const struct widening *w, size_t i, uint32_t leaf,
+static bool can_widen(const struct widening *widening, size_t i, uint32_t leaf,
 		      uint64_t *want)
 {
-	uint32_t group = w->first + (uint32_t)i;
-	const struct np_group *u = &w->g->at[group];
-	const uint64_t *all = w->g->of_class[u->class].all;
+	uint32_t group = widening->first + (uint32_t)i;
+	const struct np_group *u = &widening->g->at[group];
+	const uint64_t *all = widening->g->of_class[u->class].all;
 
-	if (group_can_take(w->g, group, leaf))
+	if (group_can_take(widening->g, group, leaf))
 		return true;
 	np_bits_clear(want, i);
 	/* A group of tasks that stay together may be refused where other
 	   groups of its class are not; with several rails, any group that
 	   holds no other leaf of the same switch. */
-	for (size_t k = 0; all && !u->together && w->g->p->leaves->one_rail &&
-	     k < w->words; k++)
+	for (size_t k = 0;
+	     all && !u->together && widening->g->p->leaves->one_rail &&
+	     k < widening->words;
+	     k++)
 		want[k] &= ~all[k];
 	return false;
 }
@@ -3502,30 +3689,33 @@ static bool can_widen(const struct widening *w, size_t i, uint32_t leaf,
  * Give a leaf to the ready group with the least supply for its demand, and then
  * to all that can share it. Returns whether any group took it.
  */
-static bool widen_leaf(const struct widening *w, uint32_t leaf)
+static bool widen_leaf(const struct widening *widening, uint32_t leaf)
 {
-	uint64_t *want = w->want + leaf * w->words;
-	const struct np_group *at = w->g->at + w->first;
-	size_t poorest = w->n;
+	uint64_t *want = widening->want + leaf * widening->words;
+	const struct np_group *at = widening->g->at + widening->first;
+	size_t poorest = widening->n;
 	bool any = false;
 
-	NP_BITS_EACH(i, want, w->words) {
-		if (i >= w->n_ready)
+	NP_BITS_EACH(i, want, widening->words)
+	{
+		if (i >= widening->n_ready)
 			break;
-		if ((poorest == w->n || has_less(&at[i], &at[poorest])) &&
-		    can_widen(w, i, leaf, want))
+		if ((poorest == widening->n ||
+		     has_less(&at[i], &at[poorest])) &&
+		    can_widen(widening, i, leaf, want))
 			poorest = i;
 	}
-	if (poorest < w->n) {
-		group_hold(w->g, w->first + (uint32_t)poorest, leaf);
+	if (poorest < widening->n) {
+		group_hold(widening->g, widening->first + (uint32_t)poorest,
+			   leaf);
 		np_bits_clear(want, poorest);
 		any = true;
 	}
-	NP_BITS_EACH(i, want, w->words)
-		if (can_widen(w, i, leaf, want)) {
-			group_hold(w->g, w->first + (uint32_t)i, leaf);
-			any = true;
-		}
+	NP_BITS_EACH(i, want, widening->words)
+	if (can_widen(widening, i, leaf, want)) {
+		group_hold(widening->g, widening->first + (uint32_t)i, leaf);
+		any = true;
+	}
 	return any;
 }
 
@@ -3533,176 +3723,193 @@ static bool widen_leaf(const struct widening *w, uint32_t leaf)
  * Enter a group into want[] of the leaves that it asks for: at first all, later
  * only those that were vacated since.
  */
-static void request_leaves(const struct widening *w, size_t i)
+static void request_leaves(const struct widening *widening, size_t i)
 {
-	const struct np_group *u = &w->g->at[w->first + i];
-	const uint64_t *open = w->g->classes->at[u->class].open;
-	const uint64_t *left = w->g->vacated;
+	const struct np_group *group = &widening->g->at[widening->first + i];
+	const uint64_t *open = widening->g->classes->at[group->class].open;
+	const uint64_t *left = widening->g->vacated;
 
-	for (size_t k = 0; k < w->g->p->leaf_words; k++)
-		for (uint64_t m = u->reach[k] & open[k] & ~u->leaves[k] &
-		     (u->widened ? left[k] : ~UINT64_C(0));
+	for (size_t k = 0; k < widening->g->p->leaf_words; k++)
+		for (uint64_t m = group->reach[k] & open[k] &
+				  ~group->leaves[k] &
+				  (group->widened ? left[k] : ~UINT64_C(0));
 		     m; m &= m - 1)
-			np_bits_set(w->want + np_bits_lowest(k, m) * w->words,
+			np_bits_set(widening->want + np_bits_lowest(k, m) *
+							     widening->words,
 				    i);
 }
 
 /* Apply the rule "widen" to a visibility group. 0 or -ENOMEM. */
-static int widen(struct np_groups *g, const struct np_vgroup *vgroup,
+static int widen(struct np_groups *groups, const struct np_vgroup *vgroup,
 		 bool *changed)
 {
 	size_t n = vgroup[1].group - vgroup->group, words = np_bits_words(n);
-	struct np_group *u = g->at + vgroup->group;
-	struct widening w = {
-		.g = g, .first = vgroup->group, .n = n, .words = words,
-		.want = calloc(g->p->n_leaves * words + 1, sizeof(*w.want)),
+	struct np_group *group = groups->at + vgroup->group;
+	struct widening widening = {
+		.g = groups,
+		.first = vgroup->group,
+		.n = n,
+		.words = words,
+		.want = calloc(groups->p->n_leaves * words + 1,
+			       sizeof(*widening.want)),
 	};
 
-	if (!w.want)
+	if (!widening.want)
 		return -ENOMEM;
 	for (size_t i = 0; i < n; i++) {
-		w.n_ready += u[i].ready;
-		if (u[i].placed)
-			request_leaves(&w, i);
-		u[i].widened = u[i].placed;
+		widening.n_ready += group[i].ready;
+		if (group[i].placed)
+			request_leaves(&widening, i);
+		group[i].widened = group[i].placed;
 	}
-	for (size_t i = 0; n && i < g->p->n_leaves; i++)
-		*changed |= widen_leaf(&w, g->p->leaf_order[i]);
-	memset(g->vacated, 0, g->p->leaf_words * sizeof(*g->vacated));
-	free(w.want);
+	for (size_t i = 0; n && i < groups->p->n_leaves; i++)
+		*changed |= widen_leaf(&widening, groups->p->leaf_order[i]);
+	memset(groups->vacated, 0,
+	       groups->p->leaf_words * sizeof(*groups->vacated));
+	free(widening.want);
 	return 0;
 }
 
 /* Add to bits the leaves that an earlier decision wrote for a request. */
-static void add_prior_leaves(const struct np_groups *g,
-			     const struct np_request *r,
-			     uint64_t *bits)
+static void add_prior_leaves(const struct np_groups *groups,
+			     const struct np_request *request, uint64_t *bits)
 {
-	const struct np_job *j = &g->p->snapshot->job[r->job];
-	const uint64_t *reach = g->p->counts[j->candidates]->reach;
+	const struct np_job *job = &groups->p->snapshot->job[request->job];
+	const uint64_t *reach = groups->p->counts[job->candidates]->reach;
 
-	if (r->task) /* the decision in the record is that of its first task */
+	if (request->task) /* the decision in the record is that of its first task */
 		return;
-	for (size_t w = 0; w < g->p->leaf_words; w++)
-		if (j->prior == NP_PRIOR_UNRESTRICTED)
+	for (size_t w = 0; w < groups->p->leaf_words; w++)
+		if (job->prior == NP_PRIOR_UNRESTRICTED)
 			bits[w] |= reach[w];
-		else if (j->prior == NP_PRIOR_RESTRICTED)
-			bits[w] |= reach[w] & j->prior_leaves[w];
+		else if (job->prior == NP_PRIOR_RESTRICTED)
+			bits[w] |= reach[w] & job->prior_leaves[w];
 }
 
 /* Apply the rule "keep" to a visibility group. 0 or -ENOMEM. */
-static int keep(struct np_groups *g, const struct np_vgroup *vgroup)
+static int keep(struct np_groups *groups, const struct np_vgroup *vgroup)
 {
-	size_t n = vgroup[1].group - vgroup->group, words = g->p->leaf_words;
+	size_t n = vgroup[1].group - vgroup->group,
+	       words = groups->p->leaf_words;
 	uint64_t *bits = calloc(n * words + 1, sizeof(*bits));
 
 	if (!bits)
 		return -ENOMEM;
 	for (uint32_t i = vgroup->request; i < vgroup[1].request; i++) {
-		const struct np_request *r = &g->requests->at[g->by_vgroup[i]];
+		const struct np_request *request =
+			&groups->requests->at[groups->by_vgroup[i]];
 
-		add_prior_leaves(g, r,
-				 bits + (r->group - vgroup->group) * words);
+		add_prior_leaves(groups, request,
+				 bits + (request->group - vgroup->group) *
+						 words);
 	}
 	for (uint32_t i = 0; i < n; i++) {
 		uint32_t u = vgroup->group + i;
-		const uint64_t *open = np_group_class(g, u)->open;
+		const uint64_t *open = np_group_class(groups, u)->open;
 
 		NP_BITS_EACH(leaf, bits + i * words, words)
-			if (np_bits_test(open, leaf) &&
-			    group_can_take(g, u, (uint32_t)leaf))
-				group_hold(g, u, (uint32_t)leaf);
+		if (np_bits_test(open, leaf) &&
+		    group_can_take(groups, u, (uint32_t)leaf))
+			group_hold(groups, u, (uint32_t)leaf);
 	}
 	free(bits);
 	return 0;
 }
 
 /* Apply all rules to a visibility group until nothing changes. 0 or -ENOMEM. */
-static int iterate(struct np_groups *g, const struct np_vgroup *vgroup)
+static int iterate(struct np_groups *groups, const struct np_vgroup *vgroup)
 {
 	bool changed = true;
-	int rc = keep(g, vgroup);
+	int rc = keep(groups, vgroup);
 
 	for (int round = 0; !rc && changed && round < MAX_ITERATIONS; round++) {
 		changed = false;
-		rc = grow(g, vgroup, &changed);
+		rc = grow(groups, vgroup, &changed);
 		if (!rc)
-			rc = widen(g, vgroup, &changed);
+			rc = widen(groups, vgroup, &changed);
 	}
 	return rc;
 }
 
 /* Conflict-free classes hold all leaves that their jobs can use. */
-static void place_conflict_free(struct np_problem *p, struct np_classes *c,
-				const struct np_requests *r)
+static void place_conflict_free(struct np_problem *problem,
+				struct np_classes *classes,
+				const struct np_requests *requests)
 {
-	for (size_t i = 0; i < r->n_order; i++) {
-		const struct np_job *j = &p->snapshot->job[r->order[i]];
-		uint32_t class = r->class[r->order[i]];
+	for (size_t i = 0; i < requests->n_order; i++) {
+		const struct np_job *job =
+			&problem->snapshot->job[requests->order[i]];
+		uint32_t class = requests->class[requests->order[i]];
 		const uint64_t *reach;
 
-		if (class == NP_NONE || !c->at[class].conflict_free)
+		if (class == NP_NONE || !classes->at[class].conflict_free)
 			continue;
-		reach = p->counts[j->candidates]->reach;
-		if (np_bits_subset(reach, c->at[class].held, p->leaf_words))
+		reach = problem->counts[job->candidates]->reach;
+		if (np_bits_subset(reach, classes->at[class].held,
+				   problem->leaf_words))
 			continue;
-		NP_BITS_EACH(leaf, reach, p->leaf_words)
-			class_hold(c, class, (uint32_t)leaf);
+		NP_BITS_EACH(leaf, reach, problem->leaf_words)
+		class_hold(classes, class, (uint32_t)leaf);
 	}
 }
 
 /* Share out the leaves among all classes and groups. 0 or -ENOMEM. */
-static int share_leaves(struct np_allocation *a)
+static int share_leaves(struct np_allocation *allocation)
 {
 	int rc = 0;
 
-	place_conflict_free(&a->problem, &a->classes, &a->requests);
+	place_conflict_free(&allocation->problem, &allocation->classes,
+			    &allocation->requests);
 	/* The public groups first; others do not see the private ones. */
-	for (size_t i = 0; !rc && i < a->groups.n_vgroups; i++)
-		rc = iterate(&a->groups, &a->groups.vgroup[i]);
-	groups_free_scratch(&a->groups);
+	for (size_t i = 0; !rc && i < allocation->groups.n_vgroups; i++)
+		rc = iterate(&allocation->groups,
+			     &allocation->groups.vgroup[i]);
+	groups_free_scratch(&allocation->groups);
 	return rc;
 }
 
-static void allocation_free(struct np_allocation *a)
+static void allocation_free(struct np_allocation *allocation)
 {
-	if (!a)
+	if (!allocation)
 		return;
-	groups_free(&a->groups);
-	problem_free(&a->problem);
-	free(a);
+	groups_free(&allocation->groups);
+	problem_free(&allocation->problem);
+	free(allocation);
 }
 
 /*
  * other: allocation of the same snapshot that lives longer, or NULL. *out: free
  * with allocation_free(). Returns 0 or -ENOMEM.
  */
-static int allocation_new(const struct np_snapshot *s,
-			  const struct np_slowdowns *t,
+static int allocation_new(const struct np_snapshot *snapshot,
+			  const struct np_slowdowns *slowdowns,
 			  const struct np_policy *policy,
 			  const struct np_outcome *outcome, bool what_if,
 			  const struct np_allocation *other,
 			  struct np_allocation **out)
 {
-	struct np_allocation *a = calloc(1, sizeof(*a));
-	struct np_problem *p;
+	struct np_allocation *allocation = calloc(1, sizeof(*allocation));
+	struct np_problem *problem;
 
-	if (!a)
+	if (!allocation)
 		return -ENOMEM;
-	p = &a->problem;
-	if (problem_init(p, s, t, policy, outcome, what_if,
+	problem = &allocation->problem;
+	if (problem_init(problem, snapshot, slowdowns, policy, outcome, what_if,
 			 other ? &other->problem : NULL) ||
-	    leaf_loads_init(&a->loads, p) ||
-	    classes_init(&a->classes, p, &a->loads) ||
-	    requests_init(&a->requests, p, &a->classes) ||
-	    classes_seal(&a->classes) ||
-	    groups_init(&a->groups, p, &a->classes, &a->requests) ||
-	    share_leaves(a) ||
-	    prefer_init(&a->prefer, p, &a->classes, &a->requests, &a->groups)) {
-		allocation_free(a);
+	    leaf_loads_init(&allocation->loads, problem) ||
+	    classes_init(&allocation->classes, problem, &allocation->loads) ||
+	    requests_init(&allocation->requests, problem,
+			  &allocation->classes) ||
+	    classes_seal(&allocation->classes) ||
+	    groups_init(&allocation->groups, problem, &allocation->classes,
+			&allocation->requests) ||
+	    share_leaves(allocation) ||
+	    prefer_init(&allocation->prefer, problem, &allocation->classes,
+			&allocation->requests, &allocation->groups)) {
+		allocation_free(allocation);
 		return -ENOMEM;
 	}
-	*out = a;
+	*out = allocation;
 	return 0;
 }
 
@@ -3741,31 +3948,35 @@ struct np_placement {
 
 /* The allocation that decides for a job. */
 static inline struct np_allocation *
-np_placement_allocation(const struct np_placement *p, const struct np_job *j)
+np_placement_allocation(const struct np_placement *placement,
+			const struct np_job *job)
 {
-	return j->mode == NP_MODE_ADVISE ? p->advised : p->real;
+	return job->mode == NP_MODE_ADVISE ? placement->advised :
+					     placement->real;
 }
 
 /* ---- Arrivals ---- */
 
-void np_arrivals_init(struct np_arrivals *a, int64_t since_sec,
+void np_arrivals_init(struct np_arrivals *arrivals, int64_t since_sec,
 		      struct np_arrival *of, size_t n)
 {
-	*a = (struct np_arrivals){ .since_sec = since_sec, .of = of };
+	*arrivals = (struct np_arrivals){ .since_sec = since_sec, .of = of };
 	if (n)
 		qsort(of, n, sizeof(*of), np_order_u32);
 	for (size_t i = 0; i < n; i++)
-		if (a->n && of[a->n - 1].owner == of[i].owner)
-			of[a->n - 1].n += of[i].n;
+		if (arrivals->n && of[arrivals->n - 1].owner == of[i].owner)
+			of[arrivals->n - 1].n += of[i].n;
 		else
-			of[a->n++] = of[i];
+			of[arrivals->n++] = of[i];
 }
 
-bool np_arrivals_take(struct np_arrivals *a, uint32_t owner)
+bool np_arrivals_take(struct np_arrivals *arrivals, uint32_t owner)
 {
 	const struct np_arrival key = { .owner = owner };
-	struct np_arrival *of = a->n ? bsearch(&key, a->of, a->n, sizeof(key),
-					       np_order_u32) : NULL;
+	struct np_arrival *of = arrivals->n ?
+					bsearch(&key, arrivals->of, arrivals->n,
+						sizeof(key), np_order_u32) :
+					NULL;
 
 	if (!of || !of->n)
 		return false;
@@ -3796,16 +4007,16 @@ struct hold_clock {
 };
 
 /* Find the job of lowest precedence that started on each leaf. */
-static void note_starts(struct hold_clock *c)
+static void note_starts(struct hold_clock *clock)
 {
-	const struct np_job *job = c->snapshot->job;
+	const struct np_job *job = clock->snapshot->job;
 
-	for (uint32_t i = 0; i < c->snapshot->n_jobs; i++) {
+	for (uint32_t i = 0; i < clock->snapshot->n_jobs; i++) {
 		if (job[i].state != NP_JOB_RUNNING ||
-		    job[i].start_sec <= c->snapshot->last_sec)
+		    job[i].start_sec <= clock->snapshot->last_sec)
 			continue;
 		for (uint32_t k = 0; k < job[i].n_leaves; k++) {
-			uint32_t *last = &c->last_start[job[i].leaf[k]];
+			uint32_t *last = &clock->last_start[job[i].leaf[k]];
 
 			if (*last == NP_NONE ||
 			    order_precedence(&job[i], &job[*last]) > 0)
@@ -3814,105 +4025,116 @@ static void note_starts(struct hold_clock *c)
 	}
 }
 
-static bool has_candidate_on(const struct np_snapshot *s, const uint64_t *set,
-			     uint32_t leaf)
+static bool has_candidate_on(const struct np_snapshot *snapshot,
+			     const uint64_t *set, uint32_t leaf)
 {
-	const uint32_t *first = s->leaves->first;
-	size_t next = np_bits_next(set, s->leaves->node_words, first[leaf]);
+	const uint32_t *first = snapshot->leaves->first;
+	size_t next =
+		np_bits_next(set, snapshot->leaves->node_words, first[leaf]);
 
 	return next < first[leaf + 1];
 }
 
 /*
- * Whether a job of lower precedence started on a leaf that is closed to job j
- * although it has candidate nodes of j.
+ * Whether a job of lower precedence started on a leaf that is closed to a job
+ * although it has candidate nodes of that job.
  */
-static bool overtaken(const struct hold_clock *c, const struct np_job *j)
+static bool overtaken(const struct hold_clock *clock, const struct np_job *job)
 {
-	const uint64_t *set = np_snapshot_set(c->snapshot, j->candidates);
+	const uint64_t *set = np_snapshot_set(clock->snapshot, job->candidates);
 
-	for (uint32_t leaf = 0; leaf < c->snapshot->leaves->n; leaf++) {
-		uint32_t last = c->last_start[leaf];
+	for (uint32_t leaf = 0; leaf < clock->snapshot->leaves->n; leaf++) {
+		uint32_t last = clock->last_start[leaf];
 
-		if (last != NP_NONE && !np_bits_test(j->prior_leaves, leaf) &&
-		    order_precedence(j, &c->snapshot->job[last]) < 0 &&
-		    has_candidate_on(c->snapshot, set, leaf))
+		if (last != NP_NONE && !np_bits_test(job->prior_leaves, leaf) &&
+		    order_precedence(job, &clock->snapshot->job[last]) < 0 &&
+		    has_candidate_on(clock->snapshot, set, leaf))
 			return true;
 	}
 	return false;
 }
 
 /* Whether enough candidate nodes are free now, on any leaves. */
-static bool could_start(const struct np_snapshot *s, const struct np_job *j)
+static bool could_start(const struct np_snapshot *snapshot,
+			const struct np_job *job)
 {
-	const uint64_t *set = np_snapshot_set(s, j->candidates);
-	const uint64_t *free =
-		j->flags & NP_JOB_SHARES_NODES ? s->idle_or_mixed : s->idle;
+	const uint64_t *set = np_snapshot_set(snapshot, job->candidates);
+	const uint64_t *free = job->flags & NP_JOB_SHARES_NODES ?
+				       snapshot->idle_or_mixed :
+				       snapshot->idle;
 	size_t n = 0;
 
-	for (size_t k = 0; k < s->leaves->node_words; k++)
+	for (size_t k = 0; k < snapshot->leaves->node_words; k++)
 		n += (size_t)__builtin_popcountll(set[k] & free[k]);
-	return n >= j->nodes_min;
+	return n >= job->nodes_min;
 }
 
 /* Time since the last decision during which a job could have started. */
-static double elapsed_sec(const struct np_snapshot *s, const struct np_job *j)
+static double elapsed_sec(const struct np_snapshot *snapshot,
+			  const struct np_job *job)
 {
-	int64_t from = s->last_sec;
+	int64_t from = snapshot->last_sec;
 
 	if (!from)
 		return 0;
-	if (j->submit_sec > from)
-		from = j->submit_sec;
-	if (j->eligible_sec > from)
-		from = j->eligible_sec;
-	return s->now_sec > from ? (double)(s->now_sec - from) : 0;
+	if (job->submit_sec > from)
+		from = job->submit_sec;
+	if (job->eligible_sec > from)
+		from = job->eligible_sec;
+	return snapshot->now_sec > from ? (double)(snapshot->now_sec - from) :
+					  0;
 }
 
 /*
  * How long a job has been held back in total. To be called for all jobs in
  * order of precedence.
  */
-static double held_sec_of(struct hold_clock *c, const struct np_job *j)
+static double held_sec_of(struct hold_clock *clock, const struct np_job *job)
 {
 	bool held_back = false;
 
-	if (j->state != NP_JOB_READY)
-		return j->held_sec;
-	if (j->prior == NP_PRIOR_HELD)
+	if (job->state != NP_JOB_READY)
+		return job->held_sec;
+	if (job->prior == NP_PRIOR_HELD)
 		held_back = true;
-	else if (j->prior == NP_PRIOR_RESTRICTED)
-		held_back = could_start(c->snapshot, j) ||
-			    (!c->blocked[j->partition] && overtaken(c, j));
+	else if (job->prior == NP_PRIOR_RESTRICTED)
+		held_back = could_start(clock->snapshot, job) ||
+			    (!clock->blocked[job->partition] &&
+			     overtaken(clock, job));
 	else
-		c->blocked[j->partition] = 1;
-	return j->held_sec + (held_back ? elapsed_sec(c->snapshot, j) : 0);
+		clock->blocked[job->partition] = 1;
+	return job->held_sec +
+	       (held_back ? elapsed_sec(clock->snapshot, job) : 0);
 }
 
 /* Fill in held_sec of each job's outcome. 0 or -ENOMEM. */
-static int count_holds(const struct np_snapshot *s, struct np_outcome *outcome)
+static int count_holds(const struct np_snapshot *snapshot,
+		       struct np_outcome *outcome)
 {
-	struct hold_clock c = { .snapshot = s };
-	uint32_t *order = malloc((s->n_jobs + 1) * sizeof(*order));
+	struct hold_clock clock = { .snapshot = snapshot };
+	uint32_t *order = malloc((snapshot->n_jobs + 1) * sizeof(*order));
 	size_t n = 0;
 	int rc = -ENOMEM;
 
-	c.last_start = malloc((s->leaves->n + 1) * sizeof(*c.last_start));
-	c.blocked = calloc(UINT16_MAX + 1, sizeof(*c.blocked));
-	if (!order || !c.last_start || !c.blocked)
+	clock.last_start =
+		malloc((snapshot->leaves->n + 1) * sizeof(*clock.last_start));
+	clock.blocked = calloc(UINT16_MAX + 1, sizeof(*clock.blocked));
+	if (!order || !clock.last_start || !clock.blocked)
 		goto out;
-	memset(c.last_start, 0xff, s->leaves->n * sizeof(*c.last_start));
-	note_starts(&c);
-	for (uint32_t i = 0; i < s->n_jobs; i++)
-		if (s->job[i].state != NP_JOB_RUNNING)
+	memset(clock.last_start, 0xff,
+	       snapshot->leaves->n * sizeof(*clock.last_start));
+	note_starts(&clock);
+	for (uint32_t i = 0; i < snapshot->n_jobs; i++)
+		if (snapshot->job[i].state != NP_JOB_RUNNING)
 			order[n++] = i;
-	order_jobs(s, order, n);
+	order_jobs(snapshot, order, n);
 	for (size_t i = 0; i < n; i++)
-		outcome[order[i]].held_sec = held_sec_of(&c, &s->job[order[i]]);
+		outcome[order[i]].held_sec =
+			held_sec_of(&clock, &snapshot->job[order[i]]);
 	rc = 0;
 out:
-	free(c.blocked);
-	free(c.last_start);
+	free(clock.blocked);
+	free(clock.last_start);
 	free(order);
 	return rc;
 }
@@ -3925,20 +4147,21 @@ struct line {
 	size_t size, len; /* of buf; of the text so far */
 };
 
-__attribute__((format(printf, 2, 3)))
-static void append(struct line *l, const char *fmt, ...)
+__attribute__((format(printf, 2, 3))) static void append(struct line *line,
+							 const char *fmt, ...)
 {
 	va_list ap;
 	int n;
 
-	if (l->len + 1 >= l->size)
+	if (line->len + 1 >= line->size)
 		return;
 	va_start(ap, fmt);
-	n = vsnprintf(l->buf + l->len, l->size - l->len, fmt, ap);
+	n = vsnprintf(line->buf + line->len, line->size - line->len, fmt, ap);
 	va_end(ap);
 	if (n > 0)
-		l->len += (size_t)n < l->size - l->len ? (size_t)n :
-			  l->size - l->len - 1;
+		line->len += (size_t)n < line->size - line->len ?
+				     (size_t)n :
+				     line->size - line->len - 1;
 }
 
 static const char *const reasons[] = {
@@ -3978,91 +4201,99 @@ static const char *const reasons[] = {
 };
 
 /* Jobs submitted since the snapshot have no id yet. */
-static void append_job(struct line *l, const struct np_cause *c, uint32_t id)
+static void append_job(struct line *line, const struct np_cause *cause,
+		       uint32_t id)
 {
-	const char *state = c->why == NP_WHY_FROM_RUNNING ? "running" :
-			    "pending";
+	const char *state = cause->why == NP_WHY_FROM_RUNNING ? "running" :
+								"pending";
 
 	if (id)
-		append(l, "%s job %u", state, id);
+		append(line, "%s job %u", state, id);
 	else
-		append(l, "a %s job", state);
+		append(line, "a %s job", state);
 }
 
-static void append_cause(struct line *l, const struct np_placement *p,
-			 const struct np_job *job, const struct np_cause *c)
+static void append_cause(struct line *line,
+			 const struct np_placement *placement,
+			 const struct np_job *job, const struct np_cause *cause)
 {
-	const struct np_leaves *leaves = p->snapshot->leaves;
+	const struct np_leaves *leaves = placement->snapshot->leaves;
 
-	if (c->leaf == NP_NO_LEAF || c->leaf >= leaves->n_switches) {
-		append(l, "%s", reasons[c->why]);
+	if (cause->leaf == NP_NO_LEAF || cause->leaf >= leaves->n_switches) {
+		append(line, "%s", reasons[cause->why]);
 		return;
 	}
-	append(l, "on leaf switch %s ", leaves->switch_name[c->leaf]);
-	if (c->victim_self)
-		append(l, "it");
-	else if (c->victim == c->other)
-		append_job(l, c, c->victim);
+	append(line, "on leaf switch %s ", leaves->switch_name[cause->leaf]);
+	if (cause->victim_self)
+		append(line, "it");
+	else if (cause->victim == cause->other)
+		append_job(line, cause, cause->victim);
 	else
-		append(l, "running job %u", c->victim);
-	append(l, " would be slowed by %.0f %% (limit %.0f %%)",
-	       100 * c->slowdown, 100 * p->policy.max_slowdown);
-	if (!c->victim_self && c->victim == c->other)
+		append(line, "running job %u", cause->victim);
+	append(line, " would be slowed by %.0f %% (limit %.0f %%)",
+	       100 * cause->slowdown, 100 * placement->policy.max_slowdown);
+	if (!cause->victim_self && cause->victim == cause->other)
 		return;
-	if (c->other && c->other == job->id) {
-		append(l, " with another job of its kind");
+	if (cause->other && cause->other == job->id) {
+		append(line, " with another job of its kind");
 		return;
 	}
-	append(l, " with ");
-	append_job(l, c, c->other);
+	append(line, " with ");
+	append_job(line, cause, cause->other);
 }
 
 /* Number of leaves closed to a job. */
-static unsigned n_closed(const struct np_placement *p,
-			 const struct np_outcome *o)
+static unsigned n_closed(const struct np_placement *placement,
+			 const struct np_outcome *outcome)
 {
-	return (unsigned)(p->snapshot->leaves->n -
-			  np_bits_count(o->leaves, p->snapshot->leaves->words));
+	return (unsigned)(placement->snapshot->leaves->n -
+			  np_bits_count(outcome->leaves,
+					placement->snapshot->leaves->words));
 }
 
-const char *np_placement_text(const struct np_placement *p,
+const char *np_placement_text(const struct np_placement *placement,
 			      const struct np_job *job,
-			      const struct np_outcome *o, char *buf,
+			      const struct np_outcome *outcome, char *buf,
 			      size_t size)
 {
-	struct line l = { buf, size, 0 };
+	struct line line = { buf, size, 0 };
 
 	if (!size)
 		return buf;
 	buf[0] = '\0';
-	if (job->mode == NP_MODE_ADVISE && o->action != NP_ACT_NONE)
-		append(&l, "advice, not applied: ");
-	switch (o->action) {
+	if (job->mode == NP_MODE_ADVISE && outcome->action != NP_ACT_NONE)
+		append(&line, "advice, not applied: ");
+	switch (outcome->action) {
 	case NP_ACT_NONE:
-		append(&l, "ignored: ");
+		append(&line, "ignored: ");
 		break;
 	case NP_ACT_UNRESTRICTED:
-		append(&l, "may run anywhere: ");
+		append(&line, "may run anywhere: ");
 		break;
 	case NP_ACT_RESTRICT:
-		append(&l, "kept off %u of %zu leaf switches: ", n_closed(p, o),
-		       p->snapshot->leaves->n);
+		append(&line, "kept off %u of %zu leaf switches: ",
+		       n_closed(placement, outcome),
+		       placement->snapshot->leaves->n);
 		break;
 	case NP_ACT_HOLD:
-		append(&l, "held, for now for %lld s: ",
-		       (long long)(o->until_sec > p->snapshot->now_sec ?
-				   o->until_sec - p->snapshot->now_sec : 0));
+		append(&line, "held, for now for %lld s: ",
+		       (long long)(outcome->until_sec >
+						   placement->snapshot->now_sec ?
+					   outcome->until_sec -
+						   placement->snapshot->now_sec :
+					   0));
 		break;
 	}
-	if (o->tasks)
-		append(&l, "%u tasks get leaf switches of their own; ",
-		       o->tasks);
-	append_cause(&l, p, job, &o->cause);
-	if (o->held_sec >= 1)
-		append(&l, "; held for %.0f s so far, at most %.0f s%s",
-		       o->held_sec,
-		       job->mode == NP_MODE_PREFER ? NP_PLACEMENT_PATIENCE_SEC :
-						     p->policy.max_hold_sec,
+	if (outcome->tasks)
+		append(&line, "%u tasks get leaf switches of their own; ",
+		       outcome->tasks);
+	append_cause(&line, placement, job, &outcome->cause);
+	if (outcome->held_sec >= 1)
+		append(&line, "; held for %.0f s so far, at most %.0f s%s",
+		       outcome->held_sec,
+		       job->mode == NP_MODE_PREFER ?
+			       NP_PLACEMENT_PATIENCE_SEC :
+			       placement->policy.max_hold_sec,
 		       job->mode == NP_MODE_PREFER ? "" : " (MaxDefer)");
 	return buf;
 }
@@ -4074,17 +4305,17 @@ const char *np_placement_text(const struct np_placement *p,
 #define MAX_CAUSES_FOUND 4
 
 /* Find the worst cause on a switch; false: no conflict closes it. */
-static bool cause_on_switch(const struct np_classes *c, uint32_t class,
+static bool cause_on_switch(const struct np_classes *classes, uint32_t class,
 			    uint32_t leaf, struct np_cause *cause)
 {
-	const struct np_class *k = &c->at[class];
-	const uint64_t *on = c->on_switch + leaf * c->words;
-	const uint64_t *relevant = c->relevant + class * c->words;
+	const struct np_class *k = &classes->at[class];
+	const uint64_t *on = classes->on_switch + leaf * classes->words;
+	const uint64_t *relevant = classes->relevant + class * classes->words;
 	struct np_cause one;
 	bool any = false;
 
-	if (is_closed(c, k, leaf))
-		return class_avoids(c, class, NP_NONE, leaf, cause);
+	if (is_closed(classes, k, leaf))
+		return class_avoids(classes, class, NP_NONE, leaf, cause);
 	for (uint32_t row_words = k->row_words; row_words;
 	     row_words &= row_words - 1) {
 		size_t w = np_bits_lowest(0, row_words);
@@ -4095,8 +4326,8 @@ static bool cause_on_switch(const struct np_classes *c, uint32_t class,
 		    np_bits_test(k->one_only_switches, leaf))
 			m |= on[w] & UINT64_C(1) << class % NP_BITS_WORD;
 		for (; m; m &= m - 1)
-			if (class_avoids(c, class, np_bits_lowest(w, m), leaf,
-					 &one) &&
+			if (class_avoids(classes, class, np_bits_lowest(w, m),
+					 leaf, &one) &&
 			    (!any || one.slowdown > cause->slowdown)) {
 				*cause = one;
 				any = true;
@@ -4106,19 +4337,19 @@ static bool cause_on_switch(const struct np_classes *c, uint32_t class,
 }
 
 /* Find the worst cause on a closed leaf, i.e. on a switch that is loaded. */
-static bool cause_on(const struct np_classes *c, uint32_t class,
+static bool cause_on(const struct np_classes *classes, uint32_t class,
 		     uint32_t leaf, struct np_cause *cause)
 {
 	struct np_cause one;
 	bool any = false;
 
-	EACH_SWITCH(sw, c->p->leaves, leaf)
-		if (loads_rail(c->p, c->at[class].profile, *sw) &&
-		    cause_on_switch(c, class, *sw, &one) &&
-		    (!any || one.slowdown > cause->slowdown)) {
-			*cause = one;
-			any = true;
-		}
+	EACH_SWITCH(sw, classes->p->leaves, leaf)
+	if (loads_rail(classes->p, classes->at[class].profile, *sw) &&
+	    cause_on_switch(classes, class, *sw, &one) &&
+	    (!any || one.slowdown > cause->slowdown)) {
+		*cause = one;
+		any = true;
+	}
 	return any;
 }
 
@@ -4127,7 +4358,7 @@ static bool cause_on(const struct np_classes *c, uint32_t class,
  * not in open. If there is none, they were given to other groups, and the
  * reason is NP_WHY_FROM_PENDING.
  */
-static void find_cause(const struct np_classes *c, uint32_t class,
+static void find_cause(const struct np_classes *classes, uint32_t class,
 		       const uint64_t *reach, const uint64_t *open,
 		       struct np_cause *cause)
 {
@@ -4137,14 +4368,14 @@ static void find_cause(const struct np_classes *c, uint32_t class,
 	*cause = (struct np_cause){
 		.why = NP_WHY_FROM_PENDING, .leaf = NP_NO_LEAF
 	};
-	for (size_t w = 0; w < c->p->leaf_words; w++)
+	for (size_t w = 0; w < classes->p->leaf_words; w++)
 		for (uint64_t m = reach[w] & ~open[w]; m; m &= m - 1) {
 			uint32_t leaf = np_bits_lowest(w, m);
 
 			if (searched++ == MAX_LEAVES_SEARCHED ||
 			    found == MAX_CAUSES_FOUND)
 				return;
-			if (!cause_on(c, class, leaf, &one))
+			if (!cause_on(classes, class, leaf, &one))
 				continue;
 			if (!found++ || one.slowdown > cause->slowdown)
 				*cause = one;
@@ -4153,13 +4384,13 @@ static void find_cause(const struct np_classes *c, uint32_t class,
 
 /* End of a hold, seconds since the epoch. */
 static int64_t end_of_hold(const struct np_policy *policy,
-			   const struct np_job *j,
-			   double held_sec, int64_t now_sec)
+			   const struct np_job *job, double held_sec,
+			   int64_t now_sec)
 {
 	/* A job that cannot start by itself is held only in case it becomes
 	   able to before the next decision; that does not count as held. */
-	bool waiting = j->state == NP_JOB_WAITING ||
-		       j->eligible_sec > now_sec;
+	bool waiting = job->state == NP_JOB_WAITING ||
+		       job->eligible_sec > now_sec;
 	double left = policy->max_hold_sec - (waiting ? 0 : held_sec);
 	double step = waiting ? policy->max_hold_sec : policy->hold_step_sec;
 	int64_t end, last;
@@ -4168,271 +4399,288 @@ static int64_t end_of_hold(const struct np_policy *policy,
 		left = 1;
 	last = now_sec + (int64_t)ceil(left);
 	end = now_sec + (int64_t)ceil(step);
-	if (j->prior == NP_PRIOR_HELD &&
-	    (double)(j->prior_until_sec - now_sec) > step / 2)
-		end = j->prior_until_sec; /* close enough: saves an update */
+	if (job->prior == NP_PRIOR_HELD &&
+	    (double)(job->prior_until_sec - now_sec) > step / 2)
+		end = job->prior_until_sec; /* close enough: saves an update */
 	if (end > last)
 		end = last;
-	return end > j->eligible_sec ? end : j->eligible_sec;
+	return end > job->eligible_sec ? end : job->eligible_sec;
 }
 
 /* Hold a job; class: NP_NONE if it is not known, and then no cause is set. */
-static void set_hold(struct np_allocation *a, const struct np_job *j,
-		     uint32_t class, const uint64_t *reach,
-		     int64_t now_sec, struct np_outcome *o)
+static void set_hold(struct np_allocation *allocation, const struct np_job *job,
+		     uint32_t class, const uint64_t *reach, int64_t now_sec,
+		     struct np_outcome *outcome)
 {
-	o->action = NP_ACT_HOLD;
-	o->until_sec = end_of_hold(&a->problem.policy, j, o->held_sec, now_sec);
+	outcome->action = NP_ACT_HOLD;
+	outcome->until_sec = end_of_hold(&allocation->problem.policy, job,
+					 outcome->held_sec, now_sec);
 	if (class != NP_NONE)
-		find_cause(&a->classes, class, reach, a->problem.no_leaves,
-			   &o->cause);
+		find_cause(&allocation->classes, class, reach,
+			   allocation->problem.no_leaves, &outcome->cause);
 }
 
 /* Restrict a job to the leaves in set, of those it can reach. 0 or -ENOMEM. */
-static int set_restricted(struct np_allocation *a, uint32_t class,
+static int set_restricted(struct np_allocation *allocation, uint32_t class,
 			  const uint64_t *set, const uint64_t *reach,
-			  struct np_outcome *o)
+			  struct np_outcome *outcome)
 {
-	struct np_problem *p = &a->problem;
-	uint64_t *open = problem_alloc(p, p->leaf_words, sizeof(*open));
+	struct np_problem *problem = &allocation->problem;
+	uint64_t *open =
+		problem_alloc(problem, problem->leaf_words, sizeof(*open));
 
 	if (!open)
 		return -ENOMEM;
-	for (size_t w = 0; w < p->leaf_words; w++)
+	for (size_t w = 0; w < problem->leaf_words; w++)
 		open[w] = set[w] | ~reach[w];
-	np_bits_trim(open, p->n_leaves);
-	o->action = NP_ACT_RESTRICT;
-	o->leaves = open;
-	find_cause(&a->classes, class, reach, open, &o->cause);
+	np_bits_trim(open, problem->n_leaves);
+	outcome->action = NP_ACT_RESTRICT;
+	outcome->leaves = open;
+	find_cause(&allocation->classes, class, reach, open, &outcome->cause);
 	return 0;
 }
 
-static const uint64_t *reach_of(const struct np_allocation *a, uint32_t job)
+static const uint64_t *reach_of(const struct np_allocation *allocation,
+				uint32_t job)
 {
-	const struct np_job *j = &a->problem.snapshot->job[job];
+	const struct np_job *j = &allocation->problem.snapshot->job[job];
 
-	return a->problem.counts[j->candidates]->reach;
+	return allocation->problem.counts[j->candidates]->reach;
 }
 
 /*
  * Open the leaves in set to a job, unrestricted if these are all. 0 or -ENOMEM.
  */
-static int open_leaves(struct np_allocation *a, uint32_t i, const uint64_t *set,
-		       struct np_outcome *o)
+static int open_leaves(struct np_allocation *allocation, uint32_t i,
+		       const uint64_t *set, struct np_outcome *outcome)
 {
-	const uint64_t *reach = reach_of(a, i);
+	const uint64_t *reach = reach_of(allocation, i);
 
-	if (!np_bits_subset(reach, set, a->problem.leaf_words))
-		return set_restricted(a, a->requests.class[i], set, reach,
-				      o);
-	o->action = NP_ACT_UNRESTRICTED;
-	o->cause.why = NP_WHY_FITS;
+	if (!np_bits_subset(reach, set, allocation->problem.leaf_words))
+		return set_restricted(allocation, allocation->requests.class[i],
+				      set, reach, outcome);
+	outcome->action = NP_ACT_UNRESTRICTED;
+	outcome->cause.why = NP_WHY_FITS;
 	return 0;
 }
 
-static void hold_job(struct np_allocation *a, uint32_t i, struct np_outcome *o)
+static void hold_job(struct np_allocation *allocation, uint32_t i,
+		     struct np_outcome *outcome)
 {
-	set_hold(a, &a->problem.snapshot->job[i], a->requests.class[i],
-		 reach_of(a, i), a->problem.snapshot->now_sec, o);
+	set_hold(allocation, &allocation->problem.snapshot->job[i],
+		 allocation->requests.class[i], reach_of(allocation, i),
+		 allocation -> problem.snapshot->now_sec, outcome);
 }
 
 /*
  * An array whose tasks conflict: each task gets leaves of its own, or is held.
  */
-static int decide_tasks(struct np_allocation *a, uint32_t i,
-			struct np_outcome *o)
+static int decide_tasks(struct np_allocation *allocation, uint32_t i,
+			struct np_outcome *outcome)
 {
-	const struct np_requests *all = &a->requests;
-	const struct np_request *r = &all->at[all->of_job[i]];
+	const struct np_requests *all = &allocation->requests;
+	const struct np_request *request = &all->at[all->of_job[i]];
 	const uint64_t *last = NULL;
 
-	o->task_leaves = problem_alloc(&a->problem, NP_PLACEMENT_MAX_TASKS,
-				       sizeof(*o->task_leaves));
-	if (!o->task_leaves)
+	outcome->task_leaves = problem_alloc(&allocation->problem,
+					     NP_PLACEMENT_MAX_TASKS,
+					     sizeof(*outcome->task_leaves));
+	if (!outcome->task_leaves)
 		return -ENOMEM;
-	for (; r < all->at + all->n && r->job == i; r++) {
+	for (; request < all->at + all->n && request->job == i; request++) {
 		struct np_outcome one;
 
-		if (!group_served(&a->groups, r))
+		if (!group_served(&allocation->groups, request))
 			continue;
-		last = a->groups.at[r->group].leaves;
-		if (open_leaves(a, i, last, &one))
+		last = allocation->groups.at[request->group].leaves;
+		if (open_leaves(allocation, i, last, &one))
 			return -ENOMEM;
-		o->task_leaves[o->tasks++] = one.action == NP_ACT_RESTRICT ?
-					     one.leaves : NULL;
+		outcome->task_leaves[outcome->tasks++] =
+			one.action == NP_ACT_RESTRICT ? one.leaves : NULL;
 	}
 	/* If all tasks have leaves, the last one keeps the array's record. */
-	if (o->tasks == a->problem.snapshot->job[i].tasks) {
-		o->tasks--;
-		return open_leaves(a, i, last, o);
+	if (outcome->tasks == allocation->problem.snapshot->job[i].tasks) {
+		outcome->tasks--;
+		return open_leaves(allocation, i, last, outcome);
 	}
-	hold_job(a, i, o);
-	if (o->tasks)
-		o->cause.why = NP_WHY_TASKS;
+	hold_job(allocation, i, outcome);
+	if (outcome->tasks)
+		outcome->cause.why = NP_WHY_TASKS;
 	return 0;
 }
 
 /* Make the outcome of a job in an enforced partition. 0 or -ENOMEM. */
-static int decide_enforced(struct np_allocation *a, uint32_t i,
-			   struct np_outcome *o)
+static int decide_enforced(struct np_allocation *allocation, uint32_t i,
+			   struct np_outcome *outcome)
 {
-	const struct np_request *r = &a->requests.at[a->requests.of_job[i]];
+	const struct np_request *request =
+		&allocation->requests.at[allocation->requests.of_job[i]];
 
-	if (a->classes.at[r->class].self &&
-	    a->problem.snapshot->job[i].tasks > 1 &&
-	    !a->groups.at[r->group].together)
-		return decide_tasks(a, i, o);
-	if (group_served(&a->groups, r))
-		return open_leaves(a, i, a->groups.at[r->group].leaves, o);
-	hold_job(a, i, o);
+	if (allocation->classes.at[request->class].self &&
+	    allocation->problem.snapshot->job[i].tasks > 1 &&
+	    !allocation->groups.at[request->group].together)
+		return decide_tasks(allocation, i, outcome);
+	if (group_served(&allocation->groups, request))
+		return open_leaves(allocation, i,
+				   allocation->groups.at[request->group].leaves,
+				   outcome);
+	hold_job(allocation, i, outcome);
 	return 0;
 }
 
 /* Make the outcome of a job in mode prefer. 0 or -ENOMEM. */
-static int decide_preferred(struct np_allocation *a, uint32_t i,
-			    struct np_outcome *o)
+static int decide_preferred(struct np_allocation *allocation, uint32_t i,
+			    struct np_outcome *outcome)
 {
-	const struct np_job *j = &a->problem.snapshot->job[i];
-	uint32_t class = a->requests.class[i];
+	const struct np_job *job = &allocation->problem.snapshot->job[i];
+	uint32_t class = allocation->requests.class[i];
 
-	if (a->prefer.leaves[i])
-		return open_leaves(a, i, a->prefer.leaves[i], o);
-	o->action = NP_ACT_UNRESTRICTED;
-	o->cause.why = NP_WHY_NO_ROOM_APART;
-	if (!class_conflicts(&a->classes, class))
-		o->cause.why = NP_WHY_HARMLESS;
-	else if (a->classes.at[class].self && j->tasks > 1 &&
-		 !class_array_leaves(&a->classes, class, j,
-				     a->problem.counts[j->candidates],
-				     a->problem.scratch))
-		o->cause.why = NP_WHY_TASKS_TOGETHER;
+	if (allocation->prefer.leaves[i])
+		return open_leaves(allocation, i, allocation->prefer.leaves[i],
+				   outcome);
+	outcome->action = NP_ACT_UNRESTRICTED;
+	outcome->cause.why = NP_WHY_NO_ROOM_APART;
+	if (!class_conflicts(&allocation->classes, class))
+		outcome->cause.why = NP_WHY_HARMLESS;
+	else if (allocation->classes.at[class].self && job->tasks > 1 &&
+		 !class_array_leaves(&allocation->classes, class, job,
+				     allocation->problem.counts[job->candidates],
+				     allocation->problem.scratch))
+		outcome->cause.why = NP_WHY_TASKS_TOGETHER;
 	return 0;
 }
 
 /* Why a job that placement decides about has no class. */
-static enum np_why why_no_class(const struct np_problem *p,
-				const struct np_job *j)
+static enum np_why why_no_class(const struct np_problem *problem,
+				const struct np_job *job)
 {
-	const struct np_counts *c = p->counts[j->candidates];
+	const struct np_counts *counts = problem->counts[job->candidates];
 
-	if (!np_bits_any(c->reach, p->leaf_words))
+	if (!np_bits_any(counts->reach, problem->leaf_words))
 		return NP_WHY_NO_LEAF;
-	return problem_feasible(p, j, c) ? NP_WHY_TOO_MANY :
-					    NP_WHY_TOO_FEW_NODES;
+	return problem_feasible(problem, job, counts) ? NP_WHY_TOO_MANY :
+							NP_WHY_TOO_FEW_NODES;
 }
 
 /* Make the outcome of the i-th job of the snapshot. 0 or -ENOMEM. */
-static int decide_job(struct np_placement *p, uint32_t i, struct np_outcome *o)
+static int decide_job(struct np_placement *placement, uint32_t i,
+		      struct np_outcome *outcome)
 {
-	const struct np_job *j = &p->snapshot->job[i];
-	struct np_allocation *a = np_placement_allocation(p, j);
+	const struct np_job *j = &placement->snapshot->job[i];
+	struct np_allocation *a = np_placement_allocation(placement, j);
 	uint32_t class = a->requests.class[i];
 
-	o->cause.why = problem_exempt(&a->problem, j, p->snapshot->now_sec);
-	if (j->state == NP_JOB_RUNNING || o->cause.why)
+	outcome->cause.why =
+		problem_exempt(&a->problem, j, placement->snapshot->now_sec);
+	if (j->state == NP_JOB_RUNNING || outcome->cause.why)
 		return 0;
-	if (problem_hold_expired(&a->problem, j, o->held_sec)) {
-		o->action = NP_ACT_UNRESTRICTED;
-		o->cause.why = NP_WHY_HOLD_EXPIRED;
+	if (problem_hold_expired(&a->problem, j, outcome->held_sec)) {
+		outcome->action = NP_ACT_UNRESTRICTED;
+		outcome->cause.why = NP_WHY_HOLD_EXPIRED;
 		return 0;
 	}
 	if (class == NP_NONE) {
-		o->cause.why = why_no_class(&a->problem, j);
+		outcome->cause.why = why_no_class(&a->problem, j);
 		return 0;
 	}
 	if (a->classes.at[class].conflict_free) {
-		o->action = NP_ACT_UNRESTRICTED;
-		o->cause.why = p->table->profile[j->profile].complete ?
-			       NP_WHY_HARMLESS : NP_WHY_NOT_PREDICTED;
+		outcome->action = NP_ACT_UNRESTRICTED;
+		outcome->cause.why =
+			placement->table->profile[j->profile].complete ?
+				NP_WHY_HARMLESS :
+				NP_WHY_NOT_PREDICTED;
 		return 0;
 	}
-	return j->mode == NP_MODE_PREFER ? decide_preferred(a, i, o) :
-	       decide_enforced(a, i, o);
+	return j->mode == NP_MODE_PREFER ? decide_preferred(a, i, outcome) :
+					   decide_enforced(a, i, outcome);
 }
 
 /* Word w of the bitmap of leaves that the prior decision opened to a job. */
-static uint64_t open_before(const struct np_job *j, int64_t now_sec, size_t w)
+static uint64_t open_before(const struct np_job *job, int64_t now_sec, size_t w)
 {
-	if (j->prior == NP_PRIOR_HELD && j->prior_until_sec > now_sec)
+	if (job->prior == NP_PRIOR_HELD && job->prior_until_sec > now_sec)
 		return 0;
-	return j->prior == NP_PRIOR_RESTRICTED ? j->prior_leaves[w] :
-					     ~UINT64_C(0);
+	return job->prior == NP_PRIOR_RESTRICTED ? job->prior_leaves[w] :
+						   ~UINT64_C(0);
 }
 
 /* Word w of the bitmap of leaves that an outcome opens. */
-static uint64_t open_after(const struct np_outcome *o, size_t w)
+static uint64_t open_after(const struct np_outcome *outcome, size_t w)
 {
-	if (o->action == NP_ACT_HOLD)
+	if (outcome->action == NP_ACT_HOLD)
 		return 0;
-	return o->action == NP_ACT_RESTRICT ? o->leaves[w] : ~UINT64_C(0);
+	return outcome->action == NP_ACT_RESTRICT ? outcome->leaves[w] :
+						    ~UINT64_C(0);
 }
 
 /* Fill in how an outcome differs from the prior one, on leaves in reach. */
-static void
-compare_with_prior(struct np_placement *p, uint32_t i, struct np_outcome *o)
+static void compare_with_prior(struct np_placement *placement, uint32_t i,
+			       struct np_outcome *outcome)
 {
-	const struct np_job *j = &p->snapshot->job[i];
-	const struct np_allocation *a = np_placement_allocation(p, j);
-	const struct np_counts *c; /* NULL: none were needed */
+	const struct np_job *j = &placement->snapshot->job[i];
+	const struct np_allocation *a = np_placement_allocation(placement, j);
+	const struct np_counts *counts; /* NULL: none were needed */
 	bool opens = false;
 
 	if (j->state == NP_JOB_RUNNING)
 		return;
-	c = a->problem.counts[j->candidates];
-	for (size_t w = 0; w < p->snapshot->leaves->words; w++) {
-		uint64_t reach = c ? c->reach[w] : ~UINT64_C(0);
-		uint64_t was = open_before(j, p->snapshot->now_sec, w) & reach;
-		uint64_t is = open_after(o, w) & reach;
+	counts = a->problem.counts[j->candidates];
+	for (size_t w = 0; w < placement->snapshot->leaves->words; w++) {
+		uint64_t reach = counts ? counts->reach[w] : ~UINT64_C(0);
+		uint64_t was = open_before(j, placement->snapshot->now_sec, w) &
+			       reach;
+		uint64_t is = open_after(outcome, w) & reach;
 
-		o->changed |= was != is;
-		o->narrows |= (was & ~is) != 0;
+		outcome->changed |= was != is;
+		outcome->narrows |= (was & ~is) != 0;
 		opens |= (is & ~was) != 0;
 	}
-	if (o->action == NP_ACT_HOLD)
-		o->changed |= j->prior != NP_PRIOR_HELD ||
-			      j->prior_until_sec != o->until_sec;
+	if (outcome->action == NP_ACT_HOLD)
+		outcome->changed |= j->prior != NP_PRIOR_HELD ||
+				    j->prior_until_sec != outcome->until_sec;
 	else
-		o->changed |= j->prior == NP_PRIOR_HELD;
-	o->changed |= o->tasks != 0;
-	o->applied = j->mode != NP_MODE_ADVISE &&
-		     o->action != NP_ACT_NONE;
-	o->narrows &= o->applied;
-	o->moves = o->narrows && o->action != NP_ACT_HOLD &&
-		   (opens || o->tasks);
+		outcome->changed |= j->prior == NP_PRIOR_HELD;
+	outcome->changed |= outcome->tasks != 0;
+	outcome->applied = j->mode != NP_MODE_ADVISE &&
+			   outcome->action != NP_ACT_NONE;
+	outcome->narrows &= outcome->applied;
+	outcome->moves = outcome->narrows && outcome->action != NP_ACT_HOLD &&
+			 (opens || outcome->tasks);
 }
 
 /* Fill in p->outcome, of which only held_sec is set. 0 or -ENOMEM. */
-static int decide_jobs(struct np_placement *p)
+static int decide_jobs(struct np_placement *placement)
 {
-	for (uint32_t i = 0; i < p->snapshot->n_jobs; i++) {
-		struct np_outcome *o = &p->outcome[i];
+	for (uint32_t i = 0; i < placement->snapshot->n_jobs; i++) {
+		struct np_outcome *outcome = &placement->outcome[i];
 		int rc;
 
-		o->cause.leaf = NP_NO_LEAF;
-		rc = decide_job(p, i, o);
+		outcome->cause.leaf = NP_NO_LEAF;
+		rc = decide_job(placement, i, outcome);
 		if (rc)
 			return rc;
-		compare_with_prior(p, i, o);
+		compare_with_prior(placement, i, outcome);
 	}
 	return 0;
 }
 
-void np_placement_causes(const struct np_placement *p, size_t i,
+void np_placement_causes(const struct np_placement *placement, size_t i,
 			 np_placement_cause_fn *fn, void *arg)
 {
-	const struct np_job *j = &p->snapshot->job[i];
-	const struct np_allocation *a = np_placement_allocation(p, j);
-	const struct np_outcome *o = &p->outcome[i];
-	struct np_cause c;
+	const struct np_job *j = &placement->snapshot->job[i];
+	const struct np_allocation *a = np_placement_allocation(placement, j);
+	const struct np_outcome *outcome = &placement->outcome[i];
+	struct np_cause cause;
 
-	if (o->action != NP_ACT_RESTRICT && o->action != NP_ACT_HOLD)
+	if (outcome->action != NP_ACT_RESTRICT &&
+	    outcome->action != NP_ACT_HOLD)
 		return;
-	NP_BITS_EACH(leaf, reach_of(a, (uint32_t)i), p->snapshot->leaves->words)
-		if (!(open_after(o, leaf / NP_BITS_WORD) >>
-		      leaf % NP_BITS_WORD & 1) &&
-		    cause_on(&a->classes, a->requests.class[i],
-			     (uint32_t)leaf, &c))
-			fn(arg, &c);
+	NP_BITS_EACH(leaf, reach_of(a, (uint32_t)i),
+		     placement->snapshot->leaves->words)
+	if (!(open_after(outcome, leaf / NP_BITS_WORD) >> leaf % NP_BITS_WORD &
+	      1) &&
+	    cause_on(&a->classes, a->requests.class[i], (uint32_t)leaf, &cause))
+		fn(arg, &cause);
 }
 
 /* ---- One job that is being submitted ---- */
@@ -4441,19 +4689,21 @@ void np_placement_causes(const struct np_placement *p, size_t i,
  * Count the candidate nodes of a job, less the user's exclusions, into
  * p->scratch.
  */
-static void count_candidates(struct np_placement *p, const struct np_job *j,
-			     const uint64_t *minus)
+static void count_candidates(struct np_placement *placement,
+			     const struct np_job *job, const uint64_t *minus)
 {
-	size_t words = p->snapshot->leaves->node_words;
+	size_t words = placement->snapshot->leaves->node_words;
 
-	memcpy(p->scratch_set, np_snapshot_set(p->snapshot, j->candidates),
+	memcpy(placement->scratch_set,
+	       np_snapshot_set(placement->snapshot, job->candidates),
 	       words * sizeof(uint64_t));
 	if (minus)
 		NP_BITS_EACH(node, minus, words)
-			if (node < p->snapshot->leaves->n_nodes)
-				np_bits_clear(p->scratch_set,
-					      p->snapshot->leaves->place[node]);
-	counts_fill(p->snapshot, p->scratch_set, p->scratch);
+	if (node < placement->snapshot->leaves->n_nodes)
+		np_bits_clear(placement->scratch_set,
+			      placement->snapshot->leaves->place[node]);
+	counts_fill(placement->snapshot, placement->scratch_set,
+		    placement->scratch);
 }
 
 /*
@@ -4494,18 +4744,21 @@ struct submission {
 };
 
 /* Record the leaves that a submission may use in the journal. 0 or -ENOMEM. */
-static int add_to_journal(struct np_placement *p, struct np_allocation *a,
+static int add_to_journal(struct np_placement *placement,
+			  struct np_allocation *allocation,
 			  const struct np_admitted *what)
 {
-	size_t words = p->snapshot->leaves->words;
-	uint64_t *leaves = problem_alloc(&a->problem, words, sizeof(*leaves));
+	size_t words = placement->snapshot->leaves->words;
+	uint64_t *leaves =
+		problem_alloc(&allocation->problem, words, sizeof(*leaves));
 	struct np_admitted *to;
 
-	if (!leaves || np_array_room(&p->journal, &p->journal_room,
-				     p->n_admitted + 1, sizeof(*to)))
+	if (!leaves ||
+	    np_array_room(&placement->journal, &placement->journal_room,
+			  placement->n_admitted + 1, sizeof(*to)))
 		return -ENOMEM;
-	np_shares_add(&p->admitted, what->job.owner, 1);
-	to = &p->journal[p->n_admitted++];
+	np_shares_add(&placement->admitted, what->job.owner, 1);
+	to = &placement->journal[placement->n_admitted++];
 	memcpy(leaves, what->leaves, words * sizeof(*leaves));
 	*to = *what;
 	to->leaves = leaves;
@@ -4513,75 +4766,83 @@ static int add_to_journal(struct np_placement *p, struct np_allocation *a,
 	to->job.prior_leaves = NULL;
 	if (what->class_known)
 		NP_BITS_EACH(leaf, leaves, words)
-			class_hold(&a->classes, what->class, (uint32_t)leaf);
-	prefer_admit(&a->prefer, &what->job, what->restricted, leaves);
+	class_hold(&allocation->classes, what->class, (uint32_t)leaf);
+	prefer_admit(&allocation->prefer, &what->job, what->restricted, leaves);
 	return 0;
 }
 
 /* Whether the owner's share of the journal is used up. */
-static bool is_share_used_up(const struct np_placement *p, uint32_t owner)
+static bool is_share_used_up(const struct np_placement *placement,
+			     uint32_t owner)
 {
-	return !np_shares_can_take(&p->admitted, owner, 1);
+	return !np_shares_can_take(&placement->admitted, owner, 1);
 }
 
 /* Let the job use all leaves with candidate nodes. */
-static void lift_restriction(struct submission *s, enum np_why why)
+static void lift_restriction(struct submission *submission, enum np_why why)
 {
-	s->o->action = NP_ACT_UNRESTRICTED;
-	s->o->cause.why = why;
-	memcpy(s->leaves, s->counts->reach,
-	       s->a->problem.leaf_words * sizeof(*s->leaves));
+	submission->o->action = NP_ACT_UNRESTRICTED;
+	submission->o->cause.why = why;
+	memcpy(submission->leaves, submission->counts->reach,
+	       submission->a->problem.leaf_words * sizeof(*submission->leaves));
 }
 
 /* Hold the job; otherwise: the reason if no cause is found. */
-static void hold_submission(struct submission *s, enum np_why otherwise)
+static void hold_submission(struct submission *submission,
+			    enum np_why otherwise)
 {
-	set_hold(s->a, s->job, s->class, s->counts->reach,
-		 s->now_sec, s->o);
-	if (s->o->cause.leaf == NP_NO_LEAF)
-		s->o->cause.why = otherwise;
+	set_hold(submission->a, submission->job, submission->class,
+		 submission->counts->reach, submission->now_sec, submission->o);
+	if (submission->o->cause.leaf == NP_NO_LEAF)
+		submission->o->cause.why = otherwise;
 }
 
-static int restrict_submission(struct submission *s)
+static int restrict_submission(struct submission *submission)
 {
-	return set_restricted(s->a, s->class, s->leaves, s->counts->reach,
-			      s->o);
+	return set_restricted(submission->a, submission->class,
+			      submission->leaves, submission->counts->reach,
+			      submission->o);
 }
 
 /* Why a job may use all its leaves. */
-static enum np_why why_unrestricted(const struct submission *s)
+static enum np_why why_unrestricted(const struct submission *submission)
 {
-	const struct np_classes *c = &s->a->classes;
-	size_t at = s->class * c->words;
+	const struct np_classes *classes = &submission->a->classes;
+	size_t at = submission->class * classes->words;
 
-	if (c->at[s->class].self || np_bits_any(c->hard + at, c->words) ||
-	    np_bits_any(c->soft + at, c->words) ||
-	    !class_open_everywhere(c, s->class))
+	if (classes->at[submission->class].self ||
+	    np_bits_any(classes->hard + at, classes->words) ||
+	    np_bits_any(classes->soft + at, classes->words) ||
+	    !class_open_everywhere(classes, submission->class))
 		return NP_WHY_FITS;
-	return c->p->table->profile[s->job->profile].complete ?
-	       NP_WHY_HARMLESS : NP_WHY_NOT_PREDICTED;
+	return classes->p->table->profile[submission->job->profile].complete ?
+		       NP_WHY_HARMLESS :
+		       NP_WHY_NOT_PREDICTED;
 }
 
 /*
  * Choose leaves among can[]: those that its class holds already, and only as
  * many others as the job needs, so that later submissions find some as well.
  */
-static bool choose_leaves(const struct submission *s, const uint16_t *column,
-			  uint32_t no_leaf, const uint64_t *can)
+static bool choose_leaves(const struct submission *submission,
+			  const uint16_t *column, uint32_t no_leaf,
+			  const uint64_t *can)
 {
-	const uint64_t *held = s->a->classes.at[s->class].held;
-	size_t words = s->a->problem.leaf_words;
+	const uint64_t *held =
+		submission->a->classes.at[submission->class].held;
+	size_t words = submission->a->problem.leaf_words;
 	uint64_t have;
 
 	for (size_t w = 0; w < words; w++)
-		s->leaves[w] = can[w] & held[w];
+		submission->leaves[w] = can[w] & held[w];
 	do {
-		have = counts_sum(s->a->problem.leaves, s->job->switches,
-				  column, no_leaf, s->leaves);
-		if (have >= s->job->nodes_min)
+		have = counts_sum(submission->a->problem.leaves,
+				  submission->job->switches, column, no_leaf,
+				  submission->leaves);
+		if (have >= submission->job->nodes_min)
 			return true;
-	} while (add_leaf(words, column, can, s->job->nodes_min - have,
-			  s->leaves));
+	} while (add_leaf(words, column, can, submission->job->nodes_min - have,
+			  submission->leaves));
 	return false;
 }
 
@@ -4589,157 +4850,186 @@ static bool choose_leaves(const struct submission *s, const uint16_t *column,
  * Choose leaves with enough free nodes, or else with enough usable ones. 0 or
  * -ENOMEM.
  */
-static int place_enforced(struct submission *s, const uint64_t *can)
+static int place_enforced(struct submission *submission, const uint64_t *can)
 {
-	const struct np_counts *c = s->counts;
-	bool shares = s->job->flags & NP_JOB_SHARES_NODES;
+	const struct np_counts *counts = submission->counts;
+	bool shares = submission->job->flags & NP_JOB_SHARES_NODES;
 
-	if (np_bits_subset(c->reach, can, s->a->problem.leaf_words)) {
-		lift_restriction(s, why_unrestricted(s));
+	if (np_bits_subset(counts->reach, can,
+			   submission->a->problem.leaf_words)) {
+		lift_restriction(submission, why_unrestricted(submission));
 		return 0;
 	}
-	if (choose_leaves(s, shares ? c->free_shared : c->free_alone,
-			  shares ? c->no_leaf_free_shared :
-				   c->no_leaf_free_alone, can) ||
-	    choose_leaves(s, c->usable, c->no_leaf_usable, can))
-		return restrict_submission(s);
-	hold_submission(s, s->job->tasks > 1 && s->a->classes.at[s->class].self
-				   ? NP_WHY_TASKS
-				   : NP_WHY_FROM_PENDING);
+	if (choose_leaves(submission,
+			  shares ? counts->free_shared : counts->free_alone,
+			  shares ? counts->no_leaf_free_shared :
+				   counts->no_leaf_free_alone,
+			  can) ||
+	    choose_leaves(submission, counts->usable, counts->no_leaf_usable,
+			  can))
+		return restrict_submission(submission);
+	hold_submission(submission,
+			submission->job->tasks > 1 &&
+					submission->a->classes
+						.at[submission->class]
+						.self ?
+				NP_WHY_TASKS :
+				NP_WHY_FROM_PENDING);
 	return 0;
 }
 
-static int place_preferred(struct submission *s, const uint64_t *can)
+static int place_preferred(struct submission *submission, const uint64_t *can)
 {
-	enum np_why why = why_unrestricted(s);
+	enum np_why why = why_unrestricted(submission);
 
-	if (np_bits_subset(s->counts->reach, can, s->a->problem.leaf_words) &&
+	if (np_bits_subset(submission->counts->reach, can,
+			   submission->a->problem.leaf_words) &&
 	    why != NP_WHY_FITS)
-		lift_restriction(s, why);
-	else if (prefer_find(&s->a->prefer, s->job, s->class, s->counts,
-			     s->leaves))
-		return restrict_submission(s);
-	else if (s->a->classes.at[s->class].self && s->job->tasks > 1)
-		lift_restriction(s, NP_WHY_TASKS_TOGETHER);
+		lift_restriction(submission, why);
+	else if (prefer_find(&submission->a->prefer, submission->job,
+			     submission->class, submission->counts,
+			     submission->leaves))
+		return restrict_submission(submission);
+	else if (submission->a->classes.at[submission->class].self &&
+		 submission->job->tasks > 1)
+		lift_restriction(submission, NP_WHY_TASKS_TOGETHER);
 	else
-		lift_restriction(s, NP_WHY_NO_ROOM_APART);
+		lift_restriction(submission, NP_WHY_NO_ROOM_APART);
 	return 0;
 }
 
 /* Find the leaves that a submission may use, and choose among them. */
-static int place_submission(struct submission *s)
+static int place_submission(struct submission *submission)
 {
 	uint64_t can[NP_LEAVES_MAX / NP_BITS_WORD] = { 0 };
 
 	/* Leaves that its class holds are checked too: a job that does not see
 	   the class may have been admitted there since. */
-	NP_BITS_EACH(leaf, s->counts->reach, s->a->problem.leaf_words)
-		if (class_can_take(&s->a->classes, s->class, s->job,
-				   (uint32_t)leaf))
-			np_bits_set(can, leaf);
-	return s->job->mode == NP_MODE_PREFER ? place_preferred(s, can) :
-	       place_enforced(s, can);
+	NP_BITS_EACH(leaf, submission->counts->reach,
+		     submission->a->problem.leaf_words)
+	if (class_can_take(&submission->a->classes, submission->class,
+			   submission->job, (uint32_t)leaf))
+		np_bits_set(can, leaf);
+	return submission->job->mode == NP_MODE_PREFER ?
+		       place_preferred(submission, can) :
+		       place_enforced(submission, can);
 }
 
 /* Why a job is not placed, whatever other jobs there are; 0: it is. */
-static enum np_why why_not_placed(struct submission *s)
+static enum np_why why_not_placed(struct submission *submission)
 {
-	const struct np_problem *p = &s->a->problem;
-	enum np_why why = problem_exempt(p, s->job, s->now_sec);
+	const struct np_problem *problem = &submission->a->problem;
+	enum np_why why =
+		problem_exempt(problem, submission->job, submission->now_sec);
 
 	if (why != NP_WHY_RUNNING)
 		return why;
-	if (!np_bits_any(s->counts->reach, p->leaf_words))
+	if (!np_bits_any(submission->counts->reach, problem->leaf_words))
 		return NP_WHY_NO_LEAF;
-	if (!problem_feasible(p, s->job, s->counts))
+	if (!problem_feasible(problem, submission->job, submission->counts))
 		return NP_WHY_TOO_FEW_NODES;
-	if (!is_share_used_up(s->p, s->job->owner))
-		s->class = class_of(&s->a->classes, s->job);
-	return s->class == NP_NONE ? NP_WHY_TOO_MANY : NP_WHY_RUNNING;
+	if (!is_share_used_up(submission->p, submission->job->owner))
+		submission->class =
+			class_of(&submission->a->classes, submission->job);
+	return submission->class == NP_NONE ? NP_WHY_TOO_MANY : NP_WHY_RUNNING;
 }
 
 /*
  * Whether conflicting jobs avoid the leaves of this outcome. Leaves that a job
  * merely might use, unrestricted in spite of conflicts, are closed to nobody.
  */
-static bool keeps_off(const struct np_outcome *o)
+static bool keeps_off(const struct np_outcome *outcome)
 {
-	return o->action != NP_ACT_NONE &&
-	       o->cause.why != NP_WHY_NO_ROOM_APART &&
-	       o->cause.why != NP_WHY_TASKS_TOGETHER;
+	return outcome->action != NP_ACT_NONE &&
+	       outcome->cause.why != NP_WHY_NO_ROOM_APART &&
+	       outcome->cause.why != NP_WHY_TASKS_TOGETHER;
 }
 
 /* Decide, and record the leaves in the journal. 0 or -ENOMEM. */
-static int decide_submission(struct submission *s)
+static int decide_submission(struct submission *submission)
 {
-	struct np_admitted what = { .job = *s->job, .at_sec = s->now_sec };
-	enum np_why why = why_not_placed(s);
+	struct np_admitted what = { .job = *submission->job,
+				    .at_sec = submission->now_sec };
+	enum np_why why = why_not_placed(submission);
 	int rc = 0;
 
 	if (!why)
-		rc = place_submission(s);
-	else if (why == NP_WHY_TOO_MANY && s->job->mode != NP_MODE_PREFER)
-		hold_submission(s, why); /* the next decision takes it */
+		rc = place_submission(submission);
+	else if (why == NP_WHY_TOO_MANY &&
+		 submission->job->mode != NP_MODE_PREFER)
+		hold_submission(submission,
+				why); /* the next decision takes it */
 	else
-		s->o->cause.why = why;
-	if (rc || s->o->action == NP_ACT_HOLD ||
-	    is_share_used_up(s->p, s->job->owner))
+		submission->o->cause.why = why;
+	if (rc || submission->o->action == NP_ACT_HOLD ||
+	    is_share_used_up(submission->p, submission->job->owner))
 		return rc;
-	if (s->o->action == NP_ACT_NONE) {
-		if (!(s->a->problem.policy.modes & 1u << NP_MODE_PREFER))
+	if (submission->o->action == NP_ACT_NONE) {
+		if (!(submission->a->problem.policy.modes &
+		      1u << NP_MODE_PREFER))
 			return 0; /* only mode prefer counts its nodes */
-		memcpy(s->leaves, s->counts->reach,
-		       s->a->problem.leaf_words * sizeof(*s->leaves));
+		memcpy(submission->leaves, submission->counts->reach,
+		       submission->a->problem.leaf_words *
+			       sizeof(*submission->leaves));
 	}
-	what.leaves = s->leaves;
-	what.restricted = s->o->action == NP_ACT_RESTRICT;
-	what.class_known = keeps_off(s->o);
-	what.class = s->class;
-	return add_to_journal(s->p, s->a, &what);
+	what.leaves = submission->leaves;
+	what.restricted = submission->o->action == NP_ACT_RESTRICT;
+	what.class_known = keeps_off(submission->o);
+	what.class = submission->class;
+	return add_to_journal(submission->p, submission->a, &what);
 }
 
-static int check_submission(const struct np_placement *p,
-			    const struct np_job *j,
-			    struct np_err *err)
+static int check_submission(const struct np_placement *placement,
+			    const struct np_job *job, struct np_err *err)
 {
-	if (j->state == NP_JOB_RUNNING || j->candidates >= p->snapshot->set.n ||
-	    !j->tasks || !j->nodes_min ||
-	    (unsigned)j->mode > NP_MODE_ENFORCE ||
-	    j->profile < NP_PROFILE_UNKNOWN ||
-	    (j->profile >= 0 && (size_t)j->profile >= p->table->n))
-		return np_errf(err, -EINVAL, "job %u being submitted: state "
+	if (job->state == NP_JOB_RUNNING ||
+	    job->candidates >= placement->snapshot->set.n || !job->tasks ||
+	    !job->nodes_min || (unsigned)job->mode > NP_MODE_ENFORCE ||
+	    job->profile < NP_PROFILE_UNKNOWN ||
+	    (job->profile >= 0 && (size_t)job->profile >= placement->table->n))
+		return np_errf(err, -EINVAL,
+			       "job %u being submitted: state "
 			       "%d, set of nodes %u, %u tasks of %u nodes, "
-			       "mode %d or profile %d", j->id, (int)j->state,
-			       j->candidates, j->tasks, j->nodes_min,
-			       (int)j->mode, j->profile);
+			       "mode %d or profile %d",
+			       job->id, (int)job->state, job->candidates,
+			       job->tasks, job->nodes_min, (int)job->mode,
+			       job->profile);
 	return 0;
 }
 
-int np_placement_one(struct np_placement *p, const struct np_job *job,
+int np_placement_one(struct np_placement *placement, const struct np_job *job,
 		     const uint64_t *minus, int64_t now_sec,
-		     struct np_outcome *o, struct np_err *err)
+		     struct np_outcome *outcome, struct np_err *err)
 {
-	struct submission s = {
-		.p = p, .job = job, .counts = p->scratch, .class = NP_NONE,
-		.leaves = p->scratch_leaves, .now_sec = now_sec, .o = o,
+	struct submission submission = {
+		.p = placement,
+		.job = job,
+		.counts = placement->scratch,
+		.class = NP_NONE,
+		.leaves = placement->scratch_leaves,
+		.now_sec = now_sec,
+		.o = outcome,
 	};
 	int rc;
 
-	*o = (struct np_outcome){ .cause.leaf = NP_NO_LEAF };
-	rc = check_submission(p, job, err);
+	*outcome = (struct np_outcome){ .cause.leaf = NP_NO_LEAF };
+	rc = check_submission(placement, job, err);
 	if (rc)
 		return rc;
-	s.a = np_placement_allocation(p, job);
-	memset(s.leaves, 0, p->snapshot->leaves->words * sizeof(*s.leaves));
-	count_candidates(p, job, minus);
-	rc = decide_submission(&s);
+	submission.a = np_placement_allocation(placement, job);
+	memset(submission.leaves, 0,
+	       placement->snapshot->leaves->words * sizeof(*submission.leaves));
+	count_candidates(placement, job, minus);
+	rc = decide_submission(&submission);
 	if (rc) {
-		*o = (struct np_outcome){ .cause.leaf = NP_NO_LEAF };
+		*outcome = (struct np_outcome){ .cause.leaf = NP_NO_LEAF };
 		return np_errf(err, rc, "placement: out of memory");
 	}
-	o->changed = o->narrows = o->action == NP_ACT_RESTRICT ||
-				  o->action == NP_ACT_HOLD;
-	o->applied = job->mode != NP_MODE_ADVISE && o->action != NP_ACT_NONE;
+	outcome->changed = outcome->narrows = outcome->action ==
+						      NP_ACT_RESTRICT ||
+					      outcome->action == NP_ACT_HOLD;
+	outcome->applied = job->mode != NP_MODE_ADVISE &&
+			   outcome->action != NP_ACT_NONE;
 	return 0;
 }
 
@@ -4755,7 +5045,7 @@ void np_placement_carry(struct np_placement *to,
 		return; /* another topology: the journal does not apply */
 	for (size_t i = 0; i < from->n_admitted; i++) {
 		struct np_admitted what = from->journal[i];
-		struct np_allocation *a =
+		struct np_allocation *allocation =
 			np_placement_allocation(to, &what.job);
 
 		if (what.at_sec < arrivals->since_sec ||
@@ -4765,30 +5055,31 @@ void np_placement_carry(struct np_placement *to,
 		     (size_t)what.job.profile >= to->table->n))
 			continue;
 		if (what.class_known)
-			what.class = class_of(&a->classes, &what.job);
+			what.class = class_of(&allocation->classes, &what.job);
 		what.class_known = what.class_known && what.class != NP_NONE;
-		if (add_to_journal(to, a, &what))
+		if (add_to_journal(to, allocation, &what))
 			return;
 	}
 }
 
 /* ---- Jobs that could not be updated ---- */
 
-int np_placement_unwritten(struct np_placement *p, size_t i)
+int np_placement_unwritten(struct np_placement *placement, size_t i)
 {
-	struct np_allocation *a = p->real;
-	uint32_t class = a->requests.class[i];
+	struct np_allocation *allocation = placement->real;
+	uint32_t class = allocation->requests.class[i];
 
 	if (class == NP_NONE)
 		return 0; /* no job avoids it */
-	for (size_t k = 0; k < p->n_unwritten; k++)
-		if (p->unwritten[k] == class)
+	for (size_t k = 0; k < placement->n_unwritten; k++)
+		if (placement->unwritten[k] == class)
 			return 0;
-	if (np_array_grow(&p->unwritten, p->n_unwritten, sizeof(*p->unwritten)))
+	if (np_array_grow(&placement->unwritten, placement->n_unwritten,
+			  sizeof(*placement->unwritten)))
 		return -ENOMEM;
-	p->unwritten[p->n_unwritten++] = class;
-	for (uint32_t leaf = 0; leaf < a->problem.n_leaves; leaf++)
-		class_hold(&a->classes, class, leaf);
+	placement->unwritten[placement->n_unwritten++] = class;
+	for (uint32_t leaf = 0; leaf < allocation->problem.n_leaves; leaf++)
+		class_hold(&allocation->classes, class, leaf);
 	return 0;
 }
 
@@ -4796,39 +5087,45 @@ int np_placement_unwritten(struct np_placement *p, size_t i)
  * Whether the i-th job conflicts with an unwritten class on any leaf of a set;
  * NULL: on any leaf in reach.
  */
-static bool
-conflicts_with_unwritten(const struct np_placement *p, size_t i,
-			 const uint64_t *set)
+static bool conflicts_with_unwritten(const struct np_placement *placement,
+				     size_t i, const uint64_t *set)
 {
-	const struct np_allocation *a = p->real;
-	const uint64_t *open = set ? set :
-		a->problem.counts[p->snapshot->job[i].candidates]->reach;
+	const struct np_allocation *allocation = placement->real;
+	const uint64_t *open =
+		set ? set :
+		      allocation->problem
+				.counts[placement->snapshot->job[i].candidates]
+				->reach;
 
-	for (size_t k = 0; k < p->n_unwritten; k++)
-		if (class_conflict_on(&a->classes, a->requests.class[i],
-				      p->unwritten[k], open))
+	for (size_t k = 0; k < placement->n_unwritten; k++)
+		if (class_conflict_on(&allocation->classes,
+				      allocation->requests.class[i],
+				      placement -> unwritten[k], open))
 			return true;
 	return false;
 }
 
-bool np_placement_may_open(const struct np_placement *p, size_t i)
+bool np_placement_may_open(const struct np_placement *placement, size_t i)
 {
-	const struct np_outcome *o = &p->outcome[i];
+	const struct np_outcome *outcome = &placement->outcome[i];
 
-	if (!p->n_unwritten || !o->applied ||
-	    p->real->requests.class[i] == NP_NONE)
+	if (!placement->n_unwritten || !outcome->applied ||
+	    placement->real->requests.class[i] == NP_NONE)
 		return true;
-	for (uint32_t k = 0; k < o->tasks; k++)
-		if (conflicts_with_unwritten(p, i, o->task_leaves[k]))
+	for (uint32_t k = 0; k < outcome->tasks; k++)
+		if (conflicts_with_unwritten(placement, i,
+					     outcome->task_leaves[k]))
 			return false;
-	return o->action == NP_ACT_HOLD ||
-	       !conflicts_with_unwritten(
-		       p, i, o->action == NP_ACT_RESTRICT ? o->leaves : NULL);
+	return outcome->action == NP_ACT_HOLD ||
+	       !conflicts_with_unwritten(placement, i,
+					 outcome->action == NP_ACT_RESTRICT ?
+						 outcome->leaves :
+						 NULL);
 }
 
-void np_policy_init(struct np_policy *p)
+void np_policy_init(struct np_policy *policy)
 {
-	*p = (struct np_policy){
+	*policy = (struct np_policy){
 		.max_slowdown = 0.10,
 		.max_hold_sec = 3600,
 		.hold_step_sec = 60,
@@ -4846,143 +5143,151 @@ static int check_time(const char *what, double sec, struct np_err *err)
 		       what, sec);
 }
 
-static int policy_check(const struct np_policy *p, const struct np_slowdowns *t,
+static int policy_check(const struct np_policy *policy,
+			const struct np_slowdowns *slowdowns,
 			struct np_err *err)
 {
 	int rc;
 
-	if (!(p->max_slowdown >= 0 && p->max_slowdown <= 100))
+	if (!(policy->max_slowdown >= 0 && policy->max_slowdown <= 100))
 		return np_errf(err, -EINVAL,
 			       "policy: MaxSlowdown %g; expected 0 to 100",
-			       p->max_slowdown);
-	rc = check_time("MaxDefer", p->max_hold_sec, err);
+			       policy->max_slowdown);
+	rc = check_time("MaxDefer", policy->max_hold_sec, err);
 	if (!rc)
-		rc = check_time("one hold", p->hold_step_sec, err);
-	if (!rc && (p->unknown_as < NP_PROFILE_UNKNOWN ||
-		    (p->unknown_as >= 0 &&
-		     (size_t)p->unknown_as >= t->n)))
+		rc = check_time("one hold", policy->hold_step_sec, err);
+	if (!rc && (policy->unknown_as < NP_PROFILE_UNKNOWN ||
+		    (policy->unknown_as >= 0 &&
+		     (size_t)policy->unknown_as >= slowdowns->n)))
 		return np_errf(err, -EINVAL,
 			       "policy: unknown jobs count as profile %d, which"
-			       " is not there", p->unknown_as);
+			       " is not there",
+			       policy->unknown_as);
 	return rc;
 }
 
-static int placement_check(const struct np_snapshot *s,
-			   const struct np_slowdowns *t,
+static int placement_check(const struct np_snapshot *snapshot,
+			   const struct np_slowdowns *slowdowns,
 			   const struct np_policy *policy, struct np_err *err)
 {
-	const struct np_job *job = s->job;
+	const struct np_job *job = snapshot->job;
 
-	if (!s->sealed)
+	if (!snapshot->sealed)
 		return np_errf(err, -EINVAL, "placement: unsealed snapshot");
-	for (size_t i = 0; i < s->n_jobs; i++)
+	for (size_t i = 0; i < snapshot->n_jobs; i++)
 		if (job[i].profile != NP_PROFILE_UNKNOWN &&
-		    (size_t)job[i].profile >= t->n)
+		    (size_t)job[i].profile >= slowdowns->n)
 			return np_errf(err, -EINVAL,
-				       "job %u: profile %d of %zu",
-				       job[i].id, job[i].profile, t->n);
-	return policy_check(policy, t, err);
+				       "job %u: profile %d of %zu", job[i].id,
+				       job[i].profile, slowdowns->n);
+	return policy_check(policy, slowdowns, err);
 }
 
 /* Make the allocation, and another one for mode advise if needed. */
-static int make_allocations(struct np_placement *p)
+static int make_allocations(struct np_placement *placement)
 {
-	const struct np_job *job = p->snapshot->job;
+	const struct np_job *job = placement->snapshot->job;
 	const unsigned act = 1u << NP_MODE_PREFER | 1u << NP_MODE_ENFORCE;
-	unsigned *modes = &p->policy.modes;
+	unsigned *modes = &placement->policy.modes;
 	bool both;
 	int rc;
 
-	for (size_t i = 0; i < p->snapshot->n_jobs; i++)
+	for (size_t i = 0; i < placement->snapshot->n_jobs; i++)
 		*modes |= 1u << job[i].mode;
 	both = *modes & 1u << NP_MODE_ADVISE && *modes & act;
-	rc = allocation_new(p->snapshot, p->table, &p->policy, p->outcome,
-			    !(*modes & act), NULL, &p->real);
-	p->advised = p->real;
+	rc = allocation_new(placement->snapshot, placement->table,
+			    &placement->policy, placement->outcome,
+			    !(*modes & act), NULL, &placement->real);
+	placement->advised = placement->real;
 	if (!rc && both) {
-		p->advised = NULL;
-		rc = allocation_new(p->snapshot, p->table, &p->policy,
-				    p->outcome, true, p->real, &p->advised);
+		placement->advised = NULL;
+		rc = allocation_new(placement->snapshot, placement->table,
+				    &placement->policy, placement->outcome,
+				    true, placement->real, &placement->advised);
 	}
 	return rc;
 }
 
 /* Decide about all jobs of the snapshot. 0 or -errno. */
-static int decide_all(struct np_placement *p)
+static int decide_all(struct np_placement *placement)
 {
-	const struct np_leaves *l = p->snapshot->leaves;
-	size_t n = p->snapshot->n_jobs;
+	const struct np_leaves *leaves = placement->snapshot->leaves;
+	size_t n = placement->snapshot->n_jobs;
 	int rc;
 
-	p->outcome = calloc(n + 1, sizeof(*p->outcome));
-	p->scratch_set = calloc(l->node_words, sizeof(uint64_t));
-	p->scratch_leaves = calloc(l->words + 1, sizeof(uint64_t));
-	if (!p->outcome || !p->scratch_set || !p->scratch_leaves)
+	placement->outcome = calloc(n + 1, sizeof(*placement->outcome));
+	placement->scratch_set = calloc(leaves->node_words, sizeof(uint64_t));
+	placement->scratch_leaves = calloc(leaves->words + 1, sizeof(uint64_t));
+	if (!placement->outcome || !placement->scratch_set ||
+	    !placement->scratch_leaves)
 		return -ENOMEM;
-	rc = count_holds(p->snapshot, p->outcome);
+	rc = count_holds(placement->snapshot, placement->outcome);
 	if (!rc)
-		rc = make_allocations(p);
+		rc = make_allocations(placement);
 	if (rc)
 		return rc;
-	p->scratch = problem_counts_new(&p->real->problem);
-	return p->scratch ? decide_jobs(p) : -ENOMEM;
+	placement->scratch = problem_counts_new(&placement->real->problem);
+	return placement->scratch ? decide_jobs(placement) : -ENOMEM;
 }
 
-int np_placement_decide(struct np_snapshot *s, struct np_slowdowns *t,
+int np_placement_decide(struct np_snapshot *snapshot,
+			struct np_slowdowns *slowdowns,
 			const struct np_policy *policy,
 			struct np_placement **out, struct np_err *err)
 {
-	struct np_placement *p;
-	int rc = placement_check(s, t, policy, err);
+	struct np_placement *placement;
+	int rc = placement_check(snapshot, slowdowns, policy, err);
 
 	if (rc)
 		return rc;
-	p = calloc(1, sizeof(*p));
-	if (!p)
+	placement = calloc(1, sizeof(*placement));
+	if (!placement)
 		return np_errf(err, -ENOMEM, "placement: out of memory");
-	p->snapshot = np_snapshot_ref(s);
-	p->table = np_slowdowns_ref(t);
-	p->policy = *policy;
-	p->admitted.limit = NP_PLACEMENT_MAX_ADMITTED;
-	rc = decide_all(p);
+	placement->snapshot = np_snapshot_ref(snapshot);
+	placement->table = np_slowdowns_ref(slowdowns);
+	placement->policy = *policy;
+	placement->admitted.limit = NP_PLACEMENT_MAX_ADMITTED;
+	rc = decide_all(placement);
 	if (rc) {
-		np_placement_free(p);
+		np_placement_free(placement);
 		return np_errf(err, rc, "placement: out of memory");
 	}
-	*out = p;
+	*out = placement;
 	return 0;
 }
 
-void np_placement_free(struct np_placement *p)
+void np_placement_free(struct np_placement *placement)
 {
-	if (!p)
+	if (!placement)
 		return;
-	if (p->advised != p->real)
-		allocation_free(p->advised);
-	allocation_free(p->real);
-	np_snapshot_unref(p->snapshot);
-	np_slowdowns_unref(p->table);
-	free(p->outcome);
-	free(p->journal);
-	np_shares_free(&p->admitted);
-	free(p->unwritten);
-	free(p->scratch_set);
-	free(p->scratch_leaves);
-	free(p);
+	if (placement->advised != placement->real)
+		allocation_free(placement->advised);
+	allocation_free(placement->real);
+	np_snapshot_unref(placement->snapshot);
+	np_slowdowns_unref(placement->table);
+	free(placement->outcome);
+	free(placement->journal);
+	np_shares_free(&placement->admitted);
+	free(placement->unwritten);
+	free(placement->scratch_set);
+	free(placement->scratch_leaves);
+	free(placement);
 }
 
-const struct np_outcome *np_placement_at(const struct np_placement *p,
+const struct np_outcome *np_placement_at(const struct np_placement *placement,
 					 size_t i)
 {
-	return &p->outcome[i];
+	return &placement->outcome[i];
 }
 
-double np_placement_worst_slowdown(const struct np_placement *p, size_t leaf)
+double np_placement_worst_slowdown(const struct np_placement *placement,
+				   size_t leaf)
 {
 	uint32_t worst = 0;
 
-	EACH_SWITCH(sw, p->snapshot->leaves, leaf) {
-		uint32_t load = leaf_load_worst(&p->real->loads, *sw);
+	EACH_SWITCH(sw, placement->snapshot->leaves, leaf)
+	{
+		uint32_t load = leaf_load_worst(&placement->real->loads, *sw);
 
 		if (load > worst)
 			worst = load;

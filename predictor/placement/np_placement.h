@@ -55,11 +55,11 @@ struct np_arrival {
 };
 
 /* of: n entries in any order, several per owner allowed; they are merged. */
-void np_arrivals_init(struct np_arrivals *a, int64_t since_sec,
+void np_arrivals_init(struct np_arrivals *arrivals, int64_t since_sec,
 		      struct np_arrival *of, size_t n);
 
 /* Take one arrival of an owner off the list; false: none is left. */
-bool np_arrivals_take(struct np_arrivals *a, uint32_t owner);
+bool np_arrivals_take(struct np_arrivals *arrivals, uint32_t owner);
 
 /* ---- Policy ---- */
 
@@ -78,7 +78,7 @@ struct np_policy {
 };
 
 /* 10 %, 1 hour, 1 minute, every mode, no load. */
-void np_policy_init(struct np_policy *p);
+void np_policy_init(struct np_policy *policy);
 
 /* ---- Outcome ---- */
 
@@ -185,18 +185,19 @@ struct np_outcome {
 struct np_placement;
 
 /*
- * Decide for all pending jobs of a sealed snapshot. Takes references to s and
- * t. *out: free with np_placement_free(). Returns 0, -EINVAL with err (invalid
- * policy, unsealed snapshot, or a profile that the table does not have) or
- * -ENOMEM.
+ * Decide for all pending jobs of a sealed snapshot. Takes references to
+ * snapshot and slowdowns. *out: free with np_placement_free(). Returns 0,
+ * -EINVAL with err (invalid policy, unsealed snapshot, or a profile that the
+ * table does not have) or -ENOMEM.
  */
-int np_placement_decide(struct np_snapshot *s, struct np_slowdowns *t,
+int np_placement_decide(struct np_snapshot *snapshot,
+			struct np_slowdowns *slowdowns,
 			const struct np_policy *policy,
 			struct np_placement **out, struct np_err *err);
-void np_placement_free(struct np_placement *p); /* NULL is allowed */
+void np_placement_free(struct np_placement *placement); /* NULL is allowed */
 
 /* The outcome of the snapshot's i-th job, which may be a running one. */
-const struct np_outcome *np_placement_at(const struct np_placement *p,
+const struct np_outcome *np_placement_at(const struct np_placement *placement,
 					 size_t i);
 
 /*
@@ -206,7 +207,7 @@ const struct np_outcome *np_placement_at(const struct np_placement *p,
  *
  * job->id may be 0. job->candidates is a set of the snapshot, and minus is a
  * bitmap of nodes to remove from it (the user's own exclusions), or NULL.
- * o->leaves is owned by the placement.
+ * outcome->leaves is owned by the placement.
  *
  * Time and memory depend on the number of leaves and classes, not on that of
  * jobs. Each owner has a share (np_array.h) of NP_PLACEMENT_MAX_ADMITTED
@@ -216,9 +217,9 @@ const struct np_outcome *np_placement_at(const struct np_placement *p,
  * Returns 0; or -EINVAL with err (an impossible job) or -ENOMEM, and then the
  * action is NP_ACT_NONE.
  */
-int np_placement_one(struct np_placement *p, const struct np_job *job,
+int np_placement_one(struct np_placement *placement, const struct np_job *job,
 		     const uint64_t *minus, int64_t now_sec,
-		     struct np_outcome *o, struct np_err *err);
+		     struct np_outcome *outcome, struct np_err *err);
 
 /*
  * Before a new decision replaces an old one: copy those submissions from the
@@ -234,18 +235,18 @@ void np_placement_carry(struct np_placement *to,
  * counts as one that may use any leaf, both for np_placement_may_open() and for
  * submissions. Returns 0 or -ENOMEM.
  */
-int np_placement_unwritten(struct np_placement *p, size_t i);
+int np_placement_unwritten(struct np_placement *placement, size_t i);
 
 /* Whether the i-th job's outcome is safe although some jobs are not updated. */
-bool np_placement_may_open(const struct np_placement *p, size_t i);
+bool np_placement_may_open(const struct np_placement *placement, size_t i);
 
 /*
  * The outcome of a job in one line of plain text without a newline, cut to
  * size - 1 bytes. Returns buf.
  */
-const char *np_placement_text(const struct np_placement *p,
+const char *np_placement_text(const struct np_placement *placement,
 			      const struct np_job *job,
-			      const struct np_outcome *o, char *buf,
+			      const struct np_outcome *outcome, char *buf,
 			      size_t size);
 
 /*
@@ -253,10 +254,11 @@ const char *np_placement_text(const struct np_placement *p,
  * to it, ascending, with the worst cause there; cause.leaf is set.
  */
 typedef void np_placement_cause_fn(void *arg, const struct np_cause *cause);
-void np_placement_causes(const struct np_placement *p, size_t i,
+void np_placement_causes(const struct np_placement *placement, size_t i,
 			 np_placement_cause_fn *fn, void *arg);
 
 /* Worst predicted slowdown of the jobs running on a leaf, as a fraction. */
-double np_placement_worst_slowdown(const struct np_placement *p, size_t leaf);
+double np_placement_worst_slowdown(const struct np_placement *placement,
+				   size_t leaf);
 
 #endif

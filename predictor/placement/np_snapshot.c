@@ -41,68 +41,71 @@ struct wiring {
 	size_t rails;
 };
 
-static const uint32_t *switches_of(const struct wiring *w, uint32_t node)
+static const uint32_t *switches_of(const struct wiring *wiring, uint32_t node)
 {
-	return w->sw + node * w->rails;
+	return wiring->sw + node * wiring->rails;
 }
 
-static bool same_switches(const struct wiring *w, uint32_t a, uint32_t b)
+static bool same_switches(const struct wiring *wiring, uint32_t a, uint32_t b)
 {
-	return !memcmp(switches_of(w, a), switches_of(w, b),
-		       w->rails * sizeof(*w->sw));
+	return !memcmp(switches_of(wiring, a), switches_of(wiring, b),
+		       wiring->rails * sizeof(*wiring->sw));
 }
 
-static bool has_switch(const struct wiring *w, uint32_t node)
+static bool has_switch(const struct wiring *wiring, uint32_t node)
 {
-	const uint32_t *sw = switches_of(w, node);
+	const uint32_t *sw = switches_of(wiring, node);
 
-	for (size_t k = 0; k < w->rails; k++)
+	for (size_t k = 0; k < wiring->rails; k++)
 		if (sw[k] != NP_NO_LEAF)
 			return true;
 	return false;
 }
 
 /* Number the rails, and set that of each switch. 0 or -errno. */
-static int number_rails(struct np_leaves *l, const struct np_leaf *leaf,
+static int number_rails(struct np_leaves *leaves, const struct np_leaf *leaf,
 			struct np_err *err)
 {
-	l->rail = calloc(l->n_switches + 1, sizeof(*l->rail));
-	if (!l->rail)
+	leaves->rail = calloc(leaves->n_switches + 1, sizeof(*leaves->rail));
+	if (!leaves->rail)
 		return np_errf(err, -ENOMEM, "leaves: out of memory");
-	l->n_rails = 1;
-	for (size_t i = 0; i < l->n_switches; i++) {
+	leaves->n_rails = 1;
+	for (size_t i = 0; i < leaves->n_switches; i++) {
 		size_t k = leaf[i].rail ? 1 : 0;
 
-		while (k && k < l->n_rails &&
-		       strcmp(l->rail_name[k], leaf[i].rail))
+		while (k && k < leaves->n_rails &&
+		       strcmp(leaves->rail_name[k], leaf[i].rail))
 			k++;
 		if (k == NP_LEAVES_MAX_RAILS)
 			return np_errf(err, -E2BIG, "leaf %s: more than %d "
 				       "rails", leaf[i].name, (int)k - 1);
-		l->rail[i] = (uint8_t)k;
-		if (k < l->n_rails)
+		leaves->rail[i] = (uint8_t)k;
+		if (k < leaves->n_rails)
 			continue;
-		l->rail_name[l->n_rails++] = strdup(leaf[i].rail);
-		if (!l->rail_name[k])
+		leaves->rail_name[leaves->n_rails++] = strdup(leaf[i].rail);
+		if (!leaves->rail_name[k])
 			return np_errf(err, -ENOMEM, "leaves: out of memory");
 	}
 	return 0;
 }
 
 /* Set the switches of each node. 0 or -EINVAL. */
-static int fill_wiring(const struct np_leaves *l, struct wiring *w,
+static int fill_wiring(const struct np_leaves *leaves, struct wiring *wiring,
 		       const struct np_leaf *leaf, struct np_err *err)
 {
-	memset(w->sw, 0xff, l->n_nodes * w->rails * sizeof(*w->sw));
-	for (size_t i = 0; i < l->n_switches; i++)
+	memset(wiring->sw, 0xff,
+	       leaves->n_nodes * wiring->rails * sizeof(*wiring->sw));
+	for (size_t i = 0; i < leaves->n_switches; i++)
 		for (size_t k = 0; k < leaf[i].n_nodes; k++) {
 			uint32_t node = leaf[i].node[k], *sw;
 
-			if (node >= l->n_nodes)
+			if (node >= leaves->n_nodes)
 				return np_errf(err, -EINVAL,
 					       "leaf %s: node %u of %zu",
-					       leaf[i].name, node, l->n_nodes);
-			sw = w->sw + node * w->rails + l->rail[i];
+					       leaf[i].name, node,
+					       leaves->n_nodes);
+			sw = wiring->sw + node * wiring->rails +
+			     leaves->rail[i];
 			if (*sw != NP_NO_LEAF)
 				return np_errf(err, -EINVAL,
 					       "node %u is on leaf %s and %s",
@@ -129,64 +132,72 @@ static int by_switches(const void *a, const void *b, void *wiring)
  * Order the nodes by their switches, so that those of a leaf are adjacent, and
  * count the leaves. 0, -E2BIG (too many leaves) or -ENOMEM.
  */
-static int order_nodes(struct np_leaves *l, struct wiring *w)
+static int order_nodes(struct np_leaves *leaves, struct wiring *wiring)
 {
-	l->node = malloc((l->n_nodes + 1) * sizeof(*l->node));
-	if (!l->node)
+	leaves->node = malloc((leaves->n_nodes + 1) * sizeof(*leaves->node));
+	if (!leaves->node)
 		return -ENOMEM;
-	for (uint32_t i = 0; i < l->n_nodes; i++)
-		l->node[i] = i;
-	qsort_r(l->node, l->n_nodes, sizeof(*l->node), by_switches, w);
-	for (size_t i = 0; i < l->n_nodes && has_switch(w, l->node[i]); i++)
-		l->n += !i || !same_switches(w, l->node[i], l->node[i - 1]);
-	return l->n <= NP_LEAVES_MAX ? 0 : -E2BIG;
+	for (uint32_t i = 0; i < leaves->n_nodes; i++)
+		leaves->node[i] = i;
+	qsort_r(leaves->node, leaves->n_nodes, sizeof(*leaves->node),
+		by_switches, wiring);
+	for (size_t i = 0;
+	     i < leaves->n_nodes && has_switch(wiring, leaves->node[i]); i++)
+		leaves->n += !i || !same_switches(wiring, leaves->node[i],
+						  leaves->node[i - 1]);
+	return leaves->n <= NP_LEAVES_MAX ? 0 : -E2BIG;
 }
 
-static bool alloc_leaves(struct np_leaves *l, size_t rails)
+static bool alloc_leaves(struct np_leaves *leaves, size_t rails)
 {
-	l->words = np_bits_words(l->n);
-	l->first = calloc(l->n + 1, sizeof(*l->first));
-	l->place = calloc(l->n_nodes + 1, sizeof(*l->place));
-	l->leaf = calloc(l->n_nodes + 1, sizeof(*l->leaf));
-	l->name = calloc(l->n + 1, sizeof(*l->name));
-	l->switch_name = calloc(l->n_switches + 1, sizeof(*l->switch_name));
-	l->first_switch = calloc(l->n + 1, sizeof(*l->first_switch));
-	l->switches = calloc(l->n * rails + 1, sizeof(*l->switches));
-	l->first_leaf = calloc(l->n_switches + 2, sizeof(*l->first_leaf));
-	l->leaves_below = calloc(l->n * rails + 1, sizeof(*l->leaves_below));
-	return l->first && l->place && l->leaf && l->name && l->switch_name &&
-	       l->first_switch && l->switches && l->first_leaf &&
-	       l->leaves_below;
+	leaves->words = np_bits_words(leaves->n);
+	leaves->first = calloc(leaves->n + 1, sizeof(*leaves->first));
+	leaves->place = calloc(leaves->n_nodes + 1, sizeof(*leaves->place));
+	leaves->leaf = calloc(leaves->n_nodes + 1, sizeof(*leaves->leaf));
+	leaves->name = calloc(leaves->n + 1, sizeof(*leaves->name));
+	leaves->switch_name =
+		calloc(leaves->n_switches + 1, sizeof(*leaves->switch_name));
+	leaves->first_switch =
+		calloc(leaves->n + 1, sizeof(*leaves->first_switch));
+	leaves->switches =
+		calloc(leaves->n * rails + 1, sizeof(*leaves->switches));
+	leaves->first_leaf =
+		calloc(leaves->n_switches + 2, sizeof(*leaves->first_leaf));
+	leaves->leaves_below =
+		calloc(leaves->n * rails + 1, sizeof(*leaves->leaves_below));
+	return leaves->first && leaves->place && leaves->leaf && leaves->name &&
+	       leaves->switch_name && leaves->first_switch &&
+	       leaves->switches && leaves->first_leaf && leaves->leaves_below;
 }
 
 /* Set the positions of nodes and leaves, and the switches of each leaf. */
-static void fill_leaves(struct np_leaves *l, const struct wiring *w)
+static void fill_leaves(struct np_leaves *leaves, const struct wiring *wiring)
 {
 	uint32_t leaf = 0, at = 0;
 
-	l->in_order = true;
-	for (uint32_t i = 0; i < l->n_nodes; i++) {
-		uint32_t node = l->node[i];
-		const uint32_t *sw = switches_of(w, node);
+	leaves->in_order = true;
+	for (uint32_t i = 0; i < leaves->n_nodes; i++) {
+		uint32_t node = leaves->node[i];
+		const uint32_t *sw = switches_of(wiring, node);
 
-		l->place[node] = i;
-		l->in_order &= node == i;
-		l->leaf[node] = NP_NO_LEAF;
-		if (!has_switch(w, node))
+		leaves->place[node] = i;
+		leaves->in_order &= node == i;
+		leaves->leaf[node] = NP_NO_LEAF;
+		if (!has_switch(wiring, node))
 			continue;
-		if (!i || !same_switches(w, node, l->node[i - 1])) {
-			l->first[leaf] = i;
-			l->first_switch[leaf++] = at;
-			for (size_t k = 0; k < w->rails; k++)
+		if (!i || !same_switches(wiring, node, leaves->node[i - 1])) {
+			leaves->first[leaf] = i;
+			leaves->first_switch[leaf++] = at;
+			for (size_t k = 0; k < wiring->rails; k++)
 				if (sw[k] != NP_NO_LEAF)
-					l->switches[at++] = sw[k];
+					leaves->switches[at++] = sw[k];
 		}
-		l->leaf[node] = leaf - 1;
-		l->first[leaf] = i + 1;
-		if (i + 1 - l->first[leaf - 1] > l->largest)
-			l->largest = i + 1 - l->first[leaf - 1];
+		leaves->leaf[node] = leaf - 1;
+		leaves->first[leaf] = i + 1;
+		if (i + 1 - leaves->first[leaf - 1] > leaves->largest)
+			leaves->largest = i + 1 - leaves->first[leaf - 1];
 	}
-	l->first_switch[l->n] = at;
+	leaves->first_switch[leaves->n] = at;
 }
 
 /*
@@ -194,154 +205,161 @@ static void fill_leaves(struct np_leaves *l, const struct wiring *w)
  * to[i], which is first_leaf[i + 1], is where switch i begins. Filling advances
  * it to where switch i + 1 begins, as it should be.
  */
-static void fill_switches(struct np_leaves *l)
+static void fill_switches(struct np_leaves *leaves)
 {
-	uint32_t *to = l->first_leaf + 1;
+	uint32_t *to = leaves->first_leaf + 1;
 
-	for (uint32_t i = 0; i < l->first_switch[l->n]; i++)
-		to[l->switches[i] + 1]++;
-	for (size_t i = 0; i < l->n_switches; i++)
+	for (uint32_t i = 0; i < leaves->first_switch[leaves->n]; i++)
+		to[leaves->switches[i] + 1]++;
+	for (size_t i = 0; i < leaves->n_switches; i++)
 		to[i + 1] += to[i];
-	for (uint32_t leaf = 0; leaf < l->n; leaf++)
-		for (uint32_t i = l->first_switch[leaf];
-		     i < l->first_switch[leaf + 1]; i++)
-			l->leaves_below[to[l->switches[i]]++] = leaf;
+	for (uint32_t leaf = 0; leaf < leaves->n; leaf++)
+		for (uint32_t i = leaves->first_switch[leaf];
+		     i < leaves->first_switch[leaf + 1]; i++)
+			leaves->leaves_below[to[leaves->switches[i]]++] = leaf;
 }
 
 /* Join the names of a leaf's switches to its own. false: out of memory. */
-static bool name_leaf(struct np_leaves *l, size_t leaf)
+static bool name_leaf(struct np_leaves *leaves, size_t leaf)
 {
-	const uint32_t *at = l->switches + l->first_switch[leaf];
-	const uint32_t *end = l->switches + l->first_switch[leaf + 1];
+	const uint32_t *at = leaves->switches + leaves->first_switch[leaf];
+	const uint32_t *end = leaves->switches + leaves->first_switch[leaf + 1];
 	size_t size;
-	FILE *f = open_memstream(&l->name[leaf], &size);
+	FILE *f = open_memstream(&leaves->name[leaf], &size);
 
 	for (; f && at < end; at++)
-		fprintf(f, "%s%s", l->switch_name[*at],
+		fprintf(f, "%s%s", leaves->switch_name[*at],
 			at + 1 < end ? "+" : "");
 	return f && !fclose(f);
 }
 
-static bool name_all(struct np_leaves *l, const struct np_leaf *leaf)
+static bool name_all(struct np_leaves *leaves, const struct np_leaf *leaf)
 {
-	for (size_t i = 0; i < l->n_switches; i++) {
-		l->switch_name[i] = strdup(leaf[i].name);
-		if (!l->switch_name[i])
+	for (size_t i = 0; i < leaves->n_switches; i++) {
+		leaves->switch_name[i] = strdup(leaf[i].name);
+		if (!leaves->switch_name[i])
 			return false;
 	}
-	for (size_t i = 0; i < l->n; i++)
-		if (!name_leaf(l, i))
+	for (size_t i = 0; i < leaves->n; i++)
+		if (!name_leaf(leaves, i))
 			return false;
 	return true;
 }
 
 /* Returns 0 or -errno. */
-static int make_leaves(struct np_leaves *l, struct wiring *w,
+static int make_leaves(struct np_leaves *leaves, struct wiring *wiring,
 		       const struct np_leaf *leaf, struct np_err *err)
 {
-	int rc = fill_wiring(l, w, leaf, err);
+	int rc = fill_wiring(leaves, wiring, leaf, err);
 
 	if (rc)
 		return rc;
-	rc = order_nodes(l, w);
+	rc = order_nodes(leaves, wiring);
 	if (rc == -E2BIG)
-		return np_errf(err, rc, "%zu sets of nodes with the same leaf "
-			       "switches on all rails; at most %d", l->n,
-			       NP_LEAVES_MAX);
-	if (rc || !alloc_leaves(l, w->rails))
+		return np_errf(err, rc,
+			       "%zu sets of nodes with the same leaf "
+			       "switches on all rails; at most %d",
+			       leaves->n, NP_LEAVES_MAX);
+	if (rc || !alloc_leaves(leaves, wiring->rails))
 		return np_errf(err, -ENOMEM, "leaves: out of memory");
-	fill_leaves(l, w);
-	fill_switches(l);
-	l->one_rail = l->first_switch[l->n] == l->n && l->n == l->n_switches;
-	return name_all(l, leaf) ? 0 :
-	       np_errf(err, -ENOMEM, "leaves: out of memory");
+	fill_leaves(leaves, wiring);
+	fill_switches(leaves);
+	leaves->one_rail = leaves->first_switch[leaves->n] == leaves->n &&
+			   leaves->n == leaves->n_switches;
+	return name_all(leaves, leaf) ?
+		       0 :
+		       np_errf(err, -ENOMEM, "leaves: out of memory");
 }
 
 int np_leaves_new(size_t n_nodes, const struct np_leaf *leaf, size_t n,
 		  struct np_leaves **out, struct np_err *err)
 {
-	struct wiring w = { NULL };
-	struct np_leaves *l;
+	struct wiring wiring = { NULL };
+	struct np_leaves *leaves;
 	int rc = check_leaves(n_nodes, leaf, n, err);
 
 	if (rc)
 		return rc;
-	l = calloc(1, sizeof(*l));
-	if (!l)
+	leaves = calloc(1, sizeof(*leaves));
+	if (!leaves)
 		return np_errf(err, -ENOMEM, "leaves: out of memory");
-	*l = (struct np_leaves){
-		.refs = 1, .n_switches = n, .n_nodes = n_nodes,
+	*leaves = (struct np_leaves){
+		.refs = 1,
+		.n_switches = n,
+		.n_nodes = n_nodes,
 		.node_words = np_bits_words(n_nodes),
 	};
-	rc = number_rails(l, leaf, err);
-	w.rails = l->n_rails;
-	w.sw = rc ? NULL : malloc(n_nodes * w.rails * sizeof(*w.sw));
+	rc = number_rails(leaves, leaf, err);
+	wiring.rails = leaves->n_rails;
+	wiring.sw = rc ? NULL :
+			 malloc(n_nodes * wiring.rails * sizeof(*wiring.sw));
 	if (!rc)
-		rc = w.sw ? make_leaves(l, &w, leaf, err) :
-			    np_errf(err, -ENOMEM, "leaves: out of memory");
-	free(w.sw);
+		rc = wiring.sw ? make_leaves(leaves, &wiring, leaf, err) :
+				 np_errf(err, -ENOMEM, "leaves: out of memory");
+	free(wiring.sw);
 	if (rc)
-		np_leaves_unref(l);
+		np_leaves_unref(leaves);
 	else
-		*out = l;
+		*out = leaves;
 	return rc;
 }
 
-static struct np_leaves *leaves_ref(struct np_leaves *l)
+static struct np_leaves *leaves_ref(struct np_leaves *leaves)
 {
-	__atomic_add_fetch(&l->refs, 1, __ATOMIC_RELAXED);
-	return l;
+	__atomic_add_fetch(&leaves->refs, 1, __ATOMIC_RELAXED);
+	return leaves;
 }
 
-void np_leaves_unref(struct np_leaves *l)
+void np_leaves_unref(struct np_leaves *leaves)
 {
-	if (!l || __atomic_sub_fetch(&l->refs, 1, __ATOMIC_ACQ_REL))
+	if (!leaves || __atomic_sub_fetch(&leaves->refs, 1, __ATOMIC_ACQ_REL))
 		return;
-	for (size_t i = 0; l->name && i < l->n; i++)
-		free(l->name[i]);
-	for (size_t i = 0; l->switch_name && i < l->n_switches; i++)
-		free(l->switch_name[i]);
-	free(l->name);
-	free(l->switch_name);
-	for (size_t i = 1; i < l->n_rails; i++)
-		free(l->rail_name[i]);
-	free(l->rail);
-	free(l->first_switch);
-	free(l->switches);
-	free(l->first_leaf);
-	free(l->leaves_below);
-	free(l->leaf);
-	free(l->place);
-	free(l->node);
-	free(l->first);
-	free(l);
+	for (size_t i = 0; leaves->name && i < leaves->n; i++)
+		free(leaves->name[i]);
+	for (size_t i = 0; leaves->switch_name && i < leaves->n_switches; i++)
+		free(leaves->switch_name[i]);
+	free(leaves->name);
+	free(leaves->switch_name);
+	for (size_t i = 1; i < leaves->n_rails; i++)
+		free(leaves->rail_name[i]);
+	free(leaves->rail);
+	free(leaves->first_switch);
+	free(leaves->switches);
+	free(leaves->first_leaf);
+	free(leaves->leaves_below);
+	free(leaves->leaf);
+	free(leaves->place);
+	free(leaves->node);
+	free(leaves->first);
+	free(leaves);
 }
 
-void np_leaves_excluded(const struct np_leaves *l, const uint64_t *allowed,
+void np_leaves_excluded(const struct np_leaves *leaves, const uint64_t *allowed,
 			uint64_t *nodes)
 {
-	memset(nodes, 0, l->node_words * sizeof(*nodes));
-	for (size_t i = 0; i < l->n; i++)
-		for (uint32_t p = l->first[i];
-		     !np_bits_test(allowed, i) && p < l->first[i + 1]; p++)
-			np_bits_set(nodes, l->node[p]);
+	memset(nodes, 0, leaves->node_words * sizeof(*nodes));
+	for (size_t i = 0; i < leaves->n; i++)
+		for (uint32_t p = leaves->first[i];
+		     !np_bits_test(allowed, i) && p < leaves->first[i + 1]; p++)
+			np_bits_set(nodes, leaves->node[p]);
 }
 
-void np_leaves_allowed(const struct np_leaves *l, const uint64_t *nodes,
+void np_leaves_allowed(const struct np_leaves *leaves, const uint64_t *nodes,
 		       uint64_t *allowed)
 {
-	memset(allowed, 0, l->words * sizeof(*allowed));
-	for (size_t i = 0; i < l->n; i++) {
-		uint32_t p = l->first[i];
+	memset(allowed, 0, leaves->words * sizeof(*allowed));
+	for (size_t i = 0; i < leaves->n; i++) {
+		uint32_t p = leaves->first[i];
 
-		while (p < l->first[i + 1] && !np_bits_test(nodes, l->node[p]))
+		while (p < leaves->first[i + 1] &&
+		       !np_bits_test(nodes, leaves->node[p]))
 			p++;
-		if (p == l->first[i + 1])
+		if (p == leaves->first[i + 1])
 			np_bits_set(allowed, i);
 	}
 }
 
-size_t np_leaves_switches(const struct np_leaves *l, const uint32_t *leaf,
+size_t np_leaves_switches(const struct np_leaves *leaves, const uint32_t *leaf,
 			  size_t n, uint32_t *sw)
 {
 	size_t got = 0;
@@ -349,17 +367,17 @@ size_t np_leaves_switches(const struct np_leaves *l, const uint32_t *leaf,
 	/* Insertion sort: the switches mostly come in ascending order, as
 	   leaves with the same switch on the first rail are adjacent. */
 	for (size_t i = 0; i < n; i++)
-		for (uint32_t k = l->first_switch[leaf[i]];
-		     k < l->first_switch[leaf[i] + 1]; k++) {
+		for (uint32_t k = leaves->first_switch[leaf[i]];
+		     k < leaves->first_switch[leaf[i] + 1]; k++) {
 			size_t at = got;
 
-			while (at && sw[at - 1] > l->switches[k])
+			while (at && sw[at - 1] > leaves->switches[k])
 				at--;
-			if (at && sw[at - 1] == l->switches[k])
+			if (at && sw[at - 1] == leaves->switches[k])
 				continue;
 			memmove(sw + at + 1, sw + at,
 				(got++ - at) * sizeof(*sw));
-			sw[at] = l->switches[k];
+			sw[at] = leaves->switches[k];
 		}
 	return got;
 }
@@ -371,70 +389,71 @@ int np_snapshot_new(struct np_leaves *leaves, int64_t now_sec,
 		    struct np_err *err)
 {
 	size_t words = leaves->node_words;
-	struct np_snapshot *s;
+	struct np_snapshot *snapshot;
 
 	if (now_sec < 0 || last_sec < 0 || last_sec > now_sec)
 		return np_errf(err, -EINVAL, "snapshot at %lld s, last decision"
 			       " at %lld s; expected 0 <= last <= now",
 			       (long long)now_sec, (long long)last_sec);
-	s = calloc(1, sizeof(*s));
-	if (!s)
+	snapshot = calloc(1, sizeof(*snapshot));
+	if (!snapshot)
 		return np_errf(err, -ENOMEM, "snapshot: out of memory");
-	s->refs = 1;
-	s->leaves = leaves_ref(leaves);
-	s->now_sec = now_sec;
-	s->last_sec = last_sec;
-	s->usable = calloc(4 * words + 1, sizeof(uint64_t));
-	if (!s->usable) {
-		np_snapshot_unref(s);
+	snapshot->refs = 1;
+	snapshot->leaves = leaves_ref(leaves);
+	snapshot->now_sec = now_sec;
+	snapshot->last_sec = last_sec;
+	snapshot->usable = calloc(4 * words + 1, sizeof(uint64_t));
+	if (!snapshot->usable) {
+		np_snapshot_unref(snapshot);
 		return np_errf(err, -ENOMEM, "snapshot: out of memory");
 	}
-	s->idle = s->usable + words;
-	s->idle_or_mixed = s->idle + words;
-	s->scratch = s->idle_or_mixed + words;
-	*out = s;
+	snapshot->idle = snapshot->usable + words;
+	snapshot->idle_or_mixed = snapshot->idle + words;
+	snapshot->scratch = snapshot->idle_or_mixed + words;
+	*out = snapshot;
 	return 0;
 }
 
-struct np_snapshot *np_snapshot_ref(struct np_snapshot *s)
+struct np_snapshot *np_snapshot_ref(struct np_snapshot *snapshot)
 {
-	__atomic_add_fetch(&s->refs, 1, __ATOMIC_RELAXED);
-	return s;
+	__atomic_add_fetch(&snapshot->refs, 1, __ATOMIC_RELAXED);
+	return snapshot;
 }
 
-void np_snapshot_unref(struct np_snapshot *s)
+void np_snapshot_unref(struct np_snapshot *snapshot)
 {
-	if (!s || __atomic_sub_fetch(&s->refs, 1, __ATOMIC_ACQ_REL))
+	if (!snapshot ||
+	    __atomic_sub_fetch(&snapshot->refs, 1, __ATOMIC_ACQ_REL))
 		return;
-	np_leaves_unref(s->leaves);
-	free(s->usable);
-	np_index_free(&s->set);
-	free(s->job);
-	free(s->job_leaves);
-	free(s->job_prior);
-	free(s);
+	np_leaves_unref(snapshot->leaves);
+	free(snapshot->usable);
+	np_index_free(&snapshot->set);
+	free(snapshot->job);
+	free(snapshot->job_leaves);
+	free(snapshot->job_prior);
+	free(snapshot);
 }
 
-int np_snapshot_node(struct np_snapshot *s, size_t node,
+int np_snapshot_node(struct np_snapshot *snapshot, size_t node,
 		     enum np_node_state state, struct np_err *err)
 {
 	size_t pos;
 
-	if (s->sealed || node >= s->leaves->n_nodes ||
+	if (snapshot->sealed || node >= snapshot->leaves->n_nodes ||
 	    (unsigned)state > NP_NODE_IDLE)
 		return np_errf(err, -EINVAL, "node %zu in state %d: no such "
 			       "node or state, or a sealed snapshot", node,
 			       (int)state);
-	pos = s->leaves->place[node];
-	np_bits_clear(s->usable, pos);
-	np_bits_clear(s->idle, pos);
-	np_bits_clear(s->idle_or_mixed, pos);
+	pos = snapshot->leaves->place[node];
+	np_bits_clear(snapshot->usable, pos);
+	np_bits_clear(snapshot->idle, pos);
+	np_bits_clear(snapshot->idle_or_mixed, pos);
 	if (state != NP_NODE_UNAVAILABLE)
-		np_bits_set(s->usable, pos);
+		np_bits_set(snapshot->usable, pos);
 	if (state == NP_NODE_IDLE)
-		np_bits_set(s->idle, pos);
+		np_bits_set(snapshot->idle, pos);
 	if (state >= NP_NODE_MIXED)
-		np_bits_set(s->idle_or_mixed, pos);
+		np_bits_set(snapshot->idle_or_mixed, pos);
 	return 0;
 }
 
@@ -442,144 +461,151 @@ int np_snapshot_node(struct np_snapshot *s, size_t node,
  * The bitmap of a set by position: nodes itself if positions are indices, or
  * else s->scratch.
  */
-static const uint64_t *by_position(struct np_snapshot *s, const uint64_t *nodes)
+static const uint64_t *by_position(struct np_snapshot *snapshot,
+				   const uint64_t *nodes)
 {
-	size_t words = s->leaves->node_words;
+	size_t words = snapshot->leaves->node_words;
 
-	if (s->leaves->in_order)
+	if (snapshot->leaves->in_order)
 		return nodes;
-	memset(s->scratch, 0, words * sizeof(*s->scratch));
+	memset(snapshot->scratch, 0, words * sizeof(*snapshot->scratch));
 	NP_BITS_EACH(i, nodes, words)
-		np_bits_set(s->scratch, s->leaves->place[i]);
-	return s->scratch;
+	np_bits_set(snapshot->scratch, snapshot->leaves->place[i]);
+	return snapshot->scratch;
 }
 
-int np_snapshot_nodes(struct np_snapshot *s, const uint64_t *nodes,
+int np_snapshot_nodes(struct np_snapshot *snapshot, const uint64_t *nodes,
 		      uint32_t *handle, struct np_err *err)
 {
-	size_t n = s->leaves->n_nodes, words = s->leaves->node_words;
+	size_t n = snapshot->leaves->n_nodes,
+	       words = snapshot->leaves->node_words;
 	uint32_t got;
 
-	if (s->sealed ||
+	if (snapshot->sealed ||
 	    (n % NP_BITS_WORD && nodes[words - 1] >> n % NP_BITS_WORD))
 		return np_errf(err, -EINVAL, "set of nodes: beyond the last of"
 			       " %zu nodes, or a sealed snapshot", n);
-	got = np_index_add(&s->set, by_position(s, nodes),
-			     words * sizeof(*nodes));
+	got = np_index_add(&snapshot->set, by_position(snapshot, nodes),
+			   words * sizeof(*nodes));
 	if (got == NP_NO_INDEX)
 		return np_errf(err, -ENOMEM, "snapshot: out of memory");
 	*handle = got;
 	return 0;
 }
 
-static int check_pending(const struct np_snapshot *s, const struct np_job *j,
-			 struct np_err *err)
+static int check_pending(const struct np_snapshot *snapshot,
+			 const struct np_job *job, struct np_err *err)
 {
-	if (!j->tasks || !j->nodes_min || j->nodes_min > NP_JOB_MAX_NODES)
-		return np_errf(err, -EINVAL, "job %u: %u tasks of %u nodes; "
-			       "expected at least 1", j->id, j->tasks,
-			       j->nodes_min);
-	if (j->candidates >= s->set.n)
+	if (!job->tasks || !job->nodes_min || job->nodes_min > NP_JOB_MAX_NODES)
+		return np_errf(err, -EINVAL,
+			       "job %u: %u tasks of %u nodes; "
+			       "expected at least 1",
+			       job->id, job->tasks, job->nodes_min);
+	if (job->candidates >= snapshot->set.n)
 		return np_errf(err, -EINVAL, "job %u: no set of nodes %u",
-			       j->id, j->candidates);
-	if ((unsigned)j->prior > NP_PRIOR_HELD ||
-	    (j->prior == NP_PRIOR_RESTRICTED && !j->prior_leaves))
-		return np_errf(err, -EINVAL, "job %u: prior decision %d", j->id,
-			       (int)j->prior);
-	if (!(j->held_sec >= 0 && isfinite(j->held_sec)))
-		return np_errf(err, -EINVAL, "job %u: held for %g s", j->id,
-			       j->held_sec);
+			       job->id, job->candidates);
+	if ((unsigned)job->prior > NP_PRIOR_HELD ||
+	    (job->prior == NP_PRIOR_RESTRICTED && !job->prior_leaves))
+		return np_errf(err, -EINVAL, "job %u: prior decision %d",
+			       job->id, (int)job->prior);
+	if (!(job->held_sec >= 0 && isfinite(job->held_sec)))
+		return np_errf(err, -EINVAL, "job %u: held for %g s", job->id,
+			       job->held_sec);
 	return 0;
 }
 
-static int check_job(const struct np_snapshot *s, const struct np_job *j,
-		     struct np_err *err)
+static int check_job(const struct np_snapshot *snapshot,
+		     const struct np_job *job, struct np_err *err)
 {
-	if (s->sealed)
-		return np_errf(err, -EINVAL, "job %u: sealed snapshot", j->id);
-	if (s->n_jobs >= NP_SNAPSHOT_MAX_JOBS)
-		return np_errf(err, -E2BIG, "job %u: more than %d jobs", j->id,
-			       NP_SNAPSHOT_MAX_JOBS);
-	if ((unsigned)j->state > NP_JOB_WAITING ||
-	    (unsigned)j->mode > NP_MODE_ENFORCE ||
-	    j->profile < NP_PROFILE_UNKNOWN)
+	if (snapshot->sealed)
+		return np_errf(err, -EINVAL, "job %u: sealed snapshot",
+			       job->id);
+	if (snapshot->n_jobs >= NP_SNAPSHOT_MAX_JOBS)
+		return np_errf(err, -E2BIG, "job %u: more than %d jobs",
+			       job->id, NP_SNAPSHOT_MAX_JOBS);
+	if ((unsigned)job->state > NP_JOB_WAITING ||
+	    (unsigned)job->mode > NP_MODE_ENFORCE ||
+	    job->profile < NP_PROFILE_UNKNOWN)
 		return np_errf(err, -EINVAL,
-			       "job %u: state %d, mode %d, profile %d", j->id,
-			       (int)j->state, (int)j->mode, j->profile);
-	if (j->state != NP_JOB_RUNNING)
-		return check_pending(s, j, err);
-	for (size_t i = 0; i < j->n_nodes; i++)
-		if (j->node[i] >= s->leaves->n_nodes)
+			       "job %u: state %d, mode %d, profile %d", job->id,
+			       (int)job->state, (int)job->mode, job->profile);
+	if (job->state != NP_JOB_RUNNING)
+		return check_pending(snapshot, job, err);
+	for (size_t i = 0; i < job->n_nodes; i++)
+		if (job->node[i] >= snapshot->leaves->n_nodes)
 			return np_errf(err, -EINVAL, "job %u: node %u of %zu",
-				       j->id, j->node[i],
-				       s->leaves->n_nodes);
+				       job->id, job->node[i],
+				       snapshot->leaves->n_nodes);
 	return 0;
 }
 
 /* Append the leaves that a running job is on to s->job_leaves. */
-static int add_leaves(struct np_snapshot *s, const struct np_job *j,
+static int add_leaves(struct np_snapshot *snapshot, const struct np_job *job,
 		      struct np_job *to)
 {
-	size_t first = s->n_job_leaves, n = first;
+	size_t first = snapshot->n_job_leaves, n = first;
 
-	for (size_t i = 0; i < j->n_nodes; i++) {
-		uint32_t leaf = s->leaves->leaf[j->node[i]];
+	for (size_t i = 0; i < job->n_nodes; i++) {
+		uint32_t leaf = snapshot->leaves->leaf[job->node[i]];
 
 		if (leaf == NP_NO_LEAF ||
-		    (n > first && s->job_leaves[n - 1] == leaf))
+		    (n > first && snapshot->job_leaves[n - 1] == leaf))
 			continue;
-		if (np_array_room(&s->job_leaves, &s->job_leaves_capacity,
-				  n + 1, sizeof(*s->job_leaves)))
+		if (np_array_room(&snapshot->job_leaves,
+				  &snapshot->job_leaves_capacity, n + 1,
+				  sizeof(*snapshot->job_leaves)))
 			return -ENOMEM;
-		s->job_leaves[n++] = leaf;
+		snapshot->job_leaves[n++] = leaf;
 	}
-	to->n_leaves = np_order_unique(s->job_leaves + first, n - first);
-	s->n_job_leaves = first + to->n_leaves;
+	to->n_leaves = np_order_unique(snapshot->job_leaves + first, n - first);
+	snapshot->n_job_leaves = first + to->n_leaves;
 	return 0;
 }
 
 /* Append to s->job_prior the leaves to which a pending job was restricted. */
-static int add_prior(struct np_snapshot *s, const struct np_job *j)
+static int add_prior(struct np_snapshot *snapshot, const struct np_job *job)
 {
-	size_t words = s->leaves->words;
+	size_t words = snapshot->leaves->words;
 	uint64_t *w;
 
 	/* The size of an element must not be 0, even if there are no leaves. */
-	if (np_array_room(&s->job_prior, &s->job_prior_capacity,
-			  s->n_job_prior + 1, words * sizeof(*w) + !words))
+	if (np_array_room(&snapshot->job_prior, &snapshot->job_prior_capacity,
+			  snapshot->n_job_prior + 1,
+			  words * sizeof(*w) + !words))
 		return -ENOMEM;
-	w = s->job_prior + s->n_job_prior++ * words;
-	memcpy(w, j->prior_leaves, words * sizeof(*w));
-	np_bits_trim(w, s->leaves->n);
+	w = snapshot->job_prior + snapshot->n_job_prior++ * words;
+	memcpy(w, job->prior_leaves, words * sizeof(*w));
+	np_bits_trim(w, snapshot->leaves->n);
 	return 0;
 }
 
-static bool was_restricted(const struct np_job *j)
+static bool was_restricted(const struct np_job *job)
 {
-	return j->state != NP_JOB_RUNNING && j->prior == NP_PRIOR_RESTRICTED;
+	return job->state != NP_JOB_RUNNING &&
+	       job->prior == NP_PRIOR_RESTRICTED;
 }
 
-int np_snapshot_job(struct np_snapshot *s, const struct np_job *job,
+int np_snapshot_job(struct np_snapshot *snapshot, const struct np_job *job,
 		    struct np_err *err)
 {
 	struct np_job *to;
-	int rc = check_job(s, job, err);
+	int rc = check_job(snapshot, job, err);
 
 	if (rc)
 		return rc;
-	if (np_array_room(&s->job, &s->job_capacity, s->n_jobs + 1,
-			  sizeof(*to)))
+	if (np_array_room(&snapshot->job, &snapshot->job_capacity,
+			  snapshot->n_jobs + 1, sizeof(*to)))
 		return np_errf(err, -ENOMEM, "snapshot: out of memory");
-	to = &s->job[s->n_jobs++];
+	to = &snapshot->job[snapshot->n_jobs++];
 	*to = *job;
 	to->node = NULL;
 	to->prior_leaves = NULL;
 	if (job->state == NP_JOB_RUNNING)
-		rc = add_leaves(s, job, to);
+		rc = add_leaves(snapshot, job, to);
 	else if (was_restricted(job))
-		rc = add_prior(s, job);
+		rc = add_prior(snapshot, job);
 	if (rc) {
-		s->n_jobs--;
+		snapshot->n_jobs--;
 		return np_errf(err, rc, "snapshot: out of memory");
 	}
 	return 0;
@@ -592,26 +618,28 @@ static void trim(void *array, size_t n, size_t size)
 		(void)np_array_resize(array, n, size);
 }
 
-void np_snapshot_seal(struct np_snapshot *s)
+void np_snapshot_seal(struct np_snapshot *snapshot)
 {
-	size_t words = s->leaves->words;
+	size_t words = snapshot->leaves->words;
 	const uint64_t *prior;
 	const uint32_t *leaf;
 
-	trim(&s->job, s->n_jobs, sizeof(*s->job));
-	trim(&s->job_leaves, s->n_job_leaves, sizeof(*s->job_leaves));
-	trim(&s->job_prior, s->n_job_prior,
-	     words * sizeof(*s->job_prior) + !words);
-	leaf = s->job_leaves;
-	prior = s->job_prior;
-	for (struct np_job *j = s->job; j < s->job + s->n_jobs; j++) {
-		if (j->state == NP_JOB_RUNNING) {
-			j->leaf = leaf;
-			leaf += j->n_leaves;
-		} else if (was_restricted(j)) {
-			j->prior_leaves = prior;
+	trim(&snapshot->job, snapshot->n_jobs, sizeof(*snapshot->job));
+	trim(&snapshot->job_leaves, snapshot->n_job_leaves,
+	     sizeof(*snapshot->job_leaves));
+	trim(&snapshot->job_prior, snapshot->n_job_prior,
+	     words * sizeof(*snapshot->job_prior) + !words);
+	leaf = snapshot->job_leaves;
+	prior = snapshot->job_prior;
+	for (struct np_job *job = snapshot->job;
+	     job < snapshot->job + snapshot->n_jobs; job++) {
+		if (job->state == NP_JOB_RUNNING) {
+			job->leaf = leaf;
+			leaf += job->n_leaves;
+		} else if (was_restricted(job)) {
+			job->prior_leaves = prior;
 			prior += words;
 		}
 	}
-	s->sealed = true;
+	snapshot->sealed = true;
 }

@@ -88,24 +88,24 @@ struct np_leaf {
  */
 int np_leaves_new(size_t n_nodes, const struct np_leaf *leaf, size_t n,
 		  struct np_leaves **out, struct np_err *err);
-void np_leaves_unref(struct np_leaves *l); /* NULL is allowed */
+void np_leaves_unref(struct np_leaves *leaves); /* NULL is allowed */
 
 /*
  * The nodes to exclude from a job that may use only the leaves in allowed[]:
  * all nodes on the other leaves. nodes[] is overwritten. Bitmaps.
  */
-void np_leaves_excluded(const struct np_leaves *l, const uint64_t *allowed,
+void np_leaves_excluded(const struct np_leaves *leaves, const uint64_t *allowed,
 			uint64_t *nodes);
 
 /* The inverse: the leaves that have no node in nodes[]. */
-void np_leaves_allowed(const struct np_leaves *l, const uint64_t *nodes,
+void np_leaves_allowed(const struct np_leaves *leaves, const uint64_t *nodes,
 		       uint64_t *allowed);
 
 /*
  * The switches of n leaves in sw[], each once, ascending; sw has room for
  * n_switches. Returns how many.
  */
-size_t np_leaves_switches(const struct np_leaves *l, const uint32_t *leaf,
+size_t np_leaves_switches(const struct np_leaves *leaves, const uint32_t *leaf,
 			  size_t n, uint32_t *sw);
 
 /* ---- Nodes and jobs ---- */
@@ -226,14 +226,14 @@ struct np_snapshot {
 int np_snapshot_new(struct np_leaves *leaves, int64_t now_sec,
 		    int64_t last_sec, struct np_snapshot **out,
 		    struct np_err *err);
-struct np_snapshot *np_snapshot_ref(struct np_snapshot *s);
-void np_snapshot_unref(struct np_snapshot *s); /* NULL is allowed */
+struct np_snapshot *np_snapshot_ref(struct np_snapshot *snapshot);
+void np_snapshot_unref(struct np_snapshot *snapshot); /* NULL is allowed */
 
 /*
  * Set the state of a node. Returns 0, or -EINVAL: no such node or state, or the
  * snapshot is sealed.
  */
-int np_snapshot_node(struct np_snapshot *s, size_t node,
+int np_snapshot_node(struct np_snapshot *snapshot, size_t node,
 		     enum np_node_state state, struct np_err *err);
 
 /*
@@ -241,18 +241,18 @@ int np_snapshot_node(struct np_snapshot *s, size_t node,
  * once and have the same handle. Returns 0, -EINVAL (a bit beyond the last
  * node, or the snapshot is sealed) or -ENOMEM.
  */
-int np_snapshot_nodes(struct np_snapshot *s, const uint64_t *nodes,
+int np_snapshot_nodes(struct np_snapshot *snapshot, const uint64_t *nodes,
 		      uint32_t *handle, struct np_err *err);
 
 /*
  * Add a job; everything is copied. Returns 0, -EINVAL (an impossible value, or
  * the snapshot is sealed; err names job and value), -E2BIG or -ENOMEM.
  */
-int np_snapshot_job(struct np_snapshot *s, const struct np_job *job,
+int np_snapshot_job(struct np_snapshot *snapshot, const struct np_job *job,
 		    struct np_err *err);
 
 /* Make the snapshot immutable. */
-void np_snapshot_seal(struct np_snapshot *s);
+void np_snapshot_seal(struct np_snapshot *snapshot);
 
 /* The bitmap of a set, by position. */
 static inline const uint64_t *np_snapshot_set(const struct np_snapshot *s,

@@ -75,14 +75,15 @@ static int normalise(const double *dist, size_t n, double *d)
 }
 
 /* Find the two nearest groups; 0: no two have a known distance. */
-static int find_next(const struct tree *t, struct merge *out)
+static int find_next(const struct tree *tree, struct merge *out)
 {
 	*out = (struct merge){ 0, 0, INFINITY };
-	for (size_t i = 0; i < t->n; i++)
-		for (size_t j = i + 1; t->size[i] && j < t->n; j++)
-			if (t->size[j] && t->d[i * t->n + j] < out->at)
-				*out = (struct merge){ i, j,
-						      t->d[i * t->n + j] };
+	for (size_t i = 0; i < tree->n; i++)
+		for (size_t j = i + 1; tree->size[i] && j < tree->n; j++)
+			if (tree->size[j] && tree->d[i * tree->n + j] < out->at)
+				*out = (struct merge){
+					i, j, tree->d[i * tree->n + j]
+				};
 	return out->b > 0;
 }
 
@@ -90,28 +91,30 @@ static int find_next(const struct tree *t, struct merge *out)
  * The distance of a merged group is the mean over all its pairs; if one is not
  * known, that of the other group.
  */
-static void merge_groups(struct tree *t, size_t a, size_t b)
+static void merge_groups(struct tree *tree, size_t a, size_t b)
 {
-	double na = (double)t->size[a], nb = (double)t->size[b];
+	double na = (double)tree->size[a], nb = (double)tree->size[b];
 
-	for (size_t k = 0; k < t->n; k++) {
-		double x = t->d[a * t->n + k], y = t->d[b * t->n + k];
+	for (size_t k = 0; k < tree->n; k++) {
+		double x = tree->d[a * tree->n + k],
+		       y = tree->d[b * tree->n + k];
 		double mean = isnan(x) ? y : isnan(y) ? x :
 			      (na * x + nb * y) / (na + nb);
 
 		if (k != a)
-			t->d[a * t->n + k] = t->d[k * t->n + a] = mean;
+			tree->d[a * tree->n + k] = tree->d[k * tree->n + a] =
+				mean;
 	}
-	t->size[a] += t->size[b];
-	t->size[b] = 0;
+	tree->size[a] += tree->size[b];
+	tree->size[b] = 0;
 }
 
-static size_t join_all(struct tree *t)
+static size_t join_all(struct tree *tree)
 {
 	size_t n = 0;
 
-	while (n + 1 < t->n && find_next(t, &t->join[n])) {
-		merge_groups(t, t->join[n].a, t->join[n].b);
+	while (n + 1 < tree->n && find_next(tree, &tree->join[n])) {
+		merge_groups(tree, tree->join[n].a, tree->join[n].b);
 		n++;
 	}
 	return n;
@@ -141,11 +144,11 @@ static double x_log_x(double x)
 	return x > 0 ? x * log(x) : 0;
 }
 
-static double cost_of(const struct grouping *p, double n_within, double within,
-		      double sizes)
+static double cost_of(const struct grouping *grouping, double n_within,
+		      double within, double sizes)
 {
-	double n_between = p->n_all - n_within, rest = p->squares;
-	double between = p->all - within;
+	double n_between = grouping->n_all - n_within, rest = grouping->squares;
+	double between = grouping->all - within;
 
 	/* Groups of things that are far from each other are none. */
 	if (n_within > 0 && n_between > 0 &&
@@ -155,185 +158,201 @@ static double cost_of(const struct grouping *p, double n_within, double within,
 		rest -= within * within / n_within;
 	if (n_between > 0)
 		rest -= between * between / n_between;
-	return p->n_all / 2 * log(rest / p->n_all + FLOOR * FLOOR) +
-	       x_log_x((double)p->n) - sizes +
-	       (n_between > 0 ? log(p->n_all) / 2 : 0);
+	return grouping->n_all / 2 *
+		       log(rest / grouping->n_all + FLOOR * FLOOR) +
+	       x_log_x((double)grouping->n) - sizes +
+	       (n_between > 0 ? log(grouping->n_all) / 2 : 0);
 }
 
-static double cost(const struct grouping *p)
+static double cost(const struct grouping *grouping)
 {
-	return cost_of(p, p->n_within, p->within, p->sizes);
+	return cost_of(grouping, grouping->n_within, grouping->within,
+		       grouping->sizes);
 }
 
-static void set_sizes(struct grouping *p)
+static void set_sizes(struct grouping *grouping)
 {
-	p->sizes = 0;
-	for (size_t g = 0; g < p->n; g++)
-		p->sizes += x_log_x((double)p->size[g]);
+	grouping->sizes = 0;
+	for (size_t g = 0; g < grouping->n; g++)
+		grouping->sizes += x_log_x((double)grouping->size[g]);
 }
 
 /* Sums of a grouping of which only group[] is set. */
-static void add_up(struct grouping *p)
+static void add_up(struct grouping *grouping)
 {
-	size_t n = p->n;
+	size_t n = grouping->n;
 
-	memset(p->size, 0, n * sizeof(*p->size));
-	memset(p->sum, 0, n * n * sizeof(*p->sum));
-	memset(p->known, 0, n * n * sizeof(*p->known));
-	p->n_all = p->all = p->squares = p->n_within = p->within = 0;
+	memset(grouping->size, 0, n * sizeof(*grouping->size));
+	memset(grouping->sum, 0, n * n * sizeof(*grouping->sum));
+	memset(grouping->known, 0, n * n * sizeof(*grouping->known));
+	grouping->n_all = grouping->all = grouping->squares =
+		grouping->n_within = grouping->within = 0;
 	for (size_t i = 0; i < n; i++) {
-		p->size[p->group[i]]++;
+		grouping->size[grouping->group[i]]++;
 		for (size_t j = 0; j < n; j++) {
-			double x = p->d[i * n + j];
+			double x = grouping->d[i * n + j];
 
 			if (isnan(x))
 				continue;
-			p->sum[i * n + p->group[j]] += x;
-			p->known[i * n + p->group[j]]++;
-			p->n_all += 0.5;
-			p->all += x / 2;
-			p->squares += x * x / 2;
+			grouping->sum[i * n + grouping->group[j]] += x;
+			grouping->known[i * n + grouping->group[j]]++;
+			grouping->n_all += 0.5;
+			grouping->all += x / 2;
+			grouping->squares += x * x / 2;
 		}
-		p->within += p->sum[i * n + p->group[i]] / 2;
-		p->n_within += p->known[i * n + p->group[i]] / 2;
+		grouping->within +=
+			grouping->sum[i * n + grouping->group[i]] / 2;
+		grouping->n_within +=
+			grouping->known[i * n + grouping->group[i]] / 2;
 	}
-	set_sizes(p);
+	set_sizes(grouping);
 }
 
-static double cost_after_move(const struct grouping *p, size_t i, size_t to)
+static double cost_after_move(const struct grouping *grouping, size_t i,
+			      size_t to)
 {
-	size_t from = p->group[i], n = p->n;
-	double a = (double)p->size[from], b = (double)p->size[to];
+	size_t from = grouping->group[i], n = grouping->n;
+	double a = (double)grouping->size[from], b = (double)grouping->size[to];
 
-	return cost_of(p, p->n_within - p->known[i * n + from] +
-			       p->known[i * n + to],
-		       p->within - p->sum[i * n + from] + p->sum[i * n + to],
-		       p->sizes - x_log_x(a) + x_log_x(a - 1) - x_log_x(b) +
-			       x_log_x(b + 1));
+	return cost_of(grouping,
+		       grouping->n_within - grouping->known[i * n + from] +
+			       grouping->known[i * n + to],
+		       grouping->within - grouping->sum[i * n + from] +
+			       grouping->sum[i * n + to],
+		       grouping->sizes - x_log_x(a) + x_log_x(a - 1) -
+			       x_log_x(b) + x_log_x(b + 1));
 }
 
-static void move(struct grouping *p, size_t i, size_t to)
+static void move(struct grouping *grouping, size_t i, size_t to)
 {
-	size_t from = p->group[i], n = p->n;
+	size_t from = grouping->group[i], n = grouping->n;
 
-	p->n_within += p->known[i * n + to] - p->known[i * n + from];
-	p->within += p->sum[i * n + to] - p->sum[i * n + from];
-	p->group[i] = (uint32_t)to;
-	p->size[from]--;
-	p->size[to]++;
+	grouping->n_within +=
+		grouping->known[i * n + to] - grouping->known[i * n + from];
+	grouping->within +=
+		grouping->sum[i * n + to] - grouping->sum[i * n + from];
+	grouping->group[i] = (uint32_t)to;
+	grouping->size[from]--;
+	grouping->size[to]++;
 	for (size_t k = 0; k < n; k++) {
-		double x = p->d[k * n + i];
+		double x = grouping->d[k * n + i];
 
 		if (isnan(x))
 			continue;
-		p->sum[k * n + from] -= x;
-		p->known[k * n + from]--;
-		p->sum[k * n + to] += x;
-		p->known[k * n + to]++;
+		grouping->sum[k * n + from] -= x;
+		grouping->known[k * n + from]--;
+		grouping->sum[k * n + to] += x;
+		grouping->known[k * n + to]++;
 	}
-	set_sizes(p);
+	set_sizes(grouping);
 }
 
 /* Move each thing to the group where it fits best, or to an empty one. */
-static bool move_things(struct grouping *p)
+static bool move_things(struct grouping *grouping)
 {
 	bool moved = false;
 
-	for (size_t i = 0; i < p->n; i++) {
-		double least = cost(p) - 1e-9;
-		size_t best = p->n;
+	for (size_t i = 0; i < grouping->n; i++) {
+		double least = cost(grouping) - 1e-9;
+		size_t best = grouping->n;
 		bool empty = false; /* one was tried: all are the same */
 
-		for (size_t g = 0; g < p->n; g++) {
-			if (g == p->group[i] || (!p->size[g] && empty))
+		for (size_t g = 0; g < grouping->n; g++) {
+			if (g == grouping->group[i] ||
+			    (!grouping->size[g] && empty))
 				continue;
-			empty |= !p->size[g];
-			if (cost_after_move(p, i, g) < least) {
-				least = cost_after_move(p, i, g);
+			empty |= !grouping->size[g];
+			if (cost_after_move(grouping, i, g) < least) {
+				least = cost_after_move(grouping, i, g);
 				best = g;
 			}
 		}
-		if (best < p->n) {
-			move(p, i, best);
+		if (best < grouping->n) {
+			move(grouping, i, best);
 			moved = true;
 		}
 	}
 	return moved;
 }
 
-static double cost_merged(const struct grouping *p, size_t a, size_t b)
+static double cost_merged(const struct grouping *grouping, size_t a, size_t b)
 {
-	double sum = 0, known = 0, x = (double)p->size[a];
-	double y = (double)p->size[b];
+	double sum = 0, known = 0, x = (double)grouping->size[a];
+	double y = (double)grouping->size[b];
 
-	for (size_t i = 0; i < p->n; i++)
-		if (p->group[i] == a) {
-			sum += p->sum[i * p->n + b];
-			known += p->known[i * p->n + b];
+	for (size_t i = 0; i < grouping->n; i++)
+		if (grouping->group[i] == a) {
+			sum += grouping->sum[i * grouping->n + b];
+			known += grouping->known[i * grouping->n + b];
 		}
-	return cost_of(p, p->n_within + known, p->within + sum,
-		       p->sizes - x_log_x(x) - x_log_x(y) + x_log_x(x + y));
+	return cost_of(
+		grouping, grouping->n_within + known, grouping->within + sum,
+		grouping->sizes - x_log_x(x) - x_log_x(y) + x_log_x(x + y));
 }
 
 /* Merge the two groups with which that helps most. */
-static bool merge_two(struct grouping *p)
+static bool merge_two(struct grouping *grouping)
 {
-	double least = cost(p) - 1e-9;
+	double least = cost(grouping) - 1e-9;
 	size_t a = 0, b = 0;
 
-	for (size_t g = 0; g < p->n; g++)
-		for (size_t h = g + 1; p->size[g] && h < p->n; h++)
-			if (p->size[h] && cost_merged(p, g, h) < least) {
-				least = cost_merged(p, g, h);
+	for (size_t g = 0; g < grouping->n; g++)
+		for (size_t h = g + 1; grouping->size[g] && h < grouping->n;
+		     h++)
+			if (grouping->size[h] &&
+			    cost_merged(grouping, g, h) < least) {
+				least = cost_merged(grouping, g, h);
 				a = g;
 				b = h;
 			}
-	for (size_t i = 0; b && i < p->n; i++)
-		if (p->group[i] == b)
-			move(p, i, a);
+	for (size_t i = 0; b && i < grouping->n; i++)
+		if (grouping->group[i] == b)
+			move(grouping, i, a);
 	return b > 0;
 }
 
-static void join(struct grouping *p, const struct merge *m)
+static void join(struct grouping *grouping, const struct merge *merge)
 {
-	for (size_t i = 0; i < p->n; i++)
-		if (p->group[i] == m->b)
-			move(p, i, m->a);
+	for (size_t i = 0; i < grouping->n; i++)
+		if (grouping->group[i] == merge->b)
+			move(grouping, i, merge->a);
 }
 
-static void start_alone(struct grouping *p)
+static void start_alone(struct grouping *grouping)
 {
-	for (size_t i = 0; i < p->n; i++)
-		p->group[i] = (uint32_t)i;
-	add_up(p);
+	for (size_t i = 0; i < grouping->n; i++)
+		grouping->group[i] = (uint32_t)i;
+	add_up(grouping);
 }
 
 /* Of the groups after each join, those with the shortest description. */
-static void start_at_best_join(struct grouping *p, const struct merge *m,
-			       size_t n)
+static void start_at_best_join(struct grouping *grouping,
+			       const struct merge *merge, size_t n)
 {
 	size_t best = 0;
 	double least;
 
-	start_alone(p);
-	least = cost(p);
+	start_alone(grouping);
+	least = cost(grouping);
 	for (size_t k = 0; k < n; k++) {
-		join(p, &m[k]);
-		if (cost(p) < least) {
-			least = cost(p);
+		join(grouping, &merge[k]);
+		if (cost(grouping) < least) {
+			least = cost(grouping);
 			best = k + 1;
 		}
 	}
-	start_alone(p);
+	start_alone(grouping);
 	for (size_t k = 0; k < best; k++)
-		join(p, &m[k]);
+		join(grouping, &merge[k]);
 }
 
-static double mean_within(const struct grouping *p, size_t i)
+static double mean_within(const struct grouping *grouping, size_t i)
 {
-	size_t at = i * p->n + p->group[i];
+	size_t at = i * grouping->n + grouping->group[i];
 
-	return p->known[at] > 0 ? p->sum[at] / p->known[at] : 0;
+	return grouping->known[at] > 0 ?
+		       grouping->sum[at] / grouping->known[at] :
+		       0;
 }
 
 /*
@@ -342,25 +361,25 @@ static double mean_within(const struct grouping *p, size_t i)
  * further from their group than all others are, by a gap, and separate them.
  * They are fewer than half of all.
  */
-static void separate_far(struct grouping *p)
+static void separate_far(struct grouping *grouping)
 {
-	double *far = p->scratch, low, top = INFINITY;
+	double *far = grouping->scratch, low, top = INFINITY;
 	size_t empty = 0;
 
-	for (size_t i = 0; i < p->n; i++)
-		far[i] = mean_within(p, i);
-	qsort(far, p->n, sizeof(*far), np_order_double);
+	for (size_t i = 0; i < grouping->n; i++)
+		far[i] = mean_within(grouping, i);
+	qsort(far, grouping->n, sizeof(*far), np_order_double);
 	low = far[0];
-	for (size_t i = p->n / 2; i + 1 < p->n && isinf(top); i++)
+	for (size_t i = grouping->n / 2; i + 1 < grouping->n && isinf(top); i++)
 		if (far[i + 1] - far[i] > fmax(MIN_GAP, far[i] - low))
 			top = (far[i] + far[i + 1]) / 2;
-	for (size_t i = 0; i < p->n; i++)
-		far[i] = mean_within(p, i);
-	for (size_t i = 0; i < p->n; i++)
-		if (far[i] > top && p->size[p->group[i]] > 1) {
-			while (p->size[empty])
+	for (size_t i = 0; i < grouping->n; i++)
+		far[i] = mean_within(grouping, i);
+	for (size_t i = 0; i < grouping->n; i++)
+		if (far[i] > top && grouping->size[grouping->group[i]] > 1) {
+			while (grouping->size[empty])
 				empty++;
-			move(p, i, empty);
+			move(grouping, i, empty);
 		}
 }
 
@@ -368,52 +387,60 @@ static void separate_far(struct grouping *p)
  * How slow each thing is, given the groups: better than by its nearest
  * neighbour, which may be near by chance.
  */
-static void adjust(struct grouping *p)
+static void adjust(struct grouping *grouping)
 {
-	double n_between = p->n_all - p->n_within, *slow = p->scratch;
-	double within = p->n_within > 0 ? p->within / p->n_within : 0;
-	double between = n_between > 0 ? (p->all - p->within) / n_between : 0;
-	size_t n = p->n;
+	double n_between = grouping->n_all - grouping->n_within,
+	       *slow = grouping->scratch;
+	double within = grouping->n_within > 0 ?
+				grouping->within / grouping->n_within :
+				0;
+	double between =
+		n_between > 0 ? (grouping->all - grouping->within) / n_between :
+				0;
+	size_t n = grouping->n;
 
 	for (size_t i = 0; i < n; i++) {
 		double sum = 0, known = 0;
 
 		for (size_t g = 0; g < n; g++) {
-			double k = p->known[i * n + g];
+			double k = grouping->known[i * n + g];
 
-			sum += p->sum[i * n + g] -
-			       k * (g == p->group[i] ? within : between);
+			sum += grouping->sum[i * n + g] -
+			       k * (g == grouping->group[i] ? within : between);
 			known += k;
 		}
 		slow[i] = known > 0 ? sum / known : 0;
 	}
 	for (size_t i = 0; i < n; i++)
 		for (size_t j = 0; j < n; j++)
-			p->d[i * n + j] -= slow[i] + slow[j];
-	add_up(p);
+			grouping->d[i * n + j] -= slow[i] + slow[j];
+	add_up(grouping);
 }
 
-static void improve(struct grouping *p)
+static void improve(struct grouping *grouping)
 {
-	for (int k = 0; k < MAX_PASSES && (move_things(p) || merge_two(p)); k++)
+	for (int k = 0;
+	     k < MAX_PASSES && (move_things(grouping) || merge_two(grouping));
+	     k++)
 		;
 }
 
-static bool is_worth_it(const struct grouping *p)
+static bool is_worth_it(const struct grouping *grouping)
 {
-	double n_between = p->n_all - p->n_within;
+	double n_between = grouping->n_all - grouping->n_within;
 
-	return p->n_within == 0 || n_between == 0 ||
-	       (p->all - p->within) / n_between - p->within / p->n_within >=
+	return grouping->n_within == 0 || n_between == 0 ||
+	       (grouping->all - grouping->within) / n_between -
+			       grouping->within / grouping->n_within >=
 		       MIN_GAP;
 }
 
-static void adjust_and_improve(struct grouping *p, bool one)
+static void adjust_and_improve(struct grouping *grouping, bool one)
 {
-	for (int k = 0; k < ADJUSTMENTS && p->n >= MIN_ADJUSTED; k++) {
-		adjust(p);
+	for (int k = 0; k < ADJUSTMENTS && grouping->n >= MIN_ADJUSTED; k++) {
+		adjust(grouping);
 		if (!one)
-			improve(p);
+			improve(grouping);
 	}
 }
 
@@ -421,38 +448,38 @@ static void adjust_and_improve(struct grouping *p, bool one)
  * Improve the grouping, and compare it with one group of all, each with its own
  * idea of how slow things are.
  */
-static void find_groups(struct grouping *p, const double *near)
+static void find_groups(struct grouping *grouping, const double *near)
 {
-	size_t n = p->n, bytes = n * n * sizeof(*near);
+	size_t n = grouping->n, bytes = n * n * sizeof(*near);
 	double least;
 
-	improve(p);
-	adjust_and_improve(p, false);
-	least = is_worth_it(p) ? cost(p) : INFINITY;
+	improve(grouping);
+	adjust_and_improve(grouping, false);
+	least = is_worth_it(grouping) ? cost(grouping) : INFINITY;
 	for (size_t i = 0; i < n; i++)
-		p->found[i] = p->group[i];
-	memset(p->group, 0, n * sizeof(*p->group));
-	memcpy(p->d, near, bytes);
-	add_up(p);
-	adjust_and_improve(p, true);
-	for (size_t i = 0; i < n && cost(p) > least; i++)
-		p->group[i] = p->found[i];
-	memcpy(p->d, near, bytes);
-	add_up(p);
-	separate_far(p);
+		grouping->found[i] = grouping->group[i];
+	memset(grouping->group, 0, n * sizeof(*grouping->group));
+	memcpy(grouping->d, near, bytes);
+	add_up(grouping);
+	adjust_and_improve(grouping, true);
+	for (size_t i = 0; i < n && cost(grouping) > least; i++)
+		grouping->group[i] = grouping->found[i];
+	memcpy(grouping->d, near, bytes);
+	add_up(grouping);
+	separate_far(grouping);
 }
 
 /* 0, 1, ... in the order of first members; returns their number. */
-static size_t number(struct grouping *p)
+static size_t number(struct grouping *grouping)
 {
-	size_t *as = p->size, n = 0; /* no longer needed */
+	size_t *as = grouping->size, n = 0; /* no longer needed */
 
-	for (size_t g = 0; g < p->n; g++)
+	for (size_t g = 0; g < grouping->n; g++)
 		as[g] = SIZE_MAX;
-	for (size_t i = 0; i < p->n; i++) {
-		if (as[p->group[i]] == SIZE_MAX)
-			as[p->group[i]] = n++;
-		p->group[i] = (uint32_t)as[p->group[i]];
+	for (size_t i = 0; i < grouping->n; i++) {
+		if (as[grouping->group[i]] == SIZE_MAX)
+			as[grouping->group[i]] = n++;
+		grouping->group[i] = (uint32_t)as[grouping->group[i]];
 	}
 	return n;
 }
@@ -474,25 +501,25 @@ static void set_medians(const double *dist, size_t n, const uint32_t *group,
 }
 
 /* near: normalised distances; p->d: of the same size */
-static void group_all(const double *near, struct grouping *p,
+static void group_all(const double *near, struct grouping *grouping,
 		      struct merge *joins)
 {
-	size_t n = p->n, bytes = n * n * sizeof(*near), n_joins;
-	struct tree t = { n, p->d, p->size, joins };
+	size_t n = grouping->n, bytes = n * n * sizeof(*near), n_joins;
+	struct tree tree = { n, grouping->d, grouping->size, joins };
 
-	memcpy(p->d, near, bytes);
+	memcpy(grouping->d, near, bytes);
 	for (size_t i = 0; i < n; i++)
-		t.size[i] = 1;
-	n_joins = join_all(&t);
-	memcpy(p->d, near, bytes);
-	start_at_best_join(p, joins, n_joins);
-	find_groups(p, near);
+		tree.size[i] = 1;
+	n_joins = join_all(&tree);
+	memcpy(grouping->d, near, bytes);
+	start_at_best_join(grouping, joins, n_joins);
+	find_groups(grouping, near);
 }
 
 int np_linkage(const double *dist, size_t n, uint32_t *group,
 	       struct np_linkage *out)
 {
-	struct grouping p = { .n = n, .group = group };
+	struct grouping grouping = { .n = n, .group = group };
 	struct merge *joins;
 	double *near;
 	int rc;
@@ -500,23 +527,24 @@ int np_linkage(const double *dist, size_t n, uint32_t *group,
 	if (!n || n > NP_LINKAGE_MAX)
 		return -EINVAL;
 	near = malloc((4 * n * n + n) * sizeof(*near));
-	p.size = malloc(n * sizeof(*p.size));
-	p.found = malloc(n * sizeof(*p.found));
+	grouping.size = malloc(n * sizeof(*grouping.size));
+	grouping.found = malloc(n * sizeof(*grouping.found));
 	joins = malloc(n * sizeof(*joins));
-	rc = near && p.size && p.found && joins ? normalise(dist, n, near) :
-						  -ENOMEM;
+	rc = near && grouping.size && grouping.found && joins ?
+		     normalise(dist, n, near) :
+		     -ENOMEM;
 	if (!rc) {
-		p.d = near + n * n;
-		p.sum = p.d + n * n;
-		p.known = p.sum + n * n;
-		p.scratch = p.known + n * n;
-		group_all(near, &p, joins);
-		out->n_groups = number(&p);
+		grouping.d = near + n * n;
+		grouping.sum = grouping.d + n * n;
+		grouping.known = grouping.sum + n * n;
+		grouping.scratch = grouping.known + n * n;
+		group_all(near, &grouping, joins);
+		out->n_groups = number(&grouping);
 		set_medians(dist, n, group, near, out);
 	}
 	free(near);
-	free(p.size);
-	free(p.found);
+	free(grouping.size);
+	free(grouping.found);
 	free(joins);
 	return rc;
 }

@@ -24,23 +24,24 @@ struct np_moments {
 	double min, max; /* undefined while n == 0 */
 };
 
-void np_moments_add(struct np_moments *m, double x);
-void np_moments_merge(struct np_moments *m, const struct np_moments *other);
+void np_moments_add(struct np_moments *moments, double x);
+void np_moments_merge(struct np_moments *moments,
+		      const struct np_moments *other);
 
 /* Unbiased variance and its square root; 0 while n < 2. */
-double np_moments_var(const struct np_moments *m);
-double np_moments_sd(const struct np_moments *m);
+double np_moments_var(const struct np_moments *moments);
+double np_moments_sd(const struct np_moments *moments);
 
 /*
  * Half the width of the 95 % interval of the mean, by Student's t; INFINITY
  * while n < 2.
  */
-double np_moments_half_width(const struct np_moments *m);
+double np_moments_half_width(const struct np_moments *moments);
 
 /*
  * True if np_moments_add() can have produced these values: for checking input.
  */
-int np_moments_valid(const struct np_moments *m);
+int np_moments_valid(const struct np_moments *moments);
 
 /* ---- time series ---- */
 
@@ -62,15 +63,15 @@ struct np_series {
 };
 
 /* An empty series with windows of width_sec (> 0) seconds. */
-void np_series_init(struct np_series *s, double width_sec);
+void np_series_init(struct np_series *series, double width_sec);
 
 /*
  * Merge moments measured around at_sec (seconds since the start of the run)
  * into the window that covers it. Times may be late and out of order. Returns
  * 0, or -EINVAL if at_sec is negative, not finite or beyond 10 years.
  */
-int np_series_add(struct np_series *s, double at_sec,
-		  const struct np_moments *m);
+int np_series_add(struct np_series *series, double at_sec,
+		  const struct np_moments *moments);
 
 /* ---- means of repeated measurements ---- */
 
@@ -133,19 +134,22 @@ double np_quantile(double *v, size_t n, double q);
  * Degrees of freedom of m's own scatter, and its relative variance in *square;
  * 0 if it has none.
  */
-double np_noise_freedom(const struct np_mean *m, double *square);
+double np_noise_freedom(const struct np_mean *mean, double *square);
 
-/* Pooled relative sd of one run over m[n]; the default counts as one run. */
-double np_noise_pooled(const struct np_mean *m, size_t n);
+/* Pooled relative sd of one run over mean[n]; the default counts as one run. */
+double np_noise_pooled(const struct np_mean *mean, size_t n);
 
-/* sd of log(1 + m->mean), m measured, given the pooled sd of similar ones. */
-double np_noise_of_mean(const struct np_mean *m, double pooled);
+/*
+ * sd of log(1 + mean->mean), a measured mean, given the pooled sd of similar
+ * ones.
+ */
+double np_noise_of_mean(const struct np_mean *mean, double pooled);
 
 /*
  * The 95 % interval of a measured slowdown, symmetric in log(1 + slowdown):
  * Student's t with the degrees of freedom of the sd above.
  */
-void np_noise_interval(const struct np_mean *m, double pooled, double *low,
+void np_noise_interval(const struct np_mean *mean, double pooled, double *low,
 		       double *high);
 
 #endif

@@ -54,46 +54,46 @@ static size_t whole_parts(size_t n)
 
 struct np_nnls *np_nnls_new(size_t n)
 {
-	struct np_nnls *s;
+	struct np_nnls *nnls;
 
 	if (!n || n > NP_NNLS_MAX)
 		return NULL;
-	s = calloc(1, sizeof(*s));
-	if (!s)
+	nnls = calloc(1, sizeof(*nnls));
+	if (!nnls)
 		return NULL;
-	s->max = n;
-	s->stride = whole_parts(n);
-	s->inverse = malloc((n + 6) * s->stride * sizeof(double));
-	s->set = malloc(2 * n * sizeof(*s->set));
-	s->row = malloc(n * sizeof(*s->row));
-	if (!s->inverse || !s->set || !s->row) {
-		np_nnls_free(s);
+	nnls->max = n;
+	nnls->stride = whole_parts(n);
+	nnls->inverse = malloc((n + 6) * nnls->stride * sizeof(double));
+	nnls->set = malloc(2 * n * sizeof(*nnls->set));
+	nnls->row = malloc(n * sizeof(*nnls->row));
+	if (!nnls->inverse || !nnls->set || !nnls->row) {
+		np_nnls_free(nnls);
 		return NULL;
 	}
-	s->d_inverse = s->inverse + n * s->stride;
-	s->step = s->d_inverse + s->stride;
-	s->z = s->step + s->stride;
-	s->scale = s->z + s->stride;
-	s->work = s->scale + s->stride;
-	s->next = s->work + s->stride;
-	s->refused = s->set + n;
-	return s;
+	nnls->d_inverse = nnls->inverse + n * nnls->stride;
+	nnls->step = nnls->d_inverse + nnls->stride;
+	nnls->z = nnls->step + nnls->stride;
+	nnls->scale = nnls->z + nnls->stride;
+	nnls->work = nnls->scale + nnls->stride;
+	nnls->next = nnls->work + nnls->stride;
+	nnls->refused = nnls->set + n;
+	return nnls;
 }
 
-void np_nnls_free(struct np_nnls *s)
+void np_nnls_free(struct np_nnls *nnls)
 {
-	if (!s)
+	if (!nnls)
 		return;
-	free(s->inverse);
-	free(s->set);
-	free(s->row);
-	free(s);
+	free(nnls->inverse);
+	free(nnls->set);
+	free(nnls->row);
+	free(nnls);
 }
 
 /* Dot product of row i of the inverse with g. */
-static double row_dot(const struct np_nnls *s, size_t i, const double *g)
+static double row_dot(const struct np_nnls *nnls, size_t i, const double *g)
 {
-	const double *row = s->inverse + i * s->stride;
+	const double *row = nnls->inverse + i * nnls->stride;
 	np_pair s0 = { 0 }, s1 = { 0 };
 
 	for (size_t j = 0; j <= i; j += PART) {
@@ -105,14 +105,15 @@ static double row_dot(const struct np_nnls *s, size_t i, const double *g)
 }
 
 /* Sum of the first k rows of the inverse, each times its factor. */
-static void add_rows(const struct np_nnls *s, const double *times, size_t k,
+static void add_rows(const struct np_nnls *nnls, const double *times, size_t k,
 		     double *to)
 {
 	for (size_t j = 0; j < k; j += PART) {
 		np_pair s0 = { 0 }, s1 = { 0 };
 
 		for (size_t i = j; i < k; i++) {
-			const double *row = s->inverse + i * s->stride + j;
+			const double *row =
+				nnls->inverse + i * nnls->stride + j;
 
 			s0 += np_pair_at(row) * times[i];
 			s1 += np_pair_at(row + 2) * times[i];
@@ -126,13 +127,13 @@ static void add_rows(const struct np_nnls *s, const double *times, size_t k,
  * The elements of a row of A'A that belong to the passive set, padded with 0 to
  * whole parts.
  */
-static void gather(const struct problem *p, const double *from, double *g)
+static void gather(const struct problem *problem, const double *from, double *g)
 {
-	const size_t *set = p->s->set;
+	const size_t *set = problem->s->set;
 
-	for (size_t i = 0; i < whole_parts(p->k); i += 2) {
-		np_pair two = { i < p->k ? from[set[i]] : 0,
-				i + 1 < p->k ? from[set[i + 1]] : 0 };
+	for (size_t i = 0; i < whole_parts(problem->k); i += 2) {
+		np_pair two = { i < problem->k ? from[set[i]] : 0,
+				i + 1 < problem->k ? from[set[i + 1]] : 0 };
 
 		memcpy(g + i, &two, sizeof(two));
 	}
@@ -143,56 +144,59 @@ static void gather(const struct problem *p, const double *from, double *g)
  * is l D^-1, where l = L^-1 g, and that of its inverse is -l' D^-1 L^-1. False
  * if t depends on the members.
  */
-static bool append(struct problem *p, size_t t)
+static bool append(struct problem *problem, size_t t)
 {
-	struct np_nnls *s = p->s;
-	const double *from = p->gram + t * p->stride;
-	double own = from[t], left = own + p->ridge;
-	double *row = s->inverse + p->k * s->stride, f = p->h[t];
-	size_t k = p->k;
+	struct np_nnls *nnls = problem->s;
+	const double *from = problem->gram + t * problem->stride;
+	double own = from[t], left = own + problem->ridge;
+	double *row = nnls->inverse + problem->k * nnls->stride,
+	       f = problem->h[t];
+	size_t k = problem->k;
 
-	gather(p, from, s->work);
+	gather(problem, from, nnls->work);
 	for (size_t i = 0; i < k; i++) {
-		double l = row_dot(s, i, s->work);
+		double l = row_dot(nnls, i, nnls->work);
 
-		s->next[i] = -l * s->d_inverse[i];
-		left += l * s->next[i];
-		f -= l * s->step[i];
+		nnls->next[i] = -l * nnls->d_inverse[i];
+		left += l * nnls->next[i];
+		f -= l * nnls->step[i];
 	}
 	if (!(left > PIVOT_MIN * own))
 		return false;
-	add_rows(s, s->next, k, row);
+	add_rows(nnls, nnls->next, k, row);
 	for (size_t j = k; j < whole_parts(k + 1); j++)
 		row[j] = j == k;
-	s->d_inverse[k] = 1 / left;
-	s->step[k] = f / left;
-	s->row[p->k] = from;
-	s->set[p->k++] = t;
+	nnls->d_inverse[k] = 1 / left;
+	nnls->step[k] = f / left;
+	nnls->row[problem->k] = from;
+	nnls->set[problem->k++] = t;
 	return true;
 }
 
 /* z: the least-squares solution on the passive set, regardless of sign. */
-static void solve_passive(struct problem *p)
+static void solve_passive(struct problem *problem)
 {
-	add_rows(p->s, p->s->step, p->k, p->s->z);
+	add_rows(problem->s, problem->s->step, problem->k, problem->s->z);
 }
 
 /*
  * Keep the members of the passive set that are still positive, and refactor
  * from the first one removed.
  */
-static void refactor(struct problem *p)
+static void refactor(struct problem *problem)
 {
-	size_t *set = p->s->set, old = p->k, i = 0;
+	size_t *set = problem->s->set, old = problem->k, i = 0;
 
-	while (i < old && p->x[set[i]] > 0)
+	while (i < old && problem->x[set[i]] > 0)
 		i++;
-	for (p->k = i; i < old; i++) {
+	for (problem->k = i; i < old; i++) {
 		size_t t = set[i];
 
-		/* append() writes set[p->k], which is set[i] or before it */
-		if (p->x[t] <= 0 || !append(p, t))
-			p->x[t] = 0;
+		/*
+		 * append() writes set[problem->k], which is set[i] or before it
+		 */
+		if (problem->x[t] <= 0 || !append(problem, t))
+			problem->x[t] = 0;
 	}
 }
 
@@ -200,32 +204,32 @@ static void refactor(struct problem *p)
  * Move x towards z as long as it stays >= 0. Unknowns that reach 0 leave the
  * passive set.
  */
-static void step_to_boundary(struct problem *p)
+static void step_to_boundary(struct problem *problem)
 {
-	const double *z = p->s->z;
-	const size_t *set = p->s->set;
-	size_t hit = p->k;
+	const double *z = problem->s->z;
+	const size_t *set = problem->s->set;
+	size_t hit = problem->k;
 	double alpha = 1;
 
-	for (size_t i = 0; i < p->k; i++) {
-		double x = p->x[set[i]], a;
+	for (size_t i = 0; i < problem->k; i++) {
+		double x = problem->x[set[i]], a;
 
 		if (z[i] > 0)
 			continue;
 		a = x / (x - z[i]);
-		if (hit == p->k || a < alpha) {
+		if (hit == problem->k || a < alpha) {
 			alpha = a;
 			hit = i;
 		}
 	}
-	for (size_t i = 0; i < p->k; i++) {
-		double *x = p->x + set[i];
+	for (size_t i = 0; i < problem->k; i++) {
+		double *x = problem->x + set[i];
 
 		*x += alpha * (z[i] - *x);
 		if (i == hit || *x < 0)
 			*x = 0;
 	}
-	refactor(p);
+	refactor(problem);
 }
 
 static bool is_positive(const double *z, size_t k)
@@ -237,14 +241,14 @@ static bool is_positive(const double *z, size_t k)
 }
 
 /* Shrink the passive set until the solution on it is positive. */
-static void make_feasible(struct problem *p)
+static void make_feasible(struct problem *problem)
 {
-	while (!is_positive(p->s->z, p->k)) {
-		step_to_boundary(p); /* at least one unknown leaves */
-		solve_passive(p);
+	while (!is_positive(problem->s->z, problem->k)) {
+		step_to_boundary(problem); /* at least one unknown leaves */
+		solve_passive(problem);
 	}
-	for (size_t i = 0; i < p->k; i++)
-		p->x[p->s->set[i]] = p->s->z[i];
+	for (size_t i = 0; i < problem->k; i++)
+		problem->x[problem->s->set[i]] = problem->s->z[i];
 }
 
 /*
@@ -262,16 +266,16 @@ static np_pair gain(np_pair w, double min, np_pair scale)
  * Improvement by NP_LANES unknowns from the given one on. w = h - A'A x, where
  * x is z on the passive set, as make_feasible() leaves it.
  */
-static void lane_gains(const struct problem *p, size_t from, double min,
+static void lane_gains(const struct problem *problem, size_t from, double min,
 		       double *to)
 {
-	const double *h = p->h + from, *scale = p->s->scale + from;
+	const double *h = problem->h + from, *scale = problem->s->scale + from;
 	np_pair s0 = np_pair_at(h), s1 = np_pair_at(h + 2);
 	np_pair s2 = np_pair_at(h + 4), s3 = np_pair_at(h + 6);
 
-	for (size_t i = 0; i < p->k; i++) {
-		const double *g = p->s->row[i] + from;
-		double x = p->s->z[i];
+	for (size_t i = 0; i < problem->k; i++) {
+		const double *g = problem->s->row[i] + from;
+		double x = problem->s->z[i];
 
 		s0 -= np_pair_at(g) * x;
 		s1 -= np_pair_at(g + 2) * x;
@@ -288,13 +292,13 @@ static void lane_gains(const struct problem *p, size_t from, double min,
 	memcpy(to + from + 6, &s3, sizeof(s3));
 }
 
-static double gain_of(const struct problem *p, size_t j, double min)
+static double gain_of(const struct problem *problem, size_t j, double min)
 {
-	double w = p->h[j];
+	double w = problem->h[j];
 
-	for (size_t i = 0; i < p->k; i++)
-		w -= p->s->row[i][j] * p->s->z[i];
-	return w > min ? w * w * p->s->scale[j] : 0;
+	for (size_t i = 0; i < problem->k; i++)
+		w -= problem->s->row[i][j] * problem->s->z[i];
+	return w > min ? w * w * problem->s->scale[j] : 0;
 }
 
 /* The maximum, in four chains that do not wait for each other. */
@@ -321,94 +325,102 @@ static double largest(const double *v, size_t n)
  * steepest descent of the book prefers unknowns with large coefficients, which
  * then leave the set again more often.
  */
-static size_t next_to_enter(struct problem *p, double min)
+static size_t next_to_enter(struct problem *problem, double min)
 {
-	double *g = p->s->work, best;
-	size_t at = 0, to = p->n - p->n % NP_LANES;
+	double *g = problem->s->work, best;
+	size_t at = 0, to = problem->n - problem->n % NP_LANES;
 
 	for (size_t j = 0; j < to; j += NP_LANES)
-		lane_gains(p, j, min, g);
-	for (size_t j = to; j < p->n; j++)
-		g[j] = gain_of(p, j, min);
-	for (size_t i = 0; i < p->k; i++)
-		g[p->s->set[i]] = 0;
-	for (size_t i = 0; i < p->n_refused; i++)
-		g[p->s->refused[i]] = 0;
-	best = largest(g, p->n);
+		lane_gains(problem, j, min, g);
+	for (size_t j = to; j < problem->n; j++)
+		g[j] = gain_of(problem, j, min);
+	for (size_t i = 0; i < problem->k; i++)
+		g[problem->s->set[i]] = 0;
+	for (size_t i = 0; i < problem->n_refused; i++)
+		g[problem->s->refused[i]] = 0;
+	best = largest(g, problem->n);
 	if (!(best > 0))
-		return p->n;
+		return problem->n;
 	while (g[at] < best)
 		at++;
 	return at;
 }
 
 /* Add t to the passive set. False if rounding would remove it at once. */
-static bool enter(struct problem *p, size_t t)
+static bool enter(struct problem *problem, size_t t)
 {
-	if (append(p, t)) {
-		if (p->s->step[p->k - 1] > 0) {
-			solve_passive(p);
+	if (append(problem, t)) {
+		if (problem->s->step[problem->k - 1] > 0) {
+			solve_passive(problem);
 			return true;
 		}
-		p->k--;
+		problem->k--;
 	}
-	p->s->refused[p->n_refused++] = t;
+	problem->s->refused[problem->n_refused++] = t;
 	return false;
 }
 
-static void start_from_guess(struct problem *p)
+static void start_from_guess(struct problem *problem)
 {
-	for (size_t i = 0; i < p->n; i++)
-		if (p->x[i] > 0 && !append(p, i))
-			p->x[i] = 0;
-	solve_passive(p);
-	make_feasible(p);
+	for (size_t i = 0; i < problem->n; i++)
+		if (problem->x[i] > 0 && !append(problem, i))
+			problem->x[i] = 0;
+	solve_passive(problem);
+	make_feasible(problem);
 }
 
 /* Error message about the first unknown that cannot be computed with. */
-static int refuse(const struct problem *p, bool warm, struct np_err *err)
+static int refuse(const struct problem *problem, bool warm, struct np_err *err)
 {
 	size_t i = 0;
 
-	while (isfinite(p->gram[i * p->stride + i]) && isfinite(p->h[i]) &&
-	       (!warm || (p->x[i] >= 0 && isfinite(p->x[i]))))
+	while (isfinite(problem->gram[i * problem->stride + i]) &&
+	       isfinite(problem->h[i]) &&
+	       (!warm || (problem->x[i] >= 0 && isfinite(problem->x[i]))))
 		i++;
-	if (!isfinite(p->gram[i * p->stride + i]) || !isfinite(p->h[i]))
+	if (!isfinite(problem->gram[i * problem->stride + i]) ||
+	    !isfinite(problem->h[i]))
 		return np_errf(err, -EINVAL, "least squares: unknown %zu has a "
 			       "value that is not finite", i);
-	return np_errf(err, -EINVAL, "least squares: guess %zu is %g, expected "
-		       ">= 0", i, p->x[i]);
+	return np_errf(err, -EINVAL,
+		       "least squares: guess %zu is %g, expected "
+		       ">= 0",
+		       i, problem->x[i]);
 }
 
 /*
  * Checks all numbers and prepares scale. A finite diagonal of A'A is a finite
  * A, so the rest is finite too. *most: the largest |h|.
  */
-static int prepare(struct problem *p, bool warm, double *most,
+static int prepare(struct problem *problem, bool warm, double *most,
 		   struct np_err *err)
 {
 	bool good = true;
 
-	if (!p->n || p->n > p->s->max)
-		return np_errf(err, -EINVAL, "least squares: %zu unknowns, "
-			       "expected 1 to %zu", p->n, p->s->max);
+	if (!problem->n || problem->n > problem->s->max)
+		return np_errf(err, -EINVAL,
+			       "least squares: %zu unknowns, "
+			       "expected 1 to %zu",
+			       problem->n, problem->s->max);
 	*most = 0;
-	for (size_t i = 0; i < p->n; i++) {
-		double own = p->gram[i * p->stride + i], h = fabs(p->h[i]);
+	for (size_t i = 0; i < problem->n; i++) {
+		double own = problem->gram[i * problem->stride + i],
+		       h = fabs(problem->h[i]);
 
 		good &= isfinite(own) && isfinite(h) &&
-			(!warm || (p->x[i] >= 0 && isfinite(p->x[i])));
-		p->s->scale[i] = 1 / (own + p->ridge);
+			(!warm ||
+			 (problem->x[i] >= 0 && isfinite(problem->x[i])));
+		problem->s->scale[i] = 1 / (own + problem->ridge);
 		*most = h > *most ? h : *most;
 	}
-	return good ? 0 : refuse(p, warm, err);
+	return good ? 0 : refuse(problem, warm, err);
 }
 
-int np_nnls_solve(struct np_nnls *s, const double *gram, size_t stride,
-		  double ridge, const double *h, size_t n, double *x,
-		  bool warm, struct np_err *err)
+int np_nnls_solve(struct np_nnls *nnls, const double *gram, size_t stride,
+		  double ridge, const double *h, size_t n, double *x, bool warm,
+		  struct np_err *err)
 {
-	struct problem p = { s, gram, h, ridge, stride, n, 0, 0, x };
+	struct problem p = { nnls, gram, h, ridge, stride, n, 0, 0, x };
 	size_t limit = 10 * n + 10;
 	double min = 0;
 	int rc = prepare(&p, warm, &min, err);

@@ -27,7 +27,7 @@ struct np_nnls; /* working memory, for one call at a time */
  * range, or out of memory.
  */
 struct np_nnls *np_nnls_new(size_t n);
-void np_nnls_free(struct np_nnls *s); /* NULL is allowed */
+void np_nnls_free(struct np_nnls *nnls); /* NULL is allowed */
 
 /*
  * gram: A'A, n x n, symmetric, by rows that are stride doubles apart; ridge is
@@ -39,9 +39,9 @@ void np_nnls_free(struct np_nnls *s); /* NULL is allowed */
  * value is not finite, a guess is negative, or n is too large; -ELOOP: the
  * bound was reached, and x is feasible but may not be optimal.
  */
-int np_nnls_solve(struct np_nnls *s, const double *gram, size_t stride,
-		  double ridge, const double *h, size_t n, double *x,
-		  bool warm, struct np_err *err);
+int np_nnls_solve(struct np_nnls *nnls, const double *gram, size_t stride,
+		  double ridge, const double *h, size_t n, double *x, bool warm,
+		  struct np_err *err);
 
 /* ---- arithmetic on several numbers at once ---- */
 
