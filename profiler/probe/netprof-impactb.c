@@ -90,178 +90,188 @@ struct matrix {
 	char out[MATRIX_BYTES], in[MATRIX_BYTES], word[1];
 };
 
-static uint32_t self(const struct matrix *m)
+static uint32_t self(const struct matrix *matrix)
 {
-	return m->conf.env.rank;
+	return matrix->conf.env.rank;
 }
 
-static void recv(struct matrix *m, uint64_t tag, void *buf, size_t len,
+static void recv(struct matrix *matrix, uint64_t tag, void *buf, size_t len,
 		 struct np_op *op)
 {
-	struct np_net *net = m->conf.env.net;
+	struct np_net *net = matrix->conf.env.net;
 
 	net->ops->recv(net, tag, buf, len, op);
 }
 
-static void send(struct matrix *m, uint32_t to, uint64_t tag, const void *buf,
-		 size_t len, struct np_op *op)
+static void send(struct matrix *matrix, uint32_t to, uint64_t tag,
+		 const void *buf, size_t len, struct np_op *op)
 {
-	struct np_net *net = m->conf.env.net;
+	struct np_net *net = matrix->conf.env.net;
 
-	m->engine.messages++;
-	net->ops->send(net, to, tag | self(m), buf, len, op);
+	matrix->engine.messages++;
+	net->ops->send(net, to, tag | self(matrix), buf, len, op);
 }
 
-static void post_ping(struct matrix *m)
+static void post_ping(struct matrix *matrix)
 {
-	recv(m, TAG_PING | m->peer, m->in, sizeof(m->in), &m->received);
+	recv(matrix, TAG_PING | matrix->peer, matrix->in, sizeof(matrix->in),
+	     &matrix->received);
 }
 
-static void send_ping(struct matrix *m)
+static void send_ping(struct matrix *matrix)
 {
-	const struct np_clock *clock = m->conf.env.clock;
+	const struct np_clock *clock = matrix->conf.env.clock;
 
-	recv(m, TAG_PONG | m->peer, m->in, sizeof(m->in), &m->received);
-	m->sent_sec = clock->now_sec(clock);
-	send(m, m->peer, TAG_PING, m->out, sizeof(m->out), &m->sent);
+	recv(matrix, TAG_PONG | matrix->peer, matrix->in, sizeof(matrix->in),
+	     &matrix->received);
+	matrix->sent_sec = clock->now_sec(clock);
+	send(matrix, matrix->peer, TAG_PING, matrix->out, sizeof(matrix->out),
+	     &matrix->sent);
 }
 
 /* The last process has no pair left to measure, and returns the end instead. */
-static void pass_token(struct matrix *m)
+static void pass_token(struct matrix *matrix)
 {
-	m->state = PASSING_TOKEN;
-	if (self(m) + 1 == m->conf.n_ranks)
+	matrix->state = PASSING_TOKEN;
+	if (self(matrix) + 1 == matrix->conf.n_ranks)
 		return;
-	recv(m, TAG_END | (self(m) + 1), m->word, 1, &m->end);
-	send(m, self(m) + 1, TAG_TOKEN, m->word, 1, &m->sent);
+	recv(matrix, TAG_END | (self(matrix) + 1), matrix->word, 1,
+	     &matrix->end);
+	send(matrix, self(matrix) + 1, TAG_TOKEN, matrix->word, 1,
+	     &matrix->sent);
 }
 
-static void pass_end(struct matrix *m)
+static void pass_end(struct matrix *matrix)
 {
-	m->state = LEAVING;
-	if (self(m))
-		send(m, self(m) - 1, TAG_END, m->word, 1, &m->sent);
+	matrix->state = LEAVING;
+	if (self(matrix))
+		send(matrix, self(matrix) - 1, TAG_END, matrix->word, 1,
+		     &matrix->sent);
 }
 
-static void start_measuring(struct matrix *m)
+static void start_measuring(struct matrix *matrix)
 {
-	m->peer = self(m) + 1;
-	m->n = 0;
-	m->best_sec = INFINITY;
-	if (m->peer == m->conf.n_ranks) {
-		pass_token(m);
-		return;
-	}
-	m->state = MEASURING;
-	send_ping(m);
-}
-
-static void serve_next(struct matrix *m)
-{
-	m->n = 0;
-	if (++m->peer < self(m)) {
-		post_ping(m);
+	matrix->peer = self(matrix) + 1;
+	matrix->n = 0;
+	matrix->best_sec = INFINITY;
+	if (matrix->peer == matrix->conf.n_ranks) {
+		pass_token(matrix);
 		return;
 	}
-	m->state = AWAITING_TOKEN;
-	recv(m, TAG_TOKEN | (self(m) - 1), m->word, 1, &m->token);
+	matrix->state = MEASURING;
+	send_ping(matrix);
 }
 
-static void reply(struct matrix *m)
+static void serve_next(struct matrix *matrix)
 {
-	send(m, m->peer, TAG_PONG, m->out, sizeof(m->out), &m->sent);
-	if (++m->n <= m->conf.times)
-		post_ping(m);
+	matrix->n = 0;
+	if (++matrix->peer < self(matrix)) {
+		post_ping(matrix);
+		return;
+	}
+	matrix->state = AWAITING_TOKEN;
+	recv(matrix, TAG_TOKEN | (self(matrix) - 1), matrix->word, 1,
+	     &matrix->token);
+}
+
+static void reply(struct matrix *matrix)
+{
+	send(matrix, matrix->peer, TAG_PONG, matrix->out, sizeof(matrix->out),
+	     &matrix->sent);
+	if (++matrix->n <= matrix->conf.times)
+		post_ping(matrix);
 	else
-		serve_next(m);
+		serve_next(matrix);
 }
 
 /* The first round trip of a pair connects it, and is not counted. */
-static void on_reply(struct matrix *m, double now_sec)
+static void on_reply(struct matrix *matrix, double now_sec)
 {
-	if (m->n)
-		m->best_sec = fmin(m->best_sec, (now_sec - m->sent_sec) / 2);
-	if (++m->n <= m->conf.times) {
-		send_ping(m);
+	if (matrix->n)
+		matrix->best_sec = fmin(matrix->best_sec,
+					(now_sec - matrix->sent_sec) / 2);
+	if (++matrix->n <= matrix->conf.times) {
+		send_ping(matrix);
 		return;
 	}
-	m->conf.pair(m->peer, m->best_sec, m->conf.env.arg);
-	m->n = 0;
-	m->best_sec = INFINITY;
-	if (++m->peer < m->conf.n_ranks)
-		send_ping(m);
+	matrix->conf.pair(matrix->peer, matrix->best_sec, matrix->conf.env.arg);
+	matrix->n = 0;
+	matrix->best_sec = INFINITY;
+	if (++matrix->peer < matrix->conf.n_ranks)
+		send_ping(matrix);
 	else
-		pass_token(m);
+		pass_token(matrix);
 }
 
-static void finish(struct matrix *m, const char *note)
+static void finish(struct matrix *matrix, const char *note)
 {
-	m->state = DONE;
+	matrix->state = DONE;
 	if (note)
-		m->conf.env.note(note, m->conf.env.arg);
-	m->conf.done(m->conf.env.arg);
+		matrix->conf.env.note(note, matrix->conf.env.arg);
+	matrix->conf.done(matrix->conf.env.arg);
 }
 
 /* Make the next transition; false: it has to wait for a message. */
-static bool advance(struct matrix *m, double now_sec)
+static bool advance(struct matrix *matrix, double now_sec)
 {
-	switch (m->state) {
+	switch (matrix->state) {
 	case ANSWERING:
-		if (m->received.status > 0 || m->sent.status > 0)
+		if (matrix->received.status > 0 || matrix->sent.status > 0)
 			return false;
-		reply(m);
+		reply(matrix);
 		return true;
 	case AWAITING_TOKEN:
-		if (m->token.status > 0 || m->sent.status > 0)
+		if (matrix->token.status > 0 || matrix->sent.status > 0)
 			return false;
-		start_measuring(m);
+		start_measuring(matrix);
 		return true;
 	case MEASURING:
-		if (m->received.status > 0 || m->sent.status > 0)
+		if (matrix->received.status > 0 || matrix->sent.status > 0)
 			return false;
-		on_reply(m, now_sec);
+		on_reply(matrix, now_sec);
 		return true;
 	case PASSING_TOKEN:
-		if (m->end.status > 0 || m->sent.status > 0)
+		if (matrix->end.status > 0 || matrix->sent.status > 0)
 			return false;
-		pass_end(m);
+		pass_end(matrix);
 		return true;
 	case LEAVING:
-		if (m->sent.status > 0)
+		if (matrix->sent.status > 0)
 			return false;
-		finish(m, NULL);
+		finish(matrix, NULL);
 		return true;
 	default:
 		return false;
 	}
 }
 
-static bool failed(const struct matrix *m)
+static bool failed(const struct matrix *matrix)
 {
-	return m->received.status < 0 || m->sent.status < 0 ||
-	       m->token.status < 0 || m->end.status < 0;
+	return matrix->received.status < 0 || matrix->sent.status < 0 ||
+	       matrix->token.status < 0 || matrix->end.status < 0;
 }
 
 static void matrix_step(struct np_engine *engine, double now_sec,
 			struct np_next *next)
 {
-	struct matrix *m = (struct matrix *)engine;
+	struct matrix *matrix = (struct matrix *)engine;
 
-	if (m->state != DONE && failed(m))
-		finish(m, "a message failed");
-	while (m->state != DONE && advance(m, now_sec))
-		m->progress_sec = now_sec;
-	if (m->state != DONE &&
-	    now_sec > m->progress_sec + m->conf.patience_sec)
-		finish(m, "no answer");
-	if (m->state == DONE)
+	if (matrix->state != DONE && failed(matrix))
+		finish(matrix, "a message failed");
+	while (matrix->state != DONE && advance(matrix, now_sec))
+		matrix->progress_sec = now_sec;
+	if (matrix->state != DONE &&
+	    now_sec > matrix->progress_sec + matrix->conf.patience_sec)
+		finish(matrix, "no answer");
+	if (matrix->state == DONE)
 		*next = (struct np_next){ NP_WAIT_SLEEP, INFINITY };
-	else if (m->n > m->conf.times / SLEEPING_SHARE &&
-		 now_sec < m->progress_sec + POLL_SEC)
+	else if (matrix->n > matrix->conf.times / SLEEPING_SHARE &&
+		 now_sec < matrix->progress_sec + POLL_SEC)
 		*next = (struct np_next){ NP_WAIT_POLL, now_sec };
 	else
-		*next = (struct np_next){ NP_WAIT_NET, m->progress_sec +
-						       m->conf.patience_sec };
+		*next = (struct np_next){ NP_WAIT_NET,
+					  matrix->progress_sec +
+						  matrix->conf.patience_sec };
 }
 
 static void free_matrix(struct np_engine *engine)
@@ -272,18 +282,18 @@ static void free_matrix(struct np_engine *engine)
 static int matrix_new(const struct matrix_conf *conf, struct np_engine **out)
 {
 	static const struct np_engine_ops ops = { matrix_step, free_matrix };
-	struct matrix *m = calloc(1, sizeof(*m));
+	struct matrix *matrix = calloc(1, sizeof(*matrix));
 
-	if (!m)
+	if (!matrix)
 		return -ENOMEM;
-	m->engine.ops = &ops;
-	m->conf = *conf;
-	m->progress_sec = conf->env.clock->now_sec(conf->env.clock);
-	*out = &m->engine;
-	if (self(m))
-		post_ping(m);
+	matrix->engine.ops = &ops;
+	matrix->conf = *conf;
+	matrix->progress_sec = conf->env.clock->now_sec(conf->env.clock);
+	*out = &matrix->engine;
+	if (self(matrix))
+		post_ping(matrix);
 	else
-		start_measuring(m);
+		start_measuring(matrix);
 	return 0;
 }
 
@@ -299,16 +309,16 @@ struct settings {
 #define MATRIX_PATIENCE_SEC 600
 
 /* The matrix needs a connection between every two processes. */
-static int plan_matrix(struct np_probe *p, struct np_probe_plan *out,
+static int plan_matrix(struct np_probe *probe, struct np_probe_plan *out,
 		       struct np_err *err)
 {
 	int rc = 0;
 
-	for (uint32_t i = 0; !rc && i < p->size; i++)
-		if (i != p->rank)
-			rc = np_probe_connect(p, i, err);
-	if (p->size > 1)
-		out->peer = p->rank ? 0 : 1;
+	for (uint32_t i = 0; !rc && i < probe->size; i++)
+		if (i != probe->rank)
+			rc = np_probe_connect(probe, i, err);
+	if (probe->size > 1)
+		out->peer = probe->rank ? 0 : 1;
 	return rc;
 }
 
@@ -318,61 +328,67 @@ static void on_done(void *probe)
 	np_stop_request();
 }
 
-static int plan(struct np_probe *p, void *arg, struct np_probe_plan *out,
+static int plan(struct np_probe *probe, void *arg, struct np_probe_plan *out,
 		struct np_err *err)
 {
-	struct np_pingpong_conf *c = &((struct settings *)arg)->conf;
+	struct np_pingpong_conf *conf = &((struct settings *)arg)->conf;
 	struct np_peers *all;
 	int rc = 0;
 
 	if (((struct settings *)arg)->times)
-		return plan_matrix(p, out, err);
-	all = calloc(p->size, sizeof(*all));
-	if (!all || np_pairing_make(p->place, p->size, all)) {
+		return plan_matrix(probe, out, err);
+	all = calloc(probe->size, sizeof(*all));
+	if (!all || np_pairing_make(probe->place, probe->size, all)) {
 		free(all);
 		return np_errf(err, -ENOMEM, "out of memory");
 	}
-	c->peers = all[p->rank];
+	conf->peers = all[probe->rank];
 	free(all);
-	if (c->peers.server != NP_NO_RANK) {
-		out->peer_node = p->place[c->peers.server].node;
-		rc = np_probe_connect(p, (size_t)c->peers.server, err);
+	if (conf->peers.server != NP_NO_RANK) {
+		out->peer_node = probe->place[conf->peers.server].node;
+		rc = np_probe_connect(probe, (size_t)conf->peers.server, err);
 	}
-	if (!rc && c->peers.client != NP_NO_RANK)
-		rc = np_probe_connect(p, (size_t)c->peers.client, err);
-	out->skipped = c->peers.skipped;
-	out->peer = c->peers.server != NP_NO_RANK ? c->peers.server :
-						   c->peers.client;
+	if (!rc && conf->peers.client != NP_NO_RANK)
+		rc = np_probe_connect(probe, (size_t)conf->peers.client, err);
+	out->skipped = conf->peers.skipped;
+	out->peer = conf->peers.server != NP_NO_RANK ? conf->peers.server :
+						       conf->peers.client;
 	return rc;
 }
 
 static void report_pair(uint32_t peer, double sec, void *arg)
 {
-	struct np_probe *p = arg;
+	struct np_probe *probe = arg;
 
-	np_probe_report(p, &(struct np_report){
-		.kind = NP_REPORT_PAIR, .rank = p->rank, .pair = { peer, sec },
-	});
+	np_probe_report(probe, &(struct np_report){
+				       .kind = NP_REPORT_PAIR,
+				       .rank = probe->rank,
+				       .pair = { peer, sec },
+			       });
 }
 
-static int engine(struct np_probe *p, void *arg, struct np_engine **out,
+static int engine(struct np_probe *probe, void *arg, struct np_engine **out,
 		  struct np_err *err)
 {
-	const struct settings *s = arg;
-	struct np_pingpong_conf *c = &((struct settings *)arg)->conf;
+	const struct settings *settings = arg;
+	struct np_pingpong_conf *conf = &((struct settings *)arg)->conf;
 	const struct matrix_conf matrix = {
-		.env = np_probe_env(p), .n_ranks = p->size, .times = s->times,
+		.env = np_probe_env(probe),
+		.n_ranks = probe->size,
+		.times = settings->times,
 		.patience_sec = MATRIX_PATIENCE_SEC,
-		.pair = report_pair, .done = on_done,
+		.pair = report_pair,
+		.done = on_done,
 	};
 
-	if (s->times)
+	if (settings->times)
 		return matrix_new(&matrix, out) ?
 		       np_errf(err, -ENOMEM, "out of memory") : 0;
-	c->env = np_probe_env(p);
-	c->seed = (uint64_t)time(NULL) ^ (uint64_t)getpid() << 32;
-	return np_pingpong_new(c, out) ?
-	       np_errf(err, -ENOMEM, "out of memory") : 0;
+	conf->env = np_probe_env(probe);
+	conf->seed = (uint64_t)time(NULL) ^ (uint64_t)getpid() << 32;
+	return np_pingpong_new(conf, out) ?
+		       np_errf(err, -ENOMEM, "out of memory") :
+		       0;
 }
 
 #define AT(member) offsetof(struct settings, member)
@@ -393,16 +409,16 @@ static const struct np_option options[] = {
 
 int main(int argc, char **argv)
 {
-	struct settings s = {
+	struct settings settings = {
 		.program = {
 			.command = { NAME, usage, options },
 			.kind = NP_REPORT_LATENCY, .n_peers = 2,
 			.report_every_sec = 1, .duration_sec = INFINITY,
 			.plan = plan, .engine = engine,
-			.arg = &s,
+			.arg = &settings,
 		},
 		.conf = { .period_sec = 0.1, .bytes = 1024 },
 	};
 
-	return np_probe_main(&s.program, argc, argv);
+	return np_probe_main(&settings.program, argc, argv);
 }

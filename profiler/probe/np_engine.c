@@ -53,28 +53,29 @@ static int same_group(const struct process *x, const struct process *y)
 /* All processes, sorted so that the members of each group are adjacent. */
 static struct process *processes_new(const struct np_place *place, size_t n)
 {
-	struct process *m = calloc(n ? n : 1, sizeof(*m));
+	struct process *process = calloc(n ? n : 1, sizeof(*process));
 
-	if (!m)
+	if (!process)
 		return NULL;
 	for (size_t i = 0; i < n; i++)
-		m[i] = (struct process){ .place = &place[i], .rank = i };
-	qsort(m, n, sizeof(*m), by_node);
+		process[i] = (struct process){ .place = &place[i], .rank = i };
+	qsort(process, n, sizeof(*process), by_node);
 	for (size_t i = 0; i < n; i++) {
-		int again = i && same_node(&m[i - 1], &m[i]);
+		int again = i && same_node(&process[i - 1], &process[i]);
 
-		m[i].local = again ? m[i - 1].local + 1 : 0;
-		m[i].first = again ? m[i - 1].first : m[i].rank;
+		process[i].local = again ? process[i - 1].local + 1 : 0;
+		process[i].first = again ? process[i - 1].first :
+					   process[i].rank;
 	}
-	qsort(m, n, sizeof(*m), by_group);
-	return m;
+	qsort(process, n, sizeof(*process), by_group);
+	return process;
 }
 
-static size_t group_end(const struct process *m, size_t n, size_t start)
+static size_t group_end(const struct process *process, size_t n, size_t start)
 {
 	size_t end = start + 1;
 
-	while (end < n && same_group(&m[start], &m[end]))
+	while (end < n && same_group(&process[start], &process[end]))
 		end++;
 	return end;
 }
@@ -87,17 +88,19 @@ static void set_pair(struct np_peers *out, const struct process *from,
 }
 
 /* Pair one process on each of k nodes of a leaf, all of one local rank. */
-static void pair_group(const struct process *m, size_t k, struct np_peers *out)
+static void pair_group(const struct process *process, size_t k,
+		       struct np_peers *out)
 {
-	size_t turn = m->local, left = k;
-#define AT(i) (&m[(turn + (i)) % k])
+	size_t turn = process->local, left = k;
+#define AT(i) (&process[(turn + (i)) % k])
 
 	if (k == 1) {
-		out[m->rank].skipped =
-			m->local ? "no peer: the other nodes of the step "
-				   "on this leaf switch run fewer probes" :
-				   "no peer: the step has one node on "
-				   "this leaf switch";
+		out[process->rank].skipped =
+			process->local ?
+				"no peer: the other nodes of the step "
+				"on this leaf switch run fewer probes" :
+				"no peer: the step has one node on "
+				"this leaf switch";
 		return;
 	}
 	for (; left > 3 || left == 2; left -= 2)
@@ -143,14 +146,14 @@ static int by_ring_order(const void *a, const void *b)
  * Merge the groups of each local rank, taking a node of each leaf in turn.
  * `first` becomes the position of the node in its leaf.
  */
-static void interleave_leaves(struct process *m, size_t n)
+static void interleave_leaves(struct process *process, size_t n)
 {
 	for (size_t i = 0, end; i < n; i = end) {
-		end = group_end(m, n, i);
+		end = group_end(process, n, i);
 		for (size_t k = i; k < end; k++)
-			m[k].first = k - i;
+			process[k].first = k - i;
 	}
-	qsort(m, n, sizeof(*m), by_ring_order);
+	qsort(process, n, sizeof(*process), by_ring_order);
 }
 
 static bool in_same_ring(const struct process *x, const struct process *y,
@@ -201,7 +204,7 @@ static void wait_net(struct np_net *net, const struct np_clock *clock,
 		clock->wait(clock, net->fd, until_sec);
 }
 
-void np_loop_run(struct np_engine *e, const struct np_idle *idle,
+void np_loop_run(struct np_engine *engine, const struct np_idle *idle,
 		 struct np_net *net, const struct np_clock *clock,
 		 bool (*stop)(void), double end_sec)
 {
@@ -215,7 +218,7 @@ void np_loop_run(struct np_engine *e, const struct np_idle *idle,
 		now = clock->now_sec(clock);
 		if (now >= end_sec)
 			break;
-		e->ops->step(e, now, &next);
+		engine->ops->step(engine, now, &next);
 		/*
 		 * Do background work when the engine sleeps until a fixed time.
 		 * While it waits for a message, do it only when it is overdue.
@@ -239,13 +242,13 @@ void np_loop_run(struct np_engine *e, const struct np_idle *idle,
 
 /* ---- liveness of a peer ---- */
 
-static const char *node_of(const struct np_liveness *p)
+static const char *node_of(const struct np_liveness *liveness)
 {
-	return p->env->place[p->rank].node;
+	return liveness->env->place[liveness->rank].node;
 }
 
-__attribute__((format(printf, 2, 3)))
-static void note(struct np_liveness *p, const char *fmt, ...)
+__attribute__((format(printf, 2, 3))) static void
+note(struct np_liveness *liveness, const char *fmt, ...)
 {
 	char text[NP_ERR_LEN];
 	va_list ap;
@@ -253,57 +256,59 @@ static void note(struct np_liveness *p, const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
-	p->env->note(text, p->env->arg);
+	liveness->env->note(text, liveness->env->arg);
 }
 
-void np_liveness_lost(struct np_liveness *p, double now_sec)
+void np_liveness_lost(struct np_liveness *liveness, double now_sec)
 {
-	if (p->state == NP_PEER_LOST)
+	if (liveness->state == NP_PEER_LOST)
 		return;
-	p->state = NP_PEER_LOST;
-	p->lost_sec = now_sec;
-	p->noted = false;
+	liveness->state = NP_PEER_LOST;
+	liveness->lost_sec = now_sec;
+	liveness->noted = false;
 }
 
-static double check_lost(struct np_liveness *p, double now_sec)
+static double check_lost(struct np_liveness *liveness, double now_sec)
 {
-	if (p->noted)
+	if (liveness->noted)
 		return INFINITY;
-	if (now_sec < p->lost_sec + NP_LIVENESS_GRACE_SEC)
-		return p->lost_sec + NP_LIVENESS_GRACE_SEC;
-	note(p, "peer on %s lost", node_of(p));
-	p->noted = true;
+	if (now_sec < liveness->lost_sec + NP_LIVENESS_GRACE_SEC)
+		return liveness->lost_sec + NP_LIVENESS_GRACE_SEC;
+	note(liveness, "peer on %s lost", node_of(liveness));
+	liveness->noted = true;
 	return INFINITY;
 }
 
-static double check_silent(struct np_liveness *p, double now_sec,
+static double check_silent(struct np_liveness *liveness, double now_sec,
 			   double since_sec)
 {
-	if (p->state == NP_PEER_SILENT)
+	if (liveness->state == NP_PEER_SILENT)
 		return INFINITY;
-	if (now_sec < since_sec + p->patience_sec)
-		return since_sec + p->patience_sec;
-	p->state = NP_PEER_SILENT;
-	note(p, "peer on %s silent for %g s", node_of(p), p->patience_sec);
+	if (now_sec < since_sec + liveness->patience_sec)
+		return since_sec + liveness->patience_sec;
+	liveness->state = NP_PEER_SILENT;
+	note(liveness, "peer on %s silent for %g s", node_of(liveness),
+	     liveness->patience_sec);
 	return INFINITY;
 }
 
-enum np_liveness_state np_liveness_check(struct np_liveness *p, double now_sec,
-					 double since_sec, double *until_sec)
+enum np_liveness_state np_liveness_check(struct np_liveness *liveness,
+					 double now_sec, double since_sec,
+					 double *until_sec)
 {
-	if (p->env->net->ops->lost(p->env->net, p->rank))
-		np_liveness_lost(p, now_sec);
-	*until_sec = p->state == NP_PEER_LOST ?
-			     check_lost(p, now_sec) :
-			     check_silent(p, now_sec, since_sec);
-	return p->state;
+	if (liveness->env->net->ops->lost(liveness->env->net, liveness->rank))
+		np_liveness_lost(liveness, now_sec);
+	*until_sec = liveness->state == NP_PEER_LOST ?
+			     check_lost(liveness, now_sec) :
+			     check_silent(liveness, now_sec, since_sec);
+	return liveness->state;
 }
 
-bool np_liveness_received(struct np_liveness *p)
+bool np_liveness_received(struct np_liveness *liveness)
 {
-	if (p->state != NP_PEER_SILENT)
+	if (liveness->state != NP_PEER_SILENT)
 		return false;
-	p->state = NP_PEER_ALIVE;
-	note(p, "peer on %s is back", node_of(p));
+	liveness->state = NP_PEER_ALIVE;
+	note(liveness, "peer on %s is back", node_of(liveness));
 	return true;
 }

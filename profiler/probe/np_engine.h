@@ -123,8 +123,10 @@ struct np_idle {
 	void *arg;
 };
 
-/* Run e until stop() is true or end_sec (on the clock; INFINITY: no end). */
-void np_loop_run(struct np_engine *e, const struct np_idle *idle,
+/*
+ * Run engine until stop() is true or end_sec (on the clock; INFINITY: no end).
+ */
+void np_loop_run(struct np_engine *engine, const struct np_idle *idle,
 		 struct np_net *net, const struct np_clock *clock,
 		 bool (*stop)(void), double end_sec);
 
@@ -164,18 +166,19 @@ struct np_liveness {
  * has been due (INFINITY: none is). *until_sec: when to call this again even
  * if no message arrives, or INFINITY.
  */
-enum np_liveness_state np_liveness_check(struct np_liveness *p, double now_sec,
-					 double since_sec, double *until_sec);
+enum np_liveness_state np_liveness_check(struct np_liveness *liveness,
+					 double now_sec, double since_sec,
+					 double *until_sec);
 
 /*
  * A message from the peer arrived. Returns true if the peer was silent until
  * now, which is noted: a time measured across the silence says nothing about
  * the network.
  */
-bool np_liveness_received(struct np_liveness *p);
+bool np_liveness_received(struct np_liveness *liveness);
 
 /* An operation with the peer failed for good. */
-void np_liveness_lost(struct np_liveness *p, double now_sec);
+void np_liveness_lost(struct np_liveness *liveness, double now_sec);
 
 /* ---- ImpactB: ping-pong ---- */
 

@@ -21,71 +21,71 @@
  * cores, asks for no memory, binds to no processors, and survives the loss of
  * one of its nodes.
  */
-static void add_srun(struct np_args *c, const struct np_helper_job *job,
+static void add_srun(struct np_args *args, const struct np_helper_job *job,
 		     const char *nodes, size_t n_nodes, unsigned per_node,
 		     const char *input)
 {
-	*c = (struct np_args){ .n = 0 };
-	np_args_add(c, "%s", job->srun);
-	np_args_add(c, "--jobid=%u", job->het_job_id ? job->het_job_id :
-							  job->job_id);
+	*args = (struct np_args){ .n = 0 };
+	np_args_add(args, "%s", job->srun);
+	np_args_add(args, "--jobid=%u",
+		    job->het_job_id ? job->het_job_id : job->job_id);
 	if (job->het_component >= 0)
-		np_args_add(c, "--het-group=%ld", job->het_component);
-	np_args_add(c, "--job-name=netprof");
-	np_args_add(c, "--overlap");
-	np_args_add(c, "--mem=0"); /* otherwise the step waits for memory */
-	np_args_add(c, "--mpi=none");
-	np_args_add(c, "--nodelist=%s", nodes);
-	np_args_add(c, "--nodes=%zu", n_nodes);
-	np_args_add(c, "--ntasks=%zu", n_nodes * per_node);
-	np_args_add(c, "--ntasks-per-node=%u", per_node);
-	np_args_add(c, "--distribution=block");
-	np_args_add(c, "--cpu-bind=none");
-	np_args_add(c, "--no-kill");
-	np_args_add(c, "--kill-on-bad-exit=0");
-	np_args_add(c, "--wait=0");
-	np_args_add(c, "--input=%s", input);
-	np_args_add(c, "--quiet");
-	np_args_add(c, "--propagate=NONE");
-	np_args_add(c, "--chdir=/");
+		np_args_add(args, "--het-group=%ld", job->het_component);
+	np_args_add(args, "--job-name=netprof");
+	np_args_add(args, "--overlap");
+	np_args_add(args, "--mem=0"); /* otherwise the step waits for memory */
+	np_args_add(args, "--mpi=none");
+	np_args_add(args, "--nodelist=%s", nodes);
+	np_args_add(args, "--nodes=%zu", n_nodes);
+	np_args_add(args, "--ntasks=%zu", n_nodes * per_node);
+	np_args_add(args, "--ntasks-per-node=%u", per_node);
+	np_args_add(args, "--distribution=block");
+	np_args_add(args, "--cpu-bind=none");
+	np_args_add(args, "--no-kill");
+	np_args_add(args, "--kill-on-bad-exit=0");
+	np_args_add(args, "--wait=0");
+	np_args_add(args, "--input=%s", input);
+	np_args_add(args, "--quiet");
+	np_args_add(args, "--propagate=NONE");
+	np_args_add(args, "--chdir=/");
 }
 
-static void add_probe(struct np_args *c, const struct np_helper_job *job,
+static void add_probe(struct np_args *args, const struct np_helper_job *job,
 		      const struct np_conf *conf, const char *program,
 		      const char *nodes, size_t n_nodes, unsigned per_node)
 {
-	add_srun(c, job, nodes, n_nodes, per_node, "all");
-	np_args_add(c, "%s/%s", conf->bindir, program);
-	np_args_add(c, "--join=srun");
+	add_srun(args, job, nodes, n_nodes, per_node, "all");
+	np_args_add(args, "%s/%s", conf->bindir, program);
+	np_args_add(args, "--join=srun");
 }
 
-void np_helper_cmd_impact(struct np_args *c, const struct np_helper_job *job,
-		       const struct np_conf *conf, const char *nodes,
-		       size_t n_nodes)
+void np_helper_cmd_impact(struct np_args *args, const struct np_helper_job *job,
+			  const struct np_conf *conf, const char *nodes,
+			  size_t n_nodes)
 {
-	add_probe(c, job, conf, "netprof-impactb", nodes, n_nodes,
+	add_probe(args, job, conf, "netprof-impactb", nodes, n_nodes,
 		  conf->per_node);
-	np_args_add(c, "--bytes=%u", conf->message_bytes);
-	np_args_add(c, "--period=%.9gs", conf->period_sec);
+	np_args_add(args, "--bytes=%u", conf->message_bytes);
+	np_args_add(args, "--period=%.9gs", conf->period_sec);
 }
 
-void np_helper_cmd_probe(struct np_args *c, const struct np_helper_job *job,
+void np_helper_cmd_probe(struct np_args *args, const struct np_helper_job *job,
 			 const struct np_conf *conf, const char *program,
 			 const char *nodes, size_t n_nodes)
 {
-	add_probe(c, job, conf, program, nodes, n_nodes, 1);
+	add_probe(args, job, conf, program, nodes, n_nodes, 1);
 }
 
-void np_helper_cmd_join(struct np_args *c, const struct np_helper_job *job,
-		     const struct np_conf *conf, const char *node,
-		     uint16_t port, bool again)
+void np_helper_cmd_join(struct np_args *args, const struct np_helper_job *job,
+			const struct np_conf *conf, const char *node,
+			uint16_t port, bool again)
 {
-	add_srun(c, job, node, 1, 1, "none");
-	np_args_add(c, "%s/netprof-agent", conf->libexecdir);
-	np_args_add(c, "--port=%u", port);
-	np_args_add(c, "--kind=level");
+	add_srun(args, job, node, 1, 1, "none");
+	np_args_add(args, "%s/netprof-agent", conf->libexecdir);
+	np_args_add(args, "--port=%u", port);
+	np_args_add(args, "--kind=level");
 	if (again)
-		np_args_add(c, "--again");
+		np_args_add(args, "--again");
 }
 
 /* ---- the process ---- */
@@ -122,7 +122,7 @@ static void run_child(int in, int out, char *const argv[], char *const envp[],
  * that writing to a step that has ended raises no signal, and takes a bounded
  * time.
  */
-static int open_stdin(struct np_helper_step *s, uint32_t n, int *child_end)
+static int open_stdin(struct np_helper_step *step, uint32_t n, int *child_end)
 {
 	const struct timeval patience = { .tv_sec = SEND_SEC };
 	int end[2];
@@ -131,19 +131,19 @@ static int open_stdin(struct np_helper_step *s, uint32_t n, int *child_end)
 		*child_end = open("/dev/null", O_RDONLY | O_CLOEXEC);
 		return *child_end < 0 ? -errno : 0;
 	}
-	s->wire = np_wire_host_new(n);
-	if (!s->wire)
+	step->wire = np_wire_host_new(n);
+	if (!step->wire)
 		return -ENOMEM;
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, end))
 		return -errno;
 	setsockopt(end[0], SOL_SOCKET, SO_SNDTIMEO, &patience,
 		   sizeof(patience));
-	s->in = end[0];
+	step->in = end[0];
 	*child_end = end[1];
 	return 0;
 }
 
-static int fork_srun(struct np_helper_step *s, char *const argv[],
+static int fork_srun(struct np_helper_step *step, char *const argv[],
 		     char *const envp[], int in)
 {
 	pid_t parent = getpid();
@@ -151,47 +151,47 @@ static int fork_srun(struct np_helper_step *s, char *const argv[],
 
 	if (pipe2(out, O_CLOEXEC))
 		return -errno;
-	s->pid = fork();
-	rc = s->pid < 0 ? -errno : 0;
-	if (s->pid == 0)
+	step->pid = fork();
+	rc = step->pid < 0 ? -errno : 0;
+	if (step->pid == 0)
 		run_child(in, out[1], argv, envp, parent);
 	close(out[1]);
-	s->fd = out[0];
+	step->fd = out[0];
 	if (rc)
-		s->pid = 0;
+		step->pid = 0;
 	else
-		fcntl(s->fd, F_SETFL, O_NONBLOCK);
+		fcntl(step->fd, F_SETFL, O_NONBLOCK);
 	return rc;
 }
 
-int np_helper_start(struct np_helper_step *s, const struct np_args *args,
-		      char *const envp[], uint32_t n, struct np_err *err)
+int np_helper_start(struct np_helper_step *step, const struct np_args *args,
+		    char *const envp[], uint32_t n, struct np_err *err)
 {
 	int in = -1, rc = args->rc;
 
-	*s = (struct np_helper_step)NP_HELPER_INIT;
+	*step = (struct np_helper_step)NP_HELPER_INIT;
 	if (!rc)
-		rc = open_stdin(s, n, &in);
+		rc = open_stdin(step, n, &in);
 	if (!rc)
-		rc = fork_srun(s, args->argv, envp, in);
+		rc = fork_srun(step, args->argv, envp, in);
 	if (in >= 0)
 		close(in);
 	if (!rc)
 		return 0;
-	np_helper_close(s);
+	np_helper_close(step);
 	return np_errf(err, rc, "cannot start %s: %s", args->n ? args->argv[0] :
 		       "srun", strerror(-rc));
 }
 
-void np_helper_close(struct np_helper_step *s)
+void np_helper_close(struct np_helper_step *step)
 {
-	if (s->fd >= 0)
-		close(s->fd);
-	if (s->in >= 0)
-		close(s->in);
-	np_wire_host_free(s->wire);
-	s->fd = s->in = -1;
-	s->wire = NULL;
+	if (step->fd >= 0)
+		close(step->fd);
+	if (step->in >= 0)
+		close(step->in);
+	np_wire_host_free(step->wire);
+	step->fd = step->in = -1;
+	step->wire = NULL;
 }
 
 static int send_text(int fd, const char *text)
@@ -215,20 +215,22 @@ static int send_text(int fd, const char *text)
  * Take a line if it is for the host of the exchange of addresses. A step whose
  * processes cannot find each other is ended. Returns whether it was.
  */
-static bool take_wire_line(struct np_helper_step *s, const char *line)
+static bool take_wire_line(struct np_helper_step *step, const char *line)
 {
 	char *text = NULL;
-	int rc = s->wire ? np_wire_host_take(s->wire, NULL, line, &text) :
-			   -ENOMSG;
+	int rc = step->wire ? np_wire_host_take(step->wire, NULL, line, &text) :
+			      -ENOMSG;
 
 	if (!rc && text)
-		rc = send_text(s->in, text);
+		rc = send_text(step->in, text);
 	free(text);
 	if (!rc || rc == -ENOMSG)
 		return !rc;
-	snprintf(s->last, sizeof(s->last), "its processes could not find "
-		 "each other: %s", strerror(-rc));
-	np_helper_signal(s, SIGTERM);
+	snprintf(step->last, sizeof(step->last),
+		 "its processes could not find "
+		 "each other: %s",
+		 strerror(-rc));
+	np_helper_signal(step, SIGTERM);
 	return true;
 }
 
@@ -241,96 +243,99 @@ static bool is_exit_notice(const char *line)
 	return !strncmp(line, "srun: error: ", 13) && strstr(line, ": task");
 }
 
-static void on_line(struct np_helper_step *s, char *line,
+static void on_line(struct np_helper_step *step, char *line,
 		    np_helper_report_f *f, void *arg)
 {
-	struct np_report r;
-	int rc = np_report_parse(line, &r);
+	struct np_report report;
+	int rc = np_report_parse(line, &report);
 
 	if (!rc && f)
-		f(&r, arg);
+		f(&report, arg);
 	if (rc != -ENOMSG)
 		return;
-	if (take_wire_line(s, line))
+	if (take_wire_line(step, line))
 		return;
-	if (*line && !(s->last[0] && is_exit_notice(line)))
-		snprintf(s->last, sizeof(s->last), "%.*s",
-			 (int)sizeof(s->last) - 1, line);
+	if (*line && !(step->last[0] && is_exit_notice(line)))
+		snprintf(step->last, sizeof(step->last), "%.*s",
+			 (int)sizeof(step->last) - 1, line);
 }
 
-static void split_lines(struct np_helper_step *s, np_helper_report_f *f,
+static void split_lines(struct np_helper_step *step, np_helper_report_f *f,
 			void *arg)
 {
-	char *start = s->buf, *nl;
+	char *start = step->buf, *nl;
 
-	while ((nl = memchr(start, '\n', s->len - (size_t)(start - s->buf)))) {
+	while ((nl = memchr(start, '\n',
+			    step->len - (size_t)(start - step->buf)))) {
 		*nl = '\0';
-		on_line(s, start, f, arg);
+		on_line(step, start, f, arg);
 		start = nl + 1;
 	}
-	s->len -= (size_t)(start - s->buf);
-	memmove(s->buf, start, s->len);
+	step->len -= (size_t)(start - step->buf);
+	memmove(step->buf, start, step->len);
 	/* the line is longer than the buffer */
-	if (s->len == sizeof(s->buf) - 1)
-		s->len = 0;
+	if (step->len == sizeof(step->buf) - 1)
+		step->len = 0;
 }
 
-void np_helper_read(struct np_helper_step *s, np_helper_report_f *f, void *arg)
+void np_helper_read(struct np_helper_step *step, np_helper_report_f *f,
+		    void *arg)
 {
 	/* Bounded, so that endless output cannot starve the caller. */
-	for (int i = 0; i < 64 && s->fd >= 0; i++) {
-		ssize_t got = read(s->fd, s->buf + s->len,
-				   sizeof(s->buf) - 1 - s->len);
+	for (int i = 0; i < 64 && step->fd >= 0; i++) {
+		ssize_t got = read(step->fd, step->buf + step->len,
+				   sizeof(step->buf) - 1 - step->len);
 
 		if (got < 0 && (errno == EAGAIN || errno == EINTR))
 			return;
 		if (got <= 0) {
-			close(s->fd);
-			s->fd = -1;
+			close(step->fd);
+			step->fd = -1;
 			return;
 		}
-		s->len += (size_t)got;
-		split_lines(s, f, arg);
+		step->len += (size_t)got;
+		split_lines(step, f, arg);
 	}
 }
 
-bool np_helper_reap(struct np_helper_step *s)
+bool np_helper_reap(struct np_helper_step *step)
 {
-	if (s->pid && waitpid(s->pid, &s->status, WNOHANG) == s->pid) {
-		s->pid = 0;
-		s->ended = true;
+	if (step->pid &&
+	    waitpid(step->pid, &step->status, WNOHANG) == step->pid) {
+		step->pid = 0;
+		step->ended = true;
 	}
-	return s->pid == 0;
+	return step->pid == 0;
 }
 
-void np_helper_signal(const struct np_helper_step *s, int sig)
+void np_helper_signal(const struct np_helper_step *step, int sig)
 {
-	if (s->pid)
-		kill(s->pid, sig);
+	if (step->pid)
+		kill(step->pid, sig);
 }
 
-int np_helper_end_due(struct np_helper_end *e, double now_sec)
+int np_helper_end_due(struct np_helper_end *end, double now_sec)
 {
 	static const struct {
 		double after_sec;
 		int sig;
 	} due[] = { { 2, SIGTERM }, { 4, SIGKILL }, { 6, -1 } };
 
-	if (e->n_sent == NP_ARRAY_SIZE(due))
+	if (end->n_sent == NP_ARRAY_SIZE(due))
 		return -1;
-	if (now_sec < e->requested_sec + due[e->n_sent].after_sec)
+	if (now_sec < end->requested_sec + due[end->n_sent].after_sec)
 		return 0;
-	return due[e->n_sent++].sig;
+	return due[end->n_sent++].sig;
 }
 
-void np_helper_cause(const struct np_helper_step *s, char *buf, size_t len)
+void np_helper_cause(const struct np_helper_step *step, char *buf, size_t len)
 {
-	if (!s->ended)
+	if (!step->ended)
 		snprintf(buf, len, "did not end");
-	else if (WIFSIGNALED(s->status))
-		snprintf(buf, len, "signal %d%s%s", WTERMSIG(s->status),
-			 s->last[0] ? ": " : "", s->last);
+	else if (WIFSIGNALED(step->status))
+		snprintf(buf, len, "signal %d%s%s", WTERMSIG(step->status),
+			 step->last[0] ? ": " : "", step->last);
 	else
-		snprintf(buf, len, "exit %d%s%s", WEXITSTATUS(s->status),
-			 s->last[0] ? ": " : "", s->last);
+		snprintf(buf, len, "exit %d%s%s", WEXITSTATUS(step->status),
+			 step->last[0] ? ": " : "", step->last);
 }

@@ -24,7 +24,9 @@
 /* Set in the environment of helper steps, which are not measured in turn. */
 #define NP_HELPER_ENV "NETPROF_SIDE"
 
-/* Cookies of the handshake of netprof-agent and the collector: np_rendezvous.h. */
+/*
+ * Cookies of the handshake of netprof-agent and the collector: np_rendezvous.h.
+ */
 #define NP_COOKIES_ENV "NETPROF_COOKIES"
 
 /* For a probe: slurmctld's name of the node's leaf switch. */
@@ -124,20 +126,20 @@ typedef void np_helper_report_f(const struct np_report *r, void *arg);
  * this one (np_wire.h); 0: they do not need to, and get no standard input.
  * Returns 0 or -errno with err. End with np_helper_close().
  */
-int np_helper_start(struct np_helper_step *s, const struct np_args *args,
-		      char *const envp[], uint32_t n, struct np_err *err);
+int np_helper_start(struct np_helper_step *step, const struct np_args *args,
+		    char *const envp[], uint32_t n, struct np_err *err);
 
 /*
  * Read the output and pass every report to f, unless it is NULL. A line longer
  * than the buffer is dropped. At the end of the output fd becomes -1.
  */
-void np_helper_read(struct np_helper_step *s, np_helper_report_f *f,
-		      void *arg);
+void np_helper_read(struct np_helper_step *step, np_helper_report_f *f,
+		    void *arg);
 
 /* True once the process has ended; does not wait. */
-bool np_helper_reap(struct np_helper_step *s);
+bool np_helper_reap(struct np_helper_step *step);
 
-void np_helper_signal(const struct np_helper_step *s, int sig);
+void np_helper_signal(const struct np_helper_step *step, int sig);
 
 /* Progress of ending steps; starts as { .requested_sec = now }. */
 struct np_helper_end {
@@ -149,12 +151,12 @@ struct np_helper_end {
  * The signal that is due now for steps that have not ended: SIGTERM after 2 s,
  * SIGKILL after 4 s. 0: none yet; -1: after 6 s they are left to slurmd.
  */
-int np_helper_end_due(struct np_helper_end *e, double now_sec);
+int np_helper_end_due(struct np_helper_end *end, double now_sec);
 
 /* Release all resources; a process that still runs is left alone. */
-void np_helper_close(struct np_helper_step *s);
+void np_helper_close(struct np_helper_step *step);
 
 /* How it ended, in words: "exit 1: srun: error: ..." */
-void np_helper_cause(const struct np_helper_step *s, char *buf, size_t len);
+void np_helper_cause(const struct np_helper_step *step, char *buf, size_t len);
 
 #endif

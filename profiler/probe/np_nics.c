@@ -60,9 +60,9 @@ static bool read_number(const char *path, uint64_t *out)
 }
 
 /* Use the two counters in a directory if both are readable. */
-__attribute__((format(printf, 4, 5)))
-static bool try_dir(struct np_device *d, uint64_t unit,
-		    const char *const name[2], const char *fmt, ...)
+__attribute__((format(printf, 4, 5))) static bool
+try_dir(struct np_device *device, uint64_t unit, const char *const name[2],
+	const char *fmt, ...)
 {
 	char dir[NP_DEVICE_PATH];
 	uint64_t bytes;
@@ -74,12 +74,12 @@ static bool try_dir(struct np_device *d, uint64_t unit,
 	va_end(ap);
 	if (n < 0 || n >= (int)sizeof(dir))
 		return false;
-	d->unit = unit;
+	device->unit = unit;
 	for (int i = 0; i < 2; i++)
-		if (snprintf(d->path[i], NP_DEVICE_PATH, "%s/%s", dir,
+		if (snprintf(device->path[i], NP_DEVICE_PATH, "%s/%s", dir,
 			     name[i]) >= NP_DEVICE_PATH)
 			return false;
-	return !np_device_bytes(d, &bytes);
+	return !np_device_bytes(device, &bytes);
 }
 
 /*
@@ -211,14 +211,14 @@ const char *const *np_device_providers(const char *sys)
 	return known[i].provider;
 }
 
-int np_device_bytes(const struct np_device *d, uint64_t *bytes)
+int np_device_bytes(const struct np_device *device, uint64_t *bytes)
 {
 	uint64_t count[2];
 
-	if (!d->unit || !read_number(d->path[0], &count[0]) ||
-	    !read_number(d->path[1], &count[1]))
+	if (!device->unit || !read_number(device->path[0], &count[0]) ||
+	    !read_number(device->path[1], &count[1]))
 		return -EIO;
-	*bytes = (count[0] + count[1]) * d->unit;
+	*bytes = (count[0] + count[1]) * device->unit;
 	return 0;
 }
 
@@ -336,11 +336,11 @@ struct np_nics {
 
 /* ---- reading all adapters ---- */
 
-static void add_count(struct np_nic_counts *c, const struct row *row,
+static void add_count(struct np_nic_counts *counts, const struct row *row,
 		      uint64_t n)
 {
-	c->has |= 1u << row->kind;
-	c->n[row->kind] += n * (row->unit ? row->unit : 1);
+	counts->has |= 1u << row->kind;
+	counts->n[row->kind] += n * (row->unit ? row->unit : 1);
 }
 
 static void add_statistic(const char *name, uint64_t n, void *counts)
@@ -354,7 +354,7 @@ static void add_statistic(const char *name, uint64_t n, void *counts)
  * A kind is reported only if all its files are readable: the sum over fewer
  * files would look like a counter that fell.
  */
-static void read_nic(struct np_nics *n, const struct nic *nic,
+static void read_nic(struct np_nics *nics, const struct nic *nic,
 		     struct np_nic_counts *out)
 {
 	uint32_t lost = 0;
@@ -366,23 +366,23 @@ static void read_nic(struct np_nics *n, const struct nic *nic,
 		else
 			lost |= 1u << nic->file[i].row->kind;
 	if (nic->driver)
-		n->ethtool(nic->name, add_statistic, out);
+		nics->ethtool(nic->name, add_statistic, out);
 	out->has &= ~lost;
 }
 
-double np_nics_read(struct np_nics *n, struct np_nic_counts out[])
+double np_nics_read(struct np_nics *nics, struct np_nic_counts out[])
 {
 	double began_sec = np_mono_sec(), from_sec = began_sec;
 
-	for (size_t i = 0; i < n->n; i++) {
+	for (size_t i = 0; i < nics->n; i++) {
 		double now_sec;
 
 		out[i] = (struct np_nic_counts){ 0 };
-		if (n->nic[i].given_up)
+		if (nics->nic[i].given_up)
 			continue;
-		read_nic(n, &n->nic[i], &out[i]);
+		read_nic(nics, &nics->nic[i], &out[i]);
 		now_sec = np_mono_sec();
-		n->nic[i].given_up = now_sec > from_sec + NP_NICS_SLOW_SEC;
+		nics->nic[i].given_up = now_sec > from_sec + NP_NICS_SLOW_SEC;
 		from_sec = now_sec;
 	}
 	return (from_sec - began_sec) / NP_NICS_SHARE;
@@ -491,18 +491,18 @@ static int add_files(struct nic *nic, const struct row *row, const char *dir)
 }
 
 /* dir: directory of its counters. */
-static int add_nic(struct np_nics *n, const char *name, const char *dir,
+static int add_nic(struct np_nics *nics, const char *name, const char *dir,
 		   const struct row *row, size_t n_rows)
 {
-	struct nic *nic = &n->nic[n->n];
+	struct nic *nic = &nics->nic[nics->n];
 	int rc = 0;
 
-	if (n->n == NP_NICS_MAX || strlen(name) >= MAX_NAME)
+	if (nics->n == NP_NICS_MAX || strlen(name) >= MAX_NAME)
 		return 0;
 	strcpy(nic->name, name);
 	for (size_t i = 0; !rc && i < n_rows; i++)
 		rc = add_files(nic, &row[i], dir);
-	n->n += nic->n_files > 0; /* without files, reuse the slot */
+	nics->n += nic->n_files > 0; /* without files, reuse the slot */
 	return rc;
 }
 
@@ -526,7 +526,7 @@ static bool is_wanted_net(const char *dir, const char *name, const char *also)
 	return (also && !strcmp(name, also)) || !access(path, F_OK);
 }
 
-static int find_class(struct np_nics *n, const char *sys, const char *class,
+static int find_class(struct np_nics *nics, const char *sys, const char *class,
 		      const char *pattern, const char *also,
 		      const struct row *row, size_t n_rows)
 {
@@ -539,14 +539,14 @@ static int find_class(struct np_nics *n, const char *sys, const char *class,
 	if (glob(path, 0, NULL, &found))
 		found.gl_pathc = 0;
 	for (size_t i = 0; !rc && i < found.gl_pathc; i++) {
-		size_t before = n->n;
+		size_t before = nics->n;
 
 		name_of(found.gl_pathv[i], class, name);
 		if (is_net && !is_wanted_net(found.gl_pathv[i], name, also))
 			continue;
-		rc = add_nic(n, name, found.gl_pathv[i], row, n_rows);
-		if (n->n > before)
-			n->nic[before].driver = is_net;
+		rc = add_nic(nics, name, found.gl_pathv[i], row, n_rows);
+		if (nics->n > before)
+			nics->nic[before].driver = is_net;
 	}
 	globfree(&found);
 	return rc;
@@ -566,36 +566,36 @@ int np_nics_open(const char *sys, const char *also, np_nics_ethtool *ethtool,
 		{ "/class/net/", "*/statistics", ROWS(net_rows) },
 #undef ROWS
 	};
-	struct np_nics *n = calloc(1, sizeof(*n));
-	int rc = n ? 0 : -ENOMEM;
+	struct np_nics *nics = calloc(1, sizeof(*nics));
+	int rc = nics ? 0 : -ENOMEM;
 
-	if (n)
-		n->ethtool = ethtool;
+	if (nics)
+		nics->ethtool = ethtool;
 	for (size_t i = 0; !rc && i < NP_ARRAY_SIZE(classes); i++)
-		rc = find_class(n, sys, classes[i].class, classes[i].pattern,
+		rc = find_class(nics, sys, classes[i].class, classes[i].pattern,
 				also, classes[i].row, classes[i].n_rows);
 	if (rc)
-		np_nics_close(n);
+		np_nics_close(nics);
 	else
-		*out = n;
+		*out = nics;
 	return rc;
 }
 
-void np_nics_close(struct np_nics *n)
+void np_nics_close(struct np_nics *nics)
 {
-	for (size_t i = 0; n && i < NP_NICS_MAX; i++)
-		free(n->nic[i].file);
-	free(n);
+	for (size_t i = 0; nics && i < NP_NICS_MAX; i++)
+		free(nics->nic[i].file);
+	free(nics);
 }
 
-size_t np_nics_count(const struct np_nics *n)
+size_t np_nics_count(const struct np_nics *nics)
 {
-	return n->n;
+	return nics->n;
 }
 
-const char *np_nics_name(const struct np_nics *n, size_t i)
+const char *np_nics_name(const struct np_nics *nics, size_t i)
 {
-	return n->nic[i].name;
+	return nics->nic[i].name;
 }
 
 /* ---- the thread that reads ---- */
@@ -632,56 +632,58 @@ struct np_counter_reader {
 };
 
 /* Called with the lock, which is released during the reading. */
-static void read_all(struct np_counter_reader *r)
+static void read_all(struct np_counter_reader *reader)
 {
 	double mono_sec;
 
-	pthread_mutex_unlock(&r->lock);
+	pthread_mutex_unlock(&reader->lock);
 	mono_sec = np_mono_sec();
-	r->read_sec = r->now_sec + mono_sec - r->mono_sec;
-	r->has_bytes = r->device.unit && !np_device_bytes(&r->device,
-							  &r->bytes);
-	r->has_nics = r->nics && mono_sec >= r->next_nics_sec;
-	if (r->has_nics)
-		r->next_nics_sec = mono_sec + np_nics_read(r->nics, r->nic);
-	pthread_mutex_lock(&r->lock);
+	reader->read_sec = reader->now_sec + mono_sec - reader->mono_sec;
+	reader->has_bytes = reader->device.unit &&
+			    !np_device_bytes(&reader->device, &reader->bytes);
+	reader->has_nics = reader->nics && mono_sec >= reader->next_nics_sec;
+	if (reader->has_nics)
+		reader->next_nics_sec =
+			mono_sec + np_nics_read(reader->nics, reader->nic);
+	pthread_mutex_lock(&reader->lock);
 }
 
-static void open_counters(struct np_counter_reader *r)
+static void open_counters(struct np_counter_reader *reader)
 {
-	const char *slash = strchr(r->transport, '/');
+	const char *slash = strchr(reader->transport, '/');
 
-	np_device_find(r->sys, r->transport, &r->device);
-	np_nics_open(r->sys, slash ? slash + 1 : NULL, r->ethtool, &r->nics);
+	np_device_find(reader->sys, reader->transport, &reader->device);
+	np_nics_open(reader->sys, slash ? slash + 1 : NULL, reader->ethtool,
+		     &reader->nics);
 }
 
 static void *reader_main(void *arg)
 {
-	struct np_counter_reader *r = arg;
+	struct np_counter_reader *reader = arg;
 
-	open_counters(r);
-	pthread_mutex_lock(&r->lock);
-	r->state = IDLE;
-	pthread_cond_broadcast(&r->changed);
-	while (!r->quit) {
-		if (r->state == REQUESTED) {
-			read_all(r);
-			r->state = DONE;
-			pthread_cond_broadcast(&r->changed);
+	open_counters(reader);
+	pthread_mutex_lock(&reader->lock);
+	reader->state = IDLE;
+	pthread_cond_broadcast(&reader->changed);
+	while (!reader->quit) {
+		if (reader->state == REQUESTED) {
+			read_all(reader);
+			reader->state = DONE;
+			pthread_cond_broadcast(&reader->changed);
 		} else {
-			pthread_cond_wait(&r->changed, &r->lock);
+			pthread_cond_wait(&reader->changed, &reader->lock);
 		}
 	}
-	pthread_mutex_unlock(&r->lock);
-	np_nics_close(r->nics);
-	pthread_cond_destroy(&r->changed);
-	pthread_mutex_destroy(&r->lock);
-	free(r);
+	pthread_mutex_unlock(&reader->lock);
+	np_nics_close(reader->nics);
+	pthread_cond_destroy(&reader->changed);
+	pthread_mutex_destroy(&reader->lock);
+	free(reader);
 	return NULL;
 }
 
 /* Wait a moment, with the lock, until the thread leaves a state. */
-static void wait_briefly(struct np_counter_reader *r, int state, long ns)
+static void wait_briefly(struct np_counter_reader *reader, int state, long ns)
 {
 	struct timespec end;
 
@@ -689,9 +691,9 @@ static void wait_briefly(struct np_counter_reader *r, int state, long ns)
 	end.tv_nsec += ns;
 	end.tv_sec += end.tv_nsec / 1000000000;
 	end.tv_nsec %= 1000000000;
-	while ((int)r->state == state &&
-	       !pthread_cond_clockwait(&r->changed, &r->lock, CLOCK_MONOTONIC,
-				       &end))
+	while ((int)reader->state == state &&
+	       !pthread_cond_clockwait(&reader->changed, &reader->lock,
+				       CLOCK_MONOTONIC, &end))
 		;
 }
 
@@ -708,140 +710,146 @@ static void report_transferred(struct np_counter *last,
 			       double now_sec, uint64_t n,
 			       const struct sink *to)
 {
-	const struct np_report r = {
+	const struct np_report report = {
 		.kind = kind,
 		.rank = rank,
 		.transferred = { now_sec - last->sec, n - last->n },
 	};
 
 	if (last->sec > 0 && n >= last->n)
-		to->emit(&r, to->arg);
+		to->emit(&report, to->arg);
 	*last = (struct np_counter){ now_sec, n };
 }
 
-static void report_nic(const struct np_progress *p, size_t i,
+static void report_nic(const struct np_progress *progress, size_t i,
 		       double elapsed_sec, const struct np_nic_counts *now,
 		       const struct sink *to)
 {
-	const struct np_nic_counts *last = &p->nic[i];
-	struct np_report r = {
-		.kind = NP_REPORT_NIC, .rank = p->rank,
+	const struct np_nic_counts *last = &progress->nic[i];
+	struct np_report report = {
+		.kind = NP_REPORT_NIC,
+		.rank = progress->rank,
 		.nic = { .elapsed_sec = elapsed_sec },
 	};
 
 	for (unsigned k = 0; k < NP_NIC_KINDS; k++)
 		if (last->has & now->has & 1u << k && now->n[k] >= last->n[k]) {
-			r.nic.counts.has |= 1u << k;
-			r.nic.counts.n[k] = now->n[k] - last->n[k];
+			report.nic.counts.has |= 1u << k;
+			report.nic.counts.n[k] = now->n[k] - last->n[k];
 		}
-	np_report_word(r.nic.device, np_nics_name(p->reader->nics, i));
-	if (r.nic.counts.has)
-		to->emit(&r, to->arg);
+	np_report_word(report.nic.device,
+		       np_nics_name(progress->reader->nics, i));
+	if (report.nic.counts.has)
+		to->emit(&report, to->arg);
 }
 
 /* Report what the thread has read, and let it read again when asked. */
-static void report_reading(struct np_progress *p, const struct sink *to)
+static void report_reading(struct np_progress *progress, const struct sink *to)
 {
-	struct np_counter_reader *r = p->reader;
+	struct np_counter_reader *reader = progress->reader;
 
-	if (r->has_bytes)
-		report_transferred(&p->transferred, NP_REPORT_TRANSFERRED,
-				   p->rank, r->read_sec, r->bytes, to);
-	for (size_t i = 0; r->has_nics && i < np_nics_count(r->nics); i++) {
-		if (p->nics_sec > 0)
-			report_nic(p, i, r->read_sec - p->nics_sec, &r->nic[i],
-				   to);
-		p->nic[i] = r->nic[i];
+	if (reader->has_bytes)
+		report_transferred(&progress->transferred,
+				   NP_REPORT_TRANSFERRED, progress->rank,
+				   reader->read_sec, reader->bytes, to);
+	for (size_t i = 0; reader->has_nics && i < np_nics_count(reader->nics);
+	     i++) {
+		if (progress->nics_sec > 0)
+			report_nic(progress, i,
+				   reader->read_sec - progress->nics_sec,
+				   &reader->nic[i], to);
+		progress->nic[i] = reader->nic[i];
 	}
-	if (r->has_nics)
-		p->nics_sec = r->read_sec;
-	r->state = IDLE;
+	if (reader->has_nics)
+		progress->nics_sec = reader->read_sec;
+	reader->state = IDLE;
 }
 
-void np_progress_collect(struct np_progress *p, np_progress_emit_f *emit,
+void np_progress_collect(struct np_progress *progress, np_progress_emit_f *emit,
 			 void *arg)
 {
 	const struct sink to = { emit, arg };
 
-	if (!p->reader)
+	if (!progress->reader)
 		return;
-	pthread_mutex_lock(&p->reader->lock);
-	if (p->reader->state == DONE)
-		report_reading(p, &to);
-	pthread_mutex_unlock(&p->reader->lock);
+	pthread_mutex_lock(&progress->reader->lock);
+	if (progress->reader->state == DONE)
+		report_reading(progress, &to);
+	pthread_mutex_unlock(&progress->reader->lock);
 }
 
 /* Ask for a reading, unless the last one still hangs. */
-static void request_reading(struct np_counter_reader *r, double now_sec)
+static void request_reading(struct np_counter_reader *reader, double now_sec)
 {
-	pthread_mutex_lock(&r->lock);
-	if (r->state == IDLE) {
-		r->now_sec = now_sec;
-		r->mono_sec = np_mono_sec();
-		r->state = REQUESTED;
-		pthread_cond_broadcast(&r->changed);
-		wait_briefly(r, REQUESTED, READ_NS);
+	pthread_mutex_lock(&reader->lock);
+	if (reader->state == IDLE) {
+		reader->now_sec = now_sec;
+		reader->mono_sec = np_mono_sec();
+		reader->state = REQUESTED;
+		pthread_cond_broadcast(&reader->changed);
+		wait_briefly(reader, REQUESTED, READ_NS);
 	}
-	pthread_mutex_unlock(&r->lock);
+	pthread_mutex_unlock(&reader->lock);
 }
 
-void np_progress_report(struct np_progress *p, double now_sec,
+void np_progress_report(struct np_progress *progress, double now_sec,
 			np_progress_emit_f *emit, void *arg)
 {
 	const struct sink to = { emit, arg };
 	uint64_t n;
 
-	np_progress_collect(p, emit, arg);
-	if (p->reader)
-		request_reading(p->reader, now_sec);
-	np_progress_collect(p, emit, arg);
+	np_progress_collect(progress, emit, arg);
+	if (progress->reader)
+		request_reading(progress->reader, now_sec);
+	np_progress_collect(progress, emit, arg);
 	/* A count of 0 means that calls are no longer counted. */
-	if (p->task && np_calls_find(p->task, &n) && n)
-		report_transferred(&p->calls, NP_REPORT_CALLS, p->rank, now_sec,
-				   n, &to);
+	if (progress->task && np_calls_find(progress->task, &n) && n)
+		report_transferred(&progress->calls, NP_REPORT_CALLS,
+				   progress->rank, now_sec, n, &to);
 }
 
-double np_progress_open(struct np_progress *p, const char *sys,
+double np_progress_open(struct np_progress *progress, const char *sys,
 			const char *transport, np_nics_ethtool *ethtool)
 {
-	struct np_counter_reader *r = calloc(1, sizeof(*r));
+	struct np_counter_reader *reader = calloc(1, sizeof(*reader));
 	double link = 0;
 
-	if (!r)
+	if (!reader)
 		return 0;
-	r->sys = sys;
-	r->ethtool = ethtool;
-	snprintf(r->transport, sizeof(r->transport), "%s", transport);
-	pthread_mutex_init(&r->lock, NULL);
-	pthread_cond_init(&r->changed, NULL);
-	if (np_thread_start(reader_main, r, STACK_BYTES, &p->thread)) {
-		free(r);
+	reader->sys = sys;
+	reader->ethtool = ethtool;
+	snprintf(reader->transport, sizeof(reader->transport), "%s", transport);
+	pthread_mutex_init(&reader->lock, NULL);
+	pthread_cond_init(&reader->changed, NULL);
+	if (np_thread_start(reader_main, reader, STACK_BYTES,
+			    &progress->thread)) {
+		free(reader);
 		return 0;
 	}
-	p->reader = r;
-	pthread_mutex_lock(&r->lock);
-	wait_briefly(r, OPENING, OPEN_NS);
-	if (r->state != OPENING)
-		link = r->device.link;
-	pthread_mutex_unlock(&r->lock);
+	progress->reader = reader;
+	pthread_mutex_lock(&reader->lock);
+	wait_briefly(reader, OPENING, OPEN_NS);
+	if (reader->state != OPENING)
+		link = reader->device.link;
+	pthread_mutex_unlock(&reader->lock);
 	return link;
 }
 
-void np_progress_close(struct np_progress *p)
+void np_progress_close(struct np_progress *progress)
 {
-	struct np_counter_reader *r = p->reader;
+	struct np_counter_reader *reader = progress->reader;
 	bool hangs;
 
-	if (!r)
+	if (!reader)
 		return;
-	p->reader = NULL;
-	pthread_mutex_lock(&r->lock);
-	hangs = r->state == OPENING || r->state == REQUESTED;
-	r->quit = true;
-	pthread_cond_broadcast(&r->changed);
-	pthread_mutex_unlock(&r->lock);
+	progress->reader = NULL;
+	pthread_mutex_lock(&reader->lock);
+	hangs = reader->state == OPENING || reader->state == REQUESTED;
+	reader->quit = true;
+	pthread_cond_broadcast(&reader->changed);
+	pthread_mutex_unlock(&reader->lock);
 	if (hangs)
-		pthread_detach(p->thread);
+		pthread_detach(progress->thread);
 	else
-		pthread_join(p->thread, NULL);
+		pthread_join(progress->thread, NULL);
 }

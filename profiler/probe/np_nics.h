@@ -45,7 +45,7 @@ int np_device_find(const char *sys, const char *transport,
 		   struct np_device *out);
 
 /* Bytes in both directions. Returns 0, or -EIO: no longer readable. */
-int np_device_bytes(const struct np_device *d, uint64_t *bytes);
+int np_device_bytes(const struct np_device *device, uint64_t *bytes);
 
 /*
  * Providers of libfabric for the networks of this node that UCX does not
@@ -79,17 +79,17 @@ struct np_nics;
  */
 int np_nics_open(const char *sys, const char *also, np_nics_ethtool *ethtool,
 		 struct np_nics **out);
-void np_nics_close(struct np_nics *n); /* NULL is allowed */
+void np_nics_close(struct np_nics *nics); /* NULL is allowed */
 
-size_t np_nics_count(const struct np_nics *n);
-const char *np_nics_name(const struct np_nics *n, size_t i); /* "mlx5_0:1" */
+size_t np_nics_count(const struct np_nics *nics);
+const char *np_nics_name(const struct np_nics *nics, size_t i); /* "mlx5_0:1" */
 
 /*
  * Read all adapters; out[] has np_nics_count() elements. A kind of count that
  * is no longer readable is missing from `has`. Returns the time in seconds
  * until the next reading is due.
  */
-double np_nics_read(struct np_nics *n, struct np_nic_counts out[]);
+double np_nics_read(struct np_nics *nics, struct np_nic_counts out[]);
 
 /* ---- progress reports ---- */
 
@@ -114,15 +114,15 @@ struct np_progress {
 typedef void np_progress_emit_f(const struct np_report *r, void *arg);
 
 /*
- * Find the counters of a transport, "tcp/eth0", and of all adapters. p is
- * zeroed except for rank and task. sys, which is borrowed, and ethtool: as for
- * np_nics_open(). Returns the capacity of the transport's device in one
+ * Find the counters of a transport, "tcp/eth0", and of all adapters. progress
+ * is zeroed except for rank and task. sys, which is borrowed, and ethtool: as
+ * for np_nics_open(). Returns the capacity of the transport's device in one
  * direction, bytes/s; 0: not known, or it was not read in time. Free with
  * np_progress_close().
  */
-double np_progress_open(struct np_progress *p, const char *sys,
+double np_progress_open(struct np_progress *progress, const char *sys,
 			const char *transport, np_nics_ethtool *ethtool);
-void np_progress_close(struct np_progress *p);
+void np_progress_close(struct np_progress *progress);
 
 /*
  * Read the counters, and emit a report for each: its increase since the last
@@ -131,9 +131,9 @@ void np_progress_close(struct np_progress *p);
  * takes more than a millisecond, the reports follow from a later call of
  * np_progress_collect() or this function, with the time of the reading.
  */
-void np_progress_report(struct np_progress *p, double now_sec,
+void np_progress_report(struct np_progress *progress, double now_sec,
 			np_progress_emit_f *emit, void *arg);
-void np_progress_collect(struct np_progress *p, np_progress_emit_f *emit,
+void np_progress_collect(struct np_progress *progress, np_progress_emit_f *emit,
 			 void *arg);
 
 #endif

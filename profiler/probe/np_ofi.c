@@ -111,41 +111,44 @@ struct ofi {
 	char kind[64], version[32];
 };
 
-static int failed(const struct ofi *f, struct np_err *err, long code,
+static int failed(const struct ofi *ofi, struct np_err *err, long code,
 		  const char *what)
 {
-	return np_errf(err, code < 0 && code > -FI_ERRNO_OFFSET ? (int)code :
-								 -EIO,
-		       "libfabric: %s: %s", what, f->lib.strerror((int)-code));
+	return np_errf(err,
+		       code < 0 && code > -FI_ERRNO_OFFSET ? (int)code : -EIO,
+		       "libfabric: %s: %s", what,
+		       ofi->lib.strerror((int)-code));
 }
 
 /* ---- messages ---- */
 
-static struct request *new_request(struct ofi *f)
+static struct request *new_request(struct ofi *ofi)
 {
-	struct request *r = f->unused;
+	struct request *request = ofi->unused;
 
-	if (!r)
-		return calloc(1, sizeof(*r));
-	f->unused = r->next;
-	return r;
+	if (!request)
+		return calloc(1, sizeof(*request));
+	ofi->unused = request->next;
+	return request;
 }
 
-static void complete(struct ofi *f, struct request *r, int status)
+static void complete(struct ofi *ofi, struct request *request, int status)
 {
-	r->op->status = status;
-	r->next = f->unused;
-	f->unused = r;
+	request->op->status = status;
+	request->next = ofi->unused;
+	ofi->unused = request;
 }
 
 /* Returns the provider's answer: 0, -FI_EAGAIN or another code. */
-static ssize_t start(struct ofi *f, struct request *r)
+static ssize_t start(struct ofi *ofi, struct request *request)
 {
-	if (r->rank < 0)
-		return fi_trecv(f->ep, r->buf, r->len, NULL, FI_ADDR_UNSPEC,
-				r->tag, 0, &r->context);
-	return fi_tsend(f->ep, r->buf, r->len, NULL, f->peer[r->rank].at,
-			r->tag, &r->context);
+	if (request->rank < 0)
+		return fi_trecv(ofi->ep, request->buf, request->len, NULL,
+				FI_ADDR_UNSPEC, request->tag, 0,
+				&request->context);
+	return fi_tsend(ofi->ep, request->buf, request->len, NULL,
+			ofi->peer[request->rank].at, request->tag,
+			&request->context);
 }
 
 static int code_of(long code)
@@ -153,114 +156,122 @@ static int code_of(long code)
 	return code > 0 && code < FI_ERRNO_OFFSET ? (int)-code : -EIO;
 }
 
-static void fail(struct ofi *f, struct request *r, long code)
+static void fail(struct ofi *ofi, struct request *request, long code)
 {
-	if (r->rank >= 0 && !f->peer[r->rank].lost)
-		f->peer[r->rank].lost = code_of(code);
-	complete(f, r, code_of(code));
+	if (request->rank >= 0 && !ofi->peer[request->rank].lost)
+		ofi->peer[request->rank].lost = code_of(code);
+	complete(ofi, request, code_of(code));
 }
 
-static void add(struct queue *q, struct request *r)
+static void add(struct queue *queue, struct request *request)
 {
-	r->next = NULL;
-	*q->end = r;
-	q->end = &r->next;
+	request->next = NULL;
+	*queue->end = request;
+	queue->end = &request->next;
 }
 
 /* Start as many messages as the provider accepts; returns their number. */
-static unsigned push(struct ofi *f, struct queue *q)
+static unsigned push(struct ofi *ofi, struct queue *queue)
 {
 	unsigned n = 0;
 
-	while (q->first) {
-		struct request *r = q->first;
-		ssize_t rc = start(f, r);
+	while (queue->first) {
+		struct request *request = queue->first;
+		ssize_t rc = start(ofi, request);
 
 		if (rc == -FI_EAGAIN)
 			break;
-		q->first = r->next;
-		if (!q->first)
-			q->end = &q->first;
+		queue->first = request->next;
+		if (!queue->first)
+			queue->end = &queue->first;
 		if (rc)
-			fail(f, r, -rc);
+			fail(ofi, request, -rc);
 		n++;
 	}
 	return n;
 }
 
-static void enqueue(struct ofi *f, struct queue *q, const struct request *of)
+static void enqueue(struct ofi *ofi, struct queue *queue,
+		    const struct request *of)
 {
-	struct request *r = new_request(f);
+	struct request *request = new_request(ofi);
 
-	if (!r) {
+	if (!request) {
 		of->op->status = -ENOMEM;
 		return;
 	}
-	*r = *of;
-	r->op->status = 1;
-	add(q, r);
-	f->waiting_sec = 0;
-	if (q->first == r)
-		push(f, q);
+	*request = *of;
+	request->op->status = 1;
+	add(queue, request);
+	ofi->waiting_sec = 0;
+	if (queue->first == request)
+		push(ofi, queue);
 }
 
-static void ofi_send(struct np_net *n, uint32_t rank, uint64_t tag,
+static void ofi_send(struct np_net *net, uint32_t rank, uint64_t tag,
 		     const void *buf, size_t len, struct np_op *op)
 {
-	struct ofi *f = (struct ofi *)n;
+	struct ofi *ofi = (struct ofi *)net;
 
-	if (f->peer[rank].lost)
-		op->status = f->peer[rank].lost;
+	if (ofi->peer[rank].lost)
+		op->status = ofi->peer[rank].lost;
 	else
-		enqueue(f, &f->sends, &(struct request){
-			.op = op, .buf = (void *)buf, .len = len, .tag = tag,
-			.rank = rank });
+		enqueue(ofi, &ofi->sends,
+			&(struct request){ .op = op,
+					   .buf = (void *)buf,
+					   .len = len,
+					   .tag = tag,
+					   .rank = rank });
 }
 
-static void ofi_recv(struct np_net *n, uint64_t tag, void *buf, size_t len,
+static void ofi_recv(struct np_net *net, uint64_t tag, void *buf, size_t len,
 		     struct np_op *op)
 {
-	struct ofi *f = (struct ofi *)n;
+	struct ofi *ofi = (struct ofi *)net;
 
-	enqueue(f, &f->receives, &(struct request){
-		.op = op, .buf = buf, .len = len, .tag = tag, .rank = -1 });
+	enqueue(ofi, &ofi->receives,
+		&(struct request){ .op = op,
+				   .buf = buf,
+				   .len = len,
+				   .tag = tag,
+				   .rank = -1 });
 }
 
 /* ---- progress, and sleep ---- */
 
 /* Handle one failed completion; returns 0 if there is none. */
-static unsigned read_error(struct ofi *f)
+static unsigned read_error(struct ofi *ofi)
 {
-	struct fi_cq_err_entry e = { NULL };
+	struct fi_cq_err_entry entry = { NULL };
 
-	if (fi_cq_readerr(f->cq, &e, 0) != 1)
+	if (fi_cq_readerr(ofi->cq, &entry, 0) != 1)
 		return 0;
-	if (e.op_context)
-		fail(f, e.op_context, e.err);
+	if (entry.op_context)
+		fail(ofi, entry.op_context, entry.err);
 	return 1;
 }
 
-static unsigned read_completions(struct ofi *f)
+static unsigned read_completions(struct ofi *ofi)
 {
-	struct fi_cq_entry e[N_READ];
-	ssize_t n = fi_cq_read(f->cq, e, N_READ);
+	struct fi_cq_entry entry[N_READ];
+	ssize_t n = fi_cq_read(ofi->cq, entry, N_READ);
 
 	if (n == -FI_EAVAIL)
-		return read_error(f);
+		return read_error(ofi);
 	for (ssize_t i = 0; i < n; i++)
-		complete(f, e[i].op_context, 0);
+		complete(ofi, entry[i].op_context, 0);
 	return n > 0 ? (unsigned)n : 0;
 }
 
-static unsigned ofi_progress(struct np_net *n)
+static unsigned ofi_progress(struct np_net *net)
 {
-	struct ofi *f = (struct ofi *)n;
-	unsigned done = read_completions(f);
+	struct ofi *ofi = (struct ofi *)net;
+	unsigned done = read_completions(ofi);
 
-	done += push(f, &f->receives) + push(f, &f->sends);
+	done += push(ofi, &ofi->receives) + push(ofi, &ofi->sends);
 	if (done) {
-		f->waiting_sec = 0;
-		f->n_idle = 0;
+		ofi->waiting_sec = 0;
+		ofi->n_idle = 0;
 	}
 	return done;
 }
@@ -268,101 +279,105 @@ static unsigned ofi_progress(struct np_net *n)
 /*
  * Make net.fd readable, by the timer, after a part of the time waited so far.
  */
-static void set_timer(struct ofi *f)
+static void set_timer(struct ofi *ofi)
 {
 	double now_sec = np_mono_sec(), check_sec;
-	struct itimerspec t = { { 0 } };
+	struct itimerspec itimerspec = { { 0 } };
 
-	if (!(f->waiting_sec > 0))
-		f->waiting_sec = now_sec;
-	check_sec = fmin(fmax((now_sec - f->waiting_sec) * CHECK_PART,
-			      CHECK_LEAST_SEC), CHECK_MOST_SEC);
-	t.it_value.tv_nsec = (long)(check_sec * 1e9);
-	timerfd_settime(f->timer, 0, &t, NULL);
-	f->timer_is_set = true;
+	if (!(ofi->waiting_sec > 0))
+		ofi->waiting_sec = now_sec;
+	check_sec = fmin(fmax((now_sec - ofi->waiting_sec) * CHECK_PART,
+			      CHECK_LEAST_SEC),
+			 CHECK_MOST_SEC);
+	itimerspec.it_value.tv_nsec = (long)(check_sec * 1e9);
+	timerfd_settime(ofi->timer, 0, &itimerspec, NULL);
+	ofi->timer_is_set = true;
 }
 
-static void stop_timer(struct ofi *f)
+static void stop_timer(struct ofi *ofi)
 {
 	const struct itimerspec off = { { 0 } };
 
-	if (f->timer_is_set)
-		timerfd_settime(f->timer, 0, &off, NULL);
-	f->timer_is_set = false;
+	if (ofi->timer_is_set)
+		timerfd_settime(ofi->timer, 0, &off, NULL);
+	ofi->timer_is_set = false;
 }
 
 /* Let the provider's descriptor wake the probe, or not. */
-static void listen_to(struct ofi *f, bool on)
+static void listen_to(struct ofi *ofi, bool on)
 {
-	struct epoll_event e = { .events = EPOLLIN };
+	struct epoll_event event = { .events = EPOLLIN };
 
-	if (on != f->listens &&
-	    !epoll_ctl(f->net.fd, on ? EPOLL_CTL_ADD : EPOLL_CTL_DEL,
-		       f->provider_fd, &e))
-		f->listens = on;
+	if (on != ofi->listens &&
+	    !epoll_ctl(ofi->net.fd, on ? EPOLL_CTL_ADD : EPOLL_CTL_DEL,
+		       ofi->provider_fd, &event))
+		ofi->listens = on;
 }
 
 /* Can the provider's descriptor be relied on to let the probe sleep? */
-static bool may_listen(struct ofi *f)
+static bool may_listen(struct ofi *ofi)
 {
 	double now_sec = np_mono_sec();
 
-	if (f->listens && now_sec - f->armed_sec > CHECK_MOST_SEC)
-		f->n_idle = 0; /* it has slept */
-	f->armed_sec = now_sec;
-	return f->provider_fd >= 0 && f->n_idle++ < MOST_IDLE_WAKEUPS;
+	if (ofi->listens && now_sec - ofi->armed_sec > CHECK_MOST_SEC)
+		ofi->n_idle = 0; /* it has slept */
+	ofi->armed_sec = now_sec;
+	return ofi->provider_fd >= 0 && ofi->n_idle++ < MOST_IDLE_WAKEUPS;
 }
 
 /*
  * The timer also retries messages that wait for room, for example while a
  * connection is established: not every provider signals when there is room.
  */
-static int ofi_arm(struct np_net *n)
+static int ofi_arm(struct np_net *net)
 {
-	struct ofi *f = (struct ofi *)n;
-	struct fid *fid = &f->cq->fid;
-	bool listens = may_listen(f);
+	struct ofi *ofi = (struct ofi *)net;
+	struct fid *fid = &ofi->cq->fid;
+	bool listens = may_listen(ofi);
 
-	if (listens && fi_trywait(f->fabric, &fid, 1))
+	if (listens && fi_trywait(ofi->fabric, &fid, 1))
 		return -EAGAIN;
-	listen_to(f, listens);
-	if (!listens || f->sends.first)
-		set_timer(f);
+	listen_to(ofi, listens);
+	if (!listens || ofi->sends.first)
+		set_timer(ofi);
 	else
-		stop_timer(f);
+		stop_timer(ofi);
 	return 0;
 }
 
 /* ---- connections ---- */
 
-static int ofi_connect(struct np_net *n, uint32_t rank, const void *addr,
+static int ofi_connect(struct np_net *net, uint32_t rank, const void *addr,
 		       size_t len, struct np_err *err)
 {
-	struct ofi *f = (struct ofi *)n;
+	struct ofi *ofi = (struct ofi *)net;
 	int rc;
 
 	/* The provider would read beyond the end of a shorter address. */
-	if (len != n->address_len)
-		return np_errf(err, -EPROTO, "libfabric: an address of %zu "
-			       "bytes, expected %zu", len, n->address_len);
-	rc = fi_av_insert(f->av, addr, 1, &f->peer[rank].at, 0, NULL);
-	return rc == 1 ? 0 : failed(f, err, rc < 0 ? rc : -EINVAL,
-				    "cannot connect (is Transport right?)");
+	if (len != net->address_len)
+		return np_errf(err, -EPROTO,
+			       "libfabric: an address of %zu "
+			       "bytes, expected %zu",
+			       len, net->address_len);
+	rc = fi_av_insert(ofi->av, addr, 1, &ofi->peer[rank].at, 0, NULL);
+	return rc == 1 ? 0 :
+			 failed(ofi, err, rc < 0 ? rc : -EINVAL,
+				"cannot connect (is Transport right?)");
 }
 
-static int ofi_lost(struct np_net *n, uint32_t rank)
+static int ofi_lost(struct np_net *net, uint32_t rank)
 {
-	return ((struct ofi *)n)->peer[rank].lost;
+	return ((struct ofi *)net)->peer[rank].lost;
 }
 
-static void ofi_transport(struct np_net *n, uint32_t rank, char *buf,
+static void ofi_transport(struct np_net *net, uint32_t rank, char *buf,
 			  size_t size)
 {
-	const struct fi_info *i = ((struct ofi *)n)->info;
+	const struct fi_info *info = ((struct ofi *)net)->info;
 
 	(void)rank;
-	snprintf(buf, size, "ofi:%s/%s", i->fabric_attr->prov_name,
-		 i->domain_attr->name);
+	snprintf(buf, size, "ofi:%s/%s", info->fabric_attr->prov_name,
+		 info->domain_attr->name);
 }
 
 static const struct np_net_ops ops = {
@@ -410,11 +425,11 @@ static int open_library(struct library *lib, const char *provider,
 		{ "fi_version", (void **)&lib->version },
 		{ "fi_strerror", (void **)&lib->strerror },
 	};
-	const struct np_ofi_setting *s;
+	const struct np_ofi_setting *setting;
 	void *handle;
 
-	for (size_t i = 0; (s = np_ofi_setting(provider, i)); i++)
-		setenv(s->name, s->value, 0);
+	for (size_t i = 0; (setting = np_ofi_setting(provider, i)); i++)
+		setenv(setting->name, setting->value, 0);
 	handle = load();
 	if (!handle)
 		return np_errf(err, -ENOENT, "%s: expected libfabric, which "
@@ -461,40 +476,42 @@ static struct fi_info *select_info(struct fi_info *list, const char *provider,
 
 static struct fi_info *new_hints(const struct library *lib)
 {
-	struct fi_info *h = lib->dupinfo(NULL);
+	struct fi_info *info = lib->dupinfo(NULL);
 
-	if (!h)
+	if (!info)
 		return NULL;
-	h->caps = FI_TAGGED | FI_SEND | FI_RECV;
-	h->mode = FI_CONTEXT | FI_CONTEXT2;
-	h->ep_attr->type = FI_EP_RDM;
-	h->domain_attr->threading = FI_THREAD_DOMAIN;
-	h->domain_attr->mr_mode = FI_MR_ENDPOINT | FI_MR_ALLOCATED |
-				  FI_MR_PROV_KEY | FI_MR_VIRT_ADDR;
-	h->domain_attr->resource_mgmt = FI_RM_ENABLED;
-	h->tx_attr->msg_order = h->rx_attr->msg_order = FI_ORDER_SAS;
-	return h;
+	info->caps = FI_TAGGED | FI_SEND | FI_RECV;
+	info->mode = FI_CONTEXT | FI_CONTEXT2;
+	info->ep_attr->type = FI_EP_RDM;
+	info->domain_attr->threading = FI_THREAD_DOMAIN;
+	info->domain_attr->mr_mode = FI_MR_ENDPOINT | FI_MR_ALLOCATED |
+				     FI_MR_PROV_KEY | FI_MR_VIRT_ADDR;
+	info->domain_attr->resource_mgmt = FI_RM_ENABLED;
+	info->tx_attr->msg_order = info->rx_attr->msg_order = FI_ORDER_SAS;
+	return info;
 }
 
-static int find_info(struct ofi *f, const char *provider, const char *devices,
+static int find_info(struct ofi *ofi, const char *provider, const char *devices,
 		     struct np_err *err)
 {
-	struct fi_info *hints = new_hints(&f->lib), *list = NULL, *one;
+	struct fi_info *hints = new_hints(&ofi->lib), *list = NULL, *one;
 	int rc;
 
 	if (!hints)
 		return np_errf(err, -ENOMEM, "out of memory");
-	rc = f->lib.getinfo(API, NULL, NULL, 0, hints, &list);
-	f->lib.freeinfo(hints);
+	rc = ofi->lib.getinfo(API, NULL, NULL, 0, hints, &list);
+	ofi->lib.freeinfo(hints);
 	one = rc ? NULL : select_info(list, provider, devices);
 	if (one)
-		f->info = f->lib.dupinfo(one);
-	f->lib.freeinfo(list);
-	if (f->info)
+		ofi->info = ofi->lib.dupinfo(one);
+	ofi->lib.freeinfo(list);
+	if (ofi->info)
 		return 0;
-	return np_errf(err, -ENOENT, "%s has no provider \"%s\"%s%s "
-		       "on this node; fi_info lists what it has", f->version,
-		       provider, devices && *devices ? " for " : "",
+	return np_errf(err, -ENOENT,
+		       "%s has no provider \"%s\"%s%s "
+		       "on this node; fi_info lists what it has",
+		       ofi->version, provider,
+		       devices && *devices ? " for " : "",
 		       devices ? devices : "");
 }
 
@@ -502,123 +519,124 @@ static int find_info(struct ofi *f, const char *provider, const char *devices,
 
 static int add_to(int set, int fd)
 {
-	struct epoll_event e = { .events = EPOLLIN };
+	struct epoll_event event = { .events = EPOLLIN };
 
-	return epoll_ctl(set, EPOLL_CTL_ADD, fd, &e) ? -errno : 0;
+	return epoll_ctl(set, EPOLL_CTL_ADD, fd, &event) ? -errno : 0;
 }
 
 /* Open net.fd: the provider's descriptor, if it has one, and a timer. */
-static int open_wait(struct ofi *f, bool has_fd)
+static int open_wait(struct ofi *ofi, bool has_fd)
 {
 	int fd;
 
-	f->net.fd = epoll_create1(EPOLL_CLOEXEC);
-	f->timer = timerfd_create(CLOCK_MONOTONIC,
-				  TFD_NONBLOCK | TFD_CLOEXEC);
-	if (f->net.fd < 0 || f->timer < 0)
+	ofi->net.fd = epoll_create1(EPOLL_CLOEXEC);
+	ofi->timer =
+		timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
+	if (ofi->net.fd < 0 || ofi->timer < 0)
 		return -errno;
-	if (has_fd && !fi_control(&f->cq->fid, FI_GETWAIT, &fd) &&
-	    !add_to(f->net.fd, fd)) {
-		f->provider_fd = fd;
-		f->listens = true;
+	if (has_fd && !fi_control(&ofi->cq->fid, FI_GETWAIT, &fd) &&
+	    !add_to(ofi->net.fd, fd)) {
+		ofi->provider_fd = fd;
+		ofi->listens = true;
 	}
-	return add_to(f->net.fd, f->timer);
+	return add_to(ofi->net.fd, ofi->timer);
 }
 
-static int open_queue(struct ofi *f)
+static int open_queue(struct ofi *ofi)
 {
 	struct fi_cq_attr attr = {
 		.format = FI_CQ_FORMAT_CONTEXT, .wait_obj = FI_WAIT_FD,
 	};
-	bool has_fd = np_ofi_wakes(f->info->fabric_attr->prov_name) &&
-		      !fi_cq_open(f->domain, &attr, &f->cq, NULL);
+	bool has_fd = np_ofi_wakes(ofi->info->fabric_attr->prov_name) &&
+		      !fi_cq_open(ofi->domain, &attr, &ofi->cq, NULL);
 	int rc = 0;
 
 	if (!has_fd) {
 		attr.wait_obj = FI_WAIT_NONE;
-		rc = fi_cq_open(f->domain, &attr, &f->cq, NULL);
+		rc = fi_cq_open(ofi->domain, &attr, &ofi->cq, NULL);
 	}
-	return rc ? rc : open_wait(f, has_fd);
+	return rc ? rc : open_wait(ofi, has_fd);
 }
 
-static int open_endpoint(struct ofi *f, size_t n_peers)
+static int open_endpoint(struct ofi *ofi, size_t n_peers)
 {
 	struct fi_av_attr attr = { .count = n_peers };
-	int rc = fi_av_open(f->domain, &attr, &f->av, NULL);
+	int rc = fi_av_open(ofi->domain, &attr, &ofi->av, NULL);
 
 	if (!rc)
-		rc = fi_endpoint(f->domain, f->info, &f->ep, NULL);
+		rc = fi_endpoint(ofi->domain, ofi->info, &ofi->ep, NULL);
 	if (!rc)
-		rc = fi_ep_bind(f->ep, &f->av->fid, 0);
+		rc = fi_ep_bind(ofi->ep, &ofi->av->fid, 0);
 	if (!rc)
-		rc = fi_ep_bind(f->ep, &f->cq->fid, FI_TRANSMIT | FI_RECV);
+		rc = fi_ep_bind(ofi->ep, &ofi->cq->fid, FI_TRANSMIT | FI_RECV);
 	if (!rc)
-		rc = fi_enable(f->ep);
-	f->net.address = f->address;
-	f->net.address_len = sizeof(f->address);
-	return rc ? rc : fi_getname(&f->ep->fid, f->address,
-				    &f->net.address_len);
+		rc = fi_enable(ofi->ep);
+	ofi->net.address = ofi->address;
+	ofi->net.address_len = sizeof(ofi->address);
+	return rc ? rc :
+		    fi_getname(&ofi->ep->fid, ofi->address,
+			       &ofi->net.address_len);
 }
 
-static int open_all(struct ofi *f, size_t n_peers)
+static int open_all(struct ofi *ofi, size_t n_peers)
 {
-	int rc = f->lib.fabric(f->info->fabric_attr, &f->fabric, NULL);
+	int rc = ofi->lib.fabric(ofi->info->fabric_attr, &ofi->fabric, NULL);
 
 	if (!rc)
-		rc = fi_domain(f->fabric, f->info, &f->domain, NULL);
+		rc = fi_domain(ofi->fabric, ofi->info, &ofi->domain, NULL);
 	if (!rc)
-		rc = open_queue(f);
-	return rc ? rc : open_endpoint(f, n_peers);
+		rc = open_queue(ofi);
+	return rc ? rc : open_endpoint(ofi, n_peers);
 }
 
 static struct ofi *new_ofi(uint32_t size)
 {
-	struct ofi *f = calloc(1, sizeof(*f));
+	struct ofi *ofi = calloc(1, sizeof(*ofi));
 
-	if (!f)
+	if (!ofi)
 		return NULL;
-	f->peer = calloc(size, sizeof(*f->peer));
-	if (!f->peer) {
-		free(f);
+	ofi->peer = calloc(size, sizeof(*ofi->peer));
+	if (!ofi->peer) {
+		free(ofi);
 		return NULL;
 	}
-	f->provider_fd = -1;
-	f->net.ops = &ops;
-	f->net.kind = f->kind;
-	f->net.version = f->version;
-	f->sends.end = &f->sends.first;
-	f->receives.end = &f->receives.first;
-	return f;
+	ofi->provider_fd = -1;
+	ofi->net.ops = &ops;
+	ofi->net.kind = ofi->kind;
+	ofi->net.version = ofi->version;
+	ofi->sends.end = &ofi->sends.first;
+	ofi->receives.end = &ofi->receives.first;
+	return ofi;
 }
 
 int np_ofi_open(uint32_t size, size_t n_peers, const char *provider,
 		const char *devices, struct np_net **out, struct np_err *err)
 {
-	struct ofi *f = new_ofi(size);
+	struct ofi *ofi = new_ofi(size);
 	uint32_t v;
 	int rc;
 
-	if (!f)
+	if (!ofi)
 		return np_errf(err, -ENOMEM, "out of memory");
-	rc = open_library(&f->lib, provider, err);
+	rc = open_library(&ofi->lib, provider, err);
 	if (!rc) {
-		v = f->lib.version();
-		snprintf(f->version, sizeof(f->version), "libfabric-%u.%u",
+		v = ofi->lib.version();
+		snprintf(ofi->version, sizeof(ofi->version), "libfabric-%u.%u",
 			 FI_MAJOR(v), FI_MINOR(v));
-		rc = find_info(f, provider, devices, err);
+		rc = find_info(ofi, provider, devices, err);
 	}
 	if (!rc) {
-		snprintf(f->kind, sizeof(f->kind), "ofi:%s",
-			 f->info->fabric_attr->prov_name);
-		rc = open_all(f, n_peers);
+		snprintf(ofi->kind, sizeof(ofi->kind), "ofi:%s",
+			 ofi->info->fabric_attr->prov_name);
+		rc = open_all(ofi, n_peers);
 		if (rc)
-			rc = failed(f, err, rc, f->kind);
+			rc = failed(ofi, err, rc, ofi->kind);
 	}
 	if (rc) { /* open objects are released when the process ends */
-		free(f->peer);
-		free(f);
+		free(ofi->peer);
+		free(ofi);
 		return rc;
 	}
-	*out = &f->net;
+	*out = &ofi->net;
 	return 0;
 }

@@ -34,13 +34,13 @@ static double seconds(const struct timeval *tv)
 	return (double)tv->tv_sec + 1e-6 * (double)tv->tv_usec;
 }
 
-void np_cost_now(struct np_cost *c)
+void np_cost_now(struct np_cost *cost)
 {
-	struct rusage u;
+	struct rusage rusage;
 
-	getrusage(RUSAGE_SELF, &u);
-	c->cpu_sec = seconds(&u.ru_utime) + seconds(&u.ru_stime);
-	c->rss_bytes = peak_rss_bytes();
+	getrusage(RUSAGE_SELF, &rusage);
+	cost->cpu_sec = seconds(&rusage.ru_utime) + seconds(&rusage.ru_stime);
+	cost->rss_bytes = peak_rss_bytes();
 }
 
 /* ---- windows ---- */
@@ -48,80 +48,84 @@ void np_cost_now(struct np_cost *c)
 /* This many bins fit into one report line whatever their counts. */
 #define BINS 44
 
-void np_window_init(struct np_window *w, enum np_report_kind kind,
+void np_window_init(struct np_window *window, enum np_report_kind kind,
 		    uint32_t rank, double width_sec, np_window_emit_f *emit,
 		    void *arg)
 {
-	memset(w, 0, sizeof(*w));
-	w->report.kind = kind;
-	w->report.rank = rank;
-	w->width_sec = width_sec;
-	w->emit = emit;
-	w->arg = arg;
+	memset(window, 0, sizeof(*window));
+	window->report.kind = kind;
+	window->report.rank = rank;
+	window->width_sec = width_sec;
+	window->emit = emit;
+	window->arg = arg;
 }
 
-void np_window_flush(struct np_window *w)
+void np_window_flush(struct np_window *window)
 {
-	struct np_report *r = &w->report;
+	struct np_report *report = &window->report;
 
-	if (r->window.sec.n) {
-		r->window.at_sec = (double)w->index * w->width_sec;
-		w->emit(r, w->arg);
+	if (report->window.sec.n) {
+		report->window.at_sec =
+			(double)window->index * window->width_sec;
+		window->emit(report, window->arg);
 	}
-	memset(&r->window, 0, sizeof(r->window));
+	memset(&report->window, 0, sizeof(report->window));
 }
 
-void np_window_tick(struct np_window *w, double now_sec)
+void np_window_tick(struct np_window *window, double now_sec)
 {
-	uint64_t index = now_sec > 0 ? (uint64_t)(now_sec / w->width_sec) : 0;
+	uint64_t index = now_sec > 0 ? (uint64_t)(now_sec / window->width_sec) :
+				       0;
 
-	if (index <= w->index)
+	if (index <= window->index)
 		return;
-	np_window_flush(w);
-	w->index = index;
+	np_window_flush(window);
+	window->index = index;
 }
 
 /* Index of a bin, or of its place among the sorted bins. */
-static size_t position_of(const struct np_report *r, uint16_t bin)
+static size_t position_of(const struct np_report *report, uint16_t bin)
 {
 	size_t i = 0;
 
-	while (i < r->window.n_bins && r->window.bins[i].bin < bin)
+	while (i < report->window.n_bins && report->window.bins[i].bin < bin)
 		i++;
 	return i;
 }
 
-static int is_bin_at(const struct np_report *r, size_t i, uint16_t bin)
+static int is_bin_at(const struct np_report *report, size_t i, uint16_t bin)
 {
-	return i < r->window.n_bins && r->window.bins[i].bin == bin;
+	return i < report->window.n_bins && report->window.bins[i].bin == bin;
 }
 
-static void count_bin(struct np_window *w, uint16_t bin)
+static void count_bin(struct np_window *window, uint16_t bin)
 {
-	struct np_report *r = &w->report;
-	size_t i = position_of(r, bin);
+	struct np_report *report = &window->report;
+	size_t i = position_of(report, bin);
 
-	if (is_bin_at(r, i, bin) ? r->window.bins[i].count == UINT32_MAX :
-			     r->window.n_bins == BINS) {
-		np_window_flush(w);
+	if (is_bin_at(report, i, bin) ?
+		    report->window.bins[i].count == UINT32_MAX :
+		    report->window.n_bins == BINS) {
+		np_window_flush(window);
 		i = 0;
 	}
-	if (!is_bin_at(r, i, bin)) {
-		memmove(&r->window.bins[i + 1], &r->window.bins[i],
-			(r->window.n_bins - i) * sizeof(r->window.bins[0]));
-		r->window.bins[i].bin = bin;
-		r->window.bins[i].count = 0;
-		r->window.n_bins++;
+	if (!is_bin_at(report, i, bin)) {
+		memmove(&report->window.bins[i + 1], &report->window.bins[i],
+			(report->window.n_bins - i) *
+				sizeof(report->window.bins[0]));
+		report->window.bins[i].bin = bin;
+		report->window.bins[i].count = 0;
+		report->window.n_bins++;
 	}
-	r->window.bins[i].count++;
+	report->window.bins[i].count++;
 }
 
-void np_window_add(struct np_window *w, double at_sec, double value_sec)
+void np_window_add(struct np_window *window, double at_sec, double value_sec)
 {
-	np_window_tick(w, at_sec);
-	if (w->report.kind == NP_REPORT_LATENCY)
-		count_bin(w, (uint16_t)np_hist_bin_of(value_sec));
-	np_moments_add(&w->report.window.sec, value_sec);
+	np_window_tick(window, at_sec);
+	if (window->report.kind == NP_REPORT_LATENCY)
+		count_bin(window, (uint16_t)np_hist_bin_of(value_sec));
+	np_moments_add(&window->report.window.sec, value_sec);
 }
 
 /* ---- the probe ---- */
@@ -133,25 +137,26 @@ void np_window_add(struct np_window *w, double at_sec, double value_sec)
 #define REPORT_WAIT_MS 1000
 #define LAST_REPORT_WAIT_MS 30
 
-void np_probe_report(struct np_probe *p, const struct np_report *r)
+void np_probe_report(struct np_probe *probe, const struct np_report *report)
 {
-	int rc = np_report_write(&p->writer, r);
+	int rc = np_report_write(&probe->writer, report);
 
 	/* Without a reader there is no point in measuring. */
 	if (rc && rc != -EAGAIN && rc != -EINVAL)
 		np_stop_request();
 }
 
-static void emit_report(const struct np_report *r, void *probe)
+static void emit_report(const struct np_report *report, void *probe)
 {
-	np_probe_report(probe, r);
+	np_probe_report(probe, report);
 }
 
 /* Publish the node, the leaf, the kind of network and the network address. */
-static int publish_self(struct np_probe *p, struct np_err *err)
+static int publish_self(struct np_probe *probe, struct np_err *err)
 {
-	const struct np_net *net = p->conf.net;
-	const char *const word[] = { p->conf.node, p->conf.leaf, net->kind };
+	const struct np_net *net = probe->conf.net;
+	const char *const word[] = { probe->conf.node, probe->conf.leaf,
+				     net->kind };
 	size_t len = net->address_len;
 	char *blob, *at;
 	int rc;
@@ -164,7 +169,7 @@ static int publish_self(struct np_probe *p, struct np_err *err)
 	for (size_t i = 0; i < NP_ARRAY_SIZE(word); i++)
 		at = stpcpy(at, word[i]) + 1;
 	memcpy(at, net->address, net->address_len);
-	rc = p->conf.wire->ops->put(p->conf.wire, blob, len, err);
+	rc = probe->conf.wire->ops->put(probe->conf.wire, blob, len, err);
 	free(blob);
 	return rc;
 }
@@ -173,41 +178,43 @@ static int publish_self(struct np_probe *p, struct np_err *err)
  * Offset of word i of a blob, and of the address after the words; 0 if the blob
  * is damaged.
  */
-static size_t word_at(const struct np_probe_blob *b, size_t i)
+static size_t word_at(const struct np_probe_blob *blob, size_t i)
 {
 	size_t at = 0;
 
-	while (i-- && at < b->len)
-		at += strnlen((char *)b->data + at, b->len - at) + 1;
-	return at < b->len ? at : 0;
+	while (i-- && at < blob->len)
+		at += strnlen((char *)blob->data + at, blob->len - at) + 1;
+	return at < blob->len ? at : 0;
 }
 
 enum { LEAF = 1, KIND, ADDRESS };
 
-static int get_place(struct np_probe *p, uint32_t rank, struct np_err *err)
+static int get_place(struct np_probe *probe, uint32_t rank, struct np_err *err)
 {
-	struct np_place *at = &p->place[rank];
-	struct np_probe_blob *b = &p->blob[rank];
-	int rc = p->conf.wire->ops->get(p->conf.wire, rank, &b->data, &b->len,
-					err);
+	struct np_place *at = &probe->place[rank];
+	struct np_probe_blob *blob = &probe->blob[rank];
+	int rc = probe->conf.wire->ops->get(probe->conf.wire, rank, &blob->data,
+					    &blob->len, err);
 
 	if (rc)
 		return rc;
-	if (!word_at(b, ADDRESS))
-		return np_errf(err, -EPROTO, "process %u published %zu "
+	if (!word_at(blob, ADDRESS))
+		return np_errf(err, -EPROTO,
+			       "process %u published %zu "
 			       "bytes that are not an address (is it another "
-			       "version of this program?)", rank, b->len);
-	at->node = b->data;
-	at->leaf = at->node + word_at(b, LEAF);
+			       "version of this program?)",
+			       rank, blob->len);
+	at->node = blob->data;
+	at->leaf = at->node + word_at(blob, LEAF);
 	return 0;
 }
 
-int np_probe_open(struct np_probe *p, const struct np_probe_conf *conf,
+int np_probe_open(struct np_probe *probe, const struct np_probe_conf *conf,
 		  struct np_err *err)
 {
 	int rc;
 
-	*p = (struct np_probe){
+	*probe = (struct np_probe){
 		.conf = *conf,
 		.rank = conf->wire->rank,
 		.size = conf->wire->size,
@@ -215,110 +222,119 @@ int np_probe_open(struct np_probe *p, const struct np_probe_conf *conf,
 		.last_cost_sec = conf->born_sec,
 		.progress = { .rank = conf->wire->rank, .task = conf->task },
 	};
-	np_window_init(&p->window, conf->kind, p->rank,
-		       conf->report_every_sec, emit_report, p);
-	p->place = calloc(p->size, sizeof(*p->place));
-	p->blob = calloc(p->size, sizeof(*p->blob));
-	if (!p->place || !p->blob)
+	np_window_init(&probe->window, conf->kind, probe->rank,
+		       conf->report_every_sec, emit_report, probe);
+	probe->place = calloc(probe->size, sizeof(*probe->place));
+	probe->blob = calloc(probe->size, sizeof(*probe->blob));
+	if (!probe->place || !probe->blob)
 		return np_errf(err, -ENOMEM, "out of memory");
-	rc = publish_self(p, err);
+	rc = publish_self(probe, err);
 	if (!rc)
 		rc = conf->wire->ops->fence(conf->wire, NP_PROBE_FENCE_SEC,
 					    err);
-	for (uint32_t i = 0; i < p->size && !rc; i++)
-		rc = get_place(p, i, err);
+	for (uint32_t i = 0; i < probe->size && !rc; i++)
+		rc = get_place(probe, i, err);
 	return rc;
 }
 
-int np_probe_connect(struct np_probe *p, size_t rank, struct np_err *err)
+int np_probe_connect(struct np_probe *probe, size_t rank, struct np_err *err)
 {
 	struct np_err why = NP_ERR_INIT;
-	const struct np_probe_blob *b = &p->blob[rank];
-	const char *kind = (char *)b->data + word_at(b, KIND);
-	struct np_net *net = p->conf.net;
-	size_t at = word_at(b, ADDRESS);
+	const struct np_probe_blob *blob = &probe->blob[rank];
+	const char *kind = (char *)blob->data + word_at(blob, KIND);
+	struct np_net *net = probe->conf.net;
+	size_t at = word_at(blob, ADDRESS);
 	int rc;
 
 	if (strcmp(kind, net->kind))
-		return np_errf(err, -EPROTO, "%s measures over %.60s and %s "
+		return np_errf(err, -EPROTO,
+			       "%s measures over %.60s and %s "
 			       "over %s: expected the same (Transport in "
-			       "netprof.conf)", p->place[rank].node, kind,
-			       p->conf.node, net->kind);
-	rc = net->ops->connect(net, (uint32_t)rank, (char *)b->data + at,
-			       b->len - at, &why);
-	return rc ? np_errf(err, rc, "%s: %s", p->place[rank].node, why.text) :
+			       "netprof.conf)",
+			       probe->place[rank].node, kind, probe->conf.node,
+			       net->kind);
+	rc = net->ops->connect(net, (uint32_t)rank, (char *)blob->data + at,
+			       blob->len - at, &why);
+	return rc ? np_errf(err, rc, "%s: %s", probe->place[rank].node,
+			    why.text) :
 		    0;
 }
 
-static void report_handshake(struct np_probe *p,
+static void report_handshake(struct np_probe *probe,
 			     const struct np_probe_plan *plan,
 			     const char *version)
 {
-	struct np_report r = { .kind = NP_REPORT_HANDSHAKE, .rank = p->rank };
+	struct np_report report = { .kind = NP_REPORT_HANDSHAKE,
+				    .rank = probe->rank };
 	double link = 0;
 
-	r.handshake.n_ranks = p->size;
-	np_report_word(r.handshake.node, p->place[p->rank].node);
-	np_report_word(r.handshake.leaf, p->place[p->rank].leaf);
-	np_report_word(r.handshake.peer_node, plan->peer_node);
-	np_report_word(r.handshake.version, version);
+	report.handshake.n_ranks = probe->size;
+	np_report_word(report.handshake.node, probe->place[probe->rank].node);
+	np_report_word(report.handshake.leaf, probe->place[probe->rank].leaf);
+	np_report_word(report.handshake.peer_node, plan->peer_node);
+	np_report_word(report.handshake.version, version);
 	if (plan->peer != NP_NO_RANK) {
-		p->conf.net->ops->transport(p->conf.net, (uint32_t)plan->peer,
-					    r.handshake.transport,
-					    sizeof(r.handshake.transport));
-		link = np_progress_open(&p->progress, "/sys",
-					r.handshake.transport, np_nics_ioctl);
+		probe->conf.net->ops->transport(
+			probe->conf.net, (uint32_t)plan->peer,
+			report.handshake.transport,
+			sizeof(report.handshake.transport));
+		link = np_progress_open(&probe->progress, "/sys",
+					report.handshake.transport,
+					np_nics_ioctl);
 	}
-	np_probe_report(p, &r);
+	np_probe_report(probe, &report);
 	if (link > 0)
-		np_probe_report(p, &(struct np_report){
-			.kind = NP_REPORT_LINK, .rank = p->rank,
-			.link = (uint64_t)link });
+		np_probe_report(probe,
+				&(struct np_report){ .kind = NP_REPORT_LINK,
+						     .rank = probe->rank,
+						     .link = (uint64_t)link });
 }
 
-static void report_skip(struct np_probe *p, const char *reason)
+static void report_skip(struct np_probe *probe, const char *reason)
 {
-	struct np_report r = { .kind = NP_REPORT_SKIP, .rank = p->rank };
+	struct np_report report = { .kind = NP_REPORT_SKIP,
+				    .rank = probe->rank };
 
-	np_report_word(r.skip.node, p->place[p->rank].node);
-	np_report_word(r.skip.leaf, p->place[p->rank].leaf);
-	snprintf(r.skip.reason, sizeof(r.skip.reason), "%s", reason);
-	np_probe_report(p, &r);
+	np_report_word(report.skip.node, probe->place[probe->rank].node);
+	np_report_word(report.skip.leaf, probe->place[probe->rank].leaf);
+	snprintf(report.skip.reason, sizeof(report.skip.reason), "%s", reason);
+	np_probe_report(probe, &report);
 }
 
-int np_probe_start(struct np_probe *p, const struct np_probe_plan *plan,
+int np_probe_start(struct np_probe *probe, const struct np_probe_plan *plan,
 		   const char *version, struct np_err *err)
 {
-	struct np_wire *wire = p->conf.wire;
+	struct np_wire *wire = probe->conf.wire;
 	int rc = wire->ops->fence(wire, NP_PROBE_FENCE_SEC, err);
 
 	if (rc)
 		return rc;
-	p->start_sec = p->conf.clock->now_sec(p->conf.clock);
-	p->next_cost_sec = p->start_sec;
+	probe->start_sec = probe->conf.clock->now_sec(probe->conf.clock);
+	probe->next_cost_sec = probe->start_sec;
 	np_stop_on_signal();
-	report_handshake(p, plan, version);
+	report_handshake(probe, plan, version);
 	if (plan->skipped)
-		report_skip(p, plan->skipped);
+		report_skip(probe, plan->skipped);
 	return 0;
 }
 
 /* Report the cost since the last report, or since the process started. */
-static void report_cost(struct np_probe *p, double now_sec)
+static void report_cost(struct np_probe *probe, double now_sec)
 {
-	struct np_report r = { .kind = NP_REPORT_COST, .rank = p->rank };
-	uint64_t messages = p->engine ? p->engine->messages : 0;
+	struct np_report report = { .kind = NP_REPORT_COST,
+				    .rank = probe->rank };
+	uint64_t messages = probe->engine ? probe->engine->messages : 0;
 	struct np_cost cost;
 
 	np_cost_now(&cost);
-	r.cost.cpu_sec = cost.cpu_sec - p->last_cpu_sec;
-	r.cost.elapsed_sec = now_sec - p->last_cost_sec;
-	r.cost.messages = messages - p->last_messages;
-	r.cost.rss_bytes = cost.rss_bytes;
-	p->last_cpu_sec = cost.cpu_sec;
-	p->last_cost_sec = now_sec;
-	p->last_messages = messages;
-	np_probe_report(p, &r);
+	report.cost.cpu_sec = cost.cpu_sec - probe->last_cpu_sec;
+	report.cost.elapsed_sec = now_sec - probe->last_cost_sec;
+	report.cost.messages = messages - probe->last_messages;
+	report.cost.rss_bytes = cost.rss_bytes;
+	probe->last_cpu_sec = cost.cpu_sec;
+	probe->last_cost_sec = now_sec;
+	probe->last_messages = messages;
+	np_probe_report(probe, &report);
 }
 
 /* Background work of the loop: reports that are due. */
@@ -337,14 +353,15 @@ static void on_idle(void *probe, double now_sec)
 		p->next_cost_sec = now_sec + p->conf.report_every_sec;
 }
 
-void np_probe_run(struct np_probe *p, struct np_engine *engine,
+void np_probe_run(struct np_probe *probe, struct np_engine *engine,
 		  double duration_sec)
 {
-	const struct np_idle between = { on_idle, p->conf.report_every_sec, p };
+	const struct np_idle between = { on_idle, probe->conf.report_every_sec,
+					 probe };
 
-	p->engine = engine;
-	np_loop_run(engine, &between, p->conf.net, p->conf.clock,
-		    np_stop_requested, p->start_sec + duration_sec);
+	probe->engine = engine;
+	np_loop_run(engine, &between, probe->conf.net, probe->conf.clock,
+		    np_stop_requested, probe->start_sec + duration_sec);
 }
 
 void np_probe_count(double at_sec, double value_sec, void *probe)
@@ -357,46 +374,52 @@ void np_probe_count(double at_sec, double value_sec, void *probe)
 void np_probe_note(const char *text, void *probe)
 {
 	struct np_probe *p = probe;
-	struct np_report r = { .kind = NP_REPORT_NOTE, .rank = p->rank };
+	struct np_report report = { .kind = NP_REPORT_NOTE, .rank = p->rank };
 
-	snprintf(r.note, sizeof(r.note), "%s", text);
-	np_probe_report(p, &r);
+	snprintf(report.note, sizeof(report.note), "%s", text);
+	np_probe_report(p, &report);
 }
 
-struct np_engine_env np_probe_env(struct np_probe *p)
+struct np_engine_env np_probe_env(struct np_probe *probe)
 {
 	return (struct np_engine_env){
-		.net = p->conf.net, .clock = p->conf.clock,
-		.rank = p->rank, .place = p->place, .start_sec = p->start_sec,
-		.count = np_probe_count, .note = np_probe_note, .arg = p,
+		.net = probe->conf.net,
+		.clock = probe->conf.clock,
+		.rank = probe->rank,
+		.place = probe->place,
+		.start_sec = probe->start_sec,
+		.count = np_probe_count,
+		.note = np_probe_note,
+		.arg = probe,
 	};
 }
 
-void np_probe_finish(struct np_probe *p)
+void np_probe_finish(struct np_probe *probe)
 {
 	const struct np_report bye = {
-		.kind = NP_REPORT_BYE, .rank = p->rank,
+		.kind = NP_REPORT_BYE,
+		.rank = probe->rank,
 	};
 	char text[64];
 
-	p->writer.wait_ms = LAST_REPORT_WAIT_MS;
-	np_window_flush(&p->window);
-	report_cost(p, p->conf.clock->now_sec(p->conf.clock));
-	np_progress_collect(&p->progress, emit_report, p);
-	if (p->writer.dropped) {
+	probe->writer.wait_ms = LAST_REPORT_WAIT_MS;
+	np_window_flush(&probe->window);
+	report_cost(probe, probe->conf.clock->now_sec(probe->conf.clock));
+	np_progress_collect(&probe->progress, emit_report, probe);
+	if (probe->writer.dropped) {
 		snprintf(text, sizeof(text),
 			 "%llu reports dropped: nobody read them",
-			 (unsigned long long)p->writer.dropped);
-		np_probe_note(text, p);
+			 (unsigned long long)probe->writer.dropped);
+		np_probe_note(text, probe);
 	}
-	np_probe_report(p, &bye);
+	np_probe_report(probe, &bye);
 }
 
-void np_probe_close(struct np_probe *p)
+void np_probe_close(struct np_probe *probe)
 {
-	for (uint32_t i = 0; p->blob && i < p->size; i++)
-		free(p->blob[i].data);
-	free(p->blob);
-	free(p->place);
-	np_progress_close(&p->progress);
+	for (uint32_t i = 0; probe->blob && i < probe->size; i++)
+		free(probe->blob[i].data);
+	free(probe->blob);
+	free(probe->place);
+	np_progress_close(&probe->progress);
 }

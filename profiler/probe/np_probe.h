@@ -33,7 +33,7 @@ struct np_cost {
 };
 
 /* Exported for the unit tests. */
-void np_cost_now(struct np_cost *c);
+void np_cost_now(struct np_cost *cost);
 
 /* ---- windows: measured values gathered into reports ---- */
 
@@ -53,7 +53,7 @@ struct np_window {
  * kind: NP_REPORT_LATENCY (with a histogram) or NP_REPORT_ROUND. The times
  * passed to the functions below are seconds since the common start.
  */
-void np_window_init(struct np_window *w, enum np_report_kind kind,
+void np_window_init(struct np_window *window, enum np_report_kind kind,
 		    uint32_t rank, double width_sec, np_window_emit_f *emit,
 		    void *arg);
 
@@ -61,13 +61,13 @@ void np_window_init(struct np_window *w, enum np_report_kind kind,
  * Add a value (seconds, >= 0) measured at at_sec. A window that has ended, or
  * has no room for one more histogram bin, is emitted first.
  */
-void np_window_add(struct np_window *w, double at_sec, double value_sec);
+void np_window_add(struct np_window *window, double at_sec, double value_sec);
 
 /* Emit the window if it has ended by now_sec and is not empty. */
-void np_window_tick(struct np_window *w, double now_sec);
+void np_window_tick(struct np_window *window, double now_sec);
 
 /* Emit the window unless it is empty. */
-void np_window_flush(struct np_window *w);
+void np_window_flush(struct np_window *window);
 
 /* ---- a probe among the other processes of its step ---- */
 
@@ -104,15 +104,15 @@ struct np_probe {
 };
 
 /*
- * Publish where this process runs and learn the same of all others. p belongs
- * to the caller, who must call np_probe_close() even if this fails.
+ * Publish where this process runs and learn the same of all others. probe
+ * belongs to the caller, who must call np_probe_close() even if this fails.
  * Returns 0 or -errno with err.
  */
-int np_probe_open(struct np_probe *p, const struct np_probe_conf *conf,
+int np_probe_open(struct np_probe *probe, const struct np_probe_conf *conf,
 		  struct np_err *err);
 
 /* Connect to another rank; once for each. Returns 0 or -errno with err. */
-int np_probe_connect(struct np_probe *p, size_t rank, struct np_err *err);
+int np_probe_connect(struct np_probe *probe, size_t rank, struct np_err *err);
 
 /* What one process is going to do; strings are borrowed. */
 struct np_probe_plan {
@@ -127,11 +127,11 @@ struct np_probe_plan {
  * no longer ends the process at once (np_clock.h), and the handshake is
  * written. version: of the network library. Returns 0 or -errno with err.
  */
-int np_probe_start(struct np_probe *p, const struct np_probe_plan *plan,
+int np_probe_start(struct np_probe *probe, const struct np_probe_plan *plan,
 		   const char *version, struct np_err *err);
 
 /* Run an engine for duration_sec, or until the process is asked to stop. */
-void np_probe_run(struct np_probe *p, struct np_engine *engine,
+void np_probe_run(struct np_probe *probe, struct np_engine *engine,
 		  double duration_sec);
 
 /*
@@ -139,18 +139,18 @@ void np_probe_run(struct np_probe *p, struct np_engine *engine,
  * engine counts go into windows, its notes become reports. np_probe_count()
  * and np_probe_note() are exported for the unit tests.
  */
-struct np_engine_env np_probe_env(struct np_probe *p);
+struct np_engine_env np_probe_env(struct np_probe *probe);
 void np_probe_count(double at_sec, double value_sec, void *probe);
 void np_probe_note(const char *text, void *probe);
 
 /* Write a report of the program's own. */
-void np_probe_report(struct np_probe *p, const struct np_report *r);
+void np_probe_report(struct np_probe *probe, const struct np_report *report);
 
 /* Report the last window, the last cost, and the end of this process. */
-void np_probe_finish(struct np_probe *p);
+void np_probe_finish(struct np_probe *probe);
 
 /* Free memory. Exported for the unit tests; the programs just exit. */
-void np_probe_close(struct np_probe *p);
+void np_probe_close(struct np_probe *probe);
 
 /* ---- a probe program, over UCX or libfabric and PMIx ---- */
 

@@ -81,18 +81,19 @@ static const struct field {
 #undef AT
 };
 
-static bool has_field(const struct field *f, const struct np_report *r)
+static bool has_field(const struct field *field, const struct np_report *report)
 {
-	return f->of & 1u << r->kind;
+	return field->of & 1u << report->kind;
 }
 
 /* A window must have samples, and consistent moments. */
-static bool is_empty(const struct np_report *r)
+static bool is_empty(const struct np_report *report)
 {
-	const struct np_moments *m = &r->window.sec;
+	const struct np_moments *moments = &report->window.sec;
 
-	return (r->kind == NP_REPORT_LATENCY || r->kind == NP_REPORT_ROUND) &&
-	       (!m->n || !np_moments_valid(m));
+	return (report->kind == NP_REPORT_LATENCY ||
+		report->kind == NP_REPORT_ROUND) &&
+	       (!moments->n || !np_moments_valid(moments));
 }
 
 /* ---- writing ---- */
@@ -103,20 +104,20 @@ struct out {
 	int bad;
 };
 
-__attribute__((format(printf, 2, 3)))
-static void put(struct out *o, const char *fmt, ...)
+__attribute__((format(printf, 2, 3))) static void put(struct out *out,
+						      const char *fmt, ...)
 {
-	size_t room = NP_REPORT_LINE - o->len;
+	size_t room = NP_REPORT_LINE - out->len;
 	va_list ap;
 	int n;
 
 	va_start(ap, fmt);
-	n = vsnprintf(o->buf + o->len, room, fmt, ap);
+	n = vsnprintf(out->buf + out->len, room, fmt, ap);
 	va_end(ap);
 	if (n < 0 || (size_t)n >= room)
-		o->bad = 1;
+		out->bad = 1;
 	else
-		o->len += (size_t)n;
+		out->len += (size_t)n;
 }
 
 static int is_graph(char c)
@@ -132,83 +133,83 @@ void np_report_word(char word[NP_REPORT_WORD], const char *text)
 			*c = '?';
 }
 
-static void put_word(struct out *o, const char word[NP_REPORT_WORD])
+static void put_word(struct out *out, const char word[NP_REPORT_WORD])
 {
 	size_t len = strnlen(word, NP_REPORT_WORD);
 
 	for (size_t i = 0; i < len; i++)
 		if (!is_graph(word[i]))
-			o->bad = 1;
+			out->bad = 1;
 	if (len == NP_REPORT_WORD)
-		o->bad = 1;
+		out->bad = 1;
 	else
-		put(o, " %s", len ? word : "-");
+		put(out, " %s", len ? word : "-");
 }
 
 /* Text may come from another library: '?' stands for what is not printable. */
-static void put_text(struct out *o, const char text[NP_REPORT_TEXT])
+static void put_text(struct out *out, const char text[NP_REPORT_TEXT])
 {
 	size_t len = strnlen(text, NP_REPORT_TEXT);
 
 	if (!len || len == NP_REPORT_TEXT) {
-		o->bad = 1;
+		out->bad = 1;
 		return;
 	}
-	put(o, " ");
+	put(out, " ");
 	for (size_t i = 0; i < len; i++)
-		put(o, "%c", text[i] == ' ' || is_graph(text[i]) ?
-			     text[i] : '?');
+		put(out, "%c",
+		    text[i] == ' ' || is_graph(text[i]) ? text[i] : '?');
 }
 
-static void put_field(struct out *o, const struct field *f, const void *v)
+static void put_field(struct out *out, const struct field *field, const void *v)
 {
-	switch (f->type) {
+	switch (field->type) {
 	case U32:
-		put(o, " %" PRIu32, *(const uint32_t *)v);
+		put(out, " %" PRIu32, *(const uint32_t *)v);
 		break;
 	case U64:
-		put(o, " %" PRIu64, *(const uint64_t *)v);
+		put(out, " %" PRIu64, *(const uint64_t *)v);
 		break;
 	case SEC:
-		put(o, " %.6f", *(const double *)v);
+		put(out, " %.6f", *(const double *)v);
 		break;
 	case EXACT:
 	case SQUARES:
-		put(o, " %.17g", *(const double *)v);
+		put(out, " %.17g", *(const double *)v);
 		break;
 	case WORD:
-		put_word(o, v);
+		put_word(out, v);
 		break;
 	case TEXT:
-		put_text(o, v);
+		put_text(out, v);
 		break;
 	}
 }
 
-static void put_bins(struct out *o, const struct np_report *r)
+static void put_bins(struct out *out, const struct np_report *report)
 {
-	if (!r->window.n_bins || r->window.n_bins > NP_REPORT_BINS)
-		o->bad = 1;
-	for (size_t i = 0; !o->bad && i < r->window.n_bins; i++)
-		put(o, "%c%u:%" PRIu32, i ? ',' : ' ', r->window.bins[i].bin,
-		    r->window.bins[i].count);
+	if (!report->window.n_bins || report->window.n_bins > NP_REPORT_BINS)
+		out->bad = 1;
+	for (size_t i = 0; !out->bad && i < report->window.n_bins; i++)
+		put(out, "%c%u:%" PRIu32, i ? ',' : ' ',
+		    report->window.bins[i].bin, report->window.bins[i].count);
 }
 
-int np_report_format(const struct np_report *r, char buf[NP_REPORT_LINE])
+int np_report_format(const struct np_report *report, char buf[NP_REPORT_LINE])
 {
-	struct out o = { buf, 0, 0 };
+	struct out out = { buf, 0, 0 };
 
-	if ((size_t)r->kind >= NP_ARRAY_SIZE(kinds))
+	if ((size_t)report->kind >= NP_ARRAY_SIZE(kinds))
 		return -EINVAL;
-	put(&o, PREFIX "%s %" PRIu32, kinds[r->kind], r->rank);
+	put(&out, PREFIX "%s %" PRIu32, kinds[report->kind], report->rank);
 	for (size_t i = 0; i < NP_ARRAY_SIZE(fields); i++)
-		if (has_field(&fields[i], r))
-			put_field(&o, &fields[i],
-				  (const char *)r + fields[i].at);
-	if (r->kind == NP_REPORT_LATENCY)
-		put_bins(&o, r);
-	put(&o, "\n");
-	return o.bad || is_empty(r) ? -EINVAL : (int)o.len;
+		if (has_field(&fields[i], report))
+			put_field(&out, &fields[i],
+				  (const char *)report + fields[i].at);
+	if (report->kind == NP_REPORT_LATENCY)
+		put_bins(&out, report);
+	put(&out, "\n");
+	return out.bad || is_empty(report) ? -EINVAL : (int)out.len;
 }
 
 /* ---- reading; a line may come from any program ---- */
@@ -289,7 +290,7 @@ static bool read_text(const char **at, char out[NP_REPORT_TEXT])
 /*
  * "BIN:COUNT,BIN:COUNT,...": bins in ascending order, whose counts add up to N.
  */
-static bool read_bins(const char **line, struct np_report *r)
+static bool read_bins(const char **line, struct np_report *report)
 {
 	char list[NP_REPORT_LINE], *at = list, *end;
 	uint64_t sum = 0;
@@ -297,7 +298,7 @@ static bool read_bins(const char **line, struct np_report *r)
 	if (!read_word(line, list, sizeof(list)))
 		return false;
 	for (long last = -1;; at = end + 1) {
-		size_t i = r->window.n_bins;
+		size_t i = report->window.n_bins;
 		unsigned long bin, count = 0;
 
 		errno = 0;
@@ -308,20 +309,20 @@ static bool read_bins(const char **line, struct np_report *r)
 		    count > UINT32_MAX || bin >= NP_HIST_BINS ||
 		    (long)bin <= last || i == NP_REPORT_BINS)
 			return false;
-		r->window.bins[i].bin = (uint16_t)bin;
-		r->window.bins[i].count = (uint32_t)count;
-		r->window.n_bins++;
+		report->window.bins[i].bin = (uint16_t)bin;
+		report->window.bins[i].count = (uint32_t)count;
+		report->window.n_bins++;
 		last = (long)bin;
 		sum += count;
 		if (*end != ',')
 			break;
 	}
-	return !*end && sum == r->window.sec.n;
+	return !*end && sum == report->window.sec.n;
 }
 
-static bool read_field(const char **at, const struct field *f, void *to)
+static bool read_field(const char **at, const struct field *field, void *to)
 {
-	switch (f->type) {
+	switch (field->type) {
 	case U32:
 		return read_number32(at, to);
 	case U64:
@@ -353,17 +354,19 @@ static bool read_kind(const char **at, enum np_report_kind *kind)
 	return false;
 }
 
-static bool read_report(const char *at, struct np_report *r)
+static bool read_report(const char *at, struct np_report *report)
 {
-	if (!read_kind(&at, &r->kind) || !read_number32(&at, &r->rank))
+	if (!read_kind(&at, &report->kind) ||
+	    !read_number32(&at, &report->rank))
 		return false;
 	for (size_t i = 0; i < NP_ARRAY_SIZE(fields); i++)
-		if (has_field(&fields[i], r) &&
-		    !read_field(&at, &fields[i], (char *)r + fields[i].at))
+		if (has_field(&fields[i], report) &&
+		    !read_field(&at, &fields[i], (char *)report + fields[i].at))
 			return false;
-	if ((r->kind == NP_REPORT_HANDSHAKE &&
-	     r->rank >= r->handshake.n_ranks) ||
-	    is_empty(r) || (r->kind == NP_REPORT_LATENCY && !read_bins(&at, r)))
+	if ((report->kind == NP_REPORT_HANDSHAKE &&
+	     report->rank >= report->handshake.n_ranks) ||
+	    is_empty(report) ||
+	    (report->kind == NP_REPORT_LATENCY && !read_bins(&at, report)))
 		return false;
 	return !*at;
 }
@@ -372,19 +375,19 @@ int np_report_parse(const char *line, struct np_report *out)
 {
 	size_t len = strnlen(line, NP_REPORT_LINE);
 	char copy[NP_REPORT_LINE];
-	struct np_report r;
+	struct np_report report;
 
 	if (strncmp(line, PREFIX, strlen(PREFIX)))
 		return -ENOMSG;
 	if (len == NP_REPORT_LINE)
 		return -EINVAL;
-	memset(&r, 0, sizeof(r)); /* the whole union */
+	memset(&report, 0, sizeof(report)); /* the whole union */
 	memcpy(copy, line, len + 1);
 	if (copy[len - 1] == '\n')
 		copy[len - 1] = '\0';
-	if (!read_report(copy + strlen(PREFIX), &r))
+	if (!read_report(copy + strlen(PREFIX), &report))
 		return -EINVAL;
-	*out = r;
+	*out = report;
 	return 0;
 }
 
@@ -392,31 +395,32 @@ int np_report_parse(const char *line, struct np_report *out)
  * A pipe that poll() reports as writable takes PIPE_BUF bytes, which is more
  * than a line.
  */
-static int has_room(const struct np_report_writer *s)
+static int has_room(const struct np_report_writer *writer)
 {
-	struct pollfd p = { .fd = s->fd, .events = POLLOUT };
+	struct pollfd pollfd = { .fd = writer->fd, .events = POLLOUT };
 	int rc;
 
 	do
-		rc = poll(&p, 1, s->wait_ms);
+		rc = poll(&pollfd, 1, writer->wait_ms);
 	while (rc < 0 && errno == EINTR);
 	return rc > 0;
 }
 
-int np_report_write(struct np_report_writer *s, const struct np_report *r)
+int np_report_write(struct np_report_writer *writer,
+		    const struct np_report *report)
 {
 	char line[NP_REPORT_LINE];
-	int len = np_report_format(r, line);
+	int len = np_report_format(report, line);
 	ssize_t put;
 
 	if (len < 0)
 		return len;
-	if (!has_room(s)) {
-		s->dropped++;
+	if (!has_room(writer)) {
+		writer->dropped++;
 		return -EAGAIN;
 	}
 	do
-		put = write(s->fd, line, (size_t)len);
+		put = write(writer->fd, line, (size_t)len);
 	while (put < 0 && errno == EINTR);
 	return put < 0 ? -errno : 0;
 }

@@ -142,7 +142,7 @@ void np_report_word(char word[NP_REPORT_WORD], const char *text);
  * field does not fit (a word with a blank, too many bins). Exported for the
  * unit tests.
  */
-int np_report_format(const struct np_report *r, char buf[NP_REPORT_LINE]);
+int np_report_format(const struct np_report *report, char buf[NP_REPORT_LINE]);
 
 /*
  * Parse one line, with or without its newline. Returns 0, -EINVAL for a damaged
@@ -164,6 +164,7 @@ struct np_report_writer {
  * Returns 0; -EAGAIN if the line was dropped; -EINVAL if it cannot be
  * formatted; -EPIPE or another -errno once nobody can read any more.
  */
-int np_report_write(struct np_report_writer *s, const struct np_report *r);
+int np_report_write(struct np_report_writer *writer,
+		    const struct np_report *report);
 
 #endif

@@ -1,4 +1,6 @@
-/* CompressionB: rounds of messages, with pauses, that put load on the network. */
+/*
+ * CompressionB: rounds of messages, with pauses, that put load on the network.
+ */
 #include "np_engine.h"
 
 #include <errno.h>
@@ -34,151 +36,155 @@ struct rounds {
 	struct np_liveness *peer;
 };
 
-static void init_peers(struct rounds *r)
+static void init_peers(struct rounds *rounds)
 {
-	const struct np_rounds_conf *c = &r->conf;
+	const struct np_rounds_conf *conf = &rounds->conf;
 
-	for (size_t i = 0; i < c->level.peers; i++) {
-		r->peer[i] = (struct np_liveness){
-			.env = &c->env, .rank = (uint32_t)c->to[i],
+	for (size_t i = 0; i < conf->level.peers; i++) {
+		rounds->peer[i] = (struct np_liveness){
+			.env = &conf->env,
+			.rank = (uint32_t)conf->to[i],
 		};
-		r->peer[c->level.peers + i] = (struct np_liveness){
-			.env = &c->env,
-			.rank = (uint32_t)c->from[i],
+		rounds->peer[conf->level.peers + i] = (struct np_liveness){
+			.env = &conf->env,
+			.rank = (uint32_t)conf->from[i],
 		};
 	}
 }
 
 /* Peer of an operation. Receives are posted peer by peer, sends in turns. */
-static struct np_liveness *peer_of(const struct rounds *r, size_t op)
+static struct np_liveness *peer_of(const struct rounds *rounds, size_t op)
 {
-	const struct np_level *l = &r->conf.level;
+	const struct np_level *level = &rounds->conf.level;
 
-	return op < r->n_each ? &r->peer[l->peers + op / l->messages] :
-				&r->peer[(op - r->n_each) % l->peers];
+	return op < rounds->n_each ?
+		     &rounds->peer[level->peers + op / level->messages] :
+		     &rounds->peer[(op - rounds->n_each) % level->peers];
 }
 
 /* The mean is B, even over few rounds. */
-static double next_pause_sec(struct rounds *r)
+static double next_pause_sec(struct rounds *rounds)
 {
-	double place = r->conf.phase + (double)r->n_started++ * GOLDEN_RATIO;
+	double place =
+		rounds->conf.phase + (double)rounds->n_started++ * GOLDEN_RATIO;
 
-	return r->conf.level.pause_sec * (0.5 + place - floor(place));
+	return rounds->conf.level.pause_sec * (0.5 + place - floor(place));
 }
 
-static void start_round(struct rounds *r)
+static void start_round(struct rounds *rounds)
 {
-	const struct np_rounds_conf *c = &r->conf;
-	const struct np_level *l = &c->level;
-	struct np_net *net = c->env.net;
-	struct np_op *op = r->ops;
+	const struct np_rounds_conf *conf = &rounds->conf;
+	const struct np_level *level = &conf->level;
+	struct np_net *net = conf->env.net;
+	struct np_op *op = rounds->ops;
 
-	r->start_sec = c->env.clock->now_sec(c->env.clock);
-	for (size_t p = 0; p < l->peers; p++)
-		for (size_t m = 0; m < l->messages; m++)
-			net->ops->recv(net, TAG_ROUND | c->from[p], r->in,
-				       l->bytes, op++);
-	r->first_open = 0;
-	r->pause_end_sec = r->start_sec + next_pause_sec(r);
-	r->state = PAUSING;
+	rounds->start_sec = conf->env.clock->now_sec(conf->env.clock);
+	for (size_t p = 0; p < level->peers; p++)
+		for (size_t m = 0; m < level->messages; m++)
+			net->ops->recv(net, TAG_ROUND | conf->from[p],
+				       rounds->in, level->bytes, op++);
+	rounds->first_open = 0;
+	rounds->pause_end_sec = rounds->start_sec + next_pause_sec(rounds);
+	rounds->state = PAUSING;
 }
 
 /* In turns, so that no successor waits for the last message of another. */
-static void send_all(struct rounds *r, double now_sec)
+static void send_all(struct rounds *rounds, double now_sec)
 {
-	const struct np_rounds_conf *c = &r->conf;
-	const struct np_level *l = &c->level;
-	struct np_net *net = c->env.net;
-	struct np_op *op = r->ops + r->n_each;
+	const struct np_rounds_conf *conf = &rounds->conf;
+	const struct np_level *level = &conf->level;
+	struct np_net *net = conf->env.net;
+	struct np_op *op = rounds->ops + rounds->n_each;
 
-	for (size_t m = 0; m < l->messages; m++)
-		for (size_t p = 0; p < l->peers; p++)
-			net->ops->send(net, (uint32_t)c->to[p],
-				       TAG_ROUND | c->env.rank, r->out,
-				       l->bytes, op++);
-	r->engine.messages += r->n_each;
-	r->poll_until_sec = now_sec + NP_ROUNDS_POLL_SEC;
-	r->state = WAITING;
+	for (size_t m = 0; m < level->messages; m++)
+		for (size_t p = 0; p < level->peers; p++)
+			net->ops->send(net, (uint32_t)conf->to[p],
+				       TAG_ROUND | conf->env.rank, rounds->out,
+				       level->bytes, op++);
+	rounds->engine.messages += rounds->n_each;
+	rounds->poll_until_sec = now_sec + NP_ROUNDS_POLL_SEC;
+	rounds->state = WAITING;
 }
 
 /* 1: messages are in flight; 0: all have arrived; -errno: one failed */
-static int in_flight(struct rounds *r)
+static int in_flight(struct rounds *rounds)
 {
-	while (r->first_open < 2 * r->n_each) {
-		int status = r->ops[r->first_open].status;
+	while (rounds->first_open < 2 * rounds->n_each) {
+		int status = rounds->ops[rounds->first_open].status;
 
 		if (status)
 			return status;
-		r->first_open++;
+		rounds->first_open++;
 	}
 	return 0;
 }
 
-static void wait_for_all(struct rounds *r, double now_sec)
+static void wait_for_all(struct rounds *rounds, double now_sec)
 {
-	const struct np_rounds_conf *c = &r->conf;
-	int status = in_flight(r);
+	const struct np_rounds_conf *conf = &rounds->conf;
+	int status = in_flight(rounds);
 
 	if (status < 0) {
-		np_liveness_lost(peer_of(r, r->first_open), now_sec);
-		r->state = BROKEN;
+		np_liveness_lost(peer_of(rounds, rounds->first_open), now_sec);
+		rounds->state = BROKEN;
 	} else if (!status) {
-		if (r->n_rounds++ && !r->overdue)
-			c->env.count(now_sec - c->env.start_sec,
-				     now_sec - r->start_sec, c->env.arg);
-		r->overdue = false;
-		r->state = STARTING;
+		if (rounds->n_rounds++ && !rounds->overdue)
+			conf->env.count(now_sec - conf->env.start_sec,
+					now_sec - rounds->start_sec,
+					conf->env.arg);
+		rounds->overdue = false;
+		rounds->state = STARTING;
 	}
 }
 
 /* A lost predecessor shows only as a round that does not end. */
-static double check_round(struct rounds *r, double now_sec)
+static double check_round(struct rounds *rounds, double now_sec)
 {
-	double limit_sec = r->pause_end_sec + NP_ROUNDS_PATIENCE_SEC;
+	double limit_sec = rounds->pause_end_sec + NP_ROUNDS_PATIENCE_SEC;
 	char text[64];
 
-	if (r->state != WAITING || r->overdue)
+	if (rounds->state != WAITING || rounds->overdue)
 		return INFINITY;
 	if (now_sec < limit_sec)
 		return limit_sec;
-	r->overdue = true;
+	rounds->overdue = true;
 	snprintf(text, sizeof(text), "round not over %g s after its pause",
 		 NP_ROUNDS_PATIENCE_SEC);
-	r->conf.env.note(text, r->conf.env.arg);
+	rounds->conf.env.note(text, rounds->conf.env.arg);
 	return INFINITY;
 }
 
 /* A round needs every successor, so the loss of one ends all rounds. */
-static double check_peers(struct rounds *r, double now_sec)
+static double check_peers(struct rounds *rounds, double now_sec)
 {
 	double first_sec = INFINITY, check_sec;
 
-	for (size_t i = 0; i < 2 * r->conf.level.peers; i++) {
-		if (i >= r->conf.level.peers &&
-		    r->peer[i].state != NP_PEER_LOST)
+	for (size_t i = 0; i < 2 * rounds->conf.level.peers; i++) {
+		if (i >= rounds->conf.level.peers &&
+		    rounds->peer[i].state != NP_PEER_LOST)
 			continue;
-		if (np_liveness_check(&r->peer[i], now_sec, INFINITY,
+		if (np_liveness_check(&rounds->peer[i], now_sec, INFINITY,
 				      &check_sec) == NP_PEER_LOST)
-			r->state = BROKEN;
+			rounds->state = BROKEN;
 		first_sec = fmin(first_sec, check_sec);
 	}
 	return first_sec;
 }
 
-static void next_wait(const struct rounds *r, double now_sec,
+static void next_wait(const struct rounds *rounds, double now_sec,
 		      double check_sec, struct np_next *next)
 {
-	int poll_pause = r->conf.level.pause_sec < NP_ROUNDS_POLL_SEC;
+	int poll_pause = rounds->conf.level.pause_sec < NP_ROUNDS_POLL_SEC;
 
-	if (r->state == BROKEN)
+	if (rounds->state == BROKEN)
 		*next = (struct np_next){ NP_WAIT_SLEEP, check_sec };
-	else if (r->state == PAUSING)
-		*next = (struct np_next){
-			poll_pause ? NP_WAIT_POLL : NP_WAIT_SLEEP,
-			r->pause_end_sec
-		};
-	else if (r->state == STARTING || now_sec < r->poll_until_sec)
-		*next = (struct np_next){ NP_WAIT_POLL, r->poll_until_sec };
+	else if (rounds->state == PAUSING)
+		*next = (struct np_next){ poll_pause ? NP_WAIT_POLL :
+						       NP_WAIT_SLEEP,
+					  rounds->pause_end_sec };
+	else if (rounds->state == STARTING || now_sec < rounds->poll_until_sec)
+		*next = (struct np_next){ NP_WAIT_POLL,
+					  rounds->poll_until_sec };
 	else
 		*next = (struct np_next){ NP_WAIT_NET, check_sec };
 }
@@ -186,52 +192,54 @@ static void next_wait(const struct rounds *r, double now_sec,
 static void step(struct np_engine *engine, double now_sec,
 		 struct np_next *next)
 {
-	struct rounds *r = (struct rounds *)engine;
+	struct rounds *rounds = (struct rounds *)engine;
 
-	if (!r->conf.level.peers) {
+	if (!rounds->conf.level.peers) {
 		*next = (struct np_next){ NP_WAIT_SLEEP, INFINITY };
 		return;
 	}
-	if (r->state == STARTING)
-		start_round(r);
-	if (r->state == PAUSING && now_sec >= r->pause_end_sec)
-		send_all(r, now_sec);
-	if (r->state == WAITING)
-		wait_for_all(r, now_sec);
-	next_wait(r, now_sec, fmin(check_peers(r, now_sec),
-				   check_round(r, now_sec)), next);
+	if (rounds->state == STARTING)
+		start_round(rounds);
+	if (rounds->state == PAUSING && now_sec >= rounds->pause_end_sec)
+		send_all(rounds, now_sec);
+	if (rounds->state == WAITING)
+		wait_for_all(rounds, now_sec);
+	next_wait(rounds, now_sec,
+		  fmin(check_peers(rounds, now_sec),
+		       check_round(rounds, now_sec)),
+		  next);
 }
 
 static void free_rounds(struct np_engine *engine)
 {
-	struct rounds *r = (struct rounds *)engine;
+	struct rounds *rounds = (struct rounds *)engine;
 
-	free(r->out);
-	free(r->in);
-	free(r->ops);
-	free(r->peer);
-	free(r);
+	free(rounds->out);
+	free(rounds->in);
+	free(rounds->ops);
+	free(rounds->peer);
+	free(rounds);
 }
 
 int np_rounds_new(const struct np_rounds_conf *conf, struct np_engine **out)
 {
 	static const struct np_engine_ops ops = { step, free_rounds };
-	struct rounds *r = calloc(1, sizeof(*r));
+	struct rounds *rounds = calloc(1, sizeof(*rounds));
 
-	if (!r)
+	if (!rounds)
 		return -ENOMEM;
-	r->engine.ops = &ops;
-	r->conf = *conf;
-	r->n_each = (size_t)conf->level.peers * conf->level.messages;
-	r->out = calloc(1, conf->level.bytes);
-	r->in = calloc(1, conf->level.bytes);
-	r->ops = calloc(2 * r->n_each + 1, sizeof(*r->ops));
-	r->peer = calloc(2 * conf->level.peers + 1, sizeof(*r->peer));
-	if (!r->out || !r->in || !r->ops || !r->peer) {
-		free_rounds(&r->engine);
+	rounds->engine.ops = &ops;
+	rounds->conf = *conf;
+	rounds->n_each = (size_t)conf->level.peers * conf->level.messages;
+	rounds->out = calloc(1, conf->level.bytes);
+	rounds->in = calloc(1, conf->level.bytes);
+	rounds->ops = calloc(2 * rounds->n_each + 1, sizeof(*rounds->ops));
+	rounds->peer = calloc(2 * conf->level.peers + 1, sizeof(*rounds->peer));
+	if (!rounds->out || !rounds->in || !rounds->ops || !rounds->peer) {
+		free_rounds(&rounds->engine);
 		return -ENOMEM;
 	}
-	init_peers(r);
-	*out = &r->engine;
+	init_peers(rounds);
+	*out = &rounds->engine;
 	return 0;
 }

@@ -88,26 +88,26 @@ static int failed(struct np_err *err, ucs_status_t status, const char *what)
 /* Called by UCX from inside progress(). */
 static void on_loss(void *arg, ucp_ep_h ep, ucs_status_t status)
 {
-	struct peer *p = arg;
+	struct peer *peer = arg;
 
 	(void)ep;
-	p->lost = code_of(status);
+	peer->lost = code_of(status);
 }
 
-static int ucx_connect(struct np_net *n, uint32_t rank, const void *addr,
+static int ucx_connect(struct np_net *net, uint32_t rank, const void *addr,
 		       size_t len, struct np_err *err)
 {
-	struct ucx *u = (struct ucx *)n;
-	struct peer *p = &u->peer[rank];
+	struct ucx *ucx = (struct ucx *)net;
+	struct peer *peer = &ucx->peer[rank];
 	ucp_ep_params_t params = {
 		.field_mask = UCP_EP_PARAM_FIELD_REMOTE_ADDRESS |
 			      UCP_EP_PARAM_FIELD_ERR_HANDLING_MODE |
 			      UCP_EP_PARAM_FIELD_ERR_HANDLER,
 		.address = addr,
 		.err_mode = UCP_ERR_HANDLING_MODE_PEER,
-		.err_handler = { .cb = on_loss, .arg = p },
+		.err_handler = { .cb = on_loss, .arg = peer },
 	};
-	ucs_status_t status = ucp_ep_create(u->worker, &params, &p->ep);
+	ucs_status_t status = ucp_ep_create(ucx->worker, &params, &peer->ep);
 
 	(void)len;
 	return status == UCS_OK ? 0 :
@@ -115,9 +115,9 @@ static int ucx_connect(struct np_net *n, uint32_t rank, const void *addr,
 		      "(are UCX_TLS and UCX_NET_DEVICES right?)");
 }
 
-static int ucx_lost(struct np_net *n, uint32_t rank)
+static int ucx_lost(struct np_net *net, uint32_t rank)
 {
-	return ((struct ucx *)n)->peer[rank].lost;
+	return ((struct ucx *)net)->peer[rank].lost;
 }
 
 /*
@@ -146,10 +146,10 @@ static void parse_lane(const char *info, char *buf, size_t size)
 	buf[len] = '\0';
 }
 
-static void ucx_transport(struct np_net *n, uint32_t rank, char *buf,
+static void ucx_transport(struct np_net *net, uint32_t rank, char *buf,
 			  size_t size)
 {
-	struct ucx *u = (struct ucx *)n;
+	struct ucx *ucx = (struct ucx *)net;
 	char *info = NULL;
 	size_t len;
 	FILE *f = open_memstream(&info, &len);
@@ -157,7 +157,7 @@ static void ucx_transport(struct np_net *n, uint32_t rank, char *buf,
 	buf[0] = '\0';
 	if (!f)
 		return;
-	ucp_ep_print_info(u->peer[rank].ep, f);
+	ucp_ep_print_info(ucx->peer[rank].ep, f);
 	if (!fclose(f))
 		parse_lane(info, buf, size);
 	free(info);
@@ -186,10 +186,10 @@ static void set_status(struct np_op *op, ucs_status_ptr_t request)
 		op->status = code_of(UCS_PTR_STATUS(request));
 }
 
-static void ucx_send(struct np_net *n, uint32_t rank, uint64_t tag,
+static void ucx_send(struct np_net *net, uint32_t rank, uint64_t tag,
 		     const void *buf, size_t len, struct np_op *op)
 {
-	const struct peer *p = &((struct ucx *)n)->peer[rank];
+	const struct peer *peer = &((struct ucx *)net)->peer[rank];
 	const ucp_request_param_t param = {
 		.op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK |
 				UCP_OP_ATTR_FIELD_USER_DATA,
@@ -197,12 +197,13 @@ static void ucx_send(struct np_net *n, uint32_t rank, uint64_t tag,
 		.user_data = op,
 	};
 
-	op->status = p->lost ? p->lost : 1;
-	if (!p->lost) /* UCX forbids calls on a failed endpoint */
-		set_status(op, ucp_tag_send_nbx(p->ep, buf, len, tag, &param));
+	op->status = peer->lost ? peer->lost : 1;
+	if (!peer->lost) /* UCX forbids calls on a failed endpoint */
+		set_status(op,
+			   ucp_tag_send_nbx(peer->ep, buf, len, tag, &param));
 }
 
-static void ucx_recv(struct np_net *n, uint64_t tag, void *buf, size_t len,
+static void ucx_recv(struct np_net *net, uint64_t tag, void *buf, size_t len,
 		     struct np_op *op)
 {
 	const ucp_request_param_t param = {
@@ -213,19 +214,19 @@ static void ucx_recv(struct np_net *n, uint64_t tag, void *buf, size_t len,
 	};
 
 	op->status = 1;
-	set_status(op, ucp_tag_recv_nbx(((struct ucx *)n)->worker, buf, len,
+	set_status(op, ucp_tag_recv_nbx(((struct ucx *)net)->worker, buf, len,
 					tag, UINT64_MAX, &param));
 }
 
-static unsigned ucx_progress(struct np_net *n)
+static unsigned ucx_progress(struct np_net *net)
 {
-	return ucp_worker_progress(((struct ucx *)n)->worker);
+	return ucp_worker_progress(((struct ucx *)net)->worker);
 }
 
-static int ucx_arm(struct np_net *n)
+static int ucx_arm(struct np_net *net)
 {
-	return ucp_worker_arm(((struct ucx *)n)->worker) == UCS_OK ? 0 :
-								     -EAGAIN;
+	return ucp_worker_arm(((struct ucx *)net)->worker) == UCS_OK ? 0 :
+								       -EAGAIN;
 }
 
 static const struct np_net_ops ops = {
@@ -265,7 +266,7 @@ static void set_defaults(void)
 		ucs_global_opts_set_value("LOG_LEVEL", "fatal");
 }
 
-static ucs_status_t open_context(struct ucx *u, size_t n_peers)
+static ucs_status_t open_context(struct ucx *ucx, size_t n_peers)
 {
 	const ucp_params_t params = {
 		.field_mask = UCP_PARAM_FIELD_FEATURES |
@@ -280,12 +281,12 @@ static ucs_status_t open_context(struct ucx *u, size_t n_peers)
 	status = ucp_config_read(NULL, NULL, &config);
 	if (status != UCS_OK)
 		return status;
-	status = ucp_init(&params, config, &u->context);
+	status = ucp_init(&params, config, &ucx->context);
 	ucp_config_release(config);
 	return status;
 }
 
-static ucs_status_t open_worker(struct ucx *u)
+static ucs_status_t open_worker(struct ucx *ucx)
 {
 	const ucp_worker_params_t params = {
 		.field_mask = UCP_WORKER_PARAM_FIELD_THREAD_MODE,
@@ -293,51 +294,51 @@ static ucs_status_t open_worker(struct ucx *u)
 	};
 	ucs_status_t status;
 
-	status = ucp_worker_create(u->context, &params, &u->worker);
+	status = ucp_worker_create(ucx->context, &params, &ucx->worker);
 	if (status != UCS_OK)
 		return status;
-	status = ucp_worker_get_efd(u->worker, &u->net.fd);
+	status = ucp_worker_get_efd(ucx->worker, &ucx->net.fd);
 	if (status != UCS_OK)
 		return status;
-	return ucp_worker_get_address(u->worker,
-				      (ucp_address_t **)&u->net.address,
-				      &u->net.address_len);
+	return ucp_worker_get_address(ucx->worker,
+				      (ucp_address_t **)&ucx->net.address,
+				      &ucx->net.address_len);
 }
 
-static void free_ucx(struct ucx *u)
+static void free_ucx(struct ucx *ucx)
 {
-	if (u->worker)
-		ucp_worker_destroy(u->worker);
-	if (u->context)
-		ucp_cleanup(u->context);
-	free(u->peer);
-	free(u);
+	if (ucx->worker)
+		ucp_worker_destroy(ucx->worker);
+	if (ucx->context)
+		ucp_cleanup(ucx->context);
+	free(ucx->peer);
+	free(ucx);
 }
 
 int np_ucx_open(uint32_t size, size_t n_peers, struct np_net **out,
 		struct np_err *err)
 {
-	struct ucx *u = calloc(1, sizeof(*u));
+	struct ucx *ucx = calloc(1, sizeof(*ucx));
 	ucs_status_t status;
 
-	if (u)
-		u->peer = calloc(size, sizeof(*u->peer));
-	if (!u || !u->peer) {
-		free(u);
+	if (ucx)
+		ucx->peer = calloc(size, sizeof(*ucx->peer));
+	if (!ucx || !ucx->peer) {
+		free(ucx);
 		return np_errf(err, -ENOMEM, "out of memory");
 	}
-	u->net.ops = &ops;
-	u->net.kind = "ucx";
-	u->net.version = ucp_get_version_string();
-	status = open_context(u, n_peers);
+	ucx->net.ops = &ops;
+	ucx->net.kind = "ucx";
+	ucx->net.version = ucp_get_version_string();
+	status = open_context(ucx, n_peers);
 	if (status == UCS_OK)
-		status = open_worker(u);
+		status = open_worker(ucx);
 	if (status != UCS_OK) {
-		free_ucx(u);
+		free_ucx(ucx);
 		return failed(err, status, "no usable transport (are UCX_TLS "
 			      "and UCX_NET_DEVICES right?)");
 	}
-	*out = &u->net;
+	*out = &ucx->net;
 	return 0;
 }
 

@@ -32,23 +32,22 @@ struct stream {
 };
 
 /* Write the line WORD HEX for these bytes. */
-static int write_line(struct stream *s, const char *word,
-		      const unsigned char *byte, size_t len,
-		      struct np_err *err)
+static int write_line(struct stream *stream, const char *word,
+		      const unsigned char *byte, size_t len, struct np_err *err)
 {
-	int at = sprintf(s->line, "%s%s", s->head, word), rc;
+	int at = sprintf(stream->line, "%s%s", stream->head, word), rc;
 
 	for (size_t i = 0; i < len; i++)
-		at += sprintf(s->line + at, "%02x", byte[i]);
-	strcpy(s->line + at, "\n");
-	rc = np_write_all(s->out, s->line, (size_t)at + 1);
+		at += sprintf(stream->line + at, "%02x", byte[i]);
+	strcpy(stream->line + at, "\n");
+	rc = np_write_all(stream->out, stream->line, (size_t)at + 1);
 	return rc ? np_errf(err, rc, "the collector: %s", strerror(-rc)) : 0;
 }
 
-static int stream_put(struct np_wire *w, const void *data, size_t len,
+static int stream_put(struct np_wire *wire, const void *data, size_t len,
 		      struct np_err *err)
 {
-	struct stream *s = (struct stream *)w;
+	struct stream *stream = (struct stream *)wire;
 	size_t at = 0;
 	int rc;
 
@@ -57,10 +56,10 @@ static int stream_put(struct np_wire *w, const void *data, size_t len,
 			       "expected at most %u", len,
 			       NP_WIRE_MAX_BYTES);
 	do {
-		size_t n = len - at < s->piece ? len - at : s->piece;
+		size_t n = len - at < stream->piece ? len - at : stream->piece;
 
-		rc = write_line(s, "put ", (const unsigned char *)data + at, n,
-				err);
+		rc = write_line(stream, "put ",
+				(const unsigned char *)data + at, n, err);
 		at += n;
 	} while (!rc && at < len);
 	return rc;
@@ -98,14 +97,15 @@ static int parse_hex(const char *hex, struct blob *out)
 	return 0;
 }
 
-static int read_place(struct stream *s, const char *line, struct np_err *err)
+static int read_place(struct stream *stream, const char *line,
+		      struct np_err *err)
 {
 	uint32_t rank;
 	int at = 0, rc = -EPROTO;
 
 	if (sscanf(line, "place %u %n", &rank, &at) == 1 && at &&
-	    rank < s->wire.size)
-		rc = parse_hex(line + at, &s->place[rank]);
+	    rank < stream->wire.size)
+		rc = parse_hex(line + at, &stream->place[rank]);
 	return rc ? np_errf(err, rc, "unexpected line \"%.40s\" from the "
 			    "collector: expected \"place RANK HEX\"", line) : 0;
 }
@@ -114,84 +114,89 @@ static int read_place(struct stream *s, const char *line, struct np_err *err)
  * Read what there is of a line, and nothing beyond it, which is for the next
  * reader of the connection. Returns like recv(2).
  */
-static ssize_t read_some(struct stream *s)
+static ssize_t read_some(struct stream *stream)
 {
-	char *to = s->line + s->used, *end;
-	ssize_t got = recv(s->in, to, sizeof(s->line) - 1 - s->used,
+	char *to = stream->line + stream->used, *end;
+	ssize_t got = recv(stream->in, to,
+			   sizeof(stream->line) - 1 - stream->used,
 			   MSG_PEEK | MSG_DONTWAIT);
 
 	if (got < 0 && errno == ENOTSOCK) /* srun may use a pipe */
-		return read(s->in, to, 1);
+		return read(stream->in, to, 1);
 	if (got <= 0)
 		return got;
 	end = memchr(to, '\n', (size_t)got);
-	return recv(s->in, to, end ? (size_t)(end - to) + 1 : (size_t)got, 0);
+	return recv(stream->in, to, end ? (size_t)(end - to) + 1 : (size_t)got,
+		    0);
 }
 
 /* Read one line before until_sec. It stays in s->line until the next call. */
-static int read_line(struct stream *s, double until_sec, struct np_err *err)
+static int read_line(struct stream *stream, double until_sec,
+		     struct np_err *err)
 {
-	for (s->used = 0; s->used < sizeof(s->line) - 1;) {
+	for (stream->used = 0; stream->used < sizeof(stream->line) - 1;) {
 		ssize_t got;
 
-		if (!np_fd_wait(s->in, POLLIN, until_sec))
+		if (!np_fd_wait(stream->in, POLLIN, until_sec))
 			return np_errf(err, -ETIMEDOUT, "timed out waiting "
 				       "for the other processes");
-		got = read_some(s);
+		got = read_some(stream);
 		if (got < 0 && (errno == EAGAIN || errno == EINTR))
 			continue;
 		if (got <= 0)
 			return np_errf(err, -EPIPE, "connection to "
 				       "the collector closed");
-		s->used += (size_t)got;
-		if (s->line[s->used - 1] == '\n') {
-			s->line[s->used - 1] = '\0';
+		stream->used += (size_t)got;
+		if (stream->line[stream->used - 1] == '\n') {
+			stream->line[stream->used - 1] = '\0';
 			return 0;
 		}
 	}
-	return np_errf(err, -EPROTO, "the collector sent a line of over "
-		       "%zu bytes", sizeof(s->line));
+	return np_errf(err, -EPROTO,
+		       "the collector sent a line of over "
+		       "%zu bytes",
+		       sizeof(stream->line));
 }
 
-static int stream_fence(struct np_wire *w, double timeout_sec,
+static int stream_fence(struct np_wire *wire, double timeout_sec,
 			struct np_err *err)
 {
-	struct stream *s = (struct stream *)w;
+	struct stream *stream = (struct stream *)wire;
 	double until = np_mono_sec() + timeout_sec;
-	int rc = write_line(s, "fence", NULL, 0, err);
+	int rc = write_line(stream, "fence", NULL, 0, err);
 
 	while (!rc) {
-		rc = read_line(s, until, err);
-		if (!rc && !strcmp(s->line, "go"))
+		rc = read_line(stream, until, err);
+		if (!rc && !strcmp(stream->line, "go"))
 			return 0;
 		if (!rc)
-			rc = read_place(s, s->line, err);
+			rc = read_place(stream, stream->line, err);
 	}
 	return rc;
 }
 
-static int stream_get(struct np_wire *w, uint32_t rank, void **data,
+static int stream_get(struct np_wire *wire, uint32_t rank, void **data,
 		      size_t *len, struct np_err *err)
 {
-	struct stream *s = (struct stream *)w;
+	struct stream *stream = (struct stream *)wire;
 
-	if (rank >= w->size || !s->place[rank].data)
+	if (rank >= wire->size || !stream->place[rank].data)
 		return np_errf(err, -ENOENT, "process %u has published nothing",
 			       rank);
-	*data = s->place[rank].data;
-	*len = s->place[rank].len;
-	s->place[rank] = (struct blob){ NULL, 0 };
+	*data = stream->place[rank].data;
+	*len = stream->place[rank].len;
+	stream->place[rank] = (struct blob){ NULL, 0 };
 	return 0;
 }
 
-static void stream_close(struct np_wire *w)
+static void stream_close(struct np_wire *wire)
 {
-	struct stream *s = (struct stream *)w;
+	struct stream *stream = (struct stream *)wire;
 
-	for (uint32_t i = 0; s->place && i < w->size; i++)
-		free(s->place[i].data);
-	free(s->place);
-	free(s);
+	for (uint32_t i = 0; stream->place && i < wire->size; i++)
+		free(stream->place[i].data);
+	free(stream->place);
+	free(stream);
 }
 
 static const struct np_wire_ops ops = {
@@ -204,19 +209,19 @@ static const struct np_wire_ops ops = {
 int np_wire_agent_open(int fd_in, int fd_out, uint32_t rank, uint32_t size,
 		      struct np_wire **out, struct np_err *err)
 {
-	struct stream *s = calloc(1, sizeof(*s));
+	struct stream *stream = calloc(1, sizeof(*stream));
 
-	if (s)
-		s->place = calloc(size, sizeof(*s->place));
-	if (!s || !s->place) {
-		free(s);
+	if (stream)
+		stream->place = calloc(size, sizeof(*stream->place));
+	if (!stream || !stream->place) {
+		free(stream);
 		return np_errf(err, -ENOMEM, "out of memory");
 	}
-	s->wire = (struct np_wire){ &ops, rank, size };
-	s->in = fd_in;
-	s->out = fd_out;
-	s->piece = NP_WIRE_MAX_BYTES;
-	*out = &s->wire;
+	stream->wire = (struct np_wire){ &ops, rank, size };
+	stream->in = fd_in;
+	stream->out = fd_out;
+	stream->piece = NP_WIRE_MAX_BYTES;
+	*out = &stream->wire;
 	return 0;
 }
 
@@ -237,7 +242,7 @@ static int open_srun(struct np_wire **out, struct np_err *err)
 	const char *proc = getenv("SLURM_PROCID"), *n = getenv("SLURM_NTASKS");
 	char place[32];
 	uint32_t rank, size;
-	struct stream *s;
+	struct stream *stream;
 	int rc;
 
 	snprintf(place, sizeof(place), "%s/%s", proc ? proc : "",
@@ -251,9 +256,10 @@ static int open_srun(struct np_wire **out, struct np_err *err)
 			       err);
 	if (rc)
 		return rc;
-	s = (struct stream *)*out;
-	snprintf(s->head, sizeof(s->head), NP_WIRE_SRUN_WORD " %u ", rank);
-	s->piece = SRUN_PIECE;
+	stream = (struct stream *)*out;
+	snprintf(stream->head, sizeof(stream->head), NP_WIRE_SRUN_WORD " %u ",
+		 rank);
+	stream->piece = SRUN_PIECE;
 	return 0;
 }
 
@@ -286,43 +292,44 @@ struct np_wire_host {
 
 struct np_wire_host *np_wire_host_new(uint32_t size)
 {
-	struct np_wire_host *h = calloc(1, sizeof(*h) +
-					   size * sizeof(h->process[0]));
+	struct np_wire_host *host =
+		calloc(1, sizeof(*host) + size * sizeof(host->process[0]));
 
-	if (h)
-		h->size = size;
-	return h;
+	if (host)
+		host->size = size;
+	return host;
 }
 
-void np_wire_host_free(struct np_wire_host *h)
+void np_wire_host_free(struct np_wire_host *host)
 {
-	for (uint32_t i = 0; h && i < h->size; i++)
-		free(h->process[i].hex);
-	free(h);
+	for (uint32_t i = 0; host && i < host->size; i++)
+		free(host->process[i].hex);
+	free(host);
 }
 
 /*
  * Take what a process publishes; more: append it to what the process published
  * before, instead of replacing that.
  */
-static int put_value(struct np_wire_host *h, uint32_t rank, const char *hex,
+static int put_value(struct np_wire_host *host, uint32_t rank, const char *hex,
 		     bool more)
 {
-	struct process *m = &h->process[rank];
-	size_t had = m->hex && more ? strlen(m->hex) : 0, len = strlen(hex);
+	struct process *process = &host->process[rank];
+	size_t had = process->hex && more ? strlen(process->hex) : 0,
+	       len = strlen(hex);
 	char *all;
 
 	if (had + len > HEX_MAX || strspn(hex, "0123456789abcdef") != len)
 		return -EPROTO;
-	all = realloc(m->hex, had + len + 1);
+	all = realloc(process->hex, had + len + 1);
 	if (!all)
 		return -ENOMEM;
 	strcpy(all + had, hex);
-	m->hex = all;
+	process->hex = all;
 	return 0;
 }
 
-static int release_all(struct np_wire_host *h, char **out)
+static int release_all(struct np_wire_host *host, char **out)
 {
 	size_t len;
 	FILE *f = open_memstream(out, &len);
@@ -330,15 +337,15 @@ static int release_all(struct np_wire_host *h, char **out)
 
 	if (!f)
 		return -ENOMEM;
-	for (uint32_t i = 0; i < h->size; i++) {
-		struct process *m = &h->process[i];
+	for (uint32_t i = 0; i < host->size; i++) {
+		struct process *process = &host->process[i];
 
-		if (m->hex)
-			fprintf(f, "place %u %s\n", i, m->hex);
-		free(m->hex);
-		*m = (struct process){ NULL };
+		if (process->hex)
+			fprintf(f, "place %u %s\n", i, process->hex);
+		free(process->hex);
+		*process = (struct process){ NULL };
 	}
-	h->n_at_fence = 0;
+	host->n_at_fence = 0;
 	fputs("go\n", f);
 	failed = ferror(f);
 	if (!fclose(f) && !failed)
@@ -349,18 +356,18 @@ static int release_all(struct np_wire_host *h, char **out)
 }
 
 /* A process waits at the fence. */
-static int wait_at_fence(struct np_wire_host *h, uint32_t rank, char **out)
+static int wait_at_fence(struct np_wire_host *host, uint32_t rank, char **out)
 {
-	struct process *m = &h->process[rank];
+	struct process *process = &host->process[rank];
 
-	if (m->at_fence)
+	if (process->at_fence)
 		return -EPROTO;
-	m->at_fence = true;
-	return ++h->n_at_fence == h->size ? release_all(h, out) : 0;
+	process->at_fence = true;
+	return ++host->n_at_fence == host->size ? release_all(host, out) : 0;
 }
 
 /* Find who wrote a line of srun's output; *line moves to what it says. */
-static int find_writer(const struct np_wire_host *h, const char **line,
+static int find_writer(const struct np_wire_host *host, const char **line,
 		       uint32_t *rank)
 {
 	int at = 0;
@@ -368,24 +375,24 @@ static int find_writer(const struct np_wire_host *h, const char **line,
 	if (strncmp(*line, NP_WIRE_SRUN_WORD " ", sizeof(NP_WIRE_SRUN_WORD)))
 		return -ENOMSG;
 	if (sscanf(*line, NP_WIRE_SRUN_WORD " %u %n", rank, &at) != 1 || !at ||
-	    *rank >= h->size)
+	    *rank >= host->size)
 		return -EPROTO;
 	*line += at;
 	return 0;
 }
 
-int np_wire_host_take(struct np_wire_host *h, const uint32_t *rank,
+int np_wire_host_take(struct np_wire_host *host, const uint32_t *rank,
 		      const char *line, char **out)
 {
 	uint32_t from = rank ? *rank : 0;
-	int rc = rank ? 0 : find_writer(h, &line, &from);
+	int rc = rank ? 0 : find_writer(host, &line, &from);
 
 	*out = NULL;
 	if (rc)
 		return rc;
 	if (!strncmp(line, "put ", 4))
-		return put_value(h, from, line + 4, !rank);
+		return put_value(host, from, line + 4, !rank);
 	if (!strcmp(line, "fence"))
-		return wait_at_fence(h, from, out);
+		return wait_at_fence(host, from, out);
 	return rank ? -ENOMSG : -EPROTO;
 }

@@ -98,7 +98,7 @@ int np_wire_agent_open(int fd_in, int fd_out, uint32_t rank, uint32_t size,
 /* The host of a group of `size` processes. NULL: out of memory. */
 struct np_wire_host;
 struct np_wire_host *np_wire_host_new(uint32_t size);
-void np_wire_host_free(struct np_wire_host *h); /* NULL is allowed */
+void np_wire_host_free(struct np_wire_host *host); /* NULL is allowed */
 
 /*
  * Take a line of a process. rank: the process at whose connection the line
@@ -108,7 +108,7 @@ void np_wire_host_free(struct np_wire_host *h); /* NULL is allowed */
  * which the caller frees; NULL before. Returns 0, -EPROTO, -ENOMEM, or -ENOMSG:
  * the line is not for the host.
  */
-int np_wire_host_take(struct np_wire_host *h, const uint32_t *rank,
+int np_wire_host_take(struct np_wire_host *host, const uint32_t *rank,
 		      const char *line, char **out);
 
 #endif

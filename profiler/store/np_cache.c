@@ -101,72 +101,76 @@ static int open_dir(void)
 	return check_owner(fd, S_IWGRP | S_IWOTH);
 }
 
-static int add_entry(struct np_cache *k, struct entry e)
+static int add_entry(struct np_cache *cache, struct entry entry)
 {
-	if (np_array_grow(&k->e, k->n, sizeof(*k->e)))
+	if (np_array_grow(&cache->e, cache->n, sizeof(*cache->e)))
 		return -ENOMEM;
-	k->e[k->n++] = e;
+	cache->e[cache->n++] = entry;
 	return 0;
 }
 
 /* ---- reading ---- */
 
 /* Take the entry at *at, if it is complete, and advance *at. */
-static bool next_entry(const char **at, const char *end, struct entry *e)
+static bool next_entry(const char **at, const char *end, struct entry *entry)
 {
-	struct entry_head h;
+	struct entry_head head;
 
-	if ((size_t)(end - *at) < sizeof(h))
+	if ((size_t)(end - *at) < sizeof(head))
 		return false;
-	memcpy(&h, *at, sizeof(h));
-	*at += sizeof(h);
-	if ((size_t)h.name_len + h.len > (size_t)(end - *at) || !h.name_len ||
-	    (*at)[h.name_len - 1])
+	memcpy(&head, *at, sizeof(head));
+	*at += sizeof(head);
+	if ((size_t)head.name_len + head.len > (size_t)(end - *at) ||
+	    !head.name_len || (*at)[head.name_len - 1])
 		return false;
-	*e = (struct entry){
-		.name = *at, .data = *at + h.name_len, .len = h.len,
-		.state = h.state,
+	*entry = (struct entry){
+		.name = *at,
+		.data = *at + head.name_len,
+		.len = head.len,
+		.state = head.state,
 	};
-	*at += h.name_len + h.len;
+	*at += head.name_len + head.len;
 	return true;
 }
 
 /* Take the entries of a file, or none if anything is wrong with it. */
-static void parse(struct np_cache *k, const char *at, size_t len)
+static void parse(struct np_cache *cache, const char *at, size_t len)
 {
 	const char *end = at + len;
-	struct entry e;
-	struct head h;
+	struct entry entry;
+	struct head head;
 
-	if (len < sizeof(h))
+	if (len < sizeof(head))
 		return;
-	memcpy(&h, at, sizeof(h));
-	at += sizeof(h);
-	if (h.magic != MAGIC || h.inputs != k->inputs ||
-	    h.n > (size_t)(end - at) / sizeof(struct entry_head) ||
-	    h.sum != np_cache_sum(at, (size_t)(end - at)))
+	memcpy(&head, at, sizeof(head));
+	at += sizeof(head);
+	if (head.magic != MAGIC || head.inputs != cache->inputs ||
+	    head.n > (size_t)(end - at) / sizeof(struct entry_head) ||
+	    head.sum != np_cache_sum(at, (size_t)(end - at)))
 		return;
-	while (k->n < h.n && next_entry(&at, end, &e) &&
-	       (!k->n || strcmp(k->e[k->n - 1].name, e.name) < 0) &&
-	       !add_entry(k, e)) {
-	}
-	if (k->n < h.n || at != end)
-		k->n = 0;
-	k->n_read = k->n;
+	while (cache->n < head.n && next_entry(&at, end, &entry) &&
+	       (!cache->n ||
+		strcmp(cache->e[cache->n - 1].name, entry.name) < 0) &&
+	       !add_entry(cache, entry)) {}
+	if (cache->n < head.n || at != end)
+		cache->n = 0;
+	cache->n_read = cache->n;
 }
 
-static void read_file(struct np_cache *k)
+static void read_file(struct np_cache *cache)
 {
 	const struct np_reader from = {
-		.dir = &k->dir, .max_bytes = NP_CACHE_MAX_BYTES,
+		.dir = &cache->dir,
+		.max_bytes = NP_CACHE_MAX_BYTES,
 	};
-	ssize_t len = k->dir.fd < 0 ? -1 :
-		      np_reader_read(&from, k->file, &k->text);
+	ssize_t len = cache->dir.fd < 0 ?
+			    -1 :
+			    np_reader_read(&from, cache->file, &cache->text);
 
 	if (len < 0)
-		k->text = NULL;
+		cache->text = NULL;
 	else
-		parse(k, k->text, (size_t)len);
+		parse(cache, cache->text, (size_t)len);
 }
 
 /* Another program may give the same bytes another meaning. */
@@ -181,22 +185,22 @@ static uint64_t hash_program(uint64_t hash)
 	return np_hash(hash, &stamp, sizeof(stamp));
 }
 
-struct np_cache *np_cache_open(const struct np_store *s, const char *what,
+struct np_cache *np_cache_open(const struct np_store *store, const char *what,
 			       uint64_t inputs)
 {
-	const char *dir = np_store_dir(s);
-	struct np_cache *k = calloc(1, sizeof(*k));
+	const char *dir = np_store_dir(store);
+	struct np_cache *cache = calloc(1, sizeof(*cache));
 
-	if (!k)
+	if (!cache)
 		return NULL;
-	k->dir.fd = open_dir();
-	k->dir.owner = NP_STORE_USER;
-	k->dir.uid = geteuid();
-	k->inputs = hash_program(inputs);
-	snprintf(k->file, sizeof(k->file), "%.16s-%016llx", what,
+	cache->dir.fd = open_dir();
+	cache->dir.owner = NP_STORE_USER;
+	cache->dir.uid = geteuid();
+	cache->inputs = hash_program(inputs);
+	snprintf(cache->file, sizeof(cache->file), "%.16s-%016llx", what,
 		 (unsigned long long)np_hash(NP_HASH, dir, strlen(dir)));
-	read_file(k);
-	return k;
+	read_file(cache);
+	return cache;
 }
 
 /* ---- results ---- */
@@ -214,189 +218,198 @@ uint64_t np_cache_state(uint64_t seed, const struct np_store_stamp *stamp,
 	return hash ? hash : 1;
 }
 
-static struct entry *find_entry(struct np_cache *k, const char *name)
+static struct entry *find_entry(struct np_cache *cache, const char *name)
 {
 	const struct entry like = { .name = name };
 
-	return k && k->n_read ? bsearch(&like, k->e, k->n_read, sizeof(*k->e),
-					np_order_text) : NULL;
+	return cache && cache->n_read ?
+		       bsearch(&like, cache->e, cache->n_read,
+			       sizeof(*cache->e), np_order_text) :
+		       NULL;
 }
 
-const char *np_cache_find(struct np_cache *k, const char *name, uint64_t state,
-			 size_t *len)
+const char *np_cache_find(struct np_cache *cache, const char *name,
+			  uint64_t state, size_t *len)
 {
-	struct entry *e = state ? find_entry(k, name) : NULL;
+	struct entry *entry = state ? find_entry(cache, name) : NULL;
 
-	if (!e || e->state != state)
+	if (!entry || entry->state != state)
 		return NULL;
-	e->used = true;
-	*len = e->len;
-	return e->data;
+	entry->used = true;
+	*len = entry->len;
+	return entry->data;
 }
 
-int np_cache_put(struct np_cache *k, const char *name, uint64_t state, char *data,
-		size_t len)
+int np_cache_put(struct np_cache *cache, const char *name, uint64_t state,
+		 char *data, size_t len)
 {
-	struct entry *former = find_entry(k, name), e = {
-		.name = k ? strdup(name) : NULL, .data = data, .len = len,
-		.state = state, .used = true, .own = true,
+	struct entry *former = find_entry(cache, name), e = {
+		.name = cache ? strdup(name) : NULL,
+		.data = data,
+		.len = len,
+		.state = state,
+		.used = true,
+		.own = true,
 	};
 
 	if (former)
 		former->state = 0;
-	if (!e.name || len > UINT32_MAX || add_entry(k, e)) {
+	if (!e.name || len > UINT32_MAX || add_entry(cache, e)) {
 		free((char *)e.name);
 		free(data);
 		return -ENOMEM;
 	}
-	k->changed |= state != 0;
+	cache->changed |= state != 0;
 	return 0;
 }
 
 /* ---- writing ---- */
 
-static size_t bytes_of(const struct entry *e)
+static size_t bytes_of(const struct entry *entry)
 {
-	return sizeof(struct entry_head) + strlen(e->name) + 1 + e->len;
+	return sizeof(struct entry_head) + strlen(entry->name) + 1 + entry->len;
 }
 
 /*
  * Choose the entries to write.  If there is no room for all of them, drop those
  * that this process did not use.  Returns their size, 0: too large.
  */
-static size_t choose_entries(struct np_cache *k, size_t *n)
+static size_t choose_entries(struct np_cache *cache, size_t *n)
 {
 	size_t all = sizeof(struct head), used = all, bytes;
 	bool rest;
 
-	for (size_t i = 0; i < k->n; i++) {
-		all += k->e[i].state ? bytes_of(&k->e[i]) : 0;
-		used += k->e[i].state && k->e[i].used ? bytes_of(&k->e[i]) : 0;
+	for (size_t i = 0; i < cache->n; i++) {
+		all += cache->e[i].state ? bytes_of(&cache->e[i]) : 0;
+		used += cache->e[i].state && cache->e[i].used ?
+				bytes_of(&cache->e[i]) :
+				0;
 	}
 	rest = all <= NP_CACHE_MAX_BYTES;
 	bytes = rest ? all : used;
 	*n = 0;
-	for (size_t i = 0; i < k->n; i++) {
-		if (k->e[i].state && !rest && !k->e[i].used)
-			k->e[i].state = 0;
-		*n += k->e[i].state != 0;
+	for (size_t i = 0; i < cache->n; i++) {
+		if (cache->e[i].state && !rest && !cache->e[i].used)
+			cache->e[i].state = 0;
+		*n += cache->e[i].state != 0;
 	}
 	return bytes <= NP_CACHE_MAX_BYTES ? bytes : 0;
 }
 
 /* Serialise an entry; returns the end. */
-static char *put_entry(char *to, const struct entry *e)
+static char *put_entry(char *to, const struct entry *entry)
 {
-	struct entry_head h = {
-		.state = e->state, .len = (uint32_t)e->len,
-		.name_len = (uint32_t)strlen(e->name) + 1,
+	struct entry_head head = {
+		.state = entry->state,
+		.len = (uint32_t)entry->len,
+		.name_len = (uint32_t)strlen(entry->name) + 1,
 	};
 
-	to = mempcpy(to, &h, sizeof(h));
-	to = mempcpy(to, e->name, h.name_len);
-	return e->len ? mempcpy(to, e->data, e->len) : to;
+	to = mempcpy(to, &head, sizeof(head));
+	to = mempcpy(to, entry->name, head.name_len);
+	return entry->len ? mempcpy(to, entry->data, entry->len) : to;
 }
 
 /* Write the entries, sorted by name, to a new file. */
-static void write_file(struct np_cache *k)
+static void write_file(struct np_cache *cache)
 {
-	struct head h = { .magic = MAGIC, .inputs = k->inputs };
-	size_t n, bytes = choose_entries(k, &n);
+	struct head head = { .magic = MAGIC, .inputs = cache->inputs };
+	size_t n, bytes = choose_entries(cache, &n);
 	char *text = bytes ? malloc(bytes) : NULL, *to = text;
 
 	if (!text)
 		return;
-	qsort(k->e, k->n, sizeof(*k->e), np_order_text);
-	h.n = n;
-	to += sizeof(h);
-	for (size_t i = 0; i < k->n; i++)
-		if (k->e[i].state)
-			to = put_entry(to, &k->e[i]);
-	h.sum = np_cache_sum(text + sizeof(h), bytes - sizeof(h));
-	memcpy(text, &h, sizeof(h));
-	np_file_remove_stale(&k->dir);
-	np_file_write(&k->dir, k->file, text, bytes, 0600, NULL);
+	qsort(cache->e, cache->n, sizeof(*cache->e), np_order_text);
+	head.n = n;
+	to += sizeof(head);
+	for (size_t i = 0; i < cache->n; i++)
+		if (cache->e[i].state)
+			to = put_entry(to, &cache->e[i]);
+	head.sum = np_cache_sum(text + sizeof(head), bytes - sizeof(head));
+	memcpy(text, &head, sizeof(head));
+	np_file_remove_stale(&cache->dir);
+	np_file_write(&cache->dir, cache->file, text, bytes, 0600, NULL);
 	free(text);
 }
 
-void np_cache_close(struct np_cache *k)
+void np_cache_close(struct np_cache *cache)
 {
-	if (!k)
+	if (!cache)
 		return;
-	if (k->changed && k->dir.fd >= 0)
-		write_file(k);
-	if (k->dir.fd >= 0)
-		close(k->dir.fd);
-	for (size_t i = 0; i < k->n; i++)
-		if (k->e[i].own) {
-			free((char *)k->e[i].name);
-			free((char *)k->e[i].data);
+	if (cache->changed && cache->dir.fd >= 0)
+		write_file(cache);
+	if (cache->dir.fd >= 0)
+		close(cache->dir.fd);
+	for (size_t i = 0; i < cache->n; i++)
+		if (cache->e[i].own) {
+			free((char *)cache->e[i].name);
+			free((char *)cache->e[i].data);
 		}
-	free(k->e);
-	free(k->text);
-	free(k);
+	free(cache->e);
+	free(cache->text);
+	free(cache);
 }
 
 /* ---- serialising results ---- */
 
 /* Take size bytes of input; NULL if there are not so many. */
-static const char *take(struct np_pack *p, size_t size)
+static const char *take(struct np_pack *pack, size_t size)
 {
-	const char *at = p->at;
+	const char *at = pack->at;
 
-	p->bad |= p->left < size;
-	if (p->bad)
+	pack->bad |= pack->left < size;
+	if (pack->bad)
 		return NULL;
-	p->at += size;
-	p->left -= size;
+	pack->at += size;
+	pack->left -= size;
 	return at;
 }
 
 /* Write x, or read into it; x becomes all zero if the input is bad. */
-static void transfer(struct np_pack *p, void *x, size_t size)
+static void transfer(struct np_pack *pack, void *x, size_t size)
 {
-	const char *at = p->f ? NULL : take(p, size);
+	const char *at = pack->f ? NULL : take(pack, size);
 
-	if (p->f)
-		fwrite(x, size, 1, p->f);
+	if (pack->f)
+		fwrite(x, size, 1, pack->f);
 	else if (at)
 		memcpy(x, at, size);
 	else
 		memset(x, 0, size);
 }
 
-uint64_t np_pack_count(struct np_pack *p, uint64_t n, uint64_t max)
+uint64_t np_pack_count(struct np_pack *pack, uint64_t n, uint64_t max)
 {
-	transfer(p, &n, sizeof(n));
-	p->bad |= !p->f && n > max;
-	return p->bad ? 0 : n;
+	transfer(pack, &n, sizeof(n));
+	pack->bad |= !pack->f && n > max;
+	return pack->bad ? 0 : n;
 }
 
-double np_pack_real(struct np_pack *p, double x)
+double np_pack_real(struct np_pack *pack, double x)
 {
-	transfer(p, &x, sizeof(x));
+	transfer(pack, &x, sizeof(x));
 	return x;
 }
 
-struct np_mean np_pack_mean(struct np_pack *p, struct np_mean m)
+struct np_mean np_pack_mean(struct np_pack *pack, struct np_mean mean)
 {
-	m.n = (uint32_t)np_pack_count(p, m.n, UINT32_MAX);
-	m.mean = np_pack_real(p, m.mean);
-	m.sd = np_pack_real(p, m.sd);
-	return m;
+	mean.n = (uint32_t)np_pack_count(pack, mean.n, UINT32_MAX);
+	mean.mean = np_pack_real(pack, mean.mean);
+	mean.sd = np_pack_real(pack, mean.sd);
+	return mean;
 }
 
-const char *np_pack_text(struct np_pack *p, const char *text)
+const char *np_pack_text(struct np_pack *pack, const char *text)
 {
 	size_t size = strlen(text ? text : "") + 1;
 
-	size = np_pack_count(p, size, p->left);
-	if (p->f) {
-		fwrite(text ? text : "", size, 1, p->f);
+	size = np_pack_count(pack, size, pack->left);
+	if (pack->f) {
+		fwrite(text ? text : "", size, 1, pack->f);
 		return text;
 	}
-	text = take(p, size);
-	p->bad |= !text || !size || memchr(text, '\0', size) !=
-				    text + size - 1;
-	return p->bad ? "" : text;
+	text = take(pack, size);
+	pack->bad |= !text || !size ||
+		     memchr(text, '\0', size) != text + size - 1;
+	return pack->bad ? "" : text;
 }

@@ -28,11 +28,11 @@ struct np_cache;
  * Reads the existing file.  Returns NULL when out of memory; every function
  * below accepts NULL as an empty cache.
  */
-struct np_cache *np_cache_open(const struct np_store *s, const char *what,
+struct np_cache *np_cache_open(const struct np_store *store, const char *what,
 			       uint64_t inputs);
 
 /* Write new results, if possible, and free everything. */
-void np_cache_close(struct np_cache *k);
+void np_cache_close(struct np_cache *cache);
 
 /*
  * A hash of the state of directories; seed: hash of any other input.  Returns
@@ -50,16 +50,16 @@ uint64_t np_cache_state(uint64_t seed, const struct np_store_stamp *stamp,
 uint64_t np_cache_sum(const char *at, size_t len);
 
 /* The result of that name and state, valid until np_cache_close(); or NULL. */
-const char *np_cache_find(struct np_cache *k, const char *name, uint64_t state,
-			 size_t *len);
+const char *np_cache_find(struct np_cache *cache, const char *name,
+			  uint64_t state, size_t *len);
 
 /*
- * Add a result.  data is malloc'ed; k owns it from now on, until
+ * Add a result.  data is malloc'ed; cache owns it from now on, until
  * np_cache_close().  A result with state 0 is not written to the file.
  * Returns 0, or -ENOMEM after freeing data.
  */
-int np_cache_put(struct np_cache *k, const char *name, uint64_t state, char *data,
-		size_t len);
+int np_cache_put(struct np_cache *cache, const char *name, uint64_t state,
+		 char *data, size_t len);
 
 /*
  * Serialises the numbers and texts of a result in the byte order of this
@@ -79,9 +79,10 @@ struct np_pack {
 /*
  * 0 or "" if bad; a count above max is bad; a text is borrowed from the input.
  */
-uint64_t np_pack_count(struct np_pack *p, uint64_t n, uint64_t max);
-double np_pack_real(struct np_pack *p, double x);
-struct np_mean np_pack_mean(struct np_pack *p, struct np_mean m);
-const char *np_pack_text(struct np_pack *p, const char *text); /* NULL: as "" */
+uint64_t np_pack_count(struct np_pack *pack, uint64_t n, uint64_t max);
+double np_pack_real(struct np_pack *pack, double x);
+struct np_mean np_pack_mean(struct np_pack *pack, struct np_mean mean);
+const char *np_pack_text(struct np_pack *pack,
+			 const char *text); /* NULL: as "" */
 
 #endif

@@ -65,7 +65,7 @@ static void on_skip(const char *line, void *arg)
 }
 
 /* Evaluate one file; returns what look() does, and 0 for a skipped file. */
-static int look_at(struct search *s, const struct np_reader *from,
+static int look_at(struct search *search, const struct np_reader *from,
 		   const char *name)
 {
 	char path[NP_STORE_PATH + NAME_MAX + 1], *text;
@@ -75,9 +75,9 @@ static int look_at(struct search *s, const struct np_reader *from,
 
 	if (len < 0)
 		return len == -ENOMEM ? -ENOMEM : 0;
-	s->bytes += (size_t)len;
+	search->bytes += (size_t)len;
 	snprintf(path, sizeof(path), "%s/%s", from->dir->path, name);
-	rc = s->look(s, text, (size_t)len, path, &why);
+	rc = search->look(search, text, (size_t)len, path, &why);
 	free(text);
 	if (rc >= 0 || rc == -ENOMEM)
 		return rc;
@@ -86,37 +86,39 @@ static int look_at(struct search *s, const struct np_reader *from,
 }
 
 /* Evaluate the files in the directory of one cluster. */
-static int search_cluster(struct search *s, const char *cluster,
+static int search_cluster(struct search *search, const char *cluster,
 			  struct np_err *err)
 {
-	struct np_dir d;
-	struct np_reader from = { &d, s->max_bytes, on_skip, &s->here };
+	struct np_dir dir;
+	struct np_reader from = { &dir, search->max_bytes, on_skip,
+				  &search->here };
 	char **names;
 	size_t n;
-	int rc = np_dir_open_fabric(s->store, cluster, false, &d, err);
+	int rc = np_dir_open_fabric(search->store, cluster, false, &dir, err);
 
 	if (rc)
 		return rc;
-	rc = np_dir_names(&d, s->is_name, &names, &n, NULL, err);
+	rc = np_dir_names(&dir, search->is_name, &names, &n, NULL, err);
 	if (!rc) {
 		for (size_t i = 0; !rc && i < n && i < MAX_FILES &&
-				   s->bytes < NP_STORE_MAX_READ; i++)
-			rc = look_at(s, &from, names[i]);
+				   search->bytes < NP_STORE_MAX_READ;
+		     i++)
+			rc = look_at(search, &from, names[i]);
 		np_names_free(names, n);
 		if (rc < 0)
-			np_errf(err, rc, "%s: %s", d.path, strerror(-rc));
+			np_errf(err, rc, "%s: %s", dir.path, strerror(-rc));
 	}
-	np_dir_close(&d);
+	np_dir_close(&dir);
 	return rc;
 }
 
 /* Add up what was skipped, before the search goes on elsewhere. */
-static void next_cluster(struct search *s)
+static void next_cluster(struct search *search)
 {
-	if (!s->all.n)
-		s->all.newest = s->here.newest;
-	s->all.n += s->here.n;
-	s->here = (struct skips){ 0 };
+	if (!search->all.n)
+		search->all.newest = search->here.newest;
+	search->all.n += search->here.n;
+	search->here = (struct skips){ 0 };
 }
 
 static bool is_cluster_name(const char *name)
@@ -125,43 +127,43 @@ static bool is_cluster_name(const char *name)
 }
 
 /* Evaluate the files of all clusters. */
-static int search_all(struct search *s, struct np_err *err)
+static int search_all(struct search *search, struct np_err *err)
 {
-	struct np_dir d;
+	struct np_dir dir;
 	char **names;
 	size_t n;
-	int rc = np_dir_open_fabric(s->store, NULL, false, &d, err);
+	int rc = np_dir_open_fabric(search->store, NULL, false, &dir, err);
 
 	if (rc)
 		return rc;
-	rc = np_dir_names(&d, is_cluster_name, &names, &n, NULL, err);
-	np_dir_close(&d);
+	rc = np_dir_names(&dir, is_cluster_name, &names, &n, NULL, err);
+	np_dir_close(&dir);
 	if (rc)
 		return rc;
 	for (size_t i = 0; i < n && rc != -ENOMEM; i++) {
 		struct np_err why = NP_ERR_INIT;
 
 		/* An untrusted cluster's directory does not hide the others. */
-		rc = search_cluster(s, names[i], &why);
+		rc = search_cluster(search, names[i], &why);
 		if (rc < 0 && rc != -ENOENT)
-			on_skip(why.text, &s->here);
-		next_cluster(s);
+			on_skip(why.text, &search->here);
+		next_cluster(search);
 	}
 	np_names_free(names, n);
 	return rc == -ENOMEM ? np_errf(err, rc, "out of memory") : 0;
 }
 
 /* Report that there is no file, or no usable one. */
-static int none(const struct search *s, struct np_err *err)
+static int none(const struct search *search, struct np_err *err)
 {
-	const char *cluster = s->cluster ? s->cluster : "";
+	const char *cluster = search->cluster ? search->cluster : "";
 
-	if (s->all.n)
-		return np_errf(err, -ENOENT, "%s: %s", s->no_use,
-			       s->all.newest.text);
-	return np_errf(err, -ENOENT, "%s%s%s%s in %s", s->none,
-		       *cluster ? "cluster " : "the fabric", cluster, s->scope,
-		       np_store_dir(s->store));
+	if (search->all.n)
+		return np_errf(err, -ENOENT, "%s: %s", search->no_use,
+			       search->all.newest.text);
+	return np_errf(err, -ENOENT, "%s%s%s%s in %s", search->none,
+		       *cluster ? "cluster " : "the fabric", cluster,
+		       search->scope, np_store_dir(search->store));
 }
 
 /*
@@ -188,30 +190,31 @@ static int search(struct search *s, struct np_err *err)
 }
 
 /* Open the directory of a cluster for writing, made if missing. */
-static int make_dir(struct np_store *s, const char *cluster, struct np_dir *d,
-		    struct np_err *err)
+static int make_dir(struct np_store *store, const char *cluster,
+		    struct np_dir *dir, struct np_err *err)
 {
 	char name[NP_APP_MAX + 1];
 	int rc;
 
 	dir_name(cluster, name);
-	rc = np_dir_open_fabric(s, name, true, d, err);
+	rc = np_dir_open_fabric(store, name, true, dir, err);
 	/* Removed by somebody at this moment. */
 	return rc == -ENOENT ? np_errf(err, rc, "profile store %s: %s",
-				       np_store_dir(s), strerror(-rc)) : rc;
+				       np_store_dir(store), strerror(-rc)) :
+			       rc;
 }
 
 /* Write a file, completely or not at all. */
-static int write_file(struct np_store *s, const char *cluster,
+static int write_file(struct np_store *store, const char *cluster,
 		      const char *file, const char *text, struct np_err *err)
 {
-	struct np_dir d;
-	int rc = make_dir(s, cluster, &d, err);
+	struct np_dir dir;
+	int rc = make_dir(store, cluster, &dir, err);
 
 	if (rc)
 		return rc;
-	rc = np_file_write(&d, file, text, strlen(text), 0644, err);
-	np_dir_close(&d);
+	rc = np_file_write(&dir, file, text, strlen(text), 0644, err);
+	np_dir_close(&dir);
 	return rc;
 }
 
@@ -223,49 +226,53 @@ struct best_calibration {
 	struct np_calibration c;
 };
 
-bool np_fabric_is_of(const struct np_calibration *c,
+bool np_fabric_is_of(const struct np_calibration *calibration,
 		     const struct np_fabric_of *of)
 {
 	if (of->rail)
-		return c->rail && !strcmp(c->rail, of->rail);
-	return !of->transport || !strcmp(c->transport, of->transport);
+		return calibration->rail &&
+		       !strcmp(calibration->rail, of->rail);
+	return !of->transport || !strcmp(calibration->transport, of->transport);
 }
 
-/* Is a, which is seen after b, the better one? */
-static bool better(const struct best_calibration *b,
-		   const struct np_calibration *a)
+/* Is a candidate better than the best calibration seen before it? */
+static bool better(const struct best_calibration *best,
+		   const struct np_calibration *candidate)
 {
-	if (np_fabric_is_of(a, b->of) != np_fabric_is_of(&b->c, b->of))
-		return np_fabric_is_of(a, b->of);
-	if ((a->scope == NP_SCOPE_LEAF) != (b->c.scope == NP_SCOPE_LEAF))
-		return a->scope == NP_SCOPE_LEAF;
-	return a->date > b->c.date;
+	if (np_fabric_is_of(candidate, best->of) !=
+	    np_fabric_is_of(&best->c, best->of))
+		return np_fabric_is_of(candidate, best->of);
+	if ((candidate->scope == NP_SCOPE_LEAF) !=
+	    (best->c.scope == NP_SCOPE_LEAF))
+		return candidate->scope == NP_SCOPE_LEAF;
+	return candidate->date > best->c.date;
 }
 
 /* Keep a calibration if it is the best so far. */
-static int look_at_calibration(struct search *s, const char *text, size_t len,
-			       const char *path, struct np_err *err)
+static int look_at_calibration(struct search *search, const char *text,
+			       size_t len, const char *path, struct np_err *err)
 {
-	struct best_calibration *b = s->best;
+	struct best_calibration *calibration = search->best;
 	struct np_calibration c;
 	int rc = np_calibration_parse(text, len, path, &c, err);
 	bool wanted;
 
 	if (rc)
 		return rc;
-	wanted = !b->scope || !strcmp(np_scope_name(c.scope), b->scope);
-	rc = wanted && np_fabric_is_of(&c, b->of) &&
-	     (b->scope || c.scope == NP_SCOPE_LEAF);
-	if (!wanted || (s->found && !better(b, &c))) {
+	wanted = !calibration->scope ||
+		 !strcmp(np_scope_name(c.scope), calibration->scope);
+	rc = wanted && np_fabric_is_of(&c, calibration->of) &&
+	     (calibration->scope || c.scope == NP_SCOPE_LEAF);
+	if (!wanted || (search->found && !better(calibration, &c))) {
 		np_calibration_free(&c);
 		return rc;
 	}
-	if (s->found)
-		np_calibration_free(&b->c);
-	b->c = c;
-	b->c.n_skipped = s->here.n;
-	b->c.skipped = s->here.newest;
-	s->found = true;
+	if (search->found)
+		np_calibration_free(&calibration->c);
+	calibration->c = c;
+	calibration->c.n_skipped = search->here.n;
+	calibration->c.skipped = search->here.newest;
+	search->found = true;
 	return rc;
 }
 
@@ -294,70 +301,71 @@ int np_fabric_store_load_of(struct np_store *store, const char *cluster,
 			    const char *scope, const struct np_fabric_of *of,
 			    struct np_calibration *out, struct np_err *err)
 {
-	struct best_calibration b = { .scope = scope, .of = of };
+	struct best_calibration calibration = { .scope = scope, .of = of };
 	char at[64] = "";
 	struct search s = search_for(store, cluster, at);
 	int rc;
 
 	if (scope)
 		snprintf(at, sizeof(at), " at scope %s", scope);
-	s.best = &b;
+	s.best = &calibration;
 	rc = search(&s, err);
 	if (!rc)
-		*out = b.c;
+		*out = calibration.c;
 	else if (s.found)
-		np_calibration_free(&b.c);
+		np_calibration_free(&calibration.c);
 	return rc;
 }
 
-int np_fabric_store_load(struct np_store *s, const char *cluster,
+int np_fabric_store_load(struct np_store *store, const char *cluster,
 			 const char *scope, struct np_calibration *out,
 			 struct np_err *err)
 {
 	static const struct np_fabric_of any;
 
-	return np_fabric_store_load_of(s, cluster, scope, &any, out, err);
+	return np_fabric_store_load_of(store, cluster, scope, &any, out, err);
 }
 
-int np_fabric_store_stamp(struct np_store *s, const char *cluster,
-			 struct np_store_stamp *out, struct np_err *err)
+int np_fabric_store_stamp(struct np_store *store, const char *cluster,
+			  struct np_store_stamp *out, struct np_err *err)
 {
-	struct search any = search_for(s, cluster, "");
+	struct search any = search_for(store, cluster, "");
 	char name[NP_APP_MAX + 1];
-	struct np_dir d;
+	struct np_dir dir;
 	struct stat st;
 	int rc;
 
 	dir_name(cluster, name);
-	rc = np_dir_open_fabric(s, name, false, &d, err);
+	rc = np_dir_open_fabric(store, name, false, &dir, err);
 	if (rc == -ENOENT)
 		return none(&any, err);
 	if (rc)
 		return rc;
-	if (fstat(d.fd, &st))
-		rc = np_errf(err, -errno, "%s: %s", d.path, strerror(errno));
+	if (fstat(dir.fd, &st))
+		rc = np_errf(err, -errno, "%s: %s", dir.path, strerror(errno));
 	else
 		*out = np_stamp_of(&st);
-	np_dir_close(&d);
+	np_dir_close(&dir);
 	return rc;
 }
 
-int np_fabric_store_save(struct np_store *s, const char *cluster, double date,
-			 const char *json_text, struct np_err *err)
+int np_fabric_store_save(struct np_store *store, const char *cluster,
+			 double date, const char *json_text, struct np_err *err)
 {
 	char file[NAME_MAX + 1];
-	struct np_calibration c;
+	struct np_calibration calibration;
 	int rc;
 
 	if (np_store_dated_name(date, ".json", file))
 		return np_errf(err, -EINVAL, "calibration: date %g: expected "
 			       "seconds since 1970", date);
 	/* Refuse here what no reader would accept. */
-	rc = np_calibration_parse(json_text, strlen(json_text), file, &c, err);
+	rc = np_calibration_parse(json_text, strlen(json_text), file,
+				  &calibration, err);
 	if (rc)
 		return rc;
-	np_calibration_free(&c);
-	return write_file(s, cluster, file, json_text, err);
+	np_calibration_free(&calibration);
+	return write_file(store, cluster, file, json_text, err);
 }
 
 /* ---- LogGPS parameters as JSON, np_loggps_store.h ---- */
@@ -415,27 +423,28 @@ static const struct np_fields loggps_table = NP_FIELDS(np_loggps_record,
 	NP_FIELD_OF(np_loggps_record, NP_F_OBJECT, fit, &fit_table),
 );
 
-int np_loggps_record_put(const struct np_loggps_record *r, char **out,
+int np_loggps_record_put(const struct np_loggps_record *record, char **out,
 			 struct np_err *err)
 {
-	struct np_jput o = { .at = { .where = "LogGPS parameters",
-				     .err = err } };
-	int rc = np_fields_print(&o, r, &loggps_table, out);
+	struct np_jput jput = { .at = { .where = "LogGPS parameters",
+					.err = err } };
+	int rc = np_fields_print(&jput, record, &loggps_table, out);
 
 	return rc == -ENOMEM ? np_errf(err, rc, "out of memory") : rc;
 }
 
 /* Check what the field table cannot express. */
-static int check_loggps(const struct np_jat *in, const struct np_loggps_fit *f)
+static int check_loggps(const struct np_jat *in,
+			const struct np_loggps_fit *fit)
 {
 	const struct {
 		const char *key;
 		const struct np_loggps_value *v;
 	} all[] = {
-		{ "fit.L", &f->L }, { "fit.o_send", &f->o_send },
-		{ "fit.o_recv", &f->o_recv }, { "fit.g", &f->g },
-		{ "fit.G", &f->G }, { "fit.step", &f->step },
-		{ "fit.O", &f->O },
+		{ "fit.L", &fit->L },		{ "fit.o_send", &fit->o_send },
+		{ "fit.o_recv", &fit->o_recv }, { "fit.g", &fit->g },
+		{ "fit.G", &fit->G },		{ "fit.step", &fit->step },
+		{ "fit.O", &fit->O },
 	};
 
 	for (size_t i = 0; i < NP_ARRAY_SIZE(all); i++)
@@ -443,9 +452,9 @@ static int check_loggps(const struct np_jat *in, const struct np_loggps_fit *f)
 		    all[i].v->value > all[i].v->high)
 			return np_jat_refuse(in, all[i].key,
 					     "low <= value <= high");
-	if (!f->n_blocks)
+	if (!fit->n_blocks)
 		return np_jat_refuse(in, "fit.n_blocks", "1 or more");
-	if (f->S ? f->S >= f->S_above : f->S_above != 0)
+	if (fit->S ? fit->S >= fit->S_above : fit->S_above != 0)
 		return np_jat_refuse(in, "fit.S_above", "more than S, or 0 "
 				     "and 0");
 	return 0;
@@ -466,31 +475,31 @@ int np_loggps_record_get(const char *text, size_t len, const char *where,
 			 struct np_loggps_record *out, struct np_err *err)
 {
 	const struct np_jat in = { .where = where, .err = err };
-	struct np_loggps_record r = { 0 };
-	int rc = get_loggps(&in, text, len, &r);
+	struct np_loggps_record record = { 0 };
+	int rc = get_loggps(&in, text, len, &record);
 
 	if (rc)
-		np_loggps_record_free(&r);
+		np_loggps_record_free(&record);
 	else
-		*out = r;
+		*out = record;
 	return rc == -ENOMEM ? np_errf(err, rc, "%s: out of memory", where) :
 			       rc;
 }
 
-void np_loggps_record_free(struct np_loggps_record *r)
+void np_loggps_record_free(struct np_loggps_record *record)
 {
-	np_fields_free(r, &loggps_table);
-	*r = (struct np_loggps_record){ 0 };
+	np_fields_free(record, &loggps_table);
+	*record = (struct np_loggps_record){ 0 };
 }
 
-void np_loggps_of_fit(const struct np_loggps_fit *f, struct np_loggps *out)
+void np_loggps_of_fit(const struct np_loggps_fit *fit, struct np_loggps *out)
 {
 	*out = (struct np_loggps){
-		.L_ns = 1e9 * f->L.value,
-		.o_ns = 1e9 * (f->o_send.value + f->o_recv.value) / 2,
-		.G_ns = 1e9 * f->G.value,
-		.O_ns = 1e9 * fmin(f->O.value, f->G.value),
-		.S = f->S ? f->S : NP_LOGGPS_NO_RENDEZVOUS,
+		.L_ns = 1e9 * fit->L.value,
+		.o_ns = 1e9 * (fit->o_send.value + fit->o_recv.value) / 2,
+		.G_ns = 1e9 * fit->G.value,
+		.O_ns = 1e9 * fmin(fit->O.value, fit->G.value),
+		.S = fit->S ? fit->S : NP_LOGGPS_NO_RENDEZVOUS,
 		.first_byte_free = true,
 	};
 }
@@ -508,24 +517,24 @@ static bool is_loggps_name(const char *name)
 }
 
 /* Names are in the order of dates, so the first usable one is the newest. */
-static int look_at_loggps(struct search *s, const char *text, size_t len,
+static int look_at_loggps(struct search *search, const char *text, size_t len,
 			  const char *path, struct np_err *err)
 {
-	struct best_loggps *b = s->best;
-	struct np_loggps_record r;
-	int rc = np_loggps_record_get(text, len, path, &r, err);
+	struct best_loggps *loggps = search->best;
+	struct np_loggps_record record;
+	int rc = np_loggps_record_get(text, len, path, &record, err);
 
 	if (rc)
 		return rc;
-	rc = r.across == b->across;
-	if (!rc || (s->found && b->r.date >= r.date)) {
-		np_loggps_record_free(&r);
+	rc = record.across == loggps->across;
+	if (!rc || (search->found && loggps->r.date >= record.date)) {
+		np_loggps_record_free(&record);
 		return rc;
 	}
-	if (s->found)
-		np_loggps_record_free(&b->r);
-	b->r = r;
-	s->found = true;
+	if (search->found)
+		np_loggps_record_free(&loggps->r);
+	loggps->r = record;
+	search->found = true;
 	return rc;
 }
 
@@ -533,53 +542,61 @@ int np_loggps_store_load(struct np_store *store, const char *cluster,
 			 bool across, struct np_loggps_record *out,
 			 struct np_err *err)
 {
-	struct best_loggps b = { .across = across };
+	struct best_loggps loggps = { .across = across };
 	struct search s = {
-		.store = store, .cluster = cluster,
+		.store = store,
+		.cluster = cluster,
 		.none = "no LogGPS parameters of ",
 		.no_use = "no LogGPS parameters can be used",
 		.scope = across ? " across leaf switches" : "",
-		.is_name = is_loggps_name, .max_bytes = NP_LOGGPS_MAX_BYTES,
-		.look = look_at_loggps, .best = &b,
+		.is_name = is_loggps_name,
+		.max_bytes = NP_LOGGPS_MAX_BYTES,
+		.look = look_at_loggps,
+		.best = &loggps,
 	};
 	int rc = search(&s, err);
 
 	if (!rc)
-		*out = b.r;
+		*out = loggps.r;
 	else if (s.found)
-		np_loggps_record_free(&b.r);
+		np_loggps_record_free(&loggps.r);
 	return rc;
 }
 
-int np_loggps_store_check(struct np_store *s, const char *cluster,
+int np_loggps_store_check(struct np_store *store, const char *cluster,
 			  struct np_err *err)
 {
-	struct np_dir d;
-	int rc = make_dir(s, cluster, &d, err);
+	struct np_dir dir;
+	int rc = make_dir(store, cluster, &dir, err);
 
 	if (rc)
 		return rc;
-	if (faccessat(d.fd, ".", W_OK, AT_EACCESS))
-		rc = np_errf(err, -errno, "%s: %s; what was measured is "
+	if (faccessat(dir.fd, ".", W_OK, AT_EACCESS))
+		rc = np_errf(err, -errno,
+			     "%s: %s; what was measured is "
 			     "written by administrators, or into a file by "
-			     "--output=FILE", d.path, strerror(errno));
-	np_dir_close(&d);
+			     "--output=FILE",
+			     dir.path, strerror(errno));
+	np_dir_close(&dir);
 	return rc;
 }
 
-int np_loggps_store_save(struct np_store *s, const char *cluster,
-			 const struct np_loggps_record *r, struct np_err *err)
+int np_loggps_store_save(struct np_store *store, const char *cluster,
+			 const struct np_loggps_record *record,
+			 struct np_err *err)
 {
 	char file[NAME_MAX + 1], *text;
 	int rc;
 
-	if (np_store_dated_name(r->date, LOGGPS_SUFFIX, file))
-		return np_errf(err, -EINVAL, "LogGPS parameters: date %g: "
-			       "expected seconds since 1970", r->date);
-	rc = np_loggps_record_put(r, &text, err);
+	if (np_store_dated_name(record->date, LOGGPS_SUFFIX, file))
+		return np_errf(err, -EINVAL,
+			       "LogGPS parameters: date %g: "
+			       "expected seconds since 1970",
+			       record->date);
+	rc = np_loggps_record_put(record, &text, err);
 	if (rc)
 		return rc;
-	rc = write_file(s, cluster, file, text, err);
+	rc = write_file(store, cluster, file, text, err);
 	free(text);
 	return rc;
 }

@@ -26,7 +26,7 @@
  * none, or none is usable: err then says why the newest is not), -EACCES,
  * -ENOMEM or what reading the directory returned.
  */
-int np_fabric_store_load(struct np_store *s, const char *cluster,
+int np_fabric_store_load(struct np_store *store, const char *cluster,
 			 const char *scope, struct np_calibration *out,
 			 struct np_err *err);
 
@@ -38,12 +38,12 @@ int np_fabric_store_load(struct np_store *s, const char *cluster,
 struct np_fabric_of {
 	const char *rail, *transport;
 };
-int np_fabric_store_load_of(struct np_store *s, const char *cluster,
+int np_fabric_store_load_of(struct np_store *store, const char *cluster,
 			    const char *scope, const struct np_fabric_of *of,
 			    struct np_calibration *out, struct np_err *err);
 
 /* Is a calibration of that fabric?  True if neither member is known. */
-bool np_fabric_is_of(const struct np_calibration *c,
+bool np_fabric_is_of(const struct np_calibration *calibration,
 		     const struct np_fabric_of *of);
 
 /*
@@ -51,8 +51,8 @@ bool np_fabric_is_of(const struct np_calibration *c,
  * same, so does the result of np_fabric_store_load() for that cluster.
  * Returns 0, or with err -ENOENT (there is none), -EACCES or another -errno.
  */
-int np_fabric_store_stamp(struct np_store *s, const char *cluster,
-			 struct np_store_stamp *out, struct np_err *err);
+int np_fabric_store_stamp(struct np_store *store, const char *cluster,
+			  struct np_store_stamp *out, struct np_err *err);
 
 /*
  * Write json_text as the calibration of cluster (NULL or "": "cluster") at
@@ -60,7 +60,8 @@ int np_fabric_store_stamp(struct np_store *s, const char *cluster,
  * mode 0644. One of the same second is replaced.  For administrators, like
  * np_store_publish().  Returns 0 or -errno with err.
  */
-int np_fabric_store_save(struct np_store *s, const char *cluster, double date,
-			 const char *json_text, struct np_err *err);
+int np_fabric_store_save(struct np_store *store, const char *cluster,
+			 double date, const char *json_text,
+			 struct np_err *err);
 
 #endif

@@ -97,7 +97,7 @@ static size_t plain_len(const char *p, size_t len, bool *in_string)
 
 /* Returns 0, or -EINVAL with the damage; out has room enough. */
 static int escape_text(const char *text, size_t len, char *out, size_t *out_len,
-		       struct damage *d)
+		       struct damage *damage)
 {
 	bool in_string = false;
 	size_t n = 0, used;
@@ -113,8 +113,10 @@ static int escape_text(const char *text, size_t len, char *out, size_t *out_len,
 		}
 		used = c == 1 ? plain_len(text + at, len - at, &in_string) : 0;
 		if (!used) {
-			*d = (struct damage){ at, c == 1 ?
-				"a whole number beyond 64 bits" : "no UTF-8" };
+			*damage = (struct damage){
+				at, c == 1 ? "a whole number beyond 64 bits" :
+					     "no UTF-8"
+			};
 			return -EINVAL;
 		}
 		memcpy(out + n, text + at, used);
@@ -126,7 +128,7 @@ static int escape_text(const char *text, size_t len, char *out, size_t *out_len,
 
 /* The same, malloc'ed; also -ENOMEM. */
 static int portable_text(const char *text, size_t len, char **out,
-			 size_t *out_len, struct damage *d)
+			 size_t *out_len, struct damage *damage)
 {
 	size_t room = 1;
 	char *made;
@@ -137,7 +139,7 @@ static int portable_text(const char *text, size_t len, char **out,
 	made = malloc(room);
 	if (!made)
 		return -ENOMEM;
-	rc = escape_text(text, len, made, out_len, d);
+	rc = escape_text(text, len, made, out_len, damage);
 	if (rc)
 		free(made);
 	else
@@ -161,15 +163,16 @@ static size_t source_byte(const char *text, size_t len, size_t at)
 
 bool np_jtext_within(const char *text, size_t len, const struct np_jlimits *max)
 {
-	struct np_jlimits n = { 0 };
+	struct np_jlimits jlimits = { 0 };
 
 	for (size_t i = 0; i < len; i++) {
-		n.objects += text[i] == '{';
-		n.arrays += text[i] == '[';
-		n.elements += text[i] == ',';
+		jlimits.objects += text[i] == '{';
+		jlimits.arrays += text[i] == '[';
+		jlimits.elements += text[i] == ',';
 	}
-	return n.objects <= max->objects && n.arrays <= max->arrays &&
-	       n.elements <= max->elements;
+	return jlimits.objects <= max->objects &&
+	       jlimits.arrays <= max->arrays &&
+	       jlimits.elements <= max->elements;
 }
 
 /* ---- places and errors ---- */
@@ -325,90 +328,92 @@ static int damaged(const struct np_jat *in, size_t at, const char *why)
 		       in->where, at, why);
 }
 
-static int pull_damaged(const struct pull *p, const char *why)
+static int pull_damaged(const struct pull *pull, const char *why)
 {
-	return damaged(p->in, source_byte(p->source, p->source_len, p->at),
+	return damaged(pull->in,
+		       source_byte(pull->source, pull->source_len, pull->at),
 		       why);
 }
 
-static void pull_close(struct pull *p)
+static void pull_close(struct pull *pull)
 {
-	if (p->tok)
-		json_tokener_free(p->tok);
-	free(p->text);
-	*p = (struct pull){ .text = NULL };
+	if (pull->tok)
+		json_tokener_free(pull->tok);
+	free(pull->text);
+	*pull = (struct pull){ .text = NULL };
 }
 
-static int pull_open(struct pull *p, const struct np_jat *in, const char *text,
-		     size_t len, int flags)
+static int pull_open(struct pull *pull, const struct np_jat *in,
+		     const char *text, size_t len, int flags)
 {
-	struct damage d;
+	struct damage damage;
 	int rc;
 
-	*p = (struct pull){ .in = in, .source = text, .source_len = len };
-	rc = portable_text(text, len, &p->text, &p->len, &d);
+	*pull = (struct pull){ .in = in, .source = text, .source_len = len };
+	rc = portable_text(text, len, &pull->text, &pull->len, &damage);
 	if (rc)
-		return rc == -EINVAL ? damaged(in, d.at, d.why) : rc;
-	p->tok = json_tokener_new_ex(MAX_DEPTH);
-	if (p->tok) {
-		json_tokener_set_flags(p->tok, JSON_TOKENER_STRICT | flags);
+		return rc == -EINVAL ? damaged(in, damage.at, damage.why) : rc;
+	pull->tok = json_tokener_new_ex(MAX_DEPTH);
+	if (pull->tok) {
+		json_tokener_set_flags(pull->tok, JSON_TOKENER_STRICT | flags);
 		return 0;
 	}
-	pull_close(p);
+	pull_close(pull);
 	return -ENOMEM;
 }
 
 /* Take the next value; json_object_put(*out). */
-static int pull_value(struct pull *p, json_object **out)
+static int pull_value(struct pull *pull, json_object **out)
 {
 	enum json_tokener_error why;
 	json_object *j;
 
-	json_tokener_reset(p->tok);
-	j = json_tokener_parse_ex(p->tok, p->text + p->at,
-				  (int)(p->len - p->at));
-	why = json_tokener_get_error(p->tok);
-	p->at += json_tokener_get_parse_end(p->tok);
+	json_tokener_reset(pull->tok);
+	j = json_tokener_parse_ex(pull->tok, pull->text + pull->at,
+				  (int)(pull->len - pull->at));
+	why = json_tokener_get_error(pull->tok);
+	pull->at += json_tokener_get_parse_end(pull->tok);
 	if (why == json_tokener_success && j) {
 		*out = j;
 		return 0;
 	}
 	json_object_put(j);
-	return pull_damaged(p, why == json_tokener_continue ?
-				       "it ends too early" :
-				       json_tokener_error_desc(why));
+	return pull_damaged(pull, why == json_tokener_continue ?
+					  "it ends too early" :
+					  json_tokener_error_desc(why));
 }
 
 /* Skip blanks, then this character; false: it is not next.  '\0': the end. */
-static bool pull_take(struct pull *p, char c)
+static bool pull_take(struct pull *pull, char c)
 {
-	while (p->at < p->len && memchr(" \t\n\r", p->text[p->at], 4))
-		p->at++;
-	if (p->at == p->len || !c)
-		return p->at == p->len && !c;
-	if (p->text[p->at] != c)
+	while (pull->at < pull->len &&
+	       memchr(" \t\n\r", pull->text[pull->at], 4))
+		pull->at++;
+	if (pull->at == pull->len || !c)
+		return pull->at == pull->len && !c;
+	if (pull->text[pull->at] != c)
 		return false;
-	p->at++;
+	pull->at++;
 	return true;
 }
 
 int np_jget_parse(const struct np_jat *in, const char *text, size_t len,
 		  json_object **out)
 {
-	struct pull p;
-	int rc = pull_open(&p, in, text, len, 0);
+	struct pull pull;
+	int rc = pull_open(&pull, in, text, len, 0);
 
 	if (rc)
 		return rc;
-	rc = pull_value(&p, out);
-	pull_close(&p);
+	rc = pull_value(&pull, out);
+	pull_close(&pull);
 	return rc;
 }
 
 /*
- * Check the member "schema" of a value that has to be an object. Fields are read
- * in their order, so it should be the first: a newer schema may give any other
- * member another meaning. -EPROTONOSUPPORT: it is newer than newest.
+ * Check the member "schema" of a value that has to be an object. Fields are
+ * read in their order, so it should be the first: a newer schema may give any
+ * other member another meaning. -EPROTONOSUPPORT: it is newer than newest.
  */
 static int check_schema(const struct np_jat *in, json_object *from, int newest)
 {
@@ -435,50 +440,51 @@ static int check_schema(const struct np_jat *in, json_object *from, int newest)
 
 /* ---- writing values ---- */
 
-json_object *np_jput(struct np_jput *o, json_object *in, const char *key,
+json_object *np_jput(struct np_jput *jput, json_object *in, const char *key,
 		     json_object *value)
 {
 	if (!value || json_object_object_add(in, key, value)) {
 		json_object_put(value);
-		np_jput_fail(o, -ENOMEM);
+		np_jput_fail(jput, -ENOMEM);
 	}
-	return o->rc ? NULL : value;
+	return jput->rc ? NULL : value;
 }
 
-json_object *np_jput_append(struct np_jput *o, json_object *in,
+json_object *np_jput_append(struct np_jput *jput, json_object *in,
 			    json_object *value)
 {
 	if (!value || json_object_array_add(in, value)) {
 		json_object_put(value);
-		np_jput_fail(o, -ENOMEM);
+		np_jput_fail(jput, -ENOMEM);
 	}
-	return o->rc ? NULL : value;
+	return jput->rc ? NULL : value;
 }
 
 /* False after keeping a failure if v is out of range, or not a number. */
-static bool is_within(struct np_jput *o, const char *key, double v, double min,
-		      double max)
+static bool is_within(struct np_jput *jput, const char *key, double v,
+		      double min, double max)
 {
 	if (v >= min && v <= max)
 		return true;
-	if (!o->rc)
-		o->rc = np_jat_range(&o->at, key, v, min, max);
+	if (!jput->rc)
+		jput->rc = np_jat_range(&jput->at, key, v, min, max);
 	return false;
 }
 
-json_object *np_jput_count(struct np_jput *o, const char *key, double v,
+json_object *np_jput_count(struct np_jput *jput, const char *key, double v,
 			   double max)
 {
-	return is_within(o, key, v, 0, max) ?
-	       json_object_new_int64((int64_t)v) : NULL;
+	return is_within(jput, key, v, 0, max) ?
+		       json_object_new_int64((int64_t)v) :
+		       NULL;
 }
 
-json_object *np_jput_real(struct np_jput *o, const char *key, double v,
+json_object *np_jput_real(struct np_jput *jput, const char *key, double v,
 			  double min, double max, int digits, int enough)
 {
 	char text[32];
 
-	if (!is_within(o, key, v, min, max))
+	if (!is_within(jput, key, v, min, max))
 		return NULL;
 	do
 		snprintf(text, sizeof(text), "%.*g", digits, v);
@@ -506,16 +512,16 @@ static locale_t use_decimal_point(void)
 	return uselocale(newlocale(LC_ALL_MASK, "C", (locale_t)0));
 }
 
-void np_jput_bin(struct np_jput *o, json_object *list, const char *key,
+void np_jput_bin(struct np_jput *jput, json_object *list, const char *key,
 		 size_t bin, double n)
 {
 	json_object *pair =
-		np_jput_append(o, list, json_object_new_array_ext(2));
+		np_jput_append(jput, list, json_object_new_array_ext(2));
 
 	if (!pair)
 		return;
-	np_jput_append(o, pair, json_object_new_int((int)bin));
-	np_jput_append(o, pair, np_jput_count(o, key, n, NP_JSON_COUNT));
+	np_jput_append(jput, pair, json_object_new_int((int)bin));
+	np_jput_append(jput, pair, np_jput_count(jput, key, n, NP_JSON_COUNT));
 }
 
 /* ---- tables of fields: one row of types[] for each type ---- */
@@ -545,136 +551,141 @@ static void *pointer_at(const char *at)
 }
 
 /* Length of a list. */
-static size_t length_of(const struct np_field *f, const char *from)
+static size_t length_of(const struct np_field *field, const char *from)
 {
-	return *(const size_t *)(from + f->count);
+	return *(const size_t *)(from + field->count);
 }
 
 /* Write a structure into j; inside: its place. */
-static void put_inside(struct np_jput *o, const struct np_jat *inside,
+static void put_inside(struct np_jput *jput, const struct np_jat *inside,
 		       json_object *j, const void *from,
 		       const struct np_fields *fs)
 {
-	struct np_jat outside = o->at;
+	struct np_jat outside = jput->at;
 
-	o->at = *inside;
+	jput->at = *inside;
 	if (j)
-		np_jput_fields(o, j, from, fs);
-	o->at = outside;
+		np_jput_fields(jput, j, from, fs);
+	jput->at = outside;
 }
 
 /* ---- numbers ---- */
 
-static int get_schema(const struct np_jat *in, const struct np_field *f,
+static int get_schema(const struct np_jat *in, const struct np_field *field,
 		      json_object *from, char *to)
 {
 	(void)to;
-	return check_schema(in, from, (int)f->max);
+	return check_schema(in, from, (int)field->max);
 }
 
-static void put_schema(struct np_jput *o, json_object *in,
-		       const struct np_field *f, const char *from)
+static void put_schema(struct np_jput *jput, json_object *in,
+		       const struct np_field *field, const char *from)
 {
 	(void)from;
-	np_jput(o, in, f->key, json_object_new_int((int)f->max));
+	np_jput(jput, in, field->key, json_object_new_int((int)field->max));
 }
 
 /* All whole numbers, by the type of the member. */
-static int get_count(const struct np_jat *in, const struct np_field *f,
+static int get_count(const struct np_jat *in, const struct np_field *field,
 		     json_object *j, void *at)
 {
 	uint64_t n = 0;
-	int rc = np_jget_count(in, f->key, j, f->max, &n);
+	int rc = np_jget_count(in, field->key, j, field->max, &n);
 
-	if (!rc && (double)n < f->min)
-		rc = np_jat_range(in, f->key, (double)n, f->min, f->max);
-	if (f->type == NP_F_U32)
+	if (!rc && (double)n < field->min)
+		rc = np_jat_range(in, field->key, (double)n, field->min,
+				  field->max);
+	if (field->type == NP_F_U32)
 		*(uint32_t *)at = (uint32_t)n;
-	else if (f->type == NP_F_U64)
+	else if (field->type == NP_F_U64)
 		*(uint64_t *)at = n;
 	else
 		*(long *)at = (long)n;
 	return rc;
 }
 
-static void put_count(struct np_jput *o, json_object *in,
-		      const struct np_field *f, const char *from)
+static void put_count(struct np_jput *jput, json_object *in,
+		      const struct np_field *field, const char *from)
 {
-	const void *at = from + f->offset;
-	double v = f->type == NP_F_U32 ? *(const uint32_t *)at :
-		   f->type == NP_F_U64 ? (double)*(const uint64_t *)at :
-					 (double)*(const long *)at;
+	const void *at = from + field->offset;
+	double v = field->type == NP_F_U32 ? *(const uint32_t *)at :
+		   field->type == NP_F_U64 ? (double)*(const uint64_t *)at :
+					     (double)*(const long *)at;
 
-	if (f->type != NP_F_LONG || v != NP_NO_VALUE)
-		np_jput(o, in, f->key, np_jput_count(o, f->key, v, f->max));
+	if (field->type != NP_F_LONG || v != NP_NO_VALUE)
+		np_jput(jput, in, field->key,
+			np_jput_count(jput, field->key, v, field->max));
 }
 
-static int get_real(const struct np_jat *in, const struct np_field *f,
+static int get_real(const struct np_jat *in, const struct np_field *field,
 		    json_object *j, void *at)
 {
-	return np_jget_real(in, f->key, j, f->min, f->max, at);
+	return np_jget_real(in, field->key, j, field->min, field->max, at);
 }
 
 /* Forecasts for many jobs grow without limit, but readers have one: clamp. */
-static void put_real(struct np_jput *o, json_object *in,
-		     const struct np_field *f, const char *from)
+static void put_real(struct np_jput *jput, json_object *in,
+		     const struct np_field *field, const char *from)
 {
-	double v = *(const double *)(from + f->offset);
-	bool measured = f->flags & NP_F_MEASURED;
+	double v = *(const double *)(from + field->offset);
+	bool measured = field->flags & NP_F_MEASURED;
 
-	if (f->flags & NP_F_NAN && isnan(v))
+	if (field->flags & NP_F_NAN && isnan(v))
 		return;
-	if (f->flags & NP_F_CLAMP)
-		v = v > f->max ? f->max : v < f->min ? f->min : v;
-	np_jput(o, in, f->key,
-		np_jput_real(o, f->key, v, f->min, f->max, measured ? 9 : 15,
-			     measured ? 9 : 17));
+	if (field->flags & NP_F_CLAMP)
+		v = v > field->max ? field->max :
+		    v < field->min ? field->min :
+				     v;
+	np_jput(jput, in, field->key,
+		np_jput_real(jput, field->key, v, field->min, field->max,
+			     measured ? 9 : 15, measured ? 9 : 17));
 }
 
-static int get_bool(const struct np_jat *in, const struct np_field *f,
+static int get_bool(const struct np_jat *in, const struct np_field *field,
 		    json_object *j, void *at)
 {
 	if (!json_object_is_type(j, json_type_boolean))
-		return np_jat_refuse(in, f->key, "true or false");
+		return np_jat_refuse(in, field->key, "true or false");
 	*(bool *)at = json_object_get_boolean(j);
 	return 0;
 }
 
-static void put_bool(struct np_jput *o, json_object *in,
-		     const struct np_field *f, const char *from)
+static void put_bool(struct np_jput *jput, json_object *in,
+		     const struct np_field *field, const char *from)
 {
-	np_jput(o, in, f->key,
-		json_object_new_boolean(*(const bool *)(from + f->offset)));
+	np_jput(jput, in, field->key,
+		json_object_new_boolean(*(const bool *)(from + field->offset)));
 }
 
 /* ---- texts ---- */
 
-static int get_text(const struct np_jat *in, const struct np_field *f,
+static int get_text(const struct np_jat *in, const struct np_field *field,
 		    json_object *j, void *at)
 {
-	return np_jget_text(in, f->key, j, (size_t)f->max, at);
+	return np_jget_text(in, field->key, j, (size_t)field->max, at);
 }
 
-static void put_text(struct np_jput *o, json_object *in,
-		     const struct np_field *f, const char *from)
+static void put_text(struct np_jput *jput, json_object *in,
+		     const struct np_field *field, const char *from)
 {
-	const char *text = pointer_at(from + f->offset);
+	const char *text = pointer_at(from + field->offset);
 
 	if (text)
-		np_jput(o, in, f->key, new_text(text, (size_t)f->max));
+		np_jput(jput, in, field->key,
+			new_text(text, (size_t)field->max));
 }
 
 /* An application name is checked, because it becomes part of a path. */
-static int get_app(const struct np_jat *in, const struct np_field *f,
+static int get_app(const struct np_jat *in, const struct np_field *field,
 		   json_object *j, void *at)
 {
 	char *text;
-	int rc = np_jget_text(in, f->key, j, NP_APP_MAX, &text);
+	int rc = np_jget_text(in, field->key, j, NP_APP_MAX, &text);
 
 	if (rc)
 		return rc;
 	if (np_app_check(text, NULL))
-		rc = np_jat_refuse(in, f->key, "an application name");
+		rc = np_jat_refuse(in, field->key, "an application name");
 	else
 		strcpy(at, text);
 	free(text);
@@ -682,111 +693,120 @@ static int get_app(const struct np_jat *in, const struct np_field *f,
 }
 
 /* Names go into tables with '|', so they cannot contain it. */
-static int get_name(const struct np_jat *in, const struct np_field *f,
+static int get_name(const struct np_jat *in, const struct np_field *field,
 		    json_object *j, void *at)
 {
 	bool is_text = json_object_is_type(j, json_type_string);
 	size_t len = is_text ? (size_t)json_object_get_string_len(j) : 0;
 	const char *s = is_text ? json_object_get_string(j) : "";
-	bool good = len && len <= f->max;
+	bool good = len && len <= field->max;
 	char expected[80];
 
 	for (size_t i = 0; good && i < len; i++)
 		good = (unsigned char)s[i] > ' ' && s[i] != 0x7f &&
 		       s[i] != '|';
-	snprintf(expected, sizeof(expected), "a name of 1 to %.0f characters "
-		 "without spaces and '|'", f->max);
+	snprintf(expected, sizeof(expected),
+		 "a name of 1 to %.0f characters "
+		 "without spaces and '|'",
+		 field->max);
 	if (!good)
-		return np_jat_refuse(in, f->key, expected);
+		return np_jat_refuse(in, field->key, expected);
 	memcpy(at, s, len + 1);
 	return 0;
 }
 
-static void put_name(struct np_jput *o, json_object *in,
-		     const struct np_field *f, const char *from)
+static void put_name(struct np_jput *jput, json_object *in,
+		     const struct np_field *field, const char *from)
 {
-	np_jput(o, in, f->key, json_object_new_string(from + f->offset));
+	np_jput(jput, in, field->key,
+		json_object_new_string(from + field->offset));
 }
 
 /* One of the words, else an error that lists them. */
-static int get_word(const struct np_jat *in, const struct np_field *f,
+static int get_word(const struct np_jat *in, const struct np_field *field,
 		    json_object *j, void *at)
 {
 	bool is_text = json_object_is_type(j, json_type_string);
 	const char *word = is_text ? json_object_get_string(j) : "";
 	char all[128] = "";
 
-	for (unsigned i = 0; f->words[i]; i++) {
-		if (!strcmp(word, f->words[i])) {
+	for (unsigned i = 0; field->words[i]; i++) {
+		if (!strcmp(word, field->words[i])) {
 			*(unsigned *)at = i;
 			return 0;
 		}
 		snprintf(all + strlen(all), sizeof(all) - strlen(all), "%s%s",
-			 !i ? "" : f->words[i + 1] ? ", " : " or ",
-			 f->words[i]);
+			 !i		     ? "" :
+			 field->words[i + 1] ? ", " :
+					       " or ",
+			 field->words[i]);
 	}
-	return np_jat_refuse(in, f->key, all);
+	return np_jat_refuse(in, field->key, all);
 }
 
-static void put_word(struct np_jput *o, json_object *in,
-		     const struct np_field *f, const char *from)
+static void put_word(struct np_jput *jput, json_object *in,
+		     const struct np_field *field, const char *from)
 {
-	unsigned word = *(const unsigned *)(from + f->offset);
+	unsigned word = *(const unsigned *)(from + field->offset);
 
-	np_jput(o, in, f->key, json_object_new_string(f->words[word]));
+	np_jput(jput, in, field->key,
+		json_object_new_string(field->words[word]));
 }
 
 /* ---- structures and lists ---- */
 
 /* A structure in place, or for NP_F_POINTER an allocated one. */
-static int get_structure(const struct np_jat *in, const struct np_field *f,
+static int get_structure(const struct np_jat *in, const struct np_field *field,
 			 json_object *j, void *at)
 {
-	struct np_jat sub = np_jat_member(in, f->key);
+	struct np_jat sub = np_jat_member(in, field->key);
 	void *part = at;
 
-	if (f->type == NP_F_POINTER) {
-		part = calloc(1, f->of->size);
+	if (field->type == NP_F_POINTER) {
+		part = calloc(1, field->of->size);
 		memcpy(at, &part, sizeof(part));
 	}
-	return !part ? -ENOMEM : json_object_is_type(j, json_type_object) ?
-	       np_jget_fields(&sub, j, part, f->of) :
-	       np_jat_refuse(in, f->key, "an object");
+	return !part ? -ENOMEM :
+	       json_object_is_type(j, json_type_object) ?
+		       np_jget_fields(&sub, j, part, field->of) :
+		       np_jat_refuse(in, field->key, "an object");
 }
 
-static void put_structure(struct np_jput *o, json_object *in,
-			  const struct np_field *f, const char *from)
+static void put_structure(struct np_jput *jput, json_object *in,
+			  const struct np_field *field, const char *from)
 {
-	const char *at = from + f->offset;
-	const void *part = f->type == NP_F_POINTER ? pointer_at(at) : at;
-	struct np_jat inside = np_jat_member(&o->at, f->key);
+	const char *at = from + field->offset;
+	const void *part = field->type == NP_F_POINTER ? pointer_at(at) : at;
+	struct np_jat inside = np_jat_member(&jput->at, field->key);
 
 	if (part)
-		put_inside(o, &inside, np_jput(o, in, f->key,
-					       json_object_new_object()),
-			   part, f->of);
+		put_inside(jput, &inside,
+			   np_jput(jput, in, field->key,
+				   json_object_new_object()),
+			   part, field->of);
 }
 
 /* *n: how many elements may need freeing. */
-static int get_elements(const struct np_jat *in, const struct np_field *f,
+static int get_elements(const struct np_jat *in, const struct np_field *field,
 			json_object *list, size_t count, char *all, size_t *n)
 {
 	int rc = 0;
 
 	for (size_t i = 0; !rc && i < count; i++) {
 		json_object *j = json_object_array_get_idx(list, i);
-		struct np_jat sub = np_jat_element(in, f->key, i);
+		struct np_jat sub = np_jat_element(in, field->key, i);
 
 		*n = i + 1;
-		if (f->type == NP_F_TEXTS)
-			rc = np_jget_text(in, f->key, j, f->text_max,
+		if (field->type == NP_F_TEXTS)
+			rc = np_jget_text(in, field->key, j, field->text_max,
 					  &((char **)all)[i]);
 		else if (json_object_is_type(j, json_type_object))
-			rc = np_jget_fields(&sub, j, all + i * f->of->size,
-					    f->of);
-		else if (f->flags & NP_F_BY_NAME)
-			rc = types[f->of->field->type].get(
-				&sub, f->of->field, j, all + i * f->of->size);
+			rc = np_jget_fields(&sub, j, all + i * field->of->size,
+					    field->of);
+		else if (field->flags & NP_F_BY_NAME)
+			rc = types[field->of->field->type].get(
+				&sub, field->of->field, j,
+				all + i * field->of->size);
 		else
 			rc = np_jat_refuse(&sub, "", "an object");
 	}
@@ -794,69 +814,73 @@ static int get_elements(const struct np_jat *in, const struct np_field *f,
 }
 
 /* What is allocated is in the structure at once, so that it will be freed. */
-static int get_list(const struct np_jat *in, const struct np_field *f,
+static int get_list(const struct np_jat *in, const struct np_field *field,
 		    json_object *from, char *to)
 {
-	size_t size = f->type == NP_F_TEXTS ? sizeof(char *) : f->of->size;
+	size_t size = field->type == NP_F_TEXTS ? sizeof(char *) :
+						  field->of->size;
 	json_object *list;
 	size_t count;
 	void *all = NULL;
-	int rc = np_jget_list(in, from, f->key, (size_t)f->max, &list, &count);
+	int rc = np_jget_list(in, from, field->key, (size_t)field->max, &list,
+			      &count);
 
-	if (!rc && !list && f->flags & NP_F_REQUIRED)
-		return np_jat_refuse(in, f->key, MISSING);
+	if (!rc && !list && field->flags & NP_F_REQUIRED)
+		return np_jat_refuse(in, field->key, MISSING);
 	if (!rc && count)
 		rc = np_jat_take(in, count, size, &all);
 	if (rc || !count)
 		return rc;
-	memcpy(to + f->offset, &all, sizeof(all));
-	return get_elements(in, f, list, count, all,
-			    (size_t *)(to + f->count));
+	memcpy(to + field->offset, &all, sizeof(all));
+	return get_elements(in, field, list, count, all,
+			    (size_t *)(to + field->count));
 }
 
 /* A failure if a list of n is too long for its readers. */
-static void check_length(struct np_jput *o, const struct np_field *f, size_t n)
+static void check_length(struct np_jput *jput, const struct np_field *field,
+			 size_t n)
 {
-	json_object_put(np_jput_count(o, f->key, (double)n, f->max));
+	json_object_put(np_jput_count(jput, field->key, (double)n, field->max));
 }
 
 /* Write a list, of structures or texts. */
-static void put_list(struct np_jput *o, json_object *in,
-		     const struct np_field *f, const char *from)
+static void put_list(struct np_jput *jput, json_object *in,
+		     const struct np_field *field, const char *from)
 {
-	const char *all = pointer_at(from + f->offset);
-	size_t n = length_of(f, from);
+	const char *all = pointer_at(from + field->offset);
+	size_t n = length_of(field, from);
 	json_object *list;
 
-	if (!n && f->flags & NP_F_NOT_EMPTY)
+	if (!n && field->flags & NP_F_NOT_EMPTY)
 		return;
-	list = np_jput(o, in, f->key, json_object_new_array());
-	if ((double)n > f->max && f->flags & NP_F_CLAMP)
-		n = (size_t)f->max;
-	check_length(o, f, n);
-	for (size_t i = 0; list && i < n && !o->rc; i++) {
-		struct np_jat inside = np_jat_element(&o->at, f->key, i);
+	list = np_jput(jput, in, field->key, json_object_new_array());
+	if ((double)n > field->max && field->flags & NP_F_CLAMP)
+		n = (size_t)field->max;
+	check_length(jput, field, n);
+	for (size_t i = 0; list && i < n && !jput->rc; i++) {
+		struct np_jat inside = np_jat_element(&jput->at, field->key, i);
 
-		if (f->type == NP_F_TEXTS)
-			np_jput_append(o, list,
+		if (field->type == NP_F_TEXTS)
+			np_jput_append(jput, list,
 				       new_text(((char *const *)all)[i],
-						f->text_max));
+						field->text_max));
 		else
-			put_inside(o, &inside,
-				   np_jput_append(o, list,
+			put_inside(jput, &inside,
+				   np_jput_append(jput, list,
 						  json_object_new_object()),
-				   all + i * f->of->size, f->of);
+				   all + i * field->of->size, field->of);
 	}
 }
 
 /* A list of numbers, as np_fields.h describes it. */
-static int get_numbers(const struct np_jat *in, const struct np_field *f,
+static int get_numbers(const struct np_jat *in, const struct np_field *field,
 		       json_object *from, char *to)
 {
-	size_t *n = (size_t *)(to + f->count);
-	double **out = (void *)(to + f->offset);
+	size_t *n = (size_t *)(to + field->count);
+	double **out = (void *)(to + field->offset);
 	json_object *list;
-	int rc = np_jget_list(in, from, f->key, (size_t)f->max, &list, n);
+	int rc = np_jget_list(in, from, field->key, (size_t)field->max, &list,
+			      n);
 
 	if (rc || !list)
 		return rc;
@@ -866,29 +890,30 @@ static int get_numbers(const struct np_jat *in, const struct np_field *f,
 
 		(*out)[i] = INFINITY;
 		if (j || i + 1 < *n)
-			rc = np_jget_real(in, f->key, j, 0,
-					  f->min > 0 ? f->min : NUMBERS_MAX,
+			rc = np_jget_real(in, field->key, j, 0,
+					  field->min > 0 ? field->min :
+							   NUMBERS_MAX,
 					  &(*out)[i]);
 	}
 	return rc;
 }
 
 /* Those without a limit are bin edges, which nobody writes. */
-static void put_numbers(struct np_jput *o, json_object *in,
-			const struct np_field *f, const char *from)
+static void put_numbers(struct np_jput *jput, json_object *in,
+			const struct np_field *field, const char *from)
 {
-	size_t n = length_of(f, from);
-	const double *v = pointer_at(from + f->offset);
+	size_t n = length_of(field, from);
+	const double *v = pointer_at(from + field->offset);
 	json_object *list;
 
-	if (!n || !(f->min > 0))
+	if (!n || !(field->min > 0))
 		return;
-	check_length(o, f, n);
-	list = np_jput(o, in, f->key, json_object_new_array());
-	for (size_t i = 0; list && i < n && !o->rc; i++)
-		np_jput_append(o, list,
-			       np_jput_real(o, f->key, v[i], 0, f->min, 15,
-					    17));
+	check_length(jput, field, n);
+	list = np_jput(jput, in, field->key, json_object_new_array());
+	for (size_t i = 0; list && i < n && !jput->rc; i++)
+		np_jput_append(jput, list,
+			       np_jput_real(jput, field->key, v[i], 0,
+					    field->min, 15, 17));
 }
 
 /* ---- all fields ---- */
@@ -912,36 +937,38 @@ static const struct type types[NP_F_CODEC] = {
 };
 
 /* Set what a missing member stands for; the target is all zero. */
-static int get_missing(const struct np_jat *in, const struct np_field *f,
+static int get_missing(const struct np_jat *in, const struct np_field *field,
 		       char *at)
 {
-	if (f->flags & NP_F_REQUIRED)
-		return np_jat_refuse(in, f->key, MISSING);
-	if (f->flags & NP_F_NEVER_NULL) {
+	if (field->flags & NP_F_REQUIRED)
+		return np_jat_refuse(in, field->key, MISSING);
+	if (field->flags & NP_F_NEVER_NULL) {
 		*(char **)at = strdup("");
 		return *(char **)at ? 0 : -ENOMEM;
 	}
-	if (f->type == NP_F_LONG)
+	if (field->type == NP_F_LONG)
 		*(long *)at = NP_NO_VALUE;
-	if (f->flags & NP_F_NAN)
+	if (field->flags & NP_F_NAN)
 		*(double *)at = NAN;
-	return f->type == NP_F_WORD && !(f->flags & NP_F_KEEP) ?
-	       get_word(in, f, NULL, NULL) : 0;
+	return field->type == NP_F_WORD && !(field->flags & NP_F_KEEP) ?
+		       get_word(in, field, NULL, NULL) :
+		       0;
 }
 
 /* Read one field, in whatever way its type wants. */
-static int get_field(const struct np_jat *in, const struct np_field *f,
+static int get_field(const struct np_jat *in, const struct np_field *field,
 		     json_object *from, char *to)
 {
 	json_object *j;
 
-	if (f->type == NP_F_CODEC)
-		return f->codec->get(in, f, from, to);
-	if (types[f->type].get_member)
-		return types[f->type].get_member(in, f, from, to);
-	return json_object_object_get_ex(from, f->key, &j) ?
-	       types[f->type].get(in, f, j, to + f->offset) :
-	       get_missing(in, f, to + f->offset);
+	if (field->type == NP_F_CODEC)
+		return field->codec->get(in, field, from, to);
+	if (types[field->type].get_member)
+		return types[field->type].get_member(in, field, from, to);
+	return json_object_object_get_ex(from, field->key, &j) ?
+		       types[field->type].get(in, field, j,
+					      to + field->offset) :
+		       get_missing(in, field, to + field->offset);
 }
 
 int np_jget_fields(const struct np_jat *in, json_object *from, void *to,
@@ -959,27 +986,28 @@ int np_jget_fields(const struct np_jat *in, json_object *from, void *to,
 }
 
 /* Refuses what a reader would refuse, so that the writer gets the error. */
-void np_jput_fields(struct np_jput *o, json_object *in, const void *from,
+void np_jput_fields(struct np_jput *jput, json_object *in, const void *from,
 		    const struct np_fields *fs)
 {
-	for (size_t i = 0; i < fs->n && !o->rc; i++) {
-		const struct np_field *f = &fs->field[i];
+	for (size_t i = 0; i < fs->n && !jput->rc; i++) {
+		const struct np_field *field = &fs->field[i];
 
-		(f->type == NP_F_CODEC ? f->codec->put : types[f->type].put)
-			(o, in, f, from);
+		(field->type == NP_F_CODEC ?
+			 field->codec->put :
+			 types[field->type].put)(jput, in, field, from);
 	}
 }
 
 /* Free the elements of a list, and clear its length. */
-static void free_elements(void *of, const struct np_field *f, char *list)
+static void free_elements(void *of, const struct np_field *field, char *list)
 {
-	size_t *n = (size_t *)((char *)of + f->count);
+	size_t *n = (size_t *)((char *)of + field->count);
 
 	for (size_t i = 0; i < *n; i++) {
-		if (f->type == NP_F_TEXTS)
+		if (field->type == NP_F_TEXTS)
 			free(((char **)list)[i]);
 		else
-			np_fields_free(list + i * f->of->size, f->of);
+			np_fields_free(list + i * field->of->size, field->of);
 	}
 	*n = 0;
 }
@@ -987,22 +1015,22 @@ static void free_elements(void *of, const struct np_field *f, char *list)
 void np_fields_free(void *of, const struct np_fields *fs)
 {
 	for (size_t i = 0; i < fs->n; i++) {
-		const struct np_field *f = &fs->field[i];
-		char *at = (char *)of + f->offset;
+		const struct np_field *field = &fs->field[i];
+		char *at = (char *)of + field->offset;
 		void *points;
 
-		if (f->type == NP_F_OBJECT)
-			np_fields_free(at, f->of);
-		if (f->type == NP_F_CODEC && f->codec->free)
-			f->codec->free(at);
-		if (f->type == NP_F_CODEC || !types[f->type].is_pointer)
+		if (field->type == NP_F_OBJECT)
+			np_fields_free(at, field->of);
+		if (field->type == NP_F_CODEC && field->codec->free)
+			field->codec->free(at);
+		if (field->type == NP_F_CODEC || !types[field->type].is_pointer)
 			continue;
 		points = pointer_at(at);
 		memset(at, 0, sizeof(points));
-		if (f->type == NP_F_POINTER && points)
-			np_fields_free(points, f->of);
-		else if (f->type == NP_F_LIST || f->type == NP_F_TEXTS)
-			free_elements(of, f, points);
+		if (field->type == NP_F_POINTER && points)
+			np_fields_free(points, field->of);
+		else if (field->type == NP_F_LIST || field->type == NP_F_TEXTS)
+			free_elements(of, field, points);
 		free(points);
 	}
 }
@@ -1025,28 +1053,28 @@ static size_t head_len(const struct np_fields *fs)
 }
 
 /* Write a structure to f; open: without its last brace. */
-static void print_object(struct np_jput *o, FILE *f, const void *from,
+static void print_object(struct np_jput *jput, FILE *f, const void *from,
 			 const struct np_fields *fs, bool open)
 {
 	json_object *j = json_object_new_object();
 	const char *text = NULL;
 
 	if (j)
-		np_jput_fields(o, j, from, fs);
-	if (j && !o->rc)
+		np_jput_fields(jput, j, from, fs);
+	if (j && !jput->rc)
 		text = json_object_to_json_string_ext(
 			j, JSON_C_TO_STRING_PLAIN |
 			   JSON_C_TO_STRING_NOSLASHESCAPE);
 	if (text)
 		fprintf(f, "%.*s", (int)strlen(text) - open, text);
 	else
-		np_jput_fail(o, -ENOMEM);
+		np_jput_fail(jput, -ENOMEM);
 	json_object_put(j);
 }
 
 /* Write a list to f, one element per line. */
-static void print_list(struct np_jput *o, FILE *f, const struct np_field *list,
-		       const char *from)
+static void print_list(struct np_jput *jput, FILE *f,
+		       const struct np_field *list, const char *from)
 {
 	const char *all = pointer_at(from + list->offset);
 	size_t n = length_of(list, from);
@@ -1054,53 +1082,55 @@ static void print_list(struct np_jput *o, FILE *f, const struct np_field *list,
 	if ((double)n > list->max)
 		n = (size_t)list->max;
 	fprintf(f, ",\n\"%s\":[", list->key);
-	for (size_t i = 0; i < n && !o->rc; i++) {
+	for (size_t i = 0; i < n && !jput->rc; i++) {
 		fputs(i ? ",\n" : "\n", f);
-		print_object(o, f, all + i * list->of->size, list->of, false);
+		print_object(jput, f, all + i * list->of->size, list->of,
+			     false);
 	}
 	fputs("]", f);
 }
 
-int np_fields_print(struct np_jput *o, const void *from,
+int np_fields_print(struct np_jput *jput, const void *from,
 		    const struct np_fields *fs, char **out)
 {
-	size_t n = head_len(fs);
-	const struct np_fields head = { fs->field, n, fs->size };
+	size_t fields = head_len(fs);
+	const struct np_fields head = { fs->field, fields, fs->size };
 	locale_t before = use_decimal_point();
 	size_t len;
 	FILE *f = open_memstream(out, &len);
 
 	if (f)
-		print_object(o, f, from, &head, n < fs->n);
-	for (size_t i = n; f && i < fs->n && !o->rc; i++)
-		print_list(o, f, &fs->field[i], from);
+		print_object(jput, f, from, &head, fields < fs->n);
+	for (size_t i = fields; f && i < fs->n && !jput->rc; i++)
+		print_list(jput, f, &fs->field[i], from);
 	if (f)
-		fputs(n < fs->n ? "}\n" : "\n", f);
+		fputs(fields < fs->n ? "}\n" : "\n", f);
 	if (!f || fclose(f))
-		np_jput_fail(o, -ENOMEM);
+		np_jput_fail(jput, -ENOMEM);
 	uselocale(before);
-	if (o->rc) {
+	if (jput->rc) {
 		free(f ? *out : NULL);
 		*out = NULL;
 	}
-	return o->rc;
+	return jput->rc;
 }
 
 /* After a value: does another one follow? */
-static int pull_comma(struct pull *p, char end, bool *more)
+static int pull_comma(struct pull *pull, char end, bool *more)
 {
-	*more = pull_take(p, ',');
-	return *more || pull_take(p, end) ? 0 :
-	       pull_damaged(p, "expected a comma or an end");
+	*more = pull_take(pull, ',');
+	return *more || pull_take(pull, end) ?
+		       0 :
+		       pull_damaged(pull, "expected a comma or an end");
 }
 
 /* Read the next element of a list. */
-static int read_element(struct pull *p, const struct np_field *list, size_t i,
-			void *to)
+static int read_element(struct pull *pull, const struct np_field *list,
+			size_t i, void *to)
 {
-	struct np_jat sub = np_jat_element(p->in, list->key, i);
+	struct np_jat sub = np_jat_element(pull->in, list->key, i);
 	json_object *j;
-	int rc = pull_value(p, &j);
+	int rc = pull_value(pull, &j);
 
 	if (rc)
 		return rc;
@@ -1112,37 +1142,38 @@ static int read_element(struct pull *p, const struct np_field *list, size_t i,
 }
 
 /* Read a list element by element, straight into the structure. */
-static int read_list(struct pull *p, const struct np_field *list, char *to)
+static int read_list(struct pull *pull, const struct np_field *list, char *to)
 {
 	size_t *n = (size_t *)(to + list->count), size = list->of->size;
 	bool more;
 	char *all;
 	int rc = 0;
 
-	if (!pull_take(p, '['))
-		return np_jat_refuse(p->in, list->key, "a whole array");
-	for (more = !pull_take(p, ']'); !rc && more;) {
+	if (!pull_take(pull, '['))
+		return np_jat_refuse(pull->in, list->key, "a whole array");
+	for (more = !pull_take(pull, ']'); !rc && more;) {
 		if ((double)*n == list->max)
-			return np_errf(p->in->err, -EINVAL, "%s: %s: more than "
-				       "%.0f", p->in->where, list->key,
-				       list->max);
+			return np_errf(pull->in->err, -EINVAL,
+				       "%s: %s: more than "
+				       "%.0f",
+				       pull->in->where, list->key, list->max);
 		if (np_array_grow(to + list->offset, *n, size))
 			return -ENOMEM;
 		all = pointer_at(to + list->offset);
 		memset(all + *n * size, 0, size);
 		++*n;
-		rc = read_element(p, list, *n - 1, all + (*n - 1) * size);
+		rc = read_element(pull, list, *n - 1, all + (*n - 1) * size);
 		if (!rc)
-			rc = pull_comma(p, ']', &more);
+			rc = pull_comma(pull, ']', &more);
 	}
 	return rc;
 }
 
 /* Members other than lists are kept until the object is complete. */
-static int keep_member(struct pull *p, json_object *members, const char *key)
+static int keep_member(struct pull *pull, json_object *members, const char *key)
 {
 	json_object *j;
-	int rc = pull_value(p, &j);
+	int rc = pull_value(pull, &j);
 
 	if (!rc && json_object_object_add(members, key, j)) {
 		json_object_put(j);
@@ -1152,7 +1183,7 @@ static int keep_member(struct pull *p, json_object *members, const char *key)
 }
 
 /* Read the next member, at once if it is a list. */
-static int read_member(struct pull *p, json_object *members, const char *key,
+static int read_member(struct pull *pull, json_object *members, const char *key,
 		       const struct np_fields *fs, char *to)
 {
 	size_t i = 0;
@@ -1161,38 +1192,39 @@ static int read_member(struct pull *p, json_object *members, const char *key,
 	while (i < fs->n && strcmp(key, fs->field[i].key))
 		i++;
 	if (i == fs->n || fs->field[i].type != NP_F_LIST)
-		return keep_member(p, members, key);
+		return keep_member(pull, members, key);
 	/* In a newer schema, which is written first, it may be anything. */
 	if (json_object_object_get_ex(members, "schema", NULL))
-		rc = check_schema(p->in, members, (int)fs->field->max);
-	return rc ? rc : read_list(p, &fs->field[i], to);
+		rc = check_schema(pull->in, members, (int)fs->field->max);
+	return rc ? rc : read_list(pull, &fs->field[i], to);
 }
 
 /* Read an object: lists at once, other members into members. */
-static int read_members(struct pull *p, json_object *members,
+static int read_members(struct pull *pull, json_object *members,
 			const struct np_fields *fs, char *to)
 {
 	json_object *key;
 	bool more;
 	int rc = 0;
 
-	if (!pull_take(p, '{'))
-		return pull_damaged(p, "no JSON object");
-	for (more = !pull_take(p, '}'); !rc && more;) {
-		rc = pull_value(p, &key);
+	if (!pull_take(pull, '{'))
+		return pull_damaged(pull, "no JSON object");
+	for (more = !pull_take(pull, '}'); !rc && more;) {
+		rc = pull_value(pull, &key);
 		if (rc)
 			break;
 		rc = json_object_is_type(key, json_type_string) &&
-				     pull_take(p, ':') ?
-			     read_member(p, members,
+				     pull_take(pull, ':') ?
+			     read_member(pull, members,
 					 json_object_get_string(key), fs, to) :
-			     pull_damaged(p, "expected a name and a colon");
+			     pull_damaged(pull, "expected a name and a colon");
 		json_object_put(key);
 		if (!rc)
-			rc = pull_comma(p, '}', &more);
+			rc = pull_comma(pull, '}', &more);
 	}
-	return rc || pull_take(p, '\0') ? rc :
-	       pull_damaged(p, "expected its end");
+	return rc || pull_take(pull, '\0') ?
+		       rc :
+		       pull_damaged(pull, "expected its end");
 }
 
 /* Read a text with long lists. */
@@ -1201,14 +1233,14 @@ static int parse_long_lists(const struct np_jat *in, const char *text,
 {
 	json_object *members = json_object_new_object();
 	const struct np_fields head = { fs->field, head_len(fs), fs->size };
-	struct pull p;
-	int rc = members ? pull_open(&p, in, text, len,
+	struct pull pull;
+	int rc = members ? pull_open(&pull, in, text, len,
 				     JSON_TOKENER_ALLOW_TRAILING_CHARS) :
 			   -ENOMEM;
 
 	if (!rc) {
-		rc = read_members(&p, members, fs, to);
-		pull_close(&p);
+		rc = read_members(&pull, members, fs, to);
+		pull_close(&pull);
 	}
 	if (!rc)
 		rc = np_jget_fields(in, members, to, &head);

@@ -95,9 +95,9 @@ struct np_jput {
  * Add a value to an object or array, which owns it; NULL counts as out of
  * memory.  Returns the value, or NULL after any failure so far.
  */
-json_object *np_jput(struct np_jput *o, json_object *in, const char *key,
+json_object *np_jput(struct np_jput *jput, json_object *in, const char *key,
 		     json_object *value);
-json_object *np_jput_append(struct np_jput *o, json_object *in,
+json_object *np_jput_append(struct np_jput *jput, json_object *in,
 			    json_object *value);
 
 /* Keep a failure; its err is set already. */
@@ -110,12 +110,12 @@ static inline void np_jput_fail(struct np_jput *o, int rc)
  * New values; NULL after keeping a failure if v is out of range.  A real number
  * is the shortest of digits to enough digits that reads back as v.
  */
-json_object *np_jput_count(struct np_jput *o, const char *key, double v,
+json_object *np_jput_count(struct np_jput *jput, const char *key, double v,
 			   double max);
-json_object *np_jput_real(struct np_jput *o, const char *key, double v,
+json_object *np_jput_real(struct np_jput *jput, const char *key, double v,
 			  double min, double max, int digits, int enough);
 /* Append [bin, n] to a list, for histograms. */
-void np_jput_bin(struct np_jput *o, json_object *list, const char *key,
+void np_jput_bin(struct np_jput *jput, json_object *list, const char *key,
 		 size_t bin, double n);
 
 /* ---- tables of fields ---- */
@@ -222,7 +222,7 @@ struct np_field_codec {
 	{ key, NP_F_LIST, offsetof(struct s, name), max, flags, 0, of, \
 	  offsetof(struct s, n_name) }
 
-void np_jput_fields(struct np_jput *o, json_object *in, const void *from,
+void np_jput_fields(struct np_jput *jput, json_object *in, const void *from,
 		    const struct np_fields *fs);
 
 /*
@@ -233,10 +233,10 @@ int np_jget_fields(const struct np_jat *in, json_object *from, void *to,
 		   const struct np_fields *fs);
 
 /*
- * The same as text; written on one line with its end (but see long_lists),
- * malloc'ed.  o->rc.
+ * Write the fields as malloc'ed text: one line with its end, but see long_lists.
+ * Returns jput->rc.  Parsing is the reverse.
  */
-int np_fields_print(struct np_jput *o, const void *from,
+int np_fields_print(struct np_jput *jput, const void *from,
 		    const struct np_fields *fs, char **out);
 int np_fields_parse(const struct np_jat *in, const char *text, size_t len,
 		    void *to, const struct np_fields *fs);

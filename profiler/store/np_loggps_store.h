@@ -34,24 +34,26 @@ struct np_loggps_record {
  * none, or none is usable: err then says why the newest is not), -EACCES,
  * -ENOMEM or what reading the directory returned.
  */
-int np_loggps_store_load(struct np_store *s, const char *cluster, bool across,
-			 struct np_loggps_record *out, struct np_err *err);
+int np_loggps_store_load(struct np_store *store, const char *cluster,
+			 bool across, struct np_loggps_record *out,
+			 struct np_err *err);
 
 /*
- * Write it for cluster (NULL or "": "cluster") at r->date, as
+ * Write a record for cluster (NULL or "": "cluster") at record->date, as
  * np_fabric_store_save() does.  Returns 0 or -errno with err.
  */
-int np_loggps_store_save(struct np_store *s, const char *cluster,
-			 const struct np_loggps_record *r, struct np_err *err);
+int np_loggps_store_save(struct np_store *store, const char *cluster,
+			 const struct np_loggps_record *record,
+			 struct np_err *err);
 
 /*
  * Would a save be possible?  Returns 0, or what np_loggps_store_save() would.
  */
-int np_loggps_store_check(struct np_store *s, const char *cluster,
+int np_loggps_store_check(struct np_store *store, const char *cluster,
 			  struct np_err *err);
 
 /* As text, one line, malloc'ed.  Returns 0, or -ENOMEM, -EINVAL with err. */
-int np_loggps_record_put(const struct np_loggps_record *r, char **out,
+int np_loggps_record_put(const struct np_loggps_record *record, char **out,
 			 struct np_err *err);
 
 /*
@@ -60,12 +62,12 @@ int np_loggps_record_put(const struct np_loggps_record *r, char **out,
  */
 int np_loggps_record_get(const char *text, size_t len, const char *where,
 			 struct np_loggps_record *out, struct np_err *err);
-void np_loggps_record_free(struct np_loggps_record *r);
+void np_loggps_record_free(struct np_loggps_record *record);
 
 /*
  * The parameters for execution graphs: o is the mean of both sides, and a size
  * between S and S_above counts as rendezvous.
  */
-void np_loggps_of_fit(const struct np_loggps_fit *f, struct np_loggps *out);
+void np_loggps_of_fit(const struct np_loggps_fit *fit, struct np_loggps *out);
 
 #endif

@@ -24,17 +24,17 @@
 #define TIME_MAX 1e12 /* in any unit */
 
 /* Nine digits are all that a measurement is good for. */
-static json_object *new_measured(struct np_jput *o, const char *key, double v,
-				 double min, double max)
+static json_object *new_measured(struct np_jput *jput, const char *key,
+				 double v, double min, double max)
 {
-	return np_jput_real(o, key, v, min, max, 9, 9);
+	return np_jput_real(jput, key, v, min, max, 9, 9);
 }
 
 /* null stands for what was not measured. */
-static void put_null(struct np_jput *o, json_object *in, const char *key)
+static void put_null(struct np_jput *jput, json_object *in, const char *key)
 {
 	if (json_object_object_add(in, key, NULL))
-		np_jput_fail(o, -ENOMEM);
+		np_jput_fail(jput, -ENOMEM);
 }
 
 /* A number that must not be missing. */
@@ -53,7 +53,7 @@ static int get_mean(const struct np_jat *in, const char *key, json_object *j,
 		    double min, double max, struct np_mean *out)
 {
 	struct np_jat sub = np_jat_member(in, key);
-	struct np_mean m = { .n = 1, .sd = NAN };
+	struct np_mean mean = { .n = 1, .sd = NAN };
 	double n = 1;
 	int rc;
 
@@ -61,56 +61,58 @@ static int get_mean(const struct np_jat *in, const char *key, json_object *j,
 	if (!j)
 		return 0;
 	if (!json_object_is_type(j, json_type_object)) {
-		rc = np_jget_real(in, key, j, min, max, &m.mean);
+		rc = np_jget_real(in, key, j, min, max, &mean.mean);
 	} else {
 		rc = get_real(&sub, j, "n", 1, UINT32_MAX, &n);
 		if (!rc)
-			rc = get_real(&sub, j, "mean", min, max, &m.mean);
+			rc = get_real(&sub, j, "mean", min, max, &mean.mean);
 		if (!rc && json_object_object_get_ex(j, "sd", NULL))
-			rc = get_real(&sub, j, "sd", 0, max, &m.sd);
+			rc = get_real(&sub, j, "sd", 0, max, &mean.sd);
 	}
-	m.n = (uint32_t)n;
+	mean.n = (uint32_t)n;
 	if (!rc)
-		*out = m;
+		*out = mean;
 	return rc;
 }
 
 /* A mean as an object; the sd is left out if it is not known. */
-static json_object *new_mean(struct np_jput *o, const char *key,
-			     const struct np_mean *m)
+static json_object *new_mean(struct np_jput *jput, const char *key,
+			     const struct np_mean *mean)
 {
 	json_object *j = json_object_new_object();
 
 	if (!j) {
-		np_jput_fail(o, -ENOMEM);
+		np_jput_fail(jput, -ENOMEM);
 		return NULL;
 	}
-	np_jput(o, j, "n", np_jput_count(o, key, m->n, UINT32_MAX));
-	np_jput(o, j, "mean", new_measured(o, key, m->mean, -1, 1e300));
-	if (!isnan(m->sd))
-		np_jput(o, j, "sd", new_measured(o, key, m->sd, 0, 1e300));
+	np_jput(jput, j, "n", np_jput_count(jput, key, mean->n, UINT32_MAX));
+	np_jput(jput, j, "mean",
+		new_measured(jput, key, mean->mean, -1, 1e300));
+	if (!isnan(mean->sd))
+		np_jput(jput, j, "sd",
+			new_measured(jput, key, mean->sd, 0, 1e300));
 	return j;
 }
 
-static void put_mean(struct np_jput *o, json_object *in,
-		     const struct np_field *f, const char *from)
+static void put_mean(struct np_jput *jput, json_object *in,
+		     const struct np_field *field, const char *from)
 {
-	const struct np_mean *m = (const void *)(from + f->offset);
+	const struct np_mean *mean = (const void *)(from + field->offset);
 
-	if (np_mean_known(m))
-		np_jput(o, in, f->key, new_mean(o, f->key, m));
+	if (np_mean_known(mean))
+		np_jput(jput, in, field->key, new_mean(jput, field->key, mean));
 	else
-		put_null(o, in, f->key);
+		put_null(jput, in, field->key);
 }
 
-static int get_mean_field(const struct np_jat *in, const struct np_field *f,
+static int get_mean_field(const struct np_jat *in, const struct np_field *field,
 			  json_object *from, char *to)
 {
 	json_object *j;
 
-	return json_object_object_get_ex(from, f->key, &j) ?
-		       get_mean(in, f->key, j, f->min, f->max,
-				(void *)(to + f->offset)) :
+	return json_object_object_get_ex(from, field->key, &j) ?
+		       get_mean(in, field->key, j, field->min, field->max,
+				(void *)(to + field->offset)) :
 		       0;
 }
 
@@ -139,7 +141,7 @@ static int check_array(const struct np_jat *in, const char *key, json_object *j,
 }
 
 /* A row of a table of means. */
-static int get_row(const struct np_jat *in, const struct np_field *f,
+static int get_row(const struct np_jat *in, const struct np_field *field,
 		   const char *key, json_object *j, size_t n,
 		   struct np_mean *out)
 {
@@ -149,56 +151,61 @@ static int get_row(const struct np_jat *in, const struct np_field *f,
 		char at[96];
 
 		snprintf(at, sizeof(at), "%.63s[%zu]", key, i);
-		rc = get_mean(in, at, json_object_array_get_idx(j, i), f->min,
-			      f->max, &out[i]);
+		rc = get_mean(in, at, json_object_array_get_idx(j, i),
+			      field->min, field->max, &out[i]);
 	}
 	return rc;
 }
 
-static int get_means(const struct np_jat *in, const struct np_field *f,
+static int get_means(const struct np_jat *in, const struct np_field *field,
 		     json_object *from, char *to)
 {
-	size_t rows = length_at(to, f->count);
-	size_t columns = f->columns ? length_at(to, f->columns) : 1;
-	struct np_mean **out = (void *)(to + f->offset);
+	size_t rows = length_at(to, field->count);
+	size_t columns = field->columns ? length_at(to, field->columns) : 1;
+	struct np_mean **out = (void *)(to + field->offset);
 	json_object *j;
 	int rc;
 
-	if (!json_object_object_get_ex(from, f->key, &j) || !j)
+	if (!json_object_object_get_ex(from, field->key, &j) || !j)
 		return 0;
-	rc = check_array(in, f->key, j, rows);
+	rc = check_array(in, field->key, j, rows);
 	if (!rc)
 		rc = np_jat_take(in, rows * columns + 1, sizeof(**out), out);
-	if (!f->columns)
-		return rc ? rc : get_row(in, f, f->key, j, rows, *out);
+	if (!field->columns)
+		return rc ? rc : get_row(in, field, field->key, j, rows, *out);
 	for (size_t r = 0; !rc && r < rows; r++) {
 		char at[64];
 
-		snprintf(at, sizeof(at), "%.40s[%zu]", f->key, r);
-		rc = get_row(in, f, at, json_object_array_get_idx(j, r),
+		snprintf(at, sizeof(at), "%.40s[%zu]", field->key, r);
+		rc = get_row(in, field, at, json_object_array_get_idx(j, r),
 			     columns, *out + r * columns);
 	}
 	return rc;
 }
 
-static void put_means(struct np_jput *o, json_object *in,
-		      const struct np_field *f, const char *from)
+static void put_means(struct np_jput *jput, json_object *in,
+		      const struct np_field *field, const char *from)
 {
-	size_t rows = length_at(from, f->count);
-	size_t columns = f->columns ? length_at(from, f->columns) : 1;
-	const struct np_mean *m = *(struct np_mean *const *)(from + f->offset);
+	size_t rows = length_at(from, field->count);
+	size_t columns = field->columns ? length_at(from, field->columns) : 1;
+	const struct np_mean *mean =
+		*(struct np_mean *const *)(from + field->offset);
 	json_object *list, *row;
 
-	if (!m)
+	if (!mean)
 		return;
-	list = np_jput(o, in, f->key, json_object_new_array());
+	list = np_jput(jput, in, field->key, json_object_new_array());
 	row = list;
-	for (size_t i = 0; list && i < rows * columns && !o->rc; i++) {
-		if (f->columns && i % columns == 0)
-			row = np_jput_append(o, list, json_object_new_array());
-		if (row && json_object_array_add(row, np_mean_known(&m[i]) ?
-					new_mean(o, f->key, &m[i]) : NULL))
-			np_jput_fail(o, -ENOMEM);
+	for (size_t i = 0; list && i < rows * columns && !jput->rc; i++) {
+		if (field->columns && i % columns == 0)
+			row = np_jput_append(jput, list,
+					     json_object_new_array());
+		if (row &&
+		    json_object_array_add(
+			    row, np_mean_known(&mean[i]) ?
+					 new_mean(jput, field->key, &mean[i]) :
+					 NULL))
+			np_jput_fail(jput, -ENOMEM);
 	}
 }
 
@@ -225,28 +232,30 @@ static int get_real_if(const struct np_jat *in, json_object *from,
 
 /* Number, mean and range of latencies; the sd may be missing for one. */
 static int get_latency_moments(const struct np_jat *in, json_object *j,
-			       struct np_moments *m)
+			       struct np_moments *moments)
 {
 	double n, sd = NAN;
 	int rc = get_real(in, j, "n", 1, NP_JSON_COUNT, &n);
 
 	if (!rc)
-		rc = get_real(in, j, "mean_sec", 0, TIME_MAX, &m->mean);
-	if (!rc && m->mean == 0)
+		rc = get_real(in, j, "mean_sec", 0, TIME_MAX, &moments->mean);
+	if (!rc && moments->mean == 0)
 		rc = np_jat_refuse(in, "mean_sec", "more than 0, not 0");
 	if (!rc)
-		rc = get_real(in, j, "min_sec", 0, m->mean, &m->min);
-	m->max = m->mean; /* unless the file says it */
+		rc = get_real(in, j, "min_sec", 0, moments->mean,
+			      &moments->min);
+	moments->max = moments->mean; /* unless the file says it */
 	if (!rc)
-		rc = get_real_if(in, j, "max_sec", m->mean, &m->max);
+		rc = get_real_if(in, j, "max_sec", moments->mean,
+				 &moments->max);
 	if (!rc)
 		rc = get_real_if(in, j, "sd_sec", 0, &sd);
 	if (!rc && n > 1 && isnan(sd))
 		rc = np_jat_refuse(in, "sd_sec", "a value: it is missing");
 	if (rc)
 		return rc;
-	m->n = (uint64_t)n;
-	m->m2 = n > 1 ? sd * sd * (n - 1) : 0;
+	moments->n = (uint64_t)n;
+	moments->m2 = n > 1 ? sd * sd * (n - 1) : 0;
 	return 0;
 }
 
@@ -339,66 +348,72 @@ static int get_latency(const struct np_jat *in, const char *key, json_object *j,
 }
 
 /* The histogram in the sparse form. */
-static void put_counts(struct np_jput *o, json_object *in, const double *count)
+static void put_counts(struct np_jput *jput, json_object *in,
+		       const double *count)
 {
-	json_object *list = np_jput(o, in, "bins", json_object_new_array());
+	json_object *list = np_jput(jput, in, "bins", json_object_new_array());
 
-	for (size_t i = 0; list && i < NP_HIST_BINS && !o->rc; i++)
+	for (size_t i = 0; list && i < NP_HIST_BINS && !jput->rc; i++)
 		if (count[i] > 0)
-			np_jput_bin(o, list, "bins", i, count[i]);
+			np_jput_bin(jput, list, "bins", i, count[i]);
 }
 
 /* Write latencies, or null. */
-static void put_latency(struct np_jput *o, json_object *in, const char *key,
-			const struct np_latency *l)
+static void put_latency(struct np_jput *jput, json_object *in, const char *key,
+			const struct np_latency *latency)
 {
 	const struct {
 		const char *key;
 		double value;
 	} time[] = {
-		{ "mean_sec", l->all.mean },
-		{ "sd_sec", np_moments_sd(&l->all) },
-		{ "min_sec", l->all.min }, { "max_sec", l->all.max },
+		{ "mean_sec", latency->all.mean },
+		{ "sd_sec", np_moments_sd(&latency->all) },
+		{ "min_sec", latency->all.min },
+		{ "max_sec", latency->all.max },
 	};
 	json_object *j;
 
-	if (!l->all.n) {
-		put_null(o, in, key);
+	if (!latency->all.n) {
+		put_null(jput, in, key);
 		return;
 	}
-	j = np_jput(o, in, key, json_object_new_object());
+	j = np_jput(jput, in, key, json_object_new_object());
 	if (!j)
 		return;
-	np_jput(o, j, "n",
-		np_jput_count(o, key, (double)l->all.n, NP_JSON_COUNT));
+	np_jput(jput, j, "n",
+		np_jput_count(jput, key, (double)latency->all.n,
+			      NP_JSON_COUNT));
 	for (size_t i = 0; i < NP_ARRAY_SIZE(time); i++)
-		np_jput(o, j, time[i].key,
-			new_measured(o, key, time[i].value, 0, TIME_MAX));
-	if (l->count)
-		put_counts(o, j, l->count);
+		np_jput(jput, j, time[i].key,
+			new_measured(jput, key, time[i].value, 0, TIME_MAX));
+	if (latency->count)
+		put_counts(jput, j, latency->count);
 }
 
-static int get_latency_field(const struct np_jat *in, const struct np_field *f,
-			     json_object *from, char *to)
+static int get_latency_field(const struct np_jat *in,
+			     const struct np_field *field, json_object *from,
+			     char *to)
 {
 	json_object *j;
 
-	return json_object_object_get_ex(from, f->key, &j) ?
-	       get_latency(in, f->key, j, (void *)(to + f->offset)) : 0;
+	return json_object_object_get_ex(from, field->key, &j) ?
+		       get_latency(in, field->key, j,
+				   (void *)(to + field->offset)) :
+		       0;
 }
 
-static void put_latency_field(struct np_jput *o, json_object *in,
-			      const struct np_field *f, const char *from)
+static void put_latency_field(struct np_jput *jput, json_object *in,
+			      const struct np_field *field, const char *from)
 {
-	put_latency(o, in, f->key, (const void *)(from + f->offset));
+	put_latency(jput, in, field->key, (const void *)(from + field->offset));
 }
 
 static void free_latency(char *at)
 {
-	struct np_latency *l = (void *)at;
+	struct np_latency *latency = (void *)at;
 
-	free((void *)l->count);
-	l->count = NULL;
+	free((void *)latency->count);
+	latency->count = NULL;
 }
 
 /* struct np_latency; null if it is not measured. */
@@ -510,18 +525,23 @@ static int open_set(struct np_jat *in, const char *text, size_t len,
 }
 
 /* The members of "probes" are named by programs, levels and "idle". */
-static int check_names(const struct np_jat *in, const struct np_measured_set *s)
+static int check_names(const struct np_jat *in,
+		       const struct np_measured_set *set)
 {
-	size_t n = s->n_apps + s->fabric.n_levels;
+	size_t n = set->n_apps + set->fabric.n_levels;
 
 	for (size_t i = 0; i < n; i++) {
-		const char *a = i < s->n_apps ? s->app[i].name :
-				s->level[i - s->n_apps].name;
+		const char *a = i < set->n_apps ?
+					set->app[i].name :
+					set->level[i - set->n_apps].name;
 		bool taken = !strcmp(a, "idle");
 
 		for (size_t k = 0; k < i; k++)
-			taken = taken || !strcmp(a, k < s->n_apps ?
-				s->app[k].name : s->level[k - s->n_apps].name);
+			taken = taken ||
+				!strcmp(a, k < set->n_apps ?
+						   set->app[k].name :
+						   set->level[k - set->n_apps]
+							   .name);
 		if (taken)
 			return np_jat_refuse(in, a, "a name of its own for "
 					     "each program and level");
@@ -532,55 +552,56 @@ static int check_names(const struct np_jat *in, const struct np_measured_set *s)
 /* Bytes of a round of a level without a pause, by its name; else 0. */
 static double round_bytes(const char *name)
 {
-	struct np_level l;
+	struct np_level level;
 
-	if (np_level_parse(name, &l, NULL) || l.pause_sec > 0)
+	if (np_level_parse(name, &level, NULL) || level.pause_sec > 0)
 		return 0;
-	return (double)l.peers * l.messages * l.bytes;
+	return (double)level.peers * level.messages * level.bytes;
 }
 
 /* Read the names of programs and levels, and make their structures. */
 static int get_names(const struct np_jat *in, json_object *from,
-		     struct np_measured_set *s)
+		     struct np_measured_set *set)
 {
-	int rc = np_jget_fields(in, from, s, &programs_table);
+	int rc = np_jget_fields(in, from, set, &programs_table);
 
 	if (!rc)
-		rc = np_jget_fields(in, from, s, &level_table);
+		rc = np_jget_fields(in, from, set, &level_table);
 	if (!rc)
-		rc = np_jat_take(in, s->n_apps + 1, sizeof(*s->app), &s->app);
+		rc = np_jat_take(in, set->n_apps + 1, sizeof(*set->app),
+				 &set->app);
 	if (!rc)
-		rc = np_jat_take(in, s->fabric.n_levels + 1, sizeof(*s->level),
-				 &s->level);
+		rc = np_jat_take(in, set->fabric.n_levels + 1,
+				 sizeof(*set->level), &set->level);
 	if (rc)
 		return rc;
-	for (size_t i = 0; i < s->n_apps; i++)
-		s->app[i].name = s->program[i].name;
-	for (size_t i = 0; i < s->fabric.n_levels; i++) {
-		s->level[i].name = s->level_name[i].name;
-		s->level[i].round_bytes = round_bytes(s->level[i].name);
+	for (size_t i = 0; i < set->n_apps; i++)
+		set->app[i].name = set->program[i].name;
+	for (size_t i = 0; i < set->fabric.n_levels; i++) {
+		set->level[i].name = set->level_name[i].name;
+		set->level[i].round_bytes = round_bytes(set->level[i].name);
 	}
-	s->fabric.level = s->level;
-	return check_names(in, s);
+	set->fabric.level = set->level;
+	return check_names(in, set);
 }
 
 /* The bins of the histograms in this file: its own, or netprof's. */
-static int get_bins(struct np_jat *in, struct np_measured_set *s)
+static int get_bins(struct np_jat *in, struct np_measured_set *set)
 {
 	struct np_err why;
 
-	if (!s->edge)
-		s->bins = *np_bins_own();
-	else if (s->n_edges < 2)
+	if (!set->edge)
+		set->bins = *np_bins_own();
+	else if (set->n_edges < 2)
 		return np_jat_refuse(in, "latency_bin_edges_sec",
 				     "at least 2 bin edges");
 	else
-		s->bins = (struct np_bins){ s->n_edges - 1, s->edge };
-	if (np_bins_check(&s->bins, &why))
+		set->bins = (struct np_bins){ set->n_edges - 1, set->edge };
+	if (np_bins_check(&set->bins, &why))
 		return np_errf(in->err, -EINVAL, "%s: latency_bin_edges_sec: "
 			       "%s", in->where, why.text);
-	s->fabric.bins = &s->bins;
-	in->n_bins = s->bins.n;
+	set->fabric.bins = &set->bins;
+	in->n_bins = set->bins.n;
 	return 0;
 }
 
@@ -593,7 +614,7 @@ static int get_probe(const struct np_jat *in, json_object *probes,
 
 /* Read the probes' latencies: idle, under levels, under programs. */
 static int get_probes(const struct np_jat *in, json_object *from,
-		      struct np_measured_set *s)
+		      struct np_measured_set *set)
 {
 	struct np_jat sub = np_jat_member(in, "probes");
 	json_object *probes;
@@ -603,19 +624,19 @@ static int get_probes(const struct np_jat *in, json_object *from,
 		return 0;
 	if (!json_object_is_type(probes, json_type_object))
 		return np_jat_refuse(in, "probes", "an object");
-	rc = get_probe(&sub, probes, "idle", &s->fabric.idle);
-	for (size_t i = 0; !rc && i < s->fabric.n_levels; i++)
-		rc = get_probe(&sub, probes, s->level[i].name,
-			       &s->level[i].latency);
-	for (size_t i = 0; !rc && i < s->n_apps; i++)
-		rc = get_probe(&sub, probes, s->app[i].name,
-			       &s->app[i].latency);
+	rc = get_probe(&sub, probes, "idle", &set->fabric.idle);
+	for (size_t i = 0; !rc && i < set->fabric.n_levels; i++)
+		rc = get_probe(&sub, probes, set->level[i].name,
+			       &set->level[i].latency);
+	for (size_t i = 0; !rc && i < set->n_apps; i++)
+		rc = get_probe(&sub, probes, set->app[i].name,
+			       &set->app[i].latency);
 	return rc;
 }
 
 /* The name of a set, or of its file; it is the seed of random numbers. */
 static int get_name(const struct np_jat *in, json_object *from,
-		    struct np_measured_set *s)
+		    struct np_measured_set *set)
 {
 	struct np_measured_name given = { "" };
 	const struct np_fields table = NP_FIELDS(np_measured_name,
@@ -626,10 +647,11 @@ static int get_name(const struct np_jat *in, json_object *from,
 
 	if (rc)
 		return rc;
-	s->name = strdup(given.name[0] ? given.name :
-			 *file ? file : in->where);
-	s->fabric.name = s->name;
-	return s->name ? 0 : -ENOMEM;
+	set->name = strdup(given.name[0] ? given.name :
+			   *file	 ? file :
+					   in->where);
+	set->fabric.name = set->name;
+	return set->name ? 0 : -ENOMEM;
 }
 
 /*
@@ -637,45 +659,46 @@ static int get_name(const struct np_jat *in, json_object *from,
  * fabric, and the probes' latencies; sets in->n_bins.
  */
 static int get_set(struct np_jat *in, json_object *from,
-		   struct np_measured_set *s)
+		   struct np_measured_set *set)
 {
-	int rc = get_name(in, from, s);
+	int rc = get_name(in, from, set);
 
 	if (!rc)
-		rc = get_names(in, from, s);
+		rc = get_names(in, from, set);
 	if (!rc)
-		rc = np_jget_fields(in, from, s, &fabric_table);
+		rc = np_jget_fields(in, from, set, &fabric_table);
 	if (!rc)
-		rc = get_bins(in, s);
-	return rc ? rc : get_probes(in, from, s);
+		rc = get_bins(in, set);
+	return rc ? rc : get_probes(in, from, set);
 }
 
 /* The text of a whole file, whose values are released. */
-static int finish(struct np_jput *o, json_object *j, char **out)
+static int finish(struct np_jput *jput, json_object *j, char **out)
 {
-	if (!o->rc) {
+	if (!jput->rc) {
 		*out = strdup(json_object_to_json_string_ext(j,
 			JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_SPACED));
-		o->rc = *out ? 0 : -ENOMEM;
+		jput->rc = *out ? 0 : -ENOMEM;
 	}
 	json_object_put(j);
-	return o->rc == -ENOMEM ?
-	       np_errf(o->at.err, o->rc, "out of memory") : o->rc;
+	return jput->rc == -ENOMEM ?
+		       np_errf(jput->at.err, jput->rc, "out of memory") :
+		       jput->rc;
 }
 
 /* Write the member "probes". */
-static void put_probes(struct np_jput *o, json_object *in,
-		       const struct np_measured_set *s)
+static void put_probes(struct np_jput *jput, json_object *in,
+		       const struct np_measured_set *set)
 {
 	json_object *probes =
-		np_jput(o, in, "probes", json_object_new_object());
+		np_jput(jput, in, "probes", json_object_new_object());
 
-	if (probes && s->fabric.idle.all.n)
-		put_latency(o, probes, "idle", &s->fabric.idle);
-	for (size_t i = 0; probes && i < s->fabric.n_levels; i++)
-		if (s->level[i].latency.all.n)
-			put_latency(o, probes, s->level[i].name,
-				    &s->level[i].latency);
+	if (probes && set->fabric.idle.all.n)
+		put_latency(jput, probes, "idle", &set->fabric.idle);
+	for (size_t i = 0; probes && i < set->fabric.n_levels; i++)
+		if (set->level[i].latency.all.n)
+			put_latency(jput, probes, set->level[i].name,
+				    &set->level[i].latency);
 }
 
 /* ---- programs under levels and in pairs ---- */
@@ -703,59 +726,60 @@ static const struct np_fields pair_table = NP_FIELDS(np_measured_set,
 		      NP_MEASURED_MAX_GROUPS, 0, &group_table),
 );
 
-static void free_set(struct np_measured_set *s)
+static void free_set(struct np_measured_set *set)
 {
-	for (size_t i = 0; s->app && i < s->n_apps; i++)
-		free((void *)s->app[i].latency.count);
-	for (size_t i = 0; s->level && i < s->fabric.n_levels; i++)
-		free((void *)s->level[i].latency.count);
-	free((void *)s->fabric.idle.count);
-	free(s->name);
-	free(s->app);
-	free(s->level);
-	free(s->row);
-	free(s->level_name);
-	np_fields_free(s, &pair_table);
-	np_fields_free(s, &fabric_table);
-	np_fields_free(s, &programs_table);
+	for (size_t i = 0; set->app && i < set->n_apps; i++)
+		free((void *)set->app[i].latency.count);
+	for (size_t i = 0; set->level && i < set->fabric.n_levels; i++)
+		free((void *)set->level[i].latency.count);
+	free((void *)set->fabric.idle.count);
+	free(set->name);
+	free(set->app);
+	free(set->level);
+	free(set->row);
+	free(set->level_name);
+	np_fields_free(set, &pair_table);
+	np_fields_free(set, &fabric_table);
+	np_fields_free(set, &programs_table);
 }
 
-void np_measured_free(struct np_measured *m)
+void np_measured_free(struct np_measured *measured)
 {
-	for (size_t i = 0; i < m->n_sets; i++)
-		free_set(&m->set[i]);
-	free(m->set);
-	*m = (struct np_measured){ 0 };
+	for (size_t i = 0; i < measured->n_sets; i++)
+		free_set(&measured->set[i]);
+	free(measured->set);
+	*measured = (struct np_measured){ 0 };
 }
 
 /* The file has a row for each level; a program needs its own column. */
-static int split_tables(const struct np_jat *in, struct np_measured_set *s)
+static int split_tables(const struct np_jat *in, struct np_measured_set *set)
 {
-	size_t n = s->fabric.n_levels;
+	size_t n = set->fabric.n_levels;
 	struct np_mean *of = NULL;
-	int rc = s->impact ?
-		 np_jat_take(in, n * s->n_apps + 1, sizeof(*of), &of) : 0;
+	int rc = set->impact ? np_jat_take(in, n * set->n_apps + 1, sizeof(*of),
+					   &of) :
+			       0;
 
 	if (rc)
 		return rc;
-	for (size_t i = 0; of && i < n * s->n_apps; i++)
-		of[i % s->n_apps * n + i / s->n_apps] = s->impact[i];
-	free(s->impact);
-	s->impact = of;
-	for (size_t a = 0; a < s->n_apps; a++) {
-		s->app[a].curve = s->curve ? s->curve + a * n : NULL;
-		s->app[a].impact = of ? of + a * n : NULL;
+	for (size_t i = 0; of && i < n * set->n_apps; i++)
+		of[i % set->n_apps * n + i / set->n_apps] = set->impact[i];
+	free(set->impact);
+	set->impact = of;
+	for (size_t a = 0; a < set->n_apps; a++) {
+		set->app[a].curve = set->curve ? set->curve + a * n : NULL;
+		set->app[a].impact = of ? of + a * n : NULL;
 	}
 	return 0;
 }
 
 /* The index of a program by its name. */
 static int find_program(const struct np_jat *in,
-			const struct np_measured_set *s, const char *key,
+			const struct np_measured_set *set, const char *key,
 			const char *name, size_t *out)
 {
-	for (*out = 0; *out < s->n_apps; ++*out)
-		if (!strcmp(s->app[*out].name, name))
+	for (*out = 0; *out < set->n_apps; ++*out)
+		if (!strcmp(set->app[*out].name, name))
 			return 0;
 	return np_errf(in->err, -EINVAL, "%s: %s%s: \"%s\", expected the name "
 		       "of a program in the file", in->where, in->at, key,
@@ -763,61 +787,63 @@ static int find_program(const struct np_jat *in,
 }
 
 /* Add a measured group as a case. */
-static int add_group_case(const struct np_jat *in, struct np_measured_set *s,
-			  const struct np_measured_group *g)
+static int add_group_case(const struct np_jat *in, struct np_measured_set *set,
+			  const struct np_measured_group *group)
 {
-	struct np_measured_case *c = &s->row[s->n_rows];
-	int rc = find_program(in, s, "victim", g->victim, &c->victim);
+	struct np_measured_case *row = &set->row[set->n_rows];
+	int rc = find_program(in, set, "victim", group->victim, &row->victim);
 
-	for (size_t i = 0; !rc && i < g->n_co; i++)
-		rc = find_program(in, s, "co", g->co[i], &c->co[i]);
-	c->n_co = g->n_co;
-	c->slowdown = g->slowdown;
-	s->n_rows += !rc && np_mean_known(&g->slowdown);
+	for (size_t i = 0; !rc && i < group->n_co; i++)
+		rc = find_program(in, set, "co", group->co[i], &row->co[i]);
+	row->n_co = group->n_co;
+	row->slowdown = group->slowdown;
+	set->n_rows += !rc && np_mean_known(&group->slowdown);
 	return rc;
 }
 
 /* List the measured pairs, and the programs with several co-runners. */
-static int list_cases(const struct np_jat *in, struct np_measured_set *s)
+static int list_cases(const struct np_jat *in, struct np_measured_set *set)
 {
-	size_t n = s->n_apps;
-	int rc = np_jat_take(in, n * n + s->n_groups + 1, sizeof(*s->row),
-			     &s->row);
+	size_t n = set->n_apps;
+	int rc = np_jat_take(in, n * n + set->n_groups + 1, sizeof(*set->row),
+			     &set->row);
 
 	for (size_t i = 0; !rc && i < n * n; i++)
-		if (np_mean_known(&s->pair[i]))
-			s->row[s->n_rows++] = (struct np_measured_case){
-				.victim = i / n, .n_co = 1, .co = { i % n },
-				.slowdown = s->pair[i],
+		if (np_mean_known(&set->pair[i]))
+			set->row[set->n_rows++] = (struct np_measured_case){
+				.victim = i / n,
+				.n_co = 1,
+				.co = { i % n },
+				.slowdown = set->pair[i],
 			};
-	for (size_t i = 0; !rc && i < s->n_groups; i++) {
+	for (size_t i = 0; !rc && i < set->n_groups; i++) {
 		struct np_jat sub = np_jat_element(in, "groups", i);
 
-		rc = add_group_case(&sub, s, &s->group[i]);
+		rc = add_group_case(&sub, set, &set->group[i]);
 	}
 	return rc;
 }
 
 /* Read one set: what is common, then programs and pairs. */
 static int read_set(const struct np_jat *file, json_object *from,
-		    struct np_measured_set *s)
+		    struct np_measured_set *set)
 {
 	struct np_jat in = *file;
-	int rc = get_set(&in, from, s);
+	int rc = get_set(&in, from, set);
 
 	if (!rc)
-		rc = np_jget_fields(&in, from, s, &pair_table);
-	if (!rc && s->n_apps && !s->pair) /* calibrations have no pairs */
+		rc = np_jget_fields(&in, from, set, &pair_table);
+	if (!rc && set->n_apps && !set->pair) /* calibrations have no pairs */
 		rc = np_jat_refuse(&in, "program_beside_program",
 				   "a value: it is missing");
 	if (!rc)
-		rc = split_tables(&in, s);
-	return rc ? rc : list_cases(&in, s);
+		rc = split_tables(&in, set);
+	return rc ? rc : list_cases(&in, set);
 }
 
 /* Read all sets of a file, or the file as one set. */
 static int read_all(const struct np_jat *in, json_object *root,
-		    struct np_measured *m)
+		    struct np_measured *measured)
 {
 	json_object *sets;
 	size_t n = 1;
@@ -828,21 +854,21 @@ static int read_all(const struct np_jat *in, json_object *root,
 		rc = np_jat_refuse(in, "sets", "one or more");
 	if (rc)
 		return rc;
-	m->n_sets = sets ? n : 1;
-	m->set = calloc(m->n_sets, sizeof(*m->set));
-	if (!m->set) {
-		m->n_sets = 0;
+	measured->n_sets = sets ? n : 1;
+	measured->set = calloc(measured->n_sets, sizeof(*measured->set));
+	if (!measured->set) {
+		measured->n_sets = 0;
 		return -ENOMEM;
 	}
 	if (!sets)
-		return read_set(in, root, m->set);
+		return read_set(in, root, measured->set);
 	for (size_t i = 0; !rc && i < n; i++) {
 		struct np_jat sub = np_jat_element(in, "sets", i);
 		json_object *one = json_object_array_get_idx(sets, i);
 
 		rc = json_object_is_type(one, json_type_object) ?
-		     read_set(&sub, one, &m->set[i]) :
-		     np_jat_refuse(&sub, "", "an object");
+			     read_set(&sub, one, &measured->set[i]) :
+			     np_jat_refuse(&sub, "", "an object");
 	}
 	return rc;
 }
@@ -852,18 +878,18 @@ int np_measured_parse(const char *text, size_t len, const char *where,
 {
 	size_t room = NP_MEASURED_MAX_MEMORY;
 	struct np_jat in = { .where = where, .err = err, .room = &room };
-	struct np_measured m = { 0 };
+	struct np_measured measured = { 0 };
 	json_object *root;
 	int rc = open_set(&in, text, len, &root);
 
 	if (!rc) {
-		rc = read_all(&in, root, &m);
+		rc = read_all(&in, root, &measured);
 		json_object_put(root);
 	}
 	if (rc)
-		np_measured_free(&m);
+		np_measured_free(&measured);
 	else
-		*out = m;
+		*out = measured;
 	return rc == -ENOMEM ? np_errf(err, rc, "%s: no memory", where) : rc;
 }
 
@@ -967,24 +993,25 @@ static const struct np_fields *const own_tables[] = {
 };
 
 /* Complete the configuration of each level: from the file, or from its name. */
-static int check_levels(const struct np_jat *in, struct np_calibration *c)
+static int check_levels(const struct np_jat *in,
+			struct np_calibration *calibration)
 {
 	struct np_err why;
 
-	for (size_t i = 0; i < c->n_levels; i++) {
-		struct np_level *l = &c->level[i], named = *l;
+	for (size_t i = 0; i < calibration->n_levels; i++) {
+		struct np_level *level = &calibration->level[i], named = *level;
 		struct np_jat sub = np_jat_element(in, "levels", i);
 
-		if (!l->peers && !l->messages && !l->bytes) {
-			if (np_level_parse(l->name, &named, NULL))
+		if (!level->peers && !level->messages && !level->bytes) {
+			if (np_level_parse(level->name, &named, NULL))
 				named.peers = 0;
-			strcpy(named.name, l->name);
-			*l = named;
-		} else if (!l->peers || !l->messages || !l->bytes ||
-			   isnan(l->pause_sec)) {
+			strcpy(named.name, level->name);
+			*level = named;
+		} else if (!level->peers || !level->messages || !level->bytes ||
+			   isnan(level->pause_sec)) {
 			return np_jat_refuse(&sub, "", "partners, messages, "
 					     "pause_sec and bytes");
-		} else if (np_level_check(l, &why)) {
+		} else if (np_level_check(level, &why)) {
 			return np_errf(in->err, -EINVAL, "%s: levels[%zu]: %s",
 				       in->where, i, why.text);
 		}
@@ -993,58 +1020,60 @@ static int check_levels(const struct np_jat *in, struct np_calibration *c)
 }
 
 /* The levels that were slowed down ran on the victims' nodes. */
-static int count_alone_nodes(struct np_calibration *c)
+static int count_alone_nodes(struct np_calibration *calibration)
 {
 	char **name;
 	int rc;
 
-	if (!c->victim_nodes)
+	if (!calibration->victim_nodes)
 		return 0;
-	rc = np_hostlist_expand(c->victim_nodes, &name, &c->n_alone_nodes,
-				NULL);
+	rc = np_hostlist_expand(calibration->victim_nodes, &name,
+				&calibration->n_alone_nodes, NULL);
 	if (rc)
-		c->n_alone_nodes = 0;
+		calibration->n_alone_nodes = 0;
 	else
-		np_names_free(name, c->n_alone_nodes);
+		np_names_free(name, calibration->n_alone_nodes);
 	return rc == -ENOMEM ? rc : 0;
 }
 
 /* Read what only calibrations have, and check the result. */
 static int read_calibration_tables(const struct np_jat *in, json_object *root,
-				   struct np_calibration *c)
+				   struct np_calibration *calibration)
 {
-	struct np_mean *k = c->measured.set->fabric.sharing;
+	struct np_mean *mean = calibration->measured.set->fabric.sharing;
 	int rc = 0;
 
-	c->scope = NP_SCOPE_LEAF;
+	calibration->scope = NP_SCOPE_LEAF;
 	for (size_t i = 0; !rc && i < NP_ARRAY_SIZE(own_tables); i++)
-		rc = np_jget_fields(in, root, c, own_tables[i]);
+		rc = np_jget_fields(in, root, calibration, own_tables[i]);
 	if (!rc)
-		rc = check_levels(in, c);
+		rc = check_levels(in, calibration);
 	if (!rc)
-		rc = count_alone_nodes(c);
-	if (!rc && !np_mean_known(&k[c->scope]))
-		k[c->scope] = (struct np_mean){ .n = 1, .mean = 1, .sd = 0 };
-	return rc ? rc : np_fabric_check(c->fabric, in->err);
+		rc = count_alone_nodes(calibration);
+	if (!rc && !np_mean_known(&mean[calibration->scope]))
+		mean[calibration->scope] =
+			(struct np_mean){ .n = 1, .mean = 1, .sd = 0 };
+	return rc ? rc : np_fabric_check(calibration->fabric, in->err);
 }
 
-int np_calibration_init(struct np_calibration *c, const char *path)
+int np_calibration_init(struct np_calibration *calibration, const char *path)
 {
-	*c = (struct np_calibration){ .path = strdup(path) };
-	c->measured.set = calloc(1, sizeof(*c->measured.set));
-	if (c->path && c->measured.set) {
-		c->measured.n_sets = 1;
-		c->fabric = &c->measured.set->fabric;
+	*calibration = (struct np_calibration){ .path = strdup(path) };
+	calibration->measured.set =
+		calloc(1, sizeof(*calibration->measured.set));
+	if (calibration->path && calibration->measured.set) {
+		calibration->measured.n_sets = 1;
+		calibration->fabric = &calibration->measured.set->fabric;
 		return 0;
 	}
-	np_calibration_free(c);
+	np_calibration_free(calibration);
 	return -ENOMEM;
 }
 
 static int read_calibration(struct np_jat *in, json_object *root,
-			    struct np_calibration *c)
+			    struct np_calibration *calibration)
 {
-	struct np_measured_set *s = c->measured.set;
+	struct np_measured_set *set = calibration->measured.set;
 	json_object *programs = json_object_object_get(root, "programs");
 	int rc;
 
@@ -1052,8 +1081,8 @@ static int read_calibration(struct np_jat *in, json_object *root,
 	if (json_object_is_type(programs, json_type_array) &&
 	    json_object_array_length(programs))
 		return np_jat_refuse(in, "programs", "none in a calibration");
-	rc = get_set(in, root, s);
-	return rc ? rc : read_calibration_tables(in, root, c);
+	rc = get_set(in, root, set);
+	return rc ? rc : read_calibration_tables(in, root, calibration);
 }
 
 int np_calibration_parse(const char *json, size_t len, const char *path,
@@ -1061,54 +1090,54 @@ int np_calibration_parse(const char *json, size_t len, const char *path,
 {
 	size_t room = NP_MEASURED_MAX_MEMORY;
 	struct np_jat in = { .where = path, .err = err, .room = &room };
-	struct np_calibration c;
+	struct np_calibration calibration;
 	json_object *root;
 	int rc = open_set(&in, json, len, &root);
 
 	if (rc)
 		return rc;
-	rc = np_calibration_init(&c, path);
+	rc = np_calibration_init(&calibration, path);
 	if (!rc)
-		rc = read_calibration(&in, root, &c);
+		rc = read_calibration(&in, root, &calibration);
 	json_object_put(root);
 	if (rc)
-		np_calibration_free(&c);
+		np_calibration_free(&calibration);
 	else
-		*out = c;
+		*out = calibration;
 	return rc == -ENOMEM ? np_errf(err, rc, "%s: no memory", path) : rc;
 }
 
-int np_calibration_write(const struct np_calibration *c, char **out,
+int np_calibration_write(const struct np_calibration *calibration, char **out,
 			 struct np_err *err)
 {
-	const struct np_measured_set *s = c->measured.set;
+	const struct np_measured_set *set = calibration->measured.set;
 	const struct {
 		const void *from;
 		const struct np_fields *fields;
 	} part[] = {
-		{ s, &head_table }, { c, &cal_fact_table },
-		{ s, &programs_table }, { c, &cal_levels_table },
-		{ s, &fabric_table }, { c, &cal_result_table },
+		{ set, &head_table },	  { calibration, &cal_fact_table },
+		{ set, &programs_table }, { calibration, &cal_levels_table },
+		{ set, &fabric_table },	  { calibration, &cal_result_table },
 	};
-	struct np_jput o = { { .where = "calibration", .err = err }, 1, 0 };
+	struct np_jput jput = { { .where = "calibration", .err = err }, 1, 0 };
 	json_object *j = json_object_new_object();
 
 	if (!j)
 		return np_errf(err, -ENOMEM, "out of memory");
 	for (size_t i = 0; i < NP_ARRAY_SIZE(part); i++)
-		np_jput_fields(&o, j, part[i].from, part[i].fields);
-	put_probes(&o, j, s);
-	np_jput_fields(&o, j, c, &others_table);
-	return finish(&o, j, out);
+		np_jput_fields(&jput, j, part[i].from, part[i].fields);
+	put_probes(&jput, j, set);
+	np_jput_fields(&jput, j, calibration, &others_table);
+	return finish(&jput, j, out);
 }
 
-void np_calibration_free(struct np_calibration *c)
+void np_calibration_free(struct np_calibration *calibration)
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(own_tables); i++)
-		np_fields_free(c, own_tables[i]);
-	np_measured_free(&c->measured);
-	free(c->path);
-	*c = (struct np_calibration){ .path = NULL };
+		np_fields_free(calibration, own_tables[i]);
+	np_measured_free(&calibration->measured);
+	free(calibration->path);
+	*calibration = (struct np_calibration){ .path = NULL };
 }
 
 /* ---- pairs that are being measured: reading and writing ---- */
@@ -1174,23 +1203,24 @@ static const struct np_fields result_table = NP_FIELDS(np_pairs,
 		  n_programs),
 );
 
-int np_pairs_add(struct np_pairs *p, const struct np_pairs_run *run)
+int np_pairs_add(struct np_pairs *pairs, const struct np_pairs_run *run)
 {
-	if (np_array_resize(&p->run, p->n_runs + 1, sizeof(*p->run))) {
+	if (np_array_resize(&pairs->run, pairs->n_runs + 1,
+			    sizeof(*pairs->run))) {
 		free(run->victim);
 		free(run->corunner);
 		return -ENOMEM;
 	}
-	p->run[p->n_runs++] = *run;
+	pairs->run[pairs->n_runs++] = *run;
 	return 0;
 }
 
-void np_pairs_free(struct np_pairs *p)
+void np_pairs_free(struct np_pairs *pairs)
 {
-	np_fields_free(p, &own_table);
-	np_fields_free(p, &result_table);
-	json_object_put(p->earlier_input);
-	*p = (struct np_pairs){ .n_runs = 0 };
+	np_fields_free(pairs, &own_table);
+	np_fields_free(pairs, &result_table);
+	json_object_put(pairs->earlier_input);
+	*pairs = (struct np_pairs){ .n_runs = 0 };
 }
 
 /* ---- writing pairs ---- */
@@ -1208,118 +1238,121 @@ static const struct np_fields table_table = NP_FIELDS(tables,
 );
 
 /* Write the programs' tables, which the models keep by program. */
-static void put_tables(struct np_jput *o, json_object *j,
-		       const struct np_pairs *p)
+static void put_tables(struct np_jput *jput, json_object *j,
+		       const struct np_pairs *pairs)
 {
-	size_t n = p->n_programs, n_levels = p->fabric->n_levels;
-	struct tables t = { .n_programs = n, .n_levels = n_levels };
+	size_t n = pairs->n_programs, n_levels = pairs->fabric->n_levels;
+	struct tables tables = { .n_programs = n, .n_levels = n_levels };
 
-	t.curve = calloc(n * n_levels + 1, sizeof(*t.curve));
-	t.impact = calloc(n * n_levels + 1, sizeof(*t.impact));
-	if (!t.curve || !t.impact) {
-		np_jput_fail(o, -ENOMEM);
+	tables.curve = calloc(n * n_levels + 1, sizeof(*tables.curve));
+	tables.impact = calloc(n * n_levels + 1, sizeof(*tables.impact));
+	if (!tables.curve || !tables.impact) {
+		np_jput_fail(jput, -ENOMEM);
 	} else {
 		for (size_t a = 0; a < n; a++)
-			for (size_t i = 0; p->app[a] && i < n_levels; i++) {
-				if (p->app[a]->curve)
-					t.curve[a * n_levels + i] =
-						p->app[a]->curve[i];
-				if (p->app[a]->impact)
-					t.impact[i * n + a] =
-						p->app[a]->impact[i];
+			for (size_t i = 0; pairs->app[a] && i < n_levels; i++) {
+				if (pairs->app[a]->curve)
+					tables.curve[a * n_levels + i] =
+						pairs->app[a]->curve[i];
+				if (pairs->app[a]->impact)
+					tables.impact[i * n + a] =
+						pairs->app[a]->impact[i];
 			}
-		np_jput_fields(o, j, &t, &table_table);
+		np_jput_fields(jput, j, &tables, &table_table);
 	}
-	np_fields_free(&t, &table_table);
+	np_fields_free(&tables, &table_table);
 }
 
 /* Write what the models knew, so that predictions can be repeated. */
-static void put_models(struct np_jput *o, json_object *j,
-		       const struct np_pairs *p)
+static void put_models(struct np_jput *jput, json_object *j,
+		       const struct np_pairs *pairs)
 {
-	struct np_measured_set s = { .fabric = *p->fabric };
-	struct np_jat probes_at = np_jat_member(&o->at, "probes");
-	struct np_jat outside = o->at;
+	struct np_measured_set set = { .fabric = *pairs->fabric };
+	struct np_jat probes_at = np_jat_member(&jput->at, "probes");
+	struct np_jat outside = jput->at;
 	json_object *probes;
 
-	s.level = (struct np_fabric_level *)p->fabric->level;
-	np_jput_fields(o, j, &s, &fabric_table);
-	put_tables(o, j, p);
-	put_probes(o, j, &s);
+	set.level = (struct np_fabric_level *)pairs->fabric->level;
+	np_jput_fields(jput, j, &set, &fabric_table);
+	put_tables(jput, j, pairs);
+	put_probes(jput, j, &set);
 	if (!json_object_object_get_ex(j, "probes", &probes))
 		return;
-	o->at = probes_at;
-	for (size_t a = 0; a < p->n_programs; a++)
-		if (p->app[a] && p->app[a]->latency.all.n)
-			put_latency(o, probes, p->program[a].name,
-				    &p->app[a]->latency);
-	o->at = outside;
+	jput->at = probes_at;
+	for (size_t a = 0; a < pairs->n_programs; a++)
+		if (pairs->app[a] && pairs->app[a]->latency.all.n)
+			put_latency(jput, probes, pairs->program[a].name,
+				    &pairs->app[a]->latency);
+	jput->at = outside;
 }
 
 /* The names of the levels, or an empty list. */
-static json_object *level_names(struct np_jput *o, const struct np_pairs *p)
+static json_object *level_names(struct np_jput *jput,
+				const struct np_pairs *pairs)
 {
 	json_object *list = json_object_new_array();
 
-	for (size_t i = 0; list && p->fabric && i < p->fabric->n_levels; i++)
+	for (size_t i = 0; list && pairs->fabric && i < pairs->fabric->n_levels;
+	     i++)
 		np_jput_append(
-			o, list,
-			json_object_new_string(p->fabric->level[i].name));
+			jput, list,
+			json_object_new_string(pairs->fabric->level[i].name));
 	return list;
 }
 
 /* Write the input of the models as the file had it. */
-static void put_earlier_input(struct np_jput *o, json_object *j,
-			      const struct np_pairs *p)
+static void put_earlier_input(struct np_jput *jput, json_object *j,
+			      const struct np_pairs *pairs)
 {
-	json_object_object_foreach(p->earlier_input, key, value)
-		np_jput(o, j, key, json_object_get(value));
+	json_object_object_foreach(pairs->earlier_input, key, value)
+		np_jput(jput, j, key, json_object_get(value));
 }
 
-int np_pairs_format(const struct np_pairs *p, char **out, struct np_err *err)
+int np_pairs_format(const struct np_pairs *pairs, char **out,
+		    struct np_err *err)
 {
 	const struct np_measured_set head = { .format = 0 };
-	struct np_jput o = { { .where = "pairs", .err = err }, 1, 0 };
+	struct np_jput jput = { { .where = "pairs", .err = err }, 1, 0 };
 	json_object *j = json_object_new_object();
 
 	if (!j)
 		return np_errf(err, -ENOMEM, "out of memory");
-	np_jput_fields(&o, j, &head, &head_table);
-	if (!p->fabric && p->earlier_input)
-		put_earlier_input(&o, j, p);
+	np_jput_fields(&jput, j, &head, &head_table);
+	if (!pairs->fabric && pairs->earlier_input)
+		put_earlier_input(&jput, j, pairs);
 	else
-		np_jput(&o, j, "levels", level_names(&o, p));
-	np_jput_fields(&o, j, p, &result_table);
-	if (p->fabric && p->app)
-		put_models(&o, j, p);
-	np_jput_fields(&o, j, p, &own_table);
-	return finish(&o, j, out);
+		np_jput(&jput, j, "levels", level_names(&jput, pairs));
+	np_jput_fields(&jput, j, pairs, &result_table);
+	if (pairs->fabric && pairs->app)
+		put_models(&jput, j, pairs);
+	np_jput_fields(&jput, j, pairs, &own_table);
+	return finish(&jput, j, out);
 }
 
 /* ---- reading pairs ---- */
 
-static bool is_program(const struct np_pairs *p, const char *name)
+static bool is_program(const struct np_pairs *pairs, const char *name)
 {
-	for (size_t i = 0; i < p->n_programs; i++)
-		if (!strcmp(p->program[i].name, name))
+	for (size_t i = 0; i < pairs->n_programs; i++)
+		if (!strcmp(pairs->program[i].name, name))
 			return true;
 	return false;
 }
 
 /* Runs must name programs of the file. */
-static int check_runs(const struct np_jat *in, const struct np_pairs *p)
+static int check_runs(const struct np_jat *in, const struct np_pairs *pairs)
 {
-	for (size_t i = 0; i < p->n_runs; i++) {
-		const struct np_pairs_run *r = &p->run[i];
-		bool pair = r->kind == NP_PAIRS_LEAF ||
-			    r->kind == NP_PAIRS_APART;
+	for (size_t i = 0; i < pairs->n_runs; i++) {
+		const struct np_pairs_run *run = &pairs->run[i];
+		bool pair = run->kind == NP_PAIRS_LEAF ||
+			    run->kind == NP_PAIRS_APART;
 		struct np_jat sub = np_jat_element(in, "runs", i);
 
-		if (!is_program(p, r->victim))
+		if (!is_program(pairs, run->victim))
 			return np_jat_refuse(&sub, "victim", "the name of a "
 					     "program in the file");
-		if (pair ? !r->corunner || !is_program(p, r->corunner) :
-			   r->corunner != NULL)
+		if (pair ? !run->corunner || !is_program(pairs, run->corunner) :
+			   run->corunner != NULL)
 			return np_jat_refuse(&sub, "corunner", "the name of a "
 					     "program in the file, of pairs "
 					     "alone");
@@ -1332,7 +1365,7 @@ static int check_runs(const struct np_jat *in, const struct np_pairs *p)
  * does not lose them where the calibration is not known.  They are checked when
  * the models read them.
  */
-static int keep_input(json_object *root, struct np_pairs *p)
+static int keep_input(json_object *root, struct np_pairs *pairs)
 {
 	static const char *const members[] = {
 		"levels", "level_beside_level", "coupling",
@@ -1344,14 +1377,14 @@ static int keep_input(json_object *root, struct np_pairs *p)
 	    !json_object_is_type(value, json_type_array) ||
 	    !json_object_array_length(value))
 		return 0;
-	p->earlier_input = json_object_new_object();
-	if (!p->earlier_input)
+	pairs->earlier_input = json_object_new_object();
+	if (!pairs->earlier_input)
 		return -ENOMEM;
 	for (size_t i = 0; i < NP_ARRAY_SIZE(members); i++) {
 		value = json_object_object_get(root, members[i]);
-		if (value && json_object_object_add(p->earlier_input,
-						    members[i],
-						    json_object_get(value))) {
+		if (value &&
+		    json_object_object_add(pairs->earlier_input, members[i],
+					   json_object_get(value))) {
 			json_object_put(value);
 			return -ENOMEM;
 		}
@@ -1364,21 +1397,21 @@ int np_pairs_parse(const char *text, size_t len, const char *where,
 {
 	size_t room = NP_MEASURED_MAX_MEMORY;
 	struct np_jat in = { .where = where, .err = err, .room = &room };
-	struct np_pairs p = { .n_runs = 0 };
+	struct np_pairs pairs = { .n_runs = 0 };
 	json_object *root;
 	int rc = open_set(&in, text, len, &root);
 
 	if (rc)
 		return rc;
-	rc = np_jget_fields(&in, root, &p, &own_table);
+	rc = np_jget_fields(&in, root, &pairs, &own_table);
 	if (!rc)
-		rc = check_runs(&in, &p);
+		rc = check_runs(&in, &pairs);
 	if (!rc)
-		rc = keep_input(root, &p);
+		rc = keep_input(root, &pairs);
 	json_object_put(root);
 	if (rc)
-		np_pairs_free(&p);
+		np_pairs_free(&pairs);
 	else
-		*out = p;
+		*out = pairs;
 	return rc == -ENOMEM ? np_errf(err, rc, "%s: no memory", where) : rc;
 }

@@ -89,7 +89,7 @@ int np_measured_load(const char *path, struct np_measured *out,
 int np_measured_parse(const char *text, size_t len, const char *where,
 		      struct np_measured *out, struct np_err *err);
 
-void np_measured_free(struct np_measured *m);
+void np_measured_free(struct np_measured *measured);
 
 /* ---- calibrations, stored by np_fabric_store.h ---- */
 
@@ -159,12 +159,12 @@ struct np_calibration {
 int np_calibration_parse(const char *text, size_t len, const char *path,
 			 struct np_calibration *out, struct np_err *err);
 /* The reverse; *out is malloc'ed.  Returns 0, -ENOMEM or -EINVAL with err. */
-int np_calibration_write(const struct np_calibration *c, char **out,
+int np_calibration_write(const struct np_calibration *calibration, char **out,
 			 struct np_err *err);
 
 /* An empty calibration, to be filled.  Returns 0 or -ENOMEM. */
-int np_calibration_init(struct np_calibration *c, const char *path);
-void np_calibration_free(struct np_calibration *c);
+int np_calibration_init(struct np_calibration *calibration, const char *path);
+void np_calibration_free(struct np_calibration *calibration);
 
 /*
  * ---- pairs of programs while they are being measured ----
@@ -232,8 +232,10 @@ struct np_pairs {
 	struct json_object *earlier_input; /* NULL: none */
 };
 
-/* Add a run; p owns its texts, even after a failure.  Returns 0 or -ENOMEM. */
-int np_pairs_add(struct np_pairs *p, const struct np_pairs_run *run);
+/*
+ * Add a run; pairs owns its texts, even after a failure.  Returns 0 or -ENOMEM.
+ */
+int np_pairs_add(struct np_pairs *pairs, const struct np_pairs_run *run);
 
 /*
  * Read text[len] that np_pairs_format() made; where names its source in
@@ -245,8 +247,9 @@ int np_pairs_parse(const char *text, size_t len, const char *where,
 		   struct np_pairs *out, struct np_err *err);
 
 /* As text, malloc'ed.  Returns 0, or -EINVAL or -ENOMEM with err. */
-int np_pairs_format(const struct np_pairs *p, char **out, struct np_err *err);
+int np_pairs_format(const struct np_pairs *pairs, char **out,
+		    struct np_err *err);
 
-void np_pairs_free(struct np_pairs *p);
+void np_pairs_free(struct np_pairs *pairs);
 
 #endif

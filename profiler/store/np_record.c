@@ -12,10 +12,10 @@
 #include "np_text.h"
 
 /* Keep a failure: the value of key cannot be written. */
-static void refuse(struct np_jput *o, const char *key, const char *expected)
+static void refuse(struct np_jput *jput, const char *key, const char *expected)
 {
-	if (!o->rc)
-		o->rc = np_jat_refuse(&o->at, key, expected);
+	if (!jput->rc)
+		jput->rc = np_jat_refuse(&jput->at, key, expected);
 }
 
 /* ---- moments ---- */
@@ -34,38 +34,46 @@ static const struct np_fields moments_table = NP_FIELDS(np_moments,
 );
 
 /* Can they be of samples, none of them above max? */
-static bool moments_fit(const struct np_moments *m, double max)
+static bool moments_fit(const struct np_moments *moments, double max)
 {
-	return !m->n || (np_moments_valid(m) && m->max <= max);
+	return !moments->n ||
+	       (np_moments_valid(moments) && moments->max <= max);
 }
 
-static int get_moments(const struct np_jat *in, const struct np_field *f,
+static int get_moments(const struct np_jat *in, const struct np_field *field,
 		       json_object *from, char *to)
 {
 	const struct np_field object = {
-		f->key, NP_F_OBJECT, f->offset, .of = &moments_table,
+		field->key,
+		NP_F_OBJECT,
+		field->offset,
+		.of = &moments_table,
 	};
 	const struct np_fields one = { &object, 1, 0 };
 	int rc = np_jget_fields(in, from, to, &one);
 
-	return rc || moments_fit((const void *)(to + f->offset), f->max) ? rc :
-	       np_jat_refuse(in, f->key, NO_MOMENTS);
+	return rc || moments_fit((const void *)(to + field->offset),
+				 field->max) ?
+		       rc :
+		       np_jat_refuse(in, field->key, NO_MOMENTS);
 }
 
-static void put_moments(struct np_jput *o, json_object *in,
-			const struct np_field *f, const char *from)
+static void put_moments(struct np_jput *jput, json_object *in,
+			const struct np_field *field, const char *from)
 {
 	static const struct np_moments empty;
-	const struct np_moments *m = (const void *)(from + f->offset);
+	const struct np_moments *moments = (const void *)(from + field->offset);
 	const struct np_field object = {
-		f->key, NP_F_OBJECT, .of = &moments_table,
+		field->key,
+		NP_F_OBJECT,
+		.of = &moments_table,
 	};
 	const struct np_fields one = { &object, 1, 0 };
 
 	/* The range of an empty set is not defined. */
-	np_jput_fields(o, in, m->n ? m : &empty, &one);
-	if (!moments_fit(m, f->max))
-		refuse(o, f->key, NO_MOMENTS);
+	np_jput_fields(jput, in, moments->n ? moments : &empty, &one);
+	if (!moments_fit(moments, field->max))
+		refuse(jput, field->key, NO_MOMENTS);
 }
 
 /* struct np_moments, all zero if missing; max bounds the samples. */
@@ -85,18 +93,20 @@ static const struct np_field_codec moments_codec = { get_moments, put_moments,
 #define NO_WINDOW "windows that samples can have"
 
 /* The bins of all histograms of a record; so far there are only our own. */
-static void put_bins(struct np_jput *o, json_object *in,
-		     const struct np_field *f, const char *from)
+static void put_bins(struct np_jput *jput, json_object *in,
+		     const struct np_field *field, const char *from)
 {
-	json_object *j = np_jput(o, in, f->key, json_object_new_object());
+	json_object *j =
+		np_jput(jput, in, field->key, json_object_new_object());
 
 	(void)from;
 	if (!j)
 		return;
-	np_jput(o, j, "first_edge_sec",
-		np_jput_real(o, f->key, NP_HIST_FIRST_EDGE_SEC, 0, 1, 1, 17));
-	np_jput(o, j, "per_decade", json_object_new_int(NP_HIST_PER_DECADE));
-	np_jput(o, j, "bins", json_object_new_int(NP_HIST_BINS));
+	np_jput(jput, j, "first_edge_sec",
+		np_jput_real(jput, field->key, NP_HIST_FIRST_EDGE_SEC, 0, 1, 1,
+			     17));
+	np_jput(jput, j, "per_decade", json_object_new_int(NP_HIST_PER_DECADE));
+	np_jput(jput, j, "bins", json_object_new_int(NP_HIST_BINS));
 }
 
 /* The bins must be our own, or the counts would mean something else. */
@@ -127,48 +137,50 @@ static int check_bins(const struct np_jat *in, json_object *from,
 _Static_assert(NP_HIST_BINS == 177, "check_bins() says 177");
 
 /* A record without leaf switches needs no bins. */
-static int get_bins(const struct np_jat *in, const struct np_field *f,
+static int get_bins(const struct np_jat *in, const struct np_field *field,
 		    json_object *from, char *to)
 {
 	json_object *leaves;
 
 	(void)to;
 	return json_object_object_get_ex(from, "leaves", &leaves) &&
-	       json_object_is_type(leaves, json_type_array) &&
-	       json_object_array_length(leaves) ?
-	       check_bins(in, from, f->key) : 0;
+			       json_object_is_type(leaves, json_type_array) &&
+			       json_object_array_length(leaves) ?
+		       check_bins(in, from, field->key) :
+		       0;
 }
 
 static const struct np_field_codec bins_codec = { get_bins, put_bins, NULL };
 
 /* The number of samples that the moments say. */
-static uint64_t n_samples(const struct np_field *f, const char *from)
+static uint64_t n_samples(const struct np_field *field, const char *from)
 {
-	return *(const uint64_t *)(from + f->count);
+	return *(const uint64_t *)(from + field->count);
 }
 
 /* [[bin, count], ...]; missing if the histogram is NULL or empty. */
-static void put_hist(struct np_jput *o, json_object *in,
-		     const struct np_field *f, const char *from)
+static void put_hist(struct np_jput *jput, json_object *in,
+		     const struct np_field *field, const char *from)
 {
-	const struct np_hist *h = *(struct np_hist *const *)(from + f->offset);
-	uint64_t total = h ? np_hist_total(h) : 0;
+	const struct np_hist *hist =
+		*(struct np_hist *const *)(from + field->offset);
+	uint64_t total = hist ? np_hist_total(hist) : 0;
 	json_object *list;
 
-	if (total != n_samples(f, from))
-		refuse(o, f->key, NOT_AS_MANY);
+	if (total != n_samples(field, from))
+		refuse(jput, field->key, NOT_AS_MANY);
 	if (!total)
 		return;
-	list = np_jput(o, in, f->key, json_object_new_array());
-	for (size_t i = 0; list && i < NP_HIST_BINS && !o->rc; i++)
-		if (np_hist_count(h, i))
-			np_jput_bin(o, list, f->key, i,
-				    (double)np_hist_count(h, i));
+	list = np_jput(jput, in, field->key, json_object_new_array());
+	for (size_t i = 0; list && i < NP_HIST_BINS && !jput->rc; i++)
+		if (np_hist_count(hist, i))
+			np_jput_bin(jput, list, field->key, i,
+				    (double)np_hist_count(hist, i));
 }
 
 /* One [bin, count]; bins have to be ascending, so that each occurs once. */
 static int get_pair(const struct np_jat *in, const char *key, json_object *pair,
-		    struct np_hist *h, size_t *least_bin)
+		    struct np_hist *hist, size_t *least_bin)
 {
 	uint64_t bin, n;
 	int rc;
@@ -186,16 +198,16 @@ static int get_pair(const struct np_jat *in, const char *key, json_object *pair,
 	if (bin < *least_bin)
 		return np_jat_refuse(in, key, "bins in rising order");
 	*least_bin = bin + 1;
-	return np_hist_add_bin(h, bin, n);
+	return np_hist_add_bin(hist, bin, n);
 }
 
-static int get_hist(const struct np_jat *in, const struct np_field *f,
+static int get_hist(const struct np_jat *in, const struct np_field *field,
 		    json_object *from, char *to)
 {
-	struct np_hist **out = (void *)(to + f->offset);
+	struct np_hist **out = (void *)(to + field->offset);
 	size_t n, least_bin = 0;
 	json_object *list;
-	int rc = np_jget_list(in, from, f->key, NP_HIST_BINS, &list, &n);
+	int rc = np_jget_list(in, from, field->key, NP_HIST_BINS, &list, &n);
 
 	if (rc)
 		return rc;
@@ -205,10 +217,11 @@ static int get_hist(const struct np_jat *in, const struct np_field *f,
 			return -ENOMEM;
 	}
 	for (size_t i = 0; !rc && i < n; i++)
-		rc = get_pair(in, f->key, json_object_array_get_idx(list, i),
-			      *out, &least_bin);
-	if (!rc && (n ? np_hist_total(*out) : 0) != n_samples(f, to))
-		rc = np_jat_refuse(in, f->key, NOT_AS_MANY);
+		rc = get_pair(in, field->key,
+			      json_object_array_get_idx(list, i), *out,
+			      &least_bin);
+	if (!rc && (n ? np_hist_total(*out) : 0) != n_samples(field, to))
+		rc = np_jat_refuse(in, field->key, NOT_AS_MANY);
 	return rc;
 }
 
@@ -222,31 +235,34 @@ static const struct np_field_codec hist_codec = { get_hist, put_hist,
 						  free_hist };
 
 /* A number of a window: six digits keep a record small. */
-static json_object *window_real(struct np_jput *o, double v)
+static json_object *window_real(struct np_jput *jput, double v)
 {
-	return np_jput_real(o, "w", v, 0, NP_JSON_LATENCY_SEC, 6, 6);
+	return np_jput_real(jput, "w", v, 0, NP_JSON_LATENCY_SEC, 6, 6);
 }
 
 /* Write a window as [n, mean, sd, max], or [0]. */
-static void put_window(struct np_jput *o, json_object *list,
-		       struct np_moments m)
+static void put_window(struct np_jput *jput, json_object *list,
+		       struct np_moments moments)
 {
 	json_object *w =
-		np_jput_append(o, list, json_object_new_array_ext(4));
+		np_jput_append(jput, list, json_object_new_array_ext(4));
 
 	if (!w)
 		return;
-	np_jput_append(o, w, np_jput_count(o, "w", (double)m.n, NP_JSON_COUNT));
-	if (!m.n)
+	np_jput_append(jput, w,
+		       np_jput_count(jput, "w", (double)moments.n,
+				     NP_JSON_COUNT));
+	if (!moments.n)
 		return;
 	/* By rounding, the mean of equal latencies may exceed them. */
-	np_jput_append(o, w, window_real(o, fmin(m.mean, m.max)));
-	np_jput_append(o, w, window_real(o, np_moments_sd(&m)));
-	np_jput_append(o, w, window_real(o, m.max));
-	m.min = m.mean; /* as its reader will see it */
-	m.m2 = 0;
-	if (!np_moments_valid(&m))
-		refuse(o, "w", NO_WINDOW);
+	np_jput_append(jput, w,
+		       window_real(jput, fmin(moments.mean, moments.max)));
+	np_jput_append(jput, w, window_real(jput, np_moments_sd(&moments)));
+	np_jput_append(jput, w, window_real(jput, moments.max));
+	moments.min = moments.mean; /* as its reader will see it */
+	moments.m2 = 0;
+	if (!np_moments_valid(&moments))
+		refuse(jput, "w", NO_WINDOW);
 }
 
 /*
@@ -254,49 +270,51 @@ static void put_window(struct np_jput *o, json_object *list,
  * minimum; missing if the series is NULL or empty.  o->merge windows are merged
  * into one.
  */
-static void put_series(struct np_jput *o, json_object *in,
-		       const struct np_field *f, const char *from)
+static void put_series(struct np_jput *jput, json_object *in,
+		       const struct np_field *field, const char *from)
 {
-	const struct np_series *s =
-		*(struct np_series *const *)(from + f->offset);
+	const struct np_series *series =
+		*(struct np_series *const *)(from + field->offset);
 	json_object *j, *list;
 	uint64_t total = 0;
 
-	if (!s || !s->n)
+	if (!series || !series->n)
 		return;
-	j = np_jput(o, in, f->key, json_object_new_object());
+	j = np_jput(jput, in, field->key, json_object_new_object());
 	if (!j)
 		return;
-	np_jput(o, j, "width_sec",
-		np_jput_real(o, "windows.width_sec",
-			     s->width_sec * (double)o->merge, LEAST_WIDTH_SEC,
-			     NP_JSON_ELAPSED_SEC, 1, 17));
-	list = np_jput(o, j, "w", json_object_new_array());
-	for (size_t i = 0; list && i < s->n && !o->rc; i += o->merge) {
-		struct np_moments m = s->w[i];
+	np_jput(jput, j, "width_sec",
+		np_jput_real(jput, "windows.width_sec",
+			     series->width_sec * (double)jput->merge,
+			     LEAST_WIDTH_SEC, NP_JSON_ELAPSED_SEC, 1, 17));
+	list = np_jput(jput, j, "w", json_object_new_array());
+	for (size_t i = 0; list && i < series->n && !jput->rc;
+	     i += jput->merge) {
+		struct np_moments moments = series->w[i];
 
-		for (size_t k = 1; k < o->merge && i + k < s->n; k++)
-			np_moments_merge(&m, &s->w[i + k]);
-		put_window(o, list, m);
-		total += m.n;
+		for (size_t k = 1; k < jput->merge && i + k < series->n; k++)
+			np_moments_merge(&moments, &series->w[i + k]);
+		put_window(jput, list, moments);
+		total += moments.n;
 	}
-	if (total > n_samples(f, from))
-		refuse(o, f->key, TOO_MANY);
+	if (total > n_samples(field, from))
+		refuse(jput, field->key, TOO_MANY);
 }
 
 /* The minimum of a window is not stored; the mean takes its place. */
 static int get_window_numbers(const struct np_jat *in, json_object *j,
-			      struct np_moments *m)
+			      struct np_moments *moments)
 {
-	double *const to[] = { &m->mean, &m->m2, &m->max }, sd;
+	double *const to[] = { &moments->mean, &moments->m2, &moments->max },
+		      sd;
 	int rc = 0;
 
 	for (size_t i = 0; !rc && i < NP_ARRAY_SIZE(to); i++)
 		rc = np_jget_real(in, "w", json_object_array_get_idx(j, i + 1),
 				  0, NP_JSON_LATENCY_SEC, to[i]);
-	sd = m->m2;
-	m->m2 = sd * sd * (double)(m->n - 1);
-	m->min = m->mean;
+	sd = moments->m2;
+	moments->m2 = sd * sd * (double)(moments->n - 1);
+	moments->min = moments->mean;
 	return rc;
 }
 
@@ -304,7 +322,7 @@ static int get_window_numbers(const struct np_jat *in, json_object *j,
 static int get_window(const struct np_jat *in, json_object *j,
 		      struct np_moments *out)
 {
-	struct np_moments m = { 0 };
+	struct np_moments moments = { 0 };
 	size_t len;
 	int rc;
 
@@ -312,17 +330,17 @@ static int get_window(const struct np_jat *in, json_object *j,
 		return np_jat_refuse(in, "w", "arrays [n, mean, sd, max]");
 	len = json_object_array_length(j);
 	rc = np_jget_count(in, "w", json_object_array_get_idx(j, 0),
-			   NP_JSON_COUNT, &m.n);
+			   NP_JSON_COUNT, &moments.n);
 	if (rc)
 		return rc;
-	if (len != (m.n ? 4 : 1))
+	if (len != (moments.n ? 4 : 1))
 		return np_jat_refuse(in, "w", "[n, mean, sd, max], or [0]");
-	rc = m.n ? get_window_numbers(in, j, &m) : 0;
+	rc = moments.n ? get_window_numbers(in, j, &moments) : 0;
 	if (rc)
 		return rc;
-	if (!np_moments_valid(&m))
+	if (!np_moments_valid(&moments))
 		return np_jat_refuse(in, "w", NO_WINDOW);
-	*out = m;
+	*out = moments;
 	return 0;
 }
 
@@ -341,35 +359,36 @@ static int get_width(const struct np_jat *in, json_object *j, double *out)
 	return rc;
 }
 
-static int get_series(const struct np_jat *in, const struct np_field *f,
+static int get_series(const struct np_jat *in, const struct np_field *field,
 		      json_object *from, char *to)
 {
 	json_object *j, *list;
-	struct np_series *s;
+	struct np_series *series;
 	uint64_t total = 0;
 	size_t n;
 	int rc;
 
-	if (!json_object_object_get_ex(from, f->key, &j))
+	if (!json_object_object_get_ex(from, field->key, &j))
 		return 0;
 	if (!json_object_is_type(j, json_type_object))
-		return np_jat_refuse(in, f->key, "an object");
+		return np_jat_refuse(in, field->key, "an object");
 	rc = np_jget_list(in, j, "w", NP_SERIES_MAX, &list, &n);
 	if (rc || !n)
 		return rc;
 	/* calloc(): pages that are not touched take no memory. */
-	s = *(struct np_series **)(to + f->offset) = calloc(1, sizeof(*s));
-	if (!s)
+	series = *(struct np_series **)(to + field->offset) =
+		calloc(1, sizeof(*series));
+	if (!series)
 		return -ENOMEM;
-	rc = get_width(in, j, &s->width_sec);
+	rc = get_width(in, j, &series->width_sec);
 	for (size_t i = 0; !rc && i < n; i++) {
 		rc = get_window(in, json_object_array_get_idx(list, i),
-				&s->w[i]);
-		total += s->w[i].n;
+				&series->w[i]);
+		total += series->w[i].n;
 	}
-	if (!rc && total > n_samples(f, to))
-		rc = np_jat_refuse(in, f->key, TOO_MANY);
-	s->n = n;
+	if (!rc && total > n_samples(field, to))
+		rc = np_jat_refuse(in, field->key, TOO_MANY);
+	series->n = n;
 	return rc;
 }
 
@@ -561,15 +580,16 @@ static const struct np_fields record_table = NP_FIELDS(np_record,
 );
 
 /* How many windows are merged into one to keep the record small. */
-static size_t merge_factor(const struct np_record *r)
+static size_t merge_factor(const struct np_record *record)
 {
 	size_t merge = 1, total;
 
 	for (;; merge *= 2) {
 		total = 0;
-		for (size_t i = 0; i < r->n_leaves; i++)
-			if (r->leaves[i].windows)
-				total += (r->leaves[i].windows->n + merge - 1) /
+		for (size_t i = 0; i < record->n_leaves; i++)
+			if (record->leaves[i].windows)
+				total += (record->leaves[i].windows->n + merge -
+					  1) /
 					 merge;
 		if (total <= MAX_WINDOWS || merge >= NP_SERIES_MAX)
 			return merge;
@@ -592,16 +612,16 @@ static int out_of_memory(const char *where, struct np_err *err)
 	return np_errf(err, -ENOMEM, "%s: out of memory", where);
 }
 
-int np_record_write(const struct np_record *r, const char *where, char **out,
-		    struct np_err *err)
+int np_record_write(const struct np_record *record, const char *where,
+		    char **out, struct np_err *err)
 {
-	struct np_jput o = { .at = { .where = where, .err = err },
-			     .merge = merge_factor(r) };
+	struct np_jput jput = { .at = { .where = where, .err = err },
+				.merge = merge_factor(record) };
 	char *text = NULL;
-	int rc = np_fields_print(&o, r, &record_table, &text);
+	int rc = np_fields_print(&jput, record, &record_table, &text);
 
 	if (!rc)
-		rc = check_size(&o.at, text, strlen(text));
+		rc = check_size(&jput.at, text, strlen(text));
 	if (rc)
 		free(text);
 	else
@@ -613,25 +633,26 @@ int np_record_from_json(const char *text, size_t len, const char *where,
 			struct np_record **out, struct np_err *err)
 {
 	struct np_jat in = { .where = where, .err = err };
-	struct np_record *r;
+	struct np_record *record;
 	int rc = check_size(&in, text, len);
 
 	if (rc)
 		return rc;
-	r = np_record_new();
-	rc = r ? np_fields_parse(&in, text, len, r, &record_table) : -ENOMEM;
+	record = np_record_new();
+	rc = record ? np_fields_parse(&in, text, len, record, &record_table) :
+		      -ENOMEM;
 	if (rc)
-		np_record_free(r);
+		np_record_free(record);
 	else
-		*out = r;
+		*out = record;
 	return rc == -ENOMEM ? out_of_memory(where, err) : rc;
 }
 
-void np_record_free(struct np_record *r)
+void np_record_free(struct np_record *record)
 {
-	if (r)
-		np_fields_free(r, &record_table);
-	free(r);
+	if (record)
+		np_fields_free(record, &record_table);
+	free(record);
 }
 
 /* ---- building a record ---- */
@@ -640,70 +661,71 @@ void np_record_free(struct np_record *r)
 
 struct np_record *np_record_new(void)
 {
-	struct np_record *r = calloc(1, sizeof(*r));
+	struct np_record *record = calloc(1, sizeof(*record));
 
-	if (!r)
+	if (!record)
 		return NULL;
-	r->array_job_id = r->array_task_id = NP_NO_VALUE;
-	r->het_component = r->exit_code = NP_NO_VALUE;
-	return r;
+	record->array_job_id = record->array_task_id = NP_NO_VALUE;
+	record->het_component = record->exit_code = NP_NO_VALUE;
+	return record;
 }
 
-double np_record_run_sec(const struct np_record *r)
+double np_record_run_sec(const struct np_record *record)
 {
-	double sec = r->end - r->start - r->alone_sec;
+	double sec = record->end - record->start - record->alone_sec;
 
 	return sec > 0 ? sec : 0;
 }
 
-struct np_leaf_run *np_record_leaf(struct np_record *r, const char *name)
+struct np_leaf_run *np_record_leaf(struct np_record *record, const char *name)
 {
 	struct np_leaf_run *leaf;
 
-	for (size_t i = 0; i < r->n_leaves; i++)
-		if (!strcmp(r->leaves[i].name, name))
-			return &r->leaves[i];
-	if (r->n_leaves >= NP_RECORD_MAX_LEAVES ||
-	    np_array_resize(&r->leaves, r->n_leaves + 1, sizeof(*leaf)))
+	for (size_t i = 0; i < record->n_leaves; i++)
+		if (!strcmp(record->leaves[i].name, name))
+			return &record->leaves[i];
+	if (record->n_leaves >= NP_RECORD_MAX_LEAVES ||
+	    np_array_resize(&record->leaves, record->n_leaves + 1,
+			    sizeof(*leaf)))
 		return NULL;
-	leaf = &r->leaves[r->n_leaves];
+	leaf = &record->leaves[record->n_leaves];
 	memset(leaf, 0, sizeof(*leaf));
 	leaf->name = strdup(name);
 	if (!leaf->name)
 		return NULL;
-	r->n_leaves++;
+	record->n_leaves++;
 	return leaf;
 }
 
-struct np_nic_run *np_record_nic(struct np_record *r, const char *device)
+struct np_nic_run *np_record_nic(struct np_record *record, const char *device)
 {
 	struct np_nic_run *nic;
 
-	for (size_t i = 0; i < r->n_nics; i++)
-		if (!strcmp(r->nics[i].device, device))
-			return &r->nics[i];
-	if (r->n_nics >= NP_RECORD_MAX_NICS ||
-	    np_array_resize(&r->nics, r->n_nics + 1, sizeof(*nic)))
+	for (size_t i = 0; i < record->n_nics; i++)
+		if (!strcmp(record->nics[i].device, device))
+			return &record->nics[i];
+	if (record->n_nics >= NP_RECORD_MAX_NICS ||
+	    np_array_resize(&record->nics, record->n_nics + 1, sizeof(*nic)))
 		return NULL;
-	nic = &r->nics[r->n_nics];
+	nic = &record->nics[record->n_nics];
 	*nic = (struct np_nic_run){ .device = strdup(device) };
 	for (size_t k = 0; k < NP_NIC_KINDS; k++)
 		nic->n[k] = NAN;
 	if (!nic->device)
 		return NULL;
-	r->n_nics++;
+	record->n_nics++;
 	return nic;
 }
 
-static bool has_note(const struct np_record *r, const char *line)
+static bool has_note(const struct np_record *record, const char *line)
 {
-	for (size_t i = 0; i < r->n_notes; i++)
-		if (!strcmp(r->notes[i], line))
+	for (size_t i = 0; i < record->n_notes; i++)
+		if (!strcmp(record->notes[i], line))
 			return true;
 	return false;
 }
 
-void np_record_note(struct np_record *r, const char *fmt, ...)
+void np_record_note(struct np_record *record, const char *fmt, ...)
 {
 	char line[NOTE_MAX];
 	va_list ap;
@@ -711,35 +733,36 @@ void np_record_note(struct np_record *r, const char *fmt, ...)
 	va_start(ap, fmt);
 	np_text_print(line, sizeof(line), fmt, ap);
 	va_end(ap);
-	if (has_note(r, line) || r->n_notes >= NP_RECORD_MAX_NOTES ||
-	    np_array_resize(&r->notes, r->n_notes + 1, sizeof(*r->notes)))
+	if (has_note(record, line) || record->n_notes >= NP_RECORD_MAX_NOTES ||
+	    np_array_resize(&record->notes, record->n_notes + 1,
+			    sizeof(*record->notes)))
 		return;
-	r->notes[r->n_notes] = strdup(line);
-	if (r->notes[r->n_notes])
-		r->n_notes++;
+	record->notes[record->n_notes] = strdup(line);
+	if (record->notes[record->n_notes])
+		record->n_notes++;
 }
 
-int np_record_note_level(struct np_record *r, const char *name,
+int np_record_note_level(struct np_record *record, const char *name,
 			 const char *scope, const char *nodes,
 			 struct np_err *err)
 {
-	struct np_level_run *l;
+	struct np_level_run *run;
 	struct np_level level;
 
 	if (np_level_parse(name, &level, err))
 		return -EINVAL;
-	l = calloc(1, sizeof(*l));
-	if (!l)
+	run = calloc(1, sizeof(*run));
+	if (!run)
 		return -ENOMEM;
-	r->level = l;
-	l->name = strdup(level.name);
-	l->peers = level.peers;
-	l->messages = level.messages;
-	l->bytes = level.bytes;
-	l->pause_sec = level.pause_sec;
-	l->scope = strdup(scope);
-	l->nodes = strdup(nodes);
-	return l->name && l->scope && l->nodes ? 0 : -ENOMEM;
+	record->level = run;
+	run->name = strdup(level.name);
+	run->peers = level.peers;
+	run->messages = level.messages;
+	run->bytes = level.bytes;
+	run->pause_sec = level.pause_sec;
+	run->scope = strdup(scope);
+	run->nodes = strdup(nodes);
+	return run->name && run->scope && run->nodes ? 0 : -ENOMEM;
 }
 
 /* ---- publishing a record ---- */
@@ -758,25 +781,26 @@ static void clear(char *text)
 }
 
 /* Later only the presence of neighbours and the longest overlap matter. */
-static void strip_neighbours(struct np_record *r)
+static void strip_neighbours(struct np_record *record)
 {
 	double most = 0;
 
-	for (size_t i = 0; i < r->n_neighbours; i++)
-		most = fmax(most, r->neighbours[i].overlap_sec);
-	while (r->n_neighbours > (most > 0)) {
-		struct np_neighbour *n = &r->neighbours[--r->n_neighbours];
+	for (size_t i = 0; i < record->n_neighbours; i++)
+		most = fmax(most, record->neighbours[i].overlap_sec);
+	while (record->n_neighbours > (most > 0)) {
+		struct np_neighbour *neighbour =
+			&record->neighbours[--record->n_neighbours];
 
-		free(n->leaf);
-		free(n->nodes);
+		free(neighbour->leaf);
+		free(neighbour->nodes);
 	}
-	if (!r->n_neighbours)
+	if (!record->n_neighbours)
 		return;
-	clear(r->neighbours->leaf);
-	clear(r->neighbours->nodes);
-	r->neighbours->job_id = 0;
-	r->neighbours->step_id = NP_NO_VALUE;
-	r->neighbours->overlap_sec = most;
+	clear(record->neighbours->leaf);
+	clear(record->neighbours->nodes);
+	record->neighbours->job_id = 0;
+	record->neighbours->step_id = NP_NO_VALUE;
+	record->neighbours->overlap_sec = most;
 }
 
 /* Directories reveal home directories and projects. */
@@ -788,17 +812,17 @@ static void strip_directory(char *path)
 		memmove(path, slash + 1, strlen(slash));
 }
 
-void np_record_make_public(struct np_record *r, uid_t by)
+void np_record_make_public(struct np_record *record, uid_t by)
 {
-	r->uid = by;
-	strip_directory(r->executable);
-	drop(&r->nodes);
-	drop(&r->host);
-	for (size_t i = 0; i < r->n_leaves; i++)
-		clear(r->leaves[i].nodes);
-	if (r->level)
-		clear(r->level->nodes);
-	strip_neighbours(r);
-	while (r->n_notes) /* free text with host names and paths */
-		free(r->notes[--r->n_notes]);
+	record->uid = by;
+	strip_directory(record->executable);
+	drop(&record->nodes);
+	drop(&record->host);
+	for (size_t i = 0; i < record->n_leaves; i++)
+		clear(record->leaves[i].nodes);
+	if (record->level)
+		clear(record->level->nodes);
+	strip_neighbours(record);
+	while (record->n_notes) /* free text with host names and paths */
+		free(record->notes[--record->n_notes]);
 }

@@ -200,26 +200,26 @@ struct np_record {
 
 /* An empty record (zeroes, or NP_NO_VALUE), or NULL: out of memory. */
 struct np_record *np_record_new(void);
-void np_record_free(struct np_record *r); /* NULL is allowed */
+void np_record_free(struct np_record *record); /* NULL is allowed */
 
 /* Run time in seconds, from the launch to the end; never negative. */
-double np_record_run_sec(const struct np_record *r);
+double np_record_run_sec(const struct np_record *record);
 
 /* The leaf switch of that name, added if new.  NULL: no memory, or too many. */
-struct np_leaf_run *np_record_leaf(struct np_record *r, const char *name);
+struct np_leaf_run *np_record_leaf(struct np_record *record, const char *name);
 
 /* The adapters of that name, added if new.  NULL: no memory, or too many. */
-struct np_nic_run *np_record_nic(struct np_record *r, const char *device);
+struct np_nic_run *np_record_nic(struct np_record *record, const char *device);
 
 /* Add a note, unless it exists or there are NP_RECORD_MAX_NOTES. */
 void np_record_note(struct np_record *r, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 
 /*
- * Note in r the load level of that name and where it runs: scope is "leaf" or
- * "node", nodes a hostlist expression.  Returns 0, or -errno with err.
+ * Note in record the load level of that name and where it runs: scope is "leaf"
+ * or "node", nodes a hostlist expression.  Returns 0, or -errno with err.
  */
-int np_record_note_level(struct np_record *r, const char *name,
+int np_record_note_level(struct np_record *record, const char *name,
 			 const char *scope, const char *nodes,
 			 struct np_err *err);
 
@@ -229,7 +229,7 @@ int np_record_note_level(struct np_record *r, const char *name,
  * that of the publishing user, by.  Job and step numbers stay, because they
  * tell runs apart.
  */
-void np_record_make_public(struct np_record *r, uid_t by);
+void np_record_make_public(struct np_record *record, uid_t by);
 
 /*
  * The record as JSON text; *out is malloc'ed and NUL-terminated.  Windows are
@@ -238,8 +238,8 @@ void np_record_make_public(struct np_record *r, uid_t by);
  * messages.
  * Returns 0, -EINVAL (what np_record_from_json() would refuse) or -ENOMEM.
  */
-int np_record_write(const struct np_record *r, const char *where, char **out,
-		    struct np_err *err);
+int np_record_write(const struct np_record *record, const char *where,
+		    char **out, struct np_err *err);
 
 /*
  * Parse and check one record.  text[len] is hostile: depth, sizes and counts

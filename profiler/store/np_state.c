@@ -139,35 +139,35 @@ static int cannot_write(struct np_err *err, int rc, const char *what)
 		       "out of memory" : "a number that is not finite");
 }
 
-int np_state_put(const struct np_state *s, char **out, struct np_err *err)
+int np_state_put(const struct np_state *state, char **out, struct np_err *err)
 {
-	struct np_jput o = { .rc = 0 };
+	struct np_jput jput = { .rc = 0 };
 
-	np_fields_print(&o, s, &state_table, out);
-	return o.rc ? cannot_write(err, o.rc, "state of placement") : 0;
+	np_fields_print(&jput, state, &state_table, out);
+	return jput.rc ? cannot_write(err, jput.rc, "state of placement") : 0;
 }
 
 int np_state_get(const char *text, size_t len, const char *where,
 		 struct np_state *out, struct np_err *err)
 {
 	struct np_jat in = { .where = where, .err = err };
-	struct np_state s = { 0 };
-	int rc = np_fields_parse(&in, text, len, &s, &state_table);
+	struct np_state state = { 0 };
+	int rc = np_fields_parse(&in, text, len, &state, &state_table);
 
 	if (!rc) {
-		*out = s;
+		*out = state;
 		return 0;
 	}
-	np_state_free(&s);
+	np_state_free(&state);
 	if (rc == -ENOMEM)
 		return np_errf(err, rc, "%s: out of memory", where);
 	return -EINVAL;
 }
 
-void np_state_free(struct np_state *s)
+void np_state_free(struct np_state *state)
 {
-	np_fields_free(s, &state_table);
-	*s = (struct np_state){ .n_jobs = 0 };
+	np_fields_free(state, &state_table);
+	*state = (struct np_state){ .n_jobs = 0 };
 }
 
 /* Keep the first n neighbours and count the others. */
@@ -182,25 +182,25 @@ static void list_neighbours(struct np_accounting_record *some,
 }
 
 /* One line; *out is malloc'ed. */
-static int ended_put(const struct np_accounting_record *e, char **out,
+static int ended_put(const struct np_accounting_record *record, char **out,
 		     struct np_err *err)
 {
-	size_t n = e->n_neighbours < NP_ACCOUNTING_PUT_NEIGHBOURS ?
-			   e->n_neighbours :
+	size_t n = record->n_neighbours < NP_ACCOUNTING_PUT_NEIGHBOURS ?
+			   record->n_neighbours :
 			   NP_ACCOUNTING_PUT_NEIGHBOURS;
-	struct np_accounting_record some = *e;
-	struct np_jput o = { .rc = 0 };
+	struct np_accounting_record some = *record;
+	struct np_jput jput = { .rc = 0 };
 	char *line = NULL;
 
-	list_neighbours(&some, e, n);
-	while (!np_fields_print(&o, &some, &ended_table, &line) &&
+	list_neighbours(&some, record, n);
+	while (!np_fields_print(&jput, &some, &ended_table, &line) &&
 	       strlen(line) > NP_ACCOUNTING_PUT_LINE && n) {
 		free(line); /* long names of leaf switches: keep fewer */
 		n /= 2;
-		list_neighbours(&some, e, n);
+		list_neighbours(&some, record, n);
 	}
-	if (o.rc)
-		return cannot_write(err, o.rc, "job that ended");
+	if (jput.rc)
+		return cannot_write(err, jput.rc, "job that ended");
 	*out = line;
 	return 0;
 }
@@ -209,41 +209,41 @@ int np_accounting_parse(const char *text, size_t len,
 			struct np_accounting_record *out)
 {
 	const struct np_jat in = { .where = "" };
-	struct np_accounting_record e = { 0 };
-	int rc = np_fields_parse(&in, text, len, &e, &ended_table);
+	struct np_accounting_record record = { 0 };
+	int rc = np_fields_parse(&in, text, len, &record, &ended_table);
 
 	if (rc)
-		np_accounting_record_free(&e);
+		np_accounting_record_free(&record);
 	else
-		*out = e;
+		*out = record;
 	return rc;
 }
 
-void np_accounting_record_free(struct np_accounting_record *e)
+void np_accounting_record_free(struct np_accounting_record *record)
 {
-	np_fields_free(e, &ended_table);
-	*e = (struct np_accounting_record){ .id = 0 };
+	np_fields_free(record, &ended_table);
+	*record = (struct np_accounting_record){ .id = 0 };
 }
 
 /* ---- state.json ---- */
 
 #define STATE "state.json"
 
-int np_state_save(const char *store_dir, const struct np_state *s, mode_t mode,
-		  struct np_err *err)
+int np_state_save(const char *store_dir, const struct np_state *state,
+		  mode_t mode, struct np_err *err)
 {
-	struct np_dir d;
+	struct np_dir dir;
 	char *text;
-	int rc = np_state_put(s, &text, err);
+	int rc = np_state_put(state, &text, err);
 
 	if (rc)
 		return rc;
-	rc = np_dir_open_placement(store_dir, true, &d, err);
+	rc = np_dir_open_placement(store_dir, true, &dir, err);
 	if (!rc) {
-		np_file_remove_stale(&d);
+		np_file_remove_stale(&dir);
 		/* Whatever the umask: everybody's netprof reads it. */
-		rc = np_file_write(&d, STATE, text, strlen(text), mode, err);
-		np_dir_close(&d);
+		rc = np_file_write(&dir, STATE, text, strlen(text), mode, err);
+		np_dir_close(&dir);
 	}
 	free(text);
 	return rc;
@@ -267,10 +267,12 @@ static bool is_placement_file(const char *name)
 }
 
 /* O_NONBLOCK: opening a FIFO must not block. */
-static int set_mode(const struct np_dir *d, const char *name, mode_t mode)
+static int set_mode(const struct np_dir *dir, const char *name, mode_t mode)
 {
-	int fd = openat(d->fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK |
-			O_NOCTTY | O_CLOEXEC), rc = 0;
+	int fd = openat(dir->fd, name,
+			O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY |
+				O_CLOEXEC),
+	    rc = 0;
 	struct stat st;
 
 	if (fd < 0)
@@ -286,48 +288,51 @@ static int set_mode(const struct np_dir *d, const char *name, mode_t mode)
 int np_state_set_mode(const char *store_dir, mode_t mode, struct np_err *err)
 {
 	struct np_err why = NP_ERR_INIT;
-	struct np_dir d;
+	struct np_dir dir;
 	char **names = NULL;
 	size_t n = 0;
-	int rc = np_dir_open_placement(store_dir, false, &d, &why), last = 0;
+	int rc = np_dir_open_placement(store_dir, false, &dir, &why), last = 0;
 
 	if (rc)
 		return rc == -ENOENT ? 0 : np_errf(err, rc, "%s", why.text);
-	rc = np_dir_names(&d, is_placement_file, &names, &n, NULL, err);
+	rc = np_dir_names(&dir, is_placement_file, &names, &n, NULL, err);
 	for (size_t i = 0; i < n; i++) {
-		int e = set_mode(&d, names[i], mode);
+		int e = set_mode(&dir, names[i], mode);
 
 		if (e)
-			last = np_errf(err, e, "%s/%s: cannot make its mode "
-				       "%03o: %s", d.path, names[i],
-				       (unsigned)mode, strerror(-e));
+			last = np_errf(err, e,
+				       "%s/%s: cannot make its mode "
+				       "%03o: %s",
+				       dir.path, names[i], (unsigned)mode,
+				       strerror(-e));
 	}
 	np_names_free(names, n);
-	np_dir_close(&d);
+	np_dir_close(&dir);
 	return rc ? rc : last;
 }
 
 int np_state_load(const char *store_dir, struct np_state *out,
 		  struct np_err *err)
 {
-	struct np_dir d;
+	struct np_dir dir;
 	char *text = NULL;
 	ssize_t len;
 	bool cut = false;
-	int rc = np_dir_open_placement(store_dir, false, &d, err);
+	int rc = np_dir_open_placement(store_dir, false, &dir, err);
 
 	if (rc)
 		return rc;
-	len = np_file_read_end(&d, STATE, NP_STATE_MAX_BYTES, &text, &cut, err);
+	len = np_file_read_end(&dir, STATE, NP_STATE_MAX_BYTES, &text, &cut,
+			       err);
 	if (len < 0)
 		rc = (int)len;
 	else if (cut)
 		rc = np_errf(err, -EFBIG, "%s/%s: larger than %u bytes",
-			     d.path, STATE, NP_STATE_MAX_BYTES);
+			     dir.path, STATE, NP_STATE_MAX_BYTES);
 	else
 		rc = np_state_get(text, (size_t)len, STATE, out, err);
 	free(text);
-	np_dir_close(&d);
+	np_dir_close(&dir);
 	return rc;
 }
 
@@ -374,19 +379,19 @@ static void name_of_day(time_t t, char name[NAME_LEN])
  * many files, but none of the last NP_ACCOUNTING_KEEP_DAYS is removed for them:
  * files with a date in the future do not count until that day.
  */
-static void remove_old(const struct np_dir *d, time_t now)
+static void remove_old(const struct np_dir *dir, time_t now)
 {
 	char first[NAME_LEN], today[NAME_LEN], **names;
 	size_t n, newer = 0;
 
-	if (np_dir_names(d, is_accounting_name, &names, &n, NULL, NULL))
+	if (np_dir_names(dir, is_accounting_name, &names, &n, NULL, NULL))
 		return;
 	name_of_day(now - NP_ACCOUNTING_KEEP_DAYS * 86400, first);
 	name_of_day(now, today);
 	for (size_t i = 0; i < n; i++) {
 		if (strcmp(names[i], first) < 0 &&
 		    newer >= NP_ACCOUNTING_KEEP_FILES)
-			unlinkat(d->fd, names[i], 0);
+			unlinkat(dir->fd, names[i], 0);
 		newer += strcmp(names[i], today) <= 0;
 	}
 	np_names_free(names, n);
@@ -396,15 +401,15 @@ static void remove_old(const struct np_dir *d, time_t now)
  * The name of today's file.  A day before all existing files is a wrong clock:
  * a file of that day would be the first to be removed, so use the newest one.
  */
-static void name_to_write(const struct np_dir *d, time_t now,
+static void name_to_write(const struct np_dir *dir, time_t now,
 			  char name[NAME_LEN])
 {
 	char **names;
 	size_t n;
 
 	name_of_day(now, name);
-	if (!faccessat(d->fd, name, F_OK, AT_SYMLINK_NOFOLLOW) ||
-	    np_dir_names(d, is_accounting_name, &names, &n, NULL, NULL))
+	if (!faccessat(dir->fd, name, F_OK, AT_SYMLINK_NOFOLLOW) ||
+	    np_dir_names(dir, is_accounting_name, &names, &n, NULL, NULL))
 		return;
 	if (n > 1 && strcmp(name, names[n - 1]) < 0)
 		strcpy(name, names[0]);
@@ -412,18 +417,18 @@ static void name_to_write(const struct np_dir *d, time_t now,
 }
 
 /* Open today's file.  *fresh: it was created. */
-static int open_day(const struct np_dir *d, const char *name, mode_t mode,
+static int open_day(const struct np_dir *dir, const char *name, mode_t mode,
 		    bool *fresh, size_t *size)
 {
 	const int flags = O_RDWR | O_APPEND | O_NOFOLLOW | O_NONBLOCK |
 			  O_NOCTTY | O_CLOEXEC;
 	struct stat st;
-	int fd = openat(d->fd, name, flags | O_CREAT | O_EXCL, mode);
+	int fd = openat(dir->fd, name, flags | O_CREAT | O_EXCL, mode);
 	int rc = 0;
 
 	*fresh = fd >= 0;
 	if (fd < 0 && errno == EEXIST)
-		fd = openat(d->fd, name, flags);
+		fd = openat(dir->fd, name, flags);
 	if (fd < 0)
 		return -errno;
 	if (fstat(fd, &st))
@@ -538,7 +543,7 @@ static int write_line(int fd, const char *line)
 }
 
 /* Append a line to today's file, within the user's share of it. */
-static int append(const struct np_dir *d, struct np_accounting_day *day,
+static int append(const struct np_dir *dir, struct np_accounting_day *day,
 		  uint32_t uid, const char *line, mode_t mode,
 		  struct np_err *err)
 {
@@ -548,8 +553,8 @@ static int append(const struct np_dir *d, struct np_accounting_day *day,
 	bool fresh, room = true;
 	int fd, rc;
 
-	name_to_write(d, now, name);
-	fd = open_day(d, name, mode, &fresh, &size);
+	name_to_write(dir, now, name);
+	fd = open_day(dir, name, mode, &fresh, &size);
 	rc = fd < 0 ? fd : 0;
 	if (!rc) {
 		begin_day(day, name, fd, size);
@@ -560,29 +565,29 @@ static int append(const struct np_dir *d, struct np_accounting_day *day,
 	if (fd >= 0)
 		close(fd);
 	if (!rc && fresh) {
-		remove_old(d, now);
-		rc = np_file_sync_dir(d);
+		remove_old(dir, now);
+		rc = np_file_sync_dir(dir);
 	}
 	if (rc)
-		return np_errf(err, rc, "cannot write %s/%s: %s", d->path,
+		return np_errf(err, rc, "cannot write %s/%s: %s", dir->path,
 			       name, strerror(-rc));
 	return room ? 0 : no_room(day, uid, err);
 }
 
 int np_accounting_append(const char *store_dir, struct np_accounting_day *day,
-			 const struct np_accounting_record *e, mode_t mode,
+			 const struct np_accounting_record *record, mode_t mode,
 			 struct np_err *err)
 {
-	struct np_dir d;
+	struct np_dir dir;
 	char *line = NULL;
-	int rc = ended_put(e, &line, err);
+	int rc = ended_put(record, &line, err);
 
 	if (rc)
 		return rc;
-	rc = np_dir_open_placement(store_dir, true, &d, err);
+	rc = np_dir_open_placement(store_dir, true, &dir, err);
 	if (!rc) {
-		rc = append(&d, day, e->uid, line, mode, err);
-		np_dir_close(&d);
+		rc = append(&dir, day, record->uid, line, mode, err);
+		np_dir_close(&dir);
 	}
 	free(line);
 	return rc;
@@ -594,24 +599,24 @@ struct job_query {
 };
 
 /* Is it the job, or the task of the array, that the query names? */
-static bool matches(const struct job_query *w,
-		    const struct np_accounting_record *e)
+static bool matches(const struct job_query *query,
+		    const struct np_accounting_record *record)
 {
-	if (w->task == NP_ACCOUNTING_NO_TASK)
-		return e->id == w->id;
-	return e->array == w->id && e->task == w->task;
+	if (query->task == NP_ACCOUNTING_NO_TASK)
+		return record->id == query->id;
+	return record->array == query->id && record->task == query->task;
 }
 
 /* Parse a line only if it contains the number. */
 static bool find_in_line(const char *line, size_t len,
-			 const struct job_query *w,
+			 const struct job_query *query,
 			 struct np_accounting_record *out)
 {
 	if (len > NP_ACCOUNTING_MAX_LINE ||
-	    !memmem(line, len, w->digits, strlen(w->digits)) ||
+	    !memmem(line, len, query->digits, strlen(query->digits)) ||
 	    np_accounting_parse(line, len, out))
 		return false;
-	if (matches(w, out))
+	if (matches(query, out))
 		return true;
 	np_accounting_record_free(out);
 	return false;
@@ -621,14 +626,14 @@ static bool find_in_line(const char *line, size_t len,
  * Search from the last line: a requeued job has several, the last one counts.
  */
 static bool find_in_text(const char *text, size_t len,
-			 const struct job_query *w,
+			 const struct job_query *query,
 			 struct np_accounting_record *out)
 {
 	while (len) {
 		const char *nl = memrchr(text, '\n', len);
 		size_t start = nl ? (size_t)(nl - text) + 1 : 0;
 
-		if (find_in_line(text + start, len - start, w, out))
+		if (find_in_line(text + start, len - start, query, out))
 			return true;
 		len = nl ? (size_t)(nl - text) : 0;
 	}
@@ -636,31 +641,31 @@ static bool find_in_text(const char *text, size_t len,
 }
 
 /* -ENOENT: the file has no entry of the job. */
-static int find_in_file(const struct np_dir *d, const char *name,
-			const struct job_query *w,
+static int find_in_file(const struct np_dir *dir, const char *name,
+			const struct job_query *query,
 			struct np_accounting_record *out, struct np_err *err)
 {
 	char *text;
 	bool cut;
-	ssize_t len = np_file_read_end(d, name, NP_STATE_MAX_BYTES, &text, &cut,
-				       err);
+	ssize_t len = np_file_read_end(dir, name, NP_STATE_MAX_BYTES, &text,
+				       &cut, err);
 	bool found;
 
 	if (len < 0)
 		return (int)len;
-	found = find_in_text(text, (size_t)len, w, out);
+	found = find_in_text(text, (size_t)len, query, out);
 	free(text);
 	return found ? 0 : -ENOENT;
 }
 
 /* An unreadable day does not hide the other days. */
-static int find_in_days(const struct np_dir *d, const struct job_query *w,
+static int find_in_days(const struct np_dir *dir, const struct job_query *query,
 			struct np_accounting_record *out, struct np_err *err)
 {
 	struct np_err why = NP_ERR_INIT;
 	char **names;
 	size_t n;
-	int rc = np_dir_names(d, is_accounting_name, &names, &n, NULL, err);
+	int rc = np_dir_names(dir, is_accounting_name, &names, &n, NULL, err);
 	int worst = -ENOENT;
 
 	if (rc)
@@ -668,7 +673,7 @@ static int find_in_days(const struct np_dir *d, const struct job_query *w,
 	rc = -ENOENT;
 	for (size_t i = 0; rc && i < n && i < 2 * NP_ACCOUNTING_KEEP_DAYS;
 	     i++) {
-		rc = find_in_file(d, names[i], w, out, &why);
+		rc = find_in_file(dir, names[i], query, out, &why);
 		if (rc && rc != -ENOENT)
 			worst = rc;
 	}
@@ -677,20 +682,20 @@ static int find_in_days(const struct np_dir *d, const struct job_query *w,
 		return 0;
 	if (worst != -ENOENT)
 		return np_errf(err, worst, "%s", why.text);
-	return np_errf(err, -ENOENT, "%s: no record of this job", d->path);
+	return np_errf(err, -ENOENT, "%s: no record of this job", dir->path);
 }
 
 int np_accounting_find(const char *store_dir, uint32_t id, uint32_t task,
 		       struct np_accounting_record *out, struct np_err *err)
 {
-	struct job_query w = { .id = id, .task = task };
-	struct np_dir d;
-	int rc = np_dir_open_placement(store_dir, false, &d, err);
+	struct job_query query = { .id = id, .task = task };
+	struct np_dir dir;
+	int rc = np_dir_open_placement(store_dir, false, &dir, err);
 
 	if (rc)
 		return rc;
-	snprintf(w.digits, sizeof(w.digits), "%u", id);
-	rc = find_in_days(&d, &w, out, err);
-	np_dir_close(&d);
+	snprintf(query.digits, sizeof(query.digits), "%u", id);
+	rc = find_in_days(&dir, &query, out, err);
+	np_dir_close(&dir);
 	return rc;
 }

@@ -128,8 +128,8 @@ struct np_accounting_record {
  * Write state.json.  mode: of the file (0644, or 0640 where jobs are private).
  * The directory is made if missing.  Returns 0 or -errno with err.
  */
-int np_state_save(const char *store_dir, const struct np_state *s, mode_t mode,
-		  struct np_err *err);
+int np_state_save(const char *store_dir, const struct np_state *state,
+		  mode_t mode, struct np_err *err);
 
 /*
  * Read state.json.  Returns 0 (free with np_state_free()), or with err -ENOENT:
@@ -138,7 +138,7 @@ int np_state_save(const char *store_dir, const struct np_state *s, mode_t mode,
  */
 int np_state_load(const char *store_dir, struct np_state *out,
 		  struct np_err *err);
-void np_state_free(struct np_state *s);
+void np_state_free(struct np_state *state);
 
 /*
  * Change the mode of all existing files.  Returns 0, also if there are none, or
@@ -156,26 +156,27 @@ void np_accounting_day_free(struct np_accounting_day *day); /* NULL is allowed *
 
 /*
  * Append one job.  At the first job of a day, files older than
- * NP_ACCOUNTING_KEEP_DAYS are removed, except the newest NP_ACCOUNTING_KEEP_FILES, which
- * stay whatever the clock says.  If the clock is behind all existing files, the
- * line goes into the newest one. Returns 0; -ENOBUFS: the user's share of that
- * file is used up (err is set only the first time for a user and file, and is
- * empty afterwards); or another -errno with err.
+ * NP_ACCOUNTING_KEEP_DAYS are removed, except the newest
+ * NP_ACCOUNTING_KEEP_FILES, which stay whatever the clock says.  If the clock
+ * is behind all existing files, the line goes into the newest one. Returns 0;
+ * -ENOBUFS: the user's share of that file is used up (err is set only the first
+ * time for a user and file, and is empty afterwards); or another -errno with
+ * err.
  */
 int np_accounting_append(const char *store_dir, struct np_accounting_day *day,
-			 const struct np_accounting_record *e, mode_t mode,
+			 const struct np_accounting_record *record, mode_t mode,
 			 struct np_err *err);
 
 /*
  * Find the latest entry of a job, or of a task of an array job: array id and
  * task; NP_ACCOUNTING_NO_TASK: id is a job id.  Damaged or incomplete lines are
- * ignored.  Returns 0 (free with np_accounting_record_free()), -ENOENT, -EACCES or another
- * -errno.
+ * ignored.  Returns 0 (free with np_accounting_record_free()), -ENOENT, -EACCES
+ * or another -errno.
  */
 #define NP_ACCOUNTING_NO_TASK UINT32_MAX
 int np_accounting_find(const char *store_dir, uint32_t id, uint32_t task,
 		       struct np_accounting_record *out, struct np_err *err);
-void np_accounting_record_free(struct np_accounting_record *e);
+void np_accounting_record_free(struct np_accounting_record *record);
 
 /* ---- the same as JSON text ---- */
 
@@ -189,7 +190,7 @@ void np_accounting_record_free(struct np_accounting_record *e);
  * -ENOMEM, or -EINVAL with err (a number that is not finite).  Exported for the
  * tests.
  */
-int np_state_put(const struct np_state *s, char **out, struct np_err *err);
+int np_state_put(const struct np_state *state, char **out, struct np_err *err);
 
 /*
  * text[len] is hostile.  Returns 0, -ENOMEM, or -EINVAL with err.  Exported for

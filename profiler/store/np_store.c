@@ -41,20 +41,23 @@ static void sanitize(const char *text, char *buf, size_t len)
  * 20241121T013500Z-CLUSTER-JOB.STEP[+HET].json: names sort by start time,
  * and a run has the same name each time it is written.
  */
-void np_store_run_name(const struct np_record *r, char *buf, size_t len)
+void np_store_run_name(const struct np_record *record, char *buf, size_t len)
 {
 	char when[32], cluster[41], het[24] = "";
-	time_t start = r->start > 0 && r->start < 2e11 ? (time_t)r->start : 0;
+	time_t start = record->start > 0 && record->start < 2e11 ?
+			       (time_t)record->start :
+			       0;
 	struct tm tm;
 
 	gmtime_r(&start, &tm);
 	strftime(when, sizeof(when), "%Y%m%dT%H%M%SZ", &tm);
-	sanitize(r->cluster && *r->cluster ? r->cluster : "cluster", cluster,
-		 sizeof(cluster));
-	if (r->het_component != NP_NO_VALUE)
-		snprintf(het, sizeof(het), "+%ld", r->het_component);
-	snprintf(buf, len, "%s-%s-%u.%u%s.json", when, cluster, r->job_id,
-		 r->step_id, het);
+	sanitize(record->cluster && *record->cluster ? record->cluster :
+						       "cluster",
+		 cluster, sizeof(cluster));
+	if (record->het_component != NP_NO_VALUE)
+		snprintf(het, sizeof(het), "+%ld", record->het_component);
+	snprintf(buf, len, "%s-%s-%u.%u%s.json", when, cluster, record->job_id,
+		 record->step_id, het);
 }
 
 int np_store_dated_name(double date, const char *suffix,
@@ -118,16 +121,17 @@ static int last_first(const void *a, const void *b)
 static int scan(DIR *dir, bool (*want)(const char *name), char ***names,
 		size_t *n, bool *cut)
 {
-	struct dirent *e;
+	struct dirent *dirent;
 
-	for (size_t seen = 0; (errno = 0, e = readdir(dir)); seen++) {
+	for (size_t seen = 0; (errno = 0, dirent = readdir(dir)); seen++) {
 		if (seen >= NP_STORE_MAX_SCAN) {
 			*cut = true;
 			return 0;
 		}
-		if ((want ? want(e->d_name) : strcmp(e->d_name, ".") &&
-					      strcmp(e->d_name, "..")) &&
-		    np_names_add(names, n, e->d_name))
+		if ((want ? want(dirent->d_name) :
+			    strcmp(dirent->d_name, ".") &&
+				     strcmp(dirent->d_name, "..")) &&
+		    np_names_add(names, n, dirent->d_name))
 			return -ENOMEM;
 	}
 	return -errno;
@@ -209,11 +213,11 @@ static void move_dir(int from_at, const char *from, int to_at, const char *to,
 /* Move all entries of a directory into another one. */
 static void move_content(int from, int to, bool deep)
 {
-	struct np_dir d = { .fd = from };
+	struct np_dir dir = { .fd = from };
 	char **names;
 	size_t n;
 
-	if (np_dir_names(&d, NULL, &names, &n, NULL, NULL))
+	if (np_dir_names(&dir, NULL, &names, &n, NULL, NULL))
 		return;
 	for (size_t i = 0; i < n; i++)
 		if (renameat(from, names[i], to, names[i]) && deep)
@@ -239,11 +243,11 @@ static void move_dir(int from_at, const char *from, int to_at, const char *to,
 }
 
 /* Is it a directory of that user? */
-static bool is_own_directory(const struct repair *m, const char *name,
+static bool is_own_directory(const struct repair *repair, const char *name,
 			     struct stat *st)
 {
-	return !fstatat(m->users, name, st, AT_SYMLINK_NOFOLLOW) &&
-	       S_ISDIR(st->st_mode) && st->st_uid == m->uid;
+	return !fstatat(repair->users, name, st, AT_SYMLINK_NOFOLLOW) &&
+	       S_ISDIR(st->st_mode) && st->st_uid == repair->uid;
 }
 
 /* Is a directory in users/ unreadable for the group of users/? */
@@ -267,16 +271,18 @@ static bool is_spare_name(const char *name, uid_t uid)
  * doing it, the new directory is closed as well, or the file system cannot
  * exchange; then root has to repair it.
  */
-static bool exchange(const struct repair *m, const struct stat *users)
+static bool exchange(const struct repair *repair, const struct stat *users)
 {
 	struct stat st;
 
-	if (mkdir_exact(m->users, m->spare, NP_DIR_PRIVATE_MODE))
+	if (mkdir_exact(repair->users, repair->spare, NP_DIR_PRIVATE_MODE))
 		return false;
-	if (is_own_directory(m, m->spare, &st) && !is_closed(users, &st) &&
-	    !renameat2(m->users, m->spare, m->users, m->name, RENAME_EXCHANGE))
+	if (is_own_directory(repair, repair->spare, &st) &&
+	    !is_closed(users, &st) &&
+	    !renameat2(repair->users, repair->spare, repair->users,
+		       repair->name, RENAME_EXCHANGE))
 		return true;
-	unlinkat(m->users, m->spare, AT_REMOVEDIR);
+	unlinkat(repair->users, repair->spare, AT_REMOVEDIR);
 	return false;
 }
 
@@ -286,18 +292,18 @@ static bool exchange(const struct repair *m, const struct stat *users)
  */
 static void repair_directory(int users, uid_t uid)
 {
-	struct repair m = { .users = users, .uid = uid };
+	struct repair repair = { .users = users, .uid = uid };
 	struct stat top, st;
 
-	snprintf(m.name, sizeof(m.name), "%u", uid);
-	snprintf(m.spare, sizeof(m.spare), SPARE "%u", uid);
+	snprintf(repair.name, sizeof(repair.name), "%u", uid);
+	snprintf(repair.spare, sizeof(repair.spare), SPARE "%u", uid);
 	if (fstat(users, &top))
 		return;
-	if (is_own_directory(&m, m.spare, &st))
-		move_dir(users, m.spare, users, m.name, true);
-	if (is_own_directory(&m, m.name, &st) && is_closed(&top, &st) &&
-	    exchange(&m, &top))
-		move_dir(users, m.spare, users, m.name, true);
+	if (is_own_directory(&repair, repair.spare, &st))
+		move_dir(users, repair.spare, users, repair.name, true);
+	if (is_own_directory(&repair, repair.name, &st) &&
+	    is_closed(&top, &st) && exchange(&repair, &top))
+		move_dir(users, repair.spare, users, repair.name, true);
 }
 
 /* ---- the store and its directories ---- */
@@ -307,55 +313,55 @@ static void repair_directory(int users, uid_t uid)
 
 int np_store_open(const char *dir, struct np_store **out, struct np_err *err)
 {
-	struct np_store *s = calloc(1, sizeof(*s));
+	struct np_store *store = calloc(1, sizeof(*store));
 	struct stat st;
 	int rc;
 
-	if (!s)
+	if (!store)
 		return np_errf(err, -ENOMEM, "%s: out of memory", dir);
-	s->max_runs = NP_CONF_MAX_RUNS;
-	s->dir = strdup(dir);
+	store->max_runs = NP_CONF_MAX_RUNS;
+	store->dir = strdup(dir);
 	/* The administrator may have made the store itself a symbolic link. */
-	s->fd = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	if (!s->dir || s->fd < 0 || fstat(s->fd, &st)) {
-		rc = s->dir ? -errno : -ENOMEM;
-		np_store_close(s);
+	store->fd = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (!store->dir || store->fd < 0 || fstat(store->fd, &st)) {
+		rc = store->dir ? -errno : -ENOMEM;
+		np_store_close(store);
 		return np_errf(err, rc, "profile store %s: %s", dir,
 			       strerror(-rc));
 	}
-	s->owner = st.st_uid;
-	*out = s;
+	store->owner = st.st_uid;
+	*out = store;
 	return 0;
 }
 
-void np_store_close(struct np_store *s)
+void np_store_close(struct np_store *store)
 {
-	if (!s)
+	if (!store)
 		return;
-	if (s->fd >= 0)
-		close(s->fd);
-	free(s->dir);
-	free(s);
+	if (store->fd >= 0)
+		close(store->fd);
+	free(store->dir);
+	free(store);
 }
 
-const char *np_store_dir(const struct np_store *s)
+const char *np_store_dir(const struct np_store *store)
 {
-	return s->dir;
+	return store->dir;
 }
 
-void np_store_set_max_runs(struct np_store *s, uint32_t max_runs)
+void np_store_set_max_runs(struct np_store *store, uint32_t max_runs)
 {
-	s->max_runs = max_runs < 1 ? 1 :
-		      max_runs > NP_CONF_MAX_RUNS ? NP_CONF_MAX_RUNS :
-		      max_runs;
+	store->max_runs = max_runs < 1		      ? 1 :
+			  max_runs > NP_CONF_MAX_RUNS ? NP_CONF_MAX_RUNS :
+							max_runs;
 }
 
 /* Is a file or directory of uid trusted here? */
-static bool dir_trusts(const struct np_dir *d, uid_t uid)
+static bool dir_trusts(const struct np_dir *dir, uid_t uid)
 {
-	if (d->owner == NP_STORE_USER)
-		return uid == d->uid;
-	return uid == 0 || uid == d->store_owner;
+	if (dir->owner == NP_STORE_USER)
+		return uid == dir->uid;
+	return uid == 0 || uid == dir->store_owner;
 }
 
 struct np_store_stamp np_stamp_of(const struct stat *st)
@@ -366,10 +372,10 @@ struct np_store_stamp np_stamp_of(const struct stat *st)
 	};
 }
 
-void np_dir_close(struct np_dir *d)
+void np_dir_close(struct np_dir *dir)
 {
-	close(d->fd);
-	d->fd = -1;
+	close(dir->fd);
+	dir->fd = -1;
 }
 
 /* Make a directory; an existing one is fine. */
@@ -381,192 +387,204 @@ static int make_dir(int at, const char *name, mode_t mode)
 }
 
 /* Go one directory down, changing d->path and d->fd. */
-static int open_below(struct np_dir *d, const char *name, bool make,
+static int open_below(struct np_dir *dir, const char *name, bool make,
 		      mode_t mode, struct np_err *err)
 {
-	size_t len = strlen(d->path);
+	size_t len = strlen(dir->path);
 	int fd, rc;
 
-	snprintf(d->path + len, sizeof(d->path) - len, "/%s", name);
-	fd = openat(d->fd, name, NP_OPEN_DIR);
+	snprintf(dir->path + len, sizeof(dir->path) - len, "/%s", name);
+	fd = openat(dir->fd, name, NP_OPEN_DIR);
 	if (fd < 0 && errno == ENOENT && make) {
-		rc = make_dir(d->fd, name, mode);
+		rc = make_dir(dir->fd, name, mode);
 		if (rc)
-			return np_errf(err, rc, "cannot make %s: %s", d->path,
+			return np_errf(err, rc, "cannot make %s: %s", dir->path,
 				       strerror(-rc));
-		fd = openat(d->fd, name, NP_OPEN_DIR);
+		fd = openat(dir->fd, name, NP_OPEN_DIR);
 	}
 	if (fd < 0 && errno == ENOENT)
 		return -ENOENT;
 	if (fd < 0 && (errno == ELOOP || errno == ENOTDIR))
-		return np_errf(err, -EACCES, "%s: expected a directory, and "
-			       "no symbolic link", d->path);
+		return np_errf(err, -EACCES,
+			       "%s: expected a directory, and "
+			       "no symbolic link",
+			       dir->path);
 	if (fd < 0)
-		return np_errf(err, -errno, "%s: %s", d->path, strerror(errno));
-	np_dir_close(d);
-	d->fd = fd;
+		return np_errf(err, -errno, "%s: %s", dir->path,
+			       strerror(errno));
+	np_dir_close(dir);
+	dir->fd = fd;
 	return 0;
 }
 
 /* -EACCES with err: the directory belongs to somebody else. */
-static int check_owner(const struct np_dir *d, struct np_err *err)
+static int check_owner(const struct np_dir *dir, struct np_err *err)
 {
 	struct stat st;
 
-	if (fstat(d->fd, &st))
-		return np_errf(err, -errno, "%s: %s", d->path, strerror(errno));
-	if (dir_trusts(d, st.st_uid))
+	if (fstat(dir->fd, &st))
+		return np_errf(err, -errno, "%s: %s", dir->path,
+			       strerror(errno));
+	if (dir_trusts(dir, st.st_uid))
 		return 0;
-	if (d->owner == NP_STORE_USER)
-		return np_errf(err, -EACCES, "%s: owned by uid %u, expected "
-			       "uid %u; not trusted", d->path, st.st_uid,
-			       d->uid);
-	return np_errf(err, -EACCES, "%s: owned by uid %u, expected root or "
-		       "uid %u; not trusted", d->path, st.st_uid,
-		       d->store_owner);
+	if (dir->owner == NP_STORE_USER)
+		return np_errf(err, -EACCES,
+			       "%s: owned by uid %u, expected "
+			       "uid %u; not trusted",
+			       dir->path, st.st_uid, dir->uid);
+	return np_errf(err, -EACCES,
+		       "%s: owned by uid %u, expected root or "
+		       "uid %u; not trusted",
+		       dir->path, st.st_uid, dir->store_owner);
 }
 
 /*
  * Make users/.  If root makes it, it is as netprof-profile(5) describes, with
  * the group of the store; anybody else's store is for its owner alone.
  */
-static int make_users(const struct np_store *s, struct np_err *err)
+static int make_users(const struct np_store *store, struct np_err *err)
 {
 	bool root = geteuid() == 0;
 	struct stat st;
 	int rc = 0;
 
-	if (!faccessat(s->fd, NP_STORE_USERS, F_OK, AT_SYMLINK_NOFOLLOW))
+	if (!faccessat(store->fd, NP_STORE_USERS, F_OK, AT_SYMLINK_NOFOLLOW))
 		return 0;
-	if (make_dir(s->fd, NP_STORE_USERS, root ? 0700 : 0755) ||
-	    (root && (fstat(s->fd, &st) ||
-		      fchownat(s->fd, NP_STORE_USERS, (uid_t)-1, st.st_gid,
+	if (make_dir(store->fd, NP_STORE_USERS, root ? 0700 : 0755) ||
+	    (root && (fstat(store->fd, &st) ||
+		      fchownat(store->fd, NP_STORE_USERS, (uid_t)-1, st.st_gid,
 			       AT_SYMLINK_NOFOLLOW) ||
-		      fchmodat(s->fd, NP_STORE_USERS, USERS_MODE, 0))))
-		rc = np_errf(err, -errno, "cannot make %s/%s: %s", s->dir,
+		      fchmodat(store->fd, NP_STORE_USERS, USERS_MODE, 0))))
+		rc = np_errf(err, -errno, "cannot make %s/%s: %s", store->dir,
 			     NP_STORE_USERS, strerror(errno));
 	return rc;
 }
 
 /* Begin at the top of the store. */
-static int begin_at_store(const struct np_store *s, enum np_store_owner owner,
-			  uid_t uid, struct np_dir *d, struct np_err *err)
+static int begin_at_store(const struct np_store *store,
+			  enum np_store_owner owner, uid_t uid,
+			  struct np_dir *dir, struct np_err *err)
 {
-	*d = (struct np_dir){ .owner = owner, .uid = uid,
-			      .store_owner = s->owner };
-	if (strlen(s->dir) >= PATH_MAX)
-		return np_errf(err, -ENAMETOOLONG, "%s: path too long", s->dir);
-	d->fd = fcntl(s->fd, F_DUPFD_CLOEXEC, 0);
-	if (d->fd < 0)
-		return np_errf(err, -errno, "%s: %s", s->dir, strerror(errno));
-	strcpy(d->path, s->dir);
+	*dir = (struct np_dir){ .owner = owner,
+				.uid = uid,
+				.store_owner = store->owner };
+	if (strlen(store->dir) >= PATH_MAX)
+		return np_errf(err, -ENAMETOOLONG, "%s: path too long",
+			       store->dir);
+	dir->fd = fcntl(store->fd, F_DUPFD_CLOEXEC, 0);
+	if (dir->fd < 0)
+		return np_errf(err, -errno, "%s: %s", store->dir,
+			       strerror(errno));
+	strcpy(dir->path, store->dir);
 	return 0;
 }
 
 /* Go one directory down and check its owner. */
-static int open_trusted(struct np_dir *d, const char *name, bool make,
+static int open_trusted(struct np_dir *dir, const char *name, bool make,
 			mode_t mode, struct np_err *err)
 {
-	int rc = open_below(d, name, make, mode, err);
+	int rc = open_below(dir, name, make, mode, err);
 
-	return rc ? rc : check_owner(d, err);
+	return rc ? rc : check_owner(dir, err);
 }
 
 /* Go to users/. */
-static int to_users(const struct np_store *s, struct np_dir *d, bool make,
+static int to_users(const struct np_store *store, struct np_dir *dir, bool make,
 		    struct np_err *err)
 {
-	int rc = make ? make_users(s, err) : 0;
+	int rc = make ? make_users(store, err) : 0;
 
 	if (!rc)
-		rc = open_below(d, NP_STORE_USERS, false, 0, err);
+		rc = open_below(dir, NP_STORE_USERS, false, 0, err);
 	if (!rc && make)
-		repair_directory(d->fd, d->uid);
+		repair_directory(dir->fd, dir->uid);
 	return rc;
 }
 
 /* Open the directory top, or with below one in it. */
-static int open_dir(const struct np_store *s, enum np_store_owner owner,
+static int open_dir(const struct np_store *store, enum np_store_owner owner,
 		    uid_t uid, const char *top, const char *below, bool make,
 		    struct np_dir *out, struct np_err *err)
 {
 	mode_t mode = owner == NP_STORE_USER ? NP_DIR_PRIVATE_MODE :
 					       PUBLIC_MODE;
-	struct np_dir d;
-	int rc = begin_at_store(s, owner, uid, &d, err);
+	struct np_dir dir;
+	int rc = begin_at_store(store, owner, uid, &dir, err);
 
 	if (rc)
 		return rc;
 	if (owner == NP_STORE_USER)
-		rc = to_users(s, &d, make, err);
+		rc = to_users(store, &dir, make, err);
 	if (!rc)
-		rc = open_trusted(&d, top, make, mode, err);
+		rc = open_trusted(&dir, top, make, mode, err);
 	if (!rc && below)
-		rc = open_trusted(&d, below, make, mode, err);
+		rc = open_trusted(&dir, below, make, mode, err);
 	if (rc)
-		np_dir_close(&d);
+		np_dir_close(&dir);
 	else
-		*out = d;
+		*out = dir;
 	return rc;
 }
 
-int np_dir_open(const struct np_store *s, enum np_store_owner owner, uid_t uid,
-		const char *app, bool make, struct np_dir *out,
+int np_dir_open(const struct np_store *store, enum np_store_owner owner,
+		uid_t uid, const char *app, bool make, struct np_dir *out,
 		struct np_err *err)
 {
 	char user[16];
 
 	snprintf(user, sizeof(user), "%u", uid);
-	return open_dir(s, owner, uid, owner == NP_STORE_USER ? user :
-			NP_STORE_PUBLIC, app, make, out, err);
+	return open_dir(store, owner, uid,
+			owner == NP_STORE_USER ? user : NP_STORE_PUBLIC, app,
+			make, out, err);
 }
 
-int np_dir_open_fabric(const struct np_store *s, const char *cluster, bool make,
-		       struct np_dir *out, struct np_err *err)
+int np_dir_open_fabric(const struct np_store *store, const char *cluster,
+		       bool make, struct np_dir *out, struct np_err *err)
 {
-	return open_dir(s, NP_STORE_PUBLISHED, 0, NP_STORE_FABRIC, cluster,
+	return open_dir(store, NP_STORE_PUBLISHED, 0, NP_STORE_FABRIC, cluster,
 			make, out, err);
 }
 
 /* Open placement/, and trust its owner. */
-static int open_placement(const struct np_store *s, bool make,
+static int open_placement(const struct np_store *store, bool make,
 			  struct np_dir *out, struct np_err *err)
 {
-	struct np_dir d;
+	struct np_dir dir;
 	struct stat st;
-	int rc = begin_at_store(s, NP_STORE_PUBLISHED, 0, &d, err);
+	int rc = begin_at_store(store, NP_STORE_PUBLISHED, 0, &dir, err);
 	bool made;
 
 	if (rc)
 		return rc;
 	/* The umask belongs to all threads: set the mode afterwards instead. */
-	made = make && !mkdirat(s->fd, NP_STORE_PLACEMENT, PUBLIC_MODE);
+	made = make && !mkdirat(store->fd, NP_STORE_PLACEMENT, PUBLIC_MODE);
 	if (make && !made && errno != EEXIST)
-		rc = np_errf(err, -errno, "cannot make %s/%s: %s", s->dir,
+		rc = np_errf(err, -errno, "cannot make %s/%s: %s", store->dir,
 			     NP_STORE_PLACEMENT, strerror(errno));
 	if (!rc)
-		rc = open_below(&d, NP_STORE_PLACEMENT, false, 0, err);
-	if (!rc && ((made && fchmod(d.fd, PUBLIC_MODE)) || fstat(d.fd, &st)))
-		rc = np_errf(err, -errno, "%s: %s", d.path, strerror(errno));
+		rc = open_below(&dir, NP_STORE_PLACEMENT, false, 0, err);
+	if (!rc &&
+	    ((made && fchmod(dir.fd, PUBLIC_MODE)) || fstat(dir.fd, &st)))
+		rc = np_errf(err, -errno, "%s: %s", dir.path, strerror(errno));
 	if (rc) {
-		np_dir_close(&d);
+		np_dir_close(&dir);
 		return rc;
 	}
-	d.store_owner = st.st_uid;
-	*out = d;
+	dir.store_owner = st.st_uid;
+	*out = dir;
 	return 0;
 }
 
 int np_dir_open_placement(const char *store_dir, bool make, struct np_dir *out,
 			  struct np_err *err)
 {
-	struct np_store *s;
-	int rc = np_store_open(store_dir, &s, err);
+	struct np_store *store;
+	int rc = np_store_open(store_dir, &store, err);
 
 	if (rc)
 		return rc;
-	rc = open_placement(s, make, out, err);
-	np_store_close(s);
+	rc = open_placement(store, make, out, err);
+	np_store_close(store);
 	if (rc == -ENOENT)
 		np_errf(err, rc, "%s/%s: placement has never written there",
 			store_dir, NP_STORE_PLACEMENT);
@@ -583,12 +601,13 @@ int np_dir_open_placement(const char *store_dir, bool make, struct np_dir *out,
 enum fault { NONE, NO_FILE, FOREIGN, TOO_LARGE };
 
 /* Check what a file is before it is read. */
-static enum fault fault_of(const struct np_dir *d, const struct stat *st,
+static enum fault fault_of(const struct np_dir *dir, const struct stat *st,
 			   size_t max_bytes)
 {
-	return !S_ISREG(st->st_mode) ? NO_FILE :
-	       !dir_trusts(d, st->st_uid) ? FOREIGN :
-	       (size_t)st->st_size > max_bytes ? TOO_LARGE : NONE;
+	return !S_ISREG(st->st_mode)	       ? NO_FILE :
+	       !dir_trusts(dir, st->st_uid)    ? FOREIGN :
+	       (size_t)st->st_size > max_bytes ? TOO_LARGE :
+						 NONE;
 }
 
 /*
@@ -596,24 +615,24 @@ static enum fault fault_of(const struct np_dir *d, const struct stat *st,
  * first check avoids opening what is not a regular file; the second one, on the
  * descriptor, decides.
  */
-static int open_file(const struct np_dir *d, const char *name, size_t max_bytes,
-		     struct stat *st, enum fault *fault)
+static int open_file(const struct np_dir *dir, const char *name,
+		     size_t max_bytes, struct stat *st, enum fault *fault)
 {
 	int fd, rc = 0;
 
 	*fault = NONE;
-	if (fstatat(d->fd, name, st, AT_SYMLINK_NOFOLLOW))
+	if (fstatat(dir->fd, name, st, AT_SYMLINK_NOFOLLOW))
 		return -errno;
-	*fault = fault_of(d, st, max_bytes);
+	*fault = fault_of(dir, st, max_bytes);
 	if (*fault != NONE)
 		return -EACCES;
-	fd = openat(d->fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK |
-		    O_NOCTTY | O_CLOEXEC);
+	fd = openat(dir->fd, name,
+		    O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 	if (fd < 0)
 		return -errno;
 	if (fstat(fd, st))
 		rc = -errno;
-	else if ((*fault = fault_of(d, st, max_bytes)) != NONE)
+	else if ((*fault = fault_of(dir, st, max_bytes)) != NONE)
 		rc = -EACCES;
 	if (!rc)
 		return fd;
@@ -621,17 +640,17 @@ static int open_file(const struct np_dir *d, const char *name, size_t max_bytes,
 	return rc;
 }
 
-void np_reader_skip(const struct np_reader *r, const char *fmt, ...)
+void np_reader_skip(const struct np_reader *reader, const char *fmt, ...)
 {
 	char line[NP_ERR_LEN + NP_STORE_PATH];
 	va_list ap;
 
-	if (!r->warn)
+	if (!reader->warn)
 		return;
 	va_start(ap, fmt);
 	np_text_print(line, sizeof(line), fmt, ap);
 	va_end(ap);
-	r->warn(line, r->arg);
+	reader->warn(line, reader->arg);
 }
 
 /* The kind of a file that is no regular file. */
@@ -642,12 +661,13 @@ static const char *kind_of(mode_t mode)
 			       "a device";
 }
 
-ssize_t np_reader_read(const struct np_reader *r, const char *name, char **text)
+ssize_t np_reader_read(const struct np_reader *reader, const char *name,
+		       char **text)
 {
-	const char *dir = r->dir->path;
+	const char *dir = reader->dir->path;
 	enum fault fault;
 	struct stat st;
-	int fd = open_file(r->dir, name, r->max_bytes, &st, &fault);
+	int fd = open_file(reader->dir, name, reader->max_bytes, &st, &fault);
 	ssize_t len = fd;
 
 	if (fd >= 0) {
@@ -657,27 +677,32 @@ ssize_t np_reader_read(const struct np_reader *r, const char *name, char **text)
 	if (len >= 0 || len == -ENOMEM)
 		return len;
 	if (fault == NO_FILE)
-		np_reader_skip(r, "%s/%s: skipped: %s, expected a regular file",
+		np_reader_skip(reader,
+			       "%s/%s: skipped: %s, expected a regular file",
 			       dir, name, kind_of(st.st_mode));
 	else if (fault == FOREIGN)
-		np_reader_skip(r, "%s/%s: skipped: owned by uid %u, who is not "
-			       "trusted here", dir, name, st.st_uid);
+		np_reader_skip(reader,
+			       "%s/%s: skipped: owned by uid %u, who is not "
+			       "trusted here",
+			       dir, name, st.st_uid);
 	else if (fault == TOO_LARGE)
-		np_reader_skip(r, "%s/%s: skipped: %lld bytes, expected at "
-			       "most %zu", dir, name, (long long)st.st_size,
-			       r->max_bytes);
+		np_reader_skip(reader,
+			       "%s/%s: skipped: %lld bytes, expected at "
+			       "most %zu",
+			       dir, name, (long long)st.st_size,
+			       reader->max_bytes);
 	else if (len != -ENOENT) /* pruned since its name was read */
-		np_reader_skip(r, "%s/%s: skipped: %s", dir, name,
+		np_reader_skip(reader, "%s/%s: skipped: %s", dir, name,
 			       strerror((int)-len));
 	return -EINVAL;
 }
 
-ssize_t np_file_read_end(const struct np_dir *d, const char *name, size_t max,
+ssize_t np_file_read_end(const struct np_dir *dir, const char *name, size_t max,
 			 char **text, bool *cut, struct np_err *err)
 {
 	enum fault fault;
 	struct stat st;
-	int fd = open_file(d, name, SIZE_MAX, &st, &fault);
+	int fd = open_file(dir, name, SIZE_MAX, &st, &fault);
 	ssize_t len = fd;
 
 	if (fd >= 0) {
@@ -687,14 +712,15 @@ ssize_t np_file_read_end(const struct np_dir *d, const char *name, size_t max,
 		close(fd);
 	}
 	if (fault == NO_FILE)
-		np_errf(err, -EACCES, "%s/%s: expected a regular file", d->path,
-			name);
+		np_errf(err, -EACCES, "%s/%s: expected a regular file",
+			dir->path, name);
 	else if (fault == FOREIGN)
-		np_errf(err, -EACCES, "%s/%s: owned by uid %u, expected root "
-			"or uid %u; not trusted", d->path, name, st.st_uid,
-			d->store_owner);
+		np_errf(err, -EACCES,
+			"%s/%s: owned by uid %u, expected root "
+			"or uid %u; not trusted",
+			dir->path, name, st.st_uid, dir->store_owner);
 	else if (len < 0)
-		np_errf(err, (int)len, "%s/%s: %s", d->path, name,
+		np_errf(err, (int)len, "%s/%s: %s", dir->path, name,
 			strerror((int)-len));
 	return len;
 }
@@ -702,7 +728,7 @@ ssize_t np_file_read_end(const struct np_dir *d, const char *name, size_t max,
 #define TMP 32 /* bytes of a temporary name */
 
 /* Create a temporary file; returns its descriptor. */
-static int create_tmp(const struct np_dir *d, mode_t mode, char name[TMP])
+static int create_tmp(const struct np_dir *dir, mode_t mode, char name[TMP])
 {
 	uint64_t id;
 	int fd;
@@ -712,8 +738,10 @@ static int create_tmp(const struct np_dir *d, mode_t mode, char name[TMP])
 		if (getrandom(&id, sizeof(id), 0) != sizeof(id))
 			return -EIO;
 		snprintf(name, TMP, NP_STORE_TMP "%016" PRIx64, id);
-		fd = openat(d->fd, name, O_WRONLY | O_CREAT | O_EXCL |
-			    O_NOFOLLOW | O_CLOEXEC, mode);
+		fd = openat(dir->fd, name,
+			    O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW |
+				    O_CLOEXEC,
+			    mode);
 	} while (fd < 0 && errno == EEXIST);
 	return fd < 0 ? -errno : fd;
 }
@@ -732,33 +760,34 @@ static int fill(int fd, const void *data, size_t len, mode_t mode)
 }
 
 /* Write a file by way of a temporary one. */
-static int write_once(const struct np_dir *d, const char *name,
+static int write_once(const struct np_dir *dir, const char *name,
 		      const void *data, size_t len, mode_t mode)
 {
 	char tmp[TMP];
-	int fd = create_tmp(d, mode, tmp), rc;
+	int fd = create_tmp(dir, mode, tmp), rc;
 
 	if (fd < 0)
 		return fd;
 	rc = fill(fd, data, len, mode);
-	if (!rc && renameat(d->fd, tmp, d->fd, name))
+	if (!rc && renameat(dir->fd, tmp, dir->fd, name))
 		rc = -errno;
 	if (!rc)
-		return np_file_sync_dir(d);
-	unlinkat(d->fd, tmp, 0);
+		return np_file_sync_dir(dir);
+	unlinkat(dir->fd, tmp, 0);
 	return rc;
 }
 
-int np_file_write(const struct np_dir *d, const char *name, const void *data,
+int np_file_write(const struct np_dir *dir, const char *name, const void *data,
 		  size_t len, mode_t mode, struct np_err *err)
 {
-	int rc = write_once(d, name, data, len, mode);
+	int rc = write_once(dir, name, data, len, mode);
 
 	/* The clock jumped, so that somebody removed it as stale. */
 	if (rc == -ENOENT)
-		rc = write_once(d, name, data, len, mode);
-	return rc ? np_errf(err, rc, "cannot write %s/%s: %s", d->path, name,
-			    strerror(-rc)) : 0;
+		rc = write_once(dir, name, data, len, mode);
+	return rc ? np_errf(err, rc, "cannot write %s/%s: %s", dir->path, name,
+			    strerror(-rc)) :
+		    0;
 }
 
 /* Open the directory of a path; *name: the last component. */
@@ -784,21 +813,21 @@ static int open_directory(const char *path, const char **name)
 int np_file_write_path(const char *path, const void *data, size_t len,
 		       mode_t mode, struct np_err *err)
 {
-	struct np_dir d = { .fd = -1 };
+	struct np_dir dir = { .fd = -1 };
 	const char *name;
 	struct stat st;
 	int rc = 0;
 
-	d.fd = open_directory(path, &name);
-	if (d.fd < 0)
-		rc = d.fd;
-	else if (fstatat(d.fd, name, &st, AT_SYMLINK_NOFOLLOW) ||
+	dir.fd = open_directory(path, &name);
+	if (dir.fd < 0)
+		rc = dir.fd;
+	else if (fstatat(dir.fd, name, &st, AT_SYMLINK_NOFOLLOW) ||
 		 S_ISREG(st.st_mode))
-		rc = np_file_write(&d, name, data, len, mode, NULL);
+		rc = np_file_write(&dir, name, data, len, mode, NULL);
 	else
 		rc = S_ISDIR(st.st_mode) ? -EISDIR : -EEXIST;
-	if (d.fd >= 0)
-		np_dir_close(&d);
+	if (dir.fd >= 0)
+		np_dir_close(&dir);
 	if (rc == -EEXIST)
 		return np_errf(err, rc, "cannot write %s: expected a regular "
 			       "file, or none", path);
@@ -821,9 +850,9 @@ int np_file_lock(int fd)
 }
 
 /* Some network file systems cannot sync a directory; that is no error. */
-int np_file_sync_dir(const struct np_dir *d)
+int np_file_sync_dir(const struct np_dir *dir)
 {
-	return fsync(d->fd) && errno != EINVAL && errno != EROFS ? -errno : 0;
+	return fsync(dir->fd) && errno != EINVAL && errno != EROFS ? -errno : 0;
 }
 
 /*
@@ -870,24 +899,26 @@ static bool is_uid_name(const char *name)
 }
 
 /* Open users/ and list the names that want() takes; *n 0 if it is missing. */
-static int open_users(const struct np_store *s, bool (*want)(const char *name),
-		      struct np_dir *d, char ***names, size_t *n, bool *cut,
-		      struct np_err *err)
+static int open_users(const struct np_store *store,
+		      bool (*want)(const char *name), struct np_dir *dir,
+		      char ***names, size_t *n, bool *cut, struct np_err *err)
 {
 	int rc;
 
 	*names = NULL;
 	*n = 0;
 	*cut = false;
-	*d = (struct np_dir){ .fd = -1 };
-	snprintf(d->path, sizeof(d->path), "%s/%s", s->dir, NP_STORE_USERS);
-	d->fd = openat(s->fd, NP_STORE_USERS, NP_OPEN_DIR);
-	if (d->fd < 0)
+	*dir = (struct np_dir){ .fd = -1 };
+	snprintf(dir->path, sizeof(dir->path), "%s/%s", store->dir,
+		 NP_STORE_USERS);
+	dir->fd = openat(store->fd, NP_STORE_USERS, NP_OPEN_DIR);
+	if (dir->fd < 0)
 		return errno == ENOENT ? 0 :
-		       np_errf(err, -errno, "%s: %s", d->path, strerror(errno));
-	rc = np_dir_names(d, want, names, n, cut, err);
+					 np_errf(err, -errno, "%s: %s",
+						 dir->path, strerror(errno));
+	rc = np_dir_names(dir, want, names, n, cut, err);
 	if (rc)
-		np_dir_close(d);
+		np_dir_close(dir);
 	return rc;
 }
 
@@ -906,15 +937,16 @@ static size_t own_uids(int fd, char **names, size_t n, uid_t *uids)
 	return count;
 }
 
-int np_store_uids(struct np_store *s, uid_t **uids, size_t *n,
+int np_store_uids(struct np_store *store, uid_t **uids, size_t *n,
 		  np_store_warn_f *warn, void *arg, struct np_err *err)
 {
-	struct np_dir d;
+	struct np_dir dir;
 	char **names;
 	size_t n_names;
 	uid_t *found;
 	bool cut;
-	int rc = open_users(s, is_uid_name, &d, &names, &n_names, &cut, err);
+	int rc = open_users(store, is_uid_name, &dir, &names, &n_names, &cut,
+			    err);
 
 	if (rc)
 		return rc;
@@ -922,54 +954,57 @@ int np_store_uids(struct np_store *s, uid_t **uids, size_t *n,
 		np_reader_skip(&(struct np_reader){ .warn = warn, .arg = arg },
 			       "%s: more than %d entries, the rest is not "
 			       "looked at; netprof check says whose they are",
-			       d.path, NP_STORE_MAX_SCAN);
+			       dir.path, NP_STORE_MAX_SCAN);
 	found = calloc(n_names + 1, sizeof(*found));
 	if (found) {
-		*n = own_uids(d.fd, names, n_names, found);
+		*n = own_uids(dir.fd, names, n_names, found);
 		qsort(found, *n, sizeof(*found), np_order_u32);
 		*uids = found;
 	}
 	np_names_free(names, n_names);
-	if (d.fd >= 0)
-		np_dir_close(&d);
-	return found ? 0 : np_errf(err, -ENOMEM, "%s: out of memory", s->dir);
+	if (dir.fd >= 0)
+		np_dir_close(&dir);
+	return found ? 0 :
+		       np_errf(err, -ENOMEM, "%s: out of memory", store->dir);
 }
 
 /* The counts of a user, new if there are none. */
-static struct np_store_squatter *squatter(struct np_store_census *c, uid_t uid)
+static struct np_store_squatter *squatter(struct np_store_census *census,
+					  uid_t uid)
 {
-	for (size_t i = 0; i < c->n; i++)
-		if (c->squatter[i].uid == uid)
-			return &c->squatter[i];
-	if (np_array_grow(&c->squatter, c->n, sizeof(*c->squatter)))
+	for (size_t i = 0; i < census->n; i++)
+		if (census->squatter[i].uid == uid)
+			return &census->squatter[i];
+	if (np_array_grow(&census->squatter, census->n,
+			  sizeof(*census->squatter)))
 		return NULL;
-	c->squatter[c->n] = (struct np_store_squatter){ .uid = uid };
-	return &c->squatter[c->n++];
+	census->squatter[census->n] = (struct np_store_squatter){ .uid = uid };
+	return &census->squatter[census->n++];
 }
 
 /* Count an entry of users/ that is not its owner's directory. */
-static int count_name(struct np_store_census *c, const struct stat *users,
+static int count_name(struct np_store_census *census, const struct stat *users,
 		      const char *name, const struct stat *st)
 {
-	struct np_store_squatter *q;
+	struct np_store_squatter *store_squatter;
 	uid_t uid;
 	bool is_uid = uid_of_name(name, &uid);
 
 	if (is_uid && st->st_uid == uid) {
 		if (S_ISDIR(st->st_mode) && is_closed(users, st) &&
-		    !c->n_closed++)
-			c->closed = uid;
+		    !census->n_closed++)
+			census->closed = uid;
 		return 0;
 	}
 	/* Root's entries are in nobody's way; nor is a repair going on. */
 	if (!is_uid && (!st->st_uid || is_spare_name(name, st->st_uid)))
 		return 0;
-	q = squatter(c, st->st_uid);
-	if (!q)
+	store_squatter = squatter(census, st->st_uid);
+	if (!store_squatter)
 		return -ENOMEM;
-	q->n++;
-	if (is_uid && !q->n_taken++)
-		q->taken = uid;
+	store_squatter->n++;
+	if (is_uid && !store_squatter->n_taken++)
+		store_squatter->taken = uid;
 	return 0;
 }
 
@@ -984,42 +1019,43 @@ static int most_taken(const void *a, const void *b)
 	       np_order_u32(&x->uid, &y->uid);
 }
 
-int np_store_census(struct np_store *s, struct np_store_census *out,
+int np_store_census(struct np_store *store, struct np_store_census *out,
 		    struct np_err *err)
 {
-	struct np_store_census c = { .n = 0 };
+	struct np_store_census census = { .n = 0 };
 	struct stat users, st;
-	struct np_dir d;
+	struct np_dir dir;
 	char **names;
 	size_t n;
-	int rc = open_users(s, NULL, &d, &names, &n, &c.cut, err);
+	int rc = open_users(store, NULL, &dir, &names, &n, &census.cut, err);
 
 	if (rc)
 		return rc;
-	if (d.fd >= 0 && fstat(d.fd, &users))
-		rc = np_errf(err, -errno, "%s: %s", d.path, strerror(errno));
+	if (dir.fd >= 0 && fstat(dir.fd, &users))
+		rc = np_errf(err, -errno, "%s: %s", dir.path, strerror(errno));
 	for (size_t i = 0; !rc && i < n; i++)
-		if (!fstatat(d.fd, names[i], &st, AT_SYMLINK_NOFOLLOW))
-			rc = count_name(&c, &users, names[i], &st);
+		if (!fstatat(dir.fd, names[i], &st, AT_SYMLINK_NOFOLLOW))
+			rc = count_name(&census, &users, names[i], &st);
 	if (rc == -ENOMEM)
-		np_errf(err, rc, "%s: out of memory", d.path);
+		np_errf(err, rc, "%s: out of memory", dir.path);
 	np_names_free(names, n);
-	if (d.fd >= 0)
-		np_dir_close(&d);
+	if (dir.fd >= 0)
+		np_dir_close(&dir);
 	if (rc) {
-		np_store_census_free(&c);
+		np_store_census_free(&census);
 		return rc;
 	}
-	if (c.n)
-		qsort(c.squatter, c.n, sizeof(*c.squatter), most_taken);
-	*out = c;
+	if (census.n)
+		qsort(census.squatter, census.n, sizeof(*census.squatter),
+		      most_taken);
+	*out = census;
 	return 0;
 }
 
-void np_store_census_free(struct np_store_census *c)
+void np_store_census_free(struct np_store_census *census)
 {
-	free(c->squatter);
-	*c = (struct np_store_census){ .n = 0 };
+	free(census->squatter);
+	*census = (struct np_store_census){ .n = 0 };
 }
 
 /*
@@ -1042,16 +1078,16 @@ static int hand_over(int users, int dir, uid_t uid)
 	return 0;
 }
 
-int np_store_make_user(struct np_store *s, uid_t uid, bool *made,
+int np_store_make_user(struct np_store *store, uid_t uid, bool *made,
 		       struct np_err *err)
 {
-	int users = openat(s->fd, NP_STORE_USERS, NP_OPEN_DIR), dir, rc;
+	int users = openat(store->fd, NP_STORE_USERS, NP_OPEN_DIR), dir, rc;
 	char name[16];
 
 	snprintf(name, sizeof(name), "%u", uid);
 	if (users < 0)
-		return np_errf(err, -errno, "%s/%s: %s", s->dir, NP_STORE_USERS,
-			       strerror(errno));
+		return np_errf(err, -errno, "%s/%s: %s", store->dir,
+			       NP_STORE_USERS, strerror(errno));
 	*made = !mkdirat(users, name, 0700);
 	dir = *made || errno == EEXIST ? openat(users, name, NP_OPEN_DIR) : -1;
 	rc = dir < 0 ? -errno : hand_over(users, dir, uid);
@@ -1062,11 +1098,12 @@ int np_store_make_user(struct np_store *s, uid_t uid, bool *made,
 	close(users);
 	if (!rc)
 		return 0;
-	return np_errf(err, rc, "%s/%s/%s: %s", s->dir, NP_STORE_USERS, name,
+	return np_errf(err, rc, "%s/%s/%s: %s", store->dir, NP_STORE_USERS,
+		       name,
 		       *made ? "root cannot change its owner" :
 		       rc == -EEXIST || rc == -ENOTDIR || rc == -ELOOP ?
-		       "belongs to another user, see netprof check" :
-		       strerror(-rc));
+			       "belongs to another user, see netprof check" :
+			       strerror(-rc));
 }
 
 /* ---- reading the runs of an application; any file may be hostile ---- */
@@ -1077,68 +1114,73 @@ struct load {
 };
 
 /* Returns 0, -EINVAL for a file that was skipped, or -ENOMEM. */
-static int load_run(struct load *l, const char *name, struct np_record **out)
+static int load_run(struct load *load, const char *name, struct np_record **out)
 {
-	const struct np_dir *d = l->from.dir;
+	const struct np_dir *dir = load->from.dir;
 	struct np_err why = NP_ERR_INIT;
-	struct np_record *r;
+	struct np_record *record;
 	char *text;
-	ssize_t len = np_reader_read(&l->from, name, &text);
+	ssize_t len = np_reader_read(&load->from, name, &text);
 	int rc;
 
 	if (len < 0)
 		return (int)len;
-	l->bytes += (size_t)len;
-	rc = np_record_from_json(text, (size_t)len, "", &r, &why);
+	load->bytes += (size_t)len;
+	rc = np_record_from_json(text, (size_t)len, "", &record, &why);
 	free(text);
 	if (rc == -ENOMEM)
 		return rc;
 	if (rc) {
 		/* why begins with ": ", as the path is known only here. */
-		np_reader_skip(&l->from, "%s/%s: skipped%s", d->path, name,
+		np_reader_skip(&load->from, "%s/%s: skipped%s", dir->path, name,
 			       why.text);
 		return -EINVAL;
 	}
-	if (d->owner == NP_STORE_USER && r->uid != d->uid) {
-		np_reader_skip(&l->from, "%s/%s: skipped: uid: got %u, "
-			       "expected %u", d->path, name, r->uid, d->uid);
-		np_record_free(r);
+	if (dir->owner == NP_STORE_USER && record->uid != dir->uid) {
+		np_reader_skip(&load->from,
+			       "%s/%s: skipped: uid: got %u, "
+			       "expected %u",
+			       dir->path, name, record->uid, dir->uid);
+		np_record_free(record);
 		return -EINVAL;
 	}
-	*out = r;
+	*out = record;
 	return 0;
 }
 
 /* Has as much been read as one call may read? */
-static bool is_limit_reached(const struct load *l)
+static bool is_limit_reached(const struct load *load)
 {
-	return l->leaves >= NP_STORE_MAX_LEAVES ||
-	       l->bytes >= NP_STORE_MAX_READ;
+	return load->leaves >= NP_STORE_MAX_LEAVES ||
+	       load->bytes >= NP_STORE_MAX_READ;
 }
 
 /* Read runs, newest first, until enough are read or too many are bad. */
-static int load_runs(struct load *l, char **names, size_t n,
+static int load_runs(struct load *load, char **names, size_t n,
 		     struct np_runs *runs)
 {
 	for (size_t i = 0; i < n; i++) {
-		struct np_record *r = NULL;
+		struct np_record *record = NULL;
 		int rc;
 
-		if (runs->n == NP_CONF_MAX_RUNS || is_limit_reached(l)) {
-			np_reader_skip(&l->from, "%s: %zu older %s not read, "
+		if (runs->n == NP_CONF_MAX_RUNS || is_limit_reached(load)) {
+			np_reader_skip(&load->from,
+				       "%s: %zu older %s not read, "
 				       "beyond the newest %zu",
-				       l->from.dir->path, n - i, n - i == 1 ?
-				       "run is" : "runs are", runs->n);
+				       load->from.dir->path, n - i,
+				       n - i == 1 ? "run is" : "runs are",
+				       runs->n);
 			return 0;
 		}
 		if (i - runs->n == NP_STORE_MAX_SKIPPED) {
-			np_reader_skip(&l->from, "%s: %d files cannot be used, "
+			np_reader_skip(&load->from,
+				       "%s: %d files cannot be used, "
 				       "%zu older ones are not read",
-				       l->from.dir->path, NP_STORE_MAX_SKIPPED,
-				       n - i);
+				       load->from.dir->path,
+				       NP_STORE_MAX_SKIPPED, n - i);
 			return 0;
 		}
-		rc = load_run(l, names[i], &r);
+		rc = load_run(load, names[i], &record);
 		if (rc == -ENOMEM)
 			return rc;
 		if (rc)
@@ -1146,9 +1188,9 @@ static int load_runs(struct load *l, char **names, size_t n,
 		/*
 		 * The directory's name counts, so renaming it renames its runs.
 		 */
-		strcpy(r->app, runs->app);
-		l->leaves += r->n_leaves + 1;
-		runs->run[runs->n++] = r;
+		strcpy(record->app, runs->app);
+		load->leaves += record->n_leaves + 1;
+		runs->run[runs->n++] = record;
 	}
 	return 0;
 }
@@ -1167,49 +1209,52 @@ static int newest_first(const void *a, const void *b)
 }
 
 /* Read the runs in an open directory. */
-static int load_dir(struct load *l, struct np_runs *runs, struct np_err *err)
+static int load_dir(struct load *load, struct np_runs *runs, struct np_err *err)
 {
 	char **names;
 	size_t n;
 	bool cut;
-	const struct np_dir *d = l->from.dir;
-	int rc = np_dir_names(d, is_run_name, &names, &n, &cut, err);
+	const struct np_dir *dir = load->from.dir;
+	int rc = np_dir_names(dir, is_run_name, &names, &n, &cut, err);
 
 	if (rc)
 		return rc;
 	if (cut)
-		np_reader_skip(&l->from, "%s: more than %d files, the rest is "
-			       "not looked at", d->path, NP_STORE_MAX_SCAN);
+		np_reader_skip(&load->from,
+			       "%s: more than %d files, the rest is "
+			       "not looked at",
+			       dir->path, NP_STORE_MAX_SCAN);
 	runs->run = calloc(NP_CONF_MAX_RUNS, sizeof(*runs->run));
-	rc = runs->run ? load_runs(l, names, n, runs) : -ENOMEM;
+	rc = runs->run ? load_runs(load, names, n, runs) : -ENOMEM;
 	np_names_free(names, n);
 	if (rc)
-		return np_errf(err, rc, "%s: %s", d->path, strerror(-rc));
+		return np_errf(err, rc, "%s: %s", dir->path, strerror(-rc));
 	if (runs->n)
 		qsort(runs->run, runs->n, sizeof(*runs->run), newest_first);
 	return 0;
 }
 
-int np_store_load(struct np_store *s, enum np_store_owner owner, uid_t uid,
+int np_store_load(struct np_store *store, enum np_store_owner owner, uid_t uid,
 		  const char *app, np_store_warn_f *warn, void *arg,
 		  struct np_runs *out, struct np_err *err)
 {
 	struct np_runs runs = { .n = 0 };
-	struct np_dir d;
-	struct load l = { .from = { &d, NP_RECORD_MAX_BYTES, warn, arg } };
+	struct np_dir dir;
+	struct load load = { .from = { &dir, NP_RECORD_MAX_BYTES, warn, arg } };
 	int rc;
 
 	if (np_app_check(app, err))
 		return -ENOENT;
-	rc = np_dir_open(s, owner, uid, app, false, &d, err);
+	rc = np_dir_open(store, owner, uid, app, false, &dir, err);
 	if (rc == -ENOENT)
-		return np_errf(err, rc, "no profile of %s in %s", app, s->dir);
+		return np_errf(err, rc, "no profile of %s in %s", app,
+			       store->dir);
 	if (rc)
 		return rc;
 	strcpy(runs.app, app);
-	rc = load_dir(&l, &runs, err);
-	runs.bytes = l.bytes;
-	np_dir_close(&d);
+	rc = load_dir(&load, &runs, err);
+	runs.bytes = load.bytes;
+	np_dir_close(&dir);
 	if (rc)
 		np_runs_free(&runs);
 	else
@@ -1232,27 +1277,27 @@ void np_runs_free(struct np_runs *runs)
  * Never remove the run that was just written: if the clock is behind, it is the
  * oldest by name.
  */
-static void remove_oldest(const struct np_dir *d, size_t max_runs,
+static void remove_oldest(const struct np_dir *dir, size_t max_runs,
 			  const char *written)
 {
 	char **names;
 	size_t n;
 
-	if (np_dir_names(d, is_own_run_name, &names, &n, NULL, NULL))
+	if (np_dir_names(dir, is_own_run_name, &names, &n, NULL, NULL))
 		return;
 	for (size_t i = max_runs; i < n; i++)
 		if (strcmp(names[i], written))
-			unlinkat(d->fd, names[i], 0);
+			unlinkat(dir->fd, names[i], 0);
 	np_names_free(names, n);
 }
 
 /* Write a run's file, and prune if it is a new run. */
-static int write_run(const struct np_store *s, const struct np_dir *d,
+static int write_run(const struct np_store *store, const struct np_dir *dir,
 		     const char *name, const char *text, struct np_err *err)
 {
-	bool fresh = faccessat(d->fd, name, F_OK, AT_SYMLINK_NOFOLLOW);
-	int lock, rc = np_file_write(d, name, text, strlen(text),
-				     d->owner == NP_STORE_USER ? 0640 : 0644,
+	bool fresh = faccessat(dir->fd, name, F_OK, AT_SYMLINK_NOFOLLOW);
+	int lock, rc = np_file_write(dir, name, text, strlen(text),
+				     dir->owner == NP_STORE_USER ? 0640 : 0644,
 				     err);
 
 	if (rc || !fresh)
@@ -1262,188 +1307,192 @@ static int write_run(const struct np_store *s, const struct np_dir *d,
 	 * locked, two processes at once are harmless: both remove the same
 	 * oldest runs.
 	 */
-	lock = np_file_lock(d->fd);
+	lock = np_file_lock(dir->fd);
 	if (lock != -EWOULDBLOCK) {
-		remove_oldest(d, s->max_runs, name);
-		np_file_remove_stale(d);
+		remove_oldest(dir, store->max_runs, name);
+		np_file_remove_stale(dir);
 	}
 	if (!lock)
-		flock(d->fd, LOCK_UN);
+		flock(dir->fd, LOCK_UN);
 	return 0;
 }
 
 /* Write a record, of the calling user or published. */
-static int save(struct np_store *s, enum np_store_owner owner,
-		const struct np_record *r, struct np_err *err)
+static int save(struct np_store *store, enum np_store_owner owner,
+		const struct np_record *record, struct np_err *err)
 {
 	char name[NAME_MAX + 1], *text = NULL;
-	struct np_dir d;
-	int rc = np_app_check(r->app, err);
+	struct np_dir dir;
+	int rc = np_app_check(record->app, err);
 
 	if (rc)
 		return rc;
-	np_store_run_name(r, name, sizeof(name));
-	rc = np_record_write(r, name, &text, err);
+	np_store_run_name(record, name, sizeof(name));
+	rc = np_record_write(record, name, &text, err);
 	if (rc)
 		return rc;
-	rc = np_dir_open(s, owner, geteuid(), r->app, true, &d, err);
+	rc = np_dir_open(store, owner, geteuid(), record->app, true, &dir, err);
 	if (!rc) {
-		rc = write_run(s, &d, name, text, err);
-		np_dir_close(&d);
+		rc = write_run(store, &dir, name, text, err);
+		np_dir_close(&dir);
 	} else if (rc == -ENOENT) { /* removed by somebody at this moment */
-		np_errf(err, rc, "profile store %s: %s", s->dir, strerror(-rc));
+		np_errf(err, rc, "profile store %s: %s", store->dir,
+			strerror(-rc));
 	}
 	free(text);
 	return rc;
 }
 
-int np_store_save(struct np_store *s, const struct np_record *r,
+int np_store_save(struct np_store *store, const struct np_record *record,
 		  struct np_err *err)
 {
-	return save(s, NP_STORE_USER, r, err);
+	return save(store, NP_STORE_USER, record, err);
 }
 
-int np_store_publish(struct np_store *s, const struct np_record *r,
+int np_store_publish(struct np_store *store, const struct np_record *record,
 		     struct np_err *err)
 {
-	return save(s, NP_STORE_PUBLISHED, r, err);
+	return save(store, NP_STORE_PUBLISHED, record, err);
 }
 
 /* Remove one file; a missing one is fine. */
-static int remove_file(const struct np_dir *d, const char *name,
+static int remove_file(const struct np_dir *dir, const char *name,
 		       struct np_err *err)
 {
-	return unlinkat(d->fd, name, 0) && errno != ENOENT ?
-	       np_errf(err, -errno, "%s/%s: %s", d->path, name,
-		       strerror(errno)) : 0;
+	return unlinkat(dir->fd, name, 0) && errno != ENOENT ?
+		       np_errf(err, -errno, "%s/%s: %s", dir->path, name,
+			       strerror(errno)) :
+		       0;
 }
 
 /* Remove an application: its runs, pairs and traces, and its directory. */
-static int remove_all(const struct np_dir *d, struct np_err *err)
+static int remove_all(const struct np_dir *dir, struct np_err *err)
 {
 	char **names;
 	size_t n;
-	int rc = np_dir_names(d, is_file_name, &names, &n, NULL, NULL);
+	int rc = np_dir_names(dir, is_file_name, &names, &n, NULL, NULL);
 
 	if (rc)
-		return np_errf(err, rc, "%s: %s", d->path, strerror(-rc));
+		return np_errf(err, rc, "%s: %s", dir->path, strerror(-rc));
 	for (size_t i = 0; !rc && i < n; i++)
-		rc = remove_file(d, names[i], err);
+		rc = remove_file(dir, names[i], err);
 	np_names_free(names, n);
-	if (!rc && d->owner == NP_STORE_USER)
-		np_trace_dir_prune(d->fd, 0);
+	if (!rc && dir->owner == NP_STORE_USER)
+		np_trace_dir_prune(dir->fd, 0);
 	/* The directory stays if it holds files that are not the store's. */
 	if (!rc)
-		rmdir(d->path);
+		rmdir(dir->path);
 	return rc;
 }
 
-int np_store_remove(struct np_store *s, enum np_store_owner owner,
+int np_store_remove(struct np_store *store, enum np_store_owner owner,
 		    const char *app, const struct np_record *const *run,
 		    size_t n, struct np_err *err)
 {
 	char name[NAME_MAX + 1];
-	struct np_dir d;
-	int rc = np_dir_open(s, owner, geteuid(), app, false, &d, err);
+	struct np_dir dir;
+	int rc = np_dir_open(store, owner, geteuid(), app, false, &dir, err);
 
 	if (rc)
 		return rc == -ENOENT ? np_errf(err, rc, "no profile of %s",
 					       app) : rc;
 	for (size_t i = 0; run && !rc && i < n; i++) {
 		np_store_run_name(run[i], name, sizeof(name));
-		rc = remove_file(&d, name, err);
+		rc = remove_file(&dir, name, err);
 	}
 	if (!run)
-		rc = remove_all(&d, err);
-	np_dir_close(&d);
+		rc = remove_all(&dir, err);
+	np_dir_close(&dir);
 	return rc;
 }
 
 /* ---- listing applications ---- */
 
 /* Is it a directory of a trusted owner? */
-static bool is_trusted(const struct np_dir *d, const char *name,
+static bool is_trusted(const struct np_dir *dir, const char *name,
 		       struct stat *st)
 {
-	return !fstatat(d->fd, name, st, AT_SYMLINK_NOFOLLOW) &&
-	       S_ISDIR(st->st_mode) && dir_trusts(d, st->st_uid);
+	return !fstatat(dir->fd, name, st, AT_SYMLINK_NOFOLLOW) &&
+	       S_ISDIR(st->st_mode) && dir_trusts(dir, st->st_uid);
 }
 
 /* List those that are trusted; names[] is in descending order. */
-static int stamp_all(const struct np_dir *d, char *const *names, size_t n,
+static int stamp_all(const struct np_dir *dir, char *const *names, size_t n,
 		     struct np_store_app **apps, size_t *n_apps)
 {
-	struct np_store_app *a = calloc(n + 1, sizeof(*a));
+	struct np_store_app *app = calloc(n + 1, sizeof(*app));
 	size_t kept = 0;
 	struct stat st;
 
-	if (!a)
+	if (!app)
 		return -ENOMEM;
 	while (n--)
-		if (is_trusted(d, names[n], &st)) {
-			strcpy(a[kept].name, names[n]);
-			a[kept++].stamp = np_stamp_of(&st);
+		if (is_trusted(dir, names[n], &st)) {
+			strcpy(app[kept].name, names[n]);
+			app[kept++].stamp = np_stamp_of(&st);
 		}
-	*apps = a;
+	*apps = app;
 	*n_apps = kept;
 	return 0;
 }
 
-int np_store_list_apps(struct np_store *s, enum np_store_owner owner, uid_t uid,
-		  struct np_store_app **apps, size_t *n, struct np_err *err)
+int np_store_list_apps(struct np_store *store, enum np_store_owner owner,
+		       uid_t uid, struct np_store_app **apps, size_t *n,
+		       struct np_err *err)
 {
 	char **names = NULL;
-	struct np_dir d = { .fd = -1 };
+	struct np_dir dir = { .fd = -1 };
 	size_t n_names = 0;
-	int rc = np_dir_open(s, owner, uid, NULL, false, &d, err);
+	int rc = np_dir_open(store, owner, uid, NULL, false, &dir, err);
 
 	if (rc && rc != -ENOENT)
 		return rc;
 	rc = rc ? 0 :
-		  np_dir_names(&d, is_app_name, &names, &n_names, NULL, err);
-	if (!rc && stamp_all(&d, names, n_names, apps, n))
-		rc = np_errf(err, -ENOMEM, "%s: out of memory", s->dir);
+		  np_dir_names(&dir, is_app_name, &names, &n_names, NULL, err);
+	if (!rc && stamp_all(&dir, names, n_names, apps, n))
+		rc = np_errf(err, -ENOMEM, "%s: out of memory", store->dir);
 	np_names_free(names, n_names);
-	if (d.fd >= 0)
-		np_dir_close(&d);
+	if (dir.fd >= 0)
+		np_dir_close(&dir);
 	return rc;
 }
 
-struct np_store_stamp np_store_stamp(struct np_store *s,
+struct np_store_stamp np_store_stamp(struct np_store *store,
 				     enum np_store_owner owner, uid_t uid,
 				     const char *app)
 {
 	struct np_store_stamp stamp = { .dev = 0 };
-	struct np_dir d;
+	struct np_dir dir;
 	struct stat st;
 
-	if (np_dir_open(s, owner, uid, app, false, &d, NULL))
+	if (np_dir_open(store, owner, uid, app, false, &dir, NULL))
 		return stamp;
-	if (!fstat(d.fd, &st))
+	if (!fstat(dir.fd, &st))
 		stamp = np_stamp_of(&st);
-	np_dir_close(&d);
+	np_dir_close(&dir);
 	return stamp;
 }
 
-bool np_store_is_racy(const struct np_store_stamp *s)
+bool np_store_is_racy(const struct np_store_stamp *stamp)
 {
 	/* If the file server's clock is ahead, this is conservative. */
-	return (double)time(NULL) - (double)s->sec < NP_STORE_RACY_SEC;
+	return (double)time(NULL) - (double)stamp->sec < NP_STORE_RACY_SEC;
 }
 
-int np_store_trace(const struct np_store *s, uid_t uid, const char *app,
+int np_store_trace(const struct np_store *store, uid_t uid, const char *app,
 		   char *buf, size_t len, struct np_err *err)
 {
 	char name[NAME_MAX + 1];
-	struct np_dir d;
-	int rc = np_dir_open(s, NP_STORE_USER, uid, app, false, &d, err);
+	struct np_dir dir;
+	int rc = np_dir_open(store, NP_STORE_USER, uid, app, false, &dir, err);
 
 	if (rc)
 		return rc;
-	rc = np_trace_dir_newest(d.fd, uid, name);
-	if (!rc && snprintf(buf, len, "%s/%s", d.path, name) >= (int)len)
+	rc = np_trace_dir_newest(dir.fd, uid, name);
+	if (!rc && snprintf(buf, len, "%s/%s", dir.path, name) >= (int)len)
 		rc = np_errf(err, -ENAMETOOLONG, "%s: path too long", name);
-	np_dir_close(&d);
-	return rc == -ENOMEM ? np_errf(err, rc, "%s: out of memory", s->dir) :
-			       rc;
+	np_dir_close(&dir);
+	return rc == -ENOMEM ?
+		       np_errf(err, rc, "%s: out of memory", store->dir) :
+		       rc;
 }

@@ -43,26 +43,26 @@ struct np_store;
  * Close with np_store_close().
  */
 int np_store_open(const char *dir, struct np_store **out, struct np_err *err);
-void np_store_close(struct np_store *s); /* NULL is allowed */
-const char *np_store_dir(const struct np_store *s);
+void np_store_close(struct np_store *store); /* NULL is allowed */
+const char *np_store_dir(const struct np_store *store);
 
 /* How many runs of an application stay after a save: 1 .. NP_CONF_MAX_RUNS. */
-void np_store_set_max_runs(struct np_store *s, uint32_t max_runs);
+void np_store_set_max_runs(struct np_store *store, uint32_t max_runs);
 
 /*
  * Write a record into the calling user's directory, replacing an earlier
  * version of the same run: temporary file, fsync, rename, fsync of the
  * directory, so that a reader sees the old file or the new one and never a
  * part.  A new run removes the oldest ones, under a lock on the application's
- * directory; if the lock cannot be had within 2 s, its holder does the
+ * directory; if the lock cannot be had within 2 store, its holder does the
  * removing. Returns 0 or -errno (-ENOSPC, -EROFS, -EACCES, -EDQUOT, ...) with
  * err.
  */
-int np_store_save(struct np_store *s, const struct np_record *r,
+int np_store_save(struct np_store *store, const struct np_record *record,
 		  struct np_err *err);
 
 /* The same in published/; for administrators. */
-int np_store_publish(struct np_store *s, const struct np_record *r,
+int np_store_publish(struct np_store *store, const struct np_record *record,
 		     struct np_err *err);
 
 /* Whose profiles: one user's, or the published ones. */
@@ -74,16 +74,16 @@ enum np_store_owner { NP_STORE_USER, NP_STORE_PUBLISHED };
  * unreadable files.
  * Returns 0, or with err -ENOENT: no such application; or another -errno.
  */
-int np_store_remove(struct np_store *s, enum np_store_owner owner,
+int np_store_remove(struct np_store *store, enum np_store_owner owner,
 		    const char *app, const struct np_record *const *run,
 		    size_t n, struct np_err *err);
 
 /* File name of a record inside its application's directory. */
-void np_store_run_name(const struct np_record *r, char *buf, size_t len);
+void np_store_run_name(const struct np_record *record, char *buf, size_t len);
 
 /*
- * Name of a measurement's file: "20261121T031320Z" and the suffix, so that names
- * sort by date.  Returns 0, or -EINVAL: there is no date.
+ * Name of a measurement's file: "20261121T031320Z" and the suffix, so that
+ * names sort by date.  Returns 0, or -EINVAL: there is no date.
  */
 int np_store_dated_name(double date, const char *suffix,
 			char buf[NAME_MAX + 1]);
@@ -107,7 +107,7 @@ struct np_runs {
  * uid is ignored for NP_STORE_PUBLISHED.
  * Returns 0; -ENOENT if there is no such application; -EACCES; -ENOMEM.
  */
-int np_store_load(struct np_store *s, enum np_store_owner owner, uid_t uid,
+int np_store_load(struct np_store *store, enum np_store_owner owner, uid_t uid,
 		  const char *app, np_store_warn_f *warn, void *arg,
 		  struct np_runs *out, struct np_err *err);
 void np_runs_free(struct np_runs *runs);
@@ -127,10 +127,10 @@ struct np_store_stamp {
  * reliable.
  */
 #define NP_STORE_RACY_SEC 3.0
-bool np_store_is_racy(const struct np_store_stamp *s);
+bool np_store_is_racy(const struct np_store_stamp *stamp);
 
 /* The stamp of an application's directory; all zero if it cannot be read. */
-struct np_store_stamp np_store_stamp(struct np_store *s,
+struct np_store_stamp np_store_stamp(struct np_store *store,
 				     enum np_store_owner owner, uid_t uid,
 				     const char *app);
 
@@ -144,8 +144,9 @@ struct np_store_app {
 	char name[NP_APP_MAX + 1];
 	struct np_store_stamp stamp;
 };
-int np_store_list_apps(struct np_store *s, enum np_store_owner owner, uid_t uid,
-		  struct np_store_app **apps, size_t *n, struct np_err *err);
+int np_store_list_apps(struct np_store *store, enum np_store_owner owner,
+		       uid_t uid, struct np_store_app **apps, size_t *n,
+		       struct np_err *err);
 
 /*
  * The newest trace of an application of a user: the path of a directory
@@ -153,14 +154,14 @@ int np_store_list_apps(struct np_store *s, enum np_store_owner owner, uid_t uid,
  * (np_trace_dir.h), into buf.  Returns 0; -ENOENT without err: there is none;
  * or another -errno with err.
  */
-int np_store_trace(const struct np_store *s, uid_t uid, const char *app,
+int np_store_trace(const struct np_store *store, uid_t uid, const char *app,
 		   char *buf, size_t len, struct np_err *err);
 
 /*
  * The uids that have a directory, sorted; free() the array.  warn (may be NULL)
  * is called if there are more than NP_STORE_MAX_SCAN entries.
  */
-int np_store_uids(struct np_store *s, uid_t **uids, size_t *n,
+int np_store_uids(struct np_store *store, uid_t **uids, size_t *n,
 		  np_store_warn_f *warn, void *arg, struct np_err *err);
 
 /*
@@ -181,16 +182,16 @@ struct np_store_census {
 	uid_t closed;	 /* owner of one of them */
 	bool cut;	 /* there are more entries than NP_STORE_MAX_SCAN */
 };
-int np_store_census(struct np_store *s, struct np_store_census *out,
+int np_store_census(struct np_store *store, struct np_store_census *out,
 		    struct np_err *err);
-void np_store_census_free(struct np_store_census *c);
+void np_store_census_free(struct np_store_census *census);
 
 /*
  * As root: make a user's directory, or correct the mode of the existing one, so
  * that nobody else can take its place.  Returns 0, or with err -EEXIST,
  * -ENOTDIR or -ELOOP: somebody else has taken it; or another -errno.
  */
-int np_store_make_user(struct np_store *s, uid_t uid, bool *made,
+int np_store_make_user(struct np_store *store, uid_t uid, bool *made,
 		       struct np_err *err);
 
 /*
@@ -216,7 +217,7 @@ void np_reader_skip(const struct np_reader *r, const char *fmt, ...)
  * calling warn (not a regular file, another owner, too large, unreadable; no
  * call if the file is gone) or -ENOMEM.
  */
-ssize_t np_reader_read(const struct np_reader *r, const char *name,
+ssize_t np_reader_read(const struct np_reader *reader, const char *name,
 		       char **text);
 
 /*
@@ -224,7 +225,7 @@ ssize_t np_reader_read(const struct np_reader *r, const char *name,
  * malloc'ed, not terminated.  Returns the length, or with err: -ENOENT, -EACCES
  * (also: not a regular file, or another owner), -ENOMEM or another -errno.
  */
-ssize_t np_file_read_end(const struct np_dir *d, const char *name, size_t max,
+ssize_t np_file_read_end(const struct np_dir *dir, const char *name, size_t max,
 			 char **text, bool *cut, struct np_err *err);
 
 /*
@@ -233,12 +234,12 @@ ssize_t np_file_read_end(const struct np_dir *d, const char *name, size_t max,
  * the temporary file was removed meanwhile.  Returns 0, or -errno with err
  * after removing the temporary file.
  */
-int np_file_write(const struct np_dir *d, const char *name, const void *data,
+int np_file_write(const struct np_dir *dir, const char *name, const void *data,
 		  size_t len, mode_t mode, struct np_err *err);
 /* The same for any path; -EEXIST: it exists and is not a regular file. */
 int np_file_write_path(const char *path, const void *data, size_t len,
 		       mode_t mode, struct np_err *err);
-int np_file_sync_dir(const struct np_dir *d);
+int np_file_sync_dir(const struct np_dir *dir);
 
 /*
  * flock() a descriptor, waiting 2 s at most.  Returns 0; -EWOULDBLOCK: another
@@ -294,17 +295,17 @@ struct np_store_stamp np_stamp_of(const struct stat *st);
  * permission, another owner, not a directory, a symbolic link) or another
  * -errno.  Close with np_dir_close().
  */
-int np_dir_open(const struct np_store *s, enum np_store_owner owner, uid_t uid,
-		const char *app, bool make, struct np_dir *out,
+int np_dir_open(const struct np_store *store, enum np_store_owner owner,
+		uid_t uid, const char *app, bool make, struct np_dir *out,
 		struct np_err *err);
-void np_dir_close(struct np_dir *d);
+void np_dir_close(struct np_dir *dir);
 
 /*
  * Open fabric/ (cluster NULL) or a cluster's directory in it, trusted like
  * published/; otherwise as np_dir_open().
  */
-int np_dir_open_fabric(const struct np_store *s, const char *cluster, bool make,
-		       struct np_dir *out, struct np_err *err);
+int np_dir_open_fabric(const struct np_store *store, const char *cluster,
+		       bool make, struct np_dir *out, struct np_err *err);
 
 /*
  * Open placement/, whose files are trusted if its owner (SlurmUser) or root

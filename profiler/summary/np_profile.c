@@ -6,21 +6,22 @@
 
 /* ---- automatic records of the idle network ---- */
 
-bool np_idle_is_wanted(const struct np_runs *idle, const struct np_record *r,
-		       double now)
+bool np_idle_is_wanted(const struct np_runs *idle,
+		       const struct np_record *record, double now)
 {
-	const struct np_run_summary_opt opt = { .like = r, .now = now };
-	struct np_run_summary e;
-	const struct np_sample *s = &e.latency;
+	const struct np_run_summary_opt opt = { .like = record, .now = now };
+	struct np_run_summary summary;
+	const struct np_sample *sample = &summary.latency;
 	bool enough;
 
-	if (np_run_summary_make(idle, &opt, &e))
+	if (np_run_summary_make(idle, &opt, &summary))
 		return false;
-	enough = s->n_runs && !s->other_period && !s->neighbours &&
-		 s->moments.n >=
-			 (s->source ? NP_IDLE_ENOUGH : NP_VERDICT_PROBES) &&
-		 (!s->source || now - s->last < NP_IDLE_DAYS * 86400);
-	np_run_summary_free(&e);
+	enough = sample->n_runs && !sample->other_period &&
+		 !sample->neighbours &&
+		 sample->moments.n >= (sample->source ? NP_IDLE_ENOUGH :
+							NP_VERDICT_PROBES) &&
+		 (!sample->source || now - sample->last < NP_IDLE_DAYS * 86400);
+	np_run_summary_free(&summary);
 	return !enough;
 }
 
@@ -30,10 +31,10 @@ static void copy_text(char **to, const char *from)
 }
 
 /* Add the idle latencies as those of one leaf switch. */
-static bool fill_leaf(struct np_record *r, const char *name, const char *rail,
-		      const struct np_latency *idle)
+static bool fill_leaf(struct np_record *record, const char *name,
+		      const char *rail, const struct np_latency *idle)
 {
-	struct np_leaf_run *leaf = np_record_leaf(r, name ? name : "");
+	struct np_leaf_run *leaf = np_record_leaf(record, name ? name : "");
 
 	if (leaf)
 		leaf->hist = np_hist_new();
@@ -47,38 +48,39 @@ static bool fill_leaf(struct np_record *r, const char *name, const char *rail,
 	return true;
 }
 
-struct np_record *np_idle_of_calibration(const struct np_calibration *c,
-					 double end)
+struct np_record *
+np_idle_of_calibration(const struct np_calibration *calibration, double end)
 {
-	const struct np_latency *idle = &c->fabric->idle;
-	struct np_record *r;
+	const struct np_latency *idle = &calibration->fabric->idle;
+	struct np_record *record;
 
 	if (!idle->all.n || !idle->count ||
-	    !np_bins_equal(c->fabric->bins, np_bins_own()))
+	    !np_bins_equal(calibration->fabric->bins, np_bins_own()))
 		return NULL;
-	r = np_record_new();
-	if (!r)
+	record = np_record_new();
+	if (!record)
 		return NULL;
-	strcpy(r->app, NP_IDLE_APP);
-	copy_text(&r->source, np_sample_source_name(NP_SOURCE_CALIBRATION));
-	copy_text(&r->cluster, c->cluster);
-	copy_text(&r->probe.transport, c->transport);
-	copy_text(&r->netprof_version, c->netprof_version);
-	copy_text(&r->ucx_version, c->ucx_version);
-	r->probe.message_bytes = c->message_bytes;
-	r->probe.period_sec = c->period_sec;
-	r->start = c->date;
-	r->end = end;
-	r->state = NP_RUN_COMPLETE;
-	r->exit_code = 0;
-	if (fill_leaf(r, c->leaf_name, c->rail, idle))
-		return r;
-	np_record_free(r);
+	strcpy(record->app, NP_IDLE_APP);
+	copy_text(&record->source,
+		  np_sample_source_name(NP_SOURCE_CALIBRATION));
+	copy_text(&record->cluster, calibration->cluster);
+	copy_text(&record->probe.transport, calibration->transport);
+	copy_text(&record->netprof_version, calibration->netprof_version);
+	copy_text(&record->ucx_version, calibration->ucx_version);
+	record->probe.message_bytes = calibration->message_bytes;
+	record->probe.period_sec = calibration->period_sec;
+	record->start = calibration->date;
+	record->end = end;
+	record->state = NP_RUN_COMPLETE;
+	record->exit_code = 0;
+	if (fill_leaf(record, calibration->leaf_name, calibration->rail, idle))
+		return record;
+	np_record_free(record);
 	return NULL;
 }
 
 /* Preference among baselines with the same period; a lower one is better. */
-static int source_rank(const struct np_sample *s)
+static int source_rank(const struct np_sample *sample)
 {
 	static const int rank[] = {
 		[NP_SOURCE_RUN] = 0,
@@ -86,7 +88,7 @@ static int source_rank(const struct np_sample *s)
 		[NP_SOURCE_QUIET] = 2,
 	};
 
-	return rank[s->source];
+	return rank[sample->source];
 }
 
 /*
@@ -96,44 +98,49 @@ static int source_rank(const struct np_sample *s)
  * the few latencies from quiet intervals of flagged runs.  Otherwise the user's
  * own baseline, which comes first, is kept.
  */
-static bool is_better(const struct np_sample *s, const struct np_sample *than)
+static bool is_better(const struct np_sample *sample,
+		      const struct np_sample *than)
 {
-	if (!than->n_runs || s->other_period != than->other_period)
+	if (!than->n_runs || sample->other_period != than->other_period)
 		return !than->n_runs || than->other_period;
-	return source_rank(s) < source_rank(than);
+	return source_rank(sample) < source_rank(than);
 }
 
 /* Choose the best candidate for the idle reference. */
-static int find_idle(struct np_profile *p, const struct np_runs *const *idle,
-		     size_t n_idle, double now)
+static int find_idle(struct np_profile *profile,
+		     const struct np_runs *const *idle, size_t n_idle,
+		     double now)
 {
-	const struct np_run_summary_opt opt = { .like = p->summary.fabric,
+	const struct np_run_summary_opt opt = { .like = profile->summary.fabric,
 						.now = now };
-	struct np_run_summary e;
+	struct np_run_summary summary;
 
 	for (size_t i = 0; i < n_idle; i++) {
-		int rc = idle[i] ? np_run_summary_make(idle[i], &opt, &e) : 0;
+		int rc = idle[i] ?
+				 np_run_summary_make(idle[i], &opt, &summary) :
+				 0;
 
 		if (rc)
 			return rc;
 		if (!idle[i])
 			continue;
-		if (e.latency.n_runs && is_better(&e.latency, &p->idle)) {
-			np_hist_free(p->idle.hist);
-			p->idle = e.latency;
-			e.latency.hist = NULL;
+		if (summary.latency.n_runs &&
+		    is_better(&summary.latency, &profile->idle)) {
+			np_hist_free(profile->idle.hist);
+			profile->idle = summary.latency;
+			summary.latency.hist = NULL;
 		}
-		np_run_summary_free(&e);
+		np_run_summary_free(&summary);
 	}
 	return 0;
 }
 
 /* Profiles ask for no probe period, so all periods count. */
-static bool has_latencies(const struct np_profile *p, size_t i)
+static bool has_latencies(const struct np_profile *profile, size_t i)
 {
-	return p->summary.use[i] == NP_RUN_ALONE ||
-	       p->summary.use[i] == NP_RUN_INTERVALS ||
-	       p->summary.use[i] == NP_RUN_LATENCY;
+	return profile->summary.use[i] == NP_RUN_ALONE ||
+	       profile->summary.use[i] == NP_RUN_INTERVALS ||
+	       profile->summary.use[i] == NP_RUN_LATENCY;
 }
 
 /* The phases of several runs, weighted by their length. */
@@ -182,52 +189,54 @@ static void mean_phases(const struct phase_sum *sum, struct np_phases *out)
 }
 
 /* Runs are judged one by one; the kind of phases that lasted longer wins. */
-static void find_phases(struct np_profile *p)
+static void find_phases(struct np_profile *profile)
 {
 	struct phase_sum sum = { { 0 } };
 
-	for (size_t i = 0; i < p->runs->n; i++) {
-		struct np_series *s = NULL;
+	for (size_t i = 0; i < profile->runs->n; i++) {
+		struct np_series *series = NULL;
 		struct np_phases one;
 
-		if (has_latencies(p, i))
-			s = np_run_windows(p->runs->run[i]);
-		if (!s)
+		if (has_latencies(profile, i))
+			series = np_run_windows(profile->runs->run[i]);
+		if (!series)
 			continue;
-		np_phase_find(s, &one);
-		free(s);
+		np_phase_find(series, &one);
+		free(series);
 		add_phases(&sum, &one);
 	}
-	mean_phases(&sum, &p->phases);
+	mean_phases(&sum, &profile->phases);
 }
 
 /* Sum up what the probes cost. */
-static void add_cost(struct np_profile *p)
+static void add_cost(struct np_profile *profile)
 {
 	double cpu = 0;
 
-	for (size_t i = 0; i < p->runs->n; i++) {
-		const struct np_probe_run *r = &p->runs->run[i]->probe;
+	for (size_t i = 0; i < profile->runs->n; i++) {
+		const struct np_probe_run *run = &profile->runs->run[i]->probe;
 
-		if (!has_latencies(p, i) || r->elapsed_sec <= 0)
+		if (!has_latencies(profile, i) || run->elapsed_sec <= 0)
 			continue;
-		cpu += r->cpu_sec_sum;
-		p->cost.elapsed_sec += r->elapsed_sec * r->n_processes;
-		p->cost.cpu_share_max = fmax(p->cost.cpu_share_max,
-					     r->cpu_sec_max / r->elapsed_sec);
-		if (r->rss_bytes_max > p->cost.rss_bytes_max)
-			p->cost.rss_bytes_max = r->rss_bytes_max;
-		p->cost.messages += r->messages;
+		cpu += run->cpu_sec_sum;
+		profile->cost.elapsed_sec +=
+			run->elapsed_sec * run->n_processes;
+		profile->cost.cpu_share_max =
+			fmax(profile->cost.cpu_share_max,
+			     run->cpu_sec_max / run->elapsed_sec);
+		if (run->rss_bytes_max > profile->cost.rss_bytes_max)
+			profile->cost.rss_bytes_max = run->rss_bytes_max;
+		profile->cost.messages += run->messages;
 	}
-	if (p->cost.elapsed_sec > 0)
-		p->cost.cpu_share = cpu / p->cost.elapsed_sec;
+	if (profile->cost.elapsed_sec > 0)
+		profile->cost.cpu_share = cpu / profile->cost.elapsed_sec;
 }
 
 /* The idle network is its own baseline. */
-static void make_verdict(struct np_profile *p)
+static void make_verdict(struct np_profile *profile)
 {
-	const struct np_sample *app = &p->summary.latency;
-	const struct np_sample *idle = p->is_idle ? app : &p->idle;
+	const struct np_sample *app = &profile->summary.latency;
+	const struct np_sample *idle = profile->is_idle ? app : &profile->idle;
 	struct np_verdict_in in = {
 		.hist = app->hist,
 		.moments = app->moments,
@@ -235,13 +244,13 @@ static void make_verdict(struct np_profile *p)
 		.idle_moments = idle->moments,
 		.traffic = { app->node_sec, app->bytes },
 		.idle_traffic = { idle->node_sec, idle->bytes },
-		.idle_shared = p->idle.neighbours,
+		.idle_shared = profile->idle.neighbours,
 		.link = app->link,
-		.phases = p->phases,
-		.n_level_runs = p->summary.count[NP_RUN_UNDER_LEVEL],
+		.phases = profile->phases,
+		.n_level_runs = profile->summary.count[NP_RUN_UNDER_LEVEL],
 	};
 
-	np_verdict_make(&in, &p->verdict);
+	np_verdict_make(&in, &profile->verdict);
 }
 
 int np_profile_make(const struct np_runs *runs,
@@ -249,28 +258,28 @@ int np_profile_make(const struct np_runs *runs,
 		    double now, struct np_profile *out)
 {
 	const struct np_run_summary_opt opt = { .now = now };
-	struct np_profile p = {
+	struct np_profile profile = {
 		.runs = runs,
 		.is_idle = !strcmp(runs->app, NP_IDLE_APP),
 	};
-	int rc = np_run_summary_make(runs, &opt, &p.summary);
+	int rc = np_run_summary_make(runs, &opt, &profile.summary);
 
-	if (!rc && p.summary.fabric && !p.is_idle)
-		rc = find_idle(&p, idle, n_idle, now);
+	if (!rc && profile.summary.fabric && !profile.is_idle)
+		rc = find_idle(&profile, idle, n_idle, now);
 	if (rc) {
-		np_profile_free(&p);
+		np_profile_free(&profile);
 		return rc;
 	}
-	find_phases(&p);
-	add_cost(&p);
-	make_verdict(&p);
-	*out = p;
+	find_phases(&profile);
+	add_cost(&profile);
+	make_verdict(&profile);
+	*out = profile;
 	return 0;
 }
 
-void np_profile_free(struct np_profile *p)
+void np_profile_free(struct np_profile *profile)
 {
-	np_run_summary_free(&p->summary);
-	np_hist_free(p->idle.hist);
-	memset(p, 0, sizeof(*p));
+	np_run_summary_free(&profile->summary);
+	np_hist_free(profile->idle.hist);
+	memset(profile, 0, sizeof(*profile));
 }

@@ -28,117 +28,123 @@ static bool is_on(const struct np_leaf_run *leaf, const char *rail)
 	return !rail || (leaf->rail && !strcmp(leaf->rail, rail));
 }
 
-struct np_moments np_run_rail_latency(const struct np_record *r,
+struct np_moments np_run_rail_latency(const struct np_record *record,
 				      const char *rail)
 {
-	struct np_moments m = { 0 };
+	struct np_moments moments = { 0 };
 
-	for (size_t i = 0; i < r->n_leaves; i++)
-		if (is_on(&r->leaves[i], rail))
-			np_moments_merge(&m, &r->leaves[i].latency);
-	return m;
+	for (size_t i = 0; i < record->n_leaves; i++)
+		if (is_on(&record->leaves[i], rail))
+			np_moments_merge(&moments, &record->leaves[i].latency);
+	return moments;
 }
 
 /* Are bytes of load levels on the program's own nodes among those counted? */
-static bool counts_a_level(const struct np_record *r)
+static bool counts_a_level(const struct np_record *record)
 {
-	return (r->level && !strcmp(r->level->scope, "node")) ||
-	       (r->intervals_scope && !strcmp(r->intervals_scope, "node"));
+	return (record->level && !strcmp(record->level->scope, "node")) ||
+	       (record->intervals_scope &&
+		!strcmp(record->intervals_scope, "node"));
 }
 
-bool np_run_loads_rail(const struct np_record *r, const char *rail)
+bool np_run_loads_rail(const struct np_record *record, const char *rail)
 {
 	double node_sec = 0, bytes = 0;
 
-	if (counts_a_level(r))
+	if (counts_a_level(record))
 		return true;
-	for (size_t i = 0; i < r->n_leaves; i++)
-		if (is_on(&r->leaves[i], rail) && r->leaves[i].traffic) {
-			node_sec += r->leaves[i].traffic->node_sec;
-			bytes += r->leaves[i].traffic->bytes;
+	for (size_t i = 0; i < record->n_leaves; i++)
+		if (is_on(&record->leaves[i], rail) &&
+		    record->leaves[i].traffic) {
+			node_sec += record->leaves[i].traffic->node_sec;
+			bytes += record->leaves[i].traffic->bytes;
 		}
 	return !(node_sec > 0) || bytes >= NP_QUIET_RATE * node_sec;
 }
 
 /* Does it load any rail? */
-static bool loads_some_rail(const struct np_record *r)
+static bool loads_some_rail(const struct np_record *record)
 {
-	for (size_t i = 0; i < r->n_leaves; i++)
-		if (r->leaves[i].rail &&
-		    np_run_loads_rail(r, r->leaves[i].rail))
+	for (size_t i = 0; i < record->n_leaves; i++)
+		if (record->leaves[i].rail &&
+		    np_run_loads_rail(record, record->leaves[i].rail))
 			return true;
 	return false;
 }
 
-const char *np_run_rail(const struct np_record *r)
+const char *np_run_rail(const struct np_record *record)
 {
-	bool of_loaded = loads_some_rail(r);
+	bool of_loaded = loads_some_rail(record);
 	const char *busiest = NULL;
 	double most = 0;
 
-	for (size_t i = 0; i < r->n_leaves; i++) {
-		const char *rail = r->leaves[i].rail;
-		struct np_moments m;
+	for (size_t i = 0; i < record->n_leaves; i++) {
+		const char *rail = record->leaves[i].rail;
+		struct np_moments moments;
 
-		if (!rail || !r->leaves[i].latency.n ||
+		if (!rail || !record->leaves[i].latency.n ||
 		    (busiest && !strcmp(rail, busiest)) ||
-		    (of_loaded && !np_run_loads_rail(r, rail)))
+		    (of_loaded && !np_run_loads_rail(record, rail)))
 			continue;
-		m = np_run_rail_latency(r, rail);
-		if (!busiest || m.mean > most * m.min) {
+		moments = np_run_rail_latency(record, rail);
+		if (!busiest || moments.mean > most * moments.min) {
 			busiest = rail;
-			most = m.mean / m.min;
+			most = moments.mean / moments.min;
 		}
 	}
 	return busiest;
 }
 
-struct np_moments np_run_latency(const struct np_record *r)
+struct np_moments np_run_latency(const struct np_record *record)
 {
-	return np_run_rail_latency(r, np_run_rail(r));
+	return np_run_rail_latency(record, np_run_rail(record));
 }
 
-void np_run_add_hist(const struct np_record *r, struct np_hist *to)
+void np_run_add_hist(const struct np_record *record, struct np_hist *to)
 {
-	const char *rail = np_run_rail(r);
+	const char *rail = np_run_rail(record);
 
-	for (size_t i = 0; i < r->n_leaves; i++)
-		if (r->leaves[i].hist && is_on(&r->leaves[i], rail))
-			np_hist_merge(to, r->leaves[i].hist);
+	for (size_t i = 0; i < record->n_leaves; i++)
+		if (record->leaves[i].hist && is_on(&record->leaves[i], rail))
+			np_hist_merge(to, record->leaves[i].hist);
 }
 
-bool np_run_has_neighbours(const struct np_record *r)
+bool np_run_has_neighbours(const struct np_record *record)
 {
-	for (size_t i = 0; i < r->n_neighbours; i++)
-		if (r->neighbours[i].overlap_sec > 0)
+	for (size_t i = 0; i < record->n_neighbours; i++)
+		if (record->neighbours[i].overlap_sec > 0)
 			return true;
 	return false;
 }
 
-struct np_series *np_run_windows(const struct np_record *r)
+struct np_series *np_run_windows(const struct np_record *record)
 {
-	const char *rail = np_run_rail(r);
+	const char *rail = np_run_rail(record);
 	struct np_series *all = NULL;
 	double width = 0;
 
-	for (size_t i = 0; i < r->n_leaves; i++)
-		if (r->leaves[i].windows && is_on(&r->leaves[i], rail))
-			width = fmax(width, r->leaves[i].windows->width_sec);
+	for (size_t i = 0; i < record->n_leaves; i++)
+		if (record->leaves[i].windows &&
+		    is_on(&record->leaves[i], rail))
+			width = fmax(width,
+				     record->leaves[i].windows->width_sec);
 	if (width > 0)
 		all = malloc(sizeof(*all));
 	if (!all)
 		return NULL;
 	np_series_init(all, width);
-	for (size_t i = 0; i < r->n_leaves; i++) {
-		const struct np_series *s = is_on(&r->leaves[i], rail) ?
-						    r->leaves[i].windows :
-						    NULL;
+	for (size_t i = 0; i < record->n_leaves; i++) {
+		const struct np_series *series =
+			is_on(&record->leaves[i], rail) ?
+				record->leaves[i].windows :
+				NULL;
 
-		for (size_t k = 0; s && k < s->n; k++)
-			if (s->w[k].n)
+		for (size_t k = 0; series && k < series->n; k++)
+			if (series->w[k].n)
 				np_series_add(all,
-					      ((double)k + 0.5) * s->width_sec,
-					      &s->w[k]);
+					      ((double)k + 0.5) *
+						      series->width_sec,
+					      &series->w[k]);
 	}
 	return all;
 }
@@ -155,72 +161,77 @@ const char *np_sample_source_name(enum np_sample_source source)
 }
 
 /* Where the latencies of a record are from. */
-static enum np_sample_source source_of(const struct np_record *r)
+static enum np_sample_source source_of(const struct np_record *record)
 {
-	if (!r->source)
+	if (!record->source)
 		return NP_SOURCE_RUN;
-	return strcmp(r->source, sources[NP_SOURCE_CALIBRATION]) ?
+	return strcmp(record->source, sources[NP_SOURCE_CALIBRATION]) ?
 		       NP_SOURCE_QUIET :
 		       NP_SOURCE_CALIBRATION;
 }
 
 /* Add a run's counters of one adapter to those of the same name. */
-static void add_nic(struct np_sample *s, const struct np_nic_run *r)
+static void add_nic(struct np_sample *sample, const struct np_nic_run *run)
 {
-	struct np_sample_nic *nic = s->nic;
+	struct np_sample_nic *nic = sample->nic;
 
-	while (nic < s->nic + s->n_nics && strcmp(nic->device, r->device))
+	while (nic < sample->nic + sample->n_nics &&
+	       strcmp(nic->device, run->device))
 		nic++;
-	if (nic == s->nic + NP_RECORD_MAX_NICS ||
-	    strlen(r->device) >= sizeof(nic->device))
+	if (nic == sample->nic + NP_RECORD_MAX_NICS ||
+	    strlen(run->device) >= sizeof(nic->device))
 		return;
-	if (nic == s->nic + s->n_nics) {
-		s->n_nics++;
-		strcpy(nic->device, r->device);
+	if (nic == sample->nic + sample->n_nics) {
+		sample->n_nics++;
+		strcpy(nic->device, run->device);
 		nic->node_sec = 0;
 		for (size_t k = 0; k < NP_NIC_KINDS; k++)
 			nic->n[k] = NAN;
 	}
-	nic->node_sec += r->node_sec;
+	nic->node_sec += run->node_sec;
 	for (size_t k = 0; k < NP_NIC_KINDS; k++)
-		if (!isnan(r->n[k]))
+		if (!isnan(run->n[k]))
 			nic->n[k] =
-				(isnan(nic->n[k]) ? 0 : nic->n[k]) + r->n[k];
+				(isnan(nic->n[k]) ? 0 : nic->n[k]) + run->n[k];
 }
 
-int np_sample_add(struct np_sample *s, const struct np_record *r)
+int np_sample_add(struct np_sample *sample, const struct np_record *record)
 {
-	struct np_moments m = np_run_latency(r);
+	struct np_moments moments = np_run_latency(record);
 
-	if (!s->hist)
-		s->hist = np_hist_new();
-	if (!s->hist)
+	if (!sample->hist)
+		sample->hist = np_hist_new();
+	if (!sample->hist)
 		return -ENOMEM;
-	np_moments_merge(&s->moments, &m);
-	np_run_add_hist(r, s->hist);
-	np_moments_add(&s->means, m.mean);
-	s->first = s->n_runs ? fmin(s->first, r->start) : r->start;
-	s->last = s->n_runs ? fmax(s->last, r->end) : r->end;
-	s->period_sec = r->probe.period_sec;
-	if (!s->n_runs)
-		s->source = source_of(r);
-	s->node_sec += r->traffic.node_sec;
-	s->bytes += r->traffic.bytes;
-	if (r->traffic.link > 0 && !(s->link > 0 && s->link < r->traffic.link))
-		s->link = r->traffic.link;
-	for (size_t i = 0; i < r->n_nics; i++)
-		add_nic(s, &r->nics[i]);
-	s->n_runs++;
+	np_moments_merge(&sample->moments, &moments);
+	np_run_add_hist(record, sample->hist);
+	np_moments_add(&sample->means, moments.mean);
+	sample->first = sample->n_runs ? fmin(sample->first, record->start) :
+					 record->start;
+	sample->last = sample->n_runs ? fmax(sample->last, record->end) :
+					record->end;
+	sample->period_sec = record->probe.period_sec;
+	if (!sample->n_runs)
+		sample->source = source_of(record);
+	sample->node_sec += record->traffic.node_sec;
+	sample->bytes += record->traffic.bytes;
+	if (record->traffic.link > 0 &&
+	    !(sample->link > 0 && sample->link < record->traffic.link))
+		sample->link = record->traffic.link;
+	for (size_t i = 0; i < record->n_nics; i++)
+		add_nic(sample, &record->nics[i]);
+	sample->n_runs++;
 	return 0;
 }
 
-double np_sample_quantile(const struct np_sample *s, double q)
+double np_sample_quantile(const struct np_sample *sample, double q)
 {
-	if (!s->hist || !s->moments.n)
+	if (!sample->hist || !sample->moments.n)
 		return 0;
 	/* A bin is wider than the samples in it. */
-	return fmin(fmax(np_hist_quantile(s->hist, q), s->moments.min),
-		    s->moments.max);
+	return fmin(fmax(np_hist_quantile(sample->hist, q),
+			 sample->moments.min),
+		    sample->moments.max);
 }
 
 /* ---- measurement intervals ---- */
@@ -231,98 +242,108 @@ struct levels {
 };
 
 /* Index of a level, or l->n. */
-static size_t find_level(const struct levels *l, const char *name,
+static size_t find_level(const struct levels *levels, const char *name,
 			 const char *scope)
 {
 	size_t i = 0;
 
-	while (i < l->n && (strcmp(l->name[i], name) ||
-			    (l->scope && scope && strcmp(l->scope[i], scope))))
+	while (i < levels->n &&
+	       (strcmp(levels->name[i], name) ||
+		(levels->scope && scope && strcmp(levels->scope[i], scope))))
 		i++;
 	return i;
 }
 
 /* False: the level is not listed, or the interval is damaged. */
-static bool convert_interval(const struct np_record *r, size_t i, uint32_t run,
-			     const struct levels *l, struct np_interval *out)
+static bool convert_interval(const struct np_record *record, size_t i,
+			     uint32_t run, const struct levels *levels,
+			     struct np_interval *out)
 {
-	const struct np_run_interval *b = &r->intervals[i];
-	size_t level = b->level ? find_level(l, b->level, r->intervals_scope) :
-				  NP_INTERVAL_NO_LEVEL;
+	const struct np_run_interval *interval = &record->intervals[i];
+	size_t level = interval->level ? find_level(levels, interval->level,
+						    record->intervals_scope) :
+					 NP_INTERVAL_NO_LEVEL;
 
-	*out = (struct np_interval){ run, level, b->sec, b->rate, b->calls };
-	return b->sec > 0 && b->rate >= 0 && level != l->n;
+	*out = (struct np_interval){ run, level, interval->sec, interval->rate,
+				     interval->calls };
+	return interval->sec > 0 && interval->rate >= 0 && level != levels->n;
 }
 
 int np_run_intervals(const struct np_runs *runs, const enum np_run_use *use,
 		     const char *const *name, const char *const *scope,
 		     size_t n_names, struct np_interval **out, size_t *n)
 {
-	const struct levels l = { name, scope, n_names };
-	struct np_interval *b;
+	const struct levels levels = { name, scope, n_names };
+	struct np_interval *interval;
 	size_t total = 0, used = 0;
 	uint32_t run = 0;
 
 	for (size_t i = 0; i < runs->n; i++)
 		if (use[i] == NP_RUN_INTERVALS)
 			total += runs->run[i]->n_intervals;
-	b = calloc(total + 1, sizeof(*b));
-	if (!b)
+	interval = calloc(total + 1, sizeof(*interval));
+	if (!interval)
 		return -ENOMEM;
 	for (size_t i = runs->n; i-- > 0;) {
-		const struct np_record *r = runs->run[i];
+		const struct np_record *record = runs->run[i];
 
 		if (use[i] != NP_RUN_INTERVALS)
 			continue;
-		for (size_t k = 0; k < r->n_intervals; k++)
-			used += convert_interval(r, k, run, &l, &b[used]);
+		for (size_t k = 0; k < record->n_intervals; k++)
+			used += convert_interval(record, k, run, &levels,
+						 &interval[used]);
 		run++;
 	}
-	*out = b;
+	*out = interval;
 	*n = used;
 	return 0;
 }
 
-static const struct np_moments *
-rounds_alone(const struct np_record *r, const char *level, uint32_t n_nodes)
+static const struct np_moments *rounds_alone(const struct np_record *record,
+					     const char *level,
+					     uint32_t n_nodes)
 {
-	for (size_t i = 0;
-	     r->intervals_nodes == n_nodes && i < r->n_intervals_alone; i++) {
-		const struct np_run_interval *b = &r->intervals_alone[i];
+	for (size_t i = 0; record->intervals_nodes == n_nodes &&
+			   i < record->n_intervals_alone;
+	     i++) {
+		const struct np_run_interval *interval =
+			&record->intervals_alone[i];
 
-		if (b->level && !strcmp(b->level, level) && b->round_sec.n &&
-		    b->round_sec.mean > 0)
-			return &b->round_sec;
+		if (interval->level && !strcmp(interval->level, level) &&
+		    interval->round_sec.n && interval->round_sec.mean > 0)
+			return &interval->round_sec;
 	}
 	return NULL;
 }
 
 const struct np_moments *np_run_intervals_alone(const struct np_runs *runs,
 						const enum np_run_use *use,
-						const struct np_record *r,
+						const struct np_record *record,
 						const char *level,
 						uint32_t n_nodes)
 {
-	const struct np_moments *m = r ? rounds_alone(r, level, n_nodes) : NULL;
+	const struct np_moments *moments =
+		record ? rounds_alone(record, level, n_nodes) : NULL;
 
-	for (size_t i = 0; !m && i < runs->n; i++)
+	for (size_t i = 0; !moments && i < runs->n; i++)
 		if (use[i] == NP_RUN_INTERVALS)
-			m = rounds_alone(runs->run[i], level, n_nodes);
-	return m;
+			moments = rounds_alone(runs->run[i], level, n_nodes);
+	return moments;
 }
 
-/* The level's rounds in all intervals of r under it. */
-static struct np_moments run_intervals_under(const struct np_record *r,
+/* The level's rounds in all intervals of a run under it. */
+static struct np_moments run_intervals_under(const struct np_record *record,
 					     const char *level)
 {
-	struct np_moments m = { 0 };
+	struct np_moments moments = { 0 };
 
-	for (size_t i = 0; i < r->n_intervals; i++)
-		if (r->intervals[i].level &&
-		    !strcmp(r->intervals[i].level, level) &&
-		    r->intervals[i].round_sec.n)
-			np_moments_merge(&m, &r->intervals[i].round_sec);
-	return m;
+	for (size_t i = 0; i < record->n_intervals; i++)
+		if (record->intervals[i].level &&
+		    !strcmp(record->intervals[i].level, level) &&
+		    record->intervals[i].round_sec.n)
+			np_moments_merge(&moments,
+					 &record->intervals[i].round_sec);
+	return moments;
 }
 
 /* ---- which runs count ---- */
@@ -368,32 +389,33 @@ static bool other_text(const char *a, const char *b)
  * The same for transports, "tcp/eth0".  The device of one of several rails says
  * nothing.
  */
-static bool other_transport(const struct np_record *r, const char *transport)
+static bool other_transport(const struct np_record *record,
+			    const char *transport)
 {
-	const char *own = r->probe.transport;
+	const char *own = record->probe.transport;
 	size_t len = own ? strcspn(own, "/") : 0;
 
-	if (!r->n_leaves || !r->leaves[0].rail || !own || !transport)
+	if (!record->n_leaves || !record->leaves[0].rail || !own || !transport)
 		return other_text(own, transport);
 	return *own && *transport && (strcspn(transport, "/") != len ||
 				      memcmp(own, transport, len));
 }
 
 /* Is the run of another fabric than the one that is asked for? */
-static bool other_fabric(const struct np_record *r,
-			 const struct np_summary_fabric *f)
+static bool other_fabric(const struct np_record *record,
+			 const struct np_summary_fabric *fabric)
 {
-	return other_text(r->cluster, f->cluster) ||
-	       other_transport(r, f->transport) ||
-	       (f->message_bytes && r->probe.message_bytes &&
-		r->probe.message_bytes != f->message_bytes);
+	return other_text(record->cluster, fabric->cluster) ||
+	       other_transport(record, fabric->transport) ||
+	       (fabric->message_bytes && record->probe.message_bytes &&
+		record->probe.message_bytes != fabric->message_bytes);
 }
 
 /* Does the calibration have this level? */
-static bool is_calibrated(const char *name, const struct np_fabric *f)
+static bool is_calibrated(const char *name, const struct np_fabric *fabric)
 {
-	for (size_t i = 0; i < f->n_levels; i++)
-		if (!strcmp(f->level[i].name, name))
+	for (size_t i = 0; i < fabric->n_levels; i++)
+		if (!strcmp(fabric->level[i].name, name))
 			return true;
 	return false;
 }
@@ -402,12 +424,13 @@ static bool is_calibrated(const char *name, const struct np_fabric *f)
  * Does the level of a run leave out a rail that the program loads, according to
  * all of its runs?  A level of unknown rails counts as one on all of them.
  */
-static bool lacks_a_rail(const struct np_record *r, const char *rails)
+static bool lacks_a_rail(const struct np_record *record, const char *rails)
 {
-	const char *level = r->level ? r->level->rails : r->intervals_rails;
+	const char *level = record->level ? record->level->rails :
+					    record->intervals_rails;
 
-	for (size_t i = 0; level && i < r->n_leaves; i++) {
-		const char *rail = r->leaves[i].rail;
+	for (size_t i = 0; level && i < record->n_leaves; i++) {
+		const char *rail = record->leaves[i].rail;
 
 		if (rail && !np_list_has(level, rail, strlen(rail)) &&
 		    (!rails || np_list_has(rails, rail, strlen(rail))))
@@ -417,39 +440,40 @@ static bool lacks_a_rail(const struct np_record *r, const char *rails)
 }
 
 /* What the run can be used for, whatever its workload. */
-static enum np_run_use use_of(const struct np_record *r,
+static enum np_run_use use_of(const struct np_record *record,
 			      const struct np_run_summary_opt *opt,
-			      const struct np_summary_fabric *f)
+			      const struct np_summary_fabric *fabric)
 {
-	if (other_fabric(r, f))
+	if (other_fabric(record, fabric))
 		return NP_RUN_FABRIC;
-	if (r->state == NP_RUN_RUNNING)
-		return opt->now - r->end < NP_RUN_SUMMARY_RUNNING_SEC ?
+	if (record->state == NP_RUN_RUNNING)
+		return opt->now - record->end < NP_RUN_SUMMARY_RUNNING_SEC ?
 			       NP_RUN_UNDER_WAY :
 			       NP_RUN_FAILED;
-	if (r->exit_code != 0 || np_record_run_sec(r) <= 0)
+	if (record->exit_code != 0 || np_record_run_sec(record) <= 0)
 		return NP_RUN_FAILED;
-	if (r->suspended)
+	if (record->suspended)
 		return NP_RUN_SUSPENDED;
-	if (np_run_has_neighbours(r))
+	if (np_run_has_neighbours(record))
 		return NP_RUN_NEIGHBOURS;
-	if (r->level && f->scope && strcmp(r->level->scope, f->scope))
+	if (record->level && fabric->scope &&
+	    strcmp(record->level->scope, fabric->scope))
 		return NP_RUN_SCOPE;
-	if (r->n_intervals && f->scope && r->intervals_scope &&
-	    strcmp(r->intervals_scope, f->scope))
+	if (record->n_intervals && fabric->scope && record->intervals_scope &&
+	    strcmp(record->intervals_scope, fabric->scope))
 		return NP_RUN_SCOPE;
-	if (lacks_a_rail(r, f->rails))
+	if (lacks_a_rail(record, fabric->rails))
 		return NP_RUN_RAIL;
-	if (r->level && opt->calibration &&
-	    !is_calibrated(r->level->name, opt->calibration->fabric))
+	if (record->level && opt->calibration &&
+	    !is_calibrated(record->level->name, opt->calibration->fabric))
 		return NP_RUN_LEVEL;
-	if (r->source && !strcmp(r->app, NP_IDLE_APP))
+	if (record->source && !strcmp(record->app, NP_IDLE_APP))
 		return NP_RUN_AUTOMATIC;
-	if (!r->fingerprint)
+	if (!record->fingerprint)
 		return NP_RUN_WORKLOAD;
-	return r->n_intervals ? NP_RUN_INTERVALS :
-	       r->level	      ? NP_RUN_UNDER_LEVEL :
-				NP_RUN_ALONE;
+	return record->n_intervals ? NP_RUN_INTERVALS :
+	       record->level	   ? NP_RUN_UNDER_LEVEL :
+				     NP_RUN_ALONE;
 }
 
 static bool same_level(const struct np_record *a, const struct np_record *b)
@@ -466,12 +490,13 @@ struct candidates {
 	unsigned mask;
 };
 
-static bool is_of(const struct candidates *c, size_t i, const char *fingerprint)
+static bool is_of(const struct candidates *candidates, size_t i,
+		  const char *fingerprint)
 {
-	const struct np_record *r = c->runs->run[i];
+	const struct np_record *record = candidates->runs->run[i];
 
-	return c->mask & 1u << c->use[i] && r->fingerprint &&
-	       !strcmp(r->fingerprint, fingerprint);
+	return candidates->mask & 1u << candidates->use[i] &&
+	       record->fingerprint && !strcmp(record->fingerprint, fingerprint);
 }
 
 struct workload {
@@ -480,46 +505,48 @@ struct workload {
 };
 
 /* Count the runs and the distinct levels of a workload. */
-static struct workload measure_workload(const struct candidates *c,
+static struct workload measure_workload(const struct candidates *candidates,
 					const char *fingerprint)
 {
-	struct workload w = { .fingerprint = fingerprint };
+	struct workload workload = { .fingerprint = fingerprint };
 
-	for (size_t i = 0; i < c->runs->n; i++) {
-		const struct np_record *r = c->runs->run[i];
+	for (size_t i = 0; i < candidates->runs->n; i++) {
+		const struct np_record *record = candidates->runs->run[i];
 		size_t k = 0;
 
-		if (!is_of(c, i, fingerprint))
+		if (!is_of(candidates, i, fingerprint))
 			continue;
-		w.n_runs++;
-		while (k < i && !(same_level(c->runs->run[k], r) &&
-				  is_of(c, k, fingerprint)))
+		workload.n_runs++;
+		while (k < i &&
+		       !(same_level(candidates->runs->run[k], record) &&
+			 is_of(candidates, k, fingerprint)))
 			k++;
-		w.n_levels += r->level && k == i;
+		workload.n_levels += record->level && k == i;
 	}
-	return w;
+	return workload;
 }
 
 /* Runs are newest first, so among equal workloads the newest wins. */
-static const char *choose_workload(const struct candidates *c)
+static const char *choose_workload(const struct candidates *candidates)
 {
 	struct workload best = { 0 };
 
-	for (size_t i = 0; i < c->runs->n; i++) {
-		const char *f = c->runs->run[i]->fingerprint;
-		struct workload w;
+	for (size_t i = 0; i < candidates->runs->n; i++) {
+		const char *f = candidates->runs->run[i]->fingerprint;
+		struct workload workload;
 		size_t k = 0;
 
-		if (!f || !is_of(c, i, f))
+		if (!f || !is_of(candidates, i, f))
 			continue;
-		while (k < i && !is_of(c, k, f))
+		while (k < i && !is_of(candidates, k, f))
 			k++;
 		if (k < i)
 			continue; /* measured already */
-		w = measure_workload(c, f);
-		if (w.n_levels > best.n_levels ||
-		    (w.n_levels == best.n_levels && w.n_runs > best.n_runs))
-			best = w;
+		workload = measure_workload(candidates, f);
+		if (workload.n_levels > best.n_levels ||
+		    (workload.n_levels == best.n_levels &&
+		     workload.n_runs > best.n_runs))
+			best = workload;
 	}
 	return best.fingerprint;
 }
@@ -527,33 +554,34 @@ static const char *choose_workload(const struct candidates *c)
 /* Decide for each run what it is used for. */
 static void decide_uses(const struct np_runs *runs,
 			const struct np_run_summary_opt *opt,
-			const struct np_summary_fabric *f,
-			struct np_run_summary *e)
+			const struct np_summary_fabric *fabric,
+			struct np_run_summary *summary)
 {
-	struct candidates c = {
+	struct candidates candidates = {
 		.runs = runs,
-		.use = e->use,
+		.use = summary->use,
 		.mask = 1u << NP_RUN_ALONE | 1u << NP_RUN_UNDER_LEVEL |
 			1u << NP_RUN_INTERVALS,
 	};
 
 	for (size_t i = 0; i < runs->n; i++)
-		e->use[i] = use_of(runs->run[i], opt, f);
-	e->fingerprint = opt->fingerprint ? opt->fingerprint :
-					    choose_workload(&c);
+		summary->use[i] = use_of(runs->run[i], opt, fabric);
+	summary->fingerprint = opt->fingerprint ? opt->fingerprint :
+						  choose_workload(&candidates);
 	for (size_t i = 0; i < runs->n; i++) {
-		const struct np_record *r = runs->run[i];
+		const struct np_record *record = runs->run[i];
 
-		if (c.mask & 1u << e->use[i] &&
-		    strcmp(r->fingerprint, e->fingerprint))
-			e->use[i] = NP_RUN_WORKLOAD;
-		else if (e->use[i] == NP_RUN_ALONE && !np_run_latency(r).n)
-			e->use[i] = NP_RUN_TIME;
+		if (candidates.mask & 1u << summary->use[i] &&
+		    strcmp(record->fingerprint, summary->fingerprint))
+			summary->use[i] = NP_RUN_WORKLOAD;
+		else if (summary->use[i] == NP_RUN_ALONE &&
+			 !np_run_latency(record).n)
+			summary->use[i] = NP_RUN_TIME;
 	}
 	/* Only pages use these runs. */
-	c.mask = 1u << NP_RUN_NEIGHBOURS;
-	if (!e->fingerprint && !opt->calibration)
-		e->fingerprint = choose_workload(&c);
+	candidates.mask = 1u << NP_RUN_NEIGHBOURS;
+	if (!summary->fingerprint && !opt->calibration)
+		summary->fingerprint = choose_workload(&candidates);
 }
 
 /* A run under a level says less about the fabric: the second choice. */
@@ -562,25 +590,26 @@ static const struct np_record *newest_measured(const struct np_runs *runs)
 	const struct np_record *under_level = NULL;
 
 	for (size_t i = 0; i < runs->n; i++) {
-		const struct np_record *r = runs->run[i];
+		const struct np_record *record = runs->run[i];
 
-		if (r->state == NP_RUN_RUNNING || r->exit_code != 0 ||
-		    !np_run_latency(r).n)
+		if (record->state == NP_RUN_RUNNING || record->exit_code != 0 ||
+		    !np_run_latency(record).n)
 			continue;
-		if (!r->level)
-			return r;
+		if (!record->level)
+			return record;
 		if (!under_level)
-			under_level = r;
+			under_level = record;
 	}
 	return under_level;
 }
 
 /* Is it known which rails a successful run loads? */
-static bool has_rails(const struct np_record *r)
+static bool has_rails(const struct np_record *record)
 {
-	for (size_t i = 0; r->exit_code == 0 && i < r->n_leaves; i++)
-		if (r->leaves[i].rail && r->leaves[i].traffic &&
-		    r->leaves[i].traffic->node_sec > 0 && !counts_a_level(r))
+	for (size_t i = 0; record->exit_code == 0 && i < record->n_leaves; i++)
+		if (record->leaves[i].rail && record->leaves[i].traffic &&
+		    record->leaves[i].traffic->node_sec > 0 &&
+		    !counts_a_level(record))
 			return true;
 	return false;
 }
@@ -600,13 +629,14 @@ static int find_rails(const struct np_runs *runs, char **out)
 	for (size_t i = 0; i < runs->n; i++)
 		tagged |= has_rails(runs->run[i]);
 	for (size_t i = 0; i < runs->n; i++) {
-		const struct np_record *r = runs->run[i];
+		const struct np_record *record = runs->run[i];
 
-		for (size_t k = 0; (!tagged || has_rails(r)) &&
-		     k < r->n_leaves; k++) {
-			const char *rail = r->leaves[k].rail;
+		for (size_t k = 0;
+		     (!tagged || has_rails(record)) && k < record->n_leaves;
+		     k++) {
+			const char *rail = record->leaves[k].rail;
 
-			if (!rail || !np_run_loads_rail(r, rail))
+			if (!rail || !np_run_loads_rail(record, rail))
 				continue;
 			if (!f)
 				f = open_memstream(out, &len);
@@ -624,23 +654,24 @@ static int find_rails(const struct np_runs *runs, char **out)
 static struct np_summary_fabric fabric_of(const struct np_run_summary_opt *opt,
 					  const struct np_record *newest)
 {
-	const struct np_calibration *c = opt->calibration;
-	const struct np_record *r = opt->like ? opt->like : newest;
-	struct np_summary_fabric f = { .scope = opt->scope };
+	const struct np_calibration *calibration = opt->calibration;
+	const struct np_record *record = opt->like ? opt->like : newest;
+	struct np_summary_fabric fabric = { .scope = opt->scope };
 
-	if (c) {
-		f.cluster = c->cluster;
-		f.transport = c->transport;
-		f.message_bytes = c->message_bytes;
-		f.period_sec = c->period_sec;
-		f.scope = opt->scope ? opt->scope : np_scope_name(c->scope);
-	} else if (r) {
-		f.cluster = r->cluster;
-		f.transport = r->probe.transport;
-		f.message_bytes = r->probe.message_bytes;
-		f.period_sec = opt->like ? r->probe.period_sec : 0;
+	if (calibration) {
+		fabric.cluster = calibration->cluster;
+		fabric.transport = calibration->transport;
+		fabric.message_bytes = calibration->message_bytes;
+		fabric.period_sec = calibration->period_sec;
+		fabric.scope = opt->scope ? opt->scope :
+					    np_scope_name(calibration->scope);
+	} else if (record) {
+		fabric.cluster = record->cluster;
+		fabric.transport = record->probe.transport;
+		fabric.message_bytes = record->probe.message_bytes;
+		fabric.period_sec = opt->like ? record->probe.period_sec : 0;
 	}
-	return f;
+	return fabric;
 }
 
 /* ---- levels ---- */
@@ -655,71 +686,76 @@ static int by_name(const void *a, const void *b)
 }
 
 /* Append the levels of a run's intervals to the list. */
-static size_t list_intervals(struct np_run_summary *e,
-			     const struct np_record *r, size_t n)
+static size_t list_intervals(struct np_run_summary *summary,
+			     const struct np_record *record, size_t n)
 {
-	for (size_t k = 0; k < r->n_intervals; k++)
-		if (r->intervals[k].level)
-			e->level[n++] = (struct np_run_summary_level){
-				.name = r->intervals[k].level,
-				.scope = r->intervals_scope ?
-						 r->intervals_scope :
+	for (size_t k = 0; k < record->n_intervals; k++)
+		if (record->intervals[k].level)
+			summary->level[n++] = (struct np_run_summary_level){
+				.name = record->intervals[k].level,
+				.scope = record->intervals_scope ?
+						 record->intervals_scope :
 						 "",
 			};
 	return n;
 }
 
 /* List the calibration's levels, or each level that occurs once. */
-static int find_levels(struct np_run_summary *e, const struct np_runs *runs,
+static int find_levels(struct np_run_summary *summary,
+		       const struct np_runs *runs,
 		       const struct np_run_summary_opt *opt, const char *scope)
 {
-	const struct np_fabric *f =
+	const struct np_fabric *fabric =
 		opt->calibration ? opt->calibration->fabric : NULL;
 	size_t n = 0, room = runs->n;
 
 	for (size_t i = 0; i < runs->n; i++)
 		room += runs->run[i]->n_intervals;
-	e->level = calloc((f ? f->n_levels : room) + 1, sizeof(*e->level));
-	if (!e->level)
+	summary->level = calloc((fabric ? fabric->n_levels : room) + 1,
+				sizeof(*summary->level));
+	if (!summary->level)
 		return -ENOMEM;
-	for (size_t i = 0; f && i < f->n_levels; i++)
-		e->level[n++] = (struct np_run_summary_level){
-			.name = f->level[i].name,
+	for (size_t i = 0; fabric && i < fabric->n_levels; i++)
+		summary->level[n++] = (struct np_run_summary_level){
+			.name = fabric->level[i].name,
 			.scope = scope,
 		};
-	for (size_t i = 0; !f && i < runs->n; i++)
-		if (e->use[i] == NP_RUN_UNDER_LEVEL)
-			e->level[n++] = (struct np_run_summary_level){
+	for (size_t i = 0; !fabric && i < runs->n; i++)
+		if (summary->use[i] == NP_RUN_UNDER_LEVEL)
+			summary->level[n++] = (struct np_run_summary_level){
 				.name = runs->run[i]->level->name,
 				.scope = runs->run[i]->level->scope,
 			};
-		else if (e->use[i] == NP_RUN_INTERVALS)
-			n = list_intervals(e, runs->run[i], n);
-	if (!f && n)
-		qsort(e->level, n, sizeof(*e->level), by_name);
+		else if (summary->use[i] == NP_RUN_INTERVALS)
+			n = list_intervals(summary, runs->run[i], n);
+	if (!fabric && n)
+		qsort(summary->level, n, sizeof(*summary->level), by_name);
 	for (size_t i = 0; i < n; i++)
-		if (f || !e->n_levels ||
-		    by_name(&e->level[e->n_levels - 1], &e->level[i]))
-			e->level[e->n_levels++] = e->level[i];
+		if (fabric || !summary->n_levels ||
+		    by_name(&summary->level[summary->n_levels - 1],
+			    &summary->level[i]))
+			summary->level[summary->n_levels++] = summary->level[i];
 	return 0;
 }
 
 /* The index of a run's level, which is in the list. */
-static size_t level_of(const struct np_run_summary *e,
-		       const struct np_record *r)
+static size_t level_of(const struct np_run_summary *summary,
+		       const struct np_record *record)
 {
 	size_t i = 0;
 
-	while (strcmp(e->level[i].name, r->level->name) ||
-	       strcmp(e->level[i].scope, r->level->scope))
+	while (strcmp(summary->level[i].name, record->level->name) ||
+	       strcmp(summary->level[i].scope, record->level->scope))
 		i++;
 	return i;
 }
 
 /* Relative variance of one run time; NaN: not repeated. */
-static double relative_variance(const struct np_moments *m)
+static double relative_variance(const struct np_moments *moments)
 {
-	return m->n > 1 ? np_moments_var(m) / (m->mean * m->mean) : NAN;
+	return moments->n > 1 ? np_moments_var(moments) /
+					(moments->mean * moments->mean) :
+				NAN;
 }
 
 /*
@@ -769,183 +805,204 @@ struct times {
  * traffic it hardly does.  The run's own value is used if the calibration has
  * none for a ring of this size, or if the nodes are of another kind.
  */
-static double alone_round(const struct np_calibration *c, size_t level,
-			  size_t n_processes, double own_sec)
+static double alone_round(const struct np_calibration *calibration,
+			  size_t level, size_t n_processes, double own_sec)
 {
-	const struct np_mean *m =
-		c && c->alone_round_sec ? &c->alone_round_sec[level] : NULL;
+	const struct np_mean *mean =
+		calibration && calibration->alone_round_sec ?
+			&calibration->alone_round_sec[level] :
+			NULL;
 
-	if (!m || !np_mean_known(m) || c->n_alone_nodes != n_processes ||
-	    own_sec > OTHER_NODES * m->mean ||
-	    (own_sec > 0 && own_sec < m->mean / OTHER_NODES))
+	if (!mean || !np_mean_known(mean) ||
+	    calibration->n_alone_nodes != n_processes ||
+	    own_sec > OTHER_NODES * mean->mean ||
+	    (own_sec > 0 && own_sec < mean->mean / OTHER_NODES))
 		return own_sec;
-	return m->mean;
+	return mean->mean;
 }
 
-/* Record how much a run slowed a level; 0 s: such rounds are unknown. */
-static void add_rounds(struct times *t, size_t level, size_t n_processes,
+/*
+ * Record how much a run slowed a level. 0 s means that such rounds are unknown.
+ */
+static void add_rounds(struct times *times, size_t level, size_t n_processes,
 		       double alone_sec, double loaded_sec)
 {
-	alone_sec = alone_round(t->calibration, level, n_processes, alone_sec);
+	alone_sec =
+		alone_round(times->calibration, level, n_processes, alone_sec);
 	if (alone_sec > 0 && loaded_sec > 0)
-		np_moments_add(&t->impact[level], loaded_sec / alone_sec - 1);
+		np_moments_add(&times->impact[level],
+			       loaded_sec / alone_sec - 1);
 }
 
 /* Record how much a run with intervals slowed each level. */
-static void add_impact(const struct np_run_summary *e,
-		       const struct np_runs *runs, const struct np_record *r,
-		       struct times *t)
+static void add_impact(const struct np_run_summary *summary,
+		       const struct np_runs *runs,
+		       const struct np_record *record, struct times *times)
 {
-	for (size_t i = 0; i < e->n_levels; i++) {
-		const char *level = e->level[i].name;
-		const struct np_moments *alone = np_run_intervals_alone(
-			runs, e->use, r, level, r->intervals_nodes);
-		struct np_moments loaded = run_intervals_under(r, level);
+	for (size_t i = 0; i < summary->n_levels; i++) {
+		const char *level = summary->level[i].name;
+		const struct np_moments *alone =
+			np_run_intervals_alone(runs, summary->use, record,
+					       level, record->intervals_nodes);
+		struct np_moments loaded = run_intervals_under(record, level);
 
 		if (loaded.n)
-			add_rounds(t, i, r->intervals_nodes,
+			add_rounds(times, i, record->intervals_nodes,
 				   alone ? alone->mean : 0, loaded.mean);
 	}
 }
 
 /* Sort the run times of all used runs by level. */
-static void add_times(const struct np_run_summary *e,
-		      const struct np_runs *runs, struct times *t)
+static void add_times(const struct np_run_summary *summary,
+		      const struct np_runs *runs, struct times *times)
 {
 	for (size_t i = 0; i < runs->n; i++) {
-		const struct np_record *r = runs->run[i];
-		const struct np_level_run *l = r->level;
+		const struct np_record *record = runs->run[i];
+		const struct np_level_run *run = record->level;
 		size_t level;
 
-		if (e->use[i] == NP_RUN_ALONE || e->use[i] == NP_RUN_TIME)
-			np_moments_add(&t->alone, np_record_run_sec(r));
-		if (e->use[i] == NP_RUN_INTERVALS) {
-			np_moments_add(&t->intervals, np_record_run_sec(r));
-			add_impact(e, runs, r, t);
+		if (summary->use[i] == NP_RUN_ALONE ||
+		    summary->use[i] == NP_RUN_TIME)
+			np_moments_add(&times->alone,
+				       np_record_run_sec(record));
+		if (summary->use[i] == NP_RUN_INTERVALS) {
+			np_moments_add(&times->intervals,
+				       np_record_run_sec(record));
+			add_impact(summary, runs, record, times);
 		}
-		if (e->use[i] != NP_RUN_UNDER_LEVEL)
+		if (summary->use[i] != NP_RUN_UNDER_LEVEL)
 			continue;
-		level = level_of(e, r);
-		np_moments_add(&t->loaded[level], np_record_run_sec(r));
-		if (l->loaded_round_sec.n)
-			add_rounds(t, level, l->n_processes,
-				   l->alone_round_sec.n ?
-					   l->alone_round_sec.mean :
+		level = level_of(summary, record);
+		np_moments_add(&times->loaded[level],
+			       np_record_run_sec(record));
+		if (run->loaded_round_sec.n)
+			add_rounds(times, level, run->n_processes,
+				   run->alone_round_sec.n ?
+					   run->alone_round_sec.mean :
 					   0,
-				   l->loaded_round_sec.mean);
+				   run->loaded_round_sec.mean);
 	}
 }
 
 /* The error of a mean over runs is at least the scatter between runs. */
-static double error_of_runs(const struct np_run_summary *e,
-			    const struct np_mean *m)
+static double error_of_runs(const struct np_run_summary *summary,
+			    const struct np_mean *mean)
 {
-	return fmax(np_noise_of_mean(m, e->noise),
-		    e->intervals.between / sqrt(m->n));
+	return fmax(np_noise_of_mean(mean, summary->noise),
+		    summary->intervals.between / sqrt(mean->n));
 }
 
 /* Use intervals if they are more precise than runs, or the only source. */
-static void use_intervals(struct np_run_summary *e,
+static void use_intervals(struct np_run_summary *summary,
 			  const struct np_one_run_level *intervals)
 {
-	for (size_t i = 0; i < e->n_levels; i++) {
-		struct np_run_summary_level *l = &e->level[i];
-		const struct np_one_run_level *b = &intervals[i];
+	for (size_t i = 0; i < summary->n_levels; i++) {
+		struct np_run_summary_level *level = &summary->level[i];
+		const struct np_one_run_level *run_level = &intervals[i];
 
-		if (!np_mean_known(&b->slowdown) ||
-		    (np_mean_known(&l->slowdown) &&
-		     error_of_runs(e, &l->slowdown) <= b->error))
+		if (!np_mean_known(&run_level->slowdown) ||
+		    (np_mean_known(&level->slowdown) &&
+		     error_of_runs(summary, &level->slowdown) <=
+			     run_level->error))
 			continue;
-		e->n_curve += !np_mean_known(&l->slowdown);
-		e->mean[i] = l->slowdown = b->slowdown;
-		l->low = b->low;
-		l->high = b->high;
-		l->of_intervals = true;
+		summary->n_curve += !np_mean_known(&level->slowdown);
+		summary->mean[i] = level->slowdown = run_level->slowdown;
+		level->low = run_level->low;
+		level->high = run_level->high;
+		level->of_intervals = true;
 	}
 }
 
 /* Estimate slowdowns from intervals inside runs, where there are some. */
-static int add_intervals(struct np_run_summary *e, const struct np_runs *runs)
+static int add_intervals(struct np_run_summary *summary,
+			 const struct np_runs *runs)
 {
 	struct np_one_run_level *level =
-		calloc(e->n_levels + 1, sizeof(*level));
-	const char **name = calloc(2 * e->n_levels + 1, sizeof(*name));
-	const char **scope = name ? name + e->n_levels : NULL;
-	struct np_interval *b = NULL;
+		calloc(summary->n_levels + 1, sizeof(*level));
+	const char **name = calloc(2 * summary->n_levels + 1, sizeof(*name));
+	const char **scope = name ? name + summary->n_levels : NULL;
+	struct np_interval *interval = NULL;
 	size_t n = 0;
 	int rc = level && name ? 0 : -ENOMEM;
 
-	for (size_t i = 0; !rc && i < e->n_levels; i++) {
-		name[i] = e->level[i].name;
-		scope[i] = e->level[i].scope;
+	for (size_t i = 0; !rc && i < summary->n_levels; i++) {
+		name[i] = summary->level[i].name;
+		scope[i] = summary->level[i].scope;
 	}
 	if (!rc)
-		rc = np_run_intervals(runs, e->use, name, scope, e->n_levels,
-				      &b, &n);
+		rc = np_run_intervals(runs, summary->use, name, scope,
+				      summary->n_levels, &interval, &n);
 	if (!rc)
-		rc = np_one_run_estimate(b, n, e->mean, level, e->n_levels,
-					 &e->intervals);
-	if (!rc && e->intervals.verdict == NP_ONE_RUN_USABLE)
-		use_intervals(e, level);
+		rc = np_one_run_estimate(interval, n, summary->mean, level,
+					 summary->n_levels,
+					 &summary->intervals);
+	if (!rc && summary->intervals.verdict == NP_ONE_RUN_USABLE)
+		use_intervals(summary, level);
 	free(level);
 	free(name);
-	free(b);
+	free(interval);
 	return rc;
 }
 
 /* Fill in what whole runs say about each level. */
-static void fill_levels(struct np_run_summary *e, const struct times *t)
+static void fill_levels(struct np_run_summary *summary,
+			const struct times *times)
 {
-	size_t n = e->n_levels;
+	size_t n = summary->n_levels;
 
-	e->alone_sec = np_mean_of(&t->alone);
-	e->intervals_longer = t->alone.n && t->intervals.n ?
-				      t->intervals.mean / t->alone.mean - 1 :
-				      NAN;
+	summary->alone_sec = np_mean_of(&times->alone);
+	summary->intervals_longer =
+		times->alone.n && times->intervals.n ?
+			times->intervals.mean / times->alone.mean - 1 :
+			NAN;
 	for (size_t i = 0; i < n; i++) {
-		struct np_run_summary_level *l = &e->level[i];
+		struct np_run_summary_level *level = &summary->level[i];
 
-		l->run_sec = np_mean_of(&t->loaded[i]);
-		e->mean[i] = l->slowdown =
-			mean_slowdown(&t->alone, &t->loaded[i]);
-		e->mean[n + i] = l->impact = np_mean_of(&t->impact[i]);
-		e->n_curve += np_mean_known(&l->slowdown);
-		e->n_impact += np_mean_known(&l->impact);
+		level->run_sec = np_mean_of(&times->loaded[i]);
+		summary->mean[i] = level->slowdown =
+			mean_slowdown(&times->alone, &times->loaded[i]);
+		summary->mean[n + i] = level->impact =
+			np_mean_of(&times->impact[i]);
+		summary->n_curve += np_mean_known(&level->slowdown);
+		summary->n_impact += np_mean_known(&level->impact);
 	}
 	/* The scatter of run times is a property of the program, not of one
 	 * level. */
-	e->noise = np_noise_pooled(e->mean, n);
+	summary->noise = np_noise_pooled(summary->mean, n);
 	for (size_t i = 0; i < n; i++)
-		if (np_mean_known(&e->mean[i]))
-			np_noise_interval(&e->mean[i], e->noise,
-					  &e->level[i].low, &e->level[i].high);
+		if (np_mean_known(&summary->mean[i]))
+			np_noise_interval(&summary->mean[i], summary->noise,
+					  &summary->level[i].low,
+					  &summary->level[i].high);
 }
 
 /* The sensitivity curve, and the slowdown of the levels' own rounds. */
-static int make_curve(struct np_run_summary *e, const struct np_runs *runs,
+static int make_curve(struct np_run_summary *summary,
+		      const struct np_runs *runs,
 		      const struct np_calibration *calibration)
 {
-	size_t n = e->n_levels;
-	struct np_moments *m = calloc(2 * n + 1, sizeof(*m));
-	struct times t = { .calibration = calibration,
-			   .loaded = m,
-			   .impact = m + n };
+	size_t n = summary->n_levels;
+	struct np_moments *moments = calloc(2 * n + 1, sizeof(*moments));
+	struct times times = { .calibration = calibration,
+			       .loaded = moments,
+			       .impact = moments + n };
 
-	e->mean = calloc(2 * n + 1, sizeof(*e->mean));
-	if (m && e->mean) {
-		add_times(e, runs, &t);
-		fill_levels(e, &t);
+	summary->mean = calloc(2 * n + 1, sizeof(*summary->mean));
+	if (moments && summary->mean) {
+		add_times(summary, runs, &times);
+		fill_levels(summary, &times);
 	}
-	free(m);
-	return m && e->mean ? add_intervals(e, runs) : -ENOMEM;
+	free(moments);
+	return moments && summary->mean ? add_intervals(summary, runs) :
+					  -ENOMEM;
 }
 
 /* ---- latencies ---- */
 
 /* A processor that sleeps longer between probes takes longer to wake up. */
-static bool other_period(const struct np_record *r, double period_sec)
+static bool other_period(const struct np_record *record, double period_sec)
 {
-	double x = r->probe.period_sec;
+	double x = record->probe.period_sec;
 
 	return period_sec > 0 &&
 	       fabs(x - period_sec) > 1e-3 * fmax(x, period_sec);
@@ -967,28 +1024,29 @@ struct latencies {
 };
 
 /* The rank of a run's latencies; RANK_NONE: they cannot be used. */
-static unsigned rank_of(const struct latencies *l, size_t i)
+static unsigned rank_of(const struct latencies *latencies, size_t i)
 {
-	const struct np_record *r = l->runs->run[i];
-	const char *of = l->e->fingerprint;
-	enum np_run_use use = l->e->use[i];
+	const struct np_record *record = latencies->runs->run[i];
+	const char *of = latencies->e->fingerprint;
+	enum np_run_use use = latencies->e->use[i];
 	unsigned rank = 0;
 
-	if (r->level || !np_run_latency(r).n)
+	if (record->level || !np_run_latency(record).n)
 		return RANK_NONE;
-	if (use == NP_RUN_NEIGHBOURS && !l->for_models)
+	if (use == NP_RUN_NEIGHBOURS && !latencies->for_models)
 		rank |= RANK_NEIGHBOURS;
 	else if (use != NP_RUN_ALONE && use != NP_RUN_INTERVALS &&
 		 use != NP_RUN_WORKLOAD && use != NP_RUN_AUTOMATIC)
 		return RANK_NONE;
-	if (!l->is_idle && !r->fingerprint)
+	if (!latencies->is_idle && !record->fingerprint)
 		rank |= RANK_WORKLOAD;
-	else if (!l->is_idle && !(of && !strcmp(r->fingerprint, of)))
+	else if (!latencies->is_idle &&
+		 !(of && !strcmp(record->fingerprint, of)))
 		return RANK_NONE;
-	if (other_period(r, l->period_sec))
+	if (other_period(record, latencies->period_sec))
 		rank |= RANK_PERIOD;
-	if (l->is_idle && r->source)
-		rank |= source_of(r) == NP_SOURCE_CALIBRATION ?
+	if (latencies->is_idle && record->source)
+		rank |= source_of(record) == NP_SOURCE_CALIBRATION ?
 				RANK_CALIBRATION :
 				RANK_QUIET;
 	return rank;
@@ -1001,80 +1059,86 @@ static unsigned rank_of(const struct latencies *l, size_t i)
 #define QUIET_RATIO 2.0
 
 /* Median under the slowest leaf switch; a mean follows a few late probes. */
-static double median_of(const struct np_record *r)
+static double median_of(const struct np_record *record)
 {
-	const char *rail = np_run_rail(r);
+	const char *rail = np_run_rail(record);
 	double sec = 0;
 
-	for (size_t i = 0; i < r->n_leaves; i++)
-		if (r->leaves[i].hist && r->leaves[i].latency.n &&
-		    is_on(&r->leaves[i], rail))
-			sec = fmax(sec,
-				   np_hist_quantile(r->leaves[i].hist, 0.5));
+	for (size_t i = 0; i < record->n_leaves; i++)
+		if (record->leaves[i].hist && record->leaves[i].latency.n &&
+		    is_on(&record->leaves[i], rail))
+			sec = fmax(sec, np_hist_quantile(record->leaves[i].hist,
+							 0.5));
 	return sec;
 }
 
 /* The largest median latency that still counts, for quiet intervals. */
-static double slowest_of(const struct latencies *l, unsigned rank)
+static double slowest_of(const struct latencies *latencies, unsigned rank)
 {
 	double fastest = INFINITY;
 
 	if (!(rank & (RANK_QUIET | RANK_CALIBRATION)))
 		return INFINITY;
-	for (size_t i = 0; i < l->runs->n; i++)
-		if (rank_of(l, i) == rank)
-			fastest = fmin(fastest, median_of(l->runs->run[i]));
+	for (size_t i = 0; i < latencies->runs->n; i++)
+		if (rank_of(latencies, i) == rank)
+			fastest = fmin(fastest,
+				       median_of(latencies->runs->run[i]));
 	return QUIET_RATIO * fastest;
 }
 
 /* Merge the latencies of all runs of the lowest rank. */
-static int use_latencies(struct latencies *l)
+static int use_latencies(struct latencies *latencies)
 {
-	struct np_run_summary *e = l->e;
+	struct np_run_summary *summary = latencies->e;
 	unsigned best = RANK_NONE;
 	double slowest;
 	int rc = 0;
 
-	for (size_t i = 0; i < l->runs->n; i++)
-		if (rank_of(l, i) < best)
-			best = rank_of(l, i);
-	slowest = slowest_of(l, best);
-	for (size_t i = 0; !rc && best < RANK_NONE && i < l->runs->n; i++) {
-		const struct np_record *r = l->runs->run[i];
+	for (size_t i = 0; i < latencies->runs->n; i++)
+		if (rank_of(latencies, i) < best)
+			best = rank_of(latencies, i);
+	slowest = slowest_of(latencies, best);
+	for (size_t i = 0; !rc && best < RANK_NONE && i < latencies->runs->n;
+	     i++) {
+		const struct np_record *record = latencies->runs->run[i];
 
-		if (rank_of(l, i) != best || median_of(r) > slowest)
+		if (rank_of(latencies, i) != best ||
+		    median_of(record) > slowest)
 			continue;
-		rc = np_sample_add(&e->latency, r);
-		if (e->use[i] != NP_RUN_ALONE && e->use[i] != NP_RUN_INTERVALS)
-			e->use[i] = NP_RUN_LATENCY;
+		rc = np_sample_add(&summary->latency, record);
+		if (summary->use[i] != NP_RUN_ALONE &&
+		    summary->use[i] != NP_RUN_INTERVALS)
+			summary->use[i] = NP_RUN_LATENCY;
 	}
-	e->latency_sec = np_mean_of(&e->latency.means);
-	e->latency.neighbours = best & RANK_NEIGHBOURS;
-	e->latency.other_period = best & RANK_PERIOD;
+	summary->latency_sec = np_mean_of(&summary->latency.means);
+	summary->latency.neighbours = best & RANK_NEIGHBOURS;
+	summary->latency.other_period = best & RANK_PERIOD;
 	return rc;
 }
 
 /* ---- for the models ---- */
 
 /* Make the models' view of the application. */
-static int make_program(struct np_run_summary *e, const struct np_bins *bins)
+static int make_program(struct np_run_summary *summary,
+			const struct np_bins *bins)
 {
-	struct np_program *p = &e->program;
+	struct np_program *program = &summary->program;
 
-	if (e->n_curve)
-		p->curve = e->mean;
-	if (e->n_impact)
-		p->impact = e->mean + e->n_levels;
-	p->latency.all = e->latency.moments;
-	p->rails = e->rails;
-	if (e->latency.n_runs && np_bins_equal(bins, np_bins_own())) {
-		e->bin_count = calloc(NP_HIST_BINS, sizeof(*e->bin_count));
-		if (!e->bin_count)
+	if (summary->n_curve)
+		program->curve = summary->mean;
+	if (summary->n_impact)
+		program->impact = summary->mean + summary->n_levels;
+	program->latency.all = summary->latency.moments;
+	program->rails = summary->rails;
+	if (summary->latency.n_runs && np_bins_equal(bins, np_bins_own())) {
+		summary->bin_count =
+			calloc(NP_HIST_BINS, sizeof(*summary->bin_count));
+		if (!summary->bin_count)
 			return -ENOMEM;
 		for (size_t b = 0; b < NP_HIST_BINS; b++)
-			e->bin_count[b] =
-				(double)np_hist_count(e->latency.hist, b);
-		p->latency.count = e->bin_count;
+			summary->bin_count[b] =
+				(double)np_hist_count(summary->latency.hist, b);
+		program->latency.count = summary->bin_count;
 	}
 	return 0;
 }
@@ -1084,175 +1148,189 @@ int np_run_summary_make(const struct np_runs *runs,
 			struct np_run_summary *out)
 {
 	static const struct np_run_summary_opt nothing = { .now = 0 };
-	struct np_run_summary e = { .program = { .name = runs->app } };
-	struct latencies l = {
-		.e = &e,
+	struct np_run_summary summary = { .program = { .name = runs->app } };
+	struct latencies latencies = {
+		.e = &summary,
 		.runs = runs,
 		.is_idle = !strcmp(runs->app, NP_IDLE_APP),
 	};
-	struct np_summary_fabric f;
+	struct np_summary_fabric fabric;
 	int rc;
 
 	opt = opt ? opt : &nothing;
-	e.use = calloc(runs->n + 1, sizeof(*e.use));
-	if (!e.use)
+	summary.use = calloc(runs->n + 1, sizeof(*summary.use));
+	if (!summary.use)
 		return -ENOMEM;
 	if (!opt->calibration && !opt->like)
-		e.fabric = newest_measured(runs);
-	f = fabric_of(opt, e.fabric);
-	if (find_rails(runs, &e.rails)) {
-		np_run_summary_free(&e);
+		summary.fabric = newest_measured(runs);
+	fabric = fabric_of(opt, summary.fabric);
+	if (find_rails(runs, &summary.rails)) {
+		np_run_summary_free(&summary);
 		return -ENOMEM;
 	}
-	f.rails = e.rails;
-	decide_uses(runs, opt, &f, &e);
-	rc = find_levels(&e, runs, opt, f.scope);
+	fabric.rails = summary.rails;
+	decide_uses(runs, opt, &fabric, &summary);
+	rc = find_levels(&summary, runs, opt, fabric.scope);
 	if (!rc)
-		rc = make_curve(&e, runs, opt->calibration);
-	l.for_models = opt->calibration;
-	l.period_sec = f.period_sec;
+		rc = make_curve(&summary, runs, opt->calibration);
+	latencies.for_models = opt->calibration;
+	latencies.period_sec = fabric.period_sec;
 	if (!rc)
-		rc = use_latencies(&l);
+		rc = use_latencies(&latencies);
 	for (size_t i = 0; i < runs->n; i++) {
-		e.count[e.use[i]]++;
-		e.n_used += e.use[i] < NP_RUN_FABRIC;
+		summary.count[summary.use[i]]++;
+		summary.n_used += summary.use[i] < NP_RUN_FABRIC;
 	}
 	if (!rc && opt->calibration)
-		rc = make_program(&e, opt->calibration->fabric->bins);
+		rc = make_program(&summary, opt->calibration->fabric->bins);
 	if (rc)
-		np_run_summary_free(&e);
+		np_run_summary_free(&summary);
 	else
-		*out = e;
+		*out = summary;
 	return rc;
 }
 
-void np_run_summary_detach(struct np_run_summary *e, const char *name)
+void np_run_summary_detach(struct np_run_summary *summary, const char *name)
 {
-	e->program.name = name;
-	e->fingerprint = NULL;
-	e->fabric = NULL;
-	free(e->use);
-	free(e->level);
-	np_hist_free(e->latency.hist);
-	e->use = NULL;
-	e->level = NULL;
-	e->latency.hist = NULL;
+	summary->program.name = name;
+	summary->fingerprint = NULL;
+	summary->fabric = NULL;
+	free(summary->use);
+	free(summary->level);
+	np_hist_free(summary->latency.hist);
+	summary->use = NULL;
+	summary->level = NULL;
+	summary->latency.hist = NULL;
 }
 
-bool np_run_summary_has_data(const struct np_run_summary *e)
+bool np_run_summary_has_data(const struct np_run_summary *summary)
 {
-	return e->n_curve || e->n_impact || e->program.latency.all.n;
+	return summary->n_curve || summary->n_impact ||
+	       summary->program.latency.all.n;
 }
 
-void np_run_summary_free(struct np_run_summary *e)
+void np_run_summary_free(struct np_run_summary *summary)
 {
-	free(e->use);
-	free(e->level);
-	free(e->mean);
-	free(e->bin_count);
-	free(e->rails);
-	np_hist_free(e->latency.hist);
-	*e = (struct np_run_summary){ .use = NULL };
+	free(summary->use);
+	free(summary->level);
+	free(summary->mean);
+	free(summary->bin_count);
+	free(summary->rails);
+	np_hist_free(summary->latency.hist);
+	*summary = (struct np_run_summary){ .use = NULL };
 }
 
 /* ---- in few bytes, for the cache (np_cache.h) ---- */
 
-static void pack_moments(struct np_pack *p, struct np_moments *m)
+static void pack_moments(struct np_pack *pack, struct np_moments *moments)
 {
-	m->n = np_pack_count(p, m->n, UINT64_MAX);
-	m->mean = np_pack_real(p, m->mean);
-	m->m2 = np_pack_real(p, m->m2);
-	m->min = np_pack_real(p, m->min);
-	m->max = np_pack_real(p, m->max);
+	moments->n = np_pack_count(pack, moments->n, UINT64_MAX);
+	moments->mean = np_pack_real(pack, moments->mean);
+	moments->m2 = np_pack_real(pack, moments->m2);
+	moments->min = np_pack_real(pack, moments->min);
+	moments->max = np_pack_real(pack, moments->max);
 }
 
 /* Most bins are empty, so each is preceded by its index. */
-static void pack_bins(struct np_pack *p, double *count)
+static void pack_bins(struct np_pack *pack, double *count)
 {
 	size_t n = 0;
 
 	for (size_t b = 0; count && b < NP_HIST_BINS; b++)
 		n += count[b] != 0;
-	n = np_pack_count(p, n, count ? NP_HIST_BINS : 0);
+	n = np_pack_count(pack, n, count ? NP_HIST_BINS : 0);
 	for (size_t b = 0; n; b++, n--) {
-		while (p->f && count[b] == 0)
+		while (pack->f && count[b] == 0)
 			b++;
-		b = np_pack_count(p, b, NP_HIST_BINS - 1);
-		count[b] = np_pack_real(p, count[b]);
+		b = np_pack_count(pack, b, NP_HIST_BINS - 1);
+		count[b] = np_pack_real(pack, count[b]);
 	}
 }
 
-/* Write or read e, which is all zero before reading.  Returns 0 or -ENOMEM. */
-static int pack_summary(struct np_pack *p, struct np_run_summary *e,
+/*
+ * Write or read a summary, which is all zero before reading.  Returns 0 or
+ * -ENOMEM.
+ */
+static int pack_summary(struct np_pack *pack, struct np_run_summary *summary,
 			size_t n_levels)
 {
 	const char *rails;
 
 	for (int use = 0; use < NP_RUN_USES; use++)
-		e->count[use] = np_pack_count(p, e->count[use], SIZE_MAX);
-	e->n_used = np_pack_count(p, e->n_used, SIZE_MAX);
-	e->latency.n_runs = np_pack_count(p, e->latency.n_runs, SIZE_MAX);
-	e->latency.other_period = np_pack_count(p, e->latency.other_period, 1);
-	pack_moments(p, &e->latency.moments);
-	if (np_pack_count(p, e->bin_count != NULL, 1) && !p->f) {
-		e->bin_count = calloc(NP_HIST_BINS, sizeof(*e->bin_count));
-		if (!e->bin_count)
+		summary->count[use] =
+			np_pack_count(pack, summary->count[use], SIZE_MAX);
+	summary->n_used = np_pack_count(pack, summary->n_used, SIZE_MAX);
+	summary->latency.n_runs =
+		np_pack_count(pack, summary->latency.n_runs, SIZE_MAX);
+	summary->latency.other_period =
+		np_pack_count(pack, summary->latency.other_period, 1);
+	pack_moments(pack, &summary->latency.moments);
+	if (np_pack_count(pack, summary->bin_count != NULL, 1) && !pack->f) {
+		summary->bin_count =
+			calloc(NP_HIST_BINS, sizeof(*summary->bin_count));
+		if (!summary->bin_count)
 			return -ENOMEM;
 	}
-	pack_bins(p, e->bin_count);
-	e->n_levels = np_pack_count(p, e->n_levels, n_levels);
-	p->bad |= e->n_levels != n_levels;
-	rails = np_pack_text(p, e->rails);
-	if (!p->f && rails && *rails && !(e->rails = strdup(rails)))
+	pack_bins(pack, summary->bin_count);
+	summary->n_levels = np_pack_count(pack, summary->n_levels, n_levels);
+	pack->bad |= summary->n_levels != n_levels;
+	rails = np_pack_text(pack, summary->rails);
+	if (!pack->f && rails && *rails && !(summary->rails = strdup(rails)))
 		return -ENOMEM;
-	if (!p->f)
-		e->mean = calloc(2 * n_levels + 1, sizeof(*e->mean));
-	if (!e->mean)
+	if (!pack->f)
+		summary->mean =
+			calloc(2 * n_levels + 1, sizeof(*summary->mean));
+	if (!summary->mean)
 		return -ENOMEM;
 	for (size_t i = 0; i < 2 * n_levels; i++)
-		e->mean[i] = np_pack_mean(p, e->mean[i]);
+		summary->mean[i] = np_pack_mean(pack, summary->mean[i]);
 	return 0;
 }
 
-void np_run_summary_pack(FILE *f, const struct np_run_summary *e)
+void np_run_summary_pack(FILE *f, const struct np_run_summary *summary)
 {
-	struct np_pack p = { .f = f };
-	struct np_run_summary same = *e;
+	struct np_pack pack = { .f = f };
+	struct np_run_summary same = *summary;
 
-	pack_summary(&p, &same, e->n_levels);
+	pack_summary(&pack, &same, summary->n_levels);
 }
 
 /* Restore the models' view of it. */
-static void restore_program(struct np_run_summary *e, const char *name)
+static void restore_program(struct np_run_summary *summary, const char *name)
 {
-	for (size_t i = 0; i < e->n_levels; i++) {
-		e->n_curve += np_mean_known(&e->mean[i]);
-		e->n_impact += np_mean_known(&e->mean[e->n_levels + i]);
+	for (size_t i = 0; i < summary->n_levels; i++) {
+		summary->n_curve += np_mean_known(&summary->mean[i]);
+		summary->n_impact +=
+			np_mean_known(&summary->mean[summary->n_levels + i]);
 	}
-	e->program = (struct np_program){
+	summary->program = (struct np_program){
 		.name = name,
-		.latency = { e->latency.moments, e->bin_count },
-		.curve = e->n_curve ? e->mean : NULL,
-		.impact = e->n_impact ? e->mean + e->n_levels : NULL,
-		.rails = e->rails,
+		.latency = { summary->latency.moments, summary->bin_count },
+		.curve = summary->n_curve ? summary->mean : NULL,
+		.impact = summary->n_impact ?
+				  summary->mean + summary->n_levels :
+				  NULL,
+		.rails = summary->rails,
 	};
 }
 
-int np_run_summary_unpack(struct np_pack *p, const struct np_fabric *fabric,
+int np_run_summary_unpack(struct np_pack *pack, const struct np_fabric *fabric,
 			  const char *name, struct np_run_summary *out)
 {
-	struct np_run_summary e = { .n_used = 0 };
-	int rc = pack_summary(p, &e, fabric->n_levels);
+	struct np_run_summary summary = { .n_used = 0 };
+	int rc = pack_summary(pack, &summary, fabric->n_levels);
 
-	p->bad |= e.bin_count && !np_bins_equal(fabric->bins, np_bins_own());
+	pack->bad |= summary.bin_count &&
+		     !np_bins_equal(fabric->bins, np_bins_own());
 	if (!rc)
-		restore_program(&e, name);
-	if (!rc && (p->bad || np_program_check(&e.program, fabric, NULL)))
+		restore_program(&summary, name);
+	if (!rc &&
+	    (pack->bad || np_program_check(&summary.program, fabric, NULL)))
 		rc = -EINVAL;
 	if (rc)
-		np_run_summary_free(&e);
+		np_run_summary_free(&summary);
 	else
-		*out = e;
+		*out = summary;
 	return rc;
 }
 
@@ -1262,49 +1340,54 @@ int np_run_summary_unpack(struct np_pack *p, const struct np_fabric *fabric,
  * The impact of a level on others: the mean over the victims of
  * log(1 + slowdown); NaN: not measured.
  */
-static double level_impact(const struct np_fabric *f, size_t level)
+static double level_impact(const struct np_fabric *fabric, size_t level)
 {
 	double sum = 0;
 	size_t n = 0;
 
-	for (size_t v = 0; f->pairs && v < f->n_levels; v++) {
-		const struct np_mean *m = &f->pairs[v * f->n_levels + level];
+	for (size_t v = 0; fabric->pairs && v < fabric->n_levels; v++) {
+		const struct np_mean *mean =
+			&fabric->pairs[v * fabric->n_levels + level];
 
-		if (np_mean_known(m) && m->mean > -1) {
-			sum += log1p(m->mean);
+		if (np_mean_known(mean) && mean->mean > -1) {
+			sum += log1p(mean->mean);
 			n++;
 		}
 	}
 	return n ? sum / (double)n : NAN;
 }
 
-int np_curve_levels_make(const struct np_calibration *c,
+int np_curve_levels_make(const struct np_calibration *calibration,
 			 struct np_curve_levels *out)
 {
-	size_t n = c ? c->fabric->n_levels : np_n_levels;
-	struct np_curve_levels l = {
-		.name = calloc(n + 1, sizeof(*l.name)),
-		.level = calloc(n + 1, sizeof(*l.level)),
+	size_t n = calibration ? calibration->fabric->n_levels : np_n_levels;
+	struct np_curve_levels levels = {
+		.name = calloc(n + 1, sizeof(*levels.name)),
+		.level = calloc(n + 1, sizeof(*levels.level)),
 		.n = n,
 	};
 
-	if (!l.name || !l.level) {
-		np_curve_levels_free(&l);
+	if (!levels.name || !levels.level) {
+		np_curve_levels_free(&levels);
 		return -ENOMEM;
 	}
 	for (size_t i = 0; i < n; i++) {
-		l.name[i] = c ? c->fabric->level[i].name : np_levels[i].name;
-		l.level[i].impact = c ? level_impact(c->fabric, i) : (double)i;
+		levels.name[i] = calibration ?
+					 calibration->fabric->level[i].name :
+					 np_levels[i].name;
+		levels.level[i].impact =
+			calibration ? level_impact(calibration->fabric, i) :
+				      (double)i;
 	}
-	*out = l;
+	*out = levels;
 	return 0;
 }
 
-void np_curve_levels_free(struct np_curve_levels *l)
+void np_curve_levels_free(struct np_curve_levels *levels)
 {
-	free(l->name);
-	free(l->level);
-	*l = (struct np_curve_levels){ .n = 0 };
+	free(levels->name);
+	free(levels->level);
+	*levels = (struct np_curve_levels){ .n = 0 };
 }
 
 /* Is it this level, at this scope (NULL: any)? */
@@ -1316,39 +1399,43 @@ static bool is_level_at(const char *name, const char *at, const char *want_name,
 }
 
 /* Runs of the workload that have not ended yet; name NULL: without a level. */
-static uint32_t count_under_way(const struct np_run_summary *e,
+static uint32_t count_under_way(const struct np_run_summary *summary,
 				const struct np_runs *runs, const char *name,
 				const char *scope)
 {
 	uint32_t n = 0;
 
 	for (size_t i = 0; i < runs->n; i++) {
-		const struct np_record *r = runs->run[i];
-		const struct np_level_run *l = r->level;
+		const struct np_record *record = runs->run[i];
+		const struct np_level_run *run = record->level;
 
-		if (e->use[i] != NP_RUN_UNDER_WAY || !e->fingerprint ||
-		    !r->fingerprint || strcmp(r->fingerprint, e->fingerprint))
+		if (summary->use[i] != NP_RUN_UNDER_WAY ||
+		    !summary->fingerprint || !record->fingerprint ||
+		    strcmp(record->fingerprint, summary->fingerprint))
 			continue;
-		n += name ? l && is_level_at(l->name, l->scope, name, scope) :
-			    !l;
+		n += name ? run && is_level_at(run->name, run->scope, name,
+					       scope) :
+			    !run;
 	}
 	return n;
 }
 
-void np_curve_count(const struct np_run_summary *e, const struct np_runs *runs,
-		    const char *scope, struct np_curve_levels *l,
-		    struct np_mean *alone)
+void np_curve_count(const struct np_run_summary *summary,
+		    const struct np_runs *runs, const char *scope,
+		    struct np_curve_levels *levels, struct np_mean *alone)
 {
-	for (size_t i = 0; i < l->n; i++) {
-		struct np_mean *m = &l->level[i].run_sec;
+	for (size_t i = 0; i < levels->n; i++) {
+		struct np_mean *mean = &levels->level[i].run_sec;
 
-		*m = (struct np_mean){ 0 };
-		for (size_t k = 0; k < e->n_levels; k++)
-			if (is_level_at(e->level[k].name, e->level[k].scope,
-					l->name[i], scope))
-				*m = e->level[k].run_sec;
-		m->n += count_under_way(e, runs, l->name[i], scope);
+		*mean = (struct np_mean){ 0 };
+		for (size_t k = 0; k < summary->n_levels; k++)
+			if (is_level_at(summary->level[k].name,
+					summary->level[k].scope,
+					levels->name[i], scope))
+				*mean = summary->level[k].run_sec;
+		mean->n +=
+			count_under_way(summary, runs, levels->name[i], scope);
 	}
-	*alone = e->alone_sec;
-	alone->n += count_under_way(e, runs, NULL, NULL);
+	*alone = summary->alone_sec;
+	alone->n += count_under_way(summary, runs, NULL, NULL);
 }

@@ -67,49 +67,49 @@ struct np_sample {
 };
 
 /* Add a run.  Returns 0 or -ENOMEM; free hist with np_hist_free(). */
-int np_sample_add(struct np_sample *s, const struct np_record *r);
+int np_sample_add(struct np_sample *sample, const struct np_record *record);
 
 /* "run", "quiet" or "calibration", as in record->source and on pages. */
 const char *np_sample_source_name(enum np_sample_source source);
 
 /* Quantile q of a sample, seconds; limited to its minimum and maximum. */
-double np_sample_quantile(const struct np_sample *s, double q);
+double np_sample_quantile(const struct np_sample *sample, double q);
 
 /*
  * The rail of a run that counts, borrowed: of those that it loads the busiest
  * one, on which the mean latency is the largest multiple of the lowest.  NULL:
  * the run has no rails, or no latencies.
  */
-const char *np_run_rail(const struct np_record *r);
+const char *np_run_rail(const struct np_record *record);
 
 /*
  * Does a run load a rail: do the adapters that lead to it transfer more than
  * those of a quiet node?  True also if that is not known: without counters, or
  * if a load level on the same nodes was counted, too.
  */
-bool np_run_loads_rail(const struct np_record *r, const char *rail);
+bool np_run_loads_rail(const struct np_record *record, const char *rail);
 
 /* The latencies of a rail under all of its leaf switches together. */
-struct np_moments np_run_rail_latency(const struct np_record *r,
+struct np_moments np_run_rail_latency(const struct np_record *record,
 				      const char *rail);
 
 /*
  * The latencies of a run under all leaf switches together; of a run with rails,
  * under those of the rail that counts.
  */
-struct np_moments np_run_latency(const struct np_record *r);
+struct np_moments np_run_latency(const struct np_record *record);
 
 /* Merge the histograms of the same leaf switches into to. */
-void np_run_add_hist(const struct np_record *r, struct np_hist *to);
+void np_run_add_hist(const struct np_record *record, struct np_hist *to);
 
 /*
  * The same over time: free() it.  NULL if the run has no windows, or out of
  * memory.
  */
-struct np_series *np_run_windows(const struct np_record *r);
+struct np_series *np_run_windows(const struct np_record *record);
 
 /* Did other jobs have nodes on the run's leaf switches while it ran? */
-bool np_run_has_neighbours(const struct np_record *r);
+bool np_run_has_neighbours(const struct np_record *record);
 
 /*
  * The name of runs of the idle network, made with
@@ -209,16 +209,16 @@ struct np_run_summary {
 int np_run_summary_make(const struct np_runs *runs,
 			const struct np_run_summary_opt *opt,
 			struct np_run_summary *out);
-void np_run_summary_free(struct np_run_summary *e);
+void np_run_summary_free(struct np_run_summary *summary);
 
 /*
  * Make it independent of the runs, which may then be freed, by keeping only
  * what the models need.  name is borrowed.
  */
-void np_run_summary_detach(struct np_run_summary *e, const char *name);
+void np_run_summary_detach(struct np_run_summary *summary, const char *name);
 
 /* Do the models know anything about it, as victim or as co-runner? */
-bool np_run_summary_has_data(const struct np_run_summary *e);
+bool np_run_summary_has_data(const struct np_run_summary *summary);
 
 /* One word, for programs: "used", "level", "neighbours" ... */
 const char *np_run_use_name(enum np_run_use use);
@@ -239,25 +239,25 @@ int np_run_intervals(const struct np_runs *runs, const enum np_run_use *use,
 
 /*
  * A level's rounds on n_nodes nodes before the program of such a run started:
- * of r, or else of the newest run.  NULL: there are none.
+ * of record, or else of the newest run.  NULL: there are none.
  */
 const struct np_moments *np_run_intervals_alone(const struct np_runs *runs,
 						const enum np_run_use *use,
-						const struct np_record *r,
+						const struct np_record *record,
 						const char *level,
 						uint32_t n_nodes);
 
 /* ---- in few bytes, for the cache (np_cache.h) ---- */
 
-/* Write what the models need of e, which was made with a calibration. */
-void np_run_summary_pack(FILE *f, const struct np_run_summary *e);
+/* Write what the models need of summary, which was made with a calibration. */
+void np_run_summary_pack(FILE *f, const struct np_run_summary *summary);
 
 /*
- * Read it, as np_run_summary_detach() leaves it; name is borrowed.  fabric: that
- * of the same calibration.  Returns 0, -EINVAL (it is something else) or
+ * Read it, as np_run_summary_detach() leaves it; name is borrowed.  fabric:
+ * that of the same calibration.  Returns 0, -EINVAL (it is something else) or
  * -ENOMEM.
  */
-int np_run_summary_unpack(struct np_pack *p, const struct np_fabric *fabric,
+int np_run_summary_unpack(struct np_pack *pack, const struct np_fabric *fabric,
 			  const char *name, struct np_run_summary *out);
 
 /* ---- runs that a sensitivity curve has so far, for np_planner_next() ---- */
@@ -274,17 +274,17 @@ struct np_curve_levels {
  * log(1 + slowdown).  Without one, the named levels of np_level.h in their
  * order. Returns 0 or -ENOMEM; free with np_curve_levels_free().
  */
-int np_curve_levels_make(const struct np_calibration *c,
+int np_curve_levels_make(const struct np_calibration *calibration,
 			 struct np_curve_levels *out);
-void np_curve_levels_free(struct np_curve_levels *l);
+void np_curve_levels_free(struct np_curve_levels *levels);
 
 /*
  * Set run_sec of every level, and *alone, from the summary of these runs.  Runs
  * of its workload that have not ended count, but without a time.
  * scope: only levels that ran there ("leaf", "node"); NULL: anywhere.
  */
-void np_curve_count(const struct np_run_summary *e, const struct np_runs *runs,
-		    const char *scope, struct np_curve_levels *l,
-		    struct np_mean *alone);
+void np_curve_count(const struct np_run_summary *summary,
+		    const struct np_runs *runs, const char *scope,
+		    struct np_curve_levels *levels, struct np_mean *alone);
 
 #endif
