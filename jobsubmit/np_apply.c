@@ -41,12 +41,12 @@ static char *user_list(const struct np_job_entry *entry,
  * that is later; 0: none.
  */
 static int64_t begin_time_of(const struct np_job_entry *entry,
-			     const struct np_outcome *o, int64_t now_sec)
+			     const struct np_outcome *outcome, int64_t now_sec)
 {
 	int64_t begin = entry->annotation.begin_sec;
 
-	if (o->until_sec)
-		return o->until_sec > begin ? o->until_sec : begin;
+	if (outcome->until_sec)
+		return outcome->until_sec > begin ? outcome->until_sec : begin;
 	if (entry->begin_sec == begin || !entry->begin_sec)
 		return 0;
 	return begin ? begin : now_sec;
@@ -57,31 +57,34 @@ static int64_t begin_time_of(const struct np_job_entry *entry,
  * the value in the annotation, which saves an update.
  */
 static char *comment_of(const struct np_job_entry *entry,
-			const struct np_outcome *o, char *user, char *ours)
+			const struct np_outcome *outcome, char *user,
+			char *ours)
 {
 	const struct np_annotation *present = &entry->annotation;
-	bool decided = o->action != NP_ACT_NONE;
-	struct np_annotation a = {
+	bool decided = outcome->action != NP_ACT_NONE;
+	struct np_annotation annotation = {
 		.user = decided ? user : NULL,
 		.ours = ours,
-		.until_sec = o->until_sec,
+		.until_sec = outcome->until_sec,
 		.decided = decided,
-		.begin_sec = o->until_sec ? present->begin_sec : 0,
+		.begin_sec = outcome->until_sec ? present->begin_sec : 0,
 		.held_sec = present->held_sec,
 	};
 
-	strcpy(a.app, present->app);
-	if (fabs(o->held_sec - a.held_sec) >= HELD_STEP_SEC || !o->held_sec)
-		a.held_sec = o->held_sec;
-	return np_annotation_write(entry->comment,
-				   a.app[0] || a.decided ? &a : NULL);
+	strcpy(annotation.app, present->app);
+	if (fabs(outcome->held_sec - annotation.held_sec) >= HELD_STEP_SEC ||
+	    !outcome->held_sec)
+		annotation.held_sec = outcome->held_sec;
+	return np_annotation_write(
+		entry->comment,
+		annotation.app[0] || annotation.decided ? &annotation : NULL);
 }
 
 /* Fill in *u. scratch: two bitmaps of nodes. */
 static int fill_update(const struct np_job_snapshot *jobs,
 		       const struct np_job_entry *entry,
-		       const struct np_outcome *o, bool force,
-		       uint64_t *scratch, struct np_update *u)
+		       const struct np_outcome *outcome, bool force,
+		       uint64_t *scratch, struct np_update *update)
 {
 	const struct np_cluster_map *map = jobs->map;
 	size_t words = map->words, bytes = words * sizeof(*scratch);
@@ -91,84 +94,84 @@ static int fill_update(const struct np_job_snapshot *jobs,
 	int rc = 0;
 
 	memset(excluded, 0, bytes);
-	if (o->leaves) {
-		u->ours = np_cluster_map_closed(map, o->leaves);
-		np_leaves_excluded(map->leaves, o->leaves, excluded);
+	if (outcome->leaves) {
+		update->ours = np_cluster_map_closed(map, outcome->leaves);
+		np_leaves_excluded(map->leaves, outcome->leaves, excluded);
 	}
 	/* NULL: no node, which is right, or out of memory. */
 	if ((!user && np_bits_any(entry->user, words)) ||
-	    (!u->ours && np_bits_any(excluded, words))) {
+	    (!update->ours && np_bits_any(excluded, words))) {
 		free(user);
 		return -ENOMEM;
 	}
 	np_bits_or(excluded, entry->user, words);
-	u->comment = comment_of(entry, o, user, u->ours);
-	if (!u->comment)
+	update->comment = comment_of(entry, outcome, user, update->ours);
+	if (!update->comment)
 		rc = -ENOMEM;
 	if (!rc && (force || memcmp(excluded, entry->present, bytes))) {
-		u->exc_nodes = np_annotation_join(user, u->ours);
-		rc = u->exc_nodes ? 0 : -ENOMEM;
+		update->exc_nodes = np_annotation_join(user, update->ours);
+		rc = update->exc_nodes ? 0 : -ENOMEM;
 	}
 	free(user);
-	u->begin_sec = begin_time_of(entry, o, jobs->now_sec);
-	if (u->begin_sec == entry->begin_sec)
-		u->begin_sec = 0;
-	if (force && !u->begin_sec)
-		u->begin_sec = entry->annotation.begin_sec ?
-				       entry->annotation.begin_sec :
-				       jobs->now_sec;
+	update->begin_sec = begin_time_of(entry, outcome, jobs->now_sec);
+	if (update->begin_sec == entry->begin_sec)
+		update->begin_sec = 0;
+	if (force && !update->begin_sec)
+		update->begin_sec = entry->annotation.begin_sec ?
+					    entry->annotation.begin_sec :
+					    jobs->now_sec;
 	/* The comment goes with every update, even if it stays the same:
 	   np_modify() recognises our updates by the annotation in it. */
-	if (!rc && !force && !u->exc_nodes && !u->begin_sec &&
-	    !strcmp(u->comment, present)) {
-		free(u->comment);
-		u->comment = NULL;
+	if (!rc && !force && !update->exc_nodes && !update->begin_sec &&
+	    !strcmp(update->comment, present)) {
+		free(update->comment);
+		update->comment = NULL;
 	}
 	return rc;
 }
 
 int np_update_make(const struct np_job_snapshot *jobs, size_t job,
 		   const struct np_outcome *outcome, bool force,
-		   struct np_update *u)
+		   struct np_update *update)
 {
 	const struct np_outcome nothing = { .held_sec = outcome->held_sec };
 	uint64_t *scratch = calloc(2 * jobs->map->words, sizeof(*scratch));
 	int rc;
 
-	*u = (struct np_update){ NULL };
+	*update = (struct np_update){ NULL };
 	if (!scratch)
 		return -ENOMEM;
 	rc = fill_update(jobs, &jobs->job[job],
-			 outcome->applied ? outcome : &nothing,
-			 force, scratch, u);
+			 outcome->applied ? outcome : &nothing, force, scratch,
+			 update);
 	free(scratch);
 	if (rc) {
-		np_update_clear(u);
+		np_update_clear(update);
 		return rc;
 	}
-	return u->exc_nodes || u->comment || u->begin_sec;
+	return update->exc_nodes || update->comment || update->begin_sec;
 }
 
-void np_update_clear(struct np_update *u)
+void np_update_clear(struct np_update *update)
 {
-	free(u->exc_nodes);
-	free(u->comment);
-	free(u->ours);
-	*u = (struct np_update){ NULL };
+	free(update->exc_nodes);
+	free(update->comment);
+	free(update->ours);
+	*update = (struct np_update){ NULL };
 }
 
 int np_update_send(uint32_t job_id, const char *job_id_str,
-		   const struct np_update *u)
+		   const struct np_update *update)
 {
 	job_array_resp_msg_t *resp = NULL;
 	job_desc_msg_t d;
 	int rc;
 
 	slurm_init_job_desc_msg(&d);
-	d.exc_nodes = u->exc_nodes;
-	d.admin_comment = u->comment;
-	if (u->begin_sec)
-		d.begin_time = u->begin_sec;
+	d.exc_nodes = update->exc_nodes;
+	d.admin_comment = update->comment;
+	if (update->begin_sec)
+		d.begin_time = update->begin_sec;
 	if (!job_id_str) {
 		np_job_desc_set_id(&d, job_id);
 		return slurm_update_job(&d) ? errno : 0;
@@ -216,13 +219,13 @@ struct writer {
  * Whether one more update may be sent for the owner of a job; if not, it is
  * missed.
  */
-static bool may_write(struct writer *w, const struct np_job_entry *entry)
+static bool may_write(struct writer *writer, const struct np_job_entry *entry)
 {
-	if (w->out->cut || !w->go_on(w->arg))
-		w->out->cut = true;
-	else if (np_shares_take(&w->left, entry->in->owner, 1))
+	if (writer->out->cut || !writer->go_on(writer->arg))
+		writer->out->cut = true;
+	else if (np_shares_take(&writer->left, entry->in->owner, 1))
 		return true;
-	w->missed = w->out->more = true;
+	writer->missed = writer->out->more = true;
 	return false;
 }
 
@@ -237,14 +240,14 @@ static bool has_left_queue(int rc)
  * Slurm refused an update: log it once per job. After MAX_FAILURES it no longer
  * counts as missed, so that a job that can never be updated holds up no others.
  */
-static void
-log_failure(struct writer *w, uint32_t id, const char *id_str, int rc)
+static void log_failure(struct writer *writer, uint32_t id, const char *id_str,
+			int rc)
 {
-	struct np_cached_job *cached = np_job_cache_find(w->cache, id);
+	struct np_cached_job *cached = np_job_cache_find(writer->cache, id);
 
-	w->out->failures++;
+	writer->out->failures++;
 	if (cached && ++cached->failures < MAX_FAILURES)
-		w->missed = true;
+		writer->missed = true;
 	if (!cached || cached->failures == 1)
 		np_ctl_error("cannot update JobId=%u%s%s: %s", id,
 			     id_str ? " task " : "", id_str ? id_str : "",
@@ -255,42 +258,46 @@ log_failure(struct writer *w, uint32_t id, const char *id_str, int rc)
  * Send an update of a job, or of one task of its array. Returns whether it
  * succeeded; otherwise w->missed may be set.
  */
-static bool send_update(struct writer *w, const struct np_job_entry *entry,
-			uint32_t task, const struct np_update *u)
+static bool send_update(struct writer *writer, const struct np_job_entry *entry,
+			uint32_t task, const struct np_update *update)
 {
-	struct np_cached_job *cached = np_job_cache_find(w->cache, entry->id);
+	struct np_cached_job *cached =
+		np_job_cache_find(writer->cache, entry->id);
 	bool is_task = task != NP_CHANGE_ALL;
-	const struct np_sending s = {
+	const struct np_sending sending = {
 		.id = is_task ? entry->array : entry->id,
-		.array = entry->array, .task = task, .owner = entry->in->owner,
-		.exc_nodes = u->exc_nodes, .comment = u->comment,
+		.array = entry->array,
+		.task = task,
+		.owner = entry->in->owner,
+		.exc_nodes = update->exc_nodes,
+		.comment = update->comment,
 	};
 	char id_str[32];
 	int rc;
 
-	snprintf(id_str, sizeof(id_str), "%u_%u", s.id, task);
-	np_shared_set_sending(w->shared, &s);
-	rc = np_update_send(s.id, is_task ? id_str : NULL, u);
-	np_shared_set_sending(w->shared, NULL);
+	snprintf(id_str, sizeof(id_str), "%u_%u", sending.id, task);
+	np_shared_set_sending(writer->shared, &sending);
+	rc = np_update_send(sending.id, is_task ? id_str : NULL, update);
+	np_shared_set_sending(writer->shared, NULL);
 	if (rc == EAGAIN) /* np_modify() found a change by a user */
-		np_job_cache_lost_race(w->cache, entry->in->owner);
+		np_job_cache_lost_race(writer->cache, entry->in->owner);
 	if (rc == EAGAIN || has_left_queue(rc))
-		w->missed = true;
+		writer->missed = true;
 	else if (rc)
-		log_failure(w, entry->id, is_task ? id_str : NULL, rc);
+		log_failure(writer, entry->id, is_task ? id_str : NULL, rc);
 	else
-		w->out->updates++;
+		writer->out->updates++;
 	if (!rc && cached)
 		cached->failures = 0;
-	w->out->more |= w->missed;
+	writer->out->more |= writer->missed;
 	return !rc;
 }
 
 /* Append to the list of what jobs contain. Takes `ours`. 0 or -ENOMEM. */
-static int add_written(struct writer *w, const struct np_job_entry *entry,
+static int add_written(struct writer *writer, const struct np_job_entry *entry,
 		       char *ours, int64_t until_sec)
 {
-	struct np_applied *out = w->out;
+	struct np_applied *out = writer->out;
 
 	if (!ours && !until_sec)
 		return 0;
@@ -307,19 +314,21 @@ static int add_written(struct writer *w, const struct np_job_entry *entry,
 }
 
 /* List what a job that was not updated contains at present. 0 or -ENOMEM. */
-static int list_present(struct writer *w, size_t i)
+static int list_present(struct writer *writer, size_t i)
 {
-	const struct np_job_entry *entry = &w->jobs->job[i];
+	const struct np_job_entry *entry = &writer->jobs->job[i];
 	const struct np_annotation *annotation = &entry->annotation;
 	char *ours;
 
-	if (w->narrowed[i] == HELD)
-		return add_written(w, entry, NULL, w->jobs->now_sec + HOLD_SEC);
+	if (writer->narrowed[i] == HELD)
+		return add_written(writer, entry, NULL,
+				   writer->jobs->now_sec + HOLD_SEC);
 	if (!entry->in_effect)
 		return 0;
 	ours = annotation->ours ? strdup(annotation->ours) : NULL;
-	return annotation->ours && !ours ? -ENOMEM :
-	       add_written(w, entry, ours, annotation->until_sec);
+	return annotation->ours && !ours ?
+		     -ENOMEM :
+		     add_written(writer, entry, ours, annotation->until_sec);
 }
 
 /*
@@ -342,23 +351,24 @@ static void cache_comment(struct np_job_cache *cache, uint32_t id,
  * Write an outcome into a job, and list it. If w->missed is set afterwards, it
  * was neither written nor listed. 0 or -ENOMEM.
  */
-static int write_job(struct writer *w, size_t i, const struct np_outcome *o,
-		     bool force)
+static int write_job(struct writer *writer, size_t i,
+		     const struct np_outcome *outcome, bool force)
 {
-	const struct np_job_entry *entry = &w->jobs->job[i];
-	struct np_update u;
-	int rc = np_update_make(w->jobs, i, o, force, &u);
+	const struct np_job_entry *entry = &writer->jobs->job[i];
+	struct np_update update;
+	int rc = np_update_make(writer->jobs, i, outcome, force, &update);
 
-	w->missed = false;
-	if (rc > 0 && may_write(w, entry) &&
-	    send_update(w, entry, NP_CHANGE_ALL, &u) && u.comment)
-		cache_comment(w->cache, entry->id, u.comment);
-	if (rc >= 0 && !w->missed) {
-		rc = add_written(w, entry, u.ours,
-				 o->applied ? o->until_sec : 0);
-		u.ours = NULL;
+	writer->missed = false;
+	if (rc > 0 && may_write(writer, entry) &&
+	    send_update(writer, entry, NP_CHANGE_ALL, &update) &&
+	    update.comment)
+		cache_comment(writer->cache, entry->id, update.comment);
+	if (rc >= 0 && !writer->missed) {
+		rc = add_written(writer, entry, update.ours,
+				 outcome->applied ? outcome->until_sec : 0);
+		update.ours = NULL;
 	}
-	np_update_clear(&u);
+	np_update_clear(&update);
 	return rc < 0 ? rc : 0;
 }
 
@@ -366,22 +376,24 @@ static int write_job(struct writer *w, size_t i, const struct np_outcome *o,
  * Hold a job that moves, so that it cannot start before all others are
  * narrowed. 0 or -ENOMEM.
  */
-static int hold_moving_job(struct writer *w, size_t i)
+static int hold_moving_job(struct writer *writer, size_t i)
 {
 	const struct np_outcome held = {
-		.action = NP_ACT_HOLD, .applied = true,
-		.until_sec = w->jobs->now_sec + HOLD_SEC,
-		.held_sec = np_placement_at(w->placement, i)->held_sec,
+		.action = NP_ACT_HOLD,
+		.applied = true,
+		.until_sec = writer->jobs->now_sec + HOLD_SEC,
+		.held_sec = np_placement_at(writer->placement, i)->held_sec,
 	};
-	struct np_update u;
-	int rc = np_update_make(w->jobs, i, &held, false, &u);
+	struct np_update update;
+	int rc = np_update_make(writer->jobs, i, &held, false, &update);
 
-	w->missed = false;
-	if (rc > 0 && may_write(w, &w->jobs->job[i]))
-		send_update(w, &w->jobs->job[i], NP_CHANGE_ALL, &u);
-	np_update_clear(&u);
-	if (!w->missed)
-		w->narrowed[i] = HELD;
+	writer->missed = false;
+	if (rc > 0 && may_write(writer, &writer->jobs->job[i]))
+		send_update(writer, &writer->jobs->job[i], NP_CHANGE_ALL,
+			    &update);
+	np_update_clear(&update);
+	if (!writer->missed)
+		writer->narrowed[i] = HELD;
 	return rc < 0 ? rc : 0;
 }
 
@@ -389,10 +401,10 @@ static int hold_moving_job(struct writer *w, size_t i)
  * Split off the tasks of an array that get leaves of their own. Returns 1, 0 if
  * not all of them could be updated, or -ENOMEM.
  */
-static int write_tasks(struct writer *w, size_t i)
+static int write_tasks(struct writer *writer, size_t i)
 {
-	const struct np_outcome *o = np_placement_at(w->placement, i);
-	const struct np_job_entry *entry = &w->jobs->job[i];
+	const struct np_outcome *o = np_placement_at(writer->placement, i);
+	const struct np_job_entry *entry = &writer->jobs->job[i];
 	bool all = true;
 
 	for (size_t k = 0; o->applied && k < o->tasks && k < entry->n_tasks;
@@ -403,13 +415,13 @@ static int write_tasks(struct writer *w, size_t i)
 			.leaves = o->task_leaves[k], .applied = true,
 			.held_sec = o->held_sec,
 		};
-		struct np_update u;
+		struct np_update update;
 		/* The task inherits the record's begin time, hence force. */
-		int rc = np_update_make(w->jobs, i, &task, true, &u);
+		int rc = np_update_make(writer->jobs, i, &task, true, &update);
 
-		all &= rc > 0 && may_write(w, entry) &&
-		       send_update(w, entry, entry->tasks[k], &u);
-		np_update_clear(&u);
+		all &= rc > 0 && may_write(writer, entry) &&
+		       send_update(writer, entry, entry->tasks[k], &update);
+		np_update_clear(&update);
 		if (rc < 0)
 			return rc;
 	}
@@ -420,55 +432,56 @@ static int write_tasks(struct writer *w, size_t i)
  * First pass, for each job: write its outcome if that narrows. If it cannot be
  * written, jobs that conflict with it are not given more leaves.
  */
-static int write_narrowing(struct writer *w, size_t i)
+static int write_narrowing(struct writer *writer, size_t i)
 {
-	const struct np_outcome *o = np_placement_at(w->placement, i);
+	const struct np_outcome *o = np_placement_at(writer->placement, i);
 	int rc;
 
 	if (!o->narrows)
 		return 0;
-	rc = o->moves ? hold_moving_job(w, i) : write_job(w, i, o, false);
-	if (rc || !w->missed)
+	rc = o->moves ? hold_moving_job(writer, i) :
+			write_job(writer, i, o, false);
+	if (rc || !writer->missed)
 		return rc;
-	w->narrowed[i] = UNWRITTEN;
-	return np_placement_unwritten(w->placement, i);
+	writer->narrowed[i] = UNWRITTEN;
+	return np_placement_unwritten(writer->placement, i);
 }
 
 /*
  * Second pass, for each job: all that narrows is written, so write the other
  * outcomes. Tasks are split off before the rest of their array gets leaves.
  */
-static int write_rest(struct writer *w, size_t i)
+static int write_rest(struct writer *writer, size_t i)
 {
-	const struct np_outcome *o = np_placement_at(w->placement, i);
-	bool may_open = !w->out->cut && w->narrowed[i] != UNWRITTEN;
+	const struct np_outcome *o = np_placement_at(writer->placement, i);
+	bool may_open = !writer->out->cut && writer->narrowed[i] != UNWRITTEN;
 	bool is_written = o->narrows && !o->moves &&
-			  w->narrowed[i] == NOT_NARROWED;
+			  writer->narrowed[i] == NOT_NARROWED;
 	int rc;
 
-	if (may_open && !np_placement_may_open(w->placement, i)) {
-		w->out->more = true;
+	if (may_open && !np_placement_may_open(writer->placement, i)) {
+		writer->out->more = true;
 		may_open = false;
 	}
-	rc = may_open ? write_tasks(w, i) : 0;
+	rc = may_open ? write_tasks(writer, i) : 0;
 	if (rc < 0)
 		return rc;
 	if (is_written)
 		return 0;
 	if (!rc)
-		return list_present(w, i);
-	rc = write_job(w, i, o, o->moves);
-	return rc || !w->missed ? rc : list_present(w, i);
+		return list_present(writer, i);
+	rc = write_job(writer, i, o, o->moves);
+	return rc || !writer->missed ? rc : list_present(writer, i);
 }
 
-static int
-write_jobs(struct writer *w, int (*write)(struct writer *w, size_t i))
+static int write_jobs(struct writer *writer,
+		      int (*write)(struct writer *writer, size_t i))
 {
 	int rc = 0;
 
-	for (size_t i = 0; !rc && i < w->jobs->n_jobs; i++)
-		if (w->jobs->job[i].managed)
-			rc = write(w, i);
+	for (size_t i = 0; !rc && i < writer->jobs->n_jobs; i++)
+		if (writer->jobs->job[i].managed)
+			rc = write(writer, i);
 	return rc;
 }
 
@@ -484,23 +497,27 @@ int np_apply(const struct np_job_snapshot *jobs, struct np_placement *placement,
 	     size_t max_updates, bool (*go_on)(void *arg), void *arg,
 	     struct np_applied *out)
 {
-	struct writer w = {
-		.jobs = jobs, .placement = placement, .cache = cache,
-		.shared = shared, .left = { .limit = max_updates },
-		.go_on = go_on, .arg = arg,
-		.narrowed = calloc(jobs->n_jobs + 1, sizeof(*w.narrowed)),
+	struct writer writer = {
+		.jobs = jobs,
+		.placement = placement,
+		.cache = cache,
+		.shared = shared,
+		.left = { .limit = max_updates },
+		.go_on = go_on,
+		.arg = arg,
+		.narrowed = calloc(jobs->n_jobs + 1, sizeof(*writer.narrowed)),
 		.out = out,
 	};
 	int rc;
 
 	*out = (struct np_applied){ .written = NULL };
-	if (!w.narrowed)
+	if (!writer.narrowed)
 		return -ENOMEM;
-	rc = write_jobs(&w, write_narrowing);
+	rc = write_jobs(&writer, write_narrowing);
 	if (!rc)
-		rc = write_jobs(&w, write_rest);
+		rc = write_jobs(&writer, write_rest);
 	np_job_cache_end_pass(cache, jobs->now_sec, log_ignored_user);
-	np_shares_free(&w.left);
-	free(w.narrowed);
+	np_shares_free(&writer.left);
+	free(writer.narrowed);
 	return rc;
 }

@@ -28,20 +28,20 @@ struct np_update {
  * wrote. job: index in the snapshot. force: set all values, whatever the job
  * has now.
  *
- * Returns 1 and fills *u, 0 if the job is up to date (only u->ours is set), or
- * -ENOMEM. Free with np_update_clear(). No RPC.
+ * Returns 1 and fills *update, 0 if the job is up to date (only update->ours is
+ * set), or -ENOMEM. Free with np_update_clear(). No RPC.
  */
 int np_update_make(const struct np_job_snapshot *jobs, size_t job,
 		   const struct np_outcome *outcome, bool force,
-		   struct np_update *u);
-void np_update_clear(struct np_update *u);
+		   struct np_update *update);
+void np_update_clear(struct np_update *update);
 
 /*
  * Send an update. job_id_str: an array task such as "12_3", or NULL to use
  * job_id. Returns 0 or a Slurm error number.
  */
 int np_update_send(uint32_t job_id, const char *job_id_str,
-		   const struct np_update *u);
+		   const struct np_update *update);
 
 /* ---- All updates of a decision ---- */
 

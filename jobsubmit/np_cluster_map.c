@@ -136,19 +136,20 @@ static void split_by_digits(struct parsed_name *name, size_t n)
 }
 
 /* Make groups and runs of sorted names. 0 or -ENOMEM. */
-static int
-add_runs(struct np_node_index *x, const struct parsed_name *name, size_t n)
+static int add_runs(struct np_node_index *index, const struct parsed_name *name,
+		    size_t n)
 {
-	x->group = calloc(n + 1, sizeof(*x->group));
-	x->run = calloc(n + 1, sizeof(*x->run));
-	if (!x->group || !x->run)
+	index->group = calloc(n + 1, sizeof(*index->group));
+	index->run = calloc(n + 1, sizeof(*index->run));
+	if (!index->group || !index->run)
 		return -ENOMEM;
 	for (size_t i = 0; i < n; i++) {
-		struct run *last = x->n_runs ? &x->run[x->n_runs - 1] : NULL;
+		struct run *last =
+			index->n_runs ? &index->run[index->n_runs - 1] : NULL;
 
 		if (!i || by_name_group(&name[i - 1].group, &name[i].group)) {
-			x->group[x->n_groups] = name[i].group;
-			x->group[x->n_groups++].first = x->n_runs;
+			index->group[index->n_groups] = name[i].group;
+			index->group[index->n_groups++].first = index->n_runs;
 			last = NULL;
 		}
 		if (last && name[i].number == last->number + last->n &&
@@ -156,23 +157,23 @@ add_runs(struct np_node_index *x, const struct parsed_name *name, size_t n)
 			last->n++;
 			continue;
 		}
-		x->run[x->n_runs++] = (struct run){
-			.group = (uint32_t)x->n_groups - 1,
+		index->run[index->n_runs++] = (struct run){
+			.group = (uint32_t)index->n_groups - 1,
 			.number = name[i].number,
 			.node = name[i].node,
 			.n = 1,
 		};
 	}
-	x->group[x->n_groups].first = x->n_runs;
+	index->group[index->n_groups].first = index->n_runs;
 	return 0;
 }
 
 int np_node_index_new(char *const *name, size_t n, struct np_node_index **out)
 {
-	struct np_node_index *x = calloc(1, sizeof(*x));
+	struct np_node_index *index = calloc(1, sizeof(*index));
 	struct parsed_name *parsed = calloc(n + 1, sizeof(*parsed));
 	size_t n_named = 0;
-	int rc = x && parsed ? 0 : -ENOMEM;
+	int rc = index && parsed ? 0 : -ENOMEM;
 
 	for (size_t i = 0; !rc && i < n; i++)
 		if (name[i][0])
@@ -182,50 +183,52 @@ int np_node_index_new(char *const *name, size_t n, struct np_node_index **out)
 		split_by_digits(parsed, n_named);
 		/* ANY_DIGITS changes the order within a prefix. */
 		qsort(parsed, n_named, sizeof(*parsed), by_name);
-		rc = add_runs(x, parsed, n_named);
+		rc = add_runs(index, parsed, n_named);
 	}
 	free(parsed);
 	if (rc)
-		np_node_index_free(x);
+		np_node_index_free(index);
 	else
-		*out = x;
+		*out = index;
 	return rc;
 }
 
-void np_node_index_free(struct np_node_index *x)
+void np_node_index_free(struct np_node_index *index)
 {
-	if (!x)
+	if (!index)
 		return;
-	free(x->group);
-	free(x->run);
-	free(x->piece);
-	free(x);
+	free(index->group);
+	free(index->run);
+	free(index->piece);
+	free(index);
 }
 
-int np_node_index_divide(struct np_node_index *x, const uint32_t *leaf)
+int np_node_index_divide(struct np_node_index *index, const uint32_t *leaf)
 {
 	size_t n = 0;
 
-	for (size_t i = 0; i < x->n_runs; i++)
-		n += x->run[i].n;
-	x->piece = calloc(n + 1, sizeof(*x->piece));
-	if (!x->piece)
+	for (size_t i = 0; i < index->n_runs; i++)
+		n += index->run[i].n;
+	index->piece = calloc(n + 1, sizeof(*index->piece));
+	if (!index->piece)
 		return -ENOMEM;
-	for (size_t i = 0; i < x->n_runs; i++)
-		for (uint32_t k = 0; k < x->run[i].n; k++) {
-			const struct run *r = &x->run[i];
-			uint32_t of_node = leaf[r->node + k];
-			struct piece *last = k ? &x->piece[x->n_pieces - 1] :
-						 NULL;
+	for (size_t i = 0; i < index->n_runs; i++)
+		for (uint32_t k = 0; k < index->run[i].n; k++) {
+			const struct run *run = &index->run[i];
+			uint32_t of_node = leaf[run->node + k];
+			struct piece *last =
+				k ? &index->piece[index->n_pieces - 1] : NULL;
 
 			if (last && last->leaf == of_node)
 				last->n++;
 			else
-				x->piece[x->n_pieces++] = (struct piece){
-					.group = r->group, .n = 1,
-					.number = r->number + k,
-					.leaf = of_node,
-				};
+				index->piece[index->n_pieces++] =
+					(struct piece){
+						.group = run->group,
+						.n = 1,
+						.number = run->number + k,
+						.leaf = of_node,
+					};
 		}
 	return 0;
 }
@@ -250,55 +253,56 @@ struct list_writer {
 	bool failed;		/* out of memory */
 };
 
-static void list_put(struct list_writer *w, const char *text, size_t n)
+static void list_put(struct list_writer *writer, const char *text, size_t n)
 {
 	if (!n)
 		return;
-	if (np_array_room(&w->text, &w->room, w->len + n, 1)) {
-		w->failed = true;
+	if (np_array_room(&writer->text, &writer->room, writer->len + n, 1)) {
+		writer->failed = true;
 		return;
 	}
-	memcpy(w->text + w->len, text, n);
-	w->len += n;
+	memcpy(writer->text + writer->len, text, n);
+	writer->len += n;
 }
 
 /* Written without snprintf(), which would take most of the time. */
-static void list_put_number(struct list_writer *w, uint32_t v)
+static void list_put_number(struct list_writer *writer, uint32_t v)
 {
-	uint32_t least = w->group->digits == ANY_DIGITS ? 1 : w->group->digits;
+	uint32_t least =
+		writer->group->digits == ANY_DIGITS ? 1 : writer->group->digits;
 	char buf[16], *begin = buf + sizeof(buf);
 
 	for (uint32_t i = 0; v || i < least; i++, v /= 10)
 		*--begin = (char)('0' + v % 10);
-	list_put(w, begin, (size_t)(buf + sizeof(buf) - begin));
+	list_put(writer, begin, (size_t)(buf + sizeof(buf) - begin));
 }
 
 /* Write the current range. */
-static void list_end_range(struct list_writer *w)
+static void list_end_range(struct list_writer *writer)
 {
-	if (!w->group || w->group->digits == NO_DIGITS)
+	if (!writer->group || writer->group->digits == NO_DIGITS)
 		return;
-	list_put(w, w->n_ranges++ ? "," : "[", 1);
-	list_put_number(w, w->first);
-	if (w->last > w->first) {
-		list_put(w, "-", 1);
-		list_put_number(w, w->last);
+	list_put(writer, writer->n_ranges++ ? "," : "[", 1);
+	list_put_number(writer, writer->first);
+	if (writer->last > writer->first) {
+		list_put(writer, "-", 1);
+		list_put_number(writer, writer->last);
 	}
 }
 
 /* Complete the part of the current group. */
-static void list_end_group(struct list_writer *w)
+static void list_end_group(struct list_writer *writer)
 {
-	if (!w->group)
+	if (!writer->group)
 		return;
-	list_end_range(w);
-	if (w->group->digits != NO_DIGITS && w->n_ranges == 1 &&
-	    w->first == w->last) {
+	list_end_range(writer);
+	if (writer->group->digits != NO_DIGITS && writer->n_ranges == 1 &&
+	    writer->first == writer->last) {
 		/* A single number needs no brackets. */
-		w->len = w->group_begin + w->group->len;
-		list_put_number(w, w->first);
-	} else if (w->group->digits != NO_DIGITS) {
-		list_put(w, "]", 1);
+		writer->len = writer->group_begin + writer->group->len;
+		list_put_number(writer, writer->first);
+	} else if (writer->group->digits != NO_DIGITS) {
+		list_put(writer, "]", 1);
 	}
 }
 
@@ -306,43 +310,44 @@ static void list_end_group(struct list_writer *w)
  * Append n names of a group, whose numbers are first and up: to the current
  * range if they continue it, or else as a range of their own.
  */
-static void
-list_add(struct list_writer *w, uint32_t index, uint32_t first, uint32_t n)
+static void list_add(struct list_writer *writer, uint32_t index, uint32_t first,
+		     uint32_t n)
 {
-	const struct name_group *group = &w->x->group[index];
+	const struct name_group *group = &writer->x->group[index];
 
 	for (; n > MAX_RANGE; first += MAX_RANGE, n -= MAX_RANGE)
-		list_add(w, index, first, MAX_RANGE);
-	if (group == w->group && first == w->last + 1 &&
-	    group->digits != NO_DIGITS && first + n - w->first <= MAX_RANGE) {
-		w->last += n;
+		list_add(writer, index, first, MAX_RANGE);
+	if (group == writer->group && first == writer->last + 1 &&
+	    group->digits != NO_DIGITS &&
+	    first + n - writer->first <= MAX_RANGE) {
+		writer->last += n;
 		return;
 	}
-	if (group != w->group || group->digits == NO_DIGITS) {
-		list_end_group(w);
-		if (w->len)
-			list_put(w, ",", 1);
-		w->group_begin = w->len;
-		w->n_ranges = 0;
-		list_put(w, group->prefix, group->len);
+	if (group != writer->group || group->digits == NO_DIGITS) {
+		list_end_group(writer);
+		if (writer->len)
+			list_put(writer, ",", 1);
+		writer->group_begin = writer->len;
+		writer->n_ranges = 0;
+		list_put(writer, group->prefix, group->len);
 	} else {
-		list_end_range(w);
+		list_end_range(writer);
 	}
-	w->group = group;
-	w->first = first;
-	w->last = first + n - 1;
+	writer->group = group;
+	writer->first = first;
+	writer->last = first + n - 1;
 }
 
 /* End the list; returns its text, or NULL when out of memory. */
-static char *list_finish(struct list_writer *w)
+static char *list_finish(struct list_writer *writer)
 {
-	list_end_group(w);
-	list_put(w, "", 1);
-	if (w->failed) {
-		free(w->text);
+	list_end_group(writer);
+	list_put(writer, "", 1);
+	if (writer->failed) {
+		free(writer->text);
 		return NULL;
 	}
-	return w->text;
+	return writer->text;
 }
 
 /* Index of the first clear bit at or after i, or end. Skips full words. */
@@ -357,39 +362,43 @@ static size_t next_clear(const uint64_t *bits, size_t i, size_t end)
 	return i < end ? i : end;
 }
 
-char *np_node_index_format(const struct np_node_index *x, const uint64_t *nodes)
+char *np_node_index_format(const struct np_node_index *index,
+			   const uint64_t *nodes)
 {
-	struct list_writer w = { .x = x };
+	struct list_writer writer = { .x = index };
 
-	for (size_t i = 0; i < x->n_runs; i++) {
-		const struct run *r = &x->run[i];
-		size_t end = (size_t)r->node + r->n;
+	for (size_t i = 0; i < index->n_runs; i++) {
+		const struct run *run = &index->run[i];
+		size_t end = (size_t)run->node + run->n;
 		size_t words = np_bits_words(end);
-		size_t at = np_bits_next(nodes, words, r->node);
+		size_t at = np_bits_next(nodes, words, run->node);
 
 		while (at < end) {
 			size_t to = next_clear(nodes, at, end);
 
-			list_add(&w, r->group,
-				 r->number + (uint32_t)(at - r->node),
+			list_add(&writer, run->group,
+				 run->number + (uint32_t)(at - run->node),
 				 (uint32_t)(to - at));
 			at = np_bits_next(nodes, words, to);
 		}
 	}
-	return list_finish(&w);
+	return list_finish(&writer);
 }
 
-char *np_node_index_closed(const struct np_node_index *x, const uint64_t *open)
+char *np_node_index_closed(const struct np_node_index *index,
+			   const uint64_t *open)
 {
-	struct list_writer w = { .x = x };
+	struct list_writer writer = { .x = index };
 
-	for (size_t i = 0; i < x->n_pieces; i++) {
-		const struct piece *p = &x->piece[i];
+	for (size_t i = 0; i < index->n_pieces; i++) {
+		const struct piece *piece = &index->piece[i];
 
-		if (p->leaf != NP_NO_LEAF && !np_bits_test(open, p->leaf))
-			list_add(&w, p->group, p->number, p->n);
+		if (piece->leaf != NP_NO_LEAF &&
+		    !np_bits_test(open, piece->leaf))
+			list_add(&writer, piece->group, piece->number,
+				 piece->n);
 	}
-	return list_finish(&w);
+	return list_finish(&writer);
 }
 
 /* ---- Reading host lists ---- */
@@ -414,22 +423,24 @@ static const char *read_number(const char *p, const char *end,
 	return out->digits ? p : NULL;
 }
 
-static const struct name_group *find_group(const struct np_node_index *x,
+static const struct name_group *find_group(const struct np_node_index *index,
 					   const char *prefix, size_t len,
 					   uint32_t digits)
 {
 	const struct name_group key = { prefix, (uint32_t)len, digits };
 
-	return bsearch(&key, x->group, x->n_groups, sizeof(key), by_name_group);
+	return bsearch(&key, index->group, index->n_groups, sizeof(key),
+		       by_name_group);
 }
 
 /* Whether any name consists of this prefix, with or without a number. */
-static bool has_prefix(const struct np_node_index *x, const char *prefix,
+static bool has_prefix(const struct np_node_index *index, const char *prefix,
 		       size_t len)
 {
 	const struct name_group key = { prefix, (uint32_t)len, 0 };
 
-	return bsearch(&key, x->group, x->n_groups, sizeof(key), by_prefix);
+	return bsearch(&key, index->group, index->n_groups, sizeof(key),
+		       by_prefix);
 }
 
 /* Set n bits, whole words at a time. */
@@ -452,7 +463,7 @@ static void set_bits(uint64_t *bits, size_t from, size_t n)
  * Set the bits of the nodes of a group whose numbers are from `from` to `to`.
  * 0, or -E2BIG: more than *left runs.
  */
-static int set_range(const struct np_node_index *x,
+static int set_range(const struct np_node_index *index,
 		     const struct name_group *group, uint32_t from, uint32_t to,
 		     uint64_t *nodes, size_t *left)
 {
@@ -461,40 +472,43 @@ static int set_range(const struct np_node_index *x,
 	while (lo < hi) { /* find the first run that does not end before */
 		size_t mid = (lo + hi) / 2;
 
-		if (x->run[mid].number + x->run[mid].n <= from)
+		if (index->run[mid].number + index->run[mid].n <= from)
 			lo = mid + 1;
 		else
 			hi = mid;
 	}
-	for (; lo < group[1].first && x->run[lo].number <= to; lo++) {
-		const struct run *r = &x->run[lo];
+	for (; lo < group[1].first && index->run[lo].number <= to; lo++) {
+		const struct run *run = &index->run[lo];
 		/* The part of the run from `begin` on, up to before `end`. */
-		uint32_t begin = from > r->number ? from - r->number : 0;
-		uint32_t end = to - r->number < r->n ? to - r->number + 1 :
-						       r->n;
+		uint32_t begin = from > run->number ? from - run->number : 0;
+		uint32_t end = to - run->number < run->n ?
+				       to - run->number + 1 :
+				       run->n;
 		size_t cost = 1 + (end - begin) / RUN_NODES;
 
 		if (*left < cost)
 			return -E2BIG;
 		*left -= cost;
-		set_bits(nodes, r->node + begin, end - begin);
+		set_bits(nodes, run->node + begin, end - begin);
 	}
 	return 0;
 }
 
 /* Set the bit of the node with this name, if there is one. */
-static void set_by_name(const struct np_node_index *x, const char *name,
+static void set_by_name(const struct np_node_index *index, const char *name,
 			uint64_t *nodes)
 {
-	struct parsed_name n = parse_name(name, 0);
-	const struct name_group *group =
-		find_group(x, name, n.group.len, n.group.digits);
+	struct parsed_name parsed_name = parse_name(name, 0);
+	const struct name_group *group = find_group(
+		index, name, parsed_name.group.len, parsed_name.group.digits);
 	size_t left = SIZE_MAX;
 
-	if (!group && n.group.digits && !n.leading_zero)
-		group = find_group(x, name, n.group.len, ANY_DIGITS);
+	if (!group && parsed_name.group.digits && !parsed_name.leading_zero)
+		group = find_group(index, name, parsed_name.group.len,
+				   ANY_DIGITS);
 	if (group)
-		set_range(x, group, n.number, n.number, nodes, &left);
+		set_range(index, group, parsed_name.number, parsed_name.number,
+			  nodes, &left);
 }
 
 /*
@@ -502,15 +516,15 @@ static void set_by_name(const struct np_node_index *x, const char *name,
  * one, which must end the word. nodes NULL: only check their form. Returns 0,
  * -ENOENT (another form) or -E2BIG.
  */
-static int parse_ranges(const struct np_node_index *x, const char *word,
+static int parse_ranges(const struct np_node_index *index, const char *word,
 			size_t len, const char *p, uint64_t *nodes,
 			size_t *left)
 {
 	const char *end = word + len;
 	size_t prefix = (size_t)(p - word) - 1;
 	const struct name_group *any_digits =
-		find_group(x, word, prefix, ANY_DIGITS);
-	bool unknown_prefix = !has_prefix(x, word, prefix);
+		find_group(index, word, prefix, ANY_DIGITS);
+	bool unknown_prefix = !has_prefix(index, word, prefix);
 
 	for (;;) {
 		const struct name_group *group = any_digits;
@@ -530,9 +544,9 @@ static int parse_ranges(const struct np_node_index *x, const char *word,
 		if (group && a.leading_zero)
 			return -ENOENT;
 		if (!group)
-			group = find_group(x, word, prefix, a.digits);
+			group = find_group(index, word, prefix, a.digits);
 		if (group && nodes &&
-		    set_range(x, group, a.value, b.value, nodes, left))
+		    set_range(index, group, a.value, b.value, nodes, left))
 			return -E2BIG;
 		if (*p == ']' && p + 1 == end)
 			return 0;
@@ -541,7 +555,7 @@ static int parse_ranges(const struct np_node_index *x, const char *word,
 	}
 }
 
-int np_node_index_parse(const struct np_node_index *x, const char *word,
+int np_node_index_parse(const struct np_node_index *index, const char *word,
 			size_t len, uint64_t *nodes, size_t *left)
 {
 	const char *open = memchr(word, '[', len);
@@ -552,48 +566,50 @@ int np_node_index_parse(const struct np_node_index *x, const char *word,
 	/* In "n1[0-3]" the number begins before the bracket. */
 	if (open > word && is_digit(open[-1]))
 		return -ENOENT;
-	rc = parse_ranges(x, word, len, open + 1, NULL, NULL);
-	return rc ? rc : parse_ranges(x, word, len, open + 1, nodes, left);
+	rc = parse_ranges(index, word, len, open + 1, NULL, NULL);
+	return rc ? rc : parse_ranges(index, word, len, open + 1, nodes, left);
 }
 
 /* ---- The map: reading it ---- */
 
-struct np_cluster_map *np_cluster_map_ref(struct np_cluster_map *m)
+struct np_cluster_map *np_cluster_map_ref(struct np_cluster_map *map)
 {
-	if (m)
-		atomic_fetch_add(&m->refs, 1);
-	return m;
+	if (map)
+		atomic_fetch_add(&map->refs, 1);
+	return map;
 }
 
-void np_cluster_map_unref(struct np_cluster_map *m)
+void np_cluster_map_unref(struct np_cluster_map *map)
 {
-	if (!m || atomic_fetch_sub(&m->refs, 1) > 1)
+	if (!map || atomic_fetch_sub(&map->refs, 1) > 1)
 		return;
-	np_node_index_free(m->node_index);
-	np_leaves_unref(m->leaves);
-	for (size_t i = 0; m->name && i < m->n_nodes; i++)
-		free(m->name[i]);
-	for (size_t i = 0; i < m->n_kinds; i++) {
-		free(m->kind[i].features);
-		free(m->kind[i].nodes);
+	np_node_index_free(map->node_index);
+	np_leaves_unref(map->leaves);
+	for (size_t i = 0; map->name && i < map->n_nodes; i++)
+		free(map->name[i]);
+	for (size_t i = 0; i < map->n_kinds; i++) {
+		free(map->kind[i].features);
+		free(map->kind[i].nodes);
 	}
-	for (size_t i = 0; i < m->n_parts; i++) {
-		free(m->part[i].name);
-		free(m->part[i].nodes);
+	for (size_t i = 0; i < map->n_parts; i++) {
+		free(map->part[i].name);
+		free(map->part[i].nodes);
 	}
-	free(m->kind);
-	free(m->part);
-	free(m->name);
-	free(m);
+	free(map->kind);
+	free(map->part);
+	free(map->name);
+	free(map);
 }
 
-int np_cluster_map_partition(const struct np_cluster_map *m, const char *names)
+int np_cluster_map_partition(const struct np_cluster_map *map,
+			     const char *names)
 {
 	size_t len = names ? strcspn(names, ",") : 0;
 
-	for (size_t i = 0; i < m->n_parts; i++)
-		if (names ? !strncmp(m->part[i].name, names, len) &&
-		    !m->part[i].name[len] : m->part[i].is_default)
+	for (size_t i = 0; i < map->n_parts; i++)
+		if (names ? !strncmp(map->part[i].name, names, len) &&
+				    !map->part[i].name[len] :
+			    map->part[i].is_default)
 			return (int)i;
 	return -1;
 }
@@ -620,16 +636,16 @@ static int read_name(void *arg, const char *name)
  * Read a host list with at most max_names names. Slurm's parser is not used, as
  * it allocates every name and leaks some. 0 or -EINVAL.
  */
-static int parse_list(const struct np_cluster_map *m, const char *hosts,
+static int parse_list(const struct np_cluster_map *map, const char *hosts,
 		      size_t max_names, uint64_t *nodes)
 {
-	struct name_reader reader = { m, nodes, max_names };
+	struct name_reader reader = { map, nodes, max_names };
 	int rc = 0;
 
-	memset(nodes, 0, m->words * sizeof(*nodes));
+	memset(nodes, 0, map->words * sizeof(*nodes));
 	for (size_t len; !rc && hosts && (len = np_hostlist_word(&hosts));
 	     hosts += len) {
-		rc = np_node_index_parse(m->node_index, hosts, len, nodes,
+		rc = np_node_index_parse(map->node_index, hosts, len, nodes,
 					 &reader.left);
 		if (rc == -ENOENT)
 			rc = np_hostlist_walk(hosts, len, read_name, &reader);
@@ -637,20 +653,20 @@ static int parse_list(const struct np_cluster_map *m, const char *hosts,
 	return rc ? -EINVAL : 0;
 }
 
-int np_cluster_map_parse(const struct np_cluster_map *m, const char *hosts,
+int np_cluster_map_parse(const struct np_cluster_map *map, const char *hosts,
 			 uint64_t *nodes)
 {
-	return parse_list(m, hosts, 4 * m->n_nodes, nodes);
+	return parse_list(map, hosts, 4 * map->n_nodes, nodes);
 }
 
 /*
  * The same for a list from Slurm, which may have up to NP_HOSTLIST_MAX names of
  * nodes that do not exist yet.
  */
-static int parse_slurm_list(const struct np_cluster_map *m, const char *hosts,
+static int parse_slurm_list(const struct np_cluster_map *map, const char *hosts,
 			    uint64_t *nodes)
 {
-	return parse_list(m, hosts, NP_HOSTLIST_MAX, nodes);
+	return parse_list(map, hosts, NP_HOSTLIST_MAX, nodes);
 }
 
 /* An empty text is freed, and NULL returned in its place. */
@@ -662,16 +678,16 @@ static char *or_null(char *text)
 	return NULL;
 }
 
-char *
-np_cluster_map_format(const struct np_cluster_map *m, const uint64_t *nodes)
+char *np_cluster_map_format(const struct np_cluster_map *map,
+			    const uint64_t *nodes)
 {
-	return or_null(np_node_index_format(m->node_index, nodes));
+	return or_null(np_node_index_format(map->node_index, nodes));
 }
 
-char *
-np_cluster_map_closed(const struct np_cluster_map *m, const uint64_t *open)
+char *np_cluster_map_closed(const struct np_cluster_map *map,
+			    const uint64_t *open)
 {
-	return or_null(np_node_index_closed(m->node_index, open));
+	return or_null(np_node_index_closed(map->node_index, open));
 }
 
 /* The text of a list of Slurm's, which is destroyed. */
@@ -683,33 +699,33 @@ static char *take_text(np_hostlist_t list)
 	return text;
 }
 
-char *np_cluster_map_leaf_names(const struct np_cluster_map *m,
+char *np_cluster_map_leaf_names(const struct np_cluster_map *map,
 				const uint64_t *leaves)
 {
 	np_hostlist_t list = slurm_hostlist_create(NULL);
 
-	NP_BITS_EACH(i, leaves, m->leaves->words)
-		slurm_hostlist_push_host(list, m->leaves->name[i]);
+	NP_BITS_EACH(i, leaves, map->leaves->words)
+	slurm_hostlist_push_host(list, map->leaves->name[i]);
 	return take_text(list);
 }
 
-char *np_cluster_map_switch_names(const struct np_cluster_map *m,
+char *np_cluster_map_switch_names(const struct np_cluster_map *map,
 				  const uint32_t *sw, size_t n)
 {
 	np_hostlist_t list = slurm_hostlist_create(NULL);
 
 	for (size_t i = 0; i < n; i++)
-		slurm_hostlist_push_host(list, m->leaves->switch_name[sw[i]]);
+		slurm_hostlist_push_host(list, map->leaves->switch_name[sw[i]]);
 	return take_text(list);
 }
 
-void np_cluster_map_from_ranges(const struct np_cluster_map *m,
+void np_cluster_map_from_ranges(const struct np_cluster_map *map,
 				const int32_t *inx, uint64_t *nodes)
 {
-	memset(nodes, 0, m->words * sizeof(*nodes));
+	memset(nodes, 0, map->words * sizeof(*nodes));
 	for (; inx && inx[0] >= 0 && inx[1] >= inx[0]; inx += 2)
 		for (int32_t i = inx[0]; i <= inx[1]; i++)
-			if ((size_t)i < m->n_nodes && m->name[i][0])
+			if ((size_t)i < map->n_nodes && map->name[i][0])
 				np_bits_set(nodes, (size_t)i);
 }
 
@@ -788,41 +804,41 @@ static uint64_t usable_cpus(const struct np_node_kind *kind,
 }
 
 /* The number of nodes follows from the kind with the fewest usable CPUs. */
-int np_cluster_map_fit(const struct np_cluster_map *m,
+int np_cluster_map_fit(const struct np_cluster_map *map,
 		       const struct np_need *need, uint64_t *nodes,
 		       struct np_fit *fit)
 {
-	const struct np_part *p;
+	const struct np_part *part;
 	uint64_t least_cpus = UINT64_MAX; /* of the kinds that match */
 	size_t n_matching = 0;		  /* kinds */
 
 	*fit = (struct np_fit){
-		.partition = np_cluster_map_partition(m, need->partition),
-		.constraint = need->shape || (need->partition &&
-					      strchr(need->partition, ',')),
+		.partition = np_cluster_map_partition(map, need->partition),
+		.constraint = need->shape ||
+			      (need->partition && strchr(need->partition, ',')),
 	};
 	if (fit->partition < 0)
 		return -ENOENT;
-	p = &m->part[fit->partition];
-	fit->constraint |= p->no_leaves;
-	memset(nodes, 0, m->words * sizeof(*nodes));
-	for (size_t k = 0; k < m->n_kinds; k++) {
-		const struct np_node_kind *kind = &m->kind[k];
+	part = &map->part[fit->partition];
+	fit->constraint |= part->no_leaves;
+	memset(nodes, 0, map->words * sizeof(*nodes));
+	for (size_t k = 0; k < map->n_kinds; k++) {
+		const struct np_node_kind *kind = &map->kind[k];
 
-		if (!np_bits_intersect(p->nodes, kind->nodes, m->words) ||
+		if (!np_bits_intersect(part->nodes, kind->nodes, map->words) ||
 		    !kind_matches(kind, need))
 			continue;
 		n_matching++;
-		for (size_t w = 0; w < m->words; w++)
-			nodes[w] |= p->nodes[w] & kind->nodes[w];
+		for (size_t w = 0; w < map->words; w++)
+			nodes[w] |= part->nodes[w] & kind->nodes[w];
 		if (usable_cpus(kind, need) < least_cpus)
 			least_cpus = usable_cpus(kind, need);
 	}
 	/* If all nodes of the partition are alike, devices and unsupported
 	   features do not matter. */
-	fit->constraint |= p->n_kinds > 1 &&
-			   (need->tres || (need->features &&
-					   !joins_by_and(need->features)));
+	fit->constraint |= part->n_kinds > 1 &&
+			   (need->tres ||
+			    (need->features && !joins_by_and(need->features)));
 	fit->nodes = larger(1, need->nodes);
 	if (n_matching)
 		fit->nodes = larger(fit->nodes,
@@ -874,18 +890,19 @@ static uint64_t digest(const node_info_msg_t *nodes,
 	return hash_text(h, topology);
 }
 
-static int add_names(struct np_cluster_map *m, const node_info_msg_t *nodes)
+static int add_names(struct np_cluster_map *map, const node_info_msg_t *nodes)
 {
-	m->name = calloc(m->n_nodes + 1, sizeof(*m->name));
-	for (size_t i = 0; m->name && i < m->n_nodes; i++) {
+	map->name = calloc(map->n_nodes + 1, sizeof(*map->name));
+	for (size_t i = 0; map->name && i < map->n_nodes; i++) {
 		const char *name = nodes->node_array[i].name;
 
-		m->name[i] = strdup(name ? name : "");
-		if (!m->name[i])
+		map->name[i] = strdup(name ? name : "");
+		if (!map->name[i])
 			return -ENOMEM;
 	}
-	return m->name ? np_node_index_new(m->name, m->n_nodes, &m->node_index)
-		       : -ENOMEM;
+	return map->name ? np_node_index_new(map->name, map->n_nodes,
+					     &map->node_index) :
+			   -ENOMEM;
 }
 
 static bool same_kind(const struct np_node_kind *kind, const node_info_t *n)
@@ -895,17 +912,17 @@ static bool same_kind(const struct np_node_kind *kind, const node_info_t *n)
 	       !strcmp(kind->features, features_of(n));
 }
 
-static struct np_node_kind *
-new_kind(struct np_cluster_map *m, const node_info_t *n)
+static struct np_node_kind *new_kind(struct np_cluster_map *map,
+				     const node_info_t *n)
 {
-	struct np_node_kind *kind = &m->kind[m->n_kinds];
+	struct np_node_kind *kind = &map->kind[map->n_kinds];
 
 	kind->cpus = n->cpus;
 	kind->threads = n->threads;
 	kind->memory_mb = n->real_memory;
 	kind->features = strdup(features_of(n));
-	kind->nodes = calloc(m->words, sizeof(*kind->nodes));
-	m->n_kinds++;
+	kind->nodes = calloc(map->words, sizeof(*kind->nodes));
+	map->n_kinds++;
 	return kind->features && kind->nodes ? kind : NULL;
 }
 
@@ -929,27 +946,27 @@ static void lower_to(struct np_node_kind *kind, const node_info_t *n)
  * Divide the nodes into kinds. Adjacent nodes are often alike, so the kind of
  * the node before is tried first.
  */
-static int
-add_node_kinds(struct np_cluster_map *m, const node_info_msg_t *nodes)
+static int add_node_kinds(struct np_cluster_map *map,
+			  const node_info_msg_t *nodes)
 {
 	struct np_node_kind *kind = NULL;
 
-	m->kind = calloc(NP_CLUSTER_MAP_MAX_KINDS, sizeof(*m->kind));
-	if (!m->kind)
+	map->kind = calloc(NP_CLUSTER_MAP_MAX_KINDS, sizeof(*map->kind));
+	if (!map->kind)
 		return -ENOMEM;
-	for (size_t i = 0; i < m->n_nodes; i++) {
+	for (size_t i = 0; i < map->n_nodes; i++) {
 		const node_info_t *n = &nodes->node_array[i];
 		size_t k = 0;
 
 		if (!kind || !same_kind(kind, n)) {
-			while (k < m->n_kinds && !same_kind(&m->kind[k], n))
+			while (k < map->n_kinds && !same_kind(&map->kind[k], n))
 				k++;
-			if (k < m->n_kinds) {
-				kind = &m->kind[k];
+			if (k < map->n_kinds) {
+				kind = &map->kind[k];
 			} else if (k < NP_CLUSTER_MAP_MAX_KINDS) {
-				kind = new_kind(m, n);
+				kind = new_kind(map, n);
 			} else {
-				kind = &m->kind[k - 1];
+				kind = &map->kind[k - 1];
 				lower_to(kind, n);
 			}
 		}
@@ -961,28 +978,27 @@ add_node_kinds(struct np_cluster_map *m, const node_info_msg_t *nodes)
 }
 
 /* Add the partitions with their nodes. */
-static int add_parts(struct np_cluster_map *m,
+static int add_parts(struct np_cluster_map *map,
 		     const partition_info_msg_t *parts, bool whole_nodes)
 {
-	m->part = calloc(parts->record_count + 1, sizeof(*m->part));
-	if (!m->part)
+	map->part = calloc(parts->record_count + 1, sizeof(*map->part));
+	if (!map->part)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < parts->record_count; i++) {
 		const partition_info_t *from = &parts->partition_array[i];
-		struct np_part *p = &m->part[m->n_parts++];
+		struct np_part *part = &map->part[map->n_parts++];
 
-		p->name = strdup(from->name ? from->name : "");
-		p->nodes = calloc(m->words, sizeof(*p->nodes));
-		if (!p->name || !p->nodes)
+		part->name = strdup(from->name ? from->name : "");
+		part->nodes = calloc(map->words, sizeof(*part->nodes));
+		if (!part->name || !part->nodes)
 			return -ENOMEM;
-		np_cluster_map_from_ranges(m, from->node_inx, p->nodes);
-		p->is_default = from->flags & PART_FLAG_DEFAULT;
+		np_cluster_map_from_ranges(map, from->node_inx, part->nodes);
+		part->is_default = from->flags & PART_FLAG_DEFAULT;
 		/* max_share is 0 with OverSubscribe=EXCLUSIVE. */
-		p->shares = !whole_nodes && from->max_share;
-		for (size_t k = 0; k < m->n_kinds; k++)
-			p->n_kinds += np_bits_intersect(p->nodes,
-						   m->kind[k].nodes,
-						   m->words);
+		part->shares = !whole_nodes && from->max_share;
+		for (size_t k = 0; k < map->n_kinds; k++)
+			part->n_kinds += np_bits_intersect(
+				part->nodes, map->kind[k].nodes, map->words);
 	}
 	return 0;
 }
@@ -1002,69 +1018,73 @@ struct leaf_list {
 	size_t n_duplicates; /* nodes found on a second leaf */
 };
 
-static const char *leaf_name_of(const struct leaf_list *l, uint32_t node)
+static const char *leaf_name_of(const struct leaf_list *list, uint32_t node)
 {
-	for (size_t i = 0; i < l->n; i++)
-		for (size_t k = 0; k < l->leaf[i].n_nodes; k++)
-			if (l->node[i][k] == node)
-				return l->leaf[i].name;
+	for (size_t i = 0; i < list->n; i++)
+		for (size_t k = 0; k < list->leaf[i].n_nodes; k++)
+			if (list->node[i][k] == node)
+				return list->leaf[i].name;
 	return "";
 }
 
 /* Warn of a node on two leaves. Only the first one is named, others counted. */
-static void warn_duplicate(struct np_cluster_map *m, struct leaf_list *l,
+static void warn_duplicate(struct np_cluster_map *map, struct leaf_list *list,
 			   uint32_t node, const char *leaf)
 {
-	if (!l->n_duplicates++)
-		np_errf(&m->warning, 0, "topology: node %.64s is on leaf "
+	if (!list->n_duplicates++)
+		np_errf(&map->warning, 0,
+			"topology: node %.64s is on leaf "
 			"switches %.64s and %.64s: the first is used",
-			m->name[node], leaf_name_of(l, node), leaf);
+			map->name[node], leaf_name_of(list, node), leaf);
 }
 
 /* Append the number of further nodes to the warning. */
-static void end_warning(struct np_cluster_map *m, const struct leaf_list *l)
+static void end_warning(struct np_cluster_map *map,
+			const struct leaf_list *list)
 {
-	size_t len = strlen(m->warning.text);
+	size_t len = strlen(map->warning.text);
 
-	if (l->n_duplicates > 1)
-		snprintf(m->warning.text + len, sizeof(m->warning.text) - len,
-			 " (%zu more like it)", l->n_duplicates - 1);
+	if (list->n_duplicates > 1)
+		snprintf(map->warning.text + len,
+			 sizeof(map->warning.text) - len, " (%zu more like it)",
+			 list->n_duplicates - 1);
 }
 
 /*
  * Remove from the current leaf the nodes that are on an earlier one. Slurm only
  * warns of such nodes.
  */
-static void keep_on_first_leaf(struct np_cluster_map *m, struct leaf_list *l,
-			       uint64_t *taken, const char *leaf)
+static void keep_on_first_leaf(struct np_cluster_map *map,
+			       struct leaf_list *list, uint64_t *taken,
+			       const char *leaf)
 {
-	for (size_t w = 0; w < m->words; w++) {
-		uint64_t twice = l->current[w] & taken[w];
+	for (size_t w = 0; w < map->words; w++) {
+		uint64_t twice = list->current[w] & taken[w];
 
-		l->current[w] &= ~twice;
-		taken[w] |= l->current[w];
+		list->current[w] &= ~twice;
+		taken[w] |= list->current[w];
 		NP_BITS_EACH(i, &twice, 1)
-			warn_duplicate(m, l, (uint32_t)(w * NP_BITS_WORD + i),
-				       leaf);
+		warn_duplicate(map, list, (uint32_t)(w * NP_BITS_WORD + i),
+			       leaf);
 	}
 }
 
 /* Append a leaf with the nodes in l->current if it has any. 0 or -ENOMEM. */
-static int append_leaf(const struct np_cluster_map *m, struct leaf_list *l,
+static int append_leaf(const struct np_cluster_map *map, struct leaf_list *list,
 		       const char *name, const char *rail)
 {
-	struct np_leaf *leaf = &l->leaf[l->n];
+	struct np_leaf *leaf = &list->leaf[list->n];
 	uint32_t *node;
 
-	if (!np_bits_any(l->current, m->words))
+	if (!np_bits_any(list->current, map->words))
 		return 0;
-	node = calloc(np_bits_count(l->current, m->words), sizeof(*node));
+	node = calloc(np_bits_count(list->current, map->words), sizeof(*node));
 	if (!node)
 		return -ENOMEM;
 	*leaf = (struct np_leaf){ .name = name, .node = node, .rail = rail };
-	NP_BITS_EACH(i, l->current, m->words)
-		node[leaf->n_nodes++] = (uint32_t)i;
-	l->node[l->n++] = node;
+	NP_BITS_EACH(i, list->current, map->words)
+	node[leaf->n_nodes++] = (uint32_t)i;
+	list->node[list->n++] = node;
 	return 0;
 }
 
@@ -1073,97 +1093,101 @@ static int append_leaf(const struct np_cluster_map *m, struct leaf_list *l,
  * rails lists. The k-th leaf switch of nodes with several devices is on the
  * k-th rail. 0 or -ENOMEM.
  */
-static int add_leaf(struct np_cluster_map *m, struct leaf_list *l,
+static int add_leaf(struct np_cluster_map *map, struct leaf_list *list,
 		    const struct np_topo_leaf *from)
 {
-	const uint64_t *topology_nodes = l->topology_nodes +
-				      from->topology * m->words;
+	const uint64_t *topology_nodes =
+		list->topology_nodes + from->topology * map->words;
 	size_t rail = 0;
 
-	if (parse_slurm_list(m, from->nodes, l->current)) {
-		np_errf(&m->warning, 0, "topology: leaf switch %.64s is "
-			"ignored: \"%.80s\" is not a list of nodes", from->name,
-			from->nodes);
+	if (parse_slurm_list(map, from->nodes, list->current)) {
+		np_errf(&map->warning, 0,
+			"topology: leaf switch %.64s is "
+			"ignored: \"%.80s\" is not a list of nodes",
+			from->name, from->nodes);
 		return 0;
 	}
-	for (size_t w = 0; w < m->words; w++)
-		l->current[w] &= topology_nodes[w] & ~l->rail_nodes[w];
-	while (rail < l->n_devices &&
-	       np_bits_intersect(l->current, l->taken + rail * m->words,
-				 m->words))
+	for (size_t w = 0; w < map->words; w++)
+		list->current[w] &= topology_nodes[w] & ~list->rail_nodes[w];
+	while (rail < list->n_devices &&
+	       np_bits_intersect(list->current, list->taken + rail * map->words,
+				 map->words))
 		rail++;
-	if (rail >= l->n_devices)
+	if (rail >= list->n_devices)
 		rail = 0;
-	keep_on_first_leaf(m, l, l->taken + rail * m->words, from->name);
-	return append_leaf(m, l, from->name, l->device[rail]);
+	keep_on_first_leaf(map, list, list->taken + rail * map->words,
+			   from->name);
+	return append_leaf(map, list, from->name, list->device[rail]);
 }
 
 /*
  * Add the leaf switch of a line of the file of rails, with the nodes of all its
  * other lines, unless an earlier line did. 0 or -ENOMEM.
  */
-static int add_rail(struct np_cluster_map *m, struct leaf_list *l,
+static int add_rail(struct np_cluster_map *map, struct leaf_list *list,
 		    const struct np_topo *rails, size_t line)
 {
 	const struct np_topo_leaf *from = &rails->leaf[line];
 	/* Scratch memory: all leaves of the topologies are made by now. */
-	uint64_t *of_line = l->topology_nodes;
+	uint64_t *of_line = list->topology_nodes;
 
-	memset(l->current, 0, m->words * sizeof(*l->current));
+	memset(list->current, 0, map->words * sizeof(*list->current));
 	for (size_t i = 0; i < rails->n; i++) {
 		if (strcmp(rails->leaf[i].name, from->name))
 			continue;
 		if (i < line)
 			return 0;
-		if (!parse_slurm_list(m, rails->leaf[i].nodes, of_line))
-			np_bits_or(l->current, of_line, m->words);
+		if (!parse_slurm_list(map, rails->leaf[i].nodes, of_line))
+			np_bits_or(list->current, of_line, map->words);
 	}
-	return append_leaf(m, l, from->name, from->rail);
+	return append_leaf(map, list, from->name, from->rail);
 }
 
 /* Index of a partition's topology: 0, the cluster's, unless one lists it. */
-static size_t topo_of_partition(const struct np_topo *t, const char *partition)
+static size_t topo_of_partition(const struct np_topo *topo,
+				const char *partition)
 {
-	for (size_t i = 1; i < t->n_topologies; i++)
-		if (np_list_has(t->partitions[i], partition, strlen(partition)))
+	for (size_t i = 1; i < topo->n_topologies; i++)
+		if (np_list_has(topo->partitions[i], partition,
+				strlen(partition)))
 			return i;
 	return 0;
 }
 
-static bool topo_has_leaves(const struct np_topo *t, size_t topology)
+static bool topo_has_leaves(const struct np_topo *topo, size_t topology)
 {
-	for (size_t i = 0; i < t->n; i++)
-		if (t->leaf[i].topology == topology)
+	for (size_t i = 0; i < topo->n; i++)
+		if (topo->leaf[i].topology == topology)
 			return true;
 	return false;
 }
 
-static void find_parts_without_leaves(struct np_cluster_map *m,
-				      const struct np_topo *t)
+static void find_parts_without_leaves(struct np_cluster_map *map,
+				      const struct np_topo *topo)
 {
-	for (size_t i = 0; t->n && i < m->n_parts; i++)
-		m->part[i].no_leaves = !topo_has_leaves(
-			t, topo_of_partition(t, m->part[i].name));
+	for (size_t i = 0; topo->n && i < map->n_parts; i++)
+		map->part[i].no_leaves = !topo_has_leaves(
+			topo, topo_of_partition(topo, map->part[i].name));
 }
 
 /* Set the nodes of each topology. Nodes in no partition use the cluster's. */
-static void set_topology_nodes(const struct np_cluster_map *m,
-			       const struct np_topo *t,
+static void set_topology_nodes(const struct np_cluster_map *map,
+			       const struct np_topo *topo,
 			       uint64_t *topology_nodes)
 {
-	for (size_t i = 0; i < m->n_nodes; i++)
+	for (size_t i = 0; i < map->n_nodes; i++)
 		np_bits_set(topology_nodes, i);
-	if (t->n_topologies == 1)
+	if (topo->n_topologies == 1)
 		return;
-	for (size_t i = 0; i < m->n_parts; i++)
-		for (size_t w = 0; w < m->words; w++)
-			topology_nodes[w] &= ~m->part[i].nodes[w];
-	for (size_t i = 0; i < m->n_parts; i++) {
-		size_t which = topo_of_partition(t, m->part[i].name);
+	for (size_t i = 0; i < map->n_parts; i++)
+		for (size_t w = 0; w < map->words; w++)
+			topology_nodes[w] &= ~map->part[i].nodes[w];
+	for (size_t i = 0; i < map->n_parts; i++) {
+		size_t which = topo_of_partition(topo, map->part[i].name);
 
-		for (size_t w = 0; w < m->words; w++)
-			topology_nodes[which * m->words + w] |=
-				m->part[i].nodes[w];
+		for (size_t w = 0; w < map->words; w++)
+			topology_nodes[which * map->words + w] |=
+				map->part[i].nodes[w];
 	}
 }
 
@@ -1171,83 +1195,87 @@ static void set_topology_nodes(const struct np_cluster_map *m,
  * Read NetDevices. It has a device for each leaf switch of a node (np_topo.h)
  * and says nothing about rails if there is only one. devices is modified.
  */
-static void parse_devices(struct leaf_list *l, char *devices)
+static void parse_devices(struct leaf_list *list, char *devices)
 {
 	for (char *word; (word = strsep(&devices, ","));)
-		if (*word && l->n_devices < NP_RAILS_MAX)
-			l->device[l->n_devices++] = word;
-	if (l->n_devices < 2) {
-		l->device[0] = NULL;
-		l->n_devices = 0;
+		if (*word && list->n_devices < NP_RAILS_MAX)
+			list->device[list->n_devices++] = word;
+	if (list->n_devices < 2) {
+		list->device[0] = NULL;
+		list->n_devices = 0;
 	}
 }
 
 /* Set the nodes that the file of rails lists. */
-static void set_rail_nodes(const struct np_cluster_map *m, struct leaf_list *l,
-			   const struct np_topo *rails)
+static void set_rail_nodes(const struct np_cluster_map *map,
+			   struct leaf_list *list, const struct np_topo *rails)
 {
 	for (size_t i = 0; i < rails->n; i++)
-		if (!parse_slurm_list(m, rails->leaf[i].nodes, l->current))
-			np_bits_or(l->rail_nodes, l->current, m->words);
+		if (!parse_slurm_list(map, rails->leaf[i].nodes, list->current))
+			np_bits_or(list->rail_nodes, list->current, map->words);
 }
 
 /* 0 or -ENOMEM; free_leaf_list() in either case. */
-static int alloc_leaf_list(const struct np_cluster_map *m, size_t max_leaves,
-			   size_t n_topologies, struct leaf_list *l)
+static int alloc_leaf_list(const struct np_cluster_map *map, size_t max_leaves,
+			   size_t n_topologies, struct leaf_list *list)
 {
-	size_t words = m->words;
+	size_t words = map->words;
 
-	*l = (struct leaf_list){
-		.leaf = calloc(max_leaves + 1, sizeof(*l->leaf)),
-		.node = calloc(max_leaves + 1, sizeof(*l->node)),
-		.current = calloc(words, sizeof(*l->current)),
-		.taken = calloc(NP_RAILS_MAX * words, sizeof(*l->taken)),
+	*list = (struct leaf_list){
+		.leaf = calloc(max_leaves + 1, sizeof(*list->leaf)),
+		.node = calloc(max_leaves + 1, sizeof(*list->node)),
+		.current = calloc(words, sizeof(*list->current)),
+		.taken = calloc(NP_RAILS_MAX * words, sizeof(*list->taken)),
 		.topology_nodes = calloc(n_topologies * words,
-					 sizeof(*l->topology_nodes)),
-		.rail_nodes = calloc(words, sizeof(*l->rail_nodes)),
+					 sizeof(*list->topology_nodes)),
+		.rail_nodes = calloc(words, sizeof(*list->rail_nodes)),
 	};
-	return l->leaf && l->node && l->current && l->taken &&
-	       l->topology_nodes && l->rail_nodes ? 0 : -ENOMEM;
+	return list->leaf && list->node && list->current && list->taken &&
+			       list->topology_nodes && list->rail_nodes ?
+		       0 :
+		       -ENOMEM;
 }
 
-static void free_leaf_list(struct leaf_list *l)
+static void free_leaf_list(struct leaf_list *list)
 {
-	for (size_t i = 0; l->node && i < l->n; i++)
-		free(l->node[i]);
-	free(l->rail_nodes);
-	free(l->topology_nodes);
-	free(l->taken);
-	free(l->current);
-	free(l->node);
-	free(l->leaf);
+	for (size_t i = 0; list->node && i < list->n; i++)
+		free(list->node[i]);
+	free(list->rail_nodes);
+	free(list->topology_nodes);
+	free(list->taken);
+	free(list->current);
+	free(list->node);
+	free(list->leaf);
 }
 
 /*
  * Make the leaves from the topologies; the site's rails replace what Slurm says
  * of the nodes that they list. devices is modified. 0 or -errno with err.
  */
-static int make_leaves(struct np_cluster_map *m, const struct np_topo *t,
+static int make_leaves(struct np_cluster_map *map, const struct np_topo *topo,
 		       const struct np_topo *rails, char *devices,
 		       struct np_err *err)
 {
-	struct leaf_list l;
-	int rc = alloc_leaf_list(m, t->n + rails->n, t->n_topologies, &l);
+	struct leaf_list list;
+	int rc = alloc_leaf_list(map, topo->n + rails->n, topo->n_topologies,
+				 &list);
 
 	if (!rc) {
-		find_parts_without_leaves(m, t);
-		set_topology_nodes(m, t, l.topology_nodes);
-		set_rail_nodes(m, &l, rails);
-		if (t->n_topologies == 1)
-			parse_devices(&l, devices);
+		find_parts_without_leaves(map, topo);
+		set_topology_nodes(map, topo, list.topology_nodes);
+		set_rail_nodes(map, &list, rails);
+		if (topo->n_topologies == 1)
+			parse_devices(&list, devices);
 	}
-	for (size_t i = 0; !rc && i < t->n; i++)
-		rc = add_leaf(m, &l, &t->leaf[i]);
+	for (size_t i = 0; !rc && i < topo->n; i++)
+		rc = add_leaf(map, &list, &topo->leaf[i]);
 	for (size_t i = 0; !rc && i < rails->n; i++)
-		rc = add_rail(m, &l, rails, i);
-	end_warning(m, &l);
+		rc = add_rail(map, &list, rails, i);
+	end_warning(map, &list);
 	if (!rc)
-		rc = np_leaves_new(m->n_nodes, l.leaf, l.n, &m->leaves, err);
-	free_leaf_list(&l);
+		rc = np_leaves_new(map->n_nodes, list.leaf, list.n,
+				   &map->leaves, err);
+	free_leaf_list(&list);
 	return rc;
 }
 
@@ -1262,43 +1290,47 @@ struct topology_text {
 /* Divide the text, which is modified. */
 static struct topology_text split_text(char *text)
 {
-	struct topology_text t = { .topologies = text };
+	struct topology_text topology_text = { .topologies = text };
 
-	t.devices = strstr(text, NP_TOPO_RAILS);
-	if (!t.devices)
-		return t;
-	*t.devices = '\0';
-	t.devices += strlen(NP_TOPO_RAILS);
-	t.rails_path = strchr(t.devices, '\n');
-	t.rails = t.rails_path ? strchr(t.rails_path + 1, '\n') : NULL;
-	if (t.rails)
-		*t.rails_path++ = *t.rails++ = '\0';
-	return t;
+	topology_text.devices = strstr(text, NP_TOPO_RAILS);
+	if (!topology_text.devices)
+		return topology_text;
+	*topology_text.devices = '\0';
+	topology_text.devices += strlen(NP_TOPO_RAILS);
+	topology_text.rails_path = strchr(topology_text.devices, '\n');
+	topology_text.rails =
+		topology_text.rails_path ?
+			strchr(topology_text.rails_path + 1, '\n') :
+			NULL;
+	if (topology_text.rails)
+		*topology_text.rails_path++ = *topology_text.rails++ = '\0';
+	return topology_text;
 }
 
-static int add_leaves(struct np_cluster_map *m, const char *topology,
+static int add_leaves(struct np_cluster_map *map, const char *topology,
 		      struct np_err *err)
 {
 	struct np_topo topo = { .n = 0 }, rails = { .n = 0 };
 	char *copy = strdup(topology);
-	struct topology_text t;
+	struct topology_text text;
 	int rc;
 
 	if (!copy)
 		return -ENOMEM;
-	t = split_text(copy);
-	rc = np_topo_parse(t.topologies, &topo, err);
+	text = split_text(copy);
+	rc = np_topo_parse(text.topologies, &topo, err);
 	/* A damaged file of rails counts as none. */
-	if (!rc && t.rails &&
-	    np_rails_parse(t.rails, t.rails_path, &rails, &m->rails_error) ==
-		    -ENOMEM)
+	if (!rc && text.rails &&
+	    np_rails_parse(text.rails, text.rails_path, &rails,
+			   &map->rails_error) == -ENOMEM)
 		rc = -ENOMEM;
 	if (!rc)
-		rc = make_leaves(m, &topo, &rails, t.devices, err);
+		rc = make_leaves(map, &topo, &rails, text.devices, err);
 	np_topo_free(&topo);
 	np_topo_free(&rails);
 	free(copy);
-	return rc ? rc : np_node_index_divide(m->node_index, m->leaves->leaf);
+	return rc ? rc :
+		    np_node_index_divide(map->node_index, map->leaves->leaf);
 }
 
 int np_cluster_map_make(struct np_cluster_map *old,
@@ -1308,7 +1340,7 @@ int np_cluster_map_make(struct np_cluster_map *old,
 			struct np_err *err)
 {
 	uint64_t d = digest(nodes, parts, topology, whole_nodes);
-	struct np_cluster_map *m;
+	struct np_cluster_map *map;
 	int rc;
 
 	if (old && old->digest == d) {
@@ -1318,24 +1350,24 @@ int np_cluster_map_make(struct np_cluster_map *old,
 	if (!nodes->record_count || nodes->record_count > NP_LEAVES_MAX_NODES)
 		return np_errf(err, -EINVAL, "%u nodes: expected 1 to %d",
 			       nodes->record_count, NP_LEAVES_MAX_NODES);
-	m = calloc(1, sizeof(*m));
-	if (!m)
+	map = calloc(1, sizeof(*map));
+	if (!map)
 		return np_errf(err, -ENOMEM, "out of memory");
-	m->refs = 1;
-	m->digest = d;
-	m->n_nodes = nodes->record_count;
-	m->words = np_bits_words(m->n_nodes);
-	rc = add_names(m, nodes);
+	map->refs = 1;
+	map->digest = d;
+	map->n_nodes = nodes->record_count;
+	map->words = np_bits_words(map->n_nodes);
+	rc = add_names(map, nodes);
 	if (!rc)
-		rc = add_node_kinds(m, nodes);
+		rc = add_node_kinds(map, nodes);
 	if (!rc)
-		rc = add_parts(m, parts, whole_nodes);
+		rc = add_parts(map, parts, whole_nodes);
 	if (!rc)
-		rc = add_leaves(m, topology, err);
+		rc = add_leaves(map, topology, err);
 	if (rc) {
-		np_cluster_map_unref(m);
+		np_cluster_map_unref(map);
 		return rc == -ENOMEM ? np_errf(err, rc, "out of memory") : rc;
 	}
-	*out = m;
+	*out = map;
 	return 0;
 }

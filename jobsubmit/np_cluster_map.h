@@ -30,11 +30,11 @@ struct np_node_index;
  * such node. Returns 0 or -ENOMEM.
  */
 int np_node_index_new(char *const *name, size_t n, struct np_node_index **out);
-void np_node_index_free(struct np_node_index *x); /* NULL is allowed */
+void np_node_index_free(struct np_node_index *index); /* NULL is allowed */
 
 /* The host list of a bitmap, malloc'ed; "": no node. NULL: out of memory. */
-char *
-np_node_index_format(const struct np_node_index *x, const uint64_t *nodes);
+char *np_node_index_format(const struct np_node_index *index,
+			   const uint64_t *nodes);
 
 /*
  * Set the bits of the nodes in a word of len bytes such as "n[0-3,7]"; names
@@ -44,20 +44,21 @@ np_node_index_format(const struct np_node_index *x, const uint64_t *nodes);
  * -ENOENT: the word has another form, and nothing is set; -E2BIG: more than
  * *left runs.
  */
-int np_node_index_parse(const struct np_node_index *x, const char *word,
+int np_node_index_parse(const struct np_node_index *index, const char *word,
 			size_t len, uint64_t *nodes, size_t *left);
 
 /*
  * Divide the nodes by leaf switches, for np_node_index_closed(). leaf[n]: leaf
  * of each node, or NP_NO_LEAF. To be called once. Returns 0 or -ENOMEM.
  */
-int np_node_index_divide(struct np_node_index *x, const uint32_t *leaf);
+int np_node_index_divide(struct np_node_index *index, const uint32_t *leaf);
 
 /*
  * The host list, as above, of all nodes on leaves that are not in the bitmap
  * open[].
  */
-char *np_node_index_closed(const struct np_node_index *x, const uint64_t *open);
+char *np_node_index_closed(const struct np_node_index *index,
+			   const uint64_t *open);
 
 /* ---- The map ---- */
 
@@ -153,18 +154,19 @@ int np_cluster_map_make(struct np_cluster_map *old,
 			const partition_info_msg_t *parts, const char *topology,
 			bool whole_nodes, struct np_cluster_map **out,
 			struct np_err *err);
-struct np_cluster_map *np_cluster_map_ref(struct np_cluster_map *m);
-void np_cluster_map_unref(struct np_cluster_map *m); /* NULL is allowed */
+struct np_cluster_map *np_cluster_map_ref(struct np_cluster_map *map);
+void np_cluster_map_unref(struct np_cluster_map *map); /* NULL is allowed */
 
 /* Index of the first partition in "a,b", NULL: the default one. -1: unknown. */
-int np_cluster_map_partition(const struct np_cluster_map *m, const char *names);
+int np_cluster_map_partition(const struct np_cluster_map *map,
+			     const char *names);
 
 /*
  * Fill in *fit, and nodes[]: the nodes of the partition that match. Returns 0,
  * or -ENOENT if the partition is unknown. Allocates nothing; takes at most
  * n_kinds * words steps.
  */
-int np_cluster_map_fit(const struct np_cluster_map *m,
+int np_cluster_map_fit(const struct np_cluster_map *map,
 		       const struct np_need *need, uint64_t *nodes,
 		       struct np_fit *fit);
 
@@ -174,27 +176,27 @@ int np_cluster_map_fit(const struct np_cluster_map *m,
  * than four times the nodes, where nodes of a range whose numbers and indices
  * go up together count as one name. Allocates nothing.
  */
-int np_cluster_map_parse(const struct np_cluster_map *m, const char *hosts,
+int np_cluster_map_parse(const struct np_cluster_map *map, const char *hosts,
 			 uint64_t *nodes);
 
 /* The inverse, malloc'ed. NULL: no node, or out of memory. */
-char *
-np_cluster_map_format(const struct np_cluster_map *m, const uint64_t *nodes);
+char *np_cluster_map_format(const struct np_cluster_map *map,
+			    const uint64_t *nodes);
 
 /*
  * A hostlist of all nodes on the leaves that are not in open[], malloc'ed. Its
  * cost depends only on the number of leaves where the names of each leaf's
  * nodes are consecutive. NULL: no leaf is closed, or out of memory.
  */
-char *
-np_cluster_map_closed(const struct np_cluster_map *m, const uint64_t *open);
+char *np_cluster_map_closed(const struct np_cluster_map *map,
+			    const uint64_t *open);
 
 /* A hostlist of the names of the leaves in a bitmap, malloc'ed. */
-char *np_cluster_map_leaf_names(const struct np_cluster_map *m,
+char *np_cluster_map_leaf_names(const struct np_cluster_map *map,
 				const uint64_t *leaves);
 
 /* A hostlist of the names of n switches, malloc'ed. */
-char *np_cluster_map_switch_names(const struct np_cluster_map *m,
+char *np_cluster_map_switch_names(const struct np_cluster_map *map,
 				  const uint32_t *sw, size_t n);
 
 /*
@@ -202,7 +204,7 @@ char *np_cluster_map_switch_names(const struct np_cluster_map *m,
  * first and the last index, which -1 ends; NULL: no range. Nodes that were
  * deleted are left out.
  */
-void np_cluster_map_from_ranges(const struct np_cluster_map *m,
+void np_cluster_map_from_ranges(const struct np_cluster_map *map,
 				const int32_t *inx, uint64_t *nodes);
 
 #endif

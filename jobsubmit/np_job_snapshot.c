@@ -113,26 +113,26 @@ struct sweep {
 static void collect_gone(const void *node, VISIT which, void *arg)
 {
 	struct np_cached_job *cached = *(struct np_cached_job *const *)node;
-	struct sweep *s = arg;
+	struct sweep *sweep = arg;
 
 	if (which != postorder && which != leaf)
 		return;
 	if (!cached->in_snapshot &&
-	    !np_array_grow(&s->gone, s->n, sizeof(*s->gone)))
-		s->gone[s->n++] = cached;
+	    !np_array_grow(&sweep->gone, sweep->n, sizeof(*sweep->gone)))
+		sweep->gone[sweep->n++] = cached;
 	cached->in_snapshot = false;
 }
 
 void np_job_cache_sweep(struct np_job_cache *cache)
 {
-	struct sweep s = { NULL, 0 };
+	struct sweep sweep = { NULL, 0 };
 
-	twalk_r(cache->cached, collect_gone, &s);
-	for (size_t i = 0; i < s.n; i++) {
-		tdelete(s.gone[i], &cache->cached, np_order_u32);
-		free_cached(s.gone[i]);
+	twalk_r(cache->cached, collect_gone, &sweep);
+	for (size_t i = 0; i < sweep.n; i++) {
+		tdelete(sweep.gone[i], &cache->cached, np_order_u32);
+		free_cached(sweep.gone[i]);
 	}
-	free(s.gone);
+	free(sweep.gone);
 }
 
 static struct racing_user *find_racing_user(const struct np_job_cache *cache,
@@ -146,23 +146,23 @@ static struct racing_user *find_racing_user(const struct np_job_cache *cache,
 
 void np_job_cache_lost_race(struct np_job_cache *cache, uint32_t uid)
 {
-	struct racing_user *o = find_racing_user(cache, uid);
+	struct racing_user *user = find_racing_user(cache, uid);
 
-	if (!o && np_array_grow(&cache->racing_user, cache->n_racing_users,
-				sizeof(*o)))
+	if (!user && np_array_grow(&cache->racing_user, cache->n_racing_users,
+				   sizeof(*user)))
 		return; /* out of memory: counted from the next time on */
-	if (!o) {
-		o = &cache->racing_user[cache->n_racing_users++];
-		*o = (struct racing_user){ .uid = uid };
+	if (!user) {
+		user = &cache->racing_user[cache->n_racing_users++];
+		*user = (struct racing_user){ .uid = uid };
 	}
-	o->in_this_pass = true;
+	user->in_this_pass = true;
 }
 
 /* A clock that was set back must not make a user wait longer. */
-static bool is_ignored_now(const struct racing_user *o, int64_t now_sec)
+static bool is_ignored_now(const struct racing_user *user, int64_t now_sec)
 {
-	return o->ignored_until_sec > now_sec &&
-	       o->ignored_until_sec <= now_sec + NP_IGNORE_USER_SEC;
+	return user->ignored_until_sec > now_sec &&
+	       user->ignored_until_sec <= now_sec + NP_IGNORE_USER_SEC;
 }
 
 void np_job_cache_end_pass(struct np_job_cache *cache, int64_t now_sec,
@@ -171,19 +171,18 @@ void np_job_cache_end_pass(struct np_job_cache *cache, int64_t now_sec,
 	size_t n = 0;
 
 	for (size_t i = 0; i < cache->n_racing_users; i++) {
-		struct racing_user o = cache->racing_user[i];
+		struct racing_user user = cache->racing_user[i];
 
-		if (o.in_this_pass && ++o.passes == NP_LOST_RACES) {
-			o.passes = 0;
-			o.ignored_until_sec =
-				now_sec + NP_IGNORE_USER_SEC;
+		if (user.in_this_pass && ++user.passes == NP_LOST_RACES) {
+			user.passes = 0;
+			user.ignored_until_sec = now_sec + NP_IGNORE_USER_SEC;
 			if (on_ignored)
-				on_ignored(o.uid);
+				on_ignored(user.uid);
 		}
 		/* Forget the others: they are counted from 0 again. */
-		if (o.in_this_pass || is_ignored_now(&o, now_sec)) {
-			o.in_this_pass = false;
-			cache->racing_user[n++] = o;
+		if (user.in_this_pass || is_ignored_now(&user, now_sec)) {
+			user.in_this_pass = false;
+			cache->racing_user[n++] = user;
 		}
 	}
 	cache->n_racing_users = n;
@@ -192,9 +191,9 @@ void np_job_cache_end_pass(struct np_job_cache *cache, int64_t now_sec,
 bool np_job_cache_ignores(const struct np_job_cache *cache, uint32_t uid,
 			  int64_t now_sec)
 {
-	const struct racing_user *o = find_racing_user(cache, uid);
+	const struct racing_user *user = find_racing_user(cache, uid);
 
-	return o && is_ignored_now(o, now_sec);
+	return user && is_ignored_now(user, now_sec);
 }
 
 /* ---- One job: from Slurm's record to the decision's form ---- */
@@ -277,7 +276,7 @@ bool np_job_snapshot_app(const struct np_place_conf *conf,
  * user may use its name. A missing account is taken as none, since Slurm would
  * have set a default one.
  */
-static int32_t profile_of(const struct builder *b,
+static int32_t profile_of(const struct builder *builder,
 			  const slurm_job_info_t *j, const char *partition,
 			  struct np_job_entry *entry)
 {
@@ -287,21 +286,22 @@ static int32_t profile_of(const struct builder *b,
 		.partition = partition,
 	};
 
-	return np_job_snapshot_app(b->in->conf, j, entry->app) && b->in->index ?
-		       np_app_index_of_job(b->in->index, entry->app, &who,
+	return np_job_snapshot_app(builder->in->conf, j, entry->app) &&
+			       builder->in->index ?
+		       np_app_index_of_job(builder->in->index, entry->app, &who,
 					   &entry->auth) :
 		       NP_PROFILE_UNKNOWN;
 }
 
 /* Flags for the snapshot that follow from Slurm's record. */
-static unsigned flags_of(const struct builder *b,
+static unsigned flags_of(const struct builder *builder,
 			 const slurm_job_info_t *j, int partition)
 {
 	unsigned flags = 0;
 
 	if (partition >= 0 && j->shared != JOB_SHARED_NONE &&
 	    j->shared != JOB_SHARED_TOPO &&
-	    b->out->map->part[partition].shares)
+	    builder->out->map->part[partition].shares)
 		flags |= NP_JOB_SHARES_NODES;
 	if (j->req_nodes && *j->req_nodes)
 		flags |= NP_JOB_NODELIST;
@@ -342,15 +342,16 @@ static int add_tasks(const slurm_job_info_t *j, struct np_job_entry *entry,
 }
 
 /* Fill in the nodes of a running job. */
-static void add_running_nodes(struct builder *b, const slurm_job_info_t *j,
-			      struct np_job *to)
+static void add_running_nodes(struct builder *builder,
+			      const slurm_job_info_t *j, struct np_job *to)
 {
-	size_t words = b->out->map->words;
+	size_t words = builder->out->map->words;
 
-	np_cluster_map_from_ranges(b->out->map, j->node_inx, b->scratch);
-	NP_BITS_EACH(i, b->scratch, words)
-		b->node[to->n_nodes++] = (uint32_t)i;
-	to->node = b->node;
+	np_cluster_map_from_ranges(builder->out->map, j->node_inx,
+				   builder->scratch);
+	NP_BITS_EACH(i, builder->scratch, words)
+	builder->node[to->n_nodes++] = (uint32_t)i;
+	to->node = builder->node;
 }
 
 /*
@@ -365,60 +366,66 @@ struct job_changes {
 	size_t n;
 };
 
-static void find_changes(const struct builder *b, const slurm_job_info_t *j,
-			 struct job_changes *changes)
+static void find_changes(const struct builder *builder,
+			 const slurm_job_info_t *j, struct job_changes *changes)
 {
 	uint32_t task = j->array_task_id == NO_VAL ? NP_CHANGE_ALL :
 						     j->array_task_id;
 
-	changes->n = np_changes_find(b->in->change, b->in->n_changes, j->job_id,
+	changes->n = np_changes_find(builder->in->change,
+				     builder->in->n_changes, j->job_id,
 				     j->array_job_id, task, j->user_id,
 				     changes->change, NP_CHANGES_FOUND);
 }
 
-/* The lists of a change as bitmaps, which b owns. NULL: out of memory. */
-static const struct np_change_lists *
-parse_lists(const struct builder *b, const struct np_change *c)
+/*
+ * The lists of a change as bitmaps, which the builder owns. NULL: out of
+ * memory.
+ */
+static const struct np_change_lists *parse_lists(const struct builder *builder,
+						 const struct np_change *change)
 {
-	struct np_change_lists *l = &b->lists[c - b->in->change];
-	size_t words = b->out->map->words;
+	struct np_change_lists *lists =
+		&builder->lists[change - builder->in->change];
+	size_t words = builder->out->map->words;
 
-	if (l->parsed)
-		return l;
-	l->passed_on = calloc(2 * words, sizeof(*l->passed_on));
-	if (!l->passed_on)
+	if (lists->parsed)
+		return lists;
+	lists->passed_on = calloc(2 * words, sizeof(*lists->passed_on));
+	if (!lists->passed_on)
 		return NULL;
-	l->requested = l->passed_on + words;
-	l->passed_on_rc = np_cluster_map_parse(b->out->map, c->passed_on,
-					       l->passed_on);
-	l->requested_rc =
-		np_cluster_map_parse(b->out->map, c->exc_nodes, l->requested);
-	l->parsed = true;
-	return l;
+	lists->requested = lists->passed_on + words;
+	lists->passed_on_rc = np_cluster_map_parse(
+		builder->out->map, change->passed_on, lists->passed_on);
+	lists->requested_rc = np_cluster_map_parse(
+		builder->out->map, change->exc_nodes, lists->requested);
+	lists->parsed = true;
+	return lists;
 }
 
 /*
  * Find the latest change whose list is the one that the job has at present;
  * *out NULL: none. 0 or -ENOMEM.
  */
-static int find_lists_in_effect(const struct builder *b,
+static int find_lists_in_effect(const struct builder *builder,
 				const struct job_changes *changes,
 				const uint64_t *present,
 				const struct np_change_lists **out)
 {
-	size_t bytes = b->out->map->words * sizeof(*present);
+	size_t bytes = builder->out->map->words * sizeof(*present);
 
 	*out = NULL;
 	for (size_t i = 0; i < changes->n && !*out; i++) {
-		const struct np_change_lists *l;
+		const struct np_change_lists *lists;
 
 		if (!changes->change[i]->passed_on)
 			continue;
-		l = parse_lists(b, changes->change[i]);
-		if (!l)
+		lists = parse_lists(builder, changes->change[i]);
+		if (!lists)
 			return -ENOMEM;
-		if (!l->passed_on_rc && !memcmp(l->passed_on, present, bytes))
-			*out = l;
+		if (!lists->passed_on_rc &&
+		    !memcmp(lists->passed_on, present, bytes))
+			*out = lists;
 	}
 	return 0;
 }
@@ -434,18 +441,19 @@ static int64_t if_future(int64_t sec, int64_t now_sec)
  * NULL: none. All times that have passed are equal.
  */
 static const struct np_change *
-find_begin_in_effect(const struct builder *b, const struct job_changes *changes,
+find_begin_in_effect(const struct builder *builder,
+		     const struct job_changes *changes,
 		     const slurm_job_info_t *j)
 {
-	int64_t now = b->out->now_sec;
+	int64_t now = builder->out->now_sec;
 	int64_t present = if_future(j->eligible_time, now);
 
 	for (size_t i = 0; i < changes->n; i++) {
-		const struct np_change *c = changes->change[i];
+		const struct np_change *change = changes->change[i];
 
-		if (c->begin_sec &&
-		    if_future(c->passed_on_begin_sec, now) == present)
-			return c;
+		if (change->begin_sec &&
+		    if_future(change->passed_on_begin_sec, now) == present)
+			return change;
 	}
 	return NULL;
 }
@@ -456,37 +464,43 @@ struct exclusions {
 };
 
 /*
- * Fill in *l: which excluded nodes the user wants, which are ours, and which
- * the job has. annotated: entry->annotation was read and counts. Returns 0, or
- * -errno if the user's list cannot be parsed.
+ * Fill in *exclusions: which excluded nodes the user wants, which are ours, and
+ * which the job has. annotated: entry->annotation was read and counts. Returns
+ * 0, or -errno if the user's list cannot be parsed.
  */
-static int find_exclusions(struct builder *b, const slurm_job_info_t *j,
+static int find_exclusions(struct builder *builder, const slurm_job_info_t *j,
 			   const struct job_changes *changes,
 			   struct np_job_entry *entry, bool annotated,
-			   struct exclusions *l)
+			   struct exclusions *exclusions)
 {
-	const struct np_cluster_map *map = b->out->map;
+	const struct np_cluster_map *map = builder->out->map;
 	size_t words = map->words;
 	const struct np_change_lists *lists;
 	int rc;
 
-	np_cluster_map_from_ranges(map, j->exc_node_inx, l->present);
+	np_cluster_map_from_ranges(map, j->exc_node_inx, exclusions->present);
 	/* We never write lists that cannot be parsed. */
-	annotated =
-		annotated &&
-		!np_cluster_map_parse(map, entry->annotation.user, l->user) &&
-		!np_cluster_map_parse(map, entry->annotation.ours, l->written);
+	annotated = annotated &&
+		    !np_cluster_map_parse(map, entry->annotation.user,
+					  exclusions->user) &&
+		    !np_cluster_map_parse(map, entry->annotation.ours,
+					  exclusions->written);
 	entry->in_effect =
-		annotated && np_bits_subset(l->written, l->present, words);
+		annotated &&
+		np_bits_subset(exclusions->written, exclusions->present, words);
 	if (!annotated) {
-		memset(l->user, 0, words * sizeof(*l->user));
-		memset(l->written, 0, words * sizeof(*l->written));
+		memset(exclusions->user, 0, words * sizeof(*exclusions->user));
+		memset(exclusions->written, 0,
+		       words * sizeof(*exclusions->written));
 	}
-	np_annotation_user(l->user, l->written, l->present, words);
-	rc = find_lists_in_effect(b, changes, l->present, &lists);
+	np_annotation_user(exclusions->user, exclusions->written,
+			   exclusions->present, words);
+	rc = find_lists_in_effect(builder, changes, exclusions->present,
+				  &lists);
 	if (rc || !lists)
 		return rc;
-	memcpy(l->user, lists->requested, words * sizeof(*l->user));
+	memcpy(exclusions->user, lists->requested,
+	       words * sizeof(*exclusions->user));
 	return lists->requested_rc;
 }
 
@@ -494,13 +508,14 @@ static int find_exclusions(struct builder *b, const slurm_job_info_t *j,
  * Copy the bitmaps into the entry. Equal ones share memory: there are thousands
  * of jobs, and most of their bitmaps are empty or equal. 0 or -ENOMEM.
  */
-static int store_exclusions(struct builder *b, const struct exclusions *l,
+static int store_exclusions(struct builder *builder,
+			    const struct exclusions *exclusions,
 			    struct np_job_entry *entry)
 {
-	const uint64_t *from[] = { b->out->none, l->user, l->written,
-				   l->present };
-	const uint64_t *to[4] = { b->out->none };
-	size_t bytes = b->out->map->words * sizeof(*entry->bits);
+	const uint64_t *from[] = { builder->out->none, exclusions->user,
+				   exclusions->written, exclusions->present };
+	const uint64_t *to[4] = { builder->out->none };
+	size_t bytes = builder->out->map->words * sizeof(*entry->bits);
 	int same_as[4] = { 0 }; /* index of the first bitmap that is equal */
 	int n = 0; /* bitmaps that need memory of their own */
 
@@ -529,12 +544,13 @@ static int store_exclusions(struct builder *b, const struct exclusions *l,
  * Find out the user's begin time, and, as the rest is known by now, what the
  * prior decision about the job was.
  */
-static void find_begin_time(struct builder *b, const slurm_job_info_t *j,
+static void find_begin_time(struct builder *builder, const slurm_job_info_t *j,
 			    const struct job_changes *changes,
 			    struct np_job_entry *entry, struct np_job *to)
 {
-	const struct np_change *change = find_begin_in_effect(b, changes, j);
-	int64_t now = b->out->now_sec;
+	const struct np_change *change =
+		find_begin_in_effect(builder, changes, j);
+	int64_t now = builder->out->now_sec;
 	bool held = entry->annotation.until_sec &&
 		    entry->annotation.until_sec == j->eligible_time;
 
@@ -552,7 +568,7 @@ static void find_begin_time(struct builder *b, const slurm_job_info_t *j,
 		to->prior = NP_PRIOR_NONE;
 	else if (held)
 		to->prior = NP_PRIOR_HELD;
-	else if (np_bits_any(entry->written, b->out->map->words))
+	else if (np_bits_any(entry->written, builder->out->map->words))
 		to->prior = NP_PRIOR_RESTRICTED;
 	else
 		to->prior = NP_PRIOR_UNRESTRICTED;
@@ -584,26 +600,29 @@ static int read_annotation(struct np_cached_job *cached,
 }
 
 /* Whether the user changes jobs faster than placement can update them. */
-static bool
-ignores_user(const struct builder *b, const slurm_job_info_t *j)
+static bool ignores_user(const struct builder *builder,
+			 const slurm_job_info_t *j)
 {
-	return np_job_cache_ignores(b->in->cache, j->user_id, b->out->now_sec);
+	return np_job_cache_ignores(builder->in->cache, j->user_id,
+				    builder->out->now_sec);
 }
 
 /*
  * Fill in what the user of a pending job wants, and what was decided before. 0,
  * -ENOMEM or another -errno.
  */
-static int find_user_settings(struct builder *b, const slurm_job_info_t *j,
+static int find_user_settings(struct builder *builder,
+			      const slurm_job_info_t *j,
 			      struct np_job_entry *entry, struct np_job *to)
 {
-	size_t words = b->out->map->words;
+	size_t words = builder->out->map->words;
 	struct np_cached_job *cached =
-		np_job_cache_add(b->in->cache, j->job_id);
-	uint64_t *leaves = b->scratch + 4 * words;
+		np_job_cache_add(builder->in->cache, j->job_id);
+	uint64_t *leaves = builder->scratch + 4 * words;
 	/* The first bitmap of scratch is in use by the caller. */
-	struct exclusions l = { b->scratch + words, b->scratch + 2 * words,
-				b->scratch + 3 * words };
+	struct exclusions exclusions = { builder->scratch + words,
+					 builder->scratch + 2 * words,
+					 builder->scratch + 3 * words };
 	struct job_changes changes;
 	int rc;
 
@@ -618,18 +637,19 @@ static int find_user_settings(struct builder *b, const slurm_job_info_t *j,
 	entry->managed = (!rc || np_annotation_in(j->admin_comment) ||
 			  to->mode >= NP_MODE_PREFER) &&
 		     !(j->bitflags & CRON_JOB);
-	find_changes(b, j, &changes);
-	cached->all_user |= changes.n && ignores_user(b, j);
-	rc = find_exclusions(b, j, &changes, entry, !rc && !cached->all_user,
-			     &l);
-	cached->all_user &= ignores_user(b, j);
+	find_changes(builder, j, &changes);
+	cached->all_user |= changes.n && ignores_user(builder, j);
+	rc = find_exclusions(builder, j, &changes, entry,
+			     !rc && !cached->all_user, &exclusions);
+	cached->all_user &= ignores_user(builder, j);
 	if (!rc)
-		rc = store_exclusions(b, &l, entry);
+		rc = store_exclusions(builder, &exclusions, entry);
 	if (rc)
 		return rc;
-	find_begin_time(b, j, &changes, entry, to);
+	find_begin_time(builder, j, &changes, entry, to);
 	if (to->prior == NP_PRIOR_RESTRICTED) {
-		np_leaves_allowed(b->out->map->leaves, entry->written, leaves);
+		np_leaves_allowed(builder->out->map->leaves, entry->written,
+				  leaves);
 		to->prior_leaves = leaves;
 	}
 	if (!cached->held_sec)
@@ -650,15 +670,15 @@ static bool user_list_is_too_long(const slurm_job_info_t *j,
 }
 
 /* Fill in the nodes that a pending job can use, and how many it needs. */
-static int add_pending_nodes(struct builder *b, const slurm_job_info_t *j,
+static int add_pending_nodes(struct builder *builder, const slurm_job_info_t *j,
 			     struct np_job_entry *entry, struct np_job *to,
 			     struct np_err *err)
 {
-	size_t words = b->out->map->words;
+	size_t words = builder->out->map->words;
 	struct np_need need = need_of_job(j);
-	uint64_t *nodes = b->scratch;
+	uint64_t *nodes = builder->scratch;
 	struct np_fit fit;
-	int rc = np_cluster_map_fit(b->out->map, &need, nodes, &fit);
+	int rc = np_cluster_map_fit(builder->out->map, &need, nodes, &fit);
 
 	if (rc)
 		return rc;
@@ -666,24 +686,24 @@ static int add_pending_nodes(struct builder *b, const slurm_job_info_t *j,
 		to->flags |= NP_JOB_CONSTRAINT;
 	to->nodes_min = fit.nodes;
 	to->switches = np_or_zero(j->req_switch);
-	rc = find_user_settings(b, j, entry, to);
+	rc = find_user_settings(builder, j, entry, to);
 	if (rc)
 		return rc;
 	if (user_list_is_too_long(j, entry)) {
 		to->flags |= NP_JOB_CONSTRAINT;
 		entry->managed = false; /* the list is not analysed */
 	}
-	if (ignores_user(b, j)) {
+	if (ignores_user(builder, j)) {
 		to->flags |= NP_JOB_CHANGING;
 		entry->managed = false; /* the job is not updated for now */
 	}
 	for (size_t w = 0; w < words; w++)
 		nodes[w] &= ~entry->user[w];
 	/* Mostly these are all nodes of the partition, a set that exists. */
-	to->candidates = b->out->set[fit.partition];
-	return memcmp(nodes, b->out->map->part[fit.partition].nodes,
+	to->candidates = builder->out->set[fit.partition];
+	return memcmp(nodes, builder->out->map->part[fit.partition].nodes,
 		      words * sizeof(*nodes)) ?
-		       np_snapshot_nodes(b->out->snapshot, nodes,
+		       np_snapshot_nodes(builder->out->snapshot, nodes,
 					 &to->candidates, err) :
 		       0;
 }
@@ -693,7 +713,7 @@ static int add_pending_nodes(struct builder *b, const slurm_job_info_t *j,
  * neither holds nodes nor waits for them; -EINVAL with err: an impossible job;
  * or -ENOMEM.
  */
-static int add_job_entry(struct builder *b, const slurm_job_info_t *j,
+static int add_job_entry(struct builder *builder, const slurm_job_info_t *j,
 			 struct np_job_entry *entry, struct np_err *err)
 {
 	/* Running jobs have a precedence too, for np_placement's hold times. */
@@ -711,28 +731,29 @@ static int add_job_entry(struct builder *b, const slurm_job_info_t *j,
 	*entry = (struct np_job_entry){
 		.id = j->job_id, .n_nodes = np_or_zero(j->num_nodes),
 	};
-	entry->partition = np_cluster_map_partition(b->out->map, j->partition);
+	entry->partition =
+		np_cluster_map_partition(builder->out->map, j->partition);
 	partition = entry->partition < 0 ?
 			    j->partition :
-			    b->out->map->part[entry->partition].name;
-	to.mode = np_place_conf_mode(b->in->conf, partition);
+			    builder->out->map->part[entry->partition].name;
+	to.mode = np_place_conf_mode(builder->in->conf, partition);
 	to.partition = (uint16_t)(entry->partition < 0 ? 0 : entry->partition);
-	to.profile = profile_of(b, j, partition, entry);
-	to.flags = flags_of(b, j, entry->partition);
+	to.profile = profile_of(builder, j, partition, entry);
+	to.flags = flags_of(builder, j, entry->partition);
 	if (entry->auth == NP_AUTH_OWN_JOBS)
 		to.flags |= NP_JOB_UNPROVED;
 	rc = add_tasks(j, entry, &to);
 	if (!rc && holds_nodes(j)) {
 		to.state = NP_JOB_RUNNING;
 		np_annotation_read(j->admin_comment, &entry->annotation);
-		add_running_nodes(b, j, &to);
+		add_running_nodes(builder, j, &to);
 		rc = to.n_nodes ? 0 : -ENOENT;
 	} else if (!rc) {
 		to.state = is_ready(j) ? NP_JOB_READY : NP_JOB_WAITING;
-		rc = add_pending_nodes(b, j, entry, &to, err);
+		rc = add_pending_nodes(builder, j, entry, &to, err);
 	}
 	if (!rc)
-		rc = np_snapshot_job(b->out->snapshot, &to, err);
+		rc = np_snapshot_job(builder->out->snapshot, &to, err);
 	if (rc) {
 		np_annotation_clear(&entry->annotation);
 		free(entry->comment);
@@ -812,36 +833,36 @@ static int load_topologies(const partition_info_msg_t *parts, char **text,
 	       np_errf(err, -ENOMEM, "out of memory");
 }
 
-int np_ctld_info_load(struct np_ctld_info *a, struct np_err *err)
+int np_ctld_info_load(struct np_ctld_info *info, struct np_err *err)
 {
 	int rc;
 
-	*a = (struct np_ctld_info){ NULL };
+	*info = (struct np_ctld_info){ NULL };
 	/* Jobs come first: one submitted meanwhile is in the journal of the
 	   last decision, while states of nodes should be recent. */
-	if (slurm_load_jobs(0, &a->jobs, SHOW_ALL))
+	if (slurm_load_jobs(0, &info->jobs, SHOW_ALL))
 		return np_errf(err, -EIO, "slurm_load_jobs: %s",
 			       slurm_strerror(errno));
-	if (slurm_load_node(0, &a->nodes, SHOW_ALL | SHOW_MIXED))
+	if (slurm_load_node(0, &info->nodes, SHOW_ALL | SHOW_MIXED))
 		rc = np_errf(err, -EIO, "slurm_load_node: %s",
 			     slurm_strerror(errno));
-	else if (slurm_load_partitions(0, &a->parts, SHOW_ALL))
+	else if (slurm_load_partitions(0, &info->parts, SHOW_ALL))
 		rc = np_errf(err, -EIO, "slurm_load_partitions: %s",
 			     slurm_strerror(errno));
 	else
-		rc = load_topologies(a->parts, &a->topology, err);
+		rc = load_topologies(info->parts, &info->topology, err);
 	if (rc)
-		np_ctld_info_free(a);
+		np_ctld_info_free(info);
 	return rc;
 }
 
-void np_ctld_info_free(struct np_ctld_info *a)
+void np_ctld_info_free(struct np_ctld_info *info)
 {
-	np_free_jobs(a->jobs);
-	slurm_free_node_info_msg(a->nodes);
-	slurm_free_partition_info_msg(a->parts);
-	free(a->topology);
-	*a = (struct np_ctld_info){ NULL };
+	np_free_jobs(info->jobs);
+	slurm_free_node_info_msg(info->nodes);
+	slurm_free_partition_info_msg(info->parts);
+	free(info->topology);
+	*info = (struct np_ctld_info){ NULL };
 }
 
 /* Whether job_submit let the job start: its annotation has no hold. */
@@ -869,17 +890,17 @@ static bool is_arrival(const slurm_job_info_t *j, int64_t since_sec,
 	       was_admitted(j);
 }
 
-int np_ctld_info_arrivals(const struct np_ctld_info *a, int64_t since_sec,
+int np_ctld_info_arrivals(const struct np_ctld_info *info, int64_t since_sec,
 			  uint32_t *last_id, struct np_arrivals *out)
 {
-	size_t n_jobs = a->jobs->record_count, n = 0;
+	size_t n_jobs = info->jobs->record_count, n = 0;
 	struct np_arrival *of = calloc(n_jobs + 1, sizeof(*of));
 	uint32_t highest = 0;
 
 	if (!of)
 		return -ENOMEM;
 	for (size_t i = 0; i < n_jobs; i++) {
-		const slurm_job_info_t *j = &a->jobs->job_array[i];
+		const slurm_job_info_t *j = &info->jobs->job_array[i];
 
 		if (j->job_id > highest)
 			highest = j->job_id;
@@ -931,57 +952,59 @@ static enum np_node_state node_state(const node_info_t *n)
  * as full: they will come back together and start the queue in one scheduling
  * pass, so the jobs must be kept apart before.
  */
-static int add_nodes(struct np_job_snapshot *s, const node_info_msg_t *nodes,
-		     struct np_err *err)
+static int add_nodes(struct np_job_snapshot *snapshot,
+		     const node_info_msg_t *nodes, struct np_err *err)
 {
-	size_t n = s->map->n_nodes, n_unavailable = 0;
+	size_t n = snapshot->map->n_nodes, n_unavailable = 0;
 	int rc = 0;
 
-	s->node = calloc(n, sizeof(*s->node));
-	if (!s->node)
+	snapshot->node = calloc(n, sizeof(*snapshot->node));
+	if (!snapshot->node)
 		return -ENOMEM;
 	for (size_t i = 0; i < n; i++) {
-		s->node[i] = node_state(&nodes->node_array[i]);
-		n_unavailable += s->node[i] == NP_NODE_UNAVAILABLE;
+		snapshot->node[i] = node_state(&nodes->node_array[i]);
+		n_unavailable += snapshot->node[i] == NP_NODE_UNAVAILABLE;
 	}
 	for (size_t i = 0; !rc && i < n; i++)
-		rc = np_snapshot_node(
-			s->snapshot, i,
-			n_unavailable == n ? NP_NODE_FULL : s->node[i], err);
+		rc = np_snapshot_node(snapshot->snapshot, i,
+				      n_unavailable == n ? NP_NODE_FULL :
+							   snapshot->node[i],
+				      err);
 	return rc;
 }
 
 /* Add the nodes of each partition as a set. */
-static int add_partition_sets(struct np_job_snapshot *s, struct np_err *err)
+static int add_partition_sets(struct np_job_snapshot *snapshot,
+			      struct np_err *err)
 {
-	size_t n = s->map->n_parts;
+	size_t n = snapshot->map->n_parts;
 	int rc = 0;
 
-	s->set = calloc(n + 1, sizeof(*s->set));
-	if (!s->set)
+	snapshot->set = calloc(n + 1, sizeof(*snapshot->set));
+	if (!snapshot->set)
 		return -ENOMEM;
 	for (size_t i = 0; !rc && i < n; i++)
-		rc = np_snapshot_nodes(s->snapshot,
-				       s->map->part[i].nodes,
-				       &s->set[i], err);
+		rc = np_snapshot_nodes(snapshot->snapshot,
+				       snapshot->map->part[i].nodes,
+				       &snapshot->set[i], err);
 	return rc;
 }
 
 /* Add all jobs, except those that the snapshot refuses. 0 or -ENOMEM. */
-static int add_jobs(struct builder *b, const job_info_msg_t *jobs,
+static int add_jobs(struct builder *builder, const job_info_msg_t *jobs,
 		    struct np_err *err)
 {
-	struct np_job_snapshot *s = b->out;
+	struct np_job_snapshot *snapshot = builder->out;
 
-	s->job = calloc(jobs->record_count + 1, sizeof(*s->job));
-	if (!s->job)
+	snapshot->job = calloc(jobs->record_count + 1, sizeof(*snapshot->job));
+	if (!snapshot->job)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < jobs->record_count; i++) {
-		int rc = add_job_entry(b, &jobs->job_array[i],
-				       &s->job[s->n_jobs], err);
+		int rc = add_job_entry(builder, &jobs->job_array[i],
+				       &snapshot->job[snapshot->n_jobs], err);
 
 		if (!rc)
-			s->n_jobs++;
+			snapshot->n_jobs++;
 		else if (rc == -ENOMEM)
 			return rc;
 	}
@@ -992,54 +1015,55 @@ int np_job_snapshot_make(const struct np_job_snapshot_input *in,
 			 struct np_job_snapshot *out, struct np_err *err)
 {
 	struct np_cluster_map *map = in->map;
-	struct np_job_snapshot s = { .map = np_cluster_map_ref(map),
-				     .now_sec = in->now_sec };
-	struct builder b = { .in = in, .out = &s };
+	struct np_job_snapshot snapshot = { .map = np_cluster_map_ref(map),
+					    .now_sec = in->now_sec };
+	struct builder builder = { .in = in, .out = &snapshot };
 	int rc = np_snapshot_new(map->leaves, in->now_sec, in->last_sec,
-				 &s.snapshot, err);
+				 &snapshot.snapshot, err);
 
-	b.scratch = calloc(4 * map->words + map->leaves->words,
-			   sizeof(*b.scratch));
-	b.lists = calloc(in->n_changes + 1, sizeof(*b.lists));
-	s.none = calloc(map->words, sizeof(*s.none));
-	b.node = calloc(map->n_nodes, sizeof(*b.node));
-	if (!rc && (!b.scratch || !b.lists || !b.node || !s.none))
+	builder.scratch = calloc(4 * map->words + map->leaves->words,
+				 sizeof(*builder.scratch));
+	builder.lists = calloc(in->n_changes + 1, sizeof(*builder.lists));
+	snapshot.none = calloc(map->words, sizeof(*snapshot.none));
+	builder.node = calloc(map->n_nodes, sizeof(*builder.node));
+	if (!rc && (!builder.scratch || !builder.lists || !builder.node ||
+		    !snapshot.none))
 		rc = -ENOMEM;
 	if (!rc)
-		rc = add_nodes(&s, in->info->nodes, err);
+		rc = add_nodes(&snapshot, in->info->nodes, err);
 	if (!rc)
-		rc = add_partition_sets(&s, err);
+		rc = add_partition_sets(&snapshot, err);
 	if (!rc)
-		rc = add_jobs(&b, in->info->jobs, err);
-	for (size_t i = 0; b.lists && i < in->n_changes; i++)
-		free(b.lists[i].passed_on);
-	free(b.lists);
-	free(b.scratch);
-	free(b.node);
+		rc = add_jobs(&builder, in->info->jobs, err);
+	for (size_t i = 0; builder.lists && i < in->n_changes; i++)
+		free(builder.lists[i].passed_on);
+	free(builder.lists);
+	free(builder.scratch);
+	free(builder.node);
 	if (rc) {
-		np_job_snapshot_free(&s);
+		np_job_snapshot_free(&snapshot);
 		return rc == -ENOMEM ? np_errf(err, rc, "out of memory") : rc;
 	}
-	np_snapshot_seal(s.snapshot);
-	for (size_t i = 0; i < s.n_jobs; i++)
-		s.job[i].in = &s.snapshot->job[i];
-	*out = s;
+	np_snapshot_seal(snapshot.snapshot);
+	for (size_t i = 0; i < snapshot.n_jobs; i++)
+		snapshot.job[i].in = &snapshot.snapshot->job[i];
+	*out = snapshot;
 	return 0;
 }
 
-void np_job_snapshot_free(struct np_job_snapshot *s)
+void np_job_snapshot_free(struct np_job_snapshot *snapshot)
 {
-	for (size_t i = 0; s->job && i < s->n_jobs; i++) {
-		np_annotation_clear(&s->job[i].annotation);
-		free(s->job[i].comment);
-		free(s->job[i].bits);
-		free(s->job[i].tasks);
+	for (size_t i = 0; snapshot->job && i < snapshot->n_jobs; i++) {
+		np_annotation_clear(&snapshot->job[i].annotation);
+		free(snapshot->job[i].comment);
+		free(snapshot->job[i].bits);
+		free(snapshot->job[i].tasks);
 	}
-	free(s->job);
-	free(s->node);
-	free(s->set);
-	free(s->none);
-	np_snapshot_unref(s->snapshot);
-	np_cluster_map_unref(s->map);
-	memset(s, 0, sizeof(*s));
+	free(snapshot->job);
+	free(snapshot->node);
+	free(snapshot->set);
+	free(snapshot->none);
+	np_snapshot_unref(snapshot->snapshot);
+	np_cluster_map_unref(snapshot->map);
+	memset(snapshot, 0, sizeof(*snapshot));
 }

@@ -93,8 +93,8 @@ struct np_ctld_info {
 };
 
 /* Load them by RPC, for the thread only. Returns 0 or -EIO with err. */
-int np_ctld_info_load(struct np_ctld_info *a, struct np_err *err);
-void np_ctld_info_free(struct np_ctld_info *a);
+int np_ctld_info_load(struct np_ctld_info *info, struct np_err *err);
+void np_ctld_info_free(struct np_ctld_info *info);
 
 /*
  * Find the jobs that were submitted since since_sec, were not found before, and
@@ -102,7 +102,7 @@ void np_ctld_info_free(struct np_ctld_info *a);
  * before, 0 at first; it becomes that of this load. The caller frees out->of.
  * Returns 0 or -ENOMEM.
  */
-int np_ctld_info_arrivals(const struct np_ctld_info *a, int64_t since_sec,
+int np_ctld_info_arrivals(const struct np_ctld_info *info, int64_t since_sec,
 			  uint32_t *last_id, struct np_arrivals *out);
 
 /* ---- The job snapshot ---- */
@@ -169,7 +169,7 @@ struct np_job_snapshot_input {
  */
 int np_job_snapshot_make(const struct np_job_snapshot_input *in,
 			 struct np_job_snapshot *out, struct np_err *err);
-void np_job_snapshot_free(struct np_job_snapshot *s);
+void np_job_snapshot_free(struct np_job_snapshot *snapshot);
 
 /*
  * The application of a job: the one in its annotation, or by a rule of

@@ -36,46 +36,49 @@ static bool same_host(const char *a, const char *b)
 	       (!a[n] || !b[m] || !strcmp(a + n, b + m));
 }
 
-int np_controller_read_conf(struct np_controller *c, const slurm_conf_t *conf,
-			    struct np_err *err)
+int np_controller_read_conf(struct np_controller *controller,
+			    const slurm_conf_t *conf, struct np_err *err)
 {
-	c->index = -1;
+	controller->index = -1;
 	for (uint32_t i = 0; i < conf->control_cnt; i++)
 		if (conf->control_machine[i] &&
-		    same_host(conf->control_machine[i], c->host))
-			c->index = (int)i;
-	c->alone = conf->control_cnt <= 1;
-	if (c->alone)
-		c->index = 0;
-	c->whole_nodes = conf->select_type &&
-			 !strcmp(conf->select_type, "select/linear");
-	c->private_jobs = conf->private_data & PRIVATE_DATA_JOBS;
-	snprintf(c->cluster, sizeof(c->cluster), "%s",
+		    same_host(conf->control_machine[i], controller->host))
+			controller->index = (int)i;
+	controller->alone = conf->control_cnt <= 1;
+	if (controller->alone)
+		controller->index = 0;
+	controller->whole_nodes = conf->select_type &&
+				  !strcmp(conf->select_type, "select/linear");
+	controller->private_jobs = conf->private_data & PRIVATE_DATA_JOBS;
+	snprintf(controller->cluster, sizeof(controller->cluster), "%s",
 		 conf->cluster_name ? conf->cluster_name : "");
-	if (c->index < 0)
-		return np_errf(err, -EAGAIN, "SlurmctldHost in slurm.conf does "
-			       "not name this host, %s", c->host);
+	if (controller->index < 0)
+		return np_errf(err, -EAGAIN,
+			       "SlurmctldHost in slurm.conf does "
+			       "not name this host, %s",
+			       controller->host);
 	return 0;
 }
 
 /* Load slurm.conf, at most once per CONF_SEC. */
-static int read_slurm_conf(struct np_controller *c, struct np_err *err)
+static int read_slurm_conf(struct np_controller *controller, struct np_err *err)
 {
 	slurm_conf_t *conf = NULL;
 	int rc;
 
-	if (c->conf_read_sec && np_mono_sec() - c->conf_read_sec < CONF_SEC)
+	if (controller->conf_read_sec &&
+	    np_mono_sec() - controller->conf_read_sec < CONF_SEC)
 		return 0;
-	if (gethostname(c->host, sizeof(c->host) - 1))
+	if (gethostname(controller->host, sizeof(controller->host) - 1))
 		return np_errf(err, -EAGAIN, "gethostname: %s",
 			       strerror(errno));
 	if (slurm_load_ctl_conf(0, &conf))
 		return np_errf(err, -EAGAIN, "slurm_load_ctl_conf: %s",
 			       slurm_strerror(errno));
-	rc = np_controller_read_conf(c, conf, err);
+	rc = np_controller_read_conf(controller, conf, err);
 	np_free_conf(conf);
 	if (!rc)
-		c->conf_read_sec = np_mono_sec();
+		controller->conf_read_sec = np_mono_sec();
 	return rc;
 }
 
@@ -83,16 +86,17 @@ static int read_slurm_conf(struct np_controller *c, struct np_err *err)
  * Uses RPCs. Returns 0 if this is the active controller; -EAGAIN with err if it
  * is not, or if it does not answer.
  */
-static int controller_check(struct np_controller *c, struct np_err *err)
+static int controller_check(struct np_controller *controller,
+			    struct np_err *err)
 {
-	int rc = read_slurm_conf(c, err);
+	int rc = read_slurm_conf(controller, err);
 
-	if (rc || c->alone)
+	if (rc || controller->alone)
 		return rc;
-	if (slurm_ping(c->index))
+	if (slurm_ping(controller->index))
 		return np_errf(err, -EAGAIN, "this controller does not answer "
 			       "yet");
-	for (int i = 0; i < c->index; i++)
+	for (int i = 0; i < controller->index; i++)
 		if (!slurm_ping(i))
 			return np_errf(err, -EAGAIN, "standby: controller %d "
 				       "answers", i);
@@ -105,47 +109,47 @@ static int controller_check(struct np_controller *c, struct np_err *err)
 #define LEAST_STEP_SEC 30
 #define STEP_INTERVALS 10 /* times PlacementInterval */
 
-void np_settings_init(struct np_settings *s)
+void np_settings_init(struct np_settings *settings)
 {
-	memset(s, 0, sizeof(*s));
-	np_conf_init(&s->conf);
+	memset(settings, 0, sizeof(*settings));
+	np_conf_init(&settings->conf);
 }
 
-bool np_settings_refresh(struct np_settings *s)
+bool np_settings_refresh(struct np_settings *settings)
 {
 	struct stat st = { 0 };
 	struct np_conf conf;
 
 	if (stat(np_conf_path(), &st))
 		memset(&st, 0, sizeof(st));
-	if (s->read && st.st_size == s->size &&
-	    st.st_mtim.tv_sec == s->changed.tv_sec &&
-	    st.st_mtim.tv_nsec == s->changed.tv_nsec)
+	if (settings->read && st.st_size == settings->size &&
+	    st.st_mtim.tv_sec == settings->changed.tv_sec &&
+	    st.st_mtim.tv_nsec == settings->changed.tv_nsec)
 		return false;
-	s->read = true;
-	s->size = st.st_size;
-	s->changed = st.st_mtim;
-	s->trouble.text[0] = '\0';
-	if (np_conf_from_environment(&conf, &s->trouble))
+	settings->read = true;
+	settings->size = st.st_size;
+	settings->changed = st.st_mtim;
+	settings->trouble.text[0] = '\0';
+	if (np_conf_from_environment(&conf, &settings->trouble))
 		return false;
-	s->conf = conf;
+	settings->conf = conf;
 	return true;
 }
 
-void np_settings_policy(const struct np_settings *s,
+void np_settings_policy(const struct np_settings *settings,
 			const struct np_app_index *index,
 			struct np_policy *policy)
 {
-	const struct np_place_conf *c = &s->conf.place;
-	double step = STEP_INTERVALS * c->interval_sec;
+	const struct np_place_conf *conf = &settings->conf.place;
+	double step = STEP_INTERVALS * conf->interval_sec;
 
 	np_policy_init(policy);
-	policy->max_slowdown = c->max_slowdown;
-	policy->max_hold_sec = c->max_hold_sec;
+	policy->max_slowdown = conf->max_slowdown;
+	policy->max_hold_sec = conf->max_hold_sec;
 	policy->hold_step_sec = step > LEAST_STEP_SEC ? step : LEAST_STEP_SEC;
-	policy->modes = 1u << c->mode;
-	for (size_t i = 0; i < c->n_partitions; i++)
-		policy->modes |= 1u << c->partition[i].mode;
+	policy->modes = 1u << conf->mode;
+	for (size_t i = 0; i < conf->n_partitions; i++)
+		policy->modes |= 1u << conf->partition[i].mode;
 	policy->unknown_as = np_app_index_unknown(index);
 }
 
@@ -159,16 +163,18 @@ void np_settings_policy(const struct np_settings *s,
  * Digest of a decision, without how long or until when a job is held. Never 0,
  * which means that no decision was logged.
  */
-static uint64_t
-hash_decision(const struct np_job_snapshot *jobs, const struct np_outcome *o)
+static uint64_t hash_decision(const struct np_job_snapshot *jobs,
+			      const struct np_outcome *outcome)
 {
-	const uint64_t parts[] = { o->action, o->cause.why, o->cause.other,
-				   o->cause.leaf, o->tasks };
+	const uint64_t parts[] = { outcome->action, outcome->cause.why,
+				   outcome->cause.other, outcome->cause.leaf,
+				   outcome->tasks };
 	uint64_t h = np_hash(NP_HASH, parts, sizeof(parts));
 
-	if (o->action == NP_ACT_RESTRICT)
-		h = np_hash(h, o->leaves, sizeof(*o->leaves) *
-			    jobs->map->leaves->words);
+	if (outcome->action == NP_ACT_RESTRICT)
+		h = np_hash(h, outcome->leaves,
+			    sizeof(*outcome->leaves) *
+				    jobs->map->leaves->words);
 	return h ? h : 1;
 }
 
@@ -187,14 +193,14 @@ static bool is_line_too_many(struct np_cached_job *cached, int64_t now_sec)
 }
 
 size_t np_state_log_decisions(const struct np_job_snapshot *jobs,
-			      const struct np_placement *p,
+			      const struct np_placement *placement,
 			      struct np_job_cache *cache)
 {
 	size_t n = 0;
 
 	for (size_t i = 0; i < jobs->n_jobs; i++) {
 		const struct np_job_entry *entry = &jobs->job[i];
-		const struct np_outcome *o = np_placement_at(p, i);
+		const struct np_outcome *o = np_placement_at(placement, i);
 		struct np_cached_job *cached;
 		char line[MAX_LINE_BYTES];
 		uint64_t d;
@@ -210,7 +216,7 @@ size_t np_state_log_decisions(const struct np_job_snapshot *jobs,
 		n++;
 		if (is_line_too_many(cached, jobs->now_sec))
 			continue;
-		np_placement_text(p, entry->in, o, line, sizeof(line));
+		np_placement_text(placement, entry->in, o, line, sizeof(line));
 		np_ctl_info("JobId=%u (%s): %s%s", entry->id, entry->app, line,
 			    cached->n_logged == MAX_LINES_PER_HOUR ?
 			    " (no more lines about it in this hour)" : "");
@@ -241,12 +247,13 @@ void np_state_log_trouble(struct np_err *logged, const struct np_err *trouble)
 /* ---- Denied names ---- */
 
 /* Index of a denial; d->n: there is none. */
-static size_t
-find_denied(const struct np_denials *d, uint32_t uid, const char *app)
+static size_t find_denied(const struct np_denials *denials, uint32_t uid,
+			  const char *app)
 {
 	size_t i = 0;
 
-	while (i < d->n && (d->at[i].uid != uid || strcmp(d->at[i].app, app)))
+	while (i < denials->n &&
+	       (denials->at[i].uid != uid || strcmp(denials->at[i].app, app)))
 		i++;
 	return i;
 }
@@ -255,14 +262,16 @@ find_denied(const struct np_denials *d, uint32_t uid, const char *app)
 static struct np_denied new_denied(const struct np_job_entry *entry,
 				   const struct np_app_index *index)
 {
-	struct np_denied d = { .uid = entry->in->owner, .auth = entry->auth };
+	struct np_denied denied = { .uid = entry->in->owner,
+				    .auth = entry->auth };
 
-	strcpy(d.app, entry->app);
-	snprintf(d.why, sizeof(d.why), "%s%s",
-		 d.auth == NP_AUTH_CONTRADICTED ? "own runs contradict it: " :
-						  "",
-		 np_app_index_why(index, d.app, d.uid, d.auth));
-	return d;
+	strcpy(denied.app, entry->app);
+	snprintf(denied.why, sizeof(denied.why), "%s%s",
+		 denied.auth == NP_AUTH_CONTRADICTED ?
+			 "own runs contradict it: " :
+			 "",
+		 np_app_index_why(index, denied.app, denied.uid, denied.auth));
+	return denied;
 }
 
 void np_denied_gather(const struct np_job_snapshot *jobs,
@@ -303,7 +312,7 @@ static size_t find_logged(const struct np_denied_logged *logged, uint32_t uid,
  * there is no room for another one, it replaces the oldest.
  */
 static void note_logged(struct np_denied_logged *logged, size_t at,
-			const struct np_denied *d)
+			const struct np_denied *denied)
 {
 	bool is_new = at == logged->n;
 
@@ -313,9 +322,9 @@ static void note_logged(struct np_denied_logged *logged, size_t at,
 		at = logged->next;
 		logged->next = (at + 1) % NP_DENIED_KEEP;
 	}
-	logged->at[at].uid = d->uid;
-	logged->at[at].auth = d->auth;
-	strcpy(logged->at[at].app, d->app);
+	logged->at[at].uid = denied->uid;
+	logged->at[at].auth = denied->auth;
+	strcpy(logged->at[at].app, denied->app);
 }
 
 /*
@@ -323,7 +332,7 @@ static void note_logged(struct np_denied_logged *logged, size_t at,
  * recur.
  */
 static void forget_authorised(const struct np_job_snapshot *jobs,
-			      const struct np_denials *d,
+			      const struct np_denials *denials,
 			      struct np_denied_logged *logged)
 {
 	for (size_t i = 0; logged->n && i < jobs->n_jobs; i++) {
@@ -335,8 +344,8 @@ static void forget_authorised(const struct np_job_snapshot *jobs,
 		at = find_logged(logged, entry->in->owner, entry->app);
 		/* Authorisation may depend on account or partition, so that
 		   one job of a user is denied and another is not. */
-		if (at < logged->n &&
-		    find_denied(d, entry->in->owner, entry->app) == d->n) {
+		if (at < logged->n && find_denied(denials, entry->in->owner,
+						  entry->app) == denials->n) {
 			logged->at[at] = logged->at[--logged->n];
 			logged->next = 0;
 		}
@@ -344,14 +353,14 @@ static void forget_authorised(const struct np_job_snapshot *jobs,
 }
 
 size_t np_denied_log(const struct np_job_snapshot *jobs,
-		     const struct np_denials *d,
+		     const struct np_denials *denials,
 		     struct np_denied_logged *logged)
 {
 	size_t n = 0;
 
-	forget_authorised(jobs, d, logged);
-	for (size_t i = 0; i < d->n; i++) {
-		const struct np_denied *one = &d->at[i];
+	forget_authorised(jobs, denials, logged);
+	for (size_t i = 0; i < denials->n; i++) {
+		const struct np_denied *one = &denials->at[i];
 		size_t at = find_logged(logged, one->uid, one->app);
 
 		if (at < logged->n && logged->at[at].auth == one->auth)
@@ -385,44 +394,46 @@ static int by_id(const void *a, const void *b)
 static const struct np_job_entry **
 jobs_by_id(const struct np_job_snapshot *jobs)
 {
-	const struct np_job_entry **s = calloc(jobs->n_jobs + 1, sizeof(*s));
+	const struct np_job_entry **entry =
+		calloc(jobs->n_jobs + 1, sizeof(*entry));
 
-	for (size_t i = 0; s && i < jobs->n_jobs; i++)
-		s[i] = &jobs->job[i];
-	if (s)
-		qsort(s, jobs->n_jobs, sizeof(*s), by_id);
-	return s;
+	for (size_t i = 0; entry && i < jobs->n_jobs; i++)
+		entry[i] = &jobs->job[i];
+	if (entry)
+		qsort(entry, jobs->n_jobs, sizeof(*entry), by_id);
+	return entry;
 }
 
 /* Name of the application of a job; "": unknown. */
-static const char *app_of_job(const struct causes *c, uint32_t id)
+static const char *app_of_job(const struct causes *causes, uint32_t id)
 {
 	const struct np_job_entry job = { .id = id }, *key = &job;
 	const struct np_job_entry **found =
-		bsearch(&key, c->by_id, c->jobs->n_jobs, sizeof(*c->by_id),
-			by_id);
+		bsearch(&key, causes->by_id, causes->jobs->n_jobs,
+			sizeof(*causes->by_id), by_id);
 
 	return found ? (*found)->app : "";
 }
 
 /* np_placement_cause_fn: append a cause to a job. */
-static void add_cause(void *arg, const struct np_cause *c)
+static void add_cause(void *arg, const struct np_cause *cause)
 {
 	struct causes *causes = arg;
-	struct np_state_job *j = causes->to;
+	struct np_state_job *job = causes->to;
 
-	if (j->n_causes == NP_STATE_MAX_CAUSES || c->leaf == NP_NO_LEAF)
+	if (job->n_causes == NP_STATE_MAX_CAUSES || cause->leaf == NP_NO_LEAF)
 		return;
-	if (!j->cause)
-		j->cause = calloc(NP_STATE_MAX_CAUSES, sizeof(*j->cause));
-	if (!j->cause)
+	if (!job->cause)
+		job->cause = calloc(NP_STATE_MAX_CAUSES, sizeof(*job->cause));
+	if (!job->cause)
 		return;
-	j->cause[j->n_causes++] = (struct np_state_cause){
-		.leaf = strdup(causes->jobs->map->leaves->switch_name[c->leaf]),
-		.other = c->other,
-		.other_app = strdup(app_of_job(causes, c->other)),
-		.victim = c->victim_self ? j->id : c->victim,
-		.slowdown = c->slowdown,
+	job->cause[job->n_causes++] = (struct np_state_cause){
+		.leaf = strdup(
+			causes->jobs->map->leaves->switch_name[cause->leaf]),
+		.other = cause->other,
+		.other_app = strdup(app_of_job(causes, cause->other)),
+		.victim = cause->victim_self ? job->id : cause->victim,
+		.slowdown = cause->slowdown,
 	};
 }
 
@@ -434,11 +445,11 @@ static const char *const actions[] = {
 };
 
 /* Fill in the decision about a pending job. */
-static void
-fill_pending_job(struct causes *causes, const struct np_placement *p, size_t i,
-		 struct np_state_job *to)
+static void fill_pending_job(struct causes *causes,
+			     const struct np_placement *placement, size_t i,
+			     struct np_state_job *to)
 {
-	const struct np_outcome *o = np_placement_at(p, i);
+	const struct np_outcome *o = np_placement_at(placement, i);
 	const struct np_job_snapshot *jobs = causes->jobs;
 	char line[MAX_LINE_BYTES];
 
@@ -450,17 +461,18 @@ fill_pending_job(struct causes *causes, const struct np_placement *p, size_t i,
 	to->text = strdup(!np_auth_counts(jobs->job[i].auth) ?
 				  "ignored: its user is not authorised to "
 				  "use that profile name; see netprof status" :
-				  np_placement_text(p, jobs->job[i].in, o, line,
-						    sizeof(line)));
+				  np_placement_text(placement, jobs->job[i].in,
+						    o, line, sizeof(line)));
 	if (o->action == NP_ACT_RESTRICT)
 		to->leaves = np_cluster_map_leaf_names(jobs->map, o->leaves);
 	if (o->action == NP_ACT_RESTRICT || o->action == NP_ACT_HOLD)
-		np_placement_causes(p, i, add_cause, causes);
+		np_placement_causes(placement, i, add_cause, causes);
 }
 
 /* Fill in one job, pending or running. */
-static void fill_job(struct causes *causes, const struct np_placement *p,
-		     size_t i, struct np_state_job *to)
+static void fill_job(struct causes *causes,
+		     const struct np_placement *placement, size_t i,
+		     struct np_state_job *to)
 {
 	const struct np_job_snapshot *jobs = causes->jobs;
 	const struct np_job_entry *entry = &jobs->job[i];
@@ -485,7 +497,7 @@ static void fill_job(struct causes *causes, const struct np_placement *p,
 		.held_sec = entry->annotation.held_sec,
 	};
 	if (to->pending) {
-		fill_pending_job(causes, p, i, to);
+		fill_pending_job(causes, placement, i, to);
 		return;
 	}
 	to->start = (double)in->start_sec;
@@ -498,109 +510,116 @@ static void fill_job(struct causes *causes, const struct np_placement *p,
 }
 
 static int fill_jobs(const struct np_job_snapshot *jobs,
-		     const struct np_placement *p, struct np_state *s)
+		     const struct np_placement *placement,
+		     struct np_state *state)
 {
 	struct causes causes = { .jobs = jobs, .by_id = jobs_by_id(jobs) };
 
-	s->job = calloc(jobs->n_jobs + 1, sizeof(*s->job));
-	if (!s->job || !causes.by_id) {
+	state->job = calloc(jobs->n_jobs + 1, sizeof(*state->job));
+	if (!state->job || !causes.by_id) {
 		free(causes.by_id);
 		return -ENOMEM;
 	}
 	for (size_t i = 0; i < jobs->n_jobs; i++)
 		if (jobs->job[i].app[0])
-			fill_job(&causes, p, i, &s->job[s->n_jobs++]);
+			fill_job(&causes, placement, i,
+				 &state->job[state->n_jobs++]);
 	free(causes.by_id);
 	return 0;
 }
 
 /* Count the jobs running on each leaf. */
-static void count_jobs(const struct np_job_snapshot *jobs, struct np_state *s)
+static void count_jobs(const struct np_job_snapshot *jobs,
+		       struct np_state *state)
 {
 	for (size_t i = 0; i < jobs->n_jobs; i++) {
 		const struct np_job *in = jobs->job[i].in;
 
 		for (size_t k = 0; k < in->n_leaves; k++) {
-			s->leaf[in->leaf[k]].n_jobs++;
-			s->leaf[in->leaf[k]].n_known += in->profile >= 0;
+			state->leaf[in->leaf[k]].n_jobs++;
+			state->leaf[in->leaf[k]].n_known += in->profile >= 0;
 		}
 	}
 }
 
 static int fill_leaves(const struct np_job_snapshot *jobs,
-		       const struct np_placement *p, struct np_state *s)
+		       const struct np_placement *placement,
+		       struct np_state *state)
 {
-	const struct np_leaves *l = jobs->map->leaves;
+	const struct np_leaves *leaves = jobs->map->leaves;
 
-	s->leaf = calloc(l->n + 1, sizeof(*s->leaf));
-	if (!s->leaf)
+	state->leaf = calloc(leaves->n + 1, sizeof(*state->leaf));
+	if (!state->leaf)
 		return -ENOMEM;
-	s->n_leaves = l->n;
-	for (size_t i = 0; i < l->n; i++) {
-		struct np_state_leaf *to = &s->leaf[i];
+	state->n_leaves = leaves->n;
+	for (size_t i = 0; i < leaves->n; i++) {
+		struct np_state_leaf *to = &state->leaf[i];
 
-		to->name = strdup(l->name[i]);
-		to->n_nodes = l->first[i + 1] - l->first[i];
-		to->worst_slowdown = np_placement_worst_slowdown(p, i);
-		for (uint32_t k = l->first[i]; k < l->first[i + 1]; k++) {
-			to->n_idle += jobs->node[l->node[k]] == NP_NODE_IDLE;
-			to->n_unavailable += jobs->node[l->node[k]] ==
+		to->name = strdup(leaves->name[i]);
+		to->n_nodes = leaves->first[i + 1] - leaves->first[i];
+		to->worst_slowdown = np_placement_worst_slowdown(placement, i);
+		for (uint32_t k = leaves->first[i]; k < leaves->first[i + 1];
+		     k++) {
+			to->n_idle += jobs->node[leaves->node[k]] ==
+				      NP_NODE_IDLE;
+			to->n_unavailable += jobs->node[leaves->node[k]] ==
 					     NP_NODE_UNAVAILABLE;
 		}
 	}
-	count_jobs(jobs, s);
+	count_jobs(jobs, state);
 	return 0;
 }
 
-static int fill_denials(const struct np_denials *d, struct np_state *s)
+static int fill_denials(const struct np_denials *denials,
+			struct np_state *state)
 {
-	s->denial = calloc(d->n + 1, sizeof(*s->denial));
-	if (!s->denial)
+	state->denial = calloc(denials->n + 1, sizeof(*state->denial));
+	if (!state->denial)
 		return -ENOMEM;
-	for (size_t i = 0; i < d->n; i++)
-		s->denial[s->n_denials++] = (struct np_state_denial){
-			.uid = d->at[i].uid,
-			.app = strdup(d->at[i].app),
-			.n_jobs = d->at[i].n_jobs,
-			.refuted = d->at[i].auth == NP_AUTH_CONTRADICTED,
-			.why = strdup(d->at[i].why),
+	for (size_t i = 0; i < denials->n; i++)
+		state->denial[state->n_denials++] = (struct np_state_denial){
+			.uid = denials->at[i].uid,
+			.app = strdup(denials->at[i].app),
+			.n_jobs = denials->at[i].n_jobs,
+			.refuted = denials->at[i].auth == NP_AUTH_CONTRADICTED,
+			.why = strdup(denials->at[i].why),
 		};
-	s->more_denied = d->n_more;
+	state->more_denied = denials->n_more;
 	return 0;
 }
 
-int np_state_make(const struct np_state_input *t,
+int np_state_make(const struct np_state_input *input,
 		  const struct np_job_snapshot *jobs,
-		  const struct np_placement *p, struct np_state *out)
+		  const struct np_placement *placement, struct np_state *out)
 {
-	const struct np_place_conf *conf = &t->settings->conf.place;
+	const struct np_place_conf *conf = &input->settings->conf.place;
 	char version[NP_LOADER_TEXT];
-	struct np_state s = {
+	struct np_state state = {
 		.date = (double)jobs->now_sec,
 		.interval_sec = conf->interval_sec,
-		.cluster = strdup(t->controller->cluster),
+		.cluster = strdup(input->controller->cluster),
 		.slurm_version =
 			strdup(np_loader_text(SLURM_VERSION_NUMBER, version)),
 		.netprof_version = strdup(NP_VERSION),
-		.controller = strdup(t->controller->host),
+		.controller = strdup(input->controller->host),
 		.mode = strdup(np_mode_name(conf->mode)),
-		.fabric = strdup(t->fabric),
-		.trouble = strdup(t->trouble),
+		.fabric = strdup(input->fabric),
+		.trouble = strdup(input->trouble),
 		.max_slowdown = conf->max_slowdown,
 		.max_hold_sec = conf->max_hold_sec,
-		.n_profiles = (uint32_t)t->table->n,
-		.decide_sec = t->decide_sec,
+		.n_profiles = (uint32_t)input->table->n,
+		.decide_sec = input->decide_sec,
 	};
-	int rc = fill_leaves(jobs, p, &s);
+	int rc = fill_leaves(jobs, placement, &state);
 
 	if (!rc)
-		rc = fill_jobs(jobs, p, &s);
-	if (!rc && t->denied)
-		rc = fill_denials(t->denied, &s);
+		rc = fill_jobs(jobs, placement, &state);
+	if (!rc && input->denied)
+		rc = fill_denials(input->denied, &state);
 	if (rc)
-		np_state_free(&s);
+		np_state_free(&state);
 	else
-		*out = s;
+		*out = state;
 	return rc;
 }
 
@@ -809,12 +828,12 @@ update_owners(struct np_placer *placer, const struct np_job_snapshot *jobs)
 	size_t n = 0;
 
 	for (size_t i = 0; owner && i < jobs->n_jobs; i++) {
-		const struct np_job_entry *s = &jobs->job[i];
-		const uint32_t uid = s->in->owner;
+		const struct np_job_entry *entry = &jobs->job[i];
+		const uint32_t uid = entry->in->owner;
 
-		owner[n++] = (struct np_owner){ s->id, uid };
-		if (s->array && s->array != s->id)
-			owner[n++] = (struct np_owner){ s->array, uid };
+		owner[n++] = (struct np_owner){ entry->id, uid };
+		if (entry->array && entry->array != entry->id)
+			owner[n++] = (struct np_owner){ entry->array, uid };
 	}
 	if (owner) /* else the owners of the last pass remain valid */
 		np_shared_set_owners(placer->shared, owner, n);
@@ -955,18 +974,18 @@ static void cache_hold_times(struct np_placer *placer, const struct pass *pass)
 /* Make this pass's decision the current one. 0 or -ENOMEM. */
 static int publish(struct np_placer *placer, struct pass *pass)
 {
-	struct np_decision *s = calloc(1, sizeof(*s));
+	struct np_decision *decision = calloc(1, sizeof(*decision));
 
-	if (!s)
+	if (!decision)
 		return -ENOMEM;
-	s->placement = pass->placement;
-	s->map = np_cluster_map_ref(pass->jobs.map);
-	s->index = np_app_index_ref(pass->known.index);
-	s->set = pass->jobs.set;
-	s->now_sec = pass->jobs.now_sec;
+	decision->placement = pass->placement;
+	decision->map = np_cluster_map_ref(pass->jobs.map);
+	decision->index = np_app_index_ref(pass->known.index);
+	decision->set = pass->jobs.set;
+	decision->now_sec = pass->jobs.now_sec;
 	pass->placement = NULL;
 	pass->jobs.set = NULL;
-	np_shared_publish(placer->shared, s, &pass->arrivals);
+	np_shared_publish(placer->shared, decision, &pass->arrivals);
 	placer->last_id = pass->last_id;
 	return 0;
 }
@@ -993,7 +1012,7 @@ have_jobs_changed(struct np_placer *placer, const struct np_job_snapshot *jobs)
 static int update_jobs(struct np_placer *placer, struct pass *pass,
 		       bool (*go_on)(void *arg), void *arg)
 {
-	struct np_applied a;
+	struct np_applied applied;
 	int rc;
 
 	np_denied_gather(&pass->jobs, pass->known.index, &pass->denied);
@@ -1003,10 +1022,11 @@ static int update_jobs(struct np_placer *placer, struct pass *pass,
 						placer->cache) > 0;
 	pass->changed |= have_jobs_changed(placer, &pass->jobs);
 	rc = np_apply(&pass->jobs, pass->placement, placer->cache,
-		      placer->shared, MAX_UPDATES, go_on, arg, &a);
-	np_shared_set_written(placer->shared, a.written, a.n_written);
-	pass->cut = a.cut;
-	pass->more = a.more;
+		      placer->shared, MAX_UPDATES, go_on, arg, &applied);
+	np_shared_set_written(placer->shared, applied.written,
+			      applied.n_written);
+	pass->cut = applied.cut;
+	pass->more = applied.more;
 	return rc;
 }
 
@@ -1014,18 +1034,19 @@ static int update_jobs(struct np_placer *placer, struct pass *pass,
 static int make_state(struct np_placer *placer, struct pass *pass,
 		      struct np_state *state)
 {
-	struct np_state_input t = {
+	struct np_state_input input = {
 		.controller = &placer->controller,
 		.settings = &placer->settings,
 		.fabric = pass->known.fabric,
 		.table = pass->known.table,
 		.denied = &pass->denied,
-		.trouble = pass->trouble.text[0] ? pass->trouble.text
-					      : placer->settings.trouble.text,
+		.trouble = pass->trouble.text[0] ?
+				   pass->trouble.text :
+				   placer->settings.trouble.text,
 		.decide_sec = np_mono_sec() - pass->began_sec,
 	};
 
-	return np_state_make(&t, &pass->jobs, pass->placement, state);
+	return np_state_make(&input, &pass->jobs, pass->placement, state);
 }
 
 /*
@@ -1036,7 +1057,7 @@ static int make_state(struct np_placer *placer, struct pass *pass,
 static void
 write_store(struct np_placer *placer, struct pass *pass, struct np_state *state)
 {
-	struct np_pass_output l = {
+	struct np_pass_output output = {
 		.mode = placer->controller.private_jobs ? 0640 : 0644,
 		.jobs = pass->jobs,
 		.info = pass->info,
@@ -1045,15 +1066,15 @@ write_store(struct np_placer *placer, struct pass *pass, struct np_state *state)
 	};
 	struct np_err err = NP_ERR_INIT;
 
-	strcpy(l.store, placer->settings.conf.store);
+	strcpy(output.store, placer->settings.conf.store);
 	if (state) {
-		l.state = *state;
+		output.state = *state;
 		*state = (struct np_state){ .date = 0 };
 	}
 	pass->jobs = (struct np_job_snapshot){ .map = NULL };
 	pass->info = (struct np_ctld_info){ NULL };
 	pass->known = (struct np_known){ .more = pass->known.more };
-	if (!np_store_reader_write(placer->store, &l, &err))
+	if (!np_store_reader_write(placer->store, &output, &err))
 		return; /* the next pass reports it, if it persists */
 	if (state)
 		placer->state_sec = np_mono_sec();

@@ -82,11 +82,11 @@ struct np_controller {
 };
 
 /*
- * Fill in c from slurm.conf for c->host. Returns 0, or -EAGAIN with err if it
- * does not list that host. Exported for the tests.
+ * Fill in controller from slurm.conf for controller->host. Returns 0, or
+ * -EAGAIN with err if it does not list that host. Exported for the tests.
  */
-int np_controller_read_conf(struct np_controller *c, const slurm_conf_t *conf,
-			    struct np_err *err);
+int np_controller_read_conf(struct np_controller *controller,
+			    const slurm_conf_t *conf, struct np_err *err);
 
 /* ---- Settings of netprof.conf ---- */
 
@@ -99,13 +99,13 @@ struct np_settings {
 	off_t size;	     /* of that file, bytes */
 };
 
-void np_settings_init(struct np_settings *s);
+void np_settings_init(struct np_settings *settings);
 
 /* Read the file if it changed. Returns true if the settings were replaced. */
-bool np_settings_refresh(struct np_settings *s);
+bool np_settings_refresh(struct np_settings *settings);
 
 /* Derive the policy of decisions from the settings. */
-void np_settings_policy(const struct np_settings *s,
+void np_settings_policy(const struct np_settings *settings,
 			const struct np_app_index *index,
 			struct np_policy *policy);
 
@@ -116,7 +116,7 @@ void np_settings_policy(const struct np_settings *s,
  * lines per job and hour. Returns how many decisions differ.
  */
 size_t np_state_log_decisions(const struct np_job_snapshot *jobs,
-			      const struct np_placement *p,
+			      const struct np_placement *placement,
 			      struct np_job_cache *cache);
 
 /*
@@ -177,7 +177,7 @@ struct np_denied_logged {
  * authorised in between. Returns how many were logged.
  */
 size_t np_denied_log(const struct np_job_snapshot *jobs,
-		     const struct np_denials *d,
+		     const struct np_denials *denials,
 		     struct np_denied_logged *logged);
 
 /* ---- state.json ---- */
@@ -196,8 +196,8 @@ struct np_state_input {
  * Make the contents of state.json, for np_state_save(). Returns 0, free with
  * np_state_free(); or -ENOMEM.
  */
-int np_state_make(const struct np_state_input *t,
+int np_state_make(const struct np_state_input *input,
 		  const struct np_job_snapshot *jobs,
-		  const struct np_placement *p, struct np_state *out);
+		  const struct np_placement *placement, struct np_state *out);
 
 #endif

@@ -39,11 +39,11 @@ int np_changes_new(struct np_changes **out)
 	return *out ? 0 : -ENOMEM;
 }
 
-static void free_texts(struct np_change *c)
+static void free_texts(struct np_change *change)
 {
-	free(c->exc_nodes);
-	free(c->passed_on);
-	c->exc_nodes = c->passed_on = NULL;
+	free(change->exc_nodes);
+	free(change->passed_on);
+	change->exc_nodes = change->passed_on = NULL;
 }
 
 void np_changes_free(struct np_changes *changes)
@@ -120,20 +120,20 @@ void np_changes_set_owners(struct np_changes *changes, struct np_owner *owner,
 bool np_changes_forbidden(const struct np_changes *changes, uint32_t id,
 			  uint32_t uid)
 {
-	const struct np_owner *o = find_owner(changes, id);
+	const struct np_owner *owner = find_owner(changes, id);
 
-	return o && !np_may_change(uid, o->uid);
+	return owner && !np_may_change(uid, owner->uid);
 }
 
 void
 np_changes_mark_missed(struct np_changes *changes, uint32_t id, uint32_t uid)
 {
-	struct np_owner *o = find_owner(changes, id);
+	struct np_owner *owner = find_owner(changes, id);
 
-	if (!o)
+	if (!owner)
 		mark_new_job_missed(changes, uid);
-	else if (np_may_change(uid, o->uid))
-		o->missed = true;
+	else if (np_may_change(uid, owner->uid))
+		owner->missed = true;
 	if (!changes->n_missed++)
 		changes->missed_uid = uid;
 }
@@ -147,10 +147,10 @@ unsigned np_changes_take_missed(struct np_changes *changes, uint32_t *uid)
 	return n;
 }
 
-static size_t size_of(const struct np_change *c)
+static size_t size_of(const struct np_change *change)
 {
-	return (c->exc_nodes ? strlen(c->exc_nodes) + 1 : 0) +
-	       (c->passed_on ? strlen(c->passed_on) + 1 : 0);
+	return (change->exc_nodes ? strlen(change->exc_nodes) + 1 : 0) +
+	       (change->passed_on ? strlen(change->passed_on) + 1 : 0);
 }
 
 static bool is_same_text(const char *a, const char *b)
@@ -182,16 +182,17 @@ static void drop_change(struct np_changes *changes, size_t i)
  * Drop what a new change replaces: an equal one, or the oldest of the job if
  * its user has too many.
  */
-static void drop_replaced(struct np_changes *changes, const struct np_change *c)
+static void drop_replaced(struct np_changes *changes,
+			  const struct np_change *change)
 {
 	size_t oldest = changes->n, n = 0;
 
 	for (size_t i = 0; i < changes->n; i++) {
-		if (is_same(&changes->change[i], c)) {
+		if (is_same(&changes->change[i], change)) {
 			drop_change(changes, i);
 			return;
 		}
-		if (!is_same_job(&changes->change[i], c))
+		if (!is_same_job(&changes->change[i], change))
 			continue;
 		n++;
 		if (oldest == changes->n ||
@@ -203,33 +204,33 @@ static void drop_replaced(struct np_changes *changes, const struct np_change *c)
 }
 
 /* Whether a change is within the limits. */
-static bool
-has_room(const struct np_changes *changes, const struct np_change *c)
+static bool has_room(const struct np_changes *changes,
+		     const struct np_change *change)
 {
-	size_t n = 0, bytes = c->bytes;
+	size_t n = 0, bytes = change->bytes;
 
 	if (changes->n == NP_CHANGES_MAX ||
 	    changes->bytes + bytes > NP_CHANGES_BYTES)
 		return false;
-	if (is_administrator(c->uid))
+	if (is_administrator(change->uid))
 		return true;
 	for (size_t i = 0; i < changes->n; i++)
-		if (changes->change[i].uid == c->uid) {
+		if (changes->change[i].uid == change->uid) {
 			n++;
 			bytes += changes->change[i].bytes;
 		}
 	return n < NP_CHANGES_OF_USER && bytes <= NP_CHANGES_USER_BYTES;
 }
 
-bool np_changes_put(struct np_changes *changes, const struct np_change *c)
+bool np_changes_put(struct np_changes *changes, const struct np_change *change)
 {
-	struct np_change copy = *c;
+	struct np_change copy = *change;
 
-	drop_replaced(changes, c);
+	drop_replaced(changes, change);
 	copy.order = ++changes->order;
-	copy.bytes = size_of(c);
+	copy.bytes = size_of(change);
 	if (!has_room(changes, &copy)) {
-		np_changes_mark_missed(changes, c->id, c->uid);
+		np_changes_mark_missed(changes, change->id, change->uid);
 		free_texts(&copy);
 		return false;
 	}
@@ -240,24 +241,27 @@ bool np_changes_put(struct np_changes *changes, const struct np_change *c)
 
 static bool is_missed(const struct np_changes *changes, uint32_t id)
 {
-	const struct np_owner *o = find_owner(changes, id);
+	const struct np_owner *owner = find_owner(changes, id);
 
-	return o && o->missed;
+	return owner && owner->missed;
 }
 
 bool np_changes_overtake(const struct np_changes *changes,
-			 const struct np_sending *s)
+			 const struct np_sending *sending)
 {
 	for (size_t i = 0; i < changes->n; i++) {
-		const struct np_change *c = &changes->change[i];
+		const struct np_change *change = &changes->change[i];
 
-		if ((c->id == s->id || (s->array && c->id == s->array)) &&
-		    (c->task == NP_CHANGE_ALL || s->task == NP_CHANGE_ALL ||
-		     c->task == s->task) && np_may_change(c->uid, s->owner))
+		if ((change->id == sending->id ||
+		     (sending->array && change->id == sending->array)) &&
+		    (change->task == NP_CHANGE_ALL ||
+		     sending->task == NP_CHANGE_ALL ||
+		     change->task == sending->task) &&
+		    np_may_change(change->uid, sending->owner))
 			return true;
 	}
-	return is_missed(changes, s->id) ||
-	       (s->array && is_missed(changes, s->array));
+	return is_missed(changes, sending->id) ||
+	       (sending->array && is_missed(changes, sending->array));
 }
 
 static int by_order(const void *a, const void *b)
@@ -269,64 +273,65 @@ static int by_order(const void *a, const void *b)
 
 struct np_change *np_changes_take(struct np_changes *changes, size_t *n)
 {
-	struct np_change *c = calloc(changes->n + 1, sizeof(*c));
+	struct np_change *change = calloc(changes->n + 1, sizeof(*change));
 
-	*n = c ? changes->n : 0;
-	if (!c)
+	*n = change ? changes->n : 0;
+	if (!change)
 		return NULL;
 	for (size_t i = 0; i < changes->n_owners; i++)
 		changes->owner[i].missed = false;
 	changes->n_new_job_users = 0;
-	memcpy(c, changes->change, changes->n * sizeof(*c));
-	qsort(c, *n, sizeof(*c), by_order);
+	memcpy(change, changes->change, changes->n * sizeof(*change));
+	qsort(change, *n, sizeof(*change), by_order);
 	changes->n = changes->bytes = 0;
-	return c;
+	return change;
 }
 
-void
-np_changes_return(struct np_changes *changes, struct np_change *c, size_t n)
+void np_changes_return(struct np_changes *changes, struct np_change *change,
+		       size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
 		if (changes->n == NP_CHANGES_MAX ||
-		    changes->bytes + c[i].bytes > NP_CHANGES_BYTES) {
-			np_changes_mark_missed(changes, c[i].id, c[i].uid);
-			free_texts(&c[i]);
+		    changes->bytes + change[i].bytes > NP_CHANGES_BYTES) {
+			np_changes_mark_missed(changes, change[i].id,
+					       change[i].uid);
+			free_texts(&change[i]);
 			continue;
 		}
-		changes->change[changes->n++] = c[i];
-		changes->bytes += c[i].bytes;
+		changes->change[changes->n++] = change[i];
+		changes->bytes += change[i].bytes;
 	}
-	free(c);
+	free(change);
 }
 
-void np_change_list_free(struct np_change *c, size_t n)
+void np_change_list_free(struct np_change *change, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
-		free_texts(&c[i]);
-	free(c);
+		free_texts(&change[i]);
+	free(change);
 }
 
 /*
  * Whether a change is of this job, its whole array, or its task of the array.
  */
-static bool is_of(const struct np_change *c, uint32_t id, uint32_t array,
+static bool is_of(const struct np_change *change, uint32_t id, uint32_t array,
 		  uint32_t task)
 {
-	return (c->task == NP_CHANGE_ALL && c->id == id) ||
-	       (array && c->id == array &&
-		(c->task == NP_CHANGE_ALL || c->task == task));
+	return (change->task == NP_CHANGE_ALL && change->id == id) ||
+	       (array && change->id == array &&
+		(change->task == NP_CHANGE_ALL || change->task == task));
 }
 
-size_t np_changes_find(const struct np_change *c, size_t n, uint32_t id,
+size_t np_changes_find(const struct np_change *change, size_t n, uint32_t id,
 		       uint32_t array, uint32_t task, uint32_t owner,
 		       const struct np_change **found, size_t max)
 {
 	size_t n_found = 0;
 
 	for (size_t i = n; i-- > 0 && n_found < max;)
-		if (is_of(&c[i], id, array, task) &&
-		    np_may_change(c[i].uid, owner))
-			found[n_found++] = &c[i];
+		if (is_of(&change[i], id, array, task) &&
+		    np_may_change(change[i].uid, owner))
+			found[n_found++] = &change[i];
 	return n_found;
 }
 
@@ -388,10 +393,10 @@ const struct np_written *np_shared_find_written(const struct np_shared *shared,
 }
 
 void np_shared_set_sending(struct np_shared *shared,
-			   const struct np_sending *s)
+			   const struct np_sending *sending)
 {
 	pthread_mutex_lock(&shared->lock);
-	shared->sending = s;
+	shared->sending = sending;
 	pthread_mutex_unlock(&shared->lock);
 }
 
@@ -410,13 +415,13 @@ void np_shared_wake(struct np_shared *shared)
 
 bool np_shared_wait(struct np_shared *shared, double sec)
 {
-	struct timespec t = np_mono_after(sec);
+	struct timespec timespec = np_mono_after(sec);
 	bool woken;
 
 	pthread_mutex_lock(&shared->lock);
 	while (!shared->woken &&
 	       !pthread_cond_clockwait(&shared->cond, &shared->lock,
-				       CLOCK_MONOTONIC, &t))
+				       CLOCK_MONOTONIC, &timespec))
 		;
 	woken = shared->woken;
 	shared->woken = false;
@@ -455,25 +460,25 @@ void np_shared_withdraw(struct np_shared *shared)
 	np_shared_publish(shared, NULL, NULL);
 }
 
-static void np_written_free(struct np_written *w, size_t n)
+static void np_written_free(struct np_written *written, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
-		free(w[i].ours);
-	free(w);
+		free(written[i].ours);
+	free(written);
 }
 
-void np_shared_set_written(struct np_shared *shared, struct np_written *w,
+void np_shared_set_written(struct np_shared *shared, struct np_written *written,
 			   size_t n)
 {
 	struct np_written *old;
 	size_t n_old;
 
 	if (n)
-		qsort(w, n, sizeof(*w), np_order_u32);
+		qsort(written, n, sizeof(*written), np_order_u32);
 	pthread_mutex_lock(&shared->lock);
 	old = shared->written;
 	n_old = shared->n_written;
-	shared->written = w;
+	shared->written = written;
 	shared->n_written = n;
 	pthread_mutex_unlock(&shared->lock);
 	np_written_free(old, n_old);
@@ -489,19 +494,19 @@ void np_shared_set_owners(struct np_shared *shared, struct np_owner *owner,
 
 struct np_change *np_shared_take_changes(struct np_shared *shared, size_t *n)
 {
-	struct np_change *c;
+	struct np_change *change;
 
 	pthread_mutex_lock(&shared->lock);
-	c = np_changes_take(shared->changes, n);
+	change = np_changes_take(shared->changes, n);
 	pthread_mutex_unlock(&shared->lock);
-	return c;
+	return change;
 }
 
-void np_shared_return_changes(struct np_shared *shared, struct np_change *c,
-			      size_t n)
+void np_shared_return_changes(struct np_shared *shared,
+			      struct np_change *change, size_t n)
 {
 	pthread_mutex_lock(&shared->lock);
-	np_changes_return(shared->changes, c, n);
+	np_changes_return(shared->changes, change, n);
 	pthread_mutex_unlock(&shared->lock);
 }
 
@@ -554,12 +559,14 @@ static uint32_t parse_id(const job_desc_msg_t *d, uint32_t *task, bool *single)
 }
 
 /* Whether a change is the update that the thread is sending. */
-static bool is_own_update(const struct np_sending *s, const job_desc_msg_t *d,
-			  uint32_t id, uint32_t task, uint32_t uid)
+static bool is_own_update(const struct np_sending *sending,
+			  const job_desc_msg_t *d, uint32_t id, uint32_t task,
+			  uint32_t uid)
 {
-	return s && s->id == id && s->task == task && uid == geteuid() &&
-	       is_same_text(s->exc_nodes, d->exc_nodes) &&
-	       is_same_text(s->comment, d->admin_comment);
+	return sending && sending->id == id && sending->task == task &&
+	       uid == geteuid() &&
+	       is_same_text(sending->exc_nodes, d->exc_nodes) &&
+	       is_same_text(sending->comment, d->admin_comment);
 }
 
 /*
@@ -595,25 +602,27 @@ keep_our_list(job_desc_msg_t *d, const char *user_list, const char *ours)
 }
 
 /* Record a change of excluded nodes, and add ours to it. */
-static void record_list(job_desc_msg_t *d, const struct np_written *w,
-			struct np_change *c)
+static void record_list(job_desc_msg_t *d, const struct np_written *written,
+			struct np_change *change)
 {
-	c->exc_nodes = user_part(d->exc_nodes, w ? w->ours : NULL);
-	keep_our_list(d, c->exc_nodes, w ? w->ours : NULL);
-	c->passed_on = strdup(d->exc_nodes);
+	change->exc_nodes =
+		user_part(d->exc_nodes, written ? written->ours : NULL);
+	keep_our_list(d, change->exc_nodes, written ? written->ours : NULL);
+	change->passed_on = strdup(d->exc_nodes);
 }
 
 /* Record a change of the begin time, and keep our hold if it ends later. */
-static void record_begin_time(job_desc_msg_t *d, const struct np_written *w,
-			      struct np_change *c)
+static void record_begin_time(job_desc_msg_t *d,
+			      const struct np_written *written,
+			      struct np_change *change)
 {
 	/* No change, or the same call for another record of the array. */
-	if (w && d->begin_time == w->until_sec)
+	if (written && d->begin_time == written->until_sec)
 		return;
-	c->begin_sec = d->begin_time;
-	if (w && d->begin_time < w->until_sec)
-		d->begin_time = w->until_sec;
-	c->passed_on_begin_sec = d->begin_time;
+	change->begin_sec = d->begin_time;
+	if (written && d->begin_time < written->until_sec)
+		d->begin_time = written->until_sec;
+	change->passed_on_begin_sec = d->begin_time;
 }
 
 static bool is_longer(const char *text, size_t max)
@@ -627,25 +636,27 @@ static bool is_longer(const char *text, size_t max)
  * operator, whose change Slurm accepts.
  */
 static void handle_change(struct np_shared *shared, job_desc_msg_t *d,
-			  bool single, struct np_change *c)
+			  bool single, struct np_change *change)
 {
-	const struct np_written *w =
-		single ? np_shared_find_written(shared, c->id, c->task) : NULL;
+	const struct np_written *written =
+		single ? np_shared_find_written(shared, change->id,
+						change->task) :
+			 NULL;
 	struct np_changes *changes = shared->changes;
-	bool forbidden = np_changes_forbidden(changes, c->id, c->uid);
+	bool forbidden = np_changes_forbidden(changes, change->id, change->uid);
 	bool too_long = is_longer(d->exc_nodes, NP_CHANGES_MAX_LIST);
 
 	if (d->exc_nodes && !too_long)
-		record_list(d, w, c);
+		record_list(d, written, change);
 	if (d->begin_time)
-		record_begin_time(d, w, c);
+		record_begin_time(d, written, change);
 	if (too_long && !forbidden)
-		np_changes_mark_missed(changes, c->id, c->uid);
-	if ((c->exc_nodes || c->begin_sec) && !forbidden) {
-		np_changes_put(changes, c);
+		np_changes_mark_missed(changes, change->id, change->uid);
+	if ((change->exc_nodes || change->begin_sec) && !forbidden) {
+		np_changes_put(changes, change);
 	} else {
-		free(c->exc_nodes);
-		free(c->passed_on);
+		free(change->exc_nodes);
+		free(change->passed_on);
 	}
 	if (!forbidden)
 		wake_locked(shared);
@@ -654,24 +665,24 @@ static void handle_change(struct np_shared *shared, job_desc_msg_t *d,
 int np_modify(struct np_shared *shared, job_desc_msg_t *d, uint32_t uid)
 {
 	const struct np_sending *own;
-	struct np_change c = { .uid = uid };
+	struct np_change change = { .uid = uid };
 	int rc = SLURM_SUCCESS;
 	bool single;
 
 	if (!d->exc_nodes && !d->begin_time && !d->admin_comment)
 		return rc;
-	c.id = parse_id(d, &c.task, &single);
-	if (!c.id)
+	change.id = parse_id(d, &change.task, &single);
+	if (!change.id)
 		return rc;
 	pthread_mutex_lock(&shared->lock);
 	own = shared->sending;
-	if (is_own_update(own, d, c.id, c.task, uid))
+	if (is_own_update(own, d, change.id, change.task, uid))
 		rc = np_changes_overtake(shared->changes, own) ? EAGAIN :
 		     SLURM_SUCCESS;
 	else if (uid == geteuid() && np_annotation_in(d->admin_comment))
 		rc = EAGAIN; /* our update, which the thread has given up */
 	else
-		handle_change(shared, d, single, &c);
+		handle_change(shared, d, single, &change);
 	pthread_mutex_unlock(&shared->lock);
 	return rc;
 }
@@ -842,106 +853,119 @@ static unsigned flags_of(const job_desc_msg_t *d,
  * Index of the job's profile; sets s->auth. The account is unknown (NULL) if
  * the user gave none, as Slurm sets the default one only later.
  */
-static int32_t profile_of(struct submission *s, int partition)
+static int32_t profile_of(struct submission *submission, int partition)
 {
 	const struct np_auth_request who = {
-		.uid = s->d->user_id,
-		.account = s->d->account && *s->d->account ? s->d->account :
-							     NULL,
-		.partition = s->decision->map->part[partition].name,
+		.uid = submission->d->user_id,
+		.account = submission->d->account && *submission->d->account ?
+				   submission->d->account :
+				   NULL,
+		.partition = submission->decision->map->part[partition].name,
 	};
 
-	return np_app_index_of_job(s->decision->index, s->app, &who, &s->auth);
+	return np_app_index_of_job(submission->decision->index, submission->app,
+				   &who, &submission->auth);
 }
 
 /* Fill in s->job. Returns 0, or -errno if the job is to be ignored. */
-static int describe_job(struct submission *s)
+static int describe_job(struct submission *submission)
 {
-	const struct np_cluster_map *map = s->decision->map;
-	const job_desc_msg_t *d = s->d;
+	const struct np_cluster_map *map = submission->decision->map;
+	const job_desc_msg_t *d = submission->d;
 	size_t words = map->words;
 	struct np_need need = need_of_submission(d);
 	struct np_fit fit;
-	int rc = np_cluster_map_fit(map, &need, s->excluded, &fit);
+	int rc = np_cluster_map_fit(map, &need, submission->excluded, &fit);
 
 	if (rc)
 		return rc;
-	s->job = (struct np_job){
-		.owner = d->user_id, .state = NP_JOB_READY, .mode = s->mode,
+	submission->job = (struct np_job){
+		.owner = d->user_id,
+		.state = NP_JOB_READY,
+		.mode = submission->mode,
 		.partition = (uint16_t)fit.partition,
 		.flags = flags_of(d, map, fit.partition),
-		.profile = profile_of(s, fit.partition),
+		.profile = profile_of(submission, fit.partition),
 		.tasks = d->array_inx ? count_tasks(d->array_inx) : 1,
 		.array = d->array_inx ? 1 : 0,
-		.nodes_min = fit.nodes, .switches = np_or_zero(d->req_switch),
-		.submit_sec = s->now_sec,
-		.eligible_sec = d->begin_time > s->now_sec ? d->begin_time : 0,
-		.candidates = s->decision->set[fit.partition],
+		.nodes_min = fit.nodes,
+		.switches = np_or_zero(d->req_switch),
+		.submit_sec = submission->now_sec,
+		.eligible_sec =
+			d->begin_time > submission->now_sec ? d->begin_time : 0,
+		.candidates = submission->decision->set[fit.partition],
 	};
-	if (s->auth == NP_AUTH_OWN_JOBS)
-		s->job.flags |= NP_JOB_UNPROVED;
+	if (submission->auth == NP_AUTH_OWN_JOBS)
+		submission->job.flags |= NP_JOB_UNPROVED;
 	if (!d->priority)
-		s->job.state = NP_JOB_WAITING; /* held */
+		submission->job.state = NP_JOB_WAITING; /* held */
 	if (fit.constraint || is_longer(d->exc_nodes, NP_ANNOTATION_MAX_USER) ||
-	    np_cluster_map_parse(map, d->exc_nodes, s->user))
-		s->job.flags |= NP_JOB_CONSTRAINT;
-	/* So far s->excluded has the nodes that match. */
+	    np_cluster_map_parse(map, d->exc_nodes, submission->user))
+		submission->job.flags |= NP_JOB_CONSTRAINT;
+	/* So far, excluded[] has the nodes that match. */
 	for (size_t w = 0; w < words; w++)
-		s->excluded[w] = s->user[w] | ~s->excluded[w];
-	np_bits_trim(s->excluded, map->n_nodes);
+		submission->excluded[w] = submission->user[w] |
+					  ~submission->excluded[w];
+	np_bits_trim(submission->excluded, map->n_nodes);
 	return 0;
 }
 
 /* ---- job_submit: what is written into a description ---- */
 
 /* Write the annotation into the description, unless it would be empty. */
-static void put_annotation(struct submission *s, struct np_annotation *a)
+static void put_annotation(struct submission *submission,
+			   struct np_annotation *annotation)
 {
 	char *text;
 
-	if (s->has_name)
-		strcpy(a->app, s->app);
-	if (!a->app[0] && !a->decided)
+	if (submission->has_name)
+		strcpy(annotation->app, submission->app);
+	if (!annotation->app[0] && !annotation->decided)
 		return;
-	text = np_annotation_write(s->d->admin_comment, a);
+	text = np_annotation_write(submission->d->admin_comment, annotation);
 	if (text)
-		np_ctl_set(&s->d->admin_comment, text);
+		np_ctl_set(&submission->d->admin_comment, text);
 	free(text);
 }
 
 /* Hold the job until until_sec, or the user's begin time if that is later. */
-static void hold_until(struct submission *s, struct np_annotation *a,
-		       int64_t until_sec)
+static void hold_until(struct submission *submission,
+		       struct np_annotation *annotation, int64_t until_sec)
 {
-	int64_t begin = s->d->begin_time > s->now_sec ? s->d->begin_time : 0;
+	int64_t begin = submission->d->begin_time > submission->now_sec ?
+				submission->d->begin_time :
+				0;
 
-	a->begin_sec = begin;
-	a->until_sec = until_sec > begin ? until_sec : begin;
-	s->d->begin_time = a->until_sec;
+	annotation->begin_sec = begin;
+	annotation->until_sec = until_sec > begin ? until_sec : begin;
+	submission->d->begin_time = annotation->until_sec;
 }
 
 /* Put the user's excluded nodes into the annotation. 0 or -ENOMEM. */
-static int keep_user_list(const struct submission *s, struct np_annotation *a)
+static int keep_user_list(const struct submission *submission,
+			  struct np_annotation *annotation)
 {
-	if (!s->d->exc_nodes || !*s->d->exc_nodes)
+	if (!submission->d->exc_nodes || !*submission->d->exc_nodes)
 		return 0;
-	a->user = strdup(s->d->exc_nodes);
-	return a->user ? 0 : -ENOMEM;
+	annotation->user = strdup(submission->d->exc_nodes);
+	return annotation->user ? 0 : -ENOMEM;
 }
 
 /* Exclude the nodes of all leaves that are not open. 0 or -ENOMEM. */
-static int exclude_leaves(struct submission *s, struct np_annotation *a,
+static int exclude_leaves(struct submission *submission,
+			  struct np_annotation *annotation,
 			  const uint64_t *open)
 {
 	char *both;
 
-	a->ours = np_cluster_map_closed(s->decision->map, open);
-	if (!a->ours)
+	annotation->ours =
+		np_cluster_map_closed(submission->decision->map, open);
+	if (!annotation->ours)
 		return -ENOMEM;
-	both = np_annotation_join(a->user, a->ours);
+	both = np_annotation_join(annotation->user, annotation->ours);
 	if (!both)
 		return -ENOMEM;
-	np_ctl_set(&s->d->exc_nodes, both);
+	np_ctl_set(&submission->d->exc_nodes, both);
 	free(both);
 	return 0;
 }
@@ -950,78 +974,91 @@ static int exclude_leaves(struct submission *s, struct np_annotation *a,
  * Write an outcome into the description. When out of memory, nothing but the
  * name of the application is written.
  */
-static void write_outcome(struct submission *s, const struct np_outcome *o)
+static void write_outcome(struct submission *submission,
+			  const struct np_outcome *outcome)
 {
-	struct np_annotation a = { .decided = o->action != NP_ACT_NONE };
-	int rc = a.decided ? keep_user_list(s, &a) : 0;
+	struct np_annotation annotation = { .decided = outcome->action !=
+						       NP_ACT_NONE };
+	int rc = annotation.decided ? keep_user_list(submission, &annotation) :
+				      0;
 
-	if (!rc && o->action == NP_ACT_RESTRICT)
-		rc = exclude_leaves(s, &a, o->leaves);
-	if (!rc && o->action == NP_ACT_HOLD)
-		hold_until(s, &a, o->until_sec);
+	if (!rc && outcome->action == NP_ACT_RESTRICT)
+		rc = exclude_leaves(submission, &annotation, outcome->leaves);
+	if (!rc && outcome->action == NP_ACT_HOLD)
+		hold_until(submission, &annotation, outcome->until_sec);
 	if (rc)
-		np_annotation_clear(&a);
-	put_annotation(s, &a);
-	np_annotation_clear(&a);
+		np_annotation_clear(&annotation);
+	put_annotation(submission, &annotation);
+	np_annotation_clear(&annotation);
 }
 
 /* ---- job_submit: the decision ---- */
 
-static void set_message(struct submission *s, const char *message)
+static void set_message(struct submission *submission, const char *message)
 {
-	snprintf(s->message, sizeof(s->message), "%s", message);
+	snprintf(submission->message, sizeof(submission->message), "%s",
+		 message);
 }
 
 /* Whether the job may start now, and others may have to avoid it. */
-static bool is_admitted(const struct submission *s, const struct np_outcome *o)
+static bool is_admitted(const struct submission *submission,
+			const struct np_outcome *outcome)
 {
-	return s->mode == NP_MODE_ENFORCE &&
-	       (o->action == NP_ACT_RESTRICT ||
-		(o->action == NP_ACT_UNRESTRICTED &&
-		 o->cause.why != NP_WHY_HARMLESS));
+	return submission->mode == NP_MODE_ENFORCE &&
+	       (outcome->action == NP_ACT_RESTRICT ||
+		(outcome->action == NP_ACT_UNRESTRICTED &&
+		 outcome->cause.why != NP_WHY_HARMLESS));
 }
 
 /*
  * The user is not, or perhaps not, authorised to use the profile name: the
  * application counts as unknown, or the job is held until that is known.
  */
-static void deny_name(struct submission *s, struct np_outcome *o)
+static void deny_name(struct submission *submission, struct np_outcome *outcome)
 {
-	if (s->auth != NP_AUTH_PENDING) {
-		set_message(s, "ignored: this user is not authorised to use "
-			       "that profile name");
-	} else if (s->mode == NP_MODE_ENFORCE &&
-		   !(s->job.flags & IGNORED_KINDS)) {
-		o->action = NP_ACT_HOLD;
-		o->until_sec = s->now_sec + WAIT_SEC;
-		set_message(s, "held until it is known whether this user is "
-			       "authorised to use that profile name");
+	if (submission->auth != NP_AUTH_PENDING) {
+		set_message(submission,
+			    "ignored: this user is not authorised to use "
+			    "that profile name");
+	} else if (submission->mode == NP_MODE_ENFORCE &&
+		   !(submission->job.flags & IGNORED_KINDS)) {
+		outcome->action = NP_ACT_HOLD;
+		outcome->until_sec = submission->now_sec + WAIT_SEC;
+		set_message(submission,
+			    "held until it is known whether this user is "
+			    "authorised to use that profile name");
 	} else {
-		set_message(s, "ignored: not known yet whether this user is "
-			       "authorised to use that profile name");
+		set_message(submission,
+			    "ignored: not known yet whether this user is "
+			    "authorised to use that profile name");
 	}
 }
 
 /* Decide by the current decision; sets s->message. 0 or -errno. */
-static int make_outcome(struct submission *s, struct np_outcome *o)
+static int make_outcome(struct submission *submission,
+			struct np_outcome *outcome)
 {
-	struct np_placement *p = s->decision->placement;
+	struct np_placement *placement = submission->decision->placement;
 	struct np_err err = NP_ERR_INIT;
-	int rc = s->user ? describe_job(s) : -ENOMEM;
+	int rc = submission->user ? describe_job(submission) : -ENOMEM;
 
-	*o = (struct np_outcome){ .action = NP_ACT_NONE };
+	*outcome = (struct np_outcome){ .action = NP_ACT_NONE };
 	if (!rc)
-		rc = np_placement_one(p, &s->job, s->excluded, s->now_sec, o,
-				      &err);
+		rc = np_placement_one(placement, &submission->job,
+				      submission->excluded, submission->now_sec,
+				      outcome, &err);
 	if (rc)
-		snprintf(s->message, sizeof(s->message), "ignored: %s",
-			 err.text[0] ? err.text : rc == -ENOENT ?
-			 "no such partition" : strerror(-rc));
+		snprintf(submission->message, sizeof(submission->message),
+			 "ignored: %s",
+			 err.text[0]   ? err.text :
+			 rc == -ENOENT ? "no such partition" :
+					 strerror(-rc));
 	else
-		np_placement_text(p, &s->job, o, s->message,
-				  sizeof(s->message));
-	if (s->mode == NP_MODE_ADVISE || !o->applied)
-		*o = (struct np_outcome){ .action = NP_ACT_NONE };
+		np_placement_text(placement, &submission->job, outcome,
+				  submission->message,
+				  sizeof(submission->message));
+	if (submission->mode == NP_MODE_ADVISE || !outcome->applied)
+		*outcome = (struct np_outcome){ .action = NP_ACT_NONE };
 	return rc;
 }
 
@@ -1029,49 +1066,52 @@ static int make_outcome(struct submission *s, struct np_outcome *o)
  * Decide by the current decision and write the outcome. While the thread is
  * busy, a job that others may have to avoid is held until its pass ends.
  */
-static void decide_submission(struct submission *s)
+static void decide_submission(struct submission *submission)
 {
-	struct np_outcome o;
-	int rc = make_outcome(s, &o);
+	struct np_outcome outcome;
+	int rc = make_outcome(submission, &outcome);
 
-	if (is_admitted(s, &o) && !s->shared->busy) {
-		s->shared->admitted_sec = np_mono_sec();
-	} else if (is_admitted(s, &o)) {
+	if (is_admitted(submission, &outcome) && !submission->shared->busy) {
+		submission->shared->admitted_sec = np_mono_sec();
+	} else if (is_admitted(submission, &outcome)) {
 		/* The thread does not know this job, and may just now give the
 		   same leaves to another one. */
-		o.action = NP_ACT_HOLD;
-		o.until_sec = s->now_sec + WAIT_SEC;
-		set_message(s, "held for the decision that is being made");
+		outcome.action = NP_ACT_HOLD;
+		outcome.until_sec = submission->now_sec + WAIT_SEC;
+		set_message(submission,
+			    "held for the decision that is being made");
 	}
-	if (!rc && !np_auth_counts(s->auth))
-		deny_name(s, &o);
-	write_outcome(s, &o);
-	s->wake = o.action == NP_ACT_HOLD;
+	if (!rc && !np_auth_counts(submission->auth))
+		deny_name(submission, &outcome);
+	write_outcome(submission, &outcome);
+	submission->wake = outcome.action == NP_ACT_HOLD;
 }
 
-static bool is_stale(const struct submission *s)
+static bool is_stale(const struct submission *submission)
 {
-	double limit = STALE_INTERVALS * s->conf->place.interval_sec;
+	double limit = STALE_INTERVALS * submission->conf->place.interval_sec;
 
-	return (double)(s->now_sec - s->decision->now_sec) >
+	return (double)(submission->now_sec - submission->decision->now_sec) >
 	       (limit > STALE_SEC ? limit : STALE_SEC);
 }
 
 /* Without a valid decision, hold the job if one is expected soon. */
-static void submit_without_decision(struct submission *s, bool starting)
+static void submit_without_decision(struct submission *submission,
+				    bool starting)
 {
-	struct np_outcome o = { .action = NP_ACT_NONE };
+	struct np_outcome outcome = { .action = NP_ACT_NONE };
 
-	if (starting && s->mode == NP_MODE_ENFORCE) {
-		o.action = NP_ACT_HOLD;
-		o.until_sec = s->now_sec + WAIT_SEC;
-		set_message(s, "held for the first decision since slurmctld "
-			       "started");
+	if (starting && submission->mode == NP_MODE_ENFORCE) {
+		outcome.action = NP_ACT_HOLD;
+		outcome.until_sec = submission->now_sec + WAIT_SEC;
+		set_message(submission,
+			    "held for the first decision since slurmctld "
+			    "started");
 	} else {
-		set_message(s, "ignored: there is no recent decision");
+		set_message(submission, "ignored: there is no recent decision");
 	}
-	write_outcome(s, &o);
-	s->wake = starting;
+	write_outcome(submission, &outcome);
+	submission->wake = starting;
 }
 
 /*
@@ -1079,82 +1119,90 @@ static void submit_without_decision(struct submission *s, bool starting)
  * even if its partition is in mode off and another is not: it loads the network
  * once it runs, so its name is annotated.
  */
-static bool is_relevant(struct submission *s)
+static bool is_relevant(struct submission *submission)
 {
-	const struct np_place_conf *c = &s->conf->place;
-	const char *partition = s->d->partition;
+	const struct np_place_conf *conf = &submission->conf->place;
+	const char *partition = submission->d->partition;
 	const char *by_rule;
 
-	if (s->decision) {
-		int i = np_cluster_map_partition(s->decision->map, partition);
+	if (submission->decision) {
+		int i = np_cluster_map_partition(submission->decision->map,
+						 partition);
 
 		if (i >= 0)
-			partition = s->decision->map->part[i].name;
+			partition = submission->decision->map->part[i].name;
 	}
-	s->mode = np_place_conf_mode(c, partition);
+	submission->mode = np_place_conf_mode(conf, partition);
 	/* Jobs of scrontab cannot be updated later. */
-	if ((s->mode == NP_MODE_OFF && !np_place_conf_enabled(c)) ||
-	    s->d->bitflags & CRON_JOB)
+	if ((submission->mode == NP_MODE_OFF && !np_place_conf_enabled(conf)) ||
+	    submission->d->bitflags & CRON_JOB)
 		return false;
-	s->has_name = np_submit_app(s->d, s->app);
-	by_rule = s->has_name ? NULL :
-				np_place_conf_app(c, s->d->name, s->d->comment);
-	if (!s->has_name)
-		snprintf(s->app, sizeof(s->app), "%s", by_rule ? by_rule : "");
-	return s->app[0];
+	submission->has_name = np_submit_app(submission->d, submission->app);
+	by_rule = submission->has_name ?
+			  NULL :
+			  np_place_conf_app(conf, submission->d->name,
+					    submission->d->comment);
+	if (!submission->has_name)
+		snprintf(submission->app, sizeof(submission->app), "%s",
+			 by_rule ? by_rule : "");
+	return submission->app[0];
 }
 
 /* Write nothing but the name of the application. */
-static void annotate_name(struct submission *s)
+static void annotate_name(struct submission *submission)
 {
-	const struct np_outcome o = { .action = NP_ACT_NONE };
+	const struct np_outcome outcome = { .action = NP_ACT_NONE };
 
-	write_outcome(s, &o);
+	write_outcome(submission, &outcome);
 }
 
-static void log_decision(const struct submission *s)
+static void log_decision(const struct submission *submission)
 {
-	np_ctl_info("submission by uid %u of \"%.*s\" (%s): %s", s->d->user_id,
-		    MAX_LOGGED_NAME, s->d->name ? s->d->name : "", s->app,
-		    s->message);
+	np_ctl_info("submission by uid %u of \"%.*s\" (%s): %s",
+		    submission->d->user_id, MAX_LOGGED_NAME,
+		    submission->d->name ? submission->d->name : "",
+		    submission->app, submission->message);
 }
 
 /* Decide, if there is a decision that is recent enough. */
-static void decide_or_wait(struct submission *s, bool starting)
+static void decide_or_wait(struct submission *submission, bool starting)
 {
 	size_t words; /* of a bitmap of nodes */
 
-	if (!s->decision || is_stale(s)) {
-		submit_without_decision(s, starting && !s->decision);
+	if (!submission->decision || is_stale(submission)) {
+		submit_without_decision(submission,
+					starting && !submission->decision);
 		return;
 	}
-	words = s->decision->map->words;
-	s->user = calloc(2 * words, sizeof(*s->user));
-	if (s->user)
-		s->excluded = s->user + words;
-	decide_submission(s);
-	free(s->user);
+	words = submission->decision->map->words;
+	submission->user = calloc(2 * words, sizeof(*submission->user));
+	if (submission->user)
+		submission->excluded = submission->user + words;
+	decide_submission(submission);
+	free(submission->user);
 }
 
 void np_submit(struct np_shared *shared, job_desc_msg_t *d, int64_t now_sec,
 	       bool starting)
 {
-	struct submission s = { .shared = shared, .d = d, .now_sec = now_sec };
+	struct submission submission = { .shared = shared,
+					 .d = d,
+					 .now_sec = now_sec };
 
 	if (will_be_refused(d))
 		return;
 	pthread_mutex_lock(&shared->lock);
-	s.conf = &shared->conf;
-	s.decision = shared->decision;
-	if (is_relevant(&s)) {
-		if (s.mode == NP_MODE_OFF)
-			annotate_name(&s);
+	submission.conf = &shared->conf;
+	submission.decision = shared->decision;
+	if (is_relevant(&submission)) {
+		if (submission.mode == NP_MODE_OFF)
+			annotate_name(&submission);
 		else
-			decide_or_wait(&s, starting);
+			decide_or_wait(&submission, starting);
 	}
-	if (s.wake)
+	if (submission.wake)
 		wake_locked(shared);
 	pthread_mutex_unlock(&shared->lock);
-	if (s.message[0])
-		log_decision(&s);
+	if (submission.message[0])
+		log_decision(&submission);
 }

@@ -92,7 +92,7 @@ bool np_changes_forbidden(const struct np_changes *changes, uint32_t id,
 			  uint32_t uid);
 
 /* Add a change; takes its texts. Returns false if it exceeds the limits. */
-bool np_changes_put(struct np_changes *changes, const struct np_change *c);
+bool np_changes_put(struct np_changes *changes, const struct np_change *change);
 
 /* Mark that a change of a job by uid was missed. */
 void
@@ -103,7 +103,7 @@ np_changes_mark_missed(struct np_changes *changes, uint32_t id, uint32_t uid);
  * np_changes_take(), so that the update being sent is out of date.
  */
 bool np_changes_overtake(const struct np_changes *changes,
-			 const struct np_sending *s);
+			 const struct np_sending *sending);
 
 /*
  * Take all changes, oldest first; free with np_change_list_free(). When out of
@@ -114,16 +114,16 @@ struct np_change *np_changes_take(struct np_changes *changes, size_t *n);
 /* Number of changes missed since the last call; *uid: user of the first one. */
 unsigned np_changes_take_missed(struct np_changes *changes, uint32_t *uid);
 
-/* Put changes back that were taken but not used; takes c. */
-void
-np_changes_return(struct np_changes *changes, struct np_change *c, size_t n);
-void np_change_list_free(struct np_change *c, size_t n);
+/* Put changes back that were taken but not used; takes change. */
+void np_changes_return(struct np_changes *changes, struct np_change *change,
+		       size_t n);
+void np_change_list_free(struct np_change *change, size_t n);
 
 /*
  * Find the changes of one job, of its array or of its task by users who may
  * change it, latest first and at most max. Returns how many.
  */
-size_t np_changes_find(const struct np_change *c, size_t n, uint32_t id,
+size_t np_changes_find(const struct np_change *change, size_t n, uint32_t id,
 		       uint32_t array, uint32_t task, uint32_t owner,
 		       const struct np_change **found, size_t max);
 /* Most that it can find: of job, array and task, by owner, root, SlurmUser. */
@@ -198,7 +198,7 @@ const struct np_written *np_shared_find_written(const struct np_shared *shared,
 
 /* For the thread: set the update that it is sending; NULL: none. */
 void np_shared_set_sending(struct np_shared *shared,
-			   const struct np_sending *s);
+			   const struct np_sending *sending);
 
 /* Make the thread start its next pass early. */
 void np_shared_wake(struct np_shared *shared);
@@ -219,18 +219,18 @@ void np_shared_publish(struct np_shared *shared, struct np_decision *decision,
 void np_shared_withdraw(struct np_shared *shared);
 
 /*
- * Replace the list of what jobs contain, given in any order; takes w and its
- * texts.
+ * Replace the list of what jobs contain, given in any order; takes written and
+ * its texts.
  */
-void np_shared_set_written(struct np_shared *shared, struct np_written *w,
+void np_shared_set_written(struct np_shared *shared, struct np_written *written,
 			   size_t n);
 
 /* For the thread: the functions of np_changes, with the lock taken. */
 void np_shared_set_owners(struct np_shared *shared, struct np_owner *owner,
 			  size_t n);
 struct np_change *np_shared_take_changes(struct np_shared *shared, size_t *n);
-void np_shared_return_changes(struct np_shared *shared, struct np_change *c,
-			      size_t n);
+void np_shared_return_changes(struct np_shared *shared,
+			      struct np_change *change, size_t n);
 unsigned np_shared_take_missed(struct np_shared *shared, uint32_t *uid);
 
 /*
