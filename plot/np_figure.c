@@ -18,22 +18,22 @@
 #define MAX_TEXT 1024 /* bytes of a text without the NUL */
 
 /* Copy a text, made plain and cut to MAX_TEXT bytes. */
-static char *copy(struct np_figure *f, const char *text)
+static char *copy(struct np_figure *figure, const char *text)
 {
 	char *plain = np_text_plain_copy(text, MAX_TEXT);
 
 	if (!plain)
-		f->no_memory = true;
+		figure->no_memory = true;
 	return plain;
 }
 
 struct np_figure *np_figure_new(const char *title)
 {
-	struct np_figure *f = calloc(1, sizeof(*f));
+	struct np_figure *figure = calloc(1, sizeof(*figure));
 
-	if (f)
-		f->title = copy(f, title);
-	return f;
+	if (figure)
+		figure->title = copy(figure, title);
+	return figure;
 }
 
 static void free_list(char **list, size_t n)
@@ -43,38 +43,38 @@ static void free_list(char **list, size_t n)
 	free(list);
 }
 
-static void free_panel(struct np_panel *p)
+static void free_panel(struct np_panel *panel)
 {
-	for (size_t i = 0; i < p->n_shapes; i++) {
-		struct np_shape *s = &p->shape[i];
+	for (size_t i = 0; i < panel->n_shapes; i++) {
+		struct np_shape *shape = &panel->shape[i];
 
-		free(s->name);
-		for (size_t k = 0; k < s->n; k++)
-			free(s->datum[k].text);
-		free(s->datum);
+		free(shape->name);
+		for (size_t k = 0; k < shape->n; k++)
+			free(shape->datum[k].text);
+		free(shape->datum);
 	}
-	free(p->shape);
-	free(p->title);
-	free(p->x.label);
-	free(p->y.label);
-	free_list(p->x.name, p->x.n_names);
-	free_list(p->y.name, p->y.n_names);
-	free(p);
+	free(panel->shape);
+	free(panel->title);
+	free(panel->x.label);
+	free(panel->y.label);
+	free_list(panel->x.name, panel->x.n_names);
+	free_list(panel->y.name, panel->y.n_names);
+	free(panel);
 }
 
-void np_figure_free(struct np_figure *f)
+void np_figure_free(struct np_figure *figure)
 {
-	if (!f)
+	if (!figure)
 		return;
-	for (size_t i = 0; i < f->n_panels; i++)
-		free_panel(f->panel[i]);
-	free(f->panel);
-	free(f->title);
-	free(f->caption);
-	free(f);
+	for (size_t i = 0; i < figure->n_panels; i++)
+		free_panel(figure->panel[i]);
+	free(figure->panel);
+	free(figure->title);
+	free(figure->caption);
+	free(figure);
 }
 
-void np_figure_caption(struct np_figure *f, const char *fmt, ...)
+void np_figure_caption(struct np_figure *figure, const char *fmt, ...)
 {
 	char text[MAX_TEXT];
 	va_list ap;
@@ -82,84 +82,90 @@ void np_figure_caption(struct np_figure *f, const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
-	free(f->caption);
-	f->caption = copy(f, text);
+	free(figure->caption);
+	figure->caption = copy(figure, text);
 }
 
 /* Make room for one more element of size bytes at the end of *list. */
-static bool grow(struct np_figure *f, void *list, size_t n, size_t size)
+static bool grow(struct np_figure *figure, void *list, size_t n, size_t size)
 {
 	bool grown = !np_array_grow(list, n, size);
 
-	f->no_memory |= !grown;
+	figure->no_memory |= !grown;
 	return grown;
 }
 
-struct np_panel *np_figure_panel(struct np_figure *f, const char *title)
+struct np_panel *np_figure_panel(struct np_figure *figure, const char *title)
 {
-	struct np_panel *p;
+	struct np_panel *panel;
 
-	if (!grow(f, &f->panel, f->n_panels, sizeof(*f->panel)))
+	if (!grow(figure, &figure->panel, figure->n_panels,
+		  sizeof(*figure->panel)))
 		return NULL;
-	p = calloc(1, sizeof(*p));
-	if (!p) {
-		f->no_memory = true;
+	panel = calloc(1, sizeof(*panel));
+	if (!panel) {
+		figure->no_memory = true;
 		return NULL;
 	}
-	p->title = copy(f, title);
-	p->x.lo = p->x.hi = p->y.lo = p->y.hi = NAN;
-	f->panel[f->n_panels++] = p;
-	return p;
+	panel->title = copy(figure, title);
+	panel->x.lo = panel->x.hi = panel->y.lo = panel->y.hi = NAN;
+	figure->panel[figure->n_panels++] = panel;
+	return panel;
 }
 
-void np_figure_axis(struct np_figure *f, struct np_axis *a,
+void np_figure_axis(struct np_figure *figure, struct np_axis *axis,
 		    enum np_axis_kind kind, const char *label)
 {
-	a->kind = kind;
-	free(a->label);
-	a->label = copy(f, label);
+	axis->kind = kind;
+	free(axis->label);
+	axis->label = copy(figure, label);
 }
 
-void np_figure_name(struct np_figure *f, struct np_axis *a, const char *name)
+void np_figure_name(struct np_figure *figure, struct np_axis *axis,
+		    const char *name)
 {
 	char *text;
 
-	if (!grow(f, &a->name, a->n_names, sizeof(*a->name)))
+	if (!grow(figure, &axis->name, axis->n_names, sizeof(*axis->name)))
 		return;
-	text = copy(f, name);
+	text = copy(figure, name);
 	if (text)
-		a->name[a->n_names++] = text;
+		axis->name[axis->n_names++] = text;
 }
 
-struct np_shape *np_figure_shape(struct np_figure *f, struct np_panel *p,
+struct np_shape *np_figure_shape(struct np_figure *figure,
+				 struct np_panel *panel,
 				 enum np_shape_kind kind, unsigned style,
 				 const char *name)
 {
-	struct np_shape *s;
+	struct np_shape *shape;
 
-	if (!p || !grow(f, &p->shape, p->n_shapes, sizeof(*p->shape)))
+	if (!panel || !grow(figure, &panel->shape, panel->n_shapes,
+			    sizeof(*panel->shape)))
 		return NULL;
-	s = &p->shape[p->n_shapes++];
-	*s = (struct np_shape){ .kind = kind, .style = style % NP_STYLES };
-	s->name = name ? copy(f, name) : NULL;
-	return s;
+	shape = &panel->shape[panel->n_shapes++];
+	*shape = (struct np_shape){ .kind = kind, .style = style % NP_STYLES };
+	shape->name = name ? copy(figure, name) : NULL;
+	return shape;
 }
 
-void np_figure_add(struct np_figure *f, struct np_shape *s, double x, double y,
-		   double low, double high)
+void np_figure_add(struct np_figure *figure, struct np_shape *shape, double x,
+		   double y, double low, double high)
 {
-	if (s && grow(f, &s->datum, s->n, sizeof(*s->datum)))
-		s->datum[s->n++] = (struct np_datum){ x, y, low, high, NULL };
+	if (shape &&
+	    grow(figure, &shape->datum, shape->n, sizeof(*shape->datum)))
+		shape->datum[shape->n++] =
+			(struct np_datum){ x, y, low, high, NULL };
 }
 
-void np_figure_cell(struct np_figure *f, struct np_shape *s, double x,
+void np_figure_cell(struct np_figure *figure, struct np_shape *shape, double x,
 		    double y, double colour, const char *text)
 {
-	size_t n = s ? s->n : 0;
+	size_t n = shape ? shape->n : 0;
 
-	np_figure_add(f, s, x, y, colour, NAN);
-	if (s && s->n > n)
-		s->datum[n].text = copy(f, text);
+	np_figure_add(figure, shape, x, y, colour, NAN);
+	if (shape && shape->n > n)
+		shape->datum[n].text = copy(figure, text);
 }
 
 /* Extend lo .. hi to a value, if that can be drawn on the axis. */
@@ -171,25 +177,26 @@ static void cover_value(double v, bool log, double *lo, double *hi)
 	*hi = fmax(*hi, v);
 }
 
-static bool is_log(const struct np_axis *a)
+static bool is_log(const struct np_axis *axis)
 {
-	return a->kind == NP_AXIS_LOG || a->kind == NP_AXIS_SECONDS;
+	return axis->kind == NP_AXIS_LOG || axis->kind == NP_AXIS_SECONDS;
 }
 
-double np_axis_position(const struct np_axis *a, double v, double lo, double hi)
+double np_axis_position(const struct np_axis *axis, double v, double lo,
+			double hi)
 {
-	if (is_log(a))
+	if (is_log(axis))
 		return log(v / lo) / log(hi / lo);
 	return (v - lo) / (hi - lo);
 }
 
-void np_axis_ticks(const struct np_axis *a, double lo, double hi, size_t most,
-		   struct np_ticks *out)
+void np_axis_ticks(const struct np_axis *axis, double lo, double hi,
+		   size_t most, struct np_ticks *out)
 {
 	out->n = 0;
-	if (is_log(a))
-		np_ticks_log(lo, hi, most, a->kind == NP_AXIS_SECONDS, out);
-	else if (a->kind != NP_AXIS_NAMES)
+	if (is_log(axis))
+		np_ticks_log(lo, hi, most, axis->kind == NP_AXIS_SECONDS, out);
+	else if (axis->kind != NP_AXIS_NAMES)
 		np_ticks_linear(lo, hi, most, out);
 }
 
@@ -200,17 +207,18 @@ static bool is_horizontal(enum np_shape_kind kind)
 }
 
 /* Extend lo .. hi to cover a shape. */
-static void cover_shape(const struct np_shape *s, bool y, bool log, double *lo,
-			double *hi)
+static void cover_shape(const struct np_shape *shape, bool y, bool log,
+			double *lo, double *hi)
 {
-	for (size_t i = 0; i < s->n; i++) {
-		const struct np_datum *d = &s->datum[i];
+	for (size_t i = 0; i < shape->n; i++) {
+		const struct np_datum *datum = &shape->datum[i];
 
-		cover_value(y ? d->y : d->x, log, lo, hi);
-		if (is_horizontal(s->kind) == y || s->kind == NP_SHAPE_CELLS)
+		cover_value(y ? datum->y : datum->x, log, lo, hi);
+		if (is_horizontal(shape->kind) == y ||
+		    shape->kind == NP_SHAPE_CELLS)
 			continue;
-		cover_value(d->low, log, lo, hi);
-		cover_value(d->high, log, lo, hi);
+		cover_value(datum->low, log, lo, hi);
+		cover_value(datum->high, log, lo, hi);
 	}
 }
 
@@ -231,20 +239,21 @@ static void add_margins(double *lo, double *hi)
 }
 
 /* The ends that the axis sets come last, as they override all others. */
-void np_figure_range(const struct np_panel *p, bool y, double *lo, double *hi)
+void np_figure_range(const struct np_panel *panel, bool y, double *lo,
+		     double *hi)
 {
-	const struct np_axis *a = y ? &p->y : &p->x;
-	bool log = is_log(a);
+	const struct np_axis *axis = y ? &panel->y : &panel->x;
+	bool log = is_log(axis);
 
-	if (a->kind == NP_AXIS_NAMES) {
-		*lo = y ? (double)a->n_names - 0.5 : -0.5;
-		*hi = y ? -0.5 : (double)a->n_names - 0.5;
+	if (axis->kind == NP_AXIS_NAMES) {
+		*lo = y ? (double)axis->n_names - 0.5 : -0.5;
+		*hi = y ? -0.5 : (double)axis->n_names - 0.5;
 		return;
 	}
 	*lo = INFINITY;
 	*hi = -INFINITY;
-	for (size_t i = 0; i < p->n_shapes; i++)
-		cover_shape(&p->shape[i], y, log, lo, hi);
+	for (size_t i = 0; i < panel->n_shapes; i++)
+		cover_shape(&panel->shape[i], y, log, lo, hi);
 	if (!isfinite(*lo)) { /* no value at all */
 		*lo = log ? 0.1 : 0;
 		*hi = 1;
@@ -257,8 +266,8 @@ void np_figure_range(const struct np_panel *p, bool y, double *lo, double *hi)
 	}
 	if (y && !log)
 		add_margins(lo, hi);
-	*lo = isnan(a->lo) ? *lo : a->lo;
-	*hi = isnan(a->hi) ? *hi : a->hi;
+	*lo = isnan(axis->lo) ? *lo : axis->lo;
+	*hi = isnan(axis->hi) ? *hi : axis->hi;
 	if (!(*lo < *hi)) /* all values lie beyond the end that was set */
 		*hi = log ? *lo * 2 : *lo + 1;
 }

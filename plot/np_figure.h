@@ -104,7 +104,7 @@ struct np_figure {
 
 /* Returns NULL when out of memory. Free with np_figure_free(). */
 struct np_figure *np_figure_new(const char *title);
-void np_figure_free(struct np_figure *f); /* NULL is allowed */
+void np_figure_free(struct np_figure *figure); /* NULL is allowed */
 
 /* Set the text below the last panel. */
 void np_figure_caption(struct np_figure *f, const char *fmt, ...)
@@ -114,29 +114,31 @@ void np_figure_caption(struct np_figure *f, const char *fmt, ...)
  * The following functions return NULL when out of memory, and accept a NULL
  * that one of them returned.
  */
-struct np_panel *np_figure_panel(struct np_figure *f, const char *title);
+struct np_panel *np_figure_panel(struct np_figure *figure, const char *title);
 
 /* Set kind and label of an axis. np_figure_name() adds a name to it. */
-void np_figure_axis(struct np_figure *f, struct np_axis *a,
+void np_figure_axis(struct np_figure *figure, struct np_axis *axis,
 		    enum np_axis_kind kind, const char *label);
-void np_figure_name(struct np_figure *f, struct np_axis *a, const char *name);
+void np_figure_name(struct np_figure *figure, struct np_axis *axis,
+		    const char *name);
 
 /*
  * Add a shape. name NULL: not in the legend. The pointer is valid until the
  * next shape is added to the same panel.
  */
-struct np_shape *np_figure_shape(struct np_figure *f, struct np_panel *p,
+struct np_shape *np_figure_shape(struct np_figure *figure,
+				 struct np_panel *panel,
 				 enum np_shape_kind kind, unsigned style,
 				 const char *name);
 
 /* Add a datum to a shape. */
-void np_figure_add(struct np_figure *f, struct np_shape *s, double x, double y,
-		   double low, double high);
+void np_figure_add(struct np_figure *figure, struct np_shape *shape, double x,
+		   double y, double low, double high);
 /*
  * Add a cell. colour: 0 (white) to 1 (dark), NaN: unknown; text: one line, or
  * two separated by '|'.
  */
-void np_figure_cell(struct np_figure *f, struct np_shape *s, double x,
+void np_figure_cell(struct np_figure *figure, struct np_shape *shape, double x,
 		    double y, double colour, const char *text);
 
 /*
@@ -144,18 +146,18 @@ void np_figure_cell(struct np_figure *f, struct np_shape *s, double x,
  * extent of the shapes with some space around it. *lo < *hi, and *lo > 0 on a
  * logarithmic axis.
  */
-void np_figure_range(const struct np_panel *p, bool y, double *lo,
+void np_figure_range(const struct np_panel *panel, bool y, double *lo,
 		     double *hi);
 
 /* At most `most` marks of an axis between lo and hi; none on NP_AXIS_NAMES. */
-void np_axis_ticks(const struct np_axis *a, double lo, double hi, size_t most,
-		   struct np_ticks *out);
+void np_axis_ticks(const struct np_axis *axis, double lo, double hi,
+		   size_t most, struct np_ticks *out);
 
 /*
  * Relative position of v on an axis: 0 at lo, 1 at hi. On a logarithmic axis 0
  * lies at -INFINITY and a negative v at NaN.
  */
-double np_axis_position(const struct np_axis *a, double v, double lo,
+double np_axis_position(const struct np_axis *axis, double v, double lo,
 			double hi);
 
 /*
@@ -164,7 +166,7 @@ double np_axis_position(const struct np_axis *a, double v, double lo,
  * the commands print what they show as tables. columns: width, at least 40.
  * utf8: use block elements and braille, else ASCII. Returns 0 or -ENOMEM.
  */
-int np_figure_print(const struct np_figure *f, FILE *out, int columns,
+int np_figure_print(const struct np_figure *figure, FILE *out, int columns,
 		    bool utf8);
 
 #endif

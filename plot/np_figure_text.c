@@ -37,15 +37,16 @@ struct screen {
  * Positions, in cells from the left and from the top. Not finite: the axis has
  * no place for the value.
  */
-static double column_of(const struct screen *s, double x)
+static double column_of(const struct screen *screen, double x)
 {
-	return s->columns *
-	       np_axis_position(&s->panel->x, x, s->x_lo, s->x_hi);
+	return screen->columns * np_axis_position(&screen->panel->x, x,
+						  screen->x_lo, screen->x_hi);
 }
 
-static double row_of(const struct screen *s, double y)
+static double row_of(const struct screen *screen, double y)
 {
-	double height = np_axis_position(&s->panel->y, y, s->y_lo, s->y_hi);
+	double height = np_axis_position(&screen->panel->y, y, screen->y_lo,
+					 screen->y_hi);
 	double row = ROWS * (1 - height);
 
 	/* Undo rounding errors, which could move a value to the row above. */
@@ -53,43 +54,48 @@ static double row_of(const struct screen *s, double y)
 }
 
 /* The cell at a position, NULL outside the plot area. */
-static struct cell *cell_at(const struct screen *s, double row, double column)
+static struct cell *cell_at(const struct screen *screen, double row,
+			    double column)
 {
 	/* The ends of the axes belong to the last row and column. */
 	int r = (int)fmin(floor(row), ROWS - 1);
-	int c = (int)fmin(floor(column), s->columns - 1);
+	int c = (int)fmin(floor(column), screen->columns - 1);
 
 	if (!isfinite(row) || !isfinite(column) || row < 0 || row > ROWS ||
-	    column < 0 || column > s->columns)
+	    column < 0 || column > screen->columns)
 		return NULL;
-	return &s->cell[r * s->columns + c];
+	return &screen->cell[r * screen->columns + c];
 }
 
 /* The highest step that overlaps a column; 0: none. */
-static double highest_step(const struct screen *s, const struct np_shape *shape,
-			   int column)
+static double highest_step(const struct screen *screen,
+			   const struct np_shape *shape, int column)
 {
-	const struct np_datum *d = shape->datum;
+	const struct np_datum *datum = shape->datum;
 	double highest = 0;
 
 	for (size_t i = 0; i + 1 < shape->n; i++)
-		if (column_of(s, d[i].x) < column + 1 &&
-		    column_of(s, d[i + 1].x) > column && d[i].y > highest)
-			highest = d[i].y;
+		if (column_of(screen, datum[i].x) < column + 1 &&
+		    column_of(screen, datum[i + 1].x) > column &&
+		    datum[i].y > highest)
+			highest = datum[i].y;
 	return highest;
 }
 
 /* Fill each column up to its highest step, to an eighth of a cell. */
-static void draw_steps(const struct screen *s, const struct np_shape *shape)
+static void draw_steps(const struct screen *screen,
+		       const struct np_shape *shape)
 {
-	for (int c = 0; c < s->columns; c++) {
-		double y = highest_step(s, shape, c), top = row_of(s, y);
+	for (int c = 0; c < screen->columns; c++) {
+		double y = highest_step(screen, shape, c),
+		       top = row_of(screen, y);
 		int eighths = (int)lround(8 * (ROWS - top));
 
 		/* A step above 0 is always visible. */
 		eighths = y > 0 && eighths < 1 ? 1 : eighths;
 		for (int r = ROWS - 1; r >= 0 && eighths > 0; r--) {
-			struct cell *cell = &s->cell[r * s->columns + c];
+			struct cell *cell =
+				&screen->cell[r * screen->columns + c];
 
 			if (shape->style == NP_STYLE_GREY)
 				cell->grey = true;
@@ -102,50 +108,52 @@ static void draw_steps(const struct screen *s, const struct np_shape *shape)
 }
 
 /* Set the braille dot at a point. */
-static void draw_dot(const struct screen *s, double x, double y)
+static void draw_dot(const struct screen *screen, double x, double y)
 {
 	/* Bits of a braille character: four rows of two dots. */
 	static const unsigned char bit[4][2] = {
 		{ 0x01, 0x08 }, { 0x02, 0x10 }, { 0x04, 0x20 }, { 0x40, 0x80 },
 	};
-	double row = row_of(s, y), column = column_of(s, x);
-	struct cell *cell = cell_at(s, row, column);
+	double row = row_of(screen, y), column = column_of(screen, x);
+	struct cell *cell = cell_at(screen, row, column);
 
 	if (!cell)
 		return;
 	/* The ends of the axes belong to the last row and column. */
 	row = fmin(row, ROWS - 0.01);
-	column = fmin(column, s->columns - 0.01);
+	column = fmin(column, screen->columns - 0.01);
 	cell->dots |= bit[(int)(4 * (row - floor(row)))]
 			 [(int)(2 * (column - floor(column)))];
 }
 
 /* Interpolate between the points, so densely that no dot is left out. */
-static void draw_line(const struct screen *s, const struct np_shape *shape)
+static void draw_line(const struct screen *screen, const struct np_shape *shape)
 {
-	int steps = 4 * s->columns / (int)(shape->n ? shape->n : 1) + 8;
+	int steps = 4 * screen->columns / (int)(shape->n ? shape->n : 1) + 8;
 
 	for (size_t i = 0; i + 1 < shape->n; i++)
 		for (int k = 0; k <= steps; k++) {
-			const struct np_datum *d = &shape->datum[i];
+			const struct np_datum *datum = &shape->datum[i];
 			double part = (double)k / steps;
 
-			draw_dot(s, d->x + part * (d[1].x - d->x),
-				 d->y + part * (d[1].y - d->y));
+			draw_dot(screen,
+				 datum->x + part * (datum[1].x - datum->x),
+				 datum->y + part * (datum[1].y - datum->y));
 		}
 }
 
 /* Draw the interval of a point, unless it is not known. */
-static void draw_interval(const struct screen *s, const struct np_datum *d)
+static void draw_interval(const struct screen *screen,
+			  const struct np_datum *datum)
 {
-	double column = column_of(s, d->x);
-	double top = floor(row_of(s, d->high));
-	double bottom = floor(row_of(s, d->low));
+	double column = column_of(screen, datum->x);
+	double top = floor(row_of(screen, datum->high));
+	double bottom = floor(row_of(screen, datum->low));
 
 	if (isnan(top) || isnan(bottom))
 		return;
 	for (double row = fmax(top, 0); row <= fmin(bottom, ROWS - 1); row++) {
-		struct cell *cell = cell_at(s, row, column);
+		struct cell *cell = cell_at(screen, row, column);
 
 		if (cell && cell->mark != 'o')
 			cell->mark = '|';
@@ -153,14 +161,15 @@ static void draw_interval(const struct screen *s, const struct np_datum *d)
 }
 
 /* A point covers its interval, which is therefore drawn first. */
-static void draw_points(const struct screen *s, const struct np_shape *shape)
+static void draw_points(const struct screen *screen,
+			const struct np_shape *shape)
 {
 	for (size_t i = 0; i < shape->n; i++) {
-		const struct np_datum *d = &shape->datum[i];
-		struct cell *cell = cell_at(s, row_of(s, d->y),
-					    column_of(s, d->x));
+		const struct np_datum *datum = &shape->datum[i];
+		struct cell *cell = cell_at(screen, row_of(screen, datum->y),
+					    column_of(screen, datum->x));
 
-		draw_interval(s, d);
+		draw_interval(screen, datum);
 		if (cell)
 			cell->mark = 'o';
 	}
@@ -168,26 +177,26 @@ static void draw_points(const struct screen *s, const struct np_shape *shape)
 
 /*
  * The ASCII character for a cell: '#' if at least half of it is filled, or else
- * '_'. Where the grey step is higher, a filled cell is '%', and '.' replaces '_'
- * and the space.
+ * '_'. Where the grey step is higher, a filled cell is '%', and '.' replaces
+ * '_' and the space.
  */
-static char ascii_of(const struct cell *c)
+static char ascii_of(const struct cell *cell)
 {
-	if (c->mark)
-		return c->mark;
-	if (c->eighths == 8 && c->grey)
+	if (cell->mark)
+		return cell->mark;
+	if (cell->eighths == 8 && cell->grey)
 		return '%';
-	if (c->eighths >= 4)
+	if (cell->eighths >= 4)
 		return '#';
-	if (c->eighths && !c->grey)
+	if (cell->eighths && !cell->grey)
 		return '_';
-	if (c->dots)
+	if (cell->dots)
 		return '*';
-	return c->grey ? '.' : ' ';
+	return cell->grey ? '.' : ' ';
 }
 
 /* Print one cell, a space if it is empty. */
-static void put_cell(FILE *f, const struct cell *c, bool utf8)
+static void put_cell(FILE *f, const struct cell *cell, bool utf8)
 {
 	static const char *const blocks[] = {
 		"", "\u2581", "\u2582", "\u2583", "\u2584", "\u2585",
@@ -195,24 +204,24 @@ static void put_cell(FILE *f, const struct cell *c, bool utf8)
 	};
 
 	if (!utf8)
-		fputc(ascii_of(c), f);
-	else if (c->mark)
-		fputs(c->mark == 'o' ? "\u25cf" : "\u2502", f);
-	else if (c->eighths == 8 && c->grey)
+		fputc(ascii_of(cell), f);
+	else if (cell->mark)
+		fputs(cell->mark == 'o' ? "\u25cf" : "\u2502", f);
+	else if (cell->eighths == 8 && cell->grey)
 		fputs("\u2593", f);
-	else if (c->eighths)
-		fputs(blocks[c->eighths], f);
-	else if (c->dots) /* U+2800 plus the bits of its dots */
-		fprintf(f, "\342%c%c", 0xa0 + (c->dots >> 6),
-			0x80 + (c->dots & 0x3f));
+	else if (cell->eighths)
+		fputs(blocks[cell->eighths], f);
+	else if (cell->dots) /* U+2800 plus the bits of its dots */
+		fprintf(f, "\342%c%c", 0xa0 + (cell->dots >> 6),
+			0x80 + (cell->dots & 0x3f));
 	else
-		fputs(c->grey ? "\u2591" : " ", f);
+		fputs(cell->grey ? "\u2591" : " ", f);
 }
 
 /* Whether nothing is drawn in a cell. */
-static bool is_blank(const struct cell *c)
+static bool is_blank(const struct cell *cell)
 {
-	return !c->mark && !c->eighths && !c->grey && !c->dots;
+	return !cell->mark && !cell->eighths && !cell->grey && !cell->dots;
 }
 
 /* Whether a byte of UTF-8 text continues a character. */
@@ -247,23 +256,29 @@ static int width_of(const char *text)
 }
 
 /* Print the plot area, with the labels of the y axis before it. */
-static void put_rows(FILE *f, const struct screen *s, const struct np_ticks *y)
+static void put_rows(FILE *f, const struct screen *screen,
+		     const struct np_ticks *ticks)
 {
 	for (int r = 0; r < ROWS; r++) {
 		const char *label = "";
-		int end = s->columns;
+		int end = screen->columns;
 
-		for (size_t i = 0; i < y->n; i++)
-			if ((int)fmin(row_of(s, y->at[i]), ROWS - 1) == r)
-				label = y->label[i];
-		fprintf(f, "%*s", s->left - 2 - width_of(label), "");
-		put_label(f, label, s->utf8);
-		fputs(s->utf8 ? *label ? " \u2524" : " \u2502" :
-		      *label ? " +" : " |", f);
-		while (end && is_blank(&s->cell[r * s->columns + end - 1]))
+		for (size_t i = 0; i < ticks->n; i++)
+			if ((int)fmin(row_of(screen, ticks->at[i]), ROWS - 1) ==
+			    r)
+				label = ticks->label[i];
+		fprintf(f, "%*s", screen->left - 2 - width_of(label), "");
+		put_label(f, label, screen->utf8);
+		fputs(screen->utf8 ? *label ? " \u2524" : " \u2502" :
+		      *label	   ? " +" :
+				     " |",
+		      f);
+		while (end &&
+		       is_blank(&screen->cell[r * screen->columns + end - 1]))
 			end--;
 		for (int c = 0; c < end; c++)
-			put_cell(f, &s->cell[r * s->columns + c], s->utf8);
+			put_cell(f, &screen->cell[r * screen->columns + c],
+				 screen->utf8);
 		fputc('\n', f);
 	}
 }
@@ -272,27 +287,27 @@ static void put_rows(FILE *f, const struct screen *s, const struct np_ticks *y)
  * Print n labels of the x axis; one that would touch the last is skipped.
  * label_at(from, i, &x) returns the i-th label, and the value that it is for.
  */
-static void put_x_labels(FILE *f, const struct screen *s, size_t n,
+static void put_x_labels(FILE *f, const struct screen *screen, size_t n,
 			 const char *(*label_at)(const void *from, size_t i,
 						 double *x),
 			 const void *from)
 {
 	int column = 0; /* end of the last label */
 
-	fprintf(f, "%*s", s->left, "");
+	fprintf(f, "%*s", screen->left, "");
 	for (size_t i = 0; i < n; i++) {
 		double x;
 		const char *label = label_at(from, i, &x);
 		int width = width_of(label);
-		int begin = (int)column_of(s, x) - width / 2;
+		int begin = (int)column_of(screen, x) - width / 2;
 
 		begin = begin < 0 ? 0 : begin;
-		if (begin + width > s->columns)
-			begin = s->columns - width;
+		if (begin + width > screen->columns)
+			begin = screen->columns - width;
 		if (begin < column + (column > 0)) /* a space between two */
 			continue;
 		fprintf(f, "%*s", begin - column, "");
-		put_label(f, label, s->utf8);
+		put_label(f, label, screen->utf8);
 		column = begin + width;
 	}
 	fputc('\n', f);
@@ -317,23 +332,25 @@ static const char *name_at(const void *axis, size_t i, double *x)
 }
 
 /* Print the x axis, its marks or names, and its label. */
-static void put_x_axis(FILE *f, const struct screen *s)
+static void put_x_axis(FILE *f, const struct screen *screen)
 {
-	const struct np_axis *x = &s->panel->x;
+	const struct np_axis *axis = &screen->panel->x;
 	struct np_ticks ticks;
 
-	fprintf(f, "%*s%s", s->left - 1, "", s->utf8 ? "\u2514" : "+");
-	for (int c = 0; c < s->columns; c++)
-		fputs(s->utf8 ? "\u2500" : "-", f);
+	fprintf(f, "%*s%s", screen->left - 1, "",
+		screen->utf8 ? "\u2514" : "+");
+	for (int c = 0; c < screen->columns; c++)
+		fputs(screen->utf8 ? "\u2500" : "-", f);
 	fputc('\n', f);
-	if (x->kind == NP_AXIS_NAMES) {
-		put_x_labels(f, s, x->n_names, name_at, x);
+	if (axis->kind == NP_AXIS_NAMES) {
+		put_x_labels(f, screen, axis->n_names, name_at, axis);
 	} else {
-		np_axis_ticks(x, s->x_lo, s->x_hi, MAX_TICKS, &ticks);
-		put_x_labels(f, s, ticks.n, tick_at, &ticks);
+		np_axis_ticks(axis, screen->x_lo, screen->x_hi, MAX_TICKS,
+			      &ticks);
+		put_x_labels(f, screen, ticks.n, tick_at, &ticks);
 	}
-	fprintf(f, "%*s", s->left, "");
-	put_label(f, x->label ? x->label : "", s->utf8);
+	fprintf(f, "%*s", screen->left, "");
+	put_label(f, axis->label ? axis->label : "", screen->utf8);
 	fputc('\n', f);
 }
 
@@ -359,74 +376,75 @@ static struct cell sample_of(const struct np_shape *shape)
  * Print the title, the label of the y axis, and the legend, with lines such as
  * "o measured".
  */
-static void put_head(FILE *f, const struct screen *s)
+static void put_head(FILE *f, const struct screen *screen)
 {
-	const struct np_panel *p = s->panel;
+	const struct np_panel *panel = screen->panel;
 
-	fprintf(f, "\n%s\n", p->title ? p->title : "");
-	put_label(f, p->y.label ? p->y.label : "", s->utf8);
-	for (size_t i = 0; i < p->n_shapes; i++) {
-		struct cell sample = sample_of(&p->shape[i]);
+	fprintf(f, "\n%s\n", panel->title ? panel->title : "");
+	put_label(f, panel->y.label ? panel->y.label : "", screen->utf8);
+	for (size_t i = 0; i < panel->n_shapes; i++) {
+		struct cell sample = sample_of(&panel->shape[i]);
 
-		if (!p->shape[i].name || is_blank(&sample))
+		if (!panel->shape[i].name || is_blank(&sample))
 			continue;
 		fputs("\n  ", f);
-		put_cell(f, &sample, s->utf8);
+		put_cell(f, &sample, screen->utf8);
 		fputc(' ', f);
-		put_label(f, p->shape[i].name, s->utf8);
+		put_label(f, panel->shape[i].name, screen->utf8);
 	}
 	fputc('\n', f);
 }
 
 /* Draw all shapes that can be drawn in characters into the cells. */
-static void draw_shapes(const struct screen *s)
+static void draw_shapes(const struct screen *screen)
 {
-	for (size_t i = 0; i < s->panel->n_shapes; i++) {
-		const struct np_shape *shape = &s->panel->shape[i];
+	for (size_t i = 0; i < screen->panel->n_shapes; i++) {
+		const struct np_shape *shape = &screen->panel->shape[i];
 
 		if (shape->kind == NP_SHAPE_STEP)
-			draw_steps(s, shape);
+			draw_steps(screen, shape);
 		else if (shape->kind == NP_SHAPE_LINE)
-			draw_line(s, shape);
+			draw_line(screen, shape);
 		else if (shape->kind == NP_SHAPE_POINTS)
-			draw_points(s, shape);
+			draw_points(screen, shape);
 	}
 }
 
 /* The labels of the y axis determine the width left for the plot area. */
-static int print_panel(FILE *f, const struct np_panel *p, int columns,
+static int print_panel(FILE *f, const struct np_panel *panel, int columns,
 		       bool utf8)
 {
-	struct screen s = { .panel = p, .utf8 = utf8 };
-	struct np_ticks y;
+	struct screen screen = { .panel = panel, .utf8 = utf8 };
+	struct np_ticks ticks;
 
-	np_figure_range(p, false, &s.x_lo, &s.x_hi);
-	np_figure_range(p, true, &s.y_lo, &s.y_hi);
-	np_axis_ticks(&p->y, s.y_lo, s.y_hi, MAX_TICKS, &y);
-	for (size_t i = 0; i < y.n; i++)
-		if (width_of(y.label[i]) + 2 > s.left)
-			s.left = width_of(y.label[i]) + 2;
-	s.left = s.left < 6 ? 6 : s.left;
-	s.columns = columns - s.left;
-	s.cell = calloc((size_t)(ROWS * s.columns), sizeof(*s.cell));
-	if (!s.cell)
+	np_figure_range(panel, false, &screen.x_lo, &screen.x_hi);
+	np_figure_range(panel, true, &screen.y_lo, &screen.y_hi);
+	np_axis_ticks(&panel->y, screen.y_lo, screen.y_hi, MAX_TICKS, &ticks);
+	for (size_t i = 0; i < ticks.n; i++)
+		if (width_of(ticks.label[i]) + 2 > screen.left)
+			screen.left = width_of(ticks.label[i]) + 2;
+	screen.left = screen.left < 6 ? 6 : screen.left;
+	screen.columns = columns - screen.left;
+	screen.cell =
+		calloc((size_t)(ROWS * screen.columns), sizeof(*screen.cell));
+	if (!screen.cell)
 		return -ENOMEM;
-	draw_shapes(&s);
-	put_head(f, &s);
-	put_rows(f, &s, &y);
-	put_x_axis(f, &s);
-	free(s.cell);
+	draw_shapes(&screen);
+	put_head(f, &screen);
+	put_rows(f, &screen, &ticks);
+	put_x_axis(f, &screen);
+	free(screen.cell);
 	return 0;
 }
 
-int np_figure_print(const struct np_figure *f, FILE *out, int columns,
+int np_figure_print(const struct np_figure *figure, FILE *out, int columns,
 		    bool utf8)
 {
-	int rc = f->no_memory ? -ENOMEM : 0;
+	int rc = figure->no_memory ? -ENOMEM : 0;
 
 	if (!rc)
-		fprintf(out, "%s\n", f->title);
-	for (size_t i = 0; !rc && i < f->n_panels; i++)
-		rc = print_panel(out, f->panel[i], columns, utf8);
+		fprintf(out, "%s\n", figure->title);
+	for (size_t i = 0; !rc && i < figure->n_panels; i++)
+		rc = print_panel(out, figure->panel[i], columns, utf8);
 	return rc;
 }

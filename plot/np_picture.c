@@ -107,7 +107,7 @@ const char *np_text_fit(const char *text, double size, double width, char *buf,
 
 /* ---- Drawing on any canvas ---- */
 
-static void put_box(struct np_canvas *c, const struct np_box *box,
+static void put_box(struct np_canvas *canvas, const struct np_box *box,
 		    const struct np_pen *pen)
 {
 	const double xy[] = {
@@ -115,15 +115,15 @@ static void put_box(struct np_canvas *c, const struct np_box *box,
 		box->x + box->w, box->y + box->h, box->x, box->y + box->h,
 	};
 
-	c->path(c, xy, 4, true, pen);
+	canvas->path(canvas, xy, 4, true, pen);
 }
 
-static void put_line(struct np_canvas *c, double x0, double y0, double x1,
+static void put_line(struct np_canvas *canvas, double x0, double y0, double x1,
 		     double y1, const struct np_pen *pen)
 {
 	const double xy[] = { x0, y0, x1, y1 };
 
-	c->path(c, xy, 2, false, pen);
+	canvas->path(canvas, xy, 2, false, pen);
 }
 
 /*
@@ -197,10 +197,10 @@ static void put_pen(FILE *f, const struct np_pen *pen)
 }
 
 /* Print the path's data, and then its pen. */
-static void svg_path(struct np_canvas *c, const double *xy, size_t n,
+static void svg_path(struct np_canvas *canvas, const double *xy, size_t n,
 		     bool closed, const struct np_pen *pen)
 {
-	FILE *f = ((struct svg *)c)->out;
+	FILE *f = ((struct svg *)canvas)->out;
 
 	fputs("<path d=\"", f);
 	for (size_t i = 0; i < n; i++) {
@@ -215,13 +215,13 @@ static void svg_path(struct np_canvas *c, const double *xy, size_t n,
 }
 
 /* Turned texts are rotated around their own position. */
-static void svg_text(struct np_canvas *c, double x, double y, const char *text,
-		     const struct np_type *type)
+static void svg_text(struct np_canvas *canvas, double x, double y,
+		     const char *text, const struct np_type *type)
 {
 	static const char *const anchor[] = {
 		[NP_CENTRE] = "middle", [NP_RIGHT] = "end",
 	};
-	FILE *f = ((struct svg *)c)->out;
+	FILE *f = ((struct svg *)canvas)->out;
 
 	fputs("<text", f);
 	put_attribute(f, "x", x);
@@ -246,34 +246,34 @@ static void svg_text(struct np_canvas *c, double x, double y, const char *text,
 }
 
 /* Close the group of the last clip path, and open one for the next. */
-static void svg_clip(struct np_canvas *c, const struct np_box *box)
+static void svg_clip(struct np_canvas *canvas, const struct np_box *box)
 {
-	struct svg *s = (struct svg *)c;
+	struct svg *svg = (struct svg *)canvas;
 
-	if (s->clipped)
-		fputs("</g>\n", s->out);
-	s->clipped = box;
+	if (svg->clipped)
+		fputs("</g>\n", svg->out);
+	svg->clipped = box;
 	if (!box)
 		return;
-	s->n_clips++;
-	fprintf(s->out, "<clipPath id=\"c%u\"><rect", s->n_clips);
-	put_attribute(s->out, "x", box->x);
-	put_attribute(s->out, "y", box->y);
-	put_attribute(s->out, "width", box->w);
-	put_attribute(s->out, "height", box->h);
-	fprintf(s->out, "/></clipPath>\n<g clip-path=\"url(#c%u)\">\n",
-		s->n_clips);
+	svg->n_clips++;
+	fprintf(svg->out, "<clipPath id=\"c%u\"><rect", svg->n_clips);
+	put_attribute(svg->out, "x", box->x);
+	put_attribute(svg->out, "y", box->y);
+	put_attribute(svg->out, "width", box->w);
+	put_attribute(svg->out, "height", box->h);
+	fprintf(svg->out, "/></clipPath>\n<g clip-path=\"url(#c%u)\">\n",
+		svg->n_clips);
 }
 
-static int svg_end(struct np_canvas *c)
+static int svg_end(struct np_canvas *canvas)
 {
-	struct svg *s = (struct svg *)c;
+	struct svg *svg = (struct svg *)canvas;
 	int rc;
 
-	svg_clip(c, NULL);
-	fputs("</svg>\n", s->out);
-	rc = fflush(s->out) || ferror(s->out) ? -EIO : 0;
-	free(s);
+	svg_clip(canvas, NULL);
+	fputs("</svg>\n", svg->out);
+	rc = fflush(svg->out) || ferror(svg->out) ? -EIO : 0;
+	free(svg);
 	return rc;
 }
 
@@ -281,12 +281,12 @@ static int svg_end(struct np_canvas *c)
 static struct np_canvas *svg_new(FILE *out, double width, double height,
 				 const char *title)
 {
-	struct svg *s = calloc(1, sizeof(*s));
+	struct svg *svg = calloc(1, sizeof(*svg));
 
-	if (!s)
+	if (!svg)
 		return NULL;
-	s->c = (struct np_canvas){ svg_path, svg_text, svg_clip, svg_end };
-	s->out = out;
+	svg->c = (struct np_canvas){ svg_path, svg_text, svg_clip, svg_end };
+	svg->out = out;
 	fprintf(out, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
 		"<svg xmlns=\"http://www.w3.org/2000/svg\" version=\"1.1\" "
 		"width=\"%.0fpt\" height=\"%.0fpt\" viewBox=\"0 0 %.0f %.0f\" "
@@ -294,7 +294,7 @@ static struct np_canvas *svg_new(FILE *out, double width, double height,
 		"sans-serif\">\n<title>", width, height, width, height);
 	put_escaped(out, title);
 	fputs("</title>\n", out);
-	return &s->c;
+	return &svg->c;
 }
 
 /*
@@ -347,7 +347,8 @@ static struct np_pen style_line(unsigned style, double width)
 }
 
 /* Draw the style's mark, a circle or a polygon, centred at (x, y). */
-static void draw_mark(struct np_canvas *c, unsigned style, double x, double y)
+static void draw_mark(struct np_canvas *canvas, unsigned style, double x,
+		      double y)
 {
 	const struct np_pen pen = {
 		.line = NP_WHITE, .fill = styles[style].colour, .width = 0.5,
@@ -364,68 +365,68 @@ static void draw_mark(struct np_canvas *c, unsigned style, double x, double y)
 		xy[2 * i] = x + radius * cos(angle);
 		xy[2 * i + 1] = y + radius * sin(angle);
 	}
-	c->path(c, xy, (size_t)n, true, &pen);
+	canvas->path(canvas, xy, (size_t)n, true, &pen);
 }
 
 /*
  * Draw the lines y = slope * x + k inside the box, for every k that is a
  * multiple of HATCH_STEP: the hatching of adjacent areas then lines up.
  */
-static void draw_slanted(struct np_canvas *c, const struct np_box *b,
+static void draw_slanted(struct np_canvas *canvas, const struct np_box *box,
 			 double slope, const struct np_pen *pen)
 {
-	double right = b->x + b->w, bottom = b->y + b->h;
-	double from = b->y - fmax(slope * b->x, slope * right);
-	double to = bottom - fmin(slope * b->x, slope * right);
+	double right = box->x + box->w, bottom = box->y + box->h;
+	double from = box->y - fmax(slope * box->x, slope * right);
+	double to = bottom - fmin(slope * box->x, slope * right);
 
 	for (double k = ceil(from / HATCH_STEP) * HATCH_STEP; k < to;
 	     k += HATCH_STEP) {
-		double at_top = (b->y - k) / slope;
+		double at_top = (box->y - k) / slope;
 		double at_bottom = (bottom - k) / slope;
-		double x0 = fmax(b->x, fmin(at_top, at_bottom));
+		double x0 = fmax(box->x, fmin(at_top, at_bottom));
 		double x1 = fmin(right, fmax(at_top, at_bottom));
 
 		if (x0 < x1)
-			put_line(c, x0, slope * x0 + k, x1, slope * x1 + k,
+			put_line(canvas, x0, slope * x0 + k, x1, slope * x1 + k,
 				 pen);
 	}
 }
 
 /* Draw vertical or horizontal lines in the box, at multiples of HATCH_STEP. */
-static void draw_straight(struct np_canvas *c, const struct np_box *b,
+static void draw_straight(struct np_canvas *canvas, const struct np_box *box,
 			  bool vertical, const struct np_pen *pen)
 {
-	double from = vertical ? b->x : b->y;
-	double to = from + (vertical ? b->w : b->h);
+	double from = vertical ? box->x : box->y;
+	double to = from + (vertical ? box->w : box->h);
 
 	for (double k = floor(from / HATCH_STEP + 1) * HATCH_STEP; k < to;
 	     k += HATCH_STEP)
 		if (vertical)
-			put_line(c, k, b->y, k, b->y + b->h, pen);
+			put_line(canvas, k, box->y, k, box->y + box->h, pen);
 		else
-			put_line(c, b->x, k, b->x + b->w, k, pen);
+			put_line(canvas, box->x, k, box->x + box->w, k, pen);
 }
 
 /* Hatch a box in one or several directions. */
-static void draw_hatching(struct np_canvas *c, const struct np_box *b,
+static void draw_hatching(struct np_canvas *canvas, const struct np_box *box,
 			  int directions, const struct np_pen *pen)
 {
 	/* The y coordinate counts downwards, so a rising line has slope -1. */
 	if (directions & RISING)
-		draw_slanted(c, b, -1, pen);
+		draw_slanted(canvas, box, -1, pen);
 	if (directions & FALLING)
-		draw_slanted(c, b, 1, pen);
+		draw_slanted(canvas, box, 1, pen);
 	if (directions & HORIZONTAL)
-		draw_straight(c, b, false, pen);
+		draw_straight(canvas, box, false, pen);
 	if (directions & VERTICAL)
-		draw_straight(c, b, true, pen);
+		draw_straight(canvas, box, true, pen);
 }
 
 /*
  * Fill a box in a style. It gets a frame and hatching only where it is so large
  * that these do not hide the colour.
  */
-static void draw_rectangle(struct np_canvas *c, unsigned style,
+static void draw_rectangle(struct np_canvas *canvas, unsigned style,
 			   const struct np_box *box)
 {
 	double least = fmin(box->w, box->h);
@@ -440,9 +441,9 @@ static void draw_rectangle(struct np_canvas *c, unsigned style,
 		.opacity = styles[style].hatch ? 0.3 : 0.75,
 	};
 
-	put_box(c, box, &filling);
+	put_box(canvas, box, &filling);
 	if (has_hatching)
-		draw_hatching(c, box, styles[style].hatch, &hatching);
+		draw_hatching(canvas, box, styles[style].hatch, &hatching);
 }
 
 /* Shades of one blue from light to dark, which survive printing in grey. */
@@ -466,13 +467,13 @@ static unsigned heat_colour(double v)
 }
 
 /* Mark a cell whose value is unknown. */
-static void draw_unknown(struct np_canvas *c, const struct np_box *box)
+static void draw_unknown(struct np_canvas *canvas, const struct np_box *box)
 {
 	const struct np_pen lines = {
 		.line = LIGHT_GREY, .fill = NP_NO_COLOUR, .width = 0.8,
 	};
 
-	draw_hatching(c, box, RISING, &lines);
+	draw_hatching(canvas, box, RISING, &lines);
 }
 
 /* ---- Axes ---- */
@@ -498,41 +499,44 @@ struct area {
 
 /* From values to points on the page; NaN where a logarithm has no value. */
 
-static double area_x(const struct area *a, double x)
+static double area_x(const struct area *area, double x)
 {
-	return a->box.x +
-	       a->box.w * np_axis_position(&a->p->x, x, a->x_lo, a->x_hi);
+	return area->box.x + area->box.w * np_axis_position(&area->p->x, x,
+							    area->x_lo,
+							    area->x_hi);
 }
 
-static double area_y(const struct area *a, double y)
+static double area_y(const struct area *area, double y)
 {
-	return a->box.y +
-	       a->box.h *
-	       (1 - np_axis_position(&a->p->y, y, a->y_lo, a->y_hi));
+	return area->box.y +
+	       area->box.h * (1 - np_axis_position(&area->p->y, y, area->y_lo,
+						   area->y_hi));
 }
 
 /* Width of the widest name of an axis, at most `most`. */
-static double widest_name(const struct np_axis *a, double most)
+static double widest_name(const struct np_axis *axis, double most)
 {
 	double w = 0;
 
-	for (size_t i = 0; i < a->n_names; i++)
-		w = fmax(w, np_text_width(a->name[i], SMALL_SIZE));
+	for (size_t i = 0; i < axis->n_names; i++)
+		w = fmax(w, np_text_width(axis->name[i], SMALL_SIZE));
 	return fmin(w, most);
 }
 
 /* Smallest space between two labels of an axis of this length, points. */
-static double label_gap(const struct np_axis *a, const struct np_ticks *t,
-			double lo, double hi, double length, bool is_y)
+static double label_gap(const struct np_axis *axis,
+			const struct np_ticks *ticks, double lo, double hi,
+			double length, bool is_y)
 {
 	double least = INFINITY;
 
-	for (size_t i = 0; i + 1 < t->n; i++) {
+	for (size_t i = 0; i + 1 < ticks->n; i++) {
 		double distance =
-			length * (np_axis_position(a, t->at[i + 1], lo, hi) -
-				  np_axis_position(a, t->at[i], lo, hi));
-		double both = np_text_width(t->label[i], SMALL_SIZE) +
-			      np_text_width(t->label[i + 1], SMALL_SIZE);
+			length *
+			(np_axis_position(axis, ticks->at[i + 1], lo, hi) -
+			 np_axis_position(axis, ticks->at[i], lo, hi));
+		double both = np_text_width(ticks->label[i], SMALL_SIZE) +
+			      np_text_width(ticks->label[i + 1], SMALL_SIZE);
 
 		least = fmin(least, distance - (is_y ? SMALL_SIZE : both / 2));
 	}
@@ -543,54 +547,56 @@ static double label_gap(const struct np_axis *a, const struct np_ticks *t,
  * Marks of an axis of this length in points: as many as fit without their
  * labels touching, but at least two.
  */
-static void fit_ticks(const struct np_axis *a, double lo, double hi,
-		      double length, bool is_y, struct np_ticks *t)
+static void fit_ticks(const struct np_axis *axis, double lo, double hi,
+		      double length, bool is_y, struct np_ticks *ticks)
 {
 	size_t most = is_y ? MAX_Y_TICKS : MAX_X_TICKS;
 	double least_gap = is_y ? Y_TICK_GAP : X_TICK_GAP;
 
-	np_axis_ticks(a, lo, hi, most, t);
-	while (most > 2 && label_gap(a, t, lo, hi, length, is_y) <= least_gap)
-		np_axis_ticks(a, lo, hi, --most, t);
+	np_axis_ticks(axis, lo, hi, most, ticks);
+	while (most > 2 &&
+	       label_gap(axis, ticks, lo, hi, length, is_y) <= least_gap)
+		np_axis_ticks(axis, lo, hi, --most, ticks);
 }
 
 /* Whether the names of an x axis are too wide to be written horizontally. */
-static bool must_turn(const struct np_axis *a, double width)
+static bool must_turn(const struct np_axis *axis, double width)
 {
-	double width_per_name = width / fmax(1, (double)a->n_names);
+	double width_per_name = width / fmax(1, (double)axis->n_names);
 
-	return widest_name(a, INFINITY) + 6 > width_per_name;
+	return widest_name(axis, INFINITY) + 6 > width_per_name;
 }
 
 /* Width of the labels left of the box. */
-static double left_width(const struct np_panel *p)
+static double left_width(const struct np_panel *panel)
 {
 	double left = GAP, lo, hi;
-	struct np_ticks t;
+	struct np_ticks ticks;
 
-	if (p->y.kind == NP_AXIS_NAMES)
-		left += widest_name(&p->y, Y_NAME_MAX);
-	np_figure_range(p, true, &lo, &hi);
-	fit_ticks(&p->y, lo, hi, 100, true, &t);
-	for (size_t i = 0; i < t.n; i++)
-		left = fmax(left, GAP + np_text_width(t.label[i],
-						      SMALL_SIZE));
-	return left + (p->y.label && *p->y.label ? TEXT_SIZE + 7 : 2);
+	if (panel->y.kind == NP_AXIS_NAMES)
+		left += widest_name(&panel->y, Y_NAME_MAX);
+	np_figure_range(panel, true, &lo, &hi);
+	fit_ticks(&panel->y, lo, hi, 100, true, &ticks);
+	for (size_t i = 0; i < ticks.n; i++)
+		left = fmax(left,
+			    GAP + np_text_width(ticks.label[i], SMALL_SIZE));
+	return left + (panel->y.label && *panel->y.label ? TEXT_SIZE + 7 : 2);
 }
 
 /* How far the marks of the x axis reach beyond a box of this width. */
-static double overhang_right(const struct np_panel *p, double width)
+static double overhang_right(const struct np_panel *panel, double width)
 {
 	double lo, hi, right = 0;
-	struct np_ticks t;
+	struct np_ticks ticks;
 
-	if (p->x.kind == NP_AXIS_NAMES)
+	if (panel->x.kind == NP_AXIS_NAMES)
 		return 0;
-	np_figure_range(p, false, &lo, &hi);
-	fit_ticks(&p->x, lo, hi, width, false, &t);
-	for (size_t i = 0; i < t.n; i++) {
-		double half = np_text_width(t.label[i], SMALL_SIZE) / 2;
-		double from_end = 1 - np_axis_position(&p->x, t.at[i], lo, hi);
+	np_figure_range(panel, false, &lo, &hi);
+	fit_ticks(&panel->x, lo, hi, width, false, &ticks);
+	for (size_t i = 0; i < ticks.n; i++) {
+		double half = np_text_width(ticks.label[i], SMALL_SIZE) / 2;
+		double from_end =
+			1 - np_axis_position(&panel->x, ticks.at[i], lo, hi);
 
 		right = fmax(right, half - width * from_end);
 	}
@@ -598,14 +604,14 @@ static double overhang_right(const struct np_panel *p, double width)
 }
 
 /* Whether a name other than the i-th becomes the same text when it is cut. */
-static bool is_ambiguous(const struct np_axis *a, size_t i, double width,
+static bool is_ambiguous(const struct np_axis *axis, size_t i, double width,
 			 const char *cut)
 {
 	char other[NAME_BYTES];
 
-	for (size_t k = 0; k < a->n_names; k++)
+	for (size_t k = 0; k < axis->n_names; k++)
 		if (k != i &&
-		    !strcmp(cut, np_text_fit(a->name[k], SMALL_SIZE, width,
+		    !strcmp(cut, np_text_fit(axis->name[k], SMALL_SIZE, width,
 					     other, sizeof(other))))
 			return true;
 	return false;
@@ -615,29 +621,29 @@ static bool is_ambiguous(const struct np_axis *a, size_t i, double width,
  * Name i of an axis, cut to the width. A name that would be equal to another
  * one when cut ends in its number instead.
  */
-static const char *axis_name(const struct np_axis *a, size_t i, double width,
+static const char *axis_name(const struct np_axis *axis, size_t i, double width,
 			     char buf[NAME_BYTES])
 {
 	char number[24];
 
-	np_text_fit(a->name[i], SMALL_SIZE, width, buf, NAME_BYTES);
-	if (!strcmp(a->name[i], buf) || !is_ambiguous(a, i, width, buf))
+	np_text_fit(axis->name[i], SMALL_SIZE, width, buf, NAME_BYTES);
+	if (!strcmp(axis->name[i], buf) || !is_ambiguous(axis, i, width, buf))
 		return buf;
 	snprintf(number, sizeof(number), "%zu", i + 1);
-	np_text_fit(a->name[i], SMALL_SIZE,
+	np_text_fit(axis->name[i], SMALL_SIZE,
 		    width - np_text_width(number, SMALL_SIZE), buf,
 		    NAME_BYTES - sizeof(number));
 	return strcat(buf, number);
 }
 
 /* Height of the labels below a box of this width. */
-static double below_height(const struct np_panel *p, double width)
+static double below_height(const struct np_panel *panel, double width)
 {
 	double below = GAP + TEXT_SIZE;
 
-	if (p->x.kind == NP_AXIS_NAMES && must_turn(&p->x, width))
-		below = GAP + widest_name(&p->x, X_NAME_MAX);
-	return below + (p->x.label && *p->x.label ? TEXT_SIZE + 5 : 2);
+	if (panel->x.kind == NP_AXIS_NAMES && must_turn(&panel->x, width))
+		below = GAP + widest_name(&panel->x, X_NAME_MAX);
+	return below + (panel->x.label && *panel->x.label ? TEXT_SIZE + 5 : 2);
 }
 
 static const struct np_pen grid = {
@@ -648,79 +654,81 @@ static const struct np_pen frame = {
 };
 
 /* Draw the grid lines. The shapes, which come later, cover them. */
-static void draw_grid(struct area *a)
+static void draw_grid(struct area *area)
 {
-	const struct np_box *b = &a->box;
+	const struct np_box *box = &area->box;
 
-	fit_ticks(&a->p->x, a->x_lo, a->x_hi, b->w, false, &a->x_ticks);
-	fit_ticks(&a->p->y, a->y_lo, a->y_hi, b->h, true, &a->y_ticks);
-	for (size_t i = 0; i < a->x_ticks.n; i++) {
-		double x = area_x(a, a->x_ticks.at[i]);
+	fit_ticks(&area->p->x, area->x_lo, area->x_hi, box->w, false,
+		  &area->x_ticks);
+	fit_ticks(&area->p->y, area->y_lo, area->y_hi, box->h, true,
+		  &area->y_ticks);
+	for (size_t i = 0; i < area->x_ticks.n; i++) {
+		double x = area_x(area, area->x_ticks.at[i]);
 
-		put_line(a->c, x, b->y, x, b->y + b->h, &grid);
+		put_line(area->c, x, box->y, x, box->y + box->h, &grid);
 	}
-	for (size_t i = 0; i < a->y_ticks.n; i++) {
-		double y = area_y(a, a->y_ticks.at[i]);
+	for (size_t i = 0; i < area->y_ticks.n; i++) {
+		double y = area_y(area, area->y_ticks.at[i]);
 
-		put_line(a->c, b->x, y, b->x + b->w, y, &grid);
+		put_line(area->c, box->x, y, box->x + box->w, y, &grid);
 	}
 }
 
 /* Write a text of the small size, in black. */
-static void put_text(const struct area *a, double x, double y, const char *what,
-		 enum np_align align, bool turned)
+static void put_text(const struct area *area, double x, double y,
+		     const char *what, enum np_align align, bool turned)
 {
 	const struct np_type type = {
 		.size = SMALL_SIZE, .align = align, .turned = turned,
 	};
 
-	a->c->text(a->c, x, y, what, &type);
+	area->c->text(area->c, x, y, what, &type);
 }
 
 /* Draw names or marks below the box; names are turned if they are too wide. */
-static void draw_x(const struct area *a)
+static void draw_x(const struct area *area)
 {
-	const struct np_axis *x = &a->p->x;
-	bool turned = must_turn(x, a->box.w);
-	double bottom = a->box.y + a->box.h;
+	const struct np_axis *axis = &area->p->x;
+	bool turned = must_turn(axis, area->box.w);
+	double bottom = area->box.y + area->box.h;
 	char cut[NAME_BYTES];
 
-	for (size_t i = 0; i < x->n_names; i++) {
-		double at = area_x(a, (double)i);
+	for (size_t i = 0; i < axis->n_names; i++) {
+		double at = area_x(area, (double)i);
 
 		if (turned)
-			put_text(a, at + 3, bottom + GAP,
-				 axis_name(x, i, X_NAME_MAX, cut), NP_RIGHT,
+			put_text(area, at + 3, bottom + GAP,
+				 axis_name(axis, i, X_NAME_MAX, cut), NP_RIGHT,
 				 true);
 		else
-			put_text(a, at, bottom + GAP + SMALL_SIZE, x->name[i],
-			     NP_CENTRE, false);
+			put_text(area, at, bottom + GAP + SMALL_SIZE,
+				 axis->name[i], NP_CENTRE, false);
 	}
-	for (size_t i = 0; i < a->x_ticks.n; i++) {
-		double at = area_x(a, a->x_ticks.at[i]);
+	for (size_t i = 0; i < area->x_ticks.n; i++) {
+		double at = area_x(area, area->x_ticks.at[i]);
 
-		put_line(a->c, at, bottom, at, bottom - 3, &frame);
-		put_text(a, at, bottom + GAP + SMALL_SIZE, a->x_ticks.label[i],
-		     NP_CENTRE, false);
+		put_line(area->c, at, bottom, at, bottom - 3, &frame);
+		put_text(area, at, bottom + GAP + SMALL_SIZE,
+			 area->x_ticks.label[i], NP_CENTRE, false);
 	}
 }
 
 /* Draw names or marks left of the box. */
-static void draw_y(const struct area *a)
+static void draw_y(const struct area *area)
 {
-	const struct np_axis *y = &a->p->y;
-	double left = a->box.x;
+	const struct np_axis *axis = &area->p->y;
+	double left = area->box.x;
 	char cut[NAME_BYTES];
 
-	for (size_t i = 0; i < y->n_names; i++)
-		put_text(a, left - GAP, area_y(a, (double)i) + 3,
-			 axis_name(y, i, Y_NAME_MAX, cut), NP_RIGHT, false);
-	for (size_t i = 0; i < a->y_ticks.n; i++) {
-		double at = area_y(a, a->y_ticks.at[i]);
+	for (size_t i = 0; i < axis->n_names; i++)
+		put_text(area, left - GAP, area_y(area, (double)i) + 3,
+			 axis_name(axis, i, Y_NAME_MAX, cut), NP_RIGHT, false);
+	for (size_t i = 0; i < area->y_ticks.n; i++) {
+		double at = area_y(area, area->y_ticks.at[i]);
 
-		put_line(a->c, left, at, left + 3, at, &frame);
-		put_text(a, left - GAP, at + 3, a->y_ticks.label[i], NP_RIGHT,
-		     false);
+		put_line(area->c, left, at, left + 3, at, &frame);
+		put_text(area, left - GAP, at + 3, area->y_ticks.label[i],
+			 NP_RIGHT, false);
 	}
 }
 
@@ -729,35 +737,35 @@ static void draw_y(const struct area *a)
  * label that is longer than the y axis is drawn smaller, and cut if that does
  * not suffice.
  */
-static void draw_labels(const struct area *a, double left)
+static void draw_labels(const struct area *area, double left)
 {
 	struct np_type type = { .size = TEXT_SIZE, .align = NP_CENTRE };
 	char cut[NAME_BYTES];
 	double width;
 
-	if (a->p->x.label)
-		a->c->text(a->c, a->box.x + a->box.w / 2,
-			   a->box.y + a->box.h - 2 +
-			   below_height(a->p, a->box.w), a->p->x.label,
-			   &type);
-	if (!a->p->y.label)
+	if (area->p->x.label)
+		area->c->text(area->c, area->box.x + area->box.w / 2,
+			      area->box.y + area->box.h - 2 +
+				      below_height(area->p, area->box.w),
+			      area->p->x.label, &type);
+	if (!area->p->y.label)
 		return;
-	width = np_text_width(a->p->y.label, TEXT_SIZE);
-	if (width > a->box.h)
-		type.size = fmax(SMALL_SIZE, TEXT_SIZE * a->box.h / width);
+	width = np_text_width(area->p->y.label, TEXT_SIZE);
+	if (width > area->box.h)
+		type.size = fmax(SMALL_SIZE, TEXT_SIZE * area->box.h / width);
 	type.turned = true;
-	np_text_fit(a->p->y.label, type.size, a->box.h, cut, sizeof(cut));
-	a->c->text(a->c, a->box.x - left + TEXT_SIZE - 1,
-		   a->box.y + a->box.h / 2, cut, &type);
+	np_text_fit(area->p->y.label, type.size, area->box.h, cut, sizeof(cut));
+	area->c->text(area->c, area->box.x - left + TEXT_SIZE - 1,
+		      area->box.y + area->box.h / 2, cut, &type);
 }
 
 /* Draw frame, marks, names and labels, on top of the shapes. */
-static void draw_axes(const struct area *a, double left)
+static void draw_axes(const struct area *area, double left)
 {
-	put_box(a->c, &a->box, &frame);
-	draw_x(a);
-	draw_y(a);
-	draw_labels(a, left);
+	put_box(area->c, &area->box, &frame);
+	draw_x(area);
+	draw_y(area);
+	draw_labels(area, left);
 }
 
 /* ---- Shapes ---- */
@@ -772,19 +780,20 @@ struct path {
 };
 
 /* Append a point, unless it cannot be drawn. */
-static void add_point(const struct area *a, struct path *p, double x, double y)
+static void add_point(const struct area *area, struct path *path, double x,
+		      double y)
 {
-	double at_x = area_x(a, x), at_y = area_y(a, y);
+	double at_x = area_x(area, x), at_y = area_y(area, y);
 
 	/* On a logarithmic axis 0 is drawn at the lower end. */
 	if (at_y == INFINITY)
-		at_y = a->box.y + a->box.h;
+		at_y = area->box.y + area->box.h;
 	if (at_x == -INFINITY)
-		at_x = a->box.x;
+		at_x = area->box.x;
 	if (!isfinite(at_x) || !isfinite(at_y))
 		return;
-	p->xy[2 * p->n] = at_x;
-	p->xy[2 * p->n++ + 1] = at_y;
+	path->xy[2 * path->n] = at_x;
+	path->xy[2 * path->n++ + 1] = at_y;
 }
 
 /* A pen that fills without an outline. */
@@ -797,85 +806,87 @@ static struct np_pen fill_pen(unsigned style, double opacity)
 }
 
 /* The outline has the lower edge from left to right, and the upper one back. */
-static void draw_band(const struct area *a, const struct np_shape *s)
+static void draw_band(const struct area *area, const struct np_shape *shape)
 {
-	const struct np_pen pen = fill_pen(s->style, 0.18);
-	struct path p = { calloc(4 * s->n + 1, sizeof(*p.xy)), 0 };
+	const struct np_pen pen = fill_pen(shape->style, 0.18);
+	struct path path = { calloc(4 * shape->n + 1, sizeof(*path.xy)), 0 };
 
-	for (size_t i = 0; p.xy && i < s->n; i++)
-		add_point(a, &p, s->datum[i].x, s->datum[i].low);
-	for (size_t i = s->n; p.xy && i--;)
-		add_point(a, &p, s->datum[i].x, s->datum[i].high);
-	if (p.n > 2)
-		a->c->path(a->c, p.xy, p.n, true, &pen);
-	free(p.xy);
+	for (size_t i = 0; path.xy && i < shape->n; i++)
+		add_point(area, &path, shape->datum[i].x, shape->datum[i].low);
+	for (size_t i = shape->n; path.xy && i--;)
+		add_point(area, &path, shape->datum[i].x, shape->datum[i].high);
+	if (path.n > 2)
+		area->c->path(area->c, path.xy, path.n, true, &pen);
+	free(path.xy);
 }
 
 /* Fill steps down to the axis: overlapping ones are then easy to tell apart. */
-static void draw_step(const struct area *a, const struct np_shape *s)
+static void draw_step(const struct area *area, const struct np_shape *shape)
 {
-	const struct np_pen line = style_line(s->style, 1.2);
-	const struct np_pen pen = fill_pen(s->style, 0.2);
-	struct path p = { calloc(4 * s->n + 5, sizeof(*p.xy)), 0 };
+	const struct np_pen line = style_line(shape->style, 1.2);
+	const struct np_pen pen = fill_pen(shape->style, 0.2);
+	struct path path = { calloc(4 * shape->n + 5, sizeof(*path.xy)), 0 };
 
-	if (!p.xy || s->n < 2) {
-		free(p.xy);
+	if (!path.xy || shape->n < 2) {
+		free(path.xy);
 		return;
 	}
-	add_point(a, &p, s->datum[0].x, a->y_lo);
-	for (size_t i = 0; i + 1 < s->n; i++) {
-		add_point(a, &p, s->datum[i].x, s->datum[i].y);
-		add_point(a, &p, s->datum[i + 1].x, s->datum[i].y);
+	add_point(area, &path, shape->datum[0].x, area->y_lo);
+	for (size_t i = 0; i + 1 < shape->n; i++) {
+		add_point(area, &path, shape->datum[i].x, shape->datum[i].y);
+		add_point(area, &path, shape->datum[i + 1].x,
+			  shape->datum[i].y);
 	}
-	add_point(a, &p, s->datum[s->n - 1].x, a->y_lo);
-	if (p.n > 2) {
-		a->c->path(a->c, p.xy, p.n, true, &pen);
-		a->c->path(a->c, p.xy, p.n, false, &line);
+	add_point(area, &path, shape->datum[shape->n - 1].x, area->y_lo);
+	if (path.n > 2) {
+		area->c->path(area->c, path.xy, path.n, true, &pen);
+		area->c->path(area->c, path.xy, path.n, false, &line);
 	}
-	free(p.xy);
+	free(path.xy);
 }
 
 /* Draw a line through all points that can be drawn. */
-static void draw_line(const struct area *a, const struct np_shape *s)
+static void draw_line(const struct area *area, const struct np_shape *shape)
 {
-	const struct np_pen pen = style_line(s->style, 1.3);
-	struct path p = { calloc(2 * s->n + 1, sizeof(*p.xy)), 0 };
+	const struct np_pen pen = style_line(shape->style, 1.3);
+	struct path path = { calloc(2 * shape->n + 1, sizeof(*path.xy)), 0 };
 
-	for (size_t i = 0; p.xy && i < s->n; i++)
-		add_point(a, &p, s->datum[i].x, s->datum[i].y);
-	if (p.n > 1)
-		a->c->path(a->c, p.xy, p.n, false, &pen);
-	free(p.xy);
+	for (size_t i = 0; path.xy && i < shape->n; i++)
+		add_point(area, &path, shape->datum[i].x, shape->datum[i].y);
+	if (path.n > 1)
+		area->c->path(area->c, path.xy, path.n, false, &pen);
+	free(path.xy);
 }
 
 /* Draw a line with a cap at both ends, if all its points can be drawn. */
-static void draw_interval(const struct area *a, const struct np_shape *s,
-			  const struct np_datum *d)
+static void draw_interval(const struct area *area, const struct np_shape *shape,
+			  const struct np_datum *datum)
 {
 	const struct np_pen pen = {
-		.line = style_colour(s->style), .fill = NP_NO_COLOUR,
+		.line = style_colour(shape->style),
+		.fill = NP_NO_COLOUR,
 		.width = 0.9,
 	};
-	double x = area_x(a, d->x);
-	double low = area_y(a, d->low), high = area_y(a, d->high);
+	double x = area_x(area, datum->x);
+	double low = area_y(area, datum->low), high = area_y(area, datum->high);
 
 	if (!isfinite(x) || !isfinite(low) || !isfinite(high))
 		return;
-	put_line(a->c, x, low, x, high, &pen);
-	put_line(a->c, x - HALF_CAP, low, x + HALF_CAP, low, &pen);
-	put_line(a->c, x - HALF_CAP, high, x + HALF_CAP, high, &pen);
+	put_line(area->c, x, low, x, high, &pen);
+	put_line(area->c, x - HALF_CAP, low, x + HALF_CAP, low, &pen);
+	put_line(area->c, x - HALF_CAP, high, x + HALF_CAP, high, &pen);
 }
 
 /* A mark covers its interval, which is drawn first. */
-static void draw_points(const struct area *a, const struct np_shape *s)
+static void draw_points(const struct area *area, const struct np_shape *shape)
 {
-	for (size_t i = 0; i < s->n; i++) {
-		double x = area_x(a, s->datum[i].x);
-		double y = area_y(a, s->datum[i].y);
+	for (size_t i = 0; i < shape->n; i++) {
+		double x = area_x(area, shape->datum[i].x);
+		double y = area_y(area, shape->datum[i].y);
 
-		draw_interval(a, s, &s->datum[i]);
+		draw_interval(area, shape, &shape->datum[i]);
 		if (isfinite(x) && isfinite(y))
-			draw_mark(a->c, s->style, x, y);
+			draw_mark(area->c, shape->style, x, y);
 	}
 }
 
@@ -890,35 +901,38 @@ static bool to_extent(double from, double to, double *at, double *length)
 }
 
 /* The rectangle of one datum, clipped to the box; false: nothing to draw. */
-static bool rectangle_of(const struct area *a, enum np_shape_kind kind,
-			 const struct np_datum *d, struct np_box *b)
+static bool rectangle_of(const struct area *area, enum np_shape_kind kind,
+			 const struct np_datum *datum, struct np_box *box)
 {
 	double half = BAR_SHARE / 2;
 
-	*b = a->box;
+	*box = area->box;
 	if (kind == NP_SHAPE_REGION)
-		return to_extent(fmax(area_x(a, d->low), b->x),
-				 fmin(area_x(a, d->high), b->x + b->w),
-				 &b->x, &b->w);
+		return to_extent(fmax(area_x(area, datum->low), box->x),
+				 fmin(area_x(area, datum->high),
+				      box->x + box->w),
+				 &box->x, &box->w);
 	if (kind == NP_SHAPE_BARS)
-		return to_extent(area_y(a, d->low), area_y(a, d->high),
-				 &b->y, &b->h) &&
-		       to_extent(area_x(a, d->x - half),
-				 area_x(a, d->x + half), &b->x, &b->w);
-	return to_extent(area_x(a, d->low), area_x(a, d->high), &b->x,
-			 &b->w) &&
-	       to_extent(area_y(a, d->y - half), area_y(a, d->y + half),
-			 &b->y, &b->h);
+		return to_extent(area_y(area, datum->low),
+				 area_y(area, datum->high), &box->y, &box->h) &&
+		       to_extent(area_x(area, datum->x - half),
+				 area_x(area, datum->x + half), &box->x,
+				 &box->w);
+	return to_extent(area_x(area, datum->low), area_x(area, datum->high),
+			 &box->x, &box->w) &&
+	       to_extent(area_y(area, datum->y - half),
+			 area_y(area, datum->y + half), &box->y, &box->h);
 }
 
 /* Draw regions, bars or spans. */
-static void draw_rectangles(const struct area *a, const struct np_shape *s)
+static void draw_rectangles(const struct area *area,
+			    const struct np_shape *shape)
 {
-	struct np_box b;
+	struct np_box box;
 
-	for (size_t i = 0; i < s->n; i++)
-		if (rectangle_of(a, s->kind, &s->datum[i], &b))
-			draw_rectangle(a->c, s->style, &b);
+	for (size_t i = 0; i < shape->n; i++)
+		if (rectangle_of(area, shape->kind, &shape->datum[i], &box))
+			draw_rectangle(area->c, shape->style, &box);
 }
 
 #define DARK 0.55 /* value from which on a cell's text is white */
@@ -928,7 +942,7 @@ static void draw_rectangles(const struct area *a, const struct np_shape *s)
  * Write a line into a cell of value v, in a smaller font if it is too wide, and
  * cut if that does not suffice.
  */
-static void put_cell_line(const struct area *a, const struct np_box *b,
+static void put_cell_line(const struct area *area, const struct np_box *box,
 			  double y, double size, double v, const char *text)
 {
 	struct np_type type = { .size = size, .align = NP_CENTRE };
@@ -936,60 +950,64 @@ static void put_cell_line(const struct area *a, const struct np_box *b,
 
 	type.colour = isnan(v) ? GREY : v > DARK ? NP_WHITE : NP_BLACK;
 	while (type.size > LEAST_CELL_SIZE &&
-	       np_text_width(text, type.size) > b->w - 2)
+	       np_text_width(text, type.size) > box->w - 2)
 		type.size -= 0.5;
-	np_text_fit(text, type.size, b->w - 1, cut, sizeof(cut));
+	np_text_fit(text, type.size, box->w - 1, cut, sizeof(cut));
 	/* 0.36 of the size: half the height of a capital letter. */
-	a->c->text(a->c, b->x + b->w / 2, y + type.size * 0.36, cut, &type);
+	area->c->text(area->c, box->x + box->w / 2, y + type.size * 0.36, cut,
+		      &type);
 }
 
 /* Write one line, or two separated by '|', of which the second is small. */
-static void put_cell_text(const struct area *a, const struct np_box *b,
+static void put_cell_text(const struct area *area, const struct np_box *box,
 			  double v, const char *text)
 {
 	const char *second = strchr(text, '|');
-	double middle = b->y + b->h / 2;
+	double middle = box->y + box->h / 2;
 	char first[CELL_BYTES];
 
 	if (!second) {
-		put_cell_line(a, b, middle, SMALL_SIZE, v, text);
+		put_cell_line(area, box, middle, SMALL_SIZE, v, text);
 		return;
 	}
 	snprintf(first, sizeof(first), "%.*s", (int)(second - text), text);
-	put_cell_line(a, b, middle - 4, SMALL_SIZE, v, first);
-	put_cell_line(a, b, middle + 5, CELL_SIZE, v, second + 1);
+	put_cell_line(area, box, middle - 4, SMALL_SIZE, v, first);
+	put_cell_line(area, box, middle + 5, CELL_SIZE, v, second + 1);
 }
 
 /* Cells are shaded by value; unknown ones are hatched. */
-static void draw_cells(const struct area *a, const struct np_shape *s)
+static void draw_cells(const struct area *area, const struct np_shape *shape)
 {
 	struct np_pen pen = {
 		.line = NP_WHITE, .width = 1, .opacity = 1,
 	};
 
-	for (size_t i = 0; i < s->n; i++) {
-		const struct np_datum *d = &s->datum[i];
-		struct np_box b = {
-			area_x(a, d->x - 0.5), area_y(a, d->y - 0.5),
-			0, 0,
+	for (size_t i = 0; i < shape->n; i++) {
+		const struct np_datum *datum = &shape->datum[i];
+		struct np_box box = {
+			area_x(area, datum->x - 0.5),
+			area_y(area, datum->y - 0.5),
+			0,
+			0,
 		};
 
-		b.w = area_x(a, d->x + 0.5) - b.x;
-		b.h = area_y(a, d->y + 0.5) - b.y;
-		pen.fill = isnan(d->low) ? NP_WHITE : heat_colour(d->low);
-		put_box(a->c, &b, &pen);
-		if (isnan(d->low))
-			draw_unknown(a->c, &b);
-		if (d->text)
-			put_cell_text(a, &b, d->low, d->text);
+		box.w = area_x(area, datum->x + 0.5) - box.x;
+		box.h = area_y(area, datum->y + 0.5) - box.y;
+		pen.fill = isnan(datum->low) ? NP_WHITE :
+					       heat_colour(datum->low);
+		put_box(area->c, &box, &pen);
+		if (isnan(datum->low))
+			draw_unknown(area->c, &box);
+		if (datum->text)
+			put_cell_text(area, &box, datum->low, datum->text);
 	}
 }
 
 /* Draw a shape by its kind. */
-static void draw_shape(const struct area *a, const struct np_shape *s)
+static void draw_shape(const struct area *area, const struct np_shape *shape)
 {
-	static void (*const drawers[])(const struct area *a,
-				       const struct np_shape *s) = {
+	static void (*const drawers[])(const struct area *area,
+				       const struct np_shape *shape) = {
 		[NP_SHAPE_BAND] = draw_band,
 		[NP_SHAPE_REGION] = draw_rectangles,
 		[NP_SHAPE_STEP] = draw_step,
@@ -1000,7 +1018,7 @@ static void draw_shape(const struct area *a, const struct np_shape *s)
 		[NP_SHAPE_CELLS] = draw_cells,
 	};
 
-	drawers[s->kind](a, s);
+	drawers[shape->kind](area, shape);
 }
 
 /* ---- The page: title, panels with their legends, caption ---- */
@@ -1020,52 +1038,52 @@ static void draw_shape(const struct area *a, const struct np_shape *s)
 #define ENTRY_GAP 10.0	  /* between two entries of a line of the legend */
 
 /* Whether the panel is a matrix of cells. */
-static bool has_cells(const struct np_panel *p)
+static bool has_cells(const struct np_panel *panel)
 {
-	return p->n_shapes && p->shape[0].kind == NP_SHAPE_CELLS;
+	return panel->n_shapes && panel->shape[0].kind == NP_SHAPE_CELLS;
 }
 
 /* Height of the box of a panel. */
-static double area_height(const struct np_panel *p)
+static double area_height(const struct np_panel *panel)
 {
-	double n_rows = fmax(1, (double)p->y.n_names);
+	double n_rows = fmax(1, (double)panel->y.n_names);
 
-	if (p->y.kind != NP_AXIS_NAMES)
+	if (panel->y.kind != NP_AXIS_NAMES)
 		return BOX_HEIGHT;
-	return n_rows * (has_cells(p) ? CELL_HEIGHT : ROW_HEIGHT);
+	return n_rows * (has_cells(panel) ? CELL_HEIGHT : ROW_HEIGHT);
 }
 
 /* Space left of the boxes: the same for all panels, so that these align. */
-static double common_left_width(const struct np_figure *f)
+static double common_left_width(const struct np_figure *figure)
 {
 	double left = 0;
 
-	for (size_t i = 0; i < f->n_panels; i++)
-		left = fmax(left, left_width(f->panel[i]));
+	for (size_t i = 0; i < figure->n_panels; i++)
+		left = fmax(left, left_width(figure->panel[i]));
 	return left;
 }
 
 /* Width of the boxes, so that the marks of all x axes are on the page. */
-static double box_width(const struct np_figure *f, double inner)
+static double box_width(const struct np_figure *figure, double inner)
 {
-	double width = inner - common_left_width(f), right = 0;
+	double width = inner - common_left_width(figure), right = 0;
 
-	for (size_t i = 0; i < f->n_panels; i++)
-		right = fmax(right, overhang_right(f->panel[i], width));
+	for (size_t i = 0; i < figure->n_panels; i++)
+		right = fmax(right, overhang_right(figure->panel[i], width));
 	return width - fmax(0, right + 1 - MARGIN);
 }
 
 /* The usual width, unless cells need more. */
-static double page_width(const struct np_figure *f)
+static double page_width(const struct np_figure *figure)
 {
 	double width = PAGE_WIDTH;
 
-	for (size_t i = 0; i < f->n_panels; i++) {
-		double cells = CELL_WIDTH * (double)f->panel[i]->x.n_names;
+	for (size_t i = 0; i < figure->n_panels; i++) {
+		double cells = CELL_WIDTH * (double)figure->panel[i]->x.n_names;
 
-		if (has_cells(f->panel[i]))
-			width = fmax(width, common_left_width(f) + 2 * MARGIN +
-						    cells);
+		if (has_cells(figure->panel[i]))
+			width = fmax(width, common_left_width(figure) +
+						    2 * MARGIN + cells);
 	}
 	return fmin(ceil(width), PAGE_WIDTH_MAX);
 }
@@ -1118,11 +1136,11 @@ static size_t fit_line(const char *text, double width, char line[LINE_BYTES])
 }
 
 /*
- * Draw text, broken into lines, below y; c NULL: measure only. Returns its
+ * Draw text, broken into lines, below y; canvas NULL: measure only. Returns its
  * height.
  */
-static double put_paragraph(struct np_canvas *c, const char *text, double y,
-			    double width)
+static double put_paragraph(struct np_canvas *canvas, const char *text,
+			    double y, double width)
 {
 	const struct np_type type = { .size = SMALL_SIZE,
 				      .colour = GREY };
@@ -1133,15 +1151,18 @@ static double put_paragraph(struct np_canvas *c, const char *text, double y,
 		size_t n = fit_line(text, width, line);
 
 		height += LINE_HEIGHT;
-		if (c)
-			c->text(c, MARGIN, y + height, line, &type);
+		if (canvas)
+			canvas->text(canvas, MARGIN, y + height, line, &type);
 		text += n + strspn(text + n, " ");
 	}
 	return height;
 }
 
-/* Draw a title below y; c NULL: measure only. Returns its height, 0 if none. */
-static double put_title(struct np_canvas *c, const char *text, double size,
+/*
+ * Draw a title below y; canvas NULL: measure only. Returns its height, 0 if
+ * none.
+ */
+static double put_title(struct np_canvas *canvas, const char *text, double size,
 			double y, double width)
 {
 	const struct np_type type = { .size = size, .bold = true };
@@ -1151,145 +1172,150 @@ static double put_title(struct np_canvas *c, const char *text, double size,
 		return 0;
 	/* np_text_width() is of the regular face; bold letters are wider. */
 	np_text_fit(text, 1.15 * size, width, cut, sizeof(cut));
-	if (c)
-		c->text(c, MARGIN, y + TITLE_HEIGHT - 5, cut, &type);
+	if (canvas)
+		canvas->text(canvas, MARGIN, y + TITLE_HEIGHT - 5, cut, &type);
 	return TITLE_HEIGHT;
 }
 
 /* Width of a shape's entry in the legend, with the space behind it. */
-static double entry_width(const struct np_shape *s)
+static double entry_width(const struct np_shape *shape)
 {
-	return SAMPLE_WIDTH + 4 + np_text_width(s->name, SMALL_SIZE) +
+	return SAMPLE_WIDTH + 4 + np_text_width(shape->name, SMALL_SIZE) +
 	       ENTRY_GAP;
 }
 
 /* The symbol of a shape in the legend; its text has its baseline at y. */
-static void put_sample(struct np_canvas *c, const struct np_shape *s, double x,
-		       double y)
+static void put_sample(struct np_canvas *canvas, const struct np_shape *shape,
+		       double x, double y)
 {
 	const struct np_box box = { x, y - 6.5, SAMPLE_WIDTH, 7 };
-	struct np_pen line = style_line(s->style, 1.3);
-	const struct np_pen fill = fill_pen(s->style, 0.2);
+	struct np_pen line = style_line(shape->style, 1.3);
+	const struct np_pen fill = fill_pen(shape->style, 0.2);
 
-	switch (s->kind) {
+	switch (shape->kind) {
 	case NP_SHAPE_BAND:
 	case NP_SHAPE_STEP:
-		put_box(c, &box, &fill);
-		if (s->kind == NP_SHAPE_STEP)
-			put_line(c, x, y - 6.5, x + SAMPLE_WIDTH, y - 6.5,
+		put_box(canvas, &box, &fill);
+		if (shape->kind == NP_SHAPE_STEP)
+			put_line(canvas, x, y - 6.5, x + SAMPLE_WIDTH, y - 6.5,
 				 &line);
 		break;
 	case NP_SHAPE_LINE:
-		put_line(c, x, y - 3, x + SAMPLE_WIDTH, y - 3, &line);
+		put_line(canvas, x, y - 3, x + SAMPLE_WIDTH, y - 3, &line);
 		break;
 	case NP_SHAPE_POINTS:
 		line.dash[0] = 0;
 		line.width = 0.9;
-		put_line(c, x + SAMPLE_WIDTH / 2, y - 8, x + SAMPLE_WIDTH / 2,
-			 y + 2, &line);
-		draw_mark(c, s->style, x + SAMPLE_WIDTH / 2, y - 3);
+		put_line(canvas, x + SAMPLE_WIDTH / 2, y - 8,
+			 x + SAMPLE_WIDTH / 2, y + 2, &line);
+		draw_mark(canvas, shape->style, x + SAMPLE_WIDTH / 2, y - 3);
 		break;
 	default:
-		draw_rectangle(c, s->style, &box);
+		draw_rectangle(canvas, shape->style, &box);
 	}
 }
 
 /*
- * Draw the legend above a panel, in as many lines as it needs; c NULL: measure
- * only. Returns its height.
+ * Draw the legend above a panel, in as many lines as it needs; canvas NULL:
+ * measure only. Returns its height.
  */
-static double put_legend(struct np_canvas *c, const struct np_panel *p,
+static double put_legend(struct np_canvas *canvas, const struct np_panel *panel,
 			 double left, double y, double width)
 {
 	const struct np_type type = { .size = SMALL_SIZE };
 	double x = left, height = 0;
 	char cut[LINE_BYTES];
 
-	for (size_t i = 0; i < p->n_shapes; i++) {
-		const struct np_shape *s = &p->shape[i];
+	for (size_t i = 0; i < panel->n_shapes; i++) {
+		const struct np_shape *shape = &panel->shape[i];
 
-		if (!s->name)
+		if (!shape->name)
 			continue;
-		if (!height || x + entry_width(s) > left + width + ENTRY_GAP) {
+		if (!height ||
+		    x + entry_width(shape) > left + width + ENTRY_GAP) {
 			x = left;
 			height += ENTRY_HEIGHT;
 		}
-		if (c) {
-			put_sample(c, s, x, y + height - 3);
-			c->text(c, x + SAMPLE_WIDTH + 4, y + height - 3,
-				np_text_fit(s->name, SMALL_SIZE,
-					    width - SAMPLE_WIDTH - 4, cut,
-					    sizeof(cut)), &type);
+		if (canvas) {
+			put_sample(canvas, shape, x, y + height - 3);
+			canvas->text(canvas, x + SAMPLE_WIDTH + 4,
+				     y + height - 3,
+				     np_text_fit(shape->name, SMALL_SIZE,
+						 width - SAMPLE_WIDTH - 4, cut,
+						 sizeof(cut)),
+				     &type);
 		}
-		x += entry_width(s);
+		x += entry_width(shape);
 	}
 	return height + 3;
 }
 
 /* Height of a panel whose box has this width. */
-static double panel_height(const struct np_panel *p, double width)
+static double panel_height(const struct np_panel *panel, double width)
 {
-	return put_title(NULL, p->title, TEXT_SIZE, 0, width) +
-	       put_legend(NULL, p, 0, 0, width) + area_height(p) +
-	       below_height(p, width) + 8;
+	return put_title(NULL, panel->title, TEXT_SIZE, 0, width) +
+	       put_legend(NULL, panel, 0, 0, width) + area_height(panel) +
+	       below_height(panel, width) + 8;
 }
 
-void np_plot_size(const struct np_figure *f, double *width, double *height)
+void np_plot_size(const struct np_figure *figure, double *width, double *height)
 {
 	double box, inner;
 
-	*width = page_width(f);
+	*width = page_width(figure);
 	inner = *width - 2 * MARGIN;
-	box = box_width(f, inner);
+	box = box_width(figure, inner);
 	*height = 2 * MARGIN;
-	*height += put_title(NULL, f->title, HEADING_SIZE, 0, inner);
-	for (size_t i = 0; i < f->n_panels; i++)
-		*height += panel_height(f->panel[i], box);
-	if (f->caption)
-		*height += put_paragraph(NULL, f->caption, 0, inner);
+	*height += put_title(NULL, figure->title, HEADING_SIZE, 0, inner);
+	for (size_t i = 0; i < figure->n_panels; i++)
+		*height += panel_height(figure->panel[i], box);
+	if (figure->caption)
+		*height += put_paragraph(NULL, figure->caption, 0, inner);
 	*height = ceil(*height);
 }
 
 /* Grid, shapes and axes, in this order, below title and legend. */
-static void draw_panel(struct np_canvas *c, const struct np_panel *p, double y,
-		       double left, double width)
+static void draw_panel(struct np_canvas *canvas, const struct np_panel *panel,
+		       double y, double left, double width)
 {
-	struct area a = {
-		.c = c, .p = p,
-		.box = { MARGIN + left, y, width, area_height(p) },
+	struct area area = {
+		.c = canvas,
+		.p = panel,
+		.box = { MARGIN + left, y, width, area_height(panel) },
 	};
 
-	a.box.y += put_title(c, p->title, TEXT_SIZE, y, width);
-	a.box.y += put_legend(c, p, a.box.x, a.box.y, a.box.w);
-	np_figure_range(p, false, &a.x_lo, &a.x_hi);
-	np_figure_range(p, true, &a.y_lo, &a.y_hi);
-	draw_grid(&a);
-	c->clip(c, &a.box);
-	for (size_t i = 0; i < p->n_shapes; i++)
-		draw_shape(&a, &p->shape[i]);
-	c->clip(c, NULL);
-	draw_axes(&a, left);
+	area.box.y += put_title(canvas, panel->title, TEXT_SIZE, y, width);
+	area.box.y +=
+		put_legend(canvas, panel, area.box.x, area.box.y, area.box.w);
+	np_figure_range(panel, false, &area.x_lo, &area.x_hi);
+	np_figure_range(panel, true, &area.y_lo, &area.y_hi);
+	draw_grid(&area);
+	canvas->clip(canvas, &area.box);
+	for (size_t i = 0; i < panel->n_shapes; i++)
+		draw_shape(&area, &panel->shape[i]);
+	canvas->clip(canvas, NULL);
+	draw_axes(&area, left);
 }
 
-void np_plot_draw(const struct np_figure *f, struct np_canvas *c)
+void np_plot_draw(const struct np_figure *figure, struct np_canvas *canvas)
 {
 	const struct np_pen white = {
 		.line = NP_NO_COLOUR, .fill = NP_WHITE, .opacity = 1,
 	};
 	struct np_box page = { 0, 0, 0, 0 };
-	double y = MARGIN, inner, box, left = common_left_width(f);
+	double y = MARGIN, inner, box, left = common_left_width(figure);
 
-	np_plot_size(f, &page.w, &page.h);
+	np_plot_size(figure, &page.w, &page.h);
 	inner = page.w - 2 * MARGIN;
-	box = box_width(f, inner);
-	put_box(c, &page, &white);
-	y += put_title(c, f->title, HEADING_SIZE, y, inner);
-	for (size_t i = 0; i < f->n_panels; i++) {
-		draw_panel(c, f->panel[i], y, left, box);
-		y += panel_height(f->panel[i], box);
+	box = box_width(figure, inner);
+	put_box(canvas, &page, &white);
+	y += put_title(canvas, figure->title, HEADING_SIZE, y, inner);
+	for (size_t i = 0; i < figure->n_panels; i++) {
+		draw_panel(canvas, figure->panel[i], y, left, box);
+		y += panel_height(figure->panel[i], box);
 	}
-	if (f->caption)
-		put_paragraph(c, f->caption, y, inner);
+	if (figure->caption)
+		put_paragraph(canvas, figure->caption, y, inner);
 }
 
 /* ---- The file ---- */
@@ -1329,47 +1355,48 @@ int np_picture_kind(const char *path, enum np_picture_kind *kind,
 }
 
 /* A canvas of the size of the figure's page; NULL: out of memory. */
-static struct np_canvas *new_canvas(const struct np_figure *f,
-				enum np_picture_kind kind, FILE *out)
+static struct np_canvas *new_canvas(const struct np_figure *figure,
+				    enum np_picture_kind kind, FILE *out)
 {
 	double width, height;
 
-	np_plot_size(f, &width, &height);
+	np_plot_size(figure, &width, &height);
 #ifndef NP_NO_CAIRO
 	if (kind == NP_PICTURE_PNG)
 		return np_canvas_png(out, width, height);
 	if (kind == NP_PICTURE_PDF)
-		return np_canvas_pdf(out, width, height, f->title, f->date);
+		return np_canvas_pdf(out, width, height, figure->title,
+				     figure->date);
 #endif
-	return can_draw(kind) ? svg_new(out, width, height, f->title) :
+	return can_draw(kind) ? svg_new(out, width, height, figure->title) :
 				NULL;
 }
 
 /* Draw a figure into a file. */
-static int draw_file(const struct np_figure *f, enum np_picture_kind kind,
+static int draw_file(const struct np_figure *figure, enum np_picture_kind kind,
 		     FILE *out)
 {
-	struct np_canvas *c = new_canvas(f, kind, out);
+	struct np_canvas *canvas = new_canvas(figure, kind, out);
 
-	if (!c)
+	if (!canvas)
 		return -ENOMEM;
-	np_plot_draw(f, c);
-	return c->end(c);
+	np_plot_draw(figure, canvas);
+	return canvas->end(canvas);
 }
 
-int np_picture_make(const struct np_figure *f, enum np_picture_kind kind,
+int np_picture_make(const struct np_figure *figure, enum np_picture_kind kind,
 		    char **out, size_t *len, struct np_err *err)
 {
 	char *text = NULL;
 	FILE *mem;
 	int rc;
 
-	if (f->no_memory)
+	if (figure->no_memory)
 		return np_errf(err, -ENOMEM, "out of memory");
-	if (!f->n_panels)
+	if (!figure->n_panels)
 		return np_errf(err, -EINVAL, "the figure has no panel");
 	mem = open_memstream(&text, len);
-	rc = mem ? draw_file(f, kind, mem) : -ENOMEM;
+	rc = mem ? draw_file(figure, kind, mem) : -ENOMEM;
 	if (mem && fclose(mem) && !rc)
 		rc = -ENOMEM;
 	if (rc) {

@@ -24,15 +24,16 @@ int np_picture_kind(const char *path, enum np_picture_kind *kind,
  * Make the whole file in memory. *out: *len bytes, which the caller frees.
  * Returns 0, or with err -EINVAL (the figure has no panel), -ENOMEM or -EIO.
  */
-int np_picture_make(const struct np_figure *f, enum np_picture_kind kind,
+int np_picture_make(const struct np_figure *figure, enum np_picture_kind kind,
 		    char **out, size_t *len, struct np_err *err);
 
 /*
  * The page that np_picture_make() draws: its size in points, and its contents
  * on any canvas. Exported for the tests, which check the layout.
  */
-void np_plot_size(const struct np_figure *f, double *width, double *height);
-void np_plot_draw(const struct np_figure *f, struct np_canvas *c);
+void np_plot_size(const struct np_figure *figure, double *width,
+		  double *height);
+void np_plot_draw(const struct np_figure *figure, struct np_canvas *canvas);
 
 /*
  * Upper bound on the width of a text in points, for a font of size points:
