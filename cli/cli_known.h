@@ -39,26 +39,27 @@ struct cli_known {
  * Add an application. owned: the list takes ownership of r->runs, also if this
  * fails. Returns 0 or -ENOMEM.
  */
-int cli_known_add(struct cli_known *k, const struct cli_runs *r, bool owned);
+int cli_known_add(struct cli_known *known, const struct cli_runs *r,
+		  bool owned);
 
 /*
  * Add the applications named on the command line. Returns -1 to go on, or the
  * exit status after printing why not.
  */
-int cli_known_find(struct cli_known *k, struct cli_store *s,
-		   const struct cli_options *o);
+int cli_known_find(struct cli_known *known, struct cli_store *store,
+		   const struct cli_options *options);
 
 /*
- * Load the calibration of the cluster where the newest run of the first
- * n_first applications took place, and of the rail or transport that it used,
- * if that has one, and evaluate all applications on it. If two scopes were calibrated, leaf is used unless these applications have
- * sensitivity curves only at the other one. any: if that cluster has no
- * calibration, use the newest of another one.
- * Returns 0, -ENOENT (k->why) or another -errno (k->why).
+ * Load the calibration of the cluster where the newest run of the first n_first
+ * applications took place, and of the rail or transport that it used, if that
+ * has one, and evaluate all applications on it. If two scopes were calibrated,
+ * leaf is used unless these applications have sensitivity curves only at the
+ * other one. any: if that cluster has no calibration, use the newest of another
+ * one.  Returns 0, -ENOENT (known->why) or another -errno (known->why).
  */
-int cli_known_load_calibration(struct cli_known *k, struct cli_store *s, size_t n_first,
-		    bool any);
-void cli_known_free(struct cli_known *k);
+int cli_known_load_calibration(struct cli_known *known, struct cli_store *store,
+			       size_t n_first, bool any);
+void cli_known_free(struct cli_known *known);
 
 /*
  * A predictor for a model (NULL: the default one) on the loaded calibration.
@@ -66,8 +67,8 @@ void cli_known_free(struct cli_known *k);
  * interval everywhere. intervals: false if only slowdowns are wanted, which is
  * much faster. Returns as np_predictor_new().
  */
-int cli_known_predictor(const struct cli_known *k, const struct np_model *m,
-			bool intervals, struct np_predictor **out,
-			struct np_err *err);
+int cli_known_predictor(const struct cli_known *known,
+			const struct np_model *model, bool intervals,
+			struct np_predictor **out, struct np_err *err);
 
 #endif

@@ -18,21 +18,21 @@ struct cli_matrix {
 };
 
 /*
- * Load the applications that o names, or all.  Returns -1 to go on, or the exit
- * status after printing why.
+ * Load the applications that options names, or all.  Returns -1 to go on, or
+ * the exit status after printing why.
  */
-int cli_matrix_find(struct cli_known *k, struct cli_store *s,
-		    const struct cli_options *o);
+int cli_matrix_find(struct cli_known *known, struct cli_store *store,
+		    const struct cli_options *options);
 /*
- * Predict every pair, after k was judged.  n is 0 if no application can be
+ * Predict every pair, after known was judged.  n is 0 if no application can be
  * used. Returns as cli_matrix_find(); on -1 the caller frees *out.
  */
-int cli_matrix_make(const struct cli_known *k, const struct cli_options *o,
-		    struct cli_matrix *out);
-void cli_matrix_free(struct cli_matrix *m);
+int cli_matrix_make(const struct cli_known *known,
+		    const struct cli_options *options, struct cli_matrix *out);
+void cli_matrix_free(struct cli_matrix *matrix);
 
 /* Name of the application in row and column i. */
-const char *cli_matrix_name(const struct cli_matrix *m, size_t i);
+const char *cli_matrix_name(const struct cli_matrix *matrix, size_t i);
 
 /* Why there is no prediction: "not measured" or "no prediction". */
 const char *cli_matrix_why(int rc);

@@ -11,13 +11,14 @@ enum cli_plot_part { CLI_PLOT_LATENCY, CLI_PLOT_CURVE, CLI_PLOT_TIME,
 extern const char *const cli_plot_parts[CLI_PLOT_PARTS];
 
 /*
- * Add one panel of p.  e: the run summary on the calibrated fabric; both NULL
- * without a calibration.  Returns 0, or -ENODATA if nothing was measured; then
- * missing, of len bytes, holds one line with the reason and the command that
- * measures it.
+ * Add one panel of profile.  summary: the run summary on the calibrated fabric;
+ * both NULL without a calibration.  Returns 0, or -ENODATA if nothing was
+ * measured; then missing, of len bytes, holds one line with the reason and the
+ * command that measures it.
  */
-int cli_plot_add(struct np_figure *f, enum cli_plot_part part,
-		 const struct np_profile *p, const struct np_run_summary *e,
+int cli_plot_add(struct np_figure *figure, enum cli_plot_part part,
+		 const struct np_profile *profile,
+		 const struct np_run_summary *summary,
 		 const struct np_fabric *fabric, char *missing, size_t len);
 
 #endif

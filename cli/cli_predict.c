@@ -14,64 +14,72 @@
  * A missing calibration is the usual failure of a new installation, so its
  * message names the command that helps.
  */
-int cli_predict_prepare(struct cli_known *k, struct cli_store *s,
-			const struct cli_options *o)
+int cli_predict_prepare(struct cli_known *known, struct cli_store *store,
+			const struct cli_options *options)
 {
-	int rc = cli_known_load_calibration(k, s, k->n, !o->n_apps);
+	int rc = cli_known_load_calibration(known, store, known->n,
+					    !options->n_apps);
 
 	if (rc == -ENOENT)
 		return cli_fail("%s; an administrator can make one: %s",
-				k->why.text, CLI_CALIBRATE);
-	if (!rc && cli_known_attach_traces(k, s, o->model))
+				known->why.text, CLI_CALIBRATE);
+	if (!rc && cli_known_attach_traces(known, store, options->model))
 		return cli_fail("out of memory");
-	return rc ? cli_fail("%s", k->why.text) : -1;
+	return rc ? cli_fail("%s", known->why.text) : -1;
 }
 
 /* Fail, and say why, if no run of the application can be used. */
-static int check_runs(const struct cli_known *k, size_t app, struct np_err *err)
+static int check_runs(const struct cli_known *known, size_t app,
+		      struct np_err *err)
 {
-	const struct cli_known_app *a = k->app[app];
+	const struct cli_known_app *known_app = known->app[app];
 	char why[NP_ERR_LEN];
 
-	if (a->summary.n_used)
+	if (known_app->summary.n_used)
 		return 0;
-	cli_excluded_text(&a->summary, why, sizeof(why));
-	return np_errf(err, -ENODATA, "%s: no comparable run on cluster %s "
-		       "(excluded: %s)", a->r.runs.app, k->cal.cluster, why);
+	cli_excluded_text(&known_app->summary, why, sizeof(why));
+	return np_errf(err, -ENODATA,
+		       "%s: no comparable run on cluster %s "
+		       "(excluded: %s)",
+		       known_app->r.runs.app, known->cal.cluster, why);
 }
 
 /*
  * All programs are checked first: a model would accept one without usable runs
  * and answer with less information.
  */
-void cli_predict(struct np_predictor *p, const struct cli_known *k,
-		 struct cli_prediction *a)
+void cli_predict(struct np_predictor *predictor, const struct cli_known *known,
+		 struct cli_prediction *prediction)
 {
 	const struct np_program *co[CLI_PREDICT_MAX_CO];
 
-	a->why.text[0] = '\0';
-	a->rc = check_runs(k, a->victim, &a->why);
-	for (size_t i = 0; !a->rc && i < a->n_co; i++)
-		a->rc = check_runs(k, a->co[i], &a->why);
-	if (a->rc)
+	prediction->why.text[0] = '\0';
+	prediction->rc =
+		check_runs(known, prediction->victim, &prediction->why);
+	for (size_t i = 0; !prediction->rc && i < prediction->n_co; i++)
+		prediction->rc =
+			check_runs(known, prediction->co[i], &prediction->why);
+	if (prediction->rc)
 		return;
-	for (size_t i = 0; i < a->n_co; i++)
-		co[i] = &k->app[a->co[i]]->summary.program;
-	a->rc = np_predict(p, &k->app[a->victim]->summary.program, co, a->n_co,
-			   a->scope, &a->p, &a->why);
+	for (size_t i = 0; i < prediction->n_co; i++)
+		co[i] = &known->app[prediction->co[i]]->summary.program;
+	prediction->rc = np_predict(
+		predictor, &known->app[prediction->victim]->summary.program, co,
+		prediction->n_co, prediction->scope, &prediction->p,
+		&prediction->why);
 }
 
 /* The most serious reason comes first. */
-const char *cli_doubt_text(const struct np_prediction *p)
+const char *cli_doubt_text(const struct np_prediction *prediction)
 {
-	if (p->flags & NP_PRED_PAST_LEVELS)
+	if (prediction->flags & NP_PRED_PAST_LEVELS)
 		return "The co-runner slows a level more than any calibrated "
 		       "level does, so the prediction is outside the measured "
 		       "range.";
-	if (p->flags & NP_PRED_ONE_LEVEL)
+	if (prediction->flags & NP_PRED_ONE_LEVEL)
 		return "It depends on a single level and would be quite "
 		       "different without it.";
-	if (p->flags & NP_PRED_WIDE)
+	if (prediction->flags & NP_PRED_WIDE)
 		return "Its interval is too wide to base a decision on.";
 	return NULL;
 }
@@ -110,14 +118,14 @@ const char *cli_flag_names(unsigned set, char *buf, size_t len)
  * The command for one more run under a load level. An application with few such
  * runs gets --netprofile-calibrate, which selects the level itself.
  */
-static void run_under_level(const struct cli_known *k, size_t app, size_t level,
-			    char *command, char *what, size_t len)
+static void run_under_level(const struct cli_known *known, size_t app,
+			    size_t level, char *command, char *what, size_t len)
 {
-	const struct cli_known_app *a = k->app[app];
-	const char *name = a->r.runs.app;
-	const char *load = k->cal.fabric->level[level].name;
+	const struct cli_known_app *known_app = known->app[app];
+	const char *name = known_app->r.runs.app;
+	const char *load = known->cal.fabric->level[level].name;
 
-	if (a->summary.n_curve < 2 || a->summary.n_impact < 2) {
+	if (known_app->summary.n_curve < 2 || known_app->summary.n_impact < 2) {
 		snprintf(command, len, CLI_CALIBRATE_APP, name);
 		snprintf(what, len, "runs of %s under load", name);
 		return;
@@ -125,8 +133,9 @@ static void run_under_level(const struct cli_known *k, size_t app, size_t level,
 	snprintf(command, len, "sbatch --netprofile=%s "
 		 "--netprofile-compress=%s job.sh", name, load);
 	snprintf(what, len, "%s of %s under load level %s",
-		 np_mean_known(&a->summary.mean[level]) ? "another run" :
-							  "a run",
+		 np_mean_known(&known_app->summary.mean[level]) ?
+			 "another run" :
+			 "a run",
 		 name, load);
 }
 
@@ -135,14 +144,14 @@ static void run_under_level(const struct cli_known *k, size_t app, size_t level,
  * turns it into a command. Where sharing has no effect there is nothing to
  * improve.
  */
-void cli_best_measurement(const struct cli_known *k,
-			  const struct cli_prediction *a, char *command,
-			  char *what, size_t len)
+void cli_best_measurement(const struct cli_known *known,
+			  const struct cli_prediction *prediction,
+			  char *command, char *what, size_t len)
 {
-	const struct np_prediction *p = &a->p;
+	const struct np_prediction *p = &prediction->p;
 
 	*command = *what = '\0';
-	if (a->rc || cli_no_effect(k, a->scope))
+	if (prediction->rc || cli_no_effect(known, prediction->scope))
 		return;
 	switch (p->more) {
 	case NP_MORE_NOTHING:
@@ -152,18 +161,18 @@ void cli_best_measurement(const struct cli_known *k,
 		snprintf(what, len, "a new calibration; for an administrator");
 		return;
 	case NP_MORE_CURVE:
-		run_under_level(k, a->victim, p->more_level, command, what,
-				len);
+		run_under_level(known, prediction->victim, p->more_level,
+				command, what, len);
 		return;
 	case NP_MORE_IMPACT:
-		run_under_level(k, a->co[p->more_co], p->more_level, command,
-				what, len);
+		run_under_level(known, prediction->co[p->more_co],
+				p->more_level, command, what, len);
 		return;
 	case NP_MORE_LATENCY:
 		snprintf(command, len, "sbatch --netprofile=%s job.sh",
-			 k->app[a->co[p->more_co]]->r.runs.app);
+			 known->app[prediction->co[p->more_co]]->r.runs.app);
 		snprintf(what, len, "more runs of %s without load",
-			 k->app[a->co[p->more_co]]->r.runs.app);
+			 known->app[prediction->co[p->more_co]]->r.runs.app);
 		return;
 	case NP_MORE_CALIBRATION:
 		snprintf(command, len, "%s", CLI_CALIBRATE);
@@ -171,9 +180,10 @@ void cli_best_measurement(const struct cli_known *k,
 		return;
 	case NP_MORE_LEVELS:
 		snprintf(command, len, "%s --levels=all", CLI_CALIBRATE);
-		snprintf(what, len, "more load levels around %s; for an "
+		snprintf(what, len,
+			 "more load levels around %s; for an "
 			 "administrator",
-			 k->cal.fabric->level[p->more_level].name);
+			 known->cal.fabric->level[p->more_level].name);
 		return;
 	case NP_MORE_SHARING:
 		snprintf(command, len, "%s", CLI_CALIBRATE);
@@ -183,28 +193,29 @@ void cli_best_measurement(const struct cli_known *k,
 	}
 }
 
-bool cli_no_effect(const struct cli_known *k, enum np_scope scope)
+bool cli_no_effect(const struct cli_known *known, enum np_scope scope)
 {
-	return k->calibrated &&
-	       np_sharing_coef_none(&k->cal.fabric->sharing[scope]);
+	return known->calibrated &&
+	       np_sharing_coef_none(&known->cal.fabric->sharing[scope]);
 }
 
 /* Prints the upper end of the interval, since the effect is at most that. */
-const char *cli_no_effect_text(const struct cli_known *k, enum np_scope scope,
-			      char *buf, size_t len)
+const char *cli_no_effect_text(const struct cli_known *known,
+			       enum np_scope scope, char *buf, size_t len)
 {
 	static const char *const what[NP_N_SCOPES] = {
 		[NP_SCOPE_NODE] = "these nodes",
 		[NP_SCOPE_LEAF] = "this leaf switch",
 		[NP_SCOPE_UPLINK] = "this uplink",
 	};
-	const struct np_mean *c = &k->cal.fabric->sharing[scope];
-	double low, high = c->mean;
+	const struct np_mean *mean = &known->cal.fabric->sharing[scope];
+	double low, high = mean->mean;
 
-	np_sharing_coef_interval(c, &low, &high);
-	snprintf(buf, len, "Sharing %s makes no difference here: a co-runner "
+	np_sharing_coef_interval(mean, &low, &high);
+	snprintf(buf, len,
+		 "Sharing %s makes no difference here: a co-runner "
 		 "has at most %.0f %% of the effect that it has %s.",
-		 what[scope], 100 * high, cli_scope_text(k->cal.scope));
+		 what[scope], 100 * high, cli_scope_text(known->cal.scope));
 	return buf;
 }
 

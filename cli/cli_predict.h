@@ -22,36 +22,36 @@ struct cli_prediction {
 };
 
 /*
- * Load the calibration, and traces if the model of o needs them. Returns -1 to
- * go on, or the exit status after printing why not.
+ * Load the calibration, and traces if the model of options needs them. Returns
+ * -1 to go on, or the exit status after printing why not.
  */
-int cli_predict_prepare(struct cli_known *k, struct cli_store *s,
-			const struct cli_options *o);
+int cli_predict_prepare(struct cli_known *known, struct cli_store *store,
+			const struct cli_options *options);
 
-/* Predict the slowdown of a->victim: sets rc, and why or p. */
-void cli_predict(struct np_predictor *p, const struct cli_known *k,
-		 struct cli_prediction *a);
+/* Predict the slowdown of prediction->victim: sets rc, and why or p. */
+void cli_predict(struct np_predictor *predictor, const struct cli_known *known,
+		 struct cli_prediction *prediction);
 
 /*
  * A sentence that says why no decision should be based on this prediction, or
  * NULL if it is reliable.
  */
-const char *cli_doubt_text(const struct np_prediction *p);
+const char *cli_doubt_text(const struct np_prediction *prediction);
 
 /*
  * The measurement that would narrow the interval most: a command to type, and
  * a noun phrase for what it measures. Both are "" if nothing would help.
  */
-void cli_best_measurement(const struct cli_known *k,
-			  const struct cli_prediction *a, char *command,
-			  char *what, size_t len);
+void cli_best_measurement(const struct cli_known *known,
+			  const struct cli_prediction *prediction,
+			  char *command, char *what, size_t len);
 
 /* Does the sharing coefficient show that sharing this scope has no effect? */
-bool cli_no_effect(const struct cli_known *k, enum np_scope scope);
+bool cli_no_effect(const struct cli_known *known, enum np_scope scope);
 
 /* A sentence that says that it has no effect; only if cli_no_effect(). */
-const char *cli_no_effect_text(const struct cli_known *k, enum np_scope scope,
-			      char *buf, size_t len);
+const char *cli_no_effect_text(const struct cli_known *known,
+			       enum np_scope scope, char *buf, size_t len);
 
 /* "on other nodes of the same leaf switch" */
 const char *cli_scope_text(enum np_scope scope);

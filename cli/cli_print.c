@@ -72,11 +72,13 @@ struct out {
 };
 
 /* A separator within a field is replaced. */
-static void print_text(const char *text, const struct out *o)
+static void print_text(const char *text, const struct out *out)
 {
 	for (; *text; text++)
-		putc(*text != o->separator && *text != '\n' ? *text :
-		     *text == ',' ? ' ' : '_', o->f);
+		putc(*text != out->separator && *text != '\n' ? *text :
+		     *text == ','			      ? ' ' :
+								'_',
+		     out->f);
 }
 
 /*
@@ -84,7 +86,7 @@ static void print_text(const char *text, const struct out *o)
  * members: ":a:b" selects the members of an object that are printed.
  */
 static void print_value(json_object *v, const char *members, char join,
-			const struct out *o)
+			const struct out *out)
 {
 	size_t n = json_object_is_type(v, json_type_array) ?
 		json_object_array_length(v) : 0;
@@ -93,26 +95,25 @@ static void print_value(json_object *v, const char *members, char join,
 	case json_type_null:
 		break;
 	case json_type_boolean:
-		fputs(json_object_get_boolean(v) ? "yes" : "no", o->f);
+		fputs(json_object_get_boolean(v) ? "yes" : "no", out->f);
 		break;
 	case json_type_array:
 		for (size_t i = 0; i < n; i++) {
 			if (i)
-				putc(join, o->f);
+				putc(join, out->f);
 			print_value(json_object_array_get_idx(v, i), members,
-				    ':', o);
+				    ':', out);
 		}
 		break;
 	case json_type_object:
 		for (size_t len; *members == ':'; members += 1 + len) {
 			len = strcspn(members + 1, ":|");
-			print_value(below(v, members + 1, len), "", ':',
-				    o);
-			fputs(members[1 + len] == ':' ? ":" : "", o->f);
+			print_value(below(v, members + 1, len), "", ':', out);
+			fputs(members[1 + len] == ':' ? ":" : "", out->f);
 		}
 		break;
 	default:
-		print_text(json_object_get_string(v), o);
+		print_text(json_object_get_string(v), out);
 	}
 }
 
@@ -127,45 +128,46 @@ static void print_length(json_object *v, FILE *f)
 }
 
 /* Print one field of a table; its description ends at "|". */
-static void print_field(const struct record *r, const char *field,
-			const struct out *o)
+static void print_field(const struct record *record, const char *field,
+			const struct out *out)
 {
 	bool count = *field == '#'; /* of the elements of a list */
 	json_object *v;
 	size_t len;
 
 	if (*field == '=') {
-		fprintf(o->f, "%.*s", (int)strcspn(field, "|") - 1, field + 1);
+		fprintf(out->f, "%.*s", (int)strcspn(field, "|") - 1,
+			field + 1);
 		return;
 	}
 	field += count;
 	/* Each "../" leads one record outwards. */
 	for (; !strncmp(field, "../", 3); field += 3)
-		r = r->around;
+		record = record->around;
 	len = strcspn(field, ":|");
 	if (*field == '%') {
-		fputs(r->key, o->f);
+		fputs(record->key, out->f);
 		return;
 	}
-	v = len ? below(r->value, field, len) : NULL;
+	v = len ? below(record->value, field, len) : NULL;
 	if (count)
-		print_length(v, o->f);
+		print_length(v, out->f);
 	else
-		print_value(v, field + len, ',', o);
+		print_value(v, field + len, ',', out);
 }
 
 /* Print one row: its fields, separated, and a newline. */
-static void print_row(const struct record *r, const char *fields,
-		      const struct out *o)
+static void print_row(const struct record *record, const char *fields,
+		      const struct out *out)
 {
 	for (const char *f = fields;; f++) {
-		print_field(r, f, o);
+		print_field(record, f, out);
 		f += strcspn(f, "|");
 		if (!*f)
 			break;
-		putc(o->separator, o->f);
+		putc(out->separator, out->f);
 	}
-	putc('\n', o->f);
+	putc('\n', out->f);
 }
 
 static void print_rows(const struct cli_rows *rows, size_t n, size_t at,
@@ -179,29 +181,29 @@ static const char *next_step(const struct cli_rows *rows, size_t at)
 
 /* Print the rows of each record in the list that the next step leads to. */
 static void print_list(const struct cli_rows *rows, size_t n, size_t at,
-		       const struct record *around, const struct out *o)
+		       const struct record *around, const struct out *out)
 {
 	const char *step = next_step(rows, at);
 	size_t len = strcspn(step, " ");
 	json_object *list = below(around->value, step, len);
-	struct record r = { .around = around };
+	struct record record = { .around = around };
 	char index[CLI_NUMBER];
 
 	at = (size_t)(step + len - rows->list);
 	if (json_object_is_type(list, json_type_object)) {
 		json_object_object_foreach(list, key, value) {
-			r.key = key;
-			r.value = value;
-			print_rows(rows, n, at, &r, o);
+			record.key = key;
+			record.value = value;
+			print_rows(rows, n, at, &record, out);
 		}
 	}
 	if (!json_object_is_type(list, json_type_array))
 		return;
-	r.key = index;
+	record.key = index;
 	for (size_t i = 0; i < json_object_array_length(list); i++) {
 		snprintf(index, sizeof(index), "%zu", i);
-		r.value = json_object_array_get_idx(list, i);
-		print_rows(rows, n, at, &r, o);
+		record.value = json_object_array_get_idx(list, i);
+		print_rows(rows, n, at, &record, out);
 	}
 }
 
@@ -215,18 +217,18 @@ static bool same_step(const struct cli_rows *a, const struct cli_rows *b,
 	return strcspn(other, " ") == len && !strncmp(one, other, len);
 }
 
-/* at: length of the part of their lists that led to the record r */
+/* at: length of the part of their lists that led to the record */
 static void print_rows(const struct cli_rows *rows, size_t n, size_t at,
-		       const struct record *r, const struct out *o)
+		       const struct record *record, const struct out *out)
 {
 	/* Rows whose list ends here print this record. */
 	for (; n && !rows->list[at]; n--)
-		print_row(r, rows++->fields, o);
+		print_row(record, rows++->fields, out);
 	/* Rows with the same next step are printed element by element. */
 	for (size_t same; n; rows += same, n -= same) {
 		for (same = 1; same < n && same_step(rows, rows + same, at);)
 			same++;
-		print_list(rows, same, at, r, o);
+		print_list(rows, same, at, record, out);
 	}
 }
 
@@ -234,9 +236,9 @@ static void print_rows(const struct cli_rows *rows, size_t n, size_t at,
 
 static struct cli_row_selection wanted;
 
-void cli_print_select(const struct cli_row_selection *w)
+void cli_print_select(const struct cli_row_selection *selection)
 {
-	wanted = *w;
+	wanted = *selection;
 }
 
 #define MAX_FIELDS 128
@@ -248,14 +250,14 @@ struct line {
 };
 
 /* Split a line in place; fields beyond MAX_FIELDS are dropped. */
-static void split_line(char *text, char separator, struct line *l)
+static void split_line(char *text, char separator, struct line *line)
 {
-	l->n = 0;
-	for (char *next; text && l->n < MAX_FIELDS; text = next) {
+	line->n = 0;
+	for (char *next; text && line->n < MAX_FIELDS; text = next) {
 		next = strchr(text, separator);
 		if (next)
 			*next++ = '\0';
-		l->field[l->n++] = text;
+		line->field[line->n++] = text;
 	}
 }
 
@@ -287,27 +289,28 @@ struct choice {
 };
 
 /* Returns false after printing an error. */
-static bool choose(const struct line *head, struct choice *c)
+static bool choose(const struct line *head, struct choice *choice)
 {
 	const char *sort = wanted.sort;
 
-	*c = (struct choice){ .sort = -1 };
-	for (const char *f = wanted.fields; f && *f && c->n < MAX_FIELDS;) {
+	*choice = (struct choice){ .sort = -1 };
+	for (const char *f = wanted.fields;
+	     f && *f && choice->n < MAX_FIELDS;) {
 		size_t len = strcspn(f, ",");
 
-		c->field[c->n] = find_field(head, f, len);
-		if (c->field[c->n++] < 0)
+		choice->field[choice->n] = find_field(head, f, len);
+		if (choice->field[choice->n++] < 0)
 			return false;
 		f += len + (f[len] == ',');
 	}
 	for (size_t i = 0; !wanted.fields && i < head->n; i++)
-		c->field[c->n++] = (int)i;
+		choice->field[choice->n++] = (int)i;
 	/* "-Name" sorts in descending order. */
-	c->down = sort && *sort == '-';
+	choice->down = sort && *sort == '-';
 	if (sort)
-		c->sort = find_field(head, sort + c->down,
-				     strlen(sort + c->down));
-	return !sort || c->sort >= 0;
+		choice->sort = find_field(head, sort + choice->down,
+					  strlen(sort + choice->down));
+	return !sort || choice->sort >= 0;
 }
 
 /* Numbers are compared by value, other text bytewise; empty fields are last. */
@@ -329,12 +332,15 @@ static int compare(const void *a, const void *b, void *choice)
 }
 
 /* Print the selected fields; fields that a line lacks are empty. */
-static void print_chosen(const struct line *l, const struct choice *c,
+static void print_chosen(const struct line *line, const struct choice *choice,
 			 char separator)
 {
-	for (size_t i = 0; i < c->n; i++)
-		printf("%s%.*s", (size_t)c->field[i] < l->n ?
-		       l->field[c->field[i]] : "", i + 1 < c->n, &separator);
+	for (size_t i = 0; i < choice->n; i++)
+		printf("%s%.*s",
+		       (size_t)choice->field[i] < line->n ?
+			       line->field[choice->field[i]] :
+			       "",
+		       i + 1 < choice->n, &separator);
 	putchar('\n');
 }
 
@@ -342,7 +348,7 @@ static void print_chosen(const struct line *l, const struct choice *c,
 static int print_wanted(char *text, char separator)
 {
 	struct line head, *line;
-	struct choice c;
+	struct choice choice;
 	size_t n = 0, lines = 1;
 	char *save = NULL;
 
@@ -352,35 +358,35 @@ static int print_wanted(char *text, char separator)
 	if (!line)
 		return cli_fail("out of memory");
 	split_line(strtok_r(text, "\n", &save), separator, &head);
-	if (!choose(&head, &c)) {
+	if (!choose(&head, &choice)) {
 		free(line);
 		return CLI_USAGE;
 	}
 	for (char *t; (t = strtok_r(NULL, "\n", &save));)
 		split_line(t, separator, &line[n++]);
-	if (c.sort >= 0)
-		qsort_r(line, n, sizeof(*line), compare, &c);
+	if (choice.sort >= 0)
+		qsort_r(line, n, sizeof(*line), compare, &choice);
 	if (!wanted.noheader)
-		print_chosen(&head, &c, separator);
+		print_chosen(&head, &choice, separator);
 	for (size_t i = 0; i < n; i++)
-		print_chosen(&line[i], &c, separator);
+		print_chosen(&line[i], &choice, separator);
 	free(line);
 	return CLI_DONE;
 }
 
 /* Print the head and all rows. */
-static void print_all(json_object *output, const struct cli_table *t,
-		      const struct out *o)
+static void print_all(json_object *output, const struct cli_table *table,
+		      const struct out *out)
 {
-	struct record r = { .value = output };
+	struct record record = { .value = output };
 	size_t n = 0;
 
-	while (n < NP_ARRAY_SIZE(t->rows) && t->rows[n].list)
+	while (n < NP_ARRAY_SIZE(table->rows) && table->rows[n].list)
 		n++;
-	for (const char *c = t->head; *c; c++)
-		putc(*c == '|' ? o->separator : *c, o->f);
-	putc('\n', o->f);
-	print_rows(t->rows, n, 0, &r, o);
+	for (const char *c = table->head; *c; c++)
+		putc(*c == '|' ? out->separator : *c, out->f);
+	putc('\n', out->f);
+	print_rows(table->rows, n, 0, &record, out);
 }
 
 /*
@@ -388,9 +394,9 @@ static void print_all(json_object *output, const struct cli_table *t,
  * then selected and sorted.
  */
 int cli_print_output(enum cli_format format, const char *command,
-		     json_object *output, const struct cli_table *t)
+		     json_object *output, const struct cli_table *table)
 {
-	struct out o = { stdout, format == CLI_CSV ? ',' : '|' };
+	struct out out = { stdout, format == CLI_CSV ? ',' : '|' };
 	char *text = NULL;
 	int rc = CLI_DONE;
 	size_t len;
@@ -398,15 +404,15 @@ int cli_print_output(enum cli_format format, const char *command,
 	if (format == CLI_JSON)
 		return cli_print_json(command, output);
 	if (wanted.any) {
-		o.f = open_memstream(&text, &len);
-		if (!o.f)
+		out.f = open_memstream(&text, &len);
+		if (!out.f)
 			return cli_fail("out of memory");
 	}
-	print_all(output, t, &o);
+	print_all(output, table, &out);
 	json_object_put(output);
 	if (wanted.any) {
-		rc = fclose(o.f) ? cli_fail("out of memory") :
-				   print_wanted(text, o.separator);
+		rc = fclose(out.f) ? cli_fail("out of memory") :
+				     print_wanted(text, out.separator);
 		free(text);
 	}
 	return rc;

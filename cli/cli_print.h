@@ -47,7 +47,7 @@ struct cli_table {
  * Set what --noheader, --format and --sort ask for, before the command prints.
  * The strings are borrowed.
  */
-void cli_print_select(const struct cli_row_selection *w);
+void cli_print_select(const struct cli_row_selection *selection);
 
 /*
  * Print the tree in that format and release it.  Returns the exit status.

@@ -108,7 +108,7 @@ static int open_store(const char *dir, struct np_store **store,
  * Errors say which setting named the directory, because NETPROF_STORE is
  * easily forgotten in an environment.
  */
-int cli_store_open(struct cli_store *s)
+int cli_store_open(struct cli_store *store)
 {
 	struct np_err err = NP_ERR_INIT;
 	struct np_conf conf;
@@ -116,17 +116,17 @@ int cli_store_open(struct cli_store *s)
 
 	if (rc >= 0)
 		return rc;
-	rc = open_store(conf.store, &s->store, &err);
+	rc = open_store(conf.store, &store->store, &err);
 	if (rc)
 		return fail_no_store(conf.store, rc, err.text);
-	np_store_set_max_runs(s->store, conf.max_runs);
-	s->max_slowdown = conf.place.max_slowdown;
+	np_store_set_max_runs(store->store, conf.max_runs);
+	store->max_slowdown = conf.place.max_slowdown;
 	return -1;
 }
 
-void cli_store_close(struct cli_store *s)
+void cli_store_close(struct cli_store *store)
 {
-	np_store_close(s->store);
+	np_store_close(store->store);
 }
 
 /* ---- runs and profiles ---- */
@@ -155,12 +155,12 @@ const char *cli_owner_name(enum np_store_owner owner, uid_t uid, char *buf,
 	return buf;
 }
 
-void cli_profile_free(struct cli_profile *p)
+void cli_profile_free(struct cli_profile *profile)
 {
-	np_profile_free(&p->profile);
-	np_runs_free(&p->r.runs);
-	np_runs_free(&p->idle[0]);
-	np_runs_free(&p->idle[1]);
+	np_profile_free(&profile->profile);
+	np_runs_free(&profile->r.runs);
+	np_runs_free(&profile->idle[0]);
+	np_runs_free(&profile->idle[1]);
 }
 
 /*
@@ -168,76 +168,78 @@ void cli_profile_free(struct cli_profile *p)
  * user and site. Having none is no error, and `netprof show idle` is there to
  * report damaged ones.
  */
-static void load_idle(struct cli_store *s, struct cli_profile *p)
+static void load_idle(struct cli_store *store, struct cli_profile *profile)
 {
-	enum np_store_owner other = p->r.owner == NP_STORE_USER ?
-				    NP_STORE_PUBLISHED : NP_STORE_USER;
-	const enum np_store_owner owner[] = { p->r.owner, other };
+	enum np_store_owner other = profile->r.owner == NP_STORE_USER ?
+					    NP_STORE_PUBLISHED :
+					    NP_STORE_USER;
+	const enum np_store_owner owner[] = { profile->r.owner, other };
 
 	for (int i = 0; i < 2; i++)
-		np_store_load(s->store, owner[i], p->r.uid, NP_IDLE_APP, NULL,
-			      NULL, &p->idle[i], NULL);
+		np_store_load(store->store, owner[i], profile->r.uid,
+			      NP_IDLE_APP, NULL, NULL, &profile->idle[i], NULL);
 }
 
 /* Load the runs of one owner, with warnings about skipped files. */
-static int load_runs(struct cli_store *s, enum np_store_owner owner, uid_t uid,
-		     const char *app, struct cli_runs *out, struct np_err *err)
+static int load_runs(struct cli_store *store, enum np_store_owner owner,
+		     uid_t uid, const char *app, struct cli_runs *out,
+		     struct np_err *err)
 {
-	struct cli_runs r = { .owner = owner, .uid = uid };
-	int rc = np_store_load(s->store, owner, uid, app, warn_skipped,
-			       &r.n_skipped, &r.runs, err);
+	struct cli_runs runs = { .owner = owner, .uid = uid };
+	int rc = np_store_load(store->store, owner, uid, app, warn_skipped,
+			       &runs.n_skipped, &runs.runs, err);
 
 	if (!rc)
-		*out = r;
+		*out = runs;
 	return rc;
 }
 
 /* A profile without usable runs is reported like one that does not exist. */
-int cli_runs_load_quiet(struct cli_store *s, enum np_store_owner owner,
+int cli_runs_load_quiet(struct cli_store *store, enum np_store_owner owner,
 			uid_t uid, const char *app, struct cli_runs *out)
 {
-	struct cli_runs r = { .owner = owner, .uid = uid };
-	int rc = np_store_load(s->store, owner, uid, app, NULL, NULL, &r.runs,
-			       NULL);
+	struct cli_runs runs = { .owner = owner, .uid = uid };
+	int rc = np_store_load(store->store, owner, uid, app, NULL, NULL,
+			       &runs.runs, NULL);
 
 	if (rc)
 		return rc == -ENOMEM ? rc : -ENOENT;
-	if (!r.runs.n) {
-		np_runs_free(&r.runs);
+	if (!runs.runs.n) {
+		np_runs_free(&runs.runs);
 		return -ENOENT;
 	}
-	*out = r;
+	*out = runs;
 	return 0;
 }
 
 /* Takes ownership of the runs, also on failure. */
-static int make_profile(struct cli_store *s, const struct cli_runs *r,
+static int make_profile(struct cli_store *store, const struct cli_runs *runs,
 			struct cli_profile *out, struct np_err *err)
 {
 	int rc;
 
 	/* The profile points into *out, which must not be copied afterwards. */
-	*out = (struct cli_profile){ .r = *r };
-	if (strcmp(r->runs.app, NP_IDLE_APP))
-		load_idle(s, out);
+	*out = (struct cli_profile){ .r = *runs };
+	if (strcmp(runs->runs.app, NP_IDLE_APP))
+		load_idle(store, out);
 	rc = np_profile_make(&out->r.runs, (const struct np_runs *[]){
 			     &out->idle[0], &out->idle[1] }, 2,
 			     (double)time(NULL), &out->profile);
 	if (!rc)
 		return 0;
-	np_errf(err, rc, "%s: out of memory", r->runs.app);
+	np_errf(err, rc, "%s: out of memory", runs->runs.app);
 	cli_profile_free(out);
 	return rc;
 }
 
-int cli_profile_load(struct cli_store *s, enum np_store_owner owner, uid_t uid,
-		     const char *app, struct cli_profile *out,
+int cli_profile_load(struct cli_store *store, enum np_store_owner owner,
+		     uid_t uid, const char *app, struct cli_profile *out,
 		     struct np_err *err)
 {
-	struct cli_runs r;
-	int rc = load_runs(s, owner, uid, app, &r, err);
+	struct cli_runs runs;
+	int rc = load_runs(store, owner, uid, app, &runs, err);
 
-	return rc ? rc : make_profile(s, &r, out, err);
+	return rc ? rc : make_profile(store, &runs, out, err);
 }
 
 /* The applications that a user can name, each once. */
@@ -251,16 +253,16 @@ struct names {
  * List the names of the user's profiles, and then the published ones that the
  * user does not have. published: only these.
  */
-static void gather_names(struct cli_store *s, bool published, uid_t uid,
+static void gather_names(struct cli_store *store, bool published, uid_t uid,
 			 struct names *out)
 {
 	size_t n_own = 0, n_published = 0;
 
 	*out = (struct names){ .n = 0 };
 	if (!published)
-		np_store_list_apps(s->store, NP_STORE_USER, uid, &out->own,
+		np_store_list_apps(store->store, NP_STORE_USER, uid, &out->own,
 				   &n_own, NULL);
-	np_store_list_apps(s->store, NP_STORE_PUBLISHED, 0, &out->published,
+	np_store_list_apps(store->store, NP_STORE_PUBLISHED, 0, &out->published,
 			   &n_published, NULL);
 	out->name = calloc(n_own + n_published + 1, sizeof(*out->name));
 	for (size_t i = 0; out->name && i < n_own; i++)
@@ -277,75 +279,79 @@ static void gather_names(struct cli_store *s, bool published, uid_t uid,
 	}
 }
 
-static void names_free(struct names *n)
+static void names_free(struct names *names)
 {
-	free(n->name);
-	free(n->own);
-	free(n->published);
+	free(names->name);
+	free(names->own);
+	free(names->published);
 }
 
 static const char none_yet[] = "; there are no profiles yet: sbatch "
 			       "--netprofile=NAME job.sh makes one";
 
-const char *cli_near_apps(struct cli_store *s, const struct cli_options *o,
-			  const char *app, char *buf, size_t len)
+const char *cli_near_apps(struct cli_store *store,
+			  const struct cli_options *options, const char *app,
+			  char *buf, size_t len)
 {
-	struct names n;
+	struct names names;
 
-	gather_names(s, o->published, o->uid, &n);
-	np_suggest(app, n.name, n.n, buf, len);
-	if (!n.n)
+	gather_names(store, options->published, options->uid, &names);
+	np_suggest(app, names.name, names.n, buf, len);
+	if (!names.n)
 		snprintf(buf, len, "%s", none_yet);
-	names_free(&n);
+	names_free(&names);
 	return buf;
 }
 
 /* A missing store is reported before the usage error. */
-const char *cli_known_apps(const struct cli_options *o, char *buf, size_t len)
+const char *cli_known_apps(const struct cli_options *options, char *buf,
+			   size_t len)
 {
-	struct cli_store s;
-	struct names n;
+	struct cli_store store;
+	struct names names;
 
 	buf[0] = '\0';
-	if (cli_store_open(&s) >= 0)
+	if (cli_store_open(&store) >= 0)
 		return buf;
-	gather_names(&s, o->published, o->uid, &n);
-	for (size_t i = 0; i < n.n && strlen(buf) + 80 < len; i++)
-		cli_add(buf, len, "%s%s", i ? ", " : "; there are ", n.name[i]);
-	if (!n.n)
+	gather_names(&store, options->published, options->uid, &names);
+	for (size_t i = 0; i < names.n && strlen(buf) + 80 < len; i++)
+		cli_add(buf, len, "%s%s", i ? ", " : "; there are ",
+			names.name[i]);
+	if (!names.n)
 		cli_add(buf, len, "%s", none_yet);
-	names_free(&n);
-	cli_store_close(&s);
+	names_free(&names);
+	cli_store_close(&store);
 	return buf;
 }
 
 /* Report which profiles were searched, with the names most like this one. */
-static int fail_not_found(struct cli_store *s, const struct cli_options *o,
-			  const char *app)
+static int fail_not_found(struct cli_store *store,
+			  const struct cli_options *options, const char *app)
 {
 	char near[256], user[CLI_NUMBER];
 
-	cli_near_apps(s, o, app, near, sizeof(near));
-	if (o->published)
+	cli_near_apps(store, options, app, near, sizeof(near));
+	if (options->published)
 		return cli_fail("no published profile of \"%.64s\"%s", app,
 				near);
 	return cli_fail("no profile of \"%.64s\", neither %s's own nor a "
-			"published one%s", app, cli_user(o->uid, user), near);
+			"published one%s",
+			app, cli_user(options->uid, user), near);
 }
 
 /* An owner whose runs are all unusable does not hide the published profile. */
-int cli_runs_find(struct cli_store *s, const struct cli_options *o,
+int cli_runs_find(struct cli_store *store, const struct cli_options *options,
 		  const char *app, struct cli_runs *out)
 {
 	struct np_err err = NP_ERR_INIT;
 	size_t empty = 0;
 	int rc;
 
-	for (int i = o->published; i < 2; i++) {
+	for (int i = options->published; i < 2; i++) {
 		enum np_store_owner owner = i ? NP_STORE_PUBLISHED :
 						NP_STORE_USER;
 
-		rc = load_runs(s, owner, o->uid, app, out, &err);
+		rc = load_runs(store, owner, options->uid, app, out, &err);
 		if (!rc && out->runs.n)
 			return -1;
 		if (!rc) {
@@ -360,48 +366,52 @@ int cli_runs_find(struct cli_store *s, const struct cli_options *o,
 	/* A name that cannot exist gets an error of its own. */
 	if (np_app_check(app, &err))
 		return cli_fail("%s", err.text);
-	return fail_not_found(s, o, app);
+	return fail_not_found(store, options, app);
 }
 
-int cli_profile_find(struct cli_store *s, const struct cli_options *o,
+int cli_profile_find(struct cli_store *store, const struct cli_options *options,
 		     const char *app, struct cli_profile *out)
 {
 	struct np_err err = NP_ERR_INIT;
-	struct cli_runs r;
-	int rc = cli_runs_find(s, o, app, &r);
+	struct cli_runs runs;
+	int rc = cli_runs_find(store, options, app, &runs);
 
 	if (rc >= 0)
 		return rc;
-	return make_profile(s, &r, out, &err) ? cli_fail("%s", err.text) : -1;
+	return make_profile(store, &runs, out, &err) ?
+		       cli_fail("%s", err.text) :
+		       -1;
 }
 
 /*
  * Array tasks and components of heterogeneous jobs have their names from
  * squeue.
  */
-const char *cli_run_id(const struct np_record *r, char *buf, size_t len)
+const char *cli_run_id(const struct np_record *record, char *buf, size_t len)
 {
 	char job[CLI_NUMBER];
 
-	if (r->array_job_id != NP_NO_VALUE && r->array_task_id != NP_NO_VALUE)
-		snprintf(job, sizeof(job), "%u_%u", (unsigned)r->array_job_id,
-			 (unsigned)r->array_task_id);
-	else if (r->het_component != NP_NO_VALUE)
-		snprintf(job, sizeof(job), "%u+%u", r->job_id,
-			 (unsigned)r->het_component);
+	if (record->array_job_id != NP_NO_VALUE &&
+	    record->array_task_id != NP_NO_VALUE)
+		snprintf(job, sizeof(job), "%u_%u",
+			 (unsigned)record->array_job_id,
+			 (unsigned)record->array_task_id);
+	else if (record->het_component != NP_NO_VALUE)
+		snprintf(job, sizeof(job), "%u+%u", record->job_id,
+			 (unsigned)record->het_component);
 	else
-		snprintf(job, sizeof(job), "%u", r->job_id);
-	snprintf(buf, len, "%s.%u", job, r->step_id);
+		snprintf(job, sizeof(job), "%u", record->job_id);
+	snprintf(buf, len, "%s.%u", job, record->step_id);
 	return buf;
 }
 
 /* "1234" matches all steps of job 1234, but not job 12345. */
-bool cli_run_is(const struct np_record *r, const char *run)
+bool cli_run_is(const struct np_record *record, const char *run)
 {
 	size_t len = strlen(run);
 	char id[64];
 
-	cli_run_id(r, id, sizeof(id));
+	cli_run_id(record, id, sizeof(id));
 	return !strncmp(id, run, len) &&
 	       (!id[len] || (id[len] == '.' && !strchr(run, '.')));
 }
@@ -423,7 +433,7 @@ double cli_noise_limit(const struct np_mean *a, const struct np_mean *b)
 	return 2 * noise * sqrt(1.0 / (double)a->n + 1.0 / (double)b->n);
 }
 
-const char *cli_use_name(const struct np_profile *p)
+const char *cli_use_name(const struct np_profile *profile)
 {
 	static const char *const names[] = {
 		[NP_USE_UNKNOWN] = "unknown", [NP_USE_LIGHT] = "light",
@@ -431,7 +441,7 @@ const char *cli_use_name(const struct np_profile *p)
 		[NP_USE_SATURATED] = "saturated",
 	};
 
-	return p->is_idle ? "idle" : names[p->verdict.use];
+	return profile->is_idle ? "idle" : names[profile->verdict.use];
 }
 
 const char *cli_phase_name(enum np_phase_kind kind)
@@ -444,13 +454,14 @@ const char *cli_phase_name(enum np_phase_kind kind)
 	return names[kind];
 }
 
-bool cli_excluded_text(const struct np_run_summary *e, char *buf, size_t len)
+bool cli_excluded_text(const struct np_run_summary *summary, char *buf,
+		       size_t len)
 {
 	buf[0] = '\0';
 	for (int use = NP_RUN_FABRIC; use < NP_RUN_USES; use++)
-		if (e->count[use])
+		if (summary->count[use])
 			cli_add(buf, len, "%s%zu %s", *buf ? ", " : "",
-				e->count[use],
+				summary->count[use],
 				np_run_use_words((enum np_run_use)use));
 	return *buf;
 }
@@ -483,37 +494,39 @@ static const char *congestion_text(const struct np_sample_nic *nic, char *buf,
 	return buf;
 }
 
-void cli_print_rails(FILE *f, const struct np_record *r)
+void cli_print_rails(FILE *f, const struct np_record *record)
 {
-	const char *busiest = np_run_rail(r);
+	const char *busiest = np_run_rail(record);
 	char line[1024] = "", sec[CLI_NUMBER];
 
-	for (size_t i = 0; busiest && i < r->n_leaves; i++) {
-		const char *rail = r->leaves[i].rail;
-		struct np_moments m;
+	for (size_t i = 0; busiest && i < record->n_leaves; i++) {
+		const char *rail = record->leaves[i].rail;
+		struct np_moments moments;
 		size_t k = 0;
 
-		while (k < i && (!rail || !r->leaves[k].rail ||
-				 strcmp(rail, r->leaves[k].rail)))
+		while (k < i && (!rail || !record->leaves[k].rail ||
+				 strcmp(rail, record->leaves[k].rail)))
 			k++;
 		if (!rail || k < i)
 			continue; /* listed already */
-		m = np_run_rail_latency(r, rail);
+		moments = np_run_rail_latency(record, rail);
 		cli_add(line, sizeof(line), "%s%s: %s%s", *line ? ", " : "",
-			rail, m.n ? cli_sec(m.mean, sec) : "not measured",
-			np_run_loads_rail(r, rail) ? "" : " (hardly used)");
+			rail,
+			moments.n ? cli_sec(moments.mean, sec) : "not measured",
+			np_run_loads_rail(record, rail) ? "" :
+							  " (hardly used)");
 	}
 	if (busiest)
 		cli_labelled(f, "Rails", "%s; %s is the busiest, and its "
 			     "latencies count", line, busiest);
 }
 
-void cli_print_adapters(FILE *f, const struct np_sample *s)
+void cli_print_adapters(FILE *f, const struct np_sample *sample)
 {
 	char line[2048] = "", one[512];
 
-	for (size_t i = 0; i < s->n_nics; i++) {
-		const struct np_sample_nic *nic = &s->nic[i];
+	for (size_t i = 0; i < sample->n_nics; i++) {
+		const struct np_sample_nic *nic = &sample->nic[i];
 
 		if (nic->node_sec > 0 &&
 		    *congestion_text(nic, one, sizeof(one)))
@@ -527,12 +540,12 @@ void cli_print_adapters(FILE *f, const struct np_sample *s)
 /* ---- the verdict ---- */
 
 /* How the load varies over time, as the end of a sentence. */
-static void phases_text(const struct np_profile *p, char *buf, size_t len)
+static void phases_text(const struct np_profile *profile, char *buf, size_t len)
 {
-	switch (p->phases.kind) {
+	switch (profile->phases.kind) {
 	case NP_PHASE_PHASES:
 		snprintf(buf, len, ", in phases (busy %.0f %% of the time)",
-			 100 * p->phases.busy_share);
+			 100 * profile->phases.busy_share);
 		break;
 	case NP_PHASE_STEADY:
 		snprintf(buf, len, ", steadily");
@@ -548,111 +561,123 @@ static void phases_text(const struct np_profile *p, char *buf, size_t len)
  * Why a leaf switch was not measured, as the record says it, usually because
  * the step had only one node there; NULL: all were measured.
  */
-static const char *why_leaf_skipped(const struct np_record *r)
+static const char *why_leaf_skipped(const struct np_record *record)
 {
-	for (size_t i = 0; i < r->n_leaves; i++)
-		if (r->leaves[i].skipped)
-			return r->leaves[i].skipped;
+	for (size_t i = 0; i < record->n_leaves; i++)
+		if (record->leaves[i].skipped)
+			return record->leaves[i].skipped;
 	return NULL;
 }
 
 /* Whether the newest run could not be measured on the nodes that it had. */
-static bool had_too_few_nodes(const struct np_profile *p)
+static bool had_too_few_nodes(const struct np_profile *profile)
 {
-	const struct np_record *r = p->runs->n ? p->runs->run[0] : NULL;
+	const struct np_record *record =
+		profile->runs->n ? profile->runs->run[0] : NULL;
 
-	return r && !p->summary.latency.n_runs && !np_run_latency(r).n &&
-	       why_leaf_skipped(r);
+	return record && !profile->summary.latency.n_runs &&
+	       !np_run_latency(record).n && why_leaf_skipped(record);
 }
 
 /* The verdict without usable latencies: why the newest run gave none. */
-static void say_nothing_measured(const struct np_profile *p, char *buf)
+static void say_nothing_measured(const struct np_profile *profile, char *buf)
 {
-	const struct np_record *r = p->runs->run[0];
-	bool measured = np_run_latency(r).n > 0;
+	const struct np_record *record = profile->runs->run[0];
+	bool measured = np_run_latency(record).n > 0;
 	const char *why = NULL;
 
 	if (measured)
-		why = np_run_use_words(p->summary.use[0]);
+		why = np_run_use_words(profile->summary.use[0]);
 	if (!why)
-		why = why_leaf_skipped(r);
-	if (!why && r->n_notes)
-		why = r->notes[r->n_notes - 1]; /* the last word about it */
-	snprintf(buf, CLI_SENTENCE, "%s: no %slatencies yet. Newest run "
-		 "%u.%u: %s.", p->runs->app, measured ? "usable " : "",
-		 r->job_id, r->step_id, why ? why : "no reason was recorded");
-	if (had_too_few_nodes(p))
-		cli_add(buf, CLI_SENTENCE, " Two are needed: sbatch -N2 "
-			"--switches=1 --netprofile=%s job.sh", p->runs->app);
+		why = why_leaf_skipped(record);
+	if (!why && record->n_notes)
+		why = record->notes[record->n_notes -
+				    1]; /* the last word about it */
+	snprintf(buf, CLI_SENTENCE,
+		 "%s: no %slatencies yet. Newest run "
+		 "%u.%u: %s.",
+		 profile->runs->app, measured ? "usable " : "", record->job_id,
+		 record->step_id, why ? why : "no reason was recorded");
+	if (had_too_few_nodes(profile))
+		cli_add(buf, CLI_SENTENCE,
+			" Two are needed: sbatch -N2 "
+			"--switches=1 --netprofile=%s job.sh",
+			profile->runs->app);
 }
 
 /* The verdict if the idle network is not known, and how to measure it. */
-static void say_no_baseline(const struct np_profile *p, char *buf)
+static void say_no_baseline(const struct np_profile *profile, char *buf)
 {
 	const char *cause = "no idle baseline for this fabric";
 
-	if (p->verdict.against == NP_AGAINST_IDLE)
+	if (profile->verdict.against == NP_AGAINST_IDLE)
 		cause = "other jobs shared the leaf switches of every idle run";
-	else if (p->idle.moments.n >= NP_VERDICT_PROBES)
+	else if (profile->idle.moments.n >= NP_VERDICT_PROBES)
 		cause = "the network was not idle in the idle runs, their "
 			"nodes sent too much";
-	else if (p->idle.n_runs)
+	else if (profile->idle.n_runs)
 		cause = "the idle baseline has too few probes";
-	snprintf(buf, CLI_SENTENCE, "%s: network use not known yet: %s. To "
-		 "measure one: " CLI_MEASURE_IDLE, p->runs->app, cause);
+	snprintf(buf, CLI_SENTENCE,
+		 "%s: network use not known yet: %s. To "
+		 "measure one: " CLI_MEASURE_IDLE,
+		 profile->runs->app, cause);
 }
 
 /* The verdict if latencies contradict the byte counters of the nodes. */
-static void say_contradiction(const struct np_profile *p, char *buf)
+static void say_contradiction(const struct np_profile *profile, char *buf)
 {
-	const struct np_verdict *v = &p->verdict;
+	const struct np_verdict *verdict = &profile->verdict;
 	char per_sec[CLI_NUMBER], share[CLI_NUMBER];
 
-	cli_rate(v->rate, per_sec);
-	if (v->doubt == NP_DOUBT_SILENT)
+	cli_rate(verdict->rate, per_sec);
+	if (verdict->doubt == NP_DOUBT_SILENT)
 		snprintf(buf, CLI_SENTENCE,
 			 "%s: network use not known yet: "
 			 "%s of its probes were delayed, but each measured "
 			 "node sent and received only %s. Something else "
 			 "delayed them, or the idle baseline is out of date. "
 			 "To measure a new one: " CLI_MEASURE_IDLE,
-			 p->runs->app, cli_percent(v->delayed_share, share),
-			 per_sec);
+			 profile->runs->app,
+			 cli_percent(verdict->delayed_share, share), per_sec);
 	else
 		snprintf(
 			buf, CLI_SENTENCE,
 			"%s: network use not known yet: "
 			"each measured node sent and received %s, as much as "
 			"its link carries, but no probes were delayed. The "
-			"idle baseline is out of date. To measure a new one: "
-			CLI_MEASURE_IDLE, p->runs->app, per_sec);
+			"idle baseline is out of date. To measure a new one: " CLI_MEASURE_IDLE,
+			profile->runs->app, per_sec);
 }
 
 /* The verdict if the network use is not known: why, and what to do about it. */
-static void say_unknown(const struct np_profile *p, char *buf)
+static void say_unknown(const struct np_profile *profile, char *buf)
 {
-	unsigned long long probes = p->summary.latency.moments.n;
+	unsigned long long probes = profile->summary.latency.moments.n;
 
-	if (p->verdict.doubt == NP_DOUBT_BASELINE)
-		say_no_baseline(p, buf);
-	else if (p->verdict.doubt != NP_DOUBT_PROBES)
-		say_contradiction(p, buf);
-	else if (p->summary.latency.n_runs)
-		snprintf(buf, CLI_SENTENCE, "%s: network use not known yet: "
+	if (profile->verdict.doubt == NP_DOUBT_BASELINE)
+		say_no_baseline(profile, buf);
+	else if (profile->verdict.doubt != NP_DOUBT_PROBES)
+		say_contradiction(profile, buf);
+	else if (profile->summary.latency.n_runs)
+		snprintf(buf, CLI_SENTENCE,
+			 "%s: network use not known yet: "
 			 "%llu probe%s, %d are needed. Run it longer, or with "
-			 "--netprofile-period=20ms.", p->runs->app, probes,
-			 cli_s(probes), NP_VERDICT_PROBES);
-	else if (p->summary.n_levels)
-		snprintf(buf, CLI_SENTENCE, "%s was measured only under "
+			 "--netprofile-period=20ms.",
+			 profile->runs->app, probes, cli_s(probes),
+			 NP_VERDICT_PROBES);
+	else if (profile->summary.n_levels)
+		snprintf(buf, CLI_SENTENCE,
+			 "%s was measured only under "
 			 "synthetic load. To learn how it uses the network, "
 			 "run it once without load: sbatch --netprofile=%s "
-			 "job.sh", p->runs->app, p->runs->app);
+			 "job.sh",
+			 profile->runs->app, profile->runs->app);
 	else
-		say_nothing_measured(p, buf);
+		say_nothing_measured(profile, buf);
 }
 
 /* Sentence 0: how the application uses the network. */
-static void say_use(const struct np_profile *p, char *buf)
+static void say_use(const struct np_profile *profile, char *buf)
 {
 	static const char *const words[] = {
 		[NP_USE_LIGHT] = "uses the network lightly",
@@ -669,47 +694,49 @@ static void say_use(const struct np_profile *p, char *buf)
 	char phases[128], per_sec[CLI_NUMBER];
 
 	/* The idle runs themselves were disturbed. */
-	if (p->is_idle && p->verdict.doubt == NP_DOUBT_BASELINE) {
+	if (profile->is_idle && profile->verdict.doubt == NP_DOUBT_BASELINE) {
 		snprintf(buf, CLI_SENTENCE,
 			 "idle: the network was not idle: "
 			 "each measured node sent and received %s.",
-			 cli_rate(p->verdict.rate, per_sec));
+			 cli_rate(profile->verdict.rate, per_sec));
 		return;
 	}
-	if (p->verdict.use == NP_USE_UNKNOWN) {
-		say_unknown(p, buf);
+	if (profile->verdict.use == NP_USE_UNKNOWN) {
+		say_unknown(profile, buf);
 		return;
 	}
-	if (p->is_idle) {
+	if (profile->is_idle) {
 		snprintf(buf, CLI_SENTENCE, "idle is the network at rest, the "
 			 "baseline of all other profiles.");
 		return;
 	}
-	phases_text(p, phases, sizeof(phases));
-	snprintf(buf, CLI_SENTENCE, "%s %s%s.", p->runs->app,
-		 (p->verdict.guess ? guesses : words)[p->verdict.use], phases);
+	phases_text(profile, phases, sizeof(phases));
+	snprintf(buf, CLI_SENTENCE, "%s %s%s.", profile->runs->app,
+		 (profile->verdict.guess ? guesses :
+					   words)[profile->verdict.use],
+		 phases);
 }
 
 /* Sentence 1: weak points of the idle baseline that the verdict rests on. */
-static void say_reference(const struct np_profile *p, char *buf)
+static void say_reference(const struct np_profile *profile, char *buf)
 {
-	const struct np_sample *idle = p->is_idle ? &p->summary.latency :
-						    &p->idle;
-	bool known = p->verdict.use != NP_USE_UNKNOWN;
+	const struct np_sample *idle =
+		profile->is_idle ? &profile->summary.latency : &profile->idle;
+	bool known = profile->verdict.use != NP_USE_UNKNOWN;
 
 	buf[0] = '\0';
-	if (known && p->verdict.guess && !p->is_idle)
+	if (known && profile->verdict.guess && !profile->is_idle)
 		cli_add(buf, CLI_SENTENCE, "Based on latencies alone: the "
 			"traffic of its nodes was not counted. ");
 	if (known && idle->source == NP_SOURCE_QUIET)
 		cli_add(buf, CLI_SENTENCE, "The idle baseline comes from quiet "
 			"moments of flagged runs; " CLI_MEASURE_IDLE
 			" measures a better one. ");
-	if (p->summary.latency.neighbours)
+	if (profile->summary.latency.neighbours)
 		cli_add(buf, CLI_SENTENCE, "Other jobs shared a leaf switch "
 			"with every run and may have caused some of the "
 			"delay. ");
-	if (p->idle.neighbours)
+	if (profile->idle.neighbours)
 		cli_add(buf, CLI_SENTENCE, "Other jobs shared a leaf switch "
 			"with every idle run. ");
 	if (*buf)
@@ -718,51 +745,58 @@ static void say_reference(const struct np_profile *p, char *buf)
 
 /* The level that slows it most; NULL if no slowdown is known. */
 static const struct np_run_summary_level *
-worst_level(const struct np_profile *p)
+worst_level(const struct np_profile *profile)
 {
 	const struct np_run_summary_level *worst = NULL;
 
-	for (size_t i = 0; i < p->summary.n_levels; i++) {
-		const struct np_run_summary_level *l = &p->summary.level[i];
+	for (size_t i = 0; i < profile->summary.n_levels; i++) {
+		const struct np_run_summary_level *level =
+			&profile->summary.level[i];
 
-		if (np_mean_known(&l->slowdown) &&
-		    (!worst || l->slowdown.mean > worst->slowdown.mean))
-			worst = l;
+		if (np_mean_known(&level->slowdown) &&
+		    (!worst || level->slowdown.mean > worst->slowdown.mean))
+			worst = level;
 	}
 	return worst;
 }
 
 /* "1 run", "3 intervals": how many values the level's slowdown is from. */
-static const char *source_text(const struct np_run_summary_level *l,
+static const char *source_text(const struct np_run_summary_level *level,
 			       char buf[32])
 {
-	uint32_t n = l->slowdown.n;
+	uint32_t n = level->slowdown.n;
 
-	snprintf(buf, 32, "%u %s%s", n, l->of_intervals ? "interval" : "run",
-		 cli_s(n));
+	snprintf(buf, 32, "%u %s%s", n,
+		 level->of_intervals ? "interval" : "run", cli_s(n));
 	return buf;
 }
 
 /* Sentence 2: the worst slowdown under synthetic load. */
-static void say_interference(const struct np_profile *p, char *buf)
+static void say_interference(const struct np_profile *profile, char *buf)
 {
-	const struct np_run_summary_level *worst = worst_level(p);
+	const struct np_run_summary_level *worst = worst_level(profile);
 	char change[CLI_NUMBER], source[32];
 
 	/* What cannot be measured at all cannot be measured under load. */
-	if (p->is_idle || (!p->summary.n_levels && had_too_few_nodes(p)))
+	if (profile->is_idle ||
+	    (!profile->summary.n_levels && had_too_few_nodes(profile)))
 		buf[0] = '\0';
-	else if (!p->summary.n_levels)
-		snprintf(buf, CLI_SENTENCE, "Not measured under synthetic load "
+	else if (!profile->summary.n_levels)
+		snprintf(buf, CLI_SENTENCE,
+			 "Not measured under synthetic load "
 			 "yet. To measure: sbatch --netprofile=%s "
-			 "--netprofile-calibrate job.sh", p->runs->app);
-	else if (!worst && p->summary.intervals.n_runs)
-		snprintf(buf, CLI_SENTENCE, "Its slowdown under synthetic load "
+			 "--netprofile-calibrate job.sh",
+			 profile->runs->app);
+	else if (!worst && profile->summary.intervals.n_runs)
+		snprintf(buf, CLI_SENTENCE,
+			 "Its slowdown under synthetic load "
 			 "is not known yet: %s. Run it again, or for longer, "
 			 "with --netprofile-calibrate.",
-			 p->summary.intervals.verdict == NP_ONE_RUN_USABLE ?
-			 "no load has run in every phase of it" :
-			 np_one_run_words(p->summary.intervals.verdict));
+			 profile->summary.intervals.verdict ==
+					 NP_ONE_RUN_USABLE ?
+				 "no load has run in every phase of it" :
+				 np_one_run_words(
+					 profile->summary.intervals.verdict));
 	else if (!worst)
 		snprintf(buf, CLI_SENTENCE, "Its slowdown under synthetic load "
 			 "is not known: there is no successful run without "
@@ -779,14 +813,16 @@ static void say_interference(const struct np_profile *p, char *buf)
 			 source_text(worst, source));
 }
 
-const char *cli_verdict_text(const struct np_profile *p, int i,
-			    char buf[CLI_SENTENCE])
+const char *cli_verdict_text(const struct np_profile *profile, int i,
+			     char buf[CLI_SENTENCE])
 {
-	static void (*const say[CLI_SENTENCES])(const struct np_profile *p,
-						char *buf) = {
-		say_use, say_reference, say_interference,
+	static void (*const say[CLI_SENTENCES])(
+		const struct np_profile *profile, char *buf) = {
+		say_use,
+		say_reference,
+		say_interference,
 	};
 
-	say[i](p, buf);
+	say[i](profile, buf);
 	return buf;
 }

@@ -32,8 +32,8 @@ int cli_conf_read(struct np_conf *conf);
 /*
  * Open the store. Returns -1, and the caller closes it, or an exit status.
  */
-int cli_store_open(struct cli_store *s);
-void cli_store_close(struct cli_store *s);
+int cli_store_open(struct cli_store *store);
+void cli_store_close(struct cli_store *store);
 
 /* ---- runs and profiles ---- */
 
@@ -50,21 +50,23 @@ struct cli_runs {
  * Returns -1, and the caller frees out->runs with np_runs_free(), or an exit
  * status. An unknown name is reported with the names most like it.
  */
-int cli_runs_find(struct cli_store *s, const struct cli_options *o,
+int cli_runs_find(struct cli_store *store, const struct cli_options *options,
 		  const char *app, struct cli_runs *out);
 
 /*
  * The end of the error for an unknown application: "; did you mean fft?", or
  * how to make a first profile if there is none. len: 256 is enough.
  */
-const char *cli_near_apps(struct cli_store *s, const struct cli_options *o,
-			  const char *app, char *buf, size_t len);
+const char *cli_near_apps(struct cli_store *store,
+			  const struct cli_options *options, const char *app,
+			  char *buf, size_t len);
 
 /*
  * "; there are fft, halo, lammps", as many as fit into a line of len bytes, for
  * the error of a command that was called without an application.
  */
-const char *cli_known_apps(const struct cli_options *o, char *buf, size_t len);
+const char *cli_known_apps(const struct cli_options *options, char *buf,
+			   size_t len);
 
 /* A profile with the runs that it is made of. */
 struct cli_profile {
@@ -77,23 +79,23 @@ struct cli_profile {
  * Make the profile of the runs that cli_runs_find() finds. Returns -1, and the
  * caller frees it, or an exit status. The structure must not be copied.
  */
-int cli_profile_find(struct cli_store *s, const struct cli_options *o,
+int cli_profile_find(struct cli_store *store, const struct cli_options *options,
 		     const char *app, struct cli_profile *out);
-void cli_profile_free(struct cli_profile *p);
+void cli_profile_free(struct cli_profile *profile);
 
 /*
  * Make the profile of a known owner's application. Prints nothing but warnings
  * about skipped files. Returns 0 or -errno with err.
  */
-int cli_profile_load(struct cli_store *s, enum np_store_owner owner, uid_t uid,
-		     const char *app, struct cli_profile *out,
+int cli_profile_load(struct cli_store *store, enum np_store_owner owner,
+		     uid_t uid, const char *app, struct cli_profile *out,
 		     struct np_err *err);
 
 /*
  * Load the runs alone and print nothing. Returns 0, -ENOENT (no run can be
  * read) or -ENOMEM.
  */
-int cli_runs_load_quiet(struct cli_store *s, enum np_store_owner owner,
+int cli_runs_load_quiet(struct cli_store *store, enum np_store_owner owner,
 			uid_t uid, const char *app, struct cli_runs *out);
 
 /* "alice" or "published" */
@@ -101,13 +103,13 @@ const char *cli_owner_name(enum np_store_owner owner, uid_t uid, char *buf,
 			   size_t len);
 
 /* "1234.0", "1234_7.0" of an array, "1234+1.0" of a heterogeneous job */
-const char *cli_run_id(const struct np_record *r, char *buf, size_t len);
+const char *cli_run_id(const struct np_record *record, char *buf, size_t len);
 
 /*
  * Whether `run` is the name that `netprof runs` prints for a run, or the id of
  * its job.
  */
-bool cli_run_is(const struct np_record *r, const char *run);
+bool cli_run_is(const struct np_record *record, const char *run);
 
 /* ---- facts in sentences ---- */
 
@@ -121,8 +123,8 @@ bool cli_run_is(const struct np_record *r, const char *run);
  */
 #define CLI_SENTENCE 512 /* bytes of one at most */
 #define CLI_SENTENCES 3
-const char *cli_verdict_text(const struct np_profile *p, int i,
-			    char buf[CLI_SENTENCE]);
+const char *cli_verdict_text(const struct np_profile *profile, int i,
+			     char buf[CLI_SENTENCE]);
 
 /*
  * Largest difference of two mean run times that is still plausible by chance,
@@ -132,25 +134,26 @@ const char *cli_verdict_text(const struct np_profile *p, int i,
 double cli_noise_limit(const struct np_mean *a, const struct np_mean *b);
 
 /* "heavy", "moderate", "light", "saturated", "unknown"; "idle" for idle */
-const char *cli_use_name(const struct np_profile *p);
+const char *cli_use_name(const struct np_profile *profile);
 /* "steady", "phases", "unknown" */
 const char *cli_phase_name(enum np_phase_kind kind);
 /*
  * "1 on another fabric, 2 failed": the excluded runs; "" if there are none.
  * Returns whether there are any.
  */
-bool cli_excluded_text(const struct np_run_summary *e, char *buf, size_t len);
+bool cli_excluded_text(const struct np_run_summary *summary, char *buf,
+		       size_t len);
 
 /*
  * Print the signs of congestion that the network adapters counted during the
  * runs; nothing if no counters were read.
  */
-void cli_print_adapters(FILE *f, const struct np_sample *s);
+void cli_print_adapters(FILE *f, const struct np_sample *sample);
 
 /*
  * Print the mean latency on each rail of a run, and which one counts; nothing
  * if it has no rails.
  */
-void cli_print_rails(FILE *f, const struct np_record *r);
+void cli_print_rails(FILE *f, const struct np_record *record);
 
 #endif

@@ -70,20 +70,24 @@ static const char *duration_text(double sec, char buf[TIME_TEXT])
  * Which nodes get the load, and on which its effect is measured. With fewer
  * than four nodes both are the same.
  */
-static void print_roles(const struct np_cal_roles *s)
+static void print_roles(const struct np_cal_roles *roles)
 {
 	fprintf(stderr, "leaf switch %s: ",
-		*s->leaf ? s->leaf : "(no topology)");
-	if (s->aggressor.n)
+		*roles->leaf ? roles->leaf : "(no topology)");
+	if (roles->aggressor.n)
 		fprintf(stderr, "load on %s, its effect measured on %s\n",
-			s->aggressor.list, s->victim.list);
+			roles->aggressor.list, roles->victim.list);
 	else
-		fprintf(stderr, "load and measurement share the nodes %s, as "
-			"there are fewer than four\n", s->victim.list);
-	if (s->aggressor_across.n)
-		fprintf(stderr, "uplink: load between %s, its effect measured "
-			"between %s\n", s->aggressor_across.list,
-			s->victim_across.list);
+		fprintf(stderr,
+			"load and measurement share the nodes %s, as "
+			"there are fewer than four\n",
+			roles->victim.list);
+	if (roles->aggressor_across.n)
+		fprintf(stderr,
+			"uplink: load between %s, its effect measured "
+			"between %s\n",
+			roles->aggressor_across.list,
+			roles->victim_across.list);
 	else
 		fprintf(stderr, "uplink: not measured, as there are too few "
 			"nodes on a second leaf switch\n");
@@ -93,26 +97,29 @@ static void print_roles(const struct np_cal_roles *s)
  * What will be measured and how long it takes, before it begins: an
  * administrator decides by this whether to keep the nodes.
  */
-static void print_plan(const struct np_calibrate *c,
+static void print_plan(const struct np_calibrate *calibrate,
 		       const struct np_cal_roles *roles,
-		       const struct np_cal_estimate *e)
+		       const struct np_cal_estimate *estimate)
 {
-	const struct np_cal_setup *s = &c->setup;
-	size_t selected = s->keep < s->n_levels ? s->keep : s->n_levels;
+	const struct np_cal_setup *setup = &calibrate->setup;
+	size_t selected = setup->keep < setup->n_levels ? setup->keep :
+							  setup->n_levels;
 	char t[TIME_TEXT];
 
 	print_roles(roles);
 	fprintf(stderr, "load levels:");
-	for (size_t i = 0; i < s->n_levels; i++)
-		fprintf(stderr, " %s", s->level[i].name);
-	fprintf(stderr, "\neach pair of %zu levels together, %u time%s, %g s "
-		"each\n", selected, s->repeats, cli_s(s->repeats),
-		s->seconds);
-	fprintf(stderr, "%zu measurement%s, about %s", e->n,
-		cli_s(e->n), duration_text(e->sec, t));
-	if (e->n_done)
-		fprintf(stderr, "; %zu done already, about %s left", e->n_done,
-			duration_text(e->left_sec, t));
+	for (size_t i = 0; i < setup->n_levels; i++)
+		fprintf(stderr, " %s", setup->level[i].name);
+	fprintf(stderr,
+		"\neach pair of %zu levels together, %u time%s, %g s "
+		"each\n",
+		selected, setup->repeats, cli_s(setup->repeats),
+		setup->seconds);
+	fprintf(stderr, "%zu measurement%s, about %s", estimate->n,
+		cli_s(estimate->n), duration_text(estimate->sec, t));
+	if (estimate->n_done)
+		fprintf(stderr, "; %zu done already, about %s left",
+			estimate->n_done, duration_text(estimate->left_sec, t));
 	fputc('\n', stderr);
 }
 
@@ -120,19 +127,23 @@ static void print_plan(const struct np_calibrate *c,
  * Progress callback. On a terminal one line that is overwritten; elsewhere a
  * line for every ten percent.
  */
-static void show_progress(void *arg, const struct np_cal_progress *p)
+static void show_progress(void *arg, const struct np_cal_progress *progress)
 {
 	static int last = -1;
-	unsigned percent = p->n ? (unsigned)(100 * p->n_done / p->n) : 100;
+	unsigned percent =
+		progress->n ? (unsigned)(100 * progress->n_done / progress->n) :
+			      100;
 	char t[TIME_TEXT];
 
 	(void)arg;
-	duration_text(p->left_sec, t);
+	duration_text(progress->left_sec, t);
 	if (isatty(STDERR_FILENO)) {
-		fprintf(stderr, "\r%3u %%  %zu of %zu  about %s left  "
-			"%.40s\033[K", percent, p->n_done, p->n, t,
-			p->key ? p->key : "");
-		if (!p->key)
+		fprintf(stderr,
+			"\r%3u %%  %zu of %zu  about %s left  "
+			"%.40s\033[K",
+			percent, progress->n_done, progress->n, t,
+			progress->key ? progress->key : "");
+		if (!progress->key)
 			fputc('\n', stderr);
 		fflush(stderr);
 		return;
@@ -141,28 +152,29 @@ static void show_progress(void *arg, const struct np_cal_progress *p)
 		return;
 	last = (int)percent / 10;
 	fprintf(stderr, "%3u %%  %zu of %zu  about %s left\n", percent,
-		p->n_done, p->n, t);
+		progress->n_done, progress->n, t);
 }
 
 /* One cell of a table: a mean times factor, or "-" if nothing was measured. */
-static void print_mean(const struct np_mean *m, double factor)
+static void print_mean(const struct np_mean *mean, double factor)
 {
-	if (!m->n)
+	if (!mean->n)
 		printf("%8s", "-");
 	else
-		printf("%8.*f", factor == 1 ? 2 : 1, factor * m->mean);
+		printf("%8.*f", factor == 1 ? 2 : 1, factor * mean->mean);
 }
 
 /*
  * One line per scope: how much the medium level loses there under the
  * strongest one, and that loss relative to the calibrated scope.
  */
-static void print_sharing(const struct np_calibrate *c)
+static void print_sharing(const struct np_calibrate *calibrate)
 {
 	for (int i = 0; i < NP_N_SCOPES; i++) {
 		enum np_scope scope = (enum np_scope)i;
-		struct np_mean l = np_cal_loss(c, scope);
-		struct np_mean k = np_cal_sharing(c, c->scope, scope);
+		struct np_mean l = np_cal_loss(calibrate, scope);
+		struct np_mean k =
+			np_cal_sharing(calibrate, calibrate->scope, scope);
 
 		printf("%-8s", np_scope_name(scope));
 		print_mean(&l, 100);
@@ -174,34 +186,35 @@ static void print_sharing(const struct np_calibrate *c)
 }
 
 /*
- * The matrix of slowdowns between levels, and the sharing coefficients, as a first
- * plausibility check by the administrator.
+ * The matrix of slowdowns between levels, and the sharing coefficients, as a
+ * first plausibility check by the administrator.
  */
-static void print_result(const struct np_calibrate *c)
+static void print_result(const struct np_calibrate *calibrate)
 {
-	const struct np_cal_setup *s = &c->setup;
+	const struct np_cal_setup *setup = &calibrate->setup;
 
 	printf("Slowdown in %% of each load level (row) by each other one "
-	       "(column), scope %s:\n\n%-20s", np_scope_name(c->scope), "");
-	for (size_t p = 0; p < c->n_selected; p++)
-		printf("%8.7s", s->level[c->selected[p]].name);
+	       "(column), scope %s:\n\n%-20s",
+	       np_scope_name(calibrate->scope), "");
+	for (size_t p = 0; p < calibrate->n_selected; p++)
+		printf("%8.7s", setup->level[calibrate->selected[p]].name);
 	putchar('\n');
-	for (size_t v = 0; v < c->n_selected; v++) {
-		printf("%-20.20s", s->level[c->selected[v]].name);
-		for (size_t p = 0; p < c->n_selected; p++) {
-			struct np_mean m = np_cal_matrix(c, c->scope,
-							 c->selected[v],
-							 c->selected[p]);
+	for (size_t v = 0; v < calibrate->n_selected; v++) {
+		printf("%-20.20s", setup->level[calibrate->selected[v]].name);
+		for (size_t p = 0; p < calibrate->n_selected; p++) {
+			struct np_mean mean = np_cal_matrix(
+				calibrate, calibrate->scope,
+				calibrate->selected[v], calibrate->selected[p]);
 
-			print_mean(&m, 100);
+			print_mean(&mean, 100);
 		}
 		putchar('\n');
 	}
 	printf("\nLevel %s under load of level %s:\n%-8s%8s%9s\n",
-	       s->level[np_cal_middle(s)].name,
-	       s->level[np_cal_strongest(s)].name, "Scope", "Loss %",
+	       setup->level[np_cal_middle(setup)].name,
+	       setup->level[np_cal_strongest(setup)].name, "Scope", "Loss %",
 	       "Sharing");
-	print_sharing(c);
+	print_sharing(calibrate);
 }
 
 /* ---- the fabric: where the result goes ---- */
@@ -225,32 +238,35 @@ struct fabric_work {
  * Open the store and check that the result can be written, so that a user
  * without permission learns it now and not after an hour of measurements.
  */
-static int check_store(struct fabric_work *w, struct np_err *err)
+static int check_store(struct fabric_work *work, struct np_err *err)
 {
-	const char *store = w->at.conf.store;
+	const char *store = work->at.conf.store;
 	char name[NP_APP_MAX + 1];
-	struct np_dir d;
-	int rc = np_store_open(store, &w->store, err);
+	struct np_dir dir;
+	int rc = np_store_open(store, &work->store, err);
 
 	if (rc)
 		return rc;
-	if (!w->at.cluster || np_app_from_text(w->at.cluster, name))
+	if (!work->at.cluster || np_app_from_text(work->at.cluster, name))
 		strcpy(name, "cluster");
-	rc = np_dir_open_fabric(w->store, name, !w->opt->dry_run, &d, err);
-	if (rc == -ENOENT && w->opt->dry_run) {
-		w->dir = strdup(store);
-		return w->dir ? 0 : -ENOMEM;
+	rc = np_dir_open_fabric(work->store, name, !work->opt->dry_run, &dir,
+				err);
+	if (rc == -ENOENT && work->opt->dry_run) {
+		work->dir = strdup(store);
+		return work->dir ? 0 : -ENOMEM;
 	}
 	if (rc)
 		return rc == -ENOENT ? np_errf(err, rc, "%s: %s", store,
 					       strerror(-rc)) : rc;
-	if (!w->opt->dry_run && faccessat(d.fd, ".", W_OK, AT_EACCESS))
-		rc = np_errf(err, -errno, "%s: %s; only an administrator can "
+	if (!work->opt->dry_run && faccessat(dir.fd, ".", W_OK, AT_EACCESS))
+		rc = np_errf(err, -errno,
+			     "%s: %s; only an administrator can "
 			     "store a calibration; --output=FILE writes it to "
-			     "a file", d.path, strerror(errno));
-	w->dir = strdup(d.path);
-	np_dir_close(&d);
-	return rc || w->dir ? rc : -ENOMEM;
+			     "a file",
+			     dir.path, strerror(errno));
+	work->dir = strdup(dir.path);
+	np_dir_close(&dir);
+	return rc || work->dir ? rc : -ENOMEM;
 }
 
 /*
@@ -258,29 +274,32 @@ static int check_store(struct fabric_work *w, struct np_err *err)
  * nodes, the transport, the lengths and the levels. Returns malloc'ed text or
  * NULL.
  */
-static char *describe_setup(const struct fabric_work *w)
+static char *describe_setup(const struct fabric_work *work)
 {
-	const struct np_cal_setup *s = &w->c.setup;
-	const struct np_cal_roles *at = &w->roles;
+	const struct np_cal_setup *setup = &work->c.setup;
+	const struct np_cal_roles *at = &work->roles;
 	char *text = NULL;
 	size_t len;
 	FILE *f = open_memstream(&text, &len);
 
 	if (!f)
 		return NULL;
-	fprintf(f, "cluster=%s nodes=%s leaf=%s victim=%s aggressor=%s "
-		"across=%s/%s", w->at.cluster ? w->at.cluster : "", w->at.nodes,
+	fprintf(f,
+		"cluster=%s nodes=%s leaf=%s victim=%s aggressor=%s "
+		"across=%s/%s",
+		work->at.cluster ? work->at.cluster : "", work->at.nodes,
 		at->leaf, at->victim.list,
 		at->aggressor.n ? at->aggressor.list : "",
 		at->victim_across.n ? at->victim_across.list : "",
 		at->aggressor_across.n ? at->aggressor_across.list : "");
-	fprintf(f, " transport=%s bytes=%u period=%g per_node=%u seconds=%g "
-		"probe_seconds=%g levels=", w->query.transport,
-		w->at.conf.message_bytes, w->at.conf.period_sec,
-		w->at.conf.per_node,
-		s->seconds, s->probe_seconds);
-	for (size_t i = 0; i < s->n_levels; i++)
-		fprintf(f, "%s%s", i ? "," : "", s->level[i].name);
+	fprintf(f,
+		" transport=%s bytes=%u period=%g per_node=%u seconds=%g "
+		"probe_seconds=%g levels=",
+		work->query.transport, work->at.conf.message_bytes,
+		work->at.conf.period_sec, work->at.conf.per_node,
+		setup->seconds, setup->probe_seconds);
+	for (size_t i = 0; i < setup->n_levels; i++)
+		fprintf(f, "%s%s", i ? "," : "", setup->level[i].name);
 	return fclose(f) ? NULL : text;
 }
 
@@ -288,42 +307,45 @@ static char *describe_setup(const struct fabric_work *w)
  * Set state_path: a hidden file next to the result. In the store its name has
  * a hash of the setup, so that different calibrations do not collide.
  */
-static int set_state_path(struct fabric_work *w, const char *setup,
+static int set_state_path(struct fabric_work *work, const char *setup,
 			  struct np_err *err)
 {
 	int len;
 
-	if (w->opt->output)
-		len = asprintf(&w->state_path, "%s.unfinished",
-			       w->opt->output);
+	if (work->opt->output)
+		len = asprintf(&work->state_path, "%s.unfinished",
+			       work->opt->output);
 	else
-		len = asprintf(&w->state_path, "%s/.unfinished-%016" PRIx64,
-			       w->dir, np_hash(NP_HASH, setup, strlen(setup)));
+		len = asprintf(&work->state_path, "%s/.unfinished-%016" PRIx64,
+			       work->dir,
+			       np_hash(NP_HASH, setup, strlen(setup)));
 	if (len < 0) {
-		w->state_path = NULL;
+		work->state_path = NULL;
 		return np_errf(err, -ENOMEM, "out of memory");
 	}
 	return 0;
 }
 
 /* Continue from the state file, or begin a new calibration. */
-static int load_state(struct fabric_work *w, const char *setup,
+static int load_state(struct fabric_work *work, const char *setup,
 		      struct np_err *err)
 {
 	struct np_cal_state old;
 	char date[40];
 	time_t t;
-	int rc = w->opt->fresh ? -ENOENT :
-		 np_cal_state_load(w->state_path, &old, err);
+	int rc = work->opt->fresh ?
+		       -ENOENT :
+		       np_cal_state_load(work->state_path, &old, err);
 
 	if (!rc && strcmp(old.setup, setup)) {
 		np_cal_state_free(&old);
-		return np_errf(err, -EEXIST, "%s belongs to a calibration with "
+		return np_errf(err, -EEXIST,
+			       "%s belongs to a calibration with "
 			       "other nodes or options; --fresh discards it",
-			       w->state_path);
+			       work->state_path);
 	}
 	if (!rc) {
-		w->state = old;
+		work->state = old;
 		t = (time_t)old.begun;
 		strftime(date, sizeof(date), "%Y-%m-%d %H:%M",
 			 localtime(&t));
@@ -333,45 +355,48 @@ static int load_state(struct fabric_work *w, const char *setup,
 	}
 	if (rc != -ENOENT)
 		return rc;
-	return np_cal_state_init(&w->state, setup, w->date) ?
-		np_errf(err, -ENOMEM, "out of memory") : 0;
+	return np_cal_state_init(&work->state, setup, work->date) ?
+		       np_errf(err, -ENOMEM, "out of memory") :
+		       0;
 }
 
 /* ---- the fabric: measurement ---- */
 
 /* Learn the nodes of the allocation and which of them serve which purpose. */
-static int query_nodes(struct fabric_work *w, struct np_err *err)
+static int query_nodes(struct fabric_work *work, struct np_err *err)
 {
-	struct np_cal_setup *s = &w->c.setup;
-	int rc = np_cal_run_query(w->c.run, w->at.nodes, w->at.n_nodes,
-				   &w->query, err);
+	struct np_cal_setup *setup = &work->c.setup;
+	int rc = np_cal_run_query(work->c.run, work->at.nodes, work->at.n_nodes,
+				  &work->query, err);
 
 	if (!rc)
-		rc = np_cal_roles_make(w->query.node, w->query.n, &w->roles,
-				       err);
+		rc = np_cal_roles_make(work->query.node, work->query.n,
+				       &work->roles, err);
 	if (rc)
 		return rc;
 	for (int i = 0; i < NP_N_SCOPES; i++)
-		s->has[i] = np_cal_roles_have(&w->roles, (enum np_scope)i);
-	if (w->opt->scope_given && !s->has[w->opt->scope])
-		return np_errf(err, -EINVAL, "--scope=%s needs at least four "
+		setup->has[i] =
+			np_cal_roles_have(&work->roles, (enum np_scope)i);
+	if (work->opt->scope_given && !setup->has[work->opt->scope])
+		return np_errf(err, -EINVAL,
+			       "--scope=%s needs at least four "
 			       "nodes on one leaf switch",
-			       np_scope_name(w->opt->scope));
-	w->c.roles = &w->roles;
-	return np_cal_levels_parse(w->opt->levels, w->roles.victim.n, s->level,
-				   &s->n_levels, err);
+			       np_scope_name(work->opt->scope));
+	work->c.roles = &work->roles;
+	return np_cal_levels_parse(work->opt->levels, work->roles.victim.n,
+				   setup->level, &setup->n_levels, err);
 }
 
 /*
  * Callback after each measurement: nothing that was measured is lost, whatever
  * ends the process.
  */
-static int save_state(void *arg, const struct np_cal_state *s,
+static int save_state(void *arg, const struct np_cal_state *state,
 		      struct np_err *err)
 {
-	const struct fabric_work *w = arg;
+	const struct fabric_work *work = arg;
 
-	return np_cal_state_save(w->state_path, s, err);
+	return np_cal_state_save(work->state_path, state, err);
 }
 
 /*
@@ -379,53 +404,55 @@ static int save_state(void *arg, const struct np_cal_state *s,
  * profiles are compared with idle runs. A failure is reported and ignored: the
  * calibration itself is complete.
  */
-static void publish_idle(const struct fabric_work *w, const char *text)
+static void publish_idle(const struct fabric_work *work, const char *text)
 {
 	struct np_err err = NP_ERR_INIT;
 	struct np_calibration cal;
-	struct np_record *r;
+	struct np_record *record;
 
 	if (np_calibration_parse(text, strlen(text), "", &cal, NULL))
 		return;
-	r = np_idle_of_calibration(&cal, np_date_sec());
+	record = np_idle_of_calibration(&cal, np_date_sec());
 	np_calibration_free(&cal);
-	if (!r)
+	if (!record)
 		return;
-	r->uid = geteuid();
-	if (np_store_publish(w->store, r, &err))
+	record->uid = geteuid();
+	if (np_store_publish(work->store, record, &err))
 		fprintf(stderr, "netprof: the idle latencies could not be "
 			"published as a profile: %s\n", err.text);
-	np_record_free(r);
+	np_record_free(record);
 }
 
 /*
  * Write the result first and remove the state file afterwards, so that a
  * failure to write loses nothing.
  */
-static int save_result(struct fabric_work *w, struct np_err *err)
+static int save_result(struct fabric_work *work, struct np_err *err)
 {
 	const struct np_calibration_conditions conditions = {
-		.c = &w->c,
-		.cluster = w->at.cluster,
-		.transport = w->query.transport,
-		.ucx_version = w->query.version,
-		.rail = w->opt->rail,
-		.date = w->date,
-		.message_bytes = w->at.conf.message_bytes,
-		.period_sec = w->at.conf.period_sec,
+		.c = &work->c,
+		.cluster = work->at.cluster,
+		.transport = work->query.transport,
+		.ucx_version = work->query.version,
+		.rail = work->opt->rail,
+		.date = work->date,
+		.message_bytes = work->at.conf.message_bytes,
+		.period_sec = work->at.conf.period_sec,
 	};
 	char *text;
 	int rc = np_calibrate_result(&conditions, &text, err);
 
 	if (rc)
 		return rc;
-	rc = w->opt->output ? cli_overwrite_file(w->opt->output, text, "\n", err) :
-	     np_fabric_store_save(w->store, w->at.cluster, w->date, text, err);
-	if (!rc && !w->opt->output)
-		publish_idle(w, text);
+	rc = work->opt->output ?
+		     cli_overwrite_file(work->opt->output, text, "\n", err) :
+		     np_fabric_store_save(work->store, work->at.cluster,
+					  work->date, text, err);
+	if (!rc && !work->opt->output)
+		publish_idle(work, text);
 	free(text);
 	if (!rc)
-		unlink(w->state_path);
+		unlink(work->state_path);
 	return rc;
 }
 
@@ -433,77 +460,78 @@ static int save_result(struct fabric_work *w, struct np_err *err)
  * Measure what is missing and save the result. Interruptions keep the state
  * file; the next call continues from it.
  */
-static int measure_fabric(struct fabric_work *w, struct np_err *err)
+static int measure_fabric(struct fabric_work *work, struct np_err *err)
 {
-	struct np_cal_estimate e;
-	int rc = np_calibrate_estimate(&w->c, &e);
+	struct np_cal_estimate estimate;
+	int rc = np_calibrate_estimate(&work->c, &estimate);
 
 	if (rc)
 		return np_errf(err, rc, "out of memory");
-	print_plan(&w->c, &w->roles, &e);
-	if (w->opt->dry_run)
+	print_plan(&work->c, &work->roles, &estimate);
+	if (work->opt->dry_run)
 		return 0;
-	rc = np_calibrate_measure(&w->c, err);
+	rc = np_calibrate_measure(&work->c, err);
 	if (rc == -EINTR || rc == -EPIPE || rc == -ETIMEDOUT)
 		fprintf(stderr, "%snetprof: the finished measurements are "
 			"kept; run the same command to continue\n",
 			isatty(STDERR_FILENO) ? "\n" : "");
 	if (rc)
 		return rc;
-	w->date = (double)time(NULL);
-	rc = save_result(w, err);
+	work->date = (double)time(NULL);
+	rc = save_result(work, err);
 	if (!rc)
-		print_result(&w->c);
+		print_result(&work->c);
 	return rc;
 }
 
 /* Find the state of an earlier call for the same setup, or begin. */
-static int prepare_state(struct fabric_work *w, struct np_err *err)
+static int prepare_state(struct fabric_work *work, struct np_err *err)
 {
 	char *setup;
-	int rc = query_nodes(w, err);
+	int rc = query_nodes(work, err);
 
 	if (rc)
 		return rc;
-	setup = describe_setup(w);
+	setup = describe_setup(work);
 	if (!setup)
 		return np_errf(err, -ENOMEM, "out of memory");
-	rc = set_state_path(w, setup, err);
+	rc = set_state_path(work, setup, err);
 	if (!rc)
-		rc = load_state(w, setup, err);
+		rc = load_state(work, setup, err);
 	free(setup);
 	return rc;
 }
 
-static void apply_options(struct fabric_work *w)
+static void apply_options(struct fabric_work *work)
 {
-	const struct calibrate_opt *o = w->opt;
-	struct np_cal_setup *s = &w->c.setup;
+	const struct calibrate_opt *opt = work->opt;
+	struct np_cal_setup *setup = &work->c.setup;
 
-	s->keep = o->keep;
-	s->repeats = o->repeats ? o->repeats : 3;
-	s->seconds = o->seconds;
-	s->probe_seconds = o->probe_seconds ? o->probe_seconds :
-			   NP_CAL_PROBE_FACTOR * o->seconds;
-	w->c.state = &w->state;
-	w->c.scope_given = o->scope_given;
-	w->c.scope = o->scope;
-	w->c.save = save_state;
-	w->c.progress = show_progress;
-	w->c.arg = w;
-	w->date = (double)time(NULL);
+	setup->keep = opt->keep;
+	setup->repeats = opt->repeats ? opt->repeats : 3;
+	setup->seconds = opt->seconds;
+	setup->probe_seconds = opt->probe_seconds ?
+				       opt->probe_seconds :
+				       NP_CAL_PROBE_FACTOR * opt->seconds;
+	work->c.state = &work->state;
+	work->c.scope_given = opt->scope_given;
+	work->c.scope = opt->scope;
+	work->c.save = save_state;
+	work->c.progress = show_progress;
+	work->c.arg = work;
+	work->date = (double)time(NULL);
 }
 
 /* The only adapter of a rail, copied into nic. */
-static int find_adapter(const struct np_topo *t, const char *file,
+static int find_adapter(const struct np_topo *topo, const char *file,
 			const char *rail, char *nic, size_t size,
 			struct np_err *err)
 {
 	*nic = '\0';
-	for (size_t i = 0; i < t->n; i++) {
-		const char *here = t->leaf[i].nic;
+	for (size_t i = 0; i < topo->n; i++) {
+		const char *here = topo->leaf[i].nic;
 
-		if (strcmp(t->leaf[i].rail, rail))
+		if (strcmp(topo->leaf[i].rail, rail))
 			continue;
 		if (*nic && strcmp(nic, here))
 			return np_errf(err, -EINVAL, "%.100s: nodes reach rail "
@@ -518,7 +546,7 @@ static int find_adapter(const struct np_topo *t, const char *file,
 /* --rail: probes and levels run over the adapters that lead to it. */
 static int use_rail(struct np_conf *conf, const char *rail, struct np_err *err)
 {
-	struct np_topo t;
+	struct np_topo topo;
 	int rc;
 
 	if (!rail)
@@ -526,12 +554,12 @@ static int use_rail(struct np_conf *conf, const char *rail, struct np_err *err)
 	if (!conf->rails[0])
 		return np_errf(err, -EINVAL, "--rail=%.60s: netprof.conf has no "
 			       "Rails", rail);
-	rc = np_rails_load(conf->rails, &t, err);
+	rc = np_rails_load(conf->rails, &topo, err);
 	if (rc)
 		return rc;
-	rc = find_adapter(&t, conf->rails, rail, conf->net_devices,
+	rc = find_adapter(&topo, conf->rails, rail, conf->net_devices,
 			  sizeof(conf->net_devices), err);
-	np_topo_free(&t);
+	np_topo_free(&topo);
 	conf->transport[strcspn(conf->transport, "/")] = '\0';
 	return rc;
 }
@@ -540,47 +568,48 @@ static int use_rail(struct np_conf *conf, const char *rail, struct np_err *err)
  * Everything that can fail for lack of permission or memory comes before the
  * first measurement.
  */
-static int run_fabric(struct fabric_work *w, struct np_err *err)
+static int run_fabric(struct fabric_work *work, struct np_err *err)
 {
-	int rc = cli_alloc_find(&w->at, 8, "calibrate", err);
+	int rc = cli_alloc_find(&work->at, 8, "calibrate", err);
 
 	if (!rc)
-		rc = use_rail(&w->at.conf, w->opt->rail, err);
-	if (!rc && !w->opt->output)
-		rc = check_store(w, err);
+		rc = use_rail(&work->at.conf, work->opt->rail, err);
+	if (!rc && !work->opt->output)
+		rc = check_store(work, err);
 	if (!rc)
-		rc = cli_alloc_env(&w->at, err);
+		rc = cli_alloc_env(&work->at, err);
 	if (rc)
 		return rc;
-	w->steps.conf = &w->at.conf;
-	w->steps.job = w->at.job;
-	w->steps.stop = cli_alloc_catch_signals();
-	w->steps.env = w->at.env;
-	w->c.run = np_cal_run_new(&np_cal_srun_ops, &w->steps, &w->c.setup);
-	if (!w->c.run)
+	work->steps.conf = &work->at.conf;
+	work->steps.job = work->at.job;
+	work->steps.stop = cli_alloc_catch_signals();
+	work->steps.env = work->at.env;
+	work->c.run =
+		np_cal_run_new(&np_cal_srun_ops, &work->steps, &work->c.setup);
+	if (!work->c.run)
 		return np_errf(err, -ENOMEM, "out of memory");
-	apply_options(w);
-	rc = prepare_state(w, err);
-	return rc ? rc : measure_fabric(w, err);
+	apply_options(work);
+	rc = prepare_state(work, err);
+	return rc ? rc : measure_fabric(work, err);
 }
 
 /* Returns the exit status. */
 static int calibrate_fabric(const struct calibrate_opt *opt)
 {
-	static struct fabric_work w;
+	static struct fabric_work work;
 	struct np_err err = NP_ERR_INIT;
 	int rc;
 
-	w.opt = opt;
+	work.opt = opt;
 	cli_alloc_catch_signals();
-	rc = run_fabric(&w, &err);
-	np_cal_run_free(w.c.run);
-	np_cal_state_free(&w.state);
-	np_cal_roles_free(&w.roles);
-	np_store_close(w.store);
-	cli_alloc_free(&w.at);
-	free(w.state_path);
-	free(w.dir);
+	rc = run_fabric(&work, &err);
+	np_cal_run_free(work.c.run);
+	np_cal_state_free(&work.state);
+	np_cal_roles_free(&work.roles);
+	np_store_close(work.store);
+	cli_alloc_free(&work.at);
+	free(work.state_path);
+	free(work.dir);
 	return rc ? cli_fail("%s", err.text) : CLI_DONE;
 }
 
@@ -611,24 +640,24 @@ static const char *last_scope(const struct np_runs *runs)
  * Load the runs of the program and the calibration they belong to: that of the
  * scope it was measured at so far, or any.
  */
-static int load_runs(struct app_plan *p, struct cli_store *s, const char *app,
-		     struct np_err *err)
+static int load_runs(struct app_plan *plan, struct cli_store *store,
+		     const char *app, struct np_err *err)
 {
 	const char *cluster = NULL;
-	int rc = np_store_load(s->store, NP_STORE_USER, geteuid(), app,
-			       cli_warn_line, NULL, &p->runs, err);
+	int rc = np_store_load(store->store, NP_STORE_USER, geteuid(), app,
+			       cli_warn_line, NULL, &plan->runs, err);
 
 	if (rc && rc != -ENOENT)
 		return rc;
-	if (p->runs.n)
-		cluster = p->runs.run[0]->cluster;
-	p->calibrated = !np_fabric_store_load(s->store, cluster,
-					      last_scope(&p->runs), &p->fabric,
-					      NULL) ||
-			!np_fabric_store_load(s->store, cluster, NULL,
-					      &p->fabric, NULL);
-	rc = np_curve_levels_make(p->calibrated ? &p->fabric : NULL,
-				  &p->levels);
+	if (plan->runs.n)
+		cluster = plan->runs.run[0]->cluster;
+	plan->calibrated = !np_fabric_store_load(store->store, cluster,
+						 last_scope(&plan->runs),
+						 &plan->fabric, NULL) ||
+			   !np_fabric_store_load(store->store, cluster, NULL,
+						 &plan->fabric, NULL);
+	rc = np_curve_levels_make(plan->calibrated ? &plan->fabric : NULL,
+				  &plan->levels);
 	return rc ? np_errf(err, rc, "out of memory") : 0;
 }
 
@@ -636,65 +665,67 @@ static int load_runs(struct app_plan *p, struct cli_store *s, const char *app,
  * Plan the jobs: take the next needed run, count it as done, and go on until
  * the curve is complete. Returns 0 or -ENOMEM.
  */
-static int plan_jobs(struct app_plan *p, unsigned repeats)
+static int plan_jobs(struct app_plan *plan, unsigned repeats)
 {
 	const struct np_run_summary_opt opt = {
-		.calibration = p->calibrated ? &p->fabric : NULL,
-		.scope = last_scope(&p->runs), .now = (double)time(NULL),
+		.calibration = plan->calibrated ? &plan->fabric : NULL,
+		.scope = last_scope(&plan->runs),
+		.now = (double)time(NULL),
 	};
-	struct np_run_summary e;
+	struct np_run_summary summary;
 	struct np_mean alone;
-	int rc = np_run_summary_make(&p->runs, &opt, &e);
+	int rc = np_run_summary_make(&plan->runs, &opt, &summary);
 
 	if (rc)
 		return rc;
-	np_curve_count(&e, &p->runs, opt.scope, &p->levels, &alone);
-	np_run_summary_free(&e);
-	while (p->n < MAX_JOBS) {
-		long i = np_planner_next(p->levels.level, p->levels.n, &alone,
-					 repeats,
+	np_curve_count(&summary, &plan->runs, opt.scope, &plan->levels, &alone);
+	np_run_summary_free(&summary);
+	while (plan->n < MAX_JOBS) {
+		long i = np_planner_next(plan->levels.level, plan->levels.n,
+					 &alone, repeats,
 					 repeats > NP_PLANNER_RUNS_ALONE ?
 						 repeats :
 						 NP_PLANNER_RUNS_ALONE);
 
 		if (i == NP_PLANNER_COMPLETE)
 			break;
-		p->job[p->n++] = i;
+		plan->job[plan->n++] = i;
 		if (i == NP_PLANNER_ALONE)
 			alone.n++;
 		else
-			p->levels.level[i].run_sec.n++;
+			plan->levels.level[i].run_sec.n++;
 	}
 	return 0;
 }
 
 /* Planned jobs at one level, or without load for NP_PLANNER_ALONE. */
-static size_t count_jobs(const struct app_plan *p, long what)
+static size_t count_jobs(const struct app_plan *plan, long what)
 {
 	size_t n = 0;
 
-	for (size_t i = 0; i < p->n; i++)
-		n += p->job[i] == what;
+	for (size_t i = 0; i < plan->n; i++)
+		n += plan->job[i] == what;
 	return n;
 }
 
 /* Standard error, because the commands of --dry-run go to standard output. */
-static void print_jobs(const struct app_plan *p, const char *app)
+static void print_jobs(const struct app_plan *plan, const char *app)
 {
-	if (!p->n) {
+	if (!plan->n) {
 		fprintf(stderr, "netprof: %s: the sensitivity curve is "
 			"complete; --repeats=N adds more runs\n", app);
 		return;
 	}
 	fprintf(stderr, "%s: %zu %s one after the other: %zu without load", app,
-		p->n, p->n == 1 ? "job" : "jobs",
-		count_jobs(p, NP_PLANNER_ALONE));
-	for (size_t i = 0; i < p->levels.n; i++)
-		if (count_jobs(p, (long)i))
+		plan->n, plan->n == 1 ? "job" : "jobs",
+		count_jobs(plan, NP_PLANNER_ALONE));
+	for (size_t i = 0; i < plan->levels.n; i++)
+		if (count_jobs(plan, (long)i))
 			fprintf(stderr, ", %zu under %s",
-				count_jobs(p, (long)i), p->levels.name[i]);
+				count_jobs(plan, (long)i),
+				plan->levels.name[i]);
 	fputc('\n', stderr);
-	if (!p->calibrated)
+	if (!plan->calibrated)
 		fprintf(stderr, "netprof: this fabric is not calibrated, so "
 			"the load levels are c0 to c7; see netprof "
 			"calibrate\n");
@@ -710,27 +741,29 @@ struct submission {
  * Our options come right after "sbatch", before options of the user and before
  * the script, after which they would be its arguments.
  */
-static int make_submission(const struct calibrate_opt *o,
-			   const struct app_plan *p, long job,
-			   struct submission *c)
+static int make_submission(const struct calibrate_opt *opt,
+			   const struct app_plan *plan, long job,
+			   struct submission *submission)
 {
 	int n = 0;
 
-	c->argv = calloc((size_t)o->argc + 4, sizeof(*c->argv));
-	if (!c->argv)
+	submission->argv =
+		calloc((size_t)opt->argc + 4, sizeof(*submission->argv));
+	if (!submission->argv)
 		return -ENOMEM;
-	snprintf(c->app, sizeof(c->app), "--netprofile=%s", o->app);
-	c->argv[n++] = o->argv[0];
-	c->argv[n++] = c->app;
+	snprintf(submission->app, sizeof(submission->app), "--netprofile=%s",
+		 opt->app);
+	submission->argv[n++] = opt->argv[0];
+	submission->argv[n++] = submission->app;
 	if (job >= 0) {
-		snprintf(c->level, sizeof(c->level),
-			 "--netprofile-compress=%s", p->levels.name[job]);
-		c->argv[n++] = c->level;
+		snprintf(submission->level, sizeof(submission->level),
+			 "--netprofile-compress=%s", plan->levels.name[job]);
+		submission->argv[n++] = submission->level;
 	}
 	/* One at a time, so that the runs do not disturb each other. */
-	c->argv[n++] = (char *)"--dependency=singleton";
-	for (int i = 1; i < o->argc; i++)
-		c->argv[n++] = o->argv[i];
+	submission->argv[n++] = (char *)"--dependency=singleton";
+	for (int i = 1; i < opt->argc; i++)
+		submission->argv[n++] = opt->argv[i];
 	return 0;
 }
 
@@ -765,56 +798,59 @@ static int submit(char *const argv[])
  * Stop at the first failure: the reason is most likely the same for all jobs,
  * and the next call submits what is missing.
  */
-static int submit_all(const struct calibrate_opt *o, const struct app_plan *p)
+static int submit_all(const struct calibrate_opt *opt,
+		      const struct app_plan *plan)
 {
-	for (size_t i = 0; i < p->n; i++) {
-		struct submission c;
-		int rc = make_submission(o, p, p->job[i], &c);
+	for (size_t i = 0; i < plan->n; i++) {
+		struct submission submission;
+		int rc = make_submission(opt, plan, plan->job[i], &submission);
 
 		if (rc)
 			return cli_fail("out of memory");
-		if (o->dry_run)
-			print_command(c.argv);
+		if (opt->dry_run)
+			print_command(submission.argv);
 		else
-			rc = submit(c.argv);
-		free(c.argv);
+			rc = submit(submission.argv);
+		free(submission.argv);
 		if (rc == 127)
-			return cli_fail("%s: cannot be run", o->argv[0]);
+			return cli_fail("%s: cannot be run", opt->argv[0]);
 		if (rc)
 			return cli_fail("submission %zu of %zu failed; run the "
 					"same command again when the submitted "
-					"jobs have ended", i + 1, p->n);
+					"jobs have ended",
+					i + 1, plan->n);
 	}
 	return CLI_DONE;
 }
 
 /* With --app: plan the runs that are missing, and submit them. */
-static int calibrate_app(const struct calibrate_opt *o)
+static int calibrate_app(const struct calibrate_opt *opt)
 {
-	static struct app_plan p;
+	static struct app_plan plan;
 	struct np_err err = NP_ERR_INIT;
-	struct cli_store s;
+	struct cli_store store;
 	int rc;
 
-	if (strcmp(basename(o->argv[0]), "sbatch"))
+	if (strcmp(basename(opt->argv[0]), "sbatch"))
 		return cli_fail("%.64s: expected sbatch and its arguments",
-				o->argv[0]);
-	rc = cli_store_open(&s);
+				opt->argv[0]);
+	rc = cli_store_open(&store);
 	if (rc >= 0)
 		return rc;
-	if (load_runs(&p, &s, o->app, &err)) {
+	if (load_runs(&plan, &store, opt->app, &err)) {
 		rc = cli_fail("%s", err.text);
-	} else if (plan_jobs(&p, o->repeats ? o->repeats : NP_PLANNER_RUNS)) {
+	} else if (plan_jobs(&plan,
+			     opt->repeats ? opt->repeats : NP_PLANNER_RUNS)) {
 		rc = cli_fail("out of memory");
 	} else {
-		print_jobs(&p, o->app);
-		rc = submit_all(o, &p);
+		print_jobs(&plan, opt->app);
+		rc = submit_all(opt, &plan);
 	}
-	np_curve_levels_free(&p.levels);
-	if (p.calibrated)
-		np_calibration_free(&p.fabric);
-	np_runs_free(&p.runs);
-	cli_store_close(&s);
+	np_curve_levels_free(&plan.levels);
+	if (plan.calibrated)
+		np_calibration_free(&plan.fabric);
+	np_runs_free(&plan.runs);
+	cli_store_close(&store);
 	return rc;
 }
 
@@ -826,13 +862,13 @@ static int calibrate_app(const struct calibrate_opt *o)
  */
 static int take_scope(char *text, void *own, struct np_err *err)
 {
-	struct calibrate_opt *o = own;
+	struct calibrate_opt *opt = own;
 
-	o->scope_given = true;
+	opt->scope_given = true;
 	if (!strcmp(text, "leaf"))
-		o->scope = NP_SCOPE_LEAF;
+		opt->scope = NP_SCOPE_LEAF;
 	else if (!strcmp(text, "node"))
-		o->scope = NP_SCOPE_NODE;
+		opt->scope = NP_SCOPE_NODE;
 	else
 		return np_errf(err, -EINVAL, "--scope=%.40s: expected leaf or "
 			       "node", text);
@@ -842,10 +878,10 @@ static int take_scope(char *text, void *own, struct np_err *err)
 static int take_levels(char *text, void *own, struct np_err *err)
 {
 	struct np_level level[NP_CAL_MAX_LEVELS];
-	struct calibrate_opt *o = own;
+	struct calibrate_opt *opt = own;
 	size_t n;
 
-	o->levels = text;
+	opt->levels = text;
 	/*
 	 * The number of nodes is not known yet. Parsing for the largest one
 	 * reports a misspelt name before anything is measured.
@@ -855,9 +891,9 @@ static int take_levels(char *text, void *own, struct np_err *err)
 
 static int take_app(char *text, void *own, struct np_err *err)
 {
-	struct calibrate_opt *o = own;
+	struct calibrate_opt *opt = own;
 
-	o->app = text;
+	opt->app = text;
 	return np_app_check(text, err);
 }
 
@@ -883,34 +919,38 @@ static const struct np_option options[] = {
  * Returns -1 to go on, or the exit status.
  */
 static int parse(const struct cli_cmd *self, int argc, char **argv,
-		 struct calibrate_opt *o)
+		 struct calibrate_opt *opt)
 {
 	struct cli_options given;
-	int rc = cli_options_parse(self, argc, argv, o, &given);
+	int rc = cli_options_parse(self, argc, argv, opt, &given);
 
 	if (rc >= 0)
 		return rc;
-	o->argc = (int)given.n_apps;
-	o->argv = given.apps;
-	if (!o->app && o->argc)
+	opt->argc = (int)given.n_apps;
+	opt->argv = given.apps;
+	if (!opt->app && opt->argc)
 		return cli_usage(self, "unexpected argument \"%.64s\"",
-				 o->argv[0]);
-	if (o->app && !o->argc)
-		return cli_usage(self, "--app=%.64s needs the sbatch command, "
-				 "after --", o->app);
+				 opt->argv[0]);
+	if (opt->app && !opt->argc)
+		return cli_usage(self,
+				 "--app=%.64s needs the sbatch command, "
+				 "after --",
+				 opt->app);
 	return -1;
 }
 
 static int run_calibrate(const struct cli_cmd *self, int argc, char **argv)
 {
-	struct calibrate_opt o = {
-		.levels = "default", .keep = NP_CAL_LEVELS, .seconds = 3,
+	struct calibrate_opt opt = {
+		.levels = "default",
+		.keep = NP_CAL_LEVELS,
+		.seconds = 3,
 	};
-	int rc = parse(self, argc, argv, &o);
+	int rc = parse(self, argc, argv, &opt);
 
 	if (rc >= 0)
 		return rc;
-	return o.app ? calibrate_app(&o) : calibrate_fabric(&o);
+	return opt.app ? calibrate_app(&opt) : calibrate_fabric(&opt);
 }
 
 const struct cli_cmd cmd_calibrate = {

@@ -48,15 +48,15 @@ struct comparison {
 /* ---- sides ---- */
 
 /* Does the run time of this run count? */
-static bool counts_as_time(const struct side *s, size_t i,
+static bool counts_as_time(const struct side *side, size_t i,
 			   bool with_neighbours)
 {
-	const struct np_record *r = s->runs.run[i];
-	enum np_run_use use = s->profile.summary.use[i];
+	const struct np_record *record = side->runs.run[i];
+	enum np_run_use use = side->profile.summary.use[i];
 
-	if (s->run)
-		return !r->exit_code && r->state != NP_RUN_RUNNING;
-	if (r->level)
+	if (side->run)
+		return !record->exit_code && record->state != NP_RUN_RUNNING;
+	if (record->level)
 		return false;
 	return with_neighbours ?
 	       use == NP_RUN_NEIGHBOURS || use == NP_RUN_LATENCY :
@@ -64,50 +64,52 @@ static bool counts_as_time(const struct side *s, size_t i,
 }
 
 /* Is this one of the runs that the side describes? */
-static bool side_counts(const struct side *s, size_t i)
+static bool side_counts(const struct side *side, size_t i)
 {
-	return s->run || counts_as_time(s, i, s->with_neighbours);
+	return side->run || counts_as_time(side, i, side->with_neighbours);
 }
 
 /*
  * The run times of a side, and their range. Leaves the side unchanged if no
  * run counts.
  */
-static void take_times(struct side *s, bool with_neighbours)
+static void take_times(struct side *side, bool with_neighbours)
 {
-	struct np_moments m = { 0 };
+	struct np_moments moments = { 0 };
 
-	for (size_t i = 0; i < s->runs.n; i++)
-		if (counts_as_time(s, i, with_neighbours))
-			np_moments_add(&m, np_record_run_sec(s->runs.run[i]));
-	if (!m.n)
+	for (size_t i = 0; i < side->runs.n; i++)
+		if (counts_as_time(side, i, with_neighbours))
+			np_moments_add(&moments,
+				       np_record_run_sec(side->runs.run[i]));
+	if (!moments.n)
 		return;
-	s->run_sec = np_mean_of(&m);
-	s->shortest_sec = m.min;
-	s->longest_sec = m.max;
-	s->with_neighbours = with_neighbours;
+	side->run_sec = np_mean_of(&moments);
+	side->shortest_sec = moments.min;
+	side->longest_sec = moments.max;
+	side->with_neighbours = with_neighbours;
 }
 
 /*
  * Evaluate the runs of a side; now: seconds since 1970. The side must not move
  * afterwards. Returns 0 or -ENOMEM; the caller releases it in either case.
  */
-static int side_evaluate(struct side *s, double now)
+static int side_evaluate(struct side *side, double now)
 {
 	const struct np_runs *const idle[] = {
-		&s->found.idle[0], &s->found.idle[1],
+		&side->found.idle[0],
+		&side->found.idle[1],
 	};
-	int rc = np_profile_make(&s->runs, idle, 2, now, &s->profile);
+	int rc = np_profile_make(&side->runs, idle, 2, now, &side->profile);
 
 	if (rc)
 		return rc;
-	take_times(s, false);
-	if (!s->run_sec.n)
-		take_times(s, true);
-	if (!s->run)
-		s->latency = s->profile.summary.latency;
-	else if (np_run_latency(s->run).n)
-		rc = np_sample_add(&s->latency, s->run);
+	take_times(side, false);
+	if (!side->run_sec.n)
+		take_times(side, true);
+	if (!side->run)
+		side->latency = side->profile.summary.latency;
+	else if (np_run_latency(side->run).n)
+		rc = np_sample_add(&side->latency, side->run);
 	return rc;
 }
 
@@ -115,13 +117,13 @@ static int side_evaluate(struct side *s, double now)
  * Only a single run has a histogram of its own; that of an application belongs
  * to its profile.
  */
-static void side_release(struct side *s)
+static void side_release(struct side *side)
 {
-	if (s->run)
-		np_hist_free(s->latency.hist);
-	np_profile_free(&s->profile);
-	free(s->runs.run);
-	cli_profile_free(&s->found);
+	if (side->run)
+		np_hist_free(side->latency.hist);
+	np_profile_free(&side->profile);
+	free(side->runs.run);
+	cli_profile_free(&side->found);
 }
 
 /* ---- conditions of a run ---- */
@@ -133,29 +135,31 @@ static void side_release(struct side *s)
  * run time for which one of them was there. A record lists a job once for each
  * shared leaf switch.
  */
-static size_t neighbours_of(const struct np_record *r, double *longest_share)
+static size_t neighbours_of(const struct np_record *record,
+			    double *longest_share)
 {
-	double sec = np_record_run_sec(r), longest = 0;
+	double sec = np_record_run_sec(record), longest = 0;
 	size_t jobs = 0;
 
-	for (size_t i = 0; i < r->n_neighbours; i++) {
+	for (size_t i = 0; i < record->n_neighbours; i++) {
 		bool seen = false;
 
-		longest = fmax(longest, r->neighbours[i].overlap_sec);
+		longest = fmax(longest, record->neighbours[i].overlap_sec);
 		for (size_t k = 0; k < i && !seen; k++)
-			seen = r->neighbours[k].job_id ==
-			       r->neighbours[i].job_id;
+			seen = record->neighbours[k].job_id ==
+			       record->neighbours[i].job_id;
 		jobs += !seen;
 	}
 	*longest_share = !jobs ? 0 : sec > 0 ? fmin(longest / sec, 1) : 1;
 	return jobs;
 }
 
-static void say_neighbours(const struct np_record *r, char *buf, size_t len)
+static void say_neighbours(const struct np_record *record, char *buf,
+			   size_t len)
 {
 	char text[CLI_NUMBER];
 	double share;
-	size_t jobs = neighbours_of(r, &share);
+	size_t jobs = neighbours_of(record, &share);
 
 	if (!jobs)
 		snprintf(buf, len, "none");
@@ -164,78 +168,81 @@ static void say_neighbours(const struct np_record *r, char *buf, size_t len)
 			 cli_percent(share, text));
 }
 
-static json_object *put_neighbours(const struct np_record *r)
+static json_object *put_neighbours(const struct np_record *record)
 {
 	json_object *j = json_object_new_object();
 	double share;
 
-	cli_put_count(j, "n", neighbours_of(r, &share));
+	cli_put_count(j, "n", neighbours_of(record, &share));
 	cli_put_real(j, "longest_share", share);
 	return j;
 }
 
-static void say_level(const struct np_record *r, char *buf, size_t len)
+static void say_level(const struct np_record *record, char *buf, size_t len)
 {
-	snprintf(buf, len, "%s", r->level ? r->level->name : "none");
+	snprintf(buf, len, "%s", record->level ? record->level->name : "none");
 }
 
-static json_object *put_level(const struct np_record *r)
+static json_object *put_level(const struct np_record *record)
 {
-	return r->level ? json_object_new_string(r->level->name) : NULL;
+	return record->level ? json_object_new_string(record->level->name) :
+			       NULL;
 }
 
-static void say_suspended(const struct np_record *r, char *buf, size_t len)
+static void say_suspended(const struct np_record *record, char *buf, size_t len)
 {
-	snprintf(buf, len, "%s", r->suspended ? "yes" : "no");
+	snprintf(buf, len, "%s", record->suspended ? "yes" : "no");
 }
 
-static json_object *put_suspended(const struct np_record *r)
+static json_object *put_suspended(const struct np_record *record)
 {
-	return json_object_new_boolean(r->suspended);
+	return json_object_new_boolean(record->suspended);
 }
 
-static void say_n_nodes(const struct np_record *r, char *buf, size_t len)
+static void say_n_nodes(const struct np_record *record, char *buf, size_t len)
 {
-	snprintf(buf, len, "%u", r->n_nodes);
+	snprintf(buf, len, "%u", record->n_nodes);
 }
 
-static json_object *put_n_nodes(const struct np_record *r)
+static json_object *put_n_nodes(const struct np_record *record)
 {
-	return json_object_new_uint64(r->n_nodes);
+	return json_object_new_uint64(record->n_nodes);
 }
 
-static void say_n_tasks(const struct np_record *r, char *buf, size_t len)
+static void say_n_tasks(const struct np_record *record, char *buf, size_t len)
 {
-	snprintf(buf, len, "%u", r->n_tasks);
+	snprintf(buf, len, "%u", record->n_tasks);
 }
 
-static json_object *put_n_tasks(const struct np_record *r)
+static json_object *put_n_tasks(const struct np_record *record)
 {
-	return json_object_new_uint64(r->n_tasks);
+	return json_object_new_uint64(record->n_tasks);
 }
 
-static void say_leaves(const struct np_record *r, char *buf, size_t len)
+static void say_leaves(const struct np_record *record, char *buf, size_t len)
 {
 	buf[0] = '\0';
-	for (size_t i = 0; i < r->n_leaves; i++)
+	for (size_t i = 0; i < record->n_leaves; i++)
 		cli_add(buf, len, "%s%s", *buf ? "," : "",
-			r->leaves[i].name);
+			record->leaves[i].name);
 }
 
 /* The exit code, or why there is none. */
-static void say_state(const struct np_record *r, char *buf, size_t len)
+static void say_state(const struct np_record *record, char *buf, size_t len)
 {
-	if (r->exit_code == NP_NO_VALUE)
-		snprintf(buf, len, "%s", r->state == NP_RUN_RUNNING ?
-			 "not ended" : "not known");
+	if (record->exit_code == NP_NO_VALUE)
+		snprintf(buf, len, "%s",
+			 record->state == NP_RUN_RUNNING ? "not ended" :
+							   "not known");
 	else
-		snprintf(buf, len, "%ld", r->exit_code);
+		snprintf(buf, len, "%ld", record->exit_code);
 }
 
-static json_object *put_exit_code(const struct np_record *r)
+static json_object *put_exit_code(const struct np_record *record)
 {
-	return r->exit_code == NP_NO_VALUE ? NULL :
-	       json_object_new_int64(r->exit_code);
+	return record->exit_code == NP_NO_VALUE ?
+		       NULL :
+		       json_object_new_int64(record->exit_code);
 }
 
 #define AT(member) .text = offsetof(struct np_record, member)
@@ -274,16 +281,17 @@ static const struct condition {
 };
 
 /* The value of a condition for one run; "" if it was not recorded. */
-static void condition_of_run(const struct np_record *r,
-			     const struct condition *f, char buf[CONDITION_LEN])
+static void condition_of_run(const struct np_record *record,
+			     const struct condition *condition,
+			     char buf[CONDITION_LEN])
 {
 	const char *text;
 
-	if (f->say) {
-		f->say(r, buf, CONDITION_LEN);
+	if (condition->say) {
+		condition->say(record, buf, CONDITION_LEN);
 		return;
 	}
-	text = *(char *const *)((const char *)r + f->text);
+	text = *(char *const *)((const char *)record + condition->text);
 	snprintf(buf, CONDITION_LEN, "%s", text ? text : "");
 }
 
@@ -291,33 +299,34 @@ static void condition_of_run(const struct np_record *r,
  * The first run that counts of a side, and whether others have another value of
  * the condition. NULL: no run counts.
  */
-static const struct np_record *run_of_side(const struct side *s,
-					   const struct condition *f,
+static const struct np_record *run_of_side(const struct side *side,
+					   const struct condition *condition,
 					   bool *varies)
 {
 	char text[CONDITION_LEN], other[CONDITION_LEN];
 	const struct np_record *first = NULL;
 
 	*varies = false;
-	for (size_t i = 0; i < s->runs.n && !*varies; i++) {
-		if (!side_counts(s, i))
+	for (size_t i = 0; i < side->runs.n && !*varies; i++) {
+		if (!side_counts(side, i))
 			continue;
-		condition_of_run(s->runs.run[i], f, other);
+		condition_of_run(side->runs.run[i], condition, other);
 		if (first)
 			*varies = strcmp(text, other);
 		else
 			strcpy(text, other);
-		first = first ? first : s->runs.run[i];
+		first = first ? first : side->runs.run[i];
 	}
 	return first;
 }
 
 /* The value for a side: "varies" if its runs differ, "" if not recorded. */
-static void condition_of_side(const struct side *s, const struct condition *f,
+static void condition_of_side(const struct side *side,
+			      const struct condition *f,
 			      char buf[CONDITION_LEN])
 {
 	bool varies;
-	const struct np_record *r = run_of_side(s, f, &varies);
+	const struct np_record *r = run_of_side(side, f, &varies);
 
 	buf[0] = '\0';
 	if (varies)
@@ -327,13 +336,13 @@ static void condition_of_side(const struct side *s, const struct condition *f,
 }
 
 /* Do two sides that have a value for this condition have different ones? */
-static bool condition_differs(const struct comparison *c,
-			      const struct condition *f)
+static bool condition_differs(const struct comparison *comparison,
+			      const struct condition *condition)
 {
 	char first[CONDITION_LEN] = "", other[CONDITION_LEN];
 
-	for (size_t i = 0; i < c->n; i++) {
-		condition_of_side(&c->side[i], f, other);
+	for (size_t i = 0; i < comparison->n; i++) {
+		condition_of_side(&comparison->side[i], condition, other);
 		if (!*other)
 			continue;
 		if (*first && strcmp(first, other))
@@ -346,25 +355,28 @@ static bool condition_differs(const struct comparison *c,
 /* ---- the verdict ---- */
 
 /* Run times of different applications are not comparable. */
-static bool same_application(const struct comparison *c)
+static bool same_application(const struct comparison *comparison)
 {
-	for (size_t i = 1; i < c->n; i++)
-		if (strcmp(c->side[i].runs.app, c->side[0].runs.app))
+	for (size_t i = 1; i < comparison->n; i++)
+		if (strcmp(comparison->side[i].runs.app,
+			   comparison->side[0].runs.app))
 			return false;
 	return true;
 }
 
 /* "fft alone (60.0 s, 2 runs)" */
-static void say_side(const struct side *s, char *buf, size_t len)
+static void say_side(const struct side *side, char *buf, size_t len)
 {
 	char sec[CLI_NUMBER];
 
-	snprintf(buf, len, "%s%s (%s", s->name, s->run ? "" :
-		 s->with_neighbours ? " with neighbours" : " alone",
-		 cli_sec(s->run_sec.mean, sec));
-	if (!s->run)
-		cli_add(buf, len, ", %u run%s", s->run_sec.n,
-			cli_s(s->run_sec.n));
+	snprintf(buf, len, "%s%s (%s", side->name,
+		 side->run	       ? "" :
+		 side->with_neighbours ? " with neighbours" :
+					 " alone",
+		 cli_sec(side->run_sec.mean, sec));
+	if (!side->run)
+		cli_add(buf, len, ", %u run%s", side->run_sec.n,
+			cli_s(side->run_sec.n));
 	cli_add(buf, len, ")");
 }
 
@@ -395,18 +407,19 @@ static void say_slower(const struct side *slow, const struct side *fast,
  * Which application uses the network most: the one with the largest share of
  * delayed probes.
  */
-static void say_heaviest(const struct comparison *c, char *buf, size_t len)
+static void say_heaviest(const struct comparison *comparison, char *buf,
+			 size_t len)
 {
 	const struct side *most = NULL;
 	char share[CLI_NUMBER];
 
-	for (size_t i = 0; i < c->n; i++) {
-		const struct side *s = &c->side[i];
+	for (size_t i = 0; i < comparison->n; i++) {
+		const struct side *side = &comparison->side[i];
 
-		if (s->profile.verdict.use &&
-		    (!most || s->profile.verdict.delayed_share >
-		     most->profile.verdict.delayed_share))
-			most = s;
+		if (side->profile.verdict.use &&
+		    (!most || side->profile.verdict.delayed_share >
+				      most->profile.verdict.delayed_share))
+			most = side;
 	}
 	if (!most)
 		snprintf(buf, len, "How these applications use the network is "
@@ -419,40 +432,43 @@ static void say_heaviest(const struct comparison *c, char *buf, size_t len)
 }
 
 /* The first line: which is slower, or uses the network more. */
-static void say_verdict(const struct comparison *c, char *buf, size_t len)
+static void say_verdict(const struct comparison *comparison, char *buf,
+			size_t len)
 {
 	const struct side *slow = NULL, *fast = NULL;
 	size_t known = 0;
 
-	if (!same_application(c)) {
-		say_heaviest(c, buf, len);
+	if (!same_application(comparison)) {
+		say_heaviest(comparison, buf, len);
 		return;
 	}
-	for (size_t i = 0; i < c->n; i++) {
-		const struct side *s = &c->side[i];
+	for (size_t i = 0; i < comparison->n; i++) {
+		const struct side *side = &comparison->side[i];
 
-		if (!np_mean_known(&s->run_sec) || !(s->run_sec.mean > 0))
+		if (!np_mean_known(&side->run_sec) || !(side->run_sec.mean > 0))
 			continue;
 		known++;
-		if (!slow || s->run_sec.mean > slow->run_sec.mean)
-			slow = s;
-		if (!fast || s->run_sec.mean <= fast->run_sec.mean)
-			fast = s;
+		if (!slow || side->run_sec.mean > slow->run_sec.mean)
+			slow = side;
+		if (!fast || side->run_sec.mean <= fast->run_sec.mean)
+			fast = side;
 	}
 	if (known < 2)
-		snprintf(buf, len, "The run times of %s cannot be compared: "
+		snprintf(buf, len,
+			 "The run times of %s cannot be compared: "
 			 "fewer than two are known.",
-			 c->side[0].runs.app);
+			 comparison->side[0].runs.app);
 	else
 		say_slower(slow, fast, buf, len);
 }
 
 /* The second line: the conditions that differ. */
-static void say_differences(const struct comparison *c, char *buf, size_t len)
+static void say_differences(const struct comparison *comparison, char *buf,
+			    size_t len)
 {
 	buf[0] = '\0';
 	for (size_t i = 0; i < NP_ARRAY_SIZE(recorded); i++)
-		if (condition_differs(c, &recorded[i]))
+		if (condition_differs(comparison, &recorded[i]))
 			cli_add(buf, len, "%s%s",
 				*buf ? ", " : "Different: ", recorded[i].words);
 	cli_add(buf, len, "%s", *buf ? "." : "No recorded condition differs.");
@@ -465,18 +481,18 @@ static void say_differences(const struct comparison *c, char *buf, size_t len)
 #define LEAST_COLUMN 20 /* width of a side, in columns */
 
 /* The first and the last start of the runs that count; 0: none counts. */
-static void date_range(const struct side *s, double *first, double *last)
+static void date_range(const struct side *side, double *first, double *last)
 {
 	*first = *last = 0;
-	for (size_t i = 0; i < s->runs.n; i++) {
-		const struct np_record *r = s->runs.run[i];
+	for (size_t i = 0; i < side->runs.n; i++) {
+		const struct np_record *record = side->runs.run[i];
 
-		if (!side_counts(s, i))
+		if (!side_counts(side, i))
 			continue;
-		if (!*first || r->start < *first)
-			*first = r->start;
-		if (r->start > *last)
-			*last = r->start;
+		if (!*first || record->start < *first)
+			*first = record->start;
+		if (record->start > *last)
+			*last = record->start;
 	}
 }
 
@@ -490,11 +506,11 @@ static const char *const labels[N_ROWS] = {
 };
 
 /* Only to the minute, which is enough to find a run and fits into a column. */
-static void say_start(const struct side *s, char *buf)
+static void say_start(const struct side *side, char *buf)
 {
 	double first, last;
 
-	date_range(s, &first, &last);
+	date_range(side, &first, &last);
 	if (first > 0)
 		cli_date(first, buf);
 	if (strlen(buf) == strlen("2024-06-12T14:03:05"))
@@ -502,50 +518,54 @@ static void say_start(const struct side *s, char *buf)
 }
 
 /* Only if it differs from the first start. */
-static void say_last(const struct side *s, char *buf)
+static void say_last(const struct side *side, char *buf)
 {
 	double first, last;
 
-	date_range(s, &first, &last);
+	date_range(side, &first, &last);
 	if (last > first)
 		cli_day(last, buf);
 }
 
 /* The duration in a row; NaN: the row has none, or it is unknown. */
-static double row_sec(const struct side *s, int row)
+static double row_sec(const struct side *side, int row)
 {
-	bool several = s->run_sec.n > 1, probed = s->latency.hist;
+	bool several = side->run_sec.n > 1, probed = side->latency.hist;
 
 	switch (row) {
-	case TIME: return np_mean_known(&s->run_sec) ? s->run_sec.mean : NAN;
-	case DEVIATION: return several ? s->run_sec.sd : NAN;
-	case P50: return probed ? np_sample_quantile(&s->latency, 0.5) : NAN;
-	case P99: return probed ? np_sample_quantile(&s->latency, 0.99) : NAN;
+	case TIME:
+		return np_mean_known(&side->run_sec) ? side->run_sec.mean : NAN;
+	case DEVIATION:
+		return several ? side->run_sec.sd : NAN;
+	case P50:
+		return probed ? np_sample_quantile(&side->latency, 0.5) : NAN;
+	case P99:
+		return probed ? np_sample_quantile(&side->latency, 0.99) : NAN;
 	default: return NAN;
 	}
 }
 
 /* The text of one cell; "" if it is empty. */
-static const char *cell(const struct side *s, int row, char buf[CLI_NUMBER])
+static const char *cell(const struct side *side, int row, char buf[CLI_NUMBER])
 {
-	const struct np_verdict *v = &s->profile.verdict;
-	double sec = row_sec(s, row);
+	const struct np_verdict *verdict = &side->profile.verdict;
+	double sec = row_sec(side, row);
 
 	buf[0] = '\0';
 	if (!isnan(sec))
 		cli_sec(sec, buf);
-	else if (row == RANGE && s->run_sec.n > 1)
-		cli_sec_range(s->shortest_sec, s->longest_sec, buf);
+	else if (row == RANGE && side->run_sec.n > 1)
+		cli_sec_range(side->shortest_sec, side->longest_sec, buf);
 	else if (row == RUNS)
-		snprintf(buf, CLI_NUMBER, "%u", s->run_sec.n);
-	else if (row == DELAYED && v->against)
-		cli_percent(v->delayed_share, buf);
-	else if (row == LOAD && v->against)
-		snprintf(buf, CLI_NUMBER, "%.2f", v->utilisation);
+		snprintf(buf, CLI_NUMBER, "%u", side->run_sec.n);
+	else if (row == DELAYED && verdict->against)
+		cli_percent(verdict->delayed_share, buf);
+	else if (row == LOAD && verdict->against)
+		snprintf(buf, CLI_NUMBER, "%.2f", verdict->utilisation);
 	else if (row == START)
-		say_start(s, buf);
+		say_start(side, buf);
 	else if (row == TO)
-		say_last(s, buf);
+		say_last(side, buf);
 	return buf;
 }
 
@@ -568,50 +588,54 @@ static void begin_row(const char *label, bool differs)
  * Cut to the width of the column. Nothing is padded after the last one, so
  * that lines have no blanks at their end.
  */
-static void put_cell(const struct block *b, size_t i, const char *text)
+static void put_cell(const struct block *block, size_t i, const char *text)
 {
 	char cut[4 * CONDITION_LEN];
 	size_t width;
 
-	cli_cut(*text ? text : "-", (size_t)b->width - 1, cut, sizeof(cut));
+	cli_cut(*text ? text : "-", (size_t)block->width - 1, cut, sizeof(cut));
 	width = cli_width(cut);
-	printf("%s%*s", cut, i + 1 < b->to ? b->width - (int)width : 0, "");
-	if (i + 1 == b->to)
+	printf("%s%*s", cut, i + 1 < block->to ? block->width - (int)width : 0,
+	       "");
+	if (i + 1 == block->to)
 		putchar('\n');
 }
 
 /* Rows for the conditions that differ. */
-static void put_conditions(const struct comparison *c, const struct block *b)
+static void put_conditions(const struct comparison *comparison,
+			   const struct block *block)
 {
 	char text[CONDITION_LEN];
 
 	for (size_t k = 0; k < NP_ARRAY_SIZE(recorded); k++) {
-		const struct condition *f = &recorded[k];
+		const struct condition *condition = &recorded[k];
 
-		if (!condition_differs(c, f))
+		if (!condition_differs(comparison, condition))
 			continue;
-		begin_row(f->label, true);
-		for (size_t i = b->from; i < b->to; i++) {
-			condition_of_side(&c->side[i], f, text);
-			put_cell(b, i, text);
+		begin_row(condition->label, true);
+		for (size_t i = block->from; i < block->to; i++) {
+			condition_of_side(&comparison->side[i], condition,
+					  text);
+			put_cell(block, i, text);
 		}
 	}
 }
 
 /* One paragraph for the conditions that do not differ. */
-static void put_same(const struct comparison *c)
+static void put_same(const struct comparison *comparison)
 {
 	char line[LINE] = "", text[CONDITION_LEN];
 
 	for (size_t k = 0; k < NP_ARRAY_SIZE(recorded); k++) {
-		const struct condition *f = &recorded[k];
+		const struct condition *condition = &recorded[k];
 
 		text[0] = '\0';
-		for (size_t i = 0; i < c->n && !*text; i++)
-			condition_of_side(&c->side[i], f, text);
-		if (*text && !condition_differs(c, f))
-			cli_add(line, sizeof(line), "%s%s %s", *line ? ", " :
-				"", f->label, text);
+		for (size_t i = 0; i < comparison->n && !*text; i++)
+			condition_of_side(&comparison->side[i], condition,
+					  text);
+		if (*text && !condition_differs(comparison, condition))
+			cli_add(line, sizeof(line), "%s%s %s",
+				*line ? ", " : "", condition->label, text);
 	}
 	if (*line)
 		putchar('\n');
@@ -619,66 +643,70 @@ static void put_same(const struct comparison *c)
 }
 
 /* Is any cell of the row filled? */
-static bool any_cell(const struct comparison *c, const struct block *b,
-		     int row)
+static bool any_cell(const struct comparison *comparison,
+		     const struct block *block, int row)
 {
 	char text[CLI_NUMBER];
 
-	for (size_t i = b->from; i < b->to; i++)
-		if (*cell(&c->side[i], row, text))
+	for (size_t i = block->from; i < block->to; i++)
+		if (*cell(&comparison->side[i], row, text))
 			return true;
 	return false;
 }
 
 /*
- * One block of the table: names, measurements, differing conditions. Rows without
- * any value in this block are skipped.
+ * One block of the table: names, measurements, differing conditions. Rows
+ * without any value in this block are skipped.
  */
-static void put_block(const struct comparison *c, const struct block *b)
+static void put_block(const struct comparison *comparison,
+		      const struct block *block)
 {
 	char text[CLI_NUMBER];
 
 	printf("\n%s", cli_colour(CLI_BOLD));
 	begin_row("", false);
-	for (size_t i = b->from; i < b->to; i++)
-		put_cell(b, i, c->side[i].name);
+	for (size_t i = block->from; i < block->to; i++)
+		put_cell(block, i, comparison->side[i].name);
 	printf("%s", cli_colour(CLI_PLAIN));
 	for (int row = 0; row < N_ROWS; row++) {
-		if (!any_cell(c, b, row))
+		if (!any_cell(comparison, block, row))
 			continue;
 		begin_row(labels[row], false);
-		for (size_t i = b->from; i < b->to; i++)
-			put_cell(b, i, cell(&c->side[i], row, text));
+		for (size_t i = block->from; i < block->to; i++)
+			put_cell(block, i,
+				 cell(&comparison->side[i], row, text));
 	}
-	put_conditions(c, b);
+	put_conditions(comparison, block);
 }
 
 /* netprof explain knows the neighbours of a run, and what they cost it. */
-static void refer_to_explain(const struct comparison *c)
+static void refer_to_explain(const struct comparison *comparison)
 {
-	for (size_t i = 0; i < c->n; i++) {
-		const struct np_record *r = c->side[i].run;
+	for (size_t i = 0; i < comparison->n; i++) {
+		const struct np_record *record = comparison->side[i].run;
 
-		if (!r || !np_run_has_neighbours(r))
+		if (!record || !np_run_has_neighbours(record))
 			continue;
 		printf("To see what its neighbours cost %s: netprof explain "
-		       "%u\n", c->side[i].name, r->job_id);
+		       "%u\n",
+		       comparison->side[i].name, record->job_id);
 	}
 }
 
 /* Columns of the widest name or differing condition; measurements are short. */
-static int widest_cell(const struct comparison *c)
+static int widest_cell(const struct comparison *comparison)
 {
 	size_t widest = LEAST_COLUMN;
 	char text[CONDITION_LEN];
 
-	for (size_t i = 0; i < c->n; i++) {
-		if (cli_width(c->side[i].name) > widest)
-			widest = cli_width(c->side[i].name);
+	for (size_t i = 0; i < comparison->n; i++) {
+		if (cli_width(comparison->side[i].name) > widest)
+			widest = cli_width(comparison->side[i].name);
 		for (size_t k = 0; k < NP_ARRAY_SIZE(recorded); k++) {
-			if (!condition_differs(c, &recorded[k]))
+			if (!condition_differs(comparison, &recorded[k]))
 				continue;
-			condition_of_side(&c->side[i], &recorded[k], text);
+			condition_of_side(&comparison->side[i], &recorded[k],
+					  text);
 			if (cli_width(text) > widest)
 				widest = cli_width(text);
 		}
@@ -690,66 +718,70 @@ static int widest_cell(const struct comparison *c)
  * As many sides as fit into the width of the output form a block; further sides
  * follow below.
  */
-static int print_text(const struct comparison *c)
+static int print_text(const struct comparison *comparison)
 {
 	size_t columns = (size_t)(cli_columns() - LABEL);
 	size_t room = columns / LEAST_COLUMN;
-	size_t shown = c->n < room ? c->n : room;
-	struct block b = { .width = (int)(columns / shown) };
+	size_t shown = comparison->n < room ? comparison->n : room;
+	struct block block = { .width = (int)(columns / shown) };
 	char line[LINE];
 
 	if (cli_columns() == CLI_UNLIMITED)
-		b.width = widest_cell(c) + 2;
+		block.width = widest_cell(comparison) + 2;
 
-	say_verdict(c, line, sizeof(line));
+	say_verdict(comparison, line, sizeof(line));
 	cli_say(CLI_BOLD, 0, "%s", line);
-	say_differences(c, line, sizeof(line));
+	say_differences(comparison, line, sizeof(line));
 	cli_wrap(stdout, line, 0);
-	refer_to_explain(c);
-	for (b.from = 0; b.from < c->n; b.from = b.to) {
-		b.to = b.from + room < c->n ? b.from + room : c->n;
-		put_block(c, &b);
+	refer_to_explain(comparison);
+	for (block.from = 0; block.from < comparison->n;
+	     block.from = block.to) {
+		block.to = block.from + room < comparison->n ?
+				   block.from + room :
+				   comparison->n;
+		put_block(comparison, &block);
 	}
-	put_same(c);
+	put_same(comparison);
 	return CLI_DONE;
 }
 
 /* ---- output for programs ---- */
 
 /* The latencies of a side; null if it was not probed. */
-static void put_latency(json_object *in, const struct np_sample *s)
+static void put_latency(json_object *in, const struct np_sample *sample)
 {
-	json_object *j = cli_put_if(in, "latency", s->hist);
+	json_object *j = cli_put_if(in, "latency", sample->hist);
 
 	if (!j)
 		return;
-	cli_put_count(j, "n", s->moments.n);
-	cli_put_real(j, "mean_sec", s->moments.mean);
-	cli_put_real(j, "p50_sec", np_sample_quantile(s, 0.5));
-	cli_put_real(j, "p99_sec", np_sample_quantile(s, 0.99));
-	cli_put_real(j, "max_sec", s->moments.max);
+	cli_put_count(j, "n", sample->moments.n);
+	cli_put_real(j, "mean_sec", sample->moments.mean);
+	cli_put_real(j, "p50_sec", np_sample_quantile(sample, 0.5));
+	cli_put_real(j, "p99_sec", np_sample_quantile(sample, 0.99));
+	cli_put_real(j, "max_sec", sample->moments.max);
 }
 
 /* The run time of a side; null if it is unknown. */
-static void put_time(json_object *in, const struct side *s)
+static void put_time(json_object *in, const struct side *side)
 {
-	json_object *j = cli_put_if(in, "run_time", np_mean_known(&s->run_sec));
+	json_object *j =
+		cli_put_if(in, "run_time", np_mean_known(&side->run_sec));
 
 	if (!j)
 		return;
-	cli_put_count(j, "n", s->run_sec.n);
-	cli_put_real(j, "mean_sec", s->run_sec.mean);
-	cli_put_real(j, "sd_sec", s->run_sec.n > 1 ? s->run_sec.sd : NAN);
-	cli_put_real(j, "shortest_sec", s->shortest_sec);
-	cli_put_real(j, "longest_sec", s->longest_sec);
-	cli_put_bool(j, "with_neighbours", s->with_neighbours);
+	cli_put_count(j, "n", side->run_sec.n);
+	cli_put_real(j, "mean_sec", side->run_sec.mean);
+	cli_put_real(j, "sd_sec", side->run_sec.n > 1 ? side->run_sec.sd : NAN);
+	cli_put_real(j, "shortest_sec", side->shortest_sec);
+	cli_put_real(j, "longest_sec", side->longest_sec);
+	cli_put_bool(j, "with_neighbours", side->with_neighbours);
 }
 
 /*
- * The conditions of a side, with the keys of a run record. Those that vary among
- * its runs are null, and "varying" lists them.
+ * The conditions of a side, with the keys of a run record. Those that vary
+ * among its runs are null, and "varying" lists them.
  */
-static void put_side_conditions(json_object *in, const struct side *s)
+static void put_side_conditions(json_object *in, const struct side *side)
 {
 	json_object *conditions = cli_put_object(in, "conditions");
 	json_object *varying = cli_put_array(in, "varying");
@@ -758,7 +790,7 @@ static void put_side_conditions(json_object *in, const struct side *s)
 	for (size_t i = 0; i < NP_ARRAY_SIZE(recorded); i++) {
 		const struct condition *f = &recorded[i];
 		bool varies;
-		const struct np_record *r = run_of_side(s, f, &varies);
+		const struct np_record *r = run_of_side(side, f, &varies);
 
 		if (varies)
 			cli_append_text(varying, f->key);
@@ -774,25 +806,26 @@ static void put_side_conditions(json_object *in, const struct side *s)
 }
 
 /* Everything about one side. */
-static void put_side(json_object *j, const struct side *s)
+static void put_side(json_object *j, const struct side *side)
 {
-	const struct np_verdict *v = &s->profile.verdict;
+	const struct np_verdict *verdict = &side->profile.verdict;
 	double first, last;
 
-	cli_put_text(j, "name", s->name);
-	cli_put_text(j, "app", s->runs.app);
-	cli_put(j, "job_id", s->run ? json_object_new_uint64(s->run->job_id) :
-				      NULL);
-	put_time(j, s);
-	put_latency(j, &s->latency);
-	cli_put_text(j, "use", cli_use_name(&s->profile));
-	cli_put_real(j, "delayed_share", v->against ? v->delayed_share : NAN);
+	cli_put_text(j, "name", side->name);
+	cli_put_text(j, "app", side->runs.app);
+	cli_put(j, "job_id",
+		side->run ? json_object_new_uint64(side->run->job_id) : NULL);
+	put_time(j, side);
+	put_latency(j, &side->latency);
+	cli_put_text(j, "use", cli_use_name(&side->profile));
+	cli_put_real(j, "delayed_share",
+		     verdict->against ? verdict->delayed_share : NAN);
 	cli_put_real(j, "estimated_utilisation",
-		     v->against ? v->utilisation : NAN);
-	date_range(s, &first, &last);
+		     verdict->against ? verdict->utilisation : NAN);
+	date_range(side, &first, &last);
 	cli_put_time(j, "first", first);
 	cli_put_time(j, "last", last);
-	put_side_conditions(j, s);
+	put_side_conditions(j, side);
 }
 
 static const struct cli_table table = {
@@ -820,20 +853,21 @@ static const struct cli_table table = {
  * The verdict is the sentence of the text output; "different" lists the keys
  * of the conditions that differ.
  */
-static int print_data(const struct comparison *c, enum cli_format format)
+static int print_data(const struct comparison *comparison,
+		      enum cli_format format)
 {
 	json_object *j = json_object_new_object(), *list;
 	char verdict[2048];
 
-	say_verdict(c, verdict, sizeof(verdict));
+	say_verdict(comparison, verdict, sizeof(verdict));
 	cli_put_text(j, "verdict", verdict);
 	list = cli_put_array(j, "different");
 	for (size_t i = 0; i < NP_ARRAY_SIZE(recorded); i++)
-		if (condition_differs(c, &recorded[i]))
+		if (condition_differs(comparison, &recorded[i]))
 			cli_append_text(list, recorded[i].key);
 	list = cli_put_array(j, "compared");
-	for (size_t i = 0; i < c->n; i++)
-		put_side(cli_append_object(list), &c->side[i]);
+	for (size_t i = 0; i < comparison->n; i++)
+		put_side(cli_append_object(list), &comparison->side[i]);
 	return cli_print_output(format, "compare", j, &table);
 }
 
@@ -843,70 +877,77 @@ static int print_data(const struct comparison *c, enum cli_format format)
  * Find the run that the user named. Returns -1 to go on, or the exit status
  * after printing why not.
  */
-static int find_run(struct side *s, const char *run)
+static int find_run(struct side *side, const char *run)
 {
-	const struct np_runs *runs = &s->found.r.runs;
+	const struct np_runs *runs = &side->found.r.runs;
 	char id[64], other[64];
 
 	for (size_t i = 0; i < runs->n; i++) {
 		if (!cli_run_is(runs->run[i], run))
 			continue;
-		if (s->run)
-			return cli_fail("job %.64s of %s has several steps; "
-					"name one of them, such as %s or %s",
-					run, runs->app,
-					cli_run_id(runs->run[i], id,
-						   sizeof(id)),
-					cli_run_id(s->run, other,
-						   sizeof(other)));
-		s->run = runs->run[i];
+		if (side->run)
+			return cli_fail(
+				"job %.64s of %s has several steps; "
+				"name one of them, such as %s or %s",
+				run, runs->app,
+				cli_run_id(runs->run[i], id, sizeof(id)),
+				cli_run_id(side->run, other, sizeof(other)));
+		side->run = runs->run[i];
 	}
-	return s->run ? -1 : cli_fail("no run \"%.64s\" of %s; netprof runs %s "
-				      "lists them", run, runs->app, runs->app);
+	return side->run ? -1 :
+			   cli_fail("no run \"%.64s\" of %s; netprof runs %s "
+				    "lists them",
+				    run, runs->app, runs->app);
 }
 
 /*
  * The newest run that has ended, one without load if possible; runs are sorted,
  * newest first. Returns as find_run().
  */
-static int find_newest(struct side *s)
+static int find_newest(struct side *side)
 {
 	for (int level = 0; level < 2; level++)
-		for (size_t i = 0; i < s->found.r.runs.n && !s->run; i++) {
-			const struct np_record *r = s->found.r.runs.run[i];
+		for (size_t i = 0; i < side->found.r.runs.n && !side->run;
+		     i++) {
+			const struct np_record *record =
+				side->found.r.runs.run[i];
 
-			if (r->state != NP_RUN_RUNNING && !r->level == !level)
-				s->run = r;
+			if (record->state != NP_RUN_RUNNING &&
+			    !record->level == !level)
+				side->run = record;
 		}
-	return s->run ? -1 : cli_fail("no run of %s has ended yet",
-				      s->found.r.runs.app);
+	return side->run ? -1 :
+			   cli_fail("no run of %s has ended yet",
+				    side->found.r.runs.app);
 }
 
 /*
  * Add the side for a word APP or APP:RUN. newest: APP means its newest run.
  * Returns as find_run().
  */
-static int add_side(struct comparison *c, struct cli_store *store,
-		    const struct cli_options *o, const char *word, bool newest)
+static int add_side(struct comparison *comparison, struct cli_store *store,
+		    const struct cli_options *options, const char *word,
+		    bool newest)
 {
 	size_t len = strcspn(word, ":");
-	struct side *s = &c->side[c->n];
+	struct side *side = &comparison->side[comparison->n];
 	char app[NP_APP_MAX + 2], id[48] = "";
 	int rc;
 
 	/* A name that is too long is cut, but still too long to be accepted. */
 	snprintf(app, sizeof(app), "%.*s", (int)len, word);
-	rc = cli_profile_find(store, o, app, &s->found);
+	rc = cli_profile_find(store, options, app, &side->found);
 	if (rc >= 0)
 		return rc;
-	c->n++; /* the caller releases it from now on */
+	comparison->n++; /* the caller releases it from now on */
 	if (word[len])
-		rc = find_run(s, word + len + 1);
+		rc = find_run(side, word + len + 1);
 	else if (newest)
-		rc = find_newest(s);
-	if (s->run)
-		cli_run_id(s->run, id, sizeof(id));
-	snprintf(s->name, sizeof(s->name), "%s%s%s", app, *id ? ":" : "", id);
+		rc = find_newest(side);
+	if (side->run)
+		cli_run_id(side->run, id, sizeof(id));
+	snprintf(side->name, sizeof(side->name), "%s%s%s", app, *id ? ":" : "",
+		 id);
 	return rc;
 }
 
@@ -914,11 +955,13 @@ static int add_side(struct comparison *c, struct cli_store *store,
  * Is this run a side of its own? Then it does not count for its application,
  * which stands for what is usual.
  */
-static bool is_a_side(const struct comparison *c, const struct np_record *r)
+static bool is_a_side(const struct comparison *comparison,
+		      const struct np_record *record)
 {
-	for (size_t i = 0; i < c->n; i++)
-		if (c->side[i].run && c->side[i].run->job_id == r->job_id &&
-		    !strcmp(c->side[i].run->app, r->app))
+	for (size_t i = 0; i < comparison->n; i++)
+		if (comparison->side[i].run &&
+		    comparison->side[i].run->job_id == record->job_id &&
+		    !strcmp(comparison->side[i].run->app, record->app))
 			return true;
 	return false;
 }
@@ -927,13 +970,14 @@ static bool is_a_side(const struct comparison *c, const struct np_record *r)
  * An application that is compared with a run of it is reduced to the runs of
  * the same command. Returns its fingerprint, or NULL.
  */
-static const char *command_of(const struct comparison *c,
-			      const struct side *s)
+static const char *command_of(const struct comparison *comparison,
+			      const struct side *side)
 {
-	for (size_t i = 0; i < c->n; i++)
-		if (c->side[i].run &&
-		    !strcmp(c->side[i].run->app, s->found.r.runs.app))
-			return c->side[i].run->fingerprint;
+	for (size_t i = 0; i < comparison->n; i++)
+		if (comparison->side[i].run &&
+		    !strcmp(comparison->side[i].run->app,
+			    side->found.r.runs.app))
+			return comparison->side[i].run->fingerprint;
 	return NULL;
 }
 
@@ -941,36 +985,42 @@ static const char *command_of(const struct comparison *c,
  * Select the runs of a side among those of its application: the run itself, or
  * all others, of one command if that is given.
  */
-static void take_runs(const struct comparison *c, struct side *s,
+static void take_runs(const struct comparison *comparison, struct side *side,
 		      const char *command)
 {
-	for (size_t i = 0; i < s->found.r.runs.n; i++) {
-		struct np_record *r = s->found.r.runs.run[i];
+	for (size_t i = 0; i < side->found.r.runs.n; i++) {
+		struct np_record *record = side->found.r.runs.run[i];
 
-		if (s->run ? r == s->run : !is_a_side(c, r) &&
-		    (!command || (r->fingerprint &&
-				  !strcmp(r->fingerprint, command))))
-			s->runs.run[s->runs.n++] = r;
+		if (side->run ?
+			    record == side->run :
+			    !is_a_side(comparison, record) &&
+				    (!command ||
+				     (record->fingerprint &&
+				      !strcmp(record->fingerprint, command))))
+			side->runs.run[side->runs.n++] = record;
 	}
 }
 
 /* Select the runs of a side and evaluate them. Returns 0 or -ENOMEM. */
-static int make_side(const struct comparison *c, struct side *s, double now)
+static int make_side(const struct comparison *comparison, struct side *side,
+		     double now)
 {
-	const char *command = command_of(c, s);
+	const char *command = command_of(comparison, side);
 
-	strcpy(s->runs.app, s->found.r.runs.app);
-	s->runs.run = calloc(s->found.r.runs.n + 1, sizeof(*s->runs.run));
-	if (!s->runs.run)
+	strcpy(side->runs.app, side->found.r.runs.app);
+	side->runs.run =
+		calloc(side->found.r.runs.n + 1, sizeof(*side->runs.run));
+	if (!side->runs.run)
 		return -ENOMEM;
-	take_runs(c, s, command);
-	if (!s->runs.n && command) /* none of that command: use the others */
-		take_runs(c, s, NULL);
-	return side_evaluate(s, now);
+	take_runs(comparison, side, command);
+	if (!side->runs.n && command) /* none of that command: use the others */
+		take_runs(comparison, side, NULL);
+	return side_evaluate(side, now);
 }
 
 /* Load all sides. Returns -1 to go on, or the exit status. */
-static int load_sides(struct comparison *c, const struct cli_options *o)
+static int load_sides(struct comparison *comparison,
+		      const struct cli_options *options)
 {
 	struct cli_store store;
 	int rc = cli_store_open(&store);
@@ -978,18 +1028,19 @@ static int load_sides(struct comparison *c, const struct cli_options *o)
 	if (rc >= 0)
 		return rc;
 	/* A single word is compared with the application it belongs to. */
-	if (o->n_apps == 1) {
+	if (options->n_apps == 1) {
 		char app[NP_APP_MAX + 2];
 
 		snprintf(app, sizeof(app), "%.*s",
-			 (int)strcspn(o->apps[0], ":"), o->apps[0]);
-		rc = add_side(c, &store, o, app, false);
+			 (int)strcspn(options->apps[0], ":"), options->apps[0]);
+		rc = add_side(comparison, &store, options, app, false);
 	}
-	for (size_t i = 0; rc < 0 && i < o->n_apps; i++)
-		rc = add_side(c, &store, o, o->apps[i], o->n_apps == 1);
+	for (size_t i = 0; rc < 0 && i < options->n_apps; i++)
+		rc = add_side(comparison, &store, options, options->apps[i],
+			      options->n_apps == 1);
 	cli_store_close(&store);
-	for (size_t i = 0; rc < 0 && i < c->n; i++)
-		if (make_side(c, &c->side[i], cli_now()))
+	for (size_t i = 0; rc < 0 && i < comparison->n; i++)
+		if (make_side(comparison, &comparison->side[i], cli_now()))
 			rc = cli_fail("out of memory");
 	return rc;
 }
@@ -997,24 +1048,27 @@ static int load_sides(struct comparison *c, const struct cli_options *o)
 /* Returns the exit status: differences do not fail the command. */
 static int run_compare(const struct cli_cmd *self, int argc, char **argv)
 {
-	struct comparison c = { .n = 0 };
-	struct cli_options o;
-	int rc = cli_options_parse(self, argc, argv, NULL, &o);
+	struct comparison comparison = { .n = 0 };
+	struct cli_options options;
+	int rc = cli_options_parse(self, argc, argv, NULL, &options);
 
 	if (rc >= 0)
 		return rc;
-	if (o.n_apps > MAX_SIDES)
-		return cli_usage(self, "%zu runs and applications, at most %d "
-				 "are possible", o.n_apps, MAX_SIDES);
-	c.side = calloc(MAX_SIDES + 1, sizeof(*c.side));
-	if (!c.side)
+	if (options.n_apps > MAX_SIDES)
+		return cli_usage(self,
+				 "%zu runs and applications, at most %d "
+				 "are possible",
+				 options.n_apps, MAX_SIDES);
+	comparison.side = calloc(MAX_SIDES + 1, sizeof(*comparison.side));
+	if (!comparison.side)
 		return cli_fail("out of memory");
-	rc = load_sides(&c, &o);
+	rc = load_sides(&comparison, &options);
 	if (rc < 0)
-		rc = o.format ? print_data(&c, o.format) : print_text(&c);
-	for (size_t i = 0; i < c.n; i++)
-		side_release(&c.side[i]);
-	free(c.side);
+		rc = options.format ? print_data(&comparison, options.format) :
+				      print_text(&comparison);
+	for (size_t i = 0; i < comparison.n; i++)
+		side_release(&comparison.side[i]);
+	free(comparison.side);
 	return rc;
 }
 

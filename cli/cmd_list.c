@@ -29,95 +29,101 @@ struct row {
 };
 
 /* One level of the synthetic load. */
-static void pack_level(struct np_pack *p, struct np_run_summary_level *l)
+static void pack_level(struct np_pack *pack, struct np_run_summary_level *level)
 {
-	l->name = np_pack_text(p, l->name);
-	l->scope = np_pack_text(p, l->scope);
-	l->run_sec = np_pack_mean(p, l->run_sec);
-	l->slowdown = np_pack_mean(p, l->slowdown);
-	l->low = np_pack_real(p, l->low);
-	l->high = np_pack_real(p, l->high);
-	l->of_intervals = np_pack_count(p, l->of_intervals, 1);
-	l->impact = np_pack_mean(p, l->impact);
+	level->name = np_pack_text(pack, level->name);
+	level->scope = np_pack_text(pack, level->scope);
+	level->run_sec = np_pack_mean(pack, level->run_sec);
+	level->slowdown = np_pack_mean(pack, level->slowdown);
+	level->low = np_pack_real(pack, level->low);
+	level->high = np_pack_real(pack, level->high);
+	level->of_intervals = np_pack_count(pack, level->of_intervals, 1);
+	level->impact = np_pack_mean(pack, level->impact);
 }
 
 /* Both writes (p->f is set) and reads.  Returns 0, -EINVAL or -ENOMEM. */
-static int pack(struct np_pack *p, struct row *r)
+static int pack(struct np_pack *p, struct row *row)
 {
-	struct np_profile *pr = &r->profile;
-	struct np_run_summary *e = &pr->summary;
+	struct np_profile *pr = &row->profile;
+	struct np_run_summary *summary = &pr->summary;
 
-	r->n_runs = np_pack_count(p, r->n_runs, SIZE_MAX);
-	r->last = np_pack_real(p, r->last);
+	row->n_runs = np_pack_count(p, row->n_runs, SIZE_MAX);
+	row->last = np_pack_real(p, row->last);
 	pr->is_idle = np_pack_count(p, pr->is_idle, 1);
 	pr->verdict.use = (enum np_use)np_pack_count(p, pr->verdict.use,
 						     NP_USE_SATURATED);
 	pr->phases.kind = (enum np_phase_kind)np_pack_count(p,
 		pr->phases.kind, NP_PHASE_PHASES);
 	pr->phases.busy_share = np_pack_real(p, pr->phases.busy_share);
-	e->alone_sec = np_pack_mean(p, e->alone_sec);
-	e->n_levels = np_pack_count(p, e->n_levels, p->left);
+	summary->alone_sec = np_pack_mean(p, summary->alone_sec);
+	summary->n_levels = np_pack_count(p, summary->n_levels, p->left);
 	/* When reading, the levels need memory first. */
 	if (!p->f)
-		e->level = calloc(e->n_levels + 1, sizeof(*e->level));
-	if (!e->level)
+		summary->level =
+			calloc(summary->n_levels + 1, sizeof(*summary->level));
+	if (!summary->level)
 		return -ENOMEM;
-	for (size_t i = 0; !p->bad && i < e->n_levels; i++)
-		pack_level(p, &e->level[i]);
+	for (size_t i = 0; !p->bad && i < summary->n_levels; i++)
+		pack_level(p, &summary->level[i]);
 	return p->bad || p->left ? -EINVAL : 0;
 }
 
 /* Read a row from the cache. */
-static int unpack(const char *data, size_t len, struct row *r)
+static int unpack(const char *data, size_t len, struct row *row)
 {
 	struct np_pack p = { .at = data, .left = len };
 
-	return pack(&p, r);
+	return pack(&p, row);
 }
 
 /*
  * Write the row of a profile into the cache; *data is the packed row, owned by
  * the cache.
  */
-static int pack_into(struct np_cache *k, const char *name, uint64_t state,
-		     const struct cli_profile *p, char **data, size_t *len)
+static int pack_into(struct np_cache *cache, const char *name, uint64_t state,
+		     const struct cli_profile *profile, char **data,
+		     size_t *len)
 {
 	struct np_pack to = { .f = open_memstream(data, len) };
-	struct row r = {
-		.n_runs = p->r.runs.n, .profile = p->profile,
-		.last = p->r.runs.n ? p->r.runs.run[0]->end : 0,
+	struct row row = {
+		.n_runs = profile->r.runs.n,
+		.profile = profile->profile,
+		.last = profile->r.runs.n ? profile->r.runs.run[0]->end : 0,
 	};
 
 	if (!to.f)
 		return -ENOMEM;
-	pack(&to, &r);
+	pack(&to, &row);
 	if (fclose(to.f)) {
 		free(*data);
 		return -ENOMEM;
 	}
-	return np_cache_put(k, name, state, *data, *len);
+	return np_cache_put(cache, name, state, *data, *len);
 }
 
 /*
  * Make the profile from its runs. The row is then read back from the packed
  * form, so that both ways give the same result.
  */
-static int make_row(struct cli_store *s, struct np_cache *k, const char *name,
-		    uint64_t state, struct row *r, struct np_err *err)
+static int make_row(struct cli_store *store, struct np_cache *cache,
+		    const char *name, uint64_t state, struct row *row,
+		    struct np_err *err)
 {
-	struct cli_profile p;
-	int rc = cli_profile_load(s, r->owner, r->uid, r->app, &p, err);
+	struct cli_profile profile;
+	int rc = cli_profile_load(store, row->owner, row->uid, row->app,
+				  &profile, err);
 	size_t len;
 	char *data;
 
 	if (rc)
 		return rc;
 	/* With skipped files, do not cache: the next call must warn again. */
-	rc = pack_into(k, name, p.r.n_skipped ? 0 : state, &p, &data, &len);
-	cli_profile_free(&p);
+	rc = pack_into(cache, name, profile.r.n_skipped ? 0 : state, &profile,
+		       &data, &len);
+	cli_profile_free(&profile);
 	if (!rc)
-		rc = unpack(data, len, r);
-	return rc ? np_errf(err, rc, "%s: out of memory", r->app) : 0;
+		rc = unpack(data, len, row);
+	return rc ? np_errf(err, rc, "%s: out of memory", row->app) : 0;
 }
 
 /*
@@ -125,34 +131,34 @@ static int make_row(struct cli_store *s, struct np_cache *k, const char *name,
  * idle: stamps of the user's and the published idle runs, which its verdict
  * depends on.  Returns 0 or -errno with err.
  */
-static int load_row(struct cli_store *s, struct np_cache *k,
+static int load_row(struct cli_store *store, struct np_cache *cache,
 		    enum np_store_owner owner, uid_t uid,
-		    const struct np_store_app *a,
+		    const struct np_store_app *app,
 		    const struct np_store_stamp idle[2], struct row *out,
 		    struct np_err *err)
 {
-	const struct np_store_stamp stamp[] = { a->stamp, idle[0], idle[1] };
-	struct row r = { .owner = owner, .uid = uid };
+	const struct np_store_stamp stamp[] = { app->stamp, idle[0], idle[1] };
+	struct row row = { .owner = owner, .uid = uid };
 	uint64_t state = np_cache_state(uid, stamp, NP_ARRAY_SIZE(stamp));
 	char name[NP_APP_MAX + 16];
 	const char *data;
 	size_t len;
 	int rc = -EINVAL;
 
-	strcpy(r.app, a->name);
+	strcpy(row.app, app->name);
 	snprintf(name, sizeof(name), "%u %s",
-		 owner == NP_STORE_PUBLISHED ? UINT32_MAX : uid, a->name);
-	data = np_cache_find(k, name, state, &len);
+		 owner == NP_STORE_PUBLISHED ? UINT32_MAX : uid, app->name);
+	data = np_cache_find(cache, name, state, &len);
 	if (data)
-		rc = unpack(data, len, &r);
+		rc = unpack(data, len, &row);
 	if (rc) {
-		np_profile_free(&r.profile);
-		rc = make_row(s, k, name, state, &r, err);
+		np_profile_free(&row.profile);
+		rc = make_row(store, cache, name, state, &row, err);
 	}
 	if (rc)
-		np_profile_free(&r.profile);
+		np_profile_free(&row.profile);
 	else
-		*out = r;
+		*out = row;
 	return rc;
 }
 
@@ -166,13 +172,13 @@ struct profiles {
  * Append the row of one application; errors are printed and only lack of
  * memory ends the list.
  */
-static int add_row(struct profiles *all, struct cli_store *s,
+static int add_row(struct profiles *all, struct cli_store *store,
 		   enum np_store_owner owner, uid_t uid,
 		   const struct np_store_app *app,
 		   const struct np_store_stamp idle[2])
 {
 	struct np_err err = NP_ERR_INIT;
-	int rc = load_row(s, all->cache, owner, uid, app, idle,
+	int rc = load_row(store, all->cache, owner, uid, app, idle,
 			  &all->row[all->n], &err);
 
 	all->n += !rc;
@@ -197,17 +203,18 @@ static int make_room(struct profiles *all, size_t n)
  * Append all profiles of one owner. may_be_private: an unreadable directory is
  * no error, as with --all.
  */
-static int add_owner(struct profiles *all, struct cli_store *s,
+static int add_owner(struct profiles *all, struct cli_store *store,
 		     enum np_store_owner owner, uid_t uid, bool may_be_private)
 {
 	const struct np_store_stamp idle[] = {
-		np_store_stamp(s->store, NP_STORE_USER, uid, NP_IDLE_APP),
-		np_store_stamp(s->store, NP_STORE_PUBLISHED, 0, NP_IDLE_APP),
+		np_store_stamp(store->store, NP_STORE_USER, uid, NP_IDLE_APP),
+		np_store_stamp(store->store, NP_STORE_PUBLISHED, 0,
+			       NP_IDLE_APP),
 	};
 	struct np_err err = NP_ERR_INIT;
 	struct np_store_app *apps;
 	size_t n;
-	int rc = np_store_list_apps(s->store, owner, uid, &apps, &n, &err);
+	int rc = np_store_list_apps(store->store, owner, uid, &apps, &n, &err);
 
 	/* Other users may keep their profiles private. */
 	if (rc == -EACCES && may_be_private)
@@ -216,49 +223,50 @@ static int add_owner(struct profiles *all, struct cli_store *s,
 		return cli_fail("%s", err.text);
 	rc = make_room(all, n);
 	for (size_t i = 0; !rc && i < n; i++)
-		rc = add_row(all, s, owner, uid, &apps[i], idle);
+		rc = add_row(all, store, owner, uid, &apps[i], idle);
 	free(apps);
 	return rc ? cli_fail("out of memory") : CLI_DONE;
 }
 
 /* Append the profiles of all users. */
-static int add_everybody(struct profiles *all, struct cli_store *s)
+static int add_everybody(struct profiles *all, struct cli_store *store)
 {
 	struct np_err err = NP_ERR_INIT;
 	int rc = CLI_DONE;
 	uid_t *uids;
 	size_t n;
 
-	if (np_store_uids(s->store, &uids, &n, cli_warn_line, NULL, &err))
+	if (np_store_uids(store->store, &uids, &n, cli_warn_line, NULL, &err))
 		return cli_fail("%s", err.text);
 	for (size_t i = 0; i < n; i++)
-		if (add_owner(all, s, NP_STORE_USER, uids[i], true))
+		if (add_owner(all, store, NP_STORE_USER, uids[i], true))
 			rc = CLI_FAILED;
 	free(uids);
 	return rc;
 }
 
 /* Append the profiles that the options ask for. */
-static int gather(struct profiles *all, struct cli_store *s,
-		  const struct cli_options *o)
+static int gather(struct profiles *all, struct cli_store *store,
+		  const struct cli_options *options)
 {
 	int rc = CLI_DONE, published;
 
-	if (o->all)
-		rc = add_everybody(all, s);
-	else if (!o->published)
-		rc = add_owner(all, s, NP_STORE_USER, o->uid, false);
-	published = add_owner(all, s, NP_STORE_PUBLISHED, o->uid, false);
+	if (options->all)
+		rc = add_everybody(all, store);
+	else if (!options->published)
+		rc = add_owner(all, store, NP_STORE_USER, options->uid, false);
+	published =
+		add_owner(all, store, NP_STORE_PUBLISHED, options->uid, false);
 	return rc ? rc : published;
 }
 
 /* Print one line of the list. */
-static void text_row(const struct row *r, int name_width, int owner_width)
+static void text_row(const struct row *row, int name_width, int owner_width)
 {
-	const struct np_profile *pr = &r->profile;
+	const struct np_profile *pr = &row->profile;
 	char owner[64], buf[CLI_NUMBER], use[64], levels[24];
 
-	cli_owner_name(r->owner, r->uid, owner, sizeof(owner));
+	cli_owner_name(row->owner, row->uid, owner, sizeof(owner));
 	if (pr->phases.kind == NP_PHASE_PHASES && !pr->is_idle)
 		snprintf(use, sizeof(use), "%s, busy %.0f %%", cli_use_name(pr),
 			 100 * pr->phases.busy_share);
@@ -268,11 +276,11 @@ static void text_row(const struct row *r, int name_width, int owner_width)
 		 pr->summary.n_levels == 1 ? "%zu level" :
 		 pr->summary.n_levels ? "%zu levels" : "-",
 		 pr->summary.n_levels);
-	cli_left(stdout, r->app, name_width);
+	cli_left(stdout, row->app, name_width);
 	putchar(' ');
 	cli_left(stdout, owner, owner_width);
-	printf("%5zu %-10s %-19s %s\n", r->n_runs,
-	       r->n_runs ? cli_day(r->last, buf) : "-", use, levels);
+	printf("%5zu %-10s %-19s %s\n", row->n_runs,
+	       row->n_runs ? cli_day(row->last, buf) : "-", use, levels);
 }
 
 /* An empty list is no error, but a hint on standard error says how to begin. */
@@ -287,10 +295,10 @@ static int list_text(const struct profiles *all)
 		return CLI_DONE;
 	}
 	for (size_t i = 0; i < all->n; i++) {
-		const struct row *r = &all->row[i];
+		const struct row *row = &all->row[i];
 
-		cli_owner_name(r->owner, r->uid, owner, sizeof(owner));
-		name_width = cli_widen(name_width, r->app);
+		cli_owner_name(row->owner, row->uid, owner, sizeof(owner));
+		name_width = cli_widen(name_width, row->app);
 		owner_width = cli_widen(owner_width, owner);
 	}
 	printf("%s%-*s %-*s%5s %-10s %-19s %s%s\n", cli_colour(CLI_BOLD),
@@ -313,30 +321,32 @@ static int list_data(const struct profiles *all, enum cli_format format)
 	json_object *list = cli_put_array(j, "profiles");
 
 	for (size_t i = 0; i < all->n; i++) {
-		const struct row *r = &all->row[i];
-		const struct np_profile *p = &r->profile;
+		const struct row *row = &all->row[i];
+		const struct np_profile *profile = &row->profile;
 		json_object *one = cli_append_object(list);
 
-		cli_put_text(one, "app", r->app);
-		cli_put_owner(one, r->owner, r->uid);
-		cli_put_count(one, "runs", r->n_runs);
-		cli_put_time(one, "last", r->last);
-		cli_put_text(one, "use", cli_use_name(p));
-		cli_put_text(one, "phases", cli_phase_name(p->phases.kind));
-		cli_put_real(one, "busy_share", p->phases.busy_share);
-		cli_put_levels(one, p);
+		cli_put_text(one, "app", row->app);
+		cli_put_owner(one, row->owner, row->uid);
+		cli_put_count(one, "runs", row->n_runs);
+		cli_put_time(one, "last", row->last);
+		cli_put_text(one, "use", cli_use_name(profile));
+		cli_put_text(one, "phases",
+			     cli_phase_name(profile->phases.kind));
+		cli_put_real(one, "busy_share", profile->phases.busy_share);
+		cli_put_levels(one, profile);
 	}
 	return cli_print_output(format, "list", j, &table);
 }
 
 /* For shell completion, which must be quick: no run is read. */
-static int list_names(struct cli_store *s, enum np_store_owner owner, uid_t uid)
+static int list_names(struct cli_store *store, enum np_store_owner owner,
+		      uid_t uid)
 {
 	struct np_err err = NP_ERR_INIT;
 	struct np_store_app *apps;
 	size_t n;
 
-	if (np_store_list_apps(s->store, owner, uid, &apps, &n, &err))
+	if (np_store_list_apps(store->store, owner, uid, &apps, &n, &err))
 		return cli_fail("%s", err.text);
 	for (size_t i = 0; i < n; i++)
 		puts(apps[i].name);
@@ -345,11 +355,13 @@ static int list_names(struct cli_store *s, enum np_store_owner owner, uid_t uid)
 }
 
 /* Own names, then published ones. */
-static int list_all_names(struct cli_store *s, const struct cli_options *o)
+static int list_all_names(struct cli_store *store,
+			  const struct cli_options *options)
 {
-	int rc = o->published ? CLI_DONE :
-		 list_names(s, NP_STORE_USER, o->uid);
-	int published = list_names(s, NP_STORE_PUBLISHED, o->uid);
+	int rc = options->published ?
+			 CLI_DONE :
+			 list_names(store, NP_STORE_USER, options->uid);
+	int published = list_names(store, NP_STORE_PUBLISHED, options->uid);
 
 	return rc ? rc : published;
 }
@@ -367,7 +379,7 @@ static int run_list(const struct cli_cmd *self, int argc, char **argv)
 {
 	struct profiles all = { 0 };
 	struct cli_options o;
-	struct cli_store s;
+	struct cli_store store;
 	bool names = false;
 	int rc, shown;
 
@@ -379,22 +391,22 @@ static int run_list(const struct cli_cmd *self, int argc, char **argv)
 		rc = cli_usage(self, "expected only one of --all, --user and "
 			       "--published");
 	if (rc < 0)
-		rc = cli_store_open(&s);
+		rc = cli_store_open(&store);
 	if (rc >= 0)
 		return rc;
 	if (names) {
-		rc = list_all_names(&s, &o);
-		cli_store_close(&s);
+		rc = list_all_names(&store, &o);
+		cli_store_close(&store);
 		return rc;
 	}
-	all.cache = np_cache_open(s.store, "list", 0);
-	rc = gather(&all, &s, &o);
+	all.cache = np_cache_open(store.store, "list", 0);
+	rc = gather(&all, &store, &o);
 	shown = o.format ? list_data(&all, o.format) : list_text(&all);
 	for (size_t i = 0; i < all.n; i++)
 		np_profile_free(&all.row[i].profile);
 	free(all.row);
 	np_cache_close(all.cache);
-	cli_store_close(&s);
+	cli_store_close(&store);
 	return rc ? rc : shown;
 }
 

@@ -23,42 +23,45 @@
 #define COLUMN_MAX 14
 
 /* Marks a cell; the legend explains the marks. */
-static char mark_of(const struct np_prediction *p)
+static char mark_of(const struct np_prediction *prediction)
 {
-	if (p->flags & NP_PRED_FELL_BACK)
-		return p->used & NP_NEED_LATENCY ? '*' : '+';
-	if (cli_doubt_text(p))
+	if (prediction->flags & NP_PRED_FELL_BACK)
+		return prediction->used & NP_NEED_LATENCY ? '*' : '+';
+	if (cli_doubt_text(prediction))
 		return '?';
-	return p->flags & NP_PRED_BEYOND ? '!' : ' ';
+	return prediction->flags & NP_PRED_BEYOND ? '!' : ' ';
 }
 
 /* The measurement of a pair by netprof validate, if it was not rejected. */
-static bool is_measured(const struct cli_matrix *m, size_t at,
+static bool is_measured(const struct cli_matrix *matrix, size_t at,
 			struct cli_measured *out)
 {
-	return cli_measured_find(m->k, m->at[at / m->n], m->at[at % m->n],
-				 m->scope, out) && out->slowdown.n;
+	return cli_measured_find(matrix->k, matrix->at[at / matrix->n],
+				 matrix->at[at % matrix->n], matrix->scope,
+				 out) &&
+	       out->slowdown.n;
 }
 
 /* Is any pair of this victim measured? */
-static bool has_measured_row(const struct cli_matrix *m, size_t v)
+static bool has_measured_row(const struct cli_matrix *matrix, size_t v)
 {
 	struct cli_measured some;
 
-	for (size_t c = 0; c < m->n; c++)
-		if (is_measured(m, v * m->n + c, &some))
+	for (size_t c = 0; c < matrix->n; c++)
+		if (is_measured(matrix, v * matrix->n + c, &some))
 			return true;
 	return false;
 }
 
 /* Print one measured cell, which has no mark. */
-static void measured_cell(const struct cli_matrix *m, size_t at, int width,
+static void measured_cell(const struct cli_matrix *matrix, size_t at, int width,
 			  bool last)
 {
 	struct cli_measured some;
 
-	cli_right_as(cli_change, is_measured(m, at, &some) ?
-		     some.slowdown.mean : NAN, width - 1);
+	cli_right_as(cli_change,
+		     is_measured(matrix, at, &some) ? some.slowdown.mean : NAN,
+		     width - 1);
 	if (!last)
 		putchar(' ');
 }
@@ -67,11 +70,12 @@ static void measured_cell(const struct cli_matrix *m, size_t at, int width,
  * Print one cell and its mark; the last cell of a line has no blank at its
  * end.
  */
-static void cell(const struct cli_matrix *m, size_t at, int width, bool last)
+static void cell(const struct cli_matrix *matrix, size_t at, int width,
+		 bool last)
 {
-	char mark = m->rc[at] ? ' ' : mark_of(&m->p[at]);
+	char mark = matrix->rc[at] ? ' ' : mark_of(&matrix->p[at]);
 
-	cli_right_as(cli_change, m->rc[at] ? NAN : m->p[at].slowdown,
+	cli_right_as(cli_change, matrix->rc[at] ? NAN : matrix->p[at].slowdown,
 		     width - 1);
 	/* No blank at the end of a line. */
 	if (mark != ' ' || !last)
@@ -79,10 +83,10 @@ static void cell(const struct cli_matrix *m, size_t at, int width, bool last)
 }
 
 /* Is there any prediction for this victim? */
-static bool has_row(const struct cli_matrix *m, size_t v)
+static bool has_row(const struct cli_matrix *matrix, size_t v)
 {
-	for (size_t c = 0; c < m->n; c++)
-		if (!m->rc[v * m->n + c])
+	for (size_t c = 0; c < matrix->n; c++)
+		if (!matrix->rc[v * matrix->n + c])
 			return true;
 	return false;
 }
@@ -91,14 +95,14 @@ static bool has_row(const struct cli_matrix *m, size_t v)
  * Width of the names: that of the widest, but at least that of a number.  Names
  * are cut only where the width of the output is limited.
  */
-static int name_width(const struct cli_matrix *m)
+static int name_width(const struct cli_matrix *matrix)
 {
 	size_t widest = COLUMN_MIN;
 	size_t most = cli_columns() == CLI_UNLIMITED ? SIZE_MAX : COLUMN_MAX;
 
-	for (size_t i = 0; i < m->n; i++)
-		if (cli_width(cli_matrix_name(m, i)) > widest)
-			widest = cli_width(cli_matrix_name(m, i));
+	for (size_t i = 0; i < matrix->n; i++)
+		if (cli_width(cli_matrix_name(matrix, i)) > widest)
+			widest = cli_width(cli_matrix_name(matrix, i));
 	return (int)(widest < most ? widest : most);
 }
 
@@ -106,74 +110,81 @@ static int name_width(const struct cli_matrix *m)
  * The table with columns from <= c < to, as many as fit on the screen: of the
  * predictions, or of the measurements.
  */
-static void block(const struct cli_matrix *m, bool measured, size_t from,
+static void block(const struct cli_matrix *matrix, bool measured, size_t from,
 		  size_t to, int width, int label)
 {
 	char name[4 * NP_APP_MAX];
 
 	printf("%s%-*s", cli_colour(CLI_BOLD), label, "");
 	for (size_t c = from; c < to; c++) {
-		cli_right(stdout, cli_cut(cli_matrix_name(m, c),
-					  (size_t)width - 2, name,
-					  sizeof(name)), width - 1);
+		cli_right(stdout,
+			  cli_cut(cli_matrix_name(matrix, c), (size_t)width - 2,
+				  name, sizeof(name)),
+			  width - 1);
 		fputs(c + 1 < to ? " " : "", stdout);
 	}
 	printf("%s\n", cli_colour(CLI_PLAIN));
-	for (size_t v = 0; v < m->n; v++) {
-		if (measured ? !has_measured_row(m, v) : !has_row(m, v))
+	for (size_t v = 0; v < matrix->n; v++) {
+		if (measured ? !has_measured_row(matrix, v) :
+			       !has_row(matrix, v))
 			continue;
-		cli_left(stdout, cli_matrix_name(m, v), label - 1);
+		cli_left(stdout, cli_matrix_name(matrix, v), label - 1);
 		putchar(' ');
 		for (size_t c = from; c < to; c++)
-			(measured ? measured_cell : cell)(m, v * m->n + c,
-							  width, c + 1 == to);
+			(measured ? measured_cell : cell)(
+				matrix, v * matrix->n + c, width, c + 1 == to);
 		putchar('\n');
 	}
 }
 
 /* Applications whose row is missing, and what they lack. */
-static void list_missing_rows(const struct cli_matrix *m)
+static void list_missing_rows(const struct cli_matrix *matrix)
 {
-	const char *why = m->model->needs & NP_NEED_TRACE ?
-		"No row for applications without a usable trace: " :
-		"No row for applications not measured under synthetic load: ";
+	const char *why =
+		matrix->model->needs & NP_NEED_TRACE ?
+			"No row for applications without a usable trace: " :
+			"No row for applications not measured under synthetic load: ";
 	char line[1024] = "";
 
-	for (size_t v = 0; v < m->n; v++)
-		if (!has_row(m, v))
+	for (size_t v = 0; v < matrix->n; v++)
+		if (!has_row(matrix, v))
 			cli_add(line, sizeof(line), "%s%s", *line ? ", " : why,
-				cli_matrix_name(m, v));
+				cli_matrix_name(matrix, v));
 	if (*line)
 		cli_wrap(stdout, line, 2);
 }
 
 /* Explain the marks that occur. */
-static void legend(const struct cli_matrix *m)
+static void legend(const struct cli_matrix *matrix)
 {
 	bool latency = false, half = false, beyond = false, none = false;
 	bool doubt = false, some = true;
 
-	for (size_t i = 0; i < m->n * m->n; i++) {
-		some &= has_row(m, i / m->n);
+	for (size_t i = 0; i < matrix->n * matrix->n; i++) {
+		some &= has_row(matrix, i / matrix->n);
 		/* A missing cell is only marked in a row that is printed. */
-		none |= m->rc[i] && has_row(m, i / m->n);
-		latency |= !m->rc[i] && mark_of(&m->p[i]) == '*';
-		half |= !m->rc[i] && mark_of(&m->p[i]) == '+';
-		beyond |= !m->rc[i] && mark_of(&m->p[i]) == '!';
-		doubt |= !m->rc[i] && mark_of(&m->p[i]) == '?';
+		none |= matrix->rc[i] && has_row(matrix, i / matrix->n);
+		latency |= !matrix->rc[i] && mark_of(&matrix->p[i]) == '*';
+		half |= !matrix->rc[i] && mark_of(&matrix->p[i]) == '+';
+		beyond |= !matrix->rc[i] && mark_of(&matrix->p[i]) == '!';
+		doubt |= !matrix->rc[i] && mark_of(&matrix->p[i]) == '?';
 	}
 	if (latency || half || beyond || doubt || none || !some)
 		putchar('\n');
 	if (latency)
-		cli_say(CLI_PLAIN, 2, "* from latencies alone, by model "
+		cli_say(CLI_PLAIN, 2,
+			"* from latencies alone, by model "
 			"mixture: %s also needs to know how much the "
 			"co-runner slows the synthetic load, which was not "
-			"measured", m->model->name);
+			"measured",
+			matrix->model->name);
 	if (half)
-		cli_say(CLI_PLAIN, 2, "+ by another model: %s also needs to "
+		cli_say(CLI_PLAIN, 2,
+			"+ by another model: %s also needs to "
 			"know how much the load slows the column and how much "
 			"the row slows the load, and one of the two was "
-			"not measured", m->model->name);
+			"not measured",
+			matrix->model->name);
 	if (beyond)
 		cli_wrap(stdout, "! the co-runner is stronger or weaker than "
 			 "every load level: the end of the sensitivity curve "
@@ -184,52 +195,56 @@ static void legend(const struct cli_matrix *m)
 	if (none)
 		cli_wrap(stdout, "- not measured: netprof predict ROW COLUMN "
 			 "says what is missing", 2);
-	list_missing_rows(m);
+	list_missing_rows(matrix);
 }
 
 /* The table, in several parts if it is wider than the screen. */
-static void blocks(const struct cli_matrix *m, bool measured)
+static void blocks(const struct cli_matrix *matrix, bool measured)
 {
-	int name = name_width(m), width = name + 2;
+	int name = name_width(matrix), width = name + 2;
 	int label = name < NAME ? NAME : name + 1;
 	size_t room = (size_t)((cli_columns() - label) / width);
 
-	for (size_t from = 0; from < m->n; from += room) {
+	for (size_t from = 0; from < matrix->n; from += room) {
 		putchar('\n');
-		block(m, measured, from, from + room < m->n ? from + room :
-		      m->n, width, label);
+		block(matrix, measured, from,
+		      from + room < matrix->n ? from + room : matrix->n, width,
+		      label);
 	}
 }
 
 /* The measured pairs, in a table of their own after the predictions. */
-static void print_measured(const struct cli_matrix *m)
+static void print_measured(const struct cli_matrix *matrix)
 {
 	bool any = false;
 
-	for (size_t v = 0; v < m->n; v++)
-		any |= has_measured_row(m, v);
+	for (size_t v = 0; v < matrix->n; v++)
+		any |= has_measured_row(matrix, v);
 	if (!any)
 		return;
 	putchar('\n');
 	cli_say(CLI_PLAIN, 0, "Measured by netprof validate:");
-	blocks(m, true);
+	blocks(matrix, true);
 }
 
-static int matrix_text(const struct cli_matrix *m)
+static int matrix_text(const struct cli_matrix *matrix)
 {
 	char line[512], day[CLI_NUMBER];
 
-	if (cli_no_effect(m->k, m->scope))
-		cli_wrap(stdout, cli_no_effect_text(m->k, m->scope, line,
-						   sizeof(line)), 0);
-	cli_say(CLI_PLAIN, 0, "How much longer the application of each row "
+	if (cli_no_effect(matrix->k, matrix->scope))
+		cli_wrap(stdout,
+			 cli_no_effect_text(matrix->k, matrix->scope, line,
+					    sizeof(line)),
+			 0);
+	cli_say(CLI_PLAIN, 0,
+		"How much longer the application of each row "
 		"runs while that of each column runs %s (model %s; fabric %s, "
 		"calibrated %s):",
-		cli_scope_text(m->scope), m->model->name, m->k->cal.cluster,
-		cli_day(m->k->cal.date, day));
-	blocks(m, false);
-	legend(m);
-	print_measured(m);
+		cli_scope_text(matrix->scope), matrix->model->name,
+		matrix->k->cal.cluster, cli_day(matrix->k->cal.date, day));
+	blocks(matrix, false);
+	legend(matrix);
+	print_measured(matrix);
 	return CLI_DONE;
 }
 
@@ -242,30 +257,33 @@ static const struct cli_table table = {
 };
 
 /* One record for each pair, with or without a prediction. */
-static int matrix_data(const struct cli_matrix *m, enum cli_format format)
+static int matrix_data(const struct cli_matrix *matrix, enum cli_format format)
 {
 	json_object *j = json_object_new_object(), *list;
 
-	cli_put_text(j, "scope", np_scope_name(m->scope));
-	cli_put_text(j, "model", m->model->name);
-	cli_put_calibration(j, m->k, m->scope);
+	cli_put_text(j, "scope", np_scope_name(matrix->scope));
+	cli_put_text(j, "model", matrix->model->name);
+	cli_put_calibration(j, matrix->k, matrix->scope);
 	list = cli_put_array(j, "applications");
-	for (size_t i = 0; i < m->n; i++)
-		cli_append_text(list, cli_matrix_name(m, i));
+	for (size_t i = 0; i < matrix->n; i++)
+		cli_append_text(list, cli_matrix_name(matrix, i));
 	list = cli_put_array(j, "pairs");
-	for (size_t i = 0; i < m->n * m->n; i++) {
+	for (size_t i = 0; i < matrix->n * matrix->n; i++) {
 		json_object *pair = cli_append_object(list);
 
-		cli_put_text(pair, "victim", cli_matrix_name(m, i / m->n));
-		cli_put_text(pair, "corunner", cli_matrix_name(m, i % m->n));
-		if (m->rc[i]) {
+		cli_put_text(pair, "victim",
+			     cli_matrix_name(matrix, i / matrix->n));
+		cli_put_text(pair, "corunner",
+			     cli_matrix_name(matrix, i % matrix->n));
+		if (matrix->rc[i]) {
 			cli_put(pair, "slowdown", NULL);
-			cli_put_text(pair, "why", cli_matrix_why(m->rc[i]));
+			cli_put_text(pair, "why",
+				     cli_matrix_why(matrix->rc[i]));
 		} else {
-			cli_put_interval(pair, &m->p[i]);
+			cli_put_interval(pair, &matrix->p[i]);
 		}
-		cli_put_measured(pair, m->k, m->at[i / m->n], m->at[i % m->n],
-				 m->scope);
+		cli_put_measured(pair, matrix->k, matrix->at[i / matrix->n],
+				 matrix->at[i % matrix->n], matrix->scope);
 	}
 	return cli_print_output(format, "matrix", j, &table);
 }
@@ -273,89 +291,94 @@ static int matrix_data(const struct cli_matrix *m, enum cli_format format)
 /* ---- plot ---- */
 
 /* The largest slowdown, for the scale of the colours. */
-static double worst(const struct cli_matrix *m)
+static double worst(const struct cli_matrix *matrix)
 {
 	double most = 0.01;
 
-	for (size_t i = 0; i < m->n * m->n; i++)
-		if (!m->rc[i])
-			most = fmax(most, m->p[i].slowdown);
+	for (size_t i = 0; i < matrix->n * matrix->n; i++)
+		if (!matrix->rc[i])
+			most = fmax(most, matrix->p[i].slowdown);
 	return most;
 }
 
 /* The prediction of a pair and its interval in percent, as two lines. */
-static const char *cell_of(const struct cli_matrix *m, size_t at,
+static const char *cell_of(const struct cli_matrix *matrix, size_t at,
 			   char buf[2 * CLI_NUMBER])
 {
-	const struct np_prediction *p = &m->p[at];
+	const struct np_prediction *prediction = &matrix->p[at];
 	char change[CLI_NUMBER];
 
-	if (m->rc[at])
+	if (matrix->rc[at])
 		return "-";
-	if (isnan(p->low))
+	if (isnan(prediction->low))
 		snprintf(buf, 2 * CLI_NUMBER, "%s",
-			 cli_change(p->slowdown, change));
+			 cli_change(prediction->slowdown, change));
 	else
 		snprintf(buf, 2 * CLI_NUMBER, "%s|%.0f to %.0f",
-			 cli_change(p->slowdown, change),
-			 round(100 * p->low) + 0.0, round(100 * p->high) + 0.0);
+			 cli_change(prediction->slowdown, change),
+			 round(100 * prediction->low) + 0.0,
+			 round(100 * prediction->high) + 0.0);
 	return buf;
 }
 
 /* The darkest cell is the worst pair. */
-static int matrix_plot(const struct cli_matrix *m, const char *path)
+static int matrix_plot(const struct cli_matrix *matrix, const char *path)
 {
-	struct np_figure *f = np_figure_new("Slowdown of each pair");
-	struct np_panel *p = f ? np_figure_panel(f, "") : NULL;
+	struct np_figure *figure = np_figure_new("Slowdown of each pair");
+	struct np_panel *panel = figure ? np_figure_panel(figure, "") : NULL;
 	char text[2 * CLI_NUMBER], day[CLI_NUMBER];
-	struct np_shape *s;
+	struct np_shape *shape;
 
-	if (!p)
-		return cli_figure_save(f, path);
-	np_figure_axis(f, &p->x, NP_AXIS_NAMES, "slows it");
-	np_figure_axis(f, &p->y, NP_AXIS_NAMES, "is slowed");
-	for (size_t i = 0; i < m->n; i++) {
-		np_figure_name(f, &p->x, cli_matrix_name(m, i));
-		np_figure_name(f, &p->y, cli_matrix_name(m, i));
+	if (!panel)
+		return cli_figure_save(figure, path);
+	np_figure_axis(figure, &panel->x, NP_AXIS_NAMES, "slows it");
+	np_figure_axis(figure, &panel->y, NP_AXIS_NAMES, "is slowed");
+	for (size_t i = 0; i < matrix->n; i++) {
+		np_figure_name(figure, &panel->x, cli_matrix_name(matrix, i));
+		np_figure_name(figure, &panel->y, cli_matrix_name(matrix, i));
 	}
-	s = np_figure_shape(f, p, NP_SHAPE_CELLS, 0, NULL);
-	for (size_t i = 0; i < m->n * m->n; i++)
-		np_figure_cell(f, s, (double)(i % m->n), (double)(i / m->n),
-			       m->rc[i] ? NAN : m->p[i].slowdown / worst(m),
-			       cell_of(m, i, text));
+	shape = np_figure_shape(figure, panel, NP_SHAPE_CELLS, 0, NULL);
+	for (size_t i = 0; i < matrix->n * matrix->n; i++)
+		np_figure_cell(figure, shape, (double)(i % matrix->n),
+			       (double)(i / matrix->n),
+			       matrix->rc[i] ?
+				       NAN :
+				       matrix->p[i].slowdown / worst(matrix),
+			       cell_of(matrix, i, text));
 	np_figure_caption(
-		f,
+		figure,
 		"Predicted increase of the run time and its 90 %% "
 		"interval, %s, by model %s; n = %zu applications; fabric %s, "
 		"calibrated %s. Hatched: not measured.",
-		cli_scope_text(m->scope), m->model->name, m->n,
-		m->k->cal.cluster, cli_day(m->k->cal.date, day));
-	f->date = m->k->cal.date;
-	return cli_figure_save(f, path);
+		cli_scope_text(matrix->scope), matrix->model->name, matrix->n,
+		matrix->k->cal.cluster, cli_day(matrix->k->cal.date, day));
+	figure->date = matrix->k->cal.date;
+	return cli_figure_save(figure, path);
 }
 
 /* ---- the command ---- */
 
 /* Predict, and print in the format that was asked for. */
-static int matrix(const struct cli_known *k, const struct cli_options *o)
+static int matrix(const struct cli_known *known,
+		  const struct cli_options *options)
 {
 	struct cli_matrix m;
-	int rc = cli_matrix_make(k, o, &m);
+	int rc = cli_matrix_make(known, options, &m);
 
 	if (rc >= 0)
 		return rc;
-	for (size_t i = 0; i < k->n; i++)
-		if (k->app[i]->unusable.text[0])
-			cli_fail("%s", k->app[i]->unusable.text);
+	for (size_t i = 0; i < known->n; i++)
+		if (known->app[i]->unusable.text[0])
+			cli_fail("%s", known->app[i]->unusable.text);
 	if (!m.n)
 		rc = cli_fail("no application has been measured on cluster %s "
 			      "yet; to measure one: sbatch --netprofile=NAME "
 			      "--netprofile-calibrate job.sh",
-			      k->cal.cluster);
+			      known->cal.cluster);
 	else
-		rc = o->plot ? matrix_plot(&m, o->plot) :
-		     o->format ? matrix_data(&m, o->format) :
-				 matrix_text(&m);
+		rc = options->plot   ? matrix_plot(&m, options->plot) :
+		     options->format ? matrix_data(&m, options->format) :
+				       matrix_text(&m);
 	cli_matrix_free(&m);
 	return rc;
 }
@@ -366,25 +389,25 @@ static int matrix(const struct cli_known *k, const struct cli_options *o)
  */
 static int run_matrix(const struct cli_cmd *self, int argc, char **argv)
 {
-	struct cli_known k = { .n = 0 };
-	struct cli_options o;
-	struct cli_store s;
-	int rc = cli_options_parse(self, argc, argv, NULL, &o);
+	struct cli_known known = { .n = 0 };
+	struct cli_options options;
+	struct cli_store store;
+	int rc = cli_options_parse(self, argc, argv, NULL, &options);
 
 	if (rc >= 0)
 		return rc;
-	rc = cli_store_open(&s);
+	rc = cli_store_open(&store);
 	if (rc >= 0)
 		return rc;
-	rc = cli_matrix_find(&k, &s, &o);
+	rc = cli_matrix_find(&known, &store, &options);
 	if (rc < 0)
-		rc = cli_predict_prepare(&k, &s, &o);
-	if (rc < 0 && cli_measured_load(&k, &s))
+		rc = cli_predict_prepare(&known, &store, &options);
+	if (rc < 0 && cli_measured_load(&known, &store))
 		rc = cli_fail("out of memory");
-	cli_store_close(&s);
+	cli_store_close(&store);
 	if (rc < 0)
-		rc = matrix(&k, &o);
-	cli_known_free(&k);
+		rc = matrix(&known, &options);
+	cli_known_free(&known);
 	return rc;
 }
 

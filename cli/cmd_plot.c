@@ -21,7 +21,8 @@ struct options {
 };
 
 /* An axis of names also lists them; points then have indices into that list. */
-static void put_axis(json_object *in, const char *key, const struct np_axis *a)
+static void put_axis(json_object *in, const char *key,
+		     const struct np_axis *axis)
 {
 	static const char *const kind[] = {
 		[NP_AXIS_LINEAR] = "linear", [NP_AXIS_LOG] = "log",
@@ -29,38 +30,38 @@ static void put_axis(json_object *in, const char *key, const struct np_axis *a)
 	};
 	json_object *j = cli_put_object(in, key), *names;
 
-	cli_put_text(j, "label", a->label);
-	cli_put_text(j, "scale", kind[a->kind]);
-	if (a->kind != NP_AXIS_NAMES)
+	cli_put_text(j, "label", axis->label);
+	cli_put_text(j, "scale", kind[axis->kind]);
+	if (axis->kind != NP_AXIS_NAMES)
 		return;
 	names = cli_put_array(j, "names");
-	for (size_t i = 0; i < a->n_names; i++)
-		cli_append_text(names, a->name[i]);
+	for (size_t i = 0; i < axis->n_names; i++)
+		cli_append_text(names, axis->name[i]);
 }
 
 /* Members that this kind of shape does not have are omitted. */
-static void put_point(json_object *list, const struct np_shape *s, size_t i)
+static void put_point(json_object *list, const struct np_shape *shape, size_t i)
 {
-	const struct np_datum *d = &s->datum[i];
+	const struct np_datum *datum = &shape->datum[i];
 	json_object *j = cli_append_object(list);
 
-	if (!isnan(d->x))
-		cli_put_real(j, "x", d->x);
-	if (!isnan(d->y))
-		cli_put_real(j, "y", d->y);
-	if (!isnan(d->low))
-		cli_put_real(j, s->kind == NP_SHAPE_CELLS ? "value" : "low",
-			     d->low);
-	if (!isnan(d->high))
-		cli_put_real(j, "high", d->high);
-	if (d->text)
-		cli_put_text(j, "text", d->text);
+	if (!isnan(datum->x))
+		cli_put_real(j, "x", datum->x);
+	if (!isnan(datum->y))
+		cli_put_real(j, "y", datum->y);
+	if (!isnan(datum->low))
+		cli_put_real(j, shape->kind == NP_SHAPE_CELLS ? "value" : "low",
+			     datum->low);
+	if (!isnan(datum->high))
+		cli_put_real(j, "high", datum->high);
+	if (datum->text)
+		cli_put_text(j, "text", datum->text);
 }
 
 /*
  * One shape with its points; the kinds are words of doc/json-schema/plot.json.
  */
-static void put_shape(json_object *list, const struct np_shape *s)
+static void put_shape(json_object *list, const struct np_shape *shape)
 {
 	static const char *const kind[] = {
 		[NP_SHAPE_BAND] = "band",     [NP_SHAPE_REGION] = "region",
@@ -70,27 +71,27 @@ static void put_shape(json_object *list, const struct np_shape *s)
 	};
 	json_object *j = cli_append_object(list), *points;
 
-	cli_put_text(j, "shape", kind[s->kind]);
-	cli_put_text(j, "name", s->name);
+	cli_put_text(j, "shape", kind[shape->kind]);
+	cli_put_text(j, "name", shape->name);
 	points = cli_put_array(j, "points");
-	for (size_t i = 0; i < s->n; i++)
-		put_point(points, s, i);
+	for (size_t i = 0; i < shape->n; i++)
+		put_point(points, shape, i);
 }
 
 /* The numbers of the figure, for programs.  Returns the exit status. */
-static int figure_json(const struct np_figure *f)
+static int figure_json(const struct np_figure *figure)
 {
 	json_object *j = json_object_new_object(), *panels, *panel, *shapes;
 
-	if (f->no_memory) {
+	if (figure->no_memory) {
 		json_object_put(j);
 		return cli_fail("out of memory");
 	}
-	cli_put_text(j, "title", f->title);
-	cli_put_text(j, "caption", f->caption);
+	cli_put_text(j, "title", figure->title);
+	cli_put_text(j, "caption", figure->caption);
 	panels = cli_put_array(j, "panels");
-	for (size_t i = 0; i < f->n_panels; i++) {
-		const struct np_panel *p = f->panel[i];
+	for (size_t i = 0; i < figure->n_panels; i++) {
+		const struct np_panel *p = figure->panel[i];
 
 		panel = cli_append_object(panels);
 		cli_put_text(panel, "title", p->title);
@@ -113,82 +114,88 @@ static unsigned wanted(const char *only)
 }
 
 /* The caption: cluster, numbers of runs and probes, and dates. */
-static void put_caption(struct np_figure *f, const struct np_profile *p)
+static void put_caption(struct np_figure *figure,
+			const struct np_profile *profile)
 {
-	const struct np_record *r = p->summary.fabric;
+	const struct np_record *record = profile->summary.fabric;
 	char first[CLI_NUMBER], last[CLI_NUMBER], idle[80] = "";
 	double from = INFINITY, to = 0;
 
-	for (size_t i = 0; i < p->runs->n; i++) {
-		if (p->summary.use[i] >= NP_RUN_FABRIC)
+	for (size_t i = 0; i < profile->runs->n; i++) {
+		if (profile->summary.use[i] >= NP_RUN_FABRIC)
 			continue;
-		from = fmin(from, p->runs->run[i]->start);
-		to = fmax(to, p->runs->run[i]->end);
+		from = fmin(from, profile->runs->run[i]->start);
+		to = fmax(to, profile->runs->run[i]->end);
 	}
-	f->date = to;
+	figure->date = to;
 	cli_day(from, first);
 	cli_day(to, last);
-	if (p->idle.n_runs && !p->is_idle)
+	if (profile->idle.n_runs && !profile->is_idle)
 		snprintf(idle, sizeof(idle), "; idle: n = %llu probes",
-			 (unsigned long long)p->idle.moments.n);
-	np_figure_caption(f,
-			  "%s on %s (%s), n = %zu runs without load and %zu "
-			  "under load, %llu probes%s; %s%s%s.",
-			  p->runs->app,
-			  r && r->cluster ? r->cluster : "an unknown cluster",
-			  r && r->probe.transport ? r->probe.transport :
+			 (unsigned long long)profile->idle.moments.n);
+	np_figure_caption(
+		figure,
+		"%s on %s (%s), n = %zu runs without load and %zu "
+		"under load, %llu probes%s; %s%s%s.",
+		profile->runs->app,
+		record && record->cluster ? record->cluster :
+					    "an unknown cluster",
+		record && record->probe.transport ? record->probe.transport :
 						    "transport unknown",
-			  p->summary.latency.n_runs,
-			  p->summary.count[NP_RUN_UNDER_LEVEL],
-			  (unsigned long long)p->summary.latency.moments.n,
-			  idle, first, strcmp(first, last) ? " to " : "",
-			  strcmp(first, last) ? last : "");
+		profile->summary.latency.n_runs,
+		profile->summary.count[NP_RUN_UNDER_LEVEL],
+		(unsigned long long)profile->summary.latency.moments.n, idle,
+		first, strcmp(first, last) ? " to " : "",
+		strcmp(first, last) ? last : "");
 }
 
 /*
  * Add the parts for which there are data, and warn about the first one without.
  * Returns -1 to go on, or the exit status.
  */
-static int add_parts(struct np_figure *f, unsigned parts,
-		     const struct np_profile *p, const struct cli_known *k)
+static int add_parts(struct np_figure *figure, unsigned parts,
+		     const struct np_profile *profile,
+		     const struct cli_known *known)
 {
-	const struct np_run_summary *e = k->calibrated ? &k->app[0]->summary :
-							 NULL;
-	const struct np_fabric *fabric = e ? k->cal.fabric : NULL;
+	const struct np_run_summary *summary =
+		known->calibrated ? &known->app[0]->summary : NULL;
+	const struct np_fabric *fabric = summary ? known->cal.fabric : NULL;
 	char missing[CLI_PLOT_PARTS + 1][256] = { "" };
 	int n = 0;
 
 	for (int i = 0; i < CLI_PLOT_PARTS; i++)
 		if (parts & 1u << i)
-			n += !!cli_plot_add(f, (enum cli_plot_part)i, p, e,
-					    fabric, missing[n],
-					    sizeof(missing[n]));
-	if (f->no_memory)
+			n += !!cli_plot_add(figure, (enum cli_plot_part)i,
+					    profile, summary, fabric,
+					    missing[n], sizeof(missing[n]));
+	if (figure->no_memory)
 		return cli_fail("out of memory");
-	if (!f->n_panels)
-		return cli_fail("%s: %s", p->runs->app, missing[0]);
+	if (!figure->n_panels)
+		return cli_fail("%s: %s", profile->runs->app, missing[0]);
 	if (n)
-		cli_fail("%s: a panel is missing: %s", p->runs->app,
+		cli_fail("%s: a panel is missing: %s", profile->runs->app,
 			 missing[0]);
-	put_caption(f, p);
+	put_caption(figure, profile);
 	return -1;
 }
 
 /* Draw the figure into a file, as JSON, or on the terminal. */
-static int plot(const struct cli_options *o, bool ascii, unsigned parts,
-		const struct np_profile *p, const struct cli_known *k)
+static int plot(const struct cli_options *options, bool ascii, unsigned parts,
+		const struct np_profile *profile, const struct cli_known *known)
 {
-	struct np_figure *f = np_figure_new(p->runs->app);
-	int rc = f ? add_parts(f, parts, p, k) : cli_fail("out of memory");
+	struct np_figure *figure = np_figure_new(profile->runs->app);
+	int rc = figure ? add_parts(figure, parts, profile, known) :
+			  cli_fail("out of memory");
 
-	if (rc < 0 && o->output)
-		return cli_figure_save(f, o->output);
+	if (rc < 0 && options->output)
+		return cli_figure_save(figure, options->output);
 	if (rc < 0)
-		rc = o->format == CLI_JSON ? figure_json(f) :
-		     np_figure_print(f, stdout, cli_page_columns(),
+		rc = options->format == CLI_JSON ? figure_json(figure) :
+		     np_figure_print(figure, stdout, cli_page_columns(),
 				     cli_utf8() && !ascii) ?
-			     cli_fail("out of memory") : CLI_DONE;
-	np_figure_free(f);
+						   cli_fail("out of memory") :
+						   CLI_DONE;
+	np_figure_free(figure);
 	return rc;
 }
 
@@ -202,39 +209,39 @@ static const struct np_option own[] = {
 static int run_plot(const struct cli_cmd *self, int argc, char **argv)
 {
 	struct options opt = { .only = NULL };
-	struct cli_known k = { .n = 0 };
-	struct cli_profile p;
-	struct cli_options o;
-	struct cli_store s;
+	struct cli_known known = { .n = 0 };
+	struct cli_profile profile;
+	struct cli_options options;
+	struct cli_store store;
 	unsigned parts;
 	int rc;
 
-	rc = cli_options_parse(self, argc, argv, &opt, &o);
+	rc = cli_options_parse(self, argc, argv, &opt, &options);
 	if (rc >= 0)
 		return rc;
 	parts = wanted(opt.only);
-	if (o.output && o.format == CLI_JSON)
+	if (options.output && options.format == CLI_JSON)
 		return cli_usage(self, "expected only one of --json and --output");
 	if (!parts)
 		return cli_usage(self, "--only=%.64s: expected latency, curve "
 				 "or time", opt.only);
-	rc = cli_store_open(&s);
+	rc = cli_store_open(&store);
 	if (rc >= 0)
 		return rc;
-	rc = cli_profile_find(&s, &o, o.app, &p);
+	rc = cli_profile_find(&store, &options, options.app, &profile);
 	if (rc < 0) {
 		/* Without a calibration the curve only has no scale. */
-		if (!cli_known_add(&k, &p.r, false))
-			cli_known_load_calibration(&k, &s, 1, false);
+		if (!cli_known_add(&known, &profile.r, false))
+			cli_known_load_calibration(&known, &store, 1, false);
 	}
-	cli_store_close(&s);
+	cli_store_close(&store);
 	if (rc >= 0)
 		return rc;
-	if (p.profile.is_idle && !opt.only)
+	if (profile.profile.is_idle && !opt.only)
 		parts &= ~(1u << CLI_PLOT_CURVE); /* idle has no slowdown */
-	rc = plot(&o, opt.ascii, parts, &p.profile, &k);
-	cli_known_free(&k);
-	cli_profile_free(&p);
+	rc = plot(&options, opt.ascii, parts, &profile.profile, &known);
+	cli_known_free(&known);
+	cli_profile_free(&profile);
 	return rc;
 }
 

@@ -33,18 +33,21 @@ struct prediction {
 /* ---- sentences ---- */
 
 /* "halo", "halo and fft", "halo, fft and qmc" */
-static const char *corunner_list(const struct cli_known *k,
-				 const struct cli_prediction *a, char *buf,
-				 size_t len)
+static const char *corunner_list(const struct cli_known *known,
+				 const struct cli_prediction *prediction,
+				 char *buf, size_t len)
 {
 	buf[0] = '\0';
-	for (size_t i = 0; i < a->n_co; i++)
-		cli_add(buf, len, "%s%s", i == 0 ? "" : i + 1 == a->n_co ?
-			" and " : ", ", k->app[a->co[i]]->r.runs.app);
+	for (size_t i = 0; i < prediction->n_co; i++)
+		cli_add(buf, len, "%s%s",
+			i == 0			  ? "" :
+			i + 1 == prediction->n_co ? " and " :
+						    ", ",
+			known->app[prediction->co[i]]->r.runs.app);
 	return buf;
 }
 
-static const char *slowdown_words(const struct np_prediction *p)
+static const char *slowdown_words(const struct np_prediction *prediction)
 {
 	static const struct {
 		double below;
@@ -55,7 +58,7 @@ static const char *slowdown_words(const struct np_prediction *p)
 	};
 	size_t i = 0;
 
-	while (p->slowdown >= rows[i].below)
+	while (prediction->slowdown >= rows[i].below)
 		i++;
 	return rows[i].words;
 }
@@ -89,11 +92,11 @@ static const struct {
 };
 
 /* The command that measures what a prediction lacks; "" if there is none. */
-static void missing_measurement(const struct cli_known *k,
-				const struct cli_prediction *a, char *command,
-				size_t len)
+static void missing_measurement(const struct cli_known *known,
+				const struct cli_prediction *prediction,
+				char *command, size_t len)
 {
-	const struct cli_known_app *v = k->app[a->victim];
+	const struct cli_known_app *v = known->app[prediction->victim];
 
 	*command = '\0';
 	if (v->unusable.text[0])
@@ -102,8 +105,8 @@ static void missing_measurement(const struct cli_known *k,
 		snprintf(command, len, CLI_CALIBRATE_APP, v->r.runs.app);
 		return;
 	}
-	for (size_t i = 0; i < a->n_co; i++) {
-		const struct cli_known_app *c = k->app[a->co[i]];
+	for (size_t i = 0; i < prediction->n_co; i++) {
+		const struct cli_known_app *c = known->app[prediction->co[i]];
 
 		if (!c->summary.n_impact && !c->unusable.text[0]) {
 			snprintf(command, len, CLI_CALIBRATE_APP,
@@ -115,24 +118,25 @@ static void missing_measurement(const struct cli_known *k,
 }
 
 /* "0.91 on other nodes of the same leaf switch (95 % interval ...)" */
-static const char *sharing_words(const struct cli_known *k,
-				  enum np_scope scope, char *buf, size_t len)
+static const char *sharing_words(const struct cli_known *known,
+				 enum np_scope scope, char *buf, size_t len)
 {
-	const struct np_mean *c = &k->cal.fabric->sharing[scope];
+	const struct np_mean *mean = &known->cal.fabric->sharing[scope];
 	double low, high;
 
-	if (!np_mean_known(c))
+	if (!np_mean_known(mean))
 		snprintf(buf, len, "not measured %s, assumed to be 1 (full "
 			 "effect)", cli_scope_text(scope));
-	else if (scope == k->cal.scope)
+	else if (scope == known->cal.scope)
 		snprintf(buf, len, "%.2f %s, where the levels were measured",
-			 c->mean, cli_scope_text(scope));
-	else if (np_sharing_coef_interval(c, &low, &high))
-		snprintf(buf, len, "%.2f %s (95 %% interval %.2f to %.2f; 0: "
-			 "no effect, 1: full effect)", c->mean,
-			 cli_scope_text(scope), low, high);
+			 mean->mean, cli_scope_text(scope));
+	else if (np_sharing_coef_interval(mean, &low, &high))
+		snprintf(buf, len,
+			 "%.2f %s (95 %% interval %.2f to %.2f; 0: "
+			 "no effect, 1: full effect)",
+			 mean->mean, cli_scope_text(scope), low, high);
 	else
-		snprintf(buf, len, "%.2f %s (measured once)", c->mean,
+		snprintf(buf, len, "%.2f %s (measured once)", mean->mean,
 			 cli_scope_text(scope));
 	return buf;
 }
@@ -143,14 +147,14 @@ static const char *sharing_words(const struct cli_known *k,
  * One sentence per prediction. A prediction in doubt is shown, but named as
  * such, because nothing else is known.
  */
-static void print_prediction(const struct prediction *p,
+static void print_prediction(const struct prediction *prediction,
 			     const struct cli_prediction *a)
 {
 	char co[LINE / 2], range[3 * CLI_NUMBER] = "no interval";
 	char point[CLI_NUMBER], low[CLI_NUMBER], high[CLI_NUMBER];
-	const char *victim = p->k->app[a->victim]->r.runs.app;
+	const char *victim = prediction->k->app[a->victim]->r.runs.app;
 
-	corunner_list(p->k, a, co, sizeof(co));
+	corunner_list(prediction->k, a, co, sizeof(co));
 	if (!isnan(a->p.low))
 		snprintf(range, sizeof(range), "90 %% interval %s to %s",
 			 cli_change(a->p.low, low),
@@ -159,10 +163,11 @@ static void print_prediction(const struct prediction *p,
 		cli_say(CLI_PLAIN, 0, "%s with %s: no prediction. %s", victim,
 			co, a->why.text);
 	else if (a->p.flags & NP_PRED_OTHER_RAIL && !a->p.used)
-		cli_say(CLI_GREEN, 0, "%s with %s: no effect, because the "
+		cli_say(CLI_GREEN, 0,
+			"%s with %s: no effect, because the "
 			"co-runner does not load rail %s, which %s loads.",
-			victim, co, p->k->app[a->victim]->summary.rails,
-			victim);
+			victim, co,
+			prediction->k->app[a->victim]->summary.rails, victim);
 	else if (cli_doubt_text(&a->p))
 		cli_say(CLI_YELLOW, 0, "%s with %s: no reliable prediction; "
 			"the estimate is %s (%s). %s", victim, co,
@@ -175,18 +180,19 @@ static void print_prediction(const struct prediction *p,
 }
 
 /* "on 4 nodes, co-runner on 2, +1 % on two leaf switches" */
-static const char *measured_words(const struct cli_measured *m, char *buf,
-				  size_t len)
+static const char *measured_words(const struct cli_measured *measured,
+				  char *buf, size_t len)
 {
 	char control[CLI_NUMBER];
 
-	snprintf(buf, len, "on %u node%s, co-runner on %u", m->victim_nodes,
-		 cli_s(m->victim_nodes), m->corunner_nodes);
-	if (isnan(m->control))
+	snprintf(buf, len, "on %u node%s, co-runner on %u",
+		 measured->victim_nodes, cli_s(measured->victim_nodes),
+		 measured->corunner_nodes);
+	if (isnan(measured->control))
 		cli_add(buf, len, ", no control on two leaf switches");
 	else
 		cli_add(buf, len, ", %s on two leaf switches",
-			cli_change(m->control, control));
+			cli_change(measured->control, control));
 	return buf;
 }
 
@@ -194,50 +200,57 @@ static const char *measured_words(const struct cli_measured *m, char *buf,
  * What netprof validate measured for a pair; it is never mixed with the
  * prediction.
  */
-static void print_measured(const struct prediction *p,
+static void print_measured(const struct prediction *prediction,
 			   const struct cli_prediction *a)
 {
 	char words[LINE / 4], change[CLI_NUMBER], day[CLI_NUMBER];
-	struct cli_measured m;
+	struct cli_measured measured;
 
 	if (a->n_co != 1 ||
-	    !cli_measured_find(p->k, a->victim, a->co[0], p->scope, &m))
+	    !cli_measured_find(prediction->k, a->victim, a->co[0],
+			       prediction->scope, &measured))
 		return;
-	measured_words(&m, words, sizeof(words));
-	if (m.slowdown.n)
-		cli_say(CLI_PLAIN, 2, "Measured by netprof validate: %s (%u "
-			"run%s, %s, %s).", cli_change(m.slowdown.mean, change),
-			m.slowdown.n, cli_s(m.slowdown.n), words,
-			cli_day(m.date, day));
+	measured_words(&measured, words, sizeof(words));
+	if (measured.slowdown.n)
+		cli_say(CLI_PLAIN, 2,
+			"Measured by netprof validate: %s (%u "
+			"run%s, %s, %s).",
+			cli_change(measured.slowdown.mean, change),
+			measured.slowdown.n, cli_s(measured.slowdown.n), words,
+			cli_day(measured.date, day));
 	else
-		cli_say(CLI_PLAIN, 2, "Measured by netprof validate and "
+		cli_say(CLI_PLAIN, 2,
+			"Measured by netprof validate and "
 			"rejected: the control, which shares no switch, is "
-			"slowed, too (%s, %s).", words, cli_day(m.date, day));
+			"slowed, too (%s, %s).",
+			words, cli_day(measured.date, day));
 }
 
 /*
  * Where sharing the scope has no effect, that is the answer; the predictions
  * below only confirm it.
  */
-static void print_no_effect(const struct prediction *p)
+static void print_no_effect(const struct prediction *prediction)
 {
 	char line[LINE];
 
-	if (cli_no_effect(p->k, p->scope))
-		cli_say(CLI_GREEN, 0, "%s", cli_no_effect_text(p->k, p->scope,
-							      line,
-							      sizeof(line)));
+	if (cli_no_effect(prediction->k, prediction->scope))
+		cli_say(CLI_GREEN, 0, "%s",
+			cli_no_effect_text(prediction->k, prediction->scope,
+					   line, sizeof(line)));
 }
 
 /* The model, and why it is not the one that was asked for. */
-static void print_model(const struct prediction *p)
+static void print_model(const struct prediction *prediction)
 {
-	const struct cli_prediction *a = &p->prediction[0];
+	const struct cli_prediction *a = &prediction->prediction[0];
 
 	if (a->p.flags & NP_PRED_FELL_BACK)
-		cli_labelled(stdout, "Model", "%s, because %s lacks data (see "
-			     "To improve): %s", a->p.model->name,
-			     p->model->name, a->p.model->help);
+		cli_labelled(stdout, "Model",
+			     "%s, because %s lacks data (see "
+			     "To improve): %s",
+			     a->p.model->name, prediction->model->name,
+			     a->p.model->help);
 	else
 		cli_labelled(stdout, "Model", "%s: %s", a->p.model->name,
 			     a->p.model->help);
@@ -252,64 +265,75 @@ static const char *runs(size_t n)
  * The levels whose slowdown was taken from measurement intervals inside a run,
  * because these are more precise than whole runs; "" if there are none.
  */
-static const char *interval_words(const struct np_run_summary *s, char buf[80])
+static const char *interval_words(const struct np_run_summary *summary,
+				  char buf[80])
 {
 	size_t n = 0;
 
-	for (size_t i = 0; i < s->n_levels; i++)
-		n += s->level && s->level[i].of_intervals;
+	for (size_t i = 0; i < summary->n_levels; i++)
+		n += summary->level && summary->level[i].of_intervals;
 	buf[0] = '\0';
 	if (n)
 		snprintf(buf, 80,
 			 "; %zu level%s from intervals within %.0f s "
 			 "of %zu %s",
-			 n, cli_s(n), s->intervals.sec,
-			 s->intervals.n_runs, runs(s->intervals.n_runs));
+			 n, cli_s(n), summary->intervals.sec,
+			 summary->intervals.n_runs,
+			 runs(summary->intervals.n_runs));
 	return buf;
 }
 
 /* The data of one application that the first answer was computed from. */
-static void print_data_used(const struct prediction *p, size_t app, bool first)
+static void print_data_used(const struct prediction *prediction, size_t app,
+			    bool first)
 {
-	const struct cli_prediction *a = &p->prediction[0];
-	const struct np_run_summary *s = &p->k->app[app]->summary;
-	const char *label = first ? "Data" : "", *name = s->program.name;
-	size_t n = p->k->cal.fabric->n_levels;
-	size_t loaded = s->count[NP_RUN_UNDER_LEVEL];
+	const struct cli_prediction *a = &prediction->prediction[0];
+	const struct np_run_summary *summary =
+		&prediction->k->app[app]->summary;
+	const char *label = first ? "Data" : "", *name = summary->program.name;
+	size_t n = prediction->k->cal.fabric->n_levels;
+	size_t loaded = summary->count[NP_RUN_UNDER_LEVEL];
 	char intervals[80];
 
 	if (app == a->victim && a->p.used & NP_NEED_TRACE)
 		cli_labelled(stdout, label, "%s: its newest trace", name);
 	else if (app == a->victim)
-		cli_labelled(stdout, label, "%s: %zu %s under %zu of %zu load "
-			     "levels, %u %s without load%s", name, loaded,
-			     runs(loaded), s->n_curve, n, s->alone_sec.n,
-			     runs(s->alone_sec.n),
-			     interval_words(s, intervals));
+		cli_labelled(stdout, label,
+			     "%s: %zu %s under %zu of %zu load "
+			     "levels, %u %s without load%s",
+			     name, loaded, runs(loaded), summary->n_curve, n,
+			     summary->alone_sec.n, runs(summary->alone_sec.n),
+			     interval_words(summary, intervals));
 	else if (a->p.used & NP_NEED_LATENCY)
-		cli_labelled(stdout, label, "%s: %llu probe%s in %zu %s "
-			     "without load", name,
-			     (unsigned long long)s->program.latency.all.n,
-			     cli_s(s->program.latency.all.n),
-			     s->latency.n_runs, runs(s->latency.n_runs));
+		cli_labelled(stdout, label,
+			     "%s: %llu probe%s in %zu %s "
+			     "without load",
+			     name,
+			     (unsigned long long)summary->program.latency.all.n,
+			     cli_s(summary->program.latency.all.n),
+			     summary->latency.n_runs,
+			     runs(summary->latency.n_runs));
 	else
-		cli_labelled(stdout, label, "%s: its impact on %zu of %zu load "
-			     "levels (%zu %s)", name, s->n_impact, n, loaded,
-			     runs(loaded));
+		cli_labelled(stdout, label,
+			     "%s: its impact on %zu of %zu load "
+			     "levels (%zu %s)",
+			     name, summary->n_impact, n, loaded, runs(loaded));
 }
 
 /* The runs that were not used, for each application with any. */
-static void print_excluded(const struct prediction *p)
+static void print_excluded(const struct prediction *prediction)
 {
 	const char *label = "Excluded";
 
-	for (size_t i = 0; i < p->k->n; i++) {
-		const struct np_run_summary *s = &p->k->app[i]->summary;
+	for (size_t i = 0; i < prediction->k->n; i++) {
+		const struct np_run_summary *summary =
+			&prediction->k->app[i]->summary;
 		char line[LINE];
 
-		if (!cli_excluded_text(s, line, sizeof(line)))
+		if (!cli_excluded_text(summary, line, sizeof(line)))
 			continue;
-		cli_labelled(stdout, label, "%s: %s", s->program.name, line);
+		cli_labelled(stdout, label, "%s: %s", summary->program.name,
+			     line);
 		label = "";
 	}
 }
@@ -318,38 +342,44 @@ static void print_excluded(const struct prediction *p)
  * The calibration that the answer is based on. A newer one that cannot be used
  * is a mistake of the administrator and is named.
  */
-static void print_fabric(const struct prediction *p)
+static void print_fabric(const struct prediction *prediction)
 {
-	const struct np_calibration *c = &p->k->cal;
+	const struct np_calibration *calibration = &prediction->k->cal;
 	char line[LINE], day[CLI_NUMBER];
 
 	cli_labelled(stdout, "Fabric",
 		     "%s%s%s, calibrated %s with %zu levels %s",
-		     *c->cluster ? c->cluster : "cluster unknown",
-		     *c->transport ? ", " : "", c->transport,
-		     cli_day(c->date, day), c->fabric->n_levels,
-		     cli_scope_text(c->scope));
-	if (c->n_skipped)
-		cli_labelled(stdout, "", "%zu newer calibration%s cannot be "
-			     "used: %s", c->n_skipped,
-			     cli_s(c->n_skipped), c->skipped.text);
+		     *calibration->cluster ? calibration->cluster :
+					     "cluster unknown",
+		     *calibration->transport ? ", " : "",
+		     calibration->transport, cli_day(calibration->date, day),
+		     calibration->fabric->n_levels,
+		     cli_scope_text(calibration->scope));
+	if (calibration->n_skipped)
+		cli_labelled(stdout, "",
+			     "%zu newer calibration%s cannot be "
+			     "used: %s",
+			     calibration->n_skipped,
+			     cli_s(calibration->n_skipped),
+			     calibration->skipped.text);
 	cli_labelled(stdout, "Sharing", "%s",
-		     sharing_words(p->k, p->scope, line, sizeof(line)));
+		     sharing_words(prediction->k, prediction->scope, line,
+				   sizeof(line)));
 }
 
 /* Do the probes of a co-runner have another period than the calibration's? */
-static bool other_period(const struct prediction *p,
+static bool other_period(const struct prediction *prediction,
 			 const struct cli_prediction *a)
 {
 	for (size_t i = 0; i < a->n_co; i++)
-		if (p->k->app[a->co[i]]->summary.latency.other_period)
+		if (prediction->k->app[a->co[i]]->summary.latency.other_period)
 			return a->p.used & NP_NEED_LATENCY;
 	return false;
 }
 
-static void print_notes(const struct prediction *p)
+static void print_notes(const struct prediction *prediction)
 {
-	const struct cli_prediction *a = &p->prediction[0];
+	const struct cli_prediction *a = &prediction->prediction[0];
 	const char *label = "Note";
 
 	for (size_t i = 0; i < NP_ARRAY_SIZE(notes); i++)
@@ -357,7 +387,7 @@ static void print_notes(const struct prediction *p)
 			cli_labelled(stdout, label, "%s", notes[i].words);
 			label = "";
 		}
-	if (other_period(p, a))
+	if (other_period(prediction, a))
 		cli_labelled(stdout, label, "The co-runner was probed with "
 			     "another period than the calibration.");
 }
@@ -366,24 +396,24 @@ static void print_notes(const struct prediction *p)
  * The model and the data are those of the first answer; the others are
  * byproducts.
  */
-static int predict_text(const struct prediction *p)
+static int predict_text(const struct prediction *prediction)
 {
-	const struct cli_prediction *a = &p->prediction[0];
+	const struct cli_prediction *a = &prediction->prediction[0];
 	char command[LINE / 4], what[LINE / 4];
 
-	print_no_effect(p);
-	for (size_t i = 0; i < p->n; i++) {
-		print_prediction(p, &p->prediction[i]);
-		print_measured(p, &p->prediction[i]);
+	print_no_effect(prediction);
+	for (size_t i = 0; i < prediction->n; i++) {
+		print_prediction(prediction, &prediction->prediction[i]);
+		print_measured(prediction, &prediction->prediction[i]);
 	}
 	putchar('\n');
-	print_model(p);
-	for (size_t i = 0; a->p.used && i < p->k->n; i++)
-		print_data_used(p, i, i == 0);
-	print_excluded(p);
-	print_fabric(p);
-	print_notes(p);
-	cli_best_measurement(p->k, a, command, what, sizeof(what));
+	print_model(prediction);
+	for (size_t i = 0; a->p.used && i < prediction->k->n; i++)
+		print_data_used(prediction, i, i == 0);
+	print_excluded(prediction);
+	print_fabric(prediction);
+	print_notes(prediction);
+	cli_best_measurement(prediction->k, a, command, what, sizeof(what));
 	if (*command) {
 		cli_labelled(stdout, "To improve", "%s", command);
 		cli_labelled(stdout, "", "(%s)", what);
@@ -397,43 +427,46 @@ static int predict_text(const struct prediction *p)
  * The data of one application for programs: how many runs of each kind were
  * used, and how many were excluded for which reason.
  */
-static void put_used(json_object *list, const struct cli_known_app *a)
+static void put_used(json_object *list, const struct cli_known_app *app)
 {
-	const struct np_run_summary *s = &a->summary;
+	const struct np_run_summary *summary = &app->summary;
 	json_object *j = cli_append_object(list), *left;
 
-	cli_put_text(j, "app", s->program.name);
-	cli_put_bool(j, "published", a->r.owner == NP_STORE_PUBLISHED);
-	cli_put_text(j, "fingerprint", s->fingerprint);
-	cli_put_count(j, "runs_alone", s->alone_sec.n);
-	cli_put_count(j, "runs_under_levels", s->count[NP_RUN_UNDER_LEVEL]);
-	cli_put_count(j, "curve_levels", s->n_curve);
-	cli_put_count(j, "impact_levels", s->n_impact);
-	cli_put_count(j, "probes", s->program.latency.all.n);
+	cli_put_text(j, "app", summary->program.name);
+	cli_put_bool(j, "published", app->r.owner == NP_STORE_PUBLISHED);
+	cli_put_text(j, "fingerprint", summary->fingerprint);
+	cli_put_count(j, "runs_alone", summary->alone_sec.n);
+	cli_put_count(j, "runs_under_levels",
+		      summary->count[NP_RUN_UNDER_LEVEL]);
+	cli_put_count(j, "curve_levels", summary->n_curve);
+	cli_put_count(j, "impact_levels", summary->n_impact);
+	cli_put_count(j, "probes", summary->program.latency.all.n);
 	left = cli_put_object(j, "excluded");
 	for (int use = NP_RUN_FABRIC; use < NP_RUN_USES; use++)
-		if (s->count[use])
-			cli_put_count(left, np_run_use_name(
-					      (enum np_run_use)use),
-				      s->count[use]);
+		if (summary->count[use])
+			cli_put_count(left,
+				      np_run_use_name((enum np_run_use)use),
+				      summary->count[use]);
 }
 
 /*
  * One prediction for programs. Without a prediction, slowdown is null and "why"
  * says why.
  */
-static void put_prediction(json_object *list, const struct prediction *p,
+static void put_prediction(json_object *list,
+			   const struct prediction *prediction,
 			   const struct cli_prediction *a)
 {
 	json_object *j = cli_append_object(list), *co;
 	char command[256], what[256];
 
-	cli_put_text(j, "victim", p->k->app[a->victim]->r.runs.app);
+	cli_put_text(j, "victim", prediction->k->app[a->victim]->r.runs.app);
 	co = cli_put_array(j, "corunners");
 	for (size_t i = 0; i < a->n_co; i++)
-		cli_append_text(co, p->k->app[a->co[i]]->r.runs.app);
+		cli_append_text(co, prediction->k->app[a->co[i]]->r.runs.app);
 	if (a->n_co == 1)
-		cli_put_measured(j, p->k, a->victim, a->co[0], p->scope);
+		cli_put_measured(j, prediction->k, a->victim, a->co[0],
+				 prediction->scope);
 	if (a->rc) {
 		cli_put(j, "slowdown", NULL);
 		cli_put_text(j, "why", a->why.text);
@@ -444,7 +477,7 @@ static void put_prediction(json_object *list, const struct prediction *p,
 	cli_put_count(j, "curve_levels", a->p.n_curve);
 	cli_put_count(j, "impact_levels", a->p.n_impact);
 	cli_put_count(j, "probes", a->p.n_probes);
-	cli_best_measurement(p->k, a, command, what, sizeof(what));
+	cli_best_measurement(prediction->k, a, command, what, sizeof(what));
 	cli_put_text(j, "narrower", *command ? command : NULL);
 }
 
@@ -457,19 +490,20 @@ static const struct cli_table table = {
 			   "measured/slowdown" } },
 };
 
-static int predict_data(const struct prediction *p, enum cli_format format)
+static int predict_data(const struct prediction *prediction,
+			enum cli_format format)
 {
 	json_object *j = json_object_new_object(), *list;
 
-	cli_put_text(j, "scope", np_scope_name(p->scope));
-	cli_put_text(j, "model", p->model->name);
+	cli_put_text(j, "scope", np_scope_name(prediction->scope));
+	cli_put_text(j, "model", prediction->model->name);
 	list = cli_put_array(j, "predictions");
-	for (size_t i = 0; i < p->n; i++)
-		put_prediction(list, p, &p->prediction[i]);
-	cli_put_calibration(j, p->k, p->scope);
+	for (size_t i = 0; i < prediction->n; i++)
+		put_prediction(list, prediction, &prediction->prediction[i]);
+	cli_put_calibration(j, prediction->k, prediction->scope);
 	list = cli_put_array(j, "applications");
-	for (size_t i = 0; i < p->k->n; i++)
-		put_used(list, p->k->app[i]);
+	for (size_t i = 0; i < prediction->k->n; i++)
+		put_used(list, prediction->k->app[i]);
 	return cli_print_output(format, "predict", j, &table);
 }
 
@@ -479,51 +513,53 @@ static int predict_data(const struct prediction *p, enum cli_format format)
  * Load the applications and their calibration. Returns -1 to go on, or the
  * exit status after printing why not.
  */
-static int load_apps(struct cli_known *k, struct cli_store *s,
-		     const struct cli_options *o)
+static int load_apps(struct cli_known *known, struct cli_store *store,
+		     const struct cli_options *options)
 {
-	int rc = cli_known_find(k, s, o);
+	int rc = cli_known_find(known, store, options);
 
 	if (rc < 0)
-		rc = cli_predict_prepare(k, s, o);
+		rc = cli_predict_prepare(known, store, options);
 	if (rc >= 0)
 		return rc;
-	for (size_t i = 0; i < k->n; i++)
-		if (k->app[i]->unusable.text[0])
-			return cli_fail("%s", k->app[i]->unusable.text);
-	return cli_measured_load(k, s) ? cli_fail("out of memory") : -1;
+	for (size_t i = 0; i < known->n; i++)
+		if (known->app[i]->unusable.text[0])
+			return cli_fail("%s", known->app[i]->unusable.text);
+	return cli_measured_load(known, store) ? cli_fail("out of memory") : -1;
 }
 
 /*
  * The first question is the one that was asked: the victim with all co-
  * runners. Each co-runner with the victim alone follows.
  */
-static void predict_all(struct prediction *p, struct np_predictor *models)
+static void predict_all(struct prediction *prediction,
+			struct np_predictor *models)
 {
-	size_t n_co = p->k->n - 1;
+	size_t n_co = prediction->k->n - 1;
 
-	p->n = 1 + n_co;
-	for (size_t i = 0; i < p->n; i++) {
-		struct cli_prediction *a = &p->prediction[i];
+	prediction->n = 1 + n_co;
+	for (size_t i = 0; i < prediction->n; i++) {
+		struct cli_prediction *a = &prediction->prediction[i];
 
 		*a = (struct cli_prediction){ .victim = i,
-					      .scope = p->scope,
+					      .scope = prediction->scope,
 					      .n_co = i ? 1 : n_co };
 		for (size_t c = 0; !i && c < n_co; c++)
 			a->co[c] = c + 1;
-		cli_predict(models, p->k, a);
+		cli_predict(models, prediction->k, a);
 	}
 }
 
 /* There is no prediction for the victim: fail, and say what would help. */
-static int fail_without_prediction(const struct prediction *p)
+static int fail_without_prediction(const struct prediction *prediction)
 {
 	char command[256];
 
-	if (p->model->needs & NP_NEED_TRACE)
-		return cli_fail("%s", p->prediction[0].why.text);
-	missing_measurement(p->k, &p->prediction[0], command, sizeof(command));
-	return cli_fail("%s%s%s", p->prediction[0].why.text,
+	if (prediction->model->needs & NP_NEED_TRACE)
+		return cli_fail("%s", prediction->prediction[0].why.text);
+	missing_measurement(prediction->k, &prediction->prediction[0], command,
+			    sizeof(command));
+	return cli_fail("%s%s%s", prediction->prediction[0].why.text,
 			*command ? "; to measure it: " : "", command);
 }
 
@@ -531,44 +567,47 @@ static int fail_without_prediction(const struct prediction *p)
  * Ask the model and print. Only the first answer decides whether the command
  * succeeds.
  */
-static int predict(const struct cli_known *k, const struct cli_options *o)
+static int predict(const struct cli_known *known,
+		   const struct cli_options *options)
 {
-	struct prediction p = { .k = k, .model = o->model,
-				    .scope = o->scope };
+	struct prediction prediction = { .k = known,
+					 .model = options->model,
+					 .scope = options->scope };
 	struct np_err err = NP_ERR_INIT;
 	struct np_predictor *models;
 
-	if (cli_known_predictor(k, o->model, true, &models, &err))
+	if (cli_known_predictor(known, options->model, true, &models, &err))
 		return cli_fail("%s", err.text);
-	predict_all(&p, models);
+	predict_all(&prediction, models);
 	np_predictor_free(models);
-	if (p.prediction[0].rc)
-		return fail_without_prediction(&p);
-	return o->format ? predict_data(&p, o->format) : predict_text(&p);
+	if (prediction.prediction[0].rc)
+		return fail_without_prediction(&prediction);
+	return options->format ? predict_data(&prediction, options->format) :
+				 predict_text(&prediction);
 }
 
 static int run_predict(const struct cli_cmd *self, int argc, char **argv)
 {
-	struct cli_known k = { .n = 0 };
-	struct cli_options o;
-	struct cli_store s;
-	int rc = cli_options_parse(self, argc, argv, NULL, &o);
+	struct cli_known known = { .n = 0 };
+	struct cli_options options;
+	struct cli_store store;
+	int rc = cli_options_parse(self, argc, argv, NULL, &options);
 
 	if (rc >= 0)
 		return rc;
-	if (o.n_apps > 1 + CLI_PREDICT_MAX_CO)
+	if (options.n_apps > 1 + CLI_PREDICT_MAX_CO)
 		return cli_usage(self,
 				 "%zu co-runners, at most %d are "
 				 "possible",
-				 o.n_apps - 1, CLI_PREDICT_MAX_CO);
-	rc = cli_store_open(&s);
+				 options.n_apps - 1, CLI_PREDICT_MAX_CO);
+	rc = cli_store_open(&store);
 	if (rc >= 0)
 		return rc;
-	rc = load_apps(&k, &s, &o);
-	cli_store_close(&s);
+	rc = load_apps(&known, &store, &options);
+	cli_store_close(&store);
 	if (rc < 0)
-		rc = predict(&k, &o);
-	cli_known_free(&k);
+		rc = predict(&known, &options);
+	cli_known_free(&known);
 	return rc;
 }
 

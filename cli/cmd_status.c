@@ -47,32 +47,34 @@ struct status {
 
 
 /* The mode, or in red that placement does not act. */
-static void print_mode(const struct status *t)
+static void print_mode(const struct status *status)
 {
 	char line[LINE];
-	bool stale = cli_state_stale(t->s, t->now);
+	bool stale = cli_state_stale(status->s, status->now);
 
 	cli_say(stale ? CLI_RED : CLI_BOLD, 0, "%s",
-		cli_mode_text(t->s, t->now, t->places, line, sizeof(line)));
+		cli_mode_text(status->s, status->now, status->places, line,
+			      sizeof(line)));
 }
 
 /* When and where the last decision was made, and the numbers of jobs. */
-static void print_decision(const struct status *t)
+static void print_decision(const struct status *status)
 {
-	const struct np_state *s = t->s;
+	const struct np_state *state = status->s;
 	char age[96], every[CLI_NUMBER], took[CLI_NUMBER];
 
-	cli_labelled(stdout, "Decided",
-		     "%s by %.64s on %.64s, every %s, in %s",
-		     cli_age(s->date, t->now, age, sizeof(age)),
-		     *s->controller ? s->controller : "slurmctld",
-		     *s->cluster ? s->cluster : "a cluster",
-		     cli_setting_sec(s->interval_sec, every),
-		     cli_sec(s->decide_sec, took));
-	cli_labelled(stdout, "Jobs", "%zu running (%zu with a profile), %zu "
+	cli_labelled(stdout, "Decided", "%s by %.64s on %.64s, every %s, in %s",
+		     cli_age(state->date, status->now, age, sizeof(age)),
+		     *state->controller ? state->controller : "slurmctld",
+		     *state->cluster ? state->cluster : "a cluster",
+		     cli_setting_sec(state->interval_sec, every),
+		     cli_sec(state->decide_sec, took));
+	cli_labelled(stdout, "Jobs",
+		     "%zu running (%zu with a profile), %zu "
 		     "pending (%zu kept apart); %u profile%s",
-		     t->n_running, t->n_known, t->n_pending, t->n_apart,
-		     s->n_profiles, cli_s(s->n_profiles));
+		     status->n_running, status->n_known, status->n_pending,
+		     status->n_apart, state->n_profiles,
+		     cli_s(state->n_profiles));
 }
 
 /* Nothing for "".  Returns how many lines were printed. */
@@ -85,16 +87,16 @@ static int print_text(const char *label, const char *text)
 }
 
 /* Users whose jobs use a published profile name without authorisation. */
-static int print_denied(const struct status *t)
+static int print_denied(const struct status *status)
 {
-	size_t n = t->s->n_denials;
-	size_t shown = t->all || n <= FEW_DENIALS ? n : FEW_DENIALS - 1;
+	size_t n = status->s->n_denials;
+	size_t shown = status->all || n <= FEW_DENIALS ? n : FEW_DENIALS - 1;
 	char line[LINE];
 	int lines = 0;
 
 	for (size_t i = 0; i < shown; i++)
 		lines += print_text(i ? "" : "Denied",
-				    cli_denied_text(&t->s->denial[i], line,
+				    cli_denied_text(&status->s->denial[i], line,
 						    sizeof(line)));
 	/* The last line says how many are not shown. */
 	if (shown < n) {
@@ -102,106 +104,107 @@ static int print_denied(const struct status *t)
 			 n - shown);
 		lines += print_text("", line);
 	}
-	if (t->s->more_denied) {
+	if (status->s->more_denied) {
 		snprintf(line, sizeof(line), "%u more job%s of other users",
-			 t->s->more_denied, cli_s(t->s->more_denied));
+			 status->s->more_denied, cli_s(status->s->more_denied));
 		lines += print_text("", line);
 	}
 	return lines;
 }
 
 /* Returns how many lines were printed, about. */
-static int print_summary(const struct status *t)
+static int print_summary(const struct status *status)
 {
 	int lines = 4; /* two for the mode, and Decided and Jobs */
 
-	print_mode(t);
-	print_decision(t);
-	lines += print_text("Fabric", t->s->fabric);
-	lines += print_text("Trouble", t->s->trouble);
-	return lines + print_denied(t);
+	print_mode(status);
+	print_decision(status);
+	lines += print_text("Fabric", status->s->fabric);
+	lines += print_text("Trouble", status->s->trouble);
+	return lines + print_denied(status);
 }
 
 /* One leaf switch; a slowdown above the limit is coloured. */
-static void leaf_row(const struct status *t, const struct np_state_leaf *l,
-		     int name_width)
+static void leaf_row(const struct status *status,
+		     const struct np_state_leaf *leaf, int name_width)
 {
-	bool much = l->worst_slowdown > t->s->max_slowdown;
+	bool much = leaf->worst_slowdown > status->s->max_slowdown;
 
-	cli_left(stdout, *l->name ? l->name : "(none)", name_width);
-	printf("%6u%6u%13u%6u%13u", l->n_nodes, l->n_idle, l->n_unavailable,
-	       l->n_jobs, l->n_known);
+	cli_left(stdout, *leaf->name ? leaf->name : "(none)", name_width);
+	printf("%6u%6u%13u%6u%13u", leaf->n_nodes, leaf->n_idle,
+	       leaf->n_unavailable, leaf->n_jobs, leaf->n_known);
 	if (much)
 		fputs(cli_colour(CLI_YELLOW), stdout);
-	cli_right_as(cli_change, l->n_known ? l->worst_slowdown : NAN, 16);
+	cli_right_as(cli_change, leaf->n_known ? leaf->worst_slowdown : NAN,
+		     16);
 	printf("%s\n", much ? cli_colour(CLI_PLAIN) : "");
 }
 
 /* Summary of the leaf switches that did not fit on the screen. */
-static void print_other_leaves(const struct status *t, size_t from)
+static void print_other_leaves(const struct status *status, size_t from)
 {
 	uint32_t nodes = 0, idle = 0;
 	char worst_slowdown[CLI_NUMBER];
 
-	for (size_t i = from; i < t->s->n_leaves; i++) {
+	for (size_t i = from; i < status->s->n_leaves; i++) {
 		/*
 		 * The leaf switches are sorted, so these are the least slowed.
 		 */
-		nodes += t->leaf[i]->n_nodes;
-		idle += t->leaf[i]->n_idle;
+		nodes += status->leaf[i]->n_nodes;
+		idle += status->leaf[i]->n_idle;
 	}
 	printf("%zu more leaf switches: %u nodes, %u idle, worst slowdown %s "
 	       "(shown with --all)\n",
-	       t->s->n_leaves - from, nodes, idle,
-	       cli_change(t->leaf[from]->worst_slowdown, worst_slowdown));
+	       status->s->n_leaves - from, nodes, idle,
+	       cli_change(status->leaf[from]->worst_slowdown, worst_slowdown));
 }
 
 /* The table of leaf switches, at most `rows` lines. */
-static void print_leaves(const struct status *t, size_t rows)
+static void print_leaves(const struct status *status, size_t rows)
 {
-	size_t n = t->s->n_leaves, shown = n <= rows ? n : rows - 1;
+	size_t n = status->s->n_leaves, shown = n <= rows ? n : rows - 1;
 	int name_width = cli_name_column(20, 1);
 
 	for (size_t i = 0; i < shown; i++)
-		name_width = cli_widen(name_width, t->leaf[i]->name);
+		name_width = cli_widen(name_width, status->leaf[i]->name);
 	/* The slowdown is the worst that is predicted for a job there. */
 	cli_head("%-*s%6s%6s%13s%6s%13s%16s", name_width, "Leaf",
 		 "Nodes", "Idle", "Down/drained", "Jobs", "With profile",
 		 "Worst slowdown");
 	for (size_t i = 0; i < shown; i++)
-		leaf_row(t, t->leaf[i], name_width);
+		leaf_row(status, status->leaf[i], name_width);
 	if (shown < n)
-		print_other_leaves(t, shown);
+		print_other_leaves(status, shown);
 }
 
 /* "only leaf[0-1]", "until 14:03:05" */
-static void restriction_text(const struct np_state_job *j, char *buf,
+static void restriction_text(const struct np_state_job *job, char *buf,
 			     size_t len)
 {
 	char date[CLI_NUMBER];
-	const char *as = j->applied ? "" : "advice: ";
+	const char *as = job->applied ? "" : "advice: ";
 
-	if (!strcmp(j->action, "held")) {
-		cli_date(j->until, date);
+	if (!strcmp(job->action, "held")) {
+		cli_date(job->until, date);
 		snprintf(buf, len, "%suntil %s", as,
 			 strchr(date, 'T') ? strchr(date, 'T') + 1 : date);
 	} else {
-		snprintf(buf, len, "%sonly %s", as, j->leaves);
+		snprintf(buf, len, "%sonly %s", as, job->leaves);
 	}
 }
 
 /* "17 lmp", or "17 +2" if there are two more jobs than the worst. */
-static void causes_text(const struct np_state_job *j,
+static void causes_text(const struct np_state_job *job,
 			const struct np_state_cause *worst, char *buf,
 			size_t len)
 {
 	size_t others = 0;
 
-	for (size_t i = 0; i < j->n_causes; i++) {
-		bool seen = j->cause[i].other == worst->other;
+	for (size_t i = 0; i < job->n_causes; i++) {
+		bool seen = job->cause[i].other == worst->other;
 
 		for (size_t k = 0; !seen && k < i; k++)
-			seen = j->cause[k].other == j->cause[i].other;
+			seen = job->cause[k].other == job->cause[i].other;
 		others += !seen;
 	}
 	if (others)
@@ -215,31 +218,32 @@ static void causes_text(const struct np_state_job *j,
 enum { JOB, APPLICATION, RESTRICTION, BECAUSE_OF, WOULD_SLOW, N_COLUMNS };
 
 /* The cells of one job that is kept apart, with its worst cause. */
-static void apart_row(const struct np_state_job *j, char cell[N_COLUMNS][LINE])
+static void apart_row(const struct np_state_job *job,
+		      char cell[N_COLUMNS][LINE])
 {
-	const struct np_state_cause *c = cli_worst_cause(j);
+	const struct np_state_cause *cause = cli_worst_cause(job);
 	char id[CLI_NUMBER], by[CLI_NUMBER];
 
-	snprintf(cell[JOB], LINE, "%s", cli_job_name(j->id, j->array, j->task,
-						     id));
-	snprintf(cell[APPLICATION], LINE, "%s", cli_app_name(j->app));
-	restriction_text(j, cell[RESTRICTION], LINE);
+	snprintf(cell[JOB], LINE, "%s",
+		 cli_job_name(job->id, job->array, job->task, id));
+	snprintf(cell[APPLICATION], LINE, "%s", cli_app_name(job->app));
+	restriction_text(job, cell[RESTRICTION], LINE);
 	strcpy(cell[BECAUSE_OF], "-");
 	strcpy(cell[WOULD_SLOW], "-");
-	if (!c)
+	if (!cause)
 		return;
-	causes_text(j, c, cell[BECAUSE_OF], LINE);
-	cli_change(c->slowdown, by);
-	if (cli_is_own_victim(j, c))
+	causes_text(job, cause, cell[BECAUSE_OF], LINE);
+	cli_change(cause->slowdown, by);
+	if (cli_is_own_victim(job, cause))
 		snprintf(cell[WOULD_SLOW], LINE, "itself %s", by);
 	else
-		snprintf(cell[WOULD_SLOW], LINE, "%u %s", c->victim, by);
+		snprintf(cell[WOULD_SLOW], LINE, "%u %s", cause->victim, by);
 }
 
 /* The table of jobs kept apart, at most `rows` lines. */
-static void print_apart(const struct status *t, size_t rows)
+static void print_apart(const struct status *status, size_t rows)
 {
-	size_t n = t->n_apart, shown = n <= rows ? n : rows - 1;
+	size_t n = status->n_apart, shown = n <= rows ? n : rows - 1;
 	int width[WOULD_SLOW] = {
 		11, cli_name_column(13, 3), cli_name_column(24, 3),
 		cli_name_column(14, 3),
@@ -249,7 +253,7 @@ static void print_apart(const struct status *t, size_t rows)
 	if (!n)
 		return;
 	for (size_t i = 0; i < shown; i++) {
-		apart_row(t->apart[i], cell);
+		apart_row(status->apart[i], cell);
 		for (int c = 0; c < WOULD_SLOW; c++)
 			width[c] = cli_widen(width[c], cell[c]);
 	}
@@ -257,7 +261,7 @@ static void print_apart(const struct status *t, size_t rows)
 		 width[APPLICATION], "Application", width[RESTRICTION],
 		 "Restriction", width[BECAUSE_OF], "Because of", "Would slow");
 	for (size_t i = 0; i < shown; i++) {
-		apart_row(t->apart[i], cell);
+		apart_row(status->apart[i], cell);
 		for (int c = 0; c < WOULD_SLOW; c++) {
 			cli_left(stdout, cell[c], width[c]);
 			putchar(' ');
@@ -289,45 +293,46 @@ static void divide_lines(size_t room, size_t *leaves, size_t *jobs)
 }
 
 /* With --all, the tables are as long as necessary. */
-static int status_text(const struct status *t)
+static int status_text(const struct status *status)
 {
-	size_t leaves = t->s->n_leaves, jobs = t->n_apart;
-	int left = CLI_LINES - print_summary(t) - 4 /* empty lines and heads */;
+	size_t leaves = status->s->n_leaves, jobs = status->n_apart;
+	int left = CLI_LINES - print_summary(status) -
+		   4 /* empty lines and heads */;
 
-	if (!t->all)
+	if (!status->all)
 		divide_lines(left > 0 ? (size_t)left : 0, &leaves, &jobs);
-	print_leaves(t, leaves);
-	print_apart(t, jobs);
+	print_leaves(status, leaves);
+	print_apart(status, jobs);
 	return CLI_DONE;
 }
 
 /* ---- output for programs ---- */
 
-static void put_leaf(json_object *list, const struct np_state_leaf *l)
+static void put_leaf(json_object *list, const struct np_state_leaf *leaf)
 {
 	json_object *j = cli_append_object(list);
 
-	cli_put_text(j, "name", l->name);
-	cli_put_count(j, "n_nodes", l->n_nodes);
-	cli_put_count(j, "idle", l->n_idle);
-	cli_put_count(j, "unavailable", l->n_unavailable);
-	cli_put_count(j, "jobs", l->n_jobs);
-	cli_put_count(j, "known", l->n_known);
-	cli_put_real(j, "worst_slowdown", l->worst_slowdown);
+	cli_put_text(j, "name", leaf->name);
+	cli_put_count(j, "n_nodes", leaf->n_nodes);
+	cli_put_count(j, "idle", leaf->n_idle);
+	cli_put_count(j, "unavailable", leaf->n_unavailable);
+	cli_put_count(j, "jobs", leaf->n_jobs);
+	cli_put_count(j, "known", leaf->n_known);
+	cli_put_real(j, "worst_slowdown", leaf->worst_slowdown);
 }
 
 /* A user whose jobs use a published profile name without authorisation. */
-static void put_denial(json_object *list, const struct np_state_denial *c)
+static void put_denial(json_object *list, const struct np_state_denial *denial)
 {
 	json_object *j = cli_append_object(list);
 	char user[CLI_NUMBER];
 
-	cli_put_count(j, "uid", c->uid);
-	cli_put_text(j, "user", cli_user(c->uid, user));
-	cli_put_text(j, "app", c->app);
-	cli_put_count(j, "jobs", c->n_jobs);
-	cli_put_bool(j, "refuted", c->refuted);
-	cli_put_text(j, "why", c->why);
+	cli_put_count(j, "uid", denial->uid);
+	cli_put_text(j, "user", cli_user(denial->uid, user));
+	cli_put_text(j, "app", denial->app);
+	cli_put_count(j, "jobs", denial->n_jobs);
+	cli_put_bool(j, "refuted", denial->refuted);
+	cli_put_text(j, "why", denial->why);
 }
 
 static const struct cli_table table = {
@@ -347,29 +352,29 @@ static const struct cli_table table = {
 };
 
 /* Every leaf switch and job, whatever fits on a screen. */
-static int status_data(const struct status *t, enum cli_format format)
+static int status_data(const struct status *status, enum cli_format format)
 {
 	json_object *j = json_object_new_object(), *list;
-	const struct np_state *s = t->s;
+	const struct np_state *state = status->s;
 
-	cli_put_snapshot(j, s, t->now);
-	cli_put_text(j, "fabric", s->fabric);
-	cli_put_text(j, "slurm_version", s->slurm_version);
-	cli_put_text(j, "netprof_version", s->netprof_version);
-	cli_put_count(j, "profiles", s->n_profiles);
-	cli_put_real(j, "decide_sec", s->decide_sec);
-	cli_put_count(j, "running", t->n_running);
-	cli_put_count(j, "known", t->n_known);
-	cli_put_count(j, "pending", t->n_pending);
+	cli_put_snapshot(j, state, status->now);
+	cli_put_text(j, "fabric", state->fabric);
+	cli_put_text(j, "slurm_version", state->slurm_version);
+	cli_put_text(j, "netprof_version", state->netprof_version);
+	cli_put_count(j, "profiles", state->n_profiles);
+	cli_put_real(j, "decide_sec", state->decide_sec);
+	cli_put_count(j, "running", status->n_running);
+	cli_put_count(j, "known", status->n_known);
+	cli_put_count(j, "pending", status->n_pending);
 	list = cli_put_array(j, "leaves");
-	for (size_t i = 0; i < s->n_leaves; i++)
-		put_leaf(list, &s->leaf[i]);
+	for (size_t i = 0; i < state->n_leaves; i++)
+		put_leaf(list, &state->leaf[i]);
 	list = cli_put_array(j, "apart");
-	for (size_t i = 0; i < t->n_apart; i++)
-		cli_put_job(cli_append_object(list), t->apart[i]);
+	for (size_t i = 0; i < status->n_apart; i++)
+		cli_put_job(cli_append_object(list), status->apart[i]);
 	list = cli_put_array(j, "denied");
-	for (size_t i = 0; i < s->n_denials; i++)
-		put_denial(list, &s->denial[i]);
+	for (size_t i = 0; i < state->n_denials; i++)
+		put_denial(list, &state->denial[i]);
 	return cli_print_output(format, "status", j, &table);
 }
 
@@ -377,61 +382,65 @@ static int status_data(const struct status *t, enum cli_format format)
 
 
 /* A panel with one row for each leaf switch; NULL: out of memory. */
-static struct np_panel *panel(struct np_figure *f, const char *title,
-			      const char *label, const struct status *t,
+static struct np_panel *panel(struct np_figure *figure, const char *title,
+			      const char *label, const struct status *status,
 			      size_t n)
 {
-	struct np_panel *p = np_figure_panel(f, title);
+	struct np_panel *p = np_figure_panel(figure, title);
 
 	if (!p)
 		return NULL;
-	np_figure_axis(f, &p->x, NP_AXIS_LINEAR, label);
-	np_figure_axis(f, &p->y, NP_AXIS_NAMES, "");
+	np_figure_axis(figure, &p->x, NP_AXIS_LINEAR, label);
+	np_figure_axis(figure, &p->y, NP_AXIS_NAMES, "");
 	p->x.lo = 0;
 	for (size_t i = 0; i < n; i++)
-		np_figure_name(f, &p->y, *t->leaf[i]->name ? t->leaf[i]->name :
-							     "(none)");
+		np_figure_name(figure, &p->y,
+			       *status->leaf[i]->name ? status->leaf[i]->name :
+							"(none)");
 	return p;
 }
 
 /* Busy, idle and unavailable nodes as one stacked bar per leaf switch. */
-static void add_nodes(struct np_figure *f, const struct status *t, size_t n)
+static void add_nodes(struct np_figure *figure, const struct status *status,
+		      size_t n)
 {
 	static const char *const name[] = { "busy", "idle", "down or drained" };
 	static const unsigned style[] = { 0, NP_STYLE_GREY, 1 };
-	struct np_panel *p = panel(f, "Nodes of the leaf switches", "Nodes", t,
-				   n);
+	struct np_panel *p =
+		panel(figure, "Nodes of the leaf switches", "Nodes", status, n);
 
 	for (int part = 0; part < 3; part++) {
-		struct np_shape *s = np_figure_shape(f, p, NP_SHAPE_SPANS,
+		struct np_shape *s = np_figure_shape(figure, p, NP_SHAPE_SPANS,
 						     style[part], name[part]);
 
 		for (size_t i = 0; i < n; i++) {
-			const struct np_state_leaf *l = t->leaf[i];
+			const struct np_state_leaf *leaf = status->leaf[i];
 			/* What is neither idle nor unavailable is busy. */
-			double all = l->n_nodes, up = all - l->n_unavailable;
-			double busy = fmax(0, up - l->n_idle);
+			double all = leaf->n_nodes,
+			       up = all - leaf->n_unavailable;
+			double busy = fmax(0, up - leaf->n_idle);
 			const double end[] = { 0, busy, up, all };
 
-			np_figure_add(f, s, NAN, (double)i, end[part],
+			np_figure_add(figure, s, NAN, (double)i, end[part],
 				      end[part + 1]);
 		}
 	}
 }
 
 /* The worst predicted slowdown of each leaf switch. */
-static void add_worst_slowdown(struct np_figure *f, const struct status *t,
-			       size_t n)
+static void add_worst_slowdown(struct np_figure *figure,
+			       const struct status *status, size_t n)
 {
-	struct np_panel *p = panel(f, "Worst predicted slowdown",
-				   "Slowdown of a job there (%)", t, n);
-	struct np_shape *s = np_figure_shape(f, p, NP_SHAPE_SPANS, 3, NULL);
-	double most = t->s->max_slowdown;
+	struct np_panel *p = panel(figure, "Worst predicted slowdown",
+				   "Slowdown of a job there (%)", status, n);
+	struct np_shape *s =
+		np_figure_shape(figure, p, NP_SHAPE_SPANS, 3, NULL);
+	double most = status->s->max_slowdown;
 
 	for (size_t i = 0; i < n; i++) {
-		most = fmax(most, t->leaf[i]->worst_slowdown);
-		np_figure_add(f, s, NAN, (double)i, 0,
-			      100 * t->leaf[i]->worst_slowdown);
+		most = fmax(most, status->leaf[i]->worst_slowdown);
+		np_figure_add(figure, s, NAN, (double)i, 0,
+			      100 * status->leaf[i]->worst_slowdown);
 	}
 	if (p)
 		/* The scale reaches at least to the limit. */
@@ -439,27 +448,31 @@ static void add_worst_slowdown(struct np_figure *f, const struct status *t,
 }
 
 /* More than PLOT_LEAVES leaf switches would be too small to read. */
-static int status_plot(const struct status *t, const char *path)
+static int status_plot(const struct status *status, const char *path)
 {
-	size_t n = t->s->n_leaves;
-	size_t shown = t->all || n <= PLOT_LEAVES ? n : PLOT_LEAVES;
-	struct np_figure *f;
+	size_t n = status->s->n_leaves;
+	size_t shown = status->all || n <= PLOT_LEAVES ? n : PLOT_LEAVES;
+	struct np_figure *figure;
 	char date[CLI_NUMBER];
 
 	if (!n)
 		return cli_fail("the last decision has no leaf switches");
-	f = np_figure_new(*t->s->cluster ? t->s->cluster : "cluster");
-	if (!f)
-		return cli_figure_save(f, path);
-	add_nodes(f, t, shown);
-	add_worst_slowdown(f, t, shown);
-	np_figure_caption(f, "n = %zu leaf switches%s, %zu running jobs, %zu "
-			  "of them with a profile; decided %s.", n, shown < n ?
-			  " (those with the worst slowdowns are shown)" : "",
-			  t->n_running, t->n_known,
-			  cli_date(t->s->date, date));
-	f->date = t->s->date;
-	return cli_figure_save(f, path);
+	figure = np_figure_new(*status->s->cluster ? status->s->cluster :
+						     "cluster");
+	if (!figure)
+		return cli_figure_save(figure, path);
+	add_nodes(figure, status, shown);
+	add_worst_slowdown(figure, status, shown);
+	np_figure_caption(
+		figure,
+		"n = %zu leaf switches%s, %zu running jobs, %zu "
+		"of them with a profile; decided %s.",
+		n,
+		shown < n ? " (those with the worst slowdowns are shown)" : "",
+		status->n_running, status->n_known,
+		cli_date(status->s->date, date));
+	figure->date = status->s->date;
+	return cli_figure_save(figure, path);
 }
 
 /* ---- the command ---- */
@@ -484,57 +497,59 @@ static int by_number(const void *a, const void *b)
 }
 
 /* Pending, and restricted or held, or advised to be. */
-static bool is_kept_apart(const struct np_state_job *j)
+static bool is_kept_apart(const struct np_state_job *job)
 {
-	return j->pending &&
-	       (!strcmp(j->action, "restricted") || !strcmp(j->action, "held"));
+	return job->pending && (!strcmp(job->action, "restricted") ||
+				!strcmp(job->action, "held"));
 }
 
 /* Count the jobs and collect those that are kept apart. */
-static void sort_jobs(struct status *t)
+static void sort_jobs(struct status *status)
 {
-	for (size_t i = 0; i < t->s->n_jobs; i++) {
-		const struct np_state_job *j = &t->s->job[i];
+	for (size_t i = 0; i < status->s->n_jobs; i++) {
+		const struct np_state_job *job = &status->s->job[i];
 
-		t->n_running += !j->pending;
-		t->n_known += !j->pending && j->known;
-		t->n_pending += j->pending;
-		if (is_kept_apart(j))
-			t->apart[t->n_apart++] = j;
+		status->n_running += !job->pending;
+		status->n_known += !job->pending && job->known;
+		status->n_pending += job->pending;
+		if (is_kept_apart(job))
+			status->apart[status->n_apart++] = job;
 	}
-	if (t->n_apart)
-		qsort(t->apart, t->n_apart, sizeof(*t->apart), by_number);
+	if (status->n_apart)
+		qsort(status->apart, status->n_apart, sizeof(*status->apart),
+		      by_number);
 }
 
-static void status_free(struct status *t)
+static void status_free(struct status *status)
 {
-	free(t->leaf);
-	free(t->apart);
+	free(status->leaf);
+	free(status->apart);
 }
 
 /* Sort leaf switches and jobs. Returns 0 or -ENOMEM; s must outlive *out. */
-static int status_make(const struct np_state *s, double now,
+static int status_make(const struct np_state *state, double now,
 		       struct status *out)
 {
-	struct status t = { .s = s, .now = now };
+	struct status status = { .s = state, .now = now };
 
-	t.leaf = calloc(s->n_leaves + 1, sizeof(*t.leaf));
-	t.apart = calloc(s->n_jobs + 1, sizeof(*t.apart));
-	if (!t.leaf || !t.apart) {
-		status_free(&t);
+	status.leaf = calloc(state->n_leaves + 1, sizeof(*status.leaf));
+	status.apart = calloc(state->n_jobs + 1, sizeof(*status.apart));
+	if (!status.leaf || !status.apart) {
+		status_free(&status);
 		return -ENOMEM;
 	}
-	for (size_t i = 0; i < s->n_leaves; i++)
-		t.leaf[i] = &s->leaf[i];
-	if (s->n_leaves)
-		qsort(t.leaf, s->n_leaves, sizeof(*t.leaf), by_worst_slowdown);
-	sort_jobs(&t);
-	*out = t;
+	for (size_t i = 0; i < state->n_leaves; i++)
+		status.leaf[i] = &state->leaf[i];
+	if (state->n_leaves)
+		qsort(status.leaf, state->n_leaves, sizeof(*status.leaf),
+		      by_worst_slowdown);
+	sort_jobs(&status);
+	*out = status;
 	return 0;
 }
 
 /* Returns -1 to go on, or the exit status. */
-static int load(struct np_state *s, bool *places)
+static int load(struct np_state *state, bool *places)
 {
 	struct np_err err = NP_ERR_INIT;
 	struct np_conf conf;
@@ -544,7 +559,7 @@ static int load(struct np_state *s, bool *places)
 	if (rc >= 0)
 		return rc;
 	*places = cli_placement_enabled(&conf.place);
-	rc = np_state_load(conf.store, s, &err);
+	rc = np_state_load(conf.store, state, &err);
 	if (rc == -ENOENT && !*places)
 		return cli_fail("placement is off: no Placement= in "
 				"netprof.conf turns it on");
@@ -557,26 +572,27 @@ static int load(struct np_state *s, bool *places)
 /* The tables are pointers into the state, which is freed last. */
 static int run_status(const struct cli_cmd *self, int argc, char **argv)
 {
-	struct status t;
-	struct cli_options o;
-	struct np_state s;
+	struct status status;
+	struct cli_options options;
+	struct np_state state;
 	bool places;
-	int rc = cli_options_parse(self, argc, argv, NULL, &o);
+	int rc = cli_options_parse(self, argc, argv, NULL, &options);
 
 	if (rc < 0)
-		rc = load(&s, &places);
+		rc = load(&state, &places);
 	if (rc >= 0)
 		return rc;
-	if (status_make(&s, cli_now(), &t)) {
-		np_state_free(&s);
+	if (status_make(&state, cli_now(), &status)) {
+		np_state_free(&state);
 		return cli_fail("out of memory");
 	}
-	t.places = places;
-	t.all = o.all;
-	rc = o.plot ? status_plot(&t, o.plot) :
-	     o.format ? status_data(&t, o.format) : status_text(&t);
-	status_free(&t);
-	np_state_free(&s);
+	status.places = places;
+	status.all = options.all;
+	rc = options.plot   ? status_plot(&status, options.plot) :
+	     options.format ? status_data(&status, options.format) :
+			      status_text(&status);
+	status_free(&status);
+	np_state_free(&state);
 	return rc;
 }
 
