@@ -78,6 +78,7 @@ need_root() {
 # two minutes without SECONDS only end a test that would wait for ever: events that take
 # a second here may take many on a machine that is slow or busy.
 # After the first seconds CMD runs less often, because suites share the processors.
+# The reason of a failure goes to the standard output, with that of CMD.
 wait_for() {
 	local sec=120 begin=${EPOCHREALTIME/./} so_far pause=0.05
 	[[ ! $1 =~ ^[0-9]+$ ]] || { sec=$1; shift; }

@@ -23,7 +23,7 @@ denied_in_status() { # WHY
 
 # The log has one line, and status and check say the same.
 denial_is_reported() { # WHY
-	wait_for said "uid $ALICE_UID may not use the profile name \"fft\"" >/dev/null
+	wait_for said "uid $ALICE_UID may not use the profile name \"fft\""
 	equal "lines in the log" "$(said "uid $ALICE_UID may not use the profile name \"fft\": $1.*its jobs of that name count as unknown" | wc -l)" 1
 	wait_for denied_in_status "$1"
 	here check -P >"$TMPDIR/check" || : # of other things
@@ -60,7 +60,7 @@ test_a_name_that_is_given_to_others_restricts_no_job() {
 	a=$(job fft 1)
 	wait_for has_started "$a"
 	equal "her own exclusions" "$(field "$a" ExcNodeList)" "(null)"
-	wait_for said "ignored: this user is not authorised to use that profile name" >/dev/null
+	wait_for said "ignored: this user is not authorised to use that profile name"
 	denial_is_reported "Claim= in netprof.conf names others"
 }
 
@@ -136,7 +136,7 @@ test_a_rule_authorises_members_of_a_group() {
 	b=$(as_bob -J fft --netprofile=fft)
 	slack
 	equal "bob's exclusions" "$(field "$b" ExcNodeList)" "(null)"
-	wait_for said "uid $BOB_UID may not use the profile name \"fft\"" >/dev/null
+	wait_for said "uid $BOB_UID may not use the profile name \"fft\""
 }
 
 # Slurm sets the account of a job that names none later; until then the job waits.
@@ -148,7 +148,7 @@ test_a_rule_authorises_jobs_of_an_account() {
 	a=$(job fft 1 -A chem)
 	wait_for has_started "$a"
 	a=$(job fft 1)
-	wait_for said "held until it is known whether this user is authorised" >/dev/null
+	wait_for said "held until it is known whether this user is authorised"
 	wait_for has_started "$a"
 	cancel_all
 	wait_for nothing_left
@@ -169,6 +169,6 @@ test_a_rule_authorises_jobs_of_a_partition() {
 	b=$(pending fft)
 	wait_for is_restricted "$a"
 	wait_for is_restricted "$b"
-	wait_for said "may not use the profile name \"fft\": Claim=" >/dev/null
+	wait_for said "may not use the profile name \"fft\": Claim="
 	equal "lines in the log" "$(said "may not use the profile name \"fft\": Claim=" | wc -l)" 1
 }

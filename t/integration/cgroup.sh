@@ -120,5 +120,5 @@ test_a_script_keeps_the_memory_that_the_job_asked_for() {
 	batch -N2 -n2 --mem=64 --netprofile=tight tight.sh
 	expect tight 'length == 1 and (.[0] | .state == "cut" and
 		any(.notes[]; test("not measured further: its cgroup uses [45]. of 64 MiB")))'
-	wait_for logged "(tight) is not measured further: its cgroup uses [45]. of 64 MiB" >/dev/null
+	wait_for_logged "(tight) is not measured further: its cgroup uses [45]. of 64 MiB"
 }

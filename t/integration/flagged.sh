@@ -241,13 +241,13 @@ test_an_unflagged_step_leaves_nothing() {
 test_one_node_is_not_measured_and_one_line_says_why() {
 	alice "srun -N1 --netprofile=lonely sleep 1"
 	no_profile lonely
-	wait_for logged "one node, which uses no switch" >/dev/null
+	wait_for_logged "one node, which uses no switch"
 }
 
 test_a_step_without_a_peer_on_the_leaf_is_not_measured_and_one_line_says_why() {
 	alice "srun -N2 -w n0,n4 --netprofile=apart sleep 1"
 	no_profile apart
-	wait_for logged "(apart).*no two nodes of the step share a leaf" >/dev/null
+	wait_for_logged "(apart).*no two nodes of the step share a leaf"
 }
 
 test_a_leaf_with_one_node_is_not_measured_and_the_record_says_so() {
@@ -384,7 +384,7 @@ test_a_step_that_ends_early_is_reported_as_too_short() {
 		echo ProbeAfter=30s; } >~/brief.conf; echo ~/brief.conf')
 	alice "NETPROF_CONF=$conf srun -N4 --netprofile=brief true"
 	no_profile brief
-	wait_for logged "(brief).*too short" >/dev/null
+	wait_for_logged "(brief).*too short"
 }
 
 test_a_few_pairs_measure_a_leaf() {

@@ -210,7 +210,7 @@ is_ignored_with() { # REASON OPTIONS
 	a=$(job fft 1 "${@:2}") || fail "${*:2}: not submitted"
 	slack
 	equal "exclusions with ${*:2}" "$(field "$a" ExcNodeList)" "(null)"
-	wait_for said "ignored: $1" >/dev/null
+	wait_for said "ignored: $1"
 	cancel "$a"
 }
 
@@ -230,7 +230,7 @@ test_jobs_that_cannot_be_placed_are_ignored_and_the_log_says_why() {
 	slack
 	equal "exclusions of a heterogeneous job" \
 		"$(field "$a" ExcNodeList)" "(null)"
-	wait_for said "ignored: it is a component of a heterogeneous job" >/dev/null
+	wait_for said "ignored: it is a component of a heterogeneous job"
 	inside --user root scontrol delete ReservationName=r >/dev/null
 	inside --user root scontrol update NodeName=n[0-3] \
 		AvailableFeatures= ActiveFeatures= >/dev/null
@@ -353,7 +353,7 @@ test_a_job_is_held_for_maxdefer_and_then_runs_anywhere() {
 	wait_for has_started "$a"
 	wait_for has_started "$control"
 	between "seconds it waited" "$(waited "$a")" 3 $(($(waited "$control") + 3))
-	wait_for said "held, for now for 3 s" >/dev/null
+	wait_for said "held, for now for 3 s"
 }
 
 # No job shares a leaf with the first of these, because all of them are fft.

@@ -106,7 +106,7 @@ test_the_store_may_vanish_and_come_back() {
 	slack
 	still_submits
 	still_submits
-	wait_for said "$STORE" >/dev/null
+	wait_for said "$STORE"
 	equal "lines about it" "$(lines "$STORE")" 1
 	mv "$STORE.away" "$STORE"
 	trap - EXIT

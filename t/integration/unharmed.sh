@@ -44,8 +44,8 @@ broken_configuration() {
 test_programs_missing_and_configuration_broken() {
 	at_once no_probe_binary no_collector broken_configuration
 	expect nobin '.[0] | .exit_code == 7 and (.notes[0] | test("ended"))'
-	wait_for logged "(nobin).*netprof-impactb" >/dev/null
-	wait_for logged "/nowhere/netprof-collector: No such file" >/dev/null
+	wait_for_logged "(nobin).*netprof-impactb"
+	wait_for_logged "/nowhere/netprof-collector: No such file"
 }
 
 no_srun() { ! alice "pgrep -u alice srun" >/dev/null; }
@@ -134,7 +134,7 @@ test_socket_names_taken_by_another_user_are_reported() {
 		sleep 1 while -e $ARGV[1]' "$id" "$taken" &
 	wait_for test -e "$taken"
 	alice "touch go"
-	wait_for logged "(names).*sockets netprof/$id/. are taken" >/dev/null
+	wait_for_logged "(names).*sockets netprof/$id/. are taken"
 	expect names 'length == 1'
 	rm "$taken"
 	wait

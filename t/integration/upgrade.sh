@@ -98,7 +98,7 @@ nobody_is_hurt() {
 }
 
 off_because() { # WHY: said once
-	wait_for said "placement is off" >/dev/null
+	wait_for said "placement is off"
 	said "placement is off" | grep -qE "$1" || fail "log: $(said 'placement is off')"
 	equal "lines in the log" "$(said "placement is off" | wc -l)" 1
 }

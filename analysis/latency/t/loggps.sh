@@ -136,7 +136,7 @@ test_stopped_it_says_so_and_leaves_nothing_running() {
 	root "salloc -Q -w 'n[0-1]' netprof loggps --blocks=1000" \
 		>"$TMPDIR/out" 2>&1 &
 	wait_for root 'pgrep -f "^[^ ]*netprof-analysis loggps"'
-	wait_for inside --user root --on n0 -- pgrep -x netprof-prtt >/dev/null
+	wait_for inside --user root --on n0 -- pgrep -x netprof-prtt
 	root 'kill -INT $(pgrep -f "^[^ ]*netprof-analysis loggps")'
 	wait $! || rc=$?
 	[ "$rc" -ne 0 ] || fail "it says that it is done"
