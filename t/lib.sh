@@ -57,7 +57,7 @@ batch() { # OPTIONS of sbatch
 	# shellcheck disable=SC2016
 	inside sh -c '
 		id=$(sbatch --parsable -o "batch.%j" "$@") || exit
-		while squeue -h -j "$id" 2>/dev/null | grep -q .; do sleep 0.2; done
+		until left=$(squeue -h -j "$id" 2>/dev/null) && [ -z "$left" ]; do sleep 0.2; done
 		[ ! -e "batch.$id" ] || { cat "batch.$id"; rm "batch.$id"; }
 		exit "$(scontrol show job "$id" | sed -n "s/.* ExitCode=\([0-9]*\):.*/\1/p" |
 			sort -n | tail -n 1)"
@@ -89,6 +89,13 @@ wait_for() {
 		((so_far < 5000000)) || pause=0.3
 		sleep $pause
 	done
+}
+
+# CMD...: it succeeds and prints nothing.  Commands of Slurm print nothing, too, when
+# slurmctld does not answer in time.
+prints_nothing() {
+	local out
+	out=$("$@") && [ -z "$out" ]
 }
 
 ratio() { awk -v a="$1" -v b="$2" 'BEGIN { print b ? a / b : -1 }'; }

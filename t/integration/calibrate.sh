@@ -147,7 +147,7 @@ nothing_of_ours_runs() {
 }
 
 no_steps() {
-	[ -z "$(inside squeue -h)" ]
+	prints_nothing inside squeue -h
 }
 
 # Disjoint nodes slow each other through the shared fabric.

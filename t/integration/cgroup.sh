@@ -34,7 +34,7 @@ test_the_record_of_a_run_that_ends_with_its_script_is_saved() {
 none_is_late() { # OPTION OPTION SHELL-COMMANDS
 	local i ms
 	for i in 1 2 3; do
-		ms=$(alice "ms() { local flag=\$1 id; $3; }
+		ms=$(alice "ms() { local flag=\$1 id left; $3; }
 			for i in 1 2 3 4 5; do
 				ms $1 >plain.ms & ms $2 >flagged.ms
 				wait; cat plain.ms flagged.ms
@@ -59,7 +59,7 @@ test_no_step_ends_later() {
 test_no_job_ends_later() {
 	none_is_late -Jplain --netprofile=ended "id=\$(sbatch --parsable -o /dev/null \\
 			-N2 -n2 \$flag --wrap 'srun sleep 3; date +%s%N >end.\$SLURM_JOB_ID')
-		while squeue -h -j \$id | grep -q .; do sleep 0.05; done
+		until left=\$(squeue -h -j \$id) && [ -z \"\$left\" ]; do sleep 0.05; done
 		echo \$(((\$(date +%s%N) - \$(cat end.\$id)) / 1000000))"
 }
 

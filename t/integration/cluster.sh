@@ -213,7 +213,7 @@ test_the_demo_starts_without_cpusets() {
 	) || fail "$out"
 	grep -q -- '--own-cpus: no cpuset' <<<"$out" || fail "it has cpusets: $out"
 	grep -q '^(Without cpusets' <<<"$out" || fail "$out"
-	equal "nodes" "$(inside sinfo -h -o %D)" 2
+	equal "nodes" "$(inside sinfo -h -N -o %n | wc -l)" 2
 	[ ! -e "$(rundir)/cpuset" ] || fail "a directory of cpusets is left"
 }
 

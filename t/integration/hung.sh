@@ -93,7 +93,7 @@ run_sbatch() { # LABEL OPTIONS
 			'srun -Q -N2 sleep 4; exit 3')
 		for ((i = 0; i < 600; i++)); do
 			sleep 0.2
-			squeue -h -j \$id | grep -q . || break
+			left=\$(squeue -h -j \$id) && [ -z \"\$left\" ] && break
 		done
 		scontrol show job \$id | tr ' ' '\n' >/tmp/job.\$id
 		get() { sed -n \"s/^\$1=//p\" /tmp/job.\$id | head -n 1; }
@@ -108,7 +108,7 @@ shells_wait() {
 
 # Like all_idle, with a home that answers.
 no_node_works() {
-	[ -z "$(inside --user root -- sinfo -h -t alloc,mix,comp -o %n)" ]
+	prints_nothing inside --user root -- sinfo -h -t alloc,mix,comp -o %n
 }
 
 go() { touch "$STATE.go"; }

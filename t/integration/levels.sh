@@ -9,7 +9,7 @@ root() {
 }
 
 no_jobs() {
-	[ -z "$(inside squeue -h)" ]
+	prints_nothing inside squeue -h
 }
 
 # The number of runs measured so far.

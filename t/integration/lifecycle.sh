@@ -101,8 +101,8 @@ test_an_interrupted_up_removes_everything() {
 test_two_clusters_run_side_by_side() {
 	local main=$NETPROF_CLUSTER out
 	own_cluster --leaves 1 --nodes-per-leaf 2
-	equal "nodes of the second" "$(inside sinfo -h -o %D)" 2
-	equal "nodes of the first" "$(inside --name "$main" sinfo -h -o %D)" 8
+	equal "nodes of the second" "$(inside sinfo -h -N -o %n | wc -l)" 2
+	equal "nodes of the first" "$(inside --name "$main" sinfo -h -N -o %n | wc -l)" 8
 	inside srun -N2 sleep 2 &
 	out=$(inside --name "$main" srun -N2 hostname | sort | xargs)
 	equal "job on the first" "$out" "n0 n1"
@@ -112,7 +112,7 @@ test_two_clusters_run_side_by_side() {
 	equal "the first afterwards" "$(inside --name "$main" srun -N2 hostname | wc -l)" 2
 }
 
-no_jobs() { [ -z "$(inside squeue -h)" ]; }
+no_jobs() { prints_nothing inside squeue -h; }
 
 test_a_standby_controller_takes_over() {
 	own_cluster --leaves 1 --nodes-per-leaf 2 --standby

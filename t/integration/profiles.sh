@@ -104,9 +104,9 @@ test_heavy_light_and_idle_are_clearly_apart() {
 
 test_show_begins_with_the_verdict_on_these_profiles() {
 	needs_pmix
-	alice "netprof show melt" | head -1 |
+	alice "netprof show melt" | sed -n 1p |
 		grep -E '^melt (saturates the network|uses the network heavily)'
-	alice "netprof show separate" | head -2 | xargs |
+	alice "netprof show separate" | sed -n 1,2p | xargs |
 		grep -E '^separate(: network use| uses the network lightly)'
 }
 

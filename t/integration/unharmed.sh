@@ -291,7 +291,8 @@ while_running() {
 }
 
 no_side_steps() {
-	! alice "squeue -s -h -o %j" | grep -q netprof
+	local steps
+	steps=$(alice "squeue -s -h -o %j") && ! grep -q netprof <<<"$steps"
 }
 
 all_idle() {

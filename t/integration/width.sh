@@ -52,7 +52,7 @@ free_nodes() { # NODES
 	done
 }
 
-none_completes() { [ -z "$(inside squeue -h -t CG -o %i)" ]; }
+none_completes() { prints_nothing inside squeue -h -t CG -o %i; }
 
 # Unlikely by chance: less than 1 in 1000 if both kinds have the same odds.
 # Exact test of Fisher: the chance that of the U + F jobs at least F are flagged.
