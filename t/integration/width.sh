@@ -3,13 +3,14 @@
 # shellcheck source=t/width.lib
 . "$ROOT/t/width.lib"
 
-SUITE_CLUSTER=("${WIDTH_CLUSTER[@]}" --netprof "$BUILD")
+SUITE_CLUSTER=("${WIDTH_CLUSTER[@]}" --netprof "$BUILD"
+	--slurm-conf-extra "$ROOT/t/integration/width.slurm.conf")
 LIMIT_SEC=600
 BESIDE=100
 WIDTH_AFTER_MS=200 # as t/cluster sets it
 # Cancel only steps that have started: of those cancelled earlier, flagged or not, Slurm
 # keeps one in eight for a minute, which `t/validate width` counts.
-WIDTH_CANCEL_SEC=8
+WIDTH_CANCEL=stop
 
 # doc/developer/carrier.md describes the results with a helper step beside each wide step.
 test_wide_flagged_steps_end_like_unflagged_ones() {
@@ -44,7 +45,7 @@ free_nodes() { # NODES
 	local node
 
 	for node in $(inside scontrol show hostnames "$1"); do
-		inside --user root --on "$node" -- sh -c 'for i in $(seq 100); do
+		inside --user root --on "$node" -- sh -c 'for i in $(seq 300); do
 				pgrep netprof-agent >/dev/null || break; sleep 0.1; done
 			! pgrep -l netprof-agent || exit 1
 			pkill -9 -x slurmstepd || :' ||
