@@ -75,12 +75,12 @@ need_root() {
 }
 
 # wait_for [SECONDS] CMD...: return as soon as CMD succeeds; fail after SECONDS.  The
-# two minutes without SECONDS only end a test that would wait for ever: events that take
+# three minutes without SECONDS only end a test that would wait for ever: events that take
 # a second here may take many on a machine that is slow or busy.
 # After the first seconds CMD runs less often, because suites share the processors.
 # The reason of a failure goes to the standard output, with that of CMD.
 wait_for() {
-	local sec=120 begin=${EPOCHREALTIME/./} so_far pause=0.05
+	local sec=180 begin=${EPOCHREALTIME/./} so_far pause=0.05
 	[[ ! $1 =~ ^[0-9]+$ ]] || { sec=$1; shift; }
 	until "$@"; do
 		so_far=$((${EPOCHREALTIME/./} - begin))

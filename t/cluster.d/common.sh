@@ -11,10 +11,10 @@ usage_error() {
 	exit 2
 }
 
-# wait_until CMD...: poll until CMD succeeds; returns 1 after a minute, because a
+# wait_until CMD...: poll until CMD succeeds; returns 1 after three minutes, because a
 # machine with several clusters may be slow.
 wait_until() {
-	local end=$((${EPOCHREALTIME/./} + 60000000))
+	local end=$((${EPOCHREALTIME/./} + 180000000))
 	until "$@"; do
 		((${EPOCHREALTIME/./} < end)) || return 1
 		sleep 0.03

@@ -380,7 +380,7 @@ dom() {
 		document.getElementById('result').textContent = (() => { $2 })();
 		</script>
 	END
-	timeout 50 chromium --headless --no-sandbox --disable-gpu \
+	timeout 250 chromium --headless --no-sandbox --disable-gpu \
 		--user-data-dir="$S/browser" --enable-logging=stderr \
 		--dump-dom "file://$S/tested.html" 2>"$S/log" >"$S/dom"
 	grep CONSOLE "$S/log" >"$S/console" || :

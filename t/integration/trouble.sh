@@ -6,6 +6,7 @@ SUITE_CLUSTER=(--leaves 4 --nodes-per-leaf 2 --netprof "$BUILD"
 	--netprof-conf "$ROOT/t/integration/placement.netprof.conf"
 	--slurm-conf-extra "$ROOT/t/integration/placement.slurm.conf")
 BESIDE=190
+LIMIT_SEC=600 # after a controller was lost, each command takes seconds
 
 # Pending jobs that conflict; one has exclusions of its user.
 three_pending() {
@@ -276,7 +277,7 @@ test_a_standby_acts_once_it_is_in_control_and_not_before() {
 	log=$(rundir)/log/slurmctld.standby.log
 	# How jobs end while no controller is active, or after the last save of the
 	# state, is unspecified: so no job ends by itself here.
-	running=("$(job fft 300 -w n0)" "$(job fft 300 -w n2)")
+	running=("$(job fft 3000 -w n0)" "$(job fft 3000 -w n2)")
 	wait_for state_is "${running[0]}" RUNNING
 	wait_for state_is "${running[1]}" RUNNING
 	slack # ignored jobs are seen once they run
@@ -291,7 +292,7 @@ test_a_standby_acts_once_it_is_in_control_and_not_before() {
 	wait_for all_registered
 	inside --on standby --user root scancel "${running[0]}"
 	# Each RPC of the decision first waits for the dead controller.
-	wait_for 200 all_done "$a"
+	wait_for 400 all_done "$a"
 	never_met 2
 	equal "it ran" "$(field "$a" JobState) $(field "$a" NodeList)" \
 		"COMPLETED n0"
