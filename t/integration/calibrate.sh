@@ -158,18 +158,25 @@ test_a_shared_leaf_slows_levels_and_a_strong_level_does_so_more_than_a_mild_one(
 		fail "$(jq -c '{loss, level_beside_level}' "$(newest)")"
 }
 
+# Up to three times, as each pair is measured once, and the machine may have other work.
 test_a_leaf_without_a_shared_fabric_has_no_effect() {
-	local first
+	local _ first
 
 	first=$(newest)
-	# A level that leaves processor time to the others, which share processors here.
-	calibrate 'n[8-15]' "--levels $MIDDLE,P1:M1:B2ms" >"$TMPDIR/out" 2>&1 ||
-		fail "$(tail -n 3 "$TMPDIR/out")"
-	[ -e "$first" ] || fail "the earlier calibration is gone"
+	for _ in 1 2 3; do
+		# A level that leaves processor time to the others, which share processors here.
+		calibrate 'n[8-15]' "--levels $MIDDLE,P1:M1:B2ms" >"$TMPDIR/out" 2>&1 ||
+			fail "$(tail -n 3 "$TMPDIR/out")"
+		[ -e "$first" ] || fail "the earlier calibration is gone"
+		! only_nodes_have_an_effect || return 0
+	done
+	fail "$(jq -c '{scope, coupling, loss}' "$(newest)")"
+}
+
+only_nodes_have_an_effect() {
 	jq -e '.scope == "node" and .coupling.node.mean == 1 and
 		.coupling.leaf.mean < 0.15 and .loss.leaf.mean < 0.05 and
-		.loss.node.mean > 0.1' "$(newest)" >/dev/null ||
-		fail "$(jq -c '{scope, coupling, loss}' "$(newest)")"
+		.loss.node.mean > 0.1' "$(newest)" >/dev/null
 }
 
 # Run COMMAND, by default one that sends all the time, on four nodes that have four

@@ -913,6 +913,11 @@ endless_queue() {
 	} }'
 }
 
+# The first policy, and a part of the second in which jobs have ended.
+knows_both_policies() {
+	[ "$(grep -sc "^enforce|" "$S/events")" -ge 200 ]
+}
+
 test_an_interrupted_simulation_prints_what_it_knows() {
 	local pid
 	setup
@@ -921,7 +926,7 @@ test_an_interrupted_simulation_prints_what_it_knows() {
 		--pairs="$ROOT/t/data/queue/pairs" --policy=off,enforce --seeds=9 \
 		--events="$S/events" >"$S/out" 2>"$S/err" &
 	pid=$!
-	wait_for grep -qs "^enforce|" "$S/events" # the first policy is known
+	wait_for knows_both_policies
 	kill -INT "$pid"
 	wait "$pid" || fail "exit status $?: $(cat "$S/err")"
 	contains "it says so" "$(cat "$S/out")" '^Stopped after [0-9.]+ %: the results are of the jobs that had ended'

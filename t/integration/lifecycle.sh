@@ -137,15 +137,36 @@ test_more_leaves_and_lines_for_slurm_conf() {
 	equal "leaves" "$(inside scontrol show topology | grep -c Level=0)" 6
 }
 
-# Or as long as 5,000 shells take to start, on a machine that is slower or busy.
-test_up_takes_less_than_10_seconds() {
-	local i begin=$EPOCHREALTIME sec
-	own_cluster
-	sec=$(awk "BEGIN { print $EPOCHREALTIME - $begin }")
-	begin=$EPOCHREALTIME
-	for ((i = 0; i < 200; i++)); do
+sec_of() { # CMD...
+	local begin=${EPOCHREALTIME/./}
+	"$@" >&2 || return
+	awk "BEGIN { print (${EPOCHREALTIME/./} - $begin) / 1e6 }"
+}
+
+start_shells() { # NUMBER
+	local i
+	for ((i = 0; i < $1; i++)); do
 		bash -c :
 	done
+}
+
+# Or as long as 5,000 shells take to start, on a machine that is slower or busy.  Up to three
+# times, as other suites begin and end in between.
+test_up_takes_less_than_10_seconds() {
+	local _ sec shells
+	export NETPROF_CLUSTER=$NETPROF_CLUSTER-own
+	trap 'cluster down' EXIT
+	for _ in 1 2 3; do
+		cluster down
+		shells=$(sec_of start_shells 100)
+		sec=$(sec_of cluster up)
+		shells="$shells + $(sec_of start_shells 100)"
+		! (is_quick) >/dev/null || break
+	done
+	is_quick
+}
+
+is_quick() {
 	between "seconds" "$sec" 0 "$(awk "BEGIN {
-		s = 25 * ($EPOCHREALTIME - $begin); print (s > 10 ? s : 10) }")"
+		s = 25 * ($shells); print (s > 10 ? s : 10) }")"
 }

@@ -148,8 +148,21 @@ test_the_users_begin_time_is_kept() {
 	wait_for own_begin "$b" "$soon"
 }
 
-# About as soon as a job that Slurm itself starts then.
+# About as soon as a job that Slurm itself starts then.  Up to three times, as other programs
+# delay decisions, too.
 test_a_held_job_starts_as_soon_as_there_is_room() {
+	local _ late
+
+	for _ in 1 2 3; do
+		start_when_there_is_room
+		[ "$late" -gt 3 ] || return 0
+		cancel_all
+		wait_for nothing_left
+	done
+	fail "$late s after the control"
+}
+
+start_when_there_is_room() {
 	local a control
 
 	full_of_ffts
@@ -159,8 +172,7 @@ test_a_held_job_starts_as_soon_as_there_is_room() {
 	cancel "${FFTS[2]}"
 	wait_for has_started "$a"
 	wait_for has_started "$control"
-	[ "$(when "$a" StartTime)" -le $(($(when "$control" StartTime) + 3)) ] ||
-		fail "more than 3 s after the control"
+	late=$(($(when "$a" StartTime) - $(when "$control" StartTime)))
 	equal "its node" "$(field "$a" NodeList | grep -cE '^n[45]$')" 1
 }
 
@@ -343,17 +355,27 @@ test_prefer_keeps_apart_while_room_is_free_and_never_delays() {
 	start_no_later "$(control -p prefer)" "$i"
 }
 
+# Up to three times, as above.
 test_a_job_is_held_for_maxdefer_and_then_runs_anywhere() {
-	local a control
+	local _ a control
 
 	configure MaxDefer=3s
-	full_of_ffts
-	a=$(job fft 1)
-	control=$(control --begin=now+3)
-	wait_for has_started "$a"
-	wait_for has_started "$control"
-	between "seconds it waited" "$(waited "$a")" 3 $(($(waited "$control") + 3))
+	for _ in 1 2 3; do
+		full_of_ffts
+		a=$(job fft 1)
+		control=$(control --begin=now+3)
+		wait_for has_started "$a"
+		wait_for has_started "$control"
+		! (waits_as_long) >/dev/null || break
+		cancel_all
+		wait_for nothing_left
+	done
+	waits_as_long
 	wait_for said "held, for now for 3 s"
+}
+
+waits_as_long() {
+	between "seconds it waited" "$(waited "$a")" 3 $(($(waited "$control") + 3))
 }
 
 # No job shares a leaf with the first of these, because all of them are fft.

@@ -35,18 +35,28 @@ test_each_rail_has_its_pairs_of_probes_which_use_its_device() {
 	between "bytes on the second rail's leaf" $((after - before)) 60000 1000000
 }
 
+# Up to three times, as other programs delay probes, too: on both rails alike.
 test_a_program_on_one_rail_loads_that_rail_alone() {
-	on_rail first 0 6s
-	on_rail second 1 6s
-	expect first "$BY_RAIL length == 1 and (.[0] |
-		(rail(\"rail0\").latency.mean > 3 * rail(\"rail1\").latency.mean))"
-	expect second "$BY_RAIL length == 1 and (.[0] |
-		(rail(\"rail1\").latency.mean > 3 * rail(\"rail0\").latency.mean))"
+	local _
+	for _ in 1 2 3; do
+		rm -rf "${ALICE:?}"/{first,second}
+		on_rail first 0 6s
+		on_rail second 1 6s
+		! (rails_differ) >/dev/null || break
+	done
+	rails_differ
 	alice "netprof show second" >"$TMPDIR/page"
 	grep -q '^ *Rails  *rail0: .*, rail1: .*; rail1 is the busiest' "$TMPDIR/page" ||
 		fail "$(cat "$TMPDIR/page")"
 	equal "rail that counts" \
 		"$(alice 'netprof show --json second' | jq -r .fabric.busiest_rail)" rail1
+}
+
+rails_differ() {
+	expect first "$BY_RAIL length == 1 and (.[0] |
+		(rail(\"rail0\").latency.mean > 3 * rail(\"rail1\").latency.mean))"
+	expect second "$BY_RAIL length == 1 and (.[0] |
+		(rail(\"rail1\").latency.mean > 3 * rail(\"rail0\").latency.mean))"
 }
 
 # Slurm's topology has the switches, and NetDevices as many devices as each node.
@@ -128,14 +138,24 @@ round_us() { # APP
 	awk '$2 == "round" { n += $5; sum += $5 * $6 } END { print 1e6 * sum / n }' "$TMPDIR/$1"
 }
 
+# Up to three times, as other programs delay rounds, too: on both rails alike.
 test_a_level_on_one_rail_slows_the_programs_of_that_rail_alone() {
-	local slow='.level | .beside_round_sec.mean / .alone_round_sec.mean'
-	beside_level same c5@rail1 "$(rounds_on 1)"
-	beside_level other c5@rail1 "$(rounds_on 0)"
-	for app in same other; do
-		expect $app '.[0].level | .name == "c5" and .rails == "rail1" and
-			.scope == "leaf" and .n_processes == 2'
+	local _
+	for _ in 1 2 3; do
+		rm -rf "${ALICE:?}"/{same,other}
+		beside_level same c5@rail1 "$(rounds_on 1)"
+		beside_level other c5@rail1 "$(rounds_on 0)"
+		for app in same other; do
+			expect $app '.[0].level | .name == "c5" and .rails == "rail1" and
+				.scope == "leaf" and .n_processes == 2'
+		done
+		! (is_slower_on_the_same) >/dev/null || break
 	done
+	is_slower_on_the_same
+}
+
+is_slower_on_the_same() {
+	local slow='.level | .beside_round_sec.mean / .alone_round_sec.mean'
 	echo "# rounds: $(round_us same) $(round_us other) us; level: $(records same |
 		jq ".[0] | $slow") $(records other | jq ".[0] | $slow")"
 	expect same ".[0] | $slow > 1.3 * $(records other | jq ".[0] | $slow")"

@@ -153,6 +153,12 @@ smallest() { # NUMBER...
 	printf '%s\n' "$@" | sort -n | head -n 1
 }
 
+not_delayed() {
+	between "time to submit over that of a job without the option" \
+		"$(ratio "$(smallest "${flagged[@]}")" "$(smallest "${plain[@]}")")" 0.2 3
+}
+
+# Three of each in turn, or up to twelve, as other programs only add to their times.
 test_a_store_that_does_not_answer_delays_no_job() {
 	local i plain=() flagged=()
 
@@ -160,12 +166,12 @@ test_a_store_that_does_not_answer_delays_no_job() {
 	known fft
 	hang_store
 	slack
-	for i in 1 2 3; do
+	for ((i = 1; i <= 12; i++)); do
 		plain+=("$(ms_to_submit)")
 		flagged+=("$(ms_to_submit --netprofile=fft)")
+		((i < 3)) || ! (not_delayed) >/dev/null || break
 	done
-	between "time to submit over that of a job without the option" \
-		"$(ratio "$(smallest "${flagged[@]}")" "$(smallest "${plain[@]}")")" 0.2 3
+	not_delayed
 	cancel -u alice
 	wait_for nothing_left
 	three_pending # decided with the profiles that were read before
