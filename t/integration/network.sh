@@ -81,7 +81,8 @@ test_the_management_network_is_not_shaped() {
 # Each node has its own /tmp, which may hide this checkout.
 transfers() { # NODES OPTIONS SCHEME
 	cp -u "$BUILD/netprof-sharing" "$(shared)"
-	inside srun -K -w "$1" --mpi=pmix "$(shared)/netprof-sharing" "${@:2}"
+	inside srun -K -w "$1" --mpi=pmix bash "$(rundir)/lib/together.sh" \
+		"$(shared)/netprof-sharing" "${@:2}"
 }
 
 # The penalties of a scheme from the repetition in which it and its reference took

@@ -10,7 +10,14 @@ UCX=ucx TCP=ofi:tcp UDP=ofi:udp
 
 # TRANSPORT NODES OPTIONS of srun and a command
 over() {
-	inside env NETPROF_TRANSPORT="$1" srun -Q -w "$2" --mpi=pmix "${@:3}"
+	local transport=$1 nodes=$2 options=()
+	shift 2
+	while [[ $1 == -* ]]; do
+		options+=("$1")
+		shift
+	done
+	inside env NETPROF_TRANSPORT="$transport" srun -Q -w "$nodes" --mpi=pmix \
+		"${options[@]}" bash "$(rundir)/lib/together.sh" "$@"
 }
 
 # Run the same over each, on a leaf of its own; the output is in $TMPDIR/TRANSPORT.
@@ -196,7 +203,7 @@ have_a_penalty() {
 
 test_nodes_that_measure_over_different_networks_say_so() {
 	needs_pmix
-	! inside srun -Q -w 'n[0-1]' --mpi=pmix bash -c '
+	! over none 'n[0-1]' --kill-on-bad-exit bash -c '
 		[ "$SLURM_PROCID" = 0 ] && t=ucx || t=ofi:tcp
 		NETPROF_TRANSPORT=$t exec netprof-impactb --duration=1s' \
 		>"$TMPDIR/out" 2>&1 || fail "it ran"
