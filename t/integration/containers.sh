@@ -28,11 +28,13 @@ make_box() {
 	alice "$BOX true" 2>/dev/null || skip "no namespaces of a user's own"
 }
 
-# What a program prints on both streams, which it does not if a loader complains.
+# What a program prints on both streams, which it does not if a loader complains.  It runs
+# until the file .over exists in its root directory.
 make_program() {
 	# shellcheck disable=SC2016
 	script talk 'echo "task $SLURM_PROCID"; ls /; sh -c "ls /nowhere"' \
-		'env | grep LD_PRELOAD' 'sleep 4; echo over >&2'
+		'env | grep LD_PRELOAD' 'until [ -e /.over ]; do sleep 0.1; done' \
+		'echo over >&2'
 	alice 'chmod 755 talk'
 }
 
@@ -45,12 +47,17 @@ run_into() {
 # NAME COMMAND: it prints the same, flagged or not, and is measured
 prints_the_same() {
 	local f pids=()
+	alice 'rm -f root/.over'
 	run_into plain '' "$2" &
 	pids+=($!)
 	run_into flagged "--netprofile=$1" "$2" &
 	pids+=($!)
 	run_into traced "--netprofile=$1-traced --netprofile-trace" "$2" &
-	for f in "${pids[@]}" $!; do
+	pids+=($!)
+	# shellcheck disable=SC2086 # a command
+	inside --on n0 -- $PROBED 60 # of both, which share nodes
+	alice 'touch root/.over'
+	for f in "${pids[@]}"; do
 		wait "$f"
 	done
 	for f in "$HOME_DIR"/plain.*; do
