@@ -189,6 +189,7 @@ run_test() { # SUITE FUNCTION LIMIT
 		why=$(grep -m1 '^why: ' "$log") || why="why: exit code $rc in $(took "$begin") s"
 		not_ok "$name" "${why#why: }" "$log" ;;
 	esac
+	echo "#   processes that ran, in the last 1, 5 and 15 minutes: $(cut -d' ' -f-3 /proc/loadavg)"
 	[ "$NETPROF_CLUSTER" = none ] || revive
 }
 
