@@ -266,18 +266,28 @@ test_latencies_that_do_not_tell_leaf_switches_apart_blame_no_node() {
 }
 
 # All parts, with short measurements.  The part of the topology fails if latencies
-# contradict Slurm's, which depends on other work of the machine, too.
+# contradict Slurm's, which depends on other work of the machine, too.  Once more if another
+# part fails: programs of a part may start too late for PMIx (together.sh).
 test_check_fabric_writes_one_file_without_the_users_name() {
-	INSIDE_SEC=560 inside -- bash -c "cd; salloc -Q -N8 netprof check \
-		--fabric=fabric.txt --seconds=1" >"$TMPDIR/out" 2>&1 || :
-	inside cat fabric.txt >"$TMPDIR/fabric"
-	equal "parts that failed" "$(awk '/^== / { part = $0 }
-		/^-- exit [1-9]/ && part !~ /share a leaf switch/ { print part }' \
-		"$TMPDIR/fabric")" ""
+	local _
+	for _ in 1 2; do
+		INSIDE_SEC=280 inside -- bash -c "cd; rm -f fabric.txt; salloc -Q -N8 netprof check \
+			--fabric=fabric.txt --seconds=1" >"$TMPDIR/out" 2>&1 || :
+		inside cat fabric.txt >"$TMPDIR/fabric" || :
+		[ ! -s "$TMPDIR/fabric" ] || [ -n "$(failed_parts)" ] || break
+		inside scancel -u alice
+		wait_for all_idle
+	done
+	equal "parts that failed" "$(failed_parts)" ""
 	equal "parts" "$(grep -c '^== ' "$TMPDIR/fabric")" 11
 	grep -q '^np1 lat ' "$TMPDIR/fabric" || fail "no latencies"
 	grep -q '"coupling"' "$TMPDIR/fabric" || fail "no calibration"
 	! grep -iw alice "$TMPDIR/fabric" || fail "it names the user"
+}
+
+failed_parts() {
+	awk '/^== / { part = $0 }
+		/^-- exit [1-9]/ && part !~ /share a leaf switch/ { print part }' "$TMPDIR/fabric"
 }
 
 test_a_flagged_step_is_measured_over_the_configured_transport() {
