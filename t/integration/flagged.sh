@@ -23,7 +23,8 @@ test_concurrent_steps_are_measured_each_on_its_own_nodes() {
 }
 
 # Neighbours are looked for three seconds after the start, and at the end.  The second
-# step begins when the first runs, and ends when the record of that is complete.
+# step begins when the first runs, and ends when the collector of that has ended, which
+# looks for the last time after srun.
 test_a_concurrent_step_on_the_leaf_is_recorded_as_a_neighbour() {
 	script first.sh 'touch beside.0' 'until [ -e beside.1 ]; do sleep 0.1; done' \
 		'sleep 6'
@@ -32,7 +33,9 @@ test_a_concurrent_step_on_the_leaf_is_recorded_as_a_neighbour() {
 		'srun -N2 -n2 --exact -w "n[0-1]" bash first.sh & first=$!' \
 		'until [ -e beside.0 ]; do sleep 0.1; done' \
 		'srun -N2 -n2 --exact -w "n[2-3]" bash second.sh &' \
-		'wait $first; touch beside.over; wait'
+		'wait $first' \
+		'while [ "$(pgrep -c netprof-collect)" -gt 1 ]; do sleep 0.1; done' \
+		'touch beside.over; wait'
 	batch -N4 -n4 -w 'n[0-3]' --netprofile=beside beside.sh
 	expect beside 'length == 2 and all(.neighbours | length == 1 and
 		.[0].step_id != null and .[0].leaf == "leaf0") and
@@ -376,15 +379,24 @@ no_probe_runs() { # NODE
 	! inside --user root --on "$1" -- pgrep 'netprof-(agent|impactb)' >/dev/null
 }
 
-# As Slurm kills them if it tracks processes by cgroup: on all nodes at once.
+# As Slurm kills them if it tracks processes by cgroup: on all nodes at once.  Up to three
+# times, as probes that ended three seconds before the step, as on a busy machine, were lost.
 test_probes_that_are_killed_as_the_step_ends_were_complete() {
+	local i
 	# shellcheck disable=SC2016
 	script kill.sh '[ "$SLURM_PROCID" != 0 ] || { '"$PROBED 20"'; touch kill.now; }' \
 		'until [ -e kill.now ]; do sleep 0.02; done' 'pkill -9 netprof'
-	alice "rm -f kill.now; srun -N4 --netprofile=killed bash kill.sh"
-	expect killed '.[0] | .state == "complete" and
+	for i in 1 2 3; do
+		alice "rm -f kill.now; srun -N4 --netprofile=killed$i bash kill.sh"
+		! (was_complete "killed$i") >/dev/null || break
+	done
+	was_complete "killed$i"
+}
+
+was_complete() { # APP
+	expect "$1" '.[0] | .state == "complete" and
 		.leaves[0].latency.n > 5'
-	! logged "(killed)" || fail "$(logged "(killed)")"
+	! logged "($1)" || fail "$(logged "($1)")"
 }
 
 # However long it takes to start on a loaded machine.
