@@ -7,7 +7,7 @@ SUITE_CLUSTER=(--leaves 4 --nodes-per-leaf 2 --netprof "$BUILD"
 	--slurm-conf-extra "$ROOT/t/integration/placement.slurm.conf")
 BESIDE=140
 
-# HOW PARTITION: submit three fft and two halo jobs in that way; JOBS has their ids.
+# HOW PARTITION [SECONDS]: submit three fft and two halo jobs in that way; JOBS has their ids.
 five_jobs() {
 	local p=$2 app hold=() block=''
 
@@ -15,7 +15,7 @@ five_jobs() {
 	[ "$1" != "held" ] || hold=(-H)
 	JOBS=()
 	for app in fft halo fft halo fft; do
-		JOBS+=("$(job "$app" 1.5 -p "$p" "${hold[@]}")")
+		JOBS+=("$(job "$app" "${3-1.5}" -p "$p" "${hold[@]}")")
 	done
 	[ -z "$block" ] || { slack; cancel "$block"; }
 	[ -z "${hold[*]}" ] || inside scontrol release "${JOBS[@]}"
@@ -24,11 +24,11 @@ five_jobs() {
 		field "$j" JobState; done | grep -c COMPLETED)" 5
 }
 
-# On a busy machine one may have ended when the next one starts.
+# On a busy machine one may have ended when the next one starts, unless it takes longer.
 test_without_placement_such_jobs_do_meet() {
-	local _
-	for _ in 1 2 3; do
-		five_jobs "in one pass" off
+	local sec
+	for sec in 1.5 4 8 16; do
+		five_jobs "in one pass" off $sec
 		[ -z "$(met 2 "${JOBS[@]}")" ] || return 0
 	done
 	fail "nobody met: the judge sees nothing"
@@ -42,7 +42,7 @@ test_jobs_submitted_together_never_share_a_leaf() {
 # On a busy machine the nodes may become free one after the other.
 test_jobs_that_start_in_one_pass_never_share_a_leaf() {
 	local _
-	for _ in 1 2 3; do
+	for _ in 1 2 3 4 5; do
 		five_jobs "in one pass" main
 		never_met 2 "${JOBS[@]}"
 		[ -z "$(jobs_that_ran | awk -v ids=" ${JOBS[*]} " 'index(ids, " " $1 " ") {
