@@ -2,7 +2,7 @@
 # memory is constrained by cgroups, and each job has an extern step (Contain).
 # shellcheck source=t/integration/flagged.lib
 . "$ROOT/t/integration/flagged.lib"
-BESIDE=70
+BESIDE=95
 
 # Cgroups version 1, which t/cluster can mount for itself.
 has_cgroups() {

@@ -6,7 +6,7 @@
 
 # shellcheck source=t/integration/cli.lib
 . "$(dirname "${BASH_SOURCE[0]}")/cli.lib"
-BESIDE=50
+BESIDE=60
 
 # A schema with its references replaced by their targets.
 # shellcheck disable=SC2016

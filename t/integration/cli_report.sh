@@ -6,7 +6,7 @@
 
 # shellcheck source=t/integration/cli.lib
 . "$(dirname "${BASH_SOURCE[0]}")/cli.lib"
-BESIDE=60
+BESIDE=95
 
 # Hide the number of findings, which depends on the machine, and the version.
 metrics() {

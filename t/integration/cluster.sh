@@ -1,7 +1,7 @@
 # The cluster on one machine, on which every other suite depends.
 # shellcheck shell=bash
 
-BESIDE=yes
+BESIDE=40
 
 MELT='
 units lj
