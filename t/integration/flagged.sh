@@ -136,7 +136,7 @@ test_steps_that_export_nothing_are_measured() {
 }
 
 test_a_component_that_is_not_in_the_step_is_not_measured() {
-	alice "salloc -Q -N2 : -N2 --netprofile=het1 srun sleep 2"
+	alice "salloc -Q -N2 : -N2 --netprofile=het1 srun $PROBED 8"
 	expect het1 'length == 1 and .[0].het_component == 0'
 	! logged "het1" || fail "$(logged het1)"
 }
@@ -194,7 +194,7 @@ test_a_program_killed_by_the_end_of_its_script_has_failed() {
 }
 
 test_the_exit_code_of_mpi_daemons_is_not_that_of_the_program() {
-	script orted 'sleep 3' 'exit 1'
+	script orted "$PROBED 20" 'exit 1'
 	batch -J daemons -N3 -n3 --netprofile --wrap \
 		'chmod +x ~/orted; ! srun -x $SLURMD_NODENAME -N2 -n2 ~/orted'
 	expect daemons 'length == 1 and .[0].state == "complete" and
@@ -444,12 +444,18 @@ test_the_record_says_which_mpi_the_program_had() {
 		command -v "mpicc.$mpi" >/dev/null || skip "no mpicc.$mpi"
 		"mpicc.$mpi" -o "$home/version-$mpi" "$ROOT/t/mpi/version.c"
 	done
-	alice "srun -N2 -w 'n[0-1]' --netprofile=openmpi ./version-openmpi >openmpi.says &
-		srun -N2 -w 'n[2-3]' --netprofile=mpich ./version-mpich >mpich.says &
+	alice "rm -f version.over
+		srun -N2 -w 'n[0-1]' --netprofile=openmpi \
+			./version-openmpi version.over >openmpi.says &
+		srun -N2 -w 'n[2-3]' --netprofile=mpich \
+			./version-mpich version.over >mpich.says &
 		srun -N2 -w 'n[4-5]' --netprofile=script \
-			sh -c './version-mpich; true' >/dev/null &
+			sh -c './version-mpich version.over; true' >/dev/null &
 		srun -N2 -w 'n[6-7]' --netprofile=late \
-			sh -c 'sleep 2; ./version-mpich' >/dev/null; wait"
+			sh -c 'sleep 2; ./version-mpich version.over' >/dev/null; wait" &
+	probed_on n0 n2 n4 n6
+	touch "$home/version.over"
+	wait $!
 	for mpi in openmpi mpich; do
 		sed -n 's/^Open MPI v\([0-9a-z.]*\).*/Open MPI \1/p
 			s/^MPICH Version:[[:space:]]*/MPICH /p' \

@@ -29,8 +29,15 @@ at_once() { # FUNCTION...
 	done
 }
 
+# Until netprof has noticed.
 no_probe_binary() {
-	unharmed --netprofile=nobin "NETPROF_CONF=$(conf BinDir=/nowhere)"
+	local JOB="sh -c 'for i in \$(seq 600); do [ ! -e nobin.over ] || break; sleep 0.1; done
+		echo ok; exit 7'"
+	alice 'rm -f nobin.over'
+	unharmed --netprofile=nobin "NETPROF_CONF=$(conf BinDir=/nowhere)" &
+	wait_for_logged "(nobin).*netprof-impactb"
+	alice 'touch nobin.over'
+	wait $!
 }
 
 no_collector() {
@@ -44,7 +51,6 @@ broken_configuration() {
 test_programs_missing_and_configuration_broken() {
 	at_once no_probe_binary no_collector broken_configuration
 	expect nobin '.[0] | .exit_code == 7 and (.notes[0] | test("ended"))'
-	wait_for_logged "(nobin).*netprof-impactb"
 	wait_for_logged "/nowhere/netprof-collector: No such file"
 }
 

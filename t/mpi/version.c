@@ -1,9 +1,12 @@
-/* What its MPI says of itself; then a few seconds, in which it has it loaded. */
+/*
+ * What its MPI says of itself; then a few seconds, in which it has it loaded, and until a
+ * file exists.
+ */
 #include <mpi.h>
 #include <stdio.h>
 #include <unistd.h>
 
-int main(void)
+int main(int argc, char **argv)
 {
 	static char text[MPI_MAX_LIBRARY_VERSION_STRING];
 	int len;
@@ -13,5 +16,7 @@ int main(void)
 	puts(text);
 	fflush(stdout);
 	sleep(4);
+	for (int i = 0; i < 600 && argc > 1 && access(argv[1], F_OK); i++)
+		usleep(100000);
 	return 0;
 }
