@@ -229,21 +229,30 @@ test_the_next_run_continues_and_may_be_killed_in_an_interval() {
 }
 
 # The program ends while its first level runs, which then ends, too.  It is traced,
-# so that the record has its MPI calls as well as its bytes.
+# so that the record has its MPI calls as well as its bytes.  Up to three times, as its
+# ranks may end later where others use the processors, and it has more intervals then.
 test_a_program_that_ends_early_has_no_curve_yet() {
+	local i
 	needs_pmix
 	alice "sed 's/^run.*/timer timeout 0:00:09 every 10\nrun 1000000/' \
 		/usr/share/lammps/examples/melt/in.melt >early.in"
-	run_in_blocks early 9 '' '--netprofile-trace lmp -in early.in -log none'
-	wait_for 30 nothing_of_ours_runs
-	expect early 'length == 1 and .[0].exit_code == 0 and
+	for i in 1 2 3; do
+		run_in_blocks "early$i" 9 '' '--netprofile-trace lmp -in early.in -log none'
+		wait_for 30 nothing_of_ours_runs
+		wait_for no_steps
+		! (has_few_intervals "early$i") >/dev/null || break
+	done
+	has_few_intervals "early$i"
+	alice "netprof show --json early$i" | jq -e '.intervals.usable == false and
+		all(.levels[]; .slowdown == null)' >/dev/null ||
+		fail "it says: $(alice "netprof show early$i")"
+}
+
+has_few_intervals() { # APP
+	expect "$1" 'length == 1 and .[0].exit_code == 0 and
 		(.[0].blocks | length >= 1 and length <= 2 and
 			all(.rate > 1e5 and .calls > 10)) and
 		(.[0].blocks_alone | length > 0 and all(has("calls") | not))'
-	wait_for no_steps
-	alice "netprof show --json early" | jq -e '.intervals.usable == false and
-		all(.levels[]; .slowdown == null)' >/dev/null ||
-		fail "it says: $(alice "netprof show early")"
 }
 
 # The next two tests take more than a minute, too long for `make check`.
