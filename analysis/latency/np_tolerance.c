@@ -251,16 +251,18 @@ static inline void add_dependencies(const struct np_events *e, uint32_t node,
 				    struct np_cost more, struct np_needs *to)
 {
 	uint32_t end = np_graph_deps_end(e->g, node);
+	struct np_need *need = to->need + to->n;
 
-	for (uint32_t i = e->g->node[node].first; i < end; i++) {
+	for (uint32_t i = e->g->node[node].first; i < end; i++, need++) {
 		uint32_t on = e->g->dep[i] >> 1;
-		uint32_t event = on << 2 | NP_EVENT_BEGIN;
 		struct np_cost cost = { 0, 0 };
 
+		need->event = on << 2 | NP_EVENT_BEGIN;
 		if ((e->g->dep[i] & 1) == NP_REQUIRES)
-			event = event_end(e, on, &cost);
-		add_need(to, event, sum(cost, more));
+			need->event = event_end(e, on, &cost);
+		need->cost = sum(cost, more);
 	}
+	to->n = (size_t)(need - to->need);
 }
 
 /* Appends the nodes that use a resource of this node directly before it. */
@@ -1275,6 +1277,7 @@ void np_iterations_free(struct np_iterations *l)
 #define FEW 8	 /* edges up to which a vertex may be merged into the next */
 #define LENGTHS 8 /* row lengths that are distinguished when sorting */
 #define ROUNDS 4 /* each round finds less than the one before */
+#define AHEAD 16 /* vertices by which memory is fetched in advance */
 
 /* Whether e takes at least as long as d for every x >= 0. */
 static int beats(const struct np_edge *e, const struct np_edge *d)
@@ -1296,27 +1299,29 @@ static uint64_t origin_bits(const struct np_edge *e)
  */
 static size_t thin_few(struct np_edge *e, size_t n)
 {
-	uint64_t origins = origin_bits(&e[0]);
-	size_t left = 1;
+	uint64_t origins = 0;
+	size_t left = 0;
 
-	for (size_t i = 1; i < n; i++) {
+	for (size_t i = 0; i < n; i++) {
 		const struct np_edge new = e[i];
 		uint64_t bits = origin_bits(&new);
-		bool alone = !(origins & bits);
 		size_t j = 0, k;
 
-		origins |= bits;
-		if (alone) {
+		if (!(origins & bits)) {
+			origins |= bits;
 			e[left++] = new;
 			continue;
 		}
-		while (j < left && !beats(&e[j], &new))
+		while (j < left && e[j].from != new.from && e[j].from &&
+		       new.from)
 			j++;
-		if (j < left)
-			continue;
-		for (j = k = 0; j < left; j++)
+		for (k = j; j < left && !beats(&e[j], &new); j++)
 			if (!beats(&new, &e[j]))
 				e[k++] = e[j];
+		/* An edge that is beaten beats none: nothing has moved. */
+		if (j < left)
+			continue;
+		origins |= bits;
 		e[k] = new;
 		left = k + 1;
 	}
@@ -1390,22 +1395,42 @@ int np_compact_reserve(struct np_compact *c, size_t n, size_t edges)
 	return c->first && c->edge ? 0 : -ENOMEM;
 }
 
+/*
+ * Makes room for a vertex with n edges; *at: the first of them. Returns 0,
+ * -ERANGE or -ENOMEM.
+ */
+static inline int compact_room(struct np_compact *c, size_t n, size_t *at)
+{
+	*at = c->n ? c->first[c->n] : 0;
+	if (*at + n > UINT32_MAX || c->n >= UINT32_MAX - 1)
+		return -ERANGE;
+	/* One more, as first[] also holds the end. */
+	if (c->n + 2 > c->max_n && np_array_room(&c->first, &c->max_n, c->n + 2,
+						 sizeof(*c->first)))
+		return -ENOMEM;
+	return *at + n > c->max_edges ?
+		       np_array_room(&c->edge, &c->max_edges, *at + n,
+				     sizeof(*c->edge)) : 0;
+}
+
+/* Appends a vertex with the n edges from `at` on, which are in place. */
+static inline void compact_close(struct np_compact *c, size_t at, size_t n)
+{
+	c->first[c->n++] = (uint32_t)at;
+	c->first[c->n] = (uint32_t)(at + n);
+}
+
 /* Appends a vertex with these edges. Returns 0, -ERANGE or -ENOMEM. */
 static int compact_add(struct np_compact *c, const struct np_edge *e, size_t n)
 {
-	size_t at = c->n ? c->first[c->n] : 0;
+	size_t at;
+	int rc = compact_room(c, n, &at);
 
-	if (at + n > UINT32_MAX || c->n >= UINT32_MAX - 1)
-		return -ERANGE;
-	/* One more, as first[] also holds the end. */
-	if (np_array_room(&c->first, &c->max_n, c->n + 2, sizeof(*c->first)))
-		return -ENOMEM;
-	if (np_array_room(&c->edge, &c->max_edges, at + n, sizeof(*c->edge)))
-		return -ENOMEM;
+	if (rc)
+		return rc;
 	if (n)
 		memcpy(c->edge + at, e, n * sizeof(*e));
-	c->first[c->n++] = (uint32_t)at;
-	c->first[c->n] = (uint32_t)(at + n);
+	compact_close(c, at, n);
 	return 0;
 }
 
@@ -1444,60 +1469,58 @@ void np_chain_free(struct np_chain *c)
  * memory.
  */
 
-struct row {
-	struct np_edge *edge;
-	size_t n, max;
-};
-
-static int push_edge(struct row *r, struct np_edge e)
-{
-	if (np_array_room(&r->edge, &r->max, r->n + 1, sizeof(*r->edge)))
-		return -ENOMEM;
-	r->edge[r->n++] = e;
-	return 0;
-}
-
-/* Appends e, or in its place the edges of the vertex from which it starts. */
-static int push_merged(const struct np_compact *to, const uint32_t *leaving,
-		   struct np_edge e, struct row *r)
+/*
+ * Writes to row[] an edge, or in its place the edges of the vertex from which
+ * it starts, at most FEW. Returns their number.
+ */
+static inline size_t put_merged(const struct np_compact *to,
+				const uint32_t *leaving, struct np_edge e,
+				struct np_edge *row)
 {
 	const struct np_edge *d = to->edge + to->first[e.from];
 	size_t n = to->first[e.from + 1] - to->first[e.from];
+	bool fits = n == 1 || (n && n <= FEW && leaving[e.from] == 1);
 
-	if (!n || (n > 1 && (n > FEW || leaving[e.from] != 1)))
-		return push_edge(r, e);
-	for (size_t i = 0; i < n; i++)
-		if (d[i].b > INT32_MAX - e.b)
-			return push_edge(r, e);
-	for (size_t i = 0; i < n; i++)
-		if (push_edge(r, (struct np_edge){ e.a + d[i].a, d[i].from,
-					      e.b + d[i].b }))
-			return -ENOMEM;
-	return 0;
+	for (size_t i = 0; fits && i < n; i++) {
+		int64_t b = (int64_t)e.b + d[i].b;
+
+		row[i] = (struct np_edge){ e.a + d[i].a, d[i].from,
+					   (int32_t)b };
+		fits = b <= INT32_MAX;
+	}
+	if (fits)
+		return n;
+	row[0] = e;
+	return 1;
 }
 
 /* Merges vertices into their successors where that adds no edges. */
 static int merge_vertices(const struct np_compact *c, struct np_compact *to)
 {
 	uint32_t *leaving = calloc(c->n, sizeof(*leaving));
-	struct row r = { .n = 0 };
-	int rc = leaving ? 0 : -ENOMEM;
+	int rc = -ENOMEM;
 
+	/* The rows of merged vertices remain, so there may be more edges. */
+	if (leaving)
+		rc = np_compact_reserve(to, c->n, 2 * np_compact_edges(c));
 	for (size_t i = 0; !rc && i < np_compact_edges(c); i++)
 		leaving[c->edge[i].from]++;
 	for (size_t i = 0; !rc && i < c->n_state; i++)
 		/* the next link may use it any number of times */
 		leaving[c->out[i]] += 2;
 	for (size_t v = 0; !rc && v < c->n; v++) {
-		r.n = 0;
-		for (size_t i = c->first[v]; !rc && i < c->first[v + 1]; i++)
-			rc = push_merged(to, leaving, c->edge[i], &r);
-		r.n = edge_thin(r.edge, r.n);
-		if (!rc)
-			rc = compact_add(to, r.edge, r.n);
+		size_t at, n = 0;
+
+		rc = compact_room(to, FEW * (size_t)(c->first[v + 1] -
+						     c->first[v]), &at);
+		if (rc)
+			break;
+		for (size_t i = c->first[v]; i < c->first[v + 1]; i++)
+			n += put_merged(to, leaving, c->edge[i],
+					to->edge + at + n);
+		compact_close(to, at, edge_thin(to->edge + at, n));
 	}
 	free(leaving);
-	free(r.edge);
 	return rc;
 }
 
@@ -1604,12 +1627,19 @@ static int reorder(const struct np_compact *c, struct np_compact *to)
 		n = sort(c, depth, deepest, place, order);
 	if (n)
 		rc = np_compact_reserve(to, n, np_compact_edges(c));
-	for (size_t k = 0; !rc && k < n; k++) {
+	for (size_t k = 0, at = 0; !rc && k < n; k++) {
 		const uint32_t *first = c->first + order[k];
 
-		rc = compact_add(to, c->edge + first[0], first[1] - first[0]);
-		for (size_t i = to->first[k]; !rc && i < to->first[k + 1]; i++)
-			to->edge[i].from = place[to->edge[i].from];
+		/* Their memory is not in this order. */
+		if (k + AHEAD < n)
+			__builtin_prefetch(c->edge +
+					   c->first[order[k + AHEAD]]);
+		for (size_t i = 0; i < first[1] - first[0]; i++) {
+			to->edge[at + i] = c->edge[first[0] + i];
+			to->edge[at + i].from = place[to->edge[at + i].from];
+		}
+		compact_close(to, at, first[1] - first[0]);
+		at = to->first[to->n];
 	}
 	if (!rc)
 		renumber(to, depth, place);
@@ -2050,6 +2080,8 @@ static int np_slices_find(const struct np_events *e, struct np_slices *out)
  */
 
 #define LIST_MAX 8 /* most edges of an event that is not a vertex */
+#define CHUNK 16 /* nodes of a rank that are visited in turn */
+#define TURNS 2 /* attempts at them before their needs are visited */
 
 enum { /* by node; DONE and OPEN for each of its three events, by shift */
 	/* being visited: what it waits for is above it on the stack */
@@ -2064,6 +2096,7 @@ struct frame {
 	uint32_t event;
 	/* of needs: what it waits for; the first that may have no place yet */
 	size_t first, next;
+	size_t in; /* of in: the edges from those before */
 };
 
 struct contract {
@@ -2081,8 +2114,10 @@ struct contract {
 	struct frame *stack;
 	size_t depth, max_depth;
 	struct np_needs needs; /* of all events on the stack */
-	struct np_edge *in; /* edges of the event that is being closed */
+	struct np_edge *in; /* edges to all events on the stack */
 	size_t n_in, max_in, thin_at;
+	struct np_cost o, transit; /* with is_plain(): costs of a message */
+	bool in_order; /* nodes are visited in their order */
 	struct np_edge *list; /* places of LIST_MAX edges */
 	size_t n_list, max_list;
 	uint32_t unused; /* a free place, of which `from` is the next one */
@@ -2143,9 +2178,9 @@ static inline int add_longer(struct contract *k, const struct np_edge *e,
 	return append(k, e->a + a, e->from, (int32_t)sum);
 }
 
-/* The same for what leads to an event. */
-static inline int add_in(struct contract *k, const struct np_edge *from,
-			 double a, uint64_t b)
+/* The same for what leads to an event; runs for every dependency. */
+static inline __attribute__((always_inline)) int
+add_in(struct contract *k, const struct np_edge *from, double a, uint64_t b)
 {
 	uint32_t first = from->from, n = (uint32_t)-from->b;
 	int rc = 0;
@@ -2179,8 +2214,9 @@ static bool has_one_use(const struct contract *k, uint32_t event)
 	       !event_exists(&k->e, n->peer << 2 | NP_EVENT_COMPLETE);
 }
 
-/* Keeps the edges in k->in until the operation that waits for them. */
-static int keep_list(struct contract *k, struct np_edge *out)
+/* Keeps these edges until the operation that waits for them is placed. */
+static int keep_list(struct contract *k, const struct np_edge *in, size_t n,
+		     struct np_edge *out)
 {
 	uint32_t first = k->unused;
 
@@ -2195,65 +2231,33 @@ static int keep_list(struct contract *k, struct np_edge *out)
 		first = (uint32_t)k->n_list;
 		k->n_list += LIST_MAX;
 	}
-	memcpy(k->list + first, k->in, k->n_in * sizeof(*k->in));
-	*out = (struct np_edge){ 0, first, -(int32_t)k->n_in };
+	for (size_t i = 0; i < n; i++)
+		k->list[first + i] = in[i];
+	*out = (struct np_edge){ 0, first, -(int32_t)n };
 	return 0;
 }
 
 /*
- * Places an event that waits for these n, which are placed: at a distance from
- * one vertex if possible, else as a list of edges or a vertex.
+ * Places an event with the edges from `first` on in k->in, and removes these:
+ * at a distance from one vertex if possible, else as a list of edges or a
+ * vertex. Without an edge it is at the beginning.
  */
-static int place_event(struct contract *k, uint32_t event,
-		       const struct np_need *need, size_t n)
+static int place_event(struct contract *k, uint32_t event, size_t first)
 {
-	struct np_edge *out = at(k, event);
-	int rc = 0;
+	struct np_edge *out = at(k, event), *in = k->in + first;
+	size_t n = k->n_in - first;
 
-	*out = (struct np_edge){ 0, 0, 0 };
-	if (!n) /* it is at the beginning */
-		return 0;
-	if (n == 1) {
-		const struct np_edge *from = at(k, need->event);
-		uint64_t b = need->cost.b + (uint64_t)from->b;
-
-		if (!IS_LIST(from) && b <= INT32_MAX) {
-			*out = (struct np_edge){ from->a + need->cost.a,
-						 from->from, (int32_t)b };
-			return 0;
-		}
-	}
-	k->n_in = 0;
-	for (size_t i = 0; !rc && i < n; i++)
-		rc = add_in(k, at(k, need[i].event), need[i].cost.a,
-			    need[i].cost.b);
-	if (rc)
-		return rc;
-	k->n_in = edge_thin(k->in, k->n_in);
-	if (k->n_in == 1) {
-		*out = k->in[0];
+	k->n_in = first;
+	if (n > 1)
+		n = edge_thin(in, n);
+	if (n < 2) {
+		*out = n ? in[0] : (struct np_edge){ 0, 0, 0 };
 		return 0;
 	}
-	if (k->n_in <= LIST_MAX && has_one_use(k, event))
-		return keep_list(k, out);
-	out->from = (uint32_t)k->c->n;
-	return compact_add(k->c, k->in, k->n_in);
-}
-
-/* Puts an event and all that it waits for on the stack. */
-static int open_event(struct contract *k, uint32_t event)
-{
-	size_t first = k->needs.n;
-
-	if (k->depth == k->max_depth &&
-	    np_array_room(&k->stack, &k->max_depth, k->depth + 1,
-			  sizeof(*k->stack)))
-		return -ENOMEM;
-	if (event_needs(&k->e, event, &k->needs))
-		return -ENOMEM;
-	k->stack[k->depth++] = (struct frame){ event, first, first };
-	k->state[NP_EVENT_NODE(event)] |= OPEN << NP_EVENT_WHICH(event);
-	return 0;
+	if (n <= LIST_MAX && has_one_use(k, event))
+		return keep_list(k, in, n, out);
+	*out = (struct np_edge){ 0, (uint32_t)k->c->n, 0 };
+	return compact_add(k->c, in, n);
 }
 
 /* Records the events from need to the top of the stack, which form a cycle. */
@@ -2280,6 +2284,11 @@ static int deadlock(struct contract *k, uint32_t need)
 	return -EDEADLK;
 }
 
+static inline bool is_placed(const struct contract *k, uint32_t event)
+{
+	return k->state[NP_EVENT_NODE(event)] & DONE << NP_EVENT_WHICH(event);
+}
+
 /* Whether an event belongs to the current stage. */
 static bool here(const struct contract *k, uint32_t event)
 {
@@ -2295,7 +2304,7 @@ static bool given(const struct contract *k, uint32_t event)
 {
 	uint32_t from;
 
-	if (!(k->state[NP_EVENT_NODE(event)] & DONE << NP_EVENT_WHICH(event)))
+	if (!is_placed(k, event))
 		return false;
 	from = at(k, event)->from;
 	return k->stage && from > 1 && from - 2 < k->r.n_carried &&
@@ -2303,57 +2312,75 @@ static bool given(const struct contract *k, uint32_t event)
 }
 
 /*
- * Checks an event that another one waits for. If it is not placed yet, puts it
- * on the stack and sets *opened.
+ * Adds the edges from what an event waits for, up to the first that has no
+ * place yet. Returns -EAGAIN if that is of another stage.
  */
-static int check_need(struct contract *k, uint32_t need, bool *opened)
+static inline int add_placed(struct contract *k, struct frame *f)
 {
-	unsigned s = k->state[NP_EVENT_NODE(need)] >> NP_EVENT_WHICH(need);
-
-	if (!here(k, need) && !given(k, need))
-		return -EAGAIN;
-	if (s & OPEN)
-		return deadlock(k, need);
-	*opened = !(s & DONE);
-	return *opened ? open_event(k, need) : 0;
-}
-
-/*
- * Places the event on top of the stack if everything that it waits for is
- * placed; otherwise puts the first such event that is not on top of it.
- */
-static int visit_top(struct contract *k)
-{
-	struct frame *f = &k->stack[k->depth - 1];
-	uint32_t event = f->event, shift = NP_EVENT_WHICH(event);
-	bool opened = false;
-	uint16_t *state;
 	int rc = 0;
 
-	while (f->next < k->needs.n) {
-		rc = check_need(k, k->needs.need[f->next++].event, &opened);
-		if (rc || opened)
-			return rc;
+	for (; !rc && f->next < k->needs.n; f->next++) {
+		const struct np_need *need = &k->needs.need[f->next];
+
+		if (k->r.loop.part && !here(k, need->event) &&
+		    !given(k, need->event))
+			return -EAGAIN;
+		if (!is_placed(k, need->event))
+			return 0;
+		rc = add_in(k, at(k, need->event), need->cost.a, need->cost.b);
 	}
-	rc = place_event(k, event, k->needs.need + f->first,
-			 k->needs.n - f->first);
-	state = &k->state[NP_EVENT_NODE(event)];
-	*state = (uint16_t)((*state & ~(OPEN << shift)) | DONE << shift);
-	k->needs.n = f->first;
-	k->depth--;
 	return rc;
+}
+
+/* Places an event after everything that it waits for. */
+static int close_event(struct contract *k, struct frame f)
+{
+	uint16_t *state = &k->state[NP_EVENT_NODE(f.event)];
+	uint32_t shift = NP_EVENT_WHICH(f.event);
+
+	*state = (uint16_t)((*state & ~(OPEN << shift)) | DONE << shift);
+	k->needs.n = f.first;
+	return place_event(k, f.event, f.in);
+}
+
+/* Places an event, or puts it on the stack until it can be placed. */
+static int open_event(struct contract *k, uint32_t event)
+{
+	struct frame f = { event, k->needs.n, k->needs.n, k->n_in };
+	int rc;
+
+	if (k->state[NP_EVENT_NODE(event)] & OPEN << NP_EVENT_WHICH(event))
+		return deadlock(k, event);
+	if (event_needs(&k->e, event, &k->needs))
+		return -ENOMEM;
+	rc = add_placed(k, &f);
+	if (rc)
+		return rc;
+	if (f.next == k->needs.n)
+		return close_event(k, f);
+	if (k->depth == k->max_depth &&
+	    np_array_room(&k->stack, &k->max_depth, k->depth + 1,
+			  sizeof(*k->stack)))
+		return -ENOMEM;
+	k->stack[k->depth++] = f;
+	k->state[NP_EVENT_NODE(event)] |= OPEN << NP_EVENT_WHICH(event);
+	return 0;
 }
 
 /* Places an event and everything that it waits for (depth-first). */
 static int visit(struct contract *k, uint32_t root)
 {
-	int rc = 0;
+	int rc = is_placed(k, root) ? 0 : open_event(k, root);
 
-	if (k->state[NP_EVENT_NODE(root)] & DONE << NP_EVENT_WHICH(root))
-		return 0;
-	rc = open_event(k, root);
-	while (!rc && k->depth)
-		rc = visit_top(k);
+	while (!rc && k->depth) {
+		struct frame *f = &k->stack[k->depth - 1];
+
+		rc = add_placed(k, f);
+		if (!rc && f->next < k->needs.n)
+			rc = open_event(k, k->needs.need[f->next].event);
+		else if (!rc)
+			rc = close_event(k, k->stack[--k->depth]);
+	}
 	return rc;
 }
 
@@ -2366,11 +2393,9 @@ static void mark_required(struct contract *k)
 	for (size_t i = 0; i < g->n_deps; i++) {
 		uint16_t *s = &k->state[g->dep[i] >> 1];
 
-		if (g->dep[i] & 1)
-			*s |= NP_EVENT_IREQUIRED;
-		else
-			*s |= *s & NP_EVENT_REQUIRED ? REQUIRED_OFTEN :
-						       NP_EVENT_REQUIRED;
+		*s |= g->dep[i] & 1 ? NP_EVENT_IREQUIRED :
+		      *s & NP_EVENT_REQUIRED ? REQUIRED_OFTEN :
+					       NP_EVENT_REQUIRED;
 	}
 }
 
@@ -2378,8 +2403,8 @@ static void mark_required(struct contract *k)
  * Calls look() for each node, or with a loop for those that may belong to the
  * current stage.
  */
-static int each_node(struct contract *k,
-		     int (*look)(struct contract *k, uint32_t node))
+static inline int each_node(struct contract *k,
+			    int (*look)(struct contract *k, uint32_t node))
 {
 	const struct np_graph *g = k->e.g;
 	uint32_t from = 0, to = (uint32_t)g->n_nodes;
@@ -2402,6 +2427,138 @@ static int visit_end(struct contract *k, uint32_t node)
 	uint32_t event = event_end(&k->e, node, &after);
 
 	return here(k, event) ? visit(k, event) : 0;
+}
+
+/*
+ * Whether costs depend on nothing but the operations. Then try_node() places
+ * most events, in a fraction of the time that visit() takes.
+ */
+static bool is_plain(const struct contract *k)
+{
+	const struct np_tolerance_opt *opt = k->e.opt;
+
+	return !k->r.loop.part && !has_orders(&k->e) && !opt->placed.t &&
+	       !opt->pair && !(opt->net.O_ns > 0);
+}
+
+/* Whether all dependencies of a node have a place. */
+static inline bool has_placed(const struct contract *k, uint32_t first,
+			      uint32_t end)
+{
+	const struct np_graph *g = k->e.g;
+
+	for (uint32_t i = first; i < end; i++) {
+		uint32_t on = g->dep[i] >> 1, kind = g->node[on].kind;
+		bool ends = (g->dep[i] & 1) == NP_REQUIRES;
+
+		if (!(k->state[on] & DONE << (ends && kind == NP_OP_RECV)) ||
+		    (ends && kind == NP_OP_SEND && is_rendezvous(&k->e, on)))
+			return false;
+	}
+	return true;
+}
+
+/* Adds the edges from these dependencies, which have a place. */
+static inline int add_edges(struct contract *k, uint32_t first, uint32_t end)
+{
+	const struct np_graph *g = k->e.g;
+	int rc = 0;
+
+	for (uint32_t i = first; !rc && i < end; i++) {
+		uint32_t on = g->dep[i] >> 1, kind = g->node[on].kind;
+		bool ends = (g->dep[i] & 1) == NP_REQUIRES;
+		struct np_cost cost = k->o;
+
+		if (!ends)
+			cost = (struct np_cost){ 0, 0 };
+		else if (kind == NP_OP_CALC)
+			cost = (struct np_cost){
+				(double)np_graph_size(g, on), 0 };
+		rc = add_in(k, ends || kind != NP_OP_RECV ? &k->usual[on] :
+							    &k->other[on],
+			    cost.a, cost.b);
+	}
+	return rc;
+}
+
+/* Places an event with the edges in k->in, which are all of its own. */
+static inline int place_new(struct contract *k, uint32_t node, unsigned which)
+{
+	k->state[node] |= (uint16_t)(DONE << which);
+	return place_event(k, node << 2 | which, 0);
+}
+
+/* Places the end of a node of a plain graph if what it waits for has a place. */
+static inline int try_node(struct contract *k, uint32_t node)
+{
+	const struct np_graph *g = k->e.g;
+	const struct np_graph_node *n = &g->node[node];
+	uint32_t first = n->first, end = np_graph_deps_end(g, node);
+	bool recv = n->kind == NP_OP_RECV;
+	struct np_cost cost;
+	int rc;
+
+	if (k->state[node] & (DONE | DONE << 1) || !has_placed(k, first, end))
+		return 0;
+	if (!recv) {
+		if (n->kind == NP_OP_SEND && is_rendezvous(&k->e, node))
+			return 0;
+		rc = add_edges(k, first, end);
+		return rc ? rc : place_new(k, node, NP_EVENT_BEGIN);
+	}
+	if (k->state[node] & NP_EVENT_IREQUIRED ||
+	    !(k->state[n->peer] & DONE) || is_rendezvous(&k->e, n->peer))
+		return 0;
+	cost = sum(k->transit, bytes_cost(&k->e, n->peer));
+	rc = add_in(k, &k->usual[n->peer], cost.a, cost.b);
+	if (!rc)
+		rc = add_edges(k, first, end);
+	return rc ? rc : place_new(k, node, NP_EVENT_COMPLETE);
+}
+
+/* Calls look() for some nodes of each rank. */
+static inline int each_in_round(struct contract *k, uint64_t round,
+				uint64_t rounds,
+				int (*look)(struct contract *k, uint32_t node))
+{
+	const struct np_graph *g = k->e.g;
+	int rc = 0;
+
+	for (size_t part = 0; !rc && part < g->n_parts; part++) {
+		uint32_t first = g->part[part].first;
+		uint64_t n = np_graph_part_end(g, part) - first;
+		uint32_t i = first + (uint32_t)(n * round / rounds);
+		uint32_t to = first + (uint32_t)(n * (round + 1) / rounds);
+
+		for (; !rc && i < to; i++)
+			rc = look(k, i);
+	}
+	return rc;
+}
+
+/*
+ * Places the ends of all nodes, some nodes of each rank in turn: ranks wait for
+ * what others have done at about the same time, so little of the graph has to
+ * be in a cache.
+ */
+static int visit_all(struct contract *k)
+{
+	const struct np_graph *g = k->e.g;
+	uint64_t rounds = g->n_nodes / (CHUNK * (g->n_parts + 1)) + 1;
+	bool plain = is_plain(k);
+	int rc = 0;
+
+	if (k->r.loop.part || k->in_order)
+		return each_node(k, visit_end);
+	k->o = pay(&k->e, NP_LOGGPS_o, 1);
+	k->transit = sum(pay(&k->e, NP_LOGGPS_L, 1), k->o);
+	for (uint64_t round = 0; !rc && round < rounds; round++) {
+		for (int turn = 0; !rc && plain && turn < TURNS; turn++)
+			rc = each_in_round(k, round, rounds, try_node);
+		if (!rc)
+			rc = each_in_round(k, round, rounds, visit_end);
+	}
+	return rc;
 }
 
 /* Adds the end of a node if no other operation waits for it. */
@@ -2519,7 +2676,7 @@ static int contract_stage(struct contract *k)
 	if (!rc && k->stage == NP_BEFORE && k->r.loop.part)
 		rc = compact_state(k->c, k->r.n_carried + 1);
 	if (!rc)
-		rc = each_node(k, visit_end);
+		rc = visit_all(k);
 	if (!rc && k->stage != NP_AFTER)
 		rc = pass_on(k);
 	if (!rc)
@@ -2545,6 +2702,14 @@ static int contract_loop(struct contract *k)
 	return rc;
 }
 
+/* Forgets a contraction that has failed. */
+static void start_again(struct contract *k)
+{
+	np_chain_free(k->chain);
+	mark_required(k);
+	k->depth = k->needs.n = k->n_in = 0;
+}
+
 /*
  * Contracts the graph by slices if it has a suitable loop, otherwise as a
  * whole.
@@ -2561,13 +2726,18 @@ static int contract(struct contract *k)
 		np_slices_free(&k->r);
 		if (rc != -EAGAIN)
 			return rc;
-		np_chain_free(k->chain);
-		mark_required(k);
-		k->depth = k->needs.n = 0;
 		rc = 0;
+		start_again(k);
 	}
 	k->stage = NP_BEFORE;
-	return rc ? rc : contract_stage(k);
+	if (!rc)
+		rc = contract_stage(k);
+	if (rc == -EDEADLK) { /* name the first cycle in the order of nodes */
+		k->in_order = true;
+		start_again(k);
+		rc = contract_stage(k);
+	}
+	return rc;
 }
 
 /* Turns an error into a message. */
