@@ -444,14 +444,32 @@ static const char *latency_name(const struct request *req)
 	return req->topology ? "wire" : "latency";
 }
 
-/* What slopes count: "wires", "messages", "overheads" or "bytes". */
+/* Names of the parameters that --sweep can vary, and of what goes with them. */
+static const struct {
+	const char *option;	   /* argument of --sweep */
+	const char *slope;	   /* what slopes count */
+	const char *of;		   /* in JSON; NULL: latency_name() */
+	const char *value, *added; /* in JSON */
+	const char *title, *axis, *path; /* in figures */
+} swept[] = {
+	[NP_LOGGPS_L] = { "latency", "messages", NULL, "latency_ns", "added_ns",
+		"Tolerance of latency", "Added network latency (\302\265s)",
+		"Messages on the critical path (\316\273)" },
+	[NP_LOGGPS_o] = { "overhead", "overheads", "overhead", "overhead_ns",
+		"added_ns", "Tolerance of overhead",
+		"Added overhead (\302\265s)",
+		"Overheads on the critical path (\316\273)" },
+	[NP_LOGGPS_G] = { "bandwidth", "bytes", "per_byte", "ns_per_byte",
+		"added_ns_per_byte", "Tolerance of bandwidth",
+		"Added time per byte (ns)",
+		"Bytes on the critical path (\316\273)" },
+};
+
+/* What slopes count; with a topology, each message has several wires. */
 static const char *slope_unit(const struct request *req)
 {
-	switch (req->sweep) {
-	case NP_LOGGPS_o: return "overheads";
-	case NP_LOGGPS_G: return "bytes";
-	default: return req->topology ? "wires" : "messages";
-	}
+	return req->topology && req->sweep == NP_LOGGPS_L ?
+		       "wires" : swept[req->sweep].slope;
 }
 
 /* The share of the run time that a parameter causes. */
@@ -847,24 +865,6 @@ static void put_parameter(json_object *in, const char *name,
 	}
 }
 
-/* JSON keys and table columns, by swept parameter. */
-static const struct {
-	const char *of, *value, *added, *points, *critical;
-} swept[] = {
-	[NP_LOGGPS_L] = { NULL, "latency_ns", "added_ns",
-		"../file|=point|../latency_of|latency_ns|run_time_ns|"
-		"slope_right",
-		"../file|=critical|../latency_of|latency_ns||slope" },
-	[NP_LOGGPS_o] = { "overhead", "overhead_ns", "added_ns",
-		"../file|=point|../latency_of|overhead_ns|run_time_ns|"
-		"slope_right",
-		"../file|=critical|../latency_of|overhead_ns||slope" },
-	[NP_LOGGPS_G] = { "per_byte", "ns_per_byte", "added_ns_per_byte",
-		"../file|=point|../latency_of|ns_per_byte|run_time_ns|"
-		"slope_right",
-		"../file|=critical|../latency_of|ns_per_byte||slope" },
-};
-
 static void put_points(json_object *in, const struct program *t,
 		       const struct request *req)
 {
@@ -974,6 +974,7 @@ static int print_data(const struct program *t, size_t n,
 	/*
 	 * netprof(1) describes the kinds; columns that a kind lacks are empty.
 	 */
+	char points[96], critical[96];
 	const struct cli_table table = {
 		"File|Kind|Of|Value|RunTimeNs|Slope",
 		{
@@ -981,8 +982,8 @@ static int print_data(const struct program *t, size_t n,
 			  "../file|=base|%|base|../run_time_ns|slope" },
 			{ "programs parameters thresholds",
 			  "../../file|=threshold|../%|limit|run_time_ns|" },
-			{ "programs points", swept[req->sweep].points },
-			{ "programs critical", swept[req->sweep].critical },
+			{ "programs points", points },
+			{ "programs critical", critical },
 			{ "programs placement/node_of_rank",
 			  "../file|=node|%|.||" },
 			{ "programs pairs", "../file|=pair|from|to||messages" },
@@ -990,6 +991,10 @@ static int print_data(const struct program *t, size_t n,
 	};
 	json_object *j = json_object_new_object(), *list;
 
+	snprintf(points, sizeof(points), "../file|=point|../latency_of|%s|"
+		 "run_time_ns|slope_right", swept[req->sweep].value);
+	snprintf(critical, sizeof(critical), "../file|=critical|"
+		 "../latency_of|%s||slope", swept[req->sweep].value);
 	put_network(j, req);
 	list = cli_put_array(j, "programs");
 	for (size_t i = 0; i < n; i++)
@@ -1049,18 +1054,14 @@ static struct np_panel *add_panel(struct np_figure *f, const char *title,
 				  const struct program *t,
 				  const struct request *req)
 {
-	static const char *const added[] = {
-		[NP_LOGGPS_L] = "Added network latency (\302\265s)",
-		[NP_LOGGPS_o] = "Added overhead (\302\265s)",
-		[NP_LOGGPS_G] = "Added time per byte (ns)",
-	};
 	struct np_panel *p = np_figure_panel(f, title);
 
 	if (!p)
 		return NULL;
 	np_figure_axis(f, &p->x, NP_AXIS_LINEAR,
 		       req->topology && req->sweep == NP_LOGGPS_L ?
-		       "Added wire latency (\302\265s)" : added[req->sweep]);
+		       "Added wire latency (\302\265s)" :
+		       swept[req->sweep].axis);
 	np_figure_axis(f, &p->y, NP_AXIS_LINEAR, y);
 	p->x.lo = 0;
 	p->x.hi = unit(req) * t->point[SWEEP_POINTS - 1].added;
@@ -1101,16 +1102,11 @@ static double ratio(double x, const struct piece *p, double base)
 static void add_curves(struct np_figure *f, const struct program *t,
 		       const struct request *req)
 {
-	static const char *const slopes[] = {
-		[NP_LOGGPS_L] = "Messages on the critical path (\316\273)",
-		[NP_LOGGPS_o] = "Overheads on the critical path (\316\273)",
-		[NP_LOGGPS_G] = "Bytes on the critical path (\316\273)",
-	};
 	double base = t->of[req->sweep].base, u = unit(req);
 	struct np_panel *run = add_panel(f, t->file, "Run time (% longer)", t,
 					 req);
-	struct np_panel *path = add_panel(f, t->file, slopes[req->sweep], t,
-					  req);
+	struct np_panel *path = add_panel(f, t->file, swept[req->sweep].path,
+					  t, req);
 	struct np_panel *share = add_panel(f, t->file,
 		"Share of the run time (\317\201, %)", t, req);
 	size_t n = t->n_critical + 2, step = 1 + n / PIECES_MAX;
@@ -1195,12 +1191,7 @@ static void add_matrix(struct np_figure *f, const struct program *t)
 static int draw_figure(const struct program *t, size_t n,
 		       const struct request *req, const char *path)
 {
-	static const char *const titles[] = {
-		[NP_LOGGPS_L] = "Tolerance of latency",
-		[NP_LOGGPS_o] = "Tolerance of overhead",
-		[NP_LOGGPS_G] = "Tolerance of bandwidth",
-	};
-	struct np_figure *f = np_figure_new(titles[req->sweep]);
+	struct np_figure *f = np_figure_new(swept[req->sweep].title);
 	char o[CLI_NUMBER], L[CLI_NUMBER], thresholds[128] = "";
 	size_t ops = 0;
 
@@ -1276,14 +1267,10 @@ static int take_thresholds(char *text, void *own, struct np_err *err)
 /* Parses --sweep: the name of a parameter. */
 static int take_sweep(char *text, void *own, struct np_err *err)
 {
-	static const char *const names[] = {
-		[NP_LOGGPS_L] = "latency", [NP_LOGGPS_o] = "overhead",
-		[NP_LOGGPS_G] = "bandwidth",
-	};
 	struct request *a = own;
 
-	for (size_t i = 0; i < NP_ARRAY_SIZE(names); i++)
-		if (!strcmp(text, names[i])) {
+	for (size_t i = 0; i < NP_ARRAY_SIZE(swept); i++)
+		if (!strcmp(text, swept[i].option)) {
 			a->sweep = (int)i;
 			return 0;
 		}

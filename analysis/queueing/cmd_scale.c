@@ -49,6 +49,9 @@ struct scale {
 	double at[MAX_AT]; /* number of processes, in the order given */
 	struct np_scaled_run *prediction;
 	size_t n_at;
+	/* the runs of a fit */
+	struct np_run *fit_run;
+	struct np_four *fit_four;
 	char why[NP_ERR_LEN]; /* "", or why there are no predictions */
 };
 
@@ -61,6 +64,10 @@ static const char *const baselines[N_BASELINES] = {
 	[NP_BASELINE_NEAREST] = "nearest",
 	[NP_BASELINE_IDEAL] = "ideal",
 	[NP_BASELINE_AMDAHL] = "amdahl",
+};
+
+static const char *const variants[] = {
+	[NP_FOUR_PUBLISHED] = "published", [NP_FOUR_CONSISTENT] = "consistent",
 };
 
 /* "beyond,negative", or "". */
@@ -125,25 +132,36 @@ static const char *size_of(double bytes, char buf[CLI_NUMBER])
 	return cli_bytes((uint64_t)(bytes + 0.5), buf);
 }
 
+/* The speed of processors at other sizes, or "". */
+static const char *speed_note(const struct scale *s, char buf[64])
+{
+	*buf = '\0';
+	if (s->speed != 1)
+		snprintf(buf, 64, " Other sizes: processors %g times as fast.",
+			 s->speed);
+	return buf;
+}
+
+/* The program, or the file of the first run. */
+static const char *title(const struct scale *s)
+{
+	const struct scale_run *first = &s->run[0];
+
+	return *first->report.program ? first->report.program : first->path;
+}
+
 /* Prints what the report is about, and the parameters used. */
 static void print_summary(const struct scale *s)
 {
-	char latency[CLI_NUMBER], rate[CLI_NUMBER], speed[64] = "";
-	const struct scale_run *first = &s->run[0];
+	char latency[CLI_NUMBER], rate[CLI_NUMBER], speed[64];
 
-	if (s->speed != 1)
-		snprintf(speed, sizeof(speed), " Other sizes: processors %g "
-			 "times as fast.", s->speed);
 	cli_say(CLI_PLAIN, 0, "%s: %zu report%s; link of %s and %s%s; "
-		"variant %s.%s",
-		*first->report.program ? first->report.program : first->path,
-		s->n_runs, cli_s(s->n_runs),
+		"variant %s.%s", title(s), s->n_runs, cli_s(s->n_runs),
 		cli_setting_rate(s->link.bytes_per_sec, rate),
 		cli_setting_sec(s->link.latency_sec, latency),
 		s->bandwidth_given && s->latency_given ? "" :
 		" (default unless --bandwidth and --latency are given)",
-		s->variant == NP_FOUR_CONSISTENT ? "consistent" : "published",
-		speed);
+		variants[s->variant], speed_note(s, speed));
 }
 
 /* Prints the components of a run. */
@@ -434,8 +452,7 @@ static int print_data(const struct scale *s, enum cli_format format)
 	cli_put_computed(j, "bandwidth_bytes_per_sec", s->link.bytes_per_sec);
 	cli_put_computed(j, "latency_sec", s->link.latency_sec);
 	cli_put_computed(j, "speed", s->speed);
-	cli_put_text(j, "variant", s->variant == NP_FOUR_CONSISTENT ?
-		     "consistent" : "published");
+	cli_put_text(j, "variant", variants[s->variant]);
 	list = cli_put_array(j, "runs");
 	for (size_t i = 0; i < s->n_runs; i++)
 		put_run(list, s, &s->run[i]);
@@ -598,11 +615,8 @@ static void add_times(struct np_figure *f, const struct bar *bar, size_t n)
 /* Draws components and run times, and saves the figure. */
 static int draw_figure(const struct scale *s, const char *path)
 {
-	const struct scale_run *first = &s->run[0];
-	struct np_figure *f = np_figure_new(*first->report.program ?
-					    first->report.program :
-					    first->path);
-	char latency[CLI_NUMBER], rate[CLI_NUMBER], speed[64] = "";
+	struct np_figure *f = np_figure_new(title(s));
+	char latency[CLI_NUMBER], rate[CLI_NUMBER], speed[64];
 	struct bar *bar = calloc(2 * s->n_runs + s->n_at, sizeof(*bar));
 	size_t n = bar ? collect_bars(s, bar) : 0;
 
@@ -610,18 +624,14 @@ static int draw_figure(const struct scale *s, const char *path)
 		add_stacks(f, bar, n);
 		add_times(f, bar, n);
 	}
-	if (s->speed != 1)
-		snprintf(speed, sizeof(speed), " Other sizes: processors %g "
-			 "times as fast.", s->speed);
 	if (f)
 		np_figure_caption(f, "n = %zu runs; link of %s and %s; variant "
 				  "%s.%s%s", s->n_runs,
 				  cli_setting_rate(s->link.bytes_per_sec, rate),
 				  cli_setting_sec(s->link.latency_sec, latency),
-				  s->variant == NP_FOUR_CONSISTENT ?
-				  "consistent" : "published",
-				  n > s->n_runs ? " *: predicted from runs of "
-						  "other sizes." : "", speed);
+				  variants[s->variant], n > s->n_runs ?
+				  " *: predicted from runs of other sizes." :
+				  "", speed_note(s, speed));
 	free(bar);
 	return cli_figure_save(f, path);
 }
@@ -663,14 +673,13 @@ static int take_variant(char *text, void *own, struct np_err *err)
 {
 	struct scale *s = own;
 
-	if (!strcmp(text, "published"))
-		s->variant = NP_FOUR_PUBLISHED;
-	else if (!strcmp(text, "consistent"))
-		s->variant = NP_FOUR_CONSISTENT;
-	else
-		return np_errf(err, -EINVAL, "--variant=%.64s: expected published or "
-				 "consistent", text);
-	return 0;
+	for (size_t i = 0; i < NP_ARRAY_SIZE(variants); i++)
+		if (!strcmp(text, variants[i])) {
+			s->variant = (enum np_four_variant)i;
+			return 0;
+		}
+	return np_errf(err, -EINVAL, "--variant=%.64s: expected published or "
+		       "consistent", text);
 }
 
 /* Parses --speed. */
@@ -768,41 +777,31 @@ static int by_processes(const void *a, const void *b)
 	       (x->run.processes < y->run.processes);
 }
 
-/* Buffers for the runs of a fit. */
-struct fit_buffers {
-	struct np_run *run;
-	struct np_four *four;
-};
-
 /* Copies the runs, except those with this number of processes (NaN: all). */
-static size_t copy_others(const struct scale *s, double processes,
-		     const struct fit_buffers *out)
+static size_t copy_others(const struct scale *s, double processes)
 {
 	size_t n = 0;
 
 	for (size_t i = 0; i < s->n_runs; i++) {
 		if (s->run[i].run.processes == processes)
 			continue;
-		out->run[n] = s->run[i].run;
-		out->four[n++] = s->run[i].four;
+		s->fit_run[n] = s->run[i].run;
+		s->fit_four[n++] = s->run[i].four;
 	}
 	return n;
 }
 
 /* Cross-validation: predicts each run from those of other sizes. */
-static int cross_validate(struct scale *s,
-			  const struct fit_buffers *fit_buffers)
+static int cross_validate(struct scale *s)
 {
-	const double nan = NAN;
-
 	for (size_t i = 0; i < s->n_runs; i++) {
 		struct scale_run *r = &s->run[i];
-		size_t n = copy_others(s, r->run.processes, fit_buffers);
+		size_t n = copy_others(s, r->run.processes);
 		struct np_scaling *fit = NULL;
-		int rc = np_scaling_fit(fit_buffers->run, fit_buffers->four, n,
-					&s->link, &fit, NULL);
+		int rc = np_scaling_fit(s->fit_run, s->fit_four, n, &s->link,
+					&fit, NULL);
 
-		r->others.four.wall_sec = nan;
+		r->others.four.wall_sec = NAN;
 		if (!rc)
 			rc = np_scaling_at(fit, r->run.processes, 1,
 					   &r->others, NULL);
@@ -810,12 +809,9 @@ static int cross_validate(struct scale *s,
 		if (rc == -ENOMEM)
 			return rc;
 		for (int b = 0; b < N_BASELINES; b++)
-			r->baseline_sec[b] =
-				n ? np_scaling_baseline(
-					    (enum np_scaling_baseline)b,
-					    fit_buffers->run, n,
-					    r->run.processes) :
-				    nan;
+			r->baseline_sec[b] = n ? np_scaling_baseline(
+				(enum np_scaling_baseline)b, s->fit_run, n,
+				r->run.processes) : NAN;
 	}
 	return 0;
 }
@@ -824,13 +820,13 @@ static int cross_validate(struct scale *s,
  * Fits the runs and predicts other sizes. Without enough process counts there
  * are no predictions, which is an error only if --at asks for some.
  */
-static int predict(struct scale *s, const struct fit_buffers *fit_buffers)
+static int predict(struct scale *s)
 {
-	size_t n = copy_others(s, NAN, fit_buffers);
+	size_t n = copy_others(s, NAN);
 	struct np_err err = NP_ERR_INIT;
 	struct np_scaling *fit = NULL;
-	int rc = np_scaling_fit(fit_buffers->run, fit_buffers->four, n,
-				&s->link, &fit, &err);
+	int rc = np_scaling_fit(s->fit_run, s->fit_four, n, &s->link, &fit,
+				&err);
 
 	if (rc == -EDOM) {
 		strcpy(s->why, err.text);
@@ -840,7 +836,7 @@ static int predict(struct scale *s, const struct fit_buffers *fit_buffers)
 		rc = np_scaling_at(fit, s->at[i], s->speed, &s->prediction[i],
 				   &err);
 	np_scaling_free(fit);
-	if (!rc && cross_validate(s, fit_buffers))
+	if (!rc && cross_validate(s))
 		rc = np_errf(&err, -ENOMEM, "out of memory");
 	return rc ? cli_fail("%s", err.text) : CLI_DONE;
 }
@@ -868,8 +864,7 @@ static void warn_of_mixture(const struct scale *s)
 }
 
 /* Reads all runs, sorts them, and predicts. */
-static int read_and_predict(struct scale *s, char **paths,
-			    const struct fit_buffers *fit_buffers)
+static int read_and_predict(struct scale *s, char **paths)
 {
 	int rc = CLI_DONE;
 
@@ -879,16 +874,14 @@ static int read_and_predict(struct scale *s, char **paths,
 		return rc;
 	warn_of_mixture(s);
 	qsort(s->run, s->n_runs, sizeof(*s->run), by_processes);
-	return predict(s, fit_buffers);
+	return predict(s);
 }
 
 /* Allocates, computes, prints, and frees everything. */
 static int run_scale(const struct cli_cmd *self, int argc, char **argv)
 {
-	struct scale s = { .link = { BYTES_PER_SEC, LATENCY_SEC },
-			       .speed = 1 };
+	struct scale s = { .link = { BYTES_PER_SEC, LATENCY_SEC }, .speed = 1 };
 	struct cli_options o;
-	struct fit_buffers fit_buffers;
 	int rc = parse(self, argc, argv, &s, &o);
 
 	if (rc >= 0)
@@ -896,19 +889,18 @@ static int run_scale(const struct cli_cmd *self, int argc, char **argv)
 	s.n_runs = o.n_apps;
 	s.run = calloc(s.n_runs, sizeof(*s.run));
 	s.prediction = calloc(s.n_at + 1, sizeof(*s.prediction));
-	fit_buffers.run = calloc(s.n_runs, sizeof(*fit_buffers.run));
-	fit_buffers.four = calloc(s.n_runs, sizeof(*fit_buffers.four));
-	rc = s.run && s.prediction && fit_buffers.run && fit_buffers.four ?
-		     read_and_predict(&s, o.apps, &fit_buffers) :
-		     cli_fail("out of memory");
+	s.fit_run = calloc(s.n_runs, sizeof(*s.fit_run));
+	s.fit_four = calloc(s.n_runs, sizeof(*s.fit_four));
+	rc = s.run && s.prediction && s.fit_run && s.fit_four ?
+		     read_and_predict(&s, o.apps) : cli_fail("out of memory");
 	if (!rc)
 		rc = o.plot ? draw_figure(&s, o.plot) :
 		     o.format ? print_data(&s, o.format) :
 				print_text(&s);
 	free(s.run);
 	free(s.prediction);
-	free(fit_buffers.run);
-	free(fit_buffers.four);
+	free(s.fit_run);
+	free(s.fit_four);
 	return rc;
 }
 
