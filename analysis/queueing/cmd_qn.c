@@ -27,15 +27,24 @@ struct row {
 	double *percentile; /* by class and share */
 };
 
-/* The network and its solutions, which the reports print. */
+/* A method by its name on the command line. */
+struct method {
+	const char *name, *how; /* "exact"; "exact, by mean value analysis" */
+	np_qn_method *solve;
+};
+
+/* The request, the network and its solutions, which the reports print. */
 struct result {
-	const char *path;
-	struct np_network n; /* its customers are those of the last row */
-	const char *method;  /* "exact", "linearizer", ... */
-	const char *how;     /* description, such as "exact, by convolution" */
-	size_t changes;	     /* class whose customers vary */
+	const struct method *method; /* as requested */
+	char *range; /* argument of --customers; NULL: as in the file */
+	uint64_t first, last, step;
+	double bytes; /* limit of memory */
 	double share[MAX_SHARES]; /* percentiles requested, 0 .. 1 */
 	size_t n_shares;
+	const char *path;
+	struct np_network n; /* its customers are those of the last row */
+	const char *how;     /* of the method that was used */
+	size_t changes;	     /* class whose customers vary */
 	struct row *row;
 	size_t n_rows;
 };
@@ -344,7 +353,7 @@ static int print_data(const struct result *q, enum cli_format format)
 
 	cli_put_text(j, "file", q->path);
 	cli_put_text(j, "name", q->n.name);
-	cli_put_text(j, "method", q->method);
+	cli_put_text(j, "method", q->method->name);
 	cli_put_text(j, "how", q->how);
 	list = cli_put_array(j, "populations");
 	for (size_t i = 0; i < q->n_rows; i++)
@@ -549,12 +558,6 @@ static int draw_figure(const struct result *q, const char *path)
 #define LEAST_CYCLES 5000 /* of each simulation */
 #define MAX_KEPT 268435456. /* bytes of all solutions */
 
-/* A method by its name on the command line. */
-struct method {
-	const char *name, *how;
-	np_qn_method *solve;
-};
-
 static const struct method methods[] = {
 	/* The first is the default, and falls back to the second. */
 	{ "exact", "exact, by mean value analysis", np_qn_mva },
@@ -564,25 +567,14 @@ static const struct method methods[] = {
 	{ "linearizer", "approximation Linearizer", np_qn_linearizer },
 };
 
-/* The request, from the command line. */
-struct options {
-	const struct method *method;
-	char *range; /* argument of --customers; NULL: as in the file */
-	uint64_t first, last, step;
-	size_t class; /* class of the range */
-	double bytes;
-	double share[MAX_SHARES];
-	size_t n_shares;
-};
-
 /* Parses --method. */
 static int take_method(char *text, void *own, struct np_err *err)
 {
-	struct options *o = own;
+	struct result *q = own;
 
 	for (size_t i = 0; i < NP_ARRAY_SIZE(methods); i++)
 		if (!strcmp(text, methods[i].name)) {
-			o->method = &methods[i];
+			q->method = &methods[i];
 			return 0;
 		}
 	return np_errf(err, -EINVAL, "--method=%.64s: expected exact, "
@@ -592,40 +584,40 @@ static int take_method(char *text, void *own, struct np_err *err)
 /* Parses --memory. */
 static int take_memory(char *text, void *own, struct np_err *err)
 {
-	struct options *o = own;
+	struct result *q = own;
 	uint64_t bytes;
 
 	if (np_bytes_parse(text, &bytes) || !bytes)
 		return np_errf(err, -EINVAL, "--memory=%.64s: expected a size, "
 			       "such as 4G", text);
-	o->bytes = (double)bytes;
+	q->bytes = (double)bytes;
 	return 0;
 }
 
 /* Parses percentages such as "50,90,99". */
 static int take_percentiles(char *text, void *own, struct np_err *err)
 {
-	struct options *o = own;
+	struct result *q = own;
 	char *p = text;
 
-	o->n_shares = 0;
+	q->n_shares = 0;
 	do {
 		char *end;
 		double v = strtod(p, &end) / 100;
 
 		if (end == p || (*end && *end != ',') || !(v > 0 && v < 1) ||
-		    o->n_shares == MAX_SHARES)
+		    q->n_shares == MAX_SHARES)
 			return np_errf(err, -EINVAL, "--percentile=%.64s: "
 				       "expected up to %d numbers between 0 "
 				       "and 100, such as 50,90,99", text,
 				       MAX_SHARES);
-		o->share[o->n_shares++] = v;
+		q->share[q->n_shares++] = v;
 		p = end;
 	} while (*p++);
 	return 0;
 }
 
-#define AT(member) offsetof(struct options, member)
+#define AT(member) offsetof(struct result, member)
 
 static const struct np_option options[] = {
 	{ "method", NP_OPTION_TAKE, .take = take_method },
@@ -651,69 +643,70 @@ static int take_number(char **text, const char *stop, uint64_t *n)
 }
 
 /* Parses FIRST[-LAST[:STEP]]. */
-static int take_numbers(char *text, struct options *o)
+static int take_numbers(char *text, struct result *q)
 {
-	o->step = 1;
-	if (take_number(&text, "-", &o->first))
+	q->step = 1;
+	if (take_number(&text, "-", &q->first))
 		return -EINVAL;
-	o->last = o->first;
-	if (*text && (text++, take_number(&text, ":", &o->last)))
+	q->last = q->first;
+	if (*text && (text++, take_number(&text, ":", &q->last)))
 		return -EINVAL;
-	if (*text && (text++, take_number(&text, "", &o->step)))
+	if (*text && (text++, take_number(&text, "", &q->step)))
 		return -EINVAL;
-	return o->step && o->last >= o->first ? 0 : -EINVAL;
+	return q->step && q->last >= q->first ? 0 : -EINVAL;
 }
 
 /*
  * Parses [CLASS=]FIRST[-LAST[:STEP]], after the network with its classes is
  * known.
  */
-static int take_range(const struct cli_cmd *self, const struct np_qn *net,
-		      struct options *o)
+static int take_range(const struct cli_cmd *self, struct result *q)
 {
-	char *equals = o->range ? strrchr(o->range, '=') : NULL;
-	size_t len = equals ? (size_t)(equals - o->range) : 0;
+	const struct np_qn *net = &q->n.net;
+	char *equals = q->range ? strrchr(q->range, '=') : NULL;
+	size_t len = equals ? (size_t)(equals - q->range) : 0;
 
-	while (!equals && o->class + 1 < net->n_classes &&
-	       net->class[o->class].arrivals_per_sec > 0)
-		o->class++;
-	if (!o->range) {
-		o->first = o->last = net->class[o->class].customers;
-		o->step = 1;
+	while (!equals && q->changes + 1 < net->n_classes &&
+	       net->class[q->changes].arrivals_per_sec > 0)
+		q->changes++;
+	if (!q->range) {
+		q->first = q->last = net->class[q->changes].customers;
+		q->step = 1;
 		return 0;
 	}
 	if (!equals && net->n_classes > 1)
 		return cli_usage(self, "--customers=%.64s: expected CLASS=%.64s"
-				 ", as there are %zu", o->range, o->range,
+				 ", as there are %zu", q->range, q->range,
 				 net->n_classes);
-	while (equals && o->class < net->n_classes &&
-	       (strncmp(net->class[o->class].name, o->range, len) ||
-		net->class[o->class].name[len]))
-		o->class++;
-	if (o->class == net->n_classes)
+	while (equals && q->changes < net->n_classes &&
+	       (strncmp(net->class[q->changes].name, q->range, len) ||
+		net->class[q->changes].name[len]))
+		q->changes++;
+	if (q->changes == net->n_classes)
 		return cli_usage(self, "--customers=%.64s: no such class",
-				 o->range);
-	if (net->class[o->class].arrivals_per_sec > 0)
+				 q->range);
+	if (net->class[q->changes].arrivals_per_sec > 0)
 		return cli_usage(self, "--customers=%.64s: the class is open",
-				 o->range);
-	if (take_numbers(equals ? equals + 1 : o->range, o))
+				 q->range);
+	if (take_numbers(equals ? equals + 1 : q->range, q))
 		return cli_usage(self, "--customers=%.64s: expected N or "
 				 "FIRST-LAST or FIRST-LAST:STEP, up to %d",
-				 o->range, NP_QN_MAX_CUSTOMERS);
+				 q->range, NP_QN_MAX_CUSTOMERS);
 	return 0;
 }
 
 /* Number of populations, if their solutions fit into memory. */
-static int count_rows(const struct cli_cmd *self, const struct np_qn *net,
-		 const struct options *o, size_t *n)
+static int count_rows(const struct cli_cmd *self, const struct result *q,
+		      size_t *n)
 {
-	uint64_t rows = (o->last - o->first) / o->step + 1;
+	const struct np_qn *net = &q->n.net;
+	uint64_t rows = (q->last - q->first) / q->step + 1;
 	double each = 24.0 * (double)(net->n_stations + 1) *
 		      (double)net->n_classes;
 
 	if (rows > MAX_ROWS || (double)rows * each > MAX_KEPT)
 		return cli_usage(self, "--customers=%.64s: %llu populations, "
-				 "expected at most %.0f", o->range,
+				 "expected at most %.0f", q->range,
 				 (unsigned long long)rows,
 				 fmin(MAX_ROWS, MAX_KEPT / each));
 	*n = (size_t)rows;
@@ -724,12 +717,11 @@ static int count_rows(const struct cli_cmd *self, const struct np_qn *net,
  * Solves the network at one population. If the default method does not support
  * a station, convolution is used instead.
  */
-static int solve_one(struct result *q, const struct options *o,
-		     struct row *row)
+static int solve_one(struct result *q, struct row *row)
 {
-	const struct np_qn_cost max = { o->bytes, MAX_STEPS /
+	const struct np_qn_cost max = { q->bytes, MAX_STEPS /
 						  (double)q->n_rows };
-	const struct method *m = o->method;
+	const struct method *m = q->method;
 	struct np_err err = NP_ERR_INIT;
 	int rc;
 
@@ -760,48 +752,43 @@ static int solve_one(struct result *q, const struct options *o,
 
 /* Solves the network at all populations and prints the results. */
 static int solve(const struct cli_cmd *self, struct result *q,
-		 struct options *o, const struct cli_options *all)
+		 const struct cli_options *o)
 {
 	size_t n = 0;
-	int rc = take_range(self, &q->n.net, o);
+	int rc = take_range(self, q);
 
 	if (!rc)
-		rc = count_rows(self, &q->n.net, o, &n);
+		rc = count_rows(self, q, &n);
 	if (rc)
 		return rc;
-	q->changes = o->class;
 	q->row = calloc(n, sizeof(*q->row));
 	if (!q->row)
 		return cli_fail("out of memory");
 	q->n_rows = n;
 	for (size_t i = 0; !rc && i < n; i++) {
-		q->row[i].customers = o->first + i * o->step;
-		rc = solve_one(q, o, &q->row[i]);
+		q->row[i].customers = q->first + i * q->step;
+		rc = solve_one(q, &q->row[i]);
 	}
 	if (rc)
 		return rc;
-	return all->plot ? draw_figure(q, all->plot) :
-	       all->format ? print_data(q, all->format) : print_text(q);
+	return o->plot ? draw_figure(q, o->plot) :
+	       o->format ? print_data(q, o->format) : print_text(q);
 }
 
 /* Reads the network, solves it, and frees everything. */
 static int run_qn(const struct cli_cmd *self, int argc, char **argv)
 {
 	struct np_err err = NP_ERR_INIT;
-	struct result q = { 0 };
-	struct options opt = { .method = methods, .bytes = MAX_BYTES };
+	struct result q = { .method = methods, .bytes = MAX_BYTES };
 	struct cli_options o;
-	int rc = cli_options_parse(self, argc, argv, &opt, &o);
+	int rc = cli_options_parse(self, argc, argv, &q, &o);
 
 	if (rc >= 0)
 		return rc;
 	q.path = o.app;
-	q.method = opt.method->name;
 	if (np_network_load(q.path, &q.n, &err))
 		return cli_fail("%s", err.text);
-	memcpy(q.share, opt.share, sizeof(q.share));
-	q.n_shares = opt.n_shares;
-	rc = solve(self, &q, &opt, &o);
+	rc = solve(self, &q, &o);
 	for (size_t i = 0; i < q.n_rows; i++) {
 		np_qn_solution_free(&q.row[i].s);
 		free(q.row[i].percentile);
