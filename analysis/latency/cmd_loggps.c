@@ -41,24 +41,11 @@ struct options {
 
 /* ---- one measurement ---- */
 
-/*
- * What to measure. netprof-prtt is started as a step on all nodes of the
- * allocation. Two of its processes are chosen by their leaf switches: the
- * client, which measures and reports each median as a line of output, and its
- * peer. The others take no part. The step is followed until the client says
- * bye; then the parameters are fitted to all medians.
- */
-struct measurement {
-	const struct options *opt; /* borrowed, as all pointers here */
-	const struct np_conf *conf;
-	struct np_helper_job job;
-	char **env; /* np_helper_env() */
-	const char *nodes;
-	size_t n_nodes;
-	const volatile sig_atomic_t *stop; /* set when the user wants to stop */
-	/* Called whenever a block is complete; may be NULL. */
-	void (*progress)(void *arg, uint32_t done, uint32_t blocks);
-	void *arg;
+/* From finding the allocation to storing the result. */
+struct work {
+	const struct options *opt;
+	struct np_store *store; /* NULL with --output */
+	struct cli_alloc at;
 };
 
 /* The measured path; "" for values that were not reported. */
@@ -70,9 +57,17 @@ struct seen {
 #define UP_SEC 90.0 /* for all processes to start */
 #define TICK_SEC 0.25
 
-/* A measurement in progress. */
+/*
+ * A measurement in progress. netprof-prtt is started as a step on all nodes of
+ * the allocation. Two of its processes are chosen by their leaf switches: the
+ * client, which measures and reports each median as a line of output, and its
+ * peer. The others take no part. The step is followed until the client says
+ * bye; then the parameters are fitted to all medians.
+ */
 struct run {
-	const struct measurement *conf;
+	const struct work *w;
+	const volatile sig_atomic_t *stop; /* set when the user wants to stop */
+	bool shows_progress;
 	struct np_helper_step step;
 	struct np_loggps_sample *sample;
 	size_t n;
@@ -112,9 +107,9 @@ static void on_sample(struct run *r, const struct np_prtt *p)
 	};
 	if (p->block + 1 > r->done) {
 		r->done = p->block + 1;
-		if (r->conf->progress)
-			r->conf->progress(r->conf->arg, r->done - 1,
-					  r->conf->opt->blocks);
+		if (r->shows_progress) /* overwrites the line */
+			fprintf(stderr, "\r%u of %u blocks", r->done - 1,
+				r->w->opt->blocks);
 	}
 }
 
@@ -144,19 +139,20 @@ static void on_report(const struct np_report *rep, void *arg)
 /* Starts the step with the options of this measurement. */
 static int start(struct run *r, struct np_err *err)
 {
-	const struct measurement *c = r->conf;
+	const struct options *o = r->w->opt;
+	const struct cli_alloc *at = &r->w->at;
 	struct np_args args;
 	int rc;
 
-	np_helper_cmd_probe(&args, &c->job, c->conf, "netprof-prtt", c->nodes,
-			    c->n_nodes);
-	np_args_add(&args, "--blocks=%u", c->opt->blocks);
-	np_args_add(&args, "--max-bytes=%u", c->opt->max_bytes);
-	np_args_add(&args, "--max-trip=%.9gs", c->opt->max_trip_sec);
-	if (c->opt->across)
+	np_helper_cmd_probe(&args, &at->job, &at->conf, "netprof-prtt",
+			    at->nodes, at->n_nodes);
+	np_args_add(&args, "--blocks=%u", o->blocks);
+	np_args_add(&args, "--max-bytes=%u", o->max_bytes);
+	np_args_add(&args, "--max-trip=%.9gs", o->max_trip_sec);
+	if (o->across)
 		np_args_add(&args, "--across");
-	rc = np_helper_start(&r->step, &args, c->env, (uint32_t)c->n_nodes,
-			       err);
+	rc = np_helper_start(&r->step, &args, at->env, (uint32_t)at->n_nodes,
+			     err);
 	np_args_free(&args);
 	return rc;
 }
@@ -192,7 +188,7 @@ static int watch(struct run *r, struct np_err *err)
 
 		read_more(r, TICK_SEC);
 		/* Slurm 22.05 requires a step to be up before it can end. */
-		if (*r->conf->stop && up)
+		if (*r->stop && up)
 			return np_errf(err, -EINTR, "stopped");
 		if (r->no_memory)
 			return np_errf(err, -ENOMEM, "out of memory");
@@ -231,18 +227,23 @@ static void stop(struct run *r)
  * before everything was measured), -ETIMEDOUT (its processes did not start),
  * -ENOMEM, or an error of np_loggps_fit().
  */
-static int run_measurement(const struct measurement *conf,
-			   struct np_loggps_fit *fit, struct seen *seen,
-			   struct np_err *err)
+static int run_measurement(const struct work *w, struct np_loggps_fit *fit,
+			   struct seen *seen, struct np_err *err)
 {
-	struct run r = { .conf = conf, .step = NP_HELPER_INIT };
+	struct run r = {
+		.w = w, .step = NP_HELPER_INIT,
+		.stop = cli_alloc_catch_signals(),
+		.shows_progress = isatty(STDERR_FILENO),
+	};
 	int rc = start(&r, err);
 
 	if (!rc) {
 		rc = watch(&r, err);
 		stop(&r);
 	}
-	if (!rc && r.done < conf->opt->blocks)
+	if (r.shows_progress)
+		fprintf(stderr, "\r%24s\r", ""); /* clears its line */
+	if (!rc && r.done < w->opt->blocks)
 		rc = ended_early(&r, err);
 	if (!rc)
 		rc = np_loggps_fit(r.sample, r.n, fit, err);
@@ -253,20 +254,6 @@ static int run_measurement(const struct measurement *conf,
 }
 
 /* ---- the command ---- */
-
-/* A measurement, from finding the allocation to storing the result. */
-struct work {
-	const struct options *opt;
-	struct np_store *store; /* NULL with --output */
-	struct cli_alloc at;
-};
-
-/* Overwrites the line on a terminal with the progress. */
-static void show_progress(void *arg, uint32_t done, uint32_t blocks)
-{
-	(void)arg;
-	fprintf(stderr, "\r%u of %u blocks", done, blocks);
-}
 
 /* Fills in where and when was measured. The record owns its texts. */
 static int describe(const struct work *w, const struct seen *seen,
@@ -289,18 +276,9 @@ static int describe(const struct work *w, const struct seen *seen,
 static int measure(struct work *w, struct np_loggps_record *r,
 		   struct np_err *err)
 {
-	const struct measurement run = {
-		.opt = w->opt, .conf = &w->at.conf, .job = w->at.job,
-		.env = w->at.env, .nodes = w->at.nodes,
-		.n_nodes = w->at.n_nodes,
-		.stop = cli_alloc_catch_signals(),
-		.progress = isatty(STDERR_FILENO) ? show_progress : NULL,
-	};
 	struct seen seen;
-	int rc = run_measurement(&run, &r->fit, &seen, err);
+	int rc = run_measurement(w, &r->fit, &seen, err);
 
-	if (run.progress)
-		fprintf(stderr, "\r%24s\r", ""); /* clears its line */
 	if (rc)
 		return rc;
 	return describe(w, &seen, r) ? np_errf(err, -ENOMEM,
