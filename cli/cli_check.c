@@ -478,6 +478,24 @@ static void check_loaded(struct cli_check *c, const struct stack *s)
 }
 
 /*
+ * Not all of the files could be read, or not all is text. The latter alone does
+ * not keep Slurm from loading the plugin.
+ */
+static void report_unread(struct cli_check *c, const struct stack *s, int rc,
+			  const char *why)
+{
+	bool loaded = rc == -EILSEQ && *s->at;
+
+	cli_check_add(c, rc == -EACCES || loaded ? CLI_WARNING : CLI_PROBLEM,
+		  "plugstack.conf", "%s", why);
+	if (rc == -EACCES)
+		cli_check_remedy(c, "run netprof check as root");
+	else if (loaded)
+		cli_check_remedy(c, "write the line anew: srun and sbatch may "
+			   "print an error about it");
+}
+
+/*
  * Each way of not loading the plugin has its own remedy: the file is
  * unreadable, names a plugin that does not exist, has DOS line ends, includes
  * an empty snippet, or does not mention the plugin at all.
@@ -495,13 +513,12 @@ static void check_plugstack(struct cli_check *c)
 	if (!*path)
 		return;
 	rc = np_slurm_stack(path, take_stack_line, &s, &err);
-	if (*s.at) {
+	if (*s.at)
 		check_loaded(c, &s);
-	} else if (rc) {
-		cli_check_add(c, rc == -EACCES ? CLI_WARNING : CLI_PROBLEM,
-			  "plugstack.conf", "%s", err.text);
-		if (rc == -EACCES)
-			cli_check_remedy(c, "run netprof check as root");
+	if (rc) {
+		report_unread(c, &s, rc, err.text);
+	} else if (*s.at) {
+		return;
 	} else if (*s.missing) {
 		cli_check_add(c, CLI_PROBLEM, "plugstack.conf", "%s names %s, "
 			      "which does not exist: there is no --netprofile",

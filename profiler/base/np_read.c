@@ -242,9 +242,8 @@ static int too_large(int fd, const char *path, off_t size, size_t max,
 		       path, (long long)size, max);
 }
 
-/* Refuse what is not text: a known kind of data, or NUL characters. */
-static int check_text(const char *text, size_t len, const char *path,
-		      struct np_err *err)
+int np_read_check_text(const char *text, size_t len, const char *path,
+		       struct np_err *err)
 {
 	size_t line = 1;
 
@@ -258,8 +257,8 @@ static int check_text(const char *text, size_t len, const char *path,
 		       path, line);
 }
 
-int np_read_file(const char *path, size_t max, char **text, size_t *len,
-		 struct np_err *err)
+int np_read_bytes(const char *path, size_t max, char **bytes, size_t *len,
+		  struct np_err *err)
 {
 	struct stat st;
 	int fd = np_read_open(path, 0, &st);
@@ -274,14 +273,24 @@ int np_read_file(const char *path, size_t max, char **text, size_t *len,
 		return rc;
 	}
 	if (fd >= 0) {
-		got = np_read_text(fd, (size_t)st.st_size, text);
+		got = np_read_text(fd, (size_t)st.st_size, bytes);
 		close(fd);
 	}
 	if (got < 0)
 		return np_errf(err, (int)got, "%s: %s", path,
 			       strerror((int)-got));
 	*len = (size_t)got;
-	if (!check_text(*text, *len, path, err))
+	return 0;
+}
+
+int np_read_file(const char *path, size_t max, char **text, size_t *len,
+		 struct np_err *err)
+{
+	int rc = np_read_bytes(path, max, text, len, err);
+
+	if (rc)
+		return rc;
+	if (!np_read_check_text(*text, *len, path, err))
 		return 0;
 	free(*text);
 	*text = NULL;

@@ -78,4 +78,13 @@ int np_kind_check(const char *text, size_t len, enum np_kind expected,
 int np_read_file(const char *path, size_t max, char **text, size_t *len,
 		 struct np_err *err);
 
+/*
+ * The same, whatever the bytes are. np_read_check_text() then returns 0, or
+ * -EINVAL with err for a known kind of data or a NUL.
+ */
+int np_read_bytes(const char *path, size_t max, char **bytes, size_t *len,
+		  struct np_err *err);
+int np_read_check_text(const char *text, size_t len, const char *path,
+		       struct np_err *err);
+
 #endif

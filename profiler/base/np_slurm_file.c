@@ -360,12 +360,15 @@ bool np_slurm_setting(const char *text, const char *key, char *buf, size_t len)
 
 #define MAX_STACK_BYTES ((size_t)1 << 20) /* of all files together */
 /* not a carriage return; Slurm does not treat it as a blank either */
-#define BLANKS " \t"
+#define BLANKS " \t\n"
+/* Slurm reads a line with a buffer of this size; the rest is another line. */
+#define STACK_LINE PATH_MAX
 
 struct stack_reader {
 	np_slurm_stack_f *each;
 	void *arg;
 	size_t bytes, files; /* still allowed to be read */
+	struct np_err not_text; /* about the first file that is not text */
 };
 
 static int read_stack_file(struct stack_reader *r, const char *path,
@@ -414,16 +417,38 @@ static bool parse_stack_line(char *text, struct np_slurm_stack_line *line)
 	return line->word && k < NP_ARRAY_SIZE(words);
 }
 
-static int each_stack_line(struct stack_reader *r, const char *path, char *text,
+/*
+ * Copy the next line, as fgets() does, which Slurm uses: what follows a NUL is
+ * skipped up to the end of the line. Returns what is behind it.
+ */
+static const char *copy_stack_line(const char *from, const char *end,
+				   char line[STACK_LINE])
+{
+	size_t len = (size_t)(end - from);
+	const char *stop;
+
+	if (len >= STACK_LINE)
+		len = STACK_LINE - 1;
+	stop = memchr(from, '\n', len);
+	stop = stop ? stop + 1 : from + len;
+	*(char *)mempcpy(line, from, (size_t)(stop - from)) = '\0';
+	return stop;
+}
+
+static int each_stack_line(struct stack_reader *r, const char *path,
+			   const char *text, size_t len,
 			   const struct np_slurm_stack_line *from, int depth,
 			   struct np_err *err)
 {
-	struct np_slurm_stack_line line = { .path = path, .from = from };
+	struct np_slurm_stack_line line = {
+		.path = path, .number = 1, .from = from,
+	};
 	int dir = (int)(basename(path) - path), rc = 0;
-	char pattern[PATH_MAX];
+	const char *end = text + len;
+	char pattern[PATH_MAX], one[STACK_LINE];
 
-	for (char *one; !rc && (one = strsep(&text, "\n")); ) {
-		line.number++;
+	for (; !rc && text < end; line.number += text[-1] == '\n') {
+		text = copy_stack_line(text, end, one);
 		if (!parse_stack_line(one, &line))
 			continue;
 		line.pattern = snprintf(pattern, sizeof(pattern), "%.*s%s",
@@ -441,6 +466,7 @@ static int read_stack_file(struct stack_reader *r, const char *path,
 			   const struct np_slurm_stack_line *from, int depth,
 			   struct np_err *err)
 {
+	struct stat st;
 	char *text;
 	size_t len;
 	int rc;
@@ -448,11 +474,16 @@ static int read_stack_file(struct stack_reader *r, const char *path,
 	if (!r->files--)
 		return np_errf(err, -EINVAL, "%s: more than %d files are "
 			       "included", path, MAX_FILES - 1);
-	rc = np_read_file(path, r->bytes, &text, &len, err);
+	/* For Slurm, a directory is an empty file. */
+	if (!stat(path, &st) && S_ISDIR(st.st_mode))
+		return 0;
+	rc = np_read_bytes(path, r->bytes, &text, &len, err);
 	if (rc)
 		return rc == -ENOENT ? 0 : rc;
 	r->bytes -= len;
-	rc = each_stack_line(r, path, text, from, depth, err);
+	if (!*r->not_text.text)
+		np_read_check_text(text, len, path, &r->not_text);
+	rc = each_stack_line(r, path, text, len, from, depth, err);
 	free(text);
 	return rc;
 }
@@ -464,6 +495,8 @@ int np_slurm_stack(const char *path, np_slurm_stack_f *each, void *arg,
 		.each = each, .arg = arg, .bytes = MAX_STACK_BYTES,
 		.files = MAX_FILES,
 	};
+	int rc = read_stack_file(&r, path, NULL, 0, err);
 
-	return read_stack_file(&r, path, NULL, 0, err);
+	return rc || !*r.not_text.text ? rc :
+	       np_errf(err, -EILSEQ, "%s", r.not_text.text);
 }

@@ -257,7 +257,12 @@ test_plugstack_conf_is_what_srun_takes_it_for() {
 	in_copy plugstack "a pattern by its path" "include $O/stack.d/*\n"
 	in_copy plugstack "an include in an include" 'include inc/b.conf\n'
 	in_copy plugstack "twice" 'include stack.d/*.conf\ninclude inc/b.conf\n'
-	cases_said 6 yes
+	in_copy plugstack "a byte-order mark before a comment" '\357\273\277# x\noptional spank_netprof.so\n'
+	in_copy plugstack "a NUL in a comment" '# x\0y\noptional spank_netprof.so\n'
+	in_copy plugstack "a NUL behind the plugin" 'optional spank_netprof.so\0x\n'
+	in_copy plugstack "a comment that is too long" '#%4094soptional spank_netprof.so\n'
+	in_copy plugstack "a directory that a pattern fits" 'include stack.*\noptional spank_netprof.so\n'
+	cases_said 11 yes
 	in_copy plugstack "a comment" '#optional spank_netprof.so\n'
 	in_copy plugstack "other letters" 'Optional spank_netprof.so\n'
 	in_copy plugstack "a pattern that nothing fits" 'include none/*.conf\n'
@@ -267,5 +272,6 @@ test_plugstack_conf_is_what_srun_takes_it_for() {
 	in_copy plugstack "a path that does not exist" "optional $O/spank_netprof.so\n"
 	in_copy plugstack "a directory in PluginDir" 'optional none/spank_netprof.so\n'
 	in_copy plugstack "an include as DOS ends it" 'include stack.d/*.conf\r\n'
-	cases_said 9 no
+	in_copy plugstack "a NUL before the plugin" '\0optional spank_netprof.so\n'
+	cases_said 10 no
 }
