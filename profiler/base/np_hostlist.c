@@ -44,7 +44,9 @@ static int expand_range(struct walk *l, size_t at, unsigned long from,
 
 	if (to < from)
 		return -EINVAL;
-	for (unsigned long i = from; !rc && i <= to; i++) {
+	if (to - from >= NP_HOSTLIST_MAX)
+		return -E2BIG;
+	for (unsigned long i = from; !rc && i - from <= to - from; i++) {
 		int n = snprintf(l->name + at, sizeof(l->name) - at, "%0*lu",
 				 digits, i);
 
@@ -55,27 +57,41 @@ static int expand_range(struct walk *l, size_t at, unsigned long from,
 	return rc;
 }
 
-/* Parse "0" or "00-15". The first number sets the width of all. */
+/* A number, which blanks or "+" may precede, as Slurm reads it. */
+static int parse_number(const char *p, const char *end, unsigned long *out)
+{
+	unsigned long n = 0;
+
+	while (p < end && isspace((unsigned char)*p))
+		p++;
+	if (p < end && *p == '+')
+		p++;
+	if (p == end)
+		return -EINVAL;
+	for (; p < end; p++)
+		if (!isdigit((unsigned char)*p) ||
+		    __builtin_mul_overflow(n, 10ul, &n) ||
+		    __builtin_add_overflow(n, (unsigned long)(*p - '0'), &n))
+			return -EINVAL;
+	*out = n;
+	return 0;
+}
+
+/*
+ * Parse "0" or "00-15". The first number sets the width of all; as in Slurm, a
+ * blank before it counts, and "3-" is 3.
+ */
 static int parse_range(const char *p, const char *end, unsigned long *from,
 		       unsigned long *to, int *digits)
 {
-	char *stop;
+	const char *dash = memchr(p, '-', (size_t)(end - p));
+	int rc = parse_number(p, dash ? dash : end, from);
 
-	if (!isdigit((unsigned char)*p))
-		return -EINVAL;
-	*from = *to = strtoul(p, &stop, 10);
-	*digits = (int)(stop - p);
-	if (*digits > 9)
-		return -EINVAL;
-	if (stop < end && *stop == '-') {
-		p = stop + 1;
-		if (!isdigit((unsigned char)*p))
-			return -EINVAL;
-		*to = strtoul(p, &stop, 10);
-		if (stop - p > 9)
-			return -EINVAL;
-	}
-	return stop == end ? 0 : -EINVAL;
+	*digits = (int)((dash ? dash : end) - p);
+	*to = *from;
+	if (!rc && dash && dash + 1 < end)
+		rc = parse_number(dash + 1, end, to);
+	return rc;
 }
 
 /* word starts after a bracket. */

@@ -179,8 +179,11 @@ test_topology_conf_is_what_slurmctld_takes_it_for() {
 	in_copy topology "empty names in lists" "SwitchName=s0 Nodes=,n[0-1],,n[2-3],\nSwitchName=s1 Nodes=n[4-7]\n$top"
 	in_copy topology "form feeds" "SwitchName=s0\fNodes=n[0-3]\nSwitchName=s1\vNodes=n[4-7]\n$top"
 	in_copy topology "a speed with its unit" "SwitchName=s0 Nodes=n[0-3] LinkSpeed=10K\nSwitchName=s1 Nodes=n[4-7]\n$top"
+	in_copy topology "blanks in brackets" "SwitchName=s0 Nodes=\"n[0-1, 2-3]\"\nSwitchName=s1 Nodes=\"n[ 4-7]\"\n${top}"
+	in_copy topology "blanks in brackets of switches" "${two}SwitchName=top Switches=\"s[0-\t1]\"\n"
+	in_copy topology "open ranges" "SwitchName=s0 Nodes=n[0-,1-3]\nSwitchName=s1 Nodes=n[4-7]\n$top"
 	in_copy topology "an empty name" "SwitchName=\"\" Nodes=n[0-3]\nSwitchName=s1 Nodes=n[4-7]\n"
-	cases_said 29 taken
+	cases_said 32 taken
 
 	in_copy topology "a key that is misspelt" "SwitchName=s0 Node=n[0-3]\nSwitchName=s1 Nodes=n[4-7]\n$top"
 	in_copy topology "a switch that no line has" "${two}SwitchName=top Switches=s[0-2]\n"
@@ -202,8 +205,10 @@ test_topology_conf_is_what_slurmctld_takes_it_for() {
 	in_copy topology "an include in quotes" "Include \"inc/s1.conf\"\n$two$top"
 	in_copy topology "a pattern of includes" "Include inc/*.conf\nSwitchName=s0 Nodes=n[0-3]\n$top"
 	in_copy topology "a key without a value" "SwitchName=s0 Nodes=n[0-3] Switches=\nSwitchName=s1 Nodes=n[4-7]\n$top"
+	in_copy topology "a blank behind a number" "SwitchName=s0 Nodes=\"n[0-1 ,2-3]\"\nSwitchName=s1 Nodes=n[4-7]\n$top"
+	in_copy topology "a range below 0" "SwitchName=s0 Nodes=n[0--3]\nSwitchName=s1 Nodes=n[4-7]\n$top"
 	in_copy topology "a blank of another alphabet" "SwitchName=s0\302\240Nodes=n[0-3]\nSwitchName=s1 Nodes=n[4-7]\n$top"
-	cases_said 21 refused
+	cases_said 23 refused
 }
 
 cluster_name() { # NAME TEXT
