@@ -121,19 +121,19 @@ struct program {
 #define UNBOUNDED_NS_PER_BYTE 10
 #define PAIRS_LIMITED 10 /* pairs for which a threshold is computed */
 
-/* Lists the operations of a cycle. */
+/* Names the first operations of a cycle, in one line. */
 static int report_deadlock(const struct np_graph *g, const struct np_cycle *c)
 {
-	char buf[NP_ERR_LEN];
+	char line[(NP_CYCLE_OPS + 1) * NP_ERR_LEN] = "", buf[NP_ERR_LEN];
 
-	cli_fail("deadlock: %zu operations wait for each other, each for the "
-		 "next:", c->n);
 	for (size_t i = 0; i < c->n && i < NP_CYCLE_OPS; i++)
-		fprintf(stderr, "  %s\n", np_graph_describe(g, c->node[i], buf,
-						       sizeof(buf)));
+		cli_add(line, sizeof(line), "%s%s", i ? "; " : "",
+			np_graph_describe(g, c->node[i], buf, sizeof(buf)));
 	if (c->n > NP_CYCLE_OPS)
-		fprintf(stderr, "  and %zu more\n", c->n - NP_CYCLE_OPS);
-	return CLI_FAILED;
+		cli_add(line, sizeof(line), "; and %zu more",
+			c->n - NP_CYCLE_OPS);
+	return cli_fail("deadlock: %zu operations wait for each other, each "
+			"for the next: %s", c->n, line);
 }
 
 /* Arguments of np_tolerance_new(), with room for what they point to. */

@@ -23,7 +23,7 @@
 #include "np_loggps.h"
 #include "np_topology.h"
 
-#define NP_CYCLE_OPS 32
+#define NP_CYCLE_OPS 4
 
 /* Operations that wait for each other in a cycle, each for the next. */
 struct np_cycle {
