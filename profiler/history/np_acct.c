@@ -10,7 +10,6 @@
 
 #include "np_bits.h"
 #include "np_hostlist.h"
-#include "np_option.h"
 #include "np_sacct.h"
 #include "np_text.h"
 
@@ -272,18 +271,12 @@ static int read_times(const struct reader *r, char *const *value, size_t line,
 static int read_numbers(const struct reader *r, char *const *value,
 			size_t line, struct np_acct_job *j, struct np_err *err)
 {
-	uint64_t n = 0;
-
-	if (np_whole_parse(value[N_NODES], UINT32_MAX, &n))
+	if (np_sacct_count(value[N_NODES], &j->n_nodes))
 		return refuse(r, line, N_NODES, value[N_NODES],
 			      "a number of nodes", err);
-	j->n_nodes = (uint32_t)n;
-	n = 0;
-	if (*value[N_CPUS] &&
-	    np_whole_parse(value[N_CPUS], UINT32_MAX, &n))
+	if (*value[N_CPUS] && np_sacct_count(value[N_CPUS], &j->cpus))
 		return refuse(r, line, N_CPUS, value[N_CPUS],
 			      "a number of processors", err);
-	j->cpus = (uint32_t)n;
 	return 0;
 }
 

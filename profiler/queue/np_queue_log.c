@@ -62,9 +62,9 @@ struct reader {
 	enum { UNDECIDED, SWF, SACCT } format;
 	struct np_sacct_head head; /* of sacct, by enum column */
 	int64_t last_submit_sec; /* of the job before */
-	np_queue_warn_f *warn; /* or NULL */
-	void *arg;
-	size_t n_warnings;
+	/* About the first bad lines, for warnings if the log can be used. */
+	struct np_err bad[NP_QUEUE_MAX_WARNINGS];
+	size_t n_bad;
 	struct np_err *err;
 };
 
@@ -86,22 +86,20 @@ const char *np_queue_text(const struct np_queue_log *q, uint32_t number,
 	return buf;
 }
 
-/* Count a line that cannot be used, and report the first ones. Returns 0. */
+/* Count a line that cannot be used, and keep the first ones. Returns 0. */
 __attribute__((format(printf, 2, 3)))
 static int bad_line(struct reader *r, const char *fmt, ...)
 {
-	char why[256];
-	struct np_err line;
+	char why[NP_ERR_LEN];
 	va_list ap;
 
 	r->q->issues[NP_QUEUE_BAD_LINE]++;
-	if (!r->warn || r->n_warnings++ >= NP_QUEUE_MAX_WARNINGS)
+	if (r->n_bad == NP_QUEUE_MAX_WARNINGS)
 		return 0;
 	va_start(ap, fmt);
 	np_text_print(why, sizeof(why), fmt, ap);
 	va_end(ap);
-	np_errf(&line, 0, "%s:%zu: %s", r->source, r->line, why);
-	r->warn(line.text, r->arg);
+	np_errf(&r->bad[r->n_bad++], 0, "%s:%zu: %s", r->source, r->line, why);
 	return 0;
 }
 
@@ -159,16 +157,30 @@ static int add_job(struct reader *r, struct np_queue_job *j)
 
 /* ---- Standard Workload Format ---- */
 
-/* "; MaxProcs: 128" */
+/* "; MaxProcs: 128"; "-1" is unknown. */
 static void read_swf_header(struct reader *r, const char *line)
 {
-	unsigned n;
+	const struct {
+		const char *key;
+		uint32_t *n;
+	} of[] = {
+		{ "MaxNodes:", &r->q->max_nodes },
+		{ "MaxProcs:", &r->q->max_procs },
+	};
 
 	line += strspn(line, "; \t");
-	if (sscanf(line, "MaxNodes: %9u", &n) == 1)
-		r->q->max_nodes = n;
-	else if (sscanf(line, "MaxProcs: %9u", &n) == 1)
-		r->q->max_procs = n;
+	for (size_t i = 0; i < NP_ARRAY_SIZE(of); i++) {
+		size_t len = strlen(of[i].key);
+		unsigned n;
+
+		if (strncmp(line, of[i].key, len))
+			continue;
+		line += len + strspn(line + len, " \t");
+		if (isdigit((unsigned char)*line) &&
+		    sscanf(line, "%9u", &n) == 1)
+			*of[i].n = n;
+		return;
+	}
 }
 
 /* As intern(), of a name that SWF only numbers: "user7". */
@@ -257,7 +269,8 @@ static int read_swf_line(struct reader *r, const char *line)
 	j.limit_sec = clamp_positive(v[S_REQ_SEC]);
 	j.cpus = clamp_positive(v[S_PROCS] > 0 ? v[S_PROCS] : v[S_REQ_PROCS]);
 	j.think_sec = clamp_positive(v[S_THINK]);
-	if (v[S_AFTER] > 0 && v[S_AFTER] < (double)j.id)
+	if (v[S_AFTER] > 0 && v[S_AFTER] < (double)j.id &&
+	    v[S_AFTER] < (double)NP_QUEUE_NONE)
 		j.after = (uint32_t)v[S_AFTER];
 	if (v[S_STATUS] == SWF_CANCELLED && v[S_RUN] <= 0 && v[S_WAIT] >= 0)
 		j.cancel_sec = j.submit_sec + j.wait_sec + !j.wait_sec;
@@ -281,6 +294,9 @@ static int read_head(struct reader *r, char *line)
 	np_sacct_read_head(line, r->delimiter, columns, N_COLUMNS, &r->head);
 	strcpy(r->q->unused, r->head.unused);
 	r->q->priorities = has[C_PRIORITY];
+	if (r->head.twice != NP_SACCT_NONE)
+		return np_errf(r->err, -EINVAL, "%s:%zu: column %s given twice",
+			       r->source, r->line, columns[r->head.twice]);
 	if (has[C_JOBID] && has[C_SUBMIT] &&
 	    (has[C_ELAPSED] || has[C_ELAPSED_RAW] ||
 	     (has[C_START] && has[C_END])))
@@ -311,27 +327,48 @@ static int64_t parse_span(const char *text)
 	       (int64_t)sec : -1;
 }
 
-/* A number, perhaps with a unit; 0: none. */
-static uint32_t parse_count(const char *text)
+/* The number at the beginning of a text; 0: none. */
+static uint32_t parse_number(const char *text)
 {
-	char *end;
-	double v = strtod(text, &end);
+	unsigned long long n;
 
-	/* sacct prints "4K" on large machines */
-	if (end != text && (*end == 'K' || *end == 'k'))
-		v *= 1000;
-	return end != text && v > 0 && v <= UINT32_MAX ? (uint32_t)v : 0;
+	if (!isdigit((unsigned char)*text))
+		return 0;
+	n = strtoull(text, NULL, 10);
+	return n < NP_QUEUE_NONE ? (uint32_t)n : 0;
 }
 
-/* The first known number of three columns that mean nearly the same. */
-static uint32_t first_count(char *const *field, enum column a, enum column b,
-			    enum column c)
+/*
+ * The first known number of three columns that mean nearly the same; 0: none.
+ * False: a bad line, which was counted.
+ */
+static bool first_count(struct reader *r, char *const *field,
+			const enum column of[3], uint32_t *n)
 {
-	uint32_t n = parse_count(field[a]);
+	*n = 0;
+	for (size_t i = 0; !*n && i < 3; i++) {
+		const char *text = field[of[i]];
 
-	if (!n)
-		n = parse_count(field[b]);
-	return n ? n : parse_count(field[c]);
+		if (!*text || !np_sacct_count(text, n))
+			continue;
+		bad_line(r, "%s \"%.40s\", expected a whole number",
+			 columns[of[i]], text);
+		return false;
+	}
+	return true;
+}
+
+/* Nodes and processors; false: a bad line, which was counted. */
+static bool read_size(struct reader *r, char *const *field,
+		      struct np_queue_job *j)
+{
+	static const enum column nodes[] = { C_NNODES, C_ALLOC_NODES,
+					     C_REQ_NODES };
+	static const enum column cpus[] = { C_ALLOC_CPUS, C_NCPUS,
+					    C_REQ_CPUS };
+
+	return first_count(r, field, nodes, &j->nodes) &&
+	       first_count(r, field, cpus, &j->cpus);
 }
 
 static bool state_is(const char *state, const char *name)
@@ -345,7 +382,7 @@ static int64_t run_sec_of(char *const *field, int64_t start, int64_t end)
 	int64_t sec = -1;
 
 	if (isdigit((unsigned char)*field[C_ELAPSED_RAW]))
-		sec = parse_count(field[C_ELAPSED_RAW]);
+		sec = parse_number(field[C_ELAPSED_RAW]);
 	if (sec < 0 && *field[C_ELAPSED])
 		sec = parse_span(field[C_ELAPSED]);
 	if (sec < 0 && start >= 0 && end >= start)
@@ -356,7 +393,7 @@ static int64_t run_sec_of(char *const *field, int64_t start, int64_t end)
 /* Time limit in seconds; 0: unknown or unlimited. */
 static uint32_t limit_of(char *const *field)
 {
-	int64_t sec = 60 * (int64_t)parse_count(field[C_TIMELIMIT_RAW]);
+	int64_t sec = 60 * (int64_t)parse_number(field[C_TIMELIMIT_RAW]);
 
 	if (!sec)
 		sec = parse_span(field[C_TIMELIMIT]);
@@ -381,7 +418,7 @@ static uint32_t dependency_of(const char *submit_line)
 	if (strncmp(p, "after", 5))
 		return NP_QUEUE_NONE;
 	for (; *p && *p != ' '; p++) {
-		uint32_t id = *p == ':' ? parse_count(p + 1) : 0;
+		uint32_t id = *p == ':' ? parse_number(p + 1) : 0;
 
 		if (id && (last == NP_QUEUE_NONE || id > last))
 			last = id;
@@ -494,18 +531,22 @@ static int read_sacct_line(struct reader *r, char *line)
 		r->q->issues[NP_QUEUE_STEP]++;
 		return 0;
 	}
-	j.id = strtoull(field[C_JOBID], &end, 10);
+	/* "12", "12_3", "12_[4-9]" or "12+1" */
+	j.id = parse_number(field[C_JOBID]);
+	end = field[C_JOBID] + strspn(field[C_JOBID], "0123456789");
+	if (*end && !strchr("_+", *end))
+		j.id = 0;
 	if (*end == '_' && isdigit((unsigned char)end[1]))
-		j.task = parse_count(end + 1);
+		j.task = parse_number(end + 1);
 	j.after = dependency_of(field[C_SUBMIT_LINE]);
 	j.submit_sec = submit_of(field, j.after);
 	if (!j.id || j.submit_sec < 0)
 		return bad_line(r, "job \"%.40s\" submitted at \"%.40s\", "
 				"expected a number and a time",
 				field[C_JOBID], field[C_SUBMIT]);
-	j.nodes = first_count(field, C_NNODES, C_ALLOC_NODES, C_REQ_NODES);
-	j.cpus = first_count(field, C_ALLOC_CPUS, C_NCPUS, C_REQ_CPUS);
-	j.priority = parse_count(field[C_PRIORITY]);
+	if (!read_size(r, field, &j))
+		return 0;
+	j.priority = parse_number(field[C_PRIORITY]);
 	if (!read_times(r, field, &j))
 		return 0;
 	r->q->issues[NP_QUEUE_RESERVATION] += *field[C_RESERVATION] != '\0';
@@ -724,6 +765,10 @@ static int finish_log(struct reader *r)
 	struct np_queue_log *q = r->q;
 	struct np_queue_job **of;
 
+	if (!q->n && r->n_bad)
+		return np_errf(r->err, -EINVAL, "%.*s; none of %zu lines has a "
+			       "job that could be replayed", NP_ERR_LEN - 70,
+			       r->bad[0].text, q->lines);
 	if (!q->n)
 		return np_errf(r->err, -EINVAL, "%s: no job that could be "
 			       "replayed among %zu lines", r->source, q->lines);
@@ -746,7 +791,7 @@ int np_queue_log_read_fd(int fd, const char *source, const char *delimiter,
 {
 	struct np_queue_log q = { .n = 0 };
 	struct reader r = { .q = &q, .source = source, .delimiter = delimiter,
-			    .warn = warn, .arg = arg, .err = err };
+			    .err = err };
 	gzFile f = gzdopen(fd, "rb");
 	int rc;
 
@@ -760,11 +805,14 @@ int np_queue_log_read_fd(int fd, const char *source, const char *delimiter,
 		rc = finish_log(&r);
 	if (rc == -ENOMEM)
 		np_errf(err, rc, "%s: out of memory", source);
-	if (rc)
+	if (rc) {
 		np_queue_log_free(&q);
-	else
-		*out = q;
-	return rc;
+		return rc;
+	}
+	for (size_t i = 0; warn && i < r.n_bad; i++)
+		warn(r.bad[i].text, arg);
+	*out = q;
+	return 0;
 }
 
 int np_queue_log_read(const char *path, np_queue_warn_f *warn, void *arg,

@@ -66,8 +66,8 @@ struct np_queue_log {
 };
 
 /*
- * Read a log; path "-": standard input.  warn (may be NULL) is called for the
- * first bad lines, with file and line number.  Returns 0 (free with
+ * Read a log; path "-": standard input.  If the log can be used, warn (may be
+ * NULL) is called for the first bad lines, with file and line number.  Returns 0 (free with
  * np_queue_log_free()), or with err -EINVAL (no such log, or no job in it),
  * -E2BIG, -ENOMEM or what reading returned.
  */

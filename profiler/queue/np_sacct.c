@@ -88,7 +88,27 @@ size_t np_sacct_read_row(char *line, const char *delimiter,
 	return n;
 }
 
-/* ---- times ---- */
+/* ---- numbers and times ---- */
+
+int np_sacct_count(const char *text, uint32_t *n)
+{
+	static const char units[] = "KMGTP";
+	const char *unit;
+	double v;
+	char *end;
+
+	/* Exclude what strtod() would accept: signs, exponents, "0x". */
+	if (!isdigit((unsigned char)*text) || strpbrk(text, "xXeE"))
+		return -EINVAL;
+	v = strtod(text, &end);
+	unit = *end ? strchr(units, toupper((unsigned char)*end)) : NULL;
+	if (unit)
+		v = ldexp(v, 10 * (int)(unit - units + 1));
+	if (end[unit != NULL] || v > UINT32_MAX)
+		return -EINVAL;
+	*n = (uint32_t)v;
+	return 0;
+}
 
 const char *np_sacct_date(const char *text, bool utc, double *date)
 {

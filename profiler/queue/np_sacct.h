@@ -14,6 +14,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "np_err.h"
 
@@ -73,6 +74,13 @@ int np_sacct_read_json(const char *text, const char *source,
  * are NaN.  Returns what follows the date, or NULL if there is none.
  */
 const char *np_sacct_date(const char *text, bool utc, double *date);
+
+/*
+ * A number of nodes or processors as sacct prints it.  Without --noconvert
+ * AllocNodes and ReqNodes are "4K" for 4096 and "1.50K" for 1536.  Returns 0 or
+ * -EINVAL, also for more than 2^32 - 1.
+ */
+int np_sacct_count(const char *text, uint32_t *n);
 
 /*
  * A duration as sacct prints it, in seconds: "1-02:03:04", "02:03:04",

@@ -87,6 +87,23 @@ static void test_what_sacct_prints_is_read(void)
 	np_queue_log_free(&q);
 }
 
+/* sacct without --noconvert; a header of SWF without numbers. */
+static void test_units_and_unknown_numbers(void)
+{
+	static const char sacct[] = "JobID|Submit|ElapsedRaw|AllocNodes\n"
+		"1|100|60|4K\n2|101|60|1.50K\n";
+	static const char swf[] = "; MaxNodes: -1\n;MaxProcs: unknown\n"
+		SWF_JOB;
+	struct np_queue_log q;
+
+	T_CHECK(!read_text(sacct, strlen(sacct), &q, NULL));
+	T_CHECK(q.n == 2 && q.job[0].nodes == 4096 && q.job[1].nodes == 1536);
+	np_queue_log_free(&q);
+	T_CHECK(!read_text(swf, strlen(swf), &q, NULL));
+	T_CHECK(q.n == 1 && !q.max_nodes && !q.max_procs);
+	np_queue_log_free(&q);
+}
+
 static const struct {
 	const char *name, *text;
 	size_t n;    /* jobs */
@@ -130,6 +147,30 @@ static const struct {
 	  "" },
 	{ "a run time that is not a number", "JobID|Submit|ElapsedRaw|Start|"
 	  "End|NNodes\n7|1000|INVALID|1000|1060|2\n", 1, "" },
+	{ "no line that can be read", " 1 one 5\n 2 two 5\n", 0,
+	  "log:1: field 2: \"one\", expected a number of at least -1; none of "
+	  "2 lines has a job that could be replayed" },
+	{ "a file that ends its text later", " 1 one 5\n\x01\n", 0,
+	  "log:1: field 2: \"one\"" },
+	{ "an id below 0", HEAD "7|alice|x|1000|60|10|2|8|COMPLETED\n"
+	  "-8|alice|x|1000|60|10|2|8|COMPLETED\n", 1,
+	  "log:3: job \"-8\" submitted at \"1000\"" },
+	{ "an id with letters", HEAD "7|alice|x|1000|60|10|2|8|COMPLETED\n"
+	  "8x|alice|x|1000|60|10|2|8|COMPLETED\n", 1, "log:3: job \"8x\"" },
+	{ "an id beyond 2^64", HEAD "7|alice|x|1000|60|10|2|8|COMPLETED\n"
+	  "18446744073709551617|alice|x|1000|60|10|2|8|COMPLETED\n", 1,
+	  "log:3: job \"18446744073709551617\"" },
+	{ "nodes that are no number", HEAD "7|alice|x|1000|60|10|2|8|"
+	  "COMPLETED\n8|alice|x|1000|60|10|2x|8|COMPLETED\n", 1,
+	  "log:3: NNodes \"2x\", expected a whole number" },
+	{ "processors without an end", HEAD "7|alice|x|1000|60|10|2|8|"
+	  "COMPLETED\n8|alice|x|1000|60|10|2|inf|COMPLETED\n", 1,
+	  "log:3: NCPUS \"inf\", expected a whole number" },
+	{ "a column that is given twice", "JobID|Submit|ElapsedRaw|NNodes|"
+	  "nnodes\n7|1000|60|2|2\n", 0, "log:1: column NNodes given twice" },
+	{ "a job that waits for one beyond 2^32", SWF_JOB
+	  " 9999999999 110 5 60 4 -1 -1 4 600 -1 1 7 2 3 1 1 9999999990 -1\n",
+	  2, "" },
 	{ "a job that is no number", HEAD "7|alice|x|1000|60|10|2|8|"
 	  "COMPLETED\nx|alice|x|1000|60|10|2|8|COMPLETED\n", 1,
 	  "log:3: job \"x\" submitted at \"1000\"" },
@@ -148,6 +189,8 @@ static void test_what_cannot_be_read_is_reported(void)
 		T_ROW(rows[i].name, !q.n || q.job[0].run_sec >= 50);
 		T_ROW(rows[i].name, strstr(rc ? err.text : warnings,
 					   rows[i].says));
+		/* A log that cannot be used is one error, not several lines. */
+		T_ROW(rows[i].name, !rc || !*warnings);
 		np_queue_log_free(&q);
 	}
 }
@@ -250,6 +293,8 @@ static const struct t_case cases[] = {
 	  test_jobs_wait_for_jobs_with_later_submissions },
 	{ "arrays, dependencies and line breaks of sacct are read",
 	  test_arrays_dependencies_and_line_breaks_of_sacct_are_read },
+	{ "units and unknown numbers are read",
+	  test_units_and_unknown_numbers },
 	{ "what cannot be read is reported with file and line",
 	  test_what_cannot_be_read_is_reported },
 	{ NULL, NULL },

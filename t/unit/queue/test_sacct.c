@@ -95,6 +95,40 @@ static const struct {
 	{ "a day that is none", "2026-13-25T10:00:00", -EINVAL, 0 },
 };
 
+static const struct {
+	const char *name, *text;
+	int rc;
+	uint32_t n;
+} counts[] = {
+	{ "a number", "12", 0, 12 },
+	{ "none", "0", 0, 0 },
+	{ "4096 without --noconvert", "4K", 0, 4096 },
+	{ "1536 without --noconvert", "1.50K", 0, 1536 },
+	{ "2^20", "1M", 0, 1 << 20 },
+	{ "the largest", "4294967295", 0, UINT32_MAX },
+	{ "more than that", "4294967296", -EINVAL, 0 },
+	{ "more than that, with a unit", "4G", -EINVAL, 0 },
+	{ "nothing", "", -EINVAL, 0 },
+	{ "a unit alone", "K", -EINVAL, 0 },
+	{ "two units", "4KK", -EINVAL, 0 },
+	{ "a negative number", "-1", -EINVAL, 0 },
+	{ "hexadecimal", "0x10", -EINVAL, 0 },
+	{ "an exponent", "1e3", -EINVAL, 0 },
+	{ "no number", "nan", -EINVAL, 0 },
+	{ "without an end", "inf", -EINVAL, 0 },
+};
+
+static void test_counts(void)
+{
+	for (size_t i = 0; i < NP_ARRAY_SIZE(counts); i++) {
+		uint32_t n = 0;
+
+		T_ROW(counts[i].name,
+		      np_sacct_count(counts[i].text, &n) == counts[i].rc);
+		T_ROW(counts[i].name, n == counts[i].n);
+	}
+}
+
 static bool same(double a, double b)
 {
 	return isnan(a) ? isnan(b) : a == b;
@@ -127,6 +161,7 @@ static void test_times(void)
 static const struct t_case cases[] = {
 	{ "columns are found by name; damaged rows are recognised", test_read },
 	{ "columns that are named twice, and too many of them", test_head },
+	{ "numbers as sacct prints them", test_counts },
 	{ "times as sacct prints them", test_times },
 	{ NULL, NULL },
 };
