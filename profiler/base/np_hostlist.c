@@ -11,7 +11,8 @@
 
 #define NAME 255 /* longest name, in bytes; switch names are shorter */
 #define DEEPEST 8 /* most brackets in one word */
-#define SEPARATORS ", \t\n" /* Slurm's */
+#define BLANKS " \t\n"
+#define SEPARATORS "," BLANKS /* Slurm's */
 
 struct list {
 	char **names;
@@ -196,10 +197,12 @@ int np_hostlist_expand(const char *text, char ***names, size_t *n,
 	int rc = 0;
 
 	for (const char *p = text; !rc && p && *p; ) {
-		size_t len = word_len(p, ",");
+		size_t len;
 
+		p += strspn(p, BLANKS);
+		len = word_len(p, SEPARATORS);
 		rc = expand(&w, 0, p, len, 0);
-		p += len;
+		p += len + strspn(p + len, BLANKS);
 		if (*p == ',' && !*++p)
 			rc = -EINVAL;
 	}

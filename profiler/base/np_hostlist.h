@@ -12,8 +12,9 @@
 #define NP_HOSTLIST_MAX 65536 /* most names in one list */
 
 /*
- * Expand a list, in its order; "" and NULL have no names. *names: array of *n
- * malloc'ed strings for np_names_free(). Returns 0, -EINVAL (not a list),
+ * Expand a list, in its order; "" and NULL have no names. Blanks may be around
+ * names, or instead of a comma. *names: array of *n malloc'ed strings for
+ * np_names_free(). Returns 0, -EINVAL (not a list),
  * -E2BIG (too many names) or -ENOMEM, with err.
  */
 int np_hostlist_expand(const char *text, char ***names, size_t *n,
