@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,9 +22,10 @@ static double parse_percent(struct np_words *w, size_t i)
 {
 	const char *text = np_words_at(w, i);
 	char *end;
+	/* strtod() accepts more: "0x1p3". */
 	double v = strtod(text, &end);
 
-	if (end != text && (!*end || !strcmp(end, "%")) &&
+	if (end != text && !strpbrk(text, "xX") && (!*end || !strcmp(end, "%")) &&
 	    v > -100 && v <= MAX_PERCENT)
 		return v / 100;
 	np_words_fail(w, -EINVAL, "\"%.40s\": expected a percentage above "
@@ -44,15 +46,26 @@ static void parse_name(struct np_words *w, size_t i,
 		strcpy(out, text);
 }
 
+/* What p->pairs has of a pair; no name has blanks in it. */
+static size_t pair_key(const char *victim, const char *co,
+		       char key[2 * NP_MEASURED_NAME + 2])
+{
+	return (size_t)sprintf(key, "%.*s %.*s", NP_MEASURED_NAME, victim,
+			       NP_MEASURED_NAME, co);
+}
+
 /* Parse one line and append it. Each pair may occur only once. */
 static void parse_row(struct np_words *w, struct cli_predictions *p)
 {
 	struct cli_predicted r = { .low = NAN, .high = NAN };
+	char key[2 * NP_MEASURED_NAME + 2];
+	size_t len;
 
 	if (w->n != 3 && w->n != 5) {
-		np_words_fail(w, -EINVAL, "%zu words, expected a victim, a "
+		np_words_fail(w, -EINVAL, "%zu word%s, expected a victim, a "
 			      "co-runner, a percentage, and optionally the "
-			      "two ends of its interval", w->n);
+			      "two ends of its interval", w->n,
+			      w->n == 1 ? "" : "s");
 		return;
 	}
 	parse_name(w, 0, r.victim);
@@ -71,7 +84,9 @@ static void parse_row(struct np_words *w, struct cli_predictions *p)
 			      r.victim, r.co);
 	if (w->rc)
 		return;
-	if (np_array_grow(&p->row, p->n, sizeof(*p->row)))
+	len = pair_key(r.victim, r.co, key);
+	if (np_array_grow(&p->row, p->n, sizeof(*p->row)) ||
+	    np_index_add(&p->pairs, key, len) == NP_NO_INDEX)
 		np_words_no_memory(w);
 	else
 		p->row[p->n++] = r;
@@ -84,6 +99,7 @@ int cli_predictions_parse(const char *text, size_t len, const char *source,
 	struct np_words w;
 
 	np_words_open(&w, text, len, source, err);
+	w.rc = np_kind_check(text, len, NP_KIND_WORDS, source, err);
 	while (np_words_next(&w))
 		parse_row(&w, &p);
 	if (!w.rc && !p.n)
@@ -112,6 +128,7 @@ int cli_predictions_read(const char *path, struct cli_predictions *out,
 void cli_predictions_free(struct cli_predictions *p)
 {
 	free(p->row);
+	np_index_free(&p->pairs);
 	*p = (struct cli_predictions){ .n = 0 };
 }
 
@@ -119,9 +136,9 @@ const struct cli_predicted *
 cli_predictions_find(const struct cli_predictions *p, const char *victim,
 		     const char *co)
 {
-	for (size_t i = 0; i < p->n; i++)
-		if (!strcmp(p->row[i].victim, victim) &&
-		    !strcmp(p->row[i].co, co))
-			return &p->row[i];
-	return NULL;
+	char key[2 * NP_MEASURED_NAME + 2];
+	size_t len = pair_key(victim, co, key);
+	uint32_t at = np_index_find(&p->pairs, key, len);
+
+	return at == NP_NO_INDEX ? NULL : &p->row[at];
 }

@@ -14,6 +14,7 @@
 
 #include <stddef.h>
 
+#include "np_array.h"
 #include "np_err.h"
 #include "np_measured.h"
 
@@ -25,6 +26,7 @@ struct cli_predicted {
 struct cli_predictions {
 	struct cli_predicted *row;
 	size_t n;
+	struct np_index pairs; /* "VICTIM CO", in the order of the rows */
 };
 
 /*

@@ -287,11 +287,14 @@ static int check_external(const struct accuracy_file *f,
 {
 	for (size_t i = 0; i < opt->external.n; i++) {
 		const struct cli_predicted *p = &opt->external.row[i];
-		const struct names both = { { p->victim, p->co }, 2 };
-		int rc = check_names(f, &both, err);
+		const char *both[] = { p->victim, p->co };
 
-		if (rc)
-			return rc;
+		for (size_t k = 0; k < NP_ARRAY_SIZE(both); k++)
+			if (!known_name(&f->measured, both[k]))
+				return np_errf(err, -EINVAL, "%s: \"%s\": "
+					       "expected a program of %s",
+					       opt->predictions, both[k],
+					       f->path);
 	}
 	return 0;
 }
@@ -691,11 +694,10 @@ static int take_up_to(char *text, void *to, struct np_err *err)
 static int take_seed(char *text, void *to, struct np_err *err)
 {
 	struct accuracy_opt *opt = to;
-	char *end;
 
-	opt->predict.seed = strtoull(text, &end, 10);
-	return *text < '0' || *text > '9' || *end ?
-	       np_errf(err, -EINVAL, "--seed: expected a number") : 0;
+	return np_whole_parse(text, UINT64_MAX, &opt->predict.seed) ?
+	       np_errf(err, -EINVAL, "--seed=%.40s: expected a whole number",
+		       text) : 0;
 }
 
 #define AT(member) offsetof(struct accuracy_opt, member)

@@ -224,7 +224,7 @@ static int add_chassis(struct cli_places *p, const char *node,
 	const char *chassis = chassis_name(interface);
 	char name[MAX_NAME];
 
-	if (!chassis)
+	if (!chassis || !*chassis)
 		return 0;
 	copy_name(name, chassis, strlen(chassis));
 	return add_place(p, node, name);
@@ -397,8 +397,8 @@ int cli_places_latencies(const char *path, struct cli_places *p,
 		line_no++;
 		rc = add_line(&l, line);
 		if (rc == -EINVAL)
-			bad_line(err, path, line_no, "expected \"NODE NODE "
-			      "SECONDS\"");
+			np_errf(err, rc, "%s:%u: \"%.60s\": expected \"NODE "
+				"NODE SECONDS\"", path, line_no, line);
 		else if (rc == -E2BIG)
 			bad_line(err, path, line_no, "expected at most 1024 "
 			      "nodes");

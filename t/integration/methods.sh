@@ -67,7 +67,7 @@ test_wrong_usage_and_bad_files_are_reported() {
 	row 2 '--model needs an argument' --model
 	row 2 'no model "x", expected one of zero,' --model=x x
 	row 2 'expected names' --without=, x
-	row 2 'expected a number' --seed=x x
+	row 2 'seed=x: expected a whole number' --seed=x x
 	row 2 'up-to=much: expected a percentage' --up-to=much x
 	row 1 '^netprof: /nonexistent: No such file' /nonexistent
 	row 1 'not a regular file' /dev/zero
@@ -79,7 +79,8 @@ test_wrong_usage_and_bad_files_are_reported() {
 	row 1 '/nonexistent: No such file' --predictions=/nonexistent \
 		"$ROOT/t/data/pairs.json"
 	echo nobody pong 3 >"$TMPDIR/predictions"
-	row 1 'no program "nobody"' --predictions="$TMPDIR/predictions" \
+	row 1 'predictions: "nobody": expected a program of .*/pairs.json' \
+		--predictions="$TMPDIR/predictions" \
 		"$ROOT/t/data/pairs.json"
 }
 

@@ -29,6 +29,9 @@ static const struct {
 } refused[] = {
 	{ "nothing", "# only this\n", "t:1: expected a line" },
 	{ "too few words", "halo fft\n", "t:1: 2 words" },
+	{ "a single word", "halo\n", "t:1: 1 word, expected" },
+	{ "JSON", "{\"a\": 1}\n", "t:1: expected lines of words, got JSON" },
+	{ "hexadecimal", "halo fft 0x10\n", "t:1: \"0x10\"" },
 	{ "half of an interval", "halo fft 1 0\n", "t:1: 4 words" },
 	{ "no number", "halo fft much\n", "t:1: \"much\": expected a percentage" },
 	{ "not a number", "halo fft nan\n", "t:1: \"nan\"" },
