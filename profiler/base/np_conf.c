@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "np_option.h"
@@ -961,6 +962,7 @@ static int apply_text(struct np_conf *c, char *text, size_t len,
 
 int np_conf_load(struct np_conf *c, const char *path, struct np_err *err)
 {
+	struct stat st;
 	char *text;
 	ssize_t len;
 	int fd, rc;
@@ -970,6 +972,12 @@ int np_conf_load(struct np_conf *c, const char *path, struct np_err *err)
 	if (fd < 0)
 		return errno == ENOENT ? 0 :
 		       np_errf(err, -errno, "%s: %s", path, strerror(errno));
+	/* A FIFO without a writer would count as an empty file. */
+	if (!fstat(fd, &st) && S_ISFIFO(st.st_mode)) {
+		close(fd);
+		return np_errf(err, -ESPIPE, "%s: %s", path,
+			       np_read_irregular(&st));
+	}
 	len = np_read_text(fd, MAX_FILE + 1, &text);
 	close(fd);
 	if (len < 0)
