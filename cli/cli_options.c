@@ -213,6 +213,9 @@ static int check_arguments(const struct cli_cmd *cmd,
 	if (o->n_apps > cmd->most)
 		return cli_usage(cmd, "unexpected argument \"%.64s\"",
 				 o->apps[cmd->most]);
+	if (o->plot && o->format)
+		return cli_usage(cmd, "--plot has no effect with an output for "
+				 "programs");
 	if (o->published && o->user_given)
 		return cli_usage(cmd, "expected only one of --user and "
 				 "--published");

@@ -353,6 +353,7 @@ static int measure_all(const struct options *o, struct np_loggps_record *r,
 	return rc;
 }
 
+#define MAX_BYTES (1u << 20) /* the default of --max-bytes */
 #define AT(member) offsetof(struct options, member)
 
 static const struct np_option options[] = {
@@ -378,6 +379,11 @@ static int parse(const struct cli_cmd *self, int argc, char **argv,
 	if (rc < 0 && o->show && (o->output || o->dry_run))
 		return cli_usage(self, "--show measures nothing: no --output "
 				 "and no --dry-run");
+	if (rc < 0 && o->show && (o->blocks != NP_PRTT_BLOCKS ||
+				  o->max_bytes != MAX_BYTES ||
+				  o->max_trip_sec != NP_PRTT_TRIP_SEC))
+		return cli_usage(self, "--show measures nothing: no --blocks, "
+				 "--max-bytes and --max-trip");
 	if (rc < 0 && !o->show && o->cluster)
 		return cli_usage(self, "--cluster needs --show");
 	o->json = rc < 0 && given.format == CLI_JSON;
@@ -515,7 +521,7 @@ static int print_json(const struct np_loggps_record *r)
 static int run_loggps(const struct cli_cmd *self, int argc, char **argv)
 {
 	struct options o = {
-		.blocks = NP_PRTT_BLOCKS, .max_bytes = 1u << 20,
+		.blocks = NP_PRTT_BLOCKS, .max_bytes = MAX_BYTES,
 		.max_trip_sec = NP_PRTT_TRIP_SEC,
 	};
 	struct np_loggps_record r = { 0 };

@@ -158,6 +158,12 @@ static int run_trace(const struct cli_cmd *self, int argc, char **argv)
 	if (opt.goal && opt.liballprof)
 		return cli_usage(self, "--goal and --liballprof: expected one "
 				 "of them");
+	if ((opt.goal || opt.liballprof) && o.format)
+		return cli_usage(self, "--json and --parsable have no effect "
+				 "with --goal and --liballprof");
+	if (opt.choices.n && !opt.goal && !opt.liballprof)
+		return cli_usage(self, "--collective has no effect without "
+				 "--goal or --liballprof");
 	rc = cli_trace_path(o.app, &path);
 	if (rc >= 0)
 		return rc;

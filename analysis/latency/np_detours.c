@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "np_array.h"
+#include "np_read.h"
 #include "np_rng.h"
 
 #define RANDOM 4096 /* number of detours in a generated trace */
@@ -101,6 +102,11 @@ int np_detours_read(FILE *f, const char *name, struct np_detours *out,
 
 	while (!rc && fgets(line, sizeof(line), f)) {
 		n++;
+		if (n == 1 && np_kind_check(line, strlen(line), NP_KIND_WORDS,
+					    name, err)) {
+			np_detours_free(&d);
+			return -EINVAL;
+		}
 		if (!strchr(line, '\n') && !feof(f))
 			rc = -EINVAL;
 		else

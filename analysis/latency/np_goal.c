@@ -351,6 +351,9 @@ static void unexpected(struct text_reader *r, const char *wanted)
 {
 	if (!r->len)
 		fail(r, "the file ends, expected %s", wanted);
+	else if ((unsigned char)*r->word < ' ')
+		fail(r, "byte 0x%02x, expected %s", (unsigned char)*r->word,
+		     wanted);
 	else
 		fail(r, "\"%.*s\", expected %s", (int)r->len, r->word, wanted);
 }

@@ -633,6 +633,7 @@ static int alloc_job(const struct program *p,
 static int play(struct replay *r, size_t m, struct np_err *err)
 {
 	struct np_replay_job all[MAX_PROGRAMS];
+	struct np_err why = NP_ERR_INIT;
 	int rc = 0;
 
 	r->play.model = r->net.model[m];
@@ -644,13 +645,19 @@ static int play(struct replay *r, size_t m, struct np_err *err)
 			return np_errf(err, -ENOMEM, "out of memory");
 		all[k] = p->together[m];
 		rc = np_replay_run(&r->play, &p->alone[m], 1, false, NULL,
-				   err);
+				   &why);
+		if (rc)
+			return np_errf(err, rc, "%.120s: model %s: %s", p->path,
+				       r->net.model[m]->name, why.text);
 	}
 	if (!rc && r->n > 1)
-		rc = np_replay_run(&r->play, all, r->n, true, NULL, err);
-	for (size_t k = 0; !rc && r->n > 1 && k < r->n; k++)
+		rc = np_replay_run(&r->play, all, r->n, true, NULL, &why);
+	if (rc)
+		return np_errf(err, rc, "all programs together: model %s: %s",
+			       r->net.model[m]->name, why.text);
+	for (size_t k = 0; r->n > 1 && k < r->n; k++)
 		r->p[k].together[m] = all[k];
-	return rc;
+	return 0;
 }
 
 /* Simulates all programs under each model. */
@@ -661,8 +668,7 @@ static int play_all(struct replay *r)
 	r->play.param = r->net.param;
 	for (size_t m = 0; m < r->net.n; m++)
 		if (play(r, m, &err))
-			return cli_fail("model %s: %s", r->net.model[m]->name,
-					err.text);
+			return cli_fail("%s", err.text);
 	return 0;
 }
 

@@ -105,7 +105,7 @@ static const struct {
 	  "lllllllllllllllllllllllllllllllllllllllllllllllllllllll: calc 1 }",
 	  "a word of more than 63 characters: llllllllllllllll..." },
 	{ "control characters are not shown", "num_ranks 1\nrank 0 { \033 }",
-	  "\"?\", expected" },
+	  "byte 0x1b, expected" },
 };
 
 static void test_bad(void)
