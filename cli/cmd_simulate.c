@@ -18,6 +18,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "cli_json_put.h"
@@ -323,12 +324,20 @@ struct cli_sim_policy {
 	struct np_sim_gain gain;
 };
 
+#define MAX_MIX 64 /* names in --mix */
+
 /* The options of the command. */
 struct cli_sim_options {
 	const char *swf, *sacct, *last; /* source of the jobs: one of them */
-	const char *leaves, *topology;	/* source of the cluster */
+	const char *topology;		/* source of the cluster, or --leaves */
+	unsigned groups, leaves, nodes; /* --leaves; leaves 0: not given */
 	uint32_t cpus;			/* --cpus-per-node; 0: not given */
-	const char *rules, *mix, *pairs, *policies, *events;
+	const char *rules, *pairs, *policies, *events;
+	struct {
+		const char *name[MAX_MIX];
+		double share[MAX_MIX], sum;
+		size_t n; /* 0: not given */
+	} mix;
 	const char *shares; /* output of sshare */
 	char *setting[CLI_SIM_SETTINGS];
 	size_t n_settings;
@@ -403,30 +412,54 @@ struct cli_simulate {
 
 /* ---- jobs ---- */
 
+/* The unit of --last=30d in the words of sacct; NULL: it is no such time. */
+static const char *unit_of_last(const char *last, size_t *digits)
+{
+	static const char letters[] = "dhmw";
+	static const char *const units[] = { "days", "hours", "minutes",
+					     "weeks" };
+	const char *letter;
+
+	*digits = strspn(last, "0123456789");
+	if (!*digits || *digits > 5 || !last[*digits] || last[*digits + 1])
+		return NULL;
+	letter = strchr(letters, last[*digits]);
+	return letter ? units[letter - letters] : NULL;
+}
+
+/*
+ * The end of sacct. If it failed, what it printed is not all; but the reader may
+ * have ended it, too, after an error of its own.
+ */
+static int close_accounting(FILE *f, int rc, struct np_err *err)
+{
+	int status = pclose(f);
+	bool failed = !WIFEXITED(status) || WEXITSTATUS(status);
+
+	if (!failed || (rc && WIFSIGNALED(status)))
+		return rc;
+	return rc ? np_errf(err, rc, "sacct returned no jobs: is accounting "
+			    "enabled?  (netprof check)") :
+		    np_errf(err, -EIO, "sacct failed before it had printed "
+			    "all jobs; run it by hand to see why");
+}
+
 /* The output of sacct may be long, so it is read from a pipe. */
 static int read_accounting(struct cli_simulate *s, struct np_err *err)
 {
-	static const char *const unit = "dhmw";
 	const char *last = s->o->last;
-	size_t digits = strspn(last, "0123456789");
-	static const char *const name[] = { "days", "hours", "minutes",
-					    "weeks" };
-	const char *u = digits && digits < 6 && last[digits] &&
-		!last[digits + 1] ? strchr(unit, last[digits]) : NULL;
+	size_t digits;
+	const char *unit = unit_of_last(last, &digits);
 	char command[512], delimiter[32];
 	FILE *f;
 	int rc;
 
-	if (!u)
-		return np_errf(err, -EINVAL, "--last=%.40s: expected a time "
-			       "such as 30d, 12h or 4w", last);
 	cli_sacct_delimiter(delimiter, sizeof(delimiter));
 	snprintf(command, sizeof(command), "SLURM_TIME_FORMAT=%%s exec sacct -a "
 		 "-X -P -S now-%.*s%s --delimiter='%s' -o JobID,User,Account,"
 		 "JobName,Partition,Submit,Eligible,Start,End,ElapsedRaw,"
 		 "TimelimitRaw,NNodes,NCPUS,State,Priority,Reservation,"
-		 "SubmitLine </dev/null", (int)digits, last, name[u - unit],
-		 delimiter);
+		 "SubmitLine </dev/null", (int)digits, last, unit, delimiter);
 	/* The command begins with exec: pclose() waits for sacct itself. */
 	f = popen(command, "re");
 	if (!f)
@@ -434,10 +467,7 @@ static int read_accounting(struct cli_simulate *s, struct np_err *err)
 	/* The reader closes its descriptor, and pclose() the other one. */
 	rc = np_queue_log_read_fd(dup(fileno(f)), "sacct", delimiter,
 				  cli_warn_line, NULL, &s->log, err);
-	if (pclose(f) && rc)
-		np_errf(err, rc, "sacct returned no jobs: is accounting "
-			"enabled?  (netprof check)");
-	return rc;
+	return close_accounting(f, rc, err);
 }
 
 /* Read the log, or the accounting, into s->log. */
@@ -521,11 +551,21 @@ static int add_leaf(struct map *m, const char *name, const char *nodes)
 	return np_hostlist_each(nodes, add_node, m);
 }
 
+static int ignore_name(void *arg, const char *name)
+{
+	(void)arg;
+	(void)name;
+	return 0;
+}
+
 /* Append a switch above other switches. */
 static int add_above(struct map *m, const char *name, const char *children)
 {
+	int rc = np_hostlist_each(children, ignore_name, NULL);
 	struct above *w;
 
+	if (rc)
+		return rc;
 	if (np_array_grow(&m->above, m->n_above, sizeof(*m->above)))
 		return -ENOMEM;
 	w = &m->above[m->n_above];
@@ -729,8 +769,8 @@ static bool yaml_value(const char *item, const char *key, char *buf)
 }
 
 /* An item without nodes and children: is there a key that was meant so? */
-static int check_keys(const char *item, const char *path, const char *name,
-		      struct np_err *err)
+static int check_keys(const char *item, const char *path, unsigned line,
+		      const char *name, struct np_err *err)
 {
 	static const char *const known[] = { "switch", "block", "topology",
 					     "cluster_default" };
@@ -742,16 +782,19 @@ static int check_keys(const char *item, const char *path, const char *name,
 			    !memcmp(p, known[k], len))
 				break;
 		if (k == NP_ARRAY_SIZE(known))
-			return np_errf(err, -EINVAL, "%s: %s: unknown key "
+			return np_errf(err, -EINVAL, "%s:%u: %s: unknown key "
 				       "\"%.*s\", expected nodes or children",
-				       path, name, (int)len, p);
+				       path, line, name, (int)len, p);
 	}
 	return 0;
 }
 
-/* An item of a list: a switch, a block, or something else. */
-static int take_item(struct map *m, const char *path, const char *item,
-		     char *value, struct np_err *err)
+/*
+ * An item of a list, which begins in this line: a switch, a block, or something
+ * else.
+ */
+static int take_item(struct map *m, const char *path, unsigned line,
+		     const char *item, char *value, struct np_err *err)
 {
 	char name[sizeof(m->leaf->name)];
 	bool nodes;
@@ -761,27 +804,38 @@ static int take_item(struct map *m, const char *path, const char *item,
 	     !yaml_value(item, "block", value)) || !*value)
 		return 0;
 	if (strlen(value) >= sizeof(name))
-		return np_errf(err, -EINVAL, "%s: %.64s...: expected a name of "
-			       "at most %zu characters", path, value,
+		return np_errf(err, -EINVAL, "%s:%u: %.64s...: expected a name "
+			       "of at most %zu characters", path, line, value,
 			       sizeof(name) - 1);
 	strcpy(name, value);
 	if (np_index_add(&m->defined, name, strlen(name)) == NP_NO_INDEX)
 		return np_errf(err, -ENOMEM, "out of memory");
 	nodes = yaml_value(item, "nodes", value);
 	if (!nodes && !yaml_value(item, "children", value))
-		return check_keys(item, path, name, err);
+		return check_keys(item, path, line, name, err);
 	/* No list is empty, begins as other forms of a text do, or has quotes. */
 	rc = !*value || strchr("|>&*!", *value) || strpbrk(value, "\"';") ?
 		-EINVAL :
 	     nodes ? add_leaf(m, name, value) : add_above(m, name, value);
-	return rc ? np_errf(err, rc, "%s: %s: not a list such as n[0-3],n7, or "
-			    "too long: \"%.64s\"", path, name, value) : 0;
+	return rc ? np_errf(err, rc, "%s:%u: %s: not a list such as n[0-3],n7, "
+			    "or too long: \"%.64s\"", path, line, name,
+			    value) : 0;
+}
+
+static unsigned count_lines(const char *text, const char *end)
+{
+	unsigned n = 0;
+
+	for (; text < end; text++)
+		n += *text == '\n';
+	return n;
 }
 
 /* topology.yaml(5): lists of switches or blocks, in block or flow style. */
 static int read_yaml(struct map *m, const char *path, struct np_err *err)
 {
 	char *text, *value, *item, *next;
+	unsigned line = 1;
 	size_t len;
 	int rc = np_read_file(path, MAX_RESPONSE, &text, &len, err);
 
@@ -791,11 +845,14 @@ static int read_yaml(struct map *m, const char *path, struct np_err *err)
 	if (!value)
 		rc = np_errf(err, -ENOMEM, "out of memory");
 	blank_comments(text);
-	for (item = next_item(text, true); !rc && item; item = next) {
+	item = next_item(text, true);
+	line += item ? count_lines(text, item) : 0;
+	for (; !rc && item; item = next) {
 		next = next_item(item + 1, false);
 		if (next)
 			*next = '\0';
-		rc = take_item(m, path, item + 1, value, err);
+		rc = take_item(m, path, line, item + 1, value, err);
+		line += next ? count_lines(item, next) : 0;
 	}
 	free(value);
 	free(text);
@@ -833,27 +890,14 @@ static int make_leaf_groups(struct map *m, unsigned groups, unsigned leaves)
 	return rc;
 }
 
-/* text: leaves and nodes of each, "64x32", or groups of these, "4x16x32" */
-static int make_leaves(struct map *m, const char *text, struct np_err *err)
+/* --leaves */
+static int make_leaves(struct map *m, const struct cli_sim_options *o,
+		       struct np_err *err)
 {
-	unsigned groups = 0, leaves = 0, nodes = 0;
+	unsigned groups = o->groups, leaves = o->leaves, nodes = o->nodes;
 	char name[64], list[64];
-	int end = 0, rc = 0;
+	int rc = 0;
 
-	sscanf(text, "%5ux%5ux%5u%n", &groups, &leaves, &nodes, &end);
-	if (!end) {
-		groups = 0;
-		sscanf(text, "%5ux%5u%n", &leaves, &nodes, &end);
-	} else if (!groups) {
-		end = 0;
-	}
-	if (!end || text[end] || !leaves || !nodes || nodes > NP_LEAF_MAX_NODES ||
-	    (uint64_t)leaves * (groups ? groups : 1) > NP_LEAVES_MAX ||
-	    (uint64_t)leaves * (groups ? groups : 1) * nodes >
-	    NP_LEAVES_MAX_NODES)
-		return np_errf(err, -EINVAL, "--leaves=%.40s: expected leaves "
-			       "and nodes on each, such as 64x32, or groups of "
-			       "leaves, such as 4x16x32", text);
 	/* Nodes are numbered through all leaves, as on a real cluster. */
 	for (unsigned i = 0; !rc && i < leaves * (groups ? groups : 1); i++) {
 		snprintf(name, sizeof(name), "leaf%u", i);
@@ -915,8 +959,9 @@ static int current_topology(struct map *m, struct np_err *err)
 		rc = np_errf(err, -ENODATA, "Slurm has no leaf switches; "
 			     "describe the cluster with --leaves=64x32 or "
 			     "--topology=topology.conf");
-	if (!rc && take_above(m, text))
-		rc = np_errf(err, -ENOMEM, "out of memory");
+	if (!rc && (rc = take_above(m, text)))
+		np_errf(err, rc, rc == -ENOMEM ? "out of memory" :
+			"scontrol show topology: not a list of switches");
 	np_topo_free(&t);
 	free(text);
 	return rc;
@@ -927,20 +972,19 @@ static uint32_t cluster_cpus(void)
 {
 	static char *const argv[] = { "sinfo", "-h", "-e", "-o", "%D %c",
 				      NULL };
-	char text[4096], *line = text;
-	unsigned nodes, cpus, most = 0, found = 0;
+	char text[4096], count[2][16], *rest = text, *line;
+	uint32_t nodes, cpus, most = 0, found = 0;
 
 	if (cli_spawn(argv, SCONTROL_SEC, text, sizeof(text)))
 		return 0;
-	for (; sscanf(line, "%9u %9u", &nodes, &cpus) == 2;
-	     line += strcspn(line, "\n") + 1) {
+	while ((line = strsep(&rest, "\n")) &&
+	       sscanf(line, "%15s %15s", count[0], count[1]) == 2 &&
+	       !np_sacct_count(count[0], &nodes) &&
+	       !np_sacct_count(count[1], &cpus)) /* "1K" for 1024 */
 		if (nodes > most) {
 			most = nodes;
 			found = cpus;
 		}
-		if (!strchr(line, '\n'))
-			break;
-	}
 	return found;
 }
 
@@ -1035,10 +1079,12 @@ static int build_switches(struct cli_simulate *s, struct map *m,
 	for (size_t i = 0; !rc && i < m->n_above; i++) {
 		rc = collect(m, &m->above[i], 1);
 		if (rc)
-			return np_errf(err, rc, "switch %s: not a list of "
+			return np_errf(err, rc, "%s: switch %s: not a list of "
 				       "switches, or more than %d levels: "
-				       "%.64s", m->above[i].name, MAX_LEVELS,
-				       m->above[i].children);
+				       "%.64s", s->o->topology ?
+				       s->o->topology : "scontrol show "
+				       "topology", m->above[i].name,
+				       MAX_LEVELS, m->above[i].children);
 		to[i] = (struct np_sim_switch){ m->above[i].level,
 						m->above[i].leaves };
 	}
@@ -1088,7 +1134,7 @@ static int read_cluster(struct cli_simulate *s)
 	const struct cli_sim_options *o = s->o;
 	struct np_err err = NP_ERR_INIT;
 	struct map m = { .n = 0 };
-	int rc = o->leaves ? make_leaves(&m, o->leaves, &err) :
+	int rc = o->leaves ? make_leaves(&m, o, &err) :
 		 o->topology ? read_topology(&m, o->topology, &err) :
 			       current_topology(&m, &err);
 
@@ -1207,6 +1253,14 @@ static int add_share(struct cli_simulate *s, struct accounts *a,
 	return at == NP_NO_INDEX ? -ENOMEM : 0;
 }
 
+static void cut_return(char *line)
+{
+	size_t len = strlen(line);
+
+	if (len && line[len - 1] == '\r')
+		line[len - 1] = '\0';
+}
+
 /* The output of sshare --parsable2, which is changed. */
 static int parse_sshare(struct cli_simulate *s, char *text, const char *source,
 			struct np_err *err)
@@ -1215,27 +1269,35 @@ static int parse_sshare(struct cli_simulate *s, char *text, const char *source,
 	struct accounts a = { .depth = 0 };
 	struct np_sacct_head h;
 
+	cut_return(line);
 	np_sacct_read_head(line, "|", share_columns, N_SHARE_COLUMNS, &h);
+	if (h.twice != NP_SACCT_NONE)
+		return np_errf(err, -EINVAL, "%s:1: column %s given twice",
+			       source, share_columns[h.twice]);
 	for (size_t i = 0; i < N_SHARE_COLUMNS; i++)
 		if (!h.has[i])
 			return np_errf(err, -EINVAL, "%s:1: no column %s: "
 				       "expected the output of sshare -a "
 				       "--parsable2", source, share_columns[i]);
 	for (unsigned n = 2; (line = strsep(&text, "\n")); n++) {
+		char shown[41];
 		int rc = 0;
 
+		cut_return(line);
 		if (!*line)
 			continue;
+		snprintf(shown, sizeof(shown), "%s", line);
 		if (np_sacct_read_row(line, "|", &h, value, N_SHARE_COLUMNS) !=
 		    h.n)
 			rc = -EINVAL;
 		if (!rc)
 			rc = add_share(s, &a, value);
 		if (rc)
-			return np_errf(err, rc, rc == -ENOMEM ?
-				       "%s:%u: out of memory" : "%s:%u: "
-				       "expected an account, a user or none, "
-				       "and shares", source, n);
+			return rc == -ENOMEM ?
+				np_errf(err, rc, "out of memory") :
+				np_errf(err, rc, "%s:%u: \"%s\": expected an "
+					"account, a user or none, and shares",
+					source, n, shown);
 	}
 	return s->associations.n ? 0 :
 	       np_errf(err, -EINVAL, "%s: no account", source);
@@ -1375,8 +1437,9 @@ static int add_profile(struct cli_simulate *s, const char *name, int32_t *out)
 	*out = profile_of(s, name);
 	if (*out >= 0 || !strcmp(name, "unknown"))
 		return 0;
-	if (p->n >= NP_CONFLICT_MAX_PROFILES ||
-	    np_array_grow(&p->name, p->n, sizeof(*p->name)))
+	if (p->n >= NP_CONFLICT_MAX_PROFILES)
+		return -E2BIG;
+	if (np_array_grow(&p->name, p->n, sizeof(*p->name)))
 		return -ENOMEM;
 	snprintf(p->name[p->n], sizeof(*p->name), "%s", name);
 	*out = (int32_t)p->n++;
@@ -1412,6 +1475,8 @@ static int take_pattern(struct rule *r, char *word)
 	*value++ = '\0';
 	for (int k = 0; k < N_KEYS; k++)
 		if (!strcmp(word, keys[k])) {
+			if (r->pattern[k])
+				return -EEXIST;
 			r->pattern[k] = value;
 			return 0;
 		}
@@ -1424,6 +1489,7 @@ static int take_rule(struct cli_simulate *s, struct rules *rules, char *line,
 {
 	struct rule r = { .profile = NP_PROFILE_UNKNOWN };
 	char *save = NULL, *word;
+	int rc;
 
 	line[strcspn(line, "#")] = '\0';
 	word = strtok_r(line, " \t\r", &save);
@@ -1433,10 +1499,17 @@ static int take_rule(struct cli_simulate *s, struct rules *rules, char *line,
 	if (strlen(word) >= CLI_SIM_NAME || strchr(word, '='))
 		return cli_fail("%s:%u: \"%.64s\": expected the name of a "
 				"profile", s->o->rules, number, word);
-	if (add_profile(s, word, &r.profile))
-		return cli_fail("out of memory");
+	rc = add_profile(s, word, &r.profile);
+	if (rc)
+		return rc == -ENOMEM ? cli_fail("out of memory") :
+		       cli_fail("%s:%u: \"%.64s\": more than %d profiles",
+				s->o->rules, number, word,
+				NP_CONFLICT_MAX_PROFILES);
 	while ((word = strtok_r(NULL, " \t\r", &save)))
-		if (take_pattern(&r, word))
+		if ((rc = take_pattern(&r, word)) == -EEXIST)
+			return cli_fail("%s:%u: \"%.64s=\" is given twice",
+					s->o->rules, number, word);
+		else if (rc)
 			return cli_fail("%s:%u: \"%.64s\": expected user=, "
 					"account=, name=, command= or "
 					"partition= with a pattern",
@@ -1503,41 +1576,16 @@ static int names_are_profiles(struct cli_simulate *s)
 	return -1;
 }
 
-/* --mix=fft:20,unknown:80 */
-struct mix {
-	int32_t profile[64];
-	double share[64], sum;
-	size_t n;
-};
-
-/* Parse --mix; names that are not profiles yet are added. */
-static int parse_mix(struct cli_simulate *s, struct mix *m)
+/* --mix: names that are not profiles yet are added. */
+static int add_mix(struct cli_simulate *s)
 {
-	char *text = strdup(s->o->mix), *save = NULL, *word;
-	int rc = text ? -1 : cli_fail("out of memory");
+	int32_t profile;
 
-	m->n = 0;
-	m->sum = 0;
-	for (word = text ? strtok_r(text, ",", &save) : NULL; rc < 0 && word;
-	     word = strtok_r(NULL, ",", &save)) {
-		char *colon = strrchr(word, ':'), *end = NULL;
-		double share = colon ? strtod(colon + 1, &end) : -1;
-
-		if (!colon || colon == word || *end || !(share > 0) ||
-		    share > 1e6 || m->n == NP_ARRAY_SIZE(m->share) ||
-		    colon - word >= CLI_SIM_NAME) {
-			rc = cli_fail("--mix: \"%.64s\": expected a name and a "
-				      "weight, such as fft:20", word);
-			break;
-		}
-		*colon = '\0';
-		if (add_profile(s, word, &m->profile[m->n]))
-			rc = cli_fail("out of memory");
-		m->share[m->n++] = share;
-		m->sum += share;
-	}
-	free(text);
-	return rc;
+	for (size_t i = 0; i < s->o->mix.n; i++)
+		if (add_profile(s, s->o->mix.name[i], &profile))
+			return cli_fail("--mix: more than %d profiles, or out "
+					"of memory", NP_CONFLICT_MAX_PROFILES);
+	return -1;
 }
 
 /*
@@ -1596,23 +1644,22 @@ static void count_known(struct cli_simulate *s)
 /* Assign profiles to jobs for one seed: drawn by --mix, or else unchanged. */
 static void sim_draw(struct cli_simulate *s, uint32_t seed)
 {
-	struct mix m;
+	const double *share = s->o->mix.share;
+	int32_t profile[MAX_MIX];
 
-	if (s->o->mix && parse_mix(s, &m) < 0)
-		for (size_t i = 0; i < s->log.n; i++) {
-			/*
-			 * 53 random bits, as a number below the sum of the
-			 * weights.
-			 */
-			double at = (double)(scramble(s->log.job[i].id * 1000003 +
-						      seed) >> 11) * 0x1p-53 *
-				    m.sum;
-			size_t k = 0;
+	for (size_t k = 0; k < s->o->mix.n; k++)
+		profile[k] = profile_of(s, s->o->mix.name[k]);
+	for (size_t i = 0; s->o->mix.n && i < s->log.n; i++) {
+		/* 53 random bits, as a number below the sum of the weights. */
+		double at = (double)(scramble(s->log.job[i].id * 1000003 +
+					      seed) >> 11) * 0x1p-53 *
+			    s->o->mix.sum;
+		size_t k = 0;
 
-			while (k + 1 < m.n && at >= m.share[k])
-				at -= m.share[k++];
-			s->job[i].profile = m.profile[k];
-		}
+		while (k + 1 < s->o->mix.n && at >= share[k])
+			at -= share[k++];
+		s->job[i].profile = profile[k];
+	}
 	count_known(s);
 }
 
@@ -1827,16 +1874,15 @@ static int predict_from_store(struct cli_simulate *s)
 static int make_profiles(struct cli_simulate *s)
 {
 	struct rules rules = { .n = 0 };
-	struct mix mix;
 	int rc = s->o->rules ? read_rules(s, &rules) : -1;
 
-	if (rc < 0 && s->o->mix)
-		rc = parse_mix(s, &mix);
+	if (rc < 0)
+		rc = add_mix(s);
 	if (rc < 0)
 		rc = s->o->pairs ? read_pairs(s) : predict_from_store(s);
 	if (rc < 0 && s->o->rules)
 		apply_rules(s, &rules);
-	else if (rc < 0 && !s->o->mix)
+	else if (rc < 0 && !s->o->mix.n)
 		rc = names_are_profiles(s);
 	free(rules.rule);
 	free(rules.text);
@@ -1849,38 +1895,48 @@ static int make_profiles(struct cli_simulate *s)
  * A setting of netprof.conf, such as "MaxSlowdown=20%"; without a unit a
  * MaxSlowdown is in percent.
  */
-static int set_key(struct np_conf *conf, const char *text)
+static int set_key(struct np_conf *conf, const char *text, struct np_err *err)
 {
 	const char *equal = strchr(text, '=');
-	struct np_err err = NP_ERR_INIT;
 	char value[128];
 	int rc;
 
 	if (!equal)
-		return cli_fail("--set=%.64s: expected KEY=VALUE of "
-				"netprof.conf(5), such as MaxSlowdown=20%%",
-				text);
+		return np_errf(err, -EINVAL, "--set=%.64s: expected KEY=VALUE "
+			       "of netprof.conf(5), such as MaxSlowdown=20%%",
+			       text);
 	snprintf(value, sizeof(value), "%s%s", equal + 1,
 		 !strncasecmp(text, "MaxSlowdown", (size_t)(equal - text)) &&
 		 equal[1] && !strchr(equal, '%') ? "%" : "");
-	rc = np_conf_set_key(conf, text, (size_t)(equal - text), value, &err);
-	if (rc == -ENOENT)
-		return cli_fail("--set=%.64s: netprof.conf(5) has no such key",
-				text);
-	return rc ? cli_fail("%s", err.text) : -1;
+	rc = np_conf_set_key(conf, text, (size_t)(equal - text), value, err);
+	return rc == -ENOENT ? np_errf(err, -EINVAL, "--set=%.64s: "
+				       "netprof.conf(5) has no such key", text) :
+			       rc;
 }
 
 /* Parse the mode of a policy. */
-static int take_mode(const char *word, enum np_mode *mode)
+static int take_mode(const char *word, enum np_mode *mode, struct np_err *err)
 {
 	for (int m = NP_MODE_OFF; m <= NP_MODE_ENFORCE; m++)
 		if (!strcmp(word, np_mode_name((enum np_mode)m))) {
 			*mode = (enum np_mode)m;
-			return -1;
+			return 0;
 		}
-	return cli_fail("--policy: \"%.64s\": expected off, advise, prefer or "
-			"enforce, with settings such as "
-			"enforce:MaxSlowdown=20%%", word);
+	return np_errf(err, -EINVAL, "--policy: \"%.64s\": expected off, "
+		       "advise, prefer or enforce, with settings such as "
+		       "enforce:MaxSlowdown=20%%", word);
+}
+
+/* Parse "enforce:MaxSlowdown=20%"; conf is what it changes. */
+static int parse_policy(char *word, struct np_conf *conf, enum np_mode *mode,
+			struct np_err *err)
+{
+	char *save = NULL, *part = strtok_r(word, ":", &save);
+	int rc = take_mode(part ? part : "", mode, err);
+
+	while (!rc && (part = strtok_r(NULL, ":", &save)))
+		rc = set_key(conf, part, err);
+	return rc;
 }
 
 /*
@@ -1891,25 +1947,19 @@ static int take_policy(struct cli_simulate *s, char *word)
 {
 	struct cli_sim_policy *p = &s->policy[s->n_policies];
 	struct np_err err = NP_ERR_INIT;
-	char *save = NULL, *part;
 	struct np_conf conf;
 	double step;
 	int rc;
 
-	if (s->n_policies == CLI_SIM_POLICIES)
-		return cli_fail("--policy: more than %d policies",
-				CLI_SIM_POLICIES);
 	if (np_conf_from_environment(&conf, &err))
 		return cli_fail("%s", err.text);
 	snprintf(p->name, sizeof(p->name), "%s", word);
-	part = strtok_r(word, ":", &save);
-	rc = take_mode(part ? part : "", &p->p.mode);
-	for (size_t i = 0; rc < 0 && i < s->o->n_settings; i++)
-		rc = set_key(&conf, s->o->setting[i]);
-	while (rc < 0 && (part = strtok_r(NULL, ":", &save)))
-		rc = set_key(&conf, part);
-	if (rc >= 0)
-		return rc;
+	for (size_t i = rc = 0; !rc && i < s->o->n_settings; i++)
+		rc = set_key(&conf, s->o->setting[i], &err);
+	if (!rc)
+		rc = parse_policy(word, &conf, &p->p.mode, &err);
+	if (rc)
+		return cli_fail("%s", err.text);
 	np_policy_init(&p->p.policy);
 	p->p.policy.max_slowdown = conf.place.max_slowdown;
 	p->p.policy.max_hold_sec = conf.place.max_hold_sec;
@@ -1933,9 +1983,6 @@ static int make_policies(struct cli_simulate *s)
 	     word = strtok_r(NULL, ",", &save))
 		rc = take_policy(s, word);
 	free(text);
-	if (rc < 0 && !s->n_policies)
-		rc = cli_fail("--policy: expected off, advise, prefer or "
-			      "enforce");
 	return rc;
 }
 
@@ -2376,7 +2423,7 @@ static void print_profiling(const struct cli_simulate *s)
 
 	cli_say(CLI_PLAIN, 2, "With a profile: %zu of %zu jobs, %s of the "
 		"node-hours.", s->known_jobs, s->log.n, share(known, text));
-	all = s->o->mix || known > .9 ? NULL : unprofiled(s, &n);
+	all = s->o->mix.n || known > .9 ? NULL : unprofiled(s, &n);
 	if (!all || !n) {
 		free(all);
 		return;
@@ -2841,12 +2888,107 @@ static void release(struct cli_simulate *s)
 static int add_setting(char *text, void *at, struct np_err *err)
 {
 	struct cli_sim_options *o = at;
+	struct np_conf conf;
 
 	if (o->n_settings == CLI_SIM_SETTINGS)
 		return np_errf(err, -EINVAL, "--set: more than %d",
 			       CLI_SIM_SETTINGS);
 	o->setting[o->n_settings++] = text;
+	np_conf_init(&conf);
+	return set_key(&conf, text, err);
+}
+
+/* --policy=off,enforce:MaxSlowdown=20% is checked here, and kept as it is. */
+static int take_policies(char *text, void *at, struct np_err *err)
+{
+	struct cli_sim_options *o = at;
+	char *copy = strdup(text), *save = NULL, *word;
+	int rc = copy ? 0 : np_errf(err, -ENOMEM, "out of memory");
+	struct np_conf conf;
+	enum np_mode mode;
+	size_t n = 0;
+
+	np_conf_init(&conf);
+	for (word = copy ? strtok_r(copy, ",", &save) : NULL; !rc && word;
+	     word = strtok_r(NULL, ",", &save))
+		rc = n++ == CLI_SIM_POLICIES ?
+		     np_errf(err, -EINVAL, "--policy: more than %d policies",
+			     CLI_SIM_POLICIES) :
+		     parse_policy(word, &conf, &mode, err);
+	if (!rc && !n)
+		rc = np_errf(err, -EINVAL, "--policy: expected off, advise, "
+			     "prefer or enforce");
+	free(copy);
+	o->policies = text;
+	return rc;
+}
+
+static int take_last(char *text, void *at, struct np_err *err)
+{
+	size_t digits;
+
+	*(const char **)at = text;
+	return unit_of_last(text, &digits) ? 0 :
+	       np_errf(err, -EINVAL, "--last=%.40s: expected a time such as "
+		       "30d, 12h or 4w", text);
+}
+
+/*
+ * --leaves: leaves and nodes of each, "64x32", or groups of these, "4x16x32".
+ */
+static int take_leaves(char *text, void *at, struct np_err *err)
+{
+	struct cli_sim_options *o = at;
+	unsigned groups = 0, leaves = 0, nodes = 0;
+	bool plain = !text[strspn(text, "0123456789x")];
+	int end = 0;
+
+	sscanf(text, "%5ux%5ux%5u%n", &groups, &leaves, &nodes, &end);
+	if (!end) {
+		groups = 0;
+		sscanf(text, "%5ux%5u%n", &leaves, &nodes, &end);
+	} else if (!groups) {
+		end = 0;
+	}
+	if (!plain || !end || text[end] || !leaves || !nodes || nodes > NP_LEAF_MAX_NODES ||
+	    (uint64_t)leaves * (groups ? groups : 1) > NP_LEAVES_MAX ||
+	    (uint64_t)leaves * (groups ? groups : 1) * nodes >
+	    NP_LEAVES_MAX_NODES)
+		return np_errf(err, -EINVAL, "--leaves=%.40s: expected leaves "
+			       "and nodes on each, such as 64x32, or groups of "
+			       "leaves, such as 4x16x32", text);
+	o->groups = groups;
+	o->leaves = leaves;
+	o->nodes = nodes;
 	return 0;
+}
+
+/* --mix=fft:20,unknown:80 */
+static int take_mix(char *text, void *at, struct np_err *err)
+{
+	struct cli_sim_options *o = at;
+	char *save = NULL, *word;
+
+	o->mix.n = 0;
+	o->mix.sum = 0;
+	for (word = strtok_r(text, ",", &save); word;
+	     word = strtok_r(NULL, ",", &save)) {
+		char *colon = strrchr(word, ':'), *end = NULL;
+		double share = colon ? strtod(colon + 1, &end) : -1;
+
+		if (!colon || colon == word || *end || strpbrk(colon, "xX") ||
+		    !(share > 0) || share > 1e6 || o->mix.n == MAX_MIX ||
+		    colon - word >= CLI_SIM_NAME)
+			return np_errf(err, -EINVAL, "--mix: \"%.64s\": "
+				       "expected a name and a weight, such as "
+				       "fft:20", word);
+		*colon = '\0';
+		o->mix.name[o->mix.n] = word;
+		o->mix.share[o->mix.n++] = share;
+		o->mix.sum += share;
+	}
+	return o->mix.n ? 0 : np_errf(err, -EINVAL, "--mix: expected names and "
+				      "weights, such as fft:20");
 }
 
 /* --order=priority, submit or fairshare. */
@@ -2867,14 +3009,14 @@ static int take_order(char *text, void *at, struct np_err *err)
 static const struct np_option own[] = {
 	{ "swf", NP_OPTION_WORD, AT(swf) },
 	{ "sacct", NP_OPTION_WORD, AT(sacct) },
-	{ "last", NP_OPTION_WORD, AT(last) },
-	{ "leaves", NP_OPTION_WORD, AT(leaves) },
+	{ "last", NP_OPTION_TAKE, AT(last), .take = take_last },
+	{ "leaves", NP_OPTION_TAKE, 0, .take = take_leaves },
 	{ "topology", NP_OPTION_WORD, AT(topology) },
 	{ "cpus-per-node", NP_OPTION_COUNT, AT(cpus), 1, NP_SIM_MAX_CPUS },
 	{ "rules", NP_OPTION_WORD, AT(rules) },
-	{ "mix", NP_OPTION_WORD, AT(mix) },
+	{ "mix", NP_OPTION_TAKE, 0, .take = take_mix },
 	{ "pairs", NP_OPTION_WORD, AT(pairs) },
-	{ "policy", NP_OPTION_WORD, AT(policies) },
+	{ "policy", NP_OPTION_TAKE, 0, .take = take_policies },
 	{ "set", NP_OPTION_TAKE, 0, .take = add_setting },
 	{ "seeds", NP_OPTION_COUNT, AT(seeds), 1, CLI_SIM_SEEDS },
 	{ "events", NP_OPTION_WORD, AT(events) },
@@ -2912,7 +3054,10 @@ static int check(const struct cli_cmd *self, const struct cli_sim_options *o)
 	if (o->scheduler.fair_half_life_sec != NOT_GIVEN && !o->fair)
 		return cli_usage(self, "--half-life has no effect without "
 				 "--order=fairshare");
-	if (o->seeds && !o->mix)
+	if (o->rules && o->mix.n)
+		return cli_usage(self, "expected only one of --rules and "
+				 "--mix");
+	if (o->seeds && !o->mix.n)
 		return cli_usage(self, "--seeds has no effect without --mix");
 	return -1;
 }
@@ -2942,7 +3087,7 @@ static int run_simulate(const struct cli_cmd *self, int argc, char **argv)
 		opt.scheduler.fair_half_life_sec = HALF_LIFE_SEC;
 	/* Without --mix nothing is random, so one seed is enough. */
 	if (!opt.seeds)
-		opt.seeds = opt.mix ? 5 : 1;
+		opt.seeds = opt.mix.n ? 5 : 1;
 	rc = prepare(&s);
 	if (rc < 0) {
 		sigaction(SIGINT, &act, NULL); /* a second one ends us */

@@ -76,8 +76,8 @@ int np_sacct_read_json(const char *text, const char *source,
 const char *np_sacct_date(const char *text, bool utc, double *date);
 
 /*
- * A number of nodes or processors as sacct prints it.  Without --noconvert
- * AllocNodes and ReqNodes are "4K" for 4096 and "1.50K" for 1536.  Returns 0 or
+ * A number of nodes or processors as sacct and sinfo print it.  Without
+ * --noconvert AllocNodes and ReqNodes are "4K" for 4096 and "1.50K" for 1536.  Returns 0 or
  * -EINVAL, also for more than 2^32 - 1.
  */
 int np_sacct_count(const char *text, uint32_t *n);

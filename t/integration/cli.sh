@@ -590,6 +590,12 @@ test_wrong_usage_is_reported_with_status_two() {
 		simulate --swf=a --seeds=0
 		simulate --swf=a --seeds=2
 		simulate --swf=a --half-life=3600
+		simulate --swf=a --rules=b --mix=fft:1
+		trace --goal --json x
+		trace --collective=allreduce=ring x
+		loggps --show --blocks=3
+		accuracy --seed=x x
+		accuracy --seed=18446744073709551616 x
 		topology --latencies=a --times=9
 		topology --lldp=a --repeats=9
 		simulate --swf=a now
@@ -649,6 +655,10 @@ test_wrong_usage_is_reported_with_status_two() {
 		tolerance --noise=1ms:1us --parsable x
 		sharing --summary --plot=x.svg x
 		sharing --summary --json x
+		tolerance --plot=x.svg --json x
+		sharing --plot=x.svg --parsable x
+		replay --plot=x.svg --json x
+		simulate --swf=a --plot=x.svg --json
 		tolerance --threshold=3,1 x
 		tolerance --threshold=0 x
 		tolerance --sweep=gap x
@@ -775,6 +785,11 @@ test_failures_are_one_line_with_status_one() {
 		timeout 60 netprof replay "$S/fifo"
 	row 'fifo: a FIFO, not a regular file' \
 		timeout 60 netprof scale "$S/fifo"
+	row 'fifo: a FIFO, not a regular file' \
+		env NETPROF_CONF="$S/fifo" netprof list
+	echo 'nosuch fft 3' >"$S/predictions"
+	row 'predictions: "nosuch": expected a program of .*/real-switch.json' \
+		netprof accuracy --predictions="$S/predictions" "$ROOT/t/data/real-switch.json"
 	row 'netprof:1: expected an execution graph .*, got a program or library' \
 		netprof tolerance "$S/bin/netprof"
 	row 'netprof:1: expected text, got a program or library' \
@@ -796,6 +811,26 @@ test_failures_are_one_line_with_status_one() {
 		'send 8b to 1 tag 1002003004005 cpu 300' \
 		'recv 8b from 0 tag 1002003004005 cpu 3' 'calc 7.5 cpu 300' \
 		>"$S/nccl.goal"
+	printf 'num_ranks 1\nrank 0 {\n\0\n}\n' >"$S/nul.goal"
+	row 'nul.goal:3: rank 0: byte 0x00, expected an operation' \
+		netprof tolerance "$S/nul.goal"
+	# Six ranks, each of which receives before it sends.
+	{
+		echo num_ranks 6
+		for r in 0 1 2 3 4 5; do
+			printf 'rank %d {\na: recv 8b from %d\nb: send 8b to %d\nb requires a\n}\n' \
+				$r $(((r + 5) % 6)) $(((r + 1) % 6))
+		done
+	} >"$S/ring.goal"
+	row 'deadlock: 12 operations wait for each other, each for the next: .*/ring.goal:[0-9]+: .*; and 8 more$' \
+		netprof tolerance "$S/ring.goal"
+	printf 'tasks 2\n0: recv 1\n1: recv 0\n0: send 1\n1: send 0\n' >"$S/stuck.workload"
+	row 'stuck.workload: model [a-z-]+: deadlock after 0 s: task 0 waits to receive from task 1' \
+		netprof replay "$S/stuck.workload"
+	row 'bom.goal:1: begins with a byte-order mark' \
+		tolerance --noise="$S/bom.goal" recdoub16.goal
+	row 'real-switch.json:1: expected lines of words, got JSON' \
+		tolerance --noise="$ROOT/t/data/real-switch.json" recdoub16.goal
 	row 'nccl.goal:7: rank 1: "7.5", expected a time in whole ns' \
 		netprof tolerance "$S/nccl.goal"
 	sed -i s/7.5/7/ "$S/nccl.goal"
@@ -959,6 +994,12 @@ test_the_last_days_of_the_accounting_are_replayed() {
 	run netprof simulate --last=12h --leaves=4x4
 	equal "without accounting" "$RC" 1
 	contains "without accounting" "$(tail -n 1 <<<"$ERR")" 'sacct returned no jobs'
+	printf '#!/bin/sh\nfor a; do case $a in --delimiter=*) d=${a#*=} ;; esac; done\n%s\nexit 1\n' \
+		'printf "JobID${d}Submit${d}ElapsedRaw${d}NNodes\n1${d}100${d}60${d}1\n"' >"$S/bin/sacct"
+	run netprof simulate --last=12h --leaves=4x4
+	equal "a sacct that fails later" "$RC" 1
+	equal "a sacct that fails later" "$ERR" \
+		"netprof: sacct failed before it had printed all jobs; run it by hand to see why"
 }
 
 # --rules may name every profile of the store.
@@ -1093,7 +1134,7 @@ test_a_replay_with_fair_share_knows_the_shares_of_accounts_and_users() {
 	printf '%s\n' 'Account|User|RawShares' 'root||' ' A||many' >"$S/sshare"
 	run netprof simulate --sacct="$S/six" --leaves=1x4 --order=fairshare \
 		--shares="$S/sshare"
-	contains "damaged shares" "$(cat "$S/err")" "$S/sshare:3: expected an account"
+	contains "damaged shares" "$(cat "$S/err")" "$S/sshare:3: .*: expected an account"
 	run netprof simulate --sacct="$S/six" --leaves=1x4 --shares="$S/sshare"
 	equal "exit status without fair share" "$RC" 2
 }
@@ -1119,19 +1160,41 @@ test_bad_input_of_a_replay_is_reported() {
 	row 'state.json:1: expected the columns of sacct .*, got JSON' simulated \
 		--sacct="$S/store/placement/state.json"
 	row 'pairs:1: "fft fft 56": expected' simulated --swf=pairs
-	row '"fft": expected a name and a weight' simulated --swf=small.swf \
-		--pairs=pairs --mix=fft
-	row '"sometimes": expected off, advise, prefer or enforce' simulated \
-		--swf=small.swf --pairs=pairs --policy=off,sometimes
-	row 'has no such key' simulated --swf=small.swf --pairs=pairs \
-		--set=MaxJoy=3
-	row 'last=yesterday: expected a time such as 30d' simulated \
-		--last=yesterday
-	row 'leaves=4by4: expected leaves and nodes' netprof simulate \
-		--swf="$ROOT/t/data/queue/small.swf" --leaves=4by4
+	misuse() { # PATTERN OPTION
+		run simulated --swf=small.swf --pairs=pairs "$2"
+		equal "exit status of $2" "$RC" 2
+		contains "$2" "$(head -n 1 "$S/err")" "$1"
+	}
+	misuse '"fft": expected a name and a weight' --mix=fft
+	misuse '"halo:0x1": expected a name and a weight' --mix=fft:1,halo:0x1
+	misuse 'mix: expected names and weights' --mix=
+	misuse '"sometimes": expected off, advise, prefer or enforce' --policy=off,sometimes
+	misuse 'has no such key' --policy=off,enforce:MaxJoy=3
+	misuse 'policy: expected off, advise, prefer or enforce' --policy=,
+	misuse 'has no such key' --set=MaxJoy=3
+	misuse 'MaxDefer=soon: expected a time' --set=MaxDefer=soon
+	misuse 'last=yesterday: expected a time such as 30d' --last=yesterday
+	misuse 'leaves=4by4: expected leaves and nodes' --leaves=4by4
+	misuse 'leaves=\+4x4: expected leaves and nodes' --leaves=+4x4
+	misuse 'leaves=4x4x: expected leaves and nodes' --leaves=4x4x
+	misuse 'leaves=0x4: expected leaves and nodes' --leaves=0x4
+	printf 'fft user=a user=b\n' >"$S/rules"
+	row 'rules:1: "user=" is given twice' simulated --swf=small.swf \
+		--pairs=pairs --rules="$S/rules"
+	printf ' 1 one 5\n 2 two 5\n' >"$S/bad.swf"
+	row 'bad.swf:1: field 2: "one", expected a number of at least -1; none of 2 lines' \
+		simulated --swf="$S/bad.swf"
+	shares() { # PATTERN TEXT
+		printf "$2" >"$S/shares"
+		row "$1" simulated --swf=small.swf --pairs=pairs --order=fairshare \
+			--shares="$S/shares"
+	}
+	shares 'shares:1: no column RawShares' 'Account|User\nroot|\n'
+	shares 'shares:1: column User given twice' 'Account|User|RawShares|User\nroot||1|\n'
+	shares 'shares:2: "root\|\|many": expected an account' 'Account|User|RawShares\r\nroot||many\r\n'
 	printf 'SwitchName=s0 Nodes=n[0-3]\nSwitchName=a Switches=b\nSwitchName=b Switches=a,s0\n' \
 		>"$S/topology.conf"
-	row 'switch a: not a list of switches, or more than 16 levels' netprof simulate \
+	row 'topology.conf: switch a: not a list of switches, or more than 16 levels' netprof simulate \
 		--swf="$ROOT/t/data/queue/small.swf" --topology="$S/topology.conf"
 	topology() { # PATTERN SUFFIX TEXT
 		printf -- "$3" >"$S/topology.$2"
@@ -1144,8 +1207,8 @@ test_bad_input_of_a_replay_is_reported() {
 	topology 'conf:2: s0 is defined twice' conf "$s0$s0"
 	topology 'conf: top names s1, which no line defines' conf "${s0}SwitchName=top Switches=s[0-1]\n"
 	topology 'conf:1: expected a topology.conf of Slurm, got JSON' conf '{"a": 1}\n'
-	topology 's0: unknown key "node", expected nodes or children' yaml '- switch: s0\n  node: n0\n'
-	topology 's0: not a list such as n\[0-3\],n7, or too long: ""' yaml '- switch: s0\n  nodes:\n  - n0\n'
+	topology 'yaml:3: s0: unknown key "node", expected nodes or children' yaml '# x\n\n- switch: s0\n  node: n0\n'
+	topology 'yaml:1: s0: not a list such as n\[0-3\],n7, or too long: ""' yaml '- switch: s0\n  nodes:\n  - n0\n'
 	topology 'top names s1, which no line defines' yaml '- switch: s0\n  nodes: n0\n- switch: top\n  children: s[0-1]\n'
 	topology 'no leaf switch with nodes' yaml 'leaves: 4\n'
 }
