@@ -407,6 +407,7 @@ struct cli_simulate {
 #define MAX_RULES_FILE (1u << 20) /* bytes */
 #define MAX_NEGLIGIBLE 0.01	  /* slowdowns up to this count as none */
 #define MAX_LEVELS 16		  /* of switches above leaf switches */
+#define MAX_LISTED (16u * NP_LEAVES_MAX_NODES) /* names of nodes in lists */
 #define SCONTROL_SEC 20		  /* timeout */
 #define CATALOG_SEC 120		  /* timeout for all predictions */
 
@@ -506,6 +507,7 @@ struct map {
 	} *above;
 	size_t n_above;
 	size_t words; /* of a bitmap of leaves */
+	size_t n_listed; /* names of nodes in lists so far */
 	struct np_index defined; /* names of switches that lines define */
 };
 
@@ -528,8 +530,12 @@ static int add_node(void *arg, const char *name)
 	struct map *m = arg;
 	struct leaf *l = &m->leaf[m->n - 1];
 	size_t before = m->nodes.n;
-	uint32_t node = np_index_add(&m->nodes, name, strlen(name));
+	uint32_t node;
 
+	/* A short list may have many names, which are on an earlier leaf. */
+	if (m->n_listed++ == MAX_LISTED)
+		return -E2BIG;
+	node = np_index_add(&m->nodes, name, strlen(name));
 	/* Known already: the node is under an earlier leaf. */
 	if (m->nodes.n == before)
 		return node == NP_NO_INDEX ? -ENOMEM : 0;

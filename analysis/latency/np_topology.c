@@ -296,6 +296,11 @@ void np_placed_path(const struct np_placed *p, uint32_t from, uint32_t to,
  */
 
 #define NAMES_MAX 65536u /* of switches, and of nodes */
+/*
+ * Names in all lists together, as a node may be on several switches. A short
+ * list may have 65536 names, so the size of the file limits nothing.
+ */
+#define LISTED_MAX (16 * NAMES_MAX)
 #define LEVELS_MAX 64 /* Slurm accepts about twenty */
 #define SHOWN 64 /* bytes of a name shown in messages */
 
@@ -310,6 +315,7 @@ struct switches {
 	} named[NAMES_MAX];
 	uint32_t leaf[NAMES_MAX]; /* by node */
 	struct np_index *nodes; /* borrowed from the result */
+	size_t n_listed; /* names in lists so far */
 	/* Nodes on several switches, and switches below several. */
 	struct ambiguity {
 		struct np_err first; /* message about the first */
@@ -392,7 +398,8 @@ static int add_node(void *arg, const char *name)
 	struct switches *s = d->s;
 	size_t n = s->nodes->n;
 	uint32_t node;
-	int rc = number_of_name(s->nodes, name, &node);
+	int rc = s->n_listed++ < LISTED_MAX ?
+		 number_of_name(s->nodes, name, &node) : -E2BIG;
 
 	if (rc)
 		return rc;
@@ -409,7 +416,8 @@ static int add_switch(void *arg, const char *name)
 	struct definition *d = arg;
 	struct switches *s = d->s;
 	uint32_t below;
-	int rc = find_switch(s, name, &below);
+	int rc = s->n_listed++ < LISTED_MAX ? find_switch(s, name, &below) :
+					      -E2BIG;
 
 	if (rc)
 		return rc;
@@ -449,7 +457,7 @@ static int add_lists(struct definition *d, struct np_err *err)
 	case -E2BIG:
 		return line_error(d->line, rc, err,
 				  "more than 65536 switches or "
-				  "nodes",
+				  "nodes, or 1048576 names in lists",
 				  "");
 	default:
 		return line_error(d->line, rc, err, "out of memory", "");

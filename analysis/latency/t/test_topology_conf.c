@@ -69,6 +69,9 @@ static const struct {
 	{ "a node on two switches", "SwitchName=s0 Nodes=n[0-1]\n"
 	  "SwitchName=s1 Nodes=n[1-3]\nSwitchName=t Switches=s[0-1]\n", "0133",
 	  "topology.conf:2: node n1 is on s0 and s1: the first is used\n" },
+	{ "blanks and open ranges in brackets", "SwitchName=s0 Nodes=\"n[0- 1]"
+	  "\"\nSwitchName=s1 Nodes=n[2-]\nSwitchName=t Switches=\"s[0-\t1]\"\n",
+	  "013", "" },
 	{ "several nodes on two switches", "SwitchName=s0 Nodes=n[0-2]\n"
 	  "SwitchName=s1 Nodes=n[0-3]\nSwitchName=t Switches=s[0-1]\n", "0113",
 	  "node n0 is on s0 and s1: the first is used (2 more like it)\n" },
@@ -189,9 +192,24 @@ static void test_bad(void)
 		-ENOENT);
 }
 
+/* A short file may list more names than anyone waits for. */
+static void test_many_names(void)
+{
+	struct np_err err = NP_ERR_INIT;
+	struct np_topology_conf c;
+	char text[1024] = "";
+
+	for (int i = 0; i < 17; i++)
+		snprintf(text + strlen(text), sizeof(text) - strlen(text),
+			 "SwitchName=s%d Nodes=n[0-65535]\n", i);
+	T_CHECK(conf(text, &c, &err) == -E2BIG);
+	T_CHECK(!!strstr(err.text, ":17: more than 65536 switches or nodes"));
+}
+
 static const struct t_case cases[] = {
 	{ "the trees of a cluster", test_good },
 	{ "what slurmctld rejects is rejected with file and line", test_bad },
+	{ "lists of very many names are rejected", test_many_names },
 	{ NULL, NULL },
 };
 
