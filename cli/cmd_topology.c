@@ -384,6 +384,7 @@ int cli_places_latencies(const char *path, struct cli_places *p,
 {
 	const size_t all = (size_t)NP_LINKAGE_MAX * NP_LINKAGE_MAX;
 	struct latencies l = { .sec = malloc(all * sizeof(double)) };
+	struct np_err why = NP_ERR_INIT;
 	char *text = NULL, *rest, *line;
 	unsigned line_no = 0;
 	size_t len;
@@ -408,7 +409,9 @@ int cli_places_latencies(const char *path, struct cli_places *p,
 	free(text);
 	if (!rc) {
 		pack(&l);
-		rc = cli_places_measured(l.node, l.sec, l.n, p, err);
+		rc = cli_places_measured(l.node, l.sec, l.n, p, &why);
+		if (rc)
+			np_errf(err, rc, "%s: %s", path, why.text);
 	}
 	np_names_free(l.node, l.n);
 	free(l.sec);

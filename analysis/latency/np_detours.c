@@ -91,28 +91,51 @@ static int read_line(const char *p, double *last, struct np_detours *d,
 	return add(d, room, v[0], v[1]);
 }
 
+#define LINE 256 /* bytes of a line that are read, with its NUL */
+
+/*
+ * Reads the next line, without its end, or the beginning of one that is too
+ * long. Returns its length; LINE: it is too long or has a NUL; -1: there is
+ * none.
+ */
+static int next_line(FILE *f, char line[LINE])
+{
+	int n = 0, c = getc(f);
+
+	if (c == EOF)
+		return -1;
+	for (; c != EOF && c != '\n'; c = getc(f)) {
+		if (!c || n == LINE - 1) {
+			line[n] = '\0';
+			return LINE;
+		}
+		line[n++] = (char)c;
+	}
+	line[n] = '\0';
+	return n;
+}
+
 int np_detours_read(FILE *f, const char *name, struct np_detours *out,
 		    struct np_err *err)
 {
 	struct np_detours d = { .n = 0 };
-	char line[256];
 	size_t n = 0, room = 0;
+	char line[LINE];
 	double last = 0;
-	int rc = 0;
+	int rc = 0, len;
 
-	while (!rc && fgets(line, sizeof(line), f)) {
-		n++;
-		if (n == 1 && np_kind_check(line, strlen(line), NP_KIND_WORDS,
-					    name, err)) {
+	while (!rc && (len = next_line(f, line)) >= 0) {
+		if (!n++ && np_kind_check(line, strlen(line), NP_KIND_WORDS,
+					  name, err)) {
 			np_detours_free(&d);
 			return -EINVAL;
 		}
-		if (!strchr(line, '\n') && !feof(f))
-			rc = -EINVAL;
-		else
-			rc = read_line(line, &last, &d, &room);
+		rc = len == LINE ? -EINVAL : read_line(line, &last, &d, &room);
 	}
-	if (rc)
+	if (rc && len == LINE && strlen(line) < LINE - 1)
+		np_errf(err, rc, "%s:%zu: a NUL character, expected text", name,
+			n);
+	else if (rc)
 		rc = refuse(name, n, line, rc, err);
 	else if (ferror(f))
 		rc = np_errf(err, -errno, "%s: %s", name, strerror(errno));

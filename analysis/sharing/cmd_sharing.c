@@ -789,8 +789,9 @@ static int report_all(struct sharing *a, const struct cli_options *o)
  * schemes. Returns 0 or -errno with err.
  */
 static int network_fit(struct cli_network *net, const struct np_scheme_set *s,
-		       struct np_err *err)
+		       const char *path, struct np_err *err)
 {
+	struct np_err why = NP_ERR_INIT;
 	struct np_sharing_case *c = calloc(s->n + 1, sizeof(*c));
 	int rc = c ? 0 : np_errf(err, -ENOMEM, "out of memory");
 
@@ -805,7 +806,9 @@ static int network_fit(struct cli_network *net, const struct np_scheme_set *s,
 	}
 	for (size_t m = 0; !rc && m < net->n; m++)
 		rc = np_sharing_fit(net->model[m], c, s->n, &net->param,
-				    &net->fit[m], err);
+				    &net->fit[m], &why);
+	if (rc && *why.text)
+		np_errf(err, rc, "%.120s: %s", path, why.text);
 	net->fitted = !rc;
 	free(c);
 	return rc;
@@ -826,7 +829,7 @@ static int run_sharing(const struct cli_cmd *self, int argc, char **argv)
 		return rc;
 	rc = a.fit ? np_scheme_read(a.fit, &measured, &err) : 0;
 	if (!rc && a.fit)
-		rc = network_fit(&a.net, &measured, &err);
+		rc = network_fit(&a.net, &measured, a.fit, &err);
 	if (!rc)
 		rc = np_scheme_read(o.app ? o.app : a.fit, &set, &err);
 	rc = rc ? cli_fail("%s", err.text) : report_all(&a, &o);

@@ -29,7 +29,9 @@ int np_words_fail(struct np_words *w, int rc, const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
-	w->rc = np_errf(w->err, rc, "%s:%zu: %s", w->source, w->line, text);
+	/* An empty text has no line, but ends in the first one. */
+	w->rc = np_errf(w->err, rc, "%s:%zu: %s", w->source,
+			w->line ? w->line : 1, text);
 	return w->rc;
 }
 

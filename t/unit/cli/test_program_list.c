@@ -57,7 +57,7 @@ static void test_other_commands_are_distinguished(void)
 static const struct {
 	const char *name, *text, *why;
 } refused[] = {
-	{ "nothing", "", "t:0: expected a line with program" },
+	{ "nothing", "", "t:1: expected a line with program" },
 	{ "no program first", "nodes 4\n", "t:1: \"nodes\": expected program" },
 	{ "no name", "program\n", "t:1: \"program\": expected one name" },
 	{ "a name that profiles cannot have", "program a/b\n", "t:1: " },

@@ -82,7 +82,8 @@ static const struct {
 	  ":1: \"n0 n0 1e-6\": expected" },
 	{ "a fourth word", cli_places_latencies, "n0 n1 1e-6 x\n",
 	  ":1: \"n0 n1 1e-6 x\": expected" },
-	{ "only a comment", cli_places_latencies, "# nothing\n", "0 nodes" },
+	{ "only a comment", cli_places_latencies, "# nothing\n",
+	  "/wrong: 0 nodes" },
 };
 
 static void test_wrong(void)
