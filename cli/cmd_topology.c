@@ -32,6 +32,7 @@
 #include "cli_text.h"
 #include "np_array.h"
 #include "np_clock.h"
+#include "np_fields.h"
 #include "np_helper.h"
 #include "np_hostlist.h"
 #include "np_linkage.h"
@@ -257,6 +258,7 @@ static int add_interfaces(struct cli_places *p, const char *node,
 static int add_neighbours(struct cli_places *p, const char *path,
 			  const char *node, struct np_err *err)
 {
+	const struct np_jat at = { .where = path, .err = err };
 	json_object *all, *lldp, *list;
 	size_t len;
 	char *text;
@@ -264,8 +266,12 @@ static int add_neighbours(struct cli_places *p, const char *path,
 
 	if (rc)
 		return rc;
-	all = json_tokener_parse(text);
+	rc = np_kind_check(text, len, NP_KIND_JSON, path, err);
+	if (!rc)
+		rc = np_jget_parse(&at, text, len, &all);
 	free(text);
+	if (rc)
+		return rc;
 	if (!json_object_object_get_ex(all, "lldp", &lldp))
 		rc = np_errf(err, -EINVAL, "%s: no \"lldp\", expected the "
 			     "output of \"lldpctl -f json\"", path);

@@ -33,6 +33,16 @@ static int by_ib(const char *path, struct cli_places *p, struct np_err *err)
 	return cli_places_ib(path, p, err);
 }
 
+/* The file as that of a node, alone in a directory. */
+static int by_lldp(const char *path, struct cli_places *p, struct np_err *err)
+{
+	char dir[512];
+
+	snprintf(dir, sizeof(dir), "%s/lldp.d", t_tmpdir());
+	t_sh(t_tmpdir(), "mkdir -p lldp.d; cp %s lldp.d/n0.json", path);
+	return cli_places_lldp(dir, p, err);
+}
+
 static const struct {
 	const char *name;
 	int (*read)(const char *path, struct cli_places *p,
@@ -72,6 +82,13 @@ static const struct {
 	  ":2: a switch without a description" },
 	{ "a switch without nodes", by_ib, "Switch 36 \"S-0\" # \"a\"\n",
 	  "no node below a switch" },
+	{ "neighbours that are cut", by_lldp, "{\"lldp\": {",
+	  "n0.json: damaged at byte 10: it ends too early" },
+	{ "neighbours in words", by_lldp, "LLDP neighbors:\n",
+	  "n0.json:1: expected JSON, got \"LLDP neighbors:\"" },
+	{ "other JSON", by_lldp, "[]\n", "n0.json: no \"lldp\"" },
+	{ "no neighbours", by_lldp, "{\"lldp\": {}}\n",
+	  "no switch in any NODE.json" },
 	{ "no number", cli_places_latencies, "n0 n1 fast\n",
 	  ":1: \"n0 n1 fast\": expected \"NODE NODE SECONDS\"" },
 	{ "below zero", cli_places_latencies, "n0 n1 1e-6\nn0 n2 -1\n",
