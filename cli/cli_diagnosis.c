@@ -193,7 +193,7 @@ static bool is_operator(const char *user)
  * Are the jobs of other users hidden from this user, as squeue hides them with
  * PrivateData=jobs? Jobs that sacct hides do not reach us in the first place.
  * path: a file with the accounting, whose owner may see all of it; or NULL. If
- * slurmctld does not tell, they are hidden, and why says so.
+ * slurmctld does not answer, they are hidden; why says so.
  */
 static bool jobs_are_private(const char *path, struct np_err *why)
 {
@@ -310,7 +310,7 @@ static void find_job(struct cli_diagnosis *p, uint32_t id, uint32_t task)
 }
 
 /*
- * Does the name of a job tell what it runs? Slurm names a job without one after
+ * Does the name of a job say what it runs? Slurm names a job without one after
  * sbatch, or after the program that srun was given.
  */
 static bool is_named(const struct cli_diagnosis *p)
@@ -345,7 +345,7 @@ static void find_comparable(struct cli_diagnosis *p, enum np_acct_same same)
 }
 
 /*
- * Choose the comparable runs by name; or by command, if the name does not tell
+ * Choose the comparable runs by name; or by command, if the name does not say
  * what the job runs, or if too few runs have it. Returns whether the command
  * matters, so that runs with other names are needed.
  */

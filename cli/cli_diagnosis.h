@@ -77,7 +77,7 @@ struct cli_diagnosis {
 	uint32_t like[CLI_DIAGNOSIS_RUNS]; /* comparable runs, indices into h */
 	size_t n_like, n_comparable; /* how many are examined; how many exist */
 	enum np_acct_same same;	     /* by what they were chosen */
-	bool named; /* the job's name tells what it runs */
+	bool named; /* the job's name says what it runs */
 	double shortest, longest; /* run times of those in like[], seconds */
 	struct np_acct_neighbour *neighbour; /* jobs on the same leaf switches */
 	size_t n_neighbours;

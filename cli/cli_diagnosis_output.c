@@ -447,7 +447,7 @@ static void say_compared(FILE *f, const struct cli_diagnosis *p)
 		     p->same == NP_ACCT_SAME_NAME ? "" :
 		     "; chosen by command, as ",
 		     p->same == NP_ACCT_SAME_NAME ? "" : p->named ? why :
-		     "its name does not tell what it runs");
+		     "its name does not say what it runs");
 }
 
 /* A number of nodes or processors, or the name of a partition. */
@@ -610,7 +610,7 @@ static void signal_text(enum np_signal s, double v, char buf[CLI_NUMBER])
 	}
 }
 
-/* The cause whose cost has that of a signal; NP_N_CAUSES: none. */
+/* The cause whose cost includes that of a signal; NP_N_CAUSES: none. */
 static const enum np_cause cause_of[NP_N_SIGNALS] = {
 	[NP_SIGNAL_TRAFFIC] = NP_N_CAUSES,
 	[NP_SIGNAL_CPU_WAIT] = NP_CAUSE_CPU,
@@ -632,8 +632,8 @@ static const enum np_cause cause_of[NP_N_SIGNALS] = {
 };
 
 /*
- * Where the cost of a signal is that enters no exposure: pages and packets per
- * second are no time, and the exposure to the cause has the time that they take.
+ * Which cause includes the cost of a signal that has none of its own: the seconds
+ * that pages and packets take are already in the exposure to that cause.
  */
 static const char *counted_as(const struct cli_diagnosis *p, enum np_signal s)
 {

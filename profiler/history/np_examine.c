@@ -237,6 +237,27 @@ static void weigh_probes(const struct work *w, struct np_examine_result *out)
 }
 
 /*
+ * Compare the traffic of others with that in comparable runs. most: the most
+ * traffic on a leaf switch in any run.
+ */
+static void judge_others(const struct work *w, double most,
+			 struct np_examine_signal *out)
+{
+	struct traffic t;
+	size_t n = 0;
+
+	out->value = traffic_of(&w->run[w->n - 1], &t) ? t.others : NAN;
+	out->most = NAN;
+	for (size_t i = 0; i + 1 < w->n; i++) {
+		if (!traffic_of(&w->run[i], &t))
+			continue;
+		out->most = fmax(out->most, t.others);
+		w->value[n++] = t.others;
+	}
+	judge(NP_SIGNAL_TRAFFIC, w->value, n, LITTLE * most, out);
+}
+
+/*
  * Exposure to the network: by the traffic of others where it is known, else by
  * the nodes that other jobs occupied.
  */
@@ -249,19 +270,10 @@ static void expose_network(const struct work *w, struct np_examine_result *out)
 	out->by_traffic = traffic_of(&w->run[w->n - 1], &t);
 	out->own = t.own;
 	out->others = t.others;
-	out->others_traffic.value = out->by_traffic ? t.others : NAN;
-	out->others_traffic.most = NAN;
-	for (size_t i = 0; i < w->n; i++) {
-		if (!traffic_of(&w->run[i], &t))
-			continue;
-		most = fmax(most, t.most);
-		if (i + 1 == w->n)
-			continue;
-		out->others_traffic.most = fmax(out->others_traffic.most, t.others);
-		w->value[n++] = t.others;
-	}
-	judge(NP_SIGNAL_TRAFFIC, w->value, n, LITTLE * most, &out->others_traffic);
-	n = 0;
+	for (size_t i = 0; i < w->n; i++)
+		if (traffic_of(&w->run[i], &t))
+			most = fmax(most, t.most);
+	judge_others(w, most, &out->others_traffic);
 	out->by_traffic &= most > 0;
 	for (size_t i = 0; i < w->n; i++) {
 		bool known = traffic_of(&w->run[i], &t);

@@ -92,7 +92,7 @@ int np_examine(const struct np_examine_run *run, size_t n_runs,
 bool np_examine_is_worse(enum np_signal s, double v, double other);
 
 /*
- * Would a value of a part of the run be unusual for a whole one?  Of: what is
+ * Would the value of a part of the run be unusual for a whole one?  of: what is
  * known of the signal, or of the traffic of others.
  */
 bool np_examine_is_unusual(enum np_signal s, const struct np_examine_signal *of,

@@ -207,7 +207,7 @@ test_runs_are_compared_by_command_where_the_name_does_not_tell() {
 	contains "other names" "$(compared)" "^Compared 12 of 12 completed $what fewer than 3 have its name"
 	equal "as JSON" "$(explain_run --json | jq -c '.accounting.comparable | [.runs, .same]')" '[12,"command"]'
 	some_runs wrap 'sbatch run.sh'
-	contains "the name that Slurm gives" "$(compared)" "12 completed $what its name does not tell what it runs"
+	contains "the name that Slurm gives" "$(compared)" "12 completed $what its name does not say what it runs"
 	some_runs wrap 'sbatch --wrap=./fft' wrap 'sbatch --wrap=./halo'
 	contains "another command" "$(explain_run)" '^Too few comparable runs to say'
 	some_runs 'fft-%d' '' fft-13 ''

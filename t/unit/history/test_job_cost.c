@@ -24,7 +24,7 @@ static void put_job(FILE *f, int id, const char *user, const char *name,
 
 /*
  * Runs of a's x one after the other: on leaf0 with the times quiet[], alone or
- * beside b's quiet, and on leaf1 beside b's loud with the times loud[].
+ * together with b's quiet, and on leaf1 with b's loud with the times loud[].
  */
 static void judge(const int *quiet, const int *loud, size_t n, bool alone,
 		  struct np_acct *h, struct np_job_cost *out)
@@ -90,7 +90,7 @@ static const struct row {
 	const char *name;
 	size_t n;
 	int quiet[10], loud[10];
-	bool found; /* beside quiet */
+	bool found; /* together with quiet */
 } rows[] = {
 	{ "half as long again", 5, { 6, 6, 5, 6, 6 }, { 10, 10, 9, 10, 10 },
 	  true },
