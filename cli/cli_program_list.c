@@ -2,6 +2,7 @@
 #include "cli_program_list.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -69,7 +70,7 @@ static void check_name(struct np_words *line, const char *name,
 			       "program has this one");
 }
 
-/* "program NAME": begin a program, with the defaults. */
+/* "program NAME": begin a program. */
 static void begin_program(struct np_words *line, struct cli_program_list *list)
 {
 	const char *name = np_words_at(line, 1);
@@ -90,7 +91,7 @@ static void begin_program(struct np_words *line, struct cli_program_list *list)
 	}
 	program = &list->program[list->n++];
 	*program = (struct cli_program){
-		.tasks_per_node = 1, .begins_sec = CLI_BEGINS_SEC,
+		.begins_sec = NAN, .takes_sec = NAN, /* not given yet */
 	};
 	strcpy(program->name, name);
 }
@@ -119,20 +120,25 @@ static void parse_words(struct np_words *line, struct cli_words *out,
 		np_words_no_memory(line);
 }
 
-/* "KEYWORD N" */
+/* "KEYWORD N", given once. */
 static void parse_count(struct np_words *line, uint32_t *out, uint32_t max)
 {
-	uint64_t count = np_words_count(line, 1, max);
+	uint64_t count;
 
+	if (*out)
+		refuse(line, line->word[0], "once in a program");
+	count = np_words_count(line, 1, max);
 	if (!line->rc && (line->n != 2 || !count))
 		np_words_fail(line, -EINVAL, "\"%s\": expected one number "
 			      "after it, 1 to %u", line->word[0], max);
 	*out = (uint32_t)count;
 }
 
-/* "KEYWORD TIME" */
+/* "KEYWORD TIME", given once. */
 static void parse_time(struct np_words *line, double *out_sec)
 {
+	if (!isnan(*out_sec))
+		refuse(line, line->word[0], "once in a program");
 	*out_sec = np_words_time(line, 1);
 	if (!line->rc && line->n != 2)
 		refuse(line, line->word[0], "one time after it");
@@ -204,6 +210,21 @@ static void check_complete(struct np_words *end,
 	}
 }
 
+/* Set what the list does not give. */
+static void set_defaults(struct cli_program_list *list)
+{
+	for (size_t i = 0; i < list->n; i++) {
+		struct cli_program *program = &list->program[i];
+
+		if (!program->tasks_per_node)
+			program->tasks_per_node = 1;
+		if (isnan(program->begins_sec))
+			program->begins_sec = CLI_BEGINS_SEC;
+		if (isnan(program->takes_sec))
+			program->takes_sec = 0;
+	}
+}
+
 static void put_words(FILE *f, const char *keyword,
 		      const struct cli_words *words)
 {
@@ -242,9 +263,11 @@ int cli_program_list_parse(const char *text, size_t len, const char *source,
 	struct np_words line;
 
 	np_words_open(&line, text, len, source, err);
+	line.rc = np_kind_check(text, len, NP_KIND_WORDS, source, err);
 	while (np_words_next(&line))
 		parse_line(&line, &list);
 	check_complete(&line, &list);
+	set_defaults(&list);
 	if (!line.rc && make_setup(&list))
 		np_words_no_memory(&line);
 	if (line.rc)

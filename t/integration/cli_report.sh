@@ -343,10 +343,22 @@ test_a_report_has_a_section_on_a_simulated_queue() {
 	equal "rows of those who paid" "$(sed -n '/id="simulate"/,/<\/section>/p' "$S/page.html" |
 		grep -c '^<tr><th scope="row">\(user\|size\|partition\)<')" \
 		"$(jq '.groups | length' "$S/queue.json")"
-	for bad in "$queue/pairs" "$S/none"; do
+	{ cat "$S/queue.json"; echo '{}'; } >"$S/two"
+	head -c 100 "$S/queue.json" >"$S/cut"
+	jq '.schema = 99' "$S/queue.json" >"$S/newer"
+	jq '.command = "show"' "$S/queue.json" >"$S/other"
+	while read -r bad why; do
 		run netprof report --simulate="$bad" -o "$S/none.html"
 		equal "$bad" "$RC $(wc -l <<<"$ERR")" "1 1"
-	done
+		contains "$bad" "$ERR" "^netprof: $bad:.*$why"
+	done <<-END
+		$queue/pairs expected JSON, got
+		$S/none No such file
+		$S/two damaged
+		$S/cut damaged
+		$S/newer schema: expected
+		$S/other expected the output of
+	END
 	[ ! -e "$S/none.html" ] || fail "it wrote a page"
 }
 
