@@ -2,12 +2,12 @@
  * netprof topology: which node is on which leaf switch, compared with Slurm's
  * topology.
  *
- * The places come from one of four sources: ibnetdiscover, LLDP, latencies in a
- * file, or latencies that are measured here.  To measure, netprof-impactb runs
- * as a step with one process on each node and exchanges messages between every
- * two nodes, one pair after the other so that pairs do not disturb each other.
- * Of several measurements the smallest value counts, and clustering
- * (np_linkage.h) finds groups of nodes that are near each other.
+ * The places come from ibnetdiscover, LLDP, latencies in a file, or latencies
+ * that are measured here. To measure, netprof-impactb runs as a step with one
+ * process on each node and exchanges messages between every two nodes, one pair
+ * after the other so that pairs do not disturb each other. Of several
+ * measurements the smallest value counts, and clustering (np_linkage.h) finds
+ * groups of nodes that are close to each other.
  *
  * The exit status is 1 if Slurm's topology differs, so that a script can check
  * it.
@@ -51,13 +51,13 @@ struct options {
 
 /* ---- places of nodes ---- */
 
-void cli_places_free(struct cli_places *p)
+void cli_places_free(struct cli_places *places)
 {
-	for (size_t i = 0; i < p->n; i++)
-		free(p->place[i].node);
-	free(p->place);
-	np_names_free(p->leaf, p->n_leaves);
-	*p = (struct cli_places){ NULL };
+	for (size_t i = 0; i < places->n; i++)
+		free(places->place[i].node);
+	free(places->place);
+	np_names_free(places->leaf, places->n_leaves);
+	*places = (struct cli_places){ NULL };
 }
 
 /* Replace characters that Slurm does not allow in names by '-'. */
@@ -71,9 +71,12 @@ static void copy_name(char to[MAX_NAME], const char *from, size_t len)
 	to[n] = '\0';
 }
 
-/* Index of a name, which is added if it is new; -E2BIG: there are too many. */
-static int index_of(char ***names, size_t *n, size_t most, const char *name,
-		    uint32_t *out)
+/*
+ * Find the index of a name, which is added if it is new. Returns 0, -ENOMEM or
+ * -E2BIG: there are too many.
+ */
+static int find_or_add(char ***names, size_t *n, size_t most, const char *name,
+		       uint32_t *out)
 {
 	uint32_t i = 0;
 
@@ -85,42 +88,44 @@ static int index_of(char ***names, size_t *n, size_t most, const char *name,
 	return i == *n ? np_names_add(names, n, name) : 0;
 }
 
-/* A node that was already found keeps its leaf; a second leaf is noted. */
-static int add_place(struct cli_places *p, const char *node, const char *on)
+/* A node that was found before keeps its leaf; a second one is noted. */
+static int add_place(struct cli_places *places, const char *node,
+		     const char *leaf_name)
 {
-	struct cli_place *at = p->place;
+	struct cli_place *place = places->place;
 	uint32_t leaf;
 
-	if (index_of(&p->leaf, &p->n_leaves, SIZE_MAX, on, &leaf))
+	if (find_or_add(&places->leaf, &places->n_leaves, SIZE_MAX, leaf_name,
+			&leaf))
 		return -ENOMEM;
-	while (at < p->place + p->n && strcmp(at->node, node))
-		at++;
-	if (at < p->place + p->n) {
-		if (at->leaf != leaf && at->other == CLI_TOPOLOGY_NONE)
-			at->other = leaf;
+	while (place < places->place + places->n && strcmp(place->node, node))
+		place++;
+	if (place < places->place + places->n) {
+		if (place->leaf != leaf && place->other == CLI_TOPOLOGY_NONE)
+			place->other = leaf;
 		return 0;
 	}
-	if (np_array_grow(&p->place, p->n, sizeof(*p->place)))
+	if (np_array_grow(&places->place, places->n, sizeof(*places->place)))
 		return -ENOMEM;
-	at = &p->place[p->n];
-	*at = (struct cli_place){ strdup(node), leaf, CLI_TOPOLOGY_NONE };
-	if (!at->node)
+	place = &places->place[places->n];
+	*place = (struct cli_place){ strdup(node), leaf, CLI_TOPOLOGY_NONE };
+	if (!place->node)
 		return -ENOMEM;
-	p->n++;
+	places->n++;
 	return 0;
 }
 
-/* An error with file and line; returns -EINVAL. */
+/* Report an error with file and line. Returns -EINVAL. */
 static int bad_line(struct np_err *err, const char *path, unsigned line,
-		 const char *what)
+		    const char *what)
 {
 	return np_errf(err, -EINVAL, "%s:%u: %s", path, line, what);
 }
 
 /* ---- InfiniBand ---- */
 
-/* The description of a node: quoted text in the comment of a line. */
-static bool description(const char *line, const char **text, size_t *len)
+/* Find the description of a node: the quoted text in a line's comment. */
+static bool find_description(const char *line, const char **text, size_t *len)
 {
 	const char *hash = strchr(line, '#');
 
@@ -132,8 +137,8 @@ static bool description(const char *line, const char **text, size_t *len)
 	return (*text)[*len] == '"';
 }
 
-/* "MF0;sw1:MQM8700/U1" is sw1. */
-static void switch_name(const char *text, size_t len, char name[MAX_NAME])
+/* Copy a switch's name from its description: sw1 of "MF0;sw1:MQM8700/U1". */
+static void copy_switch_name(const char *text, size_t len, char name[MAX_NAME])
 {
 	const char *semi = memchr(text, ';', len);
 	size_t colon;
@@ -147,25 +152,27 @@ static void switch_name(const char *text, size_t len, char name[MAX_NAME])
 	copy_name(name, text, len);
 }
 
-/* A port of a switch: "[1] "H-0002..."[1](...)  # "n1 mlx5_0" lid 4" */
-static int add_host(struct cli_places *p, const char *name, const char *line)
+/* Add the node of a port: "[1] "H-0002..."[1](...)  # "n1 mlx5_0" lid 4" */
+static int add_node_at_port(struct cli_places *places, const char *name,
+			    const char *line)
 {
 	char node[MAX_NAME];
 	const char *text;
 	size_t len;
 
-	if (!description(line, &text, &len))
+	if (!find_description(line, &text, &len))
 		return 0;
 	copy_name(node, text, strcspn(text, " \"") < len ?
 			      strcspn(text, " \"") : len);
-	return *node ? add_place(p, node, name) : 0;
+	return *node ? add_place(places, node, name) : 0;
 }
 
 /*
- * Switches and their ports are blocks of lines; adapters (Ca) and routers (Rt)
- * begin blocks that do not matter.
+ * A switch is a block of lines, one for each port. Blocks of adapters (Ca) and
+ * routers (Rt) are skipped.
  */
-int cli_places_ib(const char *path, struct cli_places *p, struct np_err *err)
+int cli_places_ib(const char *path, struct cli_places *places,
+		  struct np_err *err)
 {
 	char *text, *rest, *line, name[MAX_NAME] = "";
 	unsigned line_no = 0;
@@ -178,21 +185,21 @@ int cli_places_ib(const char *path, struct cli_places *p, struct np_err *err)
 	for (rest = text; !rc && (line = strsep(&rest, "\n")); ) {
 		line_no++;
 		if (!strncmp(line, "Switch", 6)) {
-			if (!description(line, &what, &len) || !len) {
+			if (!find_description(line, &what, &len) || !len) {
 				rc = bad_line(err, path, line_no, "a switch "
 					   "without a description, expected "
 					   "the output of ibnetdiscover");
 				break;
 			}
-			switch_name(what, len, name);
+			copy_switch_name(what, len, name);
 		} else if (!strncmp(line, "Ca", 2) || !strncmp(line, "Rt", 2)) {
 			name[0] = '\0';
 		} else if (*name && *line == '[' && strstr(line, "\"H-")) {
-			rc = add_host(p, name, line);
+			rc = add_node_at_port(places, name, line);
 		}
 	}
 	free(text);
-	if (!rc && !p->n)
+	if (!rc && !places->n)
 		return np_errf(err, -EINVAL, "%s: no node below a switch, "
 			       "expected the output of ibnetdiscover", path);
 	return rc == -ENOMEM ? np_errf(err, rc, "out of memory") : rc;
@@ -200,7 +207,10 @@ int cli_places_ib(const char *path, struct cli_places *p, struct np_err *err)
 
 /* ---- LLDP ---- */
 
-/* Name of the switch, from "chassis": {"leaf0": {...}}, or else its id. */
+/*
+ * The switch's name, from "chassis": {"leaf0": {...}}; where it has none, its
+ * id is there instead. NULL: neither.
+ */
 static const char *chassis_name(json_object *interface)
 {
 	json_object *chassis, *id, *value;
@@ -218,8 +228,8 @@ static const char *chassis_name(json_object *interface)
 	return NULL;
 }
 
-/* Put the node on the switch that one of its interfaces is connected to. */
-static int add_chassis(struct cli_places *p, const char *node,
+/* Add the node, on the switch that one of its interfaces is connected to. */
+static int add_chassis(struct cli_places *places, const char *node,
 		       json_object *interface)
 {
 	const char *chassis = chassis_name(interface);
@@ -228,11 +238,14 @@ static int add_chassis(struct cli_places *p, const char *node,
 	if (!chassis || !*chassis)
 		return 0;
 	copy_name(name, chassis, strlen(chassis));
-	return add_place(p, node, name);
+	return add_place(places, node, name);
 }
 
-/* One interface is an object under its name; several are a list of those. */
-static int add_interfaces(struct cli_places *p, const char *node,
+/*
+ * lldpctl prints one interface as an object under its name, and several as an
+ * array of such objects.
+ */
+static int add_interfaces(struct cli_places *places, const char *node,
 			  json_object *list)
 {
 	int rc = 0;
@@ -240,8 +253,8 @@ static int add_interfaces(struct cli_places *p, const char *node,
 	if (json_object_is_type(list, json_type_array)) {
 		for (size_t i = 0; !rc && i < json_object_array_length(list);
 		     i++)
-			rc = add_interfaces(p, node,
-					json_object_array_get_idx(list, i));
+			rc = add_interfaces(places, node,
+					    json_object_array_get_idx(list, i));
 		return rc;
 	}
 	if (!json_object_is_type(list, json_type_object))
@@ -249,13 +262,13 @@ static int add_interfaces(struct cli_places *p, const char *node,
 	json_object_object_foreach(list, device, interface) {
 		(void)device;
 		if (!rc)
-			rc = add_chassis(p, node, interface);
+			rc = add_chassis(places, node, interface);
 	}
 	return rc;
 }
 
 /* Read the file of one node. */
-static int add_neighbours(struct cli_places *p, const char *path,
+static int read_lldp_file(struct cli_places *places, const char *path,
 			  const char *node, struct np_err *err)
 {
 	const struct np_jat at = { .where = path, .err = err };
@@ -276,7 +289,7 @@ static int add_neighbours(struct cli_places *p, const char *path,
 		rc = np_errf(err, -EINVAL, "%s: no \"lldp\", expected the "
 			     "output of \"lldpctl -f json\"", path);
 	else if (json_object_object_get_ex(lldp, "interface", &list))
-		rc = add_interfaces(p, node, list);
+		rc = add_interfaces(places, node, list);
 	json_object_put(all);
 	return rc;
 }
@@ -285,7 +298,8 @@ static int add_neighbours(struct cli_places *p, const char *path,
  * Files are read in Slurm's order of names, so that the result is the same
  * each time.
  */
-int cli_places_lldp(const char *dir, struct cli_places *p, struct np_err *err)
+int cli_places_lldp(const char *dir, struct cli_places *places,
+		    struct np_err *err)
 {
 	struct dirent **list;
 	int rc = 0, n = scandir(dir, &list, NULL, versionsort);
@@ -301,12 +315,12 @@ int cli_places_lldp(const char *dir, struct cli_places *p, struct np_err *err)
 			snprintf(path, sizeof(path), "%s/%s", dir,
 				 list[i]->d_name);
 			*end = '\0';
-			rc = add_neighbours(p, path, list[i]->d_name, err);
+			rc = read_lldp_file(places, path, list[i]->d_name, err);
 		}
 		free(list[i]);
 	}
 	free(list);
-	if (!rc && !p->n)
+	if (!rc && !places->n)
 		return np_errf(err, -EINVAL, "%s: no switch in any NODE.json, "
 			       "expected the output of \"lldpctl -f json\"",
 			       dir);
@@ -320,7 +334,7 @@ int cli_places_lldp(const char *dir, struct cli_places *p, struct np_err *err)
  * known.
  */
 int cli_places_measured(char *const node[], const double *sec, size_t n,
-			struct cli_places *p, struct np_err *err)
+			struct cli_places *places, struct np_err *err)
 {
 	uint32_t *group = calloc(n ? n : 1, sizeof(*group));
 	struct np_linkage found;
@@ -330,7 +344,7 @@ int cli_places_measured(char *const node[], const double *sec, size_t n,
 		char name[32];
 
 		snprintf(name, sizeof(name), "found%u", group[i]);
-		rc = add_place(p, node[i], name);
+		rc = add_place(places, node[i], name);
 	}
 	free(group);
 	if (rc == -EINVAL)
@@ -338,19 +352,22 @@ int cli_places_measured(char *const node[], const double *sec, size_t n,
 			       "with a latency to another", n, NP_LINKAGE_MAX);
 	if (rc)
 		return np_errf(err, rc, "out of memory");
-	p->within = found.within;
-	p->between = found.between;
+	places->within = found.within;
+	places->between = found.between;
 	return 0;
 }
 
 struct latencies {
 	char **node;
 	size_t n;
-	double *sec; /* rows of NP_LINKAGE_MAX; pack() makes them l->n long */
+	double *sec; /* rows of NP_LINKAGE_MAX, and of n after pack_rows() */
 };
 
-/* Parse "NODE NODE SECONDS"; a latency is the same in both directions. */
-static int add_line(struct latencies *l, const char *line)
+/*
+ * Store a line "NODE NODE SECONDS", for both directions. Returns 0, -EINVAL
+ * (another line), -E2BIG (too many nodes) or -ENOMEM.
+ */
+static int add_latency(struct latencies *table, const char *line)
 {
 	char a[MAX_NAME], b[MAX_NAME], more;
 	uint32_t i, j;
@@ -363,46 +380,48 @@ static int add_line(struct latencies *l, const char *line)
 	if (sscanf(line, "%127s %127s %lf %c", a, b, &sec, &more) != 3 ||
 	    !(sec > 0 && sec < 1e3) || !strcmp(a, b))
 		return -EINVAL;
-	rc = index_of(&l->node, &l->n, NP_LINKAGE_MAX, a, &i);
+	rc = find_or_add(&table->node, &table->n, NP_LINKAGE_MAX, a, &i);
 	if (!rc)
-		rc = index_of(&l->node, &l->n, NP_LINKAGE_MAX, b, &j);
+		rc = find_or_add(&table->node, &table->n, NP_LINKAGE_MAX, b,
+				 &j);
 	if (rc)
 		return rc;
-	l->sec[i * NP_LINKAGE_MAX + j] = sec;
-	l->sec[j * NP_LINKAGE_MAX + i] = sec;
+	table->sec[i * NP_LINKAGE_MAX + j] = sec;
+	table->sec[j * NP_LINKAGE_MAX + i] = sec;
 	return 0;
 }
 
 /* Move the rows together, without the columns of nodes that do not exist. */
-static void pack(struct latencies *l)
+static void pack_rows(struct latencies *table)
 {
-	for (size_t i = 0; i < l->n; i++)
-		memmove(&l->sec[i * l->n], &l->sec[i * NP_LINKAGE_MAX],
-			l->n * sizeof(*l->sec));
+	for (size_t i = 0; i < table->n; i++)
+		memmove(&table->sec[i * table->n],
+			&table->sec[i * NP_LINKAGE_MAX],
+			table->n * sizeof(*table->sec));
 }
 
 /*
  * The matrix is allocated for the largest number of nodes, as a file does not
  * say how many it has.
  */
-int cli_places_latencies(const char *path, struct cli_places *p,
+int cli_places_latencies(const char *path, struct cli_places *places,
 			 struct np_err *err)
 {
 	const size_t all = (size_t)NP_LINKAGE_MAX * NP_LINKAGE_MAX;
-	struct latencies l = { .sec = malloc(all * sizeof(double)) };
+	struct latencies table = { .sec = malloc(all * sizeof(double)) };
 	struct np_err why = NP_ERR_INIT;
 	char *text = NULL, *rest, *line;
 	unsigned line_no = 0;
 	size_t len;
-	int rc = l.sec ? np_read_file(path, CLI_TOPOLOGY_MAX_FILE, &text, &len,
-				      err) :
-			 np_errf(err, -ENOMEM, "out of memory");
+	int rc = table.sec ? np_read_file(path, CLI_TOPOLOGY_MAX_FILE, &text,
+					  &len, err) :
+			     np_errf(err, -ENOMEM, "out of memory");
 
 	for (size_t i = 0; !rc && i < all; i++)
-		l.sec[i] = NAN;
+		table.sec[i] = NAN;
 	for (rest = text; !rc && (line = strsep(&rest, "\n")); ) {
 		line_no++;
-		rc = add_line(&l, line);
+		rc = add_latency(&table, line);
 		if (rc == -EINVAL)
 			np_errf(err, rc, "%s:%u: \"%.60s\": expected \"NODE "
 				"NODE SECONDS\"", path, line_no, line);
@@ -414,13 +433,14 @@ int cli_places_latencies(const char *path, struct cli_places *p,
 	}
 	free(text);
 	if (!rc) {
-		pack(&l);
-		rc = cli_places_measured(l.node, l.sec, l.n, p, &why);
+		pack_rows(&table);
+		rc = cli_places_measured(table.node, table.sec, table.n, places,
+					 &why);
 		if (rc)
 			np_errf(err, rc, "%s: %s", path, why.text);
 	}
-	np_names_free(l.node, l.n);
-	free(l.sec);
+	np_names_free(table.node, table.n);
+	free(table.sec);
 	return rc;
 }
 
@@ -433,84 +453,90 @@ static int by_node(const void *a, const void *b)
 			  ((const struct cli_place *)b)->node);
 }
 
-void cli_places_sort(struct cli_places *p)
+void cli_places_sort(struct cli_places *places)
 {
-	if (p->n)
-		qsort(p->place, p->n, sizeof(*p->place), by_node);
+	if (places->n)
+		qsort(places->place, places->n, sizeof(*places->place),
+		      by_node);
 }
 
 #define MAX_NAMES (16u * NP_HOSTLIST_MAX) /* of nodes in Slurm's topology */
 
-struct on_leaf {
-	const struct cli_places *p;
-	uint32_t leaf, *slurm;
-	size_t n; /* names so far */
+/* For assign_leaf(): a leaf switch of Slurm's, whose nodes are looked up. */
+struct node_search {
+	const struct cli_places *places;
+	uint32_t leaf, *slurm_leaf;
+	size_t n_names; /* so far */
 };
 
-/* A node on two leaf switches counts for the first, as everywhere. */
-static int take_node(void *arg, const char *name)
+/* A node that Slurm lists on two leaf switches counts for the first. */
+static int assign_leaf(void *arg, const char *name)
 {
-	struct on_leaf *to = arg;
+	struct node_search *search = arg;
 	const struct cli_place key = { .node = (char *)name };
-	const struct cli_place *at = to->p->n ?
-		bsearch(&key, to->p->place, to->p->n, sizeof(*to->p->place),
-			by_node) : NULL;
+	const struct cli_places *places = search->places;
+	const struct cli_place *place = NULL;
 
-	if (at && to->slurm[at - to->p->place] == CLI_TOPOLOGY_NONE)
-		to->slurm[at - to->p->place] = to->leaf;
-	return to->n++ < MAX_NAMES ? 0 : -E2BIG;
+	if (places->n)
+		place = bsearch(&key, places->place, places->n, sizeof(key),
+				by_node);
+	if (place &&
+	    search->slurm_leaf[place - places->place] == CLI_TOPOLOGY_NONE)
+		search->slurm_leaf[place - places->place] = search->leaf;
+	return search->n_names++ < MAX_NAMES ? 0 : -E2BIG;
 }
 
-/* The leaf that Slurm has each place on; places are sorted. */
-static void find_slurm_leaves(const struct cli_places *p,
-			      const struct np_topo *t, uint32_t *slurm)
+/* Find the leaf switch that Slurm has each place on; places are sorted. */
+static void find_slurm_leaves(const struct cli_places *places,
+			      const struct np_topo *topo, uint32_t *slurm_leaf)
 {
-	struct on_leaf to = { .p = p, .slurm = slurm };
+	struct node_search search = { .places = places,
+				      .slurm_leaf = slurm_leaf };
 
-	for (size_t i = 0; i < p->n; i++)
-		slurm[i] = CLI_TOPOLOGY_NONE;
-	for (; to.leaf < t->n; to.leaf++)
-		np_hostlist_each(t->leaf[to.leaf].nodes, take_node, &to);
+	for (size_t i = 0; i < places->n; i++)
+		slurm_leaf[i] = CLI_TOPOLOGY_NONE;
+	for (; search.leaf < topo->n; search.leaf++)
+		np_hostlist_each(topo->leaf[search.leaf].nodes, assign_leaf,
+				 &search);
 }
 
-/* Number of nodes that found leaf l and Slurm's leaf s have in common. */
+/* Number of nodes that a leaf that was found and one of Slurm's both have. */
 struct overlap {
-	uint32_t l, s;
+	uint32_t found, slurm; /* indices of the two leaves */
 	size_t n;
 };
 
-/*
- * Order of overlaps by their pair of leaves, so that equal ones are adjacent.
- */
+/* Order overlaps by their pair of leaves, so that equal ones are adjacent. */
 static int by_leaves(const void *a, const void *b)
 {
 	const struct overlap *x = a, *y = b;
 
-	return x->l != y->l ? (x->l > y->l) - (x->l < y->l) :
-			      (x->s > y->s) - (x->s < y->s);
+	return x->found != y->found ?
+		       (x->found > y->found) - (x->found < y->found) :
+		       (x->slurm > y->slurm) - (x->slurm < y->slurm);
 }
 
 /*
- * Order of overlaps by size; ties by leaves, so that the result is the same
- * each time.
+ * Order overlaps by size, the largest first; equal ones by leaves, so that the
+ * result is the same each time.
  */
-static int most_first(const void *a, const void *b)
+static int by_size(const void *a, const void *b)
 {
 	const struct overlap *x = a, *y = b;
 
 	return x->n != y->n ? (x->n < y->n) - (x->n > y->n) : by_leaves(a, b);
 }
 
-/* One overlap for each pair of leaves with common nodes; returns how many. */
-static size_t count_overlaps(const struct cli_places *p, const uint32_t *slurm,
-			     struct overlap *list)
+/* List the overlaps, one for each pair of leaves. Returns their number. */
+static size_t list_overlaps(const struct cli_places *places,
+			    const uint32_t *slurm_leaf, struct overlap *list)
 {
 	size_t n = 0, pairs = 0;
 
-	for (size_t i = 0; i < p->n; i++)
-		if (slurm[i] != CLI_TOPOLOGY_NONE)
-			list[n++] = (struct overlap){ p->place[i].leaf,
-						      slurm[i], 1 };
+	for (size_t i = 0; i < places->n; i++)
+		if (slurm_leaf[i] != CLI_TOPOLOGY_NONE)
+			list[n++] = (struct overlap){ places->place[i].leaf,
+						      slurm_leaf[i], 1 };
 	if (n)
 		qsort(list, n, sizeof(*list), by_leaves);
 	for (size_t i = 0; i < n; i++)
@@ -522,25 +548,27 @@ static size_t count_overlaps(const struct cli_places *p, const uint32_t *slurm,
 }
 
 /*
- * Match leaves greedily, the pair with most common nodes first.  as[]: Slurm's
- * leaf of each leaf that was found.
+ * Match the leaves greedily: the pair with most nodes in common comes first.
+ * match[]: Slurm's leaf for each leaf that was found. Returns 0 or -ENOMEM.
  */
-static int match(const struct cli_places *p, const struct np_topo *t,
-		 const uint32_t *slurm, uint32_t *as)
+static int match_leaves(const struct cli_places *places,
+			const struct np_topo *topo, const uint32_t *slurm_leaf,
+			uint32_t *match)
 {
-	struct overlap *list = calloc(p->n + 1, sizeof(*list));
-	bool *taken = calloc(t->n + 1, sizeof(*taken));
-	size_t n = list && taken ? count_overlaps(p, slurm, list) : 0;
+	struct overlap *list = calloc(places->n + 1, sizeof(*list));
+	bool *taken = calloc(topo->n + 1, sizeof(*taken));
+	size_t n = list && taken ? list_overlaps(places, slurm_leaf, list) : 0;
 	int rc = list && taken ? 0 : -ENOMEM;
 
-	for (uint32_t l = 0; l < p->n_leaves; l++)
-		as[l] = CLI_TOPOLOGY_NONE;
+	for (uint32_t l = 0; l < places->n_leaves; l++)
+		match[l] = CLI_TOPOLOGY_NONE;
 	if (n)
-		qsort(list, n, sizeof(*list), most_first);
+		qsort(list, n, sizeof(*list), by_size);
 	for (size_t i = 0; i < n; i++)
-		if (as[list[i].l] == CLI_TOPOLOGY_NONE && !taken[list[i].s]) {
-			as[list[i].l] = list[i].s;
-			taken[list[i].s] = true;
+		if (match[list[i].found] == CLI_TOPOLOGY_NONE &&
+		    !taken[list[i].slurm]) {
+			match[list[i].found] = list[i].slurm;
+			taken[list[i].slurm] = true;
 		}
 	free(list);
 	free(taken);
@@ -548,17 +576,18 @@ static int match(const struct cli_places *p, const struct np_topo *t,
 }
 
 /* Nodes that Slurm does not have on any leaf are not counted as misplaced. */
-long cli_places_compare(const struct cli_places *p, const struct np_topo *t,
-			uint32_t *slurm, uint32_t *as)
+long cli_places_compare(const struct cli_places *places,
+			const struct np_topo *topo, uint32_t *slurm_leaf,
+			uint32_t *match)
 {
 	long n = 0;
 
-	find_slurm_leaves(p, t, slurm);
-	if (match(p, t, slurm, as))
+	find_slurm_leaves(places, topo, slurm_leaf);
+	if (match_leaves(places, topo, slurm_leaf, match))
 		return -ENOMEM;
-	for (size_t i = 0; i < p->n; i++)
-		n += slurm[i] != CLI_TOPOLOGY_NONE &&
-		     as[p->place[i].leaf] != slurm[i];
+	for (size_t i = 0; i < places->n; i++)
+		n += slurm_leaf[i] != CLI_TOPOLOGY_NONE &&
+		     match[places->place[i].leaf] != slurm_leaf[i];
 	return n;
 }
 
@@ -573,39 +602,39 @@ struct matrix {
 };
 
 /* Store the smallest value, because other work only adds to a latency. */
-static void store_pair(struct matrix *m, const struct np_report *r)
+static void store_pair(struct matrix *matrix, const struct np_report *report)
 {
 	double *sec;
 
 	/* Reports are checked, because any process could have sent them. */
-	if (r->rank >= m->n || r->pair.peer >= m->n)
+	if (report->rank >= matrix->n || report->pair.peer >= matrix->n)
 		return;
-	sec = &m->sec[r->rank * m->n + r->pair.peer];
-	*sec = fmin(*sec, r->pair.sec); /* fmin() ignores a NaN */
-	m->sec[r->pair.peer * m->n + r->rank] = *sec;
+	sec = &matrix->sec[report->rank * matrix->n + report->pair.peer];
+	*sec = fmin(*sec, report->pair.sec); /* fmin() ignores a NaN */
+	matrix->sec[report->pair.peer * matrix->n + report->rank] = *sec;
 }
 
-/* Handle one report line of the probes. */
-static void on_report(const struct np_report *r, void *arg)
+/* Take in what one of the probes reports. */
+static void on_report(const struct np_report *report, void *arg)
 {
-	struct matrix *m = arg;
+	struct matrix *matrix = arg;
 
-	switch (r->kind) {
+	switch (report->kind) {
 	case NP_REPORT_HANDSHAKE:
-		m->handshakes++;
-		if (r->rank >= m->n || m->node[r->rank])
+		matrix->handshakes++;
+		if (report->rank >= matrix->n || matrix->node[report->rank])
 			break;
-		m->node[r->rank] = strdup(r->handshake.node);
-		m->no_memory |= !m->node[r->rank];
+		matrix->node[report->rank] = strdup(report->handshake.node);
+		matrix->no_memory |= !matrix->node[report->rank];
 		break;
 	case NP_REPORT_PAIR:
-		store_pair(m, r);
+		store_pair(matrix, report);
 		break;
 	case NP_REPORT_NOTE:
-		strcpy(m->note, r->note);
+		strcpy(matrix->note, report->note);
 		break;
 	case NP_REPORT_BYE:
-		m->n_finished++;
+		matrix->n_finished++;
 		break;
 	default:
 		break;
@@ -613,52 +642,51 @@ static void on_report(const struct np_report *r, void *arg)
 }
 
 /* Wait up to sec seconds for reports. */
-static void read_more(struct np_helper_step *step, struct matrix *m, double sec)
+static void read_reports(struct np_helper_step *step, struct matrix *matrix,
+			 double sec)
 {
-	struct pollfd p = { step->fd, POLLIN, 0 };
+	struct pollfd poll_fd = { step->fd, POLLIN, 0 };
 
-	poll(&p, 1, (int)(sec * 1000));
-	np_helper_read(step, on_report, m);
+	poll(&poll_fd, 1, (int)(sec * 1000));
+	np_helper_read(step, on_report, matrix);
 }
 
 /*
  * Read reports until the step has ended. Returns 0, -EINTR if the user stops
  * it, -ETIMEDOUT if not all probes start, or another -errno.
  */
-static int watch(struct np_helper_step *step, struct matrix *m,
-		 const volatile sig_atomic_t *stop, struct np_err *err)
+static int wait_for_step(struct np_helper_step *step, struct matrix *matrix,
+			 const volatile sig_atomic_t *stop, struct np_err *err)
 {
-	double begun_sec = np_mono_sec();
+	double start_sec = np_mono_sec();
 	char cause[NP_ERR_LEN + 32];
 
 	while (!np_helper_reap(step)) {
-		read_more(step, m, POLL_SEC);
-		/*
-		 * A step can only be ended in order when all probes have
-		 * started.
-		 */
-		if (*stop && m->handshakes == m->n)
+		read_reports(step, matrix, POLL_SEC);
+		/* Only a step whose probes have all started ends in order. */
+		if (*stop && matrix->handshakes == matrix->n)
 			return np_errf(err, -EINTR, "stopped");
-		if (m->handshakes < m->n &&
-		    np_mono_sec() > begun_sec + START_SEC)
+		if (matrix->handshakes < matrix->n &&
+		    np_mono_sec() > start_sec + START_SEC)
 			return np_errf(err, -ETIMEDOUT,
-				       "only %zu of %zu "
-				       "probes started within %g s",
-				       m->handshakes, m->n, START_SEC);
+				       "only %zu of %zu probes started within "
+				       "%g s",
+				       matrix->handshakes, matrix->n,
+				       START_SEC);
 	}
 	while (step->fd >= 0)
-		read_more(step, m, POLL_SEC);
-	if (m->no_memory)
+		read_reports(step, matrix, POLL_SEC);
+	if (matrix->no_memory)
 		return np_errf(err, -ENOMEM, "out of memory");
-	if (m->n_finished == m->n && !m->note[0])
+	if (matrix->n_finished == matrix->n && !matrix->note[0])
 		return 0;
 	np_helper_cause(step, cause, sizeof(cause));
 	return np_errf(err, -EPIPE, "the measurement ended early: %s",
-		       m->note[0] ? m->note : cause);
+		       matrix->note[0] ? matrix->note : cause);
 }
 
 /* End the step if it still runs. */
-static void stop_step(struct np_helper_step *step, struct matrix *m)
+static void stop_step(struct np_helper_step *step, struct matrix *matrix)
 {
 	struct np_helper_end end = { .requested_sec = np_mono_sec() };
 	int sig = SIGUSR1;
@@ -666,93 +694,95 @@ static void stop_step(struct np_helper_step *step, struct matrix *m)
 	while (!np_helper_reap(step) && sig >= 0) {
 		if (sig)
 			np_helper_signal(step, sig);
-		read_more(step, m, 0.01);
-		/*
-		 * The signal that is due now: 0 for none, negative to give up.
-		 */
+		read_reports(step, matrix, 0.01);
+		/* The signal that is due now; 0: none; negative: give up. */
 		sig = np_helper_end_due(&end, np_mono_sec());
 	}
 	np_helper_close(step);
 }
 
 /* Measure all pairs once. */
-static int run_step(struct cli_alloc *at, const struct options *o,
-		    struct matrix *m, struct np_err *err)
+static int run_step(struct cli_alloc *alloc, const struct options *opt,
+		    struct matrix *matrix, struct np_err *err)
 {
 	struct np_helper_step step = NP_HELPER_INIT;
 	struct np_args args;
 	int rc;
 
-	m->handshakes = m->n_finished = 0;
-	at->conf.per_node = 1;
-	np_helper_cmd_impact(&args, &at->job, &at->conf, at->nodes, at->n_nodes);
-	np_args_add(&args, "--matrix=%u", o->times);
-	rc = np_helper_start(&step, &args, at->env, (uint32_t)at->n_nodes,
-			       err);
+	matrix->handshakes = matrix->n_finished = 0;
+	alloc->conf.per_node = 1;
+	np_helper_cmd_impact(&args, &alloc->job, &alloc->conf, alloc->nodes,
+			     alloc->n_nodes);
+	np_args_add(&args, "--matrix=%u", opt->times);
+	rc = np_helper_start(&step, &args, alloc->env, (uint32_t)alloc->n_nodes,
+			     err);
 	np_args_free(&args);
 	if (rc)
 		return rc;
-	rc = watch(&step, m, cli_alloc_catch_signals(), err);
-	stop_step(&step, m);
+	rc = wait_for_step(&step, matrix, cli_alloc_catch_signals(), err);
+	stop_step(&step, matrix);
 	return rc;
 }
 
-/* One line for each pair, as --latencies reads them. */
-static int save(const struct matrix *m, const char *path, struct np_err *err)
+/* Write a line for each pair, in the format that --latencies reads. */
+static int save_latencies(const struct matrix *matrix, const char *path,
+			  struct np_err *err)
 {
-	FILE *f = fopen(path, "we");
+	FILE *file = fopen(path, "we");
 	bool bad;
 
-	if (!f)
+	if (!file)
 		return np_errf(err, -errno, "%s: %s", path, strerror(errno));
-	for (size_t i = 0; i < m->n; i++)
-		for (size_t j = i + 1; j < m->n; j++)
-			if (m->sec[i * m->n + j] > 0)
-				fprintf(f, "%s %s %.9f\n", m->node[i],
-					m->node[j], m->sec[i * m->n + j]);
-	bad = ferror(f);
-	return fclose(f) || bad ? np_errf(err, -EIO, "cannot write %s",
+	for (size_t i = 0; i < matrix->n; i++)
+		for (size_t j = i + 1; j < matrix->n; j++)
+			if (matrix->sec[i * matrix->n + j] > 0)
+				fprintf(file, "%s %s %.9f\n", matrix->node[i],
+					matrix->node[j],
+					matrix->sec[i * matrix->n + j]);
+	bad = ferror(file);
+	return fclose(file) || bad ? np_errf(err, -EIO, "cannot write %s",
 					  path) : 0;
 }
 
-/* Measure inside an allocation, several times, and group the nodes. */
-static int measure(const struct options *o, struct cli_places *p,
-		   struct np_err *err)
+/* Measure in this allocation, several times, and group the nodes. */
+static int measure_places(const struct options *opt, struct cli_places *places,
+			  struct np_err *err)
 {
-	static struct cli_alloc at; /* static, as it points into itself */
-	struct matrix m = { .n = 0 };
-	int rc = cli_alloc_find(&at, 64, "topology", err);
+	static struct cli_alloc alloc; /* static, as it points into itself */
+	struct matrix matrix = { .n = 0 };
+	int rc = cli_alloc_find(&alloc, 64, "topology", err);
 
 	if (!rc)
-		rc = cli_alloc_env(&at, err);
+		rc = cli_alloc_env(&alloc, err);
 	if (rc)
 		return rc;
-	m.n = at.n_nodes;
-	m.node = calloc(m.n, sizeof(*m.node));
-	m.sec = malloc(m.n * m.n * sizeof(*m.sec));
-	if (!m.node || !m.sec)
+	matrix.n = alloc.n_nodes;
+	matrix.node = calloc(matrix.n, sizeof(*matrix.node));
+	matrix.sec = malloc(matrix.n * matrix.n * sizeof(*matrix.sec));
+	if (!matrix.node || !matrix.sec)
 		rc = np_errf(err, -ENOMEM, "out of memory");
-	for (size_t i = 0; !rc && i < m.n * m.n; i++)
-		m.sec[i] = NAN;
-	/* srun lists the nodes in one order, so ranks mean the same each time. */
-	for (uint32_t i = 0; !rc && i < o->repeats; i++)
-		rc = run_step(&at, o, &m, err);
-	if (!rc && o->save)
-		rc = save(&m, o->save, err);
+	for (size_t i = 0; !rc && i < matrix.n * matrix.n; i++)
+		matrix.sec[i] = NAN;
+	/* srun always orders the nodes in the same way, so ranks agree. */
+	for (uint32_t i = 0; !rc && i < opt->repeats; i++)
+		rc = run_step(&alloc, opt, &matrix, err);
+	if (!rc && opt->save)
+		rc = save_latencies(&matrix, opt->save, err);
 	if (!rc)
-		rc = cli_places_measured(m.node, m.sec, m.n, p, err);
-	for (size_t i = 0; m.node && i < m.n; i++)
-		free(m.node[i]);
-	free(m.node);
-	free(m.sec);
-	cli_alloc_free(&at);
+		rc = cli_places_measured(matrix.node, matrix.sec, matrix.n,
+					 places, err);
+	for (size_t i = 0; matrix.node && i < matrix.n; i++)
+		free(matrix.node[i]);
+	free(matrix.node);
+	free(matrix.sec);
+	cli_alloc_free(&alloc);
 	return rc;
 }
 
 /* ---- Slurm's topology ---- */
 
-/* Slurm's topology, from a file or scontrol, which may have none. */
-static int read_slurm(const struct options *o, struct np_topo *t,
+/* Read Slurm's topology from a file or from scontrol, which may have none. */
+static int read_slurm(const struct options *opt, struct np_topo *topo,
 		      struct np_err *err)
 {
 	static char *const show_topology[] = { "scontrol", "show", "topology",
@@ -761,8 +791,8 @@ static int read_slurm(const struct options *o, struct np_topo *t,
 	size_t len;
 	int rc = 0;
 
-	if (o->slurm) {
-		rc = np_read_file(o->slurm, MAX_TOPOLOGY, &text, &len, err);
+	if (opt->slurm) {
+		rc = np_read_file(opt->slurm, MAX_TOPOLOGY, &text, &len, err);
 	} else {
 		text = malloc(MAX_TOPOLOGY);
 		if (!text)
@@ -772,18 +802,18 @@ static int read_slurm(const struct options *o, struct np_topo *t,
 			text[0] = '\0';
 	}
 	if (!rc)
-		rc = np_topo_parse(text, t, err);
-	if (!rc && o->slurm && !t->n)
+		rc = np_topo_parse(text, topo, err);
+	if (!rc && opt->slurm && !topo->n)
 		rc = np_errf(err, -EINVAL, "%s: no leaf switch: expected what "
-			     "scontrol show topology prints", o->slurm);
+			     "scontrol show topology prints", opt->slurm);
 	free(text);
 	return rc;
 }
 
 /* ---- lists of nodes, as Slurm writes them ---- */
 
-/* Position of the number at the end of a name. */
-static size_t number_at(const char *name)
+/* Length of a name without the number at its end. */
+static size_t stem_length(const char *name)
 {
 	size_t at = strlen(name);
 
@@ -792,43 +822,43 @@ static size_t number_at(const char *name)
 	return at;
 }
 
-/* Is b the name after a, with a number of the same width? */
-static bool follows(const char *a, const char *b)
+/* Is b the name that follows a, with a number of the same width? */
+static bool is_next_name(const char *a, const char *b)
 {
-	size_t at = number_at(a);
+	size_t at = stem_length(a);
 
 	/* Leading zeros: "n09" is followed by "n10", not by "n010". */
-	return a[at] && at == number_at(b) && !strncmp(a, b, at) &&
+	return a[at] && at == stem_length(b) && !strncmp(a, b, at) &&
 	       (strlen(a) == strlen(b) || a[at] != '0') &&
-	       strlen(a + at) < 10 &&
-	       atol(a + at) + 1 == atol(b + at);
+	       strlen(a + at) < 10 && atol(a + at) + 1 == atol(b + at);
 }
 
-/* The nodes of a leaf; places are sorted: "n[0-3],x7". */
-static void print_nodes(FILE *f, const struct cli_places *p, uint32_t leaf)
+/* Print the nodes of a leaf, as in "n[0-3],x7"; places are sorted. */
+static void print_nodes(FILE *file, const struct cli_places *places,
+			uint32_t leaf)
 {
 	const char *comma = "";
 
-	for (size_t i = 0; i < p->n; i++) {
-		const char *first = p->place[i].node, *last = first;
+	for (size_t i = 0; i < places->n; i++) {
+		const char *first = places->place[i].node, *last = first;
 
-		if (p->place[i].leaf != leaf)
+		if (places->place[i].leaf != leaf)
 			continue;
-		for (size_t k = i + 1; k < p->n; k++)
-			if (p->place[k].leaf == leaf &&
-			    follows(last, p->place[k].node)) {
-				last = p->place[k].node;
+		for (size_t k = i + 1; k < places->n; k++)
+			if (places->place[k].leaf == leaf &&
+			    is_next_name(last, places->place[k].node)) {
+				last = places->place[k].node;
 				i = k;
-			} else if (p->place[k].leaf == leaf) {
+			} else if (places->place[k].leaf == leaf) {
 				break;
 			}
 		if (first == last)
-			fprintf(f, "%s%s", comma, first);
+			fprintf(file, "%s%s", comma, first);
 		else
-			fprintf(f, "%s%.*s[%s-%s]", comma,
-				(int)number_at(first), first,
-				first + number_at(first),
-				last + number_at(last));
+			fprintf(file, "%s%.*s[%s-%s]", comma,
+				(int)stem_length(first), first,
+				first + stem_length(first),
+				last + stem_length(last));
 		comma = ",";
 	}
 }
@@ -836,150 +866,153 @@ static void print_nodes(FILE *f, const struct cli_places *p, uint32_t leaf)
 /* ---- output ---- */
 
 struct comparison {
-	const struct cli_places *p;
-	const struct np_topo *t;
-	uint32_t *slurm, *as; /* from cli_places_compare() */
+	const struct cli_places *found;
+	const struct np_topo *slurm;
+	uint32_t *slurm_leaf, *match; /* from cli_places_compare() */
 };
 
-/* Slurm's name of the leaf, or else the name that was found. */
-static const char *leaf_name(const struct comparison *v, uint32_t l)
+/* Slurm's name of a leaf that was found, or else the name it was found by. */
+static const char *leaf_name(const struct comparison *cmp, uint32_t l)
 {
-	return v->as[l] == CLI_TOPOLOGY_NONE ? v->p->leaf[l] :
-					       v->t->leaf[v->as[l]].name;
+	return cmp->match[l] == CLI_TOPOLOGY_NONE ?
+		       cmp->found->leaf[l] :
+		       cmp->slurm->leaf[cmp->match[l]].name;
 }
 
-/* A switch that only second adapters are on has no nodes of its own. */
-static bool has_nodes(const struct cli_places *p, uint32_t l)
+/* False for a switch to which only second adapters are connected. */
+static bool has_nodes(const struct cli_places *places, uint32_t l)
 {
-	for (size_t i = 0; i < p->n; i++)
-		if (p->place[i].leaf == l)
+	for (size_t i = 0; i < places->n; i++)
+		if (places->place[i].leaf == l)
 			return true;
 	return false;
 }
 
 /* Number of leaf switches with nodes. */
-static size_t count_leaves(const struct cli_places *p)
+static size_t count_leaves(const struct cli_places *places)
 {
 	size_t n = 0;
 
-	for (uint32_t l = 0; l < p->n_leaves; l++)
-		n += has_nodes(p, l);
+	for (uint32_t l = 0; l < places->n_leaves; l++)
+		n += has_nodes(places, l);
 	return n;
 }
 
-/* A list of all leaves with nodes. */
-static void print_leaves(const struct comparison *v)
+/* Print the names of all leaves with nodes, separated by commas. */
+static void print_leaf_names(const struct comparison *cmp)
 {
 	const char *comma = "";
 
-	for (uint32_t l = 0; l < v->p->n_leaves; l++)
-		if (has_nodes(v->p, l)) {
-			printf("%s%s", comma, leaf_name(v, l));
+	for (uint32_t l = 0; l < cmp->found->n_leaves; l++)
+		if (has_nodes(cmp->found, l)) {
+			printf("%s%s", comma, leaf_name(cmp, l));
 			comma = ",";
 		}
 }
 
-/* Print a topology.conf: the leaves below one top switch. */
-static void print_conf(const struct comparison *v)
+/* Print a topology.conf, with the leaves below one top switch. */
+static void print_conf(const struct comparison *cmp)
 {
-	for (uint32_t l = 0; l < v->p->n_leaves; l++) {
-		if (!has_nodes(v->p, l))
+	for (uint32_t l = 0; l < cmp->found->n_leaves; l++) {
+		if (!has_nodes(cmp->found, l))
 			continue;
-		printf("SwitchName=%s Nodes=", leaf_name(v, l));
-		print_nodes(stdout, v->p, l);
+		printf("SwitchName=%s Nodes=", leaf_name(cmp, l));
+		print_nodes(stdout, cmp->found, l);
 		putchar('\n');
 	}
-	if (count_leaves(v->p) < 2)
+	if (count_leaves(cmp->found) < 2)
 		return;
 	printf("SwitchName=top Switches=");
-	print_leaves(v);
+	print_leaf_names(cmp);
 	putchar('\n');
 }
 
-/* The same as topology.yaml of Slurm 25.05. */
-static void print_yaml(const struct comparison *v)
+/* Print the same as a topology.yaml, which Slurm 25.05 introduced. */
+static void print_yaml(const struct comparison *cmp)
 {
 	puts("- topology: default\n  cluster_default: true\n  tree:\n"
 	     "    switches:");
-	for (uint32_t l = 0; l < v->p->n_leaves; l++) {
-		if (!has_nodes(v->p, l))
+	for (uint32_t l = 0; l < cmp->found->n_leaves; l++) {
+		if (!has_nodes(cmp->found, l))
 			continue;
 		printf("      - switch: \"%s\"\n        nodes: \"",
-		       leaf_name(v, l));
-		print_nodes(stdout, v->p, l);
+		       leaf_name(cmp, l));
+		print_nodes(stdout, cmp->found, l);
 		puts("\"");
 	}
-	if (count_leaves(v->p) < 2)
+	if (count_leaves(cmp->found) < 2)
 		return;
 	printf("      - switch: \"top\"\n        children: \"");
-	print_leaves(v);
+	print_leaf_names(cmp);
 	puts("\"");
 }
 
-/* The leaf switches that were found, with their nodes. */
-static void list_leaves(const struct comparison *v)
+/* Print the leaf switches that were found, with their nodes. */
+static void print_found_leaves(const struct comparison *cmp)
 {
-	const struct cli_places *p = v->p;
+	const struct cli_places *places = cmp->found;
 	char within[CLI_NUMBER], between[CLI_NUMBER];
-	size_t n = count_leaves(p);
+	size_t n = count_leaves(places);
 
-	printf("%zu node%s on %zu leaf switch%s", p->n, cli_s(p->n),
+	printf("%zu node%s on %zu leaf switch%s", places->n, cli_s(places->n),
 	       n, n == 1 ? "" : "es");
-	if (p->within > 0)
+	if (places->within > 0)
 		printf(" by their latencies: %s within",
-		       cli_sec(p->within, within));
-	if (p->within > 0 && p->between > 0)
-		printf(", %s between", cli_sec(p->between, between));
+		       cli_sec(places->within, within));
+	if (places->within > 0 && places->between > 0)
+		printf(", %s between", cli_sec(places->between, between));
 	puts("");
-	for (uint32_t l = 0; l < p->n_leaves; l++) {
-		if (!has_nodes(p, l))
+	for (uint32_t l = 0; l < places->n_leaves; l++) {
+		if (!has_nodes(places, l))
 			continue;
-		printf("  %-20s ", leaf_name(v, l));
-		print_nodes(stdout, p, l);
-		puts(v->t->n && v->as[l] == CLI_TOPOLOGY_NONE ?
+		printf("  %-20s ", leaf_name(cmp, l));
+		print_nodes(stdout, places, l);
+		puts(cmp->slurm->n && cmp->match[l] == CLI_TOPOLOGY_NONE ?
 		     "  (not in Slurm's topology)" : "");
 	}
 }
 
-/* Nodes with adapters on several leaf switches. */
-static void list_rails(const struct comparison *v)
+/* Print the nodes whose adapters are on several leaf switches. */
+static void print_second_leaves(const struct comparison *cmp)
 {
-	const struct cli_places *p = v->p;
+	const struct cli_places *places = cmp->found;
 
-	for (size_t i = 0; i < p->n; i++)
-		if (p->place[i].other != CLI_TOPOLOGY_NONE)
+	for (size_t i = 0; i < places->n; i++)
+		if (places->place[i].other != CLI_TOPOLOGY_NONE)
 			printf("%s is also connected to %s, which Slurm's "
-			       "topology cannot express\n", p->place[i].node,
-			       leaf_name(v, p->place[i].other));
+			       "topology cannot express\n",
+			       places->place[i].node,
+			       leaf_name(cmp, places->place[i].other));
 }
 
-/* One line for each node that is elsewhere in Slurm's topology. */
-static void list_differences(const struct comparison *v)
+/* Print a line for each node that is elsewhere in Slurm's topology. */
+static void print_differences(const struct comparison *cmp)
 {
-	const struct cli_places *p = v->p;
+	const struct cli_places *places = cmp->found;
 
-	for (size_t i = 0; i < p->n; i++) {
-		uint32_t s = v->slurm[i];
+	for (size_t i = 0; i < places->n; i++) {
+		uint32_t leaf = cmp->slurm_leaf[i];
 
-		if (s == CLI_TOPOLOGY_NONE)
+		if (leaf == CLI_TOPOLOGY_NONE)
 			printf("%s is on no leaf switch of Slurm's topology; "
-			       "found on %s\n", p->place[i].node,
-			       leaf_name(v, p->place[i].leaf));
-		else if (v->as[p->place[i].leaf] != s)
+			       "found on %s\n", places->place[i].node,
+			       leaf_name(cmp, places->place[i].leaf));
+		else if (cmp->match[places->place[i].leaf] != leaf)
 			printf("%s is on %s in Slurm's topology; found on %s\n",
-			       p->place[i].node, v->t->leaf[s].name,
-			       leaf_name(v, p->place[i].leaf));
+			       places->place[i].node,
+			       cmp->slurm->leaf[leaf].name,
+			       leaf_name(cmp, places->place[i].leaf));
 	}
 }
 
 /* Number of leaf switches that Slurm has the nodes on. */
-static size_t count_slurm_leaves(const struct comparison *v)
+static size_t count_slurm_leaves(const struct comparison *cmp)
 {
 	size_t n = 0;
 
-	for (uint32_t l = 0; l < v->t->n; l++)
-		for (size_t i = 0; i < v->p->n; i++)
-			if (v->slurm[i] == l) {
+	for (uint32_t l = 0; l < cmp->slurm->n; l++)
+		for (size_t i = 0; i < cmp->found->n; i++)
+			if (cmp->slurm_leaf[i] == l) {
 				n++;
 				break;
 			}
@@ -987,17 +1020,18 @@ static size_t count_slurm_leaves(const struct comparison *v)
 }
 
 /*
- * One group of latencies where Slurm has several leaf switches: more probably
- * the way over other switches takes hardly longer than that all are wrong.
+ * If all latencies form one group where Slurm has several leaf switches, the
+ * path over other switches probably takes hardly longer. That Slurm is wrong
+ * about all nodes is less likely.
  */
-static bool is_undecided(const struct comparison *v)
+static bool is_undecided(const struct comparison *cmp)
 {
-	return v->p->within > 0 && count_leaves(v->p) == 1 &&
-	       count_slurm_leaves(v) > 1;
+	return cmp->found->within > 0 && count_leaves(cmp->found) == 1 &&
+	       count_slurm_leaves(cmp) > 1;
 }
 
-/* Returns the exit status. */
-static int print_undecided(const struct comparison *v)
+/* Fail if the latencies show nothing about Slurm's topology. */
+static int print_undecided(const struct comparison *cmp)
 {
 	char within[CLI_NUMBER];
 
@@ -1005,25 +1039,26 @@ static int print_undecided(const struct comparison *v)
 			"leaf switches apart, of which Slurm has %zu: nothing "
 			"is known about Slurm's topology; measure idle nodes "
 			"with a larger --repeats, or use --ibnetdiscover or "
-			"--lldp", v->p->n, cli_sec(v->p->within, within),
-			count_slurm_leaves(v));
+			"--lldp",
+			cmp->found->n, cli_sec(cmp->found->within, within),
+			count_slurm_leaves(cmp));
 }
 
-/* Returns the exit status. */
-static int print_comparison(const struct comparison *v, long misplaced)
+/* Print the places and what differs in Slurm. Returns the exit status. */
+static int print_comparison(const struct comparison *cmp, long misplaced)
 {
 	size_t missing = 0;
 
-	for (size_t i = 0; i < v->p->n; i++)
-		missing += v->slurm[i] == CLI_TOPOLOGY_NONE;
-	list_leaves(v);
-	list_rails(v);
-	if (!v->t->n) {
+	for (size_t i = 0; i < cmp->found->n; i++)
+		missing += cmp->slurm_leaf[i] == CLI_TOPOLOGY_NONE;
+	print_found_leaves(cmp);
+	print_second_leaves(cmp);
+	if (!cmp->slurm->n) {
 		puts("Slurm has no topology; netprof topology --write=conf "
 		     "prints a topology.conf.");
 		return CLI_FAILED;
 	}
-	list_differences(v);
+	print_differences(cmp);
 	if (!misplaced && !missing) {
 		puts("Slurm's topology agrees.");
 		return CLI_DONE;
@@ -1035,51 +1070,51 @@ static int print_comparison(const struct comparison *v, long misplaced)
 	return CLI_FAILED;
 }
 
-/*
- * Compare with Slurm's topology and print the result. Returns the exit status.
- */
-static int show(const struct options *o, struct cli_places *p)
+/* Print what --write says, or the comparison. Returns the exit status. */
+static int compare_and_print(const struct options *opt,
+			     struct cli_places *places)
 {
 	struct np_err err = NP_ERR_INIT;
-	struct np_topo t = { NULL, 0 };
-	struct comparison v = { .p = p, .t = &t };
-	int rc = read_slurm(o, &t, &err);
+	struct np_topo topo = { NULL, 0 };
+	struct comparison cmp = { .found = places, .slurm = &topo };
+	int rc = read_slurm(opt, &topo, &err);
 	long misplaced = -1;
 
 	if (rc)
 		return cli_fail("%s", err.text);
-	cli_places_sort(p);
-	v.slurm = calloc(p->n + 1, sizeof(*v.slurm));
-	v.as = calloc(p->n_leaves + 1, sizeof(*v.as));
-	if (v.slurm && v.as)
-		misplaced = cli_places_compare(p, &t, v.slurm, v.as);
+	cli_places_sort(places);
+	cmp.slurm_leaf = calloc(places->n + 1, sizeof(*cmp.slurm_leaf));
+	cmp.match = calloc(places->n_leaves + 1, sizeof(*cmp.match));
+	if (cmp.slurm_leaf && cmp.match)
+		misplaced = cli_places_compare(places, &topo, cmp.slurm_leaf,
+					       cmp.match);
 	if (misplaced < 0)
 		rc = cli_fail("out of memory");
-	else if (is_undecided(&v))
-		rc = print_undecided(&v);
-	else if (!o->write)
-		rc = print_comparison(&v, misplaced);
-	else if (!strcmp(o->write, "yaml"))
-		print_yaml(&v);
+	else if (is_undecided(&cmp))
+		rc = print_undecided(&cmp);
+	else if (!opt->write)
+		rc = print_comparison(&cmp, misplaced);
+	else if (!strcmp(opt->write, "yaml"))
+		print_yaml(&cmp);
 	else
-		print_conf(&v);
-	free(v.slurm);
-	free(v.as);
-	np_topo_free(&t);
+		print_conf(&cmp);
+	free(cmp.slurm_leaf);
+	free(cmp.match);
+	np_topo_free(&topo);
 	return rc;
 }
 
-/* Find the places from the source that the options name. */
-static int find(const struct options *o, struct cli_places *p,
-		struct np_err *err)
+/* Find the places by the method that the options select. */
+static int find_places(const struct options *opt, struct cli_places *places,
+		       struct np_err *err)
 {
-	if (o->ib)
-		return cli_places_ib(o->ib, p, err);
-	if (o->lldp)
-		return cli_places_lldp(o->lldp, p, err);
-	if (o->latencies)
-		return cli_places_latencies(o->latencies, p, err);
-	return measure(o, p, err);
+	if (opt->ib)
+		return cli_places_ib(opt->ib, places, err);
+	if (opt->lldp)
+		return cli_places_lldp(opt->lldp, places, err);
+	if (opt->latencies)
+		return cli_places_latencies(opt->latencies, places, err);
+	return measure_places(opt, places, err);
 }
 
 #define AT(member) offsetof(struct options, member)
@@ -1096,35 +1131,35 @@ static const struct np_option options[] = {
 	{ NULL },
 };
 
-/* Exactly one source is used; without an option, the nodes are measured. */
+/* One method is used: the one of an option, or else a measurement. */
 static int run_topology(const struct cli_cmd *self, int argc, char **argv)
 {
-	struct options o = { .times = 0 };
-	struct cli_places p = { NULL };
+	struct options opt = { .times = 0 };
+	struct cli_places places = { NULL };
 	struct np_err err = NP_ERR_INIT;
 	struct cli_options given;
-	int rc = cli_options_parse(self, argc, argv, &o, &given);
+	int rc = cli_options_parse(self, argc, argv, &opt, &given);
 
 	if (rc >= 0)
 		return rc;
-	if (!!o.ib + !!o.lldp + !!o.latencies > 1)
+	if (!!opt.ib + !!opt.lldp + !!opt.latencies > 1)
 		return cli_usage(self, "expected only one of "
 				 "--ibnetdiscover, --lldp and --latencies");
-	if ((o.save || o.times || o.repeats) &&
-	    (o.ib || o.lldp || o.latencies))
+	if ((opt.save || opt.times || opt.repeats) &&
+	    (opt.ib || opt.lldp || opt.latencies))
 		return cli_usage(self, "--%s: expected none of "
 				 "--ibnetdiscover, --lldp and --latencies, "
 				 "which replace the measurement",
-				 o.save ? "save" : o.times ? "times" :
+				 opt.save ? "save" : opt.times ? "times" :
 							     "repeats");
-	if (o.write && strcmp(o.write, "conf") && strcmp(o.write, "yaml"))
+	if (opt.write && strcmp(opt.write, "conf") && strcmp(opt.write, "yaml"))
 		return cli_usage(self, "--write=%.16s: expected conf or yaml",
-				 o.write);
-	o.times = o.times ? o.times : 100;
-	o.repeats = o.repeats ? o.repeats : 3;
-	rc = find(&o, &p, &err);
-	rc = rc ? cli_fail("%s", err.text) : show(&o, &p);
-	cli_places_free(&p);
+				 opt.write);
+	opt.times = opt.times ? opt.times : 100;
+	opt.repeats = opt.repeats ? opt.repeats : 3;
+	rc = find_places(&opt, &places, &err);
+	rc = rc ? cli_fail("%s", err.text) : compare_and_print(&opt, &places);
+	cli_places_free(&places);
 	return rc;
 }
 
