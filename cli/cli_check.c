@@ -30,106 +30,108 @@
 /* ---- findings ---- */
 
 /*
- * A full list drops the finding and remembers that, so that the remedy that
- * follows does not overwrite another one.
+ * If the list is full, the finding is dropped, and so is the remedy that
+ * follows, which would otherwise replace that of the last finding.
  */
-void cli_check_add(struct cli_check *c, enum cli_result result, const char *about,
-	       const char *fmt, ...)
+void cli_check_add(struct cli_check *check, enum cli_result result,
+		   const char *about, const char *fmt, ...)
 {
-	struct cli_finding *f = &c->found[c->n];
+	struct cli_finding *finding = &check->found[check->n];
 	va_list ap;
 
-	c->dropped = c->n == CLI_CHECK_MAX;
-	if (c->dropped)
+	check->dropped = check->n == CLI_CHECK_MAX;
+	if (check->dropped)
 		return;
-	*f = (struct cli_finding){ .result = result };
-	snprintf(f->about, sizeof(f->about), "%s", about);
+	*finding = (struct cli_finding){ .result = result };
+	snprintf(finding->about, sizeof(finding->about), "%s", about);
 	va_start(ap, fmt);
-	vsnprintf(f->text, sizeof(f->text), fmt, ap);
+	vsnprintf(finding->text, sizeof(finding->text), fmt, ap);
 	va_end(ap);
-	c->n++;
+	check->n++;
 }
 
-void cli_check_remedy(struct cli_check *c, const char *fmt, ...)
+void cli_check_remedy(struct cli_check *check, const char *fmt, ...)
 {
 	va_list ap;
 
-	if (c->dropped)
+	if (check->dropped)
 		return;
 	va_start(ap, fmt);
-	vsnprintf(c->found[c->n - 1].remedy, CLI_CHECK_TEXT, fmt, ap);
+	vsnprintf(check->found[check->n - 1].remedy, CLI_CHECK_TEXT, fmt, ap);
 	va_end(ap);
 }
 
-const char *cli_result_name(enum cli_result r)
+const char *cli_result_name(enum cli_result result)
 {
 	static const char *const names[] = {
 		[CLI_OK] = "ok", [CLI_WARNING] = "warning",
 		[CLI_PROBLEM] = "problem",
 	};
 
-	return names[r];
+	return names[result];
 }
 
 /* ---- configuration and programs ---- */
 
-/* The file of the rails, with how many there are. */
-static void check_rails(struct cli_check *c)
+/* Check the file that lists the rails, and count them. */
+static void check_rails(struct cli_check *check)
 {
 	struct np_err err = NP_ERR_INIT;
-	struct np_topo t;
+	struct np_topo topo;
 	size_t rails = 0;
 
-	if (!c->conf.rails[0])
+	if (!check->conf.rails[0])
 		return;
-	if (np_rails_load(c->conf.rails, &t, &err)) {
-		cli_check_add(c, CLI_PROBLEM, "rails", "%s", err.text);
-		cli_check_remedy(c, "correct it, see Rails in "
-			   "netprof.conf(5); until then only the first "
-			   "leaf switch of a node is measured");
+	if (np_rails_load(check->conf.rails, &topo, &err)) {
+		cli_check_add(check, CLI_PROBLEM, "rails", "%s", err.text);
+		cli_check_remedy(check, "correct it, see Rails in "
+			   "netprof.conf(5); until then only the first leaf "
+			   "switch of a node is measured");
 		return;
 	}
-	for (size_t i = 0; i < t.n; i++) {
+	for (size_t i = 0; i < topo.n; i++) {
 		size_t k = 0;
 
-		while (strcmp(t.leaf[k].rail, t.leaf[i].rail))
+		while (strcmp(topo.leaf[k].rail, topo.leaf[i].rail))
 			k++;
 		rails += k == i;
 	}
-	cli_check_add(c, CLI_OK, "rails", "%s: %zu rail%s", c->conf.rails,
-		      rails, cli_s(rails));
-	np_topo_free(&t);
+	cli_check_add(check, CLI_OK, "rails", "%s: %zu rail%s",
+		  check->conf.rails, rails, cli_s(rails));
+	np_topo_free(&topo);
 }
 
-/* netprof.conf: a damaged file is a problem, a missing one is not. */
-static void check_conf(struct cli_check *c)
+/* Read netprof.conf. A damaged file is a problem, a missing one is not. */
+static void check_conf(struct cli_check *check)
 {
 	const char *path = np_conf_path();
 	struct np_err err = NP_ERR_INIT;
 
-	if (np_conf_from_environment(&c->conf, &err)) {
-		cli_check_add(c, CLI_PROBLEM, "configuration", "%s", err.text);
-		cli_check_remedy(c, "correct it, see netprof.conf(5); until then "
-			   "nothing is measured, and slurmctld keeps the "
-			   "configuration that it read before");
+	if (np_conf_from_environment(&check->conf, &err)) {
+		cli_check_add(check, CLI_PROBLEM, "configuration", "%s",
+			  err.text);
+		cli_check_remedy(check, "correct it, see netprof.conf(5); "
+			   "until then nothing is measured, and slurmctld "
+			   "keeps the configuration that it read before");
 	} else if (access(path, F_OK)) {
-		cli_check_add(c, CLI_OK, "configuration", "there is no %s; the "
-			  "defaults are used", path);
+		cli_check_add(check, CLI_OK, "configuration", "there is no %s; "
+			  "the defaults are used", path);
 	} else {
-		cli_check_add(c, CLI_OK, "configuration", "%s: Placement=%s", path,
-			  np_mode_name(c->conf.place.mode));
+		cli_check_add(check, CLI_OK, "configuration", "%s: "
+			  "Placement=%s", path,
+			  np_mode_name(check->conf.place.mode));
 	}
-	check_rails(c);
-	c->places = cli_placement_enabled(&c->conf.place);
-	if (c->conf.enabled)
+	check_rails(check);
+	check->placement_on = cli_placement_enabled(&check->conf.place);
+	if (check->conf.enabled)
 		return;
-	cli_check_add(c, CLI_WARNING, "configuration", "Enabled=no: nothing is "
-		  "measured");
-	cli_check_remedy(c, "write Enabled=yes in %s", path);
+	cli_check_add(check, CLI_WARNING, "configuration", "Enabled=no: "
+		  "nothing is measured");
+	cli_check_remedy(check, "write Enabled=yes in %s", path);
 }
 
-/* One of the installed programs that job steps start. */
-static void check_program(struct cli_check *c, const char *dir,
+/* Check that a program that job steps start is installed. */
+static void check_program(struct cli_check *check, const char *dir,
 			  const char *name, bool *missing)
 {
 	char path[PATH_MAX + 64];
@@ -138,25 +140,28 @@ static void check_program(struct cli_check *c, const char *dir,
 	if (!access(path, X_OK))
 		return;
 	*missing = true;
-	cli_check_add(c, CLI_PROBLEM, "programs", "%s: %s", path, strerror(errno));
-	cli_check_remedy(c, "make install, or correct BinDir and LibexecDir in "
-		   "netprof.conf");
+	cli_check_add(check, CLI_PROBLEM, "programs", "%s: %s", path,
+		  strerror(errno));
+	cli_check_remedy(check, "make install, or correct BinDir and "
+		   "LibexecDir in netprof.conf");
 }
 
-/* One finding for each missing program, or a single one if all are there. */
-static void check_programs(struct cli_check *c)
+/* Add a finding for each missing program, or a single one if none is. */
+static void check_programs(struct cli_check *check)
 {
 	bool missing = false;
 
-	check_program(c, c->conf.bindir, "netprof-impactb", &missing);
-	check_program(c, c->conf.bindir, "netprof-compressionb", &missing);
-	check_program(c, c->conf.libexecdir, "netprof-collector", &missing);
-	check_program(c, c->conf.libexecdir, "netprof-agent", &missing);
-	check_program(c, c->conf.libexecdir, "netprof-mpi", &missing);
-	check_program(c, c->conf.libexecdir, "netprof-saver", &missing);
+	check_program(check, check->conf.bindir, "netprof-impactb", &missing);
+	check_program(check, check->conf.bindir, "netprof-compressionb",
+		      &missing);
+	check_program(check, check->conf.libexecdir, "netprof-collector",
+		      &missing);
+	check_program(check, check->conf.libexecdir, "netprof-agent", &missing);
+	check_program(check, check->conf.libexecdir, "netprof-mpi", &missing);
+	check_program(check, check->conf.libexecdir, "netprof-saver", &missing);
 	if (!missing)
-		cli_check_add(c, CLI_OK, "programs", "in %s and %s",
-			  c->conf.bindir, c->conf.libexecdir);
+		cli_check_add(check, CLI_OK, "programs", "in %s and %s",
+			  check->conf.bindir, check->conf.libexecdir);
 }
 
 /* ---- Slurm and the plugins ---- */
@@ -172,76 +177,76 @@ static void check_programs(struct cli_check *c)
  * A difference between the running and the installed version means that Slurm
  * was upgraded but not restarted.
  */
-static void check_slurm(struct cli_check *c)
+static void check_slurm(struct cli_check *check)
 {
-	const struct cli_slurm *s = &c->slurm;
+	const struct cli_slurm *slurm = &check->slurm;
 	char running[NP_LOADER_TEXT], here[NP_LOADER_TEXT];
 
-	if (!s->installed) {
-		cli_check_add(c, CLI_WARNING, "Slurm", "neither slurmctld nor "
-			  "scontrol could be asked for its version");
-		cli_check_remedy(c, "run netprof check where slurmctld runs, with "
-			   "Slurm's programs in PATH");
-	} else if (s->running && s->running != s->installed) {
-		cli_check_add(c, CLI_WARNING, "Slurm", "slurmctld %s runs, %s %s "
-			  "is installed here", np_loader_text(s->running,
-			  running), s->installed_of,
-			  np_loader_text(s->installed, here));
-		cli_check_remedy(c, "before slurmctld is restarted, look at the "
-			   "plugins below");
+	if (!slurm->installed) {
+		cli_check_add(check, CLI_WARNING, "Slurm", "neither slurmctld "
+			  "nor scontrol could be asked for its version");
+		cli_check_remedy(check, "run netprof check where slurmctld "
+			   "runs, with Slurm's programs in PATH");
+	} else if (slurm->running && slurm->running != slurm->installed) {
+		cli_check_add(check, CLI_WARNING, "Slurm", "slurmctld %s runs, "
+			  "%s %s is installed here",
+			  np_loader_text(slurm->running, running),
+			  slurm->installed_of,
+			  np_loader_text(slurm->installed, here));
+		cli_check_remedy(check, "before slurmctld is restarted, look "
+			   "at the plugins below");
 	} else {
-		cli_check_add(c, CLI_OK, "Slurm", "%s %s", s->installed_of,
-			  np_loader_text(s->installed, here));
+		cli_check_add(check, CLI_OK, "Slurm", "%s %s",
+			  slurm->installed_of,
+			  np_loader_text(slurm->installed, here));
 	}
-	if (s->responds)
+	if (slurm->responds)
 		return;
-	cli_check_add(c, CLI_WARNING, "Slurm", "slurmctld does not answer "
-		  "scontrol%s%s", *s->conf ? "; what follows is from " :
-		  ", and slurm.conf cannot be read: ", *s->conf ? s->conf :
-		  s->conf_error);
-	cli_check_remedy(c, "see slurmctld.log, or journalctl -u slurmctld");
+	cli_check_add(check, CLI_WARNING, "Slurm", "slurmctld does not answer "
+		  "scontrol%s%s", *slurm->conf ? "; what follows is from " :
+		  ", and slurm.conf cannot be read: ", *slurm->conf ?
+		  slurm->conf : slurm->conf_error);
+	cli_check_remedy(check, "see slurmctld.log, or journalctl -u "
+		   "slurmctld");
 }
 
 /* Search a list of directories for a file; path is set if it is found. */
 static bool find_plugin(const char *dirs, const char *name, char *path,
 			size_t len)
 {
-	for (const char *p = dirs; *p; p += !!*p) {
-		size_t n = strcspn(p, ":");
+	for (const char *dir = dirs; *dir; dir += !!*dir) {
+		size_t n = strcspn(dir, ":");
 
-		snprintf(path, len, "%.*s/%s", (int)n, p, name);
+		snprintf(path, len, "%.*s/%s", (int)n, dir, name);
 		if (n && !access(path, F_OK))
 			return true;
-		p += n;
+		dir += n;
 	}
 	return false;
 }
 
 /*
- * The loader of Slurm accepts our plugins in any version, because they claim
- * its own version; a plugin that was built for another release then switches
- * itself off.
+ * Slurm's loader accepts our plugins in any release, because they report the
+ * loader's own version. A plugin that was built for another release then
+ * disables itself.
  */
-static void report_mismatch(struct cli_check *c, const char *path,
+static void report_mismatch(struct cli_check *check, const char *path,
 			    bool in_ctld, uint32_t built, bool used)
 {
 	char was[NP_LOADER_TEXT], is[NP_LOADER_TEXT];
 
-	cli_check_add(c, used ? CLI_PROBLEM : CLI_WARNING, basename(path),
+	cli_check_add(check, used ? CLI_PROBLEM : CLI_WARNING, basename(path),
 		  "was built for Slurm %s, but %s is installed: %s",
 		  np_loader_text(built, was),
-		  np_loader_text(c->slurm.installed, is),
-		  in_ctld ? "slurmctld starts with it, and placement is off" :
-			    "sbatch, srun and slurmstepd load it, and nothing "
-			    "is measured");
-	cli_check_remedy(c, in_ctld ? REBUILD ", then restart slurmctld" : REBUILD);
+		  np_loader_text(check->slurm.installed, is), in_ctld ?
+		  "slurmctld starts with it, and placement is off" : "sbatch, "
+		  "srun and slurmstepd load it, and nothing is measured");
+	cli_check_remedy(check, in_ctld ? REBUILD ", then restart slurmctld" :
+		   REBUILD);
 }
 
-/*
- * job_submit_netprof.so loads PLACEMENT, which does the work, from its own
- * directory.
- */
-static void check_placement_plugin(struct cli_check *c, const char *path,
+/* Check for PLACEMENT, which job_submit_netprof.so loads from its directory. */
+static void check_placement_plugin(struct cli_check *check, const char *path,
 				   bool used)
 {
 	char placement[PATH_MAX + 64];
@@ -250,14 +255,17 @@ static void check_placement_plugin(struct cli_check *c, const char *path,
 		 (int)(basename(path) - path), path);
 	if (!access(placement, R_OK))
 		return;
-	cli_check_add(c, used ? CLI_PROBLEM : CLI_WARNING, basename(path),
+	cli_check_add(check, used ? CLI_PROBLEM : CLI_WARNING, basename(path),
 		  "%s: %s: slurmctld starts without it, and placement is off",
 		  placement, strerror(errno));
-	cli_check_remedy(c, REBUILD ", then restart slurmctld");
+	cli_check_remedy(check, REBUILD ", then restart slurmctld");
 }
 
-/* One plugin file and the installed Slurm; used: slurm.conf names it. */
-static void check_plugin(struct cli_check *c, const char *path, bool used)
+/*
+ * Check whether a plugin file fits the installed Slurm. used: slurm.conf or
+ * plugstack.conf is expected to load it.
+ */
+static void check_plugin(struct cli_check *check, const char *path, bool used)
 {
 	struct np_err err = NP_ERR_INIT;
 	char type[64] = "", was[NP_LOADER_TEXT], is[NP_LOADER_TEXT];
@@ -268,102 +276,105 @@ static void check_plugin(struct cli_check *c, const char *path, bool used)
 			  &err) != sizeof(built) ||
 	    np_elf_symbol(path, "plugin_type", type, sizeof(type) - 1,
 			  &err) < 0) {
-		cli_check_add(c, used ? CLI_PROBLEM : CLI_WARNING,
+		cli_check_add(check, used ? CLI_PROBLEM : CLI_WARNING,
 			  basename(path), "cannot be used: %s", err.text);
-		cli_check_remedy(c, REBUILD);
+		cli_check_remedy(check, REBUILD);
 		return;
 	}
 	in_ctld = !strncmp(type, "job_submit/", 11);
-	if (!c->slurm.installed)
-		cli_check_add(c, CLI_WARNING, basename(path), "was built for "
-			  "Slurm %s; the installed version is unknown",
+	if (!check->slurm.installed)
+		cli_check_add(check, CLI_WARNING, basename(path), "was built "
+			  "for Slurm %s; the installed version is unknown",
 			  np_loader_text(built, was));
-	else if (!np_loader_fits(built, c->slurm.installed))
-		report_mismatch(c, path, in_ctld, built, used);
+	else if (!np_loader_fits(built, check->slurm.installed))
+		report_mismatch(check, path, in_ctld, built, used);
 	else
-		cli_check_add(c, CLI_OK, basename(path), "was built for Slurm "
-			  "%s: works in %s %s", np_loader_text(built, was),
-			  in_ctld ? "slurmctld" : "sbatch, srun and slurmstepd",
-			  np_loader_text(c->slurm.installed, is));
+		cli_check_add(check, CLI_OK, basename(path), "was built for "
+			  "Slurm %s: works in %s %s",
+			  np_loader_text(built, was), in_ctld ? "slurmctld" :
+			  "sbatch, srun and slurmstepd",
+			  np_loader_text(check->slurm.installed, is));
 	if (in_ctld)
-		check_placement_plugin(c, path, used);
+		check_placement_plugin(check, path, used);
 }
 
-/* Is this the host of SlurmctldHost? Compares names up to the first dot. */
-static bool is_controller(const struct cli_slurm *s)
+/* Is SlurmctldHost this host? Domains are ignored. */
+static bool is_controller(const struct cli_slurm *slurm)
 {
 	char host[256] = "";
-	size_t n = strcspn(s->controller, ".");
+	size_t n = strcspn(slurm->controller, ".");
 
 	gethostname(host, sizeof(host) - 1);
-	return n && !strncmp(host, s->controller, n) &&
+	return n && !strncmp(host, slurm->controller, n) &&
 	       (!host[n] || host[n] == '.');
 }
 
 /*
- * The placement plugin belongs on the host of slurmctld only. Elsewhere it may
- * be missing, even if slurm.conf names it.
+ * Check the placement plugin. Only the host of slurmctld needs it, even if
+ * slurm.conf names it everywhere.
  */
-static void check_job_submit(struct cli_check *c)
+static void check_job_submit(struct cli_check *check)
 {
-	bool used = cli_slurm_lists(c->slurm.job_submit, "netprof");
+	bool used = cli_slurm_lists(check->slurm.job_submit, "netprof");
 	char path[PATH_MAX + 64];
 
-	if (find_plugin(c->slurm.plugin_dirs, JOB_SUBMIT, path, sizeof(path)))
-		check_plugin(c, path, used);
-	else if (used && is_controller(&c->slurm)) {
-		cli_check_add(c, CLI_PROBLEM, JOB_SUBMIT, "is not in %s, and "
-			  "JobSubmitPlugins names it: slurmctld will not "
-			  "start", c->slurm.plugin_dirs);
-		cli_check_remedy(c, "%s; or remove netprof from JobSubmitPlugins in "
-			   "slurm.conf", REBUILD);
+	if (find_plugin(check->slurm.plugin_dirs, JOB_SUBMIT, path,
+			sizeof(path)))
+		check_plugin(check, path, used);
+	else if (used && is_controller(&check->slurm)) {
+		cli_check_add(check, CLI_PROBLEM, JOB_SUBMIT, "is not in %s, "
+			  "and JobSubmitPlugins names it: slurmctld will not "
+			  "start", check->slurm.plugin_dirs);
+		cli_check_remedy(check, "%s; or remove netprof from "
+			   "JobSubmitPlugins in slurm.conf", REBUILD);
 	} else if (used) {
-		cli_check_add(c, CLI_OK, JOB_SUBMIT, "is not here; slurmctld runs "
-			  "on %s", *c->slurm.controller ? c->slurm.controller :
-			  "another host");
+		cli_check_add(check, CLI_OK, JOB_SUBMIT, "is not here; "
+			  "slurmctld runs on %s", *check->slurm.controller ?
+			  check->slurm.controller : "another host");
 	}
-	if (used && !c->places) {
-		cli_check_add(c, CLI_OK, "slurm.conf", "JobSubmitPlugins has "
-			  "netprof, but placement is off in netprof.conf");
+	if (used && !check->placement_on) {
+		cli_check_add(check, CLI_OK, "slurm.conf", "JobSubmitPlugins "
+			  "has netprof, but placement is off in netprof.conf");
 	} else if (used) {
-		cli_check_add(c, CLI_OK, "slurm.conf", "JobSubmitPlugins=%s",
-			  c->slurm.job_submit);
-	} else if (c->places) {
-		cli_check_add(c, CLI_PROBLEM, "slurm.conf", "placement is on in "
-			  "netprof.conf, but JobSubmitPlugins has no "
+		cli_check_add(check, CLI_OK, "slurm.conf",
+			  "JobSubmitPlugins=%s", check->slurm.job_submit);
+	} else if (check->placement_on) {
+		cli_check_add(check, CLI_PROBLEM, "slurm.conf", "placement is "
+			  "on in netprof.conf, but JobSubmitPlugins has no "
 			  "netprof");
-		cli_check_remedy(c, "add netprof to JobSubmitPlugins in %s, then "
-			   "scontrol reconfigure", *c->slurm.conf ?
-			   c->slurm.conf : "slurm.conf");
+		cli_check_remedy(check, "add netprof to JobSubmitPlugins in "
+			   "%s, then scontrol reconfigure", *check->slurm.conf ?
+			   check->slurm.conf : "slurm.conf");
 	}
 }
 
-/* The SPANK plugin is needed on every host with srun or slurmd. */
-static void check_plugins(struct cli_check *c)
+/* Every host with srun or slurmd needs the SPANK plugin. */
+static void check_plugins(struct cli_check *check)
 {
 	char path[PATH_MAX + 64];
 
-	check_job_submit(c);
-	if (find_plugin(c->slurm.plugin_dirs, SPANK, path, sizeof(path))) {
-		check_plugin(c, path, true);
+	check_job_submit(check);
+	if (find_plugin(check->slurm.plugin_dirs, SPANK, path, sizeof(path))) {
+		check_plugin(check, path, true);
 		return;
 	}
-	cli_check_add(c, CLI_PROBLEM, SPANK, "is not in %s",
-		  c->slurm.plugin_dirs);
-	cli_check_remedy(c, "%s", REBUILD);
+	cli_check_add(check, CLI_PROBLEM, SPANK, "is not in %s",
+		  check->slurm.plugin_dirs);
+	cli_check_remedy(check, "%s", REBUILD);
 }
 
 /* What plugstack.conf says about our plugin. */
 struct stack {
-	bool sends_includes;	/* slurmctld sends files included by name */
+	bool sends_includes; /* slurmctld sends what is included by name */
 	const char *plugin_dirs;
-	char at[PATH_MAX + 16]; /* FILE:LINE that loads it; "": none */
-	char again[PATH_MAX + 16]; /* a second one, which Slurm refuses */
-	char pyxis[PATH_MAX + 16]; /* loads pyxis before it; or "" */
-	char missing[PATH_MAX]; /* path of it that does not exist; or "" */
+	/* FILE:LINE, or "" if there is no such line */
+	char loaded_at[PATH_MAX + 16]; /* loads our plugin */
+	char again_at[PATH_MAX + 16];  /* loads it again, which Slurm refuses */
+	char pyxis_at[PATH_MAX + 16];  /* loads pyxis before it */
+	char missing[PATH_MAX]; /* named path of the plugin, without a file */
 	char unsent[PATH_MAX]; /* its include, which no node is sent; or "" */
 	bool required;
-	bool carriage_return; /* of a line with an include, or with the plugin */
+	bool carriage_return; /* ends the line of an include or of the plugin */
 	bool has_snippet; /* the snippet of our packages is included */
 };
 
@@ -371,25 +382,25 @@ struct stack {
  * Is an included file sent to nodes without a configuration of their own?
  * Slurm 23.11 and later send files in the same directory, but no patterns.
  */
-static bool is_sent(const struct stack *s,
+static bool is_sent(const struct stack *stack,
 		    const struct np_slurm_stack_line *include)
 {
-	return s->sends_includes && !strpbrk(include->word, "/*?[");
+	return stack->sends_includes && !strpbrk(include->word, "/*?[");
 }
 
 /*
- * Remember whether the snippet of our packages is included, since then a
- * missing line belongs into that file.
+ * Note whether the snippet of our packages is included: a missing line then
+ * belongs in that file.
  */
-static void take_include(struct stack *s,
+static void note_include(struct stack *stack,
 			 const struct np_slurm_stack_line *line)
 {
 	if (line->pattern && !fnmatch(line->pattern, SNIPPET, FNM_PATHNAME))
-		s->has_snippet = true;
+		stack->has_snippet = true;
 }
 
-/* A plugin with a directory; Slurm searches for others in PluginDir. */
-static bool exists(const char *plugin, const char *plugin_dirs)
+/* Does a plugin exist? Without a directory, it is searched for in PluginDir. */
+static bool plugin_exists(const char *plugin, const char *plugin_dirs)
 {
 	char path[PATH_MAX + 64];
 
@@ -397,149 +408,157 @@ static bool exists(const char *plugin, const char *plugin_dirs)
 	       find_plugin(plugin_dirs, plugin, path, sizeof(path));
 }
 
-/* One line of plugstack.conf or of a file it includes. */
-static int take_stack_line(void *arg, const struct np_slurm_stack_line *line,
+/* Note what a line of plugstack.conf, or of a file it includes, says. */
+static int note_stack_line(void *arg, const struct np_slurm_stack_line *line,
 			   struct np_err *err)
 {
 	const struct np_slurm_stack_line *from;
-	struct stack *s = arg;
+	struct stack *stack = arg;
 
 	(void)err;
 	if (line->kind == NP_SLURM_INCLUDE) {
-		s->carriage_return |= strchr(line->word, '\r') != NULL;
-		take_include(s, line);
+		stack->carriage_return |= strchr(line->word, '\r') != NULL;
+		note_include(stack, line);
 		return 0;
 	}
-	if (!*s->at && !strcmp(basename(line->word), "spank_pyxis.so"))
-		snprintf(s->pyxis, sizeof(s->pyxis), "%s:%u", line->path,
-			 line->number);
-	s->carriage_return |= !strcmp(basename(line->word), SPANK "\r");
+	if (!*stack->loaded_at &&
+	    !strcmp(basename(line->word), "spank_pyxis.so"))
+		snprintf(stack->pyxis_at, sizeof(stack->pyxis_at), "%s:%u",
+			 line->path, line->number);
+	stack->carriage_return |= !strcmp(basename(line->word), SPANK "\r");
 	if (strcmp(basename(line->word), SPANK))
 		return 0;
-	if (strchr(line->word, '/') && !exists(line->word, s->plugin_dirs)) {
-		snprintf(s->missing, sizeof(s->missing), "%s", line->word);
+	if (strchr(line->word, '/') &&
+	    !plugin_exists(line->word, stack->plugin_dirs)) {
+		snprintf(stack->missing, sizeof(stack->missing), "%s",
+			 line->word);
 		return 0;
 	}
-	if (*s->at) {
-		snprintf(s->again, sizeof(s->again), "%s:%u", line->path,
-			 line->number);
+	if (*stack->loaded_at) {
+		snprintf(stack->again_at, sizeof(stack->again_at), "%s:%u",
+			 line->path, line->number);
 		return 0;
 	}
-	snprintf(s->at, sizeof(s->at), "%s:%u", line->path, line->number);
-	s->required = line->kind == NP_SLURM_REQUIRED;
+	snprintf(stack->loaded_at, sizeof(stack->loaded_at), "%s:%u",
+		 line->path, line->number);
+	stack->required = line->kind == NP_SLURM_REQUIRED;
 	for (from = line->from; from; from = from->from)
-		if (!is_sent(s, from))
-			snprintf(s->unsent, sizeof(s->unsent), "%s",
+		if (!is_sent(stack, from))
+			snprintf(stack->unsent, sizeof(stack->unsent), "%s",
 				 from->word);
 	return 0;
 }
 
 /* Does slurmctld send its configuration files to the nodes? */
-static bool slurm_configless(const struct cli_slurm *s)
+static bool slurm_configless(const struct cli_slurm *slurm)
 {
-	return cli_slurm_lists(s->parameters, "enable_configless");
+	return cli_slurm_lists(slurm->parameters, "enable_configless");
 }
 
-/* The plugin is loaded; is it loaded well? */
-static void check_loaded(struct cli_check *c, const struct stack *s)
+/* The plugin is loaded. Report what is wrong with the way it is. */
+static void check_loaded(struct cli_check *check, const struct stack *stack)
 {
-	if (s->required) {
-		cli_check_add(c, CLI_WARNING, "plugstack.conf", SPANK " is "
+	if (stack->required) {
+		cli_check_add(check, CLI_WARNING, "plugstack.conf", SPANK " is "
 			  "required: if it cannot be loaded, jobs fail");
-		cli_check_remedy(c, "write \"optional\" instead of \"required\" in "
-			   "%s", s->at);
+		cli_check_remedy(check, "write \"optional\" instead of "
+			   "\"required\" in %s", stack->loaded_at);
 	}
-	if (*s->again) {
-		cli_check_add(c, CLI_WARNING, "plugstack.conf", SPANK " is loaded "
-			  "by %s and again by %s: srun and sbatch print an "
-			  "error about it", s->at, s->again);
-		cli_check_remedy(c, "remove one of the two lines");
+	if (*stack->again_at) {
+		cli_check_add(check, CLI_WARNING, "plugstack.conf", SPANK " is "
+			  "loaded by %s and again by %s: srun and sbatch print "
+			  "an error about it", stack->loaded_at,
+			  stack->again_at);
+		cli_check_remedy(check, "remove one of the two lines");
 	}
-	if (*s->pyxis) {
-		cli_check_add(c, CLI_WARNING, "plugstack.conf", "%s loads "
+	if (*stack->pyxis_at) {
+		cli_check_add(check, CLI_WARNING, "plugstack.conf", "%s loads "
 			  "spank_pyxis.so before " SPANK ": steps with "
 			  "--container-image are not measured, because the "
 			  "probe agents would start in the container",
-			  s->pyxis);
-		cli_check_remedy(c, "move the line of " SPANK " (%s) before it",
-			   s->at);
+			  stack->pyxis_at);
+		cli_check_remedy(check, "move the line of " SPANK " (%s) "
+			   "before it", stack->loaded_at);
 	}
-	if (*s->unsent && slurm_configless(&c->slurm)) {
-		cli_check_add(c, CLI_WARNING, "plugstack.conf", "nodes that get "
-			  "it from slurmctld (enable_configless) do not get "
-			  "what it includes as %s: they do not load " SPANK,
-			  s->unsent);
-		cli_check_remedy(c, "write \"optional " SPANK "\" into %s itself "
-			   "instead of the include, then scontrol "
-			   "reconfigure", c->slurm.plugstack);
-	} else if (!s->required && !*s->again && !*s->pyxis) {
-		cli_check_add(c, CLI_OK, "plugstack.conf", "loads " SPANK);
+	if (*stack->unsent && slurm_configless(&check->slurm)) {
+		cli_check_add(check, CLI_WARNING, "plugstack.conf", "nodes "
+			  "that get it from slurmctld (enable_configless) do "
+			  "not get what it includes as %s: they do not load "
+			  SPANK, stack->unsent);
+		cli_check_remedy(check, "write \"optional " SPANK "\" into %s "
+			   "itself instead of the include, then scontrol "
+			   "reconfigure", check->slurm.plugstack);
+	} else if (!stack->required && !*stack->again_at && !*stack->pyxis_at) {
+		cli_check_add(check, CLI_OK, "plugstack.conf", "loads " SPANK);
 	}
 }
 
 /*
- * Not all of the files could be read, or not all is text. The latter alone does
- * not keep Slurm from loading the plugin.
+ * Report files that could not be read, or that are not all text. Slurm may load
+ * the plugin in spite of the latter.
  */
-static void report_unread(struct cli_check *c, const struct stack *s, int rc,
-			  const char *why)
+static void report_unread(struct cli_check *check, const struct stack *stack,
+			  int rc, const char *why)
 {
-	bool loaded = rc == -EILSEQ && *s->at;
+	bool loaded = rc == -EILSEQ && *stack->loaded_at;
 
-	cli_check_add(c, rc == -EACCES || loaded ? CLI_WARNING : CLI_PROBLEM,
-		  "plugstack.conf", "%s", why);
+	cli_check_add(check, rc == -EACCES || loaded ? CLI_WARNING :
+		  CLI_PROBLEM, "plugstack.conf", "%s", why);
 	if (rc == -EACCES)
-		cli_check_remedy(c, "run netprof check as root");
+		cli_check_remedy(check, "run netprof check as root");
 	else if (loaded)
-		cli_check_remedy(c, "write the line anew: srun and sbatch may "
-			   "print an error about it");
+		cli_check_remedy(check, "write the line anew: srun and sbatch "
+			   "may print an error about it");
 }
 
 /*
- * Each way of not loading the plugin has its own remedy: the file is
- * unreadable, names a plugin that does not exist, has DOS line ends, includes
- * an empty snippet, or does not mention the plugin at all.
+ * Check whether plugstack.conf loads the plugin. If it does not, the remedy
+ * depends on why: the file is unreadable, names a plugin that does not exist,
+ * has DOS line ends, includes an empty snippet, or does not name the plugin.
  */
-static void check_plugstack(struct cli_check *c)
+static void check_plugstack(struct cli_check *check)
 {
-	uint32_t version = c->slurm.running ? c->slurm.running :
-					      c->slurm.installed;
-	struct stack s = { .sends_includes = version >= 0x170b00,
-			   .plugin_dirs = c->slurm.plugin_dirs };
-	const char *path = c->slurm.plugstack;
+	uint32_t version = check->slurm.running ? check->slurm.running :
+						  check->slurm.installed;
+	struct stack stack = { .sends_includes = version >= 0x170b00,
+			       .plugin_dirs = check->slurm.plugin_dirs };
+	const char *path = check->slurm.plugstack;
 	struct np_err err = NP_ERR_INIT;
 	int rc;
 
 	if (!*path)
 		return;
-	rc = np_slurm_stack(path, take_stack_line, &s, &err);
-	if (*s.at)
-		check_loaded(c, &s);
+	rc = np_slurm_stack(path, note_stack_line, &stack, &err);
+	if (*stack.loaded_at)
+		check_loaded(check, &stack);
 	if (rc) {
-		report_unread(c, &s, rc, err.text);
-	} else if (*s.at) {
+		report_unread(check, &stack, rc, err.text);
+	} else if (*stack.loaded_at) {
 		return;
-	} else if (*s.missing) {
-		cli_check_add(c, CLI_PROBLEM, "plugstack.conf", "%s names %s, "
-			      "which does not exist: there is no --netprofile",
-			      path, s.missing);
-		cli_check_remedy(c, "write " SPANK " without a directory: Slurm "
-				 "searches for it in PluginDir");
-	} else if (s.carriage_return) {
-		cli_check_add(c, CLI_PROBLEM, "plugstack.conf", "%s does not load "
-			  SPANK ": the line ends with a carriage return, which "
-			  "Slurm takes as part of the name", path);
-		cli_check_remedy(c, "convert the file to Unix line ends");
-	} else if (s.has_snippet) {
-		cli_check_add(c, CLI_PROBLEM, "plugstack.conf", "%s includes %s, "
-			  "which does not load " SPANK ": there is no "
-			  "--netprofile", path, SNIPPET);
-		cli_check_remedy(c, "echo 'optional " SPANK "' >>%s", SNIPPET);
+	} else if (*stack.missing) {
+		cli_check_add(check, CLI_PROBLEM, "plugstack.conf", "%s names "
+			  "%s, which does not exist: there is no --netprofile",
+			  path, stack.missing);
+		cli_check_remedy(check, "write " SPANK " without a directory: "
+			   "Slurm searches for it in PluginDir");
+	} else if (stack.carriage_return) {
+		cli_check_add(check, CLI_PROBLEM, "plugstack.conf", "%s does "
+			  "not load " SPANK ": the line ends with a carriage "
+			  "return, which Slurm takes as part of the name",
+			  path);
+		cli_check_remedy(check, "convert the file to Unix line ends");
+	} else if (stack.has_snippet) {
+		cli_check_add(check, CLI_PROBLEM, "plugstack.conf", "%s "
+			  "includes %s, which does not load " SPANK ": there "
+			  "is no --netprofile", path, SNIPPET);
+		cli_check_remedy(check, "echo 'optional " SPANK "' >>%s",
+			   SNIPPET);
 	} else {
-		cli_check_add(c, CLI_PROBLEM, "plugstack.conf", "%s does not load "
-			  SPANK ": there is no --netprofile", path);
-		cli_check_remedy(c, "echo 'include %s/plugstack.conf.d/*.conf' >>%s",
-			   NP_SYSCONFDIR, path);
+		cli_check_add(check, CLI_PROBLEM, "plugstack.conf", "%s does "
+			  "not load " SPANK ": there is no --netprofile", path);
+		cli_check_remedy(check, "echo 'include "
+			   "%s/plugstack.conf.d/*.conf' >>%s", NP_SYSCONFDIR,
+			   path);
 	}
 }
 
@@ -548,101 +567,105 @@ static void check_plugstack(struct cli_check *c)
 #define MAX_SQUATTERS 8 /* reported one by one */
 
 /*
- * slurmctld reads a limited number of entries, so a crowd of them can hide
+ * slurmctld reads a limited number of entries, so too many of them can hide
  * those of other users.
  */
-static void report_cut(struct cli_check *c, bool squatters)
+static void report_too_many(struct cli_check *check, bool squatters)
 {
-	cli_check_add(c, CLI_PROBLEM, "users/", "%s/users: more than %d entries: "
-		  "slurmctld does not look at the rest", c->conf.store,
-		  NP_STORE_MAX_SCAN);
-	cli_check_remedy(c, squatters ? "remove the entries that do not belong to "
-		   "the user they are named for, listed below" :
+	cli_check_add(check, CLI_PROBLEM, "users/", "%s/users: more than %d "
+		  "entries: slurmctld does not look at the rest",
+		  check->conf.store, NP_STORE_MAX_SCAN);
+	cli_check_remedy(check, squatters ? "remove the entries that do not "
+		   "belong to the user they are named for, listed below" :
 		   "remove the directories of users that no longer exist");
 }
 
-/* Directories made by root for other users only need their owner changed. */
-static void report_root(struct cli_check *c, const struct np_store_squatter *q)
+/* Directories that root made for users only need their owner changed. */
+static void report_owned_by_root(struct cli_check *check,
+				 const struct np_store_squatter *squatter)
 {
-	cli_check_add(c, CLI_PROBLEM, "users/", "root owns %zu director%s of other "
-		  "users, such as %s/users/%u: their runs are not recorded",
-		  q->n_taken, q->n_taken == 1 ? "y" : "ies", c->conf.store,
-		  q->taken);
-	cli_check_remedy(c, "netprof check --make-users %u", q->taken);
+	cli_check_add(check, CLI_PROBLEM, "users/", "root owns %zu director%s "
+		  "of other users, such as %s/users/%u: their runs are not "
+		  "recorded", squatter->n_taken, squatter->n_taken == 1 ? "y" :
+		  "ies", check->conf.store, squatter->taken);
+	cli_check_remedy(check, "netprof check --make-users %u",
+		   squatter->taken);
 }
 
-/* A user owns entries that are named for other users, or for nobody. */
-static void report_squatter(struct cli_check *c,
-			    const struct np_store_squatter *q)
+/* Report a user who owns entries that are named for others, or for nobody. */
+static void report_squatter(struct cli_check *check,
+			    const struct np_store_squatter *squatter)
 {
-	const char *store = c->conf.store;
+	const char *store = check->conf.store;
 	char who[CLI_NUMBER];
 
-	cli_user(q->uid, who);
-	if (q->n_taken)
-		cli_check_add(c, CLI_PROBLEM, "users/", "%s owns %zu director%s of "
-			  "other users, such as %s/users/%u: their runs are "
-			  "not recorded", who, q->n_taken,
-			  q->n_taken == 1 ? "y" : "ies", store, q->taken);
+	cli_user(squatter->uid, who);
+	if (squatter->n_taken)
+		cli_check_add(check, CLI_PROBLEM, "users/", "%s owns %zu "
+			  "director%s of other users, such as %s/users/%u: "
+			  "their runs are not recorded", who, squatter->n_taken,
+			  squatter->n_taken == 1 ? "y" : "ies", store,
+			  squatter->taken);
 	else
-		cli_check_add(c, CLI_WARNING, "users/", "%s owns %zu entr%s in "
-			  "%s/users that no user has the name of", who, q->n,
-			  q->n == 1 ? "y" : "ies", store);
-	cli_check_remedy(c, "find %s/users -mindepth 1 -maxdepth 1 -uid %u ! -name "
-		   "%u -exec rm -r {} +; netprof check --make-users", store,
-		   q->uid, q->uid);
+		cli_check_add(check, CLI_WARNING, "users/", "%s owns %zu "
+			  "entr%s in %s/users that no user has the name of",
+			  who, squatter->n, squatter->n == 1 ? "y" : "ies",
+			  store);
+	cli_check_remedy(check, "find %s/users -mindepth 1 -maxdepth 1 -uid %u "
+		   "! -name %u -exec rm -r {} +; netprof check --make-users",
+		   store, squatter->uid, squatter->uid);
 }
 
-/* slurmctld reads the profiles of users by its group. */
-static void report_unreadable(struct cli_check *c,
-			      const struct np_store_census *s)
+/* Report directories that slurmctld, by its group, cannot read. */
+static void report_unreadable(struct cli_check *check,
+			      const struct np_store_census *census)
 {
-	cli_check_add(c, CLI_WARNING, "users/", "slurmctld cannot read %zu "
+	cli_check_add(check, CLI_WARNING, "users/", "slurmctld cannot read %zu "
 		  "director%s because of the mode, such as %s/users/%u",
-		  s->n_closed, s->n_closed == 1 ? "y" : "ies", c->conf.store,
-		  s->closed);
-	cli_check_remedy(c, "netprof check --make-users, or wait for the next runs "
-		   "of these users");
+		  census->n_closed, census->n_closed == 1 ? "y" : "ies",
+		  check->conf.store, census->closed);
+	cli_check_remedy(check, "netprof check --make-users, or wait for the "
+		   "next runs of these users");
 }
 
-/* The entries of users/: does each belong to the user it is named for? */
-static void check_owners(struct cli_check *c)
+/* Check that each entry of users/ belongs to the user it is named for. */
+static void check_owners(struct cli_check *check)
 {
 	struct np_err err = NP_ERR_INIT;
-	struct np_store_census s;
+	struct np_store_census census;
 	struct np_store *store;
-	int rc = np_store_open(c->conf.store, &store, &err);
+	int rc = np_store_open(check->conf.store, &store, &err);
 
 	if (!rc) {
-		rc = np_store_census(store, &s, &err);
+		rc = np_store_census(store, &census, &err);
 		np_store_close(store);
 	}
 	if (rc) {
-		cli_check_add(c, CLI_WARNING, "users/", "%s", err.text);
+		cli_check_add(check, CLI_WARNING, "users/", "%s", err.text);
 		return;
 	}
-	if (s.cut)
-		report_cut(c, s.n);
-	for (size_t i = 0; i < s.n && i < MAX_SQUATTERS; i++)
-		if (s.squatter[i].uid)
-			report_squatter(c, &s.squatter[i]);
+	if (census.cut)
+		report_too_many(check, census.n);
+	for (size_t i = 0; i < census.n && i < MAX_SQUATTERS; i++)
+		if (census.squatter[i].uid)
+			report_squatter(check, &census.squatter[i]);
 		else
-			report_root(c, &s.squatter[i]);
-	if (s.n > MAX_SQUATTERS)
-		cli_check_add(c, CLI_WARNING, "users/", "%zu more users own such "
-			  "entries", s.n - MAX_SQUATTERS);
-	if (s.n_closed)
-		report_unreadable(c, &s);
-	np_store_census_free(&s);
+			report_owned_by_root(check, &census.squatter[i]);
+	if (census.n > MAX_SQUATTERS)
+		cli_check_add(check, CLI_WARNING, "users/", "%zu more users "
+			  "own such entries", census.n - MAX_SQUATTERS);
+	if (census.n_closed)
+		report_unreadable(check, &census);
+	np_store_census_free(&census);
 }
 
 #define OLD_CALIBRATION_SEC (365 * 86400.0)
 #define CALIBRATE "salloc -N8 --exclusive netprof calibrate"
 
-/* The uid and the group of SlurmUser, or -1 and -1. */
-static uid_t slurm_uid(const struct cli_check *c, gid_t *gid)
+/* Uid and primary group of SlurmUser; -1 and -1 if there is no such user. */
+static uid_t slurm_uid(const struct cli_check *check, gid_t *gid)
 {
-	const struct passwd *pw = getpwnam(c->slurm.user);
+	const struct passwd *pw = getpwnam(check->slurm.user);
 
 	*gid = pw ? pw->pw_gid : (gid_t)-1;
 	return pw ? pw->pw_uid : (uid_t)-1;
@@ -654,94 +677,98 @@ static bool others_may_write(const struct stat *st)
 	return st->st_mode & (S_IWGRP | S_IWOTH) && !(st->st_mode & S_ISVTX);
 }
 
-/* The directory of the store itself. Returns false if there is none. */
-static bool check_top(struct cli_check *c)
+/* Check the directory of the store itself. Returns false if there is none. */
+static bool check_store_dir(struct cli_check *check)
 {
-	const char *dir = c->conf.store;
+	const char *dir = check->conf.store;
 	struct stat st;
 
 	if (stat(dir, &st) || !S_ISDIR(st.st_mode)) {
-		cli_check_add(c, CLI_PROBLEM, "store", "%s: %s", dir, errno ?
-			  strerror(errno) : "expected a directory");
-		cli_check_remedy(c, "netprof check --make-store, as root; see "
-			   "netprof-profile(5)");
+		cli_check_add(check, CLI_PROBLEM, "store", "%s: %s", dir,
+			  errno ? strerror(errno) : "expected a directory");
+		cli_check_remedy(check, "netprof check --make-store, as root; "
+			   "see netprof-profile(5)");
 		return false;
 	}
 	if (others_may_write(&st)) {
-		cli_check_add(c, CLI_PROBLEM, "store", "%s: mode %o: users "
+		cli_check_add(check, CLI_PROBLEM, "store", "%s: mode %o: users "
 			  "other than its owner can write there", dir,
 			  st.st_mode & 07777);
-		cli_check_remedy(c, "chmod go-w %s", dir);
+		cli_check_remedy(check, "chmod go-w %s", dir);
 	} else {
-		cli_check_add(c, CLI_OK, "store", "%s", dir);
+		cli_check_add(check, CLI_OK, "store", "%s", dir);
 	}
 	return true;
 }
 
-/* The directory users/. Returns false if there is no such directory. */
-static bool check_users(struct cli_check *c)
+/* Check the directory users/. Returns false if there is none. */
+static bool check_users(struct cli_check *check)
 {
 	char path[PATH_MAX + 32];
 	struct stat st;
 	gid_t group;
-	uid_t uid = slurm_uid(c, &group);
+	uid_t uid = slurm_uid(check, &group);
 	bool there;
 
-	snprintf(path, sizeof(path), "%s/users", c->conf.store);
+	snprintf(path, sizeof(path), "%s/users", check->conf.store);
 	there = !lstat(path, &st);
 	if (!there) {
-		cli_check_add(c, CLI_PROBLEM, "users/", "%s: %s", path,
+		cli_check_add(check, CLI_PROBLEM, "users/", "%s: %s", path,
 			  strerror(errno));
 	} else if ((st.st_mode & 07777) != 03777 || !S_ISDIR(st.st_mode)) {
-		cli_check_add(c, CLI_PROBLEM, "users/", "%s: mode %o, expected "
-			  "3777", path, st.st_mode & 07777);
+		cli_check_add(check, CLI_PROBLEM, "users/", "%s: mode %o, "
+			  "expected 3777", path, st.st_mode & 07777);
 	} else if (uid != (uid_t)-1 && uid && st.st_gid != group) {
-		cli_check_add(c, CLI_PROBLEM, "users/", "%s: group %u, expected "
-			  "that of %s, %u: slurmctld cannot read profiles "
-			  "there", path, st.st_gid, c->slurm.user, group);
+		cli_check_add(check, CLI_PROBLEM, "users/", "%s: group %u, "
+			  "expected that of %s, %u: slurmctld cannot read "
+			  "profiles there", path, st.st_gid, check->slurm.user,
+			  group);
 	} else {
-		cli_check_add(c, CLI_OK, "users/", "users may write their "
+		cli_check_add(check, CLI_OK, "users/", "users may write their "
 			  "profiles, slurmctld may read them");
 		return true;
 	}
-	cli_check_remedy(c, "install -d -m 3777 -g %s %s", c->slurm.user, path);
+	cli_check_remedy(check, "install -d -m 3777 -g %s %s",
+		   check->slurm.user, path);
 	return there && S_ISDIR(st.st_mode);
 }
 
 /* Published profiles are trusted if only root can write them. */
-static void check_published_dir(struct cli_check *c)
+static void check_published_dir(struct cli_check *check)
 {
 	static const char about[] = "published/";
 	char path[PATH_MAX + 32], owner[CLI_NUMBER];
 	struct stat st, top;
 
-	snprintf(path, sizeof(path), "%s/published", c->conf.store);
+	snprintf(path, sizeof(path), "%s/published", check->conf.store);
 	if (lstat(path, &st)) {
-		cli_check_add(c, errno == ENOENT ? CLI_WARNING : CLI_PROBLEM,
-			  about, "%s: %s", path, strerror(errno));
-		cli_check_remedy(c, "install -d -m 755 %s", path);
+		cli_check_add(check, errno == ENOENT ? CLI_WARNING :
+			  CLI_PROBLEM, about, "%s: %s", path, strerror(errno));
+		cli_check_remedy(check, "install -d -m 755 %s", path);
 		return;
 	}
 	if (!S_ISDIR(st.st_mode)) {
-		cli_check_add(c, CLI_PROBLEM, about, "%s: not a directory; a "
-			  "symbolic link is not allowed", path);
-		cli_check_remedy(c, "rm %s; install -d -m 755 %s", path, path);
-	} else if (st.st_uid && !stat(c->conf.store, &top) &&
-		   st.st_uid != top.st_uid) {
-		cli_check_add(c, CLI_PROBLEM, about, "%s: owned by %s, therefore "
-			  "not trusted", path, cli_user(st.st_uid, owner));
-		cli_check_remedy(c, "check its contents, then chown -R root %s",
+		cli_check_add(check, CLI_PROBLEM, about, "%s: not a directory; "
+			  "a symbolic link is not allowed", path);
+		cli_check_remedy(check, "rm %s; install -d -m 755 %s", path,
 			   path);
+	} else if (st.st_uid && !stat(check->conf.store, &top) &&
+		   st.st_uid != top.st_uid) {
+		cli_check_add(check, CLI_PROBLEM, about, "%s: owned by %s, "
+			  "therefore not trusted", path,
+			  cli_user(st.st_uid, owner));
+		cli_check_remedy(check, "check its contents, then chown -R "
+			   "root %s", path);
 	} else if (others_may_write(&st) || (st.st_mode & 0555) != 0555) {
-		cli_check_add(c, CLI_PROBLEM, about, "%s: mode %o, expected 755",
-			  path, st.st_mode & 07777);
-		cli_check_remedy(c, "chmod 755 %s", path);
+		cli_check_add(check, CLI_PROBLEM, about, "%s: mode %o, "
+			  "expected 755", path, st.st_mode & 07777);
+		cli_check_remedy(check, "chmod 755 %s", path);
 	} else {
-		cli_check_add(c, CLI_OK, about, "%s", path);
+		cli_check_add(check, CLI_OK, about, "%s", path);
 	}
 }
 
-/* By the mode bits alone: no ACLs, no supplementary groups. */
+/* Looks at the mode bits alone: not at ACLs or supplementary groups. */
 static bool may_write(const struct stat *st, uid_t uid, gid_t gid)
 {
 	if (!uid)
@@ -750,76 +777,78 @@ static bool may_write(const struct stat *st, uid_t uid, gid_t gid)
 			      st->st_gid == gid ? S_IWGRP : S_IWOTH);
 }
 
-/* slurmctld writes its state there, and makes the directory if it may. */
-static void check_placement_dir(struct cli_check *c)
+/* Check the directory of slurmctld's state, which it makes if it may. */
+static void check_placement_dir(struct cli_check *check)
 {
 	char path[PATH_MAX + 32], owner[CLI_NUMBER];
 	gid_t gid;
-	uid_t uid = slurm_uid(c, &gid);
+	uid_t uid = slurm_uid(check, &gid);
 	struct stat st;
 	bool there;
 
-	snprintf(path, sizeof(path), "%s/placement", c->conf.store);
+	snprintf(path, sizeof(path), "%s/placement", check->conf.store);
 	there = !lstat(path, &st);
 	if (uid == (uid_t)-1)
-		cli_check_add(c, CLI_WARNING, "placement/", "this host has no user "
-			  "%s", c->slurm.user);
+		cli_check_add(check, CLI_WARNING, "placement/", "this host has "
+			  "no user %s", check->slurm.user);
 	else if (there && S_ISDIR(st.st_mode) && may_write(&st, uid, gid) &&
 		 !others_may_write(&st))
-		cli_check_add(c, CLI_OK, "placement/", "%s belongs to %s", path,
-			  cli_user(st.st_uid, owner));
-	else if (!there && !stat(c->conf.store, &st) &&
+		cli_check_add(check, CLI_OK, "placement/", "%s belongs to %s",
+			  path, cli_user(st.st_uid, owner));
+	else if (!there && !stat(check->conf.store, &st) &&
 		 may_write(&st, uid, gid))
-		cli_check_add(c, CLI_OK, "placement/", "slurmctld will make %s",
-			  path);
+		cli_check_add(check, CLI_OK, "placement/", "slurmctld will "
+			  "make %s", path);
 	else {
-		cli_check_add(c, c->places ? CLI_PROBLEM : CLI_WARNING,
-			  "placement/", "%s: %s", path, !there ?
+		cli_check_add(check, check->placement_on ? CLI_PROBLEM :
+			  CLI_WARNING, "placement/", "%s: %s", path, !there ?
 			  "it is missing, and SlurmUser cannot make it" :
 			  others_may_write(&st) ? "users other than its owner "
 			  "can write there" : "SlurmUser cannot write there");
-		cli_check_remedy(c, "install -d -m 755 -o %s %s", c->slurm.user,
-			   path);
+		cli_check_remedy(check, "install -d -m 755 -o %s %s",
+			   check->slurm.user, path);
 	}
 }
 
-/* Without the top directory there is nothing else to check. */
-static void check_store(struct cli_check *c)
+/* Check the directories. Without the store itself there is nothing else. */
+static void check_store(struct cli_check *check)
 {
 	errno = 0;
-	if (!check_top(c))
+	if (!check_store_dir(check))
 		return;
-	if (check_users(c))
-		check_owners(c);
-	check_published_dir(c);
-	if (c->places)
-		check_placement_dir(c);
+	if (check_users(check))
+		check_owners(check);
+	check_published_dir(check);
+	if (check->placement_on)
+		check_placement_dir(check);
 }
 
 /*
- * How well the levels of a calibration predict each other. Levels are programs
- * like any other, so bad predictions here mean bad predictions everywhere.
+ * Check how well the levels of a calibration predict each other. Levels are
+ * programs like any other, so large errors here mean large errors everywhere.
  */
-static void check_levels(struct cli_check *c, const struct np_calibration *cal)
+static void check_levels(struct cli_check *check,
+			 const struct np_calibration *cal)
 {
 	struct np_err err = NP_ERR_INIT;
 	struct np_self_check levels;
 
 	if (np_self_check(cal->fabric, &levels, &err)) {
-		cli_check_add(c, CLI_WARNING, "calibration", "%s", err.text);
+		cli_check_add(check, CLI_WARNING, "calibration", "%s",
+			  err.text);
 		return;
 	}
 	if (!levels.n)
 		return;
-	cli_check_add(c, levels.doubtful ? CLI_WARNING : CLI_OK, "calibration",
-		  "each load level predicted from the others: mean error %.1f "
-		  "percentage points (of the best constant: %.1f; largest: "
-		  "%s, %.1f)%s", levels.mean_points, levels.constant_points,
-		  cal->level[levels.worst].name, levels.worst_points,
-		  levels.doubtful ? "; predictions here cannot be trusted" :
-				    "");
+	cli_check_add(check, levels.doubtful ? CLI_WARNING : CLI_OK,
+		  "calibration", "each load level predicted from the others: "
+		  "mean error %.1f percentage points (of the best constant: "
+		  "%.1f; largest: %s, %.1f)%s", levels.mean_points,
+		  levels.constant_points, cal->level[levels.worst].name,
+		  levels.worst_points, levels.doubtful ? "; predictions here "
+		  "cannot be trusted" : "");
 	if (levels.doubtful)
-		cli_check_remedy(c, CALIBRATE);
+		cli_check_remedy(check, CALIBRATE);
 }
 
 /* ---- rails that differ ---- */
@@ -830,25 +859,26 @@ struct rail {
 	bool calibrated; /* it has a calibration of its own */
 };
 
-/* The rails of the file, each with its first adapter; returns their number. */
-static size_t list_rails(const struct np_topo *t, struct rail rail[])
+/* List the rails, each with its first adapter. Returns their number. */
+static size_t list_rails(const struct np_topo *topo, struct rail rail[])
 {
 	size_t n = 0;
 
-	for (size_t i = 0; i < t->n && n < NP_RAILS_MAX; i++) {
-		const struct np_topo_leaf *l = &t->leaf[i];
+	for (size_t i = 0; i < topo->n && n < NP_RAILS_MAX; i++) {
+		const struct np_topo_leaf *leaf = &topo->leaf[i];
 		char name[NP_DEVICE_PATH];
-		struct np_device d;
+		struct np_device device;
 		size_t k = 0;
 
-		while (k < n && strcmp(rail[k].name, l->rail))
+		while (k < n && strcmp(rail[k].name, leaf->rail))
 			k++;
 		if (k < n)
 			continue;
-		snprintf(name, sizeof(name), "any/%s", l->nic);
+		snprintf(name, sizeof(name), "any/%s", leaf->nic);
 		rail[n++] = (struct rail){
-			.name = l->rail, .nic = l->nic,
-			.link = np_device_find("/sys", name, &d) ? 0 : d.link,
+			.name = leaf->rail, .nic = leaf->nic,
+			.link = !np_device_find("/sys", name, &device) ?
+					device.link : 0,
 		};
 	}
 	return n;
@@ -861,7 +891,7 @@ static size_t kind_length(const char *nic)
 	return *nic == 'e' ? 1 : strcspn(nic, "0123456789");
 }
 
-static bool differ(const struct rail *a, const struct rail *b)
+static bool rails_differ(const struct rail *a, const struct rail *b)
 {
 	size_t len = kind_length(a->nic);
 
@@ -869,42 +899,46 @@ static bool differ(const struct rail *a, const struct rail *b)
 	       (a->link > 0 && b->link > 0 && a->link != b->link);
 }
 
-/* "rail0 (eth0, 10 Gbit/s)" */
-static void add_rail_text(const struct rail *r, char *text, size_t len)
+/* Append "rail0 (eth0, 10 Gbit/s)" to a list. */
+static void add_rail_text(const struct rail *rail, char *text, size_t len)
 {
-	cli_add(text, len, "%s%s (%s", *text ? ", " : "", r->name, r->nic);
-	if (r->link > 0)
-		cli_add(text, len, ", %g Gbit/s", r->link * 8e-9);
+	cli_add(text, len, "%s%s (%s", *text ? ", " : "", rail->name,
+		rail->nic);
+	if (rail->link > 0)
+		cli_add(text, len, ", %g Gbit/s", rail->link * 8e-9);
 	cli_add(text, len, ")");
 }
 
 /*
- * A calibration describes the rail on which it was measured, and others only if
- * they are alike.
+ * Check that rails that differ each have a calibration: one that was measured
+ * on a rail is valid for others only if they are alike.
  */
-static void check_rail_calibrations(struct cli_check *c, struct np_store *s,
-				    const char *cluster,
+static void check_rail_calibrations(struct cli_check *check,
+				    struct np_store *store, const char *cluster,
 				    const struct np_calibration *newest)
 {
 	char all[512] = "", without[512] = "";
 	struct rail rail[NP_RAILS_MAX];
 	const struct rail *next = NULL;
 	bool unlike = false;
-	struct np_topo t;
+	struct np_topo topo;
 	size_t n;
 
-	if (!c->conf.rails[0] || np_rails_load(c->conf.rails, &t, NULL))
+	if (!check->conf.rails[0] ||
+	    np_rails_load(check->conf.rails, &topo, NULL))
 		return; /* reported by check_rails() */
-	n = list_rails(&t, rail);
+	n = list_rails(&topo, rail);
 	for (size_t i = 0; i < n; i++) {
 		const struct np_fabric_of of = { .rail = rail[i].name };
 		struct np_calibration own;
 
-		unlike |= differ(&rail[i], &rail[0]);
+		unlike |= rails_differ(&rail[i], &rail[0]);
 		add_rail_text(&rail[i], all, sizeof(all));
-		if (np_fabric_store_load_of(s, cluster, NULL, &of, &own, NULL))
+		if (np_fabric_store_load_of(store, cluster, NULL, &of, &own,
+					    NULL))
 			continue;
-		rail[i].calibrated = own.rail && !strcmp(own.rail, rail[i].name);
+		rail[i].calibrated = own.rail &&
+				     !strcmp(own.rail, rail[i].name);
 		np_calibration_free(&own);
 	}
 	for (size_t i = 0; i < n; i++)
@@ -914,96 +948,101 @@ static void check_rail_calibrations(struct cli_check *c, struct np_store *s,
 				*without ? ", " : "", rail[i].name);
 		}
 	if (unlike && next) {
-		cli_check_add(c, CLI_WARNING, "calibration", "the rails of the "
-			      "nodes differ: %s; no calibration of %s: "
-			      "programs that load it are compared with %s%s",
-			      all, without, newest->rail ? "that of " :
-			      "one that does not say its rail", newest->rail ?
-			      newest->rail : "");
-		cli_check_remedy(c, CALIBRATE " --rail=%s", next->name);
+		cli_check_add(check, CLI_WARNING, "calibration", "the rails of "
+			  "the nodes differ: %s; no calibration of %s: "
+			  "programs that load it are compared with %s%s", all,
+			  without, newest->rail ? "that of " : "one that does "
+			  "not say its rail", newest->rail ? newest->rail : "");
+		cli_check_remedy(check, CALIBRATE " --rail=%s", next->name);
 	} else if (unlike) {
-		cli_check_add(c, CLI_OK, "calibration", "the rails of the nodes "
-			      "differ, and each has its own: %s", all);
+		cli_check_add(check, CLI_OK, "calibration", "the rails of the "
+			  "nodes differ, and each has its own: %s", all);
 	}
-	np_topo_free(&t);
+	np_topo_free(&topo);
 }
 
 /*
- * Without a calibration there are no predictions, so placement cannot act: a
- * problem if placement is on, otherwise a warning.
+ * Check the newest calibration. Without any there are no predictions, so
+ * placement cannot act: a problem if placement is on, otherwise a warning.
  */
-static void check_calibration(struct cli_check *c, struct np_store *s)
+static void check_calibration(struct cli_check *check, struct np_store *store)
 {
-	enum cli_result missing = c->places ? CLI_PROBLEM : CLI_WARNING;
-	const char *cluster = *c->slurm.cluster ? c->slurm.cluster : NULL;
+	enum cli_result missing = check->placement_on ? CLI_PROBLEM :
+							CLI_WARNING;
+	const char *cluster = *check->slurm.cluster ? check->slurm.cluster :
+						      NULL;
 	struct np_err err = NP_ERR_INIT;
 	struct np_calibration cal;
 	char day[CLI_NUMBER];
 	double days;
 
-	if (np_fabric_store_load(s, cluster, NULL, &cal, &err)) {
-		cli_check_add(c, missing, "calibration", "%s", err.text);
-		cli_check_remedy(c, CALIBRATE);
+	if (np_fabric_store_load(store, cluster, NULL, &cal, &err)) {
+		cli_check_add(check, missing, "calibration", "%s", err.text);
+		cli_check_remedy(check, CALIBRATE);
 		return;
 	}
-	days = (c->now - cal.date) / 86400;
-	cli_check_add(c, c->now - cal.date > OLD_CALIBRATION_SEC ? CLI_WARNING :
-		  CLI_OK, "calibration", "of %s%s%s, %.0f day%s old, scope %s",
-		  cli_day(cal.date, day), *cal.cluster ? " on " : "",
-		  cal.cluster, days > 0 ? days : 0, days >= 0.5 && days < 1.5 ?
-		  "" : "s", np_scope_name(cal.scope));
-	if (c->now - cal.date > OLD_CALIBRATION_SEC)
-		cli_check_remedy(c, CALIBRATE);
+	days = (check->now - cal.date) / 86400;
+	cli_check_add(check, check->now - cal.date > OLD_CALIBRATION_SEC ?
+		  CLI_WARNING : CLI_OK, "calibration", "of %s%s%s, %.0f day%s "
+		  "old, scope %s", cli_day(cal.date, day), *cal.cluster ?
+		  " on " : "", cal.cluster, days > 0 ? days : 0,
+		  days >= 0.5 && days < 1.5 ? "" : "s",
+		  np_scope_name(cal.scope));
+	if (check->now - cal.date > OLD_CALIBRATION_SEC)
+		cli_check_remedy(check, CALIBRATE);
 	if (cal.n_skipped) {
-		cli_check_add(c, CLI_WARNING, "calibration", "%zu newer "
+		cli_check_add(check, CLI_WARNING, "calibration", "%zu newer "
 			  "calibration%s cannot be used: %s", cal.n_skipped,
 			  cli_s(cal.n_skipped), cal.skipped.text);
-		cli_check_remedy(c, CALIBRATE);
+		cli_check_remedy(check, CALIBRATE);
 	}
-	check_levels(c, &cal);
-	check_rail_calibrations(c, s, cluster, &cal);
+	check_levels(check, &cal);
+	check_rail_calibrations(check, store, cluster, &cal);
 	np_calibration_free(&cal);
 }
 
 /*
- * Only published profiles affect jobs of other users. Without any, placement
- * has nothing to do between users.
+ * Count the published profiles: only these affect jobs of other users, so
+ * without any, placement does not keep users apart.
  */
-static void check_published(struct cli_check *c, struct np_store *s)
+static void check_published(struct cli_check *check, struct np_store *store)
 {
 	struct np_err err = NP_ERR_INIT;
 	struct np_store_app *apps;
 	size_t n = 0, idle = 0;
 
-	if (np_store_list_apps(s, NP_STORE_PUBLISHED, 0, &apps, &n, &err)) {
-		cli_check_add(c, CLI_PROBLEM, "profiles", "%s", err.text);
+	if (np_store_list_apps(store, NP_STORE_PUBLISHED, 0, &apps, &n, &err)) {
+		cli_check_add(check, CLI_PROBLEM, "profiles", "%s", err.text);
 		return;
 	}
 	for (size_t i = 0; i < n; i++)
 		idle += !strcmp(apps[i].name, NP_IDLE_APP);
 	if (n > idle) {
-		cli_check_add(c, CLI_OK, "profiles", "%zu published", n - idle);
-	} else if (c->places && !c->conf.place.n_trusted) {
-		cli_check_add(c, CLI_WARNING, "profiles", "none are published: "
-			  "jobs of different users are not kept apart");
-		cli_check_remedy(c, "netprof list --all; netprof publish USER/APP");
+		cli_check_add(check, CLI_OK, "profiles", "%zu published",
+			  n - idle);
+	} else if (check->placement_on && !check->conf.place.n_trusted) {
+		cli_check_add(check, CLI_WARNING, "profiles", "none are "
+			  "published: jobs of different users are not kept "
+			  "apart");
+		cli_check_remedy(check, "netprof list --all; netprof publish "
+			   "USER/APP");
 	} else {
-		cli_check_add(c, CLI_OK, "profiles", "none are published");
+		cli_check_add(check, CLI_OK, "profiles", "none are published");
 	}
 	free(apps);
 }
 
-/* The calibration and the published profiles. */
-static void check_contents(struct cli_check *c)
+/* Check what is in the store: the calibration and the published profiles. */
+static void check_contents(struct cli_check *check)
 {
 	struct np_err err = NP_ERR_INIT;
-	struct np_store *s;
+	struct np_store *store;
 
-	if (np_store_open(c->conf.store, &s, &err))
+	if (np_store_open(check->conf.store, &store, &err))
 		return; /* reported by check_store() */
-	check_calibration(c, s);
-	check_published(c, s);
-	np_store_close(s);
+	check_calibration(check, store);
+	check_published(check, store);
+	np_store_close(store);
 }
 
 /* ---- placement ---- */
@@ -1013,121 +1052,123 @@ static void check_contents(struct cli_check *c)
 	"netprof in slurm.conf, and was slurmctld reconfigured since?"
 
 /*
- * Users whose jobs have a published name that they are not authorised to use.
- * Whether the jobs run that program is for the administrator to find out. The
+ * Report users whose jobs have a published name that they are not authorised to
+ * use. The administrator has to find out whether the jobs run that program. The
  * first Claim= line for a name excludes everybody else, unless it has the word
  * "default".
  */
-static void report_denials(struct cli_check *c, const struct np_state *s)
+static void report_denials(struct cli_check *check,
+			   const struct np_state *state)
 {
-	for (size_t i = 0; i < s->n_denials && i < MAX_DENIALS; i++) {
-		const struct np_state_denial *one = &s->denial[i];
+	for (size_t i = 0; i < state->n_denials && i < MAX_DENIALS; i++) {
+		const struct np_state_denial *denial = &state->denial[i];
 		char line[CLI_CHECK_TEXT];
 
-		cli_check_add(c, CLI_WARNING, "authorisation", "%s",
-			      cli_denied_text(one, line, sizeof(line)));
-		cli_check_remedy(c, "if these jobs do run it: Claim=%s:%suser=%u in "
-			   "netprof.conf", one->app, one->refuted ?
-			   "default," : "", one->uid);
+		cli_check_add(check, CLI_WARNING, "authorisation", "%s",
+			  cli_denied_text(denial, line, sizeof(line)));
+		cli_check_remedy(check, "if these jobs do run it: "
+			   "Claim=%s:%suser=%u in netprof.conf", denial->app,
+			   denial->refuted ? "default," : "", denial->uid);
 	}
-	if (s->n_denials > MAX_DENIALS) {
-		cli_check_add(c, CLI_WARNING, "authorisation",
-			      "%zu more are denied",
-			      s->n_denials - MAX_DENIALS);
-		cli_check_remedy(c, "netprof status --all");
+	if (state->n_denials > MAX_DENIALS) {
+		cli_check_add(check, CLI_WARNING, "authorisation", "%zu more "
+			  "are denied", state->n_denials - MAX_DENIALS);
+		cli_check_remedy(check, "netprof status --all");
 	}
 }
 
-/* A stale state is only a problem if placement is supposed to act. */
-static void report_state(struct cli_check *c, const struct np_state *s)
+/* Report a state. An old one is only a problem if placement should act. */
+static void report_state(struct cli_check *check, const struct np_state *state)
 {
 	char age[96];
 
-	cli_age(s->date, c->now, age, sizeof(age));
-	if (cli_state_stale(s, c->now)) {
-		cli_check_add(c, c->places ? CLI_PROBLEM : CLI_OK, "placement",
-			  "the last decision was %s: placement does not act",
-			  age);
-		if (c->places)
-			cli_check_remedy(c, NOT_LOADED);
+	cli_age(state->date, check->now, age, sizeof(age));
+	if (cli_state_stale(state, check->now)) {
+		cli_check_add(check, check->placement_on ? CLI_PROBLEM : CLI_OK,
+			  "placement", "the last decision was %s: placement "
+			  "does not act", age);
+		if (check->placement_on)
+			cli_check_remedy(check, NOT_LOADED);
 		return;
 	}
-	cli_check_add(c, CLI_OK, "placement", "mode %s, last decision %s on %s",
-		  *s->mode ? s->mode : "off", age, s->controller);
-	if (strcmp(s->mode, np_mode_name(c->conf.place.mode))) {
-		cli_check_add(c, CLI_WARNING, "placement", "slurmctld is in mode "
-			  "%s, netprof.conf here says %s", s->mode,
-			  np_mode_name(c->conf.place.mode));
-		cli_check_remedy(c, "is netprof.conf the same on all hosts? "
-			   "slurmctld reads it again within a minute");
+	cli_check_add(check, CLI_OK, "placement", "mode %s, last decision %s "
+		  "on %s", *state->mode ? state->mode : "off", age,
+		  state->controller);
+	if (strcmp(state->mode, np_mode_name(check->conf.place.mode))) {
+		cli_check_add(check, CLI_WARNING, "placement", "slurmctld is "
+			  "in mode %s, netprof.conf here says %s", state->mode,
+			  np_mode_name(check->conf.place.mode));
+		cli_check_remedy(check, "is netprof.conf the same on all "
+			   "hosts? slurmctld reads it again within a minute");
 	}
-	if (*s->trouble) {
-		cli_check_add(c, CLI_WARNING, "placement", "%s", s->trouble);
-		cli_check_remedy(c, "look for netprof in slurmctld.log");
+	if (*state->trouble) {
+		cli_check_add(check, CLI_WARNING, "placement", "%s",
+			  state->trouble);
+		cli_check_remedy(check, "look for netprof in slurmctld.log");
 	}
-	if (strcmp(s->netprof_version, NP_VERSION)) {
-		cli_check_add(c, CLI_WARNING, "placement", "slurmctld has netprof "
-			  "%s loaded, %s is installed", s->netprof_version,
-			  NP_VERSION);
-		cli_check_remedy(c, "restart slurmctld");
+	if (strcmp(state->netprof_version, NP_VERSION)) {
+		cli_check_add(check, CLI_WARNING, "placement", "slurmctld has "
+			  "netprof %s loaded, %s is installed",
+			  state->netprof_version, NP_VERSION);
+		cli_check_remedy(check, "restart slurmctld");
 	}
-	report_denials(c, s);
+	report_denials(check, state);
 }
 
 /*
- * The state that slurmctld writes tells whether placement runs, and with which
- * configuration and version.
+ * Check the state that slurmctld writes: it shows whether placement runs, and
+ * with which configuration and version.
  */
-static void check_placement(struct cli_check *c)
+static void check_placement(struct cli_check *check)
 {
 	struct np_err err = NP_ERR_INIT;
-	struct np_state s;
-	int rc = np_state_load(c->conf.store, &s, &err);
+	struct np_state state;
+	int rc = np_state_load(check->conf.store, &state, &err);
 
 	if (!rc) {
-		report_state(c, &s);
-		np_state_free(&s);
-	} else if (rc == -ENOENT && !c->places) {
-		cli_check_add(c, CLI_OK, "placement", "off");
+		report_state(check, &state);
+		np_state_free(&state);
+	} else if (rc == -ENOENT && !check->placement_on) {
+		cli_check_add(check, CLI_OK, "placement", "off");
 	} else if (rc == -ENOENT) {
-		cli_check_add(c, CLI_PROBLEM, "placement", "%s", err.text);
-		cli_check_remedy(c, NOT_LOADED);
+		cli_check_add(check, CLI_PROBLEM, "placement", "%s", err.text);
+		cli_check_remedy(check, NOT_LOADED);
 	} else if (rc == -EACCES) {
-		cli_check_add(c, CLI_WARNING, "placement", "%s", err.text);
+		cli_check_add(check, CLI_WARNING, "placement", "%s", err.text);
 	} else {
-		cli_check_add(c, CLI_PROBLEM, "placement", "%s", err.text);
-		cli_check_remedy(c, "look for netprof in slurmctld.log");
+		cli_check_add(check, CLI_PROBLEM, "placement", "%s", err.text);
+		cli_check_remedy(check, "look for netprof in slurmctld.log");
 	}
 }
 
 /* ---- all checks ---- */
 
 /*
- * Files that are named need no running slurmctld: make install checks them
+ * Checking named files needs no running slurmctld: make install checks them
  * before anything is started.
  */
-void cli_check_versions(struct cli_check *c, char *const paths[], size_t n)
+void cli_check_versions(struct cli_check *check, char *const paths[], size_t n)
 {
 	if (n) {
-		cli_slurm_installed(&c->slurm);
+		cli_slurm_installed(&check->slurm);
 	} else {
-		cli_slurm_read(&c->slurm);
-		check_plugins(c);
+		cli_slurm_read(&check->slurm);
+		check_plugins(check);
 	}
 	for (size_t i = 0; i < n; i++)
-		check_plugin(c, paths[i], true);
+		check_plugin(check, paths[i], true);
 }
 
 /* The configuration and Slurm come first, as the other checks use them. */
-void cli_check_all(struct cli_check *c)
+void cli_check_all(struct cli_check *check)
 {
 	static void (*const checks[])(struct cli_check *) = {
 		check_programs, check_slurm, check_plugins, check_plugstack,
 		check_store, check_contents, check_placement,
 	};
 
-	check_conf(c);
-	cli_slurm_read(&c->slurm);
+	check_conf(check);
+	cli_slurm_read(&check->slurm);
 	for (size_t i = 0; i < NP_ARRAY_SIZE(checks); i++)
-		checks[i](c);
+		checks[i](check);
 }
