@@ -32,8 +32,8 @@
 #define MAX_NAMES 64 /* in the list of one option */
 
 /*
- * Bootstrap replicates of each interval. This command need not be fast and uses
- * more than others: with fewer, the coverage is only known to a few percent.
+ * Bootstrap replicates of each interval: more than other commands use, because
+ * with fewer of them the coverage is only known to a few percent.
  */
 #define REPLICATES 200
 
@@ -62,12 +62,12 @@ struct score_line {
 	double constant; /* NaN for a model */
 	struct np_score score;
 	struct np_score baseline; /* of the best constant for the same cases */
-	struct np_err why; /* why the first case has no prediction, or "" */
+	struct np_err why; /* of the first case without a prediction, or "" */
 };
 
-/* The cases with one co-runner, or those with several ("groups"). */
+/* Scores of the cases with one co-runner, or of those with several. */
 struct file_part {
-	bool groups;
+	bool groups; /* several co-runners */
 	size_t n_cases;
 	struct score_line line[MAX_NAMES + 2];
 	size_t n_lines;
@@ -76,7 +76,7 @@ struct file_part {
 /* A case that the options select. */
 struct selected_case {
 	const struct np_measured_set *set;
-	const struct np_measured_case *c;
+	const struct np_measured_case *measured;
 	size_t row; /* index into the predictions of each model */
 };
 
@@ -101,7 +101,7 @@ struct accuracy_file {
 
 /* ---- cases and predictions ---- */
 
-static bool listed(const char *name, const struct names *list)
+static bool is_listed(const char *name, const struct names *list)
 {
 	for (size_t i = 0; i < list->n; i++)
 		if (!strcmp(name, list->name[i]))
@@ -110,57 +110,55 @@ static bool listed(const char *name, const struct names *list)
 }
 
 /* Is one of these programs the victim or a co-runner of the case? */
-static bool involves(const struct np_measured_set *s,
-		     const struct np_measured_case *c, const struct names *list)
+static bool involves(const struct np_measured_set *set,
+		     const struct np_measured_case *measured,
+		     const struct names *list)
 {
-	if (listed(s->app[c->victim].name, list))
+	if (is_listed(set->app[measured->victim].name, list))
 		return true;
-	for (size_t i = 0; i < c->n_co; i++)
-		if (listed(s->app[c->co[i]].name, list))
+	for (size_t i = 0; i < measured->n_co; i++)
+		if (is_listed(set->app[measured->co[i]].name, list))
 			return true;
 	return false;
 }
 
-/* Do the options --up-to, --without and --only leave this case in? */
+/* Do the options --up-to, --without and --only select this case? */
 static bool is_selected(const struct accuracy_opt *opt,
-			const struct np_measured_set *s,
-			const struct np_measured_case *c)
+			const struct np_measured_set *set,
+			const struct np_measured_case *measured)
 {
-	return c->slowdown.mean <= opt->up_to &&
-	       !involves(s, c, &opt->without) &&
-	       (!opt->only.n || involves(s, c, &opt->only));
+	return measured->slowdown.mean <= opt->up_to &&
+	       !involves(set, measured, &opt->without) &&
+	       (!opt->only.n || involves(set, measured, &opt->only));
 }
 
 /* Does any set of the file have a program of this name? */
-static bool known_name(const struct np_measured *m, const char *name)
+static bool known_name(const struct np_measured *measured, const char *name)
 {
-	for (size_t i = 0; i < m->n_sets; i++)
-		for (size_t a = 0; a < m->set[i].n_apps; a++)
-			if (!strcmp(m->set[i].app[a].name, name))
+	for (size_t i = 0; i < measured->n_sets; i++)
+		for (size_t a = 0; a < measured->set[i].n_apps; a++)
+			if (!strcmp(measured->set[i].app[a].name, name))
 				return true;
 	return false;
 }
 
 /*
- * A name that no set has is probably mistyped, and would silently select
- * nothing or everything.
+ * Refuse a name that no set has: it is probably mistyped, and would silently
+ * select nothing or everything.
  */
-static int check_names(const struct accuracy_file *f, const struct names *list,
-		       struct np_err *err)
+static int check_names(const struct accuracy_file *file,
+		       const struct names *list, struct np_err *err)
 {
 	for (size_t i = 0; i < list->n; i++)
-		if (!known_name(&f->measured, list->name[i]))
+		if (!known_name(&file->measured, list->name[i]))
 			return np_errf(err, -EINVAL, "%s: no program \"%s\"",
-				       f->path, list->name[i]);
+				       file->path, list->name[i]);
 	return 0;
 }
 
-/*
- * Read DIR/NAME, a trace or an execution graph, for each program, if a model
- * needs traces.
- */
-static int read_traces(struct accuracy_file *f, const struct accuracy_opt *opt,
-		       struct np_err *err)
+/* If a model needs traces, read DIR/NAME, a trace or graph, of each program. */
+static int read_traces(struct accuracy_file *file,
+		       const struct accuracy_opt *opt, struct np_err *err)
 {
 	const struct np_loggps *net = opt->net.G_ns < 0 ? NULL : &opt->net;
 	unsigned needs = 0;
@@ -170,79 +168,81 @@ static int read_traces(struct accuracy_file *f, const struct accuracy_opt *opt,
 		needs |= opt->model[i]->needs;
 	if (!(needs & NP_NEED_TRACE))
 		return 0;
-	for (size_t i = 0; i < f->measured.n_sets; i++)
-		n += f->measured.set[i].n_apps;
-	f->traced = calloc(n + 1, sizeof(*f->traced));
+	for (size_t i = 0; i < file->measured.n_sets; i++)
+		n += file->measured.set[i].n_apps;
+	file->traced = calloc(n + 1, sizeof(*file->traced));
 	n = 0;
-	if (!f->traced)
-		return np_errf(err, -ENOMEM, "%s: out of memory", f->path);
-	for (size_t i = 0; i < f->measured.n_sets; i++) {
-		struct np_measured_set *s = &f->measured.set[i];
+	if (!file->traced)
+		return np_errf(err, -ENOMEM, "%s: out of memory", file->path);
+	for (size_t i = 0; i < file->measured.n_sets; i++) {
+		struct np_measured_set *set = &file->measured.set[i];
 
-		for (size_t a = 0; a < s->n_apps; a++) {
-			struct cli_traced *t = &f->traced[n++];
+		for (size_t a = 0; a < set->n_apps; a++) {
+			struct cli_traced *traced = &file->traced[n++];
 			char path[PATH_MAX];
 
 			snprintf(path, sizeof(path), "%s/%s", opt->traces,
-				 s->app[a].name);
-			cli_traced_attach(path, geteuid(), net, t, &s->app[a]);
+				 set->app[a].name);
+			cli_traced_attach(path, geteuid(), net, traced,
+					  &set->app[a]);
 		}
 	}
 	return 0;
 }
 
 /*
- * The number of measured cases in all sets, selected or not. Predictions are
- * made for all of them, in this order.
+ * Count the measured cases in all sets, selected or not. Predictions are made
+ * for all of them, in the order of the file.
  */
-static size_t count_rows(const struct accuracy_file *f)
+static size_t count_rows(const struct accuracy_file *file)
 {
 	size_t n = 0;
 
-	for (size_t i = 0; i < f->measured.n_sets; i++)
-		n += f->measured.set[i].n_rows;
+	for (size_t i = 0; i < file->measured.n_sets; i++)
+		n += file->measured.set[i].n_rows;
 	return n;
 }
 
 /* List the selected cases, each with its index among all rows. */
-static int select_cases(struct accuracy_file *f,
+static int select_cases(struct accuracy_file *file,
 			const struct accuracy_opt *opt, struct np_err *err)
 {
 	size_t row = 0;
 
-	f->selected = calloc(count_rows(f) + 1, sizeof(*f->selected));
-	if (!f->selected)
-		return np_errf(err, -ENOMEM, "%s: out of memory", f->path);
-	for (size_t i = 0; i < f->measured.n_sets; i++) {
-		const struct np_measured_set *s = &f->measured.set[i];
+	file->selected = calloc(count_rows(file) + 1, sizeof(*file->selected));
+	if (!file->selected)
+		return np_errf(err, -ENOMEM, "%s: out of memory", file->path);
+	for (size_t i = 0; i < file->measured.n_sets; i++) {
+		const struct np_measured_set *set = &file->measured.set[i];
 
-		for (size_t k = 0; k < s->n_rows; k++, row++)
-			if (is_selected(opt, s, &s->row[k]))
-				f->selected[f->n_selected++] =
-					(struct selected_case){ s, &s->row[k],
+		for (size_t k = 0; k < set->n_rows; k++, row++)
+			if (is_selected(opt, set, &set->row[k]))
+				file->selected[file->n_selected++] =
+					(struct selected_case){ set,
+								&set->row[k],
 								row };
 	}
 	return 0;
 }
 
 /* Predict all rows of all sets with one model. */
-static int run_model(struct accuracy_file *f, const struct np_model *model,
+static int run_model(struct accuracy_file *file, const struct np_model *model,
 		     const struct np_predict_opt *opt, struct np_err *err)
 {
-	struct model_run *r = &f->run[f->n_runs++];
-	size_t n = count_rows(f), row = 0;
+	struct model_run *run = &file->run[file->n_runs++];
+	size_t n = count_rows(file), row = 0;
 	int *rcs = calloc(n + 1, sizeof(*rcs)), rc = 0;
 
-	r->name = model->name;
-	r->out = calloc(n + 1, sizeof(*r->out));
-	if (!r->out || !rcs)
-		rc = np_errf(err, -ENOMEM, "%s: out of memory", f->path);
-	for (size_t i = 0; !rc && i < f->measured.n_sets; i++) {
-		const struct np_measured_set *s = &f->measured.set[i];
+	run->name = model->name;
+	run->out = calloc(n + 1, sizeof(*run->out));
+	if (!run->out || !rcs)
+		rc = np_errf(err, -ENOMEM, "%s: out of memory", file->path);
+	for (size_t i = 0; !rc && i < file->measured.n_sets; i++) {
+		const struct np_measured_set *set = &file->measured.set[i];
 
-		rc = np_evaluate(s, model, opt, &r->out[row], rcs, &r->why,
-				 err);
-		row += s->n_rows;
+		rc = np_evaluate(set, model, opt, &run->out[row], rcs,
+				 &run->why, err);
+		row += set->n_rows;
 	}
 	free(rcs);
 	return rc;
@@ -252,49 +252,49 @@ static int run_model(struct accuracy_file *f, const struct np_model *model,
  * Take the predictions of the external file. It holds pairs only: cases with
  * several co-runners, and pairs that it lacks, stay without a prediction.
  */
-static int run_external(struct accuracy_file *f, const struct accuracy_opt *opt,
-			struct np_err *err)
+static int run_external(struct accuracy_file *file,
+			const struct accuracy_opt *opt, struct np_err *err)
 {
-	struct model_run *r = &f->run[f->n_runs++];
+	struct model_run *run = &file->run[file->n_runs++];
 	size_t row = 0;
 
-	r->name = basename(opt->predictions);
-	r->out = calloc(count_rows(f) + 1, sizeof(*r->out));
-	if (!r->out)
-		return np_errf(err, -ENOMEM, "%s: out of memory", f->path);
-	np_errf(&r->why, -ENODATA, "the file has none of these pairs");
-	for (size_t i = 0; i < f->measured.n_sets; i++) {
-		const struct np_measured_set *s = &f->measured.set[i];
+	run->name = basename(opt->predictions);
+	run->out = calloc(count_rows(file) + 1, sizeof(*run->out));
+	if (!run->out)
+		return np_errf(err, -ENOMEM, "%s: out of memory", file->path);
+	np_errf(&run->why, -ENODATA, "the file has none of these pairs");
+	for (size_t i = 0; i < file->measured.n_sets; i++) {
+		const struct np_measured_set *set = &file->measured.set[i];
 
-		for (size_t k = 0; k < s->n_rows; k++, row++) {
-			const struct np_measured_case *c = &s->row[k];
-			const struct cli_predicted *p = c->n_co != 1 ? NULL :
-				cli_predictions_find(&opt->external,
-						     s->app[c->victim].name,
-						     s->app[c->co[0]].name);
+		for (size_t k = 0; k < set->n_rows; k++, row++) {
+			const struct np_measured_case *pair = &set->row[k];
+			const struct cli_predicted *found = pair->n_co != 1 ?
+				NULL : cli_predictions_find(&opt->external,
+						set->app[pair->victim].name,
+						set->app[pair->co[0]].name);
 
-			r->out[row].slowdown = p ? p->slowdown : NAN;
-			r->out[row].low = p ? p->low : NAN;
-			r->out[row].high = p ? p->high : NAN;
+			run->out[row].slowdown = found ? found->slowdown : NAN;
+			run->out[row].low = found ? found->low : NAN;
+			run->out[row].high = found ? found->high : NAN;
 		}
 	}
 	return 0;
 }
 
-/* An external prediction for a program that the file lacks is a mistake. */
-static int check_external(const struct accuracy_file *f,
+/* Refuse an external prediction for a program that the file does not have. */
+static int check_external(const struct accuracy_file *file,
 			  const struct accuracy_opt *opt, struct np_err *err)
 {
 	for (size_t i = 0; i < opt->external.n; i++) {
-		const struct cli_predicted *p = &opt->external.row[i];
-		const char *both[] = { p->victim, p->co };
+		const struct cli_predicted *predicted = &opt->external.row[i];
+		const char *both[] = { predicted->victim, predicted->co };
 
 		for (size_t k = 0; k < NP_ARRAY_SIZE(both); k++)
-			if (!known_name(&f->measured, both[k]))
+			if (!known_name(&file->measured, both[k]))
 				return np_errf(err, -EINVAL, "%s: \"%s\": "
 					       "expected a program of %s",
 					       opt->predictions, both[k],
-					       f->path);
+					       file->path);
 	}
 	return 0;
 }
@@ -302,34 +302,35 @@ static int check_external(const struct accuracy_file *f,
 /* ---- scores ---- */
 
 /*
- * Fill to[] with the selected cases of one part and what run predicts of them.
+ * Fill scored[] with the selected cases of one part and the predictions of run;
  * run NULL: only what was measured. Returns their number.
  */
-static size_t collect_part(const struct accuracy_file *f,
+static size_t collect_part(const struct accuracy_file *file,
 			   const struct model_run *run, bool groups,
-			   struct np_scored *to)
+			   struct np_scored *scored)
 {
 	static const struct np_prediction none;
 	size_t n = 0;
 
-	for (size_t i = 0; i < f->n_selected; i++) {
-		const struct selected_case *c = &f->selected[i];
+	for (size_t i = 0; i < file->n_selected; i++) {
+		const struct selected_case *selected = &file->selected[i];
 
-		if ((c->c->n_co > 1) == groups)
-			to[n++] = np_evaluate_scored(
-				run ? &run->out[c->row] : &none, c->c);
+		if ((selected->measured->n_co > 1) == groups)
+			scored[n++] = np_evaluate_scored(
+				run ? &run->out[selected->row] : &none,
+				selected->measured);
 	}
 	return n;
 }
 
 /*
  * Score the constant that fits all cases best. It is chosen from the measured
- * values themselves; a model with larger errors is useless for them.
+ * values themselves; a model with larger errors is of no use for these cases.
  */
-static int score_constant(const struct np_scored *s, size_t n,
+static int score_constant(const struct np_scored *scored, size_t n,
 			  struct score_line *line)
 {
-	int rc = np_accuracy_score_constant(s, n, &line->constant,
+	int rc = np_accuracy_score_constant(scored, n, &line->constant,
 					    &line->score);
 
 	line->model = "best constant";
@@ -337,94 +338,93 @@ static int score_constant(const struct np_scored *s, size_t n,
 	return rc;
 }
 
-/*
- * Score a model and, over the cases that it predicts, the constant that fits
- * these best.
- */
-static int score_model(const struct np_scored *s, size_t n,
+/* Score a model, and the constant that is best for the cases it predicts. */
+static int score_model(const struct np_scored *scored, size_t n,
 		       const struct model_run *run, struct score_line *line)
 {
 	double constant;
-	int rc = np_accuracy_score(s, n, &line->score);
+	int rc = np_accuracy_score(scored, n, &line->score);
 
 	line->model = run->name;
 	line->constant = NAN;
 	line->why = run->why;
-	return rc ? rc : np_accuracy_score_constant(s, n, &constant,
+	return rc ? rc : np_accuracy_score_constant(scored, n, &constant,
 						    &line->baseline);
 }
 
 /*
  * Score all models on the cases with one co-runner, or on those with several.
- * A file without such cases gets no part. s[] is scratch space for all
+ * A file without such cases gets no part. scored[] is scratch space for all
  * selected cases.
  */
-static int score_part(struct accuracy_file *f, bool groups,
-		      struct np_scored *s)
+static int score_part(struct accuracy_file *file, bool groups,
+		      struct np_scored *scored)
 {
-	struct file_part *p = &f->part[f->n_parts];
-	size_t n = collect_part(f, NULL, groups, s);
+	struct file_part *part = &file->part[file->n_parts];
+	size_t n = collect_part(file, NULL, groups, scored);
 	int rc;
 
 	if (!n)
 		return 0;
-	f->n_parts++;
-	p->groups = groups;
-	p->n_cases = n;
-	rc = score_constant(s, n, &p->line[p->n_lines++]);
-	for (size_t i = 0; !rc && i < f->n_runs; i++) {
-		n = collect_part(f, &f->run[i], groups, s);
-		rc = score_model(s, n, &f->run[i], &p->line[p->n_lines++]);
+	file->n_parts++;
+	part->groups = groups;
+	part->n_cases = n;
+	rc = score_constant(scored, n, &part->line[part->n_lines++]);
+	for (size_t i = 0; !rc && i < file->n_runs; i++) {
+		n = collect_part(file, &file->run[i], groups, scored);
+		rc = score_model(scored, n, &file->run[i],
+				 &part->line[part->n_lines++]);
 	}
 	return rc;
 }
 
 /*
  * Load a file, predict its cases and score the predictions. Returns 0 or
- * -errno with err; f is to be released in either case.
+ * -errno with err. The caller calls file_release() in either case.
  */
 static int score_file(const char *path, const struct accuracy_opt *opt,
-		      struct accuracy_file *f, struct np_err *err)
+		      struct accuracy_file *file, struct np_err *err)
 {
-	struct np_scored *s = NULL;
+	struct np_scored *scored = NULL;
 	int rc;
 
-	*f = (struct accuracy_file){ .path = path };
-	rc = np_measured_load(path, &f->measured, err);
+	*file = (struct accuracy_file){ .path = path };
+	rc = np_measured_load(path, &file->measured, err);
 	if (!rc)
-		rc = check_names(f, &opt->without, err);
+		rc = check_names(file, &opt->without, err);
 	if (!rc)
-		rc = check_names(f, &opt->only, err);
+		rc = check_names(file, &opt->only, err);
 	if (!rc && opt->traces)
-		rc = read_traces(f, opt, err);
+		rc = read_traces(file, opt, err);
 	if (!rc)
-		rc = select_cases(f, opt, err);
+		rc = select_cases(file, opt, err);
 	if (!rc && opt->predictions)
-		rc = check_external(f, opt, err);
+		rc = check_external(file, opt, err);
 	if (!rc && opt->predictions)
-		rc = run_external(f, opt, err);
+		rc = run_external(file, opt, err);
 	for (size_t i = 0; !rc && i < opt->n_models; i++)
-		rc = run_model(f, opt->model[i], &opt->predict, err);
+		rc = run_model(file, opt->model[i], &opt->predict, err);
 	if (rc)
 		return rc;
-	s = calloc(f->n_selected + 1, sizeof(*s));
-	if (!s || score_part(f, false, s) || score_part(f, true, s))
+	scored = calloc(file->n_selected + 1, sizeof(*scored));
+	if (!scored || score_part(file, false, scored) ||
+	    score_part(file, true, scored))
 		rc = np_errf(err, -ENOMEM, "%s: out of memory", path);
-	free(s);
-	if (!rc && !f->n_parts)
+	free(scored);
+	if (!rc && !file->n_parts)
 		rc = np_errf(err, -ENODATA, "%s: no measured case is left to "
 			     "compare with", path);
 	return rc;
 }
 
 /* Also releases a file that score_file() failed on. */
-static void file_release(struct accuracy_file *f)
+static void file_release(struct accuracy_file *file)
 {
-	for (size_t r = 0; r < f->n_runs; r++)
-		free(f->run[r].out);
-	free(f->traced);
-	free(f->selected);
-	np_measured_free(&f->measured);
+	for (size_t r = 0; r < file->n_runs; r++)
+		free(file->run[r].out);
+	free(file->traced);
+	free(file->selected);
+	np_measured_free(&file->measured);
 }
 
 /* ---- output ---- */
@@ -439,123 +439,125 @@ static void print_percent(double share, int width)
 }
 
 /*
- * One row of the table. Shares that are undefined, such as the recall when no
- * case was slowed, are "-". If some cases were not predicted, the number of the
- * others is added, and the mean error of the best constant for these.
+ * Print a row of the table. Undefined shares, such as the recall if no case was
+ * slowed, are "-". If not all cases were predicted, the row ends with the number
+ * of those that were, and the mean error of the best constant for them.
  */
-static void print_line(const struct score_line *l, size_t n_cases)
+static void print_line(const struct score_line *line, size_t n_cases)
 {
-	const struct np_score *s = &l->score;
+	const struct np_score *score = &line->score;
 	char name[32];
 
-	snprintf(name, sizeof(name), "%s", l->model);
-	if (!isnan(l->constant))
-		snprintf(name, sizeof(name), "constant %.1f", 100 *
-			 l->constant);
-	printf("%-22s %5.1f %6.1f %5.1f %+6.1f", name, s->mean_points,
-	       s->median_points, s->max_points, s->bias_points);
-	print_percent(s->within_near, 4);
-	print_percent(s->beyond_far, 4);
-	print_percent(s->recall, 6);
-	print_percent(s->precision, 5);
-	print_percent(s->coverage, 5);
-	if (s->n_intervals)
-		printf(" %5.1f", s->width_points);
+	snprintf(name, sizeof(name), "%s", line->model);
+	if (!isnan(line->constant))
+		snprintf(name, sizeof(name), "constant %.1f",
+			 100 * line->constant);
+	printf("%-22s %5.1f %6.1f %5.1f %+6.1f", name, score->mean_points,
+	       score->median_points, score->max_points, score->bias_points);
+	print_percent(score->within_near, 4);
+	print_percent(score->beyond_far, 4);
+	print_percent(score->recall, 6);
+	print_percent(score->precision, 5);
+	print_percent(score->coverage, 5);
+	if (score->n_intervals)
+		printf(" %5.1f", score->width_points);
 	else
 		printf(" %5s", "-");
-	if (s->n < n_cases)
-		printf(" (%zu, constant %.1f)", s->n,
-		       l->baseline.mean_points);
+	if (score->n < n_cases)
+		printf(" (%zu, constant %.1f)", score->n,
+		       line->baseline.mean_points);
 	printf("\n");
 }
 
 /*
- * The table of one part: first the models with scores, then those without a
- * single prediction, each with the reason.
+ * Print the table of one part: first the models with scores, then those without
+ * any prediction, each with the reason.
  */
-static void print_part(const struct file_part *p)
+static void print_part(const struct file_part *part)
 {
 	printf("%s: %zu case%s\n",
-	       p->groups ? "Several co-runners" : "One co-runner",
-	       p->n_cases, cli_s(p->n_cases));
+	       part->groups ? "Several co-runners" : "One co-runner",
+	       part->n_cases, cli_s(part->n_cases));
 	printf("%-22s %5s %6s %5s %6s %4s %4s %6s %5s %5s %5s\n", "model",
 	       "mean", "median", "max", "bias", "<=10", ">20", "recall",
 	       "prec.", "cover", "width");
-	for (size_t i = 0; i < p->n_lines; i++)
-		if (p->line[i].score.n)
-			print_line(&p->line[i], p->n_cases);
-	for (size_t i = 0; i < p->n_lines; i++)
-		if (!p->line[i].score.n)
-			printf("%-22s no prediction: %s\n", p->line[i].model,
-			       p->line[i].why.text);
+	for (size_t i = 0; i < part->n_lines; i++)
+		if (part->line[i].score.n)
+			print_line(&part->line[i], part->n_cases);
+	for (size_t i = 0; i < part->n_lines; i++)
+		if (!part->line[i].score.n)
+			printf("%-22s no prediction: %s\n", part->line[i].model,
+			       part->line[i].why.text);
 }
 
-static void put_line(json_object *list, const struct score_line *l)
+static void put_line(json_object *list, const struct score_line *line)
 {
-	const struct np_score *s = &l->score;
-	json_object *o = cli_append_object(list);
+	const struct np_score *score = &line->score;
+	json_object *object = cli_append_object(list);
 
-	cli_put_text(o, "model", l->model);
-	if (!isnan(l->constant))
-		cli_put_real(o, "constant", l->constant);
-	cli_put_count(o, "cases", s->n);
-	cli_put_real(o, "mean_error_points", s->mean_points);
-	cli_put_real(o, "median_error_points", s->median_points);
-	cli_put_real(o, "max_error_points", s->max_points);
-	cli_put_real(o, "bias_points", s->bias_points);
-	cli_put_real(o, "within_10_points", s->within_near);
-	cli_put_real(o, "beyond_20_points", s->beyond_far);
-	cli_put_real(o, "recall", s->recall);
-	cli_put_real(o, "precision", s->precision);
-	cli_put_count(o, "intervals", s->n_intervals);
-	cli_put_real(o, "coverage", s->coverage);
-	cli_put_real(o, "median_width_points", s->width_points);
-	cli_put_real(o, "constant_error_points", l->baseline.mean_points);
-	if (l->why.text[0])
-		cli_put_text(o, "why", l->why.text);
+	cli_put_text(object, "model", line->model);
+	if (!isnan(line->constant))
+		cli_put_real(object, "constant", line->constant);
+	cli_put_count(object, "cases", score->n);
+	cli_put_real(object, "mean_error_points", score->mean_points);
+	cli_put_real(object, "median_error_points", score->median_points);
+	cli_put_real(object, "max_error_points", score->max_points);
+	cli_put_real(object, "bias_points", score->bias_points);
+	cli_put_real(object, "within_10_points", score->within_near);
+	cli_put_real(object, "beyond_20_points", score->beyond_far);
+	cli_put_real(object, "recall", score->recall);
+	cli_put_real(object, "precision", score->precision);
+	cli_put_count(object, "intervals", score->n_intervals);
+	cli_put_real(object, "coverage", score->coverage);
+	cli_put_real(object, "median_width_points", score->width_points);
+	cli_put_real(object, "constant_error_points",
+		     line->baseline.mean_points);
+	if (line->why.text[0])
+		cli_put_text(object, "why", line->why.text);
 }
 
-static void put_part(json_object *in, const struct file_part *p)
+static void put_part(json_object *in, const struct file_part *part)
 {
-	json_object *o = cli_put_object(in, p->groups ? "groups" : "pairs");
+	json_object *object =
+		cli_put_object(in, part->groups ? "groups" : "pairs");
 	json_object *lines;
 
-	cli_put_count(o, "cases", p->n_cases);
-	lines = cli_put_array(o, "models");
-	for (size_t i = 0; i < p->n_lines; i++)
-		put_line(lines, &p->line[i]);
+	cli_put_count(object, "cases", part->n_cases);
+	lines = cli_put_array(object, "models");
+	for (size_t i = 0; i < part->n_lines; i++)
+		put_line(lines, &part->line[i]);
 }
 
-/* One case as one model predicts it. */
-static void put_case(json_object *list, const struct selected_case *k,
-		     const struct model_run *r)
+/* Add a case, with what one model predicts for it. */
+static void put_case(json_object *list, const struct selected_case *selected,
+		     const struct model_run *run)
 {
-	const struct np_program *app = k->set->app;
-	const struct np_prediction *p = &r->out[k->row];
-	json_object *o = cli_append_object(list), *co;
+	const struct np_program *app = selected->set->app;
+	const struct np_prediction *prediction = &run->out[selected->row];
+	json_object *object = cli_append_object(list), *co;
 	char flags[256];
 
-	cli_put_text(o, "set", k->set->name);
-	cli_put_text(o, "model", r->name);
-	cli_put_text(o, "victim", app[k->c->victim].name);
-	co = cli_put_array(o, "corunners");
-	for (size_t i = 0; i < k->c->n_co; i++)
-		cli_append_text(co, app[k->c->co[i]].name);
-	cli_put_real(o, "measured", k->c->slowdown.mean);
-	cli_put_real(o, "predicted", p->slowdown);
-	cli_put_real(o, "low", p->low);
-	cli_put_real(o, "high", p->high);
-	cli_put_text(o, "flags", cli_flag_names(p->flags, flags,
-						sizeof(flags)));
+	cli_put_text(object, "set", selected->set->name);
+	cli_put_text(object, "model", run->name);
+	cli_put_text(object, "victim", app[selected->measured->victim].name);
+	co = cli_put_array(object, "corunners");
+	for (size_t i = 0; i < selected->measured->n_co; i++)
+		cli_append_text(co, app[selected->measured->co[i]].name);
+	cli_put_real(object, "measured", selected->measured->slowdown.mean);
+	cli_put_real(object, "predicted", prediction->slowdown);
+	cli_put_real(object, "low", prediction->low);
+	cli_put_real(object, "high", prediction->high);
+	cli_put_text(object, "flags",
+		     cli_flag_names(prediction->flags, flags, sizeof(flags)));
 }
 
-static void put_cases(json_object *in, const struct accuracy_file *f)
+static void put_cases(json_object *in, const struct accuracy_file *file)
 {
 	json_object *all = cli_put_array(in, "predictions");
 
-	for (size_t r = 0; r < f->n_runs; r++)
-		for (size_t i = 0; i < f->n_selected; i++)
-			put_case(all, &f->selected[i], &f->run[r]);
+	for (size_t r = 0; r < file->n_runs; r++)
+		for (size_t i = 0; i < file->n_selected; i++)
+			put_case(all, &file->selected[i], &file->run[r]);
 }
 
 #define SCORE "model|cases|mean_error_points|median_error_points|" \
@@ -578,107 +580,103 @@ static const struct cli_table of_cases = {
 };
 
 /*
- * All files in one tree of values, as JSON or as rows: one row for each model
- * or, with --cases, for each case and model.
+ * Print all files as one JSON document, or as rows: one for each model or, with
+ * --cases, for each case and model.
  */
-static int print_data(const struct accuracy_file *f, size_t n,
+static int print_data(const struct accuracy_file *file, size_t n,
 		      const struct accuracy_opt *opt, enum cli_format format)
 {
-	json_object *j = json_object_new_object();
-	json_object *files = cli_put_array(j, "files");
+	json_object *root = json_object_new_object();
+	json_object *files = cli_put_array(root, "files");
 
 	for (size_t i = 0; i < n; i++) {
-		json_object *o = cli_append_object(files);
+		json_object *object = cli_append_object(files);
 
-		cli_put_text(o, "file", f[i].path);
-		for (size_t k = 0; k < f[i].n_parts; k++)
-			put_part(o, &f[i].part[k]);
+		cli_put_text(object, "file", file[i].path);
+		for (size_t k = 0; k < file[i].n_parts; k++)
+			put_part(object, &file[i].part[k]);
 		if (opt->cases)
-			put_cases(o, &f[i]);
+			put_cases(object, &file[i]);
 	}
-	return cli_print_output(format, "accuracy", j,
+	return cli_print_output(format, "accuracy", root,
 				opt->cases ? &of_cases : &of_models);
 }
 
 /*
- * One file as text: a summary of its contents, a table for each part and, with
- * --cases, the rows for each case.
+ * Print one file as text: a summary of its contents, a table for each part and,
+ * with --cases, the rows for each case.
  */
-static void print_text(const struct accuracy_file *f,
+static void print_text(const struct accuracy_file *file,
 		       const struct accuracy_opt *opt)
 {
 	size_t levels = 0, programs = 0;
 
-	for (size_t i = 0; i < f->measured.n_sets; i++) {
-		levels += f->measured.set[i].fabric.n_levels;
-		programs += f->measured.set[i].n_apps;
+	for (size_t i = 0; i < file->measured.n_sets; i++) {
+		levels += file->measured.set[i].fabric.n_levels;
+		programs += file->measured.set[i].n_apps;
 	}
-	printf("%s: %zu set%s, %zu program%s, %zu level%s\n", f->path,
-	       f->measured.n_sets, cli_s(f->measured.n_sets),
-	       programs, cli_s(programs), levels,
-	       cli_s(levels));
-	for (size_t i = 0; i < f->n_parts; i++) {
+	printf("%s: %zu set%s, %zu program%s, %zu level%s\n", file->path,
+	       file->measured.n_sets, cli_s(file->measured.n_sets), programs,
+	       cli_s(programs), levels, cli_s(levels));
+	for (size_t i = 0; i < file->n_parts; i++) {
 		printf("\n");
-		print_part(&f->part[i]);
+		print_part(&file->part[i]);
 	}
 	if (opt->cases) {
 		printf("\n");
-		print_data(f, 1, opt, CLI_PARSABLE);
+		print_data(file, 1, opt, CLI_PARSABLE);
 	}
 }
 
 /* ---- command line ---- */
 
 /*
- * Add the list that an option has, which is split at its commas, in place. A
- * list must not be empty, and must not have more than MAX_NAMES names.
+ * Split the argument of an option at its commas, in place, and add the names to
+ * a list. That must not be empty, nor have more than MAX_NAMES names.
  */
-static int split(char *text, const char *option, struct names *list,
-		 struct np_err *err)
+static int split_names(char *text, const char *option, struct names *list,
+		       struct np_err *err)
 {
-	char *save = NULL, *w = strtok_r(text, ",", &save);
+	char *save = NULL, *name = strtok_r(text, ",", &save);
 
-	for (; w && list->n < MAX_NAMES; w = strtok_r(NULL, ",", &save))
-		list->name[list->n++] = w;
-	return list->n && !w ? 0 :
+	for (; name && list->n < MAX_NAMES; name = strtok_r(NULL, ",", &save))
+		list->name[list->n++] = name;
+	return list->n && !name ? 0 :
 	       np_errf(err, -EINVAL, "--%s: expected names separated by "
 		       "commas", option);
 }
 
-/*
- * --model: "zero" is always the first in the list, so naming it changes
- * nothing.
- */
+/* --model: "zero" is always the first model, so naming it changes nothing. */
 static int take_models(char *text, void *to, struct np_err *err)
 {
 	struct accuracy_opt *opt = to;
 	struct names list = { .n = 0 };
 
-	if (split(text, "model", &list, err))
+	if (split_names(text, "model", &list, err))
 		return -EINVAL;
 	for (size_t i = 0; i < list.n; i++) {
-		const struct np_model *m = np_model_find(list.name[i], err);
+		const struct np_model *model = np_model_find(list.name[i], err);
 
-		if (!m)
+		if (!model)
 			return -EINVAL;
-		if (!strcmp(m->name, "zero"))
-			continue; /* always the first of the list */
+		if (!strcmp(model->name, "zero"))
+			continue;
 		if (opt->n_models == MAX_NAMES)
 			return np_errf(err, -EINVAL, "--model: more than %d "
 				       "models", MAX_NAMES);
-		opt->model[opt->n_models++] = m;
+		opt->model[opt->n_models++] = model;
 	}
 	return 0;
 }
 
 static int take_without(char *text, void *list, struct np_err *err)
 {
-	return split(text, "without", list, err);
+	return split_names(text, "without", list, err);
 }
 
 static int take_only(char *text, void *list, struct np_err *err)
 {
-	return split(text, "only", list, err);
+	return split_names(text, "only", list, err);
 }
 
 /* --up-to=PERCENT, stored as a fraction. */
@@ -716,7 +714,7 @@ static const struct np_option options[] = {
 	{ NULL },
 };
 
-/* All models; those that need traces only if traces were given. */
+/* Add all models but "zero"; those that need traces only with --traces. */
 static void add_all_models(struct accuracy_opt *opt)
 {
 	for (size_t i = 1; i < np_n_models; i++)
@@ -728,13 +726,13 @@ static void add_all_models(struct accuracy_opt *opt)
  * Read the options and complete the list of models. Returns -1 to go on, or
  * the exit status.
  */
-static int parse(const struct cli_cmd *self, int argc, char **argv,
-		 struct accuracy_opt *opt, struct cli_options *o)
+static int parse_options(const struct cli_cmd *self, int argc, char **argv,
+			 struct accuracy_opt *opt, struct cli_options *given)
 {
 	int rc;
 
 	opt->model[opt->n_models++] = np_model_find("zero", NULL);
-	rc = cli_options_parse(self, argc, argv, opt, o);
+	rc = cli_options_parse(self, argc, argv, opt, given);
 	if (rc >= 0)
 		return rc;
 	if (opt->n_models == 1 && opt->predictions)
@@ -753,27 +751,22 @@ static int parse(const struct cli_cmd *self, int argc, char **argv,
 	return -1;
 }
 
-/*
- * With --json and the like all files form one document; as text they follow
- * each other.
- */
-static void print_files(const struct accuracy_file *f, size_t n,
+/* As JSON or rows, all files form one document; as text, each its own. */
+static void print_files(const struct accuracy_file *file, size_t n,
 			const struct accuracy_opt *opt, enum cli_format format)
 {
 	if (format)
-		print_data(f, n, opt, format);
+		print_data(file, n, opt, format);
 	for (size_t i = 0; !format && i < n; i++) {
 		if (i)
 			printf("\n");
-		print_text(&f[i], opt);
+		print_text(&file[i], opt);
 	}
 }
 
 static int run_accuracy(const struct cli_cmd *self, int argc, char **argv)
 {
-	/*
-	 * strict: no fallback to another model, which has a line of its own.
-	 */
+	/* strict: no fallback to another model, which has its own line. */
 	struct accuracy_opt opt = {
 		.predict = { .replicates = REPLICATES, .seed = 1,
 			     .strict = true },
@@ -782,26 +775,26 @@ static int run_accuracy(const struct cli_cmd *self, int argc, char **argv)
 			 .S = NP_LOGGPS_NO_RENDEZVOUS },
 	};
 	struct np_err err = NP_ERR_INIT;
-	struct cli_options o;
-	struct accuracy_file *f;
-	int rc = parse(self, argc, argv, &opt, &o);
+	struct cli_options given;
+	struct accuracy_file *file;
+	int rc = parse_options(self, argc, argv, &opt, &given);
 
 	if (rc >= 0)
 		return rc;
-	f = calloc(o.n_apps, sizeof(*f));
-	rc = f ? 0 : np_errf(&err, -ENOMEM, "out of memory");
+	file = calloc(given.n_apps, sizeof(*file));
+	rc = file ? 0 : np_errf(&err, -ENOMEM, "out of memory");
 	if (!rc && opt.predictions)
 		rc = cli_predictions_read(opt.predictions, &opt.external,
 					  &err);
-	for (size_t i = 0; !rc && i < o.n_apps; i++)
-		rc = score_file(o.apps[i], &opt, &f[i], &err);
+	for (size_t i = 0; !rc && i < given.n_apps; i++)
+		rc = score_file(given.apps[i], &opt, &file[i], &err);
 	if (rc)
 		rc = cli_fail("%s", err.text);
 	else
-		print_files(f, o.n_apps, &opt, o.format);
-	for (size_t i = 0; f && i < o.n_apps; i++)
-		file_release(&f[i]);
-	free(f);
+		print_files(file, given.n_apps, &opt, given.format);
+	for (size_t i = 0; file && i < given.n_apps; i++)
+		file_release(&file[i]);
+	free(file);
 	cli_predictions_free(&opt.external);
 	return rc;
 }
