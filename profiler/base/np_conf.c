@@ -24,11 +24,10 @@
 #define NP_LIBEXECDIR "/usr/local/libexec/netprof"
 #endif
 
-#define MAX_KEY 32 /* characters shown of an unknown key */
 #define MAX_FILE 65536 /* bytes; the sample has three thousand */
-
-#define SHOWN 80 /* characters shown of a value */
-#define MAX_USER 64
+#define MAX_KEY 32     /* characters of an unknown key in a message */
+#define MAX_VALUE 80   /* characters of a value in a message */
+#define MAX_USER 64    /* longest name of a user */
 
 /* ---- placement ---- */
 
@@ -44,58 +43,58 @@ const char *np_mode_name(enum np_mode mode)
 	return mode_names[mode];
 }
 
-void np_place_conf_init(struct np_place_conf *c)
+void np_place_conf_init(struct np_place_conf *conf)
 {
-	memset(c, 0, sizeof(*c));
-	c->mode = NP_MODE_OFF;
-	c->max_slowdown = 0.1;
-	c->max_hold_sec = 3600;
-	c->interval_sec = 2;
+	memset(conf, 0, sizeof(*conf));
+	conf->mode = NP_MODE_OFF;
+	conf->max_slowdown = 0.1;
+	conf->max_hold_sec = 3600;
+	conf->interval_sec = 2;
 }
 
-enum np_mode np_place_conf_mode(const struct np_place_conf *c,
+enum np_mode np_place_conf_mode(const struct np_place_conf *conf,
 				const char *partition)
 {
-	for (size_t i = 0; partition && i < c->n_partitions; i++)
-		if (!strcmp(c->partition[i].name, partition))
-			return c->partition[i].mode;
-	return c->mode;
+	for (size_t i = 0; partition && i < conf->n_partitions; i++)
+		if (!strcmp(conf->partition[i].name, partition))
+			return conf->partition[i].mode;
+	return conf->mode;
 }
 
-bool np_place_conf_enabled(const struct np_place_conf *c)
+bool np_place_conf_enabled(const struct np_place_conf *conf)
 {
-	if (c->mode != NP_MODE_OFF)
+	if (conf->mode != NP_MODE_OFF)
 		return true;
-	for (size_t i = 0; i < c->n_partitions; i++)
-		if (c->partition[i].mode != NP_MODE_OFF)
+	for (size_t i = 0; i < conf->n_partitions; i++)
+		if (conf->partition[i].mode != NP_MODE_OFF)
 			return true;
 	return false;
 }
 
-static bool rule_matches(const struct np_place_rule *r, const char *text)
+static bool rule_matches(const struct np_place_rule *rule, const char *text)
 {
 	return text && *text &&
 	       strnlen(text, NP_PLACE_TEXT_MAX + 1) <= NP_PLACE_TEXT_MAX &&
-	       !fnmatch(r->pattern, text, 0);
+	       !fnmatch(rule->pattern, text, 0);
 }
 
-const char *np_place_conf_app(const struct np_place_conf *c,
+const char *np_place_conf_app(const struct np_place_conf *conf,
 			      const char *job_name, const char *comment)
 {
-	for (size_t i = 0; i < c->n_rules; i++)
-		if (rule_matches(&c->rule[i],
-				 c->rule[i].what == NP_PLACE_JOB_NAME ?
+	for (size_t i = 0; i < conf->n_rules; i++)
+		if (rule_matches(&conf->rule[i],
+				 conf->rule[i].what == NP_PLACE_JOB_NAME ?
 				 job_name : comment))
-			return c->rule[i].app;
+			return conf->rule[i].app;
 	return NULL;
 }
 
 /* ---- users and groups ---- */
 
-#define PW_BYTES 16384		/* bytes for one entry of the user database */
-/* bytes for a group, at first; it lists its members */
+#define PW_BYTES 16384 /* for one entry of the user database */
+/* For a group, which lists its members: at first, and at most. */
 #define GR_BYTES 65536
-#define GR_MOST (16u << 20)
+#define GR_BYTES_MAX (16u << 20)
 
 static int parse_id(const char *text, uint32_t *id)
 {
@@ -108,45 +107,45 @@ static int parse_id(const char *text, uint32_t *id)
 }
 
 /*
- * Uid of a user: a name, or digits, which need no look-up. Returns 0, -EINVAL
- * (not a valid number) or -ENOENT (no such name, or no database).
+ * Find the uid of a user: a name, or digits, which are not looked up. Returns
+ * 0, -EINVAL (not a valid number) or -ENOENT (no such name, or no database).
  */
-static int uid_of(const char *user, uint32_t *uid)
+static int find_uid(const char *user, uint32_t *uid)
 {
-	char room[PW_BYTES];
+	char buf[PW_BYTES];
 	struct passwd pw, *found = NULL;
 
 	if (isdigit((unsigned char)*user))
 		return parse_id(user, uid);
-	if (!*user ||
-	    getpwnam_r(user, &pw, room, sizeof(room), &found) || !found)
+	if (!*user || getpwnam_r(user, &pw, buf, sizeof(buf), &found) || !found)
 		return -ENOENT;
 	*uid = pw.pw_uid;
 	return 0;
 }
 
-static int gid_of(const char *group, uint32_t *gid)
+/* The same for a group. */
+static int find_gid(const char *group, uint32_t *gid)
 {
 	struct group gr, *found = NULL;
 	int rc = isdigit((unsigned char)*group) ? parse_id(group, gid) : ERANGE;
 
 	if (rc <= 0)
 		return rc;
-	for (size_t n = GR_BYTES; *group && rc == ERANGE && n <= GR_MOST;
+	for (size_t n = GR_BYTES; *group && rc == ERANGE && n <= GR_BYTES_MAX;
 	     n *= 4) {
-		char *room = malloc(n);
+		char *buf = malloc(n);
 
-		rc = room ? getgrnam_r(group, &gr, room, n, &found) : ENOMEM;
+		rc = buf ? getgrnam_r(group, &gr, buf, n, &found) : ENOMEM;
 		if (!rc && found)
 			*gid = found->gr_gid;
-		free(room);
+		free(buf);
 	}
 	return !rc && found ? 0 : -ENOENT;
 }
 
 /* ---- who may use a published name ---- */
 
-#define MAX_WHO 128 /* such as "partition=" and a name */
+#define MAX_WHO 128 /* characters of one WHO: "partition=" and a name */
 
 static int bad_who(struct np_err *why, const char *who)
 {
@@ -155,18 +154,18 @@ static int bad_who(struct np_err *why, const char *who)
 		       "partition=PATTERN", who);
 }
 
-static int set_name(struct np_auth_rule *r, const char *name)
+static int set_name(struct np_auth_rule *rule, const char *name)
 {
 	size_t len = strlen(name);
 
 	if (!len || len > NP_AUTH_NAME_MAX)
 		return -EINVAL;
-	memcpy(r->name, name, len + 1);
+	memcpy(rule->name, name, len + 1);
 	return 0;
 }
 
 /* Parse one WHO, such as "group=chem". */
-static int parse_who(const char *who, struct np_auth_rule *r,
+static int parse_who(const char *who, struct np_auth_rule *rule,
 		     struct np_err *why)
 {
 	static const struct {
@@ -181,8 +180,8 @@ static int parse_who(const char *who, struct np_auth_rule *r,
 	const char *name;
 	size_t i = 0;
 
-	r->by = !strcmp(who, "all") ? NP_AUTH_BY_ALL : NP_AUTH_BY_DEFAULT;
-	if (r->by == NP_AUTH_BY_ALL || !strcmp(who, "default"))
+	rule->by = !strcmp(who, "all") ? NP_AUTH_BY_ALL : NP_AUTH_BY_DEFAULT;
+	if (rule->by == NP_AUTH_BY_ALL || !strcmp(who, "default"))
 		return 0;
 	while (i < NP_ARRAY_SIZE(keys) &&
 	       strncmp(who, keys[i].key, strlen(keys[i].key)))
@@ -190,21 +189,26 @@ static int parse_who(const char *who, struct np_auth_rule *r,
 	if (i == NP_ARRAY_SIZE(keys))
 		return bad_who(why, who);
 	name = who + strlen(keys[i].key);
-	r->by = keys[i].by;
-	if (r->by == NP_AUTH_BY_USER)
-		return uid_of(name, &r->id) ?
+	rule->by = keys[i].by;
+	if (rule->by == NP_AUTH_BY_USER)
+		return find_uid(name, &rule->id) ?
 		       np_errf(why, -EINVAL, "unknown user \"%.40s\", expected "
 			       "a uid or the name of a user", name) : 0;
-	if (r->by == NP_AUTH_BY_GROUP)
-		return gid_of(name, &r->id) ?
+	if (rule->by == NP_AUTH_BY_GROUP)
+		return find_gid(name, &rule->id) ?
 		       np_errf(why, -EINVAL, "unknown group \"%.40s\", "
 			       "expected a gid or the name of a group", name) :
 		       0;
-	return set_name(r, name) ? bad_who(why, who) : 0;
+	return set_name(rule, name) ? bad_who(why, who) : 0;
 }
 
+/*
+ * Add a rule for one WHO, of len characters, and for the pattern, the first
+ * pattern_len characters of text. It is counted in *n even if it is not
+ * complete, so that the caller clears it.
+ */
 static int add_who(const char *who, size_t len, const char *text,
-		   size_t pattern, struct np_auth_rule *rule, size_t *n,
+		   size_t pattern_len, struct np_auth_rule *rule, size_t *n,
 		   struct np_err *why)
 {
 	char one[MAX_WHO + 1];
@@ -216,12 +220,12 @@ static int add_who(const char *who, size_t len, const char *text,
 	one[len] = '\0';
 	if (*n == NP_AUTH_MAX_RULES)
 		return np_errf(why, -EINVAL,
-			       "too many at \"%.40s\", "
-			       "expected at most %d in all lines of Claim",
+			       "too many at \"%.40s\", expected at most %d in "
+			       "all lines of Claim",
 			       one, NP_AUTH_MAX_RULES);
-	memcpy(rule[*n].pattern, text, pattern);
+	memcpy(rule[*n].pattern, text, pattern_len);
 	rc = parse_who(one, &rule[*n], why);
-	++*n; /* also if it is incomplete, so that the caller clears it */
+	++*n;
 	return rc;
 }
 
@@ -229,26 +233,25 @@ int np_auth_parse(const char *text, struct np_auth_rule *rule, size_t *n,
 		  struct np_err *why)
 {
 	const char *colon = strrchr(text, ':');
-	size_t pattern = colon ? (size_t)(colon - text) : 0, now = *n;
+	size_t pattern_len = colon ? (size_t)(colon - text) : 0, end = *n;
 	int rc = 0;
 
-	if (!pattern || pattern > NP_AUTH_PATTERN_MAX)
-		return np_errf(why, -EINVAL,
-			       "expected PATTERN:WHO,..., a "
+	if (!pattern_len || pattern_len > NP_AUTH_PATTERN_MAX)
+		return np_errf(why, -EINVAL, "expected PATTERN:WHO,..., a "
 			       "pattern of 1 to %d characters",
 			       NP_AUTH_PATTERN_MAX);
 	for (const char *at = colon + 1; !rc;) {
 		size_t len = strcspn(at, ",");
 
-		rc = add_who(at, len, text, pattern, rule, &now, why);
+		rc = add_who(at, len, text, pattern_len, rule, &end, why);
 		at += len;
 		if (!*at++)
 			break;
 	}
 	if (rc)
-		memset(rule + *n, 0, (now - *n) * sizeof(*rule));
+		memset(rule + *n, 0, (end - *n) * sizeof(*rule));
 	else
-		*n = now;
+		*n = end;
 	return rc;
 }
 
@@ -260,28 +263,28 @@ static const char *const signal_names[NP_N_SIGNALS] = {
 	"congestion", "clock_skew", "throttling", "disk", "nfs_calls", "load",
 };
 
-const char *np_signal_name(enum np_signal s)
+const char *np_signal_name(enum np_signal signal)
 {
-	return signal_names[s];
+	return signal_names[signal];
 }
 
 #define RATE(metric) \
 	"sum by ($label) (rate(" metric "{$nodes}[$window]))"
-#define MOST(metric) \
+#define MAX_RATE(metric) \
 	"max by ($label) (rate(" metric "{$nodes}[$window]))"
-/* Leave out devices that are not links of the node to a switch. */
+/* Excludes devices that are not links of the node to a switch. */
 #define NIC_RATE(metric) \
 	"sum by ($label) (rate(" metric "{$nodes,device!~\"lo|bond.*|br.*|" \
 	"docker.*|veth.*|virbr.*\"}[$window]))"
 
-/* Leave out devices that pass their traffic on to others. */
+/* Excludes devices whose traffic is also counted for others. */
 #define DISK_RATE(metric) \
 	"sum by ($label) (rate(" metric "{$nodes,device!~\"dm-.*|md.*\"}" \
 	"[$window]))"
 
 static const struct {
 	const char *name;
-	const char *of[NP_N_SIGNALS];
+	const char *expression[NP_N_SIGNALS];
 } tables[] = {
 	{
 		"node_exporter",
@@ -291,7 +294,8 @@ static const struct {
 				" + "
 				NIC_RATE("node_network_transmit_bytes_total"),
 			[NP_SIGNAL_CPU_WAIT] =
-				MOST("node_pressure_cpu_waiting_seconds_total"),
+				MAX_RATE("node_pressure_cpu_waiting_seconds_"
+					 "total"),
 			[NP_SIGNAL_STEAL] =
 				"avg by ($label) (rate(node_cpu_seconds_total"
 				"{$nodes,mode=\"steal\"}[$window]))",
@@ -300,13 +304,14 @@ static const struct {
 				"node_cpu_scaling_frequency_hertz{$nodes}"
 				"[$window]))",
 			[NP_SIGNAL_MEMORY_WAIT] =
-				MOST("node_pressure_memory_waiting_seconds_"
-				     "total"),
+				MAX_RATE("node_pressure_memory_waiting_"
+					 "seconds_total"),
 			[NP_SIGNAL_SWAP] =
 				RATE("node_vmstat_pswpin") " + "
 				RATE("node_vmstat_pswpout"),
 			[NP_SIGNAL_IO_WAIT] =
-				MOST("node_pressure_io_waiting_seconds_total"),
+				MAX_RATE("node_pressure_io_waiting_seconds_"
+					 "total"),
 			[NP_SIGNAL_NFS] =
 				RATE("node_nfs_rpc_retransmissions_total"),
 			[NP_SIGNAL_NIC_ERRORS] =
@@ -388,9 +393,9 @@ static const struct {
 	},
 };
 
-void np_metrics_conf_init(struct np_metrics_conf *c)
+void np_metrics_conf_init(struct np_metrics_conf *conf)
 {
-	*c = (struct np_metrics_conf){
+	*conf = (struct np_metrics_conf){
 		.label = "instance", .n_tables = 1, .interval_sec = 15,
 		.timeout_sec = 5,
 	};
@@ -434,7 +439,7 @@ int np_metrics_set_label(char *value, void *label, struct np_err *err)
 
 int np_metrics_set_tables(char *value, void *conf, struct np_err *err)
 {
-	struct np_metrics_conf *c = conf;
+	struct np_metrics_conf *metrics = conf;
 	uint8_t list[NP_METRICS_TABLES];
 	uint32_t n = 0;
 
@@ -450,21 +455,22 @@ int np_metrics_set_tables(char *value, void *conf, struct np_err *err)
 				       "infiniband, slingshot, omnistat");
 		list[n] = (uint8_t)i;
 	}
-	memcpy(c->table, list, n);
-	c->n_tables = n;
+	memcpy(metrics->table, list, n);
+	metrics->n_tables = n;
 	return 0;
 }
 
 int np_metrics_add(char *value, void *conf, struct np_err *err)
 {
-	struct np_metrics_conf *c = conf;
+	struct np_metrics_conf *metrics = conf;
 	char *colon = strchr(value, ':');
-	size_t len = colon ? (size_t)(colon - value) : 0, s = 0;
+	size_t len = colon ? (size_t)(colon - value) : 0, signal = 0;
 
-	while (s < NP_N_SIGNALS && (strlen(signal_names[s]) != len ||
-				    strncmp(signal_names[s], value, len)))
-		s++;
-	if (s == NP_N_SIGNALS)
+	while (signal < NP_N_SIGNALS &&
+	       (strlen(signal_names[signal]) != len ||
+		strncmp(signal_names[signal], value, len)))
+		signal++;
+	if (signal == NP_N_SIGNALS)
 		return np_errf(err, -EINVAL, "expected SIGNAL:EXPRESSION, a "
 			       "signal of netprof.conf(5) such as traffic");
 	if (!strstr(colon, "$nodes") ||
@@ -472,64 +478,64 @@ int np_metrics_add(char *value, void *conf, struct np_err *err)
 		return np_errf(err, -EINVAL, "expected an expression of at "
 			       "most %d bytes that has $nodes in it",
 			       NP_METRICS_EXPRESSION - 1);
-	strcpy(c->own[s], colon + 1);
+	strcpy(metrics->own[signal], colon + 1);
 	return 0;
 }
 
-const char *np_metrics_expression(const struct np_metrics_conf *c,
-				  enum np_signal s)
+const char *np_metrics_expression(const struct np_metrics_conf *conf,
+				  enum np_signal signal)
 {
-	if (c->own[s][0])
-		return c->own[s];
-	for (uint32_t i = 0; i < c->n_tables; i++)
-		if (tables[c->table[i]].of[s])
-			return tables[c->table[i]].of[s];
+	if (conf->own[signal][0])
+		return conf->own[signal];
+	for (uint32_t i = 0; i < conf->n_tables; i++)
+		if (tables[conf->table[i]].expression[signal])
+			return tables[conf->table[i]].expression[signal];
 	return NULL;
 }
 
 /* ---- values of keys ---- */
 
-static int set_yesno(char *v, void *field, struct np_err *err)
+static int set_yesno(char *value, void *field, struct np_err *err)
 {
 	(void)err;
-	if (strcasecmp(v, "yes") && strcasecmp(v, "no"))
+	if (strcasecmp(value, "yes") && strcasecmp(value, "no"))
 		return -EINVAL;
-	*(bool *)field = !strcasecmp(v, "yes");
+	*(bool *)field = !strcasecmp(value, "yes");
 	return 0;
 }
 
-static int set_dir(char *v, void *field, struct np_err *err)
+static int set_dir(char *value, void *field, struct np_err *err)
 {
 	(void)err;
-	if (v[0] != '/' || strlen(v) >= PATH_MAX)
+	if (value[0] != '/' || strlen(value) >= PATH_MAX)
 		return -EINVAL;
-	strcpy(field, v);
+	strcpy(field, value);
 	return 0;
 }
 
-static int set_trace_size(char *v, void *bytes, struct np_err *err)
+static int set_trace_size(char *value, void *bytes, struct np_err *err)
 {
 	uint64_t n;
 
 	(void)err;
-	if (np_bytes_parse(v, &n) || n < 1 << 20 || n > 1ull << 40)
+	if (np_bytes_parse(value, &n) || n < 1 << 20 || n > 1ull << 40)
 		return -EINVAL;
 	*(uint64_t *)bytes = n;
 	return 0;
 }
 
-/* Passed to the probes in their environment, unchanged. */
-static int set_ucx(char *v, void *field, struct np_err *err)
+/* The value is passed to the probes in their environment, unchanged. */
+static int set_ucx(char *value, void *field, struct np_err *err)
 {
-	size_t len = strlen(v);
+	size_t len = strlen(value);
 
 	(void)err;
 	for (size_t i = 0; i < len; i++)
-		if (!isgraph((unsigned char)v[i]))
+		if (!isgraph((unsigned char)value[i]))
 			return -EINVAL;
 	if (len >= sizeof(((struct np_conf *)0)->transports))
 		return -EINVAL;
-	strcpy(field, v);
+	strcpy(field, value);
 	return 0;
 }
 
@@ -551,36 +557,37 @@ int np_transport_parse(const char *text, struct np_transport *out)
 	return *out->of && *out->of != '/' ? 0 : -EINVAL;
 }
 
-static int set_transport(char *v, void *field, struct np_err *err)
+static int set_transport(char *value, void *field, struct np_err *err)
 {
-	struct np_transport how;
+	struct np_transport parsed;
 
-	return np_transport_parse(v, &how) ? -EINVAL : set_ucx(v, field, err);
+	return np_transport_parse(value, &parsed) ? -EINVAL :
+						    set_ucx(value, field, err);
 }
 
-static int set_mode(char *v, void *field, struct np_err *err)
+static int set_mode(char *value, void *field, struct np_err *err)
 {
 	(void)err;
 	for (enum np_mode mode = NP_MODE_OFF; mode <= NP_MODE_ENFORCE; mode++)
-		if (!strcasecmp(v, np_mode_name(mode))) {
+		if (!strcasecmp(value, np_mode_name(mode))) {
 			*(enum np_mode *)field = mode;
 			return 0;
 		}
 	return -EINVAL;
 }
 
-static int set_unknown_as(char *v, void *field, struct np_err *err)
+static int set_unknown_as(char *value, void *field, struct np_err *err)
 {
-	bool none = !strcasecmp(v, "none");
+	bool none = !strcasecmp(value, "none");
 
 	(void)err;
-	if (!none && np_app_check(v, NULL))
+	if (!none && np_app_check(value, NULL))
 		return -EINVAL;
-	strcpy(field, none ? "" : v);
+	strcpy(field, none ? "" : value);
 	return 0;
 }
 
-static bool is_partition(const char *name, size_t len)
+static bool is_partition_name(const char *name, size_t len)
 {
 	for (size_t i = 0; i < len; i++)
 		if (!isgraph((unsigned char)name[i]) || name[i] == ',')
@@ -588,100 +595,102 @@ static bool is_partition(const char *name, size_t len)
 	return len && len <= NP_PLACE_NAME_MAX;
 }
 
-static int add_partition(char *v, void *conf, struct np_err *why)
+/* PARTITION:MODE; a later value for a partition replaces the earlier one. */
+static int add_partition(char *value, void *conf, struct np_err *why)
 {
-	struct np_place_conf *c = conf;
-	char *colon = strrchr(v, ':');
-	size_t len = colon ? (size_t)(colon - v) : 0, i = 0;
+	struct np_place_conf *place = conf;
+	char *colon = strrchr(value, ':');
+	size_t len = colon ? (size_t)(colon - value) : 0, i = 0;
 	enum np_mode mode;
 
-	if (!*v) {
-		memset(c->partition, 0, sizeof(c->partition));
-		c->n_partitions = 0;
+	if (!*value) {
+		memset(place->partition, 0, sizeof(place->partition));
+		place->n_partitions = 0;
 		return 0;
 	}
-	if (!is_partition(v, len) || set_mode(colon + 1, &mode, NULL))
+	if (!is_partition_name(value, len) || set_mode(colon + 1, &mode, NULL))
 		return np_errf(why, -EINVAL, "expected PARTITION:MODE, with "
 			       "mode off, advise, prefer or enforce");
-	while (i < c->n_partitions &&
-	       (strlen(c->partition[i].name) != len ||
-		memcmp(c->partition[i].name, v, len)))
+	while (i < place->n_partitions &&
+	       (strlen(place->partition[i].name) != len ||
+		memcmp(place->partition[i].name, value, len)))
 		i++;
 	if (i == NP_PLACE_MAX_PARTITIONS)
 		return np_errf(why, -EINVAL, "too many, expected at most "
 			       "%d partitions", NP_PLACE_MAX_PARTITIONS);
-	memcpy(c->partition[i].name, v, len);
-	c->partition[i].mode = mode;
-	if (i == c->n_partitions)
-		c->n_partitions++;
+	memcpy(place->partition[i].name, value, len);
+	place->partition[i].mode = mode;
+	if (i == place->n_partitions)
+		place->n_partitions++;
 	return 0;
 }
 
-static int add_user(struct np_place_conf *c, const char *user,
-		    struct np_err *why)
+static int add_trusted(struct np_place_conf *conf, const char *user,
+		       struct np_err *why)
 {
 	uint32_t uid;
 
-	if (uid_of(user, &uid))
+	if (find_uid(user, &uid))
 		return np_errf(why, -EINVAL, "unknown user \"%s\", expected "
 			       "uids or names of users, with commas", user);
-	for (size_t i = 0; i < c->n_trusted; i++)
-		if (c->trusted[i] == uid)
+	for (size_t i = 0; i < conf->n_trusted; i++)
+		if (conf->trusted[i] == uid)
 			return 0;
-	if (c->n_trusted == NP_PLACE_MAX_TRUSTED)
+	if (conf->n_trusted == NP_PLACE_MAX_TRUSTED)
 		return np_errf(why, -EINVAL, "too many at \"%s\", expected "
 			       "at most %d users", user, NP_PLACE_MAX_TRUSTED);
-	c->trusted[c->n_trusted++] = uid;
+	conf->trusted[conf->n_trusted++] = uid;
 	return 0;
 }
 
-static int add_users(char *v, void *conf, struct np_err *why)
+/* On an error, none of the users is added. */
+static int add_trusted_users(char *value, void *conf, struct np_err *why)
 {
-	struct np_place_conf *c = conf;
-	size_t before = *v ? c->n_trusted : 0;
+	struct np_place_conf *place = conf;
+	size_t before = *value ? place->n_trusted : 0;
 	char user[MAX_USER + 1];
 	int rc = 0;
 
-	c->n_trusted = before;
-	for (char *next = v; !rc && *v; v = next) {
-		size_t len = strcspn(v, ",");
+	place->n_trusted = before;
+	for (char *next = value; !rc && *value; value = next) {
+		size_t len = strcspn(value, ",");
 
-		next = v + len + (v[len] == ',');
-		/* a truncated name might be another user */
+		next = value + len + (value[len] == ',');
+		/* A truncated name might be that of another user. */
 		if (len > MAX_USER) {
 			rc = np_errf(why, -EINVAL, "\"%.16s...\" has %zu "
 				     "characters, expected uids or names of at "
-				     "most %d", v, len, MAX_USER);
+				     "most %d", value, len, MAX_USER);
 			break;
 		}
-		memcpy(user, v, len);
+		memcpy(user, value, len);
 		user[len] = '\0';
-		rc = add_user(c, user, why);
+		rc = add_trusted(place, user, why);
 	}
-	while (c->n_trusted > before && rc)
-		c->trusted[--c->n_trusted] = 0;
+	while (place->n_trusted > before && rc)
+		place->trusted[--place->n_trusted] = 0;
 	return rc;
 }
 
-static void forget_rules(struct np_place_conf *c, enum np_place_what what)
+static void remove_rules(struct np_place_conf *conf, enum np_place_what what)
 {
 	size_t n = 0;
 
-	for (size_t i = 0; i < c->n_rules; i++)
-		if (c->rule[i].what != what)
-			c->rule[n++] = c->rule[i];
-	c->n_rules = n;
+	for (size_t i = 0; i < conf->n_rules; i++)
+		if (conf->rule[i].what != what)
+			conf->rule[n++] = conf->rule[i];
+	conf->n_rules = n;
 }
 
-static int add_rule(struct np_place_conf *c, enum np_place_what what,
-		    const char *v, struct np_err *why)
+static int add_rule(struct np_place_conf *conf, enum np_place_what what,
+		    const char *value, struct np_err *why)
 {
-	struct np_place_rule *r = &c->rule[c->n_rules];
-	const char *colon = strrchr(v, ':');
-	size_t len = colon ? (size_t)(colon - v) : 0;
+	struct np_place_rule *rule = &conf->rule[conf->n_rules];
+	const char *colon = strrchr(value, ':');
+	size_t len = colon ? (size_t)(colon - value) : 0;
 
-	if (!*v) {
-		forget_rules(c, what);
+	if (!*value) {
+		remove_rules(conf, what);
 		return 0;
 	}
 	if (!len || len > NP_PLACE_PATTERN_MAX)
@@ -689,53 +698,54 @@ static int add_rule(struct np_place_conf *c, enum np_place_what what,
 			       "of 1 to %d characters", NP_PLACE_PATTERN_MAX);
 	if (np_app_check(colon + 1, why))
 		return -EINVAL;
-	if (c->n_rules == NP_PLACE_MAX_RULES)
+	if (conf->n_rules == NP_PLACE_MAX_RULES)
 		return np_errf(why, -EINVAL, "too many, expected at most "
 			       "%d of JobNameApp and CommentApp together",
 			       NP_PLACE_MAX_RULES);
-	memset(r, 0, sizeof(*r));
-	r->what = what;
-	memcpy(r->pattern, v, len);
-	strcpy(r->app, colon + 1);
-	c->n_rules++;
+	memset(rule, 0, sizeof(*rule));
+	rule->what = what;
+	memcpy(rule->pattern, value, len);
+	strcpy(rule->app, colon + 1);
+	conf->n_rules++;
 	return 0;
 }
 
-static int add_job_name(char *v, void *conf, struct np_err *why)
+static int add_job_name(char *value, void *conf, struct np_err *why)
 {
-	return add_rule(conf, NP_PLACE_JOB_NAME, v, why);
+	return add_rule(conf, NP_PLACE_JOB_NAME, value, why);
 }
 
-static int add_comment(char *v, void *conf, struct np_err *why)
+static int add_comment(char *value, void *conf, struct np_err *why)
 {
-	return add_rule(conf, NP_PLACE_COMMENT, v, why);
+	return add_rule(conf, NP_PLACE_COMMENT, value, why);
 }
 
-static int add_auth_rule(char *v, void *conf, struct np_err *why)
+static int add_auth_rule(char *value, void *conf, struct np_err *why)
 {
-	struct np_place_conf *c = conf;
+	struct np_place_conf *place = conf;
 
-	if (*v)
-		return np_auth_parse(v, c->auth_rule, &c->n_auth_rules, why);
-	memset(c->auth_rule, 0, sizeof(c->auth_rule));
-	c->n_auth_rules = 0;
+	if (*value)
+		return np_auth_parse(value, place->auth_rule,
+				     &place->n_auth_rules, why);
+	memset(place->auth_rule, 0, sizeof(place->auth_rule));
+	place->n_auth_rules = 0;
 	return 0;
 }
 
-static int set_path(char *v, void *field, struct np_err *err)
+static int set_path(char *value, void *field, struct np_err *err)
 {
-	if (!*v) {
+	if (!*value) {
 		*(char *)field = '\0';
 		return 0;
 	}
-	return set_dir(v, field, err);
+	return set_dir(value, field, err);
 }
 
 /* ---- the table of keys ---- */
 
 struct key {
 	struct np_option o;
-	const char *expected; /* for messages; NULL: take() reports it */
+	const char *expected; /* for messages; NULL: o.take() reports it */
 };
 
 static const struct key keys[] = {
@@ -787,7 +797,7 @@ static const struct key keys[] = {
 	    "a time from 100ms to 1h with its unit, such as 2s", 0.1, 3600),
 	SET("UnknownAs", set_unknown_as, place.unknown_as,
 	    "the name of a published application, or none"),
-	ADD("TrustedUsers", add_users),
+	ADD("TrustedUsers", add_trusted_users),
 	ADD("JobNameApp", add_job_name),
 	ADD("CommentApp", add_comment),
 	ADD("Claim", add_auth_rule),
@@ -819,23 +829,23 @@ static const struct key keys[] = {
 
 _Static_assert(NP_CONF_MAX_RUNS == 1000, "the text for MaxRuns says 1000");
 
-int np_conf_set_key(struct np_conf *c, const char *name, size_t nlen,
+int np_conf_set_key(struct np_conf *conf, const char *name, size_t nlen,
 		    char *value, struct np_err *err)
 {
 	struct np_err why = NP_ERR_INIT;
-	const struct key *k = keys;
+	const struct key *key = keys;
 
-	while (k < keys + NP_ARRAY_SIZE(keys) &&
-	       (strlen(k->o.name) != nlen ||
-		strncasecmp(k->o.name, name, nlen)))
-		k++;
-	if (k == keys + NP_ARRAY_SIZE(keys))
+	while (key < keys + NP_ARRAY_SIZE(keys) &&
+	       (strlen(key->o.name) != nlen ||
+		strncasecmp(key->o.name, name, nlen)))
+		key++;
+	if (key == keys + NP_ARRAY_SIZE(keys))
 		return -ENOENT;
-	if (!np_option_set(&k->o, value, c, &why))
+	if (!np_option_set(&key->o, value, conf, &why))
 		return 0;
-	return np_errf(err, -EINVAL, "%s=%.*s: %s%s", k->o.name, SHOWN, value,
-		       k->expected ? "expected " : "",
-		       k->expected ? k->expected : why.text);
+	return np_errf(err, -EINVAL, "%s=%.*s: %s%s", key->o.name, MAX_VALUE,
+		       value, key->expected ? "expected " : "",
+		       key->expected ? key->expected : why.text);
 }
 
 /* "; did you mean Period?" for a key that does not exist, or "". */
@@ -853,30 +863,30 @@ static void suggest(const char *name, size_t nlen, char *buf, size_t len)
 
 /* ---- settings and files ---- */
 
-void np_conf_init(struct np_conf *c)
+void np_conf_init(struct np_conf *conf)
 {
-	memset(c, 0, sizeof(*c));
-	c->enabled = true;
-	strcpy(c->store, NP_CONF_STORE);
-	strcpy(c->bindir, NP_BINDIR);
-	strcpy(c->libexecdir, NP_LIBEXECDIR);
-	strcpy(c->transport, "auto");
-	c->period_sec = 0.1;
-	c->message_bytes = 1024;
-	c->per_node = 1;
-	c->probe_after_sec = 2;
-	c->probe_pairs = 2;
-	c->probe_nodes = 32;
-	c->lead_in_sec = 2;
-	c->calibrate_share = 0.2;
-	c->max_runs = NP_CONF_MAX_RUNS;
-	c->trace_bytes = 4ull << 30;
-	c->max_traces = 4;
-	np_place_conf_init(&c->place);
-	np_metrics_conf_init(&c->metrics);
+	memset(conf, 0, sizeof(*conf));
+	conf->enabled = true;
+	strcpy(conf->store, NP_CONF_STORE);
+	strcpy(conf->bindir, NP_BINDIR);
+	strcpy(conf->libexecdir, NP_LIBEXECDIR);
+	strcpy(conf->transport, "auto");
+	conf->period_sec = 0.1;
+	conf->message_bytes = 1024;
+	conf->per_node = 1;
+	conf->probe_after_sec = 2;
+	conf->probe_pairs = 2;
+	conf->probe_nodes = 32;
+	conf->lead_in_sec = 2;
+	conf->calibrate_share = 0.2;
+	conf->max_runs = NP_CONF_MAX_RUNS;
+	conf->trace_bytes = 4ull << 30;
+	conf->max_traces = 4;
+	np_place_conf_init(&conf->place);
+	np_metrics_conf_init(&conf->metrics);
 }
 
-/* Strip white space at both ends: returns the start and adjusts *len. */
+/* Strip white space at both ends. Returns the start and adjusts *len. */
 static const char *trim(const char *text, size_t *len)
 {
 	while (*len && isspace((unsigned char)text[0]))
@@ -886,7 +896,8 @@ static const char *trim(const char *text, size_t *len)
 	return text;
 }
 
-int np_conf_set(struct np_conf *c, const char *assignment, struct np_err *err)
+int np_conf_set(struct np_conf *conf, const char *assignment,
+		struct np_err *err)
 {
 	const char *eq = strchr(assignment, '=');
 	char value[PATH_MAX + 1], like[128];
@@ -908,7 +919,7 @@ int np_conf_set(struct np_conf *c, const char *assignment, struct np_err *err)
 			       sizeof(value) - 1);
 	memcpy(value, v, vlen);
 	value[vlen] = '\0';
-	rc = np_conf_set_key(c, name, nlen, value, err);
+	rc = np_conf_set_key(conf, name, nlen, value, err);
 	if (rc != -ENOENT)
 		return rc;
 	suggest(name, nlen, like, sizeof(like));
@@ -917,8 +928,8 @@ int np_conf_set(struct np_conf *c, const char *assignment, struct np_err *err)
 		       name, value, like);
 }
 
-/* Apply one line of a file: remove the comment, skip it if it is empty. */
-static int apply_line(struct np_conf *c, char *line, size_t len,
+/* Apply one line of a file, without its comment; it may be empty. */
+static int apply_line(struct np_conf *conf, char *line, size_t len,
 		      struct np_err *err)
 {
 	char *hash;
@@ -932,11 +943,11 @@ static int apply_line(struct np_conf *c, char *line, size_t len,
 		*hash = '\0';
 	n = strlen(line);
 	trim(line, &n);
-	return n ? np_conf_set(c, line, err) : 0;
+	return n ? np_conf_set(conf, line, err) : 0;
 }
 
-/* text[len] is NUL; text is cut into lines in place. */
-static int apply_text(struct np_conf *c, char *text, size_t len,
+/* Apply all lines. text[len] is NUL; text is cut into lines in place. */
+static int apply_text(struct np_conf *conf, char *text, size_t len,
 		      const char *path, struct np_err *err)
 {
 	struct np_err why = NP_ERR_INIT;
@@ -952,7 +963,7 @@ static int apply_text(struct np_conf *c, char *text, size_t len,
 		next = stop + 1;
 		*stop = '\0';
 		line_no++;
-		rc = apply_line(c, text, (size_t)(stop - text), &why);
+		rc = apply_line(conf, text, (size_t)(stop - text), &why);
 		if (rc && !failed)
 			failed = np_errf(err, rc, "%s:%u: %s", path, line_no,
 					 why.text);
@@ -960,7 +971,7 @@ static int apply_text(struct np_conf *c, char *text, size_t len,
 	return failed;
 }
 
-int np_conf_load(struct np_conf *c, const char *path, struct np_err *err)
+int np_conf_load(struct np_conf *conf, const char *path, struct np_err *err)
 {
 	struct stat st;
 	char *text;
@@ -972,7 +983,7 @@ int np_conf_load(struct np_conf *c, const char *path, struct np_err *err)
 	if (fd < 0)
 		return errno == ENOENT ? 0 :
 		       np_errf(err, -errno, "%s: %s", path, strerror(errno));
-	/* A FIFO without a writer would count as an empty file. */
+	/* A FIFO without a writer would read as an empty file. */
 	if (!fstat(fd, &st) && S_ISFIFO(st.st_mode)) {
 		close(fd);
 		return np_errf(err, -ESPIPE, "%s: %s", path,
@@ -986,7 +997,7 @@ int np_conf_load(struct np_conf *c, const char *path, struct np_err *err)
 	rc = len > MAX_FILE ?
 		     np_errf(err, -EFBIG, "%s: longer than %d bytes: expected a "
 			     "netprof.conf", path, MAX_FILE) :
-		     apply_text(c, text, (size_t)len, path, err);
+		     apply_text(conf, text, (size_t)len, path, err);
 	free(text);
 	return rc;
 }
@@ -998,22 +1009,22 @@ const char *np_conf_path(void)
 	return path && *path ? path : NP_CONF_DEFAULT_PATH;
 }
 
-int np_conf_from_environment(struct np_conf *c, struct np_err *err)
+int np_conf_from_environment(struct np_conf *conf, struct np_err *err)
 {
 	const char *path = np_conf_path();
 	char *store = getenv("NETPROF_STORE");
 	int rc;
 
-	np_conf_init(c);
+	np_conf_init(conf);
 	if (strcmp(path, NP_CONF_DEFAULT_PATH) && access(path, F_OK) &&
 	    errno == ENOENT)
 		return np_errf(err, -ENOENT, "NETPROF_CONF=%s: %s", path,
 			       strerror(ENOENT));
-	rc = np_conf_load(c, path, err);
+	rc = np_conf_load(conf, path, err);
 	if (rc && rc != -EINVAL)
 		return rc;
 	if (store && *store &&
-	    np_conf_set_key(c, "Store", strlen("Store"), store, NULL))
+	    np_conf_set_key(conf, "Store", strlen("Store"), store, NULL))
 		return np_errf(err, -ENOTDIR, "NETPROF_STORE=%s: expected an "
 			       "absolute directory", store);
 	return rc;

@@ -59,7 +59,7 @@ struct np_place_rule {
 #define NP_AUTH_PATTERN_MAX 127
 #define NP_AUTH_NAME_MAX 63
 
-/* One WHO of a line. */
+/* One WHO of a Claim line, with the pattern of the line. */
 struct np_auth_rule {
 	enum np_auth_by {
 		NP_AUTH_BY_ALL,	    /* "all" */
@@ -69,22 +69,22 @@ struct np_auth_rule {
 		NP_AUTH_BY_ACCOUNT,
 		NP_AUTH_BY_PARTITION,
 	} by;
-	uint32_t id; /* of the user or group */
+	uint32_t id; /* uid or gid */
 	char pattern[NP_AUTH_PATTERN_MAX + 1]; /* of names, fnmatch(3) */
 	char name[NP_AUTH_NAME_MAX + 1];       /* of accounts, partitions */
 };
 
 /*
- * Parse PATTERN:WHO,... and append its rules to rule[*n], an array of
- * NP_AUTH_MAX_RULES. Names of users and groups are looked up. Returns 0, or
- * -EINVAL with why, and then nothing is added.
+ * Parse PATTERN:WHO,... and append its rules to rule[], which has *n rules and
+ * space for NP_AUTH_MAX_RULES. Names of users and groups are looked up. Returns
+ * 0, or -EINVAL with why, and then nothing is added.
  */
 int np_auth_parse(const char *text, struct np_auth_rule *rule, size_t *n,
 		  struct np_err *why);
 
 /*
- * Of a key that may be repeated, each occurrence adds to the earlier ones, and
- * an empty value removes them.
+ * The keys of placement. If a key may be repeated, each line adds to the
+ * earlier ones, and an empty value removes them.
  */
 struct np_place_conf {
 	enum np_mode mode; /* Placement=off|advise|prefer|enforce */
@@ -117,41 +117,40 @@ struct np_place_conf {
 	size_t n_auth_rules;
 };
 
-void np_place_conf_init(struct np_place_conf *c); /* Placement=off */
+void np_place_conf_init(struct np_place_conf *conf); /* Placement=off */
 
-/* Mode of a partition; of NULL the default mode. */
-enum np_mode np_place_conf_mode(const struct np_place_conf *c,
+/* Mode of a partition; partition NULL: the default mode. */
+enum np_mode np_place_conf_mode(const struct np_place_conf *conf,
 				const char *partition);
 
-/* True if the mode of any partition is not off. */
-bool np_place_conf_enabled(const struct np_place_conf *c);
+/* Whether the mode of any partition is not off. */
+bool np_place_conf_enabled(const struct np_place_conf *conf);
 
 /* "enforce" */
 const char *np_mode_name(enum np_mode mode);
 
 /*
- * Application of a job with this name and comment (NULL or "": none), by the
- * rules; NULL: no rule matches. Texts of more than NP_PLACE_TEXT_MAX
- * characters match no rule, because users choose them and the cost of matching
- * must be bounded.
+ * The application that the rules give a job with this name and comment (NULL or
+ * "": none); NULL: no rule matches. Texts longer than NP_PLACE_TEXT_MAX match
+ * no rule: users choose them, and the cost of matching must be bounded.
  */
-const char *np_place_conf_app(const struct np_place_conf *c,
+const char *np_place_conf_app(const struct np_place_conf *conf,
 			      const char *job_name, const char *comment);
 
 /* ---- metrics ---- */
 
 /*
- * Where the site's metrics are, and their names there: the keys that start
- * with "Metric".
+ * The keys that start with "Metric": where the site's metrics are, and what
+ * they are called there.
  *
- * A signal is a quantity that netprof wants to know about a node. For each
- * signal a row of a table has an expression in PromQL in which
+ * A signal is a quantity of a node, such as its traffic. A table has a row for
+ * each signal with an expression in PromQL in which
  *
  *	$nodes	is the matcher of the nodes in question
  *	$label	is the label that holds their names (MetricsLabel)
  *	$window	is a duration: the run, or one step of a timeline
  *
- * and which yields one value per node. There are tables for common exporters,
+ * and which returns one value per node. There are tables for common exporters,
  * and sites can add rows of their own (Metric=SIGNAL:EXPRESSION).
  */
 
@@ -165,24 +164,24 @@ enum np_signal {
 	NP_SIGNAL_IO_WAIT,     /* share of time a process waited for I/O */
 	NP_SIGNAL_NFS,	       /* retransmitted requests per second */
 	NP_SIGNAL_NIC_ERRORS,  /* errors and discards per second */
-	NP_SIGNAL_LINK_SPEED,  /* capacity of its links, bytes per second */
+	NP_SIGNAL_LINK_SPEED,  /* capacity of the links, bytes per second */
 	NP_SIGNAL_RETRANSMITS, /* TCP segments per second */
 	NP_SIGNAL_CONGESTION,  /* rate of a congestion counter of the adapter */
-	NP_SIGNAL_CLOCK_SKEW,  /* its date minus the server's, seconds */
-	/* No cause is judged by these; they are only shown if they are unusual. */
-	NP_SIGNAL_THROTTLING,  /* times per second that CPUs were throttled */
-	NP_SIGNAL_DISK,	       /* bytes per second, read and written */
-	NP_SIGNAL_NFS_CALLS,   /* requests per second */
-	NP_SIGNAL_LOAD,	       /* processes that run or wait */
+	NP_SIGNAL_CLOCK_SKEW,  /* the node's date minus the server's, seconds */
+	/* Not used to judge a cause; shown if they are unusual. */
+	NP_SIGNAL_THROTTLING, /* times per second that CPUs were throttled */
+	NP_SIGNAL_DISK,	      /* bytes per second, read and written */
+	NP_SIGNAL_NFS_CALLS,  /* requests per second */
+	NP_SIGNAL_LOAD,	      /* processes that run or wait */
 	NP_N_SIGNALS
 };
 
 #define NP_SIGNAL_SHOWN NP_SIGNAL_THROTTLING /* the first of these */
 
 /* "traffic", "cpu_wait" ... */
-const char *np_signal_name(enum np_signal s);
+const char *np_signal_name(enum np_signal signal);
 
-#define NP_METRICS_EXPRESSION 1024 /* bytes of one, with its NUL */
+#define NP_METRICS_EXPRESSION 1024 /* bytes of an expression, with its NUL */
 #define NP_METRICS_TABLES 8
 #define NP_METRICS_LABEL 64
 
@@ -199,7 +198,7 @@ struct np_metrics_conf {
 	     ca_file[PATH_MAX];
 };
 
-void np_metrics_conf_init(struct np_metrics_conf *c);
+void np_metrics_conf_init(struct np_metrics_conf *conf);
 
 /*
  * Set the values of these keys; each returns 0 or -EINVAL, with err. The last
@@ -210,9 +209,9 @@ int np_metrics_set_label(char *value, void *label, struct np_err *err);
 int np_metrics_set_tables(char *value, void *conf, struct np_err *err);
 int np_metrics_add(char *value, void *conf, struct np_err *err);
 
-/* Expression of a signal; NULL: no table has it. */
-const char *np_metrics_expression(const struct np_metrics_conf *c,
-				  enum np_signal s);
+/* The expression of a signal; NULL: no table has one. */
+const char *np_metrics_expression(const struct np_metrics_conf *conf,
+				  enum np_signal signal);
 
 /* ---- the transport of probes ---- */
 
@@ -223,7 +222,7 @@ const char *np_metrics_expression(const struct np_metrics_conf *c,
  */
 struct np_transport {
 	enum { NP_TRANSPORT_AUTO, NP_TRANSPORT_UCX, NP_TRANSPORT_OFI } library;
-	const char *of; /* TLS or PROVIDER[/DEVICE], in the text; "": none */
+	const char *of; /* TLS or PROVIDER[/DEVICE], part of the text; or "" */
 };
 #define NP_TRANSPORT_EXPECTED \
 	"auto, ucx, ucx:TRANSPORTS or ofi:PROVIDER[/DEVICE], without spaces"
@@ -244,7 +243,7 @@ struct np_conf {
 	/* ProbeAfter=2s: age of a step when probing starts; np_rendezvous.h */
 	double probe_after_sec;
 	uint32_t probe_pairs;	   /* ProbePairs=2 per leaf, 1 to 128 */
-	uint32_t probe_nodes;	   /* ProbeNodes=32 most of a step, 2 to 256 */
+	uint32_t probe_nodes;	   /* ProbeNodes=32 at most, 2 to 256 */
 	double calibrate_share;	   /* CalibrateShare=20% of a run, 0 to 1 */
 	/* LevelLeadIn=2s: time a level runs alone before the step */
 	double lead_in_sec;
@@ -260,27 +259,28 @@ struct np_conf {
 };
 
 /* Set the built-in defaults. */
-void np_conf_init(struct np_conf *c);
+void np_conf_init(struct np_conf *conf);
 
 /*
  * Apply one "Key=Value" (keys in any case). Returns 0, or -EINVAL with err: the
  * key, the value and what was expected.
  */
-int np_conf_set(struct np_conf *c, const char *assignment, struct np_err *err);
+int np_conf_set(struct np_conf *conf, const char *assignment,
+		struct np_err *err);
 
 /*
- * The same for the key of that name, of nlen characters. Also returns -ENOENT,
- * without err: there is no such key.
+ * The same for the key whose name is the first nlen characters of name. Also
+ * returns -ENOENT, without err: there is no such key.
  */
-int np_conf_set_key(struct np_conf *c, const char *name, size_t nlen,
+int np_conf_set_key(struct np_conf *conf, const char *name, size_t nlen,
 		    char *value, struct np_err *err);
 
 /*
- * Apply a file; a missing file is fine (0). Lines in error are skipped, and the
- * first of them is reported with file and line. Returns 0, -EINVAL for such a
- * line, or another -errno. Exported for the unit tests.
+ * Apply a file, which may be missing. Lines in error are skipped, and the first
+ * of them is reported with file and line. Returns 0, -EINVAL (a line in error)
+ * or another -errno. Exported for the unit tests.
  */
-int np_conf_load(struct np_conf *c, const char *path, struct np_err *err);
+int np_conf_load(struct np_conf *conf, const char *path, struct np_err *err);
 
 /* The file named by NETPROF_CONF, or the default path. */
 const char *np_conf_path(void);
@@ -290,6 +290,6 @@ const char *np_conf_path(void);
  * -EINVAL with err for a line in error, after all others were applied; or
  * another -errno.
  */
-int np_conf_from_environment(struct np_conf *c, struct np_err *err);
+int np_conf_from_environment(struct np_conf *conf, struct np_err *err);
 
 #endif
