@@ -25,8 +25,8 @@ struct np_changes {
 	uint64_t order;	 /* of the last change */
 	struct np_owner *owner; /* sorted by id */
 	size_t n_owners;
-	/* Users of whom a change was missed, of a job that is not in owner[].
-	   Where the array is full, there may be others. */
+	/* Users who requested a missed change of a job that is not in owner[].
+	   If the array is full, there may be others. */
 	uint32_t new_job_user[MAX_NEW_JOB_USERS];
 	size_t n_new_job_users;
 	unsigned n_missed;   /* since np_changes_take_missed() */
@@ -56,7 +56,7 @@ void np_changes_free(struct np_changes *changes)
 	free(changes);
 }
 
-/* The plugin runs as SlurmUser. */
+/* Is uid root or SlurmUser, as whom the plugin runs? */
 static bool is_administrator(uint32_t uid)
 {
 	return !uid || uid == geteuid();
@@ -78,10 +78,7 @@ find_owner(const struct np_changes *changes, uint32_t id)
 		       np_order_u32);
 }
 
-/*
- * Whether a change of a job that was new may have been missed, if this is its
- * owner.
- */
+/* Whether a change of a job that was new, and of this owner, may be missed. */
 static bool may_have_missed(const struct np_changes *changes, uint32_t owner)
 {
 	for (size_t i = 0; i < changes->n_new_job_users; i++)
@@ -90,7 +87,7 @@ static bool may_have_missed(const struct np_changes *changes, uint32_t owner)
 	return changes->n_new_job_users == MAX_NEW_JOB_USERS;
 }
 
-/* Mark that a change by uid was missed, of a job that is not known yet. */
+/* Mark that uid requested a change that was missed, of a job not known yet. */
 static void mark_new_job_missed(struct np_changes *changes, uint32_t uid)
 {
 	for (size_t i = 0; i < changes->n_new_job_users; i++)
@@ -100,7 +97,7 @@ static void mark_new_job_missed(struct np_changes *changes, uint32_t uid)
 		changes->new_job_user[changes->n_new_job_users++] = uid;
 }
 
-/* Keeps the marks of changes missed since the last np_changes_take(). */
+/* Marks of changes missed since the last np_changes_take() are kept. */
 void np_changes_set_owners(struct np_changes *changes, struct np_owner *owner,
 			   size_t n)
 {
@@ -147,7 +144,8 @@ unsigned np_changes_take_missed(struct np_changes *changes, uint32_t *uid)
 	return n;
 }
 
-static size_t size_of(const struct np_change *change)
+/* Bytes of the texts of a change. */
+static size_t text_bytes(const struct np_change *change)
 {
 	return (change->exc_nodes ? strlen(change->exc_nodes) + 1 : 0) +
 	       (change->passed_on ? strlen(change->passed_on) + 1 : 0);
@@ -204,8 +202,8 @@ static void drop_replaced(struct np_changes *changes,
 }
 
 /* Whether a change is within the limits. */
-static bool has_room(const struct np_changes *changes,
-		     const struct np_change *change)
+static bool is_within_limits(const struct np_changes *changes,
+			     const struct np_change *change)
 {
 	size_t n = 0, bytes = change->bytes;
 
@@ -228,8 +226,8 @@ bool np_changes_put(struct np_changes *changes, const struct np_change *change)
 
 	drop_replaced(changes, change);
 	copy.order = ++changes->order;
-	copy.bytes = size_of(change);
-	if (!has_room(changes, &copy)) {
+	copy.bytes = text_bytes(change);
+	if (!is_within_limits(changes, &copy)) {
 		np_changes_mark_missed(changes, change->id, change->uid);
 		free_texts(&copy);
 		return false;
@@ -311,11 +309,9 @@ void np_change_list_free(struct np_change *change, size_t n)
 	free(change);
 }
 
-/*
- * Whether a change is of this job, its whole array, or its task of the array.
- */
-static bool is_of(const struct np_change *change, uint32_t id, uint32_t array,
-		  uint32_t task)
+/* Whether a change is of this job, of its whole array, or of its task. */
+static bool concerns_job(const struct np_change *change, uint32_t id,
+			 uint32_t array, uint32_t task)
 {
 	return (change->task == NP_CHANGE_ALL && change->id == id) ||
 	       (array && change->id == array &&
@@ -329,7 +325,7 @@ size_t np_changes_find(const struct np_change *change, size_t n, uint32_t id,
 	size_t n_found = 0;
 
 	for (size_t i = n; i-- > 0 && n_found < max;)
-		if (is_of(&change[i], id, array, task) &&
+		if (concerns_job(&change[i], id, array, task) &&
 		    np_may_change(change[i].uid, owner))
 			found[n_found++] = &change[i];
 	return n_found;
@@ -415,13 +411,13 @@ void np_shared_wake(struct np_shared *shared)
 
 bool np_shared_wait(struct np_shared *shared, double sec)
 {
-	struct timespec timespec = np_mono_after(sec);
+	struct timespec until = np_mono_after(sec);
 	bool woken;
 
 	pthread_mutex_lock(&shared->lock);
 	while (!shared->woken &&
 	       !pthread_cond_clockwait(&shared->cond, &shared->lock,
-				       CLOCK_MONOTONIC, &timespec))
+				       CLOCK_MONOTONIC, &until))
 		;
 	woken = shared->woken;
 	shared->woken = false;
@@ -535,19 +531,21 @@ void np_shared_free(struct np_shared *shared)
 /* ---- job_modify: changes by users and administrators, and our own ---- */
 
 /*
- * The id of the job or array in "12", "12_3" or "12_[1-3]"; 0: none. *task: the
- * task of an array. *single: it is a whole job or array, or one task.
+ * Return the id of the job or array in "12", "12_3" or "12_[1-3]"; 0: none.
+ * *task: the task of an array. *single: this is one task, or a whole job or
+ * array.
  */
-static uint32_t parse_id(const job_desc_msg_t *d, uint32_t *task, bool *single)
+static uint32_t parse_id(const job_desc_msg_t *desc, uint32_t *task,
+			 bool *single)
 {
 	char *end, *last;
 	unsigned long id, index;
 
 	*single = true;
 	*task = NP_CHANGE_ALL;
-	if (!d->job_id_str)
-		return np_job_desc_id(d) < NO_VAL ? np_job_desc_id(d) : 0;
-	id = strtoul(d->job_id_str, &end, 10);
+	if (!desc->job_id_str)
+		return np_job_desc_id(desc) < NO_VAL ? np_job_desc_id(desc) : 0;
+	id = strtoul(desc->job_id_str, &end, 10);
 	*single = !*end;
 	if (*end == '_') {
 		index = strtoul(end + 1, &last, 10);
@@ -560,19 +558,19 @@ static uint32_t parse_id(const job_desc_msg_t *d, uint32_t *task, bool *single)
 
 /* Whether a change is the update that the thread is sending. */
 static bool is_own_update(const struct np_sending *sending,
-			  const job_desc_msg_t *d, uint32_t id, uint32_t task,
-			  uint32_t uid)
+			  const job_desc_msg_t *desc, uint32_t id,
+			  uint32_t task, uint32_t uid)
 {
 	return sending && sending->id == id && sending->task == task &&
 	       uid == geteuid() &&
-	       is_same_text(sending->exc_nodes, d->exc_nodes) &&
-	       is_same_text(sending->comment, d->admin_comment);
+	       is_same_text(sending->exc_nodes, desc->exc_nodes) &&
+	       is_same_text(sending->comment, desc->admin_comment);
 }
 
 /*
- * The user's part of a list, without ours at its end. Slurm calls job_modify
- * for every record of an array, each time with the list that the last call
- * made.
+ * Copy the user's part of a list, without ours at its end. Slurm calls
+ * job_modify for every record of an array, each time with the list that the
+ * last call made.
  */
 static char *user_part(const char *list, const char *ours)
 {
@@ -588,8 +586,8 @@ static char *user_part(const char *list, const char *ours)
  * Add our excluded nodes to the user's, so that the restriction remains until
  * the next pass has decided.
  */
-static void
-keep_our_list(job_desc_msg_t *d, const char *user_list, const char *ours)
+static void append_our_list(job_desc_msg_t *desc, const char *user_list,
+			    const char *ours)
 {
 	char *both;
 
@@ -597,34 +595,36 @@ keep_our_list(job_desc_msg_t *d, const char *user_list, const char *ours)
 		return;
 	both = np_annotation_join(*user_list ? user_list : NULL, ours);
 	if (both)
-		np_ctl_set(&d->exc_nodes, both);
+		np_ctl_set(&desc->exc_nodes, both);
 	free(both);
 }
 
 /* Record a change of excluded nodes, and add ours to it. */
-static void record_list(job_desc_msg_t *d, const struct np_written *written,
+static void record_list(job_desc_msg_t *desc, const struct np_written *written,
 			struct np_change *change)
 {
 	change->exc_nodes =
-		user_part(d->exc_nodes, written ? written->ours : NULL);
-	keep_our_list(d, change->exc_nodes, written ? written->ours : NULL);
-	change->passed_on = strdup(d->exc_nodes);
+		user_part(desc->exc_nodes, written ? written->ours : NULL);
+	append_our_list(desc, change->exc_nodes,
+			written ? written->ours : NULL);
+	change->passed_on = strdup(desc->exc_nodes);
 }
 
 /* Record a change of the begin time, and keep our hold if it ends later. */
-static void record_begin_time(job_desc_msg_t *d,
+static void record_begin_time(job_desc_msg_t *desc,
 			      const struct np_written *written,
 			      struct np_change *change)
 {
 	/* No change, or the same call for another record of the array. */
-	if (written && d->begin_time == written->until_sec)
+	if (written && desc->begin_time == written->until_sec)
 		return;
-	change->begin_sec = d->begin_time;
-	if (written && d->begin_time < written->until_sec)
-		d->begin_time = written->until_sec;
-	change->passed_on_begin_sec = d->begin_time;
+	change->begin_sec = desc->begin_time;
+	if (written && desc->begin_time < written->until_sec)
+		desc->begin_time = written->until_sec;
+	change->passed_on_begin_sec = desc->begin_time;
 }
 
+/* Is a text longer than max bytes? NULL is not. */
 static bool is_longer(const char *text, size_t max)
 {
 	return text && strnlen(text, max + 1) > max;
@@ -635,7 +635,7 @@ static bool is_longer(const char *text, size_t max)
  * is not recorded. Our exclusions are added even then: the user may be an
  * operator, whose change Slurm accepts.
  */
-static void handle_change(struct np_shared *shared, job_desc_msg_t *d,
+static void handle_change(struct np_shared *shared, job_desc_msg_t *desc,
 			  bool single, struct np_change *change)
 {
 	const struct np_written *written =
@@ -644,12 +644,12 @@ static void handle_change(struct np_shared *shared, job_desc_msg_t *d,
 			 NULL;
 	struct np_changes *changes = shared->changes;
 	bool forbidden = np_changes_forbidden(changes, change->id, change->uid);
-	bool too_long = is_longer(d->exc_nodes, NP_CHANGES_MAX_LIST);
+	bool too_long = is_longer(desc->exc_nodes, NP_CHANGES_MAX_LIST);
 
-	if (d->exc_nodes && !too_long)
-		record_list(d, written, change);
-	if (d->begin_time)
-		record_begin_time(d, written, change);
+	if (desc->exc_nodes && !too_long)
+		record_list(desc, written, change);
+	if (desc->begin_time)
+		record_begin_time(desc, written, change);
 	if (too_long && !forbidden)
 		np_changes_mark_missed(changes, change->id, change->uid);
 	if ((change->exc_nodes || change->begin_sec) && !forbidden) {
@@ -662,27 +662,27 @@ static void handle_change(struct np_shared *shared, job_desc_msg_t *d,
 		wake_locked(shared);
 }
 
-int np_modify(struct np_shared *shared, job_desc_msg_t *d, uint32_t uid)
+int np_modify(struct np_shared *shared, job_desc_msg_t *desc, uint32_t uid)
 {
-	const struct np_sending *own;
+	const struct np_sending *sending;
 	struct np_change change = { .uid = uid };
 	int rc = SLURM_SUCCESS;
 	bool single;
 
-	if (!d->exc_nodes && !d->begin_time && !d->admin_comment)
+	if (!desc->exc_nodes && !desc->begin_time && !desc->admin_comment)
 		return rc;
-	change.id = parse_id(d, &change.task, &single);
+	change.id = parse_id(desc, &change.task, &single);
 	if (!change.id)
 		return rc;
 	pthread_mutex_lock(&shared->lock);
-	own = shared->sending;
-	if (is_own_update(own, d, change.id, change.task, uid))
-		rc = np_changes_overtake(shared->changes, own) ? EAGAIN :
+	sending = shared->sending;
+	if (is_own_update(sending, desc, change.id, change.task, uid))
+		rc = np_changes_overtake(shared->changes, sending) ? EAGAIN :
 		     SLURM_SUCCESS;
-	else if (uid == geteuid() && np_annotation_in(d->admin_comment))
-		rc = EAGAIN; /* our update, which the thread has given up */
+	else if (uid == geteuid() && np_annotation_in(desc->admin_comment))
+		rc = EAGAIN; /* an update that the thread has given up */
 	else
-		handle_change(shared, d, single, &change);
+		handle_change(shared, desc, single, &change);
 	pthread_mutex_unlock(&shared->lock);
 	return rc;
 }
@@ -694,8 +694,8 @@ int np_modify(struct np_shared *shared, job_desc_msg_t *d, uint32_t uid)
 #define STALE_INTERVALS 30 /* times PlacementInterval */
 #define STALE_SEC 60
 #define MAX_MESSAGE 512	     /* bytes of a line in the log */
-#define MAX_LOGGED_NAME 64   /* bytes of a job's name in it */
-#define MAX_FIELD_BYTES 1024 /* longest text that Slurm accepts, later on */
+#define MAX_LOGGED_NAME 64   /* bytes of a job's name in such a line */
+#define MAX_FIELD_BYTES 1024 /* longest text that Slurm accepts later on */
 #define MAX_ARRAY_BYTES 4096 /* longest list of array tasks */
 
 /* How --netprofile reaches slurmctld: SPANK puts it into the environment. */
@@ -707,20 +707,20 @@ int np_modify(struct np_shared *shared, job_desc_msg_t *d, uint32_t uid)
 #define IGNORED_KINDS (NP_JOB_NODELIST | NP_JOB_RESERVATION | \
 		       NP_JOB_HETEROGENEOUS | NP_JOB_CONSTRAINT)
 
-/* One submission while it is decided. */
+/* A submission, while netprof decides about it. */
 struct submission {
 	struct np_shared *shared;
-	job_desc_msg_t *d; /* Slurm's description of it, which is changed */
+	job_desc_msg_t *desc; /* Slurm's description, which is changed */
 	const struct np_conf *conf;
 	const struct np_decision *decision; /* the current one, or NULL */
 	int64_t now_sec;
 	enum np_mode mode; /* of its partition */
 	char app[NP_APP_MAX + 1];
-	bool has_name; /* the submission names app; else a rule does */
+	bool has_name; /* app comes from the submission, not from a rule */
 	enum np_auth auth;
 	struct np_job job; /* set by describe_job() */
-	/* Bitmaps of nodes: those that the user excludes; and those that the
-	   job cannot use, because of this or because they do not match. */
+	/* Bitmaps of nodes: those that the user excludes, and those that the
+	   job cannot use: these, and nodes that do not match it. */
 	uint64_t *user, *excluded;
 	char message[MAX_MESSAGE]; /* to log after unlocking; "": none */
 	bool wake;		   /* wake the thread */
@@ -738,20 +738,21 @@ static const char *find_variable(char **env, uint32_t n, const char *name)
 	return NULL;
 }
 
-bool np_submit_app(const job_desc_msg_t *d, char app[NP_APP_MAX + 1])
+bool np_submit_app(const job_desc_msg_t *desc, char app[NP_APP_MAX + 1])
 {
-	const char *option =
-		find_variable(d->spank_job_env, d->spank_job_env_size, OPTION);
+	const char *option = find_variable(desc->spank_job_env,
+					   desc->spank_job_env_size, OPTION);
 	const char *named = option && strcmp(option, "(null)") ? option : NULL;
 
 	if (!named)
-		named = find_variable(d->spank_job_env, d->spank_job_env_size,
-				      VARIABLE);
+		named = find_variable(desc->spank_job_env,
+				      desc->spank_job_env_size, VARIABLE);
 	if (!named)
-		named = find_variable(d->environment, d->env_size, VARIABLE);
+		named = find_variable(desc->environment, desc->env_size,
+				      VARIABLE);
 	if (named && *named)
 		return !np_app_check(named, NULL) && strcpy(app, named);
-	return option && d->name && !np_app_from_text(d->name, app);
+	return option && desc->name && !np_app_from_text(desc->name, app);
 }
 
 /* ---- job_submit: what a description requires ---- */
@@ -760,39 +761,40 @@ bool np_submit_app(const job_desc_msg_t *d, char app[NP_APP_MAX + 1])
  * Whether Slurm will refuse the job for a text that is too long. Such a text
  * may be megabytes long and is not looked at further.
  */
-static bool will_be_refused(const job_desc_msg_t *d)
+static bool will_be_refused(const job_desc_msg_t *desc)
 {
-	return is_longer(d->name, MAX_FIELD_BYTES) ||
-	       is_longer(d->comment, MAX_FIELD_BYTES) ||
-	       is_longer(d->features, MAX_FIELD_BYTES) ||
-	       is_longer(d->partition, MAX_FIELD_BYTES) ||
-	       is_longer(d->array_inx, MAX_ARRAY_BYTES);
+	return is_longer(desc->name, MAX_FIELD_BYTES) ||
+	       is_longer(desc->comment, MAX_FIELD_BYTES) ||
+	       is_longer(desc->features, MAX_FIELD_BYTES) ||
+	       is_longer(desc->partition, MAX_FIELD_BYTES) ||
+	       is_longer(desc->array_inx, MAX_ARRAY_BYTES);
 }
 
 /* What a job requires of its nodes, as its description says. */
-static struct np_need need_of_submission(const job_desc_msg_t *d)
+static struct np_need need_of_submission(const job_desc_msg_t *desc)
 {
-	uint32_t cpus_per_task = np_or_zero16(d->cpus_per_task);
-	uint32_t tasks = np_or_zero(d->num_tasks);
+	uint32_t cpus_per_task = np_or_zero16(desc->cpus_per_task);
+	uint32_t tasks = np_or_zero(desc->num_tasks);
 	uint64_t cpus = (uint64_t)tasks * (cpus_per_task ? cpus_per_task : 1);
 	struct np_need need = {
-		.partition = d->partition,
-		.features = d->features && *d->features ? d->features : NULL,
-		.tres = d->tres_per_job || d->tres_per_node ||
-			d->tres_per_socket || d->tres_per_task,
-		.shape = np_or_zero16(d->contiguous) ||
-			 d->shared == JOB_SHARED_TOPO ||
-			 np_or_zero16(NP_DESC_SEGMENT(d)),
-		.threads_per_core = np_or_zero16(d->threads_per_core),
-		.cpus_per_node = np_or_zero16(d->pn_min_cpus),
-		.cpus = np_or_zero(d->min_cpus), .tasks = tasks,
-		.tasks_per_node = np_or_zero16(d->ntasks_per_node),
-		.nodes = np_or_zero(d->min_nodes),
+		.partition = desc->partition,
+		.features = desc->features && *desc->features ? desc->features :
+								NULL,
+		.tres = desc->tres_per_job || desc->tres_per_node ||
+			desc->tres_per_socket || desc->tres_per_task,
+		.shape = np_or_zero16(desc->contiguous) ||
+			 desc->shared == JOB_SHARED_TOPO ||
+			 np_or_zero16(NP_DESC_SEGMENT(desc)),
+		.threads_per_core = np_or_zero16(desc->threads_per_core),
+		.cpus_per_node = np_or_zero16(desc->pn_min_cpus),
+		.cpus = np_or_zero(desc->min_cpus), .tasks = tasks,
+		.tasks_per_node = np_or_zero16(desc->ntasks_per_node),
+		.nodes = np_or_zero(desc->min_nodes),
 	};
 
 	if (cpus > need.cpus)
 		need.cpus = cpus;
-	np_need_memory(&need, d->pn_min_memory);
+	np_need_memory(&need, desc->pn_min_memory);
 	return need;
 }
 
@@ -805,8 +807,8 @@ static uint64_t read_number(const char *text, char **end)
 }
 
 /*
- * Number of tasks in a list such as "0-3,8,10-20:2%4", at least 1. Counting
- * ends at what is not understood; Slurm itself checks the list later.
+ * Count the tasks in a list such as "0-3,8,10-20:2%4"; at least 1. Counting
+ * ends at the first error, as Slurm checks the list later.
  */
 static uint32_t count_tasks(const char *list)
 {
@@ -831,34 +833,35 @@ static uint32_t count_tasks(const char *list)
 	return n < 1 ? 1 : n > UINT32_MAX ? UINT32_MAX : (uint32_t)n;
 }
 
-/* Flags for the snapshot, as far as the description tells. */
-static unsigned flags_of(const job_desc_msg_t *d,
+/* Flags for the snapshot, as far as the description shows them. */
+static unsigned flags_of(const job_desc_msg_t *desc,
 			 const struct np_cluster_map *map, int partition)
 {
 	unsigned flags = 0;
 
-	if (d->shared != JOB_SHARED_NONE && d->shared != JOB_SHARED_TOPO &&
-	    map->part[partition].shares)
+	if (desc->shared != JOB_SHARED_NONE &&
+	    desc->shared != JOB_SHARED_TOPO && map->part[partition].shares)
 		flags |= NP_JOB_SHARES_NODES;
-	if (d->req_nodes && *d->req_nodes)
+	if (desc->req_nodes && *desc->req_nodes)
 		flags |= NP_JOB_NODELIST;
-	if (d->reservation && *d->reservation)
+	if (desc->reservation && *desc->reservation)
 		flags |= NP_JOB_RESERVATION;
-	if (d->het_job_offset != NO_VAL)
+	if (desc->het_job_offset != NO_VAL)
 		flags |= NP_JOB_HETEROGENEOUS;
 	return flags;
 }
 
 /*
- * Index of the job's profile; sets s->auth. The account is unknown (NULL) if
- * the user gave none, as Slurm sets the default one only later.
+ * Find the index of the job's profile, and set submission->auth. The account is
+ * unknown (NULL) if the user gave none: Slurm sets the default one only later.
  */
-static int32_t profile_of(struct submission *submission, int partition)
+static int32_t find_profile(struct submission *submission, int partition)
 {
 	const struct np_auth_request who = {
-		.uid = submission->d->user_id,
-		.account = submission->d->account && *submission->d->account ?
-				   submission->d->account :
+		.uid = submission->desc->user_id,
+		.account = submission->desc->account &&
+					 *submission->desc->account ?
+				   submission->desc->account :
 				   NULL,
 		.partition = submission->decision->map->part[partition].name,
 	};
@@ -867,42 +870,44 @@ static int32_t profile_of(struct submission *submission, int partition)
 				   &who, &submission->auth);
 }
 
-/* Fill in s->job. Returns 0, or -errno if the job is to be ignored. */
+/* Set submission->job. Returns 0, or -errno if the job is to be ignored. */
 static int describe_job(struct submission *submission)
 {
 	const struct np_cluster_map *map = submission->decision->map;
-	const job_desc_msg_t *d = submission->d;
+	const job_desc_msg_t *desc = submission->desc;
 	size_t words = map->words;
-	struct np_need need = need_of_submission(d);
+	struct np_need need = need_of_submission(desc);
 	struct np_fit fit;
 	int rc = np_cluster_map_fit(map, &need, submission->excluded, &fit);
 
 	if (rc)
 		return rc;
 	submission->job = (struct np_job){
-		.owner = d->user_id,
+		.owner = desc->user_id,
 		.state = NP_JOB_READY,
 		.mode = submission->mode,
 		.partition = (uint16_t)fit.partition,
-		.flags = flags_of(d, map, fit.partition),
-		.profile = profile_of(submission, fit.partition),
-		.tasks = d->array_inx ? count_tasks(d->array_inx) : 1,
-		.array = d->array_inx ? 1 : 0,
+		.flags = flags_of(desc, map, fit.partition),
+		.profile = find_profile(submission, fit.partition),
+		.tasks = desc->array_inx ? count_tasks(desc->array_inx) : 1,
+		.array = desc->array_inx ? 1 : 0,
 		.nodes_min = fit.nodes,
-		.switches = np_or_zero(d->req_switch),
+		.switches = np_or_zero(desc->req_switch),
 		.submit_sec = submission->now_sec,
-		.eligible_sec =
-			d->begin_time > submission->now_sec ? d->begin_time : 0,
+		.eligible_sec = desc->begin_time > submission->now_sec ?
+					desc->begin_time :
+					0,
 		.candidates = submission->decision->set[fit.partition],
 	};
 	if (submission->auth == NP_AUTH_OWN_JOBS)
 		submission->job.flags |= NP_JOB_UNPROVED;
-	if (!d->priority)
+	if (!desc->priority)
 		submission->job.state = NP_JOB_WAITING; /* held */
-	if (fit.constraint || is_longer(d->exc_nodes, NP_ANNOTATION_MAX_USER) ||
-	    np_cluster_map_parse(map, d->exc_nodes, submission->user))
+	if (fit.constraint ||
+	    is_longer(desc->exc_nodes, NP_ANNOTATION_MAX_USER) ||
+	    np_cluster_map_parse(map, desc->exc_nodes, submission->user))
 		submission->job.flags |= NP_JOB_CONSTRAINT;
-	/* So far, excluded[] has the nodes that match. */
+	/* Until here, excluded[] has the nodes that match. */
 	for (size_t w = 0; w < words; w++)
 		submission->excluded[w] = submission->user[w] |
 					  ~submission->excluded[w];
@@ -922,9 +927,9 @@ static void put_annotation(struct submission *submission,
 		strcpy(annotation->app, submission->app);
 	if (!annotation->app[0] && !annotation->decided)
 		return;
-	text = np_annotation_write(submission->d->admin_comment, annotation);
+	text = np_annotation_write(submission->desc->admin_comment, annotation);
 	if (text)
-		np_ctl_set(&submission->d->admin_comment, text);
+		np_ctl_set(&submission->desc->admin_comment, text);
 	free(text);
 }
 
@@ -932,26 +937,26 @@ static void put_annotation(struct submission *submission,
 static void hold_until(struct submission *submission,
 		       struct np_annotation *annotation, int64_t until_sec)
 {
-	int64_t begin = submission->d->begin_time > submission->now_sec ?
-				submission->d->begin_time :
+	int64_t begin = submission->desc->begin_time > submission->now_sec ?
+				submission->desc->begin_time :
 				0;
 
 	annotation->begin_sec = begin;
 	annotation->until_sec = until_sec > begin ? until_sec : begin;
-	submission->d->begin_time = annotation->until_sec;
+	submission->desc->begin_time = annotation->until_sec;
 }
 
-/* Put the user's excluded nodes into the annotation. 0 or -ENOMEM. */
+/* Copy the user's excluded nodes to the annotation. Returns 0 or -ENOMEM. */
 static int keep_user_list(const struct submission *submission,
 			  struct np_annotation *annotation)
 {
-	if (!submission->d->exc_nodes || !*submission->d->exc_nodes)
+	if (!submission->desc->exc_nodes || !*submission->desc->exc_nodes)
 		return 0;
-	annotation->user = strdup(submission->d->exc_nodes);
+	annotation->user = strdup(submission->desc->exc_nodes);
 	return annotation->user ? 0 : -ENOMEM;
 }
 
-/* Exclude the nodes of all leaves that are not open. 0 or -ENOMEM. */
+/* Exclude all nodes of leaves that are not open. Returns 0 or -ENOMEM. */
 static int exclude_leaves(struct submission *submission,
 			  struct np_annotation *annotation,
 			  const uint64_t *open)
@@ -965,7 +970,7 @@ static int exclude_leaves(struct submission *submission,
 	both = np_annotation_join(annotation->user, annotation->ours);
 	if (!both)
 		return -ENOMEM;
-	np_ctl_set(&submission->d->exc_nodes, both);
+	np_ctl_set(&submission->desc->exc_nodes, both);
 	free(both);
 	return 0;
 }
@@ -1011,8 +1016,8 @@ static bool is_admitted(const struct submission *submission,
 }
 
 /*
- * The user is not, or perhaps not, authorised to use the profile name: the
- * application counts as unknown, or the job is held until that is known.
+ * Handle a user who is not authorised to use the profile name, or perhaps not:
+ * the application counts as unknown, or the job is held until this is known.
  */
 static void deny_name(struct submission *submission, struct np_outcome *outcome)
 {
@@ -1034,7 +1039,10 @@ static void deny_name(struct submission *submission, struct np_outcome *outcome)
 	}
 }
 
-/* Decide by the current decision; sets s->message. 0 or -errno. */
+/*
+ * Find the outcome by the current decision, and set submission->message.
+ * Returns 0 or -errno.
+ */
 static int make_outcome(struct submission *submission,
 			struct np_outcome *outcome)
 {
@@ -1074,7 +1082,7 @@ static void decide_submission(struct submission *submission)
 	if (is_admitted(submission, &outcome) && !submission->shared->busy) {
 		submission->shared->admitted_sec = np_mono_sec();
 	} else if (is_admitted(submission, &outcome)) {
-		/* The thread does not know this job, and may just now give the
+		/* The thread does not know this job, and may be giving the
 		   same leaves to another one. */
 		outcome.action = NP_ACT_HOLD;
 		outcome.until_sec = submission->now_sec + WAIT_SEC;
@@ -1115,14 +1123,14 @@ static void submit_without_decision(struct submission *submission,
 }
 
 /*
- * Set s->app and s->mode. Returns whether the job matters to placement. It does
- * even if its partition is in mode off and another is not: it loads the network
- * once it runs, so its name is annotated.
+ * Set submission->app and submission->mode. Returns whether the job matters to
+ * placement. Even in a partition in mode off it does if another one is not off:
+ * it loads the network once it runs, so its name is annotated.
  */
 static bool is_relevant(struct submission *submission)
 {
 	const struct np_place_conf *conf = &submission->conf->place;
-	const char *partition = submission->d->partition;
+	const char *partition = submission->desc->partition;
 	const char *by_rule;
 
 	if (submission->decision) {
@@ -1135,13 +1143,13 @@ static bool is_relevant(struct submission *submission)
 	submission->mode = np_place_conf_mode(conf, partition);
 	/* Jobs of scrontab cannot be updated later. */
 	if ((submission->mode == NP_MODE_OFF && !np_place_conf_enabled(conf)) ||
-	    submission->d->bitflags & CRON_JOB)
+	    submission->desc->bitflags & CRON_JOB)
 		return false;
-	submission->has_name = np_submit_app(submission->d, submission->app);
+	submission->has_name = np_submit_app(submission->desc, submission->app);
 	by_rule = submission->has_name ?
 			  NULL :
-			  np_place_conf_app(conf, submission->d->name,
-					    submission->d->comment);
+			  np_place_conf_app(conf, submission->desc->name,
+					    submission->desc->comment);
 	if (!submission->has_name)
 		snprintf(submission->app, sizeof(submission->app), "%s",
 			 by_rule ? by_rule : "");
@@ -1159,12 +1167,12 @@ static void annotate_name(struct submission *submission)
 static void log_decision(const struct submission *submission)
 {
 	np_ctl_info("submission by uid %u of \"%.*s\" (%s): %s",
-		    submission->d->user_id, MAX_LOGGED_NAME,
-		    submission->d->name ? submission->d->name : "",
+		    submission->desc->user_id, MAX_LOGGED_NAME,
+		    submission->desc->name ? submission->desc->name : "",
 		    submission->app, submission->message);
 }
 
-/* Decide, if there is a decision that is recent enough. */
+/* Decide if there is a recent decision; otherwise hold or ignore the job. */
 static void decide_or_wait(struct submission *submission, bool starting)
 {
 	size_t words; /* of a bitmap of nodes */
@@ -1182,14 +1190,14 @@ static void decide_or_wait(struct submission *submission, bool starting)
 	free(submission->user);
 }
 
-void np_submit(struct np_shared *shared, job_desc_msg_t *d, int64_t now_sec,
+void np_submit(struct np_shared *shared, job_desc_msg_t *desc, int64_t now_sec,
 	       bool starting)
 {
 	struct submission submission = { .shared = shared,
-					 .d = d,
+					 .desc = desc,
 					 .now_sec = now_sec };
 
-	if (will_be_refused(d))
+	if (will_be_refused(desc))
 		return;
 	pthread_mutex_lock(&shared->lock);
 	submission.conf = &shared->conf;

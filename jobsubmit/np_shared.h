@@ -111,7 +111,7 @@ bool np_changes_overtake(const struct np_changes *changes,
  */
 struct np_change *np_changes_take(struct np_changes *changes, size_t *n);
 
-/* Number of changes missed since the last call; *uid: user of the first one. */
+/* Number of changes missed since the last call; *uid: user of the first. */
 unsigned np_changes_take_missed(struct np_changes *changes, uint32_t *uid);
 
 /* Put changes back that were taken but not used; takes change. */
@@ -126,22 +126,22 @@ void np_change_list_free(struct np_change *change, size_t n);
 size_t np_changes_find(const struct np_change *change, size_t n, uint32_t id,
 		       uint32_t array, uint32_t task, uint32_t owner,
 		       const struct np_change **found, size_t max);
-/* Most that it can find: of job, array and task, by owner, root, SlurmUser. */
+/* Its largest result: of job, array and task; by owner, root and SlurmUser. */
 #define NP_CHANGES_FOUND (3 * 3 * NP_CHANGES_OF_JOB)
 
 /* ---- Shared state ---- */
 
-/* The current decision, with all that is needed to use it. */
+/* The current decision, with what is needed to apply it. */
 struct np_decision {
 	struct np_placement *placement;
 	struct np_cluster_map *map;
 	struct np_app_index *index;
 	uint32_t *set;	 /* nodes of each partition of the map, as handles of
-			    the snapshot's sets */
+			  the snapshot's sets */
 	int64_t now_sec; /* when the snapshot was taken */
 };
 
-/* What a pending job contains that placement wrote; for job_modify. */
+/* What placement wrote into a pending job; for job_modify. */
 struct np_written {
 	uint32_t id; /* first: np_order_u32() */
 	uint32_t array, task; /* as in struct np_job_entry */
@@ -207,15 +207,15 @@ void np_shared_wake(struct np_shared *shared);
 bool np_shared_wait(struct np_shared *shared, double sec);
 
 /*
- * Replace the current decision, which is freed, by one that is taken with all
- * that is in it. Submissions that the new decision's snapshot does not show yet
- * are carried over; arrivals are those that it shows. Both NULL:
+ * Replace the current decision, which is freed. Takes ownership of the new one
+ * and all that is in it. Submissions that the new decision's snapshot does not
+ * show yet are carried over; arrivals are those that it shows. Both NULL:
  * np_shared_withdraw().
  */
 void np_shared_publish(struct np_shared *shared, struct np_decision *decision,
 		       struct np_arrivals *arrivals);
 
-/* From now on there is no decision to be used. */
+/* Discard the current decision; there is none until the next one. */
 void np_shared_withdraw(struct np_shared *shared);
 
 /*
@@ -236,8 +236,8 @@ unsigned np_shared_take_missed(struct np_shared *shared, uint32_t *uid);
 /*
  * ---- Callbacks ----
  *
- * What job_submit and job_modify write into the job description that Slurm
- * hands them. They use no RPC and no file.
+ * They write into the job description that Slurm passes to them, and use no RPC
+ * and no file.
  */
 
 /*
@@ -245,13 +245,13 @@ unsigned np_shared_take_missed(struct np_shared *shared, uint32_t *uid);
  * --netprofile without a value means the job's name. Returns whether there is
  * one. Exported for the tests.
  */
-bool np_submit_app(const job_desc_msg_t *d, char app[NP_APP_MAX + 1]);
+bool np_submit_app(const job_desc_msg_t *desc, char app[NP_APP_MAX + 1]);
 
 /*
  * Decide about a submission and write the decision into its description.
- * starting: slurmctld has just started, so that no decision was made yet.
+ * starting: slurmctld has just started, so no decision was made yet.
  */
-void np_submit(struct np_shared *shared, job_desc_msg_t *d, int64_t now_sec,
+void np_submit(struct np_shared *shared, job_desc_msg_t *desc, int64_t now_sec,
 	       bool starting);
 
 /*
@@ -259,6 +259,6 @@ void np_submit(struct np_shared *shared, job_desc_msg_t *d, int64_t now_sec,
  * change a job. Returns 0; or EAGAIN, to refuse an update of the thread because
  * somebody changed the job after the thread had read it.
  */
-int np_modify(struct np_shared *shared, job_desc_msg_t *d, uint32_t uid);
+int np_modify(struct np_shared *shared, job_desc_msg_t *desc, uint32_t uid);
 
 #endif

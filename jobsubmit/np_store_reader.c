@@ -717,7 +717,7 @@ void np_worker_free(struct np_worker *worker, void (*at_end)(void *arg),
 bool np_worker_do(struct np_worker *worker, const struct np_work *work,
 		  double sec)
 {
-	struct timespec t = np_mono_after(sec);
+	struct timespec until = np_mono_after(sec);
 	bool done;
 
 	pthread_mutex_lock(&worker->lock);
@@ -727,7 +727,7 @@ bool np_worker_do(struct np_worker *worker, const struct np_work *work,
 	pthread_cond_broadcast(&worker->cond);
 	while (worker->has_work &&
 	       !pthread_cond_clockwait(&worker->cond, &worker->lock,
-				       CLOCK_MONOTONIC, &t))
+				       CLOCK_MONOTONIC, &until))
 		;
 	done = !worker->has_work;
 	worker->abandoned = !done;

@@ -11,14 +11,14 @@
 /*
  * ---- Building a figure ----
  *
- * Every allocation goes through copy() or grow(), which set no_memory when they
- * fail. The figure then lacks something but remains consistent.
+ * Every allocation goes through copy_text() or grow(), which set no_memory when
+ * they fail. The figure then lacks something but remains consistent.
  */
 
 #define MAX_TEXT 1024 /* bytes of a text without the NUL */
 
 /* Copy a text, made plain and cut to MAX_TEXT bytes. */
-static char *copy(struct np_figure *figure, const char *text)
+static char *copy_text(struct np_figure *figure, const char *text)
 {
 	char *plain = np_text_plain_copy(text, MAX_TEXT);
 
@@ -32,7 +32,7 @@ struct np_figure *np_figure_new(const char *title)
 	struct np_figure *figure = calloc(1, sizeof(*figure));
 
 	if (figure)
-		figure->title = copy(figure, title);
+		figure->title = copy_text(figure, title);
 	return figure;
 }
 
@@ -83,7 +83,7 @@ void np_figure_caption(struct np_figure *figure, const char *fmt, ...)
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
 	free(figure->caption);
-	figure->caption = copy(figure, text);
+	figure->caption = copy_text(figure, text);
 }
 
 /* Make room for one more element of size bytes at the end of *list. */
@@ -107,7 +107,7 @@ struct np_panel *np_figure_panel(struct np_figure *figure, const char *title)
 		figure->no_memory = true;
 		return NULL;
 	}
-	panel->title = copy(figure, title);
+	panel->title = copy_text(figure, title);
 	panel->x.lo = panel->x.hi = panel->y.lo = panel->y.hi = NAN;
 	figure->panel[figure->n_panels++] = panel;
 	return panel;
@@ -118,7 +118,7 @@ void np_figure_axis(struct np_figure *figure, struct np_axis *axis,
 {
 	axis->kind = kind;
 	free(axis->label);
-	axis->label = copy(figure, label);
+	axis->label = copy_text(figure, label);
 }
 
 void np_figure_name(struct np_figure *figure, struct np_axis *axis,
@@ -128,7 +128,7 @@ void np_figure_name(struct np_figure *figure, struct np_axis *axis,
 
 	if (!grow(figure, &axis->name, axis->n_names, sizeof(*axis->name)))
 		return;
-	text = copy(figure, name);
+	text = copy_text(figure, name);
 	if (text)
 		axis->name[axis->n_names++] = text;
 }
@@ -145,7 +145,7 @@ struct np_shape *np_figure_shape(struct np_figure *figure,
 		return NULL;
 	shape = &panel->shape[panel->n_shapes++];
 	*shape = (struct np_shape){ .kind = kind, .style = style % NP_STYLES };
-	shape->name = name ? copy(figure, name) : NULL;
+	shape->name = name ? copy_text(figure, name) : NULL;
 	return shape;
 }
 
@@ -165,16 +165,16 @@ void np_figure_cell(struct np_figure *figure, struct np_shape *shape, double x,
 
 	np_figure_add(figure, shape, x, y, colour, NAN);
 	if (shape && shape->n > n)
-		shape->datum[n].text = copy(figure, text);
+		shape->datum[n].text = copy_text(figure, text);
 }
 
 /* Extend lo .. hi to a value, if that can be drawn on the axis. */
-static void cover_value(double v, bool log, double *lo, double *hi)
+static void cover_value(double value, bool log, double *lo, double *hi)
 {
-	if (!isfinite(v) || (log && !(v > 0)))
+	if (!isfinite(value) || (log && !(value > 0)))
 		return;
-	*lo = fmin(*lo, v);
-	*hi = fmax(*hi, v);
+	*lo = fmin(*lo, value);
+	*hi = fmax(*hi, value);
 }
 
 static bool is_log(const struct np_axis *axis)
@@ -238,7 +238,7 @@ static void add_margins(double *lo, double *hi)
 	*hi += margin;
 }
 
-/* The ends that the axis sets come last, as they override all others. */
+/* The ends that the axis sets override those derived from the shapes. */
 void np_figure_range(const struct np_panel *panel, bool y, double *lo,
 		     double *hi)
 {

@@ -1,13 +1,12 @@
 /*
  * Figures: panels, one below the other, each with two axes and a list of
- * shapes. A figure knows nothing of what was measured and nothing of how it is
- * drawn: np_picture.h makes a file of it, np_figure_print() prints it on a
- * terminal.
+ * shapes. A figure does not depend on what was measured or on how it is drawn:
+ * np_picture.h makes a file of it, np_figure_print() prints it on a terminal.
  *
- * All texts and numbers are copied. Where memory runs out while a figure is
- * built, the figure stays usable, remembers it, and drawing it fails with
- * -ENOMEM; so the functions that build one need no checks. Values that are not
- * finite are not drawn.
+ * All texts and numbers are copied. If memory runs out while a figure is built,
+ * the figure stays valid, but drawing it fails with -ENOMEM, so callers need
+ * not check the functions that build it. Values that are not finite are not
+ * drawn.
  */
 #ifndef NP_FIGURE_H
 #define NP_FIGURE_H
@@ -47,7 +46,7 @@ enum np_axis_kind {
 	NP_AXIS_LINEAR,
 	NP_AXIS_LOG,	 /* values above 0 */
 	NP_AXIS_SECONDS, /* logarithmic, of times: "10 us", "1 ms" */
-	NP_AXIS_NAMES,	 /* value i stands for name i; y axes run downwards */
+	NP_AXIS_NAMES,	 /* value i means name i; y axes run downwards */
 };
 
 struct np_axis {

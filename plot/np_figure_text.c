@@ -142,7 +142,7 @@ static void draw_line(const struct screen *screen, const struct np_shape *shape)
 		}
 }
 
-/* Draw the interval of a point, unless it is not known. */
+/* Draw the interval of a point, if it is known. */
 static void draw_interval(const struct screen *screen,
 			  const struct np_datum *datum)
 {
@@ -196,7 +196,7 @@ static char ascii_of(const struct cell *cell)
 }
 
 /* Print one cell, a space if it is empty. */
-static void put_cell(FILE *f, const struct cell *cell, bool utf8)
+static void put_cell(FILE *out, const struct cell *cell, bool utf8)
 {
 	static const char *const blocks[] = {
 		"", "\u2581", "\u2582", "\u2583", "\u2584", "\u2585",
@@ -204,18 +204,18 @@ static void put_cell(FILE *f, const struct cell *cell, bool utf8)
 	};
 
 	if (!utf8)
-		fputc(ascii_of(cell), f);
+		fputc(ascii_of(cell), out);
 	else if (cell->mark)
-		fputs(cell->mark == 'o' ? "\u25cf" : "\u2502", f);
+		fputs(cell->mark == 'o' ? "\u25cf" : "\u2502", out);
 	else if (cell->eighths == 8 && cell->grey)
-		fputs("\u2593", f);
+		fputs("\u2593", out);
 	else if (cell->eighths)
-		fputs(blocks[cell->eighths], f);
+		fputs(blocks[cell->eighths], out);
 	else if (cell->dots) /* U+2800 plus the bits of its dots */
-		fprintf(f, "\342%c%c", 0xa0 + (cell->dots >> 6),
+		fprintf(out, "\342%c%c", 0xa0 + (cell->dots >> 6),
 			0x80 + (cell->dots & 0x3f));
 	else
-		fputs(cell->grey ? "\u2591" : " ", f);
+		fputs(cell->grey ? "\u2591" : " ", out);
 }
 
 /* Whether nothing is drawn in a cell. */
@@ -234,15 +234,15 @@ static bool is_continuation(char byte)
  * Print a label. In ASCII "u" replaces the micro sign, and "?" each other
  * character.
  */
-static void put_label(FILE *f, const char *text, bool utf8)
+static void put_label(FILE *out, const char *text, bool utf8)
 {
 	for (; *text; text++)
 		if (utf8 || !(*text & 0x80))
-			fputc(*text, f);
+			fputc(*text, out);
 		else if (!strncmp(text, "\302\265", 2))
-			fputc('u', f);
+			fputc('u', out);
 		else if (!is_continuation(*text))
-			fputc('?', f);
+			fputc('?', out);
 }
 
 /* Number of characters, and so of columns, of a UTF-8 text. */
@@ -256,7 +256,7 @@ static int width_of(const char *text)
 }
 
 /* Print the plot area, with the labels of the y axis before it. */
-static void put_rows(FILE *f, const struct screen *screen,
+static void put_rows(FILE *out, const struct screen *screen,
 		     const struct np_ticks *ticks)
 {
 	for (int r = 0; r < ROWS; r++) {
@@ -267,19 +267,19 @@ static void put_rows(FILE *f, const struct screen *screen,
 			if ((int)fmin(row_of(screen, ticks->at[i]), ROWS - 1) ==
 			    r)
 				label = ticks->label[i];
-		fprintf(f, "%*s", screen->left - 2 - width_of(label), "");
-		put_label(f, label, screen->utf8);
+		fprintf(out, "%*s", screen->left - 2 - width_of(label), "");
+		put_label(out, label, screen->utf8);
 		fputs(screen->utf8 ? *label ? " \u2524" : " \u2502" :
 		      *label	   ? " +" :
 				     " |",
-		      f);
+		      out);
 		while (end &&
 		       is_blank(&screen->cell[r * screen->columns + end - 1]))
 			end--;
 		for (int c = 0; c < end; c++)
-			put_cell(f, &screen->cell[r * screen->columns + c],
+			put_cell(out, &screen->cell[r * screen->columns + c],
 				 screen->utf8);
-		fputc('\n', f);
+		fputc('\n', out);
 	}
 }
 
@@ -287,14 +287,14 @@ static void put_rows(FILE *f, const struct screen *screen,
  * Print n labels of the x axis; one that would touch the last is skipped.
  * label_at(from, i, &x) returns the i-th label, and the value that it is for.
  */
-static void put_x_labels(FILE *f, const struct screen *screen, size_t n,
+static void put_x_labels(FILE *out, const struct screen *screen, size_t n,
 			 const char *(*label_at)(const void *from, size_t i,
 						 double *x),
 			 const void *from)
 {
 	int column = 0; /* end of the last label */
 
-	fprintf(f, "%*s", screen->left, "");
+	fprintf(out, "%*s", screen->left, "");
 	for (size_t i = 0; i < n; i++) {
 		double x;
 		const char *label = label_at(from, i, &x);
@@ -306,52 +306,52 @@ static void put_x_labels(FILE *f, const struct screen *screen, size_t n,
 			begin = screen->columns - width;
 		if (begin < column + (column > 0)) /* a space between two */
 			continue;
-		fprintf(f, "%*s", begin - column, "");
-		put_label(f, label, screen->utf8);
+		fprintf(out, "%*s", begin - column, "");
+		put_label(out, label, screen->utf8);
 		column = begin + width;
 	}
-	fputc('\n', f);
+	fputc('\n', out);
 }
 
 /* For put_x_labels(): a mark. */
-static const char *tick_at(const void *ticks, size_t i, double *x)
+static const char *tick_at(const void *from, size_t i, double *x)
 {
-	const struct np_ticks *t = ticks;
+	const struct np_ticks *ticks = from;
 
-	*x = t->at[i];
-	return t->label[i];
+	*x = ticks->at[i];
+	return ticks->label[i];
 }
 
 /* For put_x_labels(): a name. */
-static const char *name_at(const void *axis, size_t i, double *x)
+static const char *name_at(const void *from, size_t i, double *x)
 {
-	const struct np_axis *a = axis;
+	const struct np_axis *axis = from;
 
 	*x = (double)i;
-	return a->name[i];
+	return axis->name[i];
 }
 
 /* Print the x axis, its marks or names, and its label. */
-static void put_x_axis(FILE *f, const struct screen *screen)
+static void put_x_axis(FILE *out, const struct screen *screen)
 {
 	const struct np_axis *axis = &screen->panel->x;
 	struct np_ticks ticks;
 
-	fprintf(f, "%*s%s", screen->left - 1, "",
+	fprintf(out, "%*s%s", screen->left - 1, "",
 		screen->utf8 ? "\u2514" : "+");
 	for (int c = 0; c < screen->columns; c++)
-		fputs(screen->utf8 ? "\u2500" : "-", f);
-	fputc('\n', f);
+		fputs(screen->utf8 ? "\u2500" : "-", out);
+	fputc('\n', out);
 	if (axis->kind == NP_AXIS_NAMES) {
-		put_x_labels(f, screen, axis->n_names, name_at, axis);
+		put_x_labels(out, screen, axis->n_names, name_at, axis);
 	} else {
 		np_axis_ticks(axis, screen->x_lo, screen->x_hi, MAX_TICKS,
 			      &ticks);
-		put_x_labels(f, screen, ticks.n, tick_at, &ticks);
+		put_x_labels(out, screen, ticks.n, tick_at, &ticks);
 	}
-	fprintf(f, "%*s", screen->left, "");
-	put_label(f, axis->label ? axis->label : "", screen->utf8);
-	fputc('\n', f);
+	fprintf(out, "%*s", screen->left, "");
+	put_label(out, axis->label ? axis->label : "", screen->utf8);
+	fputc('\n', out);
 }
 
 /* A cell that shows how a shape is drawn, blank if it is not. */
@@ -376,23 +376,23 @@ static struct cell sample_of(const struct np_shape *shape)
  * Print the title, the label of the y axis, and the legend, with lines such as
  * "o measured".
  */
-static void put_head(FILE *f, const struct screen *screen)
+static void put_head(FILE *out, const struct screen *screen)
 {
 	const struct np_panel *panel = screen->panel;
 
-	fprintf(f, "\n%s\n", panel->title ? panel->title : "");
-	put_label(f, panel->y.label ? panel->y.label : "", screen->utf8);
+	fprintf(out, "\n%s\n", panel->title ? panel->title : "");
+	put_label(out, panel->y.label ? panel->y.label : "", screen->utf8);
 	for (size_t i = 0; i < panel->n_shapes; i++) {
 		struct cell sample = sample_of(&panel->shape[i]);
 
 		if (!panel->shape[i].name || is_blank(&sample))
 			continue;
-		fputs("\n  ", f);
-		put_cell(f, &sample, screen->utf8);
-		fputc(' ', f);
-		put_label(f, panel->shape[i].name, screen->utf8);
+		fputs("\n  ", out);
+		put_cell(out, &sample, screen->utf8);
+		fputc(' ', out);
+		put_label(out, panel->shape[i].name, screen->utf8);
 	}
-	fputc('\n', f);
+	fputc('\n', out);
 }
 
 /* Draw all shapes that can be drawn in characters into the cells. */
@@ -411,7 +411,7 @@ static void draw_shapes(const struct screen *screen)
 }
 
 /* The labels of the y axis determine the width left for the plot area. */
-static int print_panel(FILE *f, const struct np_panel *panel, int columns,
+static int print_panel(FILE *out, const struct np_panel *panel, int columns,
 		       bool utf8)
 {
 	struct screen screen = { .panel = panel, .utf8 = utf8 };
@@ -430,9 +430,9 @@ static int print_panel(FILE *f, const struct np_panel *panel, int columns,
 	if (!screen.cell)
 		return -ENOMEM;
 	draw_shapes(&screen);
-	put_head(f, &screen);
-	put_rows(f, &screen, &ticks);
-	put_x_axis(f, &screen);
+	put_head(out, &screen);
+	put_rows(out, &screen, &ticks);
+	put_x_axis(out, &screen);
 	free(screen.cell);
 	return 0;
 }

@@ -27,7 +27,7 @@
 
 #include "np_text.h"
 
-/* Sizes of fonts, points; and the two greys of texts, frames and grids. */
+/* Sizes of fonts, points, and the two greys of texts, frames and grids. */
 #define TEXT_SIZE 9.0
 #define SMALL_SIZE 8.0
 #define HEADING_SIZE (1.1 * TEXT_SIZE) /* of the title of the figure */
@@ -135,64 +135,64 @@ static void put_line(struct np_canvas *canvas, double x0, double y0, double x1,
  */
 
 struct svg {
-	struct np_canvas c; /* first, as canvases are converted to it */
+	struct np_canvas base; /* first, as canvases are converted to it */
 	FILE *out;
 	unsigned n_clips; /* clip paths defined so far */
 	bool clipped;	  /* a group with a clip path is open */
 };
 
 /* Print v rounded to 0.01 points, without trailing zeros and without "-0". */
-static void put_number(FILE *f, double v)
+static void put_number(FILE *out, double v)
 {
 	long hundredths = (long)(v * 100 + (v < 0 ? -0.5 : 0.5));
 	long whole = labs(hundredths) / 100, rest = labs(hundredths) % 100;
 
-	fprintf(f, "%s%ld", hundredths < 0 ? "-" : "", whole);
+	fprintf(out, "%s%ld", hundredths < 0 ? "-" : "", whole);
 	if (rest)
-		fprintf(f, rest % 10 ? ".%02ld" : ".%ld",
+		fprintf(out, rest % 10 ? ".%02ld" : ".%ld",
 			rest % 10 ? rest : rest / 10);
 }
 
 /* Print an attribute with a leading space, as in " x=\"1.5\"". */
-static void put_attribute(FILE *f, const char *name, double v)
+static void put_attribute(FILE *out, const char *name, double v)
 {
-	fprintf(f, " %s=\"", name);
-	put_number(f, v);
-	fputc('"', f);
+	fprintf(out, " %s=\"", name);
+	put_number(out, v);
+	fputc('"', out);
 }
 
 /* Print a text with the characters replaced that are special in XML. */
-static void put_escaped(FILE *f, const char *text)
+static void put_escaped(FILE *out, const char *text)
 {
 	for (; *text; text++)
 		switch (*text) {
-		case '&': fputs("&amp;", f); break;
-		case '<': fputs("&lt;", f); break;
-		case '>': fputs("&gt;", f); break;
-		case '"': fputs("&quot;", f); break;
-		default: fputc(*text, f);
+		case '&': fputs("&amp;", out); break;
+		case '<': fputs("&lt;", out); break;
+		case '>': fputs("&gt;", out); break;
+		case '"': fputs("&quot;", out); break;
+		default: fputc(*text, out);
 		}
 }
 
 /* Print the attributes of a pen, leaving out those that have SVG's default. */
-static void put_pen(FILE *f, const struct np_pen *pen)
+static void put_pen(FILE *out, const struct np_pen *pen)
 {
 	if (pen->fill == NP_NO_COLOUR)
-		fputs(" fill=\"none\"", f);
+		fputs(" fill=\"none\"", out);
 	else
-		fprintf(f, " fill=\"#%06x\"", pen->fill);
+		fprintf(out, " fill=\"#%06x\"", pen->fill);
 	if (pen->fill != NP_NO_COLOUR && pen->opacity < 1)
-		put_attribute(f, "fill-opacity", pen->opacity);
+		put_attribute(out, "fill-opacity", pen->opacity);
 	if (pen->line == NP_NO_COLOUR)
 		return;
-	fprintf(f, " stroke=\"#%06x\"", pen->line);
-	put_attribute(f, "stroke-width", pen->width);
+	fprintf(out, " stroke=\"#%06x\"", pen->line);
+	put_attribute(out, "stroke-width", pen->width);
 	if (pen->dash[0] > 0) {
-		fputs(" stroke-dasharray=\"", f);
-		put_number(f, pen->dash[0]);
-		fputc(' ', f);
-		put_number(f, pen->dash[1]);
-		fputc('"', f);
+		fputs(" stroke-dasharray=\"", out);
+		put_number(out, pen->dash[0]);
+		fputc(' ', out);
+		put_number(out, pen->dash[1]);
+		fputc('"', out);
 	}
 }
 
@@ -200,18 +200,18 @@ static void put_pen(FILE *f, const struct np_pen *pen)
 static void svg_path(struct np_canvas *canvas, const double *xy, size_t n,
 		     bool closed, const struct np_pen *pen)
 {
-	FILE *f = ((struct svg *)canvas)->out;
+	FILE *out = ((struct svg *)canvas)->out;
 
-	fputs("<path d=\"", f);
+	fputs("<path d=\"", out);
 	for (size_t i = 0; i < n; i++) {
-		fputc(i ? 'L' : 'M', f);
-		put_number(f, xy[2 * i]);
-		fputc(' ', f);
-		put_number(f, xy[2 * i + 1]);
+		fputc(i ? 'L' : 'M', out);
+		put_number(out, xy[2 * i]);
+		fputc(' ', out);
+		put_number(out, xy[2 * i + 1]);
 	}
-	fputs(closed ? "Z\"" : "\"", f);
-	put_pen(f, pen);
-	fputs("/>\n", f);
+	fputs(closed ? "Z\"" : "\"", out);
+	put_pen(out, pen);
+	fputs("/>\n", out);
 }
 
 /* Turned texts are rotated around their own position. */
@@ -221,28 +221,28 @@ static void svg_text(struct np_canvas *canvas, double x, double y,
 	static const char *const anchor[] = {
 		[NP_CENTRE] = "middle", [NP_RIGHT] = "end",
 	};
-	FILE *f = ((struct svg *)canvas)->out;
+	FILE *out = ((struct svg *)canvas)->out;
 
-	fputs("<text", f);
-	put_attribute(f, "x", x);
-	put_attribute(f, "y", y);
-	put_attribute(f, "font-size", type->size);
+	fputs("<text", out);
+	put_attribute(out, "x", x);
+	put_attribute(out, "y", y);
+	put_attribute(out, "font-size", type->size);
 	if (type->align != NP_LEFT)
-		fprintf(f, " text-anchor=\"%s\"", anchor[type->align]);
+		fprintf(out, " text-anchor=\"%s\"", anchor[type->align]);
 	if (type->bold)
-		fputs(" font-weight=\"bold\"", f);
+		fputs(" font-weight=\"bold\"", out);
 	if (type->colour != NP_BLACK)
-		fprintf(f, " fill=\"#%06x\"", type->colour);
+		fprintf(out, " fill=\"#%06x\"", type->colour);
 	if (type->turned) {
-		fputs(" transform=\"rotate(-90 ", f);
-		put_number(f, x);
-		fputc(' ', f);
-		put_number(f, y);
-		fputs(")\"", f);
+		fputs(" transform=\"rotate(-90 ", out);
+		put_number(out, x);
+		fputc(' ', out);
+		put_number(out, y);
+		fputs(")\"", out);
 	}
-	fputc('>', f);
-	put_escaped(f, text);
-	fputs("</text>\n", f);
+	fputc('>', out);
+	put_escaped(out, text);
+	fputs("</text>\n", out);
 }
 
 /* Close the group of the last clip path, and open one for the next. */
@@ -285,7 +285,7 @@ static struct np_canvas *svg_new(FILE *out, double width, double height,
 
 	if (!svg)
 		return NULL;
-	svg->c = (struct np_canvas){ svg_path, svg_text, svg_clip, svg_end };
+	svg->base = (struct np_canvas){ svg_path, svg_text, svg_clip, svg_end };
 	svg->out = out;
 	fprintf(out, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
 		"<svg xmlns=\"http://www.w3.org/2000/svg\" version=\"1.1\" "
@@ -294,7 +294,7 @@ static struct np_canvas *svg_new(FILE *out, double width, double height,
 		"sans-serif\">\n<title>", width, height, width, height);
 	put_escaped(out, title);
 	fputs("</title>\n", out);
-	return &svg->c;
+	return &svg->base;
 }
 
 /*
@@ -309,7 +309,7 @@ static struct np_canvas *svg_new(FILE *out, double width, double height,
 #define HATCH_STEP 4.0 /* distance between two hatching lines, points */
 #define MARK_RADIUS 2.6 /* of a circular mark, points */
 #define CORNER_RADIUS (1.2 * MARK_RADIUS) /* so that polygons look as large */
-#define CIRCLE_CORNERS 16 /* of the polygon that stands for a circle */
+#define CIRCLE_CORNERS 16 /* of the polygon that is drawn for a circle */
 
 /* Directions of hatching lines, bits. */
 enum { RISING = 1, FALLING = 2, HORIZONTAL = 4, VERTICAL = 8 };
@@ -490,18 +490,18 @@ static void draw_unknown(struct np_canvas *canvas, const struct np_box *box)
 
 /* One panel while it is drawn, and the box in which its shapes lie. */
 struct area {
-	struct np_canvas *c;
-	const struct np_panel *p;
+	struct np_canvas *canvas;
+	const struct np_panel *panel;
 	struct np_box box;
 	double x_lo, x_hi, y_lo, y_hi;
 	struct np_ticks x_ticks, y_ticks; /* set by draw_grid() */
 };
 
-/* From values to points on the page; NaN where a logarithm has no value. */
+/* Convert values to points on the page; NaN where a logarithm has no value. */
 
 static double area_x(const struct area *area, double x)
 {
-	return area->box.x + area->box.w * np_axis_position(&area->p->x, x,
+	return area->box.x + area->box.w * np_axis_position(&area->panel->x, x,
 							    area->x_lo,
 							    area->x_hi);
 }
@@ -509,8 +509,8 @@ static double area_x(const struct area *area, double x)
 static double area_y(const struct area *area, double y)
 {
 	return area->box.y +
-	       area->box.h * (1 - np_axis_position(&area->p->y, y, area->y_lo,
-						   area->y_hi));
+	       area->box.h * (1 - np_axis_position(&area->panel->y, y,
+						   area->y_lo, area->y_hi));
 }
 
 /* Width of the widest name of an axis, at most `most`. */
@@ -523,7 +523,7 @@ static double widest_name(const struct np_axis *axis, double most)
 	return fmin(w, most);
 }
 
-/* Smallest space between two labels of an axis of this length, points. */
+/* The smallest space between two labels of an axis of this length, points. */
 static double label_gap(const struct np_axis *axis,
 			const struct np_ticks *ticks, double lo, double hi,
 			double length, bool is_y)
@@ -658,19 +658,19 @@ static void draw_grid(struct area *area)
 {
 	const struct np_box *box = &area->box;
 
-	fit_ticks(&area->p->x, area->x_lo, area->x_hi, box->w, false,
+	fit_ticks(&area->panel->x, area->x_lo, area->x_hi, box->w, false,
 		  &area->x_ticks);
-	fit_ticks(&area->p->y, area->y_lo, area->y_hi, box->h, true,
+	fit_ticks(&area->panel->y, area->y_lo, area->y_hi, box->h, true,
 		  &area->y_ticks);
 	for (size_t i = 0; i < area->x_ticks.n; i++) {
 		double x = area_x(area, area->x_ticks.at[i]);
 
-		put_line(area->c, x, box->y, x, box->y + box->h, &grid);
+		put_line(area->canvas, x, box->y, x, box->y + box->h, &grid);
 	}
 	for (size_t i = 0; i < area->y_ticks.n; i++) {
 		double y = area_y(area, area->y_ticks.at[i]);
 
-		put_line(area->c, box->x, y, box->x + box->w, y, &grid);
+		put_line(area->canvas, box->x, y, box->x + box->w, y, &grid);
 	}
 }
 
@@ -682,13 +682,13 @@ static void put_text(const struct area *area, double x, double y,
 		.size = SMALL_SIZE, .align = align, .turned = turned,
 	};
 
-	area->c->text(area->c, x, y, what, &type);
+	area->canvas->text(area->canvas, x, y, what, &type);
 }
 
 /* Draw names or marks below the box; names are turned if they are too wide. */
 static void draw_x(const struct area *area)
 {
-	const struct np_axis *axis = &area->p->x;
+	const struct np_axis *axis = &area->panel->x;
 	bool turned = must_turn(axis, area->box.w);
 	double bottom = area->box.y + area->box.h;
 	char cut[NAME_BYTES];
@@ -707,7 +707,7 @@ static void draw_x(const struct area *area)
 	for (size_t i = 0; i < area->x_ticks.n; i++) {
 		double at = area_x(area, area->x_ticks.at[i]);
 
-		put_line(area->c, at, bottom, at, bottom - 3, &frame);
+		put_line(area->canvas, at, bottom, at, bottom - 3, &frame);
 		put_text(area, at, bottom + GAP + SMALL_SIZE,
 			 area->x_ticks.label[i], NP_CENTRE, false);
 	}
@@ -716,7 +716,7 @@ static void draw_x(const struct area *area)
 /* Draw names or marks left of the box. */
 static void draw_y(const struct area *area)
 {
-	const struct np_axis *axis = &area->p->y;
+	const struct np_axis *axis = &area->panel->y;
 	double left = area->box.x;
 	char cut[NAME_BYTES];
 
@@ -726,7 +726,7 @@ static void draw_y(const struct area *area)
 	for (size_t i = 0; i < area->y_ticks.n; i++) {
 		double at = area_y(area, area->y_ticks.at[i]);
 
-		put_line(area->c, left, at, left + 3, at, &frame);
+		put_line(area->canvas, left, at, left + 3, at, &frame);
 		put_text(area, left - GAP, at + 3, area->y_ticks.label[i],
 			 NP_RIGHT, false);
 	}
@@ -743,26 +743,27 @@ static void draw_labels(const struct area *area, double left)
 	char cut[NAME_BYTES];
 	double width;
 
-	if (area->p->x.label)
-		area->c->text(area->c, area->box.x + area->box.w / 2,
+	if (area->panel->x.label)
+		area->canvas->text(area->canvas, area->box.x + area->box.w / 2,
 			      area->box.y + area->box.h - 2 +
-				      below_height(area->p, area->box.w),
-			      area->p->x.label, &type);
-	if (!area->p->y.label)
+				      below_height(area->panel, area->box.w),
+			      area->panel->x.label, &type);
+	if (!area->panel->y.label)
 		return;
-	width = np_text_width(area->p->y.label, TEXT_SIZE);
+	width = np_text_width(area->panel->y.label, TEXT_SIZE);
 	if (width > area->box.h)
 		type.size = fmax(SMALL_SIZE, TEXT_SIZE * area->box.h / width);
 	type.turned = true;
-	np_text_fit(area->p->y.label, type.size, area->box.h, cut, sizeof(cut));
-	area->c->text(area->c, area->box.x - left + TEXT_SIZE - 1,
-		      area->box.y + area->box.h / 2, cut, &type);
+	np_text_fit(area->panel->y.label, type.size, area->box.h, cut,
+		    sizeof(cut));
+	area->canvas->text(area->canvas, area->box.x - left + TEXT_SIZE - 1,
+			   area->box.y + area->box.h / 2, cut, &type);
 }
 
 /* Draw frame, marks, names and labels, on top of the shapes. */
 static void draw_axes(const struct area *area, double left)
 {
-	put_box(area->c, &area->box, &frame);
+	put_box(area->canvas, &area->box, &frame);
 	draw_x(area);
 	draw_y(area);
 	draw_labels(area, left);
@@ -816,7 +817,7 @@ static void draw_band(const struct area *area, const struct np_shape *shape)
 	for (size_t i = shape->n; path.xy && i--;)
 		add_point(area, &path, shape->datum[i].x, shape->datum[i].high);
 	if (path.n > 2)
-		area->c->path(area->c, path.xy, path.n, true, &pen);
+		area->canvas->path(area->canvas, path.xy, path.n, true, &pen);
 	free(path.xy);
 }
 
@@ -839,8 +840,8 @@ static void draw_step(const struct area *area, const struct np_shape *shape)
 	}
 	add_point(area, &path, shape->datum[shape->n - 1].x, area->y_lo);
 	if (path.n > 2) {
-		area->c->path(area->c, path.xy, path.n, true, &pen);
-		area->c->path(area->c, path.xy, path.n, false, &line);
+		area->canvas->path(area->canvas, path.xy, path.n, true, &pen);
+		area->canvas->path(area->canvas, path.xy, path.n, false, &line);
 	}
 	free(path.xy);
 }
@@ -854,7 +855,7 @@ static void draw_line(const struct area *area, const struct np_shape *shape)
 	for (size_t i = 0; path.xy && i < shape->n; i++)
 		add_point(area, &path, shape->datum[i].x, shape->datum[i].y);
 	if (path.n > 1)
-		area->c->path(area->c, path.xy, path.n, false, &pen);
+		area->canvas->path(area->canvas, path.xy, path.n, false, &pen);
 	free(path.xy);
 }
 
@@ -872,9 +873,9 @@ static void draw_interval(const struct area *area, const struct np_shape *shape,
 
 	if (!isfinite(x) || !isfinite(low) || !isfinite(high))
 		return;
-	put_line(area->c, x, low, x, high, &pen);
-	put_line(area->c, x - HALF_CAP, low, x + HALF_CAP, low, &pen);
-	put_line(area->c, x - HALF_CAP, high, x + HALF_CAP, high, &pen);
+	put_line(area->canvas, x, low, x, high, &pen);
+	put_line(area->canvas, x - HALF_CAP, low, x + HALF_CAP, low, &pen);
+	put_line(area->canvas, x - HALF_CAP, high, x + HALF_CAP, high, &pen);
 }
 
 /* A mark covers its interval, which is drawn first. */
@@ -886,7 +887,7 @@ static void draw_points(const struct area *area, const struct np_shape *shape)
 
 		draw_interval(area, shape, &shape->datum[i]);
 		if (isfinite(x) && isfinite(y))
-			draw_mark(area->c, shape->style, x, y);
+			draw_mark(area->canvas, shape->style, x, y);
 	}
 }
 
@@ -932,7 +933,7 @@ static void draw_rectangles(const struct area *area,
 
 	for (size_t i = 0; i < shape->n; i++)
 		if (rectangle_of(area, shape->kind, &shape->datum[i], &box))
-			draw_rectangle(area->c, shape->style, &box);
+			draw_rectangle(area->canvas, shape->style, &box);
 }
 
 #define DARK 0.55 /* value from which on a cell's text is white */
@@ -954,8 +955,8 @@ static void put_cell_line(const struct area *area, const struct np_box *box,
 		type.size -= 0.5;
 	np_text_fit(text, type.size, box->w - 1, cut, sizeof(cut));
 	/* 0.36 of the size: half the height of a capital letter. */
-	area->c->text(area->c, box->x + box->w / 2, y + type.size * 0.36, cut,
-		      &type);
+	area->canvas->text(area->canvas, box->x + box->w / 2,
+			   y + type.size * 0.36, cut, &type);
 }
 
 /* Write one line, or two separated by '|', of which the second is small. */
@@ -995,9 +996,9 @@ static void draw_cells(const struct area *area, const struct np_shape *shape)
 		box.h = area_y(area, datum->y + 0.5) - box.y;
 		pen.fill = isnan(datum->low) ? NP_WHITE :
 					       heat_colour(datum->low);
-		put_box(area->c, &box, &pen);
+		put_box(area->canvas, &box, &pen);
 		if (isnan(datum->low))
-			draw_unknown(area->c, &box);
+			draw_unknown(area->canvas, &box);
 		if (datum->text)
 			put_cell_text(area, &box, datum->low, datum->text);
 	}
@@ -1279,8 +1280,7 @@ static void draw_panel(struct np_canvas *canvas, const struct np_panel *panel,
 		       double y, double left, double width)
 {
 	struct area area = {
-		.c = canvas,
-		.p = panel,
+		.canvas = canvas, .panel = panel,
 		.box = { MARGIN + left, y, width, area_height(panel) },
 	};
 

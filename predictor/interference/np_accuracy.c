@@ -8,12 +8,13 @@
 #include <gsl/gsl_sort.h>
 #include <gsl/gsl_statistics.h>
 
-static double median(double *v, size_t n)
+/* The median; sorts the values. */
+static double median(double *values, size_t n)
 {
 	if (!n)
 		return NAN;
-	gsl_sort(v, 1, n);
-	return gsl_stats_median_from_sorted_data(v, 1, n);
+	gsl_sort(values, 1, n);
+	return gsl_stats_median_from_sorted_data(values, 1, n);
 }
 
 static double share(size_t part, size_t whole)
@@ -21,68 +22,70 @@ static double share(size_t part, size_t whole)
 	return whole ? (double)part / (double)whole : NAN;
 }
 
-/* Counts and sums over the pairs. */
+/* Counts and sums over the pairs; errors and widths in percentage points. */
 struct tally {
-	size_t near, far, hit, covered;
-	double error, bias;
-	double *errors, *widths;
+	size_t near, far, hits, covered;
+	double error_sum, bias_sum;
+	double *errors, *widths; /* one for each pair, and for each interval */
 };
 
-static bool is_counted(const struct np_scored *s)
+static bool is_counted(const struct np_scored *scored)
 {
-	return !isnan(s->predicted) && !isnan(s->measured);
+	return !isnan(scored->predicted) && !isnan(scored->measured);
 }
 
-static void count(const struct np_scored *s, struct tally *t,
-		  struct np_score *out)
+/* Add a pair to the tally and to the counts of *out. */
+static void count_pair(const struct np_scored *scored, struct tally *tally,
+		       struct np_score *out)
 {
-	double points = 100 * (s->predicted - s->measured);
-	int harm = s->measured >= NP_ACCURACY_HARM;
-	int called = s->predicted >= NP_ACCURACY_HARM;
+	double points = 100 * (scored->predicted - scored->measured);
+	int harm = scored->measured >= NP_ACCURACY_HARM;
+	int called = scored->predicted >= NP_ACCURACY_HARM;
 
-	t->error += fabs(points);
-	t->bias += points;
-	t->near += fabs(points) <= NP_ACCURACY_NEAR;
-	t->far += fabs(points) > NP_ACCURACY_FAR;
-	t->errors[out->n++] = fabs(points);
+	tally->error_sum += fabs(points);
+	tally->bias_sum += points;
+	tally->near += fabs(points) <= NP_ACCURACY_NEAR;
+	tally->far += fabs(points) > NP_ACCURACY_FAR;
+	tally->errors[out->n++] = fabs(points);
 	out->n_harm += (size_t)harm;
 	out->n_called += (size_t)called;
-	t->hit += (size_t)(harm && called);
-	if (isnan(s->low) || isnan(s->high))
+	tally->hits += (size_t)(harm && called);
+	if (isnan(scored->low) || isnan(scored->high))
 		return;
-	t->widths[out->n_intervals++] = 100 * (s->high - s->low);
-	t->covered += s->low <= s->measured && s->measured <= s->high;
+	tally->widths[out->n_intervals++] = 100 * (scored->high - scored->low);
+	tally->covered += scored->low <= scored->measured &&
+			  scored->measured <= scored->high;
 }
 
-int np_accuracy_score(const struct np_scored *s, size_t n,
+int np_accuracy_score(const struct np_scored *scored, size_t n,
 		      struct np_score *out)
 {
-	struct tally t = { .errors = malloc((2 * n + 1) * sizeof(double)) };
+	struct tally tally = { .errors = malloc((2 * n + 1) * sizeof(double)) };
 	struct np_score got = { 0 };
 
-	if (!t.errors)
+	if (!tally.errors)
 		return -ENOMEM;
-	t.widths = t.errors + n;
+	tally.widths = tally.errors + n;
 	for (size_t i = 0; i < n; i++)
-		if (is_counted(&s[i]))
-			count(&s[i], &t, &got);
-	got.mean_points = got.n ? t.error / (double)got.n : NAN;
-	got.bias_points = got.n ? t.bias / (double)got.n : NAN;
-	got.median_points = median(t.errors, got.n);
-	got.max_points = got.n ? t.errors[got.n - 1] :
-				 NAN; /* median() sorted them */
-	got.within_near = share(t.near, got.n);
-	got.beyond_far = share(t.far, got.n);
-	got.recall = share(t.hit, got.n_harm);
-	got.precision = share(t.hit, got.n_called);
-	got.coverage = share(t.covered, got.n_intervals);
-	got.width_points = median(t.widths, got.n_intervals);
-	free(t.errors);
+		if (is_counted(&scored[i]))
+			count_pair(&scored[i], &tally, &got);
+	got.mean_points = got.n ? tally.error_sum / (double)got.n : NAN;
+	got.bias_points = got.n ? tally.bias_sum / (double)got.n : NAN;
+	got.median_points = median(tally.errors, got.n);
+	/* median() has sorted them. */
+	got.max_points = got.n ? tally.errors[got.n - 1] : NAN;
+	got.within_near = share(tally.near, got.n);
+	got.beyond_far = share(tally.far, got.n);
+	got.recall = share(tally.hits, got.n_harm);
+	got.precision = share(tally.hits, got.n_called);
+	got.coverage = share(tally.covered, got.n_intervals);
+	got.width_points = median(tally.widths, got.n_intervals);
+	free(tally.errors);
 	*out = got;
 	return 0;
 }
 
-int np_accuracy_score_constant(const struct np_scored *s, size_t n,
+int np_accuracy_score_constant(const struct np_scored *scored, size_t n,
 			       double *constant, struct np_score *out)
 {
 	struct np_scored *same = malloc((n + 1) * sizeof(*same));
@@ -91,9 +94,9 @@ int np_accuracy_score_constant(const struct np_scored *s, size_t n,
 	size_t n_same = 0;
 
 	for (size_t i = 0; !rc && i < n; i++)
-		if (is_counted(&s[i])) {
-			measured[n_same] = s[i].measured;
-			same[n_same++].measured = s[i].measured;
+		if (is_counted(&scored[i])) {
+			measured[n_same] = scored[i].measured;
+			same[n_same++].measured = scored[i].measured;
 		}
 	if (!rc)
 		*constant = median(measured, n_same);
