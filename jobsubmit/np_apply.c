@@ -382,7 +382,7 @@ static int hold_moving_job(struct writer *writer, size_t i)
 		.action = NP_ACT_HOLD,
 		.applied = true,
 		.until_sec = writer->jobs->now_sec + HOLD_SEC,
-		.held_sec = np_placement_at(writer->placement, i)->held_sec,
+		.held_sec = np_outcome_of(writer->placement, i)->held_sec,
 	};
 	struct np_update update;
 	int rc = np_update_make(writer->jobs, i, &held, false, &update);
@@ -403,7 +403,7 @@ static int hold_moving_job(struct writer *writer, size_t i)
  */
 static int write_tasks(struct writer *writer, size_t i)
 {
-	const struct np_outcome *o = np_placement_at(writer->placement, i);
+	const struct np_outcome *o = np_outcome_of(writer->placement, i);
 	const struct np_job_entry *entry = &writer->jobs->job[i];
 	bool all = true;
 
@@ -434,7 +434,7 @@ static int write_tasks(struct writer *writer, size_t i)
  */
 static int write_narrowing(struct writer *writer, size_t i)
 {
-	const struct np_outcome *o = np_placement_at(writer->placement, i);
+	const struct np_outcome *o = np_outcome_of(writer->placement, i);
 	int rc;
 
 	if (!o->narrows)
@@ -444,7 +444,7 @@ static int write_narrowing(struct writer *writer, size_t i)
 	if (rc || !writer->missed)
 		return rc;
 	writer->narrowed[i] = UNWRITTEN;
-	return np_placement_unwritten(writer->placement, i);
+	return np_placement_update_failed(writer->placement, i);
 }
 
 /*
@@ -453,7 +453,7 @@ static int write_narrowing(struct writer *writer, size_t i)
  */
 static int write_rest(struct writer *writer, size_t i)
 {
-	const struct np_outcome *o = np_placement_at(writer->placement, i);
+	const struct np_outcome *o = np_outcome_of(writer->placement, i);
 	bool may_open = !writer->out->cut && writer->narrowed[i] != UNWRITTEN;
 	bool is_written = o->narrows && !o->moves &&
 			  writer->narrowed[i] == NOT_NARROWED;

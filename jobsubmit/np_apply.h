@@ -60,7 +60,7 @@ struct np_applied {
  * Write restrictions first, as np_outcome requires, and then the rest. If a job
  * changed meanwhile, or Slurm refused its update, the jobs that conflict with
  * it are not given more leaves, but all others are: the job is reported to the
- * placement (np_placement_unwritten()), and its user to the cache.
+ * placement (np_placement_update_failed()), and its user to the cache.
  *
  * Each owner has a share (np_array.h) of max_updates. go_on(arg) is called
  * before each update; once it returns false, no job is given more leaves.

@@ -200,7 +200,7 @@ size_t np_state_log_decisions(const struct np_job_snapshot *jobs,
 
 	for (size_t i = 0; i < jobs->n_jobs; i++) {
 		const struct np_job_entry *entry = &jobs->job[i];
-		const struct np_outcome *o = np_placement_at(placement, i);
+		const struct np_outcome *o = np_outcome_of(placement, i);
 		struct np_cached_job *cached;
 		char line[MAX_LINE_BYTES];
 		uint64_t d;
@@ -449,7 +449,7 @@ static void fill_pending_job(struct causes *causes,
 			     const struct np_placement *placement, size_t i,
 			     struct np_state_job *to)
 {
-	const struct np_outcome *o = np_placement_at(placement, i);
+	const struct np_outcome *o = np_outcome_of(placement, i);
 	const struct np_job_snapshot *jobs = causes->jobs;
 	char line[MAX_LINE_BYTES];
 
@@ -966,7 +966,7 @@ static void cache_hold_times(struct np_placer *placer, const struct pass *pass)
 
 		if (cached)
 			cached->held_sec =
-				np_placement_at(pass->placement, i)->held_sec;
+				np_outcome_of(pass->placement, i)->held_sec;
 	}
 	np_job_cache_sweep(placer->cache);
 }

@@ -1052,9 +1052,9 @@ static int make_outcome(struct submission *submission,
 
 	*outcome = (struct np_outcome){ .action = NP_ACT_NONE };
 	if (!rc)
-		rc = np_placement_one(placement, &submission->job,
-				      submission->excluded, submission->now_sec,
-				      outcome, &err);
+		rc = np_placement_submit(placement, &submission->job,
+					 submission->excluded,
+					 submission->now_sec, outcome, &err);
 	if (rc)
 		snprintf(submission->message, sizeof(submission->message),
 			 "ignored: %s",

@@ -158,8 +158,8 @@ static void submit(struct np_placement *p, const struct bench_mix *m,
 		if (i % 100 == 0)
 			bench_baseline();
 		begin = bench_now();
-		bench_must(np_placement_one(p, &j, i % 4 ? NULL : minus, 10001, &v,
-				      &err), &err);
+		bench_must(np_placement_submit(p, &j, i % 4 ? NULL : minus,
+					       10001, &v, &err), &err);
 		t[i] = bench_since(begin);
 	}
 }
@@ -169,7 +169,7 @@ static void say_what(const struct bench_mix *m, const struct np_placement *p)
 	unsigned n[4] = { 0 };
 
 	for (size_t i = RUNNING; i < RUNNING + PENDING; i++)
-		n[np_placement_at(p, i)->action]++;
+		n[np_outcome_of(p, i)->action]++;
 	printf("%-18s of %d pending: %u left alone, %u anywhere, %u restricted,"
 	       " %u held\n",
 	       m->name, PENDING, n[NP_ACT_NONE], n[NP_ACT_UNRESTRICTED],

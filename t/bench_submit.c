@@ -121,7 +121,7 @@ static size_t write_all(const struct np_job_snapshot *v,
 		if (!v->job[i].managed)
 			continue;
 		begin = bench_now();
-		rc = np_update_make(v, i, np_placement_at(p, i), false, &u);
+		rc = np_update_make(v, i, np_outcome_of(p, i), false, &u);
 		took = bench_since(begin);
 		t->wall_sec += took.wall_sec;
 		t->cpu_sec += took.cpu_sec;

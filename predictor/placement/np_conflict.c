@@ -160,8 +160,7 @@ int np_conflict_add(struct np_conflict *conflict, uint32_t owner, bool trusted,
 		return np_errf(err, -ENOMEM, "conflicts: out of memory");
 	invalidate_table(conflict);
 	conflict->profile[conflict->n] = (struct np_slowdowns_profile){
-		.owner = owner,
-		.trusted = trusted,
+		.owner = owner, .trusted = trusted,
 	};
 	*profile = (uint32_t)conflict->n++;
 	return 0;
@@ -226,8 +225,7 @@ int np_conflict_replace(struct np_conflict *conflict, uint32_t profile,
 	if (profile >= conflict->n)
 		return np_errf(err, -EINVAL, "no profile %u", profile);
 	conflict->profile[profile] = (struct np_slowdowns_profile){
-		.owner = owner,
-		.trusted = trusted,
+		.owner = owner, .trusted = trusted,
 	};
 	np_conflict_forget(conflict, profile);
 	return 0;

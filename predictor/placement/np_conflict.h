@@ -106,16 +106,16 @@ struct np_slowdowns {
 
 /* The row of loads that a victim suffers. */
 static inline const uint16_t *
-np_slowdowns_suffered(const struct np_slowdowns *t, uint32_t victim)
+np_slowdowns_suffered(const struct np_slowdowns *table, uint32_t victim)
 {
-	return t->suffered + (size_t)victim * t->n * NP_N_TOUCH;
+	return table->suffered + (size_t)victim * table->n * NP_N_TOUCH;
 }
 
 /* The row of loads that a co-runner causes. */
 static inline const uint16_t *
-np_slowdowns_caused(const struct np_slowdowns *t, uint32_t co)
+np_slowdowns_caused(const struct np_slowdowns *table, uint32_t co)
 {
-	return t->caused + (size_t)co * t->n * NP_N_TOUCH;
+	return table->caused + (size_t)co * table->n * NP_N_TOUCH;
 }
 
 /* One element of such a row. */
@@ -127,10 +127,10 @@ np_slowdowns_at(const uint16_t *row, uint32_t profile, uint32_t touch)
 
 /* Load of a job of one profile concurrent with a job of another. */
 static inline uint32_t
-np_slowdowns_pair(const struct np_slowdowns *t, uint32_t victim,
+np_slowdowns_pair(const struct np_slowdowns *table, uint32_t victim,
 		  uint32_t victim_touch, uint32_t co, uint32_t co_touch)
 {
-	return np_slowdowns_at(np_slowdowns_suffered(t, victim), co,
+	return np_slowdowns_at(np_slowdowns_suffered(table, victim), co,
 			       victim_touch & co_touch);
 }
 

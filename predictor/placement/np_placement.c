@@ -1,12 +1,12 @@
 /*
- * The placement decision. In this order: the input and its memory ("problem"),
- * what runs on each leaf ("leaf loads"), classes of pending jobs, requests for
- * leaves, groups that share leaves, mode prefer, and the outcome of each job.
+ * The placement decision. Its parts, in the order of this file: the input and
+ * its memory ("problem"), the running jobs on each leaf ("leaf loads"), classes
+ * of pending jobs, requests for leaves, groups that share leaves, mode prefer,
+ * and the outcome of each job.
  *
- * Short names that recur: s a snapshot, p a problem, l leaves or leaf loads, c
- * classes, k a class, g groups, u a group, q a subgroup, r a request, j a job,
- * a an allocation, o an outcome. A number named class, group or profile is an
- * index.
+ * A number named class, group, subgroup or profile is an index. In functions
+ * that use the structure as well, the structure has that name and its index is
+ * "id". Classes and groups hold leaves; a job that gets no leaf is held back.
  */
 #include "np_placement.h"
 
@@ -44,9 +44,8 @@
 
 /* Number of nodes of one set on each leaf, and without a leaf (no_leaf_*). */
 struct np_counts {
-	/* Columns, a number per leaf: of usable nodes; of idle ones, for a job
-	   that does not share nodes; and of these with mixed ones, for a job
-	   that does. */
+	/* Columns, a number per leaf: usable nodes; idle nodes, for jobs that
+	   do not share nodes; idle and mixed nodes, for jobs that do. */
 	uint16_t *usable, *free_alone, *free_shared;
 	uint64_t *reach; /* bitmap: leaves with any node of the set */
 	uint32_t no_leaf_usable, no_leaf_free_alone, no_leaf_free_shared;
@@ -59,14 +58,15 @@ struct np_counts {
 /*
  * ---- Problem: the input of one decision, and its memory ----
  *
- * After problem_init() only the memory and the counts grow. A set of nodes
- * is counted once.
+ * After problem_init() only memory and counts are added. Each set of nodes is
+ * counted at most once.
  */
 
 #define NP_NONE UINT32_MAX
 
 struct np_problem {
 	const struct np_snapshot *snapshot;
+	const struct np_job *job;	  /* of the snapshot */
 	const struct np_slowdowns *table; /* predictions */
 	struct np_policy policy;
 	const struct np_outcome *outcome; /* per job; held_sec is filled in */
@@ -75,11 +75,12 @@ struct np_problem {
 	const struct np_leaves *leaves; /* of the snapshot */
 	size_t n_leaves, n_switches;
 	size_t leaf_words; /* words of a bitmap of leaves */
-	uint8_t rail_bit[NP_LEAVES_MAX_RAILS]; /* np_slowdowns_profile.rails */
+	uint8_t rail_bit[NP_LEAVES_MAX_RAILS]; /* of each rail, as in
+						  np_slowdowns_profile.rails */
 
 	struct np_counts **counts; /* per set of the snapshot; NULL: not yet */
-	uint16_t *leaf_usable, *leaf_free; /* of each leaf: usable and idle
-					      nodes */
+	uint16_t *leaf_usable, *leaf_free; /* usable, and idle, nodes of each
+					      leaf */
 	uint32_t *leaf_order; /* leaves, most idle nodes first */
 	uint32_t *private_owner; /* owners of jobs that only they see,
 				    ascending */
@@ -144,7 +145,7 @@ struct np_user_load {
 };
 
 struct np_leaf_loads {
-	struct np_problem *p;
+	struct np_problem *problem;
 	/* Jobs that everybody sees, and jobs that only their owner sees. */
 	struct np_leaf_jobs public, private;
 	/* By private owner, then leaf; owner i begins at first_user_load[i]. */
@@ -179,9 +180,9 @@ struct np_class {
 	bool trusted;
 	uint32_t owner; /* NP_ANY_OWNER where it makes no difference */
 	struct np_class_max public_max, full_max;
-	bool self;  /* two of its jobs conflict on some leaf */
+	bool self_conflict; /* two of its jobs conflict on some leaf */
 	bool conflict_free; /* certainly conflicts with nothing at all */
-	bool known, conflicts; /* cached result of class_conflicts() */
+	bool conflicts_known, conflicts; /* cached by class_conflicts() */
 	uint32_t n_compared; /* number of classes that its bitmaps cover */
 	uint32_t job;	/* id of its first job */
 	uint32_t n;	/* jobs and array tasks in the snapshot */
@@ -196,7 +197,7 @@ struct np_class {
 	struct np_class_loads full;
 
 	uint16_t *n_holders; /* per leaf: jobs and groups that hold it, i.e.
-				class_hold() less class_drop() */
+				class_take() less class_release() */
 	uint16_t *n_held;    /* per switch: leaves of it that are held */
 	/* Bitmaps. */
 	uint64_t *open; /* leaves that no running job closes to it */
@@ -206,7 +207,7 @@ struct np_class {
 };
 
 struct np_classes {
-	struct np_problem *p;
+	struct np_problem *problem;
 	struct np_leaf_loads *loads;
 	struct np_class *at;
 	size_t n, capacity;
@@ -227,23 +228,24 @@ struct np_classes {
 	uint64_t *open_on; /* sealed classes that no running job keeps off */
 };
 
-static uint64_t load_from_user(const struct np_leaf_loads *l,
-			       const struct np_user_load *e, uint32_t profile,
-			       uint32_t touch, const struct np_leaf_job *but);
+static uint64_t load_from_user(const struct np_leaf_loads *loads,
+			       const struct np_user_load *load,
+			       uint32_t profile, uint32_t touch,
+			       const struct np_leaf_job *except);
 
 /* ---- Counts ---- */
 
-/* The bits of word k that are positions first to end - 1. */
-static uint64_t word_mask(uint32_t first, uint32_t end, size_t k)
+/* Mask of the positions first to end - 1 in one word of a bitmap. */
+static uint64_t word_mask(uint32_t first, uint32_t end, size_t word)
 {
-	uint64_t m = ~UINT64_C(0);
-	size_t base = k * NP_BITS_WORD;
+	uint64_t mask = ~UINT64_C(0);
+	size_t base = word * NP_BITS_WORD;
 
 	if (first > base)
-		m &= ~UINT64_C(0) << (first - base);
+		mask &= ~UINT64_C(0) << (first - base);
 	if (end < base + NP_BITS_WORD)
-		m &= (UINT64_C(1) << (end - base)) - 1;
-	return m;
+		mask &= (UINT64_C(1) << (end - base)) - 1;
+	return mask;
 }
 
 struct count {
@@ -262,15 +264,13 @@ static struct count count_range(const struct np_snapshot *snapshot,
 		return count;
 	for (size_t k = first / NP_BITS_WORD; k <= (end - 1) / NP_BITS_WORD;
 	     k++) {
-		uint64_t w = set[k] & word_mask(first, end, k);
+		uint64_t nodes = set[k] & word_mask(first, end, k);
 
-		count.any |= w != 0;
-		count.usable +=
-			(unsigned)__builtin_popcountll(w & snapshot->usable[k]);
-		count.idle +=
-			(unsigned)__builtin_popcountll(w & snapshot->idle[k]);
-		count.idle_or_mixed += (unsigned)__builtin_popcountll(
-			w & snapshot->idle_or_mixed[k]);
+		count.any |= nodes != 0;
+		count.usable += np_bits_popcount(nodes & snapshot->usable[k]);
+		count.idle += np_bits_popcount(nodes & snapshot->idle[k]);
+		count.idle_or_mixed +=
+			np_bits_popcount(nodes & snapshot->idle_or_mixed[k]);
 	}
 	return count;
 }
@@ -302,8 +302,8 @@ static void counts_fill(const struct np_snapshot *snapshot, const uint64_t *set,
 	counts->no_leaf_free_shared = got.idle_or_mixed;
 }
 
-/* Keep the n largest numbers in best[], largest first. */
-static void keep_best(uint32_t *best, uint32_t n, uint32_t number)
+/* Insert a number into best[], the n largest so far in descending order. */
+static void keep_largest(uint32_t *best, uint32_t n, uint32_t number)
 {
 	for (uint32_t k = 0; k < n && number; k++)
 		if (number > best[k]) {
@@ -315,32 +315,32 @@ static void keep_best(uint32_t *best, uint32_t n, uint32_t number)
 }
 
 /*
- * Sum of one column of counts over some leaves, plus the nodes without a leaf.
- * switches > 0: of only so many switches of the first rail, those with the most
- * nodes; the nodes without a leaf then count as one more switch to choose.
+ * Sum of one column of counts over the leaves in set[], plus the nodes without
+ * a leaf. If switches is not 0, only so many switches of the first rail count,
+ * those with the most nodes; the nodes without a leaf then count as one more.
  */
-static uint64_t counts_sum(const struct np_leaves *l, uint32_t switches,
+static uint64_t counts_sum(const struct np_leaves *leaves, uint32_t switches,
 			   const uint16_t *column, uint32_t no_leaf,
-			   const uint64_t *leaves)
+			   const uint64_t *set)
 {
 	uint32_t best[NP_COUNTS_MAX_SWITCHES] = { no_leaf };
-	uint32_t n = 0, last = NP_NO_LEAF; /* nodes of the last switch */
+	uint32_t nodes = 0, last = NP_NO_LEAF; /* nodes of the last switch */
 	uint64_t sum = 0;
 
 	if (!switches || switches > NP_COUNTS_MAX_SWITCHES) {
-		NP_BITS_EACH(leaf, leaves, l->words)
+		NP_BITS_EACH(leaf, set, leaves->words)
 			sum += column[leaf];
 		return sum + no_leaf;
 	}
-	NP_BITS_EACH(leaf, leaves, l->words) {
-		if (l->switches[l->first_switch[leaf]] != last) {
-			keep_best(best, switches, n);
-			n = 0;
-			last = l->switches[l->first_switch[leaf]];
+	NP_BITS_EACH(leaf, set, leaves->words) {
+		if (leaves->switches[leaves->first_switch[leaf]] != last) {
+			keep_largest(best, switches, nodes);
+			nodes = 0;
+			last = leaves->switches[leaves->first_switch[leaf]];
 		}
-		n += column[leaf];
+		nodes += column[leaf];
 	}
-	keep_best(best, switches, n);
+	keep_largest(best, switches, nodes);
 	for (uint32_t k = 0; k < switches; k++)
 		sum += best[k];
 	return sum;
@@ -348,14 +348,14 @@ static uint64_t counts_sum(const struct np_leaves *l, uint32_t switches,
 
 /* ---- Switches of a leaf ---- */
 
-/* Each switch of a leaf, as uint32_t *sw. */
+/* For each switch of a leaf; sw points to its number. */
 #define EACH_SWITCH(sw, l, leaf)					\
 	for (const uint32_t *all_ = (l)->switches,			\
 			    *sw = all_ + (l)->first_switch[leaf],	\
 			    *end_ = all_ + (l)->first_switch[(leaf) + 1]; \
 	     sw < end_; sw++)
 
-/* Each leaf of a switch, as uint32_t *leaf. */
+/* For each leaf of a switch; leaf points to its number. */
 #define EACH_LEAF(leaf, l, sw)						\
 	for (const uint32_t *all_ = (l)->leaves_below,			\
 			    *leaf = all_ + (l)->first_leaf[sw],		\
@@ -406,8 +406,8 @@ static void problem_free(struct np_problem *problem)
 }
 
 /* Whether a job has a profile that counts, at least for its owner's jobs. */
-static bool problem_knows(const struct np_problem *problem,
-			  const struct np_job *job)
+static bool profile_counts(const struct np_problem *problem,
+			   const struct np_job *job)
 {
 	const struct np_slowdowns_profile *profile;
 
@@ -418,24 +418,24 @@ static bool problem_knows(const struct np_problem *problem,
 }
 
 /* Whether other users' jobs take a job with a known profile into account. */
-static bool problem_trusted(const struct np_problem *problem,
-			    const struct np_job *job)
+static bool is_public(const struct np_problem *problem,
+		      const struct np_job *job)
 {
 	return problem->table->profile[job->profile].trusted &&
 	       !(job->flags & NP_JOB_UNPROVED);
 }
 
 /* Whether a job is in mode enforce, or treated as if it were. */
-static bool problem_enforced(const struct np_problem *problem,
-			     const struct np_job *job)
+static bool is_enforced(const struct np_problem *problem,
+			const struct np_job *job)
 {
 	return job->mode == NP_MODE_ENFORCE ||
 	       (problem->what_if && job->mode == NP_MODE_ADVISE);
 }
 
 /* Whether a job was held back as long as the policy allows in its mode. */
-static bool problem_hold_expired(const struct np_problem *problem,
-				 const struct np_job *job, double held_sec)
+static bool hold_expired(const struct np_problem *problem,
+			 const struct np_job *job, double held_sec)
 {
 	return held_sec >= (job->mode == NP_MODE_PREFER ?
 				    NP_PLACEMENT_PATIENCE_SEC :
@@ -446,14 +446,14 @@ static bool problem_hold_expired(const struct np_problem *problem,
  * Why placement does not decide about a job; 0 (NP_WHY_RUNNING) if it does, or
  * if the job is running.
  */
-static enum np_why problem_exempt(const struct np_problem *problem,
-				  const struct np_job *job, int64_t now_sec)
+static enum np_why why_exempt(const struct np_problem *problem,
+			      const struct np_job *job, int64_t now_sec)
 {
 	if (job->state == NP_JOB_RUNNING)
 		return NP_WHY_RUNNING;
 	if (job->mode == NP_MODE_OFF)
 		return NP_WHY_OFF;
-	if (!problem_knows(problem, job))
+	if (!profile_counts(problem, job))
 		return NP_WHY_UNKNOWN;
 	if (job->flags & NP_JOB_NODELIST)
 		return NP_WHY_NODELIST;
@@ -471,7 +471,7 @@ static enum np_why problem_exempt(const struct np_problem *problem,
 }
 
 /* Counts with all arrays allocated, for counts_fill(). NULL: out of memory. */
-static struct np_counts *problem_counts_new(struct np_problem *problem)
+static struct np_counts *counts_new(struct np_problem *problem)
 {
 	struct np_counts *counts = problem_alloc(problem, 1, sizeof(*counts));
 	uint16_t *n = problem_alloc(problem, 3 * problem->n_leaves, sizeof(*n));
@@ -488,11 +488,11 @@ static struct np_counts *problem_counts_new(struct np_problem *problem)
 }
 
 /* Counts of a set of the snapshot; NULL: out of memory. */
-static const struct np_counts *problem_counts(struct np_problem *problem,
-					      uint32_t set)
+static const struct np_counts *counts_of(struct np_problem *problem,
+					 uint32_t set)
 {
 	if (!problem->counts[set]) {
-		struct np_counts *counts = problem_counts_new(problem);
+		struct np_counts *counts = counts_new(problem);
 
 		if (!counts)
 			return NULL;
@@ -518,7 +518,7 @@ static int count_leaves(struct np_problem *problem)
 {
 	uint64_t *all = problem_alloc(
 		problem, problem->snapshot->leaves->node_words, sizeof(*all));
-	struct np_counts *counts = problem_counts_new(problem);
+	struct np_counts *counts = counts_new(problem);
 
 	if (!all || !counts)
 		return -ENOMEM;
@@ -543,7 +543,7 @@ static size_t count_unproved(const struct np_problem *problem)
 	size_t n = 0;
 
 	for (uint32_t i = 0; i < problem->snapshot->n_jobs; i++)
-		n += !!(problem->snapshot->job[i].flags & NP_JOB_UNPROVED);
+		n += !!(problem->job[i].flags & NP_JOB_UNPROVED);
 	return n;
 }
 
@@ -551,7 +551,7 @@ static size_t count_unproved(const struct np_problem *problem)
  * Collect the owners of jobs that others do not see. A profile that is not
  * trusted has one owner, so one job of it is enough. 0 or -ENOMEM.
  */
-static int gather_private(struct np_problem *problem)
+static int gather_private_owners(struct np_problem *problem)
 {
 	bool *seen = problem_alloc(problem, problem->table->n, sizeof(*seen));
 
@@ -561,10 +561,9 @@ static int gather_private(struct np_problem *problem)
 	if (!seen || !problem->private_owner)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < problem->snapshot->n_jobs; i++) {
-		const struct np_job *job = &problem->snapshot->job[i];
+		const struct np_job *job = &problem->job[i];
 
-		if (!problem_knows(problem, job) ||
-		    problem_trusted(problem, job))
+		if (!profile_counts(problem, job) || is_public(problem, job))
 			continue;
 		if (!problem->table->profile[job->profile].trusted) {
 			if (seen[job->profile])
@@ -579,9 +578,9 @@ static int gather_private(struct np_problem *problem)
 }
 
 /* Whether the job's usable candidate nodes suffice, whatever else runs. */
-static bool problem_feasible(const struct np_problem *problem,
-			     const struct np_job *job,
-			     const struct np_counts *counts)
+static bool is_feasible(const struct np_problem *problem,
+			const struct np_job *job,
+			const struct np_counts *counts)
 {
 	uint64_t usable = counts->all_usable;
 
@@ -592,7 +591,10 @@ static bool problem_feasible(const struct np_problem *problem,
 	return usable >= job->nodes_min;
 }
 
-/* A rail that no profile names has no bit; all jobs load one without a name. */
+/*
+ * Set the bit of each rail. A rail that no profile names has none. All jobs
+ * load the rail without a name.
+ */
 static void set_rail_bits(struct np_problem *problem)
 {
 	const struct np_slowdowns_rails *rails = &problem->table->rails;
@@ -617,14 +619,10 @@ static int problem_init(struct np_problem *problem,
 			const struct np_problem *other)
 {
 	*problem = (struct np_problem){
-		.snapshot = snapshot,
-		.table = slowdowns,
-		.policy = *policy,
-		.outcome = outcome,
+		.snapshot = snapshot, .job = snapshot->job, .table = slowdowns,
+		.policy = *policy, .outcome = outcome, .what_if = what_if,
 		.limit = np_slowdowns_limit(policy->max_slowdown),
-		.what_if = what_if,
-		.leaves = snapshot->leaves,
-		.n_leaves = snapshot->leaves->n,
+		.leaves = snapshot->leaves, .n_leaves = snapshot->leaves->n,
 		.n_switches = snapshot->leaves->n_switches,
 		.leaf_words = snapshot->leaves->words,
 	};
@@ -640,7 +638,7 @@ static int problem_init(struct np_problem *problem,
 	if (other)
 		memcpy(problem->counts, other->counts,
 		       snapshot->set.n * sizeof(*problem->counts));
-	return count_leaves(problem) ? -ENOMEM : gather_private(problem);
+	return count_leaves(problem) ? -ENOMEM : gather_private_owners(problem);
 }
 
 /* ---- Leaf loads ---- */
@@ -650,7 +648,7 @@ static bool leaf_job_of(const struct np_problem *problem,
 			const struct np_job *job, struct np_leaf_job *leaf_job)
 {
 	int32_t profile = job->profile;
-	bool known = problem_knows(problem, job);
+	bool known = profile_counts(problem, job);
 	const struct np_slowdowns_profile *slowdowns_profile;
 
 	if (job->state != NP_JOB_RUNNING)
@@ -663,17 +661,14 @@ static bool leaf_job_of(const struct np_problem *problem,
 	if (slowdowns_profile->inert)
 		return false;
 	*leaf_job = (struct np_leaf_job){
-		.profile = (uint16_t)profile,
-		.n = 1,
-		.job = job->id,
+		.profile = (uint16_t)profile, .n = 1, .job = job->id,
 		.touch =
 			(job->flags & NP_JOB_SHARES_NODES ? NP_TOUCH_NODE : 0) |
 			(job->n_leaves > 1 ? NP_TOUCH_UPLINK : 0),
 		/* The profile that stands for unknown jobs was chosen by an
 		   administrator and is therefore visible to everybody. */
-		.owner = !known || problem_trusted(problem, job) ?
-				 NP_ANY_OWNER :
-				 job->owner,
+		.owner = !known || is_public(problem, job) ? NP_ANY_OWNER :
+							     job->owner,
 	};
 	return true;
 }
@@ -742,8 +737,9 @@ static struct np_leaf_jobs *public_or_private(struct np_leaf_loads *loads,
 }
 
 /*
- * List the switches that a running job loads in sw[], each once. mark: per
- * switch, not yet the stamp. Returns how many.
+ * List in sw[] the switches that a running job loads, each once, and return how
+ * many. mark[] has a number per switch, equal to stamp if it is listed already;
+ * each call needs a new stamp.
  */
 static uint32_t loaded_switches(const struct np_problem *problem,
 				const struct np_job *job, uint32_t profile,
@@ -753,10 +749,11 @@ static uint32_t loaded_switches(const struct np_problem *problem,
 
 	for (uint32_t k = 0; k < job->n_leaves; k++)
 		EACH_SWITCH(at, problem->leaves, job->leaf[k])
-	if (mark[*at] != stamp && loads_rail(problem, profile, *at)) {
-		mark[*at] = stamp;
-		sw[n++] = *at;
-	}
+			if (mark[*at] != stamp &&
+			    loads_rail(problem, profile, *at)) {
+				mark[*at] = stamp;
+				sw[n++] = *at;
+			}
 	return n;
 }
 
@@ -766,8 +763,8 @@ static uint32_t loaded_switches(const struct np_problem *problem,
  */
 static int gather_jobs(struct np_leaf_loads *loads)
 {
-	struct np_problem *problem = loads->p;
-	const struct np_job *job = problem->snapshot->job;
+	struct np_problem *problem = loads->problem;
+	const struct np_job *job = problem->job;
 	uint32_t *mark =
 		problem_alloc(problem, problem->n_switches, sizeof(*mark));
 	uint32_t *sw = problem_alloc(problem, problem->n_switches, sizeof(*sw)),
@@ -809,19 +806,20 @@ static int gather_jobs(struct np_leaf_loads *loads)
 	return 0;
 }
 
-/* Load on a job of entry r by the public jobs on a leaf, except itself. */
+/* Load on one job of an entry by the other public jobs on a leaf. */
 static uint32_t load_of(const struct np_leaf_loads *loads,
-			const struct np_leaf_job *r, size_t leaf)
+			const struct np_leaf_job *victim, size_t leaf)
 {
 	const struct np_leaf_jobs *jobs = &loads->public;
 	uint64_t sum = 0;
 
 	for (uint32_t k = jobs->first[leaf]; k < jobs->first[leaf + 1]; k++) {
-		const struct np_leaf_job *x = &jobs->at[k];
+		const struct np_leaf_job *other = &jobs->at[k];
 
-		sum += (uint64_t)(x == r ? x->n - 1 : x->n) *
-		       np_slowdowns_pair(loads->p->table, r->profile, r->touch,
-					 x->profile, x->touch);
+		sum += (uint64_t)(other == victim ? other->n - 1 : other->n) *
+		       np_slowdowns_pair(loads->problem->table, victim->profile,
+					 victim->touch, other->profile,
+					 other->touch);
 	}
 	return np_slowdowns_clamp(sum);
 }
@@ -829,23 +827,22 @@ static uint32_t load_of(const struct np_leaf_loads *loads,
 /* Compute the loads of a leaf's entries, and which are sensitive. */
 static void load_leaf(struct np_leaf_loads *loads, size_t leaf)
 {
-	struct np_leaf_jobs *jobs = &loads->public, *private = &loads->private;
+	struct np_leaf_jobs *jobs = &loads->public, *own = &loads->private;
 	uint32_t to = jobs->first[leaf];
 
 	for (uint32_t k = jobs->first[leaf]; k < jobs->first[leaf + 1]; k++)
 		jobs->at[k].load = load_of(loads, &jobs->at[k], leaf);
-	for (uint32_t k = private->first[leaf]; k < private->first[leaf + 1];
-	     k++)
-	private->at[k].load = load_of(loads, &private->at[k], leaf);
+	for (uint32_t k = own->first[leaf]; k < own->first[leaf + 1]; k++)
+		own->at[k].load = load_of(loads, &own->at[k], leaf);
 	/*
 	 * Move the sensitive ones to the front. Conflicts are checked between
 	 * two arrivals at most, hence twice the largest load.
 	 */
 	for (uint32_t k = to; k < jobs->first[leaf + 1]; k++) {
 		struct np_leaf_job job = jobs->at[k];
-		uint32_t most = loads->p->table->most[job.profile];
+		uint32_t most = loads->problem->table->most[job.profile];
 
-		if (!most || job.load + 2 * most <= loads->p->limit)
+		if (!most || job.load + 2 * most <= loads->problem->limit)
 			continue;
 		jobs->at[k] = jobs->at[to];
 		jobs->at[to++] = job;
@@ -853,10 +850,10 @@ static void load_leaf(struct np_leaf_loads *loads, size_t leaf)
 	jobs->sensitive[leaf] = to - jobs->first[leaf];
 }
 
-/* Make the packed lists of entries that slow any profile. */
+/* Make the packed lists of entries that slow any profile. 0 or -ENOMEM. */
 static int pack_aggressors(struct np_leaf_loads *loads)
 {
-	struct np_problem *problem = loads->p;
+	struct np_problem *problem = loads->problem;
 	struct np_leaf_jobs *jobs = &loads->public;
 	uint32_t n = 0;
 
@@ -893,8 +890,8 @@ static uint32_t end_of_owner(const struct np_leaf_jobs *jobs, uint32_t at,
 	return at;
 }
 
-/* The number of a job in the order; an array and its tasks have the same. */
-static uint32_t order_number(const struct np_job *job)
+/* A job's number in the order of precedence; all tasks of an array have one. */
+static uint32_t array_or_job_id(const struct np_job *job)
 {
 	return job->array ? job->array : job->id;
 }
@@ -903,14 +900,14 @@ static uint32_t order_number(const struct np_job *job)
  * The order in which Slurm considers pending jobs: by priority, age and number.
  * Below 0 if x comes first.
  */
-static int order_precedence(const struct np_job *x, const struct np_job *y)
+static int compare_precedence(const struct np_job *x, const struct np_job *y)
 {
 	if (x->priority != y->priority)
 		return x->priority > y->priority ? -1 : 1;
 	if (x->submit_sec != y->submit_sec)
 		return x->submit_sec < y->submit_sec ? -1 : 1;
-	if (order_number(x) != order_number(y))
-		return order_number(x) < order_number(y) ? -1 : 1;
+	if (array_or_job_id(x) != array_or_job_id(y))
+		return array_or_job_id(x) < array_or_job_id(y) ? -1 : 1;
 	/* A task that was split off an array has a higher id than the rest,
 	   which must not come first and take the leaves of that task. */
 	if (x->task != y->task)
@@ -922,31 +919,31 @@ static int by_precedence(const void *a, const void *b, void *arg)
 {
 	uint32_t i = *(const uint32_t *)a, k = *(const uint32_t *)b;
 	const struct np_job *job = arg;
-	int order = order_precedence(&job[i], &job[k]);
+	int order = compare_precedence(&job[i], &job[k]);
 
 	return order ? order : i < k ? -1 : i > k;
 }
 
 /* Sort n indices of jobs by precedence. */
-static void order_jobs(const struct np_snapshot *snapshot, uint32_t *job,
-		       size_t n)
+static void sort_by_precedence(const struct np_snapshot *snapshot,
+			       uint32_t *job, size_t n)
 {
 	qsort_r(job, n, sizeof(*job), by_precedence, snapshot->job);
 }
 
-/* Whether a job may start now. */
-static bool order_ready(const struct np_snapshot *snapshot,
-			const struct np_job *job)
+/* Whether Slurm may start a job now. */
+static bool may_start_now(const struct np_snapshot *snapshot,
+			  const struct np_job *job)
 {
 	return job->state == NP_JOB_READY &&
 	       job->eligible_sec <= snapshot->now_sec;
 }
 
 /* Index of key among n ascending numbers; n if it is not there. */
-static size_t order_find(const uint32_t *number, size_t n, uint32_t key)
+static size_t find_number(const uint32_t *number, size_t n, uint32_t key)
 {
-	const uint32_t *at = n ? bsearch(&key, number, n, sizeof(key),
-					 np_order_u32) : NULL;
+	const uint32_t *at =
+		n ? bsearch(&key, number, n, sizeof(key), np_order_u32) : NULL;
 
 	return at ? (size_t)(at - number) : n;
 }
@@ -958,32 +955,33 @@ static size_t order_find(const uint32_t *number, size_t n, uint32_t key)
 static uint32_t fill_user_loads(struct np_leaf_loads *loads)
 {
 	const struct np_leaf_jobs *jobs = &loads->private;
-	const struct np_problem *problem = loads->p;
+	const struct np_problem *problem = loads->problem;
 	uint32_t *first = loads->first_user_load, from_user = 0, end;
 
 	for (int pass = 0; pass < 2; pass++) {
 		for (uint32_t leaf = 0; leaf < problem->n_switches; leaf++)
 			for (uint32_t k = jobs->first[leaf];
 			     k < jobs->first[leaf + 1]; k = end) {
-				size_t o = order_find(problem->private_owner,
-						      problem->n_private,
-						      jobs->at[k].owner);
+				size_t owner = find_number(
+					problem->private_owner,
+					problem->n_private, jobs->at[k].owner);
 
 				end = end_of_owner(jobs, k,
 						   jobs->first[leaf + 1]);
 				if (!pass) {
-					first[o + 2]++;
+					first[owner + 2]++;
 					continue;
 				}
-				loads->user_load[first[o + 1]++] =
+				loads->user_load[first[owner + 1]++] =
 					(struct np_user_load){ leaf, k, end,
 							       from_user };
 				from_user += end - k +
 					     loads->public.first[leaf + 1] -
 					     loads->public.first[leaf];
 			}
-		for (size_t o = 0; !pass && o < problem->n_private; o++)
-			first[o + 2] += first[o + 1];
+		for (size_t owner = 0; !pass && owner < problem->n_private;
+		     owner++)
+			first[owner + 2] += first[owner + 1];
 	}
 	return from_user;
 }
@@ -1010,7 +1008,7 @@ static void apply_user_load(struct np_leaf_loads *loads,
 
 static int make_user_loads(struct np_leaf_loads *loads)
 {
-	struct np_problem *problem = loads->p;
+	struct np_problem *problem = loads->problem;
 
 	loads->first_user_load = problem_alloc(problem, problem->n_private + 2,
 					       sizeof(*loads->first_user_load));
@@ -1035,7 +1033,7 @@ static int leaf_loads_init(struct np_leaf_loads *loads,
 {
 	size_t n = problem->n_switches + 2;
 
-	loads->p = problem;
+	loads->problem = problem;
 	loads->public.first = problem_alloc(problem, n, sizeof(uint32_t));
 	loads->private.first = problem_alloc(problem, n, sizeof(uint32_t));
 	loads->public.sensitive = problem_alloc(problem, n, sizeof(uint32_t));
@@ -1051,9 +1049,9 @@ static int leaf_loads_init(struct np_leaf_loads *loads,
 static const struct np_user_load *
 user_loads_of(const struct np_leaf_loads *loads, uint32_t owner, size_t *n)
 {
-	const struct np_problem *problem = loads->p;
+	const struct np_problem *problem = loads->problem;
 	size_t at =
-		order_find(problem->private_owner, problem->n_private, owner);
+		find_number(problem->private_owner, problem->n_private, owner);
 
 	*n = at < problem->n_private ? loads->first_user_load[at + 1] -
 					       loads->first_user_load[at] :
@@ -1061,19 +1059,19 @@ user_loads_of(const struct np_leaf_loads *loads, uint32_t owner, size_t *n)
 	return *n ? loads->user_load + loads->first_user_load[at] : NULL;
 }
 
-/* Load of a user's private jobs on one leaf, less one job of entry `but`. */
+/* Load of a user's private jobs on a leaf, less one job of entry `except`. */
 static uint64_t load_from_user(const struct np_leaf_loads *loads,
 			       const struct np_user_load *load,
 			       uint32_t profile, uint32_t touch,
-			       const struct np_leaf_job *but)
+			       const struct np_leaf_job *except)
 {
 	uint64_t sum = 0;
 
 	for (uint32_t k = load->first; k < load->end; k++) {
 		const struct np_leaf_job *job = &loads->private.at[k];
 
-		sum += (uint64_t)(job == but ? job->n - 1 : job->n) *
-		       np_slowdowns_pair(loads->p->table, profile, touch,
+		sum += (uint64_t)(job == except ? job->n - 1 : job->n) *
+		       np_slowdowns_pair(loads->problem->table, profile, touch,
 					 job->profile, job->touch);
 	}
 	return sum;
@@ -1087,39 +1085,41 @@ static int by_leaf(const void *key, const void *load)
 	return x < user_load->leaf ? -1 : x > user_load->leaf;
 }
 
-/*
- * Load of the private jobs that an owner has on a leaf, less one job of entry
- * `but`.
- */
+/* The same of the private jobs that an owner has on a leaf. */
 static uint64_t load_from_owner(const struct np_leaf_loads *loads,
 				uint32_t profile, uint32_t touch, uint32_t leaf,
-				uint32_t owner, const struct np_leaf_job *but)
+				uint32_t owner,
+				const struct np_leaf_job *except)
 {
 	size_t n;
 	const struct np_user_load *load = user_loads_of(loads, owner, &n);
 
 	if (n)
 		load = bsearch(&leaf, load, n, sizeof(*load), by_leaf);
-	return load ? load_from_user(loads, load, profile, touch, but) : 0;
+	return load ? load_from_user(loads, load, profile, touch, except) : 0;
 }
 
-/*
- * Note that a job that everybody sees may arrive on a leaf; see
- * np_leaf_job.extra.
- */
+/* Load on a job of an entry by a job whose row of caused loads is given. */
+static uint16_t load_on(const struct np_leaf_job *job, const uint16_t *caused,
+			uint32_t touch)
+{
+	return np_slowdowns_at(caused, job->profile, job->touch & touch);
+}
+
+/* Note a possible arrival of a public job on a leaf, in np_leaf_job.extra. */
 static void note_arrival(struct np_leaf_loads *loads, uint32_t leaf,
 			 uint32_t profile, uint32_t touch)
 {
-	const uint16_t *caused = np_slowdowns_caused(loads->p->table, profile);
+	const uint16_t *caused =
+		np_slowdowns_caused(loads->problem->table, profile);
 	struct np_leaf_job *job = loads->public.at + loads->public.first[leaf];
 	uint32_t n = loads->public.sensitive[leaf];
 
 	for (uint32_t i = 0; i < n; i++) {
-		uint16_t x = np_slowdowns_at(caused, job[i].profile,
-					     job[i].touch & touch);
+		uint16_t added = load_on(&job[i], caused, touch);
 
-		if (x > job[i].extra)
-			job[i].extra = x;
+		if (added > job[i].extra)
+			job[i].extra = added;
 	}
 }
 
@@ -1133,28 +1133,28 @@ static void clear_arrivals(struct np_leaf_loads *loads, uint32_t leaf)
 }
 
 /*
- * Whether a running job on the leaf would be slowed too much by one more
- * arrival together with one that was noted.
+ * Whether one more arrival, together with one that was noted, would slow a
+ * running job on the leaf too much.
  */
 static bool is_leaf_full(const struct np_leaf_loads *loads, uint32_t leaf,
 			 uint32_t profile, uint32_t touch)
 {
-	const uint16_t *caused = np_slowdowns_caused(loads->p->table, profile);
+	const uint16_t *caused =
+		np_slowdowns_caused(loads->problem->table, profile);
 	const struct np_leaf_job *job =
 		loads->public.at + loads->public.first[leaf];
 
 	for (uint32_t k = 0; k < loads->public.sensitive[leaf]; k++) {
-		uint32_t x = np_slowdowns_at(caused, job[k].profile,
-					     job[k].touch & touch);
+		uint32_t added = load_on(&job[k], caused, touch);
 
-		if (x && job[k].extra &&
-		    job[k].load + x + job[k].extra > loads->p->limit)
+		if (added && job[k].extra &&
+		    job[k].load + added + job[k].extra > loads->problem->limit)
 			return true;
 	}
 	return false;
 }
 
-/* The largest load of the jobs on a leaf that everybody sees. */
+/* The largest load of the public jobs on a leaf. */
 static uint32_t leaf_load_worst(const struct np_leaf_loads *loads, size_t leaf)
 {
 	const struct np_leaf_jobs *jobs = &loads->public;
@@ -1172,27 +1172,29 @@ static uint32_t pair_load(const struct np_classes *classes,
 			  const struct np_class *victim,
 			  const struct np_class *co)
 {
-	return np_slowdowns_pair(classes->p->table, victim->profile,
+	return np_slowdowns_pair(classes->problem->table, victim->profile,
 				 victim->touch, co->profile, co->touch);
 }
 
-/* The owner whose private jobs count: one that is common to both classes. */
-static uint32_t common_owner(const struct np_class *a, const struct np_class *b)
+/* The owner, common to both classes, whose private jobs count. */
+static uint32_t common_owner(const struct np_class *class,
+			     const struct np_class *other)
 {
-	return !b || a->owner == b->owner ? a->owner : NP_ANY_OWNER;
+	return !other || class->owner == other->owner ? class->owner :
+							NP_ANY_OWNER;
 }
 
-/* Loads of a that count when jobs of b are considered as well. */
-static const struct np_class_loads *
-loads_with(const struct np_class *a, const struct np_class *b)
+/* Loads of a class that count if jobs of the other are considered as well. */
+static const struct np_class_loads *loads_with(const struct np_class *class,
+					       const struct np_class *other)
 {
-	return a->owner == b->owner ? &a->full : &a->public;
+	return class->owner == other->owner ? &class->full : &class->public;
 }
 
 /* The worst violation of the limit found so far. */
 struct worst {
-	uint64_t load; /* 0: none */
-	bool self;     /* the victim is the job in question */
+	uint64_t load;		/* 0: none */
+	bool self;		/* the victim is the job in question */
 	uint32_t other, victim; /* job ids */
 };
 
@@ -1200,221 +1202,240 @@ static void raise_worst(const struct np_classes *classes, struct worst *worst,
 			uint64_t load, bool self, uint32_t other,
 			uint32_t victim)
 {
-	if (load > classes->p->limit && load > worst->load)
+	if (load > classes->problem->limit && load > worst->load)
 		*worst = (struct worst){ load, self, other, victim };
 }
 
 /* Find the running job on a leaf that slows a class most. */
 static void worst_aggressor(const struct np_classes *classes,
 			    const struct np_class *class,
-			    const struct np_leaf_jobs *on, uint32_t leaf,
-			    uint64_t *most, uint32_t *job)
+			    const struct np_leaf_jobs *jobs, uint32_t leaf,
+			    uint64_t *most, uint32_t *aggressor)
 {
-	for (uint32_t k = on->first[leaf]; k < on->first[leaf + 1]; k++) {
-		const struct np_leaf_job *leaf_job = &on->at[k];
+	for (uint32_t k = jobs->first[leaf]; k < jobs->first[leaf + 1]; k++) {
+		const struct np_leaf_job *leaf_job = &jobs->at[k];
 		uint64_t load = (uint64_t)leaf_job->n *
-				np_slowdowns_pair(classes->p->table,
+				np_slowdowns_pair(classes->problem->table,
 						  class->profile, class->touch,
 						  leaf_job->profile,
 						  leaf_job->touch);
 
-		if (on == &classes->loads->private &&
+		if (jobs == &classes->loads->private &&
 		    leaf_job->owner != class->owner)
 			continue;
 		if (load > *most) {
 			*most = load;
-			*job = leaf_job->job;
+			*aggressor = leaf_job->job;
 		}
 	}
 }
 
-/* Check the running jobs on a leaf as victims of a, or of a and b together. */
+/* Check the running jobs on a leaf as victims of one class or of two. */
 static void check_jobs(const struct np_classes *classes,
-		       const struct np_leaf_jobs *on, const struct np_class *a,
-		       const struct np_class *b, uint32_t leaf,
+		       const struct np_leaf_jobs *jobs,
+		       const struct np_class *class,
+		       const struct np_class *other, uint32_t leaf,
 		       struct worst *worst)
 {
 	const struct np_leaf_loads *loads = classes->loads;
-	const uint16_t *from_a =
-		np_slowdowns_caused(classes->p->table, a->profile);
-	const uint16_t *from_b =
-		np_slowdowns_caused(classes->p->table, (b ? b : a)->profile);
-	uint32_t owner = common_owner(a, b);
+	const uint16_t *caused =
+		np_slowdowns_caused(classes->problem->table, class->profile);
+	const uint16_t *other_caused = np_slowdowns_caused(
+		classes->problem->table, (other ? other : class)->profile);
+	uint32_t owner = common_owner(class, other);
 
-	for (uint32_t k = on->first[leaf]; k < on->first[leaf + 1]; k++) {
-		const struct np_leaf_job *job = &on->at[k];
-		uint32_t x, y;
+	for (uint32_t k = jobs->first[leaf]; k < jobs->first[leaf + 1]; k++) {
+		const struct np_leaf_job *job = &jobs->at[k];
+		uint32_t load, other_load;
 
-		if (on == &loads->private && job->owner != owner)
+		if (jobs == &loads->private && job->owner != owner)
 			continue;
-		x = np_slowdowns_at(from_a, job->profile,
-				    job->touch & a->touch);
-		y = !b ? 0 :
-			 np_slowdowns_at(from_b, job->profile,
-					 job->touch & b->touch);
-		if (!x || (b && !y))
+		load = load_on(job, caused, class->touch);
+		other_load = other ? load_on(job, other_caused, other->touch) :
+				     0;
+		if (!load || (other && !other_load))
 			continue;
 		raise_worst(classes, worst,
-			    job->load + x + y +
+			    job->load + load + other_load +
 				    load_from_owner(loads, job->profile,
 						    job->touch, leaf, owner,
 						    job),
-			    false, b ? b->job : job->job, job->job);
+			    false, other ? other->job : job->job, job->job);
 	}
 }
 
-/* Check a and b themselves as victims. */
+/* Check the classes themselves as victims; other may be NULL. */
 static void check_classes(const struct np_classes *classes,
-			  const struct np_class *a, const struct np_class *b,
-			  uint32_t leaf, struct worst *worst)
+			  const struct np_class *class,
+			  const struct np_class *other, uint32_t leaf,
+			  struct worst *worst)
 {
 	uint64_t most = 0;
-	uint32_t who = 0, ab, ba;
+	uint32_t job = 0, suffered, caused;
 
-	if (!b) {
-		worst_aggressor(classes, a, &classes->loads->public, leaf,
-				&most, &who);
-		worst_aggressor(classes, a, &classes->loads->private, leaf,
-				&most, &who);
-		raise_worst(classes, worst, a->full.load[leaf], true, who, 0);
+	if (!other) {
+		worst_aggressor(classes, class, &classes->loads->public, leaf,
+				&most, &job);
+		worst_aggressor(classes, class, &classes->loads->private, leaf,
+				&most, &job);
+		raise_worst(classes, worst, class->full.load[leaf], true, job,
+			    0);
 		return;
 	}
-	ab = pair_load(classes, a, b);
-	ba = pair_load(classes, b, a);
-	if (ab)
-		raise_worst(classes, worst, loads_with(a, b)->load[leaf] + ab,
-			    true, b->job, 0);
-	if (ba)
-		raise_worst(classes, worst, loads_with(b, a)->load[leaf] + ba,
-			    false, b->job, b->job);
+	suffered = pair_load(classes, class, other);
+	caused = pair_load(classes, other, class);
+	if (suffered)
+		raise_worst(classes, worst,
+			    loads_with(class, other)->load[leaf] + suffered,
+			    true, other->job, 0);
+	if (caused)
+		raise_worst(classes, worst,
+			    loads_with(other, class)->load[leaf] + caused,
+			    false, other->job, other->job);
 }
 
-/* Whether a or b would be slowed too much by the other and what runs there. */
+/* Whether either class is slowed too much by the other and what runs there. */
 static bool exceeds_directly(const struct np_classes *classes,
-			     const struct np_class *a, const struct np_class *b,
-			     uint32_t leaf)
+			     const struct np_class *class,
+			     const struct np_class *other, uint32_t leaf)
 {
-	uint32_t ab = pair_load(classes, a, b), ba = pair_load(classes, b, a);
+	uint32_t suffered = pair_load(classes, class, other);
+	uint32_t caused = pair_load(classes, other, class);
+	uint32_t limit = classes->problem->limit;
 
-	return (ab && loads_with(a, b)->load[leaf] + ab > classes->p->limit) ||
-	       (ba && loads_with(b, a)->load[leaf] + ba > classes->p->limit);
+	return (suffered &&
+		loads_with(class, other)->load[leaf] + suffered > limit) ||
+	       (caused &&
+		loads_with(other, class)->load[leaf] + caused > limit);
 }
 
-/* Quick test: certainly no running job there is slowed too much by both. */
+/* Quick test: certainly both together slow no running job there too much. */
 static bool no_third_victim(const struct np_classes *classes,
-			    const struct np_class *a, const struct np_class *b,
-			    uint32_t leaf)
+			    const struct np_class *class,
+			    const struct np_class *other, uint32_t leaf)
 {
-	const struct np_class_loads *va = loads_with(a, b),
-				    *vb = loads_with(b, a);
+	const struct np_class_loads *loads = loads_with(class, other),
+				    *other_loads = loads_with(other, class);
 
-	return !va->added[leaf] || !vb->added[leaf] ||
-	       va->victim[leaf] + vb->added[leaf] <=
-		       (int64_t)classes->p->limit ||
-	       vb->victim[leaf] + va->added[leaf] <= (int64_t)classes->p->limit;
+	return !loads->added[leaf] || !other_loads->added[leaf] ||
+	       loads->victim[leaf] + other_loads->added[leaf] <=
+		       (int64_t)classes->problem->limit ||
+	       other_loads->victim[leaf] + loads->added[leaf] <=
+		       (int64_t)classes->problem->limit;
 }
 
 /* Whether the running jobs on a leaf close it to a class. */
 static bool is_closed(const struct np_classes *classes,
 		      const struct np_class *class, uint32_t leaf)
 {
-	return class->full.load[leaf] > classes->p->limit ||
-	       class->full.victim[leaf] > classes->p->limit;
+	return class->full.load[leaf] > classes->problem->limit ||
+	       class->full.victim[leaf] > classes->problem->limit;
 }
 
 /*
- * Whether class a must avoid a leaf because of the jobs running there (b:
- * NP_NONE), or must avoid pending jobs of class b there. cause (may be NULL) is
- * set if so.
+ * Whether a class must avoid pending jobs of another one on a leaf, or, if
+ * other_id is NP_NONE, the jobs running there. If so, cause (may be NULL) is
+ * set.
  */
-static bool class_avoids(const struct np_classes *classes, uint32_t a,
-			 uint32_t b, uint32_t leaf, struct np_cause *cause)
+static bool class_avoids(const struct np_classes *classes, uint32_t id,
+			 uint32_t other_id, uint32_t leaf,
+			 struct np_cause *cause)
 {
-	const struct np_class *ka = &classes->at[a];
-	const struct np_class *kb = b == NP_NONE ? NULL : &classes->at[b];
+	const struct np_class *class = &classes->at[id];
+	const struct np_class *other =
+		other_id == NP_NONE ? NULL : &classes->at[other_id];
 	struct worst worst = { 0 };
-	/* Mostly the loads of the classes tell. Otherwise, and for the cause,
-	   the running jobs there are checked one by one. */
-	bool certain = kb ? exceeds_directly(classes, ka, kb, leaf) :
-			    is_closed(classes, ka, leaf);
+	/* The loads of the classes mostly suffice. Where they do not, and to
+	   find the cause, the running jobs are checked one by one. */
+	bool certain = other ? exceeds_directly(classes, class, other, leaf) :
+			       is_closed(classes, class, leaf);
 
-	if (!certain && (!kb || no_third_victim(classes, ka, kb, leaf)))
+	if (!certain &&
+	    (!other || no_third_victim(classes, class, other, leaf)))
 		return false;
 	if (certain && !cause)
 		return true;
 	if (cause)
-		check_classes(classes, ka, kb, leaf, &worst);
-	check_jobs(classes, &classes->loads->public, ka, kb, leaf, &worst);
-	if (common_owner(ka, kb) != NP_ANY_OWNER)
-		check_jobs(classes, &classes->loads->private, ka, kb, leaf,
-			   &worst);
+		check_classes(classes, class, other, leaf, &worst);
+	check_jobs(classes, &classes->loads->public, class, other, leaf,
+		   &worst);
+	if (common_owner(class, other) != NP_ANY_OWNER)
+		check_jobs(classes, &classes->loads->private, class, other,
+			   leaf, &worst);
 	if (worst.load && cause)
 		*cause = (struct np_cause){
-			.why = kb ? NP_WHY_FROM_PENDING : NP_WHY_FROM_RUNNING,
-			.leaf = leaf,
-			.other = worst.other,
-			.victim = worst.victim,
-			.victim_self = worst.self,
+			.why = other ? NP_WHY_FROM_PENDING :
+				       NP_WHY_FROM_RUNNING,
+			.leaf = leaf, .other = worst.other,
+			.victim = worst.victim, .victim_self = worst.self,
 			.slowdown = np_slowdowns_from_load(
 				np_slowdowns_clamp(worst.load)),
 		};
 	return worst.load != 0;
 }
 
-/* Whether the jobs of two classes, or of one (b: a), load a switch. */
-static bool both_load(const struct np_classes *classes, uint32_t a, uint32_t b,
-		      uint32_t sw)
+/* Whether jobs of both classes, which may be the same, load a switch. */
+static bool both_load(const struct np_classes *classes, uint32_t class,
+		      uint32_t other, uint32_t sw)
 {
-	return loads_rail(classes->p, classes->at[a].profile, sw) &&
-	       loads_rail(classes->p, classes->at[b].profile, sw);
+	return loads_rail(classes->problem, classes->at[class].profile, sw) &&
+	       loads_rail(classes->problem, classes->at[other].profile, sw);
+}
+
+/* Whether a class may have to avoid another one somewhere. */
+static bool is_relevant(const struct np_classes *classes, uint32_t class,
+			uint32_t other)
+{
+	return np_bits_test(classes->relevant + class * classes->words, other);
 }
 
 /*
- * Whether a job of one class conflicts with one of the other on any of these
- * leaves, whichever of them has to yield; a may be b.
+ * Whether a job of one class conflicts with one of the other, which may be the
+ * same, on any of these leaves, whichever of them has to yield.
  */
-static bool class_conflict_on(const struct np_classes *classes, uint32_t a,
-			      uint32_t b, const uint64_t *leaves)
+static bool conflict_on(const struct np_classes *classes, uint32_t class,
+			uint32_t other, const uint64_t *leaves)
 {
-	if (a == b)
-		return np_bits_intersect(classes->at[a].one_only_leaves, leaves,
-					 classes->p->leaf_words);
-	if (!np_bits_test(classes->relevant + a * classes->words, b) &&
-	    !np_bits_test(classes->relevant + b * classes->words, a))
+	if (class == other)
+		return np_bits_intersect(classes->at[class].one_only_leaves,
+					 leaves, classes->problem->leaf_words);
+	if (!is_relevant(classes, class, other) &&
+	    !is_relevant(classes, other, class))
 		return false;
-	NP_BITS_EACH(leaf, leaves, classes->p->leaf_words)
-	EACH_SWITCH(sw, classes->p->leaves, leaf)
-	if (both_load(classes, a, b, *sw) &&
-	    class_avoids(classes, a, b, *sw, NULL))
-		return true;
+	NP_BITS_EACH(leaf, leaves, classes->problem->leaf_words)
+		EACH_SWITCH(sw, classes->problem->leaves, leaf)
+			if (both_load(classes, class, other, *sw) &&
+			    class_avoids(classes, class, other, *sw, NULL))
+				return true;
 	return false;
 }
 
 /*
- * Whether class a must avoid a switch because of what runs there, or because of
- * the classes that hold it now.
+ * Whether a class must avoid a switch because of the classes that hold it now,
+ * or of running jobs that would suffer from both.
  */
-static bool switch_blocked(const struct np_classes *classes, uint32_t a,
+static bool switch_blocked(const struct np_classes *classes, uint32_t id,
 			   uint32_t sw)
 {
-	const struct np_class *class = &classes->at[a];
-	const uint64_t *on = classes->on_switch + sw * classes->words;
-	size_t row = a * classes->words;
+	const struct np_class *class = &classes->at[id];
+	const uint64_t *holders = classes->on_switch + sw * classes->words;
+	size_t row = id * classes->words;
 
 	for (uint32_t row_words = class->row_words; row_words;
 	     row_words &= row_words - 1) {
 		size_t w = np_bits_lowest(0, row_words);
 
-		if (on[w] & classes->hard[row + w])
+		if (holders[w] & classes->hard[row + w])
 			return true;
-		for (uint64_t m = on[w] & classes->soft[row + w]; m; m &= m - 1)
+		for (uint64_t m = holders[w] & classes->soft[row + w]; m;
+		     m &= m - 1)
 			if (exceeds_directly(classes, class,
 					     &classes->at[np_bits_lowest(w, m)],
 					     sw))
 				return true;
-		for (uint64_t m = on[w] & classes->soft_own[row + w]; m;
+		for (uint64_t m = holders[w] & classes->soft_own[row + w]; m;
 		     m &= m - 1)
-			if (class_avoids(classes, a, np_bits_lowest(w, m), sw,
+			if (class_avoids(classes, id, np_bits_lowest(w, m), sw,
 					 NULL))
 				return true;
 	}
@@ -1422,92 +1443,93 @@ static bool switch_blocked(const struct np_classes *classes, uint32_t a,
 	return is_leaf_full(classes->loads, sw, class->profile, class->touch);
 }
 
-/* Whether class a must avoid a leaf, i.e. any switch of it that it loads. */
-static bool class_blocked(const struct np_classes *classes, uint32_t a,
+/* Whether a class must avoid a leaf, i.e. any switch of it that it loads. */
+static bool class_blocked(const struct np_classes *classes, uint32_t id,
 			  uint32_t leaf)
 {
-	const struct np_class *class = &classes->at[a];
+	const struct np_class *class = &classes->at[id];
 
 	if (!np_bits_test(class->open, leaf))
 		return true;
-	EACH_SWITCH(sw, classes->p->leaves, leaf)
-	if (loads_rail(classes->p, class->profile, *sw) &&
-	    switch_blocked(classes, a, *sw))
-		return true;
+	EACH_SWITCH(sw, classes->problem->leaves, leaf)
+		if (loads_rail(classes->problem, class->profile, *sw) &&
+		    switch_blocked(classes, id, *sw))
+			return true;
 	return false;
 }
 
 /* Whether one more job of the class may use a leaf, given who holds it now. */
-static bool class_can_take(const struct np_classes *classes, uint32_t class,
+static bool class_can_take(const struct np_classes *classes, uint32_t id,
 			   const struct np_job *job, uint32_t leaf)
 {
-	const struct np_class *k = &classes->at[class];
+	const struct np_class *class = &classes->at[id];
 
-	if (np_bits_test(k->one_only_leaves, leaf))
-		EACH_SWITCH(sw, classes->p->leaves, leaf)
-	if (np_bits_test(k->one_only_switches, *sw) &&
-	    (k->n_held[*sw] || job->tasks > 1))
-		return false;
-	return !class_blocked(classes, class, leaf);
+	if (np_bits_test(class->one_only_leaves, leaf))
+		EACH_SWITCH(sw, classes->problem->leaves, leaf)
+			if (np_bits_test(class->one_only_switches, *sw) &&
+			    (class->n_held[*sw] || job->tasks > 1))
+				return false;
+	return !class_blocked(classes, id, leaf);
 }
 
 /* A class holds its first leaf of a switch. */
-static void enter_switch(struct np_classes *classes, uint32_t class,
-			 uint32_t sw)
+static void enter_switch(struct np_classes *classes, uint32_t id, uint32_t sw)
 {
-	const struct np_class *k = &classes->at[class];
+	const struct np_class *class = &classes->at[id];
 
-	np_bits_set(classes->on_switch + sw * classes->words, class);
-	if (k->trusted)
-		note_arrival(classes->loads, sw, k->profile, k->touch);
+	np_bits_set(classes->on_switch + sw * classes->words, id);
+	if (class->trusted)
+		note_arrival(classes->loads, sw, class->profile, class->touch);
 }
 
 /* A class gave up its last leaf of a switch. */
 static void leave_switch(struct np_classes *classes, uint32_t class,
 			 uint32_t sw)
 {
-	uint64_t *on = classes->on_switch + sw * classes->words;
+	uint64_t *holders = classes->on_switch + sw * classes->words;
 
-	np_bits_clear(on, class);
+	np_bits_clear(holders, class);
 	if (!classes->at[class].trusted)
 		return;
 	clear_arrivals(classes->loads, sw);
-	NP_BITS_EACH(b, on, classes->words)
-	if (classes->at[b].trusted)
-		note_arrival(classes->loads, sw, classes->at[b].profile,
-			     classes->at[b].touch);
+	NP_BITS_EACH(other, holders, classes->words)
+		if (classes->at[other].trusted)
+			note_arrival(classes->loads, sw,
+				     classes->at[other].profile,
+				     classes->at[other].touch);
 }
 
-/* Record that a job or group of the class takes a leaf. */
-static void class_hold(struct np_classes *classes, uint32_t class,
-		       uint32_t leaf)
+/* A job or group of the class takes a leaf. */
+static void class_take(struct np_classes *classes, uint32_t id, uint32_t leaf)
 {
-	struct np_class *k = &classes->at[class];
+	struct np_class *class = &classes->at[id];
 
-	if (k->n_holders[leaf] < UINT16_MAX)
-		k->n_holders[leaf]++;
-	if (np_bits_test(k->held, leaf))
+	if (class->n_holders[leaf] < UINT16_MAX)
+		class->n_holders[leaf]++;
+	if (np_bits_test(class->held, leaf))
 		return;
-	np_bits_set(k->held, leaf);
-	EACH_SWITCH(sw, classes->p->leaves, leaf)
-	if (loads_rail(classes->p, k->profile, *sw) && !k->n_held[*sw]++)
-		enter_switch(classes, class, *sw);
+	np_bits_set(class->held, leaf);
+	EACH_SWITCH(sw, classes->problem->leaves, leaf)
+		if (loads_rail(classes->problem, class->profile, *sw) &&
+		    !class->n_held[*sw]++)
+			enter_switch(classes, id, *sw);
 }
 
-/* Record that a job or group of the class gives up a leaf. */
-static void class_drop(struct np_classes *classes, uint32_t class,
-		       uint32_t leaf)
+/* A job or group of the class gives up a leaf. */
+static void class_release(struct np_classes *classes, uint32_t id,
+			  uint32_t leaf)
 {
-	struct np_class *k = &classes->at[class];
+	struct np_class *class = &classes->at[id];
 
-	if (k->n_holders[leaf] < UINT16_MAX)
-		k->n_holders[leaf]--;
-	if (k->n_holders[leaf])
+	if (class->n_holders[leaf] < UINT16_MAX)
+		class->n_holders[leaf]--;
+	if (class->n_holders[leaf])
 		return;
-	np_bits_clear(k->held, leaf);
-	EACH_SWITCH(sw, classes->p->leaves, leaf)
-	if (loads_rail(classes->p, k->profile, *sw) && !--k->n_held[*sw])
-		leave_switch(classes, class, *sw);
+	np_bits_clear(class->held, leaf);
+	EACH_SWITCH(sw, classes->problem->leaves, leaf)
+		if (loads_rail(classes->problem, class->profile, *sw) &&
+		    !--class->n_held[*sw])
+			leave_switch(classes, id, *sw);
 }
 
 /* ---- Making classes and comparing them ---- */
@@ -1524,24 +1546,27 @@ static uint8_t touch_of(const struct np_classes *classes,
 {
 	/* Slurm keeps a job under one leaf if it fits there. */
 	bool spans = job->flags & NP_JOB_SPANS ||
-		     job->nodes_min > classes->p->snapshot->leaves->largest;
+		     job->nodes_min >
+			     classes->problem->snapshot->leaves->largest;
 
 	return (job->flags & NP_JOB_SHARES_NODES ? NP_TOUCH_NODE : 0) |
 	       (spans ? NP_TOUCH_UPLINK : 0);
 }
 
-/* Whether jobs of class a take jobs of class b into account. */
-static bool is_visible(const struct np_class *a, const struct np_class *b)
+/* Whether jobs of a class take jobs of the other into account. */
+static bool is_visible(const struct np_class *class,
+		       const struct np_class *other)
 {
-	return b->trusted || (a->owner != NP_ANY_OWNER && a->owner == b->owner);
+	return other->trusted ||
+	       (class->owner != NP_ANY_OWNER && class->owner == other->owner);
 }
 
 /* Whether the owner has jobs, or a class, that others do not see. */
 static bool is_private(const struct np_classes *classes, uint32_t owner)
 {
-	const struct np_problem *problem = classes->p;
+	const struct np_problem *problem = classes->problem;
 
-	if (order_find(problem->private_owner, problem->n_private, owner) <
+	if (find_number(problem->private_owner, problem->n_private, owner) <
 	    problem->n_private)
 		return true;
 	for (size_t i = classes->n_sealed; i < classes->n; i++)
@@ -1550,45 +1575,52 @@ static bool is_private(const struct np_classes *classes, uint32_t owner)
 	return false;
 }
 
-/*
- * Allocate the loads of a class. One that slows nobody needs only its own.
- * false: out of memory.
- */
-static bool add_loads(struct np_classes *classes, bool is_aggressor,
-		      struct np_class_loads *loads)
+/* Whether a class slows jobs of any profile. */
+static bool is_aggressor(const struct np_classes *classes,
+			 const struct np_class *class)
 {
-	size_t n = classes->p->n_switches;
+	return classes->problem->table->profile[class->profile].aggressor;
+}
 
-	loads->load = problem_alloc(classes->p, is_aggressor ? 3 * n : n,
+/*
+ * Allocate the loads of a class. One that slows nobody has no victims. false:
+ * out of memory.
+ */
+static bool alloc_loads(struct np_classes *classes,
+			const struct np_class *class,
+			struct np_class_loads *loads)
+{
+	size_t n = classes->problem->n_switches;
+	bool victims = is_aggressor(classes, class);
+
+	loads->load = problem_alloc(classes->problem, victims ? 3 * n : n,
 				    sizeof(*loads->load));
 	if (!loads->load)
 		return false;
-	loads->victim = is_aggressor ? loads->load + n : classes->zeros;
-	loads->added = is_aggressor ? loads->victim + n : classes->zeros;
+	loads->victim = victims ? loads->load + n : classes->zeros;
+	loads->added = victims ? loads->victim + n : classes->zeros;
 	return true;
 }
 
 /* Allocate a class and append it; false: out of memory. */
 static bool add_class(struct np_classes *classes, struct np_class *class)
 {
-	size_t bits = classes->p->leaf_words + 1, n;
+	struct np_problem *problem = classes->problem;
+	size_t bits = problem->leaf_words + 1, n;
 	uint64_t *words = problem_alloc(
-		classes->p,
-		3 * bits + classes->p->n_switches / NP_BITS_WORD + 1,
+		problem, 3 * bits + problem->n_switches / NP_BITS_WORD + 1,
 		sizeof(*words));
-	bool is_aggressor =
-		classes->p->table->profile[class->profile].aggressor;
 
-	class->n_holders = problem_alloc(classes->p, classes->p->n_leaves,
+	class->n_holders = problem_alloc(problem, problem->n_leaves,
 					 sizeof(*class->n_holders));
-	class->n_held = problem_alloc(classes->p, classes->p->n_switches,
+	class->n_held = problem_alloc(problem, problem->n_switches,
 				      sizeof(*class->n_held));
 	if (!words || !class->n_holders || !class->n_held ||
-	    !add_loads(classes, is_aggressor, &class->public))
+	    !alloc_loads(classes, class, &class->public))
 		return false;
 	class->full = class->public;
 	if (user_loads_of(classes->loads, class->owner, &n) &&
-	    !add_loads(classes, is_aggressor, &class->full))
+	    !alloc_loads(classes, class, &class->full))
 		return false;
 	class->open = words;
 	class->one_only_leaves = words + bits;
@@ -1619,12 +1651,12 @@ static void update_max(struct np_class_max *max,
 static void set_load(const struct np_classes *classes, struct np_class *class,
 		     size_t leaf, const uint16_t *suffered)
 {
-	const struct np_leaf_jobs *on = &classes->loads->public;
+	const struct np_leaf_jobs *jobs = &classes->loads->public;
 	uint64_t load = 0;
 
-	for (uint32_t i = on->first_aggressor[leaf];
-	     i < on->first_aggressor[leaf + 1]; i++) {
-		const struct np_aggressor *aggressor = &on->aggressor[i];
+	for (uint32_t i = jobs->first_aggressor[leaf];
+	     i < jobs->first_aggressor[leaf + 1]; i++) {
+		const struct np_aggressor *aggressor = &jobs->aggressor[i];
 
 		load += (uint64_t)aggressor->n *
 			np_slowdowns_at(suffered, aggressor->profile,
@@ -1633,57 +1665,32 @@ static void set_load(const struct np_classes *classes, struct np_class *class,
 	class->public.load[leaf] = clamp16(load);
 }
 
-/* Set what a class would add to the sensitive public jobs on a leaf. */
-static void set_added(const struct np_classes *classes, struct np_class *class,
-		      size_t leaf, const uint16_t *caused)
-{
-	const struct np_leaf_jobs *on = &classes->loads->public;
-	const struct np_leaf_job *job = on->at + on->first[leaf];
-	uint32_t worst = 0, added = 0;
-
-	for (size_t i = 0; i < on->sensitive[leaf]; i++) {
-		uint32_t x = np_slowdowns_at(caused, job[i].profile,
-					     job[i].touch & class->touch);
-
-		if (!x)
-			continue;
-		if (x > added)
-			added = x;
-		if (job[i].load + x > worst)
-			worst = job[i].load + x;
-	}
-	class->public.victim[leaf] = clamp16(worst);
-	class->public.added[leaf] = (uint16_t)added;
-}
-
 /*
- * Extend the full loads of a class on one leaf by the n entries in job[], which
- * suffer from_user[] from the private jobs of the class's owner.
+ * Update the victim load of a class on a leaf, and what it adds to a victim,
+ * with the n entries in job[]. from_user[]: what each entry also suffers from
+ * private jobs of the class's owner; NULL: nothing.
  */
-static void extend_full(const struct np_classes *classes,
-			struct np_class *class, uint32_t leaf,
+static void raise_loads(const struct np_classes *classes,
+			const struct np_class *class,
+			struct np_class_loads *loads, uint32_t leaf,
 			const struct np_leaf_job *job, uint32_t n,
 			const uint32_t *from_user)
 {
 	const uint16_t *caused =
-		np_slowdowns_caused(classes->p->table, class->profile);
-	uint32_t worst = class->full.victim[leaf],
-		 added = class->full.added[leaf];
+		np_slowdowns_caused(classes->problem->table, class->profile);
 
 	for (uint32_t i = 0; i < n; i++) {
-		uint32_t x = np_slowdowns_at(caused, job[i].profile,
-					     job[i].touch & class->touch);
+		uint16_t added = load_on(&job[i], caused, class->touch);
+		uint64_t victim = (uint64_t)job[i].load + added +
+				  (from_user ? from_user[i] : 0);
 
-		if (!x)
+		if (!added)
 			continue;
-		if (x > added)
-			added = x;
-		if (job[i].load + x + from_user[i] > worst)
-			worst = clamp16((uint64_t)job[i].load + x +
-					from_user[i]);
+		if (added > loads->added[leaf])
+			loads->added[leaf] = added;
+		if (victim > loads->victim[leaf])
+			loads->victim[leaf] = clamp16(victim);
 	}
-	class->full.victim[leaf] = clamp16(worst);
-	class->full.added[leaf] = (uint16_t)added;
 }
 
 /* Set the full loads of a class on a leaf where its owner has private jobs. */
@@ -1700,30 +1707,35 @@ static void set_full_leaf(const struct np_classes *classes,
 		clamp16(class->public.load[leaf] +
 			load_from_user(loads, load, class->profile,
 				       class->touch, NULL));
-	if (classes->p->table->profile[class->profile].aggressor) {
-		extend_full(classes, class, leaf, loads->public.at + first, n,
-			    from_user);
-		extend_full(classes, class, leaf,
+	if (is_aggressor(classes, class)) {
+		raise_loads(classes, class, &class->full, leaf,
+			    loads->public.at + first, n, from_user);
+		raise_loads(classes, class, &class->full, leaf,
 			    loads->private.at + load->first,
 			    load->end - load->first, from_user + n);
 	}
 	update_max(&class->full_max, &class->full, leaf);
 }
 
-/* Whether one of two classes may suffer too much from the other somewhere. */
-static bool maybe_direct(const struct np_class_max *a, uint32_t ab,
-			 const struct np_class_max *b, uint32_t ba,
+/*
+ * Whether one of two classes may suffer too much from the other somewhere.
+ * suffered: load of the first one by the second; caused: the reverse.
+ */
+static bool maybe_direct(const struct np_class_max *most, uint32_t suffered,
+			 const struct np_class_max *other_most, uint32_t caused,
 			 uint32_t limit)
 {
-	return (ab && a->load + ab > limit) || (ba && b->load + ba > limit);
+	return (suffered && most->load + suffered > limit) ||
+	       (caused && other_most->load + caused > limit);
 }
 
 /* Whether a running job may suffer too much from both classes somewhere. */
-static bool maybe_third(const struct np_class_max *a,
-			const struct np_class_max *b, uint32_t limit)
+static bool maybe_third(const struct np_class_max *most,
+			const struct np_class_max *other_most, uint32_t limit)
 {
-	return a->added && b->added && (uint32_t)a->victim + b->added > limit &&
-	       (uint32_t)b->victim + a->added > limit;
+	return most->added && other_most->added &&
+	       (uint32_t)most->victim + other_most->added > limit &&
+	       (uint32_t)other_most->victim + most->added > limit;
 }
 
 /* Whether two jobs of a class may conflict somewhere. */
@@ -1731,34 +1743,34 @@ static bool maybe_self(const struct np_classes *classes,
 		       const struct np_class *class)
 {
 	const struct np_class_max *most = &class->full_max;
-	uint32_t pair = np_slowdowns_pair(classes->p->table, class->profile,
-					  class->touch, class->profile,
-					  class->touch);
+	uint32_t pair = np_slowdowns_pair(classes->problem->table,
+					  class->profile, class->touch,
+					  class->profile, class->touch);
 
-	return maybe_direct(most, pair, most, pair, classes->p->limit) ||
-	       maybe_third(most, most, classes->p->limit);
+	return maybe_direct(most, pair, most, pair, classes->problem->limit) ||
+	       maybe_third(most, most, classes->problem->limit);
 }
 
-/* Fill in whether a job of the class may use a leaf; with two, if two may. */
+/* Set whether a job of the class may use a leaf; with two, whether two may. */
 static void check_leaf(struct np_classes *classes, struct np_class *class,
 		       uint32_t leaf, bool two)
 {
-	uint32_t me = (uint32_t)(class - classes->at);
+	uint32_t id = (uint32_t)(class - classes->at);
 
-	EACH_SWITCH(sw, classes->p->leaves, leaf)
-	if (is_closed(classes, class, *sw))
-		return;
+	EACH_SWITCH(sw, classes->problem->leaves, leaf)
+		if (is_closed(classes, class, *sw))
+			return;
 	np_bits_set(class->open, leaf);
 	if (!two)
 		return;
-	EACH_SWITCH(sw, classes->p->leaves, leaf)
-	if (both_load(classes, me, me, *sw) &&
-	    (np_bits_test(class->one_only_switches, *sw) ||
-	     class_avoids(classes, me, me, *sw, NULL))) {
-		np_bits_set(class->one_only_switches, *sw);
-		np_bits_set(class->one_only_leaves, leaf);
-		class->self = true;
-	}
+	EACH_SWITCH(sw, classes->problem->leaves, leaf)
+		if (both_load(classes, id, id, *sw) &&
+		    (np_bits_test(class->one_only_switches, *sw) ||
+		     class_avoids(classes, id, id, *sw, NULL))) {
+			np_bits_set(class->one_only_switches, *sw);
+			np_bits_set(class->one_only_leaves, leaf);
+			class->self_conflict = true;
+		}
 }
 
 /*
@@ -1776,103 +1788,110 @@ static void set_full_loads(const struct np_classes *classes,
 	if (class->full.load == class->public.load)
 		return;
 	memcpy(class->full.load, class->public.load,
-	       (classes->p->table->profile[class->profile].aggressor ? 3 : 1) *
-		       classes->p->n_switches * sizeof(*class->full.load));
+	       (is_aggressor(classes, class) ? 3 : 1) *
+		       classes->problem->n_switches *
+		       sizeof(*class->full.load));
 	for (size_t i = 0; i < n; i++)
-		if (loads_rail(classes->p, class->profile, load[i].leaf))
+		if (loads_rail(classes->problem, class->profile, load[i].leaf))
 			set_full_leaf(classes, class, &load[i]);
 }
 
 /* Fill in what the running jobs on all leaves mean for a class. */
 static void set_loads(struct np_classes *classes, struct np_class *class)
 {
+	const struct np_problem *problem = classes->problem;
 	const uint16_t *suffered =
-		np_slowdowns_suffered(classes->p->table, class->profile);
-	const uint16_t *caused =
-		np_slowdowns_caused(classes->p->table, class->profile);
-	const struct np_slowdowns_profile *profile =
-		&classes->p->table->profile[class->profile];
-	bool suffers =
-		classes->p->table->most[class->profile]; /* from anything */
+		np_slowdowns_suffered(problem->table, class->profile);
+	const struct np_leaf_jobs *on = &classes->loads->public;
+	bool suffers = problem->table->most[class->profile]; /* from anything */
 	bool two;
 
-	if (profile->inert) {
-		for (uint32_t leaf = 0; leaf < classes->p->n_leaves; leaf++)
+	if (problem->table->profile[class->profile].inert) {
+		for (uint32_t leaf = 0; leaf < problem->n_leaves; leaf++)
 			np_bits_set(class->open, leaf);
 		return;
 	}
-	for (uint32_t sw = 0; sw < classes->p->n_switches; sw++) {
-		if (!loads_rail(classes->p, class->profile, sw))
+	for (uint32_t sw = 0; sw < problem->n_switches; sw++) {
+		if (!loads_rail(problem, class->profile, sw))
 			continue;
 		if (suffers)
 			set_load(classes, class, sw, suffered);
-		if (profile->aggressor)
-			set_added(classes, class, sw, caused);
+		if (is_aggressor(classes, class))
+			raise_loads(classes, class, &class->public, sw,
+				    on->at + on->first[sw], on->sensitive[sw],
+				    NULL);
 		update_max(&class->public_max, &class->public, sw);
 	}
 	set_full_loads(classes, class);
 	two = maybe_self(classes, class);
-	for (uint32_t leaf = 0; leaf < classes->p->n_leaves; leaf++)
+	for (uint32_t leaf = 0; leaf < problem->n_leaves; leaf++)
 		check_leaf(classes, class, leaf, two);
 }
 
 static bool class_open_everywhere(const struct np_classes *classes,
 				  uint32_t class)
 {
-	return np_bits_count(classes->at[class].open, classes->p->leaf_words) ==
-	       classes->p->n_leaves;
+	return np_bits_count(classes->at[class].open,
+			     classes->problem->leaf_words) ==
+	       classes->problem->n_leaves;
 }
 
-/* Set what a's bitmaps say of b. ab: load on a by b; ba: load on b by a. */
-static void compare_classes(struct np_classes *classes, uint32_t a, uint32_t b,
-			    uint32_t ab, uint32_t ba)
+/*
+ * Set what the bitmaps of a class say of another one. suffered: its load by the
+ * other class; caused: the reverse.
+ */
+static void compare_classes(struct np_classes *classes, uint32_t id,
+			    uint32_t other_id, uint32_t suffered,
+			    uint32_t caused)
 {
-	const struct np_class *ka = &classes->at[a], *kb = &classes->at[b];
-	const struct np_class_max *ma = &ka->public_max, *mb = &kb->public_max;
-	bool soft_own = ka->owner != NP_ANY_OWNER && ka->owner == kb->owner;
-	uint32_t limit = classes->p->limit;
-	size_t at = a * classes->words;
+	struct np_class *class = &classes->at[id];
+	const struct np_class *other = &classes->at[other_id];
+	bool soft_own = class->owner != NP_ANY_OWNER &&
+			class->owner == other->owner;
+	const struct np_class_max *most = soft_own ? &class->full_max :
+						     &class->public_max;
+	const struct np_class_max *other_most = soft_own ? &other->full_max :
+							   &other->public_max;
+	uint32_t limit = classes->problem->limit;
+	size_t at = id * classes->words;
 
-	if (!is_visible(ka, kb))
+	if (!is_visible(class, other))
 		return;
-	if (soft_own) {
-		ma = &ka->full_max;
-		mb = &kb->full_max;
-	}
-	if (ab > limit || ba > limit)
-		np_bits_set(classes->hard + at, b);
-	else if (maybe_direct(ma, ab, mb, ba, limit))
+	if (suffered > limit || caused > limit)
+		np_bits_set(classes->hard + at, other_id);
+	else if (maybe_direct(most, suffered, other_most, caused, limit))
 		np_bits_set((soft_own ? classes->soft_own : classes->soft) + at,
-			    b);
-	else if (!maybe_third(ma, mb, limit))
+			    other_id);
+	else if (!maybe_third(most, other_most, limit))
 		return;
 	else if (soft_own)
-		np_bits_set(classes->soft_own + at, b);
-	np_bits_set(classes->relevant + at, b);
-	classes->at[a].row_words |= 1u << b / NP_BITS_WORD;
+		np_bits_set(classes->soft_own + at, other_id);
+	np_bits_set(classes->relevant + at, other_id);
+	class->row_words |= 1u << other_id / NP_BITS_WORD;
 }
 
-/* Compare a class with those that were made since this was last called. */
-static void extend_row(struct np_classes *classes, uint32_t class)
+/* Compare a class with those made since the last call. */
+static void extend_row(struct np_classes *classes, uint32_t id)
 {
-	struct np_class *k = &classes->at[class];
+	struct np_class *class = &classes->at[id];
 	const uint16_t *suffered =
-		np_slowdowns_suffered(classes->p->table, k->profile);
+		np_slowdowns_suffered(classes->problem->table, class->profile);
 	const uint16_t *caused =
-		np_slowdowns_caused(classes->p->table, k->profile);
+		np_slowdowns_caused(classes->problem->table, class->profile);
 
-	k->row_words |= 1u << class / NP_BITS_WORD;
+	class->row_words |= 1u << id / NP_BITS_WORD;
 	/* A class is not in its own bitmaps: one_only_leaves and
 	   one_only_switches say where its jobs conflict with each other. */
-	for (uint32_t b = k->n_compared; b < classes->n; b++) {
-		const struct np_class *x = &classes->at[b];
-		size_t at = x->profile * NP_N_TOUCH + (x->touch & k->touch);
+	for (uint32_t k = class->n_compared; k < classes->n; k++) {
+		const struct np_class *other = &classes->at[k];
+		size_t at = other->profile * NP_N_TOUCH +
+			    (other->touch & class->touch);
 
-		if (b != class)
-			compare_classes(classes, class, b, suffered[at],
+		if (k != id)
+			compare_classes(classes, id, k, suffered[at],
 					caused[at]);
 	}
-	k->n_compared = (uint32_t)classes->n;
+	class->n_compared = (uint32_t)classes->n;
 }
 
 /*
@@ -1882,11 +1901,9 @@ static void extend_row(struct np_classes *classes, uint32_t class)
 static uint32_t class_of(struct np_classes *classes, const struct np_job *job)
 {
 	struct np_class class = {
-		.profile = (uint16_t)job->profile,
-		.touch = touch_of(classes, job),
-		.trusted = problem_trusted(classes->p, job),
-		.owner = NP_ANY_OWNER,
-		.job = job->id,
+		.profile = (uint16_t)job->profile, .job = job->id,
+		.touch = touch_of(classes, job), .owner = NP_ANY_OWNER,
+		.trusted = is_public(classes->problem, job),
 	};
 	uint32_t i;
 
@@ -1916,7 +1933,7 @@ static uint32_t class_of(struct np_classes *classes, const struct np_job *job)
 static int classes_init(struct np_classes *classes, struct np_problem *problem,
 			struct np_leaf_loads *loads)
 {
-	classes->p = problem;
+	classes->problem = problem;
 	classes->loads = loads;
 	classes->capacity = NP_PLACEMENT_MAX_CLASSES;
 	classes->at = problem_alloc(problem, classes->capacity + SPARE,
@@ -1952,141 +1969,133 @@ static int class_by_owner(const void *a, const void *b, void *at)
  */
 static uint32_t *classes_renumber(struct np_classes *classes)
 {
-	struct np_class *at =
-		problem_alloc(classes->p, classes->n + SPARE, sizeof(*at));
-	uint32_t *order = problem_alloc(classes->p, classes->n, sizeof(*order));
-	uint32_t *to = problem_alloc(classes->p, classes->n, sizeof(*to));
+	struct np_problem *problem = classes->problem;
+	struct np_class *sorted =
+		problem_alloc(problem, classes->n + SPARE, sizeof(*sorted));
+	uint32_t *order = problem_alloc(problem, classes->n, sizeof(*order));
+	uint32_t *new_id = problem_alloc(problem, classes->n, sizeof(*new_id));
 
-	if (!at || !order || !to)
+	if (!sorted || !order || !new_id)
 		return NULL;
 	for (uint32_t i = 0; i < classes->n; i++)
 		order[i] = i;
 	qsort_r(order, classes->n, sizeof(*order), class_by_owner, classes->at);
 	memset(classes->of_profile, 0xff,
-	       classes->p->table->n * sizeof(*classes->of_profile));
+	       problem->table->n * sizeof(*classes->of_profile));
 	for (uint32_t i = 0; i < classes->n; i++) {
-		to[order[i]] = i;
-		at[i] = classes->at[order[i]];
-		at[i].next = classes->of_profile[at[i].profile];
-		classes->of_profile[at[i].profile] = i;
+		new_id[order[i]] = i;
+		sorted[i] = classes->at[order[i]];
+		sorted[i].next = classes->of_profile[sorted[i].profile];
+		classes->of_profile[sorted[i].profile] = i;
 	}
-	classes->at = at;
-	return to;
+	classes->at = sorted;
+	return new_id;
 }
 
 /* Allocate the bitmaps of classes. 0 or -ENOMEM. */
-static int add_rows(struct np_classes *classes)
+static int alloc_rows(struct np_classes *classes)
 {
-	size_t cells = classes->capacity * classes->words;
+	struct np_problem *problem = classes->problem;
+	size_t words = classes->words, cells = classes->capacity * words;
 
-	classes->hard =
-		problem_alloc(classes->p, cells, sizeof(*classes->hard));
-	classes->soft =
-		problem_alloc(classes->p, cells, sizeof(*classes->soft));
-	classes->soft_own =
-		problem_alloc(classes->p, cells, sizeof(*classes->soft_own));
-	classes->relevant =
-		problem_alloc(classes->p, cells, sizeof(*classes->relevant));
-	classes->on_switch = problem_alloc(
-		classes->p, classes->p->n_switches * classes->words,
-		sizeof(*classes->on_switch));
-	classes->open_on = problem_alloc(classes->p,
-					 classes->p->n_leaves * classes->words,
-					 sizeof(*classes->open_on));
+	classes->hard = problem_alloc(problem, cells, sizeof(uint64_t));
+	classes->soft = problem_alloc(problem, cells, sizeof(uint64_t));
+	classes->soft_own = problem_alloc(problem, cells, sizeof(uint64_t));
+	classes->relevant = problem_alloc(problem, cells, sizeof(uint64_t));
+	classes->on_switch = problem_alloc(problem, problem->n_switches * words,
+					   sizeof(uint64_t));
+	classes->open_on = problem_alloc(problem, problem->n_leaves * words,
+					 sizeof(uint64_t));
 	return classes->hard && classes->soft && classes->soft_own &&
-			       classes->relevant && classes->on_switch &&
-			       classes->open_on ?
-		       0 :
-		       -ENOMEM;
+	       classes->relevant && classes->on_switch && classes->open_on ?
+		       0 : -ENOMEM;
 }
 
 /*
- * All classes of the snapshot are made: compare them with each other. A limited
- * number can still be added. Returns 0 or -ENOMEM.
+ * Compare all classes of the snapshot with each other. A limited number can be
+ * added after that. Returns 0 or -ENOMEM.
  */
 static int classes_seal(struct np_classes *classes)
 {
 	classes->n_sealed = classes->n;
 	classes->capacity = classes->n + SPARE;
 	classes->words = np_bits_words(classes->capacity);
-	if (add_rows(classes))
+	if (alloc_rows(classes))
 		return -ENOMEM;
 	for (uint32_t i = 0; i < classes->n; i++)
 		set_loads(classes, &classes->at[i]);
 	for (uint32_t i = 0; i < classes->n; i++) {
+		struct np_class *class = &classes->at[i];
+
 		extend_row(classes, i);
-		classes->at[i].conflict_free =
-			!classes->at[i].self &&
-			class_open_everywhere(classes, i);
-		NP_BITS_EACH(leaf, classes->at[i].open, classes->p->leaf_words)
-		np_bits_set(classes->open_on + leaf * classes->words, i);
+		class->conflict_free = !class->self_conflict &&
+				       class_open_everywhere(classes, i);
+		NP_BITS_EACH(leaf, class->open, classes->problem->leaf_words)
+			np_bits_set(classes->open_on + leaf * classes->words,
+				    i);
 	}
 	for (uint32_t i = 0; i < classes->n; i++)
-		NP_BITS_EACH(b, classes->relevant + i * classes->words,
+		NP_BITS_EACH(other, classes->relevant + i * classes->words,
 			     classes->words)
-	classes->at[i].conflict_free = classes->at[b].conflict_free = false;
+			classes->at[i].conflict_free =
+				classes->at[other].conflict_free = false;
 	return 0;
 }
 
-static bool is_relevant(const struct np_classes *classes, uint32_t a,
-			uint32_t b)
+/* Whether a class must avoid another one on any switch that both load. */
+static bool conflict_anywhere(const struct np_classes *classes, uint32_t class,
+			      uint32_t other)
 {
-	return np_bits_test(classes->relevant + a * classes->words, b);
-}
-
-static bool conflict_on_any_leaf(const struct np_classes *classes, uint32_t a,
-				 uint32_t b)
-{
-	for (uint32_t sw = 0; sw < classes->p->n_switches; sw++)
-		if (both_load(classes, a, b, sw) &&
-		    class_avoids(classes, a, b, sw, NULL))
+	for (uint32_t sw = 0; sw < classes->problem->n_switches; sw++)
+		if (both_load(classes, class, other, sw) &&
+		    class_avoids(classes, class, other, sw, NULL))
 			return true;
 	return false;
 }
 
 /* Whether a class conflicts with anything in the snapshot, on any leaf. */
-static bool class_conflicts(struct np_classes *classes, uint32_t class)
+static bool class_conflicts(struct np_classes *classes, uint32_t id)
 {
-	struct np_class *k = &classes->at[class];
+	struct np_class *class = &classes->at[id];
+	bool found;
 
-	if (k->conflict_free)
-		return false;
-	if (!k->known) {
-		k->known = true;
-		k->conflicts = (k->self && k->n > 1) ||
-			       !class_open_everywhere(classes, class);
-		for (uint32_t b = 0; b < classes->n && !k->conflicts; b++)
-			k->conflicts = (is_relevant(classes, class, b) ||
-					is_relevant(classes, b, class)) &&
-				       conflict_on_any_leaf(classes, class, b);
-	}
-	return k->conflicts;
+	if (class->conflict_free || class->conflicts_known)
+		return class->conflicts;
+	found = (class->self_conflict && class->n > 1) ||
+		!class_open_everywhere(classes, id);
+	for (uint32_t other = 0; other < classes->n && !found; other++)
+		found = (is_relevant(classes, id, other) ||
+			 is_relevant(classes, other, id)) &&
+			conflict_anywhere(classes, id, other);
+	class->conflicts_known = true;
+	class->conflicts = found;
+	return found;
 }
 
 /*
- * For an array whose class conflicts with itself on some leaves: the leaves
- * where its tasks may run together, as a bitmap in bits. false: these have too
- * few nodes.
+ * For an array whose class conflicts with itself on some leaves: set bits[] to
+ * the leaves where its tasks may run together. false: they have too few nodes.
  */
-static bool class_array_leaves(const struct np_classes *classes, uint32_t class,
+static bool class_array_leaves(const struct np_classes *classes, uint32_t id,
 			       const struct np_job *job,
 			       const struct np_counts *counts, uint64_t *bits)
 {
-	const struct np_class *k = &classes->at[class];
+	const struct np_class *class = &classes->at[id];
 
-	for (size_t w = 0; w < classes->p->leaf_words; w++)
-		bits[w] = counts->reach[w] & k->open[w] &
-			  ~k->one_only_leaves[w];
-	return counts_sum(classes->p->leaves, job->switches, counts->usable,
-			  counts->no_leaf_usable, bits) >= job->nodes_min;
+	for (size_t w = 0; w < classes->problem->leaf_words; w++)
+		bits[w] = counts->reach[w] & class->open[w] &
+			  ~class->one_only_leaves[w];
+	return counts_sum(classes->problem->leaves, job->switches,
+			  counts->usable, counts->no_leaf_usable,
+			  bits) >= job->nodes_min;
 }
 
 /*
  * ---- The allocation of leaves ----
  *
- * It has everything that one placement decision computes, in parts, each of
- * which depends only on those before it. It is kept for the submissions that
- * arrive until the next decision.
+ * An allocation contains everything that one placement decision computes, in
+ * parts, each of which depends only on those before it. It is kept for the
+ * submissions that arrive until the next decision.
  *
  * Conflicting groups of jobs share the leaves by three rules. They are applied
  * in turn until nothing changes. Each keeps apart every pair that must be
@@ -2154,12 +2163,12 @@ struct np_requests {
  * visibility group after the other, since a group cannot restrict one that does
  * not see it.
  *
- * Only group_hold() and group_drop() transfer leaves. Invariants:
+ * Only group_take() and group_release() transfer leaves. Invariants:
  *
  * - The counts in_free and in_usable of a subgroup, and the group's supply, are
  *   those of the leaves in the group's set.
  * - No two groups hold a leaf that their classes must not share, provided that
- *   each was taken after group_can_take() or group_clear() allowed it.
+ *   each was taken after group_can_take() or clear_leaf() allowed it.
  */
 
 /*
@@ -2180,7 +2189,8 @@ struct np_subgroup {
 	 * their group share it, in the first of them, while they hold no leaf.
 	 */
 	uint64_t free_failed, usable_failed;
-	uint32_t like, next_like; /* first such subgroup; the next one */
+	uint32_t first_alike, next_alike; /* that first one; and the first one
+					     of another kind, in a list */
 	uint32_t max_need; /* largest need of a request, nodes */
 	uint32_t first, n; /* requests, in groups.by_subgroup */
 	uint32_t n_ready;  /* of these may start; they come first */
@@ -2197,7 +2207,7 @@ struct np_group {
 	bool together;	 /* tasks of one array that do not conflict on its
 			    leaves */
 	bool placed;	 /* has a request with enough usable nodes */
-	bool widened;	 /* was offered all leaves; only vacated ones are new */
+	bool widened;	 /* was offered all leaves: only vacated ones are new */
 	uint64_t *leaves; /* that it holds */
 	uint64_t *reach;  /* leaves with candidate nodes */
 	uint64_t demand, supply; /* nodes */
@@ -2206,7 +2216,7 @@ struct np_group {
 /* The groups of one class. */
 struct np_group_class {
 	uint32_t first, last; /* groups, by precedence */
-	uint32_t like;	      /* list of its subgroups that are not alike */
+	uint32_t first_alike; /* list of the first subgroup of each kind */
 	/* Only of classes with several groups, otherwise NULL. */
 	uint32_t *last_taker; /* per leaf: the last group that took it */
 	uint64_t *all;	      /* bitmap of the groups, counted from the first
@@ -2233,7 +2243,7 @@ struct np_vgroup {
 };
 
 struct np_groups {
-	struct np_problem *p;
+	struct np_problem *problem;
 	struct np_classes *classes;
 	struct np_requests *requests;
 	struct np_group *at; /* by visibility group, then by precedence */
@@ -2276,7 +2286,7 @@ static inline struct np_class *np_group_class(const struct np_groups *groups,
 
 /* What the jobs considered so far may take, and what was decided about them. */
 struct np_prefer {
-	struct np_problem *p;
+	struct np_problem *problem;
 	struct np_classes *classes;
 	const struct np_requests *requests;
 	const struct np_groups *groups;
@@ -2306,40 +2316,36 @@ struct np_allocation {
 
 /* Add a request for each task of a job, as far as *extra allows. */
 static void add_requests(struct np_requests *requests,
-			 const struct np_problem *problem, uint32_t job,
+			 const struct np_problem *problem, uint32_t i,
 			 size_t *extra)
 {
-	const struct np_job *j = &problem->snapshot->job[job];
-	uint32_t n = j->tasks;
+	const struct np_job *job = &problem->job[i];
+	uint32_t n = job->tasks;
 
 	if (n > NP_PLACEMENT_MAX_TASKS)
 		n = NP_PLACEMENT_MAX_TASKS;
 	if (n - 1 > *extra)
 		n = (uint32_t)*extra + 1;
 	*extra -= n - 1;
-	requests->of_job[job] = (uint32_t)requests->n;
+	requests->of_job[i] = (uint32_t)requests->n;
 	for (uint32_t k = 0; k < n; k++)
 		requests->at[requests->n++] = (struct np_request){
-			.job = job,
-			.class = requests->class[job],
-			.group = NP_NONE,
-			.subgroup = NP_NONE,
-			.task = k,
-			.need = j->nodes_min,
-			.ready = order_ready(problem->snapshot, j),
+			.job = i, .class = requests->class[i],
+			.group = NP_NONE, .subgroup = NP_NONE,
+			.task = k, .need = job->nodes_min,
+			.ready = may_start_now(problem->snapshot, job),
 		};
 }
 
 /* Whether placement decides about a job. */
 static bool decides_about(const struct np_problem *problem, uint32_t i)
 {
-	const struct np_job *job = &problem->snapshot->job[i];
+	const struct np_job *job = &problem->job[i];
 
 	return job->state != NP_JOB_RUNNING &&
-	       !problem_exempt(problem, job, problem->snapshot->now_sec) &&
-	       !problem_hold_expired(problem, job,
-				     problem->outcome[i].held_sec) &&
-	       (problem_enforced(problem, job) || job->mode == NP_MODE_PREFER);
+	       !why_exempt(problem, job, problem->snapshot->now_sec) &&
+	       !hold_expired(problem, job, problem->outcome[i].held_sec) &&
+	       (is_enforced(problem, job) || job->mode == NP_MODE_PREFER);
 }
 
 /*
@@ -2363,13 +2369,12 @@ static int gather_order(struct np_requests *requests,
 		if (!decides_about(problem, i))
 			continue;
 		all[requests->n_order++] = i;
-		next_other += order_ready(problem->snapshot,
-					  &problem->snapshot->job[i]);
+		next_other +=
+			may_start_now(problem->snapshot, &problem->job[i]);
 	}
-	order_jobs(problem->snapshot, all, requests->n_order);
+	sort_by_precedence(problem->snapshot, all, requests->n_order);
 	for (size_t i = 0; i < requests->n_order; i++)
-		if (order_ready(problem->snapshot,
-				&problem->snapshot->job[all[i]]))
+		if (may_start_now(problem->snapshot, &problem->job[all[i]]))
 			requests->order[next_ready++] = all[i];
 		else
 			requests->order[next_other++] = all[i];
@@ -2381,17 +2386,17 @@ static int find_classes(struct np_requests *requests,
 			struct np_problem *problem, struct np_classes *classes)
 {
 	for (size_t i = 0; i < requests->n_order; i++) {
-		uint32_t job = requests->order[i];
-		const struct np_job *j = &problem->snapshot->job[job];
+		uint32_t index = requests->order[i];
+		const struct np_job *job = &problem->job[index];
 		const struct np_counts *counts =
-			problem_counts(problem, j->candidates);
+			counts_of(problem, job->candidates);
 
 		if (!counts)
 			return -ENOMEM;
 		if (!np_bits_any(counts->reach, problem->leaf_words) ||
-		    !problem_feasible(problem, j, counts))
+		    !is_feasible(problem, job, counts))
 			continue;
-		requests->class[job] = class_of(classes, j);
+		requests->class[index] = class_of(classes, job);
 	}
 	return 0;
 }
@@ -2404,49 +2409,50 @@ static int requests_init(struct np_requests *requests,
 			 struct np_problem *problem, struct np_classes *classes)
 {
 	size_t extra = MAX_EXTRA_REQUESTS;
-	const uint32_t *to;
+	const uint32_t *new_id;
 
 	if (gather_order(requests, problem) ||
 	    find_classes(requests, problem, classes))
 		return -ENOMEM;
-	to = classes_renumber(classes);
+	new_id = classes_renumber(classes);
 	requests->at = problem_alloc(problem,
 				     requests->n_order + MAX_EXTRA_REQUESTS,
 				     sizeof(*requests->at));
-	if (!to || !requests->at)
+	if (!new_id || !requests->at)
 		return -ENOMEM;
 	for (size_t i = 0; i < requests->n_order; i++) {
-		uint32_t job = requests->order[i];
-		const struct np_job *j = &problem->snapshot->job[job];
+		uint32_t index = requests->order[i];
+		const struct np_job *job = &problem->job[index];
 
-		if (requests->class[job] == NP_NONE)
+		if (requests->class[index] == NP_NONE)
 			continue;
-		requests->class[job] = to[requests->class[job]];
-		classes->at[requests->class[job]].n += j->tasks;
-		if (problem_enforced(problem, j))
-			add_requests(requests, problem, job, &extra);
+		requests->class[index] = new_id[requests->class[index]];
+		classes->at[requests->class[index]].n += job->tasks;
+		if (is_enforced(problem, job))
+			add_requests(requests, problem, index, &extra);
 	}
 	return 0;
 }
 
 /* ---- Groups ---- */
 
-/* Free, and usable, nodes of a subgroup on the leaves that its group holds. */
-static uint64_t group_free_in(const struct np_groups *groups,
-			      const struct np_subgroup *subgroup)
+/* Free nodes of a subgroup on the leaves that its group holds. */
+static uint64_t free_nodes(const struct np_groups *groups,
+			   const struct np_subgroup *subgroup)
 {
 	return subgroup->switches ?
-		       counts_sum(groups->p->leaves, subgroup->switches,
+		       counts_sum(groups->problem->leaves, subgroup->switches,
 				  subgroup->free, subgroup->no_leaf_free,
 				  groups->at[subgroup->group].leaves) :
 		       subgroup->in_free + subgroup->no_leaf_free;
 }
 
-static uint64_t group_usable_in(const struct np_groups *groups,
-				const struct np_subgroup *subgroup)
+/* The same for usable nodes. */
+static uint64_t usable_nodes(const struct np_groups *groups,
+			     const struct np_subgroup *subgroup)
 {
 	return subgroup->switches ?
-		       counts_sum(groups->p->leaves, subgroup->switches,
+		       counts_sum(groups->problem->leaves, subgroup->switches,
 				  subgroup->counts->usable,
 				  subgroup->counts->no_leaf_usable,
 				  groups->at[subgroup->group].leaves) :
@@ -2454,10 +2460,10 @@ static uint64_t group_usable_in(const struct np_groups *groups,
 }
 
 /* Whether the leaves of a request's group have enough usable nodes for it. */
-static bool group_served(const struct np_groups *groups,
-			 const struct np_request *request)
+static bool is_served(const struct np_groups *groups,
+		      const struct np_request *request)
 {
-	return group_usable_in(groups, &groups->subgroup[request->subgroup]) >=
+	return usable_nodes(groups, &groups->subgroup[request->subgroup]) >=
 	       request->need;
 }
 
@@ -2465,24 +2471,23 @@ static bool group_served(const struct np_groups *groups,
 static uint32_t new_group(struct np_groups *groups, uint32_t rank,
 			  bool together)
 {
-	uint32_t u = (uint32_t)groups->n++,
+	uint32_t id = (uint32_t)groups->n++,
 		 class = groups->requests->at[rank].class;
 	struct np_group_class *group_class = &groups->of_class[class];
 
-	groups->at[u] = (struct np_group){
-		.class = class,
-		.subgroup = NP_NONE,
-		.together = together,
-		.next = NP_NONE,
-		.leaves = groups->bits + 2 * u * groups->p->leaf_words,
-		.reach = groups->bits + (2 * u + 1) * groups->p->leaf_words,
+	groups->at[id] = (struct np_group){
+		.class = class, .together = together,
+		.subgroup = NP_NONE, .next = NP_NONE,
+		.leaves = groups->bits + 2 * id * groups->problem->leaf_words,
+		.reach = groups->bits +
+			 (2 * id + 1) * groups->problem->leaf_words,
 	};
 	if (group_class->first == NP_NONE)
-		group_class->first = u;
+		group_class->first = id;
 	else
-		groups->at[group_class->last].next = u;
-	group_class->last = u;
-	return u;
+		groups->at[group_class->last].next = id;
+	group_class->last = id;
+	return id;
 }
 
 /*
@@ -2491,20 +2496,21 @@ static uint32_t new_group(struct np_groups *groups, uint32_t rank,
 static uint32_t group_of(struct np_groups *groups, uint32_t rank)
 {
 	const struct np_request *request = &groups->requests->at[rank];
-	const struct np_job *job = &groups->p->snapshot->job[request->job];
-	bool alone = groups->classes->at[request->class].self;
-	bool together = alone && job->tasks > 1 &&
-			class_array_leaves(groups->classes, request->class, job,
-					   groups->p->counts[job->candidates],
-					   groups->p->scratch);
-	uint32_t u = alone ? NP_NONE : groups->of_class[request->class].first;
+	const struct np_job *job = &groups->problem->job[request->job];
+	bool alone = groups->classes->at[request->class].self_conflict;
+	bool together =
+		alone && job->tasks > 1 &&
+		class_array_leaves(groups->classes, request->class, job,
+				   groups->problem->counts[job->candidates],
+				   groups->problem->scratch);
+	uint32_t id = alone ? NP_NONE : groups->of_class[request->class].first;
 
 	if (together && request->task)
-		u = groups->requests->at[rank - 1].group;
-	if (u == NP_NONE)
-		u = new_group(groups, rank, together);
-	groups->at[u].ready |= request->ready;
-	return u;
+		id = groups->requests->at[rank - 1].group;
+	if (id == NP_NONE)
+		id = new_group(groups, rank, together);
+	groups->at[id].ready |= request->ready;
+	return id;
 }
 
 static bool has_same_candidates(const struct np_subgroup *subgroup,
@@ -2515,25 +2521,23 @@ static bool has_same_candidates(const struct np_subgroup *subgroup,
 	       subgroup->shares == !!(job->flags & NP_JOB_SHARES_NODES);
 }
 
-/*
- * Set q->like: the first such subgroup of the class, maybe the new one itself.
- */
-static void set_like(struct np_groups *groups, uint32_t subgroup,
+/* Set first_alike of a new subgroup, which may be the first of its class. */
+static void set_like(struct np_groups *groups, uint32_t id,
 		     const struct np_job *job)
 {
-	struct np_subgroup *q = &groups->subgroup[subgroup];
+	struct np_subgroup *subgroup = &groups->subgroup[id];
 	struct np_group_class *class =
-		&groups->of_class[groups->at[q->group].class];
-	uint32_t i = class->like;
+		&groups->of_class[groups->at[subgroup->group].class];
+	uint32_t i = class->first_alike;
 
 	while (i != NP_NONE && !has_same_candidates(&groups->subgroup[i], job))
-		i = groups->subgroup[i].next_like;
-	q->like = i;
+		i = groups->subgroup[i].next_alike;
+	subgroup->first_alike = i;
 	if (i != NP_NONE)
 		return;
-	q->like = subgroup;
-	q->next_like = class->like;
-	class->like = subgroup;
+	subgroup->first_alike = id;
+	subgroup->next_alike = class->first_alike;
+	class->first_alike = id;
 }
 
 /* The subgroup of a job in its group, made if needed. NP_NONE: no memory. */
@@ -2541,7 +2545,8 @@ static uint32_t subgroup_of(struct np_groups *groups, uint32_t group,
 			    const struct np_job *job)
 {
 	bool shares = job->flags & NP_JOB_SHARES_NODES;
-	const struct np_counts *counts = groups->p->counts[job->candidates];
+	const struct np_counts *counts =
+		groups->problem->counts[job->candidates];
 	struct np_subgroup *subgroup;
 	uint32_t i;
 
@@ -2556,31 +2561,31 @@ static uint32_t subgroup_of(struct np_groups *groups, uint32_t group,
 	i = (uint32_t)groups->n_subgroups++;
 	subgroup = &groups->subgroup[i];
 	*subgroup = (struct np_subgroup){
-		.counts = counts,
-		.group = group,
-		.next = groups->at[group].subgroup,
-		.set = job->candidates,
-		.switches = job->switches,
-		.shares = shares,
+		.counts = counts, .set = job->candidates,
+		.group = group, .next = groups->at[group].subgroup,
+		.switches = job->switches, .shares = shares,
 		.free = shares ? counts->free_shared : counts->free_alone,
 		.no_leaf_free = shares ? counts->no_leaf_free_shared :
 					 counts->no_leaf_free_alone,
 	};
 	np_bits_or(groups->at[group].reach, counts->reach,
-		   groups->p->leaf_words);
+		   groups->problem->leaf_words);
 	groups->at[group].subgroup = i;
 	set_like(groups, i, job);
 	return i;
 }
 
-/* Add a request to its subgroup's demand; a job's requests share it evenly. */
+/*
+ * Add a request to the demand of its subgroup. The requests of an array share
+ * the demand of all its tasks evenly.
+ */
 static void add_demand(struct np_groups *groups, struct np_request *request,
 		       struct np_subgroup *subgroup, const struct np_job *job)
 {
 	uint32_t n = job->tasks < NP_PLACEMENT_MAX_TASKS ?
 			     job->tasks :
 			     NP_PLACEMENT_MAX_TASKS;
-	uint64_t wants = groups->classes->at[request->class].self &&
+	uint64_t wants = groups->classes->at[request->class].self_conflict &&
 					 !groups->at[subgroup->group].together ?
 				 request->need :
 				 (uint64_t)request->need * job->tasks / n;
@@ -2602,7 +2607,8 @@ static int index_requests(struct np_groups *groups)
 {
 	uint32_t at = 0;
 
-	groups->by_subgroup = problem_alloc(groups->p, groups->requests->n,
+	groups->by_subgroup = problem_alloc(groups->problem,
+					    groups->requests->n,
 					    sizeof(*groups->by_subgroup));
 	if (!groups->by_subgroup)
 		return -ENOMEM;
@@ -2628,30 +2634,33 @@ static int index_requests(struct np_groups *groups)
  * Allocate for the largest possible number of groups: one per class, and one
  * per request of a class that conflicts with itself.
  */
-static int make_room(struct np_groups *groups)
+static int alloc_groups(struct np_groups *groups)
 {
-	size_t n = groups->classes->n;
+	const struct np_classes *classes = groups->classes;
+	struct np_problem *problem = groups->problem;
+	size_t n = classes->n, words = problem->leaf_words;
 
 	for (size_t i = 0; i < groups->requests->n; i++)
-		n += groups->classes->at[groups->requests->at[i].class].self;
-	groups->at = problem_alloc(groups->p, n, sizeof(*groups->at));
-	groups->bits = problem_alloc(groups->p, 2 * n * groups->p->leaf_words,
-				     sizeof(*groups->bits));
-	groups->of_class = problem_alloc(groups->p, groups->classes->n,
-					 sizeof(*groups->of_class));
-	groups->vacated = problem_alloc(groups->p, groups->p->leaf_words,
-					sizeof(*groups->vacated));
-	groups->offer = problem_alloc(groups->p, groups->p->n_leaves,
+		n += classes->at[groups->requests->at[i].class].self_conflict;
+	groups->at = problem_alloc(problem, n, sizeof(*groups->at));
+	groups->bits =
+		problem_alloc(problem, 2 * n * words, sizeof(*groups->bits));
+	groups->of_class =
+		problem_alloc(problem, classes->n, sizeof(*groups->of_class));
+	groups->vacated =
+		problem_alloc(problem, words, sizeof(*groups->vacated));
+	groups->offer = problem_alloc(problem, problem->n_leaves,
 				      sizeof(*groups->offer));
-	groups->loss = calloc(groups->classes->n * groups->p->n_leaves + 1,
+	groups->loss = calloc(classes->n * problem->n_leaves + 1,
 			      sizeof(*groups->loss));
 	if (!groups->at || !groups->bits || !groups->of_class ||
 	    !groups->vacated || !groups->offer || !groups->loss)
 		return -ENOMEM;
-	for (size_t i = 0; i < groups->classes->n; i++)
-		groups->of_class[i] = (struct np_group_class){ NP_NONE, NP_NONE,
-							       NP_NONE, NULL,
-							       NULL };
+	for (size_t i = 0; i < classes->n; i++)
+		groups->of_class[i] = (struct np_group_class){
+			.first = NP_NONE, .last = NP_NONE,
+			.first_alike = NP_NONE,
+		};
 	return 0;
 }
 
@@ -2660,10 +2669,10 @@ static size_t vgroup_of(const struct np_groups *groups, uint32_t rank)
 	const struct np_class *class =
 		&groups->classes->at[groups->requests->at[rank].class];
 
-	return class->trusted ?
-		       0 :
-		       1 + order_find(groups->p->private_owner,
-				      groups->p->n_private, class->owner);
+	return class->trusted ? 0 :
+				1 + find_number(groups->problem->private_owner,
+						groups->problem->n_private,
+						class->owner);
 }
 
 /*
@@ -2675,10 +2684,10 @@ static int gather_vgroups(struct np_groups *groups)
 	const struct np_requests *requests = groups->requests;
 	struct np_vgroup *to;
 
-	groups->n_vgroups = 1 + groups->p->n_private;
-	groups->vgroup = problem_alloc(groups->p, groups->n_vgroups + 2,
+	groups->n_vgroups = 1 + groups->problem->n_private;
+	groups->vgroup = problem_alloc(groups->problem, groups->n_vgroups + 2,
 				       sizeof(*groups->vgroup));
-	groups->by_vgroup = problem_alloc(groups->p, requests->n,
+	groups->by_vgroup = problem_alloc(groups->problem, requests->n,
 					  sizeof(*groups->by_vgroup));
 	if (!groups->vgroup || !groups->by_vgroup)
 		return -ENOMEM;
@@ -2698,7 +2707,7 @@ static int gather_vgroups(struct np_groups *groups)
 static int add_request(struct np_groups *groups, uint32_t rank)
 {
 	struct np_request *request = &groups->requests->at[rank];
-	const struct np_job *job = &groups->p->snapshot->job[request->job];
+	const struct np_job *job = &groups->problem->job[request->job];
 
 	request->group = group_of(groups, rank);
 	request->subgroup = subgroup_of(groups, request->group, job);
@@ -2721,10 +2730,10 @@ static int index_classes(struct np_groups *groups,
 		if (class->first == class->last)
 			continue;
 		if (i == class->first) {
-			class->last_taker =
-				problem_alloc(groups->p, groups->p->n_leaves,
-					      sizeof(*class->last_taker));
-			class->all = problem_alloc(groups->p, words,
+			class->last_taker = problem_alloc(
+				groups->problem, groups->problem->n_leaves,
+				sizeof(*class->last_taker));
+			class->all = problem_alloc(groups->problem, words,
 						   sizeof(*class->all));
 		}
 		if (!class->last_taker || !class->all)
@@ -2752,11 +2761,9 @@ static int groups_init(struct np_groups *groups, struct np_problem *problem,
 	int rc;
 
 	*groups = (struct np_groups){
-		.p = problem,
-		.classes = classes,
-		.requests = requests,
+		.problem = problem, .classes = classes, .requests = requests,
 	};
-	rc = make_room(groups) ? -ENOMEM : gather_vgroups(groups);
+	rc = alloc_groups(groups) ? -ENOMEM : gather_vgroups(groups);
 	for (size_t i = 0; !rc && i < groups->n_vgroups; i++)
 		rc = add_vgroup(groups, &groups->vgroup[i]);
 	return rc ? rc : index_requests(groups);
@@ -2778,39 +2785,39 @@ static void groups_free(struct np_groups *groups)
 
 /* ---- Transfer of leaves ---- */
 
-/* A group takes a leaf, whether or not it may. */
-static void group_hold(struct np_groups *groups, uint32_t group, uint32_t leaf)
+/* A group takes a leaf, without any check. */
+static void group_take(struct np_groups *groups, uint32_t id, uint32_t leaf)
 {
-	struct np_group *u = &groups->at[group];
+	struct np_group *group = &groups->at[id];
 	struct np_subgroup *subgroup;
 
-	np_bits_set(u->leaves, leaf);
-	u->supply += groups->p->leaf_usable[leaf];
-	for (uint32_t i = u->subgroup; i != NP_NONE; i = subgroup->next) {
+	np_bits_set(group->leaves, leaf);
+	group->supply += groups->problem->leaf_usable[leaf];
+	for (uint32_t i = group->subgroup; i != NP_NONE; i = subgroup->next) {
 		subgroup = &groups->subgroup[i];
 		subgroup->in_free += subgroup->free[leaf];
 		subgroup->in_usable += subgroup->counts->usable[leaf];
 	}
-	if (groups->of_class[u->class].last_taker)
-		groups->of_class[u->class].last_taker[leaf] = group;
-	class_hold(groups->classes, u->class, leaf);
+	if (groups->of_class[group->class].last_taker)
+		groups->of_class[group->class].last_taker[leaf] = id;
+	class_take(groups->classes, group->class, leaf);
 }
 
 /* A group gives up a leaf that it holds. */
-static void group_drop(struct np_groups *groups, uint32_t group, uint32_t leaf)
+static void group_release(struct np_groups *groups, uint32_t id, uint32_t leaf)
 {
-	struct np_group *u = &groups->at[group];
+	struct np_group *group = &groups->at[id];
 	struct np_subgroup *subgroup;
 
-	np_bits_clear(u->leaves, leaf);
+	np_bits_clear(group->leaves, leaf);
 	np_bits_set(groups->vacated, leaf);
-	u->supply -= groups->p->leaf_usable[leaf];
-	for (uint32_t i = u->subgroup; i != NP_NONE; i = subgroup->next) {
+	group->supply -= groups->problem->leaf_usable[leaf];
+	for (uint32_t i = group->subgroup; i != NP_NONE; i = subgroup->next) {
 		subgroup = &groups->subgroup[i];
 		subgroup->in_free -= subgroup->free[leaf];
 		subgroup->in_usable -= subgroup->counts->usable[leaf];
 	}
-	class_drop(groups->classes, u->class, leaf);
+	class_release(groups->classes, group->class, leaf);
 }
 
 /*
@@ -2823,43 +2830,44 @@ static bool own_class_on(const struct np_groups *groups,
 	const struct np_class *class = &groups->classes->at[group->class];
 
 	if (np_bits_test(class->one_only_switches, sw))
-		EACH_LEAF(leaf, groups->p->leaves, sw)
-	if (class->n_holders[*leaf] > np_bits_test(group->leaves, *leaf))
-		return true;
+		EACH_LEAF(leaf, groups->problem->leaves, sw)
+			if (class->n_holders[*leaf] >
+			    np_bits_test(group->leaves, *leaf))
+				return true;
 	return false;
 }
 
 /* Whether jobs of its own class keep a group off a leaf. */
-static bool by_own_class(const struct np_groups *groups,
-			 const struct np_group *group, uint32_t leaf)
+static bool blocked_by_own_class(const struct np_groups *groups,
+				 const struct np_group *group, uint32_t leaf)
 {
 	if (!np_bits_test(groups->classes->at[group->class].one_only_leaves,
 			  leaf))
 		return false;
 	if (group->together)
 		return true;
-	EACH_SWITCH(sw, groups->p->leaves, leaf)
-	if (own_class_on(groups, group, *sw))
-		return true;
+	EACH_SWITCH(sw, groups->problem->leaves, leaf)
+		if (own_class_on(groups, group, *sw))
+			return true;
 	return false;
 }
 
-/* Whether a group may take a leaf without anybody giving it up. */
-static bool group_can_take(const struct np_groups *groups, uint32_t group,
+/* Whether a group may take a leaf although no other gives it up. */
+static bool group_can_take(const struct np_groups *groups, uint32_t id,
 			   uint32_t leaf)
 {
-	const struct np_group *u = &groups->at[group];
+	const struct np_group *group = &groups->at[id];
 
-	if (by_own_class(groups, u, leaf))
+	if (blocked_by_own_class(groups, group, leaf))
 		return false;
 	/* The class was allowed on the leaves that it holds. */
-	return np_bits_test(groups->classes->at[u->class].held, leaf) ||
-	       !class_blocked(groups->classes, u->class, leaf);
+	return np_bits_test(groups->classes->at[group->class].held, leaf) ||
+	       !class_blocked(groups->classes, group->class, leaf);
 }
 
 /* Log a transfer for group_roll_back(). 0 or -ENOMEM. */
-static int group_log(struct np_groups *groups, uint32_t group, uint32_t leaf,
-		     bool gives)
+static int log_transfer(struct np_groups *groups, uint32_t group, uint32_t leaf,
+			bool gives)
 {
 	if (np_array_room(&groups->undo, &groups->undo_room, groups->n_undo + 1,
 			  sizeof(*groups->undo)))
@@ -2877,9 +2885,9 @@ static void group_roll_back(struct np_groups *groups, size_t n)
 			&groups->undo[--groups->n_undo];
 
 		if (last->gives)
-			group_hold(groups, last->group, last->leaf);
+			group_take(groups, last->group, last->leaf);
 		else
-			group_drop(groups, last->group, last->leaf);
+			group_release(groups, last->group, last->leaf);
 	}
 }
 
@@ -2890,24 +2898,24 @@ static void group_roll_back(struct np_groups *groups, size_t n)
 static uint32_t first_beyond(const struct np_groups *groups,
 			     const struct np_subgroup *subgroup, uint64_t nodes)
 {
-	const uint32_t *request = groups->by_subgroup + subgroup->first;
+	const uint32_t *ranks = groups->by_subgroup + subgroup->first;
 	const struct np_request *all = groups->requests->at;
-	uint32_t lo = 0, hi = subgroup->n_ready;
+	uint32_t low = 0, high = subgroup->n_ready;
 
 	if (subgroup->switches) { /* cum_nodes is each request's own need */
-		while (lo < hi && all[request[lo]].cum_nodes <= nodes)
-			lo++;
-		return lo;
+		while (low < high && all[ranks[low]].cum_nodes <= nodes)
+			low++;
+		return low;
 	}
-	while (lo < hi) {
-		uint32_t mid = (lo + hi) / 2;
+	while (low < high) {
+		uint32_t middle = (low + high) / 2;
 
-		if (all[request[mid]].cum_nodes > nodes)
-			hi = mid;
+		if (all[ranks[middle]].cum_nodes > nodes)
+			high = middle;
 		else
-			lo = mid + 1;
+			low = middle + 1;
 	}
-	return lo;
+	return low;
 }
 
 /*
@@ -2916,26 +2924,26 @@ static uint32_t first_beyond(const struct np_groups *groups,
  */
 static bool subgroup_spares(const struct np_groups *groups,
 			    const struct np_subgroup *subgroup,
-			    uint64_t had_free, uint64_t free, uint64_t had,
-			    uint64_t usable, uint32_t rank)
+			    uint64_t had_free, uint64_t free,
+			    uint64_t had_usable, uint64_t usable, uint32_t rank)
 {
-	const uint32_t *request = groups->by_subgroup + subgroup->first;
+	const uint32_t *ranks = groups->by_subgroup + subgroup->first;
 	const struct np_request *all = groups->requests->at;
 
 	for (uint32_t k = first_beyond(groups, subgroup, free);
 	     k < subgroup->n_ready; k++) {
-		const struct np_request *r = &all[request[k]];
+		const struct np_request *request = &all[ranks[k]];
 
-		if (request[k] > rank ||
-		    (!subgroup->switches && r->cum_nodes > had_free))
+		if (ranks[k] > rank ||
+		    (!subgroup->switches && request->cum_nodes > had_free))
 			break;
-		if (r->cum_nodes > free && r->cum_nodes <= had_free)
+		if (request->cum_nodes > free && request->cum_nodes <= had_free)
 			return false;
 	}
 	for (uint32_t k = 0; subgroup->max_need > usable && k < subgroup->n;
 	     k++)
-		if (request[k] < rank && all[request[k]].need > usable &&
-		    all[request[k]].need <= had)
+		if (ranks[k] < rank && all[ranks[k]].need > usable &&
+		    all[ranks[k]].need <= had_usable)
 			return false;
 	return true;
 }
@@ -2944,27 +2952,27 @@ static bool subgroup_spares(const struct np_groups *groups,
  * Whether no request of higher precedence than rank loses if its group gives up
  * a leaf.
  */
-static bool group_spares(const struct np_groups *groups, uint32_t group,
+static bool group_spares(const struct np_groups *groups, uint32_t id,
 			 uint32_t leaf, uint32_t rank)
 {
-	const struct np_group *u = &groups->at[group];
+	const struct np_group *group = &groups->at[id];
 	struct np_subgroup *subgroup;
 
-	for (uint32_t i = u->subgroup; i != NP_NONE; i = subgroup->next) {
-		uint64_t had_free, had, free, usable;
+	for (uint32_t i = group->subgroup; i != NP_NONE; i = subgroup->next) {
+		uint64_t had_free, had_usable, free, usable;
 
 		subgroup = &groups->subgroup[i];
-		had_free = group_free_in(groups, subgroup);
-		had = group_usable_in(groups, subgroup);
-		np_bits_clear(u->leaves, leaf);
-		free = subgroup->switches ? group_free_in(groups, subgroup) :
+		had_free = free_nodes(groups, subgroup);
+		had_usable = usable_nodes(groups, subgroup);
+		np_bits_clear(group->leaves, leaf);
+		free = subgroup->switches ? free_nodes(groups, subgroup) :
 					    had_free - subgroup->free[leaf];
 		usable = subgroup->switches ?
-				 group_usable_in(groups, subgroup) :
-				 had - subgroup->counts->usable[leaf];
-		np_bits_set(u->leaves, leaf);
-		if (!subgroup_spares(groups, subgroup, had_free, free, had,
-				     usable, rank))
+				 usable_nodes(groups, subgroup) :
+				 had_usable - subgroup->counts->usable[leaf];
+		np_bits_set(group->leaves, leaf);
+		if (!subgroup_spares(groups, subgroup, had_free, free,
+				     had_usable, usable, rank))
 			return false;
 	}
 	return true;
@@ -2974,46 +2982,47 @@ static bool group_spares(const struct np_groups *groups, uint32_t group,
  * Check whether all groups of a class that hold a leaf can spare it for a
  * request; with take, let them give it up. 0, -EBUSY (one cannot) or -ENOMEM.
  */
-static int clear_class(struct np_groups *groups, uint32_t rank, uint32_t class,
-		       uint32_t leaf, bool take)
+static int clear_class_on_leaf(struct np_groups *groups, uint32_t rank,
+			       uint32_t class, uint32_t leaf, bool take)
 {
 	uint32_t left = groups->classes->at[class].n_holders[leaf];
 	const uint32_t *last_taker = groups->of_class[class].last_taker;
-	uint32_t w = groups->of_class[class].first;
+	uint32_t holder = groups->of_class[class].first;
 
 	/* A single holder is most often the last one that took it. */
 	if (left == 1 && last_taker &&
 	    np_bits_test(groups->at[last_taker[leaf]].leaves, leaf))
-		w = last_taker[leaf];
-	for (; left && w != NP_NONE; w = groups->at[w].next) {
-		if (!np_bits_test(groups->at[w].leaves, leaf))
+		holder = last_taker[leaf];
+	for (; left && holder != NP_NONE; holder = groups->at[holder].next) {
+		if (!np_bits_test(groups->at[holder].leaves, leaf))
 			continue;
 		left--;
-		if (w == groups->requests->at[rank].group)
+		if (holder == groups->requests->at[rank].group)
 			continue;
 		/* With several rails, it may have given up another leaf for
 		   the same request. */
-		if ((!take || !groups->p->leaves->one_rail) &&
-		    !group_spares(groups, w, leaf, rank))
+		if ((!take || !groups->problem->leaves->one_rail) &&
+		    !group_spares(groups, holder, leaf, rank))
 			return -EBUSY;
 		if (!take)
 			continue;
-		if (group_log(groups, w, leaf, true))
+		if (log_transfer(groups, holder, leaf, true))
 			return -ENOMEM;
-		group_drop(groups, w, leaf);
+		group_release(groups, holder, leaf);
 	}
 	return 0;
 }
 
-/* clear_class() for all leaves of a switch. */
-static int clear_switch(struct np_groups *groups, uint32_t rank, uint32_t class,
-			uint32_t sw, bool take)
+/* The same for all leaves of a switch. */
+static int clear_class_on_switch(struct np_groups *groups, uint32_t rank,
+				 uint32_t class, uint32_t sw, bool take)
 {
 	int rc = 0;
 
-	EACH_LEAF(leaf, groups->p->leaves, sw)
-	if (!rc)
-		rc = clear_class(groups, rank, class, *leaf, take);
+	EACH_LEAF(leaf, groups->problem->leaves, sw)
+		if (!rc)
+			rc = clear_class_on_leaf(groups, rank, class, *leaf,
+						 take);
 	return rc;
 }
 
@@ -3021,51 +3030,56 @@ static int clear_switch(struct np_groups *groups, uint32_t rank, uint32_t class,
  * Check whether all groups that keep a request's group off a switch can spare
  * it; with take, let them give it up. 0, -EBUSY or -ENOMEM.
  */
-static int clear_all(struct np_groups *groups, uint32_t rank, uint32_t sw,
-		     bool take)
+static int clear_switch(struct np_groups *groups, uint32_t rank, uint32_t sw,
+			bool take)
 {
-	const struct np_group *me =
+	const struct np_group *group =
 		&groups->at[groups->requests->at[rank].group];
 	const struct np_classes *classes = groups->classes;
-	const uint64_t *on = classes->on_switch + sw * classes->words;
+	const uint64_t *holders = classes->on_switch + sw * classes->words;
 	const uint64_t *relevant =
-		classes->relevant + me->class * classes->words;
+		classes->relevant + group->class * classes->words;
 	int rc = 0;
 
-	if (own_class_on(groups, me, sw))
-		rc = clear_switch(groups, rank, me->class, sw, take);
-	for (uint32_t row_words = classes->at[me->class].row_words;
+	if (own_class_on(groups, group, sw))
+		rc = clear_class_on_switch(groups, rank, group->class, sw,
+					   take);
+	for (uint32_t row_words = classes->at[group->class].row_words;
 	     row_words && !rc; row_words &= row_words - 1) {
 		size_t w = np_bits_lowest(0, row_words);
+		uint64_t m = holders[w] & relevant[w];
 
-		for (uint64_t m = on[w] & relevant[w]; m && !rc; m &= m - 1) {
-			uint32_t b = np_bits_lowest(w, m);
+		for (; m && !rc; m &= m - 1) {
+			uint32_t other = np_bits_lowest(w, m);
 
-			if (!class_avoids(classes, me->class, b, sw, NULL))
+			if (!class_avoids(classes, group->class, other, sw,
+					  NULL))
 				continue;
-			rc = classes->at[b].trusted &&
-					     !classes->at[me->class].trusted ?
-				   -EBUSY :
-				   clear_switch(groups, rank, b, sw, take);
+			/* A group cannot displace one that does not see it. */
+			if (classes->at[other].trusted &&
+			    !classes->at[group->class].trusted)
+				return -EBUSY;
+			rc = clear_class_on_switch(groups, rank, other, sw,
+						   take);
 		}
 	}
 	return rc;
 }
 
-/* clear_all() for each switch of a leaf that the request's class loads. */
-static int group_clear(struct np_groups *groups, uint32_t rank, uint32_t leaf,
-		       bool take)
+/* The same for each switch of a leaf that the request's class loads. */
+static int clear_leaf(struct np_groups *groups, uint32_t rank, uint32_t leaf,
+		      bool take)
 {
-	const struct np_group *me =
+	const struct np_group *group =
 		&groups->at[groups->requests->at[rank].group];
-	const struct np_class *class = &groups->classes->at[me->class];
+	const struct np_class *class = &groups->classes->at[group->class];
 	int rc = 0;
 
-	if (me->together && np_bits_test(class->one_only_leaves, leaf))
+	if (group->together && np_bits_test(class->one_only_leaves, leaf))
 		return -EBUSY; /* its own tasks conflict there */
-	EACH_SWITCH(sw, groups->p->leaves, leaf)
-	if (!rc && loads_rail(groups->p, class->profile, *sw))
-		rc = clear_all(groups, rank, *sw, take);
+	EACH_SWITCH(sw, groups->problem->leaves, leaf)
+		if (!rc && loads_rail(groups->problem, class->profile, *sw))
+			rc = clear_switch(groups, rank, *sw, take);
 	return rc;
 }
 
@@ -3077,10 +3091,10 @@ enum want { WANT_FREE, WANT_USABLE };
 /* What "grow" tries to get for one request. */
 struct goal {
 	uint32_t rank, group; /* of the request */
-	struct np_subgroup *q;
+	struct np_subgroup *subgroup;
 	const uint16_t *column; /* nodes per leaf that count */
-	uint16_t *loss; /* groups.loss of its class */
-	uint64_t nodes; /* number to reach */
+	uint16_t *loss;		/* groups.loss of its class */
+	uint64_t nodes;		/* number to reach */
 	enum want want;
 };
 
@@ -3088,8 +3102,8 @@ struct goal {
 static uint64_t nodes_reached(const struct np_groups *groups,
 			      const struct goal *goal)
 {
-	return goal->want == WANT_FREE ? group_free_in(groups, goal->q) :
-					 group_usable_in(groups, goal->q);
+	return goal->want == WANT_FREE ? free_nodes(groups, goal->subgroup) :
+					 usable_nodes(groups, goal->subgroup);
 }
 
 /* 1 + number of classes that could use the leaf and lose it to this one. */
@@ -3118,8 +3132,9 @@ static uint16_t count_loss(const struct np_groups *groups, uint32_t class,
  */
 static uint64_t price(uint16_t loss, uint16_t nodes, uint64_t missing)
 {
-	return nodes >= missing ? (uint32_t)loss << 16 | nodes :
-	       UINT64_C(1) << 32 | (uint32_t)(uint16_t)~nodes << 16 | loss;
+	if (nodes >= missing)
+		return (uint32_t)loss << 16 | nodes;
+	return UINT64_C(1) << 32 | (uint32_t)(UINT16_MAX - nodes) << 16 | loss;
 }
 
 /* Make the list of leaves that a goal may ask for; returns their nodes. */
@@ -3130,7 +3145,7 @@ static uint64_t gather_offers(struct np_groups *groups, const struct goal *goal)
 	struct np_offer *to = groups->offer;
 	uint64_t sum = 0;
 
-	for (size_t w = 0; w < groups->p->leaf_words; w++)
+	for (size_t w = 0; w < groups->problem->leaf_words; w++)
 		for (uint64_t m = group->reach[w] & open[w] & ~group->leaves[w];
 		     m; m &= m - 1) {
 			uint32_t leaf = np_bits_lowest(w, m);
@@ -3150,13 +3165,13 @@ static uint64_t gather_offers(struct np_groups *groups, const struct goal *goal)
 }
 
 /*
- * Whether a goal cannot have a leaf. evict: not even if others give it up;
- * otherwise: not without that.
+ * Whether a goal cannot get a leaf: even if other groups give it up (evict), or
+ * unless they do.
  */
-static bool refuses(struct np_groups *groups, const struct goal *goal,
-		    bool evict, uint32_t leaf)
+static bool is_refused(struct np_groups *groups, const struct goal *goal,
+		       bool evict, uint32_t leaf)
 {
-	return evict ? group_clear(groups, goal->rank, leaf, false) :
+	return evict ? clear_leaf(groups, goal->rank, leaf, false) :
 		       !group_can_take(groups, goal->group, leaf);
 }
 
@@ -3165,7 +3180,7 @@ static bool refuses(struct np_groups *groups, const struct goal *goal,
  * is removed from the list: while leaves are taken, others only have less to
  * spare.
  */
-static uint32_t grow_pick(struct np_groups *groups, const struct goal *goal,
+static uint32_t pick_leaf(struct np_groups *groups, const struct goal *goal,
 			  bool evict, uint64_t missing)
 {
 	const struct np_offer *offer = groups->offer,
@@ -3174,14 +3189,14 @@ static uint32_t grow_pick(struct np_groups *groups, const struct goal *goal,
 	uint64_t least = UINT64_MAX;
 
 	for (; offer < end; offer++) {
-		uint64_t is = price(offer->loss, offer->nodes, missing);
+		uint64_t cost = price(offer->loss, offer->nodes, missing);
 
-		if (is < least) {
+		if (cost < least) {
 			if (!offer->nodes ||
-			    refuses(groups, goal, evict, offer->leaf))
+			    is_refused(groups, goal, evict, offer->leaf))
 				continue;
 			best = to;
-			least = is;
+			least = cost;
 		}
 		*to++ = *offer;
 	}
@@ -3193,43 +3208,43 @@ static uint32_t grow_pick(struct np_groups *groups, const struct goal *goal,
 }
 
 /*
- * Take a leaf for a goal; evict: from those who can spare it, if they can spare
- * all its switches. 0 or -errno.
+ * Take a leaf for a goal; evict: from the groups that can spare it, if all its
+ * switches can be cleared. 0 or -ENOMEM.
  */
 static int take_leaf(struct np_groups *groups, const struct goal *goal,
 		     uint32_t leaf, bool evict)
 {
 	size_t before = groups->n_undo;
-	int rc = evict ? group_clear(groups, goal->rank, leaf, true) : 0;
+	int rc = evict ? clear_leaf(groups, goal->rank, leaf, true) : 0;
 
 	if (rc == -EBUSY) {
 		group_roll_back(groups, before);
 		return 0;
 	}
 	if (!rc)
-		rc = group_log(groups, goal->group, leaf, false);
+		rc = log_transfer(groups, goal->group, leaf, false);
 	if (!rc)
-		group_hold(groups, goal->group, leaf);
+		group_take(groups, goal->group, leaf);
 	return rc;
 }
 
 /*
- * Get leaves for a request: those that nobody has to give up, and then those
- * that others can spare. Returns 1 if it got what it wants, 0 if nothing
+ * Get leaves for a request: first those that no group has to give up, then
+ * those that others can spare. Returns 1 if it got what it wants, 0 if nothing
  * changed, or -ENOMEM.
  */
-static int acquire(struct np_groups *groups, uint32_t rank, enum want want)
+static int acquire_leaves(struct np_groups *groups, uint32_t rank,
+			  enum want want)
 {
 	const struct np_request *request = &groups->requests->at[rank];
 	struct np_subgroup *subgroup = &groups->subgroup[request->subgroup];
 	struct goal goal = {
-		.rank = rank,
-		.group = request->group,
-		.q = subgroup,
-		.want = want,
+		.rank = rank, .want = want,
+		.group = request->group, .subgroup = subgroup,
 		.column = want == WANT_FREE ? subgroup->free :
 					      subgroup->counts->usable,
-		.loss = groups->loss + request->class * groups->p->n_leaves,
+		.loss = groups->loss +
+			request->class * groups->problem->n_leaves,
 		.nodes = want == WANT_FREE ? request->cum_nodes : request->need,
 	};
 	bool evict = false;
@@ -3242,7 +3257,7 @@ static int acquire(struct np_groups *groups, uint32_t rank, enum want want)
 	groups->n_undo = 0;
 	while ((have = nodes_reached(groups, &goal)) < goal.nodes && !rc) {
 		uint32_t leaf =
-			grow_pick(groups, &goal, evict, goal.nodes - have);
+			pick_leaf(groups, &goal, evict, goal.nodes - have);
 
 		if (leaf != NP_NONE)
 			rc = take_leaf(groups, &goal, leaf, evict);
@@ -3262,15 +3277,15 @@ static int acquire(struct np_groups *groups, uint32_t rank, enum want want)
  * A group that has enough nodes for none of its requests gives up all its
  * leaves. Returns whether it had any.
  */
-static bool give_up(struct np_groups *groups, uint32_t group)
+static bool give_up_leaves(struct np_groups *groups, uint32_t id)
 {
-	struct np_group *u = &groups->at[group];
-	bool any = np_bits_any(u->leaves, groups->p->leaf_words);
+	struct np_group *group = &groups->at[id];
+	bool any = np_bits_any(group->leaves, groups->problem->leaf_words);
 
-	if (u->placed)
+	if (group->placed)
 		return false;
-	NP_BITS_EACH(leaf, u->leaves, groups->p->leaf_words)
-	group_drop(groups, group, (uint32_t)leaf);
+	NP_BITS_EACH(leaf, group->leaves, groups->problem->leaf_words)
+		group_release(groups, id, (uint32_t)leaf);
 	return any;
 }
 
@@ -3288,13 +3303,13 @@ static int grow_by(struct np_groups *groups, uint32_t rank, enum want want,
 	int rc;
 
 	if (!np_bits_any(groups->at[request->group].leaves,
-			 groups->p->leaf_words))
-		subgroup = &groups->subgroup[subgroup->like];
+			 groups->problem->leaf_words))
+		subgroup = &groups->subgroup[subgroup->first_alike];
 	failed = want == WANT_FREE ? &subgroup->free_failed :
 				     &subgroup->usable_failed;
 	if (nodes >= *failed)
 		return 0;
-	rc = acquire(groups, rank, want);
+	rc = acquire_leaves(groups, rank, want);
 	if (rc < 0)
 		return rc;
 	if (!rc)
@@ -3311,17 +3326,16 @@ static int grow_request(struct np_groups *groups, uint32_t rank, bool *changed)
 		&groups->subgroup[request->subgroup];
 	int rc = 0;
 
-	if (request->ready &&
-	    group_free_in(groups, subgroup) < request->cum_nodes)
+	if (request->ready && free_nodes(groups, subgroup) < request->cum_nodes)
 		rc = grow_by(groups, rank, WANT_FREE, changed);
-	if (!rc && group_usable_in(groups, subgroup) < request->need)
+	if (!rc && usable_nodes(groups, subgroup) < request->need)
 		rc = grow_by(groups, rank, WANT_USABLE, changed);
 	return rc;
 }
 
 /* Set "placed" of the groups of a visibility group. */
-static void note_placed(struct np_groups *groups,
-			const struct np_vgroup *vgroup)
+static void update_placed(struct np_groups *groups,
+			  const struct np_vgroup *vgroup)
 {
 	for (uint32_t i = vgroup->group; i < vgroup[1].group; i++)
 		groups->at[i].placed = false;
@@ -3329,7 +3343,7 @@ static void note_placed(struct np_groups *groups,
 		const struct np_request *request =
 			&groups->requests->at[groups->by_vgroup[i]];
 
-		if (group_served(groups, request))
+		if (is_served(groups, request))
 			groups->at[request->group].placed = true;
 	}
 }
@@ -3348,9 +3362,9 @@ static int grow(struct np_groups *groups, const struct np_vgroup *vgroup,
 		if (rc)
 			return rc;
 	}
-	note_placed(groups, vgroup);
+	update_placed(groups, vgroup);
 	for (uint32_t i = vgroup->group; i < vgroup[1].group; i++)
-		*changed |= give_up(groups, i);
+		*changed |= give_up_leaves(groups, i);
 	return 0;
 }
 
@@ -3360,8 +3374,8 @@ static int grow(struct np_groups *groups, const struct np_vgroup *vgroup,
 static size_t partition_of(const struct np_prefer *prefer,
 			   const struct np_job *job)
 {
-	return order_find(prefer->partition, prefer->n_partitions,
-			  job->partition);
+	return find_number(prefer->partition, prefer->n_partitions,
+			   job->partition);
 }
 
 static uint64_t nodes_of_all_tasks(const struct np_job *job)
@@ -3381,11 +3395,11 @@ static uint32_t certainly_free(const struct np_prefer *prefer,
 	return n > prefer->reserved[leaf] ? n - prefer->reserved[leaf] : 0;
 }
 
-/* Nodes that unrestricted jobs before it may take on any of a job's leaves. */
+/* Nodes that the unrestricted jobs before a job may take on its leaves. */
 static uint64_t wanted_before(const struct np_prefer *prefer,
 			      const struct np_counts *counts)
 {
-	size_t words = prefer->p->leaf_words;
+	size_t words = prefer->problem->leaf_words;
 	uint64_t n = 0;
 
 	for (size_t i = 0; i < prefer->n_partitions; i++)
@@ -3396,15 +3410,14 @@ static uint64_t wanted_before(const struct np_prefer *prefer,
 }
 
 /* The smallest leaf that has all missing nodes, or else the largest. */
-static uint32_t prefer_pick(const struct np_prefer *prefer,
-			    const struct np_job *job, uint32_t class,
-			    const struct np_counts *counts, const uint64_t *set,
-			    uint64_t missing)
+static uint32_t pick_free_leaf(const struct np_prefer *prefer,
+			       const struct np_job *job, uint32_t class,
+			       const struct np_counts *counts,
+			       const uint64_t *set, uint64_t missing)
 {
 	uint32_t best = NP_NONE, most = 0;
 
-	NP_BITS_EACH(at, counts->reach, prefer->p->leaf_words)
-	{
+	NP_BITS_EACH(at, counts->reach, prefer->problem->leaf_words) {
 		uint32_t leaf = (uint32_t)at;
 		uint32_t n = certainly_free(prefer, job, counts, leaf);
 
@@ -3421,7 +3434,7 @@ static uint32_t prefer_pick(const struct np_prefer *prefer,
 }
 
 /*
- * Find leaves, a bitmap set[], on which a job of mode prefer is kept apart
+ * Find leaves, as a bitmap set[], on which a job in mode prefer is kept apart
  * and can still start now. false: there are none.
  */
 static bool prefer_find(const struct np_prefer *prefer,
@@ -3432,16 +3445,16 @@ static bool prefer_find(const struct np_prefer *prefer,
 	uint64_t have = 0, all = 0;
 	uint32_t leaves = 0;
 
-	if (!(prefer->p->policy.modes & 1u << NP_MODE_PREFER))
+	if (!(prefer->problem->policy.modes & 1u << NP_MODE_PREFER))
 		return false; /* wanted[] and reserved[] were not filled in */
-	memset(set, 0, prefer->p->leaf_words * sizeof(*set));
-	NP_BITS_EACH(leaf, counts->reach, prefer->p->leaf_words)
-	all += certainly_free(prefer, job, counts, (uint32_t)leaf);
+	memset(set, 0, prefer->problem->leaf_words * sizeof(*set));
+	NP_BITS_EACH(leaf, counts->reach, prefer->problem->leaf_words)
+		all += certainly_free(prefer, job, counts, (uint32_t)leaf);
 	if (all < need)
 		return false;
 	while (have < need) {
-		uint32_t leaf = prefer_pick(prefer, job, class, counts, set,
-					    need - have);
+		uint32_t leaf = pick_free_leaf(prefer, job, class, counts, set,
+					       need - have);
 
 		if (leaf == NP_NONE ||
 		    (job->switches && leaves == job->switches))
@@ -3453,59 +3466,59 @@ static bool prefer_find(const struct np_prefer *prefer,
 	return true;
 }
 
-/* A restricted job may take all its nodes on any one of its leaves. */
+/* Reserve all nodes of a restricted job on each leaf, as it may take any. */
 static void reserve_leaves(struct np_prefer *prefer, const struct np_job *job,
 			   const uint64_t *set)
 {
-	NP_BITS_EACH(leaf, set, prefer->p->leaf_words) {
+	NP_BITS_EACH(leaf, set, prefer->problem->leaf_words) {
 		uint64_t n = prefer->reserved[leaf] + nodes_of_all_tasks(job);
 
-		prefer->reserved[leaf] =
-			n < UINT32_MAX ? (uint32_t)n : UINT32_MAX;
+		prefer->reserved[leaf] = n < UINT32_MAX ? (uint32_t)n :
+							  UINT32_MAX;
 	}
 }
 
 /* Restrict a job, if that cannot delay it. 0 or -ENOMEM. */
-static int
-try_restrict(struct np_prefer *prefer, uint32_t job, uint64_t *scratch)
+static int try_restrict(struct np_prefer *prefer, uint32_t i, uint64_t *scratch)
 {
-	const struct np_job *j = &prefer->p->snapshot->job[job];
-	const struct np_counts *counts = prefer->p->counts[j->candidates];
-	uint32_t class = prefer->requests->class[job];
+	const struct np_job *job = &prefer->problem->job[i];
+	size_t words = prefer->problem->leaf_words;
+	uint32_t class = prefer->requests->class[i];
 	uint64_t *set;
 
-	if (!prefer_find(prefer, j, class, counts, scratch))
+	if (!prefer_find(prefer, job, class,
+			 prefer->problem->counts[job->candidates], scratch))
 		return 0;
-	set = problem_alloc(prefer->p, prefer->p->leaf_words, sizeof(*set));
+	set = problem_alloc(prefer->problem, words, sizeof(*set));
 	if (!set)
 		return -ENOMEM;
-	memcpy(set, scratch, prefer->p->leaf_words * sizeof(*set));
-	NP_BITS_EACH(leaf, set, prefer->p->leaf_words)
-		class_hold(prefer->classes, class, (uint32_t)leaf);
-	reserve_leaves(prefer, j, set);
-	prefer->leaves[job] = set;
+	memcpy(set, scratch, words * sizeof(*set));
+	NP_BITS_EACH(leaf, set, words)
+		class_take(prefer->classes, class, (uint32_t)leaf);
+	reserve_leaves(prefer, job, set);
+	prefer->leaves[i] = set;
 	return 0;
 }
 
 /*
- * Reserve the leaves of an enforced job; false: it is not one, or has no group.
+ * Reserve the leaves of an enforced job. false: it is none, or has no group.
  */
-static bool reserve_enforced(struct np_prefer *prefer, uint32_t job)
+static bool reserve_enforced(struct np_prefer *prefer, uint32_t index)
 {
 	const struct np_requests *all = prefer->requests;
-	uint32_t i = all->of_job[job];
+	uint32_t i = all->of_job[index];
 
 	if (i == NP_NONE || all->at[i].group == NP_NONE)
 		return false;
-	for (; i < all->n && all->at[i].job == job; i++) {
+	for (; i < all->n && all->at[i].job == index; i++) {
 		const struct np_request *request = &all->at[i];
-		bool last = i + 1 == all->n || request[1].job != job ||
+		bool last = i + 1 == all->n || request[1].job != index ||
 			    request[1].group != request->group;
 
 		/* Once per group; requests that are held take nothing. */
-		if (last && group_served(prefer->groups, request))
+		if (last && is_served(prefer->groups, request))
 			reserve_leaves(
-				prefer, &prefer->p->snapshot->job[job],
+				prefer, &prefer->problem->job[index],
 				prefer->groups->at[request->group].leaves);
 	}
 	return true;
@@ -3519,7 +3532,7 @@ static bool should_restrict(struct np_prefer *prefer, const struct np_job *job,
 			    uint32_t class)
 {
 	return job->mode == NP_MODE_PREFER && class != NP_NONE &&
-	       (prefer->classes->at[class].self ||
+	       (prefer->classes->at[class].self_conflict ||
 		class_conflicts(prefer->classes, class));
 }
 
@@ -3527,27 +3540,26 @@ static bool should_restrict(struct np_prefer *prefer, const struct np_job *job,
  * Restrict a job where that is possible, and count the nodes that it may take.
  * 0 or -ENOMEM.
  */
-static int
-account_job(struct np_prefer *prefer, uint32_t job, uint64_t *scratch)
+static int account_job(struct np_prefer *prefer, uint32_t i, uint64_t *scratch)
 {
-	const struct np_job *j = &prefer->p->snapshot->job[job];
-	size_t at = partition_of(prefer, j);
+	const struct np_job *job = &prefer->problem->job[i];
+	size_t at = partition_of(prefer, job);
 	int rc;
 
-	if (reserve_enforced(prefer, job))
+	if (reserve_enforced(prefer, i))
 		return 0;
-	if (should_restrict(prefer, j, prefer->requests->class[job])) {
-		rc = try_restrict(prefer, job, scratch);
-		if (rc || prefer->leaves[job])
+	if (should_restrict(prefer, job, prefer->requests->class[i])) {
+		rc = try_restrict(prefer, i, scratch);
+		if (rc || prefer->leaves[i])
 			return rc;
 	}
-	prefer->wanted[at] += nodes_of_all_tasks(j);
+	prefer->wanted[at] += nodes_of_all_tasks(job);
 	return 0;
 }
 
 /*
- * Count the nodes of a job that was submitted and may take them before the next
- * one does: on leaves[] if it is restricted to them, or else anywhere.
+ * Count the nodes that a submitted job may take before the next one does: on
+ * leaves[] if it is restricted to them, otherwise anywhere.
  */
 static void prefer_admit(struct np_prefer *prefer, const struct np_job *job,
 			 bool restricted, const uint64_t *leaves)
@@ -3564,33 +3576,34 @@ static void prefer_admit(struct np_prefer *prefer, const struct np_job *job,
 static int gather_partitions(struct np_prefer *prefer, const uint32_t *order,
 			     size_t n)
 {
-	uint32_t *part = problem_alloc(prefer->p, n, sizeof(*part));
+	uint32_t *part = problem_alloc(prefer->problem, n, sizeof(*part));
 
 	if (!part)
 		return -ENOMEM;
 	for (size_t i = 0; i < n; i++)
-		part[i] = prefer->p->snapshot->job[order[i]].partition;
+		part[i] = prefer->problem->job[order[i]].partition;
 	prefer->n_partitions = np_order_unique(part, n);
 	prefer->partition = part;
-	prefer->wanted = problem_alloc(prefer->p, prefer->n_partitions,
+	prefer->wanted = problem_alloc(prefer->problem, prefer->n_partitions,
 				       sizeof(*prefer->wanted));
-	prefer->reach = problem_alloc(
-		prefer->p, prefer->n_partitions * prefer->p->leaf_words,
-		sizeof(*prefer->reach));
+	prefer->reach = problem_alloc(prefer->problem,
+				      prefer->n_partitions *
+					      prefer->problem->leaf_words,
+				      sizeof(*prefer->reach));
 	return prefer->wanted && prefer->reach ? 0 : -ENOMEM;
 }
 
 /* Find the leaves that the jobs of each partition can use. 0 or -ENOMEM. */
-static int
-gather_reach(struct np_prefer *prefer, const uint32_t *order, size_t n)
+static int gather_reach(struct np_prefer *prefer, const uint32_t *order,
+			size_t n)
 {
-	size_t words = prefer->p->leaf_words;
+	size_t words = prefer->problem->leaf_words;
 
 	for (size_t i = 0; i < n; i++) {
-		const struct np_job *job = &prefer->p->snapshot->job[order[i]];
+		const struct np_job *job = &prefer->problem->job[order[i]];
 		size_t at = partition_of(prefer, job);
 		const struct np_counts *counts =
-			problem_counts(prefer->p, job->candidates);
+			counts_of(prefer->problem, job->candidates);
 
 		if (!counts)
 			return -ENOMEM;
@@ -3599,7 +3612,7 @@ gather_reach(struct np_prefer *prefer, const uint32_t *order, size_t n)
 	return 0;
 }
 
-/* Restrict the jobs of mode prefer that can be. Returns 0 or -ENOMEM. */
+/* Restrict the jobs in mode prefer where possible. Returns 0 or -ENOMEM. */
 static int prefer_init(struct np_prefer *prefer, struct np_problem *problem,
 		       struct np_classes *classes,
 		       const struct np_requests *requests,
@@ -3613,10 +3626,8 @@ static int prefer_init(struct np_prefer *prefer, struct np_problem *problem,
 	int rc;
 
 	*prefer = (struct np_prefer){
-		.p = problem,
-		.classes = classes,
-		.requests = requests,
-		.groups = groups,
+		.problem = problem, .classes = classes,
+		.requests = requests, .groups = groups,
 		.reserved = problem_alloc(problem, problem->n_leaves,
 					  sizeof(*prefer->reserved)),
 		.leaves = problem_alloc(problem, problem->snapshot->n_jobs,
@@ -3627,9 +3638,9 @@ static int prefer_init(struct np_prefer *prefer, struct np_problem *problem,
 	if (!(problem->policy.modes & 1u << NP_MODE_PREFER))
 		return 0;
 	for (uint32_t i = 0; i < problem->snapshot->n_jobs; i++)
-		if (order_ready(problem->snapshot, &problem->snapshot->job[i]))
+		if (may_start_now(problem->snapshot, &problem->job[i]))
 			order[n++] = i;
-	order_jobs(problem->snapshot, order, n);
+	sort_by_precedence(problem->snapshot, order, n);
 	rc = gather_partitions(prefer, order, n);
 	if (!rc)
 		rc = gather_reach(prefer, order, n);
@@ -3653,7 +3664,7 @@ static bool has_less(const struct np_group *a, const struct np_group *b)
  * from its first one; those that are ready come first.
  */
 struct widening {
-	struct np_groups *g;
+	struct np_groups *groups;
 	uint32_t first;
 	size_t n, n_ready, words;
 	uint64_t *want; /* per leaf a bitmap of the groups that ask for it */
@@ -3667,19 +3678,19 @@ struct widening {
 static bool can_widen(const struct widening *widening, size_t i, uint32_t leaf,
 		      uint64_t *want)
 {
-	uint32_t group = widening->first + (uint32_t)i;
-	const struct np_group *u = &widening->g->at[group];
-	const uint64_t *all = widening->g->of_class[u->class].all;
+	uint32_t id = widening->first + (uint32_t)i;
+	const struct np_group *group = &widening->groups->at[id];
+	const uint64_t *all = widening->groups->of_class[group->class].all;
 
-	if (group_can_take(widening->g, group, leaf))
+	if (group_can_take(widening->groups, id, leaf))
 		return true;
 	np_bits_clear(want, i);
 	/* A group of tasks that stay together may be refused where other
 	   groups of its class are not; with several rails, any group that
 	   holds no other leaf of the same switch. */
 	for (size_t k = 0;
-	     all && !u->together && widening->g->p->leaves->one_rail &&
-	     k < widening->words;
+	     all && !group->together &&
+	     widening->groups->problem->leaves->one_rail && k < widening->words;
 	     k++)
 		want[k] &= ~all[k];
 	return false;
@@ -3692,12 +3703,11 @@ static bool can_widen(const struct widening *widening, size_t i, uint32_t leaf,
 static bool widen_leaf(const struct widening *widening, uint32_t leaf)
 {
 	uint64_t *want = widening->want + leaf * widening->words;
-	const struct np_group *at = widening->g->at + widening->first;
+	const struct np_group *at = widening->groups->at + widening->first;
 	size_t poorest = widening->n;
 	bool any = false;
 
-	NP_BITS_EACH(i, want, widening->words)
-	{
+	NP_BITS_EACH(i, want, widening->words) {
 		if (i >= widening->n_ready)
 			break;
 		if ((poorest == widening->n ||
@@ -3706,16 +3716,17 @@ static bool widen_leaf(const struct widening *widening, uint32_t leaf)
 			poorest = i;
 	}
 	if (poorest < widening->n) {
-		group_hold(widening->g, widening->first + (uint32_t)poorest,
-			   leaf);
+		group_take(widening->groups,
+			   widening->first + (uint32_t)poorest, leaf);
 		np_bits_clear(want, poorest);
 		any = true;
 	}
 	NP_BITS_EACH(i, want, widening->words)
-	if (can_widen(widening, i, leaf, want)) {
-		group_hold(widening->g, widening->first + (uint32_t)i, leaf);
-		any = true;
-	}
+		if (can_widen(widening, i, leaf, want)) {
+			group_take(widening->groups,
+				   widening->first + (uint32_t)i, leaf);
+			any = true;
+		}
 	return any;
 }
 
@@ -3725,11 +3736,12 @@ static bool widen_leaf(const struct widening *widening, uint32_t leaf)
  */
 static void request_leaves(const struct widening *widening, size_t i)
 {
-	const struct np_group *group = &widening->g->at[widening->first + i];
-	const uint64_t *open = widening->g->classes->at[group->class].open;
-	const uint64_t *left = widening->g->vacated;
+	const struct np_group *group =
+		&widening->groups->at[widening->first + i];
+	const uint64_t *open = widening->groups->classes->at[group->class].open;
+	const uint64_t *left = widening->groups->vacated;
 
-	for (size_t k = 0; k < widening->g->p->leaf_words; k++)
+	for (size_t k = 0; k < widening->groups->problem->leaf_words; k++)
 		for (uint64_t m = group->reach[k] & open[k] &
 				  ~group->leaves[k] &
 				  (group->widened ? left[k] : ~UINT64_C(0));
@@ -3746,11 +3758,9 @@ static int widen(struct np_groups *groups, const struct np_vgroup *vgroup,
 	size_t n = vgroup[1].group - vgroup->group, words = np_bits_words(n);
 	struct np_group *group = groups->at + vgroup->group;
 	struct widening widening = {
-		.g = groups,
-		.first = vgroup->group,
-		.n = n,
-		.words = words,
-		.want = calloc(groups->p->n_leaves * words + 1,
+		.groups = groups, .first = vgroup->group,
+		.n = n, .words = words,
+		.want = calloc(groups->problem->n_leaves * words + 1,
 			       sizeof(*widening.want)),
 	};
 
@@ -3762,10 +3772,11 @@ static int widen(struct np_groups *groups, const struct np_vgroup *vgroup,
 			request_leaves(&widening, i);
 		group[i].widened = group[i].placed;
 	}
-	for (size_t i = 0; n && i < groups->p->n_leaves; i++)
-		*changed |= widen_leaf(&widening, groups->p->leaf_order[i]);
+	for (size_t i = 0; n && i < groups->problem->n_leaves; i++)
+		*changed |=
+			widen_leaf(&widening, groups->problem->leaf_order[i]);
 	memset(groups->vacated, 0,
-	       groups->p->leaf_words * sizeof(*groups->vacated));
+	       groups->problem->leaf_words * sizeof(*groups->vacated));
 	free(widening.want);
 	return 0;
 }
@@ -3774,12 +3785,13 @@ static int widen(struct np_groups *groups, const struct np_vgroup *vgroup,
 static void add_prior_leaves(const struct np_groups *groups,
 			     const struct np_request *request, uint64_t *bits)
 {
-	const struct np_job *job = &groups->p->snapshot->job[request->job];
-	const uint64_t *reach = groups->p->counts[job->candidates]->reach;
+	const struct np_job *job = &groups->problem->job[request->job];
+	const uint64_t *reach = groups->problem->counts[job->candidates]->reach;
 
-	if (request->task) /* the decision in the record is that of its first task */
+	/* The decision in an array's record is that of its first task. */
+	if (request->task)
 		return;
-	for (size_t w = 0; w < groups->p->leaf_words; w++)
+	for (size_t w = 0; w < groups->problem->leaf_words; w++)
 		if (job->prior == NP_PRIOR_UNRESTRICTED)
 			bits[w] |= reach[w];
 		else if (job->prior == NP_PRIOR_RESTRICTED)
@@ -3790,7 +3802,7 @@ static void add_prior_leaves(const struct np_groups *groups,
 static int keep(struct np_groups *groups, const struct np_vgroup *vgroup)
 {
 	size_t n = vgroup[1].group - vgroup->group,
-	       words = groups->p->leaf_words;
+	       words = groups->problem->leaf_words;
 	uint64_t *bits = calloc(n * words + 1, sizeof(*bits));
 
 	if (!bits)
@@ -3804,13 +3816,13 @@ static int keep(struct np_groups *groups, const struct np_vgroup *vgroup)
 						 words);
 	}
 	for (uint32_t i = 0; i < n; i++) {
-		uint32_t u = vgroup->group + i;
-		const uint64_t *open = np_group_class(groups, u)->open;
+		uint32_t id = vgroup->group + i;
+		const uint64_t *open = np_group_class(groups, id)->open;
 
 		NP_BITS_EACH(leaf, bits + i * words, words)
-		if (np_bits_test(open, leaf) &&
-		    group_can_take(groups, u, (uint32_t)leaf))
-			group_hold(groups, u, (uint32_t)leaf);
+			if (np_bits_test(open, leaf) &&
+			    group_can_take(groups, id, (uint32_t)leaf))
+				group_take(groups, id, (uint32_t)leaf);
 	}
 	free(bits);
 	return 0;
@@ -3822,7 +3834,7 @@ static int iterate(struct np_groups *groups, const struct np_vgroup *vgroup)
 	bool changed = true;
 	int rc = keep(groups, vgroup);
 
-	for (int round = 0; !rc && changed && round < MAX_ITERATIONS; round++) {
+	for (int pass = 0; !rc && changed && pass < MAX_ITERATIONS; pass++) {
 		changed = false;
 		rc = grow(groups, vgroup, &changed);
 		if (!rc)
@@ -3837,8 +3849,7 @@ static void place_conflict_free(struct np_problem *problem,
 				const struct np_requests *requests)
 {
 	for (size_t i = 0; i < requests->n_order; i++) {
-		const struct np_job *job =
-			&problem->snapshot->job[requests->order[i]];
+		const struct np_job *job = &problem->job[requests->order[i]];
 		uint32_t class = requests->class[requests->order[i]];
 		const uint64_t *reach;
 
@@ -3849,7 +3860,7 @@ static void place_conflict_free(struct np_problem *problem,
 				   problem->leaf_words))
 			continue;
 		NP_BITS_EACH(leaf, reach, problem->leaf_words)
-		class_hold(classes, class, (uint32_t)leaf);
+			class_take(classes, class, (uint32_t)leaf);
 	}
 }
 
@@ -3919,7 +3930,7 @@ struct np_admitted {
 	int64_t at_sec;	  /* time of submission */
 	uint64_t *leaves; /* that it may use */
 	uint32_t class;
-	bool class_known; /* conflicting jobs avoid its leaves */
+	bool holds;	  /* its class holds them, so others avoid them */
 	bool restricted;  /* it may use no others */
 };
 
@@ -3937,7 +3948,7 @@ struct np_placement {
 	struct np_admitted *journal; /* submissions since the snapshot */
 	size_t n_admitted, journal_room;
 	struct np_shares admitted; /* their number, by owner */
-	/* Classes of p->real with jobs that could not be updated. */
+	/* Classes of real->classes with jobs that could not be updated. */
 	uint32_t *unwritten;
 	size_t n_unwritten;
 	/* For the job being submitted. */
@@ -3947,8 +3958,8 @@ struct np_placement {
 };
 
 /* The allocation that decides for a job. */
-static inline struct np_allocation *
-np_placement_allocation(const struct np_placement *placement,
+static struct np_allocation *
+allocation_for(const struct np_placement *placement,
 			const struct np_job *job)
 {
 	return job->mode == NP_MODE_ADVISE ? placement->advised :
@@ -4019,7 +4030,7 @@ static void note_starts(struct hold_clock *clock)
 			uint32_t *last = &clock->last_start[job[i].leaf[k]];
 
 			if (*last == NP_NONE ||
-			    order_precedence(&job[i], &job[*last]) > 0)
+			    compare_precedence(&job[i], &job[*last]) > 0)
 				*last = i;
 		}
 	}
@@ -4047,7 +4058,7 @@ static bool overtaken(const struct hold_clock *clock, const struct np_job *job)
 		uint32_t last = clock->last_start[leaf];
 
 		if (last != NP_NONE && !np_bits_test(job->prior_leaves, leaf) &&
-		    order_precedence(job, &clock->snapshot->job[last]) < 0 &&
+		    compare_precedence(job, &clock->snapshot->job[last]) < 0 &&
 		    has_candidate_on(clock->snapshot, set, leaf))
 			return true;
 	}
@@ -4065,7 +4076,7 @@ static bool could_start(const struct np_snapshot *snapshot,
 	size_t n = 0;
 
 	for (size_t k = 0; k < snapshot->leaves->node_words; k++)
-		n += (size_t)__builtin_popcountll(set[k] & free[k]);
+		n += np_bits_popcount(set[k] & free[k]);
 	return n >= job->nodes_min;
 }
 
@@ -4127,7 +4138,7 @@ static int count_holds(const struct np_snapshot *snapshot,
 	for (uint32_t i = 0; i < snapshot->n_jobs; i++)
 		if (snapshot->job[i].state != NP_JOB_RUNNING)
 			order[n++] = i;
-	order_jobs(snapshot, order, n);
+	sort_by_precedence(snapshot, order, n);
 	for (size_t i = 0; i < n; i++)
 		outcome[order[i]].held_sec =
 			held_sec_of(&clock, &snapshot->job[order[i]]);
@@ -4141,7 +4152,7 @@ out:
 
 /* ---- The reason in words ---- */
 
-/* A text while it is written. */
+/* A text that is being written. */
 struct line {
 	char *buf;
 	size_t size, len; /* of buf; of the text so far */
@@ -4256,6 +4267,7 @@ const char *np_placement_text(const struct np_placement *placement,
 			      const struct np_outcome *outcome, char *buf,
 			      size_t size)
 {
+	int64_t left_sec = outcome->until_sec - placement->snapshot->now_sec;
 	struct line line = { buf, size, 0 };
 
 	if (!size)
@@ -4277,11 +4289,7 @@ const char *np_placement_text(const struct np_placement *placement,
 		break;
 	case NP_ACT_HOLD:
 		append(&line, "held, for now for %lld s: ",
-		       (long long)(outcome->until_sec >
-						   placement->snapshot->now_sec ?
-					   outcome->until_sec -
-						   placement->snapshot->now_sec :
-					   0));
+		       (long long)(left_sec > 0 ? left_sec : 0));
 		break;
 	}
 	if (outcome->tasks)
@@ -4305,28 +4313,28 @@ const char *np_placement_text(const struct np_placement *placement,
 #define MAX_CAUSES_FOUND 4
 
 /* Find the worst cause on a switch; false: no conflict closes it. */
-static bool cause_on_switch(const struct np_classes *classes, uint32_t class,
+static bool cause_on_switch(const struct np_classes *classes, uint32_t id,
 			    uint32_t leaf, struct np_cause *cause)
 {
-	const struct np_class *k = &classes->at[class];
-	const uint64_t *on = classes->on_switch + leaf * classes->words;
-	const uint64_t *relevant = classes->relevant + class * classes->words;
+	const struct np_class *class = &classes->at[id];
+	const uint64_t *holders = classes->on_switch + leaf * classes->words;
+	const uint64_t *relevant = classes->relevant + id * classes->words;
 	struct np_cause one;
 	bool any = false;
 
-	if (is_closed(classes, k, leaf))
-		return class_avoids(classes, class, NP_NONE, leaf, cause);
-	for (uint32_t row_words = k->row_words; row_words;
+	if (is_closed(classes, class, leaf))
+		return class_avoids(classes, id, NP_NONE, leaf, cause);
+	for (uint32_t row_words = class->row_words; row_words;
 	     row_words &= row_words - 1) {
 		size_t w = np_bits_lowest(0, row_words);
-		uint64_t m = on[w] & relevant[w];
+		uint64_t m = holders[w] & relevant[w];
 
 		/* A class is not in its own bitmaps. */
-		if (w == class / NP_BITS_WORD &&
-		    np_bits_test(k->one_only_switches, leaf))
-			m |= on[w] & UINT64_C(1) << class % NP_BITS_WORD;
+		if (w == id / NP_BITS_WORD &&
+		    np_bits_test(class->one_only_switches, leaf))
+			m |= holders[w] & UINT64_C(1) << id % NP_BITS_WORD;
 		for (; m; m &= m - 1)
-			if (class_avoids(classes, class, np_bits_lowest(w, m),
+			if (class_avoids(classes, id, np_bits_lowest(w, m),
 					 leaf, &one) &&
 			    (!any || one.slowdown > cause->slowdown)) {
 				*cause = one;
@@ -4343,13 +4351,14 @@ static bool cause_on(const struct np_classes *classes, uint32_t class,
 	struct np_cause one;
 	bool any = false;
 
-	EACH_SWITCH(sw, classes->p->leaves, leaf)
-	if (loads_rail(classes->p, classes->at[class].profile, *sw) &&
-	    cause_on_switch(classes, class, *sw, &one) &&
-	    (!any || one.slowdown > cause->slowdown)) {
-		*cause = one;
-		any = true;
-	}
+	EACH_SWITCH(sw, classes->problem->leaves, leaf)
+		if (loads_rail(classes->problem, classes->at[class].profile,
+			       *sw) &&
+		    cause_on_switch(classes, class, *sw, &one) &&
+		    (!any || one.slowdown > cause->slowdown)) {
+			*cause = one;
+			any = true;
+		}
 	return any;
 }
 
@@ -4365,10 +4374,9 @@ static void find_cause(const struct np_classes *classes, uint32_t class,
 	struct np_cause one;
 	int searched = 0, found = 0;
 
-	*cause = (struct np_cause){
-		.why = NP_WHY_FROM_PENDING, .leaf = NP_NO_LEAF
-	};
-	for (size_t w = 0; w < classes->p->leaf_words; w++)
+	*cause = (struct np_cause){ .why = NP_WHY_FROM_PENDING,
+				    .leaf = NP_NO_LEAF };
+	for (size_t w = 0; w < classes->problem->leaf_words; w++)
 		for (uint64_t m = reach[w] & ~open[w]; m; m &= m - 1) {
 			uint32_t leaf = np_bits_lowest(w, m);
 
@@ -4441,11 +4449,11 @@ static int set_restricted(struct np_allocation *allocation, uint32_t class,
 }
 
 static const uint64_t *reach_of(const struct np_allocation *allocation,
-				uint32_t job)
+				uint32_t i)
 {
-	const struct np_job *j = &allocation->problem.snapshot->job[job];
+	const struct np_job *job = &allocation->problem.job[i];
 
-	return allocation->problem.counts[j->candidates]->reach;
+	return allocation->problem.counts[job->candidates]->reach;
 }
 
 /*
@@ -4467,7 +4475,7 @@ static int open_leaves(struct np_allocation *allocation, uint32_t i,
 static void hold_job(struct np_allocation *allocation, uint32_t i,
 		     struct np_outcome *outcome)
 {
-	set_hold(allocation, &allocation->problem.snapshot->job[i],
+	set_hold(allocation, &allocation->problem.job[i],
 		 allocation->requests.class[i], reach_of(allocation, i),
 		 allocation -> problem.snapshot->now_sec, outcome);
 }
@@ -4490,7 +4498,7 @@ static int decide_tasks(struct np_allocation *allocation, uint32_t i,
 	for (; request < all->at + all->n && request->job == i; request++) {
 		struct np_outcome one;
 
-		if (!group_served(&allocation->groups, request))
+		if (!is_served(&allocation->groups, request))
 			continue;
 		last = allocation->groups.at[request->group].leaves;
 		if (open_leaves(allocation, i, last, &one))
@@ -4499,7 +4507,7 @@ static int decide_tasks(struct np_allocation *allocation, uint32_t i,
 			one.action == NP_ACT_RESTRICT ? one.leaves : NULL;
 	}
 	/* If all tasks have leaves, the last one keeps the array's record. */
-	if (outcome->tasks == allocation->problem.snapshot->job[i].tasks) {
+	if (outcome->tasks == allocation->problem.job[i].tasks) {
 		outcome->tasks--;
 		return open_leaves(allocation, i, last, outcome);
 	}
@@ -4516,11 +4524,11 @@ static int decide_enforced(struct np_allocation *allocation, uint32_t i,
 	const struct np_request *request =
 		&allocation->requests.at[allocation->requests.of_job[i]];
 
-	if (allocation->classes.at[request->class].self &&
-	    allocation->problem.snapshot->job[i].tasks > 1 &&
+	if (allocation->classes.at[request->class].self_conflict &&
+	    allocation->problem.job[i].tasks > 1 &&
 	    !allocation->groups.at[request->group].together)
 		return decide_tasks(allocation, i, outcome);
-	if (group_served(&allocation->groups, request))
+	if (is_served(&allocation->groups, request))
 		return open_leaves(allocation, i,
 				   allocation->groups.at[request->group].leaves,
 				   outcome);
@@ -4532,7 +4540,8 @@ static int decide_enforced(struct np_allocation *allocation, uint32_t i,
 static int decide_preferred(struct np_allocation *allocation, uint32_t i,
 			    struct np_outcome *outcome)
 {
-	const struct np_job *job = &allocation->problem.snapshot->job[i];
+	const struct np_problem *problem = &allocation->problem;
+	const struct np_job *job = &problem->job[i];
 	uint32_t class = allocation->requests.class[i];
 
 	if (allocation->prefer.leaves[i])
@@ -4542,10 +4551,11 @@ static int decide_preferred(struct np_allocation *allocation, uint32_t i,
 	outcome->cause.why = NP_WHY_NO_ROOM_APART;
 	if (!class_conflicts(&allocation->classes, class))
 		outcome->cause.why = NP_WHY_HARMLESS;
-	else if (allocation->classes.at[class].self && job->tasks > 1 &&
+	else if (job->tasks > 1 &&
+		 allocation->classes.at[class].self_conflict &&
 		 !class_array_leaves(&allocation->classes, class, job,
-				     allocation->problem.counts[job->candidates],
-				     allocation->problem.scratch))
+				     problem->counts[job->candidates],
+				     problem->scratch))
 		outcome->cause.why = NP_WHY_TASKS_TOGETHER;
 	return 0;
 }
@@ -4558,41 +4568,47 @@ static enum np_why why_no_class(const struct np_problem *problem,
 
 	if (!np_bits_any(counts->reach, problem->leaf_words))
 		return NP_WHY_NO_LEAF;
-	return problem_feasible(problem, job, counts) ? NP_WHY_TOO_MANY :
-							NP_WHY_TOO_FEW_NODES;
+	return is_feasible(problem, job, counts) ? NP_WHY_TOO_MANY :
+						   NP_WHY_TOO_FEW_NODES;
+}
+
+/* Why a job that conflicts with no other may use all leaves. */
+static enum np_why why_harmless(const struct np_slowdowns *table,
+				const struct np_job *job)
+{
+	return table->profile[job->profile].complete ? NP_WHY_HARMLESS :
+						       NP_WHY_NOT_PREDICTED;
 }
 
 /* Make the outcome of the i-th job of the snapshot. 0 or -ENOMEM. */
 static int decide_job(struct np_placement *placement, uint32_t i,
 		      struct np_outcome *outcome)
 {
-	const struct np_job *j = &placement->snapshot->job[i];
-	struct np_allocation *a = np_placement_allocation(placement, j);
-	uint32_t class = a->requests.class[i];
+	const struct np_job *job = &placement->snapshot->job[i];
+	struct np_allocation *allocation = allocation_for(placement, job);
+	uint32_t class = allocation->requests.class[i];
 
-	outcome->cause.why =
-		problem_exempt(&a->problem, j, placement->snapshot->now_sec);
-	if (j->state == NP_JOB_RUNNING || outcome->cause.why)
+	outcome->cause.why = why_exempt(&allocation->problem, job,
+					placement->snapshot->now_sec);
+	if (job->state == NP_JOB_RUNNING || outcome->cause.why)
 		return 0;
-	if (problem_hold_expired(&a->problem, j, outcome->held_sec)) {
+	if (hold_expired(&allocation->problem, job, outcome->held_sec)) {
 		outcome->action = NP_ACT_UNRESTRICTED;
 		outcome->cause.why = NP_WHY_HOLD_EXPIRED;
 		return 0;
 	}
 	if (class == NP_NONE) {
-		outcome->cause.why = why_no_class(&a->problem, j);
+		outcome->cause.why = why_no_class(&allocation->problem, job);
 		return 0;
 	}
-	if (a->classes.at[class].conflict_free) {
+	if (allocation->classes.at[class].conflict_free) {
 		outcome->action = NP_ACT_UNRESTRICTED;
-		outcome->cause.why =
-			placement->table->profile[j->profile].complete ?
-				NP_WHY_HARMLESS :
-				NP_WHY_NOT_PREDICTED;
+		outcome->cause.why = why_harmless(placement->table, job);
 		return 0;
 	}
-	return j->mode == NP_MODE_PREFER ? decide_preferred(a, i, outcome) :
-					   decide_enforced(a, i, outcome);
+	return job->mode == NP_MODE_PREFER ?
+		       decide_preferred(allocation, i, outcome) :
+		       decide_enforced(allocation, i, outcome);
 }
 
 /* Word w of the bitmap of leaves that the prior decision opened to a job. */
@@ -4617,38 +4633,38 @@ static uint64_t open_after(const struct np_outcome *outcome, size_t w)
 static void compare_with_prior(struct np_placement *placement, uint32_t i,
 			       struct np_outcome *outcome)
 {
-	const struct np_job *j = &placement->snapshot->job[i];
-	const struct np_allocation *a = np_placement_allocation(placement, j);
+	const struct np_job *job = &placement->snapshot->job[i];
+	const struct np_allocation *allocation = allocation_for(placement, job);
 	const struct np_counts *counts; /* NULL: none were needed */
+	int64_t now_sec = placement->snapshot->now_sec;
 	bool opens = false;
 
-	if (j->state == NP_JOB_RUNNING)
+	if (job->state == NP_JOB_RUNNING)
 		return;
-	counts = a->problem.counts[j->candidates];
+	counts = allocation->problem.counts[job->candidates];
 	for (size_t w = 0; w < placement->snapshot->leaves->words; w++) {
 		uint64_t reach = counts ? counts->reach[w] : ~UINT64_C(0);
-		uint64_t was = open_before(j, placement->snapshot->now_sec, w) &
-			       reach;
-		uint64_t is = open_after(outcome, w) & reach;
+		uint64_t before = open_before(job, now_sec, w) & reach;
+		uint64_t after = open_after(outcome, w) & reach;
 
-		outcome->changed |= was != is;
-		outcome->narrows |= (was & ~is) != 0;
-		opens |= (is & ~was) != 0;
+		outcome->changed |= before != after;
+		outcome->narrows |= (before & ~after) != 0;
+		opens |= (after & ~before) != 0;
 	}
 	if (outcome->action == NP_ACT_HOLD)
-		outcome->changed |= j->prior != NP_PRIOR_HELD ||
-				    j->prior_until_sec != outcome->until_sec;
+		outcome->changed |= job->prior != NP_PRIOR_HELD ||
+				    job->prior_until_sec != outcome->until_sec;
 	else
-		outcome->changed |= j->prior == NP_PRIOR_HELD;
+		outcome->changed |= job->prior == NP_PRIOR_HELD;
 	outcome->changed |= outcome->tasks != 0;
-	outcome->applied = j->mode != NP_MODE_ADVISE &&
+	outcome->applied = job->mode != NP_MODE_ADVISE &&
 			   outcome->action != NP_ACT_NONE;
 	outcome->narrows &= outcome->applied;
 	outcome->moves = outcome->narrows && outcome->action != NP_ACT_HOLD &&
 			 (opens || outcome->tasks);
 }
 
-/* Fill in p->outcome, of which only held_sec is set. 0 or -ENOMEM. */
+/* Fill in the outcomes, of which only held_sec is set. 0 or -ENOMEM. */
 static int decide_jobs(struct np_placement *placement)
 {
 	for (uint32_t i = 0; i < placement->snapshot->n_jobs; i++) {
@@ -4667,41 +4683,44 @@ static int decide_jobs(struct np_placement *placement)
 void np_placement_causes(const struct np_placement *placement, size_t i,
 			 np_placement_cause_fn *fn, void *arg)
 {
-	const struct np_job *j = &placement->snapshot->job[i];
-	const struct np_allocation *a = np_placement_allocation(placement, j);
+	const struct np_job *job = &placement->snapshot->job[i];
+	const struct np_allocation *allocation = allocation_for(placement, job);
 	const struct np_outcome *outcome = &placement->outcome[i];
+	uint32_t class = allocation->requests.class[i];
 	struct np_cause cause;
 
 	if (outcome->action != NP_ACT_RESTRICT &&
 	    outcome->action != NP_ACT_HOLD)
 		return;
-	NP_BITS_EACH(leaf, reach_of(a, (uint32_t)i),
+	NP_BITS_EACH(leaf, reach_of(allocation, (uint32_t)i),
 		     placement->snapshot->leaves->words)
-	if (!(open_after(outcome, leaf / NP_BITS_WORD) >> leaf % NP_BITS_WORD &
-	      1) &&
-	    cause_on(&a->classes, a->requests.class[i], (uint32_t)leaf, &cause))
-		fn(arg, &cause);
+		if (!(open_after(outcome, leaf / NP_BITS_WORD) &
+		      UINT64_C(1) << leaf % NP_BITS_WORD) &&
+		    cause_on(&allocation->classes, class, (uint32_t)leaf,
+			     &cause))
+			fn(arg, &cause);
 }
 
 /* ---- One job that is being submitted ---- */
 
 /*
- * Count the candidate nodes of a job, less the user's exclusions, into
- * p->scratch.
+ * Count the candidate nodes of a job, less those that its user excluded, in
+ * placement->scratch.
  */
 static void count_candidates(struct np_placement *placement,
-			     const struct np_job *job, const uint64_t *minus)
+			     const struct np_job *job, const uint64_t *excluded)
 {
-	size_t words = placement->snapshot->leaves->node_words;
+	const struct np_leaves *leaves = placement->snapshot->leaves;
+	size_t words = leaves->node_words;
 
 	memcpy(placement->scratch_set,
 	       np_snapshot_set(placement->snapshot, job->candidates),
 	       words * sizeof(uint64_t));
-	if (minus)
-		NP_BITS_EACH(node, minus, words)
-	if (node < placement->snapshot->leaves->n_nodes)
-		np_bits_clear(placement->scratch_set,
-			      placement->snapshot->leaves->place[node]);
+	if (excluded)
+		NP_BITS_EACH(node, excluded, words)
+			if (node < leaves->n_nodes)
+				np_bits_clear(placement->scratch_set,
+					      leaves->place[node]);
 	counts_fill(placement->snapshot, placement->scratch_set,
 		    placement->scratch);
 }
@@ -4710,8 +4729,8 @@ static void count_candidates(struct np_placement *placement,
  * Add to set[] the smallest leaf of can[] that has all missing nodes, or else
  * the largest. Returns false if no leaf has any.
  */
-static bool add_leaf(size_t words, const uint16_t *column,
-		     const uint64_t *can, uint64_t missing, uint64_t *set)
+static bool add_leaf(size_t words, const uint16_t *column, const uint64_t *can,
+		     uint64_t missing, uint64_t *set)
 {
 	uint32_t best = NP_NONE, most = 0;
 
@@ -4721,7 +4740,7 @@ static bool add_leaf(size_t words, const uint16_t *column,
 			uint32_t n = column[leaf];
 
 			if (n >= missing ? most < missing || n < most :
-			    n > most) {
+					   n > most) {
 				best = leaf;
 				most = n;
 			}
@@ -4731,43 +4750,45 @@ static bool add_leaf(size_t words, const uint16_t *column,
 	return best != NP_NONE;
 }
 
-/* One submission while it is decided. */
+/* A submission that is being decided. */
 struct submission {
-	struct np_placement *p;
-	struct np_allocation *a;
+	struct np_placement *placement;
+	struct np_allocation *allocation;
 	const struct np_job *job;
 	const struct np_counts *counts;
 	uint32_t class;
 	int64_t now_sec;
 	uint64_t *leaves; /* that it gets */
-	struct np_outcome *o;
+	struct np_outcome *outcome;
 };
 
 /* Record the leaves that a submission may use in the journal. 0 or -ENOMEM. */
 static int add_to_journal(struct np_placement *placement,
 			  struct np_allocation *allocation,
-			  const struct np_admitted *what)
+			  const struct np_admitted *admitted)
 {
 	size_t words = placement->snapshot->leaves->words;
 	uint64_t *leaves =
 		problem_alloc(&allocation->problem, words, sizeof(*leaves));
-	struct np_admitted *to;
+	struct np_admitted *entry;
 
 	if (!leaves ||
 	    np_array_room(&placement->journal, &placement->journal_room,
-			  placement->n_admitted + 1, sizeof(*to)))
+			  placement->n_admitted + 1, sizeof(*entry)))
 		return -ENOMEM;
-	np_shares_add(&placement->admitted, what->job.owner, 1);
-	to = &placement->journal[placement->n_admitted++];
-	memcpy(leaves, what->leaves, words * sizeof(*leaves));
-	*to = *what;
-	to->leaves = leaves;
-	to->job.node = NULL;
-	to->job.prior_leaves = NULL;
-	if (what->class_known)
+	np_shares_add(&placement->admitted, admitted->job.owner, 1);
+	entry = &placement->journal[placement->n_admitted++];
+	memcpy(leaves, admitted->leaves, words * sizeof(*leaves));
+	*entry = *admitted;
+	entry->leaves = leaves;
+	entry->job.node = NULL;
+	entry->job.prior_leaves = NULL;
+	if (admitted->holds)
 		NP_BITS_EACH(leaf, leaves, words)
-	class_hold(&allocation->classes, what->class, (uint32_t)leaf);
-	prefer_admit(&allocation->prefer, &what->job, what->restricted, leaves);
+			class_take(&allocation->classes, admitted->class,
+				   (uint32_t)leaf);
+	prefer_admit(&allocation->prefer, &admitted->job, admitted->restricted,
+		     leaves);
 	return 0;
 }
 
@@ -4781,62 +4802,63 @@ static bool is_share_used_up(const struct np_placement *placement,
 /* Let the job use all leaves with candidate nodes. */
 static void lift_restriction(struct submission *submission, enum np_why why)
 {
-	submission->o->action = NP_ACT_UNRESTRICTED;
-	submission->o->cause.why = why;
+	submission->outcome->action = NP_ACT_UNRESTRICTED;
+	submission->outcome->cause.why = why;
 	memcpy(submission->leaves, submission->counts->reach,
-	       submission->a->problem.leaf_words * sizeof(*submission->leaves));
+	       submission->allocation->problem.leaf_words *
+		       sizeof(*submission->leaves));
 }
 
-/* Hold the job; otherwise: the reason if no cause is found. */
+/* Hold the job; otherwise: the reason to give if no cause is found. */
 static void hold_submission(struct submission *submission,
 			    enum np_why otherwise)
 {
-	set_hold(submission->a, submission->job, submission->class,
-		 submission->counts->reach, submission->now_sec, submission->o);
-	if (submission->o->cause.leaf == NP_NO_LEAF)
-		submission->o->cause.why = otherwise;
+	set_hold(submission->allocation, submission->job, submission->class,
+		 submission->counts->reach, submission->now_sec,
+		 submission->outcome);
+	if (submission->outcome->cause.leaf == NP_NO_LEAF)
+		submission->outcome->cause.why = otherwise;
 }
 
 static int restrict_submission(struct submission *submission)
 {
-	return set_restricted(submission->a, submission->class,
+	return set_restricted(submission->allocation, submission->class,
 			      submission->leaves, submission->counts->reach,
-			      submission->o);
+			      submission->outcome);
 }
 
 /* Why a job may use all its leaves. */
 static enum np_why why_unrestricted(const struct submission *submission)
 {
-	const struct np_classes *classes = &submission->a->classes;
+	const struct np_classes *classes = &submission->allocation->classes;
 	size_t at = submission->class * classes->words;
 
-	if (classes->at[submission->class].self ||
+	if (classes->at[submission->class].self_conflict ||
 	    np_bits_any(classes->hard + at, classes->words) ||
 	    np_bits_any(classes->soft + at, classes->words) ||
 	    !class_open_everywhere(classes, submission->class))
 		return NP_WHY_FITS;
-	return classes->p->table->profile[submission->job->profile].complete ?
-		       NP_WHY_HARMLESS :
-		       NP_WHY_NOT_PREDICTED;
+	return why_harmless(classes->problem->table, submission->job);
 }
 
 /*
  * Choose leaves among can[]: those that its class holds already, and only as
  * many others as the job needs, so that later submissions find some as well.
+ * false: they have too few nodes.
  */
 static bool choose_leaves(const struct submission *submission,
 			  const uint16_t *column, uint32_t no_leaf,
 			  const uint64_t *can)
 {
 	const uint64_t *held =
-		submission->a->classes.at[submission->class].held;
-	size_t words = submission->a->problem.leaf_words;
+		submission->allocation->classes.at[submission->class].held;
+	size_t words = submission->allocation->problem.leaf_words;
 	uint64_t have;
 
 	for (size_t w = 0; w < words; w++)
 		submission->leaves[w] = can[w] & held[w];
 	do {
-		have = counts_sum(submission->a->problem.leaves,
+		have = counts_sum(submission->allocation->problem.leaves,
 				  submission->job->switches, column, no_leaf,
 				  submission->leaves);
 		if (have >= submission->job->nodes_min)
@@ -4844,6 +4866,15 @@ static bool choose_leaves(const struct submission *submission,
 	} while (add_leaf(words, column, can, submission->job->nodes_min - have,
 			  submission->leaves));
 	return false;
+}
+
+/* Whether the job is an array whose tasks conflict with each other. */
+static bool tasks_conflict(const struct submission *submission)
+{
+	const struct np_class *class =
+		&submission->allocation->classes.at[submission->class];
+
+	return submission->job->tasks > 1 && class->self_conflict;
 }
 
 /*
@@ -4856,7 +4887,7 @@ static int place_enforced(struct submission *submission, const uint64_t *can)
 	bool shares = submission->job->flags & NP_JOB_SHARES_NODES;
 
 	if (np_bits_subset(counts->reach, can,
-			   submission->a->problem.leaf_words)) {
+			   submission->allocation->problem.leaf_words)) {
 		lift_restriction(submission, why_unrestricted(submission));
 		return 0;
 	}
@@ -4868,13 +4899,9 @@ static int place_enforced(struct submission *submission, const uint64_t *can)
 	    choose_leaves(submission, counts->usable, counts->no_leaf_usable,
 			  can))
 		return restrict_submission(submission);
-	hold_submission(submission,
-			submission->job->tasks > 1 &&
-					submission->a->classes
-						.at[submission->class]
-						.self ?
-				NP_WHY_TASKS :
-				NP_WHY_FROM_PENDING);
+	hold_submission(submission, tasks_conflict(submission) ?
+					    NP_WHY_TASKS :
+					    NP_WHY_FROM_PENDING);
 	return 0;
 }
 
@@ -4883,15 +4910,14 @@ static int place_preferred(struct submission *submission, const uint64_t *can)
 	enum np_why why = why_unrestricted(submission);
 
 	if (np_bits_subset(submission->counts->reach, can,
-			   submission->a->problem.leaf_words) &&
+			   submission->allocation->problem.leaf_words) &&
 	    why != NP_WHY_FITS)
 		lift_restriction(submission, why);
-	else if (prefer_find(&submission->a->prefer, submission->job,
+	else if (prefer_find(&submission->allocation->prefer, submission->job,
 			     submission->class, submission->counts,
 			     submission->leaves))
 		return restrict_submission(submission);
-	else if (submission->a->classes.at[submission->class].self &&
-		 submission->job->tasks > 1)
+	else if (tasks_conflict(submission))
 		lift_restriction(submission, NP_WHY_TASKS_TOGETHER);
 	else
 		lift_restriction(submission, NP_WHY_NO_ROOM_APART);
@@ -4906,10 +4932,11 @@ static int place_submission(struct submission *submission)
 	/* Leaves that its class holds are checked too: a job that does not see
 	   the class may have been admitted there since. */
 	NP_BITS_EACH(leaf, submission->counts->reach,
-		     submission->a->problem.leaf_words)
-	if (class_can_take(&submission->a->classes, submission->class,
-			   submission->job, (uint32_t)leaf))
-		np_bits_set(can, leaf);
+		     submission->allocation->problem.leaf_words)
+		if (class_can_take(&submission->allocation->classes,
+				   submission->class, submission->job,
+				   (uint32_t)leaf))
+			np_bits_set(can, leaf);
 	return submission->job->mode == NP_MODE_PREFER ?
 		       place_preferred(submission, can) :
 		       place_enforced(submission, can);
@@ -4918,27 +4945,27 @@ static int place_submission(struct submission *submission)
 /* Why a job is not placed, whatever other jobs there are; 0: it is. */
 static enum np_why why_not_placed(struct submission *submission)
 {
-	const struct np_problem *problem = &submission->a->problem;
+	const struct np_problem *problem = &submission->allocation->problem;
 	enum np_why why =
-		problem_exempt(problem, submission->job, submission->now_sec);
+		why_exempt(problem, submission->job, submission->now_sec);
 
 	if (why != NP_WHY_RUNNING)
 		return why;
 	if (!np_bits_any(submission->counts->reach, problem->leaf_words))
 		return NP_WHY_NO_LEAF;
-	if (!problem_feasible(problem, submission->job, submission->counts))
+	if (!is_feasible(problem, submission->job, submission->counts))
 		return NP_WHY_TOO_FEW_NODES;
-	if (!is_share_used_up(submission->p, submission->job->owner))
-		submission->class =
-			class_of(&submission->a->classes, submission->job);
+	if (!is_share_used_up(submission->placement, submission->job->owner))
+		submission->class = class_of(&submission->allocation->classes,
+					     submission->job);
 	return submission->class == NP_NONE ? NP_WHY_TOO_MANY : NP_WHY_RUNNING;
 }
 
 /*
- * Whether conflicting jobs avoid the leaves of this outcome. Leaves that a job
- * merely might use, unrestricted in spite of conflicts, are closed to nobody.
+ * Whether conflicting jobs avoid the leaves of this outcome. A job that is
+ * unrestricted in spite of conflicts closes no leaf to others.
  */
-static bool keeps_off(const struct np_outcome *outcome)
+static bool holds_leaves(const struct np_outcome *outcome)
 {
 	return outcome->action != NP_ACT_NONE &&
 	       outcome->cause.why != NP_WHY_NO_ROOM_APART &&
@@ -4948,8 +4975,8 @@ static bool keeps_off(const struct np_outcome *outcome)
 /* Decide, and record the leaves in the journal. 0 or -ENOMEM. */
 static int decide_submission(struct submission *submission)
 {
-	struct np_admitted what = { .job = *submission->job,
-				    .at_sec = submission->now_sec };
+	struct np_admitted admitted = { .job = *submission->job,
+					.at_sec = submission->now_sec };
 	enum np_why why = why_not_placed(submission);
 	int rc = 0;
 
@@ -4960,23 +4987,24 @@ static int decide_submission(struct submission *submission)
 		hold_submission(submission,
 				why); /* the next decision takes it */
 	else
-		submission->o->cause.why = why;
-	if (rc || submission->o->action == NP_ACT_HOLD ||
-	    is_share_used_up(submission->p, submission->job->owner))
+		submission->outcome->cause.why = why;
+	if (rc || submission->outcome->action == NP_ACT_HOLD ||
+	    is_share_used_up(submission->placement, submission->job->owner))
 		return rc;
-	if (submission->o->action == NP_ACT_NONE) {
-		if (!(submission->a->problem.policy.modes &
+	if (submission->outcome->action == NP_ACT_NONE) {
+		if (!(submission->allocation->problem.policy.modes &
 		      1u << NP_MODE_PREFER))
 			return 0; /* only mode prefer counts its nodes */
 		memcpy(submission->leaves, submission->counts->reach,
-		       submission->a->problem.leaf_words *
+		       submission->allocation->problem.leaf_words *
 			       sizeof(*submission->leaves));
 	}
-	what.leaves = submission->leaves;
-	what.restricted = submission->o->action == NP_ACT_RESTRICT;
-	what.class_known = keeps_off(submission->o);
-	what.class = submission->class;
-	return add_to_journal(submission->p, submission->a, &what);
+	admitted.leaves = submission->leaves;
+	admitted.restricted = submission->outcome->action == NP_ACT_RESTRICT;
+	admitted.holds = holds_leaves(submission->outcome);
+	admitted.class = submission->class;
+	return add_to_journal(submission->placement, submission->allocation,
+			      &admitted);
 }
 
 static int check_submission(const struct np_placement *placement,
@@ -4987,28 +5015,23 @@ static int check_submission(const struct np_placement *placement,
 	    !job->nodes_min || (unsigned)job->mode > NP_MODE_ENFORCE ||
 	    job->profile < NP_PROFILE_UNKNOWN ||
 	    (job->profile >= 0 && (size_t)job->profile >= placement->table->n))
-		return np_errf(err, -EINVAL,
-			       "job %u being submitted: state "
-			       "%d, set of nodes %u, %u tasks of %u nodes, "
-			       "mode %d or profile %d",
-			       job->id, (int)job->state, job->candidates,
-			       job->tasks, job->nodes_min, (int)job->mode,
-			       job->profile);
+		return np_errf(err, -EINVAL, "job %u being submitted: state %d,"
+			       " set of nodes %u, %u tasks of %u nodes, mode %d"
+			       " or profile %d", job->id, (int)job->state,
+			       job->candidates, job->tasks, job->nodes_min,
+			       (int)job->mode, job->profile);
 	return 0;
 }
 
-int np_placement_one(struct np_placement *placement, const struct np_job *job,
-		     const uint64_t *minus, int64_t now_sec,
-		     struct np_outcome *outcome, struct np_err *err)
+int np_placement_submit(struct np_placement *placement,
+			const struct np_job *job, const uint64_t *excluded,
+			int64_t now_sec, struct np_outcome *outcome,
+			struct np_err *err)
 {
 	struct submission submission = {
-		.p = placement,
-		.job = job,
-		.counts = placement->scratch,
-		.class = NP_NONE,
-		.leaves = placement->scratch_leaves,
-		.now_sec = now_sec,
-		.o = outcome,
+		.placement = placement, .job = job, .class = NP_NONE,
+		.counts = placement->scratch, .now_sec = now_sec,
+		.leaves = placement->scratch_leaves, .outcome = outcome,
 	};
 	int rc;
 
@@ -5016,10 +5039,10 @@ int np_placement_one(struct np_placement *placement, const struct np_job *job,
 	rc = check_submission(placement, job, err);
 	if (rc)
 		return rc;
-	submission.a = np_placement_allocation(placement, job);
+	submission.allocation = allocation_for(placement, job);
 	memset(submission.leaves, 0,
 	       placement->snapshot->leaves->words * sizeof(*submission.leaves));
-	count_candidates(placement, job, minus);
+	count_candidates(placement, job, excluded);
 	rc = decide_submission(&submission);
 	if (rc) {
 		*outcome = (struct np_outcome){ .cause.leaf = NP_NO_LEAF };
@@ -5044,27 +5067,28 @@ void np_placement_carry(struct np_placement *to,
 	    new->n_switches != old->n_switches)
 		return; /* another topology: the journal does not apply */
 	for (size_t i = 0; i < from->n_admitted; i++) {
-		struct np_admitted what = from->journal[i];
+		struct np_admitted admitted = from->journal[i];
 		struct np_allocation *allocation =
-			np_placement_allocation(to, &what.job);
+			allocation_for(to, &admitted.job);
 
-		if (what.at_sec < arrivals->since_sec ||
-		    np_arrivals_take(arrivals, what.job.owner) ||
-		    is_share_used_up(to, what.job.owner) ||
-		    (what.class_known &&
-		     (size_t)what.job.profile >= to->table->n))
+		if (admitted.at_sec < arrivals->since_sec ||
+		    np_arrivals_take(arrivals, admitted.job.owner) ||
+		    is_share_used_up(to, admitted.job.owner) ||
+		    (admitted.holds &&
+		     (size_t)admitted.job.profile >= to->table->n))
 			continue;
-		if (what.class_known)
-			what.class = class_of(&allocation->classes, &what.job);
-		what.class_known = what.class_known && what.class != NP_NONE;
-		if (add_to_journal(to, allocation, &what))
+		if (admitted.holds)
+			admitted.class =
+				class_of(&allocation->classes, &admitted.job);
+		admitted.holds = admitted.holds && admitted.class != NP_NONE;
+		if (add_to_journal(to, allocation, &admitted))
 			return;
 	}
 }
 
 /* ---- Jobs that could not be updated ---- */
 
-int np_placement_unwritten(struct np_placement *placement, size_t i)
+int np_placement_update_failed(struct np_placement *placement, size_t i)
 {
 	struct np_allocation *allocation = placement->real;
 	uint32_t class = allocation->requests.class[i];
@@ -5079,7 +5103,7 @@ int np_placement_unwritten(struct np_placement *placement, size_t i)
 		return -ENOMEM;
 	placement->unwritten[placement->n_unwritten++] = class;
 	for (uint32_t leaf = 0; leaf < allocation->problem.n_leaves; leaf++)
-		class_hold(&allocation->classes, class, leaf);
+		class_take(&allocation->classes, class, leaf);
 	return 0;
 }
 
@@ -5098,9 +5122,9 @@ static bool conflicts_with_unwritten(const struct np_placement *placement,
 				->reach;
 
 	for (size_t k = 0; k < placement->n_unwritten; k++)
-		if (class_conflict_on(&allocation->classes,
-				      allocation->requests.class[i],
-				      placement -> unwritten[k], open))
+		if (conflict_on(&allocation->classes,
+				allocation->requests.class[i],
+				placement -> unwritten[k], open))
 			return true;
 	return false;
 }
@@ -5126,9 +5150,7 @@ bool np_placement_may_open(const struct np_placement *placement, size_t i)
 void np_policy_init(struct np_policy *policy)
 {
 	*policy = (struct np_policy){
-		.max_slowdown = 0.10,
-		.max_hold_sec = 3600,
-		.hold_step_sec = 60,
+		.max_slowdown = 0.10, .max_hold_sec = 3600, .hold_step_sec = 60,
 		.modes = 1u << NP_MODE_OFF | 1u << NP_MODE_ADVISE |
 			 1u << NP_MODE_PREFER | 1u << NP_MODE_ENFORCE,
 		.unknown_as = NP_PROFILE_UNKNOWN,
@@ -5139,8 +5161,8 @@ static int check_time(const char *what, double sec, struct np_err *err)
 {
 	if (sec >= 1 && sec <= 1e9)
 		return 0;
-	return np_errf(err, -EINVAL, "policy: %s %g s; expected 1 to 1e9",
-		       what, sec);
+	return np_errf(err, -EINVAL, "policy: %s %g s; expected 1 to 1e9", what,
+		       sec);
 }
 
 static int policy_check(const struct np_policy *policy,
@@ -5226,7 +5248,7 @@ static int decide_all(struct np_placement *placement)
 		rc = make_allocations(placement);
 	if (rc)
 		return rc;
-	placement->scratch = problem_counts_new(&placement->real->problem);
+	placement->scratch = counts_new(&placement->real->problem);
 	return placement->scratch ? decide_jobs(placement) : -ENOMEM;
 }
 
@@ -5274,8 +5296,8 @@ void np_placement_free(struct np_placement *placement)
 	free(placement);
 }
 
-const struct np_outcome *np_placement_at(const struct np_placement *placement,
-					 size_t i)
+const struct np_outcome *np_outcome_of(const struct np_placement *placement,
+				       size_t i)
 {
 	return &placement->outcome[i];
 }
@@ -5285,8 +5307,7 @@ double np_placement_worst_slowdown(const struct np_placement *placement,
 {
 	uint32_t worst = 0;
 
-	EACH_SWITCH(sw, placement->snapshot->leaves, leaf)
-	{
+	EACH_SWITCH(sw, placement->snapshot->leaves, leaf) {
 		uint32_t load = leaf_load_worst(&placement->real->loads, *sw);
 
 		if (load > worst)

@@ -38,9 +38,9 @@
 /*
  * ---- Arrivals ----
  *
- * The submissions that a new snapshot shows as jobs. Until then a submission is
- * in the journal of the decision that admitted it, and from then on in the
- * snapshot, but never counted in both.
+ * The submissions that a new snapshot shows as jobs. Each submission is counted
+ * once: in the journal of the decision that admitted it until a snapshot shows
+ * it, and in the snapshot from then on.
  */
 
 struct np_arrivals {
@@ -71,8 +71,8 @@ struct np_policy {
 				 decisions are made */
 	unsigned modes; /* modes in use, bits 1 << enum np_mode: those of the
 			   partitions; those of the snapshot's jobs are added.
-			   For np_placement_one(). */
-	int32_t unknown_as; /* profile that stands for running jobs of unknown
+			   For np_placement_submit(). */
+	int32_t unknown_as; /* profile to assume for running jobs of unknown
 			       applications; NP_PROFILE_UNKNOWN: they cause no
 			       load */
 };
@@ -157,12 +157,12 @@ struct np_outcome {
 	bool applied; /* false: advice only, or nothing to do */
 	bool changed; /* differs from the prior decision */
 	/*
-	 * Order of updates, so that no intermediate state allows a conflict.
-	 * What narrows (closes an open leaf, or holds the job) is written
-	 * first. What moves narrows too, but also opens leaves that others may
-	 * still use, or splits an array: it is held first, and written once all
-	 * that narrows is. The record of an array is written after the tasks
-	 * that are split off it.
+	 * The order of updates, so that no intermediate state allows a
+	 * conflict. An outcome that narrows (closes an open leaf, or holds the
+	 * job) is written first. One that moves narrows too, but also opens
+	 * leaves that other jobs may still use, or splits an array: the job is
+	 * held first, and its outcome is written after all that narrow. The
+	 * record of an array is written after the tasks split off it.
 	 */
 	bool narrows, moves;
 	const uint64_t *leaves; /* NP_ACT_RESTRICT: bitmap, owned by the
@@ -197,15 +197,15 @@ int np_placement_decide(struct np_snapshot *snapshot,
 void np_placement_free(struct np_placement *placement); /* NULL is allowed */
 
 /* The outcome of the snapshot's i-th job, which may be a running one. */
-const struct np_outcome *np_placement_at(const struct np_placement *placement,
-					 size_t i);
+const struct np_outcome *np_outcome_of(const struct np_placement *placement,
+				       size_t i);
 
 /*
  * Decide for one job that is being submitted, given the last decision and all
  * submissions since, and record the answer, so that two calls never open a leaf
  * to jobs that conflict there.
  *
- * job->id may be 0. job->candidates is a set of the snapshot, and minus is a
+ * job->id may be 0. job->candidates is a set of the snapshot; excluded is a
  * bitmap of nodes to remove from it (the user's own exclusions), or NULL.
  * outcome->leaves is owned by the placement.
  *
@@ -217,14 +217,15 @@ const struct np_outcome *np_placement_at(const struct np_placement *placement,
  * Returns 0; or -EINVAL with err (an impossible job) or -ENOMEM, and then the
  * action is NP_ACT_NONE.
  */
-int np_placement_one(struct np_placement *placement, const struct np_job *job,
-		     const uint64_t *minus, int64_t now_sec,
-		     struct np_outcome *outcome, struct np_err *err);
+int np_placement_submit(struct np_placement *placement,
+			const struct np_job *job, const uint64_t *excluded,
+			int64_t now_sec, struct np_outcome *outcome,
+			struct np_err *err);
 
 /*
  * Before a new decision replaces an old one: copy those submissions from the
- * old journal that the new snapshot does not show yet. An arrival of a user
- * stands for that user's oldest submission.
+ * old journal that the new snapshot does not show yet. Each arrival of a user
+ * is taken to be that user's oldest submission.
  */
 void np_placement_carry(struct np_placement *to,
 			const struct np_placement *from,
@@ -235,7 +236,7 @@ void np_placement_carry(struct np_placement *to,
  * counts as one that may use any leaf, both for np_placement_may_open() and for
  * submissions. Returns 0 or -ENOMEM.
  */
-int np_placement_unwritten(struct np_placement *placement, size_t i);
+int np_placement_update_failed(struct np_placement *placement, size_t i);
 
 /* Whether the i-th job's outcome is safe although some jobs are not updated. */
 bool np_placement_may_open(const struct np_placement *placement, size_t i);

@@ -256,8 +256,7 @@ static int make_leaves(struct np_leaves *leaves, struct wiring *wiring,
 		return rc;
 	rc = order_nodes(leaves, wiring);
 	if (rc == -E2BIG)
-		return np_errf(err, rc,
-			       "%zu sets of nodes with the same leaf "
+		return np_errf(err, rc, "%zu sets of nodes with the same leaf "
 			       "switches on all rails; at most %d",
 			       leaves->n, NP_LEAVES_MAX);
 	if (rc || !alloc_leaves(leaves, wiring->rails))
@@ -459,7 +458,7 @@ int np_snapshot_node(struct np_snapshot *snapshot, size_t node,
 
 /*
  * The bitmap of a set by position: nodes itself if positions are indices, or
- * else s->scratch.
+ * else snapshot->scratch.
  */
 static const uint64_t *by_position(struct np_snapshot *snapshot,
 				   const uint64_t *nodes)
@@ -497,10 +496,9 @@ static int check_pending(const struct np_snapshot *snapshot,
 			 const struct np_job *job, struct np_err *err)
 {
 	if (!job->tasks || !job->nodes_min || job->nodes_min > NP_JOB_MAX_NODES)
-		return np_errf(err, -EINVAL,
-			       "job %u: %u tasks of %u nodes; "
-			       "expected at least 1",
-			       job->id, job->tasks, job->nodes_min);
+		return np_errf(err, -EINVAL, "job %u: %u tasks of %u nodes; "
+			       "expected at least 1", job->id, job->tasks,
+			       job->nodes_min);
 	if (job->candidates >= snapshot->set.n)
 		return np_errf(err, -EINVAL, "job %u: no set of nodes %u",
 			       job->id, job->candidates);
@@ -539,7 +537,7 @@ static int check_job(const struct np_snapshot *snapshot,
 	return 0;
 }
 
-/* Append the leaves that a running job is on to s->job_leaves. */
+/* Append the leaves that a running job is on to snapshot->job_leaves. */
 static int add_leaves(struct np_snapshot *snapshot, const struct np_job *job,
 		      struct np_job *to)
 {
@@ -562,7 +560,7 @@ static int add_leaves(struct np_snapshot *snapshot, const struct np_job *job,
 	return 0;
 }
 
-/* Append to s->job_prior the leaves to which a pending job was restricted. */
+/* Append the leaves to which a pending job was restricted to job_prior. */
 static int add_prior(struct np_snapshot *snapshot, const struct np_job *job)
 {
 	size_t words = snapshot->leaves->words;

@@ -255,11 +255,11 @@ int np_snapshot_job(struct np_snapshot *snapshot, const struct np_job *job,
 void np_snapshot_seal(struct np_snapshot *snapshot);
 
 /* The bitmap of a set, by position. */
-static inline const uint64_t *np_snapshot_set(const struct np_snapshot *s,
-					      uint32_t handle)
+static inline const uint64_t *
+np_snapshot_set(const struct np_snapshot *snapshot, uint32_t handle)
 {
-	return (const uint64_t *)s->set.bytes +
-	       handle * s->leaves->node_words;
+	return (const uint64_t *)snapshot->set.bytes +
+	       handle * snapshot->leaves->node_words;
 }
 
 #endif

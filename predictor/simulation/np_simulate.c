@@ -610,8 +610,8 @@ static int decide_from(struct np_sim *s, struct np_snapshot *snapshot,
 	s->counts->decisions++;
 	for (size_t i = 0; !rc && i < s->n_queue; i++)
 		rc = apply_outcome(s, s->queue[i],
-				   np_placement_at(placement,
-						   s->n_expected + i));
+				   np_outcome_of(placement,
+						 s->n_expected + i));
 	return rc;
 }
 
@@ -645,7 +645,7 @@ static int placing_submit(struct np_sim *s, uint32_t job, struct np_err *err)
 	    placing_due(s) <= s->now)
 		return 0;
 	j = job_for_snapshot(s, job);
-	rc = np_placement_one(g->placement, &j, NULL, s->now, &v, err);
+	rc = np_placement_submit(g->placement, &j, NULL, s->now, &v, err);
 	if (!rc)
 		rc = apply_outcome(s, job, &v);
 	return rc;

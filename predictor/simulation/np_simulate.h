@@ -14,7 +14,7 @@
  *      user is brought up to date: CPU-seconds of the jobs so far, which decay.
  *      Until the next time, jobs of users with less usage come first; or, with a
  *      tree of shares, those of users with more of their share left.
- *   3. Placement decides: np_placement_decide(), or np_placement_one() for a
+ *   3. Placement decides: np_placement_decide(), or np_placement_submit() for a
  *      job submitted between two decisions.
  *   4. The main scheduling pass: jobs by fair share, priority, submission and
  *      number. A job

@@ -426,7 +426,7 @@ static void test_newcomers(void)
 		user_changes();
 		T_CHECK(!np_apply(&v, p, c.cache, c.shared, MAX, yes, NULL,
 				  &a));
-		T_CHECK(!np_placement_one(p, &j, NULL, SOME_NOW, &o, NULL));
+		T_CHECK(!np_placement_submit(p, &j, NULL, SOME_NOW, &o, NULL));
 		T_ROW(newcomers[i].name, (o.action == NP_ACT_HOLD) ==
 		      newcomers[i].waits);
 		np_shared_set_written(c.shared, a.written, a.n_written);

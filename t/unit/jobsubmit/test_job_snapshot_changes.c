@@ -290,7 +290,7 @@ static void test_overtaken(void)
 		j->start_time = SOME_NOW - 1;
 		T_ROW(started[i].name, !some_jobs(&s, NULL, NULL, 0, &v));
 		p = some_decision(&v);
-		T_ROW(started[i].name, np_placement_at(p, 0)->held_sec ==
+		T_ROW(started[i].name, np_outcome_of(p, 0)->held_sec ==
 		      started[i].held_sec);
 		np_placement_free(p);
 		np_job_snapshot_free(&v);

@@ -130,8 +130,8 @@ static void test_carry(void)
 		};
 
 		np_shared_publish(d, s[i], &none);
-		T_CHECK(!np_placement_one(s[i]->placement, &j, NULL, SOME_NOW,
-					  &o, NULL));
+		T_CHECK(!np_placement_submit(s[i]->placement, &j, NULL,
+					     SOME_NOW, &o, NULL));
 		T_CHECK(o.action == (i ? NP_ACT_HOLD : NP_ACT_UNRESTRICTED));
 	}
 	np_shared_withdraw(d);

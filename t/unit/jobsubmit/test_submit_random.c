@@ -37,7 +37,7 @@ static void submit(struct world *w, struct np_placement *p, size_t i,
 		if (!np_bits_test(w->job[i].candidates, node))
 			np_bits_set(minus, node);
 	j.candidates = set;
-	if (np_placement_one(p, &j, minus, w->now_sec, &outcome[i], &err))
+	if (np_placement_submit(p, &j, minus, w->now_sec, &outcome[i], &err))
 		T_ROW(err.text, 0);
 }
 
@@ -66,7 +66,7 @@ static size_t play(struct world *w, uint64_t number)
 	p = w_decide(w);
 	set = w_candidates(w, from - 1);
 	for (size_t i = 0; i < from; i++)
-		outcome[i] = *np_placement_at(p, i);
+		outcome[i] = *np_outcome_of(p, i);
 	for (w->n_jobs = from; w->n_jobs < all; w->n_jobs++)
 		submit(w, p, w->n_jobs, set);
 	/* The sets of leaves are the placement's. */

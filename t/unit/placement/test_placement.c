@@ -304,7 +304,7 @@ static bool as_wanted(const struct world *w, const struct np_placement *p,
 			*tasks++ = '\0';
 		else
 			tasks = NULL;
-		v = np_placement_at(p, w_find(w, (uint32_t)atoi(one)));
+		v = np_outcome_of(p, w_find(w, (uint32_t)atoi(one)));
 		if (strcmp(w_opens(w, v), opens) ||
 		    v->tasks != (uint32_t)(tasks ? atoi(tasks) : 0)) {
 			printf("\n    job %s: %s+%u, not %s\n", one,

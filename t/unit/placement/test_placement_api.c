@@ -70,7 +70,7 @@ static void test_the_reason_in_words(void)
 		size_t k = w_find(&world, texts[i].job);
 		char buf[400];
 
-		np_placement_text(p, &world.job[k].in, np_placement_at(p, k),
+		np_placement_text(p, &world.job[k].in, np_outcome_of(p, k),
 				  buf, sizeof(buf));
 		if (strcmp(buf, texts[i].want))
 			printf("\n    %s\n", buf);
@@ -83,7 +83,7 @@ static void test_words_are_cut_to_the_room_there_is(void)
 {
 	struct np_placement *p = decided(TWO "run 9 Y a:1; job 1 X 2");
 	size_t k = w_find(&world, 1);
-	const struct np_outcome *v = np_placement_at(p, k);
+	const struct np_outcome *v = np_outcome_of(p, k);
 	char whole[400], part[400];
 
 	np_placement_text(p, &world.job[k].in, v, whole, sizeof(whole));
@@ -116,7 +116,7 @@ static void test_every_closed_leaf_has_its_cause(void)
 		"job 1 X 2; job 2 Y 4 prio=3");
 	char got[200] = "";
 
-	T_CHECK(!strcmp(w_opens(&world, np_placement_at(p, w_find(&world, 1))),
+	T_CHECK(!strcmp(w_opens(&world, np_outcome_of(p, w_find(&world, 1))),
 			"d"));
 	np_placement_causes(p, w_find(&world, 1), collect, got);
 	T_CHECK(!strcmp(got, "0:7:30 1:8:20 2:2:30 "));
@@ -147,7 +147,7 @@ static const char *submit_by(uint32_t owner, struct np_placement *p,
 		.owner = owner,
 	};
 
-	T_CHECK(!np_placement_one(p, &j, NULL, now_sec, &v, NULL));
+	T_CHECK(!np_placement_submit(p, &j, NULL, now_sec, &v, NULL));
 	return w_opens(&world, &v);
 }
 
@@ -277,8 +277,8 @@ static void test_what_no_job_can_be_is_refused(void)
 		struct np_outcome v;
 
 		T_ROW(rows[i].name,
-		      np_placement_one(p, &rows[i].job, NULL, 1001, &v,
-				       &err) == -EINVAL &&
+		      np_placement_submit(p, &rows[i].job, NULL, 1001, &v,
+					  &err) == -EINVAL &&
 		      v.action == NP_ACT_NONE && err.text[0]);
 	}
 	np_placement_free(p);
@@ -333,7 +333,7 @@ static void test_a_world_without_leaves_or_jobs(void)
 {
 	struct np_placement *p = decided("loose 3; app X; job 1 X 2");
 
-	T_CHECK(!strcmp(w_opens(&world, np_placement_at(p, 0)), "none"));
+	T_CHECK(!strcmp(w_opens(&world, np_outcome_of(p, 0)), "none"));
 	np_placement_free(p);
 	np_placement_free(decided("leaf a 1; app X"));
 	np_placement_free(decided("leaf a 1"));
@@ -354,7 +354,7 @@ static void test_what_has_to_be_written_first_is_marked(void)
 
 	for (size_t i = 0; i < NP_ARRAY_SIZE(rows); i++) {
 		const struct np_outcome *v =
-			np_placement_at(p, w_find(&world, rows[i].job));
+			np_outcome_of(p, w_find(&world, rows[i].job));
 
 		T_CHECK(v->changed == rows[i].changed);
 		T_CHECK(v->narrows == rows[i].narrows);
@@ -392,7 +392,7 @@ static void test_when_a_hold_ends(void)
 		w_parse(&world, TWO "run 9 Y a:1; run 8 Y b:1");
 		w_parse(&world, until[i].job);
 		p = w_decide(&world);
-		v = np_placement_at(p, w_find(&world, 1));
+		v = np_outcome_of(p, w_find(&world, 1));
 		T_ROW(until[i].name, v->action == NP_ACT_HOLD &&
 		      v->until_sec == until[i].until_sec);
 		np_placement_free(p);

@@ -74,7 +74,7 @@ static bool apart_on(const struct world *w, const struct np_placement *p,
 		     const struct np_snapshot *s)
 {
 	for (size_t i = 0; i < w->n_jobs; i++) {
-		const struct np_outcome *v = np_placement_at(p, i);
+		const struct np_outcome *v = np_outcome_of(p, i);
 		uint64_t on = rw_bound(&world, i, v) ?
 			      switches_of(w, s, i, v) : 0;
 
@@ -83,7 +83,7 @@ static bool apart_on(const struct world *w, const struct np_placement *p,
 				return false;
 			for (size_t k = 0; k < i; k++) {
 				const struct np_outcome *u =
-					np_placement_at(p, k);
+					np_outcome_of(p, k);
 
 				if (rw_bound(&world, k, u) &&
 				    switches_of(w, s, k, u) >> leaf & 1 &&
@@ -130,7 +130,7 @@ static void test_jobs_are_apart_on_each_rail_that_both_load(void)
 				      0);
 		}
 		for (size_t i = 0; i < world.n_jobs; i++) {
-			const struct np_outcome *v = np_placement_at(p, i);
+			const struct np_outcome *v = np_outcome_of(p, i);
 
 			restricted += v->action == NP_ACT_RESTRICT;
 			held += v->action == NP_ACT_HOLD;
@@ -163,8 +163,8 @@ static void test_rails_that_are_alike_count_once(void)
 		}
 		q = w_decide(&world);
 		for (size_t i = 0; i < world.n_jobs; i++) {
-			const struct np_outcome *v = np_placement_at(p, i);
-			const struct np_outcome *u = np_placement_at(q, i);
+			const struct np_outcome *v = np_outcome_of(p, i);
+			const struct np_outcome *u = np_outcome_of(q, i);
 
 			if (v->action != u->action || v->tasks != u->tasks ||
 			    v->held_sec != u->held_sec ||

@@ -20,7 +20,7 @@ static size_t gather(const struct world *w, const struct np_placement *p,
 	size_t n = 0;
 
 	for (size_t i = 0; i < w->n_jobs; i++) {
-		const struct np_outcome *v = np_placement_at(p, i);
+		const struct np_outcome *v = np_outcome_of(p, i);
 
 		if (!rw_bound(w, i, v))
 			continue;
@@ -61,7 +61,7 @@ static bool feasible(const struct world *w, const struct np_placement *p,
 		     const struct set *set, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
-		if (np_placement_at(p, set[i].job)->action != NP_ACT_HOLD &&
+		if (np_outcome_of(p, set[i].job)->action != NP_ACT_HOLD &&
 		    o_nodes(w, set[i].job, set[i].open, false) <
 		    w->job[set[i].job].in.nodes_min)
 			return false;
@@ -86,7 +86,7 @@ static void test_conflicting_jobs_are_apart(void)
 		if (!feasible(&world, p, set, n))
 			T_ROW(rw_row("too few nodes", k), 0);
 		for (size_t i = 0; i < world.n_jobs; i++) {
-			const struct np_outcome *v = np_placement_at(p, i);
+			const struct np_outcome *v = np_outcome_of(p, i);
 
 			restricted += v->action == NP_ACT_RESTRICT;
 			held += v->action == NP_ACT_HOLD;
@@ -123,7 +123,7 @@ static void test_harmless_jobs_are_unrestricted(void)
 		rw_make(&world, k, true);
 		p = w_decide(&world);
 		for (size_t i = 0; i < world.n_jobs; i++) {
-			const struct np_outcome *v = np_placement_at(p, i);
+			const struct np_outcome *v = np_outcome_of(p, i);
 
 			if (!o_ours(&world, i) || !harmless(&world, i) ||
 			    v->action == NP_ACT_NONE)
@@ -142,8 +142,8 @@ static bool same_outcomes(const struct world *a, const struct np_placement *p,
 {
 	for (size_t i = 0; i < a->n_jobs; i++) {
 		size_t k = w_find(b, a->job[i].in.id);
-		const struct np_outcome *v = np_placement_at(p, i);
-		const struct np_outcome *u = np_placement_at(q, k);
+		const struct np_outcome *v = np_outcome_of(p, i);
+		const struct np_outcome *u = np_outcome_of(q, k);
 
 		if (v->action != u->action || v->tasks != u->tasks ||
 		    v->until_sec != u->until_sec ||
@@ -181,7 +181,7 @@ static void test_the_decision_depends_on_the_snapshot_alone(void)
 /* Split off the tasks that got leaves of their own. */
 static void split(struct world *w, size_t job, const struct np_placement *p)
 {
-	const struct np_outcome *v = np_placement_at(p, job);
+	const struct np_outcome *v = np_outcome_of(p, job);
 
 	for (uint32_t k = 0; k < v->tasks; k++) {
 		const uint64_t *l = v->task_leaves[k];
@@ -214,11 +214,11 @@ static void test_a_decision_applied_is_made_again(void)
 		p = w_decide(&world);
 		n = world.n_jobs;
 		for (size_t i = 0; i < n; i++) {
-			changed += np_placement_at(p, i)->changed;
+			changed += np_outcome_of(p, i)->changed;
 			/* The next decision splits off the next tasks. */
-			more |= np_placement_at(p, i)->tasks ==
+			more |= np_outcome_of(p, i)->tasks ==
 				NP_PLACEMENT_MAX_TASKS;
-			w_apply(&world, i, np_placement_at(p, i));
+			w_apply(&world, i, np_outcome_of(p, i));
 			if (n + 33 * world.n_jobs < 33 * W_MAX_JOBS)
 				split(&world, i, p);
 		}
@@ -228,7 +228,7 @@ static void test_a_decision_applied_is_made_again(void)
 		for (size_t i = 0; i < world.n_jobs; i++)
 			/* Advice is worked out for jobs as they are: when
 			   those move, it may change. */
-			moved += np_placement_at(p, i)->changed &&
+			moved += np_outcome_of(p, i)->changed &&
 				 (k % 2 == 0 ||
 				  world.job[i].in.mode != NP_MODE_ADVISE);
 		if (moved && !more) {
@@ -265,7 +265,7 @@ static void write_set(struct writing *s, size_t i, uint64_t set)
 	for (size_t b = 0; b < s->w->n_jobs; b++) {
 		uint64_t both = set & s->now[b] & ~(s->was[i] & s->was[b]);
 
-		if (b == i || !rw_bound(s->w, b, np_placement_at(s->p, b)))
+		if (b == i || !rw_bound(s->w, b, np_outcome_of(s->p, b)))
 			continue;
 		for (uint32_t leaf = 0; leaf < s->w->n_leaves; leaf++)
 			s->met += both >> leaf & 1 &&
@@ -279,7 +279,7 @@ static void write_decision(struct writing *s)
 {
 	for (int then = 0; then < 2; then++)
 		for (size_t i = 0; i < s->w->n_jobs; i++) {
-			const struct np_outcome *v = np_placement_at(s->p, i);
+			const struct np_outcome *v = np_outcome_of(s->p, i);
 
 			if (!rw_bound(s->w, i, v))
 				continue;
@@ -303,7 +303,7 @@ static void test_no_moment_of_writing_brings_jobs_together(void)
 		world.n_jobs = (all + 1) / 2;
 		s = (struct writing){ .w = &world, .p = w_decide(&world) };
 		for (size_t i = 0; i < world.n_jobs; i++)
-			w_apply(&world, i, np_placement_at(s.p, i));
+			w_apply(&world, i, np_outcome_of(s.p, i));
 		np_placement_free((struct np_placement *)s.p);
 		world.n_jobs = all;
 		for (size_t i = 0; i < all; i++) {
@@ -313,7 +313,7 @@ static void test_no_moment_of_writing_brings_jobs_together(void)
 		world.last_sec = world.now_sec;
 		s.p = w_decide(&world);
 		for (size_t i = 0; i < all; i++)
-			moved += np_placement_at(s.p, i)->moves;
+			moved += np_outcome_of(s.p, i)->moves;
 		write_decision(&s);
 		np_placement_free((struct np_placement *)s.p);
 		if (s.met)
@@ -345,7 +345,7 @@ static unsigned taken_before(const struct world *w,
 	unsigned n = 0;
 
 	for (size_t i = 0; i < w->n_jobs; i++) {
-		const struct np_outcome *v = np_placement_at(p, i);
+		const struct np_outcome *v = np_outcome_of(p, i);
 
 		if (i != job && ready(w, i) && v->action != NP_ACT_HOLD &&
 		    before(&w->job[i].in, &w->job[job].in) &&
@@ -370,7 +370,7 @@ static void test_prefer_never_delays(void)
 		}
 		p = w_decide(&world);
 		for (size_t i = 0; i < world.n_jobs; i++) {
-			const struct np_outcome *v = np_placement_at(p, i);
+			const struct np_outcome *v = np_outcome_of(p, i);
 			uint64_t open = o_open(&world, i, v);
 
 			if (world.job[i].in.mode != NP_MODE_PREFER)
@@ -406,7 +406,7 @@ static void test_advice_is_what_enforce_would_do(void)
 		if (!same_outcomes(&world, p, &other, q))
 			T_ROW(rw_row("advice differs", k), 0);
 		for (size_t i = 0; i < other.n_jobs; i++)
-			if (np_placement_at(q, i)->applied)
+			if (np_outcome_of(q, i)->applied)
 				T_ROW(rw_row("advice applied", k), 0);
 		np_placement_free(p);
 		np_placement_free(q);

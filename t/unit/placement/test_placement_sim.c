@@ -2,7 +2,7 @@
  * Placement over time, under a scheduler that packs leaves as Slurm does: jobs
  * in order of priority, each on the tightest leaf that holds it, else on the
  * emptiest ones; jobs behind the first that has to wait start only if that one
- * is not delayed (backfill).  Submissions go through np_placement_one(),
+ * is not delayed (backfill).  Submissions go through np_placement_submit(),
  * decisions come every 10 s, the scheduler runs every 5 s and after each
  * submission, so it is often faster than the decision.
  */
@@ -240,10 +240,10 @@ static void note_constraint(struct sim *s, size_t i)
 static void split(struct sim *s, size_t i)
 {
 	struct world *w = &s->w;
-	uint32_t tasks = np_placement_at(s->p, i)->tasks;
+	uint32_t tasks = np_outcome_of(s->p, i)->tasks;
 
 	for (uint32_t k = 0; k < tasks; k++) {
-		const uint64_t *l = np_placement_at(s->p, i)->task_leaves[k];
+		const uint64_t *l = np_outcome_of(s->p, i)->task_leaves[k];
 		struct w_job *to = &w->job[w->n_jobs++];
 
 		*to = w->job[i];
@@ -269,7 +269,7 @@ static void decide(struct sim *s)
 	for (size_t i = 1; i < n; i++) {
 		if (s->w.job[i].in.state == NP_JOB_RUNNING)
 			continue;
-		w_apply(&s->w, i, np_placement_at(s->p, i));
+		w_apply(&s->w, i, np_outcome_of(s->p, i));
 		split(s, i);
 		note_constraint(s, i);
 	}
@@ -286,7 +286,7 @@ static void submit(struct sim *s)
 	if (!s->policy)
 		return;
 	j->in.candidates = w_candidates(&s->w, 0);
-	if (np_placement_one(s->p, &j->in, NULL, s->w.now_sec, &v, &err))
+	if (np_placement_submit(s->p, &j->in, NULL, s->w.now_sec, &v, &err))
 		T_ROW(err.text, 0);
 	w_apply(&s->w, s->w.n_jobs - 1, &v);
 	note_constraint(s, s->w.n_jobs - 1);
