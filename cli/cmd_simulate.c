@@ -1,12 +1,12 @@
 /*
  * netprof simulate: what placement would have done to a queue of jobs.
  *
- * Jobs, cluster, profiles and policies are read first.  Then every policy is
- * simulated (np_simulate.h) with every seed, which draws the profiles of the
- * jobs anew; the first policy is the one that all others are compared with.
- * Results are means over the seeds.  Two of them keep single jobs, those of the
- * first seed under the first and the last policy, to show which users and sizes
- * of jobs gain or lose.
+ * Jobs, cluster, profiles and policies are read first. Then each policy is
+ * simulated (np_simulate.h) once per seed. A seed draws the profiles of the
+ * jobs anew, the same for all policies. All policies are compared with the
+ * first one, and results are means over the seeds. To show which users and
+ * sizes of jobs gain or lose, the single jobs are kept for the first seed,
+ * under the first and the last policy.
  *
  * Times are seconds of the log; node-hours are kept as node-seconds.
  */
@@ -44,126 +44,123 @@
 #include "np_slurm_file.h"
 #include "np_topo.h"
 
-/*
- * Results of simulations: a summary of one, and the difference that a placement
- * policy makes to the same queue.
- */
+/* ---- Results: a summary of a simulation, and what a policy changes ---- */
 
-#define NP_SIM_LONG_HOLD_SEC 600 /* held longer than this is a long hold */
-#define NP_SIM_SHORT_SEC 10 /* shorter run times count as this in slowdowns */
-#define NP_SIM_WEEK_SEC (7 * 86400)
-#define NP_SIM_MAX_UNITS 65536 /* weeks of all seeds */
+#define LONG_HOLD_SEC 600 /* a longer hold counts as long */
+#define SHORT_RUN_SEC 10 /* shorter run times count as this in slowdowns */
+#define WEEK_SEC (7 * 86400)
+#define MAX_WEEKS 65536 /* weeks of all seeds */
 
-struct np_sim_summary {
-	size_t jobs, started, ended, cancelled, too_large;
+struct summary {
+	size_t started, ended, too_large; /* jobs */
 	double wait_mean_sec, wait_median_sec, wait_p95_sec;
 	double slowdown_mean; /* (wait + run time) / run time alone, bounded */
 	double used_node_sec, lost_node_sec; /* lost: to interference */
 	double utilisation; /* of all nodes, first submission to last end */
 	double makespan_sec;
-	/* Numbers of jobs: held by placement, held long, released as MaxDefer
-	   was reached, restricted to leaves, slowed beyond their time limit,
-	   and slowed at all. */
+	/* Numbers of jobs: held by placement; held long; released at MaxDefer;
+	   restricted to leaves; slowed beyond their time limit; slowed. */
 	size_t held, held_long, released, was_restricted, limits, slowed;
 	double held_longest_sec;
-	size_t decisions, main_starts, backfill_starts;
+	size_t backfill_starts;
 };
 
 /*
  * Sums over the jobs submitted in one week with one seed that ended both
  * without and with the policy.
  */
-struct np_sim_unit {
+struct week_sums {
 	double used, lost_without, lost_with; /* node-seconds */
 	double wait_without, wait_with;	      /* seconds */
 	double jobs;
 };
 
-struct np_sim_units {
-	struct np_sim_unit *at;
+struct weeks {
+	struct week_sums *at;
 	size_t n;
 };
 
 /* A ratio with its 95 % interval, which is NaN for a single week. */
-struct np_sim_share {
+struct estimate {
 	double value, low, high;
 };
 
-struct np_sim_gain {
-	struct np_sim_share recovered; /* node-seconds no longer lost, over
-					  those used without the policy */
-	struct np_sim_share delay;     /* change of the wait, over that without
-					  the policy */
-	double wait_change_sec;	       /* per job, mean */
+struct gain {
+	struct estimate recovered; /* node-seconds no longer lost, relative to
+				      those used without the policy */
+	struct estimate delay;	   /* change of the wait, relative to that
+				      without the policy */
+	double wait_change_sec;	   /* per job, mean */
 };
 
 #define REPLICATES 1000 /* bootstrap samples */
 
 /* Whether a job has run to its end. */
-static bool has_ended(const struct np_sim_outcome *f)
+static bool has_ended(const struct np_sim_outcome *outcome)
 {
-	return f->start_sec >= 0 && f->end_sec >= 0;
+	return outcome->start_sec >= 0 && outcome->end_sec >= 0;
 }
 
-/* Wait from when it was eligible, seconds. */
-static double wait_sec(const struct np_sim_outcome *f)
+/* From when a job was eligible to its start. */
+static double wait_sec(const struct np_sim_outcome *outcome)
 {
-	return (double)(f->start_sec - f->eligible_sec);
+	return (double)(outcome->start_sec - outcome->eligible_sec);
+}
+
+static double ran_sec(const struct np_sim_outcome *outcome)
+{
+	return (double)(outcome->end_sec - outcome->start_sec);
 }
 
 /*
  * Run time lost to interference: what the run took longer than alone. A job
- * that was ended by its time limit has lost only up to that limit.
+ * that its time limit ended has lost only up to that limit.
  */
-static double lost_sec(const struct np_sim_job *j, const struct np_sim_outcome *f)
+static double lost_sec(const struct np_sim_job *job,
+		       const struct np_sim_outcome *outcome)
 {
-	double ran = (double)(f->end_sec - f->start_sec);
-
-	return f->slowed && ran > j->run_sec ? ran - j->run_sec : 0;
+	return outcome->slowed ? fmax(0, ran_sec(outcome) - job->run_sec) : 0;
 }
 
 /* Add a job that ended to the summary. */
-static void add_job(struct np_sim_summary *s, const struct np_sim_job *j,
-		    const struct np_sim_outcome *f)
+static void add_job(struct summary *sum, const struct np_sim_job *job,
+		    const struct np_sim_outcome *outcome)
 {
-	double ran = (double)(f->end_sec - f->start_sec);
-	double alone = j->run_sec > NP_SIM_SHORT_SEC ? j->run_sec :
-						       NP_SIM_SHORT_SEC;
+	double alone = fmax(job->run_sec, SHORT_RUN_SEC);
+	double ran = ran_sec(outcome);
 
-	s->ended++;
-	s->slowdown_mean += fmax(1, (wait_sec(f) + ran) / alone);
-	s->used_node_sec += j->nodes * ran;
-	s->lost_node_sec += j->nodes * lost_sec(j, f);
-	s->limits += f->limit && f->slowed && j->run_sec < j->limit_sec;
-	s->slowed += f->slowed;
+	sum->ended++;
+	sum->slowdown_mean += fmax(1, (wait_sec(outcome) + ran) / alone);
+	sum->used_node_sec += job->nodes * ran;
+	sum->lost_node_sec += job->nodes * lost_sec(job, outcome);
+	sum->limits += outcome->over_limit && outcome->slowed &&
+		       job->run_sec < job->limit_sec;
+	sum->slowed += outcome->slowed;
 }
 
 /* Add what placement did to a job. */
-static void add_hold(struct np_sim_summary *s, const struct np_sim_outcome *f)
+static void add_hold(struct summary *sum, const struct np_sim_outcome *outcome)
 {
-	s->was_restricted += f->was_restricted;
-	s->held += f->held_sec > 0;
-	s->held_long += f->held_sec > NP_SIM_LONG_HOLD_SEC;
-	s->released += f->released;
-	s->held_longest_sec = fmax(s->held_longest_sec, f->held_sec);
+	sum->was_restricted += outcome->was_restricted;
+	sum->held += outcome->held_sec > 0;
+	sum->held_long += outcome->held_sec > LONG_HOLD_SEC;
+	sum->released += outcome->released;
+	sum->held_longest_sec = fmax(sum->held_longest_sec, outcome->held_sec);
 }
 
-/* Quantile of sorted values: the nearest of them. */
+/* Quantile of sorted values: the nearest one. */
 static double quantile(const double *sorted, size_t n, double q)
 {
 	return n ? sorted[(size_t)(q * (double)(n - 1) + .5)] : 0;
 }
 
 /* Returns 0 or -ENOMEM. */
-static int sim_summarise(const struct np_sim_input *input,
-			 const struct np_sim_outcome *outcome,
-			 const struct np_sim_counts *counts,
-			 struct np_sim_summary *out)
+static int summarise(const struct np_sim_input *input,
+		     const struct np_sim_outcome *outcome,
+		     const struct np_sim_counts *counts, struct summary *out)
 {
 	double *wait = malloc((input->n + 1) * sizeof(*wait)), sum = 0;
-	struct np_sim_summary s = {
-		.jobs = input->n, .decisions = counts->decisions,
-		.main_starts = counts->main_starts,
+	struct summary result = {
 		.backfill_starts = counts->backfill_starts,
 		.makespan_sec = (double)(counts->last_sec - counts->first_sec),
 	};
@@ -171,175 +168,168 @@ static int sim_summarise(const struct np_sim_input *input,
 	if (!wait)
 		return -ENOMEM;
 	for (size_t i = 0; i < input->n; i++) {
-		const struct np_sim_outcome *f = &outcome[i];
+		const struct np_sim_outcome *one = &outcome[i];
 
-		s.cancelled += f->how == NP_SIM_CANCELLED;
-		s.too_large += f->how == NP_SIM_TOO_LARGE;
-		add_hold(&s, f);
-		if (f->start_sec < 0)
+		result.too_large += one->how == NP_SIM_TOO_LARGE;
+		add_hold(&result, one);
+		if (one->start_sec < 0)
 			continue;
-		wait[s.started++] = wait_sec(f);
-		sum += wait_sec(f);
-		if (has_ended(f))
-			add_job(&s, &input->job[i], f);
+		wait[result.started++] = wait_sec(one);
+		sum += wait_sec(one);
+		if (has_ended(one))
+			add_job(&result, &input->job[i], one);
 	}
-	qsort(wait, s.started, sizeof(*wait), np_order_double);
-	s.wait_mean_sec = s.started ? sum / (double)s.started : 0;
-	s.wait_median_sec = quantile(wait, s.started, .5);
-	s.wait_p95_sec = quantile(wait, s.started, .95);
-	s.slowdown_mean = s.ended ? s.slowdown_mean / (double)s.ended : 0;
-	s.utilisation = s.makespan_sec > 0 ? s.used_node_sec / s.makespan_sec /
-		(double)input->cluster->leaves->n_nodes : 0;
+	qsort(wait, result.started, sizeof(*wait), np_order_double);
+	if (result.started)
+		result.wait_mean_sec = sum / (double)result.started;
+	result.wait_median_sec = quantile(wait, result.started, .5);
+	result.wait_p95_sec = quantile(wait, result.started, .95);
+	if (result.ended)
+		result.slowdown_mean /= (double)result.ended;
+	if (result.makespan_sec > 0)
+		result.utilisation = result.used_node_sec /
+				     result.makespan_sec /
+				     (double)input->cluster->leaves->n_nodes;
 	free(wait);
-	*out = s;
+	*out = result;
 	return 0;
 }
 
-/* Append the weeks of one seed. Returns 0 or -ENOMEM. */
-static int sim_compare(const struct np_sim_input *input,
-		       const struct np_sim_outcome *without,
-		       const struct np_sim_outcome *with,
-		       struct np_sim_units *units)
+/* Append the sums of each week of one seed. Returns 0 or -ENOMEM. */
+static int compare_by_week(const struct np_sim_input *input,
+			   const struct np_sim_outcome *without,
+			   const struct np_sim_outcome *with,
+			   struct weeks *weeks)
 {
 	int64_t first = input->n ? input->job[0].submit_sec : 0;
 	int64_t last = input->n ? input->job[input->n - 1].submit_sec : 0;
-	size_t weeks = (size_t)((last - first) / NP_SIM_WEEK_SEC) + 1;
-	struct np_sim_unit *u;
+	size_t n = (size_t)((last - first) / WEEK_SEC) + 1, before = weeks->n;
 
-	if (units->n + weeks > NP_SIM_MAX_UNITS)
-		weeks = 1;
-	if (np_array_resize(&units->at, units->n + weeks, sizeof(*u)))
+	if (before + n > MAX_WEEKS)
+		n = 1;
+	if (np_array_resize(&weeks->at, before + n, sizeof(*weeks->at)))
 		return -ENOMEM;
-	u = units->at + units->n;
-	units->n += weeks;
-	for (size_t i = 0; i < weeks; i++)
-		u[i] = (struct np_sim_unit){ .jobs = 0 };
+	weeks->n += n;
+	memset(weeks->at + before, 0, n * sizeof(*weeks->at));
 	for (size_t i = 0; i < input->n; i++) {
-		const struct np_sim_job *j = &input->job[i];
-		size_t week = (size_t)((j->submit_sec - first) /
-				       NP_SIM_WEEK_SEC);
-		struct np_sim_unit *w = &u[week < weeks ? week : 0];
+		const struct np_sim_job *job = &input->job[i];
+		size_t number = (size_t)((job->submit_sec - first) / WEEK_SEC);
+		struct week_sums *week =
+			&weeks->at[before + (number < n ? number : 0)];
 
 		if (!has_ended(&without[i]) || !has_ended(&with[i]))
 			continue;
-		w->jobs++;
-		w->used += j->nodes * (double)(without[i].end_sec -
-					       without[i].start_sec);
-		w->lost_without += j->nodes * lost_sec(j, &without[i]);
-		w->lost_with += j->nodes * lost_sec(j, &with[i]);
-		w->wait_without += wait_sec(&without[i]);
-		w->wait_with += wait_sec(&with[i]);
+		week->jobs++;
+		week->used += job->nodes * ran_sec(&without[i]);
+		week->lost_without += job->nodes * lost_sec(job, &without[i]);
+		week->lost_with += job->nodes * lost_sec(job, &with[i]);
+		week->wait_without += wait_sec(&without[i]);
+		week->wait_with += wait_sec(&with[i]);
 	}
 	return 0;
 }
 
 /* Add the sums of one week to others. */
-static void add(struct np_sim_unit *to, const struct np_sim_unit *u)
+static void add_week(struct week_sums *to, const struct week_sums *week)
 {
-	to->used += u->used;
-	to->lost_without += u->lost_without;
-	to->lost_with += u->lost_with;
-	to->wait_without += u->wait_without;
-	to->wait_with += u->wait_with;
-	to->jobs += u->jobs;
+	to->used += week->used;
+	to->lost_without += week->lost_without;
+	to->lost_with += week->lost_with;
+	to->wait_without += week->wait_without;
+	to->wait_with += week->wait_with;
+	to->jobs += week->jobs;
 }
 
 /* Node-seconds no longer lost, relative to those used without the policy. */
-static double recovered(const struct np_sim_unit *u)
+static double recovered_share(const struct week_sums *week)
 {
-	return u->used > 0 ? (u->lost_without - u->lost_with) / u->used : 0;
+	return week->used > 0 ?
+		(week->lost_without - week->lost_with) / week->used : 0;
 }
 
 /* Relative change of the total wait; NaN if only the policy makes jobs wait. */
-static double delay(const struct np_sim_unit *u)
+static double wait_change(const struct week_sums *week)
 {
-	if (u->wait_without > 0)
-		return u->wait_with / u->wait_without - 1;
-	return u->wait_with > 0 ? NAN : 0;
+	if (week->wait_without > 0)
+		return week->wait_with / week->wait_without - 1;
+	return week->wait_with > 0 ? NAN : 0;
 }
 
-/*
- * Intervals are from a bootstrap over weeks and seeds. Returns 0 or -ENOMEM.
- */
-static int sim_gain(const struct np_sim_units *units, struct np_sim_gain *out)
+/* Set the 95 % interval of an estimate to that of its bootstrap samples. */
+static void set_interval(struct estimate *estimate, double sample[REPLICATES])
+{
+	qsort(sample, REPLICATES, sizeof(*sample), np_order_double);
+	estimate->low = quantile(sample, REPLICATES, .025);
+	estimate->high = quantile(sample, REPLICATES, .975);
+}
+
+/* The bootstrap is over the weeks of all seeds. Returns 0 or -ENOMEM. */
+static int estimate_gain(const struct weeks *weeks, struct gain *out)
 {
 	struct np_rng *rng = np_rng_new(1, "weeks");
-	double *a = malloc(2 * REPLICATES * sizeof(*a)), *b = a + REPLICATES;
-	struct np_sim_unit all = { .jobs = 0 };
-	struct np_sim_gain g;
+	double *recovered = malloc(2 * REPLICATES * sizeof(*recovered));
+	double *delay = recovered + REPLICATES;
+	struct week_sums all = { .jobs = 0 };
 
-	if (!rng || !a) {
+	if (!rng || !recovered) {
 		np_rng_free(rng);
-		free(a);
+		free(recovered);
 		return -ENOMEM;
 	}
-	for (size_t i = 0; i < units->n; i++)
-		add(&all, &units->at[i]);
-	for (int r = 0; r < REPLICATES; r++) {
-		struct np_sim_unit u = { .jobs = 0 };
+	for (size_t i = 0; i < weeks->n; i++)
+		add_week(&all, &weeks->at[i]);
+	for (int k = 0; k < REPLICATES; k++) {
+		struct week_sums sums = { .jobs = 0 };
 
-		for (size_t i = 0; i < units->n; i++)
-			add(&u, &units->at[np_rng_below(rng, units->n)]);
-		a[r] = recovered(&u);
-		b[r] = delay(&u);
+		for (size_t i = 0; i < weeks->n; i++)
+			add_week(&sums,
+				 &weeks->at[np_rng_below(rng, weeks->n)]);
+		recovered[k] = recovered_share(&sums);
+		delay[k] = wait_change(&sums);
 	}
-	qsort(a, REPLICATES, sizeof(*a), np_order_double);
-	qsort(b, REPLICATES, sizeof(*b), np_order_double);
-	g.recovered = (struct np_sim_share){ recovered(&all), NAN, NAN };
-	g.delay = (struct np_sim_share){ delay(&all), NAN, NAN };
-	if (units->n > 1) {
-		g.recovered.low = quantile(a, REPLICATES, .025);
-		g.recovered.high = quantile(a, REPLICATES, .975);
-	}
-	if (units->n > 1 && !isnan(g.delay.value)) {
-		g.delay.low = quantile(b, REPLICATES, .025);
-		g.delay.high = quantile(b, REPLICATES, .975);
-	}
-	g.wait_change_sec = all.jobs > 0 ?
+	out->recovered = (struct estimate){ recovered_share(&all), NAN, NAN };
+	out->delay = (struct estimate){ wait_change(&all), NAN, NAN };
+	if (weeks->n > 1)
+		set_interval(&out->recovered, recovered);
+	if (weeks->n > 1 && !isnan(out->delay.value))
+		set_interval(&out->delay, delay);
+	out->wait_change_sec = all.jobs > 0 ?
 		(all.wait_with - all.wait_without) / all.jobs : 0;
 	np_rng_free(rng);
-	free(a);
-	*out = g;
+	free(recovered);
 	return 0;
 }
 
-/* The inputs and results of `netprof simulate`. */
+/* ---- The inputs and results of the command ---- */
 
-#define CLI_SIM_POLICIES 16
-#define CLI_SIM_SEEDS 100
-#define CLI_SIM_SETTINGS 16
-#define CLI_SIM_NAME 64 /* bytes of the name of a policy or profile */
+#define MAX_POLICIES 16
+#define MAX_SEEDS 100
+#define MAX_SETTINGS 16
+#define NAME_BYTES 64 /* bytes of the name of a policy or profile */
 
-/* Names of profiles; the index of a name is the handle of its profile. */
-struct cli_sim_profiles {
-	char (*name)[CLI_SIM_NAME];
-	size_t n;
-};
-
-struct cli_sim_policy {
-	char name[CLI_SIM_NAME]; /* "enforce", "enforce:MaxSlowdown=20%" */
-	struct np_sim_policy p;
-	struct np_sim_summary sum; /* means over seeds */
-	struct np_sim_units units; /* differences from the first policy */
-	struct np_sim_gain gain;
+struct policy {
+	char name[NAME_BYTES]; /* "enforce", "enforce:MaxSlowdown=20%" */
+	struct np_sim_policy sim;
+	struct summary sum; /* means over seeds */
+	struct weeks weeks; /* differences from the first policy */
+	struct gain gain;
 };
 
 #define MAX_MIX 64 /* names in --mix */
 
 /* The options of the command. */
-struct cli_sim_options {
+struct sim_options {
 	const char *swf, *sacct, *last; /* source of the jobs: one of them */
 	const char *topology;		/* source of the cluster, or --leaves */
 	unsigned groups, leaves, nodes; /* --leaves; leaves 0: not given */
 	uint32_t cpus;			/* --cpus-per-node; 0: not given */
-	const char *rules, *pairs, *policies, *events;
+	const char *rules, *pairs, *policies, *events, *shares; /* as given */
 	struct {
 		const char *name[MAX_MIX];
 		double share[MAX_MIX], sum;
 		size_t n; /* 0: not given */
 	} mix;
-	const char *shares; /* output of sshare */
-	char *setting[CLI_SIM_SETTINGS];
+	char *setting[MAX_SETTINGS];
 	size_t n_settings;
 	uint32_t seeds;
 	bool by_submission; /* --order=submit */
@@ -348,8 +338,8 @@ struct cli_sim_options {
 	struct np_sim_scheduler scheduler;
 };
 
-struct cli_simulate {
-	const struct cli_sim_options *o;
+struct sim {
+	const struct sim_options *opt;
 	struct np_queue_log log;
 	char source[256]; /* where the jobs are from, in words */
 
@@ -367,27 +357,29 @@ struct cli_simulate {
 	struct np_sim_assoc *assoc;
 	struct np_index associations;
 	struct np_sim_job *job; /* log.n */
-	struct cli_sim_profiles profiles;
-	/* How profiles slow each other, and without uncertain predictions,
-	   on which placement does not act. */
+	char (*profile_name)[NAME_BYTES]; /* by handle of the profile */
+	size_t n_profiles;
+	/* How profiles slow each other: by all predictions; and by those that
+	   are not uncertain, as placement knows it. */
 	struct np_slowdowns *slowdowns, *known;
 	size_t n_uncertain; /* pairs of victim and co-runner */
 	char models_text[200];	/* where the predictions are from, in words */
 	double known_node_sec, all_node_sec; /* jobs with a profile; all jobs */
 	size_t known_jobs;
 	double worst; /* largest slowdown among the profiles that occur */
-	uint32_t merged; /* partitions beyond the limit, merged into the last */
+	uint32_t merged; /* partitions too many, merged into the last one */
 
-	struct cli_sim_policy policy[CLI_SIM_POLICIES];
+	struct policy policy[MAX_POLICIES];
 	size_t n_policies, seeds_done;
 	bool stopped;	   /* by the user */
 	double share_done; /* of the whole work */
-	/* Jobs under the first and the last policy, of the first seed. */
+	/* Jobs of the first seed under the first and the last policy. */
 	struct np_sim_outcome *without, *with;
 	FILE *events; /* --events, or NULL */
 };
+
 /*
- * The inputs of netprof simulate.
+ * ---- Reading the inputs ----
  *
  *	jobs		a log in the Standard Workload Format, or of sacct
  *	cluster		--leaves, a topology file, or scontrol
@@ -396,8 +388,8 @@ struct cli_simulate {
  *	profiles	which application each job is, and the slowdown matrix
  *	policies	modes of placement with their settings
  *
- * They are read in this order, because each needs the ones before it.  The
- * readers return -1 to go on, or the exit status after printing why.
+ * They are read in this order, because each needs the ones before it. The
+ * functions that read them return -1, or the exit status after printing why.
  *
  * Slowdowns come from a table of pairs or from the same catalogue of profiles
  * that the placement plugin uses, so that the simulation decides as it would.
@@ -429,12 +421,12 @@ static const char *unit_of_last(const char *last, size_t *digits)
 }
 
 /*
- * The end of sacct. If it failed, what it printed is not all; but the reader may
- * have ended it, too, after an error of its own.
+ * Wait for sacct to end. If it failed, it did not print all jobs; but it is
+ * killed by a signal where the reader stopped after an error of its own.
  */
-static int close_accounting(FILE *f, int rc, struct np_err *err)
+static int close_accounting(FILE *pipe, int rc, struct np_err *err)
 {
-	int status = pclose(f);
+	int status = pclose(pipe);
 	bool failed = !WIFEXITED(status) || WEXITSTATUS(status);
 
 	if (!failed || (rc && WIFSIGNALED(status)))
@@ -446,44 +438,45 @@ static int close_accounting(FILE *f, int rc, struct np_err *err)
 }
 
 /* The output of sacct may be long, so it is read from a pipe. */
-static int read_accounting(struct cli_simulate *s, struct np_err *err)
+static int read_accounting(struct sim *sim, struct np_err *err)
 {
-	const char *last = s->o->last;
+	const char *last = sim->opt->last;
 	size_t digits;
 	const char *unit = unit_of_last(last, &digits);
 	char command[512], delimiter[32];
-	FILE *f;
+	FILE *pipe;
 	int rc;
 
 	cli_sacct_delimiter(delimiter, sizeof(delimiter));
-	snprintf(command, sizeof(command), "SLURM_TIME_FORMAT=%%s exec sacct -a "
-		 "-X -P -S now-%.*s%s --delimiter='%s' -o JobID,User,Account,"
-		 "JobName,Partition,Submit,Eligible,Start,End,ElapsedRaw,"
-		 "TimelimitRaw,NNodes,NCPUS,State,Priority,Reservation,"
-		 "SubmitLine </dev/null", (int)digits, last, unit, delimiter);
+	snprintf(command, sizeof(command), "SLURM_TIME_FORMAT=%%s exec sacct "
+		 "-a -X -P -S now-%.*s%s --delimiter='%s' -o JobID,User,"
+		 "Account,JobName,Partition,Submit,Eligible,Start,End,"
+		 "ElapsedRaw,TimelimitRaw,NNodes,NCPUS,State,Priority,"
+		 "Reservation,SubmitLine </dev/null", (int)digits, last, unit,
+		 delimiter);
 	/* The command begins with exec: pclose() waits for sacct itself. */
-	f = popen(command, "re");
-	if (!f)
+	pipe = popen(command, "re");
+	if (!pipe)
 		return np_errf(err, -errno, "sacct: %s", strerror(errno));
 	/* The reader closes its descriptor, and pclose() the other one. */
-	rc = np_queue_log_read_fd(dup(fileno(f)), "sacct", delimiter,
-				  cli_warn_line, NULL, &s->log, err);
-	return close_accounting(f, rc, err);
+	rc = np_queue_log_read_fd(dup(fileno(pipe)), "sacct", delimiter,
+				  cli_warn_line, NULL, &sim->log, err);
+	return close_accounting(pipe, rc, err);
 }
 
-/* Read the log, or the accounting, into s->log. */
-static int read_jobs(struct cli_simulate *s)
+/* Read the log, or the accounting, into sim->log. */
+static int read_jobs(struct sim *sim)
 {
-	const char *path = s->o->swf ? s->o->swf : s->o->sacct;
+	const char *path = sim->opt->swf ? sim->opt->swf : sim->opt->sacct;
 	struct np_err err = NP_ERR_INIT;
-	int rc = path ? np_queue_log_read(path, cli_warn_line, NULL, &s->log,
+	int rc = path ? np_queue_log_read(path, cli_warn_line, NULL, &sim->log,
 					  &err) :
-			read_accounting(s, &err);
+			read_accounting(sim, &err);
 
 	if (rc)
 		return cli_fail("%s", err.text);
-	snprintf(s->source, sizeof(s->source), "%s%s",
-		 path ? path : "accounting, last ", path ? "" : s->o->last);
+	snprintf(sim->source, sizeof(sim->source), "%s%s",
+		 path ? path : "accounting, last ", path ? "" : sim->opt->last);
 	return -1;
 }
 
@@ -496,7 +489,7 @@ struct map {
 		char name[64];
 		uint32_t *node;
 		size_t n;
-		size_t number; /* in the form of the placement decision */
+		size_t number; /* in sim.leaves */
 	} *leaf;
 	size_t n;
 	struct above {
@@ -512,49 +505,49 @@ struct map {
 };
 
 /* Free what the readers of topologies collected. */
-static void map_free(struct map *m)
+static void map_free(struct map *map)
 {
-	for (size_t i = 0; i < m->n; i++)
-		free(m->leaf[i].node);
-	for (size_t i = 0; i < m->n_above; i++)
-		free(m->above[i].children);
-	free(m->leaf);
-	free(m->above);
-	np_index_free(&m->nodes);
-	np_index_free(&m->defined);
+	for (size_t i = 0; i < map->n; i++)
+		free(map->leaf[i].node);
+	for (size_t i = 0; i < map->n_above; i++)
+		free(map->above[i].children);
+	free(map->leaf);
+	free(map->above);
+	np_index_free(&map->nodes);
+	np_index_free(&map->defined);
 }
 
 /* A node that is listed under several leaves is put on the first. */
 static int add_node(void *arg, const char *name)
 {
-	struct map *m = arg;
-	struct leaf *l = &m->leaf[m->n - 1];
-	size_t before = m->nodes.n;
+	struct map *map = arg;
+	struct leaf *leaf = &map->leaf[map->n - 1];
+	size_t before = map->nodes.n;
 	uint32_t node;
 
 	/* A short list may have many names, which are on an earlier leaf. */
-	if (m->n_listed++ == MAX_LISTED)
+	if (map->n_listed++ == MAX_LISTED)
 		return -E2BIG;
-	node = np_index_add(&m->nodes, name, strlen(name));
+	node = np_index_add(&map->nodes, name, strlen(name));
 	/* Known already: the node is under an earlier leaf. */
-	if (m->nodes.n == before)
+	if (map->nodes.n == before)
 		return node == NP_NO_INDEX ? -ENOMEM : 0;
-	if (m->nodes.n > NP_LEAVES_MAX_NODES)
+	if (map->nodes.n > NP_LEAVES_MAX_NODES)
 		return -E2BIG;
-	if (np_array_grow(&l->node, l->n, sizeof(*l->node)))
+	if (np_array_grow(&leaf->node, leaf->n, sizeof(*leaf->node)))
 		return -ENOMEM;
-	l->node[l->n++] = node;
+	leaf->node[leaf->n++] = node;
 	return 0;
 }
 
 /* Append a leaf switch with its nodes. */
-static int add_leaf(struct map *m, const char *name, const char *nodes)
+static int add_leaf(struct map *map, const char *name, const char *nodes)
 {
-	if (np_array_grow(&m->leaf, m->n, sizeof(*m->leaf)))
+	if (np_array_grow(&map->leaf, map->n, sizeof(*map->leaf)))
 		return -ENOMEM;
-	m->leaf[m->n] = (struct leaf){ .n = 0 };
-	snprintf(m->leaf[m->n++].name, sizeof(m->leaf->name), "%s", name);
-	return np_hostlist_each(nodes, add_node, m);
+	map->leaf[map->n] = (struct leaf){ .n = 0 };
+	snprintf(map->leaf[map->n++].name, sizeof(map->leaf->name), "%s", name);
+	return np_hostlist_each(nodes, add_node, map);
 }
 
 static int ignore_name(void *arg, const char *name)
@@ -565,40 +558,40 @@ static int ignore_name(void *arg, const char *name)
 }
 
 /* Append a switch above other switches. */
-static int add_above(struct map *m, const char *name, const char *children)
+static int add_above(struct map *map, const char *name, const char *children)
 {
 	int rc = np_hostlist_each(children, ignore_name, NULL);
-	struct above *w;
+	struct above *above;
 
 	if (rc)
 		return rc;
-	if (np_array_grow(&m->above, m->n_above, sizeof(*m->above)))
+	if (np_array_grow(&map->above, map->n_above, sizeof(*map->above)))
 		return -ENOMEM;
-	w = &m->above[m->n_above];
-	*w = (struct above){ .children = strdup(children) };
-	snprintf(w->name, sizeof(w->name), "%s", name);
-	m->n_above += w->children != NULL;
-	return w->children ? 0 : -ENOMEM;
+	above = &map->above[map->n_above];
+	*above = (struct above){ .children = strdup(children) };
+	snprintf(above->name, sizeof(above->name), "%s", name);
+	map->n_above += above->children != NULL;
+	return above->children ? 0 : -ENOMEM;
 }
 
 /* A line of topology/block: a base block with its nodes, or none. */
-static int take_block(struct map *m, const struct np_slurm_line *line,
+static int take_block(struct map *map, const struct np_slurm_line *line,
 		      struct np_err *err)
 {
 	const char *name = NULL, *nodes = NULL;
-	struct np_slurm_pair p;
+	struct np_slurm_pair pair;
 	char *text = line->text;
 	int rc = 0;
 
 	/* Other keys of the line, such as BlockSizes=, do not matter here. */
-	while (np_slurm_pair(&text, &p)) {
-		if (!strcasecmp(p.key, "BlockName"))
-			name = p.value;
-		else if (!strcasecmp(p.key, "Nodes"))
-			nodes = p.value;
+	while (np_slurm_pair(&text, &pair)) {
+		if (!strcasecmp(pair.key, "BlockName"))
+			name = pair.value;
+		else if (!strcasecmp(pair.key, "Nodes"))
+			nodes = pair.value;
 	}
 	if (name && nodes)
-		rc = add_leaf(m, name, nodes);
+		rc = add_leaf(map, name, nodes);
 	return rc ? np_errf(err, rc, "%s:%u: not a node list, or too long: "
 			    "%.64s", line->path, line->number, nodes) : 0;
 }
@@ -608,61 +601,62 @@ static int take_switch(void *arg, const struct np_slurm_line *line,
 		       struct np_err *err)
 {
 	const char *text = line->text + strspn(line->text, " \t");
-	struct np_topo_switch s;
-	struct map *m = arg;
-	size_t known = m->defined.n;
+	struct np_topo_switch sw;
+	struct map *map = arg;
+	size_t known = map->defined.n;
 	int rc;
 
 	if (!strncasecmp(text, "Block", 5) ||
 	    !strncasecmp(text, "AggregatedBlock", 15))
-		return take_block(m, line, err);
-	rc = np_topo_switch(line, &s, err);
+		return take_block(map, line, err);
+	rc = np_topo_switch(line, &sw, err);
 	if (rc)
 		return rc;
-	if (strlen(s.name) >= sizeof(m->leaf->name))
+	if (strlen(sw.name) >= sizeof(map->leaf->name))
 		return np_errf(err, -EINVAL, "%s:%u: %.64s...: expected a name "
 			       "of at most %zu characters", line->path,
-			       line->number, s.name, sizeof(m->leaf->name) - 1);
-	if (np_index_add(&m->defined, s.name, strlen(s.name)) < known)
+			       line->number, sw.name,
+			       sizeof(map->leaf->name) - 1);
+	if (np_index_add(&map->defined, sw.name, strlen(sw.name)) < known)
 		return np_errf(err, -EINVAL, "%s:%u: %s is defined twice",
-			       line->path, line->number, s.name);
-	if (m->defined.n == known)
+			       line->path, line->number, sw.name);
+	if (map->defined.n == known)
 		return np_errf(err, -ENOMEM, "out of memory");
-	rc = s.below ? add_above(m, s.name, s.below) :
-	     s.nodes ? add_leaf(m, s.name, s.nodes) : 0;
+	rc = sw.below ? add_above(map, sw.name, sw.below) :
+	     sw.nodes ? add_leaf(map, sw.name, sw.nodes) : 0;
 	return rc ? np_errf(err, rc, "%s:%u: not a node list, or too long: "
 			    "%.64s", line->path, line->number,
-			    s.below ? s.below : s.nodes) : 0;
+			    sw.below ? sw.below : sw.nodes) : 0;
 }
 
 /* Finds a child that no line defines. */
 struct undefined {
-	const struct map *m;
+	const struct np_index *defined;
 	char name[64];
 };
 
 static int check_child(void *arg, const char *name)
 {
-	struct undefined *u = arg;
+	struct undefined *search = arg;
 
-	if (np_index_find(&u->m->defined, name, strlen(name)) != NP_NO_INDEX)
+	if (np_index_find(search->defined, name, strlen(name)) != NP_NO_INDEX)
 		return 0;
-	snprintf(u->name, sizeof(u->name), "%s", name);
+	snprintf(search->name, sizeof(search->name), "%s", name);
 	return -ENOENT;
 }
 
 /* slurmctld does not start if a switch names one that does not exist. */
-static int check_children(const struct map *m, const char *path,
+static int check_children(const struct map *map, const char *path,
 			  struct np_err *err)
 {
-	struct undefined u = { .m = m };
+	struct undefined search = { .defined = &map->defined };
 
-	for (size_t i = 0; i < m->n_above; i++)
-		if (np_hostlist_each(m->above[i].children, check_child, &u) ==
-		    -ENOENT)
+	for (size_t i = 0; i < map->n_above; i++)
+		if (np_hostlist_each(map->above[i].children, check_child,
+				     &search) == -ENOENT)
 			return np_errf(err, -EINVAL, "%s: %s names %s, which "
 				       "no line defines", path,
-				       m->above[i].name, u.name);
+				       map->above[i].name, search.name);
 	return 0;
 }
 
@@ -674,59 +668,54 @@ static void blank_comments(char *text)
 {
 	char quote = '\0', before = '\n';
 
-	for (char *p = text; *p; before = *p++) {
-		if (*p == '\r') {
-			*p = ' ';
-		} else if (quote && (*p == quote || *p == '\n')) {
+	for (char *at = text; *at; before = *at++) {
+		if (*at == '\r') {
+			*at = ' ';
+		} else if (quote && (*at == quote || *at == '\n')) {
 			quote = '\0';
-		} else if (!quote && (*p == '"' || *p == '\'')) {
-			quote = *p;
-		} else if (!quote && *p == '#' &&
+		} else if (!quote && (*at == '"' || *at == '\'')) {
+			quote = *at;
+		} else if (!quote && *at == '#' &&
 			   isspace((unsigned char)before)) {
-			size_t n = strcspn(p, "\n");
+			size_t n = strcspn(at, "\n");
 
-			memset(p, ' ', n);
-			p += n - 1;
+			memset(at, ' ', n);
+			at += n - 1;
 		}
 	}
 }
 
 /*
  * The "-" at the beginning of a line, or "{", of the next item of a list; NULL:
- * there is none.  first: p is the beginning of a line.
+ * there is none. first: at is the beginning of a line.
  */
-static char *next_item(char *p, bool first)
+static char *next_item(char *at, bool first)
 {
-	for (; *p; p++, first = false) {
-		char *at = p + (*p == '\n');
+	for (; *at; at++, first = false) {
+		char *start = at + (*at == '\n');
 
-		if (*p == '{')
-			return p;
-		at += first || *p == '\n' ? strspn(at, " \t") : 0;
-		if ((first || *p == '\n') && *at == '-' &&
-		    isspace((unsigned char)at[1]))
+		if (*at == '{')
 			return at;
+		start += first || *at == '\n' ? strspn(start, " \t") : 0;
+		if ((first || *at == '\n') && *start == '-' &&
+		    isspace((unsigned char)start[1]))
+			return start;
 	}
 	return NULL;
 }
 
-static bool is_word(char c)
-{
-	return isalnum((unsigned char)c) || c == '_';
-}
-
 /*
- * The next key at or behind p, which ":" or "\":" follows; *len: without that.
- * NULL: there is none.
+ * The next key at or after a place, which ":" or "\":" follows, and its length
+ * without that. NULL: there is none.
  */
-static const char *next_key(const char *p, size_t *len)
+static const char *next_key(const char *at, size_t *len)
 {
-	for (; *p; p += *len + !*len) {
+	for (; *at; at += *len + !*len) {
 		*len = 0;
-		while (is_word(p[*len]))
+		while (isalnum((unsigned char)at[*len]) || at[*len] == '_')
 			++*len;
-		if (*len && p[*len + (p[*len] == '"')] == ':')
-			return p;
+		if (*len && at[*len + (at[*len] == '"')] == ':')
+			return at;
 	}
 	return NULL;
 }
@@ -752,29 +741,29 @@ static size_t plain_len(const char *value)
 /* Copy the value of a key of an item; false: it is not there. */
 static bool yaml_value(const char *item, const char *key, char *buf)
 {
-	const char *p = item;
+	const char *at = item;
 	size_t len, n;
 
-	while ((p = next_key(p, &len)) &&
-	       (len != strlen(key) || memcmp(p, key, len)))
-		p += len;
-	if (!p)
+	while ((at = next_key(at, &len)) &&
+	       (len != strlen(key) || memcmp(at, key, len)))
+		at += len;
+	if (!at)
 		return false;
-	p += len + (p[len] == '"') + 1;
-	p += strspn(p, " \t\n");
-	if (*p == '"' || *p == '\'') {
-		const char end[] = { *p++, '\0' };
+	at += len + (at[len] == '"') + 1;
+	at += strspn(at, " \t\n");
+	if (*at == '"' || *at == '\'') {
+		const char end[] = { *at++, '\0' };
 
-		n = strcspn(p, end);
+		n = strcspn(at, end);
 	} else {
-		n = plain_len(p);
+		n = plain_len(at);
 	}
-	memcpy(buf, p, n);
+	memcpy(buf, at, n);
 	buf[n] = '\0';
 	return true;
 }
 
-/* An item without nodes and children: is there a key that was meant so? */
+/* Refuse an unknown key, maybe a misspelled one, of an item without lists. */
 static int check_keys(const char *item, const char *path, unsigned line,
 		      const char *name, struct np_err *err)
 {
@@ -782,27 +771,27 @@ static int check_keys(const char *item, const char *path, unsigned line,
 					     "cluster_default" };
 	size_t len, k;
 
-	for (const char *p = item; (p = next_key(p, &len)); p += len) {
+	for (const char *at = item; (at = next_key(at, &len)); at += len) {
 		for (k = 0; k < NP_ARRAY_SIZE(known); k++)
 			if (len == strlen(known[k]) &&
-			    !memcmp(p, known[k], len))
+			    !memcmp(at, known[k], len))
 				break;
 		if (k == NP_ARRAY_SIZE(known))
 			return np_errf(err, -EINVAL, "%s:%u: %s: unknown key "
 				       "\"%.*s\", expected nodes or children",
-				       path, line, name, (int)len, p);
+				       path, line, name, (int)len, at);
 	}
 	return 0;
 }
 
 /*
- * An item of a list, which begins in this line: a switch, a block, or something
- * else.
+ * Handle an item of a list, which begins in this line. Items other than
+ * switches and blocks are ignored.
  */
-static int take_item(struct map *m, const char *path, unsigned line,
+static int take_item(struct map *map, const char *path, unsigned line,
 		     const char *item, char *value, struct np_err *err)
 {
-	char name[sizeof(m->leaf->name)];
+	char name[sizeof(map->leaf->name)];
 	bool nodes;
 	int rc;
 
@@ -814,15 +803,15 @@ static int take_item(struct map *m, const char *path, unsigned line,
 			       "of at most %zu characters", path, line, value,
 			       sizeof(name) - 1);
 	strcpy(name, value);
-	if (np_index_add(&m->defined, name, strlen(name)) == NP_NO_INDEX)
+	if (np_index_add(&map->defined, name, strlen(name)) == NP_NO_INDEX)
 		return np_errf(err, -ENOMEM, "out of memory");
 	nodes = yaml_value(item, "nodes", value);
 	if (!nodes && !yaml_value(item, "children", value))
 		return check_keys(item, path, line, name, err);
-	/* No list is empty, begins as other forms of a text do, or has quotes. */
+	/* A list is not empty, has no quotes and is no other form of YAML. */
 	rc = !*value || strchr("|>&*!", *value) || strpbrk(value, "\"';") ?
 		-EINVAL :
-	     nodes ? add_leaf(m, name, value) : add_above(m, name, value);
+	     nodes ? add_leaf(map, name, value) : add_above(map, name, value);
 	return rc ? np_errf(err, rc, "%s:%u: %s: not a list such as n[0-3],n7, "
 			    "or too long: \"%.64s\"", path, line, name,
 			    value) : 0;
@@ -838,7 +827,7 @@ static unsigned count_lines(const char *text, const char *end)
 }
 
 /* topology.yaml(5): lists of switches or blocks, in block or flow style. */
-static int read_yaml(struct map *m, const char *path, struct np_err *err)
+static int read_yaml(struct map *map, const char *path, struct np_err *err)
 {
 	char *text, *value, *item, *next;
 	unsigned line = 1;
@@ -857,7 +846,7 @@ static int read_yaml(struct map *m, const char *path, struct np_err *err)
 		next = next_item(item + 1, false);
 		if (next)
 			*next = '\0';
-		rc = take_item(m, path, line, item + 1, value, err);
+		rc = take_item(map, path, line, item + 1, value, err);
 		line += next ? count_lines(item, next) : 0;
 	}
 	free(value);
@@ -866,23 +855,23 @@ static int read_yaml(struct map *m, const char *path, struct np_err *err)
 }
 
 /* A topology file, in YAML if its name ends in .yaml. */
-static int read_topology(struct map *m, const char *path, struct np_err *err)
+static int read_topology(struct map *map, const char *path, struct np_err *err)
 {
 	size_t len = strlen(path);
 	int rc = len > 5 && !strcmp(path + len - 5, ".yaml") ?
-		read_yaml(m, path, err) :
-		np_slurm_file(path, NULL, take_switch, m, err);
+			 read_yaml(map, path, err) :
+			 np_slurm_file(path, NULL, take_switch, map, err);
 
 	if (!rc)
-		rc = check_children(m, path, err);
-	if (!rc && !m->n)
+		rc = check_children(map, path, err);
+	if (!rc && !map->n)
 		rc = np_errf(err, -EINVAL, "%s: no leaf switch with nodes",
 			     path);
 	return rc;
 }
 
 /* The switches above groups of leaves, and one above all. */
-static int make_leaf_groups(struct map *m, unsigned groups, unsigned leaves)
+static int make_leaf_groups(struct map *map, unsigned groups, unsigned leaves)
 {
 	char name[64], list[64];
 	int rc = 0;
@@ -891,16 +880,16 @@ static int make_leaf_groups(struct map *m, unsigned groups, unsigned leaves)
 		snprintf(name, sizeof(name), "group%u", i);
 		snprintf(list, sizeof(list), "leaf[%u-%u]", i * leaves,
 			 (i + 1) * leaves - 1);
-		rc = add_above(m, name, list);
+		rc = add_above(map, name, list);
 	}
 	return rc;
 }
 
 /* --leaves */
-static int make_leaves(struct map *m, const struct cli_sim_options *o,
+static int make_leaves(struct map *map, const struct sim_options *opt,
 		       struct np_err *err)
 {
-	unsigned groups = o->groups, leaves = o->leaves, nodes = o->nodes;
+	unsigned groups = opt->groups, leaves = opt->leaves, nodes = opt->nodes;
 	char name[64], list[64];
 	int rc = 0;
 
@@ -909,15 +898,15 @@ static int make_leaves(struct map *m, const struct cli_sim_options *o,
 		snprintf(name, sizeof(name), "leaf%u", i);
 		snprintf(list, sizeof(list), "n[%u-%u]", i * nodes,
 			 (i + 1) * nodes - 1);
-		rc = add_leaf(m, name, list);
+		rc = add_leaf(map, name, list);
 	}
 	if (!rc)
-		rc = make_leaf_groups(m, groups, leaves);
+		rc = make_leaf_groups(map, groups, leaves);
 	return rc ? np_errf(err, rc, "out of memory") : 0;
 }
 
 /* Take the switches above leaves from what scontrol printed. */
-static int take_above(struct map *m, char *text)
+static int take_above(struct map *map, char *text)
 {
 	char *save = NULL;
 	int rc = 0;
@@ -925,25 +914,25 @@ static int take_above(struct map *m, char *text)
 	for (char *line = strtok_r(text, "\n", &save); !rc && line;
 	     line = strtok_r(NULL, "\n", &save)) {
 		const char *name = NULL, *below = NULL;
-		struct np_slurm_pair p;
+		struct np_slurm_pair pair;
 
-		while (np_slurm_printed_pair(&line, &p))
-			if (!strcmp(p.key, "SwitchName"))
-				name = p.value;
-			else if (!strcmp(p.key, "Switches"))
-				below = p.value;
+		while (np_slurm_printed_pair(&line, &pair))
+			if (!strcmp(pair.key, "SwitchName"))
+				name = pair.value;
+			else if (!strcmp(pair.key, "Switches"))
+				below = pair.value;
 		if (name && below)
-			rc = add_above(m, name, below);
+			rc = add_above(map, name, below);
 	}
 	return rc;
 }
 
 /* The current topology, by scontrol. */
-static int current_topology(struct map *m, struct np_err *err)
+static int current_topology(struct map *map, struct np_err *err)
 {
 	static char *const argv[] = { "scontrol", "show", "topology", NULL };
 	char *text = malloc(MAX_RESPONSE);
-	struct np_topo t = { .n = 0 };
+	struct np_topo topo = { .n = 0 };
 	int rc;
 
 	if (!text)
@@ -953,22 +942,22 @@ static int current_topology(struct map *m, struct np_err *err)
 			     "the cluster with --leaves=64x32 or "
 			     "--topology=topology.conf");
 	else
-		rc = np_topo_parse(text, &t, err);
-	for (size_t i = 0; !rc && i < t.n; i++) {
-		rc = add_leaf(m, t.leaf[i].name, t.leaf[i].nodes);
+		rc = np_topo_parse(text, &topo, err);
+	for (size_t i = 0; !rc && i < topo.n; i++) {
+		rc = add_leaf(map, topo.leaf[i].name, topo.leaf[i].nodes);
 		if (rc)
 			np_errf(err, rc, "scontrol: %.64s: not a node list, "
-				"or too long: %.64s", t.leaf[i].name,
-				t.leaf[i].nodes);
+				"or too long: %.64s", topo.leaf[i].name,
+				topo.leaf[i].nodes);
 	}
-	if (!rc && !m->n)
+	if (!rc && !map->n)
 		rc = np_errf(err, -ENODATA, "Slurm has no leaf switches; "
 			     "describe the cluster with --leaves=64x32 or "
 			     "--topology=topology.conf");
-	if (!rc && (rc = take_above(m, text)))
+	if (!rc && (rc = take_above(map, text)))
 		np_errf(err, rc, rc == -ENOMEM ? "out of memory" :
 			"scontrol show topology: not a list of switches");
-	np_topo_free(&t);
+	np_topo_free(&topo);
 	free(text);
 	return rc;
 }
@@ -994,140 +983,139 @@ static uint32_t cluster_cpus(void)
 	return found;
 }
 
-/*
- * Turn the map into the form of the placement decision, without empty leaves.
- */
-static int build_leaves(struct cli_simulate *s, struct map *m,
-			struct np_err *err)
+/* Make sim->leaves from the map, without empty leaves. */
+static int build_leaves(struct sim *sim, struct map *map, struct np_err *err)
 {
-	struct np_leaf *leaf = calloc(m->n + 1, sizeof(*leaf));
+	struct np_leaf *leaf = calloc(map->n + 1, sizeof(*leaf));
 	size_t n = 0;
 	int rc;
 
 	if (!leaf)
 		return np_errf(err, -ENOMEM, "out of memory");
-	for (size_t i = 0; i < m->n; i++) {
-		m->leaf[i].number = n;
-		if (m->leaf[i].n)
-			leaf[n++] = (struct np_leaf){ m->leaf[i].name,
-						      m->leaf[i].node,
-						      m->leaf[i].n };
+	for (size_t i = 0; i < map->n; i++) {
+		map->leaf[i].number = n;
+		if (map->leaf[i].n)
+			leaf[n++] = (struct np_leaf){ map->leaf[i].name,
+						      map->leaf[i].node,
+						      map->leaf[i].n };
 	}
-	rc = np_leaves_new(m->nodes.n, leaf, n, &s->leaves, err);
+	rc = np_leaves_new(map->nodes.n, leaf, n, &sim->leaves, err);
 	free(leaf);
 	return rc;
 }
 
-/* The switch whose children are collected. */
-struct collect {
-	struct map *m;
-	struct above *to;
+/* The switch whose children are added to it. */
+struct parent {
+	struct map *map;
+	struct above *above;
 	unsigned depth; /* of switches above each other */
 };
 
-static int collect(struct map *m, struct above *w, unsigned depth);
+static int find_leaves(struct map *map, struct above *above, unsigned depth);
 
 /* Add the leaves of a child to a switch; unknown children have none. */
 static int add_child(void *arg, const char *name)
 {
-	const struct collect *c = arg;
-	struct map *m = c->m;
+	const struct parent *parent = arg;
+	struct map *map = parent->map;
+	struct above *to = parent->above;
 	int rc;
 
-	for (size_t i = 0; i < m->n; i++)
-		if (m->leaf[i].n && !strcmp(m->leaf[i].name, name))
-			np_bits_set(c->to->leaves, m->leaf[i].number);
-	for (size_t i = 0; i < m->n_above; i++) {
-		struct above *w = &m->above[i];
+	for (size_t i = 0; i < map->n; i++)
+		if (map->leaf[i].n && !strcmp(map->leaf[i].name, name))
+			np_bits_set(to->leaves, map->leaf[i].number);
+	for (size_t i = 0; i < map->n_above; i++) {
+		struct above *child = &map->above[i];
 
-		if (strcmp(w->name, name))
+		if (strcmp(child->name, name))
 			continue;
-		rc = collect(m, w, c->depth + 1);
+		rc = find_leaves(map, child, parent->depth + 1);
 		if (rc)
 			return rc;
-		np_bits_or(c->to->leaves, w->leaves, m->words);
-		if (c->to->level <= w->level)
-			c->to->level = w->level + 1;
+		np_bits_or(to->leaves, child->leaves, map->words);
+		if (to->level <= child->level)
+			to->level = child->level + 1;
 	}
 	return 0;
 }
 
 /* Find out which leaves are below a switch, and its level. */
-static int collect(struct map *m, struct above *w, unsigned depth)
+static int find_leaves(struct map *map, struct above *above, unsigned depth)
 {
-	struct collect c = { m, w, depth };
+	struct parent parent = { map, above, depth };
 	int rc;
 
-	if (w->level)
+	if (above->level)
 		return 0;
 	if (depth > MAX_LEVELS)
 		return -EINVAL;
-	rc = np_hostlist_each(w->children, add_child, &c);
-	if (!w->level)
-		w->level = 1;
+	rc = np_hostlist_each(above->children, add_child, &parent);
+	if (!above->level)
+		above->level = 1;
 	return rc;
 }
 
 /* The switches above leaves, as the simulation has them. */
-static int build_switches(struct cli_simulate *s, struct map *m,
-			  struct np_err *err)
+static int build_switches(struct sim *sim, struct map *map, struct np_err *err)
 {
-	struct np_sim_switch *to = calloc(m->n_above + 1, sizeof(*to));
-	int rc = 0;
+	struct np_sim_switch *above = calloc(map->n_above + 1, sizeof(*above));
+	const char *source = sim->opt->topology;
+	size_t n = map->n_above, words = sim->leaves->words;
 
-	m->words = s->leaves->words;
-	s->above = to;
-	s->above_leaves = calloc(m->n_above * m->words + 1, sizeof(uint64_t));
-	if (!to || !s->above_leaves)
+	map->words = words;
+	sim->above = above;
+	sim->above_leaves = calloc(n * words + 1, sizeof(uint64_t));
+	if (!above || !sim->above_leaves)
 		return np_errf(err, -ENOMEM, "out of memory");
-	for (size_t i = 0; i < m->n_above; i++)
-		m->above[i].leaves = s->above_leaves + i * m->words;
-	for (size_t i = 0; !rc && i < m->n_above; i++) {
-		rc = collect(m, &m->above[i], 1);
+	for (size_t i = 0; i < n; i++)
+		map->above[i].leaves = sim->above_leaves + i * words;
+	for (size_t i = 0; i < n; i++) {
+		int rc = find_leaves(map, &map->above[i], 1);
+
 		if (rc)
 			return np_errf(err, rc, "%s: switch %s: not a list of "
 				       "switches, or more than %d levels: "
-				       "%.64s", s->o->topology ?
-				       s->o->topology : "scontrol show "
-				       "topology", m->above[i].name,
-				       MAX_LEVELS, m->above[i].children);
-		to[i] = (struct np_sim_switch){ m->above[i].level,
-						m->above[i].leaves };
+				       "%.64s", source ? source :
+				       "scontrol show topology",
+				       map->above[i].name, MAX_LEVELS,
+				       map->above[i].children);
+		above[i] = (struct np_sim_switch){ map->above[i].level,
+						   map->above[i].leaves };
 	}
-	s->cluster.above = to;
-	s->cluster.n_switches = m->n_above;
+	sim->cluster.above = above;
+	sim->cluster.n_above = n;
 	return 0;
 }
 
 /* A log does not say which nodes a partition has, so each has all of them. */
-static int make_partitions(struct cli_simulate *s)
+static int make_partitions(struct sim *sim)
 {
-	size_t words = s->leaves->node_words;
+	struct np_sim_cluster *cluster = &sim->cluster;
 
-	s->sets = calloc(words, sizeof(*s->sets));
-	s->partition_of = calloc(s->log.text.n + 1, sizeof(uint32_t));
-	if (!s->sets || !s->partition_of)
+	sim->sets = calloc(sim->leaves->node_words, sizeof(*sim->sets));
+	sim->partition_of = calloc(sim->log.text.n + 1, sizeof(uint32_t));
+	if (!sim->sets || !sim->partition_of)
 		return cli_fail("out of memory");
 	/* One set of all nodes serves for every partition. */
-	for (size_t i = 0; i < s->leaves->n_nodes; i++)
-		np_bits_set(s->sets, i);
-	for (size_t i = 0; i < s->log.n; i++) {
-		uint32_t text = s->log.job[i].partition;
+	for (size_t i = 0; i < sim->leaves->n_nodes; i++)
+		np_bits_set(sim->sets, i);
+	for (size_t i = 0; i < sim->log.n; i++) {
+		uint32_t text = sim->log.job[i].partition;
 
-		if (text == NP_QUEUE_NONE || s->partition_of[text])
+		if (text == NP_QUEUE_NONE || sim->partition_of[text])
 			continue;
 		/* The last partition takes all that are beyond the limit. */
-		if (s->cluster.n_partitions + 1 < NP_SIM_MAX_PARTITIONS)
-			s->cluster.n_partitions++;
+		if (cluster->n_partitions + 1 < NP_SIM_MAX_PARTITIONS)
+			cluster->n_partitions++;
 		else
-			s->merged++;
-		s->partition_of[text] = (uint32_t)s->cluster.n_partitions;
+			sim->merged++;
+		sim->partition_of[text] = (uint32_t)cluster->n_partitions;
 	}
-	if (!s->cluster.n_partitions)
-		s->cluster.n_partitions = 1;
-	for (size_t i = 0; i < s->cluster.n_partitions; i++)
-		s->partition[i] = s->sets;
-	s->cluster.partition = s->partition;
+	if (!cluster->n_partitions)
+		cluster->n_partitions = 1;
+	for (size_t i = 0; i < cluster->n_partitions; i++)
+		sim->partition[i] = sim->sets;
+	cluster->partition = sim->partition;
 	return -1;
 }
 
@@ -1135,42 +1123,40 @@ static int make_partitions(struct cli_simulate *s)
  * The cluster from --leaves, --topology or Slurm, with the processors of each
  * node.
  */
-static int read_cluster(struct cli_simulate *s)
+static int read_cluster(struct sim *sim)
 {
-	const struct cli_sim_options *o = s->o;
+	const struct sim_options *opt = sim->opt;
+	struct np_sim_cluster *cluster = &sim->cluster;
+	uint32_t cpus = opt->cpus;
 	struct np_err err = NP_ERR_INIT;
-	struct map m = { .n = 0 };
-	int rc = o->leaves ? make_leaves(&m, o, &err) :
-		 o->topology ? read_topology(&m, o->topology, &err) :
-			       current_topology(&m, &err);
+	struct map map = { .n = 0 };
+	int rc = opt->leaves   ? make_leaves(&map, opt, &err) :
+		 opt->topology ? read_topology(&map, opt->topology, &err) :
+				 current_topology(&map, &err);
 
 	if (!rc)
-		rc = build_leaves(s, &m, &err);
+		rc = build_leaves(sim, &map, &err);
 	if (!rc)
-		rc = build_switches(s, &m, &err);
-	map_free(&m);
+		rc = build_switches(sim, &map, &err);
+	map_free(&map);
 	if (rc)
 		return cli_fail("%s", err.text);
-	s->cluster.leaves = s->leaves;
-	s->cluster.cpus = o->cpus;
 	/* A Standard Workload Format log has the machine in its header. */
-	if (!o->cpus && s->log.max_nodes && s->log.max_procs)
-		s->cluster.cpus = s->log.max_procs / s->log.max_nodes;
-	if (!s->cluster.cpus && (o->last || (!o->leaves && !o->topology)))
-		s->cluster.cpus = cluster_cpus();
-	if (!s->cluster.cpus)
-		s->cluster.cpus = 1;
-	if (s->cluster.cpus > NP_SIM_MAX_CPUS)
-		s->cluster.cpus = NP_SIM_MAX_CPUS;
-	snprintf(s->cluster_text, sizeof(s->cluster_text),
+	if (!cpus && sim->log.max_nodes)
+		cpus = sim->log.max_procs / sim->log.max_nodes;
+	if (!cpus && (opt->last || (!opt->leaves && !opt->topology)))
+		cpus = cluster_cpus();
+	cpus = !cpus ? 1 : cpus > NP_SIM_MAX_CPUS ? NP_SIM_MAX_CPUS : cpus;
+	cluster->leaves = sim->leaves;
+	cluster->cpus = cpus;
+	snprintf(sim->cluster_text, sizeof(sim->cluster_text),
 		 "%zu nodes with %u processor%s each, on %zu leaf switches",
-		 s->leaves->n_nodes, s->cluster.cpus,
-		 cli_s(s->cluster.cpus), s->leaves->n);
-	if (s->cluster.n_switches)
-		cli_add(s->cluster_text, sizeof(s->cluster_text), " below %zu "
-			"other%s", s->cluster.n_switches,
-			cli_s(s->cluster.n_switches));
-	return make_partitions(s);
+		 sim->leaves->n_nodes, cpus, cli_s(cpus), sim->leaves->n);
+	if (cluster->n_above)
+		cli_add(sim->cluster_text, sizeof(sim->cluster_text),
+			" below %zu other%s", cluster->n_above,
+			cli_s(cluster->n_above));
+	return make_partitions(sim);
 }
 
 /* ---- shares, for --order=fairshare ---- */
@@ -1181,30 +1167,30 @@ static int read_cluster(struct cli_simulate *s)
  * The number of an association, added if new. user "": of an account. Returns
  * NP_NO_INDEX if there is no memory.
  */
-static uint32_t association(struct cli_simulate *s, const char *account,
+static uint32_t association(struct sim *sim, const char *account,
 			    const char *user, uint32_t parent, uint32_t shares)
 {
 	char key[MAX_ASSOCIATION];
-	size_t before = s->associations.n;
+	size_t before = sim->associations.n;
 	uint32_t at;
 
 	snprintf(key, sizeof(key), "%s%s%s", account, *user ? "|" : "", user);
-	at = np_index_add(&s->associations, key, strlen(key));
+	at = np_index_add(&sim->associations, key, strlen(key));
 	if (at != before || at == NP_NO_INDEX)
 		return at;
-	if (np_array_grow(&s->assoc, at, sizeof(*s->assoc)))
+	if (np_array_grow(&sim->assoc, at, sizeof(*sim->assoc)))
 		return NP_NO_INDEX;
-	s->assoc[at] = (struct np_sim_assoc){ parent, shares };
+	sim->assoc[at] = (struct np_sim_assoc){ parent, shares };
 	return at;
 }
 
 /* The number of an account. Unknown ones are below the root, with one share. */
-static uint32_t account_of(struct cli_simulate *s, const char *name)
+static uint32_t account_of(struct sim *sim, const char *name)
 {
-	uint32_t root = np_index_find(&s->associations, "root", 4);
+	uint32_t root = np_index_find(&sim->associations, "root", 4);
 
-	return association(s, name, "", root == NP_NO_INDEX ?
-			   NP_SIM_NO_PARENT : root, 1);
+	return association(sim, name, "",
+			   root == NP_NO_INDEX ? NP_SIM_NO_PARENT : root, 1);
 }
 
 /* The accounts from the root to the last one that was read. */
@@ -1231,7 +1217,7 @@ enum { SHARE_ACCOUNT, SHARE_USER, SHARE_RAW, N_SHARE_COLUMNS };
 static const char *const share_columns[] = { "Account", "User", "RawShares" };
 
 /* A row of sshare, which indents accounts by their depth in the tree. */
-static int add_share(struct cli_simulate *s, struct accounts *a,
+static int add_share(struct sim *sim, struct accounts *accounts,
 		     char *const value[])
 {
 	const char *account = value[SHARE_ACCOUNT];
@@ -1242,20 +1228,20 @@ static int add_share(struct cli_simulate *s, struct accounts *a,
 	if (!*account || parse_shares(value[SHARE_RAW], &shares))
 		return -EINVAL;
 	if (*value[SHARE_USER]) {
-		at = account_of(s, account);
+		at = account_of(sim, account);
 		if (at != NP_NO_INDEX)
-			at = association(s, account, value[SHARE_USER], at,
+			at = association(sim, account, value[SHARE_USER], at,
 					 shares);
 		return at == NP_NO_INDEX ? -ENOMEM : 0;
 	}
-	if (depth > a->depth)
-		depth = a->depth;
+	if (depth > accounts->depth)
+		depth = accounts->depth;
 	if (depth + 1 >= NP_SIM_MAX_DEPTH)
 		return -EINVAL;
-	at = association(s, account, "", depth ? a->at[depth - 1] :
+	at = association(sim, account, "", depth ? accounts->at[depth - 1] :
 			 NP_SIM_NO_PARENT, shares);
-	a->at[depth] = at;
-	a->depth = depth + 1;
+	accounts->at[depth] = at;
+	accounts->depth = depth + 1;
 	return at == NP_NO_INDEX ? -ENOMEM : 0;
 }
 
@@ -1268,20 +1254,20 @@ static void cut_return(char *line)
 }
 
 /* The output of sshare --parsable2, which is changed. */
-static int parse_sshare(struct cli_simulate *s, char *text, const char *source,
+static int parse_sshare(struct sim *sim, char *text, const char *source,
 			struct np_err *err)
 {
 	char *value[N_SHARE_COLUMNS], *line = strsep(&text, "\n");
-	struct accounts a = { .depth = 0 };
-	struct np_sacct_head h;
+	struct accounts accounts = { .depth = 0 };
+	struct np_sacct_head head;
 
 	cut_return(line);
-	np_sacct_read_head(line, "|", share_columns, N_SHARE_COLUMNS, &h);
-	if (h.twice != NP_SACCT_NONE)
+	np_sacct_read_head(line, "|", share_columns, N_SHARE_COLUMNS, &head);
+	if (head.twice != NP_SACCT_NONE)
 		return np_errf(err, -EINVAL, "%s:1: column %s given twice",
-			       source, share_columns[h.twice]);
+			       source, share_columns[head.twice]);
 	for (size_t i = 0; i < N_SHARE_COLUMNS; i++)
-		if (!h.has[i])
+		if (!head.has[i])
 			return np_errf(err, -EINVAL, "%s:1: no column %s: "
 				       "expected the output of sshare -a "
 				       "--parsable2", source, share_columns[i]);
@@ -1293,11 +1279,11 @@ static int parse_sshare(struct cli_simulate *s, char *text, const char *source,
 		if (!*line)
 			continue;
 		snprintf(shown, sizeof(shown), "%s", line);
-		if (np_sacct_read_row(line, "|", &h, value, N_SHARE_COLUMNS) !=
-		    h.n)
+		if (np_sacct_read_row(line, "|", &head, value,
+				      N_SHARE_COLUMNS) != head.n)
 			rc = -EINVAL;
 		if (!rc)
-			rc = add_share(s, &a, value);
+			rc = add_share(sim, &accounts, value);
 		if (rc)
 			return rc == -ENOMEM ?
 				np_errf(err, rc, "out of memory") :
@@ -1305,12 +1291,12 @@ static int parse_sshare(struct cli_simulate *s, char *text, const char *source,
 					"account, a user or none, and shares",
 					source, n, shown);
 	}
-	return s->associations.n ? 0 :
+	return sim->associations.n ? 0 :
 	       np_errf(err, -EINVAL, "%s: no account", source);
 }
 
 /* The shares as they are now, or none if this Slurm has no fair share. */
-static int run_sshare(struct cli_simulate *s, struct np_err *err)
+static int run_sshare(struct sim *sim, struct np_err *err)
 {
 	static char *const argv[] = { "sshare", "-a", "--parsable2",
 				      "--format=Account,User,RawShares", NULL };
@@ -1323,15 +1309,15 @@ static int run_sshare(struct cli_simulate *s, struct np_err *err)
 		cli_warn_line("sshare does not answer: all users count as "
 			      "having equal shares", NULL);
 	else
-		rc = parse_sshare(s, text, "sshare", err);
+		rc = parse_sshare(sim, text, "sshare", err);
 	free(text);
 	return rc;
 }
 
-static int read_shares(struct cli_simulate *s)
+static int read_shares(struct sim *sim)
 {
 	struct np_err err = NP_ERR_INIT;
-	const char *path = s->o->shares;
+	const char *path = sim->opt->shares;
 	size_t len;
 	char *text;
 	int rc = 0;
@@ -1339,11 +1325,11 @@ static int read_shares(struct cli_simulate *s)
 	if (path) {
 		rc = np_read_file(path, MAX_RESPONSE, &text, &len, &err);
 		if (!rc) {
-			rc = parse_sshare(s, text, path, &err);
+			rc = parse_sshare(sim, text, path, &err);
 			free(text);
 		}
-	} else if (s->o->fair && s->o->last) {
-		rc = run_sshare(s, &err);
+	} else if (sim->opt->fair && sim->opt->last) {
+		rc = run_sshare(sim, &err);
 	}
 	return rc ? cli_fail("%s", err.text) : -1;
 }
@@ -1352,20 +1338,20 @@ static int read_shares(struct cli_simulate *s)
  * The user of a job for the simulation: with shares, its association. One
  * without shares, such as a user who has left, has one share.
  */
-static uint32_t user_of(struct cli_simulate *s, const struct np_queue_job *from)
+static uint32_t user_of(struct sim *sim, const struct np_queue_job *from)
 {
 	char account[MAX_ASSOCIATION / 2] = "", user[MAX_ASSOCIATION / 2] = "";
 	uint32_t at;
 
 	/* Jobs without a user count as those of one user. */
-	if (!s->associations.n)
-		return from->user == NP_QUEUE_NONE ? (uint32_t)s->log.text.n :
+	if (!sim->associations.n)
+		return from->user == NP_QUEUE_NONE ? (uint32_t)sim->log.text.n :
 						     from->user;
-	np_queue_text(&s->log, from->account, account, sizeof(account));
-	np_queue_text(&s->log, from->user, user, sizeof(user));
-	at = account_of(s, *account ? account : "root");
+	np_queue_text(&sim->log, from->account, account, sizeof(account));
+	np_queue_text(&sim->log, from->user, user, sizeof(user));
+	at = account_of(sim, *account ? account : "root");
 	return at == NP_NO_INDEX ? at :
-	       association(s, account, *user ? user : "-", at, 1);
+	       association(sim, account, *user ? user : "-", at, 1);
 }
 
 /* ---- the queue: jobs of the log on this cluster ---- */
@@ -1373,53 +1359,51 @@ static uint32_t user_of(struct cli_simulate *s, const struct np_queue_job *from)
 /*
  * Nodes and processors of a job. Jobs that need less than a node share nodes.
  */
-static void set_size(const struct cli_simulate *s,
-		     const struct np_queue_job *from, struct np_sim_job *j)
+static void set_size(const struct sim *sim, const struct np_queue_job *from,
+		     struct np_sim_job *job)
 {
-	uint32_t per = s->cluster.cpus;
+	uint32_t per = sim->cluster.cpus;
 
 	/* A log may have only processors; then whole nodes are filled. */
-	j->nodes = from->nodes ? from->nodes : (from->cpus + per - 1) / per;
-	if (from->cpus && j->nodes == 1 && from->cpus < per)
-		j->cpus = from->cpus;
+	job->nodes = from->nodes ? from->nodes : (from->cpus + per - 1) / per;
+	if (from->cpus && job->nodes == 1 && from->cpus < per)
+		job->cpus = from->cpus;
 	else if (from->nodes && from->cpus &&
-		 (from->cpus + j->nodes - 1) / j->nodes < per)
-		j->cpus = (from->cpus + j->nodes - 1) / j->nodes;
+		 (from->cpus + job->nodes - 1) / job->nodes < per)
+		job->cpus = (from->cpus + job->nodes - 1) / job->nodes;
 }
 
 /* Translate the jobs of the log into jobs of the simulation. */
-static int make_queue(struct cli_simulate *s)
+static int make_queue(struct sim *sim)
 {
-	bool priorities = s->log.priorities && !s->o->by_submission &&
-			  !s->o->fair;
+	bool priorities = sim->log.priorities && !sim->opt->by_submission &&
+			  !sim->opt->fair;
 
-	s->job = calloc(s->log.n + 1, sizeof(*s->job));
-	if (!s->job)
+	sim->job = calloc(sim->log.n + 1, sizeof(*sim->job));
+	if (!sim->job)
 		return cli_fail("out of memory");
-	for (size_t i = 0; i < s->log.n; i++) {
-		const struct np_queue_job *from = &s->log.job[i];
-		struct np_sim_job *j = &s->job[i];
+	for (size_t i = 0; i < sim->log.n; i++) {
+		const struct np_queue_job *from = &sim->log.job[i];
+		struct np_sim_job *job = &sim->job[i];
 
-		*j = (struct np_sim_job){
+		*job = (struct np_sim_job){
 			.submit_sec = from->submit_sec,
 			.cancel_sec = from->cancel_sec,
 			.run_sec = from->run_sec, .limit_sec = from->limit_sec,
-			/*
-			 * Without priorities, the order is that of submission.
-			 */
+			/* Without priorities, in order of submission. */
 			.priority = priorities ? from->priority : 0,
 			.after = from->after == NP_QUEUE_NONE ? NP_SIM_NO_JOB :
 								from->after,
 			.think_sec = from->think_sec,
-			.user = user_of(s, from),
+			.user = user_of(sim, from),
 			.profile = NP_PROFILE_UNKNOWN,
 		};
-		if (j->user == NP_NO_INDEX)
+		if (job->user == NP_NO_INDEX)
 			return cli_fail("out of memory");
 		if (from->partition != NP_QUEUE_NONE)
-			j->partition = (uint16_t)
-				(s->partition_of[from->partition] - 1);
-		set_size(s, from, j);
+			job->partition = (uint16_t)
+				(sim->partition_of[from->partition] - 1);
+		set_size(sim, from, job);
 	}
 	return -1;
 }
@@ -1427,28 +1411,28 @@ static int make_queue(struct cli_simulate *s)
 /* ---- which profile each job has ---- */
 
 /* The handle of a profile, or NP_PROFILE_UNKNOWN. */
-static int32_t profile_of(const struct cli_simulate *s, const char *name)
+static int32_t profile_of(const struct sim *sim, const char *name)
 {
-	for (size_t i = 0; i < s->profiles.n; i++)
-		if (!strcmp(s->profiles.name[i], name))
+	for (size_t i = 0; i < sim->n_profiles; i++)
+		if (!strcmp(sim->profile_name[i], name))
 			return (int32_t)i;
 	return NP_PROFILE_UNKNOWN;
 }
 
 /* Handle of the profile of that name, which is added if it is new. */
-static int add_profile(struct cli_simulate *s, const char *name, int32_t *out)
+static int add_profile(struct sim *sim, const char *name, int32_t *out)
 {
-	struct cli_sim_profiles *p = &s->profiles;
+	size_t n = sim->n_profiles;
 
-	*out = profile_of(s, name);
+	*out = profile_of(sim, name);
 	if (*out >= 0 || !strcmp(name, "unknown"))
 		return 0;
-	if (p->n >= NP_CONFLICT_MAX_PROFILES)
+	if (n >= NP_CONFLICT_MAX_PROFILES)
 		return -E2BIG;
-	if (np_array_grow(&p->name, p->n, sizeof(*p->name)))
+	if (np_array_grow(&sim->profile_name, n, NAME_BYTES))
 		return -ENOMEM;
-	snprintf(p->name[p->n], sizeof(*p->name), "%s", name);
-	*out = (int32_t)p->n++;
+	snprintf(sim->profile_name[n], NAME_BYTES, "%s", name);
+	*out = (int32_t)sim->n_profiles++;
 	return 0;
 }
 
@@ -1472,7 +1456,7 @@ struct rules {
 };
 
 /* "user=alice": store the pattern of one key. */
-static int take_pattern(struct rule *r, char *word)
+static int take_pattern(struct rule *rule, char *word)
 {
 	char *value = strchr(word, '=');
 
@@ -1481,19 +1465,19 @@ static int take_pattern(struct rule *r, char *word)
 	*value++ = '\0';
 	for (int k = 0; k < N_KEYS; k++)
 		if (!strcmp(word, keys[k])) {
-			if (r->pattern[k])
+			if (rule->pattern[k])
 				return -EEXIST;
-			r->pattern[k] = value;
+			rule->pattern[k] = value;
 			return 0;
 		}
 	return -EINVAL;
 }
 
 /* Parse one line of --rules; comments and empty lines are ignored. */
-static int take_rule(struct cli_simulate *s, struct rules *rules, char *line,
+static int take_rule(struct sim *sim, struct rules *rules, char *line,
 		     unsigned number)
 {
-	struct rule r = { .profile = NP_PROFILE_UNKNOWN };
+	struct rule rule = { .profile = NP_PROFILE_UNKNOWN };
 	char *save = NULL, *word;
 	int rc;
 
@@ -1502,32 +1486,32 @@ static int take_rule(struct cli_simulate *s, struct rules *rules, char *line,
 	if (!word)
 		return -1;
 	/* The first word is the profile, so a pattern here is a mistake. */
-	if (strlen(word) >= CLI_SIM_NAME || strchr(word, '='))
+	if (strlen(word) >= NAME_BYTES || strchr(word, '='))
 		return cli_fail("%s:%u: \"%.64s\": expected the name of a "
-				"profile", s->o->rules, number, word);
-	rc = add_profile(s, word, &r.profile);
+				"profile", sim->opt->rules, number, word);
+	rc = add_profile(sim, word, &rule.profile);
 	if (rc)
 		return rc == -ENOMEM ? cli_fail("out of memory") :
 		       cli_fail("%s:%u: \"%.64s\": more than %d profiles",
-				s->o->rules, number, word,
+				sim->opt->rules, number, word,
 				NP_CONFLICT_MAX_PROFILES);
 	while ((word = strtok_r(NULL, " \t\r", &save)))
-		if ((rc = take_pattern(&r, word)) == -EEXIST)
+		if ((rc = take_pattern(&rule, word)) == -EEXIST)
 			return cli_fail("%s:%u: \"%.64s=\" is given twice",
-					s->o->rules, number, word);
+					sim->opt->rules, number, word);
 		else if (rc)
 			return cli_fail("%s:%u: \"%.64s\": expected user=, "
 					"account=, name=, command= or "
 					"partition= with a pattern",
-					s->o->rules, number, word);
-	if (np_array_grow(&rules->rule, rules->n, sizeof(r)))
+					sim->opt->rules, number, word);
+	if (np_array_grow(&rules->rule, rules->n, sizeof(rule)))
 		return cli_fail("out of memory");
-	rules->rule[rules->n++] = r;
+	rules->rule[rules->n++] = rule;
 	return -1;
 }
 
 /* Read the file of --rules; the patterns point into its text. */
-static int read_rules(struct cli_simulate *s, struct rules *rules)
+static int read_rules(struct sim *sim, struct rules *rules)
 {
 	struct np_err err = NP_ERR_INIT;
 	unsigned number = 0;
@@ -1535,69 +1519,68 @@ static int read_rules(struct cli_simulate *s, struct rules *rules)
 	size_t len;
 	int rc = -1;
 
-	if (np_read_file(s->o->rules, MAX_RULES_FILE, &rules->text, &len, &err))
+	if (np_read_file(sim->opt->rules, MAX_RULES_FILE, &rules->text, &len,
+			 &err))
 		return cli_fail("%s", err.text);
 	/* strsep(), unlike strtok_r(), also counts empty lines. */
 	save = rules->text;
 	while (rc < 0 && (line = strsep(&save, "\n")))
-		rc = take_rule(s, rules, line, ++number);
+		rc = take_rule(sim, rules, line, ++number);
 	return rc;
 }
 
-/* Does a job match all patterns of a rule? */
-static bool matches(const struct rule *r, const struct np_queue_log *q,
-		    const struct np_queue_job *j)
+/* Whether a job matches all patterns of a rule. */
+static bool matches(const struct rule *rule, const struct sim *sim, size_t i)
 {
-	const uint32_t of[N_KEYS] = { j->user, j->account, j->name, j->command,
-				      j->partition };
+	const struct np_queue_job *job = &sim->log.job[i];
+	const uint32_t of[N_KEYS] = { job->user, job->account, job->name,
+				      job->command, job->partition };
 	char text[1024];
 
 	for (int k = 0; k < N_KEYS; k++)
-		if (r->pattern[k] && fnmatch(r->pattern[k], np_queue_text(q,
-			of[k], text, sizeof(text)), 0))
+		if (rule->pattern[k] &&
+		    fnmatch(rule->pattern[k], np_queue_text(&sim->log, of[k],
+			    text, sizeof(text)), 0))
 			return false;
 	return true;
 }
 
 /* Give every job the profile of the first rule that matches. */
-static void apply_rules(struct cli_simulate *s, const struct rules *rules)
+static void apply_rules(struct sim *sim, const struct rules *rules)
 {
-	for (size_t i = 0; i < s->log.n; i++)
+	for (size_t i = 0; i < sim->log.n; i++)
 		for (size_t k = 0; k < rules->n; k++)
-			if (matches(&rules->rule[k], &s->log, &s->log.job[i])) {
-				s->job[i].profile = rules->rule[k].profile;
+			if (matches(&rules->rule[k], sim, i)) {
+				sim->job[i].profile = rules->rule[k].profile;
 				break;
 			}
 }
 
-/* Without rules, a job's name is the name of its profile. */
-static int names_are_profiles(struct cli_simulate *s)
+/* Without rules, a job has the profile with its name. */
+static void names_are_profiles(struct sim *sim)
 {
-	char name[CLI_SIM_NAME];
+	char name[NAME_BYTES];
 
-	for (size_t i = 0; i < s->log.n; i++) {
-		np_queue_text(&s->log, s->log.job[i].name, name, sizeof(name));
-		s->job[i].profile = profile_of(s, name);
+	for (size_t i = 0; i < sim->log.n; i++) {
+		np_queue_text(&sim->log, sim->log.job[i].name, name,
+			      sizeof(name));
+		sim->job[i].profile = profile_of(sim, name);
 	}
-	return -1;
 }
 
 /* --mix: names that are not profiles yet are added. */
-static int add_mix(struct cli_simulate *s)
+static int add_mix(struct sim *sim)
 {
 	int32_t profile;
 
-	for (size_t i = 0; i < s->o->mix.n; i++)
-		if (add_profile(s, s->o->mix.name[i], &profile))
+	for (size_t i = 0; i < sim->opt->mix.n; i++)
+		if (add_profile(sim, sim->opt->mix.name[i], &profile))
 			return cli_fail("--mix: more than %d profiles, or out "
 					"of memory", NP_CONFLICT_MAX_PROFILES);
 	return -1;
 }
 
-/*
- * A hash, so that what is drawn depends on the job and the seed alone, not on
- * the other jobs.
- */
+/* A hash: what is drawn for a job depends on its id and the seed alone. */
 static uint64_t scramble(uint64_t x)
 {
 	x = (x ^ x >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
@@ -1606,248 +1589,245 @@ static uint64_t scramble(uint64_t x)
 }
 
 /*
- * The largest slowdown that placement knows among the profiles that occur, for the
- * verdict, and how many pairs of them are uncertain.
+ * Find the largest slowdown that placement knows among the profiles that occur,
+ * for the verdict, and how many pairs of them are uncertain.
  */
-static void find_worst(struct cli_simulate *s, const bool *used)
+static void find_worst(struct sim *sim, const bool *used)
 {
-	s->worst = 0;
-	s->n_uncertain = 0;
-	for (uint32_t a = 0; a < s->profiles.n; a++)
-		for (uint32_t b = 0; b < s->profiles.n; b++) {
-			double v;
+	sim->worst = 0;
+	sim->n_uncertain = 0;
+	for (uint32_t victim = 0; victim < sim->n_profiles; victim++)
+		for (uint32_t co = 0; co < sim->n_profiles; co++) {
+			double known;
 
-			if (!used[a] || !used[b])
+			if (!used[victim] || !used[co])
 				continue;
-			v = np_slowdowns_between(s->known, a, b, true, true);
-			if (v > s->worst)
-				s->worst = v;
-			s->n_uncertain += v != np_slowdowns_between(
-				s->slowdowns, a, b, true, true);
+			known = np_slowdowns_between(sim->known, victim, co,
+						     true, true);
+			sim->worst = fmax(sim->worst, known);
+			sim->n_uncertain += known != np_slowdowns_between(
+				sim->slowdowns, victim, co, true, true);
 		}
 }
 
 /* How much of the log has a profile: jobs and node-seconds. */
-static void count_known(struct cli_simulate *s)
+static void count_known(struct sim *sim)
 {
 	bool used[NP_CONFLICT_MAX_PROFILES] = { false };
 
-	s->known_node_sec = s->all_node_sec = 0;
-	s->known_jobs = 0;
-	for (size_t i = 0; i < s->log.n; i++) {
-		double sec = (double)s->job[i].nodes * s->job[i].run_sec;
+	sim->known_node_sec = sim->all_node_sec = 0;
+	sim->known_jobs = 0;
+	for (size_t i = 0; i < sim->log.n; i++) {
+		double sec = (double)sim->job[i].nodes * sim->job[i].run_sec;
 
-		s->all_node_sec += sec;
-		if (s->job[i].profile < 0)
+		sim->all_node_sec += sec;
+		if (sim->job[i].profile < 0)
 			continue;
-		s->known_node_sec += sec;
-		s->known_jobs++;
-		used[s->job[i].profile] = true;
+		sim->known_node_sec += sec;
+		sim->known_jobs++;
+		used[sim->job[i].profile] = true;
 	}
-	find_worst(s, used);
+	find_worst(sim, used);
 }
 
 /* Assign profiles to jobs for one seed: drawn by --mix, or else unchanged. */
-static void sim_draw(struct cli_simulate *s, uint32_t seed)
+static void draw_profiles(struct sim *sim, uint32_t seed)
 {
-	const double *share = s->o->mix.share;
+	const double *share = sim->opt->mix.share;
 	int32_t profile[MAX_MIX];
 
-	for (size_t k = 0; k < s->o->mix.n; k++)
-		profile[k] = profile_of(s, s->o->mix.name[k]);
-	for (size_t i = 0; s->o->mix.n && i < s->log.n; i++) {
+	for (size_t k = 0; k < sim->opt->mix.n; k++)
+		profile[k] = profile_of(sim, sim->opt->mix.name[k]);
+	for (size_t i = 0; sim->opt->mix.n && i < sim->log.n; i++) {
 		/* 53 random bits, as a number below the sum of the weights. */
-		double at = (double)(scramble(s->log.job[i].id * 1000003 +
-					      seed) >> 11) * 0x1p-53 *
-			    s->o->mix.sum;
+		uint64_t bits = scramble(sim->log.job[i].id * 1000003 + seed);
+		double at = (double)(bits >> 11) * 0x1p-53 * sim->opt->mix.sum;
 		size_t k = 0;
 
-		while (k + 1 < s->o->mix.n && at >= share[k])
+		while (k + 1 < sim->opt->mix.n && at >= share[k])
 			at -= share[k++];
-		s->job[i].profile = profile[k];
+		sim->job[i].profile = profile[k];
 	}
-	count_known(s);
+	count_known(sim);
 }
 
 /* ---- predicted slowdowns ---- */
 
 /*
- * Set how much co slows victim with this or a closer contact.  Both directions
- * are stored: what a victim feels, and what a co-runner does to others.
+ * Set how much co slows victim if two jobs share as much as touch says (see
+ * NP_TOUCH_NODE), or more. Both directions are stored: what a victim suffers,
+ * and what a co-runner causes.
  */
-static void set_pair(struct np_slowdowns *t, size_t victim, size_t co,
-		     enum np_contact contact, double slowdown)
+static void set_pair(struct np_slowdowns *table, size_t victim, size_t co,
+		     uint32_t touch, double slowdown)
 {
-	size_t n = t->n;
-	uint16_t load = slowdown > MAX_NEGLIGIBLE ? np_slowdowns_to_load(slowdown) : 0;
+	size_t n = table->n, pair = victim * n + co, reverse = co * n + victim;
+	uint16_t load =
+		slowdown > MAX_NEGLIGIBLE ? np_slowdowns_to_load(slowdown) : 0;
 
-	for (uint32_t touch = 0; touch < NP_N_TOUCH; touch++) {
-		/* A slowdown on a common leaf also holds for closer jobs. */
-		bool counts = contact == NP_CONTACT_LEAF ||
-			(contact == NP_CONTACT_NODE && touch & NP_TOUCH_NODE) ||
-			(contact == NP_CONTACT_UPLINK &&
-			 touch & NP_TOUCH_UPLINK);
-		uint16_t *feels = &t->suffered[(victim * n + co) * NP_N_TOUCH +
-					    touch];
+	for (uint32_t more = touch; more < NP_N_TOUCH; more++) {
+		uint16_t *suffered = &table->suffered[pair * NP_N_TOUCH + more];
 
 		/* The largest effect counts. */
-		if (!counts || load <= *feels)
+		if ((more & touch) != touch || load <= *suffered)
 			continue;
-		*feels = load;
-		t->caused[(co * n + victim) * NP_N_TOUCH + touch] = load;
-		if (load > t->most[victim])
-			t->most[victim] = load;
-		t->profile[victim].inert = t->profile[co].inert = false;
-		t->profile[co].aggressor = true;
+		*suffered = load;
+		table->caused[reverse * NP_N_TOUCH + more] = load;
+		if (load > table->most[victim])
+			table->most[victim] = load;
+		table->profile[victim].inert = table->profile[co].inert = false;
+		table->profile[co].aggressor = true;
 	}
 }
 
-/* A slowdown matrix of all profiles in which nobody slows anybody. */
-static int new_slowdowns(const struct cli_simulate *s, struct np_slowdowns **out)
+/* A slowdown matrix of all profiles in which none slows another. */
+static int new_slowdowns(const struct sim *sim, struct np_slowdowns **out)
 {
-	size_t n = s->profiles.n, cells = n * n * NP_N_TOUCH;
-	struct np_slowdowns *t = np_slowdowns_new(n);
+	size_t n = sim->n_profiles, cells = n * n * NP_N_TOUCH;
+	struct np_slowdowns *table = np_slowdowns_new(n);
 
-	*out = t;
-	if (!t)
+	*out = table;
+	if (!table)
 		return cli_fail("out of memory");
-	memset(t->suffered, 0, cells * sizeof(*t->suffered));
-	memset(t->caused, 0, cells * sizeof(*t->caused));
+	memset(table->suffered, 0, cells * sizeof(*table->suffered));
+	memset(table->caused, 0, cells * sizeof(*table->caused));
 	for (size_t i = 0; i < n; i++)
-		t->profile[i] = (struct np_slowdowns_profile){
+		table->profile[i] = (struct np_slowdowns_profile){
 			.trusted = true, .complete = true, .inert = true,
 		};
 	return -1;
 }
 
-/* --pairs: each slowdown holds on a common leaf and on common nodes. */
-static int read_pairs(struct cli_simulate *s)
+/* --pairs: each slowdown holds on a common leaf, whatever else is shared. */
+static int read_pairs(struct sim *sim)
 {
-	struct cli_predictions p;
+	struct cli_predictions pairs;
 	struct np_err err = NP_ERR_INIT;
-	int32_t v, c;
+	int32_t victim, co;
 	int rc = -1;
 
-	if (cli_predictions_read(s->o->pairs, &p, &err))
+	if (cli_predictions_read(sim->opt->pairs, &pairs, &err))
 		return cli_fail("%s", err.text);
 	/* All profiles must be known before the matrix is made. */
-	for (size_t i = 0; i < p.n; i++)
-		if (add_profile(s, p.row[i].victim, &v) ||
-		    add_profile(s, p.row[i].co, &c))
-			rc = cli_fail("%s: more than %d profiles", s->o->pairs,
+	for (size_t i = 0; i < pairs.n; i++)
+		if (add_profile(sim, pairs.row[i].victim, &victim) ||
+		    add_profile(sim, pairs.row[i].co, &co))
+			rc = cli_fail("%s: more than %d profiles",
+				      sim->opt->pairs,
 				      NP_CONFLICT_MAX_PROFILES);
 	if (rc < 0)
-		rc = new_slowdowns(s, &s->slowdowns);
+		rc = new_slowdowns(sim, &sim->slowdowns);
 	if (rc < 0)
-		s->known = np_slowdowns_ref(s->slowdowns);
-	for (size_t i = 0; rc < 0 && i < p.n; i++) {
-		v = profile_of(s, p.row[i].victim);
-		c = profile_of(s, p.row[i].co);
-		if (v >= 0 && c >= 0)
-			set_pair(s->slowdowns, (size_t)v, (size_t)c,
-				 NP_CONTACT_LEAF, p.row[i].slowdown);
+		sim->known = np_slowdowns_ref(sim->slowdowns);
+	for (size_t i = 0; rc < 0 && i < pairs.n; i++) {
+		victim = profile_of(sim, pairs.row[i].victim);
+		co = profile_of(sim, pairs.row[i].co);
+		if (victim >= 0 && co >= 0)
+			set_pair(sim->slowdowns, (size_t)victim, (size_t)co, 0,
+				 pairs.row[i].slowdown);
 	}
-	snprintf(s->models_text, sizeof(s->models_text), "%zu pair%s from %s",
-		 p.n, cli_s(p.n), s->o->pairs);
-	cli_predictions_free(&p);
+	snprintf(sim->models_text, sizeof(sim->models_text),
+		 "%zu pair%s from %s", pairs.n, cli_s(pairs.n),
+		 sim->opt->pairs);
+	cli_predictions_free(&pairs);
 	return rc;
 }
 
 /* Add the names of all profiles that the caller may use. */
-static void add_all(struct np_store *store, struct cli_simulate *s)
+static void add_all(struct np_store *store, struct sim *sim)
 {
 	for (int i = 0; i < 2; i++) {
 		struct np_store_app *apps = NULL;
 		size_t n = 0;
 		int32_t profile;
 
-		if (np_store_list_apps(store, i ? NP_STORE_USER : NP_STORE_PUBLISHED,
-				  geteuid(), &apps, &n, NULL))
+		if (np_store_list_apps(store,
+				       i ? NP_STORE_USER : NP_STORE_PUBLISHED,
+				       geteuid(), &apps, &n, NULL))
 			continue;
 		for (size_t k = 0; k < n; k++)
 			if (strcmp(apps[k].name, NP_IDLE_APP))
-				add_profile(s, apps[k].name, &profile);
+				add_profile(sim, apps[k].name, &profile);
 		free(apps);
 	}
 }
 
 /* Copy the slowdowns, translating the catalogue's handles into those here. */
-static void take_table(const struct cli_simulate *s, struct np_slowdowns *to,
-		       const struct np_slowdowns *t,
+static void take_table(const struct sim *sim, struct np_slowdowns *to,
+		       const struct np_slowdowns *table,
 		       const struct np_app_index *index)
 {
-	static const enum np_contact contact[] = {
-		[0] = NP_CONTACT_LEAF, [NP_TOUCH_NODE] = NP_CONTACT_NODE,
-		[NP_TOUCH_UPLINK] = NP_CONTACT_UPLINK,
-	};
+	char(*const name)[NAME_BYTES] = sim->profile_name;
+	size_t n = sim->n_profiles;
+	uid_t uid = geteuid();
 
-	for (size_t a = 0; a < s->profiles.n; a++)
-		for (size_t b = 0; b < s->profiles.n; b++) {
-			int32_t v = np_app_index_find(index, s->profiles.name[a],
-						      geteuid());
-			int32_t c = np_app_index_find(index, s->profiles.name[b],
-						      geteuid());
+	for (size_t i = 0; i < n; i++)
+		for (size_t k = 0; k < n; k++) {
+			int32_t victim = np_app_index_find(index, name[i], uid);
+			int32_t co = np_app_index_find(index, name[k], uid);
 
-			for (uint32_t touch = 0; v >= 0 && c >= 0 &&
+			for (uint32_t touch = 0; victim >= 0 && co >= 0 &&
 			     touch <= NP_TOUCH_UPLINK; touch++)
-				set_pair(to, a, b, contact[touch],
-					 np_slowdowns_from_load(np_slowdowns_pair(t,
-						(uint32_t)v, touch,
-						(uint32_t)c, touch)));
+				set_pair(to, i, k, touch,
+					 np_slowdowns_from_load(
+						np_slowdowns_pair(table,
+							(uint32_t)victim, touch,
+							(uint32_t)co, touch)));
 		}
 }
 
 /* Let the catalog read and predict until nothing is left; take its answers. */
-static int take_predictions(const struct cli_simulate *s, struct np_catalog *c,
+static int take_predictions(const struct sim *sim, struct np_catalog *catalog,
 			    struct np_slowdowns *to, struct np_err *err)
 {
 	struct np_app_index *index = NULL;
-	struct np_slowdowns *t = NULL;
+	struct np_slowdowns *table = NULL;
 	bool changed, more = true;
 	int rc = 0;
 
 	while (!rc && more)
-		rc = np_catalog_refresh(c, CATALOG_SEC, NULL, NULL, &changed,
-					&more, err);
+		rc = np_catalog_refresh(catalog, CATALOG_SEC, NULL, NULL,
+					&changed, &more, err);
 	if (!rc)
-		rc = np_catalog_table(c, &t, err);
+		rc = np_catalog_table(catalog, &table, err);
 	if (!rc)
-		rc = np_catalog_index(c, &index);
+		rc = np_catalog_index(catalog, &index);
 	if (!rc)
-		take_table(s, to, t, index);
+		take_table(sim, to, table, index);
 	np_app_index_unref(index);
-	np_slowdowns_unref(t);
+	np_slowdowns_unref(table);
 	return rc;
 }
 
 /*
- * Predict as the placement plugin does, with its checks of each profile, and then
- * also with the predictions that it does not act on because they are uncertain.
+ * Predict as the placement plugin does, with its checks of each profile, and
+ * then once more with the uncertain predictions, on which it does not act.
  */
-static int predict_from_catalog(struct cli_simulate *s,
-				const struct np_conf *conf, const char *cluster)
+static int predict_from_catalog(struct sim *sim, const struct np_conf *conf,
+				const char *cluster)
 {
-	struct np_catalog *c = NULL;
+	struct np_catalog *catalog = NULL;
 	struct np_err err = NP_ERR_INIT;
-	int rc = np_catalog_new(conf->store, cluster, &conf->place, &c, &err);
+	int rc = np_catalog_new(conf->store, cluster, &conf->place, &catalog,
+				&err);
 
-	for (size_t i = 0; !rc && i < s->profiles.n; i++)
-		np_catalog_note_job(c, s->profiles.name[i], geteuid());
+	for (size_t i = 0; !rc && i < sim->n_profiles; i++)
+		np_catalog_note_job(catalog, sim->profile_name[i], geteuid());
 	if (!rc)
-		rc = take_predictions(s, c, s->known, &err);
+		rc = take_predictions(sim, catalog, sim->known, &err);
 	if (!rc) {
-		np_catalog_accept_doubtful(c);
-		rc = take_predictions(s, c, s->slowdowns, &err);
+		np_catalog_accept_doubtful(catalog);
+		rc = take_predictions(sim, catalog, sim->slowdowns, &err);
 	}
 	if (!rc)
-		snprintf(s->models_text, sizeof(s->models_text),
-			 "calibration %s", np_catalog_fabric(c));
-	np_catalog_free(c);
+		snprintf(sim->models_text, sizeof(sim->models_text),
+			 "calibration %s", np_catalog_fabric(catalog));
+	np_catalog_free(catalog);
 	return rc ? cli_fail("%s", err.text) : -1;
 }
 
 /* Predictions from the profiles in the store, on the newest calibration. */
-static int predict_from_store(struct cli_simulate *s)
+static int predict_from_store(struct sim *sim)
 {
 	struct np_err err = NP_ERR_INIT;
 	struct np_calibration cal;
@@ -1861,7 +1841,7 @@ static int predict_from_store(struct cli_simulate *s)
 	rc = cli_store_open(&store);
 	if (rc >= 0)
 		return rc;
-	add_all(store.store, s);
+	add_all(store.store, sim);
 	if (np_fabric_store_load(store.store, NULL, NULL, &cal, &err)) {
 		cli_store_close(&store);
 		return cli_fail("%s; or use --pairs=FILE for predictions",
@@ -1870,26 +1850,27 @@ static int predict_from_store(struct cli_simulate *s)
 	snprintf(cluster, sizeof(cluster), "%s", cal.cluster);
 	np_calibration_free(&cal);
 	cli_store_close(&store);
-	rc = new_slowdowns(s, &s->known);
+	rc = new_slowdowns(sim, &sim->known);
 	if (rc < 0)
-		rc = new_slowdowns(s, &s->slowdowns);
-	return rc < 0 ? predict_from_catalog(s, &conf, cluster) : rc;
+		rc = new_slowdowns(sim, &sim->slowdowns);
+	return rc < 0 ? predict_from_catalog(sim, &conf, cluster) : rc;
 }
 
 /* Profiles of jobs: by rules, by --mix, or by the names of the jobs. */
-static int make_profiles(struct cli_simulate *s)
+static int make_profiles(struct sim *sim)
 {
 	struct rules rules = { .n = 0 };
-	int rc = s->o->rules ? read_rules(s, &rules) : -1;
+	int rc = sim->opt->rules ? read_rules(sim, &rules) : -1;
 
 	if (rc < 0)
-		rc = add_mix(s);
+		rc = add_mix(sim);
 	if (rc < 0)
-		rc = s->o->pairs ? read_pairs(s) : predict_from_store(s);
-	if (rc < 0 && s->o->rules)
-		apply_rules(s, &rules);
-	else if (rc < 0 && !s->o->mix.n)
-		rc = names_are_profiles(s);
+		rc = sim->opt->pairs ? read_pairs(sim) :
+				       predict_from_store(sim);
+	if (rc < 0 && sim->opt->rules)
+		apply_rules(sim, &rules);
+	else if (rc < 0 && !sim->opt->mix.n)
+		names_are_profiles(sim);
 	free(rules.rule);
 	free(rules.text);
 	return rc;
@@ -1915,9 +1896,9 @@ static int set_key(struct np_conf *conf, const char *text, struct np_err *err)
 		 !strncasecmp(text, "MaxSlowdown", (size_t)(equal - text)) &&
 		 equal[1] && !strchr(equal, '%') ? "%" : "");
 	rc = np_conf_set_key(conf, text, (size_t)(equal - text), value, err);
-	return rc == -ENOENT ? np_errf(err, -EINVAL, "--set=%.64s: "
-				       "netprof.conf(5) has no such key", text) :
-			       rc;
+	return rc != -ENOENT ? rc :
+	       np_errf(err, -EINVAL, "--set=%.64s: netprof.conf(5) has no such "
+		       "key", text);
 }
 
 /* Parse the mode of a policy. */
@@ -1949,114 +1930,104 @@ static int parse_policy(char *word, struct np_conf *conf, enum np_mode *mode,
  * Parse one policy, such as "enforce:MaxSlowdown=20%". It starts from
  * netprof.conf, then --set applies, then its own settings.
  */
-static int take_policy(struct cli_simulate *s, char *word)
+static int take_policy(struct sim *sim, char *word)
 {
-	struct cli_sim_policy *p = &s->policy[s->n_policies];
+	struct policy *policy = &sim->policy[sim->n_policies];
+	struct np_policy *limits = &policy->sim.policy;
 	struct np_err err = NP_ERR_INIT;
 	struct np_conf conf;
-	double step;
 	int rc;
 
 	if (np_conf_from_environment(&conf, &err))
 		return cli_fail("%s", err.text);
-	snprintf(p->name, sizeof(p->name), "%s", word);
-	for (size_t i = rc = 0; !rc && i < s->o->n_settings; i++)
-		rc = set_key(&conf, s->o->setting[i], &err);
+	snprintf(policy->name, sizeof(policy->name), "%s", word);
+	for (size_t i = rc = 0; !rc && i < sim->opt->n_settings; i++)
+		rc = set_key(&conf, sim->opt->setting[i], &err);
 	if (!rc)
-		rc = parse_policy(word, &conf, &p->p.mode, &err);
+		rc = parse_policy(word, &conf, &policy->sim.mode, &err);
 	if (rc)
 		return cli_fail("%s", err.text);
-	np_policy_init(&p->p.policy);
-	p->p.policy.max_slowdown = conf.place.max_slowdown;
-	p->p.policy.max_hold_sec = conf.place.max_hold_sec;
-	step = 10 * conf.place.interval_sec; /* as in the plugin */
-	p->p.policy.hold_step_sec = step > 30 ? step : 30;
-	p->p.interval_sec = (uint32_t)ceil(conf.place.interval_sec);
+	np_policy_init(limits);
+	limits->max_slowdown = conf.place.max_slowdown;
+	limits->max_hold_sec = conf.place.max_hold_sec;
+	/* As in the plugin. */
+	limits->hold_step_sec = fmax(30, 10 * conf.place.interval_sec);
 	if (*conf.place.unknown_as)
-		p->p.policy.unknown_as = profile_of(s, conf.place.unknown_as);
-	s->n_policies++;
+		limits->unknown_as = profile_of(sim, conf.place.unknown_as);
+	policy->sim.interval_sec = (uint32_t)ceil(conf.place.interval_sec);
+	sim->n_policies++;
 	return -1;
 }
 
 /* Parse --policy; the default compares off with enforce. */
-static int make_policies(struct cli_simulate *s)
+static int make_policies(struct sim *sim)
 {
-	char *text = strdup(s->o->policies ? s->o->policies : "off,enforce");
+	char *text =
+		strdup(sim->opt->policies ? sim->opt->policies : "off,enforce");
 	char *save = NULL, *word;
 	int rc = text ? -1 : cli_fail("out of memory");
 
 	for (word = text ? strtok_r(text, ",", &save) : NULL; rc < 0 && word;
 	     word = strtok_r(NULL, ",", &save))
-		rc = take_policy(s, word);
+		rc = take_policy(sim, word);
 	free(text);
 	return rc;
 }
 
-/*
- * Read jobs, cluster, profiles and policies as s->o asks, in this order: jobs
- * refer to partitions of the cluster, and policies to profiles.  Returns -1 to
- * go on, or the exit status after printing why.
- */
-static int sim_prepare(struct cli_simulate *s)
+/* Read all inputs, each of which may refer to those before it. */
+static int read_inputs(struct sim *sim)
 {
-	int rc = read_jobs(s);
+	int (*const reader[])(struct sim *) = {
+		read_jobs, read_cluster, read_shares, make_queue,
+		make_profiles, make_policies,
+	};
+	int rc = -1;
 
-	if (rc < 0)
-		rc = read_cluster(s);
-	if (rc < 0)
-		rc = read_shares(s);
-	if (rc < 0)
-		rc = make_queue(s);
-	if (rc < 0)
-		rc = make_profiles(s);
-	if (rc < 0)
-		rc = make_policies(s);
+	for (size_t i = 0; rc < 0 && i < NP_ARRAY_SIZE(reader); i++)
+		rc = reader[i](sim);
 	return rc;
 }
+
 /* ---- text ---- */
 
-#define NAME 26	    /* columns of a row's name */
-#define COLUMN 13   /* columns of a policy at least */
-#define GROUPS 3    /* users or partitions that are listed */
+#define NAME_COLUMNS 26	  /* columns of a row's name */
+#define POLICY_COLUMNS 13 /* columns of a policy, at least */
+#define N_SHOWN 3	  /* users, partitions or names that are listed */
 
 /* "12.3 %" */
-static const char *share(double v, char buf[CLI_NUMBER])
+static const char *percent(double ratio, char buf[CLI_NUMBER])
 {
-	snprintf(buf, CLI_NUMBER, "%.1f %%", fabs(100 * v) < .05 ? 0 : 100 * v);
+	snprintf(buf, CLI_NUMBER, "%.1f %%",
+		 fabs(100 * ratio) < .05 ? 0 : 100 * ratio);
 	return buf;
 }
 
 /* " [low, high]" in percent; "" if the interval is not known. */
-static const char *interval(const struct np_sim_share *s, char *buf, size_t len)
+static const char *interval_text(const struct estimate *range, char *buf,
+				 size_t len)
 {
 	buf[0] = '\0';
-	if (isfinite(s->low))
-		snprintf(buf, len, " [%.1f, %.1f]", 100 * s->low,
-			 100 * s->high);
+	if (isfinite(range->low))
+		snprintf(buf, len, " [%.1f, %.1f]", 100 * range->low,
+			 100 * range->high);
 	return buf;
 }
 
 /* The policy that the verdict is about: the last one that changes jobs. */
-static const struct cli_sim_policy *acting(const struct cli_simulate *s)
+static const struct policy *acting_policy(const struct sim *sim)
 {
 	/* The first policy is what others are compared with. */
-	for (size_t i = s->n_policies; i-- > 1;)
-		if (s->policy[i].p.mode > NP_MODE_ADVISE)
-			return &s->policy[i];
+	for (size_t i = sim->n_policies; i-- > 1;)
+		if (sim->policy[i].sim.mode > NP_MODE_ADVISE)
+			return &sim->policy[i];
 	return NULL;
 }
 
-/* Time from the first to the last submission. */
-static double span_days(const struct cli_simulate *s)
+/* Time from the first to the last submission: "30 days", "3 hours". */
+static const char *span_text(const struct sim *sim, char buf[CLI_NUMBER])
 {
-	return (double)(s->job[s->log.n - 1].submit_sec -
-			s->job[0].submit_sec) / 86400;
-}
-
-/* "30 days", "3 hours" */
-static const char *span_text(const struct cli_simulate *s, char buf[CLI_NUMBER])
-{
-	double days = span_days(s);
+	double days = (double)(sim->job[sim->log.n - 1].submit_sec -
+			       sim->job[0].submit_sec) / 86400;
 
 	if (days >= 2)
 		snprintf(buf, CLI_NUMBER, "%.0f days", days);
@@ -2068,100 +2039,104 @@ static const char *span_text(const struct cli_simulate *s, char buf[CLI_NUMBER])
 }
 
 /* Append how many conflicts may have been missed, and what to do about it. */
-static void add_uncertain(const struct cli_simulate *s, char *buf, size_t len)
+static void add_uncertain(const struct sim *sim, char *buf, size_t len)
 {
 	size_t at = strlen(buf);
 
-	if (s->n_uncertain)
+	if (sim->n_uncertain)
 		snprintf(buf + at, len - at, " %zu pair%s of applications %s "
-			 "only an uncertain prediction, on which placement does "
-			 "not act: netprof matrix marks such pairs, and netprof "
-			 "predict says what to measure.", s->n_uncertain,
-			 cli_s(s->n_uncertain),
-			 s->n_uncertain == 1 ? "has" : "have");
+			 "only an uncertain prediction, on which placement "
+			 "does not act: netprof matrix marks such pairs, and "
+			 "netprof predict says what to measure.",
+			 sim->n_uncertain, cli_s(sim->n_uncertain),
+			 sim->n_uncertain == 1 ? "has" : "have");
 }
 
 /* Why the policy did nothing; NULL: it did something. */
-static const char *nothing_text(const struct cli_simulate *s, char *buf,
-				size_t len)
+static const char *nothing_text(const struct sim *sim, char *buf, size_t len)
 {
-	const struct cli_sim_policy *p = acting(s);
-	double limit = p ? p->p.policy.max_slowdown : NAN;
+	const struct policy *policy = acting_policy(sim);
+	double limit = policy ? policy->sim.policy.max_slowdown : NAN;
 	char text[CLI_NUMBER], other[CLI_NUMBER];
 
-	if (!p || p->sum.held || p->sum.was_restricted)
+	if (!policy || policy->sum.held || policy->sum.was_restricted)
 		return NULL;
-	if (!s->known_jobs)
+	if (!sim->known_jobs)
 		snprintf(buf, len, "Placement would have changed nothing: no "
 			 "job of the log has a profile.");
-	else if (s->worst <= limit)
+	else if (sim->worst <= limit)
 		snprintf(buf, len, "Placement would have changed nothing: no "
 			 "application is predicted to slow another on its leaf "
 			 "switch by more than %s (MaxSlowdown); the largest "
-			 "predicted slowdown is %s.", share(limit, text),
-			 share(s->worst, other));
+			 "predicted slowdown is %s.",
+			 percent(limit, text), percent(sim->worst, other));
 	else
 		snprintf(buf, len, "Placement would have changed nothing: "
 			 "conflicting jobs never needed nodes at the same "
 			 "time.");
-	if (s->known_jobs)
-		add_uncertain(s, buf, len);
+	if (sim->known_jobs)
+		add_uncertain(sim, buf, len);
 	return buf;
 }
 
-/* Its size: the opposite of a share below 0. */
-static struct np_sim_share size_of(const struct np_sim_share *s)
+/* The size of a change: an estimate below 0 gets the opposite sign. */
+static struct estimate absolute(const struct estimate *change)
 {
-	return s->value < 0 ? (struct np_sim_share){ -s->value, -s->high,
-						     -s->low } : *s;
+	if (!(change->value < 0))
+		return *change;
+	return (struct estimate){ -change->value, -change->high, -change->low };
 }
 
 /* "lengthened waiting times by 3.0 % [1.0, 5.0]" */
-static const char *delay_text(const struct np_sim_gain *g, char *buf, size_t len)
+static const char *delay_text(const struct gain *gain, char *buf, size_t len)
 {
-	struct np_sim_share delay = size_of(&g->delay);
-	char a[CLI_NUMBER], b[64];
+	struct estimate delay = absolute(&gain->delay);
+	char text[CLI_NUMBER], range[64];
 
 	if (isnan(delay.value))
-		snprintf(buf, len, "made jobs wait %.0f s on average, which did "
-			 "not wait before", g->wait_change_sec);
+		snprintf(buf, len, "made jobs wait %.0f s on average, which "
+			 "did not wait before", gain->wait_change_sec);
 	else
 		snprintf(buf, len, "%s waiting times by %s%s",
-			 g->delay.value < 0 ? "shortened" : "lengthened",
-			 share(delay.value, a), interval(&delay, b, sizeof(b)));
+			 gain->delay.value < 0 ? "shortened" : "lengthened",
+			 percent(delay.value, text),
+			 interval_text(&delay, range, sizeof(range)));
 	return buf;
 }
 
 /* One sentence: what the acting policy would have saved and cost. */
-static void verdict_text(const struct cli_simulate *s, char *buf, size_t len)
+static void verdict_text(const struct sim *sim, char *buf, size_t len)
 {
-	const struct cli_sim_policy *p = acting(s);
-	char a[CLI_NUMBER], b[64], c[128], span[CLI_NUMBER];
-	struct np_sim_share saved;
+	const struct policy *policy = acting_policy(sim);
+	char text[CLI_NUMBER], range[64], delay[128], span[CLI_NUMBER];
+	struct estimate saved;
 
-	if (!p || !s->seeds_done) {
-		snprintf(buf, len, "%s", p ? "Stopped before there was anything "
-			 "to compare." : s->n_policies == 1 ?
+	if (!policy || !sim->seeds_done) {
+		snprintf(buf, len, "%s", policy ?
+			 "Stopped before there was anything to compare." :
+			 sim->n_policies == 1 ?
 			 "Only one policy was simulated: there is nothing to "
 			 "compare it with." :
 			 "None of the simulated policies changes jobs.");
 		return;
 	}
-	if (nothing_text(s, buf, len))
+	if (nothing_text(sim, buf, len))
 		return;
-	saved = size_of(&p->gain.recovered);
+	saved = absolute(&policy->gain.recovered);
 	snprintf(buf, len, "Over these %s, %s would have %s %s of the "
 		 "node-hours%s and %s; %zu of %zu jobs would have been held "
-		 "longer than %d minutes.",
-		 span_text(s, span), p->name,
-		 p->gain.recovered.value < 0 ? "lost" : "saved",
-		 share(saved.value, a), interval(&saved, b, sizeof(b)),
-		 delay_text(&p->gain, c, sizeof(c)), p->sum.held_long, p->sum.started, NP_SIM_LONG_HOLD_SEC / 60);
+		 "longer than %d minutes.", span_text(sim, span), policy->name,
+		 policy->gain.recovered.value < 0 ? "lost" : "saved",
+		 percent(saved.value, text),
+		 interval_text(&saved, range, sizeof(range)),
+		 delay_text(&policy->gain, delay, sizeof(delay)),
+		 policy->sum.held_long, policy->sum.started,
+		 LONG_HOLD_SEC / 60);
 }
 
 /* Rows of the table, with a value for each policy. */
 enum unit { U_COUNT, U_SEC, U_SHARE, U_HOURS, U_NUMBER };
-#define AT(member) offsetof(struct np_sim_summary, member)
+#define AT(member) offsetof(struct summary, member)
 static const struct row {
 	const char *name, *key;
 	enum unit unit;
@@ -2191,74 +2166,73 @@ static const struct row {
 /*
  * The value of a row; counts are stored as size_t, everything else as double.
  */
-static double value_of(const struct row *r, const struct cli_sim_policy *p)
+static double value_of(const struct row *row, const struct summary *sum)
 {
-	const char *at = (const char *)&p->sum + r->at;
+	const char *at = (const char *)sum + row->at;
 
-	return r->unit == U_COUNT ? (double)*(const size_t *)at :
-				    *(const double *)at;
+	return row->unit == U_COUNT ? (double)*(const size_t *)at :
+				      *(const double *)at;
 }
 
 /* A value with its unit. */
-static const char *value_text(const struct row *r, double v,
+static const char *value_text(const struct row *row, double value,
 			      char buf[CLI_NUMBER])
 {
-	switch (r->unit) {
+	switch (row->unit) {
 	case U_SEC:
-		return v < 1 ? strcpy(buf, "0 s") : cli_sec(v, buf);
+		return value < 1 ? strcpy(buf, "0 s") : cli_sec(value, buf);
 	case U_SHARE:
-		return share(v, buf);
+		return percent(value, buf);
 	case U_HOURS:
-		snprintf(buf, CLI_NUMBER, "%.0f h", v / 3600);
-		return buf;
-	case U_NUMBER:
-		snprintf(buf, CLI_NUMBER, "%.2f", v);
+		snprintf(buf, CLI_NUMBER, "%.0f h", value / 3600);
 		return buf;
 	default:
-		snprintf(buf, CLI_NUMBER, "%.0f", v);
+		snprintf(buf, CLI_NUMBER, "%.*f", row->unit == U_NUMBER ? 2 : 0,
+			 value);
 		return buf;
 	}
 }
 
-/* The settings tell policies of one mode apart. */
-static const char *policy_label(const struct cli_simulate *s, size_t i)
+/* The settings of a policy distinguish it from others in the same mode. */
+static const char *policy_label(const struct sim *sim, size_t i)
 {
-	const char *settings = strchr(s->policy[i].name, ':');
+	const char *settings = strchr(sim->policy[i].name, ':');
 
-	return settings ? settings + 1 : s->policy[i].name;
+	return settings ? settings + 1 : sim->policy[i].name;
 }
 
 /* Columns of a policy: no label is cut, so that no two become equal. */
-static int policy_width(const struct cli_simulate *s)
+static int policy_width(const struct sim *sim)
 {
-	size_t widest = COLUMN;
+	size_t widest = POLICY_COLUMNS;
 
-	for (size_t i = 0; i < s->n_policies; i++)
-		if (cli_width(policy_label(s, i)) + 1 > widest)
-			widest = cli_width(policy_label(s, i)) + 1;
+	for (size_t i = 0; i < sim->n_policies; i++)
+		if (cli_width(policy_label(sim, i)) + 1 > widest)
+			widest = cli_width(policy_label(sim, i)) + 1;
 	return (int)widest;
 }
 
 /* Print the policies from <= i < to, side by side. */
-static void table(const struct cli_simulate *s, size_t from, size_t to,
-		  int width)
+static void print_table(const struct sim *sim, size_t from, size_t to,
+			int width)
 {
 	char text[CLI_NUMBER];
 
-	printf("\n%s%-*s", cli_colour(CLI_BOLD), NAME, "");
+	printf("\n%s%-*s", cli_colour(CLI_BOLD), NAME_COLUMNS, "");
 	for (size_t i = from; i < to; i++)
-		cli_right(stdout, policy_label(s, i), width);
+		cli_right(stdout, policy_label(sim, i), width);
 	printf("%s\n", cli_colour(CLI_PLAIN));
-	for (size_t r = 0; r < NP_ARRAY_SIZE(rows); r++) {
-		printf("%-*s", NAME, rows[r].name);
+	for (const struct row *row = rows; row < rows + NP_ARRAY_SIZE(rows);
+	     row++) {
+		printf("%-*s", NAME_COLUMNS, row->name);
 		for (size_t i = from; i < to; i++)
-			cli_right(stdout, value_text(&rows[r], value_of(
-				&rows[r], &s->policy[i]), text), width);
+			cli_right(stdout, value_text(row, value_of(row,
+				  &sim->policy[i].sum), text), width);
 		putchar('\n');
 	}
 }
 
-/* The effect on groups of jobs, by the first seed. */
+/* The effect on groups of jobs, in the simulation of the first seed. */
 
 struct group {
 	uint32_t key; /* user, class of size, or partition; first, as
@@ -2269,9 +2243,9 @@ struct group {
 };
 
 /* Change of the mean wait of a group, seconds. */
-static double change_of(const struct group *p)
+static double change_of(const struct group *group)
 {
-	return p->jobs ? (p->after - p->before) / (double)p->jobs : 0;
+	return (group->after - group->before) / (double)group->jobs;
 }
 
 /* Order by the change of the wait, the largest increase first. */
@@ -2288,99 +2262,100 @@ static const char *const size_name[] = { "1 node", "2 to 8 nodes",
 					 "9 to 64 nodes", "over 64 nodes" };
 
 /* The group of a job. */
-static uint32_t key_of(const struct cli_simulate *s, size_t i, enum kind kind)
+static uint32_t key_of(const struct sim *sim, size_t i, enum kind kind)
 {
-	uint32_t nodes = s->job[i].nodes;
+	uint32_t nodes = sim->job[i].nodes;
 
 	if (kind == BY_SIZE)
 		return nodes == 1 ? 0 : nodes <= 8 ? 1 : nodes <= 64 ? 2 : 3;
-	return kind == BY_USER ? s->log.job[i].user : s->log.job[i].partition;
+	return kind == BY_USER ? sim->log.job[i].user :
+				 sim->log.job[i].partition;
 }
 
 /*
  * Groups of one kind, the largest increase of the mean wait first; the caller
- * frees them.  NULL: out of memory.
+ * frees them. NULL: out of memory.
  */
-static struct group *make_groups(const struct cli_simulate *s, enum kind kind,
+static struct group *make_groups(const struct sim *sim, enum kind kind,
 				 size_t *n)
 {
-	struct group *p = calloc(s->log.n + 1, sizeof(*p));
+	struct group *groups = calloc(sim->log.n + 1, sizeof(*groups));
 	size_t k = 0;
 
-	for (size_t i = 0; p && i < s->log.n; i++) {
-		const struct np_sim_outcome *a = &s->without[i], *b = &s->with[i];
+	for (size_t i = 0; groups && i < sim->log.n; i++) {
+		const struct np_sim_outcome *without = &sim->without[i];
+		const struct np_sim_outcome *with = &sim->with[i];
 
 		/* Only jobs that ended under both policies are compared. */
-		if (a->end_sec < 0 || b->end_sec < 0 || a->start_sec < 0 ||
-		    b->start_sec < 0)
-			continue;
-		p[k++] = (struct group){
-			.key = key_of(s, i, kind), .jobs = 1,
-			.before = (double)(a->start_sec - a->eligible_sec),
-			.after = (double)(b->start_sec - b->eligible_sec),
-			.recovered = s->job[i].nodes * (double)
-				((a->end_sec - a->start_sec) -
-				 (b->end_sec - b->start_sec)),
-		};
+		if (has_ended(without) && has_ended(with))
+			groups[k++] = (struct group){
+				.key = key_of(sim, i, kind), .jobs = 1,
+				.before = wait_sec(without),
+				.after = wait_sec(with),
+				.recovered = sim->job[i].nodes *
+					     (ran_sec(without) - ran_sec(with)),
+			};
 	}
 	*n = 0;
-	if (!p)
+	if (!groups)
 		return NULL;
 	/* Sort by group, then add up the jobs of each group in place. */
-	qsort(p, k, sizeof(*p), np_order_u32);
+	qsort(groups, k, sizeof(*groups), np_order_u32);
 	for (size_t i = 0; i < k; i++) {
-		struct group *to = *n ? &p[*n - 1] : NULL;
+		struct group *to = *n ? &groups[*n - 1] : NULL;
 
-		if (!to || to->key != p[i].key) {
-			p[(*n)++] = p[i];
+		if (!to || to->key != groups[i].key) {
+			groups[(*n)++] = groups[i];
 			continue;
 		}
 		to->jobs++;
-		to->before += p[i].before;
-		to->after += p[i].after;
-		to->recovered += p[i].recovered;
+		to->before += groups[i].before;
+		to->after += groups[i].after;
+		to->recovered += groups[i].recovered;
 	}
-	qsort(p, *n, sizeof(*p), by_change);
-	return p;
+	qsort(groups, *n, sizeof(*groups), by_change);
+	return groups;
 }
 
 /* Name of a group, from the log or by its size. */
-static const char *group_name(const struct cli_simulate *s, enum kind kind,
+static const char *group_name(const struct sim *sim, enum kind kind,
 			      uint32_t key, char *buf, size_t len)
 {
 	if (kind == BY_SIZE)
 		return size_name[key];
-	np_queue_text(&s->log, key, buf, len);
+	np_queue_text(&sim->log, key, buf, len);
 	return *buf ? buf : "-";
 }
 
-/* The groups whose mean wait grew most. */
-static void print_groups(const struct cli_simulate *s)
+static void print_group(const struct sim *sim, enum kind kind,
+			const struct group *group, bool first)
 {
+	double change = change_of(group);
 	char name[64], wait[CLI_NUMBER];
 
+	printf("%-10s ", first ? kind_name[kind] : "");
+	cli_left(stdout, group_name(sim, kind, group->key, name, sizeof(name)),
+		 18);
+	printf(" %8zu ", group->jobs);
+	snprintf(wait, sizeof(wait), "%+.0f s", fabs(change) < .5 ? 0 : change);
+	cli_right(stdout, wait, 14);
+	printf("%16.1f h\n",
+	       fabs(group->recovered) < 180 ? 0 : group->recovered / 3600);
+}
+
+/* The groups whose mean wait grew most. */
+static void print_groups(const struct sim *sim)
+{
 	printf("\n%s%-10s %-18s %8s %14s %18s%s\n", cli_colour(CLI_BOLD),
 	       "Effect by", "", "Jobs", "Change of wait", "Node-hours saved",
 	       cli_colour(CLI_PLAIN));
 	for (enum kind kind = BY_USER; kind < N_KINDS; kind++) {
-		size_t n;
-		struct group *p = make_groups(s, kind, &n);
+		size_t n, most = N_SHOWN + (kind == BY_SIZE);
+		struct group *groups = make_groups(sim, kind, &n);
 
-		for (size_t i = 0; p && i < n &&
-		     i < GROUPS + (kind == BY_SIZE); i++) {
-			double change = change_of(&p[i]);
-
-			printf("%-10s ", i ? "" : kind_name[kind]);
-			cli_left(stdout, group_name(s, kind, p[i].key, name,
-						    sizeof(name)), 18);
-			printf(" %8zu ", p[i].jobs);
-			snprintf(wait, sizeof(wait), "%+.0f s",
-				 fabs(change) < .5 ? 0 : change);
-			cli_right(stdout, wait, 14);
-			printf("%16.1f h\n", fabs(p[i].recovered) < 180 ? 0 :
-			       p[i].recovered / 3600);
-		}
-		free(p);
+		for (size_t i = 0; groups && i < n && i < most; i++)
+			print_group(sim, kind, &groups[i], !i);
+		free(groups);
 	}
 }
 
@@ -2392,124 +2367,125 @@ struct name {
 };
 
 /* Names of jobs without a profile, those with most node-seconds first. */
-static struct name *unprofiled(const struct cli_simulate *s, size_t *n)
+static struct name *unprofiled(const struct sim *sim, size_t *n)
 {
-	struct name *all = calloc(s->log.text.n + 1, sizeof(*all));
+	struct name *all = calloc(sim->log.text.n + 1, sizeof(*all));
 
 	*n = 0;
 	if (!all)
 		return NULL;
-	for (size_t i = 0; i < s->log.text.n; i++)
+	for (size_t i = 0; i < sim->log.text.n; i++)
 		all[i].text = (uint32_t)i;
-	for (size_t i = 0; i < s->log.n; i++)
-		if (s->job[i].profile < 0 &&
-		    s->log.job[i].name != NP_QUEUE_NONE)
-			all[s->log.job[i].name].node_sec +=
-				(double)s->job[i].nodes * s->job[i].run_sec;
-	qsort(all, s->log.text.n, sizeof(*all), np_order_desc);
-	while (*n < s->log.text.n && all[*n].node_sec > 0)
+	for (size_t i = 0; i < sim->log.n; i++)
+		if (sim->job[i].profile < 0 &&
+		    sim->log.job[i].name != NP_QUEUE_NONE)
+			all[sim->log.job[i].name].node_sec +=
+				(double)sim->job[i].nodes * sim->job[i].run_sec;
+	qsort(all, sim->log.text.n, sizeof(*all), np_order_desc);
+	while (*n < sim->log.text.n && all[*n].node_sec > 0)
 		++*n;
 	return all;
 }
 
 /* Share of the node-seconds that jobs with a profile have. */
-static double known_share(const struct cli_simulate *s)
+static double known_share(const struct sim *sim)
 {
-	return s->all_node_sec > 0 ? s->known_node_sec / s->all_node_sec : 0;
+	return sim->all_node_sec > 0 ? sim->known_node_sec / sim->all_node_sec :
+				       0;
 }
 
 /* How much of the log has profiles, and what profiling more would bring. */
-static void print_profiling(const struct cli_simulate *s)
+static void print_profiling(const struct sim *sim)
 {
-	const struct cli_sim_policy *p = acting(s);
-	double known = known_share(s), sum = 0;
+	const struct policy *policy = acting_policy(sim);
+	double known = known_share(sim), sum = 0, factor;
 	char line[512] = "", text[CLI_NUMBER], name[48];
 	struct name *all;
 	size_t n, few;
 
 	cli_say(CLI_PLAIN, 2, "With a profile: %zu of %zu jobs, %s of the "
-		"node-hours.", s->known_jobs, s->log.n, share(known, text));
-	all = s->o->mix.n || known > .9 ? NULL : unprofiled(s, &n);
+		"node-hours.", sim->known_jobs, sim->log.n,
+		percent(known, text));
+	all = sim->opt->mix.n || known > .9 ? NULL : unprofiled(sim, &n);
 	if (!all || !n) {
 		free(all);
 		return;
 	}
-	few = n < GROUPS ? n : GROUPS;
+	few = n < N_SHOWN ? n : N_SHOWN;
 	for (size_t i = 0; i < few; i++) {
-		sum += all[i].node_sec / s->all_node_sec;
+		sum += all[i].node_sec / sim->all_node_sec;
 		cli_add(line, sizeof(line), "%s%s", i ? ", " : "",
-			np_queue_text(&s->log, all[i].text, name,
+			np_queue_text(&sim->log, all[i].text, name,
 				      sizeof(name)));
 	}
 	cli_say(CLI_PLAIN, 2, "Most node-hours without one: %s (%s of all). "
 		"To measure one: sbatch --netprofile=NAME "
-		"--netprofile-calibrate job.sh", line, share(sum, text));
+		"--netprofile-calibrate job.sh", line, percent(sum, text));
 	/* A loss is only predicted if both jobs have a profile. */
-	if (p && known > 0 && p->gain.recovered.value > 0)
+	factor = fmin(1, known + sum) * fmin(1, known + sum) / (known * known);
+	if (policy && known > 0 && policy->gain.recovered.value > 0)
 		cli_say(CLI_PLAIN, 2, "If they behave like the profiled jobs, "
 			"placement would save about %s of the node-hours with "
-			"their profiles.", share(p->gain.recovered.value *
-				fmin(1, known + sum) * fmin(1, known + sum) /
-				(known * known), text));
+			"their profiles.",
+			percent(policy->gain.recovered.value * factor, text));
 	free(all);
 }
 
 /* Where the inputs are from, what was excluded, and what is not simulated. */
-static void print_source(const struct cli_simulate *s)
+static void print_source(const struct sim *sim)
 {
-	char line[256];
-
-	cli_say(CLI_PLAIN, 2, "Jobs: %zu from %s. Cluster: %s.", s->log.n,
-		s->source, s->cluster_text);
-	cli_say(CLI_PLAIN, 2, "Predictions: %s. Seeds: %zu.", s->models_text,
-		s->seeds_done);
-	if (s->n_uncertain)
+	cli_say(CLI_PLAIN, 2, "Jobs: %zu from %s. Cluster: %s.", sim->log.n,
+		sim->source, sim->cluster_text);
+	cli_say(CLI_PLAIN, 2, "Predictions: %s. Seeds: %zu.", sim->models_text,
+		sim->seeds_done);
+	if (sim->n_uncertain)
 		cli_say(CLI_YELLOW, 2, "Uncertain predictions: %zu. Here jobs "
 			"slow each other by them, but placement does not act "
 			"on them; netprof matrix marks such pairs.",
-			s->n_uncertain);
+			sim->n_uncertain);
 	for (int i = 0; i < NP_QUEUE_N_ISSUES; i++)
-		if (s->log.issues[i])
-			cli_say(CLI_PLAIN, 2, "%s: %zu.", np_queue_issue_text[i],
-				s->log.issues[i]);
-	if (*s->log.unused)
-		cli_say(CLI_PLAIN, 2, "Ignored columns: %s.", s->log.unused);
-	if (s->policy[0].sum.too_large)
+		if (sim->log.issues[i])
+			cli_say(CLI_PLAIN, 2, "%s: %zu.",
+				np_queue_issue_text[i], sim->log.issues[i]);
+	if (*sim->log.unused)
+		cli_say(CLI_PLAIN, 2, "Ignored columns: %s.", sim->log.unused);
+	if (sim->policy[0].sum.too_large)
 		cli_say(CLI_YELLOW, 2, "Excluded, larger than the cluster: %zu "
-			"job%s.", s->policy[0].sum.too_large,
-			cli_s(s->policy[0].sum.too_large));
-	if (s->merged)
+			"job%s.", sim->policy[0].sum.too_large,
+			cli_s(sim->policy[0].sum.too_large));
+	if (sim->merged)
 		cli_say(CLI_PLAIN, 2, "Partitions beyond the first %d, merged "
-			"into one: %u.", NP_SIM_MAX_PARTITIONS - 1, s->merged);
-	snprintf(line, sizeof(line), "Not simulated: memory, generic "
-		 "resources, licences, preemption, QOS and association limits, "
-		 "and run times other than the log's.");
-	cli_wrap(stdout, line, 2);
+			"into one: %u.", NP_SIM_MAX_PARTITIONS - 1,
+			sim->merged);
+	cli_wrap(stdout, "Not simulated: memory, generic resources, licences, "
+		 "preemption, QOS and association limits, and run times other "
+		 "than the log's.", 2);
 }
 
 /* The verdict, the table, the effect on groups, and the sources. */
-static int sim_text(const struct cli_simulate *s)
+static int print_text(const struct sim *sim)
 {
 	char line[1024], text[CLI_NUMBER];
-	int width = policy_width(s);
+	int width = policy_width(sim);
 	size_t room;
 
-	if (s->stopped)
+	if (sim->stopped)
 		cli_say(CLI_YELLOW, 0, "Stopped after %s: the results are of "
 			"the jobs that had ended by then.",
-			share(s->share_done, text));
-	verdict_text(s, line, sizeof(line));
+			percent(sim->share_done, text));
+	verdict_text(sim, line, sizeof(line));
 	cli_say(CLI_BOLD, 0, "%s", line);
-	room = cli_columns() < NAME + width ? 1 :
-	       (size_t)((cli_columns() - NAME) / width);
-	for (size_t from = 0; from < s->n_policies; from += room)
-		table(s, from, from + room < s->n_policies ? from + room :
-		      s->n_policies, width);
-	if (acting(s) && s->with && !nothing_text(s, line, sizeof(line)))
-		print_groups(s);
+	room = cli_columns() < NAME_COLUMNS + width ? 1 :
+	       (size_t)((cli_columns() - NAME_COLUMNS) / width);
+	for (size_t from = 0; from < sim->n_policies; from += room)
+		print_table(sim, from, from + room < sim->n_policies ?
+			    from + room : sim->n_policies, width);
+	if (acting_policy(sim) && sim->with &&
+	    !nothing_text(sim, line, sizeof(line)))
+		print_groups(sim);
 	putchar('\n');
-	print_profiling(s);
-	print_source(s);
+	print_profiling(sim);
+	print_source(sim);
 	return CLI_DONE;
 }
 
@@ -2517,60 +2493,61 @@ static int sim_text(const struct cli_simulate *s)
 
 /* A share with its interval. */
 static void put_share(json_object *in, const char *key,
-		      const struct np_sim_share *v)
+		      const struct estimate *range)
 {
-	json_object *o = cli_put_object(in, key);
+	json_object *object = cli_put_object(in, key);
 
-	cli_put_computed(o, "value", v->value);
-	cli_put_computed(o, "low", v->low);
-	cli_put_computed(o, "high", v->high);
+	cli_put_computed(object, "value", range->value);
+	cli_put_computed(object, "low", range->low);
+	cli_put_computed(object, "high", range->high);
 }
 
 /* All values of one policy, compared with the first one. */
-static void put_policy(json_object *list, const struct cli_simulate *s,
-		       size_t i)
+static void put_policy(json_object *list, const struct sim *sim, size_t i)
 {
-	const struct cli_sim_policy *p = &s->policy[i];
-	json_object *o = cli_append_object(list);
+	const struct policy *policy = &sim->policy[i];
+	const struct np_policy *limits = &policy->sim.policy;
+	json_object *to = cli_append_object(list);
 
-	cli_put_text(o, "policy", p->name);
-	cli_put_text(o, "mode", np_mode_name(p->p.mode));
-	cli_put_computed(o, "max_slowdown", p->p.policy.max_slowdown);
-	cli_put_computed(o, "max_defer_sec", p->p.policy.max_hold_sec);
-	for (size_t r = 0; r < NP_ARRAY_SIZE(rows); r++)
-		if (rows[r].unit == U_COUNT)
-			cli_put_count(o, rows[r].key,
-				      (uint64_t)value_of(&rows[r], p));
+	cli_put_text(to, "policy", policy->name);
+	cli_put_text(to, "mode", np_mode_name(policy->sim.mode));
+	cli_put_computed(to, "max_slowdown", limits->max_slowdown);
+	cli_put_computed(to, "max_defer_sec", limits->max_hold_sec);
+	for (size_t k = 0; k < NP_ARRAY_SIZE(rows); k++) {
+		double value = value_of(&rows[k], &policy->sum);
+
+		if (rows[k].unit == U_COUNT)
+			cli_put_count(to, rows[k].key, (uint64_t)value);
 		else
-			cli_put_computed(o, rows[r].key,
-					 value_of(&rows[r], p));
-	if (!cli_put_if(o, "against_first", i && s->seeds_done))
+			cli_put_computed(to, rows[k].key, value);
+	}
+	if (!cli_put_if(to, "against_first", i && sim->seeds_done))
 		return;
-	o = cli_put_object(o, "against_first");
-	put_share(o, "saved_share", &p->gain.recovered);
-	put_share(o, "wait_change_share", &p->gain.delay);
-	cli_put_computed(o, "wait_change_sec", p->gain.wait_change_sec);
+	to = cli_put_object(to, "against_first");
+	put_share(to, "saved_share", &policy->gain.recovered);
+	put_share(to, "wait_change_share", &policy->gain.delay);
+	cli_put_computed(to, "wait_change_sec", policy->gain.wait_change_sec);
 }
 
 /* All groups of one kind; the text shows only the first ones. */
-static void put_groups(json_object *list, const struct cli_simulate *s,
-		       enum kind kind)
+static void put_groups(json_object *list, const struct sim *sim, enum kind kind)
 {
 	size_t n;
-	struct group *p = make_groups(s, kind, &n);
+	struct group *groups = make_groups(sim, kind, &n);
 	char name[128];
 
-	for (size_t i = 0; p && i < n; i++) {
-		json_object *o = cli_append_object(list);
+	for (size_t i = 0; groups && i < n; i++) {
+		const struct group *group = &groups[i];
+		json_object *to = cli_append_object(list);
 
-		cli_put_text(o, "by", kind_name[kind]);
-		cli_put_text(o, "who", group_name(s, kind, p[i].key, name,
-						  sizeof(name)));
-		cli_put_count(o, "jobs", p[i].jobs);
-		cli_put_computed(o, "wait_change_sec", change_of(&p[i]));
-		cli_put_computed(o, "saved_node_sec", p[i].recovered);
+		cli_put_text(to, "by", kind_name[kind]);
+		cli_put_text(to, "who", group_name(sim, kind, group->key, name,
+						   sizeof(name)));
+		cli_put_count(to, "jobs", group->jobs);
+		cli_put_computed(to, "wait_change_sec", change_of(group));
+		cli_put_computed(to, "saved_node_sec", group->recovered);
 	}
-	free(p);
+	free(groups);
 }
 
 static const struct cli_table parsable = {
@@ -2586,86 +2563,89 @@ static const struct cli_table parsable = {
 	    "jobs_restricted|jobs_held|jobs_held_long|held_longest_sec|"
 	    "jobs_released|against_first/saved_share/value|"
 	    "against_first/saved_share/low|against_first/saved_share/high|"
-	    "against_first/wait_change_share/value|against_first/wait_change_share/low|"
+	    "against_first/wait_change_share/value|"
+	    "against_first/wait_change_share/low|"
 	    "against_first/wait_change_share/high" } },
 };
 
 /* Numbers have twelve digits, because they are computed, not measured. */
-static int sim_data(const struct cli_simulate *s, enum cli_format format)
+static int print_data(const struct sim *sim, enum cli_format format)
 {
-	json_object *j = json_object_new_object(), *list;
+	json_object *root = json_object_new_object(), *list;
 	char line[1024];
 
-	verdict_text(s, line, sizeof(line));
-	cli_put_text(j, "verdict", line);
-	cli_put_bool(j, "stopped", s->stopped);
-	cli_put_text(j, "source", s->source);
-	cli_put_count(j, "jobs", s->log.n);
-	cli_put_count(j, "jobs_with_profile", s->known_jobs);
-	cli_put_computed(j, "node_sec_with_profile", known_share(s));
-	cli_put_count(j, "jobs_too_large", s->policy[0].sum.too_large);
-	cli_put_count(j, "nodes", s->leaves->n_nodes);
-	cli_put_count(j, "leaves", s->leaves->n);
-	cli_put_count(j, "seeds", s->seeds_done);
-	cli_put_text(j, "predictions", s->models_text);
-	cli_put_count(j, "uncertain_predictions", s->n_uncertain);
-	list = cli_put_array(j, "changed_or_excluded");
+	verdict_text(sim, line, sizeof(line));
+	cli_put_text(root, "verdict", line);
+	cli_put_bool(root, "stopped", sim->stopped);
+	cli_put_text(root, "source", sim->source);
+	cli_put_count(root, "jobs", sim->log.n);
+	cli_put_count(root, "jobs_with_profile", sim->known_jobs);
+	cli_put_computed(root, "node_sec_with_profile", known_share(sim));
+	cli_put_count(root, "jobs_too_large", sim->policy[0].sum.too_large);
+	cli_put_count(root, "nodes", sim->leaves->n_nodes);
+	cli_put_count(root, "leaves", sim->leaves->n);
+	cli_put_count(root, "seeds", sim->seeds_done);
+	cli_put_text(root, "predictions", sim->models_text);
+	cli_put_count(root, "uncertain_predictions", sim->n_uncertain);
+	list = cli_put_array(root, "changed_or_excluded");
 	for (int i = 0; i < NP_QUEUE_N_ISSUES; i++)
-		if (s->log.issues[i]) {
-			json_object *o = cli_append_object(list);
+		if (sim->log.issues[i]) {
+			json_object *object = cli_append_object(list);
 
-			cli_put_text(o, "what", np_queue_issue_text[i]);
-			cli_put_count(o, "count", s->log.issues[i]);
+			cli_put_text(object, "what", np_queue_issue_text[i]);
+			cli_put_count(object, "count", sim->log.issues[i]);
 		}
-	list = cli_put_array(j, "policies");
-	for (size_t i = 0; i < s->n_policies; i++)
-		put_policy(list, s, i);
-	list = cli_put_array(j, "groups");
-	for (int kind = 0; s->with && kind < N_KINDS; kind++)
-		put_groups(list, s, (enum kind)kind);
-	return cli_print_output(format, "simulate", j, &parsable);
+	list = cli_put_array(root, "policies");
+	for (size_t i = 0; i < sim->n_policies; i++)
+		put_policy(list, sim, i);
+	list = cli_put_array(root, "groups");
+	for (int kind = 0; sim->with && kind < N_KINDS; kind++)
+		put_groups(list, sim, (enum kind)kind);
+	return cli_print_output(format, "simulate", root, &parsable);
 }
 
 /* ---- plot ---- */
 
 /* The node-hours that each policy saves, and the change of the wait. */
-static int sim_plot(const struct cli_simulate *s, const char *path)
+static int plot(const struct sim *sim, const char *path)
 {
-	struct np_figure *f = np_figure_new("What each policy would have done");
-	struct np_panel *p[2] = {
-		f ? np_figure_panel(f, "Node-hours saved") : NULL,
-		f ? np_figure_panel(f, "Change of the wait") : NULL,
-	};
+	static const char *const title[] = { "Node-hours saved",
+					     "Change of the wait" };
+	static const char *const axis[] = { "Node-hours saved (%)",
+					    "Change of the wait (%)" };
+	struct np_figure *figure =
+		np_figure_new("What each policy would have done");
 
-	for (int k = 0; p[0] && p[1] && k < 2; k++) {
+	for (unsigned k = 0; figure && k < NP_ARRAY_SIZE(title); k++) {
+		struct np_panel *panel = np_figure_panel(figure, title[k]);
 		struct np_shape *shape;
 
-		np_figure_axis(f, &p[k]->x, NP_AXIS_NAMES, "Policy");
-		np_figure_axis(f, &p[k]->y, NP_AXIS_LINEAR, k ?
-			       "Change of the wait (%)" :
-			       "Node-hours saved (%)");
-		shape = np_figure_shape(f, p[k], NP_SHAPE_POINTS, (unsigned)k,
+		if (!panel)
+			break;
+		np_figure_axis(figure, &panel->x, NP_AXIS_NAMES, "Policy");
+		np_figure_axis(figure, &panel->y, NP_AXIS_LINEAR, axis[k]);
+		shape = np_figure_shape(figure, panel, NP_SHAPE_POINTS, k,
 					NULL);
-		for (size_t i = 1; i < s->n_policies; i++) {
-			const struct np_sim_share *v = k ?
-				&s->policy[i].gain.delay :
-				&s->policy[i].gain.recovered;
+		for (size_t i = 1; i < sim->n_policies; i++) {
+			const struct policy *policy = &sim->policy[i];
+			const struct estimate *change =
+				k ? &policy->gain.delay :
+				    &policy->gain.recovered;
 
-			np_figure_name(f, &p[k]->x, s->policy[i].name);
-			np_figure_add(f, shape, (double)(i - 1),
-				      100 * v->value, 100 * v->low,
-				      100 * v->high);
+			np_figure_name(figure, &panel->x, policy->name);
+			np_figure_add(figure, shape, (double)(i - 1),
+				      100 * change->value, 100 * change->low,
+				      100 * change->high);
 		}
 	}
-	if (f)
-		np_figure_caption(f, "Compared with %s; %zu jobs from %s on "
-				  "%s; %zu seed%s; 95 %% intervals over weeks "
-				  "and seeds. Predictions: %s.",
-				  s->policy[0].name, s->log.n, s->source,
-				  s->cluster_text, s->seeds_done,
-				  cli_s(s->seeds_done),
-				  s->models_text);
-	return cli_figure_save(f, path);
+	if (figure)
+		np_figure_caption(figure, "Compared with %s; %zu jobs from %s "
+				  "on %s; %zu seed%s; 95 %% intervals over "
+				  "weeks and seeds. Predictions: %s.",
+				  sim->policy[0].name, sim->log.n, sim->source,
+				  sim->cluster_text, sim->seeds_done,
+				  cli_s(sim->seeds_done), sim->models_text);
+	return cli_figure_save(figure, path);
 }
 
 /* ---- simulation ---- */
@@ -2681,19 +2661,20 @@ static void on_signal(int sig)
 
 /* Progress of the whole work. */
 struct progress {
-	struct cli_simulate *s;
+	struct sim *sim;
 	const char *policy;
 	size_t part, parts; /* simulations done, and their total */
 	int shown;	    /* percent that are displayed; -1: none yet */
 };
 
 /* Update the progress bar, on a terminal only. */
-static void show(struct progress *p, int percent)
+static void show_progress(struct progress *progress, int percent)
 {
-	if (percent == p->shown || !isatty(STDERR_FILENO))
+	if (percent == progress->shown || !isatty(STDERR_FILENO))
 		return;
-	p->shown = percent;
-	fprintf(stderr, "\r%3d %%  simulating %-40.40s", percent, p->policy);
+	progress->shown = percent;
+	fprintf(stderr, "\r%3d %%  simulating %-40.40s", percent,
+		progress->policy);
 	if (percent == 100)
 		fprintf(stderr, "\r%60s\r", "");
 }
@@ -2704,147 +2685,140 @@ static void show(struct progress *p, int percent)
  */
 static bool go_on(void *arg, size_t ended)
 {
-	struct progress *p = arg;
+	struct progress *progress = arg;
+	double done = (double)progress->part +
+		      (double)ended / (double)progress->sim->log.n;
 
-	p->s->share_done = ((double)p->part + (double)ended /
-			    (double)p->s->log.n) / (double)p->parts;
-	show(p, (int)(100 * p->s->share_done));
+	progress->sim->share_done = done / (double)progress->parts;
+	show_progress(progress, (int)(100 * progress->sim->share_done));
 	return !interrupted;
 }
 
 /* --events: print one line for each start. */
-static void log_start(void *arg, uint32_t job, const struct np_sim_outcome *outcome,
-		      const uint32_t *node, size_t n)
+static void write_event(void *arg, uint32_t job,
+			const struct np_sim_outcome *outcome,
+			const uint32_t *node, size_t n)
 {
-	const struct progress *p = arg;
-	const struct cli_simulate *s = p->s;
+	const struct progress *progress = arg;
+	const struct sim *sim = progress->sim;
+	const struct np_queue_job *from = &sim->log.job[job];
 
-	fprintf(s->events, "%s|%llu", p->policy,
-		(unsigned long long)s->log.job[job].id);
-	if (s->log.job[job].task != NP_QUEUE_NONE)
-		fprintf(s->events, "_%u", s->log.job[job].task);
-	fprintf(s->events, "|%lld|%lld|%lld|%s|%s|%u|",
-		(long long)s->job[job].submit_sec,
-		(long long)outcome->eligible_sec, (long long)outcome->start_sec,
+	fprintf(sim->events, "%s|%llu", progress->policy,
+		(unsigned long long)from->id);
+	if (from->task != NP_QUEUE_NONE)
+		fprintf(sim->events, "_%u", from->task);
+	fprintf(sim->events, "|%lld|%lld|%lld|%s|%s|%u|",
+		(long long)from->submit_sec, (long long)outcome->eligible_sec,
+		(long long)outcome->start_sec,
 		outcome->how == NP_SIM_MAIN ? "main" : "backfill",
-		outcome->released	     ? "released at MaxDefer" :
+		outcome->released	? "released at MaxDefer" :
 		outcome->was_restricted ? "restricted" :
-		outcome->was_held	     ? "held" :
-				       "-",
-		outcome->held_sec);
+		outcome->was_held ? "held" : "-", outcome->held_sec);
 	for (size_t i = 0; i < n; i++)
-		fprintf(s->events, "%s%u", i ? "," : "", node[i]);
-	fputc('\n', s->events);
+		fprintf(sim->events, "%s%u", i ? "," : "", node[i]);
+	fputc('\n', sim->events);
 }
 
 /* Update the means in *to, which has n seeds already, with another seed. */
-static void add_summary(struct np_sim_summary *to,
-			const struct np_sim_summary *s, size_t n)
+static void add_summary(struct summary *to, const struct summary *sum, size_t n)
 {
-	double share = 1 / (double)(n + 1);
-	const struct np_sim_summary was = *to;
+	const struct summary before = *to;
+	double weight = 1 / (double)(n + 1);
 
-	/*
-	 * Members that are neither mean nor count are those of the last seed.
-	 */
-	*to = *s;
-	if (!n)
-		return;
-#define MEAN(member) to->member = was.member + (s->member - was.member) * share
-#define COUNT(member) to->member = (size_t)((double)was.member + \
-	((double)s->member - (double)was.member) * share + .5)
-	MEAN(wait_mean_sec);
-	MEAN(wait_median_sec);
-	MEAN(wait_p95_sec);
-	MEAN(slowdown_mean);
-	MEAN(used_node_sec);
-	MEAN(lost_node_sec);
-	MEAN(utilisation);
-	MEAN(makespan_sec);
-	COUNT(held);
-	COUNT(held_long);
-	COUNT(released);
-	COUNT(was_restricted);
-	COUNT(limits);
-	COUNT(slowed);
-	COUNT(backfill_starts);
-	COUNT(main_starts);
-	if (was.held_longest_sec > to->held_longest_sec)
-		to->held_longest_sec = was.held_longest_sec;
-#undef MEAN
-#undef COUNT
+	/* Members that are in no row are those of the last seed. */
+	*to = *sum;
+	for (size_t i = 0; n && i < NP_ARRAY_SIZE(rows); i++) {
+		double was = value_of(&rows[i], &before);
+		double mean = was + (value_of(&rows[i], sum) - was) * weight;
+
+		if (rows[i].unit == U_COUNT)
+			*(size_t *)((char *)to + rows[i].at) =
+				(size_t)(mean + .5);
+		else
+			*(double *)((char *)to + rows[i].at) = mean;
+	}
+	to->held_longest_sec =
+		fmax(before.held_longest_sec, sum->held_longest_sec);
 }
 
 /* One policy with one seed. */
-static int simulate(struct cli_simulate *s, struct progress *p, size_t i,
-		    uint32_t seed, struct np_sim_outcome *outcome)
+static int simulate_policy(struct sim *sim, struct progress *progress, size_t i,
+			   uint32_t seed, struct np_sim_outcome *outcome)
 {
-	struct cli_sim_policy *policy = &s->policy[i];
+	struct policy *policy = &sim->policy[i];
 	struct np_sim_input input = {
-		.cluster = &s->cluster, .job = s->job, .n = s->log.n,
-		.scheduler = &s->o->scheduler, .slowdowns = s->slowdowns,
-		.known = s->known,
-		.assoc = s->assoc, .n_assocs = s->associations.n,
-		.policy = &policy->p, .rigid = s->o->rigid,
-		.started = s->events ? log_start : NULL,
-		.go_on = go_on, .arg = p,
+		.cluster = &sim->cluster, .job = sim->job, .n = sim->log.n,
+		.scheduler = &sim->opt->scheduler, .slowdowns = sim->slowdowns,
+		.known = sim->known,
+		.assoc = sim->assoc, .n_assocs = sim->associations.n,
+		.policy = &policy->sim, .rigid = sim->opt->rigid,
+		.started = sim->events ? write_event : NULL,
+		.go_on = go_on, .arg = progress,
 	};
 	struct np_err err = NP_ERR_INIT;
-	struct np_sim_summary sum;
+	struct summary sum;
 	struct np_sim_counts counts;
 	int rc;
 
-	p->policy = policy->name;
+	progress->policy = policy->name;
 	rc = np_simulate(&input, outcome, &counts, &err);
 	if (rc)
 		return cli_fail("%s", err.text);
 	/* Interrupted simulations still have results of the jobs that ended. */
-	s->stopped |= counts.stopped;
+	sim->stopped |= counts.stopped;
+	rc = summarise(&input, outcome, &counts, &sum);
 	/* The same jobs under the first policy are the reference. */
-	rc = sim_summarise(&input, outcome, &counts, &sum);
 	if (!rc && i)
-		rc = sim_compare(&input, s->without, outcome, &policy->units);
+		rc = compare_by_week(&input, sim->without, outcome,
+				     &policy->weeks);
 	if (rc)
 		return cli_fail("out of memory");
 	add_summary(&policy->sum, &sum, seed);
-	p->part++;
+	progress->part++;
 	return -1;
 }
 
-/* Keeps the first seed's jobs under the last policy, for print_groups(). */
-static int simulate_all(struct cli_simulate *s)
+/* Simulate all policies with one seed, i.e. with the same profiles. */
+static int simulate_seed(struct sim *sim, struct progress *progress,
+			 uint32_t seed, struct np_sim_outcome *outcome)
 {
-	struct progress p = {
-		.s = s, .parts = s->n_policies * s->o->seeds, .shown = -1,
-	};
-	struct np_sim_outcome *outcome = calloc(s->log.n + 1, sizeof(*outcome));
 	int rc = -1;
 
-	s->without = calloc(s->log.n + 1, sizeof(*outcome));
-	s->with = calloc(s->log.n + 1, sizeof(*outcome));
-	if (!outcome || !s->without || !s->with)
-		rc = cli_fail("out of memory");
-	for (uint32_t seed = 0; rc < 0 && !s->stopped && seed < s->o->seeds;
-	     seed++) {
-		/* All policies see the same profiles in one seed. */
-		sim_draw(s, seed);
-		for (size_t i = 0; rc < 0 && !interrupted &&
-		     i < s->n_policies; i++) {
-			rc = simulate(s, &p, i, seed, i ? outcome : s->without);
-			/* The last policy overwrites the ones before it. */
-			if (!seed && i)
-				memcpy(s->with, outcome, s->log.n *
-				       sizeof(*outcome));
-		}
-		s->stopped |= interrupted && p.part < p.parts;
-		s->seeds_done += rc < 0 && p.part >= s->n_policies;
+	draw_profiles(sim, seed);
+	for (size_t i = 0; rc < 0 && !interrupted && i < sim->n_policies; i++) {
+		rc = simulate_policy(sim, progress, i, seed,
+				     i ? outcome : sim->without);
+		/* Keep the first seed's jobs under the last policy. */
+		if (!seed && i)
+			memcpy(sim->with, outcome,
+			       sim->log.n * sizeof(*outcome));
 	}
-	for (size_t i = 1; rc < 0 && i < s->n_policies; i++)
-		/* Intervals need the units (weeks) of all seeds. */
-		if (s->policy[i].units.n &&
-		    sim_gain(&s->policy[i].units, &s->policy[i].gain))
+	sim->stopped |= interrupted && progress->part < progress->parts;
+	sim->seeds_done += rc < 0 && progress->part >= sim->n_policies;
+	return rc;
+}
+
+static int simulate_all(struct sim *sim)
+{
+	uint32_t seeds = sim->opt->seeds;
+	struct progress progress = {
+		.sim = sim, .parts = sim->n_policies * seeds, .shown = -1,
+	};
+	struct np_sim_outcome *outcome =
+		calloc(sim->log.n + 1, sizeof(*outcome));
+	int rc = -1;
+
+	sim->without = calloc(sim->log.n + 1, sizeof(*outcome));
+	sim->with = calloc(sim->log.n + 1, sizeof(*outcome));
+	if (!outcome || !sim->without || !sim->with)
+		rc = cli_fail("out of memory");
+	for (uint32_t i = 0; rc < 0 && !sim->stopped && i < seeds; i++)
+		rc = simulate_seed(sim, &progress, i, outcome);
+	for (size_t i = 1; rc < 0 && i < sim->n_policies; i++)
+		if (sim->policy[i].weeks.n &&
+		    estimate_gain(&sim->policy[i].weeks, &sim->policy[i].gain))
 			rc = cli_fail("out of memory");
-	show(&p, 100);
+	show_progress(&progress, 100);
 	free(outcome);
 	return rc;
 }
@@ -2855,51 +2829,51 @@ static int simulate_all(struct cli_simulate *s)
 #define HALF_LIFE_SEC (7 * 86400) /* PriorityDecayHalfLife, Slurm's default */
 
 /* Read the inputs and open the file of events. */
-static int prepare(struct cli_simulate *s)
+static int open_inputs(struct sim *sim)
 {
-	int rc = sim_prepare(s);
+	int rc = read_inputs(sim);
 
-	if (rc < 0 && s->o->events) {
-		s->events = fopen(s->o->events, "we");
-		if (!s->events)
-			rc = cli_fail("%s: %s", s->o->events, strerror(errno));
+	if (rc < 0 && sim->opt->events) {
+		sim->events = fopen(sim->opt->events, "we");
+		if (!sim->events)
+			rc = cli_fail("%s: %s", sim->opt->events,
+				      strerror(errno));
 		else
 			fputs("policy|job|submit|eligible|start|pass|placement|"
-			      "held_sec|nodes\n", s->events);
+			      "held_sec|nodes\n", sim->events);
 	}
 	return rc;
 }
 
-static void release(struct cli_simulate *s)
+static void free_all(struct sim *sim)
 {
-	for (size_t i = 0; i < s->n_policies; i++)
-		free(s->policy[i].units.at);
-	free(s->without);
-	free(s->with);
-	free(s->job);
-	free(s->assoc);
-	np_index_free(&s->associations);
-	free(s->sets);
-	free(s->above);
-	free(s->above_leaves);
-	free(s->partition_of);
-	free(s->profiles.name);
-	np_slowdowns_unref(s->slowdowns);
-	np_slowdowns_unref(s->known);
-	np_leaves_unref(s->leaves);
-	np_queue_log_free(&s->log);
+	void *const arrays[] = {
+		sim->without,	   sim->with,	      sim->job,
+		sim->assoc,	   sim->sets,	      sim->above,
+		sim->above_leaves, sim->partition_of, sim->profile_name,
+	};
+
+	for (size_t i = 0; i < sim->n_policies; i++)
+		free(sim->policy[i].weeks.at);
+	for (size_t i = 0; i < NP_ARRAY_SIZE(arrays); i++)
+		free(arrays[i]);
+	np_index_free(&sim->associations);
+	np_slowdowns_unref(sim->slowdowns);
+	np_slowdowns_unref(sim->known);
+	np_leaves_unref(sim->leaves);
+	np_queue_log_free(&sim->log);
 }
 
 /* --set may be given several times. */
 static int add_setting(char *text, void *at, struct np_err *err)
 {
-	struct cli_sim_options *o = at;
+	struct sim_options *opt = at;
 	struct np_conf conf;
 
-	if (o->n_settings == CLI_SIM_SETTINGS)
+	if (opt->n_settings == MAX_SETTINGS)
 		return np_errf(err, -EINVAL, "--set: more than %d",
-			       CLI_SIM_SETTINGS);
-	o->setting[o->n_settings++] = text;
+			       MAX_SETTINGS);
+	opt->setting[opt->n_settings++] = text;
 	np_conf_init(&conf);
 	return set_key(&conf, text, err);
 }
@@ -2907,7 +2881,7 @@ static int add_setting(char *text, void *at, struct np_err *err)
 /* --policy=off,enforce:MaxSlowdown=20% is checked here, and kept as it is. */
 static int take_policies(char *text, void *at, struct np_err *err)
 {
-	struct cli_sim_options *o = at;
+	struct sim_options *opt = at;
 	char *copy = strdup(text), *save = NULL, *word;
 	int rc = copy ? 0 : np_errf(err, -ENOMEM, "out of memory");
 	struct np_conf conf;
@@ -2917,15 +2891,15 @@ static int take_policies(char *text, void *at, struct np_err *err)
 	np_conf_init(&conf);
 	for (word = copy ? strtok_r(copy, ",", &save) : NULL; !rc && word;
 	     word = strtok_r(NULL, ",", &save))
-		rc = n++ == CLI_SIM_POLICIES ?
+		rc = n++ == MAX_POLICIES ?
 		     np_errf(err, -EINVAL, "--policy: more than %d policies",
-			     CLI_SIM_POLICIES) :
+			     MAX_POLICIES) :
 		     parse_policy(word, &conf, &mode, err);
 	if (!rc && !n)
 		rc = np_errf(err, -EINVAL, "--policy: expected off, advise, "
 			     "prefer or enforce");
 	free(copy);
-	o->policies = text;
+	opt->policies = text;
 	return rc;
 }
 
@@ -2944,9 +2918,10 @@ static int take_last(char *text, void *at, struct np_err *err)
  */
 static int take_leaves(char *text, void *at, struct np_err *err)
 {
-	struct cli_sim_options *o = at;
+	struct sim_options *opt = at;
 	unsigned groups = 0, leaves = 0, nodes = 0;
 	bool plain = !text[strspn(text, "0123456789x")];
+	uint64_t all; /* leaves */
 	int end = 0;
 
 	sscanf(text, "%5ux%5ux%5u%n", &groups, &leaves, &nodes, &end);
@@ -2956,62 +2931,62 @@ static int take_leaves(char *text, void *at, struct np_err *err)
 	} else if (!groups) {
 		end = 0;
 	}
-	if (!plain || !end || text[end] || !leaves || !nodes || nodes > NP_LEAF_MAX_NODES ||
-	    (uint64_t)leaves * (groups ? groups : 1) > NP_LEAVES_MAX ||
-	    (uint64_t)leaves * (groups ? groups : 1) * nodes >
-	    NP_LEAVES_MAX_NODES)
+	all = (uint64_t)leaves * (groups ? groups : 1);
+	if (!plain || !end || text[end] || !leaves || !nodes ||
+	    nodes > NP_LEAF_MAX_NODES || all > NP_LEAVES_MAX ||
+	    all * nodes > NP_LEAVES_MAX_NODES)
 		return np_errf(err, -EINVAL, "--leaves=%.40s: expected leaves "
 			       "and nodes on each, such as 64x32, or groups of "
 			       "leaves, such as 4x16x32", text);
-	o->groups = groups;
-	o->leaves = leaves;
-	o->nodes = nodes;
+	opt->groups = groups;
+	opt->leaves = leaves;
+	opt->nodes = nodes;
 	return 0;
 }
 
 /* --mix=fft:20,unknown:80 */
 static int take_mix(char *text, void *at, struct np_err *err)
 {
-	struct cli_sim_options *o = at;
+	struct sim_options *opt = at;
 	char *save = NULL, *word;
 
-	o->mix.n = 0;
-	o->mix.sum = 0;
+	opt->mix.n = 0;
+	opt->mix.sum = 0;
 	for (word = strtok_r(text, ",", &save); word;
 	     word = strtok_r(NULL, ",", &save)) {
 		char *colon = strrchr(word, ':'), *end = NULL;
 		double share = colon ? strtod(colon + 1, &end) : -1;
 
 		if (!colon || colon == word || *end || strpbrk(colon, "xX") ||
-		    !(share > 0) || share > 1e6 || o->mix.n == MAX_MIX ||
-		    colon - word >= CLI_SIM_NAME)
+		    !(share > 0) || share > 1e6 || opt->mix.n == MAX_MIX ||
+		    colon - word >= NAME_BYTES)
 			return np_errf(err, -EINVAL, "--mix: \"%.64s\": "
 				       "expected a name and a weight, such as "
 				       "fft:20", word);
 		*colon = '\0';
-		o->mix.name[o->mix.n] = word;
-		o->mix.share[o->mix.n++] = share;
-		o->mix.sum += share;
+		opt->mix.name[opt->mix.n] = word;
+		opt->mix.share[opt->mix.n++] = share;
+		opt->mix.sum += share;
 	}
-	return o->mix.n ? 0 : np_errf(err, -EINVAL, "--mix: expected names and "
-				      "weights, such as fft:20");
+	return opt->mix.n ? 0 : np_errf(err, -EINVAL, "--mix: expected names "
+					"and weights, such as fft:20");
 }
 
 /* --order=priority, submit or fairshare. */
 static int take_order(char *text, void *at, struct np_err *err)
 {
-	struct cli_sim_options *o = at;
+	struct sim_options *opt = at;
 
-	o->by_submission = !strcmp(text, "submit");
-	o->fair = !strcmp(text, "fairshare");
-	o->scheduler.fair_period_sec = o->fair ? FAIR_PERIOD_SEC : 0;
-	if (!o->by_submission && !o->fair && strcmp(text, "priority"))
-		return np_errf(err, -EINVAL, "--order=%.64s: expected priority, "
-			       "submit or fairshare", text);
+	opt->by_submission = !strcmp(text, "submit");
+	opt->fair = !strcmp(text, "fairshare");
+	opt->scheduler.fair_period_sec = opt->fair ? FAIR_PERIOD_SEC : 0;
+	if (!opt->by_submission && !opt->fair && strcmp(text, "priority"))
+		return np_errf(err, -EINVAL, "--order=%.64s: expected priority,"
+			       " submit or fairshare", text);
 	return 0;
 }
 
-#define AT(member) offsetof(struct cli_sim_options, member)
+#define AT(member) offsetof(struct sim_options, member)
 static const struct np_option own[] = {
 	{ "swf", NP_OPTION_WORD, AT(swf) },
 	{ "sacct", NP_OPTION_WORD, AT(sacct) },
@@ -3024,7 +2999,7 @@ static const struct np_option own[] = {
 	{ "pairs", NP_OPTION_WORD, AT(pairs) },
 	{ "policy", NP_OPTION_TAKE, 0, .take = take_policies },
 	{ "set", NP_OPTION_TAKE, 0, .take = add_setting },
-	{ "seeds", NP_OPTION_COUNT, AT(seeds), 1, CLI_SIM_SEEDS },
+	{ "seeds", NP_OPTION_COUNT, AT(seeds), 1, MAX_SEEDS },
 	{ "events", NP_OPTION_WORD, AT(events) },
 	{ "order", NP_OPTION_TAKE, 0, .take = take_order },
 	{ "shares", NP_OPTION_WORD, AT(shares) },
@@ -3047,23 +3022,24 @@ static const struct np_option own[] = {
 #define NOT_GIVEN UINT32_MAX /* an option with a number */
 
 /* Options that exclude or need each other. */
-static int check(const struct cli_cmd *self, const struct cli_sim_options *o)
+static int check_options(const struct cli_cmd *self,
+			 const struct sim_options *opt)
 {
-	if (!!o->swf + !!o->sacct + !!o->last != 1)
+	if (!!opt->swf + !!opt->sacct + !!opt->last != 1)
 		return cli_usage(self, "simulate needs jobs: one of "
 				 "--swf=FILE, --sacct=FILE and --last=30d");
-	if (o->leaves && o->topology)
+	if (opt->leaves && opt->topology)
 		return cli_usage(self, "expected only one of --leaves and "
 				 "--topology");
-	if (o->shares && !o->fair)
+	if (opt->shares && !opt->fair)
 		return cli_usage(self, "--shares needs --order=fairshare");
-	if (o->scheduler.fair_half_life_sec != NOT_GIVEN && !o->fair)
+	if (opt->scheduler.fair_half_life_sec != NOT_GIVEN && !opt->fair)
 		return cli_usage(self, "--half-life has no effect without "
 				 "--order=fairshare");
-	if (o->rules && o->mix.n)
+	if (opt->rules && opt->mix.n)
 		return cli_usage(self, "expected only one of --rules and "
 				 "--mix");
-	if (o->seeds && !o->mix.n)
+	if (opt->seeds && !opt->mix.n)
 		return cli_usage(self, "--seeds has no effect without --mix");
 	return -1;
 }
@@ -3076,17 +3052,17 @@ static int run_simulate(const struct cli_cmd *self, int argc, char **argv)
 {
 	struct sigaction act = { .sa_handler = on_signal,
 				 .sa_flags = (int)SA_RESETHAND };
-	struct cli_sim_options opt = { .seeds = 0 };
-	struct cli_simulate s = { .o = &opt };
-	struct cli_options o;
+	struct sim_options opt = { .seeds = 0 };
+	struct sim sim = { .opt = &opt };
+	struct cli_options common;
 	int rc;
 
 	/* Defaults, which the options then change. */
 	np_sim_scheduler_init(&opt.scheduler);
 	opt.scheduler.fair_half_life_sec = NOT_GIVEN;
-	rc = cli_options_parse(self, argc, argv, &opt, &o);
+	rc = cli_options_parse(self, argc, argv, &opt, &common);
 	if (rc < 0)
-		rc = check(self, &opt);
+		rc = check_options(self, &opt);
 	if (rc >= 0)
 		return rc;
 	if (opt.scheduler.fair_half_life_sec == NOT_GIVEN)
@@ -3094,17 +3070,18 @@ static int run_simulate(const struct cli_cmd *self, int argc, char **argv)
 	/* Without --mix nothing is random, so one seed is enough. */
 	if (!opt.seeds)
 		opt.seeds = opt.mix.n ? 5 : 1;
-	rc = prepare(&s);
+	rc = open_inputs(&sim);
 	if (rc < 0) {
 		sigaction(SIGINT, &act, NULL); /* a second one ends us */
-		rc = simulate_all(&s);
+		rc = simulate_all(&sim);
 	}
-	if (s.events && fclose(s.events) && rc < 0)
+	if (sim.events && fclose(sim.events) && rc < 0)
 		rc = cli_fail("%s: %s", opt.events, strerror(errno));
 	if (rc < 0)
-		rc = o.plot ? sim_plot(&s, o.plot) :
-		     o.format ? sim_data(&s, o.format) : sim_text(&s);
-	release(&s);
+		rc = common.plot   ? plot(&sim, common.plot) :
+		     common.format ? print_data(&sim, common.format) :
+				     print_text(&sim);
+	free_all(&sim);
 	return rc;
 }
 

@@ -12,23 +12,23 @@
  *      or become eligible because the job they depend on has ended.
  *      With fair share, at every multiple of fair_period_sec, the usage of each
  *      user is brought up to date: CPU-seconds of the jobs so far, which decay.
- *      Until the next time, jobs of users with less usage come first; or, with a
- *      tree of shares, those of users with more of their share left.
+ *      From then on, jobs of users with less usage come first or, with a tree
+ *      of shares, those of users with more of their share left.
  *   3. Placement decides: np_placement_decide(), or np_placement_submit() for a
  *      job submitted between two decisions.
  *   4. The main scheduling pass: jobs by fair share, priority, submission and
- *      number. A job
- *      that cannot start keeps the jobs behind it off the nodes of its
- *      partition. Another main pass follows in the next second if this one
- *      ended at queue_depth or backfill started jobs, as it may reach others.
+ *      number. A job that cannot start keeps the jobs behind it off the nodes
+ *      of its partition. Another main pass follows in the next second if this
+ *      one ended at queue_depth, or if backfill started jobs, as it may reach
+ *      other jobs.
  *   5. The backfill pass, at every multiple of bf_interval if anything has
  *      changed since the last one. Each job gets the earliest time at which
  *      enough nodes are expected to be free for all of its time limit, and
  *      starts if that is now; otherwise the nodes are reserved for it.
  *
  * Nodes are chosen as topology/tree does: below the lowest switch that has
- * enough free nodes, of those at one level the one with the fewest. If that is
- * not a leaf, its part with the most free nodes is used up first, until one
+ * enough free nodes; of several at one level, the one with the fewest. If that
+ * is not a leaf, its part with the most free nodes is used up first, until one
  * part has enough for the rest. On a leaf, nodes are taken in order. Where no
  * switch has enough, the whole cluster counts as one.
  *
@@ -66,7 +66,7 @@ struct np_sim_cluster {
 	const uint64_t *const *partition; /* bitmap of the nodes of each */
 	size_t n_partitions; /* at least 1 */
 	const struct np_sim_switch *above;
-	size_t n_switches; /* of them; 0: only leaves are known */
+	size_t n_above; /* 0: only leaves are known */
 };
 
 /* A job; other jobs are referred to by index. */
@@ -87,10 +87,10 @@ struct np_sim_job {
 };
 
 /*
- * A user or account in the tree of shares, ranked as by Slurm's Fair Tree: of
- * siblings, the one comes first whose part of their shares is larger relative
- * to its part of their usage; then all that is below it. Where siblings are
- * equal, what is below them is compared as if it had one parent.
+ * A user or account in the tree of shares, ranked as Slurm's Fair Tree does.
+ * Among siblings, the one whose part of their shares is largest relative to its
+ * part of their usage comes first, with everything below it. The children of
+ * equal siblings are compared as if they had one parent.
  */
 #define NP_SIM_NO_PARENT UINT32_MAX
 #define NP_SIM_SHARES_OF_PARENT UINT32_MAX /* Fairshare=parent */
@@ -115,9 +115,9 @@ struct np_sim_scheduler {
 };
 
 /* Slurm's defaults, without fair share. */
-static inline void np_sim_scheduler_init(struct np_sim_scheduler *s)
+static inline void np_sim_scheduler_init(struct np_sim_scheduler *scheduler)
 {
-	*s = (struct np_sim_scheduler){
+	*scheduler = (struct np_sim_scheduler){
 		.queue_depth = 100, .bf_interval_sec = 30,
 		.bf_window_sec = 86400, .bf_resolution_sec = 60,
 		.bf_max_job_test = 500,
@@ -144,11 +144,11 @@ struct np_sim_outcome {
 	uint32_t held_sec; /* how long placement has held it back */
 	uint16_t leaves;   /* number of leaves it ran on */
 	uint8_t how;	   /* enum np_sim_how */
-	bool was_restricted : 1; /* placement restricted it to leaves at some time */
-	bool was_held : 1;	 /* placement held it at some time */
-	bool released : 1;   /* and released it as MaxDefer was reached */
-	bool limit : 1;	   /* it was slowed beyond its time limit */
-	bool slowed : 1;   /* a job that slows it ran on one of its leaves */
+	bool was_restricted : 1; /* placement restricted it to leaves once */
+	bool was_held : 1;	 /* placement held it once */
+	bool released : 1;   /* placement released it at MaxDefer */
+	bool over_limit : 1; /* it was slowed beyond its time limit */
+	bool slowed : 1;     /* a job that slows it ran on one of its leaves */
 };
 
 /* Called at every start; node: indices of the job's nodes, ascending. */
@@ -166,8 +166,8 @@ struct np_sim_input {
 	size_t n_assocs;
 	struct np_slowdowns *slowdowns; /* NULL: no job slows another */
 	/*
-	 * What placement knows of them, for as many profiles: it does not act
-	 * on uncertain predictions.  NULL: all.
+	 * The same table as placement knows it: without uncertain predictions,
+	 * on which it does not act. NULL: all of slowdowns.
 	 */
 	struct np_slowdowns *known;
 	const struct np_sim_policy *policy; /* NULL: no placement */
@@ -183,15 +183,14 @@ struct np_sim_input {
 
 struct np_sim_counts {
 	size_t decisions; /* calls of placement */
-	size_t main_starts, backfill_starts;
-	size_t ended;
+	size_t ended, backfill_starts; /* jobs */
 	int64_t first_sec, last_sec; /* first submission, last event */
 	bool stopped;		     /* by go_on() */
 };
 
 /*
- * Simulate. outcome: input->n of them, filled in. Returns 0, -EINVAL with err (an
- * impossible job, named by its index, or setting) or -ENOMEM.
+ * Simulate. outcome[input->n] is filled in. Returns 0, -EINVAL with err (an
+ * impossible setting, or job, named by its index) or -ENOMEM.
  */
 int np_simulate(const struct np_sim_input *input,
 		struct np_sim_outcome *outcome, struct np_sim_counts *counts,

@@ -93,7 +93,7 @@ static bool is_under(const struct brute *b, size_t w, uint32_t node)
 
 	if (w <= l->n)
 		return leaf == (w == l->n ? NP_NO_LEAF : (uint32_t)w);
-	if (w > l->n + c->n_switches)
+	if (w > l->n + c->n_above)
 		return true;
 	return leaf != NP_NO_LEAF &&
 	       c->above[w - l->n - 1].leaves[0] >> leaf & 1;
@@ -104,7 +104,7 @@ static uint32_t level_of(const struct brute *b, size_t w)
 	const struct np_sim_cluster *c = b->input->cluster;
 	size_t n = c->leaves->n;
 
-	return w <= n ? 0 : w <= n + c->n_switches ?
+	return w <= n ? 0 : w <= n + c->n_above ?
 	       c->above[w - n - 1].level : UINT32_MAX;
 }
 
@@ -142,7 +142,7 @@ static uint32_t move(const struct brute *b, bool *good, size_t w, size_t top,
 static bool take(struct brute *b, size_t i, const bool *all, uint32_t *out)
 {
 	size_t root = b->input->cluster->leaves->n + 1 +
-		      b->input->cluster->n_switches, top = root;
+		      b->input->cluster->n_above, top = root;
 	uint32_t need = b->input->job[i].nodes, got = 0;
 	bool good[B_MAX_NODES];
 

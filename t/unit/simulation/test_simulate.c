@@ -105,7 +105,7 @@ static void make_switches(struct queue *q)
 		q->above[i] = (struct np_sim_switch){ i < 2 ? 1 : 2,
 						      &q->below[i] };
 	q->cluster.above = q->above;
-	q->cluster.n_switches = n;
+	q->cluster.n_above = n;
 }
 
 static void make_slowdowns(struct queue *q, uint32_t most_load)
@@ -267,7 +267,7 @@ static void test_every_start_and_end_is_as_second_by_second(void)
 			started += outcome[i].start_sec >= 0;
 			backfilled += outcome[i].how == NP_SIM_BACKFILL;
 			slowed += one.outcome[i].slowed;
-			limits += one.outcome[i].limit;
+			limits += one.outcome[i].over_limit;
 		}
 		release(&one);
 	}
