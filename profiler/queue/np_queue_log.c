@@ -1,8 +1,18 @@
+/*
+ * Reading a log of jobs. The format is found out from the first line with text;
+ * each further line of a job then adds one entry to the log. When all lines are
+ * read, the jobs are sorted by submission and their dependencies, which logs
+ * give as ids, become indices.
+ *
+ * Readers of a line return 0 if the line was used, ignored or counted as bad,
+ * and -errno if reading cannot go on.
+ */
 #include "np_queue_log.h"
 
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -54,118 +64,119 @@ static const char *const columns[N_COLUMNS] = {
 
 /* A log while it is read. */
 struct reader {
-	struct np_queue_log *q;
+	struct np_queue_log *log;
 	const char *source; /* its name, for messages */
 	const char *delimiter; /* between the fields of sacct */
 	size_t line; /* number of the current line */
-	size_t capacity; /* of q->job */
+	size_t capacity; /* of log->job */
 	enum { UNDECIDED, SWF, SACCT } format;
 	struct np_sacct_head head; /* of sacct, by enum column */
 	int64_t last_submit_sec; /* of the job before */
-	/* About the first bad lines, for warnings if the log can be used. */
+	/* Warnings about the first bad lines, if the log can be used. */
 	struct np_err bad[NP_QUEUE_MAX_WARNINGS];
 	size_t n_bad;
 	struct np_err *err;
 };
 
-const char *np_queue_text(const struct np_queue_log *q, uint32_t number,
+const char *np_queue_text(const struct np_queue_log *log, uint32_t number,
 			  char *buf, size_t len)
 {
-	const struct np_index *t = &q->text;
+	const struct np_index *texts = &log->text;
 	size_t from, n;
 
 	buf[0] = '\0';
-	if (number >= t->n)
+	if (number >= texts->n)
 		return buf;
-	from = number ? t->end[number - 1] : 0;
-	n = t->end[number] - from;
+	from = number ? texts->end[number - 1] : 0;
+	n = texts->end[number] - from;
 	if (n > len - 1)
 		n = len - 1;
-	memcpy(buf, t->bytes + from, n);
+	memcpy(buf, texts->bytes + from, n);
 	buf[n] = '\0';
 	return buf;
 }
 
-/* Count a line that cannot be used, and keep the first ones. Returns 0. */
+/* Count a line that cannot be used; the first ones are reported. Returns 0. */
 __attribute__((format(printf, 2, 3)))
-static int bad_line(struct reader *r, const char *fmt, ...)
+static int bad_line(struct reader *in, const char *fmt, ...)
 {
 	char why[NP_ERR_LEN];
 	va_list ap;
 
-	r->q->issues[NP_QUEUE_BAD_LINE]++;
-	if (r->n_bad == NP_QUEUE_MAX_WARNINGS)
+	in->log->issues[NP_QUEUE_BAD_LINE]++;
+	if (in->n_bad == NP_QUEUE_MAX_WARNINGS)
 		return 0;
 	va_start(ap, fmt);
 	np_text_print(why, sizeof(why), fmt, ap);
 	va_end(ap);
-	np_errf(&r->bad[r->n_bad++], 0, "%s:%zu: %s", r->source, r->line, why);
+	np_errf(&in->bad[in->n_bad++], 0, "%s:%zu: %s", in->source, in->line,
+		why);
 	return 0;
 }
 
-/* The number of a text in q->text, or NP_QUEUE_NONE for "". */
-static int intern(struct reader *r, const char *text, uint32_t *out)
+/* Set *out to the number of a text in log->text, NP_QUEUE_NONE for "". */
+static int intern(struct reader *in, const char *text, uint32_t *out)
 {
 	*out = NP_QUEUE_NONE;
 	if (!*text)
 		return 0;
-	*out = np_index_add(&r->q->text, text, strlen(text));
+	*out = np_index_add(&in->log->text, text, strlen(text));
 	return *out == NP_QUEUE_NONE ? -ENOMEM : 0;
 }
 
 /* Fill in a missing time limit, or cut a run time that exceeds it. */
-static void settle_limit(struct np_queue_log *q, struct np_queue_job *j)
+static void fix_limit(struct np_queue_log *log, struct np_queue_job *job)
 {
-	if (!j->limit_sec) {
-		q->issues[NP_QUEUE_NO_LIMIT] += !j->cancel_sec;
+	if (!job->limit_sec) {
+		log->issues[NP_QUEUE_NO_LIMIT] += !job->cancel_sec;
 		/* A slowed job must not hit a limit that it did not have. */
-		j->limit_sec = j->cancel_sec ? CANCELLED_LIMIT_SEC :
-			j->run_sec < MAX_RUN_SEC / 2 ? 2 * j->run_sec :
+		job->limit_sec = job->cancel_sec ? CANCELLED_LIMIT_SEC :
+			job->run_sec < MAX_RUN_SEC / 2 ? 2 * job->run_sec :
 						       MAX_RUN_SEC;
-	} else if (j->run_sec > j->limit_sec) {
+	} else if (job->run_sec > job->limit_sec) {
 		/* Slurm checks limits now and then, and allows a grace time. */
-		q->issues[NP_QUEUE_OVER_LIMIT] +=
-			j->run_sec - j->limit_sec > OVER_LIMIT_SEC;
-		j->run_sec = j->limit_sec;
+		log->issues[NP_QUEUE_OVER_LIMIT] +=
+			job->run_sec - job->limit_sec > OVER_LIMIT_SEC;
+		job->run_sec = job->limit_sec;
 	}
 }
 
 /* Add a job that has a size. 0, -E2BIG or -ENOMEM. */
-static int add_job(struct reader *r, struct np_queue_job *j)
+static int add_job(struct reader *in, struct np_queue_job *job)
 {
-	struct np_queue_log *q = r->q;
+	struct np_queue_log *log = in->log;
 
-	if (!j->nodes && !j->cpus) {
-		q->issues[NP_QUEUE_NO_SIZE]++;
+	if (!job->nodes && !job->cpus) {
+		log->issues[NP_QUEUE_NO_SIZE]++;
 		return 0;
 	}
-	settle_limit(q, j);
+	fix_limit(log, job);
 	/* sacct lists the tasks of arrays last. */
-	if (j->task == NP_QUEUE_NONE) {
-		q->issues[NP_QUEUE_UNSORTED] +=
-			j->submit_sec < r->last_submit_sec;
-		r->last_submit_sec = j->submit_sec;
+	if (job->task == NP_QUEUE_NONE) {
+		log->issues[NP_QUEUE_UNSORTED] += job->submit_sec <
+						  in->last_submit_sec;
+		in->last_submit_sec = job->submit_sec;
 	}
-	if (q->n >= NP_QUEUE_MAX_JOBS)
-		return np_errf(r->err, -E2BIG, "%s: more than %d jobs",
-			       r->source, NP_QUEUE_MAX_JOBS);
-	if (np_array_room(&q->job, &r->capacity, q->n + 1, sizeof(*j)))
+	if (log->n >= NP_QUEUE_MAX_JOBS)
+		return np_errf(in->err, -E2BIG, "%s: more than %d jobs",
+			       in->source, NP_QUEUE_MAX_JOBS);
+	if (np_array_room(&log->job, &in->capacity, log->n + 1, sizeof(*job)))
 		return -ENOMEM;
-	q->job[q->n++] = *j;
+	log->job[log->n++] = *job;
 	return 0;
 }
 
 /* ---- Standard Workload Format ---- */
 
-/* "; MaxProcs: 128"; "-1" is unknown. */
-static void read_swf_header(struct reader *r, const char *line)
+/* A comment, such as "; MaxProcs: 128"; "-1" is unknown. */
+static void read_swf_header(struct reader *in, const char *line)
 {
 	const struct {
 		const char *key;
 		uint32_t *n;
 	} of[] = {
-		{ "MaxNodes:", &r->q->max_nodes },
-		{ "MaxProcs:", &r->q->max_procs },
+		{ "MaxNodes:", &in->log->max_nodes },
+		{ "MaxProcs:", &in->log->max_procs },
 	};
 
 	line += strspn(line, "; \t");
@@ -183,8 +194,8 @@ static void read_swf_header(struct reader *r, const char *line)
 	}
 }
 
-/* As intern(), of a name that SWF only numbers: "user7". */
-static int intern_number(struct reader *r, const char *prefix, double number,
+/* As intern(), for what SWF only numbers: "user7". */
+static int intern_number(struct reader *in, const char *prefix, double number,
 			 uint32_t *out)
 {
 	char text[48];
@@ -193,13 +204,13 @@ static int intern_number(struct reader *r, const char *prefix, double number,
 	if (number < 0)
 		return 0;
 	snprintf(text, sizeof(text), "%s%.0f", prefix, number);
-	return intern(r, text, out);
+	return intern(in, text, out);
 }
 
 /* A number of seconds or processors within limits; 0: unknown. */
-static uint32_t clamp_positive(double v)
+static uint32_t clamp_positive(double number)
 {
-	return v > 0 ? (uint32_t)(v < MAX_RUN_SEC ? v : MAX_RUN_SEC) : 0;
+	return number > 0 ? (uint32_t)fmin(number, MAX_RUN_SEC) : 0;
 }
 
 /* The fields of a line that are used. */
@@ -209,102 +220,107 @@ enum swf { S_ID, S_SUBMIT, S_WAIT, S_RUN, S_PROCS, S_REQ_PROCS = 7, S_REQ_SEC,
 #define SWF_CANCELLED 5 /* value of S_STATUS */
 
 /* Read the numbers of a line. False: a bad line, which was counted. */
-static bool read_swf_fields(struct reader *r, const char *line,
-			    double v[SWF_FIELDS])
+static bool read_swf_fields(struct reader *in, const char *line,
+			    double field[SWF_FIELDS])
 {
 	const char *at = line;
 	char *end;
 
 	for (int i = 0; i < SWF_FIELDS; i++, at = end) {
-		v[i] = strtod(at, &end);
-		if (end == at || !(v[i] >= -1 && v[i] <= (double)MAX_SEC)) {
+		field[i] = strtod(at, &end);
+		if (end == at ||
+		    !(field[i] >= -1 && field[i] <= (double)MAX_SEC)) {
 			size_t len;
 
 			at += strspn(at, " \t");
 			len = strcspn(at, " \t\n");
-			bad_line(r, "field %d: \"%.*s\", expected a number of "
+			bad_line(in, "field %d: \"%.*s\", expected a number of "
 				 "at least -1", i + 1,
 				 len > 40 ? 40 : (int)len, at);
 			return false;
 		}
 	}
 	if (at[strspn(at, " \t\r")])
-		bad_line(r, "more than %d fields", SWF_FIELDS);
-	else if (v[S_SUBMIT] < 0 || v[S_ID] < 0)
-		bad_line(r, "job %.0f submitted at %.0f s, expected 0 or more",
-			 v[S_ID], v[S_SUBMIT]);
+		bad_line(in, "more than %d fields", SWF_FIELDS);
+	else if (field[S_SUBMIT] < 0 || field[S_ID] < 0)
+		bad_line(in, "job %.0f submitted at %.0f s, expected 0 or more",
+			 field[S_ID], field[S_SUBMIT]);
 	else
 		return true;
 	return false;
 }
 
 /* Intern what SWF numbers: user, group, program and queue. */
-static int read_swf_names(struct reader *r, const double v[SWF_FIELDS],
-			  struct np_queue_job *j)
+static int read_swf_names(struct reader *in, const double field[SWF_FIELDS],
+			  struct np_queue_job *job)
 {
-	int rc = intern_number(r, "user", v[S_USER], &j->user);
+	int rc = intern_number(in, "user", field[S_USER], &job->user);
 
-	j->command = NP_QUEUE_NONE;
+	job->command = NP_QUEUE_NONE;
 	if (!rc)
-		rc = intern_number(r, "group", v[S_GROUP], &j->account);
+		rc = intern_number(in, "group", field[S_GROUP], &job->account);
 	if (!rc)
-		rc = intern_number(r, "program", v[S_PROGRAM], &j->name);
-	return rc ? rc : intern_number(r, "queue", v[S_QUEUE], &j->partition);
+		rc = intern_number(in, "program", field[S_PROGRAM], &job->name);
+	return rc ? rc :
+		    intern_number(in, "queue", field[S_QUEUE], &job->partition);
 }
 
 /* One job of the Standard Workload Format. */
-static int read_swf_line(struct reader *r, const char *line)
+static int read_swf_line(struct reader *in, const char *line)
 {
-	double v[SWF_FIELDS];
-	struct np_queue_job j = { .task = NP_QUEUE_NONE,
+	double field[SWF_FIELDS];
+	struct np_queue_job job = { .task = NP_QUEUE_NONE,
 				  .after = NP_QUEUE_NONE };
 	int rc;
 
-	if (!read_swf_fields(r, line, v))
+	if (!read_swf_fields(in, line, field))
 		return 0;
-	j.id = (uint64_t)v[S_ID];
-	j.submit_sec = (int64_t)v[S_SUBMIT];
-	j.wait_sec = v[S_WAIT] < 0 ? -1 : (int64_t)v[S_WAIT];
-	j.run_sec = clamp_positive(v[S_RUN]);
-	j.limit_sec = clamp_positive(v[S_REQ_SEC]);
-	j.cpus = clamp_positive(v[S_PROCS] > 0 ? v[S_PROCS] : v[S_REQ_PROCS]);
-	j.think_sec = clamp_positive(v[S_THINK]);
-	if (v[S_AFTER] > 0 && v[S_AFTER] < (double)j.id &&
-	    v[S_AFTER] < (double)NP_QUEUE_NONE)
-		j.after = (uint32_t)v[S_AFTER];
-	if (v[S_STATUS] == SWF_CANCELLED && v[S_RUN] <= 0 && v[S_WAIT] >= 0)
-		j.cancel_sec = j.submit_sec + j.wait_sec + !j.wait_sec;
-	else if (v[S_RUN] < 0) {
-		r->q->issues[NP_QUEUE_NEVER_RAN]++;
+	job.id = (uint64_t)field[S_ID];
+	job.submit_sec = (int64_t)field[S_SUBMIT];
+	job.wait_sec = field[S_WAIT] < 0 ? -1 : (int64_t)field[S_WAIT];
+	job.run_sec = clamp_positive(field[S_RUN]);
+	job.limit_sec = clamp_positive(field[S_REQ_SEC]);
+	job.cpus = clamp_positive(
+		field[field[S_PROCS] > 0 ? S_PROCS : S_REQ_PROCS]);
+	job.think_sec = clamp_positive(field[S_THINK]);
+	if (field[S_AFTER] > 0 && field[S_AFTER] < (double)job.id &&
+	    field[S_AFTER] < (double)NP_QUEUE_NONE)
+		job.after = (uint32_t)field[S_AFTER];
+	if (field[S_STATUS] == SWF_CANCELLED && field[S_RUN] <= 0 &&
+	    field[S_WAIT] >= 0)
+		job.cancel_sec = job.submit_sec + job.wait_sec + !job.wait_sec;
+	else if (field[S_RUN] < 0) {
+		in->log->issues[NP_QUEUE_NEVER_RAN]++;
 		return 0;
 	}
-	if (!j.run_sec)
-		j.run_sec = 1;
-	rc = read_swf_names(r, v, &j);
-	return rc ? rc : add_job(r, &j);
+	if (!job.run_sec)
+		job.run_sec = 1;
+	rc = read_swf_names(in, field, &job);
+	return rc ? rc : add_job(in, &job);
 }
 
 /* ---- sacct ---- */
 
 /* Find the columns of sacct; some of them are required. */
-static int read_head(struct reader *r, char *line)
+static int read_sacct_header(struct reader *in, char *line)
 {
-	const bool *has = r->head.has;
+	const bool *has = in->head.has;
 
-	np_sacct_read_head(line, r->delimiter, columns, N_COLUMNS, &r->head);
-	strcpy(r->q->unused, r->head.unused);
-	r->q->priorities = has[C_PRIORITY];
-	if (r->head.twice != NP_SACCT_NONE)
-		return np_errf(r->err, -EINVAL, "%s:%zu: column %s given twice",
-			       r->source, r->line, columns[r->head.twice]);
+	np_sacct_read_head(line, in->delimiter, columns, N_COLUMNS, &in->head);
+	strcpy(in->log->unused, in->head.unused);
+	in->log->priorities = has[C_PRIORITY];
+	if (in->head.twice != NP_SACCT_NONE)
+		return np_errf(in->err, -EINVAL, "%s:%zu: column %s given "
+			       "twice", in->source, in->line,
+			       columns[in->head.twice]);
 	if (has[C_JOBID] && has[C_SUBMIT] &&
 	    (has[C_ELAPSED] || has[C_ELAPSED_RAW] ||
 	     (has[C_START] && has[C_END])))
 		return 0;
-	return np_errf(r->err, -EINVAL, "%s:%zu: expected the columns of sacct "
-		       "--parsable2, with JobID, Submit, Elapsed, NNodes and "
-		       "NCPUS, or a Standard Workload Format", r->source,
-		       r->line);
+	return np_errf(in->err, -EINVAL, "%s:%zu: expected the columns of sacct"
+		       " --parsable2, with JobID, Submit, Elapsed, NNodes and "
+		       "NCPUS, or a Standard Workload Format",
+		       in->source, in->line);
 }
 
 /*
@@ -342,7 +358,7 @@ static uint32_t parse_number(const char *text)
  * The first known number of three columns that mean nearly the same; 0: none.
  * False: a bad line, which was counted.
  */
-static bool first_count(struct reader *r, char *const *field,
+static bool first_count(struct reader *in, char *const *field,
 			const enum column of[3], uint32_t *n)
 {
 	*n = 0;
@@ -351,7 +367,7 @@ static bool first_count(struct reader *r, char *const *field,
 
 		if (!*text || !np_sacct_count(text, n))
 			continue;
-		bad_line(r, "%s \"%.40s\", expected a whole number",
+		bad_line(in, "%s \"%.40s\", expected a whole number",
 			 columns[of[i]], text);
 		return false;
 	}
@@ -359,16 +375,15 @@ static bool first_count(struct reader *r, char *const *field,
 }
 
 /* Nodes and processors; false: a bad line, which was counted. */
-static bool read_size(struct reader *r, char *const *field,
-		      struct np_queue_job *j)
+static bool read_size(struct reader *in, char *const *field,
+		      struct np_queue_job *job)
 {
 	static const enum column nodes[] = { C_NNODES, C_ALLOC_NODES,
 					     C_REQ_NODES };
-	static const enum column cpus[] = { C_ALLOC_CPUS, C_NCPUS,
-					    C_REQ_CPUS };
+	static const enum column cpus[] = { C_ALLOC_CPUS, C_NCPUS, C_REQ_CPUS };
 
-	return first_count(r, field, nodes, &j->nodes) &&
-	       first_count(r, field, cpus, &j->cpus);
+	return first_count(in, field, nodes, &job->nodes) &&
+	       first_count(in, field, cpus, &job->cpus);
 }
 
 static bool state_is(const char *state, const char *name)
@@ -407,18 +422,18 @@ static uint32_t limit_of(char *const *field)
  */
 static uint32_t dependency_of(const char *submit_line)
 {
-	const char *p = strstr(submit_line, " --dependency");
+	const char *at = strstr(submit_line, " --dependency");
 	uint32_t last = NP_QUEUE_NONE;
 
-	p = p ? p + strlen(" --dependency") : strstr(submit_line, " -d");
-	if (!p)
+	at = at ? at + strlen(" --dependency") : strstr(submit_line, " -d");
+	if (!at)
 		return NP_QUEUE_NONE;
-	p = strncmp(p, " -d", 3) ? p : p + 3;
-	p += strspn(p, "= ");
-	if (strncmp(p, "after", 5))
+	at = strncmp(at, " -d", 3) ? at : at + 3;
+	at += strspn(at, "= ");
+	if (strncmp(at, "after", 5))
 		return NP_QUEUE_NONE;
-	for (; *p && *p != ' '; p++) {
-		uint32_t id = *p == ':' ? parse_number(p + 1) : 0;
+	for (; *at && *at != ' '; at++) {
+		uint32_t id = *at == ':' ? parse_number(at + 1) : 0;
 
 		if (id && (last == NP_QUEUE_NONE || id > last))
 			last = id;
@@ -441,120 +456,120 @@ static int64_t submit_of(char *const *field, uint32_t after)
 }
 
 /* Set how long it ran, or when it was cancelled.  False: neither. */
-static bool read_times(struct reader *r, char *const *field,
-		       struct np_queue_job *j)
+static bool read_times(struct reader *in, char *const *field,
+		       struct np_queue_job *job)
 {
 	const char *state = field[C_STATE];
 	int64_t start = parse_date(field[C_START]);
 	int64_t end = parse_date(field[C_END]);
 	int64_t run = run_sec_of(field, start, end);
 
-	if (start >= j->submit_sec)
-		j->wait_sec = start - j->submit_sec;
-	j->limit_sec = limit_of(field);
+	if (start >= job->submit_sec)
+		job->wait_sec = start - job->submit_sec;
+	job->limit_sec = limit_of(field);
 	if (run > 0 && !state_is(state, "PENDING")) {
-		j->run_sec = (uint32_t)run;
-		r->q->issues[NP_QUEUE_RUNNING] += state_is(state, "RUNNING");
+		job->run_sec = (uint32_t)run;
+		in->log->issues[NP_QUEUE_RUNNING] += state_is(state, "RUNNING");
 		return true;
 	}
-	if (state_is(state, "CANCELLED") && end > j->submit_sec) {
-		j->cancel_sec = end;
-		j->run_sec = 1;
+	if (state_is(state, "CANCELLED") && end > job->submit_sec) {
+		job->cancel_sec = end;
+		job->run_sec = 1;
 		return true;
 	}
 	if (run == 0 && start >= 0 && end >= start &&
 	    !state_is(state, "CANCELLED") && !state_is(state, "PENDING")) {
-		j->run_sec = 1;
+		job->run_sec = 1;
 		return true;
 	}
-	r->q->issues[NP_QUEUE_NEVER_RAN]++;
+	in->log->issues[NP_QUEUE_NEVER_RAN]++;
 	return false;
 }
 
 /* Intern user, account, job name, command line and partition. */
-static int read_names(struct reader *r, char **field, struct np_queue_job *j)
+static int read_names(struct reader *in, char **field, struct np_queue_job *job)
 {
 	char *comma = strchr(field[C_PARTITION], ',');
-	int rc = intern(r, field[C_USER], &j->user);
+	int rc = intern(in, field[C_USER], &job->user);
 
 	if (comma) {
 		*comma = '\0';
-		r->q->issues[NP_QUEUE_SEVERAL]++;
+		in->log->issues[NP_QUEUE_SEVERAL]++;
 	}
 	if (!rc)
-		rc = intern(r, field[C_ACCOUNT], &j->account);
+		rc = intern(in, field[C_ACCOUNT], &job->account);
 	if (!rc)
-		rc = intern(r, field[C_NAME], &j->name);
+		rc = intern(in, field[C_NAME], &job->name);
 	if (!rc)
-		rc = intern(r, field[C_SUBMIT_LINE], &j->command);
-	return rc ? rc : intern(r, field[C_PARTITION], &j->partition);
+		rc = intern(in, field[C_SUBMIT_LINE], &job->command);
+	return rc ? rc : intern(in, field[C_PARTITION], &job->partition);
 }
 
 /*
- * Does a line with too few fields belong to the row before it?  A command line
- * may contain line breaks, which sacct prints as they are.
+ * Whether a line with too few fields belongs to the row before it. A command
+ * line may contain line breaks, which sacct prints as they are.
  */
-static bool is_continued(const struct reader *r, const char *line)
+static bool is_continued(const struct reader *in, const char *line)
 {
-	return r->line > 2 && !isdigit((unsigned char)*line) &&
-		r->head.column[r->head.n - 1] == C_SUBMIT_LINE;
+	return in->line > 2 && !isdigit((unsigned char)*line) &&
+	       in->head.column[in->head.n - 1] == C_SUBMIT_LINE;
 }
 
 /*
- * May a row have more fields than columns?  A text that a user chose may have
- * the delimiter in it.  Unless it is in the last column, the fields behind it
- * would be taken for others.
+ * Whether a row may have more fields than columns. Text that a user chose may
+ * contain the delimiter. Unless it is in the last column, the fields after it
+ * would be taken for those of other columns.
  */
-static bool may_have_more(const struct reader *r)
+static bool may_have_more(const struct reader *in)
 {
-	size_t last = r->head.column[r->head.n - 1];
+	size_t last = in->head.column[in->head.n - 1];
 
-	return r->head.more || last == C_SUBMIT_LINE || last == C_NAME ||
-		(last == NP_SACCT_NONE && !r->head.has[C_SUBMIT_LINE] &&
-		 !r->head.has[C_NAME]);
+	return in->head.more || last == C_SUBMIT_LINE || last == C_NAME ||
+	       (last == NP_SACCT_NONE && !in->head.has[C_SUBMIT_LINE] &&
+		!in->head.has[C_NAME]);
 }
 
 /* One row of sacct. */
-static int read_sacct_line(struct reader *r, char *line)
+static int read_sacct_row(struct reader *in, char *line)
 {
-	struct np_queue_job j = { .task = NP_QUEUE_NONE, .wait_sec = -1 };
+	struct np_queue_job job = { .task = NP_QUEUE_NONE, .wait_sec = -1 };
 	char *field[N_COLUMNS], *end;
-	size_t n = np_sacct_read_row(line, r->delimiter, &r->head, field,
+	size_t n = np_sacct_read_row(line, in->delimiter, &in->head, field,
 				     N_COLUMNS);
 	int rc;
 
-	if (n < r->head.n && is_continued(r, line))
+	if (n < in->head.n && is_continued(in, line))
 		return 0;
-	if (n < r->head.n || (n > r->head.n && !may_have_more(r)))
-		return bad_line(r, "%zu columns, expected %zu", n, r->head.n);
+	if (n < in->head.n || (n > in->head.n && !may_have_more(in)))
+		return bad_line(in, "%zu columns, expected %zu", n, in->head.n);
 	if (strchr(field[C_JOBID], '.')) {
-		r->q->issues[NP_QUEUE_STEP]++;
+		in->log->issues[NP_QUEUE_STEP]++;
 		return 0;
 	}
 	/* "12", "12_3", "12_[4-9]" or "12+1" */
-	j.id = parse_number(field[C_JOBID]);
+	job.id = parse_number(field[C_JOBID]);
 	end = field[C_JOBID] + strspn(field[C_JOBID], "0123456789");
 	if (*end && !strchr("_+", *end))
-		j.id = 0;
+		job.id = 0;
 	if (*end == '_' && isdigit((unsigned char)end[1]))
-		j.task = parse_number(end + 1);
-	j.after = dependency_of(field[C_SUBMIT_LINE]);
-	j.submit_sec = submit_of(field, j.after);
-	if (!j.id || j.submit_sec < 0)
-		return bad_line(r, "job \"%.40s\" submitted at \"%.40s\", "
+		job.task = parse_number(end + 1);
+	job.after = dependency_of(field[C_SUBMIT_LINE]);
+	job.submit_sec = submit_of(field, job.after);
+	if (!job.id || job.submit_sec < 0)
+		return bad_line(in, "job \"%.40s\" submitted at \"%.40s\", "
 				"expected a number and a time",
 				field[C_JOBID], field[C_SUBMIT]);
-	if (!read_size(r, field, &j))
+	if (!read_size(in, field, &job))
 		return 0;
-	j.priority = parse_number(field[C_PRIORITY]);
-	if (!read_times(r, field, &j))
+	job.priority = parse_number(field[C_PRIORITY]);
+	if (!read_times(in, field, &job))
 		return 0;
-	r->q->issues[NP_QUEUE_RESERVATION] += *field[C_RESERVATION] != '\0';
-	rc = read_names(r, field, &j);
-	return rc ? rc : add_job(r, &j);
+	in->log->issues[NP_QUEUE_RESERVATION] += *field[C_RESERVATION] != '\0';
+	rc = read_names(in, field, &job);
+	return rc ? rc : add_job(in, &job);
 }
 
-/* ---- the whole log ---- */
+/* ---- The whole log ---- */
 
 /* False: the line has control characters. */
 static bool is_text(const char *line)
@@ -565,49 +580,50 @@ static bool is_text(const char *line)
 	return true;
 }
 
-/* Tell the format by the first line with text.  0 or -EINVAL with err. */
-static int find_format(struct reader *r, const char *text)
+/* Find the format by the first line with text. 0 or -EINVAL with err. */
+static int find_format(struct reader *in, const char *text)
 {
 	if (*text == ';' || strspn(text, "0123456789-"))
-		r->format = SWF;
-	if (*text != ';' && strstr(text, r->delimiter))
-		r->format = SACCT;
-	return r->format != UNDECIDED ? 0 :
-		np_errf(r->err, -EINVAL, "%s:%zu: \"%.40s\": expected the "
+		in->format = SWF;
+	if (*text != ';' && strstr(text, in->delimiter))
+		in->format = SACCT;
+	return in->format != UNDECIDED ? 0 :
+		np_errf(in->err, -EINVAL, "%s:%zu: \"%.40s\": expected the "
 			"columns of sacct --parsable2 or a Standard Workload "
-			"Format", r->source, r->line, text);
+			"Format", in->source, in->line, text);
 }
 
 /* One line, with or without an end of line. */
-static int read_line(struct reader *r, char *line)
+static int read_line(struct reader *in, char *line)
 {
-	bool first = r->format == UNDECIDED;
+	bool first = in->format == UNDECIDED;
 	size_t len = strlen(line);
 	char *text;
 	int rc;
 
-	r->line++;
+	in->line++;
 	while (len && (line[len - 1] == '\n' || line[len - 1] == '\r'))
 		line[--len] = '\0';
-	if (r->line == 1 && !strncmp(line, UTF8_MARK, 3))
+	if (in->line == 1 && !strncmp(line, UTF8_MARK, 3))
 		line += 3;
 	if (!is_text(line))
 		return first ?
-			np_errf(r->err, -EINVAL, "%s:%zu: not text in UTF-8 or "
-				"ASCII", r->source, r->line) :
-			bad_line(r, "control characters, expected text");
+			np_errf(in->err, -EINVAL, "%s:%zu: not text in UTF-8 "
+				"or ASCII", in->source, in->line) :
+			bad_line(in, "control characters, expected text");
 	text = line + strspn(line, " \t");
 	if (!*text)
 		return 0;
-	r->q->lines++;
-	rc = first ? find_format(r, text) : 0;
+	in->log->lines++;
+	rc = first ? find_format(in, text) : 0;
 	if (rc)
 		return rc;
-	if (r->format == SACCT)
-		return first ? read_head(r, line) : read_sacct_line(r, line);
+	if (in->format == SACCT)
+		return first ? read_sacct_header(in, line) :
+			       read_sacct_row(in, line);
 	if (*text != ';')
-		return read_swf_line(r, line);
-	read_swf_header(r, text);
+		return read_swf_line(in, line);
+	read_swf_header(in, text);
 	return 0;
 }
 
@@ -623,16 +639,13 @@ static int by_submission(const void *a, const void *b)
 }
 
 /* When a job ended in the log; its submission if its start is not known. */
-static int64_t end_of(const struct np_queue_job *j)
+static int64_t end_sec_of(const struct np_queue_job *job)
 {
-	return j->wait_sec < 0 ? j->submit_sec :
-				 j->submit_sec + j->wait_sec + j->run_sec;
+	return job->wait_sec < 0 ? job->submit_sec :
+				 job->submit_sec + job->wait_sec + job->run_sec;
 }
 
-/*
- * By id; of the tasks of an array, the one that ended last comes first, and of
- * these the last one.
- */
+/* By id; of the tasks of an array, the one that ended last comes first. */
 static int by_id(const void *a, const void *b)
 {
 	const struct np_queue_job *x = *(struct np_queue_job *const *)a;
@@ -640,148 +653,155 @@ static int by_id(const void *a, const void *b)
 
 	if (x->id != y->id)
 		return x->id < y->id ? -1 : 1;
-	if (end_of(x) != end_of(y))
-		return end_of(x) > end_of(y) ? -1 : 1;
+	if (end_sec_of(x) != end_sec_of(y))
+		return end_sec_of(x) > end_sec_of(y) ? -1 : 1;
 	return x->task > y->task ? -1 : x->task < y->task;
 }
 
-/* The first of the jobs with this id in that order, or NULL. */
-static const struct np_queue_job *
-find_job(struct np_queue_job *const *of, size_t n, uint64_t id)
+/*
+ * The job that another one waits for, or NULL; of several with its id, the
+ * first in that order.
+ */
+static const struct np_queue_job *find_parent(struct np_queue_job *const *order,
+	size_t n, const struct np_queue_job *job)
 {
 	size_t low = 0, high = n;
 
+	if (job->after == NP_QUEUE_NONE)
+		return NULL;
 	while (low < high) {
 		size_t mid = low + (high - low) / 2;
 
-		if (of[mid]->id < id)
+		if (order[mid]->id < job->after)
 			low = mid + 1;
 		else
 			high = mid;
 	}
-	return low < n && of[low]->id == id ? of[low] : NULL;
+	return low < n && order[low]->id == job->after ? order[low] : NULL;
 }
 
-static void sort_by_id(const struct np_queue_log *q, struct np_queue_job **of)
+static void sort_by_id(const struct np_queue_log *log,
+		       struct np_queue_job **order)
 {
-	for (size_t i = 0; i < q->n; i++)
-		of[i] = &q->job[i];
-	qsort(of, q->n, sizeof(*of), by_id);
+	for (size_t i = 0; i < log->n; i++)
+		order[i] = &log->job[i];
+	qsort(order, log->n, sizeof(*order), by_id);
 }
 
 /*
  * A job may wait for one with a later submission: one that was requeued, or
- * became eligible later.  It counts as submitted at the same time, which does
- * not change when it can start.
+ * became eligible later. Count it as submitted at the same time, which does not
+ * change when it can start.
  */
-static void submit_after_parents(const struct np_queue_log *q,
-				 struct np_queue_job *const *of)
+static void submit_after_parents(const struct np_queue_log *log,
+				 struct np_queue_job *const *order)
 {
-	for (size_t i = 0; i < q->n; i++) {
-		struct np_queue_job *j = of[i];
+	for (size_t i = 0; i < log->n; i++) {
+		struct np_queue_job *job = order[i];
 		const struct np_queue_job *parent =
-			j->after == NP_QUEUE_NONE ? NULL :
-						    find_job(of, q->n, j->after);
-
-		int64_t later_sec = parent ?
-			parent->submit_sec - j->submit_sec : 0;
+			find_parent(order, log->n, job);
+		int64_t later_sec =
+			parent ? parent->submit_sec - job->submit_sec : 0;
 
 		/* It may have started before the other one was requeued. */
 		if (later_sec <= 0 ||
-		    (j->wait_sec >= 0 && j->wait_sec < later_sec))
+		    (job->wait_sec >= 0 && job->wait_sec < later_sec))
 			continue;
-		if (j->wait_sec >= 0)
-			j->wait_sec -= later_sec;
-		j->submit_sec = parent->submit_sec;
+		if (job->wait_sec >= 0)
+			job->wait_sec -= later_sec;
+		job->submit_sec = parent->submit_sec;
 	}
 }
 
 /* Turn the ids in job.after into indices of jobs that come before. */
-static void find_parents(struct np_queue_log *q, struct np_queue_job *const *of)
+static void find_parents(struct np_queue_log *log,
+			 struct np_queue_job *const *order)
 {
-	for (size_t i = 0; i < q->n; i++) {
-		const struct np_queue_job *found;
+	for (size_t i = 0; i < log->n; i++) {
+		struct np_queue_job *job = &log->job[i];
+		const struct np_queue_job *parent =
+			find_parent(order, log->n, job);
 
-		if (q->job[i].after == NP_QUEUE_NONE)
+		if (job->after == NP_QUEUE_NONE)
 			continue;
-		found = find_job(of, q->n, q->job[i].after);
-		q->job[i].after = found && found < &q->job[i] ?
-			(uint32_t)(found - q->job) : NP_QUEUE_NONE;
-		q->issues[NP_QUEUE_LOST_PARENT] += q->job[i].after ==
-						NP_QUEUE_NONE;
+		job->after = parent && parent < job ?
+			(uint32_t)(parent - log->job) : NP_QUEUE_NONE;
+		log->issues[NP_QUEUE_LOST_PARENT] += job->after ==
+						     NP_QUEUE_NONE;
 	}
 }
 
 /* Refuse a file whose first bytes are those of another kind (np_read.h). */
-static int check_kind(const struct reader *r, const char *text, size_t len)
+static int check_kind(const struct reader *in, const char *text, size_t len)
 {
 	size_t mark = strncmp(text, UTF8_MARK, 3) ? 0 : 3;
 
-	return np_kind_check(text + mark, len - mark, NP_KIND_QUEUE, r->source,
-			     r->err);
+	return np_kind_check(text + mark, len - mark, NP_KIND_QUEUE, in->source,
+			     in->err);
 }
 
 /* Read all lines, from a plain or a gzip file. */
-static int read_lines(struct reader *r, gzFile f)
+static int read_lines(struct reader *in, gzFile file)
 {
 	char *line = malloc(NP_QUEUE_LINE);
 	int rc = line ? 0 : -ENOMEM, error = Z_OK;
 
-	while (!rc && gzgets(f, line, NP_QUEUE_LINE)) {
+	while (!rc && gzgets(file, line, NP_QUEUE_LINE)) {
 		size_t len = strlen(line);
 
-		if (!r->line && check_kind(r, line, len)) {
+		if (!in->line && check_kind(in, line, len)) {
 			rc = -EINVAL;
 			break;
 		}
-		/* A line ends with an end of line, or the file does. */
+		/* Every line but the last of a file has an end of line. */
 		if (!len || (len < NP_QUEUE_LINE - 1 &&
-			     line[len - 1] != '\n' && !gzeof(f))) {
-			rc = np_errf(r->err, -EINVAL, "%s:%zu: a NUL "
-				     "character, expected text", r->source,
-				     r->line + 1);
+			     line[len - 1] != '\n' && !gzeof(file))) {
+			rc = np_errf(in->err, -EINVAL, "%s:%zu: a NUL "
+				     "character, expected text", in->source,
+				     in->line + 1);
 			break;
 		}
 		/* A full buffer without an end of line: the line is longer. */
 		if (len == NP_QUEUE_LINE - 1 && line[len - 1] != '\n')
-			rc = np_errf(r->err, -EINVAL, "%s:%zu: a line of more "
-				     "than %d bytes", r->source, r->line + 1,
+			rc = np_errf(in->err, -EINVAL, "%s:%zu: a line of more "
+				     "than %d bytes", in->source, in->line + 1,
 				     NP_QUEUE_LINE - 2);
 		else
-			rc = read_line(r, line);
+			rc = read_line(in, line);
 	}
 	free(line);
 	if (rc)
 		return rc;
-	gzerror(f, &error);
+	gzerror(file, &error);
 	return error == Z_OK || error == Z_STREAM_END ? 0 :
-		np_errf(r->err, -EIO, "%s: cannot be read to its end, or is no "
-			"valid gzip file", r->source);
+		np_errf(in->err, -EIO, "%s: cannot be read to its end, or is "
+			"no valid gzip file", in->source);
 }
 
 /* Sort the jobs by submission and resolve their dependencies. */
-static int finish_log(struct reader *r)
+static int finish_log(struct reader *in)
 {
-	struct np_queue_log *q = r->q;
-	struct np_queue_job **of;
+	struct np_queue_log *log = in->log;
+	struct np_queue_job **order;
 
-	if (!q->n && r->n_bad)
-		return np_errf(r->err, -EINVAL, "%.*s; none of %zu lines has a "
-			       "job that could be replayed", NP_ERR_LEN - 70,
-			       r->bad[0].text, q->lines);
-	if (!q->n)
-		return np_errf(r->err, -EINVAL, "%s: no job that could be "
-			       "replayed among %zu lines", r->source, q->lines);
-	of = malloc(q->n * sizeof(*of));
-	if (!of)
+	if (!log->n && in->n_bad)
+		return np_errf(in->err, -EINVAL, "%.*s; none of %zu lines has "
+			       "a job that could be replayed", NP_ERR_LEN - 70,
+			       in->bad[0].text, log->lines);
+	if (!log->n)
+		return np_errf(in->err, -EINVAL, "%s: no job that could be "
+			       "replayed among %zu lines", in->source,
+			       log->lines);
+	order = malloc(log->n * sizeof(*order));
+	if (!order)
 		return -ENOMEM;
-	sort_by_id(q, of);
-	if (r->format == SACCT)
-		submit_after_parents(q, of);
-	qsort(q->job, q->n, sizeof(*q->job), by_submission);
-	sort_by_id(q, of);
-	find_parents(q, of);
-	free(of);
+	sort_by_id(log, order);
+	if (in->format == SACCT)
+		submit_after_parents(log, order);
+	qsort(log->job, log->n, sizeof(*log->job), by_submission);
+	sort_by_id(log, order);
+	find_parents(log, order);
+	free(order);
 	return 0;
 }
 
@@ -789,29 +809,29 @@ int np_queue_log_read_fd(int fd, const char *source, const char *delimiter,
 			 np_queue_warn_f *warn, void *arg,
 			 struct np_queue_log *out, struct np_err *err)
 {
-	struct np_queue_log q = { .n = 0 };
-	struct reader r = { .q = &q, .source = source, .delimiter = delimiter,
-			    .err = err };
-	gzFile f = gzdopen(fd, "rb");
+	struct np_queue_log log = { .n = 0 };
+	struct reader in = { .log = &log, .source = source,
+			     .delimiter = delimiter, .err = err };
+	gzFile file = gzdopen(fd, "rb");
 	int rc;
 
-	if (!f) {
+	if (!file) {
 		close(fd);
 		return np_errf(err, -ENOMEM, "%s: out of memory", source);
 	}
-	rc = read_lines(&r, f);
-	gzclose(f);
+	rc = read_lines(&in, file);
+	gzclose(file);
 	if (!rc)
-		rc = finish_log(&r);
+		rc = finish_log(&in);
 	if (rc == -ENOMEM)
 		np_errf(err, rc, "%s: out of memory", source);
 	if (rc) {
-		np_queue_log_free(&q);
+		np_queue_log_free(&log);
 		return rc;
 	}
-	for (size_t i = 0; warn && i < r.n_bad; i++)
-		warn(r.bad[i].text, arg);
-	*out = q;
+	for (size_t i = 0; warn && i < in.n_bad; i++)
+		warn(in.bad[i].text, arg);
+	*out = log;
 	return 0;
 }
 
@@ -833,9 +853,9 @@ int np_queue_log_read(const char *path, np_queue_warn_f *warn, void *arg,
 	return np_queue_log_read_fd(fd, path, "|", warn, arg, out, err);
 }
 
-void np_queue_log_free(struct np_queue_log *q)
+void np_queue_log_free(struct np_queue_log *log)
 {
-	free(q->job);
-	np_index_free(&q->text);
-	*q = (struct np_queue_log){ .n = 0 };
+	free(log->job);
+	np_index_free(&log->text);
+	*log = (struct np_queue_log){ .n = 0 };
 }

@@ -23,7 +23,7 @@
 struct np_queue_job {
 	uint64_t id;
 	uint32_t task; /* of a job array, or NP_QUEUE_NONE */
-	int64_t submit_sec; /* or when its user let it become eligible */
+	int64_t submit_sec; /* or later, if its user chose a later start */
 	int64_t wait_sec;   /* until its start in the log; -1: not known */
 	int64_t cancel_sec; /* date of its cancellation before a start, or 0 */
 	uint32_t run_sec, limit_sec; /* limit 0: not known */
@@ -45,7 +45,7 @@ enum np_queue_issue {
 	NP_QUEUE_NO_SIZE,      /* neither nodes nor processors */
 	NP_QUEUE_NO_LIMIT,     /* no time limit: twice its run time is used */
 	NP_QUEUE_OVER_LIMIT,   /* ran longer than its limit: cut to it */
-	NP_QUEUE_RESERVATION,  /* ran in a reservation: as any other job */
+	NP_QUEUE_RESERVATION,  /* ran in a reservation: treated as any other */
 	NP_QUEUE_STEP,	       /* a step, not a job */
 	NP_QUEUE_SEVERAL,      /* several partitions: the first is taken */
 	NP_QUEUE_LOST_PARENT,  /* depends on a job that is not in the log */
@@ -66,10 +66,10 @@ struct np_queue_log {
 };
 
 /*
- * Read a log; path "-": standard input.  If the log can be used, warn (may be
- * NULL) is called for the first bad lines, with file and line number.  Returns 0 (free with
- * np_queue_log_free()), or with err -EINVAL (no such log, or no job in it),
- * -E2BIG, -ENOMEM or what reading returned.
+ * Read a log; path "-": standard input. If the log can be used, warn (may be
+ * NULL) is called for the first bad lines, with file and line number. Returns 0
+ * (free with np_queue_log_free()), or with err -EINVAL (no such log, or no job
+ * in it), -E2BIG, -ENOMEM or what reading returned.
  */
 typedef void np_queue_warn_f(const char *line, void *arg);
 int np_queue_log_read(const char *path, np_queue_warn_f *warn, void *arg,
@@ -82,10 +82,10 @@ int np_queue_log_read(const char *path, np_queue_warn_f *warn, void *arg,
 int np_queue_log_read_fd(int fd, const char *source, const char *delimiter,
 			 np_queue_warn_f *warn, void *arg,
 			 struct np_queue_log *out, struct np_err *err);
-void np_queue_log_free(struct np_queue_log *q);
+void np_queue_log_free(struct np_queue_log *log);
 
 /* Copy a text into buf, cut at len - 1 bytes; "" for no text.  Returns buf. */
-const char *np_queue_text(const struct np_queue_log *q, uint32_t number,
+const char *np_queue_text(const struct np_queue_log *log, uint32_t number,
 			  char *buf, size_t len);
 
 #endif
