@@ -77,11 +77,11 @@ static int read_number(const char *name, uint32_t *out, struct np_err *err)
  * A heterogeneous allocation has several node lists; which of them to measure
  * would be a guess, so it is refused.
  */
-int cli_alloc_find(struct cli_alloc *a, int nodes, const char *command,
+int cli_alloc_find(struct cli_alloc *alloc, int nodes, const char *command,
 		   struct np_err *err)
 {
 	uint32_t n;
-	int rc = np_conf_from_environment(&a->conf, err);
+	int rc = np_conf_from_environment(&alloc->conf, err);
 
 	if (rc)
 		return rc;
@@ -94,18 +94,18 @@ int cli_alloc_find(struct cli_alloc *a, int nodes, const char *command,
 	if (getenv("SLURM_HET_SIZE"))
 		return np_errf(err, -EINVAL, "this is a heterogeneous "
 			       "allocation, which is not supported");
-	a->cluster = getenv("SLURM_CLUSTER_NAME");
-	a->nodes = getenv("SLURM_JOB_NODELIST");
-	if (!a->nodes)
+	alloc->cluster = getenv("SLURM_CLUSTER_NAME");
+	alloc->nodes = getenv("SLURM_JOB_NODELIST");
+	if (!alloc->nodes)
 		return np_errf(err, -EINVAL, "SLURM_JOB_NODELIST is not set, "
 			       "although Slurm sets it in every allocation");
-	if (read_number("SLURM_JOB_ID", &a->job.job_id, err) ||
+	if (read_number("SLURM_JOB_ID", &alloc->job.job_id, err) ||
 	    read_number("SLURM_JOB_NUM_NODES", &n, err))
 		return -EINVAL;
-	a->n_nodes = n;
-	a->job.het_component = -1;
-	a->job.srun = a->srun;
-	return find_srun(a->srun, err);
+	alloc->n_nodes = n;
+	alloc->job.het_component = -1;
+	alloc->job.srun = alloc->srun;
+	return find_srun(alloc->srun, err);
 }
 
 /* ---- the topology of the partition ---- */
@@ -138,16 +138,16 @@ static int partition_topology(const char *partition, char **name,
 {
 	char *text = scontrol("partition", partition, MAX_PARTITION, err);
 	char *rest = text;
-	struct np_slurm_pair p;
+	struct np_slurm_pair pair;
 	int rc = 0;
 
 	*name = NULL;
 	if (!text)
 		return -EIO;
-	while (!rc && !*name && np_slurm_printed_pair(&rest, &p))
-		if (!strcmp(p.key, "Topology") && *p.value &&
-		    strcmp(p.value, "(null)")) {
-			*name = strdup(p.value);
+	while (!rc && !*name && np_slurm_printed_pair(&rest, &pair))
+		if (!strcmp(pair.key, "Topology") && *pair.value &&
+		    strcmp(pair.value, "(null)")) {
+			*name = strdup(pair.value);
 			rc = *name ? 0 : np_errf(err, -ENOMEM,
 						 "out of memory");
 		}
@@ -156,22 +156,22 @@ static int partition_topology(const char *partition, char **name,
 }
 
 /* The leaf switches of the allocation, as the value of NP_LEAVES_ENV. */
-static int print_leaves(struct cli_alloc *a, const struct np_topo *t,
+static int print_leaves(struct cli_alloc *alloc, const struct np_topo *topo,
 			struct np_err *err)
 {
 	char shared[64];
 	size_t len;
-	FILE *f = open_memstream(&a->leaves, &len);
+	FILE *file = open_memstream(&alloc->leaves, &len);
 
-	if (!f)
+	if (!file)
 		return np_errf(err, -ENOMEM, "out of memory");
-	fprintf(f, "%s=", NP_LEAVES_ENV);
-	for (size_t i = 0; i < t->n; i++)
-		if (np_hostlist_shared(t->leaf[i].nodes, a->nodes, shared,
-				       sizeof(shared)))
-			fprintf(f, "SwitchName=%s Level=0 Nodes=%s\n",
-				t->leaf[i].name, t->leaf[i].nodes);
-	if (fclose(f))
+	fprintf(file, "%s=", NP_LEAVES_ENV);
+	for (size_t i = 0; i < topo->n; i++)
+		if (np_hostlist_shared(topo->leaf[i].nodes, alloc->nodes,
+				       shared, sizeof(shared)))
+			fprintf(file, "SwitchName=%s Level=0 Nodes=%s\n",
+				topo->leaf[i].name, topo->leaf[i].nodes);
+	if (fclose(file))
 		return np_errf(err, -ENOMEM, "out of memory");
 	return len < MAX_LEAVES ? 0 :
 	       np_errf(err, -E2BIG, "the leaf switches of this allocation "
@@ -183,44 +183,44 @@ static int print_leaves(struct cli_alloc *a, const struct np_topo *t,
  * Slurm describes a node to its tasks by the cluster's topology, although a
  * partition may have one of its own since 25.05.
  */
-static int find_leaves(struct cli_alloc *a, struct np_err *err)
+static int find_leaves(struct cli_alloc *alloc, struct np_err *err)
 {
 	const char *partition = getenv("SLURM_JOB_PARTITION");
 	char *name = NULL, *text = NULL;
-	struct np_topo t = { .n = 0 };
+	struct np_topo topo = { .n = 0 };
 	int rc = partition ? partition_topology(partition, &name, err) : 0;
 
 	if (rc || !name)
 		return rc;
 	text = scontrol("topology", name, MAX_TOPOLOGY, err);
-	rc = text ? np_topo_parse(text, &t, err) : -EIO;
+	rc = text ? np_topo_parse(text, &topo, err) : -EIO;
 	if (!rc)
-		rc = print_leaves(a, &t, err);
-	np_topo_free(&t);
+		rc = print_leaves(alloc, &topo, err);
+	np_topo_free(&topo);
 	free(text);
 	free(name);
 	return rc;
 }
 
-int cli_alloc_env(struct cli_alloc *a, struct np_err *err)
+int cli_alloc_env(struct cli_alloc *alloc, struct np_err *err)
 {
 	const char *more[NP_HELPER_ENV_NETWORK + 2];
 	size_t n = 0;
-	int rc = find_leaves(a, err);
+	int rc = find_leaves(alloc, err);
 
 	if (rc)
 		return rc;
-	np_helper_env_network(&a->conf, &a->network);
-	for (; a->network.more[n]; n++)
-		more[n] = a->network.more[n];
-	more[n] = a->leaves;
-	more[n + !!a->leaves] = NULL;
-	a->env = np_helper_env(environ, more);
-	return a->env ? 0 : np_errf(err, -ENOMEM, "out of memory");
+	np_helper_env_network(&alloc->conf, &alloc->network);
+	for (; alloc->network.more[n]; n++)
+		more[n] = alloc->network.more[n];
+	more[n] = alloc->leaves;
+	more[n + !!alloc->leaves] = NULL;
+	alloc->env = np_helper_env(environ, more);
+	return alloc->env ? 0 : np_errf(err, -ENOMEM, "out of memory");
 }
 
-void cli_alloc_free(struct cli_alloc *a)
+void cli_alloc_free(struct cli_alloc *alloc)
 {
-	free(a->env);
-	free(a->leaves);
+	free(alloc->env);
+	free(alloc->leaves);
 }

@@ -31,7 +31,7 @@ struct cli_alloc {
  * nodes, command: for the message that says how to get an allocation.
  * Returns 0 or -errno with err.
  */
-int cli_alloc_find(struct cli_alloc *a, int nodes, const char *command,
+int cli_alloc_find(struct cli_alloc *alloc, int nodes, const char *command,
 		   struct np_err *err);
 
 /*
@@ -39,8 +39,8 @@ int cli_alloc_find(struct cli_alloc *a, int nodes, const char *command,
  * of its own, the probes learn their leaf switches from it.  Returns 0 or
  * -errno with err.
  */
-int cli_alloc_env(struct cli_alloc *a, struct np_err *err);
-void cli_alloc_free(struct cli_alloc *a);
+int cli_alloc_env(struct cli_alloc *alloc, struct np_err *err);
+void cli_alloc_free(struct cli_alloc *alloc);
 
 /*
  * From now on SIGINT, SIGTERM and SIGHUP only set the returned flag, and

@@ -30,14 +30,14 @@ double cli_now(void)
 }
 
 /* Age from which a state is stale, seconds. */
-static double cli_state_limit(const struct np_state *s)
+static double cli_state_limit(const struct np_state *state)
 {
-	return fmax(STALE_SEC, STALE_INTERVALS * s->interval_sec);
+	return fmax(STALE_SEC, STALE_INTERVALS * state->interval_sec);
 }
 
-bool cli_state_stale(const struct np_state *s, double now)
+bool cli_state_stale(const struct np_state *state, double now)
 {
-	return now - s->date > cli_state_limit(s);
+	return now - state->date > cli_state_limit(state);
 }
 
 /* Rounded to whole seconds. */
@@ -55,47 +55,48 @@ const char *cli_age(double date, double now, char *buf, size_t len)
 }
 
 /* A mode of the cluster, or of a single partition, is enough. */
-bool cli_placement_enabled(const struct np_place_conf *p)
+bool cli_placement_enabled(const struct np_place_conf *conf)
 {
-	if (p->mode != NP_MODE_OFF)
+	if (conf->mode != NP_MODE_OFF)
 		return true;
-	for (size_t i = 0; i < p->n_partitions; i++)
-		if (p->partition[i].mode != NP_MODE_OFF)
+	for (size_t i = 0; i < conf->n_partitions; i++)
+		if (conf->partition[i].mode != NP_MODE_OFF)
 			return true;
 	return false;
 }
 
 /* A stale state says nothing about the present, whatever its mode. */
-const char *cli_mode_text(const struct np_state *s, double now, bool enabled,
-			 char *buf, size_t len)
+const char *cli_mode_text(const struct np_state *state, double now,
+			  bool enabled, char *buf, size_t len)
 {
 	char age[CLI_NUMBER], limit[CLI_NUMBER], hold[CLI_NUMBER];
 
-	if (cli_state_stale(s, now)) {
+	if (cli_state_stale(state, now)) {
 		snprintf(buf, len, "Placement does not act: its last decision "
 			 "is %s old, more than %s. %s",
-			 cli_sec(now - s->date, age),
-			 cli_setting_sec(cli_state_limit(s), limit), enabled ?
-			 "Is slurmctld running? Try netprof check." :
-			 "It is off in netprof.conf.");
-	} else if (!strcmp(s->mode, "enforce")) {
+			 cli_sec(now - state->date, age),
+			 cli_setting_sec(cli_state_limit(state), limit),
+			 enabled ? "Is slurmctld running? Try netprof check." :
+				   "It is off in netprof.conf.");
+	} else if (!strcmp(state->mode, "enforce")) {
 		snprintf(buf, len,
 			 "Placement enforces: jobs that would slow "
 			 "each other by more than %.0f %% are kept apart, and "
 			 "held for up to %s if necessary.",
-			 100 * s->max_slowdown,
-			 cli_setting_sec(s->max_hold_sec, hold));
-	} else if (!strcmp(s->mode, "prefer")) {
+			 100 * state->max_slowdown,
+			 cli_setting_sec(state->max_hold_sec, hold));
+	} else if (!strcmp(state->mode, "prefer")) {
 		snprintf(buf, len, "Placement prefers: jobs that would slow "
 			 "each other by more than %.0f %% are kept apart if "
-			 "that delays none of them.", 100 * s->max_slowdown);
-	} else if (!strcmp(s->mode, "advise")) {
+			 "that delays none of them.",
+			 100 * state->max_slowdown);
+	} else if (!strcmp(state->mode, "advise")) {
 		snprintf(buf, len, "Placement advises: it reports what it "
 			 "would do and changes no job.");
-	} else if (!strcmp(s->mode, "off") || !*s->mode) {
+	} else if (!strcmp(state->mode, "off") || !*state->mode) {
 		snprintf(buf, len, "Placement is off.");
 	} else {
-		snprintf(buf, len, "Placement is in mode %.20s.", s->mode);
+		snprintf(buf, len, "Placement is in mode %.20s.", state->mode);
 	}
 	return buf;
 }
@@ -110,34 +111,34 @@ const char *cli_job_name(uint32_t id, uint32_t array, uint32_t task,
 	return buf;
 }
 
-const struct np_state_cause *cli_worst_cause(const struct np_state_job *j)
+const struct np_state_cause *cli_worst_cause(const struct np_state_job *job)
 {
 	const struct np_state_cause *worst = NULL;
 
-	for (size_t i = 0; i < j->n_causes; i++)
-		if (!worst || j->cause[i].slowdown > worst->slowdown)
-			worst = &j->cause[i];
+	for (size_t i = 0; i < job->n_causes; i++)
+		if (!worst || job->cause[i].slowdown > worst->slowdown)
+			worst = &job->cause[i];
 	return worst;
 }
 
-bool cli_is_own_victim(const struct np_state_job *j,
-		       const struct np_state_cause *c)
+bool cli_is_own_victim(const struct np_state_job *job,
+		       const struct np_state_cause *cause)
 {
-	return !c->victim || c->victim == j->id;
+	return !cause->victim || cause->victim == job->id;
 }
 
 /* cli_user() gives a number for a user without a name; it is not repeated. */
-const char *cli_denied_text(const struct np_state_denial *c, char *buf,
+const char *cli_denied_text(const struct np_state_denial *denial, char *buf,
 			    size_t len)
 {
 	char user[CLI_NUMBER], name[CLI_NUMBER + 4] = "";
 
-	cli_user(c->uid, user);
+	cli_user(denial->uid, user);
 	if (*user < '0' || *user > '9')
 		snprintf(name, sizeof(name), " (%s)", user);
 	snprintf(buf, len, "uid %u%s may not use the profile name \"%s\" "
-		 "(%u job%s): %s", c->uid, name, c->app, c->n_jobs,
-		 cli_s(c->n_jobs), c->why);
+		 "(%u job%s): %s", denial->uid, name, denial->app,
+		 denial->n_jobs, cli_s(denial->n_jobs), denial->why);
 	return buf;
 }
 

@@ -11,18 +11,18 @@
 double cli_now(void);
 
 /* Is the state so old that placement cannot be acting any more? */
-bool cli_state_stale(const struct np_state *s, double now);
+bool cli_state_stale(const struct np_state *state, double now);
 
 /*
  * "Placement enforces: ..." or a warning that placement does not act, in buf of
  * len bytes.  now: seconds since 1970.  enabled: what cli_placement_enabled()
  * says of this host.
  */
-const char *cli_mode_text(const struct np_state *s, double now, bool enabled,
-			 char *buf, size_t len);
+const char *cli_mode_text(const struct np_state *state, double now,
+			  bool enabled, char *buf, size_t len);
 
 /* Does this host's configuration enable placement in any partition? */
-bool cli_placement_enabled(const struct np_place_conf *p);
+bool cli_placement_enabled(const struct np_place_conf *conf);
 
 /* "3 s ago"; "9.00 s in the future: the clocks of the hosts differ" */
 const char *cli_age(double date, double now, char *buf, size_t len);
@@ -41,14 +41,14 @@ const char *cli_job_name(uint32_t id, uint32_t array, uint32_t task,
 			 char buf[CLI_NUMBER]);
 
 /* The worst cause, or NULL. */
-const struct np_state_cause *cli_worst_cause(const struct np_state_job *j);
+const struct np_state_cause *cli_worst_cause(const struct np_state_job *job);
 
 /* Is j itself the job that would be slowed? */
-bool cli_is_own_victim(const struct np_state_job *j,
-		       const struct np_state_cause *c);
+bool cli_is_own_victim(const struct np_state_job *job,
+		       const struct np_state_cause *cause);
 
 /* "uid 1000 (bob) may not use the profile name "fft" (4 jobs): REASON" */
-const char *cli_denied_text(const struct np_state_denial *c, char *buf,
+const char *cli_denied_text(const struct np_state_denial *denial, char *buf,
 			    size_t len);
 
 /* "fft", or "-" if the application is not known */
