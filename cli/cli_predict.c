@@ -76,6 +76,9 @@ const char *cli_doubt_text(const struct np_prediction *prediction)
 		return "The co-runner slows a level more than any calibrated "
 		       "level does, so the prediction is outside the measured "
 		       "range.";
+	if (prediction->flags & NP_PRED_LATENCIES)
+		return "The co-runner is known by its latencies only, and "
+		       "predictions from these are mostly too high.";
 	if (prediction->flags & NP_PRED_ONE_LEVEL)
 		return "It depends on a single level and would be quite "
 		       "different without it.";
@@ -104,6 +107,7 @@ const char *cli_flag_names(unsigned set, char *buf, size_t len)
 		{ NP_PRED_PAST_LEVELS, "past-levels" },
 		{ NP_PRED_WIDE, "wide" },
 		{ NP_PRED_OTHER_RAIL, "other-rail" },
+		{ NP_PRED_LATENCIES, "latencies" },
 	};
 
 	buf[0] = '\0';

@@ -84,11 +84,14 @@ enum np_pred_flag {
 	NP_PRED_WIDE = 1 << 12, /* the interval is too wide to decide by */
 	NP_PRED_OTHER_RAIL = 1 << 13, /* some co-runners load none of the
 					 victim's rails, and were ignored */
+	NP_PRED_LATENCIES = 1 << 14, /* a fallback knows the co-runner by its
+					latencies only */
 };
 
 /* Predictions with one of these flags must not be acted upon. */
 #define NP_PRED_DOUBTFUL \
-	(NP_PRED_ONE_LEVEL | NP_PRED_PAST_LEVELS | NP_PRED_WIDE)
+	(NP_PRED_ONE_LEVEL | NP_PRED_PAST_LEVELS | NP_PRED_WIDE | \
+	 NP_PRED_LATENCIES)
 
 /* A latency distribution, measured or resampled; seconds. */
 struct np_data_latency {

@@ -2564,11 +2564,22 @@ static size_t count_results(const struct matrix_task *task)
 	return task->around ? 2 * task->n - 1 : task->n * task->n;
 }
 
+/*
+ * The flags of a fallback's prediction.  A model that knows the co-runner by its
+ * latencies only is far worse than those that it replaces
+ * (doc/validation/methods.md, "Predictions from latencies alone").
+ */
+static unsigned fallback_flags(const struct np_model *model)
+{
+	return NP_PRED_FELL_BACK |
+	       (model->needs & NP_NEED_IMPACT ? 0 : NP_PRED_LATENCIES);
+}
+
 /* Record the result of one pair.  Returns 0 or -ENOMEM. */
 static int matrix_record(struct matrix_task *task, size_t at, int rc)
 {
 	if (!rc && task->fell_back)
-		task->out[at].flags |= NP_PRED_FELL_BACK;
+		task->out[at].flags |= fallback_flags(task->out[at].model);
 	task->left |= rc == -ENODATA;
 	task->rc[at] = rc;
 	return rc == -ENOMEM ? rc : 0;
@@ -2940,7 +2951,7 @@ static void explain_fallback(const struct np_predictor *predictor,
 			     const struct np_program *const *co, size_t n_co,
 			     struct np_prediction *out)
 {
-	out->flags |= NP_PRED_FELL_BACK;
+	out->flags |= fallback_flags(out->model);
 	if (!(predictor->fabric.has & NP_NEED_LEVEL_PAIRS)) {
 		out->more = NP_MORE_CALIBRATION;
 		return;
