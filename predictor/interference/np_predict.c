@@ -2567,7 +2567,7 @@ static size_t count_results(const struct matrix_task *task)
 /*
  * The flags of a fallback's prediction.  A model that knows the co-runner by its
  * latencies only is far worse than those that it replaces
- * (doc/validation/methods.md, "Predictions from latencies alone").
+ * (doc/validation/accuracy.md, "Predictions from latencies alone").
  */
 static unsigned fallback_flags(const struct np_model *model)
 {
