@@ -113,6 +113,16 @@ static int sacct(struct np_acct *h, char *const extra[], struct np_err *err)
 	return rc;
 }
 
+/* What a file without a leaf switch is, if that shows; "": it does not. */
+static const char *topology_kind(const char *text)
+{
+	while (*text == '#' || isspace((unsigned char)*text))
+		text += *text == '#' ? strcspn(text, "\n") : 1;
+	if (!strncmp(text, "SwitchName=", strlen("SwitchName=")))
+		return ": a topology.conf";
+	return *text == '-' || *text == '[' ? ": a topology.yaml" : "";
+}
+
 /*
  * The leaf switches: from a file, or from scontrol. With accounting from a
  * file, scontrol would describe another cluster, so it is not asked.
@@ -137,8 +147,9 @@ static int read_topology(const struct cli_diagnosis_opt *opt,
 		return rc;
 	rc = np_topo_parse(text, out, err);
 	if (!rc && opt->topology && !out->n)
-		rc = np_errf(err, -EINVAL, "%s: no leaf switch: expected what "
-			     "scontrol show topology prints", opt->topology);
+		rc = np_errf(err, -EINVAL, "%s%s: no leaf switch: expected "
+			     "what scontrol show topology prints",
+			     opt->topology, topology_kind(text));
 	free(text);
 	return rc;
 }

@@ -112,11 +112,15 @@ static uint32_t find_node(const struct response *a, const char *name)
 	return i != NP_NO_INDEX ? i : np_index_find(&a->node, name, first);
 }
 
-/* [1795600000.123, "1.5"]; the values "NaN" and "+Inf" are ignored. */
+/*
+ * [1795600000.123, "1.5"]; the values "NaN" and "+Inf" are ignored, and so are
+ * times out of the range.
+ */
 static int take_sample(const struct response *a, uint32_t node,
 		       json_object *sample)
 {
 	const struct np_prom_range *r = a->range;
+	json_object *time;
 	double at, v;
 	long step = 0;
 	char *end;
@@ -127,7 +131,11 @@ static int take_sample(const struct response *a, uint32_t node,
 	    !json_object_is_type(json_object_array_get_idx(sample, 1),
 				 json_type_string))
 		return refuse(a, "a sample without a time and a value");
-	at = json_object_get_double(json_object_array_get_idx(sample, 0));
+	time = json_object_array_get_idx(sample, 0);
+	at = json_object_get_double(time);
+	if ((!json_object_is_type(time, json_type_double) &&
+	     !json_object_is_type(time, json_type_int)) || !isfinite(at))
+		return refuse(a, "a time that is not a number");
 	text = json_object_get_string(json_object_array_get_idx(sample, 1));
 	v = strtod(text, &end);
 	if (end == text || *end)
@@ -171,18 +179,32 @@ static int take_series(const struct response *a, json_object *series)
 	return rc;
 }
 
+/* What went wrong on the server; NULL: nothing. */
+static const char *error_of(json_object *j, json_object *status)
+{
+	json_object *error = json_object_object_get(j, "error");
+
+	if (error && *json_object_get_string(error))
+		return json_object_get_string(error);
+	return json_object_is_type(status, json_type_string) &&
+	       !strcmp(json_object_get_string(status), "error") ?
+		       "an error without a message" : NULL;
+}
+
 /* Store the values of a whole answer. */
 static int parse_response(const struct response *a, json_object *j)
 {
-	json_object *status, *data, *list, *error;
+	json_object *status, *data, *list;
+	const char *error;
 	int rc = 0;
 
 	if (!json_object_object_get_ex(j, "status", &status))
 		return refuse(a, "JSON without a status");
-	if (json_object_object_get_ex(j, "error", &error))
+	error = error_of(j, status);
+	if (error)
 		return np_errf(a->err, -EINVAL,
 			       "%s: the server reports: %.160s", a->where,
-			       json_object_get_string(error));
+			       error);
 	if (!json_object_object_get_ex(j, "data", &data) ||
 	    !json_object_object_get_ex(data, "result", &list) ||
 	    !json_object_is_type(list, json_type_array))

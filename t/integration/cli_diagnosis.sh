@@ -690,6 +690,13 @@ test_bad_input_is_reported_in_one_line() {
 	run netprof explain --accounting="$H/accounting.txt" --topology="$S/html" 101
 	equal "no topology" "$RC" 1
 	contains "no topology" "$ERR" 'expected what scontrol show topology prints'
+	printf '%s\n' '# one' '---' '- topology: tree' >"$S/topology.yaml"
+	run netprof explain --accounting="$H/accounting.txt" --topology="$S/topology.yaml" 101
+	equal "YAML" "$RC $ERR" "1 netprof: $S/topology.yaml: a topology.yaml: no leaf switch:\
+ expected what scontrol show topology prints"
+	echo 'SwitchName=s0 Nodes=n[0-3]' >"$S/topology.conf"
+	run netprof blame --accounting="$H/accounting.txt" --topology="$S/topology.conf"
+	contains "a topology.conf" "$RC $ERR" "^1 .*topology.conf: a topology.conf: no leaf switch"
 	run netprof explain --accounting="$H/accounting.txt" 99999
 	equal "no such job" "$RC" 1
 	contains "no such job" "$ERR" 'job 99999 is not in .*accounting.txt'

@@ -63,6 +63,19 @@ static const struct {
 	{ "an error that the server names",
 	  "{\"status\":\"error\",\"error\":\"bad query\"}", -EINVAL, { 0 },
 	  "s: the server reports: bad query" },
+	{ "an error without a message",
+	  "{\"status\":\"error\",\"error\":null}", -EINVAL, { 0 },
+	  "s: the server reports: an error without a message" },
+	{ "no error", "{\"status\":\"success\",\"error\":null,\"data\":{"
+	  "\"result\":[" SERIES("n0", "\"value\":[10,\"1\"]") "]}}", 0,
+	  { 1, NAN, NAN }, "" },
+	{ "a time that is none", RESULT("matrix", SERIES("n0",
+	  "\"values\":[[10,\"1\"],[\"20\",\"2\"]]")), -EINVAL, { 0 },
+	  "s: a time that is not a number: expected a response of "
+	  "Prometheus' HTTP API" },
+	{ "no time", RESULT("vector", SERIES("n0",
+	  "\"value\":[null,\"1\"]")), -EINVAL, { 0 }, "s: a time that is not a "
+	  "number: expected a response of Prometheus' HTTP API" },
 	{ "damaged JSON", "{\"status\":", -EINVAL, { 0 }, NULL },
 	{ "a sample that is none", RESULT("vector",
 	  SERIES("n0", "\"value\":[10]")), -EINVAL, { 0 }, NULL },
