@@ -33,6 +33,7 @@
 #define MAX_QUERIES 600
 #define MAX_QUERY_SEC 30.0 /* for all queries together */
 #define LEAST_SAMPLES 2.0 /* that a run must have for a rate */
+#define TASK_RUNS 96 /* runs whose steps sacct is asked for, at most */
 #define SHOWN_RUNS 8 /* comparable runs that signals from NP_SIGNAL_SHOWN on are
 			queried of */
 
@@ -81,28 +82,30 @@ static char *date_argument(const char *option, double date, char *buf,
 
 #define MAX_EXTRA 8
 
-/* Add jobs from sacct. extra: arguments that select them, NULL-terminated. */
+/*
+ * Add jobs from sacct. extra: arguments that select them, NULL-terminated; with
+ * "--allocations" among them, steps are left out.
+ */
 static int sacct(struct np_acct *h, char *const extra[], struct np_err *err)
 {
 	static bool lacks_columns;
 	char mark[32], delimiter[64], *text;
 	char *argv[8 + MAX_EXTRA] = {
-		"sacct", "--allocations", "--duplicates", "--parsable2",
-		delimiter, NULL,
+		"sacct", "--duplicates", "--parsable2", delimiter, NULL,
 	};
 	int rc;
 
 	cli_sacct_delimiter(mark, sizeof(mark));
 	snprintf(delimiter, sizeof(delimiter), "--delimiter=%s", mark);
 	for (size_t i = 0; extra[i]; i++)
-		argv[6 + i] = extra[i];
+		argv[5 + i] = extra[i];
 	setenv("SLURM_TIME_FORMAT", "%s", 1);
-	argv[5] = lacks_columns ? "--format=" NP_ACCT_FORMAT :
+	argv[4] = lacks_columns ? "--format=" NP_ACCT_FORMAT :
 				  "--format=" NP_ACCT_FORMAT_MORE;
 	rc = run(argv, SACCT_SEC, MAX_ACCOUNTING, &text, err);
 	if (rc == -EIO && !lacks_columns) {
 		/* Slurm before 21.08 has no column SubmitLine. */
-		argv[5] = "--format=" NP_ACCT_FORMAT;
+		argv[4] = "--format=" NP_ACCT_FORMAT;
 		rc = run(argv, SACCT_SEC, MAX_ACCOUNTING, &text, err);
 		lacks_columns = !rc;
 	}
@@ -383,11 +386,11 @@ static int read_job(struct cli_diagnosis *p, uint32_t id, uint32_t task,
 		    struct np_err *err)
 {
 	char job[64], user[300], name[1100], from[64], to[64], text[1024];
-	char *const of_job[] = { "--jobs", job, NULL };
+	char *const of_job[] = { "--allocations", "--jobs", job, NULL };
 	char nodes[64];
-	char *const of_like[] = { "--user", user, from, to,
+	char *const of_like[] = { "--allocations", "--user", user, from, to,
 				  "--state=COMPLETED", name, NULL };
-	char *const of_user[] = { "--user", user, from, to,
+	char *const of_user[] = { "--allocations", "--user", user, from, to,
 				  "--state=COMPLETED", nodes, NULL };
 	int rc;
 
@@ -413,6 +416,38 @@ static int read_job(struct cli_diagnosis *p, uint32_t id, uint32_t task,
 		rc = np_acct_index(&p->h);
 	find_job(p, id, task);
 	return !rc && select_comparable(p) ? sacct(&p->h, of_user, err) : rc;
+}
+
+/*
+ * Read the steps of the job and of the newest runs that may be comparable, for
+ * their numbers of tasks. They are compared only as far as they are known, so
+ * sacct may fail. Returns 0 or -ENOMEM.
+ */
+static int read_tasks(struct cli_diagnosis *p, uint32_t id, uint32_t task)
+{
+	char list[(TASK_RUNS + 1) * 24] = "";
+	char *const of_steps[] = { "--jobs", list, NULL };
+	uint32_t run[TASK_RUNS];
+	size_t any, n = np_acct_comparable(&p->h, p->job, p->same, run,
+					   TASK_RUNS, &any);
+
+	if (!n)
+		return 0;
+	for (size_t i = 0; i <= n; i++) {
+		const struct np_acct_job *j = i ? &p->h.job[run[i - 1]] :
+						  p->job;
+
+		cli_add(list, sizeof(list), j->task == NP_ACCT_NO_TASK ?
+			"%s%u" : "%s%u_%u", i ? "," : "", j->task ==
+			NP_ACCT_NO_TASK ? j->id : j->array, j->task);
+	}
+	sacct(&p->h, of_steps, NULL);
+	if (np_acct_index(&p->h))
+		return -ENOMEM;
+	find_job(p, id, task);
+	if (p->job)
+		select_comparable(p);
+	return 0;
 }
 
 /* The leaf switches of a job, malloc'ed; NULL: out of memory. */
@@ -462,7 +497,7 @@ static int read_neighbours(struct cli_diagnosis *p, const struct np_topo *t,
 {
 	char from[64], to[64];
 	bool known = list_leaves(p, t, j, list);
-	char *const extra[] = { "--allusers", from, to,
+	char *const extra[] = { "--allocations", "--allusers", from, to,
 				known ? "--nodelist" : NULL, list, NULL };
 
 	date_argument("--starttime=", start, from, sizeof(from));
@@ -513,6 +548,8 @@ static int load_accounting(struct cli_diagnosis *p,
 		find_job(p, id, task);
 	if (!rc && p->job)
 		select_comparable(p);
+	if (!rc && p->job && !opt->accounting)
+		rc = read_tasks(p, id, task);
 	if (!rc && p->job && !opt->accounting) {
 		rc = read_all_neighbours(p, &t, id, task, err);
 		if (!rc && p->job)
@@ -535,7 +572,7 @@ int cli_accounting_load(struct np_acct *h, const struct cli_diagnosis_opt *opt,
 			double now, struct np_err *err)
 {
 	char from[64], to[64];
-	char *const extra[] = { "--allusers", from, to, NULL };
+	char *const extra[] = { "--allocations", "--allusers", from, to, NULL };
 	struct np_err why = NP_ERR_INIT;
 	struct np_topo t;
 	int rc;

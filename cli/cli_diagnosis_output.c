@@ -430,6 +430,7 @@ static void say_compared(FILE *f, const struct cli_diagnosis *p)
 {
 	const struct np_acct_job *j = p->job;
 	char days[32], text[CLI_NUMBER], limit[64] = "", of[600], why[64];
+	char tasks[64] = "";
 
 	snprintf(why, sizeof(why), "fewer than %d have its name",
 		 NP_BLAME_LEAST_RUNS);
@@ -437,11 +438,15 @@ static void say_compared(FILE *f, const struct cli_diagnosis *p)
 	if (isfinite(j->limit_sec) && j->limit_sec > 0)
 		snprintf(limit, sizeof(limit), ", limit %s",
 			 cli_setting_sec(j->limit_sec, text));
+	if (j->tasks)
+		snprintf(tasks, sizeof(tasks), ", %u task%s", j->tasks,
+			 cli_s(j->tasks));
 	cli_labelled(f, "Compared", "%zu of %zu completed runs of %s on %u "
-		     "node%s (%u processor%s%s) in the last %s%s%s%s%s",
+		     "node%s (%u processor%s%s%s) in the last %s%s%s%s%s",
 		     p->n_like, p->n_comparable,
 		     common_text(p, of, sizeof(of)), j->n_nodes,
-		     cli_s(j->n_nodes), j->cpus, cli_s(j->cpus), limit, days,
+		     cli_s(j->n_nodes), j->cpus, cli_s(j->cpus), tasks, limit,
+		     days,
 		     p->n_like ? ", which took " : "", p->n_like ?
 		     cli_sec_range(p->shortest, p->longest, text) : "",
 		     p->same == NP_ACCT_SAME_NAME ? "" :
@@ -450,7 +455,7 @@ static void say_compared(FILE *f, const struct cli_diagnosis *p)
 		     "its name does not say what it runs");
 }
 
-/* A number of nodes or processors, or the name of a partition. */
+/* A number of nodes, processors or tasks, or the name of a partition. */
 static const char *trait_text(const struct cli_diagnosis *p,
 			      enum np_acct_trait trait, uint32_t value,
 			      char *buf, size_t len)
@@ -463,14 +468,19 @@ static const char *trait_text(const struct cli_diagnosis *p,
 
 /*
  * Does the job differ from its usual runs? Another number of nodes brings
- * another number of processors with it.
+ * another number of processors with it, and that one another number of tasks.
  */
 static bool differs(const struct cli_diagnosis *p, enum np_acct_trait trait,
 		    struct np_acct_usual *out)
 {
-	return p->named && np_acct_differs(&p->h, p->job, trait, out) &&
-	       (trait != NP_ACCT_CPUS ||
-		!np_acct_differs(&p->h, p->job, NP_ACCT_NODES, out));
+	struct np_acct_usual u;
+
+	if (!p->named || !np_acct_differs(&p->h, p->job, trait, out))
+		return false;
+	return (trait != NP_ACCT_CPUS && trait != NP_ACCT_TASKS) ||
+	       (!np_acct_differs(&p->h, p->job, NP_ACCT_NODES, &u) &&
+		(trait == NP_ACCT_CPUS ||
+		 !np_acct_differs(&p->h, p->job, NP_ACCT_CPUS, &u)));
 }
 
 /*
@@ -494,7 +504,8 @@ static bool has_new_command(const struct cli_diagnosis *p, char *own,
 static void say_different(FILE *f, const struct cli_diagnosis *p)
 {
 	static const char *const words[NP_ACCT_N_TRAITS] = {
-		"number of nodes", "number of processors", "partition",
+		"number of nodes", "number of processors", "number of tasks",
+		"partition",
 	};
 	const struct np_acct_job *j = p->job;
 	char own[LINE], other[LINE];
@@ -1197,7 +1208,7 @@ static void put_blame(json_object *in, const struct cli_diagnosis *p)
 static void put_differences(json_object *in, const struct cli_diagnosis *p)
 {
 	static const char *const names[NP_ACCT_N_TRAITS] = {
-		"nodes", "processors", "partition",
+		"nodes", "processors", "tasks", "partition",
 	};
 	json_object *list = cli_put_array(in, "differences"), *j;
 	char own[LINE], other[LINE];
@@ -1364,6 +1375,7 @@ void cli_diagnosis_json(json_object *in, const struct cli_diagnosis *p)
 	cli_put_text(j, "name", !named ? NULL : np_acct_text(
 			     &p->h, p->job->name, text, sizeof(text)));
 	cli_put_count(j, "n_nodes", p->job->n_nodes);
+	cli_put_real(j, "n_tasks", p->job->tasks ? p->job->tasks : NAN);
 	cli_put_time(j, "start", p->job->start);
 	cli_put_time(j, "end", np_acct_job_end(&p->h, p->job));
 	cli_put_count(j, "requeues", p->job->requeues);

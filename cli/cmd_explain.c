@@ -1478,10 +1478,10 @@ const struct cli_cmd cmd_explain = {
 	.help = "was it the network? why a job was slow, or waits",
 	.text =
 "For any job that started, from Slurm's accounting: its run time compared with\n"
-"similar runs (same user, name or command, nodes, processors and limit), and\n"
-"the jobs that shared its leaf switches.  With a metrics server (MetricsURL= in\n"
-"netprof.conf) also what the nodes did: whether the job was slow, due to what,\n"
-"and how certain that is.\n\n"
+"similar runs (same user, name or command, nodes, processors, tasks and limit),\n"
+"and the jobs that shared its leaf switches.  With a metrics server (MetricsURL=\n"
+"in netprof.conf) also what the nodes did: whether the job was slow, due to\n"
+"what, and how certain that is.\n\n"
 "For a pending job: why placement holds it or where it may run, and which jobs\n"
 "it is kept away from.  For a running job: the jobs on its leaf switches, and\n"
 "the predicted slowdown.  For a job that ended: its neighbours and, if it was\n"

@@ -141,16 +141,16 @@ int np_acct_topology(struct np_acct *h, const struct np_topo *t,
 
 enum column {
 	JOB_ID, RAW_ID, USER, PARTITION, STATE, SUBMIT, START, END, SUSPENDED,
-	N_NODES, N_CPUS, LIMIT, NODES, NAME, DIR, LINE, N_COLUMNS
+	N_NODES, N_CPUS, TASKS, LIMIT, NODES, NAME, DIR, LINE, N_COLUMNS
 };
 
 static const char *const columns[N_COLUMNS] = {
 	[JOB_ID] = "JobID", [RAW_ID] = "JobIDRaw", [USER] = "User",
 	[PARTITION] = "Partition", [STATE] = "State", [SUBMIT] = "Submit",
 	[START] = "Start", [END] = "End", [SUSPENDED] = "Suspended",
-	[N_NODES] = "NNodes", [N_CPUS] = "NCPUS", [LIMIT] = "TimelimitRaw",
-	[NODES] = "NodeList", [NAME] = "JobName", [DIR] = "WorkDir",
-	[LINE] = "SubmitLine",
+	[N_NODES] = "NNodes", [N_CPUS] = "NCPUS", [TASKS] = "NTasks",
+	[LIMIT] = "TimelimitRaw", [NODES] = "NodeList", [NAME] = "JobName",
+	[DIR] = "WorkDir", [LINE] = "SubmitLine",
 };
 
 /* Output without one of these is refused. */
@@ -267,7 +267,20 @@ static int read_times(const struct reader *r, char *const *value, size_t line,
 	return 0;
 }
 
-/* Parse the numbers of nodes and processors of a row. */
+/*
+ * Parse the number of tasks of a row, which rows of jobs have only in JSON: that
+ * of the largest step.
+ */
+static int read_tasks(const struct reader *r, char *const *value, size_t line,
+		      uint32_t *tasks, struct np_err *err)
+{
+	*tasks = 0;
+	if (!*value[TASKS] || !np_sacct_count(value[TASKS], tasks))
+		return 0;
+	return refuse(r, line, TASKS, value[TASKS], "a number of tasks", err);
+}
+
+/* Parse the numbers of nodes, processors and tasks of a row. */
 static int read_numbers(const struct reader *r, char *const *value,
 			size_t line, struct np_acct_job *j, struct np_err *err)
 {
@@ -277,7 +290,7 @@ static int read_numbers(const struct reader *r, char *const *value,
 	if (*value[N_CPUS] && np_sacct_count(value[N_CPUS], &j->cpus))
 		return refuse(r, line, N_CPUS, value[N_CPUS],
 			      "a number of processors", err);
-	return 0;
+	return read_tasks(r, value, line, &j->tasks, err);
 }
 
 /* Append a node to the list of the nodes of all jobs. */
@@ -314,7 +327,34 @@ static int read_nodes(const struct reader *r, char *const *value, size_t line,
 				      NP_ACCT_MAX_NODES) : rc;
 }
 
-/* Add the job of a row, unless it is a step or never ran. */
+/*
+ * Take the tasks of a step, "12.0" or "12_3.0". It belongs to the job before it,
+ * unless that one was left out. Batch scripts and what Slurm adds have no number.
+ */
+static int take_step(const struct reader *r, char *const *value, size_t line,
+		     struct np_err *err)
+{
+	char *dot = strchr(value[JOB_ID], '.'), *raw = strchr(value[RAW_ID], '.');
+	struct np_acct_job *last = r->h->n_jobs ?
+				   &r->h->job[r->h->n_jobs - 1] : NULL;
+	struct np_acct_job j = { .id = 0 };
+	int rc;
+
+	if (!isdigit((unsigned char)dot[1]))
+		return 0;
+	rc = read_tasks(r, value, line, &j.tasks, err);
+	if (rc)
+		return rc;
+	*dot = '\0';
+	if (raw)
+		*raw = '\0';
+	if (last && read_id(value, &j) && j.id == last->id &&
+	    j.task == last->task && j.tasks > last->tasks)
+		last->tasks = j.tasks;
+	return 0;
+}
+
+/* Add the job of a row, unless it never ran; of a step, take its tasks. */
 static int add_job(const struct reader *r, char *const *value, size_t line,
 		   struct np_err *err)
 {
@@ -322,6 +362,8 @@ static int add_job(const struct reader *r, char *const *value, size_t line,
 	struct np_acct_job j = { .id = 0 };
 	int rc;
 
+	if (strchr(value[JOB_ID], '.'))
+		return take_step(r, value, line, err);
 	if (!read_id(value, &j))
 		return 0;
 	rc = read_times(r, value, line, &j, err);
@@ -457,8 +499,9 @@ static int by_id(const void *a, const void *b)
 }
 
 /*
- * Keep a job that was read twice once, as it was seen last.  Earlier starts of
- * a requeued job are counted, and stay as they occupied nodes.
+ * Keep a job that was read twice once, as it was seen last, with the tasks of
+ * the time when its steps were read, too.  Earlier starts of a requeued job are
+ * counted, and stay as they occupied nodes.
  */
 static void merge_duplicates(struct np_acct *h)
 {
@@ -473,8 +516,11 @@ static void merge_duplicates(struct np_acct *h)
 		if (before && before->id == j->id &&
 		    before->start == j->start) {
 			j->requeues = before->requeues;
+			if (j->tasks < before->tasks)
+				j->tasks = before->tasks;
 			if (!isnan(j->end) || isnan(before->end))
 				*before = *j;
+			before->tasks = j->tasks;
 			continue;
 		}
 		if (before && before->id == j->id)
@@ -686,13 +732,27 @@ const char *np_acct_command(const struct np_acct *h,
 	return buf;
 }
 
-/* Do two jobs have the same size, and may they run as long? */
-static bool is_same_size(const struct np_acct_job *a,
-			 const struct np_acct_job *b)
+/*
+ * Does j have as many tasks as o, a completed run, as far as is known? The largest
+ * step of a job that did not complete may not have started.
+ */
+static bool is_same_tasks(const struct np_acct_job *j,
+			  const struct np_acct_job *o)
 {
-	return a->user == b->user && a->n_nodes == b->n_nodes &&
-	       a->cpus == b->cpus && a->partition == b->partition &&
-	       np_acct_limit_class(a) == np_acct_limit_class(b);
+	if (!j->tasks || !o->tasks)
+		return true;
+	return j->state == NP_ACCT_COMPLETED ? j->tasks == o->tasks :
+					       j->tasks <= o->tasks;
+}
+
+/* Does j have the size of o, and may they run as long? */
+static bool is_same_size(const struct np_acct_job *j,
+			 const struct np_acct_job *o)
+{
+	return j->user == o->user && j->n_nodes == o->n_nodes &&
+	       j->cpus == o->cpus && is_same_tasks(j, o) &&
+	       j->partition == o->partition &&
+	       np_acct_limit_class(j) == np_acct_limit_class(o);
 }
 
 /* command: of the job that o is compared with; "": its name counts. */
@@ -752,14 +812,17 @@ size_t np_acct_comparable(const struct np_acct *h, const struct np_acct_job *j,
 static uint32_t value_of(const struct np_acct_job *j, enum np_acct_trait trait)
 {
 	return trait == NP_ACCT_NODES ? j->n_nodes :
-	       trait == NP_ACCT_CPUS ? j->cpus : j->partition;
+	       trait == NP_ACCT_CPUS  ? j->cpus :
+	       trait == NP_ACCT_TASKS ? j->tasks : j->partition;
 }
 
-/* Is o a usual run of j's name? */
-static bool is_usual(const struct np_acct_job *j, const struct np_acct_job *o)
+/* Is o a usual run of j's name, whose value is known? */
+static bool is_usual(const struct np_acct_job *j, const struct np_acct_job *o,
+		     enum np_acct_trait trait)
 {
 	return o->id != j->id && o->state == NP_ACCT_COMPLETED &&
-	       o->user == j->user && o->name == j->name;
+	       o->user == j->user && o->name == j->name &&
+	       (trait != NP_ACCT_TASKS || o->tasks);
 }
 
 /* The value that is voted for by more than half of the runs, if there is one. */
@@ -772,7 +835,7 @@ static uint32_t elect(const struct np_acct *h, const struct np_acct_job *j,
 	for (size_t i = 0; i < h->n_jobs; i++) {
 		uint32_t v = value_of(&h->job[i], trait);
 
-		if (!is_usual(j, &h->job[i]))
+		if (!is_usual(j, &h->job[i], trait))
 			continue;
 		if (!votes)
 			value = v;
@@ -793,8 +856,12 @@ bool np_acct_differs(const struct np_acct *h, const struct np_acct_job *j,
 				   .usual = elect(h, j, trait) };
 	size_t own = 0;
 
+	/* Its largest step may not have started; a value of 0 is not known. */
+	if (trait == NP_ACCT_TASKS &&
+	    (!u.own || (j->state != NP_ACCT_COMPLETED && u.own < u.usual)))
+		return false;
 	for (size_t i = 0; i < h->n_jobs; i++) {
-		if (!is_usual(j, &h->job[i]))
+		if (!is_usual(j, &h->job[i], trait))
 			continue;
 		u.of++;
 		u.runs += value_of(&h->job[i], trait) == u.usual;

@@ -42,6 +42,7 @@ struct np_acct_job {
 	double suspended_sec;
 	double limit_sec; /* time limit; infinite: none, NaN: not known */
 	uint32_t n_nodes, cpus;
+	uint32_t tasks; /* of its largest step; 0: not known */
 	uint32_t requeues; /* earlier starts of this job */
 	size_t first_node, n_listed; /* in np_acct.node */
 };
@@ -71,7 +72,7 @@ struct np_acct {
 /* For sacct --format=; the second one needs a later release of Slurm. */
 #define NP_ACCT_FORMAT \
 	"JobID,JobIDRaw,User,Partition,State,Submit,Start,End,Suspended," \
-	"NNodes,NCPUS,TimelimitRaw,NodeList,JobName"
+	"NNodes,NCPUS,NTasks,TimelimitRaw,NodeList,JobName"
 #define NP_ACCT_FORMAT_MORE NP_ACCT_FORMAT ",WorkDir,SubmitLine"
 
 void np_acct_free(struct np_acct *h);
@@ -86,8 +87,9 @@ int np_acct_topology(struct np_acct *h, const struct np_topo *t,
 
 /*
  * Add the output of sacct, as rows or as JSON; text is changed.  delimiter: of
- * the fields of rows.  Jobs that never started are ignored.  Returns 0, or with err -EINVAL (name, line and what was expected),
- * -E2BIG or -ENOMEM.
+ * the fields of rows.  Jobs that never started are ignored.  Of steps, which
+ * follow their job, only the numbers of tasks count.  Returns 0, or with err
+ * -EINVAL (name, line and what was expected), -E2BIG or -ENOMEM.
  */
 int np_acct_read(struct np_acct *h, char *text, const char *name,
 		    const char *delimiter, struct np_err *err);
@@ -134,8 +136,9 @@ enum np_acct_same {
 
 /*
  * Completed runs of the same work as j (user, name or command, nodes,
- * processors, partition, class of the limit), newest first: at most max indices
- * into h->job; returns how many.  *any: how many exist.
+ * processors, partition, class of the limit, and tasks where both are known),
+ * newest first: at most max indices into h->job; returns how many.  *any: how
+ * many exist.
  */
 size_t np_acct_comparable(const struct np_acct *h, const struct np_acct_job *j,
 			  enum np_acct_same same, uint32_t *out, size_t max,
@@ -145,6 +148,7 @@ size_t np_acct_comparable(const struct np_acct *h, const struct np_acct_job *j,
 enum np_acct_trait {
 	NP_ACCT_NODES,
 	NP_ACCT_CPUS,
+	NP_ACCT_TASKS, /* of runs for which they are known */
 	NP_ACCT_PARTITION, /* a number for np_acct_text() */
 	NP_ACCT_N_TRAITS
 };

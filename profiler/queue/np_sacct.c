@@ -190,12 +190,12 @@ int np_sacct_duration(const char *text, double *sec)
 /*
  * Where sacct --json has what sacct says in its columns: a member of a job, and
  * another one for a job in which the first is missing or empty; and how a
- * column has it: as it is, as a date whose 0 is none, or as a duration in
- * seconds.
+ * column has it: as it is, as a date whose 0 is none, as a duration in seconds,
+ * or of the largest step.
  */
 static const struct meaning {
 	const char *column, *path, *or_else;
-	enum { AS_IT_IS, AS_DATE, AS_SECONDS, AS_JOB } as;
+	enum { AS_IT_IS, AS_DATE, AS_SECONDS, AS_JOB, AS_TASKS } as;
 } meanings[] = {
 	{ "JobID", "/job_id", NULL, AS_JOB },
 	{ "JobIDRaw", "/job_id" },
@@ -208,6 +208,7 @@ static const struct meaning {
 	{ "Suspended", "/time/suspended", NULL, AS_SECONDS },
 	{ "NNodes", "/allocation_nodes" },
 	{ "NCPUS", ALLOCATED, "/required/CPUs" },
+	{ "NTasks", "/steps", NULL, AS_TASKS },
 	{ "TimelimitRaw", "/time/limit" },
 	{ "NodeList", "/nodes" },
 	{ "JobName", "/name" },
@@ -225,7 +226,8 @@ struct json_reader {
 	void *arg;
 	struct np_err *err;
 	bool found; /* the list of jobs */
-	char id[64], suspended[64]; /* columns of a job that are composed */
+	/* columns of a job that are composed */
+	char id[64], suspended[64], tasks[64];
 };
 
 static int wrong(const struct json_reader *r, const char *why)
@@ -339,6 +341,32 @@ static const char *job_id(struct json_reader *r, json_object *job)
 	return r->id;
 }
 
+/* The tasks of the largest step that is not Slurm's own; "": not known. */
+static const char *most_tasks(struct json_reader *r, json_object *job)
+{
+	static const char *const others[] = { "batch", "extern",
+					      "interactive" };
+	json_object *steps = NULL;
+	uint32_t most = 0, n;
+
+	json_pointer_get(job, "/steps", &steps);
+	for (size_t i = 0; json_object_is_type(steps, json_type_array) &&
+	     i < json_object_array_length(steps); i++) {
+		json_object *step = json_object_array_get_idx(steps, i);
+		const char *name = member_text(step, "/step/name");
+
+		if (find_column(others, NP_ARRAY_SIZE(others), name) ==
+		    NP_SACCT_NONE &&
+		    !np_sacct_count(member_text(step, "/tasks/count"), &n) &&
+		    n > most)
+			most = n;
+	}
+	if (!most)
+		return "";
+	snprintf(r->tasks, sizeof(r->tasks), "%u", most);
+	return r->tasks;
+}
+
 /* What a column of sacct says about the job; *has: it is known. */
 static const char *column_value(struct json_reader *r, json_object *job,
 				const char *column, bool *has)
@@ -350,6 +378,8 @@ static const char *column_value(struct json_reader *r, json_object *job,
 		m++;
 	*has = m < end && (has_member(job, m->path) ||
 			   has_member(job, m->or_else));
+	if (m < end && m->as == AS_TASKS)
+		return most_tasks(r, job);
 	text = m < end ? member_text(job, m->path) : "";
 	if (m < end && m->or_else && !*text)
 		text = member_text(job, m->or_else);

@@ -59,8 +59,9 @@ typedef int np_sacct_row_f(void *arg, char *const *value, const bool *has,
 
 /*
  * Call row() for each job of sacct --json, in the layouts of Slurm 21.08 to
- * 25.11 (openapi/dbv0.0.37, data_parser/v0.0.39 to v0.0.44).  Steps and members
- * that are no column of the caller are skipped.
+ * 25.11 (openapi/dbv0.0.37, data_parser/v0.0.39 to v0.0.44).  Members that are
+ * no column of the caller are skipped, and so are steps; but NTasks, which sacct
+ * prints of steps only, is that of the job's largest step.
  * Returns 0, what row() returned, -ENOMEM, or -EINVAL with err (source and
  * line).
  */

@@ -234,6 +234,43 @@ test_what_differs_from_the_usual_runs_is_a_suspect() {
 	equal "commands that are not known" "$(differences)" ""
 }
 
+# Slurm's accounting has numbers of tasks of steps, not of jobs: twelve runs of 8 tasks
+# and then one of TASKS.
+runs_with_steps() { # TASKS
+	some_runs fft 'sbatch fft.sh'
+	awk -F'|' -v last="$1" 'BEGIN { OFS = "|" }
+		{ $0 = $0 "|" (NR == 1 ? "NTasks" : ""); print }
+		NR > 1 {
+			id = $1
+			$2 = ""
+			$11 = "fft"
+			$1 = id ".batch"; $NF = 1; print
+			$1 = id ".0"; $NF = NR == 14 ? last : 8; print
+		}' "$S/runs" >"$S/steps" && mv "$S/steps" "$S/runs"
+}
+
+test_runs_with_another_number_of_tasks_are_not_comparable() {
+	local page
+	runs_with_steps 8
+	contains "as many" "$(explain_run | one_line)" \
+		"Compared 12 of 12 completed runs of alice's fft on 2 nodes .8 processors, 8 tasks. in"
+	equal "as many" "$(explain_run --json | jq -c '.accounting | [.n_tasks, .differences]')" '[8,[]]'
+	runs_with_steps 4
+	page=$(explain_run | one_line)
+	contains "fewer" "$page" '^Too few comparable runs to say'
+	contains "fewer" "$page" \
+		'Different another number of tasks than in its usual runs: 4, usually 8 .12 of 12 runs of its name.'
+	equal "fewer" "$(explain_run --json | jq -c '.accounting | [.n_tasks, .comparable.found,
+		(.differences[] | .what, .value, .usual)]')" '[4,0,"tasks","4","8"]'
+	fake_slurm none "$S/runs"
+	page=$(netprof explain --metrics-url=none 113 | one_line)
+	contains "live" "$page" 'Different another number of tasks than in its usual runs: 4, usually 8'
+	contains "the query" "$(grep -ve --allocations "$S/asked")" '--jobs 113,112,111,.*,101$'
+	sed -i '3i case "$*" in *--allocations*) ;; *) exit 1 ;; esac' "$S/bin/sacct"
+	contains "without steps" "$(netprof explain --metrics-url=none 113 | one_line)" \
+		"Compared 12 of 12 completed runs of alice's fft on 2 nodes .8 processors. in"
+}
+
 test_a_requeued_job_counts_from_its_last_start() {
 	some_runs fft 'sbatch fft.sh'
 	sed -i '$p;$s/COMPLETED|.*|1764009701/REQUEUED|1764009000|1764009000|1764009050/' "$S/runs"
@@ -531,7 +568,10 @@ fake_slurm() { # PRIVATE-DATA [ACCOUNTING]
 			--delimiter=*) d=\${a#*=} ;;
 			esac
 		done
-		sed "s/|/\$d/g" '${2-$H/accounting.txt}'
+		case "\$*" in
+		*--allocations*) steps='/^[0-9_]*\.[^|]*|/d;' ;;
+		esac
+		sed "\${steps}s/|/\$d/g" '${2-$H/accounting.txt}'
 	END
 	cat >"$S/bin/scontrol" <<-END
 		#!/bin/sh

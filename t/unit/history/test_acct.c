@@ -227,6 +227,108 @@ static void test_differs(void)
 	}
 }
 
+#define TASKS_HEAD \
+	"JobID|JobIDRaw|User|State|Start|End|NNodes|NTasks|NodeList|JobName\n"
+#define TASKS_JOB(id, raw, state) \
+	id "|" raw "|a|" state "|1000|1100|1||n0|x\n"
+#define STEP(id, raw, tasks) \
+	id "|" raw "||COMPLETED|1000|1100|1|" tasks "|n0|y\n"
+
+static const char steps[] = TASKS_HEAD
+	TASKS_JOB("1", "1", "COMPLETED") STEP("1.batch", "1.batch", "1")
+	STEP("1.extern", "1.extern", "99") STEP("1.0", "1.0", "4")
+	STEP("1.1", "1.1", "16") STEP("1.2", "1.2", "8") STEP("1.3", "1.3", "")
+	TASKS_JOB("8_3", "9", "COMPLETED") STEP("8_3.0", "9.0", "2")
+	TASKS_JOB("8_4", "8", "COMPLETED") STEP("8_4.0", "8.0", "3")
+	TASKS_JOB("20+0", "20", "COMPLETED") STEP("20+0.0", "20.0", "5")
+	/* A step of a job that is left out. */
+	TASKS_JOB("30", "30", "COMPLETED") STEP("31.0", "31.0", "64");
+
+static const struct {
+	uint32_t id, tasks;
+} counted[] = { { 1, 16 }, { 9, 2 }, { 8, 3 }, { 20, 5 }, { 30, 0 } };
+
+static void test_steps(void)
+{
+	static const char alone[] = TASKS_HEAD TASKS_JOB("1", "1", "COMPLETED");
+	struct np_err err = NP_ERR_INIT;
+	const struct np_acct_job *j;
+	struct np_acct h;
+
+	T_CHECK(!read_all(&h, steps, true, &err));
+	T_CHECK(h.n_jobs == NP_ARRAY_SIZE(counted));
+	for (size_t i = 0; i < NP_ARRAY_SIZE(counted); i++) {
+		j = np_acct_find(&h, counted[i].id, NP_ACCT_NO_TASK);
+		T_CHECK(j && j->tasks == counted[i].tasks);
+	}
+	np_acct_free(&h);
+	/* The same job without its steps, before and after. */
+	for (int first = 0; first < 2; first++) {
+		char *copy = strdup(first ? alone : steps);
+
+		T_CHECK(!read_all(&h, first ? steps : alone, true, &err));
+		T_CHECK(!np_acct_read(&h, copy, "s", "|", &err));
+		T_CHECK(!np_acct_index(&h));
+		T_CHECK(np_acct_find(&h, 1, NP_ACCT_NO_TASK)->tasks == 16);
+		free(copy);
+		np_acct_free(&h);
+	}
+	T_CHECK(read_all(&h, TASKS_HEAD TASKS_JOB("1", "1", "COMPLETED")
+			 STEP("1.0", "1.0", "x"), true, &err) == -EINVAL);
+	T_CHECK(!strcmp(err.text, "s:3: NTasks \"x\": expected a number of "
+				  "tasks"));
+	np_acct_free(&h);
+}
+
+/* Tasks of runs; the job in question is the last one.  '0': not known. */
+static const struct {
+	const char *name, *tasks, *state;
+	size_t comparable;
+	uint32_t usual; /* 0: the job does not differ */
+} task_rows[] = {
+	{ "as many", "4444", "COMPLETED", 3, 0 },
+	{ "more than usual", "2224", "COMPLETED", 0, 2 },
+	{ "fewer than usual", "8884", "COMPLETED", 0, 8 },
+	{ "some runs have as many", "2424", "COMPLETED", 1, 0 },
+	{ "not known of some runs", "002224", "COMPLETED", 2, 2 },
+	{ "not known of the job", "2220", "COMPLETED", 3, 0 },
+	{ "not known at all", "0000", "COMPLETED", 3, 0 },
+	{ "a larger step may follow", "8884", "RUNNING", 3, 0 },
+	{ "more than usual so far", "2224", "TIMEOUT", 0, 2 },
+};
+
+static void test_tasks(void)
+{
+	for (size_t i = 0; i < NP_ARRAY_SIZE(task_rows); i++) {
+		const char *name = task_rows[i].name, *of = task_rows[i].tasks;
+		size_t n = strlen(of), any, len;
+		struct np_err err = NP_ERR_INIT;
+		struct np_acct_usual u = { 0 };
+		const struct np_acct_job *j;
+		uint32_t like[8];
+		struct np_acct h;
+		char text[1024];
+
+		len = (size_t)snprintf(text, sizeof(text), TASKS_HEAD);
+		for (size_t k = 1; k <= n; k++)
+			len += (size_t)snprintf(
+				text + len, sizeof(text) - len,
+				TASKS_JOB("%zu", "%zu", "%s")
+				STEP("%zu.0", "%zu.0", "%c"), k, k, k < n ?
+				"COMPLETED" : task_rows[i].state, k, k,
+				of[k - 1]);
+		T_ROW(name, !read_all(&h, text, true, &err));
+		j = np_acct_find(&h, (uint32_t)n, NP_ACCT_NO_TASK);
+		T_ROW(name, np_acct_comparable(&h, j, NP_ACCT_SAME_NAME, like,
+					       8, &any) ==
+			    task_rows[i].comparable);
+		T_ROW(name, np_acct_differs(&h, j, NP_ACCT_TASKS, &u) ==
+			    (task_rows[i].usual > 0));
+		T_ROW(name, u.usual == task_rows[i].usual);
+		np_acct_free(&h);
+	}
+}
+
 static void test_concurrent(void)
 {
 	struct np_err err = NP_ERR_INIT;
@@ -378,6 +480,43 @@ static void test_json_layouts(void)
 	}
 }
 
+/* The largest step that is not Slurm's own; numbers may be objects. */
+static const struct {
+	const char *name, *text; /* its steps */
+	uint32_t tasks;
+} json_steps[] = {
+	{ "two steps, and those of Slurm",
+	  "[{\"step\":{\"id\":\"9.batch\",\"name\":\"batch\"},\"tasks\":{\"count\":"
+	  "64}},{\"step\":{\"id\":\"9.extern\",\"name\":\"extern\"},\"tasks\":{"
+	  "\"count\":64}},{\"step\":{\"id\":\"9.0\",\"name\":\"fft\"},\"tasks\":{"
+	  "\"count\":16}},{\"tasks\":{\"count\":" SET("4") "}}]", 16 },
+	{ "numbers that are objects",
+	  "[{\"step\":{\"name\":\"a\"},\"tasks\":{\"count\":" SET("4") "}}]", 4 },
+	{ "no steps", "[]", 0 },
+	{ "no list", "7", 0 },
+	{ "steps that are none", "[null,1,{},{\"tasks\":[]},{\"tasks\":{\"count\":"
+	  "\"x\"}},{\"tasks\":{\"count\":-1}}]", 0 },
+};
+
+static void test_json_steps(void)
+{
+	for (size_t i = 0; i < NP_ARRAY_SIZE(json_steps); i++) {
+		struct np_err err = NP_ERR_INIT;
+		struct np_acct h;
+		char text[2048];
+
+		snprintf(text, sizeof(text), "{\"jobs\":[{\"job_id\":9,\"user\":"
+			 "\"a\",\"state\":{\"current\":[\"COMPLETED\"]},\"time\":{"
+			 "\"start\":1000,\"end\":1100},\"allocation_nodes\":1,"
+			 "\"nodes\":\"n0\",\"name\":\"x\",\"steps\":%s}]}",
+			 json_steps[i].text);
+		T_ROW(json_steps[i].name, !read_all(&h, text, true, &err));
+		T_ROW(json_steps[i].name, h.n_jobs == 1 &&
+		      h.job[0].tasks == json_steps[i].tasks);
+		np_acct_free(&h);
+	}
+}
+
 /* What never started has no dates; what runs has no end. */
 static void test_json_unfinished(void)
 {
@@ -489,11 +628,14 @@ static const struct t_case cases[] = {
 	{ "a command without what does not change the work", test_command },
 	{ "runs of the same command", test_same_command },
 	{ "a job that differs from its usual runs", test_differs },
+	{ "steps have numbers of tasks", test_steps },
+	{ "another number of tasks is another work", test_tasks },
 	{ "the neighbours of a job", test_concurrent },
 	{ "rows that are read twice count once", test_twice },
 	{ "values that are none are refused with their line", test_bad },
 	{ "lines in any form; damaged rows are counted", test_lines },
 	{ "sacct --json in the layouts of its releases", test_json_layouts },
+	{ "sacct --json has numbers of tasks, too", test_json_steps },
 	{ "sacct --json of jobs that have not ended", test_json_unfinished },
 	{ "sacct --json that is damaged is refused with its line",
 	  test_bad_json },
