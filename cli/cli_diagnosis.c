@@ -717,44 +717,47 @@ static void query(struct querier *a, enum np_signal s,
 }
 
 /*
- * Query all signals for one leaf switch of a run: the traffic of all its nodes,
- * the other signals only of the job's nodes.
+ * Query all signals for one leaf switch of a run: traffic, and what is compared
+ * for the nodes of other jobs as well, of all its nodes; the other signals only of
+ * the run's nodes, which come first.
  */
 static int query_leaf(struct querier *a, const struct np_acct_job *j,
 		      uint32_t leaf, const struct np_prom_range *r,
 		      struct np_examine_run *seen)
 {
-	size_t first = seen->n;
+	size_t n, own = 0;
 	double value[CLI_DIAGNOSIS_LEAF_NODES];
 	struct np_examine_node *more;
 	int rc = select_nodes(a, j, leaf, true);
 
 	if (rc)
 		return rc;
+	n = a->n;
 	if (j == a->p->job)
 		a->p->n_nodes_skipped += a->n_skipped;
 	more = reallocarray(seen->node, seen->n + a->n, sizeof(*more));
 	if (!more)
 		return -ENOMEM;
 	seen->node = more;
-	query(a, NP_SIGNAL_TRAFFIC, r, value);
-	for (size_t i = 0; i < a->n; i++) {
-		struct np_examine_node *n = &seen->node[seen->n++];
-
-		n->node = a->number[i];
-		n->leaf = leaf;
-		n->own = has_node(a->p, j, n->node);
+	more += seen->n;
+	seen->n += n;
+	for (size_t i = 0; i < n; i++) {
+		more[i].node = a->number[i];
+		more[i].leaf = leaf;
+		more[i].own = has_node(a->p, j, a->number[i]);
+		own += more[i].own;
 		for (int s = 0; s < NP_N_SIGNALS; s++)
-			n->value[s] = NAN;
-		n->value[NP_SIGNAL_TRAFFIC] = value[i];
+			more[i].value[s] = NAN;
 	}
-	rc = select_nodes(a, j, leaf, false); /* the first ones, same order */
-	for (int s = NP_SIGNAL_TRAFFIC + 1; !rc && s < NP_N_SIGNALS; s++) {
+	for (int s = 0; s < NP_N_SIGNALS; s++) {
+		a->n = s == NP_SIGNAL_TRAFFIC ||
+		       np_examine_is_near((enum np_signal)s) ? n : own;
 		query(a, (enum np_signal)s, r, value);
 		for (size_t i = 0; i < a->n; i++)
-			seen->node[first + i].value[s] = value[i];
+			more[i].value[s] = value[i];
 	}
-	return rc;
+	a->n = n;
+	return 0;
 }
 
 /* Query all signals for a whole run. */
@@ -875,26 +878,31 @@ static void summarise_probes(const struct querier *a,
 	opt->probes(opt->probes_arg, j->id, t.start, t.step_sec, out);
 }
 
-/* A value in one step of the timeline; the worst one of all places remains. */
-static void set_worst(struct cli_timeline *t, enum np_signal s, size_t step,
-		      double v, uint32_t place)
+/*
+ * A value in one step of the timeline, of the job or (near) of others; the worst one
+ * of all places remains.
+ */
+static void set_worst(struct cli_timeline *t, bool near, enum np_signal s,
+		      size_t step, double v, uint32_t place)
 {
+	double *worst = near ? &t->near[s][step] : &t->value[s][step];
+
 	/* A clock may be wrong in both directions. */
 	v = s == NP_SIGNAL_CLOCK_SKEW ? fabs(v) : v;
-	if (!np_examine_is_worse(s, v, t->value[s][step]))
+	if (!np_examine_is_worse(s, v, *worst))
 		return;
-	t->value[s][step] = v;
-	t->place[s][step] = place;
+	*worst = v;
+	(near ? t->near_place : t->place)[s][step] = place;
 }
 
 /*
- * Query a signal of the job on one leaf switch in the steps of its timeline; of
- * the other nodes there as well, if it is traffic. value: for CLI_DIAGNOSIS_LEAF_NODES
- * nodes. The window of a step has at least three samples, so that a rate can be
- * computed from it.
+ * Query a signal of the job on one leaf switch in the steps of its timeline; near:
+ * of the other nodes there instead; of both, if it is traffic. value: for
+ * CLI_DIAGNOSIS_LEAF_NODES nodes. The window of a step has at least three samples, so
+ * that a rate can be computed from it.
  */
-static int query_steps(struct querier *a, uint32_t leaf, enum np_signal s,
-		       double *value)
+static int query_steps(struct querier *a, bool near, uint32_t leaf,
+		       enum np_signal s, double *value)
 {
 	struct cli_timeline *t = &a->p->timeline;
 	const struct np_prom_range r = {
@@ -905,7 +913,7 @@ static int query_steps(struct querier *a, uint32_t leaf, enum np_signal s,
 	int rc = select_nodes(a, a->p->job, leaf, false);
 	size_t own = a->n;
 
-	if (!rc && s == NP_SIGNAL_TRAFFIC)
+	if (!rc && (near || s == NP_SIGNAL_TRAFFIC))
 		rc = select_nodes(a, a->p->job, leaf, true);
 	if (rc)
 		return rc;
@@ -914,15 +922,15 @@ static int query_steps(struct querier *a, uint32_t leaf, enum np_signal s,
 		double others = sum_of(value + own * t->n, a->n - own, t->n,
 				       step);
 
-		set_worst(t, s, step, others, leaf);
+		set_worst(t, false, s, step, others, leaf);
 		if (leaf != t->leaf)
 			continue;
 		t->own[step] = sum_of(value, own, t->n, step);
 		t->others[step] = others;
 	}
-	for (size_t i = 0; s != NP_SIGNAL_TRAFFIC && i < a->n; i++)
+	for (size_t i = near ? own : 0; s != NP_SIGNAL_TRAFFIC && i < a->n; i++)
 		for (size_t step = 0; step < t->n; step++)
-			set_worst(t, s, step, value[i * t->n + step],
+			set_worst(t, near, s, step, value[i * t->n + step],
 				  a->number[i]);
 	return 0;
 }
@@ -947,7 +955,7 @@ static int make_timeline(struct querier *a, const struct np_examine_run *seen)
 	memcpy(t->delayed, seen->probes.window, sizeof(t->delayed));
 	for (int s = 0; s < NP_N_SIGNALS; s++)
 		for (size_t step = 0; step < t->n; step++)
-			t->value[s][step] = NAN;
+			t->value[s][step] = t->near[s][step] = NAN;
 	if (!t->has_metrics)
 		return 0;
 	t->leaf = busiest_leaf(seen);
@@ -956,15 +964,15 @@ static int make_timeline(struct querier *a, const struct np_examine_run *seen)
 	rc = value ? 0 : -ENOMEM;
 	for (size_t i = 0; !rc && i < n; i++)
 		for (size_t k = 0; !rc && k < NP_ARRAY_SIZE(of_every_job); k++)
-			rc = query_steps(a, leaf[i].leaf, of_every_job[k],
-					 value);
+			rc = query_steps(a, false, leaf[i].leaf,
+					 of_every_job[k], value);
 	free(value);
 	return rc;
 }
 
 /*
- * Add the other signals that were unusual in the whole run, of the leaf switch
- * of the worst node.
+ * Add the other signals that were unusual in the whole run, of the job and then of
+ * others, each of the leaf switch of the worst node.
  */
 static int extend_timeline(struct querier *a)
 {
@@ -972,9 +980,13 @@ static int extend_timeline(struct querier *a)
 	double *value = NULL;
 	int rc = 0;
 
-	for (int s = 0; !rc && p->timeline.has_metrics && !a->stopped &&
-	     s < NP_N_SIGNALS; s++) {
-		const struct np_examine_signal *g = &p->x.sign[s];
+	a->run = 0;
+	for (int i = 0; !rc && p->timeline.has_metrics && !a->stopped &&
+	     i < 2 * NP_N_SIGNALS; i++) {
+		bool near = i >= NP_N_SIGNALS;
+		enum np_signal s = (enum np_signal)(i % NP_N_SIGNALS);
+		const struct np_examine_signal *g = near ? &p->x.near[s] :
+							   &p->x.sign[s];
 
 		if (!g->unusual || s == NP_SIGNAL_CPU_WAIT ||
 		    s == NP_SIGNAL_IO_WAIT || p->n_queries == MAX_QUERIES)
@@ -982,8 +994,8 @@ static int extend_timeline(struct querier *a)
 		if (!value)
 			value = malloc(CLI_DIAGNOSIS_LEAF_NODES *
 				       CLI_DIAGNOSIS_STEPS * sizeof(*value));
-		rc = value ? query_steps(a, p->h.leaf_of[g->node],
-					 (enum np_signal)s, value) : -ENOMEM;
+		rc = value ? query_steps(a, near, p->h.leaf_of[g->node], s,
+					 value) : -ENOMEM;
 	}
 	free(value);
 	return rc;
@@ -1010,24 +1022,63 @@ static void share_cost(struct cli_diagnosis *p)
 			p->neighbour[i].cost_sec / sum * sec : NAN;
 }
 
-/* The traffic of each neighbour on nodes for which there are values. */
-static void measure_neighbours(struct cli_diagnosis *p,
-			       const struct np_examine_run *seen)
+/* Add the value of a node of a neighbour; of the load the largest counts. */
+static void add_value(double *sum, enum np_signal s, double v)
 {
+	if (s == NP_SIGNAL_LOAD)
+		*sum = fmax(*sum, v);
+	else if (!isnan(v))
+		*sum = isnan(*sum) ? v : *sum + v;
+}
+
+/*
+ * A neighbour had the node with the worst value; the one with the longest overlap
+ * remains.
+ */
+static void set_near(struct cli_diagnosis *p, enum np_signal s, size_t i)
+{
+	const struct np_acct_neighbour *b = p->neighbour;
+	uint32_t *at = &p->near_neighbour[s];
+
+	if (*at == NP_NO_INDEX || b[i].to - b[i].from > b[*at].to - b[*at].from)
+		*at = (uint32_t)i;
+}
+
+/*
+ * What each neighbour did on nodes for which there are values, and which of them
+ * had the nodes with the worst ones. Returns 0 or -ENOMEM.
+ */
+static int measure_neighbours(struct cli_diagnosis *p,
+			      const struct np_examine_run *seen)
+{
+	p->neighbour_value = calloc(p->n_neighbours + 1,
+				    sizeof(*p->neighbour_value));
+	if (!p->neighbour_value)
+		return -ENOMEM;
+	for (int s = 0; s < NP_N_SIGNALS; s++)
+		p->near_neighbour[s] = NP_NO_INDEX;
 	for (size_t i = 0; i < p->n_neighbours; i++) {
 		const struct np_acct_job *o = &p->h.job[p->neighbour[i].job];
-		double sum = NAN;
+		double *value = p->neighbour_value[i];
 
+		for (int s = 0; s < NP_N_SIGNALS; s++)
+			value[s] = NAN;
 		for (size_t k = 0; k < seen->n; k++) {
-			double v = seen->node[k].value[NP_SIGNAL_TRAFFIC];
+			const struct np_examine_node *n = &seen->node[k];
 
-			if (isnan(v) || seen->node[k].own ||
-			    !has_node(p, o, seen->node[k].node))
+			if (n->own || !has_node(p, o, n->node))
 				continue;
-			sum = (isnan(sum) ? 0 : sum) + v;
+			for (int s = 0; s < NP_N_SIGNALS; s++) {
+				add_value(&value[s], (enum np_signal)s,
+					  n->value[s]);
+				if (np_examine_is_near((enum np_signal)s) &&
+				    p->x.near[s].node == n->node)
+					set_near(p, (enum np_signal)s, i);
+			}
 		}
-		p->neighbour[i].rate = sum;
+		p->neighbour[i].rate = value[NP_SIGNAL_TRAFFIC];
 	}
+	return 0;
 }
 
 /* ---- metrics: examination ---- */
@@ -1091,9 +1142,10 @@ static int examine(struct querier *a, const struct cli_diagnosis_opt *opt)
 		rc = np_examine(seen, n, &p->x, &err);
 	p->examined = !rc;
 	if (!rc) {
-		measure_neighbours(p, &seen[n]);
+		rc = measure_neighbours(p, &seen[n]);
 		share_cost(p);
-		rc = extend_timeline(a);
+		if (!rc)
+			rc = extend_timeline(a);
 	}
 	for (size_t i = 0; i <= n; i++)
 		free(seen[i].node);
@@ -1169,5 +1221,7 @@ void cli_diagnosis_free(struct cli_diagnosis *p)
 {
 	np_acct_free(&p->h);
 	free(p->neighbour);
+	free(p->neighbour_value);
 	p->neighbour = NULL;
+	p->neighbour_value = NULL;
 }

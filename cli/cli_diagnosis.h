@@ -67,6 +67,9 @@ struct cli_timeline {
 	 */
 	double value[NP_N_SIGNALS][CLI_DIAGNOSIS_STEPS];
 	uint32_t place[NP_N_SIGNALS][CLI_DIAGNOSIS_STEPS];
+	/* The same of the worst node that is not the job's, if it is unusual. */
+	double near[NP_N_SIGNALS][CLI_DIAGNOSIS_STEPS];
+	uint32_t near_place[NP_N_SIGNALS][CLI_DIAGNOSIS_STEPS];
 };
 
 struct cli_diagnosis {
@@ -81,6 +84,14 @@ struct cli_diagnosis {
 	double shortest, longest; /* run times of those in like[], seconds */
 	struct np_acct_neighbour *neighbour; /* jobs on the same leaf switches */
 	size_t n_neighbours;
+	/*
+	 * What each of them did during the job, by the signals of
+	 * np_examine_is_near(): sums over its nodes there, of the load the
+	 * largest; NaN: not known.
+	 */
+	double (*neighbour_value)[NP_N_SIGNALS];
+	/* Of the node of x.near: which neighbour had it, or NP_NO_INDEX. */
+	uint32_t near_neighbour[NP_N_SIGNALS];
 	bool masked;	     /* jobs of other users are private */
 	struct np_err not_named; /* why that is assumed without being known, or "" */
 	bool examined;	     /* x is valid */

@@ -75,6 +75,13 @@ static enum job_state job_state(const struct cli_diagnosis *p)
 	}
 }
 
+/* Do the causes have costs? */
+static bool is_judged(const struct cli_diagnosis *p)
+{
+	return p->examined && p->x.blame.verdict != NP_BLAME_TOO_FEW &&
+	       job_state(p) == JOB_COMPARABLE;
+}
+
 /* ---- words ---- */
 
 /* A cause as a noun phrase that follows "due to". */
@@ -573,9 +580,7 @@ static void say_causes(FILE *f, const struct cli_diagnosis *p)
 	const struct np_blame *b = &p->x.blame;
 	double excess = b->excess_sec.mean;
 
-	if (!p->examined || b->verdict == NP_BLAME_TOO_FEW ||
-	    b->verdict == NP_BLAME_NOT_SLOW ||
-	    job_state(p) != JOB_COMPARABLE)
+	if (!is_judged(p) || b->verdict == NP_BLAME_NOT_SLOW)
 		return;
 	cli_fhead(f, "%-*s%10s%8s  %s", cli_name_column(35, 1), "Cause", "Cost",
 		  "Share", "90 % interval");
@@ -643,6 +648,20 @@ static const enum np_cause cause_of[NP_N_SIGNALS] = {
 };
 
 /*
+ * The cause whose share includes the cost of a signal; NULL: none. If no such cause
+ * was examined, its cost is unexplained.
+ */
+static const char *share_name(const struct cli_diagnosis *p, enum np_signal s)
+{
+	enum np_cause c = cause_of[s];
+
+	if (c == NP_N_CAUSES)
+		return NULL;
+	return is_judged(p) && !p->x.blame.cause[c].examined ? "unexplained" :
+							       cause_name(c);
+}
+
+/*
  * Which cause includes the cost of a signal that has none of its own: the seconds
  * that pages and packets take are already in the exposure to that cause.
  */
@@ -650,9 +669,10 @@ static const char *counted_as(const struct cli_diagnosis *p, enum np_signal s)
 {
 	const struct np_blame *b = &p->x.blame;
 
-	if (b->n_causes != NP_N_CAUSES || cause_of[s] == NP_N_CAUSES ||
-	    !b->cause[cause_of[s]].examined)
+	if (cause_of[s] == NP_N_CAUSES)
 		return "";
+	if (!b->cause[cause_of[s]].examined)
+		return is_judged(p) ? "; what it costs is unexplained" : "";
 	switch (s) {
 	case NP_SIGNAL_SWAP:
 		return "; it costs time in which processes wait for memory";
@@ -681,6 +701,35 @@ static const char *const signal_words[NP_N_SIGNALS] = {
 	"processes that run or wait (load)",
 };
 
+/* The neighbour that had the worst node of others; NULL: no job is known. */
+static const struct np_acct_job *neighbour_at(const struct cli_diagnosis *p,
+					      enum np_signal s)
+{
+	uint32_t i = p->neighbour_value ? p->near_neighbour[s] : NP_NO_INDEX;
+
+	return i == NP_NO_INDEX ? NULL : &p->h.job[p->neighbour[i].job];
+}
+
+/* The same on nodes of other jobs, with the job. */
+static void say_unusual_near(FILE *f, const struct cli_diagnosis *p)
+{
+	for (int s = 0; s < NP_N_SIGNALS; s++) {
+		const struct np_examine_signal *g = &p->x.near[s];
+		const struct np_acct_job *o = neighbour_at(p, (enum np_signal)s);
+		char v[CLI_NUMBER], usual[CLI_NUMBER], node[256], id[64];
+
+		if (!p->examined || !g->unusual)
+			continue;
+		signal_text((enum np_signal)s, g->value, v);
+		signal_text((enum np_signal)s, g->usual, usual);
+		cli_labelled(f, "Unusual", "%s on other nodes: %s on %s%s%s%s, "
+			     "usually %s", signal_words[s], v,
+			     np_acct_node(&p->h, g->node, node, sizeof(node)),
+			     o ? " (" : "", o ? job_name(p, o, id, sizeof(id)) :
+			     "", o ? ")" : "", usual);
+	}
+}
+
 /* Signals that are outside the range of comparable runs. */
 static void say_unusual(FILE *f, const struct cli_diagnosis *p)
 {
@@ -697,60 +746,77 @@ static void say_unusual(FILE *f, const struct cli_diagnosis *p)
 			     np_acct_node(&p->h, g->node, node, sizeof(node)),
 			     usual, counted_as(p, (enum np_signal)s));
 	}
+	say_unusual_near(f, p);
 }
 
 /* ---- unusual intervals ---- */
 
 #define MAX_WHEN 8 /* intervals in text output */
 #define PROBES NP_N_SIGNALS
+#define NEAR (PROBES + 1) /* and from it on the signals of other nodes */
+#define N_ROWS (NEAR + NP_N_SIGNALS)
 
 /* Steps of the timeline, [from, to), in which a signal was unusual. */
 struct interval {
-	int signal; /* PROBES: the job's own probes were delayed */
+	/* PROBES: the job's own probes were delayed; NEAR + a signal: that of
+	   nodes on its leaf switches that are not its own */
+	int row;
 	size_t from, to;
 	double worst;
 	uint32_t place; /* a node; of traffic, a leaf switch; of probes, none */
 };
 
+static enum np_signal signal_of(int row)
+{
+	return (enum np_signal)(row < NEAR ? row : row - NEAR);
+}
+
+/* The value of a row other than PROBES. */
+static double value_at(const struct cli_diagnosis *p, int row, size_t step)
+{
+	return row < NEAR ? p->timeline.value[row][step] :
+			    p->timeline.near[row - NEAR][step];
+}
+
 /* What is known of a signal in comparable runs. */
 static const struct np_examine_signal *usual_of(const struct cli_diagnosis *p,
-						int signal)
+						int row)
 {
-	return signal == NP_SIGNAL_TRAFFIC ? &p->x.others_traffic :
-					     &p->x.sign[signal];
+	return row == NP_SIGNAL_TRAFFIC ? &p->x.others_traffic :
+	       row < NEAR ? &p->x.sign[row] : &p->x.near[row - NEAR];
 }
 
 /*
  * A signal of the job's nodes must be unusual in the whole run, too: for a part
  * of it even an undisturbed program waits more than in the mean, such as when it
- * writes a checkpoint. The traffic of others does not depend on the program.
+ * writes a checkpoint. So must those of other nodes, for their programs. The traffic
+ * of others does not depend on the program.
  */
-static bool is_unusual_at(const struct cli_diagnosis *p, int signal,
-			  size_t step)
+static bool is_unusual_at(const struct cli_diagnosis *p, int row, size_t step)
 {
 	const struct cli_timeline *t = &p->timeline;
 
-	if (signal == PROBES)
+	if (row == PROBES)
 		return t->has_probes && t->delayed[step] >= NP_EXAMINE_DELAYED;
 	return p->examined && t->has_metrics &&
-	       (signal == NP_SIGNAL_TRAFFIC || p->x.sign[signal].unusual) &&
-	       np_examine_is_unusual((enum np_signal)signal,
-				     usual_of(p, signal),
-				     t->value[signal][step]);
+	       (row == NP_SIGNAL_TRAFFIC || usual_of(p, row)->unusual) &&
+	       np_examine_is_unusual(signal_of(row), usual_of(p, row),
+				     value_at(p, row, step));
 }
 
 /* Add a step to an interval; the worst value and its place remain. */
 static void add_step(const struct cli_diagnosis *p, struct interval *i)
 {
 	const struct cli_timeline *t = &p->timeline;
+	enum np_signal s = signal_of(i->row);
 	size_t step = i->to++;
 
-	if (i->signal == PROBES) {
+	if (i->row == PROBES) {
 		i->worst = fmax(i->worst, t->delayed[step]);
-	} else if (np_examine_is_worse((enum np_signal)i->signal,
-				       t->value[i->signal][step], i->worst)) {
-		i->worst = t->value[i->signal][step];
-		i->place = t->place[i->signal][step];
+	} else if (np_examine_is_worse(s, value_at(p, i->row, step),
+				       i->worst)) {
+		i->worst = value_at(p, i->row, step);
+		i->place = (i->row < NEAR ? t->place : t->near_place)[s][step];
 	}
 }
 
@@ -762,15 +828,15 @@ static bool next_interval(const struct cli_diagnosis *p, struct interval *i)
 {
 	size_t n = p->timeline.n;
 
-	for (; i->signal <= PROBES; i->signal++, i->to = 0) {
+	for (; i->row < N_ROWS; i->row++, i->to = 0) {
 		i->from = i->to;
-		while (i->from < n && !is_unusual_at(p, i->signal, i->from))
+		while (i->from < n && !is_unusual_at(p, i->row, i->from))
 			i->from++;
 		if (i->from == n)
 			continue;
 		i->worst = NAN;
 		i->to = i->from;
-		while (i->to < n && is_unusual_at(p, i->signal, i->to))
+		while (i->to < n && is_unusual_at(p, i->row, i->to))
 			add_step(p, i);
 		return true;
 	}
@@ -815,15 +881,16 @@ static void value_text(const struct cli_diagnosis *p, const struct interval *i,
 		       char *buf, size_t len)
 {
 	char v[CLI_NUMBER], usual[CLI_NUMBER], place[256];
-	enum np_signal s = (enum np_signal)i->signal;
+	enum np_signal s = signal_of(i->row);
 
 	signal_text(s, i->worst, v);
-	signal_text(s, usual_of(p, i->signal)->usual, usual);
+	signal_text(s, usual_of(p, i->row)->usual, usual);
 	if (s == NP_SIGNAL_TRAFFIC)
 		np_acct_leaf(&p->h, i->place, place, sizeof(place));
 	else
 		np_acct_node(&p->h, i->place, place, sizeof(place));
-	snprintf(buf, len, "%s: %s to %s on %s, usually %s", signal_words[s],
+	snprintf(buf, len, "%s%s: %s to %s on %s, usually %s", signal_words[s],
+		 i->row < NEAR ? "" : " on other nodes",
 		 np_examine_is_worse(s, 0, 1) ? "down" : "up", v, place, usual);
 }
 
@@ -831,20 +898,22 @@ static void value_text(const struct cli_diagnosis *p, const struct interval *i,
 static void say_when(FILE *f, const struct cli_diagnosis *p)
 {
 	const struct cli_timeline *t = &p->timeline;
-	struct interval i = { .signal = 0 };
+	struct interval i = { .row = 0 };
 	size_t more = 0;
 
 	while (next_interval(p, &i)) {
 		double from = begin_of(p, &i), sec = end_of(p, &i) - from;
 		char when[96] = "all the time", what[700], with[300] = "";
 		char text[CLI_NUMBER], date[CLI_NUMBER];
+		bool part = i.to - i.from < t->n;
 
-		if (more++ >= MAX_WHEN)
+		/* Of other nodes, the lines "Unusual" say as much. */
+		if ((i.row >= NEAR && !part) || more++ >= MAX_WHEN)
 			continue;
-		if (i.to - i.from < t->n)
+		if (part)
 			snprintf(when, sizeof(when), "for %s from %s",
 				 cli_sec(sec, text), cli_date(from, date));
-		if (i.signal == PROBES)
+		if (i.row == PROBES)
 			snprintf(what, sizeof(what), "its probes: up to %.0f %% "
 				 "were delayed", 100 * i.worst);
 		else
@@ -1175,8 +1244,7 @@ static void put_cause(json_object *list, const struct cli_diagnosis *p,
 static void put_blame(json_object *in, const struct cli_diagnosis *p)
 {
 	const struct np_blame *b = &p->x.blame;
-	bool judged = p->examined && b->verdict != NP_BLAME_TOO_FEW &&
-		      job_state(p) == JOB_COMPARABLE;
+	bool judged = is_judged(p);
 	enum np_cause most[NP_N_CAUSES];
 	json_object *list;
 
@@ -1235,30 +1303,58 @@ static void put_differences(json_object *in, const struct cli_diagnosis *p)
 	cli_put_text(j, "usual", named ? other : NULL);
 }
 
-/*
- * The signals that have a value for this job, with the range of comparable
- * runs.
- */
+/* A signal with the range of comparable runs, and one more member. */
+static void put_sign(json_object *list, const struct cli_diagnosis *p,
+		     enum np_signal s, const struct np_examine_signal *g,
+		     const char *key, const char *text)
+{
+	json_object *j = cli_append_object(list);
+
+	cli_put_text(j, "signal", np_signal_name(s));
+	cli_put_bool(j, "unusual", g->unusual);
+	cli_put_text(j, key, text);
+	put_node(j, p, g->node);
+	cli_put_real(j, "value", g->value);
+	cli_put_real(j, "usual", g->known ? g->usual : NAN);
+	cli_put_real(j, "most", g->known ? g->most : NAN);
+}
+
+/* The signals that have a value for this job, and those of other nodes. */
 static void put_signs(json_object *in, const struct cli_diagnosis *p)
 {
 	json_object *list = cli_put_array(in, "signals");
+	char text[64];
 
-	for (int s = 0; s < NP_N_SIGNALS; s++) {
-		const struct np_examine_signal *g = &p->x.sign[s];
-		json_object *j;
+	for (int i = 0; p->examined && i < NP_N_SIGNALS; i++) {
+		enum np_signal s = (enum np_signal)i;
 
-		if (!p->examined || isnan(g->value))
-			continue;
-		j = cli_append_object(list);
-		cli_put_text(j, "signal", np_signal_name((enum np_signal)s));
-		cli_put_bool(j, "unusual", g->unusual);
-		cli_put_text(j, "cause", cause_of[s] == NP_N_CAUSES ? NULL :
-			     cause_name(cause_of[s]));
-		put_node(j, p, g->node);
-		cli_put_real(j, "value", g->value);
-		cli_put_real(j, "usual", g->known ? g->usual : NAN);
-		cli_put_real(j, "most", g->known ? g->most : NAN);
+		if (!isnan(p->x.sign[s].value))
+			put_sign(list, p, s, &p->x.sign[s], "cause",
+				 share_name(p, s));
 	}
+	list = cli_put_array(in, "others_signals");
+	for (int i = 0; p->examined && i < NP_N_SIGNALS; i++) {
+		enum np_signal s = (enum np_signal)i;
+		const struct np_acct_job *o = neighbour_at(p, s);
+
+		if (np_examine_is_near(s) && !isnan(p->x.near[s].value))
+			put_sign(list, p, s, &p->x.near[s], "job",
+				 !o || !may_name(p, o) ? NULL :
+				 job_name(p, o, text, sizeof(text)));
+	}
+}
+
+/* What a neighbour did besides sending; null: not known. */
+static void put_neighbour_signals(json_object *in,
+				  const struct cli_diagnosis *p, size_t i)
+{
+	json_object *j = cli_put_object(in, "signals");
+
+	for (int s = 0; s < NP_N_SIGNALS; s++)
+		if (np_examine_is_near((enum np_signal)s))
+			cli_put_real(j, np_signal_name((enum np_signal)s),
+				     p->neighbour_value ?
+					     p->neighbour_value[i][s] : NAN);
 }
 
 /* Names and users of private jobs are null. */
@@ -1288,6 +1384,7 @@ static void put_neighbours(json_object *in, const struct cli_diagnosis *p)
 		cli_put_time(j, "to", b->to);
 		cli_put_bool(j, "same_node", b->same_node);
 		cli_put_real(j, "bytes_per_sec", b->rate);
+		put_neighbour_signals(j, p, i);
 		cli_put_real(j, "cost_sec", b->cost_sec);
 	}
 }
@@ -1299,17 +1396,18 @@ static void put_neighbours(json_object *in, const struct cli_diagnosis *p)
 static void put_intervals(json_object *in, const struct cli_diagnosis *p)
 {
 	json_object *list = cli_put_array(in, "unusual");
-	struct interval i = { .signal = 0 };
+	struct interval i = { .row = 0 };
 	char text[256];
 
 	while (next_interval(p, &i)) {
 		json_object *j = cli_append_object(list), *jobs;
-		bool leaf = i.signal == NP_SIGNAL_TRAFFIC;
-		bool probes = i.signal == PROBES;
+		bool leaf = i.row == NP_SIGNAL_TRAFFIC;
+		bool probes = i.row == PROBES;
 
-		cli_put_text(j, "signal", probes ? "probes_delayed" : leaf ?
-			     "others_traffic" :
-			     np_signal_name((enum np_signal)i.signal));
+		snprintf(text, sizeof(text), "%s%s", leaf || i.row >= NEAR ?
+			 "others_" : "", np_signal_name(signal_of(
+				 probes ? NP_SIGNAL_TRAFFIC : i.row)));
+		cli_put_text(j, "signal", probes ? "probes_delayed" : text);
 		cli_put_time(j, "from", begin_of(p, &i));
 		cli_put_time(j, "to", end_of(p, &i));
 		put_node(j, p, leaf || probes ? NP_NO_INDEX : i.place);
@@ -1317,7 +1415,7 @@ static void put_intervals(json_object *in, const struct cli_diagnosis *p)
 				     &p->h, i.place, text, sizeof(text)));
 		cli_put_real(j, "worst", i.worst);
 		cli_put_real(j, "usual", probes ? NAN :
-			     usual_of(p, i.signal)->usual);
+			     usual_of(p, i.row)->usual);
 		jobs = cli_put_array(j, "jobs");
 		for (size_t k = 0; k < p->n_neighbours; k++) {
 			const struct np_acct_neighbour *b = &p->neighbour[k];

@@ -37,6 +37,12 @@ static bool is_worse_lower(enum np_signal s)
 	return s == NP_SIGNAL_CLOCK || s == NP_SIGNAL_LINK_SPEED;
 }
 
+bool np_examine_is_near(enum np_signal s)
+{
+	return s == NP_SIGNAL_CONGESTION || s == NP_SIGNAL_DISK ||
+	       s == NP_SIGNAL_NFS_CALLS || s == NP_SIGNAL_LOAD;
+}
+
 bool np_examine_is_worse(enum np_signal s, double v, double other)
 {
 	return !isnan(v) && (isnan(other) ||
@@ -49,22 +55,29 @@ static double abs_if_signed(enum np_signal s, double v)
 	return s == NP_SIGNAL_CLOCK_SKEW ? fabs(v) : v;
 }
 
-/* The value of the run's worst own node; NaN: none has a value. */
-static double worst_node(const struct np_examine_run *run, enum np_signal s,
-			 uint32_t *node)
+/* The value of the run's worst node, or of others; NaN: none has a value. */
+static double worst_of(const struct np_examine_run *run, bool own,
+		       enum np_signal s, uint32_t *node)
 {
 	double w = NAN;
 
 	for (size_t i = 0; i < run->n; i++) {
 		double v = abs_if_signed(s, run->node[i].value[s]);
 
-		if (!run->node[i].own || !np_examine_is_worse(s, v, w))
+		if (run->node[i].own != own || !np_examine_is_worse(s, v, w))
 			continue;
 		w = v;
 		if (node)
 			*node = run->node[i].node;
 	}
 	return w;
+}
+
+/* The value of the run's worst own node; NaN: none has a value. */
+static double worst_node(const struct np_examine_run *run, enum np_signal s,
+			 uint32_t *node)
+{
+	return worst_of(run, true, s, node);
 }
 
 /* The mean over the run's own nodes except one. */
@@ -391,21 +404,22 @@ static void expose_errors(const struct work *w)
 /* ---- signals and nodes ---- */
 
 /*
- * Compare a signal of the run with that of the comparable runs, and decide
- * whether it is unusual.
+ * Compare a signal of the run, or of the other nodes on its leaf switches, with
+ * that of the comparable runs, and decide whether it is unusual. least: smaller
+ * values are never unusual; NaN: there is no such limit.
  */
-static void judge_signal(const struct work *w, enum np_signal s,
-			 struct np_examine_signal *out)
+static void judge_signal(const struct work *w, bool own, enum np_signal s,
+			 double least, struct np_examine_signal *out)
 {
 	bool share = s == NP_SIGNAL_CPU_WAIT || s == NP_SIGNAL_STEAL ||
 		     s == NP_SIGNAL_MEMORY_WAIT || s == NP_SIGNAL_IO_WAIT;
 	size_t n = 0;
 
 	out->node = NP_NO_INDEX;
-	out->value = worst_node(&w->run[w->n - 1], s, &out->node);
+	out->value = worst_of(&w->run[w->n - 1], own, s, &out->node);
 	out->most = NAN;
 	for (size_t i = 0; i + 1 < w->n; i++) {
-		double v = worst_node(&w->run[i], s, NULL);
+		double v = worst_of(&w->run[i], own, s, NULL);
 
 		if (isnan(v))
 			continue;
@@ -414,8 +428,8 @@ static void judge_signal(const struct work *w, enum np_signal s,
 						fmax(out->most, v);
 	}
 	judge(s, w->value, n,
-	      share ? 0.02 : s == NP_SIGNAL_CLOCK_SKEW ? 2 :
-	      s == NP_SIGNAL_DISK ? LEAST_DISK : 1, out);
+	      fmax(share ? 0.02 : s == NP_SIGNAL_CLOCK_SKEW ? 2 :
+		   s == NP_SIGNAL_DISK ? LEAST_DISK : 1, least), out);
 	if (s == NP_SIGNAL_TRAFFIC)
 		out->unusual = false; /* its own traffic is no cause */
 }
@@ -474,8 +488,12 @@ static int examine_run(struct work *w, struct np_examine_result *out,
 		prior[NP_CAUSE_NETWORK] = by_occupation;
 	memcpy(out->exposure, exposure_at(w, w->n - 1, 0),
 	       sizeof(out->exposure));
-	for (int s = 0; s < NP_N_SIGNALS; s++)
-		judge_signal(w, (enum np_signal)s, &out->sign[s]);
+	for (int s = 0; s < NP_N_SIGNALS; s++) {
+		judge_signal(w, true, (enum np_signal)s, NAN, &out->sign[s]);
+		if (np_examine_is_near((enum np_signal)s))
+			judge_signal(w, false, (enum np_signal)s,
+				     out->sign[s].value, &out->near[s]);
+	}
 	for (int c = 0; c < NP_N_CAUSES; c++)
 		find_node(w, out, (enum np_cause)c);
 	return np_blame_run(w->sec, w->exposure, w->n - 1, NP_N_CAUSES, prior,

@@ -71,6 +71,12 @@ struct np_examine_result {
 	uint32_t node[NP_N_CAUSES]; /* the worst one, or NP_NO_INDEX */
 	bool one_node[NP_N_CAUSES]; /* it is far worse than the others */
 	struct np_examine_signal sign[NP_N_SIGNALS];
+	/*
+	 * The same of the worst node of others on its leaf switches, for the
+	 * signals of np_examine_is_near().  It is never unusual if it is less
+	 * than on one of the run's own nodes.
+	 */
+	struct np_examine_signal near[NP_N_SIGNALS];
 	/* Traffic of others on the leaf switch where they sent most; no node. */
 	struct np_examine_signal others_traffic;
 	double others, own; /* traffic on its leaf switches, bytes/s */
@@ -87,6 +93,12 @@ struct np_examine_result {
  */
 int np_examine(const struct np_examine_run *run, size_t n_runs,
 	       struct np_examine_result *out, struct np_err *err);
+
+/*
+ * Is this signal also compared on the nodes of other jobs: do they use what the
+ * run may need as well, file systems and links?  No cause is judged by that.
+ */
+bool np_examine_is_near(enum np_signal s);
 
 /* Is a value of a node worse than another one?  NaN: there is none. */
 bool np_examine_is_worse(enum np_signal s, double v, double other);

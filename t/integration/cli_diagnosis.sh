@@ -101,11 +101,70 @@ test_signals_without_a_share_say_where_their_cost_is() {
 		'Unusual NFS requests repeated: 40/s on n0, usually 0.1/s; it costs time in which processes wait for file systems'
 	contains tcp "$(cat "$S/out")" \
 		'Unusual TCP segments repeated: 70/s on n1, usually 2/s; its cost is in that of other jobs on the leaf switches'
-	equal "their causes" "$(explain --json 127 | jq -r '.accounting.signals[] |
-		select(.unusual) | "\(.signal) \(.cause)"')" "cpu_wait cpu
-swap memory
-nfs io
-retransmits network"
+	causes() {
+		explain --json 127 | jq -r '.accounting.signals[] | select(.unusual) | "\(.signal) \(.cause)"' | xargs
+	}
+	equal "their causes" "$(causes)" "cpu_wait cpu swap memory nfs io retransmits network"
+	sed -i /node_pressure_memory/d "$S/metrics"
+	kill "$SERVER"
+	METRICS=$S/metrics serve
+	contains "memory was not examined" "$(explain 127 | one_line)" \
+		'Unusual pages swapped: 500/s on n1, usually 0/s; what it costs is unexplained'
+	equal "memory was not examined" "$(causes)" \
+		"cpu_wait cpu swap unexplained nfs io retransmits network"
+}
+
+# Job 127 waited for processors on n1; its neighbour, 128, has n2 and n3.
+test_what_the_nodes_of_other_jobs_did_is_shown_if_it_is_unusual() {
+	local queries verdict
+	serve
+	queries=$(explain --json 127 | jq .accounting.queries)
+	verdict=$(explain --json 127 | jq -c '.accounting | [.verdict, .causes]')
+	kill "$SERVER"
+	cp "$H/metrics.txt" "$S/metrics"
+	while read -r metric node usual during from; do
+		printf '%s %s 1764000000 %s %s\n' "$metric" "$node" "${from:-1764010260}" "$usual"
+		printf '%s %s %s 1764011034 %s\n' "$metric" "$node" "${from:-1764010260}" "$during"
+	done >>"$S/metrics" <<-'END'
+		node_nfs_rpcs_total n0 20 20
+		node_nfs_rpcs_total n2 20 900
+		node_nfs_rpcs_total n3 20 100
+		node_load1 n0 4 4
+		node_load1 n2 4 4
+		node_load1 n3 4 30
+		node_disk_read_bytes_total n3 5e5 5e8 1764010560
+		node_disk_read_bytes_total n0 5e5 6e5
+		node_pressure_io_waiting_seconds_total n2 0 0.9
+	END
+	METRICS=$S/metrics serve
+	explain 127 | one_line >"$S/out"
+	contains nfs "$(<"$S/out")" 'Unusual NFS requests on other nodes: 900/s on n2 .128., usually 20/s'
+	contains load "$(<"$S/out")" \
+		'Unusual processes that run or wait .load. on other nodes: 30 on n3 .128., usually 4 '
+	contains disk "$(<"$S/out")" 'Unusual traffic of disks on other nodes: [0-9]* MB/s on n3 .128., usually 500 kB/s'
+	contains when "$(<"$S/out")" \
+		'When for 484 s from [^ ]*: traffic of disks on other nodes: up to 500 MB/s on n3, usually 500 kB/s; with 128'
+	equal "all the time is said once" "$(grep -c 'NFS requests' <(explain 127))" 1
+	explain --json 127 >"$S/json"
+	equal "others" "$(jq -c '.accounting.others_signals[] | [.signal, .unusual, .job, .node, .usual]' "$S/json")" \
+		'["disk",true,"128","n3",500000]
+["nfs_calls",true,"128","n2",20]
+["load",true,"128","n3",4]'
+	equal "intervals" "$(jq -c '.accounting.timeline.unusual[] | select(.signal | startswith("others_")) |
+		[.signal, .node, .leaf, .jobs]' "$S/json")" '["others_disk","n3",null,["128"]]
+["others_nfs_calls","n2",null,["128"]]
+["others_load","n3",null,["128"]]'
+	equal "the neighbour" "$(jq -c '.accounting.neighbours[0] | [.job, .signals.nfs_calls, .signals.load,
+		.signals.congestion]' "$S/json")" '["128",1000,30,null]'
+	equal "the verdict is the same" "$(jq -c '.accounting | [.verdict, .causes]' "$S/json")" "$verdict"
+	# disk, nfs_calls and load of 8 runs, and three timelines.
+	equal "queries" "$(jq .accounting.queries "$S/json")" $((queries + 3 * 8 + 3))
+	sed -i '/^node_nfs/s/ [19]00$/ 25/; /^node_load/s/ 30$/ 5/; /^node_disk/s/ 5e8$/ 5e5/' "$S/metrics"
+	kill "$SERVER"
+	METRICS=$S/metrics serve
+	! explain 127 | grep -E 'other nodes' || fail "nothing is unusual"
+	equal "nothing is unusual" "$(explain --json 127 | jq -c '.accounting.others_signals | map(.unusual)')" \
+		'[false,false,false]'
 }
 
 test_a_node_whose_clock_is_wrong_is_named_and_not_blamed() {
@@ -606,6 +665,12 @@ test_private_jobs_have_no_names() {
 	out=$(as_other 125)
 	contains "private" "$out" '^another job +leaf0'
 	! grep -qE 'alice|fft|bob|halo|126' <<<"$out" || fail "a name: $out"
+	serve_also <<<"node_nfs_rpcs_total n2 20 900"
+	out=$("${who[@]}" "$S/bin/netprof" explain --metrics-url="$URL" 127)
+	contains "what another job did" "$(one_line <<<"$out")" \
+		'NFS requests on other nodes: 900/s on n2 .another job., usually 20/s'
+	! grep -qE 'alice|fft|bob|halo|128' <<<"$out" || fail "a name: $out"
+	out=$(as_other 125)
 	contains "the job itself" "$(one_line <<<"$out")" \
 		'Compared 18 of 18 completed runs of the same user and name on 2 nodes'
 	equal "as JSON" "$(as_other --json 125 | jq -c '.accounting |

@@ -207,11 +207,65 @@ static void test_traffic_of_others(void)
 	}
 }
 
+/* NFS requests of other nodes: 20 in most runs, 60 in one of three; its own have 10. */
+static const struct near_row {
+	const char *name;
+	double own, others; /* of the run in question */
+	bool unusual;
+} near_rows[] = {
+	{ "as usual", 10, 20, false },
+	{ "as many as in some runs", 10, 60, true },
+	{ "a little more than usual", 10, 28, false },
+	{ "fewer than its own", 80, 60, false },
+	{ "its own are not known", NAN, 60, true },
+	{ "those of others are not known", 10, NAN, false },
+};
+
+static void test_other_nodes(void)
+{
+	for (size_t k = 0; k < NP_ARRAY_SIZE(near_rows); k++) {
+		const struct near_row *r = &near_rows[k];
+		struct np_examine_run run[RUNS + 1] = { { .n = 0 } };
+		struct np_examine_node node[RUNS + 1][3] = { { { .own = false } } };
+		struct np_err err = NP_ERR_INIT;
+		struct np_examine_result x;
+
+		for (int i = 0; i <= RUNS; i++) {
+			for (int n = 0; n < 3; n++)
+				for (int s = 0; s < NP_N_SIGNALS; s++)
+					node[i][n].value[s] = NAN;
+			node[i][0].own = true;
+			node[i][0].value[NP_SIGNAL_NFS_CALLS] =
+				i == RUNS ? r->own : 10;
+			node[i][1].value[NP_SIGNAL_NFS_CALLS] = 1;
+			node[i][1].node = 1;
+			node[i][2].value[NP_SIGNAL_NFS_CALLS] =
+				i == RUNS ? r->others : i % 3 ? 20 : 60;
+			node[i][2].node = 2;
+			/* Own values alone count here. */
+			node[i][2].value[NP_SIGNAL_IO_WAIT] = i == RUNS;
+			run[i].sec = 100 + i % 4;
+			run[i].probes.delayed = NAN;
+			run[i].node = node[i];
+			run[i].n = 3;
+		}
+		T_ROW(r->name, !np_examine(run, RUNS, &x, &err));
+		T_ROW(r->name, x.near[NP_SIGNAL_NFS_CALLS].unusual ==
+			       r->unusual);
+		T_ROW(r->name, x.near[NP_SIGNAL_NFS_CALLS].node ==
+			       (isnan(r->others) ? 1 : 2));
+		T_ROW(r->name, x.near[NP_SIGNAL_NFS_CALLS].usual == 20);
+		T_ROW(r->name, !x.near[NP_SIGNAL_IO_WAIT].unusual &&
+			       !x.blame.cause[NP_CAUSE_IO].examined);
+	}
+}
+
 static const struct t_case cases[] = {
 	{ "values of a part of a run are compared with whole runs",
 	  test_parts_of_a_run },
 	{ "the traffic of others is compared with that in other runs",
 	  test_traffic_of_others },
+	{ "other nodes are compared with other nodes", test_other_nodes },
 	{ "waiting counts as far as it exceeds that of fast runs",
 	  test_waiting_counts_beyond_that_of_fast_runs },
 	{ "a job's own probes speak for or against the network",
