@@ -220,6 +220,7 @@ static int print_data(const struct np_acct *h, const struct np_job_cost *t,
 	cli_put_count(j, "jobs", t->n_jobs);
 	cli_put_count(j, "compared", t->n_used);
 	cli_put_count(j, "groups", t->n_classes);
+	cli_put_count(j, "examined_pairs", t->n_examined);
 	cli_put_computed(j, "node_hours", t->node_hours);
 	cli_put_count(j, "damaged_rows", h->damaged);
 	cli_put_count(j, "dropped_meetings", t->n_dropped);

@@ -7,10 +7,11 @@
 
 #include "np_array.h"
 #include "np_moments.h"
+#include "np_ranks.h"
 
 #define MOST_MEETINGS 32000000 /* of two jobs on a leaf switch: half a GiB */
 #define LOW_SD 1.645 /* from the mean to the low end of a 90 % interval, in sd */
-#define PAIR_SD 4.0 /* sd above 0: of 10,000 pairs, none by chance */
+#define PAIR_SD 4.0 /* sd above 0 */
 #define NODE_SD 4.5 /* sd above 0: of 10,000 nodes, none by chance */
 
 static const struct np_blame_prior prior = { 0.05, 0.3 };
@@ -23,7 +24,7 @@ struct meeting {
 
 /* Properties that comparable runs share. */
 struct class_key {
-	uint32_t user, name, partition, nodes, cpus;
+	uint32_t user, name, partition, nodes, cpus, tasks;
 	int32_t limit;
 };
 
@@ -43,12 +44,23 @@ struct class {
 	size_t n;
 };
 
+/* A pair whose cost is sure, if it is no chance that its runs took longer. */
+struct candidate {
+	double p; /* of that chance; the first, as np_order_double() expects */
+	size_t class; /* index of the class of the slowed runs */
+	uint32_t app; /* the other application */
+	size_t runs;  /* near it */
+	struct np_blame_range total; /* seconds that these lost */
+};
+
 struct work {
 	const struct np_acct *h;
 	uint32_t *app;	 /* of each job, a number of apps */
 	uint32_t *class; /* of each job; NP_NO_INDEX: not compared */
 	struct np_index apps, classes;
-	struct class *of; /* each class */
+	struct class *of; /* each class, those with most node-seconds first */
+	struct candidate *candidate;
+	size_t n_candidates;
 	struct meeting *met;
 	size_t n_met, met_room;
 	size_t *first; /* of each job, its first meeting */
@@ -80,7 +92,7 @@ static int classify(struct work *w)
 		const uint32_t app[] = { j->user, j->name };
 		const struct class_key key = {
 			j->user, j->name, j->partition, j->n_nodes, j->cpus,
-			np_acct_limit_class(j),
+			j->tasks, np_acct_limit_class(j),
 		};
 
 		w->app[i] = np_index_add(&w->apps, app, sizeof(app));
@@ -383,9 +395,8 @@ static void set_exposures(const struct work *w, const struct class *c,
 }
 
 /*
- * Is a cost so far above 0 that among ten thousand pairs it is no chance? By the lower
- * half of the interval: the upper one is wide if the application was never alone, and
- * the whole is empty if few samples are above 0.
+ * Is a cost far above 0? By the lower half of the interval: the upper one is wide if
+ * the application was never alone, and the whole is empty if few samples are above 0.
  */
 static bool is_sure(const struct np_blame_range *r)
 {
@@ -395,10 +406,51 @@ static bool is_sure(const struct np_blame_range *r)
 }
 
 /*
- * Fit the run times of a class to its exposures, and add the pairs whose cost
- * is certain.
+ * How likely is it by chance that the runs near one application took as much longer
+ * than the others of their class? The fit assumes that the scatter of all runs is
+ * alike. If some are slow for reasons of their own, four of them are near some
+ * application sooner or later. What other applications cost for sure is subtracted
+ * first. A run counts as near if its exposure is more than half of the largest.
  */
-static int fit_class(struct work *w, const struct class *c,
+static int test_chance(const double *sec, const double *x, size_t n, size_t k,
+		       size_t i, const struct np_blame_range *cost,
+		       const bool *sure, double *p)
+{
+	double rest[NP_JOB_COST_MOST_RUNS], most = 0;
+	bool near[NP_JOB_COST_MOST_RUNS];
+
+	for (size_t r = 0; r < n; r++)
+		most = fmax(most, x[r * k + i]);
+	for (size_t r = 0; r < n; r++) {
+		near[r] = x[r * k + i] > most / 2;
+		rest[r] = sec[r];
+		for (size_t o = 0; o < k; o++)
+			if (o != i && sure[o])
+				rest[r] -= cost[o].mean * x[r * k + o];
+	}
+	return np_ranks_test(rest, near, n, p);
+}
+
+/* Add a candidate; class: its index. */
+static int add_candidate(struct work *w, size_t class, uint32_t app,
+			 size_t runs, const struct np_blame_range *total,
+			 double p)
+{
+	if (np_array_grow(&w->candidate, w->n_candidates,
+			  sizeof(*w->candidate)))
+		return -ENOMEM;
+	w->candidate[w->n_candidates++] = (struct candidate){
+		.p = p, .class = class, .app = app, .runs = runs,
+		.total = *total,
+	};
+	return 0;
+}
+
+/*
+ * Fit the run times of a class to its exposures, and add the pairs whose cost
+ * is sure to the candidates.
+ */
+static int fit_class(struct work *w, size_t class, const struct class *c,
 		     const struct nearby *by, size_t k, double usual,
 		     double *sec, double *x)
 {
@@ -406,7 +458,8 @@ static int fit_class(struct work *w, const struct class *c,
 	struct np_blame_range total[NP_JOB_COST_NEIGHBOURS];
 	struct np_blame_prior p[NP_JOB_COST_NEIGHBOURS];
 	size_t runs[NP_JOB_COST_NEIGHBOURS] = { 0 };
-	bool any = false;
+	bool sure[NP_JOB_COST_NEIGHBOURS];
+	double chance;
 	int rc;
 
 	memset(x, 0, c->n * k * sizeof(*x));
@@ -419,18 +472,34 @@ static int fit_class(struct work *w, const struct class *c,
 	for (size_t i = 0; i < k; i++)
 		p[i] = prior;
 	rc = np_blame_costs(sec, x, c->n, k, p, cost, total);
-	for (size_t i = 0; !rc && i < k; i++) {
-		if (runs[i] < NP_JOB_COST_LEAST_NEAR || !is_sure(&total[i]))
-			continue;
-		rc = add_pair(w, c, by[i].app, runs[i], &total[i]);
-		if (!rc)
-			add_leaves(w, c, by[i].app, &w->out->pair[
-				   w->out->n_pairs - 1].node_hours);
-		any = true;
+	for (size_t i = 0; i < k; i++) {
+		bool enough = runs[i] >= NP_JOB_COST_LEAST_NEAR;
+
+		w->out->n_examined += enough;
+		sure[i] = !rc && enough && is_sure(&total[i]);
 	}
-	if (any)
-		end_class(w);
+	for (size_t i = 0; !rc && i < k; i++) {
+		if (!sure[i])
+			continue;
+		rc = test_chance(sec, x, c->n, k, i, cost, sure, &chance);
+		if (!rc)
+			rc = add_candidate(w, class, by[i].app, runs[i],
+					   &total[i], chance);
+	}
 	return rc == -ENOMEM ? rc : 0;
+}
+
+/* The newest runs of a class, as job numbers rise with time; borrowed. */
+static struct class newest(const struct class *c)
+{
+	const size_t most = NP_JOB_COST_MOST_RUNS;
+	struct class out = *c;
+
+	if (c->n > most) {
+		out.run += c->n - most;
+		out.n = most;
+	}
+	return out;
 }
 
 /* Compare the runs of each class, beginning with the largest classes. */
@@ -448,16 +517,12 @@ static int fit_classes(struct work *w)
 		qsort(w->of, w->classes.n, sizeof(*w->of), np_order_desc);
 	for (size_t i = 0; !rc && i < w->classes.n &&
 	     i < NP_JOB_COST_MOST_CLASSES; i++) {
-		struct class c = w->of[i];
+		struct class c = newest(&w->of[i]);
 		double usual;
 		size_t k;
 
 		if (c.n < NP_JOB_COST_LEAST_RUNS)
 			continue;
-		if (c.n > most) { /* job numbers rise with time */
-			c.run += c.n - most;
-			c.n = most;
-		}
 		w->out->n_classes++;
 		w->out->n_used += c.n;
 		usual = median_sec(w, &c);
@@ -468,12 +533,62 @@ static int fit_classes(struct work *w)
 		add_nodes(w, &c, usual);
 		k = find_neighbours(w, &c, &seen, list, room, by);
 		if (k)
-			rc = fit_class(w, &c, by, k, usual, sec, x);
+			rc = fit_class(w, i, &c, by, k, usual, sec, x);
 	}
 	np_index_free(&seen);
 	free(list);
 	free(sec);
 	free(x);
+	return rc;
+}
+
+/* ---- which pairs are no chance ---- */
+
+/*
+ * Sort the candidates, and keep those of which at most NP_JOB_COST_CHANCE are
+ * expected to be chance; returns how many. Of m pairs without any cost, m * p are
+ * expected to have p or less.
+ */
+static size_t keep_candidates(struct work *w)
+{
+	size_t n = w->n_candidates;
+
+	if (n)
+		qsort(w->candidate, n, sizeof(*w->candidate), np_order_double);
+	while (n && w->candidate[n - 1].p * (double)w->out->n_examined >
+	       NP_JOB_COST_CHANCE * (double)n)
+		n--;
+	return n;
+}
+
+static int by_class(const void *a, const void *b)
+{
+	const struct candidate *x = a, *y = b;
+
+	if (x->class != y->class)
+		return x->class < y->class ? -1 : 1;
+	return (x->app > y->app) - (x->app < y->app);
+}
+
+/* Add the pairs that are no chance, and what they cost on which leaf switches. */
+static int add_pairs(struct work *w)
+{
+	size_t n = keep_candidates(w);
+	int rc = 0;
+
+	if (n)
+		qsort(w->candidate, n, sizeof(*w->candidate), by_class);
+	for (size_t i = 0; !rc && i < n; i++) {
+		const struct candidate *of = &w->candidate[i];
+		struct class c = newest(&w->of[of->class]);
+
+		rc = add_pair(w, &c, of->app, of->runs, &of->total);
+		if (!rc)
+			add_leaves(w, &c, of->app, &w->out->pair[
+				   w->out->n_pairs - 1].node_hours);
+		if (i + 1 == n || of[1].class != of->class)
+			end_class(w);
+	}
 	return rc;
 }
 
@@ -557,6 +672,7 @@ static void free_work(struct work *w)
 	for (size_t i = 0; w->of && i < w->classes.n; i++)
 		free(w->of[i].run);
 	free(w->of);
+	free(w->candidate);
 	free(w->app);
 	free(w->class);
 	free(w->met);
@@ -588,6 +704,8 @@ int np_job_cost_make(const struct np_acct *h, struct np_job_cost *out)
 		rc = find_meetings(&w);
 	if (!rc)
 		rc = fit_classes(&w);
+	if (!rc)
+		rc = add_pairs(&w);
 	if (!rc)
 		rc = sort_all(&w);
 	free_work(&w);

@@ -17,6 +17,7 @@
 #define NP_JOB_COST_LEAST_NEAR 4 /* of these runs, near a neighbour */
 #define NP_JOB_COST_MOST_RUNS 200 /* of a class, the newest */
 #define NP_JOB_COST_MOST_CLASSES 3000 /* those with most node-hours */
+#define NP_JOB_COST_CHANCE 0.1 /* share of the listed pairs, at most */
 #define NP_JOB_COST_NEIGHBOURS 8 /* of a class, those near it for longest */
 
 /*
@@ -51,14 +52,18 @@ struct np_job_cost {
 	size_t n_nodes;
 	size_t n_jobs, n_used;	/* that started; whose times were compared */
 	size_t n_classes;
+	size_t n_examined;	/* pairs that met in enough runs */
 	size_t n_dropped;	/* meetings of jobs beyond the limit of memory */
 	double node_hours;	/* of all jobs */
 };
 
 /*
  * Because there are many pairs and nodes, one is listed only if a wide
- * confidence interval of its cost is above 0.  Returns 0 or -ENOMEM; free with
- * np_job_cost_free().
+ * confidence interval of its cost is above 0.  Of the pairs that are listed, at
+ * most NP_JOB_COST_CHANCE are expected to be chance: the slowed runs must also
+ * have taken longer than others of their class by the test of np_ranks.h, whose
+ * limit follows from the number of pairs (Benjamini, Hochberg 1995).  Returns 0
+ * or -ENOMEM; free with np_job_cost_free().
  */
 int np_job_cost_make(const struct np_acct *h, struct np_job_cost *out);
 void np_job_cost_free(struct np_job_cost *t);

@@ -14,6 +14,10 @@ static const char topology[] =
 	"SwitchName=leaf0 Level=0 Nodes=n[0-3]\n"
 	"SwitchName=leaf1 Level=0 Nodes=n[4-7]\n";
 
+#define HEAD \
+	"JobID|JobIDRaw|User|Partition|State|Submit|Start|End|Suspended|" \
+	"NNodes|NCPUS|TimelimitRaw|NodeList|JobName|SubmitLine\n"
+
 /* A row of sacct. */
 static void put_job(FILE *f, int id, const char *user, const char *name,
 		    const char *nodes, int start, int end)
@@ -42,8 +46,7 @@ static void judge(const int *quiet, const int *loud, size_t n, bool alone,
 	FILE *f = open_memstream(&text, &len);
 	int id = 1;
 
-	fputs("JobID|JobIDRaw|User|Partition|State|Submit|Start|End|Suspended|"
-	      "NNodes|NCPUS|TimelimitRaw|NodeList|JobName|SubmitLine\n", f);
+	fputs(HEAD, f);
 	for (size_t l = 0; l < NP_ARRAY_SIZE(leaf); l++) {
 		int at = START;
 
@@ -147,9 +150,130 @@ static void test_chance(void)
 	T_CHECK(!any[0] && !any[1]);
 }
 
+#define APPS 60
+#define APP_RUNS 40
+#define NEIGHBOURS 4 /* of each application */
+#define NEAR_RUNS 5  /* of these, near each neighbour but the first */
+
+/*
+ * Which neighbour each run of an application has; -1: none. often: how many of them
+ * have the first one.
+ */
+static void mix(struct np_rng *rng, int often, int neighbour[APP_RUNS])
+{
+	const int most = often + (NEIGHBOURS - 1) * NEAR_RUNS;
+
+	for (int i = 0; i < APP_RUNS; i++)
+		neighbour[i] = i < often ? 0 : i < most ?
+			       1 + (i - often) / NEAR_RUNS : -1;
+	for (size_t i = APP_RUNS; i > 1; i--) {
+		size_t k = np_rng_below(rng, i);
+		int other = neighbour[k];
+
+		neighbour[k] = neighbour[i - 1];
+		neighbour[i - 1] = other;
+	}
+}
+
+/*
+ * Runs of 200 s with an sd of 1 %, each application on a leaf switch of its own. A
+ * tenth of the runs take a third longer for reasons of their own. The first n_slowed
+ * applications take 30 % longer near the first of their neighbours.
+ */
+static char *many_jobs(int n_slowed, int often)
+{
+	struct np_rng *rng = np_rng_new(5, "many");
+	int neighbour[APP_RUNS], id = 1;
+	char *text = NULL, name[32], nodes[32];
+	size_t len;
+	FILE *f = open_memstream(&text, &len);
+
+	fputs(HEAD, f);
+	for (int a = 0; a < APPS; a++) {
+		int at = START;
+
+		mix(rng, often, neighbour);
+		for (int i = 0; i < APP_RUNS; i++) {
+			double sec = 200 * (1 + 0.01 * np_rng_normal(rng));
+
+			if (!np_rng_below(rng, 10))
+				sec *= 1.33;
+			if (!neighbour[i] && a < n_slowed)
+				sec *= 1.3;
+			snprintf(name, sizeof(name), "app%d", a);
+			snprintf(nodes, sizeof(nodes), "n[%d-%d]", 4 * a,
+				 4 * a + 1);
+			put_job(f, id++, "a", name, nodes, at, at + (int)sec);
+			snprintf(name, sizeof(name), "near%d-%d", a,
+				 neighbour[i]);
+			snprintf(nodes, sizeof(nodes), "n[%d-%d]", 4 * a + 2,
+				 4 * a + 3);
+			if (neighbour[i] >= 0)
+				put_job(f, id++, "b", name, nodes, at,
+					at + (int)sec);
+			at += (int)sec + 1;
+		}
+	}
+	fclose(f);
+	np_rng_free(rng);
+	return text;
+}
+
+/* How many of the pairs found are true, and how many are not. */
+static void judge_many(int n_slowed, int often, size_t found[2])
+{
+	char *jobs = many_jobs(n_slowed, often), *leaves = NULL, want[32], by[32];
+	struct np_acct h = { .now = START + 1e6 };
+	struct np_job_cost out;
+	struct np_topo t;
+	size_t len;
+	FILE *f = open_memstream(&leaves, &len);
+	int a;
+
+	for (a = 0; a < APPS; a++)
+		fprintf(f, "SwitchName=leaf%d Level=0 Nodes=n[%d-%d]\n", a,
+			4 * a, 4 * a + 3);
+	fclose(f);
+	T_CHECK(!np_topo_parse(leaves, &t, NULL));
+	T_CHECK(!np_acct_topology(&h, &t, NULL));
+	T_CHECK(!np_acct_read(&h, jobs, "s", "|", NULL) && !np_acct_index(&h));
+	T_CHECK(!np_job_cost_make(&h, &out));
+	T_CHECK(out.n_examined == APPS * NEIGHBOURS);
+	found[0] = found[1] = 0;
+	for (size_t i = 0; i < out.n_pairs; i++) {
+		np_acct_text(&h, out.pair[i].name, by, sizeof(by));
+		a = atoi(by + strlen("app"));
+		snprintf(want, sizeof(want), "near%d-0", a);
+		np_acct_text(&h, out.pair[i].by_name, by, sizeof(by));
+		found[a >= n_slowed || strcmp(by, want)]++;
+	}
+	np_job_cost_free(&out);
+	np_acct_free(&h);
+	np_topo_free(&t);
+	free(leaves);
+	free(jobs);
+}
+
+/*
+ * Of 240 pairs none costs anything, or one, or a twelfth of them. A single one that
+ * met in five runs would have to be less likely by chance than one in 2,400.
+ */
+static void test_many(void)
+{
+	size_t found[2];
+
+	judge_many(0, NEAR_RUNS, found);
+	T_CHECK(!found[0] && !found[1]);
+	judge_many(1, 12, found);
+	T_CHECK(found[0] == 1 && !found[1]);
+	judge_many(20, NEAR_RUNS, found);
+	T_CHECK(found[0] >= 18 && 10 * found[1] <= found[0] + found[1]);
+}
+
 static const struct t_case cases[] = {
 	{ "an application that is never alone, and two neighbours", test_pair },
 	{ "no pair is found by chance", test_chance },
+	{ "some runs are slow for reasons of their own", test_many },
 	{ NULL, NULL },
 };
 

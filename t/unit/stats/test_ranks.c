@@ -1,0 +1,73 @@
+#include "t.h"
+#include "np_ranks.h"
+
+#include <math.h>
+#include <string.h>
+
+#define MOST 60
+
+/* Values, as digits, and which of them are marked. */
+static const struct {
+	const char *name, *v, *marked;
+	double p;
+} rows[] = {
+	{ "the five largest of ten", "0123456789", "-----xxxxx", 1 / 252.0 },
+	{ "of five and five, one is not", "0123456789", "----x-xxxx",
+	  2 / 252.0 },
+	{ "the smallest", "0123456789", "xxxxx-----", 1 },
+	{ "the smallest and the largest", "1234", "x--x", 4 / 6.0 },
+	{ "in any order", "4213", "x-x-", 4 / 6.0 },
+	{ "more marked ones than others", "1234", "-xxx", 1 / 4.0 },
+	{ "none", "1234", "----", 1 },
+	{ "all", "1234", "xxxx", 1 },
+	{ "equal values", "5555", "xx--", 1 },
+	{ "a value that three share", "5559", "x--x", 3 / 6.0 },
+	{ "no value", "", "", 1 },
+};
+
+static void test_known_values(void)
+{
+	for (size_t i = 0; i < NP_ARRAY_SIZE(rows); i++) {
+		size_t n = strlen(rows[i].v);
+		double v[MOST], p = -1;
+		bool marked[MOST];
+
+		for (size_t k = 0; k < n; k++) {
+			v[k] = rows[i].v[k];
+			marked[k] = rows[i].marked[k] == 'x';
+		}
+		T_ROW(rows[i].name, !np_ranks_test(v, marked, n, &p));
+		T_ROW(rows[i].name, t_close(p, rows[i].p, 1e-9));
+	}
+}
+
+/* Four of 50, of which there are 230,300 choices; and groups of 17 and more. */
+static void test_many(void)
+{
+	double v[MOST], p;
+	bool marked[MOST] = { false };
+
+	for (size_t i = 0; i < MOST; i++)
+		v[i] = (double)i * (double)i;
+	for (size_t i = 46; i < 50; i++)
+		marked[i] = true;
+	T_CHECK(!np_ranks_test(v, marked, 50, &p));
+	T_CHECK(t_close(p, 1 / 230300.0, 1e-9));
+	for (size_t i = 0; i < MOST; i++)
+		marked[i] = i % 2;
+	T_CHECK(!np_ranks_test(v, marked, MOST, &p) && p > 0.3 && p < 0.5);
+	for (size_t i = 0; i < MOST; i++)
+		marked[i] = i >= MOST / 2;
+	T_CHECK(!np_ranks_test(v, marked, MOST, &p) && p > 0 && p < 1e-9);
+	for (size_t i = 0; i < MOST; i++)
+		v[i] = 7;
+	T_CHECK(!np_ranks_test(v, marked, MOST, &p) && p == 1);
+}
+
+static const struct t_case cases[] = {
+	{ "choices that can be counted by hand", test_known_values },
+	{ "many values", test_many },
+	{ NULL, NULL },
+};
+
+T_SUITE(ranks, cases)
