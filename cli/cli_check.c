@@ -208,6 +208,11 @@ static void check_slurm(struct cli_check *check)
 		  slurm->conf : slurm->conf_error);
 	cli_check_remedy(check, "see slurmctld.log, or journalctl -u "
 		   "slurmctld");
+	if (*slurm->conf && *slurm->conf_error) {
+		cli_check_add(check, CLI_WARNING, "slurm.conf", "%s",
+			      slurm->conf_error);
+		cli_check_remedy(check, "correct the line");
+	}
 }
 
 /* Search a list of directories for a file; path is set if it is found. */

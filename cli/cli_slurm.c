@@ -13,9 +13,9 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "cli.h"
 #include "cli_slurm.h"
 #include "np_clock.h"
-#include "np_slurm_file.h"
 
 /* ---- running programs ---- */
 
@@ -179,6 +179,19 @@ bool cli_version_parse(const char *text, uint32_t *out)
 #define TIMEOUT_SEC 5		/* for a program of Slurm to answer */
 #define MAX_CONFIG (256 * 1024) /* bytes of scontrol show config */
 
+/* ---- files ---- */
+
+int cli_slurm_file(const char *path, np_slurm_line_f *each, void *arg,
+		   struct np_err *err)
+{
+	int rc = np_slurm_file(path, NULL, each, arg, err);
+
+	if (rc != -EILSEQ)
+		return rc;
+	cli_warn_line(err->text, NULL);
+	return 0;
+}
+
 /* ---- settings ---- */
 
 /* Blanks around the names are accepted, as Slurm accepts them. */
@@ -293,6 +306,7 @@ static void take_printed(struct cli_slurm *s, const char *text)
 static int take_line(void *arg, const struct np_slurm_line *line,
 		     struct np_err *err)
 {
+	struct np_err wrong = NP_ERR_INIT;
 	struct cli_slurm *s = arg;
 	char *text = line->text;
 	struct np_slurm_pair p;
@@ -309,6 +323,13 @@ static int take_line(void *arg, const struct np_slurm_line *line,
 				continue;
 			snprintf(value, settings[i].len, "%s", p.value);
 		}
+	/* slurmctld does not start with it, which may be why it is down. */
+	if (!np_slurm_is_blank(text) && !*s->conf_error) {
+		np_errf(&wrong, 0, "%s:%u: %.64s: expected Key=Value, and "
+			"quotes around a value with blanks", line->path,
+			line->number, text + strspn(text, " \t"));
+		strcpy(s->conf_error, wrong.text);
+	}
 	return 0;
 }
 
@@ -340,6 +361,7 @@ void cli_slurm_read(struct cli_slurm *s)
 	const char *conf = getenv("SLURM_CONF");
 	char *text = malloc(MAX_CONFIG);
 	struct np_err err = NP_ERR_INIT;
+	int rc;
 
 	*s = (struct cli_slurm){ .responds = false };
 	snprintf(s->conf, sizeof(s->conf), "%s", conf && *conf ? conf :
@@ -348,10 +370,13 @@ void cli_slurm_read(struct cli_slurm *s)
 	if (text && !cli_spawn(argv, TIMEOUT_SEC, text, MAX_CONFIG)) {
 		s->responds = true;
 		take_printed(s, text);
-	} else if (np_slurm_file(s->conf, s->cluster, take_line, s, &err)) {
+	} else {
 		/* slurmctld may be down because of a plugin, hence the file. */
-		snprintf(s->conf_error, sizeof(s->conf_error), "%s", err.text);
-		s->conf[0] = '\0';
+		rc = np_slurm_file(s->conf, s->cluster, take_line, s, &err);
+		if (rc)
+			strcpy(s->conf_error, err.text);
+		if (rc && rc != -EILSEQ)
+			s->conf[0] = '\0';
 	}
 	free(text);
 	clean_up(s);

@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include "np_err.h"
+#include "np_slurm_file.h"
 
 struct cli_slurm {
 	bool responds; /* slurmctld answered, and the settings are from it */
@@ -23,11 +24,19 @@ struct cli_slurm {
 	char user[64];		    /* SlurmUser */
 	char cluster[128], controller[256];
 	char parameters[1024];	     /* SlurmctldParameters */
-	char conf_error[NP_ERR_LEN]; /* why slurm.conf cannot be read */
+	/* why slurm.conf cannot be read, or what is wrong with a line of it */
+	char conf_error[NP_ERR_LEN];
 	uint32_t running;   /* version of the running slurmctld; 0: unknown */
 	uint32_t installed; /* version of the programs here; 0: unknown */
 	char installed_of[64]; /* which program that is: "slurmctld" ... */
 };
+
+/*
+ * np_slurm_file() for a file of which no cluster is known. A line that ends at
+ * a NUL is only warned of.
+ */
+int cli_slurm_file(const char *path, np_slurm_line_f *each, void *arg,
+		   struct np_err *err);
 
 /*
  * Ask scontrol and slurmctld, each for at most 5 s, or read slurm.conf. What

@@ -860,7 +860,7 @@ static int read_topology(struct map *map, const char *path, struct np_err *err)
 	size_t len = strlen(path);
 	int rc = len > 5 && !strcmp(path + len - 5, ".yaml") ?
 			 read_yaml(map, path, err) :
-			 np_slurm_file(path, NULL, take_switch, map, err);
+			 cli_slurm_file(path, take_switch, map, err);
 
 	if (!rc)
 		rc = check_children(map, path, err);

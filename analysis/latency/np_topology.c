@@ -321,6 +321,7 @@ struct switches {
 		struct np_err first; /* message about the first */
 		uint32_t n;
 	} leaves, parents;
+	struct np_err nul; /* message about a line with a NUL */
 };
 
 /* One line, and the switch that it defines. */
@@ -561,8 +562,15 @@ static int read_file(struct switches *s, const char *path,
 	struct np_err what = NP_ERR_INIT;
 	int rc = np_slurm_file(path, NULL, read_line, s, err);
 
+	if (rc == -EILSEQ) {
+		s->nul = *err;
+		rc = 0;
+	}
 	if (!rc)
 		rc = check_tree(s, path, err);
+	/* The NUL is the likely reason, as it hides a part of the file. */
+	if (rc && *s->nul.text)
+		*err = s->nul;
 	if (rc)
 		return rc;
 	rc = np_topology_tree(s->parent, (uint32_t)s->names.n, s->leaf,
@@ -583,6 +591,8 @@ int np_topology_conf_read(const char *path,
 	s->nodes = &out->nodes;
 	rc = read_file(s, path, out, err);
 	if (!rc) {
+		if (*s->nul.text)
+			warn(s->nul.text, arg);
 		warn_ambiguity(&s->leaves, warn, arg);
 		warn_ambiguity(&s->parents, warn, arg);
 	} else {

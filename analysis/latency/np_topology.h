@@ -92,11 +92,11 @@ struct np_topology_conf {
 /*
  * A node on several switches counts for the first of them, and so does a switch
  * below several others; warn() receives one line for each of the two kinds,
- * which names the first case. A file that slurmctld would not start with is
- * rejected, except for a switch that has neither nodes nor switches, which
- * releases after 22.05 accept. path: untrusted input, see np_slurm_file.h. Free
- * *out with np_topology_conf_free(). Returns 0, -EINVAL with file and line,
- * -E2BIG, -ENOMEM or -errno.
+ * which names the first case, and one if a NUL ends a line early. A file that
+ * slurmctld would not start with is rejected, except for a switch that has
+ * neither nodes nor switches, which releases after 22.05 accept. path: untrusted
+ * input, see np_slurm_file.h. Free *out with np_topology_conf_free(). Returns 0,
+ * -EINVAL with file and line, -E2BIG, -ENOMEM or -errno.
  */
 int np_topology_conf_read(const char *path,
 			  void (*warn)(const char *line, void *arg), void *arg,

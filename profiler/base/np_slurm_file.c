@@ -24,6 +24,7 @@ struct reader {
 	const char *top;     /* the file given by the caller */
 	const char *cluster; /* NULL: not known */
 	size_t bytes, files; /* still allowed to be read */
+	struct np_err nul;   /* about the first line that has a NUL */
 };
 
 /* ---- lines ---- */
@@ -68,27 +69,50 @@ static void strip_escapes(char *line)
 	*to = '\0';
 }
 
+/* The text that has not been read yet, from at to end, where a NUL is. */
+struct rest {
+	char *at, *end;
+};
+
 /*
- * Take the next line off *text, joined in place from the *n lines of the file
- * that it occupies. NULL: there is none.
+ * Take one line of the file. *cut: it has a NUL, where Slurm takes it to end;
+ * what follows is skipped up to the end of the line.
  */
-static char *next_line(char **text, unsigned *n)
+static char *take_line(struct rest *rest, bool *cut)
 {
-	char *line = *text, *to = line;
+	char *line = rest->at;
+	char *stop = memchr(line, '\n', (size_t)(rest->end - line));
+
+	if (!stop)
+		stop = rest->end;
+	*stop = '\0';
+	*cut = strlen(line) < (size_t)(stop - line);
+	rest->at = stop < rest->end ? stop + 1 : stop;
+	return line;
+}
+
+/*
+ * Take the next line off the rest, joined in place from the *n lines of the
+ * file that it occupies. *nul: the number among them of the first that has a
+ * NUL, or 0. NULL: there is none.
+ */
+static char *next_line(struct rest *rest, unsigned *n, unsigned *nul)
+{
+	char *line = rest->at, *to = line;
 	bool more = true;
 
-	*n = 0;
-	while (more && **text) {
-		char *from = *text;
-		size_t len = strcspn(from, "\n");
+	*n = *nul = 0;
+	while (more && rest->at < rest->end) {
+		bool cut;
+		char *from = take_line(rest, &cut);
+		size_t len = comment_start(from);
 
-		*text = from + len + (from[len] == '\n');
-		from[len] = '\0';
-		len = comment_start(from);
 		memmove(to, from, len);
 		more = continues(to, &len);
 		to += len;
 		++*n;
+		if (cut && !*nul)
+			*nul = *n;
 	}
 	if (!*n)
 		return NULL;
@@ -192,8 +216,8 @@ static int include_file(struct reader *r, const struct np_slurm_line *line,
 		return np_errf(err, -EINVAL, "%s:%u: Include: files include "
 			       "each other, or are more than %d deep",
 			       line->path, line->number, MAX_DEPTH);
-	/* For slurmctld, a directory is an empty file. */
-	if (!stat(path, &st) && S_ISDIR(st.st_mode))
+	/* For slurmctld, a directory or device is an empty file. */
+	if (!stat(path, &st) && !S_ISREG(st.st_mode))
 		return 0;
 	rc = read_file(r, path, depth + 1, &what);
 	if (rc && access(path, R_OK))
@@ -202,17 +226,21 @@ static int include_file(struct reader *r, const struct np_slurm_line *line,
 	return rc ? np_errf(err, rc, "%s", what.text) : 0;
 }
 
-static int each_line(struct reader *r, const char *path, char *text,
+static int each_line(struct reader *r, const char *path, struct rest rest,
 		     int depth, struct np_err *err)
 {
 	struct np_slurm_line line = { .path = path, .number = 1 };
 	int rc = 0;
 
-	for (unsigned n; !rc && (line.text = next_line(&text, &n));
+	for (unsigned n, nul; !rc && (line.text = next_line(&rest, &n, &nul));
 	     line.number += n) {
 		size_t len;
 		const char *word = included(line.text, &len);
 
+		if (nul && !*r->nul.text)
+			np_errf(&r->nul, 0, "%s:%u: a NUL character: like "
+				"Slurm, this skips the rest of the line", path,
+				line.number + nul - 1);
 		if (word)
 			rc = include_file(r, &line, word, len, depth, err);
 		else if (!np_slurm_is_blank(line.text))
@@ -231,11 +259,14 @@ static int read_file(struct reader *r, const char *path, int depth,
 	if (!r->files--)
 		return np_errf(err, -EINVAL, "%s: includes more than %d files",
 			       r->top, MAX_FILES - 1);
-	rc = np_read_file(path, r->bytes, &text, &len, err);
+	rc = np_read_bytes(path, r->bytes, &text, &len, err);
 	if (rc)
 		return rc;
 	r->bytes -= len;
-	rc = each_line(r, path, text, depth, err);
+	rc = np_kind_check(text, len, NP_KIND_TEXT, path, err);
+	if (!rc)
+		rc = each_line(r, path, (struct rest){ text, text + len },
+			       depth, err);
 	free(text);
 	return rc;
 }
@@ -247,8 +278,10 @@ int np_slurm_file(const char *path, const char *cluster, np_slurm_line_f *each,
 		.each = each, .arg = arg, .top = path, .cluster = cluster,
 		.bytes = MAX_BYTES, .files = MAX_FILES,
 	};
+	int rc = read_file(&r, path, 0, err);
 
-	return read_file(&r, path, 0, err);
+	return rc || !*r.nul.text ? rc :
+	       np_errf(err, -EILSEQ, "%s", r.nul.text);
 }
 
 /* ---- pairs ---- */

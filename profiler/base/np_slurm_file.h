@@ -39,9 +39,10 @@ typedef int np_slurm_line_f(void *arg, const struct np_slurm_line *line,
  * in lower case. It is read when it is needed, so that each() may set it; NULL:
  * not known.
  *
- * path and all that it includes have at most 16 MiB in 256 files. Returns 0,
- * what each() returned, -EINVAL with file and line, -EFBIG, -ENOMEM, or an
- * error of opening and reading.
+ * path and all that it includes have at most 16 MiB in 256 files. A line ends
+ * at a NUL, as for Slurm. Returns 0, -EILSEQ with err if all was read but a
+ * line has a NUL, what each() returned, -EINVAL with file and line, -EFBIG,
+ * -ENOMEM, or an error of opening and reading.
  */
 int np_slurm_file(const char *path, const char *cluster, np_slurm_line_f *each,
 		  void *arg, struct np_err *err);

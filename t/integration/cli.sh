@@ -1160,6 +1160,11 @@ test_bad_input_of_a_replay_is_reported() {
 	row 'state.json:1: expected the columns of sacct .*, got JSON' simulated \
 		--sacct="$S/store/placement/state.json"
 	row 'pairs:1: "fft fft 56": expected' simulated --swf=pairs
+	printf 'SwitchName=s0 Nodes=n[0-15]\0,x\n' >"$S/nul.conf"
+	run netprof simulate --swf="$ROOT/t/data/queue/small.swf" \
+		--pairs="$ROOT/t/data/queue/pairs" --topology="$S/nul.conf"
+	equal "exit status of a line with a NUL" "$RC" 0
+	contains "a line with a NUL" "$ERR" 'nul.conf:1: a NUL character: like Slurm, this skips'
 	misuse() { # PATTERN OPTION
 		run simulated --swf=small.swf --pairs=pairs "$2"
 		equal "exit status of $2" "$RC" 2

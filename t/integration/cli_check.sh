@@ -360,6 +360,15 @@ test_check_reads_slurm_conf_as_slurm_does() {
 	run netprof check -P
 	contains "a byte-order mark" "$OUT" \
 		"^warning\|Slurm\|.*slurm.conf cannot be read: $S/slurm/slurm.conf:1: begins with a byte-order mark"
+	printf 'JobSubmitPlugins=netprof\0x\nPluginDir=%s\nSlurmUser=%s\n' \
+		"$S/plugins" "$ME" >"$S/slurm/slurm.conf"
+	run netprof check -P
+	contains "what precedes a NUL" "$OUT" '^ok\|slurm.conf\|JobSubmitPlugins=netprof\|'
+	contains "a NUL" "$OUT" "^warning\|slurm.conf\|$S/slurm/slurm.conf:1: a NUL character: .*\|correct the line"
+	printf '%s\n' "SlurmUser=$ME" 'JobSubmitPlugins=lua, netprof' >"$S/slurm/slurm.conf"
+	run netprof check -P
+	contains "a list with blanks" "$OUT" \
+		"^warning\|slurm.conf\|$S/slurm/slurm.conf:2: netprof: expected Key=Value, and quotes"
 }
 
 test_check_reads_plugstack_conf_as_slurm_does() {

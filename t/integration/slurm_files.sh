@@ -118,7 +118,7 @@ switches() {
 hops() { # FILE: what netprof makes of it, without its name
 	netprof tolerance -P --topology="$1" "$O/star.goal" 2>"$O/err" |
 		grep '|base|' || :
-	sed "/the first is used/d; s|$1|FILE|g" "$O/err"
+	sed "/the first is used/d; /: a NUL character: like Slurm/d; s|$1|FILE|g" "$O/err"
 }
 
 # TEXT with the escapes of printf
@@ -182,8 +182,12 @@ test_topology_conf_is_what_slurmctld_takes_it_for() {
 	in_copy topology "blanks in brackets" "SwitchName=s0 Nodes=\"n[0-1, 2-3]\"\nSwitchName=s1 Nodes=\"n[ 4-7]\"\n${top}"
 	in_copy topology "blanks in brackets of switches" "${two}SwitchName=top Switches=\"s[0-\t1]\"\n"
 	in_copy topology "open ranges" "SwitchName=s0 Nodes=n[0-,1-3]\nSwitchName=s1 Nodes=n[4-7]\n$top"
+	in_copy topology "a NUL in a list" "SwitchName=s0 Nodes=n[0-3]\0,n7\nSwitchName=s1 Nodes=n[4-7]\n$top"
+	in_copy topology "a NUL behind a backslash" "SwitchName=s0 \\\\\0\n Nodes=n[0-3]\nSwitchName=s1 Nodes=n[4-7]\n$top"
+	in_copy topology "a line that begins with a NUL" "$two\0SwitchName=s0 Nodes=n7\n$top"
+	in_copy topology "an included device" "$two${top}Include /dev/null\n"
 	in_copy topology "an empty name" "SwitchName=\"\" Nodes=n[0-3]\nSwitchName=s1 Nodes=n[4-7]\n"
-	cases_said 32 taken
+	cases_said 36 taken
 
 	in_copy topology "a key that is misspelt" "SwitchName=s0 Node=n[0-3]\nSwitchName=s1 Nodes=n[4-7]\n$top"
 	in_copy topology "a switch that no line has" "${two}SwitchName=top Switches=s[0-2]\n"
@@ -235,7 +239,8 @@ test_slurm_conf_is_what_slurmctld_takes_it_for() {
 	in_copy cluster_name "an included file" 'include inc/name.conf\n'
 	in_copy cluster_name "a file by the cluster's name" 'ClusterName=oracle\nInclude %%c.conf\n'
 	in_copy cluster_name "the later of two values" 'ClusterName=oracle\nClusterName=other\n'
-	cases_said 8 agreed
+	in_copy cluster_name "a NUL behind the name" 'ClusterName=oracle\0x\n'
+	cases_said 9 agreed
 }
 
 plugstack() { # NAME TEXT

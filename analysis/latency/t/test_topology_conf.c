@@ -14,19 +14,25 @@ static void warn(const char *line, void *arg)
 	strcat(warned, "\n");
 }
 
-static int conf(const char *text, struct np_topology_conf *out,
-		struct np_err *err)
+static int conf_bytes(const char *bytes, size_t len,
+		      struct np_topology_conf *out, struct np_err *err)
 {
 	char path[512];
 	FILE *f;
 
 	snprintf(path, sizeof(path), "%s/topology.conf", t_tmpdir());
 	f = fopen(path, "w");
-	T_CHECK(f && fputs(text, f) >= 0);
+	T_CHECK(f && fwrite(bytes, 1, len, f) == len);
 	if (f)
 		fclose(f);
 	warned[0] = '\0';
 	return np_topology_conf_read(path, warn, NULL, out, err);
+}
+
+static int conf(const char *text, struct np_topology_conf *out,
+		struct np_err *err)
+{
+	return conf_bytes(text, strlen(text), out, err);
 }
 
 /* hops: from n0 to n0, n1 and so on; "-" if there is no path. */
@@ -206,10 +212,30 @@ static void test_many_names(void)
 	T_CHECK(!!strstr(err.text, ":17: more than 65536 switches or nodes"));
 }
 
+/* A NUL hides the rest of its line, which is said; or the file is rejected. */
+static void test_nul(void)
+{
+	static const char text[] = "SwitchName=s0 Nodes=n0\0,n1\n"
+				   "SwitchName=s1 Nodes=n2\n";
+	static const char hidden[] = "SwitchName=s0 Nodes=n0\n\0SwitchName=s1 "
+				     "Nodes=n1\nSwitchName=t Switches=s0,s1\n";
+	struct np_err err = NP_ERR_INIT;
+	struct np_topology_conf c;
+
+	T_CHECK(!conf_bytes(text, sizeof(text) - 1, &c, &err));
+	T_CHECK(np_topology_nodes(c.topology) == 2);
+	T_CHECK(!!strstr(warned, "topology.conf:1: a NUL character: like "
+				 "Slurm, this skips the rest of the line\n"));
+	np_topology_conf_free(&c);
+	T_CHECK(conf_bytes(hidden, sizeof(hidden) - 1, &c, &err) == -EINVAL);
+	T_CHECK(!!strstr(err.text, "topology.conf:2: a NUL character"));
+}
+
 static const struct t_case cases[] = {
 	{ "the trees of a cluster", test_good },
 	{ "what slurmctld rejects is rejected with file and line", test_bad },
 	{ "lists of very many names are rejected", test_many_names },
+	{ "a NUL ends a line, as for slurmctld", test_nul },
 	{ NULL, NULL },
 };
 

@@ -105,6 +105,10 @@ static const struct {
 	  "a=1|one=1|b=2|", 3 },
 	{ "an included directory is empty", "a=1\nInclude /\nb=2\n",
 	  "a=1|b=2|", 3 },
+	{ "an included device is empty", "a=1\nInclude /dev/zero\nb=2\n",
+	  "a=1|b=2|", 3 },
+	{ "an included FIFO is empty", "a=1\nInclude fifo.inc\nb=2\n",
+	  "a=1|b=2|", 3 },
 	{ "letters of Include", "iNCLUDE   one  # more\n", "one=1|", 1 },
 	{ "a key that begins so", "IncludeMe=1\n", "IncludeMe=1|", 1 },
 	{ "an include that is not at the beginning", " include one\n",
@@ -120,7 +124,7 @@ static void test_lines(void)
 {
 	t_sh(t_tmpdir(), "mkdir sub; echo one=1 >one; echo hpc=1 >hpc.inc; "
 	     "echo Include beside >sub/deep; echo deep=1 >sub/beside; "
-	     "echo Include one >sub/up");
+	     "echo Include one >sub/up; mkfifo fifo.inc");
 	for (size_t i = 0; i < NP_ARRAY_SIZE(lines); i++) {
 		struct np_err err = NP_ERR_INIT;
 		unsigned number;
@@ -134,20 +138,18 @@ static void test_lines(void)
 
 static const struct {
 	const char *name, *text;
-	size_t len; /* 0: that of the text */
 	const char *says;
 } bad[] = {
-	{ "a byte-order mark", "\xef\xbb\xbf" "a=1\n", 0,
+	{ "a byte-order mark", "\xef\xbb\xbf" "a=1\n",
 	  "conf:1: begins with a byte-order mark" },
-	{ "a NUL character", "a=1\0b=2\n", 8, "conf:1: a NUL character, expected text" },
-	{ "an included file that is missing", "\nInclude missing\n", 0,
+	{ "an included file that is missing", "\nInclude missing\n",
 	  "conf:2: Include: " },
-	{ "no name", "Include \n", 0, "conf:1: Include \"\": expected" },
-	{ "more than a name", "Include one two\n", 0,
+	{ "no name", "Include \n", "conf:1: Include \"\": expected" },
+	{ "more than a name", "Include one two\n",
 	  "conf:1: unexpected \"two\" after the name" },
-	{ "a cluster without a name", "Include %c.inc\n", 0,
+	{ "a cluster without a name", "Include %c.inc\n",
 	  "conf:1: Include \"%c.inc\": the cluster's name is not known" },
-	{ "a file that includes itself", "Include conf\n", 0,
+	{ "a file that includes itself", "Include conf\n",
 	  "files include each other" },
 };
 
@@ -157,10 +159,49 @@ static void test_bad(void)
 		struct np_err err = NP_ERR_INIT;
 		unsigned number;
 
-		write_file("conf", bad[i].text, bad[i].len ? bad[i].len :
-			   strlen(bad[i].text));
+		write_file("conf", bad[i].text, strlen(bad[i].text));
 		T_ROW(bad[i].name, read_file("conf", &number, &err) < 0);
 		T_ROW(bad[i].name, !!strstr(err.text, bad[i].says));
+	}
+}
+
+#define BYTES(text) text, sizeof(text) - 1
+
+static const struct {
+	const char *name, *text;
+	size_t len;
+	const char *want, *says;
+} nuls[] = {
+	{ "behind a value", BYTES("a=1\0b=2\nc=3\n"), "a=1|c=3|", "conf:1: " },
+	{ "before a key", BYTES("a=1\n\0b=2\nc=3"), "a=1|c=3|", "conf:2: " },
+	{ "in a comment", BYTES("a=1\n\n# x\0y\nb=2\n"), "a=1|b=2|",
+	  "conf:3: " },
+	{ "in a line that continues another", BYTES("a=1 \\\nb=2\0c=3 \\\nd=4\n"),
+	  "a=1 b=2|d=4|", "conf:2: " },
+	{ "behind a backslash, which continues the line",
+	  BYTES("a=1 \\\0x\nb=2\n"), "a=1 b=2|", "conf:1: " },
+	{ "the last byte", BYTES("a=1\n\0"), "a=1|", "conf:2: " },
+	{ "nothing else, as after a crash", BYTES("\0\0\0\0"), "", "conf:1: " },
+	{ "in two lines, of which the first is named",
+	  BYTES("a=1\nb=2\0\nc=3\0\n"), "a=1|b=2|c=3|", "conf:2: " },
+	{ "in an included file", BYTES("a=1\nInclude nul\nb=2\n"),
+	  "a=1|n=1|b=2|", "nul:2: " },
+};
+
+/* fgets() reads the whole line; all else that Slurm does stops at the NUL. */
+static void test_nul(void)
+{
+	write_file("nul", BYTES("n=1\n\0n=2\n"));
+	for (size_t i = 0; i < NP_ARRAY_SIZE(nuls); i++) {
+		struct np_err err = NP_ERR_INIT;
+		unsigned number;
+
+		write_file("conf", nuls[i].text, nuls[i].len);
+		T_ROW(nuls[i].name, read_file("conf", &number, &err) == -EILSEQ);
+		T_ROW(nuls[i].name, !strcmp(got, nuls[i].want));
+		T_ROW(nuls[i].name, !!strstr(err.text, nuls[i].says));
+		T_ROW(nuls[i].name, !!strstr(err.text, "a NUL character: like "
+						       "Slurm, this skips"));
 	}
 }
 
@@ -251,6 +292,7 @@ static void test_settings(void)
 static const struct t_case cases[] = {
 	{ "lines are read as Slurm reads them", test_lines },
 	{ "what cannot be read is named by file and line", test_bad },
+	{ "a line ends at a NUL, as for Slurm", test_nul },
 	{ "files that include each other come to an end", test_many },
 	{ "records that scontrol prints", test_printed },
 	{ "settings that scontrol prints", test_settings },
