@@ -152,14 +152,27 @@ static int take_key(const struct np_slurm_line *line,
 
 /*
  * No node has a quote or semicolon in its name: they are misplaced, and would
- * hide the nodes behind.
+ * hide the nodes behind. After the last bracket of a name, which may have
+ * several, slurmctld accepts nothing.
  */
 static int check_list(const struct np_slurm_line *line, const char *list,
 		      struct np_err *err)
 {
-	return list && strpbrk(list, "\"';") ?
-	       word_error(line, list, ": expected a list such as n[0-3],n7",
-			  err) : 0;
+	char word[64];
+
+	if (list && strpbrk(list, "\"';"))
+		return word_error(line, list, ": expected a list such as "
+				  "n[0-3],n7", err);
+	for (size_t len; list && (len = np_hostlist_word(&list)); list += len) {
+		if (!memchr(list, '[', len) || list[len - 1] == ']')
+			continue;
+		snprintf(word, sizeof(word), "%.*s", (int)len, list);
+		return word_error(line, word, strchr(word, ']') ?
+				  ": expected nothing behind the last bracket, "
+				  "as in n[0-3]" :
+				  ": expected a list such as n[0-3],n7", err);
+	}
+	return 0;
 }
 
 /* Take the name, which is the first key. */

@@ -212,7 +212,10 @@ test_topology_conf_is_what_slurmctld_takes_it_for() {
 	in_copy topology "a blank behind a number" "SwitchName=s0 Nodes=\"n[0-1 ,2-3]\"\nSwitchName=s1 Nodes=n[4-7]\n$top"
 	in_copy topology "a range below 0" "SwitchName=s0 Nodes=n[0--3]\nSwitchName=s1 Nodes=n[4-7]\n$top"
 	in_copy topology "a blank of another alphabet" "SwitchName=s0\302\240Nodes=n[0-3]\nSwitchName=s1 Nodes=n[4-7]\n$top"
-	cases_said 23 refused
+	in_copy topology "words behind brackets" "SwitchName=s0 Nodes=n[0-3]-ib\nSwitchName=s1 Nodes=n[4-7]\n$top"
+	in_copy topology "switches with words behind brackets" "SwitchName=s0.ib Nodes=n[0-3]\nSwitchName=s1.ib Nodes=n[4-7]\nSwitchName=top Switches=s[0-1].ib\n"
+	in_copy topology "a key that a NUL cuts" "SwitchName=s0 Nodes=n[0-3] Link\0Speed=1\nSwitchName=s1 Nodes=n[4-7]\n$top"
+	cases_said 26 refused
 }
 
 cluster_name() { # NAME TEXT

@@ -55,7 +55,7 @@ static const struct {
 	{ "the later of two values", "SwitchName=s0 Nodes=n0 Nodes=n[0-1]\n",
 	  "01", "" },
 	{ "names with dots", "SwitchName=rack0.ib Nodes=n[0-1]\n"
-	  "SwitchName=rack1.ib Nodes=n2\nSwitchName=t Switches=rack[0-1].ib\n",
+	  "SwitchName=rack1.ib Nodes=n2\nSwitchName=t Switches=rack0.ib,rack1.ib\n",
 	  "013", "" },
 	{ "speeds as Slurm takes them", "SwitchName=s0 Nodes=n0 LinkSpeed=10K\n"
 	  "SwitchName=s1 Nodes=n1 LinkSpeed=4294967295\n"
@@ -147,6 +147,10 @@ static const struct {
 	  ":1: \"n[0-3]\"LinkSpeed=1: expected a list" },
 	{ "all nodes", "SwitchName=s Nodes=ALL\n", ":1: ALL: expected the "
 	  "names of nodes" },
+	{ "words after brackets", "SwitchName=s Nodes=\"x[0-1], n[0-1]-ib\"\n",
+	  ":1: n[0-1]-ib: expected nothing behind the last bracket" },
+	{ "switches with words after brackets", "SwitchName=a.ib Nodes=n0\n"
+	  "SwitchName=t Switches=[a].ib\n", ":2: [a].ib: expected nothing" },
 	{ "a semicolon", "SwitchName=s Nodes=n0;n1\n", ":1: n0;n1: "
 	  "expected a list" },
 	{ "a comment within quotes", "SwitchName=\"s#0\" Nodes=n0\n", ":1: \"s: "
