@@ -181,7 +181,10 @@ static int read_accounting(struct np_acct *h, const char *path,
 
 	if (rc)
 		return rc;
-	rc = np_acct_read(h, text, path, "|", err);
+	/* The file of a sacct that failed; without jobs it prints a head. */
+	rc = len ? np_acct_read(h, text, path, "|", err) :
+	     np_errf(err, -EINVAL, "%s:1: the file ends, expected the columns "
+		     "of sacct --parsable2 or JSON", path);
 	free(text);
 	return rc;
 }

@@ -1520,7 +1520,9 @@ static int read_rules(struct sim *sim, struct rules *rules)
 	int rc = -1;
 
 	if (np_read_file(sim->opt->rules, MAX_RULES_FILE, &rules->text, &len,
-			 &err))
+			 &err) ||
+	    np_kind_check(rules->text, len, NP_KIND_WORDS, sim->opt->rules,
+			  &err))
 		return cli_fail("%s", err.text);
 	/* strsep(), unlike strtok_r(), also counts empty lines. */
 	save = rules->text;

@@ -803,9 +803,13 @@ static int read_slurm(const struct options *opt, struct np_topo *topo,
 	}
 	if (!rc)
 		rc = np_topo_parse(text, topo, err);
+	if (!rc && opt->slurm)
+		rc = np_topo_check(topo, opt->slurm, err);
 	if (!rc && opt->slurm && !topo->n)
 		rc = np_errf(err, -EINVAL, "%s: no leaf switch: expected what "
 			     "scontrol show topology prints", opt->slurm);
+	if (rc)
+		np_topo_free(topo);
 	free(text);
 	return rc;
 }

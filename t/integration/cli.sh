@@ -850,6 +850,9 @@ test_failures_are_one_line_with_status_one() {
 	echo 'SwitchName=s0 Nodes=n[0-2]' >"$S/topology.conf"
 	row 'topology.conf: no leaf switch: expected what scontrol show topology prints' \
 		netprof topology --latencies="$S/latencies" --slurm="$S/topology.conf"
+	printf 'SwitchName=s%s Level=0 Nodes=n%s\n' 0 '[0-' 1 2 >"$S/cut"
+	row 'cut: leaf switch s0: "n\[0-": expected a list of nodes' \
+		netprof topology --latencies="$S/latencies" --slurm="$S/cut"
 	row "$ROOT/t: no trace" netprof tolerance "$ROOT/t"
 	row 'SLURM_JOB_NODELIST is not set' env SLURM_JOB_ID=7 netprof calibrate
 	row 'SLURM_JOB_ID=7x: expected a number' env SLURM_JOB_ID=7x \
@@ -1152,6 +1155,9 @@ test_bad_input_of_a_replay_is_reported() {
 	printf '# a comment\nfft user=a\nhalo host=b\n' >"$S/rules"
 	row 'rules:3: "host": expected user=, account=' simulated \
 		--swf=small.swf --pairs=pairs --rules="$S/rules"
+	printf '<html>404</html>\n' >"$S/html"
+	row 'html:1: expected lines of words, got XML or HTML' simulated \
+		--swf=small.swf --pairs=pairs --rules="$S/html"
 	row '/nowhere: No such file' simulated --swf=/nowhere
 	mkfifo "$S/fifo"
 	row 'fifo: a FIFO without a writer' simulated --swf="$S/fifo"

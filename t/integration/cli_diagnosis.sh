@@ -786,7 +786,8 @@ test_bad_input_is_reported_in_one_line() {
 	printf 'JobID|User\n1|a\n' >"$S/few"
 	printf '<html>' >"$S/html"
 	sed 's/1764000000/yesterday/' "$H/accounting.txt" >"$S/date"
-	for bad in few html date none; do
+	: >"$S/empty"
+	for bad in few html date empty none; do
 		run netprof explain --accounting="$S/$bad" 101
 		equal "$bad" "$RC" 1
 		equal "$bad: lines" "$(wc -l <<<"$ERR")" 1
