@@ -254,8 +254,8 @@ int cli_since_parse(char *text, void *sec, struct np_err *err)
 		v = 0;
 	}
 	if (v < 60 || v > 3660 * 86400.0)
-		return np_errf(err, -EINVAL, "expected an age from 1m to "
-			       "3660d, such as 7d or 36h");
+		return np_errf(err, -EINVAL, "--since=%.40s: expected an age "
+			       "from 1m to 3660d, such as 7d or 36h", text);
 	*(double *)sec = v;
 	return 0;
 }
@@ -581,17 +581,17 @@ int cli_accounting_load(struct np_acct *h, const struct cli_diagnosis_opt *opt,
 	int rc;
 
 	*h = (struct np_acct){ .now = now };
+	if (!opt->accounting && opt->since_sec > CLI_BLAME_MOST)
+		return np_errf(err, -ERANGE, "the jobs of %.0f days are too "
+			       "many to ask slurmdbd for at once: --since is "
+			       "at most %.0fd", opt->since_sec / 86400,
+			       CLI_BLAME_MOST / 86400);
 	if (jobs_are_private(opt->accounting, &why))
 		return np_errf(err, -EACCES, "this lists the jobs of all "
 			       "users, %s%s: it needs root, SlurmUser or an "
 			       "operator of Slurm", why.text[0] ? "which may "
 			       "be private (PrivateData): " : "which are "
 			       "private (PrivateData)", why.text);
-	if (!opt->accounting && opt->since_sec > CLI_BLAME_MOST)
-		return np_errf(err, -EINVAL, "the jobs of %.0f days are too "
-			       "many to ask slurmdbd for at once: --since is "
-			       "at most %.0fd", opt->since_sec / 86400,
-			       CLI_BLAME_MOST / 86400);
 	rc = take_topology(h, opt, &t, err);
 	np_topo_free(&t);
 	date_argument("--starttime=", now - opt->since_sec, from,

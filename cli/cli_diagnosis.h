@@ -136,7 +136,8 @@ void cli_diagnosis_free(struct cli_diagnosis *p);
 
 /*
  * For netprof blame: load all jobs of the last since_sec seconds. Returns 0 or
- * -errno with err; the caller calls np_acct_free() in any case.
+ * -errno with err, -ERANGE if they are too many; the caller calls
+ * np_acct_free() in any case.
  */
 int cli_accounting_load(struct np_acct *h, const struct cli_diagnosis_opt *opt,
 			double now, struct np_err *err);

@@ -20,6 +20,7 @@
 #include "cli_profile.h"
 #include "np_text.h"
 #include "np_option.h"
+#include "np_picture.h"
 
 enum { HELP, JSON, PARSABLE, CSV, USER, MODEL, SCOPE, PUBLISHED, ALL, AS,
        OUTPUT, PLOT, NOHEADER, FORMAT, SORT, N_SHARED };
@@ -200,6 +201,17 @@ static int take_shared(const struct cli_cmd *cmd, int row,
 	}
 }
 
+/* The name of a picture says its format. */
+int cli_check_picture(const struct cli_cmd *cmd, const char *option,
+		      const char *path)
+{
+	struct np_err err = NP_ERR_INIT;
+	enum np_picture_kind kind;
+
+	return np_picture_kind(path, &kind, &err) ?
+	       cli_usage(cmd, "--%s=%s", option, err.text) : -1;
+}
+
 /* Check the number of arguments, and options that exclude each other. */
 static int check_arguments(const struct cli_cmd *cmd,
 			   const struct cli_options *o)
@@ -219,7 +231,7 @@ static int check_arguments(const struct cli_cmd *cmd,
 	if (o->published && o->user_given)
 		return cli_usage(cmd, "expected only one of --user and "
 				 "--published");
-	return -1;
+	return o->plot ? cli_check_picture(cmd, "plot", o->plot) : -1;
 }
 
 /* Options that select rows imply --parsable or --csv. */

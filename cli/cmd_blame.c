@@ -6,6 +6,7 @@
  * lost while other applications shared their leaf switches. This file loads the
  * accounting, as netprof explain does, and prints the result.
  */
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -376,7 +377,8 @@ static int run_blame(const struct cli_cmd *self, int argc, char **argv)
 	rc = cli_accounting_load(&h, &opt.diagnosis, cli_now(), &err);
 	if (rc) {
 		np_acct_free(&h);
-		return cli_fail("%s", err.text);
+		return rc == -ERANGE ? cli_usage(self, "%s", err.text) :
+				       cli_fail("%s", err.text);
 	}
 	rc = np_job_cost_make(&h, &t);
 	if (rc) {

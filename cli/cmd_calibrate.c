@@ -829,12 +829,8 @@ static int calibrate_app(const struct calibrate_opt *opt)
 	static struct app_plan plan;
 	struct np_err err = NP_ERR_INIT;
 	struct cli_store store;
-	int rc;
+	int rc = cli_store_open(&store);
 
-	if (strcmp(basename(opt->argv[0]), "sbatch"))
-		return cli_fail("%.64s: expected sbatch and its arguments",
-				opt->argv[0]);
-	rc = cli_store_open(&store);
 	if (rc >= 0)
 		return rc;
 	if (load_runs(&plan, &store, opt->app, &err)) {
@@ -936,6 +932,9 @@ static int parse(const struct cli_cmd *self, int argc, char **argv,
 				 "--app=%.64s needs the sbatch command, "
 				 "after --",
 				 opt->app);
+	if (opt->app && strcmp(basename(opt->argv[0]), "sbatch"))
+		return cli_usage(self, "%.64s: expected sbatch and its "
+				 "arguments", opt->argv[0]);
 	return -1;
 }
 

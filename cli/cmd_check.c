@@ -22,6 +22,7 @@
 #include "cli_state.h"
 #include "np_array.h"
 #include "np_clock.h"
+#include "np_option.h"
 
 /* ---- --fabric: measure a network for the project ---- */
 
@@ -585,7 +586,12 @@ static int run_make_users(const struct cli_cmd *self, int argc, char **argv)
 /* --fabric=FILE [--seconds=SEC] */
 static int run_fabric(const struct cli_cmd *self, int argc, char **argv)
 {
+	static const struct np_option seconds = {
+		"seconds", NP_OPTION_SECONDS, 0, 1, 3600
+	};
 	const char *path = argv[1] + strlen("--fabric=");
+	const size_t n = strlen("--seconds=");
+	struct np_err err = NP_ERR_INIT;
 	double sec = 30;
 
 	if (!*path)
@@ -593,10 +599,11 @@ static int run_fabric(const struct cli_cmd *self, int argc, char **argv)
 	if (argc > 3)
 		return cli_usage(self, "unexpected argument \"%.64s\"",
 				 argv[3]);
-	if (argc == 3 && (sscanf(argv[2], "--seconds=%lf", &sec) != 1 ||
-			  !(sec >= 1 && sec <= 3600)))
-		return cli_usage(self, "%.64s: expected --seconds=SEC, from 1 "
-				 "to 3600", argv[2]);
+	if (argc == 3 && strncmp(argv[2], "--seconds=", n))
+		return cli_usage(self, "%.64s: expected --seconds=SEC",
+				 argv[2]);
+	if (argc == 3 && np_option_set(&seconds, argv[2] + n, &sec, &err))
+		return cli_usage(self, "%s", err.text);
 	return measure_fabric(path, sec);
 }
 

@@ -225,7 +225,10 @@ static int run_plot(const struct cli_cmd *self, int argc, char **argv)
 	if (!parts)
 		return cli_usage(self, "--only=%.64s: expected latency, curve "
 				 "or time", opt.only);
-	rc = cli_store_open(&store);
+	rc = options.output ?
+	     cli_check_picture(self, "output", options.output) : -1;
+	if (rc < 0)
+		rc = cli_store_open(&store);
 	if (rc >= 0)
 		return rc;
 	rc = cli_profile_find(&store, &options, options.app, &profile);

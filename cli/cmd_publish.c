@@ -73,7 +73,9 @@ static int run_publish(const struct cli_cmd *self, int argc, char **argv)
 	rc = cli_options_parse(self, argc, argv, NULL, &o);
 	if (rc < 0)
 		rc = split(self, o.app, o.uid, &uid, &app);
-	if (rc < 0 && np_app_check(o.as ? o.as : app, &err))
+	if (rc < 0 && o.as && np_app_check(o.as, &err))
+		rc = cli_usage(self, "--as: %s", err.text);
+	if (rc < 0 && np_app_check(app, &err))
 		rc = cli_fail("%s", err.text);
 	if (rc < 0)
 		rc = cli_store_open(&s);

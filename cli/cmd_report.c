@@ -558,19 +558,23 @@ static void put_matrix(FILE *f, const struct report *report)
  * If --blame was given, compute what netprof blame computes.  Returns -1 to go
  * on, or the exit status.
  */
-static int load_blame(struct report *report, const struct report_opt *opt)
+static int load_blame(struct report *report, const struct cli_cmd *self,
+		      const struct report_opt *opt)
 {
 	struct cli_diagnosis_opt source = opt->diagnosis;
 	struct np_err err = NP_ERR_INIT;
+	int rc;
 
 	if (!opt->blame)
 		return -1;
 	if (!source.since_sec)
 		source.since_sec = CLI_BLAME_SINCE;
 	report->blame_sec = source.since_sec;
-	if (cli_accounting_load(&report->accounting, &source, report->date,
-				&err))
-		return cli_fail("%s", err.text);
+	rc = cli_accounting_load(&report->accounting, &source, report->date,
+				 &err);
+	if (rc)
+		return rc == -ERANGE ? cli_usage(self, "%s", err.text) :
+				       cli_fail("%s", err.text);
 	if (np_job_cost_make(&report->accounting, &report->cost))
 		return cli_fail("out of memory");
 	report->have_blame = true;
@@ -786,7 +790,7 @@ static int load_accounting(struct report *report, const struct cli_cmd *self,
 	if (rc < 0)
 		rc = cli_diagnosis_conf(self, source, &conf);
 	if (rc < 0)
-		rc = load_blame(report, opt);
+		rc = load_blame(report, self, opt);
 	return rc < 0 ? load_explain(report, opt, &conf, id, task) : rc;
 }
 

@@ -65,6 +65,7 @@ struct request {
 	int sweep; /* parameter of the points and of --critical */
 	bool pairs; /* pairs of ranks on the critical path */
 	const char *noise; /* argument of --noise, or NULL */
+	double noise_sec[2]; /* distance and length; 0: noise is a file */
 	struct np_detours detours;
 	/* name of the topology; NULL: the same latency everywhere */
 	const char *where;
@@ -1278,31 +1279,54 @@ static int take_sweep(char *text, void *own, struct np_err *err)
 		       "overhead or bandwidth", text);
 }
 
-/* "1ms:10us" is a distribution; anything else is a file name. */
+/* Parses "1ms:10us". Returns 0 or -EINVAL. */
+static int parse_noise(const char *text, double sec[2])
+{
+	size_t len = strcspn(text, ":");
+	char first[32];
+
+	if (!text[len] || len >= sizeof(first))
+		return -EINVAL;
+	memcpy(first, text, len);
+	first[len] = '\0';
+	return np_duration_parse(first, &sec[0]) ||
+	       np_duration_parse(text + len + 1, &sec[1]) ? -EINVAL : 0;
+}
+
+/* Parses --noise: a distribution, or the name of a file. */
+static int take_noise(char *text, void *own, struct np_err *err)
+{
+	struct request *req = own;
+	double *sec = req->noise_sec;
+
+	req->noise = text;
+	if (!parse_noise(text, sec)) {
+		if (sec[0] > 0 && sec[1] > 0)
+			return 0;
+	} else {
+		sec[0] = sec[1] = 0;
+		if (strpbrk(text, "/") || !strchr(text, ':') ||
+		    !access(text, F_OK))
+			return 0;
+	}
+	return np_errf(err, -EINVAL, "--noise: got %.64s, expected two times "
+		       "above 0, such as 1ms:20us, or a file", text);
+}
+
+/* Makes the distribution, or reads the file. */
 static int read_noise(struct request *req)
 {
-	const char *colon = req->noise ? strrchr(req->noise, ':') : NULL;
 	struct np_err err = NP_ERR_INIT;
-	double every, length;
-	char first[32];
 	FILE *f;
 	int fd, rc;
 
 	if (!req->noise)
 		return -1;
-	if (colon && (size_t)(colon - req->noise) < sizeof(first)) {
-		memcpy(first, req->noise, (size_t)(colon - req->noise));
-		first[colon - req->noise] = '\0';
-		rc = np_duration_parse(first, &every) ||
-		     np_duration_parse(colon + 1, &length);
-		if (!rc && !(every > 0 && length > 0))
-			return cli_fail("--noise: got %s, expected two times "
-					"above 0", req->noise);
-		if (!rc)
-			return np_detours_random(1e9 * every, 1e9 * length, 0,
-						 &req->detours) ?
-				       cli_fail("out of memory") : -1;
-	}
+	if (req->noise_sec[0] > 0)
+		return np_detours_random(1e9 * req->noise_sec[0],
+					 1e9 * req->noise_sec[1], 0,
+					 &req->detours) ?
+			       cli_fail("out of memory") : -1;
 	fd = np_read_stream(req->noise, &err);
 	f = fd < 0 ? NULL : fdopen(fd, "r");
 	if (!f)
@@ -1312,21 +1336,34 @@ static int read_noise(struct request *req)
 	return rc ? cli_fail("%s", err.text) : -1;
 }
 
-/* A specification contains a colon; anything else is a file name. */
+/* Whether --topology is a specification: anything else is a file name. */
+static bool is_specification(const char *text)
+{
+	return strchr(text, ':') && !strchr(text, '/');
+}
+
+/* Parses --topology, unless it is the name of a file. */
+static int take_topology(char *text, void *own, struct np_err *err)
+{
+	struct request *req = own;
+
+	req->where = text;
+	np_topology_conf_free(&req->read);
+	return is_specification(text) ?
+	       np_topology_parse(text, &req->read.topology, err) : 0;
+}
+
+/* Reads the file of --topology, if it is one. */
 static int read_topology(struct request *req)
 {
 	struct np_err err = NP_ERR_INIT;
-	int rc;
 
-	if (!req->where)
-		return -1;
-	if (strchr(req->where, ':') && !strchr(req->where, '/'))
-		rc = np_topology_parse(req->where, &req->read.topology, &err);
-	else
-		rc = np_topology_conf_read(req->where, cli_warn_line, NULL,
-					   &req->read, &err);
+	if (req->where && !req->read.topology &&
+	    np_topology_conf_read(req->where, cli_warn_line, NULL, &req->read,
+				  &err))
+		return cli_fail("%s", err.text);
 	req->topology = req->read.topology;
-	return rc ? cli_fail("%s", err.text) : -1;
+	return -1;
 }
 
 #define AT(member) offsetof(struct request, member)
@@ -1344,8 +1381,8 @@ static const struct np_option options[] = {
 	{ "gap", NS(gap_ns), .letter = 'g' },
 	{ "shared-links", NP_OPTION_FLAG, AT(shared_links) },
 	{ "overlap", NP_OPTION_FLAG, AT(overlap) },
-	{ "noise", NP_OPTION_WORD, AT(noise) },
-	{ "topology", NP_OPTION_WORD, AT(where) },
+	{ "noise", NP_OPTION_TAKE, .take = take_noise },
+	{ "topology", NP_OPTION_TAKE, .take = take_topology },
 	{ "wire", NS(wire_ns) },
 	{ "switch", NS(switch_ns) },
 	{ "ranks-per-node", NP_OPTION_COUNT, AT(per_node), 1, PER_NODE_MAX },
@@ -1556,7 +1593,7 @@ static int run_tolerance(const struct cli_cmd *self, int argc, char **argv)
 		.wire_ns = NAN, .switch_ns = NAN,
 	};
 	struct np_loggps measured;
-	struct program *t;
+	struct program *t = NULL;
 	struct cli_options o;
 	size_t n = 0;
 	int rc;
@@ -1566,10 +1603,10 @@ static int run_tolerance(const struct cli_cmd *self, int argc, char **argv)
 	cli_loggps_net(&req.net);
 	measured = req.net;
 	rc = parse(self, argc, argv, &req, &o);
-	if (rc >= 0)
-		return rc;
-	t = calloc(o.n_apps, sizeof(*t));
-	rc = t ? read_topology(&req) : cli_fail("out of memory");
+	if (rc < 0) {
+		t = calloc(o.n_apps, sizeof(*t));
+		rc = t ? read_topology(&req) : cli_fail("out of memory");
+	}
 	if (rc < 0)
 		rc = read_noise(&req);
 	while (rc < 0 && n < o.n_apps) {
@@ -1578,7 +1615,7 @@ static int run_tolerance(const struct cli_cmd *self, int argc, char **argv)
 	}
 	if (rc < 0)
 		rc = print(t, n, &req, &o);
-	if (rc == CLI_DONE)
+	if (rc == CLI_DONE && t)
 		store_records(&o, &measured);
 	for (size_t i = 0; i < n; i++)
 		free_program(&t[i]);

@@ -175,7 +175,7 @@ test_transfers_are_drawn_over_time() {
 		"$S/a.scheme" | sed -n '/^Penalty/,/^$/p' | awk 'NR > 1 && NF { print $1 }' |
 		sort -u | wc -l)" 36
 	run netprof sharing --plot=x.gif "$VIENNE"
-	equal "exit status of an ending" "$RC" 1
+	equal "exit status of an ending" "$RC" 2
 	contains "an ending" "$ERR" 'ends in .svg, .png or .pdf$'
 }
 
