@@ -2843,6 +2843,7 @@ static int make_chain(const struct np_graph *g,
 /* relative difference of sums computed in another order */
 #define NOISE 0x1p-50
 #define TRIES 8	      /* attempts with each cycle length */
+#define SLOPE_TIE 0.5 /* slopes are whole numbers: equal if nearer than that */
 
 /*
  * The next cycle length to try: numbers with many divisors, then multiples of
@@ -2914,8 +2915,8 @@ static void pass_link(const struct np_compact *c, const struct np_pass *p,
 		     false, at);
 		break;
 	case NP_ASYMPTOTE:
-		walk(c, &(struct np_pass){ .which = NP_ASYMPTOTE }, 0, true,
-		     at);
+		walk(c, &(struct np_pass){ .which = NP_ASYMPTOTE }, SLOPE_TIE,
+		     true, at);
 		break;
 	}
 }

@@ -140,7 +140,8 @@ void np_workspace_free(struct np_workspace *r); /* NULL is allowed */
 
 /*
  * Passes once over the chain. With NP_ASYMPTOTE: the steepest path for x without
- * bound, and of several such paths the one that is longest at x = 0.
+ * bound, and of several such paths the one that is longest at x = 0, whatever
+ * the order of vertices and edges. x and tol are ignored.
  */
 struct np_point np_pass(const struct np_chain *c, const struct np_pass *p,
 			struct np_workspace *room);

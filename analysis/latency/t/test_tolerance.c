@@ -10,6 +10,7 @@
 
 #include "alloc.h"
 #include "np_rng.h"
+#include "np_tolerance_impl.h"
 #include "some_goal.h"
 #include "some_graph.h"
 #include "some_lp.h"
@@ -422,6 +423,199 @@ static void test_changes(void)
 		T_ROW(nets[i].name, !each_graph(i, are_changes));
 }
 
+#define MAX_VERTICES 40
+#define MAX_ROW 5
+
+/* A compact graph, by vertex. */
+struct rows {
+	size_t n;
+	struct np_edge edge[MAX_VERTICES][MAX_ROW];
+	size_t edges[MAX_VERTICES];
+};
+
+/* Few lengths and slopes, so that many paths are equal in one or both. */
+static void make_rows(struct rows *r, struct np_rng *rng)
+{
+	r->n = 2 + np_rng_below(rng, MAX_VERTICES - 1);
+	r->edges[0] = 0;
+	for (size_t v = 1; v < r->n; v++) {
+		r->edges[v] = 1 + np_rng_below(rng, MAX_ROW);
+		for (size_t i = 0; i < r->edges[v]; i++)
+			r->edge[v][i] = (struct np_edge){
+				.a = 0.1 * (double)np_rng_below(rng, 4),
+				.from = (uint32_t)np_rng_below(rng, v),
+				.b = (int32_t)np_rng_below(rng, 3),
+			};
+	}
+}
+
+/* The steepest path, and of several the longest at x = 0. */
+static struct np_point far_of(const struct rows *r)
+{
+	struct np_point far[MAX_VERTICES] = { { 0, 0 } };
+
+	for (size_t v = 1; v < r->n; v++) {
+		far[v] = (struct np_point){ -1, -1 };
+		for (size_t i = 0; i < r->edges[v]; i++) {
+			const struct np_edge *e = &r->edge[v][i];
+			struct np_point p = { far[e->from].t + e->a,
+					      far[e->from].s + e->b };
+
+			if (p.s > far[v].s ||
+			    (p.s == far[v].s && p.t > far[v].t))
+				far[v] = p;
+		}
+	}
+	return far[r->n - 1];
+}
+
+/* Another order in which no edge leads backwards; the last vertex stays last. */
+static void find_order(const struct rows *r, struct np_rng *rng, size_t *order)
+{
+	bool placed[MAX_VERTICES] = { true };
+
+	order[0] = 0;
+	for (size_t k = 1; k < r->n; k++) {
+		bool ready;
+		size_t v;
+
+		do {
+			v = k < r->n - 1 ? 1 + np_rng_below(rng, r->n - 2) :
+					   r->n - 1;
+			ready = !placed[v];
+			for (size_t i = 0; i < r->edges[v]; i++)
+				ready &= placed[r->edge[v][i].from];
+		} while (!ready);
+		placed[v] = true;
+		order[k] = v;
+	}
+}
+
+/* The far end in this order of vertices, with the edges of each reversed. */
+static struct np_point far_in_order(const struct rows *r, const size_t *order)
+{
+	struct np_chain c = { .n = 1 };
+	struct np_compact *l = &c.link[0];
+	struct np_workspace *room;
+	uint32_t place[MAX_VERTICES], n = 0;
+	struct np_point far;
+
+	T_CHECK(!np_compact_reserve(l, r->n, r->n * MAX_ROW));
+	for (size_t k = 0; k < r->n; k++) {
+		size_t v = order[k];
+
+		place[v] = (uint32_t)k;
+		l->first[k] = n;
+		for (size_t i = r->edges[v]; i--; n++) {
+			l->edge[n] = r->edge[v][i];
+			l->edge[n].from = place[l->edge[n].from];
+		}
+	}
+	l->n = r->n;
+	l->first[l->n] = n;
+	room = np_workspace_new(&c);
+	T_CHECK(!!room);
+	far = np_pass(&c, &(struct np_pass){ .which = NP_ASYMPTOTE }, room);
+	np_workspace_free(room);
+	np_chain_free(&c);
+	return far;
+}
+
+static void test_far(void)
+{
+	struct np_rng *rng = np_rng_new(1, "far");
+
+	for (int i = 0; i < 300; i++) {
+		size_t order[MAX_VERTICES];
+		struct rows r;
+		struct np_point want, got;
+
+		make_rows(&r, rng);
+		want = far_of(&r);
+		find_order(&r, rng, order);
+		got = far_in_order(&r, order);
+		T_CHECK(got.s == want.s && got.t == want.t);
+	}
+	np_rng_free(rng);
+}
+
+/* The same program with its ranks added in the opposite order. */
+static struct np_graph *backwards(const struct np_graph *g)
+{
+	struct np_graph *out;
+	uint32_t y;
+
+	if (np_graph_new("backwards", np_graph_ranks(g), &out, NULL))
+		abort();
+	for (uint32_t r = np_graph_ranks(g); r--;) {
+		if (np_graph_rank(out, r, NULL, NULL))
+			abort();
+		for (uint32_t i = 0; i < np_graph_rank_ops(g, r); i++) {
+			enum np_dep_kind kind;
+			struct np_graph_op op;
+
+			np_graph_op(g, r, i, &op);
+			if (np_graph_add(out, &op, NULL, NULL))
+				abort();
+			for (size_t d = 0; np_graph_dep(g, r, i, d, &y, &kind);
+			     d++)
+				if (np_graph_depend(out, i, y, kind, NULL))
+					abort();
+		}
+	}
+	if (np_graph_finish(out, NULL))
+		abort();
+	return out;
+}
+
+static bool are_same(struct np_tolerance *t, struct np_tolerance *u)
+{
+	struct np_critical *c, *d;
+	bool same = true;
+	size_t n, m;
+
+	for (double x = 0; x < 1e6; x = 3 * x + 0.25) {
+		struct np_runtime a, b;
+
+		np_tolerance_at(t, x, &a);
+		np_tolerance_at(u, x, &b);
+		same &= !memcmp(&a, &b, sizeof(a));
+	}
+	for (double share = 0; share < 3; share += 0.3) {
+		double a = np_tolerance_limit(t, 100, share);
+		double b = np_tolerance_limit(u, 100, share);
+
+		same &= !memcmp(&a, &b, sizeof(a));
+	}
+	if (np_tolerance_critical(t, 0, 1e5, &c, &n, NULL) ||
+	    np_tolerance_critical(u, 0, 1e5, &d, &m, NULL))
+		abort();
+	same &= n == m && (!n || !memcmp(c, d, n * sizeof(*c)));
+	free(c);
+	free(d);
+	return same;
+}
+
+static bool is_same_backwards(const struct np_graph *g,
+			      const struct np_tolerance_opt *opt,
+			      struct np_tolerance *t, double x)
+{
+	struct np_graph *other = backwards(g);
+	struct np_tolerance *u;
+	bool same = !np_tolerance_new(other, opt, &u, NULL) && are_same(t, u);
+
+	(void)x;
+	np_tolerance_free(u);
+	np_graph_free(other);
+	return same;
+}
+
+static void test_order_of_ranks(void)
+{
+	for (size_t i = 0; i < NP_ARRAY_SIZE(nets); i++)
+		T_ROW(nets[i].name, !each_graph(i, is_same_backwards));
+}
+
 /* 2^33 bytes, and more in one chain than an edge of the graph can hold. */
 struct answers {
 	double ns[23];
@@ -529,14 +723,17 @@ static const struct t_case cases[] = {
 	{ "the running example of the source", test_running_example },
 	{ "the overhead per byte counts where a processor copies",
 	  test_copies },
-	{ "a deadlock is reported with its cycle",
-	  test_deadlock },
+	{ "a deadlock is reported with its cycle", test_deadlock },
 	{ "random graphs agree with a linear programming solver", test_solver },
 	{ "run time is convex and does not fall", test_convex },
 	{ "a limit is the largest value within the run time", test_limit },
 	{ "every change of the critical path is found", test_changes },
 	{ "by one thread or by several: the same to the last bit",
 	  test_threads },
+	{ "the steepest path is the longest of those, in any order of vertices",
+	  test_far },
+	{ "in any order of ranks: the same to the last bit",
+	  test_order_of_ranks },
 	{ "messages of more than 4 GiB", test_large_messages },
 	{ "impossible parameters are rejected", test_parameters },
 	{ NULL, NULL },
