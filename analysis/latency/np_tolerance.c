@@ -1359,13 +1359,16 @@ static size_t thin_many(struct np_edge *e, size_t n)
 /*
  * Removes edges without changing longest paths: of two edges between the same
  * vertices, one that is at most as long as the other for all x >= 0. Returns
- * how many remain.
+ * how many remain; none of these would be removed by another call.
  */
-static size_t edge_thin(struct np_edge *e, size_t n)
+static inline size_t edge_thin(struct np_edge *e, size_t n)
 {
-	if (n < 2)
+	if (n < 2 ||
+	    (n == 2 && e[0].from != e[1].from && e[0].from && e[1].from))
 		return n;
-	return n <= PAIRS_MAX ? thin_few(e, n) : thin_many(e, n);
+	if (n > PAIRS_MAX)
+		n = thin_many(e, n);
+	return n <= PAIRS_MAX ? thin_few(e, n) : n;
 }
 
 void *np_compact_alloc(size_t n, size_t size)
@@ -1510,15 +1513,21 @@ static int merge_vertices(const struct np_compact *c, struct np_compact *to)
 		leaving[c->out[i]] += 2;
 	for (size_t v = 0; !rc && v < c->n; v++) {
 		size_t at, n = 0;
+		bool merged = false;
 
 		rc = compact_room(to, FEW * (size_t)(c->first[v + 1] -
 						     c->first[v]), &at);
 		if (rc)
 			break;
-		for (size_t i = c->first[v]; i < c->first[v + 1]; i++)
-			n += put_merged(to, leaving, c->edge[i],
-					to->edge + at + n);
-		compact_close(to, at, edge_thin(to->edge + at, n));
+		for (size_t i = c->first[v]; i < c->first[v + 1]; i++) {
+			size_t more = put_merged(to, leaving, c->edge[i],
+						 to->edge + at + n);
+
+			merged |= to->edge[at + n].from != c->edge[i].from;
+			n += more;
+		}
+		/* Other rows are thin already. */
+		compact_close(to, at, merged ? edge_thin(to->edge + at, n) : n);
 	}
 	free(leaving);
 	return rc;
@@ -2081,7 +2090,7 @@ static int np_slices_find(const struct np_events *e, struct np_slices *out)
 
 #define LIST_MAX 8 /* most edges of an event that is not a vertex */
 #define CHUNK 16 /* nodes of a rank that are visited in turn */
-#define TURNS 2 /* attempts at them before their needs are visited */
+#define TURNS 8	 /* attempts at them before their needs are visited */
 
 enum { /* by node; DONE and OPEN for each of its three events, by shift */
 	/* being visited: what it waits for is above it on the stack */
@@ -2116,7 +2125,10 @@ struct contract {
 	struct np_needs needs; /* of all events on the stack */
 	struct np_edge *in; /* edges to all events on the stack */
 	size_t n_in, max_in, thin_at;
-	struct np_cost o, transit; /* with is_plain(): costs of a message */
+	struct np_cost o, transit, byte; /* costs of messages, if plain */
+	bool eager;			 /* no send waits for its receiver */
+	uint32_t *todo; /* nodes of a round that have no place yet */
+	size_t n_todo, max_todo;
 	bool in_order; /* nodes are visited in their order */
 	struct np_edge *list; /* places of LIST_MAX edges */
 	size_t n_list, max_list;
@@ -2238,26 +2250,34 @@ static int keep_list(struct contract *k, const struct np_edge *in, size_t n,
 }
 
 /*
- * Places an event with the edges from `first` on in k->in, and removes these:
- * at a distance from one vertex if possible, else as a list of edges or a
- * vertex. Without an edge it is at the beginning.
+ * Ends the placing of an event that has these edges: at a distance from one
+ * vertex if possible, else as a list of edges or a vertex. Without an edge it
+ * is at the beginning.
  */
-static int place_event(struct contract *k, uint32_t event, size_t first)
+static inline int place(struct contract *k, struct np_edge *out,
+			const struct np_edge *in, size_t n, bool as_list)
 {
-	struct np_edge *out = at(k, event), *in = k->in + first;
-	size_t n = k->n_in - first;
-
-	k->n_in = first;
-	if (n > 1)
-		n = edge_thin(in, n);
 	if (n < 2) {
 		*out = n ? in[0] : (struct np_edge){ 0, 0, 0 };
 		return 0;
 	}
-	if (n <= LIST_MAX && has_one_use(k, event))
+	if (as_list)
 		return keep_list(k, in, n, out);
 	*out = (struct np_edge){ 0, (uint32_t)k->c->n, 0 };
 	return compact_add(k->c, in, n);
+}
+
+/*
+ * Places an event with the edges from `first` on in k->in, and removes these.
+ */
+static int place_event(struct contract *k, uint32_t event, size_t first)
+{
+	struct np_edge *in = k->in + first;
+	size_t n = edge_thin(in, k->n_in - first);
+
+	k->n_in = first;
+	return place(k, at(k, event), in, n,
+		     n > 1 && n <= LIST_MAX && has_one_use(k, event));
 }
 
 /* Records the events from need to the top of the stack, which form a cycle. */
@@ -2441,79 +2461,196 @@ static bool is_plain(const struct contract *k)
 	       !opt->pair && !(opt->net.O_ns > 0);
 }
 
-/* Whether all dependencies of a node have a place. */
-static inline bool has_placed(const struct contract *k, uint32_t first,
-			      uint32_t end)
+/* What try_node() needs of a plain graph. */
+static void note_costs(struct contract *k)
+{
+	k->o = pay(&k->e, NP_LOGGPS_o, 1);
+	k->byte = pay(&k->e, NP_LOGGPS_G, 1);
+	k->transit = sum(pay(&k->e, NP_LOGGPS_L, 1), k->o);
+	k->eager = k->e.opt->net.S >= NP_GRAPH_MAX_SIZE;
+}
+
+/* is_rendezvous(), faster where no send waits for its receiver. */
+static inline bool waits(const struct contract *k, uint32_t send)
+{
+	return !k->eager && is_rendezvous(&k->e, send);
+}
+
+/* Makes an edge longer by a + b x. Returns false if it is too long then. */
+static inline bool put_edge(const struct np_edge *e, double a, uint64_t b,
+			    struct np_edge *to)
+{
+	uint64_t sum = b + (uint64_t)e->b;
+
+	*to = (struct np_edge){ e->a + a, e->from, (int32_t)sum };
+	return sum <= INT32_MAX;
+}
+
+/* Appends the edges to an event to in[], made longer in the same way. */
+static inline bool put_longer(const struct contract *k,
+			      const struct np_edge *event, double a, uint64_t b,
+			      struct np_edge *in, size_t *n)
+{
+	uint32_t many = (uint32_t)-event->b;
+	bool fit = true;
+
+	if (!IS_LIST(event))
+		return put_edge(event, a, b, &in[(*n)++]);
+	for (uint32_t i = 0; i < many; i++)
+		fit &= put_edge(&k->list[event->from + i], a, b, &in[(*n)++]);
+	return fit;
+}
+
+/*
+ * Appends the edges from these dependencies. Returns false if one has no place
+ * yet.
+ */
+static inline bool put_dependencies(const struct contract *k, uint32_t first,
+				    uint32_t end, struct np_edge *in, size_t *n)
 {
 	const struct np_graph *g = k->e.g;
 
 	for (uint32_t i = first; i < end; i++) {
 		uint32_t on = g->dep[i] >> 1, kind = g->node[on].kind;
 		bool ends = (g->dep[i] & 1) == NP_REQUIRES;
-
-		if (!(k->state[on] & DONE << (ends && kind == NP_OP_RECV)) ||
-		    (ends && kind == NP_OP_SEND && is_rendezvous(&k->e, on)))
-			return false;
-	}
-	return true;
-}
-
-/* Adds the edges from these dependencies, which have a place. */
-static inline int add_edges(struct contract *k, uint32_t first, uint32_t end)
-{
-	const struct np_graph *g = k->e.g;
-	int rc = 0;
-
-	for (uint32_t i = first; !rc && i < end; i++) {
-		uint32_t on = g->dep[i] >> 1, kind = g->node[on].kind;
-		bool ends = (g->dep[i] & 1) == NP_REQUIRES;
 		struct np_cost cost = k->o;
 
+		if (!(k->state[on] & DONE << (ends && kind == NP_OP_RECV)) ||
+		    (ends && kind == NP_OP_SEND && waits(k, on)))
+			return false;
 		if (!ends)
 			cost = (struct np_cost){ 0, 0 };
 		else if (kind == NP_OP_CALC)
 			cost = (struct np_cost){
 				(double)np_graph_size(g, on), 0 };
-		rc = add_in(k, ends || kind != NP_OP_RECV ? &k->usual[on] :
-							    &k->other[on],
-			    cost.a, cost.b);
+		if (!put_longer(k,
+				ends || kind != NP_OP_RECV ? &k->usual[on] :
+							     &k->other[on],
+				cost.a, cost.b, in, n))
+			return false;
 	}
-	return rc;
+	return true;
 }
 
-/* Places an event with the edges in k->in, which are all of its own. */
-static inline int place_new(struct contract *k, uint32_t node, unsigned which)
+/* Appends the edges from the send that a receive is matched with. */
+static inline bool put_message(const struct contract *k, uint32_t send,
+			       struct np_edge *in, size_t *n)
 {
-	k->state[node] |= (uint16_t)(DONE << which);
-	return place_event(k, node << 2 | which, 0);
+	uint64_t bytes = charged_bytes(&k->e, send);
+
+	return put_longer(k, &k->usual[send],
+			  k->transit.a + (double)bytes * k->byte.a,
+			  k->transit.b + bytes * k->byte.b, in, n);
 }
 
-/* Places the end of a node of a plain graph if what it waits for has a place. */
+/* Frees the lists of events whose end only this operation waits for. */
+static void free_lists(struct contract *k, uint32_t first, uint32_t end)
+{
+	const struct np_graph *g = k->e.g;
+
+	for (uint32_t i = first; i < end; i++) {
+		struct np_edge *event = &k->usual[g->dep[i] >> 1];
+
+		if ((g->dep[i] & 1) == NP_REQUIRES && IS_LIST(event)) {
+			k->list[event->from].from = k->unused;
+			k->unused = event->from;
+		}
+	}
+}
+
+/*
+ * Places the end of a node of a plain graph if what it waits for has a place.
+ * Returns 1 if it has none.
+ */
 static inline int try_node(struct contract *k, uint32_t node)
 {
 	const struct np_graph *g = k->e.g;
-	const struct np_graph_node *n = &g->node[node];
-	uint32_t first = n->first, end = np_graph_deps_end(g, node);
-	bool recv = n->kind == NP_OP_RECV;
-	struct np_cost cost;
-	int rc;
+	const struct np_graph_node *op = &g->node[node];
+	uint32_t first = op->first, end = np_graph_deps_end(g, node);
+	bool recv = op->kind == NP_OP_RECV;
+	size_t n = 0, most = LIST_MAX * (size_t)(end - first + 1);
+	unsigned s = k->state[node];
+	struct np_cost after;
+	bool one_use;
 
-	if (k->state[node] & (DONE | DONE << 1) || !has_placed(k, first, end))
-		return 0;
-	if (!recv) {
-		if (n->kind == NP_OP_SEND && is_rendezvous(&k->e, node))
-			return 0;
-		rc = add_edges(k, first, end);
-		return rc ? rc : place_new(k, node, NP_EVENT_BEGIN);
+	if (s & (DONE | DONE << NP_EVENT_COMPLETE))
+		return !is_placed(k, event_end(&k->e, node, &after));
+	if (most > k->max_in &&
+	    np_array_room(&k->in, &k->max_in, most, sizeof(*k->in)))
+		return -ENOMEM;
+	if (recv &&
+	    (s & NP_EVENT_IREQUIRED || !(k->state[op->peer] & DONE) ||
+	     waits(k, op->peer) || !put_message(k, op->peer, k->in, &n)))
+		return 1;
+	if ((op->kind == NP_OP_SEND && waits(k, node)) ||
+	    !put_dependencies(k, first, end, k->in, &n))
+		return 1;
+	if (n > end - first + recv)
+		free_lists(k, first, end);
+	k->state[node] = (uint16_t)(s | DONE << (recv ? NP_EVENT_COMPLETE :
+							NP_EVENT_BEGIN));
+	n = edge_thin(k->in, n);
+	/* as has_one_use() */
+	one_use =
+		s & NP_EVENT_REQUIRED && !(s & REQUIRED_OFTEN) &&
+		(recv || (op->kind == NP_OP_CALC && !(s & NP_EVENT_IREQUIRED)));
+	return place(k, &k->usual[node], k->in, n, one_use && n <= LIST_MAX);
+}
+
+/* Tries a node, and remembers it if it has no place yet. There is room. */
+static int try_new(struct contract *k, uint32_t node)
+{
+	int rc = try_node(k, node);
+
+	if (rc > 0)
+		k->todo[k->n_todo++] = node;
+	return rc < 0 ? rc : 0;
+}
+
+/* Tries the nodes that have no place yet. */
+static int try_again(struct contract *k)
+{
+	size_t n = 0;
+	int rc = 0;
+
+	for (size_t i = 0; rc >= 0 && i < k->n_todo; i++) {
+		rc = try_node(k, k->todo[i]);
+		k->todo[n] = k->todo[i];
+		n += rc > 0;
 	}
-	if (k->state[node] & NP_EVENT_IREQUIRED ||
-	    !(k->state[n->peer] & DONE) || is_rendezvous(&k->e, n->peer))
-		return 0;
-	cost = sum(k->transit, bytes_cost(&k->e, n->peer));
-	rc = add_in(k, &k->usual[n->peer], cost.a, cost.b);
-	if (!rc)
-		rc = add_edges(k, first, end);
-	return rc ? rc : place_new(k, node, NP_EVENT_COMPLETE);
+	k->n_todo = n;
+	return rc < 0 ? rc : 0;
+}
+
+/* Places the nodes that try_new() could not. */
+static int place_rest(struct contract *k)
+{
+	size_t before = SIZE_MAX;
+	int rc = 0;
+
+	for (int turn = 1; !rc && turn < TURNS && k->n_todo < before; turn++) {
+		before = k->n_todo;
+		rc = try_again(k);
+	}
+	for (size_t i = 0; !rc && i < k->n_todo; i++)
+		rc = visit_end(k, k->todo[i]);
+	k->n_todo = 0;
+	return rc;
+}
+
+/* Fetches what the next round needs of a rank whose next node this is. */
+static inline void fetch_round(const struct contract *k, uint32_t next)
+{
+	const struct np_graph *g = k->e.g;
+	const uint32_t *dep = g->dep + np_graph_deps_end(g, next - 1);
+
+	for (uint32_t i = 0; i < CHUNK; i += 2)
+		__builtin_prefetch(&g->node[next + i]);
+	for (uint32_t i = 0; i < CHUNK; i += 4)
+		__builtin_prefetch(&k->usual[next + i], 1);
+	__builtin_prefetch(&k->state[next], 1);
+	__builtin_prefetch(dep);
+	__builtin_prefetch(dep + CHUNK);
 }
 
 /* Calls look() for some nodes of each rank. */
@@ -2532,6 +2669,8 @@ static inline int each_in_round(struct contract *k, uint64_t round,
 
 		for (; !rc && i < to; i++)
 			rc = look(k, i);
+		if (n)
+			fetch_round(k, to);
 	}
 	return rc;
 }
@@ -2544,19 +2683,23 @@ static inline int each_in_round(struct contract *k, uint64_t round,
 static int visit_all(struct contract *k)
 {
 	const struct np_graph *g = k->e.g;
-	uint64_t rounds = g->n_nodes / (CHUNK * (g->n_parts + 1)) + 1;
+	size_t chunk = CHUNK * (g->n_parts + 1);
+	uint64_t rounds = g->n_nodes / chunk + 1;
 	bool plain = is_plain(k);
 	int rc = 0;
 
 	if (k->r.loop.part || k->in_order)
 		return each_node(k, visit_end);
-	k->o = pay(&k->e, NP_LOGGPS_o, 1);
-	k->transit = sum(pay(&k->e, NP_LOGGPS_L, 1), k->o);
+	/* A round has a node more of each rank if numbers are not even. */
+	if (plain && np_array_room(&k->todo, &k->max_todo, chunk + g->n_parts,
+				   sizeof(*k->todo)))
+		return -ENOMEM;
+	note_costs(k);
 	for (uint64_t round = 0; !rc && round < rounds; round++) {
-		for (int turn = 0; !rc && plain && turn < TURNS; turn++)
-			rc = each_in_round(k, round, rounds, try_node);
+		rc = plain ? each_in_round(k, round, rounds, try_new) :
+			     each_in_round(k, round, rounds, visit_end);
 		if (!rc)
-			rc = each_in_round(k, round, rounds, visit_end);
+			rc = place_rest(k);
 	}
 	return rc;
 }
@@ -2787,6 +2930,7 @@ static int run(struct contract *k)
 	free(k->needs.need);
 	free(k->list);
 	free(k->in);
+	free(k->todo);
 	free(k->given);
 	return rc;
 }
