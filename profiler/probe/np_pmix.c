@@ -23,6 +23,14 @@
  * That was seen where the step is the first of its job on a node, and the
  * slurmstepds start at different times. Nothing is sent, therefore, before all
  * of them have certainly started.
+ *
+ * With Slurm 22.05.8 and PMIx 4.2.2 of Debian 12, a fence does not wait for other
+ * nodes at all, but returns within 2 ms (measured with 6 nodes of which one
+ * called it 0.3 s later, with and without data, direct connections or barriers:
+ * n 18). PMIx_Get() then asks the other node's slurmstepd for the value. Where
+ * that does not answer, for example as its probe has ended already, PMIx_Get()
+ * waits until PMIxTimeout of mpi.conf, 300 s. So an empty fence is no sign that
+ * all have started.
  */
 #define SETTLE_SEC 0.5
 
