@@ -4,6 +4,7 @@
 #include <ftw.h>
 #include <math.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,17 +17,43 @@
 #define T_DATA_DIR "t/data"
 #endif
 
-static struct t_suite *suites;
+static struct t_test *last;  /* the test that was registered last */
+static struct t_test **tests; /* all, by suite and line */
+static size_t n_tests;
 static char tmpdir[256];
 
-void t_register(struct t_suite *s)
+void t_register(struct t_test *test)
 {
-	struct t_suite **at = &suites;
+	const char *name = strstr(test->file, "/test_") + strlen("/test_");
 
-	while (*at && strcmp((*at)->name, s->name) < 0)
-		at = &(*at)->next;
-	s->next = *at;
-	*at = s;
+	snprintf(test->suite, sizeof(test->suite), "%.*s",
+		 (int)strcspn(name, "."), name);
+	test->next = last;
+	last = test;
+	n_tests++;
+}
+
+static int by_line(const void *a, const void *b)
+{
+	const struct t_test *x = *(struct t_test *const *)a;
+	const struct t_test *y = *(struct t_test *const *)b;
+	int rc = strcmp(x->suite, y->suite);
+
+	return rc ? rc : x->line - y->line;
+}
+
+/* Returns 0 or -1. */
+static int sort_tests(void)
+{
+	size_t n = 0;
+
+	tests = calloc(n_tests, sizeof(*tests));
+	if (!tests)
+		return -1;
+	for (; last; last = last->next)
+		tests[n++] = last;
+	qsort(tests, n, sizeof(*tests), by_line);
+	return 0;
 }
 
 int t_close(double got, double want, double rel)
@@ -100,52 +127,60 @@ int t_in_child(int (*run)(void))
 	return WEXITSTATUS(status);
 }
 
-static int wanted(const struct t_suite *s, int argc, char **argv)
+static bool wanted(const struct t_test *t, int argc, char **argv)
 {
 	for (int i = 1; i < argc; i++)
-		if (!strcmp(argv[i], s->name))
-			return 1;
+		if (!strcmp(argv[i], t->suite))
+			return true;
 	return argc < 2;
 }
 
-/* Names of no suite, which would run nothing: says so. */
-static int unknown(int argc, char **argv)
+/* Is test i the first one of its suite? */
+static bool is_first(size_t i)
 {
-	const struct t_suite *s;
-
-	for (int i = 1; i < argc; i++) {
-		for (s = suites; s && strcmp(s->name, argv[i]); s = s->next)
-			;
-		if (s)
-			continue;
-		fprintf(stderr, "unit: no suite \"%s\"; there are:", argv[i]);
-		for (s = suites; s; s = s->next)
-			fprintf(stderr, " %s", s->name);
-		fputc('\n', stderr);
-		return 1;
-	}
-	return 0;
+	return !i || strcmp(tests[i - 1]->suite, tests[i]->suite);
 }
 
-static void add_suite(const struct t_suite *s)
+/* Names of no suite, which would run nothing: says so. */
+static bool unknown(int argc, char **argv)
 {
-	CU_pSuite suite = CU_add_suite(s->name, NULL, NULL);
+	size_t k;
 
-	for (const struct t_case *c = s->cases; suite && c->name; c++)
-		CU_add_test(suite, c->name, c->run);
+	for (int i = 1; i < argc; i++) {
+		for (k = 0; k < n_tests && strcmp(tests[k]->suite, argv[i]); k++)
+			;
+		if (k < n_tests)
+			continue;
+		fprintf(stderr, "unit: no suite \"%s\"; there are:", argv[i]);
+		for (k = 0; k < n_tests; k++)
+			if (is_first(k))
+				fprintf(stderr, " %s", tests[k]->suite);
+		fputc('\n', stderr);
+		return true;
+	}
+	return false;
+}
+
+static void add_test(size_t i)
+{
+	static CU_pSuite suite;
+
+	if (is_first(i))
+		suite = CU_add_suite(tests[i]->suite, NULL, NULL);
+	CU_add_test(suite, tests[i]->name, tests[i]->run);
 }
 
 int main(int argc, char **argv)
 {
 	unsigned failed, ran;
 
+	if (sort_tests() || CU_initialize_registry() != CUE_SUCCESS)
+		return 1;
 	if (unknown(argc, argv))
 		return 2;
-	if (CU_initialize_registry() != CUE_SUCCESS)
-		return 1;
-	for (struct t_suite *s = suites; s; s = s->next)
-		if (wanted(s, argc, argv))
-			add_suite(s);
+	for (size_t i = 0; i < n_tests; i++)
+		if (wanted(tests[i], argc, argv))
+			add_test(i);
 	/* Whatever terminal the tests run in. */
 	setenv("COLUMNS", "80", 1);
 	CU_basic_set_mode(CU_BRM_VERBOSE);
@@ -154,6 +189,7 @@ int main(int argc, char **argv)
 	failed = CU_get_number_of_tests_failed();
 	ran = CU_get_number_of_tests_run();
 	CU_cleanup_registry();
+	free(tests);
 	printf("unit: %u passed, %u failed\n", ran - failed, failed);
 	return failed || !ran;
 }

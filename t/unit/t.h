@@ -1,6 +1,6 @@
 /*
- * Unit tests: one file per source file, each a table of named rows.
- * A file registers itself, so that adding one is adding one file.
+ * Unit tests: one suite per file, test_SUITE.c, of tests that register
+ * themselves, so that adding one is adding it in one place.
  */
 #ifndef NP_T_H
 #define NP_T_H
@@ -10,25 +10,29 @@
 
 #include "np_err.h"
 
-struct t_case {
-	const char *name; /* what a user relies on */
-	void (*run)(void);
-};
-
-struct t_suite {
+struct t_test {
+	const char *file;
+	int line;
 	const char *name;
-	const struct t_case *cases; /* ends with a NULL name */
-	struct t_suite *next;
+	void (*run)(void);
+	char suite[64]; /* set by t_register(), as is next */
+	struct t_test *next;
 };
 
-void t_register(struct t_suite *s);
+void t_register(struct t_test *test);
 
-#define T_SUITE(id, table) \
-	__attribute__((constructor)) static void t_register_##id(void) \
+/* A test: T_TEST("what a user relies on"), and then its body in braces. */
+#define T_TEST(name) T_TEST_AT(name, __LINE__)
+#define T_TEST_AT(name, line) T_TEST_AS(name, line)
+#define T_TEST_AS(text, at) \
+	static void test_##at(void); \
+	__attribute__((constructor)) static void register_##at(void) \
 	{ \
-		static struct t_suite suite_ = { #id, table, NULL }; \
-		t_register(&suite_); \
-	}
+		static struct t_test test_ = { .file = __FILE__, .line = at, \
+					       .name = text, .run = test_##at }; \
+		t_register(&test_); \
+	} \
+	static void test_##at(void)
 
 /* Like CU_ASSERT, but a failure prints the name of the table row. */
 #define T_ROW(name, cond) \

@@ -159,7 +159,7 @@ static bool has_root(enum np_collective c)
 	       c == NP_REDUCE || c == NP_GATHERV || c == NP_SCATTERV;
 }
 
-static void test_every_algorithm_spreads_what_it_has_to(void)
+T_TEST("every algorithm takes all data where they belong, 1 to 33 ranks")
 {
 	char name[96];
 	uint64_t sent;
@@ -212,7 +212,7 @@ static const struct {
 	  400 + 4 * 3 * 100 },
 };
 
-static void test_bytes(void)
+T_TEST("message sizes match those computed by hand")
 {
 	uint64_t sent;
 
@@ -223,7 +223,7 @@ static void test_bytes(void)
 	}
 }
 
-static void test_vectors(void)
+T_TEST("unequal sizes are those of each rank")
 {
 	const uint64_t blocks[] = { 1, 20, 300, 4000 };
 	struct np_collective_call c = { .collective = NP_ALLGATHER,
@@ -257,7 +257,7 @@ static const struct {
 	{ "empty", "", "expected COLLECTIVE=ALGORITHM" },
 };
 
-static void test_choices(void)
+T_TEST("choices are accepted, or rejected with a message")
 {
 	char text[64], scan[] = "scan=linear";
 	struct np_choices c = { .n = 0 };
@@ -280,7 +280,7 @@ static void test_choices(void)
 	T_CHECK(np_choices_add(scan, &c, NULL) < 0);
 }
 
-static void test_usual(void)
+T_TEST("every default algorithm exists")
 {
 	for (int c = 0; c < NP_N_COLLECTIVES; c++)
 		for (uint32_t n = 1; n < 40; n++)
@@ -288,14 +288,3 @@ static void test_usual(void)
 				T_CHECK(np_algorithm_does(np_choices_pick(NULL,
 					c, n, (1ull << b) - 1), c));
 }
-
-static const struct t_case cases[] = {
-	{ "every algorithm takes all data where they belong, 1 to 33 ranks",
-	  test_every_algorithm_spreads_what_it_has_to },
-	{ "message sizes match those computed by hand", test_bytes },
-	{ "unequal sizes are those of each rank", test_vectors },
-	{ "choices are accepted, or rejected with a message", test_choices },
-	{ "every default algorithm exists", test_usual },
-	{ NULL, NULL },
-};
-T_SUITE(collective, cases)

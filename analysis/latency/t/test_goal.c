@@ -108,7 +108,7 @@ static const struct {
 	  "byte 0x1b, expected" },
 };
 
-static void test_bad(void)
+T_TEST("invalid graphs are rejected with line and rank")
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(bad); i++) {
 		struct np_err err = NP_ERR_INIT;
@@ -201,7 +201,7 @@ static const struct {
 	  "l3: calc 3\nl3 requires l2\n}\n" },
 };
 
-static void test_good(void)
+T_TEST("text is read correctly")
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(good); i++) {
 		struct np_err err = NP_ERR_INIT;
@@ -218,7 +218,7 @@ static void test_good(void)
 }
 
 /* Reads, writes, reads and writes: both texts are the same. */
-static void test_round_trip(void)
+T_TEST("a written graph is read back unchanged")
 {
 	size_t bad_ones = 0;
 
@@ -256,7 +256,7 @@ static char *with_blanks(const char *text, size_t len)
  * Lines as they are written are read faster than others. The graph is larger
  * than a read, so that some of these lines cross a boundary.
  */
-static void test_blanks_change_nothing(void)
+T_TEST("blanks at the end of lines change nothing")
 {
 	struct np_graph *g = some_loop(1, 3, 100, 60), *narrow = NULL;
 	struct np_graph *wide = NULL;
@@ -280,7 +280,7 @@ static void test_blanks_change_nothing(void)
 }
 
 /* Two contexts with equal tags: the tags are renumbered. */
-static void test_contexts_are_written_as_tags(void)
+T_TEST("other tools keep the messages of communicators apart")
 {
 	const struct np_graph_op op[] = {
 		{ NP_OP_SEND, 1, .tag = 7, .context = 2 },
@@ -307,7 +307,7 @@ static void test_contexts_are_written_as_tags(void)
 }
 
 /* Larger than a read, with words that cross the boundary. */
-static void test_long_files(void)
+T_TEST("long files")
 {
 	struct np_err err = NP_ERR_INIT;
 	struct np_graph *g = NULL;
@@ -410,7 +410,7 @@ static struct bytes *binary(const struct np_graph *g)
 	return all;
 }
 
-static void test_binary(void)
+T_TEST("binary and text give the same graph")
 {
 	size_t bad_ones = 0;
 
@@ -437,7 +437,7 @@ static void test_binary(void)
 /* Offset of the first operation of the first rank in the output of binary(). */
 #define FIRST_OP(n_ranks) (8 + 6 + 16 * (n_ranks) + 12)
 
-static void test_damaged_binary(void)
+T_TEST("damaged binary files are rejected")
 {
 	static const struct {
 		const char *name;
@@ -489,19 +489,3 @@ static void test_damaged_binary(void)
 	free(b);
 	np_graph_free(g);
 }
-
-static const struct t_case cases[] = {
-	{ "invalid graphs are rejected with line and rank", test_bad },
-	{ "text is read correctly", test_good },
-	{ "a written graph is read back unchanged", test_round_trip },
-	{ "blanks at the end of lines change nothing",
-	  test_blanks_change_nothing },
-	{ "other tools keep the messages of communicators apart",
-	  test_contexts_are_written_as_tags },
-	{ "long files", test_long_files },
-	{ "binary and text give the same graph", test_binary },
-	{ "damaged binary files are rejected", test_damaged_binary },
-	{ NULL, NULL },
-};
-
-T_SUITE(goal, cases)

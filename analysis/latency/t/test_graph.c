@@ -42,7 +42,7 @@ static const struct {
 	  "in a graph with contexts, processor 300, expected at most 0" },
 };
 
-static void test_refused(void)
+T_TEST("impossible operations are rejected with file, line and rank")
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(refused); i++) {
 		struct np_err err = NP_ERR_INIT;
@@ -57,7 +57,7 @@ static void test_refused(void)
 	}
 }
 
-static void test_ranks(void)
+T_TEST("a rank may appear only once")
 {
 	const struct np_graph_op calc = { NP_OP_CALC, 1 };
 	struct np_err err = NP_ERR_INIT;
@@ -75,7 +75,7 @@ static void test_ranks(void)
 	np_graph_free(g);
 }
 
-static void test_all_calcs_together(void)
+T_TEST("times do not overflow")
 {
 	const struct np_graph_op half = { NP_OP_CALC, NP_GRAPH_MAX_SIZE / 2 + 1 };
 	struct np_err err = NP_ERR_INIT;
@@ -88,7 +88,7 @@ static void test_all_calcs_together(void)
 	np_graph_free(g);
 }
 
-static void test_dependencies(void)
+T_TEST("dependencies are stored as given")
 {
 	const struct np_graph_op calc = { NP_OP_CALC, 1, .line = 3 };
 	struct np_err err = NP_ERR_INIT;
@@ -201,7 +201,7 @@ static struct np_graph *make(const char *sends, const char *recvs, int *rc,
 	return g;
 }
 
-static void test_matches(void)
+T_TEST("sends and receives match as in MPI")
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(matches); i++) {
 		struct np_err err = NP_ERR_INIT;
@@ -229,7 +229,7 @@ static void test_matches(void)
 	}
 }
 
-static void test_unmatched_are_reported(void)
+T_TEST("unmatched operations are reported")
 {
 	struct np_err err = NP_ERR_INIT;
 	struct np_graph *g;
@@ -248,7 +248,7 @@ static void test_unmatched_are_reported(void)
 }
 
 /* Repeated: the result must not depend on chance or on addresses. */
-static void test_as_added(void)
+T_TEST("operations are stored as given")
 {
 	struct np_graph *g = some_graph(3, 4, 200);
 	size_t sends = 0;
@@ -272,7 +272,7 @@ static void test_as_added(void)
 	np_graph_free(g);
 }
 
-static void test_short_receives_are_counted(void)
+T_TEST("receives that are smaller than their messages are counted")
 {
 	const struct np_graph_op send = { NP_OP_SEND, 8, .peer = 1 };
 	struct np_graph_op recv = { NP_OP_RECV, .peer = 0 };
@@ -295,19 +295,3 @@ static void test_short_receives_are_counted(void)
 			"tag 0"));
 	np_graph_free(g);
 }
-
-static const struct t_case cases[] = {
-	{ "impossible operations are rejected with file, line and rank",
-	  test_refused },
-	{ "a rank may appear only once", test_ranks },
-	{ "times do not overflow", test_all_calcs_together },
-	{ "dependencies are stored as given", test_dependencies },
-	{ "sends and receives match as in MPI", test_matches },
-	{ "unmatched operations are reported", test_unmatched_are_reported },
-	{ "operations are stored as given", test_as_added },
-	{ "receives that are smaller than their messages are counted",
-	  test_short_receives_are_counted },
-	{ NULL, NULL },
-};
-
-T_SUITE(graph, cases)

@@ -73,7 +73,7 @@ static const struct {
 	{ "time per byte", { 700, 50, 0.5, 800, false }, NP_LOGGPS_G },
 };
 
-static void test_random_loops(void)
+T_TEST("random loops give the result of separate iterations")
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(nets); i++) {
 		struct np_tolerance_opt opt = { .net = nets[i].net,
@@ -170,7 +170,7 @@ static const struct chain chains[] = {
 	  true, 100000, 25 * (1e5 - 7) + 7 * 110, 7 },
 };
 
-static void test_paces(void)
+T_TEST("100000 iterations take the time computed by hand")
 {
 	const struct np_tolerance_opt opt = {
 		.net = { .S = NP_LOGGPS_NO_RENDEZVOUS },
@@ -243,7 +243,7 @@ static struct np_graph *new_row(uint32_t steps)
 	return g;
 }
 
-static void test_late_change(void)
+T_TEST("a change after thousands of iterations is not missed")
 {
 	const struct np_tolerance_opt opt = {
 		.net = { .S = NP_LOGGPS_NO_RENDEZVOUS },
@@ -260,7 +260,7 @@ static void test_late_change(void)
 	np_graph_free(g);
 }
 
-static void test_find(void)
+T_TEST("a loop of all ranks is found; few or different operations are none")
 {
 	struct chain c = chains[0];
 	struct np_graph *g = new_chain(&c);
@@ -279,17 +279,3 @@ static void test_find(void)
 	T_CHECK(!np_iterations_find(g, &l) && !l.part);
 	np_graph_free(g);
 }
-
-static const struct t_case cases[] = {
-	{ "a loop of all ranks is found; few or different operations are none",
-	  test_find },
-	{ "100000 iterations take the time computed by hand",
-	  test_paces },
-	{ "a change after thousands of iterations is not missed",
-	  test_late_change },
-	{ "random loops give the result of separate iterations",
-	  test_random_loops },
-	{ NULL, NULL },
-};
-
-T_SUITE(iterations, cases)

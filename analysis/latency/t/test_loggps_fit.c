@@ -128,7 +128,7 @@ static int near(const struct np_loggps_value *v, double want, double within)
 			   v->low <= v->value && v->value <= v->high);
 }
 
-static void test_known_parameters_come_back(void)
+T_TEST("known parameters are recovered")
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(known); i++) {
 		const struct truth *t = &known[i].truth;
@@ -153,7 +153,7 @@ static void test_known_parameters_come_back(void)
 }
 
 /* Above S nothing is copied, whatever the overhead. */
-static void test_overhead_per_byte(void)
+T_TEST("the overhead per byte is that of messages without rendezvous")
 {
 	static const struct truth t = {
 		20e-6, 5e-6, 6e-6, 7e-6, 0.8e-9, 8192,
@@ -178,7 +178,7 @@ static void test_overhead_per_byte(void)
 }
 
 /* Only long messages count for G if short ones are free. */
-static void test_a_token_bucket_does_not_hide_the_rate(void)
+T_TEST("a token bucket does not hide the rate")
 {
 	static const struct truth t = {
 		20e-6, 5e-6, 6e-6, 7e-6, 4e-12, 0, 0, 0, 4096, 1e5,
@@ -194,7 +194,7 @@ static void test_a_token_bucket_does_not_hide_the_rate(void)
  * 95 % of the intervals should contain the true value. The noise is one-sided,
  * so its median is the true value: 0.674 standard deviations.
  */
-static void test_intervals_hold_what_they_promise(void)
+T_TEST("intervals have the promised coverage")
 {
 	struct truth t = { 20e-6, 5e-6, 6e-6, 7e-6, 0.8e-9, 0, 0.01 };
 	double want = t.o_recv * (1 + 0.01 * 0.67449);
@@ -225,7 +225,7 @@ static const struct {
 	{ "a hundred", 100, 40, 61 },
 };
 
-static void test_intervals_of_medians_are_the_tabled_ones(void)
+T_TEST("intervals of medians match the tables")
 {
 	struct truth t = { 1e-6, 0.3e-6, 0, 0.5e-6, 0.1e-9, 0 };
 	struct np_rng *r = np_rng_new(7, "intervals");
@@ -249,7 +249,7 @@ static void test_intervals_of_medians_are_the_tabled_ones(void)
 	np_rng_free(r);
 }
 
-static void test_order_and_half_blocks_do_not_matter(void)
+T_TEST("order and incomplete blocks do not matter")
 {
 	static const struct truth t = {
 		1e-6, 0.3e-6, 0.4e-6, 0.5e-6, 0.1e-9, 8192, 0.01,
@@ -281,7 +281,7 @@ static const struct {
 	{ "one size", 4 },
 };
 
-static void test_a_block_with_a_kind_missing_is_left_out(void)
+T_TEST("a block without all kinds is excluded")
 {
 	static const struct truth t = {
 		1e-6, 0.3e-6, 0.4e-6, 0.5e-6, 0.1e-9, 0,
@@ -315,7 +315,7 @@ static const struct {
 	{ "a block too many is all right", 3, { 999, 1, 8, 0, 1 }, 0 },
 };
 
-static void test_what_cannot_be_is_refused(void)
+T_TEST("impossible samples are rejected")
 {
 	static const struct truth t = {
 		1e-6, 0.3e-6, 0.4e-6, 0.5e-6, 0.1e-9, 0,
@@ -334,7 +334,7 @@ static void test_what_cannot_be_is_refused(void)
 }
 
 /* As on a single machine, where the sender itself copies the message. */
-static void test_a_message_takes_no_less_than_its_overheads(void)
+T_TEST("a message takes no less than its overheads")
 {
 	static const struct truth t = {
 		-1e-6, 5e-6, 2e-6, 7e-6, 0.1e-9, 0,
@@ -347,7 +347,7 @@ static void test_a_message_takes_no_less_than_its_overheads(void)
 		t_close(f.o_send.value, 4e-6, 1e-9));
 }
 
-static void test_graphs_are_computed_with_what_was_measured(void)
+T_TEST("graphs are computed with what was measured")
 {
 	struct np_loggps_fit f = {
 		.L = { 2e-6, 1e-6, 3e-6 }, .o_send = { 1e-6 },
@@ -367,7 +367,7 @@ static void test_graphs_are_computed_with_what_was_measured(void)
 	T_CHECK(net.S == 8192 && net.O_ns == net.G_ns);
 }
 
-static void test_too_few_are_reported(void)
+T_TEST("too few samples are reported")
 {
 	struct truth t = { 1e-6, 0.3e-6, 0.4e-6, 0.5e-6, 0.1e-9, 0 };
 	struct np_err err = NP_ERR_INIT;
@@ -388,27 +388,3 @@ static void test_too_few_are_reported(void)
 	T_ROW("too many sizes", np_loggps_fit(sample, NP_LOGGPS_MAX_SIZES + 1,
 					      &f, &err) == -EINVAL);
 }
-
-static const struct t_case cases[] = {
-	{ "known parameters are recovered", test_known_parameters_come_back },
-	{ "the overhead per byte is that of messages without rendezvous",
-	  test_overhead_per_byte },
-	{ "a token bucket does not hide the rate",
-	  test_a_token_bucket_does_not_hide_the_rate },
-	{ "intervals have the promised coverage",
-	  test_intervals_hold_what_they_promise },
-	{ "intervals of medians match the tables",
-	  test_intervals_of_medians_are_the_tabled_ones },
-	{ "a block without all kinds is excluded",
-	  test_a_block_with_a_kind_missing_is_left_out },
-	{ "order and incomplete blocks do not matter",
-	  test_order_and_half_blocks_do_not_matter },
-	{ "impossible samples are rejected", test_what_cannot_be_is_refused },
-	{ "a message takes no less than its overheads",
-	  test_a_message_takes_no_less_than_its_overheads },
-	{ "graphs are computed with what was measured",
-	  test_graphs_are_computed_with_what_was_measured },
-	{ "too few samples are reported", test_too_few_are_reported },
-	{ NULL },
-};
-T_SUITE(loggps_fit, cases)

@@ -159,7 +159,7 @@ static const struct {
 	{ "ring of 64 ranks", ring, 64, { 509000, 1123000 } },
 };
 
-static void test_published(void)
+T_TEST("times equal those of LogGOPSim, to the nanosecond")
 {
 	static const struct np_loggps nets[2] = {
 		{ 3000, 1000, 1, NP_LOGGPS_NO_RENDEZVOUS, true, 3000 },
@@ -200,7 +200,7 @@ static char *many_to_one(unsigned n, unsigned bytes)
 	return text;
 }
 
-static void test_shared_link(void)
+T_TEST("eight messages to one receiver take eight times as long")
 {
 	struct np_tolerance_opt opt = {
 		.net = { .L_ns = 100, .G_ns = 1,
@@ -225,7 +225,7 @@ static void test_shared_link(void)
 	free(one);
 }
 
-static void test_one_processor(void)
+T_TEST("a processor executes one operation at a time, an adapter keeps its gap")
 {
 	static const char two[] = "num_ranks 1 rank 0 { calc 70 calc 30 }";
 	static const char cpus[] =
@@ -269,7 +269,7 @@ static void test_one_processor(void)
  * of messages that arrive before their receives are paid while a rank waits);
  * the longest path at x equals the simulated time.
  */
-static void test_random(void)
+T_TEST("exclusive resources form no cycle and make nothing faster")
 {
 	size_t bad = 0, slower = 0;
 
@@ -317,7 +317,7 @@ static void test_random(void)
  * The messages of all pairs add up to the slope, and latency added to one pair
  * lengthens the run as often as the pair has messages on the path.
  */
-static void test_pairs(void)
+T_TEST("messages of each pair of ranks on the critical path")
 {
 	size_t bad = 0, seen = 0;
 
@@ -357,7 +357,7 @@ static void test_pairs(void)
 	T_CHECK(!bad && seen > 200);
 }
 
-static void test_detours(void)
+T_TEST("detours lengthen the work that they interrupt")
 {
 	static const char text[] = "# of a node\n100 50\n 200 10 # short\n";
 	static const struct {
@@ -384,7 +384,7 @@ static void test_detours(void)
 	np_detours_free(&d);
 }
 
-static void test_detour_files(void)
+T_TEST("invalid files of detours are rejected")
 {
 	static const struct {
 		const char *name, *text;
@@ -408,7 +408,7 @@ static void test_detour_files(void)
 }
 
 /* A rank that only computes loses the detours' share of its processor. */
-static void test_noise(void)
+T_TEST("detours of a tenth of the time make a run a ninth longer")
 {
 	struct np_tolerance_opt opt = { .one_cpu = true };
 	struct np_detours d;
@@ -423,21 +423,3 @@ static void test_noise(void)
 	np_detours_free(&d);
 	np_graph_free(g);
 }
-
-static const struct t_case cases[] = {
-	{ "times equal those of LogGOPSim, to the nanosecond", test_published },
-	{ "messages of each pair of ranks on the critical path", test_pairs },
-	{ "detours lengthen the work that they interrupt", test_detours },
-	{ "invalid files of detours are rejected", test_detour_files },
-	{ "detours of a tenth of the time make a run a ninth longer",
-	  test_noise },
-	{ "eight messages to one receiver take eight times as long",
-	  test_shared_link },
-	{ "a processor executes one operation at a time, an adapter keeps its gap",
-	  test_one_processor },
-	{ "exclusive resources form no cycle and make nothing faster",
-	  test_random },
-	{ NULL, NULL },
-};
-
-T_SUITE(order, cases)

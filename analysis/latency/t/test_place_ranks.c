@@ -8,7 +8,7 @@
 #include "some_graph.h"
 
 /* 0 and 3 communicate, and 1 and 2: best is each pair under one switch. */
-static void test_peers_come_together(void)
+T_TEST("ranks that communicate are placed under one switch")
 {
 	static const char text[] =
 		"num_ranks 4 rank 0 { send 8b to 3 } rank 3 { recv 8b from 0 }"
@@ -34,7 +34,7 @@ static void test_peers_come_together(void)
 }
 
 /* Never worse; the time is that of the placement; every rank has a node. */
-static void test_random(void)
+T_TEST("a placement is never worse than the one before")
 {
 	struct np_topology *t;
 	size_t better = 0;
@@ -86,7 +86,7 @@ static void try_all(const struct np_graph *g, struct np_tolerance_opt *opt,
 	}
 }
 
-static void test_optimum(void)
+T_TEST("up to seven ranks: the best of all placements")
 {
 	struct np_topology *t;
 	size_t found = 0, gained = 0, runs = 0;
@@ -142,7 +142,7 @@ static bool beats_greedy(size_t i, const struct np_topology *t)
 	return r.after_ns < r.before_ns && r.after_ns < order_ns;
 }
 
-static void test_greedy(void)
+T_TEST("64 ranks: better than their order and a greedy one")
 {
 	struct np_topology *t;
 	size_t better = 0;
@@ -153,14 +153,3 @@ static void test_greedy(void)
 	T_CHECK(better >= 3);
 	np_topology_free(t);
 }
-
-static const struct t_case cases[] = {
-	{ "64 ranks: better than their order and a greedy one", test_greedy },
-	{ "up to seven ranks: the best of all placements", test_optimum },
-	{ "ranks that communicate are placed under one switch",
-	  test_peers_come_together },
-	{ "a placement is never worse than the one before", test_random },
-	{ NULL, NULL },
-};
-
-T_SUITE(place_ranks, cases)

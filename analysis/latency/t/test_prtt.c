@@ -113,7 +113,7 @@ static int near(double got, double want, double within, double tick_sec)
 	return fabs(got - want) <= within * want + 4 * tick_sec;
 }
 
-static void test_what_the_network_is_is_measured(void)
+T_TEST("the parameters of the network are measured")
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(known); i++) {
 		const struct t_logp *t = &known[i].net;
@@ -144,7 +144,7 @@ static void test_what_the_network_is_is_measured(void)
 	}
 }
 
-static void test_the_first_block_is_not_reported(void)
+T_TEST("the first block is not reported")
 {
 	set_up(&known[0].net, 1, 20e-3);
 	T_CHECK(run());
@@ -154,7 +154,7 @@ static void test_the_first_block_is_not_reported(void)
 	tear_down();
 }
 
-static void test_a_lost_peer_ends_it_in_words(void)
+T_TEST("a lost peer ends the measurement with a message")
 {
 	set_up(&known[1].net, 5, 20e-3);
 	lose_after = 40;
@@ -169,7 +169,7 @@ static bool stop_requested(void)
 	return n_samples >= 40;
 }
 
-static void test_it_stops_on_request(void)
+T_TEST("it stops on request")
 {
 	struct np_prtt_conf c = {
 		.takes_part = true,
@@ -201,7 +201,7 @@ static void test_it_stops_on_request(void)
 	tear_down();
 }
 
-static void test_who_has_no_part_in_it_sleeps(void)
+T_TEST("a process without a part sleeps")
 {
 	const struct np_prtt_conf c = { .max_bytes = 1 };
 	struct np_next next = { NP_WAIT_POLL, 0 };
@@ -212,17 +212,3 @@ static void test_who_has_no_part_in_it_sleeps(void)
 	e->ops->free(e);
 	T_CHECK(next.how == NP_WAIT_SLEEP && isinf(next.until_sec));
 }
-
-static const struct t_case cases[] = {
-	{ "the parameters of the network are measured",
-	  test_what_the_network_is_is_measured },
-	{ "the first block is not reported",
-	  test_the_first_block_is_not_reported },
-	{ "a lost peer ends the measurement with a message",
-	  test_a_lost_peer_ends_it_in_words },
-	{ "it stops on request", test_it_stops_on_request },
-	{ "a process without a part sleeps",
-	  test_who_has_no_part_in_it_sleeps },
-	{ NULL },
-};
-T_SUITE(prtt, cases)

@@ -34,7 +34,7 @@ static const struct {
 	{ "both beyond the table",	    9,	    50 },
 };
 
-static void test_linear(void)
+T_TEST("a program with one path is known exactly")
 {
 	struct np_response r;
 	struct np_graph *g;
@@ -71,7 +71,8 @@ static double exact(const struct np_graph *g, double added_sec,
 	return ns;
 }
 
-static void test_random(void)
+T_TEST("other programs are never predicted faster than they are, and hardly "
+       "slower")
 {
 	struct np_rng *rng = np_rng_new(7, "response");
 	double worst = 0;
@@ -97,7 +98,7 @@ static void test_random(void)
 	T_CHECK(worst < 0.03);
 }
 
-static void test_refused(void)
+T_TEST("a program without time, and an impossible network, are rejected")
 {
 	static const char nothing[] = "num_ranks 1\nrank 0 {\na: calc 0\n}\n";
 	struct np_err err = NP_ERR_INIT;
@@ -113,14 +114,3 @@ static void test_refused(void)
 		strstr(err.text, "G of -1"));
 	np_graph_free(g);
 }
-
-static const struct t_case cases[] = {
-	{ "a program with one path is known exactly", test_linear },
-	{ "other programs are never predicted faster than they are, and hardly slower",
-	  test_random },
-	{ "a program without time, and an impossible network, are rejected",
-	  test_refused },
-	{ NULL, NULL },
-};
-
-T_SUITE(response, cases)

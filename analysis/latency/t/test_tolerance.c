@@ -99,7 +99,7 @@ static bool changes_agree(struct np_tolerance *t, json_object *c)
 	return ok;
 }
 
-static void test_solutions(void)
+T_TEST("reference solutions agree exactly")
 {
 	json_object *all = json_object_from_file(
 		t_data("loggps/answers.json"));
@@ -136,7 +136,7 @@ static void test_solutions(void)
 }
 
 /* "T(500) = 1615; the largest L with T <= 2000 is 885" */
-static void test_running_example(void)
+T_TEST("the running example of the source")
 {
 	const struct np_tolerance_opt opt = {
 		.net = { .G_ns = 5, .S = NP_LOGGPS_NO_RENDEZVOUS,
@@ -156,7 +156,7 @@ static void test_running_example(void)
 	np_graph_free(g);
 }
 
-static void test_deadlock(void)
+T_TEST("a deadlock is reported with its cycle")
 {
 	struct np_cycle cycle;
 	const struct np_tolerance_opt opt = {
@@ -238,7 +238,7 @@ static const struct {
 	  ONE_MESSAGE("5000"), NEVER, true, false, 0.5, 5200 },
 };
 
-static void test_copies(void)
+T_TEST("the overhead per byte counts where a processor copies")
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(copied); i++) {
 		const struct np_tolerance_opt opt = {
@@ -308,7 +308,7 @@ static bool as_solver(const struct np_graph *g,
 	       (x == 0 || r.left - tie <= slope);
 }
 
-static void test_solver(void)
+T_TEST("random graphs agree with a linear programming solver")
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(nets); i++)
 		T_ROW(nets[i].name, !each_graph(i, as_solver));
@@ -339,7 +339,7 @@ static bool is_convex(const struct np_graph *g,
 	       t_close(ns[2], c.ns, 1e-12);
 }
 
-static void test_convex(void)
+T_TEST("run time is convex and does not fall")
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(nets); i++)
 		T_ROW(nets[i].name, !each_graph(i, is_convex));
@@ -378,7 +378,7 @@ static bool is_limit(const struct np_graph *g,
 	return true;
 }
 
-static void test_limit(void)
+T_TEST("a limit is the largest value within the run time")
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(nets); i++)
 		T_ROW(nets[i].name, !each_graph(i, is_limit));
@@ -417,7 +417,7 @@ static bool are_changes(const struct np_graph *g,
 	return ok;
 }
 
-static void test_changes(void)
+T_TEST("every change of the critical path is found")
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(nets); i++)
 		T_ROW(nets[i].name, !each_graph(i, are_changes));
@@ -521,7 +521,7 @@ static struct np_point far_in_order(const struct rows *r, const size_t *order)
 	return far;
 }
 
-static void test_far(void)
+T_TEST("the steepest path is the longest of those, in any order of vertices")
 {
 	struct np_rng *rng = np_rng_new(1, "far");
 
@@ -610,7 +610,7 @@ static bool is_same_backwards(const struct np_graph *g,
 	return same;
 }
 
-static void test_order_of_ranks(void)
+T_TEST("in any order of ranks: the same to the last bit")
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(nets); i++)
 		T_ROW(nets[i].name, !each_graph(i, is_same_backwards));
@@ -647,7 +647,7 @@ static struct answers answers(const struct np_graph *g, unsigned threads,
 	return a;
 }
 
-static void test_threads(void)
+T_TEST("by one thread or by several: the same to the last bit")
 {
 	size_t n = 0;
 
@@ -668,7 +668,7 @@ static void test_threads(void)
 	T_CHECK(n > 40);
 }
 
-static void test_large_messages(void)
+T_TEST("messages of more than 4 GiB")
 {
 	static const char text[] =
 		"num_ranks 2\n"
@@ -693,7 +693,7 @@ static void test_large_messages(void)
 	np_graph_free(g);
 }
 
-static void test_parameters(void)
+T_TEST("impossible parameters are rejected")
 {
 	static const struct {
 		const char *name;
@@ -717,26 +717,3 @@ static void test_parameters(void)
 	}
 	np_graph_free(g);
 }
-
-static const struct t_case cases[] = {
-	{ "reference solutions agree exactly", test_solutions },
-	{ "the running example of the source", test_running_example },
-	{ "the overhead per byte counts where a processor copies",
-	  test_copies },
-	{ "a deadlock is reported with its cycle", test_deadlock },
-	{ "random graphs agree with a linear programming solver", test_solver },
-	{ "run time is convex and does not fall", test_convex },
-	{ "a limit is the largest value within the run time", test_limit },
-	{ "every change of the critical path is found", test_changes },
-	{ "by one thread or by several: the same to the last bit",
-	  test_threads },
-	{ "the steepest path is the longest of those, in any order of vertices",
-	  test_far },
-	{ "in any order of ranks: the same to the last bit",
-	  test_order_of_ranks },
-	{ "messages of more than 4 GiB", test_large_messages },
-	{ "impossible parameters are rejected", test_parameters },
-	{ NULL, NULL },
-};
-
-T_SUITE(tolerance, cases)

@@ -94,7 +94,7 @@ static const struct {
 	  "0113", "" },
 };
 
-static void test_good(void)
+T_TEST("the trees of a cluster")
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(good); i++) {
 		struct np_topology_conf c;
@@ -190,7 +190,7 @@ static const struct {
 	  "topology.conf: is YAML, which is not read" },
 };
 
-static void test_bad(void)
+T_TEST("what slurmctld rejects is rejected with file and line")
 {
 	struct np_err err = NP_ERR_INIT;
 	struct np_topology_conf c;
@@ -203,7 +203,7 @@ static void test_bad(void)
 }
 
 /* A short file may list more names than anyone waits for. */
-static void test_many_names(void)
+T_TEST("lists of very many names are rejected")
 {
 	struct np_err err = NP_ERR_INIT;
 	struct np_topology_conf c;
@@ -217,7 +217,7 @@ static void test_many_names(void)
 }
 
 /* A NUL hides the rest of its line, which is said; or the file is rejected. */
-static void test_nul(void)
+T_TEST("a NUL ends a line, as for slurmctld")
 {
 	static const char text[] = "SwitchName=s0 Nodes=n0\0,n1\n"
 				   "SwitchName=s1 Nodes=n2\n";
@@ -234,13 +234,3 @@ static void test_nul(void)
 	T_CHECK(conf_bytes(hidden, sizeof(hidden) - 1, &c, &err) == -EINVAL);
 	T_CHECK(!!strstr(err.text, "topology.conf:2: a NUL character"));
 }
-
-static const struct t_case cases[] = {
-	{ "the trees of a cluster", test_good },
-	{ "what slurmctld rejects is rejected with file and line", test_bad },
-	{ "lists of very many names are rejected", test_many_names },
-	{ "a NUL ends a line, as for slurmctld", test_nul },
-	{ NULL, NULL },
-};
-
-T_SUITE(topology_conf, cases)

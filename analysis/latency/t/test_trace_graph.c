@@ -160,7 +160,7 @@ static void write_both(const char *dir, const struct program *p)
 	some_trace(dir, 1, 2, p->rank1, length_of(p->rank1));
 }
 
-static void test_programs(void)
+T_TEST("traces give the expected graphs")
 {
 	char text[8192];
 
@@ -189,7 +189,7 @@ static const struct program wrong[] = {
 	  { END }, { "rank.0:4: rank 0: record of kind 99" } },
 };
 
-static void test_wrong(void)
+T_TEST("errors name file, record, rank and operation")
 {
 	char text[512];
 
@@ -220,7 +220,7 @@ static const struct program killed[] = {
 	  { "44b to 1", "44b from 0" } },
 };
 
-static void test_killed(void)
+T_TEST("of a killed program the matched messages remain")
 {
 	char text[4096];
 
@@ -240,7 +240,7 @@ static void test_killed(void)
 	}
 }
 
-static void test_choice(void)
+T_TEST("another algorithm gives other messages")
 {
 	const struct some_record r[] = {
 		{ NP_TRACE_COLLECTIVE, 0, 1, 7,
@@ -259,7 +259,7 @@ static void test_choice(void)
 	T_CHECK(!strstr(text, "1000b") && strstr(text, "250b to 1"));
 }
 
-static void test_not_followed(void)
+T_TEST("unsupported calls are reported")
 {
 	const struct some_record r[] = {
 		{ NP_TRACE_UNSUPPORTED, 0, 1, 4, { 3, 'P', 'u', 't' } }, END,
@@ -272,7 +272,7 @@ static void test_not_followed(void)
 	T_CHECK(strstr(warned, "rank 0: Put is not supported"));
 }
 
-static void test_liballprof(void)
+T_TEST("a trace of liballprof is a graph")
 {
 	const char *dir = some_trace_dir();
 	char text[1024], path[512];
@@ -295,7 +295,7 @@ static void test_liballprof(void)
 }
 
 /* Written as text again it is the same graph; wildcards remain wildcards. */
-static void test_liballprof_again(void)
+T_TEST("the text of a text is the same graph")
 {
 	const char *dir = some_trace_dir();
 	char text[1024], same[1024], again[512];
@@ -329,7 +329,7 @@ static size_t count(const char *text, const char *word)
 }
 
 /* With the algorithm of the graph: a ring, because of the size. */
-static void test_liballprof_of_sizes(void)
+T_TEST("so are its collectives with unequal sizes")
 {
 	const char *dir = some_trace_dir();
 	char text[8192], same[8192], line[512], again[512];
@@ -352,7 +352,7 @@ static void test_liballprof_of_sizes(void)
 	T_CHECK(count(text, "send") == 12 && count(same, "send") == 12);
 }
 
-static void test_sum(void)
+T_TEST("what is sent to nobody is not counted")
 {
 	const char *dir = some_trace_dir();
 	struct np_trace_files f;
@@ -382,7 +382,7 @@ static const struct {
 	  "a trace of liballprof2, which is not read" },
 };
 
-static void test_files(void)
+T_TEST("files of a trace are found, or the missing one is named")
 {
 	struct np_trace_files f;
 	char path[512];
@@ -403,22 +403,3 @@ static void test_files(void)
 	T_CHECK(!np_trace_files_find(path, &f, NULL) && f.n == 2);
 	np_trace_files_free(&f);
 }
-
-static const struct t_case cases[] = {
-	{ "traces give the expected graphs", test_programs },
-	{ "errors name file, record, rank and operation",
-	  test_wrong },
-	{ "of a killed program the matched messages remain",
-	  test_killed },
-	{ "another algorithm gives other messages", test_choice },
-	{ "unsupported calls are reported", test_not_followed },
-	{ "a trace of liballprof is a graph", test_liballprof },
-	{ "the text of a text is the same graph", test_liballprof_again },
-	{ "so are its collectives with unequal sizes",
-	  test_liballprof_of_sizes },
-	{ "what is sent to nobody is not counted", test_sum },
-	{ "files of a trace are found, or the missing one is named",
-	  test_files },
-	{ NULL, NULL },
-};
-T_SUITE(trace_graph, cases)

@@ -197,7 +197,7 @@ static const struct {
 	  "!length of a name 500" },
 };
 
-static void test_events(void)
+T_TEST("records give events or an error")
 {
 	const char *dir = some_trace_dir();
 	char text[1024];
@@ -319,7 +319,7 @@ static const struct {
 	  "!counts: expected 2 with commas" },
 };
 
-static void test_lines(void)
+T_TEST("lines of liballprof give events or an error")
 {
 	const char *dir = some_trace_dir();
 	char text[1024];
@@ -335,7 +335,7 @@ static void test_lines(void)
 	}
 }
 
-static void test_times(void)
+T_TEST("times are those between and within calls")
 {
 	const struct some_record r[] = {
 		{ NP_TRACE_LOCAL, 10, 20, 0, { 0 } },
@@ -361,7 +361,7 @@ static void test_times(void)
 }
 
 /* A trace truncated anywhere is a shorter trace. */
-static void test_cut(void)
+T_TEST("a trace truncated anywhere is a shorter one")
 {
 	const struct some_record r[] = {
 		{ NP_TRACE_ISEND, 300, 200, 5, { 0, 0, 0, 300, 8000 } },
@@ -384,7 +384,7 @@ static void test_cut(void)
 	T_CHECK(read_all(path, 0, 1, text, sizeof(text)) < 0);
 }
 
-static void test_cap(void)
+T_TEST("a trace keeps to its size")
 {
 	struct np_trace_header h = { .size = 1 };
 	const char *dir = some_trace_dir();
@@ -423,7 +423,7 @@ static void on_own_bus(int sig)
 	(void)sig;
 }
 
-static void test_cut_from_outside(void)
+T_TEST("a truncated file ends the trace, not the program")
 {
 	struct sigaction own = { .sa_handler = on_own_bus }, now;
 	struct np_trace_header h = { .size = 1 };
@@ -445,7 +445,7 @@ static void test_cut_from_outside(void)
 	sigaction(SIGBUS, &(struct sigaction){ .sa_handler = SIG_DFL }, NULL);
 }
 
-static void test_file_size_limit(void)
+T_TEST("a limit on file size ends the trace, not the program")
 {
 	struct np_trace_header h = { .size = 1 };
 	const char *dir = some_trace_dir();
@@ -478,7 +478,7 @@ static void test_file_size_limit(void)
 	close(fd);
 }
 
-static void test_other_rank(void)
+T_TEST("the trace of another rank is rejected")
 {
 	const char *path = some_trace(some_trace_dir(), 0, 2, NULL, 0);
 	char text[256];
@@ -494,7 +494,7 @@ static void test_other_rank(void)
  * The writer of a trace may have put a link there for another user who reads
  * it.
  */
-static void test_link(void)
+T_TEST("a symbolic link is not followed")
 {
 	const char *path = some_trace(some_trace_dir(), 0, 1, NULL, 0);
 	char link[4096], text[256];
@@ -504,19 +504,3 @@ static void test_link(void)
 	T_CHECK(read_all(link, 0, 1, text, sizeof(text)) < 0);
 	T_CHECK(strstr(text, "a symbolic link, which is not followed"));
 }
-
-static const struct t_case cases[] = {
-	{ "records give events or an error", test_events },
-	{ "lines of liballprof give events or an error", test_lines },
-	{ "times are those between and within calls", test_times },
-	{ "a trace truncated anywhere is a shorter one", test_cut },
-	{ "a trace keeps to its size", test_cap },
-	{ "a truncated file ends the trace, not the program",
-	  test_cut_from_outside },
-	{ "a limit on file size ends the trace, not the program",
-	  test_file_size_limit },
-	{ "the trace of another rank is rejected", test_other_rank },
-	{ "a symbolic link is not followed", test_link },
-	{ NULL, NULL },
-};
-T_SUITE(trace_read, cases)

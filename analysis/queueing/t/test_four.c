@@ -34,7 +34,7 @@ static int close_to(double got, double want, double scale)
 	return fabs(got - want) <= 1e-9 * scale;
 }
 
-static void test_reference(void)
+T_TEST("reference components agree to 1e-9")
 {
 	FILE *f = fopen(t_data("four-components.txt"), "r");
 	struct np_four got, want[2];
@@ -69,7 +69,7 @@ static const struct np_run usual = { 64, 20, 6, 200000, 4000 };
 static const struct np_link link = { 3e8, 5e-6 };
 
 /* The reverse computation gives the original values. */
-static void test_forward(void)
+T_TEST("forward and backward computation agree")
 {
 	for (double p = 1; p <= 1024; p *= 2)
 		for (int v = 0; v < 2; v++) {
@@ -91,7 +91,7 @@ static void test_forward(void)
  * The published wall-clock time is the measured one plus the switch; the other
  * is the measured one.
  */
-static void test_wall(void)
+T_TEST("each variant has the wall that it should")
 {
 	struct np_four a, b;
 
@@ -106,7 +106,7 @@ static void test_wall(void)
  * If the switch takes longer than all time in MPI, nothing is left for the
  * rest.
  */
-static void test_slow_switch(void)
+T_TEST("a slow switch leaves nothing to contention")
 {
 	const struct np_link slow = { 1e6, 1 };
 	struct np_four f;
@@ -116,7 +116,7 @@ static void test_slow_switch(void)
 	T_CHECK(f.wall_sec > 200000);
 }
 
-static void test_edges(void)
+T_TEST("one process, no message, no time in MPI, no thinking")
 {
 	struct np_run run = usual;
 	struct np_four f;
@@ -161,7 +161,7 @@ static const struct {
 	{ "negative latency", { 1, 1, 1, 1, 1 }, { 1, -1 }, "latency -1" },
 };
 
-static void test_refused(void)
+T_TEST("impossible runs and links are rejected")
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(refused); i++) {
 		struct np_err err = NP_ERR_INIT;
@@ -177,14 +177,3 @@ static void test_refused(void)
 	T_CHECK(np_four_forward(&usual, &link, 1, NAN, &(struct np_four){ 0 },
 				NULL) == -EINVAL);
 }
-
-static const struct t_case cases[] = {
-	{ "reference components agree to 1e-9", test_reference },
-	{ "forward and backward computation agree", test_forward },
-	{ "each variant has the wall that it should", test_wall },
-	{ "a slow switch leaves nothing to contention", test_slow_switch },
-	{ "one process, no message, no time in MPI, no thinking", test_edges },
-	{ "impossible runs and links are rejected", test_refused },
-	{ NULL, NULL },
-};
-T_SUITE(four, cases)

@@ -47,7 +47,7 @@ static int parse(const char *text, struct np_mpip *m, struct np_err *err)
 	return rc;
 }
 
-static void test_whole(void)
+T_TEST("times and messages are read")
 {
 	struct np_mpip m;
 
@@ -93,7 +93,7 @@ static const struct {
 	  "solver" },
 };
 
-static void test_commands(void)
+T_TEST("the program is found in its command")
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(commands); i++) {
 		struct np_mpip m = { .n_tasks = 0 };
@@ -109,7 +109,7 @@ static void test_commands(void)
 	}
 }
 
-static void test_sample(void)
+T_TEST("a report as mpiP lays it out is read")
 {
 	struct np_mpip m;
 
@@ -122,7 +122,7 @@ static void test_sample(void)
 }
 
 /* A report that mpiP wrote of lammps, without the rows of single ranks. */
-static void test_real(void)
+T_TEST("a report that mpiP wrote is read")
 {
 	struct np_mpip m;
 
@@ -166,7 +166,7 @@ static const struct {
 	  300 },
 };
 
-static void test_taken(void)
+T_TEST("unusual reports are accepted with a note")
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(taken); i++) {
 		struct np_err err = NP_ERR_INIT;
@@ -237,7 +237,7 @@ static const struct {
 	  "ends before the counts", -ENODATA },
 };
 
-static void test_refused(void)
+T_TEST("invalid reports are rejected with their line")
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(refused); i++) {
 		struct np_err err = NP_ERR_INIT;
@@ -256,7 +256,7 @@ static void test_refused(void)
 }
 
 /* A report truncated anywhere is rejected, or accepted with a note. */
-static void test_cut_anywhere(void)
+T_TEST("a report may end anywhere")
 {
 	size_t len = strlen(WHOLE) - strlen("----\n" DASHES);
 	char *cut = strdup(WHOLE);
@@ -308,7 +308,7 @@ static double computed_ns(const struct some_record *r)
 	return ns + (double)r->gap_ns;
 }
 
-static void test_a_trace_gives_the_same(void)
+T_TEST("a trace gives the same values as a report")
 {
 	const struct some_record other[] = {
 		{ NP_TRACE_FINALIZE, 700, 1, 0, { 0 } },
@@ -331,24 +331,9 @@ static void test_a_trace_gives_the_same(void)
 	}
 }
 
-static void test_notes_have_words(void)
+T_TEST("every note has a text")
 {
 	for (unsigned note = 1; note <= NP_MPIP_NO_VERSION; note <<= 1)
 		T_CHECK(strlen(np_mpip_note_text((enum np_mpip_note)note)) >
 			20);
 }
-
-static const struct t_case cases[] = {
-	{ "times and messages are read", test_whole },
-	{ "the program is found in its command", test_commands },
-	{ "a report as mpiP lays it out is read", test_sample },
-	{ "a report that mpiP wrote is read", test_real },
-	{ "unusual reports are accepted with a note", test_taken },
-	{ "invalid reports are rejected with their line", test_refused },
-	{ "a report may end anywhere", test_cut_anywhere },
-	{ "a trace gives the same values as a report",
-	  test_a_trace_gives_the_same },
-	{ "every note has a text", test_notes_have_words },
-	{ NULL, NULL },
-};
-T_SUITE(mpip, cases)

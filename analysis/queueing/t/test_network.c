@@ -21,7 +21,7 @@ static const char whole[] = HEAD "\"name\":\"all\",\"note\":[1]," TWO
 	"\"visits\":3,\"service_sec\":0.5},"
 	"{\"name\":\"d\",\"kind\":\"delay\",\"demand_sec\":[0,1e-3]}]}";
 
-static void test_whole(void)
+T_TEST("all that a network has is read")
 {
 	struct np_network n;
 	const struct np_qn_station *st;
@@ -42,7 +42,7 @@ static void test_whole(void)
 	np_network_free(&n);
 }
 
-static void test_loads(void)
+T_TEST("service may depend on the load")
 {
 	static const char text[] = HEAD ONE AT("\"kind\":\"load-dependent\","
 		"\"visits\":2,\"service_sec\":[1,0.5,0.25]");
@@ -164,7 +164,7 @@ static const struct {
 	  "two stations \"s\"", -EINVAL },
 };
 
-static void test_refused(void)
+T_TEST("errors say what is wrong and where")
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(refused); i++) {
 		struct np_err err = NP_ERR_INIT;
@@ -179,7 +179,7 @@ static void test_refused(void)
 	}
 }
 
-static void test_bounded(void)
+T_TEST("files are bounded, and only files are read")
 {
 	struct np_err err = NP_ERR_INIT;
 	size_t len = NP_NETWORK_MAX_ELEMENTS + 100;
@@ -197,7 +197,7 @@ static void test_bounded(void)
 	free(commas);
 }
 
-static void test_no_memory(void)
+T_TEST("failed allocations are reported")
 {
 	for (long nth = 0;; nth++) {
 		struct np_network n = { 0 };
@@ -214,13 +214,3 @@ static void test_no_memory(void)
 		np_network_free(&n);
 	}
 }
-
-static const struct t_case cases[] = {
-	{ "all that a network has is read", test_whole },
-	{ "service may depend on the load", test_loads },
-	{ "errors say what is wrong and where", test_refused },
-	{ "files are bounded, and only files are read", test_bounded },
-	{ "failed allocations are reported", test_no_memory },
-	{ NULL, NULL },
-};
-T_SUITE(network, cases)

@@ -75,7 +75,7 @@ static void make(struct t_network *t)
 	t->service[0][0] = t->service[1][0] = 1;
 }
 
-static void test_refusals(void)
+T_TEST("impossible networks are refused by name and value")
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(refused); i++) {
 		struct np_err err = NP_ERR_INIT;
@@ -94,7 +94,7 @@ static void test_refusals(void)
 }
 
 /* Without customers all results are 0, whatever the network. */
-static void test_nobody(void)
+T_TEST("without customers all is 0")
 {
 	for (size_t m = 0; m < NP_ARRAY_SIZE(methods); m++) {
 		struct np_qn_solution s;
@@ -112,7 +112,7 @@ static void test_nobody(void)
 }
 
 /* A station without visits has no customers. */
-static void test_visits(void)
+T_TEST("a station without visits has no customers")
 {
 	struct np_qn_solution s;
 	struct t_network t;
@@ -126,12 +126,3 @@ static void test_visits(void)
 	T_CHECK(s.residence_sec[1] == 0 && s.utilisation[1] == 0);
 	np_qn_solution_free(&s);
 }
-
-static const struct t_case cases[] = {
-	{ "impossible networks are refused by name and value", test_refusals },
-	{ "without customers all is 0", test_nobody },
-	{ "a station without visits has no customers",
-	  test_visits },
-	{ NULL, NULL },
-};
-T_SUITE(qn, cases)

@@ -23,14 +23,14 @@ static const struct method {
 	  "schweitzer: 500 iterations and mean" },
 };
 
-static void test_reference(void)
+T_TEST("reference solutions agree to 1e-7")
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(methods); i++)
 		t_network_meets(methods[i].name, methods[i].solve, 1e-7,
 				methods[i].n_known);
 }
 
-static void test_laws(void)
+T_TEST("Little's law, conservation and capacity hold")
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(methods); i++)
 		t_network_laws(methods[i].name, methods[i].solve, T_SERVERS, 3,
@@ -63,7 +63,7 @@ static double worst(const struct method *m, const char *name,
 	return most;
 }
 
-static void test_near(void)
+T_TEST("they are close to the exact solution")
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(methods); i++) {
 		const struct method *m = &methods[i];
@@ -80,7 +80,7 @@ static void test_near(void)
 	}
 }
 
-static void test_what_they_cannot(void)
+T_TEST("unsupported networks are rejected with an alternative")
 {
 	struct t_network t;
 
@@ -104,7 +104,7 @@ static void test_what_they_cannot(void)
 }
 
 /* Methods stop when their steps are used up, and report the residual. */
-static void test_stop(void)
+T_TEST("they stop at their limit of steps")
 {
 	const struct np_qn_cost least = { 1e9, 10 };
 	struct t_network t;
@@ -126,20 +126,8 @@ static void test_stop(void)
 	}
 }
 
-static void test_no_memory(void)
+T_TEST("they fail where memory does")
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(methods); i++)
 		t_network_survives_no_memory(methods[i].solve, T_SERVERS);
 }
-
-static const struct t_case cases[] = {
-	{ "reference solutions agree to 1e-7", test_reference },
-	{ "Little's law, conservation and capacity hold", test_laws },
-	{ "they are close to the exact solution", test_near },
-	{ "unsupported networks are rejected with an alternative",
-	  test_what_they_cannot },
-	{ "they stop at their limit of steps", test_stop },
-	{ "they fail where memory does", test_no_memory },
-	{ NULL, NULL },
-};
-T_SUITE(qn_approximate, cases)

@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <math.h>
 
-static void test_hold(void)
+T_TEST("throughputs of random networks are within the bounds")
 {
 	struct np_rng *r = np_rng_new(1, "bounds");
 	int inside = 0, apart = 0;
@@ -30,7 +30,7 @@ static void test_hold(void)
 }
 
 /* Single servers, as in the textbook. */
-static void test_textbook(void)
+T_TEST("they are those of textbooks")
 {
 	struct t_network t;
 	double least, most;
@@ -54,7 +54,7 @@ static void test_textbook(void)
 }
 
 /* Another customer never lowers the throughput. */
-static void test_monotone(void)
+T_TEST("throughput never falls with another customer")
 {
 	struct np_rng *r = np_rng_new(1, "monotone");
 
@@ -76,11 +76,3 @@ static void test_monotone(void)
 	}
 	np_rng_free(r);
 }
-
-static const struct t_case cases[] = {
-	{ "throughputs of random networks are within the bounds", test_hold },
-	{ "they are those of textbooks", test_textbook },
-	{ "throughput never falls with another customer", test_monotone },
-	{ NULL, NULL },
-};
-T_SUITE(qn_bounds, cases)

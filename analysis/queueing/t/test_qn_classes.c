@@ -6,7 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-static void test_laws(void)
+T_TEST("Little's law, conservation and capacity hold")
 {
 	t_network_laws("two classes, all kinds of stations", np_qn_convolution,
 		       T_ALL_KINDS, 2, 1e-9);
@@ -31,7 +31,7 @@ static int same(const struct np_qn_solution *one, size_t a,
 	return ok;
 }
 
-static void test_as_mva(void)
+T_TEST("simple networks agree with mean value analysis")
 {
 	struct np_rng *r = np_rng_new(1, "classes");
 
@@ -51,7 +51,7 @@ static void test_as_mva(void)
 }
 
 /* Alone, and as the second of two classes, of which the first is empty. */
-static void test_one_class(void)
+T_TEST("an empty class has no effect on the other")
 {
 	struct np_rng *r = np_rng_new(1, "one");
 
@@ -93,7 +93,7 @@ static int adds_up(const struct np_qn_solution *one,
 	return ok;
 }
 
-static void test_split(void)
+T_TEST("the parts of a class add up to the class")
 {
 	struct np_rng *r = np_rng_new(1, "split");
 
@@ -210,7 +210,7 @@ static void chain_network(struct t_network *t)
 	t->loads[2][2] = 0.8;
 }
 
-static void test_chain(void)
+T_TEST("results agree with the Markov chain to 1e-9")
 {
 	double p[STATES], present[PLACES][2] = { { 0 } }, busy[2] = { 0 };
 	struct np_qn_solution s;
@@ -242,7 +242,7 @@ static void test_chain(void)
 }
 
 /* Above the approximation by Linearizer, which is close. */
-static void test_near_linearizer(void)
+T_TEST("several servers are near linearizer's")
 {
 	struct np_qn_solution a, b;
 	struct t_network t;
@@ -259,7 +259,7 @@ static void test_near_linearizer(void)
 	np_qn_solution_free(&b);
 }
 
-static void test_bounded(void)
+T_TEST("memory and time are checked in advance")
 {
 	const struct np_qn_cost little = { 1e5, 1e15 }, quick = { 1e9, 1e4 };
 	struct np_err err = NP_ERR_INIT;
@@ -280,15 +280,3 @@ static void test_bounded(void)
 		t.class[c].customers = NP_QN_MAX_CUSTOMERS;
 	T_CHECK(np_qn_convolution(&t.net, &t_any_cost, &s, &err) == -E2BIG);
 }
-
-static const struct t_case cases[] = {
-	{ "Little's law, conservation and capacity hold", test_laws },
-	{ "simple networks agree with mean value analysis", test_as_mva },
-	{ "an empty class has no effect on the other", test_one_class },
-	{ "the parts of a class add up to the class", test_split },
-	{ "results agree with the Markov chain to 1e-9", test_chain },
-	{ "several servers are near linearizer's", test_near_linearizer },
-	{ "memory and time are checked in advance", test_bounded },
-	{ NULL, NULL },
-};
-T_SUITE(qn_classes, cases)

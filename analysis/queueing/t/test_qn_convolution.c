@@ -6,19 +6,19 @@
 #include <math.h>
 #include <string.h>
 
-static void test_reference(void)
+T_TEST("reference solutions agree to 1e-9")
 {
 	t_network_meets("exact", np_qn_convolution, 1e-9, 12);
 }
 
-static void test_laws(void)
+T_TEST("Little's law, conservation and capacity hold")
 {
 	t_network_laws("all kinds of stations", np_qn_convolution, T_ALL_KINDS,
 		       1, 1e-9);
 }
 
 /* Two methods with the same result. */
-static void test_as_mva(void)
+T_TEST("simple networks agree with mean value analysis")
 {
 	struct np_rng *r = np_rng_new(1, "two ways");
 
@@ -41,7 +41,7 @@ static void test_as_mva(void)
 }
 
 /* The same station described in different ways. */
-static void test_other_words(void)
+T_TEST("servers and delays can be described by loads")
 {
 	struct np_rng *r = np_rng_new(1, "words");
 
@@ -77,7 +77,7 @@ static void test_other_words(void)
  * A single M/M/m queue with finite source: the machine repairman problem,
  * summed here as in textbooks.
  */
-static void test_repairmen(void)
+T_TEST("several repairmen agree with textbooks")
 {
 	const double n = 30, m = 4, think = 5, service = 0.9;
 	double p = 1, all = 1, busy = 0;
@@ -101,7 +101,7 @@ static void test_repairmen(void)
 }
 
 /* A case in which textbook mean value analysis loses four digits. */
-static void test_stable(void)
+T_TEST("many servers lose no digits")
 {
 	struct np_qn_solution s;
 	struct t_network t;
@@ -123,7 +123,7 @@ static void test_stable(void)
 /*
  * Normalising constants outside of the range of a double, in both directions.
  */
-static void test_far_beyond(void)
+T_TEST("normalising constants may leave the range of a double")
 {
 	const double units[] = { 1e-12, 1, 1e12 };
 
@@ -144,7 +144,7 @@ static void test_far_beyond(void)
 	}
 }
 
-static void test_bounded(void)
+T_TEST("memory is checked in advance")
 {
 	const struct np_qn_cost little = { 1e5, 1e15 };
 	struct np_err err = NP_ERR_INIT;
@@ -159,22 +159,7 @@ static void test_bounded(void)
 		strstr(err.text, "linearizer"));
 }
 
-static void test_no_memory(void)
+T_TEST("failed allocations are reported")
 {
 	t_network_survives_no_memory(np_qn_convolution, T_ALL_KINDS);
 }
-
-static const struct t_case cases[] = {
-	{ "reference solutions agree to 1e-9", test_reference },
-	{ "Little's law, conservation and capacity hold", test_laws },
-	{ "simple networks agree with mean value analysis", test_as_mva },
-	{ "servers and delays can be described by loads", test_other_words },
-	{ "several repairmen agree with textbooks", test_repairmen },
-	{ "many servers lose no digits", test_stable },
-	{ "normalising constants may leave the range of a double",
-	  test_far_beyond },
-	{ "memory is checked in advance", test_bounded },
-	{ "failed allocations are reported", test_no_memory },
-	{ NULL, NULL },
-};
-T_SUITE(qn_convolution, cases)

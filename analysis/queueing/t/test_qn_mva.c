@@ -5,12 +5,12 @@
 #include <errno.h>
 #include <string.h>
 
-static void test_reference(void)
+T_TEST("reference solutions agree to 1e-9")
 {
 	t_network_meets("exact", np_qn_mva, 1e-9, 10);
 }
 
-static void test_laws(void)
+T_TEST("Little's law, conservation and capacity hold")
 {
 	t_network_laws("one class", np_qn_mva, T_SIMPLE, 1, 1e-9);
 	t_network_laws("two classes", np_qn_mva, T_SIMPLE, 2, 1e-9);
@@ -18,7 +18,7 @@ static void test_laws(void)
 }
 
 /* Identical classes equal a single class, in any order. */
-static void test_alike(void)
+T_TEST("identical classes share the throughput of one class")
 {
 	struct np_rng *r = np_rng_new(1, "alike");
 
@@ -40,7 +40,7 @@ static void test_alike(void)
 	np_rng_free(r);
 }
 
-static void test_bounded(void)
+T_TEST("memory and time are checked in advance")
 {
 	const struct np_qn_cost little = { 1e6, 1e15 }, quick = { 1e9, 1e6 };
 	struct np_err err = NP_ERR_INIT;
@@ -63,7 +63,7 @@ static void test_bounded(void)
 			  &err) == -E2BIG);
 }
 
-static void test_what_it_cannot(void)
+T_TEST("unsupported networks are rejected with an alternative")
 {
 	struct np_err err = NP_ERR_INIT;
 	struct np_qn_solution s;
@@ -78,19 +78,7 @@ static void test_what_it_cannot(void)
 		strstr(err.text, "convolution takes it"));
 }
 
-static void test_no_memory(void)
+T_TEST("failed allocations are reported")
 {
 	t_network_survives_no_memory(np_qn_mva, T_SIMPLE);
 }
-
-static const struct t_case cases[] = {
-	{ "reference solutions agree to 1e-9", test_reference },
-	{ "Little's law, conservation and capacity hold", test_laws },
-	{ "identical classes share the throughput of one class", test_alike },
-	{ "memory and time are checked in advance", test_bounded },
-	{ "unsupported networks are rejected with an alternative",
-	  test_what_it_cannot },
-	{ "failed allocations are reported", test_no_memory },
-	{ NULL, NULL },
-};
-T_SUITE(qn_mva, cases)

@@ -21,7 +21,7 @@ static void make(struct t_network *t)
 }
 
 /* Very many customers with very long think times resemble an open class. */
-static void test_many_are_open(void)
+T_TEST("very many customers with long think times resemble an open class")
 {
 	struct np_qn_solution open, closed;
 	struct t_network t;
@@ -48,7 +48,7 @@ static void test_many_are_open(void)
 }
 
 /* M/M/1: D / (1 - rho), and rho / (1 - rho) present. */
-static void test_one_queue(void)
+T_TEST("one queue of an open class is M/M/1")
 {
 	struct np_qn_solution s;
 	struct t_network t;
@@ -64,7 +64,7 @@ static void test_one_queue(void)
 	np_qn_solution_free(&s);
 }
 
-static void test_refusals(void)
+T_TEST("impossible open classes are rejected")
 {
 	struct np_err err = NP_ERR_INIT;
 	struct np_qn_solution s;
@@ -93,7 +93,7 @@ static void test_refusals(void)
  * Known cases: response times of an M/M/1 queue are exponential; those of a
  * single customer at two stations are the sum of two exponential times.
  */
-static void test_percentiles(void)
+T_TEST("known percentiles are reproduced")
 {
 	static const double share[] = { 0.5, 0.9 };
 	double sec[2], p;
@@ -126,7 +126,7 @@ static void test_percentiles(void)
 /*
  * With many stations the median for a single customer is near the exact mean.
  */
-static void test_of_many(void)
+T_TEST("with many stations the median is near the mean")
 {
 	static const double share[] = { 0.5 };
 	struct np_qn_solution s;
@@ -145,15 +145,3 @@ static void test_of_many(void)
 	T_CHECK(t_close(sec[0], s.response_sec[0], 0.03));
 	np_qn_solution_free(&s);
 }
-
-static const struct t_case cases[] = {
-	{ "very many customers with long think times resemble an open class",
-	  test_many_are_open },
-	{ "one queue of an open class is M/M/1", test_one_queue },
-	{ "impossible open classes are rejected", test_refusals },
-	{ "known percentiles are reproduced", test_percentiles },
-	{ "with many stations the median is near the mean", test_of_many },
-	{ NULL, NULL },
-};
-
-T_SUITE(qn_open, cases)

@@ -57,7 +57,7 @@ static const double sizes[] = { 2, 4, 8, 16, 32, 64 };
  * The fits recover the program: between the runs, and beyond them where nothing
  * is irregular.
  */
-static void test_exact(void)
+T_TEST("a program that scales like the fits is recovered")
 {
 	const double at[] = { 1, 3, 8, 23, 64, 100, 256 };
 	struct np_scaling *s = NULL;
@@ -82,7 +82,7 @@ static void test_exact(void)
 }
 
 /* Intervals contain about as many runs as they promise. */
-static void test_intervals(void)
+T_TEST("intervals contain the promised share of runs")
 {
 	struct np_rng *r = np_rng_new(1, "runs");
 	int held = 0, n = 300;
@@ -106,7 +106,7 @@ static void test_intervals(void)
 }
 
 /* Compute time is irregular because of caches: linear between two runs. */
-static void test_compute(void)
+T_TEST("compute time is interpolated, and constant beyond the runs")
 {
 	struct np_run run[4] = {
 		{ 4, 100, 0, 0, 0 }, { 1, 300, 0, 0, 0 },
@@ -127,7 +127,7 @@ static void test_compute(void)
 	np_scaling_free(s);
 }
 
-static void test_flags(void)
+T_TEST("negative fits and missing intervals are flagged")
 {
 	/* Messages decrease with the number of processes down to none. */
 	struct np_run run[3] = {
@@ -153,7 +153,7 @@ static void test_flags(void)
 	np_scaling_free(s);
 }
 
-static void test_refused(void)
+T_TEST("too few or too many runs are rejected")
 {
 	struct np_run run[3] = {
 		{ 4, 10, 1, 1, 1 }, { 8, 10, 1, 1, 1 }, { 8, 10, 1, 1, 1 },
@@ -171,7 +171,7 @@ static void test_refused(void)
 	T_CHECK(strstr(err.text, "1025 runs, expected 3 to 1024"));
 }
 
-static void test_no_memory(void)
+T_TEST("failed allocations are reported")
 {
 	struct np_run run[N];
 
@@ -193,15 +193,3 @@ static void test_no_memory(void)
 		T_CHECK(rc == -ENOMEM);
 	}
 }
-
-static const struct t_case cases[] = {
-	{ "a program that scales like the fits is recovered", test_exact },
-	{ "intervals contain the promised share of runs", test_intervals },
-	{ "compute time is interpolated, and constant beyond the runs",
-	  test_compute },
-	{ "negative fits and missing intervals are flagged", test_flags },
-	{ "too few or too many runs are rejected", test_refused },
-	{ "failed allocations are reported", test_no_memory },
-	{ NULL, NULL },
-};
-T_SUITE(scaling, cases)

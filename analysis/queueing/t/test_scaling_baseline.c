@@ -20,7 +20,7 @@ static const struct {
 	{ "half as many take twice", NP_BASELINE_IDEAL, 1, 120 },
 };
 
-static void test_nearest(void)
+T_TEST("the nearest run, as it is and scaled")
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(cases_); i++)
 		T_ROW(cases_[i].name, t_close(np_scaling_baseline(
@@ -38,7 +38,7 @@ static double amdahl(const double *sec, double at)
 	return np_scaling_baseline(NP_BASELINE_AMDAHL, run, 3, at);
 }
 
-static void test_amdahl(void)
+T_TEST("a serial and a parallel part, neither negative")
 {
 	T_CHECK(t_close(amdahl((double[]){ 11, 6, 3.5 }, 8), 2.25, 1e-9));
 	/* Slower with more processes: no parallel part. */
@@ -51,10 +51,3 @@ static void test_amdahl(void)
 	T_CHECK(t_close(np_scaling_baseline(NP_BASELINE_AMDAHL, runs, 1, 9),
 			60, 1e-9));
 }
-
-static const struct t_case cases[] = {
-	{ "the nearest run, as it is and scaled", test_nearest },
-	{ "a serial and a parallel part, neither negative", test_amdahl },
-	{ NULL, NULL },
-};
-T_SUITE(scaling_baseline, cases)

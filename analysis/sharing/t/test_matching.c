@@ -57,7 +57,7 @@ static int all(const struct np_comm *c, size_t n, size_t max_states,
 	return rc;
 }
 
-static void test_published_sets(void)
+T_TEST("published numbers of state sets")
 {
 	double share[T_COMMS], ln;
 
@@ -70,7 +70,7 @@ static void test_published_sets(void)
 	}
 }
 
-static void test_agrees_with_enumeration(void)
+T_TEST("counts agree with plain enumeration")
 {
 	struct np_rng *r = np_rng_new(1, "matching");
 	int good = 0;
@@ -123,7 +123,7 @@ static const struct {
 	{ "10 nodes, all to all", 10, 10, 1, 2669921, 0 },
 };
 
-static void test_known_numbers(void)
+T_TEST("complete graphs have known numbers")
 {
 	struct np_comm c[100];
 	double share[100], ln;
@@ -156,7 +156,7 @@ static size_t spider(struct np_comm *c, uint32_t rays)
 }
 
 /* The number of maximal matchings of a path is in the Padovan sequence. */
-static void test_trees_and_paths_of_any_size(void)
+T_TEST("trees and paths of any size are cheap")
 {
 	enum { LONG = 4000 };
 	struct np_comm *c = calloc(LONG, sizeof(*c));
@@ -185,7 +185,7 @@ static void test_trees_and_paths_of_any_size(void)
 	free(share);
 }
 
-static void test_too_many_states_are_refused(void)
+T_TEST("too many states are rejected with the size of the component")
 {
 	struct np_comm c[400];
 	double share[400];
@@ -200,16 +200,3 @@ static void test_too_many_states_are_refused(void)
 	n = complete(c, 10, 10, 1);
 	T_CHECK(all(c, n, 100, share, NULL, &err) == -E2BIG);
 }
-
-static const struct t_case cases[] = {
-	{ "published numbers of state sets", test_published_sets },
-	{ "counts agree with plain enumeration",
-	  test_agrees_with_enumeration },
-	{ "complete graphs have known numbers", test_known_numbers },
-	{ "trees and paths of any size are cheap",
-	  test_trees_and_paths_of_any_size },
-	{ "too many states are rejected with the size of the component",
-	  test_too_many_states_are_refused },
-	{ NULL, NULL },
-};
-T_SUITE(matching, cases)

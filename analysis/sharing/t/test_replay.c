@@ -105,7 +105,7 @@ static const struct {
 	{ "an eager one does not", "maxmin", late, 4, 0, 100, own, { 0, 5 } },
 };
 
-static void test_plays(void)
+T_TEST("programs take the expected time")
 {
 	for (size_t k = 0; k < NP_ARRAY_SIZE(plays); k++) {
 		struct np_replay_net net = net_of(plays[k].model);
@@ -130,7 +130,7 @@ static void test_plays(void)
 	}
 }
 
-static void test_results_of_tasks(void)
+T_TEST("results of tasks and operations")
 {
 	struct np_replay_net net = net_of("maxmin");
 	struct np_replay_app *a = app_of(fan, 4, 3);
@@ -155,7 +155,7 @@ static void test_results_of_tasks(void)
 }
 
 /* A receive that is posted while its task computes. */
-static void test_nonblocking(void)
+T_TEST("a task computes while a message arrives")
 {
 	const struct line l[] = {
 		RECV(1, -1),
@@ -175,7 +175,7 @@ static void test_nonblocking(void)
 }
 
 /* Two programs on separate nodes share only the switch. */
-static void test_two_programs(void)
+T_TEST("two programs share the switch")
 {
 	const uint32_t other[MOST] = { 4, 5, 6 };
 	struct np_replay_net net = net_of("maxmin");
@@ -202,7 +202,7 @@ static void test_two_programs(void)
 }
 
 /* A program that takes no time does not repeat for ever. */
-static void test_nothing_to_do(void)
+T_TEST("programs that do nothing end")
 {
 	const struct line l[] = { COMPUTE(0, 0, -1) };
 	struct np_replay_net net = net_of("none");
@@ -249,7 +249,7 @@ static const struct {
 	  pair, 4, 0, 100, 1, -EINVAL },
 };
 
-static void test_refusals(void)
+T_TEST("deadlocks and invalid values are reported")
 {
 	struct np_replay_app *a = app_of(pair, 2, 3);
 	struct np_err err = NP_ERR_INIT;
@@ -280,7 +280,7 @@ static void test_refusals(void)
 	}
 }
 
-static void test_mappings(void)
+T_TEST("three ways to map tasks")
 {
 	static const uint32_t node[6] = { 0, 1, 2, 0, 1, 2 };
 	static const uint32_t core[6] = { 0, 0, 1, 1, 2, 2 };
@@ -302,7 +302,7 @@ static void test_mappings(void)
 	T_CHECK(strstr(err.text, "7 tasks, and 3 nodes of 2 cores"));
 }
 
-static void test_given_up(void)
+T_TEST("too many events end the simulation")
 {
 	struct np_replay_app *a = app_of(pair, NP_ARRAY_SIZE(pair), 2);
 	struct np_replay_job job = { .app = a, .node_of = own };
@@ -317,16 +317,3 @@ static void test_given_up(void)
 		!strcmp(err.text, "more than 2 events"));
 	np_replay_app_free(a);
 }
-
-static const struct t_case cases[] = {
-	{ "programs take the expected time", test_plays },
-	{ "results of tasks and operations", test_results_of_tasks },
-	{ "a task computes while a message arrives", test_nonblocking },
-	{ "two programs share the switch", test_two_programs },
-	{ "programs that do nothing end", test_nothing_to_do },
-	{ "too many events end the simulation", test_given_up },
-	{ "deadlocks and invalid values are reported", test_refusals },
-	{ "three ways to map tasks", test_mappings },
-	{ NULL, NULL },
-};
-T_SUITE(replay, cases)

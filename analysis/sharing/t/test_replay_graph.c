@@ -34,7 +34,7 @@ static struct np_graph *graph(void)
 	return g;
 }
 
-static void test_a_graph_is_played(void)
+T_TEST("an execution graph becomes the same program")
 {
 	static const uint32_t node_of[2] = { 0, 1 };
 	struct np_graph *g = graph();
@@ -56,10 +56,3 @@ static void test_a_graph_is_played(void)
 	T_CHECK(task[0].messages == 1 && task[0].bytes == 200);
 	np_replay_app_free(a);
 }
-
-static const struct t_case cases[] = {
-	{ "an execution graph becomes the same program",
-	  test_a_graph_is_played },
-	{ NULL, NULL },
-};
-T_SUITE(replay_graph, cases)

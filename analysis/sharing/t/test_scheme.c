@@ -29,7 +29,7 @@ static const char two[] =
 "latency 0s\n"
 "b: n2 -> n0 10M\n";
 
-static void test_schemes(void)
+T_TEST("schemes of a file with common settings")
 {
 	struct np_scheme_set set;
 	const struct np_scheme *s;
@@ -55,7 +55,7 @@ static void test_schemes(void)
 	T_CHECK(set.n == 0);
 }
 
-static void test_without_a_time_the_reference_is_the_unit(void)
+T_TEST("without a time the reference is the unit")
 {
 	struct np_scheme_set set;
 
@@ -134,7 +134,7 @@ static const struct {
 	  "byte 0x1b, expected text" },
 };
 
-static void test_refusals(void)
+T_TEST("invalid schemes are rejected with their line")
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(refused); i++) {
 		struct np_err err = NP_ERR_INIT;
@@ -164,7 +164,7 @@ static const struct {
 	  NP_SCHEME_MAX_SCHEMES + 1, -E2BIG, "more than 64 schemes" },
 };
 
-static void test_limits(void)
+T_TEST("files have limits")
 {
 	for (size_t k = 0; k < NP_ARRAY_SIZE(many); k++) {
 		struct np_err err = NP_ERR_INIT;
@@ -188,7 +188,7 @@ static void test_limits(void)
 	}
 }
 
-static void test_lines_and_bytes(void)
+T_TEST("so have lines, and they are text")
 {
 	char text[6000];
 	struct np_err err = NP_ERR_INIT;
@@ -209,7 +209,7 @@ static void test_lines_and_bytes(void)
 	T_CHECK(np_scheme_parse(NULL, 0, "x", &set, &err) == -EINVAL);
 }
 
-static void test_files(void)
+T_TEST("only regular files of sane size are read")
 {
 	struct np_err err = NP_ERR_INIT;
 	struct np_scheme_set set;
@@ -229,15 +229,3 @@ static void test_files(void)
 	T_CHECK(set.n == 1 && !strcmp(set.scheme[0].name, "one.scheme"));
 	np_scheme_free(&set);
 }
-
-static const struct t_case cases[] = {
-	{ "schemes of a file with common settings", test_schemes },
-	{ "without a time the reference is the unit",
-	  test_without_a_time_the_reference_is_the_unit },
-	{ "invalid schemes are rejected with their line", test_refusals },
-	{ "files have limits", test_limits },
-	{ "so have lines, and they are text", test_lines_and_bytes },
-	{ "only regular files of sane size are read", test_files },
-	{ NULL, NULL },
-};
-T_SUITE(scheme, cases)

@@ -30,7 +30,7 @@ static int same(const double *got, const double *want, size_t n, double rel)
 	return 1;
 }
 
-static void test_published_penalties(void)
+T_TEST("published penalties, all models")
 {
 	double got[T_COMMS];
 
@@ -46,7 +46,7 @@ static void test_published_penalties(void)
 static const double zero[T_COMMS];
 static const double one[T_COMMS] = { 1, 1, 1, 1, 1, 1, 1, 1, 1, 1 };
 
-static void test_published_times(void)
+T_TEST("published times of penalties that change")
 {
 	double got[T_COMMS];
 
@@ -108,7 +108,7 @@ static double error_percent(const double *factor, const double *measured_sec,
 	return 100 * sum / (double)n;
 }
 
-static void test_published_errors(void)
+T_TEST("published errors against measured times")
 {
 	double got[T_COMMS];
 
@@ -130,7 +130,7 @@ static void test_published_errors(void)
 	}
 }
 
-static void test_one_reference_gives_all_printed_times(void)
+T_TEST("a single reference time reproduces the printed numbers")
 {
 	double got[T_COMMS];
 
@@ -161,7 +161,7 @@ static size_t draw(struct np_rng *r, struct np_comm *c, size_t most,
 }
 
 /* Properties of all models, for any communications. */
-static void test_laws(void)
+T_TEST("penalties are at least 1 and independent of node numbers")
 {
 	struct np_rng *r = np_rng_new(7, "sharing");
 	struct np_comm c[MOST];
@@ -212,7 +212,7 @@ static size_t load(const struct np_comm *c, size_t n, uint32_t node, int out)
 }
 
 /* No port exceeds its capacity, and each rate has a bottleneck. */
-static void test_maxmin_is_fair(void)
+T_TEST("max-min rates are max-min fair")
 {
 	struct np_rng *r = np_rng_new(8, "sharing");
 	struct np_comm c[MOST];
@@ -249,7 +249,7 @@ static void test_maxmin_is_fair(void)
 	np_rng_free(r);
 }
 
-static void test_myrinet_sends_one_at_a_time(void)
+T_TEST("myrinet: a node sends one at a time")
 {
 	struct np_rng *r = np_rng_new(9, "sharing");
 	struct np_comm c[MOST];
@@ -270,7 +270,7 @@ static void test_myrinet_sends_one_at_a_time(void)
 }
 
 /* Without conflicts, ends are starts plus times alone. */
-static void test_times_without_conflict(void)
+T_TEST("times without conflicts equal times alone")
 {
 	const struct np_comm c[4] = { { 0, 1 }, { 1, 2 }, { 2, 0 }, { 3, 0 } };
 	const double start[4] = { 0, 0.5, 0.25, 9 };
@@ -287,7 +287,7 @@ static void test_times_without_conflict(void)
 }
 
 /* One starts when the other is half done: 1/2 + 1 + 1/2. */
-static void test_times_change_when_another_starts(void)
+T_TEST("times change when another one starts")
 {
 	const struct np_comm c[2] = { { 0, 1 }, { 0, 2 } };
 	const double start[2] = { 0, 0.5 }, want[2] = { 1.5, 2 };
@@ -299,7 +299,7 @@ static void test_times_change_when_another_starts(void)
 }
 
 /* Four transfers through a switch that carries two. */
-static void test_a_narrow_switch_couples_disjoint_nodes(void)
+T_TEST("a narrow switch couples disjoint nodes")
 {
 	const struct np_comm c[4] = { { 0, 1 }, { 2, 3 }, { 4, 5 }, { 6, 7 } };
 	const double alone[4] = { 1, 1, 2, 2 }, want[4] = { 2, 2, 3, 3 };
@@ -313,7 +313,7 @@ static void test_a_narrow_switch_couples_disjoint_nodes(void)
 }
 
 /* Work is conserved: maxmin keeps a single port busy. */
-static void test_a_port_stays_busy(void)
+T_TEST("a port with work is busy")
 {
 	struct np_rng *r = np_rng_new(10, "sharing");
 	int good = 0;
@@ -340,7 +340,7 @@ static void test_a_port_stays_busy(void)
 }
 
 /* Incrementally updated rates equal those computed from scratch. */
-static void test_max_min_of_changes(void)
+T_TEST("max-min: incremental rates equal rates from scratch")
 {
 	struct np_sharing_model anew = *model(MAXMIN);
 	struct np_rng *r = np_rng_new(11, "sharing");
@@ -412,7 +412,7 @@ static const struct {
 	  INFINITY },
 };
 
-static void test_refusals(void)
+T_TEST("impossible input is rejected with a message")
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(refused); i++) {
 		struct np_sharing_param p = defaults;
@@ -430,7 +430,7 @@ static void test_refusals(void)
 	}
 }
 
-static void test_degenerate(void)
+T_TEST("nothing, and messages within a node")
 {
 	struct np_sharing_param p = defaults;
 	const struct np_comm c[2] = { { 3, 3 }, { 3, 4 } };
@@ -453,29 +453,3 @@ static void test_degenerate(void)
 	T_CHECK(np_sharing_find("ethernet", &err) == NULL);
 	T_CHECK(strstr(err.text, "no model \"ethernet\", expected gige, myri"));
 }
-
-static const struct t_case cases[] = {
-	{ "max-min: incremental rates equal rates from scratch",
-	  test_max_min_of_changes },
-	{ "published penalties, all models", test_published_penalties },
-	{ "published times of penalties that change", test_published_times },
-	{ "published errors against measured times", test_published_errors },
-	{ "a single reference time reproduces the printed numbers",
-	  test_one_reference_gives_all_printed_times },
-	{ "penalties are at least 1 and independent of node numbers",
-	  test_laws },
-	{ "max-min rates are max-min fair", test_maxmin_is_fair },
-	{ "myrinet: a node sends one at a time",
-	  test_myrinet_sends_one_at_a_time },
-	{ "times without conflicts equal times alone",
-	  test_times_without_conflict },
-	{ "times change when another one starts",
-	  test_times_change_when_another_starts },
-	{ "a narrow switch couples disjoint nodes",
-	  test_a_narrow_switch_couples_disjoint_nodes },
-	{ "a port with work is busy", test_a_port_stays_busy },
-	{ "impossible input is rejected with a message", test_refusals },
-	{ "nothing, and messages within a node", test_degenerate },
-	{ NULL, NULL },
-};
-T_SUITE(sharing, cases)

@@ -32,7 +32,7 @@ static struct np_sharing_case case_of(const char *name, const double *took)
 /*
  * The published method: penalties 1.5 and 2.25 of two and three from one node.
  */
-static void test_beta_as_published(void)
+T_TEST("beta as it was published")
 {
 	const double two[2] = { 1.5, 1.5 }, three[3] = { 2.25, 2.25, 2.25 };
 	const struct np_sharing_case s[2] = { case_of("out2", two),
@@ -64,7 +64,7 @@ static const struct {
 };
 
 /* A fit to the times of a model recovers its parameters. */
-static void test_parameters_are_found_again(void)
+T_TEST("parameters are recovered")
 {
 	static const char *const graph[] = { "out2", "in2", "out3", "in3",
 					     "fig5" };
@@ -103,7 +103,7 @@ static void test_parameters_are_found_again(void)
  * Sixty sets of random schemes with times of the model, each with other
  * parameters: the search finds parameters that give exactly these times.
  */
-static void test_exact_times_are_met(void)
+T_TEST("exact times are met: 60 of 60")
 {
 	static const char *const models[] = { "gige", "infiniband" };
 	size_t met = 0, runs = 0;
@@ -148,7 +148,7 @@ static void test_exact_times_are_met(void)
 	T_CHECK(met == runs && runs == 60);
 }
 
-static void test_models_without_parameters_are_judged(void)
+T_TEST("models without parameters have an error too")
 {
 	const double took[2] = { 2, 2.5 };
 	const struct np_sharing_case s = case_of("out2", took);
@@ -160,7 +160,7 @@ static void test_models_without_parameters_are_judged(void)
 	T_CHECK(!f.n_param && t_close(f.mean_error, 0.1, 1e-9));
 }
 
-static void test_refusals(void)
+T_TEST("impossible fits are rejected with a message")
 {
 	const struct np_sharing_model *m = np_sharing_find("gige", NULL);
 	const double never[2] = { NAN, NAN }, zero_took[2] = { 1, 0 };
@@ -180,14 +180,3 @@ static void test_refusals(void)
 	T_CHECK(strstr(err.text, "node 1: expected 0 to 0"));
 	T_CHECK(p.beta == 0.75);
 }
-
-static const struct t_case cases[] = {
-	{ "beta as it was published", test_beta_as_published },
-	{ "parameters are recovered", test_parameters_are_found_again },
-	{ "exact times are met: 60 of 60", test_exact_times_are_met },
-	{ "models without parameters have an error too",
-	  test_models_without_parameters_are_judged },
-	{ "impossible fits are rejected with a message", test_refusals },
-	{ NULL, NULL },
-};
-T_SUITE(sharing_fit, cases)

@@ -86,7 +86,7 @@ static void run_for(double sec)
 }
 
 /* Both ways: twice the time of a message, whenever it starts. */
-static void test_times(void)
+T_TEST("the time of a transfer includes the token")
 {
 	for (size_t n = 3; n < T_WORLD_MAX; n += 2) {
 		set_up(n);
@@ -104,7 +104,7 @@ static void test_times(void)
 	}
 }
 
-static void test_they_sleep_while_they_wait(void)
+T_TEST("processes sleep while they wait")
 {
 	set_up(3);
 	run_for(10);
@@ -113,7 +113,7 @@ static void test_they_sleep_while_they_wait(void)
 	tear_down();
 }
 
-static void test_a_lost_process_ends_it(void)
+T_TEST("a lost process ends the measurement")
 {
 	set_up(3);
 	run_for(DELAY_SEC);
@@ -127,7 +127,7 @@ static void test_a_lost_process_ends_it(void)
 	tear_down();
 }
 
-static void test_a_trial_that_never_ends_is_given_up(void)
+T_TEST("a trial without end is abandoned")
 {
 	set_up(3);
 	np_net_loop_set_silent(world.net, 1, true);
@@ -158,7 +158,7 @@ static int schedule(const char *text, uint32_t repeats,
 	return np_schedule_new(set, rank_of, repeats, s, err);
 }
 
-static void test_schedule(void)
+T_TEST("each repetition measures every size alone, then all together")
 {
 	/* warm-up, and three times: reference, 2K, 1K, all */
 	static const size_t n[] = { 3, 1, 1, 1, 3, 1, 1, 1, 3, 1, 1, 1, 3,
@@ -181,7 +181,7 @@ static void test_schedule(void)
 	np_scheme_free(&set);
 }
 
-static void test_what_comes_of_it(void)
+T_TEST("penalties refer to the time alone of the same repetition")
 {
 	/* in the second repetition everything takes twice as long: a drift */
 	const double sec[9][3] = { { 99, 99, 99 }, { 4 }, { 2 }, { 1 },
@@ -223,7 +223,7 @@ static const struct {
 	  50000, -E2BIG },
 };
 
-static void test_refusals(void)
+T_TEST("impossible measurements are rejected with a message")
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(refused); i++) {
 		struct np_err err = NP_ERR_INIT;
@@ -236,19 +236,3 @@ static void test_refusals(void)
 		np_scheme_free(&set);
 	}
 }
-
-static const struct t_case cases[] = {
-	{ "the time of a transfer includes the token", test_times },
-	{ "processes sleep while they wait", test_they_sleep_while_they_wait },
-	{ "a lost process ends the measurement", test_a_lost_process_ends_it },
-	{ "a trial without end is abandoned",
-	  test_a_trial_that_never_ends_is_given_up },
-	{ "each repetition measures every size alone, then all together",
-	  test_schedule },
-	{ "penalties refer to the time alone of the same repetition",
-	  test_what_comes_of_it },
-	{ "impossible measurements are rejected with a message",
-	  test_refusals },
-	{ NULL, NULL },
-};
-T_SUITE(transfers, cases)

@@ -66,7 +66,7 @@ static const struct {
 	  "0: send 1\n1: recv 0\nend\nend\nall: compute 1s", 20, 10 },
 };
 
-static void test_programs(void)
+T_TEST("programs are read and take the expected time")
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(good); i++) {
 		struct np_replay_app *a = NULL;
@@ -163,7 +163,7 @@ static const struct {
 	  ":3: more than 2097152 operations", -E2BIG },
 };
 
-static void test_refusals(void)
+T_TEST("invalid programs are rejected with their line")
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(refused); i++) {
 		struct np_err err = NP_ERR_INIT;
@@ -175,7 +175,7 @@ static void test_refusals(void)
 	}
 }
 
-static void test_files(void)
+T_TEST("only regular files are read")
 {
 	struct np_err err = NP_ERR_INIT;
 	struct np_replay_app *a;
@@ -190,11 +190,3 @@ static void test_files(void)
 	T_CHECK(a->op[1].task == 1);
 	np_replay_app_free(a);
 }
-
-static const struct t_case cases[] = {
-	{ "programs are read and take the expected time", test_programs },
-	{ "invalid programs are rejected with their line", test_refusals },
-	{ "only regular files are read", test_files },
-	{ NULL, NULL },
-};
-T_SUITE(workload, cases)

@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
-static void test_adds(void)
+T_TEST("arguments follow each other")
 {
 	struct np_args a = { .n = 0 };
 
@@ -17,7 +17,7 @@ static void test_adds(void)
 	T_CHECK(!a.n && !a.argv[0]);
 }
 
-static void test_what_does_not_fit_is_reported(void)
+T_TEST("one that does not fit is reported")
 {
 	struct np_args a = { .n = 0 };
 
@@ -28,11 +28,3 @@ static void test_what_does_not_fit_is_reported(void)
 	T_CHECK(a.rc == -E2BIG && a.n == NP_ARGS_MAX && !a.argv[NP_ARGS_MAX]);
 	np_args_free(&a);
 }
-
-static const struct t_case cases[] = {
-	{ "arguments follow each other", test_adds },
-	{ "one that does not fit is reported",
-	  test_what_does_not_fit_is_reported },
-	{ NULL, NULL },
-};
-T_SUITE(args, cases)

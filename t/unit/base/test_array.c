@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-static void test_all_stay_where_they_were_put(void)
+T_TEST("all stay where they were put")
 {
 	uint16_t *list = NULL;
 	size_t right = 0;
@@ -22,7 +22,7 @@ static void test_all_stay_where_they_were_put(void)
 	free(list);
 }
 
-static void test_what_is_there_stays_without_memory(void)
+T_TEST("what is there stays without memory")
 {
 	char *list = NULL, *had;
 
@@ -33,11 +33,3 @@ static void test_what_is_there_stays_without_memory(void)
 	T_CHECK(list == had);
 	free(list);
 }
-
-static const struct t_case cases[] = {
-	{ "all stay where they were put", test_all_stay_where_they_were_put },
-	{ "what is there stays without memory",
-	  test_what_is_there_stays_without_memory },
-	{ NULL, NULL },
-};
-T_SUITE(array, cases)

@@ -174,7 +174,7 @@ static const struct {
 	  NP_AUTH_NO_RULE },
 };
 
-static void test_who_may_use_which_name(void)
+T_TEST("who may use a published name, by which line")
 {
 	static const uint32_t zero;
 
@@ -193,7 +193,7 @@ static void test_who_may_use_which_name(void)
 	}
 }
 
-static void test_groups_are_read_only_if_a_line_needs_them(void)
+T_TEST("groups are read only if a line needs them")
 {
 	const struct np_place_conf *c = conf_of("Claim=fft:user=7,account=a\n");
 
@@ -203,7 +203,7 @@ static void test_groups_are_read_only_if_a_line_needs_them(void)
 }
 
 /* A text of any length costs little. */
-static void test_a_long_account_matches_nothing(void)
+T_TEST("a long account matches nothing")
 {
 	const struct np_place_conf *c = conf_of("Claim=fft:account=*\n");
 	char text[1026];
@@ -218,7 +218,7 @@ static void test_a_long_account_matches_nothing(void)
 		NP_AUTH_ALLOWED);
 }
 
-static void test_a_bad_line_adds_nothing(void)
+T_TEST("a bad line adds nothing")
 {
 	static struct np_conf c, before;
 	struct np_err err = NP_ERR_INIT;
@@ -308,7 +308,7 @@ static const struct {
 	  NP_PROFILE_UNKNOWN, NP_AUTH_CONTRADICTED },
 };
 
-static void test_what_a_job_counts_as(void)
+T_TEST("what a job counts as, with authorisation and without")
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(jobs); i++) {
 		const struct np_auth_request who = { .uid = jobs[i].uid,
@@ -324,7 +324,7 @@ static void test_what_a_job_counts_as(void)
 	}
 }
 
-static void test_why(void)
+T_TEST("why a name is denied")
 {
 	struct np_app_index *x = index_of("");
 
@@ -334,18 +334,3 @@ static void test_why(void)
 			 "Claim="));
 	np_app_index_unref(x);
 }
-
-static const struct t_case cases[] = {
-	{ "who may use a published name, by which line",
-	  test_who_may_use_which_name },
-	{ "groups are read only if a line needs them",
-	  test_groups_are_read_only_if_a_line_needs_them },
-	{ "a long account matches nothing",
-	  test_a_long_account_matches_nothing },
-	{ "a bad line adds nothing", test_a_bad_line_adds_nothing },
-	{ "what a job counts as, with authorisation and without",
-	  test_what_a_job_counts_as },
-	{ "why a name is denied", test_why },
-	{ NULL, NULL },
-};
-T_SUITE(auth, cases)

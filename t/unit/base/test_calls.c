@@ -40,7 +40,7 @@ static void end(pid_t pid)
 	waitpid(pid, NULL, 0);
 }
 
-static void test_count(void)
+T_TEST("a process's calls are read from outside while it runs")
 {
 	pid_t none = start(0), some = start(4242);
 	uint64_t n = 7;
@@ -55,9 +55,3 @@ static void test_count(void)
 	T_ROW("one that has ended", !np_calls_find(some, &n));
 	T_ROW("none of ours any more", !np_calls_find(getpid(), &n));
 }
-
-static const struct t_case cases[] = {
-	{ "a process's calls are read from outside while it runs", test_count },
-	{ NULL, NULL },
-};
-T_SUITE(calls, cases)

@@ -43,7 +43,7 @@ static bool count(pid_t pid, void *arg)
 	return false;
 }
 
-static void test_all_are_tried(void)
+T_TEST("all children are tried, until one is it")
 {
 	size_t n = 0;
 
@@ -70,7 +70,7 @@ static void *start_one(void *arg)
 	return arg;
 }
 
-static void test_a_thread_may_have_made_it(void)
+T_TEST("a child that a thread has made is one")
 {
 	pthread_t thread;
 	pid_t pid = 0;
@@ -88,7 +88,7 @@ static void test_a_thread_may_have_made_it(void)
 	}
 }
 
-static void test_who_has_none(void)
+T_TEST("who has no children, or has ended, has none")
 {
 	pid_t pid = start(), any = 0;
 
@@ -97,7 +97,7 @@ static void test_who_has_none(void)
 	T_CHECK(np_children_find(pid, is, &any) == 0);
 }
 
-static void test_all(void)
+T_TEST("a process is tried before what it has started")
 {
 	size_t n = 0;
 	pid_t me = getpid(), pid;
@@ -112,15 +112,3 @@ static void test_all(void)
 	for (size_t i = 0; i < CHILDREN; i++)
 		end(child[i]);
 }
-
-static const struct t_case cases[] = {
-	{ "all children are tried, until one is it",
-	  test_all_are_tried },
-	{ "a child that a thread has made is one",
-	  test_a_thread_may_have_made_it },
-	{ "a process is tried before what it has started", test_all },
-	{ "who has no children, or has ended, has none", test_who_has_none },
-	{ NULL, NULL },
-};
-
-T_SUITE(children, cases)

@@ -43,7 +43,7 @@ static const struct {
 	{ "longer than a life",  "999999999h", -ERANGE, 0 },
 };
 
-static void test_durations(void)
+T_TEST("times need a unit and are exact")
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(durations); i++) {
 		double sec = -1;
@@ -77,7 +77,7 @@ static const struct {
 	{ "suffix too much", "99999999999G", -ERANGE, 0 },
 };
 
-static void test_sizes(void)
+T_TEST("sizes take K, M, G and overflow is an error")
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(sizes); i++) {
 		uint64_t bytes = 77;
@@ -107,7 +107,7 @@ static const struct {
 	{ "too many digits",     "1234567890123456%", -ERANGE, 0 },
 };
 
-static void test_shares(void)
+T_TEST("a share needs its % and is exact")
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(shares); i++) {
 		double fraction = -1;
@@ -144,7 +144,7 @@ static const char *const good[] = {
 	"Claim=fft:group=0,account=ph?s*,partition=debug,default",
 };
 
-static void test_good_assignments(void)
+T_TEST("every key takes its good values")
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(good); i++) {
 		struct np_err err = NP_ERR_INIT;
@@ -252,7 +252,7 @@ static const struct {
 	{ "", { "\"\"", "expected", "Key=Value" } },
 };
 
-static void test_bad_assignments(void)
+T_TEST("a bad value is named with what was expected")
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(bad); i++) {
 		struct np_conf c, before;
@@ -267,7 +267,7 @@ static void test_bad_assignments(void)
 	}
 }
 
-static void test_too_long_values(void)
+T_TEST("values too long are refused")
 {
 	char line[2 * PATH_MAX];
 	struct np_conf c;
@@ -301,7 +301,7 @@ static const char *write_file(const char *name, const char *text, size_t len)
 
 #define FILE_OF(text) write_file("netprof.conf", text, sizeof(text) - 1)
 
-static void test_file_is_applied(void)
+T_TEST("a file with comments is applied")
 {
 	struct np_conf c;
 
@@ -331,7 +331,7 @@ static const struct {
 #undef TEXT
 };
 
-static void test_bad_files(void)
+T_TEST("an error names file and line")
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(bad_files); i++) {
 		struct np_err err = NP_ERR_INIT;
@@ -347,7 +347,7 @@ static void test_bad_files(void)
 	}
 }
 
-static void test_lines_around_an_error_hold(void)
+T_TEST("the lines around an error hold")
 {
 	struct np_conf c;
 
@@ -357,7 +357,7 @@ static void test_lines_around_an_error_hold(void)
 	T_CHECK(c.max_runs == 5 && c.period_sec == 0.1 && c.max_traces == 7);
 }
 
-static void test_no_file_hangs_or_floods(void)
+T_TEST("no kind of file hangs or floods")
 {
 	static char big[100000];
 	char path[512];
@@ -376,7 +376,7 @@ static void test_no_file_hangs_or_floods(void)
 	T_CHECK(np_conf_load(&c, path, NULL) == -ESPIPE);
 }
 
-static void test_environment(void)
+T_TEST("the environment names file and store")
 {
 	struct np_err err = NP_ERR_INIT;
 	struct np_conf c;
@@ -400,21 +400,3 @@ static void test_environment(void)
 	unsetenv("NETPROF_CONF");
 	unsetenv("NETPROF_STORE");
 }
-
-static const struct t_case cases[] = {
-	{ "times need a unit and are exact", test_durations },
-	{ "sizes take K, M, G and overflow is an error", test_sizes },
-	{ "a share needs its % and is exact", test_shares },
-	{ "every key takes its good values", test_good_assignments },
-	{ "a bad value is named with what was expected",
-	  test_bad_assignments },
-	{ "values too long are refused", test_too_long_values },
-	{ "a file with comments is applied", test_file_is_applied },
-	{ "an error names file and line", test_bad_files },
-	{ "the lines around an error hold",
-	  test_lines_around_an_error_hold },
-	{ "no kind of file hangs or floods", test_no_file_hangs_or_floods },
-	{ "the environment names file and store", test_environment },
-	{ NULL, NULL },
-};
-T_SUITE(conf, cases)

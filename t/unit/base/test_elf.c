@@ -71,7 +71,7 @@ static const char *write_object(const void *data, size_t len)
 	return path;
 }
 
-static void test_a_plugin_says_its_version(void)
+T_TEST("a plugin says its version")
 {
 	struct object o = some_object();
 	const char *path = write_object(&o, sizeof(o));
@@ -116,7 +116,7 @@ static bool look_once(const char *data, size_t len, void *arg)
 	return true;
 }
 
-static void test_constants_are_looked_at(void)
+T_TEST("sections of constants are looked at, until one is enough")
 {
 	struct object o = some_object();
 	struct looked l = { 0, 0 };
@@ -136,7 +136,7 @@ static void test_constants_are_looked_at(void)
 }
 
 /* The loader itself is a shared object of this machine. */
-static void test_real_objects_are_read(void)
+T_TEST("real objects are read")
 {
 	struct np_err err = NP_ERR_INIT;
 	uint64_t v;
@@ -147,7 +147,7 @@ static void test_real_objects_are_read(void)
 }
 
 /* No byte of it makes the reader go beyond; a sanitizer would tell. */
-static void test_damaged_objects_are_reported(void)
+T_TEST("damaged objects are reported")
 {
 	static const unsigned char values[] = { 0, 1, 0x7f, 0x80, 0xff };
 	struct object good = some_object();
@@ -184,14 +184,3 @@ static void test_damaged_objects_are_reported(void)
 				       "plugin_version", &v, 4, NULL) < 0);
 	}
 }
-
-static const struct t_case cases[] = {
-	{ "a plugin says its version", test_a_plugin_says_its_version },
-	{ "sections of constants are looked at, until one is enough",
-	  test_constants_are_looked_at },
-	{ "real objects are read", test_real_objects_are_read },
-	{ "damaged objects are reported", test_damaged_objects_are_reported },
-	{ NULL, NULL },
-};
-
-T_SUITE(elf, cases)

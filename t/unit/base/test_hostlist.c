@@ -55,7 +55,7 @@ static const struct {
 	{ "brackets without end", "[1][1][1][1][1][1][1][1][1]", -EINVAL, "" },
 };
 
-static void test_expand(void)
+T_TEST("names come out as Slurm would write them")
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(lists); i++) {
 		struct np_err err = NP_ERR_INIT;
@@ -101,7 +101,7 @@ static int take(void *arg, const char *name)
 	return 0;
 }
 
-static void test_walk(void)
+T_TEST("lists as users write them")
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(walks); i++) {
 		const char *at = walks[i].text;
@@ -135,7 +135,7 @@ static const struct {
 	  "10 more" },
 };
 
-static void test_shared(void)
+T_TEST("what two lists share")
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(pairs); i++) {
 		char buf[80];
@@ -146,12 +146,3 @@ static void test_shared(void)
 		T_ROW(pairs[i].name, !strcmp(buf, pairs[i].want));
 	}
 }
-
-static const struct t_case cases[] = {
-	{ "names come out as Slurm would write them", test_expand },
-	{ "lists as users write them", test_walk },
-	{ "what two lists share", test_shared },
-	{ NULL, NULL },
-};
-
-T_SUITE(hostlist, cases)

@@ -60,7 +60,7 @@ static const struct {
 	{ "nothing", T(""), NP_KIND_MPIP, NULL },
 };
 
-static void test_kinds(void)
+T_TEST("what is of another kind is named")
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(rows); i++) {
 		struct np_err err = NP_ERR_INIT;
@@ -80,7 +80,7 @@ static void test_kinds(void)
 }
 
 /* What np_read_file() of a file of this text says. */
-static void test_files(void)
+T_TEST("files that are no text are named as what they are")
 {
 	struct np_err err = NP_ERR_INIT;
 	char path[512], fifo[512], *text = NULL;
@@ -106,10 +106,3 @@ static void test_files(void)
 	T_CHECK(strstr(err.text, "a FIFO, not a regular file"));
 	T_CHECK(!unlink(fifo) && !unlink(path) && !text);
 }
-
-static const struct t_case cases[] = {
-	{ "what is of another kind is named", test_kinds },
-	{ "files that are no text are named as what they are", test_files },
-	{ NULL, NULL },
-};
-T_SUITE(kind, cases)

@@ -28,7 +28,7 @@ static const struct {
 	  "aaaaaaaaaaaaaaa" },
 };
 
-static void test_address(void)
+T_TEST("the leaf is the switch next to the node")
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(rows); i++) {
 		char leaf[16] = "untouched";
@@ -62,7 +62,7 @@ static const struct {
 	{ "no pattern", "spine.rack0.ib.n1", "", "ib" },
 };
 
-static void test_dotted(void)
+T_TEST("leaves whose names have dots are distinguished")
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(dotted); i++) {
 		char leaf[31] = "untouched";
@@ -72,10 +72,3 @@ static void test_dotted(void)
 		T_ROW(dotted[i].name, !strcmp(leaf, dotted[i].leaf));
 	}
 }
-
-static const struct t_case cases[] = {
-	{ "the leaf is the switch next to the node", test_address },
-	{ "leaves whose names have dots are distinguished", test_dotted },
-	{ NULL, NULL },
-};
-T_SUITE(leaf, cases)

@@ -21,7 +21,7 @@ static const struct {
 	{ "the largest", "P4:M1024:B60s:S16777216", 4, 1024, 60, 16777216 },
 };
 
-static void test_accepts(void)
+T_TEST("names and parts are understood")
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(good); i++) {
 		struct np_level l = { 0 };
@@ -67,7 +67,7 @@ static const struct {
 	  "longer" },
 };
 
-static void test_refuses(void)
+T_TEST("anything else is refused, with the reason")
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(bad); i++) {
 		struct np_level l = { .peers = 77 };
@@ -103,7 +103,7 @@ static const struct {
 	{ "40 KB, saturates", "c7", 40960, 1 },
 };
 
-static void test_table_is_as_documented(void)
+T_TEST("the levels' sizes and their use of a link are as documented")
 {
 	T_CHECK(np_n_levels == NP_ARRAY_SIZE(table));
 	for (size_t i = 0; i < NP_ARRAY_SIZE(table); i++) {
@@ -119,12 +119,3 @@ static void test_table_is_as_documented(void)
 		T_ROW(table[i].name, (l.pause_sec == 0) == (table[i].use == 1));
 	}
 }
-
-static const struct t_case cases[] = {
-	{ "names and parts are understood", test_accepts },
-	{ "anything else is refused, with the reason", test_refuses },
-	{ "the levels' sizes and their use of a link are as documented",
-	  test_table_is_as_documented },
-	{ NULL, NULL },
-};
-T_SUITE(level, cases)

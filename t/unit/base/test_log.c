@@ -34,7 +34,7 @@ static void put(const char *text)
 	T_CHECK(!np_log_append(t_store_dir, line));
 }
 
-static void test_slurmctld_reads_it_whatever_the_umask(void)
+T_TEST("the directory it makes is open to slurmctld whatever the umask")
 {
 	static const mode_t umasks[] = { 0077, 0022, 0, 0777 };
 
@@ -51,7 +51,7 @@ static void test_slurmctld_reads_it_whatever_the_umask(void)
 	}
 }
 
-static void test_lines_are_appended(void)
+T_TEST("a line each, one after the other")
 {
 	char text[512] = "";
 	FILE *f;
@@ -65,11 +65,3 @@ static void test_lines_are_appended(void)
 		fclose(f);
 	T_CHECK(strstr(text, " one\n") && strstr(text, " two\n"));
 }
-
-static const struct t_case cases[] = {
-	{ "the directory it makes is open to slurmctld whatever the umask",
-	  test_slurmctld_reads_it_whatever_the_umask },
-	{ "a line each, one after the other", test_lines_are_appended },
-	{ NULL, NULL },
-};
-T_SUITE(log, cases)

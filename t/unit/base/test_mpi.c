@@ -106,7 +106,7 @@ static const struct {
 	  "Open MPI 4.1.4-and-more-than-anybody-call" },
 };
 
-static void test_libraries(void)
+T_TEST("a library says which MPI it is")
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(libraries); i++) {
 		const char *want = libraries[i].want;
@@ -199,7 +199,7 @@ static const struct {
 	{ "nor is our own", "libnetprof-mpi.so", MPICH, true, NP_MPI_NONE },
 };
 
-static void test_processes(void)
+T_TEST("a process has the MPI that it or its child has mapped")
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(processes); i++) {
 		const char *want = processes[i].want;
@@ -214,7 +214,7 @@ static void test_processes(void)
 	}
 }
 
-static void test_without(void)
+T_TEST("without an MPI there is none")
 {
 	char got[NP_MPI_TEXT] = "";
 	pid_t pid = start(NULL, true);
@@ -233,13 +233,3 @@ static void test_without(void)
 	end(pid);
 	T_CHECK(!*got);
 }
-
-static const struct t_case cases[] = {
-	{ "a library says which MPI it is", test_libraries },
-	{ "a process has the MPI that it or its child has mapped",
-	  test_processes },
-	{ "without an MPI there is none", test_without },
-	{ NULL, NULL },
-};
-
-T_SUITE(mpi, cases)

@@ -13,7 +13,7 @@ static const struct {
 	{ "lammps", "lamps", 1 }, { "lammps", "LAMMPS", 0 },
 };
 
-static void test_distances(void)
+T_TEST("letters between two names")
 {
 	char big[300];
 
@@ -39,7 +39,7 @@ static const struct {
 	{ "e", "" }, { "quantum", "" }, { "", "" },
 };
 
-static void test_suggestions(void)
+T_TEST("names that were perhaps meant")
 {
 	const char *names[] = { "lammps", "hpcc", "hpcg", "cp2k", "x" };
 	char buf[128];
@@ -52,10 +52,3 @@ static void test_suggestions(void)
 	np_suggest("lamps", names, 5, buf, 10);
 	T_CHECK(strlen(buf) == 9);
 }
-
-static const struct t_case cases[] = {
-	{ "letters between two names", test_distances },
-	{ "names that were perhaps meant", test_suggestions },
-	{ NULL, NULL },
-};
-T_SUITE(near, cases)

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-static void test_numbers(void)
+T_TEST("what comes again has the number it had")
 {
 	static const char *const text[] = { "", "a", "b", "", "ab", "a", "b" };
 	static const uint32_t number[] = { 0, 1, 2, 0, 3, 1, 2 };
@@ -23,7 +23,7 @@ static void test_numbers(void)
 	np_index_free(&x);
 }
 
-static void test_many(void)
+T_TEST("many things")
 {
 	struct np_index x = { .n = 0 };
 
@@ -35,10 +35,3 @@ static void test_many(void)
 		}
 	np_index_free(&x);
 }
-
-static const struct t_case cases[] = {
-	{ "what comes again has the number it had", test_numbers },
-	{ "many things", test_many },
-	{ NULL, NULL },
-};
-T_SUITE(numbers, cases)

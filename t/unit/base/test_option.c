@@ -67,7 +67,7 @@ static int parse(enum np_option_kind kind, const char *text, double *out,
 	return rc;
 }
 
-static void test_values(void)
+T_TEST("values are taken or refused with option, value and range")
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(rows); i++) {
 		struct np_err err = NP_ERR_INIT;
@@ -100,7 +100,7 @@ static const struct {
 	  "\"x\": needs a value; see \"prog --help\"" },
 };
 
-static void test_unknown(void)
+T_TEST("what is no option is named")
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(unknown); i++) {
 		struct np_err err = NP_ERR_INIT;
@@ -111,11 +111,3 @@ static void test_unknown(void)
 		T_ROW(unknown[i].name, !strcmp(err.text, unknown[i].line));
 	}
 }
-
-static const struct t_case cases[] = {
-	{ "values are taken or refused with option, value and range",
-	  test_values },
-	{ "what is no option is named", test_unknown },
-	{ NULL, NULL },
-};
-T_SUITE(option, cases)

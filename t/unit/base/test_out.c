@@ -52,14 +52,14 @@ static void check(size_t i, size_t part)
 	close(fd[0]);
 }
 
-static void test_rows(void)
+T_TEST("what a program prints is plain, however it prints it")
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(rows); i++)
 		for (size_t part = 1; part < 8; part++)
 			check(i, part);
 }
 
-static void test_a_full_disk_is_reported(void)
+T_TEST("a full disk is reported")
 {
 	int fd = open("/dev/full", O_WRONLY | O_CLOEXEC);
 	FILE *f = np_out_open(fd, false);
@@ -70,10 +70,3 @@ static void test_a_full_disk_is_reported(void)
 	fclose(f);
 	close(fd);
 }
-
-static const struct t_case cases[] = {
-	{ "what a program prints is plain, however it prints it", test_rows },
-	{ "a full disk is reported", test_a_full_disk_is_reported },
-	{ NULL, NULL },
-};
-T_SUITE(out, cases)

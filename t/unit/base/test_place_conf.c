@@ -22,7 +22,7 @@ static struct np_place_conf conf_of(const char *lines)
 	return c.place;
 }
 
-static void test_built_in(void)
+T_TEST("without a setting, nothing is placed")
 {
 	struct np_place_conf c = conf_of("");
 
@@ -34,7 +34,7 @@ static void test_built_in(void)
 	T_CHECK(!np_place_conf_app(&c, "vasp", "vasp"));
 }
 
-static void test_plain_values(void)
+T_TEST("limits and times")
 {
 	struct np_place_conf c = conf_of("MaxSlowdown=2.5%\nMaxDefer=90m\n"
 		"PlacementInterval=500ms\nUnknownAs=idle\n");
@@ -68,7 +68,7 @@ static const struct {
 	  "PlacementPartition=\n", "long", NP_MODE_OFF },
 };
 
-static void test_modes(void)
+T_TEST("each partition has its mode")
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(modes); i++) {
 		struct np_place_conf c = conf_of(modes[i].lines);
@@ -113,7 +113,7 @@ static const struct {
 	  "JobNameApp=\n", "b", NULL, NULL },
 };
 
-static void test_rules(void)
+T_TEST("the application of a job by name or comment")
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(rules); i++) {
 		struct np_place_conf c = conf_of(rules[i].lines);
@@ -125,7 +125,7 @@ static void test_rules(void)
 	}
 }
 
-static void test_long_texts_match_nothing(void)
+T_TEST("a text beyond bounds matches nothing")
 {
 	struct np_place_conf c = conf_of("CommentApp=*:v\n");
 	char text[NP_PLACE_TEXT_MAX + 2];
@@ -151,7 +151,7 @@ static const struct {
 	  "TrustedUsers=8\n", 1, { 8 } },
 };
 
-static void test_trusted(void)
+T_TEST("trusted users by name and number")
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(trusted); i++) {
 		struct np_place_conf c = conf_of(trusted[i].lines);
@@ -177,7 +177,7 @@ static const struct {
 	  "CommentApp=j64:app: too many, expected at most 64" },
 };
 
-static void test_too_many(void)
+T_TEST("one entry too many is reported")
 {
 	static struct np_conf c, before;
 
@@ -197,7 +197,7 @@ static void test_too_many(void)
 	}
 }
 
-static void test_too_long(void)
+T_TEST("values too long are refused")
 {
 	static struct np_conf c, before;
 	char line[2 * PATH_MAX];
@@ -223,7 +223,7 @@ static void test_too_long(void)
 }
 
 /* 64 zeros are root; what follows must not be dropped. */
-static void test_long_names_are_refused(void)
+T_TEST("a name of a user that is too long is refused, not cut")
 {
 	static struct np_conf c, before;
 	struct np_err err = NP_ERR_INIT;
@@ -241,19 +241,3 @@ static void test_long_names_are_refused(void)
 			 "characters, expected uids or names of at most 64"));
 	T_CHECK(!memcmp(&c, &before, sizeof(c)));
 }
-
-static const struct t_case cases[] = {
-	{ "without a setting, nothing is placed", test_built_in },
-	{ "limits and times", test_plain_values },
-	{ "each partition has its mode", test_modes },
-	{ "the application of a job by name or comment", test_rules },
-	{ "a text beyond bounds matches nothing",
-	  test_long_texts_match_nothing },
-	{ "trusted users by name and number", test_trusted },
-	{ "one entry too many is reported", test_too_many },
-	{ "values too long are refused", test_too_long },
-	{ "a name of a user that is too long is refused, not cut",
-	  test_long_names_are_refused },
-	{ NULL, NULL },
-};
-T_SUITE(place_conf, cases)

@@ -24,7 +24,7 @@ static uint64_t taken_by(struct np_shares *s, uint32_t uid)
 	return n;
 }
 
-static void test_users_who_want_all_of_it(void)
+T_TEST("users who want all of it")
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(rows); i++) {
 		struct np_shares s = { .limit = LIMIT };
@@ -39,7 +39,7 @@ static void test_users_who_want_all_of_it(void)
 	}
 }
 
-static void test_who_comes_late_finds_something(void)
+T_TEST("a user who comes late still gets a share")
 {
 	static const uint64_t want[] = { 50, 25, 12, 6, 3, 2, 1 };
 	struct np_shares s = { .limit = LIMIT };
@@ -51,7 +51,7 @@ static void test_who_comes_late_finds_something(void)
 	np_shares_free(&s);
 }
 
-static void test_what_is_held_already(void)
+T_TEST("shares that are taken already")
 {
 	struct np_shares s = { .limit = LIMIT };
 
@@ -66,12 +66,3 @@ static void test_what_is_held_already(void)
 	T_ROW("nobody gets more than all", !np_shares_take(&s, 3, UINT64_MAX));
 	np_shares_free(&s);
 }
-
-static const struct t_case cases[] = {
-	{ "users who want all of it", test_users_who_want_all_of_it },
-	{ "a user who comes late still gets a share",
-	  test_who_comes_late_finds_something },
-	{ "shares that are taken already", test_what_is_held_already },
-	{ NULL, NULL },
-};
-T_SUITE(shares, cases)

@@ -120,7 +120,7 @@ static const struct {
 	{ "or next to the first file", "Include sub/up\n", "one=1|", 1 },
 };
 
-static void test_lines(void)
+T_TEST("lines are read as Slurm reads them")
 {
 	t_sh(t_tmpdir(), "mkdir sub; echo one=1 >one; echo hpc=1 >hpc.inc; "
 	     "echo Include beside >sub/deep; echo deep=1 >sub/beside; "
@@ -153,7 +153,7 @@ static const struct {
 	  "files include each other" },
 };
 
-static void test_bad(void)
+T_TEST("what cannot be read is named by file and line")
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(bad); i++) {
 		struct np_err err = NP_ERR_INIT;
@@ -189,7 +189,7 @@ static const struct {
 };
 
 /* fgets() reads the whole line; all else that Slurm does stops at the NUL. */
-static void test_nul(void)
+T_TEST("a line ends at a NUL, as for Slurm")
 {
 	write_file("nul", BYTES("n=1\n\0n=2\n"));
 	for (size_t i = 0; i < NP_ARRAY_SIZE(nuls); i++) {
@@ -206,7 +206,7 @@ static void test_nul(void)
 }
 
 /* Two files that include each other twice each would never end. */
-static void test_many(void)
+T_TEST("files that include each other come to an end")
 {
 	struct np_err err = NP_ERR_INIT;
 	unsigned number;
@@ -237,7 +237,7 @@ static const struct {
 	{ "nothing", "", "" },
 };
 
-static void test_printed(void)
+T_TEST("records that scontrol prints")
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(printed); i++) {
 		char buf[128], *text = buf;
@@ -276,7 +276,7 @@ static const struct {
 	{ "Slurm", NULL }, { "Longer", NULL },
 };
 
-static void test_settings(void)
+T_TEST("settings that scontrol prints")
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(settings); i++) {
 		char buf[64];
@@ -288,15 +288,3 @@ static void test_settings(void)
 		      !strcmp(buf, settings[i].want));
 	}
 }
-
-static const struct t_case cases[] = {
-	{ "lines are read as Slurm reads them", test_lines },
-	{ "what cannot be read is named by file and line", test_bad },
-	{ "a line ends at a NUL, as for Slurm", test_nul },
-	{ "files that include each other come to an end", test_many },
-	{ "records that scontrol prints", test_printed },
-	{ "settings that scontrol prints", test_settings },
-	{ NULL, NULL },
-};
-
-T_SUITE(slurm_file, cases)

@@ -66,7 +66,7 @@ static const struct {
 	  "include .@0:1|optional a.so@0:2|" },
 };
 
-static void test_rows(void)
+T_TEST("lines are read as Slurm reads them")
 {
 	t_sh(t_tmpdir(), "mkdir d; echo optional one.so >d/a.conf; "
 	     "echo include two >d/b.conf; echo required three.so >d/two");
@@ -76,7 +76,7 @@ static void test_rows(void)
 	}
 }
 
-static void test_bad(void)
+T_TEST("what cannot be read is named")
 {
 	struct np_err err = NP_ERR_INIT;
 
@@ -108,7 +108,7 @@ static const struct {
 	  ":1: a NUL character" },
 };
 
-static void test_not_text(void)
+T_TEST("what is not text is read as Slurm reads it")
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(not_text); i++) {
 		struct np_err err = NP_ERR_INIT;
@@ -122,7 +122,7 @@ static void test_not_text(void)
 }
 
 /* Slurm reads 4095 bytes at a time: what is behind them is a line of its own. */
-static void test_long_line(void)
+T_TEST("long lines are cut as Slurm cuts them")
 {
 	char text[5000] = "#";
 
@@ -134,13 +134,3 @@ static void test_long_line(void)
 	T_CHECK(!read_stack(text, NULL));
 	T_CHECK(!strcmp(got, "optional b.so@0:2|"));
 }
-
-static const struct t_case cases[] = {
-	{ "lines are read as Slurm reads them", test_rows },
-	{ "what cannot be read is named", test_bad },
-	{ "what is not text is read as Slurm reads it", test_not_text },
-	{ "long lines are cut as Slurm cuts them", test_long_line },
-	{ NULL, NULL },
-};
-
-T_SUITE(slurm_stack, cases)

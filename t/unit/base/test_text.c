@@ -45,7 +45,7 @@ static const struct {
 	{ "empty",                  "",                 9,  "" },
 };
 
-static void test_clean(void)
+T_TEST("text from outside cannot play tricks on a terminal")
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(rows); i++) {
 		char *got = np_text_plain_copy(rows[i].in, rows[i].max);
@@ -55,7 +55,7 @@ static void test_clean(void)
 	}
 }
 
-static void test_in_place(void)
+T_TEST("the same in place")
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(rows); i++) {
 		char text[128];
@@ -69,7 +69,7 @@ static void test_in_place(void)
 }
 
 /* As every line for people is made; what is cut apart is no character. */
-static void test_errors(void)
+T_TEST("nor can what an error quotes")
 {
 	struct np_err err = NP_ERR_INIT;
 	char big[NP_ERR_LEN + 2];
@@ -84,7 +84,7 @@ static void test_errors(void)
 		err.text[NP_ERR_LEN - 2] == '?');
 }
 
-static void test_list(void)
+T_TEST("a list has whole words")
 {
 	static const struct {
 		const char *name, *list, *word;
@@ -105,12 +105,3 @@ static void test_list(void)
 				    words[i].has);
 	T_CHECK(np_list_has("a,b", "b&c", 1));
 }
-
-static const struct t_case cases[] = {
-	{ "text from outside cannot play tricks on a terminal", test_clean },
-	{ "the same in place", test_in_place },
-	{ "nor can what an error quotes", test_errors },
-	{ "a list has whole words", test_list },
-	{ NULL, NULL },
-};
-T_SUITE(text, cases)

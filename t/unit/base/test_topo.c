@@ -47,7 +47,7 @@ static const struct {
 	  "SwitchName=a XLevel=0 Nodes=n0\n", 0, NULL, NULL },
 };
 
-static void test_rows(void)
+T_TEST("leaf switches are found in Slurm's own words")
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(rows); i++) {
 		struct np_topo t;
@@ -102,7 +102,7 @@ static const struct {
 	  -E2BIG, 0, "f:9: more than 8 rails" },
 };
 
-static void test_rails(void)
+T_TEST("a file of rails says which adapter leads to which switch")
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(rails); i++) {
 		struct np_err err = NP_ERR_INIT;
@@ -120,11 +120,3 @@ static void test_rails(void)
 		free(text);
 	}
 }
-
-static const struct t_case cases[] = {
-	{ "a file of rails says which adapter leads to which switch",
-	  test_rails },
-	{ "leaf switches are found in Slurm's own words", test_rows },
-	{ NULL, NULL },
-};
-T_SUITE(topo, cases)

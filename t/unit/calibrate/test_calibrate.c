@@ -231,7 +231,7 @@ static void rig_free(struct rig *r)
 	np_cal_roles_free(&r->roles);
 }
 
-static void test_finds_what_is_there(void)
+T_TEST("slowdowns and sharing coefficients come out as they are")
 {
 	struct np_cal_estimate e;
 	struct np_mean m;
@@ -259,7 +259,7 @@ static void test_finds_what_is_there(void)
 	rig_free(&r);
 }
 
-static void test_result_can_be_read(void)
+T_TEST("the result can be read")
 {
 	struct np_calibration_conditions f = {
 		.cluster = "np",
@@ -313,7 +313,7 @@ static const struct {
 	  NP_CAL_COUPLE_MOST, NP_SCOPE_NODE },
 };
 
-static void test_sharing_is_measured_until_the_scope_is_clear(void)
+T_TEST("sharing coefficients are measured until the scope is clear")
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(couples); i++) {
 		struct np_cal_estimate e;
@@ -333,7 +333,7 @@ static void test_sharing_is_measured_until_the_scope_is_clear(void)
 	}
 }
 
-static void test_no_effect_of_a_load(void)
+T_TEST("where disjoint nodes feel nothing, levels share nodes")
 {
 	struct np_mean k;
 	struct rig r;
@@ -352,7 +352,7 @@ static void test_no_effect_of_a_load(void)
 }
 
 /* Stopped every few measurements, it ends with each measured once. */
-static void test_goes_on(void)
+T_TEST("stopped again and again, it measures everything once")
 {
 	struct np_err err = NP_ERR_INIT;
 	struct np_cal_estimate e;
@@ -376,7 +376,7 @@ static void test_goes_on(void)
 	rig_free(&r);
 }
 
-static void test_mishaps(void)
+T_TEST("a step that dies or stays silent ends it, with the cause")
 {
 	struct np_err err = NP_ERR_INIT;
 	struct rig r;
@@ -396,7 +396,7 @@ static void test_mishaps(void)
 }
 
 /* Four of each of 33000 are more than it keeps. */
-static void test_too_many_reports(void)
+T_TEST("more reports than are kept are reported as that, not as lack of memory")
 {
 	struct np_err err = NP_ERR_INIT;
 	struct rig r;
@@ -409,7 +409,7 @@ static void test_too_many_reports(void)
 	rig_free(&r);
 }
 
-static void test_chooses_levels(void)
+T_TEST("of many levels some are chosen by their impact")
 {
 	struct rig r;
 
@@ -424,7 +424,7 @@ static void test_chooses_levels(void)
 	rig_free(&r);
 }
 
-static void test_state_survives(void)
+T_TEST("what was measured survives in a file")
 {
 	char path[256], *a, *b;
 	struct np_cal_state again;
@@ -451,24 +451,3 @@ static void test_state_survives(void)
 	T_CHECK(np_cal_state_load(path, &again, &err) == -EACCES);
 	unlink(path);
 }
-
-static const struct t_case cases[] = {
-	{ "slowdowns and sharing coefficients come out as they are",
-	  test_finds_what_is_there },
-	{ "the result can be read", test_result_can_be_read },
-	{ "sharing coefficients are measured until the scope is clear",
-	  test_sharing_is_measured_until_the_scope_is_clear },
-	{ "where disjoint nodes feel nothing, levels share nodes",
-	  test_no_effect_of_a_load },
-	{ "stopped again and again, it measures everything once",
-	  test_goes_on },
-	{ "a step that dies or stays silent ends it, with the cause",
-	  test_mishaps },
-	{ "more reports than are kept are reported as that, not as lack of memory",
-	  test_too_many_reports },
-	{ "of many levels some are chosen by their impact",
-	  test_chooses_levels },
-	{ "what was measured survives in a file", test_state_survives },
-	{ NULL, NULL },
-};
-T_SUITE(calibrate, cases)

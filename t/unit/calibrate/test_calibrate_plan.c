@@ -54,7 +54,7 @@ static void check_roles(size_t i, const struct np_cal_roles *s)
 			      (places[i].across[0] != '-'));
 }
 
-static void test_roles(void)
+T_TEST("nodes are dealt to those that slow and those that are slowed")
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(places); i++) {
 		char text[256], *save = NULL;
@@ -101,7 +101,7 @@ static const struct {
 	{ "an empty name", "c0,,c1", 4, 0, NULL, NULL },
 };
 
-static void test_levels(void)
+T_TEST("levels that are the same on so few nodes are measured once")
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(lists); i++) {
 		struct np_level level[NP_CAL_MAX_LEVELS];
@@ -142,7 +142,7 @@ static const struct {
 	  "12" },
 };
 
-static void test_choose(void)
+T_TEST("levels are spread over their impacts")
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(choices); i++) {
 		size_t chosen[8], n;
@@ -190,7 +190,7 @@ static size_t plan_size(const struct np_cal_setup *s, enum np_cal_stage stage,
 	return n;
 }
 
-static void test_plan(void)
+T_TEST("a plan has every measurement once, and says how long it takes")
 {
 	struct np_cal_setup s = setup("default", 4);
 	double sec, longer;
@@ -210,7 +210,7 @@ static void test_plan(void)
 }
 
 /* A victim is started once for a whole row. */
-static void test_order(void)
+T_TEST("steps are started no more often than needed")
 {
 	struct np_cal_setup s = setup("c0,c3,c7", 3);
 	static const size_t chosen[] = { 0, 1, 2 };
@@ -228,16 +228,3 @@ static void test_order(void)
 	s.n_levels = 2; /* a victim that is not the strongest itself */
 	T_CHECK(np_cal_middle(&s) == 0 && np_cal_strongest(&s) == 1);
 }
-
-static const struct t_case cases[] = {
-	{ "nodes are dealt to those that slow and those that are slowed",
-	  test_roles },
-	{ "levels that are the same on so few nodes are measured once",
-	  test_levels },
-	{ "levels are spread over their impacts", test_choose },
-	{ "a plan has every measurement once, and says how long it takes",
-	  test_plan },
-	{ "steps are started no more often than needed", test_order },
-	{ NULL, NULL },
-};
-T_SUITE(calibrate_plan, cases)

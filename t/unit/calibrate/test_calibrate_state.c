@@ -31,7 +31,7 @@ static const struct {
 	{ "not a number", HEAD "k\tx\t0 0 0 0 0\n", -EINVAL },
 };
 
-static void test_damaged_state(void)
+T_TEST("a damaged file is refused")
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(damaged); i++) {
 		struct np_cal_state s = { .n = 0 };
@@ -44,9 +44,3 @@ static void test_damaged_state(void)
 			np_cal_state_free(&s);
 	}
 }
-
-static const struct t_case cases[] = {
-	{ "a damaged file is refused", test_damaged_state },
-	{ NULL, NULL },
-};
-T_SUITE(calibrate_state, cases)

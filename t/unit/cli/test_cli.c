@@ -23,7 +23,7 @@ static const struct {
 	{ 1e9, "277778 h" },
 };
 
-static void test_times(void)
+T_TEST("times have three digits and a unit")
 {
 	char buf[CLI_NUMBER];
 
@@ -43,7 +43,7 @@ static const struct {
 	{ 0, 0, "0 to 0 s" }, { 1, INFINITY, "0.00028 to inf h" },
 };
 
-static void test_both_ends_of_a_range_have_one_unit(void)
+T_TEST("both ends of a range have one unit")
 {
 	char buf[CLI_NUMBER];
 
@@ -61,7 +61,7 @@ static const struct {
 	{ 1, "1 s" }, { 1.25, "1.25 s" }, { 3600, "60 min" }, { 0, "0 s" },
 };
 
-static void test_settings(void)
+T_TEST("chosen times have no needless zeros")
 {
 	char buf[CLI_NUMBER];
 
@@ -71,7 +71,7 @@ static void test_settings(void)
 			      settings[i].want));
 }
 
-static void test_micro_sign(void)
+T_TEST("the micro sign only where the terminal knows it")
 {
 	char buf[CLI_NUMBER];
 
@@ -94,7 +94,7 @@ static const struct {
 	{ UINT64_C(50000000000), "47 GiB" }, { UINT64_C(1) << 42, "4 TiB" },
 };
 
-static void test_sizes(void)
+T_TEST("sizes")
 {
 	char buf[CLI_NUMBER];
 
@@ -113,7 +113,7 @@ static const struct {
 	{ 1e15, "1 PB/s", "1 PB/s" },	     { 0.5, "0.5 B/s", "0.5 B/s" },
 };
 
-static void test_rates(void)
+T_TEST("rates have the unit that fits")
 {
 	char buf[CLI_NUMBER];
 
@@ -137,7 +137,7 @@ static const struct {
 	{ -0.001, "0 %", "+0 %" },
 };
 
-static void test_shares(void)
+T_TEST("shares and changes in percent")
 {
 	char buf[CLI_NUMBER];
 
@@ -151,7 +151,7 @@ static void test_shares(void)
 	}
 }
 
-static void test_dates(void)
+T_TEST("dates as sacct has them")
 {
 	char buf[CLI_NUMBER], *old = getenv("TZ") ? strdup(getenv("TZ")) : NULL;
 
@@ -177,7 +177,7 @@ static const struct {
 	{ "caf\303\251 noir", 5, "caf\303\251~" },
 };
 
-static void test_cuts(void)
+T_TEST("long names are cut and marked")
 {
 	char buf[32];
 
@@ -206,7 +206,7 @@ static void print_wrapped(FILE *f, const void *arg)
 	cli_wrap(f, arg, 2);
 }
 
-static void test_wrapping(void)
+T_TEST("sentences wrap within the screen")
 {
 	char *text = printed(print_wrapped,
 		"one two three four five six seven eight nine ten eleven twelve "
@@ -222,7 +222,7 @@ static void test_wrapping(void)
 }
 
 /* Each text has a blank in column 80, between a number and what follows. */
-static void test_units_stay_with_their_number(void)
+T_TEST("a number and its unit stay on one line")
 {
 	static const struct {
 		const char *end, *rest;
@@ -249,7 +249,7 @@ static void test_units_stay_with_their_number(void)
 }
 
 /* Names of applications may be long: tables are as wide as the terminal. */
-static void test_width_of_the_output(void)
+T_TEST("tables are as wide as the terminal, or a pipe")
 {
 	static const struct {
 		const char *name, *columns;
@@ -289,7 +289,7 @@ static void print_labelled(FILE *f, const void *arg)
 	cli_labelled(f, "Label", "%s", (const char *)arg);
 }
 
-static void test_labels(void)
+T_TEST("so they do after a label")
 {
 	char line[100] = "\302\265\302\265", *text;
 
@@ -318,7 +318,7 @@ static const struct {
 	{ 0.001, "#         " }, { 0.25, "###       " },
 };
 
-static void test_bars(void)
+T_TEST("bars show what is there")
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(bars); i++) {
 		char *text = printed(print_bar, &bars[i].share);
@@ -328,7 +328,7 @@ static void test_bars(void)
 	}
 }
 
-static void test_a_full_list_of_findings(void)
+T_TEST("a full list of findings stays as it is")
 {
 	static struct cli_finding found[CLI_CHECK_MAX];
 	struct cli_check c = { .found = found };
@@ -358,7 +358,7 @@ static const struct {
 	{ "nothing", "", "" },
 };
 
-static void test_html(void)
+T_TEST("names in pages of HTML are only text")
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(pages); i++) {
 		char *text = NULL;
@@ -371,28 +371,3 @@ static void test_html(void)
 		free(text);
 	}
 }
-
-static const struct t_case cases[] = {
-	{ "names in pages of HTML are only text", test_html },
-	{ "times have three digits and a unit", test_times },
-	{ "both ends of a range have one unit",
-	  test_both_ends_of_a_range_have_one_unit },
-	{ "chosen times have no needless zeros", test_settings },
-	{ "the micro sign only where the terminal knows it", test_micro_sign },
-	{ "sizes", test_sizes },
-	{ "rates have the unit that fits", test_rates },
-	{ "shares and changes in percent", test_shares },
-	{ "dates as sacct has them", test_dates },
-	{ "long names are cut and marked", test_cuts },
-	{ "sentences wrap within the screen", test_wrapping },
-	{ "a number and its unit stay on one line",
-	  test_units_stay_with_their_number },
-	{ "tables are as wide as the terminal, or a pipe",
-	  test_width_of_the_output },
-	{ "so they do after a label", test_labels },
-	{ "bars show what is there", test_bars },
-	{ "a full list of findings stays as it is",
-	  test_a_full_list_of_findings },
-	{ NULL, NULL },
-};
-T_SUITE(cli, cases)

@@ -48,7 +48,7 @@ static const struct {
 	  "of this command had its leaf switches to itself." },
 };
 
-static void test_took(void)
+T_TEST("what a measured run cost")
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(runs); i++) {
 		const struct np_mean alone = {
@@ -77,7 +77,7 @@ static const struct {
 	{ "from the future", -100, 2, false },
 };
 
-static void test_stale(void)
+T_TEST("when a decision is too old")
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(ages); i++) {
 		const struct np_state s = { .date = 1e9,
@@ -111,7 +111,7 @@ static const struct {
 	  "60.0 s old, more than 30 s. It is off in netprof.conf." },
 };
 
-static void test_modes(void)
+T_TEST("what each mode does, in a sentence")
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(modes); i++) {
 		const struct np_state s = {
@@ -140,7 +140,7 @@ static const struct {
 	{ 123, 123, UINT32_MAX - 1, "123" }, /* NO_VAL */
 };
 
-static void test_job_names(void)
+T_TEST("jobs are named as squeue names them")
 {
 	char buf[CLI_NUMBER];
 
@@ -160,7 +160,7 @@ static const struct {
 	{ "mynetprof", false }, { ",,", false }, { "job_submit/", false },
 };
 
-static void test_plugin_lists(void)
+T_TEST("plugins in a list")
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(lists); i++)
 		T_ROW(lists[i].list, cli_slurm_lists(lists[i].list,
@@ -190,7 +190,7 @@ static const struct {
 	  "each slows it by more than 10 %. " BY_HAND },
 };
 
-static void test_avoid(void)
+T_TEST("which neighbours to avoid")
 {
 	const struct np_runs halo = { .app = "halo" };
 	const struct np_profile p = {
@@ -217,15 +217,3 @@ static void test_avoid(void)
 		T_ROW(neighbours[i].name, strlen(text) < 20);
 	}
 }
-
-static const struct t_case cases[] = {
-	{ "which neighbours to avoid", test_avoid },
-	{ "what a measured run cost", test_took },
-	{ "when a decision is too old", test_stale },
-	{ "what each mode does, in a sentence", test_modes },
-	{ "jobs are named as squeue names them", test_job_names },
-	{ "plugins in a list", test_plugin_lists },
-	{ NULL, NULL },
-};
-
-T_SUITE(explain, cases)

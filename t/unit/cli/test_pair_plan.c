@@ -60,7 +60,7 @@ static void check_plan(const char *name, const struct cli_program_list *l,
 	free(plan.run);
 }
 
-static void test_runs_alone_stand_between_pairs_and_controls(void)
+T_TEST("runs alone stand between pairs and controls")
 {
 	struct np_pairs none = { .n_runs = 0 };
 	struct cli_program_list l;
@@ -78,7 +78,7 @@ static void test_runs_alone_stand_between_pairs_and_controls(void)
 	cli_program_list_free(&l);
 }
 
-static void test_what_is_done_is_not_run_again(void)
+T_TEST("what is done is not run again")
 {
 	struct np_pairs done = { .n_runs = 0 };
 	struct cli_program_list l;
@@ -102,7 +102,7 @@ static void test_what_is_done_is_not_run_again(void)
 	cli_program_list_free(&l);
 }
 
-static void test_time_is_estimated_from_what_is_known(void)
+T_TEST("the time is estimated from what is known")
 {
 	struct np_pairs done = { .n_runs = 0 };
 	struct cli_program_list l;
@@ -124,14 +124,3 @@ static void test_time_is_estimated_from_what_is_known(void)
 	np_pairs_free(&done);
 	cli_program_list_free(&l);
 }
-
-static const struct t_case cases[] = {
-	{ "runs alone stand between pairs and controls",
-	  test_runs_alone_stand_between_pairs_and_controls },
-	{ "what is done is not run again", test_what_is_done_is_not_run_again },
-	{ "the time is estimated from what is known",
-	  test_time_is_estimated_from_what_is_known },
-	{ NULL, NULL }
-};
-
-T_SUITE(pair_plan, cases)

@@ -36,7 +36,7 @@ static void drifts(struct np_pairs *p)
 	add(p, NP_PAIRS_ALONE, "a", NULL, 3700, 21);
 }
 
-static void test_the_nearest_run_alone_counts(void)
+T_TEST("the run alone that is nearest in time counts")
 {
 	struct cli_pair_results r;
 	struct np_pairs p;
@@ -72,7 +72,7 @@ static const struct {
 	{ "too little of it, too", 10, true, 0 },
 };
 
-static void test_controls(void)
+T_TEST("controls are taken off, or refuse a pair")
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(controls); i++) {
 		struct cli_pair_results r;
@@ -98,7 +98,7 @@ static void test_controls(void)
 	}
 }
 
-static void test_without_runs_nothing_is_known(void)
+T_TEST("without runs nothing is known")
 {
 	struct cli_pair_results r;
 	struct np_pairs p;
@@ -113,13 +113,3 @@ static void test_without_runs_nothing_is_known(void)
 	cli_pair_results_free(&r);
 	np_pairs_free(&p);
 }
-
-static const struct t_case cases[] = {
-	{ "the run alone that is nearest in time counts",
-	  test_the_nearest_run_alone_counts },
-	{ "controls are taken off, or refuse a pair", test_controls },
-	{ "without runs nothing is known", test_without_runs_nothing_is_known },
-	{ NULL, NULL }
-};
-
-T_SUITE(pair_results, cases)

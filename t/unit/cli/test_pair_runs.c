@@ -38,7 +38,7 @@ static const char *list_of(const struct np_cal_hosts *h)
 	return h->n ? h->list : "-";
 }
 
-static void test_nodes_have_roles(void)
+T_TEST("victims, co-runners and controls have their places")
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(places); i++) {
 		char text[256], program[64], *save = NULL;
@@ -75,7 +75,7 @@ static void test_nodes_have_roles(void)
 	}
 }
 
-static void test_the_first_nodes_of_a_role(void)
+T_TEST("a program takes the first nodes of its role")
 {
 	const struct np_cal_hosts h = { (char *)"n0,n1,n2", 3 };
 	static const char *const want[] = { "", "n0", "n0,n1", "n0,n1,n2",
@@ -96,7 +96,7 @@ static const struct {
 	{ "those of an earlier one", NULL, "n8,n9" },
 };
 
-static void test_nodes_of_earlier_controls_stay_in_the_results(void)
+T_TEST("the nodes of earlier controls stay in the results")
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(resumed); i++) {
 		const struct cli_pair_nodes nodes = {
@@ -122,15 +122,3 @@ static void test_nodes_of_earlier_controls_stay_in_the_results(void)
 		np_pairs_free(&done);
 	}
 }
-
-static const struct t_case cases[] = {
-	{ "victims, co-runners and controls have their places",
-	  test_nodes_have_roles },
-	{ "a program takes the first nodes of its role",
-	  test_the_first_nodes_of_a_role },
-	{ "the nodes of earlier controls stay in the results",
-	  test_nodes_of_earlier_controls_stay_in_the_results },
-	{ NULL, NULL }
-};
-
-T_SUITE(pair_runs, cases)

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static void test_a_table_is_read(void)
+T_TEST("a table of predictions is read")
 {
 	static const char text[] = "# victim co-runner percent\n"
 		"halo fft 12.5 8 20%\n\nfft\thalo -3%\n";
@@ -44,7 +44,7 @@ static const struct {
 	  "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa b 3\n", "t:1: \"aaa" },
 };
 
-static void test_mistakes_are_refused_with_their_line(void)
+T_TEST("mistakes in it are refused with their line")
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(refused); i++) {
 		struct cli_predictions p = { .n = 0 };
@@ -58,12 +58,3 @@ static void test_mistakes_are_refused_with_their_line(void)
 						strlen(refused[i].why)));
 	}
 }
-
-static const struct t_case cases[] = {
-	{ "a table of predictions is read", test_a_table_is_read },
-	{ "mistakes in it are refused with their line",
-	  test_mistakes_are_refused_with_their_line },
-	{ NULL, NULL }
-};
-
-T_SUITE(predictions, cases)

@@ -48,7 +48,7 @@ static const struct {
 	  { "A|B", { { "others", "a|b" } } }, "A|B\n" },
 };
 
-static void test_rows(void)
+T_TEST("rows have what JSON has")
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(rows); i++) {
 		FILE *was = stdout;
@@ -64,10 +64,3 @@ static void test_rows(void)
 		free(text);
 	}
 }
-
-static const struct t_case cases[] = {
-	{ "rows have what JSON has", test_rows },
-	{ NULL, NULL },
-};
-
-T_SUITE(print, cases)

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void test_a_list_is_read(void)
+T_TEST("a list is read")
 {
 	static const char text[] =
 		"# two\nprogram halo\n nodes 4\n per-node 2\n"
@@ -35,7 +35,7 @@ static void test_a_list_is_read(void)
 	cli_program_list_free(&l);
 }
 
-static void test_other_commands_are_distinguished(void)
+T_TEST("other commands and layouts are distinguished")
 {
 	static const char *const text[] = {
 		"program a\nnodes 2\nrun x y\n", "program a\nnodes 2\nrun x z\n",
@@ -90,7 +90,7 @@ static const struct {
 	  "33\n", "t:2: \"run\": expected 1 to 32 words" },
 };
 
-static void test_mistakes_are_refused_with_their_line(void)
+T_TEST("mistakes are refused with their line")
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(refused); i++) {
 		struct cli_program_list l = { .n = 0 };
@@ -104,14 +104,3 @@ static void test_mistakes_are_refused_with_their_line(void)
 						strlen(refused[i].why)));
 	}
 }
-
-static const struct t_case cases[] = {
-	{ "a list is read", test_a_list_is_read },
-	{ "other commands and layouts are distinguished",
-	  test_other_commands_are_distinguished },
-	{ "mistakes are refused with their line",
-	  test_mistakes_are_refused_with_their_line },
-	{ NULL, NULL }
-};
-
-T_SUITE(program_list, cases)

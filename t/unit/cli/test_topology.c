@@ -56,7 +56,7 @@ static const struct {
 	  "n0=leaf0 n1=leaf0+leaf1 n2=00-11-22-33-44-77" },
 };
 
-static void test_readers(void)
+T_TEST("switches of nodes are read")
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(readers); i++) {
 		struct cli_places p = { NULL };
@@ -103,7 +103,7 @@ static const struct {
 	  "/wrong: 0 nodes" },
 };
 
-static void test_wrong(void)
+T_TEST("what is no such file is refused with its line")
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(wrong); i++) {
 		struct np_err err = NP_ERR_INIT;
@@ -144,7 +144,7 @@ static const struct {
 	{ "Slurm lists no leaf switches", "", 0 },
 };
 
-static void test_compare(void)
+T_TEST("nodes that Slurm has elsewhere are counted")
 {
 	double sec[16];
 	char *node[] = { "n0", "n1", "n2", "n3" };
@@ -166,11 +166,3 @@ static void test_compare(void)
 		cli_places_free(&p);
 	}
 }
-
-static const struct t_case cases[] = {
-	{ "switches of nodes are read", test_readers },
-	{ "what is no such file is refused with its line", test_wrong },
-	{ "nodes that Slurm has elsewhere are counted", test_compare },
-	{ NULL, NULL },
-};
-T_SUITE(topology, cases)

@@ -30,7 +30,7 @@ static const struct {
 	{ "an end with a dot", "slurm 22.05.", 0, "" },
 };
 
-static void test_versions(void)
+T_TEST("versions as Slurm writes them")
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(versions); i++) {
 		char buf[NP_LOADER_TEXT];
@@ -56,14 +56,14 @@ static const struct {
 	{ "another major", 0x170508, 0x160508, false },
 };
 
-static void test_fits(void)
+T_TEST("which plugins a Slurm loads")
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(fits); i++)
 		T_ROW(fits[i].name, np_loader_fits(fits[i].built,
 			fits[i].loader) == fits[i].fits);
 }
 
-static void test_programs_are_run_without_a_shell(void)
+T_TEST("programs are run without a shell")
 {
 	char buf[16];
 
@@ -91,7 +91,7 @@ static double now_sec(void)
 	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-static void test_a_program_that_hangs_is_ended(void)
+T_TEST("a program that hangs is ended")
 {
 	static const char *const scripts[] = {
 		"sleep 60", "exec >&-; sleep 60", "sleep 60 & echo x; sleep 60",
@@ -107,14 +107,3 @@ static void test_a_program_that_hangs_is_ended(void)
 		T_ROW(scripts[i], now_sec() - begin < 50);
 	}
 }
-
-static const struct t_case cases[] = {
-	{ "versions as Slurm writes them", test_versions },
-	{ "which plugins a Slurm loads", test_fits },
-	{ "programs are run without a shell",
-	  test_programs_are_run_without_a_shell },
-	{ "a program that hangs is ended", test_a_program_that_hangs_is_ended },
-	{ NULL, NULL },
-};
-
-T_SUITE(version, cases)

@@ -53,7 +53,7 @@ static int read_all(struct np_acct *h, const char *text, bool with_topology,
 	return rc ? rc : np_acct_index(h);
 }
 
-static void test_read(void)
+T_TEST("jobs as sacct prints them")
 {
 	struct np_err err = NP_ERR_INIT;
 	const struct np_acct_job *j;
@@ -76,7 +76,7 @@ static void test_read(void)
 	np_acct_free(&h);
 }
 
-static void test_comparable(void)
+T_TEST("comparable runs")
 {
 	struct np_err err = NP_ERR_INIT;
 	struct np_acct h;
@@ -115,7 +115,7 @@ static const struct {
 	{ "", "" },
 };
 
-static void test_command(void)
+T_TEST("a command without what does not change the work")
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(commands); i++) {
 		struct np_err err = NP_ERR_INIT;
@@ -147,7 +147,7 @@ static const struct {
 	{ "an unknown command", "a|/a|", 1, 0 },
 };
 
-static void test_same_command(void)
+T_TEST("runs of the same command")
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(same); i++) {
 		struct np_err err = NP_ERR_INIT;
@@ -194,7 +194,7 @@ static const struct {
 	{ "no other run", "4", 0 },
 };
 
-static void test_differs(void)
+T_TEST("a job that differs from its usual runs")
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(sizes); i++) {
 		struct np_err err = NP_ERR_INIT;
@@ -248,7 +248,7 @@ static const struct {
 	uint32_t id, tasks;
 } counted[] = { { 1, 16 }, { 9, 2 }, { 8, 3 }, { 20, 5 }, { 30, 0 } };
 
-static void test_steps(void)
+T_TEST("steps have numbers of tasks")
 {
 	static const char alone[] = TASKS_HEAD TASKS_JOB("1", "1", "COMPLETED");
 	struct np_err err = NP_ERR_INIT;
@@ -297,7 +297,7 @@ static const struct {
 	{ "more than usual so far", "2224", "TIMEOUT", 0, 2 },
 };
 
-static void test_tasks(void)
+T_TEST("another number of tasks is another work")
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(task_rows); i++) {
 		const char *name = task_rows[i].name, *of = task_rows[i].tasks;
@@ -329,7 +329,7 @@ static void test_tasks(void)
 	}
 }
 
-static void test_concurrent(void)
+T_TEST("the neighbours of a job")
 {
 	struct np_err err = NP_ERR_INIT;
 	struct np_acct_neighbour *b = NULL;
@@ -361,7 +361,7 @@ static void test_concurrent(void)
 }
 
 /* The same rows again, as two questions to sacct give them. */
-static void test_twice(void)
+T_TEST("rows that are read twice count once")
 {
 	struct np_err err = NP_ERR_INIT;
 	char *copy = strdup(jobs);
@@ -401,7 +401,7 @@ static const struct {
 	  "sacct --parsable2 prints it" },
 };
 
-static void test_bad(void)
+T_TEST("values that are none are refused with their line")
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(bad); i++) {
 		struct np_err err = NP_ERR_INIT;
@@ -454,7 +454,7 @@ static const struct {
 	  8, NP_ACCT_NO_TASK, 16, INFINITY },
 };
 
-static void test_json_layouts(void)
+T_TEST("sacct --json in the layouts of its releases")
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(layouts); i++) {
 		struct np_err err = NP_ERR_INIT;
@@ -498,7 +498,7 @@ static const struct {
 	  "\"x\"}},{\"tasks\":{\"count\":-1}}]", 0 },
 };
 
-static void test_json_steps(void)
+T_TEST("sacct --json has numbers of tasks, too")
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(json_steps); i++) {
 		struct np_err err = NP_ERR_INIT;
@@ -518,7 +518,7 @@ static void test_json_steps(void)
 }
 
 /* What never started has no dates; what runs has no end. */
-static void test_json_unfinished(void)
+T_TEST("sacct --json of jobs that have not ended")
 {
 	static const char text[] = "{\"jobs\":["
 		"{\"job_id\":1,\"array\":{\"job_id\":1,\"task_id\":" UNSET
@@ -576,7 +576,7 @@ static const struct {
 	  "s:1: End \"1000\": expected a date after Start" },
 };
 
-static void test_bad_json(void)
+T_TEST("sacct --json that is damaged is refused with its line")
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(bad_json); i++) {
 		struct np_err err = NP_ERR_INIT;
@@ -609,7 +609,7 @@ static const struct {
 	{ "a row that is cut off", SHORT_HEAD "\n1|a|COMPLETED\n", 0, 1 },
 };
 
-static void test_lines(void)
+T_TEST("lines in any form; damaged rows are counted")
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(lines); i++) {
 		struct np_err err = NP_ERR_INIT;
@@ -621,25 +621,3 @@ static void test_lines(void)
 		np_acct_free(&h);
 	}
 }
-
-static const struct t_case cases[] = {
-	{ "jobs as sacct prints them", test_read },
-	{ "comparable runs", test_comparable },
-	{ "a command without what does not change the work", test_command },
-	{ "runs of the same command", test_same_command },
-	{ "a job that differs from its usual runs", test_differs },
-	{ "steps have numbers of tasks", test_steps },
-	{ "another number of tasks is another work", test_tasks },
-	{ "the neighbours of a job", test_concurrent },
-	{ "rows that are read twice count once", test_twice },
-	{ "values that are none are refused with their line", test_bad },
-	{ "lines in any form; damaged rows are counted", test_lines },
-	{ "sacct --json in the layouts of its releases", test_json_layouts },
-	{ "sacct --json has numbers of tasks, too", test_json_steps },
-	{ "sacct --json of jobs that have not ended", test_json_unfinished },
-	{ "sacct --json that is damaged is refused with its line",
-	  test_bad_json },
-	{ NULL, NULL },
-};
-
-T_SUITE(acct, cases)

@@ -62,7 +62,7 @@ static int attribute(const struct row *r, struct np_blame *b)
 	return np_blame_run(sec, x, r->n, K, prior, b, &err);
 }
 
-static void test_verdicts(void)
+T_TEST("verdicts")
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(rows); i++) {
 		const struct row *r = &rows[i];
@@ -84,7 +84,7 @@ static void test_verdicts(void)
 }
 
 /* Both together cost less than the sum of both alone. */
-static void test_together(void)
+T_TEST("two causes at once share the excess")
 {
 	const double sec[] = { 100, 101, 99, 100, 150, 151, 149, 170 };
 	const double x[] = { 0, 0, 0, 0, 0, 0, 0, 0, 150, 0, 151, 0, 149, 0,
@@ -99,7 +99,7 @@ static void test_together(void)
 }
 
 /* Ten seconds that are rounded to whole ones say nothing of 10 %. */
-static void test_short(void)
+T_TEST("short runs are not slow for a second's rounding")
 {
 	const double sec[] = { 10, 10, 10, 10, 10, 10, 10, 10, 11 };
 	const double x[] = { 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
@@ -142,7 +142,7 @@ static void make_case(struct np_rng *rng, int cause, double *sec, double *x)
 }
 
 /* The goals of the blind test: false blame of 2 %, recall of 85 %. */
-static void test_busy_machine(void)
+T_TEST("waiting for processors that all runs have is not blamed")
 {
 	struct np_rng *rng = np_rng_new(11, "busy machine");
 	double sec[OTHERS + 1], x[(OTHERS + 1) * K];
@@ -169,7 +169,8 @@ static void test_busy_machine(void)
  * Undisturbed runs of this program take 20 to 30 s. A neighbour costs 8 s, which
  * one run of 30 s does not show, but eight runs do.
  */
-static void test_within_the_noise(void)
+T_TEST("a neighbour is blamed for less than the noise of a run if that is "
+       "certain")
 {
 	const double sec[] = { 20, 23, 30, 26, 21, 29, 24, 22, 27, 29, 36, 31,
 			       38, 30, 33, 35, 34 };
@@ -192,7 +193,7 @@ static void test_within_the_noise(void)
 	}
 }
 
-static void test_costs(void)
+T_TEST("costs of many runs")
 {
 	const double sec[] = { 100, 101, 99, 100, 130, 131, 129, 130 };
 	const double x[] = { 0, 0, 0, 0, 0, 0, 0, 0, 130, 0, 131, 0, 129, 0,
@@ -214,7 +215,7 @@ static const struct {
 	{ "an infinite exposure", 100, INFINITY },
 };
 
-static void test_bad(void)
+T_TEST("numbers that are none are refused")
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(bad); i++) {
 		double sec[] = { 100, 100, 100, bad[i].sec };
@@ -227,18 +228,3 @@ static void test_bad(void)
 		T_ROW(bad[i].name, err.text[0]);
 	}
 }
-
-static const struct t_case cases[] = {
-	{ "verdicts", test_verdicts },
-	{ "two causes at once share the excess", test_together },
-	{ "short runs are not slow for a second's rounding", test_short },
-	{ "waiting for processors that all runs have is not blamed",
-	  test_busy_machine },
-	{ "a neighbour is blamed for less than the noise of a run if that is certain",
-	  test_within_the_noise },
-	{ "costs of many runs", test_costs },
-	{ "numbers that are none are refused", test_bad },
-	{ NULL, NULL },
-};
-
-T_SUITE(blame, cases)

@@ -65,7 +65,7 @@ static int examine(const struct row *r, bool measured,
 	return np_examine(run, RUNS, x, &err);
 }
 
-static void test_probes_are_a_witness(void)
+T_TEST("a job's own probes speak for or against the network")
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(rows); i++)
 		for (int measured = 0; measured < 2; measured++) {
@@ -126,7 +126,7 @@ static int examine_wait(const struct wait_row *r, struct np_examine_result *x)
 	return np_examine(run, RUNS, x, &err);
 }
 
-static void test_waiting_counts_beyond_that_of_fast_runs(void)
+T_TEST("waiting counts as far as it exceeds that of fast runs")
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(wait_rows); i++) {
 		const struct wait_row *r = &wait_rows[i];
@@ -156,7 +156,7 @@ static const struct unusual_row {
 	{ "a faster link", NP_SIGNAL_LINK_SPEED, 1, 5, false },
 };
 
-static void test_parts_of_a_run(void)
+T_TEST("values of a part of a run are compared with whole runs")
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(unusual_rows); i++) {
 		const struct unusual_row *r = &unusual_rows[i];
@@ -177,7 +177,7 @@ static void test_parts_of_a_run(void)
 }
 
 /* Other jobs send 1 in most of the runs, and 9 in a third of them. */
-static void test_traffic_of_others(void)
+T_TEST("the traffic of others is compared with that in other runs")
 {
 	static const double sent[] = { 0.5, 1, 1.4, 4, 6, 10 };
 
@@ -221,7 +221,7 @@ static const struct near_row {
 	{ "those of others are not known", 10, NAN, false },
 };
 
-static void test_other_nodes(void)
+T_TEST("other nodes are compared with other nodes")
 {
 	for (size_t k = 0; k < NP_ARRAY_SIZE(near_rows); k++) {
 		const struct near_row *r = &near_rows[k];
@@ -259,18 +259,3 @@ static void test_other_nodes(void)
 			       !x.blame.cause[NP_CAUSE_IO].examined);
 	}
 }
-
-static const struct t_case cases[] = {
-	{ "values of a part of a run are compared with whole runs",
-	  test_parts_of_a_run },
-	{ "the traffic of others is compared with that in other runs",
-	  test_traffic_of_others },
-	{ "other nodes are compared with other nodes", test_other_nodes },
-	{ "waiting counts as far as it exceeds that of fast runs",
-	  test_waiting_counts_beyond_that_of_fast_runs },
-	{ "a job's own probes speak for or against the network",
-	  test_probes_are_a_witness },
-	{ NULL, NULL },
-};
-
-T_SUITE(examine, cases)

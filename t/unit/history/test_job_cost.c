@@ -111,7 +111,7 @@ static const struct row {
 };
 
 /* The truth is the difference of the sums, with two nodes. */
-static void test_pair(void)
+T_TEST("an application that is never alone, and two neighbours")
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(rows); i++) {
 		const struct row *r = &rows[i];
@@ -130,7 +130,7 @@ static void test_pair(void)
 }
 
 /* Run times of 200 s with an sd of 4 %, whatever is beside them. */
-static void test_chance(void)
+T_TEST("no pair is found by chance")
 {
 	struct np_rng *rng = np_rng_new(3, "chance");
 	struct np_blame_range hours;
@@ -258,7 +258,7 @@ static void judge_many(int n_slowed, int often, size_t found[2])
  * Of 240 pairs none costs anything, or one, or a twelfth of them. A single one that
  * met in five runs would have to be less likely by chance than one in 2,400.
  */
-static void test_many(void)
+T_TEST("some runs are slow for reasons of their own")
 {
 	size_t found[2];
 
@@ -269,12 +269,3 @@ static void test_many(void)
 	judge_many(20, NEAR_RUNS, found);
 	T_CHECK(found[0] >= 18 && 10 * found[1] <= found[0] + found[1]);
 }
-
-static const struct t_case cases[] = {
-	{ "an application that is never alone, and two neighbours", test_pair },
-	{ "no pair is found by chance", test_chance },
-	{ "some runs are slow for reasons of their own", test_many },
-	{ NULL, NULL },
-};
-
-T_SUITE(job_cost, cases)

@@ -9,7 +9,7 @@
 static char *nodes[] = { "n0", "n1.rack", "n2" };
 #define N 3
 
-static void test_query(void)
+T_TEST("names cannot change what a query asks")
 {
 	static char *evil[] = { "n0", "x\"} or vector(1) #", "n1.rack" };
 	struct np_metrics_conf c;
@@ -88,7 +88,7 @@ static const struct {
 	  { NAN, NAN, NAN }, "" },
 };
 
-static void test_responses(void)
+T_TEST("responses, right and wrong")
 {
 	const struct np_prom_range r = {
 		.start = 10, .step_sec = 10, .n_steps = 3,
@@ -116,7 +116,7 @@ static void test_responses(void)
 	}
 }
 
-static void test_twice(void)
+T_TEST("a node that is asked about twice")
 {
 	static char *same[] = { "n0", "n0" };
 	const struct np_prom_range r = { .n_steps = 1 };
@@ -150,7 +150,7 @@ static const struct {
 	{ "no expression", "metric", "traffic", -EINVAL },
 };
 
-static void test_conf(void)
+T_TEST("the keys of netprof.conf")
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(keys); i++) {
 		struct np_metrics_conf c;
@@ -170,7 +170,7 @@ static void test_conf(void)
 	}
 }
 
-static void test_tables(void)
+T_TEST("tables for exporters")
 {
 	struct np_metrics_conf c;
 	char ib[] = "infiniband,node_exporter";
@@ -189,14 +189,3 @@ static void test_tables(void)
 			strstr(np_metrics_expression(&c, (enum np_signal)s),
 			       "$nodes"));
 }
-
-static const struct t_case cases[] = {
-	{ "names cannot change what a query asks", test_query },
-	{ "responses, right and wrong", test_responses },
-	{ "a node that is asked about twice", test_twice },
-	{ "the keys of netprof.conf", test_conf },
-	{ "tables for exporters", test_tables },
-	{ NULL, NULL },
-};
-
-T_SUITE(prom, cases)

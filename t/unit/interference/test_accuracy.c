@@ -14,7 +14,7 @@ static const struct np_scored some[] = {
 	{ 0.80, 0.70, 0.90, NAN },  /* not measured */
 };
 
-static void test_scores(void)
+T_TEST("scores of a small table")
 {
 	struct np_score s;
 
@@ -34,7 +34,7 @@ static void test_scores(void)
 	T_CHECK(t_close(s.width_points, 20, 1e-12));
 }
 
-static void test_nothing_to_score(void)
+T_TEST("nothing to score is not zero error")
 {
 	struct np_score s;
 	double c;
@@ -47,7 +47,7 @@ static void test_nothing_to_score(void)
 }
 
 /* No other constant has a smaller mean absolute error. */
-static void test_best_constant(void)
+T_TEST("the best constant is the best")
 {
 	struct np_scored s[] = {
 		{ .measured = 0.1 }, { .measured = 0.2 }, { .measured = 0.9 },
@@ -68,7 +68,7 @@ static void test_best_constant(void)
 	}
 }
 
-static void test_baseline_has_the_same_pairs(void)
+T_TEST("it is scored over the pairs that are predicted")
 {
 	const struct np_scored s[] = {
 		{ .predicted = 0.5, .measured = 0.2 },
@@ -83,13 +83,3 @@ static void test_baseline_has_the_same_pairs(void)
 	T_CHECK(t_close(c, 0.3, 1e-12));
 	T_CHECK(best.n == 2 && t_close(best.mean_points, 10, 1e-9));
 }
-
-static const struct t_case cases[] = {
-	{ "scores of a small table", test_scores },
-	{ "nothing to score is not zero error", test_nothing_to_score },
-	{ "the best constant is the best", test_best_constant },
-	{ "it is scored over the pairs that are predicted",
-	  test_baseline_has_the_same_pairs },
-	{ NULL, NULL },
-};
-T_SUITE(accuracy, cases)

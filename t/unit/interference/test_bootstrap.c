@@ -23,7 +23,7 @@ static const struct {
 	{ "few runs: between the two", { 5, 1.0, 0.2 }, 0.02, 0.0322490 },
 };
 
-static void test_noise(void)
+T_TEST("noise of few runs leans on its like")
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(noise); i++)
 		T_ROW(noise[i].name,
@@ -31,7 +31,7 @@ static void test_noise(void)
 			      noise[i].want, 1e-4));
 }
 
-static void test_pooled_noise(void)
+T_TEST("pooled noise")
 {
 	const struct np_mean none[] = { { 1, 0.1, NAN }, { 0, 0, 0 } };
 	const struct np_mean some[] = { { 51, 1.0, 0.2 }, { 51, 0.0, 0.1 } };
@@ -41,7 +41,7 @@ static void test_pooled_noise(void)
 	T_CHECK(t_close(np_noise_pooled(some, 2), 0.1, 0.01));
 }
 
-static void test_streams_are_named(void)
+T_TEST("random streams go by seed and name")
 {
 	struct np_rng *a = np_rng_new(1, "a"), *b = np_rng_new(1, "a");
 	struct np_rng *c = np_rng_new(1, "b"), *d = np_rng_new(2, "a");
@@ -64,7 +64,7 @@ static const struct {
 	{ "a large count", 400 },
 };
 
-static void test_counts_scatter_as_poisson(void)
+T_TEST("redrawn counts scatter as counts do")
 {
 	struct np_rng *r = np_rng_new(1, "counts");
 
@@ -87,7 +87,7 @@ static void test_counts_scatter_as_poisson(void)
 #define VIEWS 4001
 
 /* Mean and sd over the replicates of log(1 + slowdown) under level 1. */
-static void test_replicates_scatter_as_measured(void)
+T_TEST("replicates scatter as the measurement does")
 {
 	const struct np_bootstrap_opt opt = { VIEWS - 1, 1, NP_NEED_HIST };
 	double sum = 0, squares = 0, mean = log1p(0.3), cdf = 0, latency = 0;
@@ -135,7 +135,7 @@ static const struct {
 	{ "a strong level that the others do not explain counts less", ODD - 1 },
 };
 
-static void test_levels_that_do_not_fit_count_less(void)
+T_TEST("levels that do not fit count less")
 {
 	static const double other[ODD] = { 0.9, 0.05, 0.7, 0.1, 0.4 };
 	const struct np_bootstrap_opt opt = {
@@ -203,26 +203,10 @@ static double weighing_sec(size_t n)
 }
 
 /* Twice as many levels take 16 times as long in the dearest case, not 32 times. */
-static void test_many_levels_cost_what_they_may(void)
+T_TEST("the time that many levels take is bounded by their number")
 {
 	double half = weighing_sec(NP_FABRIC_MAX_LEVELS / 2);
 	double all = weighing_sec(NP_FABRIC_MAX_LEVELS);
 
 	T_ROW("growth", all < 24 * half);
 }
-
-static const struct t_case cases[] = {
-	{ "noise of few runs leans on its like", test_noise },
-	{ "pooled noise", test_pooled_noise },
-	{ "random streams go by seed and name", test_streams_are_named },
-	{ "redrawn counts scatter as counts do",
-	  test_counts_scatter_as_poisson },
-	{ "replicates scatter as the measurement does",
-	  test_replicates_scatter_as_measured },
-	{ "levels that do not fit count less",
-	  test_levels_that_do_not_fit_count_less },
-	{ "the time that many levels take is bounded by their number",
-	  test_many_levels_cost_what_they_may },
-	{ NULL, NULL },
-};
-T_SUITE(bootstrap, cases)

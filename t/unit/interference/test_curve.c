@@ -43,7 +43,7 @@ static const struct {
 	  { 0.2, 0.2, 0.2, 0.4 }, { 0.4, 0.4, 0.4, 0 }, 0.4, 0.3, false },
 };
 
-static void test_rows(void)
+T_TEST("each shape goes where it should")
 {
 	double curve[NP_CURVE_DIM(N)];
 
@@ -70,7 +70,7 @@ static const struct {
 	{ "only one below saturation", 3, { 0.5, 0.97, 0.99 } },
 };
 
-static void test_refused(void)
+T_TEST("too few levels make no curve")
 {
 	static const double slow[N];
 	double curve[NP_CURVE_DIM(N)];
@@ -84,10 +84,3 @@ static void test_refused(void)
 			      strstr(err.text, "expected at least 2"));
 	}
 }
-
-static const struct t_case cases[] = {
-	{ "each shape goes where it should", test_rows },
-	{ "too few levels make no curve", test_refused },
-	{ NULL, NULL },
-};
-T_SUITE(curve, cases)

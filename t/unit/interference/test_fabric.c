@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-static void test_sharing(void)
+T_TEST("no effect is claimed only where it was shown")
 {
 	static const struct {
 		const char *name;
@@ -23,10 +23,3 @@ static void test_sharing(void)
 		T_ROW(rows[i].name,
 		      np_sharing_coef_none(&rows[i].k) == rows[i].none);
 }
-
-static const struct t_case cases[] = {
-	{ "no effect is claimed only where it was shown", test_sharing },
-	{ NULL, NULL },
-};
-
-T_SUITE(fabric, cases)

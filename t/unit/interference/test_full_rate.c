@@ -21,7 +21,7 @@ static const struct {
 	  -0.02 },
 };
 
-static void test_there_and_back(void)
+T_TEST("a pair's slowdowns are found again")
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(pairs); i++) {
 		double d = log1p(pairs[i].d), e = log1p(pairs[i].e);
@@ -40,7 +40,7 @@ static void test_there_and_back(void)
 }
 
 /* What the other suffers more relieves, and never more than it slowed. */
-static void test_a_slowed_neighbour_slows_less(void)
+T_TEST("the more the other is slowed, the less it slows")
 {
 	double last = INFINITY;
 
@@ -64,7 +64,7 @@ static const struct {
 	{ "huge slowdown of one, none of the other", 1e6, 0 },
 };
 
-static void test_any_number_has_a_result(void)
+T_TEST("any number has a result")
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(odd); i++) {
 		double got[2];
@@ -73,12 +73,3 @@ static void test_any_number_has_a_result(void)
 		T_ROW(odd[i].name, isfinite(got[0]) && isfinite(got[1]));
 	}
 }
-
-static const struct t_case cases[] = {
-	{ "a pair's slowdowns are found again", test_there_and_back },
-	{ "the more the other is slowed, the less it slows",
-	  test_a_slowed_neighbour_slows_less },
-	{ "any number has a result", test_any_number_has_a_result },
-	{ NULL, NULL },
-};
-T_SUITE(full_rate, cases)

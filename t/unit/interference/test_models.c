@@ -23,7 +23,7 @@ static const struct {
 	{ "mutual knows both halves",		"mutual",	    1e-6 },
 };
 
-static void test_a_program_like_a_level(void)
+T_TEST("a program that is like a level is predicted exactly")
 {
 	struct np_prediction p;
 
@@ -63,7 +63,7 @@ static const struct {
 };
 
 /* p2 under level 1 has a slowdown of 0.3. */
-static void test_a_program_half_of_the_time_idle(void)
+T_TEST("half idle, half level: each average as it is defined")
 {
 	struct np_prediction p;
 
@@ -75,7 +75,7 @@ static void test_a_program_half_of_the_time_idle(void)
 }
 
 /* Three times the impact of the strongest level, in logarithms. */
-static void test_beyond_the_strongest_level(void)
+T_TEST("cross ends at the strongest level")
 {
 	struct np_prediction p;
 
@@ -88,7 +88,7 @@ static void test_beyond_the_strongest_level(void)
 	T_CHECK(p.slowdown <= s.curve[2][3].mean + 1e-9);
 }
 
-static void test_zero_knows_nothing(void)
+T_TEST("zero needs no data at all")
 {
 	struct np_prediction p;
 
@@ -102,7 +102,7 @@ static void test_zero_knows_nothing(void)
 
 /* --- look-ups --- */
 
-static void test_lookup_ties(void)
+T_TEST("look-ups break ties by mean, then by order")
 {
 	struct np_prediction p;
 
@@ -127,7 +127,7 @@ static const struct {
 	{ "no bin in common: nearest mean",	"pdf" },
 };
 
-static void test_lookup_without_overlap(void)
+T_TEST("look-ups without overlap take the nearest mean, and say so")
 {
 	struct np_prediction p;
 
@@ -147,7 +147,7 @@ static void test_lookup_without_overlap(void)
 /* --- both halves --- */
 
 /* Programs like levels 2 and 3, but all that 2 suffers slows its traffic. */
-static void test_mutual_reads_both_terms(void)
+T_TEST("mutual reads what the co-runner suffers, twosided does not")
 {
 	struct np_prediction before, after;
 
@@ -182,7 +182,7 @@ static double speed_under_p1(double scale, double gap_times)
 	return sum / 32;
 }
 
-static void test_tolerance_adds_the_excess(void)
+T_TEST("tolerance adds what the co-runner's latencies exceed idle ones by")
 {
 	struct np_prediction p;
 	double gap;
@@ -204,7 +204,7 @@ static void test_tolerance_adds_the_excess(void)
 }
 
 /* The level that sends least is slowed by so much of an idle latency of 1. */
-static void test_tolerance_felt(void)
+T_TEST("tolerance-felt adds what the level that sends least feels of it")
 {
 	struct np_prediction p;
 	double felt, gap;
@@ -220,7 +220,7 @@ static void test_tolerance_felt(void)
 		-ENODATA);
 }
 
-static void test_tolerance_without_trace(void)
+T_TEST("tolerance says why a victim has no trace")
 {
 	struct np_err err = NP_ERR_INIT;
 	struct np_prediction p;
@@ -236,7 +236,7 @@ static void test_tolerance_without_trace(void)
 	T_CHECK(!some_predict(&s, "tolerance", 1, 0, 0, &p, NULL));
 }
 
-static void test_names(void)
+T_TEST("models are found by name")
 {
 	struct np_err err = NP_ERR_INIT;
 
@@ -255,27 +255,3 @@ static void test_names(void)
 		T_CHECK(!np_models[i].fallback ||
 			np_model_find(np_models[i].fallback, NULL) != NULL);
 }
-
-static const struct t_case cases[] = {
-	{ "a program that is like a level is predicted exactly",
-	  test_a_program_like_a_level },
-	{ "half idle, half level: each average as it is defined",
-	  test_a_program_half_of_the_time_idle },
-	{ "cross ends at the strongest level",
-	  test_beyond_the_strongest_level },
-	{ "zero needs no data at all", test_zero_knows_nothing },
-	{ "look-ups break ties by mean, then by order", test_lookup_ties },
-	{ "look-ups without overlap take the nearest mean, and say so",
-	  test_lookup_without_overlap },
-	{ "mutual reads what the co-runner suffers, twosided does not",
-	  test_mutual_reads_both_terms },
-	{ "tolerance adds what the co-runner's latencies exceed idle ones by",
-	  test_tolerance_adds_the_excess },
-	{ "tolerance-felt adds what the level that sends least feels of it",
-	  test_tolerance_felt },
-	{ "tolerance says why a victim has no trace",
-	  test_tolerance_without_trace },
-	{ "models are found by name", test_names },
-	{ NULL, NULL },
-};
-T_SUITE(models, cases)

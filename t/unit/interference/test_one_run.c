@@ -191,7 +191,7 @@ static size_t by_hand(const struct hand *h, struct np_interval b[MAX])
 	return n;
 }
 
-static void test_by_hand(void)
+T_TEST("intervals by hand say what they say")
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(hands); i++) {
 		const struct hand *h = &hands[i];
@@ -293,7 +293,7 @@ static const struct {
 	  NAN },
 };
 
-static void test_calls(void)
+T_TEST("calls count as well as bytes")
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(counted); i++) {
 		const char *name = counted[i].name;
@@ -320,7 +320,7 @@ static void test_calls(void)
 	}
 }
 
-static void test_cost(void)
+T_TEST("the cost of levels to a run is bounded")
 {
 	struct np_one_run_level level[2];
 	struct np_interval b[MAX];
@@ -336,7 +336,7 @@ static void test_cost(void)
 	T_CHECK(t_close(o.lost_sec, 3, 1e-9));
 }
 
-static void test_bad(void)
+T_TEST("what cannot be an interval is refused")
 {
 	static const struct {
 		const char *name;
@@ -364,18 +364,8 @@ static void test_bad(void)
 	}
 }
 
-static void test_words(void)
+T_TEST("every verdict has its words")
 {
 	for (int v = 0; v <= NP_ONE_RUN_USABLE; v++)
 		T_CHECK(strlen(np_one_run_words((enum np_one_run_verdict)v)));
 }
-
-static const struct t_case cases[] = {
-	{ "intervals by hand say what they say", test_by_hand },
-	{ "calls count as well as bytes", test_calls },
-	{ "the cost of levels to a run is bounded", test_cost },
-	{ "what cannot be an interval is refused", test_bad },
-	{ "every verdict has its words", test_words },
-	{ NULL, NULL },
-};
-T_SUITE(one_run, cases)

@@ -102,7 +102,7 @@ static double coverage(const struct runs *w, double *alone)
 	return (double)hold / (PROGRAMS * LEVELS);
 }
 
-static void test_coverage(void)
+T_TEST("90 % intervals hold in 85 to 95 %, and intervals alone do not")
 {
 	static const struct runs rows[] = {
 		{ "one interval of each level", 1, 1, NP_NOISE_DEFAULT, false },
@@ -124,7 +124,7 @@ static void test_coverage(void)
 }
 
 /* What repeats of the program itself say counts more, the more there are. */
-static void test_own(void)
+T_TEST("a program's own repeats say how much its runs differ")
 {
 	const struct runs none = { "runs alike", 6, 8, 0, true };
 	struct np_interval b[6 * (2 * 8 * LEVELS + 1)];
@@ -151,7 +151,7 @@ static void test_own(void)
 }
 
 /* With more intervals of one run an interval becomes no narrower than runs are. */
-static void test_one_run(void)
+T_TEST("one run never says all")
 {
 	const struct runs w = { "a long run", 1, 40, 0, true };
 	struct np_interval *b = calloc(2 * 40 * LEVELS + 1, sizeof(*b));
@@ -176,12 +176,3 @@ static void test_one_run(void)
 	np_rng_free(r);
 	free(b);
 }
-
-static const struct t_case cases[] = {
-	{ "90 % intervals hold in 85 to 95 %, and intervals alone do not",
-	  test_coverage },
-	{ "a program's own repeats say how much its runs differ", test_own },
-	{ "one run never says all", test_one_run },
-	{ NULL, NULL },
-};
-T_SUITE(one_run_error, cases)

@@ -188,7 +188,7 @@ static const struct {
 	{ SILENT, 1, NP_ONE_RUN_SILENT, 0 },
 };
 
-static void test_curves(void)
+T_TEST("programs have the curve that they have")
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(rows); i++) {
 		struct schedule *c = runs(&rows[i].g, rows[i].n_runs, 0.2, i);
@@ -225,7 +225,7 @@ static size_t missed_by(const struct program *g,
 }
 
 /* Phases of half an interval and of several: refused, or with wide intervals. */
-static void test_restless(void)
+T_TEST("a restless program is never taken for a steady one")
 {
 	struct program g = RESTLESS;
 
@@ -246,7 +246,7 @@ static void test_restless(void)
 }
 
 /* 95 % intervals: of 240, some 12 miss. */
-static void test_intervals(void)
+T_TEST("intervals hold what they promise")
 {
 	struct program g = steady;
 	size_t missed = 0, n = 0;
@@ -268,7 +268,7 @@ static void test_intervals(void)
 
 /* ---- the plan ---- */
 
-static void test_order(void)
+T_TEST("intervals alternate, balanced and with varied neighbours")
 {
 	struct schedule *c = runs(&steady, 1, 0.5, 3);
 	size_t count[LEVELS] = { 0 }, pair[LEVELS][LEVELS] = { { 0 } };
@@ -295,7 +295,7 @@ static void test_order(void)
 	free(c);
 }
 
-static void test_share(void)
+T_TEST("a run does not become longer than its share")
 {
 	static const double share[] = { 0.02, 0.1, 0.2, 0.5 };
 
@@ -313,7 +313,7 @@ static void test_share(void)
 		}
 }
 
-static void test_none(void)
+T_TEST("a share of nothing starts no level")
 {
 	struct schedule *c = runs(&steady, 1, 0, 1);
 	bool loaded = false;
@@ -325,7 +325,7 @@ static void test_none(void)
 }
 
 /* Silence costs nothing, and what is complete is left alone. */
-static void test_ends(void)
+T_TEST("silence and what is complete start no level")
 {
 	struct program g = SILENT;
 	struct schedule *c = runs(&g, 1, 0.2, 1);
@@ -362,7 +362,7 @@ static void count_intervals(const struct schedule *c, size_t from,
  * A level that one interval tells well enough gets the next one from another
  * run, and a third run has nothing to do.
  */
-static void test_spread(void)
+T_TEST("what is known well enough is repeated in later runs only")
 {
 	struct program g = steady;
 	struct np_rng *r = np_rng_new(5, g.name);
@@ -393,7 +393,7 @@ static void test_spread(void)
 }
 
 /* Levels that one run did not come to come first in the next. */
-static void test_goes_on(void)
+T_TEST("the next run goes on where one stopped")
 {
 	struct program g = steady;
 	struct schedule *c;
@@ -406,19 +406,3 @@ static void test_goes_on(void)
 	T_CHECK(c && least >= 1 && most - least <= 2);
 	free(c);
 }
-
-static const struct t_case cases[] = {
-	{ "programs have the curve that they have", test_curves },
-	{ "a restless program is never taken for a steady one", test_restless },
-	{ "intervals hold what they promise", test_intervals },
-	{ "intervals alternate, balanced and with varied neighbours",
-	  test_order },
-	{ "a run does not become longer than its share", test_share },
-	{ "a share of nothing starts no level", test_none },
-	{ "silence and what is complete start no level", test_ends },
-	{ "the next run goes on where one stopped", test_goes_on },
-	{ "what is known well enough is repeated in later runs only",
-	  test_spread },
-	{ NULL, NULL },
-};
-T_SUITE(one_run_schedule, cases)

@@ -132,7 +132,7 @@ static const struct {
 	{ "no probes at all",        on_off, 60, 0, 0.1, NP_PHASE_UNKNOWN, 0 },
 };
 
-static void test_rows(void)
+T_TEST("steady, in phases, or too short to tell")
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(rows); i++) {
 		int right = 0;
@@ -150,7 +150,7 @@ static void test_rows(void)
 	}
 }
 
-static void test_random_phases_are_measured(void)
+T_TEST("random phases are measured")
 {
 	for (uint64_t seed = 1; seed <= 20; seed++) {
 		struct t_rng g = { seed };
@@ -168,7 +168,7 @@ static void test_random_phases_are_measured(void)
 	}
 }
 
-static void test_periods(void)
+T_TEST("periods and their latencies are found")
 {
 	struct np_phases p;
 
@@ -180,7 +180,7 @@ static void test_periods(void)
 	T_CHECK(t_close(p.busy_sec, 3e-5, 0.1));
 }
 
-static void test_equal_latencies_are_steady(void)
+T_TEST("equal latencies are steady")
 {
 	struct np_phases p;
 
@@ -189,7 +189,7 @@ static void test_equal_latencies_are_steady(void)
 	T_CHECK(p.kind == NP_PHASE_STEADY && p.busy_share == 0);
 }
 
-static void test_odd_windows_do_no_harm(void)
+T_TEST("odd windows do no harm")
 {
 	struct np_phases p;
 
@@ -207,13 +207,3 @@ static void test_odd_windows_do_no_harm(void)
 	np_phase_find(&s, &p);
 	T_CHECK(p.kind == NP_PHASE_UNKNOWN);
 }
-
-static const struct t_case cases[] = {
-	{ "steady, in phases, or too short to tell", test_rows },
-	{ "random phases are measured", test_random_phases_are_measured },
-	{ "periods and their latencies are found", test_periods },
-	{ "equal latencies are steady", test_equal_latencies_are_steady },
-	{ "odd windows do no harm", test_odd_windows_do_no_harm },
-	{ NULL, NULL },
-};
-T_SUITE(phase, cases)

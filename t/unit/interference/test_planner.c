@@ -67,7 +67,7 @@ static const struct {
 	{ "and then nothing", { 0 }, { 0 }, 0, 3, NP_PLANNER_COMPLETE },
 };
 
-static void test_next(void)
+T_TEST("a curve grows where it tells most")
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(rows); i++) {
 		struct np_planner_level level[MAX];
@@ -86,7 +86,7 @@ static void test_next(void)
 }
 
 /* Once every level has its runs, the worse known mean is repeated first. */
-static void test_worst_first(void)
+T_TEST("repeats go where the scatter is")
 {
 	const struct np_mean alone = { 4, 10, 0.1 };
 	struct np_planner_level level[] = {
@@ -100,7 +100,7 @@ static void test_worst_first(void)
 	T_CHECK(np_planner_next(level, 3, &alone, 3, 4) == 0);
 }
 
-static void test_always_ends(void)
+T_TEST("a curve is complete after two runs a level and three alone")
 {
 	struct np_planner_level level[MAX];
 	struct np_mean alone = { 0, 10, NAN };
@@ -121,12 +121,3 @@ static void test_always_ends(void)
 	}
 	T_CHECK(runs == 2 * MAX + 3);
 }
-
-static const struct t_case cases[] = {
-	{ "a curve grows where it tells most", test_next },
-	{ "repeats go where the scatter is", test_worst_first },
-	{ "a curve is complete after two runs a level and three alone",
-	  test_always_ends },
-	{ NULL, NULL },
-};
-T_SUITE(planner, cases)

@@ -139,7 +139,7 @@ static const struct {
 	{ "no level at all, queue", "queue", no_levels, -ENODATA, "" },
 };
 
-static void test_refused(void)
+T_TEST("what cannot be predicted is refused with a reason")
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(refused); i++) {
 		struct np_err err = NP_ERR_INIT;
@@ -283,7 +283,7 @@ static const struct {
 	  "cross" },
 };
 
-static void test_odd(void)
+T_TEST("odd data has the prediction that is defined for it")
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(odd); i++) {
 		struct np_prediction p = { 0 };
@@ -305,7 +305,7 @@ static void test_odd(void)
 	}
 }
 
-static void test_strict_refuses_to_fall_back(void)
+T_TEST("strict: no other model's prediction")
 {
 	struct np_err err = NP_ERR_INIT;
 	struct np_prediction p;
@@ -315,12 +315,3 @@ static void test_strict_refuses_to_fall_back(void)
 	T_CHECK(predict("cross", true, 0, &p, &err) == -ENODATA);
 	T_CHECK(strstr(err.text, "p3") != NULL);
 }
-
-static const struct t_case cases[] = {
-	{ "what cannot be predicted is refused with a reason", test_refused },
-	{ "odd data has the prediction that is defined for it", test_odd },
-	{ "strict: no other model's prediction",
-	  test_strict_refuses_to_fall_back },
-	{ NULL, NULL },
-};
-T_SUITE(predict, cases)

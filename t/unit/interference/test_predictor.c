@@ -28,7 +28,7 @@ static int predict_all(const char *model, const size_t *c, size_t n,
 	return rc;
 }
 
-static void test_no_co_runner(void)
+T_TEST("without co-runners there is no slowdown")
 {
 	struct np_prediction p;
 
@@ -39,7 +39,7 @@ static void test_no_co_runner(void)
 		      p.slowdown == 0 && p.low == 0 && p.high == 0);
 }
 
-static void test_several_slow_together(void)
+T_TEST("several co-runners do more than one")
 {
 	const size_t one[] = { 1 }, two[] = { 1, 1 }, three[] = { 0, 1, 1 };
 	struct np_prediction p1, p2, p3;
@@ -60,7 +60,7 @@ static void test_several_slow_together(void)
 }
 
 /* Two with the impact of level 1 each: their log(1 + CA) are added. */
-static void test_impacts_add_as_logarithms(void)
+T_TEST("impacts add as logarithms")
 {
 	const size_t pair[] = { 0, 0 };
 	struct np_prediction p;
@@ -74,7 +74,7 @@ static void test_impacts_add_as_logarithms(void)
 }
 
 /* An excess of 1 and one of 3 over idle are as one of 4: mean 5. */
-static void test_latencies_add_over_idle(void)
+T_TEST("latencies add as excess over idle")
 {
 	const size_t pair[] = { 0, 1 };
 	struct np_prediction p;
@@ -119,7 +119,7 @@ static void hardly_known(void)
 		s.curve[2][i] = (struct np_mean){ 2, s.curve[2][i].mean, 2 };
 }
 
-static void test_doubts(void)
+T_TEST("a prediction doubts itself")
 {
 	static const struct {
 		const char *name, *model;
@@ -157,7 +157,7 @@ static void test_doubts(void)
 
 /* --- intervals --- */
 
-static void test_intervals_are_deterministic(void)
+T_TEST("intervals hold the prediction and are the same again")
 {
 	struct np_prediction p, q;
 
@@ -185,13 +185,13 @@ static double width_with(uint32_t n, double sd)
 	return p.high - p.low;
 }
 
-static void test_intervals_follow_the_noise(void)
+T_TEST("better measurements narrow the interval")
 {
 	T_CHECK(width_with(20, 0.01) < width_with(20, 0.5));
 	T_CHECK(width_with(100, 0.5) < width_with(3, 0.5));
 }
 
-static void test_sharing_widens(void)
+T_TEST("an uncertain sharing coefficient widens it")
 {
 	struct np_prediction sure, unsure;
 
@@ -238,7 +238,7 @@ static const struct {
 	{ "four levels: more levels", "queue", nothing, NP_MORE_LEVELS, 3 },
 };
 
-static void test_the_most_useful_measurement(void)
+T_TEST("the measurement that helps most is named")
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(rows); i++) {
 		struct np_prediction p = { 0 };
@@ -307,7 +307,7 @@ static void matrix_is_all_pairs_of_some(const char *model, double rounding)
 	np_predictor_free(p);
 }
 
-static void test_matrix_is_all_pairs(void)
+T_TEST("the matrix is every pair")
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(models); i++) {
 		some_fabric(&s);
@@ -351,7 +351,7 @@ static void around_is_a_row_and_a_column_of_some(const char *model,
 	np_predictor_free(p);
 }
 
-static void test_around_is_a_row_and_a_column(void)
+T_TEST("the pairs around one are its row and its column")
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(models); i++) {
 		some_fabric(&s);
@@ -363,7 +363,7 @@ static void test_around_is_a_row_and_a_column(void)
 	}
 }
 
-static void test_matrix_with_holes(void)
+T_TEST("a matrix has holes where data is missing")
 {
 	const struct np_predict_opt opt = { 0, 0, true };
 	const struct np_program *app[] = { &s.a[0], &s.a[1] };
@@ -414,7 +414,8 @@ static void measure_again(size_t round)
 		s.curve[2][0].n = s.impact[3][3].n = 0;
 }
 
-static void test_predicted_before(void)
+T_TEST("a prediction does not depend on earlier ones, only on what was "
+       "measured")
 {
 	static const size_t replicates[] = { 0, 20 };
 
@@ -440,7 +441,7 @@ static void test_predicted_before(void)
 }
 
 /* More programs than are kept: the same four with ever new names. */
-static void test_many_predicted_before(void)
+T_TEST("nor do predictions of many programs")
 {
 	const struct np_predict_opt opt = { 0 };
 	char name[SF_PROGRAMS][16];
@@ -478,7 +479,7 @@ static long allocations(struct np_predictor *p, const char *name)
  * A program that was kept needs no new terms. What is compared to find it does
  * not include its trace.
  */
-static void test_traced_programs_are_not_kept(void)
+T_TEST("a model of traces keeps no programs")
 {
 	const struct np_predict_opt opt = { 20 };
 
@@ -520,7 +521,7 @@ static const struct {
 	  { 1, 3 }, 0 },
 };
 
-static void test_rails(void)
+T_TEST("co-runners count on the victim's rails, the worst rail at a time")
 {
 	const size_t pair[] = { 1, 3 };
 	struct np_prediction p, alone;
@@ -540,7 +541,7 @@ static void test_rails(void)
 }
 
 /* The matrix and the pairs around one know rails, too. */
-static void test_matrix_of_rails(void)
+T_TEST("pairs on different rails have no effect in a matrix")
 {
 	some_fabric(&s);
 	s.a[0].rails = s.a[1].rails = "a";
@@ -548,33 +549,3 @@ static void test_matrix_of_rails(void)
 	matrix_is_all_pairs_of_some("cross", 0);
 	around_is_a_row_and_a_column_of_some("cross", 0);
 }
-
-static const struct t_case cases[] = {
-	{ "co-runners count on the victim's rails, the worst rail at a time",
-	  test_rails },
-	{ "pairs on different rails have no effect in a matrix",
-	  test_matrix_of_rails },
-	{ "without co-runners there is no slowdown", test_no_co_runner },
-	{ "several co-runners do more than one", test_several_slow_together },
-	{ "impacts add as logarithms", test_impacts_add_as_logarithms },
-	{ "latencies add as excess over idle", test_latencies_add_over_idle },
-	{ "a prediction doubts itself", test_doubts },
-	{ "intervals hold the prediction and are the same again",
-	  test_intervals_are_deterministic },
-	{ "better measurements narrow the interval",
-	  test_intervals_follow_the_noise },
-	{ "an uncertain sharing coefficient widens it", test_sharing_widens },
-	{ "the measurement that helps most is named",
-	  test_the_most_useful_measurement },
-	{ "the matrix is every pair", test_matrix_is_all_pairs },
-	{ "the pairs around one are its row and its column",
-	  test_around_is_a_row_and_a_column },
-	{ "a matrix has holes where data is missing", test_matrix_with_holes },
-	{ "a prediction does not depend on earlier ones, only on what was "
-	  "measured", test_predicted_before },
-	{ "nor do predictions of many programs", test_many_predicted_before },
-	{ "a model of traces keeps no programs",
-	  test_traced_programs_are_not_kept },
-	{ NULL, NULL },
-};
-T_SUITE(predictor, cases)

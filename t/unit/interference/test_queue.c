@@ -6,7 +6,7 @@
 #include <math.h>
 #include <stdio.h>
 
-static void test_reference_values(void)
+T_TEST("the published formula's reference values")
 {
 	FILE *f = fopen(t_data("pollaczek-khinchine.txt"), "r");
 	char line[200];
@@ -67,7 +67,7 @@ static const struct {
 };
 
 /* A queue with one server, customer by customer (Lindley). */
-static void test_simulated_queues(void)
+T_TEST("simulated queues are recovered within a point")
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(queues); i++) {
 		struct np_moments idle = { 0 }, busy = { 0 };
@@ -94,7 +94,7 @@ static void test_simulated_queues(void)
 	}
 }
 
-static void test_near_saturation(void)
+T_TEST("near saturation what is spare falls with the latency")
 {
 	const struct np_service s = { 1e5, 1e-10 };
 	double a, b;
@@ -115,7 +115,7 @@ static double latency_at(const struct np_service *s, double utilisation)
 	       s->mu_per_sec;
 }
 
-static void test_formula_and_inverse_agree(void)
+T_TEST("formula and inverse agree")
 {
 	const struct np_service s = { 8e5, 3e-13 };
 
@@ -145,7 +145,7 @@ static const struct {
 	{ "infinite",          { 2, 2e-6, 0, 1e-6, INFINITY },   -EINVAL, 0 },
 };
 
-static void test_services(void)
+T_TEST("an idle run that says nothing is refused")
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(services); i++) {
 		struct np_service s = { -1, -1 };
@@ -179,7 +179,7 @@ static const struct {
 	{ "variance not a number", { 1e6, NAN },      1e-6,     -EINVAL },
 };
 
-static void test_degenerate_loads(void)
+T_TEST("degenerate latencies have defined answers")
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(loads); i++) {
 		struct np_err err = NP_ERR_INIT;
@@ -192,16 +192,3 @@ static void test_degenerate_loads(void)
 		T_ROW(loads[i].name, utilisation == (rc ? -1 : 0));
 	}
 }
-
-static const struct t_case cases[] = {
-	{ "the published formula's reference values", test_reference_values },
-	{ "simulated queues are recovered within a point",
-	  test_simulated_queues },
-	{ "near saturation what is spare falls with the latency",
-	  test_near_saturation },
-	{ "formula and inverse agree", test_formula_and_inverse_agree },
-	{ "an idle run that says nothing is refused", test_services },
-	{ "degenerate latencies have defined answers", test_degenerate_loads },
-	{ NULL, NULL },
-};
-T_SUITE(queue, cases)

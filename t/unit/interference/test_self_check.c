@@ -46,7 +46,7 @@ static void two_levels(void)
 			pairs[i].n = 0;
 }
 
-static void test_calibrations(void)
+T_TEST("does a calibration agree with itself")
 {
 	static const struct {
 		const char *name;
@@ -81,10 +81,3 @@ static void test_calibrations(void)
 		      c.worst == rows[i].worst);
 	}
 }
-
-static const struct t_case cases[] = {
-	{ "does a calibration agree with itself", test_calibrations },
-	{ NULL, NULL },
-};
-
-T_SUITE(self_check, cases)

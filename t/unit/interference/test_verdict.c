@@ -103,7 +103,7 @@ static void free_loads(void)
 }
 
 /* The first is idle; the others follow by their utilisation. */
-static void test_real_loads(void)
+T_TEST("real loads of known utilisation get their words")
 {
 	read_loads();
 	T_CHECK(n_loads == 15 && !strcmp(loads[0].name, "idle"));
@@ -128,7 +128,7 @@ static void test_real_loads(void)
 }
 
 /* Kendall: how many pairs of loads does the share put in the right order? */
-static void test_share_follows_utilisation(void)
+T_TEST("the share of delayed probes follows the utilisation")
 {
 	int right = 0, wrong = 0;
 
@@ -192,7 +192,7 @@ static const struct {
 	  NP_USE_UNKNOWN },
 };
 
-static void test_made_up_loads(void)
+T_TEST("neither one lost packet nor a tiny shift is heavy use")
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(made); i++) {
 		struct set idle = idle_us(10, made[i].idle_sd_us);
@@ -211,7 +211,7 @@ static void test_made_up_loads(void)
 	}
 }
 
-static void test_idle_against_itself(void)
+T_TEST("idle against itself is light")
 {
 	struct set idle = idle_us(10, 3);
 	struct np_verdict v = judge(&idle, &idle);
@@ -291,7 +291,7 @@ static struct set some_latencies(enum delays delays)
 	return s;
 }
 
-static void test_two_witnesses(void)
+T_TEST("a verdict takes latencies, bytes and an idle network")
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(witnesses); i++) {
 		const struct witnesses *w = &witnesses[i];
@@ -329,7 +329,7 @@ static void test_two_witnesses(void)
 	}
 }
 
-static void test_what_it_passes_on(void)
+T_TEST("phases and interference are passed on")
 {
 	struct np_verdict_in in = {
 		.phases = { .kind = NP_PHASE_PHASES, .busy_share = 0.6 },
@@ -342,7 +342,7 @@ static void test_what_it_passes_on(void)
 	T_CHECK(v.busy_share == 0.6 && v.interference);
 }
 
-static void test_latencies_of_zero(void)
+T_TEST("latencies of zero give no verdict")
 {
 	struct set zero = { .name = "" };
 	struct np_verdict v;
@@ -353,7 +353,7 @@ static void test_latencies_of_zero(void)
 	np_hist_free(zero.hist);
 }
 
-static void test_share_slower(void)
+T_TEST("the share slower than a latency")
 {
 	struct set s = { .name = "" };
 
@@ -369,19 +369,3 @@ static void test_share_slower(void)
 	T_CHECK(np_verdict_slower(s.hist, 1e-6) == 0);
 	np_hist_free(s.hist);
 }
-
-static const struct t_case cases[] = {
-	{ "real loads of known utilisation get their words", test_real_loads },
-	{ "the share of delayed probes follows the utilisation",
-	  test_share_follows_utilisation },
-	{ "neither one lost packet nor a tiny shift is heavy use",
-	  test_made_up_loads },
-	{ "idle against itself is light", test_idle_against_itself },
-	{ "a verdict takes latencies, bytes and an idle network",
-	  test_two_witnesses },
-	{ "phases and interference are passed on", test_what_it_passes_on },
-	{ "latencies of zero give no verdict", test_latencies_of_zero },
-	{ "the share slower than a latency", test_share_slower },
-	{ NULL, NULL },
-};
-T_SUITE(verdict, cases)

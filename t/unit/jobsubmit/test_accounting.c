@@ -81,7 +81,7 @@ static bool found(uint32_t id, struct np_accounting_record *e)
 }
 
 /* 20 of its 100 seconds with a job that costs it half as much again. */
-static void test_overlap(void)
+T_TEST("who was concurrent with whom, for how long, at what cost")
 {
 	slurm_job_info_t *soft, *loud;
 	struct np_accounting_record e;
@@ -142,7 +142,7 @@ static const struct {
 	{ "a job that names no application", "ls", 95, false, 0 },
 };
 
-static void test_ends(void)
+T_TEST("when a job ended")
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(ends); i++) {
 		slurm_job_info_t *j;
@@ -165,7 +165,7 @@ static void test_ends(void)
 }
 
 /* Requeued, and running again before anybody looked. */
-static void test_requeue(void)
+T_TEST("each run of a requeued job")
 {
 	slurm_job_info_t *j, *other;
 	struct np_accounting_record e;
@@ -203,7 +203,7 @@ static void test_requeue(void)
 }
 
 /* Handles of another table: the names count. */
-static void test_other_table(void)
+T_TEST("profiles are found by name")
 {
 	static const struct np_app_entry entry[] = {
 		{ "soft", true, 0, 0 }, { "loud", true, 0, 1 },
@@ -229,7 +229,7 @@ static void test_other_table(void)
 }
 
 /* Jobs that may not use the name loud slowed nobody by that name. */
-static void test_a_denied_name(void)
+T_TEST("a neighbour that may not use its name")
 {
 	struct np_auth_rule rule[NP_AUTH_MAX_RULES] = { { 0 } };
 	struct np_auth_rules who = { .rule = rule };
@@ -251,7 +251,7 @@ static void test_a_denied_name(void)
 }
 
 /* What cannot be written is logged, and forgotten. */
-static void test_no_store(void)
+T_TEST("a store that cannot be written to")
 {
 	struct np_err err = NP_ERR_INIT;
 	slurm_job_info_t *j;
@@ -276,7 +276,7 @@ static void test_no_store(void)
 }
 
 /* A line for the log, and no trouble in state.json. */
-static void test_a_full_day(void)
+T_TEST("a day that is full is logged once")
 {
 	const unsigned before = some_n_logged();
 	char cmd[1200];
@@ -326,7 +326,7 @@ static void change_topology(struct world *w)
 }
 
 /* Switches have other numbers: nothing is forgotten, and what runs goes on. */
-static void test_other_topology(void)
+T_TEST("jobs that end while the topology changes")
 {
 	slurm_job_info_t *before, *loud, *after;
 	struct np_accounting_record e;
@@ -425,29 +425,12 @@ static void many_at_once(bool topology_changes)
 	tear_down(&w);
 }
 
-static void test_many_at_once(void)
+T_TEST("of many that end at once none is lost")
 {
 	many_at_once(false);
 }
 
-static void test_many_and_other_topology(void)
+T_TEST("nor if the topology changes meanwhile")
 {
 	many_at_once(true);
 }
-
-static const struct t_case cases[] = {
-	{ "of many that end at once none is lost", test_many_at_once },
-	{ "nor if the topology changes meanwhile",
-	  test_many_and_other_topology },
-	{ "who was concurrent with whom, for how long, at what cost",
-	  test_overlap },
-	{ "when a job ended", test_ends },
-	{ "each run of a requeued job", test_requeue },
-	{ "profiles are found by name", test_other_table },
-	{ "a neighbour that may not use its name", test_a_denied_name },
-	{ "a day that is full is logged once", test_a_full_day },
-	{ "a store that cannot be written to", test_no_store },
-	{ "jobs that end while the topology changes", test_other_topology },
-	{ NULL, NULL },
-};
-T_SUITE(accounting, cases)

@@ -62,7 +62,7 @@ static bool same(const struct np_annotation *a, const struct np_annotation *b)
 	       a->decided == b->decided;
 }
 
-static void test_read(void)
+T_TEST("what a comment says, and nothing of a damaged note")
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(reads); i++) {
 		struct np_annotation n = { .app = "before" };
@@ -76,7 +76,7 @@ static void test_read(void)
 	}
 }
 
-static void test_huge(void)
+T_TEST("a list that no cluster has")
 {
 	char *text = malloc(HUGE_LIST + 32);
 	struct np_annotation n;
@@ -138,7 +138,7 @@ static const struct {
 	{ "without: no comment", NULL, false, { "" }, "" },
 };
 
-static void test_write(void)
+T_TEST("the text of others stays to the letter")
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(writes); i++) {
 		const struct np_annotation *n =
@@ -153,7 +153,7 @@ static void test_write(void)
 	}
 }
 
-static void test_round_trip(void)
+T_TEST("what was written is read again")
 {
 	struct np_annotation n = {
 		"melt", (char *)"n7", (char *)"n[0-3],x[1-2]", 1795, 90, 12,
@@ -167,12 +167,3 @@ static void test_round_trip(void)
 	np_annotation_clear(&got);
 	free(text);
 }
-
-static const struct t_case cases[] = {
-	{ "what a comment says, and nothing of a damaged note", test_read },
-	{ "a list that no cluster has", test_huge },
-	{ "the text of others stays to the letter", test_write },
-	{ "what was written is read again", test_round_trip },
-	{ NULL, NULL },
-};
-T_SUITE(annotation, cases)

@@ -17,7 +17,7 @@ static const struct {
 	{ "nothing of ours: all is the user's",  0x03, 0x00, 0xff, 0xff },
 };
 
-static void test_whose_is_whose(void)
+T_TEST("of what stands there, what is the user's")
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(cases); i++) {
 		uint64_t got = cases[i].user;
@@ -27,7 +27,7 @@ static void test_whose_is_whose(void)
 	}
 }
 
-static void test_with_nothing_remembered_all_is_the_users(void)
+T_TEST("with nothing remembered all is the user's")
 {
 	uint64_t now = 0xabc, none = 0, got = 0;
 
@@ -69,7 +69,7 @@ static void forget(struct job *j)
 	j->wish = j->user; /* from here on it is not known */
 }
 
-static void test_a_users_exclusion_is_never_lost(void)
+T_TEST("a user's exclusion is never lost, and ours always goes")
 {
 	uint64_t seed = 5;
 	unsigned released = 0;
@@ -106,13 +106,3 @@ static void test_a_users_exclusion_is_never_lost(void)
 	}
 	T_CHECK(released == 2000);
 }
-
-static const struct t_case all[] = {
-	{ "of what stands there, what is the user's", test_whose_is_whose },
-	{ "with nothing remembered all is the user's",
-	  test_with_nothing_remembered_all_is_the_users },
-	{ "a user's exclusion is never lost, and ours always goes",
-	  test_a_users_exclusion_is_never_lost },
-	{ NULL, NULL },
-};
-T_SUITE(annotation_user, all)

@@ -161,7 +161,7 @@ static struct result make_pass(size_t max, bool (*go_on)(void *arg),
 	return r;
 }
 
-static void test_order(void)
+T_TEST("leaves are closed before others are opened")
 {
 	const struct np_written *w;
 	struct result r;
@@ -184,7 +184,7 @@ static void test_order(void)
 	tear_down();
 }
 
-static void test_limits(void)
+T_TEST("so many updates, and not longer than wanted")
 {
 	struct result r;
 
@@ -219,7 +219,7 @@ static void add_waiting(void)
  * Who conflicts with what could not be closed is not opened, and who does not
  * is; not for ever.
  */
-static void test_failure(void)
+T_TEST("an update that fails")
 {
 	struct result r;
 	unsigned before;
@@ -252,7 +252,7 @@ static const struct {
 	{ "the job ended", ESLURM_JOB_FINISHED },
 };
 
-static void test_gone(void)
+T_TEST("a job that ended or started")
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(gone); i++) {
 		struct result r;
@@ -281,7 +281,7 @@ static void user_changes(void)
 }
 
 /* A user who is faster than the thread has his way. */
-static void test_overtaken(void)
+T_TEST("a change that a user makes meanwhile wins")
 {
 	struct result r;
 
@@ -324,7 +324,7 @@ static bool is_quiet(void)
 }
 
 /* The job of a user who is always faster, and those of two others. */
-static void test_always_overtaken(void)
+T_TEST("a user who keeps changing a job delays no other job for long")
 {
 	const unsigned before = some_n_logged();
 	unsigned tried = 0, opened_at = 0, more = 0;
@@ -372,7 +372,7 @@ static void user_excludes(const char *list)
 }
 
 /* Also a node that we had excluded before. */
-static void test_a_list_set_while_left_alone(void)
+T_TEST("what a user excludes while left alone stays")
 {
 	set_up();
 	make_pass(MAX, yes, NULL);
@@ -402,7 +402,7 @@ static const struct {
 	{ "one that does not", "quiet", false },
 };
 
-static void test_newcomers(void)
+T_TEST("submissions after a user who was faster")
 {
 	struct np_app_index *index = some_index(NULL);
 
@@ -438,7 +438,7 @@ static void test_newcomers(void)
 }
 
 /* It has the leaf that it must leave, and gets those that 11 still has not. */
-static void test_move(void)
+T_TEST("a job that moves waits until its new leaves are free")
 {
 	struct result r;
 
@@ -477,7 +477,7 @@ static const struct {
 	  2, ESLURM_ACCESS_DENIED, "10 11 7_0!", true },
 };
 
-static void test_tasks(void)
+T_TEST("tasks of an array")
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(arrays); i++) {
 		slurm_job_info_t *j;
@@ -504,7 +504,7 @@ static void test_tasks(void)
 }
 
 /* What is taken back is the user's again, and our note is gone. */
-static void test_released(void)
+T_TEST("a job that is released")
 {
 	slurm_job_info_t *j;
 	struct result r;
@@ -586,7 +586,7 @@ static bool try_without(const struct kit *kit, long nth)
 	return failed;
 }
 
-static void test_no_memory(void)
+T_TEST("memory that runs out at any point of a pass")
 {
 	struct kit kit = { some_index(NULL), some_slowdowns() };
 	long n = 0;
@@ -599,22 +599,3 @@ static void test_no_memory(void)
 	np_app_index_unref(kit.index);
 	np_slowdowns_unref(kit.slowdowns);
 }
-
-static const struct t_case cases[] = {
-	{ "leaves are closed before others are opened", test_order },
-	{ "so many updates, and not longer than wanted", test_limits },
-	{ "an update that fails", test_failure },
-	{ "a job that ended or started", test_gone },
-	{ "a change that a user makes meanwhile wins", test_overtaken },
-	{ "a user who keeps changing a job delays no other job for long",
-	  test_always_overtaken },
-	{ "what a user excludes while left alone stays",
-	  test_a_list_set_while_left_alone },
-	{ "submissions after a user who was faster", test_newcomers },
-	{ "a job that moves waits until its new leaves are free", test_move },
-	{ "tasks of an array", test_tasks },
-	{ "a job that is released", test_released },
-	{ "memory that runs out at any point of a pass", test_no_memory },
-	{ NULL, NULL },
-};
-T_SUITE(apply, cases)

@@ -61,7 +61,7 @@ static size_t take(struct np_changes *t)
 	return n;
 }
 
-static void test_hand_over(void)
+T_TEST("changes are handed over, each once")
 {
 	struct np_changes *t = new_table();
 	struct np_change *c;
@@ -96,7 +96,7 @@ static const struct {
 	{ "root changes many jobs", 5000, 0, 5000, NP_CHANGES_MAX },
 };
 
-static void test_floods(void)
+T_TEST("however many there are, few are kept")
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(floods); i++) {
 		struct np_changes *t = new_table();
@@ -108,7 +108,7 @@ static void test_floods(void)
 	}
 }
 
-static void test_shares(void)
+T_TEST("nobody takes the room of others")
 {
 	struct np_changes *t = new_table();
 	uint32_t uid;
@@ -123,7 +123,7 @@ static void test_shares(void)
 	np_changes_free(t);
 }
 
-static void test_bytes(void)
+T_TEST("nor their memory")
 {
 	struct np_changes *t = new_table();
 	char *list = malloc(NP_CHANGES_MAX_LIST);
@@ -146,7 +146,7 @@ static void test_bytes(void)
 	np_changes_free(t);
 }
 
-static void test_same_again(void)
+T_TEST("the same again is no other change")
 {
 	struct np_changes *t = new_table();
 	struct np_change *c;
@@ -185,7 +185,7 @@ static const struct {
 	  false },
 };
 
-static void test_overtaken(void)
+T_TEST("an update that somebody overtook is known")
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(races); i++) {
 		struct np_changes *t = new_table();
@@ -213,7 +213,7 @@ static const struct {
 	  9, false, false },
 };
 
-static void test_missed(void)
+T_TEST("one without room stops the updates of that job")
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(missed); i++) {
 		const struct np_sending s = { missed[i].sent, 0, ALL,
@@ -232,7 +232,7 @@ static void test_missed(void)
 	}
 }
 
-static void test_strange(void)
+T_TEST("what is surely not his to change")
 {
 	struct np_changes *t = new_table();
 
@@ -246,7 +246,7 @@ static void test_strange(void)
 }
 
 /* Whose changes count for job 12, task 3 of array 10, the last one first. */
-static void test_of_a_job(void)
+T_TEST("the changes of one job")
 {
 	static const struct {
 		uint32_t id, task, uid;
@@ -276,17 +276,3 @@ static void test_of_a_job(void)
 	np_change_list_free(c, n);
 	np_changes_free(t);
 }
-
-static const struct t_case cases[] = {
-	{ "changes are handed over, each once", test_hand_over },
-	{ "however many there are, few are kept", test_floods },
-	{ "nobody takes the room of others", test_shares },
-	{ "nor their memory", test_bytes },
-	{ "the same again is no other change", test_same_again },
-	{ "an update that somebody overtook is known", test_overtaken },
-	{ "one without room stops the updates of that job", test_missed },
-	{ "what is surely not his to change", test_strange },
-	{ "the changes of one job", test_of_a_job },
-	{ NULL, NULL },
-};
-T_SUITE(changes, cases)

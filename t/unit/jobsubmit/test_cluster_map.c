@@ -54,7 +54,7 @@ static const struct {
 	  { .partition = "big", .tres = true }, 0, 3, "n[12-15]", 1, false },
 };
 
-static void test_fit(void)
+T_TEST("which nodes would do for a job")
 {
 	struct some_slurm s;
 
@@ -97,7 +97,7 @@ static const struct {
 	{ "no end", "n[1-", -EINVAL, "" },
 };
 
-static void test_parse(void)
+T_TEST("lists of nodes, whatever a user writes")
 {
 	struct some_slurm s;
 
@@ -124,7 +124,7 @@ static const struct {
 	{ "none is open", 0, "n[0-15]" },
 };
 
-static void test_closed(void)
+T_TEST("closed leaves as a list")
 {
 	struct some_slurm s;
 
@@ -139,7 +139,7 @@ static void test_closed(void)
 	some_slurm_free(&s);
 }
 
-static void test_parts(void)
+T_TEST("partitions by name")
 {
 	struct some_slurm s;
 
@@ -167,7 +167,7 @@ static struct np_cluster_map *make(struct some_slurm *s,
 	return map;
 }
 
-static void test_same(void)
+T_TEST("a map is made anew only when it has to")
 {
 	struct some_slurm s;
 	struct np_cluster_map *a;
@@ -196,7 +196,7 @@ static void test_same(void)
 	some_slurm_free(&s);
 }
 
-static void test_deleted(void)
+T_TEST("nodes that Slurm deleted")
 {
 	static int32_t pairs[] = { 0, 2, 2000000000, 2000000000, -1 };
 	struct some_slurm s;
@@ -327,7 +327,7 @@ static const struct {
 	  "rails.conf:2: missing key: Leaf" },
 };
 
-static void test_rails(void)
+T_TEST("rails come from the file or from Slurm's topology")
 {
 	struct some_slurm s;
 
@@ -373,7 +373,7 @@ static void test_rails(void)
 	some_slurm_free(&s);
 }
 
-static void test_topologies(void)
+T_TEST("topologies as Slurm forgives them, and several of them")
 {
 	struct some_slurm s;
 
@@ -410,7 +410,7 @@ static void test_topologies(void)
 }
 
 /* Each node has four or eight CPUs, two of a core. */
-static void test_threads(void)
+T_TEST("a job that takes one thread of each core needs more nodes")
 {
 	struct np_need need = { .cpus = 16, .threads_per_core = 1 };
 	uint64_t nodes[1];
@@ -434,7 +434,7 @@ static void test_threads(void)
 	some_slurm_free(&s);
 }
 
-static void test_bad(void)
+T_TEST("what cannot be is reported")
 {
 	struct some_slurm s;
 
@@ -445,7 +445,7 @@ static void test_bad(void)
 }
 
 /* More kinds of nodes than are kept apart: none is promised too much. */
-static void test_many_classes(void)
+T_TEST("a zoo of nodes")
 {
 	static node_info_t node[NP_CLUSTER_MAP_MAX_KINDS + 10];
 	static char name[NP_CLUSTER_MAP_MAX_KINDS + 10][16];
@@ -476,21 +476,3 @@ static void test_many_classes(void)
 	T_CHECK(some_same(some_hosts(map, bits), "n[255-265]"));
 	np_cluster_map_unref(map);
 }
-
-static const struct t_case cases[] = {
-	{ "which nodes would do for a job", test_fit },
-	{ "lists of nodes, whatever a user writes", test_parse },
-	{ "closed leaves as a list", test_closed },
-	{ "partitions by name", test_parts },
-	{ "a map is made anew only when it has to", test_same },
-	{ "nodes that Slurm deleted", test_deleted },
-	{ "topologies as Slurm forgives them, and several of them",
-	  test_topologies },
-	{ "rails come from the file or from Slurm's topology", test_rails },
-	{ "a job that takes one thread of each core needs more nodes",
-	  test_threads },
-	{ "what cannot be is reported", test_bad },
-	{ "a zoo of nodes", test_many_classes },
-	{ NULL, NULL },
-};
-T_SUITE(cluster_map, cases)

@@ -28,7 +28,7 @@ static const struct {
 	{ "a host that is not named", "login", { "a", "b" }, -1, false },
 };
 
-static void test_which_controller_this_is(void)
+T_TEST("which controller this is")
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(hosts); i++) {
 		const char *name = hosts[i].name;
@@ -64,7 +64,7 @@ static const struct {
 	  PRIVATE_DATA_USAGE, false, false },
 };
 
-static void test_what_kind_of_cluster_it_is(void)
+T_TEST("what kind of cluster it is")
 {
 	char *one[] = { "ctl" };
 
@@ -82,10 +82,3 @@ static void test_what_kind_of_cluster_it_is(void)
 		T_ROW(kinds[i].name, !c.cluster[0]);
 	}
 }
-
-static const struct t_case cases[] = {
-	{ "which controller this is", test_which_controller_this_is },
-	{ "what kind of cluster it is", test_what_kind_of_cluster_it_is },
-	{ NULL, NULL },
-};
-T_SUITE(controller, cases)

@@ -50,7 +50,7 @@ static uint32_t count(const char *const *list)
 	return n;
 }
 
-static void test_rows(void)
+T_TEST("which source names the application")
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(rows); i++) {
 		char app[NP_APP_MAX + 1] = "before";
@@ -69,7 +69,7 @@ static void test_rows(void)
 }
 
 /* Slurm's structures may say so, or hold holes. */
-static void test_holes(void)
+T_TEST("lists that are missing or have empty entries")
 {
 	char app[NP_APP_MAX + 1];
 	char *env[] = { NULL, (char *)"NETPROF_APP=melt" };
@@ -82,10 +82,3 @@ static void test_holes(void)
 	d.env_size = 1;
 	T_CHECK(!np_submit_app(&d, app));
 }
-
-static const struct t_case cases[] = {
-	{ "which source names the application", test_rows },
-	{ "lists that are missing or have empty entries", test_holes },
-	{ NULL, NULL },
-};
-T_SUITE(job_app, cases)

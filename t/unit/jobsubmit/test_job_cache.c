@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-static void test_jobs(void)
+T_TEST("a job is remembered as long as it is asked for")
 {
 	struct np_job_cache *m;
 	struct np_cached_job *cached;
@@ -46,7 +46,7 @@ static const struct {
 	{ "and on", "!!!!!.....", true },
 };
 
-static void test_overtaken(void)
+T_TEST("a user whose changes come first too often rests")
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(passes); i++) {
 		struct np_job_cache *m;
@@ -70,7 +70,7 @@ static void test_overtaken(void)
 	}
 }
 
-static void test_many(void)
+T_TEST("many jobs")
 {
 	struct np_job_cache *m;
 	size_t found = 0;
@@ -87,11 +87,3 @@ static void test_many(void)
 	T_CHECK(found == 5000);
 	np_job_cache_free(m);
 }
-
-static const struct t_case cases[] = {
-	{ "a job is remembered as long as it is asked for", test_jobs },
-	{ "a user whose changes come first too often rests", test_overtaken },
-	{ "many jobs", test_many },
-	{ NULL, NULL },
-};
-T_SUITE(job_cache, cases)

@@ -136,7 +136,7 @@ static const struct {
 	  SHARES, 0, -1, "mine", true },
 };
 
-static void test_jobs(void)
+T_TEST("what kind of job it is")
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(jobs); i++) {
 		const struct np_job *in;
@@ -165,7 +165,7 @@ static void test_jobs(void)
 	}
 }
 
-static void test_array(void)
+T_TEST("arrays and their tasks")
 {
 	bitstr_t *bits = some_bits(3, 64);
 	const struct np_job *in;
@@ -218,7 +218,7 @@ static const struct {
 	{ "of the future", NODE_STATE_FUTURE, NP_NODE_UNAVAILABLE },
 };
 
-static void test_nodes(void)
+T_TEST("the state of nodes")
 {
 	struct some_slurm s;
 	struct np_job_snapshot v;
@@ -293,7 +293,7 @@ static const struct {
 	  "n[0-3,8]", 0, "n8", "n[0-3]", true, 0, 0, NP_PRIOR_RESTRICTED, 0 },
 };
 
-static void test_notes(void)
+T_TEST("whose exclusions are whose, and whose begin time")
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(notes); i++) {
 		const struct np_job_entry *entry;
@@ -358,7 +358,7 @@ static const struct {
 	{ "a task of it is none", its_task, false },
 };
 
-static void test_arrivals(void)
+T_TEST("which jobs are new ones")
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(arrivals); i++) {
 		struct some_slurm s;
@@ -380,13 +380,3 @@ static void test_arrivals(void)
 		some_slurm_free(&s);
 	}
 }
-
-static const struct t_case cases[] = {
-	{ "which jobs are new ones", test_arrivals },
-	{ "what kind of job it is", test_jobs },
-	{ "arrays and their tasks", test_array },
-	{ "the state of nodes", test_nodes },
-	{ "whose exclusions are whose, and whose begin time", test_notes },
-	{ NULL, NULL },
-};
-T_SUITE(job_snapshot, cases)

@@ -61,7 +61,7 @@ static const struct {
 	  "n8" },
 };
 
-static void test_changes(void)
+T_TEST("a change counts if Slurm made it")
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(changes); i++) {
 		struct some_slurm s;
@@ -102,7 +102,7 @@ static const struct {
 					   (char *)"n1,n[0-3]" }, "", "n1" },
 };
 
-static void test_array_changes(void)
+T_TEST("changes of arrays and of tasks")
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(arrays); i++) {
 		struct some_slurm s;
@@ -168,7 +168,7 @@ static const struct {
 	  LATER - 30 },
 };
 
-static void test_begins(void)
+T_TEST("changes of the begin time")
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(begins); i++) {
 		struct np_change c = begins[i].change;
@@ -204,7 +204,7 @@ static const struct {
 	  true },
 };
 
-static void test_overwritten(void)
+T_TEST("a note that was overwritten is remembered")
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(overwritten); i++) {
 		struct np_job_cache *cache;
@@ -236,7 +236,7 @@ static void test_overwritten(void)
 }
 
 /* The note is rounded and may lag behind; the cached is not. */
-static void test_held(void)
+T_TEST("how long a job was held is kept exactly")
 {
 	struct np_job_cache *cache;
 	struct some_slurm s;
@@ -271,7 +271,7 @@ static const struct {
 	{ "a job behind it took the leaf", 8, 2 },
 };
 
-static void test_overtaken(void)
+T_TEST("who was overtaken was held back")
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(started); i++) {
 		struct np_placement *p;
@@ -297,14 +297,3 @@ static void test_overtaken(void)
 		some_slurm_free(&s);
 	}
 }
-
-static const struct t_case cases[] = {
-	{ "a change counts if Slurm made it", test_changes },
-	{ "changes of arrays and of tasks", test_array_changes },
-	{ "changes of the begin time", test_begins },
-	{ "a note that was overwritten is remembered", test_overwritten },
-	{ "how long a job was held is kept exactly", test_held },
-	{ "who was overtaken was held back", test_overtaken },
-	{ NULL, NULL },
-};
-T_SUITE(job_snapshot_changes, cases)

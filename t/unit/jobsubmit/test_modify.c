@@ -229,7 +229,7 @@ static const struct {
 	  false },
 };
 
-static void test_rows(void)
+T_TEST("what becomes of a change")
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(rows); i++) {
 		struct np_shared *shared = new_shared();
@@ -266,7 +266,7 @@ static void test_rows(void)
 }
 
 /* slurmctld calls for every record of an array, with one description. */
-static void test_twice(void)
+T_TEST("an array's change counts once")
 {
 	struct np_shared *shared = new_shared();
 	struct np_change *c;
@@ -310,7 +310,7 @@ static const struct {
 	  NP_CHANGES_MAX_LIST + 1, 0, false, false },
 };
 
-static void test_other_users(void)
+T_TEST("changes by other users and administrators")
 {
 	static char list[NP_CHANGES_MAX_LIST + 2];
 
@@ -363,7 +363,7 @@ static const struct {
 	{ "netprof release", 0, "7", "", "", false, false, 0, 1 },
 };
 
-static void test_own(void)
+T_TEST("the thread's own updates are known")
 {
 	const struct np_sending s = { 7, 0, ALL, SOME_UID, "n1", NOTE };
 
@@ -393,12 +393,3 @@ static void test_own(void)
 		np_shared_free(shared);
 	}
 }
-
-static const struct t_case cases[] = {
-	{ "what becomes of a change", test_rows },
-	{ "an array's change counts once", test_twice },
-	{ "changes by other users and administrators", test_other_users },
-	{ "the thread's own updates are known", test_own },
-	{ NULL, NULL },
-};
-T_SUITE(modify, cases)

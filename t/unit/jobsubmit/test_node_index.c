@@ -52,7 +52,7 @@ static size_t count(const char *const *names)
 	return n;
 }
 
-static void test_format(void)
+T_TEST("lists are short")
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(formats); i++) {
 		size_t n = count(formats[i].names);
@@ -109,7 +109,7 @@ static const struct {
 	{ "a bracket that ends before", plain, "n]0[1]", -ENOENT, 0 },
 };
 
-static void test_parse(void)
+T_TEST("ranges are read as ranges")
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(parses); i++) {
 		size_t left = SIZE_MAX;
@@ -143,7 +143,7 @@ static const struct {
 	{ "more than may be", 3, "n[0-7]", 7, -E2BIG, 0 },
 };
 
-static void test_costs(void)
+T_TEST("a range costs as many runs as it meets")
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(costs); i++) {
 		size_t left = costs[i].left;
@@ -167,7 +167,7 @@ static void test_costs(void)
 }
 
 /* Lists of any nodes of a large cluster, there and back. */
-static void test_round_trip(void)
+T_TEST("there and back")
 {
 	enum { N = 1000 };
 	static char text[N][16];
@@ -219,7 +219,7 @@ static const struct {
 	{ "all but those of no group", 0, "n[0-2,9-11]" },
 };
 
-static void test_cut(void)
+T_TEST("leaves that are closed")
 {
 	static const uint32_t group[] = { 0, 0, 1, 1, 2, 2, UINT32_MAX,
 					  UINT32_MAX, UINT32_MAX };
@@ -237,7 +237,7 @@ static void test_cut(void)
 }
 
 /* Slurm takes no range of more than 65536 names. */
-static void test_long_range(void)
+T_TEST("a long range")
 {
 	enum { N = 70000 };
 	char **name = calloc(N, sizeof(*name)), *got;
@@ -258,14 +258,3 @@ static void test_long_range(void)
 	free(name);
 	free(bits);
 }
-
-static const struct t_case cases[] = {
-	{ "lists are short", test_format },
-	{ "ranges are read as ranges", test_parse },
-	{ "a range costs as many runs as it meets", test_costs },
-	{ "there and back", test_round_trip },
-	{ "leaves that are closed", test_cut },
-	{ "a long range", test_long_range },
-	{ NULL, NULL },
-};
-T_SUITE(node_index, cases)

@@ -204,7 +204,7 @@ static bool is_known(const char *app)
 	return known;
 }
 
-static void test_nobody_waits_while_the_store_is_read(void)
+T_TEST("nobody waits while the store is read")
 {
 	unsigned uid = geteuid();
 
@@ -227,7 +227,7 @@ static void test_nobody_waits_while_the_store_is_read(void)
 	stop();
 }
 
-static void test_what_a_newcomer_needs_is_read_at_once(void)
+T_TEST("what a newcomer needs is read at once")
 {
 	start();
 	sh("mkdir -p published && cp -r $D/own/fft published/fft");
@@ -260,7 +260,7 @@ static bool is_busy(void)
 	return busy;
 }
 
-static void test_newcomers_wait_while_not_all_is_written(void)
+T_TEST("newcomers wait while not all is written")
 {
 	slurm_job_info_t *j;
 	unsigned calls = 0;
@@ -280,7 +280,7 @@ static void test_newcomers_wait_while_not_all_is_written(void)
 }
 
 /* slurmctld has not made a job of it yet when its callback returns. */
-static void test_what_was_just_let_in_is_seen(void)
+T_TEST("what was just let in is seen")
 {
 	double begin, least = INFINITY;
 
@@ -310,7 +310,7 @@ static mode_t mode_of(const char *name)
 	return stat(path, &st) ? 0 : st.st_mode & 0777;
 }
 
-static void test_what_was_written_becomes_private(void)
+T_TEST("what was written before PrivateData becomes private")
 {
 	start();
 	look();
@@ -328,7 +328,7 @@ static void test_what_was_written_becomes_private(void)
 	stop();
 }
 
-static void test_a_store_that_is_back_is_written_at_once(void)
+T_TEST("a store that is back is written at once")
 {
 	start();
 	sh("touch placement");
@@ -338,19 +338,3 @@ static void test_a_store_that_is_back_is_written_at_once(void)
 	T_CHECK(mode_of("state.json") == 0644);
 	stop();
 }
-
-static const struct t_case cases[] = {
-	{ "nobody waits while the store is read",
-	  test_nobody_waits_while_the_store_is_read },
-	{ "what a newcomer needs is read at once",
-	  test_what_a_newcomer_needs_is_read_at_once },
-	{ "newcomers wait while not all is written",
-	  test_newcomers_wait_while_not_all_is_written },
-	{ "what was just let in is seen", test_what_was_just_let_in_is_seen },
-	{ "a store that is back is written at once",
-	  test_a_store_that_is_back_is_written_at_once },
-	{ "what was written before PrivateData becomes private",
-	  test_what_was_written_becomes_private },
-	{ NULL, NULL },
-};
-T_SUITE(placer, cases)

@@ -14,7 +14,7 @@ static const struct {
 	{ "a clock that stood still", 0, 2, NP_PLACER_LEAST_GAP_SEC },
 };
 
-static void test_rest_depends_on_work(void)
+T_TEST("the rest depends on the work")
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(gaps); i++)
 		T_ROW(gaps[i].name,
@@ -22,9 +22,3 @@ static void test_rest_depends_on_work(void)
 						gaps[i].interval_sec),
 			      gaps[i].gap_sec, 1e-12));
 }
-
-static const struct t_case cases[] = {
-	{ "the rest depends on the work", test_rest_depends_on_work },
-	{ NULL, NULL },
-};
-T_SUITE(placer_gap, cases)

@@ -40,7 +40,7 @@ static const struct {
 	{ "corrected", "Store=/s\nMaxSlowdown=7%\n", true, 0.07, "" },
 };
 
-static void test_edits_are_followed(void)
+T_TEST("edits are followed, and broken ones reported")
 {
 	struct np_settings s;
 
@@ -81,7 +81,7 @@ static const struct {
 	  1u << NP_MODE_ENFORCE | 1u << NP_MODE_ADVISE },
 };
 
-static void test_they_make_a_policy(void)
+T_TEST("settings make a policy")
 {
 	struct np_app_index *index = NULL;
 
@@ -108,11 +108,3 @@ static void test_they_make_a_policy(void)
 	np_app_index_unref(index);
 	unsetenv("NETPROF_CONF");
 }
-
-static const struct t_case cases[] = {
-	{ "edits are followed, and broken ones reported",
-	  test_edits_are_followed },
-	{ "settings make a policy", test_they_make_a_policy },
-	{ NULL, NULL },
-};
-T_SUITE(settings, cases)

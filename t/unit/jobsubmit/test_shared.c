@@ -20,7 +20,7 @@ static struct np_shared *new_shared(void)
 	return d;
 }
 
-static void test_sending(void)
+T_TEST("what the thread sends is known while it does")
 {
 	const struct np_sending s = { 12, 0, NP_CHANGE_ALL, SOME_UID };
 	struct np_shared *d = new_shared();
@@ -38,7 +38,7 @@ static void test_sending(void)
 	np_shared_free(d);
 }
 
-static void test_written(void)
+T_TEST("what stands in a job, or a task")
 {
 	struct np_shared *d = new_shared();
 	struct np_written *w = calloc(3, sizeof(*w));
@@ -83,7 +83,7 @@ static struct np_decision *some_decision_of(struct some_slurm *s,
 	return t;
 }
 
-static void test_publish(void)
+T_TEST("one decision replaces the other")
 {
 	struct np_shared *d = new_shared();
 	struct np_decision *s[2];
@@ -109,7 +109,7 @@ static void test_publish(void)
 }
 
 /* What a submission was given still counts against the next decision. */
-static void test_carry(void)
+T_TEST("what was admitted is carried over")
 {
 	struct np_arrivals none = { .since_sec = SOME_NOW - 5 };
 	struct np_shared *d = new_shared();
@@ -148,7 +148,7 @@ static void *wake(void *d)
 	return NULL;
 }
 
-static void test_wait(void)
+T_TEST("waiting, and being woken")
 {
 	struct np_shared *d = new_shared();
 	double begin = np_mono_sec();
@@ -168,13 +168,3 @@ static void test_wait(void)
 	T_CHECK(!d->busy);
 	np_shared_free(d);
 }
-
-static const struct t_case cases[] = {
-	{ "what the thread sends is known while it does", test_sending },
-	{ "what stands in a job, or a task", test_written },
-	{ "one decision replaces the other", test_publish },
-	{ "what was admitted is carried over", test_carry },
-	{ "waiting, and being woken", test_wait },
-	{ NULL, NULL },
-};
-T_SUITE(shared, cases)

@@ -56,7 +56,7 @@ static const struct np_state_job *job(const struct np_state *s, uint32_t id)
 	return NULL;
 }
 
-static void test_state(void)
+T_TEST("the state of placement")
 {
 	const struct np_state_job *j;
 	struct some_slurm s;
@@ -107,7 +107,7 @@ static void test_state(void)
 	some_slurm_free(&s);
 }
 
-static void test_empty(void)
+T_TEST("the state of nothing")
 {
 	struct some_slurm s;
 	struct np_state state;
@@ -132,7 +132,7 @@ lines(const struct np_job_snapshot *v, struct np_job_cache *cache)
 }
 
 /* A decision is logged once, until it is another one. */
-static void test_log(void)
+T_TEST("a decision is logged once")
 {
 	struct np_job_cache *cache;
 	struct some_slurm s;
@@ -158,7 +158,7 @@ static void test_log(void)
 }
 
 /* One that is another in each of forty passes. */
-static void test_many_decisions(void)
+T_TEST("one that changes all the time does not fill the log")
 {
 	struct np_job_cache *cache;
 	struct some_slurm s;
@@ -192,7 +192,7 @@ static slurm_job_info_t *quiet_one(struct some_slurm *s, uint32_t id)
 	return j;
 }
 
-static void test_denials_are_in_the_state(void)
+T_TEST("denied names are in the state")
 {
 	struct np_auth_rule rule[NP_AUTH_MAX_RULES] = { { 0 } };
 	struct np_auth_rules who = { .rule = rule };
@@ -251,7 +251,7 @@ static size_t denied_lines(struct some_slurm *s,
 	return n;
 }
 
-static void test_a_denial_is_logged_once(void)
+T_TEST("a denial is logged once")
 {
 	struct np_auth_rule rule[NP_AUTH_MAX_RULES] = { { 0 } };
 	struct np_auth_rules who = { .rule = rule };
@@ -281,7 +281,7 @@ static void test_a_denial_is_logged_once(void)
 	some_slurm_free(&s);
 }
 
-static void test_more_denials_than_are_listed(void)
+T_TEST("more denials than are listed")
 {
 	enum { JOBS = 2 * NP_DENIED_KEEP };
 	struct np_app_index *index = some_index(NULL);
@@ -323,7 +323,7 @@ static const char *make_pass(struct np_err *logged, int rc, const char *text)
 	return some_logged();
 }
 
-static void test_troubles(void)
+T_TEST("a trouble is logged once, also one without words")
 {
 	struct np_err logged = NP_ERR_INIT;
 	unsigned errors = some_n_errors(), infos = some_n_logged();
@@ -340,7 +340,7 @@ static void test_troubles(void)
 	T_CHECK(some_n_logged() == infos + 1);
 }
 
-static void test_the_failure_is_logged_and_nothing_else(void)
+T_TEST("a pass that failed says why")
 {
 	struct np_err why = NP_ERR_INIT, trouble = { "no leaf switches" };
 
@@ -349,19 +349,3 @@ static void test_the_failure_is_logged_and_nothing_else(void)
 	np_state_set_trouble(-ENOMEM, &why, &trouble);
 	T_CHECK(strstr(trouble.text, strerror(ENOMEM)));
 }
-
-static const struct t_case cases[] = {
-	{ "the state of placement", test_state },
-	{ "the state of nothing", test_empty },
-	{ "a decision is logged once", test_log },
-	{ "one that changes all the time does not fill the log",
-	  test_many_decisions },
-	{ "denied names are in the state", test_denials_are_in_the_state },
-	{ "a denial is logged once", test_a_denial_is_logged_once },
-	{ "more denials than are listed", test_more_denials_than_are_listed },
-	{ "a trouble is logged once, also one without words", test_troubles },
-	{ "a pass that failed says why",
-	  test_the_failure_is_logged_and_nothing_else },
-	{ NULL, NULL },
-};
-T_SUITE(state_writer, cases)

@@ -104,7 +104,7 @@ static bool gets_well(void)
 	return settles();
 }
 
-static void test_what_was_read_holds(void)
+T_TEST("what was read holds while the store hangs")
 {
 	start(LONG_SEC, LONG_SEC);
 	T_CHECK(settles());
@@ -117,7 +117,7 @@ static void test_what_was_read_holds(void)
 	stop();
 }
 
-static void test_it_is_reported(void)
+T_TEST("that it hangs is reported after a while")
 {
 	start(.01, LONG_SEC);
 	T_CHECK(settles());
@@ -129,7 +129,7 @@ static void test_it_is_reported(void)
 	stop();
 }
 
-static void test_it_is_forgotten(void)
+T_TEST("and in the end nothing counts as known")
 {
 	start(.01, .02);
 	T_CHECK(settles());
@@ -142,7 +142,7 @@ static void test_it_is_forgotten(void)
 	stop();
 }
 
-static void test_nothing_was_read_before(void)
+T_TEST("a store that hangs from the beginning")
 {
 	start(LONG_SEC, LONG_SEC);
 	hang();
@@ -151,7 +151,7 @@ static void test_nothing_was_read_before(void)
 	stop();
 }
 
-static void test_writing(void)
+T_TEST("nobody waits to write into it")
 {
 	struct np_pass_output l = { .mode = 0640, .has_state = true,
 			     .state = { .date = 1.7e9 } };
@@ -184,7 +184,7 @@ static unsigned n_threads(void)
 }
 
 /* The leak sanitizer sees that nothing is lost then. */
-static void test_left_behind(void)
+T_TEST("a proxy whose store hangs is freed when that answers")
 {
 	double end = np_mono_sec() + LONG_SEC;
 	unsigned n;
@@ -201,17 +201,3 @@ static void test_left_behind(void)
 		usleep(1000);
 	T_ROW("its thread ends", n_threads() < n && !atomic_load(&w.hang));
 }
-
-static const struct t_case cases[] = {
-	{ "what was read holds while the store hangs",
-	  test_what_was_read_holds },
-	{ "that it hangs is reported after a while", test_it_is_reported },
-	{ "and in the end nothing counts as known", test_it_is_forgotten },
-	{ "a store that hangs from the beginning",
-	  test_nothing_was_read_before },
-	{ "nobody waits to write into it", test_writing },
-	{ "a proxy whose store hangs is freed when that answers",
-	  test_left_behind },
-	{ NULL, NULL },
-};
-T_SUITE(store_reader, cases)

@@ -83,7 +83,7 @@ static const struct {
 	  NULL, NULL, NULL, 0, NULL, NULL, 0 },
 };
 
-static void test_rows(void)
+T_TEST("what a submission becomes")
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(rows); i++) {
 		struct stage s;
@@ -207,7 +207,7 @@ static const struct {
 	{ "nothing is said", everything_unset, BUT1 },
 };
 
-static void test_requests(void)
+T_TEST("what a job requests of its nodes")
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(requests); i++) {
 		bool none = !strcmp(requests[i].want, "-");
@@ -247,7 +247,7 @@ static const struct {
 	{ "nothing", "", false },
 };
 
-static void test_arrays(void)
+T_TEST("arrays, however they are written")
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(arrays); i++) {
 		struct stage s;
@@ -263,11 +263,3 @@ static void test_arrays(void)
 		tear_down(&s);
 	}
 }
-
-static const struct t_case cases[] = {
-	{ "what a submission becomes", test_rows },
-	{ "what a job requests of its nodes", test_requests },
-	{ "arrays, however they are written", test_arrays },
-	{ NULL, NULL },
-};
-T_SUITE(submit, cases)

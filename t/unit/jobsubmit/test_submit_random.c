@@ -107,7 +107,7 @@ static bool apart(const struct world *w, size_t a, unsigned *pairs)
 	return true;
 }
 
-static void test_submitted_jobs_stay_apart(void)
+T_TEST("jobs submitted one by one stay apart and have enough nodes")
 {
 	unsigned pairs = 0, restricted = 0;
 
@@ -131,10 +131,3 @@ static void test_submitted_jobs_stay_apart(void)
 	}
 	T_CHECK(pairs > 3000 && restricted > 500);
 }
-
-static const struct t_case cases[] = {
-	{ "jobs submitted one by one stay apart and have enough nodes",
-	  test_submitted_jobs_stay_apart },
-	{ NULL, NULL },
-};
-T_SUITE(submit_random, cases)

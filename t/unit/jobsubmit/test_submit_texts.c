@@ -56,7 +56,7 @@ static const struct {
 	  SOME_UID, NULL, LEAF0 | BUSY, NULL, 0, NOT_AUTHORISED },
 };
 
-static void test_names_of_submissions(void)
+T_TEST("users who may use the name, and those who may not")
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(submissions); i++) {
 		struct np_auth_rule rule[NP_AUTH_MAX_RULES] = { { 0 } };
@@ -88,7 +88,7 @@ static void test_names_of_submissions(void)
 }
 
 /* Two in one second: no leaf is cleared for a user who may not use the name. */
-static void test_a_denied_name_restricts_nobody(void)
+T_TEST("an unauthorised name restricts no other job")
 {
 	struct np_auth_rule rule[NP_AUTH_MAX_RULES] = { { 0 } };
 	struct np_auth_rules who = { .rule = rule };
@@ -124,7 +124,7 @@ static const struct {
 	{ "Claim= makes it count", "loud:user=7", 7, SOME_UID + 2, true },
 };
 
-static void test_a_word_alone(void)
+T_TEST("a name that only its user vouches for")
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(words); i++) {
 		struct np_auth_rule rule[NP_AUTH_MAX_RULES] = { { 0 } };
@@ -175,7 +175,7 @@ static const struct {
 };
 
 /* With the name of a job that would play tricks in the log. */
-static void test_log(void)
+T_TEST("the log says what was done")
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(lines); i++) {
 		char *env[] = { (char *)"NETPROF_APP=soft" };
@@ -248,7 +248,7 @@ static const struct {
 	{ "exclusions that multiply", "[0-9]", long_list },
 };
 
-static void test_hostile(void)
+T_TEST("texts that Slurm would refuse later")
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(hostile); i++) {
 		char *text = long_text(hostile[i].part, 1 << 20);
@@ -272,15 +272,3 @@ static void test_hostile(void)
 		free(text);
 	}
 }
-
-static const struct t_case cases[] = {
-	{ "users who may use the name, and those who may not",
-	  test_names_of_submissions },
-	{ "an unauthorised name restricts no other job",
-	  test_a_denied_name_restricts_nobody },
-	{ "a name that only its user vouches for", test_a_word_alone },
-	{ "the log says what was done", test_log },
-	{ "texts that Slurm would refuse later", test_hostile },
-	{ NULL, NULL },
-};
-T_SUITE(submit_texts, cases)

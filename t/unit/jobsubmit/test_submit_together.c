@@ -38,7 +38,7 @@ static double sec_until_seen(unsigned how, const char *app)
 	return sec;
 }
 
-static void test_the_thread_waits_for_who_was_let_in(void)
+T_TEST("the thread waits for who was let in")
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(let_in); i++) {
 		double least = INFINITY;
@@ -52,7 +52,7 @@ static void test_the_thread_waits_for_who_was_let_in(void)
 	}
 }
 
-static void test_application(void)
+T_TEST("the application is remembered")
 {
 	char *env[] = { (char *)"NETPROF_APP=soft" };
 	struct stage s;
@@ -86,7 +86,7 @@ static void test_application(void)
 }
 
 /* Two that conflict, in one second. */
-static void test_two(void)
+T_TEST("two at once see each other")
 {
 	uint64_t bits[2];
 	struct stage s;
@@ -121,7 +121,7 @@ static void test_two(void)
 }
 
 /* Who waits has the thread look at once. */
-static void test_wakes(void)
+T_TEST("a job that waits wakes the thread")
 {
 	struct stage s;
 	job_desc_msg_t d;
@@ -187,7 +187,7 @@ static void decide_many(struct stage *s)
 	np_shared_withdraw(s->shared);
 }
 
-static void test_threads(void)
+T_TEST("many submissions while decisions are made")
 {
 	pthread_t thread[THREADS];
 	struct stage s;
@@ -200,14 +200,3 @@ static void test_threads(void)
 		pthread_join(thread[i], NULL);
 	tear_down(&s);
 }
-
-static const struct t_case cases[] = {
-	{ "the application is remembered", test_application },
-	{ "two at once see each other", test_two },
-	{ "the thread waits for who was let in",
-	  test_the_thread_waits_for_who_was_let_in },
-	{ "a job that waits wakes the thread", test_wakes },
-	{ "many submissions while decisions are made", test_threads },
-	{ NULL, NULL },
-};
-T_SUITE(submit_together, cases)

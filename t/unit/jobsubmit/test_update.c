@@ -364,7 +364,7 @@ static void again(size_t i, struct some_slurm *s, slurm_job_info_t *j,
 	np_job_snapshot_free(&v);
 }
 
-static void test_rows(void)
+T_TEST("what is written for an outcome, and that once")
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(rows); i++) {
 		struct np_update u;
@@ -391,9 +391,3 @@ static void test_rows(void)
 		some_slurm_free(&s);
 	}
 }
-
-static const struct t_case cases[] = {
-	{ "what is written for an outcome, and that once", test_rows },
-	{ NULL, NULL },
-};
-T_SUITE(update, cases)

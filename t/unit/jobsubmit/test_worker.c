@@ -57,7 +57,7 @@ static bool gets_idle(struct np_worker *c)
 	return !(np_worker_busy_sec(c) > 0);
 }
 
-static void test_in_time(void)
+T_TEST("what is done in time is waited for")
 {
 	struct work w = { .begun = 0 }, none = { .begun = 0 };
 	const struct np_work e = { work, drop, &w };
@@ -74,7 +74,7 @@ static void test_in_time(void)
 	T_CHECK(none.left == 1);
 }
 
-static void test_hangs(void)
+T_TEST("what hangs is not")
 {
 	struct work w = { .begun = 0 };
 	const struct np_work e = { work, drop, &w };
@@ -94,7 +94,7 @@ static void test_hangs(void)
 	T_CHECK(is_left(&w));
 }
 
-static void test_left_behind(void)
+T_TEST("a worker that hangs is left behind")
 {
 	static struct work w; /* the thread outlives this function */
 	const struct np_work e = { work, drop, &w };
@@ -108,11 +108,3 @@ static void test_left_behind(void)
 	sem_post(&w.go);
 	T_ROW("and is freed by the thread", is_left(&w) && w.dropped == 1);
 }
-
-static const struct t_case cases[] = {
-	{ "what is done in time is waited for", test_in_time },
-	{ "what hangs is not", test_hangs },
-	{ "a worker that hangs is left behind", test_left_behind },
-	{ NULL, NULL },
-};
-T_SUITE(worker, cases)

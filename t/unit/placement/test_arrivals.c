@@ -4,7 +4,7 @@
 #include <stdint.h>
 
 /* Jobs of three users, as slurmctld lists them. */
-static void test_each_job_is_taken_once(void)
+T_TEST("each job is taken once")
 {
 	struct np_arrival of[] = {
 		{ UINT32_MAX, 1 }, { 7, 1 }, { 9, 1 }, { 7, 1 }, { 7, 1 },
@@ -33,7 +33,7 @@ static void test_each_job_is_taken_once(void)
 	}
 }
 
-static void test_nobody(void)
+T_TEST("no job at all")
 {
 	struct np_arrivals a;
 
@@ -41,10 +41,3 @@ static void test_nobody(void)
 	T_CHECK(a.since_sec == 5);
 	T_CHECK(!np_arrivals_take(&a, 0));
 }
-
-static const struct t_case cases[] = {
-	{ "each job is taken once", test_each_job_is_taken_once },
-	{ "no job at all", test_nobody },
-	{ NULL, NULL },
-};
-T_SUITE(arrivals, cases)

@@ -59,7 +59,7 @@ static const struct {
 	{ "without end is very much",  0, INFINITY, 0, false, false, 700 },
 };
 
-static void test_the_contacts_that_apply(void)
+T_TEST("two jobs meet where they touch, at the worst place")
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(rows); i++) {
 		struct model a = { .slow = { rows[i].node, rows[i].leaf,
@@ -78,7 +78,7 @@ static void test_the_contacts_that_apply(void)
 	}
 }
 
-static void test_a_pair_is_predicted_once(void)
+T_TEST("each pair is predicted once, and no more than allowed")
 {
 	struct model a = { .slow = { .1, .1, .1 } };
 	struct np_conflict *c = with_two(&a);
@@ -100,7 +100,7 @@ static void test_a_pair_is_predicted_once(void)
 	np_conflict_free(c);
 }
 
-static void test_a_table_stays_as_it_is(void)
+T_TEST("a table that was handed out never changes")
 {
 	struct model a = { .slow = { .1, .1, .1 } };
 	struct np_conflict *c = with_two(&a);
@@ -127,7 +127,7 @@ static void test_a_table_stays_as_it_is(void)
 	np_slowdowns_unref(new);
 }
 
-static void test_no_prediction_is_no_conflict(void)
+T_TEST("where there is no prediction there is no conflict")
 {
 	struct model a = { .slow = { .5, .5, .5 }, .rc = -ENODATA };
 	struct np_conflict *c = with_two(&a);
@@ -142,7 +142,7 @@ static void test_no_prediction_is_no_conflict(void)
 	np_conflict_free(c);
 }
 
-static void test_a_handle_is_given_to_another(void)
+T_TEST("a handle can be given to another profile")
 {
 	struct model a = { .slow = { .5, .5, .5 } };
 	struct np_conflict *c = with_two(&a);
@@ -172,7 +172,7 @@ static void test_a_handle_is_given_to_another(void)
 	np_conflict_free(c);
 }
 
-static void test_bounds(void)
+T_TEST("there are so many profiles and not more")
 {
 	struct model a = { 0 };
 	struct np_conflict *c = with_two(&a);
@@ -187,19 +187,3 @@ static void test_bounds(void)
 	T_CHECK(np_conflict_add(c, 0, true, &p, &err) == -E2BIG);
 	np_conflict_free(c);
 }
-
-static const struct t_case cases[] = {
-	{ "two jobs meet where they touch, at the worst place",
-	  test_the_contacts_that_apply },
-	{ "each pair is predicted once, and no more than allowed",
-	  test_a_pair_is_predicted_once },
-	{ "a table that was handed out never changes",
-	  test_a_table_stays_as_it_is },
-	{ "where there is no prediction there is no conflict",
-	  test_no_prediction_is_no_conflict },
-	{ "a handle can be given to another profile",
-	  test_a_handle_is_given_to_another },
-	{ "there are so many profiles and not more", test_bounds },
-	{ NULL, NULL },
-};
-T_SUITE(conflict, cases)

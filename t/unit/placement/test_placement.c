@@ -317,7 +317,7 @@ static bool as_wanted(const struct world *w, const struct np_placement *p,
 
 static struct world world;
 
-static void test_scenarios(void)
+T_TEST("each scenario comes out as its name says")
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(cases); i++) {
 		struct np_placement *p;
@@ -329,9 +329,3 @@ static void test_scenarios(void)
 		np_placement_free(p);
 	}
 }
-
-static const struct t_case all[] = {
-	{ "each scenario comes out as its name says", test_scenarios },
-	{ NULL, NULL },
-};
-T_SUITE(placement, all)

@@ -63,7 +63,7 @@ static const struct {
 	  "another job of its kind" },
 };
 
-static void test_the_reason_in_words(void)
+T_TEST("the reason says what, where, with whom and how much")
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(texts); i++) {
 		struct np_placement *p = decided(texts[i].world);
@@ -79,7 +79,7 @@ static void test_the_reason_in_words(void)
 	}
 }
 
-static void test_words_are_cut_to_the_room_there_is(void)
+T_TEST("words are cut to the room there is")
 {
 	struct np_placement *p = decided(TWO "run 9 Y a:1; job 1 X 2");
 	size_t k = w_find(&world, 1);
@@ -108,7 +108,7 @@ static void collect(void *arg, const struct np_cause *c)
 		100 * c->slowdown);
 }
 
-static void test_every_closed_leaf_has_its_cause(void)
+T_TEST("every closed leaf has its cause")
 {
 	struct np_placement *p = decided(
 		"leaf a 4; leaf b 4; leaf c 4; leaf d 4; app X; app Y; app Z;"
@@ -126,7 +126,7 @@ static void test_every_closed_leaf_has_its_cause(void)
 	np_placement_free(p);
 }
 
-static void test_worst_slowdown_on_a_leaf(void)
+T_TEST("the slowdown of a leaf is the worst predicted one there")
 {
 	struct np_placement *p = decided(
 		TWO "run 7 X a:1; run 8 Y a:1; run 9 H b:1");
@@ -163,7 +163,7 @@ static const char *submit(struct np_placement *p, int32_t app, uint32_t nodes,
 /* Someone to give the set of all nodes. */
 #define ALL "job 99 - 1 waiting mode=off;"
 
-static void test_two_submissions_see_each_other(void)
+T_TEST("two submissions between decisions see each other")
 {
 	struct np_placement *p = decided(TWO ALL "run 9 Y a:1");
 
@@ -175,7 +175,7 @@ static void test_two_submissions_see_each_other(void)
 	np_placement_free(p);
 }
 
-static void test_what_was_admitted_outlives_a_decision(void)
+T_TEST("what was admitted outlives the decision")
 {
 	struct np_placement *old = decided(TWO ALL "run 9 H a:1"), *new;
 	struct np_arrivals later = { .since_sec = 995 };
@@ -198,7 +198,7 @@ static void test_what_was_admitted_outlives_a_decision(void)
 }
 
 /* The first of two is a job now: as that, and not as it was admitted. */
-static void test_what_arrived_is_not_counted_twice(void)
+T_TEST("what arrived is not counted twice")
 {
 	struct np_arrival one[] = { { .owner = 0, .n = 1 } };
 	struct np_arrivals of = { .since_sec = 990, .of = one, .n = 1 };
@@ -214,7 +214,7 @@ static void test_what_arrived_is_not_counted_twice(void)
 	np_placement_free(new);
 }
 
-static void test_a_flood_of_submissions_is_left_for_later(void)
+T_TEST("a flood of submissions is left for the next decision")
 {
 	struct np_placement *p = decided(TWO ALL "run 9 Y a:1");
 	unsigned held = 0;
@@ -228,7 +228,7 @@ static void test_a_flood_of_submissions_is_left_for_later(void)
 }
 
 /* Also in the next decision, which takes over what was admitted. */
-static void test_a_flood_holds_its_user_alone(void)
+T_TEST("a flood holds back its own user's jobs alone")
 {
 	struct np_arrivals none = { .since_sec = 990 };
 	struct np_placement *p = decided(TWO ALL "run 9 Y a:1"), *next;
@@ -255,7 +255,7 @@ static void test_a_flood_holds_its_user_alone(void)
 	np_placement_free(p);
 }
 
-static void test_what_no_job_can_be_is_refused(void)
+T_TEST("what no job can be is refused")
 {
 	static const struct {
 		const char *name;
@@ -298,7 +298,7 @@ static const struct {
 	{ "hold of no time", offsetof(struct np_policy, hold_step_sec), 0 },
 };
 
-static void test_a_policy_that_cannot_be_is_refused(void)
+T_TEST("a policy that cannot be is refused")
 {
 	struct np_snapshot *s;
 	struct np_slowdowns *t;
@@ -329,7 +329,7 @@ static void test_a_policy_that_cannot_be_is_refused(void)
 	np_slowdowns_unref(t);
 }
 
-static void test_a_world_without_leaves_or_jobs(void)
+T_TEST("a world without leaves or jobs is fine")
 {
 	struct np_placement *p = decided("loose 3; app X; job 1 X 2");
 
@@ -339,7 +339,7 @@ static void test_a_world_without_leaves_or_jobs(void)
 	np_placement_free(decided("leaf a 1"));
 }
 
-static void test_what_has_to_be_written_first_is_marked(void)
+T_TEST("what closes leaves is marked, to be written first")
 {
 	struct np_placement *p = decided(
 		TWO "job 1 X 2 prior=a,b; job 2 Y 2; job 3 H 2;"
@@ -382,7 +382,7 @@ static const struct {
 	  "job 1 X 2 waiting prior=hold:3000", 3000 },
 };
 
-static void test_when_a_hold_ends(void)
+T_TEST("a hold ends soon, and in time")
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(until); i++) {
 		struct np_placement *p;
@@ -398,34 +398,3 @@ static void test_when_a_hold_ends(void)
 		np_placement_free(p);
 	}
 }
-
-static const struct t_case cases[] = {
-	{ "a hold ends soon, and in time", test_when_a_hold_ends },
-	{ "the reason says what, where, with whom and how much",
-	  test_the_reason_in_words },
-	{ "words are cut to the room there is",
-	  test_words_are_cut_to_the_room_there_is },
-	{ "every closed leaf has its cause",
-	  test_every_closed_leaf_has_its_cause },
-	{ "the slowdown of a leaf is the worst predicted one there",
-	  test_worst_slowdown_on_a_leaf },
-	{ "two submissions between decisions see each other",
-	  test_two_submissions_see_each_other },
-	{ "what was admitted outlives the decision",
-	  test_what_was_admitted_outlives_a_decision },
-	{ "what arrived is not counted twice",
-	  test_what_arrived_is_not_counted_twice },
-	{ "a flood of submissions is left for the next decision",
-	  test_a_flood_of_submissions_is_left_for_later },
-	{ "a flood holds back its own user's jobs alone",
-	  test_a_flood_holds_its_user_alone },
-	{ "what no job can be is refused", test_what_no_job_can_be_is_refused },
-	{ "a policy that cannot be is refused",
-	  test_a_policy_that_cannot_be_is_refused },
-	{ "a world without leaves or jobs is fine",
-	  test_a_world_without_leaves_or_jobs },
-	{ "what closes leaves is marked, to be written first",
-	  test_what_has_to_be_written_first_is_marked },
-	{ NULL, NULL },
-};
-T_SUITE(placement_api, cases)

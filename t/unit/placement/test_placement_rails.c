@@ -110,7 +110,7 @@ static unsigned left(const struct world *w, const struct np_snapshot *s,
 	return n;
 }
 
-static void test_jobs_are_apart_on_each_rail_that_both_load(void)
+T_TEST("jobs that conflict are apart on each rail that both load")
 {
 	unsigned restricted = 0, held = 0;
 
@@ -145,7 +145,7 @@ static void test_jobs_are_apart_on_each_rail_that_both_load(void)
 }
 
 /* A second rail with the same switches changes no decision. */
-static void test_rails_that_are_alike_count_once(void)
+T_TEST("rails that are alike count once")
 {
 	for (uint64_t k = 0; k < RW_WORLDS; k++) {
 		struct np_placement *p, *q;
@@ -175,12 +175,3 @@ static void test_rails_that_are_alike_count_once(void)
 		np_placement_free(q);
 	}
 }
-
-static const struct t_case all[] = {
-	{ "jobs that conflict are apart on each rail that both load",
-	  test_jobs_are_apart_on_each_rail_that_both_load },
-	{ "rails that are alike count once",
-	  test_rails_that_are_alike_count_once },
-	{ NULL, NULL },
-};
-T_SUITE(placement_rails, all)

@@ -68,7 +68,7 @@ static bool feasible(const struct world *w, const struct np_placement *p,
 	return true;
 }
 
-static void test_conflicting_jobs_are_apart(void)
+T_TEST("jobs that conflict never have a leaf in common, and all enough nodes")
 {
 	struct set set[W_MAX_JOBS * 4];
 	unsigned sets = 0, restricted = 0, held = 0, tasks = 0;
@@ -113,7 +113,7 @@ static bool harmless(const struct world *w, size_t a)
 	return true;
 }
 
-static void test_harmless_jobs_are_unrestricted(void)
+T_TEST("jobs that conflict with nobody may go anywhere")
 {
 	unsigned seen = 0;
 
@@ -154,7 +154,7 @@ static bool same_outcomes(const struct world *a, const struct np_placement *p,
 	return true;
 }
 
-static void test_the_decision_depends_on_the_snapshot_alone(void)
+T_TEST("the decision does not depend on the order of the jobs")
 {
 	for (uint64_t k = 0; k < RW_WORLDS; k++) {
 		struct np_placement *p, *q;
@@ -201,7 +201,7 @@ static void split(struct world *w, size_t job, const struct np_placement *p)
 	w->job[job].in.tasks -= v->tasks;
 }
 
-static void test_a_decision_applied_is_made_again(void)
+T_TEST("a decision that was applied is made again")
 {
 	unsigned changed = 0, moved = 0;
 
@@ -290,7 +290,7 @@ static void write_decision(struct writing *s)
 }
 
 /* Half of the jobs are decided on; then others come, and all ranks change. */
-static void test_no_moment_of_writing_brings_jobs_together(void)
+T_TEST("no moment of writing a decision brings jobs together")
 {
 	static struct writing s;
 	unsigned moved = 0;
@@ -355,7 +355,7 @@ static unsigned taken_before(const struct world *w,
 	return n;
 }
 
-static void test_prefer_never_delays(void)
+T_TEST("prefer never delays a job")
 {
 	unsigned restricted = 0;
 
@@ -392,7 +392,7 @@ static void test_prefer_never_delays(void)
 	T_CHECK(restricted > 300);
 }
 
-static void test_advice_is_what_enforce_would_do(void)
+T_TEST("advise is enforce, not applied")
 {
 	for (uint64_t k = 0; k < RW_WORLDS; k++) {
 		struct np_placement *p, *q;
@@ -412,22 +412,3 @@ static void test_advice_is_what_enforce_would_do(void)
 		np_placement_free(q);
 	}
 }
-
-static const struct t_case cases[] = {
-	{ "jobs that conflict never have a leaf in common, and all enough "
-	  "nodes",
-	  test_conflicting_jobs_are_apart },
-	{ "jobs that conflict with nobody may go anywhere",
-	  test_harmless_jobs_are_unrestricted },
-	{ "the decision does not depend on the order of the jobs",
-	  test_the_decision_depends_on_the_snapshot_alone },
-	{ "a decision that was applied is made again",
-	  test_a_decision_applied_is_made_again },
-	{ "no moment of writing a decision brings jobs together",
-	  test_no_moment_of_writing_brings_jobs_together },
-	{ "prefer never delays a job", test_prefer_never_delays },
-	{ "advise is enforce, not applied",
-	  test_advice_is_what_enforce_would_do },
-	{ NULL, NULL },
-};
-T_SUITE(placement_random, cases)

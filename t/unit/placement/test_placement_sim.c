@@ -416,7 +416,7 @@ static const char *row(const char *what, uint64_t number)
 
 #define RUNS 60
 
-static void test_conflicting_jobs_never_meet(void)
+T_TEST("jobs in conflict never meet on a leaf; without placement they do")
 {
 	unsigned without = 0, started = 0;
 
@@ -432,7 +432,7 @@ static void test_conflicting_jobs_never_meet(void)
 	T_CHECK(without > started / 20); /* or it shows nothing */
 }
 
-static void test_nobody_is_held_back_for_longer_than_allowed(void)
+T_TEST("nobody is held back for longer than allowed, and all jobs end")
 {
 	int64_t longest = 0;
 
@@ -448,7 +448,7 @@ static void test_nobody_is_held_back_for_longer_than_allowed(void)
 	T_CHECK(longest <= MAX_HOLD_SEC + 2 * DECIDE_SEC);
 }
 
-static void test_harmless_jobs_are_let_be(void)
+T_TEST("jobs that harm nobody start when they would have, and are let be")
 {
 	static struct lifetime before[4096];
 	unsigned harmless = 0;
@@ -473,14 +473,3 @@ static void test_harmless_jobs_are_let_be(void)
 	}
 	T_CHECK(harmless > 500);
 }
-
-static const struct t_case cases[] = {
-	{ "jobs in conflict never meet on a leaf; without placement they do",
-	  test_conflicting_jobs_never_meet },
-	{ "nobody is held back for longer than allowed, and all jobs end",
-	  test_nobody_is_held_back_for_longer_than_allowed },
-	{ "jobs that harm nobody start when they would have, and are let be",
-	  test_harmless_jobs_are_let_be },
-	{ NULL, NULL },
-};
-T_SUITE(placement_sim, cases)

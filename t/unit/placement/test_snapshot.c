@@ -41,7 +41,7 @@ static const struct {
 	  { { "a", other, 1 }, { "b", on_b, 2 } }, -E2BIG },
 };
 
-static void test_leaves_that_cannot_be_are_refused(void)
+T_TEST("leaves that cannot be are refused, and say why")
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(bad_leaves); i++) {
 		struct np_err err = NP_ERR_INIT;
@@ -54,7 +54,7 @@ static void test_leaves_that_cannot_be_are_refused(void)
 	}
 }
 
-static void test_nodes_and_leaves_find_each_other(void)
+T_TEST("nodes and leaves find each other, in any numbering")
 {
 	struct np_leaves *l = leaves();
 	const uint32_t *node;
@@ -76,7 +76,7 @@ static void test_nodes_and_leaves_find_each_other(void)
 	np_leaves_unref(l);
 }
 
-static void test_equal_sets_have_one_handle(void)
+T_TEST("the same set of nodes is kept once")
 {
 	struct np_leaves *l = leaves();
 	struct np_snapshot *s;
@@ -135,7 +135,7 @@ static const struct {
 	  { .state = NP_JOB_RUNNING, .node = &far_node, .n_nodes = 1 } },
 };
 
-static void test_jobs_that_cannot_be_are_refused(void)
+T_TEST("jobs that cannot be are refused, and say why")
 {
 	struct np_leaves *l = leaves();
 	struct np_snapshot *s;
@@ -155,7 +155,7 @@ static void test_jobs_that_cannot_be_are_refused(void)
 	np_leaves_unref(l);
 }
 
-static void test_a_snapshot_keeps_what_was_added(void)
+T_TEST("a snapshot keeps what was added, and then never changes")
 {
 	static const uint32_t node[] = { 5, 1, 0, 3 };
 	struct np_job run = { .id = 7, .state = NP_JOB_RUNNING,
@@ -188,18 +188,3 @@ static void test_a_snapshot_keeps_what_was_added(void)
 	np_snapshot_unref(s);
 	np_leaves_unref(l);
 }
-
-static const struct t_case cases[] = {
-	{ "leaves that cannot be are refused, and say why",
-	  test_leaves_that_cannot_be_are_refused },
-	{ "nodes and leaves find each other, in any numbering",
-	  test_nodes_and_leaves_find_each_other },
-	{ "the same set of nodes is kept once",
-	  test_equal_sets_have_one_handle },
-	{ "jobs that cannot be are refused, and say why",
-	  test_jobs_that_cannot_be_are_refused },
-	{ "a snapshot keeps what was added, and then never changes",
-	  test_a_snapshot_keeps_what_was_added },
-	{ NULL, NULL },
-};
-T_SUITE(snapshot, cases)

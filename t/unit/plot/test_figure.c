@@ -31,7 +31,7 @@ static const struct {
 	  50, 51 },
 };
 
-static void test_ranges(void)
+T_TEST("an axis holds all values that can be drawn")
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(rows); i++) {
 		struct np_figure *f = np_figure_new("");
@@ -65,7 +65,7 @@ static const struct {
 	{ "nothing", "", 10, "" },
 };
 
-static void test_texts(void)
+T_TEST("long names are cut where there is room no more")
 {
 	char buf[64];
 
@@ -95,7 +95,7 @@ static void fill(struct np_figure *f)
 	np_figure_caption(f, "a caption");
 }
 
-static void test_no_memory(void)
+T_TEST("a figure that lacks a part for want of memory is refused")
 {
 	bool failed = true;
 
@@ -115,13 +115,3 @@ static void test_no_memory(void)
 		T_CHECK(i < 60);
 	}
 }
-
-static const struct t_case cases[] = {
-	{ "an axis holds all values that can be drawn", test_ranges },
-	{ "long names are cut where there is room no more", test_texts },
-	{ "a figure that lacks a part for want of memory is refused",
-	  test_no_memory },
-	{ NULL, NULL },
-};
-
-T_SUITE(figure, cases)

@@ -56,7 +56,7 @@ static const char ascii[] =
 "      1 us   3 us       10 us    30 us  100 us\n"
 "      Time\n";
 
-static void test_ascii(void)
+T_TEST("steps are drawn in characters")
 {
 	char *text = printed(two_steps(), false);
 
@@ -66,7 +66,7 @@ static void test_ascii(void)
 	free(text);
 }
 
-static void test_points(void)
+T_TEST("points and their intervals are, over names")
 {
 	struct np_figure *f = np_figure_new("app");
 	struct np_panel *p = np_figure_panel(f, "Curve");
@@ -90,7 +90,7 @@ static void test_points(void)
 }
 
 /* One run gives a point, but no interval. */
-static void test_no_interval(void)
+T_TEST("an interval that is not known is not drawn")
 {
 	struct np_figure *f = np_figure_new("app");
 	struct np_panel *p = np_figure_panel(f, "Curve");
@@ -109,7 +109,7 @@ static void test_no_interval(void)
 	free(text);
 }
 
-static void test_other_characters(void)
+T_TEST("in ASCII one character replaces another one")
 {
 	struct np_figure *f = np_figure_new("app");
 	struct np_panel *p = np_figure_panel(f, "Curve");
@@ -123,7 +123,7 @@ static void test_other_characters(void)
 	free(text);
 }
 
-static void test_width(void)
+T_TEST("ASCII is ASCII, of the width that was asked for")
 {
 	char *text = printed(some_figure(), false);
 	size_t longest = 0;
@@ -137,15 +137,3 @@ static void test_width(void)
 	T_CHECK(longest == 46);
 	free(text);
 }
-
-static const struct t_case cases[] = {
-	{ "steps are drawn in characters", test_ascii },
-	{ "points and their intervals are, over names", test_points },
-	{ "an interval that is not known is not drawn", test_no_interval },
-	{ "in ASCII one character replaces another one",
-	  test_other_characters },
-	{ "ASCII is ASCII, of the width that was asked for", test_width },
-	{ NULL, NULL },
-};
-
-T_SUITE(figure_text, cases)

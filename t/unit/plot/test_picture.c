@@ -24,7 +24,7 @@ static const struct {
 	{ "a.", -EINVAL, 0 },
 };
 
-static void test_endings(void)
+T_TEST("the ending of a name says which picture it is")
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(endings); i++) {
 		enum np_picture_kind kind = NP_PICTURE_SVG;
@@ -72,7 +72,7 @@ static bool is_well_formed(const char *p)
 	return !depth && elements > 10;
 }
 
-static void test_svg(void)
+T_TEST("SVG is well formed, with its texts and without NaN")
 {
 	static const char *const has[] = {
 		"<title>a &amp; b &lt;c&gt;</title>", ">Share (%)</text>",
@@ -99,7 +99,7 @@ static void test_svg(void)
 	free(text);
 }
 
-static void test_every_kind_of_shape(void)
+T_TEST("so it is of bars, spans and cells")
 {
 	for (int kind = NP_SHAPE_BARS; kind <= NP_SHAPE_CELLS; kind++) {
 		char *text = some_svg(some_named_figure(
@@ -111,7 +111,7 @@ static void test_every_kind_of_shape(void)
 	}
 }
 
-static void test_formats(void)
+T_TEST("SVG, PNG and PDF of the same figure are the same bytes")
 {
 	static const char *const begin[] = {
 		[NP_PICTURE_SVG] = "<?xml version=\"1.0\"",
@@ -137,7 +137,7 @@ static void test_formats(void)
 	}
 }
 
-static void test_empty(void)
+T_TEST("a figure without panels is no picture")
 {
 	struct np_figure *f = np_figure_new("empty");
 	struct np_err err = NP_ERR_INIT;
@@ -150,7 +150,7 @@ static void test_empty(void)
 	np_figure_free(f);
 }
 
-static void test_long_label(void)
+T_TEST("a label longer than the y axis is cut")
 {
 	const char *label = "a label of the y axis that is as long as a "
 			    "sentence of several lines, and therefore cut";
@@ -170,16 +170,3 @@ const char *__lsan_default_suppressions(void)
 {
 	return "leak:libfontconfig\nleak:libcairo\n";
 }
-
-static const struct t_case cases[] = {
-	{ "the ending of a name says which picture it is", test_endings },
-	{ "SVG is well formed, with its texts and without NaN", test_svg },
-	{ "so it is of bars, spans and cells", test_every_kind_of_shape },
-	{ "SVG, PNG and PDF of the same figure are the same bytes",
-	  test_formats },
-	{ "a figure without panels is no picture", test_empty },
-	{ "a label longer than the y axis is cut", test_long_label },
-	{ NULL, NULL },
-};
-
-T_SUITE(picture, cases)

@@ -99,7 +99,7 @@ static const struct {
 	{ "spans", NP_SHAPE_SPANS, 12 },
 };
 
-static void test_layout(void)
+T_TEST("no text covers another or leaves the page")
 {
 	check_layout("numbers", some_figure());
 	for (size_t i = 0; i < NP_ARRAY_SIZE(named); i++)
@@ -107,7 +107,7 @@ static void test_layout(void)
 							      named[i].n));
 }
 
-static void test_long_texts(void)
+T_TEST("nor do the longest")
 {
 	struct np_figure *f = some_figure();
 	struct np_panel *p = f->panel[0];
@@ -128,7 +128,7 @@ static void test_long_texts(void)
 }
 
 /* A caption with a word that is longer than any line. */
-static void test_long_word(void)
+T_TEST("a word that is longer than a line is broken")
 {
 	struct np_figure *f = np_figure_new("a word");
 	char word[701], *svg;
@@ -149,7 +149,7 @@ static void test_long_word(void)
 }
 
 /* Both axes from 0 to these numbers. */
-static void test_wide_marks(void)
+T_TEST("marks of large numbers are not cut")
 {
 	static const double ends[] = { 7, 1000, 99999, 100000, 1e6, 123456789 };
 
@@ -167,7 +167,7 @@ static void test_wide_marks(void)
 	}
 }
 
-static void test_long_names_stay_different(void)
+T_TEST("names that are cut stay different")
 {
 	struct np_figure *f = np_figure_new("names");
 	struct np_panel *p = np_figure_panel(f, "");
@@ -196,14 +196,3 @@ static void test_long_names_stay_different(void)
 		strstr(svg, ">other-c<") && strstr(svg, ">0 to 2<"));
 	free(svg);
 }
-
-static const struct t_case cases[] = {
-	{ "marks of large numbers are not cut", test_wide_marks },
-	{ "names that are cut stay different", test_long_names_stay_different },
-	{ "no text covers another or leaves the page", test_layout },
-	{ "nor do the longest", test_long_texts },
-	{ "a word that is longer than a line is broken", test_long_word },
-	{ NULL, NULL },
-};
-
-T_SUITE(plot, cases)

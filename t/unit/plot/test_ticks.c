@@ -56,7 +56,7 @@ static void join(const struct np_ticks *t, char *buf, size_t len)
 	}
 }
 
-static void test_marks(void)
+T_TEST("axes are marked at round numbers")
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(rows); i++) {
 		char got[256];
@@ -76,7 +76,7 @@ static void test_marks(void)
 }
 
 /* Whatever the range: rising, inside, and no more than were asked for. */
-static void test_any_range(void)
+T_TEST("marks are few, rising and inside, whatever the range")
 {
 	double lo = 1e-9;
 
@@ -95,12 +95,3 @@ static void test_any_range(void)
 				T_CHECK(t.at[k] > t.at[k - 1]);
 		}
 }
-
-static const struct t_case cases[] = {
-	{ "axes are marked at round numbers", test_marks },
-	{ "marks are few, rising and inside, whatever the range",
-	  test_any_range },
-	{ NULL, NULL },
-};
-
-T_SUITE(ticks, cases)

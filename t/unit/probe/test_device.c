@@ -50,7 +50,7 @@ static const struct {
 	{ "tcp/eth0/", 0, 0 },
 };
 
-static void test_find(void)
+T_TEST("the device of a transport says what it has moved and carries")
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(rows); i++) {
 		struct np_device d;
@@ -64,10 +64,3 @@ static void test_find(void)
 		T_ROW(rows[i].transport, bytes == rows[i].bytes);
 	}
 }
-
-static const struct t_case cases[] = {
-	{ "the device of a transport says what it has moved and carries",
-	  test_find },
-	{ NULL, NULL },
-};
-T_SUITE(device, cases)

@@ -87,7 +87,7 @@ static const struct {
 	  "echo 'np1 note 0 z'", 1, "z", "exit 0" },
 };
 
-static void test_rows(void)
+T_TEST("lines and causes of a side step")
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(rows); i++) {
 		struct np_helper_step s = NP_HELPER_INIT;
@@ -102,7 +102,7 @@ static void test_rows(void)
 	}
 }
 
-static void test_signals_reach_it(void)
+T_TEST("signals reach a side step, once it is there")
 {
 	const struct np_args sleep = { .argv = { "/bin/sleep", "60" }, .n = 2 };
 	char *env[] = { NULL };
@@ -129,7 +129,7 @@ static const struct {
 	{ 14.1, SIGKILL }, { 15.9, 0 }, { 16, -1 }, { 16, -1 }, { 99, -1 },
 };
 
-static void test_ends(void)
+T_TEST("a side step is asked to end before it is killed")
 {
 	struct np_helper_end e = { .requested_sec = 10 };
 
@@ -141,11 +141,3 @@ static void test_ends(void)
 	T_CHECK(np_helper_end_due(&e, 99) == SIGKILL);
 	T_CHECK(np_helper_end_due(&e, 99) == -1);
 }
-
-static const struct t_case cases[] = {
-	{ "lines and causes of a side step", test_rows },
-	{ "a side step is asked to end before it is killed", test_ends },
-	{ "signals reach a side step, once it is there", test_signals_reach_it },
-	{ NULL, NULL },
-};
-T_SUITE(helper, cases)

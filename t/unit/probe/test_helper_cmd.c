@@ -24,7 +24,7 @@ static const char *const always[] = {
 	"--nodelist=n[0-3]", "--nodes=4", "--cpu-bind=none", "--no-kill",
 };
 
-static void test_impact(void)
+T_TEST("the probes' step takes nothing from the user's")
 {
 	struct np_args c;
 
@@ -38,7 +38,7 @@ static void test_impact(void)
 	np_args_free(&c);
 }
 
-static void test_component(void)
+T_TEST("a component is reached through the job's leader")
 {
 	struct np_helper_job o = job;
 	struct np_args c;
@@ -51,7 +51,7 @@ static void test_component(void)
 	np_args_free(&c);
 }
 
-static void test_probe(void)
+T_TEST("nor does the step of another probe")
 {
 	struct np_args c;
 
@@ -67,7 +67,7 @@ static void test_probe(void)
 	np_args_free(&c);
 }
 
-static void test_join(void)
+T_TEST("a level for a step comes in steps of one node")
 {
 	struct np_conf c = conf;
 	struct np_args cmd;
@@ -86,12 +86,3 @@ static void test_join(void)
 	T_ROW("for one block after the other", has(&cmd, "--again"));
 	np_args_free(&cmd);
 }
-
-static const struct t_case cases[] = {
-	{ "the probes' step takes nothing from the user's", test_impact },
-	{ "nor does the step of another probe", test_probe },
-	{ "a level for a step comes in steps of one node", test_join },
-	{ "a component is reached through the job's leader", test_component },
-	{ NULL, NULL },
-};
-T_SUITE(helper_cmd, cases)

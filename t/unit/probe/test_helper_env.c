@@ -42,7 +42,7 @@ static int has(char **env, const char *var)
 	return 0;
 }
 
-static void test_rows(void)
+T_TEST("the probes inherit what they need and no more")
 {
 	char *env[NP_ARRAY_SIZE(rows) + 1] = { NULL };
 	char **out;
@@ -56,7 +56,7 @@ static void test_rows(void)
 	free(out);
 }
 
-static void test_transport_is_the_sites(void)
+T_TEST("the site chooses the probes' transport")
 {
 	struct np_conf conf = {
 		.net_devices = "eth0", .transports = "tcp,self",
@@ -77,11 +77,3 @@ static void test_transport_is_the_sites(void)
 	T_CHECK(n == 5); /* NETPROF_SIDE once */
 	free(out);
 }
-
-static const struct t_case cases[] = {
-	{ "the probes inherit what they need and no more", test_rows },
-	{ "the site chooses the probes' transport",
-	  test_transport_is_the_sites },
-	{ NULL, NULL },
-};
-T_SUITE(helper_env, cases)

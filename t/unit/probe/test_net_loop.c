@@ -28,7 +28,7 @@ static unsigned progress(size_t i)
 	return end(i)->ops->progress(end(i));
 }
 
-static void test_messages_meet_their_receive(void)
+T_TEST("messages meet the receive with their tag, in order")
 {
 	struct np_op sent, a, b;
 	char one[4] = "", two[4] = "";
@@ -48,7 +48,7 @@ static void test_messages_meet_their_receive(void)
 	t_world_free(&world);
 }
 
-static void test_message_too_long(void)
+T_TEST("a message longer than its receive fails it")
 {
 	struct np_op sent, got;
 	char buf[2];
@@ -67,7 +67,7 @@ static int readable(int fd)
 	return poll(&p, 1, 0) == 1;
 }
 
-static void test_arm_promises_an_event(void)
+T_TEST("after arm() a message makes the descriptor readable")
 {
 	struct np_op sent, got;
 	char buf[2];
@@ -84,7 +84,7 @@ static void test_arm_promises_an_event(void)
 	t_world_free(&world);
 }
 
-static void test_the_lost_and_the_silent(void)
+T_TEST("lost and silent ends")
 {
 	struct np_op sent, got;
 	char buf[2];
@@ -103,7 +103,7 @@ static void test_the_lost_and_the_silent(void)
 	t_world_free(&world);
 }
 
-static void test_addresses(void)
+T_TEST("addresses connect")
 {
 	struct np_err err = NP_ERR_INIT;
 	size_t nobody = 9, len;
@@ -120,7 +120,7 @@ static void test_addresses(void)
 	t_world_free(&world);
 }
 
-static void test_wire(void)
+T_TEST("all values are there after the fence")
 {
 	struct np_wire_loop *l = np_wire_loop_new(2);
 	struct np_wire *a = np_wire_loop_end(l, 0);
@@ -141,16 +141,3 @@ static void test_wire(void)
 	free(data);
 	np_wire_loop_free(l);
 }
-
-static const struct t_case cases[] = {
-	{ "messages meet the receive with their tag, in order",
-	  test_messages_meet_their_receive },
-	{ "a message longer than its receive fails it", test_message_too_long },
-	{ "after arm() a message makes the descriptor readable",
-	  test_arm_promises_an_event },
-	{ "lost and silent ends", test_the_lost_and_the_silent },
-	{ "addresses connect", test_addresses },
-	{ "all values are there after the fence", test_wire },
-	{ NULL, NULL },
-};
-T_SUITE(net_loop, cases)

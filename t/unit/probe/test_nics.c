@@ -121,7 +121,7 @@ static void print(const char *name, const struct np_nic_counts *c, char *buf)
 				       (unsigned long long)c->n[k]);
 }
 
-static void test_vendors(void)
+T_TEST("counters of each vendor's adapters")
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(vendors); i++) {
 		struct np_nic_counts counts[NP_NICS_MAX];
@@ -140,7 +140,7 @@ static void test_vendors(void)
 	}
 }
 
-static void test_bytes_and_providers(void)
+T_TEST("bytes and providers of each")
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(vendors); i++) {
 		char providers[64] = "", root[512];
@@ -164,7 +164,7 @@ static void test_bytes_and_providers(void)
 }
 
 /* A kind of which a part is gone would seem to fall. */
-static void test_a_counter_that_goes_away(void)
+T_TEST("a counter that goes away")
 {
 	struct np_nic_counts counts[NP_NICS_MAX];
 	struct np_nics *nics = NULL;
@@ -192,7 +192,7 @@ static bool slow(const char *dev, void (*each)(const char *name, uint64_t n,
 	return false;
 }
 
-static void test_a_slow_adapter_is_given_up(void)
+T_TEST("a slow adapter is given up")
 {
 	struct np_nic_counts counts[NP_NICS_MAX] = { { 0 } };
 
@@ -285,7 +285,7 @@ static bool report_progress(void)
 	return h.nics;
 }
 
-static void test_progress_is_what_was_added(void)
+T_TEST("progress is what was added since the last reading")
 {
 	bool reported = false;
 
@@ -307,7 +307,7 @@ static bool hangs(const char *dev, void (*each)(const char *name, uint64_t n,
 }
 
 /* As a driver whose firmware is gone. Here a probe that hangs never ends. */
-static void test_an_adapter_that_hangs_does_not_stop_the_probe(void)
+T_TEST("an adapter that hangs does not stop the probe")
 {
 	struct np_progress p = { .rank = 3 };
 	struct reported h = { 0 };
@@ -330,7 +330,7 @@ static void test_an_adapter_that_hangs_does_not_stop_the_probe(void)
 }
 
 /* The thread is left behind, and frees what it has when its read returns. */
-static void test_a_probe_ends_while_an_adapter_hangs(void)
+T_TEST("a probe ends while an adapter hangs")
 {
 	struct np_progress p = { .rank = 3 };
 	struct reported h = { 0 };
@@ -351,7 +351,7 @@ static void count_one(const char *name, uint64_t n, void *arg)
 }
 
 /* Of a device that there is not; t/integration asks a real driver. */
-static void test_ioctl(void)
+T_TEST("a device without a driver says nothing")
 {
 	unsigned n = 0;
 
@@ -359,19 +359,3 @@ static void test_ioctl(void)
 	T_CHECK(!np_nics_ioctl("a name that is far too long for any device",
 			       count_one, &n));
 }
-
-static const struct t_case cases[] = {
-	{ "counters of each vendor's adapters", test_vendors },
-	{ "bytes and providers of each", test_bytes_and_providers },
-	{ "a counter that goes away", test_a_counter_that_goes_away },
-	{ "a slow adapter is given up", test_a_slow_adapter_is_given_up },
-	{ "a device without a driver says nothing", test_ioctl },
-	{ "progress is what was added since the last reading",
-	  test_progress_is_what_was_added },
-	{ "an adapter that hangs does not stop the probe",
-	  test_an_adapter_that_hangs_does_not_stop_the_probe },
-	{ "a probe ends while an adapter hangs",
-	  test_a_probe_ends_while_an_adapter_hangs },
-	{ NULL, NULL },
-};
-T_SUITE(nics, cases)

@@ -45,7 +45,7 @@ static const struct {
 	{ "thread of psm3", "psm3", "FI_PSM3_NAME_SERVER", "0" },
 };
 
-static void test_settings(void)
+T_TEST("each provider of libfabric gets its settings, and no other's")
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(settings); i++) {
 		const char *value = value_of(settings[i].provider,
@@ -67,17 +67,9 @@ static const struct {
 	{ "psm2", false }, { "psm3", false }, { "efa", false },
 };
 
-static void test_wakes(void)
+T_TEST("no probe waits for a descriptor that never wakes it")
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(wakes); i++)
 		T_ROW(wakes[i].provider,
 		      np_ofi_wakes(wakes[i].provider) == wakes[i].wakes);
 }
-
-static const struct t_case cases[] = {
-	{ "each provider of libfabric gets its settings, and no other's",
-	  test_settings },
-	{ "no probe waits for a descriptor that never wakes it", test_wakes },
-	{ NULL, NULL },
-};
-T_SUITE(ofi_env, cases)

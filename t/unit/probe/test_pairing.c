@@ -48,7 +48,7 @@ static size_t parse_places(char *text, struct np_place *place)
 	return n;
 }
 
-static void test_pairs(void)
+T_TEST("nodes are paired within their leaf")
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(tables); i++) {
 		char text[256], servers[256] = "", skipped[256] = "";
@@ -120,7 +120,7 @@ static void check_pairs(const struct np_place *place,
 	}
 }
 
-static void test_properties_of_pairs(void)
+T_TEST("every pair is mutual, across nodes, under one leaf")
 {
 	for (unsigned seed = 0; seed < 500; seed++) {
 		struct np_place place[MAX];
@@ -158,7 +158,7 @@ static void print_ranks(char *out, const size_t *ranks, size_t n)
 		out += sprintf(out, "%s%zu", i ? " " : "", ranks[i]);
 }
 
-static void test_rings(void)
+T_TEST("rings go around the nodes of a leaf")
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(rings); i++) {
 		char text[256], to_text[64], from_text[64];
@@ -178,7 +178,7 @@ static void test_rings(void)
 }
 
 /* Who I send to receives from me, and as often. */
-static void test_rings_fit_together(void)
+T_TEST("what one sends the other receives")
 {
 	static size_t to[MAX][MAX], from[MAX][MAX];
 	size_t got[MAX];
@@ -202,7 +202,7 @@ static void test_rings_fit_together(void)
 }
 
 /* A step of 65536 processes: sorting, not comparing all with all. */
-static void test_large_steps(void)
+T_TEST("65536 processes are paired at once")
 {
 	size_t n = 65536;
 	struct np_place *place = calloc(n, sizeof(*place));
@@ -234,7 +234,7 @@ static const struct {
 	{ "more peers wanted than processes", "l/a m/b", "1", 0, 3 },
 };
 
-static void test_across(void)
+T_TEST("rings across the uplinks")
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(across); i++) {
 		char text[256], got_to[64] = "";
@@ -252,15 +252,3 @@ static void test_across(void)
 		T_ROW(across[i].name, !strcmp(got_to, across[i].to));
 	}
 }
-
-static const struct t_case cases[] = {
-	{ "nodes are paired within their leaf", test_pairs },
-	{ "every pair is mutual, across nodes, under one leaf",
-	  test_properties_of_pairs },
-	{ "rings go around the nodes of a leaf", test_rings },
-	{ "what one sends the other receives", test_rings_fit_together },
-	{ "65536 processes are paired at once", test_large_steps },
-	{ "rings across the uplinks", test_across },
-	{ NULL, NULL },
-};
-T_SUITE(pairing, cases)

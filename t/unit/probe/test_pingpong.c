@@ -108,7 +108,7 @@ static const struct {
 	{ "3 s, longer than a period", 3, 0, 3, 3.000001 },
 };
 
-static void test_latency_is_half_the_round_trip(void)
+T_TEST("the latency is half the round trip")
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(delays); i++) {
 		set_up(2, delays[i].delay_sec, 0);
@@ -124,7 +124,7 @@ static void test_latency_is_half_the_round_trip(void)
 }
 
 /* A path that is slow to warm up, and fast then. */
-static void test_first_round_is_not_counted(void)
+T_TEST("the first round of an exchange is not counted")
 {
 	set_up(2, 5e-3, 0);
 	while (pingpong[0]->messages == 0)
@@ -138,7 +138,7 @@ static void test_first_round_is_not_counted(void)
 	tear_down();
 }
 
-static void test_rhythm(void)
+T_TEST("exchanges keep the period and meet all phases")
 {
 	unsigned phase[10] = { 0 };
 	double least = INFINITY, most = 0;
@@ -161,7 +161,7 @@ static void test_rhythm(void)
 	tear_down();
 }
 
-static void test_pairs_take_turns(void)
+T_TEST("pairs take turns within the period")
 {
 	double first[8];
 
@@ -176,7 +176,7 @@ static void test_pairs_take_turns(void)
 			T_CHECK(fabs(first[a] - first[b]) > 0.03 * PERIOD_SEC);
 }
 
-static void test_no_burst_after_a_slow_exchange(void)
+T_TEST("a slow exchange is not followed by a burst")
 {
 	set_up(2, 0.2, 0);
 	run_for(10);
@@ -196,7 +196,7 @@ static const struct {
 	{ "processes wake up late", 10e-6, 200e-6 },
 };
 
-static void test_polling_is_bounded(void)
+T_TEST("polling takes at most 0.2 % of a core")
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(polls); i++) {
 		set_up(2, polls[i].delay_sec, 0);
@@ -210,7 +210,7 @@ static void test_polling_is_bounded(void)
 }
 
 /* A peer that never speaks costs nothing. */
-static void test_nobody_spins_for_a_silent_peer(void)
+T_TEST("nobody spins for a silent peer")
 {
 	set_up(2, 10e-6, 0);
 	run_for(2);
@@ -229,7 +229,7 @@ static void test_nobody_spins_for_a_silent_peer(void)
 	tear_down();
 }
 
-static void test_server_is_awake_in_time(void)
+T_TEST("the answering side is awake in time")
 {
 	set_up(2, 10e-6, 0);
 	world.late_sec = 20e-6;
@@ -253,7 +253,7 @@ static const struct {
 };
 
 /* As when both were stopped by SIGSTOP for a while. */
-static void test_silence_is_noted_and_not_measured(void)
+T_TEST("a silence is noted and not measured")
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(silences); i++) {
 		uint64_t sent;
@@ -278,7 +278,7 @@ static void test_silence_is_noted_and_not_measured(void)
 	}
 }
 
-static void test_lost_peer(void)
+T_TEST("a lost peer is noted once, then all is quiet")
 {
 	size_t n;
 
@@ -298,7 +298,7 @@ static void test_lost_peer(void)
 	tear_down();
 }
 
-static void test_lost_client_is_noted_by_its_server(void)
+T_TEST("a lost client is noted by its server")
 {
 	set_up(2, 10e-6, 0);
 	run_for(1);
@@ -309,7 +309,7 @@ static void test_lost_client_is_noted_by_its_server(void)
 	tear_down();
 }
 
-static void test_triangle(void)
+T_TEST("in a triangle everybody measures")
 {
 	set_up(3, 10e-6, 0);
 	run_for(20);
@@ -326,7 +326,7 @@ static void test_triangle(void)
 	tear_down();
 }
 
-static void test_alone_sleeps(void)
+T_TEST("a process without peer sleeps")
 {
 	set_up(1, 0, 0);
 	run_for(1000);
@@ -335,33 +335,8 @@ static void test_alone_sleeps(void)
 	tear_down();
 }
 
-static void test_patience(void)
+T_TEST("patience is ten periods, or 10 s")
 {
 	T_CHECK(np_pingpong_patience_sec(0.1) == 10);
 	T_CHECK(np_pingpong_patience_sec(60) == 600);
 }
-
-static const struct t_case cases[] = {
-	{ "the latency is half the round trip",
-	  test_latency_is_half_the_round_trip },
-	{ "the first round of an exchange is not counted",
-	  test_first_round_is_not_counted },
-	{ "exchanges keep the period and meet all phases", test_rhythm },
-	{ "pairs take turns within the period", test_pairs_take_turns },
-	{ "a slow exchange is not followed by a burst",
-	  test_no_burst_after_a_slow_exchange },
-	{ "polling takes at most 0.2 % of a core", test_polling_is_bounded },
-	{ "nobody spins for a silent peer",
-	  test_nobody_spins_for_a_silent_peer },
-	{ "the answering side is awake in time", test_server_is_awake_in_time },
-	{ "a silence is noted and not measured",
-	  test_silence_is_noted_and_not_measured },
-	{ "a lost peer is noted once, then all is quiet", test_lost_peer },
-	{ "a lost client is noted by its server",
-	  test_lost_client_is_noted_by_its_server },
-	{ "in a triangle everybody measures", test_triangle },
-	{ "a process without peer sleeps", test_alone_sleeps },
-	{ "patience is ten periods, or 10 s", test_patience },
-	{ NULL, NULL },
-};
-T_SUITE(pingpong, cases)

@@ -11,7 +11,7 @@ static const struct {
 	{ "caught by luck", 90e-6, 100e-6 },
 };
 
-static void test_bounds(void)
+T_TEST("polls last a little longer than what they caught")
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(rows); i++) {
 		struct np_poll p = { 0 };
@@ -23,7 +23,7 @@ static void test_bounds(void)
 	}
 }
 
-static void test_fastest_counts(void)
+T_TEST("the fastest answer counts")
 {
 	struct np_poll p = { 0 };
 
@@ -34,7 +34,7 @@ static void test_fastest_counts(void)
 }
 
 /* Where polls catch nothing they stay short, but for the tries. */
-static void test_tries_are_few(void)
+T_TEST("every 16th poll is a long one")
 {
 	struct np_poll p = { 0 };
 	int most = 0;
@@ -48,11 +48,3 @@ static void test_tries_are_few(void)
 	}
 	T_CHECK(most >= 100 && most <= 104);
 }
-
-static const struct t_case cases[] = {
-	{ "polls last a little longer than what they caught", test_bounds },
-	{ "the fastest answer counts", test_fastest_counts },
-	{ "every 16th poll is a long one", test_tries_are_few },
-	{ NULL, NULL },
-};
-T_SUITE(poll, cases)

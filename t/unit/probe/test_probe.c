@@ -88,7 +88,7 @@ static struct np_report received(void)
 	return r;
 }
 
-static void test_everybody_learns_where_all_run(void)
+T_TEST("everybody learns where all run")
 {
 	set_up();
 	for (size_t i = 0; i < 2; i++) {
@@ -111,7 +111,7 @@ static const struct {
 	{ "one byte", "", 1 },
 };
 
-static void test_nonsense_from_another_process(void)
+T_TEST("nonsense from another process is refused")
 {
 	set_up();
 	for (size_t i = 0; i < NP_ARRAY_SIZE(damaged); i++) {
@@ -128,7 +128,7 @@ static void test_nonsense_from_another_process(void)
 }
 
 /* UCX would read the address of a process of libfabric as one of its own. */
-static void test_nodes_measure_over_one_kind_of_network(void)
+T_TEST("nodes measure over one kind of network")
 {
 	struct np_err err = NP_ERR_INIT;
 	struct np_wire *w;
@@ -144,7 +144,7 @@ static void test_nodes_measure_over_one_kind_of_network(void)
 	tear_down();
 }
 
-static void test_handshake_and_skip(void)
+T_TEST("hello and skip say who and why")
 {
 	struct np_report r;
 
@@ -200,7 +200,7 @@ static void take_own_clock(double from_sec)
 }
 
 /* Sums over all cost reports must be the whole, however it was cut. */
-static void test_costs_are_deltas(void)
+T_TEST("costs are deltas that add up")
 {
 	double elapsed_sec = 0, cpu_sec = 0;
 	uint64_t messages = 0, n = 0;
@@ -230,7 +230,7 @@ static void test_costs_are_deltas(void)
 	tear_down();
 }
 
-static void test_samples_come_out_as_windows(void)
+T_TEST("samples come out as windows")
 {
 	struct np_report r;
 
@@ -253,7 +253,7 @@ static void test_samples_come_out_as_windows(void)
 }
 
 /* A reader that has stopped reading costs lines, and little time. */
-static void test_full_pipe(void)
+T_TEST("a reader that does not read costs lines, not time")
 {
 	struct np_report bye = { .kind = NP_REPORT_BYE };
 	struct np_report_writer s;
@@ -360,7 +360,7 @@ static const struct {
 	{ "a reader that goes away ends the loop", reader_goes_away },
 };
 
-static void test_ends(void)
+T_TEST("it ends when asked to")
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(ends); i++)
 		T_ROW(ends[i].name, t_in_child(ends[i].run) == 0);
@@ -399,7 +399,7 @@ static void *send_late(void *peer)
 	return NULL;
 }
 
-static void test_a_message_wakes_the_loop(void)
+T_TEST("a message wakes the loop")
 {
 	struct np_engine e = { &(struct np_engine_ops){
 		.step = wait_for_message } };
@@ -423,20 +423,3 @@ static void test_a_message_wakes_the_loop(void)
 	pthread_join(sender, NULL);
 	tear_down();
 }
-
-static const struct t_case cases[] = {
-	{ "nodes measure over one kind of network",
-	  test_nodes_measure_over_one_kind_of_network },
-	{ "everybody learns where all run",
-	  test_everybody_learns_where_all_run },
-	{ "nonsense from another process is refused",
-	  test_nonsense_from_another_process },
-	{ "hello and skip say who and why", test_handshake_and_skip },
-	{ "costs are deltas that add up", test_costs_are_deltas },
-	{ "samples come out as windows", test_samples_come_out_as_windows },
-	{ "a reader that does not read costs lines, not time", test_full_pipe },
-	{ "it ends when asked to", test_ends },
-	{ "a message wakes the loop", test_a_message_wakes_the_loop },
-	{ NULL, NULL },
-};
-T_SUITE(probe, cases)

@@ -94,7 +94,7 @@ static const struct {
 	{ "bye", &bye, "np1 bye 0\n" },
 };
 
-static void test_lines(void)
+T_TEST("every report can be written and read back")
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(lines); i++) {
 		char buf[NP_REPORT_LINE];
@@ -112,7 +112,7 @@ static void test_lines(void)
 	}
 }
 
-static void test_largest_window_fits_a_line(void)
+T_TEST("the largest window fits a line")
 {
 	struct np_report r = { .kind = NP_REPORT_LATENCY, .rank = UINT32_MAX };
 	char buf[NP_REPORT_LINE];
@@ -182,7 +182,7 @@ static const struct {
 	{ "an empty note", spoil_note },
 };
 
-static void test_what_does_not_fit_is_not_written(void)
+T_TEST("what does not fit a report is not written")
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(unfit); i++) {
 		struct np_report r = handshake;
@@ -193,7 +193,7 @@ static void test_what_does_not_fit_is_not_written(void)
 	}
 }
 
-static void test_text_is_made_printable(void)
+T_TEST("text is made printable")
 {
 	struct np_report r = note, back;
 	char buf[NP_REPORT_LINE];
@@ -263,7 +263,7 @@ static const struct {
 	{ "note without text", "np1 note 0", -EINVAL },
 };
 
-static void test_hostile_lines(void)
+T_TEST("hostile lines are refused and change nothing")
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(hostile); i++) {
 		struct np_report r = bye;
@@ -274,7 +274,7 @@ static void test_hostile_lines(void)
 	}
 }
 
-static void test_long_lines(void)
+T_TEST("long lines are refused")
 {
 	char line[3 * NP_REPORT_LINE];
 	struct np_report r;
@@ -292,7 +292,7 @@ static void test_long_lines(void)
 }
 
 /* Good lines with bytes changed: anything but a crash or a wild report. */
-static void test_mutations(void)
+T_TEST("what is accepted can be written again")
 {
 	srand(1);
 	for (int i = 0; i < 100000; i++) {
@@ -310,16 +310,3 @@ static void test_mutations(void)
 			T_CHECK(np_report_format(&r, buf) > 0);
 	}
 }
-
-static const struct t_case cases[] = {
-	{ "every report can be written and read back", test_lines },
-	{ "the largest window fits a line", test_largest_window_fits_a_line },
-	{ "what does not fit a report is not written",
-	  test_what_does_not_fit_is_not_written },
-	{ "text is made printable", test_text_is_made_printable },
-	{ "hostile lines are refused and change nothing", test_hostile_lines },
-	{ "long lines are refused", test_long_lines },
-	{ "what is accepted can be written again", test_mutations },
-	{ NULL, NULL },
-};
-T_SUITE(report, cases)

@@ -89,7 +89,7 @@ static const struct {
 	{ "a fast network", "P1:M1:B200us", 2, 5e-6, 205e-6, 1 },
 };
 
-static void test_round_is_pause_plus_transfer(void)
+T_TEST("a round takes its pause plus its transfers")
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(levels); i++) {
 		const char *name = levels[i].name;
@@ -115,7 +115,7 @@ static void test_round_is_pause_plus_transfer(void)
 	}
 }
 
-static void test_pauses_vary_and_keep_their_mean(void)
+T_TEST("pauses vary, and keep their mean also over few rounds")
 {
 	static const size_t rounds_of[] = { 10, 30, 100 };
 
@@ -135,7 +135,7 @@ static void test_pauses_vary_and_keep_their_mean(void)
 	}
 }
 
-static void test_a_slower_network_shows_in_full(void)
+T_TEST("a slower network shows in full, even with a long pause")
 {
 	set_up(2, "P1:M1:B60ms", 10e-3);
 	run_for(100);
@@ -148,7 +148,7 @@ static void test_a_slower_network_shows_in_full(void)
 	tear_down();
 }
 
-static void test_waiting_does_not_spin(void)
+T_TEST("waiting does not spin")
 {
 	set_up(4, "P2:M4:B5ms", 20e-3);
 	run_for(10);
@@ -162,7 +162,7 @@ static void test_waiting_does_not_spin(void)
 	tear_down();
 }
 
-static void test_without_peer_it_sleeps(void)
+T_TEST("a process without peer sleeps")
 {
 	set_up(1, "c7", 0);
 	run_for(1000);
@@ -171,7 +171,7 @@ static void test_without_peer_it_sleeps(void)
 	tear_down();
 }
 
-static void test_lost_peer_ends_the_rounds(void)
+T_TEST("the loss of a peer is noted and ends the rounds")
 {
 	set_up(3, "P1:M1:B10ms", 1e-3);
 	run_for(1);
@@ -191,7 +191,7 @@ static void test_lost_peer_ends_the_rounds(void)
 }
 
 /* n2 sends to n0, which sends to n1. */
-static void test_failed_receive_is_the_predecessors(void)
+T_TEST("a receive that fails is of the peer before")
 {
 	set_up(3, "P1:M1:B10ms", 1e-3);
 	run_for(1);
@@ -202,7 +202,7 @@ static void test_failed_receive_is_the_predecessors(void)
 	tear_down();
 }
 
-static void test_endless_round_is_not_counted(void)
+T_TEST("an endless round is noted and not counted")
 {
 	set_up(2, "P1:M1:B10ms", 1e-3);
 	run_for(1);
@@ -215,22 +215,3 @@ static void test_endless_round_is_not_counted(void)
 	T_CHECK(seen[0].round.n > 4000);
 	tear_down();
 }
-
-static const struct t_case cases[] = {
-	{ "a round takes its pause plus its transfers",
-	  test_round_is_pause_plus_transfer },
-	{ "pauses vary, and keep their mean also over few rounds",
-	  test_pauses_vary_and_keep_their_mean },
-	{ "a slower network shows in full, even with a long pause",
-	  test_a_slower_network_shows_in_full },
-	{ "waiting does not spin", test_waiting_does_not_spin },
-	{ "a process without peer sleeps", test_without_peer_it_sleeps },
-	{ "the loss of a peer is noted and ends the rounds",
-	  test_lost_peer_ends_the_rounds },
-	{ "a receive that fails is of the peer before",
-	  test_failed_receive_is_the_predecessors },
-	{ "an endless round is noted and not counted",
-	  test_endless_round_is_not_counted },
-	{ NULL, NULL },
-};
-T_SUITE(rounds, cases)

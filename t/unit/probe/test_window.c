@@ -26,7 +26,7 @@ static void set_up(struct np_window *w, enum np_report_kind kind,
 	np_window_init(w, kind, 7, width_sec, emit, NULL);
 }
 
-static void test_cut_at_full_seconds(void)
+T_TEST("windows are cut at full seconds")
 {
 	struct np_window w;
 
@@ -50,7 +50,7 @@ static void test_cut_at_full_seconds(void)
 	T_CHECK(n_got == 3 && got[2].window.at_sec == 7);
 }
 
-static void test_empty_windows_are_not_reported(void)
+T_TEST("empty windows are not reported")
 {
 	struct np_window w;
 
@@ -61,7 +61,7 @@ static void test_empty_windows_are_not_reported(void)
 	T_CHECK(n_got == 0);
 }
 
-static void test_other_widths(void)
+T_TEST("windows can have another width")
 {
 	struct np_window w;
 
@@ -73,7 +73,7 @@ static void test_other_widths(void)
 	T_CHECK(got[0].window.at_sec == 0.5 && got[1].window.at_sec == 0.75);
 }
 
-static void test_rounds_have_no_bins(void)
+T_TEST("rounds are reported without bins")
 {
 	struct np_window w;
 
@@ -86,7 +86,7 @@ static void test_rounds_have_no_bins(void)
 }
 
 /* A hundred thousand latencies spread over all bins there are. */
-static void test_wide_windows_are_split_without_loss(void)
+T_TEST("a window with many bins is split without loss")
 {
 	static uint64_t sum[NP_HIST_BINS], want[NP_HIST_BINS];
 	struct np_moments all = { 0 }, parts = { 0 };
@@ -121,15 +121,3 @@ static void test_wide_windows_are_split_without_loss(void)
 	T_CHECK(parts.n == all.n && t_close(parts.mean, all.mean, 1e-9));
 	T_CHECK(t_close(parts.m2, all.m2, 1e-9));
 }
-
-static const struct t_case cases[] = {
-	{ "windows are cut at full seconds", test_cut_at_full_seconds },
-	{ "empty windows are not reported",
-	  test_empty_windows_are_not_reported },
-	{ "windows can have another width", test_other_widths },
-	{ "rounds are reported without bins", test_rounds_have_no_bins },
-	{ "a window with many bins is split without loss",
-	  test_wide_windows_are_split_without_loss },
-	{ NULL, NULL },
-};
-T_SUITE(window, cases)

@@ -75,7 +75,7 @@ static int has(const struct ends *e, uint32_t rank, const char *want)
 	return same;
 }
 
-static void test_all_find_each_other(void)
+T_TEST("the processes of a group find each other")
 {
 	struct ends e;
 
@@ -96,7 +96,7 @@ static void test_all_find_each_other(void)
 }
 
 /* What follows is not swallowed: the connection goes on to carry reports. */
-static void test_nothing_after_the_fence_is_read(void)
+T_TEST("what follows a fence is left for others")
 {
 	char rest[8] = "";
 	struct ends e;
@@ -119,7 +119,7 @@ static const struct {
 	{ "too long", NP_WIRE_MAX_BYTES + 1, -EMSGSIZE },
 };
 
-static void test_sizes(void)
+T_TEST("addresses of any length that is allowed")
 {
 	static char data[NP_WIRE_MAX_BYTES + 1];
 	static char line[2 * NP_WIRE_MAX_BYTES + 64];
@@ -172,7 +172,7 @@ static const struct {
 	{ "end of file", "", -EPIPE },
 };
 
-static void test_damaged(void)
+T_TEST("damaged lines are reported")
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(damaged); i++) {
 		struct np_err err = NP_ERR_INIT;
@@ -188,7 +188,7 @@ static void test_damaged(void)
 	}
 }
 
-static void test_a_line_too_long(void)
+T_TEST("a line too long is not kept")
 {
 	static char line[2 * NP_WIRE_MAX_BYTES + 1000];
 	struct np_err err = NP_ERR_INIT;
@@ -215,7 +215,7 @@ static double cpu_sec(void)
 #define MANY 200 /* 6.5 MB of lines, all of the longest */
 
 /* With the user's program on one of its processors. */
-static void test_long_replies_cost_little(void)
+T_TEST("long replies cost little")
 {
 	static char line[2 * NP_WIRE_MAX_BYTES + 16] = "place 1 ";
 	double before;
@@ -239,7 +239,7 @@ static void test_long_replies_cost_little(void)
 	close_ends(&e);
 }
 
-static void test_waits_no_longer_than_it_may(void)
+T_TEST("a probe waits no longer than it may")
 {
 	struct np_err err = NP_ERR_INIT;
 	struct ends e;
@@ -253,7 +253,7 @@ static void test_waits_no_longer_than_it_may(void)
 	close_ends(&e);
 }
 
-static void test_a_collector_that_ended(void)
+T_TEST("a collector that disconnects is reported")
 {
 	void (*old)(int) = signal(SIGPIPE, SIG_IGN); /* as the probes do */
 	struct np_err err = NP_ERR_INIT;
@@ -287,7 +287,7 @@ static const struct {
 	{ "nothing", "", -EINVAL },
 };
 
-static void test_texts(void)
+T_TEST("RANK/SIZE")
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(texts); i++) {
 		struct np_wire *w = NULL;
@@ -300,21 +300,3 @@ static void test_texts(void)
 			w->ops->close(w);
 	}
 }
-
-static const struct t_case cases[] = {
-	{ "the processes of a group find each other",
-	  test_all_find_each_other },
-	{ "what follows a fence is left for others",
-	  test_nothing_after_the_fence_is_read },
-	{ "addresses of any length that is allowed", test_sizes },
-	{ "damaged lines are reported", test_damaged },
-	{ "a line too long is not kept", test_a_line_too_long },
-	{ "long replies cost little", test_long_replies_cost_little },
-	{ "a probe waits no longer than it may",
-	  test_waits_no_longer_than_it_may },
-	{ "a collector that disconnects is reported",
-	  test_a_collector_that_ended },
-	{ "RANK/SIZE", test_texts },
-	{ NULL, NULL },
-};
-T_SUITE(wire_agent, cases)

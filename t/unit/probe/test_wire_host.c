@@ -36,7 +36,7 @@ static const struct {
 	  NULL },
 };
 
-static void test_rows(void)
+T_TEST("what the processes of a step send, and what they get")
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(rows); i++) {
 		struct np_wire_host *h = np_wire_host_new(2);
@@ -57,7 +57,7 @@ static void test_rows(void)
 	}
 }
 
-static void test_what_is_for_the_host(void)
+T_TEST("reports are not for the host")
 {
 	struct np_wire_host *h = np_wire_host_new(2);
 	char *reply;
@@ -69,7 +69,7 @@ static void test_what_is_for_the_host(void)
 	np_wire_host_free(h);
 }
 
-static void test_one_may_not_put_without_end(void)
+T_TEST("one process does not fill the memory")
 {
 	static char line[NP_WIRE_MAX_BYTES + 32] = "np1w 0 put ";
 	struct np_wire_host *h = np_wire_host_new(1);
@@ -148,7 +148,7 @@ static void pass_on(struct np_wire_host *h, FILE *output, const int in[STEP])
 	T_CHECK(fences == 2);
 }
 
-static void test_processes_of_a_step_find_each_other(void)
+T_TEST("processes of a step find each other")
 {
 	struct np_wire_host *h = np_wire_host_new(STEP);
 	int out[2], in[STEP][2], to[STEP], status;
@@ -172,7 +172,7 @@ static void test_processes_of_a_step_find_each_other(void)
 	np_wire_host_free(h);
 }
 
-static void test_a_process_not_started_by_srun(void)
+T_TEST("a process that srun did not start is reported")
 {
 	struct np_err err = NP_ERR_INIT;
 	struct np_wire *w;
@@ -181,14 +181,3 @@ static void test_a_process_not_started_by_srun(void)
 	T_CHECK(np_wire_open("srun", &w, &err) == -EINVAL);
 	T_CHECK(strstr(err.text, "srun"));
 }
-
-static const struct t_case cases[] = {
-	{ "what the processes of a step send, and what they get", test_rows },
-	{ "reports are not for the host", test_what_is_for_the_host },
-	{ "one process does not fill the memory", test_one_may_not_put_without_end },
-	{ "processes of a step find each other",
-	  test_processes_of_a_step_find_each_other },
-	{ "a process that srun did not start is reported", test_a_process_not_started_by_srun },
-	{ NULL, NULL },
-};
-T_SUITE(wire_host, cases)

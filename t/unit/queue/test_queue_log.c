@@ -35,7 +35,7 @@ static int read_text(const char *text, size_t len, struct np_queue_log *q,
 	return np_queue_log_read_fd(fd, "log", "|", add_warning, NULL, q, err);
 }
 
-static void test_a_log_of_the_standard_format_is_read(void)
+T_TEST("a log of the standard format is read")
 {
 	static const char text[] = "; MaxNodes: 16\n;MaxProcs: 64\n\n" SWF_JOB
 		" 2 90 -1 50 2 -1 -1 -1 -1 -1 1 8 -1 -1 -1 -1 1 30\r\n"
@@ -59,7 +59,7 @@ static void test_a_log_of_the_standard_format_is_read(void)
 	np_queue_log_free(&q);
 }
 
-static void test_what_sacct_prints_is_read(void)
+T_TEST("what sacct prints is read")
 {
 	struct np_err err = NP_ERR_INIT;
 	struct np_queue_log q;
@@ -88,7 +88,7 @@ static void test_what_sacct_prints_is_read(void)
 }
 
 /* sacct without --noconvert; a header of SWF without numbers. */
-static void test_units_and_unknown_numbers(void)
+T_TEST("units and unknown numbers are read")
 {
 	static const char sacct[] = "JobID|Submit|ElapsedRaw|AllocNodes\n"
 		"1|100|60|4K\n2|101|60|1.50K\n";
@@ -176,7 +176,7 @@ static const struct {
 	  "log:3: job \"x\" submitted at \"1000\"" },
 };
 
-static void test_what_cannot_be_read_is_reported(void)
+T_TEST("what cannot be read is reported with file and line")
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(rows); i++) {
 		struct np_err err = NP_ERR_INIT;
@@ -199,7 +199,7 @@ static void test_what_cannot_be_read_is_reported(void)
  * As sacct of Slurm 22.05 prints them: the tasks of arrays last, line breaks of
  * a command line as they are, and priorities close to 2^32.
  */
-static void test_arrays_dependencies_and_line_breaks_of_sacct_are_read(void)
+T_TEST("arrays, dependencies and line breaks of sacct are read")
 {
 	static const char text[] =
 		"JobID|Priority|Submit|Eligible|Start|End|ElapsedRaw|NNodes|"
@@ -249,7 +249,7 @@ static void test_arrays_dependencies_and_line_breaks_of_sacct_are_read(void)
  * On a busy slurmctld the tasks of an array become eligible some seconds after
  * their submission, and a job that is requeued is submitted anew.
  */
-static void test_jobs_wait_for_jobs_with_later_submissions(void)
+T_TEST("jobs wait for jobs with later submissions")
 {
 	static const char text[] =
 		"JobID|Submit|Eligible|Start|End|ElapsedRaw|NNodes|"
@@ -284,19 +284,3 @@ static void test_jobs_wait_for_jobs_with_later_submissions(void)
 	T_CHECK(q.issues[NP_QUEUE_LOST_PARENT] == 1);
 	np_queue_log_free(&q);
 }
-
-static const struct t_case cases[] = {
-	{ "a log of the standard format is read",
-	  test_a_log_of_the_standard_format_is_read },
-	{ "what sacct prints is read", test_what_sacct_prints_is_read },
-	{ "jobs wait for jobs with later submissions",
-	  test_jobs_wait_for_jobs_with_later_submissions },
-	{ "arrays, dependencies and line breaks of sacct are read",
-	  test_arrays_dependencies_and_line_breaks_of_sacct_are_read },
-	{ "units and unknown numbers are read",
-	  test_units_and_unknown_numbers },
-	{ "what cannot be read is reported with file and line",
-	  test_what_cannot_be_read_is_reported },
-	{ NULL, NULL },
-};
-T_SUITE(queue_log, cases)

@@ -32,7 +32,7 @@ static const struct {
 	  "sacct: error: no", 1 },
 };
 
-static void test_read(void)
+T_TEST("columns are found by name; damaged rows are recognised")
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(texts); i++) {
 		char head[128], row[128], got[128], *value[3];
@@ -51,7 +51,7 @@ static void test_read(void)
 	}
 }
 
-static void test_head(void)
+T_TEST("columns that are named twice, and too many of them")
 {
 	char twice[] = "JobID|NodeList|JobID", many[2 * 300] = "";
 	struct np_sacct_head h;
@@ -118,7 +118,7 @@ static const struct {
 	{ "without an end", "inf", -EINVAL, 0 },
 };
 
-static void test_counts(void)
+T_TEST("numbers as sacct prints them")
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(counts); i++) {
 		uint32_t n = 0;
@@ -134,7 +134,7 @@ static bool same(double a, double b)
 	return isnan(a) ? isnan(b) : a == b;
 }
 
-static void test_times(void)
+T_TEST("times as sacct prints them")
 {
 	double got, later;
 
@@ -157,13 +157,3 @@ static void test_times(void)
 	T_CHECK(!!np_sacct_date("2026-11-25T10:00:00", true, &got));
 	T_CHECK(got == 1795600800);
 }
-
-static const struct t_case cases[] = {
-	{ "columns are found by name; damaged rows are recognised", test_read },
-	{ "columns that are named twice, and too many of them", test_head },
-	{ "numbers as sacct prints them", test_counts },
-	{ "times as sacct prints them", test_times },
-	{ NULL, NULL },
-};
-
-T_SUITE(sacct, cases)

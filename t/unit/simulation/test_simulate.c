@@ -240,7 +240,7 @@ static bool alike(const struct queue *q, size_t i, struct b_outcome *b)
 	       !memcmp(q->node[i], b->node, b->n_nodes * sizeof(*b->node));
 }
 
-static void test_every_start_and_end_is_as_second_by_second(void)
+T_TEST("every start and end is as a scheduler has it second by second")
 {
 	static struct b_outcome outcome[B_MAX_JOBS];
 	size_t started = 0, backfilled = 0, slowed = 0, limits = 0;
@@ -276,7 +276,7 @@ static void test_every_start_and_end_is_as_second_by_second(void)
 	T_CHECK(slowed > QUEUES && limits > QUEUES / 2);
 }
 
-static void test_a_policy_without_conflicts_changes_no_start(void)
+T_TEST("a policy without conflicts changes no start")
 {
 	static const enum np_mode mode[] = { NP_MODE_ADVISE, NP_MODE_PREFER,
 					     NP_MODE_ENFORCE };
@@ -301,7 +301,7 @@ static void test_a_policy_without_conflicts_changes_no_start(void)
 }
 
 /* Jobs slow each other, and placement, which knows of none of that, is idle. */
-static void test_placement_acts_only_on_what_it_knows(void)
+T_TEST("placement acts only on what it knows")
 {
 	size_t slowed = 0;
 
@@ -359,7 +359,7 @@ static size_t meetings(const struct queue *q)
 	return met;
 }
 
-static void test_enforce_keeps_apart_what_meets_without(void)
+T_TEST("enforce keeps apart what meets without")
 {
 	size_t with = 0, without = 0, held = 0;
 
@@ -383,7 +383,7 @@ static void test_enforce_keeps_apart_what_meets_without(void)
 	T_CHECK(with < without / 50);
 }
 
-static void test_no_job_is_held_longer_than_allowed(void)
+T_TEST("no job is held longer than allowed")
 {
 	uint32_t longest = 0;
 	size_t released = 0;
@@ -410,7 +410,7 @@ static bool stop(void *arg, size_t ended)
 	return false;
 }
 
-static void test_it_stops_on_request(void)
+T_TEST("it stops on request")
 {
 	static struct np_sim_job job[20000];
 	static struct np_sim_outcome outcome[20000];
@@ -459,7 +459,7 @@ static const struct {
 	    .after = NP_SIM_NO_JOB }, 0 },
 };
 
-static void test_what_cannot_be_is_refused(void)
+T_TEST("what cannot be is refused")
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(refusals); i++) {
 		struct np_err err = NP_ERR_INIT;
@@ -477,7 +477,7 @@ static void test_what_cannot_be_is_refused(void)
 	}
 }
 
-static void test_without_memory_it_says_so(void)
+T_TEST("without memory it says so")
 {
 	long nth = 0;
 	bool failed = true;
@@ -498,7 +498,7 @@ static void test_without_memory_it_says_so(void)
 	release(&one);
 }
 
-static void test_equal_shares_are_as_without_shares(void)
+T_TEST("equal shares are as without shares")
 {
 	struct np_sim_assoc flat[B_MAX_USERS];
 	size_t fair = 0;
@@ -570,7 +570,7 @@ static void use_shares(struct queue *q, struct np_sim_assoc *tree,
 	q->input.n_assocs = N_SHARES;
 }
 
-static void test_shares_of_accounts_and_users(void)
+T_TEST("jobs start by the shares of accounts and users")
 {
 	struct np_sim_assoc tree[N_SHARES];
 
@@ -584,7 +584,7 @@ static void test_shares_of_accounts_and_users(void)
 	}
 }
 
-static void test_impossible_trees_of_shares_are_refused(void)
+T_TEST("impossible trees of shares are refused")
 {
 	static struct np_sim_assoc tree[N_SHARES];
 	struct np_err err = NP_ERR_INIT;
@@ -599,27 +599,3 @@ static void test_impossible_trees_of_shares_are_refused(void)
 			-EINVAL && strstr(err.text, "share 3: parent 3"));
 	release(&one);
 }
-
-static const struct t_case cases[] = {
-	{ "every start and end is as a scheduler has it second by second",
-	  test_every_start_and_end_is_as_second_by_second },
-	{ "a policy without conflicts changes no start",
-	  test_a_policy_without_conflicts_changes_no_start },
-	{ "placement acts only on what it knows",
-	  test_placement_acts_only_on_what_it_knows },
-	{ "enforce keeps apart what meets without",
-	  test_enforce_keeps_apart_what_meets_without },
-	{ "no job is held longer than allowed",
-	  test_no_job_is_held_longer_than_allowed },
-	{ "equal shares are as without shares",
-	  test_equal_shares_are_as_without_shares },
-	{ "jobs start by the shares of accounts and users",
-	  test_shares_of_accounts_and_users },
-	{ "impossible trees of shares are refused",
-	  test_impossible_trees_of_shares_are_refused },
-	{ "it stops on request", test_it_stops_on_request },
-	{ "what cannot be is refused", test_what_cannot_be_is_refused },
-	{ "without memory it says so", test_without_memory_it_says_so },
-	{ NULL, NULL },
-};
-T_SUITE(simulate, cases)

@@ -74,7 +74,7 @@ static void send_pieces(struct np_peer *g, int fd, const char *pieces,
 	np_peer_read(g, on_line, h);
 }
 
-static void test_rows(void)
+T_TEST("each whole line is handed on, however it came")
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(rows); i++) {
 		struct np_peer g;
@@ -106,7 +106,7 @@ static const struct {
 	{ "a line much too long", 2 * NP_PEER_LINE, 1, 0, 0 },
 };
 
-static void test_lengths(void)
+T_TEST("a line too long ends the connection")
 {
 	char *text = malloc(2 * NP_PEER_LINE + 1);
 
@@ -131,7 +131,7 @@ static void test_lengths(void)
 	free(text);
 }
 
-static void test_a_flood_is_read_in_turns(void)
+T_TEST("one that sends without end is read in turns")
 {
 	char text[16384];
 	struct np_peer g;
@@ -155,7 +155,7 @@ static void test_a_flood_is_read_in_turns(void)
 }
 
 /* What is sent to a slow one arrives whole and in order. */
-static void test_a_slow_listener(void)
+T_TEST("a slow reader gets everything, in order")
 {
 	size_t sent = 0, received = 0, wrong = 0;
 	struct np_peer g;
@@ -181,7 +181,7 @@ static void test_a_slow_listener(void)
 	close(fd);
 }
 
-static void test_one_that_never_listens(void)
+T_TEST("an agent that never reads is disconnected")
 {
 	char *text = malloc(1u << 20);
 	struct np_peer g;
@@ -201,7 +201,7 @@ static void test_one_that_never_listens(void)
 	close(fd);
 }
 
-static void test_one_that_went(void)
+T_TEST("an agent that disconnects does no harm")
 {
 	struct np_peer g;
 	struct listener h = { .g = &g };
@@ -211,16 +211,3 @@ static void test_one_that_went(void)
 	np_peer_read(&g, on_line, &h);
 	T_CHECK(g.fd == -1 && h.lines == 0);
 }
-
-static const struct t_case cases[] = {
-	{ "each whole line is handed on, however it came", test_rows },
-	{ "a line too long ends the connection", test_lengths },
-	{ "one that sends without end is read in turns",
-	  test_a_flood_is_read_in_turns },
-	{ "a slow reader gets everything, in order", test_a_slow_listener },
-	{ "an agent that never reads is disconnected",
-	  test_one_that_never_listens },
-	{ "an agent that disconnects does no harm", test_one_that_went },
-	{ NULL, NULL },
-};
-T_SUITE(agent_connection, cases)

@@ -112,7 +112,7 @@ static const struct {
 	{ "it came to its end", "\nend\n", 1 },
 };
 
-static void test_how_it_is_started(void)
+T_TEST("no child of the program, its secrets in its environment alone")
 {
 	pid_t *parent_pid = mmap(NULL, sizeof(*parent_pid),
 				 PROT_READ | PROT_WRITE,
@@ -143,14 +143,14 @@ static void test_how_it_is_started(void)
 	munmap(parent_pid, sizeof(*parent_pid));
 }
 
-static void test_a_missing_program(void)
+T_TEST("a program that is not there does no harm")
 {
 	strcpy(rendezvous.path, "/no/such/netprof-agent");
 	T_CHECK(np_agent_start(&some, env) == 0);
 }
 
 /* A launcher may have said that it does not want to know of its children. */
-static void test_who_ignores_children(void)
+T_TEST("started by who ignores its children")
 {
 	void (*old)(int) = signal(SIGCHLD, SIG_IGN);
 
@@ -159,12 +159,3 @@ static void test_who_ignores_children(void)
 	signal(SIGCHLD, old);
 	T_CHECK(strstr(output_of(rendezvous.path), "\nend\n"));
 }
-
-static const struct t_case cases[] = {
-	{ "no child of the program, its secrets in its environment alone",
-	  test_how_it_is_started },
-	{ "a program that is not there does no harm", test_a_missing_program },
-	{ "started by who ignores its children", test_who_ignores_children },
-	{ NULL, NULL },
-};
-T_SUITE(agent_params, cases)

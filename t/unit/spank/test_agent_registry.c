@@ -30,7 +30,7 @@ static const char *receive(struct some_registry *w, int fd, const char *end)
 
 /* ---- members ---- */
 
-static void test_an_agent_waits(void)
+T_TEST("an agent waits where it said it is")
 {
 	struct pollfd p[NP_REGISTRY_FDS];
 	struct some_registry w;
@@ -62,7 +62,7 @@ static void test_an_agent_waits(void)
 	np_registry_free(w.p);
 }
 
-static void test_dispatched_or_released(void)
+T_TEST("agents are dispatched or released")
 {
 	struct some_registry w;
 	int fd[4];
@@ -93,7 +93,7 @@ static void test_dispatched_or_released(void)
 }
 
 /* A node with two rails: one agent, and a copy of it. */
-static void test_copies_for_other_rails(void)
+T_TEST("an agent is copied for each further rail, over its adapter")
 {
 	struct some_registry w;
 	int fd[2];
@@ -190,7 +190,7 @@ static void say_pieces(struct some_registry *w, int fd, const char *pieces)
 	serve(w);
 }
 
-static void test_fences(void)
+T_TEST("a group is wired up, however its words come")
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(fences); i++) {
 		struct some_registry w;
@@ -219,7 +219,7 @@ static void test_fences(void)
 	}
 }
 
-static void test_two_groups(void)
+T_TEST("two groups do not mix")
 {
 	struct some_registry w;
 	int fd[4];
@@ -245,7 +245,7 @@ static void test_two_groups(void)
 }
 
 /* The longest places of a group go through, each as it was said. */
-static void test_long_places(void)
+T_TEST("the longest places go through")
 {
 	static char line[2 * NP_WIRE_MAX_BYTES + 16];
 	const char *received;
@@ -273,7 +273,7 @@ static void test_long_places(void)
 	np_registry_free(w.p);
 }
 
-static void test_reports(void)
+T_TEST("reports are those of members that were called")
 {
 	struct some_registry w;
 	int fd[3];
@@ -310,7 +310,7 @@ static const struct {
 	{ "a line too long before it is called", NULL, 0, 0 },
 };
 
-static void test_manners(void)
+T_TEST("who does not keep to its part is shut out")
 {
 	char *long_line = malloc(NP_PEER_LINE + 3);
 
@@ -358,7 +358,7 @@ static const struct {
 	  "MPICH 4.0.2 012345678901234567890123456789012345678901234567890" },
 };
 
-static void test_mpi(void)
+T_TEST("members say which MPI the tasks have")
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(mpis); i++) {
 		struct some_registry w;
@@ -377,7 +377,7 @@ static void test_mpi(void)
 }
 
 /* Before it is called and after; and as it comes, with control characters. */
-static void test_want_of_memory(void)
+T_TEST("members leave for want of memory, and say so")
 {
 	const char *why = "its cgroup uses 63 of 64 MiB of memory";
 	struct some_registry w;
@@ -402,7 +402,7 @@ static void test_want_of_memory(void)
 	np_registry_free(w.p);
 }
 
-static void test_last_words(void)
+T_TEST("sent home, members still say their last")
 {
 	struct some_registry w;
 	int fd[3], level;
@@ -432,7 +432,7 @@ static void test_last_words(void)
 }
 
 /* One that vanished before it was dispatched; the others can still be released. */
-static void test_called_in_vain(void)
+T_TEST("a member that vanished as it was called")
 {
 	struct some_registry w;
 	int fd[2];
@@ -450,7 +450,7 @@ static void test_called_in_vain(void)
 	np_registry_free(w.p);
 }
 
-static void test_the_end_of_all(void)
+T_TEST("when the collector ends, all agents do")
 {
 	struct some_registry w;
 	int fd[3];
@@ -482,7 +482,7 @@ static size_t waiting(const struct some_registry *w, size_t member[])
 }
 
 /* Levels on two nodes, one after another, and a probe that stays. */
-static void test_levels_come_again(void)
+T_TEST("levels come and go as often as they like")
 {
 	struct some_registry w;
 	int probe;
@@ -514,23 +514,3 @@ static void test_levels_come_again(void)
 	close(probe);
 	np_registry_free(w.p);
 }
-
-static const struct t_case cases[] = {
-	{ "an agent waits where it said it is", test_an_agent_waits },
-	{ "agents are dispatched or released", test_dispatched_or_released },
-	{ "an agent is copied for each further rail, over its adapter",
-	  test_copies_for_other_rails },
-	{ "a group is wired up, however its words come", test_fences },
-	{ "two groups do not mix", test_two_groups },
-	{ "the longest places go through", test_long_places },
-	{ "reports are those of members that were called", test_reports },
-	{ "who does not keep to its part is shut out", test_manners },
-	{ "members say which MPI the tasks have", test_mpi },
-	{ "members leave for want of memory, and say so", test_want_of_memory },
-	{ "sent home, members still say their last", test_last_words },
-	{ "a member that vanished as it was called", test_called_in_vain },
-	{ "levels come and go as often as they like", test_levels_come_again },
-	{ "when the collector ends, all agents do", test_the_end_of_all },
-	{ NULL, NULL },
-};
-T_SUITE(agent_registry, cases)

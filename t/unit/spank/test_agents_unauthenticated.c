@@ -30,7 +30,7 @@ static const struct {
 	{ "bytes", "\x16\x03\x01\x02\xff\xfe\n" },
 };
 
-static void test_unauthenticated(void)
+T_TEST("a connection without the cookie is closed")
 {
 	struct some_registry w;
 
@@ -51,7 +51,7 @@ static void test_unauthenticated(void)
 	np_registry_free(w.p);
 }
 
-static void test_a_line_without_end(void)
+T_TEST("nor is a line without end kept")
 {
 	static char text[3 * NP_PEER_LINE];
 	struct some_registry w;
@@ -67,7 +67,7 @@ static void test_a_line_without_end(void)
 }
 
 /* By the caller's clock: a busy machine shuts nobody out. */
-static void test_silent_connections(void)
+T_TEST("a connection that says nothing is closed in time")
 {
 	struct pollfd p[NP_REGISTRY_FDS];
 	int silent, slow, member;
@@ -96,7 +96,7 @@ static void test_silent_connections(void)
 	np_registry_free(w.p);
 }
 
-static void test_more_connections_than_fit(void)
+T_TEST("a crowd of connections that say nothing keeps no agent out")
 {
 	struct pollfd p[NP_REGISTRY_FDS];
 	int fd[NP_REGISTRY_PENDING + 8], member;
@@ -123,7 +123,7 @@ static void test_more_connections_than_fit(void)
 }
 
 /* Empty lines, each from a connection of its own. */
-static void test_a_flood_of_connections(void)
+T_TEST("of a flood of connections some are read each second, and agents are")
 {
 	enum { MANY = 250, A_SECOND = 100 };
 	struct pollfd p[NP_REGISTRY_FDS];
@@ -173,7 +173,7 @@ static rlim_t no_descriptors(void)
 	return before;
 }
 
-static void test_no_descriptors_left(void)
+T_TEST("with no descriptors left nobody spins, and who waits comes later")
 {
 	struct pollfd p[NP_REGISTRY_FDS];
 	struct rlimit limit;
@@ -201,17 +201,3 @@ static void test_no_descriptors_left(void)
 	close(fd);
 	np_registry_free(w.p);
 }
-
-static const struct t_case cases[] = {
-	{ "a connection without the cookie is closed", test_unauthenticated },
-	{ "nor is a line without end kept", test_a_line_without_end },
-	{ "a connection that says nothing is closed in time", test_silent_connections },
-	{ "a crowd of connections that say nothing keeps no agent out",
-	  test_more_connections_than_fit },
-	{ "of a flood of connections some are read each second, and agents are",
-	  test_a_flood_of_connections },
-	{ "with no descriptors left nobody spins, and who waits comes later",
-	  test_no_descriptors_left },
-	{ NULL, NULL },
-};
-T_SUITE(agents_unauthenticated, cases)

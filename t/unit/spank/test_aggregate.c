@@ -27,7 +27,7 @@ static void end(void)
 	np_record_free(r);
 }
 
-static void test_two_leaves(void)
+T_TEST("reports of two leaves become one record")
 {
 	begin();
 	T_CHECK(!np_aggregate_probes_state(f).all_started);
@@ -70,7 +70,7 @@ static const struct {
 	{ "rounds from a probe", "np1 round 0 0 1 1e-5 0 1e-5 1e-5" },
 };
 
-static void test_drops_what_does_not_fit(void)
+T_TEST("reports that do not fit are dropped")
 {
 	begin();
 	T_CHECK(impact("np1 hello 0 2 n0 leaf0 n1 tcp/eth0 1.13.1") == 0);
@@ -81,7 +81,7 @@ static void test_drops_what_does_not_fit(void)
 }
 
 /* A process that has no path yet to its peer knows no transport. */
-static void test_the_transport_is_from_who_knows_it(void)
+T_TEST("the transport is that of the first process that knows it")
 {
 	begin();
 	T_CHECK(impact("np1 hello 0 3 n0 leaf0 n1 - -") == 0);
@@ -92,13 +92,3 @@ static void test_the_transport_is_from_who_knows_it(void)
 	T_CHECK(r->ucx_version && !strcmp(r->ucx_version, "1.13.1"));
 	end();
 }
-
-static const struct t_case cases[] = {
-	{ "reports of two leaves become one record", test_two_leaves },
-	{ "reports that do not fit are dropped",
-	  test_drops_what_does_not_fit },
-	{ "the transport is that of the first process that knows it",
-	  test_the_transport_is_from_who_knows_it },
-	{ NULL, NULL },
-};
-T_SUITE(aggregate, cases)

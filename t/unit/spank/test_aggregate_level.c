@@ -48,7 +48,7 @@ static const struct {
 	{ "after the end: neither", 9, 102, 105, 0, 0 },
 };
 
-static void test_rounds_alone_and_under_load(void)
+T_TEST("rounds are split at the program's start and end")
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(rounds); i++) {
 		char line[128];
@@ -87,7 +87,7 @@ static const struct {
 	  { 3, 7, 11, 15, 19 }, 5, 25, 11 },
 };
 
-static void test_rounds_count_while_the_program_works(void)
+T_TEST("rounds count while the program works")
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(at_work); i++) {
 		begin();
@@ -105,12 +105,3 @@ static void test_rounds_count_while_the_program_works(void)
 		end();
 	}
 }
-
-static const struct t_case cases[] = {
-	{ "rounds are split at the program's start and end",
-	  test_rounds_alone_and_under_load },
-	{ "rounds count while the program works",
-	  test_rounds_count_while_the_program_works },
-	{ NULL, NULL },
-};
-T_SUITE(aggregate_level, cases)

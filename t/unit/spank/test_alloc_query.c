@@ -114,7 +114,7 @@ static const struct {
 	{ "devices not known", "", "n[6-9]", " leaf0:-:n[6-7] leaf1:-:n[8-9]" },
 };
 
-static void test_rails(void)
+T_TEST("each rail of the nodes has its leaves in the record")
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(railed); i++) {
 		struct np_step_nodes s = { .leaves = NULL };
@@ -140,7 +140,7 @@ static void test_rails(void)
 	}
 }
 
-static void test_rows(void)
+T_TEST("what of a step is measured, and where its level goes")
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(rows); i++) {
 		struct np_record *r = np_record_new();
@@ -188,7 +188,7 @@ static const struct {
 	{ "one pair", "n[0-15]", "n[0-15]", 2, { 0, 2 }, NP_SCOPE_NODE },
 };
 
-static void test_wide(void)
+T_TEST("the level of a wide step is on pairs of each leaf")
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(wide); i++) {
 		struct np_step_nodes s = { .leaves = NULL };
@@ -221,11 +221,3 @@ static void test_wide(void)
 		np_record_free(r);
 	}
 }
-
-static const struct t_case cases[] = {
-	{ "each rail of the nodes has its leaves in the record", test_rails },
-	{ "what of a step is measured, and where its level goes", test_rows },
-	{ "the level of a wide step is on pairs of each leaf", test_wide },
-	{ NULL, NULL },
-};
-T_SUITE(alloc_query, cases)

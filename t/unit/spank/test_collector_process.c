@@ -44,7 +44,7 @@ static double now_sec(void)
 	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-static void test_talks_both_ways(void)
+T_TEST("srun and collector talk both ways")
 {
 	struct np_collector_proc a = NP_COLLECTOR_INIT;
 	double begin_sec = now_sec();
@@ -66,7 +66,7 @@ static void test_talks_both_ways(void)
 	T_CHECK(wait(&status) > 0 && WEXITSTATUS(status) == 3);
 }
 
-static void test_a_missing_program_is_named(void)
+T_TEST("a missing collector is named")
 {
 	static const struct np_launch_request request;
 	struct np_collector_proc a = NP_COLLECTOR_INIT;
@@ -82,7 +82,7 @@ static void test_a_missing_program_is_named(void)
 		;
 }
 
-static void test_waits_no_longer_than_it_may(void)
+T_TEST("srun waits no longer than it may")
 {
 	struct np_collector_proc a = NP_COLLECTOR_INIT;
 	double begin_sec;
@@ -95,7 +95,7 @@ static void test_waits_no_longer_than_it_may(void)
 	wait(NULL);
 }
 
-static void test_a_dead_collector_is_no_harm(void)
+T_TEST("a collector that died does srun no harm")
 {
 	struct np_collector_proc a = NP_COLLECTOR_INIT;
 
@@ -106,7 +106,7 @@ static void test_a_dead_collector_is_no_harm(void)
 	np_collector_end(&a, 0, 1000);
 }
 
-static void test_leaves_the_terminal_alone(void)
+T_TEST("own session, own directory, no stray descriptors")
 {
 	struct np_collector_proc a = NP_COLLECTOR_INIT;
 	int status = 0;
@@ -123,7 +123,7 @@ static void test_leaves_the_terminal_alone(void)
 }
 
 /* Here a descriptor that is not open; it might be one too many. */
-static void test_a_child_that_fails_before_the_program(void)
+T_TEST("a child that fails before it is the collector is reported")
 {
 	struct np_collector_proc a = NP_COLLECTOR_INIT;
 	struct np_err err = NP_ERR_INIT;
@@ -144,7 +144,8 @@ static void after_fork(void)
 		pause();
 }
 
-static void test_a_program_that_cannot_be_loaded_is_not_waited_for(void)
+T_TEST("srun does not wait for a file system that hangs, nor is anything left "
+       "of it")
 {
 	struct np_collector_proc a = NP_COLLECTOR_INIT;
 	struct np_err err = NP_ERR_INIT;
@@ -166,21 +167,3 @@ static void test_a_program_that_cannot_be_loaded_is_not_waited_for(void)
 	T_CHECK(wait(&status) > 0 && WIFSIGNALED(status) &&
 		WTERMSIG(status) == SIGKILL);
 }
-
-static const struct t_case cases[] = {
-	{ "srun and collector talk both ways", test_talks_both_ways },
-	{ "a missing collector is named", test_a_missing_program_is_named },
-	{ "srun waits no longer than it may",
-	  test_waits_no_longer_than_it_may },
-	{ "a collector that died does srun no harm",
-	  test_a_dead_collector_is_no_harm },
-	{ "own session, own directory, no stray descriptors",
-	  test_leaves_the_terminal_alone },
-	{ "a child that fails before it is the collector is reported",
-	  test_a_child_that_fails_before_the_program },
-	{ "srun does not wait for a file system that hangs, nor is anything "
-	  "left of it",
-	  test_a_program_that_cannot_be_loaded_is_not_waited_for },
-	{ NULL, NULL },
-};
-T_SUITE(collector_process, cases)

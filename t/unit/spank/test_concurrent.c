@@ -52,7 +52,7 @@ static const struct {
 };
 
 /* A job that shares only the switch of the second rail. */
-static void test_other_rails(void)
+T_TEST("a job that shares the switch of another rail is a neighbour")
 {
 	struct np_candidate c = { 7, NP_NO_VALUE, "n5", 70 };
 	struct np_hosts nodes = { NULL, 0 };
@@ -73,7 +73,7 @@ static void test_other_rails(void)
 	end(&g);
 }
 
-static void test_concurrent_jobs(void)
+T_TEST("who shared a leaf with the step, and for how long")
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(rows); i++) {
 		struct np_candidate c = { 7, NP_NO_VALUE, rows[i].nodes,
@@ -97,7 +97,7 @@ static void test_concurrent_jobs(void)
 	}
 }
 
-static void test_a_full_list_ends_the_search(void)
+T_TEST("a full list ends the search, with one note")
 {
 	struct np_candidate c = { 0, NP_NO_VALUE, "n2", 70 };
 	struct np_err err = NP_ERR_INIT;
@@ -121,7 +121,7 @@ static void test_a_full_list_ends_the_search(void)
 	end(&g);
 }
 
-static void test_a_failure_says_whose_nodes(void)
+T_TEST("nodes that cannot be distinguished are reported")
 {
 	struct np_candidate c = { 7, NP_NO_VALUE, "n[0-40000],m[0-40000]", 70 };
 	struct np_err err = NP_ERR_INIT;
@@ -133,16 +133,3 @@ static void test_a_failure_says_whose_nodes(void)
 					 "Invalid"));
 	end(&g);
 }
-
-static const struct t_case cases[] = {
-	{ "a job that shares the switch of another rail is a neighbour",
-	  test_other_rails },
-	{ "who shared a leaf with the step, and for how long",
-	  test_concurrent_jobs },
-	{ "a full list ends the search, with one note",
-	  test_a_full_list_ends_the_search },
-	{ "nodes that cannot be distinguished are reported",
-	  test_a_failure_says_whose_nodes },
-	{ NULL, NULL },
-};
-T_SUITE(concurrent, cases)

@@ -61,7 +61,7 @@ static void second(struct np_counters *c, uint32_t rank, double sec,
 	np_counters_report(c, &rep, true, sec);
 }
 
-static void test_traffic(void)
+T_TEST("traffic is what devices count, less the probes' own")
 {
 	struct np_record *r = new_run();
 	struct np_counters *c = np_counters_new(r);
@@ -108,7 +108,7 @@ static void bytes(struct np_counters *c, uint64_t n, bool alone)
 }
 
 /* Bytes are reported late if a device answers late; messages are not. */
-static void test_own_bytes(void)
+T_TEST("each message of the probes is subtracted once")
 {
 	struct np_record *r = new_run();
 	struct np_counters *c = np_counters_new(r);
@@ -130,7 +130,7 @@ static void test_own_bytes(void)
 }
 
 /* Probes of two rails of a node: each counts its own adapter. */
-static void test_traffic_of_rails(void)
+T_TEST("bytes of each rail are counted for its leaf switch")
 {
 	static const char *const leaf[] = { "leaf0", "leaf0r1" };
 	struct np_record *r = new_run();
@@ -161,7 +161,7 @@ static void test_traffic_of_rails(void)
 	np_record_free(r);
 }
 
-static void test_link(void)
+T_TEST("the link is that of the slowest device")
 {
 	static const uint64_t link[] = { 0, 1250000000, 125000000, 0,
 					 1250000000 };
@@ -194,7 +194,7 @@ static const struct {
 	{ "it sends from the start", { 1e6, 1e6 }, 0, 0, 0 },
 };
 
-static void test_quiet(void)
+T_TEST("probes of quiet moments are those of the idle network")
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(rows); i++) {
 		struct np_record *r = new_run(), *idle;
@@ -231,7 +231,7 @@ static void test_quiet(void)
 }
 
 /* Without counters nothing is known to be quiet. */
-static void test_no_counters(void)
+T_TEST("without counters nothing is quiet")
 {
 	struct np_record *r = new_run();
 	struct np_counters *c = np_counters_new(r);
@@ -251,15 +251,3 @@ static void test_no_counters(void)
 	np_counters_free(c);
 	np_record_free(r);
 }
-
-static const struct t_case cases[] = {
-	{ "bytes of each rail are counted for its leaf switch",
-	  test_traffic_of_rails },
-	{ "traffic is what devices count, less the probes' own", test_traffic },
-	{ "each message of the probes is subtracted once", test_own_bytes },
-	{ "the link is that of the slowest device", test_link },
-	{ "probes of quiet moments are those of the idle network", test_quiet },
-	{ "without counters nothing is quiet", test_no_counters },
-	{ NULL, NULL },
-};
-T_SUITE(counters, cases)

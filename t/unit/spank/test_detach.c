@@ -123,7 +123,7 @@ static int detached(const char *keep, int close_std)
 	return np_detach(fd, n) ? 0 : look(keep);
 }
 
-static void test_rows(void)
+T_TEST("a child that holds nothing of its parent's")
 {
 	t_tmpdir(); /* made here, not by the children */
 	for (size_t i = 0; i < NP_ARRAY_SIZE(rows); i++) {
@@ -141,7 +141,7 @@ static void test_rows(void)
 }
 
 /* A descriptor that is not open is an error. */
-static void test_a_closed_one_is_an_error(void)
+T_TEST("a descriptor that is not open is an error")
 {
 	int status = 0;
 	pid_t pid = fork();
@@ -155,11 +155,3 @@ static void test_a_closed_one_is_an_error(void)
 	waitpid(pid, &status, 0);
 	T_CHECK(WIFEXITED(status) && WEXITSTATUS(status) == EBADF);
 }
-
-static const struct t_case cases[] = {
-	{ "a child that holds nothing of its parent's", test_rows },
-	{ "a descriptor that is not open is an error",
-	  test_a_closed_one_is_an_error },
-	{ NULL, NULL },
-};
-T_SUITE(detach, cases)

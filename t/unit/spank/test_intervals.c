@@ -139,7 +139,7 @@ static void end(struct world *w)
 	np_record_free(w->r);
 }
 
-static void test_intervals(void)
+T_TEST("a run is cut into intervals that say what happened")
 {
 	size_t loaded = 0;
 	struct world w;
@@ -162,7 +162,7 @@ static void test_intervals(void)
 	end(&w);
 }
 
-static void test_lead(void)
+T_TEST("levels run alone before the program starts")
 {
 	struct world w;
 
@@ -179,7 +179,7 @@ static void test_lead(void)
 }
 
 /* Each at most twice is enough where nothing scatters. */
-static void test_complete(void)
+T_TEST("when all is known the run goes on alone")
 {
 	struct world w;
 	unsigned calls;
@@ -213,7 +213,7 @@ static size_t intervals_of(const struct np_record *r, struct np_interval *b)
 }
 
 /* Twice the time under every level, whatever makes measuring it hard. */
-static void test_slowdown(void)
+T_TEST("bursts, late reports and late levels do not change a slowdown")
 {
 	static const double handshake_sec[] = { 0, 0.25 };
 
@@ -239,7 +239,7 @@ static void test_slowdown(void)
 }
 
 /* Of an earlier run: the program does not wait for it again. */
-static void test_led(void)
+T_TEST("levels known alone do not make the program wait")
 {
 	struct world w;
 
@@ -256,7 +256,7 @@ static void test_led(void)
 }
 
 /* srun waits no longer; and levels that take their time are cut off. */
-static void test_lead_ends(void)
+T_TEST("the program does not wait longer than srun would")
 {
 	struct world w;
 	double sec;
@@ -288,7 +288,7 @@ static void test_lead_ends(void)
 }
 
 /* Levels that do not come up are tried thrice, and the run goes on without. */
-static void test_deaf(void)
+T_TEST("levels that do not come up are given up")
 {
 	struct world w;
 
@@ -302,7 +302,7 @@ static void test_deaf(void)
 }
 
 /* A level that comes up when nobody waits for it any more. */
-static void test_late(void)
+T_TEST("a level that comes too late spoils no interval")
 {
 	struct world w;
 	size_t before;
@@ -332,7 +332,7 @@ static const struct {
 };
 
 /* The same before the program: its level, too, runs beside the program then. */
-static void test_late_lead_in(void)
+T_TEST("nor does one that is too late for the lead-in")
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(late_lead_ins); i++) {
 		const char *name = late_lead_ins[i].name;
@@ -355,7 +355,7 @@ static void test_late_lead_in(void)
 	}
 }
 
-static void test_calls(void)
+T_TEST("calls of MPI are reported where they are counted")
 {
 	struct world w;
 
@@ -376,7 +376,7 @@ static void test_calls(void)
 }
 
 /* The program goes on: no interval is slower, and none is made up. */
-static void test_mute(void)
+T_TEST("a node that falls silent makes no interval slower")
 {
 	struct world w;
 	size_t n;
@@ -398,7 +398,7 @@ static void test_mute(void)
 }
 
 /* Until the step's nodes say what they move there is nothing to do. */
-static void test_no_counters(void)
+T_TEST("without counters there are no intervals")
 {
 	struct world w;
 	double sec;
@@ -414,7 +414,7 @@ static void test_no_counters(void)
 }
 
 /* Its silence is a phase of the run, in which no level runs. */
-static void test_silent_at_first(void)
+T_TEST("a program that is silent at first")
 {
 	size_t silent = 0, loaded = 0;
 	struct world w;
@@ -435,7 +435,7 @@ static void test_silent_at_first(void)
 }
 
 /* Intervals say that they cannot tell, so that later runs are whole runs. */
-static void test_always_silent(void)
+T_TEST("a program that is always silent")
 {
 	static struct np_interval b[NP_RECORD_MAX_INTERVALS];
 	struct np_one_run_level level[3];
@@ -452,24 +452,3 @@ static void test_always_silent(void)
 	T_CHECK(o.verdict == NP_ONE_RUN_SILENT);
 	end(&w);
 }
-
-static const struct t_case cases[] = {
-	{ "a run is cut into intervals that say what happened",
-	  test_intervals },
-	{ "bursts, late reports and late levels do not change a slowdown",
-	  test_slowdown },
-	{ "calls of MPI are reported where they are counted", test_calls },
-	{ "when all is known the run goes on alone", test_complete },
-	{ "levels run alone before the program starts", test_lead },
-	{ "levels known alone do not make the program wait", test_led },
-	{ "the program does not wait longer than srun would", test_lead_ends },
-	{ "levels that do not come up are given up", test_deaf },
-	{ "a level that comes too late spoils no interval", test_late },
-	{ "nor does one that is too late for the lead-in", test_late_lead_in },
-	{ "a node that falls silent makes no interval slower", test_mute },
-	{ "a program that is silent at first", test_silent_at_first },
-	{ "a program that is always silent", test_always_silent },
-	{ "without counters there are no intervals", test_no_counters },
-	{ NULL, NULL },
-};
-T_SUITE(intervals, cases)

@@ -46,7 +46,7 @@ static const struct {
 	{ "an empty NETPROF_APP is none", NULL, "", "job", "lmp", { "lmp" } },
 };
 
-static void test_names(void)
+T_TEST("an application's name comes from the best source")
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(names); i++) {
 		struct np_step_context f = plain;
@@ -90,7 +90,7 @@ static const struct {
 	  NP_LAUNCH_SKIP, "a/b" },
 };
 
-static void test_plans(void)
+T_TEST("what is measured and what is not, with the reason")
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(plans); i++) {
 		struct np_err why = NP_ERR_INIT;
@@ -121,7 +121,7 @@ static void fingerprint(char **argv, uint32_t nodes, uint32_t tasks,
 	np_launch_fingerprint(&f, hex);
 }
 
-static void test_fingerprint(void)
+T_TEST("equal workloads have equal fingerprints")
 {
 	static const struct {
 		const char *name;
@@ -162,7 +162,7 @@ static const struct {
 	{ "processors", NULL, NULL, "4", "", 4, false },
 };
 
-static void test_processors(void)
+T_TEST("other processors are other workloads")
 {
 	char hex[NP_ARRAY_SIZE(bindings)][20];
 
@@ -185,7 +185,7 @@ static void test_processors(void)
 	}
 }
 
-static void test_settings_reach_the_order(void)
+T_TEST("site settings come first, the user's option last")
 {
 	char *settings[] = { "Store=/s", "Period=1s" };
 	struct np_step_context f = plain;
@@ -205,7 +205,7 @@ static void test_settings_reach_the_order(void)
 	T_CHECK(!strcmp(f.step.srun, "/usr/bin/srun"));
 }
 
-static void test_whose_end_is_the_programs(void)
+T_TEST("a program ends with its srun, or with the mpirun of that")
 {
 	struct np_step_context f = plain;
 
@@ -220,7 +220,7 @@ static void test_whose_end_is_the_programs(void)
 	T_CHECK(f.step.runner == 11);
 }
 
-static void test_too_many_settings_are_refused(void)
+T_TEST("too many settings are refused in words")
 {
 	char *settings[NP_LAUNCH_SETTINGS + 1];
 	struct np_err why = NP_ERR_INIT;
@@ -235,18 +235,3 @@ static void test_too_many_settings_are_refused(void)
 	T_CHECK(np_launch_decide(&f, &why) == NP_LAUNCH_SKIP);
 	T_CHECK(strstr(why.text, "plugstack.conf") != NULL);
 }
-
-static const struct t_case cases[] = {
-	{ "an application's name comes from the best source", test_names },
-	{ "what is measured and what is not, with the reason", test_plans },
-	{ "equal workloads have equal fingerprints", test_fingerprint },
-	{ "other processors are other workloads", test_processors },
-	{ "site settings come first, the user's option last",
-	  test_settings_reach_the_order },
-	{ "a program ends with its srun, or with the mpirun of that",
-	  test_whose_end_is_the_programs },
-	{ "too many settings are refused in words",
-	  test_too_many_settings_are_refused },
-	{ NULL, NULL },
-};
-T_SUITE(launch_decide, cases)

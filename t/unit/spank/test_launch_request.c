@@ -28,7 +28,7 @@ static struct np_launch_request example(void)
 	return o;
 }
 
-static void test_round_trip(void)
+T_TEST("an order survives the command line")
 {
 	struct np_launch_request o = example(), got;
 	struct np_err err = NP_ERR_INIT;
@@ -51,7 +51,7 @@ static void test_round_trip(void)
 	np_args_free(&args);
 }
 
-static void test_a_level_can_be_left_open(void)
+T_TEST("the choice of a level can be left to the collector")
 {
 	struct np_launch_request o = example(), got;
 	struct np_args args;
@@ -63,7 +63,7 @@ static void test_a_level_can_be_left_open(void)
 	np_args_free(&args);
 }
 
-static void test_a_full_order_fits(void)
+T_TEST("the largest order fits")
 {
 	struct np_launch_request o = example(), got;
 	char *long_setting = malloc(5000);
@@ -101,7 +101,7 @@ static const struct {
 	  "by hand" },
 };
 
-static void test_refuses(void)
+T_TEST("what is no order is refused in words")
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(bad); i++) {
 		struct np_err err = NP_ERR_INIT;
@@ -115,13 +115,3 @@ static void test_refuses(void)
 		np_args_free(&args);
 	}
 }
-
-static const struct t_case cases[] = {
-	{ "an order survives the command line", test_round_trip },
-	{ "the largest order fits", test_a_full_order_fits },
-	{ "what is no order is refused in words", test_refuses },
-	{ "the choice of a level can be left to the collector",
-	  test_a_level_can_be_left_open },
-	{ NULL, NULL },
-};
-T_SUITE(launch_request, cases)

@@ -47,7 +47,7 @@ static int layout(size_t i, struct np_layout *l)
 	return np_layout_of(rows[i].tasks, rank, rows[i].n, l);
 }
 
-static void test_words(void)
+T_TEST("layouts are written in words")
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(rows); i++) {
 		struct np_layout l;
@@ -60,7 +60,7 @@ static void test_words(void)
 	}
 }
 
-static void test_workloads(void)
+T_TEST("other layouts are other workloads")
 {
 	char hex[NP_ARRAY_SIZE(rows)][20];
 
@@ -81,7 +81,7 @@ static void test_workloads(void)
 }
 
 /* Of one node more than there is room for words. */
-static void test_many(void)
+T_TEST("a long one is cut")
 {
 	static uint16_t tasks[8000];
 	static uint32_t one[3], *rank[8000];
@@ -96,11 +96,3 @@ static void test_many(void)
 		strstr(l.tasks_per_node, ",..."));
 	free(l.tasks_per_node);
 }
-
-static const struct t_case cases[] = {
-	{ "layouts are written in words", test_words },
-	{ "other layouts are other workloads", test_workloads },
-	{ "a long one is cut", test_many },
-	{ NULL, NULL },
-};
-T_SUITE(layout, cases)

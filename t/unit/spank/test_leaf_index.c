@@ -34,7 +34,7 @@ static const struct {
 	  "worker-0", "fabricA.unknown" },
 };
 
-static void test_rows(void)
+T_TEST("the leaf of a node, as slurmctld tells it")
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(rows); i++) {
 		struct np_leaf_index *l = NULL;
@@ -90,7 +90,7 @@ static const struct {
 	  "b:ib0:ib0 x:ib1:ib1" },
 };
 
-static void test_rails(void)
+T_TEST("a node has a leaf on each rail, from the file or from Slurm")
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(railed); i++) {
 		struct np_leaf_index *l = NULL;
@@ -107,11 +107,3 @@ static void test_rails(void)
 		free(file);
 	}
 }
-
-static const struct t_case cases[] = {
-	{ "a node has a leaf on each rail, from the file or from Slurm",
-	  test_rails },
-	{ "the leaf of a node, as slurmctld tells it", test_rows },
-	{ NULL, NULL },
-};
-T_SUITE(leaf_index, cases)

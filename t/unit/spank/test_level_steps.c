@@ -102,7 +102,7 @@ static int was_passed(const char *node, const char *word)
 	return found;
 }
 
-static void test_one_step_a_node(void)
+T_TEST("a level's steps are started once a node")
 {
 	static const char *const node[] = { "ok1", "ok2", "ok3" };
 	char of_node[32], cause[64] = "as before";
@@ -143,7 +143,7 @@ static const struct {
 	{ "no steps", "", "-", 0, SIGTERM },
 };
 
-static void test_rows(void)
+T_TEST("how they end, in words")
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(rows); i++) {
 		char cause[NP_ERR_LEN + 32] = "-";
@@ -165,7 +165,7 @@ static void test_rows(void)
 	}
 }
 
-static void test_leaves_no_descriptors(void)
+T_TEST("nothing of them stays open")
 {
 	struct np_level_steps c;
 	int fd[2];
@@ -181,11 +181,3 @@ static void test_leaves_no_descriptors(void)
 	np_level_steps_free(&c); /* twice is no harm */
 	T_CHECK(np_level_steps_running(&c) == 0 && n_open(&c) == 0);
 }
-
-static const struct t_case cases[] = {
-	{ "a level's steps are started once a node", test_one_step_a_node },
-	{ "how they end, in words", test_rows },
-	{ "nothing of them stays open", test_leaves_no_descriptors },
-	{ NULL, NULL },
-};
-T_SUITE(level_steps, cases)

@@ -154,7 +154,7 @@ static void put_group(const char *dir, bool v2, const struct group *g)
 	put_stat(path, v2, g->files_mib * MIB);
 }
 
-static void test_rows(void)
+T_TEST("a step that has nearly used its memory")
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(rows); i++) {
 		const char *dir = fresh();
@@ -175,7 +175,7 @@ static void test_rows(void)
 }
 
 /* Nothing is looked at again and again that cannot change. */
-static void test_without_a_limit_nothing_is_watched(void)
+T_TEST("without a limit nothing is watched")
 {
 	const char *dir = fresh();
 	const struct group free = { "/a", 0, 10, 0 };
@@ -188,7 +188,7 @@ static void test_without_a_limit_nothing_is_watched(void)
 	T_CHECK(!m.dir[0]);
 }
 
-static void test_what_runs_short(void)
+T_TEST("memory that is used up later, or needed")
 {
 	const char *dir = fresh();
 	struct group g = { "/a", 1000, 10, 0 };
@@ -205,12 +205,3 @@ static void test_what_runs_short(void)
 	put_group(dir, false, &g);
 	T_CHECK(np_memory_short(&m, 0, why));
 }
-
-static const struct t_case cases[] = {
-	{ "a step that has nearly used its memory", test_rows },
-	{ "without a limit nothing is watched",
-	  test_without_a_limit_nothing_is_watched },
-	{ "memory that is used up later, or needed", test_what_runs_short },
-	{ NULL, NULL },
-};
-T_SUITE(memory, cases)

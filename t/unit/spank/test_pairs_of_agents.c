@@ -74,7 +74,7 @@ static int is_sound(const struct np_pair_group *g, size_t groups,
 	return ok;
 }
 
-static void test_rows(void)
+T_TEST("of each leaf a few pairs measure")
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(rows); i++) {
 		struct np_pair_group *g;
@@ -98,7 +98,7 @@ static void test_rows(void)
 	}
 }
 
-static void test_other_steps_other_pairs(void)
+T_TEST("another step has other pairs, the same one the same")
 {
 	const char *leaf[MAX];
 	struct np_pair_group g[MAX / 2] = { 0 }, again[MAX / 2];
@@ -122,7 +122,7 @@ static void test_other_steps_other_pairs(void)
 	T_CHECK(!never && changed > 200);
 }
 
-static void test_ten_thousand_nodes(void)
+T_TEST("10000 nodes")
 {
 	size_t n = 10000, got, of_leaf[313] = { 0 };
 	struct np_pair_group *g = calloc(n / 2, sizeof(*g));
@@ -147,12 +147,3 @@ static void test_ten_thousand_nodes(void)
 	free(leaf);
 	free(g);
 }
-
-static const struct t_case cases[] = {
-	{ "of each leaf a few pairs measure", test_rows },
-	{ "another step has other pairs, the same one the same",
-	  test_other_steps_other_pairs },
-	{ "10000 nodes", test_ten_thousand_nodes },
-	{ NULL, NULL },
-};
-T_SUITE(pairs_of_agents, cases)

@@ -117,7 +117,7 @@ static size_t describe(const struct layout *l, struct np_record *r, char *text)
 	return probes;
 }
 
-static void test_rows(void)
+T_TEST("probes and level run where they should")
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(rows); i++) {
 		struct np_record *r = np_record_new();
@@ -138,9 +138,3 @@ static void test_rows(void)
 		np_record_free(r);
 	}
 }
-
-static const struct t_case cases[] = {
-	{ "probes and level run where they should", test_rows },
-	{ NULL, NULL },
-};
-T_SUITE(place, cases)

@@ -32,7 +32,7 @@ static const char *some_program(const char *name, uint32_t type, size_t cut)
 	return path;
 }
 
-static void test_programs(void)
+T_TEST("what cannot be traced is distinguished from what can")
 {
 	char path[512];
 
@@ -61,7 +61,7 @@ static void take(const char *name, const char *value, void *arg)
  * The user may give a container the library, which then needs to know where its
  * files go.
  */
-static void test_containers(void)
+T_TEST("a container is not given the library and knows where traces go")
 {
 	char *argv[] = { "/opt/bin/apptainer", NULL };
 	struct np_step_context f = { .argc = 1, .argv = argv };
@@ -82,12 +82,3 @@ static void test_containers(void)
 	T_CHECK(!np_tracing_apply(text, &task, take, set, &err) &&
 		!!strstr(set, "LD_PRELOAD=/proc/self/exe\n"));
 }
-
-static const struct t_case cases[] = {
-	{ "what cannot be traced is distinguished from what can",
-	  test_programs },
-	{ "a container is not given the library and knows where traces go",
-	  test_containers },
-	{ NULL, NULL },
-};
-T_SUITE(program, cases)

@@ -30,7 +30,7 @@ static int same(const struct np_rendezvous_entry *a,
 	       !strcmp(a->path, b->path);
 }
 
-static void test_every_component_finds_its_own(void)
+T_TEST("every component of a job finds its invitation")
 {
 	char text[16 * NP_RENDEZVOUS_TEXT] = "";
 	struct np_rendezvous_entry v = some, got;
@@ -49,7 +49,7 @@ static void test_every_component_finds_its_own(void)
 	T_CHECK(np_rendezvous_find(text, (size_t)-1, &got) == -ENOENT);
 }
 
-static void test_the_longest_has_room(void)
+T_TEST("the longest invitation has room")
 {
 	struct np_rendezvous_entry v = some, got;
 	char text[NP_RENDEZVOUS_TEXT] = "";
@@ -106,7 +106,7 @@ static const struct {
 	{ "words after the path", GOOD " --help", 0, -EINVAL },
 };
 
-static void test_texts(void)
+T_TEST("whatever stands in the user's environment")
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(texts); i++) {
 		struct np_rendezvous_entry v = { .port = 1 };
@@ -119,7 +119,7 @@ static void test_texts(void)
 }
 
 /* Each of the texts that are taken, cut anywhere. */
-static void test_cut_texts(void)
+T_TEST("an invitation that was cut")
 {
 	for (size_t len = 0; len < sizeof(GOOD) - 1; len++) {
 		char *text = strndup(GOOD, len);
@@ -147,7 +147,7 @@ static const struct {
 	  2 * sizeof(GOOD) - 1, "too many components" },
 };
 
-static void test_refused(void)
+T_TEST("what cannot be announced is refused with its cause")
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(refused); i++) {
 		struct np_err err = NP_ERR_INIT;
@@ -200,7 +200,7 @@ static void check_takes(uint32_t max_nodes, uint32_t n, uint32_t seed)
 	}
 }
 
-static void test_takes(void)
+T_TEST("members wait on pairs of neighbours all over the step")
 {
 	static const uint32_t most[] = { 2, 3, 4, 5, 7, 8, 16, 31, 64, 255,
 					 256 };
@@ -216,7 +216,7 @@ static void test_takes(void)
 }
 
 /* Also in one block of many nodes each may be among the two. */
-static void test_every_part_is_measured_in_turn(void)
+T_TEST("in the course of many steps every node is measured")
 {
 	static const struct {
 		uint32_t max_nodes, n;
@@ -241,7 +241,7 @@ static void test_every_part_is_measured_in_turn(void)
 	}
 }
 
-static void test_other_steps_other_nodes(void)
+T_TEST("another step has its members on other nodes")
 {
 	uint32_t alike = 0;
 
@@ -260,7 +260,7 @@ static void test_other_steps_other_nodes(void)
 	T_CHECK(alike == 0);
 }
 
-static void test_after(void)
+T_TEST("members of a wide step come later, within bounds")
 {
 	double last = 0;
 
@@ -276,20 +276,3 @@ static void test_after(void)
 	T_CHECK(t_close(np_rendezvous_after_sec(&some, 1500), 32, 1e-9));
 	T_CHECK(t_close(np_rendezvous_after_sec(&some, ~0u), 32, 1e-9));
 }
-
-static const struct t_case cases[] = {
-	{ "every component of a job finds its invitation",
-	  test_every_component_finds_its_own },
-	{ "the longest invitation has room", test_the_longest_has_room },
-	{ "whatever stands in the user's environment", test_texts },
-	{ "an invitation that was cut", test_cut_texts },
-	{ "what cannot be announced is refused with its cause", test_refused },
-	{ "members wait on pairs of neighbours all over the step", test_takes },
-	{ "in the course of many steps every node is measured",
-	  test_every_part_is_measured_in_turn },
-	{ "another step has its members on other nodes",
-	  test_other_steps_other_nodes },
-	{ "members of a wide step come later, within bounds", test_after },
-	{ NULL, NULL },
-};
-T_SUITE(rendezvous, cases)

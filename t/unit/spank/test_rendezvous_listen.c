@@ -43,7 +43,7 @@ static int has_loopback_six(void)
 	return !rc;
 }
 
-static void test_nodes_reach_it(void)
+T_TEST("the nodes reach the socket that srun opens")
 {
 	struct np_rendezvous_entry v = { .port = 0 };
 	int fd = some_rendezvous(NULL, &v, NULL);
@@ -77,7 +77,7 @@ static int taken_before(const struct np_rendezvous_entry *v, int n)
 	return 0;
 }
 
-static void test_taken_ports_are_passed_over(void)
+T_TEST("a port in SrunPortRange that is taken is passed over")
 {
 	struct np_err err = NP_ERR_INIT;
 	struct np_rendezvous_entry v[RANGE + 1];
@@ -109,7 +109,7 @@ static const struct {
 	{ "backwards", { 60001, 60000 } },
 };
 
-static void test_impossible_ranges(void)
+T_TEST("a range that makes no sense is any port")
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(impossible); i++) {
 		struct np_rendezvous_entry v = { .port = 0 };
@@ -128,7 +128,7 @@ static int is_cookie(const char *t)
 	       !t[NP_RENDEZVOUS_COOKIE - 1];
 }
 
-static void test_cookies(void)
+T_TEST("every step has secrets of its own")
 {
 	struct np_rendezvous_entry a, b;
 	int fd[2] = { some_rendezvous(NULL, &a, NULL),
@@ -143,13 +143,3 @@ static void test_cookies(void)
 	close(fd[0]);
 	close(fd[1]);
 }
-
-static const struct t_case cases[] = {
-	{ "the nodes reach the socket that srun opens", test_nodes_reach_it },
-	{ "a port in SrunPortRange that is taken is passed over",
-	  test_taken_ports_are_passed_over },
-	{ "a range that makes no sense is any port", test_impossible_ranges },
-	{ "every step has secrets of its own", test_cookies },
-	{ NULL, NULL },
-};
-T_SUITE(rendezvous_listen, cases)

@@ -10,7 +10,7 @@
 
 /* ---- messages ---- */
 
-static void test_fields_come_as_they_were_sent(void)
+T_TEST("fields of messages arrive as they were sent")
 {
 	const char *sent[] = { "/store", "", "a line\n" };
 	char *field[NP_SAVER_MAX_FIELDS], *msg = NULL;
@@ -26,7 +26,7 @@ static void test_fields_come_as_they_were_sent(void)
 	free(msg);
 }
 
-static void test_damaged_messages_are_refused(void)
+T_TEST("damaged messages are refused")
 {
 	static const struct np_saver_head heads[] = {
 		{ NP_SAVER_VERSION + 1, NP_SAVER_LOG, 0, 1 },
@@ -74,7 +74,7 @@ static void empty(struct np_saver_queue *q)
 	T_CHECK(!q->first && !q->n_workers);
 }
 
-static void test_a_user_has_one_worker(void)
+T_TEST("a store that hangs holds one process of a user")
 {
 	struct np_saver_client *a = who(1), *b = who(2);
 	struct np_saver_queue q = { .first = NULL };
@@ -97,7 +97,7 @@ static void test_a_user_has_one_worker(void)
 	np_saver_client_put(b);
 }
 
-static void test_a_node_has_so_many_workers(void)
+T_TEST("and a bounded number of a node")
 {
 	struct np_saver_request *r[NP_SAVER_WORKERS];
 	struct np_saver_queue q = { .first = NULL };
@@ -117,7 +117,7 @@ static void test_a_node_has_so_many_workers(void)
 }
 
 /* A store that does not answer has one record of a run waiting, the newest. */
-static void test_a_newer_record_replaces_one_that_waits(void)
+T_TEST("the newest record of a run is the one that waits")
 {
 	struct np_saver_queue q = { .first = NULL };
 	struct np_saver_client *w = who(1);
@@ -138,7 +138,7 @@ static void test_a_newer_record_replaces_one_that_waits(void)
 }
 
 /* As the idle network's record, which a collector saves after its own. */
-static void test_a_record_of_another_run_replaces_none(void)
+T_TEST("and takes the place of no other run's")
 {
 	static const char runs[][6] = { "/\0a/1", "/\0a/2", "/\0a" };
 	struct np_saver_queue q = { .first = NULL };
@@ -161,7 +161,7 @@ static void test_a_record_of_another_run_replaces_none(void)
 	np_saver_client_put(w);
 }
 
-static void test_a_user_that_has_too_much_is_refused_and_others_are_not(void)
+T_TEST("who has too much waiting is refused, and others are not")
 {
 	struct np_saver_client *a = who(1), *b = who(2);
 	struct np_saver_queue q = { .first = NULL };
@@ -183,7 +183,7 @@ static void test_a_user_that_has_too_much_is_refused_and_others_are_not(void)
 
 /* ---- choices ---- */
 
-static void test_a_choice_arrives(void)
+T_TEST("what was chosen arrives")
 {
 	static char *names[] = { "c3", "P4:M10:B250us" };
 	static bool led[] = { true, false };
@@ -215,7 +215,7 @@ static void test_a_choice_arrives(void)
 	free(text);
 }
 
-static void test_a_damaged_choice_is_refused(void)
+T_TEST("a damaged choice is refused")
 {
 	static const char *const texts[] = {
 		"", "c3", "c3 0 1 0 0.2\n", "nosuch 0 0 0 0\n",
@@ -229,22 +229,3 @@ static void test_a_damaged_choice_is_refused(void)
 		T_ROW(texts[i], np_selection_parse(texts[i], &out) == -EINVAL &&
 					!out.earlier.n_levels && !out.level[0]);
 }
-
-static const struct t_case cases[] = {
-	{ "fields of messages arrive as they were sent",
-	  test_fields_come_as_they_were_sent },
-	{ "damaged messages are refused", test_damaged_messages_are_refused },
-	{ "a store that hangs holds one process of a user",
-	  test_a_user_has_one_worker },
-	{ "and a bounded number of a node", test_a_node_has_so_many_workers },
-	{ "the newest record of a run is the one that waits",
-	  test_a_newer_record_replaces_one_that_waits },
-	{ "and takes the place of no other run's",
-	  test_a_record_of_another_run_replaces_none },
-	{ "who has too much waiting is refused, and others are not",
-	  test_a_user_that_has_too_much_is_refused_and_others_are_not },
-	{ "what was chosen arrives", test_a_choice_arrives },
-	{ "a damaged choice is refused", test_a_damaged_choice_is_refused },
-	{ NULL, NULL },
-};
-T_SUITE(saver, cases)

@@ -130,24 +130,23 @@ static int is_silent(void)
 	       np_dir_responds("/", 50);
 }
 
-static void test_root(void) { T_CHECK(!t_in_child(find_root_saver)); }
-static void test_squatters(void) { T_CHECK(!t_in_child(pass_over_squatters)); }
-static void test_own(void) { T_CHECK(!t_in_child(find_own_saver)); }
+T_TEST("a node's saver is found, and the next one when slurmd is restarted")
+{
+	T_CHECK(!t_in_child(find_root_saver));
+}
 
-static void test_responds(void)
+T_TEST("names that another user has taken are skipped, and reported")
+{
+	T_CHECK(!t_in_child(pass_over_squatters));
+}
+
+T_TEST("without one the user's own is found, and nobody else's")
+{
+	T_CHECK(!t_in_child(find_own_saver));
+}
+
+T_TEST("a file system responds, also if it refuses; nobody waits for long")
 {
 	T_CHECK(!t_in_child(responds));
 	T_CHECK(!t_in_child(is_silent));
 }
-
-static const struct t_case cases[] = {
-	{ "a node's saver is found, and the next one when slurmd is restarted",
-	  test_root },
-	{ "names that another user has taken are skipped, and reported",
-	  test_squatters },
-	{ "without one the user's own is found, and nobody else's", test_own },
-	{ "a file system responds, also if it refuses; nobody waits for long",
-	  test_responds },
-	{ NULL, NULL },
-};
-T_SUITE(saver_find, cases)

@@ -33,7 +33,7 @@ static int received(struct np_script *s)
 	return -1;
 }
 
-static void test_all_collectors_are_notified(void)
+T_TEST("all collectors of a job learn that its script has ended")
 {
 	struct np_script a, b, other;
 	int code;
@@ -65,7 +65,7 @@ static void run_collector(uint32_t job_id, int ready)
 }
 
 /* Slurm looks for what is left of a job when it learns of its end. */
-static void test_a_script_waits_until_those_that_save_are_gone(void)
+T_TEST("a script's end waits until those that save are gone")
 {
 	uint32_t here = job();
 	int ready[2], status = -1;
@@ -87,7 +87,7 @@ static void test_a_script_waits_until_those_that_save_are_gone(void)
 	close(ready[1]);
 }
 
-static void test_a_script_waits_no_longer_than_it_may(void)
+T_TEST("a script waits no longer than its limit")
 {
 	double start = np_mono_sec(), sec;
 	struct np_script s;
@@ -103,7 +103,7 @@ static void test_a_script_waits_no_longer_than_it_may(void)
 	T_CHECK(1e3 * (np_mono_sec() - start) < PATIENCE_MS / 2.0);
 }
 
-static void test_as_many_as_there_are_slots(void)
+T_TEST("one step more than there are slots is ignored")
 {
 	struct np_script s[NP_SCRIPT_SLOTS + 1];
 
@@ -117,7 +117,7 @@ static void test_as_many_as_there_are_slots(void)
 		np_script_close(&s[i]);
 }
 
-static void test_other_users_are_ignored(void)
+T_TEST("steps of other users are neither announced nor informed")
 {
 	uint32_t here = job();
 	struct np_script s;
@@ -137,19 +137,3 @@ static void test_other_users_are_ignored(void)
 	T_CHECK(received(&s) == -1);
 	np_script_close(&s);
 }
-
-static const struct t_case cases[] = {
-	{ "all collectors of a job learn that its script has ended",
-	  test_all_collectors_are_notified },
-	{ "a script's end waits until those that save are gone",
-	  test_a_script_waits_until_those_that_save_are_gone },
-	{ "a script waits no longer than its limit",
-	  test_a_script_waits_no_longer_than_it_may },
-	{ "one step more than there are slots is ignored",
-	  test_as_many_as_there_are_slots },
-	{ "steps of other users are neither announced nor informed",
-	  test_other_users_are_ignored },
-	{ NULL, NULL },
-};
-
-T_SUITE(script, cases)

@@ -10,7 +10,7 @@ static const struct np_tracing some = {
 	.keep = 4, .app = "lammps",
 };
 
-static void test_there_and_back(void)
+T_TEST("what srun says arrives")
 {
 	struct np_tracing got, odd = some;
 	char text[NP_TRACING_TEXT];
@@ -40,7 +40,7 @@ static const struct {
 	{ "a name that leaves the directory", "/x.so\n/d\n1\n0\n../x" },
 };
 
-static void test_damaged(void)
+T_TEST("what is damaged is refused")
 {
 	struct np_tracing t;
 
@@ -48,7 +48,7 @@ static void test_damaged(void)
 		T_ROW(damaged[i].name, np_tracing_get(damaged[i].text, &t) < 0);
 }
 
-static void test_names(void)
+T_TEST("a trace lies below the user and the application")
 {
 	struct np_tracing bare = some;
 	char buf[128];
@@ -60,7 +60,7 @@ static void test_names(void)
 	T_CHECK(!strcmp(buf, "1000/other/7.2.trace"));
 }
 
-static void test_preload(void)
+T_TEST("what was preloaded still is")
 {
 	char buf[40];
 
@@ -73,12 +73,3 @@ static void test_preload(void)
 	T_CHECK(np_tracing_preload(&some, "/a/path/that/is/too/long.so", buf,
 				   sizeof(buf)) < 0);
 }
-
-static const struct t_case cases[] = {
-	{ "what srun says arrives", test_there_and_back },
-	{ "what is damaged is refused", test_damaged },
-	{ "a trace lies below the user and the application", test_names },
-	{ "what was preloaded still is", test_preload },
-	{ NULL, NULL },
-};
-T_SUITE(tracing, cases)

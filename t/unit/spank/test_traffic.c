@@ -4,7 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-static void test_rate(void)
+T_TEST("a rate is what was moved in that time")
 {
 	struct np_traffic *t = calloc(1, sizeof(*t));
 
@@ -19,7 +19,7 @@ static void test_rate(void)
 }
 
 /* Nodes report when they like, and all are added up. */
-static void test_nodes(void)
+T_TEST("nodes report in their own time")
 {
 	struct np_traffic *t = calloc(1, sizeof(*t));
 
@@ -32,7 +32,7 @@ static void test_nodes(void)
 }
 
 /* A late report is no silence: of two nodes one has reported half of the time. */
-static void test_late(void)
+T_TEST("what comes late is not taken for silence")
 {
 	struct np_traffic *t = calloc(1, sizeof(*t));
 
@@ -49,7 +49,7 @@ static void test_late(void)
 }
 
 /* 1000 bytes/s, then 4000; reported late, and then all at once. */
-static void test_heaps(void)
+T_TEST("what arrives at once is of one time after the other")
 {
 	struct np_traffic *t = calloc(1, sizeof(*t));
 
@@ -65,7 +65,7 @@ static void test_heaps(void)
 	free(t);
 }
 
-static void test_odd(void)
+T_TEST("odd times do no harm")
 {
 	struct np_traffic *t = calloc(1, sizeof(*t));
 
@@ -82,7 +82,7 @@ static void test_odd(void)
 }
 
 /* Without end if it took time for each bin since the machine was started. */
-static void test_uptime(void)
+T_TEST("the first report is quick on a machine that has run for years")
 {
 	struct np_traffic *t = calloc(1, sizeof(*t));
 
@@ -92,15 +92,3 @@ static void test_uptime(void)
 	T_CHECK(t_close(np_traffic_rate(t, 1e11 - 1, 1e11), 100, 0.1));
 	free(t);
 }
-
-static const struct t_case cases[] = {
-	{ "the first report is quick on a machine that has run for years",
-	  test_uptime },
-	{ "a rate is what was moved in that time", test_rate },
-	{ "nodes report in their own time", test_nodes },
-	{ "what comes late is not taken for silence", test_late },
-	{ "what arrives at once is of one time after the other", test_heaps },
-	{ "odd times do no harm", test_odd },
-	{ NULL, NULL },
-};
-T_SUITE(traffic, cases)

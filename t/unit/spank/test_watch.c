@@ -108,7 +108,7 @@ static const struct {
 	{ "there are no others to look for", 0, 0, 1 },
 };
 
-static void test_until_it_ends(void)
+T_TEST("a task is watched until it ends")
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(rows); i++) {
 		struct np_watch w;
@@ -129,7 +129,7 @@ static void test_until_it_ends(void)
 	}
 }
 
-static void test_wakes_a_poll(void)
+T_TEST("its end wakes a waiting poll()")
 {
 	struct np_watch w;
 	struct pollfd p;
@@ -148,7 +148,7 @@ static void test_wakes_a_poll(void)
 	end_step(&s);
 }
 
-static void test_until_the_last_one_ends(void)
+T_TEST("then its siblings are watched until the last one ends")
 {
 	struct np_watch w;
 	struct step s;
@@ -174,7 +174,7 @@ static void test_until_the_last_one_ends(void)
 }
 
 /* Another one ends first: nothing to see yet. */
-static void test_siblings_may_end(void)
+T_TEST("siblings that end first do not matter")
 {
 	struct np_watch w;
 	struct step s;
@@ -191,7 +191,7 @@ static void test_siblings_may_end(void)
 	end_step(&s);
 }
 
-static void test_gone_before(void)
+T_TEST("a task that had ended before")
 {
 	pid_t gone = fork();
 	struct np_watch w;
@@ -207,7 +207,7 @@ static void test_gone_before(void)
 	end_step(&s);
 }
 
-static void test_nobody_is_watched(void)
+T_TEST("where nobody is watched it is never over")
 {
 	struct np_watch w;
 
@@ -221,7 +221,7 @@ static void test_nobody_is_watched(void)
  * Where orphans fall to slurmstepd, whoever watches is a child of the tasks'
  * parent, too.
  */
-static void test_the_watcher_does_not_count(void)
+T_TEST("who watches is none of them")
 {
 	pid_t stepd = fork();
 	int status = 0;
@@ -244,16 +244,3 @@ static void test_the_watcher_does_not_count(void)
 	waitpid(stepd, &status, 0);
 	T_CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 3);
 }
-
-static const struct t_case cases[] = {
-	{ "a task is watched until it ends", test_until_it_ends },
-	{ "its end wakes a waiting poll()", test_wakes_a_poll },
-	{ "then its siblings are watched until the last one ends",
-	  test_until_the_last_one_ends },
-	{ "siblings that end first do not matter", test_siblings_may_end },
-	{ "a task that had ended before", test_gone_before },
-	{ "where nobody is watched it is never over", test_nobody_is_watched },
-	{ "who watches is none of them", test_the_watcher_does_not_count },
-	{ NULL, NULL },
-};
-T_SUITE(watch, cases)

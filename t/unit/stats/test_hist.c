@@ -18,13 +18,13 @@ static const struct {
 	{ "infinity is the last bin",        INFINITY,  NP_HIST_BINS - 1 },
 };
 
-static void test_bin_of(void)
+T_TEST("a latency lands in the bin that holds it")
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(bins); i++)
 		T_ROW(bins[i].name, np_hist_bin_of(bins[i].sec) == bins[i].bin);
 }
 
-static void test_every_edge_opens_its_own_bin(void)
+T_TEST("every edge opens its own bin")
 {
 	for (size_t i = 1; i < NP_HIST_BINS; i++) {
 		T_CHECK(np_hist_bin_of(np_hist_edge(i)) == i);
@@ -32,7 +32,7 @@ static void test_every_edge_opens_its_own_bin(void)
 	}
 }
 
-static void test_rejects_what_is_no_bin(void)
+T_TEST("a bin that is none is refused")
 {
 	struct np_hist *h = np_hist_new();
 
@@ -52,7 +52,7 @@ static const struct {
 	{ "p100 is the maximum",    1.0, 1000e-6 },
 };
 
-static void test_quantiles_stay_within_a_bin(void)
+T_TEST("quantiles are right within one bin")
 {
 	struct np_hist *h = np_hist_new();
 
@@ -65,7 +65,7 @@ static void test_quantiles_stay_within_a_bin(void)
 	np_hist_free(h);
 }
 
-static void test_merge_adds_counts(void)
+T_TEST("merging adds counts")
 {
 	struct np_hist *a = np_hist_new(), *b = np_hist_new();
 
@@ -79,14 +79,3 @@ static void test_merge_adds_counts(void)
 	np_hist_free(a);
 	np_hist_free(b);
 }
-
-static const struct t_case cases[] = {
-	{ "a latency lands in the bin that holds it", test_bin_of },
-	{ "every edge opens its own bin", test_every_edge_opens_its_own_bin },
-	{ "a bin that is none is refused", test_rejects_what_is_no_bin },
-	{ "quantiles are right within one bin",
-	  test_quantiles_stay_within_a_bin },
-	{ "merging adds counts", test_merge_adds_counts },
-	{ NULL, NULL },
-};
-T_SUITE(hist, cases)

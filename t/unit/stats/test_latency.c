@@ -8,7 +8,7 @@
 static const double edge[] = { 0, 1, 2, 4, 8, INFINITY };
 static const struct np_bins bins = { 5, edge };
 
-static void test_own_bins(void)
+T_TEST("our own bins are those of the histograms")
 {
 	const struct np_bins *own = np_bins_own();
 
@@ -36,7 +36,7 @@ static const struct {
 	  "edge 3" },
 };
 
-static void test_bad_bins(void)
+T_TEST("impossible bins are refused")
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(bad); i++) {
 		const struct np_bins b = { bad[i].n, bad[i].edge };
@@ -47,14 +47,14 @@ static void test_bad_bins(void)
 	}
 }
 
-static void test_middles(void)
+T_TEST("the middle of a bin is logarithmic")
 {
 	T_CHECK(np_bins_middle(&bins, 0) == 0.5);
 	T_CHECK(t_close(np_bins_middle(&bins, 2), sqrt(8), 1e-15));
 	T_CHECK(np_bins_middle(&bins, 4) == 8);
 }
 
-static void test_cdf(void)
+T_TEST("counts become a distribution")
 {
 	const double count[] = { 1, 0, 2, 0, 1 };
 	const double want[] = { 0.25, 0.25, 0.75, 0.75, 1 };
@@ -77,7 +77,7 @@ static const struct {
 	{ "not below the first edge",  0, 0, 9, 0 },
 };
 
-static void test_sums(void)
+T_TEST("latencies of two co-runners add over idle")
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(sums); i++) {
 		double a[5] = { 0 }, b[5] = { 0 }, cdf_a[5], cdf_b[5], sum[5];
@@ -91,13 +91,3 @@ static void test_sums(void)
 		      (!sums[i].want || sum[sums[i].want - 1] == 0));
 	}
 }
-
-static const struct t_case cases[] = {
-	{ "our own bins are those of the histograms", test_own_bins },
-	{ "impossible bins are refused", test_bad_bins },
-	{ "the middle of a bin is logarithmic", test_middles },
-	{ "counts become a distribution", test_cdf },
-	{ "latencies of two co-runners add over idle", test_sums },
-	{ NULL, NULL },
-};
-T_SUITE(latency, cases)

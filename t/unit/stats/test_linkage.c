@@ -87,7 +87,7 @@ static bool as_built(void)
 	return !memcmp(group, net.leaf, net.n * sizeof(*group));
 }
 
-static void test_rows(void)
+T_TEST("nodes of a leaf are found together")
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(rows); i++)
 		for (uint64_t seed = 1; seed <= 20; seed++) {
@@ -125,7 +125,7 @@ static const struct {
 	{ "one leaf, tail of 40 %", { 64 }, 30e-6, 45e-6, 'e', 0.4, 0 },
 };
 
-static void test_noisy(void)
+T_TEST("they are found in noise, and none where there are none")
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(noisy); i++) {
 		int wrong = 0;
@@ -140,7 +140,7 @@ static void test_noisy(void)
 	}
 }
 
-static void test_medians(void)
+T_TEST("how near and how far they are")
 {
 	struct np_linkage found;
 	uint32_t group[MOST];
@@ -155,7 +155,7 @@ static void test_medians(void)
 }
 
 /* A step that lost some of its measurements still tells. */
-static void test_what_is_not_known(void)
+T_TEST("pairs that were not measured")
 {
 	struct t_rng g = { 3 };
 
@@ -171,13 +171,3 @@ static void test_what_is_not_known(void)
 	T_CHECK(np_linkage(net.dist, net.n, (uint32_t[MOST]){ 0 },
 			   &(struct np_linkage){ 0 }) == -EINVAL);
 }
-
-static const struct t_case cases[] = {
-	{ "nodes of a leaf are found together", test_rows },
-	{ "they are found in noise, and none where there are none",
-	  test_noisy },
-	{ "how near and how far they are", test_medians },
-	{ "pairs that were not measured", test_what_is_not_known },
-	{ NULL, NULL },
-};
-T_SUITE(linkage, cases)

@@ -5,7 +5,7 @@
 
 static const double xs[] = { 3.0, 1.0, 4.0, 1.0, 5.0, 9.0, 2.0, 6.0 };
 
-static void test_known_values(void)
+T_TEST("mean, variance and range of known values")
 {
 	struct np_moments m = { 0 };
 
@@ -18,7 +18,7 @@ static void test_known_values(void)
 	T_CHECK(m.min == 1.0 && m.max == 9.0);
 }
 
-static void test_merge_equals_one_pass(void)
+T_TEST("merging parts equals one pass")
 {
 	for (size_t cut = 0; cut <= NP_ARRAY_SIZE(xs); cut++) {
 		struct np_moments a = { 0 }, b = { 0 };
@@ -44,7 +44,7 @@ static const struct {
 	{ "range reversed",         { 2, 1.5, 0, 2, 1 },        0 },
 };
 
-static void test_valid(void)
+T_TEST("impossible moments are recognised")
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(valid); i++)
 		T_ROW(valid[i].name,
@@ -52,7 +52,7 @@ static void test_valid(void)
 }
 
 /* Tables of t, 97.5 %: 12.706 with 1 degree of freedom, 2.262 with 9. */
-static void test_intervals(void)
+T_TEST("the interval of a mean is that of Student's t")
 {
 	struct np_moments m = { .n = 0 };
 
@@ -67,12 +67,3 @@ static void test_intervals(void)
 	T_CHECK(t_close(np_moments_half_width(&m),
 			2.2622 * sqrt(55.0 / 6) / sqrt(10), 1e-4));
 }
-
-static const struct t_case cases[] = {
-	{ "mean, variance and range of known values", test_known_values },
-	{ "merging parts equals one pass", test_merge_equals_one_pass },
-	{ "impossible moments are recognised", test_valid },
-	{ "the interval of a mean is that of Student's t", test_intervals },
-	{ NULL, NULL },
-};
-T_SUITE(moments, cases)

@@ -53,7 +53,7 @@ static int solve(const double *a, const double *b, size_t rows, size_t n,
 	return rc;
 }
 
-static void test_known(void)
+T_TEST("small problems with known answers")
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(known); i++) {
 		double x[4];
@@ -157,7 +157,7 @@ static int random_problem(size_t shape, gsl_rng *g)
 	return !solve(a, b, rows, n, x, NULL) && optimal(a, b, rows, n, x);
 }
 
-static void test_optimality(void)
+T_TEST("the answer meets the optimality conditions")
 {
 	gsl_rng *g = gsl_rng_alloc(gsl_rng_taus2);
 
@@ -172,7 +172,7 @@ static void test_optimality(void)
 }
 
 /* The check itself must be able to fail. */
-static void test_the_check_sees_a_wrong_solution(void)
+T_TEST("the optimality check can fail")
 {
 	const double a[4] = { 1, 0, 0, 2 }, b[2] = { 3, 4 };
 	const double right[2] = { 3, 2 }, wrong[2] = { 3, 1.99 };
@@ -185,7 +185,7 @@ static void test_the_check_sees_a_wrong_solution(void)
 }
 
 /* A warm start may take another way but must arrive at the same place. */
-static void test_warm_start(void)
+T_TEST("a warm start gives the same answer")
 {
 	gsl_rng *g = gsl_rng_alloc(gsl_rng_taus2);
 	struct np_nnls *s = np_nnls_new(12);
@@ -217,7 +217,7 @@ static void test_warm_start(void)
 	gsl_rng_free(g);
 }
 
-static void test_a_ridge_draws_to_zero(void)
+T_TEST("a ridge draws to zero")
 {
 	struct np_nnls *s = np_nnls_new(2);
 	double gram[4] = { 2, 0, 0, 2 }, h[2] = { 2, -1 }, x[2];
@@ -229,7 +229,7 @@ static void test_a_ridge_draws_to_zero(void)
 	np_nnls_free(s);
 }
 
-static void test_refusals(void)
+T_TEST("impossible problems are refused")
 {
 	struct np_nnls *s = np_nnls_new(2);
 	struct np_err err = NP_ERR_INIT;
@@ -247,15 +247,3 @@ static void test_refusals(void)
 	np_nnls_free(s);
 	np_nnls_free(NULL);
 }
-
-static const struct t_case cases[] = {
-	{ "small problems with known answers", test_known },
-	{ "the answer meets the optimality conditions", test_optimality },
-	{ "the optimality check can fail",
-	  test_the_check_sees_a_wrong_solution },
-	{ "a warm start gives the same answer", test_warm_start },
-	{ "impossible problems are refused", test_refusals },
-	{ "a ridge draws to zero", test_a_ridge_draws_to_zero },
-	{ NULL, NULL },
-};
-T_SUITE(nnls, cases)

@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-static void test_interval(void)
+T_TEST("a slowdown has its 95 % interval")
 {
 	static const struct {
 		const char *name;
@@ -26,10 +26,3 @@ static void test_interval(void)
 		      t_close(high, rows[i].high, 2e-4));
 	}
 }
-
-static const struct t_case cases[] = {
-	{ "a slowdown has its 95 % interval", test_interval },
-	{ NULL, NULL },
-};
-
-T_SUITE(noise, cases)

@@ -25,7 +25,7 @@ static const struct {
 	{ "no value", "", "", 1 },
 };
 
-static void test_known_values(void)
+T_TEST("choices that can be counted by hand")
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(rows); i++) {
 		size_t n = strlen(rows[i].v);
@@ -42,7 +42,7 @@ static void test_known_values(void)
 }
 
 /* Four of 50, of which there are 230,300 choices; and groups of 17 and more. */
-static void test_many(void)
+T_TEST("many values")
 {
 	double v[MOST], p;
 	bool marked[MOST] = { false };
@@ -63,11 +63,3 @@ static void test_many(void)
 		v[i] = 7;
 	T_CHECK(!np_ranks_test(v, marked, MOST, &p) && p == 1);
 }
-
-static const struct t_case cases[] = {
-	{ "choices that can be counted by hand", test_known_values },
-	{ "many values", test_many },
-	{ NULL, NULL },
-};
-
-T_SUITE(ranks, cases)

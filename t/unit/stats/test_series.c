@@ -15,7 +15,7 @@ static int add(double at_sec, double x)
 	return np_series_add(&s, at_sec, &m);
 }
 
-static void test_windows_by_time(void)
+T_TEST("samples land in the window of their time")
 {
 	np_series_init(&s, 1.0);
 	T_CHECK(add(0.0, 1) == 0 && add(0.9, 3) == 0 && add(2.5, 7) == 0);
@@ -26,7 +26,7 @@ static void test_windows_by_time(void)
 	T_CHECK(add(0.5, 5) == 0 && s.w[0].n == 3);
 }
 
-static void test_long_runs_stay_bounded(void)
+T_TEST("a day of windows stays bounded and complete")
 {
 	uint64_t n = 0;
 
@@ -50,19 +50,10 @@ static const struct {
 	{ "beyond ten years", 1e12 },
 };
 
-static void test_refuses_impossible_times(void)
+T_TEST("impossible times are refused")
 {
 	np_series_init(&s, 1.0);
 	for (size_t i = 0; i < NP_ARRAY_SIZE(refused); i++)
 		T_ROW(refused[i].name, add(refused[i].at_sec, 1) == -EINVAL);
 	T_CHECK(s.n == 0);
 }
-
-static const struct t_case cases[] = {
-	{ "samples land in the window of their time", test_windows_by_time },
-	{ "a day of windows stays bounded and complete",
-	  test_long_runs_stay_bounded },
-	{ "impossible times are refused", test_refuses_impossible_times },
-	{ NULL, NULL },
-};
-T_SUITE(series, cases)

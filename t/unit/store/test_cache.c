@@ -57,7 +57,7 @@ static void keep(const char *name, uint64_t state, const char *data)
 	np_cache_close(k);
 }
 
-static void test_found(void)
+T_TEST("what was kept is found in the same state only")
 {
 	begin();
 	T_CHECK(!*cached(7, "a", 1));
@@ -84,7 +84,7 @@ static void path_of(char path[700])
 		 (unsigned long long)np_hash(NP_HASH, dir, strlen(dir)));
 }
 
-static void test_not_written(void)
+T_TEST("what may change again, or has no place, is not kept")
 {
 	char path[700];
 	struct np_cache *k;
@@ -106,7 +106,7 @@ static void test_not_written(void)
 	end();
 }
 
-static void test_damaged(void)
+T_TEST("a damaged file is none")
 {
 	char path[700], byte;
 	struct stat st = { .st_size = 0 };
@@ -138,7 +138,7 @@ static void test_damaged(void)
 	end();
 }
 
-static void test_untrusted(void)
+T_TEST("what others may have written is not read")
 {
 	char path[700], other[800], dir[600];
 
@@ -165,7 +165,7 @@ static void test_untrusted(void)
 	end();
 }
 
-static void test_state(void)
+T_TEST("the state is that of all directories")
 {
 	struct np_store_stamp s[2] = {
 		{ .dev = 1, .ino = 2, .sec = 1000, .nsec = 5 }, { .dev = 0 },
@@ -180,7 +180,7 @@ static void test_state(void)
 	T_ROW("one that may change again", !np_cache_state(1, s, 2));
 }
 
-static void test_pack(void)
+T_TEST("packed numbers and texts come back, and no more")
 {
 	const struct np_mean mean = { .n = 3, .mean = 1.5, .sd = 0.25 };
 	struct np_mean back;
@@ -209,16 +209,3 @@ static void test_pack(void)
 	T_ROW("a text that does not end", !*np_pack_text(&p, NULL) && p.bad);
 	free(data);
 }
-
-static const struct t_case cases[] = {
-	{ "what was kept is found in the same state only", test_found },
-	{ "what may change again, or has no place, is not kept",
-	  test_not_written },
-	{ "a damaged file is none", test_damaged },
-	{ "what others may have written is not read", test_untrusted },
-	{ "the state is that of all directories", test_state },
-	{ "packed numbers and texts come back, and no more", test_pack },
-	{ NULL, NULL },
-};
-
-T_SUITE(cache, cases)

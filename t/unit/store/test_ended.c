@@ -125,7 +125,7 @@ static int find_rc(uint32_t id)
 	return rc;
 }
 
-static void test_appended_is_found(void)
+T_TEST("what was appended is found")
 {
 	struct np_accounting_record e;
 
@@ -149,7 +149,7 @@ static void test_appended_is_found(void)
 	T_ROW("digits of another number", find_rc(1000) == -ENOENT);
 }
 
-static void test_where_nothing_was_written_nothing_is_found(void)
+T_TEST("where nothing was written nothing is found")
 {
 	fresh_store();
 	T_CHECK(find_rc(7) == -ENOENT);
@@ -157,7 +157,7 @@ static void test_where_nothing_was_written_nothing_is_found(void)
 	T_CHECK(find_rc(7) == -ENOENT);
 }
 
-static void test_the_latest_of_a_requeued_job_is_found(void)
+T_TEST("the latest of a requeued job is found")
 {
 	struct np_accounting_record e = job_of(7);
 
@@ -169,7 +169,7 @@ static void test_the_latest_of_a_requeued_job_is_found(void)
 	np_accounting_record_free(&e);
 }
 
-static void test_days_before_are_searched(void)
+T_TEST("days before are searched")
 {
 	struct np_accounting_record e;
 
@@ -201,7 +201,7 @@ static const struct {
 	{ "a job without array has no task 0", 30, 0, 0 },
 };
 
-static void test_tasks_of_arrays_are_found(void)
+T_TEST("tasks of arrays are found")
 {
 	struct np_accounting_record a = job_of(23), b = job_of(24),
 				    c = job_of(30);
@@ -221,7 +221,7 @@ static void test_tasks_of_arrays_are_found(void)
 	}
 }
 
-static void test_a_half_written_line_is_passed_over(void)
+T_TEST("a half-written line is passed over")
 {
 	struct stat st;
 
@@ -242,7 +242,7 @@ static void test_a_half_written_line_is_passed_over(void)
 	      find_rc(8) == 0);
 }
 
-static void test_damaged_lines_are_passed_over(void)
+T_TEST("damaged lines are passed over")
 {
 	static const char *const lines[] = {
 		"rubbish about job 7\n", "\n", "{\"id\":7}\n",
@@ -276,7 +276,7 @@ static void add_days(int n)
 		add_text(day_name(-i), "x\n");
 }
 
-static void test_old_days_go_when_a_new_day_begins(void)
+T_TEST("old days go when a new day begins")
 {
 	fresh_store();
 	add_days(NP_ACCOUNTING_KEEP_FILES);
@@ -331,7 +331,7 @@ static int count_lost(int days)
  * Jobs end while the clock is wrong, on several days of that clock, and when it
  * is right again.
  */
-static void test_a_clock_that_jumps_loses_no_history(void)
+T_TEST("a clock that jumps loses no history")
 {
 	static const int history[] = { 6, NP_ACCOUNTING_KEEP_DAYS,
 				       NP_ACCOUNTING_KEEP_FILES };
@@ -367,7 +367,7 @@ static off_t size_of_day(void)
 	return stat(path(day_name(0)), &st) ? -1 : st.st_size;
 }
 
-static void test_of_many_neighbours_the_first_are_written(void)
+T_TEST("of many neighbours the first are written, and the others counted")
 {
 	struct np_accounting_record e = job_of(7);
 	size_t n = 100000, long_len = 4000;
@@ -445,7 +445,7 @@ static const struct {
 	{ "nobody writes into a day that is full", 33, 31, 9, false },
 };
 
-static void test_a_user_has_a_share_of_a_day(void)
+T_TEST("a user's jobs fill their share of a day, and no more")
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(shares); i++) {
 		struct np_err err;
@@ -469,7 +469,7 @@ static void test_a_user_has_a_share_of_a_day(void)
 	}
 }
 
-static void test_of_a_huge_day_the_end_is_searched(void)
+T_TEST("of a huge day the end is searched")
 {
 	int fd;
 
@@ -483,7 +483,7 @@ static void test_of_a_huge_day_the_end_is_searched(void)
 	T_CHECK(find_rc(7) == -ENOENT);
 }
 
-static void test_links_and_pipes_are_not_written_to(void)
+T_TEST("links and pipes are not written to")
 {
 	char target[1024];
 
@@ -499,7 +499,7 @@ static void test_links_and_pipes_are_not_written_to(void)
 	T_CHECK(find_rc(7) == -EACCES);
 }
 
-static void test_mode_is_as_requested_whatever_the_umask(void)
+T_TEST("its mode is as requested, whatever the umask")
 {
 	struct np_accounting_record e = job_of(7);
 	mode_t old = umask(0077);
@@ -513,7 +513,7 @@ static void test_mode_is_as_requested_whatever_the_umask(void)
 	umask(old);
 }
 
-static void test_no_number_is_not_written(void)
+T_TEST("what is no number is not written")
 {
 	struct np_accounting_record e = job_of(7);
 
@@ -522,35 +522,3 @@ static void test_no_number_is_not_written(void)
 	T_CHECK(add(&e) == -EINVAL);
 	T_CHECK(find_rc(7) == -ENOENT);
 }
-
-static const struct t_case cases[] = {
-	{ "what was appended is found", test_appended_is_found },
-	{ "where nothing was written nothing is found",
-	  test_where_nothing_was_written_nothing_is_found },
-	{ "the latest of a requeued job is found",
-	  test_the_latest_of_a_requeued_job_is_found },
-	{ "days before are searched", test_days_before_are_searched },
-	{ "tasks of arrays are found", test_tasks_of_arrays_are_found },
-	{ "a half-written line is passed over",
-	  test_a_half_written_line_is_passed_over },
-	{ "damaged lines are passed over",
-	  test_damaged_lines_are_passed_over },
-	{ "old days go when a new day begins",
-	  test_old_days_go_when_a_new_day_begins },
-	{ "a clock that jumps loses no history",
-	  test_a_clock_that_jumps_loses_no_history },
-	{ "of many neighbours the first are written, and the others counted",
-	  test_of_many_neighbours_the_first_are_written },
-	{ "a user's jobs fill their share of a day, and no more",
-	  test_a_user_has_a_share_of_a_day },
-	{ "of a huge day the end is searched",
-	  test_of_a_huge_day_the_end_is_searched },
-	{ "links and pipes are not written to",
-	  test_links_and_pipes_are_not_written_to },
-	{ "its mode is as requested, whatever the umask",
-	  test_mode_is_as_requested_whatever_the_umask },
-	{ "what is no number is not written", test_no_number_is_not_written },
-	{ NULL, NULL },
-};
-
-T_SUITE(ended, cases)

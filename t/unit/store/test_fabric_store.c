@@ -64,7 +64,7 @@ static void put(const char *name, const char *text)
 	T_ROW(name, f && fputs(text, f) >= 0 && !fclose(f));
 }
 
-static void test_saved_is_loaded(void)
+T_TEST("what is saved is loaded again")
 {
 	struct np_store *s = t_store_fresh();
 	struct np_calibration c;
@@ -105,7 +105,7 @@ static void test_saved_is_loaded(void)
 	np_store_close(s);
 }
 
-static void test_newest_counts(void)
+T_TEST("the newest of the cluster and scope counts")
 {
 	static const struct {
 		const char *name, *cluster, *scope;
@@ -156,7 +156,7 @@ static void save_of(struct np_store *s, const char *rail, char device,
 	T_CHECK(!np_fabric_store_save(s, "hpc", date, with, NULL));
 }
 
-static void test_of_the_same_fabric(void)
+T_TEST("each fabric of a cluster has its own calibration")
 {
 	static const struct {
 		const char *name, *rail, *transport, *scope;
@@ -189,7 +189,7 @@ static void test_of_the_same_fabric(void)
 	np_store_close(s);
 }
 
-static void test_unusable_files_are_passed_over(void)
+T_TEST("files that cannot be used are skipped and reported")
 {
 	struct np_store *s = t_store_fresh();
 	struct np_err err = NP_ERR_INIT;
@@ -221,7 +221,7 @@ static void test_unusable_files_are_passed_over(void)
 	np_store_close(s);
 }
 
-static void test_only_the_owner_of_the_store_is_trusted(void)
+T_TEST("only the owner of the store is trusted")
 {
 	struct np_store *s = t_store_fresh();
 	struct np_err err = NP_ERR_INIT;
@@ -314,7 +314,7 @@ static const struct {
 	  -EINVAL, "coupling" },
 };
 
-static void test_rows(void)
+T_TEST("each refusal says where and why")
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(rows); i++) {
 		struct np_err err = NP_ERR_INIT;
@@ -333,7 +333,7 @@ static void test_rows(void)
 	}
 }
 
-static void test_damage_does_no_harm(void)
+T_TEST("damaged files do no harm")
 {
 	char *text = some_json("leaf", DATE);
 	size_t len = strlen(text), whole = 0;
@@ -357,7 +357,7 @@ static void test_damage_does_no_harm(void)
 }
 
 /* Seeds of what is drawn come from it. */
-static void test_a_fabric_is_called_as_its_file(void)
+T_TEST("a fabric is called as its file, wherever that lies")
 {
 	static const struct {
 		const char *name, *json, *path, *want;
@@ -393,7 +393,7 @@ static bool same_json(const char *a, const char *b)
 	return same;
 }
 
-static void test_what_is_read_is_written_again(void)
+T_TEST("what is read is written again, to the letter")
 {
 	char was[4096] = "", *text = NULL;
 	FILE *f = fopen(t_data("calibration.json"), "r");
@@ -415,7 +415,7 @@ static void test_what_is_read_is_written_again(void)
 	np_calibration_free(&c);
 }
 
-static void test_what_cannot_be_read_is_not_written(void)
+T_TEST("what cannot be read is not written")
 {
 	struct np_store *s = t_store_fresh();
 	struct np_err err = NP_ERR_INIT;
@@ -437,25 +437,3 @@ static void test_what_cannot_be_read_is_not_written(void)
 	free(text);
 	np_store_close(s);
 }
-
-static const struct t_case cases[] = {
-	{ "what is saved is loaded again", test_saved_is_loaded },
-	{ "each fabric of a cluster has its own calibration",
-	  test_of_the_same_fabric },
-	{ "the newest of the cluster and scope counts", test_newest_counts },
-	{ "files that cannot be used are skipped and reported",
-	  test_unusable_files_are_passed_over },
-	{ "only the owner of the store is trusted",
-	  test_only_the_owner_of_the_store_is_trusted },
-	{ "each refusal says where and why", test_rows },
-	{ "a fabric is called as its file, wherever that lies",
-	  test_a_fabric_is_called_as_its_file },
-	{ "what is read is written again, to the letter",
-	  test_what_is_read_is_written_again },
-	{ "damaged files do no harm", test_damage_does_no_harm },
-	{ "what cannot be read is not written",
-	  test_what_cannot_be_read_is_not_written },
-	{ NULL, NULL },
-};
-
-T_SUITE(fabric_store, cases)

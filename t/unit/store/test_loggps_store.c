@@ -41,7 +41,7 @@ static void save(struct np_store *s, const char *cluster, double date,
 	T_CHECK(np_loggps_store_save(s, cluster, &r, &err) == 0);
 }
 
-static void test_saved_is_loaded(void)
+T_TEST("saved is loaded")
 {
 	struct np_loggps_record want = some(DATE, 1.5e-6), r;
 	struct np_store *s = t_store_fresh();
@@ -76,7 +76,7 @@ static const struct {
 	{ "no such cluster", "c", false, 0 },
 };
 
-static void test_the_newest_counts(void)
+T_TEST("the newest counts")
 {
 	struct np_store *s = t_store_fresh();
 
@@ -108,7 +108,7 @@ static void put(const char *name, const char *text)
 	T_ROW(name, f && fputs(text, f) >= 0 && !fclose(f));
 }
 
-static void test_what_cannot_be_read_is_passed_over(void)
+T_TEST("what cannot be read is passed over")
 {
 	struct np_store *s = t_store_fresh();
 	struct np_loggps_record r = { 0 };
@@ -163,7 +163,7 @@ static char *replaced(const char *text, const char *from, const char *to)
 	return out;
 }
 
-static void test_each_error_is_reported(void)
+T_TEST("each error is reported")
 {
 	const struct np_loggps_record good = some(DATE, 1.5e-6);
 	struct np_loggps_record r;
@@ -187,7 +187,7 @@ static void test_each_error_is_reported(void)
 	free(text);
 }
 
-static void test_records_of_earlier_releases_have_no_overhead_per_byte(void)
+T_TEST("records of earlier releases have no overhead per byte")
 {
 	const struct np_loggps_record good = some(DATE, 1.5e-6);
 	struct np_loggps_record r = { 0 };
@@ -203,7 +203,7 @@ static void test_records_of_earlier_releases_have_no_overhead_per_byte(void)
 	free(text);
 }
 
-static void test_what_no_reader_takes_is_not_written(void)
+T_TEST("what no reader takes is not written")
 {
 	struct np_loggps_record r = some(DATE, -1);
 	struct np_store *s = t_store_fresh();
@@ -214,17 +214,3 @@ static void test_what_no_reader_takes_is_not_written(void)
 	T_CHECK(np_loggps_store_save(s, "hpc", &r, &err) == -EINVAL);
 	np_store_close(s);
 }
-
-static const struct t_case cases[] = {
-	{ "saved is loaded", test_saved_is_loaded },
-	{ "the newest counts", test_the_newest_counts },
-	{ "what cannot be read is passed over",
-	  test_what_cannot_be_read_is_passed_over },
-	{ "each error is reported", test_each_error_is_reported },
-	{ "records of earlier releases have no overhead per byte",
-	  test_records_of_earlier_releases_have_no_overhead_per_byte },
-	{ "what no reader takes is not written",
-	  test_what_no_reader_takes_is_not_written },
-	{ NULL },
-};
-T_SUITE(loggps_store, cases)

@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static void test_real_switch(void)
+T_TEST("measurements of the shaped leaf are read")
 {
 	struct np_measured m;
 	const struct np_measured_set *s;
@@ -36,7 +36,7 @@ static void test_real_switch(void)
 	np_measured_free(&m);
 }
 
-static void test_simulated_switch(void)
+T_TEST("simulated sets are read")
 {
 	struct np_measured m;
 
@@ -50,7 +50,7 @@ static void test_simulated_switch(void)
 	np_measured_free(&m);
 }
 
-static void test_own_layout(void)
+T_TEST("our own layout is read")
 {
 	const struct np_measured_set *s;
 	struct np_measured m;
@@ -191,7 +191,7 @@ static const struct {
 	  "sets[0].programs" },
 };
 
-static void test_rows(void)
+T_TEST("each refusal says where and why")
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(rows); i++) {
 		struct np_err err = NP_ERR_INIT;
@@ -219,7 +219,7 @@ static char *read_all(const char *path, size_t *len)
 }
 
 /* Any cut and any flipped byte: an answer or a reason, never a crash. */
-static void test_damage(void)
+T_TEST("damaged files do no harm")
 {
 	size_t len, failed = 0, silent = 0;
 	char *text = read_all(t_data("pairs.json"), &len);
@@ -243,7 +243,7 @@ static void test_damage(void)
 	free(text);
 }
 
-static void test_files(void)
+T_TEST("only regular files of sane size are read")
 {
 	struct np_err err = NP_ERR_INIT;
 	struct np_measured m;
@@ -265,7 +265,7 @@ static void test_files(void)
 }
 
 /* Small text, large tree: refused before the parser builds it. */
-static void test_bombs(void)
+T_TEST("small files that become large trees are refused at once")
 {
 	static const struct {
 		const char *name, *head, *piece;
@@ -309,7 +309,7 @@ static void print_names(FILE *f, const char *key, const char *of, int n)
 }
 
 /* The time that predictions take grows with a power of this number. */
-static void test_number_of_levels_is_bounded(void)
+T_TEST("the number of levels is bounded, and the refusal says so")
 {
 	for (int n = NP_FABRIC_MAX_LEVELS; n < NP_FABRIC_MAX_LEVELS + 2; n++) {
 		bool allowed = n == NP_FABRIC_MAX_LEVELS;
@@ -344,7 +344,7 @@ static void print_probes(FILE *f, const char *of, int n)
 }
 
 /* Each asks for more than the file has: a histogram of 1000 bins for one. */
-static void test_what_a_file_asks_for_is_bounded(void)
+T_TEST("what a file asks for is bounded")
 {
 	struct np_err err = NP_ERR_INIT;
 	struct np_measured m;
@@ -376,20 +376,3 @@ static void test_what_a_file_asks_for_is_bounded(void)
 	T_CHECK(!!strstr(err.text, "bytes of memory"));
 	free(text);
 }
-
-static const struct t_case cases[] = {
-	{ "small files that become large trees are refused at once",
-	  test_bombs },
-	{ "the number of levels is bounded, and the refusal says so",
-	  test_number_of_levels_is_bounded },
-	{ "what a file asks for is bounded",
-	  test_what_a_file_asks_for_is_bounded },
-	{ "measurements of the shaped leaf are read", test_real_switch },
-	{ "simulated sets are read", test_simulated_switch },
-	{ "our own layout is read", test_own_layout },
-	{ "each refusal says where and why", test_rows },
-	{ "damaged files do no harm", test_damage },
-	{ "only regular files of sane size are read", test_files },
-	{ NULL, NULL },
-};
-T_SUITE(measured, cases)

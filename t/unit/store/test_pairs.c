@@ -47,7 +47,7 @@ static void fill(struct np_pairs *p)
 	add(p, run(NP_PAIRS_APART, "halo", "fft", 10.1));
 }
 
-static void test_what_is_written_is_read(void)
+T_TEST("what is written is read")
 {
 	struct np_pairs p, q;
 	char *text;
@@ -68,7 +68,7 @@ static void test_what_is_written_is_read(void)
 	free(text);
 }
 
-static void test_a_file_goes_on(void)
+T_TEST("runs are added to those of a file")
 {
 	struct np_pairs p, q;
 	char *text;
@@ -88,7 +88,7 @@ static void test_a_file_goes_on(void)
 	np_pairs_free(&p);
 }
 
-static void test_accuracy_reads_the_results(void)
+T_TEST("netprof accuracy reads the results")
 {
 	struct np_measured m;
 	struct np_pairs p;
@@ -105,7 +105,7 @@ static void test_accuracy_reads_the_results(void)
 	free(text);
 }
 
-static void test_what_the_models_go_by_is_written(void)
+T_TEST("what the models go by is written")
 {
 	const struct np_fabric_level level[] = { { "c1" }, { "c5" } };
 	const struct np_mean together[4] = { { 1, 0.1, NAN },
@@ -185,7 +185,7 @@ static const struct {
 	  "}]}", -EINVAL },
 };
 
-static void test_damaged_files_are_refused(void)
+T_TEST("damaged files are refused")
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(refused); i++) {
 		struct np_err err = NP_ERR_INIT;
@@ -197,16 +197,3 @@ static void test_damaged_files_are_refused(void)
 		T_ROW(refused[i].name, !strncmp(err.text, "t:", 2));
 	}
 }
-
-static const struct t_case cases[] = {
-	{ "what is written is read", test_what_is_written_is_read },
-	{ "runs are added to those of a file", test_a_file_goes_on },
-	{ "netprof accuracy reads the results",
-	  test_accuracy_reads_the_results },
-	{ "what the models go by is written",
-	  test_what_the_models_go_by_is_written },
-	{ "damaged files are refused", test_damaged_files_are_refused },
-	{ NULL, NULL }
-};
-
-T_SUITE(pairs, cases)

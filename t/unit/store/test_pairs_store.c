@@ -58,7 +58,7 @@ static void forget(struct np_pairs *p, size_t n)
 	free(p);
 }
 
-static void test_the_runs_of_a_victim_are_stored_with_its_profile(void)
+T_TEST("the runs of a victim are stored with its profile")
 {
 	struct np_store *s = t_store_fresh();
 	struct np_pairs p, *q;
@@ -82,7 +82,7 @@ static void test_the_runs_of_a_victim_are_stored_with_its_profile(void)
 	np_store_close(s);
 }
 
-static void test_without_a_pair_or_a_profile_nothing_is_written(void)
+T_TEST("without a pair or a profile nothing is written")
 {
 	struct np_store *s = t_store_fresh();
 	struct np_pairs p;
@@ -102,7 +102,7 @@ static void test_without_a_pair_or_a_profile_nothing_is_written(void)
 	np_store_close(s);
 }
 
-static void test_hostile_files_are_skipped_and_reported(void)
+T_TEST("hostile files are skipped and reported")
 {
 	struct np_store *s = t_store_fresh();
 	struct np_pairs p, *q;
@@ -120,7 +120,7 @@ static void test_hostile_files_are_skipped_and_reported(void)
 	np_store_close(s);
 }
 
-static void test_forgetting_an_application_removes_its_pairs(void)
+T_TEST("forgetting an application removes its pairs")
 {
 	struct np_store *s = t_store_fresh();
 	struct np_pairs p;
@@ -134,17 +134,3 @@ static void test_forgetting_an_application_removes_its_pairs(void)
 	np_pairs_free(&p);
 	np_store_close(s);
 }
-
-static const struct t_case cases[] = {
-	{ "the runs of a victim are stored with its profile",
-	  test_the_runs_of_a_victim_are_stored_with_its_profile },
-	{ "without a pair or a profile nothing is written",
-	  test_without_a_pair_or_a_profile_nothing_is_written },
-	{ "hostile files are skipped and reported",
-	  test_hostile_files_are_skipped_and_reported },
-	{ "forgetting an application removes its pairs",
-	  test_forgetting_an_application_removes_its_pairs },
-	{ NULL, NULL }
-};
-
-T_SUITE(pairs_store, cases)

@@ -20,7 +20,7 @@ static const struct {
 	{ SIXTY_FOUR "x", -EINVAL },
 };
 
-static void test_app_check(void)
+T_TEST("application names cannot leave their directory")
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(apps); i++) {
 		struct np_err err = NP_ERR_INIT;
@@ -47,7 +47,7 @@ static const struct {
 	{ "no letter or digit", "/opt/(...)",       NULL },
 };
 
-static void test_app_from_text(void)
+T_TEST("any executable or job name gives a valid one")
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(texts); i++) {
 		char app[NP_APP_MAX + 1] = "unchanged";
@@ -61,7 +61,7 @@ static void test_app_from_text(void)
 	}
 }
 
-static void test_leaves_by_name(void)
+T_TEST("leaves are found by name and bounded")
 {
 	struct np_record *r = np_record_new();
 	struct np_leaf_run *a = np_record_leaf(r, "leaf0");
@@ -82,7 +82,7 @@ static void test_leaves_by_name(void)
 	np_record_free(r);
 }
 
-static void test_notes_are_single_lines(void)
+T_TEST("notes are single lines and bounded")
 {
 	struct np_record *r = np_record_new();
 	char big[1000];
@@ -101,7 +101,7 @@ static void test_notes_are_single_lines(void)
 }
 
 /* Once a minute for a day, and there is room for what comes after. */
-static void test_a_trouble_that_stays_is_noted_once(void)
+T_TEST("a trouble that stays is noted once")
 {
 	struct np_record *r = np_record_new();
 
@@ -113,14 +113,3 @@ static void test_a_trouble_that_stays_is_noted_once(void)
 	T_CHECK(!strcmp(r->notes[r->n_notes - 1], "the probes ended"));
 	np_record_free(r);
 }
-
-static const struct t_case cases[] = {
-	{ "application names cannot leave their directory", test_app_check },
-	{ "any executable or job name gives a valid one", test_app_from_text },
-	{ "leaves are found by name and bounded", test_leaves_by_name },
-	{ "notes are single lines and bounded", test_notes_are_single_lines },
-	{ "a trouble that stays is noted once",
-	  test_a_trouble_that_stays_is_noted_once },
-	{ NULL, NULL },
-};
-T_SUITE(record, cases)

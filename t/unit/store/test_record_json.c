@@ -175,7 +175,7 @@ static int same_record(const struct np_record *a, const struct np_record *b)
 	       same_level(a->level, b->level) && same_lists(a, b);
 }
 
-static void test_round_trip(void)
+T_TEST("what was written is read back")
 {
 	for (uint64_t seed = 1; seed <= 200; seed++) {
 		struct np_record *r = t_some_record(seed), *again;
@@ -193,7 +193,7 @@ static void test_round_trip(void)
 	}
 }
 
-static void test_a_changed_record_is_not_the_same(void)
+T_TEST("the comparison of these tests sees a change")
 {
 	struct np_record *a = t_some_record(5), *b = t_some_record(5);
 
@@ -204,7 +204,7 @@ static void test_a_changed_record_is_not_the_same(void)
 	np_record_free(b);
 }
 
-static void test_what_cannot_be_stored(void)
+T_TEST("numbers that are none are not written")
 {
 	struct np_record *r = t_some_record(1);
 	char *text = NULL;
@@ -217,7 +217,7 @@ static void test_what_cannot_be_stored(void)
 	np_record_free(r);
 }
 
-static void test_strange_text_is_made_harmless(void)
+T_TEST("strange text becomes harmless")
 {
 	struct np_record *r = t_some_record(1), *again;
 	char *text = NULL;
@@ -234,7 +234,7 @@ static void test_strange_text_is_made_harmless(void)
 }
 
 /* Whichever json-c wrote it, whichever reads it. */
-static void test_letters_of_all_kinds(void)
+T_TEST("names beyond ASCII are read back")
 {
 	static const char name[] = "/opt/\u00e9t\u00e9/\u20ac/\U0001f600 \\ \"x\"";
 	struct np_record *r = t_some_record(1), *again;
@@ -252,7 +252,7 @@ static void test_letters_of_all_kinds(void)
 }
 
 /* 1500 nodes behind 80 leaves for an hour: every leaf has 2048 windows. */
-static void test_a_big_job_still_fits(void)
+T_TEST("the record of a big job still fits")
 {
 	struct np_record *r = np_record_new(), *again;
 	struct t_rng g = { 7 };
@@ -278,15 +278,3 @@ static void test_a_big_job_still_fits(void)
 	np_record_free(r);
 	free(text);
 }
-
-static const struct t_case cases[] = {
-	{ "what was written is read back", test_round_trip },
-	{ "the comparison of these tests sees a change",
-	  test_a_changed_record_is_not_the_same },
-	{ "numbers that are none are not written", test_what_cannot_be_stored },
-	{ "strange text becomes harmless", test_strange_text_is_made_harmless },
-	{ "names beyond ASCII are read back", test_letters_of_all_kinds },
-	{ "the record of a big job still fits", test_a_big_job_still_fits },
-	{ NULL, NULL },
-};
-T_SUITE(record_json, cases)

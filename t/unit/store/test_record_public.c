@@ -51,7 +51,7 @@ static struct np_record *telling(void)
 	return r;
 }
 
-static void test_nothing_of_others_is_in_it(void)
+T_TEST("nothing of other people is in a public record")
 {
 	static const char *const words[] = {
 		"secret", "9876", "54321", "\"nodes\":\"s", "note ",
@@ -68,7 +68,7 @@ static void test_nothing_of_others_is_in_it(void)
 	np_record_free(r);
 }
 
-static void test_what_predictions_need_stays(void)
+T_TEST("what predictions and pages need stays")
 {
 	struct np_record *r = telling(), *was = telling();
 
@@ -92,7 +92,7 @@ static void test_what_predictions_need_stays(void)
 	np_record_free(was);
 }
 
-static void test_whether_other_jobs_ran(void)
+T_TEST("whether other jobs ran near it stays")
 {
 	struct np_record *none = np_record_new(), *gone = np_record_new();
 
@@ -104,13 +104,3 @@ static void test_whether_other_jobs_ran(void)
 	np_record_free(none);
 	np_record_free(gone);
 }
-
-static const struct t_case cases[] = {
-	{ "nothing of other people is in a public record",
-	  test_nothing_of_others_is_in_it },
-	{ "what predictions and pages need stays",
-	  test_what_predictions_need_stays },
-	{ "whether other jobs ran near it stays", test_whether_other_jobs_ran },
-	{ NULL, NULL },
-};
-T_SUITE(record_public, cases)

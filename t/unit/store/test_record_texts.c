@@ -140,7 +140,7 @@ static const struct {
 	  "at most latency.n" },
 };
 
-static void test_texts(void)
+T_TEST("damaged and impossible records are refused by name")
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(texts); i++) {
 		struct np_err err = NP_ERR_INIT;
@@ -157,7 +157,7 @@ static void test_texts(void)
 	}
 }
 
-static void test_missing_members_have_their_meaning(void)
+T_TEST("missing members have their documented meaning")
 {
 	const char *text = LEAF("\"name\":\"x\"");
 	int rc;
@@ -172,7 +172,7 @@ static void test_missing_members_have_their_meaning(void)
 }
 
 /* Small text, large tree: refused before the parser builds it. */
-static void test_bombs(void)
+T_TEST("small texts cannot become large trees")
 {
 	static const struct {
 		const char *name, *piece;
@@ -198,7 +198,7 @@ static void test_bombs(void)
 	free(text);
 }
 
-static void test_too_large_is_not_even_parsed(void)
+T_TEST("a huge record is not even parsed")
 {
 	size_t len = NP_RECORD_MAX_BYTES + 1;
 	char *text = malloc(len);
@@ -249,7 +249,7 @@ static size_t mutate(struct t_rng *g, char *text, size_t len)
 	return len;
 }
 
-static void test_mutations(void)
+T_TEST("no mutation of a record crashes or hangs")
 {
 	struct t_rng g = { 20240612 };
 	unsigned refused = 0, taken = 0;
@@ -282,14 +282,3 @@ static void test_mutations(void)
 	T_CHECK(refused > 1000);
 	T_CHECK(taken > 50);
 }
-
-static const struct t_case cases[] = {
-	{ "damaged and impossible records are refused by name", test_texts },
-	{ "missing members have their documented meaning",
-	  test_missing_members_have_their_meaning },
-	{ "small texts cannot become large trees", test_bombs },
-	{ "a huge record is not even parsed", test_too_large_is_not_even_parsed },
-	{ "no mutation of a record crashes or hangs", test_mutations },
-	{ NULL, NULL },
-};
-T_SUITE(record_texts, cases)

@@ -29,7 +29,7 @@ static void check_job(const struct np_state_job *a,
 	T_CHECK(a->n_causes == b->n_causes);
 }
 
-static void test_saved_is_loaded(void)
+T_TEST("what was saved is loaded")
 {
 	struct np_state want = some_state(), s;
 	struct np_err err;
@@ -71,7 +71,7 @@ static void test_saved_is_loaded(void)
 	np_state_free(&s);
 }
 
-static void test_mode_is_as_requested_whatever_the_umask(void)
+T_TEST("its mode is as requested, whatever the umask")
 {
 	struct np_state s = some_state();
 	mode_t old = umask(0077);
@@ -86,7 +86,7 @@ static void test_mode_is_as_requested_whatever_the_umask(void)
 	umask(old);
 }
 
-static void test_never_written_is_distinguished(void)
+T_TEST("a state that was never written is distinguished")
 {
 	fresh_store();
 	T_CHECK(load_rc() == -ENOENT);
@@ -97,7 +97,7 @@ static void test_never_written_is_distinguished(void)
 }
 
 /* What a number can be is the writer's concern, too. */
-static void test_numbers_without_limit_can_be_read_again(void)
+T_TEST("numbers without limit can be read again")
 {
 	struct np_state s = some_state(), got;
 	struct np_state_leaf crowd = { .name = "leaf0",
@@ -117,7 +117,7 @@ static void test_numbers_without_limit_can_be_read_again(void)
 	np_state_free(&got);
 }
 
-static void test_only_regular_files_of_the_owner_are_read(void)
+T_TEST("only regular files of the owner are read")
 {
 	char target[1024];
 
@@ -144,7 +144,7 @@ static void test_only_regular_files_of_the_owner_are_read(void)
 	T_ROW("of the directory's owner", load_rc() == 0);
 }
 
-static void test_placement_that_is_a_link_is_not_followed(void)
+T_TEST("a link for placement/ is not followed")
 {
 	char elsewhere[1024];
 
@@ -157,7 +157,7 @@ static void test_placement_that_is_a_link_is_not_followed(void)
 	T_CHECK(load_rc() == -EACCES);
 }
 
-static void test_a_killed_writer_leaves_a_whole_state(void)
+T_TEST("a killed writer leaves a whole state")
 {
 	int whole = 0;
 
@@ -179,7 +179,7 @@ static void test_a_killed_writer_leaves_a_whole_state(void)
 	T_CHECK(whole == 20);
 }
 
-static void test_what_killed_writers_left_goes_in_time(void)
+T_TEST("what killed writers left goes in time")
 {
 	const struct timespec old[2] = { { .tv_sec = 1 }, { .tv_sec = 1 } };
 
@@ -193,7 +193,7 @@ static void test_what_killed_writers_left_goes_in_time(void)
 	T_CHECK(load_rc() == 0);
 }
 
-static void test_numbers_are_the_same_in_every_locale(void)
+T_TEST("numbers are the same in every locale")
 {
 	struct np_state s;
 	struct np_err err;
@@ -207,7 +207,7 @@ static void test_numbers_are_the_same_in_every_locale(void)
 	np_state_free(&s);
 }
 
-static void test_a_big_cluster_is_written_and_read(void)
+T_TEST("a big cluster is written and read")
 {
 	enum { JOBS = 20000, LEAVES = 600 };
 	struct np_state s = some_state(), got;
@@ -240,7 +240,7 @@ static mode_t mode_of(const char *name)
 	return stat(path(name), &st) ? 0 : st.st_mode & 0777;
 }
 
-static void test_what_was_written_before_gets_the_new_mode(void)
+T_TEST("what was written before gets the new mode")
 {
 	static const struct {
 		const char *name;
@@ -268,30 +268,3 @@ static void test_what_was_written_before_gets_the_new_mode(void)
 	T_CHECK(mode_of("ended-20200101.jsonl") == 0644);
 	T_ROW("no store", np_state_set_mode("/nonexistent", 0640, &err) == 0);
 }
-
-static const struct t_case cases[] = {
-	{ "what was saved is loaded", test_saved_is_loaded },
-	{ "what was written before gets the new mode",
-	  test_what_was_written_before_gets_the_new_mode },
-	{ "its mode is as requested, whatever the umask",
-	  test_mode_is_as_requested_whatever_the_umask },
-	{ "a state that was never written is distinguished",
-	  test_never_written_is_distinguished },
-	{ "numbers without limit can be read again",
-	  test_numbers_without_limit_can_be_read_again },
-	{ "only regular files of the owner are read",
-	  test_only_regular_files_of_the_owner_are_read },
-	{ "a link for placement/ is not followed",
-	  test_placement_that_is_a_link_is_not_followed },
-	{ "a killed writer leaves a whole state",
-	  test_a_killed_writer_leaves_a_whole_state },
-	{ "what killed writers left goes in time",
-	  test_what_killed_writers_left_goes_in_time },
-	{ "numbers are the same in every locale",
-	  test_numbers_are_the_same_in_every_locale },
-	{ "a big cluster is written and read",
-	  test_a_big_cluster_is_written_and_read },
-	{ NULL, NULL },
-};
-
-T_SUITE(state, cases)

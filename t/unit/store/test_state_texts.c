@@ -74,7 +74,7 @@ static const struct {
 	  -EINVAL, "damaged" },
 };
 
-static void test_hostile_texts_are_refused_with_the_reason(void)
+T_TEST("hostile texts are refused with the reason")
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(texts); i++) {
 		struct np_err err;
@@ -91,7 +91,7 @@ static void test_hostile_texts_are_refused_with_the_reason(void)
 	}
 }
 
-static void test_every_cut_of_a_state_is_refused(void)
+T_TEST("every cut of a state is refused")
 {
 	char text[8192];
 	size_t len, taken = 0;
@@ -113,7 +113,7 @@ static void test_every_cut_of_a_state_is_refused(void)
 	T_CHECK(taken == 0);
 }
 
-static void test_hostile_texts_do_not_reach_a_terminal(void)
+T_TEST("hostile texts do not reach a terminal")
 {
 	struct np_state s;
 	struct np_err err;
@@ -125,22 +125,10 @@ static void test_hostile_texts_do_not_reach_a_terminal(void)
 	np_state_free(&s);
 }
 
-static void test_a_huge_state_is_not_read(void)
+T_TEST("a huge state is not read")
 {
 	fresh_store();
 	write_text("state.json", "{\"schema\":1}");
 	T_CHECK(!truncate(path("state.json"), NP_STATE_MAX_BYTES + 1L));
 	T_CHECK(load_rc() == -EFBIG);
 }
-
-static const struct t_case cases[] = {
-	{ "hostile texts are refused with the reason",
-	  test_hostile_texts_are_refused_with_the_reason },
-	{ "every cut of a state is refused",
-	  test_every_cut_of_a_state_is_refused },
-	{ "hostile texts do not reach a terminal",
-	  test_hostile_texts_do_not_reach_a_terminal },
-	{ "a huge state is not read", test_a_huge_state_is_not_read },
-	{ NULL, NULL },
-};
-T_SUITE(state_texts, cases)

@@ -143,7 +143,7 @@ static int as_nobody(void)
 	return 0;
 }
 
-static void test_full_and_read_only(void)
+T_TEST("a full or read-only store says so and keeps what it has")
 {
 	int rc;
 
@@ -159,7 +159,7 @@ static void test_full_and_read_only(void)
 	T_CHECK(rc == 0);
 }
 
-static void test_no_permission(void)
+T_TEST("a store without permission says so")
 {
 	snprintf(dir, sizeof(dir), "%s/closed", t_tmpdir());
 	T_CHECK(mkdir(dir, 0555) == 0 && !chmod(t_tmpdir(), 0755));
@@ -252,7 +252,7 @@ static bool is_there(struct np_store *s, uint32_t last)
 	return run && loaded && ended && !n_warned;
 }
 
-static void test_killed(void)
+T_TEST("300 kills in the middle of writes lose nothing")
 {
 	uint32_t last, kept = 0;
 	struct t_rng g = { 300 };
@@ -277,12 +277,3 @@ static void test_killed(void)
 	T_ROW("and all of it is there", kept == KILLS);
 	np_store_close(s);
 }
-
-static const struct t_case cases[] = {
-	{ "a full or read-only store says so and keeps what it has",
-	  test_full_and_read_only },
-	{ "a store without permission says so", test_no_permission },
-	{ "300 kills in the middle of writes lose nothing", test_killed },
-	{ NULL, NULL },
-};
-T_SUITE(store_disk, cases)

@@ -104,7 +104,7 @@ static const struct {
 	{ "a foreign owner", make_foreign, "x.json", "owned by uid 4242", ROOT },
 };
 
-static void test_intruders_are_skipped(void)
+T_TEST("every intruder is skipped with one line, the rest is used")
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(intruders); i++) {
 		struct np_store *s;
@@ -129,7 +129,7 @@ static void test_intruders_are_skipped(void)
 	}
 }
 
-static void test_other_files_are_no_runs(void)
+T_TEST("other files are no runs")
 {
 	struct np_store *s = t_store_fresh();
 	struct np_runs runs;
@@ -145,7 +145,7 @@ static void test_other_files_are_no_runs(void)
 	np_store_close(s);
 }
 
-static void test_renamed_application(void)
+T_TEST("a renamed directory names its runs")
 {
 	struct np_store *s = t_store_fresh();
 	struct np_runs runs = { .n = 0 };
@@ -162,7 +162,7 @@ static void test_renamed_application(void)
 	np_store_close(s);
 }
 
-static void test_many_runs_are_bounded(void)
+T_TEST("many runs are bounded")
 {
 	struct np_store *s = t_store_fresh();
 	char from[1024], name[64];
@@ -184,7 +184,7 @@ static void test_many_runs_are_bounded(void)
 	np_store_close(s);
 }
 
-static void test_many_leaves_are_bounded(void)
+T_TEST("many leaves are bounded")
 {
 	struct np_store *s = t_store_fresh();
 	struct np_runs runs;
@@ -209,7 +209,7 @@ static void test_many_leaves_are_bounded(void)
 	np_store_close(s);
 }
 
-static void test_many_damaged_files_are_bounded(void)
+T_TEST("many damaged files are bounded")
 {
 	struct np_store *s = t_store_fresh();
 	struct np_runs runs;
@@ -259,7 +259,7 @@ static void flood(void)
 	close(fd);
 }
 
-static void test_a_flooded_directory_is_bounded(void)
+T_TEST("a flooded directory is bounded")
 {
 	struct np_store *s = store_in_memory();
 	char cmd[600];
@@ -277,7 +277,7 @@ static void test_a_flooded_directory_is_bounded(void)
 	T_CHECK(system(cmd) == 0);
 }
 
-static void test_unknown_is_not_there(void)
+T_TEST("unknown applications are not there")
 {
 	static const char *const unknown[] = {
 		"nothere", "../lmp", "", ".", "lmp/../lmp", "/etc",
@@ -301,7 +301,7 @@ static void test_unknown_is_not_there(void)
 	np_store_close(s);
 }
 
-static void test_opening(void)
+T_TEST("a store that is none is named")
 {
 	struct np_err err = NP_ERR_INIT;
 	struct np_store *s = NULL;
@@ -319,7 +319,7 @@ static void test_opening(void)
 }
 
 /* Directories that somebody else made, or that are none. */
-static void test_untrusted_directories(void)
+T_TEST("directories of others are not trusted")
 {
 	char path[600], other[600];
 	struct np_err err = NP_ERR_INIT;
@@ -351,7 +351,7 @@ static void test_untrusted_directories(void)
 	np_store_close(s);
 }
 
-static void test_lists(void)
+T_TEST("applications and users are listed")
 {
 	struct np_store *s = t_store_fresh();
 	struct np_store_app *apps;
@@ -413,7 +413,7 @@ static bool stamp_changed(struct np_store *s, struct np_store_app *was)
 	return changed;
 }
 
-static void test_a_stamp_tells_of_changes(void)
+T_TEST("a stamp tells what changed")
 {
 	struct np_store *s = t_store_fresh();
 	struct np_store_app was = { "" }, *a = NULL;
@@ -441,23 +441,3 @@ static void test_a_stamp_tells_of_changes(void)
 	      !stamp_changed(s, &was));
 	np_store_close(s);
 }
-
-static const struct t_case cases[] = {
-	{ "a stamp tells what changed", test_a_stamp_tells_of_changes },
-	{ "every intruder is skipped with one line, the rest is used",
-	  test_intruders_are_skipped },
-	{ "other files are no runs", test_other_files_are_no_runs },
-	{ "a renamed directory names its runs", test_renamed_application },
-	{ "many runs are bounded", test_many_runs_are_bounded },
-	{ "many leaves are bounded", test_many_leaves_are_bounded },
-	{ "many damaged files are bounded",
-	  test_many_damaged_files_are_bounded },
-	{ "a flooded directory is bounded",
-	  test_a_flooded_directory_is_bounded },
-	{ "unknown applications are not there", test_unknown_is_not_there },
-	{ "a store that is none is named", test_opening },
-	{ "directories of others are not trusted", test_untrusted_directories },
-	{ "applications and users are listed", test_lists },
-	{ NULL, NULL },
-};
-T_SUITE(store_read, cases)

@@ -52,7 +52,7 @@ static void add_trace(const char *app, const char *name, long sec,
 	close(fd);
 }
 
-static void test_newest(void)
+T_TEST("the newest trace of an application is found")
 {
 	struct np_store *s = new_store();
 	char path[1024], want[700];
@@ -80,7 +80,7 @@ static bool is_there(const char *name)
 	return !access(path, F_OK);
 }
 
-static void test_prune(void)
+T_TEST("older traces go, and nothing else")
 {
 	struct np_store *s = new_store();
 
@@ -96,7 +96,7 @@ static void test_prune(void)
 }
 
 /* Of all applications of a user the newest stay. */
-static void test_prune_user(void)
+T_TEST("a user's older traces go, of all applications")
 {
 	struct np_store *s = new_store();
 	char path[700];
@@ -122,7 +122,7 @@ static void test_prune_user(void)
 }
 
 /* Of others, or through links, nothing is removed and nothing written. */
-static void test_hostile(void)
+T_TEST("links and what others own are left alone")
 {
 	struct np_store *s = new_store();
 	char path[700], elsewhere[700], sub[64], found[1024];
@@ -150,7 +150,7 @@ static void test_hostile(void)
 	np_store_close(s);
 }
 
-static void test_plain(void)
+T_TEST("a directory of one's own is made")
 {
 	char dir[400];
 	int fd;
@@ -163,13 +163,3 @@ static void test_plain(void)
 	T_CHECK(np_trace_dir_open("/proc/none", NULL) < 0);
 	T_CHECK(np_trace_dir_open("/proc/none", "a/b") < 0);
 }
-
-static const struct t_case cases[] = {
-	{ "the newest trace of an application is found", test_newest },
-	{ "older traces go, and nothing else", test_prune },
-	{ "a user's older traces go, of all applications", test_prune_user },
-	{ "links and what others own are left alone", test_hostile },
-	{ "a directory of one's own is made", test_plain },
-	{ NULL, NULL },
-};
-T_SUITE(store_trace, cases)

@@ -57,7 +57,7 @@ static int mode_of(const char *name)
 	return lstat(in_users(name), &st) ? -1 : (int)(st.st_mode & 07777);
 }
 
-static void test_squatters_are_reported(void)
+T_TEST("names in users/ that belong to somebody else are reported")
 {
 	struct np_store *s = shared_store();
 	struct np_store_census c;
@@ -87,7 +87,7 @@ static void test_squatters_are_reported(void)
 	np_store_close(s);
 }
 
-static void test_an_honest_store_has_none(void)
+T_TEST("an honest store has none")
 {
 	struct np_store *s = t_store_fresh();
 	struct np_store_census c;
@@ -122,7 +122,7 @@ static void crowd(int n)
 	}
 }
 
-static void test_what_is_not_read_is_reported(void)
+T_TEST("more entries than are read are reported")
 {
 	struct np_store *s = shared_store();
 	struct np_store_census c;
@@ -197,7 +197,7 @@ static int slurm_reads_two_runs(void)
 	return 0;
 }
 
-static void test_made_beforehand_it_cannot_be_taken(void)
+T_TEST("a directory made beforehand cannot be taken")
 {
 	struct np_store *s = shared_store();
 	struct np_err err = NP_ERR_INIT;
@@ -229,7 +229,7 @@ static void test_made_beforehand_it_cannot_be_taken(void)
 	np_store_close(s);
 }
 
-static void test_the_next_writer_mends_the_mode(void)
+T_TEST("the next writer lets slurmctld in again")
 {
 	struct np_store *s = shared_store();
 	struct np_store_census c;
@@ -251,7 +251,7 @@ static void test_the_next_writer_mends_the_mode(void)
 }
 
 /* One was killed when it had put the new directory in the old one's place. */
-static void test_a_mending_that_was_cut_goes_on(void)
+T_TEST("a mending that was killed goes on")
 {
 	struct np_store *s = shared_store();
 
@@ -281,7 +281,7 @@ static int mallory_waits_for_the_gap(void)
 	return taken ? 1 : 0;
 }
 
-static void test_nobody_takes_its_place_meanwhile(void)
+T_TEST("and leaves no gap to squat")
 {
 	struct np_store *s = shared_store();
 	struct stat st;
@@ -304,20 +304,3 @@ static void test_nobody_takes_its_place_meanwhile(void)
 	T_CHECK(t_count_files(in_users("12345"), "*.json") == 13);
 	np_store_close(s);
 }
-
-static const struct t_case cases[] = {
-	{ "names in users/ that belong to somebody else are reported",
-	  test_squatters_are_reported },
-	{ "an honest store has none", test_an_honest_store_has_none },
-	{ "more entries than are read are reported",
-	  test_what_is_not_read_is_reported },
-	{ "a directory made beforehand cannot be taken",
-	  test_made_beforehand_it_cannot_be_taken },
-	{ "the next writer lets slurmctld in again",
-	  test_the_next_writer_mends_the_mode },
-	{ "a mending that was killed goes on",
-	  test_a_mending_that_was_cut_goes_on },
-	{ "and leaves no gap to squat", test_nobody_takes_its_place_meanwhile },
-	{ NULL, NULL },
-};
-T_SUITE(store_users, cases)

@@ -15,7 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
-static void test_saved_is_loaded(void)
+T_TEST("what was saved is loaded, newest first")
 {
 	struct np_store *s = t_store_fresh();
 	struct np_runs runs;
@@ -34,7 +34,7 @@ static void test_saved_is_loaded(void)
 	np_store_close(s);
 }
 
-static void test_a_run_replaces_itself(void)
+T_TEST("a run replaces its earlier version")
 {
 	struct np_store *s = t_store_fresh();
 	struct np_record *r = t_store_run(7, 1.7e9);
@@ -70,7 +70,7 @@ static const struct {
 	  "20231114T221320Z-hpc-4294967295.4294967295.json" },
 };
 
-static void test_run_names(void)
+T_TEST("file names are in the order of time and stay inside")
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(names); i++) {
 		struct np_record *r = np_record_new();
@@ -87,7 +87,7 @@ static void test_run_names(void)
 	}
 }
 
-static void test_permissions_whatever_the_umask(void)
+T_TEST("permissions are right whatever the umask")
 {
 	struct np_store *s = t_store_fresh();
 	mode_t old = umask(0077);
@@ -139,7 +139,7 @@ static int save_as_other(void *dir)
 	return 0;
 }
 
-static void test_users_are_apart_and_slurm_reads(void)
+T_TEST("users are apart, and slurm's group reads all")
 {
 	struct np_store *s;
 	struct np_runs runs = { .n = 0 };
@@ -187,7 +187,7 @@ static int write_some(void *arg)
 	return 0;
 }
 
-static void test_64_writers_lose_nothing(void)
+T_TEST("64 writers at once lose nothing")
 {
 	struct np_store *s = t_store_fresh();
 	char seen[WRITERS * RUNS_EACH] = { 0 };
@@ -236,7 +236,7 @@ static int write_forever(void)
 	}
 }
 
-static void test_kill_9_leaves_every_record_whole(void)
+T_TEST("kill -9 at any point leaves every record whole")
 {
 	struct np_store *s = t_store_fresh();
 	struct t_rng g = { 9 };
@@ -272,7 +272,7 @@ static void test_kill_9_leaves_every_record_whole(void)
 	np_store_close(s);
 }
 
-static void test_leftovers_of_killed_writers_go(void)
+T_TEST("leftovers of killed writers go after an hour")
 {
 	struct np_store *s = t_store_fresh();
 	struct timespec old[2] = { { 0 }, { 0 } };
@@ -289,7 +289,7 @@ static void test_leftovers_of_killed_writers_go(void)
 }
 
 /* A year ahead, or what looks like it to whoever cleans up. */
-static void test_a_clock_that_jumps_takes_nobodys_file(void)
+T_TEST("a clock that jumps takes nobody's file away")
 {
 	struct np_store *s = t_store_fresh();
 
@@ -310,7 +310,7 @@ static void test_a_clock_that_jumps_takes_nobodys_file(void)
 	np_store_close(s);
 }
 
-static void test_a_run_of_a_clock_that_is_behind_stays(void)
+T_TEST("a run of a clock that is behind stays")
 {
 	struct np_store *s = t_store_fresh();
 
@@ -323,7 +323,7 @@ static void test_a_run_of_a_clock_that_is_behind_stays(void)
 	np_store_close(s);
 }
 
-static void test_the_oldest_runs_go(void)
+T_TEST("the oldest runs go, and nothing else")
 {
 	struct np_store *s = t_store_fresh();
 	struct np_runs runs;
@@ -342,7 +342,7 @@ static void test_the_oldest_runs_go(void)
 	np_store_close(s);
 }
 
-static void test_published(void)
+T_TEST("published profiles are readable, and trusted only from root")
 {
 	struct np_store *s = t_store_fresh();
 	struct np_record *r = t_store_run(7, 1.7e9);
@@ -372,7 +372,7 @@ static void test_published(void)
 	np_store_close(s);
 }
 
-static void test_a_record_nobody_could_read_is_not_written(void)
+T_TEST("a record that nobody could read is not written")
 {
 	struct np_store *s = t_store_fresh();
 	struct np_record *r = t_store_run(7, 1.7e9);
@@ -387,30 +387,3 @@ static void test_a_record_nobody_could_read_is_not_written(void)
 	np_record_free(r);
 	np_store_close(s);
 }
-
-static const struct t_case cases[] = {
-	{ "what was saved is loaded, newest first", test_saved_is_loaded },
-	{ "a run replaces its earlier version", test_a_run_replaces_itself },
-	{ "file names are in the order of time and stay inside",
-	  test_run_names },
-	{ "permissions are right whatever the umask",
-	  test_permissions_whatever_the_umask },
-	{ "users are apart, and slurm's group reads all",
-	  test_users_are_apart_and_slurm_reads },
-	{ "64 writers at once lose nothing", test_64_writers_lose_nothing },
-	{ "kill -9 at any point leaves every record whole",
-	  test_kill_9_leaves_every_record_whole },
-	{ "leftovers of killed writers go after an hour",
-	  test_leftovers_of_killed_writers_go },
-	{ "a clock that jumps takes nobody's file away",
-	  test_a_clock_that_jumps_takes_nobodys_file },
-	{ "a run of a clock that is behind stays",
-	  test_a_run_of_a_clock_that_is_behind_stays },
-	{ "the oldest runs go, and nothing else", test_the_oldest_runs_go },
-	{ "published profiles are readable, and trusted only from root",
-	  test_published },
-	{ "a record that nobody could read is not written",
-	  test_a_record_nobody_could_read_is_not_written },
-	{ NULL, NULL },
-};
-T_SUITE(store_write, cases)

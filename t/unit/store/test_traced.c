@@ -41,7 +41,7 @@ static struct np_trace_analysis some(void)
 	};
 }
 
-static void test_saved_is_loaded_as_it_was(void)
+T_TEST("saved is loaded as it was")
 {
 	struct np_trace_analysis t = some(), r;
 	struct np_response back;
@@ -64,7 +64,7 @@ static void test_saved_is_loaded_as_it_was(void)
 	T_CHECK(np_trace_analysis_save("graph.goal", &t) < 0);
 }
 
-static void test_a_network_without_rendezvous_is_one_again(void)
+T_TEST("a network without rendezvous is one again")
 {
 	struct np_trace_analysis t = some(), r;
 	char *text;
@@ -92,7 +92,7 @@ static const struct {
 	{ "another overhead per byte", 5, { 1, 1, 1, 1, true, 0, 1 } },
 };
 
-static void test_of_another_trace_or_network_it_does_not_count(void)
+T_TEST("of another trace or network it does not count")
 {
 	struct np_trace_analysis t = { .trace_bytes = 5,
 			       .net = { 1, 1, 1, 1, true, 0 } };
@@ -121,7 +121,7 @@ static const struct {
 	  "\"times\":[-1]}", "times" },
 };
 
-static void test_each_error_is_reported(void)
+T_TEST("each error is reported")
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(bad); i++) {
 		struct np_err err = NP_ERR_INIT;
@@ -133,14 +133,3 @@ static void test_each_error_is_reported(void)
 		      strstr(err.text, bad[i].message));
 	}
 }
-
-static const struct t_case cases[] = {
-	{ "saved is loaded as it was", test_saved_is_loaded_as_it_was },
-	{ "a network without rendezvous is one again",
-	  test_a_network_without_rendezvous_is_one_again },
-	{ "of another trace or network it does not count",
-	  test_of_another_trace_or_network_it_does_not_count },
-	{ "each error is reported", test_each_error_is_reported },
-	{ NULL },
-};
-T_SUITE(traced, cases)

@@ -64,7 +64,7 @@ static double model_says(const char *victim, const char *co,
 	return out.slowdown;
 }
 
-static void test_says_what_the_models_say(void)
+T_TEST("the table says what the models say")
 {
 	static const struct {
 		const char *name;
@@ -104,7 +104,7 @@ static void test_says_what_the_models_say(void)
 }
 
 /* Profiles of programs that load one rail each. */
-static void test_programs_on_other_rails_are_no_conflict(void)
+T_TEST("programs that load different rails are no conflict")
 {
 	static const char *const rail[] = { "a", "b" };
 
@@ -127,7 +127,7 @@ static void test_programs_on_other_rails_are_no_conflict(void)
 }
 
 /* fft and halo on rail a, and copies on rail b, which was calibrated later. */
-static void test_each_rail_has_its_own_calibration(void)
+T_TEST("each rail has its own calibration")
 {
 	const unsigned me = geteuid();
 
@@ -156,7 +156,7 @@ static void test_each_rail_has_its_own_calibration(void)
 	stop();
 }
 
-static void test_the_calibration_is_described(void)
+T_TEST("the calibration is described")
 {
 	start("hpc");
 	T_CHECK(!strcmp(np_catalog_fabric(w.c), "not read yet"));
@@ -168,7 +168,7 @@ static void test_the_calibration_is_described(void)
 	stop();
 }
 
-static void test_an_application_goes_and_comes(void)
+T_TEST("an application goes and comes again")
 {
 	struct np_slowdowns *t;
 	int32_t h;
@@ -195,7 +195,7 @@ static void test_an_application_goes_and_comes(void)
 	stop();
 }
 
-static void test_the_store_goes_and_comes(void)
+T_TEST("nothing conflicts while the store is gone")
 {
 	static const struct {
 		const char *name, *hide, *restore;
@@ -246,7 +246,7 @@ static void test_the_store_goes_and_comes(void)
 	stop();
 }
 
-static void test_changed_records_change_the_table(void)
+T_TEST("changed records change the table")
 {
 	double before, alike;
 
@@ -274,7 +274,7 @@ static void test_changed_records_change_the_table(void)
  * A file that is changed in place leaves the directory's stamp as it is.  That
  * stands for two changes within one tick of the file system's clock.
  */
-static void test_changes_right_after_reading_are_seen(void)
+T_TEST("changes right after reading are seen")
 {
 	start("hpc");
 	/* The same holds for the calibration, after which all is read. */
@@ -292,7 +292,7 @@ static void test_changes_right_after_reading_are_seen(void)
 	stop();
 }
 
-static void test_another_calibration_judges_anew(void)
+T_TEST("another calibration judges all anew")
 {
 	double before;
 
@@ -331,7 +331,7 @@ static void put_scattered(void)
 	   geteuid());
 }
 
-static void test_what_is_hardly_known_is_no_conflict(void)
+T_TEST("what is hardly known is no conflict")
 {
 	static const struct {
 		const char *name;
@@ -360,7 +360,7 @@ static void test_what_is_hardly_known_is_no_conflict(void)
 }
 
 /* The profiles are removed in between, but are due only seconds later. */
-static void test_one_reading_serves_decisions_and_simulations(void)
+T_TEST("one reading of the store serves decisions and simulations")
 {
 	struct np_slowdowns *decisions;
 	uint32_t fft, halo;
@@ -383,7 +383,7 @@ static void test_one_reading_serves_decisions_and_simulations(void)
 }
 
 /* halo slows the levels far more than any calibrated level does. */
-static void test_what_is_beyond_all_levels_is_no_conflict(void)
+T_TEST("what is beyond all levels is no conflict")
 {
 	start("hpc");
 	put_own("fft", "fft");
@@ -399,7 +399,7 @@ static void test_what_is_beyond_all_levels_is_no_conflict(void)
 	stop();
 }
 
-static void test_no_effect_is_no_conflict(void)
+T_TEST("where nothing is felt, nothing conflicts")
 {
 	static const struct {
 		const char *name, *sharing; /* of the leaf */
@@ -430,7 +430,7 @@ static void test_no_effect_is_no_conflict(void)
 	}
 }
 
-static void test_idle_is_no_application(void)
+T_TEST("idle is no application")
 {
 	start("hpc");
 	put_own("idle", "idle");
@@ -442,7 +442,7 @@ static void test_idle_is_no_application(void)
 	stop();
 }
 
-static void test_what_was_handed_out_outlives_the_catalog(void)
+T_TEST("table and index outlive the catalog")
 {
 	struct np_app_index *x = NULL, *y;
 	struct np_slowdowns *t;
@@ -471,7 +471,7 @@ static void test_what_was_handed_out_outlives_the_catalog(void)
 	np_slowdowns_unref(t);
 }
 
-static void test_without_anything(void)
+T_TEST("an empty store is no trouble")
 {
 	bool changed, more;
 
@@ -485,36 +485,3 @@ static void test_without_anything(void)
 	stop();
 	np_catalog_free(NULL);
 }
-
-static const struct t_case cases[] = {
-	{ "programs that load different rails are no conflict",
-	  test_programs_on_other_rails_are_no_conflict },
-	{ "an empty store is no trouble", test_without_anything },
-	{ "the table says what the models say", test_says_what_the_models_say },
-	{ "what is beyond all levels is no conflict",
-	  test_what_is_beyond_all_levels_is_no_conflict },
-	{ "what is hardly known is no conflict",
-	  test_what_is_hardly_known_is_no_conflict },
-	{ "one reading of the store serves decisions and simulations",
-	  test_one_reading_serves_decisions_and_simulations },
-	{ "each rail has its own calibration",
-	  test_each_rail_has_its_own_calibration },
-	{ "the calibration is described", test_the_calibration_is_described },
-	{ "an application goes and comes again",
-	  test_an_application_goes_and_comes },
-	{ "nothing conflicts while the store is gone",
-	  test_the_store_goes_and_comes },
-	{ "changed records change the table",
-	  test_changed_records_change_the_table },
-	{ "changes right after reading are seen",
-	  test_changes_right_after_reading_are_seen },
-	{ "another calibration judges all anew",
-	  test_another_calibration_judges_anew },
-	{ "where nothing is felt, nothing conflicts",
-	  test_no_effect_is_no_conflict },
-	{ "idle is no application", test_idle_is_no_application },
-	{ "table and index outlive the catalog",
-	  test_what_was_handed_out_outlives_the_catalog },
-	{ NULL, NULL },
-};
-T_SUITE(catalog, cases)

@@ -1,7 +1,7 @@
 /* The catalog: how much is read, logged and known, and in which order. */
 #include "some_catalog.h"
 
-static void test_hostile_files_are_logged_once(void)
+T_TEST("hostile files are skipped and logged once")
 {
 	unsigned uid = geteuid();
 
@@ -31,7 +31,7 @@ static void test_hostile_files_are_logged_once(void)
 }
 
 /* Three files of many names: an inode has not room for all. */
-static void test_a_crowd_in_users_is_logged_once(void)
+T_TEST("more entries in users/ than are read are logged once")
 {
 	start("hpc");
 	sh("mkdir users && cd users && for k in a b c; do : >../$k && "
@@ -52,7 +52,7 @@ static void put_bad(unsigned uid)
 	   uid, uid, uid, uid, uid);
 }
 
-static void test_warnings_are_bounded(void)
+T_TEST("hostile users do not fill the log")
 {
 	start("hpc");
 	put_bad(geteuid());
@@ -79,7 +79,7 @@ static void test_warnings_are_bounded(void)
 }
 
 /* Bad files under new names, in each round of two hours. */
-static void test_renaming_bad_files_does_not_fill_the_log(void)
+T_TEST("renaming bad files does not fill the log")
 {
 	unsigned uid = geteuid(), lines = 0;
 
@@ -115,7 +115,7 @@ static void put_junk(unsigned uid, const char *app)
 	   uid, uid, app);
 }
 
-static void test_huge_files_of_one_do_not_keep_others_waiting(void)
+T_TEST("huge files of one user do not keep others waiting")
 {
 	int i;
 
@@ -143,7 +143,7 @@ static void test_huge_files_of_one_do_not_keep_others_waiting(void)
 	stop();
 }
 
-static void test_one_user_is_read_so_much_and_no_more(void)
+T_TEST("of one user so much is read, and no more")
 {
 	unsigned uid = geteuid(), n_read = 0;
 
@@ -170,7 +170,7 @@ static void test_one_user_is_read_so_much_and_no_more(void)
 	stop();
 }
 
-static void test_budget_stops_and_continues(void)
+T_TEST("the budget stops the work, the next call goes on")
 {
 	double whole[2];
 	unsigned calls = 0;
@@ -193,7 +193,7 @@ static void test_budget_stops_and_continues(void)
 	stop();
 }
 
-static void test_wanted_come_first(void)
+T_TEST("what jobs wait for comes first")
 {
 	start("hpc");
 	for (int i = 0; i < 20; i++) {
@@ -216,7 +216,7 @@ static void test_wanted_come_first(void)
 	stop();
 }
 
-static void test_wanted_are_seen_at_once(void)
+T_TEST("what jobs wait for is looked at every second")
 {
 	start("hpc");
 	refresh();
@@ -232,7 +232,7 @@ static void test_wanted_are_seen_at_once(void)
 	stop();
 }
 
-static void test_one_user_has_a_share(void)
+T_TEST("one user gets a share of what can be known")
 {
 	start("hpc");
 	put_own("fft", "fft");
@@ -262,7 +262,7 @@ static void read_all(void)
 	} while (w.more && same < 50);
 }
 
-static void test_handles_are_given_to_those_who_need_them(void)
+T_TEST("few handles go to those who need them")
 {
 	unsigned uid = geteuid();
 
@@ -292,28 +292,3 @@ static void test_handles_are_given_to_those_who_need_them(void)
 	T_CHECK(!is_trusted(find("mine", uid)) && is_trusted(find("new", uid)));
 	stop();
 }
-
-static const struct t_case cases[] = {
-	{ "hostile files are skipped and logged once",
-	  test_hostile_files_are_logged_once },
-	{ "hostile users do not fill the log", test_warnings_are_bounded },
-	{ "more entries in users/ than are read are logged once",
-	  test_a_crowd_in_users_is_logged_once },
-	{ "renaming bad files does not fill the log",
-	  test_renaming_bad_files_does_not_fill_the_log },
-	{ "huge files of one user do not keep others waiting",
-	  test_huge_files_of_one_do_not_keep_others_waiting },
-	{ "of one user so much is read, and no more",
-	  test_one_user_is_read_so_much_and_no_more },
-	{ "the budget stops the work, the next call goes on",
-	  test_budget_stops_and_continues },
-	{ "what jobs wait for comes first", test_wanted_come_first },
-	{ "what jobs wait for is looked at every second",
-	  test_wanted_are_seen_at_once },
-	{ "one user gets a share of what can be known",
-	  test_one_user_has_a_share },
-	{ "few handles go to those who need them",
-	  test_handles_are_given_to_those_who_need_them },
-	{ NULL, NULL },
-};
-T_SUITE(catalog_budget, cases)

@@ -2,7 +2,7 @@
 #include "some_catalog.h"
 #include "some_store.h"
 
-static void test_published_wins(void)
+T_TEST("a published profile wins over an own one")
 {
 	int32_t own, h;
 
@@ -41,7 +41,7 @@ static enum np_auth auth_of(const char *app, int32_t *profile, char why[128])
 	return c;
 }
 
-static void test_own_runs_that_contradict_a_name_deny_it(void)
+T_TEST("own runs that contradict a published name deny it")
 {
 	char why[128];
 	int32_t h;
@@ -79,7 +79,7 @@ static void test_own_runs_that_contradict_a_name_deny_it(void)
 	stop();
 }
 
-static void test_rules_decide_before_runs(void)
+T_TEST("lines of Claim decide before own runs do")
 {
 	static const struct {
 		const char *name, *who; /* with the caller's uid */
@@ -114,7 +114,7 @@ static void test_rules_decide_before_runs(void)
 	stop();
 }
 
-static void test_own_is_seen_by_its_owner_only(void)
+T_TEST("an own profile is seen by its owner only")
 {
 	start("hpc");
 	put_own("halo", "app");
@@ -130,7 +130,7 @@ static void test_own_is_seen_by_its_owner_only(void)
 	stop();
 }
 
-static void test_trusted_users(void)
+T_TEST("a trusted user's own profile is trusted")
 {
 	start("hpc");
 	put_own("halo", "app");
@@ -154,7 +154,7 @@ static int32_t unknown(void)
 	return h;
 }
 
-static void test_unknown_as(void)
+T_TEST("unknown jobs count as the published one named")
 {
 	start("hpc");
 	put_published("fft", "usual");
@@ -172,7 +172,7 @@ static void test_unknown_as(void)
 	stop();
 }
 
-static void test_all_users_are_looked_at(void)
+T_TEST("all users are looked at, each only if trusted")
 {
 	if (geteuid() != 0)
 		return; /* chown */
@@ -196,19 +196,3 @@ static void test_all_users_are_looked_at(void)
 	T_CHECK(find("fft", 12345) == NP_PROFILE_UNKNOWN && n_known() == 1);
 	stop();
 }
-
-static const struct t_case cases[] = {
-	{ "a published profile wins over an own one", test_published_wins },
-	{ "own runs that contradict a published name deny it",
-	  test_own_runs_that_contradict_a_name_deny_it },
-	{ "lines of Claim decide before own runs do",
-	  test_rules_decide_before_runs },
-	{ "an own profile is seen by its owner only",
-	  test_own_is_seen_by_its_owner_only },
-	{ "a trusted user's own profile is trusted", test_trusted_users },
-	{ "unknown jobs count as the published one named", test_unknown_as },
-	{ "all users are looked at, each only if trusted",
-	  test_all_users_are_looked_at },
-	{ NULL, NULL },
-};
-T_SUITE(catalog_trust, cases)

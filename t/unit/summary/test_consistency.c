@@ -139,7 +139,7 @@ static const struct {
 	  "slowed by level c1" },
 };
 
-static void test_backed_or_not(void)
+T_TEST("own runs within the spread of what is published, or beyond it")
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(rows); i++) {
 		struct np_run_summary own = summary_of(&rows[i].own, US);
@@ -156,10 +156,3 @@ static void test_backed_or_not(void)
 		T_ROW(rows[i].name, !rows[i].why || strstr(why, rows[i].why));
 	}
 }
-
-static const struct t_case cases[] = {
-	{ "own runs within the spread of what is published, or beyond it",
-	  test_backed_or_not },
-	{ NULL, NULL },
-};
-T_SUITE(consistency, cases)

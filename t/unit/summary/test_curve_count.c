@@ -116,7 +116,7 @@ static void count(const struct np_runs *runs, const char *scope,
 	np_run_summary_free(&e);
 }
 
-static void test_count(void)
+T_TEST("only runs that can be compared count")
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(cases_of); i++) {
 		struct np_curve_levels l;
@@ -135,7 +135,7 @@ static void test_count(void)
 	}
 }
 
-static void test_times(void)
+T_TEST("runs under way count, but have no time yet")
 {
 	static const struct row row[MAX] = {
 		{ NULL, NULL, "f", 10, DONE },
@@ -184,7 +184,7 @@ static const struct {
 	  NULL },
 };
 
-static void test_workload(void)
+T_TEST("the workload that is furthest is gone on with")
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(workloads); i++) {
 		const char *want = workloads[i].want;
@@ -206,7 +206,7 @@ static const char fabric[] =
 	"\"levels\":[\"c7\",\"c1\",\"c4\"],\"level_beside_level\":"
 	"[[3,0.1,1],[null,null,null],[1,0,0.5]]}";
 
-static void test_levels_of_a_calibration(void)
+T_TEST("levels and their impact come from the calibration")
 {
 	struct np_calibration c;
 	struct np_curve_levels l;
@@ -219,13 +219,3 @@ static void test_levels_of_a_calibration(void)
 	np_curve_levels_free(&l);
 	np_calibration_free(&c);
 }
-
-static const struct t_case cases[] = {
-	{ "only runs that can be compared count", test_count },
-	{ "runs under way count, but have no time yet", test_times },
-	{ "the workload that is furthest is gone on with", test_workload },
-	{ "levels and their impact come from the calibration",
-	  test_levels_of_a_calibration },
-	{ NULL, NULL },
-};
-T_SUITE(curve_count, cases)

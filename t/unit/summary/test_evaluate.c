@@ -77,7 +77,7 @@ static const struct {
 	{ "real pairs, ensemble", REAL, "ensemble", PAIRS, 49, 11.0 },
 };
 
-static void test_errors(void)
+T_TEST("mean errors stay below what is claimed")
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(bounds); i++) {
 		struct np_score s = { 0 };
@@ -107,7 +107,7 @@ static const struct {
 	{ "zero, simulated", SIMULATED, "zero", PAIRS, 7.9 },
 };
 
-static void test_known(void)
+T_TEST("mean errors are those known for these pairs")
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(known); i++) {
 		struct np_score s = { 0 };
@@ -120,7 +120,7 @@ static void test_known(void)
 }
 
 /* Every harmful pair found, few alarms false; intervals that hold. */
-static void test_what_a_scheduler_needs(void)
+T_TEST("harmful pairs are found, and intervals hold")
 {
 	struct np_score s;
 
@@ -179,7 +179,7 @@ static double worst(const struct np_measured_set *s, json_object *set,
 	return most;
 }
 
-static void test_references(void)
+T_TEST("reference predictions come out cell by cell")
 {
 	json_object *root = json_object_from_file(t_data(SIMULATED));
 	json_object *sets = json_object_object_get(root, "sets");
@@ -313,7 +313,7 @@ static void score_published(double (*predicted)[N_PUBLISHED],
 	T_CHECK(!np_accuracy_score(s, NP_ARRAY_SIZE(s), out));
 }
 
-static void test_table_1_needs_its_baseline(void)
+T_TEST("Table I: zero is within 10 points in 30 of 36")
 {
 	struct np_score s;
 
@@ -323,7 +323,7 @@ static void test_table_1_needs_its_baseline(void)
 	T_CHECK(t_close(s.beyond_far, 2.0 / 36, 1e-12));
 }
 
-static void test_the_published_outlier(void)
+T_TEST("Table I: the one outlier of the queue model")
 {
 	double p[N_PUBLISHED][N_PUBLISHED];
 	struct np_score s;
@@ -340,17 +340,3 @@ static void test_the_published_outlier(void)
 	/* The line goes through what the source states of FFTW. */
 	T_CHECK(fabs(p[FFTW][FFTW] - (0.5 + 0.01 * 2.0 / 0.52)) < 1e-9);
 }
-
-static const struct t_case cases[] = {
-	{ "mean errors stay below what is claimed", test_errors },
-	{ "mean errors are those known for these pairs", test_known },
-	{ "harmful pairs are found, and intervals hold",
-	  test_what_a_scheduler_needs },
-	{ "reference predictions come out cell by cell", test_references },
-	{ "Table I: zero is within 10 points in 30 of 36",
-	  test_table_1_needs_its_baseline },
-	{ "Table I: the one outlier of the queue model",
-	  test_the_published_outlier },
-	{ NULL, NULL },
-};
-T_SUITE(evaluate, cases)

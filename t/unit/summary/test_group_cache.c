@@ -68,7 +68,7 @@ static int known(const struct np_group_cache *m, uint32_t uid)
 	return groups;
 }
 
-static void test_asked_once_and_then_now_and_then(void)
+T_TEST("groups are looked up once, and then now and then")
 {
 	struct np_group_cache m;
 
@@ -92,7 +92,7 @@ static void test_asked_once_and_then_now_and_then(void)
 	np_group_cache_free(&m);
 }
 
-static void test_what_was_known_outlives_the_database(void)
+T_TEST("what was known outlives the database")
 {
 	struct np_group_cache m;
 
@@ -111,7 +111,7 @@ static void test_what_was_known_outlives_the_database(void)
 	np_group_cache_free(&m);
 }
 
-static void test_a_slow_database_takes_little_of_a_round(void)
+T_TEST("a slow database takes little of a round")
 {
 	struct np_group_cache m;
 
@@ -133,7 +133,7 @@ static void test_a_slow_database_takes_little_of_a_round(void)
 	np_group_cache_free(&m);
 }
 
-static void test_more_users_than_there_is_room_for(void)
+T_TEST("more users than there is room for")
 {
 	struct np_group_cache m;
 
@@ -147,16 +147,3 @@ static void test_more_users_than_there_is_room_for(void)
 	T_CHECK(known(&m, 4) == 0 && known(&m, NP_GROUP_CACHE_MAX) == 0);
 	np_group_cache_free(&m);
 }
-
-static const struct t_case cases[] = {
-	{ "groups are looked up once, and then now and then",
-	  test_asked_once_and_then_now_and_then },
-	{ "what was known outlives the database",
-	  test_what_was_known_outlives_the_database },
-	{ "a slow database takes little of a round",
-	  test_a_slow_database_takes_little_of_a_round },
-	{ "more users than there is room for",
-	  test_more_users_than_there_is_room_for },
-	{ NULL, NULL },
-};
-T_SUITE(members, cases)

@@ -48,7 +48,7 @@ static const struct {
 	{ "a calibration", "calibration", 300, 1, 0.1, false },
 };
 
-static void test_what_is_kept(void)
+T_TEST("quiet moments are kept where nothing better is known")
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(rows); i++) {
 		struct np_record *like = new_run("quiet", 50, 1e-5, 0);
@@ -69,7 +69,7 @@ static void test_what_is_kept(void)
 }
 
 /* Which runs the idle network is known from. */
-static void test_what_counts(void)
+T_TEST("an idle run that was made for it comes before quiet moments")
 {
 	struct np_record *run[] = {
 		new_run("quiet", 40, 1e-5, 1),
@@ -101,7 +101,7 @@ static void test_what_counts(void)
 }
 
 /* The source of the baseline of a flagged run, from own and others' idle runs. */
-static void test_which_baseline_is_used(void)
+T_TEST("the best baseline is used")
 {
 	static const struct {
 		const char *name, *own, *others;
@@ -142,7 +142,7 @@ static void test_which_baseline_is_used(void)
 	}
 }
 
-static void test_both_kinds_in_one_list(void)
+T_TEST("baselines of different sources are not mixed")
 {
 	struct np_record *run[] = {
 		new_run("quiet", 40, 1e-5, 1),
@@ -160,7 +160,7 @@ static void test_both_kinds_in_one_list(void)
 	np_record_free(run[1]);
 }
 
-static void test_calibration(void)
+T_TEST("a calibration says what the idle network is")
 {
 	double count[NP_HIST_BINS] = { 0 };
 	struct np_moments m = {
@@ -192,16 +192,3 @@ static void test_calibration(void)
 	fabric.idle.count = NULL;
 	T_CHECK(!np_idle_of_calibration(&c, NOW));
 }
-
-static const struct t_case cases[] = {
-	{ "quiet moments are kept where nothing better is known",
-	  test_what_is_kept },
-	{ "an idle run that was made for it comes before quiet moments",
-	  test_what_counts },
-	{ "a calibration says what the idle network is", test_calibration },
-	{ "the best baseline is used", test_which_baseline_is_used },
-	{ "baselines of different sources are not mixed",
-	  test_both_kinds_in_one_list },
-	{ NULL, NULL },
-};
-T_SUITE(idle, cases)

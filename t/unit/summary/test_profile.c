@@ -87,7 +87,7 @@ static struct np_profile make(const struct made *m, const struct made *idle,
 	return p;
 }
 
-static void test_which_runs_are_used(void)
+T_TEST("only comparable runs are used")
 {
 	static const enum np_run_use want[] = {
 		NP_RUN_TIME,	    NP_RUN_ALONE,     NP_RUN_NEIGHBOURS,
@@ -134,7 +134,7 @@ static void test_which_runs_are_used(void)
 	free_made(m);
 }
 
-static void test_neighbours_if_nothing_else(void)
+T_TEST("runs with neighbours are used if there is nothing else")
 {
 	struct made *m = new_made("lmp");
 	struct np_profile p;
@@ -149,7 +149,7 @@ static void test_neighbours_if_nothing_else(void)
 	free_made(m);
 }
 
-static void test_nothing_measured(void)
+T_TEST("nothing measured is no crash")
 {
 	struct made *m = new_made("lmp");
 	struct np_profile p = make(m, NULL, NULL);
@@ -165,7 +165,7 @@ static void test_nothing_measured(void)
 	free_made(m);
 }
 
-static void test_only_under_interference(void)
+T_TEST("runs under interference alone say nothing about latency")
 {
 	struct made *m = new_made("lmp");
 	struct np_profile p;
@@ -180,7 +180,7 @@ static void test_only_under_interference(void)
 	free_made(m);
 }
 
-static void test_which_idle(void)
+T_TEST("the idle reference is of the same fabric, own before published")
 {
 	struct made *m = new_made("lmp"), *own = new_made("idle");
 	struct made *published = new_made("idle");
@@ -209,7 +209,7 @@ static void test_which_idle(void)
 	free_made(published);
 }
 
-static void test_any_idle_run(void)
+T_TEST("idle runs count whatever was run, unless they failed")
 {
 	struct made *m = new_made("lmp"), *own = new_made("idle");
 	struct np_profile p;
@@ -230,7 +230,7 @@ static void test_any_idle_run(void)
 	free_made(own);
 }
 
-static void test_idle_of_the_same_period(void)
+T_TEST("an idle run of the same probe period is preferred")
 {
 	struct made *m = new_made("lmp"), *own = new_made("idle");
 	struct np_profile p;
@@ -250,7 +250,7 @@ static void test_idle_of_the_same_period(void)
 	free_made(own);
 }
 
-static void test_levels(void)
+T_TEST("slowdowns compare like with like")
 {
 	struct made *m = new_made("lmp");
 	struct np_profile p;
@@ -297,7 +297,7 @@ static void test_levels(void)
 	free_made(m);
 }
 
-static void test_phases_of_several_runs(void)
+T_TEST("phases are those of the runs")
 {
 	struct made *m = new_made("lmp");
 	struct np_profile p;
@@ -335,7 +335,7 @@ static void test_phases_of_several_runs(void)
 	free_made(m);
 }
 
-static void test_cost(void)
+T_TEST("the cost of the probes is stated")
 {
 	struct made *m = new_made("lmp");
 	struct np_profile p;
@@ -359,7 +359,7 @@ static void test_cost(void)
 }
 
 /* A run with intervals under levels: its latencies are those between them. */
-static void test_intervals_count(void)
+T_TEST("a run with intervals is long enough for phases, and its probes cost")
 {
 	struct made *m = new_made("lmp");
 	struct np_record *r = add_run(m, 1e-5);
@@ -417,7 +417,7 @@ static const struct {
 	{ "a slower rail is not a busier one", { 3e-5, 6e-5 }, "r0", 2e-5 },
 };
 
-static void test_rails(void)
+T_TEST("of a run with rails the busiest one counts")
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(railed); i++) {
 		struct made *m = new_made("lmp");
@@ -468,7 +468,7 @@ static const struct {
 	  "r0", "r0,r1" },
 };
 
-static void test_loaded_rails(void)
+T_TEST("a program loads the rails whose adapters carry more than probes")
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(loaded); i++) {
 		struct made *m = new_made("lmp");
@@ -503,28 +503,3 @@ static void test_loaded_rails(void)
 		free_made(m);
 	}
 }
-
-static const struct t_case cases[] = {
-	{ "a program loads the rails whose adapters carry more than probes",
-	  test_loaded_rails },
-	{ "of a run with rails the busiest one counts", test_rails },
-	{ "only comparable runs are used", test_which_runs_are_used },
-	{ "runs with neighbours are used if there is nothing else",
-	  test_neighbours_if_nothing_else },
-	{ "nothing measured is no crash", test_nothing_measured },
-	{ "runs under interference alone say nothing about latency",
-	  test_only_under_interference },
-	{ "the idle reference is of the same fabric, own before published",
-	  test_which_idle },
-	{ "idle runs count whatever was run, unless they failed",
-	  test_any_idle_run },
-	{ "an idle run of the same probe period is preferred",
-	  test_idle_of_the_same_period },
-	{ "slowdowns compare like with like", test_levels },
-	{ "phases are those of the runs", test_phases_of_several_runs },
-	{ "the cost of the probes is stated", test_cost },
-	{ "a run with intervals is long enough for phases, and its probes cost",
-	  test_intervals_count },
-	{ NULL, NULL },
-};
-T_SUITE(profile, cases)

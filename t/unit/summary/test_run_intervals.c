@@ -120,7 +120,7 @@ static void stop(struct some *a)
 		np_record_free(a->run[i]);
 }
 
-static void test_one_run(void)
+T_TEST("one run gives curve, impact and latencies")
 {
 	struct np_mean *m;
 	struct some a;
@@ -143,7 +143,7 @@ static void test_one_run(void)
 }
 
 /* Of the two, what is known better. */
-static void test_better(void)
+T_TEST("of intervals and whole runs the better counts")
 {
 	struct some a;
 
@@ -166,7 +166,7 @@ static void test_better(void)
 }
 
 /* That a whole run's time is known well says nothing of other runs. */
-static void test_more_runs(void)
+T_TEST("intervals of three runs say more than one whole run")
 {
 	struct some a;
 
@@ -186,7 +186,7 @@ static void test_more_runs(void)
 	stop(&a);
 }
 
-static void test_restless(void)
+T_TEST("intervals that do not agree give no curve")
 {
 	struct some a;
 
@@ -199,7 +199,7 @@ static void test_restless(void)
 }
 
 /* Rounds alone of one run, intervals of another. */
-static void test_alone_of_another(void)
+T_TEST("rounds alone may be another run's")
 {
 	struct np_record *r;
 	struct some a;
@@ -217,7 +217,7 @@ static void test_alone_of_another(void)
 }
 
 /* Pages list the levels that occur, each at its scope. */
-static void test_scopes(void)
+T_TEST("levels at another scope are others")
 {
 	struct np_record *r;
 	struct some a;
@@ -241,7 +241,7 @@ static void test_scopes(void)
 	stop(&a);
 }
 
-static void test_excluded(void)
+T_TEST("damaged and failed runs do no harm")
 {
 	struct some a;
 	struct np_record *r;
@@ -260,16 +260,3 @@ static void test_excluded(void)
 	T_CHECK(a.e.use[2] == NP_RUN_INTERVALS && a.e.intervals.n_runs <= 1);
 	stop(&a);
 }
-
-static const struct t_case cases[] = {
-	{ "one run gives curve, impact and latencies", test_one_run },
-	{ "of intervals and whole runs the better counts", test_better },
-	{ "intervals of three runs say more than one whole run",
-	  test_more_runs },
-	{ "intervals that do not agree give no curve", test_restless },
-	{ "rounds alone may be another run's", test_alone_of_another },
-	{ "levels at another scope are others", test_scopes },
-	{ "damaged and failed runs do no harm", test_excluded },
-	{ NULL, NULL },
-};
-T_SUITE(run_intervals, cases)

@@ -83,7 +83,7 @@ static void set(char **text, const char *to)
 	*text = to ? strdup(to) : NULL;
 }
 
-static void test_curve_and_impact(void)
+T_TEST("curve and impact come from the runs")
 {
 	struct some a;
 	const struct np_mean *m;
@@ -119,7 +119,7 @@ static void test_curve_and_impact(void)
 }
 
 /* What a level's round takes alone in the calibration, and in a run. */
-static void test_one_baseline(void)
+T_TEST("levels mean in runs what they mean in the calibration")
 {
 	static const struct {
 		const char *name;
@@ -253,7 +253,7 @@ static void cut(struct np_record *r)
 	r->state = NP_RUN_CUT;
 }
 
-static void test_excluded(void)
+T_TEST("runs that cannot be compared are left out")
 {
 	static const struct {
 		const char *name;
@@ -302,7 +302,7 @@ static void test_excluded(void)
 }
 
 /* A program on rail r1 of two, and the rails of a level that it ran under. */
-static void test_levels_of_rails(void)
+T_TEST("a level that leaves out the program's rail does not count")
 {
 	static const struct {
 		const char *name, *rails;
@@ -344,7 +344,7 @@ static void test_levels_of_rails(void)
 	}
 }
 
-static void test_workload(void)
+T_TEST("one workload is chosen")
 {
 	struct some a;
 
@@ -384,7 +384,7 @@ static void test_workload(void)
 	stop(&a);
 }
 
-static void test_period(void)
+T_TEST("latencies of the calibration's period")
 {
 	struct some a;
 
@@ -405,7 +405,7 @@ static void test_period(void)
 	stop(&a);
 }
 
-static void test_unknown_workload(void)
+T_TEST("latencies without a known workload are the last resort")
 {
 	struct some a;
 
@@ -438,7 +438,7 @@ static struct np_run_summary summary_of(const struct some *a)
 	return e;
 }
 
-static void test_shared_leaves(void)
+T_TEST("runs on shared leaves tell pages something, models nothing")
 {
 	struct np_run_summary summary;
 	struct some a;
@@ -467,7 +467,7 @@ static void test_shared_leaves(void)
 	stop(&a);
 }
 
-static void test_levels_that_occur(void)
+T_TEST("levels are as they occur where there is no calibration")
 {
 	struct np_run_summary e;
 	struct some a;
@@ -559,7 +559,7 @@ static size_t differences(const struct some *a,
 	return bad + (n_summary != n_models) + (n_same != summary->n_levels);
 }
 
-static void test_all_agree(void)
+T_TEST("pages, models and calibration agree to the digit")
 {
 	size_t n_curve = 0, n_latency = 0;
 
@@ -599,24 +599,3 @@ static void test_all_agree(void)
 	T_ROW("there was something to compare",
 	      n_curve > 200 && n_latency > 100);
 }
-
-static const struct t_case cases[] = {
-	{ "curve and impact come from the runs", test_curve_and_impact },
-	{ "levels mean in runs what they mean in the calibration",
-	  test_one_baseline },
-	{ "runs that cannot be compared are left out", test_excluded },
-	{ "a level that leaves out the program's rail does not count",
-	  test_levels_of_rails },
-	{ "one workload is chosen", test_workload },
-	{ "latencies of the calibration's period", test_period },
-	{ "latencies without a known workload are the last resort",
-	  test_unknown_workload },
-	{ "runs on shared leaves tell pages something, models nothing",
-	  test_shared_leaves },
-	{ "levels are as they occur where there is no calibration",
-	  test_levels_that_occur },
-	{ "pages, models and calibration agree to the digit", test_all_agree },
-	{ NULL, NULL },
-};
-
-T_SUITE(run_summary, cases)

@@ -92,7 +92,7 @@ static struct np_prediction predict(const char *model,
 	return out;
 }
 
-static void test_same(void)
+T_TEST("predictions are the same as before it was packed")
 {
 	static const char *const models[] = { NP_MODEL_DEFAULT, "mixture" };
 	static const char *const names[] = { "fft", "halo" };
@@ -130,7 +130,7 @@ static void test_same(void)
 	np_calibration_free(&cal);
 }
 
-static void test_bad(void)
+T_TEST("what is damaged or of another fabric is refused")
 {
 	struct np_run_summary e, back;
 	size_t len;
@@ -154,11 +154,3 @@ static void test_bad(void)
 	np_run_summary_free(&e);
 	free(data);
 }
-
-static const struct t_case cases[] = {
-	{ "predictions are the same as before it was packed", test_same },
-	{ "what is damaged or of another fabric is refused", test_bad },
-	{ NULL, NULL },
-};
-
-T_SUITE(run_summary_pack, cases)

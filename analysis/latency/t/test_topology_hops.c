@@ -27,7 +27,7 @@ static const struct {
 	{ "torus: all dimensions", "torus:4x4x2", 32, 0, 31, 4 },
 };
 
-static void test_ways(void)
+T_TEST("switches between two nodes")
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(ways); i++) {
 		struct np_topology *t = NULL;
@@ -41,7 +41,7 @@ static void test_ways(void)
 	}
 }
 
-static void test_refused(void)
+T_TEST("invalid topologies are rejected")
 {
 	static const char *const bad[] = {
 		"", "torus", "torus:", "torus:0", "torus:4x", "torus:x4",
@@ -62,7 +62,7 @@ static void test_refused(void)
 
 #define ROOT NP_TOPOLOGY_ROOT
 
-static void test_trees(void)
+T_TEST("trees of switches")
 {
 	/* 0 over 1 and 2, 2 over 3; nodes at 1, 1, 3, 2 */
 	static const uint32_t parent[] = { ROOT, 0, 0, 2 };
@@ -93,7 +93,7 @@ static void test_trees(void)
 }
 
 /* Two trees, 0 over 1 and 2 over 3; nodes at 1, 1, 3, 2 */
-static void test_forest(void)
+T_TEST("nodes of different trees are apart")
 {
 	static const uint32_t parent[] = { ROOT, 0, ROOT, 2 };
 	static const uint32_t leaf[] = { 1, 1, 3, 2 }, node[] = { 0, 2 };
@@ -115,7 +115,7 @@ static void test_forest(void)
 }
 
 /* The example of the source, on two nodes of a ring: 3 wires, 2 switches. */
-static void test_tolerance_of_a_wire(void)
+T_TEST("a program's tolerance of each wire")
 {
 	static const uint32_t node[] = { 1, 0 };
 	struct np_tolerance_opt opt = {
@@ -146,14 +146,3 @@ static void test_tolerance_of_a_wire(void)
 	np_graph_free(g);
 	np_topology_free(ring);
 }
-
-static const struct t_case cases[] = {
-	{ "switches between two nodes", test_ways },
-	{ "invalid topologies are rejected", test_refused },
-	{ "trees of switches", test_trees },
-	{ "nodes of different trees are apart", test_forest },
-	{ "a program's tolerance of each wire", test_tolerance_of_a_wire },
-	{ NULL, NULL },
-};
-
-T_SUITE(topology_hops, cases)
