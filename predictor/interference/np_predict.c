@@ -44,6 +44,29 @@ static double log_of_slowdown(double slowdown)
 	return log1p(fmax(slowdown, NP_BOOTSTRAP_LEAST));
 }
 
+/* Compute log(1 + slowdown), 0 if not measured, and the sd of its mean. */
+static void make_logs(const struct np_mean *m, size_t n, const bool *known,
+		      double *log, double *noise)
+{
+	double pooled = m ? np_noise_pooled(m, n) : 0;
+
+	for (size_t i = 0; i < n; i++) {
+		log[i] = known[i] ? log_of_slowdown(m[i].mean) : 0;
+		noise[i] = known[i] ? np_noise_of_mean(&m[i], pooled) : 0;
+	}
+}
+
+/* Draw one sample; without rng, the measured values. */
+static void sample_logs(const double *log, const double *noise, size_t n,
+			const bool *known, struct np_rng *rng, double *to)
+{
+	for (size_t i = 0; i < n; i++) {
+		to[i] = log[i];
+		if (rng && known[i])
+			to[i] += noise[i] * np_rng_normal(rng);
+	}
+}
+
 /* Resample the counts of a histogram, and make its distribution. */
 static void sample_cdf(const double *count, size_t n_bins, struct np_rng *rng,
 		       double *cdf, double *counts)
@@ -193,34 +216,24 @@ static double mixture_bin_weight(const struct np_bins *bins, size_t bin)
 /* Prepare what all samples have in common. */
 static void prepare_constants(struct fabric_task *task)
 {
-	const struct np_mean *m = task->measured->pairs;
 	size_t n2 = task->n * task->n;
-	double pooled = m ? np_noise_pooled(m, n2) : 0;
 
 	task->weight = take_doubles(task, task->bins);
 	for (size_t b = 0; b < task->bins; b++)
 		task->weight[b] = mixture_bin_weight(task->measured->bins, b);
 	task->log = take_doubles(task, n2);
 	task->noise = take_doubles(task, n2);
-	for (size_t i = 0; m && i < n2; i++) {
-		bool known = task->data->has_pair[i];
-
-		task->log[i] = known ? log_of_slowdown(m[i].mean) : 0;
-		task->noise[i] = known ? np_noise_of_mean(&m[i], pooled) : 0;
-	}
+	make_logs(task->measured->pairs, n2, task->data->has_pair, task->log,
+		  task->noise);
 }
 
-static void sample_pairs(struct fabric_task *task,
-			 struct np_data_fabric *sample, bool redraw)
+static void sample_pairs(struct fabric_task *task, struct np_rng *rng,
+			 struct np_data_fabric *sample)
 {
-	size_t n = task->n;
-	double *to = take_doubles(task, n * n);
+	size_t n2 = task->n * task->n;
+	double *to = take_doubles(task, n2);
 
-	for (size_t i = 0; i < n * n; i++) {
-		to[i] = task->log[i];
-		if (redraw && task->data->has_pair[i])
-			to[i] += task->noise[i] * np_rng_normal(task->rng);
-	}
+	sample_logs(task->log, task->noise, n2, task->data->has_pair, rng, to);
 	sample->log_pairs = sample->fit_pairs = to;
 }
 
@@ -429,7 +442,7 @@ static void sample_fabric(struct fabric_task *task, size_t r)
 	sample->bin_weight = task->bins ? task->weight : NULL;
 	if (task->bins)
 		gram_mixture(task, sample);
-	sample_pairs(task, sample, r > 0);
+	sample_pairs(task, rng, sample);
 	if (task->opt->needs & NP_NEED_OWN_IMPACT)
 		scale_pairs(task, sample);
 	if (task->opt->needs & NP_NEED_LEVEL_PAIRS) {
@@ -535,28 +548,6 @@ static unsigned program_mark_known(const struct np_mean *m, size_t n,
 			has = need;
 	}
 	return has;
-}
-
-/* Compute log(1 + slowdown), 0 if not measured, and the sd of its mean. */
-static void make_logs(const struct np_mean *m, size_t n, const bool *known,
-		      double *log, double *noise)
-{
-	double pooled = m ? np_noise_pooled(m, n) : 0;
-
-	for (size_t i = 0; i < n; i++) {
-		log[i] = known[i] ? log_of_slowdown(m[i].mean) : 0;
-		noise[i] = known[i] ? np_noise_of_mean(&m[i], pooled) : 0;
-	}
-}
-
-static void sample_logs(const double *log, const double *noise, size_t n,
-			const bool *known, struct np_rng *rng, double *to)
-{
-	for (size_t i = 0; i < n; i++) {
-		to[i] = log[i];
-		if (rng && known[i])
-			to[i] += noise[i] * np_rng_normal(rng);
-	}
 }
 
 /* Make the slowdowns of a program and the levels on the scale of the fits. */
@@ -2803,14 +2794,8 @@ int np_predict_matrix(struct np_predictor *predictor,
 		      enum np_scope scope, struct np_prediction *out, int *rc,
 		      struct np_err *err)
 {
-	struct matrix_task task = {
-		.predictor = predictor,
-		.app = app,
-		.n = n,
-		.scope = scope,
-		.out = out,
-		.rc = rc,
-	};
+	struct matrix_task task = { predictor, app, n, scope, .around = false,
+				    .out = out, .rc = rc };
 
 	return matrix_prediction(&task, err);
 }
@@ -2820,15 +2805,8 @@ int np_predict_around(struct np_predictor *predictor,
 		      enum np_scope scope, struct np_prediction *out, int *rc,
 		      struct np_err *err)
 {
-	struct matrix_task task = {
-		.predictor = predictor,
-		.app = app,
-		.n = n,
-		.scope = scope,
-		.around = true,
-		.out = out,
-		.rc = rc,
-	};
+	struct matrix_task task = { predictor, app, n, scope, .around = true,
+				    .out = out, .rc = rc };
 
 	return matrix_prediction(&task, err);
 }
