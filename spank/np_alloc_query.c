@@ -13,22 +13,14 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "np_hostlist.h"
 #include "np_text.h"
 
 /* ---- host lists, by Slurm's own functions ---- */
 
 int np_hosts_add(struct np_hosts *hosts, const char *name)
 {
-	char *copy = strdup(name);
-
-	if (!copy)
-		return -ENOMEM;
-	if (np_array_grow(&hosts->name, hosts->n, sizeof(*hosts->name))) {
-		free(copy);
-		return -ENOMEM;
-	}
-	hosts->name[hosts->n++] = copy;
-	return 0;
+	return np_names_add(&hosts->name, &hosts->n, name);
 }
 
 int np_hosts_expand(const char *expression, struct np_hosts *hosts)
@@ -73,9 +65,7 @@ char *np_hosts_compress(const struct np_hosts *hosts)
 
 void np_hosts_free(struct np_hosts *hosts)
 {
-	for (size_t i = 0; i < hosts->n; i++)
-		free(hosts->name[i]);
-	free(hosts->name);
+	np_names_free(hosts->name, hosts->n);
 	*hosts = (struct np_hosts){ NULL, 0 };
 }
 
