@@ -23,15 +23,9 @@
  */
 
 struct key {
-	uint32_t node, comm;
+	uint32_t node; /* first, as np_order_u32() expects */
+	uint32_t comm;
 };
-
-static int by_node(const void *a, const void *b)
-{
-	const struct key *x = a, *y = b;
-
-	return (x->node > y->node) - (x->node < y->node);
-}
 
 /* Numbers the nodes in key[n]; returns how many different ones there are. */
 static size_t number(struct key *key, size_t n, uint32_t *port,
@@ -39,7 +33,7 @@ static size_t number(struct key *key, size_t n, uint32_t *port,
 {
 	size_t ports = 0;
 
-	qsort(key, n, sizeof(*key), by_node);
+	qsort(key, n, sizeof(*key), np_order_u32);
 	for (size_t i = 0; i < n; i++) {
 		if (!i || key[i].node != key[i - 1].node)
 			count[ports++] = 0;

@@ -1978,16 +1978,6 @@ static void decide_for_stage(struct np_calibrate *calibrate, int stage)
 		select_levels(calibrate);
 }
 
-/* Does the state have the result of this measurement? */
-static bool is_done(const struct np_calibrate *calibrate,
-		    const struct np_cal_task *task)
-{
-	char key[NP_CAL_KEY];
-
-	np_cal_key(&calibrate->setup, task, key);
-	return state_find(calibrate->state, key) != NULL;
-}
-
 /* Plan a stage, using the results so far. */
 static int plan_stage(const struct np_calibrate *calibrate, int stage,
 		      struct np_cal_task **task, size_t *n)
@@ -2013,7 +2003,7 @@ static int count_stage(const struct np_calibrate *calibrate, int stage,
 		estimate->n++;
 		estimate->sec += np_cal_cost_sec(&calibrate->setup, &task[i],
 						 i ? &task[i - 1] : NULL);
-		if (is_done(calibrate, &task[i])) {
+		if (result_of(calibrate, &task[i])) {
 			estimate->n_done++;
 			continue;
 		}
@@ -2079,7 +2069,7 @@ static int run_stage(struct progress *progress, int stage, struct np_err *err)
 	if (rc)
 		return np_errf(err, rc, "out of memory");
 	for (size_t i = 0; !rc && i < n; i++) {
-		if (is_done(calibrate, &task[i]))
+		if (result_of(calibrate, &task[i]))
 			continue;
 		report_progress(progress, &task[i]);
 		rc = run_task(calibrate->run, &task[i], calibrate->state, err);
