@@ -4,15 +4,6 @@
 . "$ROOT/t/integration/flagged.lib"
 BESIDE=95
 
-# Cgroups version 1, which t/cluster can mount for itself.
-has_cgroups() {
-	# shellcheck disable=SC2016
-	unshare --mount sh -ec 'for c in freezer memory cpuacct; do
-		mount -t cgroup -o $c $c /mnt
-		umount /mnt
-	done' 2>/dev/null
-}
-
 ! has_cgroups || SUITE_CLUSTER=(--leaves 1 --cgroup --netprof "$BUILD")
 
 before_each() {

@@ -4,15 +4,6 @@
 . "$ROOT/t/integration/flagged.lib"
 BESIDE=125
 
-# Cgroups version 1, which t/cluster can mount for itself.
-has_cgroups() {
-	# shellcheck disable=SC2016
-	unshare --mount sh -ec 'for c in freezer memory cpuacct; do
-		mount -t cgroup -o $c $c /mnt
-		umount /mnt
-	done' 2>/dev/null
-}
-
 SUITE_CLUSTER=(--leaves 1 --netprof "$BUILD"
 	--slurm-conf-extra "$ROOT/t/integration/hung.slurm.conf")
 ! has_cgroups || SUITE_CLUSTER+=(--cgroup)
@@ -228,22 +219,22 @@ test_a_home_that_hangs_as_the_steps_end() {
 	not_late hangs "$(rundir)/home/alice" home "as the steps end" 3.5
 }
 
-# Programs of 4 s that make few MPI calls, and as many as they can.
-build_traced() {
-	local dir
+mpi_program() { # NAME LINE...: compile it into the shared directory
 	needs_pmix
 	command -v mpicc.openmpi >/dev/null || skip "no mpicc.openmpi"
-	dir=$(shared)
-	printf '%s\n' '#include <mpi.h>' '#include <unistd.h>' \
-		'int main(int argc, char **argv) { int one = 1, got;' \
+	printf '%s\n' '#include <mpi.h>' '#include <unistd.h>' "${@:2}" |
+		mpicc.openmpi -x c -o "$(shared)/$1" -
+}
+
+# Programs of 4 s that make few MPI calls, and as many as they can.
+build_traced() {
+	mpi_program calls 'int main(int argc, char **argv) { int one = 1, got;' \
 		'MPI_Init(&argc, &argv); double begin = MPI_Wtime();' \
 		'while (MPI_Wtime() < begin + 4) {' \
 		'MPI_Sendrecv(&one, 1, MPI_INT, 0, 0, &got, 1, MPI_INT, 0, 0,' \
 		'MPI_COMM_SELF, MPI_STATUS_IGNORE);' \
 		'if (argc > 1) usleep(10000); }' \
-		'MPI_Finalize(); return 7; }' |
-		mpicc.openmpi -x c -o "$dir/calls" -
-	echo "$dir/calls"
+		'MPI_Finalize(); return 7; }'
 }
 
 both_ranks() { # DIRECTORY, a pattern
@@ -261,7 +252,8 @@ whole_trace() { # DIRECTORY
 # one that made few calls is written when the server answers again.
 traced_to_store() {
 	local calls
-	calls=$(build_traced) || exit
+	calls=$(shared)/calls
+	build_traced
 	fail_at "$STORE" one
 	run_srun "plain,srun" "-N2 --mpi=pmix" "$calls few"
 	run_srun "flagged,srun,few" "-N2 --mpi=pmix --netprofile=few \
@@ -284,7 +276,8 @@ test_a_store_that_hangs_while_programs_are_traced() { not_late traced_to_store; 
 # The same for a directory that the user chose.
 traced_to_directory() {
 	local calls dir
-	calls=$(build_traced) || exit
+	calls=$(shared)/calls
+	build_traced
 	dir=$(rundir)/failing/traces
 	install -d -o 20001 "$dir"
 	fail_at "$dir" one
@@ -304,16 +297,13 @@ test_a_directory_of_traces_that_hangs_while_programs_run() { not_late traced_to_
 
 # Nothing is traced to a store that does not answer when the step starts.
 traced_to_nowhere() {
-	local dir
-	needs_pmix
-	command -v mpicc.openmpi >/dev/null || skip "no mpicc.openmpi"
-	dir=$(shared)
-	printf '%s\n' '#include <mpi.h>' 'int main(void) { MPI_Init(0, 0);' \
-		'MPI_Barrier(MPI_COMM_WORLD); MPI_Finalize(); return 7; }' |
-		mpicc.openmpi -x c -o "$dir/seven" -
+	local seven
+	seven=$(shared)/seven
+	mpi_program seven 'int main(void) { MPI_Init(0, 0);' \
+		'MPI_Barrier(MPI_COMM_WORLD); MPI_Finalize(); return 7; }'
 	fail_at "$STORE" one
-	run_srun "plain,srun" "-N2 --mpi=pmix" "$dir/seven"
-	run_srun "flagged,srun" "-N2 --mpi=pmix --netprofile-trace" "$dir/seven"
+	run_srun "plain,srun" "-N2 --mpi=pmix" "$seven"
+	run_srun "flagged,srun" "-N2 --mpi=pmix --netprofile-trace" "$seven"
 	wait_for shells_wait
 	is one hang
 	go
@@ -327,20 +317,16 @@ test_a_trace_for_a_store_that_hangs() { not_late traced_to_nowhere; }
 # The trace goes to the user's own directory, and the server of the store is lost while
 # the program runs.
 traced_to_tmp() {
-	local dir
-	needs_pmix
-	command -v mpicc.openmpi >/dev/null || skip "no mpicc.openmpi"
-	dir=$(shared)
-	printf '%s\n' '#include <mpi.h>' '#include <unistd.h>' \
-		'int main(void) { MPI_Init(0, 0);' \
+	local seven
+	seven=$(shared)/seven
+	mpi_program seven 'int main(void) { MPI_Init(0, 0);' \
 		'for (int i = 0; i < 400; i++) {' \
 		'MPI_Barrier(MPI_COMM_WORLD); usleep(10000); }' \
-		'MPI_Finalize(); return 7; }' |
-		mpicc.openmpi -x c -o "$dir/seven" -
+		'MPI_Finalize(); return 7; }'
 	fail_at "$STORE" one
-	run_srun "plain,srun" "-N2 --mpi=pmix" "$dir/seven"
+	run_srun "plain,srun" "-N2 --mpi=pmix" "$seven"
 	run_srun "flagged,srun" "-N2 -w n[0-1] --mpi=pmix --netprofile=beside \
-		--netprofile-trace=/tmp/trace$turn" "$dir/seven"
+		--netprofile-trace=/tmp/trace$turn" "$seven"
 	wait_for shells_wait
 	go
 	wait_for on n0 "[ -e /tmp/trace$turn/rank.0 ] || [ -e /tmp/trace$turn/rank.1 ]"
@@ -367,7 +353,8 @@ has_no_saver() { # PLACE
 # srun looks whether the directory answers, before the tasks begin.
 traced_without_saver() {
 	local calls dir p
-	calls=$(build_traced) || exit
+	calls=$(shared)/calls
+	build_traced
 	calls="sh -c 'touch $STATE.\$SLURM_JOB_ID
 		until [ -e $STATE.hangs ]; do sleep 0.02; done; exec $calls few'"
 	dir=$(rundir)/failing/unsaved
@@ -408,7 +395,8 @@ test_a_directory_of_traces_that_hangs_where_no_saver_runs() { not_late traced_wi
 # does not look for it.
 traced_without_home() {
 	local calls
-	calls=$(build_traced) || exit
+	calls=$(shared)/calls
+	build_traced
 	fail_at "$(rundir)/home/alice" one
 	run_srun "plain,srun" "-N2 --mpi=pmix" "$calls few" HOME=/tmp
 	run_srun "flagged,srun" "-N2 --mpi=pmix --netprofile=homeless \
