@@ -91,6 +91,23 @@ const char *t_tmpdir(void)
 	return tmpdir;
 }
 
+const char *t_write(const char *name, const void *data, size_t len)
+{
+	static char path[4096];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s%s%s", *name == '/' ? "" : t_tmpdir(),
+		 *name == '/' ? "" : "/", name);
+	f = fopen(path, "we");
+	T_ROW(path, f && fwrite(data, 1, len, f) == len && !fclose(f));
+	return path;
+}
+
+const char *t_write_text(const char *name, const char *text)
+{
+	return t_write(name, text, strlen(text));
+}
+
 const char *t_data(const char *name)
 {
 	static char path[512];

@@ -47,6 +47,13 @@ int t_close(double got, double want, double rel);
 /* A fresh directory under $TMPDIR, removed with all it holds at exit. */
 const char *t_tmpdir(void);
 
+/*
+ * Write a file, in that directory unless the name is an absolute path.  Returns
+ * its path, until the next call.
+ */
+const char *t_write(const char *name, const void *data, size_t len);
+const char *t_write_text(const char *name, const char *text);
+
 /* A command in that directory; D is the store below t/data. */
 void t_sh(const char *dir, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));

@@ -287,19 +287,7 @@ T_TEST("values too long are refused")
 	T_CHECK(np_conf_set(&c, line, NULL) == 0);
 }
 
-static const char *write_file(const char *name, const char *text, size_t len)
-{
-	static char path[512];
-	FILE *f;
-
-	snprintf(path, sizeof(path), "%s/%s", t_tmpdir(), name);
-	f = fopen(path, "w");
-	if (!f || fwrite(text, 1, len, f) != len || fclose(f))
-		T_ROW("writing a file of the test", 0);
-	return path;
-}
-
-#define FILE_OF(text) write_file("netprof.conf", text, sizeof(text) - 1)
+#define FILE_OF(text) t_write("netprof.conf", text, sizeof(text) - 1)
 
 T_TEST("a file with comments is applied")
 {
@@ -339,7 +327,7 @@ T_TEST("an error names file and line")
 
 		np_conf_init(&c);
 		T_ROW(bad_files[i].name,
-		      np_conf_load(&c, write_file("netprof.conf",
+		      np_conf_load(&c, t_write("netprof.conf",
 						  bad_files[i].text,
 						  bad_files[i].len),
 				   &err) == -EINVAL);
@@ -369,7 +357,7 @@ T_TEST("no kind of file hangs or floods")
 	T_CHECK(np_conf_load(&c, "/dev/zero", NULL) == -EFBIG);
 	T_CHECK(np_conf_load(&c, "/", NULL) == -EISDIR);
 	memset(big, '#', sizeof(big));
-	T_CHECK(np_conf_load(&c, write_file("big", big, sizeof(big)), NULL) ==
+	T_CHECK(np_conf_load(&c, t_write("big", big, sizeof(big)), NULL) ==
 		-EFBIG);
 	snprintf(path, sizeof(path), "%s/conf.fifo", t_tmpdir());
 	T_CHECK(mkfifo(path, 0600) == 0);

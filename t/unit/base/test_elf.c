@@ -60,21 +60,10 @@ static struct object some_object(void)
 	return o;
 }
 
-static const char *write_object(const void *data, size_t len)
-{
-	static char path[600];
-	FILE *f;
-
-	snprintf(path, sizeof(path), "%s/object.so", t_tmpdir());
-	f = fopen(path, "w");
-	T_CHECK(f && fwrite(data, 1, len, f) == len && !fclose(f));
-	return path;
-}
-
 T_TEST("a plugin says its version")
 {
 	struct object o = some_object();
-	const char *path = write_object(&o, sizeof(o));
+	const char *path = t_write("object.so", &o, sizeof(o));
 	struct np_err err = NP_ERR_INIT;
 	char type[64] = "";
 	uint32_t v = 0;
@@ -120,17 +109,17 @@ T_TEST("sections of constants are looked at, until one is enough")
 {
 	struct object o = some_object();
 	struct looked l = { 0, 0 };
-	const char *path = write_object(&o, sizeof(o));
+	const char *path = t_write("object.so", &o, sizeof(o));
 
 	T_CHECK(np_elf_constants(path, look_once, &l) == -ENODATA);
 	T_CHECK(!l.sections);
 	o.section[3].sh_flags = SHF_ALLOC;
-	path = write_object(&o, sizeof(o));
+	path = t_write("object.so", &o, sizeof(o));
 	T_CHECK(!np_elf_constants(path, look_once, &l));
 	T_CHECK(l.sections == 1 && l.bytes == strlen(o.type) + 3);
 	T_CHECK(np_elf_constants(path, look_at_all, &l) == -ENODATA);
 	o.section[3].sh_flags = SHF_ALLOC | SHF_WRITE;
-	path = write_object(&o, sizeof(o));
+	path = t_write("object.so", &o, sizeof(o));
 	T_CHECK(np_elf_constants(path, look_once, &l) == -ENODATA);
 	T_CHECK(np_elf_constants("/nonexistent", look_once, &l) == -ENOENT);
 }
@@ -151,7 +140,7 @@ T_TEST("damaged objects are reported")
 {
 	static const unsigned char values[] = { 0, 1, 0x7f, 0x80, 0xff };
 	struct object good = some_object();
-	const char *path = write_object(&good, sizeof(good));
+	const char *path = t_write("object.so", &good, sizeof(good));
 	struct looked l = { 0, 0 };
 	size_t named = 0, n = 0;
 
@@ -164,7 +153,7 @@ T_TEST("damaged objects are reported")
 
 			((unsigned char *)&o)[at] = values[i];
 			o.section[3].sh_flags |= SHF_ALLOC;
-			write_object(&o, sizeof(o));
+			t_write("object.so", &o, sizeof(o));
 			np_elf_constants(path, look_at_all, &l);
 			rc = np_elf_symbol(path, "plugin_type", buf,
 					   sizeof(buf), &err);
@@ -177,10 +166,10 @@ T_TEST("damaged objects are reported")
 		uint32_t v;
 		char type[20];
 
-		T_CHECK(np_elf_symbol(write_object(&good, len), "plugin_type",
+		T_CHECK(np_elf_symbol(t_write("object.so", &good, len), "plugin_type",
 				       type, sizeof(type), NULL) < 0);
 		T_CHECK(len > offsetof(struct object, version) ||
-			np_elf_symbol(write_object(&good, len),
+			np_elf_symbol(t_write("object.so", &good, len),
 				       "plugin_version", &v, 4, NULL) < 0);
 	}
 }

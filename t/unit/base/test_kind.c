@@ -83,19 +83,15 @@ T_TEST("what is of another kind is named")
 T_TEST("files that are no text are named as what they are")
 {
 	struct np_err err = NP_ERR_INIT;
-	char path[512], fifo[512], *text = NULL;
+	const char *path = t_write_text("kind", "\x7f" "ELF and more");
+	char fifo[512], *text = NULL;
 	size_t len;
-	FILE *f;
 
-	snprintf(path, sizeof(path), "%s/kind", t_tmpdir());
-	f = fopen(path, "w");
-	T_CHECK(f && fputs("\x7f" "ELF and more", f) >= 0 && !fclose(f));
 	T_CHECK(np_read_file(path, 4096, &text, &len, &err) == -EINVAL);
 	T_CHECK(strstr(err.text, "a program or library (ELF)"));
 	T_CHECK(np_read_file(path, 2, &text, &len, &err) == -EINVAL);
 	T_CHECK(strstr(err.text, "a program or library (ELF)"));
-	f = fopen(path, "w");
-	T_CHECK(f && fwrite("a\nb\0c\n", 1, 6, f) == 6 && !fclose(f));
+	t_write("kind", "a\nb\0c\n", 6);
 	T_CHECK(np_read_file(path, 4096, &text, &len, &err) == -EINVAL);
 	T_CHECK(strstr(err.text, "kind:2: a NUL character, expected text"));
 	T_CHECK(np_read_file(t_tmpdir(), 2, &text, &len, &err) == -EINVAL);

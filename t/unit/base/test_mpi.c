@@ -69,13 +69,8 @@ static struct library library(const char *symbol, const char *text)
 static const char *make(const char *name, const char *symbol, const char *text)
 {
 	struct library l = library(symbol, text);
-	static char path[600];
-	FILE *f;
 
-	snprintf(path, sizeof(path), "%s/%s", t_tmpdir(), name);
-	f = fopen(path, "w");
-	T_CHECK(f && fwrite(&l, sizeof(l), 1, f) == 1 && !fclose(f));
-	return path;
+	return t_write(name, &l, sizeof(l));
 }
 
 #define OPEN_MPI "ompi_version_string"

@@ -39,19 +39,6 @@ static int take(void *arg, const struct np_slurm_line *line,
 	return 0;
 }
 
-static const char *write_file(const char *name, const char *text, size_t len)
-{
-	static char path[512];
-	FILE *f;
-
-	snprintf(path, sizeof(path), "%s/%s", t_tmpdir(), name);
-	f = fopen(path, "w");
-	T_CHECK(f && fwrite(text, 1, len, f) == len);
-	if (f)
-		fclose(f);
-	return path;
-}
-
 static int read_file(const char *name, unsigned *number, struct np_err *err)
 {
 	char path[512];
@@ -129,7 +116,7 @@ T_TEST("lines are read as Slurm reads them")
 		struct np_err err = NP_ERR_INIT;
 		unsigned number;
 
-		write_file("conf", lines[i].text, strlen(lines[i].text));
+		t_write("conf", lines[i].text, strlen(lines[i].text));
 		T_ROW(lines[i].name, !read_file("conf", &number, &err));
 		T_ROW(lines[i].name, !strcmp(got, lines[i].want));
 		T_ROW(lines[i].name, number == lines[i].number);
@@ -159,7 +146,7 @@ T_TEST("what cannot be read is named by file and line")
 		struct np_err err = NP_ERR_INIT;
 		unsigned number;
 
-		write_file("conf", bad[i].text, strlen(bad[i].text));
+		t_write("conf", bad[i].text, strlen(bad[i].text));
 		T_ROW(bad[i].name, read_file("conf", &number, &err) < 0);
 		T_ROW(bad[i].name, !!strstr(err.text, bad[i].says));
 	}
@@ -191,12 +178,12 @@ static const struct {
 /* fgets() reads the whole line; all else that Slurm does stops at the NUL. */
 T_TEST("a line ends at a NUL, as for Slurm")
 {
-	write_file("nul", BYTES("n=1\n\0n=2\n"));
+	t_write("nul", BYTES("n=1\n\0n=2\n"));
 	for (size_t i = 0; i < NP_ARRAY_SIZE(nuls); i++) {
 		struct np_err err = NP_ERR_INIT;
 		unsigned number;
 
-		write_file("conf", nuls[i].text, nuls[i].len);
+		t_write("conf", nuls[i].text, nuls[i].len);
 		T_ROW(nuls[i].name, read_file("conf", &number, &err) == -EILSEQ);
 		T_ROW(nuls[i].name, !strcmp(got, nuls[i].want));
 		T_ROW(nuls[i].name, !!strstr(err.text, nuls[i].says));
@@ -217,9 +204,9 @@ T_TEST("files that include each other come to an end")
 		snprintf(name, sizeof(name), "f%d", i);
 		snprintf(text, sizeof(text), "Include f%d\nInclude f%d\n",
 			 i + 1, i + 1);
-		write_file(name, text, strlen(text));
+		t_write(name, text, strlen(text));
 	}
-	write_file("f12", "a=1\n", 4);
+	t_write("f12", "a=1\n", 4);
 	T_CHECK(read_file("f0", &number, &err) == -EINVAL);
 	T_CHECK(!!strstr(err.text, "f0: includes more than 255 files"));
 }

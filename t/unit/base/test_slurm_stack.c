@@ -28,14 +28,8 @@ static int take(void *arg, const struct np_slurm_stack_line *line,
 
 static int read_bytes(const char *bytes, size_t len, struct np_err *err)
 {
-	char path[512];
-	FILE *f;
+	const char *path = t_write("plugstack.conf", bytes, len);
 
-	snprintf(path, sizeof(path), "%s/plugstack.conf", t_tmpdir());
-	f = fopen(path, "w");
-	T_CHECK(f && fwrite(bytes, 1, len, f) == len);
-	if (f)
-		fclose(f);
 	got[0] = '\0';
 	return np_slurm_stack(path, take, NULL, err);
 }

@@ -108,12 +108,8 @@ T_TEST("what is no such file is refused with its line")
 	for (size_t i = 0; i < NP_ARRAY_SIZE(wrong); i++) {
 		struct np_err err = NP_ERR_INIT;
 		struct cli_places p = { NULL };
-		char path[512];
-		FILE *f;
+		const char *path = t_write_text("wrong", wrong[i].text);
 
-		snprintf(path, sizeof(path), "%s/wrong", t_tmpdir());
-		f = fopen(path, "w");
-		T_CHECK(f && fputs(wrong[i].text, f) >= 0 && !fclose(f));
 		T_ROW(wrong[i].name, wrong[i].read(path, &p, &err) == -EINVAL);
 		T_ROW(wrong[i].name, strstr(err.text, wrong[i].says) != NULL);
 		cli_places_free(&p);

@@ -13,14 +13,10 @@ static char file[512];
 /* NULL: there is none. */
 static void put(const char *text)
 {
-	FILE *f;
-
-	if (!text) {
+	if (text)
+		t_write_text(file, text);
+	else
 		unlink(file);
-		return;
-	}
-	f = fopen(file, "w");
-	T_ROW(text, f && fputs(text, f) >= 0 && !fclose(f));
 }
 
 /* One after the other, as an administrator edits. */

@@ -33,11 +33,8 @@ static const char script[] =
 
 static void write_script(char path[NP_RENDEZVOUS_PATH])
 {
-	FILE *f;
-
-	snprintf(path, NP_RENDEZVOUS_PATH, "%s/join", t_tmpdir());
-	f = fopen(path, "we");
-	T_CHECK(f && fputs(script, f) >= 0 && !fclose(f));
+	snprintf(path, NP_RENDEZVOUS_PATH, "%s",
+		 t_write_text("join", script));
 	T_CHECK(chmod(path, 0700) == 0);
 }
 

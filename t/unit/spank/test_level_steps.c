@@ -32,11 +32,7 @@ static char *env[] = { "PATH=/usr/bin:/bin", "NETPROF_COOKIES=a b", NULL };
 
 static void write_script(void)
 {
-	FILE *f;
-
-	snprintf(srun, sizeof(srun), "%s/srun", t_tmpdir());
-	f = fopen(srun, "we");
-	T_CHECK(f && fputs(script, f) >= 0 && !fclose(f));
+	snprintf(srun, sizeof(srun), "%s", t_write_text("srun", script));
 	T_CHECK(chmod(srun, 0700) == 0);
 }
 

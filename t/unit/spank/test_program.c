@@ -22,12 +22,8 @@ static const char *some_program(const char *name, uint32_t type, size_t cut)
 		},
 		.part = { .p_type = type },
 	};
-	static char path[512];
-	FILE *f;
+	const char *path = t_write(name, &elf, sizeof(elf) - cut);
 
-	snprintf(path, sizeof(path), "%s/%s", t_tmpdir(), name);
-	f = fopen(path, "w");
-	T_CHECK(f && fwrite(&elf, sizeof(elf) - cut, 1, f) == 1 && !fclose(f));
 	T_CHECK(!chmod(path, 0755));
 	return path;
 }

@@ -26,11 +26,8 @@ const char *path(const char *name)
 
 void write_text(const char *name, const char *text)
 {
-	FILE *f;
-
 	mkdir(path(""), 0755);
-	f = fopen(path(name), "w");
-	T_ROW(name, f && fputs(text, f) >= 0 && !fclose(f));
+	t_write_text(path(name), text);
 }
 
 static struct np_state_cause cause = {

@@ -93,9 +93,15 @@ const char *t_store_path(const char *name)
 
 void t_store_write(const char *name, const char *text)
 {
-	FILE *f = fopen(t_store_path(name), "w");
+	t_write_text(t_store_path(name), text);
+}
 
-	T_ROW(name, f && fputs(text, f) >= 0 && !fclose(f));
+void t_fabric_write(const char *name, const char *text)
+{
+	char path[1024];
+
+	snprintf(path, sizeof(path), "%s/fabric/hpc/%s", t_store_dir, name);
+	t_write_text(path, text);
 }
 
 int t_count_files(const char *dir, const char *pattern)

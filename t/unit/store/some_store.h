@@ -27,6 +27,9 @@ void t_store_warn(const char *line, void *arg); /* a np_store_warn_f */
 const char *t_store_path(const char *name);
 void t_store_write(const char *name, const char *text);
 
+/* Write a file of the fabric of cluster hpc. */
+void t_fabric_write(const char *name, const char *text);
+
 /* Files in it whose name is like that. */
 int t_count_files(const char *dir, const char *pattern);
 

@@ -54,16 +54,6 @@ static int save(struct np_store *s, const char *cluster, const char *scope,
 	return rc;
 }
 
-static void put(const char *name, const char *text)
-{
-	char path[1024];
-	FILE *f;
-
-	snprintf(path, sizeof(path), "%s/fabric/hpc/%s", t_store_dir, name);
-	f = fopen(path, "w");
-	T_ROW(name, f && fputs(text, f) >= 0 && !fclose(f));
-}
-
 T_TEST("what is saved is loaded again")
 {
 	struct np_store *s = t_store_fresh();
@@ -197,13 +187,13 @@ T_TEST("files that cannot be used are skipped and reported")
 	char cmd[1200], *text;
 
 	save(s, "hpc", "leaf", DATE);
-	put("20250101T000000Z.json", "{\"format\":");
+	t_fabric_write("20250101T000000Z.json", "{\"format\":");
 	text = some_json("leaf", DATE + 9 * DAY);
 	text[0] = '[';
-	put("20250102T000000Z.json", text);
+	t_fabric_write("20250102T000000Z.json", text);
 	free(text);
-	put(".hidden.json", "x");
-	put("notes.txt", "x");
+	t_fabric_write(".hidden.json", "x");
+	t_fabric_write("notes.txt", "x");
 	snprintf(cmd, sizeof(cmd), "cd '%s/fabric/hpc' && "
 		 "ln -s 20241121T030000Z.json 20250103T000000Z.json && "
 		 "mkfifo 20250104T000000Z.json && mkdir 20250105T000000Z.json "

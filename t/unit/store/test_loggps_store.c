@@ -98,16 +98,6 @@ T_TEST("the newest counts")
 	np_store_close(s);
 }
 
-static void put(const char *name, const char *text)
-{
-	char path[1024];
-	FILE *f;
-
-	snprintf(path, sizeof(path), "%s/fabric/hpc/%s", t_store_dir, name);
-	f = fopen(path, "w");
-	T_ROW(name, f && fputs(text, f) >= 0 && !fclose(f));
-}
-
 T_TEST("what cannot be read is passed over")
 {
 	struct np_store *s = t_store_fresh();
@@ -116,8 +106,8 @@ T_TEST("what cannot be read is passed over")
 	char path[1024];
 
 	save(s, "hpc", DATE, 2, false);
-	put("20991121T030000Z.loggps", "{");
-	put("20991121T030001Z.json", "{"); /* a calibration, maybe */
+	t_fabric_write("20991121T030000Z.loggps", "{");
+	t_fabric_write("20991121T030001Z.json", "{"); /* a calibration, maybe */
 	snprintf(path, sizeof(path),
 		 "%s/fabric/hpc/20991121T030002Z.loggps", t_store_dir);
 	T_CHECK(symlink("/dev/zero", path) == 0);
