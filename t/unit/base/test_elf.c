@@ -166,8 +166,9 @@ T_TEST("damaged objects are reported")
 		uint32_t v;
 		char type[20];
 
-		T_CHECK(np_elf_symbol(t_write("object.so", &good, len), "plugin_type",
-				       type, sizeof(type), NULL) < 0);
+		T_CHECK(np_elf_symbol(t_write("object.so", &good, len),
+				      "plugin_type", type, sizeof(type),
+				      NULL) < 0);
 		T_CHECK(len > offsetof(struct object, version) ||
 			np_elf_symbol(t_write("object.so", &good, len),
 				       "plugin_version", &v, 4, NULL) < 0);

@@ -1,18 +1,8 @@
-#include "np_run_summary.h"
-#include "some_record.h"
-#include "t.h"
+#include "some_runs.h"
 
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
-static const char calibration[] =
-	"{\"format\":\"netprof-pairs\",\"schema\":1,\"programs\":[],"
-	"\"levels\":[\"c1\",\"c4\"],\"scope\":\"leaf\","
-	"\"cluster\":\"hpc\",\"transport\":\"tcp/eth0\","
-	"\"message_bytes\":1024,\"period_sec\":0.1}";
-
-#define MOST 8
+#define LEVELS "\"c1\",\"c4\""
 #define RATE 1e6
 #define ROUND_SEC 0.1
 
@@ -70,30 +60,10 @@ static void lead(struct np_record *r)
 			};
 }
 
-struct some {
-	struct np_runs runs;
-	struct np_record *run[MOST];
-	struct np_calibration c;
-	struct np_run_summary e;
-};
-
-static void start(struct some *a)
-{
-	*a = (struct some){ .runs = { .app = "lmp" } };
-	a->runs.run = a->run;
-	T_CHECK(np_calibration_parse(calibration, strlen(calibration), "f",
-				     &a->c, NULL) == 0);
-}
-
-static struct np_record *add(struct some *a, struct np_record *r)
-{
-	return a->run[a->runs.n++] = r;
-}
-
 static struct np_record *add_loaded(struct some *a, double sec,
 				    const char *level)
 {
-	struct np_record *r = add(a, t_run_alone(sec));
+	struct np_record *r = add_run(a, t_run_alone(sec));
 
 	r->level = calloc(1, sizeof(*r->level));
 	r->level->name = strdup(level);
@@ -102,31 +72,13 @@ static struct np_record *add_loaded(struct some *a, double sec,
 	return r;
 }
 
-static void make(struct some *a, bool calibrated)
-{
-	const struct np_run_summary_opt opt = {
-		.calibration = calibrated ? &a->c : NULL,
-		.now = 1.71e9,
-	};
-
-	T_CHECK(np_run_summary_make(&a->runs, &opt, &a->e) == 0);
-}
-
-static void stop(struct some *a)
-{
-	np_run_summary_free(&a->e);
-	np_calibration_free(&a->c);
-	for (size_t i = 0; i < a->runs.n; i++)
-		np_record_free(a->run[i]);
-}
-
 T_TEST("one run gives curve, impact and latencies")
 {
 	struct np_mean *m;
 	struct some a;
 
-	start(&a);
-	lead(add(&a, intervals_of(0.01)));
+	start(&a, LEVELS);
+	lead(add_run(&a, intervals_of(0.01)));
 	make(&a, true);
 	T_CHECK(a.e.use[0] == NP_RUN_INTERVALS && a.e.n_used == 1);
 	T_CHECK(a.e.intervals.verdict == NP_ONE_RUN_USABLE);
@@ -147,10 +99,10 @@ T_TEST("of intervals and whole runs the better counts")
 {
 	struct some a;
 
-	start(&a);
-	add(&a, intervals_of(0.08));
+	start(&a, LEVELS);
+	add_run(&a, intervals_of(0.08));
 	for (int i = 0; i < 3; i++) {
-		add(&a, t_run_alone(10 + 0.01 * i));
+		add_run(&a, t_run_alone(10 + 0.01 * i));
 		add_loaded(&a, 12.5 + 0.01 * i, "c1");
 	}
 	make(&a, true);
@@ -170,15 +122,15 @@ T_TEST("intervals of three runs say more than one whole run")
 {
 	struct some a;
 
-	start(&a);
-	add(&a, t_run_alone(10));
+	start(&a, LEVELS);
+	add_run(&a, t_run_alone(10));
 	add_loaded(&a, 12.5, "c1");
-	add(&a, intervals_of(0.01));
+	add_run(&a, intervals_of(0.01));
 	make(&a, true);
 	T_ROW("one run each", !a.e.level[0].of_intervals);
 	np_run_summary_free(&a.e);
-	add(&a, intervals_of(0.01));
-	add(&a, intervals_of(0.01));
+	add_run(&a, intervals_of(0.01));
+	add_run(&a, intervals_of(0.01));
 	make(&a, true);
 	T_ROW("three with intervals",
 	      a.e.level[0].of_intervals &&
@@ -190,8 +142,8 @@ T_TEST("intervals that do not agree give no curve")
 {
 	struct some a;
 
-	start(&a);
-	lead(add(&a, intervals_of(0.6)));
+	start(&a, LEVELS);
+	lead(add_run(&a, intervals_of(0.6)));
 	make(&a, true);
 	T_CHECK(a.e.intervals.verdict == NP_ONE_RUN_SCATTER);
 	T_CHECK(!a.e.n_curve && a.e.n_impact == 2);
@@ -204,9 +156,9 @@ T_TEST("rounds alone may be another run's")
 	struct np_record *r;
 	struct some a;
 
-	start(&a);
-	lead(add(&a, intervals_of(0.01)));
-	r = add(&a, intervals_of(0.01));
+	start(&a, LEVELS);
+	lead(add_run(&a, intervals_of(0.01)));
+	r = add_run(&a, intervals_of(0.01));
 	make(&a, true);
 	T_CHECK(a.e.level[0].impact.n == 2);
 	T_ROW("none of levels on another number of nodes",
@@ -222,9 +174,9 @@ T_TEST("levels at another scope are others")
 	struct np_record *r;
 	struct some a;
 
-	start(&a);
-	add(&a, intervals_of(0.01));
-	add(&a, t_run_alone(10));
+	start(&a, LEVELS);
+	add_run(&a, intervals_of(0.01));
+	add_run(&a, t_run_alone(10));
 	r = add_loaded(&a, 30, "c1");
 	free(r->level->scope);
 	r->level->scope = strdup("node");
@@ -246,13 +198,13 @@ T_TEST("damaged and failed runs do no harm")
 	struct some a;
 	struct np_record *r;
 
-	start(&a);
-	r = add(&a, intervals_of(0.01));
+	start(&a, LEVELS);
+	r = add_run(&a, intervals_of(0.01));
 	r->exit_code = 1;
-	r = add(&a, intervals_of(0.01));
+	r = add_run(&a, intervals_of(0.01));
 	free(r->intervals_scope);
 	r->intervals_scope = strdup("node");
-	r = add(&a, intervals_of(0.01));
+	r = add_run(&a, intervals_of(0.01));
 	r->intervals[0].sec = -1; /* of a record that somebody wrote */
 	r->intervals[2].rate = -1;
 	make(&a, true);

@@ -1,26 +1,9 @@
 #include "np_profile.h"
-#include "np_run_summary.h"
-#include "some_record.h"
-#include "t.h"
+#include "some_runs.h"
 
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
-static const char calibration[] =
-	"{\"format\":\"netprof-pairs\",\"schema\":1,\"programs\":[],"
-	"\"levels\":[\"c1\",\"c4\",\"c6\"],\"scope\":\"leaf\","
-	"\"cluster\":\"hpc\",\"transport\":\"tcp/eth0\","
-	"\"message_bytes\":1024,\"period_sec\":0.1}";
-
-static struct np_calibration some_calibration(void)
-{
-	struct np_calibration c = { .path = "" };
-
-	T_CHECK(np_calibration_parse(calibration, strlen(calibration), "f", &c,
-				     NULL) == 0);
-	return c;
-}
+#define LEVELS "\"c1\",\"c4\",\"c6\""
 
 /* A run of this many seconds; level NULL: alone. */
 static struct np_record *run_of(double sec, const char *level, double slowed)
@@ -38,43 +21,10 @@ static struct np_record *run_of(double sec, const char *level, double slowed)
 	return r;
 }
 
-#define NOW 1.71e9
-#define MOST 32
-
-struct some {
-	struct np_runs runs;
-	struct np_record *run[MOST];
-	struct np_calibration c;
-	struct np_run_summary e;
-};
-
-static void start(struct some *a)
-{
-	*a = (struct some){ .runs = { .app = "lmp" } };
-	a->runs.run = a->run;
-	a->c = some_calibration();
-}
-
 static struct np_record *add(struct some *a, double sec, const char *level,
 			     double slowed)
 {
-	return a->run[a->runs.n++] = run_of(sec, level, slowed);
-}
-
-static void make(struct some *a)
-{
-	const struct np_run_summary_opt opt = { .calibration = &a->c,
-						.now = NOW };
-
-	T_CHECK(np_run_summary_make(&a->runs, &opt, &a->e) == 0);
-}
-
-static void stop(struct some *a)
-{
-	np_run_summary_free(&a->e);
-	np_calibration_free(&a->c);
-	for (size_t i = 0; i < a->runs.n; i++)
-		np_record_free(a->run[i]);
+	return add_run(a, run_of(sec, level, slowed));
 }
 
 static void set(char **text, const char *to)
@@ -88,13 +38,13 @@ T_TEST("curve and impact come from the runs")
 	struct some a;
 	const struct np_mean *m;
 
-	start(&a);
+	start(&a, LEVELS);
 	add(&a, 9, NULL, 0);
 	add(&a, 11, NULL, 0);
 	add(&a, 14, "c4", 0.2);
 	add(&a, 16, "c4", 0.4);
 	add(&a, 20, "c6", 0.5);
-	make(&a);
+	make(&a, true);
 	m = a.e.program.curve;
 	T_CHECK(!strcmp(a.e.program.name, "lmp") && a.e.fingerprint);
 	T_CHECK(a.e.alone_sec.n == 2 && a.e.alone_sec.mean == 10);
@@ -143,7 +93,7 @@ T_TEST("levels mean in runs what they mean in the calibration")
 		struct np_level_run *l;
 		struct some a;
 
-		start(&a);
+		start(&a, LEVELS);
 		add(&a, 10, NULL, 0);
 		l = add(&a, 14, "c6", 0)->level;
 		l->n_processes = 8;
@@ -162,7 +112,7 @@ T_TEST("levels mean in runs what they mean in the calibration")
 			memcpy(a.c.alone_round_sec, sec, sizeof(sec));
 		}
 		a.c.n_alone_nodes = rows[i].nodes;
-		make(&a);
+		make(&a, true);
 		T_ROW(rows[i].name,
 		      a.e.n_impact == 1 && t_close(a.e.program.impact[2].mean,
 						   rows[i].slowed, 1e-9));
@@ -288,11 +238,11 @@ T_TEST("runs that cannot be compared are left out")
 		struct some a;
 		bool used = rows[i].use == NP_RUN_UNDER_LEVEL;
 
-		start(&a);
+		start(&a, LEVELS);
 		add(&a, 10, NULL, 0);
 		add(&a, 12, "c1", 0.1);
 		rows[i].change(add(&a, 15, "c4", 0.2));
-		make(&a);
+		make(&a, true);
 		T_ROW(rows[i].name,
 		      a.e.use[2] == rows[i].use &&
 			      a.e.n_curve == 1 + (size_t)used &&
@@ -318,7 +268,7 @@ T_TEST("a level that leaves out the program's rail does not count")
 		struct np_record *r;
 		struct some a;
 
-		start(&a);
+		start(&a, LEVELS);
 		add(&a, 10, NULL, 0);
 		r = add(&a, 15, "c4", 0.2);
 		set(&r->level->rails, rows[i].rails);
@@ -335,7 +285,7 @@ T_TEST("a level that leaves out the program's rail does not count")
 			l->traffic->bytes = k % 2 ? 1e8 : 0;
 		}
 		set(&a.run[0]->probe.transport, "tcp/eth1");
-		make(&a);
+		make(&a, true);
 		T_ROW(rows[i].name, a.e.program.rails &&
 		      !strcmp(a.e.program.rails, "r1"));
 		T_ROW(rows[i].name, a.e.use[0] == NP_RUN_ALONE &&
@@ -348,37 +298,37 @@ T_TEST("one workload is chosen")
 {
 	struct some a;
 
-	start(&a);
+	start(&a, LEVELS);
 	add(&a, 20, NULL, 0);
 	add(&a, 20, NULL, 0);
 	add(&a, 30, "c6", 0.3);
 	other_work(add(&a, 10, "c1", 0.1));
 	other_work(add(&a, 10, "c4", 0.2));
-	make(&a);
+	make(&a, true);
 	T_ROW("most levels before most runs", !strcmp(a.e.fingerprint, "bb"));
 	T_ROW("no run alone, no curve; impact all the same",
 	      !a.e.program.curve && a.e.n_impact == 2);
 	T_ROW("nor latencies", !a.e.program.latency.all.n);
 	stop(&a);
 
-	start(&a);
+	start(&a, LEVELS);
 	other_work(add(&a, 10, NULL, 0));
 	add(&a, 20, NULL, 0);
 	add(&a, 20, NULL, 0);
-	make(&a);
+	make(&a, true);
 	T_ROW("most runs before the newest", !strcmp(a.e.fingerprint, "aa"));
 	stop(&a);
 
-	start(&a);
+	start(&a, LEVELS);
 	other_work(add(&a, 10, NULL, 0));
 	add(&a, 20, NULL, 0);
-	make(&a);
+	make(&a, true);
 	T_ROW("the newest of equals", !strcmp(a.e.fingerprint, "bb"));
 	stop(&a);
 
-	start(&a);
+	start(&a, LEVELS);
 	fail_it(add(&a, 10, NULL, 0));
-	make(&a);
+	make(&a, true);
 	T_ROW("nothing usable is no error",
 	      !a.e.fingerprint && !a.e.program.curve && !a.e.program.impact);
 	stop(&a);
@@ -388,17 +338,17 @@ T_TEST("latencies of the calibration's period")
 {
 	struct some a;
 
-	start(&a);
+	start(&a, LEVELS);
 	add(&a, 10, NULL, 0)->probe.period_sec = 1;
-	make(&a);
+	make(&a, true);
 	T_ROW("another period is better than nothing, and stated",
 	      a.e.program.latency.all.n == 100 && a.e.latency.other_period);
 	stop(&a);
 
-	start(&a);
+	start(&a, LEVELS);
 	add(&a, 10, NULL, 0)->probe.period_sec = 1;
 	add(&a, 10, NULL, 0);
-	make(&a);
+	make(&a, true);
 	T_ROW("the calibration's period comes first",
 	      a.e.program.latency.all.n == 100 && !a.e.latency.other_period);
 	T_ROW("run times count at any", a.e.alone_sec.n == 2);
@@ -409,19 +359,19 @@ T_TEST("latencies without a known workload are the last resort")
 {
 	struct some a;
 
-	start(&a);
+	start(&a, LEVELS);
 	no_work(add(&a, 10, NULL, 0));
-	make(&a);
+	make(&a, true);
 	T_ROW("latencies count where there are no others",
 	      a.e.use[0] == NP_RUN_LATENCY && a.e.latency.n_runs == 1 &&
 		      a.e.program.latency.all.n == 100 && a.e.n_used == 1);
 	T_ROW("times never do", !a.e.alone_sec.n && !a.e.fingerprint);
 	stop(&a);
 
-	start(&a);
+	start(&a, LEVELS);
 	no_work(add(&a, 10, NULL, 0));
 	add(&a, 11, NULL, 0);
-	make(&a);
+	make(&a, true);
 	T_ROW("those of the workload come first",
 	      a.e.use[0] == NP_RUN_WORKLOAD && a.e.latency.n_runs == 1 &&
 		      a.e.alone_sec.mean == 11);
@@ -443,10 +393,10 @@ T_TEST("runs on shared leaves tell pages something, models nothing")
 	struct np_run_summary summary;
 	struct some a;
 
-	start(&a);
+	start(&a, LEVELS);
 	shared(add(&a, 10, NULL, 0));
 	shared(add(&a, 15, "c4", 0.2));
-	make(&a);
+	make(&a, true);
 	summary = summary_of(&a);
 	T_ROW("pages take latencies where there are no others, and say so",
 	      summary.use[0] == NP_RUN_LATENCY && summary.latency.neighbours &&
@@ -472,7 +422,7 @@ T_TEST("levels are as they occur where there is no calibration")
 	struct np_run_summary e;
 	struct some a;
 
-	start(&a);
+	start(&a, LEVELS);
 	add(&a, 10, NULL, 0);
 	add(&a, 15, "c4", 0.2);
 	other_scope(add(&a, 30, "c4", 0.2));
@@ -570,10 +520,10 @@ T_TEST("pages, models and calibration agree to the digit")
 		struct np_mean alone;
 		struct some a;
 
-		start(&a);
+		start(&a, LEVELS);
 		while (a.runs.n < MOST)
 			a.run[a.runs.n] = any_run(&g, a.runs.n), a.runs.n++;
-		make(&a);
+		make(&a, true);
 		T_CHECK(!np_profile_make(&a.runs, NULL, 0, NOW, &p));
 		T_CHECK(!np_curve_levels_make(&a.c, &l));
 		np_curve_count(&a.e, &a.runs, "leaf", &l, &alone);
