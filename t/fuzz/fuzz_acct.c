@@ -5,14 +5,11 @@
  * rails is refused with a line or taken, each line with all of its fields.
  */
 #include <math.h>
-#include <stdint.h>
-#include <stdlib.h>
 #include <string.h>
 
+#include "fuzz/fuzz.h"
 #include "np_acct.h"
 #include "np_job_cost.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static const char topology[] =
 	"SwitchName=leaf0 Level=0 Nodes=n[0-3]\n"

@@ -8,21 +8,18 @@
  * to 0x86 are the collector's own doings; at 0x87 the one that speaks goes.
  */
 #include <stdbool.h>
-#include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "fuzz/fuzz.h"
 #include "np_agents.h"
 
 #define TOKEN "0123456789abcdef0123456789abcdef"
 #define N_ENDS 4
 #define CALLED 2
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 struct some_registry {
 	struct np_registry *p;

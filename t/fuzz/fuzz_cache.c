@@ -6,20 +6,17 @@
  * a mutation would do.
  */
 #include <fcntl.h>
-#include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "fuzz/fuzz.h"
 #include "np_cache.h"
 #include "np_run_summary.h"
 #include "np_text.h"
 
 #define LEVELS 8 /* of the calibration, as in the corpus */
 #define NEW "fuzz"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 /* As np_cache.c has it, and then entries: 16 bytes, the name, the data. */
 struct head {

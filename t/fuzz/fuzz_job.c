@@ -7,12 +7,11 @@
  * meanwhile, one that somebody else sets, its name; then the numbers of its
  * array, its task and its begin time.
  */
-#include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "fuzz/fuzz.h"
 #include "np_apply.h"
 #include "np_bits.h"
 #include "np_ctl.h"
@@ -21,8 +20,6 @@
 
 #define JOB 7
 #define ROUNDS 4
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 enum { COMMENT, EXCLUDED, HIS, OTHERS, NAME, ARRAY, TASK, BEGIN, N_LINES };
 

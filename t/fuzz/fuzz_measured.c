@@ -4,13 +4,10 @@
  * from, or is refused with a line then.  The reader of calibrations likewise.
  */
 #include <math.h>
-#include <stdint.h>
-#include <stdlib.h>
 
+#include "fuzz/fuzz.h"
 #include "np_evaluate.h"
 #include "np_fabric_store.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 /* Models that between them use all there is. */
 static const char *const model[] = { "ensemble", "mixture", "queue",

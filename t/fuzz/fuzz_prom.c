@@ -3,13 +3,10 @@
  * refused with a line, or leaves a finite value or none for each node and step.
  */
 #include <math.h>
-#include <stdint.h>
-#include <stdlib.h>
 #include <string.h>
 
+#include "fuzz/fuzz.h"
 #include "np_prom.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 #define NODES 3
 #define STEPS 4

@@ -3,14 +3,11 @@
  * refuses them with a line or takes them; the jobs it takes are in order and
  * can be replayed.
  */
-#include <stdint.h>
-#include <stdlib.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "fuzz/fuzz.h"
 #include "np_queue_log.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static void check(const struct np_queue_log *q)
 {

@@ -4,14 +4,11 @@
  * again, and is then written the same, and is evidence whose numbers are finite.
  */
 #include <math.h>
-#include <stdint.h>
-#include <stdlib.h>
 #include <string.h>
 
+#include "fuzz/fuzz.h"
 #include "np_run_summary.h"
 #include "np_record.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 /* A run that may have been under any level, intervals included. */
 static void use(struct np_record *r)

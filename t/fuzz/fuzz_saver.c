@@ -3,14 +3,11 @@
  * and what the saver may answer, a choice of levels, which must print as it was
  * parsed.
  */
-#include <stdint.h>
-#include <stdlib.h>
 #include <string.h>
 
+#include "fuzz/fuzz.h"
 #include "np_saver_proto.h"
 #include "np_select_level.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static void parse_choice(const char *text)
 {

@@ -1,13 +1,10 @@
 /* What placement left: as a whole state, and as a job that ended. */
-#include <stdint.h>
-#include <stdlib.h>
 #include <string.h>
 
+#include "fuzz/fuzz.h"
 #include "np_hostlist.h"
 #include "np_state.h"
 #include "np_store.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 /* Leaves are expanded by netprof explain. */
 static void expand(const char *leaves)

@@ -9,15 +9,14 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <signal.h>
-#include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/time.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "fuzz/fuzz.h"
 #include "np_rng.h"
 
 #define MAX_SEEDS 256
@@ -26,8 +25,6 @@
 #define INPUT_CPU_SEC 5 /* one that needs more hangs */
 #define INPUT_SEC 60
 #define LONGER 5 /* than its seconds of a processor a target may take */
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 struct text {
 	uint8_t *data;

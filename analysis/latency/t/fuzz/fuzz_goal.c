@@ -3,17 +3,14 @@
  * read can be written, and is unchanged when read again.
  */
 #include <math.h>
-#include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "fuzz/fuzz.h"
 #include "np_goal.h"
 #include "np_tolerance.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static struct np_graph *read_graph(const void *data, size_t size)
 {

@@ -3,19 +3,16 @@
  * those of two ranks and makes their graph.
  */
 #include <fcntl.h>
-#include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "fuzz/fuzz.h"
 #include "np_trace_format.h"
 #include "np_trace.h"
 
 #define RANKS 2
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 /*
  * The file of a rank, in memory; the header of a binary one contains the rank.

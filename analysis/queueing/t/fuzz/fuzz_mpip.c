@@ -3,13 +3,10 @@
  * with a message or accepts it; what it accepts has components.
  */
 #include <math.h>
-#include <stdint.h>
-#include <stdlib.h>
 
+#include "fuzz/fuzz.h"
 #include "np_four.h"
 #include "np_mpip.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

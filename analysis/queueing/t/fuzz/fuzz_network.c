@@ -4,12 +4,9 @@
  * conserves customers, or is rejected with a message.
  */
 #include <math.h>
-#include <stdint.h>
-#include <stdlib.h>
 
+#include "fuzz/fuzz.h"
 #include "np_network.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static np_qn_method *const methods[] = {
 	np_qn_mva, np_qn_convolution, np_qn_schweitzer, np_qn_linearizer,

@@ -4,12 +4,9 @@
  * with a message.
  */
 #include <math.h>
-#include <stdint.h>
-#include <stdlib.h>
 
+#include "fuzz/fuzz.h"
 #include "np_scheme.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 /* Larger inputs are only slow. */
 #define MOST 64

@@ -3,12 +3,9 @@
  * a message or accepts it; what it accepts is simulated to its end, or rejected
  * with a message.
  */
-#include <stdint.h>
-#include <stdlib.h>
 
+#include "fuzz/fuzz.h"
 #include "np_replay.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 /* Larger inputs are only slow. */
 #define MOST_OPS 2000
