@@ -242,48 +242,33 @@ int cli_profile_load(struct cli_store *store, enum np_store_owner owner,
 	return rc ? rc : make_profile(store, &runs, out, err);
 }
 
-/* The applications that a user can name, each once. */
-struct names {
-	const char **name; /* borrowed from the two lists */
-	size_t n;
-	struct np_store_app *own, *published; /* lists of profiles */
-};
-
-/*
- * List the names of the user's profiles, and then the published ones that the
- * user does not have. published: only these.
- */
-static void gather_names(struct cli_store *store, bool published, uid_t uid,
-			 struct names *out)
+struct np_store_app *cli_list_apps(struct cli_store *store,
+				   const struct cli_options *options,
+				   size_t *n_own, size_t *n)
 {
-	size_t n_own = 0, n_published = 0;
+	struct np_store_app *apps = NULL, *published = NULL, *grown;
+	size_t n_published = 0;
 
-	*out = (struct names){ .n = 0 };
-	if (!published)
-		np_store_list_apps(store->store, NP_STORE_USER, uid, &out->own,
-				   &n_own, NULL);
-	np_store_list_apps(store->store, NP_STORE_PUBLISHED, 0, &out->published,
+	*n_own = 0;
+	if (!options->published)
+		np_store_list_apps(store->store, NP_STORE_USER, options->uid,
+				   &apps, n_own, NULL);
+	np_store_list_apps(store->store, NP_STORE_PUBLISHED, 0, &published,
 			   &n_published, NULL);
-	out->name = calloc(n_own + n_published + 1, sizeof(*out->name));
-	for (size_t i = 0; out->name && i < n_own; i++)
-		out->name[out->n++] = out->own[i].name;
-	for (size_t i = 0; out->name && i < n_published; i++) {
-		size_t k = 0;
-
-		/* An own profile hides the published one of the same name. */
-		while (k < n_own &&
-		       strcmp(out->name[k], out->published[i].name))
+	*n = *n_own;
+	grown = reallocarray(apps, *n_own + n_published + 1, sizeof(*apps));
+	if (grown)
+		apps = grown;
+	/* Both lists are sorted. */
+	for (size_t i = 0, k = 0; grown && i < n_published; i++) {
+		while (k < *n_own &&
+		       strcmp(apps[k].name, published[i].name) < 0)
 			k++;
-		if (k == n_own)
-			out->name[out->n++] = out->published[i].name;
+		if (k == *n_own || strcmp(apps[k].name, published[i].name))
+			apps[(*n)++] = published[i];
 	}
-}
-
-static void names_free(struct names *names)
-{
-	free(names->name);
-	free(names->own);
-	free(names->published);
+	free(published);
+	return apps;
 }
 
 static const char none_yet[] = "; there are no profiles yet: sbatch "
@@ -293,13 +278,17 @@ const char *cli_near_apps(struct cli_store *store,
 			  const struct cli_options *options, const char *app,
 			  char *buf, size_t len)
 {
-	struct names names;
+	size_t n_own, n;
+	struct np_store_app *apps = cli_list_apps(store, options, &n_own, &n);
+	const char **name = calloc(n + 1, sizeof(*name));
 
-	gather_names(store, options->published, options->uid, &names);
-	np_suggest(app, names.name, names.n, buf, len);
-	if (!names.n)
+	for (size_t i = 0; name && i < n; i++)
+		name[i] = apps[i].name;
+	np_suggest(app, name, name ? n : 0, buf, len);
+	if (!n)
 		snprintf(buf, len, "%s", none_yet);
-	names_free(&names);
+	free(name);
+	free(apps);
 	return buf;
 }
 
@@ -308,18 +297,19 @@ const char *cli_known_apps(const struct cli_options *options, char *buf,
 			   size_t len)
 {
 	struct cli_store store;
-	struct names names;
+	struct np_store_app *apps;
+	size_t n_own, n;
 
 	buf[0] = '\0';
 	if (cli_store_open(&store) >= 0)
 		return buf;
-	gather_names(&store, options->published, options->uid, &names);
-	for (size_t i = 0; i < names.n && strlen(buf) + 80 < len; i++)
+	apps = cli_list_apps(&store, options, &n_own, &n);
+	for (size_t i = 0; i < n && strlen(buf) + 80 < len; i++)
 		cli_add(buf, len, "%s%s", i ? ", " : "; there are ",
-			names.name[i]);
-	if (!names.n)
+			apps[i].name);
+	if (!n)
 		cli_add(buf, len, "%s", none_yet);
-	names_free(&names);
+	free(apps);
 	cli_store_close(&store);
 	return buf;
 }

@@ -37,6 +37,15 @@ void cli_store_close(struct cli_store *store);
 
 /* ---- runs and profiles ---- */
 
+/*
+ * The applications that a user can name, each once: the first *n_own are the
+ * user's, then come the published ones that the user does not have
+ * (--published: only those); each part is sorted by name. free() the list.
+ */
+struct np_store_app *cli_list_apps(struct cli_store *store,
+				   const struct cli_options *options,
+				   size_t *n_own, size_t *n);
+
 /* The runs of an application, and whose they are. */
 struct cli_runs {
 	enum np_store_owner owner;

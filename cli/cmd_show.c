@@ -150,55 +150,29 @@ static void tolerance_text(const struct tolerance *tolerance, char *buf,
  * pass predicts the few pairs that are shown, with intervals.
  */
 
-/* Compare names, for bsearch(): np_store_list_apps() sorts by name. */
-static int by_name(const void *a, const void *b)
-{
-	return strcmp(((const struct np_store_app *)a)->name,
-		      ((const struct np_store_app *)b)->name);
-}
-
 /*
- * Append the applications of one owner to the candidates.  "idle" is not an
- * application, and a user's own profile hides the published one of that name.
- */
-static void add_owner(struct pairs *pairs, enum np_store_owner owner)
-{
-	size_t n = 0, n_before = pairs->n_candidates;
-	struct np_store_app *found, *grown;
-
-	if (np_store_list_apps(pairs->store->store, owner, pairs->uid, &found,
-			       &n, NULL))
-		return;
-	grown = reallocarray(pairs->candidate, n_before + n + 1,
-			     sizeof(*grown));
-	if (grown)
-		pairs->candidate = grown;
-	for (size_t i = 0; grown && i < n; i++)
-		if (strcmp(found[i].name, NP_IDLE_APP) &&
-		    !(n_before && bsearch(&found[i], grown, n_before,
-					  sizeof(*grown), by_name)))
-			grown[pairs->n_candidates++] = found[i];
-	free(found);
-}
-
-/*
- * List the candidates: the user's applications, then the published ones.  This
- * must be done before any run is read, so that results are never cached for a
- * newer state than that of the runs.  Unreadable directories are treated as
- * empty.
+ * List the candidates; "idle" is not an application.  This must be done before
+ * any run is read, so that results are never cached for a newer state than that
+ * of the runs.  Unreadable directories are treated as empty.
  */
 static void list_candidates(struct pairs *pairs, struct cli_store *store,
 			    const struct cli_options *options)
 {
+	size_t n_own, n;
+	struct np_store_app *apps = cli_list_apps(store, options, &n_own, &n);
+
 	*pairs = (struct pairs){
 		.scope = NP_SCOPE_LEAF,
 		.store = store,
 		.uid = options->uid,
+		.candidate = apps,
 	};
-	if (!options->published)
-		add_owner(pairs, NP_STORE_USER);
-	pairs->n_own = pairs->n_candidates;
-	add_owner(pairs, NP_STORE_PUBLISHED);
+	for (size_t i = 0; i < n; i++) {
+		if (!strcmp(apps[i].name, NP_IDLE_APP))
+			continue;
+		pairs->n_own += i < n_own;
+		apps[pairs->n_candidates++] = apps[i];
+	}
 }
 
 /*
