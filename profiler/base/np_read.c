@@ -133,8 +133,8 @@ static const char *const expectations[] = {
 	[NP_KIND_TRACE] = "the trace of an MPI rank",
 	[NP_KIND_TOPOLOGY] = "a topology.conf of Slurm",
 	[NP_KIND_WORDS] = "lines of words",
-	[NP_KIND_QUEUE] = "the columns of sacct --parsable2 or a Standard "
-			  "Workload Format",
+	[NP_KIND_QUEUE] = ("the columns of sacct --parsable2 or a Standard "
+			   "Workload Format"),
 };
 
 #define SHOWN 30 /* characters shown of a text of no known kind */
