@@ -132,7 +132,7 @@ static const struct {
 	{ "no probes at all",        on_off, 60, 0, 0.1, NP_PHASE_UNKNOWN, 0 },
 };
 
-T_TEST("steady, in phases, or too short to tell")
+T_TEST("steady, in phases, or too short to say")
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(rows); i++) {
 		int right = 0;

@@ -67,7 +67,7 @@ static const struct {
 	{ "and then nothing", { 0 }, { 0 }, 0, 3, NP_PLANNER_COMPLETE },
 };
 
-T_TEST("a curve grows where it tells most")
+T_TEST("a curve is measured first where it matters most")
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(rows); i++) {
 		struct np_planner_level level[MAX];

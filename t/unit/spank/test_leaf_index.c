@@ -34,7 +34,7 @@ static const struct {
 	  "worker-0", "fabricA.unknown" },
 };
 
-T_TEST("the leaf of a node, as slurmctld tells it")
+T_TEST("the leaf of a node, as slurmctld gives it")
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(rows); i++) {
 		struct np_leaf_index *l = NULL;

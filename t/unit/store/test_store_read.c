@@ -413,7 +413,7 @@ static bool stamp_changed(struct np_store *s, struct np_store_app *was)
 	return changed;
 }
 
-T_TEST("a stamp tells what changed")
+T_TEST("a stamp shows what changed")
 {
 	struct np_store *s = t_store_fresh();
 	struct np_store_app was = { "" }, *a = NULL;

@@ -388,7 +388,7 @@ static struct np_run_summary summary_of(const struct some *a)
 	return e;
 }
 
-T_TEST("runs on shared leaves tell pages something, models nothing")
+T_TEST("runs on shared leaves count for pages, not for models")
 {
 	struct np_run_summary summary;
 	struct some a;
