@@ -77,8 +77,8 @@ const char *cli_doubt_text(const struct np_prediction *prediction)
 		       "level does, so the prediction is outside the measured "
 		       "range.";
 	if (prediction->flags & NP_PRED_LATENCIES)
-		return "The co-runner is known by its latencies only, and "
-		       "predictions from these are mostly too high.";
+		return "It rests on the co-runner's latencies only, and such "
+		       "predictions are mostly too high.";
 	if (prediction->flags & NP_PRED_ONE_LEVEL)
 		return "It depends on a single level and would be quite "
 		       "different without it.";

@@ -84,7 +84,7 @@ enum np_pred_flag {
 	NP_PRED_WIDE = 1 << 12, /* the interval is too wide to decide by */
 	NP_PRED_OTHER_RAIL = 1 << 13, /* some co-runners load none of the
 					 victim's rails, and were ignored */
-	NP_PRED_LATENCIES = 1 << 14, /* a fallback knows the co-runner by its
+	NP_PRED_LATENCIES = 1 << 14, /* a fallback, from the co-runner's
 					latencies only */
 };
 

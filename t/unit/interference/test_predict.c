@@ -269,16 +269,18 @@ static const struct {
 	{ "sharing coefficient not measured: taken as 1, and said so", "cross",
 	  unknown_effect, 1.5, 1.5, NP_PRED_NO_SHARING, NULL },
 	{ "no impact: the mixture is used, and says so", "cross",
-	  co_no_impact, 1.49, 1.51, NP_PRED_FELL_BACK, "mixture" },
+	  co_no_impact, 1.49, 1.51, NP_PRED_FELL_BACK | NP_PRED_LATENCIES,
+	  "mixture" },
 	{ "what the victim does to levels is unknown: twosided is used",
 	  "mutual", victim_no_impact, 1.49, 1.51, NP_PRED_FELL_BACK,
 	  "twosided" },
 	{ "the co-runner has no curve: twosided is used", "mutual",
 	  co_no_curve, 1.49, 1.51, NP_PRED_FELL_BACK, "twosided" },
 	{ "no impact: the mixture is used for mutual, too", "mutual",
-	  co_no_impact, 1.49, 1.51, NP_PRED_FELL_BACK, "mixture" },
+	  co_no_impact, 1.49, 1.51, NP_PRED_FELL_BACK | NP_PRED_LATENCIES,
+	  "mixture" },
 	{ "levels not run together: the mixture is used", "cross", no_pairs,
-	  1.49, 1.51, NP_PRED_FELL_BACK, "mixture" },
+	  1.49, 1.51, NP_PRED_FELL_BACK | NP_PRED_LATENCIES, "mixture" },
 	{ "everything there: nothing to say", "cross", nothing, 1.5, 1.5, 0,
 	  "cross" },
 };
@@ -295,6 +297,7 @@ T_TEST("odd data has the prediction that is defined for it")
 		ok = !rc && p.slowdown >= odd[i].lo - 1e-9 &&
 		     p.slowdown <= odd[i].hi + 1e-9 &&
 		     (p.flags & odd[i].flags) == odd[i].flags &&
+		     !(p.flags & ~odd[i].flags & NP_PRED_LATENCIES) &&
 		     p.low <= p.slowdown && p.slowdown <= p.high &&
 		     (!odd[i].model_used ||
 		      !strcmp(p.model->name, odd[i].model_used));
