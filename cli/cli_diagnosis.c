@@ -116,7 +116,7 @@ static int sacct(struct np_acct *h, char *const extra[], struct np_err *err)
 	return rc;
 }
 
-/* What a file without a leaf switch is, if that shows; "": it does not. */
+/* The kind of a file without a leaf switch, for an error; "" if unknown. */
 static const char *topology_kind(const char *text)
 {
 	while (*text == '#' || isspace((unsigned char)*text))
@@ -1035,8 +1035,8 @@ static void add_value(double *sum, enum np_signal s, double v)
 }
 
 /*
- * A neighbour had the node with the worst value; the one with the longest overlap
- * remains.
+ * Record that a neighbour ran on the node with the worst value. Of several, the
+ * one that overlapped with the job for longest is kept.
  */
 static void set_near(struct cli_diagnosis *p, enum np_signal s, size_t i)
 {

@@ -1,7 +1,7 @@
 /*
  * The rank-sum test of Wilcoxon, and of Mann and Whitney: are some of the values
- * larger than the others?  Only the order of the values counts, so outliers
- * among them, however far away, are no evidence.
+ * larger than the others?  Only the order of the values counts, so an outlier
+ * has no more weight than the next largest value would have in its place.
  */
 #ifndef NP_RANKS_H
 #define NP_RANKS_H

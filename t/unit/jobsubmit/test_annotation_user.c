@@ -17,7 +17,7 @@ static const struct {
 	{ "nothing of ours: all is the user's",  0x03, 0x00, 0xff, 0xff },
 };
 
-T_TEST("of what stands there, what is the user's")
+T_TEST("which excluded nodes are the user's")
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(cases); i++) {
 		uint64_t got = cases[i].user;

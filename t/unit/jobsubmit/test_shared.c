@@ -38,7 +38,7 @@ T_TEST("what the thread sends is known while it does")
 	np_shared_free(d);
 }
 
-T_TEST("what stands in a job, or a task")
+T_TEST("what was written to a job, or to a task")
 {
 	struct np_shared *d = new_shared();
 	struct np_written *w = calloc(3, sizeof(*w));

@@ -50,7 +50,7 @@ static const struct {
 	{ "tcp/eth0/", 0, 0 },
 };
 
-T_TEST("the device of a transport says what it has moved and carries")
+T_TEST("a transport's device has its bytes and its rate")
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(rows); i++) {
 		struct np_device d;

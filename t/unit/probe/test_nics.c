@@ -164,7 +164,7 @@ T_TEST("bytes and providers of each")
 }
 
 /* A kind of which a part is gone would seem to fall. */
-T_TEST("a counter that goes away")
+T_TEST("a counter that disappears")
 {
 	struct np_nic_counts counts[NP_NICS_MAX];
 	struct np_nics *nics = NULL;

@@ -96,7 +96,7 @@ T_TEST("a connection that says nothing is closed in time")
 	np_registry_free(w.p);
 }
 
-T_TEST("a crowd of connections that say nothing keeps no agent out")
+T_TEST("many connections that send nothing keep no agent out")
 {
 	struct pollfd p[NP_REGISTRY_FDS];
 	int fd[NP_REGISTRY_PENDING + 8], member;

@@ -30,7 +30,7 @@ static int same(const struct np_rendezvous_entry *a,
 	       !strcmp(a->path, b->path);
 }
 
-T_TEST("every component of a job finds its invitation")
+T_TEST("every component of a job finds its rendezvous entry")
 {
 	char text[16 * NP_RENDEZVOUS_TEXT] = "";
 	struct np_rendezvous_entry v = some, got;
