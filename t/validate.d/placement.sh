@@ -303,6 +303,7 @@ QUEUE_EACH=${QUEUE_EACH:-2} # of each of these, in one round
 QUEUE_ROUNDS=${QUEUE_ROUNDS:-5}
 QUEUE_LEVELS=${QUEUE_LEVELS-"c0 c2 c3"}
 QUEUE_WAIT_SEC=10
+QUEUE_NODES=${QUEUE_NODES:-4} # of each job
 
 # Each once.
 queue_kinds() { printf '%s\n' $QUEUE_PROGRAMS | sort -u; }
@@ -331,10 +332,10 @@ run_queue() {
 	rm -f "$(shared)/ran" "$(shared)/failed"
 	echo "0 submitted $EPOCHREALTIME - -"
 	INSIDE_SEC=900 inside bash -c 'for p; do
-			sbatch -Q -N4 --exclusive -J "$p" -o /dev/null "$p/job.sh"
+			sbatch -Q -N"$0" --exclusive -J "$p" -o /dev/null "$p/job.sh"
 		done
 		while squeue -h -o %i | grep -q .; do sleep 0.2; done' \
-		- "$@" >/dev/null
+		"$QUEUE_NODES" "$@" >/dev/null
 	cat "$(shared)/ran"
 	[ ! -e "$(shared)/failed" ] || { cat "$(shared)/failed" >&2; return 1; }
 }
