@@ -1,9 +1,7 @@
 /*
- * Results of netprof-analysis: found in the store, or computed by running it.
- *
- * The core links nothing of the analysis.  It passes the network as an argument
- * and reads one JSON record from standard output, which is hostile input like
- * any other (np_trace_analysis_get()).
+ * The core does not link with the analysis.  It passes the network's parameters
+ * as an argument and reads one JSON record from the program's standard output,
+ * which is hostile input like any other file (np_trace_analysis_get()).
  */
 #include "cli_analysis.h"
 
@@ -20,7 +18,7 @@
 #include "np_read.h"
 #include "np_store.h"
 
-/* Largest trace or graph that is analysed, bytes; this takes some seconds. */
+/* Largest trace or graph that is analysed; this takes some seconds. */
 #define MAX_BYTES (256u << 20)
 
 #define PROGRAM "netprof-analysis"
@@ -28,13 +26,13 @@
 	"salloc -N2 --exclusive netprof loggps"
 
 /* Look next to this program, as in a build tree, then in LibexecDir. */
-static int find_program(char *path, size_t len)
+static int find_program(char *path, size_t size)
 {
 	struct np_conf conf;
-	ssize_t n = readlink("/proc/self/exe", path, len - sizeof(PROGRAM));
+	ssize_t len = readlink("/proc/self/exe", path, size - sizeof(PROGRAM));
 	char *end;
 
-	path[n > 0 ? n : 0] = '\0';
+	path[len > 0 ? len : 0] = '\0';
 	end = strrchr(path, '/');
 	if (end) {
 		strcpy(end + 1, PROGRAM);
@@ -42,7 +40,7 @@ static int find_program(char *path, size_t len)
 			return 0;
 	}
 	if (np_conf_from_environment(&conf, NULL) ||
-	    snprintf(path, len, "%s/" PROGRAM, conf.libexecdir) >= (int)len)
+	    snprintf(path, size, "%s/" PROGRAM, conf.libexecdir) >= (int)size)
 		return -ENOENT;
 	return access(path, X_OK) ? -errno : 0;
 }
@@ -51,21 +49,21 @@ int cli_analysis_run(char **argv)
 {
 	char path[PATH_MAX];
 	int argc = 0, rc = find_program(path, sizeof(path));
-	char **all;
+	char **command;
 
 	while (argv[argc])
 		argc++;
-	all = calloc((size_t)argc + 2, sizeof(*all));
-	if (!all)
+	command = calloc((size_t)argc + 2, sizeof(*command));
+	if (!command)
 		return cli_fail("out of memory");
-	all[0] = path;
-	memcpy(all + 1, argv, (size_t)argc * sizeof(*all));
+	command[0] = path;
+	memcpy(command + 1, argv, (size_t)argc * sizeof(*command));
 	fflush(NULL);
 	if (!rc) {
-		execv(path, all);
+		execv(path, command);
 		rc = -errno;
 	}
-	free(all);
+	free(command);
 	return rc == -ENOENT ?
 	       cli_fail("%s is a command of another package: install the "
 			"package netprof-analysis", argv[0]) :
@@ -76,7 +74,7 @@ int cli_analysis_run(char **argv)
  * Run netprof-analysis and read its output.  Returns the length of *text, which
  * the caller frees, or -errno.
  */
-static ssize_t output_of(char **argv, char **text)
+static ssize_t read_output(char **argv, char **text)
 {
 	int fd[2], status;
 	ssize_t len;
@@ -93,8 +91,8 @@ static ssize_t output_of(char **argv, char **text)
 		_exit(cli_analysis_run(argv));
 	}
 	close(fd[1]);
-	len = pid < 0 ? -errno : np_read_text(fd[0], NP_TRACE_ANALYSIS_MAX_BYTES + 1,
-					      text);
+	len = pid < 0 ? -errno :
+	      np_read_text(fd[0], NP_TRACE_ANALYSIS_MAX_BYTES + 1, text);
 	close(fd[0]);
 	if (pid > 0 && waitpid(pid, &status, 0) == pid && len >= 0 && status) {
 		free(*text);
@@ -103,15 +101,16 @@ static ssize_t output_of(char **argv, char **text)
 	return len;
 }
 
-/* Run "netprof-analysis curve", which takes the network as an argument. */
-static int run_program(const char *path, enum cli_traced_what what,
-		       const struct np_loggps *net, struct np_trace_analysis *out,
-		       struct np_err *err)
+/* Run "netprof-analysis curve" on a trace, and parse its output. */
+static int analyse(const char *path, enum cli_traced_result result,
+		   const struct np_loggps *network,
+		   struct np_trace_analysis *out, struct np_err *err)
 {
-	char net_text[256], program[PATH_MAX], *text;
+	char network_text[256], program[PATH_MAX], *text;
 	char *argv[] = { "curve",
-			 what == CLI_TRACED_THRESHOLDS ? "thresholds" : "times",
-			 net_text, (char *)path, NULL };
+			 result == CLI_TRACED_THRESHOLDS ? "thresholds" :
+							   "times",
+			 network_text, (char *)path, NULL };
 	ssize_t len = find_program(program, sizeof(program));
 	int rc;
 
@@ -120,11 +119,11 @@ static int run_program(const char *path, enum cli_traced_what what,
 			       "reading traces needs the package "
 			       "netprof-analysis" : "%s: %s", program,
 			       strerror((int)-len));
-	snprintf(net_text, sizeof(net_text), "%.17g,%.17g,%.17g,%llu,%d,%.17g,"
-		 "%.17g", net->L_ns, net->o_ns, net->G_ns,
-		 (unsigned long long)net->S, net->first_byte_free, net->g_ns,
-		 net->O_ns);
-	len = output_of(argv, &text);
+	snprintf(network_text, sizeof(network_text),
+		 "%.17g,%.17g,%.17g,%llu,%d,%.17g,%.17g", network->L_ns,
+		 network->o_ns, network->G_ns, (unsigned long long)network->S,
+		 network->first_byte_free, network->g_ns, network->O_ns);
+	len = read_output(argv, &text);
 	if (len < 0)
 		return np_errf(err, (int)len, "%s: " PROGRAM " failed", path);
 	rc = np_trace_analysis_get(text, (size_t)len, PROGRAM, out, err);
@@ -132,116 +131,123 @@ static int run_program(const char *path, enum cli_traced_what what,
 	return rc;
 }
 
-/* Does the record have the wanted result? A trace may be too short for it. */
-static bool has_result(const struct np_trace_analysis *t, enum cli_traced_what what)
+/* Whether a record has the wanted result; a trace may be too short for it. */
+static bool has_result(const struct np_trace_analysis *analysis,
+		       enum cli_traced_result result)
 {
-	return what == CLI_TRACED_THRESHOLDS ? t->n_thresholds > 0 :
-					       t->n_times > 0;
+	return result == CLI_TRACED_THRESHOLDS ? analysis->n_thresholds > 0 :
+						 analysis->n_times > 0;
 }
 
-/*
- * A record in the store is only used if it is of this trace and this network.
- */
-int cli_traced_get(const char *path, uid_t uid, enum cli_traced_what what,
-		   const struct np_loggps *net, double max_bytes,
+/* A record in the store may be of an older trace or of another network. */
+int cli_traced_get(const char *path, uid_t uid, enum cli_traced_result result,
+		   const struct np_loggps *network, double max_bytes,
 		   struct np_trace_analysis *out, struct np_err *err)
 {
 	double bytes = np_trace_bytes(path);
-	struct np_trace_analysis t;
+	struct np_trace_analysis analysis;
 	int rc;
 
-	if (!np_trace_analysis_load(path, uid, &t)) {
-		if (np_trace_analysis_fits(&t, bytes, net) && has_result(&t, what)) {
-			*out = t;
+	if (!np_trace_analysis_load(path, uid, &analysis)) {
+		if (np_trace_analysis_fits(&analysis, bytes, network) &&
+		    has_result(&analysis, result)) {
+			*out = analysis;
 			return 0;
 		}
-		np_trace_analysis_free(&t);
+		np_trace_analysis_free(&analysis);
 	}
-	if (bytes > max_bytes && what == CLI_TRACED_THRESHOLDS)
+	if (bytes > max_bytes && result == CLI_TRACED_THRESHOLDS)
 		return np_errf(err, -E2BIG, "%.0f MB is too large here; use "
 			       "\"netprof tolerance\"", bytes / (1 << 20));
 	if (bytes > max_bytes)
 		return np_errf(err, -E2BIG, "%s: %.0f MB, expected at most "
 			       "%.0f", path, bytes / (1 << 20),
 			       max_bytes / (1 << 20));
-	rc = run_program(path, what, net, &t, err);
-	if (!rc && !has_result(&t, what)) {
-		rc = np_errf(err, -ENODATA, "%s", t.why);
-		np_trace_analysis_free(&t);
+	rc = analyse(path, result, network, &analysis, err);
+	if (!rc && !has_result(&analysis, result)) {
+		rc = np_errf(err, -ENODATA, "%s", analysis.why);
+		np_trace_analysis_free(&analysis);
 	}
 	if (!rc)
-		*out = t;
+		*out = analysis;
 	return rc;
 }
 
-/* Without the network's parameters a trace says nothing about latency. */
+/* The response of a trace to latency depends on the network's parameters. */
 static void get_response(const char *path, uid_t uid,
-			 const struct np_loggps *net, struct cli_traced *out)
+			 const struct np_loggps *network,
+			 struct cli_traced *out)
 {
-	struct np_trace_analysis t;
+	struct np_trace_analysis analysis;
 
 	*out = (struct cli_traced){ .why = NP_ERR_INIT };
-	if (!net) {
+	if (!network) {
 		np_errf(&out->why, -ENODATA, NO_NETWORK);
 		return;
 	}
-	if (cli_traced_get(path, uid, CLI_TRACED_CURVE, net, MAX_BYTES, &t,
-			   &out->why))
+	if (cli_traced_get(path, uid, CLI_TRACED_RUN_TIMES, network, MAX_BYTES,
+			   &analysis, &out->why))
 		return;
-	np_trace_analysis_response(&t, &out->response);
-	np_trace_analysis_free(&t);
+	np_trace_analysis_response(&analysis, &out->response);
+	np_trace_analysis_free(&analysis);
 }
 
-static void attach(const struct cli_traced *t, struct np_program *a)
+static void set_response(struct np_program *program,
+			 const struct cli_traced *traced)
 {
-	a->response = t->why.text[0] ? NULL : &t->response;
-	a->untraced = t->why.text;
+	program->response = traced->why.text[0] ? NULL : &traced->response;
+	program->untraced = traced->why.text;
 }
 
-void cli_traced_attach(const char *path, uid_t uid, const struct np_loggps *net,
-		       struct cli_traced *t, struct np_program *a)
+void cli_traced_attach(const char *path, uid_t uid,
+		       const struct np_loggps *network,
+		       struct cli_traced *traced, struct np_program *program)
 {
-	get_response(path, uid, net, t);
-	attach(t, a);
+	get_response(path, uid, network, traced);
+	set_response(program, traced);
 }
 
-/* The newest trace of the owner in the store; traces are never published. */
-static void read_newest(const struct cli_runs *r, struct cli_store *s,
-			const struct np_loggps *net, struct cli_traced *out)
+/*
+ * Get the response of the owner's newest trace in the store.  A published
+ * profile has none, as traces are never published.
+ */
+static void read_newest(const struct cli_runs *app, struct cli_store *store,
+			const struct np_loggps *network, struct cli_traced *out)
 {
 	char path[PATH_MAX + 2 * NAME_MAX];
 	int rc = -ENOENT;
 
 	*out = (struct cli_traced){ .why = NP_ERR_INIT };
-	if (r->owner == NP_STORE_USER)
-		rc = np_store_trace(s->store, r->uid, r->runs.app, path,
+	if (app->owner == NP_STORE_USER)
+		rc = np_store_trace(store->store, app->uid, app->runs.app, path,
 				    sizeof(path), &out->why);
 	if (!rc)
-		get_response(path, r->uid, net, out);
+		get_response(path, app->uid, network, out);
 	else if (!out->why.text[0])
 		np_errf(&out->why, rc, "no trace; to record one: srun "
 			"--netprofile=%s --netprofile-trace PROGRAM",
-			r->runs.app);
+			app->runs.app);
 }
 
-/* The structures are freed with the known applications. */
-int cli_known_attach_traces(struct cli_known *k, struct cli_store *s,
-		    const struct np_model *m)
+/* The results are freed together with the known applications. */
+int cli_known_attach_traces(struct cli_known *known, struct cli_store *store,
+			    const struct np_model *model)
 {
-	struct np_loggps net;
-	bool known;
+	struct np_loggps network;
+	bool has_network;
 
-	if (!(m->needs & NP_NEED_TRACE))
+	if (!(model->needs & NP_NEED_TRACE))
 		return 0;
-	known = cli_loggps_of(s->store, k->cal.cluster, &net);
-	for (size_t i = 0; i < k->n; i++) {
-		struct cli_known_app *a = k->app[i];
+	has_network = cli_loggps_of(store->store, known->cal.cluster, &network);
+	for (size_t i = 0; i < known->n; i++) {
+		struct cli_known_app *app = known->app[i];
 
-		a->traced = calloc(1, sizeof(*a->traced));
-		if (!a->traced)
+		app->traced = calloc(1, sizeof(*app->traced));
+		if (!app->traced)
 			return -ENOMEM;
-		read_newest(&a->r, s, known ? &net : NULL, a->traced);
-		attach(a->traced, &a->summary.program);
+		read_newest(&app->r, store, has_network ? &network : NULL,
+			    app->traced);
+		set_response(&app->summary.program, app->traced);
 	}
 	return 0;
 }

@@ -1,9 +1,6 @@
 /*
- * Putting values into json-c objects, and the parts that several commands
- * print.
- *
  * A value whose allocation fails becomes null.  The members are described in
- * doc/json-schema/, and a test compares them with the output.
+ * doc/json-schema/, and a test compares the output with that description.
  */
 #include "cli_json_put.h"
 #include "cli_measured.h"
@@ -25,36 +22,36 @@ void cli_put_text(json_object *in, const char *key, const char *text)
 }
 
 /*
- * JSON has no infinity or NaN, so these become null. The text is kept, so that
- * the number is printed with that many digits everywhere.
+ * JSON has no infinity or NaN, so these become null.  json-c stores the text
+ * along with the number, so that all output formats print the same digits.
  */
-static void put_digits(json_object *in, const char *key, double v,
+static void put_number(json_object *in, const char *key, double value,
 		       int digits)
 {
 	char text[CLI_NUMBER];
 
-	v += 0.0; /* no "-0" */
-	snprintf(text, sizeof(text), "%.*g", digits, v);
-	cli_put(in, key, isfinite(v) ? json_object_new_double_s(v, text) :
-				       NULL);
+	value += 0.0; /* makes -0 positive */
+	snprintf(text, sizeof(text), "%.*g", digits, value);
+	cli_put(in, key, isfinite(value) ?
+			 json_object_new_double_s(value, text) : NULL);
 }
 
-void cli_put_real(json_object *in, const char *key, double v)
+void cli_put_real(json_object *in, const char *key, double value)
 {
-	put_digits(in, key, v, 6);
+	put_number(in, key, value, 6);
 }
 
-void cli_put_computed(json_object *in, const char *key, double v)
+void cli_put_computed(json_object *in, const char *key, double value)
 {
-	put_digits(in, key, v, 12);
+	put_number(in, key, value, 12);
 }
 
-void cli_put_time(json_object *in, const char *key, double v)
+void cli_put_time(json_object *in, const char *key, double date)
 {
 	char text[CLI_NUMBER];
 
-	snprintf(text, sizeof(text), "%.3f", v);
-	cli_put(in, key, json_object_new_double_s(v, text));
+	snprintf(text, sizeof(text), "%.3f", date);
+	cli_put(in, key, json_object_new_double_s(date, text));
 }
 
 void cli_put_count(json_object *in, const char *key, uint64_t n)
@@ -62,9 +59,9 @@ void cli_put_count(json_object *in, const char *key, uint64_t n)
 	cli_put(in, key, json_object_new_uint64(n));
 }
 
-void cli_put_bool(json_object *in, const char *key, int v)
+void cli_put_bool(json_object *in, const char *key, int value)
 {
-	cli_put(in, key, json_object_new_boolean(v));
+	cli_put(in, key, json_object_new_boolean(value));
 }
 
 json_object *cli_put_object(json_object *in, const char *key)
@@ -75,9 +72,9 @@ json_object *cli_put_object(json_object *in, const char *key)
 	return j;
 }
 
-json_object *cli_put_if(json_object *in, const char *key, bool there)
+json_object *cli_put_if(json_object *in, const char *key, bool condition)
 {
-	json_object *j = there ? json_object_new_object() : NULL;
+	json_object *j = condition ? json_object_new_object() : NULL;
 
 	cli_put(in, key, j);
 	return j;
@@ -104,80 +101,84 @@ void cli_append_text(json_object *list, const char *text)
 	json_object_array_add(list, json_object_new_string(text));
 }
 
-void cli_put_measured(json_object *in, const struct cli_known *k,
+void cli_put_measured(json_object *in, const struct cli_known *known,
 		      size_t victim, size_t corunner, enum np_scope scope)
 {
-	struct cli_measured m;
-	bool there = cli_measured_find(k, victim, corunner, scope, &m);
-	json_object *o = cli_put_if(in, "measured", there);
+	struct cli_measured measured;
+	bool found = cli_measured_find(known, victim, corunner, scope,
+				       &measured);
+	json_object *j = cli_put_if(in, "measured", found);
 
-	if (!there)
+	if (!found)
 		return;
-	cli_put_real(o, "slowdown", m.slowdown.n ? m.slowdown.mean : NAN);
-	cli_put_count(o, "runs", m.slowdown.n);
-	cli_put_real(o, "control", m.control);
-	cli_put_count(o, "victim_nodes", m.victim_nodes);
-	cli_put_count(o, "corunner_nodes", m.corunner_nodes);
-	cli_put_time(o, "date", m.date);
+	cli_put_real(j, "slowdown", measured.slowdown.n ?
+				    measured.slowdown.mean : NAN);
+	cli_put_count(j, "runs", measured.slowdown.n);
+	cli_put_real(j, "control", measured.control);
+	cli_put_count(j, "victim_nodes", measured.victim_nodes);
+	cli_put_count(j, "corunner_nodes", measured.corunner_nodes);
+	cli_put_time(j, "date", measured.date);
 }
 
 /* A published profile has no user, so these members are null for it. */
 void cli_put_owner(json_object *in, enum np_store_owner owner, uid_t uid)
 {
 	char user[CLI_NUMBER], name[CLI_NUMBER];
-	bool own = owner == NP_STORE_USER;
+	bool has_user = owner == NP_STORE_USER;
 
 	cli_put_text(in, "owner", cli_owner_name(owner, uid, name,
 						 sizeof(name)));
-	cli_put(in, "published", json_object_new_boolean(!own));
-	cli_put_text(in, "user", own ? cli_user(uid, user) : NULL);
-	cli_put(in, "uid", own ? json_object_new_int64(uid) : NULL);
+	cli_put(in, "published", json_object_new_boolean(!has_user));
+	cli_put_text(in, "user", has_user ? cli_user(uid, user) : NULL);
+	cli_put(in, "uid", has_user ? json_object_new_int64(uid) : NULL);
 }
 
 /*
- * Times are omitted for slowdowns from load intervals, as these were not
- * measured over whole runs.
+ * Slowdowns from load intervals were not measured over whole runs, so there are
+ * no run times.
  */
-void cli_put_levels(json_object *in, const struct np_profile *p)
+void cli_put_levels(json_object *in, const struct np_profile *profile)
 {
 	json_object *list = cli_put_array(in, "levels");
 
-	for (size_t i = 0; i < p->summary.n_levels; i++) {
-		const struct np_run_summary_level *l = &p->summary.level[i];
+	for (size_t i = 0; i < profile->summary.n_levels; i++) {
+		const struct np_run_summary_level *level =
+			&profile->summary.level[i];
 		json_object *j = cli_append_object(list);
 
-		cli_put_text(j, "name", l->name);
-		cli_put_text(j, "scope", l->scope);
-		cli_put_count(j, "runs", l->run_sec.n);
-		cli_put_count(j, "compared", l->slowdown.n);
-		if (np_mean_known(&l->slowdown)) {
-			cli_put_bool(j, "of_intervals", l->of_intervals);
-			if (!l->of_intervals) {
-				cli_put_real(j, "run_sec", l->run_sec.mean);
+		cli_put_text(j, "name", level->name);
+		cli_put_text(j, "scope", level->scope);
+		cli_put_count(j, "runs", level->run_sec.n);
+		cli_put_count(j, "compared", level->slowdown.n);
+		if (np_mean_known(&level->slowdown)) {
+			cli_put_bool(j, "of_intervals", level->of_intervals);
+			if (!level->of_intervals) {
+				cli_put_real(j, "run_sec", level->run_sec.mean);
 				cli_put_real(j, "alone_sec",
-					     p->summary.alone_sec.mean);
+					     profile->summary.alone_sec.mean);
 			}
-			cli_put_real(j, "slowdown", l->slowdown.mean);
-			cli_put_real(j, "low", l->low);
-			cli_put_real(j, "high", l->high);
+			cli_put_real(j, "slowdown", level->slowdown.mean);
+			cli_put_real(j, "low", level->low);
+			cli_put_real(j, "high", level->high);
 		}
-		if (np_mean_known(&l->impact))
-			cli_put_real(j, "level_slowdown", l->impact.mean);
+		if (np_mean_known(&level->impact))
+			cli_put_real(j, "level_slowdown", level->impact.mean);
 	}
 }
 
 /* The flags are the words of the --csv columns, so that both outputs agree. */
-void cli_put_interval(json_object *in, const struct np_prediction *p)
+void cli_put_interval(json_object *in, const struct np_prediction *prediction)
 {
 	char flags[256];
 
-	cli_put_real(in, "slowdown", p->slowdown);
-	cli_put_real(in, "low", p->low);
-	cli_put_real(in, "high", p->high);
-	cli_put_bool(in, "doubtful", !!(p->flags & NP_PRED_DOUBTFUL));
-	cli_put_text(in, "model", p->model->name);
-	cli_put_bool(in, "fell_back", !!(p->flags & NP_PRED_FELL_BACK));
-	cli_put_text(in, "flags", cli_flag_names(p->flags, flags,
+	cli_put_real(in, "slowdown", prediction->slowdown);
+	cli_put_real(in, "low", prediction->low);
+	cli_put_real(in, "high", prediction->high);
+	cli_put_bool(in, "doubtful", !!(prediction->flags & NP_PRED_DOUBTFUL));
+	cli_put_text(in, "model", prediction->model->name);
+	cli_put_bool(in, "fell_back",
+		     !!(prediction->flags & NP_PRED_FELL_BACK));
+	cli_put_text(in, "flags", cli_flag_names(prediction->flags, flags,
 						 sizeof(flags)));
 }
 
@@ -185,70 +186,67 @@ void cli_put_interval(json_object *in, const struct np_prediction *p)
  * Without a calibration both members are null, so that scripts can test for
  * one of them.
  */
-void cli_put_calibration(json_object *in, const struct cli_known *k,
+void cli_put_calibration(json_object *in, const struct cli_known *known,
 			 enum np_scope scope)
 {
-	const struct np_calibration *c = &k->cal;
-	const struct np_mean *m;
+	const struct np_calibration *calibration = &known->cal;
+	const struct np_mean *sharing;
 	json_object *j;
 	double low, high;
 
-	if (!k->calibrated) {
+	if (!known->calibrated) {
 		cli_put(in, "calibration", NULL);
 		cli_put(in, "sharing_coefficient", NULL);
 		return;
 	}
 	j = cli_put_object(in, "calibration");
-	cli_put_text(j, "path", c->path);
-	cli_put_time(j, "date", c->date);
-	cli_put_text(j, "cluster", c->cluster);
-	cli_put_text(j, "transport", c->transport);
-	cli_put_text(j, "scope", np_scope_name(c->scope));
-	cli_put_count(j, "levels", c->fabric->n_levels);
-	m = &c->fabric->sharing[scope];
+	cli_put_text(j, "path", calibration->path);
+	cli_put_time(j, "date", calibration->date);
+	cli_put_text(j, "cluster", calibration->cluster);
+	cli_put_text(j, "transport", calibration->transport);
+	cli_put_text(j, "scope", np_scope_name(calibration->scope));
+	cli_put_count(j, "levels", calibration->fabric->n_levels);
+	sharing = &calibration->fabric->sharing[scope];
 	j = cli_put_object(in, "sharing_coefficient");
 	cli_put_text(j, "scope", np_scope_name(scope));
-	cli_put_count(j, "n", m->n);
-	if (np_mean_known(m))
-		cli_put_real(j, "mean", m->mean);
-	if (np_sharing_coef_interval(m, &low, &high)) {
+	cli_put_count(j, "n", sharing->n);
+	if (np_mean_known(sharing))
+		cli_put_real(j, "mean", sharing->mean);
+	if (np_sharing_coef_interval(sharing, &low, &high)) {
 		cli_put_real(j, "low", low);
 		cli_put_real(j, "high", high);
 	}
-	cli_put_bool(j, "no_effect", cli_no_effect(k, scope));
+	cli_put_bool(j, "no_effect", cli_no_effect(known, scope));
 }
 
-/* Members that status and explain have in common. */
-void cli_put_snapshot(json_object *in, const struct np_state *s, double now)
+void cli_put_snapshot(json_object *in, const struct np_state *state, double now)
 {
-	cli_put_time(in, "date", s->date);
-	cli_put_real(in, "age_sec", now - s->date);
-	cli_put_bool(in, "stale", cli_state_stale(s, now));
-	cli_put_text(in, "mode", s->mode);
-	cli_put_text(in, "cluster", s->cluster);
-	cli_put_text(in, "controller", s->controller);
-	cli_put_real(in, "interval_sec", s->interval_sec);
-	cli_put_real(in, "max_slowdown", s->max_slowdown);
-	cli_put_real(in, "max_defer_sec", s->max_hold_sec);
-	cli_put_text(in, "trouble", s->trouble);
+	cli_put_time(in, "date", state->date);
+	cli_put_real(in, "age_sec", now - state->date);
+	cli_put_bool(in, "stale", cli_state_stale(state, now));
+	cli_put_text(in, "mode", state->mode);
+	cli_put_text(in, "cluster", state->cluster);
+	cli_put_text(in, "controller", state->controller);
+	cli_put_real(in, "interval_sec", state->interval_sec);
+	cli_put_real(in, "max_slowdown", state->max_slowdown);
+	cli_put_real(in, "max_defer_sec", state->max_hold_sec);
+	cli_put_text(in, "trouble", state->trouble);
 }
 
-/*
- * One reason why a job is kept apart: the other job, and who would be slowed.
- */
+/* Why a job is separated from another one: which of them would be slowed. */
 static void put_cause(json_object *list, const struct np_state_job *job,
-		      const struct np_state_cause *c)
+		      const struct np_state_cause *cause)
 {
 	json_object *j = cli_append_object(list);
 
-	cli_put_text(j, "leaf", c->leaf);
-	cli_put_count(j, "other", c->other);
-	cli_put_text(j, "other_app", c->other_app);
-	cli_put_count(j, "victim", c->victim ? c->victim : job->id);
-	cli_put_real(j, "slowdown", c->slowdown);
+	cli_put_text(j, "leaf", cause->leaf);
+	cli_put_count(j, "other", cause->other);
+	cli_put_text(j, "other_app", cause->other_app);
+	cli_put_count(j, "victim", cause->victim ? cause->victim : job->id);
+	cli_put_real(j, "slowdown", cause->slowdown);
 }
 
-/* The worst cause comes first, because --parsable prints only that one. */
+/* The worst cause comes first, because --parsable prints only the first. */
 void cli_put_job(json_object *j, const struct np_state_job *job)
 {
 	const struct np_state_cause *worst = cli_worst_cause(job);
@@ -282,12 +280,12 @@ void cli_put_job(json_object *j, const struct np_state_job *job)
 			put_cause(list, job, &job->cause[i]);
 }
 
-void cli_put_adapters(json_object *in, const struct np_sample *s)
+void cli_put_adapters(json_object *in, const struct np_sample *sample)
 {
 	json_object *list = cli_put_array(in, "adapters");
 
-	for (size_t i = 0; i < s->n_nics; i++) {
-		const struct np_sample_nic *nic = &s->nic[i];
+	for (size_t i = 0; i < sample->n_nics; i++) {
+		const struct np_sample_nic *nic = &sample->nic[i];
 		json_object *j = cli_append_object(list);
 
 		cli_put_text(j, "device", nic->device);

@@ -1,7 +1,3 @@
-/*
- * Pairs that netprof validate measured: their slowdowns, and those in the
- * store.
- */
 #include "cli_measured.h"
 
 #include <errno.h>
@@ -12,9 +8,9 @@
 #include "np_array.h"
 #include "np_pairs_store.h"
 
-/* ---- results ---- */
+/* ---- Results ---- */
 
-/* Is it a run of this kind, victim and co-runner (NULL: any)? */
+/* Whether a run is of this kind, victim and co-runner (NULL: any). */
 static bool is_run_of(const struct np_pairs_run *run, enum np_pairs_kind kind,
 		      const char *victim, const char *corunner)
 {
@@ -22,7 +18,7 @@ static bool is_run_of(const struct np_pairs_run *run, enum np_pairs_kind kind,
 	       (!corunner || !strcmp(run->corunner, corunner));
 }
 
-/* Median duration of a program's launches; 0: there are none. */
+/* Median time to start a program; 0 if that was not measured. */
 static int find_launch_sec(const struct np_pairs *pairs, const char *program,
 			   double *out)
 {
@@ -40,7 +36,7 @@ static int find_launch_sec(const struct np_pairs *pairs, const char *program,
 	return 0;
 }
 
-/* Mean and drift of the runs of a program alone. */
+/* Mean and drift of a program's run times alone, without its start. */
 static void find_alone_sec(const struct np_pairs *pairs, const char *program,
 			   struct cli_app_result *app)
 {
@@ -88,12 +84,12 @@ static const struct np_pairs_run *nearest_alone(const struct np_pairs *pairs,
 }
 
 /*
- * Slowdowns of a pair's runs of one kind.  *difference: that of the first two;
- * NaN: there are not two.
+ * Mean slowdown over a pair's runs of one kind.  *difference: between the first
+ * two runs; NaN: there are fewer.
  */
-static struct np_mean slowdowns(const struct np_pairs *pairs, size_t victim,
-				size_t corunner, enum np_pairs_kind kind,
-				double launch_sec, double *difference)
+static struct np_mean mean_slowdown(const struct np_pairs *pairs, size_t victim,
+				    size_t corunner, enum np_pairs_kind kind,
+				    double launch_sec, double *difference)
 {
 	const char *victim_name = pairs->program[victim].name;
 	const char *corunner_name = pairs->program[corunner].name;
@@ -122,13 +118,14 @@ static struct np_mean slowdowns(const struct np_pairs *pairs, size_t victim,
 	return all.n ? np_mean_of(&all) : (struct np_mean){ .n = 0 };
 }
 
+/* Sums over all pairs of what the results are means of. */
 struct sums {
 	double repeat_points, control;
 };
 
 /*
- * Evaluate a pair: subtract its control, or reject it if the control is slowed
- * too much itself.
+ * Evaluate a pair: subtract its control, or reject the pair if the control is
+ * larger than CLI_CONTROL_MAX.
  */
 static void evaluate_pair(const struct np_pairs *pairs, size_t victim,
 			  size_t corunner, struct cli_pair_results *results,
@@ -138,17 +135,17 @@ static void evaluate_pair(const struct np_pairs *pairs, size_t victim,
 		&results->pair[victim * results->n_programs + corunner];
 	double launch_sec = results->app[victim].launch_sec, ignored;
 
-	pair->slowdown = slowdowns(pairs, victim, corunner, NP_PAIRS_LEAF,
-				   launch_sec, &pair->repeat_difference);
-	pair->apart = slowdowns(pairs, victim, corunner, NP_PAIRS_APART,
-				launch_sec, &ignored);
+	pair->slowdown = mean_slowdown(pairs, victim, corunner, NP_PAIRS_LEAF,
+				       launch_sec, &pair->repeat_difference);
+	pair->apart = mean_slowdown(pairs, victim, corunner, NP_PAIRS_APART,
+				    launch_sec, &ignored);
 	if (pair->apart.n) {
-		double size = fabs(pair->apart.mean);
+		double control = fabs(pair->apart.mean);
 
 		results->n_controls++;
-		sums->control += size;
-		results->control_max = fmax(results->control_max, size);
-		pair->rejected = size > CLI_CONTROL_MAX;
+		sums->control += control;
+		results->control_max = fmax(results->control_max, control);
+		pair->rejected = control > CLI_CONTROL_MAX;
 	}
 	if (pair->rejected) {
 		results->n_rejected++;
@@ -206,7 +203,7 @@ void cli_pair_results_free(struct cli_pair_results *results)
 	*results = (struct cli_pair_results){ .n_programs = 0 };
 }
 
-/* Replace a table by an empty one of n means. */
+/* Replace a table by one of n empty means. */
 static int clear_table(struct np_mean **table, size_t n)
 {
 	free(*table);
@@ -232,7 +229,7 @@ int cli_pair_results_store(const struct cli_pair_results *results,
 	return 0;
 }
 
-/* ---- measurements in the store ---- */
+/* ---- Measurements in the store ---- */
 
 /* One measurement of a victim, and its slowdowns. */
 struct cli_measured_file {
@@ -240,108 +237,119 @@ struct cli_measured_file {
 	struct cli_pair_results result;
 };
 
-/* Compute the slowdowns of n measurements, which a owns from now on. */
-static int take_files(struct cli_known_app *a, struct np_pairs *p, size_t n)
+/*
+ * Compute the slowdowns of n measurements.  app owns them from then on; those
+ * after an error are freed.
+ */
+static int add_files(struct cli_known_app *app, struct np_pairs *pairs,
+		     size_t n)
 {
 	int rc = 0;
 
-	a->measured = calloc(n + 1, sizeof(*a->measured));
+	app->measured = calloc(n + 1, sizeof(*app->measured));
 	for (size_t i = 0; i < n; i++) {
-		if (a->measured && !rc)
-			rc = cli_pair_results_compute(&p[i],
-						      &a->measured[i].result);
-		if (!a->measured || rc) {
-			np_pairs_free(&p[i]);
+		if (app->measured && !rc)
+			rc = cli_pair_results_compute(&pairs[i],
+						&app->measured[i].result);
+		if (!app->measured || rc) {
+			np_pairs_free(&pairs[i]);
 			continue;
 		}
-		a->measured[i].pairs = p[i];
-		a->n_measured++;
+		app->measured[i].pairs = pairs[i];
+		app->n_measured++;
 	}
-	return a->measured ? rc : -ENOMEM;
+	return app->measured ? rc : -ENOMEM;
 }
 
-int cli_measured_load(struct cli_known *k, struct cli_store *s)
+int cli_measured_load(struct cli_known *known, struct cli_store *store)
 {
 	int rc = 0;
 
-	for (size_t i = 0; !rc && i < k->n; i++) {
-		struct cli_known_app *a = k->app[i];
+	for (size_t i = 0; !rc && i < known->n; i++) {
+		struct cli_known_app *app = known->app[i];
 		struct np_err err = NP_ERR_INIT;
-		struct np_pairs *p;
+		struct np_pairs *pairs;
 		size_t n;
 
-		rc = np_pairs_store_load(s->store, a->r.owner, a->r.uid,
-					 a->r.runs.app, cli_warn_line, NULL, &p,
-					 &n, &err);
+		rc = np_pairs_store_load(store->store, app->r.owner, app->r.uid,
+					 app->r.runs.app, cli_warn_line, NULL,
+					 &pairs, &n, &err);
 		if (!rc)
-			rc = take_files(a, p, n);
-		free(p);
+			rc = add_files(app, pairs, n);
+		free(pairs);
 		if (rc == -EACCES)
 			rc = 0;
 	}
 	return rc == -ENOMEM ? rc : 0;
 }
 
-/* The index of a program in a measurement; its number of programs: none. */
-static size_t program_at(const struct np_pairs *p, const char *name)
+/* Index of a program in a measurement; pairs->n_programs: it has none. */
+static size_t find_program(const struct np_pairs *pairs, const char *name)
 {
 	size_t i = 0;
 
-	while (i < p->n_programs && strcmp(p->program[i].name, name))
+	while (i < pairs->n_programs && strcmp(pairs->program[i].name, name))
 		i++;
 	return i;
 }
 
-/* The pair in one measurement. */
-static bool find_in(const struct cli_measured_file *f, const char *victim,
-		    const char *corunner, struct cli_measured *out)
+/* Find a pair in one measurement. */
+static bool find_in_file(const struct cli_measured_file *file,
+			 const char *victim_name, const char *corunner_name,
+			 struct cli_measured *out)
 {
-	size_t v = program_at(&f->pairs, victim);
-	size_t c = program_at(&f->pairs, corunner), n = f->pairs.n_programs;
+	const struct np_pairs *pairs = &file->pairs;
+	size_t victim = find_program(pairs, victim_name);
+	size_t corunner = find_program(pairs, corunner_name);
 	const struct cli_pair_result *pair;
 
-	if (v == n || c == n)
+	if (victim == pairs->n_programs || corunner == pairs->n_programs)
 		return false;
-	pair = &f->result.pair[v * n + c];
+	pair = &file->result.pair[victim * pairs->n_programs + corunner];
 	if (!pair->slowdown.n && !pair->rejected)
 		return false;
 	*out = (struct cli_measured){
-		.slowdown = pair->slowdown, .date = f->pairs.date,
+		.slowdown = pair->slowdown, .date = pairs->date,
 		.control = pair->apart.n ? pair->apart.mean : NAN,
-		.victim_nodes = f->pairs.program[v].nodes,
-		.corunner_nodes = f->pairs.program[c].nodes,
+		.victim_nodes = pairs->program[victim].nodes,
+		.corunner_nodes = pairs->program[corunner].nodes,
 	};
 	return true;
 }
 
-/* Was it measured on the cluster of the calibration? */
-static bool is_of_cluster(const struct cli_known *k, const struct np_pairs *p)
+/*
+ * Whether the pairs were measured on the cluster of the calibration.  If one of
+ * the two is not known, they may have been.
+ */
+static bool is_of_cluster(const struct cli_known *known,
+			  const struct np_pairs *pairs)
 {
-	return !p->place.cluster || !k->calibrated || !*k->cal.cluster ||
-	       !strcmp(p->place.cluster, k->cal.cluster);
+	return !pairs->place.cluster || !known->calibrated ||
+	       !*known->cal.cluster ||
+	       !strcmp(pairs->place.cluster, known->cal.cluster);
 }
 
-bool cli_measured_find(const struct cli_known *k, size_t victim,
+bool cli_measured_find(const struct cli_known *known, size_t victim,
 		       size_t corunner, enum np_scope scope,
 		       struct cli_measured *out)
 {
-	const struct cli_known_app *a = k->app[victim];
+	const struct cli_known_app *app = known->app[victim];
 
-	for (size_t i = 0; scope == NP_SCOPE_LEAF && i < a->n_measured; i++)
-		if (is_of_cluster(k, &a->measured[i].pairs) &&
-		    find_in(&a->measured[i], a->r.runs.app,
-			    k->app[corunner]->r.runs.app, out))
+	for (size_t i = 0; scope == NP_SCOPE_LEAF && i < app->n_measured; i++)
+		if (is_of_cluster(known, &app->measured[i].pairs) &&
+		    find_in_file(&app->measured[i], app->r.runs.app,
+				 known->app[corunner]->r.runs.app, out))
 			return true;
 	return false;
 }
 
-void cli_measured_free(struct cli_known_app *a)
+void cli_measured_free(struct cli_known_app *app)
 {
-	for (size_t i = 0; i < a->n_measured; i++) {
-		np_pairs_free(&a->measured[i].pairs);
-		cli_pair_results_free(&a->measured[i].result);
+	for (size_t i = 0; i < app->n_measured; i++) {
+		np_pairs_free(&app->measured[i].pairs);
+		cli_pair_results_free(&app->measured[i].result);
 	}
-	free(a->measured);
-	a->measured = NULL;
-	a->n_measured = 0;
+	free(app->measured);
+	app->measured = NULL;
+	app->n_measured = 0;
 }

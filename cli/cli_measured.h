@@ -1,6 +1,7 @@
 /*
- * Pairs that netprof validate measured: their slowdowns from the runs, and those
- * in the store, which predict and matrix print with a prediction.
+ * Measurements of pairs of programs by netprof validate: the slowdowns computed
+ * from the runs, and the measurements in the store, which predict and matrix
+ * print next to a prediction.
  */
 #ifndef CLI_MEASURED_H
 #define CLI_MEASURED_H
@@ -8,12 +9,12 @@
 #include "cli_known.h"
 #include "np_measured.h"
 
-/* ---- results: pure functions of the measured runs ---- */
+/* ---- Results: pure functions of the measured runs ---- */
 
 /*
- * A pair under two leaf switches shares no switch, so its slowdown is not
- * caused by the network.  Up to this much is subtracted; with more, the pair is
- * refused.
+ * A pair under two leaf switches shares no switch, so its slowdown there, the
+ * control, is not caused by the network.  It is subtracted from the slowdown on
+ * one leaf switch, but a pair with a larger control than this is rejected.
  */
 #define CLI_CONTROL_MAX 0.05
 
@@ -24,16 +25,17 @@
 #define CLI_REPEAT_MAX 0.20
 
 struct cli_pair_result {
-	struct np_mean slowdown; /* on one leaf switch, less apart */
+	struct np_mean slowdown; /* on one leaf switch, minus apart */
 	struct np_mean apart;	 /* under two leaf switches; n 0: unknown */
-	double repeat_difference; /* of its first two runs; NaN: none */
+	double repeat_difference; /* of the slowdowns in the first two runs,
+				     a fraction; NaN: it has one run */
 	bool rejected;		  /* apart is too large: slowdown has n 0 */
 };
 
 struct cli_app_result {
-	double launch_sec; /* of srun, subtracted from all runs */
+	double launch_sec; /* time to start it, subtracted from all its runs */
 	struct np_mean alone_sec;
-	double drift; /* of runs alone: (longest - shortest) / mean */
+	double drift; /* of its runs alone: (longest - shortest) / mean */
 };
 
 /* Programs are in the order of struct np_pairs. */
@@ -44,15 +46,17 @@ struct cli_pair_results {
 	size_t n_pairs;	   /* pairs with a slowdown */
 	size_t n_rejected; /* pairs that are rejected */
 	size_t n_controls; /* pairs that were measured apart */
-	/* Pairs that ran more than once, and the difference of two runs. */
-	size_t n_repeated;
-	double repeat_points; /* mean, percentage points; NaN: none */
-	double control_mean, control_max; /* absolute, fractions; NaN: none */
+	size_t n_repeated; /* pairs that ran more than once */
+	double repeat_points; /* mean repeat_difference, percentage points;
+				 NaN: no pair was repeated */
+	double control_mean, control_max; /* absolute values, fractions; NaN:
+					     no pair was measured apart */
 };
 
 /*
- * Each run is compared with that run of its victim alone that is nearest in
- * time.  Returns 0 (free with cli_pair_results_free()) or -ENOMEM.
+ * Each run is compared with the run of its victim alone that is nearest in
+ * time, so that slow changes of the machine cancel out.  Returns 0 (free with
+ * cli_pair_results_free()) or -ENOMEM.
  */
 int cli_pair_results_compute(const struct np_pairs *pairs,
 			     struct cli_pair_results *out);
@@ -62,30 +66,30 @@ void cli_pair_results_free(struct cli_pair_results *results);
 int cli_pair_results_store(const struct cli_pair_results *results,
 			   struct np_pairs *pairs);
 
-/* ---- measurements in the store ---- */
+/* ---- Measurements in the store ---- */
 
 struct cli_measured {
-	struct np_mean slowdown; /* n 0: rejected, as the control is too slow */
-	double control; /* slowdown under two leaf switches; NaN: not measured */
+	struct np_mean slowdown; /* n 0: rejected, its control is too large */
+	double control; /* slowdown under two leaf switches; NaN: unknown */
 	double date;	/* of the newest run, seconds since 1970 */
 	uint32_t victim_nodes, corunner_nodes;
 };
 
 /*
- * Read the measured pairs of all applications.  What cannot be read is reported
- * and skipped.  Returns 0 or -ENOMEM.
+ * Read the measured pairs of all applications.  A measurement that cannot be
+ * read is reported and skipped.  Returns 0 or -ENOMEM.
  */
-int cli_measured_load(struct cli_known *k, struct cli_store *s);
+int cli_measured_load(struct cli_known *known, struct cli_store *store);
 
 /*
- * The newest measurement of a victim with a co-runner, both indices into
- * k->app, on the calibrated cluster.  Pairs are measured on one leaf switch, so
- * there is none at another scope.  Returns false if there is none.
+ * Find the newest measurement of a victim with a co-runner, both indices into
+ * known->app, on the calibrated cluster.  Returns false if there is none, as at
+ * every scope but the leaf switch, where pairs are measured.
  */
-bool cli_measured_find(const struct cli_known *k, size_t victim,
+bool cli_measured_find(const struct cli_known *known, size_t victim,
 		       size_t corunner, enum np_scope scope,
 		       struct cli_measured *out);
 
-void cli_measured_free(struct cli_known_app *a);
+void cli_measured_free(struct cli_known_app *app);
 
 #endif

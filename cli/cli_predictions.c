@@ -15,101 +15,106 @@
 #include "np_words.h"
 
 #define MAX_BYTES (4u << 20) /* size of a file */
-#define MAX_PERCENT 1e8 /* largest slowdown that a run can have measured */
+#define MAX_PERCENT 1e8 /* largest slowdown that a run can measure */
 
 /* Parse "12.5" or "12.5%" as a fraction; NaN after an error. */
-static double parse_percent(struct np_words *w, size_t i)
+static double parse_percent(struct np_words *words, size_t i)
 {
-	const char *text = np_words_at(w, i);
+	const char *text = np_words_at(words, i);
 	char *end;
-	/* strtod() accepts more: "0x1p3". */
-	double v = strtod(text, &end);
+	double percent = strtod(text, &end);
 
-	if (end != text && !strpbrk(text, "xX") && (!*end || !strcmp(end, "%")) &&
-	    v > -100 && v <= MAX_PERCENT)
-		return v / 100;
-	np_words_fail(w, -EINVAL, "\"%.40s\": expected a percentage above "
+	/* strtod() also accepts hexadecimal numbers: "0x1p3". */
+	if (end != text && !strpbrk(text, "xX") &&
+	    (!*end || !strcmp(end, "%")) && percent > -100 &&
+	    percent <= MAX_PERCENT)
+		return percent / 100;
+	np_words_fail(words, -EINVAL, "\"%.40s\": expected a percentage above "
 		      "-100, such as 12.5", text);
 	return NAN;
 }
 
 /* Copy a name if it is not too long. */
-static void parse_name(struct np_words *w, size_t i,
+static void parse_name(struct np_words *words, size_t i,
 		       char out[NP_MEASURED_NAME + 1])
 {
-	const char *text = np_words_at(w, i);
+	const char *text = np_words_at(words, i);
 
 	if (strlen(text) > NP_MEASURED_NAME)
-		np_words_fail(w, -EINVAL, "\"%.40s...\": expected a name of at "
-			      "most %d characters", text, NP_MEASURED_NAME);
+		np_words_fail(words, -EINVAL, "\"%.40s...\": expected a name "
+			      "of at most %d characters", text,
+			      NP_MEASURED_NAME);
 	else
 		strcpy(out, text);
 }
 
-/* What p->pairs has of a pair; no name has blanks in it. */
-static size_t pair_key(const char *victim, const char *co,
+/*
+ * Make the key of a pair and return its length.  No two pairs share a key,
+ * because names contain no blanks.
+ */
+static size_t pair_key(const char *victim, const char *corunner,
 		       char key[2 * NP_MEASURED_NAME + 2])
 {
 	return (size_t)sprintf(key, "%.*s %.*s", NP_MEASURED_NAME, victim,
-			       NP_MEASURED_NAME, co);
+			       NP_MEASURED_NAME, corunner);
 }
 
-/* Parse one line and append it. Each pair may occur only once. */
-static void parse_row(struct np_words *w, struct cli_predictions *p)
+/* Parse one line and append it.  Each pair may occur only once. */
+static void parse_row(struct np_words *words, struct cli_predictions *out)
 {
-	struct cli_predicted r = { .low = NAN, .high = NAN };
+	struct cli_predicted row = { .low = NAN, .high = NAN };
 	char key[2 * NP_MEASURED_NAME + 2];
 	size_t len;
 
-	if (w->n != 3 && w->n != 5) {
-		np_words_fail(w, -EINVAL, "%zu word%s, expected a victim, a "
-			      "co-runner, a percentage, and optionally the "
-			      "two ends of its interval", w->n,
-			      w->n == 1 ? "" : "s");
+	if (words->n != 3 && words->n != 5) {
+		np_words_fail(words, -EINVAL, "%zu word%s, expected a victim, "
+			      "a co-runner, a percentage, and optionally the "
+			      "two ends of its interval", words->n,
+			      words->n == 1 ? "" : "s");
 		return;
 	}
-	parse_name(w, 0, r.victim);
-	parse_name(w, 1, r.co);
-	r.slowdown = parse_percent(w, 2);
-	if (w->n == 5) {
-		r.low = parse_percent(w, 3);
-		r.high = parse_percent(w, 4);
-		if (r.low > r.high)
-			np_words_fail(w, -EINVAL, "an interval from %s to %s, "
-				      "expected the lower end first",
-				      w->word[3], w->word[4]);
+	parse_name(words, 0, row.victim);
+	parse_name(words, 1, row.corunner);
+	row.slowdown = parse_percent(words, 2);
+	if (words->n == 5) {
+		row.low = parse_percent(words, 3);
+		row.high = parse_percent(words, 4);
+		if (row.low > row.high)
+			np_words_fail(words, -EINVAL, "an interval from %s to "
+				      "%s, expected the lower end first",
+				      words->word[3], words->word[4]);
 	}
-	if (!w->rc && cli_predictions_find(p, r.victim, r.co))
-		np_words_fail(w, -EINVAL, "%s with %s: predicted twice",
-			      r.victim, r.co);
-	if (w->rc)
+	if (!words->rc && cli_predictions_find(out, row.victim, row.corunner))
+		np_words_fail(words, -EINVAL, "%s with %s: predicted twice",
+			      row.victim, row.corunner);
+	if (words->rc)
 		return;
-	len = pair_key(r.victim, r.co, key);
-	if (np_array_grow(&p->row, p->n, sizeof(*p->row)) ||
-	    np_index_add(&p->pairs, key, len) == NP_NO_INDEX)
-		np_words_no_memory(w);
+	len = pair_key(row.victim, row.corunner, key);
+	if (np_array_grow(&out->row, out->n, sizeof(*out->row)) ||
+	    np_index_add(&out->pairs, key, len) == NP_NO_INDEX)
+		np_words_no_memory(words);
 	else
-		p->row[p->n++] = r;
+		out->row[out->n++] = row;
 }
 
 int cli_predictions_parse(const char *text, size_t len, const char *source,
 			  struct cli_predictions *out, struct np_err *err)
 {
-	struct cli_predictions p = { .n = 0 };
-	struct np_words w;
+	struct cli_predictions predictions = { .n = 0 };
+	struct np_words words;
 
-	np_words_open(&w, text, len, source, err);
-	w.rc = np_kind_check(text, len, NP_KIND_WORDS, source, err);
-	while (np_words_next(&w))
-		parse_row(&w, &p);
-	if (!w.rc && !p.n)
-		np_words_fail(&w, -EINVAL, "expected a line with a victim, a "
-			      "co-runner and a percentage");
-	if (w.rc)
-		cli_predictions_free(&p);
+	np_words_open(&words, text, len, source, err);
+	words.rc = np_kind_check(text, len, NP_KIND_WORDS, source, err);
+	while (np_words_next(&words))
+		parse_row(&words, &predictions);
+	if (!words.rc && !predictions.n)
+		np_words_fail(&words, -EINVAL, "expected a line with a victim, "
+			      "a co-runner and a percentage");
+	if (words.rc)
+		cli_predictions_free(&predictions);
 	else
-		*out = p;
-	return w.rc;
+		*out = predictions;
+	return words.rc;
 }
 
 int cli_predictions_read(const char *path, struct cli_predictions *out,
@@ -125,20 +130,20 @@ int cli_predictions_read(const char *path, struct cli_predictions *out,
 	return rc;
 }
 
-void cli_predictions_free(struct cli_predictions *p)
+void cli_predictions_free(struct cli_predictions *predictions)
 {
-	free(p->row);
-	np_index_free(&p->pairs);
-	*p = (struct cli_predictions){ .n = 0 };
+	free(predictions->row);
+	np_index_free(&predictions->pairs);
+	*predictions = (struct cli_predictions){ .n = 0 };
 }
 
 const struct cli_predicted *
-cli_predictions_find(const struct cli_predictions *p, const char *victim,
-		     const char *co)
+cli_predictions_find(const struct cli_predictions *predictions,
+		     const char *victim, const char *corunner)
 {
 	char key[2 * NP_MEASURED_NAME + 2];
-	size_t len = pair_key(victim, co, key);
-	uint32_t at = np_index_find(&p->pairs, key, len);
+	size_t len = pair_key(victim, corunner, key);
+	uint32_t at = np_index_find(&predictions->pairs, key, len);
 
-	return at == NP_NO_INDEX ? NULL : &p->row[at];
+	return at == NP_NO_INDEX ? NULL : &predictions->row[at];
 }

@@ -19,14 +19,14 @@
 #include "np_measured.h"
 
 struct cli_predicted {
-	char victim[NP_MEASURED_NAME + 1], co[NP_MEASURED_NAME + 1];
+	char victim[NP_MEASURED_NAME + 1], corunner[NP_MEASURED_NAME + 1];
 	double slowdown, low, high; /* fractions; low and high may be NaN */
 };
 
 struct cli_predictions {
 	struct cli_predicted *row;
 	size_t n;
-	struct np_index pairs; /* "VICTIM CO", in the order of the rows */
+	struct np_index pairs; /* "VICTIM CORUNNER", in the order of row[] */
 };
 
 /*
@@ -40,11 +40,11 @@ int cli_predictions_parse(const char *text, size_t len, const char *source,
 /* Parse a file.  Also returns -errno if it cannot be opened or read. */
 int cli_predictions_read(const char *path, struct cli_predictions *out,
 			 struct np_err *err);
-void cli_predictions_free(struct cli_predictions *p);
+void cli_predictions_free(struct cli_predictions *predictions);
 
 /* The prediction for a pair; NULL: there is none. */
 const struct cli_predicted *
-cli_predictions_find(const struct cli_predictions *p, const char *victim,
-		     const char *co);
+cli_predictions_find(const struct cli_predictions *predictions,
+		     const char *victim, const char *corunner);
 
 #endif

@@ -287,7 +287,8 @@ static int check_external(const struct accuracy_file *file,
 {
 	for (size_t i = 0; i < opt->external.n; i++) {
 		const struct cli_predicted *predicted = &opt->external.row[i];
-		const char *both[] = { predicted->victim, predicted->co };
+		const char *both[] = { predicted->victim,
+				       predicted->corunner };
 
 		for (size_t k = 0; k < NP_ARRAY_SIZE(both); k++)
 			if (!known_name(&file->measured, both[k]))

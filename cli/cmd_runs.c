@@ -1,8 +1,6 @@
 /*
- * netprof runs APP: the runs that a profile is made of.
- *
- * The last column says what a run is used for, or why it is excluded; the words
- * are those of np_run_use_name().
+ * netprof runs APP: list the runs that a profile is made of, and what each is
+ * used for (np_run_use_name()).
  */
 #include <math.h>
 #include <stdio.h>
@@ -13,43 +11,45 @@
 #include "cli_profile.h"
 #include "cli_text.h"
 
-/* Quantiles over all leaves of a run, seconds. */
-static void quantiles_of(const struct np_record *r, double *p50, double *p99)
+/* Latency quantiles over all leaf switches of a run, in seconds. */
+static void latency_quantiles(const struct np_record *record, double *p50_sec,
+			      double *p99_sec)
 {
 	struct np_sample all = {
-		.hist = np_hist_new(), .moments = np_run_latency(r),
+		.hist = np_hist_new(), .moments = np_run_latency(record),
 	};
 
 	if (all.hist)
-		np_run_add_hist(r, all.hist);
-	*p50 = np_sample_quantile(&all, 0.5);
-	*p99 = np_sample_quantile(&all, 0.99);
+		np_run_add_hist(record, all.hist);
+	*p50_sec = np_sample_quantile(&all, 0.5);
+	*p99_sec = np_sample_quantile(&all, 0.99);
 	np_hist_free(all.hist);
 }
 
 /* Print one run; NaN is printed as "-". */
-static void text_row(const struct np_record *r, enum np_run_use use,
-		     int level_width)
+static void print_run(const struct np_record *record, enum np_run_use use,
+		      int level_width)
 {
-	char buf[CLI_NUMBER], id[64];
-	uint64_t n = np_run_latency(r).n;
-	double p50, p99;
+	char day[CLI_NUMBER], id[64];
+	uint64_t n_probes = np_run_latency(record).n;
+	double p50_sec, p99_sec;
 
-	quantiles_of(r, &p50, &p99);
-	cli_left(stdout, cli_run_id(r, id, sizeof(id)), 14);
-	printf(" %-10s", cli_day(r->start, buf));
-	cli_right_sec(np_record_run_sec(r), 9);
-	printf("%7u%9llu", r->n_nodes, (unsigned long long)n);
-	cli_right_sec(n ? p50 : NAN, 9);
-	cli_right_sec(n ? p99 : NAN, 9);
+	latency_quantiles(record, &p50_sec, &p99_sec);
+	cli_left(stdout, cli_run_id(record, id, sizeof(id)), 14);
+	printf(" %-10s", cli_day(record->start, day));
+	cli_right_sec(np_record_run_sec(record), 9);
+	printf("%7u%9llu", record->n_nodes, (unsigned long long)n_probes);
+	cli_right_sec(n_probes ? p50_sec : NAN, 9);
+	cli_right_sec(n_probes ? p99_sec : NAN, 9);
 	putchar(' ');
-	cli_left(stdout, r->level ? r->level->name : "-", level_width);
+	cli_left(stdout, record->level ? record->level->name : "-",
+		 level_width);
 	printf(" %s\n", np_run_use_name(use));
 }
 
-static int runs_text(const struct cli_profile *p)
+static int print_table(const struct cli_profile *profile)
 {
-	const struct np_runs *runs = &p->r.runs;
+	const struct np_runs *runs = &profile->r.runs;
 	int level_width = cli_name_column(5, 1);
 
 	for (size_t i = 0; i < runs->n; i++)
@@ -61,75 +61,76 @@ static int runs_text(const struct cli_profile *p)
 	       "p50", "p99", level_width, "Level", "Use",
 	       cli_colour(CLI_PLAIN));
 	for (size_t i = 0; i < runs->n; i++)
-		text_row(runs->run[i], p->profile.summary.use[i], level_width);
+		print_run(runs->run[i], profile->profile.summary.use[i],
+			  level_width);
 	return CLI_DONE;
 }
 
 /* The load level of a run; null if it had none. */
-static void put_level_run(json_object *in, const struct np_level_run *l)
+static void put_level_run(json_object *in, const struct np_level_run *level)
 {
-	json_object *j = cli_put_if(in, "level", l);
+	json_object *j = cli_put_if(in, "level", level);
 
 	if (!j)
 		return;
-	cli_put_text(j, "name", l->name);
-	cli_put_text(j, "scope", l->scope);
-	if (l->rails)
-		cli_put_text(j, "rails", l->rails);
-	cli_put_real(j, "alone_round_sec", l->alone_round_sec.mean);
-	cli_put_real(j, "loaded_round_sec", l->loaded_round_sec.mean);
+	cli_put_text(j, "name", level->name);
+	cli_put_text(j, "scope", level->scope);
+	if (level->rails)
+		cli_put_text(j, "rails", level->rails);
+	cli_put_real(j, "alone_round_sec", level->alone_round_sec.mean);
+	cli_put_real(j, "loaded_round_sec", level->loaded_round_sec.mean);
 }
 
-/* Latencies over all leaf switches of the run; zeros without probes. */
-static void put_run_latency(json_object *in, const struct np_record *r)
+/* Latencies over all leaf switches of a run; zeros without probes. */
+static void put_run_latency(json_object *in, const struct np_record *record)
 {
-	struct np_moments m = np_run_latency(r);
+	struct np_moments latency = np_run_latency(record);
 	json_object *j = cli_put_object(in, "latency");
-	double p50, p99;
+	double p50_sec, p99_sec;
 
-	quantiles_of(r, &p50, &p99);
-	cli_put_count(j, "n", m.n);
-	cli_put_real(j, "mean_sec", m.mean);
-	cli_put_real(j, "sd_sec", np_moments_sd(&m));
-	cli_put_real(j, "p50_sec", p50);
-	cli_put_real(j, "p99_sec", p99);
-	cli_put_real(j, "max_sec", m.n ? m.max : 0);
+	latency_quantiles(record, &p50_sec, &p99_sec);
+	cli_put_count(j, "n", latency.n);
+	cli_put_real(j, "mean_sec", latency.mean);
+	cli_put_real(j, "sd_sec", np_moments_sd(&latency));
+	cli_put_real(j, "p50_sec", p50_sec);
+	cli_put_real(j, "p99_sec", p99_sec);
+	cli_put_real(j, "max_sec", latency.n ? latency.max : 0);
 }
 
-/* All recorded facts of one run that may matter for its run time. */
-static void append_run(json_object *list, const struct np_record *r,
+/* Everything recorded about a run that may explain its run time. */
+static void append_run(json_object *list, const struct np_record *record,
 		       enum np_run_use use)
 {
 	json_object *j = cli_append_object(list), *notes;
 	char id[64];
 
-	cli_put_text(j, "run", cli_run_id(r, id, sizeof(id)));
-	cli_put_count(j, "job_id", r->job_id);
-	cli_put_count(j, "step_id", r->step_id);
+	cli_put_text(j, "run", cli_run_id(record, id, sizeof(id)));
+	cli_put_count(j, "job_id", record->job_id);
+	cli_put_count(j, "step_id", record->step_id);
 	cli_put_text(j, "use", np_run_use_name(use));
-	cli_put_text(j, "state", np_run_states[r->state]);
-	cli_put(j, "exit_code", r->exit_code == NP_NO_VALUE ? NULL :
-			    json_object_new_int64(r->exit_code));
-	cli_put_time(j, "start", r->start);
-	cli_put_time(j, "end", r->end);
-	cli_put_real(j, "run_sec", np_record_run_sec(r));
-	cli_put_text(j, "cluster", r->cluster);
-	cli_put_text(j, "nodes", r->nodes);
-	cli_put_count(j, "n_nodes", r->n_nodes);
-	cli_put_count(j, "n_tasks", r->n_tasks);
-	cli_put_text(j, "tasks_per_node", r->tasks_per_node);
-	cli_put_text(j, "task_order", r->task_order);
-	cli_put_text(j, "cpu_bind", r->cpu_bind);
-	cli_put_count(j, "cpus_per_task", r->cpus_per_task);
-	cli_put_text(j, "executable", r->executable);
-	cli_put_text(j, "fingerprint", r->fingerprint);
-	cli_put_text(j, "mpi_version", r->mpi_version);
-	put_run_latency(j, r);
-	put_level_run(j, r->level);
-	cli_put_count(j, "n_neighbours", r->n_neighbours);
+	cli_put_text(j, "state", np_run_states[record->state]);
+	cli_put(j, "exit_code", record->exit_code == NP_NO_VALUE ? NULL :
+			    json_object_new_int64(record->exit_code));
+	cli_put_time(j, "start", record->start);
+	cli_put_time(j, "end", record->end);
+	cli_put_real(j, "run_sec", np_record_run_sec(record));
+	cli_put_text(j, "cluster", record->cluster);
+	cli_put_text(j, "nodes", record->nodes);
+	cli_put_count(j, "n_nodes", record->n_nodes);
+	cli_put_count(j, "n_tasks", record->n_tasks);
+	cli_put_text(j, "tasks_per_node", record->tasks_per_node);
+	cli_put_text(j, "task_order", record->task_order);
+	cli_put_text(j, "cpu_bind", record->cpu_bind);
+	cli_put_count(j, "cpus_per_task", record->cpus_per_task);
+	cli_put_text(j, "executable", record->executable);
+	cli_put_text(j, "fingerprint", record->fingerprint);
+	cli_put_text(j, "mpi_version", record->mpi_version);
+	put_run_latency(j, record);
+	put_level_run(j, record->level);
+	cli_put_count(j, "n_neighbours", record->n_neighbours);
 	notes = cli_put_array(j, "notes");
-	for (size_t i = 0; i < r->n_notes; i++)
-		cli_append_text(notes, r->notes[i]);
+	for (size_t i = 0; i < record->n_notes; i++)
+		cli_append_text(notes, record->notes[i]);
 }
 
 static const struct cli_table table = {
@@ -145,38 +146,40 @@ static const struct cli_table table = {
 		    "task_order|cpu_bind|cpus_per_task" } },
 };
 
-/* The same runs as JSON, or as --parsable prints them. */
-static int runs_data(const struct cli_profile *p, enum cli_format format)
+/* Print the runs as JSON or --parsable. */
+static int print_data(const struct cli_profile *profile, enum cli_format format)
 {
 	json_object *j = json_object_new_object(), *list;
 
-	cli_put_text(j, "app", p->r.runs.app);
-	cli_put_owner(j, p->r.owner, p->r.uid);
-	cli_put_count(j, "unreadable", p->r.n_skipped);
+	cli_put_text(j, "app", profile->r.runs.app);
+	cli_put_owner(j, profile->r.owner, profile->r.uid);
+	cli_put_count(j, "unreadable", profile->r.n_skipped);
 	list = cli_put_array(j, "runs");
-	for (size_t i = 0; i < p->r.runs.n; i++)
-		append_run(list, p->r.runs.run[i], p->profile.summary.use[i]);
+	for (size_t i = 0; i < profile->r.runs.n; i++)
+		append_run(list, profile->r.runs.run[i],
+			   profile->profile.summary.use[i]);
 	return cli_print_output(format, "runs", j, &table);
 }
 
 static int run_runs(const struct cli_cmd *self, int argc, char **argv)
 {
-	struct cli_profile p;
-	struct cli_options o;
-	struct cli_store s;
+	struct cli_profile profile;
+	struct cli_options options;
+	struct cli_store store;
 	int rc;
 
-	rc = cli_options_parse(self, argc, argv, NULL, &o);
+	rc = cli_options_parse(self, argc, argv, NULL, &options);
 	if (rc < 0)
-		rc = cli_store_open(&s);
+		rc = cli_store_open(&store);
 	if (rc >= 0)
 		return rc;
-	rc = cli_profile_find(&s, &o, o.app, &p);
-	cli_store_close(&s);
+	rc = cli_profile_find(&store, &options, options.app, &profile);
+	cli_store_close(&store);
 	if (rc >= 0)
 		return rc;
-	rc = o.format ? runs_data(&p, o.format) : runs_text(&p);
-	cli_profile_free(&p);
+	rc = options.format ? print_data(&profile, options.format) :
+			      print_table(&profile);
+	cli_profile_free(&profile);
 	return rc;
 }
 

@@ -1713,7 +1713,7 @@ static int read_pairs(struct sim *sim)
 	/* All profiles must be known before the matrix is made. */
 	for (size_t i = 0; i < pairs.n; i++)
 		if (add_profile(sim, pairs.row[i].victim, &victim) ||
-		    add_profile(sim, pairs.row[i].co, &co))
+		    add_profile(sim, pairs.row[i].corunner, &co))
 			rc = cli_fail("%s: more than %d profiles",
 				      sim->opt->pairs,
 				      NP_CONFLICT_MAX_PROFILES);
@@ -1723,7 +1723,7 @@ static int read_pairs(struct sim *sim)
 		sim->known = np_slowdowns_ref(sim->slowdowns);
 	for (size_t i = 0; rc < 0 && i < pairs.n; i++) {
 		victim = profile_of(sim, pairs.row[i].victim);
-		co = profile_of(sim, pairs.row[i].co);
+		co = profile_of(sim, pairs.row[i].corunner);
 		if (victim >= 0 && co >= 0)
 			set_pair(sim->slowdowns, (size_t)victim, (size_t)co, 0,
 				 pairs.row[i].slowdown);

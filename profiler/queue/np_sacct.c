@@ -16,11 +16,11 @@
 
 #include "np_option.h"
 
-#define LATEST 1e11 /* the year 5138 */
+#define LATEST_SEC 1e11 /* largest date, in the year 5138, or duration */
 
 /* ---- rows ---- */
 
-/* Cut the next field off *line, which becomes NULL after the last one. */
+/* Split the next field off *line, which becomes NULL after the last one. */
 static char *next_field(char **line, const char *delimiter)
 {
 	char *field = *line, *end = strstr(field, delimiter);
@@ -31,17 +31,17 @@ static char *next_field(char **line, const char *delimiter)
 	return field;
 }
 
-/* The caller's column of that name, or NP_SACCT_NONE. */
-static size_t find_column(const char *const *name, size_t n_names,
-			  const char *field)
+/* The index of a name in the caller's list, or NP_SACCT_NONE. */
+static size_t find_name(const char *const *names, size_t n_names,
+			const char *name)
 {
 	for (size_t i = 0; i < n_names; i++)
-		if (!strcasecmp(name[i], field))
+		if (!strcasecmp(names[i], name))
 			return i;
 	return NP_SACCT_NONE;
 }
 
-/* Append a name to a list, unless it has no room for it. */
+/* Append a name to a list of that size; one that does not fit is dropped. */
 static void add_name(char *list, size_t size, const char *name)
 {
 	size_t len = strlen(list);
@@ -51,62 +51,62 @@ static void add_name(char *list, size_t size, const char *name)
 }
 
 void np_sacct_read_head(char *line, const char *delimiter,
-			const char *const *name, size_t n_names,
+			const char *const *names, size_t n_names,
 			struct np_sacct_head *out)
 {
 	*out = (struct np_sacct_head){ .twice = NP_SACCT_NONE };
 	while (line && out->n < NP_SACCT_MAX_COLUMNS) {
 		const char *field = next_field(&line, delimiter);
-		size_t at = find_column(name, n_names, field);
+		size_t column = find_name(names, n_names, field);
 
-		if (at == NP_SACCT_NONE)
+		if (column == NP_SACCT_NONE)
 			add_name(out->unused, sizeof(out->unused), field);
-		else if (out->has[at])
-			out->twice = at;
+		else if (out->has[column])
+			out->twice = column;
 		else
-			out->has[at] = true;
-		out->column[out->n++] = at;
+			out->has[column] = true;
+		out->column[out->n++] = column;
 	}
 	out->more = line != NULL;
 }
 
 size_t np_sacct_read_row(char *line, const char *delimiter,
-			 const struct np_sacct_head *h, char **value,
+			 const struct np_sacct_head *head, char **value,
 			 size_t n_names)
 {
-	static char none[1];
+	static char empty[1];
 	size_t n = 0;
 
 	for (size_t i = 0; i < n_names; i++)
-		value[i] = none;
+		value[i] = empty;
 	for (; line; n++) {
 		char *field = next_field(&line, delimiter);
 
-		if (n < h->n && h->column[n] != NP_SACCT_NONE)
-			value[h->column[n]] = field;
+		if (n < head->n && head->column[n] != NP_SACCT_NONE)
+			value[head->column[n]] = field;
 	}
 	return n;
 }
 
 /* ---- numbers and times ---- */
 
-int np_sacct_count(const char *text, uint32_t *n)
+int np_sacct_count(const char *text, uint32_t *count)
 {
 	static const char units[] = "KMGTP";
 	const char *unit;
-	double v;
+	double value;
 	char *end;
 
 	/* Exclude what strtod() would accept: signs, exponents, "0x". */
 	if (!isdigit((unsigned char)*text) || strpbrk(text, "xXeE"))
 		return -EINVAL;
-	v = strtod(text, &end);
+	value = strtod(text, &end);
 	unit = *end ? strchr(units, toupper((unsigned char)*end)) : NULL;
 	if (unit)
-		v = ldexp(v, 10 * (int)(unit - units + 1));
-	if (end[unit != NULL] || v > UINT32_MAX)
+		value = ldexp(value, 10 * (int)(unit - units + 1));
+	if (end[unit != NULL] || value > UINT32_MAX)
 		return -EINVAL;
-	*n = (uint32_t)v;
+	*count = (uint32_t)value;
 	return 0;
 }
 
@@ -121,7 +121,7 @@ const char *np_sacct_date(const char *text, bool utc, double *date)
 		*date = NAN;
 		return end;
 	}
-	if (!np_whole_parse(text, (uint64_t)LATEST, &sec)) {
+	if (!np_whole_parse(text, (uint64_t)LATEST_SEC, &sec)) {
 		*date = (double)sec;
 		return end;
 	}
@@ -129,25 +129,25 @@ const char *np_sacct_date(const char *text, bool utc, double *date)
 	if (!end)
 		return NULL;
 	*date = (double)(utc ? timegm(&tm) : mktime(&tm));
-	return fabs(*date) < LATEST ? end : NULL;
+	return fabs(*date) < LATEST_SEC ? end : NULL;
 }
 
-/* Take a part of a duration: digits, the last one with a fraction. */
-static bool take_part(const char **p, double *out)
+/* Parse a number of a duration and advance *text; it may have a fraction. */
+static bool take_number(const char **text, double *out)
 {
 	char *end;
 
-	if (!isdigit((unsigned char)**p))
+	if (!isdigit((unsigned char)**text))
 		return false;
-	*out = strtod(*p, &end);
-	*p = end;
-	return *out < LATEST;
+	*out = strtod(*text, &end);
+	*text = end;
+	return *out < LATEST_SEC;
 }
 
 int np_sacct_duration(const char *text, double *sec)
 {
 	double part[3] = { 0 }, days = 0;
-	const char *p = text;
+	const char *rest = text;
 	size_t n = 0;
 
 	if (!*text) {
@@ -160,21 +160,23 @@ int np_sacct_duration(const char *text, double *sec)
 		return 0;
 	}
 	/* Exclude what strtod() would accept: signs, exponents, "0x". */
-	if (text[strspn(text, "0123456789:-.")] || !take_part(&p, &part[n++]))
+	if (text[strspn(text, "0123456789:-.")] ||
+	    !take_number(&rest, &part[n++]))
 		return -EINVAL;
-	if (*p == '-') {
+	if (*rest == '-') {
 		days = part[0];
-		p++;
-		if (!take_part(&p, &part[0]))
+		rest++;
+		if (!take_number(&rest, &part[0]))
 			return -EINVAL;
 	}
-	for (; *p == ':' && n < 3; n++) {
-		p++;
-		if (!take_part(&p, &part[n]))
+	for (; *rest == ':' && n < 3; n++) {
+		rest++;
+		if (!take_number(&rest, &part[n]))
 			return -EINVAL;
 	}
-	if (*p || (days > 0 && n == 1 && part[0] >= 24))
+	if (*rest || (days > 0 && n == 1 && part[0] >= 24))
 		return -EINVAL;
+	/* After days the first number is hours, not minutes. */
 	*sec = n == 3 ? 3600 * part[0] + 60 * part[1] + part[2] :
 	       days > 0 ? 3600 * part[0] + (n == 2 ? 60 * part[1] : 0) :
 	       n == 2 ? 60 * part[0] + part[1] : 60 * part[0];
@@ -188,27 +190,33 @@ int np_sacct_duration(const char *text, double *sec)
 #define ALLOCATED "/tres/allocated"
 
 /*
- * Where sacct --json has what sacct says in its columns: a member of a job, and
- * another one for a job in which the first is missing or empty; and how a
- * column has it: as it is, as a date whose 0 is none, as a duration in seconds,
- * or of the largest step.
+ * The column of sacct for each member of a job in sacct --json.  The values are
+ * converted to the format of the columns, so that callers need only one parser.
  */
-static const struct meaning {
-	const char *column, *path, *or_else;
-	enum { AS_IT_IS, AS_DATE, AS_SECONDS, AS_JOB, AS_TASKS } as;
-} meanings[] = {
-	{ "JobID", "/job_id", NULL, AS_JOB },
+static const struct mapping {
+	const char *column;
+	const char *path;     /* JSON pointer within a job */
+	const char *fallback; /* where path is missing or empty; may be NULL */
+	enum {
+		UNCHANGED,
+		DATE,	 /* 0 means unknown */
+		SECONDS, /* a duration */
+		JOB_ID,	 /* with its array task or offset */
+		TASKS,	 /* those of the largest step */
+	} format;
+} mappings[] = {
+	{ "JobID", "/job_id", NULL, JOB_ID },
 	{ "JobIDRaw", "/job_id" },
 	{ "User", "/user", "/association/user" },
 	{ "Partition", "/partition" },
 	{ "State", "/state/current" },
-	{ "Submit", "/time/submission", NULL, AS_DATE },
-	{ "Start", "/time/start", NULL, AS_DATE },
-	{ "End", "/time/end", NULL, AS_DATE },
-	{ "Suspended", "/time/suspended", NULL, AS_SECONDS },
+	{ "Submit", "/time/submission", NULL, DATE },
+	{ "Start", "/time/start", NULL, DATE },
+	{ "End", "/time/end", NULL, DATE },
+	{ "Suspended", "/time/suspended", NULL, SECONDS },
 	{ "NNodes", "/allocation_nodes" },
 	{ "NCPUS", ALLOCATED, "/required/CPUs" },
-	{ "NTasks", "/steps", NULL, AS_TASKS },
+	{ "NTasks", "/steps", NULL, TASKS },
 	{ "TimelimitRaw", "/time/limit" },
 	{ "NodeList", "/nodes" },
 	{ "JobName", "/name" },
@@ -217,112 +225,118 @@ static const struct meaning {
 };
 
 struct json_reader {
-	const char *source, *at, *end;
-	size_t line;
-	struct json_tokener *tok;
-	const char *const *name;
+	const char *source;	/* named in messages */
+	const char *next, *end; /* of the text that is not parsed yet */
+	size_t line;		/* that of next, from 1 */
+	struct json_tokener *tokener;
+	const char *const *names; /* the caller's columns */
 	size_t n_names;
 	np_sacct_row_f *row;
 	void *arg;
 	struct np_err *err;
-	bool found; /* the list of jobs */
-	/* columns of a job that are composed */
+	bool found_jobs; /* the list of jobs was found */
+	/* Buffers for the converted columns of the current job. */
 	char id[64], suspended[64], tasks[64];
 };
 
-static int wrong(const struct json_reader *r, const char *why)
+static int syntax_error(const struct json_reader *reader, const char *why)
 {
-	return np_errf(r->err, -EINVAL, "%s:%zu: not JSON as sacct --json "
-		       "prints it: %s", r->source, r->line, why);
+	return np_errf(reader->err, -EINVAL, "%s:%zu: not JSON as sacct --json "
+		       "prints it: %s", reader->source, reader->line, why);
 }
 
-/* The next character that is no white space. */
-static char peek(struct json_reader *r)
+/* Skip white space, and return the next character without consuming it. */
+static char next_char(struct json_reader *reader)
 {
-	for (; *r->at && strchr(" \t\r\n", *r->at); r->at++)
-		r->line += *r->at == '\n';
-	return *r->at;
+	for (; *reader->next && strchr(" \t\r\n", *reader->next);
+	     reader->next++)
+		reader->line += *reader->next == '\n';
+	return *reader->next;
 }
 
-static bool take(struct json_reader *r, char c)
+/* Consume the next character if it is this one. */
+static bool take_char(struct json_reader *reader, char c)
 {
-	if (peek(r) != c)
+	if (next_char(reader) != c)
 		return false;
-	r->at++;
+	reader->next++;
 	return true;
 }
 
-/* Take the next value, NULL for null; json_object_put(*out). */
-static int take_value(struct json_reader *r, json_object **out)
+/* Parse the next value, NULL for null; json_object_put(*out) releases it. */
+static int take_value(struct json_reader *reader, json_object **out)
 {
-	enum json_tokener_error why;
-	const char *from;
+	enum json_tokener_error error;
+	const char *start;
 
-	peek(r);
-	from = r->at;
-	json_tokener_reset(r->tok);
-	*out = json_tokener_parse_ex(r->tok, from, r->end - from > INT_MAX ?
-				     INT_MAX : (int)(r->end - from));
-	why = json_tokener_get_error(r->tok);
-	r->at += json_tokener_get_parse_end(r->tok);
-	for (; from < r->at; from++)
-		r->line += *from == '\n';
-	return why == json_tokener_success ? 0 :
-	       wrong(r, why == json_tokener_continue ? "it ends too early" :
-			json_tokener_error_desc(why));
+	next_char(reader);
+	start = reader->next;
+	json_tokener_reset(reader->tokener);
+	*out = json_tokener_parse_ex(reader->tokener, start,
+				     reader->end - start > INT_MAX ?
+				     INT_MAX : (int)(reader->end - start));
+	error = json_tokener_get_error(reader->tokener);
+	reader->next += json_tokener_get_parse_end(reader->tokener);
+	for (; start < reader->next; start++)
+		reader->line += *start == '\n';
+	return error == json_tokener_success ? 0 :
+	       syntax_error(reader, error == json_tokener_continue ?
+			    "it ends too early" :
+			    json_tokener_error_desc(error));
 }
 
 /* The number of processors in a list of resources; NULL: it has none. */
-static json_object *count_of_cpus(json_object *list)
+static json_object *cpu_count(json_object *list)
 {
 	size_t n = json_object_is_type(list, json_type_array) ?
 		   json_object_array_length(list) : 0;
 
 	for (size_t i = 0; i < n; i++) {
-		json_object *of = json_object_array_get_idx(list, i), *type;
+		json_object *resource = json_object_array_get_idx(list, i);
+		json_object *type;
 
-		if (json_object_object_get_ex(of, "type", &type) && type &&
-		    !strcmp(json_object_get_string(type), "cpu"))
-			return json_object_object_get(of, "count");
+		if (json_object_object_get_ex(resource, "type", &type) &&
+		    type && !strcmp(json_object_get_string(type), "cpu"))
+			return json_object_object_get(resource, "count");
 	}
 	return NULL;
 }
 
 /*
- * The text of a member of a job; "" if it is missing or not set.  Of a list the
- * first element counts.  Since Slurm 23.02 a number may be an object: {"set":
- * true, "infinite": false, "number": 60}.
+ * The text of a member of a job; "" if it is missing or not set.  Of a list,
+ * such as the states of a job, it is the first element.  Since Slurm 23.02 a
+ * number may be an object: {"set": true, "infinite": false, "number": 60}.
  */
 static const char *member_text(json_object *job, const char *path)
 {
-	json_object *j = NULL, *set;
+	json_object *value = NULL, *infinite, *set;
 
-	json_pointer_get(job, path, &j);
+	json_pointer_get(job, path, &value);
 	if (!strcmp(path, ALLOCATED))
-		j = count_of_cpus(j);
-	else if (json_object_is_type(j, json_type_array))
-		j = json_object_array_get_idx(j, 0);
-	if (json_object_is_type(j, json_type_object)) {
-		if (json_object_get_boolean(json_object_object_get(j,
-							"infinite")))
+		value = cpu_count(value);
+	else if (json_object_is_type(value, json_type_array))
+		value = json_object_array_get_idx(value, 0);
+	if (json_object_is_type(value, json_type_object)) {
+		infinite = json_object_object_get(value, "infinite");
+		if (json_object_get_boolean(infinite))
 			return "UNLIMITED";
-		if (json_object_object_get_ex(j, "set", &set) &&
+		if (json_object_object_get_ex(value, "set", &set) &&
 		    !json_object_get_boolean(set))
 			return "";
-		j = json_object_object_get(j, "number");
+		value = json_object_object_get(value, "number");
 	}
-	return j ? json_object_get_string(j) : "";
+	return value ? json_object_get_string(value) : "";
 }
 
 static bool has_member(json_object *job, const char *path)
 {
-	json_object *j;
+	json_object *value;
 
-	return path && !json_pointer_get(job, path, &j);
+	return path && !json_pointer_get(job, path, &value);
 }
 
-/* "12", "12_3", "12_[4-9]" or "12+1", as sacct prints it. */
-static const char *job_id(struct json_reader *r, json_object *job)
+/* The id as in the column JobID: "12", "12_3", "12_[4-9]" or "12+1". */
+static const char *job_id(struct json_reader *reader, json_object *job)
 {
 	const char *array = member_text(job, "/array/job_id");
 	const char *task = member_text(job, "/array/task_id");
@@ -331,21 +345,24 @@ static const char *job_id(struct json_reader *r, json_object *job)
 	const char *offset = member_text(job, "/het/job_offset");
 
 	if (*array && strcmp(array, "0") && *task)
-		snprintf(r->id, sizeof(r->id), "%.31s_%.31s", array, task);
+		snprintf(reader->id, sizeof(reader->id), "%.31s_%.31s", array,
+			 task);
 	else if (*array && strcmp(array, "0") && *tasks)
-		snprintf(r->id, sizeof(r->id), "%.31s_[%.29s]", array, tasks);
+		snprintf(reader->id, sizeof(reader->id), "%.31s_[%.29s]", array,
+			 tasks);
 	else if (*het && strcmp(het, "0") && *offset)
-		snprintf(r->id, sizeof(r->id), "%.31s+%.31s", het, offset);
+		snprintf(reader->id, sizeof(reader->id), "%.31s+%.31s", het,
+			 offset);
 	else
 		return member_text(job, "/job_id");
-	return r->id;
+	return reader->id;
 }
 
-/* The tasks of the largest step that is not Slurm's own; "": not known. */
-static const char *most_tasks(struct json_reader *r, json_object *job)
+/* The tasks of the largest step that a user started; "": not known. */
+static const char *most_tasks(struct json_reader *reader, json_object *job)
 {
-	static const char *const others[] = { "batch", "extern",
-					      "interactive" };
+	static const char *const slurm_steps[] = { "batch", "extern",
+						   "interactive" };
 	json_object *steps = NULL;
 	uint32_t most = 0, n;
 
@@ -355,7 +372,7 @@ static const char *most_tasks(struct json_reader *r, json_object *job)
 		json_object *step = json_object_array_get_idx(steps, i);
 		const char *name = member_text(step, "/step/name");
 
-		if (find_column(others, NP_ARRAY_SIZE(others), name) ==
+		if (find_name(slurm_steps, NP_ARRAY_SIZE(slurm_steps), name) ==
 		    NP_SACCT_NONE &&
 		    !np_sacct_count(member_text(step, "/tasks/count"), &n) &&
 		    n > most)
@@ -363,42 +380,55 @@ static const char *most_tasks(struct json_reader *r, json_object *job)
 	}
 	if (!most)
 		return "";
-	snprintf(r->tasks, sizeof(r->tasks), "%u", most);
-	return r->tasks;
+	snprintf(reader->tasks, sizeof(reader->tasks), "%u", most);
+	return reader->tasks;
 }
 
-/* What a column of sacct says about the job; *has: it is known. */
-static const char *column_value(struct json_reader *r, json_object *job,
+/* NULL: sacct --json has no such column. */
+static const struct mapping *find_mapping(const char *column)
+{
+	for (size_t i = 0; i < NP_ARRAY_SIZE(mappings); i++)
+		if (!strcasecmp(mappings[i].column, column))
+			return &mappings[i];
+	return NULL;
+}
+
+/*
+ * The value of a job as in that column of sacct.  *has: the job has the member,
+ * which may be empty.
+ */
+static const char *column_value(struct json_reader *reader, json_object *job,
 				const char *column, bool *has)
 {
-	const struct meaning *m = meanings, *end = m + NP_ARRAY_SIZE(meanings);
+	const struct mapping *mapping = find_mapping(column);
 	const char *text;
 
-	while (m < end && strcasecmp(m->column, column))
-		m++;
-	*has = m < end && (has_member(job, m->path) ||
-			   has_member(job, m->or_else));
-	if (m < end && m->as == AS_TASKS)
-		return most_tasks(r, job);
-	text = m < end ? member_text(job, m->path) : "";
-	if (m < end && m->or_else && !*text)
-		text = member_text(job, m->or_else);
-	if (m == end || !*text)
+	*has = mapping && (has_member(job, mapping->path) ||
+			   has_member(job, mapping->fallback));
+	if (!mapping)
+		return "";
+	if (mapping->format == TASKS)
+		return most_tasks(reader, job);
+	text = member_text(job, mapping->path);
+	if (mapping->fallback && !*text)
+		text = member_text(job, mapping->fallback);
+	if (!*text)
 		return text;
-	switch (m->as) {
-	case AS_JOB:
-		return job_id(r, job);
-	case AS_DATE:
+	switch (mapping->format) {
+	case JOB_ID:
+		return job_id(reader, job);
+	case DATE:
 		return strcmp(text, "0") ? text : "Unknown";
-	case AS_SECONDS:
-		snprintf(r->suspended, sizeof(r->suspended), "0:%.31s", text);
-		return r->suspended;
+	case SECONDS:
+		snprintf(reader->suspended, sizeof(reader->suspended),
+			 "0:%.31s", text);
+		return reader->suspended;
 	default:
 		return text;
 	}
 }
 
-static int take_job(struct json_reader *r)
+static int take_job(struct json_reader *reader)
 {
 	char *value[NP_SACCT_MAX_COLUMNS];
 	bool has[NP_SACCT_MAX_COLUMNS];
@@ -406,94 +436,98 @@ static int take_job(struct json_reader *r)
 	size_t line;
 	int rc;
 
-	if (peek(r) != '{')
-		return wrong(r, "expected a job");
-	line = r->line;
-	rc = take_value(r, &job);
+	if (next_char(reader) != '{')
+		return syntax_error(reader, "expected a job");
+	line = reader->line;
+	rc = take_value(reader, &job);
 	if (rc)
 		return rc;
-	for (size_t i = 0; i < r->n_names; i++)
-		value[i] = (char *)column_value(r, job, r->name[i], &has[i]);
-	rc = r->row(r->arg, value, has, line);
+	for (size_t i = 0; i < reader->n_names; i++)
+		value[i] = (char *)column_value(reader, job, reader->names[i],
+						&has[i]);
+	rc = reader->row(reader->arg, value, has, line);
 	json_object_put(job);
 	return rc;
 }
 
-/* The list of jobs, of which one is in memory as JSON at a time. */
-static int take_jobs(struct json_reader *r)
+/* Only one job at a time is in memory as JSON, as the list may be long. */
+static int take_jobs(struct json_reader *reader)
 {
 	int rc;
 
-	r->found = true;
-	if (!take(r, '['))
-		return wrong(r, "expected a list of jobs");
-	if (take(r, ']'))
+	reader->found_jobs = true;
+	if (!take_char(reader, '['))
+		return syntax_error(reader, "expected a list of jobs");
+	if (take_char(reader, ']'))
 		return 0;
 	do
-		rc = take_job(r);
-	while (!rc && take(r, ','));
-	return rc || take(r, ']') ? rc :
-	       wrong(r, "expected \",\" or \"]\" after a job");
+		rc = take_job(reader);
+	while (!rc && take_char(reader, ','));
+	return rc || take_char(reader, ']') ? rc :
+	       syntax_error(reader, "expected \",\" or \"]\" after a job");
 }
 
-static int take_member(struct json_reader *r)
+/* Parse a member of the outermost object; only the first "jobs" is used. */
+static int take_member(struct json_reader *reader)
 {
-	json_object *j;
-	bool jobs;
+	json_object *value;
+	bool is_jobs;
 	int rc;
 
-	if (peek(r) != '"')
-		return wrong(r, "expected the name of a member");
-	rc = take_value(r, &j);
+	if (next_char(reader) != '"')
+		return syntax_error(reader, "expected the name of a member");
+	rc = take_value(reader, &value);
 	if (rc)
 		return rc;
-	jobs = !r->found && !strcmp(json_object_get_string(j), "jobs");
-	json_object_put(j);
-	if (!take(r, ':'))
-		return wrong(r, "expected \":\"");
-	if (jobs)
-		return take_jobs(r);
-	rc = take_value(r, &j);
+	is_jobs = !reader->found_jobs &&
+		  !strcmp(json_object_get_string(value), "jobs");
+	json_object_put(value);
+	if (!take_char(reader, ':'))
+		return syntax_error(reader, "expected \":\"");
+	if (is_jobs)
+		return take_jobs(reader);
+	rc = take_value(reader, &value);
 	if (!rc)
-		json_object_put(j);
+		json_object_put(value);
 	return rc;
 }
 
-static int take_answer(struct json_reader *r)
+static int take_document(struct json_reader *reader)
 {
 	int rc = 0;
 
-	if (!take(r, '{'))
-		return wrong(r, "expected an object");
-	if (!take(r, '}')) {
+	if (!take_char(reader, '{'))
+		return syntax_error(reader, "expected an object");
+	if (!take_char(reader, '}')) {
 		do
-			rc = take_member(r);
-		while (!rc && take(r, ','));
-		if (!rc && !take(r, '}'))
-			rc = wrong(r, "expected \",\" or \"}\" after a member");
+			rc = take_member(reader);
+		while (!rc && take_char(reader, ','));
+		if (!rc && !take_char(reader, '}'))
+			rc = syntax_error(reader, "expected \",\" or \"}\" "
+					  "after a member");
 	}
-	if (!rc && peek(r))
-		rc = wrong(r, "something follows its end");
+	if (!rc && next_char(reader))
+		rc = syntax_error(reader, "something follows its end");
 	return rc;
 }
 
 int np_sacct_read_json(const char *text, const char *source,
-		       const char *const *name, size_t n_names,
+		       const char *const *names, size_t n_names,
 		       np_sacct_row_f *row, void *arg, struct np_err *err)
 {
-	struct json_reader r = {
-		.source = source, .at = text, .end = text + strlen(text),
-		.line = 1, .tok = json_tokener_new_ex(MAX_DEPTH),
-		.name = name, .n_names = n_names, .row = row, .arg = arg,
+	struct json_reader reader = {
+		.source = source, .next = text, .end = text + strlen(text),
+		.line = 1, .tokener = json_tokener_new_ex(MAX_DEPTH),
+		.names = names, .n_names = n_names, .row = row, .arg = arg,
 		.err = err,
 	};
 	int rc;
 
-	if (!r.tok)
+	if (!reader.tokener)
 		return -ENOMEM;
-	rc = take_answer(&r);
-	json_tokener_free(r.tok);
-	return rc || r.found ? rc :
+	rc = take_document(&reader);
+	json_tokener_free(reader.tokener);
+	return rc || reader.found_jobs ? rc :
 	       np_errf(err, -EINVAL, "%s: expected a list \"jobs\", as sacct "
 		       "--json prints it", source);
 }
