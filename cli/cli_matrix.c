@@ -113,7 +113,7 @@ static int by_name(const void *a, const void *b, void *arg)
  * Select rows and columns. Applications that were named keep their order;
  * otherwise they are sorted by name. Returns -1 to go on, or the exit status.
  */
-static int choose(struct cli_matrix *matrix, bool requested)
+static int select_model(struct cli_matrix *matrix, bool requested)
 {
 	const struct cli_known *known = matrix->k;
 
@@ -164,7 +164,7 @@ int cli_matrix_make(const struct cli_known *known,
 	struct cli_matrix matrix = { .k = known,
 				     .model = options->model,
 				     .scope = options->scope };
-	int rc = choose(&matrix, options->n_apps > 0);
+	int rc = select_model(&matrix, options->n_apps > 0);
 
 	if (rc < 0 && matrix.n)
 		rc = predict_pairs(&matrix);

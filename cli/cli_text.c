@@ -307,7 +307,7 @@ size_t cli_width(const char *text)
 	return n;
 }
 
-#define PAGE 80	  /* columns for which the pages are made */
+#define OUTPUT_COLUMNS 80 /* width that the output is made for */
 #define NARROWEST 40 /* no table fits into less */
 #define WIDEST 1000
 #define LEAST_NAME 11 /* columns of a name, and of "Application" */
@@ -331,22 +331,22 @@ int cli_columns(void)
 		if (!isatty(STDOUT_FILENO))
 			return CLI_UNLIMITED;
 		n = ioctl(STDOUT_FILENO, TIOCGWINSZ, &w) || !w.ws_col ?
-		    PAGE : w.ws_col;
+		    OUTPUT_COLUMNS : w.ws_col;
 	}
 	return n > NARROWEST ? (int)n : NARROWEST;
 }
 
-int cli_page_columns(void)
+int cli_output_columns(void)
 {
 	int n = cli_columns();
 
-	return n < PAGE ? n : PAGE;
+	return n < OUTPUT_COLUMNS ? n : OUTPUT_COLUMNS;
 }
 
 int cli_name_column(int width, int n)
 {
 	int least = width < LEAST_NAME ? width : LEAST_NAME;
-	int all = cli_columns(), got = width + (all - PAGE) / n;
+	int all = cli_columns(), got = width + (all - OUTPUT_COLUMNS) / n;
 
 	if (all == CLI_UNLIMITED)
 		return width;
@@ -440,7 +440,7 @@ static size_t word_len(const char *text)
  */
 void cli_wrap_after(FILE *f, const char *text, int indent, size_t column)
 {
-	size_t limit = (size_t)cli_page_columns();
+	size_t limit = (size_t)cli_output_columns();
 	bool first = true;
 
 	while (*text) {

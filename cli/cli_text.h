@@ -59,7 +59,7 @@ int cli_columns(void);
  */
 void cli_text_for_file(void);
 /* Width of sentences and figures: that of standard output, at most 80. */
-int cli_page_columns(void);
+int cli_output_columns(void);
 /*
  * Width of a column of names that takes `width` of 80 columns: n such columns
  * of a table share what standard output has more, or less; at most twice as

@@ -191,7 +191,7 @@ static int plot(const struct cli_options *options, bool ascii, unsigned parts,
 		return cli_figure_save(figure, options->output);
 	if (rc < 0)
 		rc = options->format == CLI_JSON ? figure_json(figure) :
-		     np_figure_print(figure, stdout, cli_page_columns(),
+		     np_figure_print(figure, stdout, cli_output_columns(),
 				     cli_utf8() && !ascii) ?
 						   cli_fail("out of memory") :
 						   CLI_DONE;

@@ -1176,8 +1176,8 @@ static void put_terms(FILE *f, double max_slowdown)
 /* ---- the page ---- */
 
 /* Make the whole page; the caller frees it.  NULL: out of memory. */
-static char *make_page(const struct report *report,
-		       const struct report_opt *opt)
+static char *make_report(const struct report *report,
+			 const struct report_opt *opt)
 {
 	char *text = NULL;
 	size_t len;
@@ -1212,8 +1212,8 @@ static char *make_page(const struct report *report,
  * page is made in memory and written at once, so that an error leaves the old
  * page.  Returns the exit status.
  */
-static int write_page(const struct report *report, const struct report_opt *opt,
-		      const char *output)
+static int write_report(const struct report *report,
+			const struct report_opt *opt, const char *output)
 {
 	size_t n_pairs = report->matrix.n * report->matrix.n;
 	struct np_err err = NP_ERR_INIT;
@@ -1225,7 +1225,7 @@ static int write_page(const struct report *report, const struct report_opt *opt,
 
 	if (rc >= (int)sizeof(path))
 		return cli_fail("%.64s...: path too long", output);
-	text = make_page(report, opt);
+	text = make_report(report, opt);
 	if (!text)
 		return cli_fail("out of memory");
 	rc = cli_write_file(path, text, 0, &err);
@@ -1475,7 +1475,7 @@ static int run_report(const struct cli_cmd *self, int argc, char **argv)
 	if (rc < 0)
 		rc = load_apps(&report, &o);
 	if (rc < 0)
-		rc = write_page(&report, &opt, o.output);
+		rc = write_report(&report, &opt, o.output);
 	free_report(&report);
 	return rc;
 }

@@ -574,7 +574,7 @@ static void predict_one(const struct pairs *pairs, struct np_predictor *models,
 }
 
 /* Second pass, over the pairs that were kept: with their intervals. */
-static void predict_kept(struct pairs *pairs, struct np_predictor *models)
+static void predict_selected(struct pairs *pairs, struct np_predictor *models)
 {
 	for (size_t i = 0; i < pairs->slowed_by.n; i++)
 		predict_one(pairs, models, &pairs->slowed_by.pair[i]);
@@ -627,7 +627,7 @@ static void make_lists(struct pairs *pairs)
 		return;
 	pairs->predicted = true;
 	run_pass(pairs, false, predict_all);
-	run_pass(pairs, true, predict_kept);
+	run_pass(pairs, true, predict_selected);
 	store_results(pairs);
 }
 
@@ -775,7 +775,7 @@ static void pair_text(const struct pairs *pairs, const struct cli_pair *pair,
 static void print_list(FILE *f, const struct pairs *pairs, const char *label,
 		       const struct cli_pair_list *list, bool brief)
 {
-	size_t width = (size_t)(cli_page_columns() - CLI_LABEL);
+	size_t width = (size_t)(cli_output_columns() - CLI_LABEL);
 	char line[512] = "", one[160];
 
 	for (size_t i = 0; i < list->n; i++) {

@@ -1633,7 +1633,7 @@ static void count_known(struct sim *sim)
 }
 
 /* Assign profiles to jobs for one seed: drawn by --mix, or else unchanged. */
-static void draw_profiles(struct sim *sim, uint32_t seed)
+static void sample_profiles(struct sim *sim, uint32_t seed)
 {
 	const double *share = sim->opt->mix.share;
 	int32_t profile[MAX_MIX];
@@ -2786,7 +2786,7 @@ static int simulate_seed(struct sim *sim, struct progress *progress,
 {
 	int rc = -1;
 
-	draw_profiles(sim, seed);
+	sample_profiles(sim, seed);
 	for (size_t i = 0; rc < 0 && !interrupted && i < sim->n_policies; i++) {
 		rc = simulate_policy(sim, progress, i, seed,
 				     i ? outcome : sim->without);

@@ -80,7 +80,7 @@ static void print_decision(const struct status *status)
 /* Nothing for "".  Returns how many lines were printed. */
 static int print_text(const char *label, const char *text)
 {
-	const size_t width = (size_t)(cli_page_columns() - CLI_LABEL);
+	const size_t width = (size_t)(cli_output_columns() - CLI_LABEL);
 
 	cli_labelled(stdout, label, "%s", text);
 	return (int)((strlen(text) + width - 1) / width);
@@ -497,7 +497,7 @@ static int by_number(const void *a, const void *b)
 }
 
 /* Pending, and restricted or held, or advised to be. */
-static bool is_kept_apart(const struct np_state_job *job)
+static bool is_separated(const struct np_state_job *job)
 {
 	return job->pending && (!strcmp(job->action, "restricted") ||
 				!strcmp(job->action, "held"));
@@ -512,7 +512,7 @@ static void sort_jobs(struct status *status)
 		status->n_running += !job->pending;
 		status->n_known += !job->pending && job->known;
 		status->n_pending += job->pending;
-		if (is_kept_apart(job))
+		if (is_separated(job))
 			status->apart[status->n_apart++] = job;
 	}
 	if (status->n_apart)

@@ -585,7 +585,7 @@ static void print_score(const struct validate_ctx *ctx)
 		     "by 10 %% or more: %zu measured, %zu predicted)",
 		     share_text(score->recall, a),
 		     share_text(score->precision, b), score->n_harm,
-		     score->n_called);
+		     score->n_predicted_harm);
 	if (score->n_intervals)
 		cli_labelled(stdout, "Intervals", "%s of the 90 %% intervals "
 			     "contain the measured value; median width %.1f "

@@ -711,8 +711,8 @@ int np_level_steps_start(struct np_level_steps *steps,
 	while (!rc && steps->n < hosts->n) {
 		struct np_args args;
 
-		np_helper_cmd_join(&args, job, conf, hosts->name[steps->n],
-				   port, again);
+		np_helper_cmd_agent(&args, job, conf, hosts->name[steps->n],
+				    port, again);
 		rc = np_helper_start(&steps->step[steps->n++], &args, env, 0,
 				     err);
 		np_args_free(&args);
@@ -766,7 +766,7 @@ void np_level_steps_free(struct np_level_steps *steps)
 /* A node with a waiting agent. */
 struct candidate {
 	const char *leaf;
-	size_t node;   /* index into leaf[] of np_choose_pairs() */
+	size_t node;   /* index into leaf[] of np_select_pairs() */
 	size_t random; /* for the order within the leaf */
 };
 
@@ -798,7 +798,7 @@ static size_t group_leaf(const struct candidate *candidate, size_t n,
 	return n_groups;
 }
 
-size_t np_choose_pairs(const char *const leaf[], size_t n, uint32_t max_pairs,
+size_t np_select_pairs(const char *const leaf[], size_t n, uint32_t max_pairs,
 		       uint64_t seed, struct np_pair_group *out)
 {
 	struct candidate *list = calloc(n ? n : 1, sizeof(*list));
@@ -1020,7 +1020,7 @@ static size_t select_pairs(struct np_agents *agents, const size_t agent[],
 		np_registry_set_leaf(agents->registry, agent[i], rail.leaf,
 				     rail.nic);
 	}
-	return np_choose_pairs(leaf, n, agents->reports.conf->probe_pairs,
+	return np_select_pairs(leaf, n, agents->reports.conf->probe_pairs,
 			       agents->rendezvous.seed, group);
 }
 

@@ -293,7 +293,7 @@ struct np_pair_group {
  * nodes of a leaf make one group.  out: room for n / 2.  Returns the number of
  * groups; 0 also if out of memory.  For np_agents_tick(), tests and benchmarks.
  */
-size_t np_choose_pairs(const char *const leaf[], size_t n, uint32_t max_pairs,
+size_t np_select_pairs(const char *const leaf[], size_t n, uint32_t max_pairs,
 		       uint64_t seed, struct np_pair_group *out);
 
 #endif

@@ -103,9 +103,9 @@ static bool is_readable(int fd, int timeout_ms)
 }
 
 /* Open a directory in a child, for which the same holds. */
-static void open_dir(const char *dir, int answer)
+static void open_dir(const char *dir, int reply)
 {
-	const int keep[] = { -1, -1, -1, answer };
+	const int keep[] = { -1, -1, -1, reply };
 
 	if (np_detach(keep, NP_ARRAY_SIZE(keep)) || !take_turn())
 		_exit(1);

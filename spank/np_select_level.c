@@ -179,9 +179,10 @@ static int select_level(const struct np_runs *runs,
  * Choose a level, holding a lock of the application until unlock(), so that
  * runs which start together choose differently.  *out is empty on error.
  */
-static int choose(struct np_store *store, const struct np_record *record,
-		  const char *scope, double share, double now,
-		  struct np_selection *out, struct np_err *err)
+static int select_for_run(struct np_store *store,
+			  const struct np_record *record, const char *scope,
+			  double share, double now, struct np_selection *out,
+			  struct np_err *err)
 {
 	struct np_run_summary_opt opt = {
 		.like = record,
@@ -235,7 +236,8 @@ int np_select_level(struct np_store *store, struct np_record *record,
 		    double now, char **text, struct np_err *err)
 {
 	struct np_selection selection = NP_SELECTION_INIT;
-	int rc = choose(store, record, scope, share, now, &selection, err);
+	int rc = select_for_run(store, record, scope, share, now, &selection,
+				err);
 
 	if (!rc)
 		rc = note_selection(record, &selection, scope, nodes, err);

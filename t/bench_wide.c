@@ -82,7 +82,7 @@ static size_t processes(const struct layout *l, const struct np_step_nodes *s,
 		if (np_rendezvous_takes_part(&v, i, l->nodes))
 			leaf[n++] =
 				np_leaf_index_find(s->leaves, s->step.name[i]);
-	groups = np_choose_pairs(leaf, n, conf->probe_pairs, v.seed, group);
+	groups = np_select_pairs(leaf, n, conf->probe_pairs, v.seed, group);
 	for (size_t i = 0; i < groups; i++)
 		all += group[i].n;
 	*members = n;

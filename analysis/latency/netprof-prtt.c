@@ -129,7 +129,7 @@ static const struct np_option options[] = {
 	  NP_PRTT_LEAST_MAX_BYTES, NP_PRTT_MAX_BYTES },
 	{ "max-trip", NP_OPTION_TIME, AT(conf.max_sec), 1e-4, 10 },
 	{ "across", NP_OPTION_FLAG, AT(across) },
-	{ "join", NP_OPTION_WORD, AT(program.join) },
+	{ "join", NP_OPTION_WORD, AT(program.wire) },
 	{ NULL },
 };
 

@@ -40,7 +40,7 @@ static void count_pair(const struct np_scored *scored, struct tally *tally,
 {
 	double points = 100 * (scored->predicted - scored->measured);
 	int harm = scored->measured >= NP_ACCURACY_HARM;
-	int called = scored->predicted >= NP_ACCURACY_HARM;
+	int predicted_harm = scored->predicted >= NP_ACCURACY_HARM;
 
 	tally->error_sum += fabs(points);
 	tally->bias_sum += points;
@@ -48,8 +48,8 @@ static void count_pair(const struct np_scored *scored, struct tally *tally,
 	tally->far += fabs(points) > NP_ACCURACY_FAR;
 	tally->errors[out->n++] = fabs(points);
 	out->n_harm += (size_t)harm;
-	out->n_called += (size_t)called;
-	tally->hits += (size_t)(harm && called);
+	out->n_predicted_harm += (size_t)predicted_harm;
+	tally->hits += (size_t)(harm && predicted_harm);
 	if (isnan(scored->low) || isnan(scored->high))
 		return;
 	tally->widths[out->n_intervals++] = 100 * (scored->high - scored->low);
@@ -77,7 +77,7 @@ int np_accuracy_score(const struct np_scored *scored, size_t n,
 	got.within_near = share(tally.near, got.n);
 	got.beyond_far = share(tally.far, got.n);
 	got.recall = share(tally.hits, got.n_harm);
-	got.precision = share(tally.hits, got.n_called);
+	got.precision = share(tally.hits, got.n_predicted_harm);
 	got.coverage = share(tally.covered, got.n_intervals);
 	got.width_points = median(tally.widths, got.n_intervals);
 	free(tally.errors);

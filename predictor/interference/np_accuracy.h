@@ -24,7 +24,7 @@ struct np_score {
 	double mean_points, median_points, max_points; /* absolute errors */
 	double bias_points;  /* mean of predicted - measured */
 	double within_near, beyond_far;
-	size_t n_harm, n_called; /* pairs measured, and predicted, as harmful */
+	size_t n_harm, n_predicted_harm; /* pairs that are harmful */
 	double recall, precision; /* of the classification as harmful */
 	size_t n_intervals;
 	double coverage;     /* share of intervals with the measured value */

@@ -135,8 +135,8 @@ static void weights_curve(const struct np_data *data, enum np_average how,
 }
 
 /* log(1 + slowdown) for the weights x and the responses y. */
-static double weights_join(const struct np_data *data, enum np_average how,
-			   const double *x, const double *y)
+static double weights_combine(const struct np_data *data, enum np_average how,
+			      const double *x, const double *y)
 {
 	double sum = np_lanes_dot(x + 1, y, data->fabric->n_levels);
 
@@ -250,8 +250,8 @@ static int lookup_respond(struct np_data *data, double *y)
 	return 0;
 }
 
-static int lookup_join(struct np_data *data, const double *x, const double *y,
-		       double *log_slow)
+static int lookup_combine(struct np_data *data, const double *x,
+			  const double *y, double *log_slow)
 {
 	(void)data;
 	*log_slow = y[(size_t)x[0]];
@@ -300,8 +300,8 @@ static int queue_respond(struct np_data *data, double *y)
 				 data->err);
 }
 
-static int queue_join(struct np_data *data, const double *x, const double *y,
-		      double *log_slow)
+static int queue_combine(struct np_data *data, const double *x, const double *y,
+			 double *log_slow)
 {
 	bool outside = false;
 
@@ -401,10 +401,10 @@ static int mixture_respond(struct np_data *data, double *y)
 	return 0;
 }
 
-static int mixture_join(struct np_data *data, const double *x, const double *y,
-			double *log_slow)
+static int mixture_combine(struct np_data *data, const double *x,
+			   const double *y, double *log_slow)
 {
-	*log_slow = weights_join(data, NP_AVERAGE_HARMONIC, x, y);
+	*log_slow = weights_combine(data, NP_AVERAGE_HARMONIC, x, y);
 	return 0;
 }
 
@@ -705,8 +705,8 @@ static int victim_respond(struct np_data *data, double *y)
 	return respond(data, 0, y);
 }
 
-static int victim_join(struct np_data *data, const double *x, const double *y,
-		       double *log_slow)
+static int victim_combine(struct np_data *data, const double *x,
+			  const double *y, double *log_slow)
 {
 	*log_slow = np_lanes_dot(x, y, data->fabric->n_levels);
 	return 0;
@@ -745,8 +745,8 @@ static int twosided_respond(struct np_data *data, double *y)
 }
 
 /* Both dot products in one, since their operands are adjacent. */
-static int twosided_join(struct np_data *data, const double *x, const double *y,
-			 double *log_slow)
+static int twosided_combine(struct np_data *data, const double *x,
+			    const double *y, double *log_slow)
 {
 	*log_slow = np_lanes_dot(x + 1, y, 2 * data->fabric->n_levels);
 	return 0;
@@ -833,8 +833,9 @@ void np_slowdowns_together(double z, double z_other, double log_slow[2])
  * The inputs with program a in both roles.  If back is set, the roles of victim
  * and co-runner are exchanged, and so are the sets of levels known for each.
  */
-static struct np_data view_of(const struct np_data *data,
-			      const struct np_data_program *program, bool back)
+static struct np_data with_program(const struct np_data *data,
+				   const struct np_data_program *program,
+				   bool back)
 {
 	struct np_data one = *data;
 
@@ -859,8 +860,8 @@ static int both_sides(struct np_data *as_co, struct np_data *as_victim,
 
 static int mutual_describe(struct np_data *data, double *x)
 {
-	struct np_data as_co = view_of(data, data->co, false);
-	struct np_data as_victim = view_of(data, data->co, true);
+	struct np_data as_co = with_program(data, data->co, false);
+	struct np_data as_victim = with_program(data, data->co, true);
 	int rc = both_sides(&as_co, &as_victim, x);
 
 	data->flags = as_co.flags;
@@ -870,30 +871,30 @@ static int mutual_describe(struct np_data *data, double *x)
 /* Flags about the victim as a co-runner do not concern this prediction. */
 static int mutual_respond(struct np_data *data, double *y)
 {
-	struct np_data as_co = view_of(data, data->victim, true);
-	struct np_data as_victim = view_of(data, data->victim, false);
+	struct np_data as_co = with_program(data, data->victim, true);
+	struct np_data as_victim = with_program(data, data->victim, false);
 
 	return both_sides(&as_co, &as_victim, y);
 }
 
-static int mutual_join_both(struct np_data *data, const double *x,
-			    const double *y, double log_slow[2])
+static int mutual_combine_both(struct np_data *data, const double *x,
+			       const double *y, double log_slow[2])
 {
 	size_t side = 2 * data->fabric->n_levels + 1;
 	double z = 0, z_other = 0;
-	int rc = twosided_join(data, x, y + side, &z);
+	int rc = twosided_combine(data, x, y + side, &z);
 
 	if (!rc)
-		rc = twosided_join(data, y, x + side, &z_other);
+		rc = twosided_combine(data, y, x + side, &z_other);
 	np_slowdowns_together(z, z_other, log_slow);
 	return rc;
 }
 
-static int mutual_join(struct np_data *data, const double *x, const double *y,
-		       double *log_slow)
+static int mutual_combine(struct np_data *data, const double *x,
+			  const double *y, double *log_slow)
 {
 	double both[2];
-	int rc = mutual_join_both(data, x, y, both);
+	int rc = mutual_combine_both(data, x, y, both);
 
 	*log_slow = both[0];
 	return rc;
@@ -941,14 +942,14 @@ static void ensemble_members(struct np_data *data, const double *x,
 {
 	size_t n = data->fabric->n_levels;
 
-	out[0] = weights_join(data, NP_AVERAGE_HARMONIC, x, y + 2 * n);
-	out[1] = weights_join(data, NP_AVERAGE_LOG, x + 3 * n + 1, y);
-	victim_join(data, x + 2 * n + 1, y + 3 * n, &out[2]);
-	twosided_join(data, x, y, &out[3]);
+	out[0] = weights_combine(data, NP_AVERAGE_HARMONIC, x, y + 2 * n);
+	out[1] = weights_combine(data, NP_AVERAGE_LOG, x + 3 * n + 1, y);
+	victim_combine(data, x + 2 * n + 1, y + 3 * n, &out[2]);
+	twosided_combine(data, x, y, &out[3]);
 }
 
-static int ensemble_join(struct np_data *data, const double *x, const double *y,
-			 double *log_slow)
+static int ensemble_combine(struct np_data *data, const double *x,
+			    const double *y, double *log_slow)
 {
 	const double *weight = data->ensemble;
 	double member[NP_MODEL_MEMBERS], sum = 0;
@@ -1064,8 +1065,8 @@ static int tolerance_respond(struct np_data *data, double *y)
 		       np_errf(data->err, -ENODATA, "a level has no trace");
 }
 
-static int tolerance_join(struct np_data *data, const double *x,
-			  const double *y, double *log_slow)
+static int tolerance_combine(struct np_data *data, const double *x,
+			     const double *y, double *log_slow)
 {
 	double speed = 0;
 
@@ -1084,8 +1085,8 @@ static int zero_describe(struct np_data *data, double *x)
 	return 0;
 }
 
-static int zero_join(struct np_data *data, const double *x, const double *y,
-		     double *log_slow)
+static int zero_combine(struct np_data *data, const double *x, const double *y,
+			double *log_slow)
 {
 	(void)data, (void)x, (void)y;
 	*log_slow = 0;
@@ -1094,14 +1095,14 @@ static int zero_join(struct np_data *data, const double *x, const double *y,
 
 #define LOOKUP(name, help, more, variant) \
 	{ name, help, NP_NEED_CURVE | NP_NEED_LATENCY | (more), NULL, \
-	  lookup_describe, lookup_respond, lookup_join, \
+	  lookup_describe, lookup_respond, lookup_combine, \
 	  1, 1, variant }
 
 #define CROSS_NEEDS (NP_NEED_CURVE | NP_NEED_IMPACT | NP_NEED_LEVEL_PAIRS)
 
 const struct np_model np_models[] = {
 	{ "zero", "no slowdown, the baseline", 0, NULL,
-	  zero_describe, zero_describe, zero_join, 0, 1, 0 },
+	  zero_describe, zero_describe, zero_combine, 0, 1, 0 },
 	LOOKUP("average", "the level with the most similar mean latency", 0,
 	       NP_LOOKUP_AVERAGE),
 	LOOKUP("average-stdev", "the level whose mean +- deviation overlaps most", 0,
@@ -1110,35 +1111,35 @@ const struct np_model np_models[] = {
 	       NP_LOOKUP_PDF),
 	{ "queue", "a line over the estimated utilisation (M/G/1)",
 	  NP_NEED_CURVE | NP_NEED_LATENCY | NP_NEED_IDLE, NULL,
-	  queue_describe, queue_respond, queue_join,
+	  queue_describe, queue_respond, queue_combine,
 	  NP_CURVE_DIM(1) - NP_CURVE_DIM(0), NP_CURVE_DIM(0), 0 },
 	{ "mixture", "a mixture of levels with the same latencies",
 	  NP_NEED_CURVE | NP_NEED_LATENCY | NP_NEED_HIST | NP_NEED_IDLE, NULL,
-	  mixture_describe, mixture_respond, mixture_join, 1, 1, 0 },
+	  mixture_describe, mixture_respond, mixture_combine, 1, 1, 0 },
 	{ "cross", "a mixture of levels that slows levels as the co-runner does",
 	  CROSS_NEEDS, "mixture", cross_describe, mixture_respond,
-	  mixture_join, 1, 1, 0 },
+	  mixture_combine, 1, 1, 0 },
 	{ "victim", "a mixture of levels that is as sensitive as the victim",
 	  CROSS_NEEDS, "mixture", victim_describe, victim_respond,
-	  victim_join, 1, 1, 0 },
+	  victim_combine, 1, 1, 0 },
 	{ "twosided", "both programs as mixtures of levels",
 	  CROSS_NEEDS, "mixture", twosided_describe,
-	  twosided_respond, twosided_join, 2, 2, 0 },
+	  twosided_respond, twosided_combine, 2, 2, 0 },
 	{ "mutual", "both programs as mixtures of levels; each slows the other",
 	  CROSS_NEEDS | NP_NEED_CO_CURVE | NP_NEED_OWN_IMPACT, "twosided",
-	  mutual_describe, mutual_respond, mutual_join,
-	  4, 1, 0, mutual_join_both },
+	  mutual_describe, mutual_respond, mutual_combine,
+	  4, 1, 0, mutual_combine_both },
 	{ "ensemble", "weighted mean of four models, such as cross and victim",
 	  CROSS_NEEDS, "mixture", ensemble_describe,
-	  ensemble_respond, ensemble_join, 4, 2, 0, NULL, ensemble_members },
+	  ensemble_respond, ensemble_combine, 4, 2, 0, NULL, ensemble_members },
 	{ "tolerance", "the victim's trace with the co-runner's latencies",
 	  NP_NEED_IDLE | NP_NEED_LATENCY | NP_NEED_HIST | NP_NEED_TRACE, NULL,
-	  tolerance_describe, tolerance_respond, tolerance_join,
+	  tolerance_describe, tolerance_respond, tolerance_combine,
 	  0, NP_TOLERANCE_QUANTILES + 1, NP_TOLERANCE_MEASURED },
 	{ "tolerance-felt", "tolerance, scaled to the delay of the level that sends least",
 	  NP_NEED_IDLE | NP_NEED_LATENCY | NP_NEED_HIST | NP_NEED_IMPACT |
 	  NP_NEED_TRACE, NULL,
-	  tolerance_describe, tolerance_respond, tolerance_join,
+	  tolerance_describe, tolerance_respond, tolerance_combine,
 	  0, NP_TOLERANCE_QUANTILES + 1, NP_TOLERANCE_FELT },
 };
 

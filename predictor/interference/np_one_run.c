@@ -670,7 +670,7 @@ static double distance(const struct np_one_run_level *a,
 }
 
 /* Choose between the estimates by bytes and those by MPI calls. */
-static void choose_bytes_or_calls(struct np_one_run_level *level,
+static void select_bytes_or_calls(struct np_one_run_level *level,
 				  struct np_one_run *run,
 				  const struct np_one_run_level *calls,
 				  size_t n_levels, struct np_one_run *by_calls)
@@ -705,7 +705,7 @@ int np_one_run_estimate(const struct np_interval *interval, size_t n,
 		n_calls = list_calls(interval, n, calls);
 		rc = estimate(calls, n_calls, whole, of, n_levels, &run);
 		if (!rc)
-			choose_bytes_or_calls(level, out, of, n_levels, &run);
+			select_bytes_or_calls(level, out, of, n_levels, &run);
 	} else if (!rc) {
 		rc = -ENOMEM;
 	}

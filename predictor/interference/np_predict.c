@@ -1618,7 +1618,7 @@ static void find_model_errors(struct np_predictor *predictor, enum np_side side,
 		input.n_co = n_co;
 		memcpy(z, term->z, sizeof(z)); /* initial guess: all levels */
 		if (term_compute(predictor, side, program, &input, z, true) ||
-		    predictor->model->join(
+		    predictor->model->combine(
 			    &input, side == NP_VICTIM ? level : z,
 			    side == NP_VICTIM ? z : level, &log_slow))
 			continue;
@@ -1712,13 +1712,13 @@ static void make_less(struct np_predictor *predictor, enum np_side side,
 
 /*
  * Are the program's terms in both roles the same numbers, so that one of them
- * need not be computed?  See np_model.join_both.
+ * need not be computed?  See np_model.combine_both.
  */
 static bool same_in_both_roles(const struct np_predictor *predictor,
 			       const struct np_term *other,
 			       const struct np_level_use *use)
 {
-	return predictor->model->join_both && other->ready &&
+	return predictor->model->combine_both && other->ready &&
 	       level_use_equal(&other->use, use) &&
 	       np_levels_equal(&use->row, &use->col);
 }
@@ -1962,7 +1962,7 @@ static void range_without_levels(struct np_predictor *predictor,
 		if (!co_term->has_less[i] || !victim_term->has_less[i])
 			continue;
 		set_inputs(predictor, victim, 0, co, 0, n_co, &input);
-		if (predictor->model->join(
+		if (predictor->model->combine(
 			    &input, co_term->less + i * predictor->dim,
 			    victim_term->less + i * predictor->dim, &z) ||
 		    !isfinite(z))
@@ -2006,17 +2006,17 @@ static void apply_sharing_to_all(struct np_predictor *predictor,
 }
 
 /* Join sample s of the victim's term with sample r of the co-runner's. */
-static int prepared_join(struct np_predictor *predictor,
-			 const struct np_prepared *victim, size_t s,
-			 const struct np_prepared *co, size_t r, size_t n_co,
-			 double *log_slow, unsigned *flags)
+static int prepared_combine(struct np_predictor *predictor,
+			    const struct np_prepared *victim, size_t s,
+			    const struct np_prepared *co, size_t r, size_t n_co,
+			    double *log_slow, unsigned *flags)
 {
 	struct np_data input;
 	int rc;
 
 	set_inputs(predictor, victim, s, co, r, n_co, &input);
 	input.flags = *flags;
-	rc = predictor->model->join(
+	rc = predictor->model->combine(
 		&input, co->term[NP_CO].z + r * predictor->dim,
 		victim->term[NP_VICTIM].z + s * predictor->dim, log_slow);
 	*flags = input.flags;
@@ -2241,8 +2241,8 @@ static int prepared_pair(struct np_predictor *predictor,
 	for (size_t r = 0; !rc && r < predictor->fabric.n; r++) {
 		unsigned ignored = out->flags;
 
-		rc = prepared_join(predictor, victim, r, co, r, n_co, &z[r],
-				   r ? &ignored : &out->flags);
+		rc = prepared_combine(predictor, victim, r, co, r, n_co, &z[r],
+				      r ? &ignored : &out->flags);
 	}
 	return prepared_prediction(predictor, victim, co, n_co, scope, rc, z,
 				   out, err);
@@ -2260,20 +2260,20 @@ static bool prepared_both(struct np_predictor *predictor, struct np_prepared *a,
 			     *victim_term = &a->term[NP_VICTIM];
 	const struct np_level_use *back = &a->term[NP_CO].use;
 	double *z = predictor->predictions, *z_back = z + predictor->fabric.n;
-	int joined = 0;
+	int combined = 0;
 
-	if (!predictor->model->join_both ||
+	if (!predictor->model->combine_both ||
 	    make_terms(predictor, a, b, 1, NULL) ||
 	    make_terms(predictor, b, a, 1, NULL) ||
 	    !np_levels_equal(&co_term->use.row, &back->col) ||
 	    !np_levels_equal(&co_term->use.col, &back->row))
 		return false;
-	for (size_t r = 0; !joined && r < predictor->fabric.n; r++) {
+	for (size_t r = 0; !combined && r < predictor->fabric.n; r++) {
 		double both[2];
 		struct np_data input;
 
 		set_inputs(predictor, a, r, b, r, 1, &input);
-		joined = predictor->model->join_both(
+		combined = predictor->model->combine_both(
 			&input, co_term->z + r * predictor->dim,
 			victim_term->z + r * predictor->dim, both);
 		z[r] = both[0];
@@ -2283,9 +2283,9 @@ static bool prepared_both(struct np_predictor *predictor, struct np_prepared *a,
 		(struct np_prediction){ .low = NAN, .high = NAN };
 	out[0]->flags = flags_of(predictor, a, b);
 	out[1]->flags = flags_of(predictor, b, a);
-	rc[0] = prepared_prediction(predictor, a, b, 1, scope, joined, z,
+	rc[0] = prepared_prediction(predictor, a, b, 1, scope, combined, z,
 				    out[0], NULL);
-	rc[1] = prepared_prediction(predictor, b, a, 1, scope, joined, z_back,
+	rc[1] = prepared_prediction(predictor, b, a, 1, scope, combined, z_back,
 				    out[1], NULL);
 	return true;
 }
@@ -2315,10 +2315,10 @@ static double resample(struct next_task *task, bool victim)
 	unsigned ignored = 0;
 
 	for (size_t r = 0; r < task->n; r++)
-		if (prepared_join(task->predictor, task->victim,
-				  victim ? r + 1 : 0, task->co,
-				  victim ? 0 : r + 1, task->n_co, &task->z[r],
-				  &ignored))
+		if (prepared_combine(task->predictor, task->victim,
+				     victim ? r + 1 : 0, task->co,
+				     victim ? 0 : r + 1, task->n_co,
+				     &task->z[r], &ignored))
 			return 0;
 	return gsl_stats_variance(task->z, 1, task->n);
 }

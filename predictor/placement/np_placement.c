@@ -2043,8 +2043,8 @@ static int classes_seal(struct np_classes *classes)
 }
 
 /* Whether a class must avoid another one on any switch that both load. */
-static bool conflict_anywhere(const struct np_classes *classes, uint32_t class,
-			      uint32_t other)
+static bool conflict_on_any_leaf(const struct np_classes *classes,
+				 uint32_t class, uint32_t other)
 {
 	for (uint32_t sw = 0; sw < classes->problem->n_switches; sw++)
 		if (both_load(classes, class, other, sw) &&
@@ -2066,7 +2066,7 @@ static bool class_conflicts(struct np_classes *classes, uint32_t id)
 	for (uint32_t other = 0; other < classes->n && !found; other++)
 		found = (is_relevant(classes, id, other) ||
 			 is_relevant(classes, other, id)) &&
-			conflict_anywhere(classes, id, other);
+			conflict_on_any_leaf(classes, id, other);
 	class->conflicts_known = true;
 	class->conflicts = found;
 	return found;
@@ -3180,8 +3180,8 @@ static bool is_refused(struct np_groups *groups, const struct goal *goal,
  * is removed from the list: while leaves are taken, others only have less to
  * spare.
  */
-static uint32_t pick_leaf(struct np_groups *groups, const struct goal *goal,
-			  bool evict, uint64_t missing)
+static uint32_t select_leaf(struct np_groups *groups, const struct goal *goal,
+			    bool evict, uint64_t missing)
 {
 	const struct np_offer *offer = groups->offer,
 			      *end = offer + groups->n_offers;
@@ -3257,7 +3257,7 @@ static int acquire_leaves(struct np_groups *groups, uint32_t rank,
 	groups->n_undo = 0;
 	while ((have = nodes_reached(groups, &goal)) < goal.nodes && !rc) {
 		uint32_t leaf =
-			pick_leaf(groups, &goal, evict, goal.nodes - have);
+			select_leaf(groups, &goal, evict, goal.nodes - have);
 
 		if (leaf != NP_NONE)
 			rc = take_leaf(groups, &goal, leaf, evict);
@@ -3410,10 +3410,10 @@ static uint64_t wanted_before(const struct np_prefer *prefer,
 }
 
 /* The smallest leaf that has all missing nodes, or else the largest. */
-static uint32_t pick_free_leaf(const struct np_prefer *prefer,
-			       const struct np_job *job, uint32_t class,
-			       const struct np_counts *counts,
-			       const uint64_t *set, uint64_t missing)
+static uint32_t select_free_leaf(const struct np_prefer *prefer,
+				 const struct np_job *job, uint32_t class,
+				 const struct np_counts *counts,
+				 const uint64_t *set, uint64_t missing)
 {
 	uint32_t best = NP_NONE, most = 0;
 
@@ -3453,8 +3453,8 @@ static bool prefer_find(const struct np_prefer *prefer,
 	if (all < need)
 		return false;
 	while (have < need) {
-		uint32_t leaf = pick_free_leaf(prefer, job, class, counts, set,
-					       need - have);
+		uint32_t leaf = select_free_leaf(prefer, job, class, counts,
+						 set, need - have);
 
 		if (leaf == NP_NONE ||
 		    (job->switches && leaves == job->switches))
@@ -4846,7 +4846,7 @@ static enum np_why why_unrestricted(const struct submission *submission)
  * many others as the job needs, so that later submissions find some as well.
  * false: they have too few nodes.
  */
-static bool choose_leaves(const struct submission *submission,
+static bool select_leaves(const struct submission *submission,
 			  const uint16_t *column, uint32_t no_leaf,
 			  const uint64_t *can)
 {
@@ -4891,12 +4891,12 @@ static int place_enforced(struct submission *submission, const uint64_t *can)
 		lift_restriction(submission, why_unrestricted(submission));
 		return 0;
 	}
-	if (choose_leaves(submission,
+	if (select_leaves(submission,
 			  shares ? counts->free_shared : counts->free_alone,
 			  shares ? counts->no_leaf_free_shared :
 				   counts->no_leaf_free_alone,
 			  can) ||
-	    choose_leaves(submission, counts->usable, counts->no_leaf_usable,
+	    select_leaves(submission, counts->usable, counts->no_leaf_usable,
 			  can))
 		return restrict_submission(submission);
 	hold_submission(submission, tasks_conflict(submission) ?

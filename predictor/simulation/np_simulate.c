@@ -153,7 +153,7 @@ struct sim {
 	uint64_t *mask, *blocked; /* scratch: bitmaps of nodes */
 	uint32_t *leaf_at; /* leaf of each; leaves->n: none */
 
-	/* Scratch of choose_nodes(). Nodes without a leaf count as a leaf. */
+	/* Scratch of select_nodes(). Nodes without a leaf count as a leaf. */
 	uint32_t *leaf_nodes; /* per leaf: its nodes that can be chosen */
 	uint32_t *leaf_list; /* the leaves that have any, n_leaf_list of them */
 	size_t n_leaf_list;
@@ -1002,7 +1002,7 @@ static void take_fullest(struct sim *sim, const uint64_t *mask,
  * fewest. If that is no leaf, its part with the most nodes is used up first,
  * until one part has enough for the rest.
  */
-static void choose_nodes(struct sim *sim, const uint64_t *mask, uint32_t n)
+static void select_nodes(struct sim *sim, const uint64_t *mask, uint32_t n)
 {
 	const struct np_sim_switch *top = NULL, *part;
 	uint32_t leaf, most;
@@ -1562,7 +1562,7 @@ static int try_start(struct sim *sim, uint32_t job, bool blocked)
 	mask_free_nodes(sim, spec, sim->mask);
 	if (np_bits_count(sim->mask, sim->words) < spec->nodes)
 		return 0;
-	choose_nodes(sim, sim->mask, spec->nodes);
+	select_nodes(sim, sim->mask, spec->nodes);
 	return start_job(sim, job, NP_SIM_MAIN) ? -ENOMEM : 1;
 }
 
@@ -2103,7 +2103,7 @@ static int backfill(struct sim *sim, uint32_t job, size_t *started)
 
 	if (at == INT64_MAX)
 		return 0;
-	choose_nodes(sim, sim->plan.mask, spec->nodes);
+	select_nodes(sim, sim->plan.mask, spec->nodes);
 	rc = reserve_chosen(sim, spec, at, at == sim->now ? 1 :
 			    sim->input->scheduler->bf_resolution_sec);
 	if (rc || at > sim->now)

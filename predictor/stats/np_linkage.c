@@ -25,7 +25,7 @@ struct tree {
 	size_t n;
 	double *d;	  /* between groups; NaN: not known */
 	size_t *size;	  /* of each group; 0: merged into another */
-	struct merge *join; /* n - 1 of them */
+	struct merge *merge; /* n - 1 of them */
 };
 
 /*
@@ -109,12 +109,12 @@ static void merge_groups(struct tree *tree, size_t a, size_t b)
 	tree->size[b] = 0;
 }
 
-static size_t join_all(struct tree *tree)
+static size_t merge_all(struct tree *tree)
 {
 	size_t n = 0;
 
-	while (n + 1 < tree->n && find_next(tree, &tree->join[n])) {
-		merge_groups(tree, tree->join[n].a, tree->join[n].b);
+	while (n + 1 < tree->n && find_next(tree, &tree->merge[n])) {
+		merge_groups(tree, tree->merge[n].a, tree->merge[n].b);
 		n++;
 	}
 	return n;
@@ -250,7 +250,7 @@ static void move(struct grouping *grouping, size_t i, size_t to)
 /* Move each thing to the group where it fits best, or to an empty one. */
 static bool move_things(struct grouping *grouping)
 {
-	bool moved = false;
+	bool changed = false;
 
 	for (size_t i = 0; i < grouping->n; i++) {
 		double least = cost(grouping) - 1e-9;
@@ -269,10 +269,10 @@ static bool move_things(struct grouping *grouping)
 		}
 		if (best < grouping->n) {
 			move(grouping, i, best);
-			moved = true;
+			changed = true;
 		}
 	}
-	return moved;
+	return changed;
 }
 
 static double cost_merged(const struct grouping *grouping, size_t a, size_t b)
@@ -311,7 +311,7 @@ static bool merge_two(struct grouping *grouping)
 	return b > 0;
 }
 
-static void join(struct grouping *grouping, const struct merge *merge)
+static void apply_merge(struct grouping *grouping, const struct merge *merge)
 {
 	for (size_t i = 0; i < grouping->n; i++)
 		if (grouping->group[i] == merge->b)
@@ -326,8 +326,8 @@ static void start_alone(struct grouping *grouping)
 }
 
 /* Of the groups after each join, those with the shortest description. */
-static void start_at_best_join(struct grouping *grouping,
-			       const struct merge *merge, size_t n)
+static void start_at_best_merge(struct grouping *grouping,
+				const struct merge *merge, size_t n)
 {
 	size_t best = 0;
 	double least;
@@ -335,7 +335,7 @@ static void start_at_best_join(struct grouping *grouping,
 	start_alone(grouping);
 	least = cost(grouping);
 	for (size_t k = 0; k < n; k++) {
-		join(grouping, &merge[k]);
+		apply_merge(grouping, &merge[k]);
 		if (cost(grouping) < least) {
 			least = cost(grouping);
 			best = k + 1;
@@ -343,7 +343,7 @@ static void start_at_best_join(struct grouping *grouping,
 	}
 	start_alone(grouping);
 	for (size_t k = 0; k < best; k++)
-		join(grouping, &merge[k]);
+		apply_merge(grouping, &merge[k]);
 }
 
 static double mean_within(const struct grouping *grouping, size_t i)
@@ -502,17 +502,17 @@ static void set_medians(const double *dist, size_t n, const uint32_t *group,
 
 /* near: normalised distances; p->d: of the same size */
 static void group_all(const double *near, struct grouping *grouping,
-		      struct merge *joins)
+		      struct merge *merges)
 {
-	size_t n = grouping->n, bytes = n * n * sizeof(*near), n_joins;
-	struct tree tree = { n, grouping->d, grouping->size, joins };
+	size_t n = grouping->n, bytes = n * n * sizeof(*near), n_merges;
+	struct tree tree = { n, grouping->d, grouping->size, merges };
 
 	memcpy(grouping->d, near, bytes);
 	for (size_t i = 0; i < n; i++)
 		tree.size[i] = 1;
-	n_joins = join_all(&tree);
+	n_merges = merge_all(&tree);
 	memcpy(grouping->d, near, bytes);
-	start_at_best_join(grouping, joins, n_joins);
+	start_at_best_merge(grouping, merges, n_merges);
 	find_groups(grouping, near);
 }
 
@@ -520,7 +520,7 @@ int np_linkage(const double *dist, size_t n, uint32_t *group,
 	       struct np_linkage *out)
 {
 	struct grouping grouping = { .n = n, .group = group };
-	struct merge *joins;
+	struct merge *merges;
 	double *near;
 	int rc;
 
@@ -529,8 +529,8 @@ int np_linkage(const double *dist, size_t n, uint32_t *group,
 	near = malloc((4 * n * n + n) * sizeof(*near));
 	grouping.size = malloc(n * sizeof(*grouping.size));
 	grouping.found = malloc(n * sizeof(*grouping.found));
-	joins = malloc(n * sizeof(*joins));
-	rc = near && grouping.size && grouping.found && joins ?
+	merges = malloc(n * sizeof(*merges));
+	rc = near && grouping.size && grouping.found && merges ?
 		     normalise(dist, n, near) :
 		     -ENOMEM;
 	if (!rc) {
@@ -538,13 +538,13 @@ int np_linkage(const double *dist, size_t n, uint32_t *group,
 		grouping.sum = grouping.d + n * n;
 		grouping.known = grouping.sum + n * n;
 		grouping.scratch = grouping.known + n * n;
-		group_all(near, &grouping, joins);
+		group_all(near, &grouping, merges);
 		out->n_groups = number(&grouping);
 		set_medians(dist, n, group, near, out);
 	}
 	free(near);
 	free(grouping.size);
 	free(grouping.found);
-	free(joins);
+	free(merges);
 	return rc;
 }

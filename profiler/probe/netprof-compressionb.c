@@ -133,7 +133,7 @@ static const struct np_option options[] = {
 	  60 },
 	{ "duration", NP_OPTION_SECONDS, AT(program.duration_sec), 0,
 	  366 * 86400.0 },
-	{ "join", NP_OPTION_WORD, AT(program.join) },
+	{ "join", NP_OPTION_WORD, AT(program.wire) },
 	{ NULL },
 };
 

@@ -403,7 +403,7 @@ static const struct np_option options[] = {
 	{ "duration", NP_OPTION_SECONDS, AT(program.duration_sec), 0,
 	  366 * 86400.0 },
 	{ "matrix", NP_OPTION_COUNT, AT(times), 1, 10000 },
-	{ "join", NP_OPTION_WORD, AT(program.join) },
+	{ "join", NP_OPTION_WORD, AT(program.wire) },
 	{ NULL },
 };
 

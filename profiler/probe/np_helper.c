@@ -76,9 +76,9 @@ void np_helper_cmd_probe(struct np_args *args, const struct np_helper_job *job,
 	add_probe(args, job, conf, program, nodes, n_nodes, 1);
 }
 
-void np_helper_cmd_join(struct np_args *args, const struct np_helper_job *job,
-			const struct np_conf *conf, const char *node,
-			uint16_t port, bool again)
+void np_helper_cmd_agent(struct np_args *args, const struct np_helper_job *job,
+			 const struct np_conf *conf, const char *node,
+			 uint16_t port, bool again)
 {
 	add_srun(args, job, node, 1, 1, "none");
 	np_args_add(args, "%s/netprof-agent", conf->libexecdir);

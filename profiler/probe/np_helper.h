@@ -99,9 +99,9 @@ void np_helper_cmd_probe(struct np_args *args, const struct np_helper_job *job,
  * node need not wait for the slurmstepd of another node when it, or its job,
  * ends early. again: connect once more whenever its probe has ended.
  */
-void np_helper_cmd_join(struct np_args *args, const struct np_helper_job *job,
-		     const struct np_conf *conf, const char *node,
-		     uint16_t port, bool again);
+void np_helper_cmd_agent(struct np_args *args, const struct np_helper_job *job,
+			 const struct np_conf *conf, const char *node,
+			 uint16_t port, bool again);
 
 /* ---- the process ---- */
 

@@ -41,7 +41,7 @@ static const char *const dropped[] = {
 };
 
 /* The cluster, and the place of the node in it; slurmd sets the latter anew. */
-static const char *const kept[] = {
+static const char *const allowed[] = {
 	"SLURM_CONF=", "SLURMD_NODENAME=", "SLURM_TOPOLOGY_ADDR=",
 	"SLURM_TOPOLOGY_ADDR_PATTERN=", "SLURM_SRUN_COMM_HOST=",
 };
@@ -56,7 +56,7 @@ static bool is_among(const char *var, const char *const prefix[], size_t n)
 
 static bool keep(const char *var)
 {
-	return is_among(var, kept, NP_ARRAY_SIZE(kept)) ||
+	return is_among(var, allowed, NP_ARRAY_SIZE(allowed)) ||
 	       !is_among(var, dropped, NP_ARRAY_SIZE(dropped));
 }
 

@@ -165,7 +165,7 @@ struct np_probe_program {
 	enum np_report_kind kind;
 	size_t n_peers; /* number of connections, roughly */
 	double report_every_sec, duration_sec; /* INFINITY: until a signal */
-	const char *join; /* how of np_wire_open(); NULL: PMIx */
+	const char *wire; /* argument of np_wire_open(); NULL: PMIx */
 
 	/*
 	 * Called after the options are read; may be NULL. Returns 0 or -errno

@@ -84,7 +84,7 @@ static int connect_and_start(const struct np_probe_program *prog,
 static int open_wire(const struct np_probe_program *prog, struct np_wire **out,
 		     struct np_err *err)
 {
-	return prog->join ? np_wire_open(prog->join, out, err) :
+	return prog->wire ? np_wire_open(prog->wire, out, err) :
 			    np_pmix_open(out, err);
 }
 

@@ -274,7 +274,7 @@ static size_t bytes_of(const struct entry *entry)
  * Choose the entries to write.  If there is no room for all of them, drop those
  * that this process did not use.  Returns their size, 0: too large.
  */
-static size_t choose_entries(struct np_cache *cache, size_t *n)
+static size_t select_entries(struct np_cache *cache, size_t *n)
 {
 	size_t all = sizeof(struct head), used = all, bytes;
 	bool rest;
@@ -314,7 +314,7 @@ static char *put_entry(char *to, const struct entry *entry)
 static void write_file(struct np_cache *cache)
 {
 	struct head head = { .magic = MAGIC, .inputs = cache->inputs };
-	size_t n, bytes = choose_entries(cache, &n);
+	size_t n, bytes = select_entries(cache, &n);
 	char *text = bytes ? malloc(bytes) : NULL, *to = text;
 
 	if (!text)

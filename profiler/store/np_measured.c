@@ -916,7 +916,7 @@ int np_measured_load(const char *path, struct np_measured *out,
 #define WORD(name) FIELD(NP_F_TEXT, name, NP_JSON_WORD, NP_F_NEVER_NULL)
 #define NODES(name) FIELD(NP_F_TEXT, name, NP_JSON_HOSTLIST, NP_F_NEVER_NULL)
 
-static const struct np_fields cal_fact_table = NP_FIELDS(np_calibration,
+static const struct np_fields cal_context_table = NP_FIELDS(np_calibration,
 	WORD(cluster),
 	FIELD(NP_F_REAL, date, NP_JSON_DATE, 0),
 	WORD(netprof_version),
@@ -989,7 +989,7 @@ static const struct np_fields others_table = NP_FIELDS(np_calibration,
 );
 
 static const struct np_fields *const own_tables[] = {
-	&cal_fact_table, &cal_levels_table, &cal_result_table, &others_table,
+	&cal_context_table, &cal_levels_table, &cal_result_table, &others_table,
 };
 
 /* Complete the configuration of each level: from the file, or from its name. */
@@ -1115,7 +1115,7 @@ int np_calibration_write(const struct np_calibration *calibration, char **out,
 		const void *from;
 		const struct np_fields *fields;
 	} part[] = {
-		{ set, &head_table },	  { calibration, &cal_fact_table },
+		{ set, &head_table },	  { calibration, &cal_context_table },
 		{ set, &programs_table }, { calibration, &cal_levels_table },
 		{ set, &fabric_table },	  { calibration, &cal_result_table },
 	};

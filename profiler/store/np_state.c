@@ -115,7 +115,7 @@ static const struct np_fields neighbour_table = NP_FIELDS(
 	REAL(np_accounting_neighbour, overlap_sec, NP_JSON_ELAPSED_SEC),
 	SLOWDOWN(np_accounting_neighbour, slowdown), );
 
-static const struct np_fields ended_table = NP_FIELDS(
+static const struct np_fields accounting_table = NP_FIELDS(
 	np_accounting_record, SCHEMA,
 	U32(np_accounting_record, id, NP_F_REQUIRED),
 	U32(np_accounting_record, array, 0), U32(np_accounting_record, task, 0),
@@ -182,8 +182,8 @@ static void list_neighbours(struct np_accounting_record *some,
 }
 
 /* One line; *out is malloc'ed. */
-static int ended_put(const struct np_accounting_record *record, char **out,
-		     struct np_err *err)
+static int accounting_put(const struct np_accounting_record *record, char **out,
+			  struct np_err *err)
 {
 	size_t n = record->n_neighbours < NP_ACCOUNTING_PUT_NEIGHBOURS ?
 			   record->n_neighbours :
@@ -193,7 +193,7 @@ static int ended_put(const struct np_accounting_record *record, char **out,
 	char *line = NULL;
 
 	list_neighbours(&some, record, n);
-	while (!np_fields_print(&jput, &some, &ended_table, &line) &&
+	while (!np_fields_print(&jput, &some, &accounting_table, &line) &&
 	       strlen(line) > NP_ACCOUNTING_PUT_LINE && n) {
 		free(line); /* long names of leaf switches: keep fewer */
 		n /= 2;
@@ -210,7 +210,7 @@ int np_accounting_parse(const char *text, size_t len,
 {
 	const struct np_jat in = { .where = "" };
 	struct np_accounting_record record = { 0 };
-	int rc = np_fields_parse(&in, text, len, &record, &ended_table);
+	int rc = np_fields_parse(&in, text, len, &record, &accounting_table);
 
 	if (rc)
 		np_accounting_record_free(&record);
@@ -221,7 +221,7 @@ int np_accounting_parse(const char *text, size_t len,
 
 void np_accounting_record_free(struct np_accounting_record *record)
 {
-	np_fields_free(record, &ended_table);
+	np_fields_free(record, &accounting_table);
 	*record = (struct np_accounting_record){ .id = 0 };
 }
 
@@ -580,7 +580,7 @@ int np_accounting_append(const char *store_dir, struct np_accounting_day *day,
 {
 	struct np_dir dir;
 	char *line = NULL;
-	int rc = ended_put(record, &line, err);
+	int rc = accounting_put(record, &line, err);
 
 	if (rc)
 		return rc;

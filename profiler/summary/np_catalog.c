@@ -222,12 +222,13 @@ static bool query_groups(struct np_group_cache_entry *one,
 	size_t n_gids = 0;
 	int rc = groups_of(one->user.uid, &gid, &n_gids);
 	uint64_t groups = np_auth_groups(rule, n, gid, n_gids);
-	bool answered = !rc || rc == -ENOENT, changed;
+	bool responded = !rc || rc == -ENOENT, changed;
 
 	free(gid);
-	one->due = clock->now_sec(clock) + (answered ? NP_GROUP_CACHE_FRESH_SEC :
-						       NP_GROUP_CACHE_RETRY_SEC);
-	if (!answered)
+	one->due = clock->now_sec(clock) + (responded ?
+						    NP_GROUP_CACHE_FRESH_SEC :
+						    NP_GROUP_CACHE_RETRY_SEC);
+	if (!responded)
 		return false;
 	changed = !one->known || one->user.groups != groups;
 	one->user.groups = groups;
@@ -896,8 +897,8 @@ static bool has_free_handle(const struct np_catalog *catalog)
 }
 
 /* Drop all answers about an application. */
-static void forget_answers(struct np_catalog *catalog,
-			   const struct np_cat_app *app)
+static void forget_predictions(struct np_catalog *catalog,
+			       const struct np_cat_app *app)
 {
 	if (app->handle == NP_PROFILE_UNKNOWN)
 		return;
@@ -925,7 +926,7 @@ static uint32_t least_important_handle(const struct np_catalog *catalog)
 }
 
 /* Take a handle away.  Its application is unknown until there is room. */
-static void take_handle_away(struct np_catalog *catalog, uint32_t handle)
+static void release_handle(struct np_catalog *catalog, uint32_t handle)
 {
 	struct np_cat_app *app = catalog->by_handle[handle];
 
@@ -976,11 +977,11 @@ static int assign_handle(struct np_catalog *catalog, struct np_cat_app *app,
 					 trusted, err);
 		if (rc)
 			return rc;
-		take_handle_away(catalog, handle);
+		release_handle(catalog, handle);
 	}
 	catalog->by_handle[handle] = app;
 	app->handle = (int32_t)handle;
-	forget_answers(catalog, app);
+	forget_predictions(catalog, app);
 	drop_index(catalog);
 	return 0;
 }
@@ -1194,7 +1195,7 @@ static void drop_derived(struct np_catalog *catalog)
 		struct np_cat_app *app = catalog->apps.item[i];
 
 		drop_summary(app);
-		forget_answers(catalog, app);
+		forget_predictions(catalog, app);
 		if (app->exists)
 			set_to_read(catalog, app, true);
 		else /* read it when it exists again */
@@ -1429,7 +1430,7 @@ static void remove_app(struct np_catalog *catalog, size_t i)
 		cat_map_remove(&catalog->apps, i);
 		return;
 	}
-	forget_answers(catalog, app);
+	forget_predictions(catalog, app);
 	app->stamp = (struct np_store_stamp){ .dev = 0 };
 }
 
@@ -1450,7 +1451,7 @@ static bool make_room_for(struct np_catalog *catalog,
 	if (!outranks(catalog, newcomer, least))
 		return false;
 	if (least->handle != NP_PROFILE_UNKNOWN) {
-		forget_answers(catalog, least);
+		forget_predictions(catalog, least);
 		catalog->by_handle[least->handle] = NULL;
 		least->handle = NP_PROFILE_UNKNOWN;
 	}
@@ -1830,7 +1831,7 @@ static int replace_summary(struct np_catalog *catalog, struct np_cat_app *app,
 	int rc = 0;
 
 	drop_summary(app);
-	forget_answers(catalog, app);
+	forget_predictions(catalog, app);
 	app->known = app->no_room = false;
 	if (summary) {
 		app->summary = *summary;
@@ -2106,19 +2107,19 @@ static struct todo next_todo(struct np_catalog *catalog)
 	struct todo todo = { .what = NOTHING };
 
 	for (int rest = 0; rest < 2; rest++) {
-		bool asked = rest ? catalog->predicted_all :
-				    catalog->predicted_wanted;
+		bool predicted = rest ? catalog->predicted_all :
+					catalog->predicted_wanted;
 
 		todo.wanted = !rest;
 		if (rest && catalog_now(catalog) >= catalog->users_due)
 			todo.what = SCAN_USERS;
 		else if ((todo.owner = next_owner(catalog, todo.wanted)))
 			todo.what = SCAN_OWNER;
-		else if (catalog->predict_next && !asked)
+		else if (catalog->predict_next && !predicted)
 			todo.what = PREDICT; /* even if reading never ends */
 		else if ((todo.app = next_app(catalog, todo.wanted)))
 			todo.what = READ_APP;
-		else if (!asked)
+		else if (!predicted)
 			todo.what = PREDICT;
 		if (todo.what != NOTHING)
 			break;

@@ -527,7 +527,7 @@ static struct workload measure_workload(const struct candidates *candidates,
 }
 
 /* Runs are newest first, so among equal workloads the newest wins. */
-static const char *choose_workload(const struct candidates *candidates)
+static const char *select_workload(const struct candidates *candidates)
 {
 	struct workload best = { 0 };
 
@@ -567,7 +567,7 @@ static void decide_uses(const struct np_runs *runs,
 	for (size_t i = 0; i < runs->n; i++)
 		summary->use[i] = use_of(runs->run[i], opt, fabric);
 	summary->fingerprint = opt->fingerprint ? opt->fingerprint :
-						  choose_workload(&candidates);
+						  select_workload(&candidates);
 	for (size_t i = 0; i < runs->n; i++) {
 		const struct np_record *record = runs->run[i];
 
@@ -581,7 +581,7 @@ static void decide_uses(const struct np_runs *runs,
 	/* Only pages use these runs. */
 	candidates.mask = 1u << NP_RUN_NEIGHBOURS;
 	if (!summary->fingerprint && !opt->calibration)
-		summary->fingerprint = choose_workload(&candidates);
+		summary->fingerprint = select_workload(&candidates);
 }
 
 /* A run under a level says less about the fabric: the second choice. */

@@ -273,7 +273,7 @@ T_TEST("tables are as wide as the terminal, or a pipe")
 		else
 			unsetenv("COLUMNS");
 		T_ROW(cases[i].name, cli_columns() == cases[i].all);
-		T_ROW(cases[i].name, cli_page_columns() == cases[i].page);
+		T_ROW(cases[i].name, cli_output_columns() == cases[i].page);
 		T_ROW(cases[i].name,
 		      cli_name_column(20, 2) == cases[i].name_column);
 	}

@@ -26,7 +26,7 @@ T_TEST("scores of a small table")
 	T_CHECK(t_close(s.bias_points, 2, 1e-12));
 	T_CHECK(t_close(s.within_near, 0.6, 1e-12));
 	T_CHECK(t_close(s.beyond_far, 0.2, 1e-12));
-	T_CHECK(s.n_harm == 3 && s.n_called == 3);
+	T_CHECK(s.n_harm == 3 && s.n_predicted_harm == 3);
 	T_CHECK(t_close(s.recall, 2.0 / 3, 1e-12));
 	T_CHECK(t_close(s.precision, 2.0 / 3, 1e-12));
 	T_CHECK(s.n_intervals == 4);

@@ -73,7 +73,7 @@ T_TEST("a level for a step comes in steps of one node")
 	struct np_args cmd;
 
 	strcpy(c.libexecdir, "/opt/netprof/libexec");
-	np_helper_cmd_join(&cmd, &job, &c, "n7", 4711, false);
+	np_helper_cmd_agent(&cmd, &job, &c, "n7", 4711, false);
 	T_CHECK(has(&cmd, "--nodelist=n7") && has(&cmd, "--nodes=1") &&
 		has(&cmd, "--ntasks=1"));
 	T_CHECK(has(&cmd, "--input=none") && has(&cmd, "--overlap") &&
@@ -82,7 +82,7 @@ T_TEST("a level for a step comes in steps of one node")
 	T_CHECK(has(&cmd, "/opt/netprof/libexec/netprof-agent") &&
 		has(&cmd, "--port=4711") && has(&cmd, "--kind=level"));
 	np_args_free(&cmd);
-	np_helper_cmd_join(&cmd, &job, &c, "n7", 4711, true);
+	np_helper_cmd_agent(&cmd, &job, &c, "n7", 4711, true);
 	T_ROW("for one block after the other", has(&cmd, "--again"));
 	np_args_free(&cmd);
 }

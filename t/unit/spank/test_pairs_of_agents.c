@@ -89,7 +89,8 @@ T_TEST("of each leaf a few pairs measure")
 
 			/* No more room than promised: for a sanitizer. */
 			g = malloc((n / 2) * sizeof(*g) + 1);
-			got = np_choose_pairs(leaf, n, rows[i].max_pairs, seed, g);
+			got = np_select_pairs(leaf, n, rows[i].max_pairs, seed,
+					      g);
 			describe(g, got, rows[i].nodes, text);
 			T_ROW(rows[i].name, !strcmp(text, rows[i].want));
 			T_ROW(rows[i].name, is_sound(g, got, leaf, n));
@@ -109,8 +110,8 @@ T_TEST("another step has other pairs, the same one the same")
 	for (uint64_t seed = 0; seed < 300; seed++) {
 		size_t before = g[0].node[0];
 
-		T_CHECK(np_choose_pairs(leaf, MAX, 2, seed, g) == 2);
-		T_CHECK(np_choose_pairs(leaf, MAX, 2, seed, again) == 2 &&
+		T_CHECK(np_select_pairs(leaf, MAX, 2, seed, g) == 2);
+		T_CHECK(np_select_pairs(leaf, MAX, 2, seed, again) == 2 &&
 			g[0].node[0] == again[0].node[0] &&
 			g[1].node[1] == again[1].node[1]);
 		changed += seed && g[0].node[0] != before;
@@ -133,7 +134,7 @@ T_TEST("10000 nodes")
 		snprintf(name[i], sizeof(name[i]), "%zu", i / 32);
 		leaf[i] = name[i];
 	}
-	got = np_choose_pairs(leaf, n, 4, 1, g);
+	got = np_select_pairs(leaf, n, 4, 1, g);
 	T_CHECK(got == 4 * 313 && is_sound(g, got, leaf, n));
 	for (size_t i = 0; i < got; i++)
 		of_leaf[g[i].node[0] / 32]++;
@@ -141,7 +142,7 @@ T_TEST("10000 nodes")
 		T_CHECK(of_leaf[i] == 4);
 	for (size_t i = 0; i < n; i++)
 		leaf[i] = "";
-	got = np_choose_pairs(leaf, n, 5000, 1, g);
+	got = np_select_pairs(leaf, n, 5000, 1, g);
 	T_CHECK(got == n / 2 && is_sound(g, got, leaf, n));
 	free(name);
 	free(leaf);
