@@ -394,11 +394,11 @@ static bool is_sent(const struct stack *stack,
 }
 
 /*
- * Note whether the snippet of our packages is included: a missing line then
+ * Record whether the snippet of our packages is included: a missing line then
  * belongs in that file.
  */
-static void note_include(struct stack *stack,
-			 const struct np_slurm_stack_line *line)
+static void record_include(struct stack *stack,
+			   const struct np_slurm_stack_line *line)
 {
 	if (line->pattern && !fnmatch(line->pattern, SNIPPET, FNM_PATHNAME))
 		stack->has_snippet = true;
@@ -413,9 +413,9 @@ static bool plugin_exists(const char *plugin, const char *plugin_dirs)
 	       find_plugin(plugin_dirs, plugin, path, sizeof(path));
 }
 
-/* Note what a line of plugstack.conf, or of a file it includes, says. */
-static int note_stack_line(void *arg, const struct np_slurm_stack_line *line,
-			   struct np_err *err)
+/* Record what a line of plugstack.conf, or of a file it includes, says. */
+static int record_stack_line(void *arg, const struct np_slurm_stack_line *line,
+			     struct np_err *err)
 {
 	const struct np_slurm_stack_line *from;
 	struct stack *stack = arg;
@@ -423,7 +423,7 @@ static int note_stack_line(void *arg, const struct np_slurm_stack_line *line,
 	(void)err;
 	if (line->kind == NP_SLURM_INCLUDE) {
 		stack->carriage_return |= strchr(line->word, '\r') != NULL;
-		note_include(stack, line);
+		record_include(stack, line);
 		return 0;
 	}
 	if (!*stack->loaded_at &&
@@ -533,7 +533,7 @@ static void check_plugstack(struct cli_check *check)
 
 	if (!*path)
 		return;
-	rc = np_slurm_stack(path, note_stack_line, &stack, &err);
+	rc = np_slurm_stack(path, record_stack_line, &stack, &err);
 	if (*stack.loaded_at)
 		check_loaded(check, &stack);
 	if (rc) {

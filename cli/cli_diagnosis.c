@@ -1113,7 +1113,7 @@ static void count_nodes_without(struct cli_diagnosis *p, const struct np_examine
 
 /*
  * Query the job and its comparable runs, and attribute the excess of the job to
- * causes. p->examined tells whether there is a result. Returns 0 or -ENOMEM.
+ * causes. p->examined is set if there is a result. Returns 0 or -ENOMEM.
  */
 static int examine(struct querier *a, const struct cli_diagnosis_opt *opt)
 {

@@ -82,11 +82,11 @@ static void print_text(const char *text, const struct out *out)
 }
 
 /*
- * Elements of a list are separated by join, values within them by ":".
+ * separator: between the elements of a list; ":" is between values within them.
  * members: ":a:b" selects the members of an object that are printed.
  */
-static void print_value(json_object *v, const char *members, char join,
-			const struct out *out)
+static void print_value(json_object *v, const char *members,
+			char separator, const struct out *out)
 {
 	size_t n = json_object_is_type(v, json_type_array) ?
 		json_object_array_length(v) : 0;
@@ -100,7 +100,7 @@ static void print_value(json_object *v, const char *members, char join,
 	case json_type_array:
 		for (size_t i = 0; i < n; i++) {
 			if (i)
-				putc(join, out->f);
+				putc(separator, out->f);
 			print_value(json_object_array_get_idx(v, i), members,
 				    ':', out);
 		}

@@ -157,7 +157,7 @@ static void list_missing_rows(const struct cli_matrix *matrix)
 /* Explain the marks that occur. */
 static void legend(const struct cli_matrix *matrix)
 {
-	bool latency = false, half = false, beyond = false, none = false;
+	bool latency = false, other_model = false, beyond = false, none = false;
 	bool doubt = false, some = true;
 
 	for (size_t i = 0; i < matrix->n * matrix->n; i++) {
@@ -165,11 +165,11 @@ static void legend(const struct cli_matrix *matrix)
 		/* A missing cell is only marked in a row that is printed. */
 		none |= matrix->rc[i] && has_row(matrix, i / matrix->n);
 		latency |= !matrix->rc[i] && mark_of(&matrix->p[i]) == '*';
-		half |= !matrix->rc[i] && mark_of(&matrix->p[i]) == '+';
+		other_model |= !matrix->rc[i] && mark_of(&matrix->p[i]) == '+';
 		beyond |= !matrix->rc[i] && mark_of(&matrix->p[i]) == '!';
 		doubt |= !matrix->rc[i] && mark_of(&matrix->p[i]) == '?';
 	}
-	if (latency || half || beyond || doubt || none || !some)
+	if (latency || other_model || beyond || doubt || none || !some)
 		putchar('\n');
 	if (latency)
 		cli_say(CLI_PLAIN, 2,
@@ -178,7 +178,7 @@ static void legend(const struct cli_matrix *matrix)
 			"co-runner slows the synthetic load, which was not "
 			"measured",
 			matrix->model->name);
-	if (half)
+	if (other_model)
 		cli_say(CLI_PLAIN, 2,
 			"+ by another model: %s also needs to "
 			"know how much the load slows the column and how much "

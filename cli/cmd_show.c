@@ -723,7 +723,7 @@ static void print_hist_row(FILE *f, const struct np_profile *profile,
 }
 
 /*
- * Print the histogram beside that of the idle network, in at most `rows` lines;
+ * Print the histogram next to the idle network's, in at most `rows` lines;
  * nothing if rows < 3.
  */
 static void print_histogram(FILE *f, const struct np_profile *profile, int rows)

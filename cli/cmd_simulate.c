@@ -1814,7 +1814,7 @@ static int predict_from_catalog(struct sim *sim, const struct np_conf *conf,
 				&err);
 
 	for (size_t i = 0; !rc && i < sim->n_profiles; i++)
-		np_catalog_note_job(catalog, sim->profile_name[i], geteuid());
+		np_catalog_expect_job(catalog, sim->profile_name[i], geteuid());
 	if (!rc)
 		rc = take_predictions(sim, catalog, sim->known, &err);
 	if (!rc) {

@@ -232,7 +232,7 @@ void np_annotation_user(uint64_t *user, const uint64_t *ours,
 		user[k] = present[k] & ~(ours[k] & ~user[k]);
 }
 
-char *np_annotation_join(const char *a, const char *b)
+char *np_annotation_merge(const char *a, const char *b)
 {
 	char *text;
 

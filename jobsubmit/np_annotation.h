@@ -60,8 +60,8 @@ bool np_annotation_in(const char *comment);
 void np_annotation_user(uint64_t *user, const uint64_t *ours,
 			const uint64_t *present, size_t words);
 
-/* Join two lists, each of which may be NULL. malloc'ed; NULL: out of memory. */
-char *np_annotation_join(const char *a, const char *b);
+/* Merge two lists, which may be NULL. malloc'ed; NULL: out of memory. */
+char *np_annotation_merge(const char *a, const char *b);
 
 /*
  * The comment with this annotation in place of the first one, or appended;

@@ -109,7 +109,7 @@ static int fill_update(const struct np_job_snapshot *jobs,
 	if (!update->comment)
 		rc = -ENOMEM;
 	if (!rc && (force || memcmp(excluded, entry->present, bytes))) {
-		update->exc_nodes = np_annotation_join(user, update->ours);
+		update->exc_nodes = np_annotation_merge(user, update->ours);
 		rc = update->exc_nodes ? 0 : -ENOMEM;
 	}
 	free(user);

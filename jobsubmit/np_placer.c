@@ -308,11 +308,11 @@ static size_t find_logged(const struct np_denied_logged *logged, uint32_t uid,
 }
 
 /*
- * Note that a denial was logged, at the index that find_logged() returned. If
+ * Record that a denial was logged, at the index that find_logged() returned. If
  * there is no room for another one, it replaces the oldest.
  */
-static void note_logged(struct np_denied_logged *logged, size_t at,
-			const struct np_denied *denied)
+static void record_logged(struct np_denied_logged *logged, size_t at,
+			  const struct np_denied *denied)
 {
 	bool is_new = at == logged->n;
 
@@ -365,7 +365,7 @@ size_t np_denied_log(const struct np_job_snapshot *jobs,
 
 		if (at < logged->n && logged->at[at].auth == one->auth)
 			continue;
-		note_logged(logged, at, one);
+		record_logged(logged, at, one);
 		np_ctl_info("uid %u may not use the profile name \"%s\": %s; "
 			    "its jobs of that name count as unknown", one->uid,
 			    one->app, one->why);

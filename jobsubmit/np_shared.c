@@ -593,7 +593,7 @@ static void append_our_list(job_desc_msg_t *desc, const char *user_list,
 
 	if (!ours || !user_list)
 		return;
-	both = np_annotation_join(*user_list ? user_list : NULL, ours);
+	both = np_annotation_merge(*user_list ? user_list : NULL, ours);
 	if (both)
 		np_ctl_set(&desc->exc_nodes, both);
 	free(both);
@@ -967,7 +967,7 @@ static int exclude_leaves(struct submission *submission,
 		np_cluster_map_closed(submission->decision->map, open);
 	if (!annotation->ours)
 		return -ENOMEM;
-	both = np_annotation_join(annotation->user, annotation->ours);
+	both = np_annotation_merge(annotation->user, annotation->ours);
 	if (!both)
 		return -ENOMEM;
 	np_ctl_set(&submission->desc->exc_nodes, both);

@@ -118,12 +118,12 @@ translate_switches(const struct np_leaves *from, const struct np_leaves *to)
 /* Give the switches of a run their new numbers, and drop those without one. */
 static void renumber_leaves(struct run *run, const uint32_t *number)
 {
-	size_t kept = 0;
+	size_t n_retained = 0;
 
 	for (size_t i = 0; i < run->n_leaves; i++)
 		if (number[run->leaf[i]] != NP_NO_LEAF)
-			run->leaf[kept++] = number[run->leaf[i]];
-	run->n_leaves = np_order_unique(run->leaf, kept);
+			run->leaf[n_retained++] = number[run->leaf[i]];
+	run->n_leaves = np_order_unique(run->leaf, n_retained);
 }
 
 /*
@@ -534,7 +534,7 @@ static int write_records(struct np_accounting *accounting,
 static size_t drop_old(struct np_accounting *accounting)
 {
 	double oldest = INFINITY;
-	size_t kept = 0, lost = 0;
+	size_t n_retained = 0, lost = 0;
 
 	for (size_t i = 0; i < accounting->n; i++)
 		if ((!accounting->run[i].end_sec ||
@@ -546,14 +546,14 @@ static size_t drop_old(struct np_accounting *accounting)
 
 		if (run->end_sec &&
 		    ((run->end_sec < oldest && !run->unwritten) ||
-		     accounting->n - (i - kept) > NP_ACCOUNTING_MAX)) {
+		     accounting->n - (i - n_retained) > NP_ACCOUNTING_MAX)) {
 			lost += run->unwritten;
 			free(run->leaf);
 		} else {
-			accounting->run[kept++] = *run;
+			accounting->run[n_retained++] = *run;
 		}
 	}
-	accounting->n = kept;
+	accounting->n = n_retained;
 	accounting->n_unwritten -= lost;
 	return lost;
 }
@@ -849,7 +849,7 @@ bool np_store_reader_want(struct np_store_reader *reader, const char *app,
 			  uint32_t uid)
 {
 	return reader->catalog && !is_hanging(reader) &&
-	       np_catalog_note_job(reader->catalog, app, uid);
+	       np_catalog_expect_job(reader->catalog, app, uid);
 }
 
 /* Runs in the worker's thread. */

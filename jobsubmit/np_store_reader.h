@@ -87,7 +87,7 @@ int np_store_reader_open(struct np_store_reader *reader,
 			 const struct np_conf *conf, const char *cluster,
 			 struct np_err *err);
 
-/* As np_catalog_note_job(); false while the store hangs. */
+/* As np_catalog_expect_job(); false while the store hangs. */
 bool np_store_reader_want(struct np_store_reader *reader, const char *app,
 			  uint32_t uid);
 

@@ -325,8 +325,8 @@ static bool start_probe(struct agent *agent, char *command)
 }
 
 /*
- * Run netprof-mpi, which tells the collector the tasks' MPI library.  It is in
- * the directory of this program.
+ * Run netprof-mpi, which reports the tasks' MPI library to the collector.  It is
+ * in the directory of this program.
  */
 static void exec_mpi(const struct agent *agent, char *command)
 {

@@ -566,7 +566,7 @@ static void wait_for_events(struct collector *collector, double until_sec)
 	p[1] = (struct pollfd){ .fd = collector->script.fd, .events = POLLIN };
 	p[2] = (struct pollfd){ .fd = collector->saver.fd, .events = POLLIN };
 	n += np_registry_poll(collector->agents.registry, p + n);
-	/* No descriptor tells that a process has ended. */
+	/* No descriptor reports the end of a process, so wake up for that. */
 	poll(p, n, left_sec <= 0 ? 0 : (int)ceil(fmin(left_sec, 1.0) * 1000));
 	if (p[0].revents)
 		read_srun(collector);

@@ -1,11 +1,11 @@
 /*
- * netprof-mpi PID: tells which MPI library a process has, or one that it
+ * netprof-mpi PID: reports which MPI library a process has, or one that it
  * started, or that there is none.
  *
  * netprof-agent starts it together with a probe, with the collector as its
  * standard output, and ends it with the probe.  Scripts and mpirun start
  * programs later, so it looks again at growing intervals until there is an MPI
- * or the process ends, and tells what has changed.
+ * or the process ends, and reports what has changed.
  *
  * It is in the job's cgroup and the file server of a library or a program may be
  * lost, so netprof-saver reads the files; where there is none, the MPI stays

@@ -330,7 +330,7 @@ static struct slot *new_agent(struct np_registry *registry, const char *kind,
 	return slot;
 }
 
-static void note_short_memory(struct slot *slot, const char *why)
+static void record_short_memory(struct slot *slot, const char *why)
 {
 	snprintf(slot->info.memory, sizeof(slot->info.memory), "%s", why);
 	np_text_make_plain(slot->info.memory);
@@ -358,7 +358,7 @@ static void on_handshake(char *line, void *arg)
 		np_peer_open(&slot->peer, reader->connection->peer.fd);
 		reader->connection->peer.fd = -1; /* now the agent's */
 		if (line[end])
-			note_short_memory(slot, line + end);
+			record_short_memory(slot, line + end);
 	}
 	np_peer_close(&reader->connection->peer);
 }
@@ -505,7 +505,7 @@ static void on_line(char *line, void *arg)
 		if (slot->group)
 			reader->on_report(reader->agent, line, reader->arg);
 	} else if (!strncmp(line, "short ", 6)) {
-		note_short_memory(slot, line + 6);
+		record_short_memory(slot, line + 6);
 	} else if (!slot->group) {
 		np_peer_close(&slot->peer); /* it was not dispatched */
 	} else if (!strcmp(line, "fence") || !strncmp(line, "put ", 4)) {
@@ -1092,7 +1092,7 @@ static void request_copies(struct np_agents *agents)
 	}
 }
 
-static void note_mpi(struct np_agents *agents)
+static void record_mpi(struct np_agents *agents)
 {
 	char **noted = &agents->reports.record->mpi_version;
 	const char *mpi = mpi_of_step(agents->registry);
@@ -1129,16 +1129,16 @@ static size_t level_rails(const struct np_agents *agents, const char *node,
 {
 	size_t n = np_leaf_index_rails(agents->nodes->leaves, node, rail);
 	const char *only = agents->request->rail;
-	size_t kept = 0;
+	size_t n_retained = 0;
 
 	for (size_t i = 0; i < n; i++)
 		if (!*only || (rail[i].name && !strcmp(rail[i].name, only)))
-			rail[kept++] = rail[i];
-	return kept;
+			rail[n_retained++] = rail[i];
+	return n_retained;
 }
 
 /* Add a rail to those that the record says the level loads. */
-static int note_rail(char **list, const char *name)
+static int record_rail(char **list, const char *name)
 {
 	char *longer;
 
@@ -1170,7 +1170,7 @@ static int list_level(struct np_agents *agents, struct np_hosts *out,
 		     out->n < NP_RENDEZVOUS_MAX_NODES; k++) {
 			rc = np_hosts_add(out, nodes->name[i]);
 			if (!rc && rail[k].name)
-				rc = note_rail(list, rail[k].name);
+				rc = record_rail(list, rail[k].name);
 		}
 	}
 	if (rc)
@@ -1384,8 +1384,8 @@ static bool find_cause(const struct np_agents *agents, enum np_agent_kind kind,
 	return found;
 }
 
-/* Note whether probes were lost while the step went on, and not at its end. */
-static void note_losses(struct np_agents *agents)
+/* Record whether probes were lost while the step ran, and not at its end. */
+static void record_losses(struct np_agents *agents)
 {
 	size_t gone = count(agents, NP_AGENT_PROBE).gone;
 
@@ -1475,8 +1475,8 @@ bool np_agents_tick(struct np_agents *agents, double now_sec, const char **what,
 	tick_level(agents);
 	tick_schedule(agents);
 	tick_probes(agents);
-	note_mpi(agents);
-	note_losses(agents);
+	record_mpi(agents);
+	record_losses(agents);
 	if (!agents->memory_reported && memory_is_short(agents, cause, len)) {
 		*what = "a probe";
 		return agents->memory_reported = true;

@@ -753,8 +753,8 @@ static void thin_level(struct nodes *all, size_t most)
  * Add a leaf to the record.  node[n]: all nodes of the allocation on it; rail:
  * that of the leaf.  Leaves without nodes of the step are left out.
  */
-static int note_leaf(struct np_record *record, const struct node *node,
-		     size_t n, const char *rail)
+static int record_leaf(struct np_record *record, const struct node *node,
+		       size_t n, const char *rail)
 {
 	struct np_hosts step = { NULL, 0 };
 	struct np_leaf_run *leaf;
@@ -786,8 +786,8 @@ out:
  * node, from 0 on, in ascending order from call to call.  The nodes are sorted
  * anew for each rail but the first; those that have fewer rails are dropped.
  */
-static int note_rail(const struct np_step_nodes *nodes, struct nodes *all,
-		     size_t number, struct np_record *record)
+static int record_rail(const struct np_step_nodes *nodes, struct nodes *all,
+		       size_t number, struct np_record *record)
 {
 	struct np_rail rail[NP_RAILS_MAX];
 	size_t n = 0;
@@ -806,8 +806,8 @@ static int note_rail(const struct np_step_nodes *nodes, struct nodes *all,
 	for (size_t i = 0, end; !rc && i < n; i = end) {
 		end = leaf_end(all, i);
 		np_leaf_index_rails(nodes->leaves, all->node[i].name, rail);
-		rc = note_leaf(record, &all->node[i], end - i,
-			       rail[number].name);
+		rc = record_leaf(record, &all->node[i], end - i,
+				 rail[number].name);
 	}
 	return rc;
 }
@@ -845,7 +845,7 @@ int np_step_nodes_plan(struct np_step_nodes *nodes, const struct np_hosts *job,
 		if (all.node[i].level)
 			rc = np_hosts_add(&nodes->level, all.node[i].name);
 	for (size_t i = 0; !rc && i < NP_RAILS_MAX && all.n; i++)
-		rc = note_rail(nodes, &all, i, record);
+		rc = record_rail(nodes, &all, i, record);
 	free(all.node);
 	if (rc)
 		return rc;
@@ -1123,8 +1123,9 @@ static double overlap_sec(const struct np_record *record, double until,
 	return to - fmax((double)start, record->start);
 }
 
-/* Note whether the job was suspended or resumed since the run began. */
-static void note_suspension(const job_info_msg_t *msg, struct np_record *record)
+/* Record whether the job was suspended or resumed since the run began. */
+static void record_suspension(const job_info_msg_t *msg,
+			      struct np_record *record)
 {
 	for (uint32_t i = 0; i < msg->record_count; i++) {
 		const slurm_job_info_t *job = &msg->job_array[i];
@@ -1144,7 +1145,7 @@ static int merge_jobs(struct np_neighbours *neighbours, double until,
 	if (slurm_load_jobs(0, &msg, SHOW_ALL))
 		return np_errf(err, -EIO, "slurmctld did not report the jobs: "
 			       "%s", slurm_strerror(errno));
-	note_suspension(msg, neighbours->record);
+	record_suspension(msg, neighbours->record);
 	for (uint32_t i = 0; !rc && i < msg->record_count; i++) {
 		const slurm_job_info_t *job = &msg->job_array[i];
 		int base = job->job_state & JOB_STATE_BASE;

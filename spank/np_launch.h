@@ -1,6 +1,6 @@
 /*
  * Launching the collector of a step: whether the step is measured, the launch
- * request that tells the collector what to measure, and the collector process
+ * request that says what the collector measures, and the collector process
  * as srun sees it.
  *
  * The plugin in srun fills in the step context with what Slurm, the environment

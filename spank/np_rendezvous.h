@@ -1,7 +1,7 @@
 /*
  * The rendezvous of probe agents with the collector of their step.
  *
- * srun tells the nodes of a step where the collector listens, which of the
+ * srun passes to the nodes of a step where the collector listens, which of the
  * nodes take part, and by which cookies both sides authenticate themselves.
  * It does so in one variable of the tasks' environment, which the SPANK plugin
  * removes before the tasks run:

@@ -1109,7 +1109,7 @@ static const char *request_level(struct np_intervals *intervals, double now_sec,
 	return intervals->earlier->name[intervals->level];
 }
 
-static void note_failed_level(struct np_intervals *intervals)
+static void record_failed_level(struct np_intervals *intervals)
 {
 	intervals->failed_levels++;
 	np_record_note(intervals->record,
@@ -1306,7 +1306,7 @@ static const char *act(struct np_intervals *intervals, double now_sec,
 			now_sec + NP_LAUNCH_LEAD_IN_SEC - START_WAIT_SEC;
 		return start_next_lead_in(intervals, now_sec);
 	case LEAD_IN_STARTING:
-		note_failed_level(intervals);
+		record_failed_level(intervals);
 		end_lead_in(intervals, now_sec);
 		return NULL;
 	case LEAD_IN_MEASURING:
@@ -1314,7 +1314,7 @@ static const char *act(struct np_intervals *intervals, double now_sec,
 		intervals->level++;
 		return start_next_lead_in(intervals, now_sec);
 	case LEVEL_STARTING:
-		note_failed_level(intervals);
+		record_failed_level(intervals);
 		break;
 	case INTERVAL_MEASURING:
 		if (must_wait_for_reports(intervals, now_sec))

@@ -215,11 +215,11 @@ static int select_for_run(struct np_store *store,
 	return rc;
 }
 
-/* Note the choice in the record, for runs that start at the same time. */
-static int note_selection(struct np_record *record,
-			  const struct np_selection *selection,
-			  const char *scope, const char *nodes,
-			  struct np_err *err)
+/* Store the selection in the record, for runs that start at the same time. */
+static int record_selection(struct np_record *record,
+			    const struct np_selection *selection,
+			    const char *scope, const char *nodes,
+			    struct np_err *err)
 {
 	if (!selection->earlier.n_levels)
 		record->intervals_nodes = 0;
@@ -240,7 +240,7 @@ int np_select_level(struct np_store *store, struct np_record *record,
 				err);
 
 	if (!rc)
-		rc = note_selection(record, &selection, scope, nodes, err);
+		rc = record_selection(record, &selection, scope, nodes, err);
 	if (!rc)
 		rc = np_store_save(store, record, err);
 	unlock(&selection);

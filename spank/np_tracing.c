@@ -11,7 +11,7 @@
 
 #include "np_trace_dir.h"
 
-/* ---- what srun tells the tasks ---- */
+/* ---- what srun passes to the tasks ---- */
 
 int np_tracing_put(const struct np_tracing *tracing, char text[NP_TRACING_TEXT],
 		   struct np_err *err)

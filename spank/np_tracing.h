@@ -1,5 +1,5 @@
 /*
- * Tracing the tasks of a step (--netprofile-trace): what srun tells the tasks,
+ * Tracing the tasks of a step (--netprofile-trace): what srun passes to them,
  * in one variable of their environment, what the tasks make of it, and whether
  * the tracing library can be preloaded into their program at all.  No Slurm.
  *

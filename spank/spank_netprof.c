@@ -6,7 +6,7 @@
  *
  *	slurmd		starts the node's netprof-saver
  *	srun		starts the step collector (netprof-collector) of a
- *			flagged step, as the user, and tells the step's nodes
+ *			flagged step, as the user, and shows the step's nodes
  *			where to reach it (np_rendezvous.h)
  *	a task		starts a probe agent (netprof-agent) on nodes that take
  *			part, and sets up tracing (np_tracing.h)
@@ -790,7 +790,7 @@ static void on_task_start(spank_t sp)
 /* The end of tasks. */
 
 /*
- * Wait for the agent to end.  Its pidfd tells when it has left its cgroup; its
+ * Wait for the agent to end.  Its pidfd shows when it has left its cgroup; its
  * sockets close before that.  Without pidfds (Linux before 5.3) do not wait.
  */
 static void wait_for_agent(void)

@@ -18,7 +18,7 @@
 struct bench_mix {
 	const char *name;
 	uint32_t profiles;
-	double loud;	/* share of the profiles that press on others */
+	double loud;	/* share of the profiles that slow others */
 	double trusted; /* share that an administrator published */
 	double most;	/* worst slowdown */
 	unsigned modes; /* 1 << enum np_mode, drawn evenly */

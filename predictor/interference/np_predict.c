@@ -847,14 +847,14 @@ enum np_side { NP_CO, NP_VICTIM, NP_SIDES };
 
 /* What a model has computed about a program in one role. */
 struct np_term {
-	bool ready; /* computed, with the levels in use */
+	bool computed; /* for the levels in use */
 	struct np_level_use use;
 	double *z;	/* np_model_dim() doubles for each bootstrap sample */
 	unsigned flags; /* of sample 0, the measured values */
 	/* Row k is the first row of z, computed without group k of levels. */
 	double *less;
 	bool has_less[NP_LESS_PARTS];
-	struct np_error_excluded *miss; /* for each level that was left out */
+	struct np_error_excluded *miss; /* for each excluded level */
 	size_t n_miss;
 };
 
@@ -877,7 +877,7 @@ struct np_prepared {
 
 /* The terms of the levels, treated as programs, for one selection of levels. */
 struct np_level_terms {
-	bool ready;
+	bool computed;
 	struct np_level_use use;
 	double *z[NP_SIDES]; /* np_model_dim() doubles for each level */
 	int *rc[NP_SIDES];   /* 0 for levels that have a term */
@@ -1433,7 +1433,7 @@ static void term_free(struct np_prepared *program, enum np_side side)
 	free(term->miss);
 	term->z = term->less = NULL;
 	term->miss = NULL;
-	term->ready = false;
+	term->computed = false;
 }
 
 static void prepared_free(struct np_prepared *prepared)
@@ -1564,14 +1564,14 @@ static void make_level_terms(struct np_predictor *predictor,
 {
 	struct np_level_terms *level_terms = &predictor->level_terms;
 
-	if (level_terms->ready && level_use_equal(&level_terms->use, use))
+	if (level_terms->computed && level_use_equal(&level_terms->use, use))
 		return;
 	level_terms->use = *use;
 	for (size_t k = 0; k < predictor->n; k++)
 		for (int side = 0; side < NP_SIDES; side++)
 			level_terms->rc[side][k] =
 				make_level_term(predictor, use, side, k);
-	level_terms->ready = true;
+	level_terms->computed = true;
 }
 
 static void term_add_error(struct np_term *term, double measured,
@@ -1718,7 +1718,7 @@ static bool same_in_both_roles(const struct np_predictor *predictor,
 			       const struct np_term *other,
 			       const struct np_level_use *use)
 {
-	return predictor->model->combine_both && other->ready &&
+	return predictor->model->combine_both && other->computed &&
 	       level_use_equal(&other->use, use) &&
 	       np_levels_equal(&use->row, &use->col);
 }
@@ -1756,7 +1756,7 @@ static int term_begin(struct np_predictor *predictor,
 			       "samples",
 			       predictor->opt.replicates);
 	term->use = *use;
-	term->ready = false;
+	term->computed = false;
 	term->flags = 0;
 	term->n_miss = 0;
 	return 0;
@@ -1790,7 +1790,7 @@ static int term_make(struct np_predictor *predictor,
 	size_t n;
 	int rc;
 
-	if (term->ready && level_use_equal(&term->use, use))
+	if (term->computed && level_use_equal(&term->use, use))
 		return 0;
 	rc = term_begin(predictor, use, &program->term[!side], term, &n, err);
 	for (size_t r = 0; !rc && r < n; r++) {
@@ -1815,7 +1815,7 @@ static int term_make(struct np_predictor *predictor,
 	if (predictor->opt.replicates)
 		find_model_errors(predictor, side, &program->bootstrap, n_co,
 				  term);
-	term->ready = true;
+	term->computed = true;
 	return 0;
 }
 
@@ -1882,8 +1882,8 @@ static void cache_program(struct np_predictor *predictor,
 				     predictor->next_cached;
 
 	if (predictor->model->needs & NP_NEED_TRACE ||
-	    (!prepared->term[NP_CO].ready &&
-	     !prepared->term[NP_VICTIM].ready)) {
+	    (!prepared->term[NP_CO].computed &&
+	     !prepared->term[NP_VICTIM].computed)) {
 		prepared_free(prepared);
 		return;
 	}

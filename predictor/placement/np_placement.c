@@ -1106,9 +1106,9 @@ static uint16_t load_on(const struct np_leaf_job *job, const uint16_t *caused,
 	return np_slowdowns_at(caused, job->profile, job->touch & touch);
 }
 
-/* Note a possible arrival of a public job on a leaf, in np_leaf_job.extra. */
-static void note_arrival(struct np_leaf_loads *loads, uint32_t leaf,
-			 uint32_t profile, uint32_t touch)
+/* Record a possible arrival of a public job on a leaf, in np_leaf_job.extra. */
+static void record_arrival(struct np_leaf_loads *loads, uint32_t leaf,
+			   uint32_t profile, uint32_t touch)
 {
 	const uint16_t *caused =
 		np_slowdowns_caused(loads->problem->table, profile);
@@ -1479,7 +1479,8 @@ static void enter_switch(struct np_classes *classes, uint32_t id, uint32_t sw)
 
 	np_bits_set(classes->on_switch + sw * classes->words, id);
 	if (class->trusted)
-		note_arrival(classes->loads, sw, class->profile, class->touch);
+		record_arrival(classes->loads, sw, class->profile,
+			       class->touch);
 }
 
 /* A class gave up its last leaf of a switch. */
@@ -1494,9 +1495,9 @@ static void leave_switch(struct np_classes *classes, uint32_t class,
 	clear_arrivals(classes->loads, sw);
 	NP_BITS_EACH(other, holders, classes->words)
 		if (classes->at[other].trusted)
-			note_arrival(classes->loads, sw,
-				     classes->at[other].profile,
-				     classes->at[other].touch);
+			record_arrival(classes->loads, sw,
+				       classes->at[other].profile,
+				       classes->at[other].touch);
 }
 
 /* A job or group of the class takes a leaf. */
@@ -4018,7 +4019,7 @@ struct hold_clock {
 };
 
 /* Find the job of lowest precedence that started on each leaf. */
-static void note_starts(struct hold_clock *clock)
+static void record_starts(struct hold_clock *clock)
 {
 	const struct np_job *job = clock->snapshot->job;
 
@@ -4134,7 +4135,7 @@ static int count_holds(const struct np_snapshot *snapshot,
 		goto out;
 	memset(clock.last_start, 0xff,
 	       snapshot->leaves->n * sizeof(*clock.last_start));
-	note_starts(&clock);
+	record_starts(&clock);
 	for (uint32_t i = 0; i < snapshot->n_jobs; i++)
 		if (snapshot->job[i].state != NP_JOB_RUNNING)
 			order[n++] = i;

@@ -407,7 +407,7 @@ static void placing_free(struct sim *sim)
 }
 
 /* A job enters or leaves the queue. */
-static void note_queue_change(struct sim *sim, uint32_t job, bool enters)
+static void mark_queue_changed(struct sim *sim, uint32_t job, bool enters)
 {
 	if (!sim->placing)
 		return;
@@ -1079,7 +1079,7 @@ static void list_remove(const struct sim *sim, struct job_list *list,
 }
 
 /* Something happened that placement and backfill must consider. */
-static void note_change(struct sim *sim)
+static void mark_changed(struct sim *sim)
 {
 	sim->backfill_changed = true;
 	if (sim->placing)
@@ -1092,8 +1092,8 @@ static int enqueue(struct sim *sim, uint32_t job, struct np_err *err)
 	if (list_add(sim, &sim->queue, job))
 		return -ENOMEM;
 	sim->outcome[job].eligible_sec = sim->now;
-	note_queue_change(sim, job, true);
-	note_change(sim);
+	mark_queue_changed(sim, job, true);
+	mark_changed(sim);
 	return decide_submission(sim, job, err);
 }
 
@@ -1215,7 +1215,7 @@ static void sort_queue(struct sim *sim)
 		if (has_precedence(sim, job[i], job[i - 1])) {
 			qsort_r(job, sim->queue.n, sizeof(*job),
 				compare_precedence, sim);
-			note_change(sim);
+			mark_changed(sim);
 			return;
 		}
 }
@@ -1364,8 +1364,8 @@ static int start_job(struct sim *sim, uint32_t job, enum np_sim_how how)
 	schedule_end(sim, job);
 	if (enter_leaves(sim, job))
 		return -ENOMEM;
-	note_queue_change(sim, job, false);
-	note_change(sim);
+	mark_queue_changed(sim, job, false);
+	mark_changed(sim);
 	report_start(sim, job);
 	sim->counts->backfill_starts += how == NP_SIM_BACKFILL;
 	return 0;
@@ -1399,7 +1399,7 @@ static void free_nodes(struct sim *sim, uint32_t job)
 	list_remove(sim, &sim->expected, job);
 	deallocate(sim, sim->running[job]);
 	release_running(sim, job);
-	note_change(sim);
+	mark_changed(sim);
 }
 
 /* Handle an end: of a job, or of the time in which its nodes complete. */
@@ -1447,8 +1447,8 @@ static int drop_job(struct sim *sim, uint32_t job, enum np_sim_how how)
 	sim->counts->ended++;
 	if (outcome->eligible_sec >= 0) {
 		list_remove(sim, &sim->queue, job);
-		note_queue_change(sim, job, false);
-		note_change(sim);
+		mark_queue_changed(sim, job, false);
+		mark_changed(sim);
 	}
 	return release_followers(sim, job);
 }

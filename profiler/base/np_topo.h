@@ -105,7 +105,7 @@ int np_rails_parse(char *text, const char *source, struct np_topo *out,
 /* The same for a file.  Also returns errors of reading it. */
 int np_rails_load(const char *path, struct np_topo *out, struct np_err *err);
 
-/* ---- the leaf switch of a node, from what Slurm tells every task ---- */
+/* ---- the leaf switch of a node, from the environment of a task ---- */
 
 /*
  * SLURM_TOPOLOGY_ADDR is "spine.leaf0.n1" with topology/tree: switches from the
@@ -117,7 +117,7 @@ int np_rails_load(const char *path, struct np_topo *out, struct np_err *err);
  *
  * pattern, SLURM_TOPOLOGY_ADDR_PATTERN, has one word for each name,
  * "switch.switch.node". If the address has more dots than that, names of
- * switches contain dots, and nothing tells where one ends. leaf is then the
+ * switches contain dots, and nothing marks where one ends. leaf is then the
  * whole address without the node, or the end of it that fits. That is the same
  * for all nodes of a leaf and differs between leaves; the real name is known to
  * slurmctld (above). NULL: names have no dots.

@@ -166,7 +166,7 @@ static int find_on_leaf(struct work *w, size_t from, size_t to, size_t *active)
 
 	for (size_t i = from; !rc && i < to; i++) {
 		const struct np_acct_job *j = &h->job[h->place[i].job];
-		size_t kept = 0;
+		size_t n_retained = 0;
 
 		for (size_t k = 0; !rc && k < n; k++) {
 			const struct np_acct_place *p = &h->place[active[k]];
@@ -176,14 +176,14 @@ static int find_on_leaf(struct work *w, size_t from, size_t to, size_t *active)
 
 			if (sec <= 0)
 				continue; /* it has ended */
-			active[kept++] = active[k];
+			active[n_retained++] = active[k];
 			if (o->id == j->id)
 				continue;
 			rc = add_meeting(w, &h->place[i], p, sec);
 			if (!rc)
 				rc = add_meeting(w, p, &h->place[i], sec);
 		}
-		n = kept;
+		n = n_retained;
 		active[n++] = i;
 	}
 	return rc;

@@ -80,7 +80,7 @@ struct np_helper_job {
 
 /*
  * Each of these fills args, to which the caller may add arguments of the
- * program. args->rc tells whether memory sufficed; free with np_args_free().
+ * program. args->rc is -ENOMEM if memory was short; free with np_args_free().
  */
 
 /* srun of conf->per_node processes of ImpactB on each of n_nodes nodes. */

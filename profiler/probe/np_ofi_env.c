@@ -54,8 +54,8 @@ static const struct {
 	/* Peers are on other nodes. */
 	{ { "FI_EFA_ENABLE_SHM_TRANSFER", "0" }, "efa" },
 	/*
-	 * A thread that tells addresses, which we exchange ourselves. For all
-	 * providers, because libfabric reads its environment once, and psm2 may
+	 * A thread that announces addresses, which we exchange ourselves. For
+	 * all providers, because libfabric reads its environment once, and psm2 may
 	 * be tried after another (np_device_providers()).
 	 */
 	{ { "FI_PSM2_NAME_SERVER", "0" }, NULL },

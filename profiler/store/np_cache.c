@@ -11,7 +11,7 @@
 #include "np_array.h"
 #include "np_text.h"
 
-#define MAGIC UINT64_C(0x33747065704b504e) /* also tells the byte order */
+#define MAGIC UINT64_C(0x33747065704b504e) /* also shows the byte order */
 
 /* A file consists of this header and its entries, sorted by name. */
 struct head {

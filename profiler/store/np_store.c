@@ -1421,18 +1421,18 @@ static int stamp_all(const struct np_dir *dir, char *const *names, size_t n,
 		     struct np_store_app **apps, size_t *n_apps)
 {
 	struct np_store_app *app = calloc(n + 1, sizeof(*app));
-	size_t kept = 0;
+	size_t n_retained = 0;
 	struct stat st;
 
 	if (!app)
 		return -ENOMEM;
 	while (n--)
 		if (is_trusted(dir, names[n], &st)) {
-			strcpy(app[kept].name, names[n]);
-			app[kept++].stamp = np_stamp_of(&st);
+			strcpy(app[n_retained].name, names[n]);
+			app[n_retained++].stamp = np_stamp_of(&st);
 		}
 	*apps = app;
-	*n_apps = kept;
+	*n_apps = n_retained;
 	return 0;
 }
 

@@ -1888,7 +1888,7 @@ static int read_app(struct np_catalog *catalog, struct np_cat_app *app,
 
 /*
  * Predict a slowdown with the default model.  Only for a slowdown that means a
- * conflict, an interval is computed: it tells whether the prediction is
+ * conflict, an interval is computed: it shows whether the prediction is
  * doubtful.
  */
 static int predict(void *arg, uint32_t victim, uint32_t co,
@@ -1989,10 +1989,10 @@ void np_catalog_set_clock(struct np_catalog *catalog,
 }
 
 /*
- * Note that jobs of an application exist, even if it was not found yet.
+ * Register that jobs of an application exist, even if it was not found yet.
  * Returns whether it has to be read, or asked about.
  */
-static bool note_wanted(struct np_catalog *catalog, int64_t owner,
+static bool mark_wanted(struct np_catalog *catalog, int64_t owner,
 			const char *app, double until)
 {
 	struct np_cat_wanted *want = cat_map_find(&catalog->wanted, owner, app);
@@ -2015,8 +2015,8 @@ static bool note_wanted(struct np_catalog *catalog, int64_t owner,
 	return news && (item->to_read || !catalog->predicted_wanted);
 }
 
-bool np_catalog_note_job(struct np_catalog *catalog, const char *app,
-			 uint32_t uid)
+bool np_catalog_expect_job(struct np_catalog *catalog, const char *app,
+			   uint32_t uid)
 {
 	double now = catalog_now(catalog), until = now + WANTED_SEC;
 	struct np_cat_owner *owner;
@@ -2035,8 +2035,8 @@ bool np_catalog_note_job(struct np_catalog *catalog, const char *app,
 	if (np_auth_needs_groups(catalog->conf.auth_rule,
 				 catalog->conf.n_auth_rules))
 		np_group_cache_add(&catalog->groups_of_users, uid, now);
-	news |= note_wanted(catalog, NP_CAT_PUBLISHED, app, until);
-	return note_wanted(catalog, uid, app, until) || news;
+	news |= mark_wanted(catalog, NP_CAT_PUBLISHED, app, until);
+	return mark_wanted(catalog, uid, app, until) || news;
 }
 
 /* Forget the applications that have no jobs any more. */

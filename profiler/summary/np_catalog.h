@@ -205,13 +205,13 @@ void np_catalog_set_clock(struct np_catalog *catalog,
 			  const struct np_clock *clock);
 
 /*
- * Note that a job of this user and application exists: for the next ten
+ * Register that a job of this user and application exists: for the next ten
  * minutes, its profile is read before others.  This is cheap, and may be called
  * for every job before every refresh.  Returns whether, because of this call,
  * another refresh may find something new.
  */
-bool np_catalog_note_job(struct np_catalog *catalog, const char *app,
-			 uint32_t uid);
+bool np_catalog_expect_job(struct np_catalog *catalog, const char *app,
+			   uint32_t uid);
 
 /*
  * Look for changes in the store, read them, and ask the models for missing

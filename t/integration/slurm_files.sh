@@ -164,7 +164,7 @@ test_topology_conf_is_what_slurmctld_takes_it_for() {
 	in_copy topology "the later of two values" "SwitchName=s0 Nodes=n7 Nodes=n[0-3]\nSwitchName=s1 Nodes=n[4-7]\n$top"
 	in_copy topology "other letters" "switchname=s0 NODES=n[0-3] linkspeed=3\nSWITCHNAME=s1 nodes=n[4-7]\n$top"
 	in_copy topology "an operator" "SwitchName=s0 Nodes+=n[0-3]\nSwitchName=s1 Nodes=n[4-7]\n$top"
-	in_copy topology "trees beside each other" "$two"
+	in_copy topology "two separate trees" "$two"
 	in_copy trees_by_their_paths "one of two trees by its path" "SwitchName=s0 Nodes=n[0-3]\nInclude $O/inc/s1.conf\n"
 	in_copy topology "a node on two leaves" "SwitchName=s0 Nodes=n[0-4]\nSwitchName=s1 Nodes=n[4-7]\n$top"
 	in_copy topology "a node twice on one" "SwitchName=s0 Nodes=n[0-3],n3\nSwitchName=s1 Nodes=n[4-7]\n$top"

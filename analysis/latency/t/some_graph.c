@@ -30,7 +30,7 @@ static uint32_t below(struct sequence *s, uint32_t n)
 	return (uint32_t)np_rng_below(s->rng, n);
 }
 
-static void tell(struct sequence *s, uint32_t rank, struct np_graph_op op)
+static void append_op(struct sequence *s, uint32_t rank, struct np_graph_op op)
 {
 	struct made *m = &s->op[s->n++];
 
@@ -63,7 +63,7 @@ static void receive(struct sequence *s, uint32_t k)
 			return;
 		}
 	op.kind = NP_OP_RECV;
-	tell(s, to, op);
+	append_op(s, to, op);
 	s->n_waiting--;
 	for (uint32_t j = k; j < s->n_waiting; j++) {
 		s->waiting[j] = s->waiting[j + 1];
@@ -77,12 +77,12 @@ static void step(struct sequence *s)
 	struct np_graph_op op = { .kind = NP_OP_CALC, .size = 100 * below(s, 40) };
 
 	if (what == 0) {
-		tell(s, rank, op);
+		append_op(s, rank, op);
 	} else if (what == 1 || !s->n_waiting) {
 		op = (struct np_graph_op){ .kind = NP_OP_SEND, .tag = below(s, 2),
 				     .peer = below(s, s->ranks),
 				     .size = below(s, 5) * 250 };
-		tell(s, rank, op);
+		append_op(s, rank, op);
 		s->to[s->n_waiting] = op.peer;
 		op.peer = rank;
 		s->waiting[s->n_waiting++] = op;
@@ -154,10 +154,10 @@ struct np_graph *some_loop(uint64_t seed, uint32_t n_ranks, uint32_t n_ops,
 		struct np_graph_op recv = { .kind = NP_OP_RECV, .tag = 7,
 					    .size = 300 };
 
-		tell(s[0], 0, op);
-		tell(s[1], 1, recv);
-		tell(s[1], 0, op);
-		tell(s[2], 1, recv);
+		append_op(s[0], 0, op);
+		append_op(s[1], 1, recv);
+		append_op(s[1], 0, op);
+		append_op(s[2], 1, recv);
 	}
 	for (int i = 0; i < 3; i++)
 		if (times > 1 || i == 1)

@@ -435,7 +435,7 @@ T_TEST("idle is no application")
 	start("hpc");
 	put_own("idle", "idle");
 	put_published("idle", "idle");
-	np_catalog_note_job(w.c, "idle", geteuid());
+	np_catalog_expect_job(w.c, "idle", geteuid());
 	refresh();
 	T_CHECK(find("idle", geteuid()) == NP_PROFILE_UNKNOWN);
 	T_CHECK(n_known() == 0);

@@ -128,10 +128,10 @@ T_TEST("huge files of one user do not keep others waiting")
 	put_of(12346, "fft", "small");
 	put_of(12346, "halo", "other");
 	sh("touch -d 2020-01-01 users/12346/small");
-	np_catalog_note_job(w.c, "huge", 12345);
-	np_catalog_note_job(w.c, "huge2", 12345);
-	np_catalog_note_job(w.c, "small", 12346);
-	np_catalog_note_job(w.c, "other", 12346);
+	np_catalog_expect_job(w.c, "huge", 12345);
+	np_catalog_expect_job(w.c, "huge2", 12345);
+	np_catalog_expect_job(w.c, "small", 12346);
+	np_catalog_expect_job(w.c, "other", 12346);
 	for (i = 0;
 	     i < 100 && (find("other", 12346) < 0 || find("small", 12346) < 0);
 	     i++) {
@@ -151,11 +151,11 @@ T_TEST("of one user so much is read, and no more")
 	put_own("fft", "huge");
 	put_own("halo", "halo");
 	put_junk(uid, "huge");
-	np_catalog_note_job(w.c, "huge", uid);
+	np_catalog_expect_job(w.c, "huge", uid);
 	refresh();
 	T_CHECK(find("huge", uid) >= 0 && find("halo", uid) >= 0);
 	for (int i = 0; i < 160; i++) {
-		np_catalog_note_job(w.c, "huge", uid);
+		np_catalog_expect_job(w.c, "huge", uid);
 		sh("touch users/%u/huge", uid);
 		w.now += 2;
 		refresh_for(1e9);
@@ -205,10 +205,10 @@ T_TEST("what jobs wait for comes first")
 	}
 	put_own("fft", "fft");
 	put_own("halo", "halo");
-	np_catalog_note_job(w.c, "fft", geteuid());
-	np_catalog_note_job(w.c, "halo", geteuid());
-	np_catalog_note_job(w.c, "never-measured", geteuid());
-	np_catalog_note_job(w.c, "not/a name", geteuid());
+	np_catalog_expect_job(w.c, "fft", geteuid());
+	np_catalog_expect_job(w.c, "halo", geteuid());
+	np_catalog_expect_job(w.c, "never-measured", geteuid());
+	np_catalog_expect_job(w.c, "not/a name", geteuid());
 	/* Two directories, two applications, questions after each. */
 	for (int i = 0; i < 6; i++)
 		T_CHECK(refresh_for(0) == 0 && w.more);
@@ -222,7 +222,7 @@ T_TEST("what jobs wait for is looked at every second")
 	refresh();
 	w.now += 1.5;
 	put_own("fft", "fft");
-	np_catalog_note_job(w.c, "fft", geteuid());
+	np_catalog_expect_job(w.c, "fft", geteuid());
 	refresh_for(1e9);
 	T_CHECK(find("fft", geteuid()) >= 0);
 	w.now += 1.5;
@@ -241,7 +241,7 @@ T_TEST("one user gets a share of what can be known")
 	   "for i in $(seq 200); do mkdir users/%u/a$i && "
 	   "ln users/%u/last-of-all/* users/%u/a$i; done",
 	   geteuid(), geteuid(), geteuid(), geteuid());
-	np_catalog_note_job(w.c, "fft", geteuid());
+	np_catalog_expect_job(w.c, "fft", geteuid());
 	refresh();
 	T_CHECK(n_known() == NP_CATALOG_MAX_OF_USER);
 	T_ROW("the oldest, as it is wanted", find("fft", geteuid()) >= 0);
@@ -279,7 +279,7 @@ T_TEST("few handles go to those who need them")
 	T_ROW("a published one rather than one's own",
 	      find("new", uid) >= 0 && find("mine", uid) == NP_PROFILE_UNKNOWN);
 	T_CHECK(n_known() == NP_CONFLICT_MAX_PROFILES);
-	np_catalog_note_job(w.c, "mine", uid);
+	np_catalog_expect_job(w.c, "mine", uid);
 	read_all();
 	T_ROW("whoever wants it",
 	      find("mine", uid) == NP_PROFILE_UNKNOWN &&

@@ -107,7 +107,7 @@ T_TEST("lines of Claim decide before own runs do")
 		T_ROW(text, !np_auth_parse(text, w.conf.auth_rule,
 					   &w.conf.n_auth_rules, NULL));
 		new_catalog("hpc");
-		np_catalog_note_job(w.c, "app", geteuid());
+		np_catalog_expect_job(w.c, "app", geteuid());
 		refresh();
 		T_ROW(lines[i].name, auth_of("app", &h, why) == lines[i].auth);
 	}
@@ -185,7 +185,7 @@ T_TEST("all users are looked at, each only if trusted")
 	T_CHECK(find("fft", 12345) >= 0 && find("fft", 12346) >= 0 &&
 		find("fft", 12345) != find("fft", 12346));
 	T_CHECK(find("halo", 12347) == NP_PROFILE_UNKNOWN && n_known() == 2);
-	np_catalog_note_job(w.c, "halo", 12347);
+	np_catalog_expect_job(w.c, "halo", 12347);
 	refresh();
 	T_ROW("why one cannot be used is logged once",
 	      w.n_warned == 1 && strstr(w.warned, "not trusted"));
