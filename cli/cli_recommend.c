@@ -1,4 +1,10 @@
-/* Recommendations about an application; the rules behind them. */
+/*
+ * Recommendations about an application: which others to avoid, and which one
+ * measurement would improve the predictions most.
+ *
+ * netprof show and the report print them, so both follow these rules. At
+ * most one measurement is recommended, because each costs a run of a job.
+ */
 #include "cli_recommend.h"
 
 #include <stdio.h>
@@ -6,135 +12,161 @@
 
 #include "cli_text.h"
 
-/* Does a come before b?  The largest slowdown first, uncertain ones last. */
-static bool is_before(const struct cli_pair *a, const struct cli_pair *b)
+/* Order of a list of pairs: largest slowdown first, uncertain ones last. */
+static bool comes_before(const struct cli_pair *pair,
+			 const struct cli_pair *other)
 {
-	bool doubt[] = { cli_doubt_text(&a->p), cli_doubt_text(&b->p) };
+	bool uncertain = cli_doubt_text(&pair->p);
+	bool other_uncertain = cli_doubt_text(&other->p);
 
-	return doubt[0] == doubt[1] ? a->p.slowdown > b->p.slowdown : doubt[1];
+	if (uncertain != other_uncertain)
+		return other_uncertain;
+	return pair->p.slowdown > other->p.slowdown;
 }
 
 void cli_pair_insert(struct cli_pair_list *list, const struct cli_pair *pair)
 {
 	struct cli_pair *sorted = list->pair;
-	size_t at = list->n;
+	size_t place = list->n;
 
-	while (at && is_before(pair, &sorted[at - 1]))
-		at--;
-	if (at == CLI_PAIRS_MAX)
+	while (place && comes_before(pair, &sorted[place - 1]))
+		place--;
+	if (place == CLI_PAIRS_MAX)
 		return;
+	/* If the list is full, its last pair is overwritten. */
 	list->n += list->n < CLI_PAIRS_MAX;
-	memmove(sorted + at + 1, sorted + at,
-		(list->n - 1 - at) * sizeof(*sorted));
-	sorted[at] = *pair;
+	memmove(sorted + place + 1, sorted + place,
+		(list->n - 1 - place) * sizeof(*sorted));
+	sorted[place] = *pair;
 }
 
 /*
- * The measurement that the verdict of netprof show asks for, by the same rules
- * in the same order. Returns false if it asks for none.
+ * The measurement that the verdict of netprof show already names, found by the
+ * rules of cli_verdict_text() in the same order. Returns false if it names
+ * none.
  */
-static bool verdict_names_command(const struct np_profile *p, struct cli_recommendation *a)
+static bool set_measurement_of_verdict(const struct np_profile *profile,
+				       struct cli_recommendation *out)
 {
-	const char *app = p->runs->app;
+	const struct np_run_summary *summary = &profile->summary;
+	const char *app = profile->runs->app;
+	bool has_latency = summary->latency.n_runs;
 
-	if (p->verdict.doubt > NP_DOUBT_PROBES) {
-		strcpy(a->command, CLI_MEASURE_IDLE);
-		strcpy(a->what, "the idle network");
-	} else if (p->verdict.use == NP_USE_UNKNOWN) {
-		/* Probes need two nodes under one leaf switch. */
-		snprintf(a->command, sizeof(a->command),
+	if (profile->verdict.doubt > NP_DOUBT_PROBES) {
+		strcpy(out->command, CLI_MEASURE_IDLE);
+		strcpy(out->measures, "the idle network");
+	} else if (profile->verdict.use == NP_USE_UNKNOWN) {
+		/*
+		 * Probes need two nodes under one leaf switch. A run that had
+		 * them and still left the use unknown had too few probes.
+		 */
+		snprintf(out->command, sizeof(out->command),
 			 "sbatch %s--netprofile=%s%s job.sh",
-			 p->summary.latency.n_runs ? "" : "-N2 --switches=1 ",
-			 app,
-			 p->summary.latency.n_runs ?
-				 " --netprofile-period=20ms" :
-				 "");
-		snprintf(a->what, sizeof(a->what), "latencies of %s", app);
-	} else if (!p->summary.n_levels) {
-		snprintf(a->command, sizeof(a->command), "sbatch --netprofile="
-			 "%s --netprofile-calibrate job.sh", app);
-		snprintf(a->what, sizeof(a->what), "runs of %s under load",
+			 has_latency ? "" : "-N2 --switches=1 ", app,
+			 has_latency ? " --netprofile-period=20ms" : "");
+		snprintf(out->measures, sizeof(out->measures),
+			 "latencies of %s", app);
+	} else if (!summary->n_levels) {
+		snprintf(out->command, sizeof(out->command), CLI_CALIBRATE_APP,
 			 app);
+		snprintf(out->measures, sizeof(out->measures),
+			 "runs of %s under load", app);
 	}
-	return *a->command;
+	return *out->command;
 }
 
-/* The measurement that would narrow the prediction for the worst co-runner. */
-static void predict_narrower(const struct cli_known *k, enum np_scope scope,
-			     struct cli_recommendation *a)
+/* The measurement that would narrow the interval of the worst pair most. */
+static void set_measurement_of_worst_pair(const struct cli_known *known,
+					  enum np_scope scope,
+					  struct cli_recommendation *out)
 {
-	struct cli_prediction worst = {
-		.victim = a->pair[0].victim,
+	const struct cli_prediction worst = {
+		.victim = out->pair[0].victim,
 		.n_co = 1,
-		.co = { a->pair[0].co },
+		.co = { out->pair[0].co },
 		.scope = scope,
-		.p = a->pair[0].p,
+		.p = out->pair[0].p,
 	};
 
-	cli_best_measurement(k, &worst, a->command, a->what, sizeof(a->what));
+	cli_best_measurement(known, &worst, out->command, out->measures,
+			     sizeof(out->measures));
 }
 
-/*
- * A prediction that is in doubt is no reason to avoid a neighbour. The list is
- * sorted, so the first neighbour that is acceptable ends it.
- */
-void cli_recommend(const struct np_profile *p, const struct cli_known *k,
-		   enum np_scope scope, const struct cli_pair_list *pairs,
-		   double limit, struct cli_recommendation *out)
+/* The most useful measurement, or none. */
+static void set_measurement(const struct np_profile *profile,
+			    const struct cli_known *known, enum np_scope scope,
+			    struct cli_recommendation *out)
 {
-	struct cli_recommendation a = {
+	/* The idle baseline is no program, so nothing is predicted for it. */
+	if (profile->is_idle)
+		return;
+	out->in_verdict = set_measurement_of_verdict(profile, out);
+	if (out->in_verdict)
+		return;
+	if (out->n_pairs) {
+		set_measurement_of_worst_pair(known, scope, out);
+	} else if (!known->calibrated) {
+		strcpy(out->command, CLI_CALIBRATE);
+		strcpy(out->measures,
+		       "a calibration of this fabric; for an administrator");
+	}
+}
+
+void cli_recommend(const struct np_profile *profile,
+		   const struct cli_known *known, enum np_scope scope,
+		   const struct cli_pair_list *pairs, double limit,
+		   struct cli_recommendation *out)
+{
+	*out = (struct cli_recommendation){
 		.limit = limit,
 		.pair = pairs->pair,
-		.app = p->runs->app,
-		.n_pairs = cli_no_effect(k, scope) ? 0 : pairs->n,
+		.app = profile->runs->app,
+		.n_pairs = cli_no_effect(known, scope) ? 0 : pairs->n,
 	};
-
-	while (a.n_avoid < a.n_pairs && a.pair[a.n_avoid].p.slowdown > limit &&
-	       !cli_doubt_text(&a.pair[a.n_avoid].p))
-		a.n_avoid++;
-	if (!p->is_idle && !(a.command_named = verdict_names_command(p, &a))) {
-		if (a.n_pairs) {
-			predict_narrower(k, scope, &a);
-		} else if (!k->calibrated) {
-			strcpy(a.command, CLI_CALIBRATE);
-			strcpy(a.what, "a calibration of this fabric; for an "
-			       "administrator");
-		}
-	}
-	*out = a;
+	/*
+	 * The list is sorted, so the pairs to avoid are at its beginning. An
+	 * uncertain prediction is no reason to avoid an application.
+	 */
+	while (out->n_avoid < out->n_pairs &&
+	       out->pair[out->n_avoid].p.slowdown > limit &&
+	       !cli_doubt_text(&out->pair[out->n_avoid].p))
+		out->n_avoid++;
+	set_measurement(profile, known, scope, out);
 }
 
-/*
- * Empty if no co-runner was asked about: then nothing is known, which is not
- * the same as nothing to avoid.
- */
-void cli_avoid_text(const struct cli_recommendation *a, char *buf, size_t len)
+void cli_avoid_text(const struct cli_recommendation *recommendation, char *buf,
+		    size_t len)
 {
-	buf[0] = '\0';
-	if (!a->n_avoid && a->n_pairs)
-		cli_add(buf, len, "No application with a profile slows it by "
-			"more than %.0f %%.", 100 * a->limit);
-	for (size_t i = 0; i < a->n_avoid; i++) {
-		bool same = !strcmp(a->pair[i].app, a->app);
+	const char *separator = "Avoid sharing a leaf switch with ";
+	size_t n = recommendation->n_avoid;
+	double limit_percent = 100 * recommendation->limit;
 
-		cli_add(buf, len, "%s%s%s%s",
-			!i		   ? "Avoid sharing a leaf "
-					     "switch with " :
-			i + 1 < a->n_avoid ? ", " :
-					     " or ",
-			same ? "a second " : "", a->pair[i].app,
-			same ? " job" : "");
+	buf[0] = '\0';
+	if (!n && recommendation->n_pairs)
+		cli_add(buf, len,
+			"No application with a profile slows it by "
+			"more than %.0f %%.",
+			limit_percent);
+	for (size_t i = 0; i < n; i++) {
+		const char *app = recommendation->pair[i].app;
+		bool is_same = !strcmp(app, recommendation->app);
+
+		cli_add(buf, len, "%s%s%s%s", separator,
+			is_same ? "a second " : "", app, is_same ? " job" : "");
+		separator = i + 2 < n ? ", " : " or ";
 	}
-	if (a->n_avoid)
-		cli_add(buf, len, "%s slows it by more than %.0f %%. By "
+	if (n)
+		cli_add(buf, len,
+			"%s slows it by more than %.0f %%. By "
 			"hand: sbatch --exclude=NODES.",
-			a->n_avoid > 1 ? ": each" : ", which", 100 * a->limit);
+			n > 1 ? ": each" : ", which", limit_percent);
 }
 
-void cli_measure_text(const struct cli_recommendation *a, char *buf, size_t len)
+void cli_measure_text(const struct cli_recommendation *recommendation,
+		      char *buf, size_t len)
 {
 	buf[0] = '\0';
-	if (*a->command && !a->command_named)
-		snprintf(buf, len, "To improve this: %s (%s)", a->command,
-			 a->what);
+	if (*recommendation->command && !recommendation->in_verdict)
+		snprintf(buf, len, "To improve this: %s (%s)",
+			 recommendation->command, recommendation->measures);
 }

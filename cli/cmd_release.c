@@ -1,8 +1,9 @@
 /*
- * netprof release: undo what placement wrote into jobs.
+ * netprof release: remove what placement wrote into jobs.
  *
- * This is only a front end: netprof-release does the work, because it needs
- * Slurm's library, which netprof does not link.
+ * netprof-release does the work, because it needs Slurm's library, which
+ * netprof does not link. This front end checks the options, so that errors look
+ * like those of other commands, and runs it.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -12,12 +13,9 @@
 #include "cli_profile.h"
 #include "np_conf.h"
 
-/*
- * Options are checked here, so that errors look like those of other commands.
- */
 static int run_release(const struct cli_cmd *self, int argc, char **argv)
 {
-	char path[PATH_MAX + 32];
+	char program[PATH_MAX + 32];
 	struct np_conf conf;
 	int rc;
 
@@ -31,24 +29,26 @@ static int run_release(const struct cli_cmd *self, int argc, char **argv)
 			return cli_usage(self, *argv[i] == '-' ?
 					 "no such option: %.64s" :
 					 "unexpected argument \"%.64s\"", argv[i]);
+	/* -1: the configuration was read; else an exit status. */
 	rc = cli_conf_read(&conf);
 	if (rc >= 0)
 		return rc;
-	snprintf(path, sizeof(path), "%s/netprof-release", conf.libexecdir);
-	argv[0] = path;
+	snprintf(program, sizeof(program), "%s/netprof-release",
+		 conf.libexecdir);
+	argv[0] = program;
 	fflush(NULL);
-	execv(path, argv);
-	return cli_fail("%s: %s", path, strerror(errno));
+	execv(program, argv);
+	return cli_fail("%s: %s", program, strerror(errno));
 }
 
 const struct cli_cmd cmd_release = {
 	.name = "release",
 	.args = "[--dry-run]",
-	.help = "undo what placement wrote into jobs",
+	.help = "remove what placement wrote into jobs",
 	.text =
-"Removes from pending jobs what placement wrote into them (excluded nodes, begin\n"
-"times, comments) and leaves what users wrote.  For administrators, after\n"
-"netprof was removed from JobSubmitPlugins.\n\n"
+"Removes the excluded nodes, begin times and comments that placement wrote\n"
+"into jobs, and keeps those of users.  For administrators, after netprof has\n"
+"been removed from JobSubmitPlugins.\n\n"
 "  --dry-run, -n       only print what would be done",
 	.examples =
 "  netprof release --dry-run\n"

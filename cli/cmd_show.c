@@ -1486,7 +1486,8 @@ static void put_recommendation(json_object *in,
 	cli_put_text(object, "command",
 		     *recommendation->command ? recommendation->command : NULL);
 	cli_put_text(object, "measures",
-		     *recommendation->command ? recommendation->what : NULL);
+		     *recommendation->command ? recommendation->measures :
+						NULL);
 }
 
 /* Put the tolerance; null if no trace gives one. */

@@ -1,9 +1,12 @@
 /*
  * netprof-release [--dry-run]: remove what placement wrote into jobs.
  *
- * For an administrator who has removed job_submit/netprof from slurm.conf.
- * Every job gets back the excluded nodes and the begin time that its user set.
- * A plugin that is still active would overwrite them.
+ * For an administrator who has removed job_submit/netprof from slurm.conf. A
+ * pending job gets back the excluded nodes and the begin time that its user
+ * set, and pending and running jobs lose the annotation in AdminComment, in
+ * which placement keeps these. All other text of the comment stays.
+ *
+ * A plugin that is still active would soon write its own values again.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -14,35 +17,41 @@
 #include "np_apply.h"
 #include "np_out.h"
 
-static int fail(const char *what)
+/* Report an error, and return the exit status. */
+static int fail(const char *why)
 {
-	fprintf(stderr, "netprof release: %s\n", what);
+	fprintf(stderr, "netprof release: %s\n", why);
 	return 1;
 }
 
 /* "JobId=12: would restore ExcNodeList=n7, begin time; remove annotation" */
-static void print_update(uint32_t id, const struct np_update *u, bool dry_run)
+static void print_update(uint32_t id, const struct np_update *update,
+			 bool dry_run)
 {
-	const char *would = dry_run ? "would " : "";
-	bool restores = u->exc_nodes || u->begin_sec;
+	bool restores = update->exc_nodes || update->begin_sec;
 
-	printf("JobId=%u: %s", id, would);
+	printf("JobId=%u: %s", id, dry_run ? "would " : "");
 	if (restores)
 		printf("restore%s", dry_run ? "" : "d");
-	if (u->exc_nodes)
-		printf(" ExcNodeList=%s", u->exc_nodes);
-	if (u->begin_sec)
-		printf("%s begin time", u->exc_nodes ? "," : "");
-	if (u->comment)
+	if (update->exc_nodes)
+		printf(" ExcNodeList=%s", update->exc_nodes);
+	if (update->begin_sec)
+		printf("%s begin time", update->exc_nodes ? "," : "");
+	if (update->comment)
 		printf("%sremove%s annotation", restores ? "; " : "",
 		       dry_run ? "" : "d");
 	putchar('\n');
 }
 
-/* Update a job. Returns 0, or 1 if that failed and the job is still there. */
-static int send_update(uint32_t id, const struct np_update *u, bool dry_run)
+/*
+ * Update a job, or with dry_run only print the update. Returns 0 or 1. A job
+ * that started or ended since the jobs were read is reported, but is no
+ * failure.
+ */
+static int send_update(uint32_t id, const struct np_update *update,
+		       bool dry_run)
 {
-	int rc = dry_run ? 0 : np_update_send(id, NULL, u);
+	int rc = dry_run ? 0 : np_update_send(id, NULL, update);
 
 	if (rc) {
 		fprintf(stderr, "netprof release: JobId=%u: %s\n", id,
@@ -50,104 +59,113 @@ static int send_update(uint32_t id, const struct np_update *u, bool dry_run)
 		return rc != ESLURM_JOB_NOT_PENDING &&
 		       rc != ESLURM_INVALID_JOB_ID;
 	}
-	print_update(id, u, dry_run);
+	print_update(id, update, dry_run);
 	return 0;
 }
 
-/* Update all pending jobs that placement has changed; *n counts them. */
-static int
-release_pending(const struct np_job_snapshot *s, bool dry_run, size_t *n)
+/*
+ * Release the pending jobs that placement has changed. *n_updates is increased
+ * by the number of updates. Returns 0, or 1 if any of them failed.
+ */
+static int release_pending(const struct np_job_snapshot *snapshot, bool dry_run,
+			   size_t *n_updates)
 {
+	/* Under this outcome a job has only what its user asked for. */
+	const struct np_outcome no_decision = { .action = NP_ACT_NONE };
 	int failed = 0;
 
-	for (size_t i = 0; i < s->n_jobs; i++) {
-		struct np_job_entry *entry = &s->job[i];
-		const struct np_outcome nothing = { .action = NP_ACT_NONE };
-		struct np_update u;
+	for (size_t i = 0; i < snapshot->n_jobs; i++) {
+		struct np_job_entry *entry = &snapshot->job[i];
+		struct np_update update;
 		int rc;
 
 		if (!entry->managed)
 			continue;
+		/* With an application, the annotation would stay. */
 		entry->annotation.app[0] = '\0';
-		rc = np_update_make(s, i, &nothing, false, &u);
+		rc = np_update_make(snapshot, i, &no_decision, false, &update);
 		if (rc < 0)
 			return fail(strerror(-rc));
 		if (rc) {
-			failed |= send_update(entry->id, &u, dry_run);
-			++*n;
+			failed |= send_update(entry->id, &update, dry_run);
+			++*n_updates;
 		}
-		np_update_clear(&u);
+		np_update_clear(&update);
 	}
 	return failed;
 }
 
-/* A running job has nothing from placement but the annotation. */
-static int release_running(const struct np_ctld_info *a, bool dry_run,
-			   size_t *n)
+/* The same for running jobs, from which only the annotation is removed. */
+static int release_running(const struct np_ctld_info *info, bool dry_run,
+			   size_t *n_updates)
 {
 	int failed = 0;
 
-	for (uint32_t i = 0; i < a->jobs->record_count; i++) {
-		const slurm_job_info_t *j = &a->jobs->job_array[i];
-		struct np_update u = { NULL };
-		uint32_t base = j->job_state & JOB_STATE_BASE;
+	for (uint32_t i = 0; i < info->jobs->record_count; i++) {
+		const slurm_job_info_t *job = &info->jobs->job_array[i];
+		struct np_update update = { NULL };
+		uint32_t state = job->job_state & JOB_STATE_BASE;
 
-		if ((base != JOB_RUNNING && base != JOB_SUSPENDED) ||
-		    !np_annotation_in(j->admin_comment))
+		if ((state != JOB_RUNNING && state != JOB_SUSPENDED) ||
+		    !np_annotation_in(job->admin_comment))
 			continue;
-		u.comment = np_annotation_write(j->admin_comment, NULL);
-		if (!u.comment)
+		update.comment = np_annotation_write(job->admin_comment, NULL);
+		if (!update.comment)
 			return fail(strerror(ENOMEM));
-		failed |= send_update(j->job_id, &u, dry_run);
-		++*n;
-		np_update_clear(&u);
+		failed |= send_update(job->job_id, &update, dry_run);
+		++*n_updates;
+		np_update_clear(&update);
 	}
 	return failed;
 }
 
-static int release_all(const struct np_ctld_info *a,
-		       const struct np_job_snapshot *s, bool dry_run)
+static int release_all(const struct np_ctld_info *info,
+		       const struct np_job_snapshot *snapshot, bool dry_run)
 {
-	size_t n = 0;
-	int failed = release_pending(s, dry_run, &n);
+	size_t n_updates = 0;
+	int failed = release_pending(snapshot, dry_run, &n_updates);
 
-	failed |= release_running(a, dry_run, &n);
-	if (!n && !failed)
+	failed |= release_running(info, dry_run, &n_updates);
+	if (!n_updates && !failed)
 		printf("No job has anything that placement wrote.\n");
 	return failed;
 }
 
-/* Read Slurm's jobs with placement off in all partitions, and release them. */
-static int release(bool dry_run)
+/*
+ * Read the jobs from slurmctld and release them. The snapshot is made with the
+ * default configuration, in which placement is off in all partitions. Returns
+ * the exit status.
+ */
+static int run(bool dry_run)
 {
 	struct np_err err = NP_ERR_INIT;
 	struct np_job_cache *cache = NULL;
-	struct np_place_conf off;
-	struct np_ctld_info a = { NULL };
+	struct np_place_conf conf;
+	struct np_ctld_info info = { NULL };
 	struct np_cluster_map *map = NULL;
-	struct np_job_snapshot s = { NULL };
+	struct np_job_snapshot snapshot = { NULL };
 	int rc, failed;
 
-	np_place_conf_init(&off);
-	rc = np_ctld_info_load(&a, &err);
+	np_place_conf_init(&conf);
+	rc = np_ctld_info_load(&info, &err);
 	if (!rc)
-		rc = np_cluster_map_make(NULL, a.nodes, a.parts, a.topology,
-					 false, &map, &err);
+		rc = np_cluster_map_make(NULL, info.nodes, info.parts,
+					 info.topology, false, &map, &err);
 	if (!rc && np_job_cache_new(&cache))
 		rc = np_errf(&err, -ENOMEM, "out of memory");
 	if (!rc) {
 		const struct np_job_snapshot_input in = {
-			.info = &a, .map = map, .conf = &off, .cache = cache,
-			.now_sec = time(NULL),
+			.info = &info, .map = map, .conf = &conf,
+			.cache = cache, .now_sec = time(NULL),
 		};
 
-		rc = np_job_snapshot_make(&in, &s, &err);
+		rc = np_job_snapshot_make(&in, &snapshot, &err);
 	}
-	failed = rc ? fail(err.text) : release_all(&a, &s, dry_run);
-	np_job_snapshot_free(&s);
+	failed = rc ? fail(err.text) : release_all(&info, &snapshot, dry_run);
+	np_job_snapshot_free(&snapshot);
 	np_job_cache_free(cache);
 	np_cluster_map_unref(map);
-	np_ctld_info_free(&a);
+	np_ctld_info_free(&info);
 	return failed;
 }
 
@@ -162,5 +180,5 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	slurm_init(NULL); /* since 23.11 all calls fail without it */
-	return release(dry_run);
+	return run(dry_run);
 }
