@@ -1,8 +1,8 @@
 /*
- * Output files that the user names.
+ * Writing of the files that users name on the command line.
  *
- * Files are replaced atomically, so that a web server or a collector of metrics
- * never reads half a file.
+ * A report, a figure or metrics replace a file as a whole, so that a web server
+ * or a monitoring system never reads half of it.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -16,40 +16,46 @@
 #include "np_store.h"
 
 /*
- * The umask can only be read by setting it; no other thread creates files
- * here.
+ * The umask can only be read by setting it. That is safe here, because no other
+ * thread of a command creates files.
  */
-static int write_bytes(const char *path, const void *data, size_t len,
-		       mode_t mode, struct np_err *err)
+static mode_t get_umask(void)
 {
 	mode_t mask = umask(0);
 
 	umask(mask);
-	return np_file_write_path(path, data, len, mode ? mode : 0666 & ~mask,
-				  err);
+	return mask;
 }
 
-int cli_write_file(const char *path, const char *text, mode_t mode,
-		   struct np_err *err)
+/* cli_replace_file() for data of any kind. */
+static int replace_file(const char *path, const void *data, size_t len,
+			mode_t mode, struct np_err *err)
 {
-	return write_bytes(path, text, strlen(text), mode, err);
+	return np_file_write_path(path, data, len,
+				  mode ? mode : 0666 & ~get_umask(), err);
 }
 
-int cli_overwrite_file(const char *path, const char *text, const char *end,
-		   struct np_err *err)
+int cli_replace_file(const char *path, const char *text, mode_t mode,
+		     struct np_err *err)
 {
-	FILE *f = fopen(path, "we");
-	int rc = f ? 0 : -errno;
+	return replace_file(path, text, strlen(text), mode, err);
+}
 
-	if (f && (fputs(text, f) < 0 || fputs(end, f) < 0))
+int cli_write_in_place(const char *path, const char *text, const char *end,
+		       struct np_err *err)
+{
+	FILE *file = fopen(path, "we");
+	int rc = file ? 0 : -errno;
+
+	if (file && (fputs(text, file) < 0 || fputs(end, file) < 0))
 		rc = -EIO;
-	if (f && fclose(f) && !rc)
+	if (file && fclose(file) && !rc)
 		rc = -errno;
 	return rc ? np_errf(err, rc, "cannot write %s: %s", path,
 			    strerror(-rc)) : 0;
 }
 
-int cli_figure_save(struct np_figure *f, const char *path)
+int cli_figure_save(struct np_figure *figure, const char *path)
 {
 	struct np_err err = NP_ERR_INIT;
 	enum np_picture_kind kind;
@@ -57,14 +63,14 @@ int cli_figure_save(struct np_figure *f, const char *path)
 	size_t len;
 	int rc;
 
-	if (!f)
+	if (!figure)
 		return cli_fail("out of memory");
 	rc = np_picture_kind(path, &kind, &err);
 	if (!rc)
-		rc = np_picture_make(f, kind, &data, &len, &err);
+		rc = np_picture_make(figure, kind, &data, &len, &err);
 	if (!rc)
-		rc = write_bytes(path, data, len, 0, &err);
+		rc = replace_file(path, data, len, 0, &err);
 	free(data);
-	np_figure_free(f);
+	np_figure_free(figure);
 	return rc ? cli_fail("%s", err.text) : CLI_DONE;
 }

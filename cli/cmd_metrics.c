@@ -390,7 +390,7 @@ static int write_metrics(const struct metrics *m, const char *output)
 	if (rc)
 		return cli_fail("out of memory");
 	if (output)
-		rc = cli_write_file(output, text, 0644, &err);
+		rc = cli_replace_file(output, text, 0644, &err);
 	else
 		fputs(text, stdout);
 	free(text);

@@ -1228,7 +1228,7 @@ static int write_report(const struct report *report,
 	text = make_report(report, opt);
 	if (!text)
 		return cli_fail("out of memory");
-	rc = cli_write_file(path, text, 0, &err);
+	rc = cli_replace_file(path, text, 0, &err);
 	free(text);
 	if (rc)
 		return cli_fail("%s", err.text);
