@@ -2,8 +2,12 @@
  * Figures of one application: distribution of latencies, sensitivity curve, and
  * utilisation over time.
  *
- * Each part is a panel of a figure.  A part without data adds no panel and
- * returns a line that says what to measure.
+ * Each part is a panel of a figure.  A part without data adds no panel, but
+ * explains how to measure what is missing.
+ *
+ * If memory runs out, functions of np_figure.h return NULL, which all others
+ * accept.  The figure is marked, and saving it reports the error, so there are
+ * no checks for it here except where a panel is dereferenced.
  */
 #include "cli_plot.h"
 
@@ -17,57 +21,64 @@
 #include "np_queue.h"
 
 #define MAX_WINDOWS 256 /* time windows drawn; more are merged */
-#define CURVE_POINTS 100
+#define CURVE_SEGMENTS 100 /* of the line that shows a fitted curve */
 
-const char *const cli_plot_parts[CLI_PLOT_PARTS] = {
+const char *const cli_plot_part_names[CLI_PLOT_PARTS] = {
 	[CLI_PLOT_LATENCY] = "latency", [CLI_PLOT_CURVE] = "curve",
 	[CLI_PLOT_TIME] = "time",
 };
 
 /* ---- latency histogram ---- */
 
-/* First and last bin with samples of the application or the idle network. */
-static void bins_of(const struct np_profile *profile, size_t *from, size_t *to)
+/*
+ * The first and the last bin that have samples of the application or of the
+ * idle network. The outermost bins have no outer edge and cannot be drawn.
+ */
+static void find_used_bins(const struct np_profile *profile, size_t *first,
+			   size_t *last)
 {
 	const struct np_hist *hist[] = { profile->summary.latency.hist,
 					 profile->idle.hist };
 
-	*from = NP_HIST_BINS - 1;
-	*to = 1;
+	*first = NP_HIST_BINS - 1;
+	*last = 1;
 	for (size_t k = 0; k < NP_ARRAY_SIZE(hist); k++)
-		/* The first and last bin are open-ended and are not drawn. */
-		for (size_t i = 1; hist[k] && i < NP_HIST_BINS - 1; i++) {
-			if (!np_hist_count(hist[k], i))
+		for (size_t bin = 1; hist[k] && bin < NP_HIST_BINS - 1; bin++) {
+			if (!np_hist_count(hist[k], bin))
 				continue;
-			*from = i < *from ? i : *from;
-			*to = i > *to ? i : *to;
+			*first = bin < *first ? bin : *first;
+			*last = bin > *last ? bin : *last;
 		}
 }
 
 /*
- * One histogram as a stepped line, in percent of its own samples. The legend
- * has the median and the 99th percentile.
+ * One histogram as a stepped line, in percent of its own samples, as those of
+ * the application and of the idle network differ in number.
  */
 static void add_hist(struct np_figure *figure, struct np_panel *panel,
 		     const struct np_sample *sample, const char *name,
-		     unsigned style, size_t from, size_t to)
+		     unsigned style, size_t first, size_t last)
 {
-	char legend[256], median[CLI_NUMBER], tail[CLI_NUMBER], cut[64];
-	double total = (double)np_hist_total(sample->hist);
+	char legend[256], median[CLI_NUMBER], p99[CLI_NUMBER], short_name[64];
+	double n_samples = (double)np_hist_total(sample->hist);
 	struct np_shape *shape;
 
 	snprintf(legend, sizeof(legend), "%s (median %s, p99 %s)",
-		 cli_cut(name, 24, cut, sizeof(cut)),
+		 cli_cut(name, 24, short_name, sizeof(short_name)),
 		 cli_sec(np_sample_quantile(sample, 0.5), median),
-		 cli_sec(np_sample_quantile(sample, 0.99), tail));
+		 cli_sec(np_sample_quantile(sample, 0.99), p99));
 	shape = np_figure_shape(figure, panel, NP_SHAPE_STEP, style, legend);
-	for (size_t i = from; i <= to + 1; i++)
-		np_figure_add(
-			figure, shape, np_hist_edge(i),
-			i > to ? 0 :
-				 100 * (double)np_hist_count(sample->hist, i) /
-					 total,
-			NAN, NAN);
+	for (size_t bin = first; bin <= last + 1; bin++) {
+		/* A stepped line needs a point that ends its last step. */
+		double percent = 0;
+
+		if (bin <= last)
+			percent = 100 *
+				  (double)np_hist_count(sample->hist, bin) /
+				  n_samples;
+		np_figure_add(figure, shape, np_hist_edge(bin), percent, NAN,
+			      NAN);
+	}
 }
 
 /* The distribution of latencies, drawn over that of the idle network. */
@@ -76,7 +87,7 @@ static int add_latency(struct np_figure *figure,
 		       size_t len)
 {
 	struct np_panel *panel;
-	size_t from, to;
+	size_t first, last;
 
 	if (!profile->summary.latency.hist) {
 		snprintf(missing, len,
@@ -94,18 +105,18 @@ static int add_latency(struct np_figure *figure,
 	np_figure_axis(figure, &panel->y, NP_AXIS_LINEAR,
 		       "Share of probes (%)");
 	panel->y.lo = 0;
-	bins_of(profile, &from, &to);
+	find_used_bins(profile, &first, &last);
 	if (profile->idle.hist && !profile->is_idle)
 		add_hist(figure, panel, &profile->idle, "idle", NP_STYLE_GREY,
-			 from, to);
+			 first, last);
 	add_hist(figure, panel, &profile->summary.latency, profile->runs->app,
-		 0, from, to);
+		 0, first, last);
 	return 0;
 }
 
 /* ---- sensitivity curve ---- */
 
-/* Estimated utilisation at this latency; NaN: not known. */
+/* Estimated utilisation at a mean latency; NaN: not known. */
 static double utilisation_of(const struct np_service *service,
 			     double latency_sec)
 {
@@ -115,51 +126,57 @@ static double utilisation_of(const struct np_service *service,
 	return utilisation;
 }
 
-/* The curve that np_queue.h fits to the levels below saturation. */
+/*
+ * The curve that np_curve_fit() fits to n points. It ignores those near
+ * saturation, so the line ends before them. Without a fit there is no line.
+ */
 static void add_fit(struct np_figure *figure, struct np_panel *panel,
-		    const double *utilisation, const double *slow, size_t n)
+		    const double *utilisation, const double *slowdown, size_t n)
 {
 	double curve[NP_CURVE_DIM(n)], lo = INFINITY, hi = 0;
 	struct np_shape *shape;
 
-	/* Without a fit, the points are drawn alone. */
-	if (np_curve_fit(NP_CURVE_ISOTONIC, utilisation, slow, n, curve, NULL))
+	if (np_curve_fit(NP_CURVE_ISOTONIC, utilisation, slowdown, n, curve,
+			 NULL))
 		return;
 	for (size_t i = 0; i < n; i++) {
 		lo = fmin(lo, utilisation[i]);
-		/*
-		 * The fit ignores levels near saturation, so the line ends
-		 * there.
-		 */
 		if (utilisation[i] < NP_CURVE_FIT_MAX)
 			hi = fmax(hi, utilisation[i]);
 	}
 	shape = np_figure_shape(figure, panel, NP_SHAPE_LINE, 1,
 				"isotonic fit, below 97 %");
-	for (int i = 0; i <= CURVE_POINTS; i++) {
-		double x = lo + (hi - lo) * i / CURVE_POINTS;
+	for (int i = 0; i <= CURVE_SEGMENTS; i++) {
+		double x = lo + (hi - lo) * i / CURVE_SEGMENTS;
 
 		np_figure_add(figure, shape, 100 * x,
 			      100 * np_curve_at(curve, x, NULL), NAN, NAN);
 	}
 }
 
-/* at: utilisation of each level, NaN if not known; NULL: no scale. */
+/*
+ * The measured slowdown under each level, with its interval. utilisation: of
+ * the levels, NaN where it is not known; NULL: the x axis has their names.
+ */
 static void add_points(struct np_figure *figure, struct np_panel *panel,
-		       const struct np_run_summary *summary, const double *at)
+		       const struct np_run_summary *summary,
+		       const double *utilisation)
 {
 	struct np_shape *shape = np_figure_shape(figure, panel, NP_SHAPE_POINTS,
 						 0, "measured, 95 % interval");
-	size_t named = 0;
+	size_t n_named = 0;
 
 	for (size_t i = 0; i < summary->n_levels; i++) {
 		const struct np_run_summary_level *level = &summary->level[i];
 
-		if (!np_mean_known(&level->slowdown) || (at && isnan(at[i])))
+		if (!np_mean_known(&level->slowdown) ||
+		    (utilisation && isnan(utilisation[i])))
 			continue;
-		if (!at)
+		if (!utilisation)
 			np_figure_name(figure, &panel->x, level->name);
-		np_figure_add(figure, shape, at ? 100 * at[i] : (double)named++,
+		np_figure_add(figure, shape,
+			      utilisation ? 100 * utilisation[i] :
+					    (double)n_named++,
 			      100 * level->slowdown.mean, 100 * level->low,
 			      100 * level->high);
 	}
@@ -167,7 +184,7 @@ static void add_points(struct np_figure *figure, struct np_panel *panel,
 
 /*
  * Slowdown over the utilisation that the calibration measured for each level.
- * Returns false if fewer than two points are known.
+ * Returns false, and adds nothing, if fewer than two points are known.
  */
 static bool add_curve_over_utilisation(struct np_figure *figure,
 				       struct np_panel *panel,
@@ -175,22 +192,26 @@ static bool add_curve_over_utilisation(struct np_figure *figure,
 				       const struct np_fabric *fabric)
 {
 	size_t n_levels = summary->n_levels, n = 0;
-	double at[n_levels + 1], utilisation[n_levels + 1], slow[n_levels + 1];
+	double utilisation[n_levels + 1]; /* of each level */
+	/* The n levels for which both are known. */
+	double fit_utilisation[n_levels + 1], fit_slowdown[n_levels + 1];
 	struct np_service idle;
 
-	/* The summary must be on the levels of this calibration. */
+	/* A summary of an older calibration may have other levels. */
 	if (n_levels != fabric->n_levels ||
 	    np_queue_service(&fabric->idle.all, &idle))
 		return false;
 	for (size_t i = 0; i < n_levels; i++) {
-		at[i] = utilisation_of(
-			&idle, fabric->level[i].latency.all.n ?
-				       fabric->level[i].latency.all.mean :
-				       0);
-		if (isnan(at[i]) || !np_mean_known(&summary->level[i].slowdown))
+		const struct np_moments *latency =
+			&fabric->level[i].latency.all;
+
+		utilisation[i] =
+			utilisation_of(&idle, latency->n ? latency->mean : 0);
+		if (isnan(utilisation[i]) ||
+		    !np_mean_known(&summary->level[i].slowdown))
 			continue;
-		utilisation[n] = at[i];
-		slow[n++] = summary->level[i].slowdown.mean;
+		fit_utilisation[n] = utilisation[i];
+		fit_slowdown[n++] = summary->level[i].slowdown.mean;
 	}
 	if (n < 2)
 		return false;
@@ -199,14 +220,14 @@ static bool add_curve_over_utilisation(struct np_figure *figure,
 		       "under the synthetic load alone (%)");
 	panel->x.lo = 0;
 	panel->x.hi = 100;
-	add_fit(figure, panel, utilisation, slow, n);
-	add_points(figure, panel, summary, at);
+	add_fit(figure, panel, fit_utilisation, fit_slowdown, n);
+	add_points(figure, panel, summary, utilisation);
 	return true;
 }
 
 /*
  * Slowdowns under each load level: over the utilisation of the level if the
- * fabric is calibrated, else side by side.
+ * fabric is calibrated, else over the names of the levels.
  */
 static int add_curve(struct np_figure *figure, const struct np_profile *profile,
 		     const struct np_run_summary *summary,
@@ -239,13 +260,13 @@ static int add_curve(struct np_figure *figure, const struct np_profile *profile,
 /* ---- utilisation over time ---- */
 
 /*
- * Windows of the longest run whose latencies count; the caller frees them.
- * NULL: there is none.
+ * The time windows of the longest run without load whose latencies are part of
+ * the profile. The caller frees them. NULL: there is no such run.
  */
 static struct np_series *longest_series(const struct np_profile *profile)
 {
 	const struct np_run_summary *summary = &profile->summary;
-	struct np_series *best = NULL;
+	struct np_series *longest = NULL;
 
 	for (size_t i = 0; i < profile->runs->n; i++) {
 		struct np_series *series = NULL;
@@ -254,31 +275,35 @@ static struct np_series *longest_series(const struct np_profile *profile)
 		    summary->use[i] == NP_RUN_LATENCY)
 			series = np_run_windows(profile->runs->run[i]);
 		if (series && series->n > 1 &&
-		    (!best || (double)series->n * series->width_sec >
-				      (double)best->n * best->width_sec)) {
-			free(best);
-			best = series;
+		    (!longest ||
+		     (double)series->n * series->width_sec >
+			     (double)longest->n * longest->width_sec)) {
+			free(longest);
+			longest = series;
 		} else {
 			free(series);
 		}
 	}
-	return best;
+	return longest;
 }
 
-/* Draw the windows, merged so that there are at most MAX_WINDOWS. */
+/*
+ * Draw the windows, merged so that there are at most MAX_WINDOWS: as estimated
+ * utilisation, which needs the idle baseline, or as latencies if idle is NULL.
+ */
 static void add_windows(struct np_figure *figure, struct np_panel *panel,
 			const struct np_series *series,
 			const struct np_service *idle)
 {
 	struct np_shape *shape =
 		np_figure_shape(figure, panel, NP_SHAPE_STEP, 0, NULL);
-	size_t merge = (series->n + MAX_WINDOWS - 1) / MAX_WINDOWS, to;
+	size_t n_merged = (series->n + MAX_WINDOWS - 1) / MAX_WINDOWS, end;
 
-	for (size_t i = 0; i < series->n; i = to) {
+	for (size_t i = 0; i < series->n; i = end) {
 		struct np_moments moments = { 0 };
 
-		to = i + merge < series->n ? i + merge : series->n;
-		for (size_t k = i; k < to; k++)
+		end = i + n_merged < series->n ? i + n_merged : series->n;
+		for (size_t k = i; k < end; k++)
 			np_moments_merge(&moments, &series->w[k]);
 		np_figure_add(figure, shape, (double)i * series->width_sec,
 			      !moments.n ? NAN :
@@ -286,14 +311,14 @@ static void add_windows(struct np_figure *figure, struct np_panel *panel,
 				     moments.mean * 1e6,
 			      NAN, NAN);
 	}
-	/* A stepped line needs the end of its last step. */
+	/* A stepped line needs a point that ends its last step. */
 	np_figure_add(figure, shape, (double)series->n * series->width_sec, 0,
 		      NAN, NAN);
 }
 
 /*
- * The estimated utilisation in the windows of the longest run, or the latency
- * if there is no idle baseline.
+ * The estimated utilisation during the longest run, or the latency if there is
+ * no idle baseline.
  */
 static int add_time(struct np_figure *figure, const struct np_profile *profile,
 		    char *missing, size_t len)
@@ -301,7 +326,7 @@ static int add_time(struct np_figure *figure, const struct np_profile *profile,
 	struct np_series *series = longest_series(profile);
 	struct np_service idle;
 	struct np_panel *panel;
-	bool known;
+	bool has_idle;
 
 	if (!series) {
 		snprintf(missing, len,
@@ -311,20 +336,20 @@ static int add_time(struct np_figure *figure, const struct np_profile *profile,
 			 profile->runs->app);
 		return -ENODATA;
 	}
-	known = profile->idle.n_runs &&
-		!np_queue_service(&profile->idle.moments, &idle);
+	has_idle = profile->idle.n_runs &&
+		   !np_queue_service(&profile->idle.moments, &idle);
 	panel = np_figure_panel(figure,
-				known ? "Estimated utilisation over time" :
-					"Latency over time");
+				has_idle ? "Estimated utilisation over time" :
+					   "Latency over time");
 	if (panel) {
 		np_figure_axis(figure, &panel->x, NP_AXIS_LINEAR,
 			       "Time since the start of the longest run (s)");
 		np_figure_axis(figure, &panel->y, NP_AXIS_LINEAR,
-			       known ? "Estimated utilisation (%)" :
-				       "Mean latency (\302\265s)");
+			       has_idle ? "Estimated utilisation (%)" :
+					  "Mean latency (\302\265s)");
 		panel->y.lo = 0;
-		panel->y.hi = known ? 100 : NAN;
-		add_windows(figure, panel, series, known ? &idle : NULL);
+		panel->y.hi = has_idle ? 100 : NAN;
+		add_windows(figure, panel, series, has_idle ? &idle : NULL);
 	}
 	free(series);
 	return 0;

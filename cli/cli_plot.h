@@ -8,13 +8,13 @@
 enum cli_plot_part { CLI_PLOT_LATENCY, CLI_PLOT_CURVE, CLI_PLOT_TIME,
 		     CLI_PLOT_PARTS };
 /* "latency", "curve", "time" */
-extern const char *const cli_plot_parts[CLI_PLOT_PARTS];
+extern const char *const cli_plot_part_names[CLI_PLOT_PARTS];
 
 /*
- * Add one panel of profile.  summary: the run summary on the calibrated fabric;
- * both NULL without a calibration.  Returns 0, or -ENODATA if nothing was
- * measured; then missing, of len bytes, holds one line with the reason and the
- * command that measures it.
+ * Add one part of the figure of a profile, a panel.  summary: of the same runs,
+ * under the levels of the calibration fabric; both NULL without a calibration.
+ * Returns 0, or -ENODATA if nothing was measured; then missing, of len bytes,
+ * holds one line with the reason and the command that measures it.
  */
 int cli_plot_add(struct np_figure *figure, enum cli_plot_part part,
 		 const struct np_profile *profile,

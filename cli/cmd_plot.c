@@ -108,7 +108,7 @@ static int figure_json(const struct np_figure *figure)
 static unsigned wanted(const char *only)
 {
 	for (int i = 0; only && i < CLI_PLOT_PARTS; i++)
-		if (!strcmp(only, cli_plot_parts[i]))
+		if (!strcmp(only, cli_plot_part_names[i]))
 			return 1u << i;
 	return only ? 0 : (1u << CLI_PLOT_PARTS) - 1;
 }

@@ -1,14 +1,15 @@
 /*
  * netprof status: what placement does at the moment.
  *
- * The placement plugin writes each decision into the store (np_state.h); this
- * command reads the last one and asks Slurm nothing, so that it also works
- * while slurmctld is busy.  If the file is older than placement would leave
- * it, the output says that placement does not act.
+ * The placement plugin writes each decision into the store (np_state.h).  This
+ * command reads the last one and does not ask Slurm, so that it also works
+ * while slurmctld is busy.  If placement should have written a newer one by
+ * now, the output says that placement does not act.
  *
- * The output shows the decision on one screen: below the summary are a table of
- * the leaf switches and a table of the jobs that are kept apart.  The two share
- * the lines that the facts leave, and --all shows every row.
+ * The text output fits on one screen: a summary, a table of the leaf switches
+ * and a table of the jobs that are kept apart.  If the tables are too long for
+ * the lines below the summary, only their first rows are shown; --all shows
+ * every row.
  */
 #include <errno.h>
 #include <math.h>
@@ -26,41 +27,41 @@
 #include "np_conf.h"
 #include "np_figure.h"
 
-#define LINE 1024
-#define MIN_ROWS 3   /* of each table, however short the screen */
-#define FEW_DENIALS 3  /* denied uses of names that are shown without --all */
-#define PLOT_LEAVES 60 /* leaves that are drawn without --all */
+#define LINE 1024 /* bytes of a sentence or of a cell */
+#define MIN_ROWS 3 /* of each table, however short the screen */
+#define FEW_DENIALS 3 /* lines about denied names without --all */
+#define PLOT_LEAVES 60 /* leaf switches that are drawn without --all */
 
 struct status {
-	const struct np_state *s;
-	double now;
-	bool places; /* the configuration on this host asks for placement */
-	bool all;    /* --all: every leaf and every job */
+	const struct np_state *state; /* borrowed */
+	double now; /* seconds since 1970 */
+	/* Whether netprof.conf of this host enables placement. */
+	bool placement_enabled;
+	bool all; /* --all: every leaf switch and every job */
 	const struct np_state_leaf **leaf; /* worst predicted slowdown first */
-	const struct np_state_job **apart; /* jobs kept apart, by number */
+	const struct np_state_job **apart; /* jobs kept apart, by id */
 	size_t n_apart;
-	size_t n_running, n_known, n_pending; /* jobs in the decision */
+	/* Jobs in the decision; known: the running ones with a profile. */
+	size_t n_running, n_known, n_pending;
 };
 
 /* ---- text ---- */
-
-
 
 /* The mode, or in red that placement does not act. */
 static void print_mode(const struct status *status)
 {
 	char line[LINE];
-	bool stale = cli_state_stale(status->s, status->now);
+	bool stale = cli_state_stale(status->state, status->now);
 
 	cli_say(stale ? CLI_RED : CLI_BOLD, 0, "%s",
-		cli_mode_text(status->s, status->now, status->places, line,
-			      sizeof(line)));
+		cli_mode_text(status->state, status->now,
+			      status->placement_enabled, line, sizeof(line)));
 }
 
-/* When and where the last decision was made, and the numbers of jobs. */
+/* When and where the last decision was made, and for how many jobs. */
 static void print_decision(const struct status *status)
 {
-	const struct np_state *state = status->s;
+	const struct np_state *state = status->state;
 	char age[96], every[CLI_NUMBER], took[CLI_NUMBER];
 
 	cli_labelled(stdout, "Decided", "%s by %.64s on %.64s, every %s, in %s",
@@ -77,8 +78,8 @@ static void print_decision(const struct status *status)
 		     cli_s(state->n_profiles));
 }
 
-/* Nothing for "".  Returns how many lines were printed. */
-static int print_text(const char *label, const char *text)
+/* Print nothing if the text is "".  Returns the number of lines. */
+static int print_labelled(const char *label, const char *text)
 {
 	const size_t width = (size_t)(cli_output_columns() - CLI_LABEL);
 
@@ -86,41 +87,45 @@ static int print_text(const char *label, const char *text)
 	return (int)((strlen(text) + width - 1) / width);
 }
 
-/* Users whose jobs use a published profile name without authorisation. */
+/*
+ * Users whose jobs use a published profile name without authorisation.  Returns
+ * the number of lines.
+ */
 static int print_denied(const struct status *status)
 {
-	size_t n = status->s->n_denials;
+	size_t n = status->state->n_denials;
 	size_t shown = status->all || n <= FEW_DENIALS ? n : FEW_DENIALS - 1;
 	char line[LINE];
 	int lines = 0;
 
 	for (size_t i = 0; i < shown; i++)
-		lines += print_text(i ? "" : "Denied",
-				    cli_denied_text(&status->s->denial[i], line,
-						    sizeof(line)));
-	/* The last line says how many are not shown. */
+		lines += print_labelled(
+			i ? "" : "Denied",
+			cli_denied_text(&status->state->denial[i], line,
+					sizeof(line)));
 	if (shown < n) {
 		snprintf(line, sizeof(line), "%zu more (shown with --all)",
 			 n - shown);
-		lines += print_text("", line);
+		lines += print_labelled("", line);
 	}
-	if (status->s->more_denied) {
+	if (status->state->more_denied) {
 		snprintf(line, sizeof(line), "%u more job%s of other users",
-			 status->s->more_denied, cli_s(status->s->more_denied));
-		lines += print_text("", line);
+			 status->state->more_denied,
+			 cli_s(status->state->more_denied));
+		lines += print_labelled("", line);
 	}
 	return lines;
 }
 
-/* Returns how many lines were printed, about. */
+/* Returns the approximate number of lines. */
 static int print_summary(const struct status *status)
 {
-	int lines = 4; /* two for the mode, and Decided and Jobs */
+	int lines = 4; /* mode: about two; Decided and Jobs: one each */
 
 	print_mode(status);
 	print_decision(status);
-	lines += print_text("Fabric", status->s->fabric);
-	lines += print_text("Trouble", status->s->trouble);
+	lines += print_labelled("Fabric", status->state->fabric);
+	lines += print_labelled("Trouble", status->state->trouble);
 	return lines + print_denied(status);
 }
 
@@ -128,46 +133,44 @@ static int print_summary(const struct status *status)
 static void leaf_row(const struct status *status,
 		     const struct np_state_leaf *leaf, int name_width)
 {
-	bool much = leaf->worst_slowdown > status->s->max_slowdown;
+	bool is_above_limit = leaf->worst_slowdown >
+			      status->state->max_slowdown;
 
 	cli_left(stdout, *leaf->name ? leaf->name : "(none)", name_width);
 	printf("%6u%6u%13u%6u%13u", leaf->n_nodes, leaf->n_idle,
 	       leaf->n_unavailable, leaf->n_jobs, leaf->n_known);
-	if (much)
+	if (is_above_limit)
 		fputs(cli_colour(CLI_YELLOW), stdout);
 	cli_right_as(cli_change, leaf->n_known ? leaf->worst_slowdown : NAN,
 		     16);
-	printf("%s\n", much ? cli_colour(CLI_PLAIN) : "");
+	puts(is_above_limit ? cli_colour(CLI_PLAIN) : "");
 }
 
-/* Summary of the leaf switches that did not fit on the screen. */
+/* One line on the leaf switches from index `from` on, which are not shown. */
 static void print_other_leaves(const struct status *status, size_t from)
 {
 	uint32_t nodes = 0, idle = 0;
 	char worst_slowdown[CLI_NUMBER];
 
-	for (size_t i = from; i < status->s->n_leaves; i++) {
-		/*
-		 * The leaf switches are sorted, so these are the least slowed.
-		 */
+	for (size_t i = from; i < status->state->n_leaves; i++) {
 		nodes += status->leaf[i]->n_nodes;
 		idle += status->leaf[i]->n_idle;
 	}
+	/* They are sorted, so the first of them has the worst slowdown. */
 	printf("%zu more leaf switches: %u nodes, %u idle, worst slowdown %s "
 	       "(shown with --all)\n",
-	       status->s->n_leaves - from, nodes, idle,
+	       status->state->n_leaves - from, nodes, idle,
 	       cli_change(status->leaf[from]->worst_slowdown, worst_slowdown));
 }
 
-/* The table of leaf switches, at most `rows` lines. */
+/* The table of leaf switches; the last of the rows may summarise the rest. */
 static void print_leaves(const struct status *status, size_t rows)
 {
-	size_t n = status->s->n_leaves, shown = n <= rows ? n : rows - 1;
+	size_t n = status->state->n_leaves, shown = n <= rows ? n : rows - 1;
 	int name_width = cli_name_column(20, 1);
 
 	for (size_t i = 0; i < shown; i++)
 		name_width = cli_widen(name_width, status->leaf[i]->name);
-	/* The slowdown is the worst that is predicted for a job there. */
 	cli_head("%-*s%6s%6s%13s%6s%13s%16s", name_width, "Leaf",
 		 "Nodes", "Idle", "Down/drained", "Jobs", "With profile",
 		 "Worst slowdown");
@@ -177,23 +180,26 @@ static void print_leaves(const struct status *status, size_t rows)
 		print_other_leaves(status, shown);
 }
 
-/* "only leaf[0-1]", "until 14:03:05" */
+/* "only leaf[0-1]", "until 14:03:05"; with "advice: " if it is not applied */
 static void restriction_text(const struct np_state_job *job, char *buf,
 			     size_t len)
 {
 	char date[CLI_NUMBER];
-	const char *as = job->applied ? "" : "advice: ";
+	const char *prefix = job->applied ? "" : "advice: ";
 
 	if (!strcmp(job->action, "held")) {
 		cli_date(job->until, date);
-		snprintf(buf, len, "%suntil %s", as,
+		snprintf(buf, len, "%suntil %s", prefix,
 			 strchr(date, 'T') ? strchr(date, 'T') + 1 : date);
 	} else {
-		snprintf(buf, len, "%sonly %s", as, job->leaves);
+		snprintf(buf, len, "%sonly %s", prefix, job->leaves);
 	}
 }
 
-/* "17 lmp", or "17 +2" if there are two more jobs than the worst. */
+/*
+ * The jobs because of which this one is kept apart: "17 lmp", or "17 +2" if
+ * there are two more than that of the worst cause.
+ */
 static void causes_text(const struct np_state_job *job,
 			const struct np_state_cause *worst, char *buf,
 			size_t len)
@@ -201,11 +207,12 @@ static void causes_text(const struct np_state_job *job,
 	size_t others = 0;
 
 	for (size_t i = 0; i < job->n_causes; i++) {
-		bool seen = job->cause[i].other == worst->other;
+		/* A job can be the cause on several leaf switches. */
+		bool is_counted = job->cause[i].other == worst->other;
 
-		for (size_t k = 0; !seen && k < i; k++)
-			seen = job->cause[k].other == job->cause[i].other;
-		others += !seen;
+		for (size_t k = 0; !is_counted && k < i; k++)
+			is_counted = job->cause[k].other == job->cause[i].other;
+		others += !is_counted;
 	}
 	if (others)
 		snprintf(buf, len, "%u +%zu", worst->other, others);
@@ -214,15 +221,15 @@ static void causes_text(const struct np_state_job *job,
 			 cli_app_name(worst->other_app));
 }
 
-/* Columns of the table of jobs kept apart; the last one has no width. */
+/* Columns of the table of jobs kept apart; the last one needs no width. */
 enum { JOB, APPLICATION, RESTRICTION, BECAUSE_OF, WOULD_SLOW, N_COLUMNS };
 
-/* The cells of one job that is kept apart, with its worst cause. */
-static void apart_row(const struct np_state_job *job,
-		      char cell[N_COLUMNS][LINE])
+/* The cells of one job that is kept apart; of its causes, the worst one. */
+static void fill_apart_row(const struct np_state_job *job,
+			   char cell[N_COLUMNS][LINE])
 {
 	const struct np_state_cause *cause = cli_worst_cause(job);
-	char id[CLI_NUMBER], by[CLI_NUMBER];
+	char id[CLI_NUMBER], slowdown[CLI_NUMBER];
 
 	snprintf(cell[JOB], LINE, "%s",
 		 cli_job_name(job->id, job->array, job->task, id));
@@ -233,14 +240,15 @@ static void apart_row(const struct np_state_job *job,
 	if (!cause)
 		return;
 	causes_text(job, cause, cell[BECAUSE_OF], LINE);
-	cli_change(cause->slowdown, by);
+	cli_change(cause->slowdown, slowdown);
 	if (cli_is_own_victim(job, cause))
-		snprintf(cell[WOULD_SLOW], LINE, "itself %s", by);
+		snprintf(cell[WOULD_SLOW], LINE, "itself %s", slowdown);
 	else
-		snprintf(cell[WOULD_SLOW], LINE, "%u %s", cause->victim, by);
+		snprintf(cell[WOULD_SLOW], LINE, "%u %s", cause->victim,
+			 slowdown);
 }
 
-/* The table of jobs kept apart, at most `rows` lines. */
+/* The table of jobs kept apart; the last of the rows may summarise the rest. */
 static void print_apart(const struct status *status, size_t rows)
 {
 	size_t n = status->n_apart, shown = n <= rows ? n : rows - 1;
@@ -253,7 +261,7 @@ static void print_apart(const struct status *status, size_t rows)
 	if (!n)
 		return;
 	for (size_t i = 0; i < shown; i++) {
-		apart_row(status->apart[i], cell);
+		fill_apart_row(status->apart[i], cell);
 		for (int c = 0; c < WOULD_SLOW; c++)
 			width[c] = cli_widen(width[c], cell[c]);
 	}
@@ -261,7 +269,7 @@ static void print_apart(const struct status *status, size_t rows)
 		 width[APPLICATION], "Application", width[RESTRICTION],
 		 "Restriction", width[BECAUSE_OF], "Because of", "Would slow");
 	for (size_t i = 0; i < shown; i++) {
-		apart_row(status->apart[i], cell);
+		fill_apart_row(status->apart[i], cell);
 		for (int c = 0; c < WOULD_SLOW; c++) {
 			cli_left(stdout, cell[c], width[c]);
 			putchar(' ');
@@ -272,35 +280,36 @@ static void print_apart(const struct status *status, size_t rows)
 		printf("%zu more (shown with --all)\n", n - shown);
 }
 
-/* Divide the lines between both tables; *leaves and *jobs are the rows. */
-static void divide_lines(size_t room, size_t *leaves, size_t *jobs)
+/*
+ * Shorten both tables, of *leaves and *jobs rows, to so many lines together.
+ * Each gets half of them, and the lines that one does not need go to the other.
+ */
+static void divide_lines(size_t lines, size_t *leaves, size_t *jobs)
 {
-	size_t half = room / 2;
+	size_t half = lines / 2;
 
-	if (*leaves + *jobs <= room)
+	if (*leaves + *jobs <= lines)
 		return;
-	/* A short table gives its lines to the other one. */
 	if (*leaves <= half)
-		*jobs = room - *leaves;
+		*jobs = lines - *leaves;
 	else if (*jobs <= half)
-		*leaves = room - *jobs;
+		*leaves = lines - *jobs;
 	else
-		*leaves = half, *jobs = room - half;
+		*leaves = half, *jobs = lines - half;
 	if (*leaves < MIN_ROWS)
 		*leaves = MIN_ROWS;
 	if (*jobs < MIN_ROWS)
 		*jobs = MIN_ROWS;
 }
 
-/* With --all, the tables are as long as necessary. */
-static int status_text(const struct status *status)
+static int print_status(const struct status *status)
 {
-	size_t leaves = status->s->n_leaves, jobs = status->n_apart;
-	int left = CLI_LINES - print_summary(status) -
-		   4 /* empty lines and heads */;
+	size_t leaves = status->state->n_leaves, jobs = status->n_apart;
+	/* Each table begins with an empty line and a head. */
+	int lines = CLI_LINES - print_summary(status) - 2 * 2;
 
 	if (!status->all)
-		divide_lines(left > 0 ? (size_t)left : 0, &leaves, &jobs);
+		divide_lines(lines > 0 ? (size_t)lines : 0, &leaves, &jobs);
 	print_leaves(status, leaves);
 	print_apart(status, jobs);
 	return CLI_DONE;
@@ -321,7 +330,6 @@ static void put_leaf(json_object *list, const struct np_state_leaf *leaf)
 	cli_put_real(j, "worst_slowdown", leaf->worst_slowdown);
 }
 
-/* A user whose jobs use a published profile name without authorisation. */
 static void put_denial(json_object *list, const struct np_state_denial *denial)
 {
 	json_object *j = cli_append_object(list);
@@ -351,11 +359,11 @@ static const struct cli_table table = {
 	},
 };
 
-/* Every leaf switch and job, whatever fits on a screen. */
-static int status_data(const struct status *status, enum cli_format format)
+/* Always with every leaf switch and every job. */
+static int print_data(const struct status *status, enum cli_format format)
 {
 	json_object *j = json_object_new_object(), *list;
-	const struct np_state *state = status->s;
+	const struct np_state *state = status->state;
 
 	cli_put_snapshot(j, state, status->now);
 	cli_put_text(j, "fabric", state->fabric);
@@ -380,24 +388,26 @@ static int status_data(const struct status *status, enum cli_format format)
 
 /* ---- plot ---- */
 
-
-/* A panel with one row for each leaf switch; NULL: out of memory. */
-static struct np_panel *panel(struct np_figure *figure, const char *title,
-			      const char *label, const struct status *status,
-			      size_t n)
+/*
+ * Add a panel with a row for each of the first n leaf switches.  Returns NULL
+ * when out of memory, which is reported when the figure is saved.
+ */
+static struct np_panel *add_panel(struct np_figure *figure, const char *title,
+				  const char *x_label,
+				  const struct status *status, size_t n)
 {
-	struct np_panel *p = np_figure_panel(figure, title);
+	struct np_panel *panel = np_figure_panel(figure, title);
 
-	if (!p)
+	if (!panel)
 		return NULL;
-	np_figure_axis(figure, &p->x, NP_AXIS_LINEAR, label);
-	np_figure_axis(figure, &p->y, NP_AXIS_NAMES, "");
-	p->x.lo = 0;
+	np_figure_axis(figure, &panel->x, NP_AXIS_LINEAR, x_label);
+	np_figure_axis(figure, &panel->y, NP_AXIS_NAMES, "");
+	panel->x.lo = 0;
 	for (size_t i = 0; i < n; i++)
-		np_figure_name(figure, &p->y,
+		np_figure_name(figure, &panel->y,
 			       *status->leaf[i]->name ? status->leaf[i]->name :
 							"(none)");
-	return p;
+	return panel;
 }
 
 /* Busy, idle and unavailable nodes as one stacked bar per leaf switch. */
@@ -406,23 +416,25 @@ static void add_nodes(struct np_figure *figure, const struct status *status,
 {
 	static const char *const name[] = { "busy", "idle", "down or drained" };
 	static const unsigned style[] = { 0, NP_STYLE_GREY, 1 };
-	struct np_panel *p =
-		panel(figure, "Nodes of the leaf switches", "Nodes", status, n);
+	struct np_panel *panel = add_panel(figure, "Nodes of the leaf switches",
+					   "Nodes", status, n);
 
 	for (int part = 0; part < 3; part++) {
-		struct np_shape *s = np_figure_shape(figure, p, NP_SHAPE_SPANS,
-						     style[part], name[part]);
+		struct np_shape *shape =
+			np_figure_shape(figure, panel, NP_SHAPE_SPANS,
+					style[part], name[part]);
 
 		for (size_t i = 0; i < n; i++) {
 			const struct np_state_leaf *leaf = status->leaf[i];
-			/* What is neither idle nor unavailable is busy. */
+			/* All nodes that are up and not idle are busy. */
 			double all = leaf->n_nodes,
 			       up = all - leaf->n_unavailable;
 			double busy = fmax(0, up - leaf->n_idle);
-			const double end[] = { 0, busy, up, all };
+			/* Part p of the bar is from edge[p] to edge[p + 1]. */
+			const double edge[] = { 0, busy, up, all };
 
-			np_figure_add(figure, s, NAN, (double)i, end[part],
-				      end[part + 1]);
+			np_figure_add(figure, shape, NAN, (double)i, edge[part],
+				      edge[part + 1]);
 		}
 	}
 }
@@ -431,34 +443,36 @@ static void add_nodes(struct np_figure *figure, const struct status *status,
 static void add_worst_slowdown(struct np_figure *figure,
 			       const struct status *status, size_t n)
 {
-	struct np_panel *p = panel(figure, "Worst predicted slowdown",
-				   "Slowdown of a job there (%)", status, n);
-	struct np_shape *s =
-		np_figure_shape(figure, p, NP_SHAPE_SPANS, 3, NULL);
-	double most = status->s->max_slowdown;
+	struct np_panel *panel =
+		add_panel(figure, "Worst predicted slowdown",
+			  "Slowdown of a job there (%)", status, n);
+	struct np_shape *shape =
+		np_figure_shape(figure, panel, NP_SHAPE_SPANS, 3, NULL);
+	/* The axis reaches at least to the limit, and 10 % farther. */
+	double axis_max = fmax(status->state->max_slowdown, 0.01);
 
 	for (size_t i = 0; i < n; i++) {
-		most = fmax(most, status->leaf[i]->worst_slowdown);
-		np_figure_add(figure, s, NAN, (double)i, 0,
+		axis_max = fmax(axis_max, status->leaf[i]->worst_slowdown);
+		np_figure_add(figure, shape, NAN, (double)i, 0,
 			      100 * status->leaf[i]->worst_slowdown);
 	}
-	if (p)
-		/* The scale reaches at least to the limit. */
-		p->x.hi = 110 * fmax(most, 0.01);
+	if (panel)
+		panel->x.hi = 110 * axis_max;
 }
 
-/* More than PLOT_LEAVES leaf switches would be too small to read. */
-static int status_plot(const struct status *status, const char *path)
+/* More than PLOT_LEAVES rows would be too small to read. */
+static int save_plot(const struct status *status, const char *path)
 {
-	size_t n = status->s->n_leaves;
+	size_t n = status->state->n_leaves;
 	size_t shown = status->all || n <= PLOT_LEAVES ? n : PLOT_LEAVES;
 	struct np_figure *figure;
 	char date[CLI_NUMBER];
 
 	if (!n)
 		return cli_fail("the last decision has no leaf switches");
-	figure = np_figure_new(*status->s->cluster ? status->s->cluster :
-						     "cluster");
+	figure = np_figure_new(*status->state->cluster ?
+				       status->state->cluster :
+				       "cluster");
 	if (!figure)
 		return cli_figure_save(figure, path);
 	add_nodes(figure, status, shown);
@@ -470,12 +484,12 @@ static int status_plot(const struct status *status, const char *path)
 		n,
 		shown < n ? " (those with the worst slowdowns are shown)" : "",
 		status->n_running, status->n_known,
-		cli_date(status->s->date, date));
-	figure->date = status->s->date;
+		cli_date(status->state->date, date));
+	figure->date = status->state->date;
 	return cli_figure_save(figure, path);
 }
 
-/* ---- the command ---- */
+/* ---- command ---- */
 
 /* Order of leaf switches: the worst predicted slowdown first. */
 static int by_worst_slowdown(const void *a, const void *b)
@@ -488,8 +502,8 @@ static int by_worst_slowdown(const void *a, const void *b)
 	return x < y ? -1 : x > y; /* else in the order of the cluster */
 }
 
-/* Order of jobs by their number. */
-static int by_number(const void *a, const void *b)
+/* Order of jobs by their id. */
+static int by_id(const void *a, const void *b)
 {
 	const struct np_state_job *const *x = a, *const *y = b;
 
@@ -506,8 +520,8 @@ static bool is_separated(const struct np_state_job *job)
 /* Count the jobs and collect those that are kept apart. */
 static void sort_jobs(struct status *status)
 {
-	for (size_t i = 0; i < status->s->n_jobs; i++) {
-		const struct np_state_job *job = &status->s->job[i];
+	for (size_t i = 0; i < status->state->n_jobs; i++) {
+		const struct np_state_job *job = &status->state->job[i];
 
 		status->n_running += !job->pending;
 		status->n_known += !job->pending && job->known;
@@ -517,7 +531,7 @@ static void sort_jobs(struct status *status)
 	}
 	if (status->n_apart)
 		qsort(status->apart, status->n_apart, sizeof(*status->apart),
-		      by_number);
+		      by_id);
 }
 
 static void status_free(struct status *status)
@@ -526,11 +540,11 @@ static void status_free(struct status *status)
 	free(status->apart);
 }
 
-/* Sort leaf switches and jobs. Returns 0 or -ENOMEM; s must outlive *out. */
+/* Sort leaf switches and jobs. Returns 0 or -ENOMEM. */
 static int status_make(const struct np_state *state, double now,
 		       struct status *out)
 {
-	struct status status = { .s = state, .now = now };
+	struct status status = { .state = state, .now = now };
 
 	status.leaf = calloc(state->n_leaves + 1, sizeof(*status.leaf));
 	status.apart = calloc(state->n_jobs + 1, sizeof(*status.apart));
@@ -548,8 +562,11 @@ static int status_make(const struct np_state *state, double now,
 	return 0;
 }
 
-/* Returns -1 to go on, or the exit status. */
-static int load(struct np_state *state, bool *places)
+/*
+ * Load the last decision, and whether placement is enabled. Returns -1 to go
+ * on, or the exit status after printing why not.
+ */
+static int load_state(struct np_state *state, bool *placement_enabled)
 {
 	struct np_err err = NP_ERR_INIT;
 	struct np_conf conf;
@@ -558,39 +575,37 @@ static int load(struct np_state *state, bool *places)
 	rc = cli_conf_read(&conf);
 	if (rc >= 0)
 		return rc;
-	*places = cli_placement_enabled(&conf.place);
+	*placement_enabled = cli_placement_enabled(&conf.place);
 	rc = np_state_load(conf.store, state, &err);
-	if (rc == -ENOENT && !*places)
+	if (rc == -ENOENT && !*placement_enabled)
 		return cli_fail("placement is off: no Placement= in "
 				"netprof.conf turns it on");
 	if (rc == -ENOENT)
-		return cli_fail("%s; netprof check finds the reason",
-				err.text);
+		return cli_fail("%s; netprof check finds the reason", err.text);
 	return rc ? cli_fail("%s", err.text) : -1;
 }
 
-/* The tables are pointers into the state, which is freed last. */
 static int run_status(const struct cli_cmd *self, int argc, char **argv)
 {
 	struct status status;
 	struct cli_options options;
 	struct np_state state;
-	bool places;
+	bool placement_enabled;
 	int rc = cli_options_parse(self, argc, argv, NULL, &options);
 
 	if (rc < 0)
-		rc = load(&state, &places);
+		rc = load_state(&state, &placement_enabled);
 	if (rc >= 0)
 		return rc;
 	if (status_make(&state, cli_now(), &status)) {
 		np_state_free(&state);
 		return cli_fail("out of memory");
 	}
-	status.places = places;
+	status.placement_enabled = placement_enabled;
 	status.all = options.all;
-	rc = options.plot   ? status_plot(&status, options.plot) :
-	     options.format ? status_data(&status, options.format) :
-			      status_text(&status);
+	rc = options.plot   ? save_plot(&status, options.plot) :
+	     options.format ? print_data(&status, options.format) :
+			      print_status(&status);
 	status_free(&status);
 	np_state_free(&state);
 	return rc;

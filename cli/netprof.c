@@ -2,9 +2,10 @@
  * The program netprof, with its commands help and version.
  *
  * One table of commands serves for dispatch, for the list of commands and for
- * suggestions after a typing error.  Commands of the package netprof-analysis
- * are in it as well; they are run by the program netprof-analysis, as git runs
- * its external commands.
+ * suggestions after a typing error.  It contains the commands of the package
+ * netprof-analysis as well, so that they are listed where the package is not
+ * installed.  The program of that name runs them, as git runs its external
+ * commands.
  */
 #include <locale.h>
 #include <stdio.h>
@@ -17,7 +18,7 @@
 
 static const struct cli_cmd cmd_help, cmd_version;
 
-/* Commands of the package netprof-analysis: run by the program of that name. */
+/* Run a command of the package netprof-analysis. */
 static int run_analysis(const struct cli_cmd *self, int argc, char **argv)
 {
 	(void)self;
@@ -27,7 +28,7 @@ static int run_analysis(const struct cli_cmd *self, int argc, char **argv)
 
 enum { LOGGPS, TRACE, TOLERANCE, QN, SCALE, SHARING, REPLAY };
 
-static const struct cli_cmd analysis[] = {
+static const struct cli_cmd analysis_cmds[] = {
 	[LOGGPS] = { "loggps", .run = run_analysis, .help =
 		     "measure what a message costs: latency, overhead, "
 		     "bandwidth" },
@@ -46,6 +47,7 @@ static const struct cli_cmd analysis[] = {
 		     "simulate programs on a network, alone and together" },
 };
 
+/* All commands, in the order in which they are listed. */
 static const struct cli_cmd *const cmds[] = {
 	&cmd_show, &cmd_list, &cmd_runs, &cmd_compare, &cmd_plot, &cmd_report,
 	&cmd_forget,
@@ -53,26 +55,27 @@ static const struct cli_cmd *const cmds[] = {
 	&cmd_status, &cmd_explain, &cmd_blame, &cmd_simulate,
 	&cmd_calibrate, &cmd_publish, &cmd_unpublish, &cmd_check, &cmd_topology,
 	&cmd_release, &cmd_metrics,
-	&analysis[TRACE], &analysis[TOLERANCE], &analysis[LOGGPS],
-	&analysis[SCALE], &analysis[SHARING], &analysis[REPLAY], &analysis[QN],
+	&analysis_cmds[TRACE], &analysis_cmds[TOLERANCE],
+	&analysis_cmds[LOGGPS], &analysis_cmds[SCALE], &analysis_cmds[SHARING],
+	&analysis_cmds[REPLAY], &analysis_cmds[QN],
 	&cmd_help, &cmd_version,
 };
 
-/* Headings in the list of commands, each above its first command. */
+/* Headings in the list, each above a command; in the order of cmds[]. */
 static const struct {
-	const struct cli_cmd *first;
-	const char *title;
-} groups[] = {
+	const struct cli_cmd *above;
+	const char *text;
+} headings[] = {
 	{ &cmd_show, "What applications do to the network" },
 	{ &cmd_predict, "What happens when they share a leaf switch" },
 	{ &cmd_status, "What placement does" },
 	{ &cmd_calibrate, "For administrators" },
-	{ &analysis[TRACE], "Analysis of messages" },
+	{ &analysis_cmds[TRACE], "Analysis of messages" },
 	{ &cmd_help, "Other commands" },
 };
 
-/* The command of that name; options such as --help stand for commands, too. */
-static const struct cli_cmd *find(const char *name)
+/* The command of that name, or that the option --help or --version runs. */
+static const struct cli_cmd *find_cmd(const char *name)
 {
 	if (!strcmp(name, "--help") || !strcmp(name, "-h"))
 		name = "help";
@@ -84,30 +87,31 @@ static const struct cli_cmd *find(const char *name)
 	return NULL;
 }
 
-/* Print an error with the names most like it; return CLI_USAGE. */
-static int unknown(const char *name)
+/* Print that there is no such command, and suggest similar ones. */
+static int report_unknown_cmd(const char *name)
 {
 	const char *names[NP_ARRAY_SIZE(cmds)];
-	char like[128];
+	char suggestion[128];
 
 	for (size_t i = 0; i < NP_ARRAY_SIZE(cmds); i++)
 		names[i] = cmds[i]->name;
-	np_suggest(name, names, NP_ARRAY_SIZE(cmds), like, sizeof(like));
-	cli_fail("no such command: %.64s%s", name, like);
+	np_suggest(name, names, NP_ARRAY_SIZE(cmds), suggestion,
+		   sizeof(suggestion));
+	cli_fail("no such command: %.64s%s", name, suggestion);
 	fprintf(stderr, "usage: netprof COMMAND ...; for a list of commands: "
 		"netprof help\n");
 	return CLI_USAGE;
 }
 
-/* All commands, in groups. */
-static void list_commands(void)
+static void list_cmds(void)
 {
 	printf("usage: netprof COMMAND ...\n\n"
 	       "Measures how applications use the network while they run, and "
 	       "how they slow\neach other down.\n");
-	for (size_t i = 0, g = 0; i < NP_ARRAY_SIZE(cmds); i++) {
-		if (g < NP_ARRAY_SIZE(groups) && cmds[i] == groups[g].first)
-			printf("\n%s\n", groups[g++].title);
+	for (size_t i = 0, next = 0; i < NP_ARRAY_SIZE(cmds); i++) {
+		if (next < NP_ARRAY_SIZE(headings) &&
+		    cmds[i] == headings[next].above)
+			printf("\n%s\n", headings[next++].text);
 		printf("  %-9s %s\n", cmds[i]->name, cmds[i]->help);
 	}
 	printf("\nTo start: sbatch --netprofile=NAME job.sh, then netprof show "
@@ -115,7 +119,6 @@ static void list_commands(void)
 	       "netprof-COMMAND(1).\n");
 }
 
-/* Commands of netprof-analysis print their own help. */
 static int run_help(const struct cli_cmd *self, int argc, char **argv)
 {
 	const struct cli_cmd *cmd;
@@ -124,12 +127,13 @@ static int run_help(const struct cli_cmd *self, int argc, char **argv)
 		return cli_usage(self, "unexpected argument \"%.64s\"",
 				 argv[2]);
 	if (argc < 2) {
-		list_commands();
+		list_cmds();
 		return CLI_DONE;
 	}
-	cmd = find(argv[1]);
+	cmd = find_cmd(argv[1]);
 	if (!cmd)
-		return unknown(argv[1]);
+		return report_unknown_cmd(argv[1]);
+	/* These commands print their help themselves. */
 	if (cmd->run == run_analysis)
 		return cli_analysis_run((char *[]){ argv[1], "--help", NULL });
 	cli_print_help(cmd);
@@ -145,8 +149,8 @@ static const struct cli_cmd cmd_help = {
 
 static int run_version(const struct cli_cmd *self, int argc, char **argv)
 {
-	struct cli_options o;
-	int rc = cli_options_parse(self, argc, argv, NULL, &o);
+	struct cli_options options;
+	int rc = cli_options_parse(self, argc, argv, NULL, &options);
 
 	if (rc >= 0)
 		return rc;
@@ -161,20 +165,20 @@ static const struct cli_cmd cmd_version = {
 	.run = run_version,
 };
 
-/* argv[0] of a command is its own name. */
+/* A command gets its own name as argv[0]. */
 int main(int argc, char **argv)
 {
 	const struct cli_cmd *cmd;
 
-	/* Only the character set: numbers do not depend on the language. */
+	/* The character set of the locale, but not its format of numbers. */
 	setlocale(LC_CTYPE, "");
 	np_out_plain();
 	if (argc < 2) {
-		list_commands();
+		list_cmds();
 		return CLI_USAGE;
 	}
-	cmd = find(argv[1]);
+	cmd = find_cmd(argv[1]);
 	if (!cmd)
-		return unknown(argv[1]);
+		return report_unknown_cmd(argv[1]);
 	return cli_run(cmd, argc - 1, argv + 1);
 }
