@@ -72,7 +72,7 @@ struct saver {
 	uint32_t reply_seq;	/* number of the last request with a reply */
 	int result;		/* in that reply: 0 or -errno */
 	char cause[NP_ERR_LEN]; /* the text of that reply */
-	struct np_selection choice; /* its choice, if saver_select() asked */
+	struct np_selection selection; /* in the reply to saver_select() */
 	struct np_saver_head head; /* of a reply being read */
 	size_t n_read;		   /* bytes of head, then of text */
 	char *text; /* fields of that reply; NULL: none yet */
@@ -80,7 +80,7 @@ struct saver {
 
 #define SAVER_INIT                                    \
 	{                                             \
-		.fd = -1, .choice = NP_SELECTION_INIT \
+		.fd = -1, .selection = NP_SELECTION_INIT \
 	}
 
 struct collector {
@@ -184,16 +184,16 @@ static int start_own_saver(const struct np_conf *conf, struct np_err *err)
 
 static int connect_saver(struct saver *saver, struct np_err *err)
 {
-	uid_t taken = geteuid();
+	uid_t holder = geteuid();
 
 	if (saver->fd >= 0)
 		return 0;
-	saver->fd = np_saver_find(&taken);
+	saver->fd = np_saver_connect(&holder);
 	if (saver->fd < 0 && !np_saver_in_job())
 		saver->fd = start_own_saver(saver->conf, err);
-	else if (saver->fd < 0 && taken != geteuid())
+	else if (saver->fd < 0 && holder != geteuid())
 		np_errf(err, saver->fd, "uid %u holds the sockets of "
-			"netprof-saver on this node", (unsigned)taken);
+			"netprof-saver on this node", (unsigned)holder);
 	else if (saver->fd < 0)
 		np_errf(err, saver->fd,
 			"no netprof-saver runs on this node: it "
@@ -313,11 +313,11 @@ static int saver_select(struct saver *saver, const struct np_record *record,
 	return rc;
 }
 
-/* A reply is "ERRNO TEXT CHOICE"; replies to earlier requests are ignored. */
+/* Read "ERRNO TEXT SELECTION"; replies to earlier requests are ignored. */
 static void take_reply(struct saver *saver)
 {
 	char *field[NP_SAVER_MAX_FIELDS];
-	size_t n = np_saver_fields(saver->text, saver->head.len, field);
+	size_t n = np_saver_unpack(saver->text, saver->head.len, field);
 
 	if (n == 3 && saver->head.seq == saver->request_seq) {
 		saver->reply_seq = saver->request_seq;
@@ -325,7 +325,7 @@ static void take_reply(struct saver *saver)
 		snprintf(saver->cause, sizeof(saver->cause), "%s", field[1]);
 		if (!saver->result && *field[2])
 			saver->result =
-				np_selection_parse(field[2], &saver->choice);
+				np_selection_parse(field[2], &saver->selection);
 	}
 	free(saver->text);
 	saver->text = NULL;
@@ -343,7 +343,7 @@ static char *room_for_reply(struct saver *saver, size_t *left)
 		return (char *)&saver->head + saver->n_read;
 	}
 	if (!saver->text) {
-		if (np_saver_head_ok(&saver->head) &&
+		if (np_saver_head_valid(&saver->head) &&
 		    saver->head.kind == NP_SAVER_REPLY)
 			saver->text = malloc(saver->head.len);
 		saver->n_read = 0;
@@ -601,7 +601,7 @@ static bool is_too_short(struct collector *collector)
 static void begin_schedule(struct collector *collector)
 {
 	collector->agents.reports.intervals = np_intervals_new(
-		collector->record, &collector->saver.choice.earlier);
+		collector->record, &collector->saver.selection.earlier);
 	collector->record->intervals_scope =
 		strdup(np_step_nodes_scope(&collector->nodes));
 	if (!collector->agents.reports.intervals ||
@@ -633,7 +633,7 @@ static int request_level(struct collector *collector, struct np_err *err)
  */
 static void select_level(struct collector *collector)
 {
-	const struct np_selection *choice = &collector->saver.choice;
+	const struct np_selection *selection = &collector->saver.selection;
 	struct np_err err = NP_ERR_INIT;
 
 	collector->request.level[0] = '\0';
@@ -641,10 +641,10 @@ static void select_level(struct collector *collector)
 		np_record_note(collector->record, "no level was chosen: %s",
 			       err.text);
 	else
-		strcpy(collector->request.level, choice->level);
-	if (choice->earlier.n_levels)
+		strcpy(collector->request.level, selection->level);
+	if (selection->earlier.n_levels)
 		begin_schedule(collector);
-	else if (choice->complete)
+	else if (selection->complete)
 		np_record_note(collector->record,
 			       "no load level: the sensitivity curve is "
 			       "complete");

@@ -160,8 +160,9 @@ static int save(char *const field[], struct np_err *err)
 	return rc;
 }
 
-/* Select a level; *choice is malloc'ed.  Returns 0, or -errno with err. */
-static int select_level(char *const field[], char **choice, struct np_err *err)
+/* Select a level; *selection is malloc'ed.  Returns 0, or -errno with err. */
+static int select_level(char *const field[], char **selection,
+			struct np_err *err)
 {
 	struct np_record *record = NULL;
 	struct np_store *store = NULL;
@@ -173,7 +174,8 @@ static int select_level(char *const field[], char **choice, struct np_err *err)
 		rc = np_select_level(store, record, field[F_SCOPE],
 				     field[F_NODES],
 				     strtod(field[F_SHARE], NULL),
-				     strtod(field[F_NOW], NULL), choice, err);
+				     strtod(field[F_NOW], NULL), selection,
+				     err);
 	np_store_close(store);
 	np_record_free(record);
 	return rc;
@@ -198,10 +200,11 @@ static int identify_mpi(const char *file, struct np_err *err)
 	return 0;
 }
 
-static void write_reply(int fd, int rc, const char *why, const char *choice)
+static void write_reply(int fd, int rc, const char *why,
+			const char *selection)
 {
 	char number[16];
-	const char *field[] = { number, why, choice };
+	const char *field[] = { number, why, selection };
 
 	snprintf(number, sizeof(number), "%d", rc);
 	for (size_t i = 0; i < NP_ARRAY_SIZE(field); i++)
@@ -216,8 +219,8 @@ static void write_reply(int fd, int rc, const char *why, const char *choice)
  */
 static void do_request(enum np_saver_kind kind, char *text, size_t len, int fd)
 {
-	char *field[NP_SAVER_MAX_FIELDS], *choice = NULL;
-	size_t n = np_saver_fields(text, len, field);
+	char *field[NP_SAVER_MAX_FIELDS], *selection = NULL;
+	size_t n = np_saver_unpack(text, len, field);
 	struct np_err err = NP_ERR_INIT;
 	int rc = -EPROTO;
 
@@ -228,14 +231,14 @@ static void do_request(enum np_saver_kind kind, char *text, size_t len, int fd)
 	if (kind == NP_SAVER_SAVE && n == N_SAVE_FIELDS)
 		rc = save(field, &err);
 	else if (kind == NP_SAVER_SELECT && n == N_SELECT_FIELDS)
-		rc = select_level(field, &choice, &err);
+		rc = select_level(field, &selection, &err);
 	else if (kind == NP_SAVER_CHECK && n == 1)
 		rc = check_directory(field[0]);
 	else if (kind == NP_SAVER_MPI && n == 1)
 		rc = identify_mpi(field[0], &err);
 	write_reply(fd, rc, rc && !err.text[0] ? strerror(-rc) : err.text,
-		    choice ? choice : "");
-	free(choice);
+		    selection ? selection : "");
+	free(selection);
 }
 
 /* Take the identity of a client for good. */
@@ -664,7 +667,7 @@ static int start_writer(const struct saver *saver,
 	int end[2], rc;
 	pid_t pid;
 
-	if (np_saver_fields(connection->text, connection->head.len, field) !=
+	if (np_saver_unpack(connection->text, connection->head.len, field) !=
 		    N_TRACE_FIELDS ||
 	    connection->ring < 0)
 		return -EPROTO;
@@ -752,7 +755,7 @@ static char *room_for_request(const struct saver *saver,
 		return (char *)&connection->head + connection->n_read;
 	}
 	if (!connection->text) {
-		connection->text = np_saver_head_ok(&connection->head) &&
+		connection->text = np_saver_head_valid(&connection->head) &&
 						   connection->head.kind !=
 							   NP_SAVER_REPLY &&
 						   has_room(saver, connection) ?
@@ -983,13 +986,13 @@ static void poll_all(struct saver *saver)
  */
 static void open_sockets(struct saver *saver)
 {
-	uid_t taken = geteuid();
+	uid_t holder = geteuid();
 
-	saver->listen = np_saver_listen(saver->own ? geteuid() : 0, &taken);
+	saver->listen = np_saver_listen(saver->own ? geteuid() : 0, &holder);
 	if (saver->listen < 0 && !saver->own)
 		report("%s: its sockets are held by uid %u: records of this "
 		       "node are lost",
-		       strerror(-saver->listen), (unsigned)taken);
+		       strerror(-saver->listen), (unsigned)holder);
 	if (saver->own) {
 		int fd = np_fd_above(STDIN_FILENO);
 

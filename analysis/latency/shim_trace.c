@@ -108,20 +108,20 @@ static int open_trace(int rank, int size, const char *dir)
 	const char *keep = getenv("NETPROF_TRACE_KEEP");
 	bool in_job = np_saver_in_job();
 	char cwd[PATH_MAX], path[2 * PATH_MAX];
-	uid_t taken = 0;
+	uid_t holder = 0;
 	int saver;
 
 	if (dir[0] != '/' && in_job && getcwd(cwd, sizeof(cwd)) &&
 	    snprintf(path, sizeof(path), "%s/%s", cwd, dir) < PATH_MAX)
 		dir = path;
-	saver = dir[0] == '/' ? np_saver_find(&taken) : -1;
+	saver = dir[0] == '/' ? np_saver_connect(&holder) : -1;
 	strncpy(h.program, program_invocation_short_name,
 		sizeof(h.program) - 1);
 	if (saver >= 0)
 		return np_trace_out_pass(&shim_out, saver, dir, sub ? sub : "",
 					 keep ? keep : "", &h, max_bytes(size),
 					 now_ns(CLOCK_MONOTONIC));
-	return sub || (in_job && taken != HIDDEN_UID) ? NO_SAVER :
+	return sub || (in_job && holder != HIDDEN_UID) ? NO_SAVER :
 						       open_file(dir, &h);
 }
 

@@ -1,3 +1,4 @@
+/* Messages to and from netprof-saver, and the sockets that carry them. */
 #include "np_saver_proto.h"
 
 #include <errno.h>
@@ -11,46 +12,46 @@
 
 /* ---- messages ---- */
 
-bool np_saver_head_ok(const struct np_saver_head *h)
+bool np_saver_head_valid(const struct np_saver_head *head)
 {
-	return h->version == NP_SAVER_VERSION && h->kind >= NP_SAVER_LOG &&
-	       h->kind < NP_SAVER_N_KINDS && h->len > 0 &&
-	       h->len <= NP_SAVER_MAX_BYTES;
+	return head->version == NP_SAVER_VERSION &&
+	       head->kind >= NP_SAVER_LOG && head->kind < NP_SAVER_N_KINDS &&
+	       head->len > 0 && head->len <= NP_SAVER_MAX_BYTES;
 }
 
 long np_saver_pack(enum np_saver_kind kind, uint32_t seq,
 		   const char *const field[], size_t n, char **out)
 {
-	struct np_saver_head h = { NP_SAVER_VERSION, kind, seq, 0 };
+	struct np_saver_head head = { NP_SAVER_VERSION, kind, seq, 0 };
 	size_t len = 0;
-	char *to;
+	char *next;
 
 	for (size_t i = 0; i < n; i++)
 		len += strlen(field[i]) + 1;
 	if (n > NP_SAVER_MAX_FIELDS || len > NP_SAVER_MAX_BYTES)
 		return -E2BIG;
-	h.len = (uint32_t)len;
-	*out = malloc(sizeof(h) + len);
+	head.len = (uint32_t)len;
+	*out = malloc(sizeof(head) + len);
 	if (!*out)
 		return -ENOMEM;
-	memcpy(*out, &h, sizeof(h));
-	to = *out + sizeof(h);
+	memcpy(*out, &head, sizeof(head));
+	next = *out + sizeof(head);
 	for (size_t i = 0; i < n; i++)
-		to = stpcpy(to, field[i]) + 1;
-	return (long)(sizeof(h) + len);
+		next = stpcpy(next, field[i]) + 1;
+	return (long)(sizeof(head) + len);
 }
 
-size_t np_saver_fields(char *text, size_t len,
-		       char *field[NP_SAVER_MAX_FIELDS])
+size_t np_saver_unpack(char *text, size_t len, char *field[NP_SAVER_MAX_FIELDS])
 {
 	size_t n = 0;
 
+	/* The last field ends with the text, so strlen() stays inside. */
 	if (!len || text[len - 1])
 		return 0;
-	for (size_t at = 0; at < len; at += strlen(text + at) + 1) {
+	for (size_t begin = 0; begin < len; begin += strlen(text + begin) + 1) {
 		if (n == NP_SAVER_MAX_FIELDS)
 			return 0;
-		field[n++] = text + at;
+		field[n++] = text + begin;
 	}
 	return n;
 }
@@ -58,51 +59,61 @@ size_t np_saver_fields(char *text, size_t len,
 /* ---- sockets ---- */
 
 /*
- * Names that one saver may have: a user may have taken some before it starts.
+ * Each saver may listen at any of these addresses. Anybody can bind an abstract
+ * address, so with a single one any user could keep the saver from starting;
+ * and when slurmd restarts, the old and the new saver overlap.
  */
-#define N_NAMES 4
+#define N_ADDRESSES 4
 
-struct name {
-	struct sockaddr_un addr;
+struct address {
+	struct sockaddr_un un;
 	socklen_t len;
 };
 
-static struct name name_of(uid_t uid, int i)
+/* Address i of the saver of a user. It is abstract: it begins with a NUL. */
+static struct address saver_address(uid_t uid, int i)
 {
-	struct name n = { .addr.sun_family = AF_UNIX };
-	char *text = n.addr.sun_path + 1;
-	size_t size = sizeof(n.addr.sun_path) - 1;
-	int len = uid ? snprintf(text, size, "netprof/saver/%lu/%d",
+	struct address address = { .un.sun_family = AF_UNIX };
+	char *name = address.un.sun_path + 1;
+	size_t size = sizeof(address.un.sun_path) - 1;
+	int len = uid ? snprintf(name, size, "netprof/saver/%lu/%d",
 				 (unsigned long)uid, i) :
-			snprintf(text, size, "netprof/saver/%d", i);
+			snprintf(name, size, "netprof/saver/%d", i);
 
-	n.len = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 +
-			    (size_t)len);
-	return n;
+	address.len = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 +
+				  (size_t)len);
+	return address;
 }
 
-/* Numbered above the descriptors that a detached child assigns. */
+/*
+ * Open a socket with a number of 10 or more: a process that becomes a daemon
+ * assigns the lower ones itself.
+ */
 static int open_socket(void)
 {
-	int low = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC,
-			 0), fd;
+	int low_fd =
+		socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	int fd;
 
-	if (low < 0)
+	if (low_fd < 0)
 		return -1;
-	fd = fcntl(low, F_DUPFD_CLOEXEC, 10);
-	close(low);
+	fd = fcntl(low_fd, F_DUPFD_CLOEXEC, 10);
+	close(low_fd);
 	return fd;
 }
 
-/* Connect, and tell which user listens there. -1: nobody does. */
-static int connect_to(const struct name *n, uid_t *listener)
+/*
+ * Connect to an address, and find out which user listens there. Returns the
+ * descriptor, or -1 if nobody does.
+ */
+static int connect_to(const struct address *address, uid_t *listener)
 {
 	struct ucred peer;
 	socklen_t len = sizeof(peer);
 	int fd = open_socket();
 
 	if (fd >= 0 &&
-	    !connect(fd, (const struct sockaddr *)&n->addr, n->len) &&
+	    !connect(fd, (const struct sockaddr *)&address->un, address->len) &&
 	    !getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len)) {
 		*listener = peer.uid;
 		return fd;
@@ -112,38 +123,41 @@ static int connect_to(const struct name *n, uid_t *listener)
 	return -1;
 }
 
-static int find(uid_t uid, uid_t *taken)
+/* np_saver_connect() to the saver of one user. */
+static int connect_to_saver_of(uid_t uid, uid_t *holder)
 {
-	for (int i = 0; i < N_NAMES; i++) {
-		struct name n = name_of(uid, i);
+	for (int i = 0; i < N_ADDRESSES; i++) {
+		struct address address = saver_address(uid, i);
 		uid_t listener;
-		int fd = connect_to(&n, &listener);
+		int fd = connect_to(&address, &listener);
 
 		if (fd < 0)
 			continue;
 		if (listener == uid)
 			return fd;
-		*taken = listener;
+		/* Only the saver's user may receive records. */
+		*holder = listener;
 		close(fd);
 	}
 	return -ENOENT;
 }
 
-int np_saver_find(uid_t *taken)
+int np_saver_connect(uid_t *holder)
 {
-	int fd = find(0, taken);
+	int fd = connect_to_saver_of(0, holder);
 
-	return fd < 0 && geteuid() ? find(geteuid(), taken) : fd;
+	return fd < 0 && geteuid() ? connect_to_saver_of(geteuid(), holder) :
+				     fd;
 }
 
 int np_saver_send(enum np_saver_kind kind, const char *const field[], size_t n)
 {
-	uid_t taken;
-	int fd = np_saver_find(&taken);
+	uid_t holder;
+	int fd = np_saver_connect(&holder);
 	char *msg = NULL;
 	long len = fd < 0 ? fd : np_saver_pack(kind, 1, field, n, &msg);
-	bool sent = len > 0 && send(fd, msg, (size_t)len, MSG_DONTWAIT |
-				    MSG_NOSIGNAL) == len;
+	bool sent = len > 0 && send(fd, msg, (size_t)len,
+				    MSG_DONTWAIT | MSG_NOSIGNAL) == len;
 
 	free(msg);
 	if (fd < 0 || sent)
@@ -152,19 +166,26 @@ int np_saver_send(enum np_saver_kind kind, const char *const field[], size_t n)
 	return -EAGAIN;
 }
 
-int np_saver_listen(uid_t uid, uid_t *taken)
+int np_saver_listen(uid_t uid, uid_t *holder)
 {
 	int fd = open_socket(), rc = -EADDRINUSE;
 
 	if (fd < 0)
 		return -errno;
-	for (int i = 0; rc == -EADDRINUSE && i < N_NAMES; i++) {
-		struct name n = name_of(uid, i);
-		int other;
+	for (int i = 0; i < N_ADDRESSES; i++) {
+		struct address address = saver_address(uid, i);
+		int holder_fd;
 
-		rc = bind(fd, (struct sockaddr *)&n.addr, n.len) ? -errno : 0;
-		if (rc == -EADDRINUSE && (other = connect_to(&n, taken)) >= 0)
-			close(other);
+		if (!bind(fd, (struct sockaddr *)&address.un, address.len)) {
+			rc = 0;
+			break;
+		}
+		rc = -errno;
+		if (rc != -EADDRINUSE)
+			break;
+		holder_fd = connect_to(&address, holder);
+		if (holder_fd >= 0)
+			close(holder_fd);
 	}
 	if (!rc && listen(fd, SOMAXCONN))
 		rc = -errno;
@@ -173,9 +194,13 @@ int np_saver_listen(uid_t uid, uid_t *taken)
 	return rc ? rc : fd;
 }
 
+/*
+ * Slurm sets SLURMD_NODENAME in the tasks of a job. A process that cleared its
+ * environment is still in the job's cgroup, if Slurm uses cgroups.
+ */
 bool np_saver_in_job(void)
 {
-	char text[4096];
+	char cgroups[4096];
 	ssize_t len = -1;
 	int fd;
 
@@ -183,9 +208,9 @@ bool np_saver_in_job(void)
 		return true;
 	fd = open("/proc/self/cgroup", O_RDONLY | O_CLOEXEC);
 	if (fd >= 0) {
-		len = read(fd, text, sizeof(text) - 1);
+		len = read(fd, cgroups, sizeof(cgroups) - 1);
 		close(fd);
 	}
-	text[len > 0 ? len : 0] = '\0';
-	return strstr(text, "/job_") != NULL;
+	cgroups[len > 0 ? len : 0] = '\0';
+	return strstr(cgroups, "/job_") != NULL;
 }

@@ -1,5 +1,5 @@
 /*
- * How other processes reach netprof-saver and talk to it.
+ * The protocol of netprof-saver, the daemon that writes into the profile store.
  *
  * The saver listens at abstract sockets, which exist once for each network
  * namespace.  The saver that slurmd starts serves every user of the node.
@@ -9,18 +9,21 @@
  *
  *	LOG	STORE LINE
  *	SAVE	STORE RUN MAXRUNS RECORD
- *	CHOOSE	STORE "" MAXRUNS SCOPE NODES SHARE NOW RECORD
+ *	SELECT	STORE "" MAXRUNS SCOPE NODES SHARE NOW RECORD
  *	CHECK	DIRECTORY
  *	MPI	FILE
  *	TRACE	DIRECTORY SUB RANK KEEP UMASK
- *	REPLY	ERRNO TEXT CHOICE
+ *	REPLY	ERRNO TEXT SELECTION
  *
- * The TEXT in reply to MPI is what np_mpi_of_file() says of the file.  With TRACE
- * comes a descriptor, and both ends then talk as np_trace_ring.h describes.  RUN
- * identifies the run that a record belongs to.  LOG has no reply.  ERRNO is 0 or
- * negative; in reply to CHECK it is 0 unless the server of DIRECTORY is lost.
- * CHOICE is the text of np_selection_print(), or empty.  Both ends are on one
- * host, so numbers in headers are in its byte order.
+ * The saver replies to each request except LOG and TRACE.  ERRNO is 0 or
+ * negative, and TEXT then is the error.  In the reply to CHECK, ERRNO is 0
+ * unless the file system of DIRECTORY has lost its server; in that to MPI, TEXT
+ * is what np_mpi_of_file() finds in FILE; in that to SELECT, SELECTION is the
+ * text of np_selection_print(), which is empty in all others.
+ *
+ * RUN identifies the run that a record belongs to.  A descriptor is passed with
+ * TRACE, and both ends then use the memory behind it (np_trace_ring.h).  They
+ * are on one host, so numbers in headers are in its byte order.
  */
 #ifndef NP_SAVER_PROTO_H
 #define NP_SAVER_PROTO_H
@@ -56,8 +59,8 @@ struct np_saver_head {
 
 /* ---- messages (pure) ---- */
 
-/* Is the header valid, so that the fields may be read? */
-bool np_saver_head_ok(const struct np_saver_head *h);
+/* Whether a header is valid, so that head->len bytes of fields may be read. */
+bool np_saver_head_valid(const struct np_saver_head *head);
 
 /*
  * Make a whole message, header and at most NP_SAVER_MAX_FIELDS fields.  Returns
@@ -67,39 +70,39 @@ long np_saver_pack(enum np_saver_kind kind, uint32_t seq,
 		   const char *const field[], size_t n, char **out);
 
 /*
- * Find the fields of a message in text[len].  Returns their number; 0: the
- * message is malformed.
+ * Find the fields in the text of a message, of len bytes, which field[] then
+ * points into.  Returns their number, or 0 if the message is malformed.
  */
-size_t np_saver_fields(char *text, size_t len,
+size_t np_saver_unpack(char *text, size_t len,
 		       char *field[NP_SAVER_MAX_FIELDS]);
 
 /* ---- sockets; nothing here waits ---- */
 
 /*
- * Connect to the saver of root, or else to the calling user's own.  A socket
- * that another user has bound is skipped, and if there is no saver *taken is
- * set to that user; otherwise it stays as it is.  Returns the descriptor,
- * numbered 10 or more, non-blocking and close-on-exec; or -ENOENT.
+ * Connect to the saver of root, or else to the calling user's own.  A socket at
+ * which another user listens is skipped.  Returns the descriptor, numbered 10
+ * or more, non-blocking and close-on-exec; or -ENOENT, and if a socket was
+ * skipped, *holder is that user.
  */
-int np_saver_find(uid_t *taken);
+int np_saver_connect(uid_t *holder);
 
 /*
- * Send a short request to a saver.  Returns the descriptor, as that of
- * np_saver_find(), to which the reply comes; -ENOENT: there is no saver;
- * -EAGAIN: it does not read.
+ * Send a short request to a saver.  Returns a descriptor like that of
+ * np_saver_connect(), from which the reply can be read; -ENOENT: there is no
+ * saver; -EAGAIN: the request could not be sent at once.
  */
 int np_saver_send(enum np_saver_kind kind, const char *const field[], size_t n);
 
 /*
  * Listen as the saver of root (uid 0) or of one user.  Returns the descriptor,
- * non-blocking and close-on-exec, or -errno.  -EADDRINUSE: all names are taken,
- * one of them by user *taken.
+ * non-blocking and close-on-exec, or -errno.  -EADDRINUSE: all addresses are in
+ * use, one of them by user *holder.
  */
-int np_saver_listen(uid_t uid, uid_t *taken);
+int np_saver_listen(uid_t uid, uid_t *holder);
 
 /*
- * Does Slurm track this process as part of a job?  If such a process cannot be
- * killed, its job does not end.
+ * Whether Slurm tracks this process as part of a job.  If such a process cannot
+ * be killed, its job does not end.
  */
 bool np_saver_in_job(void);
 

@@ -36,13 +36,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		return 0;
 	if (size >= sizeof(h)) {
 		memcpy(&h, data, sizeof(h));
-		if (np_saver_head_ok(&h) && h.len > NP_SAVER_MAX_BYTES)
+		if (np_saver_head_valid(&h) && h.len > NP_SAVER_MAX_BYTES)
 			abort();
 	}
 	memcpy(text, data, size);
 	text[size] = '\0';
 	parse_choice(text);
-	n = np_saver_fields(text, size, field);
+	n = np_saver_unpack(text, size, field);
 	for (size_t i = 0; i < n; i++)
 		if (field[i] < text || field[i] + strlen(field[i]) >=
 				       text + size)

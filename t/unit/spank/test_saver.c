@@ -19,8 +19,9 @@ T_TEST("fields of messages arrive as they were sent")
 
 	T_CHECK(len == (long)sizeof(h) + 7 + 1 + 8);
 	memcpy(&h, msg, sizeof(h));
-	T_CHECK(np_saver_head_ok(&h) && h.kind == NP_SAVER_SAVE && h.seq == 7);
-	T_CHECK(np_saver_fields(msg + sizeof(h), h.len, field) == 3);
+	T_CHECK(np_saver_head_valid(&h) && h.kind == NP_SAVER_SAVE &&
+		h.seq == 7);
+	T_CHECK(np_saver_unpack(msg + sizeof(h), h.len, field) == 3);
 	for (size_t i = 0; i < 3; i++)
 		T_ROW(sent[i], !strcmp(field[i], sent[i]));
 	free(msg);
@@ -39,10 +40,10 @@ T_TEST("damaged messages are refused")
 	char *field[NP_SAVER_MAX_FIELDS];
 
 	for (size_t i = 0; i < NP_ARRAY_SIZE(heads); i++)
-		T_CHECK(!np_saver_head_ok(&heads[i]));
-	T_CHECK(!np_saver_fields(open, 0, field));
-	T_CHECK(!np_saver_fields(open, 6, field));
-	T_CHECK(!np_saver_fields(many, sizeof(many), field));
+		T_CHECK(!np_saver_head_valid(&heads[i]));
+	T_CHECK(!np_saver_unpack(open, 0, field));
+	T_CHECK(!np_saver_unpack(open, 6, field));
+	T_CHECK(!np_saver_unpack(many, sizeof(many), field));
 }
 
 /* ---- the queue ---- */

@@ -23,13 +23,13 @@ static pid_t squat(uid_t uid, uid_t names_of, int names)
 		return -1;
 	pid = fork();
 	if (!pid) {
-		uid_t taken;
+		uid_t holder;
 
 		close(hold[1]);
 		if (setuid(uid))
 			_exit(1);
 		while (names--)
-			np_saver_listen(names_of, &taken);
+			np_saver_listen(names_of, &holder);
 		if (write(ready[1], "", 1) == 1 && read(hold[0], &c, 1))
 			_exit(1);
 		_exit(0); /* with the test */
@@ -50,45 +50,45 @@ static bool alone(void)
 
 static int find_root_saver(void)
 {
-	uid_t taken = 0;
+	uid_t holder = 0;
 	int one, two;
 
 	if (!alone())
 		return 0;
-	if (np_saver_find(&taken) != -ENOENT)
+	if (np_saver_connect(&holder) != -ENOENT)
 		return 1;
-	one = np_saver_listen(0, &taken);
-	two = np_saver_listen(0, &taken); /* slurmd was started anew */
-	if (one < 10 || two < 10 || np_saver_find(&taken) < 10)
+	one = np_saver_listen(0, &holder);
+	two = np_saver_listen(0, &holder); /* slurmd was started anew */
+	if (one < 10 || two < 10 || np_saver_connect(&holder) < 10)
 		return 2;
 	close(one);
-	if (np_saver_find(&taken) < 10)
+	if (np_saver_connect(&holder) < 10)
 		return 3;
 	close(two);
-	return np_saver_find(&taken) == -ENOENT ? 0 : 4;
+	return np_saver_connect(&holder) == -ENOENT ? 0 : 4;
 }
 
 static int pass_over_squatters(void)
 {
-	uid_t taken = 0;
+	uid_t holder = 0;
 	pid_t pid;
 	int fd;
 
 	if (!alone())
 		return 0;
 	pid = squat(MALLORY, 0, 3);
-	fd = np_saver_listen(0, &taken); /* one name is left */
-	if (pid < 0 || fd < 0 || np_saver_find(&taken) < 0)
+	fd = np_saver_listen(0, &holder); /* one name is left */
+	if (pid < 0 || fd < 0 || np_saver_connect(&holder) < 0)
 		return 1;
 	close(fd);
 	kill(pid, SIGKILL);
 	waitpid(pid, NULL, 0);
 	pid = squat(MALLORY, 0, 4);
-	if (pid < 0 || np_saver_listen(0, &taken) != -EADDRINUSE ||
-	    taken != MALLORY)
+	if (pid < 0 || np_saver_listen(0, &holder) != -EADDRINUSE ||
+	    holder != MALLORY)
 		return 2;
-	taken = 0;
-	if (np_saver_find(&taken) != -ENOENT || taken != MALLORY)
+	holder = 0;
+	if (np_saver_connect(&holder) != -ENOENT || holder != MALLORY)
 		return 3;
 	kill(pid, SIGKILL);
 	return 0;
@@ -96,7 +96,7 @@ static int pass_over_squatters(void)
 
 static int find_own_saver(void)
 {
-	uid_t taken = 0;
+	uid_t holder = 0;
 	pid_t own, other;
 
 	if (!alone())
@@ -104,11 +104,13 @@ static int find_own_saver(void)
 	other = squat(MALLORY, MALLORY, 1);
 	if (other < 0 || setuid(ALICE))
 		return 1;
-	if (np_saver_find(&taken) != -ENOENT)
+	if (np_saver_connect(&holder) != -ENOENT)
 		return 2;
 	own = squat(ALICE, ALICE, 1);
-	return own > 0 && np_saver_find(&taken) >= 10 && !kill(own, SIGKILL) ?
-		0 : 3;
+	return own > 0 && np_saver_connect(&holder) >= 10 &&
+			       !kill(own, SIGKILL) ?
+		       0 :
+		       3;
 }
 
 static int responds(void)
@@ -124,9 +126,9 @@ static int responds(void)
 
 static int is_silent(void)
 {
-	uid_t taken;
+	uid_t holder;
 
-	return alone() && np_saver_listen(0, &taken) >= 0 &&
+	return alone() && np_saver_listen(0, &holder) >= 0 &&
 	       np_dir_responds("/", 50);
 }
 
