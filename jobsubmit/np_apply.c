@@ -95,7 +95,8 @@ static int fill_update(const struct np_job_snapshot *jobs,
 
 	memset(excluded, 0, bytes);
 	if (outcome->leaves) {
-		update->ours = np_cluster_map_closed(map, outcome->leaves);
+		update->ours =
+			np_cluster_map_format_closed(map, outcome->leaves);
 		np_leaves_excluded(map->leaves, outcome->leaves, excluded);
 	}
 	/* NULL: no node, which is right, or out of memory. */

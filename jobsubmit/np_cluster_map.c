@@ -1,7 +1,10 @@
 /*
- * The cluster map, in three parts: the node index, with reading and writing of
- * host lists; questions about a finished map; and making a map from what Slurm
- * answers.
+ * The cluster map, in three parts: the node index, which writes and reads host
+ * lists; queries of a map; and how a map is made from what Slurm reports.
+ *
+ * Placement writes lists of up to all nodes of a cluster into many jobs, with
+ * slurmctld waiting for some of them. This is why lists are not handled name by
+ * name.
  */
 #include "np_cluster_map.h"
 
@@ -24,36 +27,40 @@
 
 /* Names with the same prefix and the same format of their numbers. */
 struct name_group {
-	const char *prefix;
-	uint32_t len;	 /* of the prefix, bytes */
-	uint32_t digits; /* of the number, or NO_DIGITS or ANY_DIGITS */
-	size_t first;	 /* of its runs; those of the next group follow */
+	const char *prefix; /* not terminated */
+	uint32_t len;	    /* of the prefix, bytes */
+	uint32_t digits;    /* of the number, or NO_DIGITS or ANY_DIGITS */
+	size_t first_run;   /* its runs go on to those of the next group */
 };
 
 /* A name split into prefix and number. */
 struct parsed_name {
 	struct name_group group;
-	uint32_t number, node;
+	uint32_t number;
+	uint32_t node; /* index of the node */
 	bool leading_zero;
 };
 
-/* n names whose numbers and whose nodes are consecutive. */
-struct run {
-	uint32_t group, number, node, n;
+/* n names of a group, whose numbers and node indices are consecutive. */
+struct name_run {
+	uint32_t group;	       /* index */
+	uint32_t number, node; /* of the first name */
+	uint32_t n;
 };
 
 /* The part of a run that is on one leaf switch, or on none (NP_NO_LEAF). */
-struct piece {
-	uint32_t group, number, n, leaf;
+struct leaf_run {
+	uint32_t group, number, n; /* as in struct name_run */
+	uint32_t leaf;
 };
 
 struct np_node_index {
-	struct name_group *group; /* n_groups + 1: the last ends the list */
+	struct name_group *group; /* sorted; [n_groups] ends the last one */
 	size_t n_groups;
-	struct run *run; /* by group and number */
+	struct name_run *run; /* by group and number */
 	size_t n_runs;
-	struct piece *piece; /* the runs divided by leaf switches */
-	size_t n_pieces;
+	struct leaf_run *leaf_run; /* the runs, divided by leaf switches */
+	size_t n_leaf_runs;
 };
 
 static bool is_digit(char c)
@@ -62,29 +69,34 @@ static bool is_digit(char c)
 }
 
 /*
- * Length of the prefix, up to the number. A name with no number or with a very
- * long one, and one that is only a number, is all prefix.
+ * Length of the prefix, up to the number at the end of the name. A name without
+ * a number, or with one of more than MAX_DIGITS digits, is all prefix.
  */
 static size_t prefix_len(const char *name, size_t len)
 {
-	size_t at = len;
+	size_t prefix = len;
 
-	while (at && is_digit(name[at - 1]) && len - at < MAX_DIGITS)
-		at--;
-	return at && is_digit(name[at - 1]) ? len : at;
+	while (prefix && is_digit(name[prefix - 1]) &&
+	       len - prefix < MAX_DIGITS)
+		prefix--;
+	return prefix && is_digit(name[prefix - 1]) ? len : prefix;
 }
 
-/* Split a name. Its digits are those written, see split_by_digits(). */
+/*
+ * Split a name. The digits of its group are those that are written, which
+ * merge_digits() may change.
+ */
 static struct parsed_name parse_name(const char *name, uint32_t node)
 {
-	size_t len = strlen(name), at = prefix_len(name, len);
+	size_t len = strlen(name), prefix = prefix_len(name, len);
+	const char *number = name + prefix;
+	size_t digits = len - prefix;
 
 	return (struct parsed_name){
-		.group = { name, (uint32_t)at, (uint32_t)(len - at) },
+		.group = { name, (uint32_t)prefix, (uint32_t)digits },
 		.node = node,
-		.number = at < len ? (uint32_t)strtoul(name + at, NULL, 10) :
-				     0,
-		.leading_zero = len - at > 1 && name[at] == '0',
+		.number = digits ? (uint32_t)strtoul(number, NULL, 10) : 0,
+		.leading_zero = digits > 1 && number[0] == '0',
 	};
 }
 
@@ -116,26 +128,26 @@ static int by_name(const void *a, const void *b)
 }
 
 /*
- * Numbers like "8" and "10" belong to one group, "08" and "8" do not. Names
- * with the same prefix are therefore divided by their number of digits if some
- * have leading zeros. Otherwise the digits of all become ANY_DIGITS here. The
- * names are sorted by prefix.
+ * Merge the groups of a prefix into one with ANY_DIGITS, unless one of its
+ * names has a leading zero: "n8" and "n10" can be in one range of a list, "n08"
+ * and "n8" cannot. The names are sorted by prefix.
  */
-static void split_by_digits(struct parsed_name *name, size_t n)
+static void merge_digits(struct parsed_name *name, size_t n)
 {
 	for (size_t i = 0, end; i < n; i = end) {
-		bool zeros = false;
+		bool has_zeros = false;
 
-		for (end = i; end < n && !by_prefix(&name[i].group,
-						    &name[end].group); end++)
-			zeros |= name[end].leading_zero;
-		for (size_t k = i; !zeros && k < end; k++)
+		for (end = i;
+		     end < n && !by_prefix(&name[i].group, &name[end].group);
+		     end++)
+			has_zeros |= name[end].leading_zero;
+		for (size_t k = i; !has_zeros && k < end; k++)
 			if (name[k].group.digits != NO_DIGITS)
 				name[k].group.digits = ANY_DIGITS;
 	}
 }
 
-/* Make groups and runs of sorted names. 0 or -ENOMEM. */
+/* Make the groups and runs of sorted names. Returns 0 or -ENOMEM. */
 static int add_runs(struct np_node_index *index, const struct parsed_name *name,
 		    size_t n)
 {
@@ -144,12 +156,13 @@ static int add_runs(struct np_node_index *index, const struct parsed_name *name,
 	if (!index->group || !index->run)
 		return -ENOMEM;
 	for (size_t i = 0; i < n; i++) {
-		struct run *last =
+		struct name_run *last =
 			index->n_runs ? &index->run[index->n_runs - 1] : NULL;
 
 		if (!i || by_name_group(&name[i - 1].group, &name[i].group)) {
 			index->group[index->n_groups] = name[i].group;
-			index->group[index->n_groups++].first = index->n_runs;
+			index->group[index->n_groups++].first_run =
+				index->n_runs;
 			last = NULL;
 		}
 		if (last && name[i].number == last->number + last->n &&
@@ -157,14 +170,14 @@ static int add_runs(struct np_node_index *index, const struct parsed_name *name,
 			last->n++;
 			continue;
 		}
-		index->run[index->n_runs++] = (struct run){
+		index->run[index->n_runs++] = (struct name_run){
 			.group = (uint32_t)index->n_groups - 1,
 			.number = name[i].number,
 			.node = name[i].node,
 			.n = 1,
 		};
 	}
-	index->group[index->n_groups].first = index->n_runs;
+	index->group[index->n_groups].first_run = index->n_runs;
 	return 0;
 }
 
@@ -180,8 +193,8 @@ int np_node_index_new(char *const *name, size_t n, struct np_node_index **out)
 			parsed[n_named++] = parse_name(name[i], (uint32_t)i);
 	if (!rc) {
 		qsort(parsed, n_named, sizeof(*parsed), by_name);
-		split_by_digits(parsed, n_named);
-		/* ANY_DIGITS changes the order within a prefix. */
+		merge_digits(parsed, n_named);
+		/* That changed the order of the names of a prefix. */
 		qsort(parsed, n_named, sizeof(*parsed), by_name);
 		rc = add_runs(index, parsed, n_named);
 	}
@@ -199,35 +212,37 @@ void np_node_index_free(struct np_node_index *index)
 		return;
 	free(index->group);
 	free(index->run);
-	free(index->piece);
+	free(index->leaf_run);
 	free(index);
 }
 
-int np_node_index_divide(struct np_node_index *index, const uint32_t *leaf)
+int np_node_index_set_leaves(struct np_node_index *index, const uint32_t *leaf)
 {
-	size_t n = 0;
+	size_t n_names = 0;
 
 	for (size_t i = 0; i < index->n_runs; i++)
-		n += index->run[i].n;
-	index->piece = calloc(n + 1, sizeof(*index->piece));
-	if (!index->piece)
+		n_names += index->run[i].n;
+	/* At most one for each name; one more avoids calloc(0). */
+	index->leaf_run = calloc(n_names + 1, sizeof(*index->leaf_run));
+	if (!index->leaf_run)
 		return -ENOMEM;
 	for (size_t i = 0; i < index->n_runs; i++)
 		for (uint32_t k = 0; k < index->run[i].n; k++) {
-			const struct run *run = &index->run[i];
-			uint32_t of_node = leaf[run->node + k];
-			struct piece *last =
-				k ? &index->piece[index->n_pieces - 1] : NULL;
+			const struct name_run *run = &index->run[i];
+			uint32_t node_leaf = leaf[run->node + k];
+			struct leaf_run *last =
+				k ? &index->leaf_run[index->n_leaf_runs - 1] :
+				    NULL;
 
-			if (last && last->leaf == of_node)
+			if (last && last->leaf == node_leaf)
 				last->n++;
 			else
-				index->piece[index->n_pieces++] =
-					(struct piece){
+				index->leaf_run[index->n_leaf_runs++] =
+					(struct leaf_run){
 						.group = run->group,
 						.n = 1,
 						.number = run->number + k,
-						.leaf = of_node,
+						.leaf = node_leaf,
 					};
 		}
 	return 0;
@@ -238,26 +253,27 @@ int np_node_index_divide(struct np_node_index *index, const uint32_t *leaf)
 #define MAX_RANGE 65536u /* names in the longest range that Slurm accepts */
 
 /*
- * A list while it is written. The names of one group make one part of it, such
- * as "n[0-3,7]".
+ * A list while it is written. Names of one group that follow each other make
+ * one word of it, such as "n[0-3,7]".
  */
 struct list_writer {
-	const struct np_node_index *x;
+	const struct np_node_index *index;
 	char *text;
-	size_t len, room;	/* bytes written, and allocated */
-	const struct name_group *group; /* of the current part; NULL: none */
-	size_t group_begin;	/* where that part begins in text */
-	size_t n_ranges;	/* written in it */
-	uint32_t first, last;	/* current range, not written yet as it may
-				   grow */
-	bool failed;		/* out of memory */
+	size_t len, allocated;		/* bytes */
+	const struct name_group *group; /* of the current word; NULL: none */
+	size_t word_begin;		/* offset of that word in text */
+	size_t n_ranges;		/* written in it */
+	uint32_t first, last; /* numbers of the current range, which may still
+				 grow and is not written yet */
+	bool failed;	      /* out of memory */
 };
 
 static void list_put(struct list_writer *writer, const char *text, size_t n)
 {
 	if (!n)
 		return;
-	if (np_array_room(&writer->text, &writer->room, writer->len + n, 1)) {
+	if (np_array_room(&writer->text, &writer->allocated, writer->len + n,
+			  1)) {
 		writer->failed = true;
 		return;
 	}
@@ -265,15 +281,15 @@ static void list_put(struct list_writer *writer, const char *text, size_t n)
 	writer->len += n;
 }
 
-/* Written without snprintf(), which would take most of the time. */
-static void list_put_number(struct list_writer *writer, uint32_t v)
+/* Not by snprintf(), which would take most of the time of a list. */
+static void list_put_number(struct list_writer *writer, uint32_t number)
 {
-	uint32_t least =
+	uint32_t min_digits =
 		writer->group->digits == ANY_DIGITS ? 1 : writer->group->digits;
 	char buf[16], *begin = buf + sizeof(buf);
 
-	for (uint32_t i = 0; v || i < least; i++, v /= 10)
-		*--begin = (char)('0' + v % 10);
+	for (uint32_t i = 0; number || i < min_digits; i++, number /= 10)
+		*--begin = (char)('0' + number % 10);
 	list_put(writer, begin, (size_t)(buf + sizeof(buf) - begin));
 }
 
@@ -290,8 +306,8 @@ static void list_end_range(struct list_writer *writer)
 	}
 }
 
-/* Complete the part of the current group. */
-static void list_end_group(struct list_writer *writer)
+/* Complete the current word. */
+static void list_end_word(struct list_writer *writer)
 {
 	if (!writer->group)
 		return;
@@ -299,7 +315,7 @@ static void list_end_group(struct list_writer *writer)
 	if (writer->group->digits != NO_DIGITS && writer->n_ranges == 1 &&
 	    writer->first == writer->last) {
 		/* A single number needs no brackets. */
-		writer->len = writer->group_begin + writer->group->len;
+		writer->len = writer->word_begin + writer->group->len;
 		list_put_number(writer, writer->first);
 	} else if (writer->group->digits != NO_DIGITS) {
 		list_put(writer, "]", 1);
@@ -307,16 +323,16 @@ static void list_end_group(struct list_writer *writer)
 }
 
 /*
- * Append n names of a group, whose numbers are first and up: to the current
- * range if they continue it, or else as a range of their own.
+ * Append n names of a group, with consecutive numbers from `first` on: to the
+ * current range if they continue it, or else as a range of their own.
  */
-static void list_add(struct list_writer *writer, uint32_t index, uint32_t first,
-		     uint32_t n)
+static void list_add(struct list_writer *writer, uint32_t group_index,
+		     uint32_t first, uint32_t n)
 {
-	const struct name_group *group = &writer->x->group[index];
+	const struct name_group *group = &writer->index->group[group_index];
 
 	for (; n > MAX_RANGE; first += MAX_RANGE, n -= MAX_RANGE)
-		list_add(writer, index, first, MAX_RANGE);
+		list_add(writer, group_index, first, MAX_RANGE);
 	if (group == writer->group && first == writer->last + 1 &&
 	    group->digits != NO_DIGITS &&
 	    first + n - writer->first <= MAX_RANGE) {
@@ -324,10 +340,10 @@ static void list_add(struct list_writer *writer, uint32_t index, uint32_t first,
 		return;
 	}
 	if (group != writer->group || group->digits == NO_DIGITS) {
-		list_end_group(writer);
+		list_end_word(writer);
 		if (writer->len)
 			list_put(writer, ",", 1);
-		writer->group_begin = writer->len;
+		writer->word_begin = writer->len;
 		writer->n_ranges = 0;
 		list_put(writer, group->prefix, group->len);
 	} else {
@@ -338,10 +354,10 @@ static void list_add(struct list_writer *writer, uint32_t index, uint32_t first,
 	writer->last = first + n - 1;
 }
 
-/* End the list; returns its text, or NULL when out of memory. */
+/* End the list. Returns its text, or NULL when out of memory. */
 static char *list_finish(struct list_writer *writer)
 {
-	list_end_group(writer);
+	list_end_word(writer);
 	list_put(writer, "", 1);
 	if (writer->failed) {
 		free(writer->text);
@@ -365,38 +381,37 @@ static size_t next_clear(const uint64_t *bits, size_t i, size_t end)
 char *np_node_index_format(const struct np_node_index *index,
 			   const uint64_t *nodes)
 {
-	struct list_writer writer = { .x = index };
+	struct list_writer writer = { .index = index };
 
 	for (size_t i = 0; i < index->n_runs; i++) {
-		const struct run *run = &index->run[i];
-		size_t end = (size_t)run->node + run->n;
-		size_t words = np_bits_words(end);
-		size_t at = np_bits_next(nodes, words, run->node);
+		const struct name_run *run = &index->run[i];
+		size_t run_end = (size_t)run->node + run->n;
+		size_t words = np_bits_words(run_end);
+		size_t begin = np_bits_next(nodes, words, run->node);
 
-		while (at < end) {
-			size_t to = next_clear(nodes, at, end);
+		/* Each sequence of set bits makes a range. */
+		while (begin < run_end) {
+			size_t end = next_clear(nodes, begin, run_end);
 
 			list_add(&writer, run->group,
-				 run->number + (uint32_t)(at - run->node),
-				 (uint32_t)(to - at));
-			at = np_bits_next(nodes, words, to);
+				 run->number + (uint32_t)(begin - run->node),
+				 (uint32_t)(end - begin));
+			begin = np_bits_next(nodes, words, end);
 		}
 	}
 	return list_finish(&writer);
 }
 
-char *np_node_index_closed(const struct np_node_index *index,
-			   const uint64_t *open)
+char *np_node_index_format_closed(const struct np_node_index *index,
+				  const uint64_t *open)
 {
-	struct list_writer writer = { .x = index };
+	struct list_writer writer = { .index = index };
 
-	for (size_t i = 0; i < index->n_pieces; i++) {
-		const struct piece *piece = &index->piece[i];
+	for (size_t i = 0; i < index->n_leaf_runs; i++) {
+		const struct leaf_run *run = &index->leaf_run[i];
 
-		if (piece->leaf != NP_NO_LEAF &&
-		    !np_bits_test(open, piece->leaf))
-			list_add(&writer, piece->group, piece->number,
-				 piece->n);
+		if (run->leaf != NP_NO_LEAF && !np_bits_test(open, run->leaf))
+			list_add(&writer, run->group, run->number, run->n);
 	}
 	return list_finish(&writer);
 }
@@ -409,18 +424,21 @@ struct number {
 	bool leading_zero;
 };
 
-/* Read a number; returns what follows it, or NULL if there is none. */
-static const char *read_number(const char *p, const char *end,
+/*
+ * Read a number of at most MAX_DIGITS digits. Returns what follows it, or NULL
+ * if there is no such number.
+ */
+static const char *read_number(const char *text, const char *end,
 			       struct number *out)
 {
-	*out = (struct number){ .leading_zero = p < end && *p == '0' };
-	for (; p < end && *p >= '0' && *p <= '9'; p++) {
+	*out = (struct number){ .leading_zero = text < end && *text == '0' };
+	for (; text < end && is_digit(*text); text++) {
 		if (++out->digits > MAX_DIGITS)
 			return NULL;
-		out->value = 10 * out->value + (uint32_t)(*p - '0');
+		out->value = 10 * out->value + (uint32_t)(*text - '0');
 	}
 	out->leading_zero &= out->digits > 1;
-	return out->digits ? p : NULL;
+	return out->digits ? text : NULL;
 }
 
 static const struct name_group *find_group(const struct np_node_index *index,
@@ -433,7 +451,7 @@ static const struct name_group *find_group(const struct np_node_index *index,
 		       by_name_group);
 }
 
-/* Whether any name consists of this prefix, with or without a number. */
+/* Whether there are nodes with this prefix, with or without a number. */
 static bool has_prefix(const struct np_node_index *index, const char *prefix,
 		       size_t len)
 {
@@ -446,7 +464,7 @@ static bool has_prefix(const struct np_node_index *index, const char *prefix,
 /* Set n bits, whole words at a time. */
 static void set_bits(uint64_t *bits, size_t from, size_t n)
 {
-	for (size_t i = from; i < from + n; ) {
+	for (size_t i = from; i < from + n;) {
 		if (i % NP_BITS_WORD || from + n - i < NP_BITS_WORD) {
 			np_bits_set(bits, i++);
 		} else {
@@ -456,39 +474,49 @@ static void set_bits(uint64_t *bits, size_t from, size_t n)
 	}
 }
 
-/* Runs of more nodes than this count as several. */
-#define RUN_NODES 1024
+/* Index of the first run of a group that has this number or a higher one. */
+static size_t find_run(const struct np_node_index *index,
+		       const struct name_group *group, uint32_t number)
+{
+	size_t low = group[0].first_run, high = group[1].first_run;
+
+	while (low < high) {
+		size_t middle = (low + high) / 2;
+		const struct name_run *run = &index->run[middle];
+
+		if (run->number + run->n <= number)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/* A run of more nodes than this counts as several. */
+#define NODES_PER_RUN 1024
 
 /*
- * Set the bits of the nodes of a group whose numbers are from `from` to `to`.
- * 0, or -E2BIG: more than *left runs.
+ * Set the bits of the nodes of a group with the numbers first to last. Lists
+ * from users are hostile, so the work is limited. Returns 0, or -E2BIG: more
+ * than *runs_left runs.
  */
 static int set_range(const struct np_node_index *index,
-		     const struct name_group *group, uint32_t from, uint32_t to,
-		     uint64_t *nodes, size_t *left)
+		     const struct name_group *group, uint32_t first,
+		     uint32_t last, uint64_t *nodes, size_t *runs_left)
 {
-	size_t lo = group->first, hi = group[1].first;
-
-	while (lo < hi) { /* find the first run that does not end before */
-		size_t mid = (lo + hi) / 2;
-
-		if (index->run[mid].number + index->run[mid].n <= from)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	for (; lo < group[1].first && index->run[lo].number <= to; lo++) {
-		const struct run *run = &index->run[lo];
-		/* The part of the run from `begin` on, up to before `end`. */
-		uint32_t begin = from > run->number ? from - run->number : 0;
-		uint32_t end = to - run->number < run->n ?
-				       to - run->number + 1 :
+	for (size_t i = find_run(index, group, first);
+	     i < group[1].first_run && index->run[i].number <= last; i++) {
+		const struct name_run *run = &index->run[i];
+		/* The part of the run that is in the range. */
+		uint32_t begin = first > run->number ? first - run->number : 0;
+		uint32_t end = last - run->number < run->n ?
+				       last - run->number + 1 :
 				       run->n;
-		size_t cost = 1 + (end - begin) / RUN_NODES;
+		size_t cost = 1 + (end - begin) / NODES_PER_RUN;
 
-		if (*left < cost)
+		if (*runs_left < cost)
 			return -E2BIG;
-		*left -= cost;
+		*runs_left -= cost;
 		set_bits(nodes, run->node + begin, end - begin);
 	}
 	return 0;
@@ -498,79 +526,83 @@ static int set_range(const struct np_node_index *index,
 static void set_by_name(const struct np_node_index *index, const char *name,
 			uint64_t *nodes)
 {
-	struct parsed_name parsed_name = parse_name(name, 0);
-	const struct name_group *group = find_group(
-		index, name, parsed_name.group.len, parsed_name.group.digits);
-	size_t left = SIZE_MAX;
+	struct parsed_name parsed = parse_name(name, 0);
+	const struct name_group *group =
+		find_group(index, name, parsed.group.len, parsed.group.digits);
+	size_t no_limit = SIZE_MAX;
 
-	if (!group && parsed_name.group.digits && !parsed_name.leading_zero)
-		group = find_group(index, name, parsed_name.group.len,
-				   ANY_DIGITS);
+	if (!group && parsed.group.digits && !parsed.leading_zero)
+		group = find_group(index, name, parsed.group.len, ANY_DIGITS);
 	if (group)
-		set_range(index, group, parsed_name.number, parsed_name.number,
-			  nodes, &left);
+		set_range(index, group, parsed.number, parsed.number, nodes,
+			  &no_limit);
 }
 
 /*
- * Read the ranges of a word, from p, behind its opening bracket, to the closing
- * one, which must end the word. nodes NULL: only check their form. Returns 0,
- * -ENOENT (another form) or -E2BIG.
+ * Read the ranges of a word such as "n[0-3,7]". ranges: the text after its
+ * opening bracket, whose closing one must end the word. nodes NULL: only check
+ * the form. Returns 0; -ENOENT: this function cannot read the word; -E2BIG:
+ * more than *runs_left runs.
  */
 static int parse_ranges(const struct np_node_index *index, const char *word,
-			size_t len, const char *p, uint64_t *nodes,
-			size_t *left)
+			size_t len, const char *ranges, uint64_t *nodes,
+			size_t *runs_left)
 {
-	const char *end = word + len;
-	size_t prefix = (size_t)(p - word) - 1;
+	const char *next = ranges, *end = word + len;
+	size_t prefix = (size_t)(ranges - word) - 1;
 	const struct name_group *any_digits =
 		find_group(index, word, prefix, ANY_DIGITS);
-	bool unknown_prefix = !has_prefix(index, word, prefix);
+	bool is_known_prefix = has_prefix(index, word, prefix);
 
 	for (;;) {
 		const struct name_group *group = any_digits;
-		struct number a, b;
+		struct number first, last;
 
-		p = read_number(p, end, &a);
-		b = a;
-		if (p && p < end && *p == '-')
-			p = read_number(p + 1, end, &b);
-		if (!p || p == end || b.value < a.value ||
-		    ((a.leading_zero || b.leading_zero) &&
-		     a.digits != b.digits))
+		next = read_number(next, end, &first);
+		last = first;
+		if (next && next < end && *next == '-')
+			next = read_number(next + 1, end, &last);
+		if (!next || next == end || last.value < first.value ||
+		    ((first.leading_zero || last.leading_zero) &&
+		     first.digits != last.digits))
 			return -ENOENT;
 		/* With a fixed number of digits, "9-10" is two groups. */
-		if (!group && !unknown_prefix && a.digits != b.digits)
+		if (!group && is_known_prefix && first.digits != last.digits)
 			return -ENOENT;
-		if (group && a.leading_zero)
+		if (group && first.leading_zero)
 			return -ENOENT;
 		if (!group)
-			group = find_group(index, word, prefix, a.digits);
+			group = find_group(index, word, prefix, first.digits);
 		if (group && nodes &&
-		    set_range(index, group, a.value, b.value, nodes, left))
+		    set_range(index, group, first.value, last.value, nodes,
+			      runs_left))
 			return -E2BIG;
-		if (*p == ']' && p + 1 == end)
+		if (*next == ']' && next + 1 == end)
 			return 0;
-		if (*p++ != ',')
+		if (*next++ != ',')
 			return -ENOENT;
 	}
 }
 
+/* The form is checked first, so that a word sets all its bits or none. */
 int np_node_index_parse(const struct np_node_index *index, const char *word,
-			size_t len, uint64_t *nodes, size_t *left)
+			size_t len, uint64_t *nodes, size_t *runs_left)
 {
-	const char *open = memchr(word, '[', len);
+	const char *bracket = memchr(word, '[', len);
 	int rc;
 
-	if (!open || memchr(word, ']', (size_t)(open - word)))
+	if (!bracket || memchr(word, ']', (size_t)(bracket - word)))
 		return -ENOENT;
 	/* In "n1[0-3]" the number begins before the bracket. */
-	if (open > word && is_digit(open[-1]))
+	if (bracket > word && is_digit(bracket[-1]))
 		return -ENOENT;
-	rc = parse_ranges(index, word, len, open + 1, NULL, NULL);
-	return rc ? rc : parse_ranges(index, word, len, open + 1, nodes, left);
+	rc = parse_ranges(index, word, len, bracket + 1, NULL, NULL);
+	return rc ? rc :
+		    parse_ranges(index, word, len, bracket + 1, nodes,
+				 runs_left);
 }
 
-/* ---- The map: reading it ---- */
+/* ---- The map: references, and lists of names ---- */
 
 struct np_cluster_map *np_cluster_map_ref(struct np_cluster_map *map)
 {
@@ -617,8 +649,8 @@ int np_cluster_map_partition(const struct np_cluster_map *map,
 /* State while a host list is read name by name. */
 struct name_reader {
 	const struct np_cluster_map *map;
-	uint64_t *nodes; /* bits are set here */
-	size_t left;	 /* names still allowed */
+	uint64_t *nodes;   /* bitmap, in which the bits are set */
+	size_t names_left; /* that are still allowed */
 };
 
 /* Callback of np_hostlist_walk(). */
@@ -626,15 +658,16 @@ static int read_name(void *arg, const char *name)
 {
 	struct name_reader *reader = arg;
 
-	if (!reader->left--)
+	if (!reader->names_left--)
 		return -EINVAL;
 	set_by_name(reader->map->node_index, name, reader->nodes);
 	return 0;
 }
 
 /*
- * Read a host list with at most max_names names. Slurm's parser is not used, as
- * it allocates every name and leaks some. 0 or -EINVAL.
+ * Read a host list with at most max_names names, where a run counts as one.
+ * Words that the index cannot read are read name by name. Slurm's parser is not
+ * used, as it allocates every name and leaks some. Returns 0 or -EINVAL.
  */
 static int parse_list(const struct np_cluster_map *map, const char *hosts,
 		      size_t max_names, uint64_t *nodes)
@@ -646,7 +679,7 @@ static int parse_list(const struct np_cluster_map *map, const char *hosts,
 	for (size_t len; !rc && hosts && (len = np_hostlist_word(&hosts));
 	     hosts += len) {
 		rc = np_node_index_parse(map->node_index, hosts, len, nodes,
-					 &reader.left);
+					 &reader.names_left);
 		if (rc == -ENOENT)
 			rc = np_hostlist_walk(hosts, len, read_name, &reader);
 	}
@@ -660,8 +693,8 @@ int np_cluster_map_parse(const struct np_cluster_map *map, const char *hosts,
 }
 
 /*
- * The same for a list from Slurm, which may have up to NP_HOSTLIST_MAX names of
- * nodes that do not exist yet.
+ * The same for a list from Slurm, in which up to NP_HOSTLIST_MAX names may be
+ * of nodes that do not exist yet.
  */
 static int parse_slurm_list(const struct np_cluster_map *map, const char *hosts,
 			    uint64_t *nodes)
@@ -669,8 +702,8 @@ static int parse_slurm_list(const struct np_cluster_map *map, const char *hosts,
 	return parse_list(map, hosts, NP_HOSTLIST_MAX, nodes);
 }
 
-/* An empty text is freed, and NULL returned in its place. */
-static char *or_null(char *text)
+/* Return the text, or if it is empty, free it and return NULL. */
+static char *null_if_empty(char *text)
 {
 	if (text && *text)
 		return text;
@@ -681,17 +714,18 @@ static char *or_null(char *text)
 char *np_cluster_map_format(const struct np_cluster_map *map,
 			    const uint64_t *nodes)
 {
-	return or_null(np_node_index_format(map->node_index, nodes));
+	return null_if_empty(np_node_index_format(map->node_index, nodes));
 }
 
-char *np_cluster_map_closed(const struct np_cluster_map *map,
-			    const uint64_t *open)
+char *np_cluster_map_format_closed(const struct np_cluster_map *map,
+				   const uint64_t *open)
 {
-	return or_null(np_node_index_closed(map->node_index, open));
+	return null_if_empty(
+		np_node_index_format_closed(map->node_index, open));
 }
 
-/* The text of a list of Slurm's, which is destroyed. */
-static char *take_text(np_hostlist_t list)
+/* Return the text of a Slurm hostlist, and destroy the list. */
+static char *hostlist_to_text(np_hostlist_t list)
 {
 	char *text = np_ranged_string(list);
 
@@ -705,8 +739,8 @@ char *np_cluster_map_leaf_names(const struct np_cluster_map *map,
 	np_hostlist_t list = slurm_hostlist_create(NULL);
 
 	NP_BITS_EACH(i, leaves, map->leaves->words)
-	slurm_hostlist_push_host(list, map->leaves->name[i]);
-	return take_text(list);
+		slurm_hostlist_push_host(list, map->leaves->name[i]);
+	return hostlist_to_text(list);
 }
 
 char *np_cluster_map_switch_names(const struct np_cluster_map *map,
@@ -716,7 +750,7 @@ char *np_cluster_map_switch_names(const struct np_cluster_map *map,
 
 	for (size_t i = 0; i < n; i++)
 		slurm_hostlist_push_host(list, map->leaves->switch_name[sw[i]]);
-	return take_text(list);
+	return hostlist_to_text(list);
 }
 
 void np_cluster_map_from_ranges(const struct np_cluster_map *map,
@@ -741,13 +775,13 @@ void np_need_memory(struct np_need *need, uint64_t memory)
 		need->memory_mb = memory;
 }
 
-/* Whether features are joined by '&' or ',' only: others are not supported. */
-static bool joins_by_and(const char *features)
+/* Whether a job needs all these features, with no "or" and no counts. */
+static bool is_plain_and(const char *features)
 {
 	return !strpbrk(features, "|()[]*!");
 }
 
-/* Whether the list has all features of a plain expression. */
+/* Whether a list has all features of an expression with is_plain_and(). */
 static bool has_all_features(const char *list, const char *features)
 {
 	while (*features) {
@@ -772,15 +806,15 @@ static bool kind_matches(const struct np_node_kind *kind,
 		has_all_features(kind->features, need->features));
 }
 
-/* total divided by each, rounded up and limited; 0 if each is 0. */
-static uint32_t divide_up(uint64_t total, uint64_t each)
+/* Nodes for so many CPUs or tasks; 0 if per_node is 0. */
+static uint32_t nodes_for(uint64_t total, uint64_t per_node)
 {
-	uint64_t n = each ? (total + each - 1) / each : 0;
+	uint64_t n = per_node ? (total + per_node - 1) / per_node : 0;
 
 	return n > UINT32_MAX ? UINT32_MAX : (uint32_t)n;
 }
 
-static uint32_t larger(uint32_t a, uint32_t b)
+static uint32_t max_u32(uint32_t a, uint32_t b)
 {
 	return a > b ? a : b;
 }
@@ -803,7 +837,10 @@ static uint64_t usable_cpus(const struct np_node_kind *kind,
 	return by_memory < cpus ? by_memory : cpus;
 }
 
-/* The number of nodes follows from the kind with the fewest usable CPUs. */
+/*
+ * The number of nodes is that for the kind with the fewest usable CPUs, as it
+ * is not known which nodes the job will get.
+ */
 int np_cluster_map_fit(const struct np_cluster_map *map,
 		       const struct np_need *need, uint64_t *nodes,
 		       struct np_fit *fit)
@@ -814,13 +851,14 @@ int np_cluster_map_fit(const struct np_cluster_map *map,
 
 	*fit = (struct np_fit){
 		.partition = np_cluster_map_partition(map, need->partition),
-		.constraint = need->shape ||
-			      (need->partition && strchr(need->partition, ',')),
+		.undetermined =
+			need->arrangement ||
+			(need->partition && strchr(need->partition, ',')),
 	};
 	if (fit->partition < 0)
 		return -ENOENT;
 	part = &map->part[fit->partition];
-	fit->constraint |= part->no_leaves;
+	fit->undetermined |= part->no_leaves;
 	memset(nodes, 0, map->words * sizeof(*nodes));
 	for (size_t k = 0; k < map->n_kinds; k++) {
 		const struct np_node_kind *kind = &map->kind[k];
@@ -834,21 +872,23 @@ int np_cluster_map_fit(const struct np_cluster_map *map,
 		if (usable_cpus(kind, need) < least_cpus)
 			least_cpus = usable_cpus(kind, need);
 	}
-	/* If all nodes of the partition are alike, devices and unsupported
-	   features do not matter. */
-	fit->constraint |= part->n_kinds > 1 &&
-			   (need->tres ||
-			    (need->features && !joins_by_and(need->features)));
-	fit->nodes = larger(1, need->nodes);
+	/*
+	 * If all nodes of the partition are alike, all match, whatever devices
+	 * the job requests and even if its features cannot be evaluated.
+	 */
+	fit->undetermined |= part->n_kinds > 1 &&
+			     (need->devices || (need->features &&
+						!is_plain_and(need->features)));
+	fit->nodes = max_u32(1, need->nodes);
 	if (n_matching)
-		fit->nodes = larger(fit->nodes,
-				    divide_up(need->cpus, least_cpus));
-	fit->nodes = larger(fit->nodes,
-			    divide_up(need->tasks, need->tasks_per_node));
+		fit->nodes =
+			max_u32(fit->nodes, nodes_for(need->cpus, least_cpus));
+	fit->nodes = max_u32(fit->nodes,
+			     nodes_for(need->tasks, need->tasks_per_node));
 	return 0;
 }
 
-/* ---- The map: making it from Slurm's answers ---- */
+/* ---- The map: making it from what Slurm reports ---- */
 
 static uint64_t hash_text(uint64_t h, const char *text)
 {
@@ -858,14 +898,15 @@ static uint64_t hash_text(uint64_t h, const char *text)
 /* Features of a node: the active ones, or else those configured. */
 static const char *features_of(const node_info_t *n)
 {
-	return n->features_act ? n->features_act : n->features ? n->features :
-								 "";
+	return n->features_act ? n->features_act :
+	       n->features     ? n->features :
+				 "";
 }
 
-/* Digest of everything that the map is made from. */
-static uint64_t digest(const node_info_msg_t *nodes,
-		       const partition_info_msg_t *parts, const char *topology,
-		       bool whole_nodes)
+/* Digest of everything that a map is made from. */
+static uint64_t digest_of(const node_info_msg_t *nodes,
+			  const partition_info_msg_t *parts,
+			  const char *topology, bool whole_nodes)
 {
 	uint64_t h = NP_HASH;
 
@@ -905,14 +946,14 @@ static int add_names(struct np_cluster_map *map, const node_info_msg_t *nodes)
 			   -ENOMEM;
 }
 
-static bool same_kind(const struct np_node_kind *kind, const node_info_t *n)
+static bool is_of_kind(const struct np_node_kind *kind, const node_info_t *n)
 {
 	return kind->cpus == n->cpus && kind->threads == n->threads &&
 	       kind->memory_mb == n->real_memory &&
 	       !strcmp(kind->features, features_of(n));
 }
 
-static struct np_node_kind *new_kind(struct np_cluster_map *map,
+static struct np_node_kind *add_kind(struct np_cluster_map *map,
 				     const node_info_t *n)
 {
 	struct np_node_kind *kind = &map->kind[map->n_kinds];
@@ -927,11 +968,11 @@ static struct np_node_kind *new_kind(struct np_cluster_map *map,
 }
 
 /*
- * Lower what a kind of node offers to what a node has, so that the node can be
- * counted among them. If there are too many kinds, the last one takes all
- * further nodes.
+ * Reduce what a kind offers to what a node has as well, so that the node can be
+ * one of them: if there are too many kinds, the last one takes all further
+ * nodes. A job that fits such a kind fits each of its nodes.
  */
-static void lower_to(struct np_node_kind *kind, const node_info_t *n)
+static void lower_kind(struct np_node_kind *kind, const node_info_t *n)
 {
 	if (n->cpus < kind->cpus)
 		kind->cpus = n->cpus;
@@ -944,7 +985,7 @@ static void lower_to(struct np_node_kind *kind, const node_info_t *n)
 
 /*
  * Divide the nodes into kinds. Adjacent nodes are often alike, so the kind of
- * the node before is tried first.
+ * the previous node is tried first.
  */
 static int add_node_kinds(struct np_cluster_map *map,
 			  const node_info_msg_t *nodes)
@@ -958,16 +999,17 @@ static int add_node_kinds(struct np_cluster_map *map,
 		const node_info_t *n = &nodes->node_array[i];
 		size_t k = 0;
 
-		if (!kind || !same_kind(kind, n)) {
-			while (k < map->n_kinds && !same_kind(&map->kind[k], n))
+		if (!kind || !is_of_kind(kind, n)) {
+			while (k < map->n_kinds &&
+			       !is_of_kind(&map->kind[k], n))
 				k++;
 			if (k < map->n_kinds) {
 				kind = &map->kind[k];
 			} else if (k < NP_CLUSTER_MAP_MAX_KINDS) {
-				kind = new_kind(map, n);
+				kind = add_kind(map, n);
 			} else {
 				kind = &map->kind[k - 1];
-				lower_to(kind, n);
+				lower_kind(kind, n);
 			}
 		}
 		if (!kind)
@@ -977,7 +1019,7 @@ static int add_node_kinds(struct np_cluster_map *map,
 	return 0;
 }
 
-/* Add the partitions with their nodes. */
+/* Add the partitions; the node kinds must be known. */
 static int add_parts(struct np_cluster_map *map,
 		     const partition_info_msg_t *parts, bool whole_nodes)
 {
@@ -1003,15 +1045,15 @@ static int add_parts(struct np_cluster_map *map,
 	return 0;
 }
 
-/* The list of leaf switches while it is made. Bitmaps have m->words words. */
+/* The list of leaf switches while it is made. Bitmaps have map->words words. */
 struct leaf_list {
 	struct np_leaf *leaf;
-	uint32_t **node; /* nodes of each leaf, malloc'ed */
+	uint32_t **leaf_nodes; /* of each leaf, malloc'ed */
 	size_t n;
-	uint64_t *current;	  /* bitmap: nodes of the current leaf */
-	uint64_t *taken;	  /* one per rail: nodes of all leaves before */
-	uint64_t *topology_nodes; /* one per topology: its nodes */
-	uint64_t *rail_nodes;	  /* bitmap: nodes in the file of rails */
+	uint64_t *current; /* bitmap: nodes of the leaf that is being added */
+	uint64_t *taken;   /* a bitmap for each rail: nodes of leaves so far */
+	uint64_t *topology_nodes; /* a bitmap for each topology: its nodes */
+	uint64_t *rail_nodes;	  /* bitmap: nodes in the rails file */
 	/* Where Slurm's topology has rails: the device that leads to each. */
 	const char *device[NP_RAILS_MAX];
 	size_t n_devices;
@@ -1022,12 +1064,12 @@ static const char *leaf_name_of(const struct leaf_list *list, uint32_t node)
 {
 	for (size_t i = 0; i < list->n; i++)
 		for (size_t k = 0; k < list->leaf[i].n_nodes; k++)
-			if (list->node[i][k] == node)
+			if (list->leaf_nodes[i][k] == node)
 				return list->leaf[i].name;
 	return "";
 }
 
-/* Warn of a node on two leaves. Only the first one is named, others counted. */
+/* Warn of a node on two leaves. The first node is named, others are counted. */
 static void warn_duplicate(struct np_cluster_map *map, struct leaf_list *list,
 			   uint32_t node, const char *leaf)
 {
@@ -1046,8 +1088,9 @@ static void end_warning(struct np_cluster_map *map,
 
 	if (list->n_duplicates > 1)
 		snprintf(map->warning.text + len,
-			 sizeof(map->warning.text) - len, " (%zu more like it)",
-			 list->n_duplicates - 1);
+			 sizeof(map->warning.text) - len,
+			 " (and %zu more node%s)", list->n_duplicates - 1,
+			 list->n_duplicates > 2 ? "s" : "");
 }
 
 /*
@@ -1059,17 +1102,17 @@ static void keep_on_first_leaf(struct np_cluster_map *map,
 			       const char *leaf)
 {
 	for (size_t w = 0; w < map->words; w++) {
-		uint64_t twice = list->current[w] & taken[w];
+		uint64_t duplicates = list->current[w] & taken[w];
 
-		list->current[w] &= ~twice;
+		list->current[w] &= ~duplicates;
 		taken[w] |= list->current[w];
-		NP_BITS_EACH(i, &twice, 1)
-		warn_duplicate(map, list, (uint32_t)(w * NP_BITS_WORD + i),
-			       leaf);
+		NP_BITS_EACH(i, &duplicates, 1)
+			warn_duplicate(map, list,
+				       (uint32_t)(w * NP_BITS_WORD + i), leaf);
 	}
 }
 
-/* Append a leaf with the nodes in l->current if it has any. 0 or -ENOMEM. */
+/* Append a leaf with the current nodes, if there are any. 0 or -ENOMEM. */
 static int append_leaf(const struct np_cluster_map *map, struct leaf_list *list,
 		       const char *name, const char *rail)
 {
@@ -1083,14 +1126,14 @@ static int append_leaf(const struct np_cluster_map *map, struct leaf_list *list,
 		return -ENOMEM;
 	*leaf = (struct np_leaf){ .name = name, .node = node, .rail = rail };
 	NP_BITS_EACH(i, list->current, map->words)
-	node[leaf->n_nodes++] = (uint32_t)i;
-	list->node[list->n++] = node;
+		node[leaf->n_nodes++] = (uint32_t)i;
+	list->leaf_nodes[list->n++] = node;
 	return 0;
 }
 
 /*
- * Add a leaf switch of Slurm's topology, without the nodes that the file of
- * rails lists. The k-th leaf switch of nodes with several devices is on the
+ * Add a leaf switch of Slurm's topology, without the nodes that the rails
+ * file lists. The k-th leaf switch of nodes with several devices is on the
  * k-th rail. 0 or -ENOMEM.
  */
 static int add_leaf(struct np_cluster_map *map, struct leaf_list *list,
@@ -1121,7 +1164,7 @@ static int add_leaf(struct np_cluster_map *map, struct leaf_list *list,
 }
 
 /*
- * Add the leaf switch of a line of the file of rails, with the nodes of all its
+ * Add the leaf switch of a line of the rails file, with the nodes of all its
  * other lines, unless an earlier line did. 0 or -ENOMEM.
  */
 static int add_rail(struct np_cluster_map *map, struct leaf_list *list,
@@ -1129,7 +1172,7 @@ static int add_rail(struct np_cluster_map *map, struct leaf_list *list,
 {
 	const struct np_topo_leaf *from = &rails->leaf[line];
 	/* Scratch memory: all leaves of the topologies are made by now. */
-	uint64_t *of_line = list->topology_nodes;
+	uint64_t *line_nodes = list->topology_nodes;
 
 	memset(list->current, 0, map->words * sizeof(*list->current));
 	for (size_t i = 0; i < rails->n; i++) {
@@ -1137,13 +1180,13 @@ static int add_rail(struct np_cluster_map *map, struct leaf_list *list,
 			continue;
 		if (i < line)
 			return 0;
-		if (!parse_slurm_list(map, rails->leaf[i].nodes, of_line))
-			np_bits_or(list->current, of_line, map->words);
+		if (!parse_slurm_list(map, rails->leaf[i].nodes, line_nodes))
+			np_bits_or(list->current, line_nodes, map->words);
 	}
 	return append_leaf(map, list, from->name, from->rail);
 }
 
-/* Index of a partition's topology: 0, the cluster's, unless one lists it. */
+/* Index of the topology that lists a partition, or else 0, the cluster's. */
 static size_t topo_of_partition(const struct np_topo *topo,
 				const char *partition)
 {
@@ -1170,7 +1213,10 @@ static void find_parts_without_leaves(struct np_cluster_map *map,
 			topo, topo_of_partition(topo, map->part[i].name));
 }
 
-/* Set the nodes of each topology. Nodes in no partition use the cluster's. */
+/*
+ * Set the nodes of each topology: those of its partitions. Nodes in no
+ * partition use that of the cluster.
+ */
 static void set_topology_nodes(const struct np_cluster_map *map,
 			       const struct np_topo *topo,
 			       uint64_t *topology_nodes)
@@ -1183,17 +1229,17 @@ static void set_topology_nodes(const struct np_cluster_map *map,
 		for (size_t w = 0; w < map->words; w++)
 			topology_nodes[w] &= ~map->part[i].nodes[w];
 	for (size_t i = 0; i < map->n_parts; i++) {
-		size_t which = topo_of_partition(topo, map->part[i].name);
+		size_t topology = topo_of_partition(topo, map->part[i].name);
 
 		for (size_t w = 0; w < map->words; w++)
-			topology_nodes[which * map->words + w] |=
+			topology_nodes[topology * map->words + w] |=
 				map->part[i].nodes[w];
 	}
 }
 
 /*
- * Read NetDevices. It has a device for each leaf switch of a node (np_topo.h)
- * and says nothing about rails if there is only one. devices is modified.
+ * Read the value of NetDevices: a device for each leaf switch of a node, so
+ * that a single one means that there are no rails. devices is modified.
  */
 static void parse_devices(struct leaf_list *list, char *devices)
 {
@@ -1206,7 +1252,7 @@ static void parse_devices(struct leaf_list *list, char *devices)
 	}
 }
 
-/* Set the nodes that the file of rails lists. */
+/* Set the nodes that the rails file lists. */
 static void set_rail_nodes(const struct np_cluster_map *map,
 			   struct leaf_list *list, const struct np_topo *rails)
 {
@@ -1215,7 +1261,7 @@ static void set_rail_nodes(const struct np_cluster_map *map,
 			np_bits_or(list->rail_nodes, list->current, map->words);
 }
 
-/* 0 or -ENOMEM; free_leaf_list() in either case. */
+/* Returns 0 or -ENOMEM. Call free_leaf_list() in either case. */
 static int alloc_leaf_list(const struct np_cluster_map *map, size_t max_leaves,
 			   size_t n_topologies, struct leaf_list *list)
 {
@@ -1223,14 +1269,14 @@ static int alloc_leaf_list(const struct np_cluster_map *map, size_t max_leaves,
 
 	*list = (struct leaf_list){
 		.leaf = calloc(max_leaves + 1, sizeof(*list->leaf)),
-		.node = calloc(max_leaves + 1, sizeof(*list->node)),
+		.leaf_nodes = calloc(max_leaves + 1, sizeof(*list->leaf_nodes)),
 		.current = calloc(words, sizeof(*list->current)),
 		.taken = calloc(NP_RAILS_MAX * words, sizeof(*list->taken)),
 		.topology_nodes = calloc(n_topologies * words,
 					 sizeof(*list->topology_nodes)),
 		.rail_nodes = calloc(words, sizeof(*list->rail_nodes)),
 	};
-	return list->leaf && list->node && list->current && list->taken &&
+	return list->leaf && list->leaf_nodes && list->current && list->taken &&
 			       list->topology_nodes && list->rail_nodes ?
 		       0 :
 		       -ENOMEM;
@@ -1238,19 +1284,19 @@ static int alloc_leaf_list(const struct np_cluster_map *map, size_t max_leaves,
 
 static void free_leaf_list(struct leaf_list *list)
 {
-	for (size_t i = 0; list->node && i < list->n; i++)
-		free(list->node[i]);
+	for (size_t i = 0; list->leaf_nodes && i < list->n; i++)
+		free(list->leaf_nodes[i]);
 	free(list->rail_nodes);
 	free(list->topology_nodes);
 	free(list->taken);
 	free(list->current);
-	free(list->node);
+	free(list->leaf_nodes);
 	free(list->leaf);
 }
 
 /*
- * Make the leaves from the topologies; the site's rails replace what Slurm says
- * of the nodes that they list. devices is modified. 0 or -errno with err.
+ * Make the leaves from Slurm's topologies and from the rails file, which counts
+ * for the nodes that it lists. devices is modified. 0 or -errno with err.
  */
 static int make_leaves(struct np_cluster_map *map, const struct np_topo *topo,
 		       const struct np_topo *rails, char *devices,
@@ -1279,32 +1325,30 @@ static int make_leaves(struct np_cluster_map *map, const struct np_topo *topo,
 	return rc;
 }
 
-/* The parts of a text that np_topo.h describes. */
+/* The parts of the text of a site, which np_topo.h describes. */
 struct topology_text {
 	char *topologies;
 	char *devices;	  /* value of NetDevices; NULL: none given */
-	char *rails;	  /* text of the file of rails; NULL: there is none */
+	char *rails;	  /* text of the rails file; NULL: there is none */
 	char *rails_path; /* of that file */
 };
 
-/* Divide the text, which is modified. */
+/* Split a text into its parts, in place. */
 static struct topology_text split_text(char *text)
 {
-	struct topology_text topology_text = { .topologies = text };
+	struct topology_text parts = { .topologies = text };
 
-	topology_text.devices = strstr(text, NP_TOPO_RAILS);
-	if (!topology_text.devices)
-		return topology_text;
-	*topology_text.devices = '\0';
-	topology_text.devices += strlen(NP_TOPO_RAILS);
-	topology_text.rails_path = strchr(topology_text.devices, '\n');
-	topology_text.rails =
-		topology_text.rails_path ?
-			strchr(topology_text.rails_path + 1, '\n') :
-			NULL;
-	if (topology_text.rails)
-		*topology_text.rails_path++ = *topology_text.rails++ = '\0';
-	return topology_text;
+	parts.devices = strstr(text, NP_TOPO_RAILS);
+	if (!parts.devices)
+		return parts;
+	*parts.devices = '\0';
+	parts.devices += strlen(NP_TOPO_RAILS);
+	parts.rails_path = strchr(parts.devices, '\n');
+	parts.rails = parts.rails_path ? strchr(parts.rails_path + 1, '\n') :
+					 NULL;
+	if (parts.rails)
+		*parts.rails_path++ = *parts.rails++ = '\0';
+	return parts;
 }
 
 static int add_leaves(struct np_cluster_map *map, const char *topology,
@@ -1312,25 +1356,26 @@ static int add_leaves(struct np_cluster_map *map, const char *topology,
 {
 	struct np_topo topo = { .n = 0 }, rails = { .n = 0 };
 	char *copy = strdup(topology);
-	struct topology_text text;
+	struct topology_text parts;
 	int rc;
 
 	if (!copy)
 		return -ENOMEM;
-	text = split_text(copy);
-	rc = np_topo_parse(text.topologies, &topo, err);
-	/* A damaged file of rails counts as none. */
-	if (!rc && text.rails &&
-	    np_rails_parse(text.rails, text.rails_path, &rails,
+	parts = split_text(copy);
+	rc = np_topo_parse(parts.topologies, &topo, err);
+	/* A damaged rails file counts as none. */
+	if (!rc && parts.rails &&
+	    np_rails_parse(parts.rails, parts.rails_path, &rails,
 			   &map->rails_error) == -ENOMEM)
 		rc = -ENOMEM;
 	if (!rc)
-		rc = make_leaves(map, &topo, &rails, text.devices, err);
+		rc = make_leaves(map, &topo, &rails, parts.devices, err);
 	np_topo_free(&topo);
 	np_topo_free(&rails);
 	free(copy);
 	return rc ? rc :
-		    np_node_index_divide(map->node_index, map->leaves->leaf);
+		    np_node_index_set_leaves(map->node_index,
+					     map->leaves->leaf);
 }
 
 int np_cluster_map_make(struct np_cluster_map *old,
@@ -1339,11 +1384,11 @@ int np_cluster_map_make(struct np_cluster_map *old,
 			bool whole_nodes, struct np_cluster_map **out,
 			struct np_err *err)
 {
-	uint64_t d = digest(nodes, parts, topology, whole_nodes);
+	uint64_t digest = digest_of(nodes, parts, topology, whole_nodes);
 	struct np_cluster_map *map;
 	int rc;
 
-	if (old && old->digest == d) {
+	if (old && old->digest == digest) {
 		*out = np_cluster_map_ref(old);
 		return 0;
 	}
@@ -1354,7 +1399,7 @@ int np_cluster_map_make(struct np_cluster_map *old,
 	if (!map)
 		return np_errf(err, -ENOMEM, "out of memory");
 	map->refs = 1;
-	map->digest = d;
+	map->digest = digest;
 	map->n_nodes = nodes->record_count;
 	map->words = np_bits_words(map->n_nodes);
 	rc = add_names(map, nodes);

@@ -1,7 +1,7 @@
 /*
- * Cluster map: the parts of the cluster that rarely change, i.e. the names of
- * nodes, the leaf switches and the partitions, and which nodes match a job by
- * these. Immutable once made; reference counted, so that threads can share it.
+ * The cluster map: what rarely changes in a cluster, i.e. the names of nodes,
+ * the leaf switches and the partitions, and from these which nodes match a job.
+ * Immutable once made; reference counted, so that threads can share it.
  */
 #ifndef NP_CLUSTER_MAP_H
 #define NP_CLUSTER_MAP_H
@@ -19,52 +19,54 @@
  * ---- Node index: host lists from and to bitmaps of nodes ----
  *
  * Nodes are indexed by the prefix and number of their names. A list such as
- * "n[0-3,8-15]" is then written and read range by range and not name by name: a
- * list of all nodes but a few is as fast as one of a few. Immutable once made.
+ * "n[0-3,8-15]" is then written and read range by range instead of name by
+ * name, so that a list of all nodes but a few takes no longer than one of a
+ * few. Immutable once made.
  */
 
 struct np_node_index;
 
 /*
- * name[n]: names of nodes 0 to n - 1, borrowed as long as *out lives; "": no
- * such node. Returns 0 or -ENOMEM.
+ * Make an index of n nodes. name[i]: the name of node i, or "" if there is no
+ * such node; borrowed as long as *out lives. Returns 0 or -ENOMEM.
  */
 int np_node_index_new(char *const *name, size_t n, struct np_node_index **out);
 void np_node_index_free(struct np_node_index *index); /* NULL is allowed */
 
-/* The host list of a bitmap, malloc'ed; "": no node. NULL: out of memory. */
+/* A bitmap of nodes as a host list, malloc'ed. NULL: out of memory. */
 char *np_node_index_format(const struct np_node_index *index,
 			   const uint64_t *nodes);
 
 /*
- * Set the bits of the nodes in a word of len bytes such as "n[0-3,7]"; names
- * that no node has are ignored. The cost depends on the number of runs, i.e.
- * nodes whose numbers and indices go up together, not on that of names. At most
- * *left runs are allowed, and *left is decreased by those used. Returns 0;
- * -ENOENT: the word has another form, and nothing is set; -E2BIG: more than
- * *left runs.
+ * Set the bits of the nodes in a word of len bytes such as "n[0-3,7]"; names of
+ * unknown nodes are ignored. Only words with one pair of brackets, at their
+ * end, can be read. The cost depends not on the number of names but on that of
+ * runs, i.e. nodes whose numbers and indices are consecutive. At most
+ * *runs_left runs are allowed, and it is reduced by those used. Returns 0;
+ * -ENOENT: the word cannot be read, and nothing is set; -E2BIG: more than
+ * *runs_left runs.
  */
 int np_node_index_parse(const struct np_node_index *index, const char *word,
-			size_t len, uint64_t *nodes, size_t *left);
+			size_t len, uint64_t *nodes, size_t *runs_left);
 
 /*
- * Divide the nodes by leaf switches, for np_node_index_closed(). leaf[n]: leaf
- * of each node, or NP_NO_LEAF. To be called once. Returns 0 or -ENOMEM.
+ * Set the leaf switch of each node, or NP_NO_LEAF, for
+ * np_node_index_format_closed(). Call it once. Returns 0 or -ENOMEM.
  */
-int np_node_index_divide(struct np_node_index *index, const uint32_t *leaf);
+int np_node_index_set_leaves(struct np_node_index *index, const uint32_t *leaf);
 
 /*
- * The host list, as above, of all nodes on leaves that are not in the bitmap
- * open[].
+ * A host list of the nodes on all leaves that are not in the bitmap open[],
+ * malloc'ed. NULL: out of memory.
  */
-char *np_node_index_closed(const struct np_node_index *index,
-			   const uint64_t *open);
+char *np_node_index_format_closed(const struct np_node_index *index,
+				  const uint64_t *open);
 
 /* ---- The map ---- */
 
 #define NP_CLUSTER_MAP_MAX_KINDS 256
 
-/* Nodes that are interchangeable for a job. */
+/* Nodes that are alike in all that a job can require of a node. */
 struct np_node_kind {
 	uint32_t cpus;	 /* of a node */
 	uint32_t threads; /* per core */
@@ -79,9 +81,9 @@ struct np_part {
 	bool is_default;
 	bool shares;	 /* jobs share nodes unless they ask for exclusive
 			    ones */
-	bool no_leaves;	 /* its topology has no leaves, but another one has */
+	bool no_leaves; /* its topology has no leaves, but another one has */
 	uint64_t *nodes; /* bitmap */
-	size_t n_kinds;	 /* number of kinds of its nodes */
+	size_t n_kinds;	 /* number of kinds that its nodes are of */
 };
 
 struct np_cluster_map {
@@ -91,22 +93,23 @@ struct np_cluster_map {
 	size_t words;	 /* of a bitmap of nodes */
 	char **name;	 /* of each node; "": it was deleted */
 	struct np_leaves *leaves;
-	struct np_node_index *node_index; /* divided by leaves */
+	struct np_node_index *node_index; /* with the leaves set */
 	struct np_node_kind *kind;
 	size_t n_kinds;
 	struct np_part *part;
 	size_t n_parts;
 	struct np_err warning; /* inconsistency of the topology, or "" */
-	struct np_err rails_error; /* why the file of rails is unused, or "" */
+	struct np_err rails_error; /* why the rails file is not used, or "" */
 };
 
 /* What a job requires of its nodes, from its description or its record. */
 struct np_need {
 	const char *partition; /* NULL: the default; may be "a,b" */
 	const char *features;  /* NULL: none */
-	bool tres;	       /* requests devices, such as GPUs */
-	bool shape;	       /* adjacent nodes, or parts of some size:
-				  --contiguous, --segment, --exclusive=topo */
+	bool devices;	       /* it requests some, such as GPUs */
+	bool arrangement;      /* its nodes must be adjacent, or in parts of some
+				  size: --contiguous, --segment,
+				  --exclusive=topo */
 	/* Numbers; 0: not given. */
 	uint32_t threads_per_core; /* at most */
 	uint32_t cpus_per_node;
@@ -135,15 +138,15 @@ void np_need_memory(struct np_need *need, uint64_t memory);
 struct np_fit {
 	int partition;	 /* index of the (first) partition */
 	uint32_t nodes;	 /* number that it needs at least */
-	bool constraint; /* it is not clear which nodes match */
+	bool undetermined; /* which nodes match is not known */
 };
 
 /*
- * Make a map from Slurm's answers and the text of the topologies (np_topo.h).
- * A node is on a leaf switch of the topology of one of its partitions; of
- * several, the first one counts. Leaf switches whose node list is invalid, and
- * names that no node has, are left out. Without leaf switches no leaf is ever
- * closed to a job.
+ * Make a map from what Slurm reports and the text of the topologies of a site
+ * (np_topo.h). A node is on a leaf switch of the topology that one of its
+ * partitions uses; of several the first counts, and with rails the first of
+ * each rail. Leaf switches whose node list is invalid, and names of unknown
+ * nodes, are ignored. Without leaf switches no leaf is ever closed to a job.
  *
  * old: map that is returned again, with a further reference, if nothing
  * changed; may be NULL. whole_nodes: jobs never share nodes, as with
@@ -171,10 +174,10 @@ int np_cluster_map_fit(const struct np_cluster_map *map,
 		       struct np_fit *fit);
 
 /*
- * Read a hostlist expression into nodes[]; unknown names are ignored, and NULL
- * means none. Returns 0, or -EINVAL: not a hostlist, or one with more names
- * than four times the nodes, where nodes of a range whose numbers and indices
- * go up together count as one name. Allocates nothing.
+ * Read a host list into nodes[]; names of unknown nodes are ignored, and NULL
+ * is an empty list. Returns 0, or -EINVAL: not a host list, or more than four
+ * times as many names as there are nodes, where a run (see
+ * np_node_index_parse()) counts as one name. Allocates nothing.
  */
 int np_cluster_map_parse(const struct np_cluster_map *map, const char *hosts,
 			 uint64_t *nodes);
@@ -184,25 +187,25 @@ char *np_cluster_map_format(const struct np_cluster_map *map,
 			    const uint64_t *nodes);
 
 /*
- * A hostlist of all nodes on the leaves that are not in open[], malloc'ed. Its
- * cost depends only on the number of leaves where the names of each leaf's
- * nodes are consecutive. NULL: no leaf is closed, or out of memory.
+ * A host list of all nodes on the leaves that are not in open[], malloc'ed. If
+ * the names of each leaf's nodes are consecutive, the cost depends on the
+ * number of leaves alone. NULL: no leaf is closed, or out of memory.
  */
-char *np_cluster_map_closed(const struct np_cluster_map *map,
-			    const uint64_t *open);
+char *np_cluster_map_format_closed(const struct np_cluster_map *map,
+				   const uint64_t *open);
 
-/* A hostlist of the names of the leaves in a bitmap, malloc'ed. */
+/* A host list of the names of the leaves in a bitmap, malloc'ed. */
 char *np_cluster_map_leaf_names(const struct np_cluster_map *map,
 				const uint64_t *leaves);
 
-/* A hostlist of the names of n switches, malloc'ed. */
+/* A host list of the names of n switches, malloc'ed. */
 char *np_cluster_map_switch_names(const struct np_cluster_map *map,
 				  const uint32_t *sw, size_t n);
 
 /*
- * Fill in the bitmap nodes[] from one of Slurm's arrays of ranges, each the
- * first and the last index, which -1 ends; NULL: no range. Nodes that were
- * deleted are left out.
+ * Fill in the bitmap nodes[] from one of Slurm's arrays of ranges: the first
+ * and the last index of each, and -1 at the end; NULL: no range. Nodes that
+ * were deleted are ignored.
  */
 void np_cluster_map_from_ranges(const struct np_cluster_map *map,
 				const int32_t *inx, uint64_t *nodes);

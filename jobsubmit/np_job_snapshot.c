@@ -204,11 +204,11 @@ static struct np_need need_of_job(const slurm_job_info_t *j)
 	struct np_need need = {
 		.partition = j->partition,
 		.features = j->features && *j->features ? j->features : NULL,
-		.tres = j->tres_per_job || j->tres_per_node ||
-			j->tres_per_socket || j->tres_per_task,
-		.shape = np_or_zero16(j->contiguous) ||
-			 j->shared == JOB_SHARED_TOPO ||
-			 np_or_zero16(NP_JOB_SEGMENT(j)),
+		.devices = j->tres_per_job || j->tres_per_node ||
+			   j->tres_per_socket || j->tres_per_task,
+		.arrangement = np_or_zero16(j->contiguous) ||
+			       j->shared == JOB_SHARED_TOPO ||
+			       np_or_zero16(NP_JOB_SEGMENT(j)),
 		.threads_per_core = np_or_zero16(j->threads_per_core),
 		.cpus_per_node = np_or_zero16(j->pn_min_cpus),
 		.cpus = np_or_zero(j->num_cpus),
@@ -682,7 +682,7 @@ static int add_pending_nodes(struct builder *builder, const slurm_job_info_t *j,
 
 	if (rc)
 		return rc;
-	if (fit.constraint || j->bitflags & CRON_JOB)
+	if (fit.undetermined || j->bitflags & CRON_JOB)
 		to->flags |= NP_JOB_CONSTRAINT;
 	to->nodes_min = fit.nodes;
 	to->switches = np_or_zero(j->req_switch);

@@ -780,11 +780,11 @@ static struct np_need need_of_submission(const job_desc_msg_t *desc)
 		.partition = desc->partition,
 		.features = desc->features && *desc->features ? desc->features :
 								NULL,
-		.tres = desc->tres_per_job || desc->tres_per_node ||
-			desc->tres_per_socket || desc->tres_per_task,
-		.shape = np_or_zero16(desc->contiguous) ||
-			 desc->shared == JOB_SHARED_TOPO ||
-			 np_or_zero16(NP_DESC_SEGMENT(desc)),
+		.devices = desc->tres_per_job || desc->tres_per_node ||
+			   desc->tres_per_socket || desc->tres_per_task,
+		.arrangement = np_or_zero16(desc->contiguous) ||
+			       desc->shared == JOB_SHARED_TOPO ||
+			       np_or_zero16(NP_DESC_SEGMENT(desc)),
 		.threads_per_core = np_or_zero16(desc->threads_per_core),
 		.cpus_per_node = np_or_zero16(desc->pn_min_cpus),
 		.cpus = np_or_zero(desc->min_cpus), .tasks = tasks,
@@ -903,7 +903,7 @@ static int describe_job(struct submission *submission)
 		submission->job.flags |= NP_JOB_UNPROVED;
 	if (!desc->priority)
 		submission->job.state = NP_JOB_WAITING; /* held */
-	if (fit.constraint ||
+	if (fit.undetermined ||
 	    is_longer(desc->exc_nodes, NP_ANNOTATION_MAX_USER) ||
 	    np_cluster_map_parse(map, desc->exc_nodes, submission->user))
 		submission->job.flags |= NP_JOB_CONSTRAINT;
@@ -964,7 +964,7 @@ static int exclude_leaves(struct submission *submission,
 	char *both;
 
 	annotation->ours =
-		np_cluster_map_closed(submission->decision->map, open);
+		np_cluster_map_format_closed(submission->decision->map, open);
 	if (!annotation->ours)
 		return -ENOMEM;
 	both = np_annotation_merge(annotation->user, annotation->ours);

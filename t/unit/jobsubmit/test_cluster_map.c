@@ -13,7 +13,7 @@ static const struct {
 	int rc, partition;
 	const char *nodes;
 	uint32_t n;
-	bool constraint;
+	bool undetermined;
 } fits[] = {
 	{ "nothing said", { 0 }, 0, 0, "n[0-15]", 1, false },
 	{ "a partition", { .partition = "debug" }, 0, 1, "n[0-3]", 1, false },
@@ -48,10 +48,10 @@ static const struct {
 	{ "nodes", { .nodes = 6, .cpus = 1 }, 0, 0, "n[0-15]", 6, false },
 	{ "more CPUs than can be counted", { .cpus = UINT64_MAX - 7 }, 0, 0,
 	  "n[0-15]", UINT32_MAX, false },
-	{ "devices, on different nodes", { .tres = true }, 0, 0, "n[0-15]", 1,
+	{ "devices, on different nodes", { .devices = true }, 0, 0, "n[0-15]", 1,
 	  true },
 	{ "devices, where all nodes are alike",
-	  { .partition = "big", .tres = true }, 0, 3, "n[12-15]", 1, false },
+	  { .partition = "big", .devices = true }, 0, 3, "n[12-15]", 1, false },
 };
 
 T_TEST("which nodes would do for a job")
@@ -71,7 +71,7 @@ T_TEST("which nodes would do for a job")
 		T_ROW(fits[i].name,
 		      some_same(some_hosts(s.map, nodes), fits[i].nodes));
 		T_ROW(fits[i].name, fit.nodes == fits[i].n);
-		T_ROW(fits[i].name, fit.constraint == fits[i].constraint);
+		T_ROW(fits[i].name, fit.undetermined == fits[i].undetermined);
 	}
 	some_slurm_free(&s);
 }
@@ -130,7 +130,8 @@ T_TEST("closed leaves as a list")
 
 	some_slurm(&s);
 	for (size_t i = 0; i < NP_ARRAY_SIZE(closed); i++) {
-		char *got = np_cluster_map_closed(s.map, &closed[i].open);
+		char *got =
+			np_cluster_map_format_closed(s.map, &closed[i].open);
 
 		T_ROW(closed[i].name, some_same(got, closed[i].want));
 		T_ROW(closed[i].name, !got == !closed[i].want);
@@ -188,7 +189,7 @@ T_TEST("a map is made anew only when it has to")
 	a = make(&s, s.map, "", false);
 	T_ROW("no topology any more", a && a != s.map && !a->leaves->n);
 	T_ROW("without leaves none is closed",
-	      a && !np_cluster_map_closed(a, NULL));
+	      a && !np_cluster_map_format_closed(a, NULL));
 	np_cluster_map_unref(a);
 	a = make(&s, s.map, s.info.topology, true);
 	T_ROW("whole nodes", a && !a->part[0].shares);
@@ -237,12 +238,12 @@ static const struct {
 	  "topology: node n7 is on leaf switches a and b: the first is used" },
 	{ "several nodes on two leaves", "a Nodes=n[0-7]\nb Nodes=n[6-15]\n",
 	  "a:n[0-7] b:n[8-15]",
-	  "topology: node n6 is on leaf switches a and b: the first is used (1 "
-	  "more like it)" },
+	  "topology: node n6 is on leaf switches a and b: the first is used "
+	  "(and 1 more node)" },
 	{ "a leaf whose nodes are all on another",
 	  "a Nodes=n[0-7]\nb Nodes=n[6-7]\n", "a:n[0-7]",
-	  "topology: node n6 is on leaf switches a and b: the first is used (1 "
-	  "more like it)" },
+	  "topology: node n6 is on leaf switches a and b: the first is used "
+	  "(and 1 more node)" },
 	{ "nodes that are yet to come", "a Nodes=n[0-7],cloud[1-200]\n"
 	  "b Nodes=n[8-15]\n", "a:n[0-7] b:n[8-15]", "" },
 	{ "names with two bracketed ranges",
@@ -263,8 +264,8 @@ static const struct {
 	{ "nodes of partitions that have two topologies",
 	  "a Nodes=n[0-15]\n=batch,alone\nb Nodes=n[0-9]\nc Nodes=n[10-15]\n",
 	  "a:n[0-3,12-15] b:n[4-9] c:n[10-11]",
-	  "topology: node n0 is on leaf switches a and b: the first is used (7 "
-	  "more like it)" },
+	  "topology: node n0 is on leaf switches a and b: the first is used "
+	  "(and 7 more nodes)" },
 	{ "a partition whose topology has no leaf switches",
 	  "a Nodes=n[0-7]\n=big\n", "a:n[0-7]", "", "big" },
 	{ "the cluster's topology has none, another one has",
@@ -291,7 +292,7 @@ jobs_are_left_alone(const struct np_cluster_map *s, const char *partition)
 	uint64_t nodes[1];
 	struct np_fit fit;
 
-	return !np_cluster_map_fit(s, &need, nodes, &fit) && fit.constraint;
+	return !np_cluster_map_fit(s, &need, nodes, &fit) && fit.undetermined;
 }
 
 /* Topology of Slurm, NetDevices, file of rails, and the leaves that follow. */

@@ -226,9 +226,9 @@ T_TEST("leaves that are closed")
 	struct np_node_index *x;
 
 	T_CHECK(!np_node_index_new((char **)plain, count(plain), &x));
-	T_CHECK(!np_node_index_divide(x, group));
+	T_CHECK(!np_node_index_set_leaves(x, group));
 	for (size_t i = 0; i < NP_ARRAY_SIZE(cuts); i++) {
-		char *got = np_node_index_closed(x, &cuts[i].open);
+		char *got = np_node_index_format_closed(x, &cuts[i].open);
 
 		T_ROW(cuts[i].name, got && !strcmp(got, cuts[i].want));
 		free(got);
