@@ -246,6 +246,70 @@ test_a_leaf_switch_has_the_same_figures_in_every_output() {
 		"$(netprof explain --json 4010 | jq -r '.causes[] | "\(.leaf) \(100 * .slowdown | round)"' | sort)"
 }
 
+blame_costs() {
+	netprof blame --accounting="$S/accounting" --topology="$S/topology" "$@"
+}
+
+simulate_queue() {
+	netprof simulate --swf="$ROOT/t/data/queue/small.swf" --leaves=4x4 \
+		--pairs="$ROOT/t/data/queue/pairs" --mix=fft:30,halo:40,unknown:30 --seeds=1 "$@"
+}
+
+score_model() {
+	netprof accuracy --model=mutual "$@" "$ROOT/t/data/pairs.json"
+}
+
+# rounded FORMAT: the numbers on standard input, one a line, printed by FORMAT.
+rounded() {
+	xargs printf "$1\n" | xargs
+}
+
+test_lost_node_hours_are_the_same_in_every_output() {
+	local json text
+	setup
+	costly
+	json=$(blame_costs --json)
+	text=$(blame_costs)
+	equal "text, a pair" "$(awk '/^alice/ { print $4, $5, $7 }' <<<"$text")" \
+		"$(jq '.pairs[0].node_hours | .mean, .low, .high' <<<"$json" | rounded %.1f)"
+	equal "text, a leaf switch" "$(awk '/^leaf0/ { print $2, $3, $5 }' <<<"$text")" \
+		"$(jq '.leaves[0].node_hours | .mean, .low, .high' <<<"$json" | rounded %.1f)"
+	equal "text, a node" "$(awk '/^n6/ { print $3, $7, $9, $11 }' <<<"$text")" \
+		"$(jq '.nodes[0] | .node_hours.mean, (.slower | .mean, .low, .high | 100 * .)' <<<"$json" |
+			rounded %.1f)"
+	equal "--parsable" "$(blame_costs -P --noheader --format=NodeHours,Low,High | tr '|' ' ')" \
+		"$(jq -r '.pairs[0].node_hours | "\(.mean) \(.low) \(.high)"' <<<"$json")"
+	equal "metrics" "$(blame_costs --metrics |
+		sed -n 's/^netprof_blame_\(leaf_node_hours\|node_node_hours\|node_slower_ratio\){.*} //p' |
+		rounded %.6g)" "$(jq '.leaves[0].node_hours.mean, (.nodes[0] | .node_hours.mean, .slower.mean)' \
+			<<<"$json" | rounded %.6g)"
+}
+
+test_a_simulation_has_the_same_figures_in_every_output() {
+	local json
+	setup
+	json=$(simulate_queue --json | jq '.policies[0]')
+	equal "text" "$(simulate_queue | awk '/^Bounded slowdown/ { print $4 }
+		/^(Node-hours (used|lost)|Jobs slowed)/ { print $3 }' | xargs)" \
+		"$(jq '.bounded_slowdown' <<<"$json" | rounded %.2f) $(jq \
+			'.used_node_sec / 3600, .lost_node_sec / 3600, .jobs_slowed' <<<"$json" | rounded %.0f)"
+	equal "--parsable" "$(simulate_queue -P --noheader \
+		--format=BoundedSlowdown,UsedNodeSec,LostNodeSec,JobsSlowed | head -n 1 | tr '|' ' ')" \
+		"$(jq -r '"\(.bounded_slowdown) \(.used_node_sec) \(.lost_node_sec) \(.jobs_slowed)"' <<<"$json")"
+}
+
+test_errors_of_a_model_are_the_same_in_every_output() {
+	local json
+	setup
+	json=$(score_model --json | jq '.files[0].pairs.models[] | select(.model == "mutual")')
+	equal "text" "$(score_model | awk '$1 == "mutual" { print $2, $3, $4, $5 + 0; exit }')" \
+		"$(jq '.mean_error_points, .median_error_points, .max_error_points, .bias_points' <<<"$json" |
+			rounded %.1f)"
+	equal "--parsable" "$(score_model -P --noheader --format=Model,Mean,Median,Max,Bias |
+		grep -m1 '^mutual' | tr '|' ' ')" "$(jq -r '"mutual \(.mean_error_points) \(
+			.median_error_points) \(.max_error_points) \(.bias_points)"' <<<"$json")"
+}
+
 test_a_report_has_the_figures_of_list_show_and_matrix() {
 	setup
 	netprof report -o "$S/page.html"
@@ -268,12 +332,19 @@ test_every_name_in_the_table_of_quantities_is_used() {
 	local text json fields metric name n=0
 	setup
 	jq -r '.. | objects | .properties? // empty | keys[]' "$ROOT"/doc/json-schema/*.json >"$S/members"
-	for name in "list" "show fft" "runs fft" "predict fft halo" "compare fft" "status" "explain 4010" \
-		"qn $ROOT/t/data/web.json" "sharing $ROOT/t/data/sharing/vienne.scheme"; do
-		# shellcheck disable=SC2086
-		netprof $name -P | head -n 1 | tr '|' '\n'
-	done >"$S/fields"
-	netprof metrics >"$S/metrics"
+	costly
+	{
+		for name in "list" "show fft" "runs fft" "predict fft halo" "compare fft" "status" \
+			"explain 4010" "qn $ROOT/t/data/web.json" \
+			"sharing $ROOT/t/data/sharing/vienne.scheme"; do
+			# shellcheck disable=SC2086
+			netprof $name -P | head -n 1
+		done
+		blame_costs -P | head -n 1
+		simulate_queue -P | head -n 1
+		score_model -P | head -n 1
+	} | tr '|' '\n' >"$S/fields"
+	{ netprof metrics; blame_costs --metrics; } >"$S/metrics"
 	cat "$ROOT"/t/data/golden/*.txt >"$S/texts"
 	while IFS='|' read -r _ _ text json fields metric _; do
 		for name in $(quoted "$json"); do
