@@ -479,6 +479,15 @@ static int load_steps(uint32_t job_id, job_step_info_response_msg_t **out,
 		       "%u: %s", job_id, slurm_strerror(errno)) : 0;
 }
 
+/*
+ * One job of an array has the id of the array, and for that slurmctld reports
+ * the steps of all of them.  Return whether a step is of another one.
+ */
+static bool is_of_other_task(const job_step_info_t *step, uint32_t job_id)
+{
+	return step->array_job_id && step->step_id.job_id != job_id;
+}
+
 /* Return whether a step is neither one of our own nor the batch script. */
 static bool is_program(const job_step_info_t *step)
 {
@@ -504,6 +513,8 @@ static int load_step_nodes(uint32_t job_id, uint32_t step_id,
 	for (uint32_t i = 0; !rc && i < msg->job_step_count; i++) {
 		const job_step_info_t *info = &msg->job_steps[i];
 
+		if (is_of_other_task(info, job_id))
+			continue;
 		if (info->step_id.step_id != step_id && busy &&
 		    is_program(info))
 			rc = np_hosts_expand(info->nodes, busy);
@@ -1185,6 +1196,7 @@ static int merge_steps(struct np_neighbours *neighbours, double until,
 		};
 
 		if (is_program(step) &&
+		    !is_of_other_task(step, neighbours->record->job_id) &&
 		    step->step_id.step_id != neighbours->record->step_id)
 			rc = np_neighbours_add(neighbours, &candidate, err);
 	}

@@ -72,9 +72,11 @@ test_exclusive_steps_are_measured_and_not_delayed() {
 }
 
 test_each_task_of_an_array_has_its_record() {
-	batch --array=3-4 -N4 -n4 -o /dev/null --netprofile=arr \
-		--wrap "srun $PROBED 30"
+	# On nodes of their own, because PROBED counts the messages of all steps.
+	batch --array=3-4 -N4 -n4 --exclusive -o /dev/null --netprofile=arr \
+		--wrap "srun $PROBED 15"
 	expect arr 'length == 2 and (map(.array_task_id) | sort) == [3, 4] and
+		(map(.nodes) | sort) == ["n[0-3]", "n[4-7]"] and
 		all(.leaves[0].latency.n > 10)'
 }
 
