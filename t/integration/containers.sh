@@ -44,6 +44,10 @@ run_into() {
 		-e $1.%t.err $2 $3" || fail "$2: exit code $?"
 }
 
+both_probes_run() {
+	[ "$(inside --user root --on n0 -- pgrep -cx netprof-impactb)" = 2 ]
+}
+
 # NAME COMMAND: it prints the same, flagged or not, and is measured
 prints_the_same() {
 	local f pids=()
@@ -54,6 +58,7 @@ prints_the_same() {
 	pids+=($!)
 	run_into traced "--netprofile=$1-traced --netprofile-trace" "$2" &
 	pids+=($!)
+	wait_for both_probes_run # else all messages may be those of the first
 	# shellcheck disable=SC2086 # a command
 	inside --on n0 -- $PROBED 60 # of both, which share nodes
 	alice 'touch root/.over'

@@ -103,16 +103,17 @@ test_a_step_of_the_second_component_alone_is_measured() {
 # The options of Slurm that ask for leaf switches or for a network.
 test_steps_with_switches_and_network_and_exclusive_nodes_are_measured() {
 	local option i=0 pids=() pid
-	# Some share nodes, and PROBED counts the messages of all.
+	# None shares nodes with another, because PROBED counts the messages of all.
 	for option in --switches=1 --switches=1@1:00 \
-		"--network=sn_all -w n[0-3]" "--exclusive -w n[4-7]"; do
+		"--network=sn_all -w n[0-3]" "-w n[4-7]"; do
 		i=$((i + 1))
 		# shellcheck disable=SC2086 # several
-		batch -N4 -n4 $option --netprofile=asks$i \
-			--wrap "srun $PROBED 40" &
+		batch -N4 -n4 --exclusive $option --netprofile=asks$i \
+			--wrap "srun $PROBED 15" &
 		pids+=($!)
 	done
-	alice "srun -Q -N2 -w 'n[0-1]' --network=sn_all --netprofile=asks5 $PROBED 40" &
+	alice "srun -Q -N2 -w 'n[0-1]' --exclusive --network=sn_all --netprofile=asks5 \
+		$PROBED 15" &
 	for pid in "${pids[@]}" $!; do
 		wait "$pid"
 	done
@@ -175,8 +176,8 @@ test_mpirun_in_a_batch_script_is_measured_on_all_its_nodes() {
 
 # At the end of the script Slurm kills the srun that mpirun did not wait for.
 test_the_record_of_a_run_that_ends_with_its_script_is_saved() {
-	batch -J last --array=1-3 -N4 -n4 -o /dev/null --netprofile \
-		--wrap "mpirun $PROBED 45" # of all three, if these share nodes
+	batch -J last --array=1-3 -N4 -n4 --exclusive -o /dev/null --netprofile \
+		--wrap "mpirun $PROBED 15"
 	expect last 'length == 3 and all(.state == "complete" and
 		.exit_code == 0 and .leaves[0].latency.n > 10)'
 }
@@ -186,7 +187,7 @@ test_a_program_killed_by_the_end_of_its_script_has_failed() {
 	# shellcheck disable=SC2016
 	script left.sh "$PROBED 24" 'touch left.$SLURM_JOB_ID' 'exec sleep 300'
 	for start in mpirun srun; do
-		batch -J left -N4 -n4 --netprofile=left --wrap "$start bash left.sh &
+		batch -J left -N4 -n4 --exclusive --netprofile=left --wrap "$start bash left.sh &
 			until [ -e left.\$SLURM_JOB_ID ]; do sleep 0.1; done" &
 		pids+=($!)
 	done
@@ -414,9 +415,10 @@ test_a_step_that_ends_early_is_reported_as_too_short() {
 test_a_few_pairs_measure_a_leaf() {
 	NETPROF_CONF=$(inside -- sh -c '{ cat /etc/slurm/netprof.conf
 		echo ProbePairs=1; } >~/pairs.conf; echo ~/pairs.conf')
-	# Not all nodes have a probe: the first that has sent enough ends the step.
-	alice "rm -f pairs.over; NETPROF_CONF=$NETPROF_CONF srun -N8 --netprofile=pairs \
-		sh -c '$PROBED 30 pairs.over; touch pairs.over'"
+	# Not all nodes have a probe: the first that has sent enough ends the tasks on its leaf.
+	alice "rm -f pairs.over.*; NETPROF_CONF=$NETPROF_CONF srun -N8 --netprofile=pairs \
+		sh -c 'over=pairs.over.\$((SLURM_NODEID / 4))
+			$PROBED 30 \$over; touch \$over'"
 	expect pairs '.[0] | .n_nodes == 8 and .probe.n_processes == 4 and
 		all(.leaves[]; .n_pairs == 1 and .latency.n > 5)'
 }

@@ -74,10 +74,15 @@ test_a_failing_program_of_a_pair_is_reported_with_its_output() {
 
 test_flagged_runs_take_no_level_first_and_then_one_level_after_the_other() {
 	[ ! -e "$STORE/fabric" ] || fail "with a calibration the levels are other ones"
-	# A level sends messages, too.
-	script cal.sh "srun -N2 -n2 sh -c '$PROBED 8; sleep 1'"
+	# A level sends messages, too.  Both tasks of an array run at the same time, unless the
+	# files of both exist before.
+	# shellcheck disable=SC2016
+	script cal.sh 'srun -N2 -n2 sh -c "touch cal.\$SLURM_ARRAY_TASK_ID; '\
+'until [ -e cal.0 ] && [ -e cal.1 ]; do sleep 0.1; done; '"$PROBED"' 8; sleep 1"'
+	alice 'touch cal.0 cal.1'
 	batch --array=0-1%1 -N2 -n2 -o /dev/null \
 		--netprofile=curve --netprofile-calibrate cal.sh
+	alice 'rm cal.0 cal.1'
 	batch --array=0-1 -N2 -n2 -w 'n[0-1]' -o /dev/null \
 		--netprofile=curve --netprofile-calibrate cal.sh
 	expect curve 'length == 4 and
