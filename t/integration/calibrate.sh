@@ -150,15 +150,26 @@ no_steps() {
 	prints_nothing inside squeue -h
 }
 
-# Disjoint nodes slow each other through the shared fabric.
+# Disjoint nodes slow each other through the shared fabric.  Up to three times, as each pair
+# is measured once, and the machine may have other work.
 test_a_shared_leaf_slows_levels_and_a_strong_level_does_so_more_than_a_mild_one() {
-	jq -e '.loss.leaf.mean > 0.1 and .level_beside_level[1][2].mean > 0.1 and
-		.level_beside_level[1][2].mean > .level_beside_level[1][0].mean and
-		.probes[env.STRONG].mean_sec > .probes.idle.mean_sec' "$(newest)" ||
+	local _
+	for _ in 1 2; do
+		! strong_slows_more_than_mild || return 0
+		calibrate 'n[0-7]' "--levels $MILD,$MIDDLE,$STRONG" >"$TMPDIR/out" 2>&1 ||
+			fail "$(tail -n 3 "$TMPDIR/out")"
+	done
+	strong_slows_more_than_mild ||
 		fail "$(jq -c '{loss, level_beside_level}' "$(newest)")"
 }
 
-# Up to three times, as each pair is measured once, and the machine may have other work.
+strong_slows_more_than_mild() {
+	jq -e '.loss.leaf.mean > 0.1 and .level_beside_level[1][2].mean > 0.1 and
+		.level_beside_level[1][2].mean > .level_beside_level[1][0].mean and
+		.probes[env.STRONG].mean_sec > .probes.idle.mean_sec' "$(newest)" >/dev/null
+}
+
+# Up to three times, as above.
 test_a_leaf_without_a_shared_fabric_has_no_effect() {
 	local _ first
 
@@ -191,9 +202,25 @@ run_in_blocks() { # APP SECONDS [LINE of netprof.conf [COMMAND]]
 		--level=P1:M1:B2ms --duration=$2s}" >/dev/null
 }
 
+# Up to three times, as above.
 test_one_run_with_free_nodes_has_measurement_intervals() {
+	local _
 	needs_pmix
-	run_in_blocks blocks 30
+	for _ in 1 2 3; do
+		rm -rf "${ALICE:?}/blocks"
+		run_in_blocks blocks 30
+		! (has_intervals) >/dev/null || break
+	done
+	has_intervals
+	no_steps || wait_for no_steps
+	alice "netprof show blocks" >"$TMPDIR/page"
+	grep -q '^Intervals .* of 1 run ([0-9]* s)' "$TMPDIR/page" ||
+		fail "the page says: $(tail -n 20 "$TMPDIR/page")"
+	grep -qE 'each used 0\.[0-9]+ % of a core' "$TMPDIR/page" ||
+		fail "the page says: $(grep -A1 '^Probes' "$TMPDIR/page")"
+}
+
+has_intervals() {
 	expect blocks 'length == 1 and .[0].level == null and
 		.[0].blocks_scope == "leaf" and .[0].blocks_nodes == 4 and
 		(.[0].blocks_alone | map(.level) ==
@@ -205,12 +232,6 @@ test_one_run_with_free_nodes_has_measurement_intervals() {
 			all(.round_sec.n > 0)) and
 		([$b[] | select(.level == env.STRONG) | .rate] | min) <
 		0.9 * ([$b[] | select(.level == null) | .rate] | min)'
-	no_steps || wait_for no_steps
-	alice "netprof show blocks" >"$TMPDIR/page"
-	grep -q '^Intervals .* of 1 run ([0-9]* s)' "$TMPDIR/page" ||
-		fail "the page says: $(tail -n 20 "$TMPDIR/page")"
-	grep -qE 'each used 0\.[0-9]+ % of a core' "$TMPDIR/page" ||
-		fail "the page says: $(grep -A1 '^Probes' "$TMPDIR/page")"
 }
 
 # Killed while a level runs: no process of netprof stays, and the record is saved.

@@ -492,8 +492,9 @@ test_a_report_of_two_hundred_applications_is_quick() {
 	equal "sorted" "$(dom "$S/page.html" '
 		const time = f => { const t = performance.now(); f(); return performance.now() - t; };
 		const m = document.getElementById("matrix"), row = m.tBodies[0].rows;
-		const control = time(() => [...Array(3e5).keys()].map(i => i * 7919 % 3e5).sort());
-		const ms = time(() => m.tHead.querySelectorAll("button")[1].click());
+		const least = f => Math.min(time(f), time(f), time(f)); // others only add to it
+		const control = least(() => [...Array(3e5).keys()].map(i => i * 7919 % 3e5).sort());
+		const ms = least(() => m.tHead.querySelectorAll("button")[1].click());
 		return row[0].cells[0].textContent + " of " + row.length +
 			(ms < Math.max(1000, 4 * control) ? "" : ": " + ms + " ms, control " + control);')" "fft of 208"
 	equal "nothing is wrong with the page" "$(cat "$S/console")" ""

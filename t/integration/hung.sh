@@ -161,8 +161,9 @@ as_unflagged() {
 		"$(inside --user root -- sinfo -h -N -t drain,down,fail,no_respond,comp -o '%n %E')" ""
 }
 
-# COMMAND...: run it once more, and then again, if as_unflagged finds jobs that are late:
-# one of several that start at once may be late by itself on a busy machine.
+# COMMAND...: run it once more, and then again, if as_unflagged or wait_for_records finds
+# jobs that are late: one of several that start at once may be late by itself on a busy
+# machine.
 not_late() {
 	local turn
 	for turn in 1 2 3; do
@@ -176,8 +177,19 @@ not_late() {
 	fail "$LATE"
 }
 
-kept() { # APP RECORDS
-	[ "$(records "$1" | jq "length == $2 and all(.state == \"complete\")")" = true ]
+kept() { # APP RECORDS [JQ]
+	[ "$(records "$1" | jq "length == $2 and all(${3-.state == \"complete\"})")" = true ]
+}
+
+# APP RECORDS: wait for them.  A step whose probes began too late on a busy machine to be
+# measured counts as late.
+wait_for_records() {
+	! (wait_for 30 kept "$@") >/dev/null || return 0
+	if kept "$@" '.state != "running"'; then
+		LATE="not complete: $(records "$1" | jq -c 'map({state, notes})')"
+	else
+		wait_for kept "$@"
+	fi
 }
 
 # The mount hangs SECONDS after the jobs were submitted, and answers when they have
@@ -196,7 +208,7 @@ hangs() { # DIRECTORY NAME WHEN SECONDS
 	fi
 	as_unflagged "$2 hangs $3"
 	is one ok
-	wait_for kept "$app" 2
+	wait_for_records "$app" 2
 }
 
 test_a_store_that_hangs_at_submission() {
@@ -333,7 +345,7 @@ traced_to_tmp() {
 	is one hang
 	as_unflagged "store hangs while a trace is written to /tmp" 1
 	is one ok
-	wait_for kept beside 1
+	wait_for_records beside 1
 	equal "whole traces" "$(for p in "${PLACES[@]}"; do on "$p" \
 		"cat /tmp/trace$turn/rank.* 2>/dev/null | wc -c"; done |
 		awk '$1 > 400 * 8' | wc -l)" 2
@@ -444,7 +456,7 @@ library_hangs() {
 	is one hang
 	as_unflagged "library of MPI hangs" 1
 	is one ok
-	wait_for kept library 1
+	wait_for_records library 1
 }
 
 test_an_mpi_library_on_a_server_that_hangs() { not_late library_hangs; }
@@ -471,7 +483,7 @@ slurmd_restarts() {
 	cluster revive >/dev/null
 	wait_for savers_are 3
 	is one ok
-	wait_for kept outlives 1
+	wait_for_records outlives 1
 	wait_for savers_are 1
 }
 

@@ -98,12 +98,12 @@ all_say_what_they_measure() {
 }
 
 # The length of a round is the time that the network takes to carry it.
-# Up to three times, as other programs delay rounds, too.
+# Up to five times, as other programs delay rounds, too.
 test_levels_are_the_same_over_each() {
 	local level _
 	needs_pmix
 	for level in c4 c7; do
-		for _ in 1 2 3; do
+		for _ in 1 2 3 4 5; do
 			over_each netprof-compressionb --level=$level --duration=3s
 			equal "notes" "$(lines ' note ' $UCX $TCP $UDP)" 0
 			! (are_the_same) >/dev/null || break
@@ -219,17 +219,23 @@ test_a_missing_provider_is_reported_in_one_line() {
 		"$TMPDIR/out" || fail "$(cat "$TMPDIR/out")"
 }
 
-# Over libfabric a dead peer is noticed only by its silence.
+# Over libfabric a dead peer is noticed only by its silence.  Up to three times, as on a busy
+# machine it may end before it is killed.
 test_a_dead_peer_does_not_end_the_others_over_libfabric() {
-	local srun
+	local srun killed='' _
 	needs_pmix
-	over $TCP 'n[0-1]' -n2 --kill-on-bad-exit=0 bash -c '
-		[ "$SLURM_PROCID" != 1 ] || echo $$ >peer.pid
-		exec netprof-impactb --period=20ms --duration=4s --report-every=1' \
-		>"$TMPDIR/out" 2>&1 & srun=$!
-	wait_for 60 grep -q "^np1 lat " "$TMPDIR/out"
-	inside --on n1 bash -c 'kill -9 $(<peer.pid)'
-	wait $srun || :
+	for _ in 1 2 3; do
+		: >"$TMPDIR/out"
+		over $TCP 'n[0-1]' -n2 --kill-on-bad-exit=0 bash -c '
+			[ "$SLURM_PROCID" != 1 ] || echo $$ >peer.pid
+			exec netprof-impactb --period=20ms --duration=4s --report-every=1' \
+			>"$TMPDIR/out" 2>&1 & srun=$!
+		wait_for 60 grep -q "^np1 lat " "$TMPDIR/out"
+		! inside --on n1 bash -c 'kill -9 $(<peer.pid)' || killed=yes
+		wait $srun || :
+		[ -z "$killed" ] || break
+	done
+	[ -n "$killed" ] || fail "the peer ended three times before it was killed"
 	equal "processes that ended in order" \
 		"$(sed -n 's/^\(np1 bye .\).*/\1/p' "$TMPDIR/out" | grep . || cat "$TMPDIR/out")" \
 		'np1 bye 0'

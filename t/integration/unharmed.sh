@@ -229,21 +229,36 @@ test_kill_9_of_srun() {
 	wait_for no_side_steps || fail "its steps live on"
 }
 
-test_scancel() {
-	alice "rm -f up; srun -N4 --netprofile=cancel sh -c '$LASTS' & $IS_UP
-		scancel -u alice; wait \$!; [ \$? = 143 ]" 2>/dev/null
-	expect cancel '.[0] | .leaves[0].latency.n > 10'
-	! logged "(cancel)" || fail "$(logged "(cancel)")"
+# APP: it was measured, and the log has nothing about it.
+was_measured() {
+	expect "$1" '.[0] | .leaves[0].latency.n > 10'
+	! logged "($1)" || fail "$(logged "($1)")"
 }
 
-# Slurm's limits are whole minutes, but the end of a job can be moved forward.
+# Up to three times, as probes that ended three seconds before the step, as where a busy node
+# ends its tasks late, were lost.
+test_scancel() {
+	local i
+	for i in 1 2 3; do
+		alice "rm -f up; srun -N4 --netprofile=cancel$i sh -c '$LASTS' & $IS_UP
+			scancel -u alice; wait \$!; [ \$? = 143 ]" 2>/dev/null
+		! (was_measured "cancel$i") >/dev/null || break
+	done
+	was_measured "cancel$i"
+}
+
+# Slurm's limits are whole minutes, but the end of a job can be moved forward.  Up to three
+# times, as above.
 test_time_limit() {
-	alice "rm -f up; srun -J limit --time=5 -N4 --netprofile=limit \
-			sh -c '$LASTS' & $IS_UP
-		scontrol update jobid=\$(squeue -h -n limit -o %i) endtime=now
-		wait \$!; [ \$? = 143 ]" 2>/dev/null
-	expect limit '.[0] | .leaves[0].latency.n > 10'
-	! logged "(limit)" || fail "$(logged "(limit)")"
+	local i
+	for i in 1 2 3; do
+		alice "rm -f up; srun -J limit --time=5 -N4 --netprofile=limit$i \
+				sh -c '$LASTS' & $IS_UP
+			scontrol update jobid=\$(squeue -h -n limit -o %i) endtime=now
+			wait \$!; [ \$? = 143 ]" 2>/dev/null
+		! (was_measured "limit$i") >/dev/null || break
+	done
+	was_measured "limit$i"
 }
 
 test_a_step_shorter_than_one_period() {
