@@ -378,8 +378,12 @@ test_srun_traces_into_a_directory_and_keeps_what_was_preloaded() {
 		bash -c 'echo \$LD_PRELOAD; exec ~/every_call'" >out 2>err ||
 		fail "$(cat out err)"
 	grep -q 'libnetprof-mpi.so:.*quiet_poll.so' out || fail "$(cat out)"
-	equal "ranks" "$(alice 'netprof trace --json ~/t1' | jq .ranks)" 4
+	(wait_for prints 4 ranks_of_t1) || equal "ranks" "$(ranks_of_t1)" 4
 	equal "errors" "$(cat err)" ""
+}
+
+ranks_of_t1() {
+	alice 'netprof trace --json ~/t1' | jq .ranks
 }
 
 # By netprof-saver, as the files of other traces on the cluster.

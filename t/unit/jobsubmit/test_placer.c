@@ -227,18 +227,28 @@ T_TEST("nobody waits while the store is read")
 	stop();
 }
 
+/* On a busy machine there may be no time left to read in one pass or more. */
+static void look_until_it_waits(void)
+{
+	int i = 0;
+
+	do
+		look();
+	while (w.next.wait_sec == 0 && ++i < 600);
+	T_CHECK(w.next.wait_sec > 0);
+}
+
 T_TEST("what a newcomer needs is read at once")
 {
 	start();
 	sh("mkdir -p published && cp -r $D/own/fft published/fft");
-	look();
-	T_CHECK(w.next.wait_sec > 0);
+	look_until_it_waits();
 	put_own("halo", "halo");
 	add_job(1, "halo");
 	look();
 	T_CHECK(is_known("halo") || w.next.wait_sec == 0);
-	look();
-	T_CHECK(is_known("halo") && w.next.wait_sec > 0);
+	look_until_it_waits();
+	T_CHECK(is_known("halo"));
 	stop();
 }
 
