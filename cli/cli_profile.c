@@ -161,6 +161,8 @@ void cli_profile_free(struct cli_profile *profile)
 	np_runs_free(&profile->r.runs);
 	np_runs_free(&profile->idle[0]);
 	np_runs_free(&profile->idle[1]);
+	if (profile->calibrated)
+		np_calibration_free(&profile->calibration);
 }
 
 /*
@@ -212,6 +214,25 @@ int cli_runs_load_quiet(struct cli_store *store, enum np_store_owner owner,
 	return 0;
 }
 
+bool cli_calibration_of(struct cli_store *store, const struct np_runs *runs,
+			struct np_calibration *out)
+{
+	const struct np_record *run = NULL;
+	struct np_fabric_of of;
+
+	for (size_t i = 0; i < runs->n && !run; i++)
+		if (np_run_latency(runs->run[i]).n)
+			run = runs->run[i];
+	if (!run || !run->cluster || !*run->cluster)
+		return false;
+	of = (struct np_fabric_of){
+		.rail = np_run_rail(run),
+		.transport = run->probe.transport,
+	};
+	return !np_fabric_store_load_of(store->store, run->cluster, NULL, &of,
+					out, NULL);
+}
+
 /* Takes ownership of the runs, also on failure. */
 static int make_profile(struct cli_store *store, const struct cli_runs *runs,
 			struct cli_profile *out, struct np_err *err)
@@ -220,10 +241,15 @@ static int make_profile(struct cli_store *store, const struct cli_runs *runs,
 
 	/* The profile points into *out, which must not be copied afterwards. */
 	*out = (struct cli_profile){ .r = *runs };
-	if (strcmp(runs->runs.app, NP_IDLE_APP))
+	if (strcmp(runs->runs.app, NP_IDLE_APP)) {
 		load_idle(store, out);
-	rc = np_profile_make(&out->r.runs, (const struct np_runs *[]){
-			     &out->idle[0], &out->idle[1] }, 2,
+		out->calibrated = cli_calibration_of(store, &out->r.runs,
+						     &out->calibration);
+	}
+	rc = np_profile_make(&out->r.runs,
+			     (const struct np_runs *[]){ &out->idle[0],
+							 &out->idle[1] },
+			     2, out->calibrated ? &out->calibration : NULL,
 			     (double)time(NULL), &out->profile);
 	if (!rc)
 		return 0;
@@ -613,6 +639,64 @@ static void say_no_baseline(const struct np_profile *profile, char *buf)
 		 profile->runs->app, cause);
 }
 
+/*
+ * The level on other nodes that the program slows most, with that slowdown;
+ * NULL: none was measured.
+ */
+static const struct np_run_summary_level *
+most_slowed_level(const struct np_profile *profile)
+{
+	const struct np_run_summary_level *most = NULL;
+
+	for (size_t i = 0; i < profile->summary.n_levels; i++) {
+		const struct np_run_summary_level *level =
+			&profile->summary.level[i];
+
+		if (np_mean_known(&level->impact) &&
+		    strcmp(level->scope, np_scope_name(NP_SCOPE_NODE)) &&
+		    (!most || level->impact.mean > most->impact.mean))
+			most = level;
+	}
+	return most;
+}
+
+/*
+ * The verdict if more probes were delayed than the traffic of the nodes can
+ * delay.  The load's rounds are a third source: they run on other nodes, whose
+ * processors the program leaves alone.
+ */
+static void say_too_little_traffic(const struct np_profile *profile, char *buf)
+{
+	const struct np_run_summary_level *most = most_slowed_level(profile);
+	const struct np_verdict *verdict = &profile->verdict;
+	char per_sec[CLI_NUMBER], share[CLI_NUMBER], limit[CLI_NUMBER];
+	char of_level[CLI_NUMBER], slowed[CLI_NUMBER];
+
+	snprintf(buf, CLI_SENTENCE,
+		 "%s: network use not known yet: %s of its probes were "
+		 "delayed, but its traffic can delay %s at most: each measured "
+		 "node sent and received %s, %s of what a node does under load "
+		 "%s. Busy processors delay probes, too. ",
+		 profile->runs->app, cli_percent(verdict->delayed_share, share),
+		 cli_percent(verdict->traffic_share, limit),
+		 cli_rate(verdict->rate, per_sec),
+		 cli_percent(verdict->rate / (2 * profile->sent), of_level),
+		 profile->strongest);
+	if (most)
+		cli_add(buf, CLI_SENTENCE,
+			"It slows load on other nodes by at most %s (%s).",
+			cli_percent(fmax(0, most->impact.mean), slowed),
+			most->name);
+	else if (profile->summary.n_levels)
+		cli_add(buf, CLI_SENTENCE,
+			"To measure how it slows load on other nodes: sbatch "
+			"--netprofile=%s --netprofile-calibrate job.sh",
+			profile->runs->app);
+	else /* say_interference() names the command */
+		cli_add(buf, CLI_SENTENCE,
+			"Runs under load measure how it slows other nodes.");
+}
+
 /* The verdict if latencies contradict the byte counters of the nodes. */
 static void say_contradiction(const struct np_profile *profile, char *buf)
 {
@@ -620,7 +704,9 @@ static void say_contradiction(const struct np_profile *profile, char *buf)
 	char per_sec[CLI_NUMBER], share[CLI_NUMBER];
 
 	cli_rate(verdict->rate, per_sec);
-	if (verdict->doubt == NP_DOUBT_SILENT)
+	if (verdict->doubt == NP_DOUBT_TRAFFIC)
+		say_too_little_traffic(profile, buf);
+	else if (verdict->doubt == NP_DOUBT_SILENT)
 		snprintf(buf, CLI_SENTENCE,
 			 "%s: network use not known yet: "
 			 "%s of its probes were delayed, but each measured "

@@ -81,6 +81,8 @@ const char *cli_known_apps(const struct cli_options *options, char *buf,
 struct cli_profile {
 	struct cli_runs r;
 	struct np_runs idle[2]; /* candidates for the idle baseline */
+	bool calibrated;
+	struct np_calibration calibration; /* valid if calibrated */
 	struct np_profile profile;
 };
 
@@ -99,6 +101,14 @@ void cli_profile_free(struct cli_profile *profile);
 int cli_profile_load(struct cli_store *store, enum np_store_owner owner,
 		     uid_t uid, const char *app, struct cli_profile *out,
 		     struct np_err *err);
+
+/*
+ * Load the calibration for the profile of these runs: that of the cluster and,
+ * if possible, of the rail or transport of the newest one with latencies.
+ * Returns whether there is one, and the caller frees it.
+ */
+bool cli_calibration_of(struct cli_store *store, const struct np_runs *runs,
+			struct np_calibration *out);
 
 /*
  * Load the runs alone and print nothing. Returns 0, -ENOENT (no run can be
@@ -130,7 +140,7 @@ bool cli_run_is(const struct np_record *record, const char *run);
  * points of the reference, 2 its slowdown under synthetic load; "" if there is
  * nothing to say. Sentence i may be several sentences.
  */
-#define CLI_SENTENCE 512 /* bytes of one at most */
+#define CLI_SENTENCE 640 /* bytes of one at most */
 #define CLI_SENTENCES 3
 const char *cli_verdict_text(const struct np_profile *profile, int i,
 			     char buf[CLI_SENTENCE]);

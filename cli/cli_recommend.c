@@ -51,11 +51,12 @@ static bool set_measurement_of_verdict(const struct np_profile *profile,
 	const struct np_run_summary *summary = &profile->summary;
 	const char *app = profile->runs->app;
 	bool has_latency = summary->latency.n_runs;
+	bool traffic = profile->verdict.doubt == NP_DOUBT_TRAFFIC;
 
-	if (profile->verdict.doubt > NP_DOUBT_PROBES) {
+	if (profile->verdict.doubt > NP_DOUBT_PROBES && !traffic) {
 		strcpy(out->command, CLI_MEASURE_IDLE);
 		strcpy(out->measures, "the idle network");
-	} else if (profile->verdict.use == NP_USE_UNKNOWN) {
+	} else if (profile->verdict.use == NP_USE_UNKNOWN && !traffic) {
 		/*
 		 * Probes need two nodes under one leaf switch. A run that had
 		 * them and still left the use unknown had too few probes.

@@ -99,7 +99,10 @@ static int side_evaluate(struct side *side, double now)
 		&side->found.idle[0],
 		&side->found.idle[1],
 	};
-	int rc = np_profile_make(&side->runs, idle, 2, now, &side->profile);
+	const struct cli_profile *found = &side->found;
+	int rc = np_profile_make(&side->runs, idle, 2,
+				 found->calibrated ? &found->calibration : NULL,
+				 now, &side->profile);
 
 	if (rc)
 		return rc;

@@ -13,6 +13,7 @@
 #include "cli_print.h"
 #include "cli_text.h"
 #include "np_cache.h"
+#include "np_text.h"
 
 /* One line of the list. */
 struct row {
@@ -126,20 +127,31 @@ static int make_row(struct cli_store *store, struct np_cache *cache,
 	return rc ? np_errf(err, rc, "%s: out of memory", row->app) : 0;
 }
 
+struct profiles {
+	struct np_cache *cache;
+	uint64_t fabric; /* state of the calibrations; 0: do not cache */
+	struct row *row;
+	size_t n;
+};
+
 /*
  * Load the row of one application, from the cache if it is still valid.
  * idle: stamps of the user's and the published idle runs, which its verdict
- * depends on.  Returns 0 or -errno with err.
+ * depends on, as on the calibrations.  Returns 0 or -errno with err.
  */
-static int load_row(struct cli_store *store, struct np_cache *cache,
+static int load_row(struct cli_store *store, const struct profiles *all,
 		    enum np_store_owner owner, uid_t uid,
 		    const struct np_store_app *app,
 		    const struct np_store_stamp idle[2], struct row *out,
 		    struct np_err *err)
 {
 	const struct np_store_stamp stamp[] = { app->stamp, idle[0], idle[1] };
+	struct np_cache *cache = all->cache;
 	struct row row = { .owner = owner, .uid = uid };
-	uint64_t state = np_cache_state(uid, stamp, NP_ARRAY_SIZE(stamp));
+	uint64_t seed = np_hash(all->fabric, &uid, sizeof(uid));
+	uint64_t state = all->fabric ? np_cache_state(seed, stamp,
+						      NP_ARRAY_SIZE(stamp)) :
+				       0;
 	char name[NP_APP_MAX + 16];
 	const char *data;
 	size_t len;
@@ -162,12 +174,6 @@ static int load_row(struct cli_store *store, struct np_cache *cache,
 	return rc;
 }
 
-struct profiles {
-	struct np_cache *cache;
-	struct row *row;
-	size_t n;
-};
-
 /*
  * Append the row of one application; errors are printed and only lack of
  * memory ends the list.
@@ -178,8 +184,8 @@ static int add_row(struct profiles *all, struct cli_store *store,
 		   const struct np_store_stamp idle[2])
 {
 	struct np_err err = NP_ERR_INIT;
-	int rc = load_row(store, all->cache, owner, uid, app, idle,
-			  &all->row[all->n], &err);
+	int rc = load_row(store, all, owner, uid, app, idle, &all->row[all->n],
+			  &err);
 
 	all->n += !rc;
 	/* An unreadable profile does not hide the others. */
@@ -399,6 +405,7 @@ static int run_list(const struct cli_cmd *self, int argc, char **argv)
 		cli_store_close(&store);
 		return rc;
 	}
+	all.fabric = np_fabric_store_state(store.store);
 	all.cache = np_cache_open(store.store, "list", 0);
 	rc = gather(&all, &store, &o);
 	shown = o.format ? list_data(&all, o.format) : list_text(&all);

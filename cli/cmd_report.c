@@ -1289,19 +1289,27 @@ static int by_name(const void *a, const void *b)
  * Make the profile of one application.  The idle runs of its owner come first.
  * Returns 0 or -ENOMEM.
  */
-static int make_profile(const struct report *report, struct report_app *app)
+static int make_profile(const struct report *report, struct cli_store *store,
+			struct report_app *app)
 {
+	const struct np_runs *runs = &app->known->r.runs;
 	bool published = app->known->r.owner == NP_STORE_PUBLISHED;
 	const struct np_runs *const idle[] = {
 		&report->idle[published], &report->idle[!published],
 	};
+	struct np_calibration calibration;
+	bool calibrated = cli_calibration_of(store, runs, &calibration);
+	int rc = np_profile_make(runs, idle, 2,
+				 calibrated ? &calibration : NULL, report->date,
+				 &app->profile);
 
-	return np_profile_make(&app->known->r.runs, idle, 2, report->date,
-			       &app->profile);
+	if (calibrated)
+		np_calibration_free(&calibration);
+	return rc;
 }
 
 /* Make the profiles of all applications, sorted by name: 0 or -ENOMEM. */
-static int make_profiles(struct report *report)
+static int make_profiles(struct report *report, struct cli_store *store)
 {
 	size_t n = report->known.n;
 
@@ -1312,7 +1320,7 @@ static int make_profiles(struct report *report)
 		report->app[i].known = report->known.app[i];
 	qsort(report->app, n, sizeof(*report->app), by_name);
 	for (; report->n_apps < n; report->n_apps++)
-		if (make_profile(report, &report->app[report->n_apps]))
+		if (make_profile(report, store, &report->app[report->n_apps]))
 			return -ENOMEM;
 	return 0;
 }
@@ -1420,9 +1428,9 @@ static int load_apps(struct report *report, const struct cli_options *o)
 		rc = load_calibration(report, &store, o);
 	if (rc < 0)
 		load_idle(report, store.store, o->uid);
-	cli_store_close(&store);
-	if (rc < 0 && make_profiles(report))
+	if (rc < 0 && make_profiles(report, &store))
 		rc = cli_fail("out of memory");
+	cli_store_close(&store);
 	return rc < 0 ? predict(report, o) : rc;
 }
 

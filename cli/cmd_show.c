@@ -1284,6 +1284,7 @@ static void put_verdict(json_object *in, const struct np_profile *profile)
 		[NP_DOUBT_PROBES] = "probes",
 		[NP_DOUBT_BASELINE] = "baseline",
 		[NP_DOUBT_SILENT] = "silent", [NP_DOUBT_FULL] = "full",
+		[NP_DOUBT_TRAFFIC] = "traffic",
 	};
 	json_object *object = cli_put_object(in, "verdict");
 	json_object *text = cli_put_array(object, "text");
@@ -1304,6 +1305,10 @@ static void put_verdict(json_object *in, const struct np_profile *profile)
 	cli_put_real(object, "node_bytes_per_sec", verdict->rate);
 	cli_put_real(object, "delayed_sec", verdict->delayed_sec);
 	cli_put_real(object, "delayed_share", verdict->delayed_share);
+	cli_put_real(object, "traffic_share",
+		     verdict->against == NP_AGAINST_IDLE ?
+			     verdict->traffic_share :
+			     NAN);
 	cli_put_real(object, "beyond_idle_p95", verdict->beyond_p95);
 	cli_put_real(object, "beyond_idle_p99", verdict->beyond_p99);
 	cli_put_real(object, "excess", verdict->excess);

@@ -32,9 +32,22 @@ double np_verdict_slower(const struct np_hist *h, double sec)
 	return (above + part * (double)np_hist_count(h, bin)) / total;
 }
 
-static double beyond_idle(double share, double idle_share)
+double np_verdict_traffic_share(const struct np_verdict_capacity *capacity,
+				double rate, double leaf_nodes)
 {
-	return fmax(0, (share - idle_share) / (1 - idle_share));
+	double one_way = rate / 2;
+
+	if (isnan(rate) || !(leaf_nodes > 0) || !(capacity->node > 0) ||
+	    !(capacity->leaf > 0))
+		return 1;
+	return fmin(1, 4 * one_way / capacity->node +
+			       2 * leaf_nodes * one_way / capacity->leaf);
+}
+
+/* Of the probes that one cause does not delay, the share that is delayed. */
+static double beyond(double share, double share_of_cause)
+{
+	return fmax(0, (share - share_of_cause) / (1 - share_of_cause));
 }
 
 static void against_idle(const struct np_verdict_in *in,
@@ -47,8 +60,8 @@ static void against_idle(const struct np_verdict_in *in,
 	v->against = NP_AGAINST_IDLE;
 	v->delayed_sec = fmax(p95, 1.25 * p50);
 	v->delayed_share =
-		beyond_idle(np_verdict_slower(in->hist, v->delayed_sec),
-			    np_verdict_slower(in->idle_hist, v->delayed_sec));
+		beyond(np_verdict_slower(in->hist, v->delayed_sec),
+		       np_verdict_slower(in->idle_hist, v->delayed_sec));
 	v->beyond_p95 = np_verdict_slower(in->hist, p95);
 	v->beyond_p99 = np_verdict_slower(in->hist, p99);
 }
@@ -82,6 +95,32 @@ static bool has_baseline(const struct np_verdict_in *in)
 	       !(rate_of(&in->idle_traffic) >= NP_VERDICT_BUSY);
 }
 
+/* The lower end of the 95 % interval of a share of n probes (Wilson). */
+static double at_least(double share, double n)
+{
+	double z2 = 1.96 * 1.96 / n;
+
+	return (share + z2 / 2 - sqrt(z2 * (share * (1 - share) + z2 / 4))) /
+	       (1 + z2);
+}
+
+/*
+ * Are so many probes delayed that met no traffic that these alone give the
+ * verdict?
+ */
+static bool exceeds_traffic(const struct np_verdict_in *in,
+			    const struct np_verdict *v, enum np_use use)
+{
+	struct np_verdict other = *v;
+
+	if (v->traffic_share >= 1)
+		return false;
+	other.delayed_share =
+		beyond(at_least(v->delayed_share, (double)in->moments.n),
+		       v->traffic_share);
+	return use_of(&other) >= use;
+}
+
 /* A reason to distrust the latencies. */
 static enum np_doubt doubt_of(const struct np_verdict_in *in,
 			      const struct np_verdict *v, enum np_use use)
@@ -90,6 +129,8 @@ static enum np_doubt doubt_of(const struct np_verdict_in *in,
 
 	if (is_silent(v->rate))
 		return delayed ? NP_DOUBT_SILENT : NP_DOUBT_NONE;
+	if (delayed && exceeds_traffic(in, v, use))
+		return NP_DOUBT_TRAFFIC;
 	if (!delayed && in->link > 0 &&
 	    v->rate >= NP_VERDICT_FULL * in->link)
 		return NP_DOUBT_FULL;
@@ -119,6 +160,8 @@ void np_verdict_make(const struct np_verdict_in *in, struct np_verdict *out)
 		return;
 	against_idle(in, &v);
 	v.excess = in->moments.mean / in->idle_moments.mean - 1;
+	v.traffic_share =
+		np_verdict_traffic_share(&in->capacity, v.rate, in->leaf_nodes);
 	v.use = use_of(&v);
 	v.doubt = doubt_of(in, &v, v.use);
 	if (v.doubt)

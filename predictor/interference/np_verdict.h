@@ -22,6 +22,7 @@
  *	no baseline	any			unknown: no baseline
  *	light		almost none		light
  *	more		almost none		unknown: delays have another cause
+ *	more		too few for it		unknown: delays have another cause
  *	light		a full link		unknown: the baseline is wrong
  *	light		more, baseline shared	unknown: no baseline
  *	any other	more			as the latencies say
@@ -30,6 +31,26 @@
  * A baseline is shared if other jobs had nodes on its leaf switches.  It can be
  * slower than an idle network, but not faster.  An idle run during which a node
  * transferred NP_VERDICT_BUSY is not used as a baseline.
+ *
+ * Too few bytes: a link that could carry c bytes/s and carries r is busy for r/c
+ * of the time, in whatever bursts it carries them, and traffic does not delay a
+ * probe that finds no busy link on its way.  A round trip takes four links of
+ * nodes, two in each direction, and crosses the leaf switch twice, so
+ * traffic_share, the sum of these six shares, is the largest share of probes
+ * that traffic can delay.  The capacities are what the load level that sends
+ * most was seen to send, so that the links carry at least that much.
+ *
+ * The other probes, 1 - traffic_share or more, met no traffic.  The share of
+ * them that was delayed all the same is (delayed_share - traffic_share) /
+ * (1 - traffic_share), here with the lower end of delayed_share's 95 % interval.
+ * This has another cause, such as processors that were busy when a probe
+ * arrived, which also acts on the rest of the probes.  If that share alone
+ * reaches the threshold of the verdict, the latencies do not show that the
+ * network is used so much.  The thresholds are those of the table above.
+ *
+ * The utilisation estimated for a load level is no second source for that of a
+ * program: the probes of a calibration run on other nodes than the level, and
+ * those of a program on its own nodes, where its links delay them, too.
  *
  * The thresholds come from measurements on one leaf switch with 14 loads of
  * known utilisation (t/data/leaf-latencies.txt).  There, delayed_share grew with
@@ -76,6 +97,7 @@ enum np_doubt {
 	NP_DOUBT_BASELINE, /* no idle baseline */
 	NP_DOUBT_SILENT,   /* delays, although the nodes sent almost nothing */
 	NP_DOUBT_FULL,	   /* no delays, although the nodes' links were full */
+	NP_DOUBT_TRAFFIC,  /* more delays than the nodes' traffic can cause */
 };
 
 /* What the program's latencies were compared with. */
@@ -90,6 +112,15 @@ struct np_verdict_traffic {
 	double bytes;	 /* both directions, without those of the probes */
 };
 
+/*
+ * What links carry at least, bytes/s in one direction; 0: not known, or the
+ * reasoning above does not apply.
+ */
+struct np_verdict_capacity {
+	double node; /* link of a node */
+	double leaf; /* leaf switch */
+};
+
 struct np_verdict_in {
 	/* Latencies of runs without load; moments.n is 0 if there are none. */
 	const struct np_hist *hist;
@@ -101,6 +132,8 @@ struct np_verdict_in {
 	struct np_verdict_traffic traffic, idle_traffic;
 	bool idle_shared; /* other jobs shared the leaves of all idle runs */
 	double link; /* capacity of a node's link, bytes/s one way; 0: unknown */
+	struct np_verdict_capacity capacity;
+	double leaf_nodes; /* most nodes of the program on one leaf switch */
 	struct np_phases phases;
 	size_t n_level_runs; /* runs under a load level */
 };
@@ -117,6 +150,8 @@ struct np_verdict {
 	/* Share of probes above the idle fabric's 95th and 99th percentile;
 	 * 0.05 and 0.01 for an idle program. */
 	double beyond_p95, beyond_p99;
+	/* Largest share of probes that traffic can delay; 1: no limit known. */
+	double traffic_share;
 	double excess; /* mean latency / mean idle latency - 1 */
 	double utilisation; /* estimated utilisation, 0 .. 1 (np_queue.h) */
 	enum np_phase_kind phases;
@@ -126,6 +161,15 @@ struct np_verdict {
 
 /* Cannot fail; the verdict can be NP_USE_UNKNOWN. */
 void np_verdict_make(const struct np_verdict_in *in, struct np_verdict *out);
+
+/*
+ * The largest share of probes that traffic can delay, 0 .. 1: see above.  rate:
+ * bytes/s of a node in both directions together; leaf_nodes: nodes on the leaf
+ * switch that transfer as much.  1 if one of these is not known: rate NaN, or
+ * another one 0.
+ */
+double np_verdict_traffic_share(const struct np_verdict_capacity *capacity,
+				double rate, double leaf_nodes);
 
 /* The share of latencies above sec; 0 for an empty histogram. */
 double np_verdict_slower(const struct np_hist *h, double sec);

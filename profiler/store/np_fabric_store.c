@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "np_cache.h"
 #include "np_fields.h"
 #include "np_loggps_store.h"
 
@@ -126,18 +127,27 @@ static bool is_cluster_name(const char *name)
 	return !np_app_check(name, NULL);
 }
 
-/* Evaluate the files of all clusters. */
-static int search_all(struct search *search, struct np_err *err)
+/* The names of all clusters, as np_dir_names() returns them. */
+static int list_clusters(struct np_store *store, char ***names, size_t *n,
+			 struct np_err *err)
 {
 	struct np_dir dir;
-	char **names;
-	size_t n;
-	int rc = np_dir_open_fabric(search->store, NULL, false, &dir, err);
+	int rc = np_dir_open_fabric(store, NULL, false, &dir, err);
 
 	if (rc)
 		return rc;
-	rc = np_dir_names(&dir, is_cluster_name, &names, &n, NULL, err);
+	rc = np_dir_names(&dir, is_cluster_name, names, n, NULL, err);
 	np_dir_close(&dir);
+	return rc;
+}
+
+/* Evaluate the files of all clusters. */
+static int search_all(struct search *search, struct np_err *err)
+{
+	char **names;
+	size_t n;
+	int rc = list_clusters(search->store, &names, &n, err);
+
 	if (rc)
 		return rc;
 	for (size_t i = 0; i < n && rc != -ENOMEM; i++) {
@@ -347,6 +357,22 @@ int np_fabric_store_stamp(struct np_store *store, const char *cluster,
 		*out = np_stamp_of(&st);
 	np_dir_close(&dir);
 	return rc;
+}
+
+uint64_t np_fabric_store_state(struct np_store *store)
+{
+	uint64_t state = np_cache_state(0, NULL, 0);
+	struct np_store_stamp stamp;
+	char **names;
+	size_t n;
+
+	if (list_clusters(store, &names, &n, NULL))
+		return state;
+	for (size_t i = 0; i < n && state; i++)
+		if (!np_fabric_store_stamp(store, names[i], &stamp, NULL))
+			state = np_cache_state(state, &stamp, 1);
+	np_names_free(names, n);
+	return state;
 }
 
 int np_fabric_store_save(struct np_store *store, const char *cluster,

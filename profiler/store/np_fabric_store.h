@@ -55,6 +55,12 @@ int np_fabric_store_stamp(struct np_store *store, const char *cluster,
 			  struct np_store_stamp *out, struct np_err *err);
 
 /*
+ * The same for the directories of all clusters, as np_cache_state() hashes
+ * them.  Directories that cannot be read are left out.
+ */
+uint64_t np_fabric_store_state(struct np_store *store);
+
+/*
  * Write json_text as the calibration of cluster (NULL or "": "cluster") at
  * date, after np_calibration_parse() accepted it; completely or not at all,
  * mode 0644. One of the same second is replaced.  For administrators, like

@@ -232,8 +232,110 @@ static void add_cost(struct np_profile *profile)
 		profile->cost.cpu_share = cpu / profile->cost.elapsed_sec;
 }
 
+/* ---- what the links carry ---- */
+
+/* Was it measured on the fabric of this run? */
+static bool is_of_fabric(const struct np_calibration *calibration,
+			 const struct np_record *run)
+{
+	const struct np_fabric_of of = {
+		.rail = np_run_rail(run),
+		.transport = run->probe.transport,
+	};
+
+	return run->cluster && !strcmp(run->cluster, calibration->cluster) &&
+	       np_fabric_is_of(calibration, &of);
+}
+
+/*
+ * What a node sends under a level that runs alone: bytes/s in one direction,
+ * without headers; 0: not known.  A level has one process on each node, which
+ * sends to at most all other nodes.
+ */
+static double sent_under(const struct np_calibration *calibration, size_t i)
+{
+	const struct np_level *level = &calibration->level[i];
+	const struct np_mean *round = &calibration->alone_round_sec[i];
+
+	if (!np_mean_known(round) || !(round->mean > 0))
+		return 0;
+	return fmin(level->peers, (double)calibration->n_alone_nodes - 1) *
+	       level->messages * level->bytes / round->mean;
+}
+
+/* Find the level whose nodes send most. */
+static void find_strongest(struct np_profile *profile,
+			   const struct np_calibration *calibration)
+{
+	const struct np_record *run = profile->summary.fabric;
+
+	if (!calibration || !run || !is_of_fabric(calibration, run) ||
+	    !calibration->alone_round_sec || calibration->n_alone_nodes < 2)
+		return;
+	for (size_t i = 0; i < calibration->n_levels; i++) {
+		double sent = sent_under(calibration, i);
+
+		if (sent <= profile->sent)
+			continue;
+		profile->sent = sent;
+		strcpy(profile->strongest, calibration->level[i].name);
+	}
+}
+
+/* The most nodes that a run with latencies had on one leaf switch. */
+static double most_leaf_nodes(const struct np_profile *profile)
+{
+	uint32_t most = 0;
+
+	for (size_t i = 0; i < profile->runs->n; i++) {
+		const struct np_record *run = profile->runs->run[i];
+
+		if (!has_latencies(profile, i))
+			continue;
+		for (size_t k = 0; k < run->n_leaves; k++)
+			if (run->leaves[k].n_nodes > most)
+				most = run->leaves[k].n_nodes;
+	}
+	return most;
+}
+
+/*
+ * Did adapters wait for the network to take their data?  In a lossless network
+ * a link may then carry nothing although packets wait for it.
+ */
+static bool was_held_back(const struct np_sample *sample)
+{
+	for (size_t i = 0; i < sample->n_nics; i++)
+		if (sample->nic[i].n[NP_NIC_WAIT] > 0 ||
+		    sample->nic[i].n[NP_NIC_PAUSE] > 0)
+			return true;
+	return false;
+}
+
+/*
+ * What links carry.  Not known where the nodes' own traffic is not all that can
+ * delay their probes.
+ */
+static struct np_verdict_capacity
+capacity_of(const struct np_profile *profile,
+	    const struct np_calibration *calibration)
+{
+	const struct np_sample *app = &profile->summary.latency;
+	struct np_verdict_capacity capacity = { 0 };
+
+	if (!(profile->sent > 0) || app->neighbours || was_held_back(app))
+		return capacity;
+	capacity.node = profile->sent;
+	capacity.leaf = profile->sent * (double)calibration->n_alone_nodes;
+	/* Nodes with slower links than those that were calibrated. */
+	if (app->link > 0)
+		capacity.node = fmin(capacity.node, app->link);
+	return capacity;
+}
+
 /* The idle network is its own baseline. */
-static void make_verdict(struct np_profile *profile)
+static void make_verdict(struct np_profile *profile,
+			 const struct np_calibration *calibration)
 {
 	const struct np_sample *app = &profile->summary.latency;
 	const struct np_sample *idle = profile->is_idle ? app : &profile->idle;
@@ -246,6 +348,8 @@ static void make_verdict(struct np_profile *profile)
 		.idle_traffic = { idle->node_sec, idle->bytes },
 		.idle_shared = profile->idle.neighbours,
 		.link = app->link,
+		.capacity = capacity_of(profile, calibration),
+		.leaf_nodes = most_leaf_nodes(profile),
 		.phases = profile->phases,
 		.n_level_runs = profile->summary.count[NP_RUN_UNDER_LEVEL],
 	};
@@ -255,7 +359,8 @@ static void make_verdict(struct np_profile *profile)
 
 int np_profile_make(const struct np_runs *runs,
 		    const struct np_runs *const *idle, size_t n_idle,
-		    double now, struct np_profile *out)
+		    const struct np_calibration *calibration, double now,
+		    struct np_profile *out)
 {
 	const struct np_run_summary_opt opt = { .now = now };
 	struct np_profile profile = {
@@ -272,7 +377,8 @@ int np_profile_make(const struct np_runs *runs,
 	}
 	find_phases(&profile);
 	add_cost(&profile);
-	make_verdict(&profile);
+	find_strongest(&profile, calibration);
+	make_verdict(&profile, calibration);
 	*out = profile;
 	return 0;
 }

@@ -59,6 +59,10 @@ struct np_profile {
 	struct np_run_summary summary; /* without a calibration */
 	struct np_sample idle; /* reference; n_runs 0: none of this fabric */
 	bool is_idle;	       /* this is the idle reference itself */
+	/* The load level whose nodes send most, as calibrated; "": not known.
+	 * sent: by a node, bytes/s in one direction. */
+	char strongest[NP_LEVEL_NAME];
+	double sent;
 	struct np_phases phases;
 	struct np_verdict verdict;
 	struct np_probe_cost cost;
@@ -67,11 +71,14 @@ struct np_profile {
 /*
  * Make the profile of runs, which are borrowed for its life.  idle: n_idle
  * candidates for the idle reference in order of preference, some may be NULL;
- * now: the date.  Returns 0 or -ENOMEM.  Free with np_profile_free().
+ * calibration: of the runs' fabric, for what the links carry; one of another
+ * fabric is ignored; NULL: there is none; now: the date.  Returns 0 or -ENOMEM.
+ * Free with np_profile_free().
  */
 int np_profile_make(const struct np_runs *runs,
 		    const struct np_runs *const *idle, size_t n_idle,
-		    double now, struct np_profile *out);
+		    const struct np_calibration *calibration, double now,
+		    struct np_profile *out);
 void np_profile_free(struct np_profile *profile);
 
 #endif

@@ -56,6 +56,14 @@ test_configuration_names_the_store() {
 	contains "page" "$OUT" '^lammps uses the network heavily'
 }
 
+# A calibration of cluster hpc in which levels send more than all programs.
+calibrate_fast() {
+	jq '.date += 777600 | .victim_nodes = "n[0-3]" |
+		.level_alone_round_sec = [range(8) | {n: 3, mean: 1e-4, sd: 1e-6}]' \
+		"$S"/store/fabric/hpc/*.json >"$S/fast.json"
+	mv "$S/fast.json" "$S/store/fabric/hpc/20240601T100000Z.json"
+}
+
 # The output with an empty cache.
 list_is_true() { # WHAT
 	equal "$1" "$(netprof list -P)" \
@@ -79,6 +87,10 @@ test_the_cache_of_list_is_never_stale() {
 		fail "another program keeps to it"
 	cat "$S/one" >"$one"
 	list_is_true "this program again"
+	calibrate_fast
+	list_is_true "with another calibration"
+	[ "$(netprof list -P)" != "$kept" ] || fail "the former calibration"
+	rm "$S/store/fabric/hpc/20240601T100000Z.json"
 	for f in "$S"/cache/netprof/list-*; do
 		printf damaged | dd of="$f" bs=1 seek=500 conv=notrunc status=none
 	done
@@ -299,6 +311,21 @@ test_published_idle_is_used_where_there_is_no_own() {
 	contains "without" "$OUT" '^hpcc: network use not known yet'
 	contains "without" "$OUT" '--netprofile=idle sleep 30'
 	equal "doubt" "$(netprof show --json hpcc | jq -r .verdict.doubt)" baseline
+}
+
+test_delays_that_the_traffic_cannot_cause_give_no_verdict() {
+	local reason="51 % of its probes were delayed, but its traffic can delay 16 % at most: \
+each measured node sent and received 90 MB/s"
+	setup
+	calibrate_fast
+	contains "reason" "$(netprof show lammps | xargs)" "lammps: network use not known yet: $reason"
+	contains "command" "$(netprof show lammps | xargs)" \
+		'load on other nodes: sbatch --netprofile=lammps --netprofile-calibrate job.sh'
+	equal "verdict" "$(netprof show --json lammps | jq -c '.verdict | [.use, .doubt,
+		(.traffic_share * 100 | round)]')" '["unknown","traffic",16]'
+	contains "list" "$(netprof list)" '^lammps .* unknown'
+	netprof report -o "$S/page.html" lammps >/dev/null
+	contains "page" "$(cat "$S/page.html")" "$reason"
 }
 
 test_runs_with_neighbours_are_used_only_alone_and_marked() {

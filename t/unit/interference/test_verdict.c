@@ -237,6 +237,7 @@ static const struct witnesses {
 	double link;
 	enum np_use use;
 	enum np_doubt doubt;
+	double capacity; /* of a node; the leaf switch carries 4 times as much */
 } witnesses[] = {
 	{ "sends nothing, no delays: light", NO_DELAYS, IDLE, 0, 0,
 	  NP_USE_LIGHT, NP_DOUBT_NONE },
@@ -276,6 +277,20 @@ static const struct witnesses {
 	  NP_USE_SATURATED, NP_DOUBT_NONE },
 	{ "one witness without an idle network knows nothing", ALL_DELAYED,
 	  NONE, -1, 0, NP_USE_UNKNOWN, NP_DOUBT_BASELINE },
+	{ "all delayed, but the links were idle most of the time", ALL_DELAYED,
+	  IDLE, 1e6, 0, NP_USE_UNKNOWN, NP_DOUBT_TRAFFIC, 1e7 },
+	{ "all delayed, and always some link may have been busy", ALL_DELAYED,
+	  IDLE, 3.4e6, 0, NP_USE_SATURATED, NP_DOUBT_NONE, 1e7 },
+	{ "all delayed, and nearly always some link may have been busy",
+	  ALL_DELAYED, IDLE, 3.3e6, 0, NP_USE_SATURATED, NP_DOUBT_NONE, 1e7 },
+	{ "as many delayed as the traffic can delay, and a few", SOME_DELAYS,
+	  IDLE, 6e5, 0, NP_USE_MODERATE, NP_DOUBT_NONE, 1e7 },
+	{ "many more delayed than the traffic can delay", SOME_DELAYS, IDLE,
+	  2e5, 0, NP_USE_UNKNOWN, NP_DOUBT_TRAFFIC, 1e7 },
+	{ "no delays need no traffic", NO_DELAYS, IDLE, 1e6, 0, NP_USE_LIGHT,
+	  NP_DOUBT_NONE, 1e7 },
+	{ "traffic that was not counted limits nothing", ALL_DELAYED, IDLE, -1,
+	  0, NP_USE_SATURATED, NP_DOUBT_NONE, 1e7 },
 };
 
 static struct set some_latencies(enum delays delays)
@@ -300,6 +315,8 @@ T_TEST("a verdict takes latencies, bytes and an idle network")
 		const struct set *base = w->baseline == FEW ? &few : &idle;
 		struct np_verdict_in in = {
 			.hist = app.hist, .moments = app.m, .link = w->link,
+			.capacity = { w->capacity, 4 * w->capacity },
+			.leaf_nodes = 4,
 			.idle_shared = w->baseline == SHARED,
 			.idle_traffic = { 10, 10 *
 				(w->baseline == BUSY ? 1e6 : 99e4) },
@@ -326,6 +343,35 @@ T_TEST("a verdict takes latencies, bytes and an idle network")
 		np_hist_free(app.hist);
 		np_hist_free(idle.hist);
 		np_hist_free(few.hist);
+	}
+}
+
+T_TEST("traffic delays no more probes than find a busy link")
+{
+	static const struct {
+		const char *name;
+		double node, leaf, rate, leaf_nodes, want;
+	} rows[] = {
+		{ "a tenth of four links", 1e7, 1e15, 2e6, 4, 0.4 },
+		{ "a leaf switch, crossed twice", 1e15, 1e7, 2e5, 4, 0.08 },
+		{ "both", 1e7, 4e7, 1e6, 4, 0.3 },
+		{ "more nodes on the leaf switch", 1e7, 4e7, 1e6, 8, 0.4 },
+		{ "no traffic", 1e7, 4e7, 0, 4, 0 },
+		{ "links that are always busy", 1e7, 4e7, 2e7, 4, 1 },
+		{ "traffic not counted", 1e7, 4e7, NAN, 4, 1 },
+		{ "links not known", 0, 4e7, 1e6, 4, 1 },
+		{ "leaf switch not known", 1e7, 0, 1e6, 4, 1 },
+		{ "nodes not known", 1e7, 4e7, 1e6, 0, 1 },
+	};
+
+	for (size_t i = 0; i < NP_ARRAY_SIZE(rows); i++) {
+		const struct np_verdict_capacity capacity = { rows[i].node,
+							      rows[i].leaf };
+
+		T_ROW(rows[i].name,
+		      fabs(np_verdict_traffic_share(&capacity, rows[i].rate,
+						    rows[i].leaf_nodes) -
+			   rows[i].want) < 1e-6);
 	}
 }
 

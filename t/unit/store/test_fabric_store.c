@@ -95,6 +95,16 @@ T_TEST("what is saved is loaded again")
 	np_store_close(s);
 }
 
+T_TEST("a new calibration of any cluster makes the state uncertain")
+{
+	struct np_store *s = t_store_fresh();
+
+	T_CHECK(np_fabric_store_state(s) != 0);
+	T_CHECK(save(s, "hpc", "leaf", DATE) == 0);
+	T_CHECK(np_fabric_store_state(s) == 0);
+	np_store_close(s);
+}
+
 T_TEST("the newest of the cluster and scope counts")
 {
 	static const struct {

@@ -80,7 +80,7 @@ T_TEST("an idle run that was made for it comes before quiet moments")
 	struct np_runs runs = { .app = NP_IDLE_APP, .run = run, .n = 3 };
 	struct np_profile p;
 
-	T_CHECK(!np_profile_make(&runs, NULL, 0, NOW, &p));
+	T_CHECK(!np_profile_make(&runs, NULL, 0, NULL, NOW, &p));
 	T_ROW("quiet moments that were busy do not count",
 	      p.summary.latency.n_runs == 2 &&
 		      p.summary.latency.moments.mean < 2e-5 &&
@@ -89,7 +89,7 @@ T_TEST("an idle run that was made for it comes before quiet moments")
 	      p.summary.latency.source == NP_SOURCE_QUIET);
 	np_profile_free(&p);
 	runs.n = 4;
-	T_CHECK(!np_profile_make(&runs, NULL, 0, NOW, &p));
+	T_CHECK(!np_profile_make(&runs, NULL, 0, NULL, NOW, &p));
 	T_ROW("an older run that was made for it comes first",
 	      p.summary.latency.n_runs == 1 &&
 		      p.summary.latency.moments.n == 60 &&
@@ -132,7 +132,7 @@ T_TEST("the best baseline is used")
 		struct np_profile p;
 
 		strcpy(app->app, "fft");
-		T_CHECK(!np_profile_make(&runs, idle, 2, NOW, &p));
+		T_CHECK(!np_profile_make(&runs, idle, 2, NULL, NOW, &p));
 		T_ROW(base[i].name,
 		      p.idle.n_runs == 1 && p.idle.source == base[i].want);
 		np_profile_free(&p);
@@ -151,7 +151,7 @@ T_TEST("baselines of different sources are not mixed")
 	struct np_runs runs = { .app = NP_IDLE_APP, .run = run, .n = 2 };
 	struct np_profile p;
 
-	T_CHECK(!np_profile_make(&runs, NULL, 0, NOW, &p));
+	T_CHECK(!np_profile_make(&runs, NULL, 0, NULL, NOW, &p));
 	T_ROW("a calibration is not mixed with quiet moments",
 	      p.summary.latency.n_runs == 1 &&
 		      p.summary.latency.source == NP_SOURCE_CALIBRATION);

@@ -74,8 +74,9 @@ static void add_level(struct np_record *r, const char *name, double loaded)
 	}
 }
 
-static struct np_profile make(const struct made *m, const struct made *idle,
-			      const struct made *second)
+static struct np_profile make_on(const struct made *m, const struct made *idle,
+				 const struct made *second,
+				 const struct np_calibration *calibration)
 {
 	const struct np_runs *candidates[] = {
 		idle ? &idle->runs : NULL,
@@ -83,8 +84,15 @@ static struct np_profile make(const struct made *m, const struct made *idle,
 	};
 	struct np_profile p;
 
-	T_CHECK(np_profile_make(&m->runs, candidates, 2, NOW, &p) == 0);
+	T_CHECK(np_profile_make(&m->runs, candidates, 2, calibration, NOW,
+				&p) == 0);
 	return p;
+}
+
+static struct np_profile make(const struct made *m, const struct made *idle,
+			      const struct made *second)
+{
+	return make_on(m, idle, second, NULL);
 }
 
 T_TEST("only comparable runs are used")
@@ -501,5 +509,89 @@ T_TEST("a program loads the rails whose adapters carry more than probes")
 			      !p.summary.rails);
 		np_profile_free(&p);
 		free_made(m);
+	}
+}
+
+/* Its nodes send 8192 bytes in 3.5 ms, 2.34 MB/s, under c5. */
+static const struct traffic {
+	const char *name;
+	double rate; /* of a node, bytes/s in both directions together */
+	const char *cluster, *transport; /* of the calibration */
+	size_t level_nodes;
+	uint32_t leaf_nodes;
+	bool waits, has_neighbours;
+	double link; /* speed of the devices */
+	enum np_doubt doubt;
+	const char *strongest;
+} traffic[] = {
+	{ "little traffic", 6e5, "hpc", "tcp/eth0", 4, 4, false, false, 0,
+	  NP_DOUBT_TRAFFIC, "c5" },
+	{ "fast devices, and slow links", 6e5, "hpc", "tcp/eth0", 4, 4, false,
+	  false, 1.25e9, NP_DOUBT_TRAFFIC, "c5" },
+	{ "more traffic", 1e6, "hpc", "tcp/eth0", 4, 4, false, false, 0,
+	  NP_DOUBT_NONE, "c5" },
+	{ "more nodes on the leaf switch", 6e5, "hpc", "tcp/eth0", 4, 12, false,
+	  false, 0, NP_DOUBT_NONE, "c5" },
+	{ "it is not known how many", 6e5, "hpc", "tcp/eth0", 4, 0, false,
+	  false, 0, NP_DOUBT_NONE, "c5" },
+	{ "a ring of two nodes, where each sends to one", 6e5, "hpc",
+	  "tcp/eth0", 2, 4, false, false, 0, NP_DOUBT_NONE, "c5" },
+	{ "slower devices than where the levels ran", 6e5, "hpc", "tcp/eth0", 4,
+	  4, false, false, 1.25e6, NP_DOUBT_NONE, "c5" },
+	{ "adapters that waited", 6e5, "hpc", "tcp/eth0", 4, 4, true, false, 0,
+	  NP_DOUBT_NONE, "c5" },
+	{ "other jobs on the leaf switch", 6e5, "hpc", "tcp/eth0", 4, 4, false,
+	  true, 0, NP_DOUBT_NONE, "c5" },
+	{ "calibrated on another cluster", 6e5, "xpc", "tcp/eth0", 4, 4, false,
+	  false, 0, NP_DOUBT_NONE, "" },
+	{ "calibrated with another transport", 6e5, "hpc", "tcp/eth1", 4, 4,
+	  false, false, 0, NP_DOUBT_NONE, "" },
+};
+
+static struct np_profile make_traffic(const struct traffic *t,
+				      const struct made *m,
+				      const struct made *idle)
+{
+	struct np_level level[] = { { "c0", 2, 1, 0, 64 },
+				    { "c5", 2, 1, 0, 4096 },
+				    { "odd" } };
+	struct np_mean round_sec[] = { { 3, 2.3e-4, 0 },
+				       { 3, 3.5e-3, 0 },
+				       { 0 } };
+	const struct np_calibration calibration = {
+		.cluster = (char *)t->cluster,
+		.transport = (char *)t->transport,
+		.level = level,
+		.n_levels = NP_ARRAY_SIZE(level),
+		.alone_round_sec = round_sec,
+		.n_alone_nodes = t->level_nodes,
+	};
+
+	return make_on(m, idle, NULL, &calibration);
+}
+
+T_TEST("delays that the traffic of the nodes cannot cause give no verdict")
+{
+	for (size_t i = 0; i < NP_ARRAY_SIZE(traffic); i++) {
+		const struct traffic *t = &traffic[i];
+		struct made *m = new_made("lmp"), *idle = new_made("idle");
+		struct np_record *r = add_run(m, 5e-5);
+		struct np_profile p;
+
+		add_run(idle, 1e-5);
+		r->traffic = (struct np_traffic_run){ 4, 240, 240 * t->rate,
+						      t->link };
+		r->leaves[0].n_nodes = t->leaf_nodes;
+		if (t->waits)
+			np_record_nic(r, "mlx5_0:1")->n[NP_NIC_WAIT] = 7;
+		if (t->has_neighbours)
+			add_neighbour(r, 5);
+		p = make_traffic(t, m, idle);
+		T_ROW(t->name, p.verdict.doubt == t->doubt);
+		T_ROW(t->name, !p.verdict.use == !!t->doubt);
+		T_ROW(t->name, !strcmp(p.strongest, t->strongest));
+		np_profile_free(&p);
+		free_made(m);
+		free_made(idle);
 	}
 }

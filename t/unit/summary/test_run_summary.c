@@ -524,7 +524,7 @@ T_TEST("pages, models and calibration agree to the digit")
 		while (a.runs.n < MOST)
 			a.run[a.runs.n] = any_run(&g, a.runs.n), a.runs.n++;
 		make(&a, true);
-		T_CHECK(!np_profile_make(&a.runs, NULL, 0, NOW, &p));
+		T_CHECK(!np_profile_make(&a.runs, NULL, 0, NULL, NOW, &p));
 		T_CHECK(!np_curve_levels_make(&a.c, &l));
 		np_curve_count(&a.e, &a.runs, "leaf", &l, &alone);
 		T_ROW("the workload",
