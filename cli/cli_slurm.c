@@ -186,9 +186,10 @@ int cli_slurm_file(const char *path, np_slurm_line_f *each, void *arg,
 {
 	int rc = np_slurm_file(path, NULL, each, arg, err);
 
-	if (rc != -EILSEQ)
+	if (!np_slurm_was_read(rc))
 		return rc;
-	cli_warn_line(err->text, NULL);
+	if (rc)
+		cli_warn_line(err->text, NULL);
 	return 0;
 }
 
@@ -375,7 +376,7 @@ void cli_slurm_read(struct cli_slurm *s)
 		rc = np_slurm_file(s->conf, s->cluster, take_line, s, &err);
 		if (rc)
 			strcpy(s->conf_error, err.text);
-		if (rc && rc != -EILSEQ)
+		if (!np_slurm_was_read(rc))
 			s->conf[0] = '\0';
 	}
 	free(text);

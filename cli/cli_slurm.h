@@ -32,8 +32,8 @@ struct cli_slurm {
 };
 
 /*
- * np_slurm_file() for a file of which no cluster is known. A line that ends at
- * a NUL is only warned of.
+ * np_slurm_file() for a file of which no cluster is known. What Slurm may
+ * understand otherwise is only warned of.
  */
 int cli_slurm_file(const char *path, np_slurm_line_f *each, void *arg,
 		   struct np_err *err);

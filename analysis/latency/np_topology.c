@@ -321,7 +321,7 @@ struct switches {
 		struct np_err first; /* message about the first */
 		uint32_t n;
 	} leaves, parents;
-	struct np_err nul; /* message about a line with a NUL */
+	struct np_err doubt; /* what Slurm may understand otherwise */
 };
 
 /* One line, and the switch that it defines. */
@@ -561,16 +561,16 @@ static int read_file(struct switches *s, const char *path,
 {
 	struct np_err what = NP_ERR_INIT;
 	int rc = np_slurm_file(path, NULL, read_line, s, err);
+	bool nul = rc == -EILSEQ;
 
-	if (rc == -EILSEQ) {
-		s->nul = *err;
-		rc = 0;
-	}
-	if (!rc)
+	if (np_slurm_was_read(rc)) {
+		if (rc)
+			s->doubt = *err;
 		rc = check_tree(s, path, err);
+	}
 	/* The NUL is the likely reason, as it hides a part of the file. */
-	if (rc && *s->nul.text)
-		*err = s->nul;
+	if (rc && nul)
+		*err = s->doubt;
 	if (rc)
 		return rc;
 	rc = np_topology_tree(s->parent, (uint32_t)s->names.n, s->leaf,
@@ -591,8 +591,8 @@ int np_topology_conf_read(const char *path,
 	s->nodes = &out->nodes;
 	rc = read_file(s, path, out, err);
 	if (!rc) {
-		if (*s->nul.text)
-			warn(s->nul.text, arg);
+		if (*s->doubt.text)
+			warn(s->doubt.text, arg);
 		warn_ambiguity(&s->leaves, warn, arg);
 		warn_ambiguity(&s->parents, warn, arg);
 	} else {

@@ -24,7 +24,8 @@ struct reader {
 	const char *top;     /* the file given by the caller */
 	const char *cluster; /* NULL: not known */
 	size_t bytes, files; /* still allowed to be read */
-	struct np_err nul;   /* about the first line that has a NUL */
+	int doubt; /* 0, or what np_slurm_file() returns if all is read */
+	struct np_err why; /* the first doubt, with its line */
 };
 
 /* ---- lines ---- */
@@ -69,24 +70,27 @@ static void strip_escapes(char *line)
 	*to = '\0';
 }
 
-/* The text that has not been read yet, from at to end, where a NUL is. */
+/*
+ * The text that has not been read yet, from at to end, where a NUL is, and how
+ * the line ends that was taken last.
+ */
 struct rest {
 	char *at, *end;
+	bool cut;  /* by a NUL: what follows is skipped, as by Slurm */
+	bool open; /* no line break follows its text: a comment, or the end */
 };
 
-/*
- * Take one line of the file. *cut: it has a NUL, where Slurm takes it to end;
- * what follows is skipped up to the end of the line.
- */
-static char *take_line(struct rest *rest, bool *cut)
+/* Take one line of the file. */
+static char *take_line(struct rest *rest)
 {
 	char *line = rest->at;
 	char *stop = memchr(line, '\n', (size_t)(rest->end - line));
 
+	rest->open = !stop;
 	if (!stop)
 		stop = rest->end;
 	*stop = '\0';
-	*cut = strlen(line) < (size_t)(stop - line);
+	rest->cut = strlen(line) < (size_t)(stop - line);
 	rest->at = stop < rest->end ? stop + 1 : stop;
 	return line;
 }
@@ -103,15 +107,15 @@ static char *next_line(struct rest *rest, unsigned *n, unsigned *nul)
 
 	*n = *nul = 0;
 	while (more && rest->at < rest->end) {
-		bool cut;
-		char *from = take_line(rest, &cut);
+		char *from = take_line(rest);
 		size_t len = comment_start(from);
 
+		rest->open |= rest->cut || from[len];
 		memmove(to, from, len);
 		more = continues(to, &len);
 		to += len;
 		++*n;
-		if (cut && !*nul)
+		if (rest->cut && !*nul)
 			*nul = *n;
 	}
 	if (!*n)
@@ -237,10 +241,16 @@ static int each_line(struct reader *r, const char *path, struct rest rest,
 		size_t len;
 		const char *word = included(line.text, &len);
 
-		if (nul && !*r->nul.text)
-			np_errf(&r->nul, 0, "%s:%u: a NUL character: like "
-				"Slurm, this skips the rest of the line", path,
-				line.number + nul - 1);
+		if (nul && !r->doubt)
+			r->doubt = np_errf(&r->why, -EILSEQ, "%s:%u: a NUL "
+				"character: like Slurm, this skips the rest of "
+				"the line", path, line.number + nul - 1);
+		/* slurmctld looks for a blank even behind the end of the line. */
+		if (word && len && !word[len] && rest.open && !r->doubt)
+			r->doubt = np_errf(&r->why, -ENOMSG, "%s:%u: Include: "
+				"no blank or line break follows \"%.40s\": "
+				"slurmctld may reject the file", path,
+				line.number + n - 1, word);
 		if (word)
 			rc = include_file(r, &line, word, len, depth, err);
 		else if (!np_slurm_is_blank(line.text))
@@ -265,8 +275,8 @@ static int read_file(struct reader *r, const char *path, int depth,
 	r->bytes -= len;
 	rc = np_kind_check(text, len, NP_KIND_TEXT, path, err);
 	if (!rc)
-		rc = each_line(r, path, (struct rest){ text, text + len },
-			       depth, err);
+		rc = each_line(r, path, (struct rest){ .at = text,
+			       .end = text + len }, depth, err);
 	free(text);
 	return rc;
 }
@@ -280,8 +290,12 @@ int np_slurm_file(const char *path, const char *cluster, np_slurm_line_f *each,
 	};
 	int rc = read_file(&r, path, 0, err);
 
-	return rc || !*r.nul.text ? rc :
-	       np_errf(err, -EILSEQ, "%s", r.nul.text);
+	return rc || !r.doubt ? rc : np_errf(err, r.doubt, "%s", r.why.text);
+}
+
+bool np_slurm_was_read(int rc)
+{
+	return !rc || rc == -EILSEQ || rc == -ENOMSG;
 }
 
 /* ---- pairs ---- */

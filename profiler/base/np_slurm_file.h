@@ -40,12 +40,16 @@ typedef int np_slurm_line_f(void *arg, const struct np_slurm_line *line,
  * not known.
  *
  * path and all that it includes have at most 16 MiB in 256 files. A line ends
- * at a NUL, as for Slurm. Returns 0, -EILSEQ with err if all was read but a
- * line has a NUL, what each() returned, -EINVAL with file and line, -EFBIG,
- * -ENOMEM, or an error of opening and reading.
+ * at a NUL, as for Slurm. Returns 0, what each() returned, -EINVAL with file and
+ * line, -EFBIG, -ENOMEM, or an error of opening and reading. If all was read,
+ * but Slurm may understand it otherwise: -EILSEQ (a line has a NUL) or -ENOMSG
+ * (an Include at the end of the file without a line break), with err.
  */
 int np_slurm_file(const char *path, const char *cluster, np_slurm_line_f *each,
 		  void *arg, struct np_err *err);
+
+/* Does np_slurm_file() return this if all was read? */
+bool np_slurm_was_read(int rc);
 
 /* One "Key=Value"; both point into the line. */
 struct np_slurm_pair {

@@ -365,6 +365,11 @@ test_check_reads_slurm_conf_as_slurm_does() {
 	run netprof check -P
 	contains "what precedes a NUL" "$OUT" '^ok\|slurm.conf\|JobSubmitPlugins=netprof\|'
 	contains "a NUL" "$OUT" "^warning\|slurm.conf\|$S/slurm/slurm.conf:1: a NUL character: .*\|correct the line"
+	printf 'PluginDir=%s\nSlurmUser=%s\nInclude hpc.conf' "$S/plugins" "$ME" \
+		>"$S/slurm/slurm.conf"
+	run netprof check -P
+	contains "an Include without a line end" "$OUT" '^ok\|slurm.conf\|JobSubmitPlugins=netprof\|'
+	contains "its line" "$OUT" "^warning\|slurm.conf\|$S/slurm/slurm.conf:3: Include: no blank .*\|correct the line"
 	printf '%s\n' "SlurmUser=$ME" 'JobSubmitPlugins=lua, netprof' >"$S/slurm/slurm.conf"
 	run netprof check -P
 	contains "a list with blanks" "$OUT" \

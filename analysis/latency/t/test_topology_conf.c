@@ -234,3 +234,20 @@ T_TEST("a NUL ends a line, as for slurmctld")
 	T_CHECK(conf_bytes(hidden, sizeof(hidden) - 1, &c, &err) == -EINVAL);
 	T_CHECK(!!strstr(err.text, "topology.conf:2: a NUL character"));
 }
+
+/* It hides nothing: what is wrong with the file itself is named. */
+T_TEST("an Include that nothing follows is read and warned of")
+{
+	static const char taken[] = "SwitchName=s0 Nodes=n[0-1]\nInclude more";
+	static const char refused[] = "SwitchName=t Switches=s9\nInclude more";
+	struct np_err err = NP_ERR_INIT;
+	struct np_topology_conf c;
+
+	t_write_text("more", "SwitchName=s1 Nodes=n2\n");
+	T_CHECK(!conf(taken, &c, &err));
+	T_CHECK(np_topology_nodes(c.topology) == 3);
+	T_CHECK(!!strstr(warned, "topology.conf:2: Include: no blank"));
+	np_topology_conf_free(&c);
+	T_CHECK(conf(refused, &c, &err) == -EINVAL);
+	T_CHECK(!!strstr(err.text, "topology.conf:1: t names s9"));
+}

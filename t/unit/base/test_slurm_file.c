@@ -192,6 +192,48 @@ T_TEST("a line ends at a NUL, as for Slurm")
 	}
 }
 
+static const struct {
+	const char *name, *text, *want;
+	const char *says; /* NULL: nothing */
+} opens[] = {
+	{ "a last line without its end", "a=1\nInclude one", "a=1|one=1|",
+	  "conf:2: Include: no blank or line break follows \"one\"" },
+	{ "the only line", "Include one", "one=1|", "conf:1: Include: " },
+	{ "a last line in an included file", "Include open\n", "one=1|",
+	  "open:1: Include: " },
+	{ "a last line that continues another", "Include \\\none", "one=1|",
+	  "conf:2: Include: " },
+	{ "a last line that is continued", "Include one\\\n", "one=1|", NULL },
+	{ "a comment without a blank", "Include one#x\na=1\n", "one=1|a=1|",
+	  "conf:1: Include: " },
+	{ "a comment behind a blank", "Include one #x", "one=1|", NULL },
+	{ "a blank at the end", "Include one ", "one=1|", NULL },
+	{ "a carriage return at the end", "Include one\r", "one=1|", NULL },
+	{ "a line end", "Include one\n", "one=1|", NULL },
+	{ "another last line", "Include one\na=1", "one=1|a=1|", NULL },
+	{ "a continued last line", "Include \\\none\n", "one=1|", NULL },
+};
+
+/* slurmctld searches for the blank behind the end of the line, too. */
+T_TEST("an Include that nothing follows is read and named")
+{
+	t_write("one", BYTES("one=1\n"));
+	t_write("open", BYTES("Include one"));
+	for (size_t i = 0; i < NP_ARRAY_SIZE(opens); i++) {
+		struct np_err err = NP_ERR_INIT;
+		unsigned number;
+		int rc;
+
+		t_write("conf", opens[i].text, strlen(opens[i].text));
+		rc = read_file("conf", &number, &err);
+		T_ROW(opens[i].name, rc == (opens[i].says ? -ENOMSG : 0));
+		T_ROW(opens[i].name, np_slurm_was_read(rc));
+		T_ROW(opens[i].name, !strcmp(got, opens[i].want));
+		T_ROW(opens[i].name, !opens[i].says ||
+				     strstr(err.text, opens[i].says));
+	}
+}
+
 /* Two files that include each other twice each would never end. */
 T_TEST("files that include each other come to an end")
 {
