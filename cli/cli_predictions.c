@@ -11,22 +11,22 @@
 #include <string.h>
 
 #include "np_array.h"
+#include "np_option.h"
 #include "np_read.h"
 #include "np_words.h"
 
 #define MAX_BYTES (4u << 20) /* size of a file */
 #define MAX_PERCENT 1e8 /* largest slowdown that a run can measure */
 
-/* Parse "12.5" or "12.5%" as a fraction; NaN after an error. */
+/* Parse "12.5", "12.5%" or "+12.5%" as a fraction; NaN after an error. */
 static double parse_percent(struct np_words *words, size_t i)
 {
 	const char *text = np_words_at(words, i);
-	char *end;
-	double percent = strtod(text, &end);
+	bool plus = text[0] == '+' && text[1] != '-';
+	double percent;
+	const char *end = np_decimal_parse(text + plus, &percent);
 
-	/* strtod() also accepts hexadecimal numbers: "0x1p3". */
-	if (end != text && !strpbrk(text, "xX") &&
-	    (!*end || !strcmp(end, "%")) && percent > -100 &&
+	if (end && (!*end || !strcmp(end, "%")) && percent > -100 &&
 	    percent <= MAX_PERCENT)
 		return percent / 100;
 	np_words_fail(words, -EINVAL, "\"%.40s\": expected a percentage above "

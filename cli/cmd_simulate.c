@@ -36,6 +36,7 @@
 #include "np_fabric_store.h"
 #include "np_figure.h"
 #include "np_hostlist.h"
+#include "np_option.h"
 #include "np_queue_log.h"
 #include "np_read.h"
 #include "np_rng.h"
@@ -2956,11 +2957,14 @@ static int take_mix(char *text, void *at, struct np_err *err)
 	opt->mix.sum = 0;
 	for (word = strtok_r(text, ",", &save); word;
 	     word = strtok_r(NULL, ",", &save)) {
-		char *colon = strrchr(word, ':'), *end = NULL;
-		double share = colon ? strtod(colon + 1, &end) : -1;
+		char *colon = strrchr(word, ':');
+		const char *end = NULL;
+		double share;
 
-		if (!colon || colon == word || *end || strpbrk(colon, "xX") ||
-		    !(share > 0) || share > 1e6 || opt->mix.n == MAX_MIX ||
+		if (colon)
+			end = np_decimal_parse(colon + 1, &share);
+		if (!end || *end || colon == word || !(share > 0) ||
+		    share > 1e6 || opt->mix.n == MAX_MIX ||
 		    colon - word >= NAME_BYTES)
 			return np_errf(err, -EINVAL, "--mix: \"%.64s\": "
 				       "expected a name and a weight, such as "

@@ -36,6 +36,7 @@
 #include "np_helper.h"
 #include "np_hostlist.h"
 #include "np_linkage.h"
+#include "np_option.h"
 #include "np_read.h"
 
 #define MAX_NAME 128		/* bytes of a leaf's name */
@@ -369,7 +370,8 @@ struct latencies {
  */
 static int add_latency(struct latencies *table, const char *line)
 {
-	char a[MAX_NAME], b[MAX_NAME], more;
+	char a[MAX_NAME], b[MAX_NAME], number[64], more;
+	const char *end;
 	uint32_t i, j;
 	double sec;
 	int rc;
@@ -377,8 +379,10 @@ static int add_latency(struct latencies *table, const char *line)
 	line += strspn(line, " \t");
 	if (!*line || *line == '#')
 		return 0;
-	if (sscanf(line, "%127s %127s %lf %c", a, b, &sec, &more) != 3 ||
-	    !(sec > 0 && sec < 1e3) || !strcmp(a, b))
+	if (sscanf(line, "%127s %127s %63s %c", a, b, number, &more) != 3)
+		return -EINVAL;
+	end = np_decimal_parse(number, &sec);
+	if (!end || *end || !(sec > 0 && sec < 1e3) || !strcmp(a, b))
 		return -EINVAL;
 	rc = find_or_add(&table->node, &table->n, NP_LINKAGE_MAX, a, &i);
 	if (!rc)

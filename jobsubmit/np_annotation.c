@@ -13,6 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "np_option.h"
+
 #define OPEN "netprof{"
 #define MAX_LIST (1 << 20) /* bytes of a hostlist */
 
@@ -61,14 +63,15 @@ static int read_app(const char *text, size_t len, char *app)
  */
 static int read_number(const char *text, size_t len, double *out)
 {
-	char buf[32], *end;
+	char buf[32];
+	const char *end;
 
 	if (!len || len >= sizeof(buf))
 		return -EINVAL;
 	memcpy(buf, text, len);
 	buf[len] = '\0';
-	*out = strtod(buf, &end);
-	return *end || !(*out >= 0 && *out <= 1e15) ? -EINVAL : 0;
+	end = np_decimal_parse(buf, out);
+	return !end || *end || *out < 0 || *out > 1e15 ? -EINVAL : 0;
 }
 
 static int read_date(const char *text, size_t len, int64_t *out)

@@ -1245,22 +1245,20 @@ static int take_rendezvous(char *text, void *own, struct np_err *err)
 static int take_thresholds(char *text, void *own, struct np_err *err)
 {
 	struct request *a = own;
-	char *p = text;
+	const char *p = text;
 
 	a->n_shares = 0;
 	do {
 		double before = a->n_shares ? a->share[a->n_shares - 1] : 0, v;
-		char *end;
 
-		v = strtod(p, &end) / 100;
-		if (end == p || (*end && *end != ',') || !(v > before) ||
-		    v > MAX_SHARE || a->n_shares == MAX_THRESHOLDS)
+		p = np_decimal_parse(p, &v);
+		if (!p || (*p && *p != ',') || !(v / 100 > before) ||
+		    v / 100 > MAX_SHARE || a->n_shares == MAX_THRESHOLDS)
 			return np_errf(err, -EINVAL, "--threshold: got %.64s, "
 				       "expected up to %d percentages above 0, "
 				       "in order, such as 0.5,3,10", text,
 				       MAX_THRESHOLDS);
-		a->share[a->n_shares++] = v;
-		p = end;
+		a->share[a->n_shares++] = v / 100;
 	} while (*p++);
 	return 0;
 }

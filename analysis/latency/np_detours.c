@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "np_array.h"
+#include "np_option.h"
 #include "np_read.h"
 #include "np_rng.h"
 
@@ -78,12 +79,11 @@ static int read_line(const char *p, double *last, struct np_detours *d,
 	if (!*p || *p == '#')
 		return 0;
 	for (int i = 0; i < 2; i++) {
-		char *end;
-
-		v[i] = strtod(p, &end);
-		if (end == p || !(v[i] >= 0) || v[i] > MAX_NS)
+		p = np_decimal_parse(p, &v[i]);
+		if (!p || v[i] < 0 || v[i] > MAX_NS ||
+		    (*p && !strchr(" \t\r\n#", *p)))
 			return -EINVAL;
-		p = end + strspn(end, " \t\r\n");
+		p += strspn(p, " \t\r\n");
 	}
 	if ((*p && *p != '#') || v[0] < *last)
 		return -EINVAL;

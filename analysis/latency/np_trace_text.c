@@ -134,6 +134,8 @@ static int parse_number(char **at, int64_t *v)
 {
 	char *end;
 
+	if (!isdigit((unsigned char)**at) && **at != '-')
+		return -EINVAL;
 	errno = 0;
 	*v = strtoll(*at, &end, 10);
 	if (end == *at || errno)
@@ -224,7 +226,8 @@ static int take_arg(struct np_trace_reader *r, char letter, char *field,
 		return 0;
 	case 'q':
 		a->request = strtoull(field, &at, 10);
-		return at == field ? wrong(r, "request", field, "a number") : 0;
+		return at == field || *at ?
+			wrong(r, "request", field, "a number") : 0;
 	default:
 		return take_number(r, letter, field, a);
 	}

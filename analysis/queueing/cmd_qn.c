@@ -598,21 +598,20 @@ static int take_memory(char *text, void *own, struct np_err *err)
 static int take_percentiles(char *text, void *own, struct np_err *err)
 {
 	struct result *q = own;
-	char *p = text;
+	const char *p = text;
 
 	q->n_shares = 0;
 	do {
-		char *end;
-		double v = strtod(p, &end) / 100;
+		double v;
 
-		if (end == p || (*end && *end != ',') || !(v > 0 && v < 1) ||
+		p = np_decimal_parse(p, &v);
+		if (!p || (*p && *p != ',') || !(v > 0 && v < 100) ||
 		    q->n_shares == MAX_SHARES)
 			return np_errf(err, -EINVAL, "--percentile=%.64s: "
 				       "expected up to %d numbers between 0 "
 				       "and 100, such as 50,90,99", text,
 				       MAX_SHARES);
-		q->share[q->n_shares++] = v;
-		p = end;
+		q->share[q->n_shares++] = v / 100;
 	} while (*p++);
 	return 0;
 }

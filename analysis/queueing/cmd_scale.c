@@ -686,10 +686,9 @@ static int take_variant(char *text, void *own, struct np_err *err)
 static int take_speed(char *text, void *own, struct np_err *err)
 {
 	struct scale *s = own;
-	char *end;
+	const char *end = np_decimal_parse(text, &s->speed);
 
-	s->speed = strtod(text, &end);
-	if (end == text || *end || !(s->speed >= 0.001 && s->speed <= 1000))
+	if (!end || *end || !(s->speed >= 0.001 && s->speed <= 1000))
 		return np_errf(err, -EINVAL, "--speed=%.64s: expected how many "
 			       "times as fast processors are, 0.001 to 1000",
 			       text);

@@ -17,6 +17,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "np_option.h"
 #include "np_read.h"
 #include "np_text.h"
 #include "np_trace.h"
@@ -86,15 +87,10 @@ static void split_words(struct state *s, const char *line, size_t len)
 static int parse_number(const struct state *s, size_t i, double *out)
 {
 	const char *w = s->word[i];
-	size_t len = strlen(w);
-	char *end;
+	const char *end = np_decimal_parse(w, out);
 
-	/* strtod() accepts more: inf, nan, 0x1p3. */
-	if (len < 40 && strspn(w, "0123456789.e+-") == len) {
-		*out = strtod(w, &end);
-		if (!*end && *out >= 0 && *out <= MAX_NUMBER)
-			return 0;
-	}
+	if (end && !*end && *out >= 0 && *out <= MAX_NUMBER)
+		return 0;
 	return np_errf(s->err, -EINVAL, "%s:%zu: \"%.40s\", expected a number "
 		       "from 0 to %g", s->where, s->line, w, MAX_NUMBER);
 }

@@ -5,8 +5,9 @@
 #include "cli_network.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
+
+#include "np_option.h"
 
 static const char *const usual[] = { "gige", "myrinet", "infiniband",
 				     "maxmin" };
@@ -79,11 +80,12 @@ int cli_network_set(char *text, void *at, struct np_err *err)
 {
 	struct cli_network *net = at;
 	struct np_err why = NP_ERR_INIT;
-	char *save = NULL, *end;
+	char *save = NULL;
 
 	for (char *w = strtok_r(text, ",", &save); w;
 	     w = strtok_r(NULL, ",", &save)) {
 		char *value = strchr(w, '=');
+		const char *end;
 		double *param;
 
 		if (value)
@@ -96,8 +98,8 @@ int cli_network_set(char *text, void *at, struct np_err *err)
 		if (!value || !*value)
 			return np_errf(err, -EINVAL,
 				       "--set: expected %s=NUMBER", w);
-		*param = strtod(value, &end);
-		if (*end || !strspn(value, "0123456789."))
+		end = np_decimal_parse(value, param);
+		if (!end || *end)
 			return np_errf(err, -EINVAL, "--set: %s=%.40s: "
 				       "expected a number", w, value);
 	}

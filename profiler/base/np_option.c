@@ -1,6 +1,8 @@
 #include "np_option.h"
 
+#include <ctype.h>
 #include <errno.h>
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -119,6 +121,23 @@ int np_whole_parse(const char *text, uint64_t max, uint64_t *n)
 {
 	return text[strspn(text, "0123456789")] || np_bytes_parse(text, n) ||
 	       *n > max ? -EINVAL : 0;
+}
+
+const char *np_decimal_parse(const char *text, double *value)
+{
+	const char *digits = text + (*text == '-');
+	char *end;
+	double v;
+
+	/* strtod() alone also takes blanks, "+5", "0x10", "nan" and "inf". */
+	digits += *digits == '.';
+	if (!isdigit((unsigned char)*digits) || (digits[1] | 0x20) == 'x')
+		return NULL;
+	v = strtod(text, &end);
+	if (!isfinite(v))
+		return NULL;
+	*value = v;
+	return end;
 }
 
 /* ---- options ---- */

@@ -27,6 +27,12 @@ int np_bytes_parse(const char *text, uint64_t *bytes);
 int np_whole_parse(const char *text, uint64_t max, uint64_t *n);
 int np_percent_parse(const char *text, double *fraction);
 
+/*
+ * A finite decimal number at the beginning of a text, "-12.5e3". Returns the
+ * text that follows it, or NULL: there is none.
+ */
+const char *np_decimal_parse(const char *text, double *value);
+
 /* ---- options ---- */
 
 /* One row of a table; the last row has no name. */

@@ -257,19 +257,16 @@ static bool read_number32(const char **at, uint32_t *out)
 	return true;
 }
 
-/*
- * A decimal number that is not negative. strtod() would also take "inf", "nan"
- * and "0x1p3".
- */
+/* A decimal number that is not negative. */
 static bool read_quantity(const char **at, double max, double *out)
 {
-	char digits[40], *end;
+	char digits[40];
+	const char *end;
 
-	if (!read_word(at, digits, sizeof(digits)) ||
-	    strspn(digits, "0123456789.e+-") != strlen(digits))
+	if (!read_word(at, digits, sizeof(digits)))
 		return false;
-	*out = strtod(digits, &end);
-	return !*end && *out >= 0 && *out <= max;
+	end = np_decimal_parse(digits, out);
+	return end && !*end && *out >= 0 && *out <= max;
 }
 
 /* The rest of the line. */

@@ -20,6 +20,7 @@
 #include <unistd.h>
 #include <zlib.h>
 
+#include "np_option.h"
 #include "np_read.h"
 #include "np_sacct.h"
 #include "np_text.h"
@@ -223,17 +224,15 @@ enum swf { S_ID, S_SUBMIT, S_WAIT, S_RUN, S_PROCS, S_REQ_PROCS = 7, S_REQ_SEC,
 static bool read_swf_fields(struct reader *in, const char *line,
 			    double field[SWF_FIELDS])
 {
-	const char *at = line;
-	char *end;
+	const char *at = line, *end;
 
 	for (int i = 0; i < SWF_FIELDS; i++, at = end) {
-		field[i] = strtod(at, &end);
-		if (end == at ||
-		    !(field[i] >= -1 && field[i] <= (double)MAX_SEC)) {
-			size_t len;
+		at += strspn(at, " \t");
+		end = np_decimal_parse(at, &field[i]);
+		if (!end || (*end && !strchr(" \t\r", *end)) ||
+		    field[i] < -1 || field[i] > (double)MAX_SEC) {
+			size_t len = strcspn(at, " \t\n");
 
-			at += strspn(at, " \t");
-			len = strcspn(at, " \t\n");
 			bad_line(in, "field %d: \"%.*s\", expected a number of "
 				 "at least -1", i + 1,
 				 len > 40 ? 40 : (int)len, at);

@@ -772,10 +772,12 @@ test_a_bad_value_of_an_option_is_wrong_usage() {
 		scale --variant=new x
 		scale --at=0 x
 		scale --speed=0 x
+		scale --speed=0x10 x
 		qn --plot=x.gif x
 		qn --method=guess x
 		qn --memory=some x
 		qn --percentile=100 x
+		qn --percentile=0x10 x
 		qn --customers=some $ROOT/t/data/web.json
 		trace --goal --collective=allreduce=some x
 		check --fabric=x --seconds=0
@@ -786,6 +788,7 @@ test_a_bad_value_of_an_option_is_wrong_usage() {
 		sharing --plot=x.gif x
 		sharing --model=oracle x
 		sharing --set=joy=1 x
+		sharing --set=bs=0x1 x
 		replay --plot=x.gif x
 		replay --model=oracle x
 		replay --set=joy=1 x
@@ -812,6 +815,7 @@ test_a_bad_value_of_an_option_is_wrong_usage() {
 		tolerance --ranks-per-node=0 x
 		tolerance --place=0 x
 		tolerance --threshold=0 x
+		tolerance --threshold=0x3 x
 		tolerance --sweep=gap x
 		tolerance --up-to=3 x
 		tolerance --collective=allreduce=some x

@@ -393,6 +393,10 @@ T_TEST("invalid files of detours are rejected")
 		{ "not in order", "100 5\n50 5\n" },
 		{ "below 0", "-1 5\n" }, { "no work", "0 10\n5 10\n" },
 		{ "a word", "100 5 more\n" }, { "not a number", "nan 5\n" },
+		{ "infinity", "100 inf\n" }, { "hexadecimal", "0x10 5\n" },
+		{ "beyond all numbers", "100 1e400\n" },
+		{ "a plus sign", "+100 5\n" }, { "two in one", "100.5.5\n" },
+		{ "more behind a number", "100 5ns\n" },
 	};
 
 	for (size_t i = 0; i < NP_ARRAY_SIZE(bad); i++) {

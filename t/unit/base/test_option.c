@@ -89,6 +89,50 @@ T_TEST("values are taken or refused with option, value and range")
 }
 
 static const struct {
+	const char *name, *text;
+	double want;
+	const char *rest; /* NULL: refused */
+} decimals[] = {
+	{ "a whole number", "17", 17, "" },
+	{ "a fraction", "-12.5", -12.5, "" },
+	{ "without its zero", ".5", 0.5, "" },
+	{ "without a fraction", "5.", 5, "" },
+	{ "an exponent", "1e3", 1000, "" },
+	{ "what follows", "3%", 3, "%" },
+	{ "what follows a point", "1.2.3", 1.2, ".3" },
+	{ "zeros in front", "007", 7, "" },
+	{ "too small for a number but 0", "1e-400", 0, "" },
+	{ "nothing", "", 0, NULL },
+	{ "a word", "much", 0, NULL },
+	{ "hexadecimal", "0x10", 0, NULL },
+	{ "hexadecimal in capitals", "-0X1P3", 0, NULL },
+	{ "not a number", "nan", 0, NULL },
+	{ "infinity", "inf", 0, NULL },
+	{ "infinity below 0", "-infinity", 0, NULL },
+	{ "beyond all numbers", "1e400", 0, NULL },
+	{ "a blank in front", " 5", 0, NULL },
+	{ "a sign that says nothing", "+5", 0, NULL },
+	{ "a sign alone", "-", 0, NULL },
+	{ "a point alone", ".", 0, NULL },
+	{ "two signs", "--5", 0, NULL },
+};
+
+T_TEST("decimal numbers are finite, and nothing else is one")
+{
+	for (size_t i = 0; i < NP_ARRAY_SIZE(decimals); i++) {
+		double got = -1;
+		const char *rest = np_decimal_parse(decimals[i].text, &got);
+
+		if (decimals[i].rest)
+			T_ROW(decimals[i].name,
+			      rest && !strcmp(rest, decimals[i].rest) &&
+			      got == decimals[i].want);
+		else
+			T_ROW(decimals[i].name, !rest && got == -1);
+	}
+}
+
+static const struct {
 	const char *name;
 	int option;
 	const char *line;

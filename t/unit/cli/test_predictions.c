@@ -10,7 +10,7 @@
 T_TEST("a table of predictions is read")
 {
 	static const char text[] = "# victim co-runner percent\n"
-		"halo fft 12.5 8 20%\n\nfft\thalo -3%\n";
+		"halo fft +12.5 8 20%\n\nfft\thalo -3%\n";
 	struct cli_predictions p;
 	const struct cli_predicted *r;
 
@@ -36,6 +36,8 @@ static const struct {
 	{ "no number", "halo fft much\n", "t:1: \"much\": expected a percentage" },
 	{ "not a number", "halo fft nan\n", "t:1: \"nan\"" },
 	{ "infinity", "halo fft inf\n", "t:1: \"inf\"" },
+	{ "beyond all numbers", "halo fft 1e400\n", "t:1: \"1e400\"" },
+	{ "two signs", "halo fft +-5\n", "t:1: \"+-5\"" },
 	{ "less than no time", "halo fft -100\n", "t:1: \"-100\"" },
 	{ "more behind the number", "halo fft 3x\n", "t:1: \"3x\"" },
 	{ "ends of an interval turned", "a b 3 4 2\n", "t:1: an interval" },

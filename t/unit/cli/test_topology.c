@@ -95,6 +95,8 @@ static const struct {
 	  ":2: \"n0 n2 -1\": expected" },
 	{ "no number at all", cli_places_latencies, "n0 n1 nan\n",
 	  ":1: \"n0 n1 nan\": expected" },
+	{ "hexadecimal", cli_places_latencies, "n0 n1 0x1p-20\n",
+	  ":1: \"n0 n1 0x1p-20\": expected" },
 	{ "a node and itself", cli_places_latencies, "n0 n0 1e-6\n",
 	  ":1: \"n0 n0 1e-6\": expected" },
 	{ "a fourth word", cli_places_latencies, "n0 n1 1e-6 x\n",

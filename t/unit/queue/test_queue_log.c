@@ -147,6 +147,24 @@ static const struct {
 	  "" },
 	{ "a run time that is not a number", "JobID|Submit|ElapsedRaw|Start|"
 	  "End|NNodes\n7|1000|INVALID|1000|1060|2\n", 1, "" },
+	{ "a hexadecimal number", SWF_JOB
+	  " 2 0x10 5 60 4 -1 -1 4 600 -1 1 7 2 3 1 1 -1 -1\n", 1,
+	  "log:2: field 2: \"0x10\", expected a number of at least -1" },
+	{ "not a number", SWF_JOB
+	  " 2 nan 5 60 4 -1 -1 4 600 -1 1 7 2 3 1 1 -1 -1\n", 1,
+	  "log:2: field 2: \"nan\", expected a number of at least -1" },
+	{ "infinity", SWF_JOB
+	  " 2 inf 5 60 4 -1 -1 4 600 -1 1 7 2 3 1 1 -1 -1\n", 1,
+	  "log:2: field 2: \"inf\", expected a number of at least -1" },
+	{ "a number beyond all", SWF_JOB
+	  " 2 1e400 5 60 4 -1 -1 4 600 -1 1 7 2 3 1 1 -1 -1\n", 1,
+	  "log:2: field 2: \"1e400\", expected a number of at least -1" },
+	{ "a plus sign", SWF_JOB
+	  " 2 +5 5 60 4 -1 -1 4 600 -1 1 7 2 3 1 1 -1 -1\n", 1,
+	  "log:2: field 2: \"+5\", expected a number of at least -1" },
+	{ "two numbers in one", SWF_JOB
+	  " 2 1.5.2 5 60 4 -1 -1 4 600 -1 1 7 2 3 1 1 -1 -1\n", 1,
+	  "log:2: field 2: \"1.5.2\", expected a number of at least -1" },
 	{ "no line that can be read", " 1 one 5\n 2 two 5\n", 0,
 	  "log:1: field 2: \"one\", expected a number of at least -1; none of "
 	  "2 lines has a job that could be replayed" },
