@@ -168,6 +168,56 @@ static int add_node_at_port(struct cli_places *places, const char *name,
 	return *node ? add_place(places, node, name) : 0;
 }
 
+/* Switches by their descriptions, and the one whose ports are being read. */
+struct ib_switches {
+	struct np_index described; /* those that have nodes */
+	char name[MAX_NAME];	   /* "": none */
+	const char *description;
+	size_t len;
+	unsigned line;
+	bool has_nodes;
+};
+
+/* Start a switch. */
+static int begin_switch(struct ib_switches *s, const char *path, unsigned line,
+			const char *text, struct np_err *err)
+{
+	if (!find_description(text, &s->description, &s->len) || !s->len)
+		return bad_line(err, path, line, "a switch without a "
+				"description, expected the output of "
+				"ibnetdiscover");
+	copy_switch_name(s->description, s->len, s->name);
+	s->line = line;
+	s->has_nodes = false;
+	return 0;
+}
+
+/*
+ * Add a node to the current switch. Switches that nobody has named have the
+ * description of their model: they would all become one.
+ */
+static int add_ib_node(struct ib_switches *s, struct cli_places *places,
+		       const char *path, const char *line, struct np_err *err)
+{
+	size_t known = s->described.n;
+	uint32_t at;
+
+	if (!s->has_nodes) {
+		at = np_index_add(&s->described, s->description, s->len);
+		if (at == NP_NO_INDEX)
+			return -ENOMEM;
+		if (at < known)
+			return np_errf(err, -EINVAL, "%s:%u: a second switch "
+				       "with nodes is described as \"%.*s\": "
+				       "expected a name for each, as by "
+				       "ibnetdiscover --node-name-map", path,
+				       s->line, s->len > 60 ? 60 : (int)s->len,
+				       s->description);
+		s->has_nodes = true;
+	}
+	return add_node_at_port(places, s->name, line);
+}
+
 /*
  * A switch is a block of lines, one for each port. Blocks of adapters (Ca) and
  * routers (Rt) are skipped.
@@ -175,9 +225,9 @@ static int add_node_at_port(struct cli_places *places, const char *name,
 int cli_places_ib(const char *path, struct cli_places *places,
 		  struct np_err *err)
 {
-	char *text, *rest, *line, name[MAX_NAME] = "";
+	struct ib_switches s = { .name = "" };
+	char *text, *rest, *line;
 	unsigned line_no = 0;
-	const char *what;
 	size_t len;
 	int rc = np_read_file(path, CLI_TOPOLOGY_MAX_FILE, &text, &len, err);
 
@@ -185,20 +235,14 @@ int cli_places_ib(const char *path, struct cli_places *places,
 		return rc;
 	for (rest = text; !rc && (line = strsep(&rest, "\n")); ) {
 		line_no++;
-		if (!strncmp(line, "Switch", 6)) {
-			if (!find_description(line, &what, &len) || !len) {
-				rc = bad_line(err, path, line_no, "a switch "
-					   "without a description, expected "
-					   "the output of ibnetdiscover");
-				break;
-			}
-			copy_switch_name(what, len, name);
-		} else if (!strncmp(line, "Ca", 2) || !strncmp(line, "Rt", 2)) {
-			name[0] = '\0';
-		} else if (*name && *line == '[' && strstr(line, "\"H-")) {
-			rc = add_node_at_port(places, name, line);
-		}
+		if (!strncmp(line, "Switch", 6))
+			rc = begin_switch(&s, path, line_no, line, err);
+		else if (!strncmp(line, "Ca", 2) || !strncmp(line, "Rt", 2))
+			s.name[0] = '\0';
+		else if (*s.name && *line == '[' && strstr(line, "\"H-"))
+			rc = add_ib_node(&s, places, path, line, err);
 	}
+	np_index_free(&s.described);
 	free(text);
 	if (!rc && !places->n)
 		return np_errf(err, -EINVAL, "%s: no node below a switch, "
@@ -376,7 +420,7 @@ static int add_latency(struct latencies *table, const char *line)
 	double sec;
 	int rc;
 
-	line += strspn(line, " \t");
+	line += strspn(line, " \t\r");
 	if (!*line || *line == '#')
 		return 0;
 	if (sscanf(line, "%127s %127s %63s %c", a, b, number, &more) != 3)

@@ -82,6 +82,13 @@ static const struct {
 	  ":2: a switch without a description" },
 	{ "a switch without nodes", by_ib, "Switch 36 \"S-0\" # \"a\"\n",
 	  "no node below a switch" },
+	{ "switches that nobody has named", by_ib,
+	  "Switch 36 \"S-0\" # \"SwitchIB Mellanox\"\n"
+	  "[1] \"H-1\"[1] # \"n0 mlx5_0\"\n"
+	  "Switch 36 \"S-1\" # \"SwitchIB Mellanox\"\n"
+	  "[1] \"H-2\"[1] # \"n1 mlx5_0\"\n",
+	  "/wrong:3: a second switch with nodes is described as \"SwitchIB "
+	  "Mellanox\": expected a name for each" },
 	{ "neighbours that are cut", by_lldp, "{\"lldp\": {",
 	  "n0.json: damaged at byte 10: it ends too early" },
 	{ "neighbours in words", by_lldp, "LLDP neighbors:\n",
