@@ -321,16 +321,28 @@ struct pull {
 	struct json_tokener *tok;
 };
 
-/* -EINVAL with err: the text cannot be parsed. */
-static int damaged(const struct np_jat *in, size_t at, const char *why)
+/*
+ * -EINVAL with err: the text cannot be parsed. The line is named unless it is
+ * the first, which is the only one of most files.
+ */
+static int damaged(const struct np_jat *in, const char *text, size_t len,
+		   size_t at, const char *why)
 {
-	return np_errf(in->err, -EINVAL, "%s: damaged at byte %zu: %s",
-		       in->where, at, why);
+	char line[24] = "";
+	size_t n = 1;
+
+	/* No line begins behind the last line break. */
+	for (size_t i = 0; i < at && i + 1 < len; i++)
+		n += text[i] == '\n';
+	if (n > 1)
+		snprintf(line, sizeof(line), "%zu:", n);
+	return np_errf(in->err, -EINVAL, "%s:%s damaged at byte %zu: %s",
+		       in->where, line, at, why);
 }
 
 static int pull_damaged(const struct pull *pull, const char *why)
 {
-	return damaged(pull->in,
+	return damaged(pull->in, pull->source, pull->source_len,
 		       source_byte(pull->source, pull->source_len, pull->at),
 		       why);
 }
@@ -352,7 +364,8 @@ static int pull_open(struct pull *pull, const struct np_jat *in,
 	*pull = (struct pull){ .in = in, .source = text, .source_len = len };
 	rc = portable_text(text, len, &pull->text, &pull->len, &damage);
 	if (rc)
-		return rc == -EINVAL ? damaged(in, damage.at, damage.why) : rc;
+		return rc == -EINVAL ? damaged(in, text, len, damage.at,
+					       damage.why) : rc;
 	pull->tok = json_tokener_new_ex(MAX_DEPTH);
 	if (pull->tok) {
 		json_tokener_set_flags(pull->tok, JSON_TOKENER_STRICT | flags);

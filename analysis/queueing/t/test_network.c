@@ -62,6 +62,10 @@ static const struct {
 	int rc;
 } refused[] = {
 	{ "nothing", "", "f: damaged at byte 0", -EINVAL },
+	{ "damage in the third line", "{\n \"schema\": 1,\n}\n",
+	  "f:3: damaged at byte", -EINVAL },
+	{ "an end in the second line", "{\n \"schema\": 1,\n",
+	  "f:2: damaged at byte 16: it ends too early", -EINVAL },
 	{ "half a file", HEAD "\"classes\":[", "it ends too early", -EINVAL },
 	{ "no object", "[1]", "f: expected a JSON object", -EINVAL },
 	{ "another format", "{\"schema\":1,\"format\":\"x\"}",
