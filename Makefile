@@ -143,7 +143,7 @@ races: packages ## placement and passes over graphs under the thread sanitizer
 		worker store_reader placer tolerance
 
 BENCH := $(addprefix $(BUILD)/,bench_predict bench_place bench_submit bench_wide \
-	bench_qn bench_sharing bench_tolerance bench_simulate)
+	bench_limits bench_qn bench_sharing bench_tolerance bench_simulate)
 bench: packages ## measure what probes and placement cost
 	@$(MAKE) --no-print-directory programs $(BENCH)
 	@export BUILD=$(BUILD); failed=0; for b in $(BENCH) \
@@ -460,9 +460,9 @@ $(BUILD)/bench_submit: $(call objs,t/bench_submit.c t/bench_ctld.c t/bench_big.c
 	$(call say,LD)
 	$(call link,$(SLURM) $(JSON) $(GSL) $(LIBM))
 
-# What a flagged step of many nodes starts and keeps.
-$(BUILD)/bench_wide: $(call objs,t/bench_wide.c t/bench_big.c $(SPANK)) \
-		$(BUILD)/libnetprof.a
+# What a flagged step of many nodes starts and keeps; what others can make it do.
+$(BUILD)/bench_wide $(BUILD)/bench_limits: $(BUILD)/bench_%: $(call objs,t/bench_big.c \
+		$(SPANK)) $(BUILD)/t/bench_%.o $(BUILD)/libnetprof.a
 	$(call say,LD)
 	$(call link,$(SLURM) $(JSON) $(GSL) $(LIBM))
 
