@@ -434,7 +434,7 @@ static bool is_name(int c)
 
 /*
  * Reads the next word: a name, a number or a punctuation mark. A number may
- * contain a point, for error messages.
+ * contain a point or comma, for error messages.
  */
 static void next_word(struct text_reader *r)
 {
@@ -448,7 +448,8 @@ static void next_word(struct text_reader *r)
 	p = r->at + 1;
 	if (is_name(*r->word) || *r->word == '-')
 		while (is_name(*p) ||
-		       (*p == '.' && isdigit((unsigned char)*r->word)))
+		       ((*p == '.' || *p == ',') &&
+			isdigit((unsigned char)*r->word)))
 			p++;
 	r->at = p;
 	r->len = (size_t)(p - r->word);

@@ -255,6 +255,9 @@ static int each_line(struct reader *r, const char *path, struct rest rest,
 			rc = include_file(r, &line, word, len, depth, err);
 		else if (!np_slurm_is_blank(line.text))
 			rc = r->each(r->arg, &line, err);
+		/* The NUL is the likely reason, as it hides what follows. */
+		if (rc && nul && r->doubt == -EILSEQ)
+			np_errf(err, rc, "%s", r->why.text);
 	}
 	return rc;
 }

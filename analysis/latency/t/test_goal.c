@@ -41,6 +41,8 @@ static const struct {
 	  "\"to\", expected \"b\"" },
 	{ "a time of parts of ns", "num_ranks 1\nrank 0 { l1: calc 7.5\n}",
 	  "\"7.5\", expected a time in whole ns" },
+	{ "a decimal comma", "num_ranks 1\nrank 0 { l1: calc 7,5\n}",
+	  "\"7,5\", expected a time in whole ns" },
 	{ "a tag beyond", "num_ranks 1\n"
 	  "rank 0 { send 8b to 0 tag 18446744073709551616 }",
 	  "18446744073709551616, expected a tag of 0 to 18446744073709551615" },

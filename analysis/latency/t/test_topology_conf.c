@@ -221,6 +221,7 @@ T_TEST("a NUL ends a line, as for slurmctld")
 {
 	static const char text[] = "SwitchName=s0 Nodes=n0\0,n1\n"
 				   "SwitchName=s1 Nodes=n2\n";
+	static const char wide[] = "S\0w\0i\0t\0c\0h\0";
 	static const char hidden[] = "SwitchName=s0 Nodes=n0\n\0SwitchName=s1 "
 				     "Nodes=n1\nSwitchName=t Switches=s0,s1\n";
 	struct np_err err = NP_ERR_INIT;
@@ -233,6 +234,8 @@ T_TEST("a NUL ends a line, as for slurmctld")
 	np_topology_conf_free(&c);
 	T_CHECK(conf_bytes(hidden, sizeof(hidden) - 1, &c, &err) == -EINVAL);
 	T_CHECK(!!strstr(err.text, "topology.conf:2: a NUL character"));
+	T_ROW("UTF-16", conf_bytes(wide, sizeof(wide), &c, &err) == -EINVAL);
+	T_CHECK(!!strstr(err.text, "topology.conf:1: a NUL character"));
 }
 
 /* It hides nothing: what is wrong with the file itself is named. */
