@@ -101,8 +101,9 @@ static int parse_whole(const struct state *s, size_t i, double *out)
 	int rc = parse_number(s, i, out);
 
 	return !rc && *out != floor(*out) ?
-		       line_error(s, "expected a whole number") :
-		       rc;
+		       np_errf(s->err, -EINVAL, "%s:%zu: \"%.40s\", expected "
+			       "a whole number", s->where, s->line,
+			       s->word[i]) : rc;
 }
 
 /* Copies a word, without characters that a terminal would interpret. */

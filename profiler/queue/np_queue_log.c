@@ -329,8 +329,9 @@ static int read_sacct_header(struct reader *in, char *line)
 static int64_t parse_date(const char *text)
 {
 	double sec;
+	const char *end = np_sacct_date(text, true, &sec);
 
-	return np_sacct_date(text, true, &sec) && sec >= 0 ? (int64_t)sec : -1;
+	return end && !*end && sec >= 0 ? (int64_t)sec : -1;
 }
 
 /* Seconds, or -1: none.  A number without a colon would be in minutes. */

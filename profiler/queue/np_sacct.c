@@ -104,7 +104,8 @@ int np_sacct_count(const char *text, uint32_t *count)
 	unit = *end ? strchr(units, toupper((unsigned char)*end)) : NULL;
 	if (unit)
 		value = ldexp(value, 10 * (int)(unit - units + 1));
-	if (end[unit != NULL] || value > UINT32_MAX)
+	if (end[unit != NULL] || value > UINT32_MAX ||
+	    (!unit && value != floor(value)))
 		return -EINVAL;
 	*count = (uint32_t)value;
 	return 0;

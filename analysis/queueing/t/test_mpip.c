@@ -203,7 +203,7 @@ static const struct {
 	{ "a task beyond all", HEAD TASKS TIMES "   4294967296  10  2  20.0\n",
 	  "r:10: a task that the header does not have", -EINVAL },
 	{ "half a task", HEAD TASKS TIMES "   0.5  10  2  20.00\n",
-	  "r:10: expected a whole number", -EINVAL },
+	  "r:10: \"0.5\", expected a whole number", -EINVAL },
 	{ "no task", HEAD TIMES SENT COUNTS END, "times of 0 tasks", -EINVAL },
 	{ "two sums", HEAD TASKS TIMES SUM SUM, "a second row *", -EINVAL },
 	{ "more in MPI than there was", HEAD TASKS TIMES

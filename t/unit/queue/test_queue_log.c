@@ -181,6 +181,12 @@ static const struct {
 	{ "nodes that are no number", HEAD "7|alice|x|1000|60|10|2|8|"
 	  "COMPLETED\n8|alice|x|1000|60|10|2x|8|COMPLETED\n", 1,
 	  "log:3: NNodes \"2x\", expected a whole number" },
+	{ "half a node", HEAD "7|alice|x|1000|60|10|2|8|COMPLETED\n"
+	  "8|alice|x|1000|60|10|2.5|8|COMPLETED\n", 1,
+	  "log:3: NNodes \"2.5\", expected a whole number" },
+	{ "a date with more behind it", HEAD "7|alice|x|1000|60|10|2|8|"
+	  "COMPLETED\n8|alice|x|2026-01-01T00:00:00x|60|10|2|8|COMPLETED\n", 1,
+	  "log:3: job \"8\" submitted at \"2026-01-01T00:00:00x\"" },
 	{ "processors without an end", HEAD "7|alice|x|1000|60|10|2|8|"
 	  "COMPLETED\n8|alice|x|1000|60|10|2|inf|COMPLETED\n", 1,
 	  "log:3: NCPUS \"inf\", expected a whole number" },
