@@ -432,6 +432,17 @@ static int check_head(const char *name, const struct np_sacct_head *head,
 	return 0;
 }
 
+/*
+ * Does a line belong to the row before it? A command may contain line breaks, which
+ * sacct prints as they are; its first line counts.
+ */
+static bool is_continued(const struct np_sacct_head *head, size_t n_fields,
+			 const char *line)
+{
+	return n_fields < head->n && !isdigit((unsigned char)*line) &&
+	       head->column[head->n - 1] == LINE;
+}
+
 /* A row with another number of fields is damaged: it is counted, not used. */
 static int read_rows(const struct reader *r, char *text, const char *delimiter,
 		     struct np_err *err)
@@ -445,13 +456,16 @@ static int read_rows(const struct reader *r, char *text, const char *delimiter,
 	np_sacct_read_head(line, delimiter, columns, N_COLUMNS, &head);
 	rc = check_head(r->name, &head, err);
 	for (size_t at = 2; !rc && (line = next_line(&text)); at++) {
+		size_t n = 0;
+
 		if (!*line)
 			continue;
-		if (strlen(line) <= MAX_LINE &&
-		    np_sacct_read_row(line, delimiter, &head, value,
-				      N_COLUMNS) == head.n)
+		if (strlen(line) <= MAX_LINE)
+			n = np_sacct_read_row(line, delimiter, &head, value,
+					      N_COLUMNS);
+		if (n == head.n)
 			rc = add_job(r, value, at, err);
-		else
+		else if (at == 2 || !is_continued(&head, n, line))
 			r->h->damaged++;
 	}
 	return rc;
@@ -468,6 +482,11 @@ static int add_json_job(void *arg, char *const *value, const bool *has,
 			return np_errf(r->err, -EINVAL, "%s:%zu: a job without "
 				       "%s, which sacct --json has of every job",
 				       r->name, line, columns[required[i]]);
+	if (!*value[USER])
+		return np_errf(r->err, -EINVAL, "%s:%zu: a job without a user, "
+			       "as slurmdbd does not know that user: save the "
+			       "output of sacct --parsable2 instead", r->name,
+			       line);
 	return add_job(r, value, line, r->err);
 }
 

@@ -556,6 +556,12 @@ static const struct {
 	{ "a job without dates", "{\"jobs\":[\n\n{\"job_id\":1,\"user\":\"a\","
 	  "\"state\":{\"current\":[]}}]}",
 	  "s:3: a job without Start, which sacct --json has of every job" },
+	{ "a job of a user whom slurmdbd does not know", "{\"jobs\":[\n{"
+	  "\"job_id\":2,\"user\":null,\"association\":null,\"state\":{"
+	  "\"current\":\"COMPLETED\"},\"time\":{\"start\":1000,\"end\":"
+	  "1100}," REST "}]}",
+	  "s:2: a job without a user, as slurmdbd does not know that user: save "
+	  "the output of sacct --parsable2 instead" },
 	{ "a file that is cut off", "{\"jobs\":[{\"job_id\":1,\n",
 	  "s:2: " BAD_JSON("it ends too early") },
 	{ "cut off in a string", "{\"jobs\":[{\"job_id",
@@ -607,6 +613,15 @@ static const struct {
 	{ "a job's name with a delimiter costs its row alone", SHORT_HEAD "\n"
 	  SHORT("1", "a|b") "\n" SHORT("2", "x") "\n", 1, 1 },
 	{ "a row that is cut off", SHORT_HEAD "\n1|a|COMPLETED\n", 0, 1 },
+	{ "a command of several lines", SHORT_HEAD "|SubmitLine\n"
+	  SHORT("1", "x|sbatch --wrap=a") "\n\nb | c\nd\n"
+	  SHORT("2", "x|sbatch") "\n", 2, 0 },
+	{ "a row that is cut off before its command", SHORT_HEAD "|SubmitLine\n"
+	  "1|a|COMPLETED\n", 0, 1 },
+	{ "a line without a row before it", SHORT_HEAD "|SubmitLine\nb\n"
+	  SHORT("1", "x|sbatch") "\n", 1, 1 },
+	{ "a name of several lines", SHORT_HEAD "\n" SHORT("1", "x\ny") "\n",
+	  1, 1 },
 };
 
 T_TEST("lines in any form; damaged rows are counted")
