@@ -615,6 +615,7 @@ struct querier {
 	struct np_http *http; /* NULL: there is no server to ask */
 	double until;	      /* time limit, np_mono_sec() */
 	bool stopped; /* limit reached, or the server does not answer */
+	bool has_values; /* of one of the job's nodes */
 	bool silent[NP_N_SIGNALS]; /* signals the job's nodes do not have */
 	size_t run; /* 0: the job; else of the comparable runs, from 1 */
 	/* The nodes of the next query: names, and indices into p->h. */
@@ -1096,18 +1097,38 @@ static void find_silent(struct querier *a, const struct np_examine_run *s)
 	}
 }
 
-/*
- * Nodes of the job that the metrics server does not know: a sign that it knows
- * them by other names.
- */
-static void count_nodes_without(struct cli_diagnosis *p, const struct np_examine_run *s)
+/* The nodes of a run, and how many of them have no value. */
+static size_t nodes_without(const struct np_examine_run *s, size_t *own)
 {
+	size_t n = 0;
+
+	*own = 0;
 	for (size_t i = 0; i < s->n; i++) {
 		bool any = false;
 
 		for (int k = 0; k < NP_N_SIGNALS; k++)
 			any |= !isnan(s->node[i].value[k]);
-		p->n_without += s->node[i].own && !any;
+		*own += s->node[i].own;
+		n += s->node[i].own && !any;
+	}
+	return n;
+}
+
+/*
+ * Nodes of the job that the metrics server does not know are a sign that it knows
+ * them by other names; comparable runs without any value, where the job has some,
+ * that it does not keep samples for as long.
+ */
+static void count_without(struct querier *a, const struct np_examine_run *s)
+{
+	struct cli_diagnosis *p = a->p;
+	size_t own, n = nodes_without(s, &own);
+
+	if (!a->run) {
+		p->n_without = n;
+		a->has_values = n < own;
+	} else if (a->has_values && !a->stopped && own && n == own) {
+		p->n_runs_without++;
 	}
 }
 
@@ -1135,8 +1156,9 @@ static int examine(struct querier *a, const struct cli_diagnosis_opt *opt)
 		rc = occupied_time(p, j, &s->occupied_sec);
 		if (!rc)
 			rc = query_run(a, j, s);
+		if (!rc)
+			count_without(a, s);
 		if (!rc && !i) {
-			count_nodes_without(p, s);
 			find_silent(a, s);
 			rc = make_timeline(a, s);
 		}

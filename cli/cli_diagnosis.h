@@ -100,6 +100,7 @@ struct cli_diagnosis {
 	struct np_err no_metrics; /* why it was not asked, or what is missing */
 	size_t n_queries;
 	size_t n_without; /* nodes of the job without any sample */
+	size_t n_runs_without; /* comparable runs, if the job has samples */
 	/* On its leaf switches, beyond the limits of the queries. */
 	size_t n_nodes_skipped, n_leaves_skipped;
 	struct cli_timeline timeline;

@@ -1132,6 +1132,12 @@ static void say_missing(FILE *f, const struct cli_diagnosis *p)
 			     "samples on the metrics server; do nodes have "
 			     "other names there (MetricsLabel)?", p->n_without,
 			     p->n_without == 1 ? "has" : "have");
+	if (p->n_runs_without)
+		cli_labelled(f, "Missing", "%zu of the %zu comparable runs %s "
+			     "no samples on the metrics server; does it keep "
+			     "them for as long (--since)?", p->n_runs_without,
+			     p->n_like, p->n_runs_without == 1 ? "has" :
+			     "have");
 	if (p->not_named.text[0])
 		cli_labelled(f, "Missing", "whether jobs of other users are "
 			     "private (PrivateData), so they have no names: %s",
@@ -1494,6 +1500,7 @@ void cli_diagnosis_json(json_object *in, const struct cli_diagnosis *p)
 	cli_put_count(j, "queries", p->n_queries);
 	cli_put_count(j, "leaves_not_queried", p->n_leaves_skipped);
 	cli_put_count(j, "nodes_not_queried", p->n_nodes_skipped);
+	cli_put_count(j, "runs_without_samples", p->n_runs_without);
 	cli_put_text(j, "next", next_of(p, next, sizeof(next)));
 }
 

@@ -321,7 +321,10 @@ test_runs_with_another_number_of_tasks_are_not_comparable() {
 		'Different another number of tasks than in its usual runs: 4, usually 8 .12 of 12 runs of its name.'
 	equal "fewer" "$(explain_run --json | jq -c '.accounting | [.n_tasks, .comparable.found,
 		(.differences[] | .what, .value, .usual)]')" '[4,0,"tasks","4","8"]'
+	groups() { netprof blame --json "$@" | jq -c '[.jobs, .compared, .groups]'; }
+	equal "in the groups of blame" "$(groups --accounting="$S/runs")" '[13,12,1]'
 	fake_slurm none "$S/runs"
+	equal "blame does not ask for steps" "$(groups)" '[13,13,1]'
 	page=$(netprof explain --metrics-url=none 113 | one_line)
 	contains "live" "$page" 'Different another number of tasks than in its usual runs: 4, usually 8'
 	contains "the query" "$(grep -ve --allocations "$S/asked")" '--jobs 113,112,111,.*,101$'
@@ -491,6 +494,31 @@ test_a_failing_metrics_server_affects_only_the_metrics() {
 	done
 	URL=http://127.0.0.1:1
 	contains "nobody there" "$(explain 127 | one_line)" 'Missing .*: only Slurm.s accounting'
+}
+
+test_nodes_and_runs_without_samples_are_counted() {
+	local METRICS=$S/table
+	cp "$H/metrics.txt" "$S/table"
+	serve label:nodename
+	contains "another label" "$(explain 127 | one_line)" \
+		'Missing 2 of its nodes have no samples on the metrics server; do nodes have other names'
+	echo MetricsLabel=nodename >"$S/conf"
+	diff "$ROOT/t/data/golden/history-cpu.txt" <(NETPROF_CONF=$S/conf explain_normal 127) ||
+		fail "with the label of the server: another answer"
+	kill "$SERVER"
+	sed 's/ n1 / m1 /' "$H/metrics.txt" >"$S/table"
+	serve
+	contains "a node that was renamed" "$(explain 127 | one_line)" \
+		'Missing 1 of its nodes has no samples on the metrics server'
+	kill "$SERVER"
+	# As if the server kept samples for two hours: it has none of four runs.
+	awk '/^#/ || $4 > 1764003060' "$H/metrics.txt" >"$S/table"
+	serve
+	explain 127 | one_line >"$S/out"
+	contains "old runs" "$(<"$S/out")" \
+		'Missing 4 of the 18 comparable runs have no samples on the metrics server; does it keep them'
+	contains "old runs: the verdict" "$(<"$S/out")" 'It was not the network .* due to waiting for processors on n1'
+	equal "old runs, for programs" "$(explain --json 127 | jq .accounting.runs_without_samples)" 4
 }
 
 test_a_server_that_hangs_is_given_up_after_its_timeout() {

@@ -8,9 +8,10 @@ a counter grows by VALUE per second, or a gauge has that value.  A query counts
 as the sum of all metrics of the table that it names, averaged over its window.
 The port that was chosen goes into PORT-FILE.  MODE is what is wrong with the
 server: html, error, refuse, huge, hang, token (it wants "Bearer secret"),
-renamed (nodes have other names), gaps (every other step is missing), 404, 302, 500 or
-503 (its status), million (an answer with more than a million samples), or tls:DIR (it
-wants a client certificate that DIR/ca.pem signed; its own is DIR/server.pem).
+renamed (nodes have other names), label:NAME (their label is not "instance"),
+gaps (every other step is missing), 404, 302, 500 or 503 (its status), million (an
+answer with more than a million samples), or tls:DIR (it wants a client certificate
+that DIR/ca.pem signed; its own is DIR/server.pem).
 """
 import http.server
 import json
@@ -24,6 +25,7 @@ import urllib.parse
 rows = [line.split() for line in open(sys.argv[1]) if line[0] != '#']
 rows = [(m, n, float(a), float(b), float(v)) for m, n, a, b, v in rows]
 mode = sys.argv[3] if len(sys.argv) > 3 else ''
+label = mode[6:] if mode.startswith('label:') else 'instance'
 
 
 def average(metric, node, start, end):
@@ -37,7 +39,8 @@ def average(metric, node, start, end):
 
 def answer(path, form):
     query = form['query']
-    nodes = re.search(r'=~"\(([^)]*)\)', query).group(1).replace('\\\\', '').split('|')
+    nodes = re.search(label + r'=~"\(([^)]*)\)', query)
+    nodes = nodes.group(1).replace('\\\\', '').split('|') if nodes else []
     window = re.search(r'\[(\d+)ms\]', query)
     window = int(window.group(1)) / 1000 if window else 1
     metrics = [m for m in sorted({r[0] for r in rows}) if m + '{' in query]
@@ -58,7 +61,7 @@ def answer(path, form):
                 points.append([t, repr(sum(vs))])
         if points:
             name = 'other-' + node if mode == 'renamed' else node
-            series = {'metric': {'instance': name + '.cluster:9100'}}
+            series = {'metric': {label: name + '.cluster:9100'}}
             series.update({'values': points} if path.endswith('_range') else
                           {'value': points[0]})
             result.append(series)
