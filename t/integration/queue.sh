@@ -182,6 +182,13 @@ transfer_script() { # BYTES [CONNECTIONS]
 	END
 }
 
+# Three jobs of two tasks and one of four.
+run_tasks() {
+	inside -- bash -c 'for n in 2 2 2 4; do
+		sbatch -Q -N1 -n$n -x "n[2-7]" --exclusive -t 10 -o /dev/null -J tasks --wrap "srun -Q sleep 1.5"
+	done'
+}
+
 # Five runs on each leaf of an application that fills a cable of 20 Mbit/s, on one
 # leaf together with one that does so, too, over four connections, so that it gets a
 # fifth; on the other with one that sleeps.  The leaves carry 20 Mbit/s.
@@ -198,7 +205,7 @@ run_transfers() { # RUNS in accounting afterwards
 				sbatch -Q -N2 -w "$nodes" --exclusive -t 10 -o /dev/null -J victim victim.sh
 			done
 		done'
-	wait_for 300 eval '[ -z "$(inside squeue -h -n victim)" ]'
+	wait_for 300 eval '[ -z "$(inside squeue -h -n victim,tasks)" ]'
 	wait_for ended_in_accounting "$1" --name=victim
 	inside --user bob -- scancel -u bob
 	wait_for eval '[ -z "$(inside squeue -h -n loud,harmless)" ]'
@@ -208,6 +215,7 @@ run_transfers() { # RUNS in accounting afterwards
 # two leaves.  Up to three times as many runs, as other programs delay some, too.
 test_blame_names_the_pair_that_costs_time_and_no_other() {
 	local runs
+	run_tasks
 	for runs in 10 20 30; do
 		run_transfers $runs
 		inside --user root -- sacct -a -X -n -P -S now-1days --name=victim \
@@ -229,4 +237,54 @@ is_to_blame() {
 	between "truth, node-hours" "$(<"$TMPDIR/truth")" \
 		"$(jq '.pairs[0].node_hours.low' "$TMPDIR/blame")" \
 		"$(jq '.pairs[0].node_hours.high' "$TMPDIR/blame")"
+	# Commands of several lines are no damage.
+	equal "rows that cannot be read" "$(jq .damaged_rows "$TMPDIR/blame")" 0
+}
+
+# explain for the first to the fourth of the jobs of run_tasks, from the live accounting or
+# from a file: tasks, comparable runs and differences.
+explain_tasks() { # 1-4 [FILE]
+	local job
+	job=$(inside --user root -- sacct -a -X -n -P -S now-1days --name=tasks -o JobID |
+		sort -n | sed -n "$1p")
+	if [ $# = 1 ]; then
+		inside -- netprof explain --metrics-url=none --json "$job"
+	else
+		NETPROF_STORE=$TMPDIR "$BUILD/netprof" explain --json --metrics-url=none \
+			--accounting="$2" --topology="$TMPDIR/topology" "$job"
+	fi | jq -c '.accounting | [.n_tasks, .comparable.found, (.differences[] | .what, .value, .usual)]'
+}
+
+# slurmdbd has the number of tasks of each step, and of no job.
+test_jobs_with_another_number_of_tasks_are_not_comparable() {
+	wait_for ended_in_accounting 4 --name=tasks
+	equal "as usual" "$(explain_tasks 1)" '[2,2]'
+	equal "more than usual" "$(explain_tasks 4)" '[4,0,"tasks","4","2"]'
+}
+
+# Of victim.sh, a step's command has several lines.
+test_saved_accounting_with_steps_gives_the_same_answers() {
+	local f
+	export NETPROF_CONF=/dev/null
+	blame_file() {
+		"$BUILD/netprof" blame --json --accounting="$TMPDIR/$1" \
+			--topology="$TMPDIR/topology" | jq -c "$2"
+	}
+	mkdir "$TMPDIR/users" # of a profile store
+	inside -- scontrol show topology >"$TMPDIR/topology"
+	inside --user root -- env SLURM_TIME_FORMAT=%s sacct -a -D -P -S now-1days -o JobID,JobIDRaw,\
+User,Partition,State,Submit,Start,End,Suspended,NNodes,NCPUS,NTasks,TimelimitRaw,NodeList,\
+JobName,WorkDir,SubmitLine >"$TMPDIR/rows"
+	# JSON of 22.05 has no users that are not in slurmdbd; here groups have the same names.
+	inside --user root -- sacct -a -D -S now-1days --json >"$TMPDIR/printed" ||
+		skip "sacct has no --json"
+	jq '.jobs[] |= (.user = .group)' "$TMPDIR/printed" >"$TMPDIR/json"
+	for f in rows json; do
+		equal "$f: as usual" "$(explain_tasks 1 "$TMPDIR/$f")" '[2,2]'
+		equal "$f: more than usual" "$(explain_tasks 4 "$TMPDIR/$f")" '[4,0,"tasks","4","2"]'
+	done
+	equal "blame" "$(blame_file json '[.groups, .pairs, .nodes]')" \
+		"$(blame_file rows '[.groups, .pairs, .nodes]')"
+	# The name of one job has the delimiter.
+	equal "rows that cannot be read" "$(blame_file rows .damaged_rows)" 1
 }
