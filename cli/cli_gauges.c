@@ -6,8 +6,8 @@
 
 #include "np_text.h"
 
-void cli_gauges(FILE *f, const char *name, const char *unit,
-		   const char *help)
+void cli_gauge_begin(FILE *f, const char *name, const char *unit,
+		     const char *help)
 {
 	fprintf(f, "# TYPE netprof_%s gauge\n", name);
 	if (unit)
@@ -39,9 +39,8 @@ static void put_value(FILE *f, double v)
 	fprintf(f, " %.15g\n", v + 0.0); /* avoids "-0" */
 }
 
-void cli_gauge_of_two(FILE *f, const char *name,
-			   const char *const label[2],
-			   const char *const value[2], double v)
+void cli_gauge_put_two(FILE *f, const char *name, const char *const label[2],
+		       const char *const value[2], double v)
 {
 	fprintf(f, "netprof_%s{", name);
 	put_label(f, label[0], value[0]);
@@ -53,17 +52,17 @@ void cli_gauge_of_two(FILE *f, const char *name,
 	put_value(f, v);
 }
 
-void cli_gauge_of(FILE *f, const char *name, const char *label,
-		     const char *value, double v)
+void cli_gauge_put(FILE *f, const char *name, const char *label,
+		   const char *value, double v)
 {
-	cli_gauge_of_two(f, name, (const char *[]){ label, NULL },
-		       (const char *[]){ value, NULL }, v);
+	cli_gauge_put_two(f, name, (const char *[]){ label, NULL },
+			  (const char *[]){ value, NULL }, v);
 }
 
-void cli_gauge(FILE *f, const char *name, const char *unit,
-		  const char *help, double v)
+void cli_gauge_single(FILE *f, const char *name, const char *unit,
+		      const char *help, double v)
 {
-	cli_gauges(f, name, unit, help);
+	cli_gauge_begin(f, name, unit, help);
 	fprintf(f, "netprof_%s", name);
 	put_value(f, v);
 }

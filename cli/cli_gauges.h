@@ -8,19 +8,21 @@
 
 #include <stdio.h>
 
-/* Head of a family netprof_NAME. unit: the last word of the name, or NULL. */
-void cli_gauges(FILE *f, const char *name, const char *unit,
-		const char *help);
+/*
+ * Begin a family of gauges, netprof_NAME. unit is the last word of the name, or
+ * NULL if the gauges have no unit.
+ */
+void cli_gauge_begin(FILE *f, const char *name, const char *unit,
+		     const char *help);
 
-/* A gauge of that family, with one label or two; label[1] NULL: only one. */
-void cli_gauge_of(FILE *f, const char *name, const char *label,
-		  const char *value, double v);
-void cli_gauge_of_two(FILE *f, const char *name,
-			const char *const label[2],
-			const char *const value[2], double v);
+/* Put a gauge of that family, with one label or two. label[1] may be NULL. */
+void cli_gauge_put(FILE *f, const char *name, const char *label,
+		   const char *value, double v);
+void cli_gauge_put_two(FILE *f, const char *name, const char *const label[2],
+		       const char *const value[2], double v);
 
-/* A family with a single gauge and no labels. */
-void cli_gauge(FILE *f, const char *name, const char *unit, const char *help,
-	       double v);
+/* Put a family that consists of a single gauge without labels. */
+void cli_gauge_single(FILE *f, const char *name, const char *unit,
+		      const char *help, double v);
 
 #endif

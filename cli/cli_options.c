@@ -22,7 +22,7 @@
 #include "np_option.h"
 #include "np_picture.h"
 
-enum { HELP, JSON, PARSABLE, CSV, USER, MODEL, SCOPE, PUBLISHED, ALL, AS,
+enum { HELP, JSON, PARSABLE, CSV, USER, MODEL, SCOPE, PUBLISHED, ALL, NEW_NAME,
        OUTPUT, PLOT, NOHEADER, FORMAT, SORT, N_SHARED };
 
 #define AT(member) offsetof(struct cli_options, member)
@@ -45,7 +45,8 @@ static const struct {
 	[PUBLISHED] = { CLI_TAKES_USER,
 			{ "published", NP_OPTION_FLAG, AT(published) } },
 	[ALL] = { CLI_TAKES_ALL, { "all", NP_OPTION_FLAG, AT(all) } },
-	[AS] = { CLI_TAKES_AS, { "as", NP_OPTION_WORD, AT(as) } },
+	[NEW_NAME] = { CLI_TAKES_NEW_NAME,
+		       { "as", NP_OPTION_WORD, AT(new_name) } },
 	[OUTPUT] = { CLI_TAKES_OUTPUT,
 		     { "output", NP_OPTION_WORD, AT(output), .letter = 'o' } },
 	[PLOT] = { CLI_TAKES_PLOT, { "plot", NP_OPTION_WORD, AT(plot) } },

@@ -23,7 +23,7 @@ enum cli_takes {
 	CLI_TAKES_FORMAT = 1,	 /* --json, --parsable */
 	CLI_TAKES_USER = 2,	 /* --user, --published */
 	CLI_TAKES_ALL = 4,	 /* --all */
-	CLI_TAKES_AS = 8,	 /* --as */
+	CLI_TAKES_NEW_NAME = 8,	 /* --as */
 	CLI_TAKES_MODEL = 16,	 /* --model */
 	CLI_TAKES_CSV = 32,	 /* --csv */
 	CLI_TAKES_JSON = 64,	 /* --json, without --parsable */
@@ -38,7 +38,8 @@ struct cli_options {
 	enum cli_format format;
 	bool user_given, published, all;
 	uid_t uid; /* from --user, or else the caller's */
-	const char *as, *output, *plot; /* borrowed from argv */
+	/* arguments of --as, --output and --plot, borrowed from argv */
+	const char *new_name, *output, *plot;
 	struct cli_row_selection rows;
 	char **apps;	 /* arguments, borrowed from argv; ends with NULL */
 	const char *app; /* the first argument, or NULL */

@@ -1,8 +1,8 @@
 /*
- * Writing of the files that users name on the command line.
+ * Writes the files that users name on the command line.
  *
- * A report, a figure or metrics replace a file as a whole, so that a web server
- * or a monitoring system never reads half of it.
+ * Reports, figures and metrics replace a file atomically, so that a web server
+ * or a monitoring system never reads a partial one.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -27,9 +27,9 @@ static mode_t get_umask(void)
 	return mask;
 }
 
-/* cli_replace_file() for data of any kind. */
-static int replace_file(const char *path, const void *data, size_t len,
-			mode_t mode, struct np_err *err)
+/* Replace a file by data of any kind, as cli_replace_file() does by text. */
+static int replace_file_by_data(const char *path, const void *data, size_t len,
+				mode_t mode, struct np_err *err)
 {
 	return np_file_write_path(path, data, len,
 				  mode ? mode : 0666 & ~get_umask(), err);
@@ -38,16 +38,17 @@ static int replace_file(const char *path, const void *data, size_t len,
 int cli_replace_file(const char *path, const char *text, mode_t mode,
 		     struct np_err *err)
 {
-	return replace_file(path, text, strlen(text), mode, err);
+	return replace_file_by_data(path, text, strlen(text), mode, err);
 }
 
-int cli_write_in_place(const char *path, const char *text, const char *end,
-		       struct np_err *err)
+int cli_write_to_any_file(const char *path, const char *text,
+			  const char *trailer, struct np_err *err)
 {
 	FILE *file = fopen(path, "we");
 	int rc = file ? 0 : -errno;
 
-	if (file && (fputs(text, file) < 0 || fputs(end, file) < 0))
+	/* fputs() need not set errno. */
+	if (file && (fputs(text, file) < 0 || fputs(trailer, file) < 0))
 		rc = -EIO;
 	if (file && fclose(file) && !rc)
 		rc = -errno;
@@ -69,7 +70,7 @@ int cli_figure_save(struct np_figure *figure, const char *path)
 	if (!rc)
 		rc = np_picture_make(figure, kind, &data, &len, &err);
 	if (!rc)
-		rc = replace_file(path, data, len, 0, &err);
+		rc = replace_file_by_data(path, data, len, 0, &err);
 	free(data);
 	np_figure_free(figure);
 	return rc ? cli_fail("%s", err.text) : CLI_DONE;

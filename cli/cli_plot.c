@@ -1,13 +1,13 @@
 /*
- * Figures of one application: distribution of latencies, sensitivity curve, and
- * utilisation over time.
+ * Figures of one application: its latency distribution, its sensitivity curve,
+ * and its utilisation over time.
  *
- * Each part is a panel of a figure.  A part without data adds no panel, but
- * explains how to measure what is missing.
+ * Each part is a panel of a figure.  If a part has no data, no panel is added,
+ * and the caller gets a sentence on how to measure it.
  *
- * If memory runs out, functions of np_figure.h return NULL, which all others
- * accept.  The figure is marked, and saving it reports the error, so there are
- * no checks for it here except where a panel is dereferenced.
+ * When memory runs out, functions of np_figure.h return NULL, and all of them
+ * accept NULL.  The figure is marked as failed, and saving it reports the
+ * error, so this file checks for NULL only before it dereferences a panel.
  */
 #include "cli_plot.h"
 
@@ -20,8 +20,11 @@
 #include "cli_text.h"
 #include "np_queue.h"
 
-#define MAX_WINDOWS 256 /* time windows drawn; more are merged */
+#define MAX_WINDOWS 256 /* points over time; windows beyond this are merged */
 #define CURVE_SEGMENTS 100 /* of the line that shows a fitted curve */
+
+/* Styles of np_figure_shape(). */
+enum { STYLE_MEASURED, STYLE_FIT };
 
 const char *const cli_plot_part_names[CLI_PLOT_PARTS] = {
 	[CLI_PLOT_LATENCY] = "latency", [CLI_PLOT_CURVE] = "curve",
@@ -34,30 +37,30 @@ const char *const cli_plot_part_names[CLI_PLOT_PARTS] = {
  * The first and the last bin that have samples of the application or of the
  * idle network. The outermost bins have no outer edge and cannot be drawn.
  */
-static void find_used_bins(const struct np_profile *profile, size_t *first,
-			   size_t *last)
+static void find_used_bins(const struct np_profile *profile, size_t *first_bin,
+			   size_t *last_bin)
 {
 	const struct np_hist *hist[] = { profile->summary.latency.hist,
 					 profile->idle.hist };
 
-	*first = NP_HIST_BINS - 1;
-	*last = 1;
+	*first_bin = NP_HIST_BINS - 1;
+	*last_bin = 1;
 	for (size_t k = 0; k < NP_ARRAY_SIZE(hist); k++)
 		for (size_t bin = 1; hist[k] && bin < NP_HIST_BINS - 1; bin++) {
 			if (!np_hist_count(hist[k], bin))
 				continue;
-			*first = bin < *first ? bin : *first;
-			*last = bin > *last ? bin : *last;
+			*first_bin = bin < *first_bin ? bin : *first_bin;
+			*last_bin = bin > *last_bin ? bin : *last_bin;
 		}
 }
 
 /*
- * One histogram as a stepped line, in percent of its own samples, as those of
- * the application and of the idle network differ in number.
+ * Add a histogram as a stepped line, in percent of its own samples, because the
+ * application and the idle network have different numbers of samples.
  */
 static void add_hist(struct np_figure *figure, struct np_panel *panel,
 		     const struct np_sample *sample, const char *name,
-		     unsigned style, size_t first, size_t last)
+		     unsigned style, size_t first_bin, size_t last_bin)
 {
 	char legend[256], median[CLI_NUMBER], p99[CLI_NUMBER], short_name[64];
 	double n_samples = (double)np_hist_total(sample->hist);
@@ -68,11 +71,11 @@ static void add_hist(struct np_figure *figure, struct np_panel *panel,
 		 cli_sec(np_sample_quantile(sample, 0.5), median),
 		 cli_sec(np_sample_quantile(sample, 0.99), p99));
 	shape = np_figure_shape(figure, panel, NP_SHAPE_STEP, style, legend);
-	for (size_t bin = first; bin <= last + 1; bin++) {
+	for (size_t bin = first_bin; bin <= last_bin + 1; bin++) {
 		/* A stepped line needs a point that ends its last step. */
 		double percent = 0;
 
-		if (bin <= last)
+		if (bin <= last_bin)
 			percent = 100 *
 				  (double)np_hist_count(sample->hist, bin) /
 				  n_samples;
@@ -81,18 +84,21 @@ static void add_hist(struct np_figure *figure, struct np_panel *panel,
 	}
 }
 
-/* The distribution of latencies, drawn over that of the idle network. */
-static int add_latency(struct np_figure *figure,
-		       const struct np_profile *profile, char *missing,
-		       size_t len)
+/*
+ * Add a panel with the latency distribution, drawn over that of the idle
+ * network.
+ */
+static int add_latency_panel(struct np_figure *figure,
+			     const struct np_profile *profile, char *reason,
+			     size_t len)
 {
 	struct np_panel *panel;
-	size_t first, last;
+	size_t first_bin, last_bin;
 
 	if (!profile->summary.latency.hist) {
-		snprintf(missing, len,
+		snprintf(reason, len,
 			 "no latencies; to measure them: sbatch "
-			 "--netprofile=%s job.sh, on two nodes or more of a "
+			 "--netprofile=%s job.sh, on two or more nodes of one "
 			 "leaf switch",
 			 profile->runs->app);
 		return -ENODATA;
@@ -105,18 +111,18 @@ static int add_latency(struct np_figure *figure,
 	np_figure_axis(figure, &panel->y, NP_AXIS_LINEAR,
 		       "Share of probes (%)");
 	panel->y.lo = 0;
-	find_used_bins(profile, &first, &last);
+	find_used_bins(profile, &first_bin, &last_bin);
 	if (profile->idle.hist && !profile->is_idle)
 		add_hist(figure, panel, &profile->idle, "idle", NP_STYLE_GREY,
-			 first, last);
+			 first_bin, last_bin);
 	add_hist(figure, panel, &profile->summary.latency, profile->runs->app,
-		 0, first, last);
+		 STYLE_MEASURED, first_bin, last_bin);
 	return 0;
 }
 
 /* ---- sensitivity curve ---- */
 
-/* Estimated utilisation at a mean latency; NaN: not known. */
+/* The estimated utilisation at a mean latency, or NaN if it is not known. */
 static double utilisation_of(const struct np_service *service,
 			     double latency_sec)
 {
@@ -127,27 +133,31 @@ static double utilisation_of(const struct np_service *service,
 }
 
 /*
- * The curve that np_curve_fit() fits to n points. It ignores those near
- * saturation, so the line ends before them. Without a fit there is no line.
+ * Add the curve that np_curve_fit() fits to n points. The fit ignores points
+ * near saturation, so the line ends before them. Without a fit there is no
+ * line.
  */
 static void add_fit(struct np_figure *figure, struct np_panel *panel,
 		    const double *utilisation, const double *slowdown, size_t n)
 {
-	double curve[NP_CURVE_DIM(n)], lo = INFINITY, hi = 0;
+	double curve[NP_CURVE_DIM(n)], lowest = INFINITY, highest = 0;
+	char legend[64];
 	struct np_shape *shape;
 
 	if (np_curve_fit(NP_CURVE_ISOTONIC, utilisation, slowdown, n, curve,
 			 NULL))
 		return;
 	for (size_t i = 0; i < n; i++) {
-		lo = fmin(lo, utilisation[i]);
+		lowest = fmin(lowest, utilisation[i]);
 		if (utilisation[i] < NP_CURVE_FIT_MAX)
-			hi = fmax(hi, utilisation[i]);
+			highest = fmax(highest, utilisation[i]);
 	}
-	shape = np_figure_shape(figure, panel, NP_SHAPE_LINE, 1,
-				"isotonic fit, below 97 %");
+	snprintf(legend, sizeof(legend), "isotonic fit, below %.0f %%",
+		 100 * NP_CURVE_FIT_MAX);
+	shape = np_figure_shape(figure, panel, NP_SHAPE_LINE, STYLE_FIT,
+				legend);
 	for (int i = 0; i <= CURVE_SEGMENTS; i++) {
-		double x = lo + (hi - lo) * i / CURVE_SEGMENTS;
+		double x = lowest + (highest - lowest) * i / CURVE_SEGMENTS;
 
 		np_figure_add(figure, shape, 100 * x,
 			      100 * np_curve_at(curve, x, NULL), NAN, NAN);
@@ -155,16 +165,18 @@ static void add_fit(struct np_figure *figure, struct np_panel *panel,
 }
 
 /*
- * The measured slowdown under each level, with its interval. utilisation: of
- * the levels, NaN where it is not known; NULL: the x axis has their names.
+ * Add the measured slowdown under each load level, with its interval.
+ * utilisation holds the utilisation of each level, or NaN where it is not
+ * known. If it is NULL, the points are placed at the names of the levels.
  */
 static void add_points(struct np_figure *figure, struct np_panel *panel,
 		       const struct np_run_summary *summary,
 		       const double *utilisation)
 {
 	struct np_shape *shape = np_figure_shape(figure, panel, NP_SHAPE_POINTS,
-						 0, "measured, 95 % interval");
-	size_t n_named = 0;
+						 STYLE_MEASURED,
+						 "measured, 95 % interval");
+	size_t n_points = 0;
 
 	for (size_t i = 0; i < summary->n_levels; i++) {
 		const struct np_run_summary_level *level = &summary->level[i];
@@ -176,24 +188,25 @@ static void add_points(struct np_figure *figure, struct np_panel *panel,
 			np_figure_name(figure, &panel->x, level->name);
 		np_figure_add(figure, shape,
 			      utilisation ? 100 * utilisation[i] :
-					    (double)n_named++,
+					    (double)n_points++,
 			      100 * level->slowdown.mean, 100 * level->low,
 			      100 * level->high);
 	}
 }
 
 /*
- * Slowdown over the utilisation that the calibration measured for each level.
- * Returns false, and adds nothing, if fewer than two points are known.
+ * Add the slowdown as a function of the utilisation that the calibration
+ * measured under each level. Returns false, and adds nothing, if fewer than two
+ * points are known.
  */
-static bool add_curve_over_utilisation(struct np_figure *figure,
-				       struct np_panel *panel,
-				       const struct np_run_summary *summary,
-				       const struct np_fabric *fabric)
+static bool add_points_over_utilisation(struct np_figure *figure,
+					struct np_panel *panel,
+					const struct np_run_summary *summary,
+					const struct np_fabric *fabric)
 {
 	size_t n_levels = summary->n_levels, n = 0;
-	double utilisation[n_levels + 1]; /* of each level */
-	/* The n levels for which both are known. */
+	double utilisation[n_levels + 1]; /* of each level, or NaN */
+	/* The n levels whose utilisation and slowdown are both known. */
 	double fit_utilisation[n_levels + 1], fit_slowdown[n_levels + 1];
 	struct np_service idle;
 
@@ -226,17 +239,20 @@ static bool add_curve_over_utilisation(struct np_figure *figure,
 }
 
 /*
- * Slowdowns under each load level: over the utilisation of the level if the
- * fabric is calibrated, else over the names of the levels.
+ * Add a panel with the slowdown under each load level. The x axis shows the
+ * utilisation of the levels if the calibration gives at least two, and their
+ * names otherwise.
  */
-static int add_curve(struct np_figure *figure, const struct np_profile *profile,
-		     const struct np_run_summary *summary,
-		     const struct np_fabric *fabric, char *missing, size_t len)
+static int add_curve_panel(struct np_figure *figure,
+			   const struct np_profile *profile,
+			   const struct np_run_summary *summary,
+			   const struct np_fabric *fabric, char *reason,
+			   size_t len)
 {
 	struct np_panel *panel;
 
 	if (profile->summary.n_curve < 2) {
-		snprintf(missing, len,
+		snprintf(reason, len,
 			 "%s synthetic load; to measure it: "
 			 "sbatch --netprofile=%s --netprofile-calibrate job.sh",
 			 profile->summary.n_curve ? "measured under only one" :
@@ -249,10 +265,11 @@ static int add_curve(struct np_figure *figure, const struct np_profile *profile,
 		return 0;
 	np_figure_axis(figure, &panel->y, NP_AXIS_LINEAR, "Slowdown (%)");
 	if (fabric &&
-	    add_curve_over_utilisation(figure, panel, summary, fabric))
+	    add_points_over_utilisation(figure, panel, summary, fabric))
 		return 0;
 	np_figure_axis(figure, &panel->x, NP_AXIS_NAMES,
-		       "Level of the load (this fabric is not calibrated)");
+		       fabric ? "Load level (utilisation unknown)" :
+				"Load level (this fabric is not calibrated)");
 	add_points(figure, panel, &profile->summary, NULL);
 	return 0;
 }
@@ -260,8 +277,9 @@ static int add_curve(struct np_figure *figure, const struct np_profile *profile,
 /* ---- utilisation over time ---- */
 
 /*
- * The time windows of the longest run without load whose latencies are part of
- * the profile. The caller frees them. NULL: there is no such run.
+ * Get the time windows of the longest run without synthetic load whose
+ * latencies are in the profile. The caller frees them. Returns NULL if there is
+ * no such run.
  */
 static struct np_series *longest_series(const struct np_profile *profile)
 {
@@ -288,27 +306,33 @@ static struct np_series *longest_series(const struct np_profile *profile)
 }
 
 /*
- * Draw the windows, merged so that there are at most MAX_WINDOWS: as estimated
- * utilisation, which needs the idle baseline, or as latencies if idle is NULL.
+ * Draw the windows as estimated utilisation or, if idle_service is NULL because
+ * there is no idle baseline, as latencies. Adjacent windows are merged so that
+ * at most MAX_WINDOWS points are drawn.
  */
 static void add_windows(struct np_figure *figure, struct np_panel *panel,
 			const struct np_series *series,
-			const struct np_service *idle)
+			const struct np_service *idle_service)
 {
-	struct np_shape *shape =
-		np_figure_shape(figure, panel, NP_SHAPE_STEP, 0, NULL);
-	size_t n_merged = (series->n + MAX_WINDOWS - 1) / MAX_WINDOWS, end;
+	struct np_shape *shape = np_figure_shape(figure, panel, NP_SHAPE_STEP,
+						 STYLE_MEASURED, NULL);
+	size_t windows_per_point = (series->n + MAX_WINDOWS - 1) / MAX_WINDOWS,
+	       end;
 
 	for (size_t i = 0; i < series->n; i = end) {
 		struct np_moments moments = { 0 };
 
-		end = i + n_merged < series->n ? i + n_merged : series->n;
+		end = i + windows_per_point < series->n ?
+			      i + windows_per_point :
+			      series->n;
 		for (size_t k = i; k < end; k++)
 			np_moments_merge(&moments, &series->w[k]);
 		np_figure_add(figure, shape, (double)i * series->width_sec,
 			      !moments.n ? NAN :
-			      idle ? 100 * utilisation_of(idle, moments.mean) :
-				     moments.mean * 1e6,
+			      idle_service ?
+					   100 * utilisation_of(idle_service,
+								moments.mean) :
+					   moments.mean * 1e6,
 			      NAN, NAN);
 	}
 	/* A stepped line needs a point that ends its last step. */
@@ -317,11 +341,12 @@ static void add_windows(struct np_figure *figure, struct np_panel *panel,
 }
 
 /*
- * The estimated utilisation during the longest run, or the latency if there is
- * no idle baseline.
+ * Add a panel with the estimated utilisation during the longest run, or with
+ * its latency if there is no idle baseline.
  */
-static int add_time(struct np_figure *figure, const struct np_profile *profile,
-		    char *missing, size_t len)
+static int add_time_panel(struct np_figure *figure,
+			  const struct np_profile *profile, char *reason,
+			  size_t len)
 {
 	struct np_series *series = longest_series(profile);
 	struct np_service idle;
@@ -329,10 +354,10 @@ static int add_time(struct np_figure *figure, const struct np_profile *profile,
 	bool has_idle;
 
 	if (!series) {
-		snprintf(missing, len,
+		snprintf(reason, len,
 			 "no latencies over time; to measure "
-			 "them: sbatch --netprofile=%s job.sh, on two nodes or "
-			 "more of a leaf switch",
+			 "them: sbatch --netprofile=%s job.sh, on two or more "
+			 "nodes of one leaf switch",
 			 profile->runs->app);
 		return -ENODATA;
 	}
@@ -358,15 +383,15 @@ static int add_time(struct np_figure *figure, const struct np_profile *profile,
 int cli_plot_add(struct np_figure *figure, enum cli_plot_part part,
 		 const struct np_profile *profile,
 		 const struct np_run_summary *summary,
-		 const struct np_fabric *fabric, char *missing, size_t len)
+		 const struct np_fabric *fabric, char *reason, size_t len)
 {
 	switch (part) {
 	case CLI_PLOT_LATENCY:
-		return add_latency(figure, profile, missing, len);
+		return add_latency_panel(figure, profile, reason, len);
 	case CLI_PLOT_CURVE:
-		return add_curve(figure, profile, summary, fabric, missing,
-				 len);
-	default:
-		return add_time(figure, profile, missing, len);
+		return add_curve_panel(figure, profile, summary, fabric, reason,
+				       len);
+	default: /* CLI_PLOT_TIME */
+		return add_time_panel(figure, profile, reason, len);
 	}
 }

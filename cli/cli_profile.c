@@ -300,9 +300,9 @@ struct np_store_app *cli_list_apps(struct cli_store *store,
 static const char none_yet[] = "; there are no profiles yet: sbatch "
 			       "--netprofile=NAME job.sh makes one";
 
-const char *cli_near_apps(struct cli_store *store,
-			  const struct cli_options *options, const char *app,
-			  char *buf, size_t len)
+const char *cli_similar_apps(struct cli_store *store,
+			     const struct cli_options *options, const char *app,
+			     char *buf, size_t len)
 {
 	size_t n_own, n;
 	struct np_store_app *apps = cli_list_apps(store, options, &n_own, &n);
@@ -346,7 +346,7 @@ static int fail_not_found(struct cli_store *store,
 {
 	char near[256], user[CLI_NUMBER];
 
-	cli_near_apps(store, options, app, near, sizeof(near));
+	cli_similar_apps(store, options, app, near, sizeof(near));
 	if (options->published)
 		return cli_fail("no published profile of \"%.64s\"%s", app,
 				near);
@@ -635,7 +635,7 @@ static void say_no_baseline(const struct np_profile *profile, char *buf)
 		cause = "the idle baseline has too few probes";
 	snprintf(buf, CLI_SENTENCE,
 		 "%s: network use not known yet: %s. To "
-		 "measure one: " CLI_MEASURE_IDLE,
+		 "measure one: " CLI_IDLE_COMMAND,
 		 profile->runs->app, cause);
 }
 
@@ -712,7 +712,7 @@ static void say_contradiction(const struct np_profile *profile, char *buf)
 			 "%s of its probes were delayed, but each measured "
 			 "node sent and received only %s. Something else "
 			 "delayed them, or the idle baseline is out of date. "
-			 "To measure a new one: " CLI_MEASURE_IDLE,
+			 "To measure a new one: " CLI_IDLE_COMMAND,
 			 profile->runs->app,
 			 cli_percent(verdict->delayed_share, share), per_sec);
 	else
@@ -721,7 +721,7 @@ static void say_contradiction(const struct np_profile *profile, char *buf)
 			"%s: network use not known yet: "
 			"each measured node sent and received %s, as much as "
 			"its link carries, but no probes were delayed. The "
-			"idle baseline is out of date. To measure a new one: " CLI_MEASURE_IDLE,
+			"idle baseline is out of date. To measure a new one: " CLI_IDLE_COMMAND,
 			profile->runs->app, per_sec);
 }
 
@@ -806,7 +806,7 @@ static void say_reference(const struct np_profile *profile, char *buf)
 			"traffic of its nodes was not counted. ");
 	if (known && idle->source == NP_SOURCE_QUIET)
 		cli_add(buf, CLI_SENTENCE, "The idle baseline comes from quiet "
-			"moments of flagged runs; " CLI_MEASURE_IDLE
+			"moments of flagged runs; " CLI_IDLE_COMMAND
 			" measures a better one. ");
 	if (profile->summary.latency.neighbours)
 		cli_add(buf, CLI_SENTENCE, "Other jobs shared a leaf switch "

@@ -1,8 +1,8 @@
 /*
  * Profiles: finding one in the store, and describing it in sentences.
  *
- * Functions that print their own error return -1 to go on, or the exit status
- * with which the command ends.
+ * Functions that print their own errors return -1 if the command should
+ * continue, and its exit status otherwise.
  */
 #ifndef CLI_PROFILE_H
 #define CLI_PROFILE_H
@@ -66,9 +66,9 @@ int cli_runs_find(struct cli_store *store, const struct cli_options *options,
  * The end of the error for an unknown application: "; did you mean fft?", or
  * how to make a first profile if there is none. len: 256 is enough.
  */
-const char *cli_near_apps(struct cli_store *store,
-			  const struct cli_options *options, const char *app,
-			  char *buf, size_t len);
+const char *cli_similar_apps(struct cli_store *store,
+			     const struct cli_options *options, const char *app,
+			     char *buf, size_t len);
 
 /*
  * "; there are fft, halo, lammps", as many as fit into a line of len bytes, for
@@ -133,7 +133,7 @@ bool cli_run_is(const struct np_record *record, const char *run);
 /* ---- facts in sentences ---- */
 
 /* Command that measures the idle baseline. */
-#define CLI_MEASURE_IDLE "srun -N2 --netprofile=idle sleep 30"
+#define CLI_IDLE_COMMAND "srun -N2 --netprofile=idle sleep 30"
 
 /*
  * Sentence i of the verdict: 0 how the application uses the network, 1 weak

@@ -12,41 +12,47 @@
 
 #include "cli_text.h"
 
+static bool is_uncertain(const struct cli_pair *pair)
+{
+	return cli_doubt_text(&pair->prediction);
+}
+
 /* Order of a list of pairs: largest slowdown first, uncertain ones last. */
 static bool comes_before(const struct cli_pair *pair,
 			 const struct cli_pair *other)
 {
-	bool uncertain = cli_doubt_text(&pair->p);
-	bool other_uncertain = cli_doubt_text(&other->p);
+	bool uncertain = is_uncertain(pair);
+	bool other_uncertain = is_uncertain(other);
 
 	if (uncertain != other_uncertain)
 		return other_uncertain;
-	return pair->p.slowdown > other->p.slowdown;
+	return pair->prediction.slowdown > other->prediction.slowdown;
 }
 
-void cli_pair_insert(struct cli_pair_list *list, const struct cli_pair *pair)
+void cli_pair_list_insert(struct cli_pair_list *list,
+			  const struct cli_pair *pair)
 {
 	struct cli_pair *sorted = list->pair;
-	size_t place = list->n;
+	size_t position = list->n;
 
-	while (place && comes_before(pair, &sorted[place - 1]))
-		place--;
-	if (place == CLI_PAIRS_MAX)
+	while (position && comes_before(pair, &sorted[position - 1]))
+		position--;
+	if (position == CLI_PAIRS_MAX)
 		return;
 	/* If the list is full, its last pair is overwritten. */
 	list->n += list->n < CLI_PAIRS_MAX;
-	memmove(sorted + place + 1, sorted + place,
-		(list->n - 1 - place) * sizeof(*sorted));
-	sorted[place] = *pair;
+	memmove(sorted + position + 1, sorted + position,
+		(list->n - 1 - position) * sizeof(*sorted));
+	sorted[position] = *pair;
 }
 
 /*
- * The measurement that the verdict of netprof show already names, found by the
- * rules of cli_verdict_text() in the same order. Returns false if it names
- * none.
+ * Recommend the measurement that the verdict of netprof show already names. The
+ * conditions are those of cli_verdict_text(), in the same order. Returns false
+ * if the verdict names none.
  */
-static bool set_measurement_of_verdict(const struct np_profile *profile,
-				       struct cli_recommendation *out)
+static bool recommend_as_in_verdict(const struct np_profile *profile,
+				    struct cli_recommendation *out)
 {
 	const struct np_run_summary *summary = &profile->summary;
 	const char *app = profile->runs->app;
@@ -54,61 +60,68 @@ static bool set_measurement_of_verdict(const struct np_profile *profile,
 	bool traffic = profile->verdict.doubt == NP_DOUBT_TRAFFIC;
 
 	if (profile->verdict.doubt > NP_DOUBT_PROBES && !traffic) {
-		strcpy(out->command, CLI_MEASURE_IDLE);
-		strcpy(out->measures, "the idle network");
+		strcpy(out->command, CLI_IDLE_COMMAND);
+		strcpy(out->measured, "the idle network");
 	} else if (profile->verdict.use == NP_USE_UNKNOWN && !traffic) {
 		/*
-		 * Probes need two nodes under one leaf switch. A run that had
-		 * them and still left the use unknown had too few probes.
+		 * Probes need two nodes under one leaf switch. If a run had
+		 * latencies and its use of the network is still unknown, it had
+		 * too few probes, so probe more often.
 		 */
 		snprintf(out->command, sizeof(out->command),
 			 "sbatch %s--netprofile=%s%s job.sh",
 			 has_latency ? "" : "-N2 --switches=1 ", app,
 			 has_latency ? " --netprofile-period=20ms" : "");
-		snprintf(out->measures, sizeof(out->measures),
+		snprintf(out->measured, sizeof(out->measured),
 			 "latencies of %s", app);
 	} else if (!summary->n_levels) {
 		snprintf(out->command, sizeof(out->command), CLI_CALIBRATE_APP,
 			 app);
-		snprintf(out->measures, sizeof(out->measures),
+		snprintf(out->measured, sizeof(out->measured),
 			 "runs of %s under load", app);
 	}
 	return *out->command;
 }
 
-/* The measurement that would narrow the interval of the worst pair most. */
-static void set_measurement_of_worst_pair(const struct cli_known *known,
-					  enum np_scope scope,
-					  struct cli_recommendation *out)
+/*
+ * Recommend the measurement that would most narrow the interval of the worst
+ * pair.
+ */
+static void recommend_for_worst_pair(const struct cli_known *known,
+				     enum np_scope scope,
+				     struct cli_recommendation *out)
 {
 	const struct cli_prediction worst = {
 		.victim = out->pair[0].victim,
 		.n_co = 1,
-		.co = { out->pair[0].co },
+		.co = { out->pair[0].co_runner },
 		.scope = scope,
-		.p = out->pair[0].p,
+		.p = out->pair[0].prediction,
 	};
 
-	cli_best_measurement(known, &worst, out->command, out->measures,
-			     sizeof(out->measures));
+	cli_best_measurement(known, &worst, out->command, out->measured,
+			     sizeof(out->measured));
 }
 
-/* The most useful measurement, or none. */
-static void set_measurement(const struct np_profile *profile,
-			    const struct cli_known *known, enum np_scope scope,
-			    struct cli_recommendation *out)
+/* Choose the most useful measurement, if any would help. */
+static void choose_measurement(const struct np_profile *profile,
+			       const struct cli_known *known,
+			       enum np_scope scope,
+			       struct cli_recommendation *out)
 {
-	/* The idle baseline is no program, so nothing is predicted for it. */
+	/*
+	 * The idle baseline is not a program, so nothing is predicted for it.
+	 */
 	if (profile->is_idle)
 		return;
-	out->in_verdict = set_measurement_of_verdict(profile, out);
+	out->in_verdict = recommend_as_in_verdict(profile, out);
 	if (out->in_verdict)
 		return;
 	if (out->n_pairs) {
-		set_measurement_of_worst_pair(known, scope, out);
+		recommend_for_worst_pair(known, scope, out);
 	} else if (!known->calibrated) {
 		strcpy(out->command, CLI_CALIBRATE);
-		strcpy(out->measures,
+		strcpy(out->measured,
 		       "a calibration of this fabric; for an administrator");
 	}
 }
@@ -126,13 +139,13 @@ void cli_recommend(const struct np_profile *profile,
 	};
 	/*
 	 * The list is sorted, so the pairs to avoid are at its beginning. An
-	 * uncertain prediction is no reason to avoid an application.
+	 * uncertain prediction does not justify avoiding an application.
 	 */
 	while (out->n_avoid < out->n_pairs &&
-	       out->pair[out->n_avoid].p.slowdown > limit &&
-	       !cli_doubt_text(&out->pair[out->n_avoid].p))
+	       out->pair[out->n_avoid].prediction.slowdown > limit &&
+	       !is_uncertain(&out->pair[out->n_avoid]))
 		out->n_avoid++;
-	set_measurement(profile, known, scope, out);
+	choose_measurement(profile, known, scope, out);
 }
 
 void cli_avoid_text(const struct cli_recommendation *recommendation, char *buf,
@@ -145,22 +158,24 @@ void cli_avoid_text(const struct cli_recommendation *recommendation, char *buf,
 	buf[0] = '\0';
 	if (!n && recommendation->n_pairs)
 		cli_add(buf, len,
-			"No application with a profile slows it by "
+			"No application with a profile slows %s by "
 			"more than %.0f %%.",
-			limit_percent);
+			recommendation->app, limit_percent);
 	for (size_t i = 0; i < n; i++) {
 		const char *app = recommendation->pair[i].app;
-		bool is_same = !strcmp(app, recommendation->app);
+		bool is_itself = !strcmp(app, recommendation->app);
 
 		cli_add(buf, len, "%s%s%s%s", separator,
-			is_same ? "a second " : "", app, is_same ? " job" : "");
+			is_itself ? "a second " : "", app,
+			is_itself ? " job" : "");
 		separator = i + 2 < n ? ", " : " or ";
 	}
 	if (n)
 		cli_add(buf, len,
-			"%s slows it by more than %.0f %%. By "
-			"hand: sbatch --exclude=NODES.",
-			n > 1 ? ": each" : ", which", limit_percent);
+			"%s slows %s by more than %.0f %%. To do so: "
+			"sbatch --exclude=NODES.",
+			n > 1 ? ": each" : ", which", recommendation->app,
+			limit_percent);
 }
 
 void cli_measure_text(const struct cli_recommendation *recommendation,
@@ -168,6 +183,6 @@ void cli_measure_text(const struct cli_recommendation *recommendation,
 {
 	buf[0] = '\0';
 	if (*recommendation->command && !recommendation->in_verdict)
-		snprintf(buf, len, "To improve this: %s (%s)",
-			 recommendation->command, recommendation->measures);
+		snprintf(buf, len, "To improve the predictions: %s (%s)",
+			 recommendation->command, recommendation->measured);
 }

@@ -13,8 +13,8 @@
 /* Two applications on one leaf switch, one of them the subject of the list. */
 struct cli_pair {
 	const char *app;	/* the other application; borrowed */
-	size_t victim, co;	/* indices into the known applications */
-	struct np_prediction p; /* slowdown of the victim */
+	size_t victim, co_runner; /* indices into the known applications */
+	struct np_prediction prediction; /* slowdown of the victim */
 };
 
 /* The worst pairs: largest slowdown first, uncertain ones last. */
@@ -23,29 +23,33 @@ struct cli_pair_list {
 	size_t n;
 };
 
-/* Insert a pair in its place; the list keeps the CLI_PAIRS_MAX worst ones. */
-void cli_pair_insert(struct cli_pair_list *list, const struct cli_pair *pair);
+/*
+ * Insert a pair at its position; the list keeps the CLI_PAIRS_MAX worst ones.
+ */
+void cli_pair_list_insert(struct cli_pair_list *list,
+			  const struct cli_pair *pair);
 
 struct cli_recommendation {
 	double limit; /* acceptable slowdown, fraction: MaxSlowdown */
 	const struct cli_pair *pair; /* borrowed, as in struct cli_pair_list */
 	size_t n_pairs;		     /* in pair[] */
-	size_t n_avoid;	 /* the first of these, which slow it beyond limit */
+	size_t n_avoid;	 /* the first pairs, whose slowdown is above limit */
 	const char *app; /* the application; borrowed */
 	/*
 	 * The most useful measurement: a command to type, and a noun phrase for
 	 * what it measures. Both are "" if nothing would help.
 	 */
-	char command[256], measures[256];
+	char command[256], measured[256];
 	bool in_verdict; /* the verdict of netprof show names the command */
 };
 
 /*
  * Recommend what to do about the application of a profile.
  *
- * known: the known applications and, if there is one, the calibration. pairs:
- * the applications that slow it most at that scope. limit: acceptable slowdown.
- * All are borrowed, and pairs by *out as well. Always succeeds.
+ * known holds the known applications and, if there is one, the calibration.
+ * pairs are the applications that slow this one most at that scope. limit is
+ * the acceptable slowdown. All are borrowed, and *out borrows pairs too. Always
+ * succeeds.
  */
 void cli_recommend(const struct np_profile *profile,
 		   const struct cli_known *known, enum np_scope scope,
@@ -53,16 +57,16 @@ void cli_recommend(const struct np_profile *profile,
 		   struct cli_recommendation *out);
 
 /*
- * "Avoid sharing a leaf switch with NPmpi or fft: each slows it by more than
- * 10 %. ..."; "" if there is no prediction, from which it does not follow that
- * there is nothing to avoid.
+ * "Avoid sharing a leaf switch with NPmpi or fft: each slows lammps by more
+ * than 10 %. ...", or "" if there is no prediction. "" does not mean that there
+ * is nothing to avoid.
  */
 void cli_avoid_text(const struct cli_recommendation *recommendation, char *buf,
 		    size_t len);
 
 /*
- * "To improve this: sbatch ... (more runs of fft without load)"; "" if there is
- * nothing to measure or the verdict names it already.
+ * "To improve the predictions: sbatch ... (more runs of fft without load)", or
+ * "" if there is nothing to measure or the verdict already names the command.
  */
 void cli_measure_text(const struct cli_recommendation *recommendation,
 		      char *buf, size_t len);

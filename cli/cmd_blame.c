@@ -1,13 +1,13 @@
 /*
- * netprof blame: which applications, leaf switches and nodes cost most time
- * over some days, from Slurm's accounting alone.
+ * netprof blame: show which applications, leaf switches and nodes cost the most
+ * time in recent days, according to Slurm's accounting.
  *
- * np_job_cost_make() compares each run with comparable ones, and sums up what
- * they lost while other applications shared their leaf switches. This file
+ * np_job_cost_make() compares each run with similar runs, and adds up the time
+ * that runs lost while other applications shared their leaf switches. This file
  * loads the accounting, as netprof explain does, and prints the result.
  *
- * An application of the accounting is a user's job name. A node-hour is one
- * hour of one node.
+ * The accounting does not know applications, so here an application is a user
+ * and a job name. A node-hour is one hour of one node.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -24,20 +24,20 @@
 
 #define MAX_ROWS 15 /* of each table in text output */
 /*
- * Gauges of each family. Users can make any number of job names, and a
- * monitoring system stores the gauges of every pair of them.
+ * Users can invent any number of job names, and a monitoring system would have
+ * to store a time series for each pair of them.
  */
-#define MAX_GAUGES 50
+#define MAX_GAUGES_PER_FAMILY 50
 
 /* What netprof blame accepts besides the options of struct cli_options. */
-struct blame_opt {
+struct blame_options {
 	struct cli_diagnosis_opt diagnosis;
 	bool metrics;
 };
 
 /* ---- text output ---- */
 
-/* What applications lost to others, the most costly pairs first. */
+/* Print what applications lost to each other, the costliest pairs first. */
 static void print_pairs(const struct np_acct *acct,
 			const struct np_job_cost *costs)
 {
@@ -73,12 +73,13 @@ static void print_pairs(const struct np_acct *acct,
 		       pair->node_hours.high);
 	}
 	if (costs->n_pairs > MAX_ROWS)
-		printf("%zu more (--json)\n", costs->n_pairs - MAX_ROWS);
+		printf("%zu more (shown with --json)\n",
+		       costs->n_pairs - MAX_ROWS);
 }
 
 /*
- * What jobs lost on each leaf switch. Without a topology all nodes count as one
- * leaf switch, and the table would repeat the total.
+ * Print what jobs lost on each leaf switch. Without a topology, all nodes count
+ * as one leaf switch, so the table would only repeat the total.
  */
 static void print_leaves(const struct np_acct *acct,
 			 const struct np_job_cost *costs)
@@ -106,7 +107,7 @@ static void print_leaves(const struct np_acct *acct,
 	}
 }
 
-/* Nodes on which the same jobs take longer than elsewhere. */
+/* Print the nodes on which jobs take longer than the same jobs elsewhere. */
 static void print_nodes(const struct np_acct *acct,
 			const struct np_job_cost *costs)
 {
@@ -131,12 +132,14 @@ static void print_nodes(const struct np_acct *acct,
 		snprintf(text, sizeof(text), "%.1f to %.1f",
 			 node->node_hours.low, node->node_hours.high);
 		cli_left(stdout, text, 16);
-		printf("%6.1f %%  %.1f to %.1f %%\n", 100 * node->slower.mean,
-		       100 * node->slower.low, 100 * node->slower.high);
+		printf("%6.1f %%  %.1f to %.1f %%\n",
+		       100 * node->excess_time.mean,
+		       100 * node->excess_time.low,
+		       100 * node->excess_time.high);
 	}
 }
 
-/* The total loss first, then what it was computed from, then the tables. */
+/* Print the total loss, then what it was computed from, and then the tables. */
 static int print_text(const struct np_acct *acct,
 		      const struct np_job_cost *costs)
 {
@@ -145,10 +148,10 @@ static int print_text(const struct np_acct *acct,
 	cli_say(CLI_BOLD, 0, "%s",
 		cli_blame_verdict(costs, text, sizeof(text)));
 	cli_labelled(stdout, "Compared",
-		     "%zu of %zu jobs: completed runs in %zu group%s of %d or "
-		     "more comparable ones",
-		     costs->n_used, costs->n_jobs, costs->n_classes,
-		     cli_s(costs->n_classes), NP_JOB_COST_LEAST_RUNS);
+		     "%zu of %zu jobs, which ran to completion, in %zu group%s "
+		     "of at least %d comparable runs",
+		     costs->n_compared, costs->n_jobs, costs->n_groups,
+		     cli_s(costs->n_groups), NP_JOB_COST_MIN_RUNS);
 	if (acct->one_leaf)
 		cli_labelled(stdout, "Missing",
 			     "Slurm has no topology, so all nodes count as one "
@@ -157,12 +160,12 @@ static int print_text(const struct np_acct *acct,
 		cli_labelled(stdout, "Missing",
 			     "%zu row%s of the accounting could not be read",
 			     acct->damaged, cli_s(acct->damaged));
-	if (costs->n_dropped)
+	if (costs->n_dropped_meetings)
 		cli_labelled(stdout, "Missing",
-			     "%zu times that two jobs shared a leaf switch, "
-			     "which did not fit into memory: some costs are "
-			     "too low; use a shorter --since",
-			     costs->n_dropped);
+			     "%zu cases of two jobs sharing a leaf switch were "
+			     "left out to save memory, so some costs are too "
+			     "low; use a shorter --since",
+			     costs->n_dropped_meetings);
 	if (costs->n_pairs)
 		cli_labelled(stdout, "Next",
 			     "netprof explain JOB shows what slowed one run; "
@@ -177,65 +180,66 @@ static int print_text(const struct np_acct *acct,
 
 /* ---- output for programs ---- */
 
-/* An estimate with its interval. */
-static void put_range(json_object *in, const char *key,
+/* Put an estimate and its interval. */
+static void put_range(json_object *parent, const char *key,
 		      const struct np_blame_range *range)
 {
-	json_object *j = cli_put_object(in, key);
+	json_object *object = cli_put_object(parent, key);
 
-	cli_put_real(j, "mean", range->mean);
-	cli_put_real(j, "low", range->low);
-	cli_put_real(j, "high", range->high);
+	cli_put_real(object, "mean", range->mean);
+	cli_put_real(object, "low", range->low);
+	cli_put_real(object, "high", range->high);
 }
 
-static void put_pairs(json_object *in, const struct np_acct *acct,
+static void put_pairs(json_object *parent, const struct np_acct *acct,
 		      const struct np_job_cost *costs)
 {
-	json_object *list = cli_put_array(in, "pairs");
+	json_object *list = cli_put_array(parent, "pairs");
 	char text[400];
 
 	for (size_t i = 0; i < costs->n_pairs; i++) {
 		const struct np_job_cost_pair *pair = &costs->pair[i];
-		json_object *j = cli_append_object(list);
+		json_object *object = cli_append_object(list);
 
 		cli_blame_app(acct, pair->user, pair->name, text, sizeof(text));
-		cli_put_text(j, "slowed", text);
+		cli_put_text(object, "slowed", text);
 		cli_blame_app(acct, pair->by_user, pair->by_name, text,
 			      sizeof(text));
-		cli_put_text(j, "by", text);
-		cli_put_count(j, "runs", pair->runs);
-		put_range(j, "node_hours", &pair->node_hours);
+		cli_put_text(object, "by", text);
+		cli_put_count(object, "runs", pair->runs);
+		put_range(object, "node_hours", &pair->node_hours);
 	}
 }
 
-static void put_leaves_and_nodes(json_object *in, const struct np_acct *acct,
+static void put_leaves_and_nodes(json_object *parent,
+				 const struct np_acct *acct,
 				 const struct np_job_cost *costs)
 {
-	json_object *list = cli_put_array(in, "leaves"), *j;
+	json_object *list = cli_put_array(parent, "leaves"), *object;
 	char text[256];
 
 	for (size_t i = 0; i < costs->n_leaves; i++) {
-		j = cli_append_object(list);
-		cli_put_text(j, "leaf",
+		object = cli_append_object(list);
+		cli_put_text(object, "leaf",
 			     np_acct_leaf(acct, costs->leaf[i].leaf, text,
 					  sizeof(text)));
-		put_range(j, "node_hours", &costs->leaf[i].node_hours);
+		put_range(object, "node_hours", &costs->leaf[i].node_hours);
 	}
-	list = cli_put_array(in, "nodes");
+	list = cli_put_array(parent, "nodes");
 	for (size_t i = 0; i < costs->n_nodes; i++) {
 		const struct np_job_cost_node *node = &costs->node[i];
 
-		j = cli_append_object(list);
-		cli_put_text(j, "node",
+		object = cli_append_object(list);
+		cli_put_text(object, "node",
 			     np_acct_node(acct, node->node, text,
 					  sizeof(text)));
-		cli_put_count(j, "runs", node->runs);
-		put_range(j, "slower", &node->slower);
-		put_range(j, "node_hours", &node->node_hours);
+		cli_put_count(object, "runs", node->runs);
+		put_range(object, "slower", &node->excess_time);
+		put_range(object, "node_hours", &node->node_hours);
 	}
 }
 
-/* --parsable prints the pairs alone. */
+/* --parsable prints only the pairs. */
 static const struct cli_table table = {
 	"Slowed|By|Runs|NodeHours|Low|High",
 	{ { "pairs", "slowed|by|runs|node_hours/mean|node_hours/low|"
@@ -246,44 +250,51 @@ static int print_data(const struct np_acct *acct,
 		      const struct np_job_cost *costs, double since_sec,
 		      enum cli_format format)
 {
-	json_object *j = json_object_new_object();
+	json_object *object = json_object_new_object();
 
-	cli_put_time(j, "date", acct->now);
-	cli_put_real(j, "since_sec", since_sec);
-	cli_put_count(j, "jobs", costs->n_jobs);
-	cli_put_count(j, "compared", costs->n_used);
-	cli_put_count(j, "groups", costs->n_classes);
-	cli_put_count(j, "examined_pairs", costs->n_examined);
-	cli_put_computed(j, "node_hours", costs->node_hours);
-	cli_put_count(j, "damaged_rows", acct->damaged);
-	cli_put_count(j, "dropped_meetings", costs->n_dropped);
-	cli_put_bool(j, "topology", !acct->one_leaf);
-	put_pairs(j, acct, costs);
-	put_leaves_and_nodes(j, acct, costs);
-	return cli_print_output(format, "blame", j, &table);
+	cli_put_time(object, "date", acct->now);
+	cli_put_real(object, "since_sec", since_sec);
+	cli_put_count(object, "jobs", costs->n_jobs);
+	cli_put_count(object, "compared", costs->n_compared);
+	cli_put_count(object, "groups", costs->n_groups);
+	cli_put_count(object, "examined_pairs", costs->n_examined);
+	cli_put_computed(object, "node_hours", costs->node_hours);
+	cli_put_count(object, "damaged_rows", acct->damaged);
+	cli_put_count(object, "dropped_meetings", costs->n_dropped_meetings);
+	cli_put_bool(object, "topology", !acct->one_leaf);
+	put_pairs(object, acct, costs);
+	put_leaves_and_nodes(object, acct, costs);
+	return cli_print_output(format, "blame", object, &table);
 }
 
 /* ---- metrics ---- */
 
 /*
- * An estimate with its interval makes three families of gauges, as a gauge has
- * one value: the estimate itself, and the two ends.
+ * A gauge has a single value, so an estimate and its interval need three
+ * families: one for the estimate and one for each end of the interval.
  */
-enum part { MEAN, LOW, HIGH, N_PARTS };
+enum estimate_part {
+	ESTIMATE_MEAN,
+	ESTIMATE_LOW,
+	ESTIMATE_HIGH,
+	N_ESTIMATE_PARTS
+};
 
-static double value_of(const struct np_blame_range *range, enum part part)
+static double part_of_range(const struct np_blame_range *range,
+			    enum estimate_part part)
 {
-	return part == LOW  ? range->low :
-	       part == HIGH ? range->high :
-			      range->mean;
+	return part == ESTIMATE_LOW  ? range->low :
+	       part == ESTIMATE_HIGH ? range->high :
+				       range->mean;
 }
 
 /*
- * Print the head of a family. Its name, for example blame_pair_low_node_hours,
- * is put together in name[] and ends with the unit, of which the last word is
- * the unit of OpenMetrics. percent: of the interval.
+ * Begin a family of gauges, and write its name, such as
+ * blame_pair_low_node_hours, to name[]. The name ends with the unit, whose last
+ * word ("hours") is the unit that OpenMetrics declares. percent is the
+ * confidence level of the interval.
  */
-static void begin_family(FILE *f, const char *prefix, enum part part,
+static void begin_family(FILE *f, const char *prefix, enum estimate_part part,
 			 const char *unit, int percent, const char *help,
 			 char name[128])
 {
@@ -292,18 +303,19 @@ static void begin_family(FILE *f, const char *prefix, enum part part,
 	char text[256];
 
 	snprintf(name, 128, "%s%s%s%s", prefix, part_name[part],
-		 part == MEAN ? "" : "_", unit);
-	if (part == MEAN)
+		 part == ESTIMATE_MEAN ? "" : "_", unit);
+	if (part == ESTIMATE_MEAN)
 		snprintf(text, sizeof(text), "%s.", help);
 	else
 		snprintf(text, sizeof(text),
 			 "%s: %s end of the %d %% interval.", help,
 			 part_name[part], percent);
-	cli_gauges(f, name, last_word ? last_word + 1 : unit, text);
+	cli_gauge_begin(f, name, last_word ? last_word + 1 : unit, text);
 }
 
 static void put_pair_gauges(FILE *f, const struct np_acct *acct,
-			    const struct np_job_cost *costs, enum part part)
+			    const struct np_job_cost *costs,
+			    enum estimate_part part)
 {
 	static const char *const labels[] = { "slowed", "by" };
 	char slowed[400], by[400], name[128];
@@ -312,52 +324,57 @@ static void put_pair_gauges(FILE *f, const struct np_acct *acct,
 		     "Node-hours that runs of one application lost to "
 		     "another one",
 		     name);
-	for (size_t i = 0; i < costs->n_pairs && i < MAX_GAUGES; i++) {
+	for (size_t i = 0; i < costs->n_pairs && i < MAX_GAUGES_PER_FAMILY;
+	     i++) {
 		const struct np_job_cost_pair *pair = &costs->pair[i];
 
 		cli_blame_app(acct, pair->user, pair->name, slowed,
 			      sizeof(slowed));
 		cli_blame_app(acct, pair->by_user, pair->by_name, by,
 			      sizeof(by));
-		cli_gauge_of_two(f, name, labels,
-				 (const char *[]){ slowed, by },
-				 value_of(&pair->node_hours, part));
+		cli_gauge_put_two(f, name, labels,
+				  (const char *[]){ slowed, by },
+				  part_of_range(&pair->node_hours, part));
 	}
 }
 
 static void put_leaf_gauges(FILE *f, const struct np_acct *acct,
-			    const struct np_job_cost *costs, enum part part)
+			    const struct np_job_cost *costs,
+			    enum estimate_part part)
 {
 	char leaf[256], name[128];
 
 	begin_family(f, "blame_leaf_", part, "node_hours", 90,
 		     "Node-hours that jobs on a leaf switch lost to others",
 		     name);
-	for (size_t i = 0; i < costs->n_leaves && i < MAX_GAUGES; i++)
-		cli_gauge_of(f, name, "leaf",
-			     np_acct_leaf(acct, costs->leaf[i].leaf, leaf,
-					  sizeof(leaf)),
-			     value_of(&costs->leaf[i].node_hours, part));
+	for (size_t i = 0; i < costs->n_leaves && i < MAX_GAUGES_PER_FAMILY;
+	     i++)
+		cli_gauge_put(f, name, "leaf",
+			      np_acct_leaf(acct, costs->leaf[i].leaf, leaf,
+					   sizeof(leaf)),
+			      part_of_range(&costs->leaf[i].node_hours, part));
 }
 
-/* The node-hours that jobs lost on each slow node. */
-static void put_node_gauges(FILE *f, const struct np_acct *acct,
-			    const struct np_job_cost *costs, enum part part)
+/* Put the node-hours that jobs lost because of each slow node. */
+static void put_node_cost_gauges(FILE *f, const struct np_acct *acct,
+				 const struct np_job_cost *costs,
+				 enum estimate_part part)
 {
 	char node[256], name[128];
 
 	begin_family(f, "blame_node_", part, "node_hours", 95,
 		     "Node-hours that jobs lost because of a slow node", name);
-	for (size_t i = 0; i < costs->n_nodes && i < MAX_GAUGES; i++)
-		cli_gauge_of(f, name, "node",
-			     np_acct_node(acct, costs->node[i].node, node,
-					  sizeof(node)),
-			     value_of(&costs->node[i].node_hours, part));
+	for (size_t i = 0; i < costs->n_nodes && i < MAX_GAUGES_PER_FAMILY; i++)
+		cli_gauge_put(f, name, "node",
+			      np_acct_node(acct, costs->node[i].node, node,
+					   sizeof(node)),
+			      part_of_range(&costs->node[i].node_hours, part));
 }
 
-/* How much longer jobs take on each slow node. */
-static void put_slower_gauges(FILE *f, const struct np_acct *acct,
-			      const struct np_job_cost *costs, enum part part)
+/* Put how much longer jobs take on each slow node. */
+static void put_excess_time_gauges(FILE *f, const struct np_acct *acct,
+				   const struct np_job_cost *costs,
+				   enum estimate_part part)
 {
 	char node[256], name[128];
 
@@ -365,28 +382,31 @@ static void put_slower_gauges(FILE *f, const struct np_acct *acct,
 		     "How much longer jobs take on a node than the same jobs "
 		     "elsewhere",
 		     name);
-	for (size_t i = 0; i < costs->n_nodes && i < MAX_GAUGES; i++)
-		cli_gauge_of(f, name, "node",
-			     np_acct_node(acct, costs->node[i].node, node,
-					  sizeof(node)),
-			     value_of(&costs->node[i].slower, part));
+	for (size_t i = 0; i < costs->n_nodes && i < MAX_GAUGES_PER_FAMILY; i++)
+		cli_gauge_put(f, name, "node",
+			      np_acct_node(acct, costs->node[i].node, node,
+					   sizeof(node)),
+			      part_of_range(&costs->node[i].excess_time, part));
 }
 
 static void put_gauges(FILE *f, const struct np_acct *acct,
 		       const struct np_job_cost *costs)
 {
-	cli_gauge(f, "blame_jobs", NULL, "Jobs whose run times were compared.",
-		  (double)costs->n_used);
-	for (enum part part = 0; part < N_PARTS; part++) {
+	cli_gauge_single(f, "blame_jobs", NULL,
+			 "Jobs whose run times were compared.",
+			 (double)costs->n_compared);
+	for (enum estimate_part part = 0; part < N_ESTIMATE_PARTS; part++) {
 		put_pair_gauges(f, acct, costs, part);
 		put_leaf_gauges(f, acct, costs, part);
-		put_node_gauges(f, acct, costs, part);
-		put_slower_gauges(f, acct, costs, part);
+		put_node_cost_gauges(f, acct, costs, part);
+		put_excess_time_gauges(f, acct, costs, part);
 	}
 	fputs("# EOF\n", f);
 }
 
-/* The text is made in memory, so that a file can be written as a whole. */
+/*
+ * The text is made in memory first, so that a file can be replaced atomically.
+ */
 static int print_metrics(const struct np_acct *acct,
 			 const struct np_job_cost *costs, const char *output)
 {
@@ -413,7 +433,7 @@ static int print_metrics(const struct np_acct *acct,
 
 static int run_blame(const struct cli_cmd *self, int argc, char **argv)
 {
-	struct blame_opt opt = { .diagnosis.since_sec = CLI_BLAME_SINCE };
+	struct blame_options opt = { .diagnosis.since_sec = CLI_BLAME_SINCE };
 	struct np_err err = NP_ERR_INIT;
 	struct cli_options options;
 	struct np_acct acct;
@@ -452,7 +472,7 @@ static int run_blame(const struct cli_cmd *self, int argc, char **argv)
 }
 
 static const struct np_option own_options[] = {
-#define AT(field) offsetof(struct blame_opt, field)
+#define AT(field) offsetof(struct blame_options, field)
 	{ "since", NP_OPTION_TAKE, AT(diagnosis.since_sec),
 	  .take = cli_since_parse },
 	{ "metrics", NP_OPTION_FLAG, AT(metrics) },
@@ -466,19 +486,21 @@ const struct cli_cmd cmd_blame = {
 	.name = "blame",
 	.args = "[--since=AGE] [--json|--parsable|--metrics [-o FILE]] "
 		"[--accounting=FILE [--topology=FILE]]",
-	.help = "which applications, leaf switches and nodes cost most time",
+	.help = "show which applications, leaf switches and nodes cost the most "
+		"time",
 	.text =
-"From Slurm's accounting of the last days, of measured and other jobs: which\n"
-"applications (users and job names) lost most node-hours to which others on\n"
-"their leaf switches, on which leaf switches that was, and on which nodes jobs\n"
-"took longer than the same jobs elsewhere.  What may be chance is excluded.\n\n"
+"Shows, from Slurm's accounting of recent days, which applications (users and\n"
+"job names) lost the most node-hours to which others on their leaf switches, on\n"
+"which leaf switches this happened, and on which nodes jobs took longer than the\n"
+"same jobs elsewhere.  The jobs need not have been measured.  Differences that\n"
+"may be due to chance are left out.\n\n"
 "  --since=AGE         how far back, such as 36h (default 7d, at most 92d)\n"
 "  --json, --parsable  output for programs; --parsable (-P) as in sacct\n"
-"  --metrics           print gauges for a monitoring system, as netprof metrics\n"
-"  -o, --output=FILE   with --metrics: write FILE; readers see it complete or\n"
-"                      not at all\n"
-"  --accounting=FILE   read output of sacct --parsable2 or --json from a file\n"
-"  --topology=FILE     with it, output of scontrol show topology",
+"  --metrics           print gauges for a monitoring system, like netprof metrics\n"
+"  -o, --output=FILE   with --metrics, replace FILE atomically\n"
+"  --accounting=FILE   read the output of sacct --parsable2 or --json from FILE\n"
+"  --topology=FILE     with --accounting, read the output of scontrol show\n"
+"                      topology from FILE",
 	.examples =
 "  netprof blame\n"
 "  netprof blame --since=1d --json | jq .nodes\n",

@@ -146,8 +146,11 @@ static int run(const struct cli_cmd *self, int argc, char **argv,
 			   NULL, &runs, &err);
 	if (rc) {
 		o.published = owner == NP_STORE_PUBLISHED;
-		rc = cli_fail("%s%s", err.text, rc != -ENOENT ? "" :
-			      cli_near_apps(&s, &o, o.app, near, sizeof(near)));
+		rc = cli_fail("%s%s", err.text,
+			      rc != -ENOENT ?
+				      "" :
+				      cli_similar_apps(&s, &o, o.app, near,
+						       sizeof(near)));
 	} else {
 		rc = remove_runs(&s, owner, &runs, &own_options, o.apps + 1);
 		np_runs_free(&runs);

@@ -38,26 +38,29 @@ static void put_snapshot(FILE *f, const struct metrics *m)
 	const struct np_state *s = &m->state;
 	bool stale = cli_state_stale(s, m->now);
 
-	cli_gauge(f, "placement_snapshot_timestamp_seconds", "seconds",
-		  "Time of the last decision, since 1970.", s->date);
-	cli_gauge(f, "placement_snapshot_age_seconds", "seconds",
-		  "Age of the last decision when this was written.",
-		  m->now - s->date);
-	cli_gauge(f, "placement_acting", NULL, "1 if the last decision is "
-		  "recent enough to act on, and the mode is not off.",
-		  !stale && *s->mode && strcmp(s->mode, "off"));
-	cli_gauge(f, "placement_interval_seconds", "seconds",
-		  "Time between two decisions.", s->interval_sec);
-	cli_gauge(f, "placement_decision_duration_seconds", "seconds",
-		  "Duration of the last decision.", s->decide_sec);
-	cli_gauge(f, "placement_trouble", NULL, "1 if something keeps "
-		  "placement from working fully; netprof status says what.",
-		  *s->trouble);
-	cli_gauge(f, "placement_profiles", NULL, "Profiles that placement "
-		  "has loaded.", s->n_profiles);
-	cli_gauge(f, "placement_slowdown_limit_ratio", "ratio", "MaxSlowdown: "
-		  "jobs that would slow each other by more are kept apart.",
-		  s->max_slowdown);
+	cli_gauge_single(f, "placement_snapshot_timestamp_seconds", "seconds",
+			 "Time of the last decision, since 1970.", s->date);
+	cli_gauge_single(f, "placement_snapshot_age_seconds", "seconds",
+			 "Age of the last decision when this was written.",
+			 m->now - s->date);
+	cli_gauge_single(f, "placement_acting", NULL,
+			 "1 if the last decision is recent enough to act on, "
+			 "and the mode is not off.",
+			 !stale && *s->mode && strcmp(s->mode, "off"));
+	cli_gauge_single(f, "placement_interval_seconds", "seconds",
+			 "Time between two decisions.", s->interval_sec);
+	cli_gauge_single(f, "placement_decision_duration_seconds", "seconds",
+			 "Duration of the last decision.", s->decide_sec);
+	cli_gauge_single(f, "placement_trouble", NULL, "1 if something keeps "
+			 "placement from working fully; netprof status says "
+			 "what.",
+			 *s->trouble);
+	cli_gauge_single(f, "placement_profiles", NULL,
+			 "Profiles that placement has loaded.", s->n_profiles);
+	cli_gauge_single(f, "placement_slowdown_limit_ratio", "ratio",
+			 "MaxSlowdown: jobs that would slow each other by more "
+			 "are kept apart.",
+			 s->max_slowdown);
 }
 
 /*
@@ -70,11 +73,11 @@ static void put_mode(FILE *f, const struct np_state *s)
 		"off", "advise", "prefer", "enforce",
 	};
 
-	cli_gauges(f, "placement_mode", NULL, "1 for the mode that placement "
-		   "is in.");
+	cli_gauge_begin(f, "placement_mode", NULL,
+			"1 for the mode that placement is in.");
 	for (size_t i = 0; i < NP_ARRAY_SIZE(modes); i++)
-		cli_gauge_of(f, "placement_mode", "mode", modes[i],
-			     !strcmp(*s->mode ? s->mode : "off", modes[i]));
+		cli_gauge_put(f, "placement_mode", "mode", modes[i],
+			      !strcmp(*s->mode ? s->mode : "off", modes[i]));
 }
 
 /* Pending jobs with this decision, applied or only advised. */
@@ -103,15 +106,15 @@ static void put_pending(FILE *f, const struct np_state *s)
 	};
 	static const char *const labels[] = { "action", "applied" };
 
-	cli_gauges(f, "placement_pending_jobs", NULL, "Pending jobs by the "
-		   "decision about them, and whether it is applied or only "
-		   "advice.");
+	cli_gauge_begin(f, "placement_pending_jobs", NULL,
+			"Pending jobs by the decision about them, and whether "
+			"it is applied or only advice.");
 	for (size_t i = 0; i < NP_ARRAY_SIZE(actions); i++)
 		for (int applied = 0; applied < 2; applied++)
-			cli_gauge_of_two(f, "placement_pending_jobs", labels,
-				(const char *[]){ actions[i], applied ?
-						  "true" : "false" },
-				(double)count_pending(s, actions[i], applied));
+			cli_gauge_put_two(f, "placement_pending_jobs", labels,
+				 (const char *[]){ actions[i], applied ?
+						   "true" : "false" },
+				 (double)count_pending(s, actions[i], applied));
 }
 
 /*
@@ -132,18 +135,19 @@ static void put_jobs(FILE *f, const struct np_state *s)
 	}
 	for (size_t i = 0; i < s->n_denials; i++)
 		denied += s->denial[i].n_jobs;
-	cli_gauges(f, "placement_running_jobs", NULL, "Running jobs that "
-		   "placement considers, by whether they have a profile.");
-	cli_gauge_of(f, "placement_running_jobs", "known", "true",
-		     (double)running[true]);
-	cli_gauge_of(f, "placement_running_jobs", "known", "false",
-		     (double)running[false]);
-	cli_gauge(f, "placement_longest_hold_seconds", "seconds", "Longest "
-		  "time for which placement has held a job that is still "
-		  "pending.", longest);
-	cli_gauge(f, "placement_denied_jobs", NULL, "Jobs with a published "
-		  "name that they are not authorised to use.",
-		  (double)denied);
+	cli_gauge_begin(f, "placement_running_jobs", NULL, "Running jobs that "
+			"placement considers, by whether they have a profile.");
+	cli_gauge_put(f, "placement_running_jobs", "known", "true",
+		      (double)running[true]);
+	cli_gauge_put(f, "placement_running_jobs", "known", "false",
+		      (double)running[false]);
+	cli_gauge_single(f, "placement_longest_hold_seconds", "seconds",
+			 "Longest time for which placement has held a job that "
+			 "is still pending.", longest);
+	cli_gauge_single(f, "placement_denied_jobs", NULL,
+			 "Jobs with a published name that they are not "
+			 "authorised to use.",
+			 (double)denied);
 }
 
 /* ---- leaf switches ---- */
@@ -153,19 +157,20 @@ static void put_leaf_nodes(FILE *f, const struct np_state *s)
 {
 	static const char *const labels[] = { "leaf", "state" };
 
-	cli_gauges(f, "leaf_nodes", NULL, "Nodes of a leaf switch: busy, idle, "
-		   "or unavailable (down or drained).");
+	cli_gauge_begin(f, "leaf_nodes", NULL,
+			"Nodes of a leaf switch: busy, idle, or unavailable "
+			"(down or drained).");
 	for (size_t i = 0; i < s->n_leaves; i++) {
 		const struct np_state_leaf *l = &s->leaf[i];
 		double busy = (double)l->n_nodes - l->n_idle - l->n_unavailable;
 
-		cli_gauge_of_two(f, "leaf_nodes", labels, (const char *[]){
-			       l->name, "busy" }, busy > 0 ? busy : 0);
-		cli_gauge_of_two(f, "leaf_nodes", labels, (const char *[]){
-			       l->name, "idle" }, l->n_idle);
-		cli_gauge_of_two(f, "leaf_nodes", labels,
-				 (const char *[]){ l->name, "unavailable" },
-				 l->n_unavailable);
+		cli_gauge_put_two(f, "leaf_nodes", labels, (const char *[]){
+				l->name, "busy" }, busy > 0 ? busy : 0);
+		cli_gauge_put_two(f, "leaf_nodes", labels, (const char *[]){
+				l->name, "idle" }, l->n_idle);
+		cli_gauge_put_two(f, "leaf_nodes", labels,
+				  (const char *[]){ l->name, "unavailable" },
+				  l->n_unavailable);
 	}
 }
 
@@ -199,27 +204,26 @@ static void put_leaves(FILE *f, const struct np_state *s)
 		double (*value)(const struct np_state_leaf *l);
 	} gauges[] = {
 		{ "leaf_busy_nodes_ratio", "ratio",
-		  "Share of the nodes of a "
-		  "leaf switch that are busy, without those that are down or "
-		  "drained.",
+		  "Share of the nodes of a leaf switch that are busy, without "
+		  "those that are down or drained.",
 		  busy_nodes },
 		{ "leaf_worst_slowdown_ratio", "ratio",
-		  "Worst predicted slowdown of a "
-		  "job on a leaf switch.",
+		  "Worst predicted slowdown of a job on a leaf switch.",
 		  worst_slowdown },
 		{ "leaf_jobs", NULL, "Jobs that run on a leaf switch.", jobs },
 		{ "leaf_known_jobs", NULL,
-		  "Jobs on a leaf switch that have a "
-		  "profile.",
+		  "Jobs on a leaf switch that have a profile.",
 		  known_jobs },
 	};
 
 	put_leaf_nodes(f, s);
 	for (size_t i = 0; i < NP_ARRAY_SIZE(gauges); i++) {
-		cli_gauges(f, gauges[i].name, gauges[i].unit, gauges[i].help);
+		cli_gauge_begin(f, gauges[i].name, gauges[i].unit,
+				gauges[i].help);
 		for (size_t k = 0; k < s->n_leaves; k++)
-			cli_gauge_of(f, gauges[i].name, "leaf", s->leaf[k].name,
-				     gauges[i].value(&s->leaf[k]));
+			cli_gauge_put(f, gauges[i].name, "leaf",
+				      s->leaf[k].name,
+				      gauges[i].value(&s->leaf[k]));
 	}
 }
 
@@ -227,21 +231,24 @@ static void put_leaves(FILE *f, const struct np_state *s)
 
 static void put_store(FILE *f, const struct metrics *m)
 {
-	cli_gauge(f, "probed_steps", NULL, "Job steps being measured now.",
-		  (double)m->n_probed_steps);
-	cli_gauge(f, "probe_processes", NULL, "Probe processes of these "
-		  "steps.", (double)m->n_probes);
-	cli_gauges(f, "store_users", NULL, "Users with records in the store, "
-		   "by whether these can be read.");
-	cli_gauge_of(f, "store_users", "readable", "true",
-		     (double)(m->n_users - m->n_closed));
-	cli_gauge_of(f, "store_users", "readable", "false",
-		     (double)m->n_closed);
-	cli_gauges(f, "check_findings", NULL, "Findings of netprof check.");
+	cli_gauge_single(f, "probed_steps", NULL,
+			 "Job steps being measured now.",
+			 (double)m->n_probed_steps);
+	cli_gauge_single(f, "probe_processes", NULL, "Probe processes of these "
+			 "steps.", (double)m->n_probes);
+	cli_gauge_begin(f, "store_users", NULL,
+			"Users with records in the store, by whether these can "
+			"be read.");
+	cli_gauge_put(f, "store_users", "readable", "true",
+		      (double)(m->n_users - m->n_closed));
+	cli_gauge_put(f, "store_users", "readable", "false",
+		      (double)m->n_closed);
+	cli_gauge_begin(f, "check_findings", NULL,
+			"Findings of netprof check.");
 	for (int i = 0; i < CLI_RESULTS; i++)
-		cli_gauge_of(f, "check_findings", "result",
-			     cli_result_name((enum cli_result)i),
-			     (double)m->n_findings[i]);
+		cli_gauge_put(f, "check_findings", "result",
+			      cli_result_name((enum cli_result)i),
+			      (double)m->n_findings[i]);
 }
 
 /* Make the whole text; the caller frees it. Returns 0 or -ENOMEM. */
@@ -254,13 +261,13 @@ static int make_text(const struct metrics *m, char **text)
 
 	if (!f)
 		return -ENOMEM;
-	cli_gauges(f, "build_info", NULL, "1 for the installed version of "
-		   "netprof.");
-	cli_gauge_of(f, "build_info", "version", NP_VERSION, 1);
+	cli_gauge_begin(f, "build_info", NULL, "1 for the installed version of "
+			"netprof.");
+	cli_gauge_put(f, "build_info", "version", NP_VERSION, 1);
 	put_store(f, m);
-	cli_gauge(f, "placement_snapshot_readable", NULL, "1 if the last "
-		  "decision of placement could be read; the metrics below are "
-		  "from it.", m->have_state);
+	cli_gauge_single(f, "placement_snapshot_readable", NULL,
+			 "1 if the last decision of placement could be read; "
+			 "the metrics below are from it.", m->have_state);
 	if (m->have_state) {
 		put_snapshot(f, m);
 		put_mode(f, &m->state);

@@ -4,7 +4,8 @@
  * Placement uses published profiles for the jobs of all users, so publishing is
  * for administrators. The permissions of the store enforce this.
  *
- * Functions that print their own error return -1 to go on, or the exit status.
+ * Functions that print their own errors return -1 if the command should
+ * continue, and its exit status otherwise.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -15,31 +16,32 @@
 #include "cli_text.h"
 
 /*
- * Resolve the argument: "alice/fft" is an application of user alice, and "fft"
- * one of user own_uid. *app points into target. Returns -1 or an exit status.
+ * Split the argument into a user and an application: "alice/fft" is application
+ * fft of user alice, and "fft" is one of user own_uid. *app points into arg.
+ * Returns -1 or an exit status.
  */
-static int parse_target(const struct cli_cmd *self, const char *target,
-			uid_t own_uid, uid_t *uid, const char **app)
+static int parse_user_and_app(const struct cli_cmd *self, const char *arg,
+			      uid_t own_uid, uid_t *uid, const char **app)
 {
-	const char *slash = strchr(target, '/');
+	const char *slash = strchr(arg, '/');
 	char user[64];
 
 	*uid = own_uid;
-	*app = slash ? slash + 1 : target;
+	*app = slash ? slash + 1 : arg;
 	if (!slash)
 		return -1;
-	if (slash == target || (size_t)(slash - target) >= sizeof(user))
-		return cli_usage(self, "%.80s: expected USER/APP", target);
-	snprintf(user, sizeof(user), "%.*s", (int)(slash - target), target);
+	if (slash == arg || (size_t)(slash - arg) >= sizeof(user))
+		return cli_usage(self, "%.80s: expected USER/APP", arg);
+	snprintf(user, sizeof(user), "%.*s", (int)(slash - arg), arg);
 	if (cli_uid_of(user, uid))
 		return cli_fail("%s: no such user", user);
 	return -1;
 }
 
 /*
- * Publish the runs of user uid under the name public_name, which
- * np_app_check() has accepted. What other users may not see is removed from
- * each run first. Returns the exit status.
+ * Publish the runs of user uid under the name public_name, which np_app_check()
+ * has accepted. What other users must not see is removed from each run first.
+ * Returns the exit status.
  */
 static int publish_runs(struct cli_store *store, struct np_runs *runs,
 			uid_t uid, const char *public_name)
@@ -48,8 +50,9 @@ static int publish_runs(struct cli_store *store, struct np_runs *runs,
 	char user[CLI_NUMBER];
 
 	/*
-	 * The runs are sorted, newest first. The oldest is published first, as
-	 * a store that is full makes room by removing its oldest run.
+	 * Publish the oldest run first; the runs are sorted, newest first. A
+	 * full store makes room by removing its oldest run, so in this order
+	 * the newest runs remain.
 	 */
 	for (size_t i = runs->n; i-- > 0;) {
 		strcpy(runs->run[i]->app, public_name);
@@ -64,7 +67,7 @@ static int publish_runs(struct cli_store *store, struct np_runs *runs,
 
 /*
  * Both names are checked before the store is opened, because the store uses
- * them as names of directories.
+ * them as directory names.
  */
 static int run_publish(const struct cli_cmd *self, int argc, char **argv)
 {
@@ -79,8 +82,9 @@ static int run_publish(const struct cli_cmd *self, int argc, char **argv)
 
 	rc = cli_options_parse(self, argc, argv, NULL, &options);
 	if (rc < 0)
-		rc = parse_target(self, options.app, options.uid, &uid, &app);
-	if (rc < 0 && options.as && np_app_check(options.as, &err))
+		rc = parse_user_and_app(self, options.app, options.uid, &uid,
+					&app);
+	if (rc < 0 && options.new_name && np_app_check(options.new_name, &err))
 		rc = cli_usage(self, "--as: %s", err.text);
 	if (rc < 0 && np_app_check(app, &err))
 		rc = cli_fail("%s", err.text);
@@ -91,14 +95,15 @@ static int run_publish(const struct cli_cmd *self, int argc, char **argv)
 	rc = np_store_load(store.store, NP_STORE_USER, uid, app, cli_warn_line,
 			   NULL, &runs, &err);
 	if (rc) {
-		/* The names that are like it are those of the same user. */
+		/* Suggest similar names among the applications of that user. */
 		options.uid = uid;
 		rc = cli_fail("%s%s", err.text, rc != -ENOENT ? "" :
-			      cli_near_apps(&store, &options, app, suggestion,
-					    sizeof(suggestion)));
+			      cli_similar_apps(&store, &options, app, suggestion,
+					       sizeof(suggestion)));
 	} else {
 		rc = runs.n ? publish_runs(&store, &runs, uid,
-					   options.as ? options.as : app) :
+					   options.new_name ? options.new_name :
+							      app) :
 			      cli_fail("no usable run of \"%s\"", app);
 		np_runs_free(&runs);
 	}
@@ -110,17 +115,18 @@ const struct cli_cmd cmd_publish = {
 	.name = "publish", .args = "[USER/]APP [--as=NAME]",
 	.help = "make a profile available to all users (administrators)",
 	.text =
-"Copies the runs of a user's application (yours without USER/) to the published\n"
-"profiles, which every user can read and which placement trusts.  Publishing\n"
-"again adds the new runs.  What predictions do not need stays private: who ran\n"
-"it, on which nodes and hosts, and which other jobs ran then.  A published\n"
-"profile \"idle\" is the idle baseline of all users who have none of their own.\n\n"
+"Copies the runs of a user's application (your own, if USER/ is omitted) to the\n"
+"published profiles, which every user can read and which placement trusts.\n"
+"Publishing again adds the new runs.  What predictions do not need stays\n"
+"private: who ran it, on which nodes and hosts, and which other jobs ran then.\n"
+"A published profile \"idle\" is the idle baseline of all users who have none of\n"
+"their own.\n\n"
 "  --as=NAME  publish under another name",
 	.examples =
 "  netprof publish lammps --as=lammps-melt\n"
 "  netprof publish alice/fft\n"
 "  netprof publish idle\n",
-	.takes = CLI_TAKES_APPS | CLI_TAKES_AS,
+	.takes = CLI_TAKES_APPS | CLI_TAKES_NEW_NAME,
 	.missing = "an application", .most = 1,
 	.run = run_publish,
 };

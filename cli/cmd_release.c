@@ -2,8 +2,8 @@
  * netprof release: remove what placement wrote into jobs.
  *
  * netprof-release does the work, because it needs Slurm's library, which
- * netprof does not link. This front end checks the options, so that errors look
- * like those of other commands, and runs it.
+ * netprof does not link. This front end checks the options, so that its errors
+ * look like those of the other commands, and runs it.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -15,7 +15,7 @@
 
 static int run_release(const struct cli_cmd *self, int argc, char **argv)
 {
-	char program[PATH_MAX + 32];
+	char path[PATH_MAX + 32];
 	struct np_conf conf;
 	int rc;
 
@@ -29,16 +29,15 @@ static int run_release(const struct cli_cmd *self, int argc, char **argv)
 			return cli_usage(self, *argv[i] == '-' ?
 					 "no such option: %.64s" :
 					 "unexpected argument \"%.64s\"", argv[i]);
-	/* -1: the configuration was read; else an exit status. */
+	/* Returns -1 on success, and an exit status otherwise. */
 	rc = cli_conf_read(&conf);
 	if (rc >= 0)
 		return rc;
-	snprintf(program, sizeof(program), "%s/netprof-release",
-		 conf.libexecdir);
-	argv[0] = program;
+	snprintf(path, sizeof(path), "%s/netprof-release", conf.libexecdir);
+	argv[0] = path;
 	fflush(NULL);
-	execv(program, argv);
-	return cli_fail("%s: %s", program, strerror(errno));
+	execv(path, argv);
+	return cli_fail("%s: %s", path, strerror(errno));
 }
 
 const struct cli_cmd cmd_release = {

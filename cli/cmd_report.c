@@ -347,8 +347,9 @@ static const struct report_app *most_slowed(const struct report *report)
 		const struct report_app *app = &report->app[i];
 
 		if (app->slowed_by.n &&
-		    (!worst || app->slowed_by.pair->p.slowdown >
-				       worst->slowed_by.pair->p.slowdown))
+		    (!worst ||
+		     app->slowed_by.pair->prediction.slowdown >
+			     worst->slowed_by.pair->prediction.slowdown))
 			worst = app;
 	}
 	return worst;
@@ -369,7 +370,8 @@ static void put_verdict(FILE *f, const struct report *report)
 			 "%.0f %% by another; worst: %s by %s, %s.",
 			 n_slowed, report->n_apps, 100 * report->max_slowdown,
 			 worst->profile.runs->app, worst->slowed_by.pair->app,
-			 cli_change(worst->slowed_by.pair->p.slowdown, change));
+			 cli_change(worst->slowed_by.pair->prediction.slowdown,
+				    change));
 	else
 		put_text(f, "<p><strong>", "</strong></p>\n",
 			 "%zu application%s; how they slow each other is not "
@@ -447,7 +449,7 @@ static void put_app_row(FILE *f, const struct report *report, size_t number)
 		cli_use_name(p), p->runs->n, p->runs->n);
 	put_delayed(f, p);
 	if (app->slowed_by.n) {
-		put_prediction(f, &app->slowed_by.pair->p,
+		put_prediction(f, &app->slowed_by.pair->prediction,
 			       report->max_slowdown);
 		put_text(f, "<td class=\"word\">", "</td></tr>\n", "%s",
 			 app->slowed_by.pair->app);
@@ -664,8 +666,9 @@ static void put_cost_nodes(FILE *f, const struct np_acct *accounting,
 			 np_acct_node(accounting, node->node, name,
 				      sizeof(name)));
 		put_number(f, node->runs, 0);
-		put_range(f, 100 * node->slower.mean, 1,
-			  100 * node->slower.low, 100 * node->slower.high);
+		put_range(f, 100 * node->excess_time.mean, 1,
+			  100 * node->excess_time.low,
+			  100 * node->excess_time.high);
 		put_range(f, node->node_hours.mean, 1, node->node_hours.low,
 			  node->node_hours.high);
 		fputs("</tr>\n", f);
@@ -690,7 +693,7 @@ static void put_blame(FILE *f, const struct report *report)
 		 "From Slurm's accounting of %.3g days, of "
 		 "measured and other jobs: %zu of %zu jobs are compared with "
 		 "runs of the same work.  Each table has at most %d rows.%s",
-		 report->blame_sec / 86400, cost->n_used, cost->n_jobs,
+		 report->blame_sec / 86400, cost->n_compared, cost->n_jobs,
 		 MAX_COSTS, accounting->one_leaf ?
 		 "  Slurm has no topology, so all nodes count as one leaf "
 		 "switch." : "");
@@ -1022,12 +1025,12 @@ static void put_pairs(FILE *f, const char *label,
 		cli_add(line, sizeof(line), "%s%s%s%s %s%s", i ? ", " : "",
 			itself ? "a second " : "", pair->app,
 			itself ? " job" : "",
-			cli_change(pair->p.slowdown, change),
-			cli_doubt_text(&pair->p) ? "?" : "");
-		if (!isnan(pair->p.low))
+			cli_change(pair->prediction.slowdown, change),
+			cli_doubt_text(&pair->prediction) ? "?" : "");
+		if (!isnan(pair->prediction.low))
 			cli_add(line, sizeof(line), " (%.0f to %.0f)",
-				cli_whole_percent(pair->p.low),
-				cli_whole_percent(pair->p.high));
+				cli_whole_percent(pair->prediction.low),
+				cli_whole_percent(pair->prediction.high));
 	}
 	put_labelled(f, label, "%s", line);
 }
@@ -1335,12 +1338,12 @@ static void add_pair(const struct cli_matrix *matrix, size_t victim, size_t co,
 	size_t at = victim * matrix->n + co;
 	struct cli_pair pair = {
 		.app = cli_matrix_name(matrix, other),
-		.victim = matrix->at[victim], .co = matrix->at[co],
-		.p = matrix->p[at],
+		.victim = matrix->at[victim], .co_runner = matrix->at[co],
+		.prediction = matrix->p[at],
 	};
 
 	if (!matrix->rc[at])
-		cli_pair_insert(list, &pair);
+		cli_pair_list_insert(list, &pair);
 }
 
 /* Find the application's worst pairs in the matrix. */
@@ -1375,10 +1378,10 @@ static void recommend(const struct report *report, struct report_app *app,
 
 	if (app->slowed_by.n && models) {
 		prediction.victim = worst->victim;
-		prediction.co[0] = worst->co;
+		prediction.co[0] = worst->co_runner;
 		cli_predict(models, &report->known, &prediction);
 		if (!prediction.rc)
-			worst->p = prediction.p;
+			worst->prediction = prediction.p;
 	}
 	cli_recommend(&app->profile, &report->known, report->matrix.scope,
 		      &app->slowed_by, report->max_slowdown,

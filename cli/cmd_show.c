@@ -393,10 +393,12 @@ static void pack_list(struct np_pack *p, struct pairs *pairs,
 		struct cli_pair *pair = &list->pair[i];
 
 		pair->victim = pack_app(p, pairs, pair->victim);
-		pair->co = pack_app(p, pairs, pair->co);
-		pack_prediction(p, &pair->p, known->cal.fabric->n_levels);
-		pair->app = known->app[pair->victim ? pair->victim : pair->co]
-				    ->r.runs.app;
+		pair->co_runner = pack_app(p, pairs, pair->co_runner);
+		pack_prediction(p, &pair->prediction,
+				known->cal.fabric->n_levels);
+		pair->app =
+			known->app[pair->victim ? pair->victim : pair->co_runner]
+				->r.runs.app;
 	}
 }
 
@@ -491,7 +493,7 @@ static struct cli_pair make_pair(const struct pairs *pairs, size_t victim,
 {
 	return (struct cli_pair){
 		.app = pairs->known.app[victim ? victim : co]->r.runs.app,
-		.victim = victim, .co = co, .p = *p,
+		.victim = victim, .co_runner = co, .prediction = *p,
 	};
 }
 
@@ -539,9 +541,9 @@ static void keep_worst(struct pairs *pairs, const struct around *all)
 			make_pair(pairs, all->at[i], 0, &all->p[as_co]);
 
 		if (!all->rc[i])
-			cli_pair_insert(&pairs->slowed_by, &slowed_by);
+			cli_pair_list_insert(&pairs->slowed_by, &slowed_by);
 		if (i && !all->rc[as_co])
-			cli_pair_insert(&pairs->slows, &slows);
+			cli_pair_list_insert(&pairs->slows, &slows);
 	}
 }
 
@@ -565,12 +567,12 @@ static void predict_one(const struct pairs *pairs, struct np_predictor *models,
 			struct cli_pair *pair)
 {
 	struct cli_prediction prediction = {
-		.victim = pair->victim, .n_co = 1, .co = { pair->co },
+		.victim = pair->victim, .n_co = 1, .co = { pair->co_runner },
 		.scope = pairs->scope,
 	};
 
 	cli_predict(models, &pairs->known, &prediction);
-	pair->p = prediction.p;
+	pair->prediction = prediction.p;
 }
 
 /* Second pass, over the pairs that were kept: with their intervals. */
@@ -763,12 +765,13 @@ static void pair_text(const struct pairs *pairs, const struct cli_pair *pair,
 
 	snprintf(buf, len, "%s%s%s %s%s", itself ? "a second " : "",
 		 cli_cut(pair->app, NAME, name, sizeof(name)),
-		 itself ? " job" : "", cli_change(pair->p.slowdown, change),
-		 cli_doubt_text(&pair->p) ? "?" : "");
-	if (!isnan(pair->p.low))
+		 itself ? " job" : "",
+		 cli_change(pair->prediction.slowdown, change),
+		 cli_doubt_text(&pair->prediction) ? "?" : "");
+	if (!isnan(pair->prediction.low))
 		cli_add(buf, len, " (%.0f to %.0f)",
-			round(100 * pair->p.low) + 0.0,
-			round(100 * pair->p.high) + 0.0);
+			round(100 * pair->prediction.low) + 0.0,
+			round(100 * pair->prediction.high) + 0.0);
 }
 
 /* Print a label and the pairs of one list. */
@@ -792,7 +795,7 @@ static void print_list(FILE *f, const struct pairs *pairs, const char *label,
 static bool has_doubt(const struct cli_pair_list *list)
 {
 	for (size_t i = 0; i < list->n; i++)
-		if (cli_doubt_text(&list->pair[i].p))
+		if (cli_doubt_text(&list->pair[i].prediction))
 			return true;
 	return false;
 }
@@ -1474,7 +1477,7 @@ static void put_pairs(json_object *in, const char *key,
 		json_object *one = cli_append_object(array);
 
 		cli_put_text(one, "app", list->pair[i].app);
-		cli_put_interval(one, &list->pair[i].p);
+		cli_put_interval(one, &list->pair[i].prediction);
 	}
 }
 
@@ -1491,7 +1494,7 @@ static void put_recommendation(json_object *in,
 	cli_put_text(object, "command",
 		     *recommendation->command ? recommendation->command : NULL);
 	cli_put_text(object, "measures",
-		     *recommendation->command ? recommendation->measures :
+		     *recommendation->command ? recommendation->measured :
 						NULL);
 }
 

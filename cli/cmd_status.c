@@ -27,10 +27,10 @@
 #include "np_conf.h"
 #include "np_figure.h"
 
-#define LINE 1024 /* bytes of a sentence or of a cell */
-#define MIN_ROWS 3 /* of each table, however short the screen */
-#define FEW_DENIALS 3 /* lines about denied names without --all */
-#define PLOT_LEAVES 60 /* leaf switches that are drawn without --all */
+#define LINE_BYTES 1024 /* for a sentence or a cell */
+#define MIN_ROWS 3	/* rows of each table, however short the screen is */
+#define FEW_DENIALS 3	/* lines about denied names, unless --all is given */
+#define PLOT_LEAVES 60	/* leaf switches drawn, unless --all is given */
 
 struct status {
 	const struct np_state *state; /* borrowed */
@@ -39,18 +39,18 @@ struct status {
 	bool placement_enabled;
 	bool all; /* --all: every leaf switch and every job */
 	const struct np_state_leaf **leaf; /* worst predicted slowdown first */
-	const struct np_state_job **apart; /* jobs kept apart, by id */
-	size_t n_apart;
-	/* Jobs in the decision; known: the running ones with a profile. */
-	size_t n_running, n_known, n_pending;
+	const struct np_state_job **kept_apart; /* sorted by id */
+	size_t n_kept_apart;
+	/* Jobs in the decision. n_with_profile counts running ones. */
+	size_t n_running, n_with_profile, n_pending;
 };
 
 /* ---- text ---- */
 
-/* The mode, or in red that placement does not act. */
+/* Print the mode, or a warning in red if placement does not act. */
 static void print_mode(const struct status *status)
 {
-	char line[LINE];
+	char line[LINE_BYTES];
 	bool stale = cli_state_stale(status->state, status->now);
 
 	cli_say(stale ? CLI_RED : CLI_BOLD, 0, "%s",
@@ -58,28 +58,30 @@ static void print_mode(const struct status *status)
 			      status->placement_enabled, line, sizeof(line)));
 }
 
-/* When and where the last decision was made, and for how many jobs. */
+/* Print when and where the last decision was made, and for how many jobs. */
 static void print_decision(const struct status *status)
 {
 	const struct np_state *state = status->state;
-	char age[96], every[CLI_NUMBER], took[CLI_NUMBER];
+	char age[96], interval[CLI_NUMBER], duration[CLI_NUMBER];
 
 	cli_labelled(stdout, "Decided", "%s by %.64s on %.64s, every %s, in %s",
 		     cli_age(state->date, status->now, age, sizeof(age)),
 		     *state->controller ? state->controller : "slurmctld",
 		     *state->cluster ? state->cluster : "a cluster",
-		     cli_setting_sec(state->interval_sec, every),
-		     cli_sec(state->decide_sec, took));
+		     cli_setting_sec(state->interval_sec, interval),
+		     cli_sec(state->decide_sec, duration));
 	cli_labelled(stdout, "Jobs",
 		     "%zu running (%zu with a profile), %zu "
 		     "pending (%zu kept apart); %u profile%s",
-		     status->n_running, status->n_known, status->n_pending,
-		     status->n_apart, state->n_profiles,
+		     status->n_running, status->n_with_profile,
+		     status->n_pending, status->n_kept_apart, state->n_profiles,
 		     cli_s(state->n_profiles));
 }
 
-/* Print nothing if the text is "".  Returns the number of lines. */
-static int print_labelled(const char *label, const char *text)
+/*
+ * Print a labelled text, or nothing if it is "".  Returns the number of lines.
+ */
+static int print_counted_lines(const char *label, const char *text)
 {
 	const size_t width = (size_t)(cli_output_columns() - CLI_LABEL);
 
@@ -88,50 +90,50 @@ static int print_labelled(const char *label, const char *text)
 }
 
 /*
- * Users whose jobs use a published profile name without authorisation.  Returns
- * the number of lines.
+ * Print the users whose jobs use a published profile name without
+ * authorisation.  Returns the number of lines.
  */
 static int print_denied(const struct status *status)
 {
 	size_t n = status->state->n_denials;
 	size_t shown = status->all || n <= FEW_DENIALS ? n : FEW_DENIALS - 1;
-	char line[LINE];
+	char line[LINE_BYTES];
 	int lines = 0;
 
 	for (size_t i = 0; i < shown; i++)
-		lines += print_labelled(
+		lines += print_counted_lines(
 			i ? "" : "Denied",
 			cli_denied_text(&status->state->denial[i], line,
 					sizeof(line)));
 	if (shown < n) {
 		snprintf(line, sizeof(line), "%zu more (shown with --all)",
 			 n - shown);
-		lines += print_labelled("", line);
+		lines += print_counted_lines("", line);
 	}
 	if (status->state->more_denied) {
 		snprintf(line, sizeof(line), "%u more job%s of other users",
 			 status->state->more_denied,
 			 cli_s(status->state->more_denied));
-		lines += print_labelled("", line);
+		lines += print_counted_lines("", line);
 	}
 	return lines;
 }
 
-/* Returns the approximate number of lines. */
+/* Print all above the tables. Returns the approximate number of lines. */
 static int print_summary(const struct status *status)
 {
 	int lines = 4; /* mode: about two; Decided and Jobs: one each */
 
 	print_mode(status);
 	print_decision(status);
-	lines += print_labelled("Fabric", status->state->fabric);
-	lines += print_labelled("Trouble", status->state->trouble);
+	lines += print_counted_lines("Fabric", status->state->fabric);
+	lines += print_counted_lines("Trouble", status->state->trouble);
 	return lines + print_denied(status);
 }
 
-/* One leaf switch; a slowdown above the limit is coloured. */
-static void leaf_row(const struct status *status,
-		     const struct np_state_leaf *leaf, int name_width)
+/* Print a leaf switch. A slowdown above the limit is coloured. */
+static void print_leaf(const struct status *status,
+		       const struct np_state_leaf *leaf, int name_width)
 {
 	bool is_above_limit = leaf->worst_slowdown >
 			      status->state->max_slowdown;
@@ -146,7 +148,7 @@ static void leaf_row(const struct status *status,
 	puts(is_above_limit ? cli_colour(CLI_PLAIN) : "");
 }
 
-/* One line on the leaf switches from index `from` on, which are not shown. */
+/* Print one line that summarises the leaf switches from index `from` on. */
 static void print_other_leaves(const struct status *status, size_t from)
 {
 	uint32_t nodes = 0, idle = 0;
@@ -156,14 +158,20 @@ static void print_other_leaves(const struct status *status, size_t from)
 		nodes += status->leaf[i]->n_nodes;
 		idle += status->leaf[i]->n_idle;
 	}
-	/* They are sorted, so the first of them has the worst slowdown. */
+	/*
+	 * Leaf switches are sorted, so the first one here has the worst
+	 * slowdown.
+	 */
 	printf("%zu more leaf switches: %u nodes, %u idle, worst slowdown %s "
 	       "(shown with --all)\n",
 	       status->state->n_leaves - from, nodes, idle,
 	       cli_change(status->leaf[from]->worst_slowdown, worst_slowdown));
 }
 
-/* The table of leaf switches; the last of the rows may summarise the rest. */
+/*
+ * Print the table of leaf switches in at most `rows` rows. If there are more
+ * leaf switches, the last row summarises the rest.
+ */
 static void print_leaves(const struct status *status, size_t rows)
 {
 	size_t n = status->state->n_leaves, shown = n <= rows ? n : rows - 1;
@@ -175,12 +183,14 @@ static void print_leaves(const struct status *status, size_t rows)
 		 "Nodes", "Idle", "Down/drained", "Jobs", "With profile",
 		 "Worst slowdown");
 	for (size_t i = 0; i < shown; i++)
-		leaf_row(status, status->leaf[i], name_width);
+		print_leaf(status, status->leaf[i], name_width);
 	if (shown < n)
 		print_other_leaves(status, shown);
 }
 
-/* "only leaf[0-1]", "until 14:03:05"; with "advice: " if it is not applied */
+/*
+ * "only leaf[0-1]" or "until 14:03:05", after "advice: " if it is not applied.
+ */
 static void restriction_text(const struct np_state_job *job, char *buf,
 			     size_t len)
 {
@@ -197,8 +207,8 @@ static void restriction_text(const struct np_state_job *job, char *buf,
 }
 
 /*
- * The jobs because of which this one is kept apart: "17 lmp", or "17 +2" if
- * there are two more than that of the worst cause.
+ * The jobs that this job is kept apart from: "17 lmp" if there is one, or "17
+ * +2" for job 17, the worst cause, and two others.
  */
 static void causes_text(const struct np_state_job *job,
 			const struct np_state_cause *worst, char *buf,
@@ -208,11 +218,12 @@ static void causes_text(const struct np_state_job *job,
 
 	for (size_t i = 0; i < job->n_causes; i++) {
 		/* A job can be the cause on several leaf switches. */
-		bool is_counted = job->cause[i].other == worst->other;
+		bool is_repeated = job->cause[i].other == worst->other;
 
-		for (size_t k = 0; !is_counted && k < i; k++)
-			is_counted = job->cause[k].other == job->cause[i].other;
-		others += !is_counted;
+		for (size_t k = 0; !is_repeated && k < i; k++)
+			is_repeated = job->cause[k].other ==
+				      job->cause[i].other;
+		others += !is_repeated;
 	}
 	if (others)
 		snprintf(buf, len, "%u +%zu", worst->other, others);
@@ -221,97 +232,118 @@ static void causes_text(const struct np_state_job *job,
 			 cli_app_name(worst->other_app));
 }
 
-/* Columns of the table of jobs kept apart; the last one needs no width. */
-enum { JOB, APPLICATION, RESTRICTION, BECAUSE_OF, WOULD_SLOW, N_COLUMNS };
+/* Columns of the table of jobs kept apart. The last one needs no width. */
+enum {
+	COLUMN_JOB,
+	COLUMN_APPLICATION,
+	COLUMN_RESTRICTION,
+	COLUMN_BECAUSE_OF,
+	COLUMN_WOULD_SLOW,
+	N_COLUMNS
+};
 
-/* The cells of one job that is kept apart; of its causes, the worst one. */
-static void fill_apart_row(const struct np_state_job *job,
-			   char cell[N_COLUMNS][LINE])
+/*
+ * Fill in the cells of a job that is kept apart. The slowdown is that of its
+ * worst cause.
+ */
+static void fill_cells(const struct np_state_job *job,
+		       char cell[N_COLUMNS][LINE_BYTES])
 {
 	const struct np_state_cause *cause = cli_worst_cause(job);
 	char id[CLI_NUMBER], slowdown[CLI_NUMBER];
 
-	snprintf(cell[JOB], LINE, "%s",
+	snprintf(cell[COLUMN_JOB], LINE_BYTES, "%s",
 		 cli_job_name(job->id, job->array, job->task, id));
-	snprintf(cell[APPLICATION], LINE, "%s", cli_app_name(job->app));
-	restriction_text(job, cell[RESTRICTION], LINE);
-	strcpy(cell[BECAUSE_OF], "-");
-	strcpy(cell[WOULD_SLOW], "-");
+	snprintf(cell[COLUMN_APPLICATION], LINE_BYTES, "%s",
+		 cli_app_name(job->app));
+	restriction_text(job, cell[COLUMN_RESTRICTION], LINE_BYTES);
+	strcpy(cell[COLUMN_BECAUSE_OF], "-");
+	strcpy(cell[COLUMN_WOULD_SLOW], "-");
 	if (!cause)
 		return;
-	causes_text(job, cause, cell[BECAUSE_OF], LINE);
+	causes_text(job, cause, cell[COLUMN_BECAUSE_OF], LINE_BYTES);
 	cli_change(cause->slowdown, slowdown);
 	if (cli_is_own_victim(job, cause))
-		snprintf(cell[WOULD_SLOW], LINE, "itself %s", slowdown);
-	else
-		snprintf(cell[WOULD_SLOW], LINE, "%u %s", cause->victim,
+		snprintf(cell[COLUMN_WOULD_SLOW], LINE_BYTES, "itself %s",
 			 slowdown);
+	else
+		snprintf(cell[COLUMN_WOULD_SLOW], LINE_BYTES, "%u %s",
+			 cause->victim, slowdown);
 }
 
-/* The table of jobs kept apart; the last of the rows may summarise the rest. */
-static void print_apart(const struct status *status, size_t rows)
+/*
+ * Print the table of jobs kept apart in at most `rows` rows. If there are more
+ * jobs, the last row gives their number.
+ */
+static void print_kept_apart(const struct status *status, size_t rows)
 {
-	size_t n = status->n_apart, shown = n <= rows ? n : rows - 1;
-	int width[WOULD_SLOW] = {
-		11, cli_name_column(13, 3), cli_name_column(24, 3),
+	size_t n = status->n_kept_apart, shown = n <= rows ? n : rows - 1;
+	int width[COLUMN_WOULD_SLOW] = {
+		11,
+		cli_name_column(13, 3),
+		cli_name_column(24, 3),
 		cli_name_column(14, 3),
 	};
-	char cell[N_COLUMNS][LINE];
+	char cell[N_COLUMNS][LINE_BYTES];
 
 	if (!n)
 		return;
 	for (size_t i = 0; i < shown; i++) {
-		fill_apart_row(status->apart[i], cell);
-		for (int c = 0; c < WOULD_SLOW; c++)
+		fill_cells(status->kept_apart[i], cell);
+		for (int c = 0; c < COLUMN_WOULD_SLOW; c++)
 			width[c] = cli_widen(width[c], cell[c]);
 	}
-	cli_head("%-*s %-*s %-*s %-*s %s", width[JOB], "Job",
-		 width[APPLICATION], "Application", width[RESTRICTION],
-		 "Restriction", width[BECAUSE_OF], "Because of", "Would slow");
+	cli_head("%-*s %-*s %-*s %-*s %s", width[COLUMN_JOB], "Job",
+		 width[COLUMN_APPLICATION], "Application",
+		 width[COLUMN_RESTRICTION], "Restriction",
+		 width[COLUMN_BECAUSE_OF], "Because of", "Would slow");
 	for (size_t i = 0; i < shown; i++) {
-		fill_apart_row(status->apart[i], cell);
-		for (int c = 0; c < WOULD_SLOW; c++) {
+		fill_cells(status->kept_apart[i], cell);
+		for (int c = 0; c < COLUMN_WOULD_SLOW; c++) {
 			cli_left(stdout, cell[c], width[c]);
 			putchar(' ');
 		}
-		puts(cell[WOULD_SLOW]);
+		puts(cell[COLUMN_WOULD_SLOW]);
 	}
 	if (shown < n)
 		printf("%zu more (shown with --all)\n", n - shown);
 }
 
 /*
- * Shorten both tables, of *leaves and *jobs rows, to so many lines together.
- * Each gets half of them, and the lines that one does not need go to the other.
+ * Shorten the two tables, which have *leaf_rows and *job_rows rows, to max_rows
+ * rows in total. Each gets half, and the rows that one does not need go to the
+ * other.
  */
-static void divide_lines(size_t lines, size_t *leaves, size_t *jobs)
+static void share_rows(size_t max_rows, size_t *leaf_rows, size_t *job_rows)
 {
-	size_t half = lines / 2;
+	size_t half = max_rows / 2;
 
-	if (*leaves + *jobs <= lines)
+	if (*leaf_rows + *job_rows <= max_rows)
 		return;
-	if (*leaves <= half)
-		*jobs = lines - *leaves;
-	else if (*jobs <= half)
-		*leaves = lines - *jobs;
+	if (*leaf_rows <= half)
+		*job_rows = max_rows - *leaf_rows;
+	else if (*job_rows <= half)
+		*leaf_rows = max_rows - *job_rows;
 	else
-		*leaves = half, *jobs = lines - half;
-	if (*leaves < MIN_ROWS)
-		*leaves = MIN_ROWS;
-	if (*jobs < MIN_ROWS)
-		*jobs = MIN_ROWS;
+		*leaf_rows = half, *job_rows = max_rows - half;
+	if (*leaf_rows < MIN_ROWS)
+		*leaf_rows = MIN_ROWS;
+	if (*job_rows < MIN_ROWS)
+		*job_rows = MIN_ROWS;
 }
 
 static int print_status(const struct status *status)
 {
-	size_t leaves = status->state->n_leaves, jobs = status->n_apart;
-	/* Each table begins with an empty line and a head. */
-	int lines = CLI_LINES - print_summary(status) - 2 * 2;
+	size_t leaf_rows = status->state->n_leaves;
+	size_t job_rows = status->n_kept_apart;
+	/* Each table begins with an empty line and a header. */
+	int max_rows = CLI_LINES - print_summary(status) - 2 * 2;
 
 	if (!status->all)
-		divide_lines(lines > 0 ? (size_t)lines : 0, &leaves, &jobs);
-	print_leaves(status, leaves);
-	print_apart(status, jobs);
+		share_rows(max_rows > 0 ? (size_t)max_rows : 0, &leaf_rows,
+			   &job_rows);
+	print_leaves(status, leaf_rows);
+	print_kept_apart(status, job_rows);
 	return CLI_DONE;
 }
 
@@ -359,7 +391,10 @@ static const struct cli_table table = {
 	},
 };
 
-/* Always with every leaf switch and every job. */
+/*
+ * Print the decision for programs. Unlike the text, this always contains every
+ * leaf switch and every job, with or without --all.
+ */
 static int print_data(const struct status *status, enum cli_format format)
 {
 	json_object *j = json_object_new_object(), *list;
@@ -372,14 +407,14 @@ static int print_data(const struct status *status, enum cli_format format)
 	cli_put_count(j, "profiles", state->n_profiles);
 	cli_put_real(j, "decide_sec", state->decide_sec);
 	cli_put_count(j, "running", status->n_running);
-	cli_put_count(j, "known", status->n_known);
+	cli_put_count(j, "known", status->n_with_profile);
 	cli_put_count(j, "pending", status->n_pending);
 	list = cli_put_array(j, "leaves");
 	for (size_t i = 0; i < state->n_leaves; i++)
 		put_leaf(list, &state->leaf[i]);
 	list = cli_put_array(j, "apart");
-	for (size_t i = 0; i < status->n_apart; i++)
-		cli_put_job(cli_append_object(list), status->apart[i]);
+	for (size_t i = 0; i < status->n_kept_apart; i++)
+		cli_put_job(cli_append_object(list), status->kept_apart[i]);
 	list = cli_put_array(j, "denied");
 	for (size_t i = 0; i < state->n_denials; i++)
 		put_denial(list, &state->denial[i]);
@@ -410,9 +445,12 @@ static struct np_panel *add_panel(struct np_figure *figure, const char *title,
 	return panel;
 }
 
-/* Busy, idle and unavailable nodes as one stacked bar per leaf switch. */
-static void add_nodes(struct np_figure *figure, const struct status *status,
-		      size_t n)
+/*
+ * Add a panel with busy, idle and unavailable nodes as one stacked bar per leaf
+ * switch.
+ */
+static void add_nodes_panel(struct np_figure *figure,
+			    const struct status *status, size_t n)
 {
 	static const char *const name[] = { "busy", "idle", "down or drained" };
 	static const unsigned style[] = { 0, NP_STYLE_GREY, 1 };
@@ -439,16 +477,19 @@ static void add_nodes(struct np_figure *figure, const struct status *status,
 	}
 }
 
-/* The worst predicted slowdown of each leaf switch. */
-static void add_worst_slowdown(struct np_figure *figure,
-			       const struct status *status, size_t n)
+/* Add a panel with the worst predicted slowdown of each leaf switch. */
+static void add_worst_slowdown_panel(struct np_figure *figure,
+				     const struct status *status, size_t n)
 {
 	struct np_panel *panel =
 		add_panel(figure, "Worst predicted slowdown",
 			  "Slowdown of a job there (%)", status, n);
 	struct np_shape *shape =
 		np_figure_shape(figure, panel, NP_SHAPE_SPANS, 3, NULL);
-	/* The axis reaches at least to the limit, and 10 % farther. */
+	/*
+	 * The axis extends 10 % beyond the limit or the worst slowdown,
+	 * whichever is larger.
+	 */
 	double axis_max = fmax(status->state->max_slowdown, 0.01);
 
 	for (size_t i = 0; i < n; i++) {
@@ -460,7 +501,10 @@ static void add_worst_slowdown(struct np_figure *figure,
 		panel->x.hi = 110 * axis_max;
 }
 
-/* More than PLOT_LEAVES rows would be too small to read. */
+/*
+ * Save the plot. Without --all it has at most PLOT_LEAVES rows, because more
+ * would be too small to read.
+ */
 static int save_plot(const struct status *status, const char *path)
 {
 	size_t n = status->state->n_leaves;
@@ -469,21 +513,21 @@ static int save_plot(const struct status *status, const char *path)
 	char date[CLI_NUMBER];
 
 	if (!n)
-		return cli_fail("the last decision has no leaf switches");
+		return cli_fail("the last decision contains no leaf switches");
 	figure = np_figure_new(*status->state->cluster ?
 				       status->state->cluster :
 				       "cluster");
 	if (!figure)
 		return cli_figure_save(figure, path);
-	add_nodes(figure, status, shown);
-	add_worst_slowdown(figure, status, shown);
+	add_nodes_panel(figure, status, shown);
+	add_worst_slowdown_panel(figure, status, shown);
 	np_figure_caption(
 		figure,
 		"n = %zu leaf switches%s, %zu running jobs, %zu "
 		"of them with a profile; decided %s.",
 		n,
 		shown < n ? " (those with the worst slowdowns are shown)" : "",
-		status->n_running, status->n_known,
+		status->n_running, status->n_with_profile,
 		cli_date(status->state->date, date));
 	figure->date = status->state->date;
 	return cli_figure_save(figure, path);
@@ -499,7 +543,7 @@ static int by_worst_slowdown(const void *a, const void *b)
 
 	if (x->worst_slowdown != y->worst_slowdown)
 		return x->worst_slowdown < y->worst_slowdown ? 1 : -1;
-	return x < y ? -1 : x > y; /* else in the order of the cluster */
+	return x < y ? -1 : x > y; /* ties keep the cluster's order */
 }
 
 /* Order of jobs by their id. */
@@ -510,45 +554,46 @@ static int by_id(const void *a, const void *b)
 	return np_order_u32(&(*x)->id, &(*y)->id);
 }
 
-/* Pending, and restricted or held, or advised to be. */
-static bool is_separated(const struct np_state_job *job)
+/* Whether a job is pending and is, or should be, restricted or held. */
+static bool is_kept_apart(const struct np_state_job *job)
 {
 	return job->pending && (!strcmp(job->action, "restricted") ||
 				!strcmp(job->action, "held"));
 }
 
 /* Count the jobs and collect those that are kept apart. */
-static void sort_jobs(struct status *status)
+static void classify_jobs(struct status *status)
 {
 	for (size_t i = 0; i < status->state->n_jobs; i++) {
 		const struct np_state_job *job = &status->state->job[i];
 
 		status->n_running += !job->pending;
-		status->n_known += !job->pending && job->known;
+		status->n_with_profile += !job->pending && job->known;
 		status->n_pending += job->pending;
-		if (is_separated(job))
-			status->apart[status->n_apart++] = job;
+		if (is_kept_apart(job))
+			status->kept_apart[status->n_kept_apart++] = job;
 	}
-	if (status->n_apart)
-		qsort(status->apart, status->n_apart, sizeof(*status->apart),
-		      by_id);
+	if (status->n_kept_apart)
+		qsort(status->kept_apart, status->n_kept_apart,
+		      sizeof(*status->kept_apart), by_id);
 }
 
 static void status_free(struct status *status)
 {
 	free(status->leaf);
-	free(status->apart);
+	free(status->kept_apart);
 }
 
-/* Sort leaf switches and jobs. Returns 0 or -ENOMEM. */
+/* Collect and sort leaf switches and jobs. Returns 0 or -ENOMEM. */
 static int status_make(const struct np_state *state, double now,
 		       struct status *out)
 {
 	struct status status = { .state = state, .now = now };
 
 	status.leaf = calloc(state->n_leaves + 1, sizeof(*status.leaf));
-	status.apart = calloc(state->n_jobs + 1, sizeof(*status.apart));
-	if (!status.leaf || !status.apart) {
+	status.kept_apart =
+		calloc(state->n_jobs + 1, sizeof(*status.kept_apart));
+	if (!status.leaf || !status.kept_apart) {
 		status_free(&status);
 		return -ENOMEM;
 	}
@@ -557,14 +602,15 @@ static int status_make(const struct np_state *state, double now,
 	if (state->n_leaves)
 		qsort(status.leaf, state->n_leaves, sizeof(*status.leaf),
 		      by_worst_slowdown);
-	sort_jobs(&status);
+	classify_jobs(&status);
 	*out = status;
 	return 0;
 }
 
 /*
- * Load the last decision, and whether placement is enabled. Returns -1 to go
- * on, or the exit status after printing why not.
+ * Load the last decision, and find out whether placement is enabled. Returns -1
+ * if the command should continue; otherwise prints the reason and returns the
+ * exit status.
  */
 static int load_state(struct np_state *state, bool *placement_enabled)
 {
@@ -579,9 +625,10 @@ static int load_state(struct np_state *state, bool *placement_enabled)
 	rc = np_state_load(conf.store, state, &err);
 	if (rc == -ENOENT && !*placement_enabled)
 		return cli_fail("placement is off: no Placement= in "
-				"netprof.conf turns it on");
+				"netprof.conf enables it");
 	if (rc == -ENOENT)
-		return cli_fail("%s; netprof check finds the reason", err.text);
+		return cli_fail("%s; to find the reason, run netprof check",
+				err.text);
 	return rc ? cli_fail("%s", err.text) : -1;
 }
 
@@ -617,8 +664,8 @@ const struct cli_cmd cmd_status = {
 	.text =
 "Prints the last decision of the placement in slurmctld: its mode and age; the\n"
 "leaf switches with their nodes, jobs and the worst slowdown that is predicted\n"
-"for a job there; and the jobs that are kept apart, because of which other job\n"
-"and why.\n\n"
+"for a job there; and the jobs that are kept apart, with the job and the\n"
+"slowdown that are the reason.\n\n"
 "  --all               all leaf switches and jobs, even beyond one screen\n"
 "  --plot=FILE         draw the leaf switches: .svg, .png or .pdf\n"
 "  --json, --parsable  output for programs; --parsable (-P) as in sacct",

@@ -1,10 +1,10 @@
 /*
  * The program netprof, with its commands help and version.
  *
- * One table of commands serves for dispatch, for the list of commands and for
- * suggestions after a typing error.  It contains the commands of the package
- * netprof-analysis as well, so that they are listed where the package is not
- * installed.  The program of that name runs them, as git runs its external
+ * A single table of commands is used to dispatch them, to list them, and to
+ * suggest one when a name is mistyped.  It also contains the commands of the
+ * package netprof-analysis, so that they are listed even where it is not
+ * installed.  The program netprof-analysis runs these, as git runs its external
  * commands.
  */
 #include <locale.h>
@@ -40,7 +40,7 @@ static const struct cli_cmd analysis_cmds[] = {
 	[QN] = { "qn", .run = run_analysis, .help =
 		 "solve a queueing network" },
 	[SCALE] = { "scale", .run = run_analysis, .help =
-		    "how a program scales, from traces or reports of mpiP" },
+		    "how a program scales, from traces or mpiP reports" },
 	[SHARING] = { "sharing", .run = run_analysis, .help =
 		      "how concurrent transfers share a network" },
 	[REPLAY] = { "replay", .run = run_analysis, .help =
@@ -61,7 +61,9 @@ static const struct cli_cmd *const cmds[] = {
 	&cmd_help, &cmd_version,
 };
 
-/* Headings in the list, each above a command; in the order of cmds[]. */
+/*
+ * Headings of the list, each printed above a command, in the order of cmds[].
+ */
 static const struct {
 	const struct cli_cmd *above;
 	const char *text;
@@ -74,7 +76,7 @@ static const struct {
 	{ &cmd_help, "Other commands" },
 };
 
-/* The command of that name, or that the option --help or --version runs. */
+/* Find a command by its name, or by the option --help or --version. */
 static const struct cli_cmd *find_cmd(const char *name)
 {
 	if (!strcmp(name, "--help") || !strcmp(name, "-h"))
@@ -98,25 +100,25 @@ static int report_unknown_cmd(const char *name)
 	np_suggest(name, names, NP_ARRAY_SIZE(cmds), suggestion,
 		   sizeof(suggestion));
 	cli_fail("no such command: %.64s%s", name, suggestion);
-	fprintf(stderr, "usage: netprof COMMAND ...; for a list of commands: "
-		"netprof help\n");
+	fprintf(stderr, "usage: netprof COMMAND ...\n"
+			"Run netprof help for a list of commands.\n");
 	return CLI_USAGE;
 }
 
-static void list_cmds(void)
+static void print_usage(void)
 {
 	printf("usage: netprof COMMAND ...\n\n"
 	       "Measures how applications use the network while they run, and "
 	       "how they slow\neach other down.\n");
-	for (size_t i = 0, next = 0; i < NP_ARRAY_SIZE(cmds); i++) {
-		if (next < NP_ARRAY_SIZE(headings) &&
-		    cmds[i] == headings[next].above)
-			printf("\n%s\n", headings[next++].text);
+	for (size_t i = 0, next_heading = 0; i < NP_ARRAY_SIZE(cmds); i++) {
+		if (next_heading < NP_ARRAY_SIZE(headings) &&
+		    cmds[i] == headings[next_heading].above)
+			printf("\n%s\n", headings[next_heading++].text);
 		printf("  %-9s %s\n", cmds[i]->name, cmds[i]->help);
 	}
-	printf("\nTo start: sbatch --netprofile=NAME job.sh, then netprof show "
-	       "NAME.\nFor details and examples: netprof help COMMAND, or "
-	       "netprof-COMMAND(1).\n");
+	printf("\nTo begin, run sbatch --netprofile=NAME job.sh, and then netprof "
+	       "show NAME.\nFor details and examples, see netprof help COMMAND "
+	       "or netprof-COMMAND(1).\n");
 }
 
 static int run_help(const struct cli_cmd *self, int argc, char **argv)
@@ -127,7 +129,7 @@ static int run_help(const struct cli_cmd *self, int argc, char **argv)
 		return cli_usage(self, "unexpected argument \"%.64s\"",
 				 argv[2]);
 	if (argc < 2) {
-		list_cmds();
+		print_usage();
 		return CLI_DONE;
 	}
 	cmd = find_cmd(argv[1]);
@@ -165,7 +167,7 @@ static const struct cli_cmd cmd_version = {
 	.run = run_version,
 };
 
-/* A command gets its own name as argv[0]. */
+/* Each command receives its own name as argv[0]. */
 int main(int argc, char **argv)
 {
 	const struct cli_cmd *cmd;
@@ -174,7 +176,7 @@ int main(int argc, char **argv)
 	setlocale(LC_CTYPE, "");
 	np_out_plain();
 	if (argc < 2) {
-		list_cmds();
+		print_usage();
 		return CLI_USAGE;
 	}
 	cmd = find_cmd(argv[1]);

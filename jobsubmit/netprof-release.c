@@ -1,12 +1,13 @@
 /*
  * netprof-release [--dry-run]: remove what placement wrote into jobs.
  *
- * For an administrator who has removed job_submit/netprof from slurm.conf. A
- * pending job gets back the excluded nodes and the begin time that its user
- * set, and pending and running jobs lose the annotation in AdminComment, in
- * which placement keeps these. All other text of the comment stays.
+ * For an administrator who has removed job_submit/netprof from slurm.conf.
+ * Placement keeps the user's own excluded nodes and begin time in an annotation
+ * in AdminComment. This program restores_any them in pending jobs, and removes the
+ * annotation from pending and running jobs. The rest of the comment is kept.
+ * (scontrol release is unrelated.)
  *
- * A plugin that is still active would soon write its own values again.
+ * A plugin that is still active would soon write its values again.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -28,28 +29,28 @@ static int fail(const char *why)
 static void print_update(uint32_t id, const struct np_update *update,
 			 bool dry_run)
 {
-	bool restores = update->exc_nodes || update->begin_sec;
+	bool restores_any = update->exc_nodes || update->begin_sec;
 
 	printf("JobId=%u: %s", id, dry_run ? "would " : "");
-	if (restores)
+	if (restores_any)
 		printf("restore%s", dry_run ? "" : "d");
 	if (update->exc_nodes)
 		printf(" ExcNodeList=%s", update->exc_nodes);
 	if (update->begin_sec)
 		printf("%s begin time", update->exc_nodes ? "," : "");
 	if (update->comment)
-		printf("%sremove%s annotation", restores ? "; " : "",
+		printf("%sremove%s annotation", restores_any ? "; " : "",
 		       dry_run ? "" : "d");
 	putchar('\n');
 }
 
 /*
- * Update a job, or with dry_run only print the update. Returns 0 or 1. A job
- * that started or ended since the jobs were read is reported, but is no
- * failure.
+ * Update a job, or with dry_run only print the update. If the job has started
+ * or ended since the jobs were read, that is reported, but does not count as a
+ * failure. Returns 0 or 1.
  */
-static int send_update(uint32_t id, const struct np_update *update,
-		       bool dry_run)
+static int apply_update(uint32_t id, const struct np_update *update,
+			bool dry_run)
 {
 	int rc = dry_run ? 0 : np_update_send(id, NULL, update);
 
@@ -64,13 +65,13 @@ static int send_update(uint32_t id, const struct np_update *update,
 }
 
 /*
- * Release the pending jobs that placement has changed. *n_updates is increased
- * by the number of updates. Returns 0, or 1 if any of them failed.
+ * Restore the pending jobs that placement has changed. Adds the number of
+ * updates to *n_updates. Returns 0, or 1 if any update failed.
  */
-static int release_pending(const struct np_job_snapshot *snapshot, bool dry_run,
+static int restore_pending(const struct np_job_snapshot *snapshot, bool dry_run,
 			   size_t *n_updates)
 {
-	/* Under this outcome a job has only what its user asked for. */
+	/* With this outcome, an update leaves only the user's own settings. */
 	const struct np_outcome no_decision = { .action = NP_ACT_NONE };
 	int failed = 0;
 
@@ -81,13 +82,16 @@ static int release_pending(const struct np_job_snapshot *snapshot, bool dry_run,
 
 		if (!entry->managed)
 			continue;
-		/* With an application, the annotation would stay. */
+		/*
+		 * np_update_make() keeps the annotation of a job whose
+		 * application is known.
+		 */
 		entry->annotation.app[0] = '\0';
 		rc = np_update_make(snapshot, i, &no_decision, false, &update);
 		if (rc < 0)
 			return fail(strerror(-rc));
 		if (rc) {
-			failed |= send_update(entry->id, &update, dry_run);
+			failed |= apply_update(entry->id, &update, dry_run);
 			++*n_updates;
 		}
 		np_update_clear(&update);
@@ -95,9 +99,12 @@ static int release_pending(const struct np_job_snapshot *snapshot, bool dry_run,
 	return failed;
 }
 
-/* The same for running jobs, from which only the annotation is removed. */
-static int release_running(const struct np_ctld_info *info, bool dry_run,
-			   size_t *n_updates)
+/*
+ * Remove the annotation from running jobs. Their excluded nodes and begin time
+ * no longer matter. Adds to *n_updates and returns as restore_pending().
+ */
+static int clean_running(const struct np_ctld_info *info, bool dry_run,
+			 size_t *n_updates)
 {
 	int failed = 0;
 
@@ -112,31 +119,32 @@ static int release_running(const struct np_ctld_info *info, bool dry_run,
 		update.comment = np_annotation_write(job->admin_comment, NULL);
 		if (!update.comment)
 			return fail(strerror(ENOMEM));
-		failed |= send_update(job->job_id, &update, dry_run);
+		failed |= apply_update(job->job_id, &update, dry_run);
 		++*n_updates;
 		np_update_clear(&update);
 	}
 	return failed;
 }
 
-static int release_all(const struct np_ctld_info *info,
-		       const struct np_job_snapshot *snapshot, bool dry_run)
+static int undo_all(const struct np_ctld_info *info,
+		    const struct np_job_snapshot *snapshot, bool dry_run)
 {
 	size_t n_updates = 0;
-	int failed = release_pending(snapshot, dry_run, &n_updates);
+	int failed = restore_pending(snapshot, dry_run, &n_updates);
 
-	failed |= release_running(info, dry_run, &n_updates);
+	failed |= clean_running(info, dry_run, &n_updates);
 	if (!n_updates && !failed)
-		printf("No job has anything that placement wrote.\n");
+		printf("No job contains anything that placement wrote.\n");
 	return failed;
 }
 
 /*
- * Read the jobs from slurmctld and release them. The snapshot is made with the
- * default configuration, in which placement is off in all partitions. Returns
- * the exit status.
+ * Read the jobs from slurmctld and undo what placement wrote. The snapshot is
+ * made with the default configuration, in which placement is off in all
+ * partitions, because only the annotations of the jobs matter. Returns the exit
+ * status.
  */
-static int run(bool dry_run)
+static int load_and_undo(bool dry_run)
 {
 	struct np_err err = NP_ERR_INIT;
 	struct np_job_cache *cache = NULL;
@@ -144,7 +152,7 @@ static int run(bool dry_run)
 	struct np_ctld_info info = { NULL };
 	struct np_cluster_map *map = NULL;
 	struct np_job_snapshot snapshot = { NULL };
-	int rc, failed;
+	int rc, status;
 
 	np_place_conf_init(&conf);
 	rc = np_ctld_info_load(&info, &err);
@@ -154,19 +162,22 @@ static int run(bool dry_run)
 	if (!rc && np_job_cache_new(&cache))
 		rc = np_errf(&err, -ENOMEM, "out of memory");
 	if (!rc) {
-		const struct np_job_snapshot_input in = {
-			.info = &info, .map = map, .conf = &conf,
-			.cache = cache, .now_sec = time(NULL),
+		const struct np_job_snapshot_input input = {
+			.info = &info,
+			.map = map,
+			.conf = &conf,
+			.cache = cache,
+			.now_sec = time(NULL),
 		};
 
-		rc = np_job_snapshot_make(&in, &snapshot, &err);
+		rc = np_job_snapshot_make(&input, &snapshot, &err);
 	}
-	failed = rc ? fail(err.text) : release_all(&info, &snapshot, dry_run);
+	status = rc ? fail(err.text) : undo_all(&info, &snapshot, dry_run);
 	np_job_snapshot_free(&snapshot);
 	np_job_cache_free(cache);
 	np_cluster_map_unref(map);
 	np_ctld_info_free(&info);
-	return failed;
+	return status;
 }
 
 int main(int argc, char **argv)
@@ -179,6 +190,6 @@ int main(int argc, char **argv)
 		fprintf(stderr, "usage: netprof release [--dry-run]\n");
 		return 2;
 	}
-	slurm_init(NULL); /* since 23.11 all calls fail without it */
-	return run(dry_run);
+	slurm_init(NULL); /* since Slurm 23.11, all calls fail without it */
+	return load_and_undo(dry_run);
 }

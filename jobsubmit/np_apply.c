@@ -30,10 +30,11 @@ static char *user_list(const struct np_job_entry *entry,
 	if (!np_bits_any(entry->user, map->words))
 		return NULL;
 	if (entry->annotation.user &&
-	    !np_cluster_map_parse(map, entry->annotation.user, scratch) &&
+	    !np_cluster_map_parse_hostlist(map, entry->annotation.user,
+					   scratch) &&
 	    !memcmp(scratch, entry->user, bytes))
 		return strdup(entry->annotation.user);
-	return np_cluster_map_format(map, entry->user);
+	return np_cluster_map_format_hostlist(map, entry->user);
 }
 
 /*

@@ -1,10 +1,10 @@
 /*
- * The cluster map, in three parts: the node index, which writes and reads host
- * lists; queries of a map; and how a map is made from what Slurm reports.
+ * The cluster map, in three parts: the node index, which reads and writes host
+ * lists; queries; and the construction of a map from what Slurm reports.
  *
- * Placement writes lists of up to all nodes of a cluster into many jobs, with
- * slurmctld waiting for some of them. This is why lists are not handled name by
- * name.
+ * Placement writes host lists that can name most of a cluster into many jobs,
+ * and slurmctld waits for some of them. Lists are therefore handled range by
+ * range, not name by name.
  */
 #include "np_cluster_map.h"
 
@@ -21,7 +21,7 @@
 
 /* ---- Node index ---- */
 
-#define MAX_DIGITS 9   /* of a number; a uint32_t holds all of these */
+#define MAX_DIGITS 9   /* of a number, which then fits into a uint32_t */
 #define NO_DIGITS 0    /* a name without a number */
 #define ANY_DIGITS 255 /* as many as needed, no leading zeros */
 
@@ -30,37 +30,38 @@ struct name_group {
 	const char *prefix; /* not terminated */
 	uint32_t len;	    /* of the prefix, bytes */
 	uint32_t digits;    /* of the number, or NO_DIGITS or ANY_DIGITS */
-	size_t first_run;   /* its runs go on to those of the next group */
+	size_t first_span;  /* its spans end at the next group's first_span */
 };
 
 /* A name split into prefix and number. */
 struct parsed_name {
-	struct name_group group;
+	struct name_group key; /* by which the name is sorted */
 	uint32_t number;
 	uint32_t node; /* index of the node */
 	bool leading_zero;
 };
 
-/* n names of a group, whose numbers and node indices are consecutive. */
-struct name_run {
+/* A span: n names of one group with consecutive numbers and node indices. */
+struct name_span {
 	uint32_t group;	       /* index */
 	uint32_t number, node; /* of the first name */
 	uint32_t n;
 };
 
-/* The part of a run that is on one leaf switch, or on none (NP_NO_LEAF). */
-struct leaf_run {
-	uint32_t group, number, n; /* as in struct name_run */
+/* The part of a span that is on one leaf switch, or on none (NP_NO_LEAF). */
+struct leaf_span {
+	uint32_t group, number, n; /* as in struct name_span */
 	uint32_t leaf;
 };
 
 struct np_node_index {
-	struct name_group *group; /* sorted; [n_groups] ends the last one */
+	struct name_group *group; /* sorted; group[n_groups] is a sentinel whose
+				     first_span is n_spans */
 	size_t n_groups;
-	struct name_run *run; /* by group and number */
-	size_t n_runs;
-	struct leaf_run *leaf_run; /* the runs, divided by leaf switches */
-	size_t n_leaf_runs;
+	struct name_span *span; /* sorted by group and number */
+	size_t n_spans;
+	struct leaf_span *leaf_span; /* the spans, split at leaf switches */
+	size_t n_leaf_spans;
 };
 
 static bool is_digit(char c)
@@ -69,8 +70,8 @@ static bool is_digit(char c)
 }
 
 /*
- * Length of the prefix, up to the number at the end of the name. A name without
- * a number, or with one of more than MAX_DIGITS digits, is all prefix.
+ * Length of a name without the number at its end. A name without a number, or
+ * with one of more than MAX_DIGITS digits, consists only of a prefix.
  */
 static size_t prefix_len(const char *name, size_t len)
 {
@@ -83,8 +84,8 @@ static size_t prefix_len(const char *name, size_t len)
 }
 
 /*
- * Split a name. The digits of its group are those that are written, which
- * merge_digits() may change.
+ * Split a name. The number of digits in its key is that in the name;
+ * merge_digits() may replace it by ANY_DIGITS.
  */
 static struct parsed_name parse_name(const char *name, uint32_t node)
 {
@@ -93,7 +94,7 @@ static struct parsed_name parse_name(const char *name, uint32_t node)
 	size_t digits = len - prefix;
 
 	return (struct parsed_name){
-		.group = { name, (uint32_t)prefix, (uint32_t)digits },
+		.key = { name, (uint32_t)prefix, (uint32_t)digits },
 		.node = node,
 		.number = digits ? (uint32_t)strtoul(number, NULL, 10) : 0,
 		.leading_zero = digits > 1 && number[0] == '0',
@@ -120,7 +121,7 @@ static int by_name_group(const void *a, const void *b)
 static int by_name(const void *a, const void *b)
 {
 	const struct parsed_name *x = a, *y = b;
-	int rc = by_name_group(&x->group, &y->group);
+	int rc = by_name_group(&x->key, &y->key);
 
 	if (!rc)
 		rc = (x->number > y->number) - (x->number < y->number);
@@ -138,31 +139,31 @@ static void merge_digits(struct parsed_name *name, size_t n)
 		bool has_zeros = false;
 
 		for (end = i;
-		     end < n && !by_prefix(&name[i].group, &name[end].group);
-		     end++)
+		     end < n && !by_prefix(&name[i].key, &name[end].key); end++)
 			has_zeros |= name[end].leading_zero;
 		for (size_t k = i; !has_zeros && k < end; k++)
-			if (name[k].group.digits != NO_DIGITS)
-				name[k].group.digits = ANY_DIGITS;
+			if (name[k].key.digits != NO_DIGITS)
+				name[k].key.digits = ANY_DIGITS;
 	}
 }
 
-/* Make the groups and runs of sorted names. Returns 0 or -ENOMEM. */
-static int add_runs(struct np_node_index *index, const struct parsed_name *name,
-		    size_t n)
+/* Make the groups and spans from sorted names. Returns 0 or -ENOMEM. */
+static int add_spans(struct np_node_index *index,
+		     const struct parsed_name *name, size_t n)
 {
 	index->group = calloc(n + 1, sizeof(*index->group));
-	index->run = calloc(n + 1, sizeof(*index->run));
-	if (!index->group || !index->run)
+	index->span = calloc(n + 1, sizeof(*index->span));
+	if (!index->group || !index->span)
 		return -ENOMEM;
 	for (size_t i = 0; i < n; i++) {
-		struct name_run *last =
-			index->n_runs ? &index->run[index->n_runs - 1] : NULL;
+		struct name_span *last =
+			index->n_spans ? &index->span[index->n_spans - 1] :
+					 NULL;
 
-		if (!i || by_name_group(&name[i - 1].group, &name[i].group)) {
-			index->group[index->n_groups] = name[i].group;
-			index->group[index->n_groups++].first_run =
-				index->n_runs;
+		if (!i || by_name_group(&name[i - 1].key, &name[i].key)) {
+			index->group[index->n_groups] = name[i].key;
+			index->group[index->n_groups++].first_span =
+				index->n_spans;
 			last = NULL;
 		}
 		if (last && name[i].number == last->number + last->n &&
@@ -170,14 +171,14 @@ static int add_runs(struct np_node_index *index, const struct parsed_name *name,
 			last->n++;
 			continue;
 		}
-		index->run[index->n_runs++] = (struct name_run){
+		index->span[index->n_spans++] = (struct name_span){
 			.group = (uint32_t)index->n_groups - 1,
 			.number = name[i].number,
 			.node = name[i].node,
 			.n = 1,
 		};
 	}
-	index->group[index->n_groups].first_run = index->n_runs;
+	index->group[index->n_groups].first_span = index->n_spans;
 	return 0;
 }
 
@@ -194,9 +195,9 @@ int np_node_index_new(char *const *name, size_t n, struct np_node_index **out)
 	if (!rc) {
 		qsort(parsed, n_named, sizeof(*parsed), by_name);
 		merge_digits(parsed, n_named);
-		/* That changed the order of the names of a prefix. */
+		/* Merging changed the sort keys, so sort again. */
 		qsort(parsed, n_named, sizeof(*parsed), by_name);
-		rc = add_runs(index, parsed, n_named);
+		rc = add_spans(index, parsed, n_named);
 	}
 	free(parsed);
 	if (rc)
@@ -211,8 +212,8 @@ void np_node_index_free(struct np_node_index *index)
 	if (!index)
 		return;
 	free(index->group);
-	free(index->run);
-	free(index->leaf_run);
+	free(index->span);
+	free(index->leaf_span);
 	free(index);
 }
 
@@ -220,28 +221,28 @@ int np_node_index_set_leaves(struct np_node_index *index, const uint32_t *leaf)
 {
 	size_t n_names = 0;
 
-	for (size_t i = 0; i < index->n_runs; i++)
-		n_names += index->run[i].n;
-	/* At most one for each name; one more avoids calloc(0). */
-	index->leaf_run = calloc(n_names + 1, sizeof(*index->leaf_run));
-	if (!index->leaf_run)
+	for (size_t i = 0; i < index->n_spans; i++)
+		n_names += index->span[i].n;
+	/* There is at most one leaf span per name. The + 1 avoids calloc(0). */
+	index->leaf_span = calloc(n_names + 1, sizeof(*index->leaf_span));
+	if (!index->leaf_span)
 		return -ENOMEM;
-	for (size_t i = 0; i < index->n_runs; i++)
-		for (uint32_t k = 0; k < index->run[i].n; k++) {
-			const struct name_run *run = &index->run[i];
-			uint32_t node_leaf = leaf[run->node + k];
-			struct leaf_run *last =
-				k ? &index->leaf_run[index->n_leaf_runs - 1] :
+	for (size_t i = 0; i < index->n_spans; i++)
+		for (uint32_t k = 0; k < index->span[i].n; k++) {
+			const struct name_span *span = &index->span[i];
+			uint32_t node_leaf = leaf[span->node + k];
+			struct leaf_span *last =
+				k ? &index->leaf_span[index->n_leaf_spans - 1] :
 				    NULL;
 
 			if (last && last->leaf == node_leaf)
 				last->n++;
 			else
-				index->leaf_run[index->n_leaf_runs++] =
-					(struct leaf_run){
-						.group = run->group,
+				index->leaf_span[index->n_leaf_spans++] =
+					(struct leaf_span){
+						.group = span->group,
 						.n = 1,
-						.number = run->number + k,
+						.number = span->number + k,
 						.leaf = node_leaf,
 					};
 		}
@@ -253,16 +254,16 @@ int np_node_index_set_leaves(struct np_node_index *index, const uint32_t *leaf)
 #define MAX_RANGE 65536u /* names in the longest range that Slurm accepts */
 
 /*
- * A list while it is written. Names of one group that follow each other make
- * one word of it, such as "n[0-3,7]".
+ * A host list that is being written. Consecutive names of one group form one
+ * item, such as "n[0-3,7]".
  */
 struct list_writer {
 	const struct np_node_index *index;
 	char *text;
 	size_t len, allocated;		/* bytes */
-	const struct name_group *group; /* of the current word; NULL: none */
-	size_t word_begin;		/* offset of that word in text */
-	size_t n_ranges;		/* written in it */
+	const struct name_group *group; /* of the current item, or NULL */
+	size_t item_begin;		/* offset of that item in text */
+	size_t n_ranges;		/* written to that item */
 	uint32_t first, last; /* numbers of the current range, which may still
 				 grow and is not written yet */
 	bool failed;	      /* out of memory */
@@ -281,7 +282,7 @@ static void list_put(struct list_writer *writer, const char *text, size_t n)
 	writer->len += n;
 }
 
-/* Not by snprintf(), which would take most of the time of a list. */
+/* Write a number. snprintf() would take most of the time needed for a list. */
 static void list_put_number(struct list_writer *writer, uint32_t number)
 {
 	uint32_t min_digits =
@@ -306,8 +307,8 @@ static void list_end_range(struct list_writer *writer)
 	}
 }
 
-/* Complete the current word. */
-static void list_end_word(struct list_writer *writer)
+/* Complete the current item. */
+static void list_end_item(struct list_writer *writer)
 {
 	if (!writer->group)
 		return;
@@ -315,7 +316,7 @@ static void list_end_word(struct list_writer *writer)
 	if (writer->group->digits != NO_DIGITS && writer->n_ranges == 1 &&
 	    writer->first == writer->last) {
 		/* A single number needs no brackets. */
-		writer->len = writer->word_begin + writer->group->len;
+		writer->len = writer->item_begin + writer->group->len;
 		list_put_number(writer, writer->first);
 	} else if (writer->group->digits != NO_DIGITS) {
 		list_put(writer, "]", 1);
@@ -340,10 +341,10 @@ static void list_add(struct list_writer *writer, uint32_t group_index,
 		return;
 	}
 	if (group != writer->group || group->digits == NO_DIGITS) {
-		list_end_word(writer);
+		list_end_item(writer);
 		if (writer->len)
 			list_put(writer, ",", 1);
-		writer->word_begin = writer->len;
+		writer->item_begin = writer->len;
 		writer->n_ranges = 0;
 		list_put(writer, group->prefix, group->len);
 	} else {
@@ -357,7 +358,7 @@ static void list_add(struct list_writer *writer, uint32_t group_index,
 /* End the list. Returns its text, or NULL when out of memory. */
 static char *list_finish(struct list_writer *writer)
 {
-	list_end_word(writer);
+	list_end_item(writer);
 	list_put(writer, "", 1);
 	if (writer->failed) {
 		free(writer->text);
@@ -366,7 +367,10 @@ static char *list_finish(struct list_writer *writer)
 	return writer->text;
 }
 
-/* Index of the first clear bit at or after i, or end. Skips full words. */
+/*
+ * Index of the first clear bit at or after i, or end. Full words are skipped at
+ * once.
+ */
 static size_t next_clear(const uint64_t *bits, size_t i, size_t end)
 {
 	while (i < end && np_bits_test(bits, i)) {
@@ -383,18 +387,18 @@ char *np_node_index_format(const struct np_node_index *index,
 {
 	struct list_writer writer = { .index = index };
 
-	for (size_t i = 0; i < index->n_runs; i++) {
-		const struct name_run *run = &index->run[i];
-		size_t run_end = (size_t)run->node + run->n;
-		size_t words = np_bits_words(run_end);
-		size_t begin = np_bits_next(nodes, words, run->node);
+	for (size_t i = 0; i < index->n_spans; i++) {
+		const struct name_span *span = &index->span[i];
+		size_t span_end = (size_t)span->node + span->n;
+		size_t words = np_bits_words(span_end);
+		size_t begin = np_bits_next(nodes, words, span->node);
 
-		/* Each sequence of set bits makes a range. */
-		while (begin < run_end) {
-			size_t end = next_clear(nodes, begin, run_end);
+		/* Each sequence of set bits is one range. */
+		while (begin < span_end) {
+			size_t end = next_clear(nodes, begin, span_end);
 
-			list_add(&writer, run->group,
-				 run->number + (uint32_t)(begin - run->node),
+			list_add(&writer, span->group,
+				 span->number + (uint32_t)(begin - span->node),
 				 (uint32_t)(end - begin));
 			begin = np_bits_next(nodes, words, end);
 		}
@@ -407,11 +411,11 @@ char *np_node_index_format_closed(const struct np_node_index *index,
 {
 	struct list_writer writer = { .index = index };
 
-	for (size_t i = 0; i < index->n_leaf_runs; i++) {
-		const struct leaf_run *run = &index->leaf_run[i];
+	for (size_t i = 0; i < index->n_leaf_spans; i++) {
+		const struct leaf_span *span = &index->leaf_span[i];
 
-		if (run->leaf != NP_NO_LEAF && !np_bits_test(open, run->leaf))
-			list_add(&writer, run->group, run->number, run->n);
+		if (span->leaf != NP_NO_LEAF && !np_bits_test(open, span->leaf))
+			list_add(&writer, span->group, span->number, span->n);
 	}
 	return list_finish(&writer);
 }
@@ -419,7 +423,7 @@ char *np_node_index_format_closed(const struct np_node_index *index,
 /* ---- Reading host lists ---- */
 
 /* A number such as "00017". */
-struct number {
+struct parsed_number {
 	uint32_t value, digits;
 	bool leading_zero;
 };
@@ -428,10 +432,11 @@ struct number {
  * Read a number of at most MAX_DIGITS digits. Returns what follows it, or NULL
  * if there is no such number.
  */
-static const char *read_number(const char *text, const char *end,
-			       struct number *out)
+static const char *scan_number(const char *text, const char *end,
+			       struct parsed_number *out)
 {
-	*out = (struct number){ .leading_zero = text < end && *text == '0' };
+	*out = (struct parsed_number){ .leading_zero = text < end &&
+						     *text == '0' };
 	for (; text < end && is_digit(*text); text++) {
 		if (++out->digits > MAX_DIGITS)
 			return NULL;
@@ -474,17 +479,17 @@ static void set_bits(uint64_t *bits, size_t from, size_t n)
 	}
 }
 
-/* Index of the first run of a group that has this number or a higher one. */
-static size_t find_run(const struct np_node_index *index,
-		       const struct name_group *group, uint32_t number)
+/* Index of the first span of a group that has this number or a higher one. */
+static size_t find_span(const struct np_node_index *index,
+			const struct name_group *group, uint32_t number)
 {
-	size_t low = group[0].first_run, high = group[1].first_run;
+	size_t low = group[0].first_span, high = group[1].first_span;
 
 	while (low < high) {
 		size_t middle = (low + high) / 2;
-		const struct name_run *run = &index->run[middle];
+		const struct name_span *span = &index->span[middle];
 
-		if (run->number + run->n <= number)
+		if (span->number + span->n <= number)
 			low = middle + 1;
 		else
 			high = middle;
@@ -492,32 +497,33 @@ static size_t find_run(const struct np_node_index *index,
 	return low;
 }
 
-/* A run of more nodes than this counts as several. */
-#define NODES_PER_RUN 1024
+/* A span of more nodes than this counts as several. */
+#define NODES_PER_SPAN 1024
 
 /*
- * Set the bits of the nodes of a group with the numbers first to last. Lists
- * from users are hostile, so the work is limited. Returns 0, or -E2BIG: more
- * than *runs_left runs.
+ * Set the bits of the nodes of a group whose numbers are from first to last. A
+ * user's list may be hostile, so the work is limited. Returns 0, or -E2BIG:
+ * more than *spans_left spans.
  */
 static int set_range(const struct np_node_index *index,
 		     const struct name_group *group, uint32_t first,
-		     uint32_t last, uint64_t *nodes, size_t *runs_left)
+		     uint32_t last, uint64_t *nodes, size_t *spans_left)
 {
-	for (size_t i = find_run(index, group, first);
-	     i < group[1].first_run && index->run[i].number <= last; i++) {
-		const struct name_run *run = &index->run[i];
-		/* The part of the run that is in the range. */
-		uint32_t begin = first > run->number ? first - run->number : 0;
-		uint32_t end = last - run->number < run->n ?
-				       last - run->number + 1 :
-				       run->n;
-		size_t cost = 1 + (end - begin) / NODES_PER_RUN;
+	for (size_t i = find_span(index, group, first);
+	     i < group[1].first_span && index->span[i].number <= last; i++) {
+		const struct name_span *span = &index->span[i];
+		/* The part of the span that is in the range. */
+		uint32_t begin = first > span->number ? first - span->number :
+							0;
+		uint32_t end = last - span->number < span->n ?
+				       last - span->number + 1 :
+				       span->n;
+		size_t cost = 1 + (end - begin) / NODES_PER_SPAN;
 
-		if (*runs_left < cost)
+		if (*spans_left < cost)
 			return -E2BIG;
-		*runs_left -= cost;
-		set_bits(nodes, run->node + begin, end - begin);
+		*spans_left -= cost;
+		set_bits(nodes, span->node + begin, end - begin);
 	}
 	return 0;
 }
@@ -528,54 +534,54 @@ static void set_by_name(const struct np_node_index *index, const char *name,
 {
 	struct parsed_name parsed = parse_name(name, 0);
 	const struct name_group *group =
-		find_group(index, name, parsed.group.len, parsed.group.digits);
+		find_group(index, name, parsed.key.len, parsed.key.digits);
 	size_t no_limit = SIZE_MAX;
 
-	if (!group && parsed.group.digits && !parsed.leading_zero)
-		group = find_group(index, name, parsed.group.len, ANY_DIGITS);
+	if (!group && parsed.key.digits && !parsed.leading_zero)
+		group = find_group(index, name, parsed.key.len, ANY_DIGITS);
 	if (group)
 		set_range(index, group, parsed.number, parsed.number, nodes,
 			  &no_limit);
 }
 
 /*
- * Read the ranges of a word such as "n[0-3,7]". ranges: the text after its
- * opening bracket, whose closing one must end the word. nodes NULL: only check
- * the form. Returns 0; -ENOENT: this function cannot read the word; -E2BIG:
- * more than *runs_left runs.
+ * Read the ranges of an item such as "n[0-3,7]". ranges is the text after the
+ * opening bracket; the closing bracket must end the item. If nodes is NULL,
+ * only the syntax is checked. Returns 0; -ENOENT: this function cannot read the
+ * item; -E2BIG: more than *spans_left spans.
  */
-static int parse_ranges(const struct np_node_index *index, const char *word,
+static int parse_ranges(const struct np_node_index *index, const char *item,
 			size_t len, const char *ranges, uint64_t *nodes,
-			size_t *runs_left)
+			size_t *spans_left)
 {
-	const char *next = ranges, *end = word + len;
-	size_t prefix = (size_t)(ranges - word) - 1;
+	const char *next = ranges, *end = item + len;
+	size_t prefix = (size_t)(ranges - item) - 1;
 	const struct name_group *any_digits =
-		find_group(index, word, prefix, ANY_DIGITS);
-	bool is_known_prefix = has_prefix(index, word, prefix);
+		find_group(index, item, prefix, ANY_DIGITS);
+	bool is_known_prefix = has_prefix(index, item, prefix);
 
 	for (;;) {
 		const struct name_group *group = any_digits;
-		struct number first, last;
+		struct parsed_number first, last;
 
-		next = read_number(next, end, &first);
+		next = scan_number(next, end, &first);
 		last = first;
 		if (next && next < end && *next == '-')
-			next = read_number(next + 1, end, &last);
+			next = scan_number(next + 1, end, &last);
 		if (!next || next == end || last.value < first.value ||
 		    ((first.leading_zero || last.leading_zero) &&
 		     first.digits != last.digits))
 			return -ENOENT;
-		/* With a fixed number of digits, "9-10" is two groups. */
+		/* Without ANY_DIGITS, 9 and 10 are in different groups. */
 		if (!group && is_known_prefix && first.digits != last.digits)
 			return -ENOENT;
 		if (group && first.leading_zero)
 			return -ENOENT;
 		if (!group)
-			group = find_group(index, word, prefix, first.digits);
+			group = find_group(index, item, prefix, first.digits);
 		if (group && nodes &&
 		    set_range(index, group, first.value, last.value, nodes,
-			      runs_left))
+			      spans_left))
 			return -E2BIG;
 		if (*next == ']' && next + 1 == end)
 			return 0;
@@ -584,22 +590,22 @@ static int parse_ranges(const struct np_node_index *index, const char *word,
 	}
 }
 
-/* The form is checked first, so that a word sets all its bits or none. */
-int np_node_index_parse(const struct np_node_index *index, const char *word,
-			size_t len, uint64_t *nodes, size_t *runs_left)
+/* The syntax is checked first, so that an item sets all its bits or none. */
+int np_node_index_parse(const struct np_node_index *index, const char *item,
+			size_t len, uint64_t *nodes, size_t *spans_left)
 {
-	const char *bracket = memchr(word, '[', len);
+	const char *bracket = memchr(item, '[', len);
 	int rc;
 
-	if (!bracket || memchr(word, ']', (size_t)(bracket - word)))
+	if (!bracket || memchr(item, ']', (size_t)(bracket - item)))
 		return -ENOENT;
 	/* In "n1[0-3]" the number begins before the bracket. */
-	if (bracket > word && is_digit(bracket[-1]))
+	if (bracket > item && is_digit(bracket[-1]))
 		return -ENOENT;
-	rc = parse_ranges(index, word, len, bracket + 1, NULL, NULL);
+	rc = parse_ranges(index, item, len, bracket + 1, NULL, NULL);
 	return rc ? rc :
-		    parse_ranges(index, word, len, bracket + 1, nodes,
-				 runs_left);
+		    parse_ranges(index, item, len, bracket + 1, nodes,
+				 spans_left);
 }
 
 /* ---- The map: references, and lists of names ---- */
@@ -646,7 +652,7 @@ int np_cluster_map_partition(const struct np_cluster_map *map,
 	return -1;
 }
 
-/* State while a host list is read name by name. */
+/* State of reading a host list name by name. */
 struct name_reader {
 	const struct np_cluster_map *map;
 	uint64_t *nodes;   /* bitmap, in which the bits are set */
@@ -654,7 +660,7 @@ struct name_reader {
 };
 
 /* Callback of np_hostlist_walk(). */
-static int read_name(void *arg, const char *name)
+static int set_named_node(void *arg, const char *name)
 {
 	struct name_reader *reader = arg;
 
@@ -665,9 +671,10 @@ static int read_name(void *arg, const char *name)
 }
 
 /*
- * Read a host list with at most max_names names, where a run counts as one.
- * Words that the index cannot read are read name by name. Slurm's parser is not
- * used, as it allocates every name and leaks some. Returns 0 or -EINVAL.
+ * Read a host list with at most max_names names, where a span counts as one.
+ * Items that the index cannot read are read name by name. Slurm's parser is not
+ * used, because it allocates every name and leaks some of them. Returns 0 or
+ * -EINVAL.
  */
 static int parse_list(const struct np_cluster_map *map, const char *hosts,
 		      size_t max_names, uint64_t *nodes)
@@ -681,23 +688,25 @@ static int parse_list(const struct np_cluster_map *map, const char *hosts,
 		rc = np_node_index_parse(map->node_index, hosts, len, nodes,
 					 &reader.names_left);
 		if (rc == -ENOENT)
-			rc = np_hostlist_walk(hosts, len, read_name, &reader);
+			rc = np_hostlist_walk(hosts, len, set_named_node,
+					      &reader);
 	}
 	return rc ? -EINVAL : 0;
 }
 
-int np_cluster_map_parse(const struct np_cluster_map *map, const char *hosts,
-			 uint64_t *nodes)
+int np_cluster_map_parse_hostlist(const struct np_cluster_map *map,
+				  const char *hosts, uint64_t *nodes)
 {
 	return parse_list(map, hosts, 4 * map->n_nodes, nodes);
 }
 
 /*
- * The same for a list from Slurm, in which up to NP_HOSTLIST_MAX names may be
- * of nodes that do not exist yet.
+ * Read a host list from Slurm's configuration. Unlike a user's list, it may
+ * contain up to NP_HOSTLIST_MAX names, because it may name nodes that do not
+ * exist yet.
  */
-static int parse_slurm_list(const struct np_cluster_map *map, const char *hosts,
-			    uint64_t *nodes)
+static int parse_conf_list(const struct np_cluster_map *map, const char *hosts,
+			   uint64_t *nodes)
 {
 	return parse_list(map, hosts, NP_HOSTLIST_MAX, nodes);
 }
@@ -711,8 +720,8 @@ static char *null_if_empty(char *text)
 	return NULL;
 }
 
-char *np_cluster_map_format(const struct np_cluster_map *map,
-			    const uint64_t *nodes)
+char *np_cluster_map_format_hostlist(const struct np_cluster_map *map,
+				     const uint64_t *nodes)
 {
 	return null_if_empty(np_node_index_format(map->node_index, nodes));
 }
@@ -754,18 +763,18 @@ char *np_cluster_map_switch_names(const struct np_cluster_map *map,
 }
 
 void np_cluster_map_from_ranges(const struct np_cluster_map *map,
-				const int32_t *inx, uint64_t *nodes)
+				const int32_t *ranges, uint64_t *nodes)
 {
 	memset(nodes, 0, map->words * sizeof(*nodes));
-	for (; inx && inx[0] >= 0 && inx[1] >= inx[0]; inx += 2)
-		for (int32_t i = inx[0]; i <= inx[1]; i++)
+	for (; ranges && ranges[0] >= 0 && ranges[1] >= ranges[0]; ranges += 2)
+		for (int32_t i = ranges[0]; i <= ranges[1]; i++)
 			if ((size_t)i < map->n_nodes && map->name[i][0])
 				np_bits_set(nodes, (size_t)i);
 }
 
 /* ---- The map: which nodes match a job, and how many it needs ---- */
 
-void np_need_memory(struct np_need *need, uint64_t memory)
+void np_job_need_memory(struct np_job_need *need, uint64_t memory)
 {
 	if (memory == NO_VAL64 || memory == INFINITE64)
 		return;
@@ -775,13 +784,15 @@ void np_need_memory(struct np_need *need, uint64_t memory)
 		need->memory_mb = memory;
 }
 
-/* Whether a job needs all these features, with no "or" and no counts. */
+/* Whether an expression only combines features by "and". */
 static bool is_plain_and(const char *features)
 {
 	return !strpbrk(features, "|()[]*!");
 }
 
-/* Whether a list has all features of an expression with is_plain_and(). */
+/*
+ * Whether a list has all features of an expression that is_plain_and() accepts.
+ */
 static bool has_all_features(const char *list, const char *features)
 {
 	while (*features) {
@@ -796,7 +807,7 @@ static bool has_all_features(const char *list, const char *features)
 
 /* Whether a kind of node has what a job needs of each node. */
 static bool kind_matches(const struct np_node_kind *kind,
-			 const struct np_need *need)
+			 const struct np_job_need *need)
 {
 	uint64_t cpus = need->cpus_per_node ? need->cpus_per_node : 1;
 
@@ -806,7 +817,7 @@ static bool kind_matches(const struct np_node_kind *kind,
 		has_all_features(kind->features, need->features));
 }
 
-/* Nodes for so many CPUs or tasks; 0 if per_node is 0. */
+/* Number of nodes for a total of CPUs or tasks; 0 if per_node is 0. */
 static uint32_t nodes_for(uint64_t total, uint64_t per_node)
 {
 	uint64_t n = per_node ? (total + per_node - 1) / per_node : 0;
@@ -824,7 +835,7 @@ static uint32_t max_u32(uint32_t a, uint32_t b)
  * and the number of threads that it uses of each core.
  */
 static uint64_t usable_cpus(const struct np_node_kind *kind,
-			    const struct np_need *need)
+			    const struct np_job_need *need)
 {
 	uint32_t threads = need->threads_per_core;
 	uint64_t cpus = kind->cpus, by_memory;
@@ -838,18 +849,19 @@ static uint64_t usable_cpus(const struct np_node_kind *kind,
 }
 
 /*
- * The number of nodes is that for the kind with the fewest usable CPUs, as it
- * is not known which nodes the job will get.
+ * It is not known which nodes the job will get. The number of nodes is that
+ * with which it could run on any of them, i.e. the number for the kind with the
+ * fewest usable CPUs.
  */
 int np_cluster_map_fit(const struct np_cluster_map *map,
-		       const struct np_need *need, uint64_t *nodes,
-		       struct np_fit *fit)
+		       const struct np_job_need *need, uint64_t *nodes,
+		       struct np_job_fit *fit)
 {
 	const struct np_part *part;
 	uint64_t least_cpus = UINT64_MAX; /* of the kinds that match */
 	size_t n_matching = 0;		  /* kinds */
 
-	*fit = (struct np_fit){
+	*fit = (struct np_job_fit){
 		.partition = np_cluster_map_partition(map, need->partition),
 		.undetermined =
 			need->arrangement ||
@@ -879,12 +891,12 @@ int np_cluster_map_fit(const struct np_cluster_map *map,
 	fit->undetermined |= part->n_kinds > 1 &&
 			     (need->devices || (need->features &&
 						!is_plain_and(need->features)));
-	fit->nodes = max_u32(1, need->nodes);
+	fit->min_nodes = max_u32(1, need->nodes);
 	if (n_matching)
-		fit->nodes =
-			max_u32(fit->nodes, nodes_for(need->cpus, least_cpus));
-	fit->nodes = max_u32(fit->nodes,
-			     nodes_for(need->tasks, need->tasks_per_node));
+		fit->min_nodes = max_u32(fit->min_nodes,
+					 nodes_for(need->cpus, least_cpus));
+	fit->min_nodes = max_u32(fit->min_nodes,
+				 nodes_for(need->tasks, need->tasks_per_node));
 	return 0;
 }
 
@@ -968,11 +980,11 @@ static struct np_node_kind *add_kind(struct np_cluster_map *map,
 }
 
 /*
- * Reduce what a kind offers to what a node has as well, so that the node can be
- * one of them: if there are too many kinds, the last one takes all further
- * nodes. A job that fits such a kind fits each of its nodes.
+ * Reduce a kind to what this node has too, so that the node can be added to it.
+ * When there are too many kinds, the last one takes all further nodes, and a
+ * job that fits this kind still fits each of its nodes.
  */
-static void lower_kind(struct np_node_kind *kind, const node_info_t *n)
+static void widen_kind(struct np_node_kind *kind, const node_info_t *n)
 {
 	if (n->cpus < kind->cpus)
 		kind->cpus = n->cpus;
@@ -1009,7 +1021,7 @@ static int add_node_kinds(struct np_cluster_map *map,
 				kind = add_kind(map, n);
 			} else {
 				kind = &map->kind[k - 1];
-				lower_kind(kind, n);
+				widen_kind(kind, n);
 			}
 		}
 		if (!kind)
@@ -1037,7 +1049,7 @@ static int add_parts(struct np_cluster_map *map,
 		np_cluster_map_from_ranges(map, from->node_inx, part->nodes);
 		part->is_default = from->flags & PART_FLAG_DEFAULT;
 		/* max_share is 0 with OverSubscribe=EXCLUSIVE. */
-		part->shares = !whole_nodes && from->max_share;
+		part->shares_nodes = !whole_nodes && from->max_share;
 		for (size_t k = 0; k < map->n_kinds; k++)
 			part->n_kinds += np_bits_intersect(
 				part->nodes, map->kind[k].nodes, map->words);
@@ -1045,19 +1057,21 @@ static int add_parts(struct np_cluster_map *map,
 	return 0;
 }
 
-/* The list of leaf switches while it is made. Bitmaps have map->words words. */
+/*
+ * The list of leaf switches under construction. A bitmap has map->words words.
+ */
 struct leaf_list {
 	struct np_leaf *leaf;
 	uint32_t **leaf_nodes; /* of each leaf, malloc'ed */
 	size_t n;
-	uint64_t *current; /* bitmap: nodes of the leaf that is being added */
-	uint64_t *taken;   /* a bitmap for each rail: nodes of leaves so far */
+	uint64_t *current_nodes; /* bitmap: nodes of the leaf being added */
+	uint64_t *nodes_on_leaf; /* a bitmap for each rail: nodes with a leaf */
 	uint64_t *topology_nodes; /* a bitmap for each topology: its nodes */
 	uint64_t *rail_nodes;	  /* bitmap: nodes in the rails file */
-	/* Where Slurm's topology has rails: the device that leads to each. */
+	/* If Slurm's topology has rails: the device that leads to each. */
 	const char *device[NP_RAILS_MAX];
 	size_t n_devices;
-	size_t n_duplicates; /* nodes found on a second leaf */
+	size_t n_duplicates; /* nodes that were found on a second leaf */
 };
 
 static const char *leaf_name_of(const struct leaf_list *list, uint32_t node)
@@ -1080,9 +1094,9 @@ static void warn_duplicate(struct np_cluster_map *map, struct leaf_list *list,
 			map->name[node], leaf_name_of(list, node), leaf);
 }
 
-/* Append the number of further nodes to the warning. */
-static void end_warning(struct np_cluster_map *map,
-			const struct leaf_list *list)
+/* Append to the warning the number of nodes that it does not name. */
+static void add_count_to_warning(struct np_cluster_map *map,
+				 const struct leaf_list *list)
 {
 	size_t len = strlen(map->warning.text);
 
@@ -1094,56 +1108,57 @@ static void end_warning(struct np_cluster_map *map,
 }
 
 /*
- * Remove from the current leaf the nodes that are on an earlier one. Slurm only
- * warns of such nodes.
+ * Remove from the current leaf all nodes that are on an earlier leaf. Slurm
+ * accepts a node on two leaves, with a warning.
  */
 static void keep_on_first_leaf(struct np_cluster_map *map,
-			       struct leaf_list *list, uint64_t *taken,
+			       struct leaf_list *list, uint64_t *nodes_on_leaf,
 			       const char *leaf)
 {
 	for (size_t w = 0; w < map->words; w++) {
-		uint64_t duplicates = list->current[w] & taken[w];
+		uint64_t duplicates = list->current_nodes[w] & nodes_on_leaf[w];
 
-		list->current[w] &= ~duplicates;
-		taken[w] |= list->current[w];
+		list->current_nodes[w] &= ~duplicates;
+		nodes_on_leaf[w] |= list->current_nodes[w];
 		NP_BITS_EACH(i, &duplicates, 1)
 			warn_duplicate(map, list,
 				       (uint32_t)(w * NP_BITS_WORD + i), leaf);
 	}
 }
 
-/* Append a leaf with the current nodes, if there are any. 0 or -ENOMEM. */
+/* Append a leaf with the current nodes, if any. Returns 0 or -ENOMEM. */
 static int append_leaf(const struct np_cluster_map *map, struct leaf_list *list,
 		       const char *name, const char *rail)
 {
 	struct np_leaf *leaf = &list->leaf[list->n];
 	uint32_t *node;
 
-	if (!np_bits_any(list->current, map->words))
+	if (!np_bits_any(list->current_nodes, map->words))
 		return 0;
-	node = calloc(np_bits_count(list->current, map->words), sizeof(*node));
+	node = calloc(np_bits_count(list->current_nodes, map->words),
+		      sizeof(*node));
 	if (!node)
 		return -ENOMEM;
 	*leaf = (struct np_leaf){ .name = name, .node = node, .rail = rail };
-	NP_BITS_EACH(i, list->current, map->words)
+	NP_BITS_EACH(i, list->current_nodes, map->words)
 		node[leaf->n_nodes++] = (uint32_t)i;
 	list->leaf_nodes[list->n++] = node;
 	return 0;
 }
 
 /*
- * Add a leaf switch of Slurm's topology, without the nodes that the rails
- * file lists. The k-th leaf switch of nodes with several devices is on the
- * k-th rail. 0 or -ENOMEM.
+ * Add a leaf switch of Slurm's topology, without the nodes that the rails file
+ * lists. The k-th leaf switch of nodes with several devices is on the k-th
+ * rail. Returns 0 or -ENOMEM.
  */
-static int add_leaf(struct np_cluster_map *map, struct leaf_list *list,
-		    const struct np_topo_leaf *from)
+static int add_slurm_leaf(struct np_cluster_map *map, struct leaf_list *list,
+			  const struct np_topo_leaf *from)
 {
 	const uint64_t *topology_nodes =
 		list->topology_nodes + from->topology * map->words;
 	size_t rail = 0;
 
-	if (parse_slurm_list(map, from->nodes, list->current)) {
+	if (parse_conf_list(map, from->nodes, list->current_nodes)) {
 		np_errf(&map->warning, 0,
 			"topology: leaf switch %.64s is "
 			"ignored: \"%.80s\" is not a list of nodes",
@@ -1151,43 +1166,53 @@ static int add_leaf(struct np_cluster_map *map, struct leaf_list *list,
 		return 0;
 	}
 	for (size_t w = 0; w < map->words; w++)
-		list->current[w] &= topology_nodes[w] & ~list->rail_nodes[w];
+		list->current_nodes[w] &= topology_nodes[w] &
+					  ~list->rail_nodes[w];
 	while (rail < list->n_devices &&
-	       np_bits_intersect(list->current, list->taken + rail * map->words,
+	       np_bits_intersect(list->current_nodes,
+				 list->nodes_on_leaf + rail * map->words,
 				 map->words))
 		rail++;
 	if (rail >= list->n_devices)
 		rail = 0;
-	keep_on_first_leaf(map, list, list->taken + rail * map->words,
+	keep_on_first_leaf(map, list, list->nodes_on_leaf + rail * map->words,
 			   from->name);
 	return append_leaf(map, list, from->name, list->device[rail]);
 }
 
 /*
- * Add the leaf switch of a line of the rails file, with the nodes of all its
- * other lines, unless an earlier line did. 0 or -ENOMEM.
+ * Add the leaf switch that a line of the rails file names, with the nodes of
+ * all lines that name it, unless an earlier line has added it. Returns 0 or
+ * -ENOMEM.
  */
-static int add_rail(struct np_cluster_map *map, struct leaf_list *list,
-		    const struct np_topo *rails, size_t line)
+static int add_rails_file_leaf(struct np_cluster_map *map,
+			       struct leaf_list *list,
+			       const struct np_topo *rails, size_t line)
 {
 	const struct np_topo_leaf *from = &rails->leaf[line];
-	/* Scratch memory: all leaves of the topologies are made by now. */
+	/*
+	 * Reused as scratch memory: all leaves of Slurm's topologies have been
+	 * added.
+	 */
 	uint64_t *line_nodes = list->topology_nodes;
 
-	memset(list->current, 0, map->words * sizeof(*list->current));
+	memset(list->current_nodes, 0,
+	       map->words * sizeof(*list->current_nodes));
 	for (size_t i = 0; i < rails->n; i++) {
 		if (strcmp(rails->leaf[i].name, from->name))
 			continue;
 		if (i < line)
 			return 0;
-		if (!parse_slurm_list(map, rails->leaf[i].nodes, line_nodes))
-			np_bits_or(list->current, line_nodes, map->words);
+		if (!parse_conf_list(map, rails->leaf[i].nodes, line_nodes))
+			np_bits_or(list->current_nodes, line_nodes, map->words);
 	}
 	return append_leaf(map, list, from->name, from->rail);
 }
 
-/* Index of the topology that lists a partition, or else 0, the cluster's. */
-static size_t topo_of_partition(const struct np_topo *topo,
+/*
+ * Index of the topology that lists a partition, or 0, which is the cluster's.
+ */
+static size_t topology_index_of(const struct np_topo *topo,
 				const char *partition)
 {
 	for (size_t i = 1; i < topo->n_topologies; i++)
@@ -1210,12 +1235,12 @@ static void find_parts_without_leaves(struct np_cluster_map *map,
 {
 	for (size_t i = 0; topo->n && i < map->n_parts; i++)
 		map->part[i].no_leaves = !topo_has_leaves(
-			topo, topo_of_partition(topo, map->part[i].name));
+			topo, topology_index_of(topo, map->part[i].name));
 }
 
 /*
- * Set the nodes of each topology: those of its partitions. Nodes in no
- * partition use that of the cluster.
+ * Set the nodes of each topology, which are those of its partitions. Nodes in
+ * no partition belong to the cluster's topology.
  */
 static void set_topology_nodes(const struct np_cluster_map *map,
 			       const struct np_topo *topo,
@@ -1229,7 +1254,7 @@ static void set_topology_nodes(const struct np_cluster_map *map,
 		for (size_t w = 0; w < map->words; w++)
 			topology_nodes[w] &= ~map->part[i].nodes[w];
 	for (size_t i = 0; i < map->n_parts; i++) {
-		size_t topology = topo_of_partition(topo, map->part[i].name);
+		size_t topology = topology_index_of(topo, map->part[i].name);
 
 		for (size_t w = 0; w < map->words; w++)
 			topology_nodes[topology * map->words + w] |=
@@ -1238,14 +1263,14 @@ static void set_topology_nodes(const struct np_cluster_map *map,
 }
 
 /*
- * Read the value of NetDevices: a device for each leaf switch of a node, so
- * that a single one means that there are no rails. devices is modified.
+ * Parse the value of NetDevices, which lists one device for each leaf switch of
+ * a node. A single device means that there are no rails. devices is modified.
  */
 static void parse_devices(struct leaf_list *list, char *devices)
 {
-	for (char *word; (word = strsep(&devices, ","));)
-		if (*word && list->n_devices < NP_RAILS_MAX)
-			list->device[list->n_devices++] = word;
+	for (char *device; (device = strsep(&devices, ","));)
+		if (*device && list->n_devices < NP_RAILS_MAX)
+			list->device[list->n_devices++] = device;
 	if (list->n_devices < 2) {
 		list->device[0] = NULL;
 		list->n_devices = 0;
@@ -1257,8 +1282,10 @@ static void set_rail_nodes(const struct np_cluster_map *map,
 			   struct leaf_list *list, const struct np_topo *rails)
 {
 	for (size_t i = 0; i < rails->n; i++)
-		if (!parse_slurm_list(map, rails->leaf[i].nodes, list->current))
-			np_bits_or(list->rail_nodes, list->current, map->words);
+		if (!parse_conf_list(map, rails->leaf[i].nodes,
+				     list->current_nodes))
+			np_bits_or(list->rail_nodes, list->current_nodes,
+				   map->words);
 }
 
 /* Returns 0 or -ENOMEM. Call free_leaf_list() in either case. */
@@ -1270,14 +1297,16 @@ static int alloc_leaf_list(const struct np_cluster_map *map, size_t max_leaves,
 	*list = (struct leaf_list){
 		.leaf = calloc(max_leaves + 1, sizeof(*list->leaf)),
 		.leaf_nodes = calloc(max_leaves + 1, sizeof(*list->leaf_nodes)),
-		.current = calloc(words, sizeof(*list->current)),
-		.taken = calloc(NP_RAILS_MAX * words, sizeof(*list->taken)),
+		.current_nodes = calloc(words, sizeof(*list->current_nodes)),
+		.nodes_on_leaf = calloc(NP_RAILS_MAX * words,
+					sizeof(*list->nodes_on_leaf)),
 		.topology_nodes = calloc(n_topologies * words,
 					 sizeof(*list->topology_nodes)),
 		.rail_nodes = calloc(words, sizeof(*list->rail_nodes)),
 	};
-	return list->leaf && list->leaf_nodes && list->current && list->taken &&
-			       list->topology_nodes && list->rail_nodes ?
+	return list->leaf && list->leaf_nodes && list->current_nodes &&
+			       list->nodes_on_leaf && list->topology_nodes &&
+			       list->rail_nodes ?
 		       0 :
 		       -ENOMEM;
 }
@@ -1288,15 +1317,16 @@ static void free_leaf_list(struct leaf_list *list)
 		free(list->leaf_nodes[i]);
 	free(list->rail_nodes);
 	free(list->topology_nodes);
-	free(list->taken);
-	free(list->current);
+	free(list->nodes_on_leaf);
+	free(list->current_nodes);
 	free(list->leaf_nodes);
 	free(list->leaf);
 }
 
 /*
- * Make the leaves from Slurm's topologies and from the rails file, which counts
- * for the nodes that it lists. devices is modified. 0 or -errno with err.
+ * Make the leaves from Slurm's topologies and from the rails file, which takes
+ * precedence for the nodes that it lists. devices is modified. Returns 0 or
+ * -errno with err.
  */
 static int make_leaves(struct np_cluster_map *map, const struct np_topo *topo,
 		       const struct np_topo *rails, char *devices,
@@ -1314,10 +1344,10 @@ static int make_leaves(struct np_cluster_map *map, const struct np_topo *topo,
 			parse_devices(&list, devices);
 	}
 	for (size_t i = 0; !rc && i < topo->n; i++)
-		rc = add_leaf(map, &list, &topo->leaf[i]);
+		rc = add_slurm_leaf(map, &list, &topo->leaf[i]);
 	for (size_t i = 0; !rc && i < rails->n; i++)
-		rc = add_rail(map, &list, rails, i);
-	end_warning(map, &list);
+		rc = add_rails_file_leaf(map, &list, rails, i);
+	add_count_to_warning(map, &list);
 	if (!rc)
 		rc = np_leaves_new(map->n_nodes, list.leaf, list.n,
 				   &map->leaves, err);
@@ -1325,7 +1355,7 @@ static int make_leaves(struct np_cluster_map *map, const struct np_topo *topo,
 	return rc;
 }
 
-/* The parts of the text of a site, which np_topo.h describes. */
+/* The parts of a site's topology text, whose format np_topo.h describes. */
 struct topology_text {
 	char *topologies;
 	char *devices;	  /* value of NetDevices; NULL: none given */
@@ -1363,7 +1393,7 @@ static int add_leaves(struct np_cluster_map *map, const char *topology,
 		return -ENOMEM;
 	parts = split_text(copy);
 	rc = np_topo_parse(parts.topologies, &topo, err);
-	/* A damaged rails file counts as none. */
+	/* A damaged rails file is ignored, as if there were none. */
 	if (!rc && parts.rails &&
 	    np_rails_parse(parts.rails, parts.rails_path, &rails,
 			   &map->rails_error) == -ENOMEM)
@@ -1393,7 +1423,9 @@ int np_cluster_map_make(struct np_cluster_map *old,
 		return 0;
 	}
 	if (!nodes->record_count || nodes->record_count > NP_LEAVES_MAX_NODES)
-		return np_errf(err, -EINVAL, "%u nodes: expected 1 to %d",
+		return np_errf(err, -EINVAL,
+			       "the cluster has %u nodes; 1 to %d are "
+			       "supported",
 			       nodes->record_count, NP_LEAVES_MAX_NODES);
 	map = calloc(1, sizeof(*map));
 	if (!map)

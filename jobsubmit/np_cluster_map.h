@@ -1,7 +1,8 @@
 /*
  * The cluster map: what rarely changes in a cluster, i.e. the names of nodes,
- * the leaf switches and the partitions, and from these which nodes match a job.
- * Immutable once made; reference counted, so that threads can share it.
+ * the leaf switches and the partitions. It also finds the nodes that match a
+ * job. A map is immutable once made, and reference counted, so that threads can
+ * share it.
  */
 #ifndef NP_CLUSTER_MAP_H
 #define NP_CLUSTER_MAP_H
@@ -20,34 +21,38 @@
  *
  * Nodes are indexed by the prefix and number of their names. A list such as
  * "n[0-3,8-15]" is then written and read range by range instead of name by
- * name, so that a list of all nodes but a few takes no longer than one of a
- * few. Immutable once made.
+ * name, so a list of nearly all nodes takes no longer than a list of a few. An
+ * index is immutable once made, except for np_node_index_set_leaves().
  */
 
 struct np_node_index;
 
 /*
- * Make an index of n nodes. name[i]: the name of node i, or "" if there is no
- * such node; borrowed as long as *out lives. Returns 0 or -ENOMEM.
+ * Make an index of n nodes. name[i] is the name of node i, or "" if there is no
+ * such node; the names are borrowed as long as *out exists. Returns 0 or
+ * -ENOMEM.
  */
 int np_node_index_new(char *const *name, size_t n, struct np_node_index **out);
 void np_node_index_free(struct np_node_index *index); /* NULL is allowed */
 
-/* A bitmap of nodes as a host list, malloc'ed. NULL: out of memory. */
+/*
+ * Write a bitmap of nodes as a host list, which is malloc'ed. Returns NULL when
+ * out of memory.
+ */
 char *np_node_index_format(const struct np_node_index *index,
 			   const uint64_t *nodes);
 
 /*
- * Set the bits of the nodes in a word of len bytes such as "n[0-3,7]"; names of
- * unknown nodes are ignored. Only words with one pair of brackets, at their
- * end, can be read. The cost depends not on the number of names but on that of
- * runs, i.e. nodes whose numbers and indices are consecutive. At most
- * *runs_left runs are allowed, and it is reduced by those used. Returns 0;
- * -ENOENT: the word cannot be read, and nothing is set; -E2BIG: more than
- * *runs_left runs.
+ * Set the bits of the nodes in an item of a host list, of len bytes, such as
+ * "n[0-3,7]"; names of unknown nodes are ignored. Only items with one pair of
+ * brackets, at their end, can be read. The cost depends not on the number of
+ * names but on that of spans, i.e. sequences of nodes whose numbers and indices
+ * are consecutive. At most *spans_left spans are allowed, and *spans_left is
+ * reduced by those used. Returns 0; -ENOENT: the item cannot be read, and
+ * nothing is set; -E2BIG: more than *spans_left spans.
  */
-int np_node_index_parse(const struct np_node_index *index, const char *word,
-			size_t len, uint64_t *nodes, size_t *runs_left);
+int np_node_index_parse(const struct np_node_index *index, const char *item,
+			size_t len, uint64_t *nodes, size_t *spans_left);
 
 /*
  * Set the leaf switch of each node, or NP_NO_LEAF, for
@@ -56,8 +61,9 @@ int np_node_index_parse(const struct np_node_index *index, const char *word,
 int np_node_index_set_leaves(struct np_node_index *index, const uint32_t *leaf);
 
 /*
- * A host list of the nodes on all leaves that are not in the bitmap open[],
- * malloc'ed. NULL: out of memory.
+ * Write a host list, malloc'ed, of the nodes on all closed leaves. A leaf is
+ * open to a job if the job may use its nodes, and closed otherwise; open[] is
+ * the bitmap of the open ones. Returns NULL when out of memory.
  */
 char *np_node_index_format_closed(const struct np_node_index *index,
 				  const uint64_t *open);
@@ -79,8 +85,8 @@ struct np_node_kind {
 struct np_part {
 	char *name;
 	bool is_default;
-	bool shares;	 /* jobs share nodes unless they ask for exclusive
-			    ones */
+	bool shares_nodes; /* its jobs share nodes, unless they ask for
+			      exclusive ones */
 	bool no_leaves; /* its topology has no leaves, but another one has */
 	uint64_t *nodes; /* bitmap */
 	size_t n_kinds;	 /* number of kinds that its nodes are of */
@@ -90,8 +96,8 @@ struct np_cluster_map {
 	atomic_uint refs;
 	uint64_t digest; /* of everything it was made from */
 	size_t n_nodes;
-	size_t words;	 /* of a bitmap of nodes */
-	char **name;	 /* of each node; "": it was deleted */
+	size_t words; /* in a bitmap of nodes */
+	char **name;  /* of each node; "" if it was deleted */
 	struct np_leaves *leaves;
 	struct np_node_index *node_index; /* with the leaves set */
 	struct np_node_kind *kind;
@@ -103,14 +109,14 @@ struct np_cluster_map {
 };
 
 /* What a job requires of its nodes, from its description or its record. */
-struct np_need {
-	const char *partition; /* NULL: the default; may be "a,b" */
+struct np_job_need {
+	const char *partition; /* may be "a,b"; NULL: the default one */
 	const char *features;  /* NULL: none */
-	bool devices;	       /* it requests some, such as GPUs */
-	bool arrangement;      /* its nodes must be adjacent, or in parts of some
-				  size: --contiguous, --segment,
+	bool devices;	       /* it requests devices, such as GPUs */
+	bool arrangement; /* its nodes must be adjacent, or in segments of a
+				  given size: --contiguous, --segment,
 				  --exclusive=topo */
-	/* Numbers; 0: not given. */
+	/* Numbers that are 0 if they are not given. */
 	uint32_t threads_per_core; /* at most */
 	uint32_t cpus_per_node;
 	uint64_t memory_mb;    /* per node */
@@ -131,26 +137,27 @@ static inline uint32_t np_or_zero16(uint16_t v)
 	return v == NO_VAL16 || v == INFINITE16 ? 0 : v;
 }
 
-/* Set the memory from Slurm's number, which is per node or per CPU. */
-void np_need_memory(struct np_need *need, uint64_t memory);
+/* Set the memory from Slurm's value, which is per node or per CPU. */
+void np_job_need_memory(struct np_job_need *need, uint64_t memory);
 
 /* What follows from a job's requirements on this cluster. */
-struct np_fit {
+struct np_job_fit {
 	int partition;	 /* index of the (first) partition */
-	uint32_t nodes;	 /* number that it needs at least */
-	bool undetermined; /* which nodes match is not known */
+	uint32_t min_nodes; /* enough for it, whichever nodes it gets */
+	bool undetermined;  /* it is not known which nodes match */
 };
 
 /*
  * Make a map from what Slurm reports and the text of the topologies of a site
  * (np_topo.h). A node is on a leaf switch of the topology that one of its
- * partitions uses; of several the first counts, and with rails the first of
- * each rail. Leaf switches whose node list is invalid, and names of unknown
- * nodes, are ignored. Without leaf switches no leaf is ever closed to a job.
+ * partitions uses. If it is on several, the first one is used, or with rails
+ * the first one of each rail. Leaf switches whose node list is invalid, and
+ * names of unknown nodes, are ignored. Without leaf switches no leaf is ever
+ * closed to a job.
  *
- * old: map that is returned again, with a further reference, if nothing
- * changed; may be NULL. whole_nodes: jobs never share nodes, as with
- * select/linear. Returns 0, or -errno with err. No RPC.
+ * old is a previous map, which is returned again, with a further reference, if
+ * nothing changed; it may be NULL. whole_nodes means that jobs never share
+ * nodes, as with select/linear. Returns 0, or -errno with err. No RPC.
  */
 int np_cluster_map_make(struct np_cluster_map *old,
 			const node_info_msg_t *nodes,
@@ -160,36 +167,43 @@ int np_cluster_map_make(struct np_cluster_map *old,
 struct np_cluster_map *np_cluster_map_ref(struct np_cluster_map *map);
 void np_cluster_map_unref(struct np_cluster_map *map); /* NULL is allowed */
 
-/* Index of the first partition in "a,b", NULL: the default one. -1: unknown. */
+/*
+ * Index of the first partition in "a,b", or of the default one if names is
+ * NULL. Returns -1 if it is unknown.
+ */
 int np_cluster_map_partition(const struct np_cluster_map *map,
 			     const char *names);
 
 /*
- * Fill in *fit, and nodes[]: the nodes of the partition that match. Returns 0,
- * or -ENOENT if the partition is unknown. Allocates nothing; takes at most
+ * Fill in *fit, and in nodes[] the nodes of the partition that match. Returns
+ * 0, or -ENOENT if the partition is unknown. Allocates nothing; takes at most
  * n_kinds * words steps.
  */
 int np_cluster_map_fit(const struct np_cluster_map *map,
-		       const struct np_need *need, uint64_t *nodes,
-		       struct np_fit *fit);
+		       const struct np_job_need *need, uint64_t *nodes,
+		       struct np_job_fit *fit);
 
 /*
  * Read a host list into nodes[]; names of unknown nodes are ignored, and NULL
- * is an empty list. Returns 0, or -EINVAL: not a host list, or more than four
- * times as many names as there are nodes, where a run (see
+ * is an empty list. Returns 0, or -EINVAL if it is not a host list or has more
+ * than four times as many names as there are nodes, where a span (see
  * np_node_index_parse()) counts as one name. Allocates nothing.
  */
-int np_cluster_map_parse(const struct np_cluster_map *map, const char *hosts,
-			 uint64_t *nodes);
-
-/* The inverse, malloc'ed. NULL: no node, or out of memory. */
-char *np_cluster_map_format(const struct np_cluster_map *map,
-			    const uint64_t *nodes);
+int np_cluster_map_parse_hostlist(const struct np_cluster_map *map,
+				  const char *hosts, uint64_t *nodes);
 
 /*
- * A host list of all nodes on the leaves that are not in open[], malloc'ed. If
- * the names of each leaf's nodes are consecutive, the cost depends on the
- * number of leaves alone. NULL: no leaf is closed, or out of memory.
+ * Write a bitmap of nodes as a host list, malloc'ed. Returns NULL if there is
+ * no node, or when out of memory.
+ */
+char *np_cluster_map_format_hostlist(const struct np_cluster_map *map,
+				     const uint64_t *nodes);
+
+/*
+ * Write a host list, malloc'ed, of all nodes on closed leaves, i.e. those not
+ * in open[]. If the names of each leaf's nodes are consecutive, the cost
+ * depends only on the number of leaves. Returns NULL if no leaf is closed, or
+ * when out of memory.
  */
 char *np_cluster_map_format_closed(const struct np_cluster_map *map,
 				   const uint64_t *open);
@@ -203,11 +217,11 @@ char *np_cluster_map_switch_names(const struct np_cluster_map *map,
 				  const uint32_t *sw, size_t n);
 
 /*
- * Fill in the bitmap nodes[] from one of Slurm's arrays of ranges: the first
- * and the last index of each, and -1 at the end; NULL: no range. Nodes that
- * were deleted are ignored.
+ * Fill in the bitmap nodes[] from one of Slurm's arrays of ranges, which holds
+ * the first and the last index of each range, and -1 at the end; NULL means
+ * that there are no ranges. Nodes that were deleted are ignored.
  */
 void np_cluster_map_from_ranges(const struct np_cluster_map *map,
-				const int32_t *inx, uint64_t *nodes);
+				const int32_t *ranges, uint64_t *nodes);
 
 #endif

@@ -25,7 +25,8 @@
  */
 struct np_change_lists {
 	bool parsed;
-	int passed_on_rc, requested_rc; /* results of np_cluster_map_parse() */
+	/* results of np_cluster_map_parse_hostlist() */
+	int passed_on_rc, requested_rc;
 	uint64_t *passed_on, *requested;
 };
 
@@ -199,9 +200,9 @@ bool np_job_cache_ignores(const struct np_job_cache *cache, uint32_t uid,
 /* ---- One job: from Slurm's record to the decision's form ---- */
 
 /* What a job requires of its nodes, as Slurm's record says. */
-static struct np_need need_of_job(const slurm_job_info_t *j)
+static struct np_job_need need_of_job(const slurm_job_info_t *j)
 {
-	struct np_need need = {
+	struct np_job_need need = {
 		.partition = j->partition,
 		.features = j->features && *j->features ? j->features : NULL,
 		.devices = j->tres_per_job || j->tres_per_node ||
@@ -217,7 +218,7 @@ static struct np_need need_of_job(const slurm_job_info_t *j)
 		.nodes = np_or_zero(j->num_nodes),
 	};
 
-	np_need_memory(&need, j->pn_min_memory);
+	np_job_need_memory(&need, j->pn_min_memory);
 	return need;
 }
 
@@ -301,7 +302,7 @@ static unsigned flags_of(const struct builder *builder,
 
 	if (partition >= 0 && j->shared != JOB_SHARED_NONE &&
 	    j->shared != JOB_SHARED_TOPO &&
-	    builder->out->map->part[partition].shares)
+	    builder->out->map->part[partition].shares_nodes)
 		flags |= NP_JOB_SHARES_NODES;
 	if (j->req_nodes && *j->req_nodes)
 		flags |= NP_JOB_NODELIST;
@@ -395,9 +396,9 @@ static const struct np_change_lists *parse_lists(const struct builder *builder,
 	if (!lists->passed_on)
 		return NULL;
 	lists->requested = lists->passed_on + words;
-	lists->passed_on_rc = np_cluster_map_parse(
+	lists->passed_on_rc = np_cluster_map_parse_hostlist(
 		builder->out->map, change->passed_on, lists->passed_on);
-	lists->requested_rc = np_cluster_map_parse(
+	lists->requested_rc = np_cluster_map_parse_hostlist(
 		builder->out->map, change->exc_nodes, lists->requested);
 	lists->parsed = true;
 	return lists;
@@ -481,10 +482,10 @@ static int find_exclusions(struct builder *builder, const slurm_job_info_t *j,
 	np_cluster_map_from_ranges(map, j->exc_node_inx, exclusions->present);
 	/* We never write lists that cannot be parsed. */
 	annotated = annotated &&
-		    !np_cluster_map_parse(map, entry->annotation.user,
-					  exclusions->user) &&
-		    !np_cluster_map_parse(map, entry->annotation.ours,
-					  exclusions->written);
+		    !np_cluster_map_parse_hostlist(map, entry->annotation.user,
+						   exclusions->user) &&
+		    !np_cluster_map_parse_hostlist(map, entry->annotation.ours,
+						   exclusions->written);
 	entry->in_effect =
 		annotated &&
 		np_bits_subset(exclusions->written, exclusions->present, words);
@@ -675,16 +676,16 @@ static int add_pending_nodes(struct builder *builder, const slurm_job_info_t *j,
 			     struct np_err *err)
 {
 	size_t words = builder->out->map->words;
-	struct np_need need = need_of_job(j);
+	struct np_job_need need = need_of_job(j);
 	uint64_t *nodes = builder->scratch;
-	struct np_fit fit;
+	struct np_job_fit fit;
 	int rc = np_cluster_map_fit(builder->out->map, &need, nodes, &fit);
 
 	if (rc)
 		return rc;
 	if (fit.undetermined || j->bitflags & CRON_JOB)
 		to->flags |= NP_JOB_CONSTRAINT;
-	to->nodes_min = fit.nodes;
+	to->nodes_min = fit.min_nodes;
 	to->switches = np_or_zero(j->req_switch);
 	rc = find_user_settings(builder, j, entry, to);
 	if (rc)

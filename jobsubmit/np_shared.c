@@ -771,12 +771,12 @@ static bool will_be_refused(const job_desc_msg_t *desc)
 }
 
 /* What a job requires of its nodes, as its description says. */
-static struct np_need need_of_submission(const job_desc_msg_t *desc)
+static struct np_job_need need_of_submission(const job_desc_msg_t *desc)
 {
 	uint32_t cpus_per_task = np_or_zero16(desc->cpus_per_task);
 	uint32_t tasks = np_or_zero(desc->num_tasks);
 	uint64_t cpus = (uint64_t)tasks * (cpus_per_task ? cpus_per_task : 1);
-	struct np_need need = {
+	struct np_job_need need = {
 		.partition = desc->partition,
 		.features = desc->features && *desc->features ? desc->features :
 								NULL,
@@ -787,14 +787,15 @@ static struct np_need need_of_submission(const job_desc_msg_t *desc)
 			       np_or_zero16(NP_DESC_SEGMENT(desc)),
 		.threads_per_core = np_or_zero16(desc->threads_per_core),
 		.cpus_per_node = np_or_zero16(desc->pn_min_cpus),
-		.cpus = np_or_zero(desc->min_cpus), .tasks = tasks,
+		.cpus = np_or_zero(desc->min_cpus),
+		.tasks = tasks,
 		.tasks_per_node = np_or_zero16(desc->ntasks_per_node),
 		.nodes = np_or_zero(desc->min_nodes),
 	};
 
 	if (cpus > need.cpus)
 		need.cpus = cpus;
-	np_need_memory(&need, desc->pn_min_memory);
+	np_job_need_memory(&need, desc->pn_min_memory);
 	return need;
 }
 
@@ -840,7 +841,8 @@ static unsigned flags_of(const job_desc_msg_t *desc,
 	unsigned flags = 0;
 
 	if (desc->shared != JOB_SHARED_NONE &&
-	    desc->shared != JOB_SHARED_TOPO && map->part[partition].shares)
+	    desc->shared != JOB_SHARED_TOPO &&
+	    map->part[partition].shares_nodes)
 		flags |= NP_JOB_SHARES_NODES;
 	if (desc->req_nodes && *desc->req_nodes)
 		flags |= NP_JOB_NODELIST;
@@ -876,8 +878,8 @@ static int describe_job(struct submission *submission)
 	const struct np_cluster_map *map = submission->decision->map;
 	const job_desc_msg_t *desc = submission->desc;
 	size_t words = map->words;
-	struct np_need need = need_of_submission(desc);
-	struct np_fit fit;
+	struct np_job_need need = need_of_submission(desc);
+	struct np_job_fit fit;
 	int rc = np_cluster_map_fit(map, &need, submission->excluded, &fit);
 
 	if (rc)
@@ -891,7 +893,7 @@ static int describe_job(struct submission *submission)
 		.profile = find_profile(submission, fit.partition),
 		.tasks = desc->array_inx ? count_tasks(desc->array_inx) : 1,
 		.array = desc->array_inx ? 1 : 0,
-		.nodes_min = fit.nodes,
+		.nodes_min = fit.min_nodes,
 		.switches = np_or_zero(desc->req_switch),
 		.submit_sec = submission->now_sec,
 		.eligible_sec = desc->begin_time > submission->now_sec ?
@@ -905,7 +907,8 @@ static int describe_job(struct submission *submission)
 		submission->job.state = NP_JOB_WAITING; /* held */
 	if (fit.undetermined ||
 	    is_longer(desc->exc_nodes, NP_ANNOTATION_MAX_USER) ||
-	    np_cluster_map_parse(map, desc->exc_nodes, submission->user))
+	    np_cluster_map_parse_hostlist(map, desc->exc_nodes,
+					  submission->user))
 		submission->job.flags |= NP_JOB_CONSTRAINT;
 	/* Until here, excluded[] has the nodes that match. */
 	for (size_t w = 0; w < words; w++)

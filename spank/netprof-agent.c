@@ -98,7 +98,7 @@ static bool memory_is_short(struct agent *agent)
 /* Return whether this process, or its probe, must end. */
 static bool must_end(struct agent *agent)
 {
-	return stop_requested || np_watch_all_ended(&agent->watch) ||
+	return stop_requested || np_watch_poll(&agent->watch) ||
 	       (agent->probe && probe_ended(agent)) ||
 	       (agent->fd >= 0 && memory_is_short(agent));
 }

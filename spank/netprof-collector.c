@@ -189,7 +189,7 @@ static int connect_saver(struct saver *saver, struct np_err *err)
 	if (saver->fd >= 0)
 		return 0;
 	saver->fd = np_saver_connect(&holder);
-	if (saver->fd < 0 && !np_saver_in_job())
+	if (saver->fd < 0 && !np_process_is_in_job())
 		saver->fd = start_own_saver(saver->conf, err);
 	else if (saver->fd < 0 && holder != geteuid())
 		np_errf(err, saver->fd, "uid %u holds the sockets of "
@@ -248,7 +248,7 @@ static int deliver(struct saver *saver, const char *msg, size_t len,
 			    strerror(-rc)) : 0;
 }
 
-static int send_request(struct saver *saver, enum np_saver_kind kind,
+static int send_request(struct saver *saver, enum np_saver_message kind,
 			const char *const field[], size_t n, struct np_err *err)
 {
 	char *msg = NULL;
@@ -343,7 +343,7 @@ static char *room_for_reply(struct saver *saver, size_t *left)
 		return (char *)&saver->head + saver->n_read;
 	}
 	if (!saver->text) {
-		if (np_saver_head_valid(&saver->head) &&
+		if (np_saver_head_is_valid(&saver->head) &&
 		    saver->head.kind == NP_SAVER_REPLY)
 			saver->text = malloc(saver->head.len);
 		saver->n_read = 0;

@@ -32,7 +32,7 @@ static bool read_reply(int fd, char mpi[NP_MPI_TEXT])
 	struct np_saver_head h;
 
 	return recv(fd, &h, sizeof(h), MSG_WAITALL) == sizeof(h) &&
-	       np_saver_head_valid(&h) && h.len <= sizeof(text) &&
+	       np_saver_head_is_valid(&h) && h.len <= sizeof(text) &&
 	       recv(fd, text, h.len, MSG_WAITALL) == (ssize_t)h.len &&
 	       np_saver_unpack(text, h.len, field) >= 2 &&
 	       !strcmp(field[0], "0") &&
@@ -63,8 +63,9 @@ int main(int argc, char **argv)
 	}
 	np_watch_open(&w, (pid_t)pid, 0);
 	p = (struct pollfd){ .fd = w.fd, .events = POLLIN };
-	for (int ms = 0; ms <= LONGEST_MS && !poll(&p, 1, ms) &&
-	     !np_watch_all_ended(&w); ms = ms ? 2 * ms : 1000) {
+	for (int ms = 0;
+	     ms <= LONGEST_MS && !poll(&p, 1, ms) && !np_watch_poll(&w);
+	     ms = ms ? 2 * ms : 1000) {
 		if (!np_mpi_find((pid_t)pid, identify_by_saver, mpi))
 			mpi[0] = '\0';
 		if (strcmp(mpi, reported)) {

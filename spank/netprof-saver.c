@@ -217,7 +217,8 @@ static void write_reply(int fd, int rc, const char *why,
  * and write the fields of the reply to fd.  Changes text.  The request may be
  * hostile.
  */
-static void do_request(enum np_saver_kind kind, char *text, size_t len, int fd)
+static void do_request(enum np_saver_message kind, char *text, size_t len,
+		       int fd)
 {
 	char *field[NP_SAVER_MAX_FIELDS], *selection = NULL;
 	size_t n = np_saver_unpack(text, len, field);
@@ -755,7 +756,7 @@ static char *room_for_request(const struct saver *saver,
 		return (char *)&connection->head + connection->n_read;
 	}
 	if (!connection->text) {
-		connection->text = np_saver_head_valid(&connection->head) &&
+		connection->text = np_saver_head_is_valid(&connection->head) &&
 						   connection->head.kind !=
 							   NP_SAVER_REPLY &&
 						   has_room(saver, connection) ?

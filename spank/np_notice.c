@@ -86,7 +86,7 @@ void np_notice(const char *store, const char *fmt, ...)
 	np_log_line(line, text);
 	if (notify_saver(store, line))
 		return;
-	pid = np_saver_in_job() ? -1 : fork();
+	pid = np_process_is_in_job() ? -1 : fork();
 	if (!pid)
 		write_line(store, line, text);
 	if (pid < 0)
@@ -142,7 +142,7 @@ bool np_dir_responds(const char *dir, int timeout_ms)
 	bool responds;
 
 	if (fd < 0)
-		return fd == -ENOENT && !np_saver_in_job() &&
+		return fd == -ENOENT && !np_process_is_in_job() &&
 		       responds_to_child(dir, timeout_ms);
 	responds = is_readable(fd, timeout_ms) &&
 		   recv(fd, reply, sizeof(reply), MSG_DONTWAIT) ==

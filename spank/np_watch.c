@@ -1,7 +1,8 @@
 /*
- * Waiting for the end of a step's tasks. One task is watched at a time, by a
- * pidfd. When it ends, another running child of its parent takes its place, so
- * that the step counts as ended only when all its tasks on this node have.
+ * Detects the end of a step's tasks. One task is watched at a time, through a
+ * pidfd. When it ends, another running child of its parent is watched instead,
+ * so that the step counts as ended only when all its tasks on this node have
+ * ended.
  */
 #include "np_watch.h"
 
@@ -15,8 +16,8 @@
 
 #include "np_children.h"
 
-/* Watch this task from now on; 0: none. */
-static void set_task(struct np_watch *watch, pid_t task)
+/* Watch this task from now on, or none if it is 0. */
+static void watch_task(struct np_watch *watch, pid_t task)
 {
 	if (watch->fd >= 0)
 		close(watch->fd);
@@ -27,32 +28,32 @@ static void set_task(struct np_watch *watch, pid_t task)
 void np_watch_open(struct np_watch *watch, pid_t task, pid_t parent)
 {
 	*watch = (struct np_watch){ .parent = parent, .fd = -1 };
-	set_task(watch, task);
+	watch_task(watch, task);
 }
 
 /*
- * Whether a child of slurmstepd is a running task. A zombie is not, nor is this
- * process itself: where slurmstepd adopts orphans, it is a child as well.
+ * Whether a child of slurmstepd is a running task. A zombie is not. Nor is the
+ * calling process, which is a child of slurmstepd if slurmstepd is a subreaper.
  */
-static bool is_running_task(pid_t pid, void *arg)
+static bool is_running_task(pid_t pid, void *unused)
 {
-	char path[64], stat[512], state = 'X';
+	char path[64], stat_text[512], state = 'X';
 	const char *name_end;
 	size_t len;
 	FILE *file;
 
-	(void)arg;
+	(void)unused;
 	if (pid == getpid())
 		return false;
 	snprintf(path, sizeof(path), "/proc/%ld/stat", (long)pid);
 	file = fopen(path, "re");
 	if (!file)
 		return false;
-	len = fread(stat, 1, sizeof(stat) - 1, file);
+	len = fread(stat_text, 1, sizeof(stat_text) - 1, file);
 	fclose(file);
-	stat[len] = '\0';
+	stat_text[len] = '\0';
 	/* "PID (NAME) STATE ...", where NAME may itself contain ")". */
-	name_end = strrchr(stat, ')');
+	name_end = strrchr(stat_text, ')');
 	return name_end && sscanf(name_end + 1, " %c", &state) == 1 &&
 	       state != 'Z' && state != 'X';
 }
@@ -67,18 +68,19 @@ static bool has_task_ended(const struct np_watch *watch)
 	return kill(watch->task, 0) && errno == ESRCH;
 }
 
-bool np_watch_all_ended(struct np_watch *watch)
+bool np_watch_poll(struct np_watch *watch)
 {
-	/* The task that is found may have ended already: check it as well. */
+	/* The next task may have ended meanwhile, so check it too. */
 	while (watch->task && has_task_ended(watch)) {
-		pid_t other = watch->parent ?
-				      np_children_find(watch->parent,
-						       is_running_task, NULL) :
-				      0;
+		pid_t next_task = watch->parent ?
+					  np_children_find(watch->parent,
+							   is_running_task,
+							   NULL) :
+					  0;
 
-		if (!other)
+		if (!next_task)
 			return true;
-		set_task(watch, other);
+		watch_task(watch, next_task);
 	}
 	return false;
 }

@@ -1,6 +1,6 @@
 /*
- * Notices at once when the tasks of a step on this node have ended, in a
- * process that is neither their parent nor their child.
+ * Lets a process that is not the parent of a step's tasks notice at once when
+ * all of those on this node have ended.
  */
 #ifndef NP_WATCH_H
 #define NP_WATCH_H
@@ -9,27 +9,27 @@
 #include <sys/types.h>
 
 struct np_watch {
-	pid_t task;   /* that is watched at present; 0: none */
-	pid_t parent; /* of all tasks, i.e. slurmstepd; 0: there is one task */
+	pid_t task;   /* the task being watched; 0 if there is none */
+	pid_t parent; /* of all tasks, i.e. slurmstepd; 0 if only task counts */
 	/*
-	 * pidfd of the task, which becomes readable when it ends: then call
-	 * np_watch_all_ended(). -1: there is none (Linux before 5.3), so the
-	 * caller has to call it from time to time.
+	 * pidfd of the task, which becomes readable when it ends; then call
+	 * np_watch_poll(). It is -1 if there is no pidfd (Linux before 5.3);
+	 * then call np_watch_poll() from time to time.
 	 */
 	int fd;
 };
 
 /*
- * Begin to watch a task, and with a parent all its other children, too. parent
- * 0: only the task. task 0: nothing is watched, and nothing ever ends.
+ * Begin to watch a task and, unless parent is 0, all other children of parent.
+ * If task is 0, nothing is watched, and np_watch_poll() always returns false.
  */
 void np_watch_open(struct np_watch *watch, pid_t task, pid_t parent);
 
 /*
- * Whether all tasks have ended. While one of them runs, fd is of that one.
- * Where Linux does not list children (CONFIG_PROC_CHILDREN), only the task that
- * was given counts.
+ * Returns whether all tasks have ended. While any task runs, fd refers to a
+ * task that is running. Where Linux does not list children
+ * (CONFIG_PROC_CHILDREN), only the task given to np_watch_open() counts.
  */
-bool np_watch_all_ended(struct np_watch *watch);
+bool np_watch_poll(struct np_watch *watch);
 
 #endif

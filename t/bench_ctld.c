@@ -181,7 +181,8 @@ void ctld_update(uint32_t id, const struct np_update *u,
 		job[i].eligible_time = u->begin_sec;
 	if (!u->exc_nodes)
 		return;
-	bench_must(np_cluster_map_parse(map, u->exc_nodes, bits), &err);
+	bench_must(np_cluster_map_parse_hostlist(map, u->exc_nodes, bits),
+		   &err);
 	free(job_pairs[i]);
 	job_pairs[i] = malloc((NODES + 2) * sizeof(int32_t));
 	NP_BITS_EACH(k, bits, words) {

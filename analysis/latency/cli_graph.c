@@ -57,7 +57,7 @@ static int no_trace(const char *what)
 	char near[256] = "";
 
 	if (cli_store_open(&s) < 0) {
-		cli_near_apps(&s, &mine, what, near, sizeof(near));
+		cli_similar_apps(&s, &mine, what, near, sizeof(near));
 		cli_store_close(&s);
 	}
 	return cli_fail("%.64s: no such file, and no trace of an application of "

@@ -106,7 +106,7 @@ static int open_trace(int rank, int size, const char *dir)
 	};
 	const char *sub = getenv("NETPROF_TRACE_SUB");
 	const char *keep = getenv("NETPROF_TRACE_KEEP");
-	bool in_job = np_saver_in_job();
+	bool in_job = np_process_is_in_job();
 	char cwd[PATH_MAX], path[2 * PATH_MAX];
 	uid_t holder = 0;
 	int saver;

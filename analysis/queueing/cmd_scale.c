@@ -906,7 +906,7 @@ static int run_scale(const struct cli_cmd *self, int argc, char **argv)
 const struct cli_cmd cmd_scale = {
 	.name = "scale",
 	.args = "[OPTION]... REPORT|TRACE...",
-	.help = "how a program scales, from traces or reports of mpiP",
+	.help = "how a program scales, from traces or mpiP reports",
 	.text =
 "Divides the time of each run into switch, contention, active in MPI and\n"
 "compute, and predicts runs of other sizes from runs of three or more sizes.\n"

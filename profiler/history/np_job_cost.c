@@ -144,7 +144,7 @@ static int add_meeting(struct work *w, const struct np_acct_place *victim,
 	if (w->class[victim->job] == NP_NO_INDEX)
 		return 0;
 	if (w->n_met == MOST_MEETINGS) {
-		w->out->n_dropped++;
+		w->out->n_dropped_meetings++;
 		return 0;
 	}
 	if (np_array_room(&w->met, &w->met_room, w->n_met + 1,
@@ -521,10 +521,10 @@ static int fit_classes(struct work *w)
 		double usual;
 		size_t k;
 
-		if (c.n < NP_JOB_COST_LEAST_RUNS)
+		if (c.n < NP_JOB_COST_MIN_RUNS)
 			continue;
-		w->out->n_classes++;
-		w->out->n_used += c.n;
+		w->out->n_groups++;
+		w->out->n_compared += c.n;
 		usual = median_sec(w, &c);
 		if (!(usual > 0)) {
 			rc = -ENOMEM;
@@ -613,15 +613,17 @@ static int keep_nodes(struct work *w)
 		const struct np_moments *m = &w->node[i];
 		double half = np_moments_half_width(m), sd = np_moments_sd(m);
 
-		if (m->n < NP_JOB_COST_LEAST_RUNS ||
-		    m->mean - NODE_SD * fmax(sd, 0.01) /
-		    sqrt((double)m->n) <= 0.01)
+		if (m->n < NP_JOB_COST_MIN_RUNS ||
+		    m->mean - NODE_SD * fmax(sd, 0.01) / sqrt((double)m->n) <=
+			    0.01)
 			continue;
 		if (np_array_grow(&t->node, t->n_nodes, sizeof(*t->node)))
 			return -ENOMEM;
 		t->node[t->n_nodes++] = (struct np_job_cost_node){
-			.node = (uint32_t)i, .runs = (uint32_t)m->n,
-			.slower = { m->mean, m->mean - half, m->mean + half },
+			.node = (uint32_t)i,
+			.runs = (uint32_t)m->n,
+			.excess_time = { m->mean, m->mean - half,
+					 m->mean + half },
 			.node_hours = sum_of(&w->node_hours[i]),
 		};
 	}

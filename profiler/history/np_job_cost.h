@@ -13,7 +13,7 @@
 #include "np_acct.h"
 #include "np_blame.h"
 
-#define NP_JOB_COST_LEAST_RUNS 5 /* of a class */
+#define NP_JOB_COST_MIN_RUNS 5	 /* of a class */
 #define NP_JOB_COST_LEAST_NEAR 4 /* of these runs, near a neighbour */
 #define NP_JOB_COST_MOST_RUNS 200 /* of a class, the newest */
 #define NP_JOB_COST_MOST_CLASSES 3000 /* those with most node-hours */
@@ -40,7 +40,7 @@ struct np_job_cost_node {
 	/* Lost, with the nodes that waited for it. */
 	struct np_blame_range node_hours;
 	uint32_t node, runs;
-	struct np_blame_range slower; /* than elsewhere, 0.1: 10 % */
+	struct np_blame_range excess_time; /* of jobs there; 0.1 is 10 % */
 };
 
 struct np_job_cost {
@@ -50,10 +50,10 @@ struct np_job_cost {
 	size_t n_leaves;
 	struct np_job_cost_node *node;
 	size_t n_nodes;
-	size_t n_jobs, n_used;	/* that started; whose times were compared */
-	size_t n_classes;
+	size_t n_jobs, n_compared; /* that started; whose times were compared */
+	size_t n_groups;	   /* of comparable runs */
 	size_t n_examined;	/* pairs that met in enough runs */
-	size_t n_dropped;	/* meetings of jobs beyond the limit of memory */
+	size_t n_dropped_meetings; /* of two jobs, to limit the memory */
 	double node_hours;	/* of all jobs */
 };
 

@@ -12,14 +12,14 @@
 
 /* ---- messages ---- */
 
-bool np_saver_head_valid(const struct np_saver_head *head)
+bool np_saver_head_is_valid(const struct np_saver_head *head)
 {
 	return head->version == NP_SAVER_VERSION &&
 	       head->kind >= NP_SAVER_LOG && head->kind < NP_SAVER_N_KINDS &&
 	       head->len > 0 && head->len <= NP_SAVER_MAX_BYTES;
 }
 
-long np_saver_pack(enum np_saver_kind kind, uint32_t seq,
+long np_saver_pack(enum np_saver_message kind, uint32_t seq,
 		   const char *const field[], size_t n, char **out)
 {
 	struct np_saver_head head = { NP_SAVER_VERSION, kind, seq, 0 };
@@ -59,21 +59,23 @@ size_t np_saver_unpack(char *text, size_t len, char *field[NP_SAVER_MAX_FIELDS])
 /* ---- sockets ---- */
 
 /*
- * Each saver may listen at any of these addresses. Anybody can bind an abstract
- * address, so with a single one any user could keep the saver from starting;
- * and when slurmd restarts, the old and the new saver overlap.
+ * Each saver listens on one of this many addresses. With a single one, any user
+ * could keep the saver from starting, because anybody can bind an abstract
+ * address; and when slurmd restarts, the old and the new saver overlap.
  */
 #define N_ADDRESSES 4
 
-struct address {
+#define ONLY_REQUEST 1 /* seq of the only request on a connection */
+
+struct saver_address {
 	struct sockaddr_un un;
 	socklen_t len;
 };
 
-/* Address i of the saver of a user. It is abstract: it begins with a NUL. */
-static struct address saver_address(uid_t uid, int i)
+/* Address i of a user's saver. The leading NUL makes it abstract. */
+static struct saver_address make_saver_address(uid_t uid, int i)
 {
-	struct address address = { .un.sun_family = AF_UNIX };
+	struct saver_address address = { .un.sun_family = AF_UNIX };
 	char *name = address.un.sun_path + 1;
 	size_t size = sizeof(address.un.sun_path) - 1;
 	int len = uid ? snprintf(name, size, "netprof/saver/%lu/%d",
@@ -86,8 +88,8 @@ static struct address saver_address(uid_t uid, int i)
 }
 
 /*
- * Open a socket with a number of 10 or more: a process that becomes a daemon
- * assigns the lower ones itself.
+ * Open a socket whose descriptor is 10 or higher, because a process that
+ * becomes a daemon reuses the lower ones.
  */
 static int open_socket(void)
 {
@@ -103,10 +105,10 @@ static int open_socket(void)
 }
 
 /*
- * Connect to an address, and find out which user listens there. Returns the
- * descriptor, or -1 if nobody does.
+ * Connect to an address, and get the uid of the process that listens on it.
+ * Returns the descriptor, or -1 on failure.
  */
-static int connect_to(const struct address *address, uid_t *listener)
+static int connect_to(const struct saver_address *address, uid_t *listener)
 {
 	struct ucred peer;
 	socklen_t len = sizeof(peer);
@@ -123,11 +125,11 @@ static int connect_to(const struct address *address, uid_t *listener)
 	return -1;
 }
 
-/* np_saver_connect() to the saver of one user. */
-static int connect_to_saver_of(uid_t uid, uid_t *holder)
+/* Connect to the saver of one user, as np_saver_connect() does. */
+static int connect_to_saver_of(uid_t uid, uid_t *other_uid)
 {
 	for (int i = 0; i < N_ADDRESSES; i++) {
-		struct address address = saver_address(uid, i);
+		struct saver_address address = make_saver_address(uid, i);
 		uid_t listener;
 		int fd = connect_to(&address, &listener);
 
@@ -135,27 +137,29 @@ static int connect_to_saver_of(uid_t uid, uid_t *holder)
 			continue;
 		if (listener == uid)
 			return fd;
-		/* Only the saver's user may receive records. */
-		*holder = listener;
+		/* Never send records to a process of another user. */
+		*other_uid = listener;
 		close(fd);
 	}
 	return -ENOENT;
 }
 
-int np_saver_connect(uid_t *holder)
+int np_saver_connect(uid_t *other_uid)
 {
-	int fd = connect_to_saver_of(0, holder);
+	int fd = connect_to_saver_of(0, other_uid);
 
-	return fd < 0 && geteuid() ? connect_to_saver_of(geteuid(), holder) :
+	return fd < 0 && geteuid() ? connect_to_saver_of(geteuid(), other_uid) :
 				     fd;
 }
 
-int np_saver_send(enum np_saver_kind kind, const char *const field[], size_t n)
+int np_saver_send(enum np_saver_message kind, const char *const field[],
+		  size_t n)
 {
-	uid_t holder;
-	int fd = np_saver_connect(&holder);
+	uid_t other_uid;
+	int fd = np_saver_connect(&other_uid);
 	char *msg = NULL;
-	long len = fd < 0 ? fd : np_saver_pack(kind, 1, field, n, &msg);
+	long len = fd < 0 ? fd :
+			    np_saver_pack(kind, ONLY_REQUEST, field, n, &msg);
 	bool sent = len > 0 && send(fd, msg, (size_t)len,
 				    MSG_DONTWAIT | MSG_NOSIGNAL) == len;
 
@@ -166,15 +170,15 @@ int np_saver_send(enum np_saver_kind kind, const char *const field[], size_t n)
 	return -EAGAIN;
 }
 
-int np_saver_listen(uid_t uid, uid_t *holder)
+int np_saver_listen(uid_t uid, uid_t *other_uid)
 {
 	int fd = open_socket(), rc = -EADDRINUSE;
 
 	if (fd < 0)
 		return -errno;
 	for (int i = 0; i < N_ADDRESSES; i++) {
-		struct address address = saver_address(uid, i);
-		int holder_fd;
+		struct saver_address address = make_saver_address(uid, i);
+		int other_fd;
 
 		if (!bind(fd, (struct sockaddr *)&address.un, address.len)) {
 			rc = 0;
@@ -183,9 +187,9 @@ int np_saver_listen(uid_t uid, uid_t *holder)
 		rc = -errno;
 		if (rc != -EADDRINUSE)
 			break;
-		holder_fd = connect_to(&address, holder);
-		if (holder_fd >= 0)
-			close(holder_fd);
+		other_fd = connect_to(&address, other_uid);
+		if (other_fd >= 0)
+			close(other_fd);
 	}
 	if (!rc && listen(fd, SOMAXCONN))
 		rc = -errno;
@@ -196,9 +200,10 @@ int np_saver_listen(uid_t uid, uid_t *holder)
 
 /*
  * Slurm sets SLURMD_NODENAME in the tasks of a job. A process that cleared its
- * environment is still in the job's cgroup, if Slurm uses cgroups.
+ * environment is still in the job's cgroup, if Slurm uses cgroups; its path
+ * contains /job_ID/ in both cgroup versions.
  */
-bool np_saver_in_job(void)
+bool np_process_is_in_job(void)
 {
 	char cgroups[4096];
 	ssize_t len = -1;

@@ -51,7 +51,7 @@ static void exclude(const char *list)
 {
 	uint64_t bits[1];
 
-	if (!np_cluster_map_parse(c.slurm.map, list, bits))
+	if (!np_cluster_map_parse_hostlist(c.slurm.map, list, bits))
 		some_exclude(&c.slurm, c.job, list);
 }
 

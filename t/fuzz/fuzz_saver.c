@@ -36,7 +36,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		return 0;
 	if (size >= sizeof(h)) {
 		memcpy(&h, data, sizeof(h));
-		if (np_saver_head_valid(&h) && h.len > NP_SAVER_MAX_BYTES)
+		if (np_saver_head_is_valid(&h) && h.len > NP_SAVER_MAX_BYTES)
 			abort();
 	}
 	memcpy(text, data, size);

@@ -93,7 +93,7 @@ test_a_missing_decision_is_reported() {
 	echo Placement=enforce >"$S/conf"
 	run env NETPROF_CONF="$S/conf" netprof status
 	equal "status" "$RC" 1
-	contains "asked for" "$ERR" 'placement has never written there; netprof check'
+	contains "asked for" "$ERR" 'placement has never written there; to find the reason, run netprof check'
 	run netprof explain 4010
 	equal "explain" "$RC" 1
 	contains "explain" "$ERR" '^netprof: job 4010 was not found: not in the last decision of placement \(there is none\)'

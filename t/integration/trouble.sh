@@ -378,5 +378,5 @@ test_release_removes_what_the_plugin_wrote() {
 	equal "the user's begin time" "$(when "${JOBS[3]}" EligibleTime)" "$begin"
 	equal "a second time" \
 		"$(inside --user root "$(rundir)/build/netprof-release")" \
-		"No job has anything that placement wrote."
+		"No job contains anything that placement wrote."
 }

@@ -167,7 +167,7 @@ T_TEST("plugins in a list")
 			"netprof") == lists[i].has);
 }
 
-#define BY_HAND "By hand: sbatch --exclude=NODES."
+#define TO_DO_SO "To do so: sbatch --exclude=NODES."
 
 static const struct {
 	const char *name;
@@ -177,17 +177,17 @@ static const struct {
 } neighbours[] = {
 	{ "no other application has a profile", { 0 }, 0, "" },
 	{ "no application exceeds the limit", { 0.1, 0.02 }, 2,
-	  "No application with a profile slows it by more than 10 %." },
+	  "No application with a profile slows halo by more than 10 %." },
 	{ "one application exceeds it", { 0.11, 0.02 }, 2,
-	  "Avoid sharing a leaf switch with fft, which slows it by more than "
-	  "10 %. " BY_HAND },
+	  "Avoid sharing a leaf switch with fft, which slows halo by more than "
+	  "10 %. " TO_DO_SO },
 	{ "two applications exceed it", { 0.4, 0.11, 0.1 }, 3,
-	  "Avoid sharing a leaf switch with fft or NPmpi: each slows it by more "
-	  "than 10 %. " BY_HAND },
+	  "Avoid sharing a leaf switch with fft or NPmpi: each slows halo by "
+	  "more than 10 %. " TO_DO_SO },
 	{ "all exceed it, a second job of its own among them",
 	  { 0.4, 0.3, 0.2 }, 3,
 	  "Avoid sharing a leaf switch with fft, NPmpi or a second halo job: "
-	  "each slows it by more than 10 %. " BY_HAND },
+	  "each slows halo by more than 10 %. " TO_DO_SO },
 };
 
 T_TEST("which neighbours to avoid")
@@ -209,7 +209,7 @@ T_TEST("which neighbours to avoid")
 		struct cli_recommendation a;
 
 		for (size_t k = 0; k < CLI_PAIRS_MAX; k++)
-			pairs.pair[k].p.slowdown = neighbours[i].by[k];
+			pairs.pair[k].prediction.slowdown = neighbours[i].by[k];
 		cli_recommend(&p, &none, NP_SCOPE_LEAF, &pairs, 0.1, &a);
 		cli_avoid_text(&a, text, sizeof(text));
 		T_ROW(neighbours[i].name, !strcmp(text, neighbours[i].want));

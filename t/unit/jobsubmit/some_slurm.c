@@ -103,7 +103,7 @@ static void pairs_of(struct some_slurm *s, const char *hosts, int32_t *to)
 {
 	uint64_t bits[1];
 
-	if (np_cluster_map_parse(s->map, hosts, bits))
+	if (np_cluster_map_parse_hostlist(s->map, hosts, bits))
 		abort();
 	NP_BITS_EACH(i, bits, 1) {
 		*to++ = (int32_t)i;
@@ -331,7 +331,7 @@ void some_desc_free(job_desc_msg_t *d)
 const char *some_hosts(const struct np_cluster_map *s, const uint64_t *nodes)
 {
 	static char buf[256];
-	char *text = np_cluster_map_format(s, nodes);
+	char *text = np_cluster_map_format_hostlist(s, nodes);
 
 	snprintf(buf, sizeof(buf), "%s", text ? text : "");
 	free(text);

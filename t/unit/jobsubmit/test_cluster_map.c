@@ -9,7 +9,7 @@
 
 static const struct {
 	const char *name;
-	struct np_need need;
+	struct np_job_need need;
 	int rc, partition;
 	const char *nodes;
 	uint32_t n;
@@ -60,7 +60,7 @@ T_TEST("which nodes would do for a job")
 
 	some_slurm(&s);
 	for (size_t i = 0; i < NP_ARRAY_SIZE(fits); i++) {
-		struct np_fit fit;
+		struct np_job_fit fit;
 		uint64_t nodes[1] = { 0 };
 		int rc = np_cluster_map_fit(s.map, &fits[i].need, nodes, &fit);
 
@@ -70,7 +70,7 @@ T_TEST("which nodes would do for a job")
 			continue;
 		T_ROW(fits[i].name,
 		      some_same(some_hosts(s.map, nodes), fits[i].nodes));
-		T_ROW(fits[i].name, fit.nodes == fits[i].n);
+		T_ROW(fits[i].name, fit.min_nodes == fits[i].n);
 		T_ROW(fits[i].name, fit.undetermined == fits[i].undetermined);
 	}
 	some_slurm_free(&s);
@@ -104,7 +104,8 @@ T_TEST("lists of nodes, whatever a user writes")
 	some_slurm(&s);
 	for (size_t i = 0; i < NP_ARRAY_SIZE(lists); i++) {
 		uint64_t nodes[1] = { 0xff };
-		int rc = np_cluster_map_parse(s.map, lists[i].hosts, nodes);
+		int rc = np_cluster_map_parse_hostlist(s.map, lists[i].hosts,
+						       nodes);
 
 		T_ROW(lists[i].name, rc == lists[i].rc);
 		T_ROW(lists[i].name,
@@ -150,8 +151,8 @@ T_TEST("partitions by name")
 	T_CHECK(np_cluster_map_partition(s.map, "big") == 3);
 	T_CHECK(np_cluster_map_partition(s.map, "big,batch") == 3);
 	T_CHECK(np_cluster_map_partition(s.map, "") == -1);
-	T_CHECK(s.map->part[0].shares);
-	T_CHECK(!s.map->part[2].shares);
+	T_CHECK(s.map->part[0].shares_nodes);
+	T_CHECK(!s.map->part[2].shares_nodes);
 	some_slurm_free(&s);
 }
 
@@ -192,7 +193,7 @@ T_TEST("a map is made anew only when it has to")
 	      a && !np_cluster_map_format_closed(a, NULL));
 	np_cluster_map_unref(a);
 	a = make(&s, s.map, s.info.topology, true);
-	T_ROW("whole nodes", a && !a->part[0].shares);
+	T_ROW("whole nodes", a && !a->part[0].shares_nodes);
 	np_cluster_map_unref(a);
 	some_slurm_free(&s);
 }
@@ -213,7 +214,7 @@ T_TEST("nodes that Slurm deleted")
 		T_ROW("their bits are not set", some_same(some_hosts(a, nodes),
 							  "n[0,2]"));
 		T_ROW("no name finds them",
-		      !np_cluster_map_parse(a, "n[0-6]", nodes) &&
+		      !np_cluster_map_parse_hostlist(a, "n[0-6]", nodes) &&
 			      some_same(some_hosts(a, nodes), "n[0,2-4,6]"));
 	}
 	T_CHECK(a != NULL);
@@ -288,9 +289,9 @@ static void print_lines(const char *from, char *to)
 static bool
 jobs_are_left_alone(const struct np_cluster_map *s, const char *partition)
 {
-	struct np_need need = { .partition = partition };
+	struct np_job_need need = { .partition = partition };
 	uint64_t nodes[1];
-	struct np_fit fit;
+	struct np_job_fit fit;
 
 	return !np_cluster_map_fit(s, &need, nodes, &fit) && fit.undetermined;
 }
@@ -413,11 +414,11 @@ T_TEST("topologies as Slurm forgives them, and several of them")
 /* Each node has four or eight CPUs, two of a core. */
 T_TEST("a job that takes one thread of each core needs more nodes")
 {
-	struct np_need need = { .cpus = 16, .threads_per_core = 1 };
+	struct np_job_need need = { .cpus = 16, .threads_per_core = 1 };
 	uint64_t nodes[1];
 	struct np_cluster_map *a;
 	struct some_slurm s;
-	struct np_fit fit;
+	struct np_job_fit fit;
 
 	some_slurm(&s);
 	for (size_t i = 0; i < SOME_NODES; i++)
@@ -426,10 +427,10 @@ T_TEST("a job that takes one thread of each core needs more nodes")
 	T_ROW("threads changed", a && a != s.map);
 	if (a && a != s.map) {
 		np_cluster_map_fit(a, &need, nodes, &fit);
-		T_ROW("one thread of a core", fit.nodes == 8);
+		T_ROW("one thread of a core", fit.min_nodes == 8);
 		need.threads_per_core = 2;
 		np_cluster_map_fit(a, &need, nodes, &fit);
-		T_ROW("both", fit.nodes == 4);
+		T_ROW("both", fit.min_nodes == 4);
 	}
 	np_cluster_map_unref(a);
 	some_slurm_free(&s);
@@ -457,10 +458,11 @@ T_TEST("a zoo of nodes")
 				  .flags = PART_FLAG_DEFAULT };
 	partition_info_msg_t parts = { .record_count = 1,
 				       .partition_array = &part };
-	struct np_need need = { .memory_mb = NP_CLUSTER_MAP_MAX_KINDS + 105 };
+	struct np_job_need need = { .memory_mb =
+					    NP_CLUSTER_MAP_MAX_KINDS + 105 };
 	uint64_t bits[8];
 	struct np_cluster_map *map;
-	struct np_fit fit;
+	struct np_job_fit fit;
 	struct np_err err;
 
 	for (uint32_t i = 0; i < nodes.record_count; i++) {

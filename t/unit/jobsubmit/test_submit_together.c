@@ -109,8 +109,8 @@ T_TEST("two at once see each other")
 		some_desc(&d[i], i ? "soft" : "loud");
 		d[i].min_nodes = 2;
 		np_submit(s.shared, &d[i], SOME_NOW, false);
-		T_CHECK(!np_cluster_map_parse(s.slurm.map, d[i].exc_nodes,
-					      &bits[i]));
+		T_CHECK(!np_cluster_map_parse_hostlist(
+			s.slurm.map, d[i].exc_nodes, &bits[i]));
 		bits[i] = ~bits[i] & 0xffff; /* where it may go */
 	}
 	T_CHECK(bits[0] != 0 && !(bits[0] & 0xf));

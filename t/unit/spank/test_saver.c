@@ -19,7 +19,7 @@ T_TEST("fields of messages arrive as they were sent")
 
 	T_CHECK(len == (long)sizeof(h) + 7 + 1 + 8);
 	memcpy(&h, msg, sizeof(h));
-	T_CHECK(np_saver_head_valid(&h) && h.kind == NP_SAVER_SAVE &&
+	T_CHECK(np_saver_head_is_valid(&h) && h.kind == NP_SAVER_SAVE &&
 		h.seq == 7);
 	T_CHECK(np_saver_unpack(msg + sizeof(h), h.len, field) == 3);
 	for (size_t i = 0; i < 3; i++)
@@ -40,7 +40,7 @@ T_TEST("damaged messages are refused")
 	char *field[NP_SAVER_MAX_FIELDS];
 
 	for (size_t i = 0; i < NP_ARRAY_SIZE(heads); i++)
-		T_CHECK(!np_saver_head_valid(&heads[i]));
+		T_CHECK(!np_saver_head_is_valid(&heads[i]));
 	T_CHECK(!np_saver_unpack(open, 0, field));
 	T_CHECK(!np_saver_unpack(open, 6, field));
 	T_CHECK(!np_saver_unpack(many, sizeof(many), field));
@@ -58,7 +58,7 @@ static struct np_saver_client *who(uid_t uid)
 }
 
 static int add(struct np_saver_queue *q, struct np_saver_client *w,
-	       uint64_t from, enum np_saver_kind kind, size_t len)
+	       uint64_t from, enum np_saver_message kind, size_t len)
 {
 	struct np_saver_request r = { .client = w, .connection = from, .kind = kind,
 				      .text = calloc(1, len), .len = len };

@@ -79,9 +79,9 @@ static void end_step(const struct step *s)
 
 static bool is_over(struct np_watch *w)
 {
-	for (int i = 0; i < PATIENCE && !np_watch_all_ended(w); i++)
+	for (int i = 0; i < PATIENCE && !np_watch_poll(w); i++)
 		nap();
-	return np_watch_all_ended(w);
+	return np_watch_poll(w);
 }
 
 /* As on Linux before 5.3. */
@@ -118,12 +118,12 @@ T_TEST("a task is watched until it ends")
 		np_watch_open(&w, s.task[0], rows[i].alone ? 0 : s.stepd);
 		if (rows[i].no_fd)
 			forget_fd(&w);
-		T_ROW(rows[i].name, !np_watch_all_ended(&w));
+		T_ROW(rows[i].name, !np_watch_poll(&w));
 		nap();
-		T_ROW(rows[i].name, !np_watch_all_ended(&w));
+		T_ROW(rows[i].name, !np_watch_poll(&w));
 		kill(s.task[0], SIGKILL);
 		T_ROW(rows[i].name, is_over(&w));
-		T_ROW(rows[i].name, np_watch_all_ended(&w)); /* and stays so */
+		T_ROW(rows[i].name, np_watch_poll(&w)); /* and stays so */
 		close_watch(&w);
 		end_step(&s);
 	}
@@ -142,7 +142,7 @@ T_TEST("its end wakes a waiting poll()")
 		T_CHECK(poll(&p, 1, 0) == 0);
 		kill(s.task[0], SIGKILL);
 		T_CHECK(poll(&p, 1, 60000) == 1 && p.revents & POLLIN);
-		T_CHECK(np_watch_all_ended(&w));
+		T_CHECK(np_watch_poll(&w));
 	}
 	close_watch(&w);
 	end_step(&s);
@@ -159,15 +159,16 @@ T_TEST("then its siblings are watched until the last one ends")
 	while (left) {
 		pid_t watched = w.task;
 
-		T_CHECK(!np_watch_all_ended(&w));
+		T_CHECK(!np_watch_poll(&w));
 		T_CHECK(watched == s.task[0] || watched == s.task[1] ||
 			watched == s.task[2]);
 		kill(watched, SIGKILL);
 		left--;
-		for (int i = 0; i < PATIENCE && w.task == watched &&
-		     !np_watch_all_ended(&w); i++)
+		for (int i = 0;
+		     i < PATIENCE && w.task == watched && !np_watch_poll(&w);
+		     i++)
 			nap();
-		T_CHECK(left ? w.task != watched : np_watch_all_ended(&w));
+		T_CHECK(left ? w.task != watched : np_watch_poll(&w));
 	}
 	close_watch(&w);
 	end_step(&s);
@@ -184,7 +185,7 @@ T_TEST("siblings that end first do not matter")
 	kill(s.task[1], SIGKILL);
 	for (int i = 0; i < PATIENCE && !kill(s.task[1], 0); i++)
 		nap();
-	T_CHECK(!np_watch_all_ended(&w) && w.task == s.task[0]);
+	T_CHECK(!np_watch_poll(&w) && w.task == s.task[0]);
 	kill(s.task[0], SIGKILL);
 	T_CHECK(is_over(&w));
 	close_watch(&w);
@@ -212,9 +213,9 @@ T_TEST("where nobody is watched it is never over")
 	struct np_watch w;
 
 	np_watch_open(&w, 0, 0);
-	T_CHECK(w.fd == -1 && !np_watch_all_ended(&w));
+	T_CHECK(w.fd == -1 && !np_watch_poll(&w));
 	np_watch_open(&w, 0, getppid());
-	T_CHECK(w.fd == -1 && !np_watch_all_ended(&w));
+	T_CHECK(w.fd == -1 && !np_watch_poll(&w));
 }
 
 /*
