@@ -174,7 +174,7 @@ test_probes_and_levels_of_each_rail_run_over_libfabric() {
 	before=$("$ROOT/t/cluster" traffic leaf0r1)
 	alice "srun -N4 -w 'n[0-3]' --netprofile=ofi $PROBED 40"
 	after=$("$ROOT/t/cluster" traffic leaf0r1)
-	beside_level ofi c5@rail1 "sleep 3"
+	beside_level ofi c5@rail1 "$PROBED 20"
 	cp "$TMPDIR/netprof.conf" "$conf"
 	expect ofi 'length == 2 and all(.leaves | map([.rail, .n_pairs > 0]) ==
 			[["rail0", true], ["rail1", true]]) and
