@@ -109,7 +109,7 @@ test_damaged_state_is_reported_in_one_line() {
 	run netprof status
 	equal "status" "$RC $OUT" "1 "
 	equal "lines" "$(wc -l <"$S/err")" 1
-	contains "status" "$ERR" '^netprof: state.json: '
+	contains "status" "$ERR" '^netprof: state.json:8: damaged '
 	run netprof explain 4000
 	equal "what ended is known" "$RC" 0
 	contains "what is wrong" "$ERR" 'state.json'
