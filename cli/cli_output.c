@@ -27,9 +27,9 @@ static mode_t get_umask(void)
 	return mask;
 }
 
-/* Replace a file by data of any kind, as cli_replace_file() does by text. */
-static int replace_file_by_data(const char *path, const void *data, size_t len,
-				mode_t mode, struct np_err *err)
+/* As cli_replace_file(), but with binary data. */
+static int replace_file_with_data(const char *path, const void *data,
+				  size_t len, mode_t mode, struct np_err *err)
 {
 	return np_file_write_path(path, data, len,
 				  mode ? mode : 0666 & ~get_umask(), err);
@@ -38,9 +38,10 @@ static int replace_file_by_data(const char *path, const void *data, size_t len,
 int cli_replace_file(const char *path, const char *text, mode_t mode,
 		     struct np_err *err)
 {
-	return replace_file_by_data(path, text, strlen(text), mode, err);
+	return replace_file_with_data(path, text, strlen(text), mode, err);
 }
 
+/* A device or a pipe cannot be replaced, so it is not written atomically. */
 int cli_write_to_any_file(const char *path, const char *text,
 			  const char *trailer, struct np_err *err)
 {
@@ -56,21 +57,21 @@ int cli_write_to_any_file(const char *path, const char *text,
 			    strerror(-rc)) : 0;
 }
 
-int cli_figure_save(struct np_figure *figure, const char *path)
+int cli_figure_save_and_free(struct np_figure *figure, const char *path)
 {
 	struct np_err err = NP_ERR_INIT;
-	enum np_picture_kind kind;
+	enum np_picture_kind format;
 	char *data = NULL;
 	size_t len;
 	int rc;
 
 	if (!figure)
 		return cli_fail("out of memory");
-	rc = np_picture_kind(path, &kind, &err);
+	rc = np_picture_kind(path, &format, &err);
 	if (!rc)
-		rc = np_picture_make(figure, kind, &data, &len, &err);
+		rc = np_picture_make(figure, format, &data, &len, &err);
 	if (!rc)
-		rc = replace_file_by_data(path, data, len, 0, &err);
+		rc = replace_file_with_data(path, data, len, 0, &err);
 	free(data);
 	np_figure_free(figure);
 	return rc ? cli_fail("%s", err.text) : CLI_DONE;

@@ -29,6 +29,6 @@ struct np_figure;
  * path selects the format.  If figure is NULL, reports that memory ran out.
  * Returns the exit status.
  */
-int cli_figure_save(struct np_figure *figure, const char *path);
+int cli_figure_save_and_free(struct np_figure *figure, const char *path);
 
 #endif

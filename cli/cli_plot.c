@@ -3,7 +3,7 @@
  * and its utilisation over time.
  *
  * Each part is a panel of a figure.  If a part has no data, no panel is added,
- * and the caller gets a sentence on how to measure it.
+ * and the caller gets a sentence that says how to measure it.
  *
  * When memory runs out, functions of np_figure.h return NULL, and all of them
  * accept NULL.  The figure is marked as failed, and saving it reports the

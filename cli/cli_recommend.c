@@ -51,18 +51,19 @@ void cli_pair_list_insert(struct cli_pair_list *list,
  * conditions are those of cli_verdict_text(), in the same order. Returns false
  * if the verdict names none.
  */
-static bool recommend_as_in_verdict(const struct np_profile *profile,
-				    struct cli_recommendation *out)
+static bool recommend_from_verdict(const struct np_profile *profile,
+				   struct cli_recommendation *out)
 {
 	const struct np_run_summary *summary = &profile->summary;
 	const char *app = profile->runs->app;
 	bool has_latency = summary->latency.n_runs;
-	bool traffic = profile->verdict.doubt == NP_DOUBT_TRAFFIC;
+	bool doubts_traffic = profile->verdict.doubt == NP_DOUBT_TRAFFIC;
 
-	if (profile->verdict.doubt > NP_DOUBT_PROBES && !traffic) {
+	/* All other doubts after this one concern the idle baseline. */
+	if (profile->verdict.doubt > NP_DOUBT_PROBES && !doubts_traffic) {
 		strcpy(out->command, CLI_IDLE_COMMAND);
 		strcpy(out->measured, "the idle network");
-	} else if (profile->verdict.use == NP_USE_UNKNOWN && !traffic) {
+	} else if (profile->verdict.use == NP_USE_UNKNOWN && !doubts_traffic) {
 		/*
 		 * Probes need two nodes under one leaf switch. If a run had
 		 * latencies and its use of the network is still unknown, it had
@@ -114,7 +115,7 @@ static void choose_measurement(const struct np_profile *profile,
 	 */
 	if (profile->is_idle)
 		return;
-	out->in_verdict = recommend_as_in_verdict(profile, out);
+	out->in_verdict = recommend_from_verdict(profile, out);
 	if (out->in_verdict)
 		return;
 	if (out->n_pairs) {

@@ -6,8 +6,8 @@
  * that runs lost while other applications shared their leaf switches. This file
  * loads the accounting, as netprof explain does, and prints the result.
  *
- * The accounting does not know applications, so here an application is a user
- * and a job name. A node-hour is one hour of one node.
+ * Accounting does not record applications, so here an application is identified
+ * by its user and its job name. A node-hour is one hour of one node.
  */
 #include <errno.h>
 #include <stdio.h>

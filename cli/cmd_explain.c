@@ -1402,8 +1402,8 @@ static int print_explanation(struct explanation *e,
 				e->word, e->diagnosis.why.text[0] ? ": " : "",
 				e->diagnosis.why.text);
 	if (o->plot)
-		return cli_figure_save(cli_diagnosis_figure(&e->diagnosis),
-				       o->plot);
+		return cli_figure_save_and_free(
+			cli_diagnosis_figure(&e->diagnosis), o->plot);
 	return o->format ? print_data(e, o->format) : print_text(e);
 }
 

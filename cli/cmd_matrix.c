@@ -330,7 +330,7 @@ static int matrix_plot(const struct cli_matrix *matrix, const char *path)
 	struct np_shape *shape;
 
 	if (!panel)
-		return cli_figure_save(figure, path);
+		return cli_figure_save_and_free(figure, path);
 	np_figure_axis(figure, &panel->x, NP_AXIS_NAMES, "slows it");
 	np_figure_axis(figure, &panel->y, NP_AXIS_NAMES, "is slowed");
 	for (size_t i = 0; i < matrix->n; i++) {
@@ -353,7 +353,7 @@ static int matrix_plot(const struct cli_matrix *matrix, const char *path)
 		cli_scope_text(matrix->scope), matrix->model->name, matrix->n,
 		matrix->k->cal.cluster, cli_day(matrix->k->cal.date, day));
 	figure->date = matrix->k->cal.date;
-	return cli_figure_save(figure, path);
+	return cli_figure_save_and_free(figure, path);
 }
 
 /* ---- the command ---- */

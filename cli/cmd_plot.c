@@ -188,7 +188,7 @@ static int plot(const struct cli_options *options, bool ascii, unsigned parts,
 			  cli_fail("out of memory");
 
 	if (rc < 0 && options->output)
-		return cli_figure_save(figure, options->output);
+		return cli_figure_save_and_free(figure, options->output);
 	if (rc < 0)
 		rc = options->format == CLI_JSON ? figure_json(figure) :
 		     np_figure_print(figure, stdout, cli_output_columns(),

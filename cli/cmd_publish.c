@@ -16,9 +16,9 @@
 #include "cli_text.h"
 
 /*
- * Split the argument into a user and an application: "alice/fft" is application
- * fft of user alice, and "fft" is one of user own_uid. *app points into arg.
- * Returns -1 or an exit status.
+ * Split the argument into a user and an application: "alice/fft" is the
+ * application fft of user alice, and "fft" is an application of user own_uid.
+ * *app points into arg. Returns -1 or an exit status.
  */
 static int parse_user_and_app(const struct cli_cmd *self, const char *arg,
 			      uid_t own_uid, uid_t *uid, const char **app)
@@ -40,7 +40,7 @@ static int parse_user_and_app(const struct cli_cmd *self, const char *arg,
 
 /*
  * Publish the runs of user uid under the name public_name, which np_app_check()
- * has accepted. What other users must not see is removed from each run first.
+ * has accepted. First removes from each run what other users must not see.
  * Returns the exit status.
  */
 static int publish_runs(struct cli_store *store, struct np_runs *runs,

@@ -2648,7 +2648,7 @@ static int plot(const struct sim *sim, const char *path)
 				  sim->policy[0].name, sim->log.n, sim->source,
 				  sim->cluster_text, sim->seeds_done,
 				  cli_s(sim->seeds_done), sim->models_text);
-	return cli_figure_save(figure, path);
+	return cli_figure_save_and_free(figure, path);
 }
 
 /* ---- simulation ---- */

@@ -1,10 +1,10 @@
 /*
- * netprof status: what placement does at the moment.
+ * netprof status: show what placement is doing.
  *
  * The placement plugin writes each decision into the store (np_state.h).  This
  * command reads the last one and does not ask Slurm, so that it also works
- * while slurmctld is busy.  If placement should have written a newer one by
- * now, the output says that placement does not act.
+ * while slurmctld is busy.  If a newer one is overdue, the output warns that
+ * placement is not active.
  *
  * The text output fits on one screen: a summary, a table of the leaf switches
  * and a table of the jobs that are kept apart.  If the tables are too long for
@@ -29,13 +29,13 @@
 
 #define LINE_BYTES 1024 /* for a sentence or a cell */
 #define MIN_ROWS 3	/* rows of each table, however short the screen is */
-#define FEW_DENIALS 3	/* lines about denied names, unless --all is given */
-#define PLOT_LEAVES 60	/* leaf switches drawn, unless --all is given */
+#define MAX_DENIALS 3	/* lines about denied names, unless --all is given */
+#define MAX_DRAWN 60	/* leaf switches drawn, unless --all is given */
 
 struct status {
 	const struct np_state *state; /* borrowed */
 	double now; /* seconds since 1970 */
-	/* Whether netprof.conf of this host enables placement. */
+	/* Whether this host's netprof.conf enables placement. */
 	bool placement_enabled;
 	bool all; /* --all: every leaf switch and every job */
 	const struct np_state_leaf **leaf; /* worst predicted slowdown first */
@@ -81,7 +81,7 @@ static void print_decision(const struct status *status)
 /*
  * Print a labelled text, or nothing if it is "".  Returns the number of lines.
  */
-static int print_counted_lines(const char *label, const char *text)
+static int print_labelled(const char *label, const char *text)
 {
 	const size_t width = (size_t)(cli_output_columns() - CLI_LABEL);
 
@@ -96,38 +96,38 @@ static int print_counted_lines(const char *label, const char *text)
 static int print_denied(const struct status *status)
 {
 	size_t n = status->state->n_denials;
-	size_t shown = status->all || n <= FEW_DENIALS ? n : FEW_DENIALS - 1;
+	size_t shown = status->all || n <= MAX_DENIALS ? n : MAX_DENIALS - 1;
 	char line[LINE_BYTES];
 	int lines = 0;
 
 	for (size_t i = 0; i < shown; i++)
-		lines += print_counted_lines(
+		lines += print_labelled(
 			i ? "" : "Denied",
 			cli_denied_text(&status->state->denial[i], line,
 					sizeof(line)));
 	if (shown < n) {
 		snprintf(line, sizeof(line), "%zu more (shown with --all)",
 			 n - shown);
-		lines += print_counted_lines("", line);
+		lines += print_labelled("", line);
 	}
 	if (status->state->more_denied) {
 		snprintf(line, sizeof(line), "%u more job%s of other users",
 			 status->state->more_denied,
 			 cli_s(status->state->more_denied));
-		lines += print_counted_lines("", line);
+		lines += print_labelled("", line);
 	}
 	return lines;
 }
 
-/* Print all above the tables. Returns the approximate number of lines. */
+/* Print everything above the tables. Returns the approximate number of lines. */
 static int print_summary(const struct status *status)
 {
 	int lines = 4; /* mode: about two; Decided and Jobs: one each */
 
 	print_mode(status);
 	print_decision(status);
-	lines += print_counted_lines("Fabric", status->state->fabric);
-	lines += print_counted_lines("Trouble", status->state->trouble);
+	lines += print_labelled("Fabric", status->state->fabric);
+	lines += print_labelled("Trouble", status->state->trouble);
 	return lines + print_denied(status);
 }
 
@@ -502,13 +502,13 @@ static void add_worst_slowdown_panel(struct np_figure *figure,
 }
 
 /*
- * Save the plot. Without --all it has at most PLOT_LEAVES rows, because more
+ * Save the plot. Without --all it has at most MAX_DRAWN rows, because more
  * would be too small to read.
  */
 static int save_plot(const struct status *status, const char *path)
 {
 	size_t n = status->state->n_leaves;
-	size_t shown = status->all || n <= PLOT_LEAVES ? n : PLOT_LEAVES;
+	size_t shown = status->all || n <= MAX_DRAWN ? n : MAX_DRAWN;
 	struct np_figure *figure;
 	char date[CLI_NUMBER];
 
@@ -518,7 +518,7 @@ static int save_plot(const struct status *status, const char *path)
 				       status->state->cluster :
 				       "cluster");
 	if (!figure)
-		return cli_figure_save(figure, path);
+		return cli_figure_save_and_free(figure, path);
 	add_nodes_panel(figure, status, shown);
 	add_worst_slowdown_panel(figure, status, shown);
 	np_figure_caption(
@@ -530,7 +530,7 @@ static int save_plot(const struct status *status, const char *path)
 		status->n_running, status->n_with_profile,
 		cli_date(status->state->date, date));
 	figure->date = status->state->date;
-	return cli_figure_save(figure, path);
+	return cli_figure_save_and_free(figure, path);
 }
 
 /* ---- command ---- */

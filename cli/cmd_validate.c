@@ -829,7 +829,7 @@ static int plot_pairs(const struct validate_ctx *ctx, const char *path)
 	struct np_panel *panel = figure ? np_figure_panel(figure, "") : NULL;
 
 	if (!panel)
-		return cli_figure_save(figure, path);
+		return cli_figure_save_and_free(figure, path);
 	np_figure_axis(figure, &panel->x, NP_AXIS_LINEAR,
 		       "Measured slowdown (%)");
 	np_figure_axis(figure, &panel->y, NP_AXIS_LINEAR,
@@ -846,7 +846,7 @@ static int plot_pairs(const struct validate_ctx *ctx, const char *path)
 			  ctx->score.mean_points,
 			  ctx->constant_score.mean_points);
 	figure->date = ctx->pairs.date;
-	return cli_figure_save(figure, path);
+	return cli_figure_save_and_free(figure, path);
 }
 
 /* ---- the command ---- */

@@ -172,7 +172,7 @@ int main(int argc, char **argv)
 {
 	const struct cli_cmd *cmd;
 
-	/* The character set of the locale, but not its format of numbers. */
+	/* Use the locale's character set, but not its format of numbers. */
 	setlocale(LC_CTYPE, "");
 	np_out_plain();
 	if (argc < 2) {

@@ -1,13 +1,13 @@
 /*
  * netprof-release [--dry-run]: remove what placement wrote into jobs.
  *
- * For an administrator who has removed job_submit/netprof from slurm.conf.
+ * It is for an administrator who removes job_submit/netprof from slurm.conf.
  * Placement keeps the user's own excluded nodes and begin time in an annotation
- * in AdminComment. This program restores_any them in pending jobs, and removes the
+ * in AdminComment. This program restores them in pending jobs, and removes the
  * annotation from pending and running jobs. The rest of the comment is kept.
  * (scontrol release is unrelated.)
  *
- * A plugin that is still active would soon write its values again.
+ * Remove the plugin first: while it is active, it soon writes its values again.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -84,7 +84,7 @@ static int restore_pending(const struct np_job_snapshot *snapshot, bool dry_run,
 			continue;
 		/*
 		 * np_update_make() keeps the annotation of a job whose
-		 * application is known.
+		 * application is known, so clear the name to remove it.
 		 */
 		entry->annotation.app[0] = '\0';
 		rc = np_update_make(snapshot, i, &no_decision, false, &update);
@@ -101,7 +101,8 @@ static int restore_pending(const struct np_job_snapshot *snapshot, bool dry_run,
 
 /*
  * Remove the annotation from running jobs. Their excluded nodes and begin time
- * no longer matter. Adds to *n_updates and returns as restore_pending().
+ * no longer matter. Counts updates in *n_updates and returns 0 or 1, like
+ * restore_pending().
  */
 static int clean_running(const struct np_ctld_info *info, bool dry_run,
 			 size_t *n_updates)

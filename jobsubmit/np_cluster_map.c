@@ -1,6 +1,6 @@
 /*
- * The cluster map, in three parts: the node index, which reads and writes host
- * lists; queries; and the construction of a map from what Slurm reports.
+ * The cluster map: first the node index, which reads and writes host lists,
+ * then the queries, and last the construction of a map from what Slurm reports.
  *
  * Placement writes host lists that can name most of a cluster into many jobs,
  * and slurmctld waits for some of them. Lists are therefore handled range by
@@ -849,9 +849,9 @@ static uint64_t usable_cpus(const struct np_node_kind *kind,
 }
 
 /*
- * It is not known which nodes the job will get. The number of nodes is that
- * with which it could run on any of them, i.e. the number for the kind with the
- * fewest usable CPUs.
+ * It is not known which nodes the job will get, so min_nodes is computed for
+ * the matching kind with the fewest usable CPUs: that many nodes suffice,
+ * whichever they are.
  */
 int np_cluster_map_fit(const struct np_cluster_map *map,
 		       const struct np_job_need *need, uint64_t *nodes,
@@ -980,9 +980,9 @@ static struct np_node_kind *add_kind(struct np_cluster_map *map,
 }
 
 /*
- * Reduce a kind to what this node has too, so that the node can be added to it.
- * When there are too many kinds, the last one takes all further nodes, and a
- * job that fits this kind still fits each of its nodes.
+ * Reduce a kind to what it has in common with this node, so that the node can
+ * be added to it. The last kind takes all nodes beyond the maximum number of
+ * kinds; a job that fits it then still fits each of its nodes.
  */
 static void widen_kind(struct np_node_kind *kind, const node_info_t *n)
 {

@@ -73,7 +73,7 @@ struct saver {
 	int result;		/* in that reply: 0 or -errno */
 	char cause[NP_ERR_LEN]; /* the text of that reply */
 	struct np_selection selection; /* in the reply to saver_select() */
-	struct np_saver_head head; /* of a reply being read */
+	struct np_saver_header head;   /* of a reply being read */
 	size_t n_read;		   /* bytes of head, then of text */
 	char *text; /* fields of that reply; NULL: none yet */
 };
@@ -343,7 +343,7 @@ static char *room_for_reply(struct saver *saver, size_t *left)
 		return (char *)&saver->head + saver->n_read;
 	}
 	if (!saver->text) {
-		if (np_saver_head_is_valid(&saver->head) &&
+		if (np_saver_header_is_valid(&saver->head) &&
 		    saver->head.kind == NP_SAVER_REPLY)
 			saver->text = malloc(saver->head.len);
 		saver->n_read = 0;

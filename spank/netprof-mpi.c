@@ -29,10 +29,10 @@
 static bool read_reply(int fd, char mpi[NP_MPI_TEXT])
 {
 	char text[NP_ERR_LEN + 32], *field[NP_SAVER_MAX_FIELDS];
-	struct np_saver_head h;
+	struct np_saver_header h;
 
 	return recv(fd, &h, sizeof(h), MSG_WAITALL) == sizeof(h) &&
-	       np_saver_head_is_valid(&h) && h.len <= sizeof(text) &&
+	       np_saver_header_is_valid(&h) && h.len <= sizeof(text) &&
 	       recv(fd, text, h.len, MSG_WAITALL) == (ssize_t)h.len &&
 	       np_saver_unpack(text, h.len, field) >= 2 &&
 	       !strcmp(field[0], "0") &&

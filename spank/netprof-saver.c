@@ -476,7 +476,7 @@ struct connection {
 	int ring; /* descriptor that came with a request; -1: none */
 	uint64_t number; /* from 1 on, never reused */
 	struct np_saver_client *client;
-	struct np_saver_head head;
+	struct np_saver_header head;
 	size_t n_read; /* bytes of head, then of text */
 	char *text; /* fields of a request being read; NULL: none yet */
 	char *out;  /* replies not sent yet */
@@ -628,8 +628,8 @@ static void send_out(struct connection *connection)
 static void send_reply(struct connection *connection, uint32_t seq,
 		       const char *fields, size_t len)
 {
-	struct np_saver_head h = { NP_SAVER_VERSION, NP_SAVER_REPLY, seq,
-				   (uint32_t)len };
+	struct np_saver_header h = { NP_SAVER_VERSION, NP_SAVER_REPLY, seq,
+				     (uint32_t)len };
 	size_t need = connection->out_len + sizeof(h) + len;
 	char *grown = need <= MAX_REPLY_BYTES ? realloc(connection->out, need) :
 						NULL;
@@ -756,12 +756,13 @@ static char *room_for_request(const struct saver *saver,
 		return (char *)&connection->head + connection->n_read;
 	}
 	if (!connection->text) {
-		connection->text = np_saver_head_is_valid(&connection->head) &&
-						   connection->head.kind !=
-							   NP_SAVER_REPLY &&
-						   has_room(saver, connection) ?
-					   malloc(connection->head.len + 1) :
-					   NULL;
+		connection->text =
+			np_saver_header_is_valid(&connection->head) &&
+					connection->head.kind !=
+						NP_SAVER_REPLY &&
+					has_room(saver, connection) ?
+				malloc(connection->head.len + 1) :
+				NULL;
 		connection->n_read = 0;
 	}
 	*left = connection->text ? connection->head.len - connection->n_read :

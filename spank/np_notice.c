@@ -137,7 +137,7 @@ static bool responds_to_child(const char *dir, int timeout_ms)
 /* Any reply counts but that of a lost file server, which has an errno. */
 bool np_dir_responds(const char *dir, int timeout_ms)
 {
-	char reply[sizeof(struct np_saver_head) + 2];
+	char reply[sizeof(struct np_saver_header) + 2];
 	int fd = np_saver_send(NP_SAVER_CHECK, &dir, 1);
 	bool responds;
 
@@ -147,7 +147,7 @@ bool np_dir_responds(const char *dir, int timeout_ms)
 	responds = is_readable(fd, timeout_ms) &&
 		   recv(fd, reply, sizeof(reply), MSG_DONTWAIT) ==
 			   (ssize_t)sizeof(reply) &&
-		   reply[sizeof(struct np_saver_head)] == '0';
+		   reply[sizeof(struct np_saver_header)] == '0';
 	close(fd);
 	return responds;
 }

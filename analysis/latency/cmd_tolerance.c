@@ -1217,7 +1217,7 @@ static int draw_figure(const struct program *t, size_t n,
 				  ops, cli_setting_sec(1e-9 * req->net.L_ns, L),
 				  cli_setting_sec(1e-9 * req->net.o_ns, o),
 				  req->net.G_ns, thresholds);
-	return cli_figure_save(f, path);
+	return cli_figure_save_and_free(f, path);
 }
 
 /* ---- The command ---- */

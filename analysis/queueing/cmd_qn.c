@@ -546,7 +546,7 @@ static int draw_figure(const struct result *q, const char *path)
 				  q->n.net.n_classes == 1 ? "" : "es",
 				  q->n_rows, cli_s(q->n_rows),
 				  q->n.net.class[q->changes].name, q->how);
-	return cli_figure_save(f, path);
+	return cli_figure_save_and_free(f, path);
 }
 
 /* ---- The command ---- */

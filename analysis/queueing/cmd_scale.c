@@ -633,7 +633,7 @@ static int draw_figure(const struct scale *s, const char *path)
 				  " *: predicted from runs of other sizes." :
 				  "", speed_note(s, speed));
 	free(bar);
-	return cli_figure_save(f, path);
+	return cli_figure_save_and_free(f, path);
 }
 
 /* ---- The command ---- */

@@ -395,7 +395,7 @@ static int draw_figure(const struct replay *r, const char *path)
 				  cli_setting_sec(r->play.latency_sec, latency),
 				  r->n, cli_s(r->n), most > TASKS ?
 				  "; at most 48 tasks of each are drawn" : "");
-	return cli_figure_save(f, path);
+	return cli_figure_save_and_free(f, path);
 }
 
 /* ---- The command ---- */

@@ -637,7 +637,7 @@ static int draw_figure(const struct sharing *a, const char *path)
 				  n, cli_s(n), n < a->set->n ?
 				  " (others are not drawn)" : "", most > TRANSFERS ?
 				  "; at most 40 transfers of each are drawn" : "");
-	return cli_figure_save(f, path);
+	return cli_figure_save_and_free(f, path);
 }
 
 /* ---- The command ---- */

@@ -12,7 +12,7 @@
 
 /* ---- messages ---- */
 
-bool np_saver_head_is_valid(const struct np_saver_head *head)
+bool np_saver_header_is_valid(const struct np_saver_header *head)
 {
 	return head->version == NP_SAVER_VERSION &&
 	       head->kind >= NP_SAVER_LOG && head->kind < NP_SAVER_N_KINDS &&
@@ -22,7 +22,7 @@ bool np_saver_head_is_valid(const struct np_saver_head *head)
 long np_saver_pack(enum np_saver_message kind, uint32_t seq,
 		   const char *const field[], size_t n, char **out)
 {
-	struct np_saver_head head = { NP_SAVER_VERSION, kind, seq, 0 };
+	struct np_saver_header head = { NP_SAVER_VERSION, kind, seq, 0 };
 	size_t len = 0;
 	char *next;
 
@@ -45,7 +45,7 @@ size_t np_saver_unpack(char *text, size_t len, char *field[NP_SAVER_MAX_FIELDS])
 {
 	size_t n = 0;
 
-	/* The last field ends with the text, so strlen() stays inside. */
+	/* The text ends with a NUL, so strlen() cannot read beyond it. */
 	if (!len || text[len - 1])
 		return 0;
 	for (size_t begin = 0; begin < len; begin += strlen(text + begin) + 1) {

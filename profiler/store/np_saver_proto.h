@@ -51,17 +51,17 @@ enum np_saver_message {
 #define NP_SAVER_MAX_BYTES (NP_RECORD_MAX_BYTES + (1u << 20)) /* of fields */
 #define NP_SAVER_MAX_FIELDS 8
 
-struct np_saver_head {
+struct np_saver_header {
 	uint32_t version;
 	uint32_t kind;
 	uint32_t seq; /* of a request; its reply has the same number */
 	uint32_t len; /* bytes of all fields together */
 };
 
-/* ---- messages (pure) ---- */
+/* ---- messages; these functions do no I/O ---- */
 
 /* Whether a header is valid, so that head->len bytes of fields may be read. */
-bool np_saver_head_is_valid(const struct np_saver_head *head);
+bool np_saver_header_is_valid(const struct np_saver_header *head);
 
 /*
  * Make a whole message, header and at most NP_SAVER_MAX_FIELDS fields.  Returns

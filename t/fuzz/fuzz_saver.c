@@ -29,14 +29,14 @@ static void parse_choice(const char *text)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	char *field[NP_SAVER_MAX_FIELDS], *text = malloc(size + 1);
-	struct np_saver_head h;
+	struct np_saver_header h;
 	size_t n;
 
 	if (!text)
 		return 0;
 	if (size >= sizeof(h)) {
 		memcpy(&h, data, sizeof(h));
-		if (np_saver_head_is_valid(&h) && h.len > NP_SAVER_MAX_BYTES)
+		if (np_saver_header_is_valid(&h) && h.len > NP_SAVER_MAX_BYTES)
 			abort();
 	}
 	memcpy(text, data, size);

@@ -118,7 +118,7 @@ test_wrong_use_and_bad_files_are_told() {
 		--set=bs=2 "$VIENNE"
 	row 2 'expected beta=NUMBER' --set=beta "$VIENNE"
 	row 2 'beta=1x: expected a number' --set=beta=1x "$VIENNE"
-	row 2 'beta=-1: expected a number' --set=beta=-1 "$VIENNE"
+	row 2 'beta is -1, expected more than 0' --set=beta=-1 "$VIENNE"
 	row 2 'beta is 0, expected more than 0' --set=beta=0 "$VIENNE"
 	row 2 'unexpected argument .x.' "$VIENNE" x
 	row 1 '^netprof: /nonexistent: No such file' /nonexistent

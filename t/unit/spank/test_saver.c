@@ -14,12 +14,12 @@ T_TEST("fields of messages arrive as they were sent")
 {
 	const char *sent[] = { "/store", "", "a line\n" };
 	char *field[NP_SAVER_MAX_FIELDS], *msg = NULL;
-	struct np_saver_head h;
+	struct np_saver_header h;
 	long len = np_saver_pack(NP_SAVER_SAVE, 7, sent, 3, &msg);
 
 	T_CHECK(len == (long)sizeof(h) + 7 + 1 + 8);
 	memcpy(&h, msg, sizeof(h));
-	T_CHECK(np_saver_head_is_valid(&h) && h.kind == NP_SAVER_SAVE &&
+	T_CHECK(np_saver_header_is_valid(&h) && h.kind == NP_SAVER_SAVE &&
 		h.seq == 7);
 	T_CHECK(np_saver_unpack(msg + sizeof(h), h.len, field) == 3);
 	for (size_t i = 0; i < 3; i++)
@@ -29,7 +29,7 @@ T_TEST("fields of messages arrive as they were sent")
 
 T_TEST("damaged messages are refused")
 {
-	static const struct np_saver_head heads[] = {
+	static const struct np_saver_header heads[] = {
 		{ NP_SAVER_VERSION + 1, NP_SAVER_LOG, 0, 1 },
 		{ NP_SAVER_VERSION, 0, 0, 1 },
 		{ NP_SAVER_VERSION, NP_SAVER_N_KINDS, 0, 1 },
@@ -40,7 +40,7 @@ T_TEST("damaged messages are refused")
 	char *field[NP_SAVER_MAX_FIELDS];
 
 	for (size_t i = 0; i < NP_ARRAY_SIZE(heads); i++)
-		T_CHECK(!np_saver_head_is_valid(&heads[i]));
+		T_CHECK(!np_saver_header_is_valid(&heads[i]));
 	T_CHECK(!np_saver_unpack(open, 0, field));
 	T_CHECK(!np_saver_unpack(open, 6, field));
 	T_CHECK(!np_saver_unpack(many, sizeof(many), field));
