@@ -49,7 +49,7 @@ T_TEST("every component of a job finds its rendezvous entry")
 	T_CHECK(np_rendezvous_find(text, (size_t)-1, &got) == -ENOENT);
 }
 
-T_TEST("the longest invitation has room")
+T_TEST("the longest rendezvous text fits")
 {
 	struct np_rendezvous_entry v = some, got;
 	char text[NP_RENDEZVOUS_TEXT] = "";
@@ -106,7 +106,7 @@ static const struct {
 	{ "words after the path", GOOD " --help", 0, -EINVAL },
 };
 
-T_TEST("whatever stands in the user's environment")
+T_TEST("any value in the environment of the user")
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(texts); i++) {
 		struct np_rendezvous_entry v = { .port = 1 };
@@ -119,7 +119,7 @@ T_TEST("whatever stands in the user's environment")
 }
 
 /* Each of the texts that are taken, cut anywhere. */
-T_TEST("an invitation that was cut")
+T_TEST("a rendezvous text that was truncated")
 {
 	for (size_t len = 0; len < sizeof(GOOD) - 1; len++) {
 		char *text = strndup(GOOD, len);
@@ -216,7 +216,7 @@ T_TEST("members wait on pairs of neighbours all over the step")
 }
 
 /* Also in one block of many nodes each may be among the two. */
-T_TEST("in the course of many steps every node is measured")
+T_TEST("over many steps every node is measured")
 {
 	static const struct {
 		uint32_t max_nodes, n;

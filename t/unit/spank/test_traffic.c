@@ -4,7 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-T_TEST("a rate is what was moved in that time")
+T_TEST("a rate is bytes by the time between two readings")
 {
 	struct np_traffic *t = calloc(1, sizeof(*t));
 
