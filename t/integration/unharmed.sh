@@ -247,7 +247,7 @@ test_scancel() {
 	was_measured "cancel$i"
 }
 
-# Slurm's limits are whole minutes, but the end of a job can be moved forward.  Up to three
+# Slurm's limits are whole minutes, but the end of a job can be made earlier.  Up to three
 # times, as above.
 test_time_limit() {
 	local i

@@ -289,7 +289,7 @@ T_TEST("leftovers of killed writers go after an hour")
 }
 
 /* A year ahead, or what looks like it to whoever cleans up. */
-T_TEST("a clock that jumps takes nobody's file away")
+T_TEST("a clock that jumps removes nobody's file")
 {
 	struct np_store *s = t_store_fresh();
 
