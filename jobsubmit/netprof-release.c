@@ -115,7 +115,7 @@ static int clean_running(const struct np_ctld_info *info, bool dry_run,
 		uint32_t state = job->job_state & JOB_STATE_BASE;
 
 		if ((state != JOB_RUNNING && state != JOB_SUSPENDED) ||
-		    !np_annotation_in(job->admin_comment))
+		    !np_annotation_exists(job->admin_comment))
 			continue;
 		update.comment = np_annotation_write(job->admin_comment, NULL);
 		if (!update.comment)

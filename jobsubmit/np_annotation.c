@@ -1,9 +1,9 @@
 /*
- * Reading and writing the annotation in AdminComment.
+ * Reads and writes the annotation in AdminComment.
  *
- * Users and other tools may write there, too, and Slurm may cut a long comment.
- * An annotation that is damaged or cut off is therefore recognised as such and
- * replaced, and the text around it stays as it is.
+ * Other tools may write to that field too, and Slurm may cut a long comment. A
+ * damaged annotation is therefore recognised and replaced, and the text around
+ * it is kept.
  */
 #include "np_annotation.h"
 
@@ -15,22 +15,22 @@
 
 #include "np_option.h"
 
-#define OPEN "netprof{"
+#define OPENING "netprof{"
 #define MAX_LIST (1 << 20) /* bytes of a hostlist */
 
 /* The start of the first annotation, or NULL. */
 static const char *find_annotation(const char *comment)
 {
-	return comment ? strstr(comment, OPEN) : NULL;
+	return comment ? strstr(comment, OPENING) : NULL;
 }
 
-bool np_annotation_in(const char *comment)
+bool np_annotation_exists(const char *comment)
 {
 	return find_annotation(comment);
 }
 
-/* Whether text has only characters that a value may have; see print_list(). */
-static bool is_list(const char *text, size_t len)
+/* Whether text is not empty and has only characters allowed in a value. */
+static bool is_valid_list(const char *text, size_t len)
 {
 	if (!len || len > MAX_LIST)
 		return false;
@@ -40,10 +40,10 @@ static bool is_list(const char *text, size_t len)
 	return true;
 }
 
-/* Read a value that is a host list; the key must not occur twice. */
+/* Read a host list into *out, which must be NULL: no key may occur twice. */
 static int read_list(const char *text, size_t len, char **out)
 {
-	if (*out || !is_list(text, len))
+	if (*out || !is_valid_list(text, len))
 		return -EINVAL;
 	*out = strndup(text, len);
 	return *out ? 0 : -ENOMEM;
@@ -85,18 +85,18 @@ static int read_date(const char *text, size_t len, int64_t *out)
 }
 
 /* Read one KEY=VALUE, such as "held=12". Returns 0, -EINVAL or -ENOMEM. */
-static int
-read_pair(struct np_annotation *annotation, const char *word, size_t len)
+static int read_pair(struct np_annotation *annotation, const char *pair,
+		     size_t len)
 {
-	const char *equals = memchr(word, '=', len), *value;
+	const char *equals = memchr(pair, '=', len), *value;
 	size_t key_len, value_len;
 
 	if (!equals)
 		return -EINVAL;
 	value = equals + 1;
-	key_len = (size_t)(equals - word);
+	key_len = (size_t)(equals - pair);
 	value_len = len - key_len - 1;
-#define KEY_IS(name) (key_len == strlen(name) && !memcmp(word, name, key_len))
+#define KEY_IS(name) (key_len == strlen(name) && !memcmp(pair, name, key_len))
 	if (KEY_IS("app"))
 		return read_app(value, value_len, annotation->app);
 	if (KEY_IS("user"))
@@ -116,50 +116,50 @@ read_pair(struct np_annotation *annotation, const char *word, size_t len)
 }
 
 /*
- * The brace that closes the annotation whose text begins at `at`; NULL: it was
- * cut off or damaged.
+ * Find the brace that closes an annotation, given the text after its opening.
+ * Returns NULL if the annotation was cut off or damaged.
  */
-static const char *closing_brace(const char *at)
+static const char *closing_brace(const char *text)
 {
-	at += strcspn(at, "{}\n");
-	return *at == '}' ? at : NULL;
+	text += strcspn(text, "{}\n");
+	return *text == '}' ? text : NULL;
 }
 
 /*
- * End of the annotation whose text begins at `at`. If it was cut off, that is
- * the end of its last word of the form "a=b".
+ * Find the end of an annotation, given the text after its opening. If it was
+ * cut off, it ends after its last KEY=VALUE.
  */
-static const char *end_of(const char *at)
+static const char *annotation_end(const char *text)
 {
-	const char *end = at;
+	const char *end = text;
 
-	if (closing_brace(at))
-		return closing_brace(at) + 1;
-	for (; *at; at += *at == ' ') {
-		size_t len = strcspn(at, " {");
+	if (closing_brace(text))
+		return closing_brace(text) + 1;
+	for (; *text; text += *text == ' ') {
+		size_t len = strcspn(text, " {");
 
-		if (at[len] == '{' || !memchr(at, '=', len))
+		if (text[len] == '{' || !memchr(text, '=', len))
 			break;
-		end = at += len;
+		end = text += len;
 	}
 	return end;
 }
 
 /*
- * Remove all annotations from a text. The text that is left is searched as it
- * grows: in "netnetprof{}prof{}", removing the inner annotation makes another.
+ * Remove all annotations from a text. The output is searched while it grows,
+ * because in "netnetprof{}prof{}" removing the inner annotation makes another.
  */
 static void remove_annotations(char *text)
 {
-	const size_t len = strlen(OPEN);
+	const size_t len = strlen(OPENING);
 	char *out = text;
 
 	for (const char *in = text; *in;) {
 		*out++ = *in++;
 		if ((size_t)(out - text) >= len &&
-		    !memcmp(out - len, OPEN, len)) {
+		    !memcmp(out - len, OPENING, len)) {
 			out -= len;
-			in = end_of(in);
+			in = annotation_end(in);
 		}
 	}
 	*out = '\0';
@@ -167,22 +167,22 @@ static void remove_annotations(char *text)
 
 int np_annotation_read(const char *comment, struct np_annotation *out)
 {
-	const char *at = find_annotation(comment), *end;
+	const char *pos = find_annotation(comment), *end;
 	int rc = 0;
 
 	memset(out, 0, sizeof(*out));
-	if (!at)
+	if (!pos)
 		return -ENOENT;
-	at += strlen(OPEN);
-	end = closing_brace(at);
+	pos += strlen(OPENING);
+	end = closing_brace(pos);
 	if (!end)
 		return -EINVAL;
-	while (!rc && at < end) {
-		size_t len = strcspn(at, " }");
+	while (!rc && pos < end) {
+		size_t len = strcspn(pos, " }");
 
 		if (len)
-			rc = read_pair(out, at, len);
-		at += len + 1;
+			rc = read_pair(out, pos, len);
+		pos += len + 1;
 	}
 	if (rc)
 		np_annotation_clear(out);
@@ -197,45 +197,46 @@ void np_annotation_clear(struct np_annotation *annotation)
 }
 
 /* Slurm allows spaces in place of commas in a list, but annotations do not. */
-static void print_list(FILE *f, const char *list)
+static void print_list(FILE *out, const char *list)
 {
 	for (; *list; list++)
-		fputc(isspace((unsigned char)*list) ? ',' : *list, f);
+		fputc(isspace((unsigned char)*list) ? ',' : *list, out);
 }
 
-/* Print an annotation, with those members that are set. */
-static void print_annotation(FILE *f, const struct np_annotation *annotation)
+/* Print an annotation with the members that are set. */
+static void print_annotation(FILE *out, const struct np_annotation *annotation)
 {
 	const char *space = "";
 
-	fputs(OPEN, f);
-#define WORD(...) (fputs(space, f), fprintf(f, __VA_ARGS__), space = " ")
+	fputs(OPENING, out);
+#define PRINT_PAIR(...) \
+	(fputs(space, out), fprintf(out, __VA_ARGS__), space = " ")
 	if (annotation->app[0])
-		WORD("app=%s", annotation->app);
+		PRINT_PAIR("app=%s", annotation->app);
 	if (annotation->user) {
-		WORD("user=");
-		print_list(f, annotation->user);
+		PRINT_PAIR("user=");
+		print_list(out, annotation->user);
 	}
 	if (annotation->ours)
-		WORD("ours=%s", annotation->ours);
+		PRINT_PAIR("ours=%s", annotation->ours);
 	if (annotation->until_sec)
-		WORD("until=%lld", (long long)annotation->until_sec);
+		PRINT_PAIR("until=%lld", (long long)annotation->until_sec);
 	if (annotation->begin_sec)
-		WORD("begin=%lld", (long long)annotation->begin_sec);
+		PRINT_PAIR("begin=%lld", (long long)annotation->begin_sec);
 	if (annotation->decided)
-		WORD("held=%.0f", annotation->held_sec);
-#undef WORD
-	fputc('}', f);
+		PRINT_PAIR("held=%.0f", annotation->held_sec);
+#undef PRINT_PAIR
+	fputc('}', out);
 }
 
-void np_annotation_user(uint64_t *user, const uint64_t *ours,
-			const uint64_t *present, size_t words)
+void np_annotation_find_user_nodes(uint64_t *user, const uint64_t *ours,
+				   const uint64_t *present, size_t words)
 {
 	for (size_t k = 0; k < words; k++)
 		user[k] = present[k] & ~(ours[k] & ~user[k]);
 }
 
-char *np_annotation_merge(const char *a, const char *b)
+char *np_annotation_join_lists(const char *a, const char *b)
 {
 	char *text;
 
@@ -245,21 +246,21 @@ char *np_annotation_merge(const char *a, const char *b)
 }
 
 /*
- * Split a comment at its annotation. Returns the length of the text before it;
- * *after: the text after it. drop: the annotation will be removed, and one of
- * the spaces around it with it.
+ * Split a comment at its annotation. Returns the length of the text before it,
+ * and sets *after to the text after it. If drop is true, the annotation will be
+ * removed, and one of the spaces around it as well.
  */
 static size_t split_comment(const char *comment, bool drop, const char **after)
 {
-	const char *at = find_annotation(comment);
+	const char *annotation = find_annotation(comment);
 	size_t before;
 
-	if (!at) {
+	if (!annotation) {
 		*after = "";
 		return strlen(comment);
 	}
-	before = (size_t)(at - comment);
-	*after = end_of(at + strlen(OPEN));
+	before = (size_t)(annotation - comment);
+	*after = annotation_end(annotation + strlen(OPENING));
 	if (drop && before && comment[before - 1] == ' ')
 		before--;
 	else if (drop && !before && **after == ' ')
@@ -273,30 +274,30 @@ char *np_annotation_write(const char *comment,
 	const char *after;
 	char *text = NULL, *rest;
 	size_t size, before;
-	FILE *f;
+	FILE *out;
 
 	if (!comment)
 		comment = "";
 	before = split_comment(comment, !annotation, &after);
 	rest = strdup(after);
-	f = rest ? open_memstream(&text, &size) : NULL;
-	if (!f) {
+	out = rest ? open_memstream(&text, &size) : NULL;
+	if (!out) {
 		free(rest);
 		return NULL;
 	}
 	remove_annotations(rest);
-	fwrite(comment, 1, before, f);
-	if (annotation && before && !np_annotation_in(comment))
-		fputc(' ', f);
+	fwrite(comment, 1, before, out);
+	if (annotation && before && !np_annotation_exists(comment))
+		fputc(' ', out);
 	if (annotation)
-		print_annotation(f, annotation);
-	fputs(rest, f);
+		print_annotation(out, annotation);
+	fputs(rest, out);
 	free(rest);
-	if (fclose(f)) {
+	if (fclose(out)) {
 		free(text);
 		return NULL;
 	}
-	/* What is left may form an annotation where two parts meet. */
+	/* The text before and after may together form another annotation. */
 	if (!annotation)
 		remove_annotations(text);
 	return text;

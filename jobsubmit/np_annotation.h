@@ -5,7 +5,7 @@
  *
  * It separates what the user asked for from what placement wrote, so that a
  * restarted slurmctld can take its own part back. All other text of the comment
- * is kept. These are pure functions that use nothing of Slurm.
+ * is kept. These functions use nothing of Slurm.
  */
 #ifndef NP_ANNOTATION_H
 #define NP_ANNOTATION_H
@@ -43,31 +43,31 @@ int np_annotation_read(const char *comment, struct np_annotation *out);
 void np_annotation_clear(struct np_annotation *annotation);
 
 /* Whether a comment has an annotation, damaged or not. */
-bool np_annotation_in(const char *comment);
+bool np_annotation_exists(const char *comment);
 
 /*
- * Find out which of the nodes that a job excludes at present the user wants,
- * given that user[] was the user's and ours[] was added by placement. The
- * result is written to user[]:
+ * Find out which of the nodes that a job excludes at present are excluded by
+ * its user. Before, user[] was the user's part, and ours[] was added by
+ * placement. All are bitmaps of nodes. The result is written to user[]:
  *
  * - a node that only placement added is not the user's;
  * - a node that somebody added since then is the user's;
  * - a node that somebody removed since then is not, even if it was before.
  *
- * If nothing is known, all nodes are the user's: excluding a node too many is
- * better than losing a user's request. Bitmaps of nodes.
+ * If both are empty, all nodes are the user's: excluding a node too many is
+ * better than losing a user's request.
  */
-void np_annotation_user(uint64_t *user, const uint64_t *ours,
-			const uint64_t *present, size_t words);
+void np_annotation_find_user_nodes(uint64_t *user, const uint64_t *ours,
+				   const uint64_t *present, size_t words);
 
-/* Merge two lists, which may be NULL. malloc'ed; NULL: out of memory. */
-char *np_annotation_merge(const char *a, const char *b);
+/* Join two host lists, which may be NULL. malloc'ed; NULL: out of memory. */
+char *np_annotation_join_lists(const char *a, const char *b);
 
 /*
- * The comment with this annotation in place of the first one, or appended;
- * NULL: without any. Further annotations, which netprof never writes, are
- * removed, and all other text is kept unchanged. malloc'ed; NULL: out of
- * memory.
+ * Return a comment with its first annotation replaced by this one, or with this
+ * one appended. If annotation is NULL, the comment gets none. Further
+ * annotations, which netprof never writes, are removed, and all other text is
+ * kept unchanged. malloc'ed; NULL: out of memory.
  */
 char *np_annotation_write(const char *comment,
 			  const struct np_annotation *annotation);

@@ -111,7 +111,8 @@ static int fill_update(const struct np_job_snapshot *jobs,
 	if (!update->comment)
 		rc = -ENOMEM;
 	if (!rc && (force || memcmp(excluded, entry->present, bytes))) {
-		update->exc_nodes = np_annotation_merge(user, update->ours);
+		update->exc_nodes =
+			np_annotation_join_lists(user, update->ours);
 		rc = update->exc_nodes ? 0 : -ENOMEM;
 	}
 	free(user);
@@ -346,7 +347,8 @@ static void cache_comment(struct np_job_cache *cache, uint32_t id,
 	if (!cached)
 		return;
 	free(cached->comment);
-	cached->comment = np_annotation_in(comment) ? strdup(comment) : NULL;
+	cached->comment = np_annotation_exists(comment) ? strdup(comment) :
+							  NULL;
 }
 
 /*

@@ -269,7 +269,8 @@ struct list_writer {
 	bool failed;	      /* out of memory */
 };
 
-static void list_put(struct list_writer *writer, const char *text, size_t n)
+/* Append n bytes to the list. */
+static void append_text(struct list_writer *writer, const char *text, size_t n)
 {
 	if (!n)
 		return;
@@ -282,8 +283,8 @@ static void list_put(struct list_writer *writer, const char *text, size_t n)
 	writer->len += n;
 }
 
-/* Write a number. snprintf() would take most of the time needed for a list. */
-static void list_put_number(struct list_writer *writer, uint32_t number)
+/* Append a number. snprintf() would take most of the time needed for a list. */
+static void append_number(struct list_writer *writer, uint32_t number)
 {
 	uint32_t min_digits =
 		writer->group->digits == ANY_DIGITS ? 1 : writer->group->digits;
@@ -291,35 +292,35 @@ static void list_put_number(struct list_writer *writer, uint32_t number)
 
 	for (uint32_t i = 0; number || i < min_digits; i++, number /= 10)
 		*--begin = (char)('0' + number % 10);
-	list_put(writer, begin, (size_t)(buf + sizeof(buf) - begin));
+	append_text(writer, begin, (size_t)(buf + sizeof(buf) - begin));
 }
 
-/* Write the current range. */
-static void list_end_range(struct list_writer *writer)
+/* Complete the current range by writing it. */
+static void end_range(struct list_writer *writer)
 {
 	if (!writer->group || writer->group->digits == NO_DIGITS)
 		return;
-	list_put(writer, writer->n_ranges++ ? "," : "[", 1);
-	list_put_number(writer, writer->first);
+	append_text(writer, writer->n_ranges++ ? "," : "[", 1);
+	append_number(writer, writer->first);
 	if (writer->last > writer->first) {
-		list_put(writer, "-", 1);
-		list_put_number(writer, writer->last);
+		append_text(writer, "-", 1);
+		append_number(writer, writer->last);
 	}
 }
 
 /* Complete the current item. */
-static void list_end_item(struct list_writer *writer)
+static void end_item(struct list_writer *writer)
 {
 	if (!writer->group)
 		return;
-	list_end_range(writer);
+	end_range(writer);
 	if (writer->group->digits != NO_DIGITS && writer->n_ranges == 1 &&
 	    writer->first == writer->last) {
 		/* A single number needs no brackets. */
 		writer->len = writer->item_begin + writer->group->len;
-		list_put_number(writer, writer->first);
+		append_number(writer, writer->first);
 	} else if (writer->group->digits != NO_DIGITS) {
-		list_put(writer, "]", 1);
+		append_text(writer, "]", 1);
 	}
 }
 
@@ -327,13 +328,13 @@ static void list_end_item(struct list_writer *writer)
  * Append n names of a group, with consecutive numbers from `first` on: to the
  * current range if they continue it, or else as a range of their own.
  */
-static void list_add(struct list_writer *writer, uint32_t group_index,
-		     uint32_t first, uint32_t n)
+static void append_names(struct list_writer *writer, uint32_t group_index,
+			 uint32_t first, uint32_t n)
 {
 	const struct name_group *group = &writer->index->group[group_index];
 
 	for (; n > MAX_RANGE; first += MAX_RANGE, n -= MAX_RANGE)
-		list_add(writer, group_index, first, MAX_RANGE);
+		append_names(writer, group_index, first, MAX_RANGE);
 	if (group == writer->group && first == writer->last + 1 &&
 	    group->digits != NO_DIGITS &&
 	    first + n - writer->first <= MAX_RANGE) {
@@ -341,14 +342,14 @@ static void list_add(struct list_writer *writer, uint32_t group_index,
 		return;
 	}
 	if (group != writer->group || group->digits == NO_DIGITS) {
-		list_end_item(writer);
+		end_item(writer);
 		if (writer->len)
-			list_put(writer, ",", 1);
+			append_text(writer, ",", 1);
 		writer->item_begin = writer->len;
 		writer->n_ranges = 0;
-		list_put(writer, group->prefix, group->len);
+		append_text(writer, group->prefix, group->len);
 	} else {
-		list_end_range(writer);
+		end_range(writer);
 	}
 	writer->group = group;
 	writer->first = first;
@@ -356,10 +357,10 @@ static void list_add(struct list_writer *writer, uint32_t group_index,
 }
 
 /* End the list. Returns its text, or NULL when out of memory. */
-static char *list_finish(struct list_writer *writer)
+static char *finish_list(struct list_writer *writer)
 {
-	list_end_item(writer);
-	list_put(writer, "", 1);
+	end_item(writer);
+	append_text(writer, "", 1);
 	if (writer->failed) {
 		free(writer->text);
 		return NULL;
@@ -368,8 +369,8 @@ static char *list_finish(struct list_writer *writer)
 }
 
 /*
- * Index of the first clear bit at or after i, or end. Full words are skipped at
- * once.
+ * Find the first clear bit at or after i. Returns its index, or end if there is
+ * none. Words without a clear bit are skipped at once.
  */
 static size_t next_clear(const uint64_t *bits, size_t i, size_t end)
 {
@@ -397,13 +398,14 @@ char *np_node_index_format(const struct np_node_index *index,
 		while (begin < span_end) {
 			size_t end = next_clear(nodes, begin, span_end);
 
-			list_add(&writer, span->group,
-				 span->number + (uint32_t)(begin - span->node),
-				 (uint32_t)(end - begin));
+			append_names(&writer, span->group,
+				     span->number +
+					     (uint32_t)(begin - span->node),
+				     (uint32_t)(end - begin));
 			begin = np_bits_next(nodes, words, end);
 		}
 	}
-	return list_finish(&writer);
+	return finish_list(&writer);
 }
 
 char *np_node_index_format_closed(const struct np_node_index *index,
@@ -415,9 +417,10 @@ char *np_node_index_format_closed(const struct np_node_index *index,
 		const struct leaf_span *span = &index->leaf_span[i];
 
 		if (span->leaf != NP_NO_LEAF && !np_bits_test(open, span->leaf))
-			list_add(&writer, span->group, span->number, span->n);
+			append_names(&writer, span->group, span->number,
+				     span->n);
 	}
-	return list_finish(&writer);
+	return finish_list(&writer);
 }
 
 /* ---- Reading host lists ---- */
@@ -432,7 +435,7 @@ struct parsed_number {
  * Read a number of at most MAX_DIGITS digits. Returns what follows it, or NULL
  * if there is no such number.
  */
-static const char *scan_number(const char *text, const char *end,
+static const char *read_number(const char *text, const char *end,
 			       struct parsed_number *out)
 {
 	*out = (struct parsed_number){ .leading_zero = text < end &&
@@ -446,6 +449,7 @@ static const char *scan_number(const char *text, const char *end,
 	return out->digits ? text : NULL;
 }
 
+/* Find the group of names with this prefix and digits; NULL: none. */
 static const struct name_group *find_group(const struct np_node_index *index,
 					   const char *prefix, size_t len,
 					   uint32_t digits)
@@ -466,7 +470,7 @@ static bool has_prefix(const struct np_node_index *index, const char *prefix,
 		       by_prefix);
 }
 
-/* Set n bits, whole words at a time. */
+/* Set n bits, a whole word at a time where possible. */
 static void set_bits(uint64_t *bits, size_t from, size_t n)
 {
 	for (size_t i = from; i < from + n;) {
@@ -479,7 +483,7 @@ static void set_bits(uint64_t *bits, size_t from, size_t n)
 	}
 }
 
-/* Index of the first span of a group that has this number or a higher one. */
+/* Find the first span of a group that has this number or a higher one. */
 static size_t find_span(const struct np_node_index *index,
 			const struct name_group *group, uint32_t number)
 {
@@ -564,10 +568,10 @@ static int parse_ranges(const struct np_node_index *index, const char *item,
 		const struct name_group *group = any_digits;
 		struct parsed_number first, last;
 
-		next = scan_number(next, end, &first);
+		next = read_number(next, end, &first);
 		last = first;
 		if (next && next < end && *next == '-')
-			next = scan_number(next + 1, end, &last);
+			next = read_number(next + 1, end, &last);
 		if (!next || next == end || last.value < first.value ||
 		    ((first.leading_zero || last.leading_zero) &&
 		     first.digits != last.digits))
@@ -590,7 +594,7 @@ static int parse_ranges(const struct np_node_index *index, const char *item,
 	}
 }
 
-/* The syntax is checked first, so that an item sets all its bits or none. */
+/* Checks the syntax first, so that an item sets all its bits or none. */
 int np_node_index_parse(const struct np_node_index *index, const char *item,
 			size_t len, uint64_t *nodes, size_t *spans_left)
 {
@@ -753,12 +757,13 @@ char *np_cluster_map_leaf_names(const struct np_cluster_map *map,
 }
 
 char *np_cluster_map_switch_names(const struct np_cluster_map *map,
-				  const uint32_t *sw, size_t n)
+				  const uint32_t *number, size_t n)
 {
 	np_hostlist_t list = slurm_hostlist_create(NULL);
 
 	for (size_t i = 0; i < n; i++)
-		slurm_hostlist_push_host(list, map->leaves->switch_name[sw[i]]);
+		slurm_hostlist_push_host(list,
+					 map->leaves->switch_name[number[i]]);
 	return hostlist_to_text(list);
 }
 
@@ -902,45 +907,46 @@ int np_cluster_map_fit(const struct np_cluster_map *map,
 
 /* ---- The map: making it from what Slurm reports ---- */
 
-static uint64_t hash_text(uint64_t h, const char *text)
+static uint64_t hash_text(uint64_t hash, const char *text)
 {
-	return np_hash(h, text ? text : "", text ? strlen(text) + 1 : 1);
+	return np_hash(hash, text ? text : "", text ? strlen(text) + 1 : 1);
 }
 
-/* Features of a node: the active ones, or else those configured. */
-static const char *features_of(const node_info_t *n)
+/* The active features of a node, or the configured ones if it has none. */
+static const char *node_features(const node_info_t *node)
 {
-	return n->features_act ? n->features_act :
-	       n->features     ? n->features :
-				 "";
+	return node->features_act ? node->features_act :
+	       node->features	  ? node->features :
+				    "";
 }
 
-/* Digest of everything that a map is made from. */
-static uint64_t digest_of(const node_info_msg_t *nodes,
-			  const partition_info_msg_t *parts,
-			  const char *topology, bool whole_nodes)
+/* Compute a digest of everything from which a map is made. */
+static uint64_t compute_digest(const node_info_msg_t *nodes,
+			       const partition_info_msg_t *parts,
+			       const char *topology, bool whole_nodes)
 {
-	uint64_t h = NP_HASH;
+	uint64_t hash = NP_HASH;
 
 	for (uint32_t i = 0; i < nodes->record_count; i++) {
-		const node_info_t *n = &nodes->node_array[i];
+		const node_info_t *node = &nodes->node_array[i];
 
-		h = hash_text(h, n->name);
-		h = hash_text(h, features_of(n));
-		h = np_hash(h, &n->cpus, sizeof(n->cpus));
-		h = np_hash(h, &n->threads, sizeof(n->threads));
-		h = np_hash(h, &n->real_memory, sizeof(n->real_memory));
+		hash = hash_text(hash, node->name);
+		hash = hash_text(hash, node_features(node));
+		hash = np_hash(hash, &node->cpus, sizeof(node->cpus));
+		hash = np_hash(hash, &node->threads, sizeof(node->threads));
+		hash = np_hash(hash, &node->real_memory,
+			       sizeof(node->real_memory));
 	}
 	for (uint32_t i = 0; i < parts->record_count; i++) {
-		const partition_info_t *p = &parts->partition_array[i];
+		const partition_info_t *part = &parts->partition_array[i];
 
-		h = hash_text(h, p->name);
-		h = hash_text(h, p->nodes);
-		h = np_hash(h, &p->flags, sizeof(p->flags));
-		h = np_hash(h, &p->max_share, sizeof(p->max_share));
+		hash = hash_text(hash, part->name);
+		hash = hash_text(hash, part->nodes);
+		hash = np_hash(hash, &part->flags, sizeof(part->flags));
+		hash = np_hash(hash, &part->max_share, sizeof(part->max_share));
 	}
-	h = np_hash(h, &whole_nodes, sizeof(whole_nodes));
-	return hash_text(h, topology);
+	hash = np_hash(hash, &whole_nodes, sizeof(whole_nodes));
+	return hash_text(hash, topology);
 }
 
 static int add_names(struct np_cluster_map *map, const node_info_msg_t *nodes)
@@ -958,22 +964,23 @@ static int add_names(struct np_cluster_map *map, const node_info_msg_t *nodes)
 			   -ENOMEM;
 }
 
-static bool is_of_kind(const struct np_node_kind *kind, const node_info_t *n)
+static bool kind_equals(const struct np_node_kind *kind,
+			const node_info_t *node)
 {
-	return kind->cpus == n->cpus && kind->threads == n->threads &&
-	       kind->memory_mb == n->real_memory &&
-	       !strcmp(kind->features, features_of(n));
+	return kind->cpus == node->cpus && kind->threads == node->threads &&
+	       kind->memory_mb == node->real_memory &&
+	       !strcmp(kind->features, node_features(node));
 }
 
 static struct np_node_kind *add_kind(struct np_cluster_map *map,
-				     const node_info_t *n)
+				     const node_info_t *node)
 {
 	struct np_node_kind *kind = &map->kind[map->n_kinds];
 
-	kind->cpus = n->cpus;
-	kind->threads = n->threads;
-	kind->memory_mb = n->real_memory;
-	kind->features = strdup(features_of(n));
+	kind->cpus = node->cpus;
+	kind->threads = node->threads;
+	kind->memory_mb = node->real_memory;
+	kind->features = strdup(node_features(node));
 	kind->nodes = calloc(map->words, sizeof(*kind->nodes));
 	map->n_kinds++;
 	return kind->features && kind->nodes ? kind : NULL;
@@ -984,14 +991,14 @@ static struct np_node_kind *add_kind(struct np_cluster_map *map,
  * be added to it. The last kind takes all nodes beyond the maximum number of
  * kinds; a job that fits it then still fits each of its nodes.
  */
-static void widen_kind(struct np_node_kind *kind, const node_info_t *n)
+static void widen_kind(struct np_node_kind *kind, const node_info_t *node)
 {
-	if (n->cpus < kind->cpus)
-		kind->cpus = n->cpus;
-	if (n->threads > kind->threads)
-		kind->threads = n->threads;
-	if (n->real_memory < kind->memory_mb)
-		kind->memory_mb = n->real_memory;
+	if (node->cpus < kind->cpus)
+		kind->cpus = node->cpus;
+	if (node->threads > kind->threads)
+		kind->threads = node->threads;
+	if (node->real_memory < kind->memory_mb)
+		kind->memory_mb = node->real_memory;
 	kind->features[0] = '\0';
 }
 
@@ -1008,20 +1015,20 @@ static int add_node_kinds(struct np_cluster_map *map,
 	if (!map->kind)
 		return -ENOMEM;
 	for (size_t i = 0; i < map->n_nodes; i++) {
-		const node_info_t *n = &nodes->node_array[i];
+		const node_info_t *node = &nodes->node_array[i];
 		size_t k = 0;
 
-		if (!kind || !is_of_kind(kind, n)) {
+		if (!kind || !kind_equals(kind, node)) {
 			while (k < map->n_kinds &&
-			       !is_of_kind(&map->kind[k], n))
+			       !kind_equals(&map->kind[k], node))
 				k++;
 			if (k < map->n_kinds) {
 				kind = &map->kind[k];
 			} else if (k < NP_CLUSTER_MAP_MAX_KINDS) {
-				kind = add_kind(map, n);
+				kind = add_kind(map, node);
 			} else {
 				kind = &map->kind[k - 1];
-				widen_kind(kind, n);
+				widen_kind(kind, node);
 			}
 		}
 		if (!kind)
@@ -1039,17 +1046,17 @@ static int add_parts(struct np_cluster_map *map,
 	if (!map->part)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < parts->record_count; i++) {
-		const partition_info_t *from = &parts->partition_array[i];
+		const partition_info_t *info = &parts->partition_array[i];
 		struct np_part *part = &map->part[map->n_parts++];
 
-		part->name = strdup(from->name ? from->name : "");
+		part->name = strdup(info->name ? info->name : "");
 		part->nodes = calloc(map->words, sizeof(*part->nodes));
 		if (!part->name || !part->nodes)
 			return -ENOMEM;
-		np_cluster_map_from_ranges(map, from->node_inx, part->nodes);
-		part->is_default = from->flags & PART_FLAG_DEFAULT;
+		np_cluster_map_from_ranges(map, info->node_inx, part->nodes);
+		part->is_default = info->flags & PART_FLAG_DEFAULT;
 		/* max_share is 0 with OverSubscribe=EXCLUSIVE. */
-		part->shares_nodes = !whole_nodes && from->max_share;
+		part->shares_nodes = !whole_nodes && info->max_share;
 		for (size_t k = 0; k < map->n_kinds; k++)
 			part->n_kinds += np_bits_intersect(
 				part->nodes, map->kind[k].nodes, map->words);
@@ -1074,7 +1081,8 @@ struct leaf_list {
 	size_t n_duplicates; /* nodes that were found on a second leaf */
 };
 
-static const char *leaf_name_of(const struct leaf_list *list, uint32_t node)
+/* Find the leaf, among those already made, that a node is on. */
+static const char *find_leaf_name(const struct leaf_list *list, uint32_t node)
 {
 	for (size_t i = 0; i < list->n; i++)
 		for (size_t k = 0; k < list->leaf[i].n_nodes; k++)
@@ -1083,7 +1091,7 @@ static const char *leaf_name_of(const struct leaf_list *list, uint32_t node)
 	return "";
 }
 
-/* Warn of a node on two leaves. The first node is named, others are counted. */
+/* Warn of a node on two leaves. Only the first such node is named. */
 static void warn_duplicate(struct np_cluster_map *map, struct leaf_list *list,
 			   uint32_t node, const char *leaf)
 {
@@ -1091,10 +1099,10 @@ static void warn_duplicate(struct np_cluster_map *map, struct leaf_list *list,
 		np_errf(&map->warning, 0,
 			"topology: node %.64s is on leaf "
 			"switches %.64s and %.64s: the first is used",
-			map->name[node], leaf_name_of(list, node), leaf);
+			map->name[node], find_leaf_name(list, node), leaf);
 }
 
-/* Append to the warning the number of nodes that it does not name. */
+/* Append the number of further nodes to the warning. */
 static void add_count_to_warning(struct np_cluster_map *map,
 				 const struct leaf_list *list)
 {
@@ -1152,17 +1160,17 @@ static int append_leaf(const struct np_cluster_map *map, struct leaf_list *list,
  * rail. Returns 0 or -ENOMEM.
  */
 static int add_slurm_leaf(struct np_cluster_map *map, struct leaf_list *list,
-			  const struct np_topo_leaf *from)
+			  const struct np_topo_leaf *topo_leaf)
 {
 	const uint64_t *topology_nodes =
-		list->topology_nodes + from->topology * map->words;
+		list->topology_nodes + topo_leaf->topology * map->words;
 	size_t rail = 0;
 
-	if (parse_conf_list(map, from->nodes, list->current_nodes)) {
+	if (parse_conf_list(map, topo_leaf->nodes, list->current_nodes)) {
 		np_errf(&map->warning, 0,
 			"topology: leaf switch %.64s is "
 			"ignored: \"%.80s\" is not a list of nodes",
-			from->name, from->nodes);
+			topo_leaf->name, topo_leaf->nodes);
 		return 0;
 	}
 	for (size_t w = 0; w < map->words; w++)
@@ -1176,8 +1184,8 @@ static int add_slurm_leaf(struct np_cluster_map *map, struct leaf_list *list,
 	if (rail >= list->n_devices)
 		rail = 0;
 	keep_on_first_leaf(map, list, list->nodes_on_leaf + rail * map->words,
-			   from->name);
-	return append_leaf(map, list, from->name, list->device[rail]);
+			   topo_leaf->name);
+	return append_leaf(map, list, topo_leaf->name, list->device[rail]);
 }
 
 /*
@@ -1189,7 +1197,7 @@ static int add_rails_file_leaf(struct np_cluster_map *map,
 			       struct leaf_list *list,
 			       const struct np_topo *rails, size_t line)
 {
-	const struct np_topo_leaf *from = &rails->leaf[line];
+	const struct np_topo_leaf *topo_leaf = &rails->leaf[line];
 	/*
 	 * Reused as scratch memory: all leaves of Slurm's topologies have been
 	 * added.
@@ -1199,21 +1207,21 @@ static int add_rails_file_leaf(struct np_cluster_map *map,
 	memset(list->current_nodes, 0,
 	       map->words * sizeof(*list->current_nodes));
 	for (size_t i = 0; i < rails->n; i++) {
-		if (strcmp(rails->leaf[i].name, from->name))
+		if (strcmp(rails->leaf[i].name, topo_leaf->name))
 			continue;
 		if (i < line)
 			return 0;
 		if (!parse_conf_list(map, rails->leaf[i].nodes, line_nodes))
 			np_bits_or(list->current_nodes, line_nodes, map->words);
 	}
-	return append_leaf(map, list, from->name, from->rail);
+	return append_leaf(map, list, topo_leaf->name, topo_leaf->rail);
 }
 
 /*
- * Index of the topology that lists a partition, or 0, which is the cluster's.
+ * Find the topology that lists a partition. Returns its index, or 0, the
+ * cluster's own topology, if no other lists it.
  */
-static size_t topology_index_of(const struct np_topo *topo,
-				const char *partition)
+static size_t find_topology(const struct np_topo *topo, const char *partition)
 {
 	for (size_t i = 1; i < topo->n_topologies; i++)
 		if (np_list_has(topo->partitions[i], partition,
@@ -1222,6 +1230,7 @@ static size_t topology_index_of(const struct np_topo *topo,
 	return 0;
 }
 
+/* Whether any leaf switch belongs to this topology. */
 static bool topo_has_leaves(const struct np_topo *topo, size_t topology)
 {
 	for (size_t i = 0; i < topo->n; i++)
@@ -1230,12 +1239,13 @@ static bool topo_has_leaves(const struct np_topo *topo, size_t topology)
 	return false;
 }
 
+/* Set no_leaves of the partitions whose topology has no leaf switches. */
 static void find_parts_without_leaves(struct np_cluster_map *map,
 				      const struct np_topo *topo)
 {
 	for (size_t i = 0; topo->n && i < map->n_parts; i++)
 		map->part[i].no_leaves = !topo_has_leaves(
-			topo, topology_index_of(topo, map->part[i].name));
+			topo, find_topology(topo, map->part[i].name));
 }
 
 /*
@@ -1254,7 +1264,7 @@ static void set_topology_nodes(const struct np_cluster_map *map,
 		for (size_t w = 0; w < map->words; w++)
 			topology_nodes[w] &= ~map->part[i].nodes[w];
 	for (size_t i = 0; i < map->n_parts; i++) {
-		size_t topology = topology_index_of(topo, map->part[i].name);
+		size_t topology = find_topology(topo, map->part[i].name);
 
 		for (size_t w = 0; w < map->words; w++)
 			topology_nodes[topology * map->words + w] |=
@@ -1414,7 +1424,7 @@ int np_cluster_map_make(struct np_cluster_map *old,
 			bool whole_nodes, struct np_cluster_map **out,
 			struct np_err *err)
 {
-	uint64_t digest = digest_of(nodes, parts, topology, whole_nodes);
+	uint64_t digest = compute_digest(nodes, parts, topology, whole_nodes);
 	struct np_cluster_map *map;
 	int rc;
 

@@ -1,8 +1,8 @@
 /*
- * The cluster map: what rarely changes in a cluster, i.e. the names of nodes,
- * the leaf switches and the partitions. It also finds the nodes that match a
- * job. A map is immutable once made, and reference counted, so that threads can
- * share it.
+ * The cluster map: the parts of a cluster that rarely change, i.e. the names of
+ * nodes, the leaf switches and the partitions. It also finds the nodes that
+ * match a job. A map is immutable once made, and reference counted, so that
+ * threads can share it.
  */
 #ifndef NP_CLUSTER_MAP_H
 #define NP_CLUSTER_MAP_H
@@ -72,7 +72,7 @@ char *np_node_index_format_closed(const struct np_node_index *index,
 
 #define NP_CLUSTER_MAP_MAX_KINDS 256
 
-/* Nodes that are alike in all that a job can require of a node. */
+/* Nodes that are alike in everything that a job can require of a node. */
 struct np_node_kind {
 	uint32_t cpus;	 /* of a node */
 	uint32_t threads; /* per core */
@@ -112,11 +112,11 @@ struct np_cluster_map {
 struct np_job_need {
 	const char *partition; /* may be "a,b"; NULL: the default one */
 	const char *features;  /* NULL: none */
-	bool devices;	       /* it requests devices, such as GPUs */
+	bool devices;	       /* the job requests devices, such as GPUs */
 	bool arrangement; /* its nodes must be adjacent, or in segments of a
 				  given size: --contiguous, --segment,
 				  --exclusive=topo */
-	/* Numbers that are 0 if they are not given. */
+	/* These numbers are 0 if they are not given. */
 	uint32_t threads_per_core; /* at most */
 	uint32_t cpus_per_node;
 	uint64_t memory_mb;    /* per node */
@@ -127,23 +127,23 @@ struct np_job_need {
 };
 
 /* Slurm's values for "not set" become 0. */
-static inline uint32_t np_or_zero(uint32_t v)
+static inline uint32_t np_or_zero(uint32_t value)
 {
-	return v == NO_VAL || v == INFINITE ? 0 : v;
+	return value == NO_VAL || value == INFINITE ? 0 : value;
 }
 
-static inline uint32_t np_or_zero16(uint16_t v)
+static inline uint32_t np_or_zero16(uint16_t value)
 {
-	return v == NO_VAL16 || v == INFINITE16 ? 0 : v;
+	return value == NO_VAL16 || value == INFINITE16 ? 0 : value;
 }
 
 /* Set the memory from Slurm's value, which is per node or per CPU. */
 void np_job_need_memory(struct np_job_need *need, uint64_t memory);
 
-/* What follows from a job's requirements on this cluster. */
+/* How a job's requirements can be met on this cluster. */
 struct np_job_fit {
 	int partition;	 /* index of the (first) partition */
-	uint32_t min_nodes; /* enough for it, whichever nodes it gets */
+	uint32_t min_nodes; /* enough for the job, whichever nodes it gets */
 	bool undetermined;  /* it is not known which nodes match */
 };
 
@@ -212,9 +212,9 @@ char *np_cluster_map_format_closed(const struct np_cluster_map *map,
 char *np_cluster_map_leaf_names(const struct np_cluster_map *map,
 				const uint64_t *leaves);
 
-/* A host list of the names of n switches, malloc'ed. */
+/* A host list of the names of the n switches with these numbers, malloc'ed. */
 char *np_cluster_map_switch_names(const struct np_cluster_map *map,
-				  const uint32_t *sw, size_t n);
+				  const uint32_t *number, size_t n);
 
 /*
  * Fill in the bitmap nodes[] from one of Slurm's arrays of ranges, which holds

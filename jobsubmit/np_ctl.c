@@ -1,3 +1,4 @@
+/* Messages in slurmctld's log; control characters from users are replaced. */
 #include "np_ctl.h"
 
 #include <limits.h>
@@ -5,7 +6,7 @@
 
 #include "np_text.h"
 
-#define MAX_LINE (PATH_MAX + 1024) /* a path, and what is wrong with it */
+#define MAX_LINE (PATH_MAX + 1024) /* a path and a message about it */
 
 extern void slurm_info(const char *fmt, ...)
 	__attribute__((format(printf, 1, 2)));
@@ -15,21 +16,21 @@ extern int slurm_error(const char *fmt, ...)
 void np_ctl_info(const char *fmt, ...)
 {
 	char line[MAX_LINE];
-	va_list ap;
+	va_list args;
 
-	va_start(ap, fmt);
-	np_text_print(line, sizeof(line), fmt, ap);
-	va_end(ap);
+	va_start(args, fmt);
+	np_text_print(line, sizeof(line), fmt, args);
+	va_end(args);
 	slurm_info("netprof: %s", line);
 }
 
 void np_ctl_error(const char *fmt, ...)
 {
 	char line[MAX_LINE];
-	va_list ap;
+	va_list args;
 
-	va_start(ap, fmt);
-	np_text_print(line, sizeof(line), fmt, ap);
-	va_end(ap);
+	va_start(args, fmt);
+	np_text_print(line, sizeof(line), fmt, args);
+	va_end(args);
 	slurm_error("netprof: %s", line);
 }

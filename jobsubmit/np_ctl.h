@@ -1,7 +1,7 @@
 /*
- * Functions that slurmctld offers to its plugins although no installed header
- * declares them, and lines in slurmctld's log. The functions resolve from
- * libslurmfull; seen with Slurm 22.05.
+ * Messages in slurmctld's log, and functions of slurmctld that no installed
+ * header declares. The functions come from libslurmfull, checked with Slurm
+ * 22.05.
  */
 #ifndef NP_CTL_H
 #define NP_CTL_H
@@ -15,25 +15,25 @@
 void np_ctl_info(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 void np_ctl_error(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
-/* Private to slurmctld in every release: we only pass it by. */
+/* Private to slurmctld in every release; we only pass pointers to it. */
 typedef struct job_record job_record_t;
 
-/* Strings in job descriptions must be allocated with this; slurm_xfree(). */
+/* Job descriptions need strings of this function; free with slurm_xfree(). */
 extern char *slurm_xstrdup(const char *text);
 
-/* Replace such a string by a copy of text. */
-static inline void np_ctl_set(char **where, const char *text)
+/* Replace a string of a job description by a copy of text. */
+static inline void np_ctl_set_string(char **string, const char *text)
 {
 	char *copy = slurm_xstrdup(text);
 
-	slurm_xfree((void **)where);
-	*where = copy;
+	slurm_xfree((void **)string);
+	*string = copy;
 }
 
-/* Bitmaps of array tasks: index of the first bit set, or -1; and others. */
-extern int64_t slurm_bit_ffs(bitstr_t *b);
-extern int32_t slurm_bit_set_count(bitstr_t *b);
-extern int slurm_bit_test(bitstr_t *b, int64_t bit);
-extern int64_t slurm_bit_size(bitstr_t *b);
+/* For bitmaps of array tasks; slurm_bit_ffs() returns -1 if no bit is set. */
+extern int64_t slurm_bit_ffs(bitstr_t *bitmap);
+extern int32_t slurm_bit_set_count(bitstr_t *bitmap);
+extern int slurm_bit_test(bitstr_t *bitmap, int64_t bit);
+extern int64_t slurm_bit_size(bitstr_t *bitmap);
 
 #endif

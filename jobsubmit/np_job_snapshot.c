@@ -1,9 +1,9 @@
 /*
- * The job snapshot: what Slurm says about nodes and jobs, in the form in which
- * the decision reads it.
+ * Makes the job snapshot from Slurm's nodes and jobs, in the form that the
+ * decision reads.
  *
  * Placement changes the excluded nodes and the begin time of pending jobs,
- * which users set as well. What the user asked for is therefore found out from
+ * which users set as well. The user's own settings are therefore found from
  * three sources: the annotation in the job, the changes that users made since
  * the last snapshot (np_shared.h), and the job itself.
  */
@@ -20,12 +20,12 @@
 #include "np_ctl.h"
 
 /*
- * The lists of a change as bitmaps of nodes. They are parsed only once, though
- * an array may have many records.
+ * The lists of a change, as bitmaps of nodes. They are parsed only once, even
+ * if an array has many records.
  */
 struct np_change_lists {
 	bool parsed;
-	/* results of np_cluster_map_parse_hostlist() */
+	/* Results of np_cluster_map_parse_hostlist(). */
 	int passed_on_rc, requested_rc;
 	uint64_t *passed_on, *requested;
 };
@@ -41,12 +41,12 @@ struct builder {
 
 /* ---- Job cache ---- */
 
-/* A user against whom the thread has lost races. */
+/* A user against whom the thread has lost races; see np_job_snapshot.h. */
 struct racing_user {
 	uint32_t uid;
 	unsigned passes; /* consecutive passes in which that happened */
 	bool in_this_pass;
-	int64_t ignored_until_sec; /* until then, jobs are ignored; 0: not */
+	int64_t ignored_until_sec; /* until then, jobs are ignored */
 };
 
 struct np_job_cache {
@@ -61,9 +61,9 @@ int np_job_cache_new(struct np_job_cache **out)
 	return *out ? 0 : -ENOMEM;
 }
 
-static void free_cached(void *p)
+static void free_cached(void *entry)
 {
-	struct np_cached_job *cached = p;
+	struct np_cached_job *cached = entry;
 
 	free(cached->comment);
 	free(cached);
@@ -81,9 +81,9 @@ void np_job_cache_free(struct np_job_cache *cache)
 struct np_cached_job *np_job_cache_find(struct np_job_cache *cache, uint32_t id)
 {
 	const struct np_cached_job key = { .id = id };
-	void *at = tfind(&key, &cache->cached, np_order_u32);
+	void *found = tfind(&key, &cache->cached, np_order_u32);
 
-	return at ? *(struct np_cached_job **)at : NULL;
+	return found ? *(struct np_cached_job **)found : NULL;
 }
 
 struct np_cached_job *np_job_cache_add(struct np_job_cache *cache, uint32_t id)
@@ -159,7 +159,7 @@ void np_job_cache_lost_race(struct np_job_cache *cache, uint32_t uid)
 	user->in_this_pass = true;
 }
 
-/* A clock that was set back must not make a user wait longer. */
+/* If the clock was set back, a user must not be ignored for longer. */
 static bool is_ignored_now(const struct racing_user *user, int64_t now_sec)
 {
 	return user->ignored_until_sec > now_sec &&
@@ -180,7 +180,7 @@ void np_job_cache_end_pass(struct np_job_cache *cache, int64_t now_sec,
 			if (on_ignored)
 				on_ignored(user.uid);
 		}
-		/* Forget the others: they are counted from 0 again. */
+		/* Drop all others, so that their passes are counted from 0. */
 		if (user.in_this_pass || is_ignored_now(&user, now_sec)) {
 			user.in_this_pass = false;
 			cache->racing_user[n++] = user;
@@ -199,48 +199,50 @@ bool np_job_cache_ignores(const struct np_job_cache *cache, uint32_t uid,
 
 /* ---- One job: from Slurm's record to the decision's form ---- */
 
-/* What a job requires of its nodes, as Slurm's record says. */
-static struct np_job_need need_of_job(const slurm_job_info_t *j)
+/* Collect the requirements of a job from Slurm's record. */
+static struct np_job_need job_requirements(const slurm_job_info_t *job)
 {
 	struct np_job_need need = {
-		.partition = j->partition,
-		.features = j->features && *j->features ? j->features : NULL,
-		.devices = j->tres_per_job || j->tres_per_node ||
-			   j->tres_per_socket || j->tres_per_task,
-		.arrangement = np_or_zero16(j->contiguous) ||
-			       j->shared == JOB_SHARED_TOPO ||
-			       np_or_zero16(NP_JOB_SEGMENT(j)),
-		.threads_per_core = np_or_zero16(j->threads_per_core),
-		.cpus_per_node = np_or_zero16(j->pn_min_cpus),
-		.cpus = np_or_zero(j->num_cpus),
-		.tasks = np_or_zero(j->num_tasks),
-		.tasks_per_node = np_or_zero16(j->ntasks_per_node),
-		.nodes = np_or_zero(j->num_nodes),
+		.partition = job->partition,
+		.features = job->features && *job->features ? job->features :
+							      NULL,
+		.devices = job->tres_per_job || job->tres_per_node ||
+			   job->tres_per_socket || job->tres_per_task,
+		.arrangement = np_or_zero16(job->contiguous) ||
+			       job->shared == JOB_SHARED_TOPO ||
+			       np_or_zero16(NP_JOB_SEGMENT(job)),
+		.threads_per_core = np_or_zero16(job->threads_per_core),
+		.cpus_per_node = np_or_zero16(job->pn_min_cpus),
+		.cpus = np_or_zero(job->num_cpus),
+		.tasks = np_or_zero(job->num_tasks),
+		.tasks_per_node = np_or_zero16(job->ntasks_per_node),
+		.nodes = np_or_zero(job->num_nodes),
 	};
 
-	np_job_need_memory(&need, j->pn_min_memory);
+	np_job_need_memory(&need, job->pn_min_memory);
 	return need;
 }
 
-static bool holds_nodes(const slurm_job_info_t *j)
+/* Whether the job has nodes; even one that is completing or suspended does. */
+static bool holds_nodes(const slurm_job_info_t *job)
 {
-	uint32_t base = j->job_state & JOB_STATE_BASE;
+	uint32_t base = job->job_state & JOB_STATE_BASE;
 
 	return base == JOB_RUNNING || base == JOB_SUSPENDED ||
-	       j->job_state & JOB_COMPLETING;
+	       job->job_state & JOB_COMPLETING;
 }
 
-static bool is_pending(const slurm_job_info_t *j)
+static bool is_pending(const slurm_job_info_t *job)
 {
-	return (j->job_state & JOB_STATE_BASE) == JOB_PENDING;
+	return (job->job_state & JOB_STATE_BASE) == JOB_PENDING;
 }
 
-/* Whether a pending job may start by itself, judging by its reason. */
-static bool is_ready(const slurm_job_info_t *j)
+/* Whether a pending job may start without an intervention, by its reason. */
+static bool is_ready(const slurm_job_info_t *job)
 {
-	if (!j->priority && j->state_reason != FAIL_BAD_CONSTRAINTS)
+	if (!job->priority && job->state_reason != FAIL_BAD_CONSTRAINTS)
 		return false;
-	switch (j->state_reason) {
+	switch (job->state_reason) {
 	case WAIT_NO_REASON:
 	case WAIT_PRIORITY:
 	case WAIT_RESOURCES:
@@ -256,132 +258,131 @@ static bool is_ready(const slurm_job_info_t *j)
 }
 
 bool np_job_snapshot_app(const struct np_place_conf *conf,
-			 const slurm_job_info_t *j, char app[NP_APP_MAX + 1])
+			 const slurm_job_info_t *job, char app[NP_APP_MAX + 1])
 {
 	struct np_annotation annotation;
 	const char *by_rule;
 
 	app[0] = '\0';
-	if (!np_annotation_read(j->admin_comment, &annotation)) {
+	if (!np_annotation_read(job->admin_comment, &annotation)) {
 		strcpy(app, annotation.app);
 		np_annotation_clear(&annotation);
 	}
-	by_rule = app[0] ? NULL : np_place_conf_app(conf, j->name, j->comment);
+	by_rule = app[0] ? NULL :
+			   np_place_conf_app(conf, job->name, job->comment);
 	if (by_rule)
 		strcpy(app, by_rule);
 	return app[0];
 }
 
 /*
- * Index of the job's profile. Sets the application in *entry, and whether the
- * user may use its name. A missing account is taken as none, since Slurm would
- * have set a default one.
+ * Find the index of the job's profile. Also sets the application in *entry, and
+ * whether the user may use its name. By now Slurm has set the default account,
+ * so a job without an account has none.
  */
-static int32_t profile_of(const struct builder *builder,
-			  const slurm_job_info_t *j, const char *partition,
-			  struct np_job_entry *entry)
+static int32_t find_profile(const struct builder *builder,
+			    const slurm_job_info_t *job, const char *partition,
+			    struct np_job_entry *entry)
 {
 	const struct np_auth_request who = {
-		.uid = j->user_id,
-		.account = j->account ? j->account : "",
+		.uid = job->user_id,
+		.account = job->account ? job->account : "",
 		.partition = partition,
 	};
 
-	return np_job_snapshot_app(builder->in->conf, j, entry->app) &&
+	return np_job_snapshot_app(builder->in->conf, job, entry->app) &&
 			       builder->in->index ?
 		       np_app_index_of_job(builder->in->index, entry->app, &who,
 					   &entry->auth) :
 		       NP_PROFILE_UNKNOWN;
 }
 
-/* Flags for the snapshot that follow from Slurm's record. */
-static unsigned flags_of(const struct builder *builder,
-			 const slurm_job_info_t *j, int partition)
+/* Derive the flags for the snapshot from Slurm's record. */
+static unsigned snapshot_flags(const struct builder *builder,
+			       const slurm_job_info_t *job, int partition)
 {
 	unsigned flags = 0;
 
-	if (partition >= 0 && j->shared != JOB_SHARED_NONE &&
-	    j->shared != JOB_SHARED_TOPO &&
+	if (partition >= 0 && job->shared != JOB_SHARED_NONE &&
+	    job->shared != JOB_SHARED_TOPO &&
 	    builder->out->map->part[partition].shares_nodes)
 		flags |= NP_JOB_SHARES_NODES;
-	if (j->req_nodes && *j->req_nodes)
+	if (job->req_nodes && *job->req_nodes)
 		flags |= NP_JOB_NODELIST;
-	if (j->resv_name && *j->resv_name)
+	if (job->resv_name && *job->resv_name)
 		flags |= NP_JOB_RESERVATION;
-	if (j->het_job_id && j->het_job_id != NO_VAL)
+	if (job->het_job_id && job->het_job_id != NO_VAL)
 		flags |= NP_JOB_HETEROGENEOUS;
 	return flags;
 }
 
-/* Fill in which tasks of an array a record has. 0 or -ENOMEM. */
-static int add_tasks(const slurm_job_info_t *j, struct np_job_entry *entry,
-		     struct np_job *to)
+/* Fill in which tasks of an array a record is for. Returns 0 or -ENOMEM. */
+static int add_tasks(const slurm_job_info_t *job, struct np_job_entry *entry,
+		     struct np_job *result)
 {
 	int64_t bit, end;
 
-	to->tasks = 1;
-	if (!j->array_job_id)
+	result->tasks = 1;
+	if (!job->array_job_id)
 		return 0;
-	entry->array = to->array = j->array_job_id;
-	entry->task = to->task = np_or_zero(j->array_task_id);
-	if (j->array_task_id != NO_VAL || !j->array_bitmap)
+	entry->array = result->array = job->array_job_id;
+	entry->task = result->task = np_or_zero(job->array_task_id);
+	if (job->array_task_id != NO_VAL || !job->array_bitmap)
 		return 0;
 	entry->task = NP_JOB_ENTRY_NO_TASK;
-	bit = slurm_bit_ffs(j->array_bitmap);
+	bit = slurm_bit_ffs(job->array_bitmap);
 	if (bit < 0)
 		return 0;
-	to->task = (uint32_t)bit;
-	to->tasks = (uint32_t)slurm_bit_set_count(j->array_bitmap);
+	result->task = (uint32_t)bit;
+	result->tasks = (uint32_t)slurm_bit_set_count(job->array_bitmap);
 	entry->tasks = calloc(NP_PLACEMENT_MAX_TASKS, sizeof(*entry->tasks));
 	if (!entry->tasks)
 		return -ENOMEM;
-	end = slurm_bit_size(j->array_bitmap);
+	end = slurm_bit_size(job->array_bitmap);
 	for (; bit < end && entry->n_tasks < NP_PLACEMENT_MAX_TASKS; bit++)
-		if (slurm_bit_test(j->array_bitmap, bit))
+		if (slurm_bit_test(job->array_bitmap, bit))
 			entry->tasks[entry->n_tasks++] = (uint32_t)bit;
 	return 0;
 }
 
 /* Fill in the nodes of a running job. */
 static void add_running_nodes(struct builder *builder,
-			      const slurm_job_info_t *j, struct np_job *to)
+			      const slurm_job_info_t *job,
+			      struct np_job *result)
 {
 	size_t words = builder->out->map->words;
 
-	np_cluster_map_from_ranges(builder->out->map, j->node_inx,
+	np_cluster_map_from_ranges(builder->out->map, job->node_inx,
 				   builder->scratch);
 	NP_BITS_EACH(i, builder->scratch, words)
-	builder->node[to->n_nodes++] = (uint32_t)i;
-	to->node = builder->node;
+		builder->node[result->n_nodes++] = (uint32_t)i;
+	result->node = builder->node;
 }
 
-/*
- * ---- A pending job: what the user set, and what placement did ----
- *
- * Of its excluded nodes, and of its begin time.
- */
+/* ---- A pending job: which settings are the user's, and which are ours ---- */
 
-/* The changes of one job by users who may change it, latest first. */
+/* The latest changes of one job by users who may change it, latest first. */
 struct job_changes {
 	const struct np_change *change[NP_CHANGES_FOUND];
 	size_t n;
 };
 
 static void find_changes(const struct builder *builder,
-			 const slurm_job_info_t *j, struct job_changes *changes)
+			 const slurm_job_info_t *job,
+			 struct job_changes *changes)
 {
-	uint32_t task = j->array_task_id == NO_VAL ? NP_CHANGE_ALL :
-						     j->array_task_id;
+	uint32_t task = job->array_task_id == NO_VAL ? NP_CHANGE_ALL :
+						       job->array_task_id;
 
 	changes->n = np_changes_find(builder->in->change,
-				     builder->in->n_changes, j->job_id,
-				     j->array_job_id, task, j->user_id,
+				     builder->in->n_changes, job->job_id,
+				     job->array_job_id, task, job->user_id,
 				     changes->change, NP_CHANGES_FOUND);
 }
 
 /*
- * The lists of a change as bitmaps, which the builder owns. NULL: out of
- * memory.
+ * Return the lists of a change as bitmaps, which the builder owns, or NULL when
+ * out of memory.
  */
 static const struct np_change_lists *parse_lists(const struct builder *builder,
 						 const struct np_change *change)
@@ -405,8 +406,8 @@ static const struct np_change_lists *parse_lists(const struct builder *builder,
 }
 
 /*
- * Find the latest change whose list is the one that the job has at present;
- * *out NULL: none. 0 or -ENOMEM.
+ * Find the latest change whose list is the one that the job has at present. If
+ * there is none, *out is NULL. Returns 0 or -ENOMEM.
  */
 static int find_lists_in_effect(const struct builder *builder,
 				const struct job_changes *changes,
@@ -431,23 +432,24 @@ static int find_lists_in_effect(const struct builder *builder,
 	return 0;
 }
 
-/* The time, or 0 if it has passed: Slurm ignores it then. */
+/* Return the time, or 0 if it has passed, as Slurm then ignores it. */
 static int64_t if_future(int64_t sec, int64_t now_sec)
 {
 	return sec > now_sec ? sec : 0;
 }
 
 /*
- * The latest change whose begin time is the one that the job has at present;
- * NULL: none. All times that have passed are equal.
+ * Find the latest change whose begin time is the one that the job has at
+ * present, where all times that have passed are equal. Returns NULL if there is
+ * none.
  */
 static const struct np_change *
 find_begin_in_effect(const struct builder *builder,
 		     const struct job_changes *changes,
-		     const slurm_job_info_t *j)
+		     const slurm_job_info_t *job)
 {
 	int64_t now = builder->out->now_sec;
-	int64_t present = if_future(j->eligible_time, now);
+	int64_t present = if_future(job->eligible_time, now);
 
 	for (size_t i = 0; i < changes->n; i++) {
 		const struct np_change *change = changes->change[i];
@@ -459,17 +461,17 @@ find_begin_in_effect(const struct builder *builder,
 	return NULL;
 }
 
-/* A job's excluded nodes, bitmaps as in struct np_job_entry. */
+/* Bitmaps of a job's excluded nodes, as in struct np_job_entry. */
 struct exclusions {
 	uint64_t *user, *written, *present;
 };
 
 /*
- * Fill in *exclusions: which excluded nodes the user wants, which are ours, and
- * which the job has. annotated: entry->annotation was read and counts. Returns
- * 0, or -errno if the user's list cannot be parsed.
+ * Fill in *exclusions: the excluded nodes that the user wants, those that are
+ * ours, and those that the job has. entry->annotation is used only if annotated
+ * is true. Returns 0, or -errno if the user's list cannot be parsed.
  */
-static int find_exclusions(struct builder *builder, const slurm_job_info_t *j,
+static int find_exclusions(struct builder *builder, const slurm_job_info_t *job,
 			   const struct job_changes *changes,
 			   struct np_job_entry *entry, bool annotated,
 			   struct exclusions *exclusions)
@@ -479,8 +481,8 @@ static int find_exclusions(struct builder *builder, const slurm_job_info_t *j,
 	const struct np_change_lists *lists;
 	int rc;
 
-	np_cluster_map_from_ranges(map, j->exc_node_inx, exclusions->present);
-	/* We never write lists that cannot be parsed. */
+	np_cluster_map_from_ranges(map, job->exc_node_inx, exclusions->present);
+	/* A list that cannot be parsed was not written by us. */
 	annotated = annotated &&
 		    !np_cluster_map_parse_hostlist(map, entry->annotation.user,
 						   exclusions->user) &&
@@ -494,8 +496,8 @@ static int find_exclusions(struct builder *builder, const slurm_job_info_t *j,
 		memset(exclusions->written, 0,
 		       words * sizeof(*exclusions->written));
 	}
-	np_annotation_user(exclusions->user, exclusions->written,
-			   exclusions->present, words);
+	np_annotation_find_user_nodes(exclusions->user, exclusions->written,
+				      exclusions->present, words);
 	rc = find_lists_in_effect(builder, changes, exclusions->present,
 				  &lists);
 	if (rc || !lists)
@@ -506,8 +508,9 @@ static int find_exclusions(struct builder *builder, const slurm_job_info_t *j,
 }
 
 /*
- * Copy the bitmaps into the entry. Equal ones share memory: there are thousands
- * of jobs, and most of their bitmaps are empty or equal. 0 or -ENOMEM.
+ * Copy the bitmaps into the entry. Equal ones share memory, because there are
+ * thousands of jobs, and most of their bitmaps are empty or equal. Returns 0 or
+ * -ENOMEM.
  */
 static int store_exclusions(struct builder *builder,
 			    const struct exclusions *exclusions,
@@ -542,20 +545,21 @@ static int store_exclusions(struct builder *builder,
 }
 
 /*
- * Find out the user's begin time, and, as the rest is known by now, what the
- * prior decision about the job was.
+ * Find the user's begin time. Then derive the prior decision about the job, as
+ * all that it depends on is known by now.
  */
-static void find_begin_time(struct builder *builder, const slurm_job_info_t *j,
+static void find_begin_time(struct builder *builder,
+			    const slurm_job_info_t *job,
 			    const struct job_changes *changes,
-			    struct np_job_entry *entry, struct np_job *to)
+			    struct np_job_entry *entry, struct np_job *result)
 {
 	const struct np_change *change =
-		find_begin_in_effect(builder, changes, j);
+		find_begin_in_effect(builder, changes, job);
 	int64_t now = builder->out->now_sec;
 	bool held = entry->annotation.until_sec &&
-		    entry->annotation.until_sec == j->eligible_time;
+		    entry->annotation.until_sec == job->eligible_time;
 
-	entry->begin_sec = if_future(j->eligible_time, now);
+	entry->begin_sec = if_future(job->eligible_time, now);
 	if (change)
 		entry->annotation.begin_sec = change->begin_sec;
 	else if (!held)
@@ -564,16 +568,16 @@ static void find_begin_time(struct builder *builder, const slurm_job_info_t *j,
 						now);
 	if (!held && entry->annotation.until_sec)
 		entry->in_effect = false;
-	to->eligible_sec = entry->annotation.begin_sec;
+	result->eligible_sec = entry->annotation.begin_sec;
 	if (!entry->in_effect || !entry->annotation.decided)
-		to->prior = NP_PRIOR_NONE;
+		result->prior = NP_PRIOR_NONE;
 	else if (held)
-		to->prior = NP_PRIOR_HELD;
+		result->prior = NP_PRIOR_HELD;
 	else if (np_bits_any(entry->written, builder->out->map->words))
-		to->prior = NP_PRIOR_RESTRICTED;
+		result->prior = NP_PRIOR_RESTRICTED;
 	else
-		to->prior = NP_PRIOR_UNRESTRICTED;
-	to->prior_until_sec = held ? entry->annotation.until_sec : 0;
+		result->prior = NP_PRIOR_UNRESTRICTED;
+	result->prior_until_sec = held ? entry->annotation.until_sec : 0;
 }
 
 /*
@@ -581,10 +585,10 @@ static void find_begin_time(struct builder *builder, const slurm_job_info_t *j,
  * it. Returns 0, -ENOENT (there is none) or -ENOMEM.
  */
 static int read_annotation(struct np_cached_job *cached,
-			   const slurm_job_info_t *j,
+			   const slurm_job_info_t *job,
 			   struct np_job_entry *entry)
 {
-	int rc = np_annotation_read(j->admin_comment, &entry->annotation);
+	int rc = np_annotation_read(job->admin_comment, &entry->annotation);
 
 	if (rc == -ENOMEM)
 		return rc;
@@ -593,32 +597,32 @@ static int read_annotation(struct np_cached_job *cached,
 			       np_annotation_read(cached->comment,
 						  &entry->annotation) :
 			       -ENOENT;
-	if (cached->comment && !strcmp(cached->comment, j->admin_comment))
+	if (cached->comment && !strcmp(cached->comment, job->admin_comment))
 		return 0;
 	free(cached->comment);
-	cached->comment = strdup(j->admin_comment);
+	cached->comment = strdup(job->admin_comment);
 	return cached->comment ? 0 : -ENOMEM;
 }
 
 /* Whether the user changes jobs faster than placement can update them. */
-static bool ignores_user(const struct builder *builder,
-			 const slurm_job_info_t *j)
+static bool is_user_ignored(const struct builder *builder,
+			    const slurm_job_info_t *job)
 {
-	return np_job_cache_ignores(builder->in->cache, j->user_id,
+	return np_job_cache_ignores(builder->in->cache, job->user_id,
 				    builder->out->now_sec);
 }
 
 /*
- * Fill in what the user of a pending job wants, and what was decided before. 0,
- * -ENOMEM or another -errno.
+ * Fill in the settings of a pending job's user and the prior decision. Returns
+ * 0, -ENOMEM or another -errno.
  */
 static int find_user_settings(struct builder *builder,
-			      const slurm_job_info_t *j,
-			      struct np_job_entry *entry, struct np_job *to)
+			      const slurm_job_info_t *job,
+			      struct np_job_entry *entry, struct np_job *result)
 {
 	size_t words = builder->out->map->words;
 	struct np_cached_job *cached =
-		np_job_cache_add(builder->in->cache, j->job_id);
+		np_job_cache_add(builder->in->cache, job->job_id);
 	uint64_t *leaves = builder->scratch + 4 * words;
 	/* The first bitmap of scratch is in use by the caller. */
 	struct exclusions exclusions = { builder->scratch + words,
@@ -627,134 +631,139 @@ static int find_user_settings(struct builder *builder,
 	struct job_changes changes;
 	int rc;
 
-	if (j->admin_comment)
-		entry->comment = strdup(j->admin_comment);
-	if (!cached || (j->admin_comment && !entry->comment))
+	if (job->admin_comment)
+		entry->comment = strdup(job->admin_comment);
+	if (!cached || (job->admin_comment && !entry->comment))
 		return -ENOMEM;
-	rc = read_annotation(cached, j, entry);
+	rc = read_annotation(cached, job, entry);
 	if (rc == -ENOMEM)
 		return rc;
 	/* Jobs of scrontab cannot be updated. */
-	entry->managed = (!rc || np_annotation_in(j->admin_comment) ||
-			  to->mode >= NP_MODE_PREFER) &&
-		     !(j->bitflags & CRON_JOB);
-	find_changes(builder, j, &changes);
-	cached->all_user |= changes.n && ignores_user(builder, j);
-	rc = find_exclusions(builder, j, &changes, entry,
+	entry->managed = (!rc || np_annotation_exists(job->admin_comment) ||
+			  result->mode >= NP_MODE_PREFER) &&
+			 !(job->bitflags & CRON_JOB);
+	find_changes(builder, job, &changes);
+	cached->all_user |= changes.n && is_user_ignored(builder, job);
+	rc = find_exclusions(builder, job, &changes, entry,
 			     !rc && !cached->all_user, &exclusions);
-	cached->all_user &= ignores_user(builder, j);
+	cached->all_user &= is_user_ignored(builder, job);
 	if (!rc)
 		rc = store_exclusions(builder, &exclusions, entry);
 	if (rc)
 		return rc;
-	find_begin_time(builder, j, &changes, entry, to);
-	if (to->prior == NP_PRIOR_RESTRICTED) {
+	find_begin_time(builder, job, &changes, entry, result);
+	if (result->prior == NP_PRIOR_RESTRICTED) {
 		np_leaves_allowed(builder->out->map->leaves, entry->written,
 				  leaves);
-		to->prior_leaves = leaves;
+		result->prior_leaves = leaves;
 	}
 	if (!cached->held_sec)
 		cached->held_sec = entry->annotation.held_sec;
-	to->held_sec = cached->held_sec;
+	result->held_sec = cached->held_sec;
 	return 0;
 }
 
 /* Whether the list of excluded nodes is too long even without our part. */
-static bool user_list_is_too_long(const slurm_job_info_t *j,
+static bool user_list_is_too_long(const slurm_job_info_t *job,
 				  const struct np_job_entry *entry)
 {
 	size_t ours =
 		entry->annotation.ours ? strlen(entry->annotation.ours) + 1 : 0;
 	size_t most = NP_ANNOTATION_MAX_USER + ours;
 
-	return j->exc_nodes && strnlen(j->exc_nodes, most + 1) > most;
+	return job->exc_nodes && strnlen(job->exc_nodes, most + 1) > most;
 }
 
-/* Fill in the nodes that a pending job can use, and how many it needs. */
-static int add_pending_nodes(struct builder *builder, const slurm_job_info_t *j,
-			     struct np_job_entry *entry, struct np_job *to,
+/* Fill in which nodes a pending job can use, and how many it needs. */
+static int add_pending_nodes(struct builder *builder,
+			     const slurm_job_info_t *job,
+			     struct np_job_entry *entry, struct np_job *result,
 			     struct np_err *err)
 {
 	size_t words = builder->out->map->words;
-	struct np_job_need need = need_of_job(j);
+	struct np_job_need need = job_requirements(job);
 	uint64_t *nodes = builder->scratch;
 	struct np_job_fit fit;
 	int rc = np_cluster_map_fit(builder->out->map, &need, nodes, &fit);
 
 	if (rc)
 		return rc;
-	if (fit.undetermined || j->bitflags & CRON_JOB)
-		to->flags |= NP_JOB_CONSTRAINT;
-	to->nodes_min = fit.min_nodes;
-	to->switches = np_or_zero(j->req_switch);
-	rc = find_user_settings(builder, j, entry, to);
+	if (fit.undetermined || job->bitflags & CRON_JOB)
+		result->flags |= NP_JOB_CONSTRAINT;
+	result->nodes_min = fit.min_nodes;
+	result->switches = np_or_zero(job->req_switch);
+	rc = find_user_settings(builder, job, entry, result);
 	if (rc)
 		return rc;
-	if (user_list_is_too_long(j, entry)) {
-		to->flags |= NP_JOB_CONSTRAINT;
+	if (user_list_is_too_long(job, entry)) {
+		result->flags |= NP_JOB_CONSTRAINT;
 		entry->managed = false; /* the list is not analysed */
 	}
-	if (ignores_user(builder, j)) {
-		to->flags |= NP_JOB_CHANGING;
+	if (is_user_ignored(builder, job)) {
+		result->flags |= NP_JOB_CHANGING;
 		entry->managed = false; /* the job is not updated for now */
 	}
 	for (size_t w = 0; w < words; w++)
 		nodes[w] &= ~entry->user[w];
-	/* Mostly these are all nodes of the partition, a set that exists. */
-	to->candidates = builder->out->set[fit.partition];
+	/* Usually these are all nodes of the partition, which is a set. */
+	result->candidates = builder->out->set[fit.partition];
 	return memcmp(nodes, builder->out->map->part[fit.partition].nodes,
 		      words * sizeof(*nodes)) ?
 		       np_snapshot_nodes(builder->out->snapshot, nodes,
-					 &to->candidates, err) :
+					 &result->candidates, err) :
 		       0;
 }
 
 /*
- * Add one job to the snapshot, and fill in *entry. Returns 0; -ENOENT: the job
- * neither holds nodes nor waits for them; -EINVAL with err: an impossible job;
- * or -ENOMEM.
+ * Add one job to the snapshot, and fill in *entry. Returns 0, -ENOENT if the
+ * job neither has nodes nor waits for them, -EINVAL with err if the snapshot
+ * refuses the job, or -ENOMEM.
  */
-static int add_job_entry(struct builder *builder, const slurm_job_info_t *j,
+static int add_job_entry(struct builder *builder, const slurm_job_info_t *job,
 			 struct np_job_entry *entry, struct np_err *err)
 {
-	/* Running jobs have a precedence too, for np_placement's hold times. */
-	struct np_job to = {
-		.id = j->job_id, .owner = j->user_id,
-		.priority = j->priority, .submit_sec = j->submit_time,
+	/* Running jobs need a priority too, for np_placement's hold times. */
+	struct np_job result = {
+		.id = job->job_id,
+		.owner = job->user_id,
+		.priority = job->priority,
+		.submit_sec = job->submit_time,
 		/* Slurm's start time of a pending job is an estimate. */
-		.start_sec = is_pending(j) ? 0 : j->start_time,
+		.start_sec = is_pending(job) ? 0 : job->start_time,
 	};
 	const char *partition;
 	int rc;
 
-	if (!holds_nodes(j) && !is_pending(j))
+	if (!holds_nodes(job) && !is_pending(job))
 		return -ENOENT;
 	*entry = (struct np_job_entry){
-		.id = j->job_id, .n_nodes = np_or_zero(j->num_nodes),
+		.id = job->job_id,
+		.n_nodes = np_or_zero(job->num_nodes),
 	};
 	entry->partition =
-		np_cluster_map_partition(builder->out->map, j->partition);
+		np_cluster_map_partition(builder->out->map, job->partition);
 	partition = entry->partition < 0 ?
-			    j->partition :
+			    job->partition :
 			    builder->out->map->part[entry->partition].name;
-	to.mode = np_place_conf_mode(builder->in->conf, partition);
-	to.partition = (uint16_t)(entry->partition < 0 ? 0 : entry->partition);
-	to.profile = profile_of(builder, j, partition, entry);
-	to.flags = flags_of(builder, j, entry->partition);
+	result.mode = np_place_conf_mode(builder->in->conf, partition);
+	result.partition =
+		(uint16_t)(entry->partition < 0 ? 0 : entry->partition);
+	result.profile = find_profile(builder, job, partition, entry);
+	result.flags = snapshot_flags(builder, job, entry->partition);
 	if (entry->auth == NP_AUTH_OWN_JOBS)
-		to.flags |= NP_JOB_UNPROVED;
-	rc = add_tasks(j, entry, &to);
-	if (!rc && holds_nodes(j)) {
-		to.state = NP_JOB_RUNNING;
-		np_annotation_read(j->admin_comment, &entry->annotation);
-		add_running_nodes(builder, j, &to);
-		rc = to.n_nodes ? 0 : -ENOENT;
+		result.flags |= NP_JOB_UNPROVED;
+	rc = add_tasks(job, entry, &result);
+	if (!rc && holds_nodes(job)) {
+		result.state = NP_JOB_RUNNING;
+		np_annotation_read(job->admin_comment, &entry->annotation);
+		add_running_nodes(builder, job, &result);
+		rc = result.n_nodes ? 0 : -ENOENT;
 	} else if (!rc) {
-		to.state = is_ready(j) ? NP_JOB_READY : NP_JOB_WAITING;
-		rc = add_pending_nodes(builder, j, entry, &to, err);
+		result.state = is_ready(job) ? NP_JOB_READY : NP_JOB_WAITING;
+		rc = add_pending_nodes(builder, job, entry, &result, err);
 	}
 	if (!rc)
-		rc = np_snapshot_job(builder->out->snapshot, &to, err);
+		rc = np_snapshot_job(builder->out->snapshot, &result, err);
 	if (rc) {
 		np_annotation_clear(&entry->annotation);
 		free(entry->comment);
@@ -766,7 +775,10 @@ static int add_job_entry(struct builder *builder, const slurm_job_info_t *j,
 
 /* ---- Loading from Slurm ---- */
 
-/* Load a topology as text, by name; NULL: the cluster's. 0 or -errno. */
+/*
+ * Load the text of the named topology, or of the cluster's if name is NULL.
+ * Returns 0 or -errno.
+ */
 static int load_topology_text(const char *name, char **text, struct np_err *err)
 {
 	topo_info_response_msg_t *msg = NULL;
@@ -778,41 +790,44 @@ static int load_topology_text(const char *name, char **text, struct np_err *err)
 	       np_errf(err, -ENOMEM, "out of memory") : 0;
 }
 
-static bool has_topology(const partition_info_t *p, const char *name)
+static bool has_topology(const partition_info_t *part, const char *name)
 {
-	const char *own = np_partition_topology(p);
+	const char *own = np_partition_topology(part);
 
 	return own && !strcmp(own, name);
 }
 
 /*
- * Print the topology of the i-th partition, with all partitions that have it,
- * unless an earlier one did. It is skipped if it is the cluster's own, which
- * Slurm also uses in place of a name that does not exist.
+ * Print the topology of the i-th partition, with all partitions that use it,
+ * unless an earlier one uses it. The cluster's own topology, which Slurm also
+ * returns for a name that does not exist, is skipped.
  */
 static void append_topology(const partition_info_msg_t *parts, uint32_t i,
 			    const char *cluster, FILE *out)
 {
-	const partition_info_t *p = parts->partition_array;
-	const char *name = np_partition_topology(&p[i]);
+	const partition_info_t *part = parts->partition_array;
+	const char *name = np_partition_topology(&part[i]);
 	char *text = NULL;
 
 	for (uint32_t k = 0; name && k < i; k++)
-		if (has_topology(&p[k], name))
+		if (has_topology(&part[k], name))
 			return;
 	if (!name || load_topology_text(name, &text, NULL))
 		return;
 	if (strcmp(text, cluster)) {
-		fprintf(out, "\nPartitions=%s", p[i].name);
+		fprintf(out, "\nPartitions=%s", part[i].name);
 		for (uint32_t k = i + 1; k < parts->record_count; k++)
-			if (has_topology(&p[k], name))
-				fprintf(out, ",%s", p[k].name);
+			if (has_topology(&part[k], name))
+				fprintf(out, ",%s", part[k].name);
 		fprintf(out, "\n%s", text);
 	}
 	free(text);
 }
 
-/* Load all topologies, as the text that np_topo.h reads. 0 or -errno. */
+/*
+ * Load all topologies, as the text that np_topo.h describes. Returns 0 or
+ * -errno.
+ */
 static int load_topologies(const partition_info_msg_t *parts, char **text,
 			   struct np_err *err)
 {
@@ -839,8 +854,8 @@ int np_ctld_info_load(struct np_ctld_info *info, struct np_err *err)
 	int rc;
 
 	*info = (struct np_ctld_info){ NULL };
-	/* Jobs come first: one submitted meanwhile is in the journal of the
-	   last decision, while states of nodes should be recent. */
+	/* Jobs are loaded first: the last decision's journal contains those
+	   submitted in the meantime, and node states should be recent. */
 	if (slurm_load_jobs(0, &info->jobs, SHOW_ALL))
 		return np_errf(err, -EIO, "slurm_load_jobs: %s",
 			       slurm_strerror(errno));
@@ -866,13 +881,13 @@ void np_ctld_info_free(struct np_ctld_info *info)
 	*info = (struct np_ctld_info){ NULL };
 }
 
-/* Whether job_submit let the job start: its annotation has no hold. */
-static bool was_admitted(const slurm_job_info_t *j)
+/* Whether job_submit let the job start, so that its annotation has no hold. */
+static bool was_admitted(const slurm_job_info_t *job)
 {
 	struct np_annotation annotation;
 	bool admitted;
 
-	if (np_annotation_read(j->admin_comment, &annotation))
+	if (np_annotation_read(job->admin_comment, &annotation))
 		return false;
 	admitted = !annotation.until_sec;
 	np_annotation_clear(&annotation);
@@ -880,65 +895,66 @@ static bool was_admitted(const slurm_job_info_t *j)
 }
 
 /*
- * Whether a job is a new submission. Array tasks get ids of their own when they
- * start and are none.
+ * Whether a job is a new submission. An array task that gets an id of its own
+ * when it starts is not.
  */
-static bool is_arrival(const slurm_job_info_t *j, int64_t since_sec,
+static bool is_arrival(const slurm_job_info_t *job, int64_t since_sec,
 		       uint32_t last_id)
 {
-	return j->job_id > last_id && j->submit_time >= since_sec &&
-	       (!j->array_job_id || j->array_job_id == j->job_id) &&
-	       was_admitted(j);
+	return job->job_id > last_id && job->submit_time >= since_sec &&
+	       (!job->array_job_id || job->array_job_id == job->job_id) &&
+	       was_admitted(job);
 }
 
 int np_ctld_info_arrivals(const struct np_ctld_info *info, int64_t since_sec,
 			  uint32_t *last_id, struct np_arrivals *out)
 {
 	size_t n_jobs = info->jobs->record_count, n = 0;
-	struct np_arrival *of = calloc(n_jobs + 1, sizeof(*of));
+	struct np_arrival *arrivals = calloc(n_jobs + 1, sizeof(*arrivals));
 	uint32_t highest = 0;
 
-	if (!of)
+	if (!arrivals)
 		return -ENOMEM;
 	for (size_t i = 0; i < n_jobs; i++) {
-		const slurm_job_info_t *j = &info->jobs->job_array[i];
+		const slurm_job_info_t *job = &info->jobs->job_array[i];
 
-		if (j->job_id > highest)
-			highest = j->job_id;
-		if (is_arrival(j, since_sec, *last_id))
-			of[n++] = (struct np_arrival){ j->user_id, 1 };
+		if (job->job_id > highest)
+			highest = job->job_id;
+		if (is_arrival(job, since_sec, *last_id))
+			arrivals[n++] = (struct np_arrival){ job->user_id, 1 };
 	}
 	*last_id = highest;
-	np_arrivals_init(out, since_sec, of, n);
+	np_arrivals_init(out, since_sec, arrivals, n);
 	return 0;
 }
 
 /* ---- The job snapshot ---- */
 
 /*
- * Nodes that do not respond, or have not yet since slurmctld started, count as
- * full and not as down, since they may be back at any moment. If all were down,
- * jobs would no longer be kept apart and would start together once the nodes
- * respond.
+ * Nodes that do not respond, or have not responded since slurmctld started,
+ * count as full rather than down, because they may return at any moment. If all
+ * counted as down, jobs would no longer be kept apart and would start together
+ * once the nodes respond.
  */
-static enum np_node_state node_state(const node_info_t *n)
+static enum np_node_state classify_node(const node_info_t *node)
 {
 	const uint32_t unavailable =
 		NODE_STATE_DRAIN | NODE_STATE_FAIL | NODE_STATE_MAINT |
 		NODE_STATE_RES | NODE_STATE_POWERING_DOWN |
 		NODE_STATE_REBOOT_ISSUED | NODE_STATE_INVALID_REG;
-	uint32_t base = n->node_state & NODE_STATE_BASE;
+	uint32_t base = node->node_state & NODE_STATE_BASE;
 
-	if (!n->name || n->node_state & unavailable || base == NODE_STATE_DOWN)
+	if (!node->name || node->node_state & unavailable ||
+	    base == NODE_STATE_DOWN)
 		return NP_NODE_UNAVAILABLE;
-	if (n->node_state & NODE_STATE_NO_RESPOND)
+	if (node->node_state & NODE_STATE_NO_RESPOND)
 		return NP_NODE_FULL;
 	switch (base) {
 	case NODE_STATE_UNKNOWN:
 		return NP_NODE_FULL;
 	case NODE_STATE_IDLE:
-		return n->node_state & NODE_STATE_COMPLETING ? NP_NODE_FULL :
-							      NP_NODE_IDLE;
+		return node->node_state & NODE_STATE_COMPLETING ? NP_NODE_FULL :
+								  NP_NODE_IDLE;
 	case NODE_STATE_MIXED:
 		return NP_NODE_MIXED;
 	case NODE_STATE_ALLOCATED:
@@ -949,9 +965,9 @@ static enum np_node_state node_state(const node_info_t *n)
 }
 
 /*
- * Add the states of all nodes. If all are down, as in a maintenance, they count
- * as full: they will come back together and start the queue in one scheduling
- * pass, so the jobs must be kept apart before.
+ * Add the states of all nodes. If all are down, as during maintenance, they
+ * count as full: when they return together, Slurm starts the queue in one
+ * scheduling pass, so the jobs must be kept apart before that.
  */
 static int add_nodes(struct np_job_snapshot *snapshot,
 		     const node_info_msg_t *nodes, struct np_err *err)
@@ -963,7 +979,7 @@ static int add_nodes(struct np_job_snapshot *snapshot,
 	if (!snapshot->node)
 		return -ENOMEM;
 	for (size_t i = 0; i < n; i++) {
-		snapshot->node[i] = node_state(&nodes->node_array[i]);
+		snapshot->node[i] = classify_node(&nodes->node_array[i]);
 		n_unavailable += snapshot->node[i] == NP_NODE_UNAVAILABLE;
 	}
 	for (size_t i = 0; !rc && i < n; i++)
@@ -991,7 +1007,7 @@ static int add_partition_sets(struct np_job_snapshot *snapshot,
 	return rc;
 }
 
-/* Add all jobs, except those that the snapshot refuses. 0 or -ENOMEM. */
+/* Add all jobs except those that the snapshot refuses. Returns 0 or -ENOMEM. */
 static int add_jobs(struct builder *builder, const job_info_msg_t *jobs,
 		    struct np_err *err)
 {

@@ -44,19 +44,16 @@ int np_job_cache_new(struct np_job_cache **out);
 void np_job_cache_free(struct np_job_cache *cache); /* NULL is allowed */
 
 /*
- * The entry of a job, made if needed; valid until the next call. NULL: out of
- * memory.
+ * Return the entry of a job, which is made if needed, or NULL when out of
+ * memory. It is valid until the next call.
  */
 struct np_cached_job *np_job_cache_add(struct np_job_cache *cache, uint32_t id);
 
-/* The entry of a job, or NULL. */
+/* Return the entry of a job, or NULL if it has none. */
 struct np_cached_job *np_job_cache_find(struct np_job_cache *cache,
 					uint32_t id);
 
-/*
- * Remove the jobs for which np_job_cache_add() was not called since the last
- * time.
- */
+/* Remove the jobs that were not added again since the last sweep. */
 void np_job_cache_sweep(struct np_job_cache *cache);
 
 /*
@@ -68,11 +65,11 @@ void np_job_cache_sweep(struct np_job_cache *cache);
 #define NP_LOST_RACES 5
 #define NP_IGNORE_USER_SEC 60
 
-/* The thread has lost a race against the user in the current pass. */
+/* Record that the thread has lost a race against the user in this pass. */
 void np_job_cache_lost_race(struct np_job_cache *cache, uint32_t uid);
 
 /*
- * The pass ends. on_ignored(uid), unless NULL, is called for each user whose
+ * End the pass. on_ignored(uid), unless NULL, is called for each user whose
  * jobs are ignored from now on.
  */
 void np_job_cache_end_pass(struct np_job_cache *cache, int64_t now_sec,
@@ -84,7 +81,7 @@ bool np_job_cache_ignores(const struct np_job_cache *cache, uint32_t uid,
 
 /* ---- Loading from Slurm ---- */
 
-/* What Slurm says about its nodes, partitions, jobs and switches. */
+/* Slurm's nodes, partitions, jobs and switches. */
 struct np_ctld_info {
 	node_info_msg_t *nodes;
 	partition_info_msg_t *parts;
@@ -129,9 +126,9 @@ struct np_job_entry {
 	/* Pending jobs that placement may update, or has updated. */
 	bool managed;
 	char *comment;	     /* AdminComment; NULL: none */
-	/* Excluded nodes, bitmaps; equal ones may be the same memory: those
-	   that the user wants, those that placement added, and those that the
-	   job has at present. */
+	/* Bitmaps of excluded nodes: those that the user wants, those that
+	   placement added, and those that the job has at present. Equal ones
+	   may share memory. */
 	const uint64_t *user, *written, *present;
 	uint64_t *bits;	     /* the memory of these */
 	int64_t begin_sec;   /* begin time that the job has; 0: none */
@@ -172,10 +169,10 @@ int np_job_snapshot_make(const struct np_job_snapshot_input *in,
 void np_job_snapshot_free(struct np_job_snapshot *snapshot);
 
 /*
- * The application of a job: the one in its annotation, or by a rule of
- * netprof.conf. Returns whether there is one.
+ * Find the application of a job: the one in its annotation, or the one that a
+ * rule of netprof.conf gives it. Returns whether there is one.
  */
 bool np_job_snapshot_app(const struct np_place_conf *conf,
-			 const slurm_job_info_t *j, char app[NP_APP_MAX + 1]);
+			 const slurm_job_info_t *job, char app[NP_APP_MAX + 1]);
 
 #endif

@@ -781,8 +781,8 @@ request_profiles(struct np_placer *placer, const job_info_msg_t *jobs)
 		char app[NP_APP_MAX + 1];
 
 		if (np_job_snapshot_app(&placer->settings.conf.place, j, app))
-			any_new |= np_store_reader_want(placer->store, app,
-							j->user_id);
+			any_new |= np_store_reader_expect_job(placer->store,
+							      app, j->user_id);
 	}
 	return any_new;
 }

@@ -1,6 +1,7 @@
 /*
- * What the placement thread and slurmctld's callbacks share, and the callbacks:
- * changes that users requested, the current decision, job_modify, job_submit.
+ * The state that the placement thread and slurmctld's callbacks share, i.e. the
+ * changes that users requested and the current decision; and the callbacks
+ * job_modify and job_submit themselves.
  */
 #include "np_shared.h"
 
@@ -21,12 +22,12 @@
 
 struct np_changes {
 	struct np_change change[NP_CHANGES_MAX];
-	size_t n, bytes; /* changes; total length of their texts */
+	size_t n, bytes; /* number of changes, and bytes of all their texts */
 	uint64_t order;	 /* of the last change */
 	struct np_owner *owner; /* sorted by id */
 	size_t n_owners;
-	/* Users who requested a missed change of a job that is not in owner[].
-	   If the array is full, there may be others. */
+	/* Users of missed changes of jobs that are not in owner[]. If the array
+	   is full, there may be more. */
 	uint32_t new_job_user[MAX_NEW_JOB_USERS];
 	size_t n_new_job_users;
 	unsigned n_missed;   /* since np_changes_take_missed() */
@@ -78,7 +79,7 @@ find_owner(const struct np_changes *changes, uint32_t id)
 		       np_order_u32);
 }
 
-/* Whether a change of a job that was new, and of this owner, may be missed. */
+/* Whether a change of a new job of this owner may have been missed. */
 static bool may_have_missed(const struct np_changes *changes, uint32_t owner)
 {
 	for (size_t i = 0; i < changes->n_new_job_users; i++)
@@ -87,7 +88,7 @@ static bool may_have_missed(const struct np_changes *changes, uint32_t owner)
 	return changes->n_new_job_users == MAX_NEW_JOB_USERS;
 }
 
-/* Mark that uid requested a change that was missed, of a job not known yet. */
+/* Record that a change by uid of a job that is not in owner[] was missed. */
 static void mark_new_job_missed(struct np_changes *changes, uint32_t uid)
 {
 	for (size_t i = 0; i < changes->n_new_job_users; i++)
@@ -97,7 +98,7 @@ static void mark_new_job_missed(struct np_changes *changes, uint32_t uid)
 		changes->new_job_user[changes->n_new_job_users++] = uid;
 }
 
-/* Marks of changes missed since the last np_changes_take() are kept. */
+/* Marks set since the last np_changes_take() are kept. */
 void np_changes_set_owners(struct np_changes *changes, struct np_owner *owner,
 			   size_t n)
 {
@@ -145,7 +146,7 @@ unsigned np_changes_take_missed(struct np_changes *changes, uint32_t *uid)
 }
 
 /* Bytes of the texts of a change. */
-static size_t text_bytes(const struct np_change *change)
+static size_t count_text_bytes(const struct np_change *change)
 {
 	return (change->exc_nodes ? strlen(change->exc_nodes) + 1 : 0) +
 	       (change->passed_on ? strlen(change->passed_on) + 1 : 0);
@@ -161,7 +162,7 @@ static bool is_same_job(const struct np_change *a, const struct np_change *b)
 	return a->id == b->id && a->task == b->task && a->uid == b->uid;
 }
 
-static bool is_same(const struct np_change *a, const struct np_change *b)
+static bool is_same_change(const struct np_change *a, const struct np_change *b)
 {
 	return is_same_job(a, b) && a->begin_sec == b->begin_sec &&
 	       a->passed_on_begin_sec == b->passed_on_begin_sec &&
@@ -177,8 +178,8 @@ static void drop_change(struct np_changes *changes, size_t i)
 }
 
 /*
- * Drop what a new change replaces: an equal one, or the oldest of the job if
- * its user has too many.
+ * Drop the change that a new one replaces: an equal one, or else the oldest of
+ * the same job and user if there are too many.
  */
 static void drop_replaced(struct np_changes *changes,
 			  const struct np_change *change)
@@ -186,7 +187,7 @@ static void drop_replaced(struct np_changes *changes,
 	size_t oldest = changes->n, n = 0;
 
 	for (size_t i = 0; i < changes->n; i++) {
-		if (is_same(&changes->change[i], change)) {
+		if (is_same_change(&changes->change[i], change)) {
 			drop_change(changes, i);
 			return;
 		}
@@ -226,7 +227,7 @@ bool np_changes_put(struct np_changes *changes, const struct np_change *change)
 
 	drop_replaced(changes, change);
 	copy.order = ++changes->order;
-	copy.bytes = text_bytes(change);
+	copy.bytes = count_text_bytes(change);
 	if (!is_within_limits(changes, &copy)) {
 		np_changes_mark_missed(changes, change->id, change->uid);
 		free_texts(&copy);
@@ -237,7 +238,7 @@ bool np_changes_put(struct np_changes *changes, const struct np_change *change)
 	return true;
 }
 
-static bool is_missed(const struct np_changes *changes, uint32_t id)
+static bool has_missed_change(const struct np_changes *changes, uint32_t id)
 {
 	const struct np_owner *owner = find_owner(changes, id);
 
@@ -258,8 +259,8 @@ bool np_changes_overtake(const struct np_changes *changes,
 		    np_may_change(change->uid, sending->owner))
 			return true;
 	}
-	return is_missed(changes, sending->id) ||
-	       (sending->array && is_missed(changes, sending->array));
+	return has_missed_change(changes, sending->id) ||
+	       (sending->array && has_missed_change(changes, sending->array));
 }
 
 static int by_order(const void *a, const void *b)
@@ -309,7 +310,7 @@ void np_change_list_free(struct np_change *change, size_t n)
 	free(change);
 }
 
-/* Whether a change is of this job, of its whole array, or of its task. */
+/* Whether a change is of this job, of its whole array, or of its array task. */
 static bool concerns_job(const struct np_change *change, uint32_t id,
 			 uint32_t array, uint32_t task)
 {
@@ -377,15 +378,16 @@ void np_shared_wait_in_flight(struct np_shared *shared)
 const struct np_written *np_shared_find_written(const struct np_shared *shared,
 						uint32_t id, uint32_t task)
 {
-	const struct np_written *all = shared->written;
+	const struct np_written *written = shared->written;
 	const struct np_written key = { .id = id };
 
 	for (size_t i = 0; task != NP_CHANGE_ALL && i < shared->n_written; i++)
-		if (all[i].array == id && all[i].task == task)
-			return &all[i];
+		if (written[i].array == id && written[i].task == task)
+			return &written[i];
 	/* A task without a record of its own is part of the array's record. */
-	return shared->n_written ? bsearch(&key, all, shared->n_written,
-					   sizeof(key), np_order_u32) : NULL;
+	return shared->n_written ? bsearch(&key, written, shared->n_written,
+					   sizeof(key), np_order_u32) :
+				   NULL;
 }
 
 void np_shared_set_sending(struct np_shared *shared,
@@ -425,7 +427,7 @@ bool np_shared_wait(struct np_shared *shared, double sec)
 	return woken;
 }
 
-static void decision_free(struct np_decision *decision)
+static void free_decision(struct np_decision *decision)
 {
 	if (!decision)
 		return;
@@ -448,7 +450,7 @@ void np_shared_publish(struct np_shared *shared, struct np_decision *decision,
 				   arrivals);
 	shared->decision = decision;
 	pthread_mutex_unlock(&shared->lock);
-	decision_free(old);
+	free_decision(old);
 }
 
 void np_shared_withdraw(struct np_shared *shared)
@@ -456,7 +458,7 @@ void np_shared_withdraw(struct np_shared *shared)
 	np_shared_publish(shared, NULL, NULL);
 }
 
-static void np_written_free(struct np_written *written, size_t n)
+static void free_written(struct np_written *written, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
 		free(written[i].ours);
@@ -477,7 +479,7 @@ void np_shared_set_written(struct np_shared *shared, struct np_written *written,
 	shared->written = written;
 	shared->n_written = n;
 	pthread_mutex_unlock(&shared->lock);
-	np_written_free(old, n_old);
+	free_written(old, n_old);
 }
 
 void np_shared_set_owners(struct np_shared *shared, struct np_owner *owner,
@@ -520,8 +522,8 @@ void np_shared_free(struct np_shared *shared)
 {
 	if (!shared)
 		return;
-	decision_free(shared->decision);
-	np_written_free(shared->written, shared->n_written);
+	free_decision(shared->decision);
+	free_written(shared->written, shared->n_written);
 	np_changes_free(shared->changes);
 	pthread_cond_destroy(&shared->cond);
 	pthread_mutex_destroy(&shared->lock);
@@ -531,14 +533,14 @@ void np_shared_free(struct np_shared *shared)
 /* ---- job_modify: changes by users and administrators, and our own ---- */
 
 /*
- * Return the id of the job or array in "12", "12_3" or "12_[1-3]"; 0: none.
- * *task: the task of an array. *single: this is one task, or a whole job or
- * array.
+ * Return the id of the job or array in "12", "12_3" or "12_[1-3]", or 0 if
+ * there is none. Sets *task to the array task, or NP_CHANGE_ALL, and *single to
+ * whether the text names one task, job or whole array.
  */
 static uint32_t parse_id(const job_desc_msg_t *desc, uint32_t *task,
 			 bool *single)
 {
-	char *end, *last;
+	char *end, *index_end;
 	unsigned long id, index;
 
 	*single = true;
@@ -548,8 +550,8 @@ static uint32_t parse_id(const job_desc_msg_t *desc, uint32_t *task,
 	id = strtoul(desc->job_id_str, &end, 10);
 	*single = !*end;
 	if (*end == '_') {
-		index = strtoul(end + 1, &last, 10);
-		*single = last > end + 1 && !*last && index < NO_VAL;
+		index = strtoul(end + 1, &index_end, 10);
+		*single = index_end > end + 1 && !*index_end && index < NO_VAL;
 		if (*single)
 			*task = (uint32_t)index;
 	}
@@ -568,18 +570,19 @@ static bool is_own_update(const struct np_sending *sending,
 }
 
 /*
- * Copy the user's part of a list, without ours at its end. Slurm calls
- * job_modify for every record of an array, each time with the list that the
- * last call made.
+ * Copy the user's part of a list, which ends before ours. Slurm calls
+ * job_modify for every record of an array, each time with the list as the
+ * previous call left it.
  */
-static char *user_part(const char *list, const char *ours)
+static char *copy_user_part(const char *list, const char *ours)
 {
-	size_t n = strlen(list), m = ours ? strlen(ours) : 0;
+	size_t list_len = strlen(list), ours_len = ours ? strlen(ours) : 0;
 
-	if (!m || n < m || strcmp(list + n - m, ours) ||
-	    (n > m && list[n - m - 1] != ','))
+	if (!ours_len || list_len < ours_len ||
+	    strcmp(list + list_len - ours_len, ours) ||
+	    (list_len > ours_len && list[list_len - ours_len - 1] != ','))
 		return strdup(list);
-	return strndup(list, n > m ? n - m - 1 : 0);
+	return strndup(list, list_len > ours_len ? list_len - ours_len - 1 : 0);
 }
 
 /*
@@ -589,22 +592,23 @@ static char *user_part(const char *list, const char *ours)
 static void append_our_list(job_desc_msg_t *desc, const char *user_list,
 			    const char *ours)
 {
-	char *both;
+	char *joined;
 
 	if (!ours || !user_list)
 		return;
-	both = np_annotation_merge(*user_list ? user_list : NULL, ours);
-	if (both)
-		np_ctl_set(&desc->exc_nodes, both);
-	free(both);
+	joined = np_annotation_join_lists(*user_list ? user_list : NULL, ours);
+	if (joined)
+		np_ctl_set_string(&desc->exc_nodes, joined);
+	free(joined);
 }
 
-/* Record a change of excluded nodes, and add ours to it. */
-static void record_list(job_desc_msg_t *desc, const struct np_written *written,
-			struct np_change *change)
+/* Record a change of excluded nodes, and add ours to the list. */
+static void record_exclusions(job_desc_msg_t *desc,
+			      const struct np_written *written,
+			      struct np_change *change)
 {
 	change->exc_nodes =
-		user_part(desc->exc_nodes, written ? written->ours : NULL);
+		copy_user_part(desc->exc_nodes, written ? written->ours : NULL);
 	append_our_list(desc, change->exc_nodes,
 			written ? written->ours : NULL);
 	change->passed_on = strdup(desc->exc_nodes);
@@ -615,7 +619,7 @@ static void record_begin_time(job_desc_msg_t *desc,
 			      const struct np_written *written,
 			      struct np_change *change)
 {
-	/* No change, or the same call for another record of the array. */
+	/* It is unchanged, or was set for another record of the array. */
 	if (written && desc->begin_time == written->until_sec)
 		return;
 	change->begin_sec = desc->begin_time;
@@ -624,15 +628,15 @@ static void record_begin_time(job_desc_msg_t *desc,
 	change->passed_on_begin_sec = desc->begin_time;
 }
 
-/* Is a text longer than max bytes? NULL is not. */
-static bool is_longer(const char *text, size_t max)
+/* Whether a text, which may be NULL, is longer than max bytes. */
+static bool is_longer_than(const char *text, size_t max)
 {
 	return text && strnlen(text, max + 1) > max;
 }
 
 /*
- * Handle a change that somebody requests. One that Slurm will probably refuse
- * is not recorded. Our exclusions are added even then: the user may be an
+ * Handle a requested change. A change that Slurm will probably refuse is not
+ * recorded, but our exclusions are added even then, as the user may be an
  * operator, whose change Slurm accepts.
  */
 static void handle_change(struct np_shared *shared, job_desc_msg_t *desc,
@@ -644,10 +648,10 @@ static void handle_change(struct np_shared *shared, job_desc_msg_t *desc,
 			 NULL;
 	struct np_changes *changes = shared->changes;
 	bool forbidden = np_changes_forbidden(changes, change->id, change->uid);
-	bool too_long = is_longer(desc->exc_nodes, NP_CHANGES_MAX_LIST);
+	bool too_long = is_longer_than(desc->exc_nodes, NP_CHANGES_MAX_LIST);
 
 	if (desc->exc_nodes && !too_long)
-		record_list(desc, written, change);
+		record_exclusions(desc, written, change);
 	if (desc->begin_time)
 		record_begin_time(desc, written, change);
 	if (too_long && !forbidden)
@@ -679,8 +683,8 @@ int np_modify(struct np_shared *shared, job_desc_msg_t *desc, uint32_t uid)
 	if (is_own_update(sending, desc, change.id, change.task, uid))
 		rc = np_changes_overtake(shared->changes, sending) ? EAGAIN :
 		     SLURM_SUCCESS;
-	else if (uid == geteuid() && np_annotation_in(desc->admin_comment))
-		rc = EAGAIN; /* an update that the thread has given up */
+	else if (uid == geteuid() && np_annotation_exists(desc->admin_comment))
+		rc = EAGAIN; /* a late update, abandoned by the thread */
 	else
 		handle_change(shared, desc, single, &change);
 	pthread_mutex_unlock(&shared->lock);
@@ -689,50 +693,51 @@ int np_modify(struct np_shared *shared, job_desc_msg_t *desc, uint32_t uid)
 
 /* ---- job_submit ---- */
 
-#define WAIT_SEC 10 /* hold of a job until the next decision is made */
-/* A decision is out of date after the longer of these. */
-#define STALE_INTERVALS 30 /* times PlacementInterval */
+#define HOLD_SEC 10 /* how long a job is held for the next decision */
+/* A decision is out of date after the longer of these two times. */
+#define STALE_INTERVALS 30 /* multiples of PlacementInterval */
 #define STALE_SEC 60
 #define MAX_MESSAGE 512	     /* bytes of a line in the log */
 #define MAX_LOGGED_NAME 64   /* bytes of a job's name in such a line */
 #define MAX_FIELD_BYTES 1024 /* longest text that Slurm accepts later on */
 #define MAX_ARRAY_BYTES 4096 /* longest list of array tasks */
 
-/* How --netprofile reaches slurmctld: SPANK puts it into the environment. */
-#define OPTION "_SLURM_SPANK_OPTION_netprof_netprofile="
-#define VARIABLE "NETPROF_APP="
-#define MAX_VARIABLES 65536 /* of an environment that are looked at */
+/* SPANK passes --netprofile to slurmctld in the job's environment. */
+#define SPANK_OPTION "_SLURM_SPANK_OPTION_netprof_netprofile="
+#define APP_VARIABLE "NETPROF_APP="
+#define MAX_ENV_SEARCHED 65536 /* variables of an environment */
 
-/* Kinds of jobs that placement ignores, whatever they run. */
-#define IGNORED_KINDS (NP_JOB_NODELIST | NP_JOB_RESERVATION | \
-		       NP_JOB_HETEROGENEOUS | NP_JOB_CONSTRAINT)
+/* Flags of jobs that placement ignores, whatever their application. */
+#define IGNORED_FLAGS \
+	(NP_JOB_NODELIST | NP_JOB_RESERVATION | NP_JOB_HETEROGENEOUS | \
+	 NP_JOB_CONSTRAINT)
 
-/* A submission, while netprof decides about it. */
+/* A submission about which netprof decides. */
 struct submission {
 	struct np_shared *shared;
-	job_desc_msg_t *desc; /* Slurm's description, which is changed */
+	job_desc_msg_t *desc; /* Slurm's description, which we change */
 	const struct np_conf *conf;
 	const struct np_decision *decision; /* the current one, or NULL */
 	int64_t now_sec;
-	enum np_mode mode; /* of its partition */
+	enum np_mode mode; /* of the partition */
 	char app[NP_APP_MAX + 1];
 	bool has_name; /* app comes from the submission, not from a rule */
 	enum np_auth auth;
 	struct np_job job; /* set by describe_job() */
-	/* Bitmaps of nodes: those that the user excludes, and those that the
-	   job cannot use: these, and nodes that do not match it. */
+	/* Bitmaps of nodes: those that the user excludes; and those that the
+	   job cannot use, because they do not match it or are excluded. */
 	uint64_t *user, *excluded;
 	char message[MAX_MESSAGE]; /* to log after unlocking; "": none */
-	bool wake;		   /* wake the thread */
+	bool wake;		   /* the thread is to be woken */
 };
 
-/* ---- job_submit: which application a description names ---- */
+/* ---- job_submit: finding the application ---- */
 
 static const char *find_variable(char **env, uint32_t n, const char *name)
 {
 	size_t len = strlen(name);
 
-	for (uint32_t i = 0; env && i < n && i < MAX_VARIABLES; i++)
+	for (uint32_t i = 0; env && i < n && i < MAX_ENV_SEARCHED; i++)
 		if (env[i] && !strncmp(env[i], name, len))
 			return env[i] + len;
 	return NULL;
@@ -740,38 +745,38 @@ static const char *find_variable(char **env, uint32_t n, const char *name)
 
 bool np_submit_app(const job_desc_msg_t *desc, char app[NP_APP_MAX + 1])
 {
-	const char *option = find_variable(desc->spank_job_env,
-					   desc->spank_job_env_size, OPTION);
+	const char *option = find_variable(
+		desc->spank_job_env, desc->spank_job_env_size, SPANK_OPTION);
 	const char *named = option && strcmp(option, "(null)") ? option : NULL;
 
 	if (!named)
 		named = find_variable(desc->spank_job_env,
-				      desc->spank_job_env_size, VARIABLE);
+				      desc->spank_job_env_size, APP_VARIABLE);
 	if (!named)
 		named = find_variable(desc->environment, desc->env_size,
-				      VARIABLE);
+				      APP_VARIABLE);
 	if (named && *named)
 		return !np_app_check(named, NULL) && strcpy(app, named);
 	return option && desc->name && !np_app_from_text(desc->name, app);
 }
 
-/* ---- job_submit: what a description requires ---- */
+/* ---- job_submit: reading the description ---- */
 
 /*
- * Whether Slurm will refuse the job for a text that is too long. Such a text
- * may be megabytes long and is not looked at further.
+ * Whether Slurm will refuse the job because a text is too long. Such a text can
+ * be megabytes long, so it must not be parsed here.
  */
 static bool will_be_refused(const job_desc_msg_t *desc)
 {
-	return is_longer(desc->name, MAX_FIELD_BYTES) ||
-	       is_longer(desc->comment, MAX_FIELD_BYTES) ||
-	       is_longer(desc->features, MAX_FIELD_BYTES) ||
-	       is_longer(desc->partition, MAX_FIELD_BYTES) ||
-	       is_longer(desc->array_inx, MAX_ARRAY_BYTES);
+	return is_longer_than(desc->name, MAX_FIELD_BYTES) ||
+	       is_longer_than(desc->comment, MAX_FIELD_BYTES) ||
+	       is_longer_than(desc->features, MAX_FIELD_BYTES) ||
+	       is_longer_than(desc->partition, MAX_FIELD_BYTES) ||
+	       is_longer_than(desc->array_inx, MAX_ARRAY_BYTES);
 }
 
-/* What a job requires of its nodes, as its description says. */
-static struct np_job_need need_of_submission(const job_desc_msg_t *desc)
+/* Collect the requirements of a job from its description. */
+static struct np_job_need submission_requirements(const job_desc_msg_t *desc)
 {
 	uint32_t cpus_per_task = np_or_zero16(desc->cpus_per_task);
 	uint32_t tasks = np_or_zero(desc->num_tasks);
@@ -834,9 +839,9 @@ static uint32_t count_tasks(const char *list)
 	return n < 1 ? 1 : n > UINT32_MAX ? UINT32_MAX : (uint32_t)n;
 }
 
-/* Flags for the snapshot, as far as the description shows them. */
-static unsigned flags_of(const job_desc_msg_t *desc,
-			 const struct np_cluster_map *map, int partition)
+/* Derive the flags for the snapshot from the description. */
+static unsigned snapshot_flags(const job_desc_msg_t *desc,
+			       const struct np_cluster_map *map, int partition)
 {
 	unsigned flags = 0;
 
@@ -878,7 +883,7 @@ static int describe_job(struct submission *submission)
 	const struct np_cluster_map *map = submission->decision->map;
 	const job_desc_msg_t *desc = submission->desc;
 	size_t words = map->words;
-	struct np_job_need need = need_of_submission(desc);
+	struct np_job_need need = submission_requirements(desc);
 	struct np_job_fit fit;
 	int rc = np_cluster_map_fit(map, &need, submission->excluded, &fit);
 
@@ -889,7 +894,7 @@ static int describe_job(struct submission *submission)
 		.state = NP_JOB_READY,
 		.mode = submission->mode,
 		.partition = (uint16_t)fit.partition,
-		.flags = flags_of(desc, map, fit.partition),
+		.flags = snapshot_flags(desc, map, fit.partition),
 		.profile = find_profile(submission, fit.partition),
 		.tasks = desc->array_inx ? count_tasks(desc->array_inx) : 1,
 		.array = desc->array_inx ? 1 : 0,
@@ -906,11 +911,11 @@ static int describe_job(struct submission *submission)
 	if (!desc->priority)
 		submission->job.state = NP_JOB_WAITING; /* held */
 	if (fit.undetermined ||
-	    is_longer(desc->exc_nodes, NP_ANNOTATION_MAX_USER) ||
+	    is_longer_than(desc->exc_nodes, NP_ANNOTATION_MAX_USER) ||
 	    np_cluster_map_parse_hostlist(map, desc->exc_nodes,
 					  submission->user))
 		submission->job.flags |= NP_JOB_CONSTRAINT;
-	/* Until here, excluded[] has the nodes that match. */
+	/* So far, excluded[] contains the nodes that match. */
 	for (size_t w = 0; w < words; w++)
 		submission->excluded[w] = submission->user[w] |
 					  ~submission->excluded[w];
@@ -918,11 +923,11 @@ static int describe_job(struct submission *submission)
 	return 0;
 }
 
-/* ---- job_submit: what is written into a description ---- */
+/* ---- job_submit: writing into the description ---- */
 
 /* Write the annotation into the description, unless it would be empty. */
-static void put_annotation(struct submission *submission,
-			   struct np_annotation *annotation)
+static void write_annotation(struct submission *submission,
+			     struct np_annotation *annotation)
 {
 	char *text;
 
@@ -932,7 +937,7 @@ static void put_annotation(struct submission *submission,
 		return;
 	text = np_annotation_write(submission->desc->admin_comment, annotation);
 	if (text)
-		np_ctl_set(&submission->desc->admin_comment, text);
+		np_ctl_set_string(&submission->desc->admin_comment, text);
 	free(text);
 }
 
@@ -950,8 +955,8 @@ static void hold_until(struct submission *submission,
 }
 
 /* Copy the user's excluded nodes to the annotation. Returns 0 or -ENOMEM. */
-static int keep_user_list(const struct submission *submission,
-			  struct np_annotation *annotation)
+static int annotate_user_list(const struct submission *submission,
+			      struct np_annotation *annotation)
 {
 	if (!submission->desc->exc_nodes || !*submission->desc->exc_nodes)
 		return 0;
@@ -964,31 +969,32 @@ static int exclude_leaves(struct submission *submission,
 			  struct np_annotation *annotation,
 			  const uint64_t *open)
 {
-	char *both;
+	char *joined;
 
 	annotation->ours =
 		np_cluster_map_format_closed(submission->decision->map, open);
 	if (!annotation->ours)
 		return -ENOMEM;
-	both = np_annotation_merge(annotation->user, annotation->ours);
-	if (!both)
+	joined = np_annotation_join_lists(annotation->user, annotation->ours);
+	if (!joined)
 		return -ENOMEM;
-	np_ctl_set(&submission->desc->exc_nodes, both);
-	free(both);
+	np_ctl_set_string(&submission->desc->exc_nodes, joined);
+	free(joined);
 	return 0;
 }
 
 /*
- * Write an outcome into the description. When out of memory, nothing but the
- * name of the application is written.
+ * Write an outcome into the description. When out of memory, only the name of
+ * the application is written.
  */
 static void write_outcome(struct submission *submission,
 			  const struct np_outcome *outcome)
 {
 	struct np_annotation annotation = { .decided = outcome->action !=
 						       NP_ACT_NONE };
-	int rc = annotation.decided ? keep_user_list(submission, &annotation) :
-				      0;
+	int rc = annotation.decided ?
+			 annotate_user_list(submission, &annotation) :
+			 0;
 
 	if (!rc && outcome->action == NP_ACT_RESTRICT)
 		rc = exclude_leaves(submission, &annotation, outcome->leaves);
@@ -996,11 +1002,11 @@ static void write_outcome(struct submission *submission,
 		hold_until(submission, &annotation, outcome->until_sec);
 	if (rc)
 		np_annotation_clear(&annotation);
-	put_annotation(submission, &annotation);
+	write_annotation(submission, &annotation);
 	np_annotation_clear(&annotation);
 }
 
-/* ---- job_submit: the decision ---- */
+/* ---- job_submit: making the decision ---- */
 
 static void set_message(struct submission *submission, const char *message)
 {
@@ -1008,7 +1014,7 @@ static void set_message(struct submission *submission, const char *message)
 		 message);
 }
 
-/* Whether the job may start now, and others may have to avoid it. */
+/* Whether the job may start now and is one that others may have to avoid. */
 static bool is_admitted(const struct submission *submission,
 			const struct np_outcome *outcome)
 {
@@ -1019,8 +1025,9 @@ static bool is_admitted(const struct submission *submission,
 }
 
 /*
- * Handle a user who is not authorised to use the profile name, or perhaps not:
- * the application counts as unknown, or the job is held until this is known.
+ * Handle a user who is not authorised to use the profile name, or not known to
+ * be yet. The application counts as unknown, or the job is held until the
+ * authorisation is known.
  */
 static void deny_name(struct submission *submission, struct np_outcome *outcome)
 {
@@ -1029,9 +1036,9 @@ static void deny_name(struct submission *submission, struct np_outcome *outcome)
 			    "ignored: this user is not authorised to use "
 			    "that profile name");
 	} else if (submission->mode == NP_MODE_ENFORCE &&
-		   !(submission->job.flags & IGNORED_KINDS)) {
+		   !(submission->job.flags & IGNORED_FLAGS)) {
 		outcome->action = NP_ACT_HOLD;
-		outcome->until_sec = submission->now_sec + WAIT_SEC;
+		outcome->until_sec = submission->now_sec + HOLD_SEC;
 		set_message(submission,
 			    "held until it is known whether this user is "
 			    "authorised to use that profile name");
@@ -1043,7 +1050,7 @@ static void deny_name(struct submission *submission, struct np_outcome *outcome)
 }
 
 /*
- * Find the outcome by the current decision, and set submission->message.
+ * Derive the outcome from the current decision, and set submission->message.
  * Returns 0 or -errno.
  */
 static int make_outcome(struct submission *submission,
@@ -1085,10 +1092,10 @@ static void decide_submission(struct submission *submission)
 	if (is_admitted(submission, &outcome) && !submission->shared->busy) {
 		submission->shared->admitted_sec = np_mono_sec();
 	} else if (is_admitted(submission, &outcome)) {
-		/* The thread does not know this job, and may be giving the
-		   same leaves to another one. */
+		/* The thread does not know this job, and may be about to give
+		   its leaves to another one. */
 		outcome.action = NP_ACT_HOLD;
-		outcome.until_sec = submission->now_sec + WAIT_SEC;
+		outcome.until_sec = submission->now_sec + HOLD_SEC;
 		set_message(submission,
 			    "held for the decision that is being made");
 	}
@@ -1114,7 +1121,7 @@ static void submit_without_decision(struct submission *submission,
 
 	if (starting && submission->mode == NP_MODE_ENFORCE) {
 		outcome.action = NP_ACT_HOLD;
-		outcome.until_sec = submission->now_sec + WAIT_SEC;
+		outcome.until_sec = submission->now_sec + HOLD_SEC;
 		set_message(submission,
 			    "held for the first decision since slurmctld "
 			    "started");
@@ -1127,8 +1134,8 @@ static void submit_without_decision(struct submission *submission,
 
 /*
  * Set submission->app and submission->mode. Returns whether the job matters to
- * placement. Even in a partition in mode off it does if another one is not off:
- * it loads the network once it runs, so its name is annotated.
+ * placement. A job in a partition with mode off does if placement is on in
+ * another one: it loads the network once it runs, so its name is annotated.
  */
 static bool is_relevant(struct submission *submission)
 {
@@ -1159,7 +1166,7 @@ static bool is_relevant(struct submission *submission)
 	return submission->app[0];
 }
 
-/* Write nothing but the name of the application. */
+/* Write only the name of the application. */
 static void annotate_name(struct submission *submission)
 {
 	const struct np_outcome outcome = { .action = NP_ACT_NONE };

@@ -1,8 +1,8 @@
 /*
- * The callbacks job_submit and job_modify, and what they share with the
- * placement thread, behind one mutex that is only held for moments: the current
- * decision, what placement wrote into jobs, and the changes that users made
- * since.
+ * The callbacks job_submit and job_modify, and the state that they share with
+ * the placement thread: the current decision, the values that placement wrote
+ * into jobs, and the changes that users have requested since. One mutex, which
+ * is only held briefly, protects it.
  */
 #ifndef NP_SHARED_H
 #define NP_SHARED_H
@@ -99,15 +99,15 @@ void
 np_changes_mark_missed(struct np_changes *changes, uint32_t id, uint32_t uid);
 
 /*
- * Whether somebody who may change the job did so since the last
- * np_changes_take(), so that the update being sent is out of date.
+ * Whether the update being sent is out of date, because somebody who may change
+ * the job did so since the last np_changes_take().
  */
 bool np_changes_overtake(const struct np_changes *changes,
 			 const struct np_sending *sending);
 
 /*
- * Take all changes, oldest first; free with np_change_list_free(). When out of
- * memory it takes none and they stay for the next time.
+ * Take all changes, oldest first; free them with np_change_list_free(). When
+ * out of memory, none are taken, and they remain for the next call.
  */
 struct np_change *np_changes_take(struct np_changes *changes, size_t *n);
 
@@ -190,8 +190,9 @@ void np_shared_set_busy(struct np_shared *shared, bool busy);
 void np_shared_wait_in_flight(struct np_shared *shared);
 
 /*
- * With the lock held: what was written into a job, or for one task of an array
- * (else NP_CHANGE_ALL); NULL: nothing.
+ * With the lock held: find the values that were written into a job, or into one
+ * task of an array (task is NP_CHANGE_ALL otherwise). Returns NULL if there are
+ * none.
  */
 const struct np_written *np_shared_find_written(const struct np_shared *shared,
 						uint32_t id, uint32_t task);
@@ -241,9 +242,9 @@ unsigned np_shared_take_missed(struct np_shared *shared, uint32_t *uid);
  */
 
 /*
- * The application that a submission names: --netprofile=APP, else NETPROF_APP;
- * --netprofile without a value means the job's name. Returns whether there is
- * one. Exported for the tests.
+ * Find the application that a submission names, with --netprofile=APP or else
+ * NETPROF_APP; --netprofile without a value means the job's name. Returns
+ * whether there is one. Exported for the tests.
  */
 bool np_submit_app(const job_desc_msg_t *desc, char app[NP_APP_MAX + 1]);
 

@@ -1,7 +1,7 @@
 /*
  * The store reader, in three parts: accounting, which writes a record of each
  * run that has ended; the worker thread, which makes all calls that may hang;
- * and the reader itself.
+ * and the reader itself, through which placement uses both.
  */
 #include "np_store_reader.h"
 
@@ -22,7 +22,7 @@
 
 /* One run of a job, running or ended. */
 struct run {
-	struct np_job in; /* a copy whose pointers are not valid; its profile
+	struct np_job job; /* a copy whose pointers are not valid; its profile
 			     is set by find_profiles() */
 	uint32_t *leaf;	  /* n_leaves switches, of all rails */
 	size_t n_leaves;
@@ -36,20 +36,20 @@ struct run {
 };
 
 struct np_accounting {
-	struct run *run; /* sorted by by_id() */
+	struct run *run; /* sorted with compare_runs() */
 	size_t n;
 	size_t n_unwritten;	    /* of these runs */
 	struct np_cluster_map *map; /* numbers the switches of the runs */
 	struct np_accounting_day *day;
 };
 
-/* What records are made from, and where they are written. */
+/* The sources of the records, and where the records are written. */
 struct record_context {
 	const struct np_slowdowns *table;
 	const struct np_app_index *index;
 	const char *store_dir;
 	mode_t mode;  /* file permissions */
-	size_t steps; /* taken so far to search for neighbours */
+	size_t steps; /* of searches for neighbours, so far */
 };
 
 int np_accounting_new(struct np_accounting **out)
@@ -87,8 +87,9 @@ struct named_switch {
 };
 
 /*
- * Find the number that each switch of one topology has in another, by its name;
- * NP_NO_LEAF: it has none. The caller frees the result; NULL: out of memory.
+ * Find the number that each switch of one topology has in another, by its name,
+ * or NP_NO_LEAF if it has none. The caller frees the result, which is NULL when
+ * out of memory.
  */
 static uint32_t *
 translate_switches(const struct np_leaves *from, const struct np_leaves *to)
@@ -115,7 +116,7 @@ translate_switches(const struct np_leaves *from, const struct np_leaves *to)
 	return number;
 }
 
-/* Give the switches of a run their new numbers, and drop those without one. */
+/* Give the switches of a run their new numbers. Drop those that have none. */
 static void renumber_leaves(struct run *run, const uint32_t *number)
 {
 	size_t n_retained = 0;
@@ -128,7 +129,7 @@ static void renumber_leaves(struct run *run, const uint32_t *number)
 
 /*
  * Convert all runs to another map, in which their switches and partitions may
- * have other numbers. Returns 0, or -ENOMEM, in which case nothing has changed.
+ * have different numbers. Returns 0, or -ENOMEM, in which case nothing changes.
  */
 static int change_map(struct np_accounting *accounting,
 		      struct np_cluster_map *map)
@@ -163,61 +164,63 @@ static int change_map(struct np_accounting *accounting,
  * Order runs by job. A requeued job has several runs, at most one of which is
  * still running; that one comes first.
  */
-static int by_id(const void *a, const void *b)
+static int compare_runs(const void *a, const void *b)
 {
 	const struct run *x = a, *y = b;
 
-	if (x->in.id != y->in.id)
-		return x->in.id < y->in.id ? -1 : 1;
+	if (x->job.id != y->job.id)
+		return x->job.id < y->job.id ? -1 : 1;
 	return (x->end_sec > 0) - (y->end_sec > 0);
 }
 
-/* Find the current run of a job among the first n runs; NULL: none. */
+/* Find the current run of a job among the first n runs, or NULL. */
 static struct run *find_running(struct np_accounting *accounting, size_t n,
 				uint32_t id)
 {
-	const struct run key = { .in.id = id };
+	const struct run key = { .job.id = id };
 
-	return n ? bsearch(&key, accounting->run, n, sizeof(key), by_id) : NULL;
+	return n ? bsearch(&key, accounting->run, n, sizeof(key),
+			   compare_runs) :
+		   NULL;
 }
 
 /* Copy a running job from a job snapshot. Returns 0 or -ENOMEM. */
-static int copy_job(struct run *to, const struct np_job_entry *entry,
+static int copy_job(struct run *run, const struct np_job_entry *entry,
 		    const struct np_leaves *leaves)
 {
-	int64_t start_sec = to->in.start_sec;
+	int64_t start_sec = run->job.start_sec;
 
-	to->in = *entry->in;
-	if (!to->in.start_sec)
-		to->in.start_sec = start_sec;
-	strcpy(to->app, entry->app);
-	to->auth = entry->auth;
-	to->partition = entry->partition;
-	to->task = entry->task;
-	to->n_nodes = entry->n_nodes;
-	to->held_sec = entry->annotation.held_sec;
-	to->end_sec = 0;
-	free(to->leaf);
-	to->leaf = calloc(leaves->n_switches + 1, sizeof(*to->leaf));
-	to->n_leaves = to->leaf ?
-			       np_leaves_switches(leaves, entry->in->leaf,
-						  to->in.n_leaves, to->leaf) :
-			       0;
-	if (!to->leaf ||
-	    np_array_resize(&to->leaf, to->n_leaves + 1, sizeof(*to->leaf)))
+	run->job = *entry->in;
+	if (!run->job.start_sec)
+		run->job.start_sec = start_sec;
+	strcpy(run->app, entry->app);
+	run->auth = entry->auth;
+	run->partition = entry->partition;
+	run->task = entry->task;
+	run->n_nodes = entry->n_nodes;
+	run->held_sec = entry->annotation.held_sec;
+	run->end_sec = 0;
+	free(run->leaf);
+	run->leaf = calloc(leaves->n_switches + 1, sizeof(*run->leaf));
+	run->n_leaves = run->leaf ? np_leaves_switches(leaves, entry->in->leaf,
+						       run->job.n_leaves,
+						       run->leaf) :
+				    0;
+	if (!run->leaf ||
+	    np_array_resize(&run->leaf, run->n_leaves + 1, sizeof(*run->leaf)))
 		return -ENOMEM;
 	return 0;
 }
 
-/* Set when a run ended: what Slurm's record says, if there is one, or now. */
+/* Set the end of a run: from Slurm's record of the job, or else to now. */
 static void set_end_time(struct run *run, const slurm_job_info_t *job,
 			 int64_t now_sec)
 {
-	int64_t end = now_sec, begin = run->in.start_sec;
+	int64_t end = now_sec, begin = run->job.start_sec;
 
 	/*
-	 * If the job was requeued and runs again, this run ended when the next
-	 * one started, or before.
+	 * If the job was requeued and runs again, this run ended no later than
+	 * the start of the next one.
 	 */
 	if (job && job->end_time && job->end_time < end &&
 	    job->end_time > begin)
@@ -227,20 +230,20 @@ static void set_end_time(struct run *run, const slurm_job_info_t *job,
 	run->end_sec = (double)(end > 1 ? end : 1); /* 0 means running */
 }
 
-static int compare_id(const void *key, const void *item)
+static int compare_id_to_run(const void *key, const void *item)
 {
-	return np_order_u32(key, &(*(struct run *const *)item)->in.id);
+	return np_order_u32(key, &(*(struct run *const *)item)->job.id);
 }
 
 /*
- * Set the end of those of the first n runs that have ended: is_running[] is
- * false for them. Returns 0 or -ENOMEM.
+ * Find the runs that have ended, which are those of the first n for which
+ * is_running[] is false, and set their end. Returns 0 or -ENOMEM.
  */
 static int find_ended(struct np_accounting *accounting, size_t n,
 		      const bool *is_running, const struct np_ctld_info *info,
 		      int64_t now_sec)
 {
-	struct run **ended = calloc(n + 1, sizeof(*ended)), **at;
+	struct run **ended = calloc(n + 1, sizeof(*ended)), **found;
 	size_t n_ended = 0;
 
 	if (!ended)
@@ -256,10 +259,10 @@ static int find_ended(struct np_accounting *accounting, size_t n,
 	for (uint32_t i = 0; n_ended && i < info->jobs->record_count; i++) {
 		const slurm_job_info_t *job = &info->jobs->job_array[i];
 
-		at = bsearch(&job->job_id, ended, n_ended, sizeof(*ended),
-			     compare_id);
-		if (at)
-			set_end_time(*at, job, now_sec);
+		found = bsearch(&job->job_id, ended, n_ended, sizeof(*ended),
+				compare_id_to_run);
+		if (found)
+			set_end_time(*found, job, now_sec);
 	}
 	free(ended);
 	return 0;
@@ -269,8 +272,8 @@ static int find_ended(struct np_accounting *accounting, size_t n,
  * Find the switches that two runs have in common. leaf[] has room for those of
  * a. Returns whether there are any.
  */
-static bool common_leaves(const struct run *a, const struct run *b,
-			  uint32_t *leaf, size_t *n)
+static bool find_common_leaves(const struct run *a, const struct run *b,
+			       uint32_t *leaf, size_t *n)
 {
 	*n = 0;
 	for (size_t i = 0, k = 0; i < a->n_leaves && k < b->n_leaves;)
@@ -295,25 +298,25 @@ static void find_profiles(struct np_accounting *accounting,
 	for (size_t i = 0; i < accounting->n; i++) {
 		struct run *run = &accounting->run[i];
 
-		run->in.profile = np_app_index_find(context->index, run->app,
-						    run->in.owner);
-		if (run->in.profile >= n || !np_auth_counts(run->auth))
-			run->in.profile = NP_PROFILE_UNKNOWN;
+		run->job.profile = np_app_index_find(context->index, run->app,
+						     run->job.owner);
+		if (run->job.profile >= n || !np_auth_counts(run->auth))
+			run->job.profile = NP_PROFILE_UNKNOWN;
 	}
 }
 
 /* Predict the slowdown of a run by another; 0 if a profile is unknown. */
-static double predicted_slowdown(const struct record_context *context,
-				 const struct run *victim,
-				 const struct run *corunner)
+static double predict_slowdown(const struct record_context *context,
+			       const struct run *victim,
+			       const struct run *corunner)
 {
-	if (victim->in.profile < 0 || corunner->in.profile < 0)
+	if (victim->job.profile < 0 || corunner->job.profile < 0)
 		return 0;
 	return np_slowdowns_between(
-		context->table, (uint32_t)victim->in.profile,
-		(uint32_t)corunner->in.profile,
-		victim->in.flags & corunner->in.flags & NP_JOB_SHARES_NODES,
-		victim->in.n_leaves > 1 && corunner->in.n_leaves > 1);
+		context->table, (uint32_t)victim->job.profile,
+		(uint32_t)corunner->job.profile,
+		victim->job.flags & corunner->job.flags & NP_JOB_SHARES_NODES,
+		victim->job.n_leaves > 1 && corunner->job.n_leaves > 1);
 }
 
 /* A run that shared a switch with the run whose record is made. */
@@ -324,9 +327,9 @@ struct neighbour {
 };
 
 /* Return for how long two runs overlapped, in seconds. Run a has ended. */
-static double overlap_sec_of(const struct run *a, const struct run *b)
+static double compute_overlap(const struct run *a, const struct run *b)
 {
-	double from = fmax((double)a->in.start_sec, (double)b->in.start_sec);
+	double from = fmax((double)a->job.start_sec, (double)b->job.start_sec);
 	double to = b->end_sec ? fmin(a->end_sec, b->end_sec) : a->end_sec;
 
 	return to - from;
@@ -348,19 +351,19 @@ static ssize_t find_neighbours(const struct np_accounting *accounting,
 	context->steps += accounting->n;
 	for (size_t i = 0; i < accounting->n; i++) {
 		const struct run *other = &accounting->run[i];
-		double sec = overlap_sec_of(run, other);
+		double sec = compute_overlap(run, other);
 
 		if (run == other || sec < 1)
 			continue;
 		context->steps += run->n_leaves + other->n_leaves;
-		if (!common_leaves(run, other, leaf, &shared))
+		if (!find_common_leaves(run, other, leaf, &shared))
 			continue;
 		if (np_array_grow(&list, n, sizeof(*list))) {
 			free(list);
 			return -ENOMEM;
 		}
 		list[n++] = (struct neighbour){
-			sec, predicted_slowdown(context, run, other), other
+			sec, predict_slowdown(context, run, other), other
 		};
 	}
 	*out = list;
@@ -368,11 +371,11 @@ static ssize_t find_neighbours(const struct np_accounting *accounting,
 }
 
 /*
- * Predict the slowdown of a whole run of that length. Each neighbour counts for
- * the part of the run during which it was there.
+ * Predict the slowdown of a whole run, which took run_sec. Each neighbour slows
+ * the part of the run with which it overlapped.
  */
-static double
-slowdown_of_run(const struct neighbour *list, size_t n, double run_sec)
+static double predict_run_slowdown(const struct neighbour *list, size_t n,
+				   double run_sec)
 {
 	double log_sum = 0;
 
@@ -383,8 +386,8 @@ slowdown_of_run(const struct neighbour *list, size_t n, double run_sec)
 }
 
 /*
- * Add the neighbours to a record: as their number is limited, those with the
- * longest overlap. Sorts list[]. leaf[] is scratch space. Returns 0 or -ENOMEM.
+ * Add to a record the neighbours with the longest overlap, up to the limit of
+ * their number. Sorts list[]. leaf[] is scratch space. Returns 0 or -ENOMEM.
  */
 static int list_neighbours(const struct np_accounting *accounting,
 			   const struct run *run, struct neighbour *list,
@@ -404,10 +407,10 @@ static int list_neighbours(const struct np_accounting *accounting,
 		const struct run *other = list[i].run;
 		size_t n_shared;
 
-		common_leaves(run, other, leaf, &n_shared);
+		find_common_leaves(run, other, leaf, &n_shared);
 		record->neighbour[record->n_neighbours++] =
 			(struct np_accounting_neighbour){
-				.id = other->in.id,
+				.id = other->job.id,
 				.app = strdup(other->app),
 				.leaves = np_cluster_map_switch_names(
 					accounting->map, leaf, n_shared),
@@ -418,12 +421,15 @@ static int list_neighbours(const struct np_accounting *accounting,
 	return 0;
 }
 
-/* Add a run's neighbours and predicted slowdown to its record. 0 or -ENOMEM. */
+/*
+ * Add a run's neighbours and predicted slowdown to its record. Returns 0 or
+ * -ENOMEM.
+ */
 static int add_neighbours(const struct np_accounting *accounting,
 			  struct record_context *context, const struct run *run,
 			  struct np_accounting_record *record)
 {
-	double run_sec = run->end_sec - (double)run->in.start_sec;
+	double run_sec = run->end_sec - (double)run->job.start_sec;
 	uint32_t *leaf = calloc(run->n_leaves + 1, sizeof(*leaf));
 	struct neighbour *list = NULL;
 	ssize_t n = 0;
@@ -435,7 +441,8 @@ static int add_neighbours(const struct np_accounting *accounting,
 		n = find_neighbours(accounting, context, run, leaf, &list);
 	rc = n < 0 ? -ENOMEM : 0;
 	if (!rc) {
-		record->slowdown = slowdown_of_run(list, (size_t)n, run_sec);
+		record->slowdown =
+			predict_run_slowdown(list, (size_t)n, run_sec);
 		rc = list_neighbours(accounting, run, list, (size_t)n, leaf,
 				     record);
 	}
@@ -444,7 +451,7 @@ static int add_neighbours(const struct np_accounting *accounting,
 	return rc;
 }
 
-/* Append a record to the file. If a limit forbids that, it is only logged. */
+/* Append a record to the file. If a limit forbids that, only log it. */
 static int append_record(const struct np_accounting *accounting,
 			 const struct record_context *context,
 			 const struct np_accounting_record *record,
@@ -470,10 +477,10 @@ static int write_record(const struct np_accounting *accounting,
 			struct np_err *err)
 {
 	struct np_accounting_record record = {
-		.id = run->in.id,
-		.array = run->in.array,
+		.id = run->job.id,
+		.array = run->job.array,
 		.task = run->task,
-		.uid = run->in.owner,
+		.uid = run->job.owner,
 		.app = strdup(run->app),
 		.partition = strdup(
 			run->partition < 0 ?
@@ -482,8 +489,8 @@ static int write_record(const struct np_accounting *accounting,
 		.leaves = np_cluster_map_switch_names(accounting->map,
 						      run->leaf, run->n_leaves),
 		.n_nodes = run->n_nodes,
-		.submit = (double)run->in.submit_sec,
-		.start = (double)run->in.start_sec,
+		.submit = (double)run->job.submit_sec,
+		.start = (double)run->job.start_sec,
 		.end = run->end_sec,
 		.held_sec = run->held_sec,
 	};
@@ -496,16 +503,16 @@ static int write_record(const struct np_accounting *accounting,
 }
 
 /*
- * Write records of runs that have ended, up to the limits of one call. These
- * are needed because thousands of jobs may end at once, each is compared with
- * thousands of others, and each record is synced to the disk. Returns the last
- * error.
+ * Write records of runs that have ended, up to the limits of one call. The
+ * limits are needed because thousands of jobs may end at once, each of which is
+ * compared with thousands of others, and each record is synced to disk. Returns
+ * the last error.
  */
 static int write_records(struct np_accounting *accounting,
 			 struct record_context *context, struct np_err *err)
 {
 	size_t written = 0;
-	int last = 0;
+	int last_error = 0;
 
 	if (accounting->n_unwritten)
 		find_profiles(accounting, context);
@@ -519,17 +526,17 @@ static int write_records(struct np_accounting *accounting,
 		    context->steps > NP_ACCOUNTING_MAX_STEPS)
 			break;
 		rc = write_record(accounting, context, run, err);
-		last = rc ? rc : last;
+		last_error = rc ? rc : last_error;
 		run->unwritten = false;
 		accounting->n_unwritten--;
 	}
-	return last;
+	return last_error;
 }
 
 /*
- * Drop the runs that ended before every running one began, as they are nobody's
- * neighbours any more, and those beyond the limit. Returns how many of them had
- * no record yet, which is now lost.
+ * Drop the runs beyond the limit, and those that cannot be neighbours any more
+ * because they ended before every running or unwritten one began. Returns how
+ * many had no record yet, which is now lost.
  */
 static size_t drop_old(struct np_accounting *accounting)
 {
@@ -539,8 +546,8 @@ static size_t drop_old(struct np_accounting *accounting)
 	for (size_t i = 0; i < accounting->n; i++)
 		if ((!accounting->run[i].end_sec ||
 		     accounting->run[i].unwritten) &&
-		    (double)accounting->run[i].in.start_sec < oldest)
-			oldest = (double)accounting->run[i].in.start_sec;
+		    (double)accounting->run[i].job.start_sec < oldest)
+			oldest = (double)accounting->run[i].job.start_sec;
 	for (size_t i = 0; i < accounting->n; i++) {
 		const struct run *run = &accounting->run[i];
 
@@ -583,20 +590,20 @@ static int add_running(struct np_accounting *accounting,
 	if (make_room(accounting, jobs))
 		return -ENOMEM;
 	for (size_t i = 0; i < jobs->n_jobs; i++) {
-		const struct np_job *in = jobs->job[i].in;
+		const struct np_job *job = jobs->job[i].in;
 		struct run *run;
 
-		if (in->state != NP_JOB_RUNNING)
+		if (job->state != NP_JOB_RUNNING)
 			continue;
-		run = find_running(accounting, n_before, in->id);
-		if (run && (run->in.start_sec == in->start_sec ||
-			    !in->start_sec)) {
+		run = find_running(accounting, n_before, job->id);
+		if (run &&
+		    (run->job.start_sec == job->start_sec || !job->start_sec)) {
 			is_running[run - accounting->run] = true;
-		} else if (in->start_sec) {
+		} else if (job->start_sec) {
 			run = &accounting->run[accounting->n++];
 			memset(run, 0, sizeof(*run));
 		} else {
-			continue; /* requeued, and no run of it is known */
+			continue; /* requeued, and never seen running */
 		}
 		if (copy_job(run, &jobs->job[i], jobs->map->leaves))
 			return -ENOMEM;
@@ -613,7 +620,7 @@ int np_accounting_update(struct np_accounting *accounting,
 {
 	struct record_context context = { table, index, store_dir, mode, 0 };
 	size_t n_before, lost;
-	int rc = change_map(accounting, jobs->map), last = 0;
+	int rc = change_map(accounting, jobs->map), last_error = 0;
 	bool *is_running;
 
 	n_before = accounting->n;
@@ -625,16 +632,18 @@ int np_accounting_update(struct np_accounting *accounting,
 		rc = find_ended(accounting, n_before, is_running, info,
 				jobs->now_sec);
 	if (!rc)
-		last = write_records(accounting, &context, err);
+		last_error = write_records(accounting, &context, err);
 	free(is_running);
 	lost = drop_old(accounting);
 	if (accounting->n)
 		qsort(accounting->run, accounting->n, sizeof(*accounting->run),
-		      by_id);
+		      compare_runs);
 	if (lost)
-		last = np_errf(err, -ENOBUFS, "too many jobs ended at once: "
-			       "%zu of them have no accounting record", lost);
-	return rc ? np_errf(err, rc, "out of memory") : last;
+		last_error = np_errf(err, -ENOBUFS,
+				     "too many jobs ended at once: %zu of "
+				     "them have no accounting record",
+				     lost);
+	return rc ? np_errf(err, rc, "out of memory") : last_error;
 }
 
 /* ---- Worker ---- */
@@ -645,19 +654,19 @@ struct np_worker {
 	struct np_work work;
 	void (*at_end)(void *arg); /* set when the thread should end */
 	void *at_end_arg;
-	bool has_work;	  /* waiting or in progress */
+	bool has_work;	  /* some is waiting or in progress */
 	bool abandoned;	  /* the caller no longer waits for the work */
-	double since_sec; /* when the work was given; CLOCK_MONOTONIC */
+	double since_sec; /* start of the work, CLOCK_MONOTONIC */
 };
 
-static void destroy(struct np_worker *worker)
+static void destroy_worker(struct np_worker *worker)
 {
 	pthread_cond_destroy(&worker->cond);
 	pthread_mutex_destroy(&worker->lock);
 	free(worker);
 }
 
-/* Body of the thread: do work until at_end is set and no work is left. */
+/* Body of the thread. Work until at_end is set and no work remains. */
 static void *work_until_end(void *arg)
 {
 	struct np_worker *worker = arg;
@@ -678,7 +687,7 @@ static void *work_until_end(void *arg)
 	}
 	pthread_mutex_unlock(&worker->lock);
 	worker->at_end(worker->at_end_arg);
-	destroy(worker);
+	destroy_worker(worker);
 	return NULL;
 }
 
@@ -691,10 +700,10 @@ int np_worker_new(struct np_worker **out)
 		return -ENOMEM;
 	pthread_mutex_init(&worker->lock, NULL);
 	pthread_cond_init(&worker->cond, NULL);
-	/* The new thread blocks signals: slurmctld handles them in another. */
+	/* The new thread blocks signals, which slurmctld handles in another. */
 	rc = np_thread_start(work_until_end, worker, 0, NULL);
 	if (rc)
-		destroy(worker);
+		destroy_worker(worker);
 	else
 		*out = worker;
 	return rc;
@@ -747,7 +756,7 @@ double np_worker_busy_sec(struct np_worker *worker)
 
 /* ---- Store reader ---- */
 
-/* Arguments and results of one read; the worker's while it is busy. */
+/* Arguments and results of one read. The worker owns them while it is busy. */
 struct reading {
 	double budget_sec;
 	np_store_warn_f *warn;
@@ -765,7 +774,7 @@ struct np_store_reader {
 	struct reading reading;
 	mode_t mode; /* file permissions in the store; 0: not checked yet */
 
-	bool renew; /* the configuration has changed: open a new catalog */
+	bool renew; /* the configuration changed, so open a new catalog */
 	char store[PATH_MAX];
 	struct np_known known; /* of the last read */
 	char fabric[256];
@@ -796,13 +805,13 @@ int np_store_reader_new(const struct np_deadlines *deadlines,
 	return 0;
 }
 
-/* Does the store hang? The worker is then still busy with an earlier call. */
+/* Whether the store hangs: the worker is still busy with an earlier call. */
 static bool is_hanging(struct np_store_reader *reader)
 {
 	return np_worker_busy_sec(reader->worker) > 0;
 }
 
-/* Runs in the worker's thread, after its last work. */
+/* Runs in the worker's thread after its last piece of work. */
 static void free_reader(void *arg)
 {
 	struct np_store_reader *reader = arg;
@@ -845,15 +854,15 @@ int np_store_reader_open(struct np_store_reader *reader,
 			      &reader->catalog, err);
 }
 
-bool np_store_reader_want(struct np_store_reader *reader, const char *app,
-			  uint32_t uid)
+bool np_store_reader_expect_job(struct np_store_reader *reader, const char *app,
+				uint32_t uid)
 {
 	return reader->catalog && !is_hanging(reader) &&
 	       np_catalog_expect_job(reader->catalog, app, uid);
 }
 
 /* Runs in the worker's thread. */
-static void do_read(void *arg)
+static void read_store(void *arg)
 {
 	struct np_store_reader *reader = arg;
 	struct reading *reading = &reader->reading;
@@ -876,8 +885,8 @@ static void drop_reading(void *arg)
 	np_known_free(&reader->reading.known);
 }
 
-/* Replace what is known by the results of a read. */
-static int take_reading(struct np_store_reader *reader)
+/* Replace the known profiles by the results of a read. */
+static int adopt_reading(struct np_store_reader *reader)
 {
 	struct reading *reading = &reader->reading;
 
@@ -912,8 +921,8 @@ static int forget_profiles(struct np_store_reader *reader)
 }
 
 /*
- * Report a store that has not answered for long. The text is the same each
- * time, so that it is logged only once. Returns 0 or -ENOMEM.
+ * Report a store that has not answered for a long time. The text never changes,
+ * so that it is logged only once. Returns 0 or -ENOMEM.
  */
 static int check_deadlines(struct np_store_reader *reader,
 			   struct np_err *trouble)
@@ -940,7 +949,7 @@ int np_store_reader_read(struct np_store_reader *reader, double budget_sec,
 			 np_store_warn_f *warn, struct np_known *out,
 			 struct np_err *trouble, struct np_err *err)
 {
-	const struct np_work read = { do_read, drop_reading, reader };
+	const struct np_work read = { read_store, drop_reading, reader };
 	int rc;
 
 	*out = (struct np_known){ .more = false };
@@ -948,7 +957,7 @@ int np_store_reader_read(struct np_store_reader *reader, double budget_sec,
 		reader->reading = (struct reading){ budget_sec, warn };
 		if (np_worker_do(reader->worker, &read,
 				 budget_sec + reader->deadlines.wait_sec)) {
-			rc = take_reading(reader);
+			rc = adopt_reading(reader);
 			if (rc)
 				return np_errf(err, rc, "%s",
 					       reader->reading.err.text);
@@ -968,7 +977,7 @@ int np_store_reader_read(struct np_store_reader *reader, double budget_sec,
 	return 0;
 }
 
-/* One write; it belongs to the worker if the caller gives up. */
+/* One write. The worker frees it if the caller gives up. */
 struct writing {
 	struct np_store_reader *reader;
 	struct np_pass_output output;
@@ -976,7 +985,7 @@ struct writing {
 };
 
 /* Runs in the worker's thread. */
-static void do_write(void *arg)
+static void write_output(void *arg)
 {
 	struct writing *writing = arg;
 	struct np_pass_output *output = &writing->output;
@@ -1016,7 +1025,7 @@ bool np_store_reader_write(struct np_store_reader *reader,
 {
 	struct writing *writing =
 		is_hanging(reader) ? NULL : calloc(1, sizeof(*writing));
-	const struct np_work work = { do_write, drop_writing, writing };
+	const struct np_work work = { write_output, drop_writing, writing };
 
 	if (!writing) {
 		free_output(output);

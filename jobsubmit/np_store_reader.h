@@ -3,10 +3,10 @@
  * results there, with a deadline.
  *
  * A worker thread reads and writes, so that placement is not delayed by a store
- * that hangs, as NFS does without its server. Placement then goes on with what
- * was read last. If the store does not answer for long, all profiles become
- * unknown, and placement undoes its changes to jobs. Except for the worker,
- * everything here must be called by one thread, the placement thread.
+ * that hangs, as NFS does without its server. Placement then continues with the
+ * profiles read last. If the store does not answer for a long time, all
+ * profiles become unknown, and placement undoes its changes to jobs. Apart from
+ * the worker, only the placement thread may call the functions below.
  */
 #ifndef NP_STORE_READER_H
 #define NP_STORE_READER_H
@@ -80,7 +80,7 @@ void np_store_reader_free(struct np_store_reader *reader);
 /* After a change of the configuration: read everything again. */
 void np_store_reader_renew(struct np_store_reader *reader);
 
-/* Must np_store_reader_open() be called before np_store_reader_want()? */
+/* Whether np_store_reader_open() must be called before other functions. */
 bool np_store_reader_is_new(struct np_store_reader *reader);
 /* Returns 0 or an error of np_catalog_new() with err. */
 int np_store_reader_open(struct np_store_reader *reader,
@@ -88,15 +88,15 @@ int np_store_reader_open(struct np_store_reader *reader,
 			 struct np_err *err);
 
 /* As np_catalog_expect_job(); false while the store hangs. */
-bool np_store_reader_want(struct np_store_reader *reader, const char *app,
-			  uint32_t uid);
+bool np_store_reader_expect_job(struct np_store_reader *reader, const char *app,
+				uint32_t uid);
 
-/* What is known from the store; np_known_free() drops the references. */
+/* Profiles read from the store; np_known_free() drops the references. */
 struct np_known {
 	struct np_slowdowns *table;
 	struct np_app_index *index;
 	const char *fabric; /* np_catalog_fabric(); valid until the next read */
-	bool more; /* there is more to read */
+	bool more;	    /* there are more profiles to read */
 };
 void np_known_free(struct np_known *known);
 
@@ -117,7 +117,7 @@ struct np_pass_output {
 	struct np_ctld_info info;
 	struct np_known known;
 	struct np_state state;
-	bool has_state; /* state is to be written to state.json */
+	bool has_state; /* state is set, and to be written to state.json */
 };
 
 /*
@@ -141,7 +141,8 @@ bool np_store_reader_has_more(struct np_store_reader *reader);
  */
 
 /*
- * Most runs to remember. Of the others, ended ones with low job ids go first.
+ * Limit of the runs that are remembered. Beyond it, ended runs with the lowest
+ * job ids are dropped first.
  */
 #define NP_ACCOUNTING_MAX 50000
 /*
@@ -158,13 +159,13 @@ struct np_accounting;
 int np_accounting_new(struct np_accounting **out);
 void np_accounting_free(struct np_accounting *accounting); /* NULL is allowed */
 
-/* Have jobs ended whose records are not written yet? */
+/* Whether records of ended jobs are still to be written. */
 bool np_accounting_has_more(const struct np_accounting *accounting);
 
 /*
- * Note which jobs are running. A job that ran at the last call has ended if it
- * is not running any more, or if it was requeued and has started again. It
- * ended at the time in info->jobs, or now if that has none. If it has an
+ * Record which jobs are running. A job that ran at the last call has ended if
+ * it is no longer running, or if it was requeued and has started again. It
+ * ended at the time in info->jobs, or now if there is none. If it has an
  * application, its record is appended to the store in store_dir, with file
  * permissions mode. If many jobs have ended, later calls write the rest.
  * Records that a size limit of the file forbids are logged once per user. If

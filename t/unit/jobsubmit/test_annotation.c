@@ -70,8 +70,8 @@ T_TEST("what a comment says, and nothing of a damaged note")
 
 		T_ROW(reads[i].name, rc == reads[i].rc);
 		T_ROW(reads[i].name, same(&n, &reads[i].want));
-		T_ROW(reads[i].name, np_annotation_in(reads[i].comment) ==
-		      (rc != -ENOENT));
+		T_ROW(reads[i].name, np_annotation_exists(reads[i].comment) ==
+					     (rc != -ENOENT));
 		np_annotation_clear(&n);
 	}
 }

@@ -22,7 +22,8 @@ T_TEST("which excluded nodes are the user's")
 	for (size_t i = 0; i < NP_ARRAY_SIZE(cases); i++) {
 		uint64_t got = cases[i].user;
 
-		np_annotation_user(&got, &cases[i].ours, &cases[i].now, 1);
+		np_annotation_find_user_nodes(&got, &cases[i].ours,
+					      &cases[i].now, 1);
 		T_ROW(cases[i].name, got == cases[i].want_user);
 	}
 }
@@ -31,7 +32,7 @@ T_TEST("with nothing remembered all is the user's")
 {
 	uint64_t now = 0xabc, none = 0, got = 0;
 
-	np_annotation_user(&got, &none, &now, 1);
+	np_annotation_find_user_nodes(&got, &none, &now, 1);
 	T_CHECK(got == now);
 }
 
@@ -43,7 +44,7 @@ struct job {
 
 static void decide(struct job *j, uint64_t ours)
 {
-	np_annotation_user(&j->user, &j->ours, &j->list, 1);
+	np_annotation_find_user_nodes(&j->user, &j->ours, &j->list, 1);
 	j->list = j->user | ours;
 	j->ours = ours;
 }
@@ -65,7 +66,7 @@ static void edit(struct job *j, uint64_t add)
 static void forget(struct job *j)
 {
 	j->user = j->ours = 0;
-	np_annotation_user(&j->user, &j->ours, &j->list, 1);
+	np_annotation_find_user_nodes(&j->user, &j->ours, &j->list, 1);
 	j->wish = j->user; /* from here on it is not known */
 }
 

@@ -111,7 +111,7 @@ T_TEST("what was read holds while the store hangs")
 	hang();
 	for (int i = 0; i < 3; i++)
 		T_CHECK(!look() && find("fft") >= 0 && !w.trouble.text[0]);
-	T_CHECK(!np_store_reader_want(w.reader, "fft", 1) &&
+	T_CHECK(!np_store_reader_expect_job(w.reader, "fft", 1) &&
 		!np_store_reader_has_more(w.reader));
 	T_CHECK(gets_well());
 	stop();
