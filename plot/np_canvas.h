@@ -43,26 +43,26 @@ struct np_type {
 	unsigned colour;     /* 0xrrggbb */
 };
 
-/* What each kind of canvas implements. */
+/* The operations of a canvas. */
 struct np_canvas {
 	/*
 	 * Draw a line through n points, and fill the area inside. xy: n pairs
 	 * of finite coordinates; closed: the last point joins the first one.
 	 */
-	void (*path)(struct np_canvas *c, const double *xy, size_t n,
+	void (*path)(struct np_canvas *canvas, const double *xy, size_t n,
 		     bool closed, const struct np_pen *pen);
 	/* Draw a line of text with its baseline at y. */
-	void (*text)(struct np_canvas *c, double x, double y,
+	void (*text)(struct np_canvas *canvas, double x, double y,
 		     const char *text, const struct np_type *type);
 	/* Restrict all further drawing to box; NULL: lift the restriction. */
-	void (*clip)(struct np_canvas *c, const struct np_box *box);
-	/* Write what is still buffered and free c. Returns 0 or -errno. */
-	int (*end)(struct np_canvas *c);
+	void (*clip)(struct np_canvas *canvas, const struct np_box *box);
+	/* Write buffered output and free the canvas. Returns 0 or -errno. */
+	int (*end)(struct np_canvas *canvas);
 };
 
 /*
- * New canvases of a size in points. out is borrowed until end(). NULL: out of
- * memory.
+ * Create a canvas of a size in points. out is borrowed until end(). Returns
+ * NULL when out of memory.
  */
 struct np_canvas *np_canvas_png(FILE *out, double width, double height);
 /* date: creation date to record in the file, seconds since the epoch. */

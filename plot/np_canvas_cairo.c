@@ -11,11 +11,11 @@
 #define PNG_SCALE 2.5 /* pixels per point: 180 per inch */
 
 struct page {
-	struct np_canvas c; /* first, as canvases are converted to it */
+	struct np_canvas base; /* first, as canvases are converted to it */
 	cairo_surface_t *surface;
 	cairo_t *cr;
 	FILE *out; /* borrowed */
-	bool png;  /* written at the end; else a PDF, written as it is drawn */
+	bool png;  /* a PNG, not a PDF */
 };
 
 /* Set the colour (0xrrggbb) that cairo draws with. */
@@ -26,11 +26,11 @@ static void set_colour(cairo_t *cr, unsigned rgb, double opacity)
 			      opacity);
 }
 
-/* The path is filled first, so that its line covers the edge of the fill. */
-static void page_path(struct np_canvas *c, const double *xy, size_t n,
+/* Fills the path first, so that its line covers the edge of the fill. */
+static void page_path(struct np_canvas *canvas, const double *xy, size_t n,
 		      bool closed, const struct np_pen *pen)
 {
-	cairo_t *cr = ((struct page *)c)->cr;
+	cairo_t *cr = ((struct page *)canvas)->cr;
 
 	cairo_new_path(cr);
 	for (size_t i = 0; i < n; i++)
@@ -50,35 +50,37 @@ static void page_path(struct np_canvas *c, const double *xy, size_t n,
 	cairo_new_path(cr);
 }
 
-/* A text is aligned by its real width, as cairo knows the font. */
-static void page_text(struct np_canvas *c, double x, double y,
+/* Aligns the text by its actual width, since cairo knows the font. */
+static void page_text(struct np_canvas *canvas, double x, double y,
 		      const char *text, const struct np_type *type)
 {
-	/* How much of the text is left of x. */
-	static const double part_left[] = {
-		[NP_LEFT] = 0, [NP_CENTRE] = 0.5, [NP_RIGHT] = 1,
+	/* The share of the text that is left of x. */
+	static const double share_left[] = {
+		[NP_LEFT] = 0,
+		[NP_CENTRE] = 0.5,
+		[NP_RIGHT] = 1,
 	};
-	cairo_t *cr = ((struct page *)c)->cr;
-	cairo_text_extents_t size;
+	cairo_t *cr = ((struct page *)canvas)->cr;
+	cairo_text_extents_t extents;
 
 	cairo_save(cr);
 	cairo_select_font_face(cr, "DejaVu Sans", CAIRO_FONT_SLANT_NORMAL,
 			       type->bold ? CAIRO_FONT_WEIGHT_BOLD :
 					    CAIRO_FONT_WEIGHT_NORMAL);
 	cairo_set_font_size(cr, type->size);
-	cairo_text_extents(cr, text, &size);
+	cairo_text_extents(cr, text, &extents);
 	cairo_translate(cr, x, y);
 	if (type->turned)
 		cairo_rotate(cr, -M_PI / 2);
-	cairo_move_to(cr, -size.x_advance * part_left[type->align], 0);
+	cairo_move_to(cr, -extents.x_advance * share_left[type->align], 0);
 	set_colour(cr, type->colour, 1);
 	cairo_show_text(cr, text);
 	cairo_restore(cr);
 }
 
-static void page_clip(struct np_canvas *c, const struct np_box *box)
+static void page_clip(struct np_canvas *canvas, const struct np_box *box)
 {
-	cairo_t *cr = ((struct page *)c)->cr;
+	cairo_t *cr = ((struct page *)canvas)->cr;
 
 	cairo_reset_clip(cr);
 	if (!box)
@@ -87,56 +89,57 @@ static void page_clip(struct np_canvas *c, const struct np_box *box)
 	cairo_clip(cr);
 }
 
-/* cairo_write_func_t: append to the file. */
-static cairo_status_t write_data(void *out, const unsigned char *data,
-				 unsigned int len)
+/* A cairo_write_func_t. */
+static cairo_status_t append_to_file(void *out, const unsigned char *data,
+				     unsigned int len)
 {
 	return fwrite(data, 1, len, out) == len ? CAIRO_STATUS_SUCCESS :
 						  CAIRO_STATUS_WRITE_ERROR;
 }
 
-/* A PNG is written here; cairo writes a PDF while it is drawn. */
-static int page_end(struct np_canvas *c)
+/* Writes a PNG. A PDF was already written while it was drawn. */
+static int page_end(struct np_canvas *canvas)
 {
-	struct page *p = (struct page *)c;
-	cairo_status_t status = cairo_status(p->cr);
+	struct page *page = (struct page *)canvas;
+	cairo_status_t status = cairo_status(page->cr);
 
-	cairo_destroy(p->cr);
-	if (p->png && !status)
+	cairo_destroy(page->cr);
+	if (page->png && !status)
 		status = cairo_surface_write_to_png_stream(
-			p->surface, write_data, p->out);
-	cairo_surface_finish(p->surface);
+			page->surface, append_to_file, page->out);
+	cairo_surface_finish(page->surface);
 	if (!status)
-		status = cairo_surface_status(p->surface);
-	cairo_surface_destroy(p->surface);
-	if (fflush(p->out))
+		status = cairo_surface_status(page->surface);
+	cairo_surface_destroy(page->surface);
+	if (fflush(page->out))
 		status = CAIRO_STATUS_WRITE_ERROR;
-	free(p);
+	free(page);
 	return status == CAIRO_STATUS_NO_MEMORY ? -ENOMEM :
 	       status ? -EIO : 0;
 }
 
 /*
- * A white page. Takes ownership of the surface. If cairo could not create it,
- * all drawing does nothing and page_end() reports the error.
+ * Create a white page. Takes ownership of the surface. If cairo could not
+ * create that, drawing has no effect and page_end() reports the error.
  */
 static struct np_canvas *page_new(FILE *out, cairo_surface_t *surface, bool png)
 {
-	struct page *p = calloc(1, sizeof(*p));
+	struct page *page = calloc(1, sizeof(*page));
 
-	if (!p) {
+	if (!page) {
 		cairo_surface_destroy(surface);
 		return NULL;
 	}
-	p->c = (struct np_canvas){ page_path, page_text, page_clip, page_end };
-	p->surface = surface;
-	p->cr = cairo_create(surface);
-	p->out = out;
-	p->png = png;
-	/* Unlike a white box, this also covers the last, partial pixels. */
-	set_colour(p->cr, NP_WHITE, 1);
-	cairo_paint(p->cr);
-	return &p->c;
+	page->base =
+		(struct np_canvas){ page_path, page_text, page_clip, page_end };
+	page->surface = surface;
+	page->cr = cairo_create(surface);
+	page->out = out;
+	page->png = png;
+	/* Unlike a white box, this also covers partial pixels at the edge. */
+	set_colour(page->cr, NP_WHITE, 1);
+	cairo_paint(page->cr);
+	return &page->base;
 }
 
 struct np_canvas *np_canvas_png(FILE *out, double width, double height)
@@ -153,15 +156,15 @@ struct np_canvas *np_canvas_pdf(FILE *out, double width, double height,
 				const char *title, double date)
 {
 	cairo_surface_t *surface = cairo_pdf_surface_create_for_stream(
-		write_data, out, width, height);
-	time_t t = date > 0 && date < 1e11 ? (time_t)date : 0;
+		append_to_file, out, width, height);
+	time_t created = date > 0 && date < 1e11 ? (time_t)date : 0;
 	struct tm tm;
 	char text[32];
 
 	cairo_pdf_surface_set_metadata(surface, CAIRO_PDF_METADATA_TITLE,
 				       title);
-	/* The date of the data: the same data always gives the same file. */
-	if (gmtime_r(&t, &tm) &&
+	/* The date is that of the data, so the same data give the same file. */
+	if (gmtime_r(&created, &tm) &&
 	    strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%SZ", &tm))
 		cairo_pdf_surface_set_metadata(
 			surface, CAIRO_PDF_METADATA_CREATE_DATE, text);

@@ -1,3 +1,6 @@
+/*
+ * Builds figures, and finds the ranges of their axes and the marks on them.
+ */
 #include "np_figure.h"
 
 #include <math.h>
@@ -11,13 +14,13 @@
 /*
  * ---- Building a figure ----
  *
- * Every allocation goes through copy_text() or grow(), which set no_memory when
- * they fail. The figure then lacks something but remains consistent.
+ * Every allocation goes through copy_text() or make_room(), which set no_memory
+ * when they fail. The figure is then incomplete but remains consistent.
  */
 
 #define MAX_TEXT 1024 /* bytes of a text without the NUL */
 
-/* Copy a text, made plain and cut to MAX_TEXT bytes. */
+/* Copy a text without control characters, cut to MAX_TEXT bytes. */
 static char *copy_text(struct np_figure *figure, const char *text)
 {
 	char *plain = np_text_plain_copy(text, MAX_TEXT);
@@ -36,11 +39,11 @@ struct np_figure *np_figure_new(const char *title)
 	return figure;
 }
 
-static void free_list(char **list, size_t n)
+static void free_names(char **name, size_t n)
 {
-	for (size_t i = 0; list && i < n; i++)
-		free(list[i]);
-	free(list);
+	for (size_t i = 0; name && i < n; i++)
+		free(name[i]);
+	free(name);
 }
 
 static void free_panel(struct np_panel *panel)
@@ -57,8 +60,8 @@ static void free_panel(struct np_panel *panel)
 	free(panel->title);
 	free(panel->x.label);
 	free(panel->y.label);
-	free_list(panel->x.name, panel->x.n_names);
-	free_list(panel->y.name, panel->y.n_names);
+	free_names(panel->x.name, panel->x.n_names);
+	free_names(panel->y.name, panel->y.n_names);
 	free(panel);
 }
 
@@ -86,10 +89,11 @@ void np_figure_caption(struct np_figure *figure, const char *fmt, ...)
 	figure->caption = copy_text(figure, text);
 }
 
-/* Make room for one more element of size bytes at the end of *list. */
-static bool grow(struct np_figure *figure, void *list, size_t n, size_t size)
+/* Make room for one more element of size bytes at the end of *array. */
+static bool make_room(struct np_figure *figure, void *array, size_t n,
+		      size_t size)
 {
-	bool grown = !np_array_grow(list, n, size);
+	bool grown = !np_array_grow(array, n, size);
 
 	figure->no_memory |= !grown;
 	return grown;
@@ -99,8 +103,8 @@ struct np_panel *np_figure_panel(struct np_figure *figure, const char *title)
 {
 	struct np_panel *panel;
 
-	if (!grow(figure, &figure->panel, figure->n_panels,
-		  sizeof(*figure->panel)))
+	if (!make_room(figure, &figure->panel, figure->n_panels,
+		       sizeof(*figure->panel)))
 		return NULL;
 	panel = calloc(1, sizeof(*panel));
 	if (!panel) {
@@ -126,7 +130,7 @@ void np_figure_name(struct np_figure *figure, struct np_axis *axis,
 {
 	char *text;
 
-	if (!grow(figure, &axis->name, axis->n_names, sizeof(*axis->name)))
+	if (!make_room(figure, &axis->name, axis->n_names, sizeof(*axis->name)))
 		return;
 	text = copy_text(figure, name);
 	if (text)
@@ -140,8 +144,8 @@ struct np_shape *np_figure_shape(struct np_figure *figure,
 {
 	struct np_shape *shape;
 
-	if (!panel || !grow(figure, &panel->shape, panel->n_shapes,
-			    sizeof(*panel->shape)))
+	if (!panel || !make_room(figure, &panel->shape, panel->n_shapes,
+				 sizeof(*panel->shape)))
 		return NULL;
 	shape = &panel->shape[panel->n_shapes++];
 	*shape = (struct np_shape){ .kind = kind, .style = style % NP_STYLES };
@@ -153,7 +157,7 @@ void np_figure_add(struct np_figure *figure, struct np_shape *shape, double x,
 		   double y, double low, double high)
 {
 	if (shape &&
-	    grow(figure, &shape->datum, shape->n, sizeof(*shape->datum)))
+	    make_room(figure, &shape->datum, shape->n, sizeof(*shape->datum)))
 		shape->datum[shape->n++] =
 			(struct np_datum){ x, y, low, high, NULL };
 }
@@ -168,8 +172,8 @@ void np_figure_cell(struct np_figure *figure, struct np_shape *shape, double x,
 		shape->datum[n].text = copy_text(figure, text);
 }
 
-/* Extend lo .. hi to a value, if that can be drawn on the axis. */
-static void cover_value(double value, bool log, double *lo, double *hi)
+/* Extend the range lo .. hi to a value, if the axis can show it. */
+static void extend_to_value(double value, bool log, double *lo, double *hi)
 {
 	if (!isfinite(value) || (log && !(value > 0)))
 		return;
@@ -182,12 +186,12 @@ static bool is_log(const struct np_axis *axis)
 	return axis->kind == NP_AXIS_LOG || axis->kind == NP_AXIS_SECONDS;
 }
 
-double np_axis_position(const struct np_axis *axis, double v, double lo,
+double np_axis_position(const struct np_axis *axis, double value, double lo,
 			double hi)
 {
 	if (is_log(axis))
-		return log(v / lo) / log(hi / lo);
-	return (v - lo) / (hi - lo);
+		return log(value / lo) / log(hi / lo);
+	return (value - lo) / (hi - lo);
 }
 
 void np_axis_ticks(const struct np_axis *axis, double lo, double hi,
@@ -200,32 +204,32 @@ void np_axis_ticks(const struct np_axis *axis, double lo, double hi,
 		np_ticks_linear(lo, hi, most, out);
 }
 
-/* Whether low and high of this kind of shape are values of x rather than y. */
-static bool is_horizontal(enum np_shape_kind kind)
+/* Whether the interval low .. high of this kind of shape is along x, not y. */
+static bool has_x_interval(enum np_shape_kind kind)
 {
 	return kind == NP_SHAPE_SPANS || kind == NP_SHAPE_REGION;
 }
 
-/* Extend lo .. hi to cover a shape. */
-static void cover_shape(const struct np_shape *shape, bool y, bool log,
-			double *lo, double *hi)
+/* Extend the range lo .. hi, of y or x values, to cover a shape. */
+static void extend_to_shape(const struct np_shape *shape, bool y, bool log,
+			    double *lo, double *hi)
 {
 	for (size_t i = 0; i < shape->n; i++) {
 		const struct np_datum *datum = &shape->datum[i];
 
-		cover_value(y ? datum->y : datum->x, log, lo, hi);
-		if (is_horizontal(shape->kind) == y ||
+		extend_to_value(y ? datum->y : datum->x, log, lo, hi);
+		if (has_x_interval(shape->kind) == y ||
 		    shape->kind == NP_SHAPE_CELLS)
 			continue;
-		cover_value(datum->low, log, lo, hi);
-		cover_value(datum->high, log, lo, hi);
+		extend_to_value(datum->low, log, lo, hi);
+		extend_to_value(datum->high, log, lo, hi);
 	}
 }
 
 /*
- * Leave some space between the shapes and the frame: a twentieth of the range.
- * An axis starts at 0 if its least value is above 0 by no more than a fifth of
- * the range.
+ * Leave some space between the shapes and the frame, a twentieth of the range.
+ * The axis starts at 0 instead if its lowest value is not negative and at most
+ * a fifth of the range.
  */
 static void add_margins(double *lo, double *hi)
 {
@@ -238,7 +242,7 @@ static void add_margins(double *lo, double *hi)
 	*hi += margin;
 }
 
-/* The ends that the axis sets override those derived from the shapes. */
+/* Ends that the axis sets override those derived from the shapes. */
 void np_figure_range(const struct np_panel *panel, bool y, double *lo,
 		     double *hi)
 {
@@ -253,12 +257,12 @@ void np_figure_range(const struct np_panel *panel, bool y, double *lo,
 	*lo = INFINITY;
 	*hi = -INFINITY;
 	for (size_t i = 0; i < panel->n_shapes; i++)
-		cover_shape(&panel->shape[i], y, log, lo, hi);
-	if (!isfinite(*lo)) { /* no value at all */
+		extend_to_shape(&panel->shape[i], y, log, lo, hi);
+	if (!isfinite(*lo)) { /* there are no values */
 		*lo = log ? 0.1 : 0;
 		*hi = 1;
 	}
-	if (!(*lo < *hi)) { /* a single value: leave space on both sides */
+	if (!(*lo < *hi)) { /* a single value gets space on both sides */
 		double margin = *lo != 0 ? fabs(*lo) / 2 : 0.5;
 
 		*lo = log ? *lo / 2 : *lo - margin;
@@ -268,43 +272,43 @@ void np_figure_range(const struct np_panel *panel, bool y, double *lo,
 		add_margins(lo, hi);
 	*lo = isnan(axis->lo) ? *lo : axis->lo;
 	*hi = isnan(axis->hi) ? *hi : axis->hi;
-	if (!(*lo < *hi)) /* all values lie beyond the end that was set */
+	if (!(*lo < *hi)) /* all values are beyond the end that was set */
 		*hi = log ? *lo * 2 : *lo + 1;
 }
 
 /*
  * ---- Axis marks ----
  *
- * Comparisons allow for rounding errors of 1e-9 of a step, or of a value on
- * logarithmic axes, so that a mark at the end of an axis is not lost.
+ * Comparisons tolerate rounding errors, of 1e-9 of a step or, on logarithmic
+ * axes, of a value, so that a mark at the end of an axis is not lost.
  */
 
 static const double nice_steps[] = { 1, 2, 5, 10 };
 
-/* Number of multiples of step within lo .. hi, tolerating rounding errors. */
-static double count_marks(double lo, double hi, double step)
+/* Count the multiples of step within lo .. hi. */
+static double count_multiples(double lo, double hi, double step)
 {
 	return floor(hi / step + 1e-9) - ceil(lo / step - 1e-9) + 1;
 }
 
-/* The smallest nice step with at most `most` multiples within lo .. hi. */
-static double nice_step(double lo, double hi, size_t most)
+/* Choose the smallest nice step with at most `most` multiples in lo .. hi. */
+static double choose_step(double lo, double hi, size_t most)
 {
 	double step, power = pow(10, floor(log10((hi - lo) / (double)most)));
 
 	for (size_t i = 0; i < NP_ARRAY_SIZE(nice_steps); i++) {
 		step = nice_steps[i] * power;
-		if (count_marks(lo, hi, step) <= (double)most)
+		if (count_multiples(lo, hi, step) <= (double)most)
 			return step;
 	}
 	return 20 * power;
 }
 
 /*
- * Number of significant digits that marks need so that no two labels are equal,
- * but at least `least`, and no more than a label has room for.
+ * Number of significant digits that labels need to be distinct, but at least
+ * `least`, and no more than fit into a label.
  */
-static int significant_digits(double lo, double hi, double step, int least)
+static int digits_needed(double lo, double hi, double step, int least)
 {
 	double largest = fmax(fabs(lo), fabs(hi));
 	double needed = floor(log10(largest) + 1e-9) -
@@ -313,33 +317,35 @@ static int significant_digits(double lo, double hi, double step, int least)
 	return (int)fmin(fmax(needed, least), NP_TICKS_LABEL / 2);
 }
 
-/* Marks are multiples of the step, so that rounding errors do not add up. */
+/* Marks are computed as multiples, so that rounding errors do not add up. */
 void np_ticks_linear(double lo, double hi, size_t most, struct np_ticks *out)
 {
-	double step = nice_step(lo, hi, most);
+	double step = choose_step(lo, hi, most);
 	double first = ceil(lo / step - 1e-9);
 	int decimals = (int)fmax(0, -floor(log10(step) + 1e-9));
-	int significant = significant_digits(lo, hi, step, 3);
+	int significant = digits_needed(lo, hi, step, 3);
 
 	out->n = 0;
 	while (out->n < NP_TICKS_MAX) {
-		double at = (first + (double)out->n) * step;
+		double value = (first + (double)out->n) * step;
 		char *label = out->label[out->n];
 
-		if (at > hi + 1e-9 * step)
+		if (value > hi + 1e-9 * step)
 			break;
-		at = fabs(at) < 1e-9 * step ? 0 : at;
-		out->at[out->n++] = at;
-		if (fabs(at) < 1e7 && decimals < 7)
-			snprintf(label, NP_TICKS_LABEL, "%.*f", decimals, at);
+		value = fabs(value) < 1e-9 * step ? 0 : value;
+		out->at[out->n++] = value;
+		if (fabs(value) < 1e7 && decimals < 7)
+			snprintf(label, NP_TICKS_LABEL, "%.*f", decimals,
+				 value);
 		else
 			snprintf(label, NP_TICKS_LABEL, "%.*g", significant,
-				 at);
+				 value);
 	}
 }
 
-/* The label of a mark on a logarithmic axis; buf: NP_TICKS_LABEL bytes. */
-static void put_log_label(double v, bool seconds, int significant, char *buf)
+/* Write the label, of NP_TICKS_LABEL bytes, of a mark on a logarithmic axis. */
+static void format_log_label(double value, bool seconds, int significant,
+			     char *label)
 {
 	static const struct {
 		double unit;
@@ -351,23 +357,23 @@ static void put_log_label(double v, bool seconds, int significant, char *buf)
 	size_t i = 0;
 
 	if (!seconds) {
-		snprintf(buf, NP_TICKS_LABEL, "%.*g", significant, v);
+		snprintf(label, NP_TICKS_LABEL, "%.*g", significant, value);
 		return;
 	}
 	while (i + 1 < NP_ARRAY_SIZE(units) &&
-	       v < units[i].unit * (1 - 1e-9))
+	       value < units[i].unit * (1 - 1e-9))
 		i++;
-	snprintf(buf, NP_TICKS_LABEL, "%.*g %s", significant,
-		 v / units[i].unit, units[i].name);
+	snprintf(label, NP_TICKS_LABEL, "%.*g %s", significant,
+		 value / units[i].unit, units[i].name);
 }
 
 /*
- * Marks within lo .. hi at per_decade values (1; 1, 3; or 1, 2, 5) of each
- * decade whose exponent is a multiple of `every`. The first `most` of them are
- * stored in at[]. Returns how many there are.
+ * Find the marks within lo .. hi, at per_decade values (1; 1, 3; or 1, 2, 5) of
+ * each decade whose exponent is a multiple of `every`. Stores the first `most`
+ * in marks[], and returns the number of all.
  */
-static size_t log_marks(double lo, double hi, int per_decade, int every,
-			double *at, size_t most)
+static size_t find_log_marks(double lo, double hi, int per_decade, int every,
+			     double *marks, size_t most)
 {
 	static const double factors[][3] = { { 1 }, { 1, 3 }, { 1, 2, 5 } };
 	int first = (int)floor(log10(lo)), last = (int)ceil(log10(hi));
@@ -375,36 +381,38 @@ static size_t log_marks(double lo, double hi, int per_decade, int every,
 
 	for (int exponent = first; exponent <= last; exponent++)
 		for (int i = 0; i < per_decade; i++) {
-			double v = factors[per_decade - 1][i] *
-				   pow(10, exponent);
+			double value =
+				factors[per_decade - 1][i] * pow(10, exponent);
 
-			if (exponent % every || v < lo * (1 - 1e-9) ||
-			    v > hi * (1 + 1e-9))
+			if (exponent % every || value < lo * (1 - 1e-9) ||
+			    value > hi * (1 + 1e-9))
 				continue;
 			if (n < most)
-				at[n] = v;
+				marks[n] = value;
 			n++;
 		}
 	return n;
 }
 
-/* To have fewer marks, use fewer per decade first, and then fewer decades. */
+/* To reduce the marks, use fewer per decade first, and then fewer decades. */
 void np_ticks_log(double lo, double hi, size_t most, bool seconds,
 		  struct np_ticks *out)
 {
 	int per_decade = 3, every = 1, significant = 4;
 
-	while (log_marks(lo, hi, per_decade, every, NULL, 0) > most)
+	while (find_log_marks(lo, hi, per_decade, every, NULL, 0) > most)
 		if (per_decade > 1)
 			per_decade--;
 		else
 			every++;
-	out->n = log_marks(lo, hi, per_decade, every, out->at, NP_TICKS_MAX);
+	out->n = find_log_marks(lo, hi, per_decade, every, out->at,
+				NP_TICKS_MAX);
 	if (out->n < 2) {
 		np_ticks_linear(lo, hi, most, out);
-		significant = significant_digits(
-			lo, hi, nice_step(lo, hi, most), significant);
+		significant = digits_needed(lo, hi, choose_step(lo, hi, most),
+					    significant);
 	}
 	for (size_t i = 0; i < out->n; i++)
-		put_log_label(out->at[i], seconds, significant, out->label[i]);
+		format_log_label(out->at[i], seconds, significant,
+				 out->label[i]);
 }

@@ -1,11 +1,12 @@
 /*
  * Figures: panels, one below the other, each with two axes and a list of
- * shapes. A figure does not depend on what was measured or on how it is drawn:
- * np_picture.h makes a file of it, np_figure_print() prints it on a terminal.
+ * shapes. A figure is independent of the data's meaning and of how it is drawn:
+ * np_picture.h makes a file of it, and np_figure_print() prints it on a
+ * terminal.
  *
  * All texts and numbers are copied. If memory runs out while a figure is built,
  * the figure stays valid, but drawing it fails with -ENOMEM, so callers need
- * not check the functions that build it. Values that are not finite are not
+ * not check for errors while they build it. Values that are not finite are not
  * drawn.
  */
 #ifndef NP_FIGURE_H
@@ -32,11 +33,11 @@ struct np_ticks {
 };
 
 /*
- * At most `most` (2 to NP_TICKS_MAX) marks for the range lo < hi, both finite.
- * The logarithmic version needs 0 < lo, and falls back to linear marks where
- * the range holds fewer than two logarithmic ones; with seconds, labels carry
- * the unit that suits each value, as in "20 \302\265s". Exported for the
- * tests; others call np_axis_ticks().
+ * Find at most `most` (2 to NP_TICKS_MAX) marks for the range lo < hi, both
+ * finite. The logarithmic version requires 0 < lo, and falls back to linear
+ * marks if the range contains fewer than two logarithmic ones. If seconds is
+ * true, each label has the unit that suits its value, as in "20 \302\265s".
+ * Exported for the tests; others call np_axis_ticks().
  */
 void np_ticks_linear(double lo, double hi, size_t most, struct np_ticks *out);
 void np_ticks_log(double lo, double hi, size_t most, bool seconds,
@@ -106,7 +107,7 @@ struct np_figure *np_figure_new(const char *title);
 void np_figure_free(struct np_figure *figure); /* NULL is allowed */
 
 /* Set the text below the last panel. */
-void np_figure_caption(struct np_figure *f, const char *fmt, ...)
+void np_figure_caption(struct np_figure *figure, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 
 /*
@@ -141,29 +142,30 @@ void np_figure_cell(struct np_figure *figure, struct np_shape *shape, double x,
 		    double y, double colour, const char *text);
 
 /*
- * The ends of an axis (y: of the y axis): those that were set, or else the
- * extent of the shapes with some space around it. *lo < *hi, and *lo > 0 on a
- * logarithmic axis.
+ * Find the ends of the x axis, or of the y axis if y is true: those that were
+ * set, or else the extent of the shapes with some space around it. *lo < *hi,
+ * and *lo > 0 on a logarithmic axis.
  */
 void np_figure_range(const struct np_panel *panel, bool y, double *lo,
 		     double *hi);
 
-/* At most `most` marks of an axis between lo and hi; none on NP_AXIS_NAMES. */
+/* Find at most `most` marks between lo and hi; none with NP_AXIS_NAMES. */
 void np_axis_ticks(const struct np_axis *axis, double lo, double hi,
 		   size_t most, struct np_ticks *out);
 
 /*
- * Relative position of v on an axis: 0 at lo, 1 at hi. On a logarithmic axis 0
- * lies at -INFINITY and a negative v at NaN.
+ * Relative position of a value on an axis: 0 at lo, 1 at hi. On a logarithmic
+ * axis, the position of 0 is -INFINITY, and that of a negative value is NaN.
  */
-double np_axis_position(const struct np_axis *axis, double v, double lo,
+double np_axis_position(const struct np_axis *axis, double value, double lo,
 			double hi);
 
 /*
  * np_figure_text.c: print a figure on a terminal, with axes and a legend.
- * Steps, lines and points are drawn as characters. Other shapes are skipped, as
- * the commands print what they show as tables. columns: width, at least 40.
- * utf8: use block elements and braille, else ASCII. Returns 0 or -ENOMEM.
+ * Steps, lines and points are drawn as characters. Other shapes are skipped,
+ * because the commands print their data as tables. columns is the width, at
+ * least 40. If utf8 is false, only ASCII is used, instead of block elements and
+ * braille. Returns 0 or -ENOMEM.
  */
 int np_figure_print(const struct np_figure *figure, FILE *out, int columns,
 		    bool utf8);

@@ -1,5 +1,7 @@
 /*
- * Layout of a page, in points from the upper left corner:
+ * Lays out a figure on a page, draws it on a canvas, and writes SVG files.
+ *
+ * Layout of the page, in points from the upper left corner:
  *
  *	MARGIN
  *	title of the figure
@@ -11,11 +13,11 @@
  *	caption, broken into lines
  *	MARGIN
  *
- * The space left of the boxes is the same for all panels. Everything that has a
- * height is written by a function that, without a canvas, only measures it, so
- * that the size of the page and its contents cannot disagree. Texts are
- * measured by np_text_width(), an upper bound, so the layout is the same for
- * SVG, whose fonts we do not know, and for PNG and PDF.
+ * The space left of the boxes is the same for all panels. Functions that draw
+ * something of variable height only measure it if they get no canvas, so that
+ * the size of the page always fits its contents. Texts are measured by
+ * np_text_width(), an upper bound, so the layout is the same for SVG, whose
+ * fonts are unknown, and for PNG and PDF.
  */
 #include "np_picture.h"
 
@@ -27,7 +29,7 @@
 
 #include "np_text.h"
 
-/* Sizes of fonts, points, and the two greys of texts, frames and grids. */
+/* Font sizes in points, and the two greys of texts, frames and grids. */
 #define TEXT_SIZE 9.0
 #define SMALL_SIZE 8.0
 #define HEADING_SIZE (1.1 * TEXT_SIZE) /* of the title of the figure */
@@ -43,7 +45,7 @@
 /* ---- Text widths ---- */
 
 /* Widths of ' ' to '~' in DejaVu Sans, in thousandths of the font size. */
-static const unsigned short widths[] = {
+static const unsigned short char_widths[] = {
 	318, 401, 460, 838, 636, 950, 780, 275, 390, 390, 500, 838, 318, 361,
 	318, 337, 636, 636, 636, 636, 636, 636, 636, 636, 636, 636, 337, 337,
 	838, 838, 838, 531, 1000, 684, 686, 698, 770, 632, 575, 775, 752, 295,
@@ -54,24 +56,25 @@ static const unsigned short widths[] = {
 };
 
 /*
- * Width of the character at p, relative to the font size. Most letters beyond
- * ASCII are at most 0.7 wide; ideographs (3 bytes and more) are square.
+ * Width of the first character of a text, relative to the font size. Most
+ * letters beyond ASCII are at most 0.7 wide; ideographs, which have 3 bytes or
+ * more, are square.
  */
-static double width_of(const char *p)
+static double char_width(const char *text)
 {
-	unsigned char c = (unsigned char)*p;
+	unsigned char first = (unsigned char)*text;
 
-	if (c >= ' ' && c <= '~')
-		return widths[c - ' '] / 1000.0;
-	return np_text_char_len(p, strlen(p)) > 2 ? 1 : 0.7;
+	if (first >= ' ' && first <= '~')
+		return char_widths[first - ' '] / 1000.0;
+	return np_text_char_len(text, strlen(text)) > 2 ? 1 : 0.7;
 }
 
-/* Bytes of the character at p; 1 if it is not valid UTF-8. */
-static size_t char_bytes(const char *p)
+/* Bytes of the first character of a text; 1 if it is not valid UTF-8. */
+static size_t char_bytes(const char *text)
 {
-	int n = np_text_char_len(p, strlen(p));
+	int len = np_text_char_len(text, strlen(text));
 
-	return n > 0 ? (size_t)n : 1;
+	return len > 0 ? (size_t)len : 1;
 }
 
 double np_text_width(const char *text, double size)
@@ -79,7 +82,7 @@ double np_text_width(const char *text, double size)
 	double sum = 0;
 
 	for (; *text; text += char_bytes(text))
-		sum += width_of(text);
+		sum += char_width(text);
 	return sum * size;
 }
 
@@ -93,7 +96,7 @@ const char *np_text_fit(const char *text, double size, double width, char *buf,
 	while (text[n]) {
 		size_t bytes = char_bytes(text + n);
 
-		width_left -= size * width_of(text + n);
+		width_left -= size * char_width(text + n);
 		if (!fits && (width_left < 0 || n + bytes + 2 > len))
 			break;
 		memcpy(buf + n, text + n, bytes);
@@ -107,8 +110,8 @@ const char *np_text_fit(const char *text, double size, double width, char *buf,
 
 /* ---- Drawing on any canvas ---- */
 
-static void put_box(struct np_canvas *canvas, const struct np_box *box,
-		    const struct np_pen *pen)
+static void draw_box(struct np_canvas *canvas, const struct np_box *box,
+		     const struct np_pen *pen)
 {
 	const double xy[] = {
 		box->x, box->y, box->x + box->w, box->y,
@@ -118,8 +121,8 @@ static void put_box(struct np_canvas *canvas, const struct np_box *box,
 	canvas->path(canvas, xy, 4, true, pen);
 }
 
-static void put_line(struct np_canvas *canvas, double x0, double y0, double x1,
-		     double y1, const struct np_pen *pen)
+static void draw_segment(struct np_canvas *canvas, double x0, double y0,
+			 double x1, double y1, const struct np_pen *pen)
 {
 	const double xy[] = { x0, y0, x1, y1 };
 
@@ -141,10 +144,10 @@ struct svg {
 	bool clipped;	  /* a group with a clip path is open */
 };
 
-/* Print v rounded to 0.01 points, without trailing zeros and without "-0". */
-static void put_number(FILE *out, double v)
+/* Print a number rounded to 0.01, without trailing zeros and without "-0". */
+static void print_number(FILE *out, double value)
 {
-	long hundredths = (long)(v * 100 + (v < 0 ? -0.5 : 0.5));
+	long hundredths = (long)(value * 100 + (value < 0 ? -0.5 : 0.5));
 	long whole = labs(hundredths) / 100, rest = labs(hundredths) % 100;
 
 	fprintf(out, "%s%ld", hundredths < 0 ? "-" : "", whole);
@@ -154,15 +157,15 @@ static void put_number(FILE *out, double v)
 }
 
 /* Print an attribute with a leading space, as in " x=\"1.5\"". */
-static void put_attribute(FILE *out, const char *name, double v)
+static void print_attribute(FILE *out, const char *name, double value)
 {
 	fprintf(out, " %s=\"", name);
-	put_number(out, v);
+	print_number(out, value);
 	fputc('"', out);
 }
 
-/* Print a text with the characters replaced that are special in XML. */
-static void put_escaped(FILE *out, const char *text)
+/* Print a text, replacing the characters that are special in XML. */
+static void print_escaped(FILE *out, const char *text)
 {
 	for (; *text; text++)
 		switch (*text) {
@@ -174,29 +177,28 @@ static void put_escaped(FILE *out, const char *text)
 		}
 }
 
-/* Print the attributes of a pen, leaving out those that have SVG's default. */
-static void put_pen(FILE *out, const struct np_pen *pen)
+/* Print the attributes of a pen, without those that have SVG's default. */
+static void print_pen(FILE *out, const struct np_pen *pen)
 {
 	if (pen->fill == NP_NO_COLOUR)
 		fputs(" fill=\"none\"", out);
 	else
 		fprintf(out, " fill=\"#%06x\"", pen->fill);
 	if (pen->fill != NP_NO_COLOUR && pen->opacity < 1)
-		put_attribute(out, "fill-opacity", pen->opacity);
+		print_attribute(out, "fill-opacity", pen->opacity);
 	if (pen->line == NP_NO_COLOUR)
 		return;
 	fprintf(out, " stroke=\"#%06x\"", pen->line);
-	put_attribute(out, "stroke-width", pen->width);
+	print_attribute(out, "stroke-width", pen->width);
 	if (pen->dash[0] > 0) {
 		fputs(" stroke-dasharray=\"", out);
-		put_number(out, pen->dash[0]);
+		print_number(out, pen->dash[0]);
 		fputc(' ', out);
-		put_number(out, pen->dash[1]);
+		print_number(out, pen->dash[1]);
 		fputc('"', out);
 	}
 }
 
-/* Print the path's data, and then its pen. */
 static void svg_path(struct np_canvas *canvas, const double *xy, size_t n,
 		     bool closed, const struct np_pen *pen)
 {
@@ -205,16 +207,16 @@ static void svg_path(struct np_canvas *canvas, const double *xy, size_t n,
 	fputs("<path d=\"", out);
 	for (size_t i = 0; i < n; i++) {
 		fputc(i ? 'L' : 'M', out);
-		put_number(out, xy[2 * i]);
+		print_number(out, xy[2 * i]);
 		fputc(' ', out);
-		put_number(out, xy[2 * i + 1]);
+		print_number(out, xy[2 * i + 1]);
 	}
 	fputs(closed ? "Z\"" : "\"", out);
-	put_pen(out, pen);
+	print_pen(out, pen);
 	fputs("/>\n", out);
 }
 
-/* Turned texts are rotated around their own position. */
+/* Turned texts are rotated around (x, y). */
 static void svg_text(struct np_canvas *canvas, double x, double y,
 		     const char *text, const struct np_type *type)
 {
@@ -224,9 +226,9 @@ static void svg_text(struct np_canvas *canvas, double x, double y,
 	FILE *out = ((struct svg *)canvas)->out;
 
 	fputs("<text", out);
-	put_attribute(out, "x", x);
-	put_attribute(out, "y", y);
-	put_attribute(out, "font-size", type->size);
+	print_attribute(out, "x", x);
+	print_attribute(out, "y", y);
+	print_attribute(out, "font-size", type->size);
 	if (type->align != NP_LEFT)
 		fprintf(out, " text-anchor=\"%s\"", anchor[type->align]);
 	if (type->bold)
@@ -235,17 +237,17 @@ static void svg_text(struct np_canvas *canvas, double x, double y,
 		fprintf(out, " fill=\"#%06x\"", type->colour);
 	if (type->turned) {
 		fputs(" transform=\"rotate(-90 ", out);
-		put_number(out, x);
+		print_number(out, x);
 		fputc(' ', out);
-		put_number(out, y);
+		print_number(out, y);
 		fputs(")\"", out);
 	}
 	fputc('>', out);
-	put_escaped(out, text);
+	print_escaped(out, text);
 	fputs("</text>\n", out);
 }
 
-/* Close the group of the last clip path, and open one for the next. */
+/* Close the group of the last clip path, and open one for the new path. */
 static void svg_clip(struct np_canvas *canvas, const struct np_box *box)
 {
 	struct svg *svg = (struct svg *)canvas;
@@ -257,10 +259,10 @@ static void svg_clip(struct np_canvas *canvas, const struct np_box *box)
 		return;
 	svg->n_clips++;
 	fprintf(svg->out, "<clipPath id=\"c%u\"><rect", svg->n_clips);
-	put_attribute(svg->out, "x", box->x);
-	put_attribute(svg->out, "y", box->y);
-	put_attribute(svg->out, "width", box->w);
-	put_attribute(svg->out, "height", box->h);
+	print_attribute(svg->out, "x", box->x);
+	print_attribute(svg->out, "y", box->y);
+	print_attribute(svg->out, "width", box->w);
+	print_attribute(svg->out, "height", box->h);
 	fprintf(svg->out, "/></clipPath>\n<g clip-path=\"url(#c%u)\">\n",
 		svg->n_clips);
 }
@@ -277,7 +279,7 @@ static int svg_end(struct np_canvas *canvas)
 	return rc;
 }
 
-/* Begin a file. NULL: out of memory. */
+/* Create an SVG canvas and print the beginning of the file. NULL: no memory. */
 static struct np_canvas *svg_new(FILE *out, double width, double height,
 				 const char *title)
 {
@@ -292,7 +294,7 @@ static struct np_canvas *svg_new(FILE *out, double width, double height,
 		"width=\"%.0fpt\" height=\"%.0fpt\" viewBox=\"0 0 %.0f %.0f\" "
 		"font-family=\"'DejaVu Sans',Verdana,Helvetica,Arial,"
 		"sans-serif\">\n<title>", width, height, width, height);
-	put_escaped(out, title);
+	print_escaped(out, title);
 	fputs("</title>\n", out);
 	return &svg->base;
 }
@@ -369,42 +371,44 @@ static void draw_mark(struct np_canvas *canvas, unsigned style, double x,
 }
 
 /*
- * Draw the lines y = slope * x + k inside the box, for every k that is a
- * multiple of HATCH_STEP: the hatching of adjacent areas then lines up.
+ * Draw the lines y = slope * x + offset inside the box, for every offset that
+ * is a multiple of HATCH_STEP, so that the hatching of adjacent areas lines up.
  */
-static void draw_slanted(struct np_canvas *canvas, const struct np_box *box,
-			 double slope, const struct np_pen *pen)
+static void hatch_slanted(struct np_canvas *canvas, const struct np_box *box,
+			  double slope, const struct np_pen *pen)
 {
 	double right = box->x + box->w, bottom = box->y + box->h;
 	double from = box->y - fmax(slope * box->x, slope * right);
 	double to = bottom - fmin(slope * box->x, slope * right);
 
-	for (double k = ceil(from / HATCH_STEP) * HATCH_STEP; k < to;
-	     k += HATCH_STEP) {
-		double at_top = (box->y - k) / slope;
-		double at_bottom = (bottom - k) / slope;
+	for (double offset = ceil(from / HATCH_STEP) * HATCH_STEP; offset < to;
+	     offset += HATCH_STEP) {
+		double at_top = (box->y - offset) / slope;
+		double at_bottom = (bottom - offset) / slope;
 		double x0 = fmax(box->x, fmin(at_top, at_bottom));
 		double x1 = fmin(right, fmax(at_top, at_bottom));
 
 		if (x0 < x1)
-			put_line(canvas, x0, slope * x0 + k, x1, slope * x1 + k,
-				 pen);
+			draw_segment(canvas, x0, slope * x0 + offset, x1,
+				     slope * x1 + offset, pen);
 	}
 }
 
 /* Draw vertical or horizontal lines in the box, at multiples of HATCH_STEP. */
-static void draw_straight(struct np_canvas *canvas, const struct np_box *box,
-			  bool vertical, const struct np_pen *pen)
+static void hatch_straight(struct np_canvas *canvas, const struct np_box *box,
+			   bool vertical, const struct np_pen *pen)
 {
 	double from = vertical ? box->x : box->y;
 	double to = from + (vertical ? box->w : box->h);
 
-	for (double k = floor(from / HATCH_STEP + 1) * HATCH_STEP; k < to;
-	     k += HATCH_STEP)
+	for (double position = floor(from / HATCH_STEP + 1) * HATCH_STEP;
+	     position < to; position += HATCH_STEP)
 		if (vertical)
-			put_line(canvas, k, box->y, k, box->y + box->h, pen);
+			draw_segment(canvas, position, box->y, position,
+				     box->y + box->h, pen);
 		else
-			put_line(canvas, box->x, k, box->x + box->w, k, pen);
+			draw_segment(canvas, box->x, position, box->x + box->w,
+				     position, pen);
 }
 
 /* Hatch a box in one or several directions. */
@@ -413,24 +417,25 @@ static void draw_hatching(struct np_canvas *canvas, const struct np_box *box,
 {
 	/* The y coordinate counts downwards, so a rising line has slope -1. */
 	if (directions & RISING)
-		draw_slanted(canvas, box, -1, pen);
+		hatch_slanted(canvas, box, -1, pen);
 	if (directions & FALLING)
-		draw_slanted(canvas, box, 1, pen);
+		hatch_slanted(canvas, box, 1, pen);
 	if (directions & HORIZONTAL)
-		draw_straight(canvas, box, false, pen);
+		hatch_straight(canvas, box, false, pen);
 	if (directions & VERTICAL)
-		draw_straight(canvas, box, true, pen);
+		hatch_straight(canvas, box, true, pen);
 }
 
 /*
- * Fill a box in a style. It gets a frame and hatching only where it is so large
- * that these do not hide the colour.
+ * Fill a box in a style. It gets a frame and hatching only if it is large
+ * enough for the colour to remain visible.
  */
 static void draw_rectangle(struct np_canvas *canvas, unsigned style,
 			   const struct np_box *box)
 {
-	double least = fmin(box->w, box->h);
-	bool has_frame = least >= 1, has_hatching = least >= HATCH_STEP / 2;
+	double shorter_side = fmin(box->w, box->h);
+	bool has_frame = shorter_side >= 1,
+	     has_hatching = shorter_side >= HATCH_STEP / 2;
 	const struct np_pen hatching = {
 		.line = styles[style].colour, .fill = NP_NO_COLOUR,
 		.width = 0.6,
@@ -441,28 +446,31 @@ static void draw_rectangle(struct np_canvas *canvas, unsigned style,
 		.opacity = styles[style].hatch ? 0.3 : 0.75,
 	};
 
-	put_box(canvas, box, &filling);
+	draw_box(canvas, box, &filling);
 	if (has_hatching)
 		draw_hatching(canvas, box, styles[style].hatch, &hatching);
 }
 
-/* Shades of one blue from light to dark, which survive printing in grey. */
+/* Shades of blue that remain distinct when printed in grey. */
 static const unsigned char heat_scale[][3] = {
 	{ 255, 255, 255 }, { 198, 219, 239 }, { 107, 174, 214 },
 	{ 33, 113, 181 }, { 8, 48, 107 },
 };
 
-/* Colour of a cell; v: 0 (white) to 1 (dark blue). */
-static unsigned heat_colour(double v)
+/* Colour of a cell whose value is from 0 (white) to 1 (dark blue). */
+static unsigned heat_colour(double value)
 {
-	double at = fmin(fmax(v, 0), 1) * (NP_ARRAY_SIZE(heat_scale) - 1);
-	size_t i = (size_t)fmin(at, NP_ARRAY_SIZE(heat_scale) - 2);
+	double position =
+		fmin(fmax(value, 0), 1) * (NP_ARRAY_SIZE(heat_scale) - 1);
+	size_t i = (size_t)fmin(position, NP_ARRAY_SIZE(heat_scale) - 2);
 	const unsigned char *below = heat_scale[i], *above = heat_scale[i + 1];
 	unsigned rgb = 0;
 
 	for (int k = 0; k < 3; k++)
-		rgb = rgb << 8 | (unsigned)lround(below[k] + (at - (double)i) *
-						  (above[k] - below[k]));
+		rgb = rgb << 8 |
+		      (unsigned)lround(below[k] +
+				       (position - (double)i) *
+					       (above[k] - below[k]));
 	return rgb;
 }
 
@@ -481,14 +489,14 @@ static void draw_unknown(struct np_canvas *canvas, const struct np_box *box)
 /* Lengths in points. */
 #define GAP 3.0		 /* between the frame and a text */
 #define Y_NAME_MAX 110.0 /* a name on the y axis wider than this is cut */
-#define X_NAME_MAX 80.0	 /* the same for a turned name on the x axis */
+#define X_NAME_MAX 80.0	 /* likewise a turned name on the x axis */
 #define X_TICK_GAP 8.0	 /* least space between two labels of the x axis */
 #define Y_TICK_GAP 4.0	 /* and of the y axis */
 
 #define MAX_X_TICKS 10
 #define MAX_Y_TICKS 7
 
-/* One panel while it is drawn, and the box in which its shapes lie. */
+/* A panel that is being drawn, and the box that contains its shapes. */
 struct area {
 	struct np_canvas *canvas;
 	const struct np_panel *panel;
@@ -499,14 +507,14 @@ struct area {
 
 /* Convert values to points on the page; NaN where a logarithm has no value. */
 
-static double area_x(const struct area *area, double x)
+static double to_page_x(const struct area *area, double x)
 {
 	return area->box.x + area->box.w * np_axis_position(&area->panel->x, x,
 							    area->x_lo,
 							    area->x_hi);
 }
 
-static double area_y(const struct area *area, double y)
+static double to_page_y(const struct area *area, double y)
 {
 	return area->box.y +
 	       area->box.h * (1 - np_axis_position(&area->panel->y, y,
@@ -516,35 +524,36 @@ static double area_y(const struct area *area, double y)
 /* Width of the widest name of an axis, at most `most`. */
 static double widest_name(const struct np_axis *axis, double most)
 {
-	double w = 0;
+	double width = 0;
 
 	for (size_t i = 0; i < axis->n_names; i++)
-		w = fmax(w, np_text_width(axis->name[i], SMALL_SIZE));
-	return fmin(w, most);
+		width = fmax(width, np_text_width(axis->name[i], SMALL_SIZE));
+	return fmin(width, most);
 }
 
-/* The smallest space between two labels of an axis of this length, points. */
+/* Find the smallest gap between the labels of an axis with this length. */
 static double label_gap(const struct np_axis *axis,
 			const struct np_ticks *ticks, double lo, double hi,
 			double length, bool is_y)
 {
-	double least = INFINITY;
+	double smallest = INFINITY;
 
 	for (size_t i = 0; i + 1 < ticks->n; i++) {
 		double distance =
 			length *
 			(np_axis_position(axis, ticks->at[i + 1], lo, hi) -
 			 np_axis_position(axis, ticks->at[i], lo, hi));
-		double both = np_text_width(ticks->label[i], SMALL_SIZE) +
-			      np_text_width(ticks->label[i + 1], SMALL_SIZE);
+		double widths = np_text_width(ticks->label[i], SMALL_SIZE) +
+				np_text_width(ticks->label[i + 1], SMALL_SIZE);
 
-		least = fmin(least, distance - (is_y ? SMALL_SIZE : both / 2));
+		smallest = fmin(smallest,
+				distance - (is_y ? SMALL_SIZE : widths / 2));
 	}
-	return least;
+	return smallest;
 }
 
 /*
- * Marks of an axis of this length in points: as many as fit without their
+ * Find as many marks for an axis of this length in points as fit without their
  * labels touching, but at least two.
  */
 static void fit_ticks(const struct np_axis *axis, double lo, double hi,
@@ -568,7 +577,7 @@ static bool must_turn(const struct np_axis *axis, double width)
 }
 
 /* Width of the labels left of the box. */
-static double left_width(const struct np_panel *panel)
+static double width_left(const struct np_panel *panel)
 {
 	double left = GAP, lo, hi;
 	struct np_ticks ticks;
@@ -583,7 +592,7 @@ static double left_width(const struct np_panel *panel)
 	return left + (panel->y.label && *panel->y.label ? TEXT_SIZE + 7 : 2);
 }
 
-/* How far the marks of the x axis reach beyond a box of this width. */
+/* How far labels of the x axis extend to the right of a box of this width. */
 static double overhang_right(const struct np_panel *panel, double width)
 {
 	double lo, hi, right = 0;
@@ -603,7 +612,7 @@ static double overhang_right(const struct np_panel *panel, double width)
 	return right;
 }
 
-/* Whether a name other than the i-th becomes the same text when it is cut. */
+/* Whether a name other than the i-th is the same text when cut. */
 static bool is_ambiguous(const struct np_axis *axis, size_t i, double width,
 			 const char *cut)
 {
@@ -618,8 +627,8 @@ static bool is_ambiguous(const struct np_axis *axis, size_t i, double width,
 }
 
 /*
- * Name i of an axis, cut to the width. A name that would be equal to another
- * one when cut ends in its number instead.
+ * Name i of an axis, cut to the width. If it would then be the same as another
+ * name, it ends in its number.
  */
 static const char *axis_name(const struct np_axis *axis, size_t i, double width,
 			     char buf[NAME_BYTES])
@@ -637,7 +646,7 @@ static const char *axis_name(const struct np_axis *axis, size_t i, double width,
 }
 
 /* Height of the labels below a box of this width. */
-static double below_height(const struct np_panel *panel, double width)
+static double height_below(const struct np_panel *panel, double width)
 {
 	double below = GAP + TEXT_SIZE;
 
@@ -653,7 +662,7 @@ static const struct np_pen frame = {
 	.line = GREY, .fill = NP_NO_COLOUR, .width = 0.7,
 };
 
-/* Draw the grid lines. The shapes, which come later, cover them. */
+/* Draw the grid lines, which the shapes cover later. */
 static void draw_grid(struct area *area)
 {
 	const struct np_box *box = &area->box;
@@ -663,30 +672,32 @@ static void draw_grid(struct area *area)
 	fit_ticks(&area->panel->y, area->y_lo, area->y_hi, box->h, true,
 		  &area->y_ticks);
 	for (size_t i = 0; i < area->x_ticks.n; i++) {
-		double x = area_x(area, area->x_ticks.at[i]);
+		double x = to_page_x(area, area->x_ticks.at[i]);
 
-		put_line(area->canvas, x, box->y, x, box->y + box->h, &grid);
+		draw_segment(area->canvas, x, box->y, x, box->y + box->h,
+			     &grid);
 	}
 	for (size_t i = 0; i < area->y_ticks.n; i++) {
-		double y = area_y(area, area->y_ticks.at[i]);
+		double y = to_page_y(area, area->y_ticks.at[i]);
 
-		put_line(area->canvas, box->x, y, box->x + box->w, y, &grid);
+		draw_segment(area->canvas, box->x, y, box->x + box->w, y,
+			     &grid);
 	}
 }
 
 /* Write a text of the small size, in black. */
-static void put_text(const struct area *area, double x, double y,
-		     const char *what, enum np_align align, bool turned)
+static void write_label(const struct area *area, double x, double y,
+			const char *text, enum np_align align, bool turned)
 {
 	const struct np_type type = {
 		.size = SMALL_SIZE, .align = align, .turned = turned,
 	};
 
-	area->canvas->text(area->canvas, x, y, what, &type);
+	area->canvas->text(area->canvas, x, y, text, &type);
 }
 
 /* Draw names or marks below the box; names are turned if they are too wide. */
-static void draw_x(const struct area *area)
+static void draw_x_marks(const struct area *area)
 {
 	const struct np_axis *axis = &area->panel->x;
 	bool turned = must_turn(axis, area->box.w);
@@ -694,48 +705,49 @@ static void draw_x(const struct area *area)
 	char cut[NAME_BYTES];
 
 	for (size_t i = 0; i < axis->n_names; i++) {
-		double at = area_x(area, (double)i);
+		double x = to_page_x(area, (double)i);
 
 		if (turned)
-			put_text(area, at + 3, bottom + GAP,
-				 axis_name(axis, i, X_NAME_MAX, cut), NP_RIGHT,
-				 true);
+			write_label(area, x + 3, bottom + GAP,
+				    axis_name(axis, i, X_NAME_MAX, cut),
+				    NP_RIGHT, true);
 		else
-			put_text(area, at, bottom + GAP + SMALL_SIZE,
-				 axis->name[i], NP_CENTRE, false);
+			write_label(area, x, bottom + GAP + SMALL_SIZE,
+				    axis->name[i], NP_CENTRE, false);
 	}
 	for (size_t i = 0; i < area->x_ticks.n; i++) {
-		double at = area_x(area, area->x_ticks.at[i]);
+		double x = to_page_x(area, area->x_ticks.at[i]);
 
-		put_line(area->canvas, at, bottom, at, bottom - 3, &frame);
-		put_text(area, at, bottom + GAP + SMALL_SIZE,
-			 area->x_ticks.label[i], NP_CENTRE, false);
+		draw_segment(area->canvas, x, bottom, x, bottom - 3, &frame);
+		write_label(area, x, bottom + GAP + SMALL_SIZE,
+			    area->x_ticks.label[i], NP_CENTRE, false);
 	}
 }
 
 /* Draw names or marks left of the box. */
-static void draw_y(const struct area *area)
+static void draw_y_marks(const struct area *area)
 {
 	const struct np_axis *axis = &area->panel->y;
 	double left = area->box.x;
 	char cut[NAME_BYTES];
 
 	for (size_t i = 0; i < axis->n_names; i++)
-		put_text(area, left - GAP, area_y(area, (double)i) + 3,
-			 axis_name(axis, i, Y_NAME_MAX, cut), NP_RIGHT, false);
+		write_label(area, left - GAP, to_page_y(area, (double)i) + 3,
+			    axis_name(axis, i, Y_NAME_MAX, cut), NP_RIGHT,
+			    false);
 	for (size_t i = 0; i < area->y_ticks.n; i++) {
-		double at = area_y(area, area->y_ticks.at[i]);
+		double y = to_page_y(area, area->y_ticks.at[i]);
 
-		put_line(area->canvas, left, at, left + 3, at, &frame);
-		put_text(area, left - GAP, at + 3, area->y_ticks.label[i],
-			 NP_RIGHT, false);
+		draw_segment(area->canvas, left, y, left + 3, y, &frame);
+		write_label(area, left - GAP, y + 3, area->y_ticks.label[i],
+			    NP_RIGHT, false);
 	}
 }
 
 /*
- * Draw the labels of both axes. left: width of everything left of the box. A
- * label that is longer than the y axis is drawn smaller, and cut if that does
- * not suffice.
+ * Draw the labels of both axes. left is the width of everything left of the
+ * box. A label that is longer than the y axis is drawn smaller, and cut if it
+ * is still too long.
  */
 static void draw_labels(const struct area *area, double left)
 {
@@ -745,9 +757,10 @@ static void draw_labels(const struct area *area, double left)
 
 	if (area->panel->x.label)
 		area->canvas->text(area->canvas, area->box.x + area->box.w / 2,
-			      area->box.y + area->box.h - 2 +
-				      below_height(area->panel, area->box.w),
-			      area->panel->x.label, &type);
+				   area->box.y + area->box.h - 2 +
+					   height_below(area->panel,
+							area->box.w),
+				   area->panel->x.label, &type);
 	if (!area->panel->y.label)
 		return;
 	width = np_text_width(area->panel->y.label, TEXT_SIZE);
@@ -763,9 +776,9 @@ static void draw_labels(const struct area *area, double left)
 /* Draw frame, marks, names and labels, on top of the shapes. */
 static void draw_axes(const struct area *area, double left)
 {
-	put_box(area->canvas, &area->box, &frame);
-	draw_x(area);
-	draw_y(area);
+	draw_box(area->canvas, &area->box, &frame);
+	draw_x_marks(area);
+	draw_y_marks(area);
 	draw_labels(area, left);
 }
 
@@ -774,7 +787,7 @@ static void draw_axes(const struct area *area, double left)
 #define HALF_CAP 2.0  /* half the width of the ends of an interval, points */
 #define BAR_SHARE 0.7 /* width of a bar, as a part of the space of its name */
 
-/* A path through those points that can be drawn; xy has room for all. */
+/* A path. xy has room for all points, also those that cannot be drawn. */
 struct path {
 	double *xy;
 	size_t n;
@@ -784,17 +797,17 @@ struct path {
 static void add_point(const struct area *area, struct path *path, double x,
 		      double y)
 {
-	double at_x = area_x(area, x), at_y = area_y(area, y);
+	double page_x = to_page_x(area, x), page_y = to_page_y(area, y);
 
 	/* On a logarithmic axis 0 is drawn at the lower end. */
-	if (at_y == INFINITY)
-		at_y = area->box.y + area->box.h;
-	if (at_x == -INFINITY)
-		at_x = area->box.x;
-	if (!isfinite(at_x) || !isfinite(at_y))
+	if (page_y == INFINITY)
+		page_y = area->box.y + area->box.h;
+	if (page_x == -INFINITY)
+		page_x = area->box.x;
+	if (!isfinite(page_x) || !isfinite(page_y))
 		return;
-	path->xy[2 * path->n] = at_x;
-	path->xy[2 * path->n++ + 1] = at_y;
+	path->xy[2 * path->n] = page_x;
+	path->xy[2 * path->n++ + 1] = page_y;
 }
 
 /* A pen that fills without an outline. */
@@ -806,7 +819,7 @@ static struct np_pen fill_pen(unsigned style, double opacity)
 	};
 }
 
-/* The outline has the lower edge from left to right, and the upper one back. */
+/* The outline follows the lower edge to the right, and the upper edge back. */
 static void draw_band(const struct area *area, const struct np_shape *shape)
 {
 	const struct np_pen pen = fill_pen(shape->style, 0.18);
@@ -821,7 +834,7 @@ static void draw_band(const struct area *area, const struct np_shape *shape)
 	free(path.xy);
 }
 
-/* Fill steps down to the axis: overlapping ones are then easy to tell apart. */
+/* Fill the steps down to the axis, so that overlapping ones are distinct. */
 static void draw_step(const struct area *area, const struct np_shape *shape)
 {
 	const struct np_pen line = style_line(shape->style, 1.2);
@@ -868,22 +881,24 @@ static void draw_interval(const struct area *area, const struct np_shape *shape,
 		.fill = NP_NO_COLOUR,
 		.width = 0.9,
 	};
-	double x = area_x(area, datum->x);
-	double low = area_y(area, datum->low), high = area_y(area, datum->high);
+	double x = to_page_x(area, datum->x);
+	double low = to_page_y(area, datum->low),
+	       high = to_page_y(area, datum->high);
 
 	if (!isfinite(x) || !isfinite(low) || !isfinite(high))
 		return;
-	put_line(area->canvas, x, low, x, high, &pen);
-	put_line(area->canvas, x - HALF_CAP, low, x + HALF_CAP, low, &pen);
-	put_line(area->canvas, x - HALF_CAP, high, x + HALF_CAP, high, &pen);
+	draw_segment(area->canvas, x, low, x, high, &pen);
+	draw_segment(area->canvas, x - HALF_CAP, low, x + HALF_CAP, low, &pen);
+	draw_segment(area->canvas, x - HALF_CAP, high, x + HALF_CAP, high,
+		     &pen);
 }
 
 /* A mark covers its interval, which is drawn first. */
 static void draw_points(const struct area *area, const struct np_shape *shape)
 {
 	for (size_t i = 0; i < shape->n; i++) {
-		double x = area_x(area, shape->datum[i].x);
-		double y = area_y(area, shape->datum[i].y);
+		double x = to_page_x(area, shape->datum[i].x);
+		double y = to_page_y(area, shape->datum[i].y);
 
 		draw_interval(area, shape, &shape->datum[i]);
 		if (isfinite(x) && isfinite(y))
@@ -893,36 +908,37 @@ static void draw_points(const struct area *area, const struct np_shape *shape)
 
 /* ---- Filled rectangles: regions, bars, spans and cells ---- */
 
-/* Start and length of the range between two ends; false: nothing to draw. */
-static bool to_extent(double from, double to, double *at, double *length)
+/* Set the start and length of a range. Returns false if it cannot be drawn. */
+static bool set_extent(double from, double to, double *start, double *length)
 {
-	*at = fmin(from, to);
+	*start = fmin(from, to);
 	*length = fabs(to - from);
-	return isfinite(*at) && isfinite(*length) && *length > 0;
+	return isfinite(*start) && isfinite(*length) && *length > 0;
 }
 
-/* The rectangle of one datum, clipped to the box; false: nothing to draw. */
-static bool rectangle_of(const struct area *area, enum np_shape_kind kind,
-			 const struct np_datum *datum, struct np_box *box)
+/* Find the rectangle of a datum. Returns false if there is nothing to draw. */
+static bool find_rectangle(const struct area *area, enum np_shape_kind kind,
+			   const struct np_datum *datum, struct np_box *box)
 {
 	double half = BAR_SHARE / 2;
 
 	*box = area->box;
 	if (kind == NP_SHAPE_REGION)
-		return to_extent(fmax(area_x(area, datum->low), box->x),
-				 fmin(area_x(area, datum->high),
-				      box->x + box->w),
-				 &box->x, &box->w);
+		return set_extent(fmax(to_page_x(area, datum->low), box->x),
+				  fmin(to_page_x(area, datum->high),
+				       box->x + box->w),
+				  &box->x, &box->w);
 	if (kind == NP_SHAPE_BARS)
-		return to_extent(area_y(area, datum->low),
-				 area_y(area, datum->high), &box->y, &box->h) &&
-		       to_extent(area_x(area, datum->x - half),
-				 area_x(area, datum->x + half), &box->x,
-				 &box->w);
-	return to_extent(area_x(area, datum->low), area_x(area, datum->high),
-			 &box->x, &box->w) &&
-	       to_extent(area_y(area, datum->y - half),
-			 area_y(area, datum->y + half), &box->y, &box->h);
+		return set_extent(to_page_y(area, datum->low),
+				  to_page_y(area, datum->high), &box->y,
+				  &box->h) &&
+		       set_extent(to_page_x(area, datum->x - half),
+				  to_page_x(area, datum->x + half), &box->x,
+				  &box->w);
+	return set_extent(to_page_x(area, datum->low),
+			  to_page_x(area, datum->high), &box->x, &box->w) &&
+	       set_extent(to_page_y(area, datum->y - half),
+			  to_page_y(area, datum->y + half), &box->y, &box->h);
 }
 
 /* Draw regions, bars or spans. */
@@ -932,24 +948,25 @@ static void draw_rectangles(const struct area *area,
 	struct np_box box;
 
 	for (size_t i = 0; i < shape->n; i++)
-		if (rectangle_of(area, shape->kind, &shape->datum[i], &box))
+		if (find_rectangle(area, shape->kind, &shape->datum[i], &box))
 			draw_rectangle(area->canvas, shape->style, &box);
 }
 
-#define DARK 0.55 /* value from which on a cell's text is white */
+#define DARK 0.55	    /* text is white in cells above this value */
 #define LEAST_CELL_SIZE 5.0 /* of the font, points */
 
 /*
- * Write a line into a cell of value v, in a smaller font if it is too wide, and
- * cut if that does not suffice.
+ * Write a line into a cell, in a smaller font if it is too wide, and cut if it
+ * still does not fit. value is that of the cell.
  */
-static void put_cell_line(const struct area *area, const struct np_box *box,
-			  double y, double size, double v, const char *text)
+static void write_cell_line(const struct area *area, const struct np_box *box,
+			    double y, double size, double value,
+			    const char *text)
 {
 	struct np_type type = { .size = size, .align = NP_CENTRE };
 	char cut[CELL_BYTES];
 
-	type.colour = isnan(v) ? GREY : v > DARK ? NP_WHITE : NP_BLACK;
+	type.colour = isnan(value) ? GREY : value > DARK ? NP_WHITE : NP_BLACK;
 	while (type.size > LEAST_CELL_SIZE &&
 	       np_text_width(text, type.size) > box->w - 2)
 		type.size -= 0.5;
@@ -959,21 +976,21 @@ static void put_cell_line(const struct area *area, const struct np_box *box,
 			   y + type.size * 0.36, cut, &type);
 }
 
-/* Write one line, or two separated by '|', of which the second is small. */
-static void put_cell_text(const struct area *area, const struct np_box *box,
-			  double v, const char *text)
+/* Write one line, or two separated by '|', the second one smaller. */
+static void write_cell_text(const struct area *area, const struct np_box *box,
+			    double value, const char *text)
 {
 	const char *second = strchr(text, '|');
 	double middle = box->y + box->h / 2;
 	char first[CELL_BYTES];
 
 	if (!second) {
-		put_cell_line(area, box, middle, SMALL_SIZE, v, text);
+		write_cell_line(area, box, middle, SMALL_SIZE, value, text);
 		return;
 	}
 	snprintf(first, sizeof(first), "%.*s", (int)(second - text), text);
-	put_cell_line(area, box, middle - 4, SMALL_SIZE, v, first);
-	put_cell_line(area, box, middle + 5, CELL_SIZE, v, second + 1);
+	write_cell_line(area, box, middle - 4, SMALL_SIZE, value, first);
+	write_cell_line(area, box, middle + 5, CELL_SIZE, value, second + 1);
 }
 
 /* Cells are shaded by value; unknown ones are hatched. */
@@ -986,25 +1003,24 @@ static void draw_cells(const struct area *area, const struct np_shape *shape)
 	for (size_t i = 0; i < shape->n; i++) {
 		const struct np_datum *datum = &shape->datum[i];
 		struct np_box box = {
-			area_x(area, datum->x - 0.5),
-			area_y(area, datum->y - 0.5),
+			to_page_x(area, datum->x - 0.5),
+			to_page_y(area, datum->y - 0.5),
 			0,
 			0,
 		};
 
-		box.w = area_x(area, datum->x + 0.5) - box.x;
-		box.h = area_y(area, datum->y + 0.5) - box.y;
+		box.w = to_page_x(area, datum->x + 0.5) - box.x;
+		box.h = to_page_y(area, datum->y + 0.5) - box.y;
 		pen.fill = isnan(datum->low) ? NP_WHITE :
 					       heat_colour(datum->low);
-		put_box(area->canvas, &box, &pen);
+		draw_box(area->canvas, &box, &pen);
 		if (isnan(datum->low))
 			draw_unknown(area->canvas, &box);
 		if (datum->text)
-			put_cell_text(area, &box, datum->low, datum->text);
+			write_cell_text(area, &box, datum->low, datum->text);
 	}
 }
 
-/* Draw a shape by its kind. */
 static void draw_shape(const struct area *area, const struct np_shape *shape)
 {
 	static void (*const drawers[])(const struct area *area,
@@ -1045,7 +1061,7 @@ static bool has_cells(const struct np_panel *panel)
 }
 
 /* Height of the box of a panel. */
-static double area_height(const struct np_panel *panel)
+static double box_height(const struct np_panel *panel)
 {
 	double n_rows = fmax(1, (double)panel->y.n_names);
 
@@ -1054,27 +1070,27 @@ static double area_height(const struct np_panel *panel)
 	return n_rows * (has_cells(panel) ? CELL_HEIGHT : ROW_HEIGHT);
 }
 
-/* Space left of the boxes: the same for all panels, so that these align. */
-static double common_left_width(const struct np_figure *figure)
+/* Width of the space left of all boxes, so that the boxes are aligned. */
+static double common_width_left(const struct np_figure *figure)
 {
 	double left = 0;
 
 	for (size_t i = 0; i < figure->n_panels; i++)
-		left = fmax(left, left_width(figure->panel[i]));
+		left = fmax(left, width_left(figure->panel[i]));
 	return left;
 }
 
-/* Width of the boxes, so that the marks of all x axes are on the page. */
+/* Width of the boxes, such that the labels of all x axes are on the page. */
 static double box_width(const struct np_figure *figure, double inner)
 {
-	double width = inner - common_left_width(figure), right = 0;
+	double width = inner - common_width_left(figure), right = 0;
 
 	for (size_t i = 0; i < figure->n_panels; i++)
 		right = fmax(right, overhang_right(figure->panel[i], width));
 	return width - fmax(0, right + 1 - MARGIN);
 }
 
-/* The usual width, unless cells need more. */
+/* Width of the page: PAGE_WIDTH, unless cells need more. */
 static double page_width(const struct np_figure *figure)
 {
 	double width = PAGE_WIDTH;
@@ -1083,25 +1099,25 @@ static double page_width(const struct np_figure *figure)
 		double cells = CELL_WIDTH * (double)figure->panel[i]->x.n_names;
 
 		if (has_cells(figure->panel[i]))
-			width = fmax(width, common_left_width(figure) +
+			width = fmax(width, common_width_left(figure) +
 						    2 * MARGIN + cells);
 	}
 	return fmin(ceil(width), PAGE_WIDTH_MAX);
 }
 
 /*
- * Number of bytes of a word of n bytes that fit into a line: whole characters,
+ * Find how many of the n bytes of a word fit into a line, in whole characters
  * and at least one.
  */
 static size_t fit_word(const char *word, size_t n, double width)
 {
 	size_t fit = char_bytes(word);
-	double sum = width_of(word);
+	double sum = char_width(word);
 
 	while (fit < n) {
 		size_t more = char_bytes(word + fit);
 
-		sum += width_of(word + fit);
+		sum += char_width(word + fit);
 		if (sum * SMALL_SIZE > width || fit + more >= LINE_BYTES)
 			break;
 		fit += more;
@@ -1110,9 +1126,9 @@ static size_t fit_word(const char *word, size_t n, double width)
 }
 
 /*
- * Copy the words at the beginning of text that fit into a line of this width. A
- * word that is wider than the line is broken. Returns the number of bytes
- * copied, which is not 0 unless the text is empty.
+ * Copy as many words of a text as fit into a line of this width. A word that is
+ * wider than the line is broken. Returns the number of bytes copied, which is 0
+ * only if the text is empty.
  */
 static size_t fit_line(const char *text, double width, char line[LINE_BYTES])
 {
@@ -1137,11 +1153,11 @@ static size_t fit_line(const char *text, double width, char line[LINE_BYTES])
 }
 
 /*
- * Draw text, broken into lines, below y; canvas NULL: measure only. Returns its
- * height.
+ * Write a text below y, broken into lines, or only measure it if canvas is
+ * NULL. Returns its height.
  */
-static double put_paragraph(struct np_canvas *canvas, const char *text,
-			    double y, double width)
+static double write_paragraph(struct np_canvas *canvas, const char *text,
+			      double y, double width)
 {
 	const struct np_type type = { .size = SMALL_SIZE,
 				      .colour = GREY };
@@ -1160,34 +1176,34 @@ static double put_paragraph(struct np_canvas *canvas, const char *text,
 }
 
 /*
- * Draw a title below y; canvas NULL: measure only. Returns its height, 0 if
- * none.
+ * Write a title below y, or only measure it if canvas is NULL. Returns its
+ * height, which is 0 without a title.
  */
-static double put_title(struct np_canvas *canvas, const char *text, double size,
-			double y, double width)
+static double write_title(struct np_canvas *canvas, const char *text,
+			  double size, double y, double width)
 {
 	const struct np_type type = { .size = size, .bold = true };
 	char cut[LINE_BYTES];
 
 	if (!text || !*text)
 		return 0;
-	/* np_text_width() is of the regular face; bold letters are wider. */
+	/* np_text_width() is for the regular face; bold letters are wider. */
 	np_text_fit(text, 1.15 * size, width, cut, sizeof(cut));
 	if (canvas)
 		canvas->text(canvas, MARGIN, y + TITLE_HEIGHT - 5, cut, &type);
 	return TITLE_HEIGHT;
 }
 
-/* Width of a shape's entry in the legend, with the space behind it. */
+/* Width of a shape's entry in the legend, with the space after it. */
 static double entry_width(const struct np_shape *shape)
 {
 	return SAMPLE_WIDTH + 4 + np_text_width(shape->name, SMALL_SIZE) +
 	       ENTRY_GAP;
 }
 
-/* The symbol of a shape in the legend; its text has its baseline at y. */
-static void put_sample(struct np_canvas *canvas, const struct np_shape *shape,
-		       double x, double y)
+/* Draw the symbol of a shape in the legend. y: baseline of the text. */
+static void draw_sample(struct np_canvas *canvas, const struct np_shape *shape,
+			double x, double y)
 {
 	const struct np_box box = { x, y - 6.5, SAMPLE_WIDTH, 7 };
 	struct np_pen line = style_line(shape->style, 1.3);
@@ -1196,19 +1212,19 @@ static void put_sample(struct np_canvas *canvas, const struct np_shape *shape,
 	switch (shape->kind) {
 	case NP_SHAPE_BAND:
 	case NP_SHAPE_STEP:
-		put_box(canvas, &box, &fill);
+		draw_box(canvas, &box, &fill);
 		if (shape->kind == NP_SHAPE_STEP)
-			put_line(canvas, x, y - 6.5, x + SAMPLE_WIDTH, y - 6.5,
-				 &line);
+			draw_segment(canvas, x, y - 6.5, x + SAMPLE_WIDTH,
+				     y - 6.5, &line);
 		break;
 	case NP_SHAPE_LINE:
-		put_line(canvas, x, y - 3, x + SAMPLE_WIDTH, y - 3, &line);
+		draw_segment(canvas, x, y - 3, x + SAMPLE_WIDTH, y - 3, &line);
 		break;
 	case NP_SHAPE_POINTS:
 		line.dash[0] = 0;
 		line.width = 0.9;
-		put_line(canvas, x + SAMPLE_WIDTH / 2, y - 8,
-			 x + SAMPLE_WIDTH / 2, y + 2, &line);
+		draw_segment(canvas, x + SAMPLE_WIDTH / 2, y - 8,
+			     x + SAMPLE_WIDTH / 2, y + 2, &line);
 		draw_mark(canvas, shape->style, x + SAMPLE_WIDTH / 2, y - 3);
 		break;
 	default:
@@ -1217,11 +1233,12 @@ static void put_sample(struct np_canvas *canvas, const struct np_shape *shape,
 }
 
 /*
- * Draw the legend above a panel, in as many lines as it needs; canvas NULL:
- * measure only. Returns its height.
+ * Draw the legend above a panel, in as many lines as it needs, or only measure
+ * it if canvas is NULL. Returns its height.
  */
-static double put_legend(struct np_canvas *canvas, const struct np_panel *panel,
-			 double left, double y, double width)
+static double draw_legend(struct np_canvas *canvas,
+			  const struct np_panel *panel, double left, double y,
+			  double width)
 {
 	const struct np_type type = { .size = SMALL_SIZE };
 	double x = left, height = 0;
@@ -1238,7 +1255,7 @@ static double put_legend(struct np_canvas *canvas, const struct np_panel *panel,
 			height += ENTRY_HEIGHT;
 		}
 		if (canvas) {
-			put_sample(canvas, shape, x, y + height - 3);
+			draw_sample(canvas, shape, x, y + height - 3);
 			canvas->text(canvas, x + SAMPLE_WIDTH + 4,
 				     y + height - 3,
 				     np_text_fit(shape->name, SMALL_SIZE,
@@ -1254,9 +1271,9 @@ static double put_legend(struct np_canvas *canvas, const struct np_panel *panel,
 /* Height of a panel whose box has this width. */
 static double panel_height(const struct np_panel *panel, double width)
 {
-	return put_title(NULL, panel->title, TEXT_SIZE, 0, width) +
-	       put_legend(NULL, panel, 0, 0, width) + area_height(panel) +
-	       below_height(panel, width) + 8;
+	return write_title(NULL, panel->title, TEXT_SIZE, 0, width) +
+	       draw_legend(NULL, panel, 0, 0, width) + box_height(panel) +
+	       height_below(panel, width) + 8;
 }
 
 void np_plot_size(const struct np_figure *figure, double *width, double *height)
@@ -1267,26 +1284,27 @@ void np_plot_size(const struct np_figure *figure, double *width, double *height)
 	inner = *width - 2 * MARGIN;
 	box = box_width(figure, inner);
 	*height = 2 * MARGIN;
-	*height += put_title(NULL, figure->title, HEADING_SIZE, 0, inner);
+	*height += write_title(NULL, figure->title, HEADING_SIZE, 0, inner);
 	for (size_t i = 0; i < figure->n_panels; i++)
 		*height += panel_height(figure->panel[i], box);
 	if (figure->caption)
-		*height += put_paragraph(NULL, figure->caption, 0, inner);
+		*height += write_paragraph(NULL, figure->caption, 0, inner);
 	*height = ceil(*height);
 }
 
-/* Grid, shapes and axes, in this order, below title and legend. */
+/* Draw title, legend, grid, shapes and axes, in this order. */
 static void draw_panel(struct np_canvas *canvas, const struct np_panel *panel,
 		       double y, double left, double width)
 {
 	struct area area = {
-		.canvas = canvas, .panel = panel,
-		.box = { MARGIN + left, y, width, area_height(panel) },
+		.canvas = canvas,
+		.panel = panel,
+		.box = { MARGIN + left, y, width, box_height(panel) },
 	};
 
-	area.box.y += put_title(canvas, panel->title, TEXT_SIZE, y, width);
+	area.box.y += write_title(canvas, panel->title, TEXT_SIZE, y, width);
 	area.box.y +=
-		put_legend(canvas, panel, area.box.x, area.box.y, area.box.w);
+		draw_legend(canvas, panel, area.box.x, area.box.y, area.box.w);
 	np_figure_range(panel, false, &area.x_lo, &area.x_hi);
 	np_figure_range(panel, true, &area.y_lo, &area.y_hi);
 	draw_grid(&area);
@@ -1303,25 +1321,25 @@ void np_plot_draw(const struct np_figure *figure, struct np_canvas *canvas)
 		.line = NP_NO_COLOUR, .fill = NP_WHITE, .opacity = 1,
 	};
 	struct np_box page = { 0, 0, 0, 0 };
-	double y = MARGIN, inner, box, left = common_left_width(figure);
+	double y = MARGIN, inner, box, left = common_width_left(figure);
 
 	np_plot_size(figure, &page.w, &page.h);
 	inner = page.w - 2 * MARGIN;
 	box = box_width(figure, inner);
-	put_box(canvas, &page, &white);
-	y += put_title(canvas, figure->title, HEADING_SIZE, y, inner);
+	draw_box(canvas, &page, &white);
+	y += write_title(canvas, figure->title, HEADING_SIZE, y, inner);
 	for (size_t i = 0; i < figure->n_panels; i++) {
 		draw_panel(canvas, figure->panel[i], y, left, box);
 		y += panel_height(figure->panel[i], box);
 	}
 	if (figure->caption)
-		put_paragraph(canvas, figure->caption, y, inner);
+		write_paragraph(canvas, figure->caption, y, inner);
 }
 
 /* ---- The file ---- */
 
 /* Whether this build can write files of this kind. */
-static bool can_draw(enum np_picture_kind kind)
+static bool is_supported(enum np_picture_kind kind)
 {
 #ifdef NP_NO_CAIRO
 	return kind == NP_PICTURE_SVG;
@@ -1345,7 +1363,7 @@ int np_picture_kind(const char *path, enum np_picture_kind *kind,
 	for (size_t i = 0; dot && dot != name && i < NP_ARRAY_SIZE(suffix); i++)
 		if (!strcasecmp(dot, suffix[i])) {
 			*kind = (enum np_picture_kind)i;
-			return can_draw(*kind) ? 0 :
+			return is_supported(*kind) ? 0 :
 			       np_errf(err, -ENOTSUP, "%s: expected a name "
 				       "that ends in .svg, as this netprof was "
 				       "built without cairo", path);
@@ -1354,9 +1372,9 @@ int np_picture_kind(const char *path, enum np_picture_kind *kind,
 		       ".png or .pdf", path);
 }
 
-/* A canvas of the size of the figure's page; NULL: out of memory. */
-static struct np_canvas *new_canvas(const struct np_figure *figure,
-				    enum np_picture_kind kind, FILE *out)
+/* Create a canvas of the size of the page. Returns NULL when out of memory. */
+static struct np_canvas *create_canvas(const struct np_figure *figure,
+				       enum np_picture_kind kind, FILE *out)
 {
 	double width, height;
 
@@ -1368,15 +1386,15 @@ static struct np_canvas *new_canvas(const struct np_figure *figure,
 		return np_canvas_pdf(out, width, height, figure->title,
 				     figure->date);
 #endif
-	return can_draw(kind) ? svg_new(out, width, height, figure->title) :
-				NULL;
+	return is_supported(kind) ? svg_new(out, width, height, figure->title) :
+				    NULL;
 }
 
 /* Draw a figure into a file. */
-static int draw_file(const struct np_figure *figure, enum np_picture_kind kind,
-		     FILE *out)
+static int write_file(const struct np_figure *figure, enum np_picture_kind kind,
+		      FILE *out)
 {
-	struct np_canvas *canvas = new_canvas(figure, kind, out);
+	struct np_canvas *canvas = create_canvas(figure, kind, out);
 
 	if (!canvas)
 		return -ENOMEM;
@@ -1387,22 +1405,22 @@ static int draw_file(const struct np_figure *figure, enum np_picture_kind kind,
 int np_picture_make(const struct np_figure *figure, enum np_picture_kind kind,
 		    char **out, size_t *len, struct np_err *err)
 {
-	char *text = NULL;
-	FILE *mem;
+	char *data = NULL;
+	FILE *file;
 	int rc;
 
 	if (figure->no_memory)
 		return np_errf(err, -ENOMEM, "out of memory");
 	if (!figure->n_panels)
 		return np_errf(err, -EINVAL, "the figure has no panel");
-	mem = open_memstream(&text, len);
-	rc = mem ? draw_file(figure, kind, mem) : -ENOMEM;
-	if (mem && fclose(mem) && !rc)
+	file = open_memstream(&data, len);
+	rc = file ? write_file(figure, kind, file) : -ENOMEM;
+	if (file && fclose(file) && !rc)
 		rc = -ENOMEM;
 	if (rc) {
-		free(text);
+		free(data);
 		return np_errf(err, rc, "the picture: %s", strerror(-rc));
 	}
-	*out = text;
+	*out = data;
 	return 0;
 }

@@ -14,8 +14,9 @@
 enum np_picture_kind { NP_PICTURE_SVG, NP_PICTURE_PNG, NP_PICTURE_PDF };
 
 /*
- * The kind that the suffix of path asks for, in upper or lower case. Returns 0;
- * with err -EINVAL (another suffix) or -ENOTSUP (this build has no cairo).
+ * Find the kind of file from the suffix of path, in upper or lower case.
+ * Returns 0, or with err -EINVAL (unknown suffix) or -ENOTSUP (built without
+ * cairo).
  */
 int np_picture_kind(const char *path, enum np_picture_kind *kind,
 		    struct np_err *err);
@@ -28,8 +29,8 @@ int np_picture_make(const struct np_figure *figure, enum np_picture_kind kind,
 		    char **out, size_t *len, struct np_err *err);
 
 /*
- * The page that np_picture_make() draws: its size in points, and its contents
- * on any canvas. Exported for the tests, which check the layout.
+ * Size in points of the page that np_picture_make() makes, and a function that
+ * draws the page on any canvas. Exported for the tests of the layout.
  */
 void np_plot_size(const struct np_figure *figure, double *width,
 		  double *height);
