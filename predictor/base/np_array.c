@@ -65,165 +65,172 @@ struct np_index_slot {
 	uint32_t number; /* number of the key plus 1; 0: empty slot */
 };
 
-static uint32_t hash_of(const void *key, size_t len)
+static uint32_t hash_key(const void *key, size_t len)
 {
-	uint64_t h = np_hash(NP_HASH, key, len);
+	uint64_t hash = np_hash(NP_HASH, key, len);
 
-	return (uint32_t)(h ^ h >> 32);
+	return (uint32_t)(hash ^ hash >> 32);
 }
 
-/* Whether the key with this number is `key`. */
-static bool is_key(const struct np_index *x, uint32_t number, const void *key,
-		   size_t len)
+/* Whether the key with this number is equal to key[]. */
+static bool has_key(const struct np_index *index, uint32_t number,
+		    const void *key, size_t len)
 {
-	size_t begin = number ? x->end[number - 1] : 0;
+	size_t begin = number ? index->end[number - 1] : 0;
 
-	return x->end[number] - begin == len &&
-	       !memcmp(x->bytes + begin, key, len);
-}
-
-/*
- * The slot of a key, or the empty one where it belongs. The table has at least
- * one slot, and at least one of its slots is empty.
- */
-static struct np_index_slot *slot_of(const struct np_index *x, uint32_t hash,
-				     const void *key, size_t len)
-{
-	size_t i = hash & (x->n_slots - 1);
-
-	while (x->slot[i].number &&
-	       (x->slot[i].hash != hash ||
-		!is_key(x, x->slot[i].number - 1, key, len)))
-		i = (i + 1) & (x->n_slots - 1);
-	return &x->slot[i];
-}
-
-uint32_t np_index_find(const struct np_index *x, const void *key, size_t len)
-{
-	return x->n ? slot_of(x, hash_of(key, len), key, len)->number - 1 :
-		      NP_NO_INDEX;
+	return index->end[number] - begin == len &&
+	       !memcmp(index->bytes + begin, key, len);
 }
 
 /*
- * Make the hash table larger if one more key would fill more than half of it:
- * searches stay short, and always end at an empty slot. 0 or -ENOMEM.
+ * Find the slot of a key, or the empty slot where it is to be added. The table
+ * must have at least one empty slot.
  */
-static int make_room_for_key(struct np_index *x)
+static struct np_index_slot *find_slot(const struct np_index *index,
+				       uint32_t hash, const void *key,
+				       size_t len)
 {
-	size_t n = x->n_slots ? 2 * x->n_slots : MIN_SLOTS;
+	size_t i = hash & (index->n_slots - 1);
+
+	while (index->slot[i].number &&
+	       (index->slot[i].hash != hash ||
+		!has_key(index, index->slot[i].number - 1, key, len)))
+		i = (i + 1) & (index->n_slots - 1);
+	return &index->slot[i];
+}
+
+uint32_t np_index_find(const struct np_index *index, const void *key,
+		       size_t len)
+{
+	if (!index->n)
+		return NP_NO_INDEX;
+	return find_slot(index, hash_key(key, len), key, len)->number - 1;
+}
+
+/*
+ * Double the hash table if another key would fill more than half of it, so that
+ * searches stay short and always find an empty slot. Returns 0 or -ENOMEM.
+ */
+static int ensure_free_slot(struct np_index *index)
+{
+	size_t n_slots = index->n_slots ? 2 * index->n_slots : MIN_SLOTS;
 	struct np_index_slot *larger;
 
-	if (2 * (x->n + 1) <= x->n_slots)
+	if (2 * (index->n + 1) <= index->n_slots)
 		return 0;
-	larger = calloc(n, sizeof(*larger));
+	larger = calloc(n_slots, sizeof(*larger));
 	if (!larger)
 		return -ENOMEM;
-	for (size_t i = 0; i < x->n_slots; i++) {
-		size_t to = x->slot[i].hash & (n - 1);
+	for (size_t i = 0; i < index->n_slots; i++) {
+		size_t i_new = index->slot[i].hash & (n_slots - 1);
 
-		if (!x->slot[i].number)
+		if (!index->slot[i].number)
 			continue;
-		while (larger[to].number)
-			to = (to + 1) & (n - 1);
-		larger[to] = x->slot[i];
+		while (larger[i_new].number)
+			i_new = (i_new + 1) & (n_slots - 1);
+		larger[i_new] = index->slot[i];
 	}
-	free(x->slot);
-	x->slot = larger;
-	x->n_slots = n;
+	free(index->slot);
+	index->slot = larger;
+	index->n_slots = n_slots;
 	return 0;
 }
 
-uint32_t np_index_add(struct np_index *x, const void *key, size_t len)
+uint32_t np_index_add(struct np_index *index, const void *key, size_t len)
 {
-	uint32_t hash = hash_of(key, len);
-	size_t begin = x->n ? x->end[x->n - 1] : 0;
+	uint32_t hash = hash_key(key, len);
+	size_t begin = index->n ? index->end[index->n - 1] : 0;
 	struct np_index_slot *slot;
 
-	if (x->n >= NP_NO_INDEX - 1 || make_room_for_key(x))
+	if (index->n >= NP_NO_INDEX - 1 || ensure_free_slot(index))
 		return NP_NO_INDEX;
-	slot = slot_of(x, hash, key, len);
+	slot = find_slot(index, hash, key, len);
 	if (slot->number)
 		return slot->number - 1;
-	/* One byte more than needed, as memcpy() of an empty key must not get a
-	   null pointer either. */
-	if (np_array_room(&x->end, &x->end_room, x->n + 1, sizeof(*x->end)) ||
-	    np_array_room(&x->bytes, &x->byte_room, begin + len + 1, 1))
+	/* The extra byte ensures that memcpy() gets no null pointer, which is
+	   undefined even for an empty key. */
+	if (np_array_room(&index->end, &index->end_room, index->n + 1,
+			  sizeof(*index->end)) ||
+	    np_array_room(&index->bytes, &index->byte_room, begin + len + 1, 1))
 		return NP_NO_INDEX;
-	memcpy(x->bytes + begin, key, len);
-	x->end[x->n++] = begin + len;
-	*slot = (struct np_index_slot){ hash, (uint32_t)x->n };
+	memcpy(index->bytes + begin, key, len);
+	index->end[index->n++] = begin + len;
+	*slot = (struct np_index_slot){ hash, (uint32_t)index->n };
 	return slot->number - 1;
 }
 
-void np_index_clear(struct np_index *x)
+void np_index_clear(struct np_index *index)
 {
-	x->n = 0;
-	if (x->n_slots)
-		memset(x->slot, 0, x->n_slots * sizeof(*x->slot));
+	index->n = 0;
+	if (index->n_slots)
+		memset(index->slot, 0, index->n_slots * sizeof(*index->slot));
 }
 
-void np_index_free(struct np_index *x)
+void np_index_free(struct np_index *index)
 {
-	free(x->end);
-	free(x->bytes);
-	free(x->slot);
-	*x = (struct np_index){ .n = 0 };
+	free(index->end);
+	free(index->bytes);
+	free(index->slot);
+	*index = (struct np_index){ .n = 0 };
 }
 
 /* ---- fair shares ---- */
 
-static uint64_t held_by(const struct np_shares *s, uint32_t uid)
+static uint64_t amount_held(const struct np_shares *shares, uint32_t uid)
 {
-	uint32_t i = np_index_find(&s->user, &uid, sizeof(uid));
+	uint32_t user = np_index_find(&shares->user, &uid, sizeof(uid));
 
-	return i == NP_NO_INDEX ? 0 : s->held[i];
+	return user == NP_NO_INDEX ? 0 : shares->held[user];
 }
 
-bool np_shares_can_take(const struct np_shares *s, uint32_t uid,
+bool np_shares_can_take(const struct np_shares *shares, uint32_t uid,
 			uint64_t amount)
 {
-	uint64_t left = s->limit > s->used ? s->limit - s->used : 0;
+	uint64_t left =
+		shares->limit > shares->used ? shares->limit - shares->used : 0;
 
-	/* Afterwards the user must not hold more than what stays free. */
-	return amount <= left && held_by(s, uid) + amount <= left - amount;
+	/* Afterwards, the user must not hold more than is still free. */
+	return amount <= left &&
+	       amount_held(shares, uid) + amount <= left - amount;
 }
 
-void np_shares_add(struct np_shares *s, uint32_t uid, uint64_t amount)
+void np_shares_add(struct np_shares *shares, uint32_t uid, uint64_t amount)
 {
-	size_t n_before = s->user.n;
-	uint32_t i;
+	size_t n_before = shares->user.n;
+	uint32_t user;
 
-	s->used += amount;
-	/* First the memory: each user with a number must have one in held[]. */
-	if (np_array_room(&s->held, &s->room, n_before + 1, sizeof(*s->held)))
+	shares->used += amount;
+	/* Allocate first: each user in the index needs an element of held[]. */
+	if (np_array_room(&shares->held, &shares->room, n_before + 1,
+			  sizeof(*shares->held)))
 		return;
-	i = np_index_add(&s->user, &uid, sizeof(uid));
-	if (i == NP_NO_INDEX)
+	user = np_index_add(&shares->user, &uid, sizeof(uid));
+	if (user == NP_NO_INDEX)
 		return;
-	if (s->user.n > n_before)
-		s->held[i] = 0;
-	s->held[i] += amount;
+	if (shares->user.n > n_before)
+		shares->held[user] = 0;
+	shares->held[user] += amount;
 }
 
-bool np_shares_take(struct np_shares *s, uint32_t uid, uint64_t amount)
+bool np_shares_take(struct np_shares *shares, uint32_t uid, uint64_t amount)
 {
-	if (!np_shares_can_take(s, uid, amount))
+	if (!np_shares_can_take(shares, uid, amount))
 		return false;
-	np_shares_add(s, uid, amount);
+	np_shares_add(shares, uid, amount);
 	return true;
 }
 
-void np_shares_clear(struct np_shares *s)
+void np_shares_clear(struct np_shares *shares)
 {
-	np_index_clear(&s->user);
-	s->used = 0;
+	np_index_clear(&shares->user);
+	shares->used = 0;
 }
 
-void np_shares_free(struct np_shares *s)
+void np_shares_free(struct np_shares *shares)
 {
-	np_index_free(&s->user);
-	free(s->held);
-	*s = (struct np_shares){ .limit = s->limit };
+	np_index_free(&shares->user);
+	free(shares->held);
+	*shares = (struct np_shares){ .limit = shares->limit };
 }
 
 /* ---- orders for qsort() and bsearch() ---- */
@@ -254,12 +261,12 @@ int np_order_text(const void *a, const void *b)
 
 size_t np_order_unique(uint32_t *number, size_t n)
 {
-	size_t to = 0;
+	size_t n_unique = 0;
 
 	if (n > 1)
 		qsort(number, n, sizeof(*number), np_order_u32);
 	for (size_t i = 0; i < n; i++)
-		if (!i || number[i] != number[to - 1])
-			number[to++] = number[i];
-	return to;
+		if (!i || number[i] != number[n_unique - 1])
+			number[n_unique++] = number[i];
+	return n_unique;
 }

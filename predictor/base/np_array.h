@@ -1,6 +1,6 @@
 /*
- * Containers: arrays that grow, indexes of keys that recur, and a limited
- * amount that many users share.
+ * Containers: arrays that grow, indexes of keys, and a limited amount that many
+ * users share.
  */
 #ifndef NP_ARRAY_H
 #define NP_ARRAY_H
@@ -46,8 +46,8 @@ size_t np_order_unique(uint32_t *number, size_t n);
 /* ---- indexes ---- */
 
 /*
- * Numbers for keys that recur: 0, 1, 2 ... in the order of first appearance.
- * What is known of each key is in arrays of the caller, by that number.
+ * An index numbers keys 0, 1, 2 ... in the order in which they are added. The
+ * caller stores what belongs to a key in arrays, under its number.
  */
 
 #define NP_NO_INDEX UINT32_MAX
@@ -55,56 +55,57 @@ size_t np_order_unique(uint32_t *number, size_t n);
 /* Keys are compared as bytes. Empty when zeroed. */
 struct np_index {
 	size_t n;    /* number of keys */
-	size_t *end; /* of each key: where it ends in bytes[] */
+	size_t *end; /* of each key: the offset of its end in bytes[] */
 	char *bytes; /* all keys, one after the other */
 	size_t end_room, byte_room; /* capacities of end[] and bytes[] */
 	struct np_index_slot *slot; /* a hash table */
 	size_t n_slots;		    /* a power of two, or 0 */
 };
 
-/* The number of a key of len bytes; NP_NO_INDEX: it has none. */
-uint32_t np_index_find(const struct np_index *x, const void *key, size_t len);
+/* Return the number of a key of len bytes, or NP_NO_INDEX if it has none. */
+uint32_t np_index_find(const struct np_index *index, const void *key,
+		       size_t len);
 
-/* The same, but a new key gets a number. NP_NO_INDEX: out of memory. */
-uint32_t np_index_add(struct np_index *x, const void *key, size_t len);
+/* Likewise, but add a new key. Returns NP_NO_INDEX when out of memory. */
+uint32_t np_index_add(struct np_index *index, const void *key, size_t len);
 
 /* Remove all keys, but keep the memory. */
-void np_index_clear(struct np_index *x);
-void np_index_free(struct np_index *x);
+void np_index_clear(struct np_index *index);
+void np_index_free(struct np_index *index);
 
 /* ---- fair shares ---- */
 
 /*
- * A limited amount that many users draw from.
+ * A limited amount that many users share.
  *
- * A user may hold at most as much as stays free. One user alone thus gets half
- * of the amount, n users who want all of it get 1/(n + 1) each, and something
- * is always left for the next user.
+ * A user may hold at most as much as is still free afterwards. A single user
+ * thus gets at most half of the amount, n users who want all of it get
+ * 1/(n + 1) each, and something is always left for the next user.
  */
 
 /* All members but the limit are zero at first: nothing is taken. */
 struct np_shares {
-	uint64_t limit, used; /* the whole amount, and what users hold of it */
+	uint64_t limit, used; /* the whole amount, and how much users hold */
 	struct np_index user; /* keys: uids */
 	uint64_t *held;	      /* by each user */
 	size_t room;	      /* capacity of held[] */
 };
 
 /*
- * Take an amount for a user. Returns false, and changes nothing, if there is
- * not enough. Without memory it returns true as long as the limit allows.
+ * Take an amount for a user. Returns false, and changes nothing, if that would
+ * be too much. When out of memory, only the limit is checked.
  */
-bool np_shares_take(struct np_shares *s, uint32_t uid, uint64_t amount);
+bool np_shares_take(struct np_shares *shares, uint32_t uid, uint64_t amount);
 
 /* True if np_shares_take() would succeed. */
-bool np_shares_can_take(const struct np_shares *s, uint32_t uid,
+bool np_shares_can_take(const struct np_shares *shares, uint32_t uid,
 			uint64_t amount);
 
-/* Count what a user already holds, whether or not it is too much. */
-void np_shares_add(struct np_shares *s, uint32_t uid, uint64_t amount);
+/* Add an amount that a user already holds, even if it is too much. */
+void np_shares_add(struct np_shares *shares, uint32_t uid, uint64_t amount);
 
-/* Give everything back; keep the limit and the memory. */
-void np_shares_clear(struct np_shares *s);
-void np_shares_free(struct np_shares *s);
+/* Return all amounts; keep the limit and the memory. */
+void np_shares_clear(struct np_shares *shares);
+void np_shares_free(struct np_shares *shares);
 
 #endif
