@@ -1,4 +1,4 @@
-/* Known applications: loading runs and calibration for the models. */
+/* Loads the runs and the calibration of known applications for the models. */
 #include "cli_known.h"
 
 #include <errno.h>
@@ -47,11 +47,11 @@ int cli_known_find(struct cli_known *known, struct cli_store *store,
 	return -1;
 }
 
-/* The newest run that names its cluster, or NULL. */
-static const struct np_record *newest_run(const struct cli_known *known,
-					  size_t n)
+/* Find the newest run that names its cluster, or NULL. */
+static const struct np_record *find_newest_run(const struct cli_known *known,
+					       size_t n)
 {
-	const struct np_record *best = NULL;
+	const struct np_record *newest = NULL;
 
 	for (size_t i = 0; i < n; i++)
 		for (size_t j = 0; j < known->app[i]->r.runs.n; j++) {
@@ -59,10 +59,10 @@ static const struct np_record *newest_run(const struct cli_known *known,
 				known->app[i]->r.runs.run[j];
 
 			if (record->cluster && *record->cluster &&
-			    (!best || record->start > best->start))
-				best = record;
+			    (!newest || record->start > newest->start))
+				newest = record;
 		}
-	return best;
+	return newest;
 }
 
 /* Summarise the runs of all applications for this calibration; 0 or -ENOMEM. */
@@ -87,7 +87,7 @@ static int evaluate_all(struct cli_known *known)
 	return rc;
 }
 
-/* Points in the sensitivity curves of the first n applications together. */
+/* Count the points of the sensitivity curves of the first n applications. */
 static size_t count_curve_levels(const struct cli_known *known, size_t n)
 {
 	size_t sum = 0;
@@ -98,8 +98,9 @@ static size_t count_curve_levels(const struct cli_known *known, size_t n)
 }
 
 /*
- * Load the calibration of the cluster and fabric of a run (NULL: the newest of
- * any) at a scope (NULL: any), and evaluate all applications on it.
+ * Load the calibration of the cluster and fabric of a run, or the newest one of
+ * any cluster if run is NULL; at a scope, or any if scope is NULL. Evaluate all
+ * applications on it.
  */
 static int load_calibration(struct cli_known *known, struct cli_store *store,
 			    const struct np_record *run, const char *scope)
@@ -124,14 +125,14 @@ static int load_calibration(struct cli_known *known, struct cli_store *store,
 }
 
 /*
- * First the calibration of any scope. If that is the leaf and no sensitivity
- * curve was measured there, curves on the same nodes may exist; if they do not
- * either, the leaf calibration is better.
+ * Tries the calibration of any scope first. If its scope is the leaf and no
+ * sensitivity curve was measured there, curves may have been measured on shared
+ * nodes; if not, the leaf calibration is better.
  */
 int cli_known_load_calibration(struct cli_known *known, struct cli_store *store,
 			       size_t n_first, bool any)
 {
-	const struct np_record *run = newest_run(known, n_first);
+	const struct np_record *run = find_newest_run(known, n_first);
 	int rc = load_calibration(known, store, run, NULL);
 
 	if (rc == -ENOENT && any && run) {
@@ -149,7 +150,7 @@ int cli_known_load_calibration(struct cli_known *known, struct cli_store *store,
 	return rc;
 }
 
-/* Leaves an empty list that can be used again. */
+/* The list is then empty and can be used again. */
 void cli_known_free(struct cli_known *known)
 {
 	for (size_t i = 0; i < known->n; i++) {

@@ -1,7 +1,6 @@
 /*
- * Known applications: those with runs in the store, evaluated on one
- * calibrated fabric. predict, matrix, show, report and explain pass them to
- * the models.
+ * Known applications, which have runs in the store, evaluated on one calibrated
+ * fabric. predict, matrix, show, report and explain pass them to the models.
  */
 #ifndef CLI_KNOWN_H
 #define CLI_KNOWN_H
@@ -20,7 +19,7 @@ struct cli_known_app {
 	struct np_run_summary summary;
 	struct np_err unusable; /* why no model can use it, or "" */
 	struct cli_traced *traced; /* cli_analysis.h; NULL: not loaded */
-	/* Where it is the victim, newest first; cli_measured.h */
+	/* Measured pairs with this victim, newest first; cli_measured.h */
 	struct cli_measured_file *measured;
 	size_t n_measured;
 };
@@ -43,8 +42,8 @@ int cli_known_add(struct cli_known *known, const struct cli_runs *r,
 		  bool owned);
 
 /*
- * Add the applications named on the command line. Returns -1 to go on, or the
- * exit status after printing why not.
+ * Add the applications named on the command line. Returns -1 to continue, or
+ * the exit status after printing an error.
  */
 int cli_known_find(struct cli_known *known, struct cli_store *store,
 		   const struct cli_options *options);
@@ -62,10 +61,10 @@ int cli_known_load_calibration(struct cli_known *known, struct cli_store *store,
 void cli_known_free(struct cli_known *known);
 
 /*
- * A predictor for a model (NULL: the default one) on the loaded calibration.
- * All commands use this function, so that a pair has one prediction and one
- * interval everywhere. intervals: false if only slowdowns are wanted, which is
- * much faster. Returns as np_predictor_new().
+ * Create a predictor for a model (NULL: the default one) on the loaded
+ * calibration. All commands use this function, so that a pair has one
+ * prediction and one interval everywhere. If intervals is false, only slowdowns
+ * are computed, which is much faster. Returns as np_predictor_new().
  */
 int cli_known_predictor(const struct cli_known *known,
 			const struct np_model *model, bool intervals,

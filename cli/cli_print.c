@@ -2,8 +2,8 @@
  * Output for programs: JSON, and rows of fields that are taken from the same
  * tree of values.
  *
- * A row is described by text (struct cli_rows): the lists to walk through, and
- * a pointer for each field.  For example, { "profiles", "app|owner|last" }
+ * A row is described by text (struct cli_rows): the lists to traverse, and a
+ * pointer for each field.  For example, { "profiles", "app|owner|last" }
  * prints one line for each element of "profiles" with its name, its owner and
  * a date.  Because rows are taken from the tree, a number is the same in all
  * formats.
@@ -21,12 +21,12 @@
 #include "cli_text.h"
 #include "np_text.h"
 
-#define POINTER 64 /* bytes of a pointer in a table at most */
+#define MAX_POINTER 64 /* bytes of a JSON pointer in a table */
 
 struct record {
 	json_object *value;
 	const char *key; /* its name in an object, or index in a list */
-	const struct record *around; /* the surrounding record, or NULL */
+	const struct record *parent; /* the surrounding record, or NULL */
 };
 
 /* json-c keeps the order of insertion, so "schema" and "command" come first. */
@@ -54,10 +54,10 @@ int cli_print_json(const char *command, json_object *output)
 
 /* ---- rows ---- */
 
-/* The value at a pointer, of len bytes, relative to another; NULL: none. */
-static json_object *below(json_object *in, const char *pointer, size_t len)
+/* Find the value at a pointer of len bytes, relative to `in`; NULL: none. */
+static json_object *find_value(json_object *in, const char *pointer, size_t len)
 {
-	char path[POINTER + 2];
+	char path[MAX_POINTER + 2];
 	json_object *found;
 
 	if (len == 1 && *pointer == '.')
@@ -66,135 +66,136 @@ static json_object *below(json_object *in, const char *pointer, size_t len)
 	return in && !json_pointer_get(in, path, &found) ? found : NULL;
 }
 
+/* Where and how rows are printed. */
 struct out {
-	FILE *f;
-	char separator;
+	FILE *file;
+	char separator; /* between fields */
 };
 
-/* A separator within a field is replaced. */
+/* Print a text, replacing separators and newlines in it. */
 static void print_text(const char *text, const struct out *out)
 {
 	for (; *text; text++)
 		putc(*text != out->separator && *text != '\n' ? *text :
 		     *text == ','			      ? ' ' :
 								'_',
-		     out->f);
+		     out->file);
 }
 
 /*
- * separator: between the elements of a list; ":" is between values within them.
- * members: ":a:b" selects the members of an object that are printed.
+ * Print a value. separator is printed between the elements of a list, and ":"
+ * between the values within an element. members, such as ":a:b", selects the
+ * members of an object to print.
  */
-static void print_value(json_object *v, const char *members,
-			char separator, const struct out *out)
+static void print_value(json_object *value, const char *members, char separator,
+			const struct out *out)
 {
-	size_t n = json_object_is_type(v, json_type_array) ?
-		json_object_array_length(v) : 0;
+	size_t n = json_object_is_type(value, json_type_array) ?
+			   json_object_array_length(value) :
+			   0;
 
-	switch (json_object_get_type(v)) {
+	switch (json_object_get_type(value)) {
 	case json_type_null:
 		break;
 	case json_type_boolean:
-		fputs(json_object_get_boolean(v) ? "yes" : "no", out->f);
+		fputs(json_object_get_boolean(value) ? "yes" : "no", out->file);
 		break;
 	case json_type_array:
 		for (size_t i = 0; i < n; i++) {
 			if (i)
-				putc(separator, out->f);
-			print_value(json_object_array_get_idx(v, i), members,
-				    ':', out);
+				putc(separator, out->file);
+			print_value(json_object_array_get_idx(value, i),
+				    members, ':', out);
 		}
 		break;
 	case json_type_object:
 		for (size_t len; *members == ':'; members += 1 + len) {
 			len = strcspn(members + 1, ":|");
-			print_value(below(v, members + 1, len), "", ':', out);
-			fputs(members[1 + len] == ':' ? ":" : "", out->f);
+			print_value(find_value(value, members + 1, len), "",
+				    ':', out);
+			fputs(members[1 + len] == ':' ? ":" : "", out->file);
 		}
 		break;
 	default:
-		print_text(json_object_get_string(v), out);
+		print_text(json_object_get_string(value), out);
 	}
 }
 
-/*
- * Only lists have a number of members; other values are printed as empty
- * fields.
- */
-static void print_length(json_object *v, FILE *f)
+/* Print the number of members of a list; nothing for other values. */
+static void print_length(json_object *value, FILE *out)
 {
-	if (json_object_is_type(v, json_type_array))
-		fprintf(f, "%zu", json_object_array_length(v));
+	if (json_object_is_type(value, json_type_array))
+		fprintf(out, "%zu", json_object_array_length(value));
 }
 
 /* Print one field of a table; its description ends at "|". */
 static void print_field(const struct record *record, const char *field,
 			const struct out *out)
 {
-	bool count = *field == '#'; /* of the elements of a list */
-	json_object *v;
+	bool count = *field == '#'; /* print the number of elements */
+	json_object *value;
 	size_t len;
 
 	if (*field == '=') {
-		fprintf(out->f, "%.*s", (int)strcspn(field, "|") - 1,
+		fprintf(out->file, "%.*s", (int)strcspn(field, "|") - 1,
 			field + 1);
 		return;
 	}
 	field += count;
 	/* Each "../" leads one record outwards. */
 	for (; !strncmp(field, "../", 3); field += 3)
-		record = record->around;
+		record = record->parent;
 	len = strcspn(field, ":|");
 	if (*field == '%') {
-		fputs(record->key, out->f);
+		fputs(record->key, out->file);
 		return;
 	}
-	v = len ? below(record->value, field, len) : NULL;
+	value = len ? find_value(record->value, field, len) : NULL;
 	if (count)
-		print_length(v, out->f);
+		print_length(value, out->file);
 	else
-		print_value(v, field + len, ',', out);
+		print_value(value, field + len, ',', out);
 }
 
 /* Print one row: its fields, separated, and a newline. */
 static void print_row(const struct record *record, const char *fields,
 		      const struct out *out)
 {
-	for (const char *f = fields;; f++) {
-		print_field(record, f, out);
-		f += strcspn(f, "|");
-		if (!*f)
+	for (const char *field = fields;; field++) {
+		print_field(record, field, out);
+		field += strcspn(field, "|");
+		if (!*field)
 			break;
-		putc(out->separator, out->f);
+		putc(out->separator, out->file);
 	}
-	putc('\n', out->f);
+	putc('\n', out->file);
 }
 
-static void print_rows(const struct cli_rows *rows, size_t n, size_t at,
-		       const struct record *r, const struct out *o);
+static void print_rows(const struct cli_rows *rows, size_t n, size_t offset,
+		       const struct record *record, const struct out *out);
 
-/* The step of a row's list that begins at this offset. */
-static const char *next_step(const struct cli_rows *rows, size_t at)
+/* Return the step of a row's list that begins at this offset. */
+static const char *next_step(const struct cli_rows *rows, size_t offset)
 {
-	return rows->list + at + (rows->list[at] == ' ');
+	return rows->list + offset + (rows->list[offset] == ' ');
 }
 
-/* Print the rows of each record in the list that the next step leads to. */
-static void print_list(const struct cli_rows *rows, size_t n, size_t at,
-		       const struct record *around, const struct out *out)
+/* Print the rows for each record in the list to which their next step leads. */
+static void print_list(const struct cli_rows *rows, size_t n, size_t offset,
+		       const struct record *parent, const struct out *out)
 {
-	const char *step = next_step(rows, at);
+	const char *step = next_step(rows, offset);
 	size_t len = strcspn(step, " ");
-	json_object *list = below(around->value, step, len);
-	struct record record = { .around = around };
+	json_object *list = find_value(parent->value, step, len);
+	struct record record = { .parent = parent };
 	char index[CLI_NUMBER];
 
-	at = (size_t)(step + len - rows->list);
+	offset = (size_t)(step + len - rows->list);
 	if (json_object_is_type(list, json_type_object)) {
 		json_object_object_foreach(list, key, value) {
 			record.key = key;
 			record.value = value;
-			print_rows(rows, n, at, &record, out);
+			print_rows(rows, n, offset, &record, out);
 		}
 	}
 	if (!json_object_is_type(list, json_type_array))
@@ -203,47 +204,52 @@ static void print_list(const struct cli_rows *rows, size_t n, size_t at,
 	for (size_t i = 0; i < json_object_array_length(list); i++) {
 		snprintf(index, sizeof(index), "%zu", i);
 		record.value = json_object_array_get_idx(list, i);
-		print_rows(rows, n, at, &record, out);
+		print_rows(rows, n, offset, &record, out);
 	}
 }
 
-/* Do the lists of a and b have the same next step? */
-static bool same_step(const struct cli_rows *a, const struct cli_rows *b,
-		      size_t at)
+/* Whether the lists of two rows have the same next step. */
+static bool has_same_step(const struct cli_rows *a, const struct cli_rows *b,
+			  size_t offset)
 {
-	const char *one = next_step(a, at), *other = next_step(b, at);
-	size_t len = strcspn(one, " ");
+	const char *step_a = next_step(a, offset),
+		   *step_b = next_step(b, offset);
+	size_t len = strcspn(step_a, " ");
 
-	return strcspn(other, " ") == len && !strncmp(one, other, len);
+	return strcspn(step_b, " ") == len && !strncmp(step_a, step_b, len);
 }
 
-/* at: length of the part of their lists that led to the record */
-static void print_rows(const struct cli_rows *rows, size_t n, size_t at,
+/*
+ * Print n rows for a record. offset is the length of the part of their lists
+ * that leads to the record, and is the same in all of them.
+ */
+static void print_rows(const struct cli_rows *rows, size_t n, size_t offset,
 		       const struct record *record, const struct out *out)
 {
 	/* Rows whose list ends here print this record. */
-	for (; n && !rows->list[at]; n--)
+	for (; n && !rows->list[offset]; n--)
 		print_row(record, rows++->fields, out);
-	/* Rows with the same next step are printed element by element. */
-	for (size_t same; n; rows += same, n -= same) {
-		for (same = 1; same < n && same_step(rows, rows + same, at);)
-			same++;
-		print_list(rows, same, at, record, out);
+	/* Print rows with the same next step together, for each record. */
+	for (size_t n_same; n; rows += n_same, n -= n_same) {
+		for (n_same = 1;
+		     n_same < n && has_same_step(rows, rows + n_same, offset);)
+			n_same++;
+		print_list(rows, n_same, offset, record, out);
 	}
 }
 
 /* ---- --noheader, --format and --sort ---- */
 
-static struct cli_row_selection wanted;
+static struct cli_row_selection selection;
 
-void cli_print_select(const struct cli_row_selection *selection)
+void cli_print_select(const struct cli_row_selection *new_selection)
 {
-	wanted = *selection;
+	selection = *new_selection;
 }
 
 #define MAX_FIELDS 128
 
-/* A line, cut into its fields. */
+/* A line, split into its fields. */
 struct line {
 	char *field[MAX_FIELDS];
 	size_t n;
@@ -264,16 +270,16 @@ static void split_line(char *text, char separator, struct line *line)
 /* Index of the field with that name, or -1 after printing an error. */
 static int find_field(const struct line *head, const char *name, size_t len)
 {
-	char typed[64], like[128];
+	char wanted[64], suggestion[128];
 
-	snprintf(typed, sizeof(typed), "%.*s", (int)len, name);
+	snprintf(wanted, sizeof(wanted), "%.*s", (int)len, name);
 	for (size_t i = 0; i < head->n; i++)
-		if (!strcasecmp(head->field[i], typed))
+		if (!strcasecmp(head->field[i], wanted))
 			return (int)i;
-	/* A typing error is answered with the names most like it. */
-	np_suggest(typed, (const char *const *)head->field, head->n, like,
-		   sizeof(like));
-	cli_fail("no field \"%s\"%s", typed, like);
+	/* If it is a typing error, suggest similar names. */
+	np_suggest(wanted, (const char *const *)head->field, head->n,
+		   suggestion, sizeof(suggestion));
+	cli_fail("no field \"%s\"%s", wanted, suggestion);
 	fputs("fields:", stderr);
 	for (size_t i = 0; i < head->n; i++)
 		fprintf(stderr, " %s", head->field[i]);
@@ -281,95 +287,105 @@ static int find_field(const struct line *head, const char *name, size_t len)
 	return -1;
 }
 
-struct choice {
+/* The columns that --format and --sort select. */
+struct columns {
 	int field[MAX_FIELDS]; /* indices of the fields to print */
 	size_t n;
 	int sort; /* index of the field to sort by, or -1 */
-	bool down;
+	bool descending;
 };
 
-/* Returns false after printing an error. */
-static bool choose(const struct line *head, struct choice *choice)
+/* Find the selected columns. Returns false after printing an error. */
+static bool choose_columns(const struct line *head, struct columns *columns)
 {
-	const char *sort = wanted.sort;
+	const char *sort = selection.sort;
 
-	*choice = (struct choice){ .sort = -1 };
-	for (const char *f = wanted.fields;
-	     f && *f && choice->n < MAX_FIELDS;) {
-		size_t len = strcspn(f, ",");
+	*columns = (struct columns){ .sort = -1 };
+	for (const char *name = selection.fields;
+	     name && *name && columns->n < MAX_FIELDS;) {
+		size_t len = strcspn(name, ",");
 
-		choice->field[choice->n] = find_field(head, f, len);
-		if (choice->field[choice->n++] < 0)
+		columns->field[columns->n] = find_field(head, name, len);
+		if (columns->field[columns->n++] < 0)
 			return false;
-		f += len + (f[len] == ',');
+		name += len + (name[len] == ',');
 	}
-	for (size_t i = 0; !wanted.fields && i < head->n; i++)
-		choice->field[choice->n++] = (int)i;
+	for (size_t i = 0; !selection.fields && i < head->n; i++)
+		columns->field[columns->n++] = (int)i;
 	/* "-Name" sorts in descending order. */
-	choice->down = sort && *sort == '-';
+	columns->descending = sort && *sort == '-';
 	if (sort)
-		choice->sort = find_field(head, sort + choice->down,
-					  strlen(sort + choice->down));
-	return !sort || choice->sort >= 0;
+		columns->sort = find_field(head, sort + columns->descending,
+					   strlen(sort + columns->descending));
+	return !sort || columns->sort >= 0;
 }
 
-/* Numbers are compared by value, other text bytewise; empty fields are last. */
-static int compare(const void *a, const void *b, void *choice)
+/*
+ * Compare numbers by value and other text bytewise. Lines whose field is empty
+ * are last.
+ */
+static int compare_lines(const void *a, const void *b, void *arg)
 {
-	const struct line *x = a, *y = b;
-	const struct choice *c = choice;
-	size_t at = (size_t)c->sort;
-	const char *s = at < x->n ? x->field[at] : "";
-	const char *t = at < y->n ? y->field[at] : "";
-	char *s_end, *t_end;
-	double v = strtod(s, &s_end), w = strtod(t, &t_end);
+	const struct line *line_a = a, *line_b = b;
+	const struct columns *columns = arg;
+	size_t field = (size_t)columns->sort;
+	const char *text_a = field < line_a->n ? line_a->field[field] : "";
+	const char *text_b = field < line_b->n ? line_b->field[field] : "";
+	char *end_a, *end_b;
+	double value_a = strtod(text_a, &end_a),
+	       value_b = strtod(text_b, &end_b);
 	int order;
 
-	if (!*s || !*t)
-		return !*s - !*t;
-	order = *s_end || *t_end ? strcmp(s, t) : v < w ? -1 : v > w;
-	return c->down ? -order : order;
+	if (!*text_a || !*text_b)
+		return !*text_a - !*text_b;
+	order = *end_a || *end_b  ? strcmp(text_a, text_b) :
+		value_a < value_b ? -1 :
+				    value_a > value_b;
+	return columns->descending ? -order : order;
 }
 
-/* Print the selected fields; fields that a line lacks are empty. */
-static void print_chosen(const struct line *line, const struct choice *choice,
-			 char separator)
+/* Print the selected fields of a line; missing ones are empty. */
+static void print_columns(const struct line *line,
+			  const struct columns *columns, char separator)
 {
-	for (size_t i = 0; i < choice->n; i++)
+	for (size_t i = 0; i < columns->n; i++)
 		printf("%s%.*s",
-		       (size_t)choice->field[i] < line->n ?
-			       line->field[choice->field[i]] :
+		       (size_t)columns->field[i] < line->n ?
+			       line->field[columns->field[i]] :
 			       "",
-		       i + 1 < choice->n, &separator);
+		       i + 1 < columns->n, &separator);
 	putchar('\n');
 }
 
-/* text: all rows, the head first.  Returns the exit status. */
-static int print_wanted(char *text, char separator)
+/*
+ * Print the selected columns of a text, whose first line is the head, sorted as
+ * selected.  Returns the exit status.
+ */
+static int print_selected(char *text, char separator)
 {
 	struct line head, *line;
-	struct choice choice;
+	struct columns columns;
 	size_t n = 0, lines = 1;
-	char *save = NULL;
+	char *rest = NULL;
 
-	for (const char *t = text; *t; t++)
-		lines += *t == '\n';
+	for (const char *pos = text; *pos; pos++)
+		lines += *pos == '\n';
 	line = calloc(lines, sizeof(*line));
 	if (!line)
 		return cli_fail("out of memory");
-	split_line(strtok_r(text, "\n", &save), separator, &head);
-	if (!choose(&head, &choice)) {
+	split_line(strtok_r(text, "\n", &rest), separator, &head);
+	if (!choose_columns(&head, &columns)) {
 		free(line);
 		return CLI_USAGE;
 	}
-	for (char *t; (t = strtok_r(NULL, "\n", &save));)
-		split_line(t, separator, &line[n++]);
-	if (choice.sort >= 0)
-		qsort_r(line, n, sizeof(*line), compare, &choice);
-	if (!wanted.noheader)
-		print_chosen(&head, &choice, separator);
+	for (char *pos; (pos = strtok_r(NULL, "\n", &rest));)
+		split_line(pos, separator, &line[n++]);
+	if (columns.sort >= 0)
+		qsort_r(line, n, sizeof(*line), compare_lines, &columns);
+	if (!selection.noheader)
+		print_columns(&head, &columns, separator);
 	for (size_t i = 0; i < n; i++)
-		print_chosen(&line[i], &choice, separator);
+		print_columns(&line[i], &columns, separator);
 	free(line);
 	return CLI_DONE;
 }
@@ -379,19 +395,19 @@ static void print_all(json_object *output, const struct cli_table *table,
 		      const struct out *out)
 {
 	struct record record = { .value = output };
-	size_t n = 0;
+	size_t n_rows = 0;
 
-	while (n < NP_ARRAY_SIZE(table->rows) && table->rows[n].list)
-		n++;
-	for (const char *c = table->head; *c; c++)
-		putc(*c == '|' ? out->separator : *c, out->f);
-	putc('\n', out->f);
-	print_rows(table->rows, n, 0, &record, out);
+	while (n_rows < NP_ARRAY_SIZE(table->rows) && table->rows[n_rows].list)
+		n_rows++;
+	for (const char *head = table->head; *head; head++)
+		putc(*head == '|' ? out->separator : *head, out->file);
+	putc('\n', out->file);
+	print_rows(table->rows, n_rows, 0, &record, out);
 }
 
 /*
- * With --noheader, --format or --sort the rows are first printed into memory,
- * then selected and sorted.
+ * With --noheader, --format or --sort, the rows are printed into memory first,
+ * and then sorted and printed.
  */
 int cli_print_output(enum cli_format format, const char *command,
 		     json_object *output, const struct cli_table *table)
@@ -403,16 +419,16 @@ int cli_print_output(enum cli_format format, const char *command,
 
 	if (format == CLI_JSON)
 		return cli_print_json(command, output);
-	if (wanted.any) {
-		out.f = open_memstream(&text, &len);
-		if (!out.f)
+	if (selection.any) {
+		out.file = open_memstream(&text, &len);
+		if (!out.file)
 			return cli_fail("out of memory");
 	}
 	print_all(output, table, &out);
 	json_object_put(output);
-	if (wanted.any) {
-		rc = fclose(out.f) ? cli_fail("out of memory") :
-				     print_wanted(text, out.separator);
+	if (selection.any) {
+		rc = fclose(out.file) ? cli_fail("out of memory") :
+					print_selected(text, out.separator);
 		free(text);
 	}
 	return rc;

@@ -44,7 +44,7 @@ struct cli_table {
 };
 
 /*
- * Set what --noheader, --format and --sort ask for, before the command prints.
+ * Set the values of --noheader, --format and --sort, before the command prints.
  * The strings are borrowed.
  */
 void cli_print_select(const struct cli_row_selection *selection);
