@@ -1,11 +1,11 @@
 /*
  * job_submit/netprof: the plugin that Slurm loads.
  *
- * slurmctld does not start if a plugin named in slurm.conf cannot be loaded. So
- * this plugin reports the version of whatever loads it, and loads the placement
- * code (np_plugin.h) itself, if that was built for the same release. If it was
- * not or cannot be loaded, jobs are submitted as if netprof were absent, and
- * one line per hour in slurmctld.log says why.
+ * slurmctld does not start if a plugin named in slurm.conf cannot be loaded.
+ * Therefore this plugin reports the version of its loader, and loads the
+ * placement code (np_plugin.h) itself, if that was built for the same release.
+ * Otherwise, or if that fails, jobs are submitted as if netprof were absent,
+ * and one line per hour in slurmctld.log says why.
  */
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -42,26 +42,28 @@ __attribute__((constructor)) static void report_loader_version(void)
 }
 
 /*
- * Whether the file is as long as its ELF header says. A truncated file, from a
- * disk that was full, could crash slurmctld while it is loaded.
+ * Whether a file is as long as its ELF header says. Loading a file that was
+ * truncated, because a disk was full, could crash slurmctld.
  */
 static bool is_complete(const char *path)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	ElfW(Ehdr) head;
-	struct stat st;
-	bool whole;
+	ElfW(Ehdr) header;
+	struct stat status;
+	bool complete;
 
 	if (fd < 0)
 		return true; /* dlopen() reports the error */
-	whole = pread(fd, &head, sizeof(head), 0) == sizeof(head) &&
-		!fstat(fd, &st) && (uint64_t)st.st_size >= head.e_shoff +
-			(uint64_t)head.e_shnum * head.e_shentsize;
+	complete = pread(fd, &header, sizeof(header), 0) == sizeof(header) &&
+		   !fstat(fd, &status) &&
+		   (uint64_t)status.st_size >=
+			   header.e_shoff + (uint64_t)header.e_shnum *
+						    header.e_shentsize;
 	close(fd);
-	return whole;
+	return complete;
 }
 
-/* Load the placement code from the directory that this plugin is in. */
+/* Load the placement code from the directory of this plugin. */
 static void *open_placement(void)
 {
 	char path[PATH_MAX];
@@ -85,7 +87,7 @@ static void *open_placement(void)
 	return object;
 }
 
-/* Whether code built for a release fits this slurmctld; sets trouble if not. */
+/* Whether code built for a release fits this slurmctld. If not, set trouble. */
 static bool fits_slurmctld(uint32_t release)
 {
 	char built[NP_LOADER_TEXT], loader[NP_LOADER_TEXT];
@@ -133,9 +135,9 @@ static void log_trouble(void)
 /* No header declares these; Slurm looks them up by name. */
 int init(void);
 int fini(void);
-int job_submit(job_desc_msg_t *d, uint32_t submit_uid, char **err_msg);
-int job_modify(job_desc_msg_t *d, job_record_t *job, uint32_t submit_uid
-	       NP_JOB_MODIFY_MESSAGE);
+int job_submit(job_desc_msg_t *desc, uint32_t submit_uid, char **err_msg);
+int job_modify(job_desc_msg_t *desc, job_record_t *job,
+	       uint32_t submit_uid NP_JOB_MODIFY_MESSAGE);
 
 int init(void)
 {
@@ -155,20 +157,20 @@ int fini(void)
 	return SLURM_SUCCESS;
 }
 
-int job_submit(job_desc_msg_t *d, uint32_t submit_uid, char **err_msg)
+int job_submit(job_desc_msg_t *desc, uint32_t submit_uid, char **err_msg)
 {
 	(void)submit_uid;
 	(void)err_msg;
 	if (placement)
-		placement->submit(d);
+		placement->submit(desc);
 	else
 		log_trouble();
 	return SLURM_SUCCESS;
 }
 
-int job_modify(job_desc_msg_t *d, job_record_t *job, uint32_t submit_uid
-	       NP_JOB_MODIFY_MESSAGE)
+int job_modify(job_desc_msg_t *desc, job_record_t *job,
+	       uint32_t submit_uid NP_JOB_MODIFY_MESSAGE)
 {
 	(void)job;
-	return placement ? placement->modify(d, submit_uid) : SLURM_SUCCESS;
+	return placement ? placement->modify(desc, submit_uid) : SLURM_SUCCESS;
 }

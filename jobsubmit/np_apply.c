@@ -1,6 +1,7 @@
 /*
- * Writing decisions into jobs: first what one update of one job contains, then
- * the order of all updates of a decision, in two passes over the jobs.
+ * Writes decisions into jobs. The first part makes and sends one update of one
+ * job, and the second part makes all updates of a decision, in two passes over
+ * the jobs.
  */
 #include "np_apply.h"
 
@@ -16,14 +17,15 @@
 
 /* ---- One update ---- */
 
-#define HELD_STEP_SEC 30 /* least change of held_sec worth an update */
+#define HELD_STEP_SEC 30 /* smaller changes of held_sec need no update */
 
 /*
- * The user's excluded nodes as text, in the user's own words if the annotation
- * still has these. NULL: none, or out of memory.
+ * Write the user's excluded nodes as a host list, as the user wrote it if the
+ * annotation has that. Returns NULL if there are none, or when out of memory.
  */
-static char *user_list(const struct np_job_entry *entry,
-		       const struct np_cluster_map *map, uint64_t *scratch)
+static char *format_user_list(const struct np_job_entry *entry,
+			      const struct np_cluster_map *map,
+			      uint64_t *scratch)
 {
 	size_t bytes = map->words * sizeof(*scratch);
 
@@ -38,11 +40,12 @@ static char *user_list(const struct np_job_entry *entry,
 }
 
 /*
- * The begin time that a job should have: the user's, or the end of our hold if
- * that is later; 0: none.
+ * Compute the begin time that a job should have: the user's, or the end of our
+ * hold if that is later. 0 means none.
  */
-static int64_t begin_time_of(const struct np_job_entry *entry,
-			     const struct np_outcome *outcome, int64_t now_sec)
+static int64_t compute_begin_time(const struct np_job_entry *entry,
+				  const struct np_outcome *outcome,
+				  int64_t now_sec)
 {
 	int64_t begin = entry->annotation.begin_sec;
 
@@ -54,12 +57,12 @@ static int64_t begin_time_of(const struct np_job_entry *entry,
 }
 
 /*
- * The AdminComment that a job should have. A held_sec that hardly changed keeps
- * the value in the annotation, which saves an update.
+ * Make the AdminComment that a job should have. If held_sec has hardly changed,
+ * the value in the annotation is kept, which saves an update.
  */
-static char *comment_of(const struct np_job_entry *entry,
-			const struct np_outcome *outcome, char *user,
-			char *ours)
+static char *make_comment(const struct np_job_entry *entry,
+			  const struct np_outcome *outcome, char *user,
+			  char *ours)
 {
 	const struct np_annotation *present = &entry->annotation;
 	bool decided = outcome->action != NP_ACT_NONE;
@@ -81,7 +84,7 @@ static char *comment_of(const struct np_job_entry *entry,
 		annotation.app[0] || annotation.decided ? &annotation : NULL);
 }
 
-/* Fill in *u. scratch: two bitmaps of nodes. */
+/* Fill in *update. scratch has room for two bitmaps of nodes. */
 static int fill_update(const struct np_job_snapshot *jobs,
 		       const struct np_job_entry *entry,
 		       const struct np_outcome *outcome, bool force,
@@ -89,8 +92,8 @@ static int fill_update(const struct np_job_snapshot *jobs,
 {
 	const struct np_cluster_map *map = jobs->map;
 	size_t words = map->words, bytes = words * sizeof(*scratch);
-	uint64_t *excluded = scratch; /* by us at first, then with the user's */
-	char *user = user_list(entry, map, scratch + words);
+	uint64_t *excluded = scratch; /* our nodes; later, the user's as well */
+	char *user = format_user_list(entry, map, scratch + words);
 	const char *present = entry->comment ? entry->comment : "";
 	int rc = 0;
 
@@ -100,14 +103,14 @@ static int fill_update(const struct np_job_snapshot *jobs,
 			np_cluster_map_format_closed(map, outcome->leaves);
 		np_leaves_excluded(map->leaves, outcome->leaves, excluded);
 	}
-	/* NULL: no node, which is right, or out of memory. */
+	/* A missing list is an error unless there are no nodes to list. */
 	if ((!user && np_bits_any(entry->user, words)) ||
 	    (!update->ours && np_bits_any(excluded, words))) {
 		free(user);
 		return -ENOMEM;
 	}
 	np_bits_or(excluded, entry->user, words);
-	update->comment = comment_of(entry, outcome, user, update->ours);
+	update->comment = make_comment(entry, outcome, user, update->ours);
 	if (!update->comment)
 		rc = -ENOMEM;
 	if (!rc && (force || memcmp(excluded, entry->present, bytes))) {
@@ -116,15 +119,15 @@ static int fill_update(const struct np_job_snapshot *jobs,
 		rc = update->exc_nodes ? 0 : -ENOMEM;
 	}
 	free(user);
-	update->begin_sec = begin_time_of(entry, outcome, jobs->now_sec);
+	update->begin_sec = compute_begin_time(entry, outcome, jobs->now_sec);
 	if (update->begin_sec == entry->begin_sec)
 		update->begin_sec = 0;
 	if (force && !update->begin_sec)
 		update->begin_sec = entry->annotation.begin_sec ?
 					    entry->annotation.begin_sec :
 					    jobs->now_sec;
-	/* The comment goes with every update, even if it stays the same:
-	   np_modify() recognises our updates by the annotation in it. */
+	/* Every update contains the comment, even if it is unchanged, because
+	   np_modify() recognises our updates by the annotation. */
 	if (!rc && !force && !update->exc_nodes && !update->begin_sec &&
 	    !strcmp(update->comment, present)) {
 		free(update->comment);
@@ -137,7 +140,8 @@ int np_update_make(const struct np_job_snapshot *jobs, size_t job,
 		   const struct np_outcome *outcome, bool force,
 		   struct np_update *update)
 {
-	const struct np_outcome nothing = { .held_sec = outcome->held_sec };
+	const struct np_outcome no_restriction = { .held_sec =
+							   outcome->held_sec };
 	uint64_t *scratch = calloc(2 * jobs->map->words, sizeof(*scratch));
 	int rc;
 
@@ -145,8 +149,8 @@ int np_update_make(const struct np_job_snapshot *jobs, size_t job,
 	if (!scratch)
 		return -ENOMEM;
 	rc = fill_update(jobs, &jobs->job[job],
-			 outcome->applied ? outcome : &nothing, force, scratch,
-			 update);
+			 outcome->applied ? outcome : &no_restriction, force,
+			 scratch, update);
 	free(scratch);
 	if (rc) {
 		np_update_clear(update);
@@ -167,20 +171,20 @@ int np_update_send(uint32_t job_id, const char *job_id_str,
 		   const struct np_update *update)
 {
 	job_array_resp_msg_t *resp = NULL;
-	job_desc_msg_t d;
+	job_desc_msg_t desc;
 	int rc;
 
-	slurm_init_job_desc_msg(&d);
-	d.exc_nodes = update->exc_nodes;
-	d.admin_comment = update->comment;
+	slurm_init_job_desc_msg(&desc);
+	desc.exc_nodes = update->exc_nodes;
+	desc.admin_comment = update->comment;
 	if (update->begin_sec)
-		d.begin_time = update->begin_sec;
+		desc.begin_time = update->begin_sec;
 	if (!job_id_str) {
-		np_job_desc_set_id(&d, job_id);
-		return slurm_update_job(&d) ? errno : 0;
+		np_job_desc_set_id(&desc, job_id);
+		return slurm_update_job(&desc) ? errno : 0;
 	}
-	d.job_id_str = (char *)job_id_str;
-	rc = slurm_update_job2(&d, &resp) ? errno : 0;
+	desc.job_id_str = (char *)job_id_str;
+	rc = slurm_update_job2(&desc, &resp) ? errno : 0;
 	if (!rc && resp && resp->job_array_count)
 		rc = (int)resp->error_code[0];
 	if (resp)
@@ -190,20 +194,20 @@ int np_update_send(uint32_t job_id, const char *job_id_str,
 
 /* ---- All updates of a decision ---- */
 
-#define MAX_FAILURES 3 /* of one job; then it no longer holds up others */
-#define HOLD_SEC 10 /* hold of a job that moves, in case the pass is cut off */
+#define MAX_FAILURES 3 /* of one job, until it no longer delays others */
+#define HOLD_SEC 10 /* longest hold of a moving job, if the pass is cut off */
 
 /*
- * What the first of the two passes did to a job. np_outcome explains what it
- * means that an outcome narrows, or moves.
+ * Result of the first pass for a job. struct np_outcome explains which outcomes
+ * narrow and which move a job.
  */
 enum narrowed {
-	NOT_NARROWED, /* nothing, or all of its outcome is written */
-	UNWRITTEN,    /* its update is missed */
-	HELD,	      /* it moves, and is held until the second pass */
+	NOT_NARROWED, /* nothing was to be narrowed, or all is written */
+	UNWRITTEN,    /* its update was missed */
+	HELD,	      /* the job moves, and is held until the second pass */
 };
 
-/* State while the updates of one decision are written. */
+/* State of writing the updates of one decision. */
 struct writer {
 	const struct np_job_snapshot *jobs;
 	struct np_placement *placement;
@@ -211,7 +215,7 @@ struct writer {
 	struct np_shared *shared;
 	struct np_shares left; /* number of updates, by owner */
 	uint8_t *narrowed;     /* enum narrowed, per job of the snapshot */
-	bool (*go_on)(void *arg);
+	bool (*may_continue)(void *arg);
 	void *arg;
 	bool missed; /* the last update was not made, and may succeed in the
 			next pass */
@@ -219,12 +223,12 @@ struct writer {
 };
 
 /*
- * Whether one more update may be sent for the owner of a job; if not, it is
+ * Whether another update may be sent for the owner of a job. If not, mark it as
  * missed.
  */
-static bool may_write(struct writer *writer, const struct np_job_entry *entry)
+static bool may_update(struct writer *writer, const struct np_job_entry *entry)
 {
-	if (writer->out->cut || !writer->go_on(writer->arg))
+	if (writer->out->cut || !writer->may_continue(writer->arg))
 		writer->out->cut = true;
 	else if (np_shares_take(&writer->left, entry->in->owner, 1))
 		return true;
@@ -232,7 +236,7 @@ static bool may_write(struct writer *writer, const struct np_job_entry *entry)
 	return false;
 }
 
-/* Whether the error means that the job has started or ended meanwhile. */
+/* Whether an error means that the job has started or ended meanwhile. */
 static bool has_left_queue(int rc)
 {
 	return rc == ESLURM_JOB_NOT_PENDING || rc == ESLURM_INVALID_JOB_ID ||
@@ -240,8 +244,9 @@ static bool has_left_queue(int rc)
 }
 
 /*
- * Slurm refused an update: log it once per job. After MAX_FAILURES it no longer
- * counts as missed, so that a job that can never be updated holds up no others.
+ * Handle an update that Slurm refused, and log the first one of each job. After
+ * MAX_FAILURES it no longer counts as missed, so that a job that can never be
+ * updated does not delay others.
  */
 static void log_failure(struct writer *writer, uint32_t id, const char *id_str,
 			int rc)
@@ -259,7 +264,7 @@ static void log_failure(struct writer *writer, uint32_t id, const char *id_str,
 
 /*
  * Send an update of a job, or of one task of its array. Returns whether it
- * succeeded; otherwise w->missed may be set.
+ * succeeded; if not, writer->missed may be set.
  */
 static bool send_update(struct writer *writer, const struct np_job_entry *entry,
 			uint32_t task, const struct np_update *update)
@@ -296,7 +301,10 @@ static bool send_update(struct writer *writer, const struct np_job_entry *entry,
 	return !rc;
 }
 
-/* Append to the list of what jobs contain. Takes `ours`. 0 or -ENOMEM. */
+/*
+ * Append an entry to the list of values that jobs contain. Takes ownership of
+ * `ours`. Returns 0 or -ENOMEM.
+ */
 static int add_written(struct writer *writer, const struct np_job_entry *entry,
 		       char *ours, int64_t until_sec)
 {
@@ -316,7 +324,7 @@ static int add_written(struct writer *writer, const struct np_job_entry *entry,
 	return 0;
 }
 
-/* List what a job that was not updated contains at present. 0 or -ENOMEM. */
+/* List the present values of a job that was not updated. 0 or -ENOMEM. */
 static int list_present(struct writer *writer, size_t i)
 {
 	const struct np_job_entry *entry = &writer->jobs->job[i];
@@ -335,9 +343,9 @@ static int list_present(struct writer *writer, size_t i)
 }
 
 /*
- * Remember the comment that was written, in case somebody overwrites it before
- * the next pass. If it has no annotation the old one is forgotten, so that it
- * does not come back.
+ * Cache the comment that was written, in case somebody overwrites it before the
+ * next pass. Without an annotation nothing is cached, so that an old annotation
+ * does not return.
  */
 static void cache_comment(struct np_job_cache *cache, uint32_t id,
 			  const char *comment)
@@ -352,8 +360,8 @@ static void cache_comment(struct np_job_cache *cache, uint32_t id,
 }
 
 /*
- * Write an outcome into a job, and list it. If w->missed is set afterwards, it
- * was neither written nor listed. 0 or -ENOMEM.
+ * Write an outcome into a job, and list it. If writer->missed is set
+ * afterwards, it was neither written nor listed. Returns 0 or -ENOMEM.
  */
 static int write_job(struct writer *writer, size_t i,
 		     const struct np_outcome *outcome, bool force)
@@ -363,7 +371,7 @@ static int write_job(struct writer *writer, size_t i,
 	int rc = np_update_make(writer->jobs, i, outcome, force, &update);
 
 	writer->missed = false;
-	if (rc > 0 && may_write(writer, entry) &&
+	if (rc > 0 && may_update(writer, entry) &&
 	    send_update(writer, entry, NP_CHANGE_ALL, &update) &&
 	    update.comment)
 		cache_comment(writer->cache, entry->id, update.comment);
@@ -378,7 +386,7 @@ static int write_job(struct writer *writer, size_t i,
 
 /*
  * Hold a job that moves, so that it cannot start before all others are
- * narrowed. 0 or -ENOMEM.
+ * narrowed. Returns 0 or -ENOMEM.
  */
 static int hold_moving_job(struct writer *writer, size_t i)
 {
@@ -392,7 +400,7 @@ static int hold_moving_job(struct writer *writer, size_t i)
 	int rc = np_update_make(writer->jobs, i, &held, false, &update);
 
 	writer->missed = false;
-	if (rc > 0 && may_write(writer, &writer->jobs->job[i]))
+	if (rc > 0 && may_update(writer, &writer->jobs->job[i]))
 		send_update(writer, &writer->jobs->job[i], NP_CHANGE_ALL,
 			    &update);
 	np_update_clear(&update);
@@ -407,44 +415,47 @@ static int hold_moving_job(struct writer *writer, size_t i)
  */
 static int write_tasks(struct writer *writer, size_t i)
 {
-	const struct np_outcome *o = np_outcome_of(writer->placement, i);
+	const struct np_outcome *outcome = np_outcome_of(writer->placement, i);
 	const struct np_job_entry *entry = &writer->jobs->job[i];
-	bool all = true;
+	bool all_updated = true;
 
-	for (size_t k = 0; o->applied && k < o->tasks && k < entry->n_tasks;
+	for (size_t k = 0;
+	     outcome->applied && k < outcome->tasks && k < entry->n_tasks;
 	     k++) {
 		const struct np_outcome task = {
-			.action = o->task_leaves[k] ? NP_ACT_RESTRICT :
-						      NP_ACT_UNRESTRICTED,
-			.leaves = o->task_leaves[k], .applied = true,
-			.held_sec = o->held_sec,
+			.action = outcome->task_leaves[k] ? NP_ACT_RESTRICT :
+							    NP_ACT_UNRESTRICTED,
+			.leaves = outcome->task_leaves[k],
+			.applied = true,
+			.held_sec = outcome->held_sec,
 		};
 		struct np_update update;
 		/* The task inherits the record's begin time, hence force. */
 		int rc = np_update_make(writer->jobs, i, &task, true, &update);
 
-		all &= rc > 0 && may_write(writer, entry) &&
-		       send_update(writer, entry, entry->tasks[k], &update);
+		all_updated &=
+			rc > 0 && may_update(writer, entry) &&
+			send_update(writer, entry, entry->tasks[k], &update);
 		np_update_clear(&update);
 		if (rc < 0)
 			return rc;
 	}
-	return all;
+	return all_updated;
 }
 
 /*
- * First pass, for each job: write its outcome if that narrows. If it cannot be
- * written, jobs that conflict with it are not given more leaves.
+ * First pass, for each job: write its outcome if it narrows the job. If it
+ * cannot be written, jobs that conflict with this one do not get more leaves.
  */
 static int write_narrowing(struct writer *writer, size_t i)
 {
-	const struct np_outcome *o = np_outcome_of(writer->placement, i);
+	const struct np_outcome *outcome = np_outcome_of(writer->placement, i);
 	int rc;
 
-	if (!o->narrows)
+	if (!outcome->narrows)
 		return 0;
-	rc = o->moves ? hold_moving_job(writer, i) :
-			write_job(writer, i, o, false);
+	rc = outcome->moves ? hold_moving_job(writer, i) :
+			      write_job(writer, i, outcome, false);
 	if (rc || !writer->missed)
 		return rc;
 	writer->narrowed[i] = UNWRITTEN;
@@ -452,14 +463,14 @@ static int write_narrowing(struct writer *writer, size_t i)
 }
 
 /*
- * Second pass, for each job: all that narrows is written, so write the other
- * outcomes. Tasks are split off before the rest of their array gets leaves.
+ * Second pass, for each job: write the outcomes that do not narrow. Tasks are
+ * split off before the rest of their array gets leaves.
  */
 static int write_rest(struct writer *writer, size_t i)
 {
-	const struct np_outcome *o = np_outcome_of(writer->placement, i);
+	const struct np_outcome *outcome = np_outcome_of(writer->placement, i);
 	bool may_open = !writer->out->cut && writer->narrowed[i] != UNWRITTEN;
-	bool is_written = o->narrows && !o->moves &&
+	bool is_written = outcome->narrows && !outcome->moves &&
 			  writer->narrowed[i] == NOT_NARROWED;
 	int rc;
 
@@ -474,7 +485,7 @@ static int write_rest(struct writer *writer, size_t i)
 		return 0;
 	if (!rc)
 		return list_present(writer, i);
-	rc = write_job(writer, i, o, o->moves);
+	rc = write_job(writer, i, outcome, outcome->moves);
 	return rc || !writer->missed ? rc : list_present(writer, i);
 }
 
@@ -498,7 +509,7 @@ static void log_ignored_user(uint32_t uid)
 
 int np_apply(const struct np_job_snapshot *jobs, struct np_placement *placement,
 	     struct np_job_cache *cache, struct np_shared *shared,
-	     size_t max_updates, bool (*go_on)(void *arg), void *arg,
+	     size_t max_updates, bool (*may_continue)(void *arg), void *arg,
 	     struct np_applied *out)
 {
 	struct writer writer = {
@@ -507,7 +518,7 @@ int np_apply(const struct np_job_snapshot *jobs, struct np_placement *placement,
 		.cache = cache,
 		.shared = shared,
 		.left = { .limit = max_updates },
-		.go_on = go_on,
+		.may_continue = may_continue,
 		.arg = arg,
 		.narrowed = calloc(jobs->n_jobs + 1, sizeof(*writer.narrowed)),
 		.out = out,

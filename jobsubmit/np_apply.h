@@ -1,5 +1,5 @@
 /*
- * Writing decisions into pending jobs: excluded nodes, begin time, annotation.
+ * Writes decisions into pending jobs: excluded nodes, begin time, annotation.
  * Each job gets at most one update, and only if something differs, so a
  * decision can be written repeatedly. Uses RPCs: for the placement thread only,
  * and with no lock held.
@@ -45,7 +45,7 @@ int np_update_send(uint32_t job_id, const char *job_id_str,
 
 /* ---- All updates of a decision ---- */
 
-/* What became of a decision. */
+/* Result of writing a decision. */
 struct np_applied {
 	size_t updates;	 /* made */
 	size_t failures; /* updates that Slurm refused */
@@ -62,14 +62,14 @@ struct np_applied {
  * it are not given more leaves, but all others are: the job is reported to the
  * placement (np_placement_update_failed()), and its user to the cache.
  *
- * Each owner has a share (np_array.h) of max_updates. go_on(arg) is called
- * before each update; once it returns false, no job is given more leaves.
- * shared records each update, so that job_modify recognises it. Returns 0 or
- * -ENOMEM.
+ * Each owner has a share (np_array.h) of max_updates. may_continue(arg) is
+ * called before each update; once it returns false, no job is given more
+ * leaves. shared records each update, so that job_modify recognises it. Returns
+ * 0 or -ENOMEM.
  */
 int np_apply(const struct np_job_snapshot *jobs, struct np_placement *placement,
 	     struct np_job_cache *cache, struct np_shared *shared,
-	     size_t max_updates, bool (*go_on)(void *arg), void *arg,
+	     size_t max_updates, bool (*may_continue)(void *arg), void *arg,
 	     struct np_applied *out);
 
 #endif

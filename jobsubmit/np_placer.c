@@ -1,6 +1,6 @@
 /*
- * One pass of placement: read Slurm's state and the store, decide, write the
- * decision into the jobs, publish it to the callbacks, and save it.
+ * Makes a scheduling pass: reads Slurm's state and the store, decides, writes
+ * the decision into the jobs, publishes it to the callbacks, and saves it.
  */
 #include "np_placer.h"
 
@@ -24,16 +24,15 @@
 
 /* ---- Is this slurmctld the active controller? ---- */
 
-/* Seconds between two readings of slurm.conf, in case it was changed. */
-#define CONF_SEC 60
+#define REREAD_SEC 60 /* how often slurm.conf is read, in case it changes */
 
-/* Whether two names are of the same host, with or without a domain. */
-static bool same_host(const char *a, const char *b)
+/* Whether two names, with or without a domain, are of the same host. */
+static bool is_same_host(const char *a, const char *b)
 {
-	size_t n = strcspn(a, "."), m = strcspn(b, ".");
+	size_t len_a = strcspn(a, "."), len_b = strcspn(b, ".");
 
-	return n == m && !memcmp(a, b, n) &&
-	       (!a[n] || !b[m] || !strcmp(a + n, b + m));
+	return len_a == len_b && !memcmp(a, b, len_a) &&
+	       (!a[len_a] || !b[len_b] || !strcmp(a + len_a, b + len_b));
 }
 
 int np_controller_read_conf(struct np_controller *controller,
@@ -42,7 +41,7 @@ int np_controller_read_conf(struct np_controller *controller,
 	controller->index = -1;
 	for (uint32_t i = 0; i < conf->control_cnt; i++)
 		if (conf->control_machine[i] &&
-		    same_host(conf->control_machine[i], controller->host))
+		    is_same_host(conf->control_machine[i], controller->host))
 			controller->index = (int)i;
 	controller->alone = conf->control_cnt <= 1;
 	if (controller->alone)
@@ -60,14 +59,14 @@ int np_controller_read_conf(struct np_controller *controller,
 	return 0;
 }
 
-/* Load slurm.conf, at most once per CONF_SEC. */
+/* Load slurm.conf, at most once per REREAD_SEC. */
 static int read_slurm_conf(struct np_controller *controller, struct np_err *err)
 {
 	slurm_conf_t *conf = NULL;
 	int rc;
 
 	if (controller->conf_read_sec &&
-	    np_mono_sec() - controller->conf_read_sec < CONF_SEC)
+	    np_mono_sec() - controller->conf_read_sec < REREAD_SEC)
 		return 0;
 	if (gethostname(controller->host, sizeof(controller->host) - 1))
 		return np_errf(err, -EAGAIN, "gethostname: %s",
@@ -83,10 +82,10 @@ static int read_slurm_conf(struct np_controller *controller, struct np_err *err)
 }
 
 /*
- * Uses RPCs. Returns 0 if this is the active controller; -EAGAIN with err if it
- * is not, or if it does not answer.
+ * Check by RPCs whether this is the active controller. Returns 0, or -EAGAIN
+ * with err if it is not or does not answer.
  */
-static int controller_check(struct np_controller *controller,
+static int check_controller(struct np_controller *controller,
 			    struct np_err *err)
 {
 	int rc = read_slurm_conf(controller, err);
@@ -105,9 +104,9 @@ static int controller_check(struct np_controller *controller,
 
 /* ---- Settings of netprof.conf ---- */
 
-/* Length of one hold: the longer of these. See np_policy.hold_step_sec. */
-#define LEAST_STEP_SEC 30
-#define STEP_INTERVALS 10 /* times PlacementInterval */
+/* One hold lasts the longer of these times. See np_policy.hold_step_sec. */
+#define MIN_STEP_SEC 30
+#define STEP_INTERVALS 10 /* multiples of PlacementInterval */
 
 void np_settings_init(struct np_settings *settings)
 {
@@ -146,7 +145,7 @@ void np_settings_policy(const struct np_settings *settings,
 	np_policy_init(policy);
 	policy->max_slowdown = conf->max_slowdown;
 	policy->max_hold_sec = conf->max_hold_sec;
-	policy->hold_step_sec = step > LEAST_STEP_SEC ? step : LEAST_STEP_SEC;
+	policy->hold_step_sec = step > MIN_STEP_SEC ? step : MIN_STEP_SEC;
 	policy->modes = 1u << conf->mode;
 	for (size_t i = 0; i < conf->n_partitions; i++)
 		policy->modes |= 1u << conf->partition[i].mode;
@@ -160,7 +159,7 @@ void np_settings_policy(const struct np_settings *settings,
 #define HOUR_SEC 3600
 
 /*
- * Digest of a decision, without how long or until when a job is held. Never 0,
+ * Compute a digest of a decision, without the times of a hold. It is never 0,
  * which means that no decision was logged.
  */
 static uint64_t hash_decision(const struct np_job_snapshot *jobs,
@@ -169,20 +168,20 @@ static uint64_t hash_decision(const struct np_job_snapshot *jobs,
 	const uint64_t parts[] = { outcome->action, outcome->cause.why,
 				   outcome->cause.other, outcome->cause.leaf,
 				   outcome->tasks };
-	uint64_t h = np_hash(NP_HASH, parts, sizeof(parts));
+	uint64_t hash = np_hash(NP_HASH, parts, sizeof(parts));
 
 	if (outcome->action == NP_ACT_RESTRICT)
-		h = np_hash(h, outcome->leaves,
-			    sizeof(*outcome->leaves) *
-				    jobs->map->leaves->words);
-	return h ? h : 1;
+		hash = np_hash(hash, outcome->leaves,
+			       sizeof(*outcome->leaves) *
+				       jobs->map->leaves->words);
+	return hash ? hash : 1;
 }
 
 /*
- * Count one more line about a job. Returns whether that is too many in this
- * hour, as for a job whose decision keeps changing.
+ * Count one more line about a job. Returns whether it exceeds the limit per
+ * hour, which exists because the decision about a job may keep changing.
  */
-static bool is_line_too_many(struct np_cached_job *cached, int64_t now_sec)
+static bool exceeds_line_limit(struct np_cached_job *cached, int64_t now_sec)
 {
 	int64_t hour = now_sec / HOUR_SEC;
 
@@ -196,32 +195,33 @@ size_t np_state_log_decisions(const struct np_job_snapshot *jobs,
 			      const struct np_placement *placement,
 			      struct np_job_cache *cache)
 {
-	size_t n = 0;
+	size_t n_changed = 0;
 
 	for (size_t i = 0; i < jobs->n_jobs; i++) {
 		const struct np_job_entry *entry = &jobs->job[i];
-		const struct np_outcome *o = np_outcome_of(placement, i);
+		const struct np_outcome *outcome = np_outcome_of(placement, i);
 		struct np_cached_job *cached;
 		char line[MAX_LINE_BYTES];
-		uint64_t d;
+		uint64_t digest;
 
 		if (entry->in->state == NP_JOB_RUNNING ||
 		    entry->in->mode == NP_MODE_OFF || !entry->app[0])
 			continue;
 		cached = np_job_cache_find(cache, entry->id);
-		d = hash_decision(jobs, o);
-		if (!cached || cached->logged == d)
+		digest = hash_decision(jobs, outcome);
+		if (!cached || cached->logged == digest)
 			continue;
-		cached->logged = d;
-		n++;
-		if (is_line_too_many(cached, jobs->now_sec))
+		cached->logged = digest;
+		n_changed++;
+		if (exceeds_line_limit(cached, jobs->now_sec))
 			continue;
-		np_placement_text(placement, entry->in, o, line, sizeof(line));
+		np_placement_text(placement, entry->in, outcome, line,
+				  sizeof(line));
 		np_ctl_info("JobId=%u (%s): %s%s", entry->id, entry->app, line,
 			    cached->n_logged == MAX_LINES_PER_HOUR ?
 			    " (no more lines about it in this hour)" : "");
 	}
-	return n;
+	return n_changed;
 }
 
 void np_state_set_trouble(int rc, const struct np_err *why,
@@ -246,21 +246,21 @@ void np_state_log_trouble(struct np_err *logged, const struct np_err *trouble)
 
 /* ---- Denied names ---- */
 
-/* Index of a denial; d->n: there is none. */
+/* Find the index of a denial. Returns denials->n if there is none. */
 static size_t find_denied(const struct np_denials *denials, uint32_t uid,
 			  const char *app)
 {
 	size_t i = 0;
 
-	while (i < denials->n &&
-	       (denials->at[i].uid != uid || strcmp(denials->at[i].app, app)))
+	while (i < denials->n && (denials->entry[i].uid != uid ||
+				  strcmp(denials->entry[i].app, app)))
 		i++;
 	return i;
 }
 
-/* The first denial of a job's name to its user. */
-static struct np_denied new_denied(const struct np_job_entry *entry,
-				   const struct np_app_index *index)
+/* Make the denial of a job's profile name to its user. */
+static struct np_denied make_denial(const struct np_job_entry *entry,
+				    const struct np_app_index *index)
 {
 	struct np_denied denied = { .uid = entry->in->owner,
 				    .auth = entry->auth };
@@ -274,125 +274,128 @@ static struct np_denied new_denied(const struct np_job_entry *entry,
 	return denied;
 }
 
-void np_denied_gather(const struct np_job_snapshot *jobs,
-		      const struct np_app_index *index, struct np_denials *out)
+void np_denials_collect(const struct np_job_snapshot *jobs,
+			const struct np_app_index *index,
+			struct np_denials *out)
 {
 	memset(out, 0, sizeof(*out));
 	for (size_t i = 0; i < jobs->n_jobs; i++) {
 		const struct np_job_entry *entry = &jobs->job[i];
-		size_t k;
+		size_t i_denial;
 
 		if (np_auth_counts(entry->auth))
 			continue;
-		k = find_denied(out, entry->in->owner, entry->app);
-		if (k == NP_DENIED_MAX) {
+		i_denial = find_denied(out, entry->in->owner, entry->app);
+		if (i_denial == NP_DENIED_MAX) {
 			out->n_more++;
 			continue;
 		}
-		if (k == out->n)
-			out->at[out->n++] = new_denied(entry, index);
-		out->at[k].n_jobs++;
+		if (i_denial == out->n)
+			out->entry[out->n++] = make_denial(entry, index);
+		out->entry[i_denial].n_jobs++;
 	}
 }
 
-/* Index of a denial among the logged ones; logged->n: it was not logged. */
-static size_t find_logged(const struct np_denied_logged *logged, uint32_t uid,
+/* Find a denial among the logged ones. Returns logged->n if there is none. */
+static size_t find_logged(const struct np_logged_denials *logged, uint32_t uid,
 			  const char *app)
 {
 	size_t i = 0;
 
-	while (i < logged->n &&
-	       (logged->at[i].uid != uid || strcmp(logged->at[i].app, app)))
+	while (i < logged->n && (logged->entry[i].uid != uid ||
+				 strcmp(logged->entry[i].app, app)))
 		i++;
 	return i;
 }
 
 /*
- * Record that a denial was logged, at the index that find_logged() returned. If
- * there is no room for another one, it replaces the oldest.
+ * Record that a denial was logged, at the index i that find_logged() returned.
+ * If the list is full, a new denial replaces the oldest one.
  */
-static void record_logged(struct np_denied_logged *logged, size_t at,
+static void record_logged(struct np_logged_denials *logged, size_t i,
 			  const struct np_denied *denied)
 {
-	bool is_new = at == logged->n;
+	bool is_new = i == logged->n;
 
 	if (is_new && logged->n < NP_DENIED_KEEP) {
 		logged->n++;
 	} else if (is_new) {
-		at = logged->next;
-		logged->next = (at + 1) % NP_DENIED_KEEP;
+		i = logged->next;
+		logged->next = (i + 1) % NP_DENIED_KEEP;
 	}
-	logged->at[at].uid = denied->uid;
-	logged->at[at].auth = denied->auth;
-	strcpy(logged->at[at].app, denied->app);
+	logged->entry[i].uid = denied->uid;
+	logged->entry[i].auth = denied->auth;
+	strcpy(logged->entry[i].app, denied->app);
 }
 
 /*
- * Forget logged denials of names that are authorised now, to log them if they
- * recur.
+ * Forget logged denials of names that are authorised now, so that they are
+ * logged again if they recur.
  */
 static void forget_authorised(const struct np_job_snapshot *jobs,
 			      const struct np_denials *denials,
-			      struct np_denied_logged *logged)
+			      struct np_logged_denials *logged)
 {
 	for (size_t i = 0; logged->n && i < jobs->n_jobs; i++) {
 		const struct np_job_entry *entry = &jobs->job[i];
-		size_t at;
+		size_t i_logged;
 
 		if (!np_auth_counts(entry->auth) || !entry->app[0])
 			continue;
-		at = find_logged(logged, entry->in->owner, entry->app);
+		i_logged = find_logged(logged, entry->in->owner, entry->app);
 		/* Authorisation may depend on account or partition, so that
 		   one job of a user is denied and another is not. */
-		if (at < logged->n && find_denied(denials, entry->in->owner,
-						  entry->app) == denials->n) {
-			logged->at[at] = logged->at[--logged->n];
+		if (i_logged < logged->n &&
+		    find_denied(denials, entry->in->owner, entry->app) ==
+			    denials->n) {
+			logged->entry[i_logged] = logged->entry[--logged->n];
 			logged->next = 0;
 		}
 	}
 }
 
-size_t np_denied_log(const struct np_job_snapshot *jobs,
-		     const struct np_denials *denials,
-		     struct np_denied_logged *logged)
+size_t np_denials_log(const struct np_job_snapshot *jobs,
+		      const struct np_denials *denials,
+		      struct np_logged_denials *logged)
 {
-	size_t n = 0;
+	size_t n_logged = 0;
 
 	forget_authorised(jobs, denials, logged);
 	for (size_t i = 0; i < denials->n; i++) {
-		const struct np_denied *one = &denials->at[i];
-		size_t at = find_logged(logged, one->uid, one->app);
+		const struct np_denied *denial = &denials->entry[i];
+		size_t i_logged = find_logged(logged, denial->uid, denial->app);
 
-		if (at < logged->n && logged->at[at].auth == one->auth)
+		if (i_logged < logged->n &&
+		    logged->entry[i_logged].auth == denial->auth)
 			continue;
-		record_logged(logged, at, one);
+		record_logged(logged, i_logged, denial);
 		np_ctl_info("uid %u may not use the profile name \"%s\": %s; "
-			    "its jobs of that name count as unknown", one->uid,
-			    one->app, one->why);
-		n++;
+			    "its jobs of that name count as unknown",
+			    denial->uid, denial->app, denial->why);
+		n_logged++;
 	}
-	return n;
+	return n_logged;
 }
 
 /* ---- state.json ---- */
 
-/* Where add_cause() looks up applications, and what it fills in. */
+/* Arguments of add_cause(). */
 struct causes {
 	const struct np_job_snapshot *jobs;
-	const struct np_job_entry **by_id; /* sorted pointers to its jobs */
-	struct np_state_job *to;
+	const struct np_job_entry **sorted; /* jobs->job[], sorted by id */
+	struct np_state_job *out;
 };
 
-static int by_id(const void *a, const void *b)
+static int compare_ids(const void *a, const void *b)
 {
 	const struct np_job_entry *const *x = a, *const *y = b;
 
 	return np_order_u32(&(*x)->id, &(*y)->id);
 }
 
-/* Pointers to the jobs of a snapshot, sorted by id. NULL: out of memory. */
+/* Return pointers to the jobs, sorted by id, or NULL when out of memory. */
 static const struct np_job_entry **
-jobs_by_id(const struct np_job_snapshot *jobs)
+sort_jobs_by_id(const struct np_job_snapshot *jobs)
 {
 	const struct np_job_entry **entry =
 		calloc(jobs->n_jobs + 1, sizeof(*entry));
@@ -400,26 +403,26 @@ jobs_by_id(const struct np_job_snapshot *jobs)
 	for (size_t i = 0; entry && i < jobs->n_jobs; i++)
 		entry[i] = &jobs->job[i];
 	if (entry)
-		qsort(entry, jobs->n_jobs, sizeof(*entry), by_id);
+		qsort(entry, jobs->n_jobs, sizeof(*entry), compare_ids);
 	return entry;
 }
 
-/* Name of the application of a job; "": unknown. */
-static const char *app_of_job(const struct causes *causes, uint32_t id)
+/* Find the application of a job by its id. Returns "" if it is unknown. */
+static const char *find_app(const struct causes *causes, uint32_t id)
 {
 	const struct np_job_entry job = { .id = id }, *key = &job;
 	const struct np_job_entry **found =
-		bsearch(&key, causes->by_id, causes->jobs->n_jobs,
-			sizeof(*causes->by_id), by_id);
+		bsearch(&key, causes->sorted, causes->jobs->n_jobs,
+			sizeof(*causes->sorted), compare_ids);
 
 	return found ? (*found)->app : "";
 }
 
-/* np_placement_cause_fn: append a cause to a job. */
+/* A np_placement_cause_fn: append a cause to a job. */
 static void add_cause(void *arg, const struct np_cause *cause)
 {
 	struct causes *causes = arg;
-	struct np_state_job *job = causes->to;
+	struct np_state_job *job = causes->out;
 
 	if (job->n_causes == NP_STATE_MAX_CAUSES || cause->leaf == NP_NO_LEAF)
 		return;
@@ -431,13 +434,13 @@ static void add_cause(void *arg, const struct np_cause *cause)
 		.leaf = strdup(
 			causes->jobs->map->leaves->switch_name[cause->leaf]),
 		.other = cause->other,
-		.other_app = strdup(app_of_job(causes, cause->other)),
+		.other_app = strdup(find_app(causes, cause->other)),
 		.victim = cause->victim_self ? job->id : cause->victim,
 		.slowdown = cause->slowdown,
 	};
 }
 
-static const char *const actions[] = {
+static const char *const action_names[] = {
 	[NP_ACT_NONE] = "none",
 	[NP_ACT_UNRESTRICTED] = "unrestricted",
 	[NP_ACT_RESTRICT] = "restricted",
@@ -445,86 +448,91 @@ static const char *const actions[] = {
 };
 
 /* Fill in the decision about a pending job. */
-static void fill_pending_job(struct causes *causes,
-			     const struct np_placement *placement, size_t i,
-			     struct np_state_job *to)
+static void fill_pending(struct causes *causes,
+			 const struct np_placement *placement, size_t i,
+			 struct np_state_job *out)
 {
-	const struct np_outcome *o = np_outcome_of(placement, i);
+	const struct np_outcome *outcome = np_outcome_of(placement, i);
 	const struct np_job_snapshot *jobs = causes->jobs;
 	char line[MAX_LINE_BYTES];
 
-	causes->to = to;
-	to->action = strdup(actions[o->action]);
-	to->applied = o->applied;
-	to->until = (double)o->until_sec;
-	to->held_sec = o->held_sec;
-	to->text = strdup(!np_auth_counts(jobs->job[i].auth) ?
-				  "ignored: its user is not authorised to "
-				  "use that profile name; see netprof status" :
-				  np_placement_text(placement, jobs->job[i].in,
-						    o, line, sizeof(line)));
-	if (o->action == NP_ACT_RESTRICT)
-		to->leaves = np_cluster_map_leaf_names(jobs->map, o->leaves);
-	if (o->action == NP_ACT_RESTRICT || o->action == NP_ACT_HOLD)
+	causes->out = out;
+	out->action = strdup(action_names[outcome->action]);
+	out->applied = outcome->applied;
+	out->until = (double)outcome->until_sec;
+	out->held_sec = outcome->held_sec;
+	out->text =
+		strdup(!np_auth_counts(jobs->job[i].auth) ?
+			       "ignored: its user is not authorised to "
+			       "use that profile name; see netprof status" :
+			       np_placement_text(placement, jobs->job[i].in,
+						 outcome, line, sizeof(line)));
+	if (outcome->action == NP_ACT_RESTRICT)
+		out->leaves =
+			np_cluster_map_leaf_names(jobs->map, outcome->leaves);
+	if (outcome->action == NP_ACT_RESTRICT ||
+	    outcome->action == NP_ACT_HOLD)
 		np_placement_causes(placement, i, add_cause, causes);
 }
 
 /* Fill in one job, pending or running. */
 static void fill_job(struct causes *causes,
 		     const struct np_placement *placement, size_t i,
-		     struct np_state_job *to)
+		     struct np_state_job *out)
 {
 	const struct np_job_snapshot *jobs = causes->jobs;
 	const struct np_job_entry *entry = &jobs->job[i];
-	const struct np_job *in = entry->in;
-	uint32_t *sw;
-	size_t n = 0;
+	const struct np_job *job = entry->in;
+	uint32_t *switches;
+	size_t n_switches = 0;
 
-	*to = (struct np_state_job){
+	*out = (struct np_state_job){
 		.id = entry->id,
 		.array = entry->array,
 		.task = entry->task,
-		.uid = in->owner,
+		.uid = job->owner,
 		.app = strdup(entry->app),
-		.known = in->profile >= 0,
+		.known = job->profile >= 0,
 		.partition =
 			strdup(entry->partition < 0 ?
 				       "" :
 				       jobs->map->part[entry->partition].name),
-		.mode = strdup(np_mode_name(in->mode)),
-		.pending = in->state != NP_JOB_RUNNING,
+		.mode = strdup(np_mode_name(job->mode)),
+		.pending = job->state != NP_JOB_RUNNING,
 		.n_nodes = entry->n_nodes,
 		.held_sec = entry->annotation.held_sec,
 	};
-	if (to->pending) {
-		fill_pending_job(causes, placement, i, to);
+	if (out->pending) {
+		fill_pending(causes, placement, i, out);
 		return;
 	}
-	to->start = (double)in->start_sec;
-	sw = calloc(jobs->map->leaves->n_switches + 1, sizeof(*sw));
-	if (sw)
-		n = np_leaves_switches(jobs->map->leaves, in->leaf,
-				       in->n_leaves, sw);
-	to->leaves = np_cluster_map_switch_names(jobs->map, sw, n);
-	free(sw);
+	out->start = (double)job->start_sec;
+	switches = calloc(jobs->map->leaves->n_switches + 1, sizeof(*switches));
+	if (switches)
+		n_switches = np_leaves_switches(jobs->map->leaves, job->leaf,
+						job->n_leaves, switches);
+	out->leaves =
+		np_cluster_map_switch_names(jobs->map, switches, n_switches);
+	free(switches);
 }
 
 static int fill_jobs(const struct np_job_snapshot *jobs,
 		     const struct np_placement *placement,
 		     struct np_state *state)
 {
-	struct causes causes = { .jobs = jobs, .by_id = jobs_by_id(jobs) };
+	struct causes causes = { .jobs = jobs,
+				 .sorted = sort_jobs_by_id(jobs) };
 
 	state->job = calloc(jobs->n_jobs + 1, sizeof(*state->job));
-	if (!state->job || !causes.by_id) {
-		free(causes.by_id);
+	if (!state->job || !causes.sorted) {
+		free(causes.sorted);
 		return -ENOMEM;
 	}
 	for (size_t i = 0; i < jobs->n_jobs; i++)
 		if (jobs->job[i].app[0])
 			fill_job(&causes, placement, i,
 				 &state->job[state->n_jobs++]);
-	free(causes.by_id);
+	free(causes.sorted);
 	return 0;
 }
 
@@ -533,11 +541,11 @@ static void count_jobs(const struct np_job_snapshot *jobs,
 		       struct np_state *state)
 {
 	for (size_t i = 0; i < jobs->n_jobs; i++) {
-		const struct np_job *in = jobs->job[i].in;
+		const struct np_job *job = jobs->job[i].in;
 
-		for (size_t k = 0; k < in->n_leaves; k++) {
-			state->leaf[in->leaf[k]].n_jobs++;
-			state->leaf[in->leaf[k]].n_known += in->profile >= 0;
+		for (size_t k = 0; k < job->n_leaves; k++) {
+			state->leaf[job->leaf[k]].n_jobs++;
+			state->leaf[job->leaf[k]].n_known += job->profile >= 0;
 		}
 	}
 }
@@ -553,17 +561,17 @@ static int fill_leaves(const struct np_job_snapshot *jobs,
 		return -ENOMEM;
 	state->n_leaves = leaves->n;
 	for (size_t i = 0; i < leaves->n; i++) {
-		struct np_state_leaf *to = &state->leaf[i];
+		struct np_state_leaf *out = &state->leaf[i];
 
-		to->name = strdup(leaves->name[i]);
-		to->n_nodes = leaves->first[i + 1] - leaves->first[i];
-		to->worst_slowdown = np_placement_worst_slowdown(placement, i);
+		out->name = strdup(leaves->name[i]);
+		out->n_nodes = leaves->first[i + 1] - leaves->first[i];
+		out->worst_slowdown = np_placement_worst_slowdown(placement, i);
 		for (uint32_t k = leaves->first[i]; k < leaves->first[i + 1];
 		     k++) {
-			to->n_idle += jobs->node[leaves->node[k]] ==
-				      NP_NODE_IDLE;
-			to->n_unavailable += jobs->node[leaves->node[k]] ==
-					     NP_NODE_UNAVAILABLE;
+			out->n_idle += jobs->node[leaves->node[k]] ==
+				       NP_NODE_IDLE;
+			out->n_unavailable += jobs->node[leaves->node[k]] ==
+					      NP_NODE_UNAVAILABLE;
 		}
 	}
 	count_jobs(jobs, state);
@@ -578,11 +586,12 @@ static int fill_denials(const struct np_denials *denials,
 		return -ENOMEM;
 	for (size_t i = 0; i < denials->n; i++)
 		state->denial[state->n_denials++] = (struct np_state_denial){
-			.uid = denials->at[i].uid,
-			.app = strdup(denials->at[i].app),
-			.n_jobs = denials->at[i].n_jobs,
-			.refuted = denials->at[i].auth == NP_AUTH_CONTRADICTED,
-			.why = strdup(denials->at[i].why),
+			.uid = denials->entry[i].uid,
+			.app = strdup(denials->entry[i].app),
+			.n_jobs = denials->entry[i].n_jobs,
+			.refuted = denials->entry[i].auth ==
+				   NP_AUTH_CONTRADICTED,
+			.why = strdup(denials->entry[i].why),
 		};
 	state->more_denied = denials->n_more;
 	return 0;
@@ -623,10 +632,7 @@ int np_state_make(const struct np_state_input *input,
 	return rc;
 }
 
-/*
- * The thread rests 19 times as long as a pass took, and so works a twentieth of
- * the time.
- */
+/* Rest per time of work: the thread works a twentieth of the time. */
 #define REST_TO_WORK 19
 
 double np_placer_gap_sec(double took_sec, double interval_sec)
@@ -641,8 +647,8 @@ double np_placer_gap_sec(double took_sec, double interval_sec)
 #define MAX_UPDATES 500	   /* of jobs, in one pass */
 /* Seconds. */
 #define READ_SEC 0.5	   /* to read the store in one pass */
-#define IDLE_SEC 5	   /* between two looks at netprof.conf while off */
-#define STATE_SEC 5	   /* between two state.json if nothing changed */
+#define IDLE_SEC 5	   /* between two checks of netprof.conf while off */
+#define STATE_SEC 5	   /* age of state.json at which it is rewritten */
 #define OFF_SEC 60	   /* between two full passes while placement is off */
 #define MISSED_SEC 3600	   /* between two lines about missed changes */
 #define ARRIVAL_SEC 5	   /* longest time from job_submit to a visible job */
@@ -660,32 +666,32 @@ struct np_placer {
 	uint32_t last_id;	/* highest job id in the current decision */
 	double state_sec;	/* when state.json was last written */
 	double missed_sec;	/* earliest next line about missed changes */
-	double idle_until_sec;	/* no full pass before, as placement is off */
+	double idle_until_sec;	/* earliest full pass while placement is off */
 	struct np_err state_trouble; /* why state.json was not written */
 	struct np_err logged_trouble; /* trouble that was logged last */
 	struct np_err logged_warning; /* of the map */
-	struct np_denied_logged denied_logged;
+	struct np_logged_denials denied_logged;
 	uint64_t jobs_digest;	/* of the jobs in the last pass */
 };
 
-/* What one pass works on. */
+/* Data of one pass. */
 struct pass {
 	struct np_ctld_info info;
 	struct np_arrivals arrivals;
 	uint32_t last_id; /* highest job id in info */
 	struct np_change *change; /* that users requested since the last pass */
 	size_t n_changes;
-	bool written; /* updates of jobs were begun */
-	bool cut;     /* but not completed: jobs contain no valid decision */
+	bool written; /* updating jobs has begun */
+	bool cut;     /* it was cut off, so jobs contain no valid decision */
 	bool more;    /* there are more updates to make in the next pass */
 	struct np_known known; /* from the store */
 	struct np_job_snapshot jobs;
 	struct np_denials denied;
 	struct np_placement *placement;
-	bool changed; /* a decision or the list of jobs differs from the last */
+	bool changed; /* decisions or jobs differ from those of the last pass */
 	double began_sec;      /* when the pass began */
 	double save_sec;       /* when writing the store began; 0: not yet */
-	struct np_err trouble; /* one that does not prevent a decision */
+	struct np_err trouble; /* trouble that does not prevent a decision */
 };
 
 int np_placer_new(struct np_shared *shared, struct np_placer **out)
@@ -738,8 +744,9 @@ static void log_skipped(const char *line, void *arg)
 }
 
 /*
- * Read netprof.conf if it changed; an invalid file leaves the last valid
- * settings. Returns whether the file changed, valid or not.
+ * Read netprof.conf if it has changed. If it is invalid, the last valid
+ * settings stay in use. Returns whether the file has changed, even if it is
+ * invalid.
  */
 static bool read_settings(struct np_placer *placer)
 {
@@ -755,11 +762,11 @@ static bool read_settings(struct np_placer *placer)
 	       size != placer->settings.size;
 }
 
-/* Whether this is the active controller; logs when that changes. */
+/* Check whether this is the active controller, and log if that changes. */
 static bool check_is_active(struct np_placer *placer)
 {
 	struct np_err why = NP_ERR_INIT;
-	bool is_active = !controller_check(&placer->controller, &why);
+	bool is_active = !check_controller(&placer->controller, &why);
 
 	if (is_active != placer->is_active)
 		np_ctl_info("%s", is_active ?
@@ -777,19 +784,19 @@ request_profiles(struct np_placer *placer, const job_info_msg_t *jobs)
 	bool any_new = false;
 
 	for (uint32_t i = 0; i < jobs->record_count; i++) {
-		const slurm_job_info_t *j = &jobs->job_array[i];
+		const slurm_job_info_t *job = &jobs->job_array[i];
 		char app[NP_APP_MAX + 1];
 
-		if (np_job_snapshot_app(&placer->settings.conf.place, j, app))
-			any_new |= np_store_reader_expect_job(placer->store,
-							      app, j->user_id);
+		if (np_job_snapshot_app(&placer->settings.conf.place, job, app))
+			any_new |= np_store_reader_expect_job(
+				placer->store, app, job->user_id);
 	}
 	return any_new;
 }
 
 /*
- * Open the store, and request the profiles that the first decision needs. 0 or
- * -errno.
+ * Open the store, and request the profiles that the first decision needs.
+ * Returns 0 or -errno.
  */
 static int open_store(struct np_placer *placer, struct np_err *err)
 {
@@ -806,7 +813,7 @@ static int open_store(struct np_placer *placer, struct np_err *err)
 	return rc;
 }
 
-/* Read the store. This may take long, and holds up no submission. */
+/* Read the store. This may take long, but submissions do not wait for it. */
 static int
 read_store(struct np_placer *placer, struct pass *pass, struct np_err *err)
 {
@@ -820,7 +827,7 @@ read_store(struct np_placer *placer, struct pass *pass, struct np_err *err)
 					 &pass->known, &pass->trouble, err);
 }
 
-/* Tell the callbacks who owns each job and its array. */
+/* Give the callbacks the owners of all jobs and arrays. */
 static void
 update_owners(struct np_placer *placer, const struct np_job_snapshot *jobs)
 {
@@ -839,7 +846,7 @@ update_owners(struct np_placer *placer, const struct np_job_snapshot *jobs)
 		np_shared_set_owners(placer->shared, owner, n);
 }
 
-/* Log an inconsistency of the map once, until it changes. */
+/* Log an inconsistency of the map, unless it was logged before. */
 static void
 log_map_warning(struct np_placer *placer, const struct np_cluster_map *map)
 {
@@ -851,32 +858,33 @@ log_map_warning(struct np_placer *placer, const struct np_cluster_map *map)
 }
 
 /*
- * Append to the topology what netprof.conf says of rails; see np_topo.h. Only
- * np_cluster_map_make() parses the file, when anything has changed.
+ * Append the settings of netprof.conf about rails to the topology, as np_topo.h
+ * describes. The rails file is parsed by np_cluster_map_make(), and only if
+ * something has changed.
  */
 static int append_rails(const struct np_conf *conf, char **topology,
 			struct np_err *err)
 {
-	char *rails = NULL, *all;
+	char *rails = NULL, *extended;
 	size_t len;
 	int rc = 0;
 
 	if (*conf->rails)
 		np_read_file(conf->rails, NP_RAILS_MAX_BYTES, &rails, &len,
 			     err);
-	if (asprintf(&all, "%s" NP_TOPO_RAILS "%s\n%s\n%s",
-		     *topology ? *topology : "", conf->net_devices,
-		     conf->rails, rails ? rails : "") < 0)
+	if (asprintf(&extended, "%s" NP_TOPO_RAILS "%s\n%s\n%s",
+		     *topology ? *topology : "", conf->net_devices, conf->rails,
+		     rails ? rails : "") < 0)
 		rc = -ENOMEM;
 	free(rails);
 	if (rc)
 		return rc;
 	free(*topology);
-	*topology = all;
+	*topology = extended;
 	return 0;
 }
 
-/* Report why the file of rails is not used; err is empty if it is. */
+/* Report why the rails file is not used, if err has a text. */
 static void report_rails(const struct np_err *err, struct np_err *trouble)
 {
 	if (err->text[0] && !trouble->text[0])
@@ -884,7 +892,7 @@ static void report_rails(const struct np_err *err, struct np_err *trouble)
 			"node is used: Rails=%s", err->text);
 }
 
-/* Make the job snapshot from what was loaded. 0 or -errno. */
+/* Make the job snapshot from pass->info. Returns 0 or -errno. */
 static int make_snapshot(struct np_placer *placer, struct pass *pass,
 			 int64_t now_sec, struct np_err *err)
 {
@@ -906,7 +914,7 @@ static int make_snapshot(struct np_placer *placer, struct pass *pass,
 
 /*
  * Load the state of jobs and nodes from slurmctld, and make the cluster map and
- * the job snapshot from it. 0 or -errno.
+ * the job snapshot from it. Returns 0 or -errno.
  */
 static int
 read_cluster(struct np_placer *placer, struct pass *pass, struct np_err *err)
@@ -955,9 +963,7 @@ decide(struct np_placer *placer, struct pass *pass, struct np_err *err)
 				   &policy, &pass->placement, err);
 }
 
-/*
- * Keep the exact hold times for the next pass; annotations have rounded ones.
- */
+/* Cache the exact hold times for the next pass; annotations round them. */
 static void cache_hold_times(struct np_placer *placer, const struct pass *pass)
 {
 	for (size_t i = 0; i < pass->jobs.n_jobs; i++) {
@@ -971,7 +977,7 @@ static void cache_hold_times(struct np_placer *placer, const struct pass *pass)
 	np_job_cache_sweep(placer->cache);
 }
 
-/* Make this pass's decision the current one. 0 or -ENOMEM. */
+/* Make this pass's decision the current one. Returns 0 or -ENOMEM. */
 static int publish(struct np_placer *placer, struct pass *pass)
 {
 	struct np_decision *decision = calloc(1, sizeof(*decision));
@@ -994,35 +1000,36 @@ static int publish(struct np_placer *placer, struct pass *pass)
 static bool
 have_jobs_changed(struct np_placer *placer, const struct np_job_snapshot *jobs)
 {
-	uint64_t h = NP_HASH;
+	uint64_t digest = NP_HASH;
 	bool changed;
 
 	for (size_t i = 0; i < jobs->n_jobs; i++) {
-		const struct np_job *in = jobs->job[i].in;
-		const uint32_t job[] = { in->id, in->state == NP_JOB_RUNNING };
+		const struct np_job *job = jobs->job[i].in;
+		const uint32_t parts[] = { job->id,
+					   job->state == NP_JOB_RUNNING };
 
-		h = np_hash(h, job, sizeof(job));
+		digest = np_hash(digest, parts, sizeof(parts));
 	}
-	changed = h != placer->jobs_digest;
-	placer->jobs_digest = h;
+	changed = digest != placer->jobs_digest;
+	placer->jobs_digest = digest;
 	return changed;
 }
 
-/* Log what is new, and write the decision into the jobs. 0 or -errno. */
+/* Log changes, and write the decision into the jobs. Returns 0 or -errno. */
 static int update_jobs(struct np_placer *placer, struct pass *pass,
-		       bool (*go_on)(void *arg), void *arg)
+		       bool (*may_continue)(void *arg), void *arg)
 {
 	struct np_applied applied;
 	int rc;
 
-	np_denied_gather(&pass->jobs, pass->known.index, &pass->denied);
-	pass->changed = np_denied_log(&pass->jobs, &pass->denied,
-				      &placer->denied_logged) > 0;
+	np_denials_collect(&pass->jobs, pass->known.index, &pass->denied);
+	pass->changed = np_denials_log(&pass->jobs, &pass->denied,
+				       &placer->denied_logged) > 0;
 	pass->changed |= np_state_log_decisions(&pass->jobs, pass->placement,
 						placer->cache) > 0;
 	pass->changed |= have_jobs_changed(placer, &pass->jobs);
 	rc = np_apply(&pass->jobs, pass->placement, placer->cache,
-		      placer->shared, MAX_UPDATES, go_on, arg, &applied);
+		      placer->shared, MAX_UPDATES, may_continue, arg, &applied);
 	np_shared_set_written(placer->shared, applied.written,
 			      applied.n_written);
 	pass->cut = applied.cut;
@@ -1030,7 +1037,7 @@ static int update_jobs(struct np_placer *placer, struct pass *pass,
 	return rc;
 }
 
-/* Make the contents of state.json. 0 or -ENOMEM. */
+/* Make the contents of state.json. Returns 0 or -ENOMEM. */
 static int make_state(struct np_placer *placer, struct pass *pass,
 		      struct np_state *state)
 {
@@ -1050,9 +1057,9 @@ static int make_state(struct np_placer *placer, struct pass *pass,
 }
 
 /*
- * Write accounting records and state.json. Comes last in a pass, when no
- * submission has to wait for it, as the disk may be slow. The store reader
- * takes the data of the pass.
+ * Write accounting records and state.json. As the disk may be slow, this is the
+ * last step of a pass, for which no submission waits. The store reader takes
+ * ownership of the data of the pass.
  */
 static void
 write_store(struct np_placer *placer, struct pass *pass, struct np_state *state)
@@ -1075,10 +1082,10 @@ write_store(struct np_placer *placer, struct pass *pass, struct np_state *state)
 	pass->info = (struct np_ctld_info){ NULL };
 	pass->known = (struct np_known){ .more = pass->known.more };
 	if (!np_store_reader_write(placer->store, &output, &err))
-		return; /* the next pass reports it, if it persists */
+		return; /* if the store keeps hanging, the next pass says so */
 	if (state)
 		placer->state_sec = np_mono_sec();
-	/* The trouble is not over in a pass that need not write state.json. */
+	/* Without a write of state.json, earlier trouble is not over. */
 	if (state || (err.text[0] && !placer->state_trouble.text[0]))
 		placer->state_trouble = err;
 	if (!pass->trouble.text[0])
@@ -1096,46 +1103,46 @@ static void release_pass(struct pass *pass)
 }
 
 /*
- * The part of a pass that callbacks must not interfere with, in four steps:
- * read, decide, update jobs, publish. After it, submissions no longer wait, and
- * the store is written.
+ * Read Slurm's state, decide, update jobs, and publish the decision, while
+ * submissions wait. Then write the store. *again is set if another pass is
+ * needed soon. Returns 0 or -errno.
  */
-static int do_pass(struct np_placer *placer, struct pass *pass,
-		   bool (*go_on)(void *arg), void *arg, bool *again,
-		   struct np_err *err)
+static int decide_and_update(struct np_placer *placer, struct pass *pass,
+			     bool (*may_continue)(void *arg), void *arg,
+			     bool *again, struct np_err *err)
 {
 	struct np_state state = { .date = 0 };
-	bool due;
+	bool state_due;
 	int rc = read_cluster(placer, pass, err);
 
 	if (!rc)
 		rc = decide(placer, pass, err);
-	if (rc || !go_on(arg))
+	if (rc || !may_continue(arg))
 		return rc;
 	pass->written = true;
-	rc = update_jobs(placer, pass, go_on, arg);
+	rc = update_jobs(placer, pass, may_continue, arg);
 	if (rc)
 		return rc;
 	cache_hold_times(placer, pass);
 	placer->last_sec = pass->jobs.now_sec;
-	due = pass->more || pass->changed || pass->n_changes ||
-	      placer->state_trouble.text[0] ||
-	      np_mono_sec() - placer->state_sec >= STATE_SEC;
-	rc = due ? make_state(placer, pass, &state) : 0;
-	if (!rc && go_on(arg))
+	state_due = pass->more || pass->changed || pass->n_changes ||
+		    placer->state_trouble.text[0] ||
+		    np_mono_sec() - placer->state_sec >= STATE_SEC;
+	rc = state_due ? make_state(placer, pass, &state) : 0;
+	if (!rc && may_continue(arg))
 		rc = publish(placer, pass);
 	np_shared_set_busy(placer->shared, pass->cut);
 	pass->save_sec = np_mono_sec();
 	if (!rc)
-		write_store(placer, pass, due ? &state : NULL);
+		write_store(placer, pass, state_due ? &state : NULL);
 	np_state_free(&state);
 	*again = pass->more || pass->known.more ||
 		 np_store_reader_has_more(placer->store);
 	return rc;
 }
 
-/* Time for which slurmctld may have waited: all but writing the store. */
-static double working_sec(const struct pass *pass)
+/* Duration of a pass without writing the store, which slurmctld may notice. */
+static double time_at_work(const struct pass *pass)
 {
 	double end_sec = pass->save_sec > 0 ? pass->save_sec : np_mono_sec();
 
@@ -1143,11 +1150,12 @@ static double working_sec(const struct pass *pass)
 }
 
 /*
- * A pass may have ended early. If it updated no job, the last decision remains
- * valid, and the users' changes are for the next pass. If it failed after that,
- * jobs contain parts of two decisions, and neither is valid.
+ * Clean up after a pass that may have ended early. If it updated no jobs, the
+ * last decision remains valid, and the next pass gets the users' changes. If it
+ * failed later, jobs contain parts of two decisions, and neither is valid.
  */
-static void end_pass(struct np_placer *placer, struct pass *pass, int rc)
+static void handle_early_end(struct np_placer *placer, struct pass *pass,
+			     int rc)
 {
 	if (!pass->written) {
 		np_shared_return_changes(placer->shared, pass->change,
@@ -1159,7 +1167,7 @@ static void end_pass(struct np_placer *placer, struct pass *pass, int rc)
 	}
 }
 
-void np_placer_run(struct np_placer *placer, bool (*go_on)(void *arg),
+void np_placer_run(struct np_placer *placer, bool (*may_continue)(void *arg),
 		   void *arg, struct np_placer_next *next)
 {
 	struct pass pass = { .began_sec = np_mono_sec() };
@@ -1178,10 +1186,11 @@ void np_placer_run(struct np_placer *placer, bool (*go_on)(void *arg),
 	np_shared_wait_in_flight(placer->shared);
 	pass.change = np_shared_take_changes(placer->shared, &pass.n_changes);
 	if (!rc)
-		rc = do_pass(placer, &pass, go_on, arg, &again, &why);
+		rc = decide_and_update(placer, &pass, may_continue, arg, &again,
+				       &why);
 	np_state_set_trouble(rc, &why, &pass.trouble);
 	np_shared_set_busy(placer->shared, pass.cut && !rc);
-	end_pass(placer, &pass, rc);
+	handle_early_end(placer, &pass, rc);
 	if (!pass.trouble.text[0])
 		pass.trouble = placer->settings.trouble;
 	np_state_log_trouble(&placer->logged_trouble, &pass.trouble);
@@ -1190,7 +1199,7 @@ void np_placer_run(struct np_placer *placer, bool (*go_on)(void *arg),
 	enabled = np_place_conf_enabled(place);
 	placer->idle_until_sec =
 		enabled || again || rc ? 0 : np_mono_sec() + OFF_SEC;
-	next->rest_sec = np_placer_gap_sec(working_sec(&pass),
-					   place->interval_sec);
+	next->rest_sec =
+		np_placer_gap_sec(time_at_work(&pass), place->interval_sec);
 	next->wait_sec = again ? 0 : enabled ? place->interval_sec : IDLE_SEC;
 }

@@ -1,7 +1,7 @@
 /*
- * The placer: makes the scheduling passes of the placement thread, and holds
- * all that the thread keeps from one pass to the next. A pass reads the store
- * and Slurm's state, decides, updates jobs, and writes state.json.
+ * The placer makes the scheduling passes of the placement thread, and holds
+ * everything that the thread keeps from one pass to the next. A pass reads the
+ * store and Slurm's state, decides, updates jobs, and writes state.json.
  */
 #ifndef NP_PLACER_H
 #define NP_PLACER_H
@@ -26,15 +26,15 @@ void np_placer_free(struct np_placer *placer); /* NULL is allowed */
 
 /* When to start the next pass. */
 struct np_placer_next {
-	double rest_sec; /* not before, as np_placer_gap_sec() says */
-	double wait_sec; /* thereafter: when woken, or after so long */
+	double rest_sec; /* minimum time, from np_placer_gap_sec() */
+	double wait_sec; /* further time to wait, unless woken */
 };
 
 /*
- * Make one pass. go_on(arg) is called before every update of a job; once it
- * returns false the pass ends early.
+ * Make one pass. may_continue(arg) is called before every update of a job; once
+ * it returns false, the pass ends early.
  */
-void np_placer_run(struct np_placer *placer, bool (*go_on)(void *arg),
+void np_placer_run(struct np_placer *placer, bool (*may_continue)(void *arg),
 		   void *arg, struct np_placer_next *next);
 
 /*
@@ -55,9 +55,9 @@ double np_placer_gap_sec(double took_sec, double interval_sec);
 /*
  * ---- For np_placer.c and unit tests ----
  *
- * What a pass needs to know first: whether this slurmctld is the active
- * controller, and the settings of netprof.conf. And what it reports, as lines
- * in slurmctld.log and as state.json.
+ * The conditions of a pass, which are whether this slurmctld is the active
+ * controller and the settings of netprof.conf; and the reports of a pass, which
+ * are lines in slurmctld.log and state.json.
  */
 
 /*
@@ -121,14 +121,14 @@ size_t np_state_log_decisions(const struct np_job_snapshot *jobs,
 
 /*
  * If a pass failed (rc is not 0), set trouble to why, or to a text for rc if
- * why is empty. Otherwise leave it as it is.
+ * why is empty.
  */
 void np_state_set_trouble(int rc, const struct np_err *why,
 			  struct np_err *trouble);
 
 /*
- * Log trouble, or that it is over, but each only once: trouble is compared with
- * *logged, which is updated.
+ * Log trouble, or that it is over, unless *logged has the same text. *logged is
+ * updated.
  */
 void np_state_log_trouble(struct np_err *logged, const struct np_err *trouble);
 
@@ -151,24 +151,25 @@ struct np_denied {
 	char why[NP_STATE_WHY_MAX + 1]; /* in words */
 };
 
-/* Each pair of user and application once, in the order of their first job. */
+/* One entry per user and application, in the order of their first jobs. */
 struct np_denials {
-	struct np_denied at[NP_DENIED_MAX];
+	struct np_denied entry[NP_DENIED_MAX];
 	size_t n;
 	uint32_t n_more; /* jobs of further pairs, beyond NP_DENIED_MAX */
 };
 
-/* index: the one that the snapshot was made with. */
-void np_denied_gather(const struct np_job_snapshot *jobs,
-		      const struct np_app_index *index, struct np_denials *out);
+/* Collect the denials. index must be that from which the snapshot was made. */
+void np_denials_collect(const struct np_job_snapshot *jobs,
+			const struct np_app_index *index,
+			struct np_denials *out);
 
 /* Denials that were logged already; zero-initialised: none. */
-struct np_denied_logged {
+struct np_logged_denials {
 	struct {
 		uint32_t uid;
 		char app[NP_APP_MAX + 1];
 		enum np_auth auth;
-	} at[NP_DENIED_KEEP];
+	} entry[NP_DENIED_KEEP];
 	size_t n, next; /* next: the oldest, once the array is full */
 };
 
@@ -176,13 +177,13 @@ struct np_denied_logged {
  * Log each denial once, and again if its reason changes or the name was
  * authorised in between. Returns how many were logged.
  */
-size_t np_denied_log(const struct np_job_snapshot *jobs,
-		     const struct np_denials *denials,
-		     struct np_denied_logged *logged);
+size_t np_denials_log(const struct np_job_snapshot *jobs,
+		      const struct np_denials *denials,
+		      struct np_logged_denials *logged);
 
 /* ---- state.json ---- */
 
-/* What it contains beyond the decision itself. */
+/* Contents of state.json apart from the decision itself. */
 struct np_state_input {
 	const struct np_controller *controller;
 	const struct np_settings *settings;

@@ -12,7 +12,7 @@ static struct np_denials denied_of(const struct some_slurm *s,
 	struct np_app_index *index = some_index(s->auth);
 	struct np_denials d;
 
-	np_denied_gather(v, index, &d);
+	np_denials_collect(v, index, &d);
 	np_app_index_unref(index);
 	return d;
 }
@@ -236,7 +236,7 @@ T_TEST("denied names are in the state")
 
 /* Lines of one pass. */
 static size_t denied_lines(struct some_slurm *s,
-			   struct np_denied_logged *logged)
+			   struct np_logged_denials *logged)
 {
 	unsigned before = some_n_logged();
 	struct np_denials d;
@@ -245,7 +245,7 @@ static size_t denied_lines(struct some_slurm *s,
 
 	T_CHECK(!some_jobs(s, NULL, NULL, 0, &v));
 	d = denied_of(s, &v);
-	n = np_denied_log(&v, &d, logged);
+	n = np_denials_log(&v, &d, logged);
 	T_CHECK(n == some_n_logged() - before);
 	np_job_snapshot_free(&v);
 	return n;
@@ -255,7 +255,7 @@ T_TEST("a denial is logged once")
 {
 	struct np_auth_rule rule[NP_AUTH_MAX_RULES] = { { 0 } };
 	struct np_auth_rules who = { .rule = rule };
-	static struct np_denied_logged logged;
+	static struct np_logged_denials logged;
 	struct some_slurm s;
 
 	some_slurm(&s);
@@ -288,7 +288,7 @@ T_TEST("more denials than are listed")
 	struct np_job_entry *entries = calloc(JOBS, sizeof(*entries));
 	struct np_job *in = calloc(JOBS, sizeof(*in));
 	struct np_job_snapshot v = { .job = entries, .n_jobs = JOBS };
-	static struct np_denied_logged logged;
+	static struct np_logged_denials logged;
 	struct np_denials d;
 
 	for (uint32_t i = 0; i < JOBS; i++) {
@@ -297,16 +297,16 @@ T_TEST("more denials than are listed")
 		entries[i].auth = NP_AUTH_DENIED;
 		strcpy(entries[i].app, "loud");
 	}
-	np_denied_gather(&v, index, &d);
+	np_denials_collect(&v, index, &d);
 	T_CHECK(d.n == NP_DENIED_MAX && d.n_more == JOBS - NP_DENIED_MAX);
 	for (size_t i = 0; i < JOBS; i += NP_DENIED_MAX) {
 		v.job = entries + i;
 		v.n_jobs = NP_DENIED_MAX;
-		np_denied_gather(&v, index, &d);
-		T_CHECK(np_denied_log(&v, &d, &logged) == NP_DENIED_MAX);
+		np_denials_collect(&v, index, &d);
+		T_CHECK(np_denials_log(&v, &d, &logged) == NP_DENIED_MAX);
 	}
 	T_CHECK(logged.n == NP_DENIED_KEEP);
-	T_ROW("the last ones are remembered", !np_denied_log(&v, &d, &logged));
+	T_ROW("the last ones are remembered", !np_denials_log(&v, &d, &logged));
 	np_app_index_unref(index);
 	free(in);
 	free(entries);
