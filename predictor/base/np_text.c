@@ -10,30 +10,30 @@
 
 int np_errf(struct np_err *err, int rc, const char *fmt, ...)
 {
-	va_list ap;
+	va_list args;
 
 	if (!err)
 		return rc;
-	va_start(ap, fmt);
-	np_text_print(err->text, sizeof(err->text), fmt, ap);
-	va_end(ap);
+	va_start(args, fmt);
+	np_text_print(err->text, sizeof(err->text), fmt, args);
+	va_end(args);
 	return rc;
 }
 
-/* Bytes of a UTF-8 character, by its first one; 0: no character begins so. */
-static int len_by_first_byte(unsigned char c)
+/* Length of a UTF-8 character from its first byte; 0: that is not valid. */
+static int char_len_from_first(unsigned char first)
 {
-	if (c < 0x80)
+	if (first < 0x80)
 		return 1;
-	if (c < 0xc0) /* a continuation byte */
+	if (first < 0xc0) /* a continuation byte */
 		return 0;
-	return c < 0xe0 ? 2 : c < 0xf0 ? 3 : c < 0xf8 ? 4 : 0;
+	return first < 0xe0 ? 2 : first < 0xf0 ? 3 : first < 0xf8 ? 4 : 0;
 }
 
 uint32_t np_text_code_point(const char *text)
 {
 	const unsigned char *byte = (const unsigned char *)text;
-	int len = len_by_first_byte(byte[0]);
+	int len = char_len_from_first(byte[0]);
 	uint32_t code = len == 1 ? byte[0] : byte[0] & (0x7fu >> len);
 
 	for (int i = 1; i < len; i++)
@@ -44,10 +44,10 @@ uint32_t np_text_code_point(const char *text)
 /* Rejects overlong forms, surrogates and values above U+10FFFF. */
 int np_text_char_len(const char *text, size_t size)
 {
-	/* The smallest code point that needs so many bytes. */
-	static const uint32_t least[] = { 0, 0, 0x80, 0x800, 0x10000 };
+	/* The smallest code point for each number of bytes. */
+	static const uint32_t smallest[] = { 0, 0, 0x80, 0x800, 0x10000 };
 	const unsigned char *byte = (const unsigned char *)text;
-	int len = len_by_first_byte(byte[0]);
+	int len = char_len_from_first(byte[0]);
 	uint32_t code;
 
 	if (len < 2)
@@ -59,13 +59,13 @@ int np_text_char_len(const char *text, size_t size)
 			return 0;
 	}
 	code = np_text_code_point(text);
-	if (code < least[len] || (code >= 0xd800 && code < 0xe000) ||
+	if (code < smallest[len] || (code >= 0xd800 && code < 0xe000) ||
 	    code > 0x10ffff)
 		return 0;
 	return len;
 }
 
-bool np_text_char_is_plain(const char *p)
+bool np_text_char_is_plain(const char *text)
 {
 	static const struct {
 		uint32_t first, last;
@@ -81,7 +81,7 @@ bool np_text_char_is_plain(const char *p)
 		{ 0xfff9, 0xfffb }, /* annotations */
 		{ 0xe0000, 0xe007f }, /* tags */
 	};
-	uint32_t code = np_text_code_point(p);
+	uint32_t code = np_text_code_point(text);
 
 	for (size_t i = 0; i < NP_ARRAY_SIZE(not_plain); i++)
 		if (code >= not_plain[i].first && code <= not_plain[i].last)
@@ -90,8 +90,8 @@ bool np_text_char_is_plain(const char *p)
 }
 
 /*
- * Copy what fits into max bytes, made plain. out may be text itself, as the
- * copy is never longer.
+ * Copy a text, made plain and cut to max bytes. out may be text itself, because
+ * the copy is never longer.
  */
 static void copy_plain(const char *text, size_t max, char *out)
 {
@@ -119,9 +119,9 @@ void np_text_make_plain(char *text)
 	copy_plain(text, SIZE_MAX, text);
 }
 
-void np_text_print(char *buf, size_t len, const char *fmt, va_list ap)
+void np_text_print(char *buf, size_t len, const char *fmt, va_list args)
 {
-	if (vsnprintf(buf, len, fmt, ap) < 0)
+	if (vsnprintf(buf, len, fmt, args) < 0)
 		buf[0] = '\0';
 	np_text_make_plain(buf);
 }
@@ -137,9 +137,10 @@ char *np_text_plain_copy(const char *text, size_t max)
 
 bool np_list_has(const char *list, const char *word, size_t len)
 {
-	for (size_t n; list && *list; list += n + (list[n] == ',')) {
-		n = strcspn(list, ",");
-		if (n == len && !memcmp(list, word, len))
+	for (size_t item_len; list && *list;
+	     list += item_len + (list[item_len] == ',')) {
+		item_len = strcspn(list, ",");
+		if (item_len == len && !memcmp(list, word, len))
 			return true;
 	}
 	return false;
@@ -158,14 +159,14 @@ uint64_t np_hash(uint64_t hash, const void *data, size_t len)
 
 #define MAX_COMPARED 64 /* characters compared; longer names are cut */
 #define MAX_SUGGESTIONS 3
-#define TOO_DIFFERENT SIZE_MAX /* for a suggestion */
+#define TOO_DIFFERENT SIZE_MAX /* to be suggested */
 
-static size_t smaller(size_t a, size_t b)
+static size_t min_size(size_t a, size_t b)
 {
 	return a < b ? a : b;
 }
 
-static int lower(char c)
+static int to_lower(char c)
 {
 	return tolower((unsigned char)c);
 }
@@ -173,33 +174,36 @@ static int lower(char c)
 /* Optimal string alignment: Levenshtein distance with swaps of two letters. */
 size_t np_distance(const char *a, const char *b)
 {
-	size_t na = strnlen(a, MAX_COMPARED), nb = strnlen(b, MAX_COMPARED);
-	/* d[i][k]: distance of the first i characters of a and k of b. */
+	size_t len_a = strnlen(a, MAX_COMPARED),
+	       len_b = strnlen(b, MAX_COMPARED);
+	/* d[i][k] is the distance of the first i characters of a and k of b. */
 	unsigned char d[MAX_COMPARED + 1][MAX_COMPARED + 1];
 
-	for (size_t i = 0; i <= na; i++)
+	for (size_t i = 0; i <= len_a; i++)
 		d[i][0] = (unsigned char)i;
-	for (size_t k = 0; k <= nb; k++)
+	for (size_t k = 0; k <= len_b; k++)
 		d[0][k] = (unsigned char)k;
-	for (size_t i = 1; i <= na; i++)
-		for (size_t k = 1; k <= nb; k++) {
-			size_t n = d[i - 1][k - 1] +
-				   (size_t)(lower(a[i - 1]) != lower(b[k - 1]));
+	for (size_t i = 1; i <= len_a; i++)
+		for (size_t k = 1; k <= len_b; k++) {
+			size_t least =
+				d[i - 1][k - 1] + (size_t)(to_lower(a[i - 1]) !=
+							   to_lower(b[k - 1]));
 
-			n = smaller(n, smaller(d[i - 1][k], d[i][k - 1]) + 1u);
+			least = min_size(
+				least, min_size(d[i - 1][k], d[i][k - 1]) + 1u);
 			if (i > 1 && k > 1 &&
-			    lower(a[i - 1]) == lower(b[k - 2]) &&
-			    lower(a[i - 2]) == lower(b[k - 1]))
-				n = smaller(n, d[i - 2][k - 2] + 1u);
-			d[i][k] = (unsigned char)n;
+			    to_lower(a[i - 1]) == to_lower(b[k - 2]) &&
+			    to_lower(a[i - 2]) == to_lower(b[k - 1]))
+				least = min_size(least, d[i - 2][k - 2] + 1u);
+			d[i][k] = (unsigned char)least;
 		}
-	return d[na][nb];
+	return d[len_a][len_b];
 }
 
 /*
- * How different two names are. One mistake in a short name and one in three
- * characters of a longer one are taken for typing errors. After all names like
- * that come those of which one contains the other, such as "NPmpi" for "mpi".
+ * How different two names are. One mistake in a short name, and one per three
+ * characters of a longer one, count as typing errors. Names that contain each
+ * other, such as "NPmpi" for "mpi", are more different than that.
  */
 static size_t dissimilarity(const char *name, const char *other)
 {
@@ -229,25 +233,29 @@ static bool is_better(const struct candidate *a, const struct candidate *b)
 void np_suggest(const char *name, const char *const *names, size_t n,
 		char *buf, size_t len)
 {
-	struct candidate best[MAX_SUGGESTIONS + 1]; /* one for insertion */
-	size_t found = 0, used = 0;
+	struct candidate best[MAX_SUGGESTIONS + 1]; /* + 1 for insertion */
+	size_t n_best = 0, written = 0;
 
 	for (size_t i = 0; i < n; i++) {
-		struct candidate c = {
-			names[i], dissimilarity(name, names[i])
-		};
-		size_t at = found;
+		struct candidate candidate = { names[i],
+					       dissimilarity(name, names[i]) };
+		size_t position = n_best;
 
-		if (c.dissimilarity == TOO_DIFFERENT)
+		if (candidate.dissimilarity == TOO_DIFFERENT)
 			continue;
-		for (; at && is_better(&c, &best[at - 1]); at--)
-			best[at] = best[at - 1];
-		best[at] = c;
-		found = smaller(found + 1, MAX_SUGGESTIONS);
+		for (; position && is_better(&candidate, &best[position - 1]);
+		     position--)
+			best[position] = best[position - 1];
+		best[position] = candidate;
+		n_best = min_size(n_best + 1, MAX_SUGGESTIONS);
 	}
 	buf[0] = '\0';
-	for (size_t i = 0; i < found && used < len; i++)
-		used += (size_t)snprintf(buf + used, len - used, "%s%s%s",
-			i == 0 ? "; did you mean " : i + 1 == found ? " or " :
-			", ", best[i].name, i + 1 == found ? "?" : "");
+	for (size_t i = 0; i < n_best && written < len; i++)
+		written += (size_t)snprintf(buf + written, len - written,
+					    "%s%s%s",
+					    i == 0 ? "; did you mean " :
+					    i + 1 == n_best ? " or " :
+							      ", ",
+					    best[i].name,
+					    i + 1 == n_best ? "?" : "");
 }

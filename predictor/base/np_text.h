@@ -2,8 +2,8 @@
  * Text from users and files, made safe to store, to log and to print; lists in
  * text; hashes; and suggestions for mistyped names.
  *
- * Plain text is text that a terminal or a log reader cannot take for anything
- * else. Everything else becomes '?': control characters (C0, DEL and C1),
+ * Plain text has no special meaning to a terminal or a log reader. All other
+ * characters become '?': control characters (C0, DEL and C1),
  * characters that change the direction of writing, end a line or are invisible,
  * and invalid UTF-8.
  */
@@ -23,10 +23,10 @@
 void np_text_make_plain(char *text);
 
 /*
- * vsnprintf() into buf (len > 0 bytes), made plain. All messages for people are
- * made by it.
+ * Like vsnprintf() into buf (len > 0 bytes), but the text is made plain. All
+ * messages for people are made by this function.
  */
-void np_text_print(char *buf, size_t len, const char *fmt, va_list ap)
+void np_text_print(char *buf, size_t len, const char *fmt, va_list args)
 	__attribute__((format(printf, 3, 0)));
 
 /*
@@ -41,11 +41,11 @@ char *np_text_plain_copy(const char *text, size_t max);
  */
 int np_text_char_len(const char *text, size_t len);
 
-/* Code point of a valid character, such as 0x20ac of the euro sign. */
+/* Code point of a valid character, such as 0x20ac for the euro sign. */
 uint32_t np_text_code_point(const char *text);
 
 /* True if a valid character is plain. */
-bool np_text_char_is_plain(const char *p);
+bool np_text_char_is_plain(const char *text);
 
 /* ---- lists ---- */
 
