@@ -1,5 +1,5 @@
 /*
- * Reader of predictions from other sources: `netprof accuracy` scores them, and
+ * Reads predictions from other sources.  `netprof accuracy` scores them, and
  * `netprof simulate --pairs` uses them instead of the models.
  */
 #include "cli_predictions.h"
@@ -15,8 +15,8 @@
 #include "np_read.h"
 #include "np_words.h"
 
-#define MAX_BYTES (4u << 20) /* size of a file */
-#define MAX_PERCENT 1e8 /* largest slowdown that a run can measure */
+#define MAX_BYTES (4u << 20) /* of a file */
+#define MAX_PERCENT 1e8	     /* largest slowdown that a run can measure */
 
 /* Parse "12.5", "12.5%" or "+12.5%" as a fraction; NaN after an error. */
 static double parse_percent(struct np_words *words, size_t i)
@@ -34,7 +34,7 @@ static double parse_percent(struct np_words *words, size_t i)
 	return NAN;
 }
 
-/* Copy a name if it is not too long. */
+/* Copy a name, or fail if it is too long. */
 static void parse_name(struct np_words *words, size_t i,
 		       char out[NP_MEASURED_NAME + 1])
 {
@@ -52,8 +52,8 @@ static void parse_name(struct np_words *words, size_t i,
  * Make the key of a pair and return its length.  No two pairs share a key,
  * because names contain no blanks.
  */
-static size_t pair_key(const char *victim, const char *corunner,
-		       char key[2 * NP_MEASURED_NAME + 2])
+static size_t make_pair_key(const char *victim, const char *corunner,
+			    char key[2 * NP_MEASURED_NAME + 2])
 {
 	return (size_t)sprintf(key, "%.*s %.*s", NP_MEASURED_NAME, victim,
 			       NP_MEASURED_NAME, corunner);
@@ -89,7 +89,7 @@ static void parse_row(struct np_words *words, struct cli_predictions *out)
 			      row.victim, row.corunner);
 	if (words->rc)
 		return;
-	len = pair_key(row.victim, row.corunner, key);
+	len = make_pair_key(row.victim, row.corunner, key);
 	if (np_array_grow(&out->row, out->n, sizeof(*out->row)) ||
 	    np_index_add(&out->pairs, key, len) == NP_NO_INDEX)
 		np_words_no_memory(words);
@@ -142,8 +142,8 @@ cli_predictions_find(const struct cli_predictions *predictions,
 		     const char *victim, const char *corunner)
 {
 	char key[2 * NP_MEASURED_NAME + 2];
-	size_t len = pair_key(victim, corunner, key);
-	uint32_t at = np_index_find(&predictions->pairs, key, len);
+	size_t len = make_pair_key(victim, corunner, key);
+	uint32_t i = np_index_find(&predictions->pairs, key, len);
 
-	return at == NP_NO_INDEX ? NULL : &predictions->row[at];
+	return i == NP_NO_INDEX ? NULL : &predictions->row[i];
 }

@@ -6,8 +6,8 @@
  *	halo fft 12.5 8 20
  *	fft halo 31
  *
- * The file is hostile input: its size and every number are bounded, and errors
- * name file, line and value.
+ * The file may be hostile.  Its size and every number are bounded, and errors
+ * name the file, the line and the value.
  */
 #ifndef CLI_PREDICTIONS_H
 #define CLI_PREDICTIONS_H
@@ -42,7 +42,7 @@ int cli_predictions_read(const char *path, struct cli_predictions *out,
 			 struct np_err *err);
 void cli_predictions_free(struct cli_predictions *predictions);
 
-/* The prediction for a pair; NULL: there is none. */
+/* Find the prediction for a pair, or return NULL if there is none. */
 const struct cli_predicted *
 cli_predictions_find(const struct cli_predictions *predictions,
 		     const char *victim, const char *corunner);
