@@ -1,9 +1,9 @@
 /*
  * The checks of netprof check: the configuration and the programs that it
- * names, Slurm and the plugins in it, the store, and placement.
+ * names, Slurm and its plugins, the store, and placement.
  *
- * A check adds one finding for each object it looked at, "ok" included, so that
- * the output shows what was checked.
+ * A check adds a finding for each object, even if there is no problem, so that
+ * the output shows everything that was checked.
  */
 #include <errno.h>
 #include <fnmatch.h>
@@ -37,28 +37,28 @@ void cli_check_add(struct cli_check *check, enum cli_result result,
 		   const char *about, const char *fmt, ...)
 {
 	struct cli_finding *finding = &check->found[check->n];
-	va_list ap;
+	va_list args;
 
 	check->dropped = check->n == CLI_CHECK_MAX;
 	if (check->dropped)
 		return;
 	*finding = (struct cli_finding){ .result = result };
 	snprintf(finding->about, sizeof(finding->about), "%s", about);
-	va_start(ap, fmt);
-	vsnprintf(finding->text, sizeof(finding->text), fmt, ap);
-	va_end(ap);
+	va_start(args, fmt);
+	vsnprintf(finding->text, sizeof(finding->text), fmt, args);
+	va_end(args);
 	check->n++;
 }
 
 void cli_check_remedy(struct cli_check *check, const char *fmt, ...)
 {
-	va_list ap;
+	va_list args;
 
 	if (check->dropped)
 		return;
-	va_start(ap, fmt);
-	vsnprintf(check->found[check->n - 1].remedy, CLI_CHECK_TEXT, fmt, ap);
-	va_end(ap);
+	va_start(args, fmt);
+	vsnprintf(check->found[check->n - 1].remedy, CLI_CHECK_TEXT, fmt, args);
+	va_end(args);
 }
 
 const char *cli_result_name(enum cli_result result)
@@ -73,12 +73,12 @@ const char *cli_result_name(enum cli_result result)
 
 /* ---- configuration and programs ---- */
 
-/* Check the file that lists the rails, and count them. */
+/* Check the rails file, and count the rails in it. */
 static void check_rails(struct cli_check *check)
 {
 	struct np_err err = NP_ERR_INIT;
 	struct np_topo topo;
-	size_t rails = 0;
+	size_t n_rails = 0;
 
 	if (!check->conf.rails[0])
 		return;
@@ -94,10 +94,10 @@ static void check_rails(struct cli_check *check)
 
 		while (strcmp(topo.leaf[k].rail, topo.leaf[i].rail))
 			k++;
-		rails += k == i;
+		n_rails += k == i;
 	}
 	cli_check_add(check, CLI_OK, "rails", "%s: %zu rail%s",
-		  check->conf.rails, rails, cli_s(rails));
+		      check->conf.rails, n_rails, cli_s(n_rails));
 	np_topo_free(&topo);
 }
 
@@ -130,7 +130,7 @@ static void check_conf(struct cli_check *check)
 	cli_check_remedy(check, "write Enabled=yes in %s", path);
 }
 
-/* Check that a program that job steps start is installed. */
+/* Check that a program is installed which job steps start. */
 static void check_program(struct cli_check *check, const char *dir,
 			  const char *name, bool *missing)
 {
@@ -180,7 +180,7 @@ static void check_programs(struct cli_check *check)
 static void check_slurm(struct cli_check *check)
 {
 	const struct cli_slurm *slurm = &check->slurm;
-	char running[NP_LOADER_TEXT], here[NP_LOADER_TEXT];
+	char running_text[NP_LOADER_TEXT], installed_text[NP_LOADER_TEXT];
 
 	if (!slurm->installed) {
 		cli_check_add(check, CLI_WARNING, "Slurm", "neither slurmctld "
@@ -188,17 +188,17 @@ static void check_slurm(struct cli_check *check)
 		cli_check_remedy(check, "run netprof check where slurmctld "
 			   "runs, with Slurm's programs in PATH");
 	} else if (slurm->running && slurm->running != slurm->installed) {
-		cli_check_add(check, CLI_WARNING, "Slurm", "slurmctld %s runs, "
-			  "%s %s is installed here",
-			  np_loader_text(slurm->running, running),
-			  slurm->installed_of,
-			  np_loader_text(slurm->installed, here));
+		cli_check_add(check, CLI_WARNING, "Slurm",
+			      "slurmctld %s runs, %s %s is installed here",
+			      np_loader_text(slurm->running, running_text),
+			      slurm->installed_of,
+			      np_loader_text(slurm->installed, installed_text));
 		cli_check_remedy(check, "before slurmctld is restarted, look "
 			   "at the plugins below");
 	} else {
 		cli_check_add(check, CLI_OK, "Slurm", "%s %s",
-			  slurm->installed_of,
-			  np_loader_text(slurm->installed, here));
+			      slurm->installed_of,
+			      np_loader_text(slurm->installed, installed_text));
 	}
 	if (slurm->responds)
 		return;
@@ -215,17 +215,17 @@ static void check_slurm(struct cli_check *check)
 	}
 }
 
-/* Search a list of directories for a file; path is set if it is found. */
-static bool find_plugin(const char *dirs, const char *name, char *path,
-			size_t len)
+/* Search "DIR:DIR" for a file, and set its path. Returns whether it exists. */
+static bool find_in_dirs(const char *dirs, const char *name, char *path,
+			 size_t len)
 {
 	for (const char *dir = dirs; *dir; dir += !!*dir) {
-		size_t n = strcspn(dir, ":");
+		size_t dir_len = strcspn(dir, ":");
 
-		snprintf(path, len, "%.*s/%s", (int)n, dir, name);
-		if (n && !access(path, F_OK))
+		snprintf(path, len, "%.*s/%s", (int)dir_len, dir, name);
+		if (dir_len && !access(path, F_OK))
 			return true;
-		dir += n;
+		dir += dir_len;
 	}
 	return false;
 }
@@ -238,14 +238,16 @@ static bool find_plugin(const char *dirs, const char *name, char *path,
 static void report_mismatch(struct cli_check *check, const char *path,
 			    bool in_ctld, uint32_t built, bool used)
 {
-	char was[NP_LOADER_TEXT], is[NP_LOADER_TEXT];
+	char built_text[NP_LOADER_TEXT], installed[NP_LOADER_TEXT];
 
 	cli_check_add(check, used ? CLI_PROBLEM : CLI_WARNING, basename(path),
-		  "was built for Slurm %s, but %s is installed: %s",
-		  np_loader_text(built, was),
-		  np_loader_text(check->slurm.installed, is), in_ctld ?
-		  "slurmctld starts with it, and placement is off" : "sbatch, "
-		  "srun and slurmstepd load it, and nothing is measured");
+		      "was built for Slurm %s, but %s is installed: %s",
+		      np_loader_text(built, built_text),
+		      np_loader_text(check->slurm.installed, installed),
+		      in_ctld ? "slurmctld starts with it, and placement is "
+				"off" :
+				"sbatch, srun and slurmstepd load it, and "
+				"nothing is measured");
 	cli_check_remedy(check, in_ctld ? REBUILD ", then restart slurmctld" :
 		   REBUILD);
 }
@@ -267,13 +269,14 @@ static void check_placement_plugin(struct cli_check *check, const char *path,
 }
 
 /*
- * Check whether a plugin file fits the installed Slurm. used: slurm.conf or
- * plugstack.conf is expected to load it.
+ * Check whether a plugin file fits the installed Slurm. used is true if
+ * slurm.conf or plugstack.conf is expected to load it.
  */
 static void check_plugin(struct cli_check *check, const char *path, bool used)
 {
 	struct np_err err = NP_ERR_INIT;
-	char type[64] = "", was[NP_LOADER_TEXT], is[NP_LOADER_TEXT];
+	char type[64] = "", built_text[NP_LOADER_TEXT],
+	     installed[NP_LOADER_TEXT];
 	uint32_t built = 0;
 	bool in_ctld;
 
@@ -288,30 +291,32 @@ static void check_plugin(struct cli_check *check, const char *path, bool used)
 	}
 	in_ctld = !strncmp(type, "job_submit/", 11);
 	if (!check->slurm.installed)
-		cli_check_add(check, CLI_WARNING, basename(path), "was built "
-			  "for Slurm %s; the installed version is unknown",
-			  np_loader_text(built, was));
+		cli_check_add(check, CLI_WARNING, basename(path),
+			      "was built for Slurm %s; the installed version "
+			      "is unknown",
+			      np_loader_text(built, built_text));
 	else if (!np_loader_fits(built, check->slurm.installed))
 		report_mismatch(check, path, in_ctld, built, used);
 	else
-		cli_check_add(check, CLI_OK, basename(path), "was built for "
-			  "Slurm %s: works in %s %s",
-			  np_loader_text(built, was), in_ctld ? "slurmctld" :
-			  "sbatch, srun and slurmstepd",
-			  np_loader_text(check->slurm.installed, is));
+		cli_check_add(check, CLI_OK, basename(path),
+			      "was built for Slurm %s: works in %s %s",
+			      np_loader_text(built, built_text), in_ctld ?
+			      "slurmctld" : "sbatch, srun and slurmstepd",
+			      np_loader_text(check->slurm.installed,
+					     installed));
 	if (in_ctld)
 		check_placement_plugin(check, path, used);
 }
 
-/* Is SlurmctldHost this host? Domains are ignored. */
+/* Whether SlurmctldHost is this host; domains are ignored. */
 static bool is_controller(const struct cli_slurm *slurm)
 {
 	char host[256] = "";
-	size_t n = strcspn(slurm->controller, ".");
+	size_t name_len = strcspn(slurm->controller, ".");
 
 	gethostname(host, sizeof(host) - 1);
-	return n && !strncmp(host, slurm->controller, n) &&
-	       (!host[n] || host[n] == '.');
+	return name_len && !strncmp(host, slurm->controller, name_len) &&
+	       (!host[name_len] || host[name_len] == '.');
 }
 
 /*
@@ -323,8 +328,8 @@ static void check_job_submit(struct cli_check *check)
 	bool used = cli_slurm_lists(check->slurm.job_submit, "netprof");
 	char path[PATH_MAX + 64];
 
-	if (find_plugin(check->slurm.plugin_dirs, JOB_SUBMIT, path,
-			sizeof(path)))
+	if (find_in_dirs(check->slurm.plugin_dirs, JOB_SUBMIT, path,
+			 sizeof(path)))
 		check_plugin(check, path, used);
 	else if (used && is_controller(&check->slurm)) {
 		cli_check_add(check, CLI_PROBLEM, JOB_SUBMIT, "is not in %s, "
@@ -359,7 +364,7 @@ static void check_plugins(struct cli_check *check)
 	char path[PATH_MAX + 64];
 
 	check_job_submit(check);
-	if (find_plugin(check->slurm.plugin_dirs, SPANK, path, sizeof(path))) {
+	if (find_in_dirs(check->slurm.plugin_dirs, SPANK, path, sizeof(path))) {
 		check_plugin(check, path, true);
 		return;
 	}
@@ -368,34 +373,34 @@ static void check_plugins(struct cli_check *check)
 	cli_check_remedy(check, "%s", REBUILD);
 }
 
-/* What plugstack.conf says about our plugin. */
+/* State of our plugin in plugstack.conf. */
 struct stack {
-	bool sends_includes; /* slurmctld sends what is included by name */
+	bool sends_includes; /* slurmctld sends files included by name */
 	const char *plugin_dirs;
-	/* FILE:LINE, or "" if there is no such line */
+	/* FILE:LINE, or "" if there is no such line: */
 	char loaded_at[PATH_MAX + 16]; /* loads our plugin */
 	char again_at[PATH_MAX + 16];  /* loads it again, which Slurm refuses */
 	char pyxis_at[PATH_MAX + 16];  /* loads pyxis before it */
-	char missing[PATH_MAX]; /* named path of the plugin, without a file */
-	char unsent[PATH_MAX]; /* its include, which no node is sent; or "" */
+	char missing[PATH_MAX]; /* path of a plugin that does not exist */
+	char unsent[PATH_MAX];	/* its include, if that is not sent to nodes */
 	bool required;
-	bool carriage_return; /* ends the line of an include or of the plugin */
+	bool carriage_return; /* a relevant line ends with one */
 	bool has_snippet; /* the snippet of our packages is included */
 };
 
 /*
- * Is an included file sent to nodes without a configuration of their own?
- * Slurm 23.11 and later send files in the same directory, but no patterns.
+ * Whether an included file is sent to nodes without a configuration of their
+ * own. Slurm 23.11 and later send files in the same directory, but no patterns.
  */
-static bool is_sent(const struct stack *stack,
-		    const struct np_slurm_stack_line *include)
+static bool is_sent_to_nodes(const struct stack *stack,
+			     const struct np_slurm_stack_line *include)
 {
 	return stack->sends_includes && !strpbrk(include->word, "/*?[");
 }
 
 /*
- * Record whether the snippet of our packages is included: a missing line then
- * belongs in that file.
+ * Record whether the snippet of our packages is included, because a missing
+ * line then belongs in that file.
  */
 static void record_include(struct stack *stack,
 			   const struct np_slurm_stack_line *line)
@@ -404,20 +409,21 @@ static void record_include(struct stack *stack,
 		stack->has_snippet = true;
 }
 
-/* Does a plugin exist? Without a directory, it is searched for in PluginDir. */
+/* Whether a plugin exists; without a directory, look in PluginDir. */
 static bool plugin_exists(const char *plugin, const char *plugin_dirs)
 {
 	char path[PATH_MAX + 64];
 
-	return *plugin == '/' ? !access(plugin, F_OK) :
-	       find_plugin(plugin_dirs, plugin, path, sizeof(path));
+	return *plugin == '/' ?
+		       !access(plugin, F_OK) :
+		       find_in_dirs(plugin_dirs, plugin, path, sizeof(path));
 }
 
-/* Record what a line of plugstack.conf, or of a file it includes, says. */
+/* Record one line of plugstack.conf or of a file that it includes. */
 static int record_stack_line(void *arg, const struct np_slurm_stack_line *line,
 			     struct np_err *err)
 {
-	const struct np_slurm_stack_line *from;
+	const struct np_slurm_stack_line *include;
 	struct stack *stack = arg;
 
 	(void)err;
@@ -447,20 +453,20 @@ static int record_stack_line(void *arg, const struct np_slurm_stack_line *line,
 	snprintf(stack->loaded_at, sizeof(stack->loaded_at), "%s:%u",
 		 line->path, line->number);
 	stack->required = line->kind == NP_SLURM_REQUIRED;
-	for (from = line->from; from; from = from->from)
-		if (!is_sent(stack, from))
+	for (include = line->from; include; include = include->from)
+		if (!is_sent_to_nodes(stack, include))
 			snprintf(stack->unsent, sizeof(stack->unsent), "%s",
-				 from->word);
+				 include->word);
 	return 0;
 }
 
-/* Does slurmctld send its configuration files to the nodes? */
-static bool slurm_configless(const struct cli_slurm *slurm)
+/* Whether slurmctld sends its configuration files to the nodes. */
+static bool is_configless(const struct cli_slurm *slurm)
 {
 	return cli_slurm_lists(slurm->parameters, "enable_configless");
 }
 
-/* The plugin is loaded. Report what is wrong with the way it is. */
+/* Report problems with the line that loads the plugin. */
 static void check_loaded(struct cli_check *check, const struct stack *stack)
 {
 	if (stack->required) {
@@ -485,7 +491,7 @@ static void check_loaded(struct cli_check *check, const struct stack *stack)
 		cli_check_remedy(check, "move the line of " SPANK " (%s) "
 			   "before it", stack->loaded_at);
 	}
-	if (*stack->unsent && slurm_configless(&check->slurm)) {
+	if (*stack->unsent && is_configless(&check->slurm)) {
 		cli_check_add(check, CLI_WARNING, "plugstack.conf", "nodes "
 			  "that get it from slurmctld (enable_configless) do "
 			  "not get what it includes as %s: they do not load "
@@ -499,8 +505,8 @@ static void check_loaded(struct cli_check *check, const struct stack *stack)
 }
 
 /*
- * Report files that could not be read, or that are not all text. Slurm may load
- * the plugin in spite of the latter.
+ * Report a file that could not be read, or that contains other data than text,
+ * in which case Slurm may load the plugin nevertheless.
  */
 static void report_unread(struct cli_check *check, const struct stack *stack,
 			  int rc, const char *why)
@@ -572,10 +578,10 @@ static void check_plugstack(struct cli_check *check)
 #define MAX_SQUATTERS 8 /* reported one by one */
 
 /*
- * slurmctld reads a limited number of entries, so too many of them can hide
- * those of other users.
+ * slurmctld reads a limited number of entries, so that too many can hide those
+ * of other users.
  */
-static void report_too_many(struct cli_check *check, bool squatters)
+static void report_excess_entries(struct cli_check *check, bool squatters)
 {
 	cli_check_add(check, CLI_PROBLEM, "users/", "%s/users: more than %d "
 		  "entries: slurmctld does not look at the rest",
@@ -597,31 +603,33 @@ static void report_owned_by_root(struct cli_check *check,
 		   squatter->taken);
 }
 
-/* Report a user who owns entries that are named for others, or for nobody. */
+/* Report a user who owns entries with names of other users or of nobody. */
 static void report_squatter(struct cli_check *check,
 			    const struct np_store_squatter *squatter)
 {
 	const char *store = check->conf.store;
-	char who[CLI_NUMBER];
+	char user[CLI_NUMBER];
 
-	cli_user(squatter->uid, who);
+	cli_user(squatter->uid, user);
 	if (squatter->n_taken)
-		cli_check_add(check, CLI_PROBLEM, "users/", "%s owns %zu "
-			  "director%s of other users, such as %s/users/%u: "
-			  "their runs are not recorded", who, squatter->n_taken,
-			  squatter->n_taken == 1 ? "y" : "ies", store,
-			  squatter->taken);
+		cli_check_add(check, CLI_PROBLEM, "users/",
+			      "%s owns %zu director%s of other users, such as "
+			      "%s/users/%u: their runs are not recorded",
+			      user, squatter->n_taken,
+			      squatter->n_taken == 1 ? "y" : "ies", store,
+			      squatter->taken);
 	else
-		cli_check_add(check, CLI_WARNING, "users/", "%s owns %zu "
-			  "entr%s in %s/users that no user has the name of",
-			  who, squatter->n, squatter->n == 1 ? "y" : "ies",
-			  store);
+		cli_check_add(check, CLI_WARNING, "users/",
+			      "%s owns %zu entr%s in %s/users that no user "
+			      "has the name of",
+			      user, squatter->n, squatter->n == 1 ? "y" : "ies",
+			      store);
 	cli_check_remedy(check, "find %s/users -mindepth 1 -maxdepth 1 -uid %u "
 		   "! -name %u -exec rm -r {} +; netprof check --make-users",
 		   store, squatter->uid, squatter->uid);
 }
 
-/* Report directories that slurmctld, by its group, cannot read. */
+/* Report directories that the group of slurmctld cannot read. */
 static void report_unreadable(struct cli_check *check,
 			      const struct np_store_census *census)
 {
@@ -633,7 +641,7 @@ static void report_unreadable(struct cli_check *check,
 		   "next runs of these users");
 }
 
-/* Check that each entry of users/ belongs to the user it is named for. */
+/* Check that each entry of users/ belongs to the user whose name it has. */
 static void check_owners(struct cli_check *check)
 {
 	struct np_err err = NP_ERR_INIT;
@@ -650,7 +658,7 @@ static void check_owners(struct cli_check *check)
 		return;
 	}
 	if (census.cut)
-		report_too_many(check, census.n);
+		report_excess_entries(check, census.n);
 	for (size_t i = 0; i < census.n && i < MAX_SQUATTERS; i++)
 		if (census.squatter[i].uid)
 			report_squatter(check, &census.squatter[i]);
@@ -667,22 +675,22 @@ static void check_owners(struct cli_check *check)
 #define OLD_CALIBRATION_SEC (365 * 86400.0)
 #define CALIBRATE "salloc -N8 --exclusive netprof calibrate"
 
-/* Uid and primary group of SlurmUser; -1 and -1 if there is no such user. */
+/* Find the uid and the group of SlurmUser; both are -1 if it does not exist. */
 static uid_t slurm_uid(const struct cli_check *check, gid_t *gid)
 {
-	const struct passwd *pw = getpwnam(check->slurm.user);
+	const struct passwd *user = getpwnam(check->slurm.user);
 
-	*gid = pw ? pw->pw_gid : (gid_t)-1;
-	return pw ? pw->pw_uid : (uid_t)-1;
+	*gid = user ? user->pw_gid : (gid_t)-1;
+	return user ? user->pw_uid : (uid_t)-1;
 }
 
-/* May users other than the owner and root write there? */
+/* Whether users other than the owner and root may write there. */
 static bool others_may_write(const struct stat *st)
 {
 	return st->st_mode & (S_IWGRP | S_IWOTH) && !(st->st_mode & S_ISVTX);
 }
 
-/* Check the directory of the store itself. Returns false if there is none. */
+/* Check the directory of the store. Returns false if it does not exist. */
 static bool check_store_dir(struct cli_check *check)
 {
 	const char *dir = check->conf.store;
@@ -706,18 +714,18 @@ static bool check_store_dir(struct cli_check *check)
 	return true;
 }
 
-/* Check the directory users/. Returns false if there is none. */
+/* Check the directory users/. Returns false if it does not exist. */
 static bool check_users(struct cli_check *check)
 {
 	char path[PATH_MAX + 32];
 	struct stat st;
 	gid_t group;
 	uid_t uid = slurm_uid(check, &group);
-	bool there;
+	bool exists;
 
 	snprintf(path, sizeof(path), "%s/users", check->conf.store);
-	there = !lstat(path, &st);
-	if (!there) {
+	exists = !lstat(path, &st);
+	if (!exists) {
 		cli_check_add(check, CLI_PROBLEM, "users/", "%s: %s", path,
 			  strerror(errno));
 	} else if ((st.st_mode & 07777) != 03777 || !S_ISDIR(st.st_mode)) {
@@ -735,7 +743,7 @@ static bool check_users(struct cli_check *check)
 	}
 	cli_check_remedy(check, "install -d -m 3777 -g %s %s",
 		   check->slurm.user, path);
-	return there && S_ISDIR(st.st_mode);
+	return exists && S_ISDIR(st.st_mode);
 }
 
 /* Published profiles are trusted if only root can write them. */
@@ -743,7 +751,7 @@ static void check_published_dir(struct cli_check *check)
 {
 	static const char about[] = "published/";
 	char path[PATH_MAX + 32], owner[CLI_NUMBER];
-	struct stat st, top;
+	struct stat st, store_st;
 
 	snprintf(path, sizeof(path), "%s/published", check->conf.store);
 	if (lstat(path, &st)) {
@@ -757,8 +765,8 @@ static void check_published_dir(struct cli_check *check)
 			  "a symbolic link is not allowed", path);
 		cli_check_remedy(check, "rm %s; install -d -m 755 %s", path,
 			   path);
-	} else if (st.st_uid && !stat(check->conf.store, &top) &&
-		   st.st_uid != top.st_uid) {
+	} else if (st.st_uid && !stat(check->conf.store, &store_st) &&
+		   st.st_uid != store_st.st_uid) {
 		cli_check_add(check, CLI_PROBLEM, about, "%s: owned by %s, "
 			  "therefore not trusted", path,
 			  cli_user(st.st_uid, owner));
@@ -773,7 +781,7 @@ static void check_published_dir(struct cli_check *check)
 	}
 }
 
-/* Looks at the mode bits alone: not at ACLs or supplementary groups. */
+/* Whether the mode bits allow writing; ACLs and further groups are ignored. */
 static bool may_write(const struct stat *st, uid_t uid, gid_t gid)
 {
 	if (!uid)
@@ -782,40 +790,43 @@ static bool may_write(const struct stat *st, uid_t uid, gid_t gid)
 			      st->st_gid == gid ? S_IWGRP : S_IWOTH);
 }
 
-/* Check the directory of slurmctld's state, which it makes if it may. */
+/* Check the directory of slurmctld's state, which slurmctld can create. */
 static void check_placement_dir(struct cli_check *check)
 {
 	char path[PATH_MAX + 32], owner[CLI_NUMBER];
 	gid_t gid;
 	uid_t uid = slurm_uid(check, &gid);
 	struct stat st;
-	bool there;
+	bool exists;
 
 	snprintf(path, sizeof(path), "%s/placement", check->conf.store);
-	there = !lstat(path, &st);
+	exists = !lstat(path, &st);
 	if (uid == (uid_t)-1)
 		cli_check_add(check, CLI_WARNING, "placement/", "this host has "
 			  "no user %s", check->slurm.user);
-	else if (there && S_ISDIR(st.st_mode) && may_write(&st, uid, gid) &&
+	else if (exists && S_ISDIR(st.st_mode) && may_write(&st, uid, gid) &&
 		 !others_may_write(&st))
 		cli_check_add(check, CLI_OK, "placement/", "%s belongs to %s",
 			  path, cli_user(st.st_uid, owner));
-	else if (!there && !stat(check->conf.store, &st) &&
+	else if (!exists && !stat(check->conf.store, &st) &&
 		 may_write(&st, uid, gid))
 		cli_check_add(check, CLI_OK, "placement/", "slurmctld will "
 			  "make %s", path);
 	else {
-		cli_check_add(check, check->placement_on ? CLI_PROBLEM :
-			  CLI_WARNING, "placement/", "%s: %s", path, !there ?
-			  "it is missing, and SlurmUser cannot make it" :
-			  others_may_write(&st) ? "users other than its owner "
-			  "can write there" : "SlurmUser cannot write there");
+		cli_check_add(
+			check, check->placement_on ? CLI_PROBLEM : CLI_WARNING,
+			"placement/", "%s: %s", path,
+			!exists ?
+				"it is missing, and SlurmUser cannot make it" :
+			others_may_write(&st) ? "users other than its owner "
+						"can write there" :
+						"SlurmUser cannot write there");
 		cli_check_remedy(check, "install -d -m 755 -o %s %s",
 			   check->slurm.user, path);
 	}
 }
 
-/* Check the directories. Without the store itself there is nothing else. */
+/* Check the directories of the store. */
 static void check_store(struct cli_check *check)
 {
 	errno = 0;
@@ -830,7 +841,8 @@ static void check_store(struct cli_check *check)
 
 /*
  * Check how well the levels of a calibration predict each other. Levels are
- * programs like any other, so large errors here mean large errors everywhere.
+ * programs like any other, so large errors here imply large errors of other
+ * predictions.
  */
 static void check_levels(struct cli_check *check,
 			 const struct np_calibration *cal)
@@ -860,7 +872,7 @@ static void check_levels(struct cli_check *check,
 
 struct rail {
 	const char *name, *nic;
-	double link; /* of the adapter, if this host has it, bytes/s; or 0 */
+	double link; /* bytes/s of the adapter; 0: this host does not have it */
 	bool calibrated; /* it has a calibration of its own */
 };
 
@@ -889,14 +901,14 @@ static size_t list_rails(const struct np_topo *topo, struct rail rail[])
 	return n;
 }
 
-/* Length of the part of an adapter's name that says its kind. */
+/* Length of the prefix of an adapter's name that denotes its kind. */
 static size_t kind_length(const char *nic)
 {
 	/* eth0, ens1 and enp65s0 are Ethernet. */
 	return *nic == 'e' ? 1 : strcspn(nic, "0123456789");
 }
 
-static bool rails_differ(const struct rail *a, const struct rail *b)
+static bool are_rails_different(const struct rail *a, const struct rail *b)
 {
 	size_t len = kind_length(a->nic);
 
@@ -905,7 +917,7 @@ static bool rails_differ(const struct rail *a, const struct rail *b)
 }
 
 /* Append "rail0 (eth0, 10 Gbit/s)" to a list. */
-static void add_rail_text(const struct rail *rail, char *text, size_t len)
+static void append_rail(const struct rail *rail, char *text, size_t len)
 {
 	cli_add(text, len, "%s%s (%s", *text ? ", " : "", rail->name,
 		rail->nic);
@@ -915,60 +927,66 @@ static void add_rail_text(const struct rail *rail, char *text, size_t len)
 }
 
 /*
- * Check that rails that differ each have a calibration: one that was measured
- * on a rail is valid for others only if they are alike.
+ * Check that each of several different rails has a calibration, as that of one
+ * rail is valid for others only if they are alike.
  */
 static void check_rail_calibrations(struct cli_check *check,
 				    struct np_store *store, const char *cluster,
 				    const struct np_calibration *newest)
 {
-	char all[512] = "", without[512] = "";
+	char all_rails[512] = "", uncalibrated[512] = "";
 	struct rail rail[NP_RAILS_MAX];
-	const struct rail *next = NULL;
-	bool unlike = false;
+	const struct rail *first = NULL;
+	bool differ = false;
 	struct np_topo topo;
-	size_t n;
+	size_t n_rails;
 
 	if (!check->conf.rails[0] ||
 	    np_rails_load(check->conf.rails, &topo, NULL))
 		return; /* reported by check_rails() */
-	n = list_rails(&topo, rail);
-	for (size_t i = 0; i < n; i++) {
-		const struct np_fabric_of of = { .rail = rail[i].name };
+	n_rails = list_rails(&topo, rail);
+	for (size_t i = 0; i < n_rails; i++) {
+		const struct np_fabric_of fabric = { .rail = rail[i].name };
 		struct np_calibration own;
 
-		unlike |= rails_differ(&rail[i], &rail[0]);
-		add_rail_text(&rail[i], all, sizeof(all));
-		if (np_fabric_store_load_of(store, cluster, NULL, &of, &own,
+		differ |= are_rails_different(&rail[i], &rail[0]);
+		append_rail(&rail[i], all_rails, sizeof(all_rails));
+		if (np_fabric_store_load_of(store, cluster, NULL, &fabric, &own,
 					    NULL))
 			continue;
 		rail[i].calibrated = own.rail &&
 				     !strcmp(own.rail, rail[i].name);
 		np_calibration_free(&own);
 	}
-	for (size_t i = 0; i < n; i++)
+	for (size_t i = 0; i < n_rails; i++)
 		if (!rail[i].calibrated) {
-			next = next ? next : &rail[i];
-			cli_add(without, sizeof(without), "%s%s",
-				*without ? ", " : "", rail[i].name);
+			first = first ? first : &rail[i];
+			cli_add(uncalibrated, sizeof(uncalibrated), "%s%s",
+				*uncalibrated ? ", " : "", rail[i].name);
 		}
-	if (unlike && next) {
-		cli_check_add(check, CLI_WARNING, "calibration", "the rails of "
-			  "the nodes differ: %s; no calibration of %s: "
-			  "programs that load it are compared with %s%s", all,
-			  without, newest->rail ? "that of " : "one that does "
-			  "not say its rail", newest->rail ? newest->rail : "");
-		cli_check_remedy(check, CALIBRATE " --rail=%s", next->name);
-	} else if (unlike) {
-		cli_check_add(check, CLI_OK, "calibration", "the rails of the "
-			  "nodes differ, and each has its own: %s", all);
+	if (differ && first) {
+		cli_check_add(check, CLI_WARNING, "calibration",
+			      "the rails of the nodes differ: %s; no "
+			      "calibration of %s: programs that load it are "
+			      "compared with %s%s",
+			      all_rails, uncalibrated,
+			      newest->rail ? "that of " :
+					     "one that does not say its rail",
+			      newest->rail ? newest->rail : "");
+		cli_check_remedy(check, CALIBRATE " --rail=%s", first->name);
+	} else if (differ) {
+		cli_check_add(check, CLI_OK, "calibration",
+			      "the rails of the nodes differ, and each has "
+			      "its own: %s",
+			      all_rails);
 	}
 	np_topo_free(&topo);
 }
 
 /*
- * Check the newest calibration. Without any there are no predictions, so
- * placement cannot act: a problem if placement is on, otherwise a warning.
+ * Check the newest calibration. Without one there are no predictions and
+ * placement cannot act, which is a problem if placement is on, and a warning
+ * otherwise.
  */
 static void check_calibration(struct cli_check *check, struct np_store *store)
 {
@@ -1007,24 +1025,25 @@ static void check_calibration(struct cli_check *check, struct np_store *store)
 }
 
 /*
- * Count the published profiles: only these affect jobs of other users, so
- * without any, placement does not keep users apart.
+ * Count the published profiles. Only these affect jobs of other users, so
+ * without any, placement does not separate the jobs of different users.
  */
 static void check_published(struct cli_check *check, struct np_store *store)
 {
 	struct np_err err = NP_ERR_INIT;
 	struct np_store_app *apps;
-	size_t n = 0, idle = 0;
+	size_t n_apps = 0, n_idle = 0;
 
-	if (np_store_list_apps(store, NP_STORE_PUBLISHED, 0, &apps, &n, &err)) {
+	if (np_store_list_apps(store, NP_STORE_PUBLISHED, 0, &apps, &n_apps,
+			       &err)) {
 		cli_check_add(check, CLI_PROBLEM, "profiles", "%s", err.text);
 		return;
 	}
-	for (size_t i = 0; i < n; i++)
-		idle += !strcmp(apps[i].name, NP_IDLE_APP);
-	if (n > idle) {
+	for (size_t i = 0; i < n_apps; i++)
+		n_idle += !strcmp(apps[i].name, NP_IDLE_APP);
+	if (n_apps > n_idle) {
 		cli_check_add(check, CLI_OK, "profiles", "%zu published",
-			  n - idle);
+			      n_apps - n_idle);
 	} else if (check->placement_on && !check->conf.place.n_trusted) {
 		cli_check_add(check, CLI_WARNING, "profiles", "none are "
 			  "published: jobs of different users are not kept "
@@ -1082,7 +1101,7 @@ static void report_denials(struct cli_check *check,
 	}
 }
 
-/* Report a state. An old one is only a problem if placement should act. */
+/* Report a state. If it is old, that is a problem only if placement is on. */
 static void report_state(struct cli_check *check, const struct np_state *state)
 {
 	char age[96];
@@ -1149,7 +1168,7 @@ static void check_placement(struct cli_check *check)
 /* ---- all checks ---- */
 
 /*
- * Checking named files needs no running slurmctld: make install checks them
+ * To check named files, no slurmctld needs to run: make install checks them
  * before anything is started.
  */
 void cli_check_versions(struct cli_check *check, char *const paths[], size_t n)
@@ -1164,7 +1183,7 @@ void cli_check_versions(struct cli_check *check, char *const paths[], size_t n)
 		check_plugin(check, paths[i], true);
 }
 
-/* The configuration and Slurm come first, as the other checks use them. */
+/* Reads the configuration and Slurm first, because other checks use them. */
 void cli_check_all(struct cli_check *check)
 {
 	static void (*const checks[])(struct cli_check *) = {

@@ -1,3 +1,7 @@
+/*
+ * Computes the slowdowns of measured pairs, and reads measurements from the
+ * store.
+ */
 #include "cli_measured.h"
 
 #include <errno.h>
@@ -10,15 +14,15 @@
 
 /* ---- Results ---- */
 
-/* Whether a run is of this kind, victim and co-runner (NULL: any). */
-static bool is_run_of(const struct np_pairs_run *run, enum np_pairs_kind kind,
-		      const char *victim, const char *corunner)
+/* Whether a run has this kind, victim and co-runner (NULL: any). */
+static bool matches_run(const struct np_pairs_run *run, enum np_pairs_kind kind,
+			const char *victim, const char *corunner)
 {
 	return run->kind == kind && !strcmp(run->victim, victim) &&
 	       (!corunner || !strcmp(run->corunner, corunner));
 }
 
-/* Median time to start a program; 0 if that was not measured. */
+/* Find the median time to start a program; 0 if it was not measured. */
 static int find_launch_sec(const struct np_pairs *pairs, const char *program,
 			   double *out)
 {
@@ -28,7 +32,7 @@ static int find_launch_sec(const struct np_pairs *pairs, const char *program,
 	if (!sec)
 		return -ENOMEM;
 	for (size_t i = 0; i < pairs->n_runs; i++)
-		if (is_run_of(&pairs->run[i], NP_PAIRS_LAUNCH, program, NULL))
+		if (matches_run(&pairs->run[i], NP_PAIRS_LAUNCH, program, NULL))
 			sec[n++] = pairs->run[i].sec;
 	qsort(sec, n, sizeof(*sec), np_order_double);
 	*out = !n ? 0 : (sec[n / 2] + sec[(n - 1) / 2]) / 2;
@@ -36,16 +40,16 @@ static int find_launch_sec(const struct np_pairs *pairs, const char *program,
 	return 0;
 }
 
-/* Mean and drift of a program's run times alone, without its start. */
-static void find_alone_sec(const struct np_pairs *pairs, const char *program,
-			   struct cli_app_result *app)
+/* Set the mean and drift of a program's run times alone, without its start. */
+static void set_alone_sec(const struct np_pairs *pairs, const char *program,
+			  struct cli_app_result *app)
 {
 	struct np_moments sec = { .n = 0 };
 
 	for (size_t i = 0; i < pairs->n_runs; i++) {
 		const struct np_pairs_run *run = &pairs->run[i];
 
-		if (is_run_of(run, NP_PAIRS_ALONE, program, NULL) &&
+		if (matches_run(run, NP_PAIRS_ALONE, program, NULL) &&
 		    run->sec > app->launch_sec)
 			np_moments_add(&sec, run->sec - app->launch_sec);
 	}
@@ -58,23 +62,23 @@ static void find_alone_sec(const struct np_pairs *pairs, const char *program,
 }
 
 /* The date of the middle of a run. */
-static double middle_of(const struct np_pairs_run *run)
+static double middle_date(const struct np_pairs_run *run)
 {
 	return run->start + run->sec / 2;
 }
 
-/* The run of the same victim alone that is nearest in time; NULL: none. */
-static const struct np_pairs_run *nearest_alone(const struct np_pairs *pairs,
-						const struct np_pairs_run *to)
+/* Find the run of the same victim alone that is nearest in time, or NULL. */
+static const struct np_pairs_run *
+find_nearest_alone(const struct np_pairs *pairs, const struct np_pairs_run *to)
 {
 	const struct np_pairs_run *nearest = NULL;
 	double min_distance = INFINITY;
 
 	for (size_t i = 0; i < pairs->n_runs; i++) {
 		const struct np_pairs_run *run = &pairs->run[i];
-		double distance = fabs(middle_of(run) - middle_of(to));
+		double distance = fabs(middle_date(run) - middle_date(to));
 
-		if (is_run_of(run, NP_PAIRS_ALONE, to->victim, NULL) &&
+		if (matches_run(run, NP_PAIRS_ALONE, to->victim, NULL) &&
 		    distance < min_distance) {
 			nearest = run;
 			min_distance = distance;
@@ -84,16 +88,17 @@ static const struct np_pairs_run *nearest_alone(const struct np_pairs *pairs,
 }
 
 /*
- * Mean slowdown over a pair's runs of one kind.  *difference: between the first
- * two runs; NaN: there are fewer.
+ * Compute the mean slowdown over a pair's runs of one kind.  *difference is set
+ * to that between the first two runs, or to NaN if there are fewer.
  */
-static struct np_mean mean_slowdown(const struct np_pairs *pairs, size_t victim,
-				    size_t corunner, enum np_pairs_kind kind,
-				    double launch_sec, double *difference)
+static struct np_mean compute_slowdown(const struct np_pairs *pairs,
+				       size_t victim, size_t corunner,
+				       enum np_pairs_kind kind,
+				       double launch_sec, double *difference)
 {
 	const char *victim_name = pairs->program[victim].name;
 	const char *corunner_name = pairs->program[corunner].name;
-	struct np_moments all = { .n = 0 };
+	struct np_moments slowdowns = { .n = 0 };
 	double first = NAN;
 
 	*difference = NAN;
@@ -101,24 +106,25 @@ static struct np_mean mean_slowdown(const struct np_pairs *pairs, size_t victim,
 		const struct np_pairs_run *run = &pairs->run[i], *alone;
 		double slowdown;
 
-		if (!is_run_of(run, kind, victim_name, corunner_name))
+		if (!matches_run(run, kind, victim_name, corunner_name))
 			continue;
-		alone = nearest_alone(pairs, run);
+		alone = find_nearest_alone(pairs, run);
 		if (!alone || alone->sec <= launch_sec ||
 		    run->sec <= launch_sec)
 			continue;
 		slowdown = (run->sec - launch_sec) / (alone->sec - launch_sec) -
 			   1;
-		if (all.n == 0)
+		if (slowdowns.n == 0)
 			first = slowdown;
-		else if (all.n == 1)
+		else if (slowdowns.n == 1)
 			*difference = fabs(slowdown - first);
-		np_moments_add(&all, slowdown);
+		np_moments_add(&slowdowns, slowdown);
 	}
-	return all.n ? np_mean_of(&all) : (struct np_mean){ .n = 0 };
+	return slowdowns.n ? np_mean_of(&slowdowns) :
+			     (struct np_mean){ .n = 0 };
 }
 
-/* Sums over all pairs of what the results are means of. */
+/* Sums over all pairs, from which the means in the results are computed. */
 struct sums {
 	double repeat_points, control;
 };
@@ -135,10 +141,11 @@ static void evaluate_pair(const struct np_pairs *pairs, size_t victim,
 		&results->pair[victim * results->n_programs + corunner];
 	double launch_sec = results->app[victim].launch_sec, ignored;
 
-	pair->slowdown = mean_slowdown(pairs, victim, corunner, NP_PAIRS_LEAF,
-				       launch_sec, &pair->repeat_difference);
-	pair->apart = mean_slowdown(pairs, victim, corunner, NP_PAIRS_APART,
-				    launch_sec, &ignored);
+	pair->slowdown = compute_slowdown(pairs, victim, corunner,
+					  NP_PAIRS_LEAF, launch_sec,
+					  &pair->repeat_difference);
+	pair->apart = compute_slowdown(pairs, victim, corunner, NP_PAIRS_APART,
+				       launch_sec, &ignored);
 	if (pair->apart.n) {
 		double control = fabs(pair->apart.mean);
 
@@ -180,7 +187,7 @@ int cli_pair_results_compute(const struct np_pairs *pairs,
 		rc = find_launch_sec(pairs, program,
 				     &results.app[i].launch_sec);
 		if (!rc)
-			find_alone_sec(pairs, program, &results.app[i]);
+			set_alone_sec(pairs, program, &results.app[i]);
 	}
 	for (size_t i = 0; !rc && i < n * n; i++)
 		evaluate_pair(pairs, i / n, i % n, &results, &sums);
@@ -238,11 +245,11 @@ struct cli_measured_file {
 };
 
 /*
- * Compute the slowdowns of n measurements.  app owns them from then on; those
+ * Compute the slowdowns of n measurements.  app takes ownership of them; those
  * after an error are freed.
  */
-static int add_files(struct cli_known_app *app, struct np_pairs *pairs,
-		     size_t n)
+static int add_measurements(struct cli_known_app *app, struct np_pairs *pairs,
+			    size_t n)
 {
 	int rc = 0;
 
@@ -275,7 +282,7 @@ int cli_measured_load(struct cli_known *known, struct cli_store *store)
 					 app->r.runs.app, cli_warn_line, NULL,
 					 &pairs, &n, &err);
 		if (!rc)
-			rc = add_files(app, pairs, n);
+			rc = add_measurements(app, pairs, n);
 		free(pairs);
 		if (rc == -EACCES)
 			rc = 0;
@@ -283,7 +290,7 @@ int cli_measured_load(struct cli_known *known, struct cli_store *store)
 	return rc == -ENOMEM ? rc : 0;
 }
 
-/* Index of a program in a measurement; pairs->n_programs: it has none. */
+/* Find the index of a program. Returns pairs->n_programs if there is none. */
 static size_t find_program(const struct np_pairs *pairs, const char *name)
 {
 	size_t i = 0;
@@ -294,18 +301,19 @@ static size_t find_program(const struct np_pairs *pairs, const char *name)
 }
 
 /* Find a pair in one measurement. */
-static bool find_in_file(const struct cli_measured_file *file,
-			 const char *victim_name, const char *corunner_name,
-			 struct cli_measured *out)
+static bool find_in_measurement(const struct cli_measured_file *measurement,
+				const char *victim_name,
+				const char *corunner_name,
+				struct cli_measured *out)
 {
-	const struct np_pairs *pairs = &file->pairs;
+	const struct np_pairs *pairs = &measurement->pairs;
 	size_t victim = find_program(pairs, victim_name);
 	size_t corunner = find_program(pairs, corunner_name);
 	const struct cli_pair_result *pair;
 
 	if (victim == pairs->n_programs || corunner == pairs->n_programs)
 		return false;
-	pair = &file->result.pair[victim * pairs->n_programs + corunner];
+	pair = &measurement->result.pair[victim * pairs->n_programs + corunner];
 	if (!pair->slowdown.n && !pair->rejected)
 		return false;
 	*out = (struct cli_measured){
@@ -318,10 +326,10 @@ static bool find_in_file(const struct cli_measured_file *file,
 }
 
 /*
- * Whether the pairs were measured on the cluster of the calibration.  If one of
- * the two is not known, they may have been.
+ * Whether the pairs may have been measured on the cluster of the calibration.
+ * This is also true if either cluster is unknown.
  */
-static bool is_of_cluster(const struct cli_known *known,
+static bool is_on_cluster(const struct cli_known *known,
 			  const struct np_pairs *pairs)
 {
 	return !pairs->place.cluster || !known->calibrated ||
@@ -336,9 +344,9 @@ bool cli_measured_find(const struct cli_known *known, size_t victim,
 	const struct cli_known_app *app = known->app[victim];
 
 	for (size_t i = 0; scope == NP_SCOPE_LEAF && i < app->n_measured; i++)
-		if (is_of_cluster(known, &app->measured[i].pairs) &&
-		    find_in_file(&app->measured[i], app->r.runs.app,
-				 known->app[corunner]->r.runs.app, out))
+		if (is_on_cluster(known, &app->measured[i].pairs) &&
+		    find_in_measurement(&app->measured[i], app->r.runs.app,
+					known->app[corunner]->r.runs.app, out))
 			return true;
 	return false;
 }

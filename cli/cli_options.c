@@ -1,10 +1,10 @@
 /*
- * Options of the commands.
+ * Parses the options of the commands.
  *
- * The options that several commands share are in one table here, and each
- * command says in its cli_cmd which of them it takes.  Its own options are in a
- * table of the same kind (np_option.h).  Both are given to getopt_long(), so
- * that options may follow arguments and may be abbreviated.
+ * Options that several commands share are in one table here, and struct cli_cmd
+ * says which of them a command takes.  Options of a single command are in a
+ * table of the same kind (np_option.h).  Both tables are passed to
+ * getopt_long(), so that options may follow arguments and may be abbreviated.
  */
 #include "cli_options.h"
 
@@ -25,13 +25,13 @@
 enum { HELP, JSON, PARSABLE, CSV, USER, MODEL, SCOPE, PUBLISHED, ALL, NEW_NAME,
        OUTPUT, PLOT, NOHEADER, FORMAT, SORT, N_SHARED };
 
-#define AT(member) offsetof(struct cli_options, member)
+#define OFFSET(member) offsetof(struct cli_options, member)
 
 static const struct {
 	int takes; /* which commands take it (enum cli_takes); 0: all */
 	struct np_option option;
 } shared[N_SHARED] = {
-	/* Options without a member are handled by take_shared(). */
+	/* Options without a member are handled by handle_shared(). */
 	[HELP] = { 0, { "help", NP_OPTION_FLAG, .letter = 'h' } },
 	[JSON] = { CLI_TAKES_FORMAT | CLI_TAKES_JSON,
 		   { "json", NP_OPTION_FLAG } },
@@ -43,20 +43,21 @@ static const struct {
 	[MODEL] = { CLI_TAKES_MODEL, { "model", NP_OPTION_WORD } },
 	[SCOPE] = { CLI_TAKES_SCOPE, { "scope", NP_OPTION_WORD } },
 	[PUBLISHED] = { CLI_TAKES_USER,
-			{ "published", NP_OPTION_FLAG, AT(published) } },
-	[ALL] = { CLI_TAKES_ALL, { "all", NP_OPTION_FLAG, AT(all) } },
+			{ "published", NP_OPTION_FLAG, OFFSET(published) } },
+	[ALL] = { CLI_TAKES_ALL, { "all", NP_OPTION_FLAG, OFFSET(all) } },
 	[NEW_NAME] = { CLI_TAKES_NEW_NAME,
-		       { "as", NP_OPTION_WORD, AT(new_name) } },
+		       { "as", NP_OPTION_WORD, OFFSET(new_name) } },
 	[OUTPUT] = { CLI_TAKES_OUTPUT,
-		     { "output", NP_OPTION_WORD, AT(output), .letter = 'o' } },
-	[PLOT] = { CLI_TAKES_PLOT, { "plot", NP_OPTION_WORD, AT(plot) } },
+		     { "output", NP_OPTION_WORD, OFFSET(output),
+		       .letter = 'o' } },
+	[PLOT] = { CLI_TAKES_PLOT, { "plot", NP_OPTION_WORD, OFFSET(plot) } },
 	[NOHEADER] = { CLI_TAKES_FORMAT | CLI_TAKES_CSV,
-		       { "noheader", NP_OPTION_FLAG, AT(rows.noheader),
+		       { "noheader", NP_OPTION_FLAG, OFFSET(rows.noheader),
 			 .letter = 'n' } },
 	[FORMAT] = { CLI_TAKES_FORMAT | CLI_TAKES_CSV,
-		     { "format", NP_OPTION_WORD, AT(rows.fields) } },
+		     { "format", NP_OPTION_WORD, OFFSET(rows.fields) } },
 	[SORT] = { CLI_TAKES_FORMAT | CLI_TAKES_CSV,
-		   { "sort", NP_OPTION_WORD, AT(rows.sort) } },
+		   { "sort", NP_OPTION_WORD, OFFSET(rows.sort) } },
 };
 
 #define FIRST_VAL 256  /* val of row 0 in struct option, above all letters */
@@ -66,7 +67,7 @@ static const struct {
  * The options in the form of getopt_long(). Rows are numbered: first those of
  * shared[], then the command's own ones.
  */
-struct getopt {
+struct getopt_tables {
 	/* val: FIRST_VAL + row */
 	struct option longs[N_SHARED + MAX_OPTIONS + 1];
 	size_t n;
@@ -75,77 +76,81 @@ struct getopt {
 };
 
 /* Append one option to the tables of getopt_long(). */
-static void add_option(struct getopt *g, const struct np_option *o, int row)
+static void add_option(struct getopt_tables *out,
+		       const struct np_option *option, int row)
 {
-	bool has_argument = np_option_has_argument(o);
-	const char text[] = { o->letter, has_argument ? ':' : '\0', '\0' };
+	bool has_argument = np_option_has_argument(option);
+	const char text[] = { option->letter, has_argument ? ':' : '\0', '\0' };
 
-	g->longs[g->n++] = (struct option){ o->name, has_argument, NULL,
-					    FIRST_VAL + row };
-	strcat(g->shorts, text);
-	g->row[(unsigned char)o->letter] = row;
+	out->longs[out->n++] = (struct option){ option->name, has_argument,
+						NULL, FIRST_VAL + row };
+	strcat(out->shorts, text);
+	out->row[(unsigned char)option->letter] = row;
 }
 
 /* Collect the shared options that the command takes, and its own. */
-static void make_tables(struct getopt *g, const struct cli_cmd *cmd)
+static void make_tables(struct getopt_tables *out, const struct cli_cmd *cmd)
 {
-	*g = (struct getopt){ .n = 0 };
+	*out = (struct getopt_tables){ .n = 0 };
 	/*
 	 * "+": option parsing ends at the first argument.
 	 * ":": getopt_long() returns ':' for a missing argument.
 	 */
-	strcpy(g->shorts, cmd->takes & CLI_TAKES_COMMAND ? "+:" : ":");
+	strcpy(out->shorts, cmd->takes & CLI_TAKES_COMMAND ? "+:" : ":");
 	for (int i = 0; i < N_SHARED; i++)
 		if (!shared[i].takes || (shared[i].takes & cmd->takes))
-			add_option(g, &shared[i].option, i);
+			add_option(out, &shared[i].option, i);
 	for (int i = 0; cmd->own && cmd->own[i].name; i++)
-		add_option(g, &cmd->own[i], N_SHARED + i);
+		add_option(out, &cmd->own[i], N_SHARED + i);
 }
 
-/* Print an error for an unknown option, with the options most like it. */
-static int fail_unknown(const struct cli_cmd *cmd, const struct getopt *g,
-		     const char *text)
+/* Print an error for an unknown option, and suggest similar ones. */
+static int fail_unknown(const struct cli_cmd *cmd,
+			const struct getopt_tables *tables, const char *text)
 {
 	const char *names[N_SHARED + MAX_OPTIONS];
-	char all[N_SHARED + MAX_OPTIONS][32], typed[64], like[128] = "";
+	char with_dashes[N_SHARED + MAX_OPTIONS][32], wanted[64],
+		suggestion[128] = "";
 
-	for (size_t i = 0; i < g->n; i++) {
-		snprintf(all[i], sizeof(all[i]), "--%s", g->longs[i].name);
-		names[i] = all[i];
+	for (size_t i = 0; i < tables->n; i++) {
+		snprintf(with_dashes[i], sizeof(with_dashes[i]), "--%s",
+			 tables->longs[i].name);
+		names[i] = with_dashes[i];
 	}
 	if (!strncmp(text, "--", 2)) {
 		/* "--nmae=value": only the name is compared. */
-		snprintf(typed, sizeof(typed), "%.*s", (int)strcspn(text, "="),
-			 text);
-		np_suggest(typed, names, g->n, like, sizeof(like));
+		snprintf(wanted, sizeof(wanted), "%.*s",
+			 (int)strcspn(text, "="), text);
+		np_suggest(wanted, names, tables->n, suggestion,
+			   sizeof(suggestion));
 	}
-	return cli_usage(cmd, "no such option: %.64s%s", text, like);
+	return cli_usage(cmd, "no such option: %.64s%s", text, suggestion);
 }
 
-/* The argument of --scope. Returns -1 to go on, or the exit status. */
-static int take_scope(const struct cli_cmd *cmd, const char *text,
-		      struct cli_options *o)
+/* Set the scope from --scope. Returns -1 to continue, or the exit status. */
+static int set_scope(const struct cli_cmd *cmd, const char *text,
+		     struct cli_options *options)
 {
 	for (int i = 0; i < NP_N_SCOPES; i++)
 		if (!strcmp(text, np_scope_names[i])) {
-			o->scope = (enum np_scope)i;
+			options->scope = (enum np_scope)i;
 			return -1;
 		}
 	return cli_usage(cmd, "--scope=%.64s: expected node, leaf or uplink",
 			 text);
 }
 
-/* The same of --model; the error lists the models. */
-static int take_model(const struct cli_cmd *cmd, const char *text,
-		      struct cli_options *o)
+/* Set the model from --model; the error lists the models. */
+static int set_model(const struct cli_cmd *cmd, const char *text,
+		     struct cli_options *options)
 {
 	struct np_err err = NP_ERR_INIT;
 
-	o->model = np_model_find(text, &err);
-	return o->model ? -1 : cli_usage(cmd, "%s", err.text);
+	options->model = np_model_find(text, &err);
+	return options->model ? -1 : cli_usage(cmd, "%s", err.text);
 }
 
-/* A name of digits alone is first looked up as a name. */
+/* Text that consists of digits may still be a name, so it is tried first. */
 int cli_uid_of(const char *user, uid_t *uid)
 {
 	const struct passwd *pw = getpwnam(user);
@@ -161,48 +166,49 @@ int cli_uid_of(const char *user, uid_t *uid)
 	return 0;
 }
 
-/* Store the argument of an option by its description in the table. */
+/* Store the argument of an option as its description in the table says. */
 static int set_member(const struct cli_cmd *cmd, const struct np_option *option,
-		      void *all)
+		      void *values)
 {
 	struct np_err err = NP_ERR_INIT;
 
-	return np_option_set(option, optarg, all, &err) ?
-	       cli_usage(cmd, "%s", err.text) : -1;
+	return np_option_set(option, optarg, values, &err) ?
+		       cli_usage(cmd, "%s", err.text) :
+		       -1;
 }
 
-/* Handle one shared option. Returns -1 to go on, or the exit status. */
-static int take_shared(const struct cli_cmd *cmd, int row,
-		       struct cli_options *o)
+/* Handle one shared option. Returns -1 to continue, or the exit status. */
+static int handle_shared(const struct cli_cmd *cmd, int row,
+			 struct cli_options *options)
 {
 	switch (row) {
 	case HELP:
 		cli_print_help(cmd);
 		return CLI_DONE;
 	case JSON:
-		o->format = CLI_JSON;
+		options->format = CLI_JSON;
 		return -1;
 	case PARSABLE:
-		o->format = CLI_PARSABLE;
+		options->format = CLI_PARSABLE;
 		return -1;
 	case CSV:
-		o->format = CLI_CSV;
+		options->format = CLI_CSV;
 		return -1;
 	case USER:
-		o->user_given = true;
-		if (cli_uid_of(optarg, &o->uid))
+		options->user_given = true;
+		if (cli_uid_of(optarg, &options->uid))
 			return cli_fail("--user=%.64s: no such user", optarg);
 		return -1;
 	case MODEL:
-		return take_model(cmd, optarg, o);
+		return set_model(cmd, optarg, options);
 	case SCOPE:
-		return take_scope(cmd, optarg, o);
+		return set_scope(cmd, optarg, options);
 	default:
-		return set_member(cmd, &shared[row].option, o);
+		return set_member(cmd, &shared[row].option, options);
 	}
 }
 
-/* The name of a picture says its format. */
+/* The suffix of the name selects the format of the picture. */
 int cli_check_picture(const struct cli_cmd *cmd, const char *option,
 		      const char *path)
 {
@@ -213,71 +219,79 @@ int cli_check_picture(const struct cli_cmd *cmd, const char *option,
 	       cli_usage(cmd, "--%s=%s", option, err.text) : -1;
 }
 
-/* Check the number of arguments, and options that exclude each other. */
+/* Check the number of arguments and the combination of options. */
 static int check_arguments(const struct cli_cmd *cmd,
-			   const struct cli_options *o)
+			   const struct cli_options *options)
 {
 	char known[256];
 
-	if (cmd->missing && (!o->n_apps || o->n_apps < cmd->least))
+	if (cmd->missing && (!options->n_apps || options->n_apps < cmd->least))
 		return cli_usage(cmd, "%s needs %s%s", cmd->name, cmd->missing,
 				 cmd->takes & CLI_TAKES_APPS ?
-				 cli_known_apps(o, known, sizeof(known)) : "");
-	if (o->n_apps > cmd->most)
+					 cli_known_apps(options, known,
+							sizeof(known)) :
+					 "");
+	if (options->n_apps > cmd->most)
 		return cli_usage(cmd, "unexpected argument \"%.64s\"",
-				 o->apps[cmd->most]);
-	if (o->plot && o->format)
+				 options->apps[cmd->most]);
+	if (options->plot && options->format)
 		return cli_usage(cmd, "--plot has no effect with an output for "
 				 "programs");
-	if (o->published && o->user_given)
+	if (options->published && options->user_given)
 		return cli_usage(cmd, "expected only one of --user and "
 				 "--published");
-	return o->plot ? cli_check_picture(cmd, "plot", o->plot) : -1;
+	return options->plot ? cli_check_picture(cmd, "plot", options->plot) :
+			       -1;
 }
 
 /* Options that select rows imply --parsable or --csv. */
-static void select_rows(const struct cli_cmd *cmd, struct cli_options *o)
+static void select_rows(const struct cli_cmd *cmd, struct cli_options *options)
 {
-	o->rows.any = o->rows.noheader || o->rows.fields || o->rows.sort;
-	if (!o->rows.any)
+	options->rows.any = options->rows.noheader || options->rows.fields ||
+			    options->rows.sort;
+	if (!options->rows.any)
 		return;
 	/* A command may have only one of the two formats. */
-	if (o->format == CLI_TEXT)
-		o->format = cmd->takes & CLI_TAKES_FORMAT ? CLI_PARSABLE :
-							    CLI_CSV;
-	cli_print_select(&o->rows);
+	if (options->format == CLI_TEXT)
+		options->format = cmd->takes & CLI_TAKES_FORMAT ? CLI_PARSABLE :
+								  CLI_CSV;
+	cli_print_select(&options->rows);
 }
 
 int cli_options_parse(const struct cli_cmd *cmd, int argc, char **argv,
 		      void *own, struct cli_options *out)
 {
-	struct cli_options o = {
-		.uid = geteuid(), .scope = NP_SCOPE_LEAF,
+	struct cli_options options = {
+		.uid = geteuid(),
+		.scope = NP_SCOPE_LEAF,
 		.model = np_model_find(NP_MODEL_DEFAULT, NULL),
 	};
-	struct getopt g;
-	int opt, rc;
+	struct getopt_tables tables;
+	int option, rc;
 
-	make_tables(&g, cmd);
+	make_tables(&tables, cmd);
 	/* We print errors ourselves, with suggestions. */
 	opterr = 0;
-	while ((opt = getopt_long(argc, argv, g.shorts, g.longs, NULL)) != -1) {
-		if (opt == ':')
+	while ((option = getopt_long(argc, argv, tables.shorts, tables.longs,
+				     NULL)) != -1) {
+		if (option == ':')
 			return cli_usage(cmd, "%.64s needs an argument",
 					 argv[optind - 1]);
-		if (opt == '?')
-			return fail_unknown(cmd, &g, argv[optind - 1]);
+		if (option == '?')
+			return fail_unknown(cmd, &tables, argv[optind - 1]);
 		/* Short options are translated to rows of the same table. */
-		opt = opt < FIRST_VAL ? g.row[opt] : opt - FIRST_VAL;
-		rc = opt < N_SHARED ? take_shared(cmd, opt, &o) :
-		     set_member(cmd, &cmd->own[opt - N_SHARED], own);
+		option = option < FIRST_VAL ? tables.row[option] :
+					      option - FIRST_VAL;
+		rc = option < N_SHARED ?
+			     handle_shared(cmd, option, &options) :
+			     set_member(cmd, &cmd->own[option - N_SHARED], own);
 		if (rc >= 0)
 			return rc;
 	}
-	select_rows(cmd, &o);
-	o.apps = argv + optind;
-	o.n_apps = (size_t)(argc - optind);
-	o.app = o.apps[0];
-	*out = o;
+	select_rows(cmd, &options);
+	options.apps = argv + optind;
+	options.n_apps = (size_t)(argc - optind);
+	options.app = options.apps[0];
+	*out = options;
 	return check_arguments(cmd, out);
 }
