@@ -3,16 +3,16 @@
 #include <errno.h>
 #include <string.h>
 
-static int is_app_char(unsigned char c)
+static int is_app_char(unsigned char byte)
 {
 	/* Not isalnum(), which depends on the user's locale. */
-	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-	       (c >= '0' && c <= '9') || (c && strchr("._+-", c));
+	return (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z') ||
+	       (byte >= '0' && byte <= '9') || (byte && strchr("._+-", byte));
 }
 
-static int is_app_first_char(unsigned char c)
+static int is_app_first_char(unsigned char byte)
 {
-	return is_app_char(c) && c != '.' && c != '-';
+	return is_app_char(byte) && byte != '.' && byte != '-';
 }
 
 int np_app_check(const char *name, struct np_err *err)
@@ -32,13 +32,14 @@ int np_app_check(const char *name, struct np_err *err)
 
 int np_app_from_text(const char *text, char app[NP_APP_MAX + 1])
 {
-	int usable = 0;
+	int has_letter_or_digit = 0;
 	size_t i;
 
 	text = basename(text);
 	for (i = 0; i < NP_APP_MAX && text[i]; i++)
-		usable |= is_app_char(text[i]) && !strchr("._+-", text[i]);
-	if (!usable)
+		has_letter_or_digit |= is_app_char(text[i]) &&
+				       !strchr("._+-", text[i]);
+	if (!has_letter_or_digit)
 		return -EINVAL;
 	for (i = 0; i < NP_APP_MAX && text[i]; i++)
 		app[i] = is_app_char(text[i]) ? text[i] : '_';

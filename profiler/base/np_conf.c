@@ -24,7 +24,7 @@
 #define NP_LIBEXECDIR "/usr/local/libexec/netprof"
 #endif
 
-#define MAX_FILE 65536 /* bytes; the sample has three thousand */
+#define MAX_FILE 65536 /* bytes of a file; the sample has about 3000 */
 #define MAX_KEY 32     /* characters of an unknown key in a message */
 #define MAX_VALUE 80   /* characters of a value in a message */
 #define MAX_USER 64    /* longest name of a user */
@@ -91,51 +91,53 @@ const char *np_place_conf_app(const struct np_place_conf *conf,
 
 /* ---- users and groups ---- */
 
-#define PW_BYTES 16384 /* for one entry of the user database */
-/* For a group, which lists its members: at first, and at most. */
-#define GR_BYTES 65536
-#define GR_BYTES_MAX (16u << 20)
+/* Buffers for entries of users and of groups, which list their members. */
+#define PASSWD_BYTES 16384
+#define GROUP_BYTES 65536
+#define MAX_GROUP_BYTES (16u << 20)
 
 static int parse_id(const char *text, uint32_t *id)
 {
-	uint64_t n;
+	uint64_t value;
 
-	if (np_whole_parse(text, UINT32_MAX - 1, &n))
+	if (np_whole_parse(text, UINT32_MAX - 1, &value))
 		return -EINVAL;
-	*id = (uint32_t)n;
+	*id = (uint32_t)value;
 	return 0;
 }
 
 /*
- * Find the uid of a user: a name, or digits, which are not looked up. Returns
- * 0, -EINVAL (not a valid number) or -ENOENT (no such name, or no database).
+ * Find the uid of a user. Digits are taken as the uid itself. Returns 0,
+ * -EINVAL (invalid number) or -ENOENT (no such name, or no database).
  */
 static int find_uid(const char *user, uint32_t *uid)
 {
-	char buf[PW_BYTES];
-	struct passwd pw, *found = NULL;
+	char buf[PASSWD_BYTES];
+	struct passwd entry, *found = NULL;
 
 	if (isdigit((unsigned char)*user))
 		return parse_id(user, uid);
-	if (!*user || getpwnam_r(user, &pw, buf, sizeof(buf), &found) || !found)
+	if (!*user || getpwnam_r(user, &entry, buf, sizeof(buf), &found) ||
+	    !found)
 		return -ENOENT;
-	*uid = pw.pw_uid;
+	*uid = entry.pw_uid;
 	return 0;
 }
 
-/* The same for a group. */
+/* Find the gid of a group, like find_uid(). */
 static int find_gid(const char *group, uint32_t *gid)
 {
-	struct group gr, *found = NULL;
+	struct group entry, *found = NULL;
 	int rc = isdigit((unsigned char)*group) ? parse_id(group, gid) : ERANGE;
 
 	if (rc <= 0)
 		return rc;
-	for (size_t n = GR_BYTES; *group && rc == ERANGE && n <= GR_BYTES_MAX;
-	     n *= 4) {
-		char *buf = malloc(n);
+	for (size_t size = GROUP_BYTES;
+	     *group && rc == ERANGE && size <= MAX_GROUP_BYTES; size *= 4) {
+		char *buf = malloc(size);
 
-		rc = buf ? getgrnam_r(group, &gr, buf, n, &found) : ENOMEM;
+		rc = buf ? getgrnam_r(group, &entry, buf, size, &found) :
+			   ENOMEM;
 		if (!rc && found)
 			*gid = found->gr_gid;
 		free(buf);
@@ -145,9 +147,9 @@ static int find_gid(const char *group, uint32_t *gid)
 
 /* ---- who may use a published name ---- */
 
-#define MAX_WHO 128 /* characters of one WHO: "partition=" and a name */
+#define MAX_WHO 128 /* characters of one WHO, such as "group=chem" */
 
-static int bad_who(struct np_err *why, const char *who)
+static int fail_bad_who(struct np_err *why, const char *who)
 {
 	return np_errf(why, -EINVAL, "\"%.40s\": expected all, default, "
 		       "user=USER, group=GROUP, account=PATTERN or "
@@ -187,7 +189,7 @@ static int parse_who(const char *who, struct np_auth_rule *rule,
 	       strncmp(who, keys[i].key, strlen(keys[i].key)))
 		i++;
 	if (i == NP_ARRAY_SIZE(keys))
-		return bad_who(why, who);
+		return fail_bad_who(why, who);
 	name = who + strlen(keys[i].key);
 	rule->by = keys[i].by;
 	if (rule->by == NP_AUTH_BY_USER)
@@ -199,59 +201,60 @@ static int parse_who(const char *who, struct np_auth_rule *rule,
 		       np_errf(why, -EINVAL, "unknown group \"%.40s\", "
 			       "expected a gid or the name of a group", name) :
 		       0;
-	return set_name(rule, name) ? bad_who(why, who) : 0;
+	return set_name(rule, name) ? fail_bad_who(why, who) : 0;
 }
 
 /*
  * Add a rule for one WHO, of len characters, and for the pattern, the first
- * pattern_len characters of text. It is counted in *n even if it is not
- * complete, so that the caller clears it.
+ * pattern_len characters of text. *n_rules counts it even if it is incomplete,
+ * so that the caller clears it.
  */
 static int add_who(const char *who, size_t len, const char *text,
-		   size_t pattern_len, struct np_auth_rule *rule, size_t *n,
-		   struct np_err *why)
+		   size_t pattern_len, struct np_auth_rule *rule,
+		   size_t *n_rules, struct np_err *why)
 {
-	char one[MAX_WHO + 1];
+	char copy[MAX_WHO + 1];
 	int rc;
 
-	/* Cut to a length that no valid WHO has. */
+	/* No valid WHO is longer than this. */
 	len = len <= MAX_WHO ? len : MAX_WHO;
-	memcpy(one, who, len);
-	one[len] = '\0';
-	if (*n == NP_AUTH_MAX_RULES)
+	memcpy(copy, who, len);
+	copy[len] = '\0';
+	if (*n_rules == NP_AUTH_MAX_RULES)
 		return np_errf(why, -EINVAL,
 			       "too many at \"%.40s\", expected at most %d in "
 			       "all lines of Claim",
-			       one, NP_AUTH_MAX_RULES);
-	memcpy(rule[*n].pattern, text, pattern_len);
-	rc = parse_who(one, &rule[*n], why);
-	++*n;
+			       copy, NP_AUTH_MAX_RULES);
+	memcpy(rule[*n_rules].pattern, text, pattern_len);
+	rc = parse_who(copy, &rule[*n_rules], why);
+	++*n_rules;
 	return rc;
 }
 
-int np_auth_parse(const char *text, struct np_auth_rule *rule, size_t *n,
+int np_auth_parse(const char *text, struct np_auth_rule *rule, size_t *n_rules,
 		  struct np_err *why)
 {
 	const char *colon = strrchr(text, ':');
-	size_t pattern_len = colon ? (size_t)(colon - text) : 0, end = *n;
+	size_t pattern_len = colon ? (size_t)(colon - text) : 0,
+	       n_new = *n_rules;
 	int rc = 0;
 
 	if (!pattern_len || pattern_len > NP_AUTH_PATTERN_MAX)
 		return np_errf(why, -EINVAL, "expected PATTERN:WHO,..., a "
 			       "pattern of 1 to %d characters",
 			       NP_AUTH_PATTERN_MAX);
-	for (const char *at = colon + 1; !rc;) {
-		size_t len = strcspn(at, ",");
+	for (const char *who = colon + 1; !rc;) {
+		size_t len = strcspn(who, ",");
 
-		rc = add_who(at, len, text, pattern_len, rule, &end, why);
-		at += len;
-		if (!*at++)
+		rc = add_who(who, len, text, pattern_len, rule, &n_new, why);
+		who += len;
+		if (!*who++)
 			break;
 	}
 	if (rc)
-		memset(rule + *n, 0, (end - *n) * sizeof(*rule));
+		memset(rule + *n_rules, 0, (n_new - *n_rules) * sizeof(*rule));
 	else
-		*n = end;
+		*n_rules = n_new;
 	return rc;
 }
 
@@ -422,7 +425,7 @@ int np_metrics_set_url(char *value, void *url, struct np_err *err)
 	return 0;
 }
 
-/* [a-zA-Z_][a-zA-Z0-9_]* */
+/* A label matches [a-zA-Z_][a-zA-Z0-9_]*. */
 int np_metrics_set_label(char *value, void *label, struct np_err *err)
 {
 	size_t len = strlen(value);
@@ -495,7 +498,7 @@ const char *np_metrics_expression(const struct np_metrics_conf *conf,
 
 /* ---- values of keys ---- */
 
-static int set_yesno(char *value, void *field, struct np_err *err)
+static int set_yes_no(char *value, void *field, struct np_err *err)
 {
 	(void)err;
 	if (strcasecmp(value, "yes") && strcasecmp(value, "no"))
@@ -515,16 +518,16 @@ static int set_dir(char *value, void *field, struct np_err *err)
 
 static int set_trace_size(char *value, void *bytes, struct np_err *err)
 {
-	uint64_t n;
+	uint64_t size;
 
 	(void)err;
-	if (np_bytes_parse(value, &n) || n < 1 << 20 || n > 1ull << 40)
+	if (np_bytes_parse(value, &size) || size < 1 << 20 || size > 1ull << 40)
 		return -EINVAL;
-	*(uint64_t *)bytes = n;
+	*(uint64_t *)bytes = size;
 	return 0;
 }
 
-/* The value is passed to the probes in their environment, unchanged. */
+/* The value is passed unchanged to the probes, in their environment. */
 static int set_ucx(char *value, void *field, struct np_err *err)
 {
 	size_t len = strlen(value);
@@ -541,8 +544,8 @@ static int set_ucx(char *value, void *field, struct np_err *err)
 
 int np_transport_parse(const char *text, struct np_transport *out)
 {
-	for (const char *c = text; *c; c++)
-		if (!isgraph((unsigned char)*c))
+	for (const char *pos = text; *pos; pos++)
+		if (!isgraph((unsigned char)*pos))
 			return -EINVAL;
 	*out = (struct np_transport){ NP_TRANSPORT_AUTO, "" };
 	if (!strcmp(text, "auto"))
@@ -595,7 +598,7 @@ static bool is_partition_name(const char *name, size_t len)
 	return len && len <= NP_PLACE_NAME_MAX;
 }
 
-/* PARTITION:MODE; a later value for a partition replaces the earlier one. */
+/* Parse PARTITION:MODE, which replaces earlier values for the partition. */
 static int add_partition(char *value, void *conf, struct np_err *why)
 {
 	struct np_place_conf *place = conf;
@@ -647,11 +650,11 @@ static int add_trusted(struct np_place_conf *conf, const char *user,
 static int add_trusted_users(char *value, void *conf, struct np_err *why)
 {
 	struct np_place_conf *place = conf;
-	size_t before = *value ? place->n_trusted : 0;
+	size_t n_before = *value ? place->n_trusted : 0;
 	char user[MAX_USER + 1];
 	int rc = 0;
 
-	place->n_trusted = before;
+	place->n_trusted = n_before;
 	for (char *next = value; !rc && *value; value = next) {
 		size_t len = strcspn(value, ",");
 
@@ -667,19 +670,19 @@ static int add_trusted_users(char *value, void *conf, struct np_err *why)
 		user[len] = '\0';
 		rc = add_trusted(place, user, why);
 	}
-	while (place->n_trusted > before && rc)
+	while (place->n_trusted > n_before && rc)
 		place->trusted[--place->n_trusted] = 0;
 	return rc;
 }
 
 static void remove_rules(struct np_place_conf *conf, enum np_place_what what)
 {
-	size_t n = 0;
+	size_t n_kept = 0;
 
 	for (size_t i = 0; i < conf->n_rules; i++)
 		if (conf->rule[i].what != what)
-			conf->rule[n++] = conf->rule[i];
-	conf->n_rules = n;
+			conf->rule[n_kept++] = conf->rule[i];
+	conf->n_rules = n_kept;
 }
 
 static int add_rule(struct np_place_conf *conf, enum np_place_what what,
@@ -744,8 +747,8 @@ static int set_path(char *value, void *field, struct np_err *err)
 /* ---- the table of keys ---- */
 
 struct key {
-	struct np_option o;
-	const char *expected; /* for messages; NULL: o.take() reports it */
+	struct np_option option;
+	const char *expected; /* for messages; NULL: option.take() has one */
 };
 
 static const struct key keys[] = {
@@ -755,7 +758,7 @@ static const struct key keys[] = {
 #define SET(name, set, field, expected) \
 	{ { name, NP_OPTION_TAKE, AT(field), .take = set }, expected }
 #define ADD(name, add) { { name, NP_OPTION_TAKE, AT(place), .take = add } }
-	SET("Enabled", set_yesno, enabled, "yes or no"),
+	SET("Enabled", set_yes_no, enabled, "yes or no"),
 	SET("Store", set_dir, store, "an absolute directory"),
 	SET("BinDir", set_dir, bindir, "an absolute directory"),
 	SET("LibexecDir", set_dir, libexecdir, "an absolute directory"),
@@ -829,36 +832,37 @@ static const struct key keys[] = {
 
 _Static_assert(NP_CONF_MAX_RUNS == 1000, "the text for MaxRuns says 1000");
 
-int np_conf_set_key(struct np_conf *conf, const char *name, size_t nlen,
+int np_conf_set_key(struct np_conf *conf, const char *name, size_t name_len,
 		    char *value, struct np_err *err)
 {
 	struct np_err why = NP_ERR_INIT;
 	const struct key *key = keys;
 
 	while (key < keys + NP_ARRAY_SIZE(keys) &&
-	       (strlen(key->o.name) != nlen ||
-		strncasecmp(key->o.name, name, nlen)))
+	       (strlen(key->option.name) != name_len ||
+		strncasecmp(key->option.name, name, name_len)))
 		key++;
 	if (key == keys + NP_ARRAY_SIZE(keys))
 		return -ENOENT;
-	if (!np_option_set(&key->o, value, conf, &why))
+	if (!np_option_set(&key->option, value, conf, &why))
 		return 0;
-	return np_errf(err, -EINVAL, "%s=%.*s: %s%s", key->o.name, MAX_VALUE,
-		       value, key->expected ? "expected " : "",
+	return np_errf(err, -EINVAL, "%s=%.*s: %s%s", key->option.name,
+		       MAX_VALUE, value, key->expected ? "expected " : "",
 		       key->expected ? key->expected : why.text);
 }
 
-/* "; did you mean Period?" for a key that does not exist, or "". */
-static void suggest(const char *name, size_t nlen, char *buf, size_t len)
+/* Write "; did you mean Period?" for an unknown key, or "", into buf. */
+static void suggest_key(const char *name, size_t name_len, char *buf,
+			size_t len)
 {
 	const char *names[NP_ARRAY_SIZE(keys)];
-	char typed[64];
+	char wanted[64];
 
 	for (size_t i = 0; i < NP_ARRAY_SIZE(keys); i++)
-		names[i] = keys[i].o.name;
-	snprintf(typed, sizeof(typed), "%.*s", nlen < 63 ? (int)nlen : 63,
-		 name);
-	np_suggest(typed, names, NP_ARRAY_SIZE(keys), buf, len);
+		names[i] = keys[i].option.name;
+	snprintf(wanted, sizeof(wanted), "%.*s",
+		 name_len < 63 ? (int)name_len : 63, name);
+	np_suggest(wanted, names, NP_ARRAY_SIZE(keys), buf, len);
 }
 
 /* ---- settings and files ---- */
@@ -886,8 +890,8 @@ void np_conf_init(struct np_conf *conf)
 	np_metrics_conf_init(&conf->metrics);
 }
 
-/* Strip white space at both ends. Returns the start and adjusts *len. */
-static const char *trim(const char *text, size_t *len)
+/* Skip white space at both ends. Returns the new start and adjusts *len. */
+static const char *strip(const char *text, size_t *len)
 {
 	while (*len && isspace((unsigned char)text[0]))
 		text++, --*len;
@@ -899,33 +903,33 @@ static const char *trim(const char *text, size_t *len)
 int np_conf_set(struct np_conf *conf, const char *assignment,
 		struct np_err *err)
 {
-	const char *eq = strchr(assignment, '=');
-	char value[PATH_MAX + 1], like[128];
-	const char *name, *v;
-	size_t nlen, vlen;
+	const char *equals = strchr(assignment, '=');
+	char value[PATH_MAX + 1], suggestion[128];
+	const char *name, *trimmed;
+	size_t name_len, value_len;
 	int shown, rc;
 
-	if (!eq)
+	if (!equals)
 		return np_errf(err, -EINVAL, "\"%.80s\": expected Key=Value",
 			       assignment);
-	nlen = (size_t)(eq - assignment);
-	name = trim(assignment, &nlen);
-	shown = nlen < MAX_KEY ? (int)nlen : MAX_KEY;
-	vlen = strlen(eq + 1);
-	v = trim(eq + 1, &vlen);
-	if (vlen >= sizeof(value))
-		return np_errf(err, -EINVAL, "%.*s=%.40s...: expected at most "
-			       "%zu characters", shown, name, v,
-			       sizeof(value) - 1);
-	memcpy(value, v, vlen);
-	value[vlen] = '\0';
-	rc = np_conf_set_key(conf, name, nlen, value, err);
+	name_len = (size_t)(equals - assignment);
+	name = strip(assignment, &name_len);
+	shown = name_len < MAX_KEY ? (int)name_len : MAX_KEY;
+	value_len = strlen(equals + 1);
+	trimmed = strip(equals + 1, &value_len);
+	if (value_len >= sizeof(value))
+		return np_errf(err, -EINVAL,
+			       "%.*s=%.40s...: expected at most %zu characters",
+			       shown, name, trimmed, sizeof(value) - 1);
+	memcpy(value, trimmed, value_len);
+	value[value_len] = '\0';
+	rc = np_conf_set_key(conf, name, name_len, value, err);
 	if (rc != -ENOENT)
 		return rc;
-	suggest(name, nlen, like, sizeof(like));
+	suggest_key(name, name_len, suggestion, sizeof(suggestion));
 	return np_errf(err, -EINVAL,
 		       "%.*s=%.80s: no such key, see netprof.conf(5)%s", shown,
-		       name, value, like);
+		       name, value, suggestion);
 }
 
 /* Apply one line of a file, without its comment; it may be empty. */
@@ -933,7 +937,7 @@ static int apply_line(struct np_conf *conf, char *line, size_t len,
 		      struct np_err *err)
 {
 	char *hash;
-	size_t n;
+	size_t stripped_len;
 
 	if (strlen(line) != len)
 		return np_errf(err, -EINVAL,
@@ -941,32 +945,32 @@ static int apply_line(struct np_conf *conf, char *line, size_t len,
 	hash = strchr(line, '#');
 	if (hash)
 		*hash = '\0';
-	n = strlen(line);
-	trim(line, &n);
-	return n ? np_conf_set(conf, line, err) : 0;
+	stripped_len = strlen(line);
+	strip(line, &stripped_len);
+	return stripped_len ? np_conf_set(conf, line, err) : 0;
 }
 
-/* Apply all lines. text[len] is NUL; text is cut into lines in place. */
+/* Apply all lines of a text, which is modified. text[len] must be NUL. */
 static int apply_text(struct np_conf *conf, char *text, size_t len,
 		      const char *path, struct np_err *err)
 {
 	struct np_err why = NP_ERR_INIT;
 	char *end = text + len;
-	unsigned line_no = 0;
+	unsigned line_number = 0;
 	int failed = np_kind_check(text, len, NP_KIND_TEXT, path, err);
 
 	for (char *next; text < end; text = next) {
 		char *newline = memchr(text, '\n', (size_t)(end - text));
-		char *stop = newline ? newline : end;
+		char *line_end = newline ? newline : end;
 		int rc;
 
-		next = stop + 1;
-		*stop = '\0';
-		line_no++;
-		rc = apply_line(conf, text, (size_t)(stop - text), &why);
+		next = line_end + 1;
+		*line_end = '\0';
+		line_number++;
+		rc = apply_line(conf, text, (size_t)(line_end - text), &why);
 		if (rc && !failed)
-			failed = np_errf(err, rc, "%s:%u: %s", path, line_no,
-					 why.text);
+			failed = np_errf(err, rc, "%s:%u: %s", path,
+					 line_number, why.text);
 	}
 	return failed;
 }
@@ -983,7 +987,7 @@ int np_conf_load(struct np_conf *conf, const char *path, struct np_err *err)
 	if (fd < 0)
 		return errno == ENOENT ? 0 :
 		       np_errf(err, -errno, "%s: %s", path, strerror(errno));
-	/* A FIFO without a writer would read as an empty file. */
+	/* A FIFO without a writer would look like an empty file. */
 	if (!fstat(fd, &st) && S_ISFIFO(st.st_mode)) {
 		close(fd);
 		return np_errf(err, -ESPIPE, "%s: %s", path,

@@ -269,10 +269,10 @@ int np_conf_set(struct np_conf *conf, const char *assignment,
 		struct np_err *err);
 
 /*
- * The same for the key whose name is the first nlen characters of name. Also
- * returns -ENOENT, without err: there is no such key.
+ * Likewise, for the key whose name is the first name_len characters of name.
+ * Also returns -ENOENT, without err, if there is no such key.
  */
-int np_conf_set_key(struct np_conf *conf, const char *name, size_t nlen,
+int np_conf_set_key(struct np_conf *conf, const char *name, size_t name_len,
 		    char *value, struct np_err *err);
 
 /*

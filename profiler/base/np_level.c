@@ -6,12 +6,11 @@
 #include "np_option.h"
 
 /*
- * What a program notices of the load on a leaf, and how it loads the leaf,
- * depends on the size of its messages. The levels therefore use different
- * sizes.
+ * The size of its messages determines how a program loads a leaf, and how much
+ * it is slowed by other load. The levels therefore use different sizes.
  *
  * c0, c5 and c6 send one message at a time to either neighbour, of 64 bytes, 4
- * KB and 16 KB, without a pause, like most programs that wait for each answer.
+ * KB and 16 KB, without a pause, as most programs do that wait for each answer.
  * c1 does the same with small messages and a pause.
  *
  * c2 to c4 and c7 send messages of 40 KB, as in the paper, several at a time.
@@ -35,84 +34,90 @@ const struct np_level np_levels[] = {
 };
 const size_t np_n_levels = NP_ARRAY_SIZE(np_levels);
 
-static int invalid(const char *text, struct np_err *err, const char *why)
+static int fail_invalid(const char *text, struct np_err *err, const char *why)
 {
 	return np_errf(err, -EINVAL, "level \"%s\": %s; expected %s to %s, or "
 		       "P4:M10:B250us[:S40960]", text, why, np_levels[0].name,
 		       np_levels[np_n_levels - 1].name);
 }
 
-static int parse_whole(const char *text, uint32_t min, uint32_t max,
-		       uint32_t *out)
+static int parse_integer(const char *text, uint32_t min, uint32_t max,
+			 uint32_t *out)
 {
-	uint64_t n;
+	uint64_t value;
 
-	if (np_whole_parse(text, max, &n) || n < min)
+	if (np_whole_parse(text, max, &value) || value < min)
 		return -EINVAL;
-	*out = (uint32_t)n;
+	*out = (uint32_t)value;
 	return 0;
 }
 
-static const char *set_part(struct np_level *l, const char *part)
+/* Parse one part, such as "P4". Returns NULL, or what is wrong with it. */
+static const char *set_part(struct np_level *level, const char *part)
 {
 	switch (part[0]) {
 	case 'P':
-		return parse_whole(part + 1, 1, NP_LEVEL_MAX_PEERS, &l->peers) ?
+		return parse_integer(part + 1, 1, NP_LEVEL_MAX_PEERS,
+				     &level->peers) ?
 			       "P is 1 to 1024 peers" :
 			       NULL;
 	case 'M':
-		return parse_whole(part + 1, 1, NP_LEVEL_MAX_MESSAGES,
-				   &l->messages) ?
-			       "M is 1 to 1024 messages" : NULL;
+		return parse_integer(part + 1, 1, NP_LEVEL_MAX_MESSAGES,
+				     &level->messages) ?
+			       "M is 1 to 1024 messages" :
+			       NULL;
 	case 'B':
-		return np_duration_parse(part + 1, &l->pause_sec) ||
-			       l->pause_sec > NP_LEVEL_MAX_PAUSE_SEC ?
-			       "B is a pause up to 60s, with its unit" : NULL;
+		return np_duration_parse(part + 1, &level->pause_sec) ||
+				       level->pause_sec >
+					       NP_LEVEL_MAX_PAUSE_SEC ?
+			       "B is a pause up to 60s, with its unit" :
+			       NULL;
 	case 'S':
-		return parse_whole(part + 1, NP_LEVEL_MIN_BYTES,
-				   NP_LEVEL_MAX_BYTES, &l->bytes) ?
-			       "S is 8 to 16777216 bytes" : NULL;
+		return parse_integer(part + 1, NP_LEVEL_MIN_BYTES,
+				     NP_LEVEL_MAX_BYTES, &level->bytes) ?
+			       "S is 8 to 16777216 bytes" :
+			       NULL;
 	default:
 		return "unknown part";
 	}
 }
 
-int np_level_check(const struct np_level *l, struct np_err *err)
+int np_level_check(const struct np_level *level, struct np_err *err)
 {
-	if ((uint64_t)l->peers * l->messages <= NP_LEVEL_MAX_IN_FLIGHT)
+	if ((uint64_t)level->peers * level->messages <= NP_LEVEL_MAX_IN_FLIGHT)
 		return 0;
 	return np_errf(err, -EINVAL,
 		       "level with %u peers and %u messages "
 		       "to each: expected at most %u messages a round",
-		       l->peers, l->messages, NP_LEVEL_MAX_IN_FLIGHT);
+		       level->peers, level->messages, NP_LEVEL_MAX_IN_FLIGHT);
 }
 
 /* Parse "P4:M10:B250us:S40960": parts in any order, each at most once. */
-static int parse_parts(const char *text, struct np_level *l,
+static int parse_parts(const char *text, struct np_level *level,
 		       struct np_err *err)
 {
-	char copy[NP_LEVEL_NAME], *save = NULL;
+	char copy[NP_LEVEL_NAME], *rest = NULL;
 	char seen[5] = ""; /* letters of "PMBS" seen so far */
 
 	strcpy(copy, text);
-	for (char *part = strtok_r(copy, ":", &save); part;
-	     part = strtok_r(NULL, ":", &save)) {
-		const char *why = set_part(l, part);
+	for (char *part = strtok_r(copy, ":", &rest); part;
+	     part = strtok_r(NULL, ":", &rest)) {
+		const char *why = set_part(level, part);
 
 		if (why)
-			return invalid(text, err, why);
+			return fail_invalid(text, err, why);
 		if (strchr(seen, part[0]))
-			return invalid(text, err, "a part is given twice");
+			return fail_invalid(text, err, "a part is given twice");
 		strncat(seen, part, 1);
 	}
 	if (!strchr(seen, 'P') || !strchr(seen, 'M') || !strchr(seen, 'B'))
-		return invalid(text, err, "P, M and B are required");
-	return np_level_check(l, err);
+		return fail_invalid(text, err, "P, M and B are required");
+	return np_level_check(level, err);
 }
 
 int np_level_parse(const char *text, struct np_level *out, struct np_err *err)
 {
-	struct np_level l = { .bytes = NP_LEVEL_BYTES };
+	struct np_level level = { .bytes = NP_LEVEL_BYTES };
 	int rc;
 
 	for (size_t i = 0; i < np_n_levels; i++)
@@ -120,12 +125,12 @@ int np_level_parse(const char *text, struct np_level *out, struct np_err *err)
 			*out = np_levels[i];
 			return 0;
 		}
-	if (strlen(text) >= sizeof(l.name))
-		return invalid("...", err, "longer than 63 characters");
-	rc = parse_parts(text, &l, err);
+	if (strlen(text) >= sizeof(level.name))
+		return fail_invalid("...", err, "longer than 63 characters");
+	rc = parse_parts(text, &level, err);
 	if (rc)
 		return rc;
-	strcpy(l.name, text);
-	*out = l;
+	strcpy(level.name, text);
+	*out = level;
 	return 0;
 }

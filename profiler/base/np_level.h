@@ -38,7 +38,7 @@ extern const size_t np_n_levels;
 /*
  * Check the limits that concern several parts. Returns 0 or -EINVAL with err.
  */
-int np_level_check(const struct np_level *l, struct np_err *err);
+int np_level_check(const struct np_level *level, struct np_err *err);
 
 /*
  * Parse a level: a name of the table, or "P4:M10:B250us[:S40960]" (B with a

@@ -9,29 +9,33 @@
 
 #define MAX_OBJECTS 1024
 
+/* The shared objects that the process has loaded. */
 struct objects {
 	char *path[MAX_OBJECTS];
 	size_t n;
 };
 
-/* No dlopen() here: it would wait for the lock that dl_iterate_phdr() holds. */
+/*
+ * A callback of dl_iterate_phdr(). It must not call dlopen(), which waits for
+ * the lock that dl_iterate_phdr() holds.
+ */
 static int collect_path(struct dl_phdr_info *info, size_t size, void *arg)
 {
-	struct objects *o = arg;
+	struct objects *objects = arg;
 
 	(void)size;
-	if (*info->dlpi_name && o->n < MAX_OBJECTS) {
-		o->path[o->n] = strdup(info->dlpi_name);
-		o->n += o->path[o->n] != NULL;
+	if (*info->dlpi_name && objects->n < MAX_OBJECTS) {
+		objects->path[objects->n] = strdup(info->dlpi_name);
+		objects->n += objects->path[objects->n] != NULL;
 	}
 	return 0;
 }
 
 /*
- * Not SPANK plugins, which are not Slurm's own and may be of another micro
- * release.
+ * Whether a type is that of one of Slurm's own plugins. SPANK plugins are not,
+ * and may be built for another micro release.
  */
-static bool is_slurms_own(const char *type)
+static bool is_slurm_plugin(const char *type)
 {
 	static const char *const own[] = {
 		"auth/", "cred/", "hash/", "select/", "serializer/",
@@ -45,26 +49,29 @@ static bool is_slurms_own(const char *type)
 	return false;
 }
 
-/* 0: not one of Slurm's own plugins. */
-static uint32_t version_of(const char *path, int flags)
+/* Read the version of a plugin. Returns 0 if it is not one of Slurm's own. */
+static uint32_t read_plugin_version(const char *path, int flags)
 {
 	void *object = dlopen(path, RTLD_LAZY | RTLD_LOCAL | flags);
 	const uint32_t *version = NULL;
 	const char *type = NULL;
-	uint32_t v = 0;
+	uint32_t found = 0;
 
 	if (!object)
 		return 0;
 	type = dlsym(object, "plugin_type");
 	version = dlsym(object, "plugin_version");
-	if (type && version && is_slurms_own(type))
-		v = *version;
+	if (type && version && is_slurm_plugin(type))
+		found = *version;
 	dlclose(object);
-	return v;
+	return found;
 }
 
-/* Slurm's plugins are next to its library, and every release has this one. */
-static uint32_t version_of_neighbour(void)
+/*
+ * Read the version of a plugin in the directory of Slurm's library, of one that
+ * every release has.
+ */
+static uint32_t read_neighbour_version(void)
 {
 	void *function = dlsym(RTLD_DEFAULT, "slurm_info");
 	char path[PATH_MAX];
@@ -78,29 +85,30 @@ static uint32_t version_of_neighbour(void)
 				       (int)(slash - library.dli_fname),
 				       library.dli_fname) >= sizeof(path))
 		return 0;
-	return version_of(path, 0);
+	return read_plugin_version(path, 0);
 }
 
 uint32_t np_loader_version(void)
 {
-	struct objects *o = calloc(1, sizeof(*o));
-	uint32_t v = 0;
+	struct objects *objects = calloc(1, sizeof(*objects));
+	uint32_t version = 0;
 
-	if (!o)
+	if (!objects)
 		return 0;
-	dl_iterate_phdr(collect_path, o);
-	for (size_t i = 0; i < o->n; i++) {
-		if (!v)
-			v = version_of(o->path[i], RTLD_NOLOAD);
-		free(o->path[i]);
+	dl_iterate_phdr(collect_path, objects);
+	for (size_t i = 0; i < objects->n; i++) {
+		if (!version)
+			version = read_plugin_version(objects->path[i],
+						      RTLD_NOLOAD);
+		free(objects->path[i]);
 	}
-	free(o);
-	return v ? v : version_of_neighbour();
+	free(objects);
+	return version ? version : read_neighbour_version();
 }
 
-const char *np_loader_text(uint32_t v, char buf[NP_LOADER_TEXT])
+const char *np_loader_text(uint32_t version, char buf[NP_LOADER_TEXT])
 {
-	snprintf(buf, NP_LOADER_TEXT, "%u.%02u.%u", v >> 16 & 0xff,
-		 v >> 8 & 0xff, v & 0xff);
+	snprintf(buf, NP_LOADER_TEXT, "%u.%02u.%u", version >> 16 & 0xff,
+		 version >> 8 & 0xff, version & 0xff);
 	return buf;
 }
