@@ -24,7 +24,7 @@ const struct np_ofi_setting *np_ofi_setting(const char *provider,
  * Is name the wanted provider? "tcp" is also "tcp;ofi_rxm", which adds what tcp
  * lacks.
  */
-bool np_ofi_is_provider(const char *want, const char *name);
+bool np_ofi_is_provider(const char *wanted, const char *name);
 
 /*
  * Does the wait descriptor of the provider's completion queue, if it has one,

@@ -1,8 +1,8 @@
 /*
- * Directories of traces in a user's part of the store, APP/JOB.STEP.trace, and
- * the analysis of each, which lies next to it.  Everything is opened relative
- * to a directory that is already open, so that nobody can replace a part of the
- * path in between.
+ * Creates, finds and removes directories of traces in a user's part of the
+ * store, APP/JOB.STEP.trace, and the analysis of each, which is next to it.
+ * Everything is opened relative to an open directory, so that nobody can
+ * replace a part of the path meanwhile.
  */
 #include "np_trace_dir.h"
 
@@ -22,10 +22,10 @@
 #define MAX_APPS 1024	/* of one user */
 
 /*
- * Open a subdirectory that the caller owns, made if missing.  Closes parent_fd.
- * Returns the descriptor or -errno.
+ * Open a subdirectory that the caller owns, and make it if it is missing.
+ * Closes parent_fd.  Returns the descriptor or -errno.
  */
-static int open_below(int parent_fd, const char *name)
+static int open_subdir(int parent_fd, const char *name)
 {
 	struct stat st;
 	int fd = -1, rc;
@@ -45,8 +45,8 @@ static int open_below(int parent_fd, const char *name)
 
 /*
  * Open a directory by its path.  A symbolic link at the end of the path is
- * followed only if root or the caller owns it: in a directory like /tmp others
- * can make one.
+ * followed only if root or the caller owns it, because in a directory such as
+ * /tmp others can make one.
  */
 static int open_top(const char *dir)
 {
@@ -83,7 +83,7 @@ int np_trace_dir_open(const char *dir, const char *sub)
 	}
 	while (fd >= 0 && (name = strsep(&rest, "/")))
 		if (*name)
-			fd = open_below(fd, name);
+			fd = open_subdir(fd, name);
 	return fd;
 }
 
@@ -107,66 +107,67 @@ struct trace {
 
 static int newest_first(const void *a, const void *b)
 {
-	const struct timespec *x = &((const struct trace *)a)->modified;
-	const struct timespec *y = &((const struct trace *)b)->modified;
+	const struct timespec *time_a = &((const struct trace *)a)->modified;
+	const struct timespec *time_b = &((const struct trace *)b)->modified;
 
-	if (x->tv_sec != y->tv_sec)
-		return x->tv_sec < y->tv_sec ? 1 : -1;
-	return (x->tv_nsec < y->tv_nsec) - (x->tv_nsec > y->tv_nsec);
+	if (time_a->tv_sec != time_b->tv_sec)
+		return time_a->tv_sec < time_b->tv_sec ? 1 : -1;
+	return (time_a->tv_nsec < time_b->tv_nsec) -
+	       (time_a->tv_nsec > time_b->tv_nsec);
 }
 
-/* Does the name end like that of a trace? */
-static bool is_trace(const char *name)
+/* Whether a name is that of a trace. */
+static bool is_trace_name(const char *name)
 {
-	size_t n = strlen(name), end = strlen(NP_TRACE_SUFFIX);
+	size_t len = strlen(name), suffix_len = strlen(NP_TRACE_SUFFIX);
 
-	return name[0] != '.' && n > end &&
-	       !strcmp(name + n - end, NP_TRACE_SUFFIX);
+	return name[0] != '.' && len > suffix_len &&
+	       !strcmp(name + len - suffix_len, NP_TRACE_SUFFIX);
 }
 
-/* A directory stream for the directory fd, with a descriptor of its own. */
+/* Open a stream of the directory fd, with a descriptor of its own. */
 static DIR *open_stream(int fd)
 {
 	int copy = openat(fd, ".", OPEN_DIR);
-	DIR *d = copy < 0 ? NULL : fdopendir(copy);
+	DIR *stream = copy < 0 ? NULL : fdopendir(copy);
 
-	if (!d && copy >= 0)
+	if (!stream && copy >= 0)
 		close(copy);
-	return d;
+	return stream;
 }
 
 /* List the traces that uid owns, newest first; symbolic links are ignored. */
-static size_t list_traces(int fd, uid_t uid, struct trace *t)
+static size_t list_traces(int fd, uid_t uid, struct trace *traces)
 {
-	DIR *d = open_stream(fd);
-	struct dirent *e;
+	DIR *stream = open_stream(fd);
+	struct dirent *entry;
 	struct stat st;
 	size_t n = 0, scanned = 0;
 
-	while (d && n < MAX_TRACES && scanned++ < MAX_SCAN &&
-	       (e = readdir(d))) {
-		if (!is_trace(e->d_name) ||
-		    fstatat(fd, e->d_name, &st, AT_SYMLINK_NOFOLLOW) ||
+	while (stream && n < MAX_TRACES && scanned++ < MAX_SCAN &&
+	       (entry = readdir(stream))) {
+		if (!is_trace_name(entry->d_name) ||
+		    fstatat(fd, entry->d_name, &st, AT_SYMLINK_NOFOLLOW) ||
 		    !S_ISDIR(st.st_mode) || st.st_uid != uid)
 			continue;
-		strcpy(t[n].name, e->d_name);
-		t[n++].modified = st.st_mtim;
+		strcpy(traces[n].name, entry->d_name);
+		traces[n++].modified = st.st_mtim;
 	}
-	if (d)
-		closedir(d);
+	if (stream)
+		closedir(stream);
 	if (n)
-		qsort(t, n, sizeof(*t), newest_first);
+		qsort(traces, n, sizeof(*traces), newest_first);
 	return n;
 }
 
 int np_trace_dir_newest(int fd, uid_t uid, char name[NAME_MAX + 1])
 {
-	struct trace *t = calloc(MAX_TRACES, sizeof(*t));
-	int rc = !t ? -ENOMEM : list_traces(fd, uid, t) ? 0 : -ENOENT;
+	struct trace *traces = calloc(MAX_TRACES, sizeof(*traces));
+	int rc = !traces ? -ENOMEM : list_traces(fd, uid, traces) ? 0 : -ENOENT;
 
 	if (!rc)
-		strcpy(name, t->name);
-	free(t);
+		strcpy(name, traces->name);
+	free(traces);
 	return rc;
 }
 
@@ -180,18 +181,18 @@ static void remove_analysis(int app_fd, const char *trace)
 	unlinkat(app_fd, name, 0);
 }
 
-/* Remove the per-rank files, then the directory if it is empty. Is it gone? */
+/* Remove a trace unless it has other files. Returns whether it is gone. */
 static bool remove_trace(int app_fd, const char *name)
 {
 	int fd = openat(app_fd, name, OPEN_DIR);
-	DIR *d = fd < 0 ? NULL : open_stream(fd);
-	struct dirent *e;
+	DIR *stream = fd < 0 ? NULL : open_stream(fd);
+	struct dirent *entry;
 
-	while (d && (e = readdir(d)))
-		if (!strncmp(e->d_name, "rank.", 5))
-			unlinkat(fd, e->d_name, 0);
-	if (d)
-		closedir(d);
+	while (stream && (entry = readdir(stream)))
+		if (!strncmp(entry->d_name, "rank.", 5))
+			unlinkat(fd, entry->d_name, 0);
+	if (stream)
+		closedir(stream);
 	if (fd >= 0)
 		close(fd);
 	if (unlinkat(app_fd, name, AT_REMOVEDIR))
@@ -202,56 +203,57 @@ static bool remove_trace(int app_fd, const char *name)
 
 void np_trace_dir_prune(int app_fd, unsigned keep)
 {
-	struct trace *t = calloc(MAX_TRACES, sizeof(*t));
-	size_t n = t ? list_traces(app_fd, geteuid(), t) : 0;
+	struct trace *traces = calloc(MAX_TRACES, sizeof(*traces));
+	size_t n = traces ? list_traces(app_fd, geteuid(), traces) : 0;
 
 	for (size_t i = keep; i < n; i++)
-		remove_trace(app_fd, t[i].name);
-	free(t);
+		remove_trace(app_fd, traces[i].name);
+	free(traces);
 }
 
 /* All traces in a user's directory of the store. */
 struct user_traces {
 	char app[MAX_APPS][NAME_MAX + 1];
 	size_t n_apps;
-	struct trace *t; /* room for MAX_TRACES */
-	size_t n;
+	struct trace *traces; /* room for MAX_TRACES */
+	size_t n_traces;
 };
 
 /* Add the traces of one application to those of the user. */
-static void list_app(struct user_traces *u, int user_fd, const char *name)
+static void list_app(struct user_traces *user, int user_fd, const char *name)
 {
 	int fd = openat(user_fd, name, OPEN_DIR);
-	struct trace *t = fd < 0 ? NULL : calloc(MAX_TRACES, sizeof(*t));
-	size_t n = t ? list_traces(fd, geteuid(), t) : 0;
+	struct trace *traces = fd < 0 ? NULL :
+					calloc(MAX_TRACES, sizeof(*traces));
+	size_t n = traces ? list_traces(fd, geteuid(), traces) : 0;
 
-	for (size_t i = 0; i < n && u->n < MAX_TRACES; i++) {
-		t[i].app = u->n_apps;
-		u->t[u->n++] = t[i];
+	for (size_t i = 0; i < n && user->n_traces < MAX_TRACES; i++) {
+		traces[i].app = user->n_apps;
+		user->traces[user->n_traces++] = traces[i];
 	}
-	free(t);
+	free(traces);
 	if (n)
-		strcpy(u->app[u->n_apps++], name);
+		strcpy(user->app[user->n_apps++], name);
 	if (fd >= 0)
 		close(fd);
 }
 
 /* List the traces of all applications of the user. */
-static void list_user(struct user_traces *u, int user_fd)
+static void list_user(struct user_traces *user, int user_fd)
 {
-	DIR *d = open_stream(user_fd);
-	struct dirent *e;
+	DIR *stream = open_stream(user_fd);
+	struct dirent *entry;
 	size_t scanned = 0;
 
-	while (d && u->n_apps < MAX_APPS && scanned++ < MAX_SCAN &&
-	       (e = readdir(d)))
-		if (e->d_name[0] != '.')
-			list_app(u, user_fd, e->d_name);
-	if (d)
-		closedir(d);
+	while (stream && user->n_apps < MAX_APPS && scanned++ < MAX_SCAN &&
+	       (entry = readdir(stream)))
+		if (entry->d_name[0] != '.')
+			list_app(user, user_fd, entry->d_name);
+	if (stream)
+		closedir(stream);
 }
 
-/* Remove a trace by its application and its name. Is it gone? */
+/* Remove a trace of an application. Returns whether it is gone. */
 static bool remove_by_name(int user_fd, const char *app, const char *name)
 {
 	int fd = openat(user_fd, app, OPEN_DIR);
@@ -275,22 +277,25 @@ size_t np_trace_dir_prune_user(int trace_fd, unsigned keep)
 {
 	int user_fd =
 		openat(trace_fd, "../..", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	struct user_traces *u = calloc(1, sizeof(*u));
+	struct user_traces *user = calloc(1, sizeof(*user));
 	size_t removed = 0;
 
-	if (u)
-		u->t = calloc(MAX_TRACES, sizeof(*u->t));
-	if (user_fd >= 0 && is_owned_by_caller(user_fd) && u && u->t) {
-		list_user(u, user_fd);
-		if (u->n)
-			qsort(u->t, u->n, sizeof(*u->t), newest_first);
-		for (size_t i = keep; i < u->n; i++)
-			removed += remove_by_name(user_fd, u->app[u->t[i].app],
-						  u->t[i].name);
+	if (user)
+		user->traces = calloc(MAX_TRACES, sizeof(*user->traces));
+	if (user_fd >= 0 && is_owned_by_caller(user_fd) && user &&
+	    user->traces) {
+		list_user(user, user_fd);
+		if (user->n_traces)
+			qsort(user->traces, user->n_traces,
+			      sizeof(*user->traces), newest_first);
+		for (size_t i = keep; i < user->n_traces; i++)
+			removed += remove_by_name(
+				user_fd, user->app[user->traces[i].app],
+				user->traces[i].name);
 	}
-	if (u)
-		free(u->t);
-	free(u);
+	if (user)
+		free(user->traces);
+	free(user);
 	if (user_fd >= 0)
 		close(user_fd);
 	return removed;
