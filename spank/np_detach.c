@@ -6,47 +6,49 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define MOST_FDS 65536 /* closed one by one where close_range() is missing */
+#define MAX_FDS 65536 /* closed one by one, without close_range() */
 
-/* Linux before 5.9 (RHEL 8) has no close_range(). */
+/* Close all descriptors from first on. Before Linux 5.9, do so one by one. */
 static void close_from(int first)
 {
+	long limit;
+
 	if (!syscall(SYS_close_range, first, ~0u, 0))
 		return;
-	for (long fd = sysconf(_SC_OPEN_MAX) < MOST_FDS ?
-		     sysconf(_SC_OPEN_MAX) : MOST_FDS; fd >= first; fd--)
+	limit = sysconf(_SC_OPEN_MAX);
+	for (long fd = limit < MAX_FDS ? limit : MAX_FDS; fd >= first; fd--)
 		close((int)fd);
 }
 
 int np_detach(const int keep[], int n_keep)
 {
-	sigset_t none;
-	int null;
+	sigset_t no_signals;
+	int null_fd;
 
 	setsid();
 	if (chdir("/"))
 		return -errno;
-	null = open("/dev/null", O_RDWR | O_CLOEXEC);
-	if (null >= 0 && null < n_keep) /* dup2() below would close it */
-		null = fcntl(null, F_DUPFD_CLOEXEC, n_keep);
-	if (null < 0)
+	null_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+	if (null_fd >= 0 && null_fd < n_keep) /* dup2() would close it below */
+		null_fd = fcntl(null_fd, F_DUPFD_CLOEXEC, n_keep);
+	if (null_fd < 0)
 		return -errno;
 	for (int i = 0; i < n_keep; i++)
-		if (dup2(keep[i] < 0 ? null : keep[i], i) < 0)
+		if (dup2(keep[i] < 0 ? null_fd : keep[i], i) < 0)
 			return -errno;
 	close_from(n_keep);
-	sigemptyset(&none);
-	sigprocmask(SIG_SETMASK, &none, NULL);
+	sigemptyset(&no_signals);
+	sigprocmask(SIG_SETMASK, &no_signals, NULL);
 	return 0;
 }
 
 int np_fd_above(int fd)
 {
-	int above = fd < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, 10);
+	int copy = fd < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, 10);
 
 	if (fd >= 0)
 		close(fd);
-	return above;
+	return copy;
 }
 
 int np_fds_above(int fd[2])

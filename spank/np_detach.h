@@ -1,6 +1,6 @@
 /*
- * Child processes that hold nothing of their parent's, so that they may outlive
- * it, or wait for a file system which does not answer.
+ * Child processes that keep nothing of their parent open, so that they can
+ * outlive it, or wait for a file system that does not answer.
  */
 #ifndef NP_DETACH_H
 #define NP_DETACH_H
@@ -12,7 +12,7 @@
  * Makes the child the leader of a session of its own (Ctrl-C and signals to the
  * parent's process group do not reach it), with "/" as its directory, no signal
  * blocked, and no descriptors but the n_keep of keep[], which become 0, 1, 2,
- * ...; -1 stands for /dev/null.  Every descriptor in keep[] must be at least
+ * ...; -1 means /dev/null.  Every descriptor in keep[] must be at least
  * n_keep.  Returns 0 or -errno.
  */
 int np_detach(const int keep[], int n_keep);
@@ -25,8 +25,8 @@ int np_detach(const int keep[], int n_keep);
 int np_fd_above(int fd);
 
 /*
- * Do the same with both ends of a pipe or pair.  Returns 0; or -EMFILE, and both
- * are closed.
+ * Do the same with both ends of a pipe or socket pair.  Returns 0, or -EMFILE,
+ * in which case both are closed.
  */
 int np_fds_above(int fd[2]);
 

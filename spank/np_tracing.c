@@ -11,7 +11,7 @@
 
 #include "np_trace_dir.h"
 
-/* ---- what srun passes to the tasks ---- */
+/* ---- settings that srun passes to the tasks ---- */
 
 int np_tracing_put(const struct np_tracing *tracing, char text[NP_TRACING_TEXT],
 		   struct np_err *err)
@@ -29,27 +29,27 @@ int np_tracing_put(const struct np_tracing *tracing, char text[NP_TRACING_TEXT],
 	return 0;
 }
 
-/* Copy the next line of *at to buf. */
-static int take_line(const char **at, char *buf, size_t size)
+/* Copy the next line of *text to buf, and advance *text. */
+static int read_line(const char **text, char *buf, size_t size)
 {
-	size_t n = *at ? strcspn(*at, "\n") : size;
+	size_t len = *text ? strcspn(*text, "\n") : size;
 
-	if (n >= size)
+	if (len >= size)
 		return -EINVAL;
-	memcpy(buf, *at, n);
-	buf[n] = '\0';
-	*at = (*at)[n] ? *at + n + 1 : NULL;
+	memcpy(buf, *text, len);
+	buf[len] = '\0';
+	*text = (*text)[len] ? *text + len + 1 : NULL;
 	return 0;
 }
 
-static int take_number(const char **at, uint64_t max, uint64_t *number)
+static int read_number(const char **text, uint64_t max, uint64_t *number)
 {
-	char text[24], *end;
+	char line[24], *end;
 
-	if (take_line(at, text, sizeof(text)))
+	if (read_line(text, line, sizeof(line)))
 		return -EINVAL;
-	*number = strtoull(text, &end, 10);
-	return end == text || *end || *number > max ? -EINVAL : 0;
+	*number = strtoull(line, &end, 10);
+	return end == line || *end || *number > max ? -EINVAL : 0;
 }
 
 int np_tracing_get(const char *text, struct np_tracing *out)
@@ -57,11 +57,11 @@ int np_tracing_get(const char *text, struct np_tracing *out)
 	struct np_tracing tracing;
 	uint64_t keep;
 
-	if (take_line(&text, tracing.library, sizeof(tracing.library)) ||
-	    take_line(&text, tracing.dir, sizeof(tracing.dir)) ||
-	    take_number(&text, UINT64_MAX, &tracing.bytes) ||
-	    take_number(&text, UINT32_MAX, &keep) ||
-	    take_line(&text, tracing.app, sizeof(tracing.app)) || text ||
+	if (read_line(&text, tracing.library, sizeof(tracing.library)) ||
+	    read_line(&text, tracing.dir, sizeof(tracing.dir)) ||
+	    read_number(&text, UINT64_MAX, &tracing.bytes) ||
+	    read_number(&text, UINT32_MAX, &keep) ||
+	    read_line(&text, tracing.app, sizeof(tracing.app)) || text ||
 	    tracing.library[0] != '/' || !tracing.dir[0] ||
 	    (tracing.app[0] && np_app_check(tracing.app, NULL)))
 		return -EINVAL;
@@ -78,104 +78,106 @@ void np_tracing_sub(const struct np_tracing *tracing, uid_t uid,
 		 tracing->app[0] ? tracing->app : app, job_id, step_id);
 }
 
-int np_tracing_preload(const struct np_tracing *tracing, const char *was,
+int np_tracing_preload(const struct np_tracing *tracing, const char *preload,
 		       char *buf, size_t len)
 {
-	int n = was && *was ?
-			snprintf(buf, len, "%s:%s", tracing->library, was) :
+	int written =
+		preload && *preload ?
+			snprintf(buf, len, "%s:%s", tracing->library, preload) :
 			snprintf(buf, len, "%s", tracing->library);
 
-	return n < 0 || (size_t)n >= len ? -ENAMETOOLONG : 0;
+	return written < 0 || (size_t)written >= len ? -ENAMETOOLONG : 0;
 }
 
-/* ---- can a library be preloaded? ---- */
+/* ---- checking whether a library can be preloaded ---- */
 
-#define MAX_HEADERS 64 /* most program headers that are read */
+#define MAX_HEADERS 64 /* program headers that are read */
 
 /*
- * Container runtimes: what they start has other files, and the library may not
- * be there.
+ * Container runtimes. The programs that they start see other files, and the
+ * library may not be among them.
  */
-static const char *const runtimes[] = {
-	"apptainer", "singularity", "podman", "docker", "nerdctl", "enroot",
-	"shifter", "ch-run", "sarus", "bwrap", "runc", "crun", "chroot",
-	"proot", "unshare", "nsenter",
+static const char *const container_runtimes[] = {
+	"apptainer", "singularity", "podman",  "docker",  "nerdctl", "enroot",
+	"shifter",   "ch-run",	    "sarus",   "bwrap",	  "runc",    "crun",
+	"chroot",    "proot",	    "unshare", "nsenter",
 };
 
-/* Return whether a program is a container runtime. */
-static bool is_runtime(const char *program)
+static bool is_container_runtime(const char *program)
 {
-	for (size_t i = 0; i < NP_ARRAY_SIZE(runtimes); i++)
-		if (!strcmp(basename(program), runtimes[i]))
+	for (size_t i = 0; i < NP_ARRAY_SIZE(container_runtimes); i++)
+		if (!strcmp(basename(program), container_runtimes[i]))
 			return true;
 	return false;
 }
 
-/* Open a program found as the shell finds it; -1: there is none. */
+/* Open a program, searching for it as a shell does. Returns -1 on failure. */
 static int open_program(const char *program, const char *path)
 {
 	int flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
-	char try[PATH_MAX];
+	char candidate[PATH_MAX];
 
 	if (strchr(program, '/'))
 		return open(program, flags);
 	while (path && *path) {
 		size_t len = strcspn(path, ":");
 
-		if (len && snprintf(try, sizeof(try), "%.*s/%s", (int)len, path,
-				    program) < (int)sizeof(try) &&
-		    !access(try, X_OK))
-			return open(try, flags);
+		if (len &&
+		    snprintf(candidate, sizeof(candidate), "%.*s/%s", (int)len,
+			     path, program) < (int)sizeof(candidate) &&
+		    !access(candidate, X_OK))
+			return open(candidate, flags);
 		path += len + (path[len] == ':');
 	}
 	return -1;
 }
 
 /*
- * Return whether a program is static: such programs, position-independent or
- * not, name no loader.
+ * Whether a program is static. Such programs, position-independent or not, name
+ * no loader.
  */
 static bool is_static(int fd)
 {
-	Elf64_Phdr part[MAX_HEADERS];
-	Elf64_Ehdr head;
-	ssize_t want;
+	Elf64_Phdr program_header[MAX_HEADERS];
+	Elf64_Ehdr header;
+	ssize_t size;
 
-	if (pread(fd, &head, sizeof(head), 0) != (ssize_t)sizeof(head) ||
-	    memcmp(head.e_ident, ELFMAG, SELFMAG) ||
-	    head.e_ident[EI_CLASS] != ELFCLASS64 ||
-	    head.e_phentsize != sizeof(*part) || !head.e_phnum ||
-	    head.e_phnum > MAX_HEADERS || head.e_phoff > INT_MAX)
+	if (pread(fd, &header, sizeof(header), 0) != (ssize_t)sizeof(header) ||
+	    memcmp(header.e_ident, ELFMAG, SELFMAG) ||
+	    header.e_ident[EI_CLASS] != ELFCLASS64 ||
+	    header.e_phentsize != sizeof(*program_header) || !header.e_phnum ||
+	    header.e_phnum > MAX_HEADERS || header.e_phoff > INT_MAX)
 		return false;
-	want = (ssize_t)(head.e_phnum * sizeof(*part));
-	if (pread(fd, part, (size_t)want, (off_t)head.e_phoff) != want)
+	size = (ssize_t)(header.e_phnum * sizeof(*program_header));
+	if (pread(fd, program_header, (size_t)size, (off_t)header.e_phoff) !=
+	    size)
 		return false;
-	for (int i = 0; i < head.e_phnum; i++)
-		if (part[i].p_type == PT_INTERP)
+	for (int i = 0; i < header.e_phnum; i++)
+		if (program_header[i].p_type == PT_INTERP)
 			return false;
 	return true;
 }
 
 const char *np_tracing_refuses(const char *program, const char *path)
 {
-	bool refuses;
+	bool is_refused;
 	struct stat st;
 	int fd;
 
 	fd = open_program(program, path);
 	if (fd < 0)
 		return NULL;
-	refuses = !fstat(fd, &st) && S_ISREG(st.st_mode) && is_static(fd);
+	is_refused = !fstat(fd, &st) && S_ISREG(st.st_mode) && is_static(fd);
 	close(fd);
-	return refuses ? "is not dynamically linked" : NULL;
+	return is_refused ? "is not dynamically linked" : NULL;
 }
 
 /* ---- tracing a task ---- */
 
 /*
- * Leave programs alone that cannot load the library, and those whose processes
- * would each have the loader complain that it is missing: -EXDEV, for those
- * that start a container, to which the user may give the library.
+ * Refuse programs that cannot load the library, and those in whose processes
+ * the loader would report that it is missing. Returns 0, -ENOENT, -ENOTSUP, or
+ * -EXDEV for containers, to which the user may give the library.
  */
 static int check_preload(const struct np_tracing *tracing,
 			 const struct np_tracing_task *task, struct np_err *err)
@@ -192,7 +194,7 @@ static int check_preload(const struct np_tracing *tracing,
 	if (task->in_container)
 		return np_errf(err, -EXDEV, "the container of srun "
 			       "--container may not have the library");
-	if (program && is_runtime(program))
+	if (program && is_container_runtime(program))
 		return np_errf(err, -EXDEV, "%.200s starts a container, which "
 			       "may be given the library: see spank_netprof(8)",
 			       program);
@@ -209,7 +211,7 @@ static void set_number(const char *name, uint64_t number, np_tracing_set_f *set,
 	set(name, text, arg);
 }
 
-/* Set the variables that tell the library where its files go, and how much. */
+/* Set the variables that give the library the directory and size of traces. */
 static void set_destination(const struct np_tracing *tracing,
 			    const struct np_tracing_task *task,
 			    np_tracing_set_f *set, void *arg)

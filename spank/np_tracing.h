@@ -77,7 +77,7 @@ void np_tracing_sub(const struct np_tracing *tracing, uid_t uid,
  * Value of LD_PRELOAD: the library, then the previous value, which may be NULL
  * or empty.  Returns 0 or -ENAMETOOLONG.
  */
-int np_tracing_preload(const struct np_tracing *tracing, const char *was,
+int np_tracing_preload(const struct np_tracing *tracing, const char *preload,
 		       char *buf, size_t len);
 
 /*
