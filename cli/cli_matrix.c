@@ -13,7 +13,7 @@
 
 const char *cli_matrix_name(const struct cli_matrix *matrix, size_t i)
 {
-	return matrix->k->app[matrix->at[i]]->r.runs.app;
+	return matrix->known->app[matrix->app[i]]->r.runs.app;
 }
 
 #define CLI_KNOWN_RUNS 5000 /* limit of runs read, all applications together */
@@ -115,16 +115,16 @@ static int by_name(const void *a, const void *b, void *arg)
  */
 static int select_model(struct cli_matrix *matrix, bool requested)
 {
-	const struct cli_known *known = matrix->k;
+	const struct cli_known *known = matrix->known;
 
-	matrix->at = calloc(known->n + 1, sizeof(*matrix->at));
-	if (!matrix->at)
+	matrix->app = calloc(known->n + 1, sizeof(*matrix->app));
+	if (!matrix->app)
 		return cli_fail("out of memory");
 	for (size_t i = 0; i < known->n; i++)
 		if (takes_part(known->app[i], requested))
-			matrix->at[matrix->n++] = i;
+			matrix->app[matrix->n++] = i;
 	if (!requested)
-		qsort_r(matrix->at, matrix->n, sizeof(*matrix->at), by_name,
+		qsort_r(matrix->app, matrix->n, sizeof(*matrix->app), by_name,
 			(void *)known);
 	return -1;
 }
@@ -140,19 +140,20 @@ static int predict_pairs(struct cli_matrix *matrix)
 	struct np_err err = NP_ERR_INIT;
 	int rc;
 
-	matrix->p = calloc(matrix->n * matrix->n, sizeof(*matrix->p));
+	matrix->prediction =
+		calloc(matrix->n * matrix->n, sizeof(*matrix->prediction));
 	matrix->rc = calloc(matrix->n * matrix->n, sizeof(*matrix->rc));
-	rc = app && matrix->p && matrix->rc ?
+	rc = app && matrix->prediction && matrix->rc ?
 		     0 :
 		     np_errf(&err, -ENOMEM, "out of memory");
 	for (size_t i = 0; !rc && i < matrix->n; i++)
-		app[i] = &matrix->k->app[matrix->at[i]]->summary.program;
+		app[i] = &matrix->known->app[matrix->app[i]]->summary.program;
 	if (!rc)
-		rc = cli_known_predictor(matrix->k, matrix->model, true,
+		rc = cli_known_predictor(matrix->known, matrix->model, true,
 					 &models, &err);
 	if (!rc)
 		rc = np_predict_matrix(models, app, matrix->n, matrix->scope,
-				       matrix->p, matrix->rc, &err);
+				       matrix->prediction, matrix->rc, &err);
 	np_predictor_free(models);
 	free(app);
 	return rc ? cli_fail("%s", err.text) : -1;
@@ -161,7 +162,7 @@ static int predict_pairs(struct cli_matrix *matrix)
 int cli_matrix_make(const struct cli_known *known,
 		    const struct cli_options *options, struct cli_matrix *out)
 {
-	struct cli_matrix matrix = { .k = known,
+	struct cli_matrix matrix = { .known = known,
 				     .model = options->model,
 				     .scope = options->scope };
 	int rc = select_model(&matrix, options->n_apps > 0);
@@ -177,8 +178,8 @@ int cli_matrix_make(const struct cli_known *known,
 
 void cli_matrix_free(struct cli_matrix *matrix)
 {
-	free(matrix->at);
-	free(matrix->p);
+	free(matrix->app);
+	free(matrix->prediction);
 	free(matrix->rc);
 }
 

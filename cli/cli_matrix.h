@@ -8,24 +8,24 @@
 #include "cli_predict.h"
 
 struct cli_matrix {
-	const struct cli_known *k;    /* borrowed */
+	const struct cli_known *known; /* borrowed */
 	const struct np_model *model; /* the model that was asked for */
 	enum np_scope scope;
-	size_t *at; /* n indices into the known applications, sorted by name */
+	size_t *app; /* indices into known->app, of each row and column */
 	size_t n;
-	struct np_prediction *p; /* [victim * n + co-runner] */
-	int *rc;		 /* same indices; 0: p is valid */
+	struct np_prediction *prediction; /* [victim * n + co-runner] */
+	int *rc; /* same indices; 0: the prediction is valid */
 };
 
 /*
- * Load the applications that options names, or all.  Returns -1 to go on, or
- * the exit status after printing why.
+ * Load the applications that options names, or all.  Returns -1 to continue,
+ * or the exit status after printing an error.
  */
 int cli_matrix_find(struct cli_known *known, struct cli_store *store,
 		    const struct cli_options *options);
 /*
- * Predict every pair, after known was judged.  n is 0 if no application can be
- * used. Returns as cli_matrix_find(); on -1 the caller frees *out.
+ * Predict every pair, after cli_predict_prepare().  n is 0 if no application
+ * can be used.  Returns as cli_matrix_find(); after -1 the caller frees *out.
  */
 int cli_matrix_make(const struct cli_known *known,
 		    const struct cli_options *options, struct cli_matrix *out);

@@ -1,5 +1,5 @@
 /*
- * The plan of netprof validate: the order of the runs, and how long they take.
+ * Makes the plan of netprof validate: the order of the runs and their duration.
  */
 #include "cli_pair_plan.h"
 
@@ -12,13 +12,13 @@
 
 /* ---- order ---- */
 
-/* How many pairs, with their controls, are between two runs alone. */
+/* Number of pairs, with their controls, between two runs alone. */
 #define PAIRS_IN_A_ROW 2
 
 /* First repeat number of additional runs alone; others are lower. */
 #define FIRST_ADDITIONAL 1000000u
 
-/* The plan while it is made. */
+/* A plan that is being made. */
 struct builder {
 	const struct cli_program_list *list;
 	const struct np_pairs *done; /* earlier runs */
@@ -28,14 +28,14 @@ struct builder {
 };
 
 /* Return the name of a program; NULL for CLI_NO_PROGRAM. */
-static const char *name_of(const struct builder *builder, size_t program)
+static const char *program_name(const struct builder *builder, size_t program)
 {
 	return program == CLI_NO_PROGRAM ? NULL :
 					   builder->list->program[program].name;
 }
 
-/* Are both names equal, or both NULL? */
-static bool same_name(const char *a, const char *b)
+/* Whether two names are equal; both may be NULL. */
+static bool is_same_name(const char *a, const char *b)
 {
 	return a && b ? !strcmp(a, b) : a == b;
 }
@@ -48,9 +48,10 @@ static bool is_done(const struct builder *builder,
 
 		if (earlier->kind == run->kind &&
 		    earlier->repeat == run->repeat &&
-		    same_name(earlier->victim, name_of(builder, run->victim)) &&
-		    same_name(earlier->corunner,
-			      name_of(builder, run->corunner)))
+		    is_same_name(earlier->victim,
+				 program_name(builder, run->victim)) &&
+		    is_same_name(earlier->corunner,
+				 program_name(builder, run->corunner)))
 			return true;
 	}
 	return false;
@@ -68,7 +69,7 @@ static void append_run(struct builder *builder, struct cli_planned_run run)
 }
 
 /* Return a repeat number that no run of the victim alone has yet. */
-static uint32_t next_additional(const struct np_pairs *done, const char *victim)
+static uint32_t next_repeat(const struct np_pairs *done, const char *victim)
 {
 	uint32_t next = FIRST_ADDITIONAL;
 
@@ -83,8 +84,8 @@ static uint32_t next_additional(const struct np_pairs *done, const char *victim)
 /* Append one more run of the victim alone. */
 static void append_baseline(struct builder *builder, size_t victim)
 {
-	uint32_t repeat = next_additional(builder->done,
-					  name_of(builder, victim));
+	uint32_t repeat =
+		next_repeat(builder->done, program_name(builder, victim));
 
 	append_run(builder,
 		   (struct cli_planned_run){ NP_PAIRS_ALONE, victim,
@@ -92,9 +93,11 @@ static void append_baseline(struct builder *builder, size_t victim)
 	builder->has_baseline = true;
 }
 
-/* Append a run, unless it is done, after a run alone if a pair has none. */
-static void add_run(struct builder *builder, enum np_pairs_kind kind,
-		    size_t victim, size_t corunner, uint32_t repeat)
+/*
+ * Append a run unless it is done.  A run of a pair is preceded by a run alone.
+ */
+static void plan_run(struct builder *builder, enum np_pairs_kind kind,
+		     size_t victim, size_t corunner, uint32_t repeat)
 {
 	const struct cli_planned_run run = { kind, victim, corunner, repeat };
 
@@ -107,27 +110,27 @@ static void add_run(struct builder *builder, enum np_pairs_kind kind,
 		builder->has_baseline = true;
 }
 
-/* Add one repeat of a victim with all co-runners. */
-static void add_victim(struct builder *builder, size_t victim, uint32_t repeat,
-		       bool controls)
+/* Append one repeat of a victim with all co-runners. */
+static void plan_victim(struct builder *builder, size_t victim, uint32_t repeat,
+			bool controls)
 {
 	size_t n = builder->list->n;
 	size_t n_rows = (n + PAIRS_IN_A_ROW - 1) / PAIRS_IN_A_ROW;
-	/* A run alone before the first row, and one after each. */
+	/* There is a run alone before the first row, and one after each row. */
 	uint32_t alone = repeat * (uint32_t)(1 + n_rows);
 
 	builder->has_baseline = false;
-	add_run(builder, NP_PAIRS_ALONE, victim, CLI_NO_PROGRAM, alone++);
+	plan_run(builder, NP_PAIRS_ALONE, victim, CLI_NO_PROGRAM, alone++);
 	for (size_t corunner = 0; corunner < n; corunner++) {
 		bool ends_row = (corunner + 1) % PAIRS_IN_A_ROW == 0 ||
 				corunner + 1 == n;
 
-		add_run(builder, NP_PAIRS_LEAF, victim, corunner, repeat);
+		plan_run(builder, NP_PAIRS_LEAF, victim, corunner, repeat);
 		if (controls && repeat == 0)
-			add_run(builder, NP_PAIRS_APART, victim, corunner, 0);
+			plan_run(builder, NP_PAIRS_APART, victim, corunner, 0);
 		if (ends_row)
-			add_run(builder, NP_PAIRS_ALONE, victim,
-				CLI_NO_PROGRAM, alone++);
+			plan_run(builder, NP_PAIRS_ALONE, victim,
+				 CLI_NO_PROGRAM, alone++);
 	}
 }
 
@@ -139,13 +142,13 @@ int cli_pair_plan_make(const struct cli_program_list *list, uint32_t repeats,
 
 	for (size_t i = 0; i < list->n; i++)
 		for (uint32_t repeat = 0; repeat < CLI_LAUNCHES; repeat++)
-			add_run(&builder, NP_PAIRS_LAUNCH, i, CLI_NO_PROGRAM,
-				repeat);
+			plan_run(&builder, NP_PAIRS_LAUNCH, i, CLI_NO_PROGRAM,
+				 repeat);
 	for (size_t i = 0; i < list->n; i++)
-		add_run(&builder, NP_PAIRS_PROFILE, i, CLI_NO_PROGRAM, 0);
+		plan_run(&builder, NP_PAIRS_PROFILE, i, CLI_NO_PROGRAM, 0);
 	for (uint32_t repeat = 0; repeat < repeats; repeat++)
 		for (size_t i = 0; i < list->n; i++)
-			add_victim(&builder, i, repeat, controls);
+			plan_victim(&builder, i, repeat, controls);
 	if (builder.rc)
 		free(builder.plan.run);
 	else
@@ -155,14 +158,14 @@ int cli_pair_plan_make(const struct cli_program_list *list, uint32_t repeats,
 
 /* ---- duration ---- */
 
-#define SRUN_SEC 1.0 /* of srun, before and after its step */
-#define DEFAULT_TAKES_SEC 30 /* of a program, if the list has no time */
+#define SRUN_SEC 1.0	     /* time of srun before and after its step */
+#define DEFAULT_TAKES_SEC 30 /* of a program whose time is not in the list */
 #define PROFILE_SEC 150 /* of a long run that is also measured under load */
 #define TYPICAL_SLOWDOWN 1.3 /* run time with a co-runner over that alone */
 
 /* Return the newest measured run time alone, or else the expected time. */
-static double alone_sec(const struct cli_program *program,
-			const struct np_pairs *done)
+static double expected_alone_sec(const struct cli_program *program,
+				 const struct np_pairs *done)
 {
 	double sec = program->takes_sec > 0 ? program->takes_sec :
 					      DEFAULT_TAKES_SEC;
@@ -179,7 +182,7 @@ double cli_planned_run_sec(const struct cli_program_list *list,
 			   const struct cli_planned_run *run)
 {
 	const struct cli_program *victim = &list->program[run->victim];
-	double sec = alone_sec(victim, done);
+	double sec = expected_alone_sec(victim, done);
 
 	switch (run->kind) {
 	case NP_PAIRS_LAUNCH:

@@ -29,7 +29,7 @@ struct row {
 	struct np_profile profile;
 };
 
-/* One level of the synthetic load. */
+/* Pack or unpack one level of the synthetic load. */
 static void pack_level(struct np_pack *pack, struct np_run_summary_level *level)
 {
 	level->name = np_pack_text(pack, level->name);
@@ -42,60 +42,64 @@ static void pack_level(struct np_pack *pack, struct np_run_summary_level *level)
 	level->impact = np_pack_mean(pack, level->impact);
 }
 
-/* Both writes (p->f is set) and reads.  Returns 0, -EINVAL or -ENOMEM. */
-static int pack(struct np_pack *p, struct row *row)
+/*
+ * Pack a row if pack->f is set, and unpack it otherwise.  Returns 0, -EINVAL or
+ * -ENOMEM.
+ */
+static int pack_row(struct np_pack *pack, struct row *row)
 {
-	struct np_profile *pr = &row->profile;
-	struct np_run_summary *summary = &pr->summary;
+	struct np_profile *profile = &row->profile;
+	struct np_run_summary *summary = &profile->summary;
 
-	row->n_runs = np_pack_count(p, row->n_runs, SIZE_MAX);
-	row->last = np_pack_real(p, row->last);
-	pr->is_idle = np_pack_count(p, pr->is_idle, 1);
-	pr->verdict.use = (enum np_use)np_pack_count(p, pr->verdict.use,
-						     NP_USE_SATURATED);
-	pr->phases.kind = (enum np_phase_kind)np_pack_count(p,
-		pr->phases.kind, NP_PHASE_PHASES);
-	pr->phases.busy_share = np_pack_real(p, pr->phases.busy_share);
-	summary->alone_sec = np_pack_mean(p, summary->alone_sec);
-	summary->n_levels = np_pack_count(p, summary->n_levels, p->left);
-	/* When reading, the levels need memory first. */
-	if (!p->f)
+	row->n_runs = np_pack_count(pack, row->n_runs, SIZE_MAX);
+	row->last = np_pack_real(pack, row->last);
+	profile->is_idle = np_pack_count(pack, profile->is_idle, 1);
+	profile->verdict.use = (enum np_use)np_pack_count(
+		pack, profile->verdict.use, NP_USE_SATURATED);
+	profile->phases.kind = (enum np_phase_kind)np_pack_count(
+		pack, profile->phases.kind, NP_PHASE_PHASES);
+	profile->phases.busy_share =
+		np_pack_real(pack, profile->phases.busy_share);
+	summary->alone_sec = np_pack_mean(pack, summary->alone_sec);
+	summary->n_levels = np_pack_count(pack, summary->n_levels, pack->left);
+	/* To unpack the levels, memory is needed first. */
+	if (!pack->f)
 		summary->level =
 			calloc(summary->n_levels + 1, sizeof(*summary->level));
 	if (!summary->level)
 		return -ENOMEM;
-	for (size_t i = 0; !p->bad && i < summary->n_levels; i++)
-		pack_level(p, &summary->level[i]);
-	return p->bad || p->left ? -EINVAL : 0;
+	for (size_t i = 0; !pack->bad && i < summary->n_levels; i++)
+		pack_level(pack, &summary->level[i]);
+	return pack->bad || pack->left ? -EINVAL : 0;
 }
 
 /* Read a row from the cache. */
-static int unpack(const char *data, size_t len, struct row *row)
+static int unpack_row(const char *data, size_t len, struct row *row)
 {
-	struct np_pack p = { .at = data, .left = len };
+	struct np_pack pack = { .at = data, .left = len };
 
-	return pack(&p, row);
+	return pack_row(&pack, row);
 }
 
 /*
- * Write the row of a profile into the cache; *data is the packed row, owned by
- * the cache.
+ * Write the row of a profile into the cache.  *data is set to the packed row,
+ * which the cache owns.
  */
-static int pack_into(struct np_cache *cache, const char *name, uint64_t state,
-		     const struct cli_profile *profile, char **data,
-		     size_t *len)
+static int write_to_cache(struct np_cache *cache, const char *name,
+			  uint64_t state, const struct cli_profile *profile,
+			  char **data, size_t *len)
 {
-	struct np_pack to = { .f = open_memstream(data, len) };
+	struct np_pack pack = { .f = open_memstream(data, len) };
 	struct row row = {
 		.n_runs = profile->r.runs.n,
 		.profile = profile->profile,
 		.last = profile->r.runs.n ? profile->r.runs.run[0]->end : 0,
 	};
 
-	if (!to.f)
+	if (!pack.f)
 		return -ENOMEM;
-	pack(&to, &row);
-	if (fclose(to.f)) {
+	pack_row(&pack, &row);
+	if (fclose(pack.f)) {
 		free(*data);
 		return -ENOMEM;
 	}
@@ -103,8 +107,8 @@ static int pack_into(struct np_cache *cache, const char *name, uint64_t state,
 }
 
 /*
- * Make the profile from its runs. The row is then read back from the packed
- * form, so that both ways give the same result.
+ * Make the profile from its runs. The row is then unpacked again, so that it is
+ * the same whether or not it comes from the cache.
  */
 static int make_row(struct cli_store *store, struct np_cache *cache,
 		    const char *name, uint64_t state, struct row *row,
@@ -118,12 +122,12 @@ static int make_row(struct cli_store *store, struct np_cache *cache,
 
 	if (rc)
 		return rc;
-	/* With skipped files, do not cache: the next call must warn again. */
-	rc = pack_into(cache, name, profile.r.n_skipped ? 0 : state, &profile,
-		       &data, &len);
+	/* Do not cache if files were skipped: the next call must warn, too. */
+	rc = write_to_cache(cache, name, profile.r.n_skipped ? 0 : state,
+			    &profile, &data, &len);
 	cli_profile_free(&profile);
 	if (!rc)
-		rc = unpack(data, len, row);
+		rc = unpack_row(data, len, row);
 	return rc ? np_errf(err, rc, "%s: out of memory", row->app) : 0;
 }
 
@@ -135,9 +139,10 @@ struct profiles {
 };
 
 /*
- * Load the row of one application, from the cache if it is still valid.
- * idle: stamps of the user's and the published idle runs, which its verdict
- * depends on, as on the calibrations.  Returns 0 or -errno with err.
+ * Load the row of one application, from the cache if it is still valid.  idle[]
+ * has the stamps of the user's and the published idle runs, on which the
+ * verdict depends, as it does on the calibrations.  Returns 0 or -errno with
+ * err.
  */
 static int load_row(struct cli_store *store, const struct profiles *all,
 		    enum np_store_owner owner, uid_t uid,
@@ -162,7 +167,7 @@ static int load_row(struct cli_store *store, const struct profiles *all,
 		 owner == NP_STORE_PUBLISHED ? UINT32_MAX : uid, app->name);
 	data = np_cache_find(cache, name, state, &len);
 	if (data)
-		rc = unpack(data, len, &row);
+		rc = unpack_row(data, len, &row);
 	if (rc) {
 		np_profile_free(&row.profile);
 		rc = make_row(store, cache, name, state, &row, err);
@@ -175,7 +180,7 @@ static int load_row(struct cli_store *store, const struct profiles *all,
 }
 
 /*
- * Append the row of one application; errors are printed and only lack of
+ * Append the row of one application.  Errors are printed, but only lack of
  * memory ends the list.
  */
 static int add_row(struct profiles *all, struct cli_store *store,
@@ -195,7 +200,7 @@ static int add_row(struct profiles *all, struct cli_store *store,
 }
 
 /* Make room for n more rows. */
-static int make_room(struct profiles *all, size_t n)
+static int reserve_rows(struct profiles *all, size_t n)
 {
 	struct row *grown = reallocarray(all->row, all->n + n + 1,
 					     sizeof(*grown));
@@ -206,8 +211,8 @@ static int make_room(struct profiles *all, size_t n)
 }
 
 /*
- * Append all profiles of one owner. may_be_private: an unreadable directory is
- * no error, as with --all.
+ * Append all profiles of one owner.  If may_be_private is true, as for --all,
+ * an unreadable directory is not an error.
  */
 static int add_owner(struct profiles *all, struct cli_store *store,
 		     enum np_store_owner owner, uid_t uid, bool may_be_private)
@@ -227,7 +232,7 @@ static int add_owner(struct profiles *all, struct cli_store *store,
 		return CLI_DONE;
 	if (rc)
 		return cli_fail("%s", err.text);
-	rc = make_room(all, n);
+	rc = reserve_rows(all, n);
 	for (size_t i = 0; !rc && i < n; i++)
 		rc = add_row(all, store, owner, uid, &apps[i], idle);
 	free(apps);
@@ -235,7 +240,7 @@ static int add_owner(struct profiles *all, struct cli_store *store,
 }
 
 /* Append the profiles of all users. */
-static int add_everybody(struct profiles *all, struct cli_store *store)
+static int add_all_users(struct profiles *all, struct cli_store *store)
 {
 	struct np_err err = NP_ERR_INIT;
 	int rc = CLI_DONE;
@@ -251,14 +256,14 @@ static int add_everybody(struct profiles *all, struct cli_store *store)
 	return rc;
 }
 
-/* Append the profiles that the options ask for. */
-static int gather(struct profiles *all, struct cli_store *store,
-		  const struct cli_options *options)
+/* Append the profiles that the options select. */
+static int load_rows(struct profiles *all, struct cli_store *store,
+		     const struct cli_options *options)
 {
 	int rc = CLI_DONE, published;
 
 	if (options->all)
-		rc = add_everybody(all, store);
+		rc = add_all_users(all, store);
 	else if (!options->published)
 		rc = add_owner(all, store, NP_STORE_USER, options->uid, false);
 	published =
@@ -267,29 +272,31 @@ static int gather(struct profiles *all, struct cli_store *store,
 }
 
 /* Print one line of the list. */
-static void text_row(const struct row *row, int name_width, int owner_width)
+static void print_row(const struct row *row, int name_width, int owner_width)
 {
-	const struct np_profile *pr = &row->profile;
-	char owner[64], buf[CLI_NUMBER], use[64], levels[24];
+	const struct np_profile *profile = &row->profile;
+	char owner[64], day[CLI_NUMBER], use[64], levels[24];
 
 	cli_owner_name(row->owner, row->uid, owner, sizeof(owner));
-	if (pr->phases.kind == NP_PHASE_PHASES && !pr->is_idle)
-		snprintf(use, sizeof(use), "%s, busy %.0f %%", cli_use_name(pr),
-			 100 * pr->phases.busy_share);
+	if (profile->phases.kind == NP_PHASE_PHASES && !profile->is_idle)
+		snprintf(use, sizeof(use), "%s, busy %.0f %%",
+			 cli_use_name(profile),
+			 100 * profile->phases.busy_share);
 	else
-		snprintf(use, sizeof(use), "%s", cli_use_name(pr));
+		snprintf(use, sizeof(use), "%s", cli_use_name(profile));
 	snprintf(levels, sizeof(levels),
-		 pr->summary.n_levels == 1 ? "%zu level" :
-		 pr->summary.n_levels ? "%zu levels" : "-",
-		 pr->summary.n_levels);
+		 profile->summary.n_levels == 1 ? "%zu level" :
+		 profile->summary.n_levels	? "%zu levels" :
+						  "-",
+		 profile->summary.n_levels);
 	cli_left(stdout, row->app, name_width);
 	putchar(' ');
 	cli_left(stdout, owner, owner_width);
 	printf("%5zu %-10s %-19s %s\n", row->n_runs,
-	       row->n_runs ? cli_day(row->last, buf) : "-", use, levels);
+	       row->n_runs ? cli_day(row->last, day) : "-", use, levels);
 }
 
-/* An empty list is no error, but a hint on standard error says how to begin. */
+/* For an empty list, which is not an error, print a hint on standard error. */
 static int list_text(const struct profiles *all)
 {
 	int name_width = cli_name_column(20, 1), owner_width = 10;
@@ -311,7 +318,7 @@ static int list_text(const struct profiles *all)
 	       name_width, "Application", owner_width, "Owner", "Runs", "Last",
 	       "Use", "Load levels", cli_colour(CLI_PLAIN));
 	for (size_t i = 0; i < all->n; i++)
-		text_row(&all->row[i], name_width, owner_width);
+		print_row(&all->row[i], name_width, owner_width);
 	return CLI_DONE;
 }
 
@@ -320,31 +327,31 @@ static const struct cli_table table = {
 	{ { "profiles", "app|owner|runs|last|use|phases|busy_share|#levels" } },
 };
 
-/* The same rows, for programs. */
+/* Print the list for programs. */
 static int list_data(const struct profiles *all, enum cli_format format)
 {
-	json_object *j = json_object_new_object();
-	json_object *list = cli_put_array(j, "profiles");
+	json_object *output = json_object_new_object();
+	json_object *list = cli_put_array(output, "profiles");
 
 	for (size_t i = 0; i < all->n; i++) {
 		const struct row *row = &all->row[i];
 		const struct np_profile *profile = &row->profile;
-		json_object *one = cli_append_object(list);
+		json_object *object = cli_append_object(list);
 
-		cli_put_text(one, "app", row->app);
-		cli_put_owner(one, row->owner, row->uid);
-		cli_put_count(one, "runs", row->n_runs);
-		cli_put_time(one, "last", row->last);
-		cli_put_text(one, "use", cli_use_name(profile));
-		cli_put_text(one, "phases",
+		cli_put_text(object, "app", row->app);
+		cli_put_owner(object, row->owner, row->uid);
+		cli_put_count(object, "runs", row->n_runs);
+		cli_put_time(object, "last", row->last);
+		cli_put_text(object, "use", cli_use_name(profile));
+		cli_put_text(object, "phases",
 			     cli_phase_name(profile->phases.kind));
-		cli_put_real(one, "busy_share", profile->phases.busy_share);
-		cli_put_levels(one, profile);
+		cli_put_real(object, "busy_share", profile->phases.busy_share);
+		cli_put_levels(object, profile);
 	}
-	return cli_print_output(format, "list", j, &table);
+	return cli_print_output(format, "list", output, &table);
 }
 
-/* For shell completion, which must be quick: no run is read. */
+/* Print names for shell completion. To be fast, it reads no runs. */
 static int list_names(struct cli_store *store, enum np_store_owner owner,
 		      uid_t uid)
 {
@@ -360,7 +367,7 @@ static int list_names(struct cli_store *store, enum np_store_owner owner,
 	return CLI_DONE;
 }
 
-/* Own names, then published ones. */
+/* Print the user's names, and then the published ones. */
 static int list_all_names(struct cli_store *store,
 			  const struct cli_options *options)
 {
@@ -407,7 +414,7 @@ static int run_list(const struct cli_cmd *self, int argc, char **argv)
 	}
 	all.fabric = np_fabric_store_state(store.store);
 	all.cache = np_cache_open(store.store, "list", 0);
-	rc = gather(&all, &store, &o);
+	rc = load_rows(&all, &store, &o);
 	shown = o.format ? list_data(&all, o.format) : list_text(&all);
 	for (size_t i = 0; i < all.n; i++)
 		np_profile_free(&all.row[i].profile);

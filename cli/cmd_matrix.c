@@ -1,10 +1,10 @@
 /*
  * netprof matrix: the predicted slowdown of every pair of applications.
  *
- * Rows are victims and columns are co-runners.  A mark after a number says
- * that it was predicted in another way than was asked for, or is uncertain,
- * and a legend below explains the marks that occur.  An application without
- * the measurements that the model needs has a column, but no row.
+ * Rows are victims and columns are co-runners.  A mark after a number says that
+ * it is uncertain, or was predicted in another way than requested, and a legend
+ * explains the marks that occur.  An application without the measurements that
+ * the model needs has a column but no row.
  */
 #include <math.h>
 #include <stdio.h>
@@ -18,12 +18,12 @@
 #include "cli_text.h"
 #include "np_figure.h"
 
-#define NAME 14	      /* columns of a row's name at least */
+#define MIN_NAME 14   /* columns of the name of a row */
 #define COLUMN_MIN 7  /* "+123 %" */
 #define COLUMN_MAX 14
 
-/* Marks a cell; the legend explains the marks. */
-static char mark_of(const struct np_prediction *prediction)
+/* Choose the mark of a prediction; print_legend() explains the marks. */
+static char choose_mark(const struct np_prediction *prediction)
 {
 	if (prediction->flags & NP_PRED_FELL_BACK)
 		return prediction->used & NP_NEED_LATENCY ? '*' : '+';
@@ -32,70 +32,71 @@ static char mark_of(const struct np_prediction *prediction)
 	return prediction->flags & NP_PRED_BEYOND ? '!' : ' ';
 }
 
-/* The measurement of a pair by netprof validate, if it was not rejected. */
-static bool is_measured(const struct cli_matrix *matrix, size_t at,
-			struct cli_measured *out)
+/* Find the measurement of pair i, unless it was rejected. */
+static bool find_measured(const struct cli_matrix *matrix, size_t i,
+			  struct cli_measured *out)
 {
-	return cli_measured_find(matrix->k, matrix->at[at / matrix->n],
-				 matrix->at[at % matrix->n], matrix->scope,
+	return cli_measured_find(matrix->known, matrix->app[i / matrix->n],
+				 matrix->app[i % matrix->n], matrix->scope,
 				 out) &&
 	       out->slowdown.n;
 }
 
-/* Is any pair of this victim measured? */
-static bool has_measured_row(const struct cli_matrix *matrix, size_t v)
+/* Whether any pair of this victim was measured. */
+static bool has_measured_row(const struct cli_matrix *matrix, size_t victim)
 {
-	struct cli_measured some;
+	struct cli_measured measured;
 
-	for (size_t c = 0; c < matrix->n; c++)
-		if (is_measured(matrix, v * matrix->n + c, &some))
+	for (size_t corunner = 0; corunner < matrix->n; corunner++)
+		if (find_measured(matrix, victim * matrix->n + corunner,
+				  &measured))
 			return true;
 	return false;
 }
 
 /* Print one measured cell, which has no mark. */
-static void measured_cell(const struct cli_matrix *matrix, size_t at, int width,
-			  bool last)
+static void print_measured_cell(const struct cli_matrix *matrix, size_t i,
+				int width, bool last)
 {
-	struct cli_measured some;
+	struct cli_measured measured;
 
 	cli_right_as(cli_change,
-		     is_measured(matrix, at, &some) ? some.slowdown.mean : NAN,
+		     find_measured(matrix, i, &measured) ?
+			     measured.slowdown.mean :
+			     NAN,
 		     width - 1);
 	if (!last)
 		putchar(' ');
 }
 
-/*
- * Print one cell and its mark; the last cell of a line has no blank at its
- * end.
- */
-static void cell(const struct cli_matrix *matrix, size_t at, int width,
-		 bool last)
+/* Print one cell and its mark. */
+static void print_cell(const struct cli_matrix *matrix, size_t i, int width,
+		       bool last)
 {
-	char mark = matrix->rc[at] ? ' ' : mark_of(&matrix->p[at]);
+	char mark = matrix->rc[i] ? ' ' : choose_mark(&matrix->prediction[i]);
 
-	cli_right_as(cli_change, matrix->rc[at] ? NAN : matrix->p[at].slowdown,
+	cli_right_as(cli_change,
+		     matrix->rc[i] ? NAN : matrix->prediction[i].slowdown,
 		     width - 1);
 	/* No blank at the end of a line. */
 	if (mark != ' ' || !last)
 		putchar(mark);
 }
 
-/* Is there any prediction for this victim? */
-static bool has_row(const struct cli_matrix *matrix, size_t v)
+/* Whether there is any prediction for this victim. */
+static bool has_row(const struct cli_matrix *matrix, size_t victim)
 {
-	for (size_t c = 0; c < matrix->n; c++)
-		if (!matrix->rc[v * matrix->n + c])
+	for (size_t corunner = 0; corunner < matrix->n; corunner++)
+		if (!matrix->rc[victim * matrix->n + corunner])
 			return true;
 	return false;
 }
 
 /*
- * Width of the names: that of the widest, but at least that of a number.  Names
- * are cut only where the width of the output is limited.
+ * Width of the names of columns, which is at least that of a number.  Names are
+ * cut only if the width of the output is limited.
  */
-static int name_width(const struct cli_matrix *matrix)
+static int column_name_width(const struct cli_matrix *matrix)
 {
 	size_t widest = COLUMN_MIN;
 	size_t most = cli_columns() == CLI_UNLIMITED ? SIZE_MAX : COLUMN_MAX;
@@ -107,38 +108,40 @@ static int name_width(const struct cli_matrix *matrix)
 }
 
 /*
- * The table with columns from <= c < to, as many as fit on the screen: of the
- * predictions, or of the measurements.
+ * Print the columns from <= corunner < to of the table of predictions, or of
+ * measurements.
  */
-static void block(const struct cli_matrix *matrix, bool measured, size_t from,
-		  size_t to, int width, int label)
+static void print_block(const struct cli_matrix *matrix, bool measured,
+			size_t from, size_t to, int width, int label_width)
 {
 	char name[4 * NP_APP_MAX];
 
-	printf("%s%-*s", cli_colour(CLI_BOLD), label, "");
-	for (size_t c = from; c < to; c++) {
+	printf("%s%-*s", cli_colour(CLI_BOLD), label_width, "");
+	for (size_t corunner = from; corunner < to; corunner++) {
 		cli_right(stdout,
-			  cli_cut(cli_matrix_name(matrix, c), (size_t)width - 2,
-				  name, sizeof(name)),
+			  cli_cut(cli_matrix_name(matrix, corunner),
+				  (size_t)width - 2, name, sizeof(name)),
 			  width - 1);
-		fputs(c + 1 < to ? " " : "", stdout);
+		fputs(corunner + 1 < to ? " " : "", stdout);
 	}
 	printf("%s\n", cli_colour(CLI_PLAIN));
-	for (size_t v = 0; v < matrix->n; v++) {
-		if (measured ? !has_measured_row(matrix, v) :
-			       !has_row(matrix, v))
+	for (size_t victim = 0; victim < matrix->n; victim++) {
+		if (measured ? !has_measured_row(matrix, victim) :
+			       !has_row(matrix, victim))
 			continue;
-		cli_left(stdout, cli_matrix_name(matrix, v), label - 1);
+		cli_left(stdout, cli_matrix_name(matrix, victim),
+			 label_width - 1);
 		putchar(' ');
-		for (size_t c = from; c < to; c++)
-			(measured ? measured_cell : cell)(
-				matrix, v * matrix->n + c, width, c + 1 == to);
+		for (size_t corunner = from; corunner < to; corunner++)
+			(measured ? print_measured_cell : print_cell)(
+				matrix, victim * matrix->n + corunner, width,
+				corunner + 1 == to);
 		putchar('\n');
 	}
 }
 
-/* Applications whose row is missing, and what they lack. */
-static void list_missing_rows(const struct cli_matrix *matrix)
+/* Print the applications without a row, and what they lack. */
+static void print_missing_rows(const struct cli_matrix *matrix)
 {
 	const char *why =
 		matrix->model->needs & NP_NEED_TRACE ?
@@ -146,30 +149,35 @@ static void list_missing_rows(const struct cli_matrix *matrix)
 			"No row for applications not measured under synthetic load: ";
 	char line[1024] = "";
 
-	for (size_t v = 0; v < matrix->n; v++)
-		if (!has_row(matrix, v))
+	for (size_t victim = 0; victim < matrix->n; victim++)
+		if (!has_row(matrix, victim))
 			cli_add(line, sizeof(line), "%s%s", *line ? ", " : why,
-				cli_matrix_name(matrix, v));
+				cli_matrix_name(matrix, victim));
 	if (*line)
 		cli_wrap(stdout, line, 2);
 }
 
 /* Explain the marks that occur. */
-static void legend(const struct cli_matrix *matrix)
+static void print_legend(const struct cli_matrix *matrix)
 {
-	bool latency = false, other_model = false, beyond = false, none = false;
-	bool doubt = false, some = true;
+	bool latency = false, other_model = false, beyond = false,
+	     missing = false;
+	bool doubt = false, all_rows = true;
 
 	for (size_t i = 0; i < matrix->n * matrix->n; i++) {
-		some &= has_row(matrix, i / matrix->n);
-		/* A missing cell is only marked in a row that is printed. */
-		none |= matrix->rc[i] && has_row(matrix, i / matrix->n);
-		latency |= !matrix->rc[i] && mark_of(&matrix->p[i]) == '*';
-		other_model |= !matrix->rc[i] && mark_of(&matrix->p[i]) == '+';
-		beyond |= !matrix->rc[i] && mark_of(&matrix->p[i]) == '!';
-		doubt |= !matrix->rc[i] && mark_of(&matrix->p[i]) == '?';
+		all_rows &= has_row(matrix, i / matrix->n);
+		/* Missing cells are only visible in rows that are printed. */
+		missing |= matrix->rc[i] && has_row(matrix, i / matrix->n);
+		latency |= !matrix->rc[i] &&
+			   choose_mark(&matrix->prediction[i]) == '*';
+		other_model |= !matrix->rc[i] &&
+			       choose_mark(&matrix->prediction[i]) == '+';
+		beyond |= !matrix->rc[i] &&
+			  choose_mark(&matrix->prediction[i]) == '!';
+		doubt |= !matrix->rc[i] &&
+			 choose_mark(&matrix->prediction[i]) == '?';
 	}
-	if (latency || other_model || beyond || doubt || none || !some)
+	if (latency || other_model || beyond || doubt || missing || !all_rows)
 		putchar('\n');
 	if (latency)
 		cli_say(CLI_PLAIN, 2,
@@ -192,48 +200,49 @@ static void legend(const struct cli_matrix *matrix)
 	if (doubt)
 		cli_wrap(stdout, "? uncertain: netprof predict ROW COLUMN "
 			 "says why", 2);
-	if (none)
+	if (missing)
 		cli_wrap(stdout, "- not measured: netprof predict ROW COLUMN "
 			 "says what is missing", 2);
-	list_missing_rows(matrix);
+	print_missing_rows(matrix);
 }
 
-/* The table, in several parts if it is wider than the screen. */
-static void blocks(const struct cli_matrix *matrix, bool measured)
+/* Print the table, in several blocks if it is wider than the screen. */
+static void print_blocks(const struct cli_matrix *matrix, bool measured)
 {
-	int name = name_width(matrix), width = name + 2;
-	int label = name < NAME ? NAME : name + 1;
-	size_t room = (size_t)((cli_columns() - label) / width);
+	int name_width = column_name_width(matrix), width = name_width + 2;
+	int label_width = name_width < MIN_NAME ? MIN_NAME : name_width + 1;
+	size_t n_columns = (size_t)((cli_columns() - label_width) / width);
 
-	for (size_t from = 0; from < matrix->n; from += room) {
+	for (size_t from = 0; from < matrix->n; from += n_columns) {
 		putchar('\n');
-		block(matrix, measured, from,
-		      from + room < matrix->n ? from + room : matrix->n, width,
-		      label);
+		print_block(matrix, measured, from,
+			    from + n_columns < matrix->n ? from + n_columns :
+							   matrix->n,
+			    width, label_width);
 	}
 }
 
-/* The measured pairs, in a table of their own after the predictions. */
+/* Print a second table, of the measured pairs, if there are any. */
 static void print_measured(const struct cli_matrix *matrix)
 {
 	bool any = false;
 
-	for (size_t v = 0; v < matrix->n; v++)
-		any |= has_measured_row(matrix, v);
+	for (size_t victim = 0; victim < matrix->n; victim++)
+		any |= has_measured_row(matrix, victim);
 	if (!any)
 		return;
 	putchar('\n');
 	cli_say(CLI_PLAIN, 0, "Measured by netprof validate:");
-	blocks(matrix, true);
+	print_blocks(matrix, true);
 }
 
-static int matrix_text(const struct cli_matrix *matrix)
+static int print_text(const struct cli_matrix *matrix)
 {
 	char line[512], day[CLI_NUMBER];
 
-	if (cli_no_effect(matrix->k, matrix->scope))
+	if (cli_no_effect(matrix->known, matrix->scope))
 		cli_wrap(stdout,
-			 cli_no_effect_text(matrix->k, matrix->scope, line,
+			 cli_no_effect_text(matrix->known, matrix->scope, line,
 					    sizeof(line)),
 			 0);
 	cli_say(CLI_PLAIN, 0,
@@ -241,9 +250,10 @@ static int matrix_text(const struct cli_matrix *matrix)
 		"runs while that of each column runs %s (model %s; fabric %s, "
 		"calibrated %s):",
 		cli_scope_text(matrix->scope), matrix->model->name,
-		matrix->k->cal.cluster, cli_day(matrix->k->cal.date, day));
-	blocks(matrix, false);
-	legend(matrix);
+		matrix->known->cal.cluster,
+		cli_day(matrix->known->cal.date, day));
+	print_blocks(matrix, false);
+	print_legend(matrix);
 	print_measured(matrix);
 	return CLI_DONE;
 }
@@ -256,18 +266,18 @@ static const struct cli_table table = {
 		     "measured/slowdown" } },
 };
 
-/* One record for each pair, with or without a prediction. */
-static int matrix_data(const struct cli_matrix *matrix, enum cli_format format)
+/* Print all pairs, including those without a prediction. */
+static int print_data(const struct cli_matrix *matrix, enum cli_format format)
 {
-	json_object *j = json_object_new_object(), *list;
+	json_object *output = json_object_new_object(), *list;
 
-	cli_put_text(j, "scope", np_scope_name(matrix->scope));
-	cli_put_text(j, "model", matrix->model->name);
-	cli_put_calibration(j, matrix->k, matrix->scope);
-	list = cli_put_array(j, "applications");
+	cli_put_text(output, "scope", np_scope_name(matrix->scope));
+	cli_put_text(output, "model", matrix->model->name);
+	cli_put_calibration(output, matrix->known, matrix->scope);
+	list = cli_put_array(output, "applications");
 	for (size_t i = 0; i < matrix->n; i++)
 		cli_append_text(list, cli_matrix_name(matrix, i));
-	list = cli_put_array(j, "pairs");
+	list = cli_put_array(output, "pairs");
 	for (size_t i = 0; i < matrix->n * matrix->n; i++) {
 		json_object *pair = cli_append_object(list);
 
@@ -280,35 +290,36 @@ static int matrix_data(const struct cli_matrix *matrix, enum cli_format format)
 			cli_put_text(pair, "why",
 				     cli_matrix_why(matrix->rc[i]));
 		} else {
-			cli_put_interval(pair, &matrix->p[i]);
+			cli_put_interval(pair, &matrix->prediction[i]);
 		}
-		cli_put_measured(pair, matrix->k, matrix->at[i / matrix->n],
-				 matrix->at[i % matrix->n], matrix->scope);
+		cli_put_measured(pair, matrix->known,
+				 matrix->app[i / matrix->n],
+				 matrix->app[i % matrix->n], matrix->scope);
 	}
-	return cli_print_output(format, "matrix", j, &table);
+	return cli_print_output(format, "matrix", output, &table);
 }
 
 /* ---- plot ---- */
 
-/* The largest slowdown, for the scale of the colours. */
-static double worst(const struct cli_matrix *matrix)
+/* The largest slowdown, which gets the darkest colour. */
+static double max_slowdown(const struct cli_matrix *matrix)
 {
-	double most = 0.01;
+	double largest = 0.01;
 
 	for (size_t i = 0; i < matrix->n * matrix->n; i++)
 		if (!matrix->rc[i])
-			most = fmax(most, matrix->p[i].slowdown);
-	return most;
+			largest = fmax(largest, matrix->prediction[i].slowdown);
+	return largest;
 }
 
-/* The prediction of a pair and its interval in percent, as two lines. */
-static const char *cell_of(const struct cli_matrix *matrix, size_t at,
-			   char buf[2 * CLI_NUMBER])
+/* Write the prediction of a pair and its interval in percent as two lines. */
+static const char *format_cell(const struct cli_matrix *matrix, size_t i,
+			       char buf[2 * CLI_NUMBER])
 {
-	const struct np_prediction *prediction = &matrix->p[at];
+	const struct np_prediction *prediction = &matrix->prediction[i];
 	char change[CLI_NUMBER];
 
-	if (matrix->rc[at])
+	if (matrix->rc[i])
 		return "-";
 	if (isnan(prediction->low))
 		snprintf(buf, 2 * CLI_NUMBER, "%s",
@@ -321,8 +332,7 @@ static const char *cell_of(const struct cli_matrix *matrix, size_t at,
 	return buf;
 }
 
-/* The darkest cell is the worst pair. */
-static int matrix_plot(const struct cli_matrix *matrix, const char *path)
+static int save_plot(const struct cli_matrix *matrix, const char *path)
 {
 	struct np_figure *figure = np_figure_new("Slowdown of each pair");
 	struct np_panel *panel = figure ? np_figure_panel(figure, "") : NULL;
@@ -341,51 +351,52 @@ static int matrix_plot(const struct cli_matrix *matrix, const char *path)
 	for (size_t i = 0; i < matrix->n * matrix->n; i++)
 		np_figure_cell(figure, shape, (double)(i % matrix->n),
 			       (double)(i / matrix->n),
-			       matrix->rc[i] ?
-				       NAN :
-				       matrix->p[i].slowdown / worst(matrix),
-			       cell_of(matrix, i, text));
+			       matrix->rc[i] ? NAN :
+					       matrix->prediction[i].slowdown /
+						       max_slowdown(matrix),
+			       format_cell(matrix, i, text));
 	np_figure_caption(
 		figure,
 		"Predicted increase of the run time and its 90 %% "
 		"interval, %s, by model %s; n = %zu applications; fabric %s, "
 		"calibrated %s. Hatched: not measured.",
 		cli_scope_text(matrix->scope), matrix->model->name, matrix->n,
-		matrix->k->cal.cluster, cli_day(matrix->k->cal.date, day));
-	figure->date = matrix->k->cal.date;
+		matrix->known->cal.cluster,
+		cli_day(matrix->known->cal.date, day));
+	figure->date = matrix->known->cal.date;
 	return cli_figure_save_and_free(figure, path);
 }
 
 /* ---- the command ---- */
 
-/* Predict, and print in the format that was asked for. */
-static int matrix(const struct cli_known *known,
-		  const struct cli_options *options)
+/* Predict all pairs, and print them in the requested format. */
+static int print_matrix(const struct cli_known *known,
+			const struct cli_options *options)
 {
-	struct cli_matrix m;
-	int rc = cli_matrix_make(known, options, &m);
+	struct cli_matrix matrix;
+	int rc = cli_matrix_make(known, options, &matrix);
 
 	if (rc >= 0)
 		return rc;
 	for (size_t i = 0; i < known->n; i++)
 		if (known->app[i]->unusable.text[0])
 			cli_fail("%s", known->app[i]->unusable.text);
-	if (!m.n)
+	if (!matrix.n)
 		rc = cli_fail("no application has been measured on cluster %s "
 			      "yet; to measure one: sbatch --netprofile=NAME "
 			      "--netprofile-calibrate job.sh",
 			      known->cal.cluster);
 	else
-		rc = options->plot   ? matrix_plot(&m, options->plot) :
-		     options->format ? matrix_data(&m, options->format) :
-				       matrix_text(&m);
-	cli_matrix_free(&m);
+		rc = options->plot   ? save_plot(&matrix, options->plot) :
+		     options->format ? print_data(&matrix, options->format) :
+				       print_text(&matrix);
+	cli_matrix_free(&matrix);
 	return rc;
 }
 
 /*
- * Applications are loaded before they are judged, so that a typing error in a
- * name is reported first.
+ * Loads all applications before checking any, so that a typing error in a name
+ * is reported first.
  */
 static int run_matrix(const struct cli_cmd *self, int argc, char **argv)
 {
@@ -406,7 +417,7 @@ static int run_matrix(const struct cli_cmd *self, int argc, char **argv)
 		rc = cli_fail("out of memory");
 	cli_store_close(&store);
 	if (rc < 0)
-		rc = matrix(&known, &options);
+		rc = print_matrix(&known, &options);
 	cli_known_free(&known);
 	return rc;
 }

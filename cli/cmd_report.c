@@ -494,7 +494,7 @@ static void put_matrix_head(FILE *f, const struct cli_matrix *matrix)
 static void put_matrix_intro(FILE *f, const struct report *report)
 {
 	const struct cli_matrix *matrix = &report->matrix;
-	const struct np_calibration *cal = &matrix->k->cal;
+	const struct np_calibration *cal = &matrix->known->cal;
 	char day[CLI_NUMBER], line[512];
 
 	put_text(f, "<p>", "", "How much longer the application of each "
@@ -507,9 +507,9 @@ static void put_matrix_intro(FILE *f, const struct report *report)
 		"that.  Below each prediction is its 90 %% interval, in "
 		"percent.  Click on the head of a column to sort by it.</p>\n",
 		100 * report->max_slowdown);
-	if (cli_no_effect(matrix->k, matrix->scope))
+	if (cli_no_effect(matrix->known, matrix->scope))
 		put_text(f, "<p><strong>", "</strong></p>\n", "%s",
-			 cli_no_effect_text(matrix->k, matrix->scope, line,
+			 cli_no_effect_text(matrix->known, matrix->scope, line,
 					    sizeof(line)));
 }
 
@@ -526,7 +526,7 @@ static void put_matrix_row(FILE *f, const struct report *report, size_t victim)
 		if (matrix->rc[at])
 			put_missing(f, cli_matrix_why(matrix->rc[at]));
 		else
-			put_prediction(f, &matrix->p[at],
+			put_prediction(f, &matrix->prediction[at],
 				       report->max_slowdown);
 	}
 	fputs("</tr>\n", f);
@@ -1338,8 +1338,9 @@ static void add_pair(const struct cli_matrix *matrix, size_t victim, size_t co,
 	size_t at = victim * matrix->n + co;
 	struct cli_pair pair = {
 		.app = cli_matrix_name(matrix, other),
-		.victim = matrix->at[victim], .co_runner = matrix->at[co],
-		.prediction = matrix->p[at],
+		.victim = matrix->app[victim],
+		.co_runner = matrix->app[co],
+		.prediction = matrix->prediction[at],
 	};
 
 	if (!matrix->rc[at])
@@ -1352,7 +1353,7 @@ static void find_pairs(const struct cli_matrix *matrix, struct report_app *app)
 	size_t self = 0;
 
 	while (self < matrix->n &&
-	       matrix->k->app[matrix->at[self]] != app->known)
+	       matrix->known->app[matrix->app[self]] != app->known)
 		self++;
 	if (self == matrix->n)
 		return;

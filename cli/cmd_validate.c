@@ -381,7 +381,8 @@ static void copy_predictions(struct validate_ctx *ctx,
 		size_t corunner = find_program(ctx, column);
 
 		if (victim < n && corunner < n && !matrix->rc[i])
-			ctx->prediction[victim * n + corunner] = matrix->p[i];
+			ctx->prediction[victim * n + corunner] =
+				matrix->prediction[i];
 	}
 }
 
