@@ -25,7 +25,10 @@ static int fail(const char *why)
 	return 1;
 }
 
-/* "JobId=12: would restore ExcNodeList=n7, begin time; remove annotation" */
+/*
+ * Print an update: "JobId=12: would restore ExcNodeList=n7, begin time; remove
+ * annotation".
+ */
 static void print_update(uint32_t id, const struct np_update *update,
 			 bool dry_run)
 {
@@ -45,9 +48,9 @@ static void print_update(uint32_t id, const struct np_update *update,
 }
 
 /*
- * Update a job, or with dry_run only print the update. If the job has started
- * or ended since the jobs were read, that is reported, but does not count as a
- * failure. Returns 0 or 1.
+ * Update a job, or with dry_run only print the update. An error because the job
+ * has started or ended meanwhile is printed, but does not count as a failure.
+ * Returns 0 or 1.
  */
 static int apply_update(uint32_t id, const struct np_update *update,
 			bool dry_run)
@@ -127,6 +130,7 @@ static int clean_running(const struct np_ctld_info *info, bool dry_run,
 	return failed;
 }
 
+/* Update all jobs. Returns 0, or 1 if any update failed. */
 static int undo_all(const struct np_ctld_info *info,
 		    const struct np_job_snapshot *snapshot, bool dry_run)
 {
