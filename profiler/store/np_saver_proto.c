@@ -12,56 +12,58 @@
 
 /* ---- messages ---- */
 
-bool np_saver_header_is_valid(const struct np_saver_header *head)
+bool np_saver_header_is_valid(const struct np_saver_header *header)
 {
-	return head->version == NP_SAVER_VERSION &&
-	       head->kind >= NP_SAVER_LOG && head->kind < NP_SAVER_N_KINDS &&
-	       head->len > 0 && head->len <= NP_SAVER_MAX_BYTES;
+	return header->version == NP_SAVER_VERSION &&
+	       header->kind >= NP_SAVER_LOG &&
+	       header->kind < NP_SAVER_N_KINDS && header->len > 0 &&
+	       header->len <= NP_SAVER_MAX_BYTES;
 }
 
 long np_saver_pack(enum np_saver_message kind, uint32_t seq,
 		   const char *const field[], size_t n, char **out)
 {
-	struct np_saver_header head = { NP_SAVER_VERSION, kind, seq, 0 };
+	struct np_saver_header header = { NP_SAVER_VERSION, kind, seq, 0 };
 	size_t len = 0;
-	char *next;
+	char *end;
 
 	for (size_t i = 0; i < n; i++)
 		len += strlen(field[i]) + 1;
 	if (n > NP_SAVER_MAX_FIELDS || len > NP_SAVER_MAX_BYTES)
 		return -E2BIG;
-	head.len = (uint32_t)len;
-	*out = malloc(sizeof(head) + len);
+	header.len = (uint32_t)len;
+	*out = malloc(sizeof(header) + len);
 	if (!*out)
 		return -ENOMEM;
-	memcpy(*out, &head, sizeof(head));
-	next = *out + sizeof(head);
+	memcpy(*out, &header, sizeof(header));
+	end = *out + sizeof(header);
 	for (size_t i = 0; i < n; i++)
-		next = stpcpy(next, field[i]) + 1;
-	return (long)(sizeof(head) + len);
+		end = stpcpy(end, field[i]) + 1;
+	return (long)(sizeof(header) + len);
 }
 
 size_t np_saver_unpack(char *text, size_t len, char *field[NP_SAVER_MAX_FIELDS])
 {
-	size_t n = 0;
+	size_t n_fields = 0;
 
 	/* The text ends with a NUL, so strlen() cannot read beyond it. */
 	if (!len || text[len - 1])
 		return 0;
 	for (size_t begin = 0; begin < len; begin += strlen(text + begin) + 1) {
-		if (n == NP_SAVER_MAX_FIELDS)
+		if (n_fields == NP_SAVER_MAX_FIELDS)
 			return 0;
-		field[n++] = text + begin;
+		field[n_fields++] = text + begin;
 	}
-	return n;
+	return n_fields;
 }
 
 /* ---- sockets ---- */
 
 /*
- * Each saver listens on one of this many addresses. With a single one, any user
- * could keep the saver from starting, because anybody can bind an abstract
- * address; and when slurmd restarts, the old and the new saver overlap.
+ * Number of addresses, on one of which a saver listens. With a single address,
+ * any user could keep the saver from starting, because anybody can bind an
+ * abstract address. Also, the old and the new saver overlap when slurmd
+ * restarts.
  */
 #define N_ADDRESSES 4
 
@@ -126,7 +128,7 @@ static int connect_to(const struct saver_address *address, uid_t *listener)
 }
 
 /* Connect to the saver of one user, as np_saver_connect() does. */
-static int connect_to_saver_of(uid_t uid, uid_t *other_uid)
+static int connect_to_user(uid_t uid, uid_t *other_uid)
 {
 	for (int i = 0; i < N_ADDRESSES; i++) {
 		struct saver_address address = make_saver_address(uid, i);
@@ -146,10 +148,9 @@ static int connect_to_saver_of(uid_t uid, uid_t *other_uid)
 
 int np_saver_connect(uid_t *other_uid)
 {
-	int fd = connect_to_saver_of(0, other_uid);
+	int fd = connect_to_user(0, other_uid);
 
-	return fd < 0 && geteuid() ? connect_to_saver_of(geteuid(), other_uid) :
-				     fd;
+	return fd < 0 && geteuid() ? connect_to_user(geteuid(), other_uid) : fd;
 }
 
 int np_saver_send(enum np_saver_message kind, const char *const field[],
@@ -157,13 +158,14 @@ int np_saver_send(enum np_saver_message kind, const char *const field[],
 {
 	uid_t other_uid;
 	int fd = np_saver_connect(&other_uid);
-	char *msg = NULL;
-	long len = fd < 0 ? fd :
-			    np_saver_pack(kind, ONLY_REQUEST, field, n, &msg);
-	bool sent = len > 0 && send(fd, msg, (size_t)len,
+	char *message = NULL;
+	long len =
+		fd < 0 ? fd :
+			 np_saver_pack(kind, ONLY_REQUEST, field, n, &message);
+	bool sent = len > 0 && send(fd, message, (size_t)len,
 				    MSG_DONTWAIT | MSG_NOSIGNAL) == len;
 
-	free(msg);
+	free(message);
 	if (fd < 0 || sent)
 		return fd;
 	close(fd);

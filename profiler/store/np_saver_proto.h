@@ -22,9 +22,9 @@
  * SELECTION is the text of np_selection_print(), and it is empty in all other
  * replies.
  *
- * RUN identifies the run that a record belongs to.  A descriptor is passed with
- * TRACE, and both ends then use the memory behind it (np_trace_ring.h).  They
- * are on one host, so numbers in headers are in its byte order.
+ * RUN identifies the run to which a record belongs.  A descriptor is passed
+ * with TRACE, and both ends then use the memory behind it (np_trace_ring.h).
+ * Both are on one host, so numbers in headers have its byte order.
  */
 #ifndef NP_SAVER_PROTO_H
 #define NP_SAVER_PROTO_H
@@ -60,8 +60,8 @@ struct np_saver_header {
 
 /* ---- messages; these functions do no I/O ---- */
 
-/* Whether a header is valid, so that head->len bytes of fields may be read. */
-bool np_saver_header_is_valid(const struct np_saver_header *head);
+/* Whether a header is valid, so that its fields may be read. */
+bool np_saver_header_is_valid(const struct np_saver_header *header);
 
 /*
  * Make a whole message, header and at most NP_SAVER_MAX_FIELDS fields.  Returns
@@ -71,8 +71,9 @@ long np_saver_pack(enum np_saver_message kind, uint32_t seq,
 		   const char *const field[], size_t n, char **out);
 
 /*
- * Find the fields in the text of a message, of len bytes, which field[] then
- * points into.  Returns their number, or 0 if the message is malformed.
+ * Find the fields in the text of a message, which has len bytes.  field[] then
+ * points into the text.  Returns the number of fields, or 0 if the message is
+ * malformed.
  */
 size_t np_saver_unpack(char *text, size_t len,
 		       char *field[NP_SAVER_MAX_FIELDS]);
