@@ -1,10 +1,10 @@
 /*
- * From the options of a step to a running collector, in the order in which srun
- * gets there: decide whether to measure, write the request as a command line,
- * start the collector with it, and talk to the collector.
+ * Starts the collector of a step. The sections are in the order in which srun
+ * uses them: decide whether to measure the step, write the request as a command
+ * line, start the collector with it, and communicate with the collector.
  *
- * All of this runs in srun, except for np_launch_from_argv(), which the
- * collector calls.
+ * Everything runs in srun, except np_launch_from_argv(), which the collector
+ * calls.
  */
 #include "np_launch.h"
 
@@ -27,7 +27,7 @@
 
 enum wrapper { PROGRAM, LAUNCHER, INTERPRETER };
 
-/* Executables that say little or nothing about the application. */
+/* Executables that do not identify the application. */
 static const struct {
 	const char *name;
 	enum wrapper kind;
@@ -53,7 +53,7 @@ static const struct {
 	{ "Rscript",            INTERPRETER },
 };
 
-static enum wrapper wrapper_of(const char *exe)
+static enum wrapper classify_executable(const char *exe)
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(wrappers); i++)
 		if (!strcmp(basename(exe), wrappers[i].name))
@@ -61,18 +61,18 @@ static enum wrapper wrapper_of(const char *exe)
 	return PROGRAM;
 }
 
-/* Find the program that a command line runs; NULL: unknown. */
-static const char *command_program(int argc, char **argv)
+/* Find the program that a command line runs. Returns NULL if it is unknown. */
+static const char *find_program(int argc, char **argv)
 {
 	if (argc < 1)
 		return NULL;
-	switch (wrapper_of(argv[0])) {
+	switch (classify_executable(argv[0])) {
 	case PROGRAM:
 		return argv[0];
 	case INTERPRETER:
 		/*
-		 * Whether an option takes an argument is not known here, so the
-		 * script is certain only if it is the first argument.
+		 * It is unknown which options take arguments, so the script can
+		 * only be identified if it is the first argument.
 		 */
 		if (argc > 1 && argv[1][0] != '-' && !strchr(argv[1], '='))
 			return argv[1];
@@ -86,7 +86,7 @@ int np_launch_app_name(const struct np_step_context *context,
 		       char app[NP_APP_MAX + 1], struct np_err *err)
 {
 	const char *given = context->app ? context->app : context->env_app;
-	const char *program = command_program(context->argc, context->argv);
+	const char *program = find_program(context->argc, context->argv);
 
 	if (given && *given) {
 		if (np_app_check(given, err))
@@ -112,29 +112,30 @@ static bool has_text(const char *text)
 
 static uint32_t cpus_per_task(const struct np_step_context *context)
 {
-	unsigned long n = context->cpus_per_task ?
-				  strtoul(context->cpus_per_task, NULL, 10) :
-				  0;
+	unsigned long cpus = context->cpus_per_task ?
+				     strtoul(context->cpus_per_task, NULL, 10) :
+				     0;
 
-	return n < UINT32_MAX ? (uint32_t)n : 0;
+	return cpus < UINT32_MAX ? (uint32_t)cpus : 0;
 }
 
 /*
  * Copy the requested binding, such as "cores" or "map_cpu:0,2", and the
  * requested number of processors.  A long list is cut and ends in "...".
  */
-static void set_binding(const struct np_step_context *context,
-			struct np_launch_request *request)
+static void copy_binding(const struct np_step_context *context,
+			 struct np_launch_request *request)
 {
 	const char *type = has_text(context->bind_type) ? context->bind_type :
 							  "";
 	size_t len = strlen(type);
 	bool has_list = len && type[len - 1] == ':' &&
 			has_text(context->bind_list);
-	int n = snprintf(request->cpu_bind, sizeof(request->cpu_bind), "%s%s",
-			 type, has_list ? context->bind_list : "");
+	int written = snprintf(request->cpu_bind, sizeof(request->cpu_bind),
+			       "%s%s", type,
+			       has_list ? context->bind_list : "");
 
-	if (n >= (int)sizeof(request->cpu_bind))
+	if (written >= (int)sizeof(request->cpu_bind))
 		strcpy(request->cpu_bind + sizeof(request->cpu_bind) - 4,
 		       "...");
 	request->cpus_per_task = cpus_per_task(context);
@@ -143,7 +144,7 @@ static void set_binding(const struct np_step_context *context,
 void np_launch_fingerprint(const struct np_step_context *context, char hex[20])
 {
 	bool launcher = context->argc > 0 &&
-			wrapper_of(context->argv[0]) == LAUNCHER;
+			classify_executable(context->argv[0]) == LAUNCHER;
 	uint64_t hash = NP_HASH;
 
 	for (int i = 0; i < (launcher ? 1 : context->argc); i++)
@@ -153,7 +154,7 @@ void np_launch_fingerprint(const struct np_step_context *context, char hex[20])
 		       sizeof(context->step.n_nodes));
 	hash = np_hash(hash, &context->step.n_tasks,
 		       sizeof(context->step.n_tasks));
-	/* Other bindings do not count: that keeps the digests of old runs. */
+	/* Unset values are not hashed, so that digests of old runs are kept. */
 	if (has_text(context->bind_type))
 		hash = np_hash(hash, context->bind_type,
 			       strlen(context->bind_type) + 1);
@@ -200,7 +201,7 @@ enum np_launch_decision np_launch_decide(struct np_step_context *context,
 			       "the shell of salloc is not "
 			       "measured; steps started in it are");
 	request->launcher = context->argc > 0 &&
-			    wrapper_of(context->argv[0]) == LAUNCHER;
+			    classify_executable(context->argv[0]) == LAUNCHER;
 	request->runner = request->launcher ? context->parent : context->pid;
 	if (request->n_nodes + request->launcher < 2)
 		return np_errf(why, NP_LAUNCH_SKIP,
@@ -217,7 +218,7 @@ enum np_launch_decision np_launch_decide(struct np_step_context *context,
 	strcpy(request->srun, context->srun);
 	snprintf(request->executable, sizeof(request->executable), "%s",
 		 context->argc > 0 ? context->argv[0] : "");
-	set_binding(context, request);
+	copy_binding(context, request);
 	np_launch_fingerprint(context, request->fingerprint);
 	return NP_LAUNCH_START;
 }
@@ -229,7 +230,7 @@ static const struct field {
 	const char *name;
 	/* The type of the member; an APP is checked like a name. */
 	enum { U32, LONG, BOOL, TEXT, APP } kind;
-	size_t at, size;
+	size_t offset, size;
 } fields[] = {
 #define OF(member) offsetof(struct np_launch_request, member), \
 		   sizeof(((struct np_launch_request *)NULL)->member)
@@ -259,7 +260,7 @@ static void add_field(struct np_args *args,
 		      const struct np_launch_request *request,
 		      const struct field *field)
 {
-	const void *member = (const char *)request + field->at;
+	const void *member = (const char *)request + field->offset;
 
 	switch (field->kind) {
 	case U32:
@@ -311,7 +312,7 @@ static int parse_field(struct np_launch_request *request,
 		       const struct field *field, const char *text,
 		       struct np_err *err)
 {
-	void *member = (char *)request + field->at;
+	void *member = (char *)request + field->offset;
 	long number;
 	int rc;
 
@@ -410,7 +411,7 @@ static void exec_collector(const int keep[N_FDS], char *const argv[])
 
 	error = -np_detach(keep, N_FDS);
 	if (error) {
-		status = keep[status]; /* still at its old number */
+		status = keep[status]; /* it was not duplicated */
 	} else {
 		fcntl(status, F_SETFD, FD_CLOEXEC);
 		execv(argv[0], argv);
@@ -484,7 +485,7 @@ static int start_process(struct np_collector_proc *collector,
 	return 0;
 }
 
-/* Send one line.  It is no error if the collector has ended. */
+/* Send one line, unless the collector has ended. */
 static void send_line(struct np_collector_proc *collector, const char *line)
 {
 	if (collector->fd >= 0)
@@ -496,8 +497,8 @@ static void send_line(struct np_collector_proc *collector, const char *line)
 enum line { READY = 'r', SAVED = 's' };
 
 /*
- * Wait for that line of the collector, for at most timeout_ms.  Returns 0;
- * -ETIMEDOUT; or -EPIPE: the collector has ended.
+ * Wait for a line from the collector, for at most timeout_ms.  Returns 0,
+ * -ETIMEDOUT, or -EPIPE if the collector has ended.
  */
 static int wait_for_line(struct np_collector_proc *collector, enum line line,
 			 int timeout_ms)
@@ -552,7 +553,7 @@ void np_collector_end(struct np_collector_proc *collector, int status,
 	char line[32];
 
 	if (collector->owner != getpid())
-		return; /* it is a fork of srun that ends */
+		return; /* a child process of srun ends, not srun itself */
 	snprintf(line, sizeof(line), "exit %d\n", status & 0xff);
 	send_line(collector, line);
 	if (save_ms)

@@ -1,14 +1,14 @@
 /*
- * Launching the collector of a step: whether the step is measured, the launch
- * request that says what the collector measures, and the collector process
- * as srun sees it.
+ * Launches the collector of a step: decides whether the step is measured, makes
+ * the launch request, and controls the collector process from srun.
  *
- * The plugin in srun fills in the step context with what Slurm, the environment
- * and the user's options say.  np_launch_decide() decides from that alone, and
- * completes the launch request, which is a part of the context.  The request
- * reaches the collector as its command line.
+ * The plugin in srun fills in the step context from Slurm, the environment and
+ * the user's options.  From the context alone, np_launch_decide() decides, and
+ * completes the launch request, which is a part of the context.  The request is
+ * passed to the collector as its command line.
  *
- * Nothing here uses Slurm.  Everything before struct np_collector_proc is pure.
+ * Nothing here uses Slurm.  The functions before struct np_collector_proc do no
+ * I/O.
  */
 #ifndef NP_LAUNCH_H
 #define NP_LAUNCH_H

@@ -1,8 +1,7 @@
 /*
- * Detects the end of a step's tasks. One task is watched at a time, through a
- * pidfd. When it ends, another running child of its parent is watched instead,
- * so that the step counts as ended only when all its tasks on this node have
- * ended.
+ * Detects the end of a step's tasks on this node. One task is watched at a
+ * time, through a pidfd. When it ends, another running child of its parent is
+ * watched, until there are no more.
  */
 #include "np_watch.h"
 
