@@ -21,7 +21,7 @@
 #include "np_queue.h"
 
 #define MAX_WINDOWS 256 /* points over time; windows beyond this are merged */
-#define CURVE_SEGMENTS 100 /* of the line that shows a fitted curve */
+#define CURVE_SEGMENTS 100 /* of the line for a fitted curve */
 
 /* Styles of np_figure_shape(). */
 enum { STYLE_MEASURED, STYLE_FIT };
@@ -34,8 +34,8 @@ const char *const cli_plot_part_names[CLI_PLOT_PARTS] = {
 /* ---- latency histogram ---- */
 
 /*
- * The first and the last bin that have samples of the application or of the
- * idle network. The outermost bins have no outer edge and cannot be drawn.
+ * Find the first and the last bin with samples of the application or of the
+ * idle network. The outermost bins have no outer edge, so they cannot be drawn.
  */
 static void find_used_bins(const struct np_profile *profile, size_t *first_bin,
 			   size_t *last_bin)
@@ -45,9 +45,9 @@ static void find_used_bins(const struct np_profile *profile, size_t *first_bin,
 
 	*first_bin = NP_HIST_BINS - 1;
 	*last_bin = 1;
-	for (size_t k = 0; k < NP_ARRAY_SIZE(hist); k++)
-		for (size_t bin = 1; hist[k] && bin < NP_HIST_BINS - 1; bin++) {
-			if (!np_hist_count(hist[k], bin))
+	for (size_t i = 0; i < NP_ARRAY_SIZE(hist); i++)
+		for (size_t bin = 1; hist[i] && bin < NP_HIST_BINS - 1; bin++) {
+			if (!np_hist_count(hist[i], bin))
 				continue;
 			*first_bin = bin < *first_bin ? bin : *first_bin;
 			*last_bin = bin > *last_bin ? bin : *last_bin;
@@ -58,9 +58,9 @@ static void find_used_bins(const struct np_profile *profile, size_t *first_bin,
  * Add a histogram as a stepped line, in percent of its own samples, because the
  * application and the idle network have different numbers of samples.
  */
-static void add_hist(struct np_figure *figure, struct np_panel *panel,
-		     const struct np_sample *sample, const char *name,
-		     unsigned style, size_t first_bin, size_t last_bin)
+static void add_histogram(struct np_figure *figure, struct np_panel *panel,
+			  const struct np_sample *sample, const char *name,
+			  unsigned style, size_t first_bin, size_t last_bin)
 {
 	char legend[256], median[CLI_NUMBER], p99[CLI_NUMBER], short_name[64];
 	double n_samples = (double)np_hist_total(sample->hist);
@@ -113,18 +113,18 @@ static int add_latency_panel(struct np_figure *figure,
 	panel->y.lo = 0;
 	find_used_bins(profile, &first_bin, &last_bin);
 	if (profile->idle.hist && !profile->is_idle)
-		add_hist(figure, panel, &profile->idle, "idle", NP_STYLE_GREY,
-			 first_bin, last_bin);
-	add_hist(figure, panel, &profile->summary.latency, profile->runs->app,
-		 STYLE_MEASURED, first_bin, last_bin);
+		add_histogram(figure, panel, &profile->idle, "idle",
+			      NP_STYLE_GREY, first_bin, last_bin);
+	add_histogram(figure, panel, &profile->summary.latency,
+		      profile->runs->app, STYLE_MEASURED, first_bin, last_bin);
 	return 0;
 }
 
 /* ---- sensitivity curve ---- */
 
-/* The estimated utilisation at a mean latency, or NaN if it is not known. */
-static double utilisation_of(const struct np_service *service,
-			     double latency_sec)
+/* Estimate the utilisation at a mean latency. Returns NaN if it is unknown. */
+static double estimate_utilisation(const struct np_service *service,
+				   double latency_sec)
 {
 	double utilisation = NAN;
 
@@ -218,8 +218,8 @@ static bool add_points_over_utilisation(struct np_figure *figure,
 		const struct np_moments *latency =
 			&fabric->level[i].latency.all;
 
-		utilisation[i] =
-			utilisation_of(&idle, latency->n ? latency->mean : 0);
+		utilisation[i] = estimate_utilisation(
+			&idle, latency->n ? latency->mean : 0);
 		if (isnan(utilisation[i]) ||
 		    !np_mean_known(&summary->level[i].slowdown))
 			continue;
@@ -277,11 +277,11 @@ static int add_curve_panel(struct np_figure *figure,
 /* ---- utilisation over time ---- */
 
 /*
- * Get the time windows of the longest run without synthetic load whose
- * latencies are in the profile. The caller frees them. Returns NULL if there is
- * no such run.
+ * Find the longest run without synthetic load whose latencies are in the
+ * profile. Returns its time windows, which the caller frees, or NULL if there
+ * is no such run.
  */
-static struct np_series *longest_series(const struct np_profile *profile)
+static struct np_series *find_longest_series(const struct np_profile *profile)
 {
 	const struct np_run_summary *summary = &profile->summary;
 	struct np_series *longest = NULL;
@@ -328,11 +328,12 @@ static void add_windows(struct np_figure *figure, struct np_panel *panel,
 		for (size_t k = i; k < end; k++)
 			np_moments_merge(&moments, &series->w[k]);
 		np_figure_add(figure, shape, (double)i * series->width_sec,
-			      !moments.n ? NAN :
+			      !moments.n ?
+				      NAN :
 			      idle_service ?
-					   100 * utilisation_of(idle_service,
-								moments.mean) :
-					   moments.mean * 1e6,
+				      100 * estimate_utilisation(idle_service,
+								 moments.mean) :
+				      moments.mean * 1e6,
 			      NAN, NAN);
 	}
 	/* A stepped line needs a point that ends its last step. */
@@ -348,7 +349,7 @@ static int add_time_panel(struct np_figure *figure,
 			  const struct np_profile *profile, char *reason,
 			  size_t len)
 {
-	struct np_series *series = longest_series(profile);
+	struct np_series *series = find_longest_series(profile);
 	struct np_service idle;
 	struct np_panel *panel;
 	bool has_idle;

@@ -12,12 +12,13 @@
 
 #include "cli_text.h"
 
+/* Whether a prediction is too uncertain to act on. */
 static bool is_uncertain(const struct cli_pair *pair)
 {
 	return cli_doubt_text(&pair->prediction);
 }
 
-/* Order of a list of pairs: largest slowdown first, uncertain ones last. */
+/* Whether a pair precedes another: by slowdown, with uncertain pairs last. */
 static bool comes_before(const struct cli_pair *pair,
 			 const struct cli_pair *other)
 {
@@ -110,9 +111,7 @@ static void choose_measurement(const struct np_profile *profile,
 			       enum np_scope scope,
 			       struct cli_recommendation *out)
 {
-	/*
-	 * The idle baseline is not a program, so nothing is predicted for it.
-	 */
+	/* The idle baseline is not a program and has no predictions. */
 	if (profile->is_idle)
 		return;
 	out->in_verdict = recommend_from_verdict(profile, out);

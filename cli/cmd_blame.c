@@ -29,7 +29,7 @@
  */
 #define MAX_GAUGES_PER_FAMILY 50
 
-/* What netprof blame accepts besides the options of struct cli_options. */
+/* Options of netprof blame that are not in struct cli_options. */
 struct blame_options {
 	struct cli_diagnosis_opt diagnosis;
 	bool metrics;
@@ -139,7 +139,7 @@ static void print_nodes(const struct np_acct *acct,
 	}
 }
 
-/* Print the total loss, then what it was computed from, and then the tables. */
+/* Print the total loss, the data from which it was computed, and the tables. */
 static int print_text(const struct np_acct *acct,
 		      const struct np_job_cost *costs)
 {
@@ -180,8 +180,8 @@ static int print_text(const struct np_acct *acct,
 
 /* ---- output for programs ---- */
 
-/* Put an estimate and its interval. */
-static void put_range(json_object *parent, const char *key,
+/* Add an estimate and its interval to an object. */
+static void add_range(json_object *parent, const char *key,
 		      const struct np_blame_range *range)
 {
 	json_object *object = cli_put_object(parent, key);
@@ -191,7 +191,7 @@ static void put_range(json_object *parent, const char *key,
 	cli_put_real(object, "high", range->high);
 }
 
-static void put_pairs(json_object *parent, const struct np_acct *acct,
+static void add_pairs(json_object *parent, const struct np_acct *acct,
 		      const struct np_job_cost *costs)
 {
 	json_object *list = cli_put_array(parent, "pairs");
@@ -207,11 +207,11 @@ static void put_pairs(json_object *parent, const struct np_acct *acct,
 			      sizeof(text));
 		cli_put_text(object, "by", text);
 		cli_put_count(object, "runs", pair->runs);
-		put_range(object, "node_hours", &pair->node_hours);
+		add_range(object, "node_hours", &pair->node_hours);
 	}
 }
 
-static void put_leaves_and_nodes(json_object *parent,
+static void add_leaves_and_nodes(json_object *parent,
 				 const struct np_acct *acct,
 				 const struct np_job_cost *costs)
 {
@@ -223,7 +223,7 @@ static void put_leaves_and_nodes(json_object *parent,
 		cli_put_text(object, "leaf",
 			     np_acct_leaf(acct, costs->leaf[i].leaf, text,
 					  sizeof(text)));
-		put_range(object, "node_hours", &costs->leaf[i].node_hours);
+		add_range(object, "node_hours", &costs->leaf[i].node_hours);
 	}
 	list = cli_put_array(parent, "nodes");
 	for (size_t i = 0; i < costs->n_nodes; i++) {
@@ -234,8 +234,8 @@ static void put_leaves_and_nodes(json_object *parent,
 			     np_acct_node(acct, node->node, text,
 					  sizeof(text)));
 		cli_put_count(object, "runs", node->runs);
-		put_range(object, "slower", &node->excess_time);
-		put_range(object, "node_hours", &node->node_hours);
+		add_range(object, "slower", &node->excess_time);
+		add_range(object, "node_hours", &node->node_hours);
 	}
 }
 
@@ -250,21 +250,21 @@ static int print_data(const struct np_acct *acct,
 		      const struct np_job_cost *costs, double since_sec,
 		      enum cli_format format)
 {
-	json_object *object = json_object_new_object();
+	json_object *output = json_object_new_object();
 
-	cli_put_time(object, "date", acct->now);
-	cli_put_real(object, "since_sec", since_sec);
-	cli_put_count(object, "jobs", costs->n_jobs);
-	cli_put_count(object, "compared", costs->n_compared);
-	cli_put_count(object, "groups", costs->n_groups);
-	cli_put_count(object, "examined_pairs", costs->n_examined);
-	cli_put_computed(object, "node_hours", costs->node_hours);
-	cli_put_count(object, "damaged_rows", acct->damaged);
-	cli_put_count(object, "dropped_meetings", costs->n_dropped_meetings);
-	cli_put_bool(object, "topology", !acct->one_leaf);
-	put_pairs(object, acct, costs);
-	put_leaves_and_nodes(object, acct, costs);
-	return cli_print_output(format, "blame", object, &table);
+	cli_put_time(output, "date", acct->now);
+	cli_put_real(output, "since_sec", since_sec);
+	cli_put_count(output, "jobs", costs->n_jobs);
+	cli_put_count(output, "compared", costs->n_compared);
+	cli_put_count(output, "groups", costs->n_groups);
+	cli_put_count(output, "examined_pairs", costs->n_examined);
+	cli_put_computed(output, "node_hours", costs->node_hours);
+	cli_put_count(output, "damaged_rows", acct->damaged);
+	cli_put_count(output, "dropped_meetings", costs->n_dropped_meetings);
+	cli_put_bool(output, "topology", !acct->one_leaf);
+	add_pairs(output, acct, costs);
+	add_leaves_and_nodes(output, acct, costs);
+	return cli_print_output(format, "blame", output, &table);
 }
 
 /* ---- metrics ---- */
@@ -280,8 +280,8 @@ enum estimate_part {
 	N_ESTIMATE_PARTS
 };
 
-static double part_of_range(const struct np_blame_range *range,
-			    enum estimate_part part)
+static double get_part(const struct np_blame_range *range,
+		       enum estimate_part part)
 {
 	return part == ESTIMATE_LOW  ? range->low :
 	       part == ESTIMATE_HIGH ? range->high :
@@ -294,7 +294,7 @@ static double part_of_range(const struct np_blame_range *range,
  * word ("hours") is the unit that OpenMetrics declares. percent is the
  * confidence level of the interval.
  */
-static void begin_family(FILE *f, const char *prefix, enum estimate_part part,
+static void begin_family(FILE *out, const char *prefix, enum estimate_part part,
 			 const char *unit, int percent, const char *help,
 			 char name[128])
 {
@@ -310,17 +310,17 @@ static void begin_family(FILE *f, const char *prefix, enum estimate_part part,
 		snprintf(text, sizeof(text),
 			 "%s: %s end of the %d %% interval.", help,
 			 part_name[part], percent);
-	cli_gauge_begin(f, name, last_word ? last_word + 1 : unit, text);
+	cli_gauge_begin(out, name, last_word ? last_word + 1 : unit, text);
 }
 
-static void put_pair_gauges(FILE *f, const struct np_acct *acct,
-			    const struct np_job_cost *costs,
-			    enum estimate_part part)
+static void print_pair_gauges(FILE *out, const struct np_acct *acct,
+			      const struct np_job_cost *costs,
+			      enum estimate_part part)
 {
 	static const char *const labels[] = { "slowed", "by" };
 	char slowed[400], by[400], name[128];
 
-	begin_family(f, "blame_pair_", part, "node_hours", 90,
+	begin_family(out, "blame_pair_", part, "node_hours", 90,
 		     "Node-hours that runs of one application lost to "
 		     "another one",
 		     name);
@@ -332,98 +332,99 @@ static void put_pair_gauges(FILE *f, const struct np_acct *acct,
 			      sizeof(slowed));
 		cli_blame_app(acct, pair->by_user, pair->by_name, by,
 			      sizeof(by));
-		cli_gauge_put_two(f, name, labels,
+		cli_gauge_put_two(out, name, labels,
 				  (const char *[]){ slowed, by },
-				  part_of_range(&pair->node_hours, part));
+				  get_part(&pair->node_hours, part));
 	}
 }
 
-static void put_leaf_gauges(FILE *f, const struct np_acct *acct,
-			    const struct np_job_cost *costs,
-			    enum estimate_part part)
+static void print_leaf_gauges(FILE *out, const struct np_acct *acct,
+			      const struct np_job_cost *costs,
+			      enum estimate_part part)
 {
 	char leaf[256], name[128];
 
-	begin_family(f, "blame_leaf_", part, "node_hours", 90,
+	begin_family(out, "blame_leaf_", part, "node_hours", 90,
 		     "Node-hours that jobs on a leaf switch lost to others",
 		     name);
 	for (size_t i = 0; i < costs->n_leaves && i < MAX_GAUGES_PER_FAMILY;
 	     i++)
-		cli_gauge_put(f, name, "leaf",
+		cli_gauge_put(out, name, "leaf",
 			      np_acct_leaf(acct, costs->leaf[i].leaf, leaf,
 					   sizeof(leaf)),
-			      part_of_range(&costs->leaf[i].node_hours, part));
+			      get_part(&costs->leaf[i].node_hours, part));
 }
 
-/* Put the node-hours that jobs lost because of each slow node. */
-static void put_node_cost_gauges(FILE *f, const struct np_acct *acct,
-				 const struct np_job_cost *costs,
-				 enum estimate_part part)
-{
-	char node[256], name[128];
-
-	begin_family(f, "blame_node_", part, "node_hours", 95,
-		     "Node-hours that jobs lost because of a slow node", name);
-	for (size_t i = 0; i < costs->n_nodes && i < MAX_GAUGES_PER_FAMILY; i++)
-		cli_gauge_put(f, name, "node",
-			      np_acct_node(acct, costs->node[i].node, node,
-					   sizeof(node)),
-			      part_of_range(&costs->node[i].node_hours, part));
-}
-
-/* Put how much longer jobs take on each slow node. */
-static void put_excess_time_gauges(FILE *f, const struct np_acct *acct,
+/* Print the node-hours that jobs lost because of each slow node. */
+static void print_node_cost_gauges(FILE *out, const struct np_acct *acct,
 				   const struct np_job_cost *costs,
 				   enum estimate_part part)
 {
 	char node[256], name[128];
 
-	begin_family(f, "blame_node_slower_", part, "ratio", 95,
+	begin_family(out, "blame_node_", part, "node_hours", 95,
+		     "Node-hours that jobs lost because of a slow node", name);
+	for (size_t i = 0; i < costs->n_nodes && i < MAX_GAUGES_PER_FAMILY; i++)
+		cli_gauge_put(out, name, "node",
+			      np_acct_node(acct, costs->node[i].node, node,
+					   sizeof(node)),
+			      get_part(&costs->node[i].node_hours, part));
+}
+
+/* Print how much longer jobs take on each slow node. */
+static void print_excess_time_gauges(FILE *out, const struct np_acct *acct,
+				     const struct np_job_cost *costs,
+				     enum estimate_part part)
+{
+	char node[256], name[128];
+
+	begin_family(out, "blame_node_slower_", part, "ratio", 95,
 		     "How much longer jobs take on a node than the same jobs "
 		     "elsewhere",
 		     name);
 	for (size_t i = 0; i < costs->n_nodes && i < MAX_GAUGES_PER_FAMILY; i++)
-		cli_gauge_put(f, name, "node",
+		cli_gauge_put(out, name, "node",
 			      np_acct_node(acct, costs->node[i].node, node,
 					   sizeof(node)),
-			      part_of_range(&costs->node[i].excess_time, part));
+			      get_part(&costs->node[i].excess_time, part));
 }
 
-static void put_gauges(FILE *f, const struct np_acct *acct,
-		       const struct np_job_cost *costs)
+static void print_gauges(FILE *out, const struct np_acct *acct,
+			 const struct np_job_cost *costs)
 {
-	cli_gauge_single(f, "blame_jobs", NULL,
+	cli_gauge_single(out, "blame_jobs", NULL,
 			 "Jobs whose run times were compared.",
 			 (double)costs->n_compared);
 	for (enum estimate_part part = 0; part < N_ESTIMATE_PARTS; part++) {
-		put_pair_gauges(f, acct, costs, part);
-		put_leaf_gauges(f, acct, costs, part);
-		put_node_cost_gauges(f, acct, costs, part);
-		put_excess_time_gauges(f, acct, costs, part);
+		print_pair_gauges(out, acct, costs, part);
+		print_leaf_gauges(out, acct, costs, part);
+		print_node_cost_gauges(out, acct, costs, part);
+		print_excess_time_gauges(out, acct, costs, part);
 	}
-	fputs("# EOF\n", f);
+	fputs("# EOF\n", out);
 }
 
 /*
- * The text is made in memory first, so that a file can be replaced atomically.
+ * Print the metrics to the file at path, or to stdout if path is NULL. They are
+ * printed to memory first, so that the file can be replaced atomically.
  */
 static int print_metrics(const struct np_acct *acct,
-			 const struct np_job_cost *costs, const char *output)
+			 const struct np_job_cost *costs, const char *path)
 {
 	struct np_err err = NP_ERR_INIT;
 	char *text = NULL;
 	size_t len;
-	FILE *f = open_memstream(&text, &len);
+	FILE *out = open_memstream(&text, &len);
 	int rc = CLI_DONE;
 
-	if (!f)
+	if (!out)
 		return cli_fail("out of memory");
-	put_gauges(f, acct, costs);
-	if (fclose(f))
+	print_gauges(out, acct, costs);
+	if (fclose(out))
 		rc = cli_fail("out of memory");
-	else if (!output)
+	else if (!path)
 		fputs(text, stdout);
-	else if (cli_replace_file(output, text, 0644, &err))
+	else if (cli_replace_file(path, text, 0644, &err))
 		rc = cli_fail("%s", err.text);
 	free(text);
 	return rc;

@@ -40,8 +40,8 @@ static int parse_user_and_app(const struct cli_cmd *self, const char *arg,
 
 /*
  * Publish the runs of user uid under the name public_name, which np_app_check()
- * has accepted. First removes from each run what other users must not see.
- * Returns the exit status.
+ * has accepted. Data that other users must not see is removed from each run
+ * first. Returns the exit status.
  */
 static int publish_runs(struct cli_store *store, struct np_runs *runs,
 			uid_t uid, const char *public_name)
@@ -50,9 +50,9 @@ static int publish_runs(struct cli_store *store, struct np_runs *runs,
 	char user[CLI_NUMBER];
 
 	/*
-	 * Publish the oldest run first; the runs are sorted, newest first. A
-	 * full store makes room by removing its oldest run, so in this order
-	 * the newest runs remain.
+	 * The runs are sorted by age, newest first. Publish the oldest run
+	 * first: a full store makes room by removing its oldest run, so the
+	 * newest runs remain.
 	 */
 	for (size_t i = runs->n; i-- > 0;) {
 		strcpy(runs->run[i]->app, public_name);

@@ -35,9 +35,8 @@
 struct status {
 	const struct np_state *state; /* borrowed */
 	double now; /* seconds since 1970 */
-	/* Whether this host's netprof.conf enables placement. */
-	bool placement_enabled;
-	bool all; /* --all: every leaf switch and every job */
+	bool placement_enabled; /* in netprof.conf of this host */
+	bool all; /* --all: print every leaf switch and every job */
 	const struct np_state_leaf **leaf; /* worst predicted slowdown first */
 	const struct np_state_job **kept_apart; /* sorted by id */
 	size_t n_kept_apart;
@@ -189,10 +188,11 @@ static void print_leaves(const struct status *status, size_t rows)
 }
 
 /*
- * "only leaf[0-1]" or "until 14:03:05", after "advice: " if it is not applied.
+ * Write the restriction of a job, such as "only leaf[0-1]" or "until 14:03:05",
+ * after "advice: " if it is not applied.
  */
-static void restriction_text(const struct np_state_job *job, char *buf,
-			     size_t len)
+static void format_restriction(const struct np_state_job *job, char *buf,
+			       size_t len)
 {
 	char date[CLI_NUMBER];
 	const char *prefix = job->applied ? "" : "advice: ";
@@ -207,12 +207,12 @@ static void restriction_text(const struct np_state_job *job, char *buf,
 }
 
 /*
- * The jobs that this job is kept apart from: "17 lmp" if there is one, or "17
- * +2" for job 17, the worst cause, and two others.
+ * Write the jobs from which a job is kept apart: "17 lmp" if there is only one,
+ * or "17 +2" for job 17, the worst cause, and two others.
  */
-static void causes_text(const struct np_state_job *job,
-			const struct np_state_cause *worst, char *buf,
-			size_t len)
+static void format_causes(const struct np_state_job *job,
+			  const struct np_state_cause *worst, char *buf,
+			  size_t len)
 {
 	size_t others = 0;
 
@@ -256,12 +256,12 @@ static void fill_cells(const struct np_state_job *job,
 		 cli_job_name(job->id, job->array, job->task, id));
 	snprintf(cell[COLUMN_APPLICATION], LINE_BYTES, "%s",
 		 cli_app_name(job->app));
-	restriction_text(job, cell[COLUMN_RESTRICTION], LINE_BYTES);
+	format_restriction(job, cell[COLUMN_RESTRICTION], LINE_BYTES);
 	strcpy(cell[COLUMN_BECAUSE_OF], "-");
 	strcpy(cell[COLUMN_WOULD_SLOW], "-");
 	if (!cause)
 		return;
-	causes_text(job, cause, cell[COLUMN_BECAUSE_OF], LINE_BYTES);
+	format_causes(job, cause, cell[COLUMN_BECAUSE_OF], LINE_BYTES);
 	cli_change(cause->slowdown, slowdown);
 	if (cli_is_own_victim(job, cause))
 		snprintf(cell[COLUMN_WOULD_SLOW], LINE_BYTES, "itself %s",
@@ -290,8 +290,8 @@ static void print_kept_apart(const struct status *status, size_t rows)
 		return;
 	for (size_t i = 0; i < shown; i++) {
 		fill_cells(status->kept_apart[i], cell);
-		for (int c = 0; c < COLUMN_WOULD_SLOW; c++)
-			width[c] = cli_widen(width[c], cell[c]);
+		for (int column = 0; column < COLUMN_WOULD_SLOW; column++)
+			width[column] = cli_widen(width[column], cell[column]);
 	}
 	cli_head("%-*s %-*s %-*s %-*s %s", width[COLUMN_JOB], "Job",
 		 width[COLUMN_APPLICATION], "Application",
@@ -299,8 +299,8 @@ static void print_kept_apart(const struct status *status, size_t rows)
 		 width[COLUMN_BECAUSE_OF], "Because of", "Would slow");
 	for (size_t i = 0; i < shown; i++) {
 		fill_cells(status->kept_apart[i], cell);
-		for (int c = 0; c < COLUMN_WOULD_SLOW; c++) {
-			cli_left(stdout, cell[c], width[c]);
+		for (int column = 0; column < COLUMN_WOULD_SLOW; column++) {
+			cli_left(stdout, cell[column], width[column]);
 			putchar(' ');
 		}
 		puts(cell[COLUMN_WOULD_SLOW]);
@@ -349,30 +349,31 @@ static int print_status(const struct status *status)
 
 /* ---- output for programs ---- */
 
-static void put_leaf(json_object *list, const struct np_state_leaf *leaf)
+static void append_leaf(json_object *list, const struct np_state_leaf *leaf)
 {
-	json_object *j = cli_append_object(list);
+	json_object *object = cli_append_object(list);
 
-	cli_put_text(j, "name", leaf->name);
-	cli_put_count(j, "n_nodes", leaf->n_nodes);
-	cli_put_count(j, "idle", leaf->n_idle);
-	cli_put_count(j, "unavailable", leaf->n_unavailable);
-	cli_put_count(j, "jobs", leaf->n_jobs);
-	cli_put_count(j, "known", leaf->n_known);
-	cli_put_real(j, "worst_slowdown", leaf->worst_slowdown);
+	cli_put_text(object, "name", leaf->name);
+	cli_put_count(object, "n_nodes", leaf->n_nodes);
+	cli_put_count(object, "idle", leaf->n_idle);
+	cli_put_count(object, "unavailable", leaf->n_unavailable);
+	cli_put_count(object, "jobs", leaf->n_jobs);
+	cli_put_count(object, "known", leaf->n_known);
+	cli_put_real(object, "worst_slowdown", leaf->worst_slowdown);
 }
 
-static void put_denial(json_object *list, const struct np_state_denial *denial)
+static void append_denial(json_object *list,
+			  const struct np_state_denial *denial)
 {
-	json_object *j = cli_append_object(list);
+	json_object *object = cli_append_object(list);
 	char user[CLI_NUMBER];
 
-	cli_put_count(j, "uid", denial->uid);
-	cli_put_text(j, "user", cli_user(denial->uid, user));
-	cli_put_text(j, "app", denial->app);
-	cli_put_count(j, "jobs", denial->n_jobs);
-	cli_put_bool(j, "refuted", denial->refuted);
-	cli_put_text(j, "why", denial->why);
+	cli_put_count(object, "uid", denial->uid);
+	cli_put_text(object, "user", cli_user(denial->uid, user));
+	cli_put_text(object, "app", denial->app);
+	cli_put_count(object, "jobs", denial->n_jobs);
+	cli_put_bool(object, "refuted", denial->refuted);
+	cli_put_text(object, "why", denial->why);
 }
 
 static const struct cli_table table = {
@@ -397,28 +398,28 @@ static const struct cli_table table = {
  */
 static int print_data(const struct status *status, enum cli_format format)
 {
-	json_object *j = json_object_new_object(), *list;
+	json_object *output = json_object_new_object(), *list;
 	const struct np_state *state = status->state;
 
-	cli_put_snapshot(j, state, status->now);
-	cli_put_text(j, "fabric", state->fabric);
-	cli_put_text(j, "slurm_version", state->slurm_version);
-	cli_put_text(j, "netprof_version", state->netprof_version);
-	cli_put_count(j, "profiles", state->n_profiles);
-	cli_put_real(j, "decide_sec", state->decide_sec);
-	cli_put_count(j, "running", status->n_running);
-	cli_put_count(j, "known", status->n_with_profile);
-	cli_put_count(j, "pending", status->n_pending);
-	list = cli_put_array(j, "leaves");
+	cli_put_snapshot(output, state, status->now);
+	cli_put_text(output, "fabric", state->fabric);
+	cli_put_text(output, "slurm_version", state->slurm_version);
+	cli_put_text(output, "netprof_version", state->netprof_version);
+	cli_put_count(output, "profiles", state->n_profiles);
+	cli_put_real(output, "decide_sec", state->decide_sec);
+	cli_put_count(output, "running", status->n_running);
+	cli_put_count(output, "known", status->n_with_profile);
+	cli_put_count(output, "pending", status->n_pending);
+	list = cli_put_array(output, "leaves");
 	for (size_t i = 0; i < state->n_leaves; i++)
-		put_leaf(list, &state->leaf[i]);
-	list = cli_put_array(j, "apart");
+		append_leaf(list, &state->leaf[i]);
+	list = cli_put_array(output, "apart");
 	for (size_t i = 0; i < status->n_kept_apart; i++)
 		cli_put_job(cli_append_object(list), status->kept_apart[i]);
-	list = cli_put_array(j, "denied");
+	list = cli_put_array(output, "denied");
 	for (size_t i = 0; i < state->n_denials; i++)
-		put_denial(list, &state->denial[i]);
-	return cli_print_output(format, "status", j, &table);
+		append_denial(list, &state->denial[i]);
+	return cli_print_output(format, "status", output, &table);
 }
 
 /* ---- plot ---- */
@@ -452,15 +453,16 @@ static struct np_panel *add_panel(struct np_figure *figure, const char *title,
 static void add_nodes_panel(struct np_figure *figure,
 			    const struct status *status, size_t n)
 {
-	static const char *const name[] = { "busy", "idle", "down or drained" };
-	static const unsigned style[] = { 0, NP_STYLE_GREY, 1 };
+	static const char *const part_name[] = { "busy", "idle",
+						 "down or drained" };
+	static const unsigned part_style[] = { 0, NP_STYLE_GREY, 1 };
 	struct np_panel *panel = add_panel(figure, "Nodes of the leaf switches",
 					   "Nodes", status, n);
 
 	for (int part = 0; part < 3; part++) {
 		struct np_shape *shape =
 			np_figure_shape(figure, panel, NP_SHAPE_SPANS,
-					style[part], name[part]);
+					part_style[part], part_name[part]);
 
 		for (size_t i = 0; i < n; i++) {
 			const struct np_state_leaf *leaf = status->leaf[i];
@@ -535,23 +537,26 @@ static int save_plot(const struct status *status, const char *path)
 
 /* ---- command ---- */
 
-/* Order of leaf switches: the worst predicted slowdown first. */
+/* A qsort() order of leaf switches: the worst predicted slowdown first. */
 static int by_worst_slowdown(const void *a, const void *b)
 {
-	const struct np_state_leaf *x = *(const struct np_state_leaf *const *)a;
-	const struct np_state_leaf *y = *(const struct np_state_leaf *const *)b;
+	const struct np_state_leaf *leaf_a =
+		*(const struct np_state_leaf *const *)a;
+	const struct np_state_leaf *leaf_b =
+		*(const struct np_state_leaf *const *)b;
 
-	if (x->worst_slowdown != y->worst_slowdown)
-		return x->worst_slowdown < y->worst_slowdown ? 1 : -1;
-	return x < y ? -1 : x > y; /* ties keep the cluster's order */
+	if (leaf_a->worst_slowdown != leaf_b->worst_slowdown)
+		return leaf_a->worst_slowdown < leaf_b->worst_slowdown ? 1 : -1;
+	/* Ties keep the cluster's order. */
+	return leaf_a < leaf_b ? -1 : leaf_a > leaf_b;
 }
 
-/* Order of jobs by their id. */
-static int by_id(const void *a, const void *b)
+/* A qsort() order of jobs. */
+static int by_job_id(const void *a, const void *b)
 {
-	const struct np_state_job *const *x = a, *const *y = b;
+	const struct np_state_job *const *job_a = a, *const *job_b = b;
 
-	return np_order_u32(&(*x)->id, &(*y)->id);
+	return np_order_u32(&(*job_a)->id, &(*job_b)->id);
 }
 
 /* Whether a job is pending and is, or should be, restricted or held. */
@@ -575,17 +580,17 @@ static void classify_jobs(struct status *status)
 	}
 	if (status->n_kept_apart)
 		qsort(status->kept_apart, status->n_kept_apart,
-		      sizeof(*status->kept_apart), by_id);
+		      sizeof(*status->kept_apart), by_job_id);
 }
 
-static void status_free(struct status *status)
+static void free_status(struct status *status)
 {
 	free(status->leaf);
 	free(status->kept_apart);
 }
 
 /* Collect and sort leaf switches and jobs. Returns 0 or -ENOMEM. */
-static int status_make(const struct np_state *state, double now,
+static int make_status(const struct np_state *state, double now,
 		       struct status *out)
 {
 	struct status status = { .state = state, .now = now };
@@ -594,7 +599,7 @@ static int status_make(const struct np_state *state, double now,
 	status.kept_apart =
 		calloc(state->n_jobs + 1, sizeof(*status.kept_apart));
 	if (!status.leaf || !status.kept_apart) {
-		status_free(&status);
+		free_status(&status);
 		return -ENOMEM;
 	}
 	for (size_t i = 0; i < state->n_leaves; i++)
@@ -644,7 +649,7 @@ static int run_status(const struct cli_cmd *self, int argc, char **argv)
 		rc = load_state(&state, &placement_enabled);
 	if (rc >= 0)
 		return rc;
-	if (status_make(&state, cli_now(), &status)) {
+	if (make_status(&state, cli_now(), &status)) {
 		np_state_free(&state);
 		return cli_fail("out of memory");
 	}
@@ -653,7 +658,7 @@ static int run_status(const struct cli_cmd *self, int argc, char **argv)
 	rc = options.plot   ? save_plot(&status, options.plot) :
 	     options.format ? print_data(&status, options.format) :
 			      print_status(&status);
-	status_free(&status);
+	free_status(&status);
 	np_state_free(&state);
 	return rc;
 }
