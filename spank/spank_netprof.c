@@ -48,7 +48,7 @@
 #include "np_text.h"
 #include "np_tracing.h"
 
-/* What SPANK_PLUGIN() would define, except for the version: see np_loader.h. */
+/* As SPANK_PLUGIN() defines them, except for the version; see np_loader.h. */
 const char plugin_name[] = "netprof";
 const char plugin_type[] = "spank";
 unsigned int plugin_version = SLURM_VERSION_NUMBER;
@@ -83,18 +83,18 @@ static size_t n_listening;
 static double record_sec;
 
 /*
- * Say why something is not measured: in netprof.log, and on the terminal only
- * with srun -v.
+ * Report why something is not measured, in netprof.log, and with srun -v on the
+ * terminal.
  */
 __attribute__((format(printf, 1, 2)))
-static void complain(const char *fmt, ...)
+static void report_unmeasured(const char *fmt, ...)
 {
 	char text[512];
-	va_list ap;
+	va_list args;
 
-	va_start(ap, fmt);
-	np_text_print(text, sizeof(text), fmt, ap);
-	va_end(ap);
+	va_start(args, fmt);
+	np_text_print(text, sizeof(text), fmt, args);
+	va_end(args);
 	slurm_verbose("netprof: %s", text);
 	np_notice(conf.store, "%s", text);
 }
@@ -123,7 +123,7 @@ static struct {
 	char trace_dir[PATH_MAX];  /* "": in the store */
 } given;
 
-static int take_profile(const char *arg, struct np_err *err)
+static int parse_profile(const char *arg, struct np_err *err)
 {
 	/* From a job's environment a missing argument arrives as "(null)". */
 	given.profile = true;
@@ -136,7 +136,7 @@ static int take_profile(const char *arg, struct np_err *err)
 	return 0;
 }
 
-static int take_period(const char *arg, struct np_err *err)
+static int parse_period(const char *arg, struct np_err *err)
 {
 	struct np_conf scratch;
 	char setting[sizeof(given.period)];
@@ -149,8 +149,8 @@ static int take_period(const char *arg, struct np_err *err)
 	return 0;
 }
 
-/* Take "c5", or "c5@rail1" for one rail. */
-static int take_compress(const char *arg, struct np_err *err)
+/* Parse a level, "c5", or "c5@rail1" for one rail. */
+static int parse_compress(const char *arg, struct np_err *err)
 {
 	const char *rail = strchr(arg, '@');
 	size_t len = rail ? (size_t)(rail - arg) : strlen(arg);
@@ -168,40 +168,40 @@ static int take_compress(const char *arg, struct np_err *err)
 	return 0;
 }
 
-/* Take a directory, which may be relative to where the job is submitted. */
-static int take_trace(const char *arg, struct np_err *err)
+/* Parse a directory, which may be relative to that of the submission. */
+static int parse_trace(const char *arg, struct np_err *err)
 {
 	char cwd[PATH_MAX];
-	int n = 0;
+	int len = 0;
 
 	given.trace = true;
 	if (!arg || !strcmp(arg, "(null)"))
 		return 0;
 	if (arg[0] == '/')
-		n = snprintf(given.trace_dir, PATH_MAX, "%s", arg);
+		len = snprintf(given.trace_dir, PATH_MAX, "%s", arg);
 	else if (*arg && getcwd(cwd, sizeof(cwd)))
-		n = snprintf(given.trace_dir, PATH_MAX, "%s/%s", cwd, arg);
-	if (n > 0 && n < PATH_MAX && !strchr(arg, '\n'))
+		len = snprintf(given.trace_dir, PATH_MAX, "%s/%s", cwd, arg);
+	if (len > 0 && len < PATH_MAX && !strchr(arg, '\n'))
 		return 0;
 	return np_errf(err, -EINVAL, "--netprofile-trace: \"%.80s\": expected "
 		       "a directory", arg);
 }
 
-static int take_option(int val, const char *arg, int remote)
+static int handle_option(int val, const char *arg, int remote)
 {
 	struct np_err err = NP_ERR_INIT;
 	int rc = 0;
 
-	if (remote) /* checked where the user typed it */
+	if (remote) /* it was checked on the host of the submission */
 		return 0;
 	if (val == OPT_PROFILE)
-		rc = take_profile(arg, &err);
+		rc = parse_profile(arg, &err);
 	else if (val == OPT_PERIOD)
-		rc = take_period(arg ? arg : "", &err);
+		rc = parse_period(arg ? arg : "", &err);
 	else if (val == OPT_COMPRESS)
-		rc = take_compress(arg ? arg : "", &err);
+		rc = parse_compress(arg ? arg : "", &err);
 	else if (val == OPT_TRACE)
-		rc = take_trace(arg, &err);
+		rc = parse_trace(arg, &err);
 	else if (!given.level[0])
 		strcpy(given.level, NP_LAUNCH_LEVEL_AUTO);
 	if (rc)
@@ -210,20 +210,24 @@ static int take_option(int val, const char *arg, int remote)
 }
 
 static struct spank_option options[] = {
-	{ "netprofile", "[APP]", "measure how the job's steps use the network, "
+	{ "netprofile", "[APP]",
+	  "measure how the job's steps use the network, "
 	  "into the profile APP (default: the program's name)",
-	  2, OPT_PROFILE, take_option },
-	{ "netprofile-period", "TIME", "time between two probes, e.g. 100ms",
-	  1, OPT_PERIOD, take_option },
-	{ "netprofile-compress", "LEVEL", "apply this load level, c0 to c7, "
+	  2, OPT_PROFILE, handle_option },
+	{ "netprofile-period", "TIME", "time between two probes, e.g. 100ms", 1,
+	  OPT_PERIOD, handle_option },
+	{ "netprofile-compress", "LEVEL",
+	  "apply this load level, c0 to c7, "
 	  "while each step runs",
-	  1, OPT_COMPRESS, take_option },
-	{ "netprofile-calibrate", NULL, "while each step runs, apply the load "
-	  "level that its profile needs most, or none", 0, OPT_CALIBRATE,
-	  take_option },
-	{ "netprofile-trace", "[DIR]", "record the messages of the job's MPI "
-	  "programs, into DIR (default: the profile store)", 2, OPT_TRACE,
-	  take_option },
+	  1, OPT_COMPRESS, handle_option },
+	{ "netprofile-calibrate", NULL,
+	  "while each step runs, apply the load level that its profile needs "
+	  "most, or none",
+	  0, OPT_CALIBRATE, handle_option },
+	{ "netprofile-trace", "[DIR]",
+	  "record the messages of the job's MPI programs, into DIR (default: "
+	  "the profile store)",
+	  2, OPT_TRACE, handle_option },
 };
 
 /* Register the options.  One that cannot be registered is logged. */
@@ -238,9 +242,9 @@ static void register_options(spank_t sp)
 /* ---- slurmd ---- */
 
 /*
- * Become the saver, in a child of slurmd, which is a threaded program: only
- * plain system calls are allowed.  The grandchild, the saver, is adopted by
- * init, so that slurmd need not wait for it.
+ * Start the saver from a child of slurmd.  As slurmd has threads, only plain
+ * system calls are allowed.  init adopts the grandchild, the saver, so that
+ * slurmd need not wait for it.
  */
 static void exec_saver(char *path, int control)
 {
@@ -272,9 +276,9 @@ static int open_control(void)
 }
 
 /*
- * Start the node's netprof-saver, which ends when slurmd does, however that
- * ends.  It is not waited for: if its program cannot be loaded there is no
- * saver, which its clients notice.
+ * Start the node's netprof-saver, which ends when slurmd ends for whatever
+ * reason.  Errors of the saver itself are not reported here; its clients notice
+ * if there is no saver.
  */
 static int fork_saver(const char *libexecdir, struct np_err *err)
 {
@@ -315,7 +319,7 @@ static void start_saver(int ac, char **av)
 
 /* ---- srun ---- */
 
-/* Return the number in a variable; -1: it is not set, or no number. */
+/* Return the number in a variable, or -1 if it is unset or not a number. */
 static long env_number(const char *name)
 {
 	const char *text = getenv(name);
@@ -334,7 +338,7 @@ static long env_number(const char *name)
  */
 extern uint16_t *slurm_get_srun_port_range(void) __attribute__((weak));
 
-/* Open one rendezvous socket, and append how to reach it to the text. */
+/* Open one rendezvous socket, and append its address to the text. */
 static int open_rendezvous(char *rendezvous_text, size_t size,
 			   struct np_err *err)
 {
@@ -355,8 +359,8 @@ static void stop_listening(void)
 }
 
 /*
- * Return whether the job is heterogeneous, or may become so: that of
- * "srun ... : ..." does not exist yet.
+ * Whether the job is heterogeneous or may become so, as that of "srun ... :
+ * ..." does not exist yet.
  */
 static bool may_be_heterogeneous(void)
 {
@@ -381,24 +385,24 @@ static void announce_rendezvous(int ac, char **av)
 {
 	static char
 		rendezvous_text[NP_RENDEZVOUS_COMPONENTS * NP_RENDEZVOUS_TEXT];
-	size_t want = may_be_heterogeneous() ? NP_RENDEZVOUS_COMPONENTS : 1;
+	size_t wanted = may_be_heterogeneous() ? NP_RENDEZVOUS_COMPONENTS : 1;
 	struct np_err err = NP_ERR_INIT;
 	int rc = load_conf(ac, av, &err);
 
 	if (!rc && !conf.enabled)
 		return;
-	while (!rc && n_listening < want)
+	while (!rc && n_listening < wanted)
 		rc = open_rendezvous(rendezvous_text, sizeof(rendezvous_text),
 				 &err);
 	if (rc) {
 		stop_listening();
-		complain("steps are not measured: %s", err.text);
+		report_unmeasured("steps are not measured: %s", err.text);
 		return;
 	}
 	setenv(NP_RENDEZVOUS_ENV, rendezvous_text, 1);
 }
 
-/* Describe what is traced, to which directory, and how much. */
+/* Set the directory, the size and the other settings of tracing. */
 static int describe_tracing(struct np_tracing *tracing, struct np_err *err)
 {
 	const char *app = given.app[0] ? given.app : getenv("NETPROF_APP");
@@ -437,7 +441,7 @@ static void announce_tracing(int ac, char **av)
 	if (!rc)
 		rc = np_tracing_put(&tracing, text, &err);
 	if (rc)
-		complain("steps are not traced: %s", err.text);
+		report_unmeasured("steps are not traced: %s", err.text);
 	else
 		setenv(NP_TRACING_ENV, text, 1);
 }
@@ -502,7 +506,7 @@ static void gather_context(spank_t sp, int ac, char **av, char srun[PATH_MAX],
 	strcpy(context->step.rail, given.rail);
 }
 
-/* Start a collector that listens on fd.  Returns 0, or -errno, and logs why. */
+/* Start a collector that listens on fd.  Returns 0, or -errno after logging. */
 static int start_collector(const struct np_launch_request *request, int fd)
 {
 	struct np_err err = NP_ERR_INIT;
@@ -512,14 +516,14 @@ static int start_collector(const struct np_launch_request *request, int fd)
 	if (!rc)
 		n_collectors++;
 	else
-		complain("step %u.%u is not measured: %s", request->job_id,
-			 request->step_id, err.text);
+		report_unmeasured("step %u.%u is not measured: %s",
+				  request->job_id, request->step_id, err.text);
 	return rc;
 }
 
 /*
- * Wait for the level, which must run at full strength, and alone for a while,
- * before the step starts.
+ * Wait until the level runs at full strength and has run alone for a while,
+ * which must be before the step starts.
  */
 static void wait_for_level(const struct np_launch_request *request)
 {
@@ -533,10 +537,11 @@ static void wait_for_level(const struct np_launch_request *request)
 
 	for (size_t i = 0; i < n_collectors; i++)
 		if (np_collector_wait_ready(&collector[i], ms))
-			complain("step %u.%u: level %s did not start within "
-				 "%d ms; the step starts without waiting",
-				 request->job_id, request->step_id,
-				 request->level, ms);
+			report_unmeasured(
+				"step %u.%u: level %s did not start within %d "
+				"ms; the step starts without waiting",
+				request->job_id, request->step_id,
+				request->level, ms);
 }
 
 /*
@@ -554,8 +559,7 @@ static double record_after_sec(const struct np_launch_request *request)
 }
 
 /*
- * End the collectors.  This is the last thing that srun does, after all of its
- * own work, as the user.
+ * End the collectors.  srun calls this as the user, after all of its own work.
  */
 static void at_exit(int status, void *arg)
 {
@@ -567,8 +571,8 @@ static void at_exit(int status, void *arg)
 }
 
 /*
- * Return the job id of a component.  If no variable has it, it follows from the
- * leader's, as slurmctld numbers components in a row.
+ * Return the job id of a component.  If no variable has it, it is derived from
+ * that of the leader, as slurmctld numbers components consecutively.
  */
 static uint32_t component_job_id(long i, uint32_t leader)
 {
@@ -581,10 +585,10 @@ static uint32_t component_job_id(long i, uint32_t leader)
 }
 
 /*
- * Start one collector for a plain step; for a step of a heterogeneous job start
- * one for each component, which finds out whether the step has a part there.
- * srun calls back for one of the components, depending on which of its threads
- * is first; the leader's id is in the environment, as it is in the tasks'.
+ * Start one collector for a plain step.  For a step of a heterogeneous job,
+ * start one for each component, which determines whether it belongs to the
+ * step.  srun makes its callback for whichever component comes first; the
+ * environment has the leader's id, as that of the tasks does.
  */
 static void start_collectors(const struct np_launch_request *request)
 {
@@ -606,8 +610,9 @@ static void start_collectors(const struct np_launch_request *request)
 }
 
 /*
- * In srun, as the user: the step exists, its tasks are not launched yet.  For
- * steps that nobody flagged this costs no more than the first three lines.
+ * In srun, as the user, when the step exists but its tasks are not launched
+ * yet.  A step that is not flagged costs only what the lines up to
+ * NP_LAUNCH_IGNORE cost.
  */
 int slurm_spank_local_user_init(spank_t sp, int ac, char **av)
 {
@@ -626,16 +631,16 @@ int slurm_spank_local_user_init(spank_t sp, int ac, char **av)
 		return 0;
 	if (decision == NP_LAUNCH_SKIP) {
 		stop_listening();
-		complain("step %u.%u is not measured: %s", request->job_id,
-			 request->step_id, err.text);
+		report_unmeasured("step %u.%u is not measured: %s",
+				  request->job_id, request->step_id, err.text);
 		return 0;
 	}
 	record_sec = np_mono_sec() + record_after_sec(request);
 	start_collectors(request);
 	stop_listening();
 	if (n_collectors && on_exit(at_exit, NULL))
-		complain("step %u.%u: its exit code will not be known",
-			 request->job_id, request->step_id);
+		report_unmeasured("step %u.%u: its exit code will not be known",
+				  request->job_id, request->step_id);
 	if (request->level[0])
 		wait_for_level(request);
 	return 0;
@@ -644,7 +649,7 @@ int slurm_spank_local_user_init(spank_t sp, int ac, char **av)
 /* ---- the nodes of a step ---- */
 
 #define SCRIPT_WAIT_MS 1000 /* for records to be saved before Slurm kills */
-#define AGENT_WAIT_MS 400 /* for the agent to end: shorter than Slurm's wait */
+#define AGENT_WAIT_MS 400   /* for the agent to end; shorter than Slurm waits */
 
 static pid_t *agent_pid; /* in a page that slurmstepd shares with its tasks */
 
@@ -664,8 +669,8 @@ static void share_agent_pid(spank_t sp)
 }
 
 /*
- * Return the number of this component of a heterogeneous job, else 0.  The
- * tasks' SLURM_JOB_ID is that of the first component, whichever this one is.
+ * Return the number of this component of a heterogeneous job, or 0 for other
+ * jobs.  In all components, SLURM_JOB_ID is that of the first one.
  */
 static size_t component_of(spank_t sp, uint32_t job_id)
 {
@@ -677,7 +682,7 @@ static size_t component_of(spank_t sp, uint32_t job_id)
 	return job_id - (uint32_t)strtoul(first, NULL, 10);
 }
 
-/* Start an agent, if this task and this node are to have one. */
+/* Start an agent, if this task of this node is to have one. */
 static void start_agent(spank_t sp, const char *rendezvous_text)
 {
 	uint32_t job_id = 0, local = 1, n_local = 0, n_nodes = 0;
@@ -772,8 +777,8 @@ static void start_tracing(spank_t sp)
 }
 
 /*
- * Take the rendezvous, and what srun says about tracing, out of the task's
- * environment, and do what they say.
+ * Remove the rendezvous and the settings of tracing from the task's
+ * environment, and start an agent and tracing accordingly.
  */
 static void on_task_start(spank_t sp)
 {
@@ -795,15 +800,15 @@ static void on_task_start(spank_t sp)
  */
 static void wait_for_agent(void)
 {
-	struct pollfd p = { .events = POLLIN };
+	struct pollfd pidfd = { .events = POLLIN };
 
 	if (!agent_pid || !*agent_pid)
 		return;
-	p.fd = (int)syscall(SYS_pidfd_open, *agent_pid, 0);
-	if (p.fd < 0)
+	pidfd.fd = (int)syscall(SYS_pidfd_open, *agent_pid, 0);
+	if (pidfd.fd < 0)
 		return;
-	poll(&p, 1, AGENT_WAIT_MS);
-	close(p.fd);
+	poll(&pidfd, 1, AGENT_WAIT_MS);
+	close(pidfd.fd);
 }
 
 static void announce_script_end(spank_t sp)
@@ -823,10 +828,10 @@ static void announce_script_end(spank_t sp)
 }
 
 /*
- * Prepare for what comes next: Slurm kills what the tasks left behind.  If a
- * batch script ends, tell the job's collectors.  In another step wait for the
- * agent, because where Slurm finds a process (proctrack/cgroup) it looks again
- * no sooner than after a second.
+ * Prepare for Slurm's next action, which is to kill the remaining processes.
+ * If a batch script ends, notify the job's collectors.  In other steps, wait
+ * for the agent, because if Slurm finds a process (proctrack/cgroup), it waits
+ * for a second before it checks again.
  */
 static void on_task_end(spank_t sp)
 {
@@ -846,7 +851,7 @@ static void on_task_end(spank_t sp)
 
 /*
  * On a node of the step, as the user, in each task just before it becomes the
- * user's program.  For steps that nobody flagged this costs two look-ups in the
+ * user's program.  A step that is not flagged costs two look-ups in the
  * environment.
  */
 int slurm_spank_task_init(spank_t sp, int ac, char **av)
