@@ -1,4 +1,4 @@
-/* Gauges in OpenMetrics text. */
+/* Prints gauges as OpenMetrics text. */
 #include "cli_gauges.h"
 
 #include <stdlib.h>
@@ -6,63 +6,63 @@
 
 #include "np_text.h"
 
-void cli_gauge_begin(FILE *f, const char *name, const char *unit,
+void cli_gauge_begin(FILE *out, const char *name, const char *unit,
 		     const char *help)
 {
-	fprintf(f, "# TYPE netprof_%s gauge\n", name);
+	fprintf(out, "# TYPE netprof_%s gauge\n", name);
 	if (unit)
-		fprintf(f, "# UNIT netprof_%s %s\n", name, unit);
-	fprintf(f, "# HELP netprof_%s %s\n", name, help);
+		fprintf(out, "# UNIT netprof_%s %s\n", name, unit);
+	fprintf(out, "# HELP netprof_%s %s\n", name, help);
 }
 
 /*
- * Names of users and jobs are hostile input: control characters are removed,
- * and the characters with a meaning in the format are escaped.
+ * Print a label. Names of users and jobs may be hostile, so control characters
+ * are replaced, and characters with a meaning in the format are escaped.
  */
-static void put_label(FILE *f, const char *label, const char *value)
+static void print_label(FILE *out, const char *label, const char *value)
 {
 	char *plain = np_text_plain_copy(value, strlen(value));
 
-	fprintf(f, "%s=\"", label);
-	for (const char *c = plain ? plain : "?"; *c; c++)
-		if (*c == '\\' || *c == '"')
-			fprintf(f, "\\%c", *c);
+	fprintf(out, "%s=\"", label);
+	for (const char *pos = plain ? plain : "?"; *pos; pos++)
+		if (*pos == '\\' || *pos == '"')
+			fprintf(out, "\\%c", *pos);
 		else
-			putc(*c, f);
-	putc('"', f);
+			putc(*pos, out);
+	putc('"', out);
 	free(plain);
 }
 
-/* 15 digits, so that a date in seconds keeps its fraction. */
-static void put_value(FILE *f, double v)
+/* Print 15 digits, so that a date in seconds keeps its fraction. */
+static void print_value(FILE *out, double number)
 {
-	fprintf(f, " %.15g\n", v + 0.0); /* avoids "-0" */
+	fprintf(out, " %.15g\n", number + 0.0); /* avoids "-0" */
 }
 
-void cli_gauge_put_two(FILE *f, const char *name, const char *const label[2],
-		       const char *const value[2], double v)
+void cli_gauge_put_two(FILE *out, const char *name, const char *const label[2],
+		       const char *const value[2], double number)
 {
-	fprintf(f, "netprof_%s{", name);
-	put_label(f, label[0], value[0]);
+	fprintf(out, "netprof_%s{", name);
+	print_label(out, label[0], value[0]);
 	if (label[1]) {
-		putc(',', f);
-		put_label(f, label[1], value[1]);
+		putc(',', out);
+		print_label(out, label[1], value[1]);
 	}
-	putc('}', f);
-	put_value(f, v);
+	putc('}', out);
+	print_value(out, number);
 }
 
-void cli_gauge_put(FILE *f, const char *name, const char *label,
-		   const char *value, double v)
+void cli_gauge_put(FILE *out, const char *name, const char *label,
+		   const char *value, double number)
 {
-	cli_gauge_put_two(f, name, (const char *[]){ label, NULL },
-			  (const char *[]){ value, NULL }, v);
+	cli_gauge_put_two(out, name, (const char *[]){ label, NULL },
+			  (const char *[]){ value, NULL }, number);
 }
 
-void cli_gauge_single(FILE *f, const char *name, const char *unit,
-		      const char *help, double v)
+void cli_gauge_single(FILE *out, const char *name, const char *unit,
+		      const char *help, double number)
 {
-	cli_gauge_begin(f, name, unit, help);
-	fprintf(f, "netprof_%s", name);
-	put_value(f, v);
+	cli_gauge_begin(out, name, unit, help);
+	fprintf(out, "netprof_%s", name);
+	print_value(out, number);
 }

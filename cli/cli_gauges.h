@@ -12,17 +12,17 @@
  * Begin a family of gauges, netprof_NAME. unit is the last word of the name, or
  * NULL if the gauges have no unit.
  */
-void cli_gauge_begin(FILE *f, const char *name, const char *unit,
+void cli_gauge_begin(FILE *out, const char *name, const char *unit,
 		     const char *help);
 
-/* Put a gauge of that family, with one label or two. label[1] may be NULL. */
-void cli_gauge_put(FILE *f, const char *name, const char *label,
-		   const char *value, double v);
-void cli_gauge_put_two(FILE *f, const char *name, const char *const label[2],
-		       const char *const value[2], double v);
+/* Print a gauge of that family, with one label or two. label[1] may be NULL. */
+void cli_gauge_put(FILE *out, const char *name, const char *label,
+		   const char *value, double number);
+void cli_gauge_put_two(FILE *out, const char *name, const char *const label[2],
+		       const char *const value[2], double number);
 
-/* Put a family that consists of a single gauge without labels. */
-void cli_gauge_single(FILE *f, const char *name, const char *unit,
-		      const char *help, double v);
+/* Print a family that consists of a single gauge without labels. */
+void cli_gauge_single(FILE *out, const char *name, const char *unit,
+		      const char *help, double number);
 
 #endif

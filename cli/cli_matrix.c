@@ -1,9 +1,9 @@
 /*
- * Predictions for every pair of applications.
+ * Predicts the slowdown of every pair of applications.
  *
- * Applications are loaded first and judged by the caller
- * (cli_predict_prepare()), so that it decides what to do without a calibration;
- * then all pairs are predicted at once.
+ * After cli_matrix_find() has loaded the applications, the caller loads the
+ * calibration with cli_predict_prepare(), and handles its absence.  Then
+ * cli_matrix_make() predicts all pairs at once.
  */
 #include "cli_matrix.h"
 
@@ -18,7 +18,7 @@ const char *cli_matrix_name(const struct cli_matrix *matrix, size_t i)
 
 #define CLI_KNOWN_RUNS 5000 /* limit of runs read, all applications together */
 
-/* Is an application of this name in the list? The idle one always counts. */
+/* Whether the list has an application of this name, or it is the idle one. */
 static bool has_app(const struct cli_known *known, const char *name)
 {
 	for (size_t i = 0; i < known->n; i++)
@@ -64,8 +64,8 @@ static int add_owner(struct cli_known *known, struct cli_store *store,
  * does not have. Skips the idle runs, applications that are in the list, and,
  * silently, what cannot be read. Returns 0 or -ENOMEM.
  */
-static int known_add_all(struct cli_known *known, struct cli_store *store,
-			 const struct cli_options *options)
+static int add_all_owners(struct cli_known *known, struct cli_store *store,
+			  const struct cli_options *options)
 {
 	int rc = options->published ?
 			 0 :
@@ -81,7 +81,7 @@ int cli_matrix_find(struct cli_known *known, struct cli_store *store,
 
 	if (rc >= 0)
 		return rc;
-	if (!options->n_apps && known_add_all(known, store, options))
+	if (!options->n_apps && add_all_owners(known, store, options))
 		return cli_fail("out of memory");
 	if (!known->n)
 		return cli_fail("no profiles yet: sbatch --netprofile=NAME "
@@ -92,16 +92,16 @@ int cli_matrix_find(struct cli_known *known, struct cli_store *store,
 	return -1;
 }
 
-/* Without being asked for, it needs usable runs on this fabric. */
-static bool takes_part(const struct cli_known_app *app, bool requested)
+/* Whether to include an application. Unrequested ones need usable runs. */
+static bool is_selected(const struct cli_known_app *app, bool requested)
 {
 	return !app->unusable.text[0] &&
 	       (requested || (np_run_summary_has_data(&app->summary) &&
 			      app->summary.n_used));
 }
 
-/* qsort_r() order of indices into the known applications. */
-static int by_name(const void *a, const void *b, void *arg)
+/* A qsort_r() order of indices into known->app, by name. */
+static int by_app_name(const void *a, const void *b, void *arg)
 {
 	const struct cli_known *known = arg;
 
@@ -110,10 +110,10 @@ static int by_name(const void *a, const void *b, void *arg)
 }
 
 /*
- * Select rows and columns. Applications that were named keep their order;
- * otherwise they are sorted by name. Returns -1 to go on, or the exit status.
+ * Select rows and columns. Requested applications keep their order; otherwise
+ * they are sorted by name. Returns -1 to continue, or the exit status.
  */
-static int select_model(struct cli_matrix *matrix, bool requested)
+static int select_apps(struct cli_matrix *matrix, bool requested)
 {
 	const struct cli_known *known = matrix->known;
 
@@ -121,41 +121,43 @@ static int select_model(struct cli_matrix *matrix, bool requested)
 	if (!matrix->app)
 		return cli_fail("out of memory");
 	for (size_t i = 0; i < known->n; i++)
-		if (takes_part(known->app[i], requested))
+		if (is_selected(known->app[i], requested))
 			matrix->app[matrix->n++] = i;
 	if (!requested)
-		qsort_r(matrix->app, matrix->n, sizeof(*matrix->app), by_name,
-			(void *)known);
+		qsort_r(matrix->app, matrix->n, sizeof(*matrix->app),
+			by_app_name, (void *)known);
 	return -1;
 }
 
 /*
  * Predict all pairs with one predictor, which shares the work that pairs have
- * in common. Returns -1 to go on, or the exit status.
+ * in common. Returns -1 to continue, or the exit status.
  */
 static int predict_pairs(struct cli_matrix *matrix)
 {
-	const struct np_program **app = calloc(matrix->n, sizeof(*app));
-	struct np_predictor *models = NULL;
+	const struct np_program **program = calloc(matrix->n, sizeof(*program));
+	struct np_predictor *predictor = NULL;
 	struct np_err err = NP_ERR_INIT;
 	int rc;
 
 	matrix->prediction =
 		calloc(matrix->n * matrix->n, sizeof(*matrix->prediction));
 	matrix->rc = calloc(matrix->n * matrix->n, sizeof(*matrix->rc));
-	rc = app && matrix->prediction && matrix->rc ?
+	rc = program && matrix->prediction && matrix->rc ?
 		     0 :
 		     np_errf(&err, -ENOMEM, "out of memory");
 	for (size_t i = 0; !rc && i < matrix->n; i++)
-		app[i] = &matrix->known->app[matrix->app[i]]->summary.program;
+		program[i] =
+			&matrix->known->app[matrix->app[i]]->summary.program;
 	if (!rc)
 		rc = cli_known_predictor(matrix->known, matrix->model, true,
-					 &models, &err);
+					 &predictor, &err);
 	if (!rc)
-		rc = np_predict_matrix(models, app, matrix->n, matrix->scope,
-				       matrix->prediction, matrix->rc, &err);
-	np_predictor_free(models);
-	free(app);
+		rc = np_predict_matrix(predictor, program, matrix->n,
+				       matrix->scope, matrix->prediction,
+				       matrix->rc, &err);
+	np_predictor_free(predictor);
+	free(program);
 	return rc ? cli_fail("%s", err.text) : -1;
 }
 
@@ -165,7 +167,7 @@ int cli_matrix_make(const struct cli_known *known,
 	struct cli_matrix matrix = { .known = known,
 				     .model = options->model,
 				     .scope = options->scope };
-	int rc = select_model(&matrix, options->n_apps > 0);
+	int rc = select_apps(&matrix, options->n_apps > 0);
 
 	if (rc < 0 && matrix.n)
 		rc = predict_pairs(&matrix);

@@ -56,16 +56,16 @@ void cli_predict(struct np_predictor *predictor, const struct cli_known *known,
 	prediction->why.text[0] = '\0';
 	prediction->rc =
 		check_runs(known, prediction->victim, &prediction->why);
-	for (size_t i = 0; !prediction->rc && i < prediction->n_co; i++)
-		prediction->rc =
-			check_runs(known, prediction->co[i], &prediction->why);
+	for (size_t i = 0; !prediction->rc && i < prediction->n_corunners; i++)
+		prediction->rc = check_runs(known, prediction->corunner[i],
+					    &prediction->why);
 	if (prediction->rc)
 		return;
-	for (size_t i = 0; i < prediction->n_co; i++)
-		co[i] = &known->app[prediction->co[i]]->summary.program;
+	for (size_t i = 0; i < prediction->n_corunners; i++)
+		co[i] = &known->app[prediction->corunner[i]]->summary.program;
 	prediction->rc = np_predict(
 		predictor, &known->app[prediction->victim]->summary.program, co,
-		prediction->n_co, prediction->scope, &prediction->p,
+		prediction->n_corunners, prediction->scope, &prediction->result,
 		&prediction->why);
 }
 
@@ -152,7 +152,7 @@ void cli_best_measurement(const struct cli_known *known,
 			  const struct cli_prediction *prediction,
 			  char *command, char *what, size_t len)
 {
-	const struct np_prediction *p = &prediction->p;
+	const struct np_prediction *p = &prediction->result;
 
 	*command = *what = '\0';
 	if (prediction->rc || cli_no_effect(known, prediction->scope))
@@ -169,14 +169,16 @@ void cli_best_measurement(const struct cli_known *known,
 				command, what, len);
 		return;
 	case NP_MORE_IMPACT:
-		run_under_level(known, prediction->co[p->more_co],
+		run_under_level(known, prediction->corunner[p->more_co],
 				p->more_level, command, what, len);
 		return;
 	case NP_MORE_LATENCY:
 		snprintf(command, len, "sbatch --netprofile=%s job.sh",
-			 known->app[prediction->co[p->more_co]]->r.runs.app);
+			 known->app[prediction->corunner[p->more_co]]
+				 ->r.runs.app);
 		snprintf(what, len, "more runs of %s without load",
-			 known->app[prediction->co[p->more_co]]->r.runs.app);
+			 known->app[prediction->corunner[p->more_co]]
+				 ->r.runs.app);
 		return;
 	case NP_MORE_CALIBRATION:
 		snprintf(command, len, "%s", CLI_CALIBRATE);

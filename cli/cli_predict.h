@@ -10,25 +10,25 @@
 #define CLI_PREDICT_MAX_CO 16
 
 /*
- * How much does victim slow down while it shares scope with all of
- * co[0..n_co-1]?  The programs are indices into cli_known.app.
+ * The slowdown of victim while it shares scope with all of corunner[], which
+ * are all indices into cli_known.app.
  */
 struct cli_prediction {
-	size_t victim, n_co, co[CLI_PREDICT_MAX_CO];
+	size_t victim, n_corunners, corunner[CLI_PREDICT_MAX_CO];
 	enum np_scope scope;
 	int rc;		   /* 0 or -errno of np_predict() */
 	struct np_err why; /* if rc is not 0 */
-	struct np_prediction p; /* valid if rc is 0 */
+	struct np_prediction result; /* valid if rc is 0 */
 };
 
 /*
  * Load the calibration, and traces if the model of options needs them. Returns
- * -1 to go on, or the exit status after printing why not.
+ * -1 to continue, or the exit status after printing an error.
  */
 int cli_predict_prepare(struct cli_known *known, struct cli_store *store,
 			const struct cli_options *options);
 
-/* Predict the slowdown of prediction->victim: sets rc, and why or p. */
+/* Predict the slowdown of prediction->victim: sets rc, and why or result. */
 void cli_predict(struct np_predictor *predictor, const struct cli_known *known,
 		 struct cli_prediction *prediction);
 
@@ -46,7 +46,7 @@ void cli_best_measurement(const struct cli_known *known,
 			  const struct cli_prediction *prediction,
 			  char *command, char *what, size_t len);
 
-/* Does the sharing coefficient show that sharing this scope has no effect? */
+/* Whether sharing this scope has no effect, by the sharing coefficient. */
 bool cli_no_effect(const struct cli_known *known, enum np_scope scope);
 
 /* A sentence that says that it has no effect; only if cli_no_effect(). */

@@ -95,10 +95,10 @@ static void recommend_for_worst_pair(const struct cli_known *known,
 {
 	const struct cli_prediction worst = {
 		.victim = out->pair[0].victim,
-		.n_co = 1,
-		.co = { out->pair[0].co_runner },
+		.n_corunners = 1,
+		.corunner = { out->pair[0].co_runner },
 		.scope = scope,
-		.p = out->pair[0].prediction,
+		.result = out->pair[0].prediction,
 	};
 
 	cli_best_measurement(known, &worst, out->command, out->measured,

@@ -202,20 +202,20 @@ static void predict_by_models(struct explanation *e, const struct cli_known *k,
 
 	for (size_t i = 0; i < e->n_neighbours; i++) {
 		struct cli_prediction one = { .scope = NP_SCOPE_LEAF,
-					      .n_co = 1 };
+					      .n_corunners = 1 };
 
 		if (at[i] == NO_PROFILE) {
 			unknown++;
 			continue;
 		}
-		one.co[0] = at[i];
+		one.corunner[0] = at[i];
 		cli_predict(models, k, &one);
-		if (!one.rc && !cli_doubt_text(&one.p))
-			e->neighbour[i].slowdown = one.p.slowdown;
-		if (all.n_co < CLI_PREDICT_MAX_CO)
-			all.co[all.n_co++] = at[i];
+		if (!one.rc && !cli_doubt_text(&one.result))
+			e->neighbour[i].slowdown = one.result.slowdown;
+		if (all.n_corunners < CLI_PREDICT_MAX_CO)
+			all.corunner[all.n_corunners++] = at[i];
 	}
-	if (!all.n_co) {
+	if (!all.n_corunners) {
 		np_errf(&e->not_predicted, 0, "none of its neighbours has a "
 			"profile that you may read");
 		return;
@@ -225,11 +225,12 @@ static void predict_by_models(struct explanation *e, const struct cli_known *k,
 		e->not_predicted = all.why;
 		return;
 	}
-	if (cli_doubt_text(&all.p)) {
-		np_errf(&e->not_predicted, 0, "%s", cli_doubt_text(&all.p));
+	if (cli_doubt_text(&all.result)) {
+		np_errf(&e->not_predicted, 0, "%s",
+			cli_doubt_text(&all.result));
 		return;
 	}
-	e->slowdown = all.p.slowdown;
+	e->slowdown = all.result.slowdown;
 	if (unknown)
 		np_errf(&e->not_predicted, 0, "%zu without a profile %s not "
 			"included", unknown, unknown == 1 ? "is" : "are");

@@ -38,12 +38,12 @@ static const char *corunner_list(const struct cli_known *known,
 				 char *buf, size_t len)
 {
 	buf[0] = '\0';
-	for (size_t i = 0; i < prediction->n_co; i++)
+	for (size_t i = 0; i < prediction->n_corunners; i++)
 		cli_add(buf, len, "%s%s",
-			i == 0			  ? "" :
-			i + 1 == prediction->n_co ? " and " :
-						    ", ",
-			known->app[prediction->co[i]]->r.runs.app);
+			i == 0				 ? "" :
+			i + 1 == prediction->n_corunners ? " and " :
+							   ", ",
+			known->app[prediction->corunner[i]]->r.runs.app);
 	return buf;
 }
 
@@ -105,8 +105,9 @@ static void missing_measurement(const struct cli_known *known,
 		snprintf(command, len, CLI_CALIBRATE_APP, v->r.runs.app);
 		return;
 	}
-	for (size_t i = 0; i < prediction->n_co; i++) {
-		const struct cli_known_app *c = known->app[prediction->co[i]];
+	for (size_t i = 0; i < prediction->n_corunners; i++) {
+		const struct cli_known_app *c =
+			known->app[prediction->corunner[i]];
 
 		if (!c->summary.n_impact && !c->unusable.text[0]) {
 			snprintf(command, len, CLI_CALIBRATE_APP,
@@ -155,28 +156,29 @@ static void print_prediction(const struct prediction *prediction,
 	const char *victim = prediction->k->app[a->victim]->r.runs.app;
 
 	corunner_list(prediction->k, a, co, sizeof(co));
-	if (!isnan(a->p.low))
+	if (!isnan(a->result.low))
 		snprintf(range, sizeof(range), "90 %% interval %s to %s",
-			 cli_change(a->p.low, low),
-			 cli_change(a->p.high, high));
+			 cli_change(a->result.low, low),
+			 cli_change(a->result.high, high));
 	if (a->rc)
 		cli_say(CLI_PLAIN, 0, "%s with %s: no prediction. %s", victim,
 			co, a->why.text);
-	else if (a->p.flags & NP_PRED_OTHER_RAIL && !a->p.used)
+	else if (a->result.flags & NP_PRED_OTHER_RAIL && !a->result.used)
 		cli_say(CLI_GREEN, 0,
 			"%s with %s: no effect, because the "
 			"co-runner does not load rail %s, which %s loads.",
 			victim, co,
 			prediction->k->app[a->victim]->summary.rails, victim);
-	else if (cli_doubt_text(&a->p))
-		cli_say(CLI_YELLOW, 0, "%s with %s: no reliable prediction; "
-			"the estimate is %s (%s). %s", victim, co,
-			cli_change(a->p.slowdown, point), range,
-			cli_doubt_text(&a->p));
+	else if (cli_doubt_text(&a->result))
+		cli_say(CLI_YELLOW, 0,
+			"%s with %s: no reliable prediction; the estimate is "
+			"%s (%s). %s",
+			victim, co, cli_change(a->result.slowdown, point),
+			range, cli_doubt_text(&a->result));
 	else
 		cli_say(CLI_PLAIN, 0, "%s %s with %s: %s (%s).", victim,
-			slowdown_words(&a->p), co,
-			cli_change(a->p.slowdown, point), range);
+			slowdown_words(&a->result), co,
+			cli_change(a->result.slowdown, point), range);
 }
 
 /* "on 4 nodes, co-runner on 2, +1 % on two leaf switches" */
@@ -206,8 +208,8 @@ static void print_measured(const struct prediction *prediction,
 	char words[LINE / 4], change[CLI_NUMBER], day[CLI_NUMBER];
 	struct cli_measured measured;
 
-	if (a->n_co != 1 ||
-	    !cli_measured_find(prediction->k, a->victim, a->co[0],
+	if (a->n_corunners != 1 ||
+	    !cli_measured_find(prediction->k, a->victim, a->corunner[0],
 			       prediction->scope, &measured))
 		return;
 	measured_words(&measured, words, sizeof(words));
@@ -245,15 +247,15 @@ static void print_model(const struct prediction *prediction)
 {
 	const struct cli_prediction *a = &prediction->prediction[0];
 
-	if (a->p.flags & NP_PRED_FELL_BACK)
+	if (a->result.flags & NP_PRED_FELL_BACK)
 		cli_labelled(stdout, "Model",
 			     "%s, because %s lacks data (see "
 			     "To improve): %s",
-			     a->p.model->name, prediction->model->name,
-			     a->p.model->help);
+			     a->result.model->name, prediction->model->name,
+			     a->result.model->help);
 	else
-		cli_labelled(stdout, "Model", "%s: %s", a->p.model->name,
-			     a->p.model->help);
+		cli_labelled(stdout, "Model", "%s: %s", a->result.model->name,
+			     a->result.model->help);
 }
 
 static const char *runs(size_t n)
@@ -295,7 +297,7 @@ static void print_data_used(const struct prediction *prediction, size_t app,
 	size_t loaded = summary->count[NP_RUN_UNDER_LEVEL];
 	char intervals[80];
 
-	if (app == a->victim && a->p.used & NP_NEED_TRACE)
+	if (app == a->victim && a->result.used & NP_NEED_TRACE)
 		cli_labelled(stdout, label, "%s: its newest trace", name);
 	else if (app == a->victim)
 		cli_labelled(stdout, label,
@@ -304,7 +306,7 @@ static void print_data_used(const struct prediction *prediction, size_t app,
 			     name, loaded, runs(loaded), summary->n_curve, n,
 			     summary->alone_sec.n, runs(summary->alone_sec.n),
 			     interval_words(summary, intervals));
-	else if (a->p.used & NP_NEED_LATENCY)
+	else if (a->result.used & NP_NEED_LATENCY)
 		cli_labelled(stdout, label,
 			     "%s: %llu probe%s in %zu %s "
 			     "without load",
@@ -371,9 +373,10 @@ static void print_fabric(const struct prediction *prediction)
 static bool other_period(const struct prediction *prediction,
 			 const struct cli_prediction *a)
 {
-	for (size_t i = 0; i < a->n_co; i++)
-		if (prediction->k->app[a->co[i]]->summary.latency.other_period)
-			return a->p.used & NP_NEED_LATENCY;
+	for (size_t i = 0; i < a->n_corunners; i++)
+		if (prediction->k->app[a->corunner[i]]
+			    ->summary.latency.other_period)
+			return a->result.used & NP_NEED_LATENCY;
 	return false;
 }
 
@@ -383,7 +386,7 @@ static void print_notes(const struct prediction *prediction)
 	const char *label = "Note";
 
 	for (size_t i = 0; i < NP_ARRAY_SIZE(notes); i++)
-		if (a->p.flags & notes[i].flag) {
+		if (a->result.flags & notes[i].flag) {
 			cli_labelled(stdout, label, "%s", notes[i].words);
 			label = "";
 		}
@@ -408,7 +411,7 @@ static int predict_text(const struct prediction *prediction)
 	}
 	putchar('\n');
 	print_model(prediction);
-	for (size_t i = 0; a->p.used && i < prediction->k->n; i++)
+	for (size_t i = 0; a->result.used && i < prediction->k->n; i++)
 		print_data_used(prediction, i, i == 0);
 	print_excluded(prediction);
 	print_fabric(prediction);
@@ -462,21 +465,22 @@ static void put_prediction(json_object *list,
 
 	cli_put_text(j, "victim", prediction->k->app[a->victim]->r.runs.app);
 	co = cli_put_array(j, "corunners");
-	for (size_t i = 0; i < a->n_co; i++)
-		cli_append_text(co, prediction->k->app[a->co[i]]->r.runs.app);
-	if (a->n_co == 1)
-		cli_put_measured(j, prediction->k, a->victim, a->co[0],
+	for (size_t i = 0; i < a->n_corunners; i++)
+		cli_append_text(co,
+				prediction->k->app[a->corunner[i]]->r.runs.app);
+	if (a->n_corunners == 1)
+		cli_put_measured(j, prediction->k, a->victim, a->corunner[0],
 				 prediction->scope);
 	if (a->rc) {
 		cli_put(j, "slowdown", NULL);
 		cli_put_text(j, "why", a->why.text);
 		return;
 	}
-	cli_put_interval(j, &a->p);
-	cli_put_real(j, "sharing_coefficient", a->p.sharing);
-	cli_put_count(j, "curve_levels", a->p.n_curve);
-	cli_put_count(j, "impact_levels", a->p.n_impact);
-	cli_put_count(j, "probes", a->p.n_probes);
+	cli_put_interval(j, &a->result);
+	cli_put_real(j, "sharing_coefficient", a->result.sharing);
+	cli_put_count(j, "curve_levels", a->result.n_curve);
+	cli_put_count(j, "impact_levels", a->result.n_impact);
+	cli_put_count(j, "probes", a->result.n_probes);
 	cli_best_measurement(prediction->k, a, command, what, sizeof(what));
 	cli_put_text(j, "narrower", *command ? command : NULL);
 }
@@ -543,9 +547,9 @@ static void predict_all(struct prediction *prediction,
 
 		*a = (struct cli_prediction){ .victim = i,
 					      .scope = prediction->scope,
-					      .n_co = i ? 1 : n_co };
+					      .n_corunners = i ? 1 : n_co };
 		for (size_t c = 0; !i && c < n_co; c++)
-			a->co[c] = c + 1;
+			a->corunner[c] = c + 1;
 		cli_predict(models, prediction->k, a);
 	}
 }

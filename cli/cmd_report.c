@@ -1373,16 +1373,17 @@ static void recommend(const struct report *report, struct report_app *app,
 		      struct np_predictor *models)
 {
 	struct cli_prediction prediction = {
-		.scope = report->matrix.scope, .n_co = 1,
+		.scope = report->matrix.scope,
+		.n_corunners = 1,
 	};
 	struct cli_pair *worst = app->slowed_by.pair;
 
 	if (app->slowed_by.n && models) {
 		prediction.victim = worst->victim;
-		prediction.co[0] = worst->co_runner;
+		prediction.corunner[0] = worst->co_runner;
 		cli_predict(models, &report->known, &prediction);
 		if (!prediction.rc)
-			worst->prediction = prediction.p;
+			worst->prediction = prediction.result;
 	}
 	cli_recommend(&app->profile, &report->known, report->matrix.scope,
 		      &app->slowed_by, report->max_slowdown,

@@ -567,12 +567,14 @@ static void predict_one(const struct pairs *pairs, struct np_predictor *models,
 			struct cli_pair *pair)
 {
 	struct cli_prediction prediction = {
-		.victim = pair->victim, .n_co = 1, .co = { pair->co_runner },
+		.victim = pair->victim,
+		.n_corunners = 1,
+		.corunner = { pair->co_runner },
 		.scope = pairs->scope,
 	};
 
 	cli_predict(models, &pairs->known, &prediction);
-	pair->prediction = prediction.p;
+	pair->prediction = prediction.result;
 }
 
 /* Second pass, over the pairs that were kept: with their intervals. */
