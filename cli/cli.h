@@ -26,9 +26,9 @@ struct cli_cmd {
 	const struct np_option *own; /* its own options, or NULL */
 	const char *examples; /* command lines */
 	/* Required argument, such as "an application", or NULL. */
-	const char *missing;
-	size_t least; /* number of arguments at least, if one is required */
-	size_t most;  /* at most */
+	const char *required_arg;
+	size_t min_args; /* if an argument is required */
+	size_t max_args;
 	/* Returns the exit status. */
 	int (*run)(const struct cli_cmd *self, int argc, char **argv);
 };

@@ -225,15 +225,17 @@ static int check_arguments(const struct cli_cmd *cmd,
 {
 	char known[256];
 
-	if (cmd->missing && (!options->n_apps || options->n_apps < cmd->least))
-		return cli_usage(cmd, "%s needs %s%s", cmd->name, cmd->missing,
+	if (cmd->required_arg &&
+	    (!options->n_apps || options->n_apps < cmd->min_args))
+		return cli_usage(cmd, "%s needs %s%s", cmd->name,
+				 cmd->required_arg,
 				 cmd->takes & CLI_TAKES_APPS ?
 					 cli_known_apps(options, known,
 							sizeof(known)) :
 					 "");
-	if (options->n_apps > cmd->most)
+	if (options->n_apps > cmd->max_args)
 		return cli_usage(cmd, "unexpected argument \"%.64s\"",
-				 options->apps[cmd->most]);
+				 options->apps[cmd->max_args]);
 	if (options->plot && options->format)
 		return cli_usage(cmd, "--plot has no effect with an output for "
 				 "programs");

@@ -96,7 +96,7 @@ static void recommend_for_worst_pair(const struct cli_known *known,
 	const struct cli_prediction worst = {
 		.victim = out->pair[0].victim,
 		.n_corunners = 1,
-		.corunner = { out->pair[0].co_runner },
+		.corunner = { out->pair[0].corunner },
 		.scope = scope,
 		.result = out->pair[0].prediction,
 	};

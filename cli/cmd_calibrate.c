@@ -987,6 +987,6 @@ const struct cli_cmd cmd_calibrate = {
 "  salloc -N8 --exclusive netprof calibrate\n"
 "  salloc -N8 --exclusive netprof calibrate --dry-run\n"
 "  netprof calibrate --app=lammps -- sbatch -N4 job.sh\n",
-	.takes = CLI_TAKES_COMMAND, .own = options, .most = CLI_ANY,
+	.takes = CLI_TAKES_COMMAND, .own = options, .max_args = CLI_ANY,
 	.run = run_calibrate,
 };

@@ -1094,6 +1094,6 @@ const struct cli_cmd cmd_compare = {
 "  netprof compare fft:4000 fft:3001\n"
 "  netprof compare fft halo\n",
 	.takes = CLI_TAKES_APPS | CLI_TAKES_FORMAT | CLI_TAKES_USER,
-	.missing = "an application", .most = CLI_ANY,
+	.required_arg = "an application", .max_args = CLI_ANY,
 	.run = run_compare,
 };

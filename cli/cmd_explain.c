@@ -1503,7 +1503,8 @@ const struct cli_cmd cmd_explain = {
 "  netprof explain --json 4000 | jq .steps\n",
 	.takes = CLI_TAKES_FORMAT | CLI_TAKES_USER | CLI_TAKES_PLOT,
 	.own = own_options,
-	.missing = "the number of a job, for example one that netprof status "
-		   "lists", .most = 1,
+	.required_arg = "the number of a job, for example one that netprof "
+			"status lists",
+	.max_args = 1,
 	.run = run_explain,
 };

@@ -183,7 +183,7 @@ const struct cli_cmd cmd_forget = {
 "  netprof forget fft 4000\n"
 "  netprof forget hello\n",
 	.takes = CLI_TAKES_APPS, .own = options,
-	.missing = "an application", .most = CLI_ANY,
+	.required_arg = "an application", .max_args = CLI_ANY,
 	.run = run_forget,
 };
 
@@ -199,6 +199,6 @@ const struct cli_cmd cmd_unpublish = {
 "  netprof unpublish lammps-melt\n"
 "  netprof unpublish fft 4000\n",
 	.takes = CLI_TAKES_APPS, .own = options,
-	.missing = "an application", .most = CLI_ANY,
+	.required_arg = "an application", .max_args = CLI_ANY,
 	.run = run_unpublish,
 };

@@ -445,6 +445,6 @@ const struct cli_cmd cmd_matrix = {
 "  netprof matrix --plot=pairs.svg\n",
 	.takes = CLI_TAKES_JSON | CLI_TAKES_CSV | CLI_TAKES_USER |
 		 CLI_TAKES_MODEL | CLI_TAKES_SCOPE | CLI_TAKES_PLOT,
-	.most = CLI_ANY,
+	.max_args = CLI_ANY,
 	.run = run_matrix,
 };

@@ -268,6 +268,6 @@ const struct cli_cmd cmd_plot = {
 "  netprof plot --only=curve fft -o fft.svg\n",
 	.takes = CLI_TAKES_APPS | CLI_TAKES_JSON | CLI_TAKES_USER | CLI_TAKES_OUTPUT,
 	.own = own,
-	.missing = "an application", .most = 1,
+	.required_arg = "an application", .max_args = 1,
 	.run = run_plot,
 };

@@ -637,8 +637,8 @@ const struct cli_cmd cmd_predict = {
 "  netprof predict --scope=node fft halo lammps\n",
 	.takes = CLI_TAKES_APPS | CLI_TAKES_FORMAT | CLI_TAKES_USER |
 		 CLI_TAKES_MODEL | CLI_TAKES_SCOPE,
-	.missing = "a program and at least one co-runner, for example: netprof "
-		   "predict fft halo",
-	.least = 2, .most = CLI_ANY,
+	.required_arg = "a program and at least one co-runner, for example: "
+			"netprof predict fft halo",
+	.min_args = 2, .max_args = CLI_ANY,
 	.run = run_predict,
 };

@@ -127,6 +127,6 @@ const struct cli_cmd cmd_publish = {
 "  netprof publish alice/fft\n"
 "  netprof publish idle\n",
 	.takes = CLI_TAKES_APPS | CLI_TAKES_NEW_NAME,
-	.missing = "an application", .most = 1,
+	.required_arg = "an application", .max_args = 1,
 	.run = run_publish,
 };

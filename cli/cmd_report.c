@@ -1339,7 +1339,7 @@ static void add_pair(const struct cli_matrix *matrix, size_t victim, size_t co,
 	struct cli_pair pair = {
 		.app = cli_matrix_name(matrix, other),
 		.victim = matrix->app[victim],
-		.co_runner = matrix->app[co],
+		.corunner = matrix->app[co],
 		.prediction = matrix->prediction[at],
 	};
 
@@ -1380,7 +1380,7 @@ static void recommend(const struct report *report, struct report_app *app,
 
 	if (app->slowed_by.n && models) {
 		prediction.victim = worst->victim;
-		prediction.corunner[0] = worst->co_runner;
+		prediction.corunner[0] = worst->corunner;
 		cli_predict(models, &report->known, &prediction);
 		if (!prediction.rc)
 			worst->prediction = prediction.result;
@@ -1530,7 +1530,7 @@ const struct cli_cmd cmd_report = {
 "  netprof report --simulate=queue.json -o page.html\n",
 	.takes = CLI_TAKES_OUTPUT | CLI_TAKES_USER | CLI_TAKES_MODEL |
 		 CLI_TAKES_SCOPE,
-	.most = CLI_ANY,
+	.max_args = CLI_ANY,
 	.own = own_options,
 	.run = run_report,
 };

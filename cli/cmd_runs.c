@@ -209,6 +209,6 @@ const struct cli_cmd cmd_runs = {
 "  netprof runs lammps\n"
 "  netprof runs --parsable lammps\n",
 	.takes = CLI_TAKES_APPS | CLI_TAKES_FORMAT | CLI_TAKES_USER,
-	.missing = "an application", .most = 1,
+	.required_arg = "an application", .max_args = 1,
 	.run = run_runs,
 };

@@ -393,11 +393,11 @@ static void pack_list(struct np_pack *p, struct pairs *pairs,
 		struct cli_pair *pair = &list->pair[i];
 
 		pair->victim = pack_app(p, pairs, pair->victim);
-		pair->co_runner = pack_app(p, pairs, pair->co_runner);
+		pair->corunner = pack_app(p, pairs, pair->corunner);
 		pack_prediction(p, &pair->prediction,
 				known->cal.fabric->n_levels);
 		pair->app =
-			known->app[pair->victim ? pair->victim : pair->co_runner]
+			known->app[pair->victim ? pair->victim : pair->corunner]
 				->r.runs.app;
 	}
 }
@@ -493,7 +493,7 @@ static struct cli_pair make_pair(const struct pairs *pairs, size_t victim,
 {
 	return (struct cli_pair){
 		.app = pairs->known.app[victim ? victim : co]->r.runs.app,
-		.victim = victim, .co_runner = co, .prediction = *p,
+		.victim = victim, .corunner = co, .prediction = *p,
 	};
 }
 
@@ -569,7 +569,7 @@ static void predict_one(const struct pairs *pairs, struct np_predictor *models,
 	struct cli_prediction prediction = {
 		.victim = pair->victim,
 		.n_corunners = 1,
-		.corunner = { pair->co_runner },
+		.corunner = { pair->corunner },
 		.scope = pairs->scope,
 	};
 
@@ -1634,6 +1634,6 @@ const struct cli_cmd cmd_show = {
 "  netprof show --published cp2k\n"
 "  netprof show --json lammps | jq .verdict\n",
 	.takes = CLI_TAKES_APPS | CLI_TAKES_FORMAT | CLI_TAKES_USER,
-	.missing = "an application", .most = 1,
+	.required_arg = "an application", .max_args = 1,
 	.run = run_show,
 };

@@ -3133,6 +3133,6 @@ const struct cli_cmd cmd_simulate = {
 "  netprof simulate --last=30d --rules=rules --policy=off,prefer,enforce\n"
 "  netprof simulate --swf=log.gz --leaves=64x32 --mix=fft:20,unknown:80\n",
 	.takes = CLI_TAKES_FORMAT | CLI_TAKES_PLOT,
-	.own = own, .most = 0,
+	.own = own, .max_args = 0,
 	.run = run_simulate,
 };

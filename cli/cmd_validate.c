@@ -960,7 +960,7 @@ const struct cli_cmd cmd_validate = {
 "  netprof validate --plot=pairs.svg programs\n",
 	.takes = CLI_TAKES_JSON | CLI_TAKES_OUTPUT | CLI_TAKES_PLOT |
 		 CLI_TAKES_MODEL,
-	.own = own_options, .most = 1,
-	.missing = "a file that lists programs, netprof-validate(1)",
+	.own = own_options, .max_args = 1,
+	.required_arg = "a file that lists programs, netprof-validate(1)",
 	.run = run_validate,
 };

@@ -1670,7 +1670,7 @@ const struct cli_cmd cmd_tolerance = {
 "  netprof tolerance --topology=fat-tree:16 lammps\n"
 "  netprof tolerance -L 200ns -G 5ns graph.goal\n",
 	.takes = CLI_TAKES_FORMAT | CLI_TAKES_PLOT, .own = options,
-	.missing = "an application, a trace or a graph in GOAL", .most = CLI_ANY,
+	.required_arg = "an application, a trace or a graph in GOAL", .max_args = CLI_ANY,
 	.run = run_tolerance,
 };
 

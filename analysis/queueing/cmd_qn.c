@@ -818,6 +818,6 @@ const struct cli_cmd cmd_qn = {
 "  netprof qn web.json\n"
 "  netprof qn --customers=1-21:5 web.json\n",
 	.takes = CLI_TAKES_FORMAT | CLI_TAKES_PLOT, .own = options,
-	.missing = "a file, netprof-qn(5)", .most = 1,
+	.required_arg = "a file, netprof-qn(5)", .max_args = 1,
 	.run = run_qn,
 };

@@ -924,6 +924,6 @@ const struct cli_cmd cmd_scale = {
 "  netprof scale solver.*.mpiP\n"
 "  netprof scale --parsable --at=64,128 solver.*.mpiP\n",
 	.takes = CLI_TAKES_FORMAT | CLI_TAKES_PLOT, .own = options,
-	.missing = "a report of mpiP or a trace", .most = CLI_ANY,
+	.required_arg = "a report of mpiP or a trace", .max_args = CLI_ANY,
 	.run = run_scale,
 };

@@ -742,6 +742,6 @@ const struct cli_cmd cmd_replay = {
 "  netprof replay stencil.workload\n"
 "  netprof replay --set=fabric=2 first.goal second.goal\n",
 	.takes = CLI_TAKES_FORMAT | CLI_TAKES_PLOT, .own = options,
-	.missing = "a program: a file or a directory of traces", .most = CLI_ANY,
+	.required_arg = "a program: a file or a directory of traces", .max_args = CLI_ANY,
 	.run = run_replay,
 };

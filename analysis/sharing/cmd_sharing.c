@@ -863,6 +863,6 @@ const struct cli_cmd cmd_sharing = {
 "  netprof sharing two.scheme\n"
 "  netprof sharing --model=maxmin --plot=two.svg two.scheme\n",
 	.takes = CLI_TAKES_FORMAT | CLI_TAKES_PLOT, .own = options,
-	.most = 1,
+	.max_args = 1,
 	.run = run_sharing,
 };
