@@ -1513,13 +1513,14 @@ static void add_steps(struct np_figure *f, struct np_panel *panel,
 		      unsigned style, const char *name, const double *v,
 		      const struct cli_timeline *t, double scale)
 {
-	struct np_shape *s = np_figure_shape(f, panel, NP_SHAPE_STEP, style,
-					     name);
+	struct np_shape *s =
+		np_figure_add_shape(f, panel, NP_SHAPE_STEP, style, name);
 
 	for (size_t i = 0; i <= t->n; i++)
-		np_figure_add(f, s, t->step_sec * (double)i / 60,
-			      i < t->n ? v[i] * scale : v[t->n - 1] * scale,
-			      NAN, NAN);
+		np_figure_add_datum(f, s, t->step_sec * (double)i / 60,
+				    i < t->n ? v[i] * scale :
+					       v[t->n - 1] * scale,
+				    NAN, NAN);
 }
 
 /*
@@ -1529,8 +1530,8 @@ static void add_steps(struct np_figure *f, struct np_panel *panel,
 static void add_neighbour_bars(struct np_figure *f,
 			       const struct cli_diagnosis *p)
 {
-	struct np_panel *panel = np_figure_panel(f, "Jobs on its leaf "
-						 "switches");
+	struct np_panel *panel = np_figure_add_panel(f, "Jobs on its leaf "
+							"switches");
 	double length = (np_acct_job_end(&p->h, p->job) - p->job->start) / 60;
 	struct np_shape *s;
 	size_t n = p->n_neighbours < MAX_ROWS ? p->n_neighbours : MAX_ROWS;
@@ -1538,21 +1539,22 @@ static void add_neighbour_bars(struct np_figure *f,
 
 	if (!panel)
 		return;
-	np_figure_axis(f, &panel->x, NP_AXIS_LINEAR, "Minutes since its start");
-	np_figure_axis(f, &panel->y, NP_AXIS_NAMES, "Job");
+	np_figure_set_axis(f, &panel->x, NP_AXIS_LINEAR,
+			   "Minutes since its start");
+	np_figure_set_axis(f, &panel->y, NP_AXIS_NAMES, "Job");
 	panel->x.lo = 0;
 	panel->x.hi = length;
-	s = np_figure_shape(f, panel, NP_SHAPE_SPANS, 0, "the job");
+	s = np_figure_add_shape(f, panel, NP_SHAPE_SPANS, 0, "the job");
 	job_id(p->job, id, sizeof(id));
-	np_figure_name(f, &panel->y, id);
-	np_figure_add(f, s, NAN, 0, 0, length);
+	np_figure_add_name(f, &panel->y, id);
+	np_figure_add_datum(f, s, NAN, 0, 0, length);
 	if (p->examined && p->x.blame.verdict >= NP_BLAME_CAUSE) {
-		s = np_figure_shape(f, panel, NP_SHAPE_REGION, NP_STYLE_GREY,
-				    "excess");
-		np_figure_add(f, s, NAN, NAN, p->x.blame.alone_sec.mean / 60,
-			      length);
+		s = np_figure_add_shape(f, panel, NP_SHAPE_REGION,
+					NP_STYLE_GREY, "excess");
+		np_figure_add_datum(f, s, NAN, NAN,
+				    p->x.blame.alone_sec.mean / 60, length);
 	}
-	s = np_figure_shape(f, panel, NP_SHAPE_SPANS, 1, "other jobs");
+	s = np_figure_add_shape(f, panel, NP_SHAPE_SPANS, 1, "other jobs");
 	for (size_t i = 0; i < n; i++) {
 		const struct np_acct_job *o = &p->h.job[p->neighbour[i].job];
 
@@ -1561,10 +1563,10 @@ static void add_neighbour_bars(struct np_figure *f,
 			 may_name(p, o) ? " " : "",
 			 may_name(p, o) ? np_acct_text(
 				 &p->h, o->name, name, sizeof(name)) : "");
-		np_figure_name(f, &panel->y, text);
-		np_figure_add(f, s, NAN, (double)i + 1,
-			      (p->neighbour[i].from - p->job->start) / 60,
-			      (p->neighbour[i].to - p->job->start) / 60);
+		np_figure_add_name(f, &panel->y, text);
+		np_figure_add_datum(f, s, NAN, (double)i + 1,
+				    (p->neighbour[i].from - p->job->start) / 60,
+				    (p->neighbour[i].to - p->job->start) / 60);
 	}
 }
 
@@ -1572,12 +1574,13 @@ static void add_neighbour_bars(struct np_figure *f,
 static struct np_panel *time_panel(struct np_figure *f, const char *title,
 				   const char *axis)
 {
-	struct np_panel *panel = np_figure_panel(f, title);
+	struct np_panel *panel = np_figure_add_panel(f, title);
 
 	if (!panel)
 		return NULL;
-	np_figure_axis(f, &panel->x, NP_AXIS_LINEAR, "Minutes since its start");
-	np_figure_axis(f, &panel->y, NP_AXIS_LINEAR, axis);
+	np_figure_set_axis(f, &panel->x, NP_AXIS_LINEAR,
+			   "Minutes since its start");
+	np_figure_set_axis(f, &panel->y, NP_AXIS_LINEAR, axis);
 	panel->y.lo = 0;
 	return panel;
 }
@@ -1609,9 +1612,11 @@ struct np_figure *cli_diagnosis_figure(const struct cli_diagnosis *p)
 		add_steps(f, panel, 0, "probes", t->delayed, t, 100);
 	}
 	add_neighbour_bars(f, p);
-	np_figure_caption(f, "Verdict: %s. Excess: time beyond the run time of "
-			  "the undisturbed job.",
-			  verdict_words(p, title, sizeof(title)));
+	np_figure_set_caption(
+		f,
+		"Verdict: %s. Excess: time beyond the run time of the "
+		"undisturbed job.",
+		verdict_words(p, title, sizeof(title)));
 	return f;
 }
 

@@ -23,7 +23,7 @@
 #define MAX_WINDOWS 256 /* points over time; windows beyond this are merged */
 #define CURVE_SEGMENTS 100 /* of the line for a fitted curve */
 
-/* Styles of np_figure_shape(). */
+/* Styles of np_figure_add_shape(). */
 enum { STYLE_MEASURED, STYLE_FIT };
 
 const char *const cli_plot_part_names[CLI_PLOT_PARTS] = {
@@ -70,7 +70,8 @@ static void add_histogram(struct np_figure *figure, struct np_panel *panel,
 		 cli_cut(name, 24, short_name, sizeof(short_name)),
 		 cli_sec(np_sample_quantile(sample, 0.5), median),
 		 cli_sec(np_sample_quantile(sample, 0.99), p99));
-	shape = np_figure_shape(figure, panel, NP_SHAPE_STEP, style, legend);
+	shape = np_figure_add_shape(figure, panel, NP_SHAPE_STEP, style,
+				    legend);
 	for (size_t bin = first_bin; bin <= last_bin + 1; bin++) {
 		/* A stepped line needs a point that ends its last step. */
 		double percent = 0;
@@ -79,8 +80,8 @@ static void add_histogram(struct np_figure *figure, struct np_panel *panel,
 			percent = 100 *
 				  (double)np_hist_count(sample->hist, bin) /
 				  n_samples;
-		np_figure_add(figure, shape, np_hist_edge(bin), percent, NAN,
-			      NAN);
+		np_figure_add_datum(figure, shape, np_hist_edge(bin), percent,
+				    NAN, NAN);
 	}
 }
 
@@ -103,13 +104,13 @@ static int add_latency_panel(struct np_figure *figure,
 			 profile->runs->app);
 		return -ENODATA;
 	}
-	panel = np_figure_panel(figure, "Latency of probes");
+	panel = np_figure_add_panel(figure, "Latency of probes");
 	if (!panel)
 		return 0;
-	np_figure_axis(figure, &panel->x, NP_AXIS_SECONDS,
-		       "Latency, half a round trip");
-	np_figure_axis(figure, &panel->y, NP_AXIS_LINEAR,
-		       "Share of probes (%)");
+	np_figure_set_axis(figure, &panel->x, NP_AXIS_SECONDS,
+			   "Latency, half a round trip");
+	np_figure_set_axis(figure, &panel->y, NP_AXIS_LINEAR,
+			   "Share of probes (%)");
 	panel->y.lo = 0;
 	find_used_bins(profile, &first_bin, &last_bin);
 	if (profile->idle.hist && !profile->is_idle)
@@ -154,13 +155,14 @@ static void add_fit(struct np_figure *figure, struct np_panel *panel,
 	}
 	snprintf(legend, sizeof(legend), "isotonic fit, below %.0f %%",
 		 100 * NP_CURVE_FIT_MAX);
-	shape = np_figure_shape(figure, panel, NP_SHAPE_LINE, STYLE_FIT,
-				legend);
+	shape = np_figure_add_shape(figure, panel, NP_SHAPE_LINE, STYLE_FIT,
+				    legend);
 	for (int i = 0; i <= CURVE_SEGMENTS; i++) {
 		double x = lowest + (highest - lowest) * i / CURVE_SEGMENTS;
 
-		np_figure_add(figure, shape, 100 * x,
-			      100 * np_curve_at(curve, x, NULL), NAN, NAN);
+		np_figure_add_datum(figure, shape, 100 * x,
+				    100 * np_curve_at(curve, x, NULL), NAN,
+				    NAN);
 	}
 }
 
@@ -173,9 +175,9 @@ static void add_points(struct np_figure *figure, struct np_panel *panel,
 		       const struct np_run_summary *summary,
 		       const double *utilisation)
 {
-	struct np_shape *shape = np_figure_shape(figure, panel, NP_SHAPE_POINTS,
-						 STYLE_MEASURED,
-						 "measured, 95 % interval");
+	struct np_shape *shape =
+		np_figure_add_shape(figure, panel, NP_SHAPE_POINTS,
+				    STYLE_MEASURED, "measured, 95 % interval");
 	size_t n_points = 0;
 
 	for (size_t i = 0; i < summary->n_levels; i++) {
@@ -185,12 +187,12 @@ static void add_points(struct np_figure *figure, struct np_panel *panel,
 		    (utilisation && isnan(utilisation[i])))
 			continue;
 		if (!utilisation)
-			np_figure_name(figure, &panel->x, level->name);
-		np_figure_add(figure, shape,
-			      utilisation ? 100 * utilisation[i] :
-					    (double)n_points++,
-			      100 * level->slowdown.mean, 100 * level->low,
-			      100 * level->high);
+			np_figure_add_name(figure, &panel->x, level->name);
+		np_figure_add_datum(figure, shape,
+				    utilisation ? 100 * utilisation[i] :
+						  (double)n_points++,
+				    100 * level->slowdown.mean,
+				    100 * level->low, 100 * level->high);
 	}
 }
 
@@ -228,9 +230,9 @@ static bool add_points_over_utilisation(struct np_figure *figure,
 	}
 	if (n < 2)
 		return false;
-	np_figure_axis(figure, &panel->x, NP_AXIS_LINEAR,
-		       "Estimated utilisation "
-		       "under the synthetic load alone (%)");
+	np_figure_set_axis(figure, &panel->x, NP_AXIS_LINEAR,
+			   "Estimated utilisation "
+			   "under the synthetic load alone (%)");
 	panel->x.lo = 0;
 	panel->x.hi = 100;
 	add_fit(figure, panel, fit_utilisation, fit_slowdown, n);
@@ -260,16 +262,17 @@ static int add_curve_panel(struct np_figure *figure,
 			 profile->runs->app);
 		return -ENODATA;
 	}
-	panel = np_figure_panel(figure, "Slowdown under synthetic load");
+	panel = np_figure_add_panel(figure, "Slowdown under synthetic load");
 	if (!panel)
 		return 0;
-	np_figure_axis(figure, &panel->y, NP_AXIS_LINEAR, "Slowdown (%)");
+	np_figure_set_axis(figure, &panel->y, NP_AXIS_LINEAR, "Slowdown (%)");
 	if (fabric &&
 	    add_points_over_utilisation(figure, panel, summary, fabric))
 		return 0;
-	np_figure_axis(figure, &panel->x, NP_AXIS_NAMES,
-		       fabric ? "Load level (utilisation unknown)" :
-				"Load level (this fabric is not calibrated)");
+	np_figure_set_axis(
+		figure, &panel->x, NP_AXIS_NAMES,
+		fabric ? "Load level (utilisation unknown)" :
+			 "Load level (this fabric is not calibrated)");
 	add_points(figure, panel, &profile->summary, NULL);
 	return 0;
 }
@@ -314,8 +317,8 @@ static void add_windows(struct np_figure *figure, struct np_panel *panel,
 			const struct np_series *series,
 			const struct np_service *idle_service)
 {
-	struct np_shape *shape = np_figure_shape(figure, panel, NP_SHAPE_STEP,
-						 STYLE_MEASURED, NULL);
+	struct np_shape *shape = np_figure_add_shape(
+		figure, panel, NP_SHAPE_STEP, STYLE_MEASURED, NULL);
 	size_t windows_per_point = (series->n + MAX_WINDOWS - 1) / MAX_WINDOWS,
 	       end;
 
@@ -327,18 +330,18 @@ static void add_windows(struct np_figure *figure, struct np_panel *panel,
 			      series->n;
 		for (size_t k = i; k < end; k++)
 			np_moments_merge(&moments, &series->w[k]);
-		np_figure_add(figure, shape, (double)i * series->width_sec,
-			      !moments.n ?
-				      NAN :
-			      idle_service ?
-				      100 * estimate_utilisation(idle_service,
-								 moments.mean) :
-				      moments.mean * 1e6,
-			      NAN, NAN);
+		np_figure_add_datum(
+			figure, shape, (double)i * series->width_sec,
+			!moments.n ? NAN :
+			idle_service ?
+				     100 * estimate_utilisation(idle_service,
+								moments.mean) :
+				     moments.mean * 1e6,
+			NAN, NAN);
 	}
 	/* A stepped line needs a point that ends its last step. */
-	np_figure_add(figure, shape, (double)series->n * series->width_sec, 0,
-		      NAN, NAN);
+	np_figure_add_datum(figure, shape,
+			    (double)series->n * series->width_sec, 0, NAN, NAN);
 }
 
 /*
@@ -364,15 +367,16 @@ static int add_time_panel(struct np_figure *figure,
 	}
 	has_idle = profile->idle.n_runs &&
 		   !np_queue_service(&profile->idle.moments, &idle);
-	panel = np_figure_panel(figure,
-				has_idle ? "Estimated utilisation over time" :
-					   "Latency over time");
+	panel = np_figure_add_panel(
+		figure, has_idle ? "Estimated utilisation over time" :
+				   "Latency over time");
 	if (panel) {
-		np_figure_axis(figure, &panel->x, NP_AXIS_LINEAR,
-			       "Time since the start of the longest run (s)");
-		np_figure_axis(figure, &panel->y, NP_AXIS_LINEAR,
-			       has_idle ? "Estimated utilisation (%)" :
-					  "Mean latency (\302\265s)");
+		np_figure_set_axis(
+			figure, &panel->x, NP_AXIS_LINEAR,
+			"Time since the start of the longest run (s)");
+		np_figure_set_axis(figure, &panel->y, NP_AXIS_LINEAR,
+				   has_idle ? "Estimated utilisation (%)" :
+					      "Mean latency (\302\265s)");
 		panel->y.lo = 0;
 		panel->y.hi = has_idle ? 100 : NAN;
 		add_windows(figure, panel, series, has_idle ? &idle : NULL);

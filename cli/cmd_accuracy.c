@@ -837,6 +837,7 @@ const struct cli_cmd cmd_accuracy = {
 "  netprof accuracy doc/validation/pairs/main.json\n"
 "  netprof accuracy --model=mutual,queue --cases results.pairs.json\n",
 	.takes = CLI_TAKES_FORMAT, .own = options,
-	.required_arg = "a file of measured pairs, netprof-pairs(5)", .max_args = CLI_ANY,
+	.required_arg = "a file of measured pairs, netprof-pairs(5)",
+	.max_args = CLI_ANY,
 	.run = run_accuracy,
 };

@@ -335,27 +335,31 @@ static const char *format_cell(const struct cli_matrix *matrix, size_t i,
 static int save_plot(const struct cli_matrix *matrix, const char *path)
 {
 	struct np_figure *figure = np_figure_new("Slowdown of each pair");
-	struct np_panel *panel = figure ? np_figure_panel(figure, "") : NULL;
+	struct np_panel *panel = figure ? np_figure_add_panel(figure, "") :
+					  NULL;
 	char text[2 * CLI_NUMBER], day[CLI_NUMBER];
 	struct np_shape *shape;
 
 	if (!panel)
 		return cli_figure_save_and_free(figure, path);
-	np_figure_axis(figure, &panel->x, NP_AXIS_NAMES, "slows it");
-	np_figure_axis(figure, &panel->y, NP_AXIS_NAMES, "is slowed");
+	np_figure_set_axis(figure, &panel->x, NP_AXIS_NAMES, "slows it");
+	np_figure_set_axis(figure, &panel->y, NP_AXIS_NAMES, "is slowed");
 	for (size_t i = 0; i < matrix->n; i++) {
-		np_figure_name(figure, &panel->x, cli_matrix_name(matrix, i));
-		np_figure_name(figure, &panel->y, cli_matrix_name(matrix, i));
+		np_figure_add_name(figure, &panel->x,
+				   cli_matrix_name(matrix, i));
+		np_figure_add_name(figure, &panel->y,
+				   cli_matrix_name(matrix, i));
 	}
-	shape = np_figure_shape(figure, panel, NP_SHAPE_CELLS, 0, NULL);
+	shape = np_figure_add_shape(figure, panel, NP_SHAPE_CELLS, 0, NULL);
 	for (size_t i = 0; i < matrix->n * matrix->n; i++)
-		np_figure_cell(figure, shape, (double)(i % matrix->n),
-			       (double)(i / matrix->n),
-			       matrix->rc[i] ? NAN :
-					       matrix->prediction[i].slowdown /
-						       max_slowdown(matrix),
-			       format_cell(matrix, i, text));
-	np_figure_caption(
+		np_figure_add_cell(figure, shape, (double)(i % matrix->n),
+				   (double)(i / matrix->n),
+				   matrix->rc[i] ?
+					   NAN :
+					   matrix->prediction[i].slowdown /
+						   max_slowdown(matrix),
+				   format_cell(matrix, i, text));
+	np_figure_set_caption(
 		figure,
 		"Predicted increase of the run time and its 90 %% "
 		"interval, %s, by model %s; n = %zu applications; fabric %s, "

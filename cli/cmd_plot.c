@@ -133,7 +133,7 @@ static void put_caption(struct np_figure *figure,
 	if (profile->idle.n_runs && !profile->is_idle)
 		snprintf(idle, sizeof(idle), "; idle: n = %llu probes",
 			 (unsigned long long)profile->idle.moments.n);
-	np_figure_caption(
+	np_figure_set_caption(
 		figure,
 		"%s on %s (%s), n = %zu runs without load and %zu "
 		"under load, %llu probes%s; %s%s%s.",

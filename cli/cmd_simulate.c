@@ -2620,34 +2620,37 @@ static int plot(const struct sim *sim, const char *path)
 		np_figure_new("What each policy would have done");
 
 	for (unsigned k = 0; figure && k < NP_ARRAY_SIZE(title); k++) {
-		struct np_panel *panel = np_figure_panel(figure, title[k]);
+		struct np_panel *panel = np_figure_add_panel(figure, title[k]);
 		struct np_shape *shape;
 
 		if (!panel)
 			break;
-		np_figure_axis(figure, &panel->x, NP_AXIS_NAMES, "Policy");
-		np_figure_axis(figure, &panel->y, NP_AXIS_LINEAR, axis[k]);
-		shape = np_figure_shape(figure, panel, NP_SHAPE_POINTS, k,
-					NULL);
+		np_figure_set_axis(figure, &panel->x, NP_AXIS_NAMES, "Policy");
+		np_figure_set_axis(figure, &panel->y, NP_AXIS_LINEAR, axis[k]);
+		shape = np_figure_add_shape(figure, panel, NP_SHAPE_POINTS, k,
+					    NULL);
 		for (size_t i = 1; i < sim->n_policies; i++) {
 			const struct policy *policy = &sim->policy[i];
 			const struct estimate *change =
 				k ? &policy->gain.delay :
 				    &policy->gain.recovered;
 
-			np_figure_name(figure, &panel->x, policy->name);
-			np_figure_add(figure, shape, (double)(i - 1),
-				      100 * change->value, 100 * change->low,
-				      100 * change->high);
+			np_figure_add_name(figure, &panel->x, policy->name);
+			np_figure_add_datum(figure, shape, (double)(i - 1),
+					    100 * change->value,
+					    100 * change->low,
+					    100 * change->high);
 		}
 	}
 	if (figure)
-		np_figure_caption(figure, "Compared with %s; %zu jobs from %s "
-				  "on %s; %zu seed%s; 95 %% intervals over "
-				  "weeks and seeds. Predictions: %s.",
-				  sim->policy[0].name, sim->log.n, sim->source,
-				  sim->cluster_text, sim->seeds_done,
-				  cli_s(sim->seeds_done), sim->models_text);
+		np_figure_set_caption(figure,
+				      "Compared with %s; %zu jobs from %s on "
+				      "%s; %zu seed%s; 95 %% intervals over "
+				      "weeks and seeds. Predictions: %s.",
+				      sim->policy[0].name, sim->log.n,
+				      sim->source, sim->cluster_text,
+				      sim->seeds_done, cli_s(sim->seeds_done),
+				      sim->models_text);
 	return cli_figure_save_and_free(figure, path);
 }
 

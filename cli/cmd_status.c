@@ -432,17 +432,18 @@ static struct np_panel *add_panel(struct np_figure *figure, const char *title,
 				  const char *x_label,
 				  const struct status *status, size_t n)
 {
-	struct np_panel *panel = np_figure_panel(figure, title);
+	struct np_panel *panel = np_figure_add_panel(figure, title);
 
 	if (!panel)
 		return NULL;
-	np_figure_axis(figure, &panel->x, NP_AXIS_LINEAR, x_label);
-	np_figure_axis(figure, &panel->y, NP_AXIS_NAMES, "");
+	np_figure_set_axis(figure, &panel->x, NP_AXIS_LINEAR, x_label);
+	np_figure_set_axis(figure, &panel->y, NP_AXIS_NAMES, "");
 	panel->x.lo = 0;
 	for (size_t i = 0; i < n; i++)
-		np_figure_name(figure, &panel->y,
-			       *status->leaf[i]->name ? status->leaf[i]->name :
-							"(none)");
+		np_figure_add_name(figure, &panel->y,
+				   *status->leaf[i]->name ?
+					   status->leaf[i]->name :
+					   "(none)");
 	return panel;
 }
 
@@ -461,8 +462,8 @@ static void add_nodes_panel(struct np_figure *figure,
 
 	for (int part = 0; part < 3; part++) {
 		struct np_shape *shape =
-			np_figure_shape(figure, panel, NP_SHAPE_SPANS,
-					part_style[part], part_name[part]);
+			np_figure_add_shape(figure, panel, NP_SHAPE_SPANS,
+					    part_style[part], part_name[part]);
 
 		for (size_t i = 0; i < n; i++) {
 			const struct np_state_leaf *leaf = status->leaf[i];
@@ -473,8 +474,8 @@ static void add_nodes_panel(struct np_figure *figure,
 			/* Part p of the bar is from edge[p] to edge[p + 1]. */
 			const double edge[] = { 0, busy, up, all };
 
-			np_figure_add(figure, shape, NAN, (double)i, edge[part],
-				      edge[part + 1]);
+			np_figure_add_datum(figure, shape, NAN, (double)i,
+					    edge[part], edge[part + 1]);
 		}
 	}
 }
@@ -487,7 +488,7 @@ static void add_worst_slowdown_panel(struct np_figure *figure,
 		add_panel(figure, "Worst predicted slowdown",
 			  "Slowdown of a job there (%)", status, n);
 	struct np_shape *shape =
-		np_figure_shape(figure, panel, NP_SHAPE_SPANS, 3, NULL);
+		np_figure_add_shape(figure, panel, NP_SHAPE_SPANS, 3, NULL);
 	/*
 	 * The axis extends 10 % beyond the limit or the worst slowdown,
 	 * whichever is larger.
@@ -496,8 +497,8 @@ static void add_worst_slowdown_panel(struct np_figure *figure,
 
 	for (size_t i = 0; i < n; i++) {
 		axis_max = fmax(axis_max, status->leaf[i]->worst_slowdown);
-		np_figure_add(figure, shape, NAN, (double)i, 0,
-			      100 * status->leaf[i]->worst_slowdown);
+		np_figure_add_datum(figure, shape, NAN, (double)i, 0,
+				    100 * status->leaf[i]->worst_slowdown);
 	}
 	if (panel)
 		panel->x.hi = 110 * axis_max;
@@ -523,7 +524,7 @@ static int save_plot(const struct status *status, const char *path)
 		return cli_figure_save_and_free(figure, path);
 	add_nodes_panel(figure, status, shown);
 	add_worst_slowdown_panel(figure, status, shown);
-	np_figure_caption(
+	np_figure_set_caption(
 		figure,
 		"n = %zu leaf switches%s, %zu running jobs, %zu "
 		"of them with a profile; decided %s.",

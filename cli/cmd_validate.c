@@ -780,27 +780,28 @@ static void draw_interval(struct np_figure *figure, struct np_panel *panel,
 	if (slowdown->n < 2 || !isfinite(slowdown->sd))
 		return;
 	half = 1.645 * slowdown->sd / sqrt(slowdown->n);
-	line = np_figure_shape(figure, panel, NP_SHAPE_LINE, NP_STYLE_GREY,
-			       NULL);
-	np_figure_add(figure, line, 100 * (slowdown->mean - half),
-		      100 * predicted, NAN, NAN);
-	np_figure_add(figure, line, 100 * (slowdown->mean + half),
-		      100 * predicted, NAN, NAN);
+	line = np_figure_add_shape(figure, panel, NP_SHAPE_LINE, NP_STYLE_GREY,
+				   NULL);
+	np_figure_add_datum(figure, line, 100 * (slowdown->mean - half),
+			    100 * predicted, NAN, NAN);
+	np_figure_add_datum(figure, line, 100 * (slowdown->mean + half),
+			    100 * predicted, NAN, NAN);
 }
 
 /* Draw the line on which predictions equal measurements. */
 static void draw_diagonal(struct np_figure *figure, struct np_panel *panel,
 			  const struct validate_ctx *ctx)
 {
-	struct np_shape *line = np_figure_shape(figure, panel, NP_SHAPE_LINE,
-						NP_STYLE_GREY, "as measured");
+	struct np_shape *line = np_figure_add_shape(
+		figure, panel, NP_SHAPE_LINE, NP_STYLE_GREY, "as measured");
 	double largest = 0;
 
 	for (size_t pair = 0; pair < n_pairs(ctx); pair++)
 		if (is_compared(ctx, pair))
 			largest = fmax(largest, measured(ctx, pair)->mean);
-	np_figure_add(figure, line, 0, 0, NAN, NAN);
-	np_figure_add(figure, line, 100 * largest, 100 * largest, NAN, NAN);
+	np_figure_add_datum(figure, line, 0, 0, NAN, NAN);
+	np_figure_add_datum(figure, line, 100 * largest, 100 * largest, NAN,
+			    NAN);
 }
 
 /* Draw the pairs, with the intervals of their predictions. */
@@ -808,17 +809,17 @@ static void draw_points(struct np_figure *figure, struct np_panel *panel,
 			const struct validate_ctx *ctx)
 {
 	struct np_shape *points =
-		np_figure_shape(figure, panel, NP_SHAPE_POINTS, 0,
-				"a pair, with 90 % intervals");
+		np_figure_add_shape(figure, panel, NP_SHAPE_POINTS, 0,
+				    "a pair, with 90 % intervals");
 
 	for (size_t pair = 0; pair < n_pairs(ctx); pair++) {
 		const struct np_prediction *p = &ctx->prediction[pair];
 
 		if (is_compared(ctx, pair))
-			np_figure_add(figure, points,
-				      100 * measured(ctx, pair)->mean,
-				      100 * p->slowdown, 100 * p->low,
-				      100 * p->high);
+			np_figure_add_datum(figure, points,
+					    100 * measured(ctx, pair)->mean,
+					    100 * p->slowdown, 100 * p->low,
+					    100 * p->high);
 	}
 }
 
@@ -827,25 +828,26 @@ static int plot_pairs(const struct validate_ctx *ctx, const char *path)
 {
 	struct np_figure *figure =
 		np_figure_new("Predicted over measured slowdown");
-	struct np_panel *panel = figure ? np_figure_panel(figure, "") : NULL;
+	struct np_panel *panel = figure ? np_figure_add_panel(figure, "") :
+					  NULL;
 
 	if (!panel)
 		return cli_figure_save_and_free(figure, path);
-	np_figure_axis(figure, &panel->x, NP_AXIS_LINEAR,
-		       "Measured slowdown (%)");
-	np_figure_axis(figure, &panel->y, NP_AXIS_LINEAR,
-		       "Predicted slowdown (%)");
+	np_figure_set_axis(figure, &panel->x, NP_AXIS_LINEAR,
+			   "Measured slowdown (%)");
+	np_figure_set_axis(figure, &panel->y, NP_AXIS_LINEAR,
+			   "Predicted slowdown (%)");
 	for (size_t pair = 0; pair < n_pairs(ctx); pair++)
 		if (is_compared(ctx, pair))
 			draw_interval(figure, panel, measured(ctx, pair),
 				      ctx->prediction[pair].slowdown);
 	draw_diagonal(figure, panel, ctx);
 	draw_points(figure, panel, ctx);
-	np_figure_caption(figure, "n = %zu pairs of %zu programs; mean error "
-			  "%.1f percentage points, with the best constant "
-			  "%.1f.", ctx->score.n, ctx->list.n,
-			  ctx->score.mean_points,
-			  ctx->constant_score.mean_points);
+	np_figure_set_caption(figure,
+			      "n = %zu pairs of %zu programs; mean error %.1f "
+			      "percentage points, with the best constant %.1f.",
+			      ctx->score.n, ctx->list.n, ctx->score.mean_points,
+			      ctx->constant_score.mean_points);
 	figure->date = ctx->pairs.date;
 	return cli_figure_save_and_free(figure, path);
 }

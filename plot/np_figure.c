@@ -77,7 +77,7 @@ void np_figure_free(struct np_figure *figure)
 	free(figure);
 }
 
-void np_figure_caption(struct np_figure *figure, const char *fmt, ...)
+void np_figure_set_caption(struct np_figure *figure, const char *fmt, ...)
 {
 	char text[MAX_TEXT];
 	va_list ap;
@@ -99,7 +99,8 @@ static bool make_room(struct np_figure *figure, void *array, size_t n,
 	return grown;
 }
 
-struct np_panel *np_figure_panel(struct np_figure *figure, const char *title)
+struct np_panel *np_figure_add_panel(struct np_figure *figure,
+				     const char *title)
 {
 	struct np_panel *panel;
 
@@ -117,16 +118,16 @@ struct np_panel *np_figure_panel(struct np_figure *figure, const char *title)
 	return panel;
 }
 
-void np_figure_axis(struct np_figure *figure, struct np_axis *axis,
-		    enum np_axis_kind kind, const char *label)
+void np_figure_set_axis(struct np_figure *figure, struct np_axis *axis,
+			enum np_axis_kind kind, const char *label)
 {
 	axis->kind = kind;
 	free(axis->label);
 	axis->label = copy_text(figure, label);
 }
 
-void np_figure_name(struct np_figure *figure, struct np_axis *axis,
-		    const char *name)
+void np_figure_add_name(struct np_figure *figure, struct np_axis *axis,
+			const char *name)
 {
 	char *text;
 
@@ -137,10 +138,10 @@ void np_figure_name(struct np_figure *figure, struct np_axis *axis,
 		axis->name[axis->n_names++] = text;
 }
 
-struct np_shape *np_figure_shape(struct np_figure *figure,
-				 struct np_panel *panel,
-				 enum np_shape_kind kind, unsigned style,
-				 const char *name)
+struct np_shape *np_figure_add_shape(struct np_figure *figure,
+				     struct np_panel *panel,
+				     enum np_shape_kind kind, unsigned style,
+				     const char *name)
 {
 	struct np_shape *shape;
 
@@ -153,8 +154,8 @@ struct np_shape *np_figure_shape(struct np_figure *figure,
 	return shape;
 }
 
-void np_figure_add(struct np_figure *figure, struct np_shape *shape, double x,
-		   double y, double low, double high)
+void np_figure_add_datum(struct np_figure *figure, struct np_shape *shape,
+			 double x, double y, double low, double high)
 {
 	if (shape &&
 	    make_room(figure, &shape->datum, shape->n, sizeof(*shape->datum)))
@@ -162,12 +163,12 @@ void np_figure_add(struct np_figure *figure, struct np_shape *shape, double x,
 			(struct np_datum){ x, y, low, high, NULL };
 }
 
-void np_figure_cell(struct np_figure *figure, struct np_shape *shape, double x,
-		    double y, double colour, const char *text)
+void np_figure_add_cell(struct np_figure *figure, struct np_shape *shape,
+			double x, double y, double colour, const char *text)
 {
 	size_t n = shape ? shape->n : 0;
 
-	np_figure_add(figure, shape, x, y, colour, NAN);
+	np_figure_add_datum(figure, shape, x, y, colour, NAN);
 	if (shape && shape->n > n)
 		shape->datum[n].text = copy_text(figure, text);
 }
@@ -243,8 +244,8 @@ static void add_margins(double *lo, double *hi)
 }
 
 /* Ends that the axis sets override those derived from the shapes. */
-void np_figure_range(const struct np_panel *panel, bool y, double *lo,
-		     double *hi)
+void np_figure_find_range(const struct np_panel *panel, bool y, double *lo,
+			  double *hi)
 {
 	const struct np_axis *axis = y ? &panel->y : &panel->x;
 	bool log = is_log(axis);

@@ -107,47 +107,48 @@ struct np_figure *np_figure_new(const char *title);
 void np_figure_free(struct np_figure *figure); /* NULL is allowed */
 
 /* Set the text below the last panel. */
-void np_figure_caption(struct np_figure *figure, const char *fmt, ...)
+void np_figure_set_caption(struct np_figure *figure, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 
 /*
  * The following functions return NULL when out of memory, and accept a NULL
  * that one of them returned.
  */
-struct np_panel *np_figure_panel(struct np_figure *figure, const char *title);
+struct np_panel *np_figure_add_panel(struct np_figure *figure,
+				     const char *title);
 
-/* Set kind and label of an axis. np_figure_name() adds a name to it. */
-void np_figure_axis(struct np_figure *figure, struct np_axis *axis,
-		    enum np_axis_kind kind, const char *label);
-void np_figure_name(struct np_figure *figure, struct np_axis *axis,
-		    const char *name);
+/* Set kind and label of an axis. np_figure_add_name() adds a name to it. */
+void np_figure_set_axis(struct np_figure *figure, struct np_axis *axis,
+			enum np_axis_kind kind, const char *label);
+void np_figure_add_name(struct np_figure *figure, struct np_axis *axis,
+			const char *name);
 
 /*
  * Add a shape. name NULL: not in the legend. The pointer is valid until the
  * next shape is added to the same panel.
  */
-struct np_shape *np_figure_shape(struct np_figure *figure,
-				 struct np_panel *panel,
-				 enum np_shape_kind kind, unsigned style,
-				 const char *name);
+struct np_shape *np_figure_add_shape(struct np_figure *figure,
+				     struct np_panel *panel,
+				     enum np_shape_kind kind, unsigned style,
+				     const char *name);
 
 /* Add a datum to a shape. */
-void np_figure_add(struct np_figure *figure, struct np_shape *shape, double x,
-		   double y, double low, double high);
+void np_figure_add_datum(struct np_figure *figure, struct np_shape *shape,
+			 double x, double y, double low, double high);
 /*
  * Add a cell. colour: 0 (white) to 1 (dark), NaN: unknown; text: one line, or
  * two separated by '|'.
  */
-void np_figure_cell(struct np_figure *figure, struct np_shape *shape, double x,
-		    double y, double colour, const char *text);
+void np_figure_add_cell(struct np_figure *figure, struct np_shape *shape,
+			double x, double y, double colour, const char *text);
 
 /*
  * Find the ends of the x axis, or of the y axis if y is true: those that were
  * set, or else the extent of the shapes with some space around it. *lo < *hi,
  * and *lo > 0 on a logarithmic axis.
  */
-void np_figure_range(const struct np_panel *panel, bool y, double *lo,
-		     double *hi);
+void np_figure_find_range(const struct np_panel *panel, bool y, double *lo,
+			  double *hi);
 
 /* Find at most `most` marks between lo and hi; none with NP_AXIS_NAMES. */
 void np_axis_ticks(const struct np_axis *axis, double lo, double hi,

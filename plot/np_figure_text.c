@@ -420,8 +420,8 @@ static int print_panel(FILE *out, const struct np_panel *panel, int columns,
 	struct screen screen = { .panel = panel, .utf8 = utf8 };
 	struct np_ticks ticks;
 
-	np_figure_range(panel, false, &screen.x_lo, &screen.x_hi);
-	np_figure_range(panel, true, &screen.y_lo, &screen.y_hi);
+	np_figure_find_range(panel, false, &screen.x_lo, &screen.x_hi);
+	np_figure_find_range(panel, true, &screen.y_lo, &screen.y_hi);
 	np_axis_ticks(&panel->y, screen.y_lo, screen.y_hi, MAX_TICKS, &ticks);
 	for (size_t i = 0; i < ticks.n; i++)
 		if (text_width(ticks.label[i]) + 2 > screen.left)

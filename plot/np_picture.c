@@ -584,7 +584,7 @@ static double width_left(const struct np_panel *panel)
 
 	if (panel->y.kind == NP_AXIS_NAMES)
 		left += widest_name(&panel->y, Y_NAME_MAX);
-	np_figure_range(panel, true, &lo, &hi);
+	np_figure_find_range(panel, true, &lo, &hi);
 	fit_ticks(&panel->y, lo, hi, 100, true, &ticks);
 	for (size_t i = 0; i < ticks.n; i++)
 		left = fmax(left,
@@ -600,7 +600,7 @@ static double overhang_right(const struct np_panel *panel, double width)
 
 	if (panel->x.kind == NP_AXIS_NAMES)
 		return 0;
-	np_figure_range(panel, false, &lo, &hi);
+	np_figure_find_range(panel, false, &lo, &hi);
 	fit_ticks(&panel->x, lo, hi, width, false, &ticks);
 	for (size_t i = 0; i < ticks.n; i++) {
 		double half = np_text_width(ticks.label[i], SMALL_SIZE) / 2;
@@ -1305,8 +1305,8 @@ static void draw_panel(struct np_canvas *canvas, const struct np_panel *panel,
 	area.box.y += write_title(canvas, panel->title, TEXT_SIZE, y, width);
 	area.box.y +=
 		draw_legend(canvas, panel, area.box.x, area.box.y, area.box.w);
-	np_figure_range(panel, false, &area.x_lo, &area.x_hi);
-	np_figure_range(panel, true, &area.y_lo, &area.y_hi);
+	np_figure_find_range(panel, false, &area.x_lo, &area.x_hi);
+	np_figure_find_range(panel, true, &area.y_lo, &area.y_hi);
 	draw_grid(&area);
 	canvas->clip(canvas, &area.box);
 	for (size_t i = 0; i < panel->n_shapes; i++)

@@ -1042,11 +1042,12 @@ static void add_threshold(struct np_figure *f, struct np_panel *p,
 		 req->sweep == NP_LOGGPS_G ? "to %g %%: %s" :
 					     "to %g %%: +%s",
 		 100 * of->threshold[i].share, up_to);
-	np_figure_add(f,
-		      np_figure_shape(f, p, NP_SHAPE_REGION,
-				      style[i % NP_ARRAY_SIZE(style)], legend),
-		      NAN, NAN, unit(req) * from,
-		      unit(req) * fmin(to, t->point[SWEEP_POINTS - 1].added));
+	np_figure_add_datum(
+		f,
+		np_figure_add_shape(f, p, NP_SHAPE_REGION,
+				    style[i % NP_ARRAY_SIZE(style)], legend),
+		NAN, NAN, unit(req) * from,
+		unit(req) * fmin(to, t->point[SWEEP_POINTS - 1].added));
 }
 
 /* Adds a panel whose horizontal axis is the varied parameter. */
@@ -1055,15 +1056,15 @@ static struct np_panel *add_panel(struct np_figure *f, const char *title,
 				  const struct program *t,
 				  const struct request *req)
 {
-	struct np_panel *p = np_figure_panel(f, title);
+	struct np_panel *p = np_figure_add_panel(f, title);
 
 	if (!p)
 		return NULL;
-	np_figure_axis(f, &p->x, NP_AXIS_LINEAR,
-		       req->topology && req->sweep == NP_LOGGPS_L ?
-		       "Added wire latency (\302\265s)" :
-		       swept[req->sweep].axis);
-	np_figure_axis(f, &p->y, NP_AXIS_LINEAR, y);
+	np_figure_set_axis(f, &p->x, NP_AXIS_LINEAR,
+			   req->topology && req->sweep == NP_LOGGPS_L ?
+				   "Added wire latency (\302\265s)" :
+				   swept[req->sweep].axis);
+	np_figure_set_axis(f, &p->y, NP_AXIS_LINEAR, y);
 	p->x.lo = 0;
 	p->x.hi = unit(req) * t->point[SWEEP_POINTS - 1].added;
 	return p;
@@ -1118,9 +1119,9 @@ static void add_curves(struct np_figure *f, const struct program *t,
 		return;
 	for (size_t i = 0; i < req->n_shares; i++)
 		add_threshold(f, run, t, req, i);
-	line = np_figure_shape(f, run, NP_SHAPE_LINE, 0, NULL);
-	steps = np_figure_shape(f, path, NP_SHAPE_STEP, 0, NULL);
-	curve = np_figure_shape(f, share, NP_SHAPE_LINE, 0, NULL);
+	line = np_figure_add_shape(f, run, NP_SHAPE_LINE, 0, NULL);
+	steps = np_figure_add_shape(f, path, NP_SHAPE_STEP, 0, NULL);
+	curve = np_figure_add_shape(f, share, NP_SHAPE_LINE, 0, NULL);
 	path->y.lo = share->y.lo = 0;
 	for (size_t i = 0; i < n; i++) {
 		struct piece next = make_piece(t, base, i, p);
@@ -1129,18 +1130,19 @@ static void add_curves(struct np_figure *f, const struct program *t,
 		for (int k = 0; i && step == 1 && k <= CURVE; k++) {
 			double x = p.x + (next.x - p.x) * k / CURVE;
 
-			np_figure_add(f, curve, u * x, ratio(x, &p, base), NAN,
-				      NAN);
+			np_figure_add_datum(f, curve, u * x, ratio(x, &p, base),
+					    NAN, NAN);
 		}
 		p = next;
 		if (i % step && !last)
 			continue;
-		np_figure_add(f, line, u * p.x, t->ns > 0 ?
-			      100 * (p.ns / t->ns - 1) : NAN, NAN, NAN);
-		np_figure_add(f, steps, u * p.x, p.slope, NAN, NAN);
+		np_figure_add_datum(f, line, u * p.x,
+				    t->ns > 0 ? 100 * (p.ns / t->ns - 1) : NAN,
+				    NAN, NAN);
+		np_figure_add_datum(f, steps, u * p.x, p.slope, NAN, NAN);
 		if (step > 1)
-			np_figure_add(f, curve, u * p.x, ratio(p.x, &p, base),
-				      NAN, NAN);
+			np_figure_add_datum(f, curve, u * p.x,
+					    ratio(p.x, &p, base), NAN, NAN);
 	}
 }
 
@@ -1150,14 +1152,15 @@ static void add_matrix(struct np_figure *f, const struct program *t)
 	uint32_t each = (t->ranks + RANKS_MAX - 1) / RANKS_MAX;
 	uint32_t rows = (t->ranks + each - 1) / each;
 	double sum[RANKS_MAX][RANKS_MAX] = { { 0 } }, most = 0;
-	struct np_panel *p = np_figure_panel(f, "Messages on the critical path "
-						"between ranks");
+	struct np_panel *p =
+		np_figure_add_panel(f, "Messages on the critical path "
+				       "between ranks");
 	struct np_shape *s;
 
 	if (!p)
 		return;
-	np_figure_axis(f, &p->x, NP_AXIS_NAMES, "To rank");
-	np_figure_axis(f, &p->y, NP_AXIS_NAMES, "From rank");
+	np_figure_set_axis(f, &p->x, NP_AXIS_NAMES, "To rank");
+	np_figure_set_axis(f, &p->y, NP_AXIS_NAMES, "From rank");
 	for (uint32_t i = 0; i < rows; i++) {
 		uint32_t to = (i + 1) * each < t->ranks ? (i + 1) * each :
 							  t->ranks;
@@ -1165,8 +1168,8 @@ static void add_matrix(struct np_figure *f, const struct program *t)
 
 		snprintf(name, sizeof(name), each == 1 ? "%u" : "%u-%u",
 			 i * each, to - 1);
-		np_figure_name(f, &p->x, name);
-		np_figure_name(f, &p->y, name);
+		np_figure_add_name(f, &p->x, name);
+		np_figure_add_name(f, &p->y, name);
 	}
 	for (size_t i = 0; i < t->n_pairs; i++) {
 		const struct np_pair *of = &t->pair[i];
@@ -1175,7 +1178,7 @@ static void add_matrix(struct np_figure *f, const struct program *t)
 		*at += (double)of->messages;
 		most = fmax(most, *at);
 	}
-	s = np_figure_shape(f, p, NP_SHAPE_CELLS, 0, NULL);
+	s = np_figure_add_shape(f, p, NP_SHAPE_CELLS, 0, NULL);
 	for (uint32_t i = 0; i < rows; i++)
 		for (uint32_t j = 0; j < rows; j++) {
 			char text[32] = "";
@@ -1183,8 +1186,9 @@ static void add_matrix(struct np_figure *f, const struct program *t)
 			if (sum[i][j] > 0)
 				snprintf(text, sizeof(text), "%.0f",
 					 sum[i][j]);
-			np_figure_cell(f, s, j, i, most > 0 ?
-				       sum[i][j] / most : 0, text);
+			np_figure_add_cell(f, s, j, i,
+					   most > 0 ? sum[i][j] / most : 0,
+					   text);
 		}
 }
 
@@ -1209,14 +1213,14 @@ static int draw_figure(const struct program *t, size_t n,
 						" and ",
 			100 * req->share[i]);
 	if (f)
-		np_figure_caption(f,
-				  "From execution graphs of n = %zu "
-				  "operations, LogGPS with L = %s, o = %s, G = "
-				  "%.4g ns per byte. Shaded: where the run "
-				  "takes at most %s %% longer.",
-				  ops, cli_setting_sec(1e-9 * req->net.L_ns, L),
-				  cli_setting_sec(1e-9 * req->net.o_ns, o),
-				  req->net.G_ns, thresholds);
+		np_figure_set_caption(
+			f,
+			"From execution graphs of n = %zu operations, LogGPS "
+			"with L = %s, o = %s, G = %.4g ns per byte. Shaded: "
+			"where the run takes at most %s %% longer.",
+			ops, cli_setting_sec(1e-9 * req->net.L_ns, L),
+			cli_setting_sec(1e-9 * req->net.o_ns, o), req->net.G_ns,
+			thresholds);
 	return cli_figure_save_and_free(f, path);
 }
 
@@ -1670,7 +1674,8 @@ const struct cli_cmd cmd_tolerance = {
 "  netprof tolerance --topology=fat-tree:16 lammps\n"
 "  netprof tolerance -L 200ns -G 5ns graph.goal\n",
 	.takes = CLI_TAKES_FORMAT | CLI_TAKES_PLOT, .own = options,
-	.required_arg = "an application, a trace or a graph in GOAL", .max_args = CLI_ANY,
+	.required_arg = "an application, a trace or a graph in GOAL",
+	.max_args = CLI_ANY,
 	.run = run_tolerance,
 };
 

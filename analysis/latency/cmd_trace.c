@@ -191,6 +191,7 @@ const struct cli_cmd cmd_trace = {
 "  netprof trace ./netprof-trace\n"
 "  netprof trace --goal lammps >lammps.goal\n",
 	.takes = CLI_TAKES_FORMAT, .own = options,
-	.required_arg = "an application or the directory of a trace", .max_args = CLI_ANY,
+	.required_arg = "an application or the directory of a trace",
+	.max_args = CLI_ANY,
 	.run = run_trace,
 };

@@ -388,13 +388,13 @@ static bool is_log(const struct result *q)
 static struct np_panel *add_panel(struct np_figure *f, const struct result *q,
 				  const char *title, const char *label)
 {
-	struct np_panel *p = np_figure_panel(f, title);
+	struct np_panel *p = np_figure_add_panel(f, title);
 
 	if (!p)
 		return NULL;
-	np_figure_axis(f, &p->x, is_log(q) ? NP_AXIS_LOG : NP_AXIS_LINEAR,
-		       "Customers");
-	np_figure_axis(f, &p->y, NP_AXIS_LINEAR, label);
+	np_figure_set_axis(f, &p->x, is_log(q) ? NP_AXIS_LOG : NP_AXIS_LINEAR,
+			   "Customers");
+	np_figure_set_axis(f, &p->y, NP_AXIS_LINEAR, label);
 	p->x.lo = customers(q, 0);
 	p->x.hi = customers(q, q->n_rows - 1);
 	return p;
@@ -411,18 +411,18 @@ static void add_throughput(struct np_figure *f, const struct result *q)
 		return;
 	p->y.lo = 0;
 	if (q->row[q->n_rows - 1].most > 0) {
-		s = np_figure_shape(f, p, NP_SHAPE_BAND, 5, "bounds");
+		s = np_figure_add_shape(f, p, NP_SHAPE_BAND, 5, "bounds");
 		for (size_t i = 0; i < q->n_rows; i++)
-			np_figure_add(f, s, customers(q, i), NAN,
-				      q->row[i].least, q->row[i].most);
+			np_figure_add_datum(f, s, customers(q, i), NAN,
+					    q->row[i].least, q->row[i].most);
 	}
 	for (size_t c = 0; c < q->n.net.n_classes && c < LINES; c++) {
-		s = np_figure_shape(f, p, NP_SHAPE_LINE, (unsigned)c,
-				    q->n.net.n_classes > 1 ?
-				    q->n.net.class[c].name : NULL);
+		s = np_figure_add_shape(
+			f, p, NP_SHAPE_LINE, (unsigned)c,
+			q->n.net.n_classes > 1 ? q->n.net.class[c].name : NULL);
 		for (size_t i = 0; i < q->n_rows; i++)
-			np_figure_add(f, s, customers(q, i),
-				      q->row[i].s.x_per_sec[c], NAN, NAN);
+			np_figure_add_datum(f, s, customers(q, i),
+					    q->row[i].s.x_per_sec[c], NAN, NAN);
 	}
 }
 
@@ -445,8 +445,8 @@ static void add_responses(struct np_figure *f, const struct result *q)
 		if (line)
 			snprintf(name, sizeof(name), "%g %%",
 				 100 * q->share[line - 1]);
-		s = np_figure_shape(f, p, NP_SHAPE_LINE, (unsigned)line,
-				    q->n_shares ? name : NULL);
+		s = np_figure_add_shape(f, p, NP_SHAPE_LINE, (unsigned)line,
+					q->n_shares ? name : NULL);
 		for (size_t i = 0; i < q->n_rows; i++) {
 			const struct row *at = &q->row[i];
 			double sec = line ? at->percentile[q->changes *
@@ -457,8 +457,8 @@ static void add_responses(struct np_figure *f, const struct result *q)
 				least = fmin(least, sec);
 				most = fmax(most, sec);
 			}
-			np_figure_add(f, s, customers(q, i), sec > 0 ? sec :
-				      NAN, NAN, NAN);
+			np_figure_add_datum(f, s, customers(q, i),
+					    sec > 0 ? sec : NAN, NAN, NAN);
 		}
 	}
 	if (most > TALL * least)
@@ -482,11 +482,12 @@ static void add_utilisation(struct np_figure *f, const struct result *q)
 
 		if (q->n.net.station[k].kind == NP_QN_DELAY)
 			continue;
-		s = np_figure_shape(f, p, NP_SHAPE_LINE, (unsigned)lines++,
-				    q->n.net.station[k].name);
+		s = np_figure_add_shape(f, p, NP_SHAPE_LINE, (unsigned)lines++,
+					q->n.net.station[k].name);
 		for (size_t i = 0; i < q->n_rows; i++)
-			np_figure_add(f, s, customers(q, i),
-				      100 * utilisation_of(q, i, k), NAN, NAN);
+			np_figure_add_datum(f, s, customers(q, i),
+					    100 * utilisation_of(q, i, k), NAN,
+					    NAN);
 	}
 }
 
@@ -495,28 +496,29 @@ static void add_bars(struct np_figure *f, const struct result *q,
 		     const char *title, const char *label,
 		     const double *value)
 {
-	struct np_panel *p = np_figure_panel(f, title);
+	struct np_panel *p = np_figure_add_panel(f, title);
 	const struct np_qn *net = &q->n.net;
 
 	if (!p)
 		return;
-	np_figure_axis(f, &p->x, NP_AXIS_NAMES, "Station");
-	np_figure_axis(f, &p->y, NP_AXIS_LINEAR, label);
+	np_figure_set_axis(f, &p->x, NP_AXIS_NAMES, "Station");
+	np_figure_set_axis(f, &p->y, NP_AXIS_LINEAR, label);
 	p->y.lo = 0;
 	for (size_t k = 0; k < net->n_stations; k++)
-		np_figure_name(f, &p->x, net->station[k].name);
+		np_figure_add_name(f, &p->x, net->station[k].name);
 	for (size_t c = 0; c < net->n_classes; c++) {
-		struct np_shape *s = np_figure_shape(f, p, NP_SHAPE_BARS,
-			(unsigned)(c % LINES), net->n_classes > 1 ?
-			net->class[c].name : NULL);
+		struct np_shape *s = np_figure_add_shape(
+			f, p, NP_SHAPE_BARS, (unsigned)(c % LINES),
+			net->n_classes > 1 ? net->class[c].name : NULL);
 
 		for (size_t k = 0; k < net->n_stations; k++) {
 			double below = 0;
 
 			for (size_t i = 0; i < c; i++)
 				below += value[i * net->n_stations + k];
-			np_figure_add(f, s, (double)k, NAN, below, below +
-				      value[c * net->n_stations + k]);
+			np_figure_add_datum(
+				f, s, (double)k, NAN, below,
+				below + value[c * net->n_stations + k]);
 		}
 	}
 }
@@ -537,15 +539,15 @@ static int draw_figure(const struct result *q, const char *path)
 			 q->row[0].s.present);
 	}
 	if (f)
-		np_figure_caption(f,
-				  "n = %zu station%s, %zu class%s, %zu "
-				  "number%s of customers of %s; %s.",
-				  q->n.net.n_stations,
-				  cli_s(q->n.net.n_stations),
-				  q->n.net.n_classes,
-				  q->n.net.n_classes == 1 ? "" : "es",
-				  q->n_rows, cli_s(q->n_rows),
-				  q->n.net.class[q->changes].name, q->how);
+		np_figure_set_caption(f,
+				      "n = %zu station%s, %zu class%s, %zu "
+				      "number%s of customers of %s; %s.",
+				      q->n.net.n_stations,
+				      cli_s(q->n.net.n_stations),
+				      q->n.net.n_classes,
+				      q->n.net.n_classes == 1 ? "" : "es",
+				      q->n_rows, cli_s(q->n_rows),
+				      q->n.net.class[q->changes].name, q->how);
 	return cli_figure_save_and_free(f, path);
 }
 

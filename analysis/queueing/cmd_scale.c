@@ -531,36 +531,38 @@ static void add_stacks(struct np_figure *f, const struct bar *bar, size_t n)
 {
 	static const char *const name[PARTS] = { "compute", "active in MPI",
 						 "contention", "switch" };
-	struct np_panel *p = np_figure_panel(f, "Where the time goes");
+	struct np_panel *p = np_figure_add_panel(f, "Where the time goes");
 	struct np_shape *s;
 
 	if (!p)
 		return;
-	np_figure_axis(f, &p->x, NP_AXIS_NAMES, "Processes");
-	np_figure_axis(f, &p->y, NP_AXIS_LINEAR, "Time of a process (s)");
+	np_figure_set_axis(f, &p->x, NP_AXIS_NAMES, "Processes");
+	np_figure_set_axis(f, &p->y, NP_AXIS_LINEAR, "Time of a process (s)");
 	p->y.lo = 0;
 	for (size_t i = 0; i < n; i++) {
 		char text[CLI_NUMBER];
 
 		snprintf(text, sizeof(text), "%.0f%s", bar[i].processes,
 			 bar[i].prediction ? "*" : "");
-		np_figure_name(f, &p->x, text);
+		np_figure_add_name(f, &p->x, text);
 	}
 	for (int part = 0; part < PARTS; part++) {
-		s = np_figure_shape(f, p, NP_SHAPE_BARS, (unsigned)part,
-				    name[part]);
+		s = np_figure_add_shape(f, p, NP_SHAPE_BARS, (unsigned)part,
+					name[part]);
 		for (size_t i = 0; i < n; i++)
-			np_figure_add(f, s, (double)i, NAN,
-				      sum_components(bar[i].four, part),
-				      sum_components(bar[i].four, part + 1));
+			np_figure_add_datum(f, s, (double)i, NAN,
+					    sum_components(bar[i].four, part),
+					    sum_components(bar[i].four,
+							   part + 1));
 	}
-	s = np_figure_shape(f, p, NP_SHAPE_POINTS, 6,
-			    "predicted, 90 % interval");
+	s = np_figure_add_shape(f, p, NP_SHAPE_POINTS, 6,
+				"predicted, 90 % interval");
 	for (size_t i = 0; i < n; i++)
 		if (bar[i].prediction)
-			np_figure_add(f, s, (double)i, bar[i].four->wall_sec,
-				      bar[i].prediction->low_sec,
-				      bar[i].prediction->high_sec);
+			np_figure_add_datum(f, s, (double)i,
+					    bar[i].four->wall_sec,
+					    bar[i].prediction->low_sec,
+					    bar[i].prediction->high_sec);
 }
 
 /* Adds measured times as a line, or predicted ones as points with intervals. */
@@ -568,24 +570,26 @@ static void add_points(struct np_figure *f, struct np_panel *p,
 		       const struct bar *bar, size_t n, bool predicted,
 		       const char *name)
 {
-	struct np_shape *s = np_figure_shape(f, p, predicted ? NP_SHAPE_POINTS :
-					     NP_SHAPE_LINE, predicted ? 6 : 0, name);
+	struct np_shape *s = np_figure_add_shape(
+		f, p, predicted ? NP_SHAPE_POINTS : NP_SHAPE_LINE,
+		predicted ? 6 : 0, name);
 
 	for (size_t i = 0; i < n; i++) {
 		const struct bar *b = &bar[i];
 
 		if (!b->prediction == !predicted)
-			np_figure_add(f, s, b->processes, predicted ?
-				      b->four->wall_sec : b->measured_sec,
-				      predicted ? b->prediction->low_sec : NAN,
-				      predicted ? b->prediction->high_sec : NAN);
+			np_figure_add_datum(
+				f, s, b->processes,
+				predicted ? b->four->wall_sec : b->measured_sec,
+				predicted ? b->prediction->low_sec : NAN,
+				predicted ? b->prediction->high_sec : NAN);
 	}
 }
 
 /* Adds the panel of run times over the number of processes. */
 static void add_times(struct np_figure *f, const struct bar *bar, size_t n)
 {
-	struct np_panel *p = np_figure_panel(f, "Measured and predicted");
+	struct np_panel *p = np_figure_add_panel(f, "Measured and predicted");
 	double few = INFINITY, many = 0, low = INFINITY, high = 0;
 
 	if (!p)
@@ -599,10 +603,13 @@ static void add_times(struct np_figure *f, const struct bar *bar, size_t n)
 		low = fmin(low, sec);
 		high = fmax(high, sec);
 	}
-	np_figure_axis(f, &p->x, many >= WIDE * few ? NP_AXIS_LOG :
-		       NP_AXIS_LINEAR, "Processes");
-	np_figure_axis(f, &p->y, high >= WIDE * low && low > 0 ?
-		       NP_AXIS_LOG : NP_AXIS_LINEAR, "Wall-clock time (s)");
+	np_figure_set_axis(f, &p->x,
+			   many >= WIDE * few ? NP_AXIS_LOG : NP_AXIS_LINEAR,
+			   "Processes");
+	np_figure_set_axis(f, &p->y,
+			   high >= WIDE * low && low > 0 ? NP_AXIS_LOG :
+							   NP_AXIS_LINEAR,
+			   "Wall-clock time (s)");
 	/* Margins, so that no point is on the frame. */
 	p->x.lo = few / 1.1;
 	p->x.hi = many * 1.1;
@@ -625,13 +632,17 @@ static int draw_figure(const struct scale *s, const char *path)
 		add_times(f, bar, n);
 	}
 	if (f)
-		np_figure_caption(f, "n = %zu runs; link of %s and %s; variant "
-				  "%s.%s%s", s->n_runs,
-				  cli_setting_rate(s->link.bytes_per_sec, rate),
-				  cli_setting_sec(s->link.latency_sec, latency),
-				  variants[s->variant], n > s->n_runs ?
-				  " *: predicted from runs of other sizes." :
-				  "", speed_note(s, speed));
+		np_figure_set_caption(
+			f,
+			"n = %zu runs; link of %s and %s; variant %s.%s%s",
+			s->n_runs,
+			cli_setting_rate(s->link.bytes_per_sec, rate),
+			cli_setting_sec(s->link.latency_sec, latency),
+			variants[s->variant],
+			n > s->n_runs ?
+				" *: predicted from runs of other sizes." :
+				"",
+			speed_note(s, speed));
 	free(bar);
 	return cli_figure_save_and_free(f, path);
 }

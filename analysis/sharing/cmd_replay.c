@@ -317,9 +317,9 @@ static void add_spans(struct np_figure *f, struct np_panel *p, uint32_t n_tasks,
 		      unsigned char kind)
 {
 	bool computes = kind == COMPUTES;
-	struct np_shape *s = np_figure_shape(f, p, NP_SHAPE_SPANS, !computes,
-					     computes ? "computing" :
-					     "sending or receiving");
+	struct np_shape *s = np_figure_add_shape(
+		f, p, NP_SHAPE_SPANS, !computes,
+		computes ? "computing" : "sending or receiving");
 
 	for (uint32_t task = 0; task < n_tasks; task++) {
 		const unsigned char *row = what + task * BINS;
@@ -329,9 +329,9 @@ static void add_spans(struct np_figure *f, struct np_panel *p, uint32_t n_tasks,
 			for (to = from; to < BINS && row[to] == kind; to++)
 				;
 			if (to > from)
-				np_figure_add(f, s, NAN, task,
-					      (double)from / BINS * end,
-					      (double)to / BINS * end);
+				np_figure_add_datum(f, s, NAN, task,
+						    (double)from / BINS * end,
+						    (double)to / BINS * end);
 		}
 	}
 }
@@ -343,7 +343,7 @@ static void add_program(struct np_figure *f,
 {
 	uint32_t n = p->n_tasks < TASKS ? p->n_tasks : TASKS;
 	unsigned char *what = calloc(n, BINS);
-	struct np_panel *panel = what ? np_figure_panel(f, p->path) : NULL;
+	struct np_panel *panel = what ? np_figure_add_panel(f, p->path) : NULL;
 	char name[CLI_NUMBER];
 
 	if (!panel) {
@@ -351,13 +351,13 @@ static void add_program(struct np_figure *f,
 		free(what);
 		return;
 	}
-	np_figure_axis(f, &panel->x, NP_AXIS_LINEAR, "Time (s)");
-	np_figure_axis(f, &panel->y, NP_AXIS_NAMES, "Task");
+	np_figure_set_axis(f, &panel->x, NP_AXIS_LINEAR, "Time (s)");
+	np_figure_set_axis(f, &panel->y, NP_AXIS_NAMES, "Task");
 	panel->x.lo = 0;
 	panel->x.hi = end;
 	for (uint32_t i = 0; i < n; i++) {
 		snprintf(name, sizeof(name), "%u", i);
-		np_figure_name(f, &panel->y, name);
+		np_figure_add_name(f, &panel->y, name);
 	}
 	classify_bins(j, n, end, BINS, what);
 	add_spans(f, panel, n, end, what,
@@ -388,13 +388,16 @@ static int draw_figure(const struct replay *r, const char *path)
 		most = r->p[k].n_tasks > most ? r->p[k].n_tasks : most;
 	}
 	if (f)
-		np_figure_caption(f, "Model %s, links of %s and %s; n = "
-				  "%zu program%s, the first run of each%s.",
-				  r->net.model[0]->name,
-				  cli_setting_rate(r->play.bytes_per_sec, rate),
-				  cli_setting_sec(r->play.latency_sec, latency),
-				  r->n, cli_s(r->n), most > TASKS ?
-				  "; at most 48 tasks of each are drawn" : "");
+		np_figure_set_caption(
+			f,
+			"Model %s, links of %s and %s; n = %zu program%s, the "
+			"first run of each%s.",
+			r->net.model[0]->name,
+			cli_setting_rate(r->play.bytes_per_sec, rate),
+			cli_setting_sec(r->play.latency_sec, latency), r->n,
+			cli_s(r->n),
+			most > TASKS ? "; at most 48 tasks of each are drawn" :
+				       "");
 	return cli_figure_save_and_free(f, path);
 }
 
@@ -742,6 +745,7 @@ const struct cli_cmd cmd_replay = {
 "  netprof replay stencil.workload\n"
 "  netprof replay --set=fabric=2 first.goal second.goal\n",
 	.takes = CLI_TAKES_FORMAT | CLI_TAKES_PLOT, .own = options,
-	.required_arg = "a program: a file or a directory of traces", .max_args = CLI_ANY,
+	.required_arg = "a program: a file or a directory of traces",
+	.max_args = CLI_ANY,
 	.run = run_replay,
 };

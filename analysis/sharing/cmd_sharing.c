@@ -545,13 +545,13 @@ static void add_spans(struct np_figure *f, struct np_panel *p,
 
 	snprintf(name, sizeof(name), style == ALONE ? "time alone" :
 		 "lost by sharing, %s", model);
-	shape = np_figure_shape(f, p, NP_SHAPE_SPANS, style, name);
+	shape = np_figure_add_shape(f, p, NP_SHAPE_SPANS, style, name);
 	for (size_t i = 0; i < rows_of(s); i++) {
 		double alone = fmin(g->end[i], s->start_sec[i] + s->alone[i]);
 
-		np_figure_add(f, shape, NAN, (double)i, style == ALONE ?
-			      s->start_sec[i] : alone, style == ALONE ?
-			      alone : g->end[i]);
+		np_figure_add_datum(f, shape, NAN, (double)i,
+				    style == ALONE ? s->start_sec[i] : alone,
+				    style == ALONE ? alone : g->end[i]);
 		extend_axis(p, g->end[i]);
 	}
 }
@@ -569,9 +569,9 @@ static void add_ends(struct np_figure *f, struct np_panel *p,
 		if (isnan(at))
 			continue;
 		if (!shape)
-			shape = np_figure_shape(f, p, NP_SHAPE_POINTS, style,
-						name);
-		np_figure_add(f, shape, at, (double)i, NAN, NAN);
+			shape = np_figure_add_shape(f, p, NP_SHAPE_POINTS,
+						    style, name);
+		np_figure_add_datum(f, shape, at, (double)i, NAN, NAN);
 		extend_axis(p, at);
 	}
 }
@@ -582,15 +582,17 @@ static void add_rows(struct np_figure *f, struct np_panel *p,
 {
 	char name[3 * NP_SCHEME_NAME + 8];
 
-	np_figure_axis(f, &p->x, NP_AXIS_LINEAR, isnan(s->reference_sec) ?
-		       "Time (a reference transfer alone = 1)" : "Time (s)");
-	np_figure_axis(f, &p->y, NP_AXIS_NAMES, "Transfer");
+	np_figure_set_axis(f, &p->x, NP_AXIS_LINEAR,
+			   isnan(s->reference_sec) ?
+				   "Time (a reference transfer alone = 1)" :
+				   "Time (s)");
+	np_figure_set_axis(f, &p->y, NP_AXIS_NAMES, "Transfer");
 	p->x.lo = 0;
 	for (size_t i = 0; i < rows_of(s); i++) {
 		snprintf(name, sizeof(name), "%s: %s \xe2\x86\x92 %s",
 			 s->label[i], s->node[s->c[i].from],
 			 s->node[s->c[i].to]);
-		np_figure_name(f, &p->y, name);
+		np_figure_add_name(f, &p->y, name);
 	}
 }
 
@@ -599,7 +601,7 @@ static void add_scheme(struct np_figure *f, const struct sharing *a,
 		       size_t k, size_t first)
 {
 	const struct np_scheme *s = &a->set->scheme[k];
-	struct np_panel *p = np_figure_panel(f, s->name);
+	struct np_panel *p = np_figure_add_panel(f, s->name);
 
 	if (!p)
 		return;
@@ -629,14 +631,17 @@ static int draw_figure(const struct sharing *a, const char *path)
 			most = a->set->scheme[k].n;
 	}
 	if (f)
-		np_figure_caption(f, "Bars end as the first model predicts, "
-				  "marks as the others do; penalties "
-				  "%s; n = %zu scheme%s%s%s.", a->constant ?
-				  "are constant" :
-				  "change with the active transfers",
-				  n, cli_s(n), n < a->set->n ?
-				  " (others are not drawn)" : "", most > TRANSFERS ?
-				  "; at most 40 transfers of each are drawn" : "");
+		np_figure_set_caption(
+			f,
+			"Bars end as the first model predicts, marks as the "
+			"others do; penalties %s; n = %zu scheme%s%s%s.",
+			a->constant ? "are constant" :
+				      "change with the active transfers",
+			n, cli_s(n),
+			n < a->set->n ? " (others are not drawn)" : "",
+			most > TRANSFERS ?
+				"; at most 40 transfers of each are drawn" :
+				"");
 	return cli_figure_save_and_free(f, path);
 }
 

@@ -35,17 +35,18 @@ T_TEST("an axis holds all values that can be drawn")
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(rows); i++) {
 		struct np_figure *f = np_figure_new("");
-		struct np_panel *p = np_figure_panel(f, "");
+		struct np_panel *p = np_figure_add_panel(f, "");
 		struct np_shape *s;
 		double lo, hi;
 
-		np_figure_axis(f, &p->y, rows[i].kind, "");
+		np_figure_set_axis(f, &p->y, rows[i].kind, "");
 		p->y.lo = rows[i].given_lo;
 		p->y.hi = rows[i].given_hi;
-		s = np_figure_shape(f, p, NP_SHAPE_LINE, 0, NULL);
+		s = np_figure_add_shape(f, p, NP_SHAPE_LINE, 0, NULL);
 		for (size_t k = 0; k < rows[i].n; k++)
-			np_figure_add(f, s, (double)k, rows[i].y[k], NAN, NAN);
-		np_figure_range(p, true, &lo, &hi);
+			np_figure_add_datum(f, s, (double)k, rows[i].y[k], NAN,
+					    NAN);
+		np_figure_find_range(p, true, &lo, &hi);
 		T_ROW(rows[i].name, t_close(lo, rows[i].lo, 1e-9) &&
 				    t_close(hi, rows[i].hi, 1e-9));
 		np_figure_free(f);
@@ -82,17 +83,19 @@ T_TEST("long names are cut where there is room no more")
 
 static void fill(struct np_figure *f)
 {
-	struct np_panel *p = np_figure_panel(f, "a panel");
+	struct np_panel *p = np_figure_add_panel(f, "a panel");
 
 	if (p) {
-		np_figure_axis(f, &p->x, NP_AXIS_NAMES, "a label");
-		np_figure_name(f, &p->x, "a name");
+		np_figure_set_axis(f, &p->x, NP_AXIS_NAMES, "a label");
+		np_figure_add_name(f, &p->x, "a name");
 	}
-	np_figure_add(f, np_figure_shape(f, p, NP_SHAPE_POINTS, 0, "points"),
-		      1, 2, 3, 4);
-	np_figure_cell(f, np_figure_shape(f, p, NP_SHAPE_CELLS, 0, NULL), 0, 0,
-		       1, "text");
-	np_figure_caption(f, "a caption");
+	np_figure_add_datum(
+		f, np_figure_add_shape(f, p, NP_SHAPE_POINTS, 0, "points"), 1,
+		2, 3, 4);
+	np_figure_add_cell(f,
+			   np_figure_add_shape(f, p, NP_SHAPE_CELLS, 0, NULL),
+			   0, 0, 1, "text");
+	np_figure_set_caption(f, "a caption");
 }
 
 T_TEST("a figure that lacks a part for want of memory is refused")

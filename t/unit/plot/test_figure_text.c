@@ -11,20 +11,20 @@
 static struct np_figure *two_steps(void)
 {
 	struct np_figure *f = np_figure_new("app");
-	struct np_panel *p = np_figure_panel(f, "Latency");
+	struct np_panel *p = np_figure_add_panel(f, "Latency");
 	struct np_shape *s;
 
-	np_figure_axis(f, &p->x, NP_AXIS_SECONDS, "Time");
-	np_figure_axis(f, &p->y, NP_AXIS_LINEAR, "Share (%)");
+	np_figure_set_axis(f, &p->x, NP_AXIS_SECONDS, "Time");
+	np_figure_set_axis(f, &p->y, NP_AXIS_LINEAR, "Share (%)");
 	p->y.lo = 0;
 	p->y.hi = 100;
-	s = np_figure_shape(f, p, NP_SHAPE_STEP, NP_STYLE_GREY, "idle");
-	np_figure_add(f, s, 1e-6, 80, NAN, NAN);
-	np_figure_add(f, s, 1e-5, 0, NAN, NAN);
-	s = np_figure_shape(f, p, NP_SHAPE_STEP, 0, "app");
-	np_figure_add(f, s, 1e-6, 40, NAN, NAN);
-	np_figure_add(f, s, 1e-5, 20, NAN, NAN);
-	np_figure_add(f, s, 1e-4, 0, NAN, NAN);
+	s = np_figure_add_shape(f, p, NP_SHAPE_STEP, NP_STYLE_GREY, "idle");
+	np_figure_add_datum(f, s, 1e-6, 80, NAN, NAN);
+	np_figure_add_datum(f, s, 1e-5, 0, NAN, NAN);
+	s = np_figure_add_shape(f, p, NP_SHAPE_STEP, 0, "app");
+	np_figure_add_datum(f, s, 1e-6, 40, NAN, NAN);
+	np_figure_add_datum(f, s, 1e-5, 20, NAN, NAN);
+	np_figure_add_datum(f, s, 1e-4, 0, NAN, NAN);
 	return f;
 }
 
@@ -69,18 +69,18 @@ T_TEST("steps are drawn in characters")
 T_TEST("points and their intervals are, over names")
 {
 	struct np_figure *f = np_figure_new("app");
-	struct np_panel *p = np_figure_panel(f, "Curve");
+	struct np_panel *p = np_figure_add_panel(f, "Curve");
 	struct np_shape *s;
 	char *text;
 
-	np_figure_axis(f, &p->x, NP_AXIS_NAMES, "Level");
-	np_figure_axis(f, &p->y, NP_AXIS_LINEAR, "Slowdown (%)");
-	s = np_figure_shape(f, p, NP_SHAPE_POINTS, 0, "measured");
-	np_figure_name(f, &p->x, "c0");
-	np_figure_name(f, &p->x, "c1");
-	np_figure_add(f, s, 0, 10, 5, 15);
-	np_figure_add(f, s, 1, 90, 70, 100);
-	np_figure_add(f, s, NAN, NAN, NAN, NAN);
+	np_figure_set_axis(f, &p->x, NP_AXIS_NAMES, "Level");
+	np_figure_set_axis(f, &p->y, NP_AXIS_LINEAR, "Slowdown (%)");
+	s = np_figure_add_shape(f, p, NP_SHAPE_POINTS, 0, "measured");
+	np_figure_add_name(f, &p->x, "c0");
+	np_figure_add_name(f, &p->x, "c1");
+	np_figure_add_datum(f, s, 0, 10, 5, 15);
+	np_figure_add_datum(f, s, 1, 90, 70, 100);
+	np_figure_add_datum(f, s, NAN, NAN, NAN, NAN);
 	text = printed(f, true);
 	T_CHECK(strstr(text, "\n  \u25cf measured\n"));
 	T_CHECK(strstr(text, " c0 "));
@@ -93,15 +93,15 @@ T_TEST("points and their intervals are, over names")
 T_TEST("an interval that is not known is not drawn")
 {
 	struct np_figure *f = np_figure_new("app");
-	struct np_panel *p = np_figure_panel(f, "Curve");
+	struct np_panel *p = np_figure_add_panel(f, "Curve");
 	struct np_shape *s;
 	char *text;
 
-	np_figure_axis(f, &p->x, NP_AXIS_LINEAR, "x");
-	np_figure_axis(f, &p->y, NP_AXIS_LINEAR, "y");
-	s = np_figure_shape(f, p, NP_SHAPE_POINTS, 0, NULL);
-	np_figure_add(f, s, 1, 10, NAN, NAN);
-	np_figure_add(f, s, 3, 20, NAN, 25);
+	np_figure_set_axis(f, &p->x, NP_AXIS_LINEAR, "x");
+	np_figure_set_axis(f, &p->y, NP_AXIS_LINEAR, "y");
+	s = np_figure_add_shape(f, p, NP_SHAPE_POINTS, 0, NULL);
+	np_figure_add_datum(f, s, 1, 10, NAN, NAN);
+	np_figure_add_datum(f, s, 3, 20, NAN, 25);
 	text = printed(f, false);
 	T_CHECK(strchr(text, 'o'));
 	for (char *line = strtok(text, "\n"); line; line = strtok(NULL, "\n"))
@@ -112,11 +112,12 @@ T_TEST("an interval that is not known is not drawn")
 T_TEST("in ASCII one character replaces another one")
 {
 	struct np_figure *f = np_figure_new("app");
-	struct np_panel *p = np_figure_panel(f, "Curve");
+	struct np_panel *p = np_figure_add_panel(f, "Curve");
 	char *text;
 
-	np_figure_axis(f, &p->x, NP_AXIS_LINEAR, "dur\303\251e (\302\265s)");
-	np_figure_axis(f, &p->y, NP_AXIS_LINEAR, "\342\202\254");
+	np_figure_set_axis(f, &p->x, NP_AXIS_LINEAR,
+			   "dur\303\251e (\302\265s)");
+	np_figure_set_axis(f, &p->y, NP_AXIS_LINEAR, "\342\202\254");
 	text = printed(f, false);
 	T_CHECK(strstr(text, " dur?e (us)\n"));
 	T_CHECK(strstr(text, "\n?\n"));

@@ -157,7 +157,7 @@ T_TEST("a label longer than the y axis is cut")
 	struct np_figure *f = some_figure();
 	char *text;
 
-	np_figure_axis(f, &f->panel[0]->y, NP_AXIS_LINEAR, label);
+	np_figure_set_axis(f, &f->panel[0]->y, NP_AXIS_LINEAR, label);
 	text = some_svg(f);
 	T_CHECK(text && strstr(text, ">a label of the y axis that"));
 	T_CHECK(text && !strstr(text, "therefore cut</text>"));

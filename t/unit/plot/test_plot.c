@@ -116,14 +116,17 @@ T_TEST("nor do the longest")
 	memset(long_name, 'W', 300);
 	long_name[300] = '\0';
 	for (int i = 0; i < 5; i++)
-		np_figure_add(f, np_figure_shape(f, p, NP_SHAPE_LINE, 1,
-						 long_name), 1, 1, NAN, NAN);
-	p = np_figure_panel(f, long_name);
-	np_figure_axis(f, &p->x, NP_AXIS_LINEAR, "x");
-	np_figure_axis(f, &p->y, NP_AXIS_LINEAR, "y");
-	np_figure_caption(f, "%s %s words of a caption that goes on and on "
-			  "until a line is full, and another one is begun",
-			  "a", "b");
+		np_figure_add_datum(f,
+				    np_figure_add_shape(f, p, NP_SHAPE_LINE, 1,
+							long_name),
+				    1, 1, NAN, NAN);
+	p = np_figure_add_panel(f, long_name);
+	np_figure_set_axis(f, &p->x, NP_AXIS_LINEAR, "x");
+	np_figure_set_axis(f, &p->y, NP_AXIS_LINEAR, "y");
+	np_figure_set_caption(f,
+			      "%s %s words of a caption that goes on and on "
+			      "until a line is full, and another one is begun",
+			      "a", "b");
 	check_layout("long names", f);
 }
 
@@ -136,15 +139,15 @@ T_TEST("a word that is longer than a line is broken")
 	for (size_t i = 0; i + 2 < sizeof(word); i += 2)
 		memcpy(word + i, "\303\244", 2);
 	word[sizeof(word) - 1] = '\0';
-	np_figure_panel(f, "");
-	np_figure_caption(f, "first %s last", word);
+	np_figure_add_panel(f, "");
+	np_figure_set_caption(f, "first %s last", word);
 	svg = some_svg(f);
 	T_CHECK(svg && strstr(svg, ">first<"));
 	T_CHECK(svg && !strstr(strstr(svg, ">first<") + 7, "first"));
 	T_CHECK(svg && strstr(svg, "last<"));
 	free(svg);
 	f = some_figure();
-	np_figure_caption(f, "first %s last", word);
+	np_figure_set_caption(f, "first %s last", word);
 	check_layout("a long word", f);
 }
 
@@ -155,14 +158,14 @@ T_TEST("marks of large numbers are not cut")
 
 	for (size_t i = 0; i < NP_ARRAY_SIZE(ends); i++) {
 		struct np_figure *f = np_figure_new("numbers");
-		struct np_panel *p = np_figure_panel(f, "");
+		struct np_panel *p = np_figure_add_panel(f, "");
 		struct np_shape *s;
 
-		np_figure_axis(f, &p->x, NP_AXIS_LINEAR, "x");
-		np_figure_axis(f, &p->y, NP_AXIS_LINEAR, "y");
-		s = np_figure_shape(f, p, NP_SHAPE_LINE, 1, NULL);
-		np_figure_add(f, s, 0, 0, NAN, NAN);
-		np_figure_add(f, s, ends[i], ends[i], NAN, NAN);
+		np_figure_set_axis(f, &p->x, NP_AXIS_LINEAR, "x");
+		np_figure_set_axis(f, &p->y, NP_AXIS_LINEAR, "y");
+		s = np_figure_add_shape(f, p, NP_SHAPE_LINE, 1, NULL);
+		np_figure_add_datum(f, s, 0, 0, NAN, NAN);
+		np_figure_add_datum(f, s, ends[i], ends[i], NAN, NAN);
 		check_layout("wide marks", f);
 	}
 }
@@ -170,12 +173,12 @@ T_TEST("marks of large numbers are not cut")
 T_TEST("names that are cut stay different")
 {
 	struct np_figure *f = np_figure_new("names");
-	struct np_panel *p = np_figure_panel(f, "");
+	struct np_panel *p = np_figure_add_panel(f, "");
 	struct np_shape *s;
 	char *svg;
 
-	np_figure_axis(f, &p->x, NP_AXIS_NAMES, "x");
-	np_figure_axis(f, &p->y, NP_AXIS_NAMES, "y");
+	np_figure_set_axis(f, &p->x, NP_AXIS_NAMES, "x");
+	np_figure_set_axis(f, &p->y, NP_AXIS_NAMES, "y");
 	for (char last = 'a'; last <= 'c'; last++) {
 		char name[80];
 
@@ -185,12 +188,12 @@ T_TEST("names that are cut stay different")
 				"other" :
 				"a_name_that_is_longer_than_there_is_room_for_names",
 			last);
-		np_figure_name(f, &p->x, name);
-		np_figure_name(f, &p->y, name);
+		np_figure_add_name(f, &p->x, name);
+		np_figure_add_name(f, &p->y, name);
 	}
-	s = np_figure_shape(f, p, NP_SHAPE_CELLS, 0, NULL);
+	s = np_figure_add_shape(f, p, NP_SHAPE_CELLS, 0, NULL);
 	for (int i = 0; i < 9; i++)
-		np_figure_cell(f, s, i % 3, i / 3, 0.5, "+1 %|0 to 2");
+		np_figure_add_cell(f, s, i % 3, i / 3, 0.5, "+1 %|0 to 2");
 	svg = some_svg(f);
 	T_CHECK(svg && strstr(svg, "~1<") && strstr(svg, "~2<") &&
 		strstr(svg, ">other-c<") && strstr(svg, ">0 to 2<"));
