@@ -274,8 +274,8 @@ static void append_text(struct list_writer *writer, const char *text, size_t n)
 {
 	if (!n)
 		return;
-	if (np_array_room(&writer->text, &writer->allocated, writer->len + n,
-			  1)) {
+	if (np_array_reserve(&writer->text, &writer->allocated, writer->len + n,
+			     1)) {
 		writer->failed = true;
 		return;
 	}

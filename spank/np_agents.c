@@ -105,8 +105,8 @@ void np_peer_say(struct np_peer *peer, const char *text)
 	if (peer->fd < 0)
 		return;
 	if (peer->out_len + len > NP_PEER_OUT ||
-	    np_array_room(&peer->out, &peer->out_size, peer->out_len + len,
-			  1)) {
+	    np_array_reserve(&peer->out, &peer->out_size, peer->out_len + len,
+			     1)) {
 		np_peer_close(peer);
 		return;
 	}

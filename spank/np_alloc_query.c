@@ -131,9 +131,9 @@ static int add_leaf(struct np_leaf_index *index,
 	int rc = np_hosts_expand(leaf->nodes, &hosts);
 
 	if (!rc)
-		rc = np_array_room(&index->first_leaf, &index->room,
-				   index->nodes.n + hosts.n,
-				   sizeof(*index->first_leaf));
+		rc = np_array_reserve(&index->first_leaf, &index->room,
+				      index->nodes.n + hosts.n,
+				      sizeof(*index->first_leaf));
 	for (size_t i = 0; !rc && i < hosts.n; i++) {
 		size_t n_before = index->nodes.n;
 		uint32_t node = np_index_add(&index->nodes, hosts.name[i],
@@ -1056,7 +1056,7 @@ static int merge_hosts(struct np_neighbours *neighbours,
 		size_t k = np_leaf_index_rails(neighbours->leaves,
 					       hosts->name[i], rail);
 
-		rc = np_array_room(&spot, &room, n + k, sizeof(*spot));
+		rc = np_array_reserve(&spot, &room, n + k, sizeof(*spot));
 		while (!rc && k-- > 0)
 			if (is_step_leaf(neighbours, rail[k].leaf))
 				spot[n++] = (struct spot){ rail[k].leaf,

@@ -32,7 +32,7 @@ static void add_step(struct part *p, bool send, uint32_t peer, uint64_t bytes)
 {
 	struct np_steps *s = p->s;
 
-	if (np_array_room(&s->step, &s->room, s->n + 1, sizeof(*s->step))) {
+	if (np_array_reserve(&s->step, &s->room, s->n + 1, sizeof(*s->step))) {
 		p->out_of_memory = true;
 		return;
 	}

@@ -36,8 +36,8 @@ static int add(struct np_detours *d, size_t *room, double start, double length)
 	}
 	if (d->n == NP_DETOURS_MAX)
 		return -E2BIG;
-	if (np_array_room(&d->start, room, d->n + 1, sizeof(double)) ||
-	    np_array_room(&d->end, &room_end, d->n + 1, sizeof(double)))
+	if (np_array_reserve(&d->start, room, d->n + 1, sizeof(double)) ||
+	    np_array_reserve(&d->end, &room_end, d->n + 1, sizeof(double)))
 		return -ENOMEM;
 	d->start[d->n] = start;
 	d->end[d->n++] = end;

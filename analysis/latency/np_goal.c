@@ -94,7 +94,7 @@ static int get_block(struct binary_reader *r, char **block, size_t *room,
 		size_t some = n - at < READ_STEP ? (size_t)(n - at) : READ_STEP;
 		int rc;
 
-		if (np_array_room(block, room, at + some, 1))
+		if (np_array_reserve(block, room, at + some, 1))
 			return np_errf(r->err, -ENOMEM, "%s: no memory to read",
 				       r->name);
 		rc = get_bytes(r, *block + at, some);
@@ -664,8 +664,8 @@ static void define_name(struct text_reader *r, const struct name *name)
 		fail(r, "%.*s is defined twice", (int)name->len, name->text);
 	} else if (np_index_add(&r->names, name->text, name->len) ==
 			   NP_NO_INDEX ||
-		   np_array_room(&r->op, &r->op_room, r->names.n,
-				 sizeof(*r->op))) {
+		   np_array_reserve(&r->op, &r->op_room, r->names.n,
+				    sizeof(*r->op))) {
 		no_memory(r);
 	} else {
 		r->op[r->names.n - 1] = op;

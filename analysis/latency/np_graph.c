@@ -495,8 +495,8 @@ static int flush_dependencies(struct np_graph *g, struct np_err *err)
 	if (g->n_deps + g->n_pending > NP_GRAPH_MAX_DEPS)
 		return np_errf(err, -ERANGE, "%s: more than %u dependencies",
 			       g->name, NP_GRAPH_MAX_DEPS);
-	if (np_array_room(&g->dep, &g->max_deps, g->n_deps + g->n_pending,
-			  sizeof(*g->dep)))
+	if (np_array_reserve(&g->dep, &g->max_deps, g->n_deps + g->n_pending,
+			     sizeof(*g->dep)))
 		return no_memory(g, err);
 	for (size_t i = 0; i < n; i++)
 		node[i].first = 0;
@@ -529,8 +529,8 @@ int np_graph_rank(struct np_graph *g, uint32_t rank, const char *file,
 	if (g->part_of[rank])
 		return np_errf(err, -EINVAL, "%s: rank %u appears twice",
 			       file ? file : g->name, rank);
-	if (np_array_room(&g->part, &g->max_parts, g->n_parts + 1,
-			  sizeof(*g->part)))
+	if (np_array_reserve(&g->part, &g->max_parts, g->n_parts + 1,
+			     sizeof(*g->part)))
 		return no_memory(g, err);
 	p = &g->part[g->n_parts];
 	*p = (struct np_graph_part){ rank, (uint32_t)g->n_nodes, NULL };
@@ -607,10 +607,10 @@ int np_graph_add(struct np_graph *g, const struct np_graph_op *op,
 	if (rc)
 		return rc;
 	if ((g->n_nodes == g->max_nodes &&
-	     np_array_room(&g->node, &g->max_nodes, g->n_nodes + 1,
-			   sizeof(*g->node))) ||
-	    (big && np_array_room(&g->big, &g->max_big, g->n_big + 1,
-				  sizeof(*g->big))))
+	     np_array_reserve(&g->node, &g->max_nodes, g->n_nodes + 1,
+			      sizeof(*g->node))) ||
+	    (big && np_array_reserve(&g->big, &g->max_big, g->n_big + 1,
+				     sizeof(*g->big))))
 		return no_memory(g, err);
 	g->node[g->n_nodes] = (struct np_graph_node){
 		.size = (uint32_t)(big ? g->n_big : op->size), .big = big,
@@ -673,8 +673,8 @@ int np_graph_depend(struct np_graph *g, uint32_t x, uint32_t y,
 			       np_graph_describe(g, (uint32_t)first + x, buf,
 					    sizeof(buf)));
 	if (g->n_pending == g->max_pending &&
-	    np_array_room(&g->pending, &g->max_pending, g->n_pending + 1,
-			  sizeof(*g->pending)))
+	    np_array_reserve(&g->pending, &g->max_pending, g->n_pending + 1,
+			     sizeof(*g->pending)))
 		return no_memory(g, err);
 	g->pending[g->n_pending++] = (uint64_t)x << 32 | (uint64_t)y << 1 |
 				     kind;

@@ -344,7 +344,7 @@ static inline int event_needs(const struct np_events *e, uint32_t event,
 
 	/* This runs for every event, so the call is avoided where possible. */
 	if (most > to->max &&
-	    np_array_room(&to->need, &to->max, most, sizeof(*to->need)))
+	    np_array_reserve(&to->need, &to->max, most, sizeof(*to->need)))
 		return -ENOMEM;
 	if (which == NP_EVENT_COMPLETE) {
 		add_other_side(e, node, to);
@@ -924,7 +924,7 @@ static int add_pair(struct walk *w, uint32_t send)
 {
 	const struct np_graph *g = w->e.g;
 
-	if (np_array_room(&w->pair, &w->max, w->n + 1, sizeof(*w->pair)))
+	if (np_array_reserve(&w->pair, &w->max, w->n + 1, sizeof(*w->pair)))
 		return -ENOMEM;
 	w->pair[w->n++] = (struct np_pair){
 		np_graph_part_of(g, send)->rank,
@@ -1408,12 +1408,13 @@ static inline int compact_room(struct np_compact *c, size_t n, size_t *at)
 	if (*at + n > UINT32_MAX || c->n >= UINT32_MAX - 1)
 		return -ERANGE;
 	/* One more, as first[] also holds the end. */
-	if (c->n + 2 > c->max_n && np_array_room(&c->first, &c->max_n, c->n + 2,
-						 sizeof(*c->first)))
+	if (c->n + 2 > c->max_n &&
+	    np_array_reserve(&c->first, &c->max_n, c->n + 2, sizeof(*c->first)))
 		return -ENOMEM;
 	return *at + n > c->max_edges ?
-		       np_array_room(&c->edge, &c->max_edges, *at + n,
-				     sizeof(*c->edge)) : 0;
+		       np_array_reserve(&c->edge, &c->max_edges, *at + n,
+					sizeof(*c->edge)) :
+		       0;
 }
 
 /* Appends a vertex with the n edges from `at` on, which are in place. */
@@ -1962,8 +1963,8 @@ static int find_slices(struct np_slices *r)
 /* Adds an event to the carried ones; duplicates are removed later. */
 static int add_carried(struct np_slices *r, uint32_t event, bool moves)
 {
-	if (np_array_room(&r->carried, &r->max_carried, r->n_carried + 1,
-			  sizeof(*r->carried)))
+	if (np_array_reserve(&r->carried, &r->max_carried, r->n_carried + 1,
+			     sizeof(*r->carried)))
 		return -ENOMEM;
 	r->carried[r->n_carried++] = (struct np_carried){ event, moves };
 	return 0;
@@ -2157,7 +2158,7 @@ static int append(struct contract *k, double a, uint32_t from, int32_t b)
 {
 	/* This runs for every edge, so the call is avoided where possible. */
 	if (k->n_in == k->max_in &&
-	    np_array_room(&k->in, &k->max_in, k->n_in + 1, sizeof(*k->in)))
+	    np_array_reserve(&k->in, &k->max_in, k->n_in + 1, sizeof(*k->in)))
 		return -ENOMEM;
 	k->in[k->n_in++] = (struct np_edge){ a, from, b };
 	return 0;
@@ -2237,8 +2238,8 @@ static int keep_list(struct contract *k, const struct np_edge *in, size_t n,
 	} else {
 		if (k->n_list + LIST_MAX > UINT32_MAX)
 			return -ERANGE;
-		if (np_array_room(&k->list, &k->max_list,
-				  k->n_list + LIST_MAX, sizeof(*k->list)))
+		if (np_array_reserve(&k->list, &k->max_list,
+				     k->n_list + LIST_MAX, sizeof(*k->list)))
 			return -ENOMEM;
 		first = (uint32_t)k->n_list;
 		k->n_list += LIST_MAX;
@@ -2379,8 +2380,8 @@ static int open_event(struct contract *k, uint32_t event)
 	if (f.next == k->needs.n)
 		return close_event(k, f);
 	if (k->depth == k->max_depth &&
-	    np_array_room(&k->stack, &k->max_depth, k->depth + 1,
-			  sizeof(*k->stack)))
+	    np_array_reserve(&k->stack, &k->max_depth, k->depth + 1,
+			     sizeof(*k->stack)))
 		return -ENOMEM;
 	k->stack[k->depth++] = f;
 	k->state[NP_EVENT_NODE(event)] |= OPEN << NP_EVENT_WHICH(event);
@@ -2576,7 +2577,7 @@ static inline int try_node(struct contract *k, uint32_t node)
 	if (s & (DONE | DONE << NP_EVENT_COMPLETE))
 		return !is_placed(k, event_end(&k->e, node, &after));
 	if (most > k->max_in &&
-	    np_array_room(&k->in, &k->max_in, most, sizeof(*k->in)))
+	    np_array_reserve(&k->in, &k->max_in, most, sizeof(*k->in)))
 		return -ENOMEM;
 	if (recv &&
 	    (s & NP_EVENT_IREQUIRED || !(k->state[op->peer] & DONE) ||
@@ -2691,8 +2692,8 @@ static int visit_all(struct contract *k)
 	if (k->r.loop.part || k->in_order)
 		return each_node(k, visit_end);
 	/* A round has a node more of each rank if numbers are not even. */
-	if (plain && np_array_room(&k->todo, &k->max_todo, chunk + g->n_parts,
-				   sizeof(*k->todo)))
+	if (plain && np_array_reserve(&k->todo, &k->max_todo,
+				      chunk + g->n_parts, sizeof(*k->todo)))
 		return -ENOMEM;
 	note_costs(k);
 	for (uint64_t round = 0; !rc && round < rounds; round++) {
@@ -3701,7 +3702,7 @@ struct search {
 
 static int add(struct search *s, double x, double slope)
 {
-	if (np_array_room(&s->found, &s->max, s->n + 1, sizeof(*s->found)))
+	if (np_array_reserve(&s->found, &s->max, s->n + 1, sizeof(*s->found)))
 		return -ENOMEM;
 	s->found[s->n++] = (struct np_critical){ x, slope };
 	return 0;
@@ -3713,8 +3714,8 @@ static int push(struct search *s, double low, struct np_point at_low,
 {
 	if (!(at_low.s < at_high.s))
 		return 0;
-	if (np_array_room(&s->todo, &s->max_todo, s->n_todo + 1,
-			  sizeof(*s->todo)))
+	if (np_array_reserve(&s->todo, &s->max_todo, s->n_todo + 1,
+			     sizeof(*s->todo)))
 		return -ENOMEM;
 	s->todo[s->n_todo++] = (struct span){ low, high, at_low, at_high };
 	return 0;

@@ -122,7 +122,7 @@ static int set_handles(struct out *o, uint32_t request, unsigned n)
 {
 	size_t old = o->used_room;
 
-	if (np_array_room(&o->used, &o->used_room, request + 1ull, 1))
+	if (np_array_reserve(&o->used, &o->used_room, request + 1ull, 1))
 		return -ENOMEM;
 	memset(o->used + old, 0, o->used_room - old);
 	o->used[request] = (uint8_t)n;

@@ -318,10 +318,10 @@ static int new_comm(struct binary *b, uint32_t id, uint32_t size)
 {
 	if (b->r.rc)
 		return b->r.rc;
-	if (np_array_room(&b->comm_size, &b->comm_room, id + 1ull,
-			  sizeof(*b->comm_size)) ||
-	    np_array_room(&b->member, &b->member_room, size,
-			  sizeof(*b->member)))
+	if (np_array_reserve(&b->comm_size, &b->comm_room, id + 1ull,
+			     sizeof(*b->comm_size)) ||
+	    np_array_reserve(&b->member, &b->member_room, size,
+			     sizeof(*b->member)))
 		return np_trace_no_memory(&b->r);
 	if (id == b->n_comms)
 		b->comm_size[b->n_comms++] = 0;

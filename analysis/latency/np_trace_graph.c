@@ -75,7 +75,7 @@ static void add_dep(struct build *b, struct dependencies *to, uint32_t op,
 {
 	if (op == EXCLUDED || b->rc)
 		return;
-	if (np_array_room(&to->dep, &to->room, to->n + 1, sizeof(*to->dep)))
+	if (np_array_reserve(&to->dep, &to->room, to->n + 1, sizeof(*to->dep)))
 		no_memory(b);
 	else
 		to->dep[to->n++] = (struct dep){ op, kind };
@@ -119,8 +119,9 @@ static void count_message(struct build *b, const struct ends *ends, bool send)
 {
 	uint32_t i = np_index_add(&b->ends, ends, sizeof(*ends));
 
-	if (i == NP_NO_INDEX || np_array_room(&b->pairs, &b->pairs_room,
-					       b->ends.n, sizeof(*b->pairs))) {
+	if (i == NP_NO_INDEX ||
+	    np_array_reserve(&b->pairs, &b->pairs_room, b->ends.n,
+			     sizeof(*b->pairs))) {
 		no_memory(b);
 		return;
 	}
@@ -194,8 +195,8 @@ static struct dependencies *request_of(struct build *b, uint32_t id)
 {
 	size_t old = b->request_room;
 
-	if (np_array_room(&b->request, &b->request_room, id + 1ull,
-			  sizeof(*b->request))) {
+	if (np_array_reserve(&b->request, &b->request_room, id + 1ull,
+			     sizeof(*b->request))) {
 		no_memory(b);
 		return NULL;
 	}

@@ -52,8 +52,8 @@ static int add_group(struct np_trace_groups *g, const struct np_trace_event *ev,
 		return np_errf(err, -ERANGE, "more than %d communicators at "
 			       "once", MAX_GROUPS);
 	copy = malloc(bytes);
-	if (!copy || np_array_room(&g->group, &g->room, g->n + 1,
-				   sizeof(*g->group))) {
+	if (!copy || np_array_reserve(&g->group, &g->room, g->n + 1,
+				      sizeof(*g->group))) {
 		free(copy);
 		return np_errf(err, -ENOMEM, "out of memory");
 	}
@@ -68,8 +68,8 @@ int np_trace_groups_add(struct np_trace_groups *g,
 	size_t i = 0;
 	int rc;
 
-	if (np_array_room(&g->comm, &g->comm_room, ev->comm + 1ull,
-			  sizeof(*g->comm)))
+	if (np_array_reserve(&g->comm, &g->comm_room, ev->comm + 1ull,
+			     sizeof(*g->comm)))
 		return np_errf(err, -ENOMEM, "out of memory");
 	while (i < g->n && !matches(&g->group[i], ev))
 		i++;

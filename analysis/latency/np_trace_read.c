@@ -290,7 +290,7 @@ static int add_path(struct np_trace_files *f, size_t *room, const char *dir,
 
 	if (rank < f->n && f->path[rank])
 		return -EEXIST;
-	if (np_array_room(&f->path, room, rank + 1ull, sizeof(*f->path)))
+	if (np_array_reserve(&f->path, room, rank + 1ull, sizeof(*f->path)))
 		return -ENOMEM;
 	memset(f->path + old, 0, (*room - old) * sizeof(*f->path));
 	if (asprintf(&path, "%s/%s", dir, name) < 0)

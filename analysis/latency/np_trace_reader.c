@@ -42,8 +42,8 @@ struct np_trace_request *np_trace_request_new(struct np_trace_reader *r)
 {
 	struct np_trace_request *q;
 
-	if (np_array_room(&r->request, &r->request_room, r->n_requests + 1,
-			  sizeof(*r->request))) {
+	if (np_array_reserve(&r->request, &r->request_room, r->n_requests + 1,
+			     sizeof(*r->request))) {
 		np_trace_no_memory(r);
 		return NULL;
 	}
@@ -60,7 +60,8 @@ int np_trace_request_use(struct np_trace_reader *r, struct np_trace_request *q)
 	if (r->n_uses >= UINT32_MAX)
 		return np_trace_fail(r, "too many requests");
 	if (r->n_uses == r->n_known) {
-		if (np_array_room(&r->use, &r->use_room, r->n_known + 1, bytes))
+		if (np_array_reserve(&r->use, &r->use_room, r->n_known + 1,
+				     bytes))
 			return np_trace_no_memory(r);
 		memset((char *)r->use + bytes * r->n_known++, 0, bytes);
 	}
@@ -71,7 +72,7 @@ int np_trace_request_use(struct np_trace_reader *r, struct np_trace_request *q)
 
 void np_trace_id(struct np_trace_reader *r, uint32_t id)
 {
-	if (np_array_room(&r->id, &r->id_room, r->n_ids + 1, sizeof(*r->id)))
+	if (np_array_reserve(&r->id, &r->id_room, r->n_ids + 1, sizeof(*r->id)))
 		np_trace_no_memory(r);
 	else
 		r->id[r->n_ids++] = id;
@@ -89,7 +90,7 @@ void np_trace_started(struct np_trace_reader *r, struct np_trace_event *ev)
 uint64_t *np_trace_list(struct np_trace_reader *r, struct np_trace_event *ev,
 			size_t n)
 {
-	if (np_array_room(&r->list, &r->list_room, n, sizeof(*r->list))) {
+	if (np_array_reserve(&r->list, &r->list_room, n, sizeof(*r->list))) {
 		np_trace_no_memory(r);
 		return NULL;
 	}

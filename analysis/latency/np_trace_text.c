@@ -743,7 +743,7 @@ static int read_line(struct text *t)
 			return np_trace_fail(&t->r, "a line of more than %u "
 					      "bytes", LINE_MAX_BYTES);
 		if (n + 1 >= t->room &&
-		    np_array_room(&t->text, &t->room, n + 2, 1))
+		    np_array_reserve(&t->text, &t->room, n + 2, 1))
 			return np_trace_no_memory(&t->r);
 		t->text[n++] = (char)c;
 	}
@@ -805,7 +805,7 @@ static int begin(struct np_trace_reader *r, const struct np_trace_header *h,
 	(void)h, (void)got;
 	t->max_work = 1000000 + 256 * r->bytes;
 	t->member = calloc(r->size, sizeof(*t->member));
-	if (!t->member || np_array_room(&t->text, &t->room, 1, 1))
+	if (!t->member || np_array_reserve(&t->text, &t->room, 1, 1))
 		return np_trace_no_memory(r);
 	for (uint32_t i = 0; i < r->size; i++)
 		t->member[i] = i;

@@ -71,7 +71,8 @@ static void schedule(struct run *r, double mean_sec, uint32_t who)
 	struct event e = { r->now - mean_sec * log(uniform(r)), who };
 	size_t at = r->n_heap;
 
-	if (np_array_room(&r->heap, &r->max_heap, at + 1, sizeof(*r->heap))) {
+	if (np_array_reserve(&r->heap, &r->max_heap, at + 1,
+			     sizeof(*r->heap))) {
 		r->no_memory = true;
 		return;
 	}
@@ -221,8 +222,8 @@ static uint32_t new_customer(struct run *r, size_t class)
 		r->unused = r->customer[who].next;
 	} else {
 		if (r->n == MAX_CUSTOMERS ||
-		    np_array_room(&r->customer, &r->max, r->n + 1,
-				  sizeof(*r->customer))) {
+		    np_array_reserve(&r->customer, &r->max, r->n + 1,
+				     sizeof(*r->customer))) {
 			r->no_memory = true;
 			return NONE;
 		}

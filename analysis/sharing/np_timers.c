@@ -24,7 +24,7 @@ int np_timers_set(struct np_timers *h, double at_sec, size_t id)
 	struct np_timer t = { at_sec, h->set++, id };
 	size_t at = h->n;
 
-	if (np_array_room(&h->t, &h->room, h->n + 1, sizeof(*h->t)))
+	if (np_array_reserve(&h->t, &h->room, h->n + 1, sizeof(*h->t)))
 		return -ENOMEM;
 	h->n++;
 	/* Move up what is due later, instead of swapping at each step. */

@@ -9,7 +9,7 @@
 /* ---- arrays that grow ---- */
 
 #define MIN_GROW_CAPACITY 16 /* of np_array_grow(); a power of two */
-#define MIN_ROOM_CAPACITY 64 /* of np_array_room() */
+#define MIN_RESERVED 64	     /* of np_array_reserve() */
 
 /*
  * The caller's pointer has any type, so it is copied as bytes: reading it
@@ -42,9 +42,9 @@ int np_array_grow(void *array, size_t n, size_t size)
 	return np_array_resize(array, 2 * n, size);
 }
 
-int np_array_room(void *array, size_t *capacity, size_t n, size_t size)
+int np_array_reserve(void *array, size_t *capacity, size_t n, size_t size)
 {
-	size_t wanted = *capacity ? *capacity : MIN_ROOM_CAPACITY;
+	size_t wanted = *capacity ? *capacity : MIN_RESERVED;
 
 	if (n <= *capacity)
 		return 0;
@@ -149,9 +149,10 @@ uint32_t np_index_add(struct np_index *index, const void *key, size_t len)
 		return slot->number - 1;
 	/* The extra byte ensures that memcpy() gets no null pointer, which is
 	   undefined even for an empty key. */
-	if (np_array_room(&index->end, &index->end_room, index->n + 1,
-			  sizeof(*index->end)) ||
-	    np_array_room(&index->bytes, &index->byte_room, begin + len + 1, 1))
+	if (np_array_reserve(&index->end, &index->end_capacity, index->n + 1,
+			     sizeof(*index->end)) ||
+	    np_array_reserve(&index->bytes, &index->byte_capacity,
+			     begin + len + 1, 1))
 		return NP_NO_INDEX;
 	memcpy(index->bytes + begin, key, len);
 	index->end[index->n++] = begin + len;
@@ -201,8 +202,8 @@ void np_shares_add(struct np_shares *shares, uint32_t uid, uint64_t amount)
 
 	shares->used += amount;
 	/* Allocate first: each user in the index needs an element of held[]. */
-	if (np_array_room(&shares->held, &shares->room, n_before + 1,
-			  sizeof(*shares->held)))
+	if (np_array_reserve(&shares->held, &shares->held_capacity,
+			     n_before + 1, sizeof(*shares->held)))
 		return;
 	user = np_index_add(&shares->user, &uid, sizeof(uid));
 	if (user == NP_NO_INDEX)

@@ -24,8 +24,8 @@
  */
 int np_array_grow(void *array, size_t n, size_t size);
 
-/* Make room for n elements in total. *capacity: 0 at first. */
-int np_array_room(void *array, size_t *capacity, size_t n, size_t size);
+/* Allocate for n elements in total. *capacity must be 0 at first. */
+int np_array_reserve(void *array, size_t *capacity, size_t n, size_t size);
 
 /* Set the capacity, which may be less than the number of elements. */
 int np_array_resize(void *array, size_t capacity, size_t size);
@@ -57,7 +57,7 @@ struct np_index {
 	size_t n;    /* number of keys */
 	size_t *end; /* of each key: the offset of its end in bytes[] */
 	char *bytes; /* all keys, one after the other */
-	size_t end_room, byte_room; /* capacities of end[] and bytes[] */
+	size_t end_capacity, byte_capacity; /* of end[] and bytes[] */
 	struct np_index_slot *slot; /* a hash table */
 	size_t n_slots;		    /* a power of two, or 0 */
 };
@@ -88,7 +88,7 @@ struct np_shares {
 	uint64_t limit, used; /* the whole amount, and how much users hold */
 	struct np_index user; /* keys: uids */
 	uint64_t *held;	      /* by each user */
-	size_t room;	      /* capacity of held[] */
+	size_t held_capacity;
 };
 
 /*

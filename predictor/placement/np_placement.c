@@ -2556,8 +2556,8 @@ static uint32_t subgroup_of(struct np_groups *groups, uint32_t group,
 		if (has_same_candidates(subgroup, job))
 			return i;
 	}
-	if (np_array_room(&groups->subgroup, &groups->subgroup_room,
-			  groups->n_subgroups + 1, sizeof(*subgroup)))
+	if (np_array_reserve(&groups->subgroup, &groups->subgroup_room,
+			     groups->n_subgroups + 1, sizeof(*subgroup)))
 		return NP_NONE;
 	i = (uint32_t)groups->n_subgroups++;
 	subgroup = &groups->subgroup[i];
@@ -2870,8 +2870,8 @@ static bool group_can_take(const struct np_groups *groups, uint32_t id,
 static int log_transfer(struct np_groups *groups, uint32_t group, uint32_t leaf,
 			bool gives)
 {
-	if (np_array_room(&groups->undo, &groups->undo_room, groups->n_undo + 1,
-			  sizeof(*groups->undo)))
+	if (np_array_reserve(&groups->undo, &groups->undo_room,
+			     groups->n_undo + 1, sizeof(*groups->undo)))
 		return -ENOMEM;
 	groups->undo[groups->n_undo++] =
 		(struct np_transfer){ group, leaf, gives };
@@ -4774,8 +4774,8 @@ static int add_to_journal(struct np_placement *placement,
 	struct np_admitted *entry;
 
 	if (!leaves ||
-	    np_array_room(&placement->journal, &placement->journal_room,
-			  placement->n_admitted + 1, sizeof(*entry)))
+	    np_array_reserve(&placement->journal, &placement->journal_room,
+			     placement->n_admitted + 1, sizeof(*entry)))
 		return -ENOMEM;
 	np_shares_add(&placement->admitted, admitted->job.owner, 1);
 	entry = &placement->journal[placement->n_admitted++];

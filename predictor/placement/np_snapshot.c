@@ -549,9 +549,9 @@ static int add_leaves(struct np_snapshot *snapshot, const struct np_job *job,
 		if (leaf == NP_NO_LEAF ||
 		    (n > first && snapshot->job_leaves[n - 1] == leaf))
 			continue;
-		if (np_array_room(&snapshot->job_leaves,
-				  &snapshot->job_leaves_capacity, n + 1,
-				  sizeof(*snapshot->job_leaves)))
+		if (np_array_reserve(&snapshot->job_leaves,
+				     &snapshot->job_leaves_capacity, n + 1,
+				     sizeof(*snapshot->job_leaves)))
 			return -ENOMEM;
 		snapshot->job_leaves[n++] = leaf;
 	}
@@ -567,9 +567,9 @@ static int add_prior(struct np_snapshot *snapshot, const struct np_job *job)
 	uint64_t *w;
 
 	/* The size of an element must not be 0, even if there are no leaves. */
-	if (np_array_room(&snapshot->job_prior, &snapshot->job_prior_capacity,
-			  snapshot->n_job_prior + 1,
-			  words * sizeof(*w) + !words))
+	if (np_array_reserve(
+		    &snapshot->job_prior, &snapshot->job_prior_capacity,
+		    snapshot->n_job_prior + 1, words * sizeof(*w) + !words))
 		return -ENOMEM;
 	w = snapshot->job_prior + snapshot->n_job_prior++ * words;
 	memcpy(w, job->prior_leaves, words * sizeof(*w));
@@ -591,8 +591,8 @@ int np_snapshot_job(struct np_snapshot *snapshot, const struct np_job *job,
 
 	if (rc)
 		return rc;
-	if (np_array_room(&snapshot->job, &snapshot->job_capacity,
-			  snapshot->n_jobs + 1, sizeof(*to)))
+	if (np_array_reserve(&snapshot->job, &snapshot->job_capacity,
+			     snapshot->n_jobs + 1, sizeof(*to)))
 		return np_errf(err, -ENOMEM, "snapshot: out of memory");
 	to = &snapshot->job[snapshot->n_jobs++];
 	*to = *job;

@@ -330,8 +330,8 @@ static int enter_leaves(struct sim *sim, uint32_t job)
 	for (uint32_t i = 0; i < run->n_leaves; i++) {
 		struct leaf_jobs *jobs = &sim->leaf_jobs[run->leaves[i].leaf];
 
-		if (np_array_room(&jobs->at, &jobs->capacity, jobs->n + 1,
-				  sizeof(*jobs->at)))
+		if (np_array_reserve(&jobs->at, &jobs->capacity, jobs->n + 1,
+				     sizeof(*jobs->at)))
 			return -ENOMEM;
 		for (size_t k = 0; k < jobs->n; k++) {
 			uint32_t other = jobs->at[k].job;
@@ -699,8 +699,8 @@ static void heap_sift(struct heap *heap, size_t i, struct event event)
 /* Add an event. */
 static int heap_add(struct heap *heap, int64_t sec, uint32_t job)
 {
-	if (np_array_room(&heap->at, &heap->capacity, heap->n + 1,
-			  sizeof(*heap->at)))
+	if (np_array_reserve(&heap->at, &heap->capacity, heap->n + 1,
+			     sizeof(*heap->at)))
 		return -ENOMEM;
 	heap->n++;
 	heap_sift(heap, heap->n - 1, (struct event){ sec, job });
@@ -1059,8 +1059,8 @@ static int list_add(const struct sim *sim, struct job_list *list, uint32_t job)
 {
 	size_t i = find_job(sim, list, job);
 
-	if (np_array_room(&list->at, &list->capacity, list->n + 1,
-			  sizeof(*list->at)))
+	if (np_array_reserve(&list->at, &list->capacity, list->n + 1,
+			     sizeof(*list->at)))
 		return -ENOMEM;
 	memmove(list->at + i + 1, list->at + i,
 		(list->n++ - i) * sizeof(*list->at));

@@ -78,9 +78,8 @@ static uint32_t node_number(struct np_acct *h, const char *name)
 	uint32_t n = number_of(&h->node_name, name);
 	size_t had = h->leaf_room;
 
-	if (n == NP_NO_INDEX ||
-	    np_array_room(&h->leaf_of, &h->leaf_room, n + 1,
-			  sizeof(*h->leaf_of)))
+	if (n == NP_NO_INDEX || np_array_reserve(&h->leaf_of, &h->leaf_room,
+						 n + 1, sizeof(*h->leaf_of)))
 		return NP_NO_INDEX;
 	for (; had < h->leaf_room; had++)
 		h->leaf_of[had] = h->one_leaf ? 0 : NP_NO_INDEX;
@@ -300,8 +299,8 @@ static int add_node(void *arg, const char *name)
 	uint32_t n = node_number(h, name);
 
 	if (n == NP_NO_INDEX ||
-	    np_array_room(&h->node, &h->node_room, h->n_nodes + 1,
-			  sizeof(*h->node)))
+	    np_array_reserve(&h->node, &h->node_room, h->n_nodes + 1,
+			     sizeof(*h->node)))
 		return -ENOMEM;
 	if (h->n_nodes == NP_ACCT_MAX_NODES)
 		return -E2BIG;
@@ -391,8 +390,8 @@ static int add_job(const struct reader *r, char *const *value, size_t line,
 	if (j.user == NP_NO_INDEX || j.name == NP_NO_INDEX ||
 	    j.partition == NP_NO_INDEX || j.line == NP_NO_INDEX ||
 	    j.dir == NP_NO_INDEX ||
-	    np_array_room(&h->job, &h->job_room, h->n_jobs + 1,
-			  sizeof(*h->job)))
+	    np_array_reserve(&h->job, &h->job_room, h->n_jobs + 1,
+			     sizeof(*h->job)))
 		return -ENOMEM;
 	h->job[h->n_jobs++] = j;
 	return 0;
@@ -591,8 +590,8 @@ static int add_places(struct np_acct *h, uint32_t at, uint32_t *leaf,
 	for (size_t i = 0, k; i < n; i = k) {
 		for (k = i; k < n && leaf[k] == leaf[i]; k++)
 			;
-		if (np_array_room(&h->place, room, h->n_places + 1,
-				  sizeof(*h->place)))
+		if (np_array_reserve(&h->place, room, h->n_places + 1,
+				     sizeof(*h->place)))
 			return -ENOMEM;
 		h->place[h->n_places++] = (struct np_acct_place){
 			.leaf = leaf[i], .job = at, .nodes = (uint32_t)(k - i),
@@ -955,7 +954,8 @@ static int add_neighbour(const struct np_acct *h, const struct np_acct_job *j,
 			to->list[i].nodes += p->nodes;
 			return 0;
 		}
-	if (np_array_room(&to->list, &to->room, to->n + 1, sizeof(*to->list)))
+	if (np_array_reserve(&to->list, &to->room, to->n + 1,
+			     sizeof(*to->list)))
 		return -ENOMEM;
 	to->list[to->n++] = (struct np_acct_neighbour){
 		.job = p->job, .leaf = p->leaf, .nodes = p->nodes,

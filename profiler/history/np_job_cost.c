@@ -147,8 +147,8 @@ static int add_meeting(struct work *w, const struct np_acct_place *victim,
 		w->out->n_dropped_meetings++;
 		return 0;
 	}
-	if (np_array_room(&w->met, &w->met_room, w->n_met + 1,
-			  sizeof(*w->met)))
+	if (np_array_reserve(&w->met, &w->met_room, w->n_met + 1,
+			     sizeof(*w->met)))
 		return -ENOMEM;
 	w->met[w->n_met++] = (struct meeting){
 		victim->job, w->app[other->job], victim->leaf,

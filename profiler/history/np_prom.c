@@ -312,7 +312,7 @@ static size_t take(char *data, size_t one, size_t n, void *arg)
 		a->rc = -EFBIG;
 		return 0;
 	}
-	a->rc = np_array_room(&a->text, &a->room, a->len + len + 1, 1);
+	a->rc = np_array_reserve(&a->text, &a->room, a->len + len + 1, 1);
 	if (a->rc)
 		return 0;
 	memcpy(a->text + a->len, data, len);

@@ -161,7 +161,8 @@ static int add_job(struct reader *in, struct np_queue_job *job)
 	if (log->n >= NP_QUEUE_MAX_JOBS)
 		return np_errf(in->err, -E2BIG, "%s: more than %d jobs",
 			       in->source, NP_QUEUE_MAX_JOBS);
-	if (np_array_room(&log->job, &in->capacity, log->n + 1, sizeof(*job)))
+	if (np_array_reserve(&log->job, &in->capacity, log->n + 1,
+			     sizeof(*job)))
 		return -ENOMEM;
 	log->job[log->n++] = *job;
 	return 0;

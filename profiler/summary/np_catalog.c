@@ -749,8 +749,8 @@ static void *cat_map_add(struct np_cat_map *map, int64_t owner, const char *app,
 	size_t i = cat_map_at(map, owner, app);
 	struct np_cat_key *key = calloc(1, size);
 
-	if (!key || np_array_room(&map->item, &map->room, map->n + 1,
-				  sizeof(*map->item))) {
+	if (!key || np_array_reserve(&map->item, &map->room, map->n + 1,
+				     sizeof(*map->item))) {
 		free(key);
 		return NULL;
 	}
