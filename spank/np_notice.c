@@ -17,29 +17,29 @@
 #include "np_saver_proto.h"
 #include "np_text.h"
 
-/* Attempts to take the place, and the pause between two of them. */
-#define ATTEMPTS 20
+/* Attempts to bind the address, and the pause between two of them. */
+#define MAX_ATTEMPTS 20
 #define RETRY_NS 10000000
 
 /*
- * At most one child of each user on a host waits for a file system.  Become
- * that one, until this process ends.  The place is an abstract socket name,
- * which is free again as soon as the process that has bound it ends, whatever
- * ends it.  Returns false if another process has held the place for the last
- * 0.2 s.
+ * Become the only child of this user on the host that waits for a file system,
+ * until this process ends.  To ensure that, bind an abstract socket address,
+ * which the kernel releases when the process ends.  Returns false if another
+ * process has been bound to it for the last 0.2 s.
  */
-static bool take_turn(void)
+static bool become_only_child(void)
 {
 	const struct timespec pause = { .tv_nsec = RETRY_NS };
-	struct sockaddr_un place = { .sun_family = AF_UNIX };
+	struct sockaddr_un address = { .sun_family = AF_UNIX };
 	int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-	int n = snprintf(place.sun_path + 1, sizeof(place.sun_path) - 1,
-			 "netprof/line/%lu", (unsigned long)geteuid());
-	socklen_t len = (socklen_t)(offsetof(struct sockaddr_un, sun_path) +
-				    1 + (size_t)n);
+	int name_len = snprintf(address.sun_path + 1,
+				sizeof(address.sun_path) - 1,
+				"netprof/line/%lu", (unsigned long)geteuid());
+	socklen_t len = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 +
+				    (size_t)name_len);
 
-	for (int i = 0; fd >= 0 && i < ATTEMPTS; i++) {
-		if (!bind(fd, (struct sockaddr *)&place, len))
+	for (int i = 0; fd >= 0 && i < MAX_ATTEMPTS; i++) {
+		if (!bind(fd, (struct sockaddr *)&address, len))
 			return true;
 		nanosleep(&pause, NULL);
 	}
@@ -48,7 +48,7 @@ static bool take_turn(void)
 
 /* ---- a line for the log ---- */
 
-/* Let the saver write a line.  Returns whether there is a saver. */
+/* Ask the saver to write a line.  Returns whether there is a saver. */
 static bool notify_saver(const char *store, const char *line)
 {
 	const char *field[] = { store, line };
@@ -68,7 +68,7 @@ static void write_line(const char *store, const char *line, const char *text)
 	static const int keep[] = { -1, -1, -1 };
 
 	signal(SIGXFSZ, SIG_IGN);
-	if (np_detach(keep, 3) || !take_turn() ||
+	if (np_detach(keep, 3) || !become_only_child() ||
 	    np_log_append(store, line))
 		np_log_system(text);
 	_exit(0);
@@ -77,12 +77,12 @@ static void write_line(const char *store, const char *line, const char *text)
 void np_notice(const char *store, const char *fmt, ...)
 {
 	char text[512], line[NP_LOG_LINE];
-	va_list ap;
+	va_list args;
 	pid_t pid;
 
-	va_start(ap, fmt);
-	np_text_print(text, sizeof(text), fmt, ap);
-	va_end(ap);
+	va_start(args, fmt);
+	np_text_print(text, sizeof(text), fmt, args);
+	va_end(args);
 	np_log_line(line, text);
 	if (notify_saver(store, line))
 		return;
@@ -93,21 +93,21 @@ void np_notice(const char *store, const char *fmt, ...)
 		np_log_system(text);
 }
 
-/* ---- does a directory answer? ---- */
+/* ---- checking whether a directory answers ---- */
 
 static bool is_readable(int fd, int timeout_ms)
 {
-	struct pollfd p = { .fd = fd, .events = POLLIN };
+	struct pollfd pollfd = { .fd = fd, .events = POLLIN };
 
-	return poll(&p, 1, timeout_ms) == 1;
+	return poll(&pollfd, 1, timeout_ms) == 1;
 }
 
-/* Open a directory in a child, for which the same holds. */
-static void open_dir(const char *dir, int reply)
+/* Open a directory in a child, with the restrictions of write_line(). */
+static void open_dir_in_child(const char *dir, int reply)
 {
 	const int keep[] = { -1, -1, -1, reply };
 
-	if (np_detach(keep, NP_ARRAY_SIZE(keep)) || !take_turn())
+	if (np_detach(keep, NP_ARRAY_SIZE(keep)) || !become_only_child())
 		_exit(1);
 	if (open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC) < 0 &&
 	    (errno == ESTALE || errno == EIO || errno == ENOTCONN))
@@ -118,23 +118,23 @@ static void open_dir(const char *dir, int reply)
 static bool responds_to_child(const char *dir, int timeout_ms)
 {
 	bool responds;
-	int end[2];
+	int fd[2];
 	pid_t pid;
-	char c;
+	char byte;
 
-	if (pipe2(end, O_CLOEXEC) || np_fds_above(end))
+	if (pipe2(fd, O_CLOEXEC) || np_fds_above(fd))
 		return false;
 	pid = fork();
 	if (!pid)
-		open_dir(dir, end[1]);
-	close(end[1]);
-	responds = pid > 0 && is_readable(end[0], timeout_ms) &&
-		  read(end[0], &c, 1) == 1;
-	close(end[0]);
+		open_dir_in_child(dir, fd[1]);
+	close(fd[1]);
+	responds = pid > 0 && is_readable(fd[0], timeout_ms) &&
+		   read(fd[0], &byte, 1) == 1;
+	close(fd[0]);
 	return responds;
 }
 
-/* Any reply counts but that of a lost file server, which has an errno. */
+/* The saver replies 0 unless the file system has lost its server. */
 bool np_dir_responds(const char *dir, int timeout_ms)
 {
 	char reply[sizeof(struct np_saver_header) + 2];

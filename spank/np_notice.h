@@ -1,10 +1,10 @@
 /*
- * What a process that a job waits for (srun, or one in the job's cgroup) may
- * do about files without touching a file system that may not answer: write a
- * line to the user's netprof.log, and find out whether a directory answers.
+ * File operations of processes that a job waits for (srun, or one in the job's
+ * cgroup), which must not access a file system that may not answer: writing a
+ * line to the user's netprof.log, and checking whether a directory answers.
  *
- * Both are left to netprof-saver.  Where there is none and this process belongs
- * to no job, a detached child does them.
+ * netprof-saver does both.  Without one, a detached child does, unless this
+ * process belongs to a job.
  */
 #ifndef NP_NOTICE_H
 #define NP_NOTICE_H
@@ -19,8 +19,8 @@ void np_notice(const char *store, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 
 /*
- * Can the directory be opened, or is the attempt refused, within timeout_ms?
- * False also where no other process can find out.
+ * Whether an attempt to open the directory succeeds or is refused within
+ * timeout_ms.  Returns false also if no other process can make the attempt.
  */
 bool np_dir_responds(const char *dir, int timeout_ms);
 

@@ -11,20 +11,21 @@
 
 #include "np_clock.h"
 
-/* One of the names at which a collector of a job may listen. */
+/* One of the addresses on which a collector of a job may listen. */
 struct slot {
 	struct sockaddr_un name; /* abstract */
 	socklen_t len;
 };
 
-static struct slot slot_of(uint32_t job_id, int i)
+static struct slot make_slot(uint32_t job_id, int i)
 {
 	struct slot slot = { .name.sun_family = AF_UNIX };
-	int n = snprintf(slot.name.sun_path + 1, sizeof(slot.name.sun_path) - 1,
-			 "netprof/%u/%d", job_id, i);
+	int name_len = snprintf(slot.name.sun_path + 1,
+				sizeof(slot.name.sun_path) - 1, "netprof/%u/%d",
+				job_id, i);
 
 	slot.len = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 +
-			       (size_t)n);
+			       (size_t)name_len);
 	return slot;
 }
 
@@ -34,10 +35,10 @@ static int open_socket(void)
 }
 
 /*
- * Return the process at the other end, which listens or connects; 0: it is not
- * that user's.
+ * Find the process at the other end of a connection. Returns 0 if it does not
+ * belong to that user.
  */
-static pid_t peer_of(int fd, uid_t user)
+static pid_t find_peer(int fd, uid_t user)
 {
 	struct ucred peer;
 	socklen_t len = sizeof(peer);
@@ -56,7 +57,7 @@ int np_script_listen(struct np_script *script, uint32_t job_id)
 	if (fd < 0)
 		return -errno;
 	for (int i = 0; rc == -EADDRINUSE && i < NP_SCRIPT_SLOTS; i++) {
-		struct slot slot = slot_of(job_id, i);
+		struct slot slot = make_slot(job_id, i);
 
 		rc = bind(fd, (struct sockaddr *)&slot.name, slot.len) ?
 			   -errno :
@@ -71,14 +72,14 @@ int np_script_listen(struct np_script *script, uint32_t job_id)
 	return rc;
 }
 
-/* Accept slurmstepd, which then takes the place of the listening socket. */
+/* Accept a connection of slurmstepd, which replaces the listening socket. */
 static void accept_caller(struct np_script *script)
 {
 	int fd = accept4(script->fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
 
 	if (fd < 0)
 		return;
-	if (!peer_of(fd, 0) && !peer_of(fd, getuid())) {
+	if (!find_peer(fd, 0) && !find_peer(fd, getuid())) {
 		close(fd);
 		return;
 	}
@@ -90,18 +91,18 @@ static void accept_caller(struct np_script *script)
 bool np_script_read(struct np_script *script, int *code)
 {
 	char line[32];
-	ssize_t got;
+	ssize_t len;
 
 	if (!script->connected) {
 		accept_caller(script);
 		if (!script->connected)
 			return false;
 	}
-	got = read(script->fd, line, sizeof(line) - 1);
-	if (got < 0 && (errno == EAGAIN || errno == EINTR))
+	len = read(script->fd, line, sizeof(line) - 1);
+	if (len < 0 && (errno == EAGAIN || errno == EINTR))
 		return false;
-	line[got < 0 ? 0 : got] = '\0';
-	if (got <= 0)
+	line[len < 0 ? 0 : len] = '\0';
+	if (len <= 0)
 		np_script_close(script);
 	return sscanf(line, "exit %d", code) == 1;
 }
@@ -114,12 +115,12 @@ void np_script_close(struct np_script *script)
 }
 
 /*
- * Return a descriptor that becomes readable when the process with this
- * connection has ended: its pidfd, because a process closes its sockets before
- * it leaves its cgroup, where Slurm would find it and look again only a second
- * later.  Without pidfds (Linux before 5.3), the connection.
+ * Return a descriptor that becomes readable when a process has ended.  This is
+ * its pidfd, because a process closes its sockets before it leaves its cgroup:
+ * Slurm would still find it there, and check again only a second later.
+ * Without pidfds (Linux before 5.3), it is the connection.
  */
-static int end_of(pid_t peer, int connection)
+static int open_end_fd(pid_t peer, int connection)
 {
 	int fd = (int)syscall(SYS_pidfd_open, peer, 0);
 
@@ -130,56 +131,58 @@ static int end_of(pid_t peer, int connection)
 }
 
 /*
- * Tell all collectors of the job, and return how many these are.  A socket is
- * tried with one slot after the other until it connects, because most slots are
- * empty.
+ * Notify all collectors of the job, and return their number.  As most slots are
+ * unused, a socket is tried with one slot after another until it connects.
  */
 static int notify_all(uint32_t job_id, uid_t user, int code,
 		      struct pollfd *notified)
 {
-	int n = 0, fd = -1, len;
+	int n_notified = 0, fd = -1, len;
 	char line[32];
 	pid_t peer;
 
 	len = snprintf(line, sizeof(line), "exit %d\n", code);
 	for (int i = 0; i < NP_SCRIPT_SLOTS; i++) {
-		struct slot slot = slot_of(job_id, i);
+		struct slot slot = make_slot(job_id, i);
 
 		if (fd < 0)
 			fd = open_socket();
 		if (fd < 0 ||
 		    connect(fd, (struct sockaddr *)&slot.name, slot.len))
 			continue;
-		peer = peer_of(fd, user);
+		peer = find_peer(fd, user);
 		if (peer && send(fd, line, (size_t)len, MSG_NOSIGNAL) == len)
-			notified[n++] = (struct pollfd){ .fd = end_of(peer, fd),
-							 .events = POLLIN };
+			notified[n_notified++] =
+				(struct pollfd){ .fd = open_end_fd(peer, fd),
+						 .events = POLLIN };
 		else
 			close(fd);
 		fd = -1;
 	}
 	if (fd >= 0)
 		close(fd);
-	return n;
+	return n_notified;
 }
 
 void np_script_announce(uint32_t job_id, uid_t user, int code, int timeout_ms)
 {
 	double until_sec = np_mono_sec() + 1e-3 * timeout_ms;
 	struct pollfd notified[NP_SCRIPT_SLOTS];
-	int n = notify_all(job_id, user, code, notified), open = n, left;
+	int n_notified = notify_all(job_id, user, code, notified),
+	    n_running = n_notified, left_ms;
 
-	while (open && (left = (int)(1e3 * (until_sec - np_mono_sec()))) > 0) {
-		if (poll(notified, (nfds_t)n, left) <= 0)
+	while (n_running &&
+	       (left_ms = (int)(1e3 * (until_sec - np_mono_sec()))) > 0) {
+		if (poll(notified, (nfds_t)n_notified, left_ms) <= 0)
 			continue;
-		for (int i = 0; i < n; i++)
+		for (int i = 0; i < n_notified; i++)
 			if (notified[i].fd >= 0 && notified[i].revents) {
 				close(notified[i].fd);
 				notified[i].fd = -1;
-				open--;
+				n_running--;
 			}
 	}
-	for (int i = 0; i < n; i++)
+	for (int i = 0; i < n_notified; i++)
 		if (notified[i].fd >= 0)
 			close(notified[i].fd);
 }

@@ -1,15 +1,15 @@
 /*
  * Announces the end of a batch script to the job's collectors on its node.
  *
- * Slurm kills at once what a script leaves behind (proctrack/cgroup), and
- * mpirun does not wait for the srun of its daemons: the collector next to that
- * srun would be killed without having saved its record.  Therefore slurmstepd,
+ * Slurm kills the remaining processes of a script at once (proctrack/cgroup),
+ * and mpirun does not wait for the srun of its daemons.  The collector of that
+ * srun would be killed before it has saved its record.  Therefore slurmstepd,
  * as root, notifies the collectors that the script has ended, and briefly waits
  * for them.
  *
- * Each collector listens at one of NP_SCRIPT_SLOTS abstract sockets, named for
- * the job.  slurmstepd connects to those that exist, sends "exit N\n" as srun
- * does (np_launch.h), and waits until the collectors have ended.
+ * Each collector listens on one of NP_SCRIPT_SLOTS abstract sockets, named
+ * after the job.  slurmstepd connects to those that exist, sends "exit N\n" as
+ * srun does (np_launch.h), and waits until the collectors have ended.
  */
 #ifndef NP_SCRIPT_H
 #define NP_SCRIPT_H
@@ -34,8 +34,8 @@ struct np_script {
 int np_script_listen(struct np_script *script, uint32_t job_id);
 
 /*
- * Read what has arrived; nothing blocks.  Returns true, with *code, if the
- * script has ended.  Only root and this process's own user are believed.
+ * Read from slurmstepd without blocking.  Returns true, with *code, if the
+ * script has ended.  Only root and this process's own user may say so.
  */
 bool np_script_read(struct np_script *script, int *code);
 
@@ -43,8 +43,8 @@ bool np_script_read(struct np_script *script, int *code);
 void np_script_close(struct np_script *script);
 
 /*
- * Tell that user's collectors the script's exit code, 128 plus the number of a
- * signal, and wait until all have ended, at most timeout_ms.
+ * Send the script's exit code, or 128 plus the number of a signal, to the
+ * user's collectors, and wait until all have ended, for at most timeout_ms.
  */
 void np_script_announce(uint32_t job_id, uid_t user, int code, int timeout_ms);
 
