@@ -1,4 +1,4 @@
-/* The allocation around us, found by what Slurm sets in the environment. */
+/* Finds the allocation of this process from its environment. */
 #include "cli_alloc.h"
 
 #include <errno.h>
@@ -22,65 +22,65 @@ static void on_signal(int sig)
 }
 
 /*
- * A second call is harmless: commands install the handlers before anything
- * slow begins, and ask for the flag again where they need it.
+ * Commands may call this twice: before anything slow begins, and again where
+ * they need the flag.
  */
 const volatile sig_atomic_t *cli_alloc_catch_signals(void)
 {
-	static const int sigs[] = { SIGINT, SIGTERM, SIGHUP };
-	struct sigaction act = { .sa_handler = on_signal };
+	static const int signals[] = { SIGINT, SIGTERM, SIGHUP };
+	struct sigaction action = { .sa_handler = on_signal };
 
-	for (size_t i = 0; i < NP_ARRAY_SIZE(sigs); i++)
-		sigaction(sigs[i], &act, NULL);
+	for (size_t i = 0; i < NP_ARRAY_SIZE(signals); i++)
+		sigaction(signals[i], &action, NULL);
 	signal(SIGPIPE, SIG_IGN);
 	return &stop_requested;
 }
 
 /*
- * Look srun up in PATH. Only absolute directories count: what a relative one
- * names depends on the working directory.
+ * Search for srun in PATH. Relative directories are ignored, because they
+ * depend on the working directory.
  */
 static int find_srun(char path[PATH_MAX], struct np_err *err)
 {
 	const char *dirs = getenv("PATH");
 
-	for (const char *p = dirs; p && *p;) {
-		size_t len = strcspn(p, ":");
+	for (const char *dir = dirs; dir && *dir;) {
+		size_t len = strcspn(dir, ":");
 
 		if (len && len + sizeof("/srun") < PATH_MAX) {
-			snprintf(path, PATH_MAX, "%.*s/srun", (int)len, p);
+			snprintf(path, PATH_MAX, "%.*s/srun", (int)len, dir);
 			if (path[0] == '/' && !access(path, X_OK))
 				return 0;
 		}
-		p += len + (p[len] == ':');
+		dir += len + (dir[len] == ':');
 	}
 	return np_errf(err, -ENOENT, "no srun in PATH");
 }
 
-/* A positive number that Slurm sets in the environment of a job. */
+/* Read a positive number that Slurm sets in the environment of a job. */
 static int read_number(const char *name, uint32_t *out, struct np_err *err)
 {
 	const char *text = getenv(name);
-	uint64_t v;
+	uint64_t value;
 
 	if (!text)
 		return np_errf(err, -EINVAL, "%s is not set, although Slurm "
 			       "sets it in every allocation", name);
-	if (np_whole_parse(text, UINT32_MAX, &v) || !v)
+	if (np_whole_parse(text, UINT32_MAX, &value) || !value)
 		return np_errf(err, -EINVAL, "%s=%.40s: expected a number, as "
 			       "set by Slurm", name, text);
-	*out = (uint32_t)v;
+	*out = (uint32_t)value;
 	return 0;
 }
 
 /*
- * A heterogeneous allocation has several node lists; which of them to measure
- * would be a guess, so it is refused.
+ * Refuses a heterogeneous allocation, as it has several node lists, and it is
+ * unknown which of them to measure.
  */
 int cli_alloc_find(struct cli_alloc *alloc, int nodes, const char *command,
 		   struct np_err *err)
 {
-	uint32_t n;
+	uint32_t n_nodes;
 	int rc = np_conf_from_environment(&alloc->conf, err);
 
 	if (rc)
@@ -100,9 +100,9 @@ int cli_alloc_find(struct cli_alloc *alloc, int nodes, const char *command,
 		return np_errf(err, -EINVAL, "SLURM_JOB_NODELIST is not set, "
 			       "although Slurm sets it in every allocation");
 	if (read_number("SLURM_JOB_ID", &alloc->job.job_id, err) ||
-	    read_number("SLURM_JOB_NUM_NODES", &n, err))
+	    read_number("SLURM_JOB_NUM_NODES", &n_nodes, err))
 		return -EINVAL;
-	alloc->n_nodes = n;
+	alloc->n_nodes = n_nodes;
 	alloc->job.het_component = -1;
 	alloc->job.srun = alloc->srun;
 	return find_srun(alloc->srun, err);
@@ -116,8 +116,8 @@ int cli_alloc_find(struct cli_alloc *alloc, int nodes, const char *command,
 #define MAX_LEAVES 100000 /* bytes; Linux accepts 128 KiB in one variable */
 
 /* Run scontrol. Returns its whole output, malloc'ed, or NULL with err. */
-static char *scontrol(const char *show, const char *name, size_t max,
-		      struct np_err *err)
+static char *run_scontrol(const char *show, const char *name, size_t max,
+			  struct np_err *err)
 {
 	char *argv[] = { (char *)"scontrol", (char *)"-o", (char *)"show",
 			 (char *)show, (char *)name, NULL };
@@ -132,11 +132,11 @@ static char *scontrol(const char *show, const char *name, size_t max,
 	return NULL;
 }
 
-/* The name of the partition's own topology, malloc'ed; NULL: it has none. */
-static int partition_topology(const char *partition, char **name,
-			      struct np_err *err)
+/* Find the name of a partition's own topology, malloc'ed; NULL: it has none. */
+static int find_partition_topology(const char *partition, char **name,
+				   struct np_err *err)
 {
-	char *text = scontrol("partition", partition, MAX_PARTITION, err);
+	char *text = run_scontrol("partition", partition, MAX_PARTITION, err);
 	char *rest = text;
 	struct np_slurm_pair pair;
 	int rc = 0;
@@ -155,7 +155,7 @@ static int partition_topology(const char *partition, char **name,
 	return rc;
 }
 
-/* The leaf switches of the allocation, as the value of NP_LEAVES_ENV. */
+/* Print the leaf switches of the allocation as the value of NP_LEAVES_ENV. */
 static int print_leaves(struct cli_alloc *alloc, const struct np_topo *topo,
 			struct np_err *err)
 {
@@ -180,19 +180,19 @@ static int print_leaves(struct cli_alloc *alloc, const struct np_topo *topo,
 }
 
 /*
- * Slurm describes a node to its tasks by the cluster's topology, although a
- * partition may have one of its own since 25.05.
+ * Find the leaf switches if the partition has a topology of its own, as it may
+ * since Slurm 25.05. Slurm gives tasks only the cluster's topology.
  */
 static int find_leaves(struct cli_alloc *alloc, struct np_err *err)
 {
 	const char *partition = getenv("SLURM_JOB_PARTITION");
 	char *name = NULL, *text = NULL;
 	struct np_topo topo = { .n = 0 };
-	int rc = partition ? partition_topology(partition, &name, err) : 0;
+	int rc = partition ? find_partition_topology(partition, &name, err) : 0;
 
 	if (rc || !name)
 		return rc;
-	text = scontrol("topology", name, MAX_TOPOLOGY, err);
+	text = run_scontrol("topology", name, MAX_TOPOLOGY, err);
 	rc = text ? np_topo_parse(text, &topo, err) : -EIO;
 	if (!rc)
 		rc = print_leaves(alloc, &topo, err);

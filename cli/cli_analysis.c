@@ -1,7 +1,8 @@
 /*
- * The core does not link with the analysis.  It passes the network's parameters
- * as an argument and reads one JSON record from the program's standard output,
- * which is hostile input like any other file (np_trace_analysis_get()).
+ * Runs netprof-analysis, with which the core does not link.  The network's
+ * parameters are passed as an argument.  The result is a JSON record on
+ * standard output, which is not trusted, like any other file
+ * (np_trace_analysis_get()).
  */
 #include "cli_analysis.h"
 
@@ -25,7 +26,7 @@
 #define NO_NETWORK "no LogGPS parameters of this network; to measure them: " \
 	"salloc -N2 --exclusive netprof loggps"
 
-/* Look next to this program, as in a build tree, then in LibexecDir. */
+/* Search the directory of this program, as in a build tree, then LibexecDir. */
 static int find_program(char *path, size_t size)
 {
 	struct np_conf conf;
@@ -102,9 +103,9 @@ static ssize_t read_output(char **argv, char **text)
 }
 
 /* Run "netprof-analysis curve" on a trace, and parse its output. */
-static int analyse(const char *path, enum cli_traced_result result,
-		   const struct np_loggps *network,
-		   struct np_trace_analysis *out, struct np_err *err)
+static int run_analysis(const char *path, enum cli_traced_result result,
+			const struct np_loggps *network,
+			struct np_trace_analysis *out, struct np_err *err)
 {
 	char network_text[256], program[PATH_MAX], *text;
 	char *argv[] = { "curve",
@@ -139,7 +140,7 @@ static bool has_result(const struct np_trace_analysis *analysis,
 						 analysis->n_times > 0;
 }
 
-/* A record in the store may be of an older trace or of another network. */
+/* A record in the store is not used if the trace or the network has changed. */
 int cli_traced_get(const char *path, uid_t uid, enum cli_traced_result result,
 		   const struct np_loggps *network, double max_bytes,
 		   struct np_trace_analysis *out, struct np_err *err)
@@ -163,7 +164,7 @@ int cli_traced_get(const char *path, uid_t uid, enum cli_traced_result result,
 		return np_errf(err, -E2BIG, "%s: %.0f MB, expected at most "
 			       "%.0f", path, bytes / (1 << 20),
 			       max_bytes / (1 << 20));
-	rc = analyse(path, result, network, &analysis, err);
+	rc = run_analysis(path, result, network, &analysis, err);
 	if (!rc && !has_result(&analysis, result)) {
 		rc = np_errf(err, -ENODATA, "%s", analysis.why);
 		np_trace_analysis_free(&analysis);
@@ -173,10 +174,10 @@ int cli_traced_get(const char *path, uid_t uid, enum cli_traced_result result,
 	return rc;
 }
 
-/* The response of a trace to latency depends on the network's parameters. */
-static void get_response(const char *path, uid_t uid,
-			 const struct np_loggps *network,
-			 struct cli_traced *out)
+/* Load the response of a trace to latency, which depends on the network. */
+static void load_response(const char *path, uid_t uid,
+			  const struct np_loggps *network,
+			  struct cli_traced *out)
 {
 	struct np_trace_analysis analysis;
 
@@ -203,7 +204,7 @@ void cli_traced_attach(const char *path, uid_t uid,
 		       const struct np_loggps *network,
 		       struct cli_traced *traced, struct np_program *program)
 {
-	get_response(path, uid, network, traced);
+	load_response(path, uid, network, traced);
 	set_response(program, traced);
 }
 
@@ -211,8 +212,10 @@ void cli_traced_attach(const char *path, uid_t uid,
  * Get the response of the owner's newest trace in the store.  A published
  * profile has none, as traces are never published.
  */
-static void read_newest(const struct cli_runs *app, struct cli_store *store,
-			const struct np_loggps *network, struct cli_traced *out)
+static void load_newest_response(const struct cli_runs *app,
+				 struct cli_store *store,
+				 const struct np_loggps *network,
+				 struct cli_traced *out)
 {
 	char path[PATH_MAX + 2 * NAME_MAX];
 	int rc = -ENOENT;
@@ -222,7 +225,7 @@ static void read_newest(const struct cli_runs *app, struct cli_store *store,
 		rc = np_store_trace(store->store, app->uid, app->runs.app, path,
 				    sizeof(path), &out->why);
 	if (!rc)
-		get_response(path, app->uid, network, out);
+		load_response(path, app->uid, network, out);
 	else if (!out->why.text[0])
 		np_errf(&out->why, rc, "no trace; to record one: srun "
 			"--netprofile=%s --netprofile-trace PROGRAM",
@@ -245,8 +248,9 @@ int cli_known_attach_traces(struct cli_known *known, struct cli_store *store,
 		app->traced = calloc(1, sizeof(*app->traced));
 		if (!app->traced)
 			return -ENOMEM;
-		read_newest(&app->r, store, has_network ? &network : NULL,
-			    app->traced);
+		load_newest_response(&app->r, store,
+				     has_network ? &network : NULL,
+				     app->traced);
 		set_response(&app->summary.program, app->traced);
 	}
 	return 0;

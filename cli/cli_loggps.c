@@ -1,6 +1,4 @@
-/*
- * The LogGPS parameters that netprof loggps left in the store.
- */
+/* Loads the LogGPS parameters that netprof loggps has stored. */
 #include "cli_loggps.h"
 
 #include <stdio.h>
@@ -9,26 +7,23 @@
 #include "np_conf.h"
 #include "np_loggps_store.h"
 
-/* Used by predictions and pages, which say themselves what is missing. */
-bool cli_loggps_of(struct np_store *s, const char *cluster,
+/* Callers report missing parameters in their own words. */
+bool cli_loggps_of(struct np_store *store, const char *cluster,
 		   struct np_loggps *out)
 {
-	struct np_loggps_record r;
+	struct np_loggps_record record;
 
-	if (np_loggps_store_load(s, cluster, false, &r, NULL))
+	if (np_loggps_store_load(store, cluster, false, &record, NULL))
 		return false;
-	np_loggps_of_fit(&r.fit, out);
-	np_loggps_record_free(&r);
+	np_loggps_of_fit(&record.fit, out);
+	np_loggps_record_free(&record);
 	return true;
 }
 
-/*
- * Used by commands whose result depends on the network, so they tell which one
- * they used.
- */
+/* Prints which parameters are used, because the results depend on them. */
 void cli_loggps_net(struct np_loggps *out)
 {
-	struct np_loggps_record r;
+	struct np_loggps_record record;
 	struct np_store *store;
 	struct np_conf conf;
 	char day[CLI_NUMBER];
@@ -36,12 +31,14 @@ void cli_loggps_net(struct np_loggps *out)
 	if (np_conf_from_environment(&conf, NULL) ||
 	    np_store_open(conf.store, &store, NULL))
 		return;
-	if (!np_loggps_store_load(store, NULL, false, &r, NULL)) {
-		np_loggps_of_fit(&r.fit, out);
-		fprintf(stderr, "netprof: using the network parameters "
-			"measured%s%s on %s\n", *r.cluster ? " on cluster " :
-			"", r.cluster, cli_day(r.date, day));
-		np_loggps_record_free(&r);
+	if (!np_loggps_store_load(store, NULL, false, &record, NULL)) {
+		np_loggps_of_fit(&record.fit, out);
+		fprintf(stderr,
+			"netprof: using the network parameters measured%s%s "
+			"on %s\n",
+			*record.cluster ? " on cluster " : "", record.cluster,
+			cli_day(record.date, day));
+		np_loggps_record_free(&record);
 	}
 	np_store_close(store);
 }

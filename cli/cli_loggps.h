@@ -17,7 +17,7 @@ void cli_loggps_net(struct np_loggps *out);
  * Load the newest parameters of a cluster (NULL: any) and print nothing.
  * Returns false, and *out is unchanged, if there are none.
  */
-bool cli_loggps_of(struct np_store *s, const char *cluster,
+bool cli_loggps_of(struct np_store *store, const char *cluster,
 		   struct np_loggps *out);
 
 #endif
