@@ -1,9 +1,9 @@
 /*
  * Profiles: finding one in the store, and describing it in sentences.
  *
- * A name stands for the user's own profile or, if the user has none that can be
- * used, for the published one. A profile is computed from its runs on each call
- * and is not stored, so that a better model also improves old profiles.
+ * A name means the user's own profile or, if the user has none that can be
+ * used, the published one. A profile is computed from its runs on each call and
+ * is not stored, so that a better model also improves old profiles.
  *
  * The verdict is in sentences, because it is what most users read. Where
  * something is not known, the sentence names the command that measures it.
@@ -44,8 +44,8 @@ int cli_conf_read(struct np_conf *conf)
 	return -1;
 }
 
-/* The setting that named this directory, in words. */
-static const char *setting_of(const char *store, char *buf, size_t len)
+/* Which setting named this directory. */
+static const char *describe_setting(const char *store, char *buf, size_t len)
 {
 	const char *env = getenv("NETPROF_STORE");
 
@@ -62,11 +62,14 @@ static int fail_no_store(const char *store, int rc, const char *why)
 {
 	char buf[PATH_MAX + 16];
 
-	return cli_fail("%s (%s); %s", why, setting_of(store, buf, sizeof(buf)),
-			rc == -EACCES ? "ask its administrator for access, or "
-			"set NETPROF_STORE to another store" : "create it with "
-			"netprof check --make-store (as root), or set "
-			"NETPROF_STORE to another store");
+	return cli_fail("%s (%s); %s", why,
+			describe_setting(store, buf, sizeof(buf)),
+			rc == -EACCES ?
+				"ask its administrator for access, or "
+				"set NETPROF_STORE to another store" :
+				"create it with netprof check --make-store "
+				"(as root), or set NETPROF_STORE to another "
+				"store");
 }
 
 /* A store has at least one of these directories. */
@@ -84,14 +87,14 @@ static bool is_store(const char *dir)
 }
 
 /* np_store_open(), plus checks of access and of the layout. */
-static int open_store(const char *dir, struct np_store **store,
-		      struct np_err *err)
+static int open_checked_store(const char *dir, struct np_store **store,
+			      struct np_err *err)
 {
 	int rc = np_store_open(dir, store, err);
 
 	if (rc)
 		return rc;
-	/* np_store_open() does not look into the directory, but we must. */
+	/* np_store_open() does not check the directory itself. */
 	if (access(dir, X_OK))
 		rc = np_errf(err, -errno, "profile store %s: %s", dir,
 			     strerror(errno));
@@ -116,7 +119,7 @@ int cli_store_open(struct cli_store *store)
 
 	if (rc >= 0)
 		return rc;
-	rc = open_store(conf.store, &store->store, &err);
+	rc = open_checked_store(conf.store, &store->store, &err);
 	if (rc)
 		return fail_no_store(conf.store, rc, err.text);
 	np_store_set_max_runs(store->store, conf.max_runs);
@@ -131,17 +134,18 @@ void cli_store_close(struct cli_store *store)
 
 /* ---- runs and profiles ---- */
 
-#define MAX_SKIPPED_LINES 10 /* warnings about files of one application */
+#define MAX_SKIPPED_WARNINGS 10 /* warnings about files of one application */
 
-/* np_store_warn_f: print a line, but only the first few on skipped files. */
+/* np_store_warn_f: print the line, but only a few about skipped files. */
 static void warn_skipped(const char *line, void *arg)
 {
 	size_t *n_skipped = arg;
 
-	/* Other lines, such as of more runs than needed, are not counted. */
-	if (!strstr(line, ": skipped: ") || (*n_skipped)++ < MAX_SKIPPED_LINES)
+	/* Lines on other subjects, such as surplus runs, are always printed. */
+	if (!strstr(line, ": skipped: ") ||
+	    (*n_skipped)++ < MAX_SKIPPED_WARNINGS)
 		fprintf(stderr, "netprof: %s\n", line);
-	else if (*n_skipped == MAX_SKIPPED_LINES + 1)
+	else if (*n_skipped == MAX_SKIPPED_WARNINGS + 1)
 		fprintf(stderr, "netprof: further files were skipped, too\n");
 }
 
@@ -166,9 +170,9 @@ void cli_profile_free(struct cli_profile *profile)
 }
 
 /*
- * Load the idle runs of the profile's owner, and then those of the other one of
- * user and site. Having none is no error, and `netprof show idle` is there to
- * report damaged ones.
+ * Load the idle runs of the profile's owner, then those of the other owner.
+ * Errors are ignored here: idle runs may be missing, and `netprof show idle`
+ * reports damaged ones.
  */
 static void load_idle(struct cli_store *store, struct cli_profile *profile)
 {
@@ -233,7 +237,7 @@ bool cli_calibration_of(struct cli_store *store, const struct np_runs *runs,
 					out, NULL);
 }
 
-/* Takes ownership of the runs, also on failure. */
+/* The profile takes over the runs; on failure they are freed. */
 static int make_profile(struct cli_store *store, const struct cli_runs *runs,
 			struct cli_profile *out, struct np_err *err)
 {
@@ -340,19 +344,19 @@ const char *cli_known_apps(const struct cli_options *options, char *buf,
 	return buf;
 }
 
-/* Report which profiles were searched, with the names most like this one. */
+/* Report which profiles were searched, and suggest similar names. */
 static int fail_not_found(struct cli_store *store,
 			  const struct cli_options *options, const char *app)
 {
-	char near[256], user[CLI_NUMBER];
+	char similar[256], user[CLI_NUMBER];
 
-	cli_similar_apps(store, options, app, near, sizeof(near));
+	cli_similar_apps(store, options, app, similar, sizeof(similar));
 	if (options->published)
 		return cli_fail("no published profile of \"%.64s\"%s", app,
-				near);
+				similar);
 	return cli_fail("no profile of \"%.64s\", neither %s's own nor a "
 			"published one%s",
-			app, cli_user(options->uid, user), near);
+			app, cli_user(options->uid, user), similar);
 }
 
 /* An owner whose runs are all unusable does not hide the published profile. */
@@ -399,10 +403,7 @@ int cli_profile_find(struct cli_store *store, const struct cli_options *options,
 		       -1;
 }
 
-/*
- * Array tasks and components of heterogeneous jobs have their names from
- * squeue.
- */
+/* Array tasks and components of heterogeneous jobs are named as in squeue. */
 const char *cli_run_id(const struct np_record *record, char *buf, size_t len)
 {
 	char job[CLI_NUMBER];
@@ -435,8 +436,8 @@ bool cli_run_is(const struct np_record *record, const char *run)
 /* ---- facts in sentences ---- */
 
 /*
- * Two standard errors of the difference, from the larger relative scatter of
- * the two, and at least CLI_MIN_NOISE.
+ * Two standard errors of the difference. The relative scatter is the larger of
+ * the two, but at least CLI_MIN_NOISE.
  */
 double cli_noise_limit(const struct np_mean *a, const struct np_mean *b)
 {
@@ -539,15 +540,15 @@ void cli_print_rails(FILE *f, const struct np_record *record)
 
 void cli_print_adapters(FILE *f, const struct np_sample *sample)
 {
-	char line[2048] = "", one[512];
+	char line[2048] = "", counts[512];
 
 	for (size_t i = 0; i < sample->n_nics; i++) {
 		const struct np_sample_nic *nic = &sample->nic[i];
 
 		if (nic->node_sec > 0 &&
-		    *congestion_text(nic, one, sizeof(one)))
+		    *congestion_text(nic, counts, sizeof(counts)))
 			cli_add(line, sizeof(line), "%s%s counted %s",
-				*line ? "; " : "", nic->device, one);
+				*line ? "; " : "", nic->device, counts);
 	}
 	if (*line)
 		cli_labelled(f, "Adapters", "%s per second and node", line);
@@ -585,7 +586,7 @@ static const char *why_leaf_skipped(const struct np_record *record)
 	return NULL;
 }
 
-/* Whether the newest run could not be measured on the nodes that it had. */
+/* The newest run was not measured because it had too few nodes. */
 static bool had_too_few_nodes(const struct np_profile *profile)
 {
 	const struct np_record *record =
@@ -595,8 +596,9 @@ static bool had_too_few_nodes(const struct np_profile *profile)
 	       !np_run_latency(record).n && why_leaf_skipped(record);
 }
 
-/* The verdict without usable latencies: why the newest run gave none. */
-static void say_nothing_measured(const struct np_profile *profile, char *buf)
+/* There are no usable latencies: say why the newest run has none. */
+static void describe_nothing_measured(const struct np_profile *profile,
+				      char *buf)
 {
 	const struct np_record *record = profile->runs->run[0];
 	bool measured = np_run_latency(record).n > 0;
@@ -607,8 +609,7 @@ static void say_nothing_measured(const struct np_profile *profile, char *buf)
 	if (!why)
 		why = why_leaf_skipped(record);
 	if (!why && record->n_notes)
-		why = record->notes[record->n_notes -
-				    1]; /* the last word about it */
+		why = record->notes[record->n_notes - 1];
 	snprintf(buf, CLI_SENTENCE,
 		 "%s: no %slatencies yet. Newest run "
 		 "%u.%u: %s.",
@@ -621,8 +622,8 @@ static void say_nothing_measured(const struct np_profile *profile, char *buf)
 			profile->runs->app);
 }
 
-/* The verdict if the idle network is not known, and how to measure it. */
-static void say_no_baseline(const struct np_profile *profile, char *buf)
+/* The idle network is not known: say how to measure it. */
+static void describe_no_baseline(const struct np_profile *profile, char *buf)
 {
 	const char *cause = "no idle baseline for this fabric";
 
@@ -661,11 +662,12 @@ most_slowed_level(const struct np_profile *profile)
 }
 
 /*
- * The verdict if more probes were delayed than the traffic of the nodes can
- * delay.  The load's rounds are a third source: they run on other nodes, whose
- * processors the program leaves alone.
+ * More probes were delayed than the traffic of the nodes can delay. The load's
+ * rounds can decide: they run on other nodes, where the program uses no
+ * processors.
  */
-static void say_too_little_traffic(const struct np_profile *profile, char *buf)
+static void describe_too_little_traffic(const struct np_profile *profile,
+					char *buf)
 {
 	const struct np_run_summary_level *most = most_slowed_level(profile);
 	const struct np_verdict *verdict = &profile->verdict;
@@ -692,20 +694,20 @@ static void say_too_little_traffic(const struct np_profile *profile, char *buf)
 			"To measure how it slows load on other nodes: sbatch "
 			"--netprofile=%s --netprofile-calibrate job.sh",
 			profile->runs->app);
-	else /* say_interference() names the command */
+	else /* describe_interference() names the command */
 		cli_add(buf, CLI_SENTENCE,
 			"Runs under load measure how it slows other nodes.");
 }
 
-/* The verdict if latencies contradict the byte counters of the nodes. */
-static void say_contradiction(const struct np_profile *profile, char *buf)
+/* The latencies contradict the byte counters of the nodes. */
+static void describe_contradiction(const struct np_profile *profile, char *buf)
 {
 	const struct np_verdict *verdict = &profile->verdict;
 	char per_sec[CLI_NUMBER], share[CLI_NUMBER];
 
 	cli_rate(verdict->rate, per_sec);
 	if (verdict->doubt == NP_DOUBT_TRAFFIC)
-		say_too_little_traffic(profile, buf);
+		describe_too_little_traffic(profile, buf);
 	else if (verdict->doubt == NP_DOUBT_SILENT)
 		snprintf(buf, CLI_SENTENCE,
 			 "%s: network use not known yet: "
@@ -725,15 +727,15 @@ static void say_contradiction(const struct np_profile *profile, char *buf)
 			profile->runs->app, per_sec);
 }
 
-/* The verdict if the network use is not known: why, and what to do about it. */
-static void say_unknown(const struct np_profile *profile, char *buf)
+/* The network use is not known: say why, and what to do about it. */
+static void describe_unknown(const struct np_profile *profile, char *buf)
 {
 	unsigned long long probes = profile->summary.latency.moments.n;
 
 	if (profile->verdict.doubt == NP_DOUBT_BASELINE)
-		say_no_baseline(profile, buf);
+		describe_no_baseline(profile, buf);
 	else if (profile->verdict.doubt != NP_DOUBT_PROBES)
-		say_contradiction(profile, buf);
+		describe_contradiction(profile, buf);
 	else if (profile->summary.latency.n_runs)
 		snprintf(buf, CLI_SENTENCE,
 			 "%s: network use not known yet: "
@@ -749,11 +751,11 @@ static void say_unknown(const struct np_profile *profile, char *buf)
 			 "job.sh",
 			 profile->runs->app, profile->runs->app);
 	else
-		say_nothing_measured(profile, buf);
+		describe_nothing_measured(profile, buf);
 }
 
 /* Sentence 0: how the application uses the network. */
-static void say_use(const struct np_profile *profile, char *buf)
+static void describe_use(const struct np_profile *profile, char *buf)
 {
 	static const char *const words[] = {
 		[NP_USE_LIGHT] = "uses the network lightly",
@@ -778,7 +780,7 @@ static void say_use(const struct np_profile *profile, char *buf)
 		return;
 	}
 	if (profile->verdict.use == NP_USE_UNKNOWN) {
-		say_unknown(profile, buf);
+		describe_unknown(profile, buf);
 		return;
 	}
 	if (profile->is_idle) {
@@ -793,8 +795,8 @@ static void say_use(const struct np_profile *profile, char *buf)
 		 phases);
 }
 
-/* Sentence 1: weak points of the idle baseline that the verdict rests on. */
-static void say_reference(const struct np_profile *profile, char *buf)
+/* Sentence 1: what makes the verdict less certain. */
+static void describe_reference(const struct np_profile *profile, char *buf)
 {
 	const struct np_sample *idle =
 		profile->is_idle ? &profile->summary.latency : &profile->idle;
@@ -819,7 +821,7 @@ static void say_reference(const struct np_profile *profile, char *buf)
 		buf[strlen(buf) - 1] = '\0';
 }
 
-/* The level that slows it most; NULL if no slowdown is known. */
+/* The level that slows the program most; NULL if no slowdown is known. */
 static const struct np_run_summary_level *
 worst_level(const struct np_profile *profile)
 {
@@ -836,7 +838,7 @@ worst_level(const struct np_profile *profile)
 	return worst;
 }
 
-/* "1 run", "3 intervals": how many values the level's slowdown is from. */
+/* The number of values behind the slowdown: "1 run", "3 intervals". */
 static const char *source_text(const struct np_run_summary_level *level,
 			       char buf[32])
 {
@@ -848,12 +850,12 @@ static const char *source_text(const struct np_run_summary_level *level,
 }
 
 /* Sentence 2: the worst slowdown under synthetic load. */
-static void say_interference(const struct np_profile *profile, char *buf)
+static void describe_interference(const struct np_profile *profile, char *buf)
 {
 	const struct np_run_summary_level *worst = worst_level(profile);
 	char change[CLI_NUMBER], source[32];
 
-	/* What cannot be measured at all cannot be measured under load. */
+	/* With too few nodes it cannot be measured under load either. */
 	if (profile->is_idle ||
 	    (!profile->summary.n_levels && had_too_few_nodes(profile)))
 		buf[0] = '\0';
@@ -892,13 +894,13 @@ static void say_interference(const struct np_profile *profile, char *buf)
 const char *cli_verdict_text(const struct np_profile *profile, int i,
 			     char buf[CLI_SENTENCE])
 {
-	static void (*const say[CLI_SENTENCES])(
+	static void (*const describe[CLI_SENTENCES])(
 		const struct np_profile *profile, char *buf) = {
-		say_use,
-		say_reference,
-		say_interference,
+		describe_use,
+		describe_reference,
+		describe_interference,
 	};
 
-	say[i](profile, buf);
+	describe[i](profile, buf);
 	return buf;
 }
