@@ -183,8 +183,9 @@ static void check_slurm(struct cli_check *check)
 	char running_text[NP_LOADER_TEXT], installed_text[NP_LOADER_TEXT];
 
 	if (!slurm->installed) {
-		cli_check_add(check, CLI_WARNING, "Slurm", "neither slurmctld "
-			  "nor scontrol could be asked for its version");
+		cli_check_add(check, CLI_WARNING, "Slurm", "the versions of "
+			  "slurmctld and scontrol are unknown: neither "
+			  "answers");
 		cli_check_remedy(check, "run netprof check where slurmctld "
 			   "runs, with Slurm's programs in PATH");
 	} else if (slurm->running && slurm->running != slurm->installed) {
@@ -338,8 +339,9 @@ static void check_job_submit(struct cli_check *check)
 		cli_check_remedy(check, "%s; or remove netprof from "
 			   "JobSubmitPlugins in slurm.conf", REBUILD);
 	} else if (used) {
-		cli_check_add(check, CLI_OK, JOB_SUBMIT, "is not here; "
-			  "slurmctld runs on %s", *check->slurm.controller ?
+		cli_check_add(check, CLI_OK, JOB_SUBMIT, "is not on this "
+			  "host; slurmctld runs on %s",
+			  *check->slurm.controller ?
 			  check->slurm.controller : "another host");
 	}
 	if (used && !check->placement_on) {
@@ -584,7 +586,7 @@ static void check_plugstack(struct cli_check *check)
 static void report_excess_entries(struct cli_check *check, bool squatters)
 {
 	cli_check_add(check, CLI_PROBLEM, "users/", "%s/users: more than %d "
-		  "entries: slurmctld does not look at the rest",
+		  "entries: slurmctld ignores the rest",
 		  check->conf.store, NP_STORE_MAX_SCAN);
 	cli_check_remedy(check, squatters ? "remove the entries that do not "
 		   "belong to the user they are named for, listed below" :
@@ -620,8 +622,8 @@ static void report_squatter(struct cli_check *check,
 			      squatter->taken);
 	else
 		cli_check_add(check, CLI_WARNING, "users/",
-			      "%s owns %zu entr%s in %s/users that no user "
-			      "has the name of",
+			      "%s owns %zu entr%s in %s/users that are named "
+			      "for no user",
 			      user, squatter->n, squatter->n == 1 ? "y" : "ies",
 			      store);
 	cli_check_remedy(check, "find %s/users -mindepth 1 -maxdepth 1 -uid %u "
@@ -811,13 +813,13 @@ static void check_placement_dir(struct cli_check *check)
 	else if (!exists && !stat(check->conf.store, &st) &&
 		 may_write(&st, uid, gid))
 		cli_check_add(check, CLI_OK, "placement/", "slurmctld will "
-			  "make %s", path);
+			  "create %s", path);
 	else {
 		cli_check_add(
 			check, check->placement_on ? CLI_PROBLEM : CLI_WARNING,
 			"placement/", "%s: %s", path,
 			!exists ?
-				"it is missing, and SlurmUser cannot make it" :
+				"it is missing, and SlurmUser cannot create it" :
 			others_may_write(&st) ? "users other than its owner "
 						"can write there" :
 						"SlurmUser cannot write there");

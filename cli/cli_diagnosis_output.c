@@ -1145,7 +1145,7 @@ static void say_missing(FILE *f, const struct cli_diagnosis *p)
 	if (p->n_leaves_skipped || p->n_nodes_skipped)
 		cli_labelled(f, "Missing", "the metrics server is asked about "
 			     "at most %d leaf switches and %d nodes on each: "
-			     "%zu switch%s and %zu node%s were left out",
+			     "%zu switch%s and %zu node%s were not queried",
 			     CLI_DIAGNOSIS_LEAVES, CLI_DIAGNOSIS_LEAF_NODES,
 			     p->n_leaves_skipped,
 			     p->n_leaves_skipped == 1 ? "" : "es",

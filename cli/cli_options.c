@@ -237,8 +237,8 @@ static int check_arguments(const struct cli_cmd *cmd,
 		return cli_usage(cmd, "unexpected argument \"%.64s\"",
 				 options->apps[cmd->max_args]);
 	if (options->plot && options->format)
-		return cli_usage(cmd, "--plot has no effect with an output for "
-				 "programs");
+		return cli_usage(cmd, "--plot has no effect with --json, "
+				 "--parsable or --csv");
 	if (options->published && options->user_given)
 		return cli_usage(cmd, "expected only one of --user and "
 				 "--published");

@@ -163,7 +163,7 @@ static int print_text(const struct np_acct *acct,
 	if (costs->n_dropped_meetings)
 		cli_labelled(stdout, "Missing",
 			     "%zu cases of two jobs sharing a leaf switch were "
-			     "left out to save memory, so some costs are too "
+			     "excluded to save memory, so some costs are too "
 			     "low; use a shorter --since",
 			     costs->n_dropped_meetings);
 	if (costs->n_pairs)

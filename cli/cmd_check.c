@@ -243,7 +243,7 @@ struct store_dir {
 
 static int fail_to_make(const char *dir, const char *slash, const char *name)
 {
-	return cli_fail("cannot make %s%s%s: %s", dir, slash, name,
+	return cli_fail("cannot create %s%s%s: %s", dir, slash, name,
 			strerror(errno));
 }
 

@@ -36,8 +36,8 @@ static int confirm(const struct forget_options *o, const char *question)
 	if (o->yes)
 		return -1;
 	if (!isatty(STDIN_FILENO))
-		return cli_fail("%s Nobody can confirm this, as standard input "
-				"is no terminal; use --yes", question);
+		return cli_fail("%s Standard input is not a terminal, so "
+				"nobody can confirm this; use --yes", question);
 	fprintf(stderr, "%s [y/N] ", question);
 	if (fgets(reply, sizeof(reply), stdin))
 		reply[strcspn(reply, "\n")] = '\0';

@@ -2097,8 +2097,8 @@ static const char *delay_text(const struct gain *gain, char *buf, size_t len)
 	char text[CLI_NUMBER], range[64];
 
 	if (isnan(delay.value))
-		snprintf(buf, len, "made jobs wait %.0f s on average, which "
-			 "did not wait before", gain->wait_change_sec);
+		snprintf(buf, len, "lengthened the mean wait from 0 to %.0f s",
+			 gain->wait_change_sec);
 	else
 		snprintf(buf, len, "%s waiting times by %s%s",
 			 gain->delay.value < 0 ? "shortened" : "lengthened",

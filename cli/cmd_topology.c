@@ -1087,11 +1087,11 @@ static int print_undecided(const struct comparison *cmp)
 {
 	char within[CLI_NUMBER];
 
-	return cli_fail("the latencies of these %zu nodes (%s) do not tell "
-			"leaf switches apart, of which Slurm has %zu: nothing "
-			"is known about Slurm's topology; measure idle nodes "
-			"with a larger --repeats, or use --ibnetdiscover or "
-			"--lldp",
+	return cli_fail("the latencies of these %zu nodes (%s) do not "
+			"distinguish leaf switches, of which Slurm has %zu, so "
+			"they show nothing about Slurm's topology; measure "
+			"idle nodes with a larger --repeats, or use "
+			"--ibnetdiscover or --lldp",
 			cmp->found->n, cli_sec(cmp->found->within, within),
 			count_slurm_leaves(cmp));
 }

@@ -212,7 +212,7 @@ static int handle_option(int val, const char *arg, int remote)
 static struct spank_option options[] = {
 	{ "netprofile", "[APP]",
 	  "measure how the job's steps use the network, "
-	  "into the profile APP (default: the program's name)",
+	  "for the profile APP (default: the program's name)",
 	  2, OPT_PROFILE, handle_option },
 	{ "netprofile-period", "TIME", "time between two probes, e.g. 100ms", 1,
 	  OPT_PERIOD, handle_option },

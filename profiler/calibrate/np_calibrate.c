@@ -812,8 +812,8 @@ int np_cal_state_load(const char *path, struct np_cal_state *out,
 		return fd;
 	if (fd == -EINVAL || (fd >= 0 && st.st_uid != 0 &&
 			      st.st_uid != geteuid()))
-		len = np_errf(err, -EACCES, "%s: expected a file of yours or "
-			      "of root; not trusted", path);
+		len = np_errf(err, -EACCES, "%s: expected a file owned by "
+			      "you or root; not trusted", path);
 	else if (fd >= 0 && st.st_size > MAX_BYTES)
 		len = np_errf(err, -EFBIG, "%s: larger than %d MiB", path,
 			      MAX_BYTES >> 20);

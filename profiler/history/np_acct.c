@@ -479,7 +479,7 @@ static int add_json_job(void *arg, char *const *value, const bool *has,
 	for (size_t i = 0; i < NP_ARRAY_SIZE(required); i++)
 		if (!has[required[i]])
 			return np_errf(r->err, -EINVAL, "%s:%zu: a job without "
-				       "%s, which sacct --json has of every job",
+				       "%s, which sacct --json prints for all",
 				       r->name, line, columns[required[i]]);
 	if (!*value[USER])
 		return np_errf(r->err, -EINVAL, "%s:%zu: a job without a user, "

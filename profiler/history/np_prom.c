@@ -456,7 +456,7 @@ static int judge(struct np_http *h, CURLcode code, const struct reply *a,
 	if (status == 404)
 		return np_errf(err, -ENOENT, "%s: no /api/v1/query there "
 			       "(404): expected the address of a Prometheus "
-			       "server, without a path of its pages", url);
+			       "server, without the path of a page", url);
 	if (status >= 300 && status < 400)
 		return np_errf(err, -EIO, "%s: the server redirects (%ld): "
 			       "give its own address", url, status);

@@ -242,7 +242,7 @@ int np_jat_range(const struct np_jat *at, const char *key, double got,
 
 /* ---- reading values; every byte may be hostile ---- */
 
-#define MISSING "a value: it is missing"
+#define MISSING "a value, got none"
 
 int np_jget_count(const struct np_jat *in, const char *key, json_object *j,
 		  double max, uint64_t *out)

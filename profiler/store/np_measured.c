@@ -45,7 +45,7 @@ static int get_real(const struct np_jat *in, json_object *from, const char *key,
 
 	return json_object_object_get_ex(from, key, &j) ?
 	       np_jget_real(in, key, j, min, max, out) :
-	       np_jat_refuse(in, key, "a value: it is missing");
+	       np_jat_refuse(in, key, "a value, got none");
 }
 
 /* null, a number, or {"n", "mean", "sd"}; min and max bound the mean. */
@@ -251,7 +251,7 @@ static int get_latency_moments(const struct np_jat *in, json_object *j,
 	if (!rc)
 		rc = get_real_if(in, j, "sd_sec", 0, &sd);
 	if (!rc && n > 1 && isnan(sd))
-		rc = np_jat_refuse(in, "sd_sec", "a value: it is missing");
+		rc = np_jat_refuse(in, "sd_sec", "a value, got none");
 	if (rc)
 		return rc;
 	moments->n = (uint64_t)n;
@@ -835,7 +835,7 @@ static int read_set(const struct np_jat *file, json_object *from,
 		rc = np_jget_fields(&in, from, set, &pair_table);
 	if (!rc && set->n_apps && !set->pair) /* calibrations have no pairs */
 		rc = np_jat_refuse(&in, "program_beside_program",
-				   "a value: it is missing");
+				   "a value, got none");
 	if (!rc)
 		rc = split_tables(&in, set);
 	return rc ? rc : list_cases(&in, set);

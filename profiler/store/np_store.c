@@ -398,8 +398,8 @@ static int open_below(struct np_dir *dir, const char *name, bool make,
 	if (fd < 0 && errno == ENOENT && make) {
 		rc = make_dir(dir->fd, name, mode);
 		if (rc)
-			return np_errf(err, rc, "cannot make %s: %s", dir->path,
-				       strerror(-rc));
+			return np_errf(err, rc, "cannot create %s: %s",
+				       dir->path, strerror(-rc));
 		fd = openat(dir->fd, name, NP_OPEN_DIR);
 	}
 	if (fd < 0 && errno == ENOENT)
@@ -455,7 +455,7 @@ static int make_users(const struct np_store *store, struct np_err *err)
 		      fchownat(store->fd, NP_STORE_USERS, (uid_t)-1, st.st_gid,
 			       AT_SYMLINK_NOFOLLOW) ||
 		      fchmodat(store->fd, NP_STORE_USERS, USERS_MODE, 0))))
-		rc = np_errf(err, -errno, "cannot make %s/%s: %s", store->dir,
+		rc = np_errf(err, -errno, "cannot create %s/%s: %s", store->dir,
 			     NP_STORE_USERS, strerror(errno));
 	return rc;
 }
@@ -559,7 +559,7 @@ static int open_placement(const struct np_store *store, bool make,
 	/* The umask belongs to all threads: set the mode afterwards instead. */
 	made = make && !mkdirat(store->fd, NP_STORE_PLACEMENT, PUBLIC_MODE);
 	if (make && !made && errno != EEXIST)
-		rc = np_errf(err, -errno, "cannot make %s/%s: %s", store->dir,
+		rc = np_errf(err, -errno, "cannot create %s/%s: %s", store->dir,
 			     NP_STORE_PLACEMENT, strerror(errno));
 	if (!rc)
 		rc = open_below(&dir, NP_STORE_PLACEMENT, false, 0, err);
@@ -952,8 +952,8 @@ int np_store_uids(struct np_store *store, uid_t **uids, size_t *n,
 		return rc;
 	if (cut)
 		np_reader_skip(&(struct np_reader){ .warn = warn, .arg = arg },
-			       "%s: more than %d entries, the rest is not "
-			       "looked at; netprof check says whose they are",
+			       "%s: more than %d entries, the rest is "
+			       "ignored; netprof check says whose they are",
 			       dir.path, NP_STORE_MAX_SCAN);
 	found = calloc(n_names + 1, sizeof(*found));
 	if (found) {
@@ -1221,8 +1221,7 @@ static int load_dir(struct load *load, struct np_runs *runs, struct np_err *err)
 		return rc;
 	if (cut)
 		np_reader_skip(&load->from,
-			       "%s: more than %d files, the rest is "
-			       "not looked at",
+			       "%s: more than %d files, the rest is ignored",
 			       dir->path, NP_STORE_MAX_SCAN);
 	runs->run = calloc(NP_CONF_MAX_RUNS, sizeof(*runs->run));
 	rc = runs->run ? load_runs(load, names, n, runs) : -ENOMEM;

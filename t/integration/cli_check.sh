@@ -294,7 +294,7 @@ nobody 65534 755"
 	sed -i "s|^Store=.*|Store=$S/no/where|" "$S/conf"
 	run netprof check --make-store
 	equal "where nothing is" "$RC $ERR" \
-		"1 netprof: cannot make $S/no/where: No such file or directory"
+		"1 netprof: cannot create $S/no/where: No such file or directory"
 }
 
 test_check_reports_more_users_than_it_reads() {
@@ -305,7 +305,7 @@ test_check_reports_more_users_than_it_reads() {
 	(cd "$S/store/users" && touch 200000 300000 400000 &&
 		chown 23456 [234]00000 && perl -e 'for my $k (2e5, 3e5, 4e5) {
 			link $k, $k + $_ or die for 1..22000 }')
-	finding problem users/ "more than 65536 entries: slurmctld does not look" \
+	finding problem users/ "more than 65536 entries: slurmctld ignores" \
 		'listed below'
 	contains "whose" "$OUT" '\|23456 owns [0-9]+ director.* of other users'
 }

@@ -641,7 +641,7 @@ test_explain_says_which_nodes_it_did_not_query() {
 	}
 	equal "too many" "$(explain_wide --json 23 | jq -c "$missing")" '[2,88]'
 	contains "too many" "$(explain_wide 23 | one_line)" \
-		'Missing .* at most 8 leaf switches and 512 nodes on each: 2 switches and 88 nodes were left out'
+		'Missing .* at most 8 leaf switches and 512 nodes on each: 2 switches and 88 nodes were not queried'
 	equal "all" "$(explain_wide --json 13 | jq -c "$missing")" '[0,0]'
 }
 

@@ -265,7 +265,7 @@ test_latencies_that_do_not_tell_leaf_switches_apart_blame_no_node() {
 	alice "awk '{ print \$1, \$2, 1e-5 }' lat >lat3"
 	! alice "netprof topology --latencies=lat3" >"$TMPDIR/found" 2>&1 || fail "it agrees"
 	equal "the answer" "$(sed 's/apart, .*/apart/' "$TMPDIR/found")" \
-		"netprof: the latencies of these 12 nodes (10.0 µs) do not tell leaf switches apart"
+		"netprof: the latencies of these 12 nodes (10.0 µs) do not distinguish leaf switches"
 	! alice "netprof topology --latencies=lat3 --write=conf" >"$TMPDIR/found" 2>/dev/null ||
 		fail "it wrote a topology"
 	equal "topology.conf" "$(cat "$TMPDIR/found")" ""

@@ -59,7 +59,7 @@ test_who_may_not_write_the_store_is_told_before_anything_runs() {
 	local out
 
 	! out=$(alice "salloc -Q -N2 netprof loggps" 2>&1) || fail "it ran"
-	case $out in *administrators* | *"cannot make"*) ;;
+	case $out in *administrators* | *"cannot create"*) ;;
 	*) fail "it says: $out" ;; esac
 }
 

@@ -555,7 +555,7 @@ static const struct {
 	  "s:2: " BAD_JSON("expected a job") },
 	{ "a job without dates", "{\"jobs\":[\n\n{\"job_id\":1,\"user\":\"a\","
 	  "\"state\":{\"current\":[]}}]}",
-	  "s:3: a job without Start, which sacct --json has of every job" },
+	  "s:3: a job without Start, which sacct --json prints for all" },
 	{ "a job of a user whom slurmdbd does not know", "{\"jobs\":[\n{"
 	  "\"job_id\":2,\"user\":null,\"association\":null,\"state\":{"
 	  "\"current\":\"COMPLETED\"},\"time\":{\"start\":1000,\"end\":"
