@@ -1172,7 +1172,7 @@ static void print_levels(FILE *f, const struct np_profile *profile)
 
 	if (!n)
 		return;
-	/* The weakest levels are shown if not all fit. */
+	/* If not all fit, the first ones by name are shown. */
 	room = (size_t)((cli_columns() - LEVEL_LABEL) / width);
 	n = n < room ? n : room;
 	fprintf(f, "\n%s%-*s", cli_colour(CLI_BOLD), LEVEL_LABEL,
