@@ -377,13 +377,13 @@ static int parse(const struct cli_cmd *self, int argc, char **argv,
 	int rc = cli_options_parse(self, argc, argv, o, &given);
 
 	if (rc < 0 && o->show && (o->output || o->dry_run))
-		return cli_usage(self, "--show measures nothing: no --output "
-				 "and no --dry-run");
+		return cli_usage(self, "--output and --dry-run have no effect "
+				 "with --show");
 	if (rc < 0 && o->show && (o->blocks != NP_PRTT_BLOCKS ||
 				  o->max_bytes != MAX_BYTES ||
 				  o->max_trip_sec != NP_PRTT_TRIP_SEC))
-		return cli_usage(self, "--show measures nothing: no --blocks, "
-				 "--max-bytes and --max-trip");
+		return cli_usage(self, "--blocks, --max-bytes and --max-trip "
+				 "have no effect with --show");
 	if (rc < 0 && !o->show && o->cluster)
 		return cli_usage(self, "--cluster needs --show");
 	o->json = rc < 0 && given.format == CLI_JSON;

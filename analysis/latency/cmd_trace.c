@@ -156,8 +156,8 @@ static int run_trace(const struct cli_cmd *self, int argc, char **argv)
 	if (o.n_apps > 1)
 		return cli_usage(self, "expected one trace");
 	if (opt.goal && opt.liballprof)
-		return cli_usage(self, "--goal and --liballprof: expected one "
-				 "of them");
+		return cli_usage(self, "expected only one of --goal and "
+				 "--liballprof");
 	if ((opt.goal || opt.liballprof) && o.format)
 		return cli_usage(self, "--json and --parsable have no effect "
 				 "with --goal and --liballprof");

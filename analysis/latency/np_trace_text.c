@@ -556,8 +556,8 @@ static void read_counts(struct text *t, const struct arguments *a,
 
 	for (size_t i = 0; i < n && !t->r.rc; i++) {
 		if (parse_number(&at, &count) || (i + 1 < n && *at++ != ','))
-			np_trace_fail(&t->r, "counts: expected %zu with "
-				       "commas", n);
+			np_trace_fail(&t->r, "counts: expected %zu "
+				       "separated by commas", n);
 		else
 			list[i] = total_bytes(&t->r, count,
 						a->size[of_type]);

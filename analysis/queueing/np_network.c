@@ -67,7 +67,7 @@ static int get_name(const struct np_jat *in, json_object *from, char **out)
 	int rc;
 
 	if (!j)
-		return np_jat_refuse(in, "name", "a text: it is missing");
+		return np_jat_refuse(in, "name", "a text, got none");
 	rc = np_jget_text(in, "name", j, NP_NETWORK_NAME, out);
 	if (!rc && !**out)
 		rc = np_jat_refuse(in, "name", "a text that is not empty");
@@ -106,7 +106,7 @@ static int get_class(const struct np_jat *in, json_object *from,
 		return get_arrivals(in, from, j, c);
 	if (!json_object_object_get_ex(from, "customers", &j))
 		return np_jat_refuse(in, "customers",
-				     "a whole number: it is missing");
+				     "a whole number, got none");
 	rc = np_jget_count(in, "customers", j, NP_QN_MAX_CUSTOMERS,
 			   &c->customers);
 	if (!rc && json_object_object_get_ex(from, "think_sec", &j))
@@ -177,7 +177,7 @@ static int get_kind(const struct np_jat *in, json_object *from,
 	st->kind = i == 2 ? NP_QN_DELAY : i == 3 ? NP_QN_LOADED : NP_QN_QUEUE;
 	if (!json_object_object_get_ex(from, "servers", &servers))
 		return i != 1 ? 0 : np_jat_refuse(in, "servers",
-					"a whole number: it is missing");
+					"a whole number, got none");
 	if (i != 1)
 		return np_jat_refuse(in, "servers",
 				     "only with the kind multi-server");
@@ -210,7 +210,7 @@ static int get_demand(const struct np_jat *in, json_object *from, size_t n,
 		v[c] = 1;
 	if (json_object_object_get_ex(from, "service_sec", &service) == both)
 		return np_jat_refuse(in, key, both ? "no service_sec with it"
-				     : "it, or demand_sec: both are missing");
+				     : "this or demand_sec, got neither");
 	if (json_object_object_get_ex(from, "visits", &visits)) {
 		if (both)
 			return np_jat_refuse(in, key, "no visits with it");

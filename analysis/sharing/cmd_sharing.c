@@ -680,7 +680,7 @@ static int parse(const struct cli_cmd *self, int argc, char **argv,
 		return cli_usage(self, "expected a file with schemes");
 	if (rc < 0 && a->summary && (o->plot || o->format))
 		return cli_usage(self, "--summary has no effect with %s",
-				 o->plot ? "--plot" : "an output for programs");
+				 o->plot ? "--plot" : "--json or --parsable");
 	return rc < 0 ? cli_network_check(&a->net, self) : rc;
 }
 

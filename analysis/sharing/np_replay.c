@@ -1079,7 +1079,7 @@ static void line_repeat(struct reader *r)
 	if (!n || r->w.n > 2)
 		BAD(r, "expected repeat N, 1 or more");
 	if (r->depth == NP_WORKLOAD_DEPTH)
-		TOO_BIG(r, "more than %d repeats in each other",
+		TOO_BIG(r, "repeat: nested more than %d deep",
 			NP_WORKLOAD_DEPTH);
 	if (!r->w.rc)
 		r->loop[r->depth++] = (struct loop){ r->w.at, r->w.line,
@@ -1151,7 +1151,7 @@ static int read_all(struct reader *r)
 	if (r->w.rc)
 		return r->w.rc;
 	if (!r->app)
-		return np_errf(r->w.err, -EINVAL, "%s: no program in it",
+		return np_errf(r->w.err, -EINVAL, "%s: contains no program",
 			       r->w.source);
 	if (r->depth)
 		return BAD(r, "repeat in line %zu has no end",

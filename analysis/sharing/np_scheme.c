@@ -93,8 +93,8 @@ static int finish_scheme(struct reader *r)
 
 		s->alone[i] = timed ? v->latency_sec + share * rest : share;
 		if (!isnan(s->took_sec[i]) && !timed)
-			return BAD(r, "scheme %s: %s took a time, but how "
-				   "long the reference took is not said",
+			return BAD(r, "scheme %s: %s has a measured time, but "
+				   "the reference has none",
 				   s->name, s->label[i]);
 	}
 	return 0;
@@ -368,7 +368,7 @@ int np_scheme_parse(const char *text, size_t len, const char *source,
 	while (np_words_next(&r->w))
 		read_line(r);
 	if (!r->w.rc && !r->set.n)
-		r->w.rc = np_errf(err, -EINVAL, "%s: no transfer in it",
+		r->w.rc = np_errf(err, -EINVAL, "%s: contains no transfer",
 				  source);
 	rc = r->w.rc ? r->w.rc : finish_scheme(r);
 	if (rc)

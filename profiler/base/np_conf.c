@@ -453,8 +453,8 @@ int np_metrics_set_tables(char *value, void *conf, struct np_err *err)
 		       strcmp(tables[i].name, word))
 			i++;
 		if (i == NP_ARRAY_SIZE(tables) || n == NP_METRICS_TABLES)
-			return np_errf(err, -EINVAL, "expected a list of "
-				       "tables, with commas: node_exporter, "
+			return np_errf(err, -EINVAL, "expected tables, "
+				       "separated by commas: node_exporter, "
 				       "infiniband, slingshot, omnistat");
 		list[n] = (uint8_t)i;
 	}
@@ -635,7 +635,8 @@ static int add_trusted(struct np_place_conf *conf, const char *user,
 
 	if (find_uid(user, &uid))
 		return np_errf(why, -EINVAL, "unknown user \"%s\", expected "
-			       "uids or names of users, with commas", user);
+			       "uids or names of users, separated by commas",
+			       user);
 	for (size_t i = 0; i < conf->n_trusted; i++)
 		if (conf->trusted[i] == uid)
 			return 0;

@@ -190,7 +190,7 @@ static int check_list(const struct np_slurm_line *line, const char *list,
 			continue;
 		snprintf(word, sizeof(word), "%.*s", (int)len, list);
 		return word_error(line, word, strchr(word, ']') ?
-				  ": expected nothing behind the last bracket, "
+				  ": expected nothing after the last bracket, "
 				  "as in n[0-3]" :
 				  ": expected a list such as n[0-3],n7", err);
 	}

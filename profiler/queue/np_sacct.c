@@ -508,7 +508,7 @@ static int take_document(struct json_reader *reader)
 					  "after a member");
 	}
 	if (!rc && next_char(reader))
-		rc = syntax_error(reader, "something follows its end");
+		rc = syntax_error(reader, "unexpected data after its end");
 	return rc;
 }
 

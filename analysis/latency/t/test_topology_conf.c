@@ -148,7 +148,7 @@ static const struct {
 	{ "all nodes", "SwitchName=s Nodes=ALL\n", ":1: ALL: expected the "
 	  "names of nodes" },
 	{ "words after brackets", "SwitchName=s Nodes=\"x[0-1], n[0-1]-ib\"\n",
-	  ":1: n[0-1]-ib: expected nothing behind the last bracket" },
+	  ":1: n[0-1]-ib: expected nothing after the last bracket" },
 	{ "switches with words after brackets", "SwitchName=a.ib Nodes=n0\n"
 	  "SwitchName=t Switches=[a].ib\n", ":2: [a].ib: expected nothing" },
 	{ "a semicolon", "SwitchName=s Nodes=n0;n1\n", ":1: n0;n1: "

@@ -321,7 +321,7 @@ static const struct {
 	  "!2000000000 requests: more than the whole file" },
 	{ "counts that are too few",
 	  "MPI_Reduce_scatter:9:1:2:5:3:1,4,4:3:55,0,2:9\n",
-	  "!counts: expected 2 with commas" },
+	  "!counts: expected 2 separated by commas" },
 };
 
 T_TEST("lines of liballprof give events or an error")

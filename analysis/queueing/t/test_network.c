@@ -81,7 +81,7 @@ static const struct {
 	{ "a class that is no object", HEAD "\"classes\":[3]}",
 	  "classes[0]: expected an object", -EINVAL },
 	{ "a class without name", HEAD "\"classes\":[{\"customers\":1}]}",
-	  "classes[0].name: expected a text: it is missing", -EINVAL },
+	  "classes[0].name: expected a text, got none", -EINVAL },
 	{ "a name that is empty", HEAD "\"classes\":[{\"name\":\"\"}]}",
 	  "classes[0].name: expected a text that is not empty", -EINVAL },
 	{ "customers are missing", HEAD "\"classes\":[{\"name\":\"c\"}]}",
@@ -123,7 +123,7 @@ static const struct {
 		      "\"demand_sec\":1"),
 	  "servers: expected only with the kind multi", -EINVAL },
 	{ "no service", HEAD ONE AT("\"kind\":\"delay\""),
-	  "service_sec: expected it, or demand_sec: both are missing",
+	  "service_sec: expected this or demand_sec, got neither",
 	  -EINVAL },
 	{ "demand and service",
 	  HEAD ONE AT("\"kind\":\"delay\","

@@ -76,8 +76,8 @@ T_TEST("without a time the reference is the unit")
 static const struct {
 	const char *name, *text, *says;
 } refused[] = {
-	{ "an empty file", "", "fan.scheme: no transfer in it" },
-	{ "comments only", "# a: b -> c\n\n", "no transfer in it" },
+	{ "an empty file", "", "fan.scheme: contains no transfer" },
+	{ "comments only", "# a: b -> c\n\n", "contains no transfer" },
 	{ "an unknown word", "x: a -> b\ntransfer a b\n",
 	  "dir/fan.scheme:2: \"transfer\": expected scheme, size," },
 	{ "a transfer without its arrow", "x: a b",
@@ -104,7 +104,7 @@ static const struct {
 	  "\"now\": e" },
 	{ "it took no time", "x: a -> b took 0s", "took 0s: expected more" },
 	{ "it took a time, the reference did not", "x: a -> b took 1s",
-	  "scheme fan.scheme: x took a time, but how long the reference" },
+	  "scheme fan.scheme: x has a measured time, but the reference" },
 	{ "a reference of nothing", "reference 0\n",
 	  "expected more than 0 byt" },
 	{ "a reference that took none", "reference 1M took 0s", "more than 0" },

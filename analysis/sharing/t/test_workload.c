@@ -88,7 +88,7 @@ static const struct {
 	const char *name, *text, *says;
 	int rc;
 } refused[] = {
-	{ "an empty file", "", "x.workload: no program in it", -EINVAL },
+	{ "an empty file", "", "x.workload: contains no program", -EINVAL },
 	{ "an event before tasks", "0: compute 1s",
 	  "x.workload:1: \"0:\": expected tasks N first", -EINVAL },
 	{ "no tasks", "tasks 0", "expected tasks N once", -EINVAL },
@@ -150,7 +150,7 @@ static const struct {
 	{ "too deep",
 	  "tasks 1\nrepeat 1\nrepeat 1\nrepeat 1\nrepeat 1\n"
 	  "repeat 1\nrepeat 1\nrepeat 1\nrepeat 1\nrepeat 1\n",
-	  ":10: more than 8 repeats in each other", -E2BIG },
+	  ":10: repeat: nested more than 8 deep", -E2BIG },
 	{ "too long, doing nothing",
 	  "tasks 4096\nrepeat 1000000\nall: wait\n"
 	  "end",

@@ -573,7 +573,7 @@ static const struct {
 	{ "a word that is no value", "{\"a\":nil}",
 	  "s:1: " BAD_JSON("null expected") },
 	{ "two answers", "{\"jobs\":[]}\n{}",
-	  "s:2: " BAD_JSON("something follows its end") },
+	  "s:2: " BAD_JSON("unexpected data after its end") },
 	{ "lists in lists", "{\"a\":[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[",
 	  "s:1: " BAD_JSON("nesting too deep") },
 	{ "an end before the start", "{\"jobs\":[{\"job_id\":2,\"user\":\"a\","
