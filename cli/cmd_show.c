@@ -1080,11 +1080,45 @@ static const char *level_name(const struct np_run_summary_level *level,
 	return buf;
 }
 
+/*
+ * The mean latency of probes under a level, which grows with the utilisation
+ * of the fabric; infinite if the calibration does not have the level.
+ */
+static double latency_under(const struct np_fabric *fabric, const char *level)
+{
+	for (size_t i = 0; fabric && i < fabric->n_levels; i++)
+		if (!strcmp(fabric->level[i].name, level) &&
+		    fabric->level[i].latency.all.n)
+			return fabric->level[i].latency.all.mean;
+	return INFINITY;
+}
+
+/*
+ * Sort the levels of a profile by their utilisation of the fabric, and, where
+ * it is not known, by name.
+ */
+static void sort_levels(const struct np_run_summary *summary,
+			const struct np_fabric *fabric,
+			const struct np_run_summary_level **level)
+{
+	for (size_t i = 0; i < summary->n_levels; i++) {
+		const struct np_run_summary_level *next = &summary->level[i];
+		double latency_sec = latency_under(fabric, next->name);
+		size_t at = i;
+
+		for (; at && latency_under(fabric, level[at - 1]->name) >
+			     latency_sec; at--)
+			level[at] = level[at - 1];
+		level[at] = next;
+	}
+}
+
 enum { RUN_TIME, LOW, HIGH, ROUNDS, LEVEL_ROWS };
 
 /* Print one row of the table, with a column for each of n levels. */
-static void print_level_row(FILE *f, const struct np_profile *profile, size_t n,
-			    int width, int row)
+static void print_level_row(FILE *f,
+			    const struct np_run_summary_level *const *levels,
+			    size_t n, int width, int row)
 {
 	static const char *const label[LEVEL_ROWS] = {
 		"run time", "95 % interval from", "                to",
@@ -1094,8 +1128,7 @@ static void print_level_row(FILE *f, const struct np_profile *profile, size_t n,
 
 	fprintf(f, "%-*s", LEVEL_LABEL, label[row]);
 	for (size_t i = 0; i < n; i++) {
-		const struct np_run_summary_level *level =
-			&profile->summary.level[i];
+		const struct np_run_summary_level *level = levels[i];
 		const double value[LEVEL_ROWS] = {
 			level->slowdown.mean,
 			level->low,
@@ -1164,28 +1197,28 @@ static void print_intervals(FILE *f, const struct np_profile *profile)
 }
 
 /* Print as many levels as fit; the head says if there are more. */
-static void print_levels(FILE *f, const struct np_profile *profile)
+static void print_levels(FILE *f, const struct np_profile *profile,
+			 const struct np_fabric *fabric)
 {
 	char buf[NP_LEVEL_NAME + CLI_NUMBER];
 	int width = (int)level_width(profile);
 	size_t n = profile->summary.n_levels, room;
+	const struct np_run_summary_level *level[n + 1];
 
 	if (!n)
 		return;
-	/* If not all fit, the first ones by name are shown. */
+	sort_levels(&profile->summary, fabric, level);
+	/* If not all fit, those with the lowest utilisation are shown. */
 	room = (size_t)((cli_columns() - LEVEL_LABEL) / width);
 	n = n < room ? n : room;
 	fprintf(f, "\n%s%-*s", cli_colour(CLI_BOLD), LEVEL_LABEL,
 		profile->summary.n_levels > n ? "Under load (more)" :
 						"Under load (runs)");
 	for (size_t i = 0; i < n; i++)
-		cli_right(f,
-			  level_name(&profile->summary.level[i], buf,
-				     sizeof(buf)),
-			  width);
+		cli_right(f, level_name(level[i], buf, sizeof(buf)), width);
 	fprintf(f, "\n%s", cli_colour(CLI_PLAIN));
 	for (int row = 0; row < LEVEL_ROWS; row++)
-		print_level_row(f, profile, n, width, row);
+		print_level_row(f, level, n, width, row);
 	if (profile->summary.count[NP_RUN_INTERVALS])
 		print_intervals(f, profile);
 }
@@ -1239,6 +1272,7 @@ static void print_head(FILE *f, const struct show *show, enum brevity brevity)
 static char *make_text(const struct show *show, enum brevity brevity,
 		       size_t *head)
 {
+	const struct cli_known *known = &show->pairs.known;
 	char *text = NULL;
 	size_t len;
 	FILE *f = open_memstream(&text, &len);
@@ -1249,7 +1283,8 @@ static char *make_text(const struct show *show, enum brevity brevity,
 	/* fflush() updates len, the bytes printed so far. */
 	fflush(f);
 	*head = len;
-	print_levels(f, &show->found.profile);
+	print_levels(f, &show->found.profile,
+		     known->calibrated ? known->cal.fabric : NULL);
 	fclose(f);
 	return text;
 }

@@ -277,6 +277,19 @@ test_tables_follow_the_width_of_the_output() {
 		grep -c '^Latency')" 1
 }
 
+test_levels_are_in_the_order_of_their_utilisation() {
+	local f
+	setup
+	contains "of the sample" "$(netprof show fft)" \
+		'^Under load \(runs\) +c0 \(2\) c1 \(2\) .* c6 \(2\) c7 \(2\)$'
+	for f in "$S"/store/fabric/hpc/*.json; do
+		jq -c '.probes |= . + {c0: .c7, c7: .c0}' "$f" >"$S/f"
+		cp "$S/f" "$f"
+	done
+	contains "where c0 loads most" "$(netprof show fft)" \
+		'^Under load \(runs\) +c7 \(2\) c1 \(2\) .* c6 \(2\) c0 \(2\)$'
+}
+
 test_a_curve_from_one_run_says_so() {
 	setup
 	make_blocks stencil
