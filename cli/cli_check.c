@@ -122,7 +122,7 @@ static void check_conf(struct cli_check *check)
 			  np_mode_name(check->conf.place.mode));
 	}
 	check_rails(check);
-	check->placement_on = cli_placement_enabled(&check->conf.place);
+	check->placement_on = np_place_conf_enabled(&check->conf.place);
 	if (check->conf.enabled)
 		return;
 	cli_check_add(check, CLI_WARNING, "configuration", "Enabled=no: "

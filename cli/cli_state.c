@@ -54,17 +54,6 @@ const char *cli_age(double date, double now, char *buf, size_t len)
 	return buf;
 }
 
-/* A mode of the cluster, or of a single partition, is enough. */
-bool cli_placement_enabled(const struct np_place_conf *conf)
-{
-	if (conf->mode != NP_MODE_OFF)
-		return true;
-	for (size_t i = 0; i < conf->n_partitions; i++)
-		if (conf->partition[i].mode != NP_MODE_OFF)
-			return true;
-	return false;
-}
-
 /* A stale state says nothing about the present, whatever its mode. */
 const char *cli_mode_text(const struct np_state *state, double now,
 			  bool enabled, char *buf, size_t len)

@@ -4,7 +4,6 @@
 
 #include "cli_options.h"
 #include "cli_text.h"
-#include "np_conf.h"
 #include "np_state.h"
 
 /* Seconds since 1970; tests set the time in NETPROF_NOW. */
@@ -15,14 +14,11 @@ bool cli_state_stale(const struct np_state *state, double now);
 
 /*
  * "Placement enforces: ..." or a warning that placement does not act, in buf of
- * len bytes.  now: seconds since 1970.  enabled: what cli_placement_enabled()
+ * len bytes.  now: seconds since 1970.  enabled: what np_place_conf_enabled()
  * says of this host.
  */
 const char *cli_mode_text(const struct np_state *state, double now,
 			  bool enabled, char *buf, size_t len);
-
-/* Does this host's configuration enable placement in any partition? */
-bool cli_placement_enabled(const struct np_place_conf *conf);
 
 /* "3 s ago"; "9.00 s in the future: the clocks of the hosts differ" */
 const char *cli_age(double date, double now, char *buf, size_t len);

@@ -375,7 +375,7 @@ static int gather(struct metrics *m)
 
 	if (rc >= 0)
 		return rc;
-	c.placement_on = cli_placement_enabled(&c.conf.place);
+	c.placement_on = np_place_conf_enabled(&c.conf.place);
 	rc = np_state_load(c.conf.store, &m->state, &err);
 	m->have_state = !rc;
 	if (rc && rc != -ENOENT)

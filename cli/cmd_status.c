@@ -627,7 +627,7 @@ static int load_state(struct np_state *state, bool *placement_enabled)
 	rc = cli_conf_read(&conf);
 	if (rc >= 0)
 		return rc;
-	*placement_enabled = cli_placement_enabled(&conf.place);
+	*placement_enabled = np_place_conf_enabled(&conf.place);
 	rc = np_state_load(conf.store, state, &err);
 	if (rc == -ENOENT && !*placement_enabled)
 		return cli_fail("placement is off: no Placement= in "
