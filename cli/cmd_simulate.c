@@ -551,17 +551,10 @@ static int add_leaf(struct map *map, const char *name, const char *nodes)
 	return np_hostlist_each(nodes, add_node, map);
 }
 
-static int ignore_name(void *arg, const char *name)
-{
-	(void)arg;
-	(void)name;
-	return 0;
-}
-
 /* Append a switch above other switches. */
 static int add_above(struct map *map, const char *name, const char *children)
 {
-	int rc = np_hostlist_each(children, ignore_name, NULL);
+	int rc = np_hostlist_each(children, NULL, NULL);
 	struct above *above;
 
 	if (rc)

@@ -133,7 +133,9 @@ static int expand(struct walk *l, size_t at, const char *word, size_t len,
 	if (open)
 		return expand_bracket(l, at + plain, open + 1, len - plain - 1,
 				      depth);
-	return at + plain ? l->each(l->arg, l->name) : -EINVAL;
+	if (!(at + plain))
+		return -EINVAL;
+	return l->each ? l->each(l->arg, l->name) : 0;
 }
 
 /* Length up to the first of these characters outside brackets. */

@@ -31,11 +31,11 @@ void np_names_free(char **names, size_t n);
 size_t np_hostlist_word(const char **text);
 
 /*
- * Call each() for every name of a word. Does not allocate. A range costs as
- * many calls as it has names, so each() should know when to stop. Returns 0,
- * the first value of each() that is not 0, -EINVAL (not such a word) or -E2BIG
- * (a range of more names than NP_HOSTLIST_MAX, which Slurm refuses, too), both
- * perhaps after some calls.
+ * Call each() for every name of a word; NULL: only check the word. Does not
+ * allocate. A range costs as many calls as it has names, so each() should know
+ * when to stop. Returns 0, the first value of each() that is not 0, -EINVAL (not
+ * such a word) or -E2BIG (a range of more names than NP_HOSTLIST_MAX, which
+ * Slurm refuses, too), both perhaps after some calls.
  */
 typedef int np_hostlist_f(void *arg, const char *name);
 int np_hostlist_walk(const char *word, size_t len, np_hostlist_f *each,

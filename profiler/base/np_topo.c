@@ -109,28 +109,6 @@ void np_topo_free(struct np_topo *t)
 	*t = (struct np_topo){ .n = 0 };
 }
 
-static int ignore_name(void *arg, const char *name)
-{
-	(void)arg;
-	(void)name;
-	return 0;
-}
-
-int np_topo_check(const struct np_topo *t, const char *source,
-		  struct np_err *err)
-{
-	for (size_t i = 0; i < t->n; i++) {
-		int rc = np_hostlist_each(t->leaf[i].nodes, ignore_name, NULL);
-
-		if (rc)
-			return np_errf(err, rc, "%.100s: leaf switch %.64s: "
-				       "\"%.40s\": expected a list of nodes",
-				       source, t->leaf[i].name,
-				       t->leaf[i].nodes);
-	}
-	return 0;
-}
-
 /* ---- topology.conf ---- */
 
 static int word_error(const struct np_slurm_line *line, const char *word,

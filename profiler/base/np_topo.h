@@ -51,13 +51,6 @@ struct np_topo {
 int np_topo_parse(const char *text, struct np_topo *out, struct np_err *err);
 void np_topo_free(struct np_topo *t);
 
-/*
- * Check the lists of nodes, which slurmctld forgives. source names the text in
- * messages. Returns 0, -EINVAL or -E2BIG with err.
- */
-int np_topo_check(const struct np_topo *t, const char *source,
-		  struct np_err *err);
-
 /* ---- topology.conf(5) ---- */
 
 /* A switch as a line defines it. */

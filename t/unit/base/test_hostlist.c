@@ -113,6 +113,9 @@ T_TEST("lists as users write them")
 			rc = np_hostlist_walk(at, len, take, got);
 		T_ROW(walks[i].name, rc == walks[i].rc);
 		T_ROW(walks[i].name, !strcmp(got, walks[i].want));
+		rc = np_hostlist_each(walks[i].text, NULL, NULL);
+		T_ROW(walks[i].name, rc == (walks[i].rc == -EINTR ? 0 :
+							    walks[i].rc));
 	}
 }
 
