@@ -7,6 +7,7 @@
  */
 #include "cli_recommend.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -178,11 +179,30 @@ void cli_avoid_text(const struct cli_recommendation *recommendation, char *buf,
 			limit_percent);
 }
 
-void cli_measure_text(const struct cli_recommendation *recommendation,
-		      char *buf, size_t len)
+void cli_advice_text(const struct cli_recommendation *recommendation,
+		     bool brief, char *buf, size_t len)
 {
-	buf[0] = '\0';
-	if (*recommendation->command && !recommendation->in_verdict)
-		snprintf(buf, len, "To improve the predictions: %s (%s)",
-			 recommendation->command, recommendation->measured);
+	cli_avoid_text(recommendation, buf, len);
+	if ((!brief || !*buf) && *recommendation->command &&
+	    !recommendation->in_verdict)
+		cli_add(buf, len, "%sTo improve the predictions: %s (%s)",
+			*buf ? " " : "", recommendation->command,
+			recommendation->measured);
+}
+
+void cli_pair_text(const struct cli_pair *pair, const char *self,
+		   size_t columns, char *buf, size_t len)
+{
+	bool itself = !strcmp(pair->app, self);
+	char name[4 * NP_APP_MAX], change[CLI_NUMBER];
+
+	snprintf(buf, len, "%s%s%s %s%s", itself ? "a second " : "",
+		 cli_cut(pair->app, columns, name, sizeof(name)),
+		 itself ? " job" : "",
+		 cli_change(pair->prediction.slowdown, change),
+		 is_uncertain(pair) ? "?" : "");
+	if (!isnan(pair->prediction.low))
+		cli_add(buf, len, " (%.0f to %.0f)",
+			cli_whole_percent(pair->prediction.low),
+			cli_whole_percent(pair->prediction.high));
 }

@@ -65,10 +65,19 @@ void cli_avoid_text(const struct cli_recommendation *recommendation, char *buf,
 		    size_t len);
 
 /*
- * "To improve the predictions: sbatch ... (more runs of fft without load)", or
- * "" if there is nothing to measure or the verdict already names the command.
+ * The same, and "To improve the predictions: sbatch ... (more runs of fft
+ * without load)", unless there is nothing to measure or the verdict already
+ * names the command.  brief: only the first of the two that is not "".
  */
-void cli_measure_text(const struct cli_recommendation *recommendation,
-		      char *buf, size_t len);
+#define CLI_ADVICE 1120 /* bytes */
+void cli_advice_text(const struct cli_recommendation *recommendation,
+		     bool brief, char *buf, size_t len);
+
+/*
+ * "fft +49 % (46 to 55)", or "a second fft job +51 % (47 to 54)" where fft is
+ * the application itself, with its name in so many columns at most.
+ */
+void cli_pair_text(const struct cli_pair *pair, const char *self,
+		   size_t columns, char *buf, size_t len);
 
 #endif

@@ -152,12 +152,6 @@ static void put_range(FILE *f, double value, int digits, double low,
 	fputs("</td>", f);
 }
 
-/* Write a cell with a number. */
-static void put_number(FILE *f, double value, int digits)
-{
-	put_range(f, value, digits, NAN, NAN);
-}
-
 /* Write a cell that says why it has no value, and which sorts last. */
 static void put_missing(FILE *f, const char *why)
 {
@@ -607,7 +601,7 @@ static void put_cost_pairs(FILE *f, const struct np_acct *accounting,
 		put_text(f, "<td class=\"word\">", "</td>", "%s",
 			 cli_blame_app(accounting, pair->by_user,
 				       pair->by_name, app, sizeof(app)));
-		put_number(f, pair->runs, 0);
+		put_range(f, pair->runs, 0, NAN, NAN);
 		put_range(f, pair->node_hours.mean, 1, pair->node_hours.low,
 			  pair->node_hours.high);
 		fputs("</tr>\n", f);
@@ -665,7 +659,7 @@ static void put_cost_nodes(FILE *f, const struct np_acct *accounting,
 		put_text(f, "<tr><th scope=\"row\">", "</th>", "%s",
 			 np_acct_node(accounting, node->node, name,
 				      sizeof(name)));
-		put_number(f, node->runs, 0);
+		put_range(f, node->runs, 0, NAN, NAN);
 		put_range(f, 100 * node->excess_time.mean, 1,
 			  100 * node->excess_time.low,
 			  100 * node->excess_time.high);
@@ -1004,33 +998,22 @@ static void put_app_verdict(FILE *f, const struct np_profile *p)
 static void put_recommendation(FILE *f,
 			       const struct cli_recommendation *recommendation)
 {
-	char avoid[512], measure[600];
+	char text[CLI_ADVICE];
 
-	cli_avoid_text(recommendation, avoid, sizeof(avoid));
-	cli_measure_text(recommendation, measure, sizeof(measure));
-	put_labelled(f, "Advice", "%s%s%s", avoid,
-		     *avoid && *measure ? " " : "", measure);
+	cli_advice_text(recommendation, false, text, sizeof(text));
+	put_labelled(f, "Advice", "%s", text);
 }
 
 /* Write a list of interference pairs, with their intervals in percent. */
 static void put_pairs(FILE *f, const char *label,
 		      const struct cli_pair_list *list, const char *self)
 {
-	char line[1024] = "", change[CLI_NUMBER];
+	char line[1024] = "", one[320];
 
 	for (size_t i = 0; i < list->n; i++) {
-		const struct cli_pair *pair = &list->pair[i];
-		bool itself = !strcmp(pair->app, self);
-
-		cli_add(line, sizeof(line), "%s%s%s%s %s%s", i ? ", " : "",
-			itself ? "a second " : "", pair->app,
-			itself ? " job" : "",
-			cli_change(pair->prediction.slowdown, change),
-			cli_doubt_text(&pair->prediction) ? "?" : "");
-		if (!isnan(pair->prediction.low))
-			cli_add(line, sizeof(line), " (%.0f to %.0f)",
-				cli_whole_percent(pair->prediction.low),
-				cli_whole_percent(pair->prediction.high));
+		cli_pair_text(&list->pair[i], self, NP_APP_MAX, one,
+			      sizeof(one));
+		cli_add(line, sizeof(line), "%s%s", i ? ", " : "", one);
 	}
 	put_labelled(f, label, "%s", line);
 }

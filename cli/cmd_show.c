@@ -758,24 +758,6 @@ static void print_histogram(FILE *f, const struct np_profile *profile, int rows)
 
 #define NAME 20 /* columns of an application's name */
 
-/* Write "fft +49 % (46 to 55)", or "a second fft job +51 % (47 to 54)". */
-static void pair_text(const struct pairs *pairs, const struct cli_pair *pair,
-		      char *buf, size_t len)
-{
-	bool itself = pair->app == pairs->known.app[0]->r.runs.app;
-	char name[4 * NAME], change[CLI_NUMBER];
-
-	snprintf(buf, len, "%s%s%s %s%s", itself ? "a second " : "",
-		 cli_cut(pair->app, NAME, name, sizeof(name)),
-		 itself ? " job" : "",
-		 cli_change(pair->prediction.slowdown, change),
-		 cli_doubt_text(&pair->prediction) ? "?" : "");
-	if (!isnan(pair->prediction.low))
-		cli_add(buf, len, " (%.0f to %.0f)",
-			round(100 * pair->prediction.low) + 0.0,
-			round(100 * pair->prediction.high) + 0.0);
-}
-
 /* Print a label and the pairs of one list. */
 static void print_list(FILE *f, const struct pairs *pairs, const char *label,
 		       const struct cli_pair_list *list, bool brief)
@@ -784,7 +766,8 @@ static void print_list(FILE *f, const struct pairs *pairs, const char *label,
 	char line[512] = "", one[160];
 
 	for (size_t i = 0; i < list->n; i++) {
-		pair_text(pairs, &list->pair[i], one, sizeof(one));
+		cli_pair_text(&list->pair[i], pairs->known.app[0]->r.runs.app,
+			      NAME, one, sizeof(one));
 		/* The first pair is always shown, even if it is long. */
 		if (brief && i && strlen(line) + 2 + strlen(one) > width)
 			break;
@@ -832,15 +815,10 @@ static void
 print_recommendation(FILE *f, const struct cli_recommendation *recommendation,
 		     bool brief)
 {
-	char avoid[512], measure[600];
+	char text[CLI_ADVICE];
 
-	cli_avoid_text(recommendation, avoid, sizeof(avoid));
-	cli_measure_text(recommendation, measure, sizeof(measure));
-	/* If there is no first sentence, the second is printed all the same. */
-	if (brief && *avoid)
-		measure[0] = '\0';
-	cli_labelled(f, "Advice", "%s%s%s", avoid, *avoid && *measure ? " " :
-		     "", measure);
+	cli_advice_text(recommendation, brief, text, sizeof(text));
+	cli_labelled(f, "Advice", "%s", text);
 }
 
 /* ---- labelled facts ---- */
