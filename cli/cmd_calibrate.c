@@ -300,7 +300,7 @@ static char *describe_setup(const struct fabric_work *work)
 		setup->seconds, setup->probe_seconds);
 	for (size_t i = 0; i < setup->n_levels; i++)
 		fprintf(f, "%s%s", i ? "," : "", setup->level[i].name);
-	return fclose(f) ? NULL : text;
+	return np_text_close(f, &text);
 }
 
 /*

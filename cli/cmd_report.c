@@ -35,6 +35,7 @@
 #include "np_job_cost.h"
 #include "np_picture.h"
 #include "np_read.h"
+#include "np_text.h"
 
 /* One application, with a section of its own. */
 struct report_app {
@@ -736,10 +737,7 @@ static char *explain_text(const struct cli_diagnosis *diagnosis)
 	if (!f)
 		return NULL;
 	cli_diagnosis_text(f, diagnosis);
-	if (!fclose(f))
-		return text;
-	free(text);
-	return NULL;
+	return np_text_close(f, &text);
 }
 
 /*
@@ -1168,7 +1166,6 @@ static char *make_report(const struct report *report,
 	char *text = NULL;
 	size_t len;
 	FILE *f = open_memstream(&text, &len);
-	bool bad;
 
 	if (!f)
 		return NULL;
@@ -1186,11 +1183,7 @@ static char *make_report(const struct report *report,
 	fputs("<script>\n", f);
 	fputs(script, f);
 	fputs("</script></body></html>\n", f);
-	bad = ferror(f);
-	if (!fclose(f) && !bad)
-		return text;
-	free(text);
-	return NULL;
+	return np_text_close(f, &text);
 }
 
 /*

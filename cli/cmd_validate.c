@@ -39,6 +39,7 @@
 #include "np_pairs_store.h"
 #include "np_predict.h"
 #include "np_read.h"
+#include "np_text.h"
 
 #define MAX_REPEATS 20 /* --repeats */
 
@@ -148,11 +149,7 @@ static char *command_text(const struct cli_words *command)
 		return NULL;
 	for (size_t i = 0; i < command->n; i++)
 		fprintf(f, "%s%s", i ? " " : "", command->word[i]);
-	if (fclose(f)) {
-		free(text);
-		return NULL;
-	}
-	return text;
+	return np_text_close(f, &text);
 }
 
 /* Begin results for the programs of the list, without runs. */

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "np_run_summary.h"
+#include "np_text.h"
 
 /* ---- the choice ---- */
 
@@ -281,11 +282,7 @@ char *np_selection_print(const struct np_selection *selection)
 			earlier->interval[i].run, earlier->interval[i].level,
 			earlier->interval[i].sec, earlier->interval[i].rate,
 			earlier->interval[i].calls);
-	if (fclose(f)) {
-		free(text);
-		return NULL;
-	}
-	return text;
+	return np_text_close(f, &text);
 }
 
 static const char *next_line(const char *text)

@@ -135,6 +135,16 @@ char *np_text_plain_copy(const char *text, size_t max)
 	return plain;
 }
 
+char *np_text_close(FILE *f, char *const *text)
+{
+	bool bad = ferror(f);
+
+	if (!fclose(f) && !bad)
+		return *text;
+	free(*text);
+	return NULL;
+}
+
 bool np_list_has(const char *list, const char *word, size_t len)
 {
 	for (size_t item_len; list && *list;

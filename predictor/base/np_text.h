@@ -14,6 +14,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 /* ---- plain text ---- */
 
@@ -46,6 +47,14 @@ uint32_t np_text_code_point(const char *text);
 
 /* True if a valid character is plain. */
 bool np_text_char_is_plain(const char *text);
+
+/* ---- text in memory ---- */
+
+/*
+ * Close a stream of open_memstream(), which writes to *text. Returns the text;
+ * NULL: out of memory.
+ */
+char *np_text_close(FILE *f, char *const *text);
 
 /* ---- lists ---- */
 

@@ -22,6 +22,7 @@
 #include "np_fabric_store.h"
 #include "np_read.h"
 #include "np_store.h"
+#include "np_text.h"
 
 /* Typical of a small cluster; only for estimates shown to the user. */
 #define START_SEC 0.8 /* for srun to start its processes */
@@ -681,11 +682,7 @@ char *np_cal_state_format(const struct np_cal_state *state)
 		put_sample(f, &state->result[i].loaded);
 		fputc('\n', f);
 	}
-	if (fclose(f)) {
-		free(text);
-		return NULL;
-	}
-	return text;
+	return np_text_close(f, &text);
 }
 
 /* ---- reading the state ---- */
