@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli.h"
+#include "cli_output.h"
 #include "np_text.h"
 
 void cli_gauge_begin(FILE *out, const char *name, const char *unit,
@@ -65,4 +67,22 @@ void cli_gauge_single(FILE *out, const char *name, const char *unit,
 	cli_gauge_begin(out, name, unit, help);
 	fprintf(out, "netprof_%s", name);
 	print_value(out, number);
+}
+
+int cli_gauges_end(FILE *f, char *const *text, const char *output)
+{
+	struct np_err err = NP_ERR_INIT;
+	char *all;
+	int rc = 0;
+
+	fputs("# EOF\n", f);
+	all = np_text_close(f, text);
+	if (!all)
+		return cli_fail("out of memory");
+	if (output)
+		rc = cli_replace_file(output, all, 0644, &err);
+	else
+		fputs(all, stdout);
+	free(all);
+	return rc ? cli_fail("%s", err.text) : CLI_DONE;
 }

@@ -17,7 +17,6 @@
 #include "cli_gauges.h"
 #include "cli_diagnosis.h"
 #include "cli_json_put.h"
-#include "cli_output.h"
 #include "cli_print.h"
 #include "cli_state.h"
 #include "np_job_cost.h"
@@ -401,33 +400,20 @@ static void print_gauges(FILE *out, const struct np_acct *acct,
 		print_node_cost_gauges(out, acct, costs, part);
 		print_excess_time_gauges(out, acct, costs, part);
 	}
-	fputs("# EOF\n", out);
 }
 
-/*
- * Print the metrics to the file at path, or to stdout if path is NULL. They are
- * printed to memory first, so that the file can be replaced atomically.
- */
+/* Print the metrics to the file at path, or to stdout if path is NULL. */
 static int print_metrics(const struct np_acct *acct,
 			 const struct np_job_cost *costs, const char *path)
 {
-	struct np_err err = NP_ERR_INIT;
 	char *text = NULL;
 	size_t len;
 	FILE *out = open_memstream(&text, &len);
-	int rc = CLI_DONE;
 
 	if (!out)
 		return cli_fail("out of memory");
 	print_gauges(out, acct, costs);
-	if (fclose(out))
-		rc = cli_fail("out of memory");
-	else if (!path)
-		fputs(text, stdout);
-	else if (cli_replace_file(path, text, 0644, &err))
-		rc = cli_fail("%s", err.text);
-	free(text);
-	return rc;
+	return cli_gauges_end(out, &text, path);
 }
 
 /* ---- command ---- */

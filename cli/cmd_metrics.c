@@ -14,7 +14,6 @@
 
 #include "cli_check.h"
 #include "cli_gauges.h"
-#include "cli_output.h"
 #include "cli_profile.h"
 #include "cli_state.h"
 #include "np_run_summary.h"
@@ -251,16 +250,15 @@ static void put_store(FILE *f, const struct metrics *m)
 			      (double)m->n_findings[i]);
 }
 
-/* Make the whole text; the caller frees it. Returns 0 or -ENOMEM. */
-static int make_text(const struct metrics *m, char **text)
+/* Returns the exit status. */
+static int print_metrics(const struct metrics *m, const char *output)
 {
-	char *buf = NULL;
+	char *text = NULL;
 	size_t len;
-	FILE *f = open_memstream(&buf, &len);
-	bool bad;
+	FILE *f = open_memstream(&text, &len);
 
 	if (!f)
-		return -ENOMEM;
+		return cli_fail("out of memory");
 	cli_gauge_begin(f, "build_info", NULL, "1 for the installed version of "
 			"netprof.");
 	cli_gauge_put(f, "build_info", "version", NP_VERSION, 1);
@@ -275,14 +273,7 @@ static int make_text(const struct metrics *m, char **text)
 		put_jobs(f, &m->state);
 		put_leaves(f, &m->state);
 	}
-	fputs("# EOF\n", f);
-	bad = ferror(f);
-	if (fclose(f) || bad) {
-		free(buf);
-		return -ENOMEM;
-	}
-	*text = buf;
-	return 0;
+	return cli_gauges_end(f, &text, output);
 }
 
 /* ---- gathering ---- */
@@ -384,26 +375,6 @@ static int gather(struct metrics *m)
 	return count_findings(m, &c) ? cli_fail("out of memory") : -1;
 }
 
-/*
- * The file is replaced as a whole, because a node exporter may read it at any
- * time.
- */
-static int write_metrics(const struct metrics *m, const char *output)
-{
-	struct np_err err = NP_ERR_INIT;
-	char *text;
-	int rc = make_text(m, &text);
-
-	if (rc)
-		return cli_fail("out of memory");
-	if (output)
-		rc = cli_replace_file(output, text, 0644, &err);
-	else
-		fputs(text, stdout);
-	free(text);
-	return rc ? cli_fail("%s", err.text) : CLI_DONE;
-}
-
 static int run_metrics(const struct cli_cmd *self, int argc, char **argv)
 {
 	struct metrics m = { .now = cli_now() };
@@ -413,7 +384,7 @@ static int run_metrics(const struct cli_cmd *self, int argc, char **argv)
 	if (rc < 0)
 		rc = gather(&m);
 	if (rc < 0)
-		rc = write_metrics(&m, o.output);
+		rc = print_metrics(&m, o.output);
 	if (m.have_state)
 		np_state_free(&m.state);
 	return rc;
