@@ -13,7 +13,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "cli.h"
 #include "cli_slurm.h"
 #include "np_clock.h"
 
@@ -178,20 +177,6 @@ bool cli_version_parse(const char *text, uint32_t *out)
 
 #define TIMEOUT_SEC 5		/* for a program of Slurm to answer */
 #define MAX_CONFIG (256 * 1024) /* bytes of scontrol show config */
-
-/* ---- files ---- */
-
-int cli_slurm_file(const char *path, np_slurm_line_f *each, void *arg,
-		   struct np_err *err)
-{
-	int rc = np_slurm_file(path, NULL, each, arg, err);
-
-	if (!np_slurm_was_read(rc))
-		return rc;
-	if (rc)
-		cli_warn_line(err->text, NULL);
-	return 0;
-}
 
 /* ---- settings ---- */
 

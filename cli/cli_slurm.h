@@ -32,13 +32,6 @@ struct cli_slurm {
 };
 
 /*
- * np_slurm_file() for a file of which no cluster is known. What Slurm may
- * understand otherwise is only warned of.
- */
-int cli_slurm_file(const char *path, np_slurm_line_f *each, void *arg,
-		   struct np_err *err);
-
-/*
  * Ask scontrol and slurmctld, each for at most 5 s, or read slurm.conf. What
  * cannot be learnt has its default.
  */

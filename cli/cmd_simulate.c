@@ -848,13 +848,25 @@ static int read_yaml(struct map *map, const char *path, struct np_err *err)
 	return rc;
 }
 
+/* A topology.conf; what Slurm may understand otherwise is only warned of. */
+static int read_conf(struct map *map, const char *path, struct np_err *err)
+{
+	int rc = np_slurm_file(path, NULL, take_switch, map, err);
+
+	if (!np_slurm_was_read(rc))
+		return rc;
+	if (rc)
+		cli_warn_line(err->text, NULL);
+	return 0;
+}
+
 /* A topology file, in YAML if its name ends in .yaml. */
 static int read_topology(struct map *map, const char *path, struct np_err *err)
 {
 	size_t len = strlen(path);
 	int rc = len > 5 && !strcmp(path + len - 5, ".yaml") ?
 			 read_yaml(map, path, err) :
-			 cli_slurm_file(path, take_switch, map, err);
+			 read_conf(map, path, err);
 
 	if (!rc)
 		rc = check_children(map, path, err);
