@@ -327,8 +327,8 @@ static const char *format_cell(const struct cli_matrix *matrix, size_t i,
 	else
 		snprintf(buf, 2 * CLI_NUMBER, "%s|%.0f to %.0f",
 			 cli_change(prediction->slowdown, change),
-			 round(100 * prediction->low) + 0.0,
-			 round(100 * prediction->high) + 0.0);
+			 cli_whole_percent(prediction->low),
+			 cli_whole_percent(prediction->high));
 	return buf;
 }
 
