@@ -413,7 +413,7 @@ struct simulation {
 	double x;
 	const struct np_detours *detours; /* or NULL */
 	struct pending *heap;
-	size_t n_heap, max_heap;
+	size_t n_heap;
 	uint32_t n_queued;
 	uint32_t *unmet; /* by node: number of unmet dependencies */
 	double *ready;	 /* by node: time of the last met dependency */

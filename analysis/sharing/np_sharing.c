@@ -147,7 +147,6 @@ struct np_matching_choice {
 };
 
 struct np_matching_step {
-	uint32_t source;
 	size_t first, n; /* range of choice[] */
 };
 
@@ -306,7 +305,7 @@ static void process_source(struct graph *g, size_t s, struct slots *slots,
 {
 	struct np_matching_step *step = &plan->step[plan->n_steps++];
 
-	*step = (struct np_matching_step){ (uint32_t)s, *n_choices, 0 };
+	*step = (struct np_matching_step){ *n_choices, 0 };
 	g->done[s] = true;
 	for (size_t i = g->first[s]; i < g->first[s + 1]; i++) {
 		uint32_t d = g->p->in[g->edge[i]];
@@ -1025,12 +1024,12 @@ static int maxmin(const struct np_sharing_param *param,
 		  struct np_err *err);
 
 const struct np_sharing_model np_sharing_models[] = {
-	{ "gige", "Gigabit Ethernet", gige, false },
-	{ "myrinet", "Myrinet", myrinet, false },
-	{ "infiniband", "InfiniBand", infiniband, false },
-	{ "maxmin", "max-min fair sharing", maxmin, true },
-	{ "conflicts", "number of conflicts", conflicts, false },
-	{ "none", "no penalty", NULL, false },
+	{ "gige", gige, false },
+	{ "myrinet", myrinet, false },
+	{ "infiniband", infiniband, false },
+	{ "maxmin", maxmin, true },
+	{ "conflicts", conflicts, false },
+	{ "none", NULL, false },
 };
 const size_t np_sharing_n_models = NP_ARRAY_SIZE(np_sharing_models);
 

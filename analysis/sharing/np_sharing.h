@@ -72,7 +72,7 @@ double *np_sharing_value(struct np_sharing_param *p,
 struct np_ports;
 
 struct np_sharing_model {
-	const char *name, *title;
+	const char *name;
 	/*
 	 * Computes the penalties of n > 0 communications with from != to; node
 	 * numbers are arbitrary. Results below 1 are allowed. Each
