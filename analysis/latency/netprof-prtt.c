@@ -106,8 +106,7 @@ static void report(const struct np_prtt *prtt, void *probe)
 }
 
 /* Makes the engine. A process without a part stops immediately. */
-static int engine(struct np_probe *p, void *arg, struct np_engine **out,
-		  struct np_err *err)
+static int engine(struct np_probe *p, void *arg, struct np_engine **out)
 {
 	struct settings *s = arg;
 
@@ -117,8 +116,7 @@ static int engine(struct np_probe *p, void *arg, struct np_engine **out,
 	s->conf.report = report;
 	s->conf.done = done;
 	s->conf.stop = np_stop_requested;
-	return np_prtt_new(&s->conf, out) ?
-	       np_errf(err, -ENOMEM, "out of memory") : 0;
+	return np_prtt_new(&s->conf, out);
 }
 
 #define AT(member) offsetof(struct settings, member)

@@ -98,8 +98,7 @@ static double phase_of_step(void)
 	return sum - floor(sum);
 }
 
-static int engine(struct np_probe *p, void *arg, struct np_engine **out,
-		  struct np_err *err)
+static int engine(struct np_probe *p, void *arg, struct np_engine **out)
 {
 	struct settings *s = arg;
 	const struct np_rounds_conf conf = {
@@ -107,8 +106,7 @@ static int engine(struct np_probe *p, void *arg, struct np_engine **out,
 		.to = s->to, .phase = phase_of_step(),
 	};
 
-	return np_rounds_new(&conf, out) ?
-	       np_errf(err, -ENOMEM, "out of memory") : 0;
+	return np_rounds_new(&conf, out);
 }
 
 static int set_level(char *text, void *all, struct np_err *err)

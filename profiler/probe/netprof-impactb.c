@@ -367,8 +367,7 @@ static void report_pair(uint32_t peer, double sec, void *arg)
 			       });
 }
 
-static int engine(struct np_probe *probe, void *arg, struct np_engine **out,
-		  struct np_err *err)
+static int engine(struct np_probe *probe, void *arg, struct np_engine **out)
 {
 	const struct settings *settings = arg;
 	struct np_pingpong_conf *conf = &((struct settings *)arg)->conf;
@@ -382,13 +381,10 @@ static int engine(struct np_probe *probe, void *arg, struct np_engine **out,
 	};
 
 	if (settings->times)
-		return matrix_new(&matrix, out) ?
-		       np_errf(err, -ENOMEM, "out of memory") : 0;
+		return matrix_new(&matrix, out);
 	conf->env = np_probe_env(probe);
 	conf->seed = (uint64_t)time(NULL) ^ (uint64_t)getpid() << 32;
-	return np_pingpong_new(conf, out) ?
-		       np_errf(err, -ENOMEM, "out of memory") :
-		       0;
+	return np_pingpong_new(conf, out);
 }
 
 #define AT(member) offsetof(struct settings, member)

@@ -177,10 +177,9 @@ struct np_probe_program {
 		    struct np_err *err);
 	/*
 	 * Create the engine, after the common start. It lives until the
-	 * process ends. Returns 0 or -errno with err.
+	 * process ends. Returns 0 or -ENOMEM.
 	 */
-	int (*engine)(struct np_probe *p, void *arg, struct np_engine **engine,
-		      struct np_err *err);
+	int (*engine)(struct np_probe *p, void *arg, struct np_engine **engine);
 	void *arg;
 };
 

@@ -4,6 +4,7 @@
  */
 #include "np_probe.h"
 
+#include <errno.h>
 #include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -264,6 +265,7 @@ int np_probe_main(struct np_probe_program *prog, int argc, char **argv)
 	struct np_clock clock;
 	struct np_probe probe;
 	struct np_engine *engine;
+	int rc;
 
 	if (np_probe_options(&prog->command, argc, argv, prog->arg, NULL,
 			     &err) ||
@@ -271,8 +273,10 @@ int np_probe_main(struct np_probe_program *prog, int argc, char **argv)
 		fprintf(stderr, "%s: %s\n", prog->command.name, err.text);
 		return 2;
 	}
-	if (set_up(prog, &probe, &clock, &err) ||
-	    prog->engine(&probe, prog->arg, &engine, &err)) {
+	rc = set_up(prog, &probe, &clock, &err);
+	if (!rc && prog->engine(&probe, prog->arg, &engine))
+		rc = np_errf(&err, -ENOMEM, "out of memory");
+	if (rc) {
 		fprintf(stderr, "%s: %s\n", prog->command.name, err.text);
 		return EXIT_FAILURE;
 	}
