@@ -797,25 +797,14 @@ static int network_fit(struct cli_network *net, const struct np_scheme_set *s,
 		       const char *path, struct np_err *err)
 {
 	struct np_err why = NP_ERR_INIT;
-	struct np_sharing_case *c = calloc(s->n + 1, sizeof(*c));
-	int rc = c ? 0 : np_errf(err, -ENOMEM, "out of memory");
+	int rc = 0;
 
-	for (size_t i = 0; !rc && i < s->n; i++) {
-		const struct np_scheme *k = &s->scheme[i];
-
-		c[i] = (struct np_sharing_case){
-			.c = k->c, .n = k->n, .n_nodes = k->n_nodes,
-			.start_sec = k->start_sec, .alone_sec = k->alone,
-			.took_sec = k->took_sec,
-		};
-	}
 	for (size_t m = 0; !rc && m < net->n; m++)
-		rc = np_sharing_fit(net->model[m], c, s->n, &net->param,
+		rc = np_sharing_fit(net->model[m], s->scheme, s->n, &net->param,
 				    &net->fit[m], &why);
-	if (rc && *why.text)
+	if (rc)
 		np_errf(err, rc, "%.120s: %s", path, why.text);
 	net->fitted = !rc;
-	free(c);
 	return rc;
 }
 

@@ -24,7 +24,7 @@
 /* A fit in progress. Functions do nothing after an error (rc). */
 struct search {
 	const struct np_sharing_model *model;
-	const struct np_sharing_case *s;
+	const struct np_scheme *s;
 	size_t n_cases, n; /* n: measured communications */
 	double *end_sec; /* results for one case */
 	struct np_sharing_param param; /* current values */
@@ -41,10 +41,10 @@ static double errors(struct search *w, double (*f)(double))
 	double sum = 0;
 
 	for (size_t k = 0; !w->rc && k < w->n_cases; k++) {
-		const struct np_sharing_case *s = &w->s[k];
+		const struct np_scheme *s = &w->s[k];
 
 		w->rc = np_sharing_dynamic(w->model, &w->param, s->c,
-					   s->start_sec, s->alone_sec, s->n,
+					   s->start_sec, s->alone, s->n,
 					   s->n_nodes, w->end_sec, w->err);
 		for (size_t i = 0; !w->rc && i < s->n; i++)
 			if (!isnan(s->took_sec[i]))
@@ -262,10 +262,9 @@ static void fill_result(struct search *w, struct np_sharing_fit *out)
 	}
 }
 
-int np_sharing_fit(const struct np_sharing_model *m,
-		   const struct np_sharing_case *s, size_t n,
-		   struct np_sharing_param *p, struct np_sharing_fit *out,
-		   struct np_err *err)
+int np_sharing_fit(const struct np_sharing_model *m, const struct np_scheme *s,
+		   size_t n, struct np_sharing_param *p,
+		   struct np_sharing_fit *out, struct np_err *err)
 {
 	struct np_sharing_fit fit = { .n_param = 0 };
 	struct search w = { .model = m, .s = s, .n_cases = n, .param = *p,

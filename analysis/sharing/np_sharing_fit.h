@@ -15,15 +15,7 @@
 #ifndef NP_SHARING_FIT_H
 #define NP_SHARING_FIT_H
 
-#include "np_sharing.h"
-
-/* Communications that were measured together. */
-struct np_sharing_case {
-	const struct np_comm *c;
-	size_t n, n_nodes;
-	const double *start_sec, *alone_sec;
-	const double *took_sec; /* duration; NAN: not measured */
-};
+#include "np_scheme.h"
 
 enum { NP_SHARING_FIT_MAX = 3 }; /* maximum number of parameters of a model */
 
@@ -39,13 +31,13 @@ struct np_sharing_fit {
 };
 
 /*
+ * s: n schemes; only their communications, numbers of nodes and times matter.
  * p: initial parameters; on success the fitted ones. Returns 0; -ENODATA
  * (nothing was measured); -EINVAL (a measured time that is not above 0, or an
  * error of np_sharing_dynamic()); -E2BIG or -ENOMEM.
  */
-int np_sharing_fit(const struct np_sharing_model *m,
-		   const struct np_sharing_case *s, size_t n,
-		   struct np_sharing_param *p, struct np_sharing_fit *out,
-		   struct np_err *err);
+int np_sharing_fit(const struct np_sharing_model *m, const struct np_scheme *s,
+		   size_t n, struct np_sharing_param *p,
+		   struct np_sharing_fit *out, struct np_err *err);
 
 #endif
