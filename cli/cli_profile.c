@@ -119,6 +119,7 @@ int cli_store_open(struct cli_store *store)
 
 	if (rc >= 0)
 		return rc;
+	*store = (struct cli_store){ .store = NULL };
 	rc = open_checked_store(conf.store, &store->store, &err);
 	if (rc)
 		return fail_no_store(conf.store, rc, err.text);
@@ -127,8 +128,17 @@ int cli_store_open(struct cli_store *store)
 	return -1;
 }
 
+static void free_calibration(struct cli_calibration *calibration)
+{
+	if (calibration->found)
+		np_calibration_free(&calibration->calibration);
+	free(calibration->fabric);
+}
+
 void cli_store_close(struct cli_store *store)
 {
+	for (size_t i = 0; i < CLI_CALIBRATIONS; i++)
+		free_calibration(&store->calibration[i]);
 	np_store_close(store->store);
 }
 
@@ -165,8 +175,6 @@ void cli_profile_free(struct cli_profile *profile)
 	np_runs_free(&profile->r.runs);
 	np_runs_free(&profile->idle[0]);
 	np_runs_free(&profile->idle[1]);
-	if (profile->calibrated)
-		np_calibration_free(&profile->calibration);
 }
 
 /*
@@ -218,23 +226,61 @@ int cli_runs_load_quiet(struct cli_store *store, enum np_store_owner owner,
 	return 0;
 }
 
-bool cli_calibration_of(struct cli_store *store, const struct np_runs *runs,
-			struct np_calibration *out)
+/* What the choice of a calibration depends on, as a text.  NULL: no memory. */
+static char *fabric_text(const char *cluster, const struct np_fabric_of *of)
 {
+	const char *kind = of->rail ? "rail" : of->transport ? "transport" : "";
+	const char *name = of->rail ? of->rail : of->transport;
+	char *text;
+	int rc = asprintf(&text, "%zu %s %s %s", strlen(cluster), cluster, kind,
+			  name ? name : "");
+
+	return rc < 0 ? NULL : text;
+}
+
+/* Find it among those that were looked up before, or else load it. */
+static const struct cli_calibration *
+find_calibration(struct cli_store *store, const char *cluster,
+		 const struct np_fabric_of *of)
+{
+	char *fabric = fabric_text(cluster, of);
+	struct cli_calibration *oldest = &store->calibration[store->oldest];
+
+	for (size_t i = 0; fabric && i < CLI_CALIBRATIONS; i++)
+		if (store->calibration[i].fabric &&
+		    !strcmp(store->calibration[i].fabric, fabric)) {
+			free(fabric);
+			return &store->calibration[i];
+		}
+	free_calibration(oldest);
+	oldest->fabric = fabric;
+	oldest->found = !np_fabric_store_load_of(store->store, cluster, NULL,
+						 of, &oldest->calibration,
+						 NULL);
+	store->oldest = (store->oldest + 1) % CLI_CALIBRATIONS;
+	return oldest;
+}
+
+const struct np_calibration *cli_calibration_of(struct cli_store *store,
+						const struct np_runs *runs)
+{
+	const struct cli_calibration *calibration;
 	const struct np_record *run = NULL;
 	struct np_fabric_of of;
 
+	if (!strcmp(runs->app, NP_IDLE_APP))
+		return NULL;
 	for (size_t i = 0; i < runs->n && !run; i++)
 		if (np_run_latency(runs->run[i]).n)
 			run = runs->run[i];
 	if (!run || !run->cluster || !*run->cluster)
-		return false;
+		return NULL;
 	of = (struct np_fabric_of){
 		.rail = np_run_rail(run),
 		.transport = run->probe.transport,
 	};
-	return !np_fabric_store_load_of(store->store, run->cluster, NULL, &of,
-					out, NULL);
+	calibration = find_calibration(store, run->cluster, &of);
+	return calibration->found ? &calibration->calibration : NULL;
 }
 
 /* The profile takes over the runs; on failure they are freed. */
@@ -245,15 +291,12 @@ static int make_profile(struct cli_store *store, const struct cli_runs *runs,
 
 	/* The profile points into *out, which must not be copied afterwards. */
 	*out = (struct cli_profile){ .r = *runs };
-	if (strcmp(runs->runs.app, NP_IDLE_APP)) {
+	if (strcmp(runs->runs.app, NP_IDLE_APP))
 		load_idle(store, out);
-		out->calibrated = cli_calibration_of(store, &out->r.runs,
-						     &out->calibration);
-	}
 	rc = np_profile_make(&out->r.runs,
 			     (const struct np_runs *[]){ &out->idle[0],
 							 &out->idle[1] },
-			     2, out->calibrated ? &out->calibration : NULL,
+			     2, cli_calibration_of(store, &out->r.runs),
 			     (double)time(NULL), &out->profile);
 	if (!rc)
 		return 0;

@@ -14,10 +14,19 @@
 
 /* ---- the profile store ---- */
 
+#define CLI_CALIBRATIONS 8 /* remembered by a store */
+
 /* The store that the configuration names. */
 struct cli_store {
 	struct np_store *store;
 	double max_slowdown; /* MaxSlowdown of placement, a fraction */
+	/* Of cli_calibration_of(), the oldest of which is replaced next. */
+	struct cli_calibration {
+		char *fabric; /* that it was looked up for; NULL: unused */
+		bool found;
+		struct np_calibration calibration; /* valid if found */
+	} calibration[CLI_CALIBRATIONS];
+	size_t oldest;
 };
 
 struct np_conf;
@@ -81,8 +90,6 @@ const char *cli_known_apps(const struct cli_options *options, char *buf,
 struct cli_profile {
 	struct cli_runs r;
 	struct np_runs idle[2]; /* candidates for the idle baseline */
-	bool calibrated;
-	struct np_calibration calibration; /* valid if calibrated */
 	struct np_profile profile;
 };
 
@@ -103,12 +110,14 @@ int cli_profile_load(struct cli_store *store, enum np_store_owner owner,
 		     struct np_err *err);
 
 /*
- * Load the calibration for the profile of these runs: that of the cluster and,
- * if possible, of the rail or transport of the newest one with latencies.
- * Returns whether there is one, and the caller frees it.
+ * Find the calibration for the profile of these runs: that of the cluster and,
+ * if possible, of the rail or transport of the newest one with latencies.  It
+ * is read once for all applications of a fabric.  Returns NULL for the idle
+ * network, or if there is none; otherwise it is borrowed until the next call or
+ * cli_store_close().
  */
-bool cli_calibration_of(struct cli_store *store, const struct np_runs *runs,
-			struct np_calibration *out);
+const struct np_calibration *cli_calibration_of(struct cli_store *store,
+						const struct np_runs *runs);
 
 /*
  * Load the runs alone and print nothing. Returns 0, -ENOENT (no run can be

@@ -93,15 +93,15 @@ static void take_times(struct side *side, bool with_neighbours)
  * Evaluate the runs of a side; now: seconds since 1970. The side must not move
  * afterwards. Returns 0 or -ENOMEM; the caller releases it in either case.
  */
-static int side_evaluate(struct side *side, double now)
+static int side_evaluate(struct side *side, struct cli_store *store, double now)
 {
 	const struct np_runs *const idle[] = {
 		&side->found.idle[0],
 		&side->found.idle[1],
 	};
-	const struct cli_profile *found = &side->found;
 	int rc = np_profile_make(&side->runs, idle, 2,
-				 found->calibrated ? &found->calibration : NULL,
+				 cli_calibration_of(store,
+						    &side->found.r.runs),
 				 now, &side->profile);
 
 	if (rc)
@@ -1006,7 +1006,7 @@ static void take_runs(const struct comparison *comparison, struct side *side,
 
 /* Select the runs of a side and evaluate them. Returns 0 or -ENOMEM. */
 static int make_side(const struct comparison *comparison, struct side *side,
-		     double now)
+		     struct cli_store *store, double now)
 {
 	const char *command = command_of(comparison, side);
 
@@ -1018,7 +1018,7 @@ static int make_side(const struct comparison *comparison, struct side *side,
 	take_runs(comparison, side, command);
 	if (!side->runs.n && command) /* none of that command: use the others */
 		take_runs(comparison, side, NULL);
-	return side_evaluate(side, now);
+	return side_evaluate(side, store, now);
 }
 
 /* Load all sides. Returns -1 to go on, or the exit status. */
@@ -1041,10 +1041,11 @@ static int load_sides(struct comparison *comparison,
 	for (size_t i = 0; rc < 0 && i < options->n_apps; i++)
 		rc = add_side(comparison, &store, options, options->apps[i],
 			      options->n_apps == 1);
-	cli_store_close(&store);
 	for (size_t i = 0; rc < 0 && i < comparison->n; i++)
-		if (make_side(comparison, &comparison->side[i], cli_now()))
+		if (make_side(comparison, &comparison->side[i], &store,
+			      cli_now()))
 			rc = cli_fail("out of memory");
+	cli_store_close(&store);
 	return rc;
 }
 

@@ -1276,15 +1276,9 @@ static int make_profile(const struct report *report, struct cli_store *store,
 	const struct np_runs *const idle[] = {
 		&report->idle[published], &report->idle[!published],
 	};
-	struct np_calibration calibration;
-	bool calibrated = cli_calibration_of(store, runs, &calibration);
-	int rc = np_profile_make(runs, idle, 2,
-				 calibrated ? &calibration : NULL, report->date,
-				 &app->profile);
 
-	if (calibrated)
-		np_calibration_free(&calibration);
-	return rc;
+	return np_profile_make(runs, idle, 2, cli_calibration_of(store, runs),
+			       report->date, &app->profile);
 }
 
 /* Make the profiles of all applications, sorted by name: 0 or -ENOMEM. */

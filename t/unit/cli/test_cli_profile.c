@@ -1,0 +1,90 @@
+/* The calibrations that profiles are made with, each read once. */
+#include "t.h"
+#include "cli_profile.h"
+#include "np_fabric_store.h"
+#include "some_record.h"
+#include "some_store.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define DATE 1.7e9
+#define DAY 86400.0
+
+static void calibrate(struct cli_store *store, const char *cluster,
+		      const char *rail, const char *transport, int day)
+{
+	char text[512];
+
+	snprintf(text, sizeof(text),
+		 "{\"format\":\"netprof-pairs\",\"schema\":1,\"programs\":[],"
+		 "\"levels\":[\"c1\",\"c4\"],\"scope\":\"leaf\",\"cluster\":\"%s\","
+		 "\"rail\":\"%s\",\"transport\":\"%s\",\"date\":%.0f,"
+		 "\"message_bytes\":1024,\"period_sec\":0.1}",
+		 cluster, rail, transport, DATE + day * DAY);
+	T_CHECK(!np_fabric_store_save(store->store, cluster, DATE + day * DAY,
+				      text, NULL));
+}
+
+/* Which day's calibration is used for a run; -1: none. */
+static int day_of(struct cli_store *store, const char *app, const char *cluster,
+		  const char *rail, const char *transport)
+{
+	struct np_record *run = t_run_alone(10);
+	struct np_runs runs = { .run = &run, .n = 1 };
+	const struct np_calibration *calibration;
+	int day;
+
+	strcpy(runs.app, app);
+	free(run->cluster);
+	run->cluster = strdup(cluster);
+	free(run->probe.transport);
+	run->probe.transport = strdup(transport);
+	run->leaves[0].rail = rail ? strdup(rail) : NULL;
+	calibration = cli_calibration_of(store, &runs);
+	day = calibration ? (int)((calibration->date - DATE) / DAY) : -1;
+	np_record_free(run);
+	return day;
+}
+
+static const struct {
+	const char *name, *app, *cluster, *rail, *transport;
+	int day;
+} rows[] = {
+	{ "of a rail", "fft", "hpc", "r0", "tcp/eth0", 1 },
+	{ "of another rail of these nodes", "lmp", "hpc", "r1", "tcp/eth0", 2 },
+	{ "of a transport", "fft", "hpc", NULL, "tcp/eth0", 1 },
+	{ "of another transport", "lmp", "hpc", NULL, "tcp/eth1", 2 },
+	{ "a rail without one", "fft", "hpc", "r2", "tcp/eth0", 2 },
+	{ "another cluster", "fft", "xpc", "r0", "tcp/eth0", 3 },
+	{ "a cluster without one", "fft", "ypc", "r0", "tcp/eth0", -1 },
+	{ "the idle network", "idle", "hpc", "r0", "tcp/eth0", -1 },
+};
+
+T_TEST("a calibration is read once for all profiles of its fabric")
+{
+	struct cli_store store = { .store = t_store_fresh() };
+	char name[32], cmd[1200];
+
+	calibrate(&store, "hpc", "r0", "tcp/eth0", 1);
+	calibrate(&store, "hpc", "r1", "tcp/eth1", 2);
+	calibrate(&store, "xpc", "r0", "tcp/eth0", 3);
+	for (int again = 0; again < 2; again++) {
+		for (size_t i = 0; i < NP_ARRAY_SIZE(rows); i++)
+			T_ROW(rows[i].name,
+			      day_of(&store, rows[i].app, rows[i].cluster,
+				     rows[i].rail, rows[i].transport) ==
+				      rows[i].day);
+		/* The second time the files are not there. */
+		snprintf(cmd, sizeof(cmd), "rm -rf '%s/fabric'", t_store_dir);
+		T_CHECK(system(cmd) == 0);
+	}
+	for (int i = 0; i < CLI_CALIBRATIONS; i++) {
+		snprintf(name, sizeof(name), "cluster%d", i);
+		T_CHECK(day_of(&store, "fft", name, NULL, "tcp/eth0") == -1);
+	}
+	T_ROW("only so many are remembered",
+	      day_of(&store, "fft", "hpc", "r0", "tcp/eth0") == -1);
+	cli_store_close(&store);
+}
