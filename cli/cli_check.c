@@ -851,6 +851,7 @@ static void check_levels(struct cli_check *check,
 {
 	struct np_err err = NP_ERR_INIT;
 	struct np_self_check levels;
+	char rail[128] = "";
 
 	if (np_self_check(cal->fabric, &levels, &err)) {
 		cli_check_add(check, CLI_WARNING, "calibration", "%s",
@@ -859,15 +860,18 @@ static void check_levels(struct cli_check *check,
 	}
 	if (!levels.n)
 		return;
+	if (cal->rail)
+		snprintf(rail, sizeof(rail), " of rail %s", cal->rail);
 	cli_check_add(check, levels.doubtful ? CLI_WARNING : CLI_OK,
-		  "calibration", "each load level predicted from the others: "
+		  "calibration", "each load level%s predicted from the others: "
 		  "mean error %.1f percentage points (of the best constant: "
-		  "%.1f; largest: %s, %.1f)%s", levels.mean_points,
+		  "%.1f; largest: %s, %.1f)%s", rail, levels.mean_points,
 		  levels.constant_points, cal->level[levels.worst].name,
 		  levels.worst_points, levels.doubtful ? "; predictions here "
 		  "cannot be trusted" : "");
 	if (levels.doubtful)
-		cli_check_remedy(check, CALIBRATE);
+		cli_check_remedy(check, CALIBRATE "%s%s", cal->rail ?
+			   " --rail=" : "", cal->rail ? cal->rail : "");
 }
 
 /* ---- rails that differ ---- */
@@ -958,6 +962,8 @@ static void check_rail_calibrations(struct cli_check *check,
 			continue;
 		rail[i].calibrated = own.rail &&
 				     !strcmp(own.rail, rail[i].name);
+		if (rail[i].calibrated && strcmp(own.path, newest->path))
+			check_levels(check, &own);
 		np_calibration_free(&own);
 	}
 	for (size_t i = 0; i < n_rails; i++)

@@ -76,15 +76,19 @@ test_check_finds_nothing_in_a_correct_installation() {
 	finding ok calibration 'predicted from the others: mean error [0-9.]+ percentage points'
 }
 
+# FILE: a calibration whose levels slow each other by chance.
+make_contradictory() {
+	jq -c '.level_beside_level = [range(8) as $i | [range(8) as $j |
+		($i * 8 + $j + 1) * 0.6180339887 | . - floor]]' "$1" >"$S/f"
+	cp "$S/f" "$1"
+}
+
 test_check_doubts_a_calibration_that_contradicts_itself() {
 	setup
 	slurm_here 22.05.8 lua,netprof
 	local f
 	for f in "$S"/store/fabric/hpc/*.json; do
-		jq -c '.level_beside_level = [range(8) as $i | [range(8) as $j |
-			($i * 8 + $j + 1) * 0.6180339887 | . - floor]]' \
-			"$f" >"$S/f"
-		cp "$S/f" "$f"
+		make_contradictory "$f"
 	done
 	finding warning calibration 'predictions here cannot be trusted' \
 		'netprof calibrate'
@@ -200,6 +204,11 @@ test_check_warns_of_rails_that_differ_and_have_one_calibration() {
 		'netprof calibrate --rail=lan'
 	calibrated_on 20240522T100000Z lan
 	finding ok calibration "$text, and each has its own: ib .*, lan"
+	finding ok calibration 'each load level of rail ib predicted from the others'
+	finding ok calibration 'each load level of rail lan predicted from the others'
+	make_contradictory "$S/store/fabric/hpc/20240522T100000Z.json"
+	finding warning calibration 'of rail lan .*predictions here cannot be trusted' \
+		'netprof calibrate --rail=lan'
 	printf 'Rail=%s NIC=%s Leaf=%s Nodes=n[0-3]\n' ib mlx5_0:1 s0 lan mlx5_1:1 s1 \
 		>"$S/rails"
 	run netprof check -P
