@@ -131,6 +131,7 @@ static int look_back(const struct np_runs *runs,
 				      &found.n_intervals);
 	if (!rc)
 		rc = are_useless(&found, &useless);
+	useless |= summary->intervals.verdict == NP_ONE_RUN_REFUTED;
 	for (size_t i = 0; !rc && i < levels->n; i++)
 		found.alone_known[i] = np_run_intervals_alone(
 			runs, summary->use, NULL, levels->name[i], n_nodes);

@@ -361,6 +361,8 @@ static const char *const words[] = {
 	[NP_ONE_RUN_SCATTER] = "repeated intervals of one level do not agree",
 	[NP_ONE_RUN_DIFFER] =
 		"its traffic and its MPI calls do not say the same",
+	[NP_ONE_RUN_REFUTED] =
+		"the times of whole runs under load do not say the same",
 	[NP_ONE_RUN_USABLE] = "repeated intervals agree",
 };
 
@@ -654,19 +656,43 @@ static size_t list_calls(const struct np_interval *interval, size_t n,
 	return used;
 }
 
+/* Differences between two sources of the slowdowns by some levels. */
+struct differences {
+	double sum; /* of log(1 + slowdown), absolute */
+	size_t n;
+};
+
+static void add_difference(struct differences *all, const struct np_mean *a,
+			   const struct np_mean *b)
+{
+	if (!np_mean_known(a) || !np_mean_known(b))
+		return;
+	all->sum += fabs(log1p(a->mean) - log1p(b->mean));
+	all->n++;
+}
+
 static double distance(const struct np_one_run_level *a,
 		       const struct np_one_run_level *b, size_t n)
 {
-	double sum = 0, count = 0;
+	struct differences all = { .n = 0 };
 
 	for (size_t i = 0; i < n; i++)
-		if (np_mean_known(&a[i].slowdown) &&
-		    np_mean_known(&b[i].slowdown)) {
-			sum += fabs(log1p(a[i].slowdown.mean) -
-				    log1p(b[i].slowdown.mean));
-			count++;
-		}
-	return count > 0 ? sum / count : NAN;
+		add_difference(&all, &a[i].slowdown, &b[i].slowdown);
+	return all.n ? all.sum / (double)all.n : NAN;
+}
+
+/*
+ * Do the run times of whole runs differ from what the intervals say?  A single
+ * level does not count: one disturbed run would refute all intervals.
+ */
+static bool are_refuted(const struct np_one_run_level *level,
+			const struct np_mean *whole, size_t n)
+{
+	struct differences all = { .n = 0 };
+
+	for (size_t i = 0; whole && i < n; i++)
+		add_difference(&all, &level[i].slowdown, &whole[i]);
+	return all.n > 1 && all.sum > NP_ONE_RUN_DIFFER_BY * (double)all.n;
 }
 
 /* Choose between the estimates by bytes and those by MPI calls. */
@@ -706,6 +732,9 @@ int np_one_run_estimate(const struct np_interval *interval, size_t n,
 		rc = estimate(calls, n_calls, whole, of, n_levels, &run);
 		if (!rc)
 			select_bytes_or_calls(level, out, of, n_levels, &run);
+		if (!rc && out->verdict == NP_ONE_RUN_USABLE &&
+		    are_refuted(level, whole, n_levels))
+			out->verdict = NP_ONE_RUN_REFUTED;
 	} else if (!rc) {
 		rc = -ENOMEM;
 	}

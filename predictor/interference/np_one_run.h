@@ -23,7 +23,8 @@
  *
  * The number of MPI calls per second, if counted, serves in the same way.  If
  * bytes and calls both give usable results, they must agree, and the one that
- * varies less is used.
+ * varies less is used.  Where whole runs under two or more levels were measured
+ * as well, their run times, which need no such assumption, must also agree.
  *
  * How much x varies within a run is estimated from repeated intervals of a
  * level. Until there are enough of these, it is estimated from the unloaded
@@ -49,7 +50,8 @@
 #define NP_ONE_RUN_PHASES 8   /* maximum number of phases */
 #define NP_ONE_RUN_SHARE 0.1  /* phases of a smaller share need no intervals */
 #define NP_ONE_RUN_DISAGREE 0.25 /* sd of x above which intervals disagree */
-#define NP_ONE_RUN_DIFFER_BY 0.1 /* largest mean |x by bytes - x by calls| */
+#define NP_ONE_RUN_DIFFER_BY 0.1 /* largest mean |x by bytes - x by calls|;
+				    the same for whole runs */
 #define NP_ONE_RUN_MIN 2	 /* per level and phase, of all runs together */
 #define NP_ONE_RUN_MAX 8	 /* maximum number of these */
 #define NP_ONE_RUN_HALF_WIDTH \
@@ -69,6 +71,7 @@ enum np_one_run_verdict {
 	NP_ONE_RUN_RESTLESS, /* the traffic changes within a few intervals */
 	NP_ONE_RUN_SCATTER,  /* the intervals of a level disagree */
 	NP_ONE_RUN_DIFFER,   /* bytes and MPI calls disagree */
+	NP_ONE_RUN_REFUTED,  /* whole runs under the levels disagree with both */
 	NP_ONE_RUN_USABLE,
 };
 
@@ -112,10 +115,11 @@ struct np_one_run {
 /*
  * Estimate the slowdown by each level from the intervals interval[n] of all
  * runs of a workload.  whole[n_levels] holds slowdowns of whole runs, which
- * show how much runs differ; it may be NULL.  MPI calls are used from runs in
- * which every interval has them.  level[n_levels] is always filled in, but must
- * not be relied upon unless the verdict is NP_ONE_RUN_USABLE.  Returns 0,
- * -EINVAL (a level, time or rate out of range) or -ENOMEM.
+ * show how much runs differ, and may refute the intervals; it may be NULL.  MPI
+ * calls are used from runs in which every interval has them.  level[n_levels]
+ * is always filled in, but must not be relied upon unless the verdict is
+ * NP_ONE_RUN_USABLE.  Returns 0, -EINVAL (a level, time or rate out of range)
+ * or -ENOMEM.
  */
 int np_one_run_estimate(const struct np_interval *interval, size_t n,
 			const struct np_mean *whole,

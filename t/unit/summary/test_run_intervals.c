@@ -150,6 +150,47 @@ T_TEST("intervals that do not agree give no curve")
 	stop(&a);
 }
 
+/* The intervals say that c1 slows by 0.2, and c4 by 0.5. */
+T_TEST("whole runs that say something else refute the intervals")
+{
+	static const struct {
+		const char *name;
+		double c1, c4; /* slowdowns of whole runs; 0: no such run */
+		bool refuted;
+	} rows[] = {
+		{ "whole runs that agree", 0.22, 0.47, false },
+		{ "a small difference under one of two levels", 0.2, 0.7, false },
+		{ "more under both levels", 0.4, 0.8, true },
+		{ "less under both levels", 0.01, 0.25, true },
+		{ "more under one of two levels", 0.2, 1.2, true },
+		{ "whole runs under a single level", 0.8, 0, false },
+		{ "no whole run under a level", 0, 0, false },
+	};
+
+	for (size_t i = 0; i < NP_ARRAY_SIZE(rows); i++) {
+		struct some a;
+
+		start(&a, LEVELS);
+		add_run(&a, intervals_of(0.01));
+		add_run(&a, t_run_alone(10));
+		if (rows[i].c1 > 0)
+			add_loaded(&a, 10 * (1 + rows[i].c1), "c1");
+		if (rows[i].c4 > 0)
+			add_loaded(&a, 10 * (1 + rows[i].c4), "c4");
+		make(&a, true);
+		T_ROW(rows[i].name,
+		      a.e.intervals.verdict == (rows[i].refuted ?
+			      NP_ONE_RUN_REFUTED : NP_ONE_RUN_USABLE));
+		if (rows[i].refuted)
+			T_ROW(rows[i].name, !a.e.level[0].of_intervals &&
+			      !a.e.level[1].of_intervals &&
+			      t_close(a.e.mean[0].mean, rows[i].c1, 1e-3) &&
+			      t_close(a.e.mean[1].mean, rows[i].c4, 1e-3));
+		T_ROW(rows[i].name, a.e.n_curve == 2);
+		stop(&a);
+	}
+}
+
 /* Rounds alone of one run, intervals of another. */
 T_TEST("rounds alone may be another run's")
 {
