@@ -29,15 +29,16 @@
 #define NP_PREDICT_COVERAGE 0.90
 
 /*
- * A prediction is doubtful in three cases.  Either leaving out some of the load
+ * A prediction is doubtful in four cases.  Either leaving out some of the load
  * levels changes log(1 + slowdown) by more than NP_PREDICT_DOUBT_SHARE of its
  * value plus 0.2, and the slowdown itself by more than NP_PREDICT_DOUBT_POINTS.
  * Or the co-runner slows some level, in units of log(1 + slowdown), by
  * NP_PREDICT_DOUBT_PAST more than any other level does.  Or, if there is an
  * interval, it is wider than NP_PREDICT_DOUBT_POINTS and one of its ends
  * differs from the prediction, in the same units, by more than
- * NP_PREDICT_DOUBT_WIDTH of its value plus 0.2.  doc/validation/methods.md
- * shows how well these tests work.
+ * NP_PREDICT_DOUBT_WIDTH of its value plus 0.2.  Or the model fell back to one
+ * that knows only latencies of the co-runner.  doc/validation/methods.md shows
+ * how well these tests work.
  */
 #define NP_PREDICT_DOUBT_SHARE 0.3
 #define NP_PREDICT_DOUBT_POINTS 0.10

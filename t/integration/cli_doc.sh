@@ -129,6 +129,16 @@ test_documented_keys_are_the_keys() {
 	equal "the sample as it is" "$ERR" ""
 }
 
+test_flags_of_predictions_are_in_the_manual() {
+	local flag flags
+	flags=$(sed -nE 's/^\t\t\{ NP_PRED_[A-Z_]+, "([a-z-]+)" \},$/\1/p' "$ROOT/cli/cli_predict.c")
+	between "flags" "$(wc -w <<<"$flags")" 15 15
+	for flag in $flags; do
+		grep -qxF ".B ${flag//-/\\-}" "$ROOT/doc/netprof-accuracy.1" ||
+			fail "netprof-accuracy(1) lacks $flag"
+	done
+}
+
 test_completion_completes() {
 	local got
 	setup

@@ -399,6 +399,32 @@ T_TEST("what is beyond all levels is no conflict")
 	stop();
 }
 
+/* Of the co-runner, a second fft, there are no runs under levels. */
+T_TEST("what latencies alone say is no conflict")
+{
+	static const struct {
+		const char *name;
+		bool simulated, known;
+	} rows[] = {
+		{ "a co-runner of which only latencies are known restricts nobody",
+		  false, false },
+		{ "a simulated job is slowed by it", true, true },
+	};
+
+	for (size_t i = 0; i < NP_ARRAY_SIZE(rows); i++) {
+		start("hpc");
+		put_own("fft", "fft");
+		put_own("fft", "twin");
+		sh("rm $(grep -l '\"name\":\"c' users/%u/twin/*)", geteuid());
+		if (rows[i].simulated)
+			np_catalog_accept_doubtful(w.c);
+		T_CHECK(refresh() == 0 && !w.n_warned);
+		T_ROW(rows[i].name,
+		      (slowdown("fft", "twin") > 0.1) == rows[i].known);
+		stop();
+	}
+}
+
 T_TEST("where nothing is felt, nothing conflicts")
 {
 	static const struct {
