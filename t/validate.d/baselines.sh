@@ -6,6 +6,8 @@
 # and left out, and a level without any is not compared.  Some six minutes.
 #
 #	LEAF_MBIT, NIC_MBIT	capacity of the leaf switch and of a node's link
+#	BASELINES_LEVELS	the levels, such as "c1 c5" for a try of two minutes;
+#				those of a calibration by default
 # shellcheck shell=bash
 
 # On n[0-3], with the levels on n[4-7], in an allocation of these nodes.
@@ -16,12 +18,12 @@ baselines_measure() {
 			srun -Q -N4 -w "n[0-3]" --mpi=pmix \
 				--netprofile=blocks.$i --netprofile-calibrate \
 				sleep 8
-			for level in c0 c1 c2 c3 c4 c5 c6 c7; do
+			for level in $1; do
 				srun -Q -N4 -w "n[0-3]" --mpi=pmix \
 					--netprofile=whole.$i \
 					--netprofile-compress=$level sleep 1
 			done
-		done'
+		done' - "${BASELINES_LEVELS:-c0 c1 c2 c3 c4 c5 c6 c7}"
 	sleep 3 # for the records
 }
 
@@ -90,7 +92,8 @@ validate_baselines() {
 	cluster up --leaves 2 --nodes-per-leaf 8 --leaf-mbit "${LEAF_MBIT:-120}" \
 		--nic-mbit "${NIC_MBIT:-20}" --own-cpus --netprof "$BUILD"
 	INSIDE_SEC=1800 inside --user root -- salloc -Q -N16 --exclusive \
-		netprof calibrate --repeats=1 --seconds=2
+		netprof calibrate --repeats=1 --seconds=2 \
+		${BASELINES_LEVELS:+--levels="${BASELINES_LEVELS// /,}"}
 	baselines_measure
 	baselines_table
 	cluster down
