@@ -28,6 +28,7 @@
 #define UTF8_MARK "\xef\xbb\xbf" /* byte-order mark */
 #define MAX_SEC (INT64_C(1) << 40) /* latest date */
 #define MAX_RUN_SEC (1 << 30)
+#define MAX_SIZE 999999999 /* nodes or processors of a cluster */
 #define CANCELLED_LIMIT_SEC 3600 /* limit of a cancelled job without one */
 #define OVER_LIMIT_SEC 120 /* beyond its limit, before Slurm ends a job */
 #define ARRAY_SPLIT_SEC 1 /* until the tasks of an array are eligible */
@@ -184,14 +185,21 @@ static void read_swf_header(struct reader *in, const char *line)
 	line += strspn(line, "; \t");
 	for (size_t i = 0; i < NP_ARRAY_SIZE(of); i++) {
 		size_t len = strlen(of[i].key);
-		unsigned n;
+		char word[48];
+		uint64_t n;
 
 		if (strncmp(line, of[i].key, len))
 			continue;
 		line += len + strspn(line + len, " \t");
-		if (isdigit((unsigned char)*line) &&
-		    sscanf(line, "%9u", &n) == 1)
-			*of[i].n = n;
+		snprintf(word, sizeof(word), "%.*s", (int)strcspn(line, " \t"),
+			 line);
+		if (!isdigit((unsigned char)*word))
+			return;
+		if (np_whole_parse(word, MAX_SIZE, &n))
+			bad_line(in, "%s \"%.40s\", expected a whole number up "
+				 "to %d", of[i].key, word, MAX_SIZE);
+		else
+			*of[i].n = (uint32_t)n;
 		return;
 	}
 }
@@ -387,6 +395,63 @@ static bool read_size(struct reader *in, char *const *field,
 	       first_count(in, field, cpus, &job->cpus);
 }
 
+static bool is_date(const char *text)
+{
+	double sec;
+	const char *end = np_sacct_date(text, true, &sec);
+
+	return end && !*end;
+}
+
+static bool is_span(const char *text)
+{
+	double sec;
+
+	return !np_sacct_duration(text, &sec);
+}
+
+static bool is_whole(const char *text)
+{
+	uint64_t n;
+
+	return !np_whole_parse(text, UINT64_MAX, &n);
+}
+
+/*
+ * Columns that may have a word instead, such as "Unknown", "INVALID" or
+ * "UNLIMITED", must be right where they begin with a digit.  False: a bad line,
+ * which was counted.
+ */
+static bool check_times(struct reader *in, char *const *field)
+{
+	static const char date[] = "a date such as 2026-11-25T10:00:00",
+			  span[] = "a time such as 01:02:03",
+			  whole[] = "a whole number";
+	static const struct {
+		enum column column;
+		bool (*is)(const char *text);
+		const char *expected;
+	} of[] = {
+		{ C_ELIGIBLE, is_date, date }, { C_START, is_date, date },
+		{ C_END, is_date, date }, { C_ELAPSED, is_span, span },
+		{ C_TIMELIMIT, is_span, span },
+		{ C_ELAPSED_RAW, is_whole, whole },
+		{ C_TIMELIMIT_RAW, is_whole, whole },
+		{ C_PRIORITY, is_whole, whole },
+	};
+
+	for (size_t i = 0; i < NP_ARRAY_SIZE(of); i++) {
+		const char *text = field[of[i].column];
+
+		if (!isdigit((unsigned char)*text) || of[i].is(text))
+			continue;
+		bad_line(in, "%s \"%.40s\", expected %s",
+			 columns[of[i].column], text, of[i].expected);
+		return false;
+	}
+	return true;
+}
+
 static bool state_is(const char *state, const char *name)
 {
 	return !strncmp(state, name, strlen(name));
@@ -530,11 +595,17 @@ static bool may_have_more(const struct reader *in)
 		!in->head.has[C_NAME]);
 }
 
+static const char *skip_digits(const char *text)
+{
+	return text + strspn(text, "0123456789");
+}
+
 /* One row of sacct. */
 static int read_sacct_row(struct reader *in, char *line)
 {
 	struct np_queue_job job = { .task = NP_QUEUE_NONE, .wait_sec = -1 };
-	char *field[N_COLUMNS], *end;
+	char *field[N_COLUMNS];
+	const char *end;
 	size_t n = np_sacct_read_row(line, in->delimiter, &in->head, field,
 				     N_COLUMNS);
 	int rc;
@@ -549,18 +620,20 @@ static int read_sacct_row(struct reader *in, char *line)
 	}
 	/* "12", "12_3", "12_[4-9]" or "12+1" */
 	job.id = parse_number(field[C_JOBID]);
-	end = field[C_JOBID] + strspn(field[C_JOBID], "0123456789");
-	if (*end && !strchr("_+", *end))
-		job.id = 0;
+	end = skip_digits(field[C_JOBID]);
 	if (*end == '_' && isdigit((unsigned char)end[1]))
 		job.task = parse_number(end + 1);
+	if (*end == '_' || *end == '+')
+		end = end[1] == '[' ? "" : skip_digits(end + 1);
+	if (*end)
+		job.id = 0;
 	job.after = dependency_of(field[C_SUBMIT_LINE]);
 	job.submit_sec = submit_of(field, job.after);
 	if (!job.id || job.submit_sec < 0)
 		return bad_line(in, "job \"%.40s\" submitted at \"%.40s\", "
 				"expected a number and a time",
 				field[C_JOBID], field[C_SUBMIT]);
-	if (!read_size(in, field, &job))
+	if (!read_size(in, field, &job) || !check_times(in, field))
 		return 0;
 	job.priority = parse_number(field[C_PRIORITY]);
 	if (!read_times(in, field, &job))

@@ -111,6 +111,16 @@ int np_sacct_count(const char *text, uint32_t *count)
 	return 0;
 }
 
+/* strptime() accepts 30 February, which timegm() takes as 2 March. */
+static bool is_in_calendar(const struct tm *tm)
+{
+	struct tm day = { .tm_year = tm->tm_year, .tm_mon = tm->tm_mon,
+			  .tm_mday = tm->tm_mday };
+
+	timegm(&day);
+	return day.tm_mday == tm->tm_mday;
+}
+
 const char *np_sacct_date(const char *text, bool utc, double *date)
 {
 	struct tm tm = { .tm_isdst = utc ? 0 : -1 };
@@ -127,7 +137,7 @@ const char *np_sacct_date(const char *text, bool utc, double *date)
 		return end;
 	}
 	end = strptime(text, "%Y-%m-%dT%H:%M:%S", &tm);
-	if (!end)
+	if (!end || !is_in_calendar(&tm))
 		return NULL;
 	*date = (double)(utc ? timegm(&tm) : mktime(&tm));
 	return fabs(*date) < LATEST_SEC ? end : NULL;

@@ -94,6 +94,8 @@ T_TEST("units and unknown numbers are read")
 		"1|100|60|4K\n2|101|60|1.50K\n";
 	static const char swf[] = "; MaxNodes: -1\n;MaxProcs: unknown\n"
 		SWF_JOB;
+	static const char notes[] = "; MaxNodes: 16 (8 before May)\n"
+		";MaxProcs:64\n" SWF_JOB;
 	struct np_queue_log q;
 
 	T_CHECK(!read_text(sacct, strlen(sacct), &q, NULL));
@@ -101,6 +103,9 @@ T_TEST("units and unknown numbers are read")
 	np_queue_log_free(&q);
 	T_CHECK(!read_text(swf, strlen(swf), &q, NULL));
 	T_CHECK(q.n == 1 && !q.max_nodes && !q.max_procs);
+	np_queue_log_free(&q);
+	T_CHECK(!read_text(notes, strlen(notes), &q, NULL));
+	T_CHECK(q.max_nodes == 16 && q.max_procs == 64 && !*warnings);
 	np_queue_log_free(&q);
 }
 
@@ -187,6 +192,44 @@ static const struct {
 	{ "a date with more behind it", HEAD "7|alice|x|1000|60|10|2|8|"
 	  "COMPLETED\n8|alice|x|2026-01-01T00:00:00x|60|10|2|8|COMPLETED\n", 1,
 	  "log:3: job \"8\" submitted at \"2026-01-01T00:00:00x\"" },
+	{ "a date that is none", HEAD "7|alice|x|1000|60|10|2|8|COMPLETED\n"
+	  "8|alice|x|2026-02-30T00:00:00|60|10|2|8|COMPLETED\n", 1,
+	  "log:3: job \"8\" submitted at \"2026-02-30T00:00:00\"" },
+	{ "a start that is none", "JobID|Submit|Start|ElapsedRaw|NNodes\n"
+	  "7|1000|1000|60|2\n8|1000|2026-02-30T00:00:00|60|2\n", 1,
+	  "log:3: Start \"2026-02-30T00:00:00\", expected a date such as" },
+	{ "a run time with more behind it", HEAD "7|alice|x|1000|60|10|2|8|"
+	  "COMPLETED\n8|alice|x|1000|60x|10|2|8|COMPLETED\n", 1,
+	  "log:3: ElapsedRaw \"60x\", expected a whole number" },
+	{ "a hexadecimal run time", HEAD "7|alice|x|1000|60|10|2|8|COMPLETED\n"
+	  "8|alice|x|1000|0x10|10|2|8|COMPLETED\n", 1,
+	  "log:3: ElapsedRaw \"0x10\", expected a whole number" },
+	{ "a run time beyond all", HEAD "7|alice|x|1000|60|10|2|8|COMPLETED\n"
+	  "8|alice|x|1000|1e400|10|2|8|COMPLETED\n", 1,
+	  "log:3: ElapsedRaw \"1e400\", expected a whole number" },
+	{ "a time limit with more behind it", HEAD "7|alice|x|1000|60|10|2|8|"
+	  "COMPLETED\n8|alice|x|1000|60|10.5|2|8|COMPLETED\n", 1,
+	  "log:3: TimelimitRaw \"10.5\", expected a whole number" },
+	{ "a time in words with more behind it",
+	  "JobID|Submit|Elapsed|Timelimit|NNodes\n"
+	  "7|1000|00:01:00|UNLIMITED|2\n8|1000|00:01:00x|UNLIMITED|2\n", 1,
+	  "log:3: Elapsed \"00:01:00x\", expected a time such as 01:02:03" },
+	{ "a priority with more behind it",
+	  "JobID|Submit|ElapsedRaw|NNodes|Priority\n"
+	  "7|1000|60|2|3\n8|1000|60|2|3x\n", 1,
+	  "log:3: Priority \"3x\", expected a whole number" },
+	{ "a task with more behind it", HEAD "7|alice|x|1000|60|10|2|8|"
+	  "COMPLETED\n8_3x|alice|x|1000|60|10|2|8|COMPLETED\n", 1,
+	  "log:3: job \"8_3x\" submitted at \"1000\"" },
+	{ "tasks in one line and a part of a heterogeneous job", HEAD
+	  "7_[1-3]|alice|x|1000|60|10|2|8|COMPLETED\n"
+	  "8+1|alice|x|1000|60|10|2|8|COMPLETED\n", 2, "" },
+	{ "a hexadecimal number in the head", "; MaxProcs: 0x10\n" SWF_JOB, 1,
+	  "log:1: MaxProcs: \"0x10\", expected a whole number" },
+	{ "a number beyond all in the head", "; MaxNodes: 99999999999\n"
+	  SWF_JOB, 1, "log:1: MaxNodes: \"99999999999\", expected" },
+	{ "a number with more behind it in the head", "; MaxNodes: 16x\n"
+	  SWF_JOB, 1, "log:1: MaxNodes: \"16x\", expected a whole number" },
 	{ "processors without an end", HEAD "7|alice|x|1000|60|10|2|8|"
 	  "COMPLETED\n8|alice|x|1000|60|10|2|inf|COMPLETED\n", 1,
 	  "log:3: NCPUS \"inf\", expected a whole number" },

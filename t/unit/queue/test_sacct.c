@@ -93,6 +93,10 @@ static const struct {
 	{ "a date without a time", "2026-11-25", -EINVAL, 0 },
 	{ "something behind it", "2026-11-25T10:00:00Z", -EINVAL, 0 },
 	{ "a day that is none", "2026-13-25T10:00:00", -EINVAL, 0 },
+	{ "30 February", "2026-02-30T10:00:00", -EINVAL, 0 },
+	{ "29 February of another year than a leap year",
+	  "2026-02-29T10:00:00", -EINVAL, 0 },
+	{ "31 November", "2026-11-31T10:00:00", -EINVAL, 0 },
 };
 
 static const struct {
@@ -156,4 +160,6 @@ T_TEST("times as sacct prints them")
 	T_CHECK(later - got == 65);
 	T_CHECK(!!np_sacct_date("2026-11-25T10:00:00", true, &got));
 	T_CHECK(got == 1795600800);
+	T_CHECK(!!np_sacct_date("2028-02-29T10:00:00", true, &got));
+	T_CHECK(got == 1835431200);
 }
