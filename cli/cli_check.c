@@ -379,6 +379,8 @@ static void check_plugins(struct cli_check *check)
 struct stack {
 	bool sends_includes; /* slurmctld sends files included by name */
 	const char *plugin_dirs;
+	struct np_conf conf; /* netprof.conf, and our plugin's arguments */
+	struct np_err argument; /* FILE:LINE and what is wrong there; or "" */
 	/* FILE:LINE, or "" if there is no such line: */
 	char loaded_at[PATH_MAX + 16]; /* loads our plugin */
 	char again_at[PATH_MAX + 16];  /* loads it again, which Slurm refuses */
@@ -421,6 +423,23 @@ static bool plugin_exists(const char *plugin, const char *plugin_dirs)
 		       find_in_dirs(plugin_dirs, plugin, path, sizeof(path));
 }
 
+/* Set the arguments of our plugin as the plugin does. */
+static void set_arguments(struct stack *stack,
+			  const struct np_slurm_stack_line *line)
+{
+	struct np_err why = NP_ERR_INIT;
+	char *save = NULL, *word = NULL;
+	int rc = 0;
+
+	if (line->arguments)
+		word = strtok_r(line->arguments, NP_SLURM_BLANKS, &save);
+	for (; word && !rc; word = strtok_r(NULL, NP_SLURM_BLANKS, &save))
+		rc = np_conf_set(&stack->conf, word, &why);
+	if (rc)
+		np_errf(&stack->argument, rc, "%s:%u: %s", line->path,
+			line->number, why.text);
+}
+
 /* Record one line of plugstack.conf or of a file that it includes. */
 static int record_stack_line(void *arg, const struct np_slurm_stack_line *line,
 			     struct np_err *err)
@@ -455,6 +474,7 @@ static int record_stack_line(void *arg, const struct np_slurm_stack_line *line,
 	snprintf(stack->loaded_at, sizeof(stack->loaded_at), "%s:%u",
 		 line->path, line->number);
 	stack->required = line->kind == NP_SLURM_REQUIRED;
+	set_arguments(stack, line);
 	for (include = line->from; include; include = include->from)
 		if (!is_sent_to_nodes(stack, include))
 			snprintf(stack->unsent, sizeof(stack->unsent), "%s",
@@ -471,6 +491,12 @@ static bool is_configless(const struct cli_slurm *slurm)
 /* Report problems with the line that loads the plugin. */
 static void check_loaded(struct cli_check *check, const struct stack *stack)
 {
+	if (*stack->argument.text) {
+		cli_check_add(check, CLI_PROBLEM, "plugstack.conf", "%s",
+			      stack->argument.text);
+		cli_check_remedy(check, "correct it, see netprof.conf(5); "
+			   "until then nothing is measured");
+	}
 	if (stack->required) {
 		cli_check_add(check, CLI_WARNING, "plugstack.conf", SPANK " is "
 			  "required: if it cannot be loaded, jobs fail");
@@ -501,7 +527,8 @@ static void check_loaded(struct cli_check *check, const struct stack *stack)
 		cli_check_remedy(check, "write \"optional " SPANK "\" into %s "
 			   "itself instead of the include, then scontrol "
 			   "reconfigure", check->slurm.plugstack);
-	} else if (!stack->required && !*stack->again_at && !*stack->pyxis_at) {
+	} else if (!stack->required && !*stack->again_at && !*stack->pyxis_at &&
+		   !*stack->argument.text) {
 		cli_check_add(check, CLI_OK, "plugstack.conf", "loads " SPANK);
 	}
 }
@@ -534,7 +561,8 @@ static void check_plugstack(struct cli_check *check)
 	uint32_t version = check->slurm.running ? check->slurm.running :
 						  check->slurm.installed;
 	struct stack stack = { .sends_includes = version >= 0x170b00,
-			       .plugin_dirs = check->slurm.plugin_dirs };
+			       .plugin_dirs = check->slurm.plugin_dirs,
+			       .conf = check->conf };
 	const char *path = check->slurm.plugstack;
 	struct np_err err = NP_ERR_INIT;
 	int rc;

@@ -409,8 +409,6 @@ bool np_slurm_setting(const char *text, const char *key, char *buf, size_t len)
 /* ---- plugstack.conf ---- */
 
 #define MAX_STACK_BYTES ((size_t)1 << 20) /* of all files together */
-/* not a carriage return; Slurm does not treat it as a blank either */
-#define BLANKS " \t\n"
 /* Slurm reads a line with a buffer of this size; the rest is another line. */
 #define STACK_LINE PATH_MAX
 
@@ -459,11 +457,12 @@ static bool parse_stack_line(char *text, struct np_slurm_stack_line *line)
 	size_t k = 0;
 
 	text[strcspn(text, "#")] = '\0';
-	word = strtok_r(text, BLANKS, &save);
+	word = strtok_r(text, NP_SLURM_BLANKS, &save);
 	while (word && k < NP_ARRAY_SIZE(words) && strcmp(word, words[k]))
 		k++;
 	line->kind = (enum np_slurm_stack_kind)k;
-	line->word = word ? strtok_r(NULL, BLANKS, &save) : NULL;
+	line->word = word ? strtok_r(NULL, NP_SLURM_BLANKS, &save) : NULL;
+	line->arguments = line->word ? strtok_r(NULL, "", &save) : NULL;
 	return line->word && k < NP_ARRAY_SIZE(words);
 }
 

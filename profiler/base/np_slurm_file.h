@@ -81,21 +81,25 @@ bool np_slurm_setting(const char *text, const char *key, char *buf,
 /* ---- plugstack.conf(5) ---- */
 
 /*
- * A line is "optional", "required" or "include" and a word, separated by
- * blanks; "#" starts a comment. Patterns of included files are relative to the
- * directory of the file that includes them. There are no quotes and no
- * continued lines.
+ * A line is "optional", "required" or "include", a word and the arguments of
+ * the plugin, separated by blanks; "#" starts a comment. Patterns of included
+ * files are relative to the directory of the file that includes them. There are
+ * no quotes and no continued lines.
  */
 
 enum np_slurm_stack_kind {
 	NP_SLURM_OPTIONAL, NP_SLURM_REQUIRED, NP_SLURM_INCLUDE
 };
 
+/* not a carriage return; Slurm does not treat it as a blank either */
+#define NP_SLURM_BLANKS " \t\n"
+
 struct np_slurm_stack_line {
 	const char *path; /* of the file */
 	unsigned number;  /* from 1 */
 	enum np_slurm_stack_kind kind;
 	const char *word; /* a plugin, or an include pattern as written */
+	char *arguments;  /* of the plugin, may be modified; NULL: none */
 	const char *pattern; /* with its directory; NULL: it is too long */
 	/* The include that led to the file; NULL: it is the first file. */
 	const struct np_slurm_stack_line *from;

@@ -395,6 +395,13 @@ test_check_reads_plugstack_conf_as_slurm_does() {
 	finding warning plugstack.conf \
 		"is loaded by $S/slurm/plugstack.d/netprof.conf:1 and again by $stack:3" \
 		'remove one of the two lines'
+	echo "optional spank_netprof.so Period=1s  ProbePairs=4 # Period=0x1" >"$stack"
+	finding ok plugstack.conf 'loads spank_netprof.so'
+	printf '\noptional spank_netprof.so ProbePairs=4 Period=0x1 Nodes\n' >"$stack"
+	finding problem plugstack.conf "$stack:2: Period=0x1: expected a time" 'nothing is measured'
+	[[ $OUT != *'loads spank_netprof.so'* ]] || fail "it is loaded with wrong arguments: $OUT"
+	echo "optional spank_netprof.so Peroid=1s" >"$stack"
+	finding problem plugstack.conf "$stack:1: Peroid=1s: no such key.*did you mean Period"
 	printf 'optional /x/spank_pyxis.so\ninclude plugstack.d/*.conf\n' >"$stack"
 	finding warning plugstack.conf \
 		"$stack:1 loads spank_pyxis.so before spank_netprof.so" \

@@ -70,6 +70,39 @@ T_TEST("lines are read as Slurm reads them")
 	}
 }
 
+static int take_arguments(void *arg, const struct np_slurm_stack_line *line,
+			  struct np_err *err)
+{
+	(void)arg;
+	(void)err;
+	snprintf(got, sizeof(got), "%s", line->arguments ? line->arguments :
+		 "none");
+	return 0;
+}
+
+/* An argument has no quotes; the blanks between two are left to the caller. */
+static const struct {
+	const char *name, *text, *want;
+} arguments[] = {
+	{ "none", "optional a.so\n", "none" },
+	{ "blanks alone", "optional a.so \t\n", "\t\n" },
+	{ "two", "required a.so x=1\t y=\"2 3\"\n", "x=1\t y=\"2 3\"\n" },
+	{ "without a line break", "optional a.so x=1", "x=1" },
+	{ "before a comment", "optional a.so x=1 # y=2\n", "x=1 " },
+};
+
+T_TEST("a plugin's arguments are what follows its name")
+{
+	for (size_t i = 0; i < NP_ARRAY_SIZE(arguments); i++) {
+		const char *path = t_write("plugstack.conf", arguments[i].text,
+					   strlen(arguments[i].text));
+
+		T_ROW(arguments[i].name,
+		      !np_slurm_stack(path, take_arguments, NULL, NULL));
+		T_ROW(arguments[i].name, !strcmp(got, arguments[i].want));
+	}
+}
+
 T_TEST("what cannot be read is named")
 {
 	struct np_err err = NP_ERR_INIT;
