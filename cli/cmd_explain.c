@@ -58,6 +58,7 @@ struct explanation {
 	/* The last decision of placement. */
 	bool have_state;
 	struct np_state state;
+	struct np_err no_state; /* why it cannot be read, or "" */
 	const struct np_state_job *job; /* the job in it; NULL: not there */
 
 	/* What placement recorded when the job ended. */
@@ -1318,7 +1319,7 @@ static int gather(struct explanation *e, struct cli_store *s,
 
 	e->have_state = !rc;
 	if (rc && rc != -ENOENT)
-		cli_fail("%s", err.text); /* the other sources remain */
+		e->no_state = err; /* the other sources remain */
 	find_in_state(e, false);
 	if (!e->job) {
 		rc = np_accounting_find(dir, e->id, e->task, &e->accounting,
@@ -1362,7 +1363,8 @@ static int fail_not_found(const struct explanation *e)
 			"accounting%s%s%s; placement considers only jobs that "
 			"name an application (--netprofile=APP, NETPROF_APP), "
 			"new ones from its next decision on",
-			e->word, age, NP_ACCOUNTING_KEEP_DAYS,
+			e->word, *e->no_state.text ? e->no_state.text : age,
+			NP_ACCOUNTING_KEEP_DAYS,
 			cli_user(e->uid, user),
 			e->diagnosis.why.text[0] ? " (" : "",
 			e->diagnosis.why.text,
@@ -1402,6 +1404,8 @@ static int print_explanation(struct explanation *e,
 				"not in Slurm's accounting%s%s", o->plot,
 				e->word, e->diagnosis.why.text[0] ? ": " : "",
 				e->diagnosis.why.text);
+	if (*e->no_state.text)
+		cli_warn_line(e->no_state.text, NULL);
 	if (o->plot)
 		return cli_figure_save_and_free(
 			cli_diagnosis_figure(&e->diagnosis), o->plot);

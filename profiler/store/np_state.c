@@ -315,22 +315,23 @@ int np_state_load(const char *store_dir, struct np_state *out,
 		  struct np_err *err)
 {
 	struct np_dir dir;
-	char *text = NULL;
+	char path[NP_STORE_PATH + sizeof("/" STATE)], *text = NULL;
 	ssize_t len;
 	bool cut = false;
 	int rc = np_dir_open_placement(store_dir, false, &dir, err);
 
 	if (rc)
 		return rc;
+	snprintf(path, sizeof(path), "%s/" STATE, dir.path);
 	len = np_file_read_end(&dir, STATE, NP_STATE_MAX_BYTES, &text, &cut,
 			       err);
 	if (len < 0)
 		rc = (int)len;
 	else if (cut)
-		rc = np_errf(err, -EFBIG, "%s/%s: larger than %u bytes",
-			     dir.path, STATE, NP_STATE_MAX_BYTES);
+		rc = np_errf(err, -EFBIG, "%s: larger than %u bytes", path,
+			     NP_STATE_MAX_BYTES);
 	else
-		rc = np_state_get(text, (size_t)len, STATE, out, err);
+		rc = np_state_get(text, (size_t)len, path, out, err);
 	free(text);
 	np_dir_close(&dir);
 	return rc;

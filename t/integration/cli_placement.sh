@@ -109,10 +109,14 @@ test_damaged_state_is_reported_in_one_line() {
 	run netprof status
 	equal "status" "$RC $OUT" "1 "
 	equal "lines" "$(wc -l <"$S/err")" 1
-	contains "status" "$ERR" '^netprof: state.json:8: damaged '
+	contains "status" "$ERR" "^netprof: $S/store/placement/state.json:8: damaged "
 	run netprof explain 4000
 	equal "what ended is known" "$RC" 0
-	contains "what is wrong" "$ERR" 'state.json'
+	contains "what is wrong" "$ERR" "^netprof: $S/store/placement/state.json:8: damaged "
+	run netprof explain 77
+	equal "explain of a job that is not known" "$RC $OUT $(wc -l <"$S/err")" "1  1"
+	contains "explain of a job that is not known" "$ERR" \
+		"^netprof: job 77 was not found: .* \\($S/store/placement/state.json:8: damaged "
 	sed 's/"schema":1/"schema":2/' "$ROOT/t/data/placement/state.json" \
 		>"$S/store/placement/state.json"
 	run netprof status

@@ -61,7 +61,7 @@ test_there_are_metrics_without_a_decision() {
 	}
 	echo '{' >"$S/store/placement/state.json"
 	without
-	contains "what is damaged" "$ERR" '^netprof: state.json: '
+	contains "what is damaged" "$ERR" "^netprof: $S/store/placement/state.json: "
 	rm "$S/store/placement/state.json"
 	without
 	equal "nothing is wrong" "$ERR" ""
