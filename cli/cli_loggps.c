@@ -1,8 +1,6 @@
 /* Loads the LogGPS parameters that netprof loggps has stored. */
 #include "cli_loggps.h"
 
-#include <stdio.h>
-
 #include "cli_text.h"
 #include "np_conf.h"
 #include "np_loggps_store.h"
@@ -20,8 +18,7 @@ bool cli_loggps_of(struct np_store *store, const char *cluster,
 	return true;
 }
 
-/* Prints which parameters are used, because the results depend on them. */
-void cli_loggps_net(struct np_loggps *out)
+void cli_loggps_net(struct np_loggps *out, struct np_err *note)
 {
 	struct np_loggps_record record;
 	struct np_store *store;
@@ -33,9 +30,8 @@ void cli_loggps_net(struct np_loggps *out)
 		return;
 	if (!np_loggps_store_load(store, NULL, false, &record, NULL)) {
 		np_loggps_of_fit(&record.fit, out);
-		fprintf(stderr,
-			"netprof: using the network parameters measured%s%s "
-			"on %s\n",
+		np_errf(note, 0,
+			"using the network parameters measured%s%s on %s",
 			*record.cluster ? " on cluster " : "", record.cluster,
 			cli_day(record.date, day));
 		np_loggps_record_free(&record);

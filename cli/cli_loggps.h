@@ -4,14 +4,16 @@
 
 #include <stdbool.h>
 
+#include "np_err.h"
 #include "np_loggps.h"
 #include "np_store.h"
 
 /*
- * Load the newest parameters of any cluster, and print a line on standard error
- * that says so.  Without parameters *out is unchanged.
+ * Load the newest parameters of any cluster.  *note gets the line that says so,
+ * which the caller prints before its results.  Without parameters both are
+ * unchanged.
  */
-void cli_loggps_net(struct np_loggps *out);
+void cli_loggps_net(struct np_loggps *out, struct np_err *note);
 
 /*
  * Load the newest parameters of a cluster (NULL: any) and print nothing.

@@ -54,6 +54,7 @@ struct accuracy_opt {
 	struct cli_predictions external; /* contents of that file */
 	const char *traces; /* directory with a trace per program, or NULL */
 	struct np_loggps net; /* where the traces ran; G_ns < 0: unknown */
+	struct np_err net_note; /* that net was measured, and when; or "" */
 };
 
 /* One row of output: a model, or the best constant, over one part of a file. */
@@ -748,7 +749,7 @@ static int parse_options(const struct cli_cmd *self, int argc, char **argv,
 		return cli_usage(self, "--latency and --per-byte have no "
 				 "effect without --traces");
 	if (opt->traces && opt->net.G_ns < 0)
-		cli_loggps_net(&opt->net);
+		cli_loggps_net(&opt->net, &opt->net_note);
 	return -1;
 }
 
@@ -789,6 +790,8 @@ static int run_accuracy(const struct cli_cmd *self, int argc, char **argv)
 					  &err);
 	for (size_t i = 0; !rc && i < given.n_apps; i++)
 		rc = score_file(given.apps[i], &opt, &file[i], &err);
+	if (!rc && *opt.net_note.text)
+		cli_warn_line(opt.net_note.text, NULL);
 	if (rc)
 		rc = cli_fail("%s", err.text);
 	else

@@ -1349,6 +1349,9 @@ static int take_topology(char *text, void *own, struct np_err *err)
 {
 	struct request *req = own;
 
+	if (!*text)
+		return np_errf(err, -EINVAL, "--topology=: expected a "
+			       "topology, such as fat-tree:16, or a file");
 	req->where = text;
 	np_topology_conf_free(&req->read);
 	return is_specification(text) ?
@@ -1594,6 +1597,7 @@ static int run_tolerance(const struct cli_cmd *self, int argc, char **argv)
 		.copy_ns = NAN,
 		.wire_ns = NAN, .switch_ns = NAN,
 	};
+	struct np_err note = NP_ERR_INIT;
 	struct np_loggps measured;
 	struct program *t = NULL;
 	struct cli_options o;
@@ -1602,7 +1606,7 @@ static int run_tolerance(const struct cli_cmd *self, int argc, char **argv)
 
 	req.n_shares = NP_TRACE_THRESHOLDS;
 	memcpy(req.share, default_shares, sizeof(default_shares));
-	cli_loggps_net(&req.net);
+	cli_loggps_net(&req.net, &note);
 	measured = req.net;
 	rc = parse(self, argc, argv, &req, &o);
 	if (rc < 0) {
@@ -1615,6 +1619,8 @@ static int run_tolerance(const struct cli_cmd *self, int argc, char **argv)
 		rc = analyse_program(o.apps[n], &req, &t[n]);
 		n++;
 	}
+	if (rc < 0 && *note.text)
+		cli_warn_line(note.text, NULL);
 	if (rc < 0)
 		rc = print(t, n, &req, &o);
 	if (rc == CLI_DONE && t)

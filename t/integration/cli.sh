@@ -821,6 +821,7 @@ test_a_bad_value_of_an_option_is_wrong_usage() {
 		tolerance --gap=3 x
 		tolerance --noise=0s:1ms x
 		tolerance --noise=1ms:20 x
+		tolerance --topology= x
 		tolerance --topology=ring:4 x
 		tolerance --topology=fat-tree:3 x
 		tolerance --wire=3 x
@@ -1022,6 +1023,14 @@ test_failures_are_one_line_with_status_one() {
 		netprof loggps --show --cluster=xpc
 	row 'SLURM_JOB_NUM_NODES is not set' env SLURM_JOB_ID=7 \
 		SLURM_JOB_NODELIST=n0 netprof calibrate
+	# The line about the network precedes results only.
+	a_network
+	run tolerance paper_example.goal
+	contains "the network of a result" "$RC $ERR" \
+		'^0 netprof: using the network parameters measured on cluster hpc on [^ ]*$'
+	row 'nosuch: no such file' netprof tolerance nosuch
+	row 'nul.goal:3: rank 0: byte 0x00' netprof tolerance "$S/nul.goal"
+	row 'README:1: expected JSON' netprof accuracy --traces="$S" "$ROOT/t/data/README"
 }
 
 # An error in MPI; LogGOPSim takes the size of the send, and says nothing.
