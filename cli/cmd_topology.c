@@ -153,24 +153,14 @@ static void copy_switch_name(const char *text, size_t len, char name[MAX_NAME])
 	copy_name(name, text, len);
 }
 
-/* Add the node of a port: "[1] "H-0002..."[1](...)  # "n1 mlx5_0" lid 4" */
-static int add_node_at_port(struct cli_places *places, const char *name,
-			    const char *line)
-{
-	char node[MAX_NAME];
-	const char *text;
-	size_t len;
-
-	if (!find_description(line, &text, &len))
-		return 0;
-	copy_name(node, text, strcspn(text, " \"") < len ?
-			      strcspn(text, " \"") : len);
-	return *node ? add_place(places, node, name) : 0;
-}
+/* The description of an adapter inside a switch, which belongs to no node. */
+#define AGGREGATION "Mellanox Technologies Aggregation Node"
 
 /* Switches by their descriptions, and the one whose ports are being read. */
 struct ib_switches {
 	struct np_index described; /* those that have nodes */
+	struct np_index adapters;  /* of nodes, by their GUIDs */
+	struct np_index nodes;	   /* by the descriptions of adapters */
 	char name[MAX_NAME];	   /* "": none */
 	const char *description;
 	size_t len;
@@ -193,15 +183,51 @@ static int begin_switch(struct ib_switches *s, const char *path, unsigned line,
 }
 
 /*
- * Add a node to the current switch. Switches that nobody has named have the
- * description of their model: they would all become one.
+ * Hosts that nobody has named have the description of their adapter's model:
+ * they would all become one node. Otherwise the description is the name of the
+ * host and that of the adapter there, or the name of the host alone.
+ */
+static int check_adapter(struct ib_switches *s, const char *path,
+			 unsigned number, const char *line, const char *text,
+			 size_t len, struct np_err *err)
+{
+	const char *guid = strstr(line, "\"H-") + 1;
+	size_t n_adapters = s->adapters.n, n_nodes = s->nodes.n;
+	uint32_t adapter, node;
+
+	adapter = np_index_add(&s->adapters, guid, strcspn(guid, "\""));
+	node = np_index_add(&s->nodes, text, len);
+	if (adapter == NP_NO_INDEX || node == NP_NO_INDEX)
+		return -ENOMEM;
+	if (adapter < n_adapters || node == n_nodes || !memchr(text, ' ', len))
+		return 0;
+	return np_errf(err, -EINVAL, "%s:%u: a second adapter is described as "
+		       "\"%.*s\": expected the name of its host, as by "
+		       "ibnetdiscover --node-name-map", path, number,
+		       len > 60 ? 60 : (int)len, text);
+}
+
+/*
+ * Add the node of a port of the current switch:
+ *
+ *	[1] "H-0002..."[1](...)  # "n1 mlx5_0" lid 4
+ *
+ * Switches that nobody has named have the description of their model: they
+ * would all become one.
  */
 static int add_ib_node(struct ib_switches *s, struct cli_places *places,
-		       const char *path, const char *line, struct np_err *err)
+		       const char *path, unsigned number, const char *line,
+		       struct np_err *err)
 {
-	size_t known = s->described.n;
+	size_t known = s->described.n, len;
+	char node[MAX_NAME];
+	const char *text;
 	uint32_t at;
+	int rc;
 
+	if (!find_description(line, &text, &len) ||
+	    (len == strlen(AGGREGATION) && !strncmp(text, AGGREGATION, len)))
+		return 0;
 	if (!s->has_nodes) {
 		at = np_index_add(&s->described, s->description, s->len);
 		if (at == NP_NO_INDEX)
@@ -215,7 +241,11 @@ static int add_ib_node(struct ib_switches *s, struct cli_places *places,
 				       s->description);
 		s->has_nodes = true;
 	}
-	return add_node_at_port(places, s->name, line);
+	rc = check_adapter(s, path, number, line, text, len, err);
+	if (rc)
+		return rc;
+	copy_name(node, text, strcspn(text, " \""));
+	return *node ? add_place(places, node, s->name) : 0;
 }
 
 /*
@@ -240,9 +270,11 @@ int cli_places_ib(const char *path, struct cli_places *places,
 		else if (!strncmp(line, "Ca", 2) || !strncmp(line, "Rt", 2))
 			s.name[0] = '\0';
 		else if (*s.name && *line == '[' && strstr(line, "\"H-"))
-			rc = add_ib_node(&s, places, path, line, err);
+			rc = add_ib_node(&s, places, path, line_no, line, err);
 	}
 	np_index_free(&s.described);
+	np_index_free(&s.adapters);
+	np_index_free(&s.nodes);
 	free(text);
 	if (!rc && !places->n)
 		return np_errf(err, -EINVAL, "%s: no node below a switch, "

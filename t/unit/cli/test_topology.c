@@ -71,6 +71,39 @@ T_TEST("switches of nodes are read")
 	}
 }
 
+/*
+ * Switches that aggregate messages have an adapter each.  A host may be
+ * described by its name alone, with each of its adapters; these may have two
+ * ports.
+ */
+T_TEST("adapters of switches are no nodes, and those of one host are one node")
+{
+	static const char text[] =
+		"Switch 41 \"S-0\" # \"leaf0\"\n"
+		"[1] \"H-1\"[1](1) # \"n0\" lid 1\n"
+		"[2] \"H-3\"[1](3) # \"n1 mlx5_0\" lid 3\n"
+		"[41] \"H-5\"[1](5) # \"Mellanox Technologies Aggregation "
+		"Node\" lid 5\n"
+		"Switch 41 \"S-1\" # \"leaf1\"\n"
+		"[1] \"H-2\"[1](2) # \"n0\" lid 2\n"
+		"[2] \"H-3\"[2](4) # \"n1 mlx5_0\" lid 4\n"
+		"[41] \"H-6\"[1](6) # \"Mellanox Technologies Aggregation "
+		"Node\" lid 6\n"
+		"Switch 41 \"S-2\" # \"Quantum\"\n"
+		"[41] \"H-7\"[1](7) # \"Mellanox Technologies Aggregation "
+		"Node\" lid 7\n"
+		"Switch 41 \"S-3\" # \"Quantum\"\n"
+		"[41] \"H-8\"[1](8) # \"Mellanox Technologies Aggregation "
+		"Node\" lid 8\n";
+	struct cli_places p = { NULL };
+	char got[256];
+
+	T_CHECK(!cli_places_ib(t_write_text("fabric", text), &p, NULL));
+	print(&p, got);
+	T_ROW(got, !strcmp(got, "n0=leaf0+leaf1 n1=leaf0+leaf1"));
+	cli_places_free(&p);
+}
+
 static const struct {
 	const char *name;
 	int (*read)(const char *path, struct cli_places *p,
@@ -89,6 +122,18 @@ static const struct {
 	  "[1] \"H-2\"[1] # \"n1 mlx5_0\"\n",
 	  "/wrong:3: a second switch with nodes is described as \"SwitchIB "
 	  "Mellanox\": expected a name for each" },
+	{ "hosts that nobody has named", by_ib,
+	  "Switch 36 \"S-0\" # \"leaf0\"\n"
+	  "[1] \"H-1\"[1](1) # \"MT25408 ConnectX Mellanox Technologies\"\n"
+	  "[2] \"H-1\"[2](2) # \"MT25408 ConnectX Mellanox Technologies\"\n"
+	  "Switch 36 \"S-1\" # \"leaf1\"\n"
+	  "[1] \"H-2\"[1](3) # \"MT25408 ConnectX Mellanox Technologies\"\n",
+	  "/wrong:5: a second adapter is described as \"MT25408 ConnectX "
+	  "Mellanox Technologies\": expected the name of its host" },
+	{ "switches without nodes but with aggregation", by_ib,
+	  "Switch 41 \"S-0\" # \"Quantum\"\n"
+	  "[41] \"H-1\"[1](1) # \"Mellanox Technologies Aggregation Node\"\n",
+	  "no node below a switch" },
 	{ "neighbours that are cut", by_lldp, "{\"lldp\": {",
 	  "n0.json: damaged at byte 10: it ends too early" },
 	{ "neighbours in words", by_lldp, "LLDP neighbors:\n",
