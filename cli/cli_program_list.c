@@ -91,6 +91,7 @@ static void begin_program(struct np_words *line, struct cli_program_list *list)
 	}
 	program = &list->program[list->n++];
 	*program = (struct cli_program){
+		.line = line->line,
 		.begins_sec = NAN, .takes_sec = NAN, /* not given yet */
 	};
 	strcpy(program->name, name);
@@ -202,6 +203,7 @@ static void check_complete(struct np_words *end,
 		np_words_fail(end, -EINVAL, "expected a line with program and "
 			      "its name");
 	for (size_t i = 0; i < list->n; i++) {
+		end->line = list->program[i].line;
 		if (!list->program[i].nodes)
 			refuse(end, list->program[i].name, "a line with nodes");
 		if (!list->program[i].command.n)

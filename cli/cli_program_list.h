@@ -31,6 +31,7 @@ struct cli_words {
 
 struct cli_program {
 	char name[NP_APP_MAX + 1];
+	size_t line; /* of the list, where it begins */
 	uint32_t nodes, tasks_per_node;
 	char *directory; /* NULL: the current directory */
 	struct cli_words srun_options, command;

@@ -803,12 +803,26 @@ static const char *member_text(struct json_object *object, const char *key)
 		json_object_get_string(v) : "";
 }
 
-/* Return a member of an object as a number; NaN if it is missing or null. */
+/* Return a member of an object as a number; NaN if it is none. */
 static double member_number(struct json_object *object, const char *key)
 {
 	struct json_object *v = json_object_object_get(object, key);
 
-	return v ? json_object_get_double(v) : NAN;
+	return json_object_is_type(v, json_type_int) ||
+	       json_object_is_type(v, json_type_double) ?
+		       json_object_get_double(v) : NAN;
+}
+
+/* Are the numbers there that a sentence of the report prints? */
+static bool has_totals(struct json_object *simulation)
+{
+	static const char *const key[] = { "jobs", "jobs_with_profile",
+					   "nodes", "leaves" };
+
+	for (size_t i = 0; i < NP_ARRAY_SIZE(key); i++)
+		if (!isfinite(member_number(simulation, key[i])))
+			return false;
+	return true;
 }
 
 /* Is this member a list? */
@@ -844,6 +858,7 @@ static int load_simulation(struct report *report, const char *path)
 		return cli_fail("%s: schema: expected %d, as this version of "
 				"netprof writes", path, CLI_JSON_SCHEMA);
 	if (strcmp(member_text(report->simulation, "command"), "simulate") ||
+	    !has_totals(report->simulation) ||
 	    !has_list(report->simulation, "policies") ||
 	    !has_list(report->simulation, "groups"))
 		return cli_fail("%s: expected the output of \"netprof simulate "

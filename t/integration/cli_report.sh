@@ -347,6 +347,7 @@ test_a_report_has_a_section_on_a_simulated_queue() {
 	head -c 100 "$S/queue.json" >"$S/cut"
 	jq '.schema = 99' "$S/queue.json" >"$S/newer"
 	jq '.command = "show"' "$S/queue.json" >"$S/other"
+	jq '.nodes = "abc"' "$S/queue.json" >"$S/word"
 	while read -r bad why; do
 		run netprof report --simulate="$bad" -o "$S/none.html"
 		equal "$bad" "$RC $(wc -l <<<"$ERR")" "1 1"
@@ -358,8 +359,13 @@ test_a_report_has_a_section_on_a_simulated_queue() {
 		$S/cut damaged
 		$S/newer schema: expected
 		$S/other expected the output of
+		$S/word expected the output of
 	END
 	[ ! -e "$S/none.html" ] || fail "it wrote a page"
+	jq '.policies[0].utilisation = "abc"' "$S/queue.json" >"$S/word"
+	netprof report --simulate="$S/word" -o "$S/page.html"
+	equal "a word for a number" "$(sed -n '/id="simulate"/,/<\/section>/p' "$S/page.html" |
+		grep -cE '^<tr><th scope="row">off</th>(<td [^>]*>[^<]*</td>){2}<td data-v="">-</td>')" 1
 }
 
 # A cluster, a leaf and a transport with hostile names.

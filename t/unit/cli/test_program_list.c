@@ -64,10 +64,10 @@ static const struct {
 	{ "the name of idle", "program idle\n", "t:1: \"idle\"" },
 	{ "the name of a level", "program c3\n", "t:1: \"c3\"" },
 	{ "a name twice", A "program a\n", "t:4: \"a\": expected another name" },
-	{ "no command", "program a\nnodes 2\n", "t:2: \"a\": expected a line "
-	  "with run" },
-	{ "no nodes", "program a\nrun x\n", "t:2: \"a\": expected a line "
-	  "with nodes" },
+	{ "no command", "\nprogram a\nnodes 2\n", "t:2: \"a\": expected a "
+	  "line with run" },
+	{ "no nodes", A "program b\nrun x\n" "program c\nnodes 2\nrun x\n",
+	  "t:4: \"b\": expected a line with nodes" },
 	{ "zero nodes", "program a\nnodes 0\n", "t:2: \"nodes\": expected" },
 	{ "nodes beyond any", "program a\nnodes 70000\n", "t:2: \"70000\"" },
 	{ "two commands", A "run y\n", "t:4: \"run\": expected once" },
