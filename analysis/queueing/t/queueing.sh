@@ -178,9 +178,13 @@ test_wrong_use_and_bad_files_are_told() {
 	row 2 'unexpected argument .two-classes.json.' web.json two-classes.json
 	row 2 '--method=guess: expected exact, schweitzer, linearizer or conv' \
 		--method=guess web.json
-	row 2 '--memory=lots: expected a size' --memory=lots web.json
-	row 2 '--memory=0: expected a size' --memory=0 web.json
-	for row in x 1- -1 5-3 1-5:0 1-5:x 1.5 1000000001 '' 1-2-3; do
+	for row in lots 0 -1 0x10 1e400 nan '' 5x 1.5G; do
+		row 2 "--memory=$row: expected a size" "--memory=$row" web.json
+	done
+	for row in 0 100 -1 0x10 1e400 nan inf '' 5x 50, ,50 50,0x1; do
+		row 2 "--percentile=$row: expected up to 8 numbers" "--percentile=$row" web.json
+	done
+	for row in x 1- -1 5-3 1-5:0 1-5:x 1.5 1000000001 '' 1-2-3 0x10 1e400 nan 5x 1-0x10 1-5:2x; do
 		row 2 "--customers=.*: expected N or FIRST-LAST" \
 			"--customers=$row" web.json
 	done

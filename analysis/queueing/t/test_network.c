@@ -183,6 +183,56 @@ T_TEST("errors say what is wrong and where")
 	}
 }
 
+/* Each with %s in place of a number. */
+static const struct {
+	const char *key, *text;
+} numbers[] = {
+	{ "schema", "{\"format\":\"netprof-qn\",\"schema\":%s," ONE
+	  AT("\"kind\":\"delay\",\"demand_sec\":1") },
+	{ "customers", HEAD "\"classes\":[{\"name\":\"c\",\"customers\":%s}],"
+	  AT("\"kind\":\"delay\",\"demand_sec\":1") },
+	{ "think_sec", HEAD "\"classes\":[{\"name\":\"c\",\"customers\":3,"
+	  "\"think_sec\":%s}]," AT("\"kind\":\"delay\",\"demand_sec\":1") },
+	{ "arrivals_per_sec", HEAD "\"classes\":[{\"name\":\"c\","
+	  "\"arrivals_per_sec\":%s}],"
+	  AT("\"kind\":\"delay\",\"demand_sec\":1") },
+	{ "servers", HEAD ONE AT("\"kind\":\"multi-server\",\"servers\":%s,"
+	  "\"demand_sec\":1") },
+	{ "visits", HEAD ONE AT("\"kind\":\"delay\",\"visits\":%s,"
+	  "\"service_sec\":1") },
+	{ "service_sec", HEAD ONE AT("\"kind\":\"delay\",\"service_sec\":%s") },
+	{ "demand_sec", HEAD ONE AT("\"kind\":\"delay\",\"demand_sec\":%s") },
+	{ "demand_sec[1]", HEAD TWO AT("\"kind\":\"delay\","
+	  "\"demand_sec\":[1,%s]") },
+	{ "service_sec[2]", HEAD ONE AT("\"kind\":\"load-dependent\","
+	  "\"service_sec\":[1,2,%s]") },
+};
+
+T_TEST("what is no number is refused in every field")
+{
+	static const char *const values[] = {
+		"-1", "0x10", "1e400", "nan", "NaN", "Infinity", "-Infinity",
+		"", "5x", "\"5\"", "true", "null", "[]", "{}",
+	};
+
+	for (size_t i = 0; i < NP_ARRAY_SIZE(numbers); i++)
+		for (size_t k = 0; k < NP_ARRAY_SIZE(values); k++) {
+			struct np_err err = NP_ERR_INIT;
+			struct np_network n;
+			char text[512], row[128];
+
+			snprintf(row, sizeof(row), "%s: %s", numbers[i].key,
+				 values[k]);
+			snprintf(text, sizeof(text), numbers[i].text,
+				 values[k]);
+			T_ROW(row, np_network_parse(text, strlen(text), "f",
+						    &n, &err) == -EINVAL);
+			T_ROW(row, !strncmp(err.text, "f: ", 3) &&
+			      (strstr(err.text, numbers[i].key) ||
+			       strstr(err.text, "damaged at byte")));
+		}
+}
+
 T_TEST("files are bounded, and only files are read")
 {
 	struct np_err err = NP_ERR_INIT;
