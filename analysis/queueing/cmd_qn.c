@@ -714,6 +714,25 @@ static int count_rows(const struct cli_cmd *self, const struct result *q,
 	return 0;
 }
 
+/* Rejects percentiles where no output has them. */
+static int check_percentiles(const struct cli_cmd *self,
+			     const struct result *q,
+			     const struct cli_options *o, size_t n)
+{
+	if (!q->n_shares || o->format == CLI_JSON)
+		return 0;
+	if (o->format)
+		return cli_usage(self, "--percentile has no effect with "
+				 "--parsable");
+	if (o->plot && n == 1)
+		return cli_usage(self, "--percentile has no effect with --plot "
+				 "of one number of customers");
+	return o->plot || n == 1 ? 0 :
+	       cli_usage(self, "--percentile has no effect on a table of "
+			 "several numbers of customers; expected --json or "
+			 "--plot");
+}
+
 /*
  * Solves the network at one population. If the default method does not support
  * a station, convolution is used instead.
@@ -760,6 +779,8 @@ static int solve(const struct cli_cmd *self, struct result *q,
 
 	if (!rc)
 		rc = count_rows(self, q, &n);
+	if (!rc)
+		rc = check_percentiles(self, q, o, n);
 	if (rc)
 		return rc;
 	q->row = calloc(n, sizeof(*q->row));

@@ -184,6 +184,11 @@ test_wrong_use_and_bad_files_are_told() {
 	for row in 0 100 -1 0x10 1e400 nan inf '' 5x 50, ,50 50,0x1; do
 		row 2 "--percentile=$row: expected up to 8 numbers" "--percentile=$row" web.json
 	done
+	row 2 '--percentile has no effect with --parsable' --percentile=50 -P web.json
+	row 2 '--percentile has no effect on a table of several' --percentile=50 \
+		--customers=1-3 web.json
+	row 2 '--percentile has no effect with --plot of one' --percentile=50 \
+		--plot="$S/x.svg" web.json
 	for row in x 1- -1 5-3 1-5:0 1-5:x 1.5 1000000001 '' 1-2-3 0x10 1e400 nan 5x 1-0x10 1-5:2x; do
 		row 2 "--customers=.*: expected N or FIRST-LAST" \
 			"--customers=$row" web.json
