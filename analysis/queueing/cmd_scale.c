@@ -882,9 +882,11 @@ static int read_and_predict(struct scale *s, char **paths)
 		rc = read_run(paths[i], s, &s->run[i]);
 	if (rc)
 		return rc;
-	warn_of_mixture(s);
 	qsort(s->run, s->n_runs, sizeof(*s->run), by_processes);
-	return predict(s);
+	rc = predict(s);
+	if (!rc)
+		warn_of_mixture(s);
+	return rc;
 }
 
 /* Allocates, computes, prints, and frees everything. */

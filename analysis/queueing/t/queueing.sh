@@ -97,6 +97,9 @@ test_runs_of_different_programs_are_warned_of() {
 	equal "exit status" "$RC" 0
 	equal "warning" "$ERR" "netprof: warning: runs of different programs\
  are fitted as one: solver of solver.2.mpiP, other of other.mpiP"
+	run netprof scale --at=3 solver.2.mpiP other.mpiP
+	equal "an error is the only line" "$RC $ERR" \
+		"1 netprof: --at: runs at 3 or more process counts are needed, got 2"
 }
 
 test_wrong_use_and_bad_reports_are_told() {
