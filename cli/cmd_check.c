@@ -8,13 +8,16 @@
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include "cli_alloc.h"
 #include "cli_check.h"
 #include "cli_json_put.h"
 #include "cli_print.h"
@@ -22,12 +25,14 @@
 #include "cli_state.h"
 #include "np_array.h"
 #include "np_clock.h"
+#include "np_helper.h"
 #include "np_option.h"
 
 /* ---- --fabric: measure a network for the project ---- */
 
 #define MAX_OUTPUT (1u << 20) /* most output of one part, bytes */
 #define LIMIT_SEC 1800.0      /* time limit of one part */
+#define START_SEC 90.0	      /* until all probes have started */
 
 /*
  * With measurements shorter than BRIEF_SEC the user only tries the command, so
@@ -38,12 +43,13 @@
 #define BRIEF_PAIRS "--times=10 --repeats=1"
 
 /*
- * The parts of the file, each a command line for the shell. $S is the length of
- * a measurement in seconds, $LEVELS and $PAIRS are the options of netprof
- * calibrate and netprof topology, $TMP is a scratch directory.
+ * The parts of the file, each a command line for the shell, or probes on all
+ * nodes. $LEVELS and $PAIRS are the options of netprof calibrate and netprof
+ * topology, $TMP is a scratch directory.
  */
 static const struct part {
 	const char *title, *command;
+	const char *transport; /* of probes; "": that of netprof.conf */
 } parts[] = {
 	{ "versions",
 	  "netprof version; sinfo -V; uname -srm; netprof-impactb --version; "
@@ -64,12 +70,8 @@ static const struct part {
 	{ "libraries of the network on a node",
 	  "srun -Q -N1 -n1 sh -c 'ls -d /opt/cray/libfabric/* /opt/amazon/efa "
 	  "2>/dev/null; fi_info -l 2>/dev/null; ucx_info -v 2>/dev/null | head -n 3; true'" },
-	{ "idle latencies and the cost of probes",
-	  "srun -Q --ntasks-per-node=1 --mpi=pmix netprof-impactb --period=20ms "
-	  "--report-every=10 --duration=${S}s" },
-	{ "the same over UCX",
-	  "NETPROF_TRANSPORT=ucx srun -Q --ntasks-per-node=1 --mpi=pmix "
-	  "netprof-impactb --period=20ms --report-every=10 --duration=${S}s" },
+	{ "idle latencies and the cost of probes", .transport = "" },
+	{ "the same over UCX", .transport = "ucx" },
 	/* Exits with 1 if the topology that Slurm has is a different one. */
 	{ "which nodes share a leaf switch",
 	  "netprof topology $PAIRS --save=\"$TMP/latencies\"; cat \"$TMP/latencies\"" },
@@ -136,21 +138,123 @@ static void put_anonymous(FILE *f, const char *text, const struct names *n)
 	}
 }
 
+static int run_command(const char *command, char *buf)
+{
+	char line[2048];
+	char *argv[] = { "sh", "-c", line, NULL };
+
+	snprintf(line, sizeof(line), "exec 2>&1; %s", command);
+	return cli_spawn(argv, LIMIT_SEC, buf, MAX_OUTPUT);
+}
+
+/* Append a line; lines for which there is no room are dropped. */
+static void add_line(char *buf, const char *line)
+{
+	size_t used = strlen(buf);
+
+	if (used + strlen(line) < MAX_OUTPUT)
+		strcpy(buf + used, line);
+}
+
+static void add_report(const struct np_report *report, void *buf)
+{
+	char line[NP_REPORT_LINE];
+
+	if (np_report_format(report, line) > 0)
+		add_line(buf, line);
+}
+
+static int start_probes(struct np_helper_step *step, struct cli_alloc *alloc,
+			double sec, struct np_err *err)
+{
+	struct np_args args;
+	int rc;
+
+	np_helper_cmd_probe(&args, &alloc->job, &alloc->conf, "netprof-impactb",
+			    alloc->nodes, alloc->n_nodes);
+	np_args_add(&args, "--period=20ms");
+	np_args_add(&args, "--report-every=10");
+	np_args_add(&args, "--duration=%gs", sec);
+	rc = np_helper_start(step, &args, alloc->env, (uint32_t)alloc->n_nodes,
+			     err);
+	np_args_free(&args);
+	return rc;
+}
+
+/*
+ * Read the reports until the step has ended, which is stopped when time is up.
+ * Returns its exit status, or -ETIMEDOUT.
+ */
+static int await_probes(struct np_helper_step *step, double sec, char *buf)
+{
+	double until_sec = np_mono_sec() + START_SEC + sec;
+	struct np_helper_end end;
+	int sig = 0;
+
+	while (step->fd >= 0 && np_fd_wait(step->fd, POLLIN, until_sec))
+		np_helper_read(step, add_report, buf);
+	end = (struct np_helper_end){ .requested_sec = np_mono_sec() };
+	while (!np_helper_reap(step) && sig >= 0) {
+		if (sig)
+			np_helper_signal(step, sig);
+		poll(NULL, 0, 10);
+		sig = np_helper_end_due(&end, np_mono_sec());
+	}
+	if (step->fd >= 0 || !step->ended)
+		return -ETIMEDOUT;
+	return WIFEXITED(step->status) ? WEXITSTATUS(step->status) :
+					 128 + WTERMSIG(step->status);
+}
+
+/*
+ * Run a probe on each node of the allocation. The probes find each other
+ * through this process (np_wire.h): PMIx would need a Slurm that has it, and
+ * nodes that start a step at the same time (np_pmix.c). buf: their reports, and
+ * why they failed.
+ */
+static int run_probes(const char *transport, double sec, char *buf)
+{
+	struct cli_alloc alloc = { .env = NULL };
+	struct np_helper_step step = NP_HELPER_INIT;
+	struct np_err err = NP_ERR_INIT;
+	char cause[NP_ERR_LEN + 32];
+	int rc = cli_alloc_find(&alloc, 8, "check --fabric=FILE", &err);
+
+	*buf = '\0';
+	if (*transport)
+		snprintf(alloc.conf.transport, sizeof(alloc.conf.transport),
+			 "%s", transport);
+	if (!rc)
+		rc = cli_alloc_env(&alloc, &err);
+	if (!rc)
+		rc = start_probes(&step, &alloc, sec, &err);
+	snprintf(cause, sizeof(cause), "%s", err.text);
+	if (!rc) {
+		rc = await_probes(&step, sec, buf);
+		np_helper_cause(&step, cause, sizeof(cause));
+		np_helper_close(&step);
+	}
+	if (rc) {
+		add_line(buf, cause);
+		add_line(buf, "\n");
+	}
+	cli_alloc_free(&alloc);
+	return rc;
+}
+
 /*
  * A part that fails does not stop the others: its output and exit status are
  * in the file.
  */
-static int run_part(FILE *f, const struct part *p, char *buf,
+static int run_part(FILE *f, const struct part *p, double sec, char *buf,
 		    const struct names *names)
 {
-	char line[2048];
-	char *argv[] = { "sh", "-c", line, NULL };
 	double begun_sec = np_mono_sec();
-	int rc;
+	int rc = p->command ? run_command(p->command, buf) :
+			      run_probes(p->transport, sec, buf);
 
-	snprintf(line, sizeof(line), "exec 2>&1; %s", p->command);
-	rc = cli_spawn(argv, LIMIT_SEC, buf, MAX_OUTPUT);
-	fprintf(f, "\n== %s\n$ %s\n", p->title, p->command);
+	fprintf(f, "\n== %s\n$ %s\n", p->title,
+		p->command ? p->command : "netprof-impactb on all nodes");
 	put_anonymous(f, buf, names);
 	fprintf(f, "-- %s %d, after %.1f s\n", rc < 0 ? "error" : "exit", rc,
 		np_mono_sec() - begun_sec);
@@ -178,7 +282,7 @@ static void remove_scratch(const char *dir)
 }
 
 /* Run all parts into the file. Returns CLI_FAILED if one of them failed. */
-static int run_all(FILE *f, const char *path)
+static int run_all(FILE *f, const char *path, double sec)
 {
 	char *buf = malloc(MAX_OUTPUT);
 	struct names names;
@@ -192,7 +296,7 @@ static int run_all(FILE *f, const char *path)
 	for (size_t i = 0; i < NP_ARRAY_SIZE(parts); i++) {
 		fprintf(stderr, "%zu of %zu: %s\n", i + 1,
 			NP_ARRAY_SIZE(parts), parts[i].title);
-		failed += run_part(f, &parts[i], buf, &names) != 0;
+		failed += run_part(f, &parts[i], sec, buf, &names) != 0;
 	}
 	free(buf);
 	fprintf(f, "\n== end, %d of %zu failed\n", failed,
@@ -206,25 +310,23 @@ static int run_all(FILE *f, const char *path)
 /* sec: length of each measurement. Returns the exit status. */
 static int measure_fabric(const char *path, double sec)
 {
-	char text[32], dir[32];
+	char dir[32];
 	FILE *f;
 	int rc;
 
 	if (!getenv("SLURM_JOB_ID"))
 		return cli_fail("not inside an allocation; run: salloc -N8 "
 				"--exclusive netprof check --fabric=FILE");
-	snprintf(text, sizeof(text), "%g", sec);
 	rc = make_scratch(dir);
 	if (rc)
 		return cli_fail("/tmp: %s", strerror(-rc));
-	setenv("S", text, 1);
 	setenv("PAIRS", sec < BRIEF_SEC ? BRIEF_PAIRS : "", 1);
 	setenv("LEVELS", sec < BRIEF_SEC ? BRIEF_LEVELS : "", 1);
 	f = fopen(path, "we");
 	if (!f)
 		rc = cli_fail("%s: %s", path, strerror(errno));
 	else
-		rc = run_all(f, path);
+		rc = run_all(f, path, sec);
 	if (f && fclose(f))
 		rc = cli_fail("cannot write %s", path);
 	remove_scratch(dir);
