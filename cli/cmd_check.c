@@ -147,7 +147,7 @@ static int run_command(const char *command, char *buf)
 	return cli_spawn(argv, LIMIT_SEC, buf, MAX_OUTPUT);
 }
 
-/* Append a line; lines for which there is no room are dropped. */
+/* Append a line; lines that do not fit are dropped. */
 static void add_line(char *buf, const char *line)
 {
 	size_t used = strlen(buf);

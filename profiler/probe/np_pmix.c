@@ -1,4 +1,8 @@
-/* The only file that knows PMIx. */
+/*
+ * The only file that knows PMIx. Only programs that are started by hand, with
+ * srun --mpi=pmix, use it: flagged steps and the steps of netprof's commands
+ * find each other through a stream (np_wire.h).
+ */
 #include "np_wire.h"
 
 #include <errno.h>
