@@ -100,6 +100,27 @@ prints_nothing() {
 
 ratio() { awk -v a="$1" -v b="$2" 'BEGIN { print b ? a / b : -1 }'; }
 
+# Lines "WITH WITHOUT" on standard input: the paired ratios, their median, and the interval
+# that holds it with at least 95 % (order statistics, no assumption).
+ratios() {
+	awk '{ print $1 / $2 }' | sort -g | awk '{ r[NR] = $1 }
+		function binom(n, k,  i, c) {
+			c = 1
+			for (i = 1; i <= k; i++)
+				c = c * (n - k + i) / i
+			return c
+		}
+		END {
+			n = NR
+			for (k = 0; 2 * (p += binom(n, k) / 2 ^ n) < 0.05; k++)
+				;
+			lo = k < 1 ? 1 : k
+			printf "n %d  median %.4f  95 %% interval [%.4f, %.4f]\n",
+				n, (r[int((n + 1) / 2)] + r[int(n / 2) + 1]) / 2,
+				r[lo], r[n + 1 - lo]
+		}'
+}
+
 # equal WHAT GOT WANTED
 equal() {
 	[ "$2" = "$3" ] || fail "$1: '$2', expected '$3'"
