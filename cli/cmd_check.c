@@ -26,7 +26,10 @@
 #include "np_array.h"
 #include "np_clock.h"
 #include "np_helper.h"
+#include "np_measured.h"
 #include "np_option.h"
+#include "np_read.h"
+#include "np_self_check.h"
 
 /* ---- --fabric: measure a network for the project ---- */
 
@@ -43,13 +46,15 @@
 #define BRIEF_PAIRS "--times=10 --repeats=1"
 
 /*
- * The parts of the file, each a command line for the shell, or probes on all
- * nodes. $LEVELS and $PAIRS are the options of netprof calibrate and netprof
- * topology, $TMP is a scratch directory.
+ * The parts of the file, each a command line for the shell, probes on all
+ * nodes, or what the calibration of the part before predicts. $LEVELS and
+ * $PAIRS are the options of netprof calibrate and netprof topology, $TMP is a
+ * scratch directory.
  */
 static const struct part {
-	const char *title, *command;
-	const char *transport; /* of probes; "": that of netprof.conf */
+	const char *title;
+	const char *command;   /* NULL: none */
+	const char *transport; /* of probes; "": netprof.conf's; NULL: none */
 } parts[] = {
 	{ "versions",
 	  "netprof version; sinfo -V; uname -srm; netprof-impactb --version; "
@@ -78,6 +83,7 @@ static const struct part {
 	{ "load levels, how they slow each other, and the sharing coefficients",
 	  "netprof calibrate --fresh $LEVELS --output=\"$TMP/calibration.json\"; "
 	  "cat \"$TMP/calibration.json\"" },
+	{ "load levels, each predicted from the others" },
 };
 
 /*
@@ -242,6 +248,52 @@ static int run_probes(const char *transport, double sec, char *buf)
 	return rc;
 }
 
+static int read_calibration(struct np_calibration *cal, struct np_err *err)
+{
+	char path[64];
+	size_t len;
+	char *text;
+	int rc;
+
+	snprintf(path, sizeof(path), "%s/calibration.json", getenv("TMP"));
+	rc = np_read_file(path, MAX_OUTPUT, &text, &len, err);
+	if (rc)
+		return rc;
+	rc = np_calibration_parse(text, len, path, cal, err);
+	free(text);
+	return rc;
+}
+
+/*
+ * Compare the measured slowdowns of load levels by each other with those that
+ * are predicted from the other levels, as netprof check does.
+ */
+static int predict_levels(char *buf)
+{
+	struct np_err err = NP_ERR_INIT;
+	struct np_self_check levels = { .n = 0 };
+	struct np_calibration cal;
+	int rc = read_calibration(&cal, &err);
+
+	if (rc) {
+		snprintf(buf, MAX_OUTPUT, "%s\n", err.text);
+		return rc;
+	}
+	rc = np_self_check(cal.fabric, &levels, &err);
+	if (rc)
+		snprintf(buf, MAX_OUTPUT, "%s\n", err.text);
+	else if (!levels.n)
+		snprintf(buf, MAX_OUTPUT, "too few load levels\n");
+	else
+		snprintf(buf, MAX_OUTPUT, "%zu pairs of load levels: mean error "
+			 "%.1f percentage points (of the best constant: %.1f; "
+			 "largest: %s, %.1f)\n", levels.n, levels.mean_points,
+			 levels.constant_points, cal.level[levels.worst].name,
+			 levels.worst_points);
+	np_calibration_free(&cal);
+	return rc;
+}
+
 /*
  * A part that fails does not stop the others: its output and exit status are
  * in the file.
@@ -250,11 +302,17 @@ static int run_part(FILE *f, const struct part *p, double sec, char *buf,
 		    const struct names *names)
 {
 	double begun_sec = np_mono_sec();
-	int rc = p->command ? run_command(p->command, buf) :
-			      run_probes(p->transport, sec, buf);
+	int rc;
 
-	fprintf(f, "\n== %s\n$ %s\n", p->title,
-		p->command ? p->command : "netprof-impactb on all nodes");
+	if (p->command)
+		rc = run_command(p->command, buf);
+	else if (p->transport)
+		rc = run_probes(p->transport, sec, buf);
+	else
+		rc = predict_levels(buf);
+	fprintf(f, "\n== %s\n", p->title);
+	if (p->command)
+		fprintf(f, "$ %s\n", p->command);
 	put_anonymous(f, buf, names);
 	fprintf(f, "-- %s %d, after %.1f s\n", rc < 0 ? "error" : "exit", rc,
 		np_mono_sec() - begun_sec);

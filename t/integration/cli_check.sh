@@ -453,6 +453,39 @@ test_versions_of_plugins_alone_are_compared() {
 	equal "no plugin" "$RC" 1
 }
 
+# The steps' output and the calibration are given.
+test_what_the_steps_of_check_fabric_print_is_in_the_file() {
+	setup
+	mkdir "$S/fake"
+	printf '%s\n' '#!/bin/sh' 'case "$*" in *netprof-impactb*) ;; *) exit 0 ;; esac' \
+		'[ "$NETPROF_TRANSPORT" != ucx ] || { echo no device >&2; exit 3; }' \
+		'printf "%s\n" "np1 cost 0 0.010000 1.000000 40 9000000" "np1 bye 0"' >"$S/fake/srun"
+	printf '%s\n' '#!/bin/sh' 'for a; do case $a in --output=*)' \
+		"cp $ROOT/t/data/store/fabric/hpc/*.json \"\${a#*=}\" ;; esac; done" >"$S/fake/netprof"
+	chmod 755 "$S"/fake/*
+	! PATH=$S/fake:$PATH SLURM_JOB_ID=1 SLURM_JOB_NODELIST='n[0-1]' SLURM_JOB_NUM_NODES=2 \
+		"$S/bin/netprof" check --fabric="$S/fabric" --seconds=1 >"$S/out" 2>"$S/err" ||
+		fail "parts that fail do not show in the exit code"
+	sed -n '/^== idle lat/,/^== which/p; /^== load levels, each/,/^--/p' "$S/fabric" |
+		sed 's/after .*/after N s/; s/^[0-9]* pairs/N pairs/; s/error .*/error N/' >"$S/parts"
+	cat >"$S/expected" <<-'END'
+		== idle latencies and the cost of probes
+		np1 cost 0 0.010000 1.000000 40 9000000
+		np1 bye 0
+		-- exit 0, after N s
+
+		== the same over UCX
+		exit 3: no device
+		-- exit 3, after N s
+
+		== which nodes share a leaf switch
+		== load levels, each predicted from the others
+		N pairs of load levels: mean error N
+		-- exit 0, after N s
+	END
+	diff "$S/expected" "$S/parts" || fail "$(cat "$S/fabric")"
+}
+
 test_release_starts_its_program() {
 	setup
 	slurm_here 22.05.8 netprof

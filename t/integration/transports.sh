@@ -279,7 +279,7 @@ test_check_fabric_writes_one_file_without_the_users_name() {
 		>"$TMPDIR/out" 2>&1 || :
 	inside cat fabric.txt >"$TMPDIR/fabric" || fail "$(cat "$TMPDIR/out")"
 	equal "parts that failed" "$(failed_parts)" ""
-	equal "parts" "$(grep -c '^== ' "$TMPDIR/fabric")" 11
+	equal "parts" "$(grep -c '^== ' "$TMPDIR/fabric")" 12
 	for part in 'idle latencies and the cost of probes' 'the same over UCX'; do
 		equal "probes that ended, $part" "$(fabric_part "$part" | grep -c '^np1 bye ')" 8
 		fabric_part "$part" | grep '^np1 lat ' >/dev/null || fail "$part: no latencies"
