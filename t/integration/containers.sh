@@ -152,6 +152,84 @@ test_a_program_in_podman_prints_the_same_and_is_measured() {
 	done
 }
 
+# A plugin of Slurm that moves the process that becomes the task into namespaces of the
+# user's own with another root directory, IN_ROOT, as pyxis does with --container-image.
+container_plugin() {
+	cc -shared -fPIC -I"${SLURM_PREFIX:-/usr}/include" -x c -o "$(rundir)/lib/in_root.so" - <<-'END'
+		#define _GNU_SOURCE
+		#include <fcntl.h>
+		#include <sched.h>
+		#include <slurm/spank.h>
+		#include <stdio.h>
+		#include <string.h>
+		#include <sys/mount.h>
+		#include <sys/prctl.h>
+		#include <unistd.h>
+
+		SPANK_PLUGIN(in_root, 1)
+
+		static int put(const char *path, const char *text)
+		{
+			int fd = open(path, O_WRONLY);
+			int rc = fd < 0 || write(fd, text, strlen(text)) < 0;
+
+			close(fd);
+			return rc;
+		}
+
+		int slurm_spank_task_init(spank_t sp, int ac, char **av)
+		{
+			static const char *const dir[] = { "usr", "etc", "tmp", "dev", "proc" };
+			char root[3000], from[16], to[4000], uid[64], gid[64];
+
+			(void)ac, (void)av;
+			if (spank_getenv(sp, "IN_ROOT", root, sizeof(root)))
+				return 0;
+			snprintf(uid, sizeof(uid), "%u %u 1", getuid(), getuid());
+			snprintf(gid, sizeof(gid), "%u %u 1", getgid(), getgid());
+			/* Else the files of /proc/self belong to root. */
+			if (prctl(PR_SET_DUMPABLE, 1) ||
+			    unshare(CLONE_NEWUSER | CLONE_NEWNS) ||
+			    put("/proc/self/setgroups", "deny") ||
+			    put("/proc/self/uid_map", uid) || put("/proc/self/gid_map", gid))
+				return -1;
+			for (int i = 0; i < 5; i++) {
+				snprintf(from, sizeof(from), "/%s", dir[i]);
+				snprintf(to, sizeof(to), "%s/%s", root, dir[i]);
+				if (mount(from, to, NULL, MS_BIND | MS_REC, NULL))
+					return -1;
+			}
+			return chroot(root) || chdir("/") ? -1 : 0;
+		}
+	END
+	echo "required $(rundir)/lib/in_root.so" \
+		>"$(rundir)/etc/slurm/plugstack.conf.d/pyxis.conf"
+}
+
+test_a_program_that_a_later_plugin_puts_into_a_container_prints_the_same_and_is_measured() {
+	local pid f
+	trap 'rm -f "$(rundir)/etc/slurm/plugstack.conf.d/pyxis.conf"' EXIT
+	make_box
+	make_program
+	container_plugin
+	alice 'cp talk root/talk; touch root/.over'
+	run_into plain '' "--export=ALL,IN_ROOT=$HOME_DIR/root /talk"
+	grep -q '^task 1$' "$HOME_DIR/plain.1.out" || fail "$(cat "$HOME_DIR"/plain.*)"
+	! grep -qx home "$HOME_DIR/plain.1.out" || fail "it does not run in the container"
+	alice 'rm root/.over'
+	run_into flagged --netprofile=plugin "--export=ALL,IN_ROOT=$HOME_DIR/root /talk" &
+	pid=$!
+	probed_on n0 n1
+	alice 'touch root/.over'
+	wait $pid
+	for f in "$HOME_DIR"/plain.*; do
+		cmp "$f" "${f/plain/flagged}" || fail "$(diff "$f" "${f/plain/flagged}")"
+	done
+	expect plugin 'length == 1 and (.[0] | .state == "complete" and .exit_code == 0 and
+		.leaves[0].latency.n > 5 and .notes == [])'
+	alice 'rm root/talk'
+}
+
 # As spank_netprof(8) says.
 test_an_mpi_program_in_a_container_is_traced_when_it_is_given_the_library() {
 	local shim
