@@ -1150,7 +1150,7 @@ static const char *const retired[] = {
 	"average-jaccard", "pdf-cosine", "wasserstein", "queue-min",
 	"queue-isotonic", "queue-interp", "queue-mutual",
 	"queue-isotonic-mutual", "windows", "cross-arithmetic", "cross-log",
-	"open", "replay",
+	"mixture-arithmetic", "open", "replay",
 };
 
 static bool is_retired(const char *name)
