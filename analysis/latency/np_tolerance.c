@@ -1277,6 +1277,7 @@ void np_iterations_free(struct np_iterations *l)
 #define FEW 8	 /* edges up to which a vertex may be merged into the next */
 #define LENGTHS 8 /* row lengths that are distinguished when sorting */
 #define ROUNDS 4 /* each round finds less than the one before */
+#define WORTH(n) ((n) / 16) /* of n vertices, how many a round has to remove */
 #define AHEAD 16 /* vertices by which memory is fetched in advance */
 
 /* Whether e takes at least as long as d for every x >= 0. */
@@ -1474,6 +1475,15 @@ void np_chain_free(struct np_chain *c)
  */
 
 /*
+ * Whether a vertex gives its n edges to the vertices behind it, if their sums
+ * fit.
+ */
+static inline bool is_merged(size_t n, uint32_t leaving)
+{
+	return n == 1 || (n && n <= FEW && leaving == 1);
+}
+
+/*
  * Writes to row[] an edge, or in its place the edges of the vertex from which
  * it starts, at most FEW. Returns their number.
  */
@@ -1483,7 +1493,7 @@ static inline size_t put_merged(const struct np_compact *to,
 {
 	const struct np_edge *d = to->edge + to->first[e.from];
 	size_t n = to->first[e.from + 1] - to->first[e.from];
-	bool fits = n == 1 || (n && n <= FEW && leaving[e.from] == 1);
+	bool fits = is_merged(n, leaving[e.from]);
 
 	for (size_t i = 0; fits && i < n; i++) {
 		int64_t b = (int64_t)e.b + d[i].b;
@@ -1498,20 +1508,29 @@ static inline size_t put_merged(const struct np_compact *to,
 	return 1;
 }
 
-/* Merges vertices into their successors where that adds no edges. */
+/*
+ * Merges vertices into their successors where that adds no edges. Returns 1 and
+ * leaves *to empty if too few would be merged to be worth the time.
+ */
 static int merge_vertices(const struct np_compact *c, struct np_compact *to)
 {
 	uint32_t *leaving = calloc(c->n, sizeof(*leaving));
-	int rc = -ENOMEM;
+	size_t merged_at_once = 0;
+	int rc;
 
-	/* The rows of merged vertices remain, so there may be more edges. */
-	if (leaving)
-		rc = np_compact_reserve(to, c->n, 2 * np_compact_edges(c));
-	for (size_t i = 0; !rc && i < np_compact_edges(c); i++)
+	if (!leaving)
+		return -ENOMEM;
+	for (size_t i = 0; i < np_compact_edges(c); i++)
 		leaving[c->edge[i].from]++;
-	for (size_t i = 0; !rc && i < c->n_state; i++)
+	for (size_t i = 0; i < c->n_state; i++)
 		/* the next link may use it any number of times */
 		leaving[c->out[i]] += 2;
+	for (size_t v = 0; v < c->n; v++)
+		merged_at_once += is_merged(c->first[v + 1] - c->first[v],
+					    leaving[v]);
+	/* The rows of merged vertices remain, so there may be more edges. */
+	rc = merged_at_once < WORTH(c->n) ? 1 :
+		np_compact_reserve(to, c->n, 2 * np_compact_edges(c));
 	for (size_t v = 0; !rc && v < c->n; v++) {
 		size_t at, n = 0;
 		bool merged = false;
@@ -1690,9 +1709,9 @@ static int order_compact(struct np_compact *c)
 		before = c->n;
 		rc = step(c, merge_vertices);
 		/* also removes vertices that no longer lead to the end */
-		if (!rc)
+		if (rc >= 0)
 			rc = step(c, reorder);
-	} while (!rc && ++round < ROUNDS && c->n < before - before / 16);
+	} while (!rc && ++round < ROUNDS && c->n < before - WORTH(before));
 	return rc;
 }
 
@@ -2815,6 +2834,9 @@ static int contract_stage(struct contract *k)
 	k->chain->n = k->stage + 1;
 	if (k->stage != NP_BEFORE)
 		rc = compact_state(k->c, k->r.n_carried + 1);
+	if (!rc && !k->r.loop.part)
+		rc = np_compact_reserve(k->c, k->e.g->n_nodes / 4,
+					k->e.g->n_nodes);
 	if (!rc)
 		rc = receive_carried(k);
 	if (!rc && k->stage == NP_BEFORE && k->r.loop.part)
