@@ -2130,8 +2130,13 @@ static bool is_past_levels(const struct np_predictor *predictor,
 		const double *pairs = predictor->fabric.sample[0].log_pairs +
 				      row->at[i] * predictor->n;
 
-		if (impact[row->at[i]] > gsl_stats_max(pairs, 1, predictor->n) +
-						 NP_PREDICT_DOUBT_PAST)
+		double own = impact[row->at[i]];
+		size_t j = predictor->n;
+
+		/* Begins with the last level, usually the strongest. */
+		while (j && own > pairs[j - 1] + NP_PREDICT_DOUBT_PAST)
+			j--;
+		if (!j)
 			return true;
 	}
 	return false;
