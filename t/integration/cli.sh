@@ -151,6 +151,11 @@ test_other_results_are_drawn() {
 	is_picture "$S/tolerance.svg" 'Run time (% longer)' nonblocking.goal \
 		'Messages on the critical path (λ)' 'Share of the run time (ρ, %)' \
 		'to 1 %: +3.17 µs'
+	tolerance --pairs --sweep=bandwidth -L 1us --plot="$S/pairs.svg" \
+		recdoub16.goal
+	is_picture "$S/pairs.svg" 'Bytes on the critical path (λ)' \
+		'Messages on the critical path between ranks' 'From rank' \
+		'To rank'
 	netprof scale --at=64 --plot="$S/scale.svg" \
 		"$ROOT"/t/data/mpip/solver.*.mpiP
 	is_picture "$S/scale.svg" solver contention '64*' Processes
