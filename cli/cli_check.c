@@ -97,7 +97,7 @@ static void check_rails(struct cli_check *check)
 		n_rails += k == i;
 	}
 	cli_check_add(check, CLI_OK, "rails", "%s: %zu rail%s",
-		      check->conf.rails, n_rails, cli_s(n_rails));
+		      check->conf.rails, n_rails, cli_plural_s(n_rails));
 	np_topo_free(&topo);
 }
 
@@ -638,7 +638,7 @@ static void report_squatter(struct cli_check *check,
 			    const struct np_store_squatter *squatter)
 {
 	const char *store = check->conf.store;
-	char user[CLI_NUMBER];
+	char user[CLI_NUMBER_LEN];
 
 	cli_user(squatter->uid, user);
 	if (squatter->n_taken)
@@ -780,7 +780,7 @@ static bool check_users(struct cli_check *check)
 static void check_published_dir(struct cli_check *check)
 {
 	static const char about[] = "published/";
-	char path[PATH_MAX + 32], owner[CLI_NUMBER];
+	char path[PATH_MAX + 32], owner[CLI_NUMBER_LEN];
 	struct stat st, store_st;
 
 	snprintf(path, sizeof(path), "%s/published", check->conf.store);
@@ -823,7 +823,7 @@ static bool may_write(const struct stat *st, uid_t uid, gid_t gid)
 /* Check the directory of slurmctld's state, which slurmctld can create. */
 static void check_placement_dir(struct cli_check *check)
 {
-	char path[PATH_MAX + 32], owner[CLI_NUMBER];
+	char path[PATH_MAX + 32], owner[CLI_NUMBER_LEN];
 	gid_t gid;
 	uid_t uid = slurm_uid(check, &gid);
 	struct stat st;
@@ -953,11 +953,11 @@ static bool are_rails_different(const struct rail *a, const struct rail *b)
 /* Append "rail0 (eth0, 10 Gbit/s)" to a list. */
 static void append_rail(const struct rail *rail, char *text, size_t len)
 {
-	cli_add(text, len, "%s%s (%s", *text ? ", " : "", rail->name,
-		rail->nic);
+	cli_appendf(text, len, "%s%s (%s", *text ? ", " : "", rail->name,
+		    rail->nic);
 	if (rail->link > 0)
-		cli_add(text, len, ", %g Gbit/s", rail->link * 8e-9);
-	cli_add(text, len, ")");
+		cli_appendf(text, len, ", %g Gbit/s", rail->link * 8e-9);
+	cli_appendf(text, len, ")");
 }
 
 /*
@@ -997,8 +997,8 @@ static void check_rail_calibrations(struct cli_check *check,
 	for (size_t i = 0; i < n_rails; i++)
 		if (!rail[i].calibrated) {
 			first = first ? first : &rail[i];
-			cli_add(uncalibrated, sizeof(uncalibrated), "%s%s",
-				*uncalibrated ? ", " : "", rail[i].name);
+			cli_appendf(uncalibrated, sizeof(uncalibrated), "%s%s",
+				    *uncalibrated ? ", " : "", rail[i].name);
 		}
 	if (differ && first) {
 		cli_check_add(check, CLI_WARNING, "calibration",
@@ -1032,7 +1032,7 @@ static void check_calibration(struct cli_check *check, struct np_store *store)
 						      NULL;
 	struct np_err err = NP_ERR_INIT;
 	struct np_calibration cal;
-	char day[CLI_NUMBER];
+	char day[CLI_NUMBER_LEN];
 	double days;
 
 	if (np_fabric_store_load(store, cluster, NULL, &cal, &err)) {
@@ -1050,9 +1050,11 @@ static void check_calibration(struct cli_check *check, struct np_store *store)
 	if (check->now - cal.date > OLD_CALIBRATION_SEC)
 		cli_check_remedy(check, CALIBRATE);
 	if (cal.n_skipped) {
-		cli_check_add(check, CLI_WARNING, "calibration", "%zu newer "
-			  "calibration%s cannot be used: %s", cal.n_skipped,
-			  cli_s(cal.n_skipped), cal.skipped.text);
+		cli_check_add(check, CLI_WARNING, "calibration",
+			      "%zu newer "
+			      "calibration%s cannot be used: %s",
+			      cal.n_skipped, cli_plural_s(cal.n_skipped),
+			      cal.skipped.text);
 		cli_check_remedy(check, CALIBRATE);
 	}
 	check_levels(check, &cal);

@@ -440,9 +440,11 @@ static int read_tasks(struct cli_diagnosis *p, uint32_t id, uint32_t task)
 		const struct np_acct_job *j = i ? &p->h.job[run[i - 1]] :
 						  p->job;
 
-		cli_add(list, sizeof(list), j->task == NP_ACCT_NO_TASK ?
-			"%s%u" : "%s%u_%u", i ? "," : "", j->task ==
-			NP_ACCT_NO_TASK ? j->id : j->array, j->task);
+		cli_appendf(list, sizeof(list),
+			    j->task == NP_ACCT_NO_TASK ? "%s%u" : "%s%u_%u",
+			    i ? "," : "",
+			    j->task == NP_ACCT_NO_TASK ? j->id : j->array,
+			    j->task);
 	}
 	sacct(&p->h, of_steps, NULL);
 	if (np_acct_index(&p->h))
@@ -480,8 +482,8 @@ static bool list_leaves(const struct cli_diagnosis *p, const struct np_topo *t,
 		np_acct_leaf(&p->h, leaf[i].leaf, name, sizeof(name));
 		for (size_t k = 0; k < t->n; k++)
 			if (!strcmp(t->leaf[k].name, name)) {
-				cli_add(buf, MAX_ARGUMENT, "%s%s", *buf ?
-					"," : "", t->leaf[k].nodes);
+				cli_appendf(buf, MAX_ARGUMENT, "%s%s",
+					    *buf ? "," : "", t->leaf[k].nodes);
 				break;
 			}
 	}

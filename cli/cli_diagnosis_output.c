@@ -226,20 +226,25 @@ static const char *next_step(const struct cli_diagnosis *p, enum np_cause c,
 		       "placement can keep it away from such neighbours; by "
 		       "hand: sbatch --exclude=NODES or --switches=1";
 	case NP_CAUSE_LINK:
-		cli_add(buf, len, "have the link of %s checked (ethtool, "
-			"ibdiagnet, cable); until then sbatch --exclude=%s",
-			of, node);
+		cli_appendf(buf, len,
+			    "have the link of %s checked (ethtool, "
+			    "ibdiagnet, cable); until then sbatch --exclude=%s",
+			    of, node);
 		break;
 	case NP_CAUSE_CPU:
-		cli_add(buf, len, "see what else runs on %s (squeue -w %s, "
+		cli_appendf(
+			buf, len,
+			"see what else runs on %s (squeue -w %s, "
 			"sacct -a -N %s), ask for whole nodes (--exclusive), "
-			"or check the limits of the job's cgroup", of, node,
-			node);
+			"or check the limits of the job's cgroup",
+			of, node, node);
 		break;
 	case NP_CAUSE_CLOCK:
-		cli_add(buf, len, "have the cooling and the power limits of %s "
-			"checked (dmesg, ipmitool); until then sbatch "
-			"--exclude=%s", of, node);
+		cli_appendf(buf, len,
+			    "have the cooling and the power limits of %s "
+			    "checked (dmesg, ipmitool); until then sbatch "
+			    "--exclude=%s",
+			    of, node);
 		break;
 	case NP_CAUSE_MEMORY:
 		return "ask for more memory (--mem), or for whole nodes "
@@ -270,13 +275,16 @@ static void add_worst_neighbour(const struct cli_diagnosis *p, char *buf,
 		job_name(p, o, id, sizeof(id));
 		np_acct_leaf(&p->h, b->leaf, leaf, sizeof(leaf));
 		if (may_name(p, o))
-			cli_add(buf, len, " (above all %s, %s's %s, on %s)",
-				id, np_acct_text(&p->h, o->user, user,
+			cli_appendf(buf, len, " (above all %s, %s's %s, on %s)",
+				    id,
+				    np_acct_text(&p->h, o->user, user,
 						 sizeof(user)),
-				np_acct_text(&p->h, o->name, name,
-					     sizeof(name)), leaf);
+				    np_acct_text(&p->h, o->name, name,
+						 sizeof(name)),
+				    leaf);
 		else
-			cli_add(buf, len, " (above all %s on %s)", id, leaf);
+			cli_appendf(buf, len, " (above all %s on %s)", id,
+				    leaf);
 		return;
 	}
 }
@@ -286,12 +294,12 @@ static void add_cause(const struct cli_diagnosis *p, enum np_cause c, char *buf,
 		      size_t len)
 {
 	const struct np_blame_range *r = &p->x.blame.cause[c].sec;
-	char mean[CLI_NUMBER], range[CLI_NUMBER], node[300];
+	char mean[CLI_NUMBER_LEN], range[CLI_NUMBER_LEN], node[300];
 
-	cli_add(buf, len, "%s%s (90 %% interval %s) due to %s%s",
-		*buf ? ", and " : "", cli_sec(r->mean, mean),
-		cli_sec_range(fmax(r->low, 0), r->high, range),
-		cause_words(c), on_node(p, c, node, sizeof(node)));
+	cli_appendf(buf, len, "%s%s (90 %% interval %s) due to %s%s",
+		    *buf ? ", and " : "", cli_sec(r->mean, mean),
+		    cli_sec_range(fmax(r->low, 0), r->high, range),
+		    cause_words(c), on_node(p, c, node, sizeof(node)));
 	if (c == NP_CAUSE_NETWORK)
 		add_worst_neighbour(p, buf, len);
 }
@@ -301,7 +309,7 @@ static const char *took_text(const struct cli_diagnosis *p, char *buf,
 			     size_t len)
 {
 	bool running = p->job->state == NP_ACCT_RUNNING;
-	char sec[CLI_NUMBER];
+	char sec[CLI_NUMBER_LEN];
 
 	snprintf(buf, len, "%s %s%s", running ? "has run for" : "took",
 		 cli_sec(np_acct_job_sec(&p->h, p->job), sec),
@@ -324,7 +332,7 @@ static void say_slow(FILE *f, const struct cli_diagnosis *p, const char *job)
 	const struct np_blame *b = &p->x.blame;
 	enum np_cause list[NP_N_CAUSES];
 	size_t n = list_blamed(b, list);
-	char took[64], more[CLI_NUMBER], why[LINE] = "", head[256];
+	char took[64], more[CLI_NUMBER_LEN], why[LINE] = "", head[256];
 
 	for (size_t i = 0; i < n; i++)
 		add_cause(p, list[i], why, sizeof(why));
@@ -333,20 +341,24 @@ static void say_slow(FILE *f, const struct cli_diagnosis *p, const char *job)
 		 cli_sec(b->excess_sec.mean, more), 100 * b->excess_sec.mean /
 		 b->alone_sec.mean);
 	if (n)
-		cli_fsay(f, CLI_BOLD, 0,
-			 "%s It was %s%s (confidence %.0f %%): %s.", head,
-			 certainly(b->confidence), list[0] ==
-			 NP_CAUSE_NETWORK ? "the network" : "not the network",
-			 fmin(100 * b->confidence, 99), why);
+		cli_fprintf(f, CLI_BOLD, 0,
+			    "%s It was %s%s (confidence %.0f %%): %s.", head,
+			    certainly(b->confidence),
+			    list[0] == NP_CAUSE_NETWORK ? "the network" :
+							  "not the network",
+			    fmin(100 * b->confidence, 99), why);
 	else if (!b->cause[NP_CAUSE_NETWORK].examined)
-		cli_fsay(f, CLI_BOLD, 0,
-			 "%s There is not enough data to tell whether it was "
-			 "the network.", head);
+		cli_fprintf(
+			f, CLI_BOLD, 0,
+			"%s There is not enough data to tell whether it was "
+			"the network.",
+			head);
 	else
-		cli_fsay(f, CLI_BOLD, 0,
-			 "%s None of the examined causes accounts for that%s.",
-			 head, p->metrics ?
-			 "; it was probably not the network" : "");
+		cli_fprintf(
+			f, CLI_BOLD, 0,
+			"%s None of the examined causes accounts for that%s.",
+			head,
+			p->metrics ? "; it was probably not the network" : "");
 }
 
 /*
@@ -355,8 +367,8 @@ static void say_slow(FILE *f, const struct cli_diagnosis *p, const char *job)
  */
 static void say_verdict(FILE *f, const struct cli_diagnosis *p)
 {
-	char job[64], took[64], sec[CLI_NUMBER], range[CLI_NUMBER];
-	char days[32], usual[CLI_NUMBER];
+	char job[64], took[64], sec[CLI_NUMBER_LEN], range[CLI_NUMBER_LEN];
+	char days[32], usual[CLI_NUMBER_LEN];
 	const struct np_blame *b = &p->x.blame;
 
 	job_id(p->job, job, sizeof(job));
@@ -366,42 +378,49 @@ static void say_verdict(FILE *f, const struct cli_diagnosis *p)
 	switch (job_state(p)) {
 	case JOB_RUNNING:
 		if (p->n_like)
-			cli_fsay(f, CLI_BOLD, 0,
-				 "Job %s %s; comparable runs took %s. Ask again "
-				 "when it has ended.", job, took, range);
+			cli_fprintf(
+				f, CLI_BOLD, 0,
+				"Job %s %s; comparable runs took %s. Ask again "
+				"when it has ended.",
+				job, took, range);
 		else
-			cli_fsay(f, CLI_BOLD, 0,
-				 "Job %s %s; there is no comparable run.", job,
-				 took);
+			cli_fprintf(f, CLI_BOLD, 0,
+				    "Job %s %s; there is no comparable run.",
+				    job, took);
 		return;
 	case JOB_FAILED:
-		cli_fsay(f, CLI_BOLD, 0,
-			 "Job %s did not complete: after %s it failed, was "
-			 "cancelled or was requeued, so its run time cannot be "
-			 "compared.", job,
-			 cli_sec(np_acct_job_sec(&p->h, p->job), sec));
+		cli_fprintf(
+			f, CLI_BOLD, 0,
+			"Job %s did not complete: after %s it failed, was "
+			"cancelled or was requeued, so its run time cannot be "
+			"compared.",
+			job, cli_sec(np_acct_job_sec(&p->h, p->job), sec));
 		return;
 	default:
 		break;
 	}
 	if (!p->examined || b->verdict == NP_BLAME_TOO_FEW)
-		cli_fsay(f, CLI_BOLD, 0,
-			 "Too few comparable runs to say whether job %s was "
-			 "slow: it %s, and there %s %zu in the last %s "
-			 "(%d are needed).", job, took,
-			 p->n_comparable == 1 ? "is" : "are", p->n_comparable,
-			 days, NP_BLAME_LEAST_RUNS);
+		cli_fprintf(f, CLI_BOLD, 0,
+			    "Too few comparable runs to say whether job %s was "
+			    "slow: it %s, and there %s %zu in the last %s "
+			    "(%d are needed).",
+			    job, took, p->n_comparable == 1 ? "is" : "are",
+			    p->n_comparable, days, NP_BLAME_LEAST_RUNS);
 	else if (b->verdict == NP_BLAME_NOT_SLOW &&
 		 np_acct_job_sec(&p->h, p->job) > LONG * b->usual_sec)
-		cli_fsay(f, CLI_BOLD, 0,
-			 "Job %s %s, longer than most comparable runs (median "
-			 "%s), but they vary from %s (%zu runs) and no cause "
-			 "was found: it may be chance.", job, took,
-			 cli_sec(b->usual_sec, usual), range, p->n_like);
+		cli_fprintf(
+			f, CLI_BOLD, 0,
+			"Job %s %s, longer than most comparable runs (median "
+			"%s), but they vary from %s (%zu runs) and no cause "
+			"was found: it may be chance.",
+			job, took, cli_sec(b->usual_sec, usual), range,
+			p->n_like);
 	else if (b->verdict == NP_BLAME_NOT_SLOW)
-		cli_fsay(f, CLI_BOLD, 0,
-			 "Job %s was not slow: it %s, and comparable runs took "
-			 "%s (%zu runs).", job, took, range, p->n_like);
+		cli_fprintf(
+			f, CLI_BOLD, 0,
+			"Job %s was not slow: it %s, and comparable runs took "
+			"%s (%zu runs).",
+			job, took, range, p->n_like);
 	else
 		say_slow(f, p, job);
 }
@@ -436,7 +455,7 @@ static const char *common_text(const struct cli_diagnosis *p, char *buf,
 static void say_compared(FILE *f, const struct cli_diagnosis *p)
 {
 	const struct np_acct_job *j = p->job;
-	char days[32], text[CLI_NUMBER], limit[64] = "", of[600], why[64];
+	char days[32], text[CLI_NUMBER_LEN], limit[64] = "", of[600], why[64];
 	char tasks[64] = "";
 
 	snprintf(why, sizeof(why), "fewer than %d have its name",
@@ -447,19 +466,20 @@ static void say_compared(FILE *f, const struct cli_diagnosis *p)
 			 cli_setting_sec(j->limit_sec, text));
 	if (j->tasks)
 		snprintf(tasks, sizeof(tasks), ", %u task%s", j->tasks,
-			 cli_s(j->tasks));
-	cli_labelled(f, "Compared", "%zu of %zu completed runs of %s on %u "
-		     "node%s (%u processor%s%s%s) in the last %s%s%s%s%s",
-		     p->n_like, p->n_comparable,
-		     common_text(p, of, sizeof(of)), j->n_nodes,
-		     cli_s(j->n_nodes), j->cpus, cli_s(j->cpus), tasks, limit,
-		     days,
-		     p->n_like ? ", which took " : "", p->n_like ?
-		     cli_sec_range(p->shortest, p->longest, text) : "",
-		     p->same == NP_ACCT_SAME_NAME ? "" :
-		     "; chosen by command, as ",
-		     p->same == NP_ACCT_SAME_NAME ? "" : p->named ? why :
-		     "its name does not say what it runs");
+			 cli_plural_s(j->tasks));
+	cli_print_labelled(
+		f, "Compared",
+		"%zu of %zu completed runs of %s on %u "
+		"node%s (%u processor%s%s%s) in the last %s%s%s%s%s",
+		p->n_like, p->n_comparable, common_text(p, of, sizeof(of)),
+		j->n_nodes, cli_plural_s(j->n_nodes), j->cpus,
+		cli_plural_s(j->cpus), tasks, limit, days,
+		p->n_like ? ", which took " : "",
+		p->n_like ? cli_sec_range(p->shortest, p->longest, text) : "",
+		p->same == NP_ACCT_SAME_NAME ? "" : "; chosen by command, as ",
+		p->same == NP_ACCT_SAME_NAME ? "" :
+		p->named		     ? why :
+			   "its name does not say what it runs");
 }
 
 /* A number of nodes, processors or tasks, or the name of a partition. */
@@ -522,30 +542,38 @@ static void say_different(FILE *f, const struct cli_diagnosis *p)
 		struct np_acct_usual u;
 
 		if (differs(p, trait, &u))
-			cli_labelled(f, "Different", "another %s than in its "
-				     "usual runs: %s, usually %s (%zu of %zu "
-				     "runs of its name)", words[t],
-				     trait_text(p, trait, u.own, own, LINE),
-				     trait_text(p, trait, u.usual, other, LINE),
-				     u.runs, u.of);
+			cli_print_labelled(
+				f, "Different",
+				"another %s than in its "
+				"usual runs: %s, usually %s (%zu of %zu "
+				"runs of its name)",
+				words[t],
+				trait_text(p, trait, u.own, own, LINE),
+				trait_text(p, trait, u.usual, other, LINE),
+				u.runs, u.of);
 	}
 	if (has_new_command(p, own, other)) {
 		bool named = may_name(p, j);
 
-		cli_labelled(f, "Different", "it was submitted with another "
-			     "command than all comparable runs, perhaps for "
-			     "another program or input%s%.300s%s%.300s%s",
-			     named ? ": \"" : "", named ? own : "", named ?
-			     "\", the newest of them with \"" : "", named ?
-			     other : "", named ? "\"" : "");
+		cli_print_labelled(
+			f, "Different",
+			"it was submitted with another "
+			"command than all comparable runs, perhaps for "
+			"another program or input%s%.300s%s%.300s%s",
+			named ? ": \"" : "", named ? own : "",
+			named ? "\", the newest of them with \"" : "",
+			named ? other : "", named ? "\"" : "");
 	}
 	if (j->requeues)
-		cli_labelled(f, "Requeued", "it was started %u time%s "
-			     "before; only the last start counts here",
-			     j->requeues, cli_s(j->requeues));
+		cli_print_labelled(f, "Requeued",
+				   "it was started %u time%s "
+				   "before; only the last start counts here",
+				   j->requeues, cli_plural_s(j->requeues));
 	if (j->suspended_sec > 0)
-		cli_labelled(f, "Suspended", "for %.0f s, which are "
-			     "excluded from its run time", j->suspended_sec);
+		cli_print_labelled(f, "Suspended",
+				   "for %.0f s, which are "
+				   "excluded from its run time",
+				   j->suspended_sec);
 }
 
 /*
@@ -555,17 +583,17 @@ static void say_different(FILE *f, const struct cli_diagnosis *p)
 static void cause_row(FILE *f, const char *name, const struct np_blame_range *r,
 		      double excess, const char *node)
 {
-	char range[CLI_NUMBER];
+	char range[CLI_NUMBER_LEN];
 
-	cli_left(f, name, cli_name_column(35, 1));
-	cli_fright_as(f, cli_sec, r->mean, 10);
+	cli_print_left(f, name, cli_name_column(35, 1));
+	cli_fprint_number(f, cli_sec, r->mean, 10);
 	if (excess > 0)
 		fprintf(f, "%6.0f %%  ", 100 * r->mean / excess);
 	else
 		fprintf(f, "%10s", "");
 	cli_sec_range(fmax(r->low, 0), fmax(r->high, 0), range);
 	if (*node)
-		cli_left(f, range, 20);
+		cli_print_left(f, range, 20);
 	else
 		fputs(range, f);
 	fprintf(f, "%s\n", node);
@@ -582,8 +610,8 @@ static void say_causes(FILE *f, const struct cli_diagnosis *p)
 
 	if (!is_judged(p) || b->verdict == NP_BLAME_NOT_SLOW)
 		return;
-	cli_fhead(f, "%-*s%10s%8s  %s", cli_name_column(35, 1), "Cause", "Cost",
-		  "Share", "90 % interval");
+	cli_fheading(f, "%-*s%10s%8s  %s", cli_name_column(35, 1), "Cause",
+		     "Cost", "Share", "90 % interval");
 	for (int c = 0; c < NP_N_CAUSES; c++) {
 		char node[300];
 
@@ -598,7 +626,7 @@ static void say_causes(FILE *f, const struct cli_diagnosis *p)
 }
 
 /* The value of a signal with its unit. */
-static void signal_text(enum np_signal s, double v, char buf[CLI_NUMBER])
+static void signal_text(enum np_signal s, double v, char buf[CLI_NUMBER_LEN])
 {
 	switch (s) {
 	case NP_SIGNAL_CPU_WAIT:
@@ -613,16 +641,16 @@ static void signal_text(enum np_signal s, double v, char buf[CLI_NUMBER])
 		cli_rate(v, buf);
 		break;
 	case NP_SIGNAL_LOAD:
-		snprintf(buf, CLI_NUMBER, "%.3g", v);
+		snprintf(buf, CLI_NUMBER_LEN, "%.3g", v);
 		break;
 	case NP_SIGNAL_CLOCK:
-		snprintf(buf, CLI_NUMBER, "%.2f GHz", v / 1e9);
+		snprintf(buf, CLI_NUMBER_LEN, "%.2f GHz", v / 1e9);
 		break;
 	case NP_SIGNAL_CLOCK_SKEW:
-		snprintf(buf, CLI_NUMBER, "%.0f s", v);
+		snprintf(buf, CLI_NUMBER_LEN, "%.0f s", v);
 		break;
 	default:
-		snprintf(buf, CLI_NUMBER, "%.3g/s", v);
+		snprintf(buf, CLI_NUMBER_LEN, "%.3g/s", v);
 	}
 }
 
@@ -716,17 +744,21 @@ static void say_unusual_near(FILE *f, const struct cli_diagnosis *p)
 	for (int s = 0; s < NP_N_SIGNALS; s++) {
 		const struct np_examine_signal *g = &p->x.near[s];
 		const struct np_acct_job *o = neighbour_at(p, (enum np_signal)s);
-		char v[CLI_NUMBER], usual[CLI_NUMBER], node[256], id[64];
+		char v[CLI_NUMBER_LEN], usual[CLI_NUMBER_LEN], node[256],
+			id[64];
 
 		if (!p->examined || !g->unusual)
 			continue;
 		signal_text((enum np_signal)s, g->value, v);
 		signal_text((enum np_signal)s, g->usual, usual);
-		cli_labelled(f, "Unusual", "%s on other nodes: %s on %s%s%s%s, "
-			     "usually %s", signal_words[s], v,
-			     np_acct_node(&p->h, g->node, node, sizeof(node)),
-			     o ? " (" : "", o ? job_name(p, o, id, sizeof(id)) :
-			     "", o ? ")" : "", usual);
+		cli_print_labelled(
+			f, "Unusual",
+			"%s on other nodes: %s on %s%s%s%s, "
+			"usually %s",
+			signal_words[s], v,
+			np_acct_node(&p->h, g->node, node, sizeof(node)),
+			o ? " (" : "", o ? job_name(p, o, id, sizeof(id)) : "",
+			o ? ")" : "", usual);
 	}
 }
 
@@ -735,16 +767,17 @@ static void say_unusual(FILE *f, const struct cli_diagnosis *p)
 {
 	for (int s = 0; s < NP_N_SIGNALS; s++) {
 		const struct np_examine_signal *g = &p->x.sign[s];
-		char v[CLI_NUMBER], usual[CLI_NUMBER], node[256];
+		char v[CLI_NUMBER_LEN], usual[CLI_NUMBER_LEN], node[256];
 
 		if (!p->examined || !g->unusual)
 			continue;
 		signal_text((enum np_signal)s, g->value, v);
 		signal_text((enum np_signal)s, g->usual, usual);
-		cli_labelled(f, "Unusual", "%s: %s on %s, usually %s%s",
-			     signal_words[s], v,
-			     np_acct_node(&p->h, g->node, node, sizeof(node)),
-			     usual, counted_as(p, (enum np_signal)s));
+		cli_print_labelled(f, "Unusual", "%s: %s on %s, usually %s%s",
+				   signal_words[s], v,
+				   np_acct_node(&p->h, g->node, node,
+						sizeof(node)),
+				   usual, counted_as(p, (enum np_signal)s));
 	}
 	say_unusual_near(f, p);
 }
@@ -868,19 +901,19 @@ static void add_neighbours_at(const struct cli_diagnosis *p, double from,
 		if (b->to <= from || b->from >= to)
 			continue;
 		if (more++ < 3)
-			cli_add(buf, len, "%s%s", more == 1 ? before : " ",
-				job_name(p, &p->h.job[b->job], text,
-					 sizeof(text)));
+			cli_appendf(buf, len, "%s%s", more == 1 ? before : " ",
+				    job_name(p, &p->h.job[b->job], text,
+					     sizeof(text)));
 	}
 	if (more > 3)
-		cli_add(buf, len, " +%zu", more - 3);
+		cli_appendf(buf, len, " +%zu", more - 3);
 }
 
 /* "traffic of other jobs: up to 16 GB/s on leaf0, usually 4 MB/s" */
 static void value_text(const struct cli_diagnosis *p, const struct interval *i,
 		       char *buf, size_t len)
 {
-	char v[CLI_NUMBER], usual[CLI_NUMBER], place[256];
+	char v[CLI_NUMBER_LEN], usual[CLI_NUMBER_LEN], place[256];
 	enum np_signal s = signal_of(i->row);
 
 	signal_text(s, i->worst, v);
@@ -904,7 +937,7 @@ static void say_when(FILE *f, const struct cli_diagnosis *p)
 	while (next_interval(p, &i)) {
 		double from = begin_of(p, &i), sec = end_of(p, &i) - from;
 		char when[96] = "all the time", what[700], with[300] = "";
-		char text[CLI_NUMBER], date[CLI_NUMBER];
+		char text[CLI_NUMBER_LEN], date[CLI_NUMBER_LEN];
 		bool part = i.to - i.from < t->n;
 
 		/* Of other nodes, the lines "Unusual" say as much. */
@@ -920,18 +953,18 @@ static void say_when(FILE *f, const struct cli_diagnosis *p)
 			value_text(p, &i, what, sizeof(what));
 		add_neighbours_at(p, from, from + sec, "; with ", with,
 				  sizeof(with));
-		cli_labelled(f, "When", "%s: %s%s", when, what, with);
+		cli_print_labelled(f, "When", "%s: %s%s", when, what, with);
 	}
 	if (more > MAX_WHEN)
-		cli_labelled(f, "When", "%zu more intervals (--json)",
-			     more - MAX_WHEN);
+		cli_print_labelled(f, "When", "%zu more intervals (--json)",
+				   more - MAX_WHEN);
 }
 
 /* When the probes were delayed, if only in parts of the run. */
 static void say_slow_parts(FILE *f, const struct cli_diagnosis *p)
 {
 	const struct cli_timeline *t = &p->timeline;
-	char first[CLI_NUMBER], slow[CLI_NUMBER], all[CLI_NUMBER];
+	char first[CLI_NUMBER_LEN], slow[CLI_NUMBER_LEN], all[CLI_NUMBER_LEN];
 	double worst = 0;
 	size_t from = t->n;
 
@@ -940,14 +973,15 @@ static void say_slow_parts(FILE *f, const struct cli_diagnosis *p)
 			worst = fmax(worst, t->delayed[i]);
 			from = i;
 		}
-	cli_labelled(f, "Its probes", "the network was slower than usual "
-		     "for %s of %s, first at %s: up to %.0f %% took longer than "
-		     "in its undisturbed runs, beyond what is usual",
-		     cli_sec(p->x.slow_part * np_acct_job_sec(&p->h, p->job),
-			     slow),
-		     cli_sec(np_acct_job_sec(&p->h, p->job), all),
-		     cli_date(t->start + t->step_sec * (double)from, first),
-		     100 * worst);
+	cli_print_labelled(
+		f, "Its probes",
+		"the network was slower than usual "
+		"for %s of %s, first at %s: up to %.0f %% took longer than "
+		"in its undisturbed runs, beyond what is usual",
+		cli_sec(p->x.slow_part * np_acct_job_sec(&p->h, p->job), slow),
+		cli_sec(np_acct_job_sec(&p->h, p->job), all),
+		cli_date(t->start + t->step_sec * (double)from, first),
+		100 * worst);
 }
 
 /* What the job's own probes say, if it was measured. */
@@ -958,13 +992,15 @@ static void say_probes(FILE *f, const struct cli_diagnosis *p)
 	if (p->x.slow_part > 0 && p->x.slow_part < 1)
 		say_slow_parts(f, p);
 	else
-		cli_labelled(f, "Its probes", "%s: %.0f %% took longer "
-			     "than in its undisturbed runs, beyond what is "
-			     "usual",
-			     p->x.probes == NP_WITNESS_AGAINST ?
-			     "the network was as fast as usual" :
-			     "the network was slower than usual",
-			     100 * p->x.delayed);
+		cli_print_labelled(
+			f, "Its probes",
+			"%s: %.0f %% took longer "
+			"than in its undisturbed runs, beyond what is "
+			"usual",
+			p->x.probes == NP_WITNESS_AGAINST ?
+				"the network was as fast as usual" :
+				"the network was slower than usual",
+			100 * p->x.delayed);
 }
 
 /* The columns of a neighbour that are names. */
@@ -999,13 +1035,13 @@ static void neighbour_row(FILE *f, const struct cli_diagnosis *p, size_t i,
 
 	neighbour_names(p, i, name);
 	for (int c = 0; c < N_NAMES; c++) {
-		cli_left(f, name[c], width[c]);
+		cli_print_left(f, name[c], width[c]);
 		putc(' ', f);
 	}
 	fprintf(f, "%5u", b->nodes);
-	cli_fright_as(f, cli_sec, b->to - b->from, 9);
-	cli_fright_as(f, cli_rate, b->rate, 11);
-	cli_fright_as(f, cli_sec, b->cost_sec, 9);
+	cli_fprint_number(f, cli_sec, b->to - b->from, 9);
+	cli_fprint_number(f, cli_rate, b->rate, 11);
+	cli_fprint_number(f, cli_sec, b->cost_sec, 9);
 	fprintf(f, "%s\n", b->same_node ? " *" : "");
 }
 
@@ -1018,8 +1054,9 @@ static void say_neighbours(FILE *f, const struct cli_diagnosis *p)
 	bool same = false;
 
 	if (!p->n_neighbours) {
-		cli_labelled(f, "Neighbours", "none in the accounting: no "
-			     "other job was on its leaf switches");
+		cli_print_labelled(f, "Neighbours",
+				   "none in the accounting: no "
+				   "other job was on its leaf switches");
 		return;
 	}
 	for (size_t i = 0; i < shown; i++) {
@@ -1027,9 +1064,10 @@ static void say_neighbours(FILE *f, const struct cli_diagnosis *p)
 		for (int c = 0; c < N_NAMES; c++)
 			width[c] = cli_widen(width[c], name[c]);
 	}
-	cli_fhead(f, "%-*s %-*s %-*s %-*s %5s%9s%11s%9s", width[JOB],
-		  "Neighbour", width[NAME], "Name", width[USER], "User",
-		  width[LEAF], "Leaf", "Nodes", "Overlap", "Traffic", "Cost");
+	cli_fheading(f, "%-*s %-*s %-*s %-*s %5s%9s%11s%9s", width[JOB],
+		     "Neighbour", width[NAME], "Name", width[USER], "User",
+		     width[LEAF], "Leaf", "Nodes", "Overlap", "Traffic",
+		     "Cost");
 	for (size_t i = 0; i < shown; i++) {
 		neighbour_row(f, p, i, width);
 		same |= p->neighbour[i].same_node;
@@ -1069,16 +1107,19 @@ static void timeline_row(FILE *f, const struct cli_timeline *t, size_t from,
 			 size_t to)
 {
 	if (t->has_metrics) {
-		cli_fright_as(f, cli_rate, mean_of(t->own, from, to), 12);
-		cli_fright_as(f, cli_rate, mean_of(t->others, from, to), 12);
-		cli_fright_as(f, cli_percent, mean_of(
-			t->value[NP_SIGNAL_CPU_WAIT], from, to), 10);
-		cli_fright_as(f, cli_percent, mean_of(
-			t->value[NP_SIGNAL_IO_WAIT], from, to), 10);
+		cli_fprint_number(f, cli_rate, mean_of(t->own, from, to), 12);
+		cli_fprint_number(f, cli_rate, mean_of(t->others, from, to),
+				  12);
+		cli_fprint_number(
+			f, cli_percent,
+			mean_of(t->value[NP_SIGNAL_CPU_WAIT], from, to), 10);
+		cli_fprint_number(
+			f, cli_percent,
+			mean_of(t->value[NP_SIGNAL_IO_WAIT], from, to), 10);
 	}
 	if (t->has_probes)
-		cli_fright_as(f, cli_percent, most_of(t->delayed, from, to),
-			      10);
+		cli_fprint_number(f, cli_percent, most_of(t->delayed, from, to),
+				  10);
 	putc(' ', f);
 }
 
@@ -1089,18 +1130,20 @@ static void say_timeline(FILE *f, const struct cli_diagnosis *p)
 {
 	const struct cli_timeline *t = &p->timeline;
 	size_t rows = t->n < MAX_ROWS ? t->n : MAX_ROWS;
-	char leaf[256], date[CLI_NUMBER], with[300];
+	char leaf[256], date[CLI_NUMBER_LEN], with[300];
 
 	if (!rows)
 		return;
-	cli_fhead(f, "%-20s%s%s  %s", "Timeline", t->has_metrics ?
-		  " Own traffic     Others'  CPU wait  I/O wait" : "",
-		  t->has_probes ? "   Delayed" : "", "Neighbours");
+	cli_fheading(f, "%-20s%s%s  %s", "Timeline",
+		     t->has_metrics ?
+			     " Own traffic     Others'  CPU wait  I/O wait" :
+			     "",
+		     t->has_probes ? "   Delayed" : "", "Neighbours");
 	for (size_t r = 0; r < rows; r++) {
 		size_t from = r * t->n / rows, to = (r + 1) * t->n / rows;
 		double at = t->start + t->step_sec * (double)from;
 
-		cli_left(f, cli_date(at, date), 20);
+		cli_print_left(f, cli_date(at, date), 20);
 		timeline_row(f, t, from, to);
 		with[0] = '\0';
 		add_neighbours_at(p, at, t->start + t->step_sec * (double)to,
@@ -1122,41 +1165,54 @@ static void say_timeline(FILE *f, const struct cli_diagnosis *p)
 static void say_missing(FILE *f, const struct cli_diagnosis *p)
 {
 	if (!p->metrics)
-		cli_labelled(f, "Missing", "%s: only Slurm's accounting "
-			     "was used, and neighbours are weighted by their "
-			     "number of nodes", p->no_metrics.text);
+		cli_print_labelled(
+			f, "Missing",
+			"%s: only Slurm's accounting "
+			"was used, and neighbours are weighted by their "
+			"number of nodes",
+			p->no_metrics.text);
 	else if (p->no_metrics.text[0])
-		cli_labelled(f, "Missing", "%s", p->no_metrics.text);
+		cli_print_labelled(f, "Missing", "%s", p->no_metrics.text);
 	if (p->metrics && p->n_without)
-		cli_labelled(f, "Missing", "%zu of its nodes %s no "
-			     "samples on the metrics server; do nodes have "
-			     "other names there (MetricsLabel)?", p->n_without,
-			     p->n_without == 1 ? "has" : "have");
+		cli_print_labelled(
+			f, "Missing",
+			"%zu of its nodes %s no "
+			"samples on the metrics server; do nodes have "
+			"other names there (MetricsLabel)?",
+			p->n_without, p->n_without == 1 ? "has" : "have");
 	if (p->n_runs_without)
-		cli_labelled(f, "Missing", "%zu of the %zu comparable runs %s "
-			     "no samples on the metrics server; does it keep "
-			     "them for as long (--since)?", p->n_runs_without,
-			     p->n_like, p->n_runs_without == 1 ? "has" :
-			     "have");
+		cli_print_labelled(
+			f, "Missing",
+			"%zu of the %zu comparable runs %s "
+			"no samples on the metrics server; does it keep "
+			"them for as long (--since)?",
+			p->n_runs_without, p->n_like,
+			p->n_runs_without == 1 ? "has" : "have");
 	if (p->not_named.text[0])
-		cli_labelled(f, "Missing", "whether jobs of other users are "
-			     "private (PrivateData), so they have no names: %s",
-			     p->not_named.text);
+		cli_print_labelled(
+			f, "Missing",
+			"whether jobs of other users are "
+			"private (PrivateData), so they have no names: %s",
+			p->not_named.text);
 	if (p->n_leaves_skipped || p->n_nodes_skipped)
-		cli_labelled(f, "Missing", "the metrics server is asked about "
-			     "at most %d leaf switches and %d nodes on each: "
-			     "%zu switch%s and %zu node%s were not queried",
-			     CLI_DIAGNOSIS_LEAVES, CLI_DIAGNOSIS_LEAF_NODES,
-			     p->n_leaves_skipped,
-			     p->n_leaves_skipped == 1 ? "" : "es",
-			     p->n_nodes_skipped, cli_s(p->n_nodes_skipped));
+		cli_print_labelled(
+			f, "Missing",
+			"the metrics server is asked about "
+			"at most %d leaf switches and %d nodes on each: "
+			"%zu switch%s and %zu node%s were not queried",
+			CLI_DIAGNOSIS_LEAVES, CLI_DIAGNOSIS_LEAF_NODES,
+			p->n_leaves_skipped,
+			p->n_leaves_skipped == 1 ? "" : "es",
+			p->n_nodes_skipped, cli_plural_s(p->n_nodes_skipped));
 	if (p->h.one_leaf)
-		cli_labelled(f, "Missing", "Slurm has no topology, so all "
-			     "nodes count as one leaf switch");
+		cli_print_labelled(f, "Missing",
+				   "Slurm has no topology, so all "
+				   "nodes count as one leaf switch");
 	if (p->h.damaged)
-		cli_labelled(f, "Missing", "%zu row%s of the accounting "
-			     "could not be read", p->h.damaged,
-			     cli_s(p->h.damaged));
+		cli_print_labelled(f, "Missing",
+				   "%zu row%s of the accounting "
+				   "could not be read",
+				   p->h.damaged, cli_plural_s(p->h.damaged));
 }
 
 /* What to do next; "" if there is nothing to do. */
@@ -1195,7 +1251,7 @@ void cli_diagnosis_text(FILE *f, const struct cli_diagnosis *p)
 	say_probes(f, p);
 	say_when(f, p);
 	say_missing(f, p);
-	cli_labelled(f, "Next", "%s", next_of(p, next, sizeof(next)));
+	cli_print_labelled(f, "Next", "%s", next_of(p, next, sizeof(next)));
 	say_causes(f, p);
 	say_neighbours(f, p);
 	say_timeline(f, p);
@@ -1675,7 +1731,7 @@ static void say_explained(double measured, double predicted, char *buf,
 void cli_run_time_text(double run_sec, const struct np_mean *alone,
 		  const double *predicted, char *buf, size_t len)
 {
-	char took[CLI_NUMBER], mean[CLI_NUMBER], how[64], why[160];
+	char took[CLI_NUMBER_LEN], mean[CLI_NUMBER_LEN], how[64], why[160];
 	const struct np_mean one = { .n = 1, .mean = run_sec };
 	double d;
 
@@ -1703,5 +1759,5 @@ void cli_run_time_text(double run_sec, const struct np_mean *alone,
 		snprintf(why, sizeof(why), "; the effect of its neighbours is "
 			 "not known.");
 	snprintf(buf, len, "It took %s, %s alone (%s, %u run%s)%s", took, how,
-		 mean, alone->n, cli_s(alone->n), why);
+		 mean, alone->n, cli_plural_s(alone->n), why);
 }

@@ -30,7 +30,7 @@ void cli_put_text(json_object *parent, const char *key, const char *text)
 static void put_rounded(json_object *parent, const char *key, double value,
 			int digits)
 {
-	char text[CLI_NUMBER];
+	char text[CLI_NUMBER_LEN];
 
 	value += 0.0; /* makes -0 positive */
 	snprintf(text, sizeof(text), "%.*g", digits, value);
@@ -50,7 +50,7 @@ void cli_put_computed(json_object *parent, const char *key, double value)
 
 void cli_put_time(json_object *parent, const char *key, double date)
 {
-	char text[CLI_NUMBER];
+	char text[CLI_NUMBER_LEN];
 
 	snprintf(text, sizeof(text), "%.3f", date);
 	cli_put(parent, key, json_object_new_double_s(date, text));
@@ -125,7 +125,7 @@ void cli_put_measured(json_object *parent, const struct cli_known *known,
 /* A published profile has no user, so these members are null for it. */
 void cli_put_owner(json_object *parent, enum np_store_owner owner, uid_t uid)
 {
-	char user[CLI_NUMBER], name[CLI_NUMBER];
+	char user[CLI_NUMBER_LEN], name[CLI_NUMBER_LEN];
 	bool has_user = owner == NP_STORE_USER;
 
 	cli_put_text(parent, "owner",
@@ -223,7 +223,7 @@ void cli_put_calibration(json_object *parent, const struct cli_known *known,
 		cli_put_real(object, "low", low);
 		cli_put_real(object, "high", high);
 	}
-	cli_put_bool(object, "no_effect", cli_no_effect(known, scope));
+	cli_put_bool(object, "no_effect", cli_has_no_effect(known, scope));
 }
 
 void cli_put_snapshot(json_object *parent, const struct np_state *state,
@@ -259,7 +259,7 @@ static void append_cause(json_object *list, const struct np_state_job *job,
 void cli_put_job(json_object *object, const struct np_state_job *job)
 {
 	const struct np_state_cause *worst = cli_worst_cause(job);
-	char id[CLI_NUMBER], user[CLI_NUMBER];
+	char id[CLI_NUMBER_LEN], user[CLI_NUMBER_LEN];
 	json_object *list;
 
 	cli_put_text(object, "job",

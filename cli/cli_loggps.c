@@ -23,7 +23,7 @@ void cli_loggps_net(struct np_loggps *out, struct np_err *note)
 	struct np_loggps_record record;
 	struct np_store *store;
 	struct np_conf conf;
-	char day[CLI_NUMBER];
+	char day[CLI_NUMBER_LEN];
 
 	if (np_conf_from_environment(&conf, NULL) ||
 	    np_store_open(conf.store, &store, NULL))

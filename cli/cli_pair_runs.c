@@ -570,7 +570,7 @@ static void print_progress(const struct cli_pair_measurement *measurement,
 {
 	bool ended = !isnan(sec);
 	size_t n_done = i + ended;
-	char what[256], left[CLI_NUMBER];
+	char what[256], left[CLI_NUMBER_LEN];
 
 	describe_run(measurement->list, &plan->run[i], what, sizeof(what));
 	cli_sec(remaining_sec(measurement, plan, n_done), left);
@@ -592,7 +592,7 @@ static void print_plan(const struct cli_pair_measurement *measurement,
 {
 	size_t n_programs = measurement->list->n;
 	uint32_t repeats = measurement->repeats;
-	char sec[CLI_NUMBER];
+	char sec[CLI_NUMBER_LEN];
 
 	fprintf(stderr, "leaf switch %s: programs on %s are measured while "
 		"others run on %s\n", leaf_text(nodes->leaf),
@@ -603,9 +603,11 @@ static void print_plan(const struct cli_pair_measurement *measurement,
 	else
 		fprintf(stderr, "no controls: the allocation has too few nodes "
 			"on another leaf switch\n");
-	fprintf(stderr, "%zu program%s, %u run%s of each pair; %zu run%s%s, "
-		"about %s\n", n_programs, cli_s(n_programs), repeats,
-		cli_s(repeats), plan->n, cli_s(plan->n),
+	fprintf(stderr,
+		"%zu program%s, %u run%s of each pair; %zu run%s%s, "
+		"about %s\n",
+		n_programs, cli_plural_s(n_programs), repeats,
+		cli_plural_s(repeats), plan->n, cli_plural_s(plan->n),
 		measurement->pairs->n_runs ? " left" : "",
 		cli_sec(remaining_sec(measurement, plan, 0), sec));
 }

@@ -113,8 +113,8 @@ const char *cli_flag_names(unsigned set, char *buf, size_t len)
 	buf[0] = '\0';
 	for (size_t i = 0; i < NP_ARRAY_SIZE(flags); i++)
 		if (set & flags[i].flag)
-			cli_add(buf, len, "%s%s", *buf ? "," : "",
-				flags[i].name);
+			cli_appendf(buf, len, "%s%s", *buf ? "," : "",
+				    flags[i].name);
 	return buf;
 }
 
@@ -155,7 +155,7 @@ void cli_best_measurement(const struct cli_known *known,
 	const struct np_prediction *p = &prediction->result;
 
 	*command = *what = '\0';
-	if (prediction->rc || cli_no_effect(known, prediction->scope))
+	if (prediction->rc || cli_has_no_effect(known, prediction->scope))
 		return;
 	switch (p->more) {
 	case NP_MORE_NOTHING:
@@ -199,7 +199,7 @@ void cli_best_measurement(const struct cli_known *known,
 	}
 }
 
-bool cli_no_effect(const struct cli_known *known, enum np_scope scope)
+bool cli_has_no_effect(const struct cli_known *known, enum np_scope scope)
 {
 	return known->calibrated &&
 	       np_sharing_coef_none(&known->cal.fabric->sharing[scope]);

@@ -47,9 +47,9 @@ void cli_best_measurement(const struct cli_known *known,
 			  char *command, char *what, size_t len);
 
 /* Whether sharing this scope has no effect, by the sharing coefficient. */
-bool cli_no_effect(const struct cli_known *known, enum np_scope scope);
+bool cli_has_no_effect(const struct cli_known *known, enum np_scope scope);
 
-/* A sentence that says that it has no effect; only if cli_no_effect(). */
+/* A sentence that says that it has no effect; only if cli_has_no_effect(). */
 const char *cli_no_effect_text(const struct cli_known *known,
 			       enum np_scope scope, char *buf, size_t len);
 

@@ -188,7 +188,7 @@ static void print_list(const struct cli_rows *rows, size_t n, size_t offset,
 	size_t len = strcspn(step, " ");
 	json_object *list = find_value(parent->value, step, len);
 	struct record record = { .parent = parent };
-	char index[CLI_NUMBER];
+	char index[CLI_NUMBER_LEN];
 
 	offset = (size_t)(step + len - rows->list);
 	if (json_object_is_type(list, json_type_object)) {

@@ -162,7 +162,7 @@ static void warn_skipped(const char *line, void *arg)
 const char *cli_owner_name(enum np_store_owner owner, uid_t uid, char *buf,
 			   size_t len)
 {
-	char user[CLI_NUMBER];
+	char user[CLI_NUMBER_LEN];
 
 	snprintf(buf, len, "%s", owner == NP_STORE_PUBLISHED ? "published" :
 				 cli_user(uid, user));
@@ -378,10 +378,10 @@ const char *cli_known_apps(const struct cli_options *options, char *buf,
 		return buf;
 	apps = cli_list_apps(&store, options, &n_own, &n);
 	for (size_t i = 0; i < n && strlen(buf) + 80 < len; i++)
-		cli_add(buf, len, "%s%s", i ? ", " : "; there are ",
-			apps[i].name);
+		cli_appendf(buf, len, "%s%s", i ? ", " : "; there are ",
+			    apps[i].name);
 	if (!n)
-		cli_add(buf, len, "%s", none_yet);
+		cli_appendf(buf, len, "%s", none_yet);
 	free(apps);
 	cli_store_close(&store);
 	return buf;
@@ -391,7 +391,7 @@ const char *cli_known_apps(const struct cli_options *options, char *buf,
 static int fail_not_found(struct cli_store *store,
 			  const struct cli_options *options, const char *app)
 {
-	char similar[256], user[CLI_NUMBER];
+	char similar[256], user[CLI_NUMBER_LEN];
 
 	cli_similar_apps(store, options, app, similar, sizeof(similar));
 	if (options->published)
@@ -449,7 +449,7 @@ int cli_profile_find(struct cli_store *store, const struct cli_options *options,
 /* Array tasks and components of heterogeneous jobs are named as in squeue. */
 const char *cli_run_id(const struct np_record *record, char *buf, size_t len)
 {
-	char job[CLI_NUMBER];
+	char job[CLI_NUMBER_LEN];
 
 	if (record->array_job_id != NP_NO_VALUE &&
 	    record->array_task_id != NP_NO_VALUE)
@@ -520,9 +520,9 @@ bool cli_excluded_text(const struct np_run_summary *summary, char *buf,
 	buf[0] = '\0';
 	for (int use = NP_RUN_FABRIC; use < NP_RUN_USES; use++)
 		if (summary->count[use])
-			cli_add(buf, len, "%s%zu %s", *buf ? ", " : "",
-				summary->count[use],
-				np_run_use_words((enum np_run_use)use));
+			cli_appendf(buf, len, "%s%zu %s", *buf ? ", " : "",
+				    summary->count[use],
+				    np_run_use_words((enum np_run_use)use));
 	return *buf;
 }
 
@@ -546,18 +546,18 @@ static const char *congestion_text(const struct np_sample_nic *nic, char *buf,
 			continue;
 		known = true;
 		if (nic->n[k] > 0)
-			cli_add(buf, size, "%s%.3g %s", *buf ? ", " : "",
-				nic->n[k] / nic->node_sec, names[k]);
+			cli_appendf(buf, size, "%s%.3g %s", *buf ? ", " : "",
+				    nic->n[k] / nic->node_sec, names[k]);
 	}
 	if (known && !*buf)
-		cli_add(buf, size, "no congestion");
+		cli_appendf(buf, size, "no congestion");
 	return buf;
 }
 
 void cli_print_rails(FILE *f, const struct np_record *record)
 {
 	const char *busiest = np_run_rail(record);
-	char line[1024] = "", sec[CLI_NUMBER];
+	char line[1024] = "", sec[CLI_NUMBER_LEN];
 
 	for (size_t i = 0; busiest && i < record->n_leaves; i++) {
 		const char *rail = record->leaves[i].rail;
@@ -570,15 +570,18 @@ void cli_print_rails(FILE *f, const struct np_record *record)
 		if (!rail || k < i)
 			continue; /* listed already */
 		moments = np_run_rail_latency(record, rail);
-		cli_add(line, sizeof(line), "%s%s: %s%s", *line ? ", " : "",
-			rail,
-			moments.n ? cli_sec(moments.mean, sec) : "not measured",
-			np_run_loads_rail(record, rail) ? "" :
-							  " (hardly used)");
+		cli_appendf(line, sizeof(line), "%s%s: %s%s", *line ? ", " : "",
+			    rail,
+			    moments.n ? cli_sec(moments.mean, sec) :
+					"not measured",
+			    np_run_loads_rail(record, rail) ? "" :
+							      " (hardly used)");
 	}
 	if (busiest)
-		cli_labelled(f, "Rails", "%s; %s is the busiest, and its "
-			     "latencies count", line, busiest);
+		cli_print_labelled(f, "Rails",
+				   "%s; %s is the busiest, and its "
+				   "latencies count",
+				   line, busiest);
 }
 
 void cli_print_adapters(FILE *f, const struct np_sample *sample)
@@ -590,11 +593,12 @@ void cli_print_adapters(FILE *f, const struct np_sample *sample)
 
 		if (nic->node_sec > 0 &&
 		    *congestion_text(nic, counts, sizeof(counts)))
-			cli_add(line, sizeof(line), "%s%s counted %s",
-				*line ? "; " : "", nic->device, counts);
+			cli_appendf(line, sizeof(line), "%s%s counted %s",
+				    *line ? "; " : "", nic->device, counts);
 	}
 	if (*line)
-		cli_labelled(f, "Adapters", "%s per second and node", line);
+		cli_print_labelled(f, "Adapters", "%s per second and node",
+				   line);
 }
 
 /* ---- the verdict ---- */
@@ -659,10 +663,10 @@ static void describe_nothing_measured(const struct np_profile *profile,
 		 profile->runs->app, measured ? "usable " : "", record->job_id,
 		 record->step_id, why ? why : "no reason was recorded");
 	if (had_too_few_nodes(profile))
-		cli_add(buf, CLI_SENTENCE,
-			" Two are needed: sbatch -N2 "
-			"--switches=1 --netprofile=%s job.sh",
-			profile->runs->app);
+		cli_appendf(buf, CLI_SENTENCE,
+			    " Two are needed: sbatch -N2 "
+			    "--switches=1 --netprofile=%s job.sh",
+			    profile->runs->app);
 }
 
 /* The idle network is not known: say how to measure it. */
@@ -714,8 +718,9 @@ static void describe_too_little_traffic(const struct np_profile *profile,
 {
 	const struct np_run_summary_level *most = most_slowed_level(profile);
 	const struct np_verdict *verdict = &profile->verdict;
-	char per_sec[CLI_NUMBER], share[CLI_NUMBER], limit[CLI_NUMBER];
-	char of_level[CLI_NUMBER], slowed[CLI_NUMBER];
+	char per_sec[CLI_NUMBER_LEN], share[CLI_NUMBER_LEN],
+		limit[CLI_NUMBER_LEN];
+	char of_level[CLI_NUMBER_LEN], slowed[CLI_NUMBER_LEN];
 
 	snprintf(buf, CLI_SENTENCE,
 		 "%s: network use not known yet: %s of its probes were "
@@ -728,17 +733,19 @@ static void describe_too_little_traffic(const struct np_profile *profile,
 		 cli_percent(verdict->rate / (2 * profile->sent), of_level),
 		 profile->strongest);
 	if (most)
-		cli_add(buf, CLI_SENTENCE,
-			"It slows load on other nodes by at most %s (%s).",
-			cli_percent(fmax(0, most->impact.mean), slowed),
-			most->name);
+		cli_appendf(buf, CLI_SENTENCE,
+			    "It slows load on other nodes by at most %s (%s).",
+			    cli_percent(fmax(0, most->impact.mean), slowed),
+			    most->name);
 	else if (profile->summary.n_levels)
-		cli_add(buf, CLI_SENTENCE,
+		cli_appendf(
+			buf, CLI_SENTENCE,
 			"To measure how it slows load on other nodes: sbatch "
 			"--netprofile=%s --netprofile-calibrate job.sh",
 			profile->runs->app);
 	else /* describe_interference() names the command */
-		cli_add(buf, CLI_SENTENCE,
+		cli_appendf(
+			buf, CLI_SENTENCE,
 			"Runs under load measure how it slows other nodes.");
 }
 
@@ -746,7 +753,7 @@ static void describe_too_little_traffic(const struct np_profile *profile,
 static void describe_contradiction(const struct np_profile *profile, char *buf)
 {
 	const struct np_verdict *verdict = &profile->verdict;
-	char per_sec[CLI_NUMBER], share[CLI_NUMBER];
+	char per_sec[CLI_NUMBER_LEN], share[CLI_NUMBER_LEN];
 
 	cli_rate(verdict->rate, per_sec);
 	if (verdict->doubt == NP_DOUBT_TRAFFIC)
@@ -784,7 +791,7 @@ static void describe_unknown(const struct np_profile *profile, char *buf)
 			 "%s: network use not known yet: "
 			 "%llu probe%s, %d are needed. Run it longer, or with "
 			 "--netprofile-period=20ms.",
-			 profile->runs->app, probes, cli_s(probes),
+			 profile->runs->app, probes, cli_plural_s(probes),
 			 NP_VERDICT_PROBES);
 	else if (profile->summary.n_levels)
 		snprintf(buf, CLI_SENTENCE,
@@ -812,7 +819,7 @@ static void describe_use(const struct np_profile *profile, char *buf)
 		[NP_USE_HEAVY] = "seems to use the network heavily",
 		[NP_USE_SATURATED] = "seems to saturate the network",
 	};
-	char phases[128], per_sec[CLI_NUMBER];
+	char phases[128], per_sec[CLI_NUMBER_LEN];
 
 	/* The idle runs themselves were disturbed. */
 	if (profile->is_idle && profile->verdict.doubt == NP_DOUBT_BASELINE) {
@@ -847,19 +854,23 @@ static void describe_reference(const struct np_profile *profile, char *buf)
 
 	buf[0] = '\0';
 	if (known && profile->verdict.guess && !profile->is_idle)
-		cli_add(buf, CLI_SENTENCE, "Based on latencies alone: the "
-			"traffic of its nodes was not counted. ");
+		cli_appendf(buf, CLI_SENTENCE,
+			    "Based on latencies alone: the "
+			    "traffic of its nodes was not counted. ");
 	if (known && idle->source == NP_SOURCE_QUIET)
-		cli_add(buf, CLI_SENTENCE, "The idle baseline comes from quiet "
-			"moments of flagged runs; " CLI_IDLE_COMMAND
-			" measures a better one. ");
+		cli_appendf(buf, CLI_SENTENCE,
+			    "The idle baseline comes from quiet "
+			    "moments of flagged runs; " CLI_IDLE_COMMAND
+			    " measures a better one. ");
 	if (profile->summary.latency.neighbours)
-		cli_add(buf, CLI_SENTENCE, "Other jobs shared a leaf switch "
-			"with every run and may have caused some of the "
-			"delay. ");
+		cli_appendf(buf, CLI_SENTENCE,
+			    "Other jobs shared a leaf switch "
+			    "with every run and may have caused some of the "
+			    "delay. ");
 	if (profile->idle.neighbours)
-		cli_add(buf, CLI_SENTENCE, "Other jobs shared a leaf switch "
-			"with every idle run. ");
+		cli_appendf(buf, CLI_SENTENCE,
+			    "Other jobs shared a leaf switch "
+			    "with every idle run. ");
 	if (*buf)
 		buf[strlen(buf) - 1] = '\0';
 }
@@ -888,7 +899,7 @@ static const char *source_text(const struct np_run_summary_level *level,
 	uint32_t n = level->slowdown.n;
 
 	snprintf(buf, 32, "%u %s%s", n,
-		 level->of_intervals ? "interval" : "run", cli_s(n));
+		 level->of_intervals ? "interval" : "run", cli_plural_s(n));
 	return buf;
 }
 
@@ -896,7 +907,7 @@ static const char *source_text(const struct np_run_summary_level *level,
 static void describe_interference(const struct np_profile *profile, char *buf)
 {
 	const struct np_run_summary_level *worst = worst_level(profile);
-	char change[CLI_NUMBER], source[32];
+	char change[CLI_NUMBER_LEN], source[32];
 
 	/* With too few nodes it cannot be measured under load either. */
 	if (profile->is_idle ||

@@ -136,7 +136,7 @@ void cli_recommend(const struct np_profile *profile,
 		.limit = limit,
 		.pair = pairs->pair,
 		.app = profile->runs->app,
-		.n_pairs = cli_no_effect(known, scope) ? 0 : pairs->n,
+		.n_pairs = cli_has_no_effect(known, scope) ? 0 : pairs->n,
 	};
 	/*
 	 * The list is sorted, so the pairs to avoid are at its beginning. An
@@ -158,25 +158,25 @@ void cli_avoid_text(const struct cli_recommendation *recommendation, char *buf,
 
 	buf[0] = '\0';
 	if (!n && recommendation->n_pairs)
-		cli_add(buf, len,
-			"No application with a profile slows %s by "
-			"more than %.0f %%.",
-			recommendation->app, limit_percent);
+		cli_appendf(buf, len,
+			    "No application with a profile slows %s by "
+			    "more than %.0f %%.",
+			    recommendation->app, limit_percent);
 	for (size_t i = 0; i < n; i++) {
 		const char *app = recommendation->pair[i].app;
 		bool is_itself = !strcmp(app, recommendation->app);
 
-		cli_add(buf, len, "%s%s%s%s", separator,
-			is_itself ? "a second " : "", app,
-			is_itself ? " job" : "");
+		cli_appendf(buf, len, "%s%s%s%s", separator,
+			    is_itself ? "a second " : "", app,
+			    is_itself ? " job" : "");
 		separator = i + 2 < n ? ", " : " or ";
 	}
 	if (n)
-		cli_add(buf, len,
-			"%s slows %s by more than %.0f %%. To do so: "
-			"sbatch --exclude=NODES.",
-			n > 1 ? ": each" : ", which", recommendation->app,
-			limit_percent);
+		cli_appendf(buf, len,
+			    "%s slows %s by more than %.0f %%. To do so: "
+			    "sbatch --exclude=NODES.",
+			    n > 1 ? ": each" : ", which", recommendation->app,
+			    limit_percent);
 }
 
 void cli_advice_text(const struct cli_recommendation *recommendation,
@@ -185,24 +185,24 @@ void cli_advice_text(const struct cli_recommendation *recommendation,
 	cli_avoid_text(recommendation, buf, len);
 	if ((!brief || !*buf) && *recommendation->command &&
 	    !recommendation->in_verdict)
-		cli_add(buf, len, "%sTo improve the predictions: %s (%s)",
-			*buf ? " " : "", recommendation->command,
-			recommendation->measured);
+		cli_appendf(buf, len, "%sTo improve the predictions: %s (%s)",
+			    *buf ? " " : "", recommendation->command,
+			    recommendation->measured);
 }
 
 void cli_pair_text(const struct cli_pair *pair, const char *self,
 		   size_t columns, char *buf, size_t len)
 {
 	bool itself = !strcmp(pair->app, self);
-	char name[4 * NP_APP_MAX], change[CLI_NUMBER];
+	char name[4 * NP_APP_MAX], change[CLI_NUMBER_LEN];
 
 	snprintf(buf, len, "%s%s%s %s%s", itself ? "a second " : "",
-		 cli_cut(pair->app, columns, name, sizeof(name)),
+		 cli_truncate(pair->app, columns, name, sizeof(name)),
 		 itself ? " job" : "",
 		 cli_change(pair->prediction.slowdown, change),
 		 is_uncertain(pair) ? "?" : "");
 	if (!isnan(pair->prediction.low))
-		cli_add(buf, len, " (%.0f to %.0f)",
-			cli_whole_percent(pair->prediction.low),
-			cli_whole_percent(pair->prediction.high));
+		cli_appendf(buf, len, " (%.0f to %.0f)",
+			    cli_whole_percent(pair->prediction.low),
+			    cli_whole_percent(pair->prediction.high));
 }

@@ -43,7 +43,7 @@ bool cli_state_stale(const struct np_state *state, double now)
 /* Rounded to whole seconds. */
 const char *cli_age(double date, double now, char *buf, size_t len)
 {
-	char text[CLI_NUMBER];
+	char text[CLI_NUMBER_LEN];
 
 	if (date - now > SKEW_SEC)
 		snprintf(buf, len, "%s in the future: the clocks of the hosts "
@@ -58,7 +58,7 @@ const char *cli_age(double date, double now, char *buf, size_t len)
 const char *cli_mode_text(const struct np_state *state, double now,
 			  bool enabled, char *buf, size_t len)
 {
-	char age[CLI_NUMBER], limit[CLI_NUMBER], hold[CLI_NUMBER];
+	char age[CLI_NUMBER_LEN], limit[CLI_NUMBER_LEN], hold[CLI_NUMBER_LEN];
 
 	if (cli_state_stale(state, now)) {
 		snprintf(buf, len, "Placement does not act: its last decision "
@@ -91,12 +91,12 @@ const char *cli_mode_text(const struct np_state *state, double now,
 }
 
 const char *cli_job_name(uint32_t id, uint32_t array, uint32_t task,
-			 char buf[CLI_NUMBER])
+			 char buf[CLI_NUMBER_LEN])
 {
 	if (array && !cli_is_array_record(task))
-		snprintf(buf, CLI_NUMBER, "%u_%u", array, task);
+		snprintf(buf, CLI_NUMBER_LEN, "%u_%u", array, task);
 	else
-		snprintf(buf, CLI_NUMBER, "%u", id);
+		snprintf(buf, CLI_NUMBER_LEN, "%u", id);
 	return buf;
 }
 
@@ -120,14 +120,16 @@ bool cli_is_own_victim(const struct np_state_job *job,
 const char *cli_denied_text(const struct np_state_denial *denial, char *buf,
 			    size_t len)
 {
-	char user[CLI_NUMBER], name[CLI_NUMBER + 4] = "";
+	char user[CLI_NUMBER_LEN], name[CLI_NUMBER_LEN + 4] = "";
 
 	cli_user(denial->uid, user);
 	if (*user < '0' || *user > '9')
 		snprintf(name, sizeof(name), " (%s)", user);
-	snprintf(buf, len, "uid %u%s may not use the profile name \"%s\" "
-		 "(%u job%s): %s", denial->uid, name, denial->app,
-		 denial->n_jobs, cli_s(denial->n_jobs), denial->why);
+	snprintf(buf, len,
+		 "uid %u%s may not use the profile name \"%s\" "
+		 "(%u job%s): %s",
+		 denial->uid, name, denial->app, denial->n_jobs,
+		 cli_plural_s(denial->n_jobs), denial->why);
 	return buf;
 }
 

@@ -34,7 +34,7 @@ static inline bool cli_is_array_record(uint32_t task)
 
 /* "123", or "123_4" for an array task */
 const char *cli_job_name(uint32_t id, uint32_t array, uint32_t task,
-			 char buf[CLI_NUMBER]);
+			 char buf[CLI_NUMBER_LEN]);
 
 /* The worst cause, or NULL. */
 const struct np_state_cause *cli_worst_cause(const struct np_state_job *job);

@@ -132,35 +132,35 @@ static const struct time_unit *unit_of(double sec)
 	return u;
 }
 
-const char *cli_sec(double sec, char buf[CLI_NUMBER])
+const char *cli_sec(double sec, char buf[CLI_NUMBER_LEN])
 {
 	const struct time_unit *u = unit_of(sec);
-	char number[CLI_NUMBER];
+	char number[CLI_NUMBER_LEN];
 
 	if (!(sec > 0))
 		return strcpy(buf, "0 s");
 	three_digits(sec / u->sec, number, sizeof(number));
-	snprintf(buf, CLI_NUMBER, "%.20s %s", number,
+	snprintf(buf, CLI_NUMBER_LEN, "%.20s %s", number,
 		 cli_utf8() ? u->utf8 : u->ascii);
 	return buf;
 }
 
 /* A lower end that two decimals would round to 0 keeps two digits. */
-const char *cli_sec_range(double low, double high, char buf[CLI_NUMBER])
+const char *cli_sec_range(double low, double high, char buf[CLI_NUMBER_LEN])
 {
 	double v = low / unit_of(high)->sec;
-	char to[CLI_NUMBER], from[CLI_NUMBER] = "0";
+	char to[CLI_NUMBER_LEN], from[CLI_NUMBER_LEN] = "0";
 
 	if (v >= 0.01)
 		three_digits(v, from, sizeof(from));
 	else if (v > 0)
 		snprintf(from, sizeof(from), "%.2g", v);
-	snprintf(buf, CLI_NUMBER, "%.8s to %.19s", from, cli_sec(high, to));
+	snprintf(buf, CLI_NUMBER_LEN, "%.8s to %.19s", from, cli_sec(high, to));
 	return buf;
 }
 
 /* Removes trailing zeros, and then a decimal point without digits after it. */
-const char *cli_setting_sec(double sec, char buf[CLI_NUMBER])
+const char *cli_setting_sec(double sec, char buf[CLI_NUMBER_LEN])
 {
 	char *end, *unit;
 
@@ -176,7 +176,7 @@ const char *cli_setting_sec(double sec, char buf[CLI_NUMBER])
 }
 
 /* Powers of two, because message sizes are chosen as such. */
-const char *cli_bytes(uint64_t bytes, char buf[CLI_NUMBER])
+const char *cli_bytes(uint64_t bytes, char buf[CLI_NUMBER_LEN])
 {
 	static const char *const units[] = { "B", "KiB", "MiB", "GiB", "TiB" };
 	uint64_t unit = 1;
@@ -187,13 +187,14 @@ const char *cli_bytes(uint64_t bytes, char buf[CLI_NUMBER])
 		unit *= 1024;
 		i++;
 	}
-	snprintf(buf, CLI_NUMBER, "%.*f %s", i && bytes < 10 * unit &&
-		 bytes % unit ? 1 : 0, (double)bytes / (double)unit, units[i]);
+	snprintf(buf, CLI_NUMBER_LEN, "%.*f %s",
+		 i && bytes < 10 * unit && bytes % unit ? 1 : 0,
+		 (double)bytes / (double)unit, units[i]);
 	return buf;
 }
 
 /* A rate with so many digits, in the unit in which it is below 1000. */
-static const char *format_rate(double v, int digits, char buf[CLI_NUMBER])
+static const char *format_rate(double v, int digits, char buf[CLI_NUMBER_LEN])
 {
 	static const char *const unit[] = { "B/s", "kB/s", "MB/s", "GB/s",
 					    "TB/s", "PB/s" };
@@ -203,16 +204,16 @@ static const char *format_rate(double v, int digits, char buf[CLI_NUMBER])
 		v /= 1000;
 		i++;
 	}
-	snprintf(buf, CLI_NUMBER, "%.*g %s", digits, v, unit[i]);
+	snprintf(buf, CLI_NUMBER_LEN, "%.*g %s", digits, v, unit[i]);
 	return buf;
 }
 
-const char *cli_rate(double bytes_per_sec, char buf[CLI_NUMBER])
+const char *cli_rate(double bytes_per_sec, char buf[CLI_NUMBER_LEN])
 {
 	return format_rate(bytes_per_sec, 3, buf);
 }
 
-const char *cli_setting_rate(double bytes_per_sec, char buf[CLI_NUMBER])
+const char *cli_setting_rate(double bytes_per_sec, char buf[CLI_NUMBER_LEN])
 {
 	return format_rate(bytes_per_sec, 4, buf);
 }
@@ -223,7 +224,7 @@ double cli_whole_percent(double fraction)
 }
 
 /* The share of a rare event keeps two digits after the point. */
-const char *cli_percent(double share, char buf[CLI_NUMBER])
+const char *cli_percent(double share, char buf[CLI_NUMBER_LEN])
 {
 	double p = 100 * share;
 
@@ -231,17 +232,20 @@ const char *cli_percent(double share, char buf[CLI_NUMBER])
 		return strcpy(buf, "0 %");
 	if (p < 0.005)
 		return strcpy(buf, "<0.01 %");
-	snprintf(buf, CLI_NUMBER, "%.*f %%", p < 0.995 ? 2 : p < 9.95 ? 1 : 0,
+	snprintf(buf, CLI_NUMBER_LEN, "%.*f %%",
+		 p < 0.995 ? 2 :
+		 p < 9.95  ? 1 :
+			     0,
 		 p);
 	return buf;
 }
 
 /* A change that is printed as zero has no sign. */
-const char *cli_change(double change, char buf[CLI_NUMBER])
+const char *cli_change(double change, char buf[CLI_NUMBER_LEN])
 {
 	double p = 100 * change;
 
-	snprintf(buf, CLI_NUMBER, "%+.0f %%", fabs(p) < 0.5 ? 0.0 : p);
+	snprintf(buf, CLI_NUMBER_LEN, "%+.0f %%", fabs(p) < 0.5 ? 0.0 : p);
 	return buf;
 }
 
@@ -249,28 +253,28 @@ const char *cli_change(double change, char buf[CLI_NUMBER])
  * Format a local time; "Unknown" for a date that makes no sense, as in sacct.
  */
 static const char *date_as(const char *format, double date,
-			   char buf[CLI_NUMBER])
+			   char buf[CLI_NUMBER_LEN])
 {
 	time_t t = date > 0 && date < 1e12 ? (time_t)date : 0;
 	struct tm tm;
 
 	if (!t || !localtime_r(&t, &tm) ||
-	    !strftime(buf, CLI_NUMBER, format, &tm))
+	    !strftime(buf, CLI_NUMBER_LEN, format, &tm))
 		strcpy(buf, "Unknown");
 	return buf;
 }
 
-const char *cli_day(double date, char buf[CLI_NUMBER])
+const char *cli_day(double date, char buf[CLI_NUMBER_LEN])
 {
 	return date_as("%Y-%m-%d", date, buf);
 }
 
-const char *cli_date(double date, char buf[CLI_NUMBER])
+const char *cli_date(double date, char buf[CLI_NUMBER_LEN])
 {
 	return date_as("%Y-%m-%dT%H:%M:%S", date, buf);
 }
 
-const char *cli_s(size_t n)
+const char *cli_plural_s(size_t n)
 {
 	return n == 1 ? "" : "s";
 }
@@ -279,18 +283,18 @@ const char *cli_s(size_t n)
  * The last user is cached, because lists look up one user again and again, and
  * each lookup may go to a directory server.
  */
-const char *cli_user(uid_t uid, char buf[CLI_NUMBER])
+const char *cli_user(uid_t uid, char buf[CLI_NUMBER_LEN])
 {
-	static char name[CLI_NUMBER];
+	static char name[CLI_NUMBER_LEN];
 	static uid_t of; /* whose name it is */
 	const struct passwd *pw;
 
 	if (!*name || uid != of) {
 		pw = getpwuid(uid);
-		if (pw && strlen(pw->pw_name) < CLI_NUMBER)
+		if (pw && strlen(pw->pw_name) < CLI_NUMBER_LEN)
 			strcpy(name, pw->pw_name);
 		else
-			snprintf(name, CLI_NUMBER, "%u", uid);
+			snprintf(name, CLI_NUMBER_LEN, "%u", uid);
 		of = uid;
 	}
 	return strcpy(buf, name);
@@ -361,37 +365,38 @@ int cli_widen(int width, const char *text)
 }
 
 /* Pads by columns of the terminal; the width of printf() counts bytes. */
-void cli_left(FILE *f, const char *text, int width)
+void cli_print_left(FILE *f, const char *text, int width)
 {
 	char cut[4 * WIDEST];
 	int left;
 
 	if (cli_columns() != CLI_UNLIMITED)
-		text = cli_cut(text, (size_t)width, cut, sizeof(cut));
+		text = cli_truncate(text, (size_t)width, cut, sizeof(cut));
 	left = width - (int)cli_width(text);
 	fprintf(f, "%s%*s", text, left > 0 ? left : 0, "");
 }
 
-void cli_right(FILE *f, const char *text, int width)
+void cli_print_right(FILE *f, const char *text, int width)
 {
 	fprintf(f, "%*s%s", width - (int)cli_width(text), "", text);
 }
 
-void cli_fright_as(FILE *f, const char *(*as)(double v, char buf[CLI_NUMBER]),
-		   double v, int width)
+void cli_fprint_number(FILE *f,
+		       const char *(*as)(double v, char buf[CLI_NUMBER_LEN]),
+		       double v, int width)
 {
-	char buf[CLI_NUMBER];
+	char buf[CLI_NUMBER_LEN];
 
-	cli_right(f, isnan(v) ? "-" : as(v, buf), width);
+	cli_print_right(f, isnan(v) ? "-" : as(v, buf), width);
 }
 
-void cli_right_sec(double sec, int width)
+void cli_print_sec(double sec, int width)
 {
-	cli_right_as(cli_sec, sec, width);
+	cli_print_number(cli_sec, sec, width);
 }
 
 /* Cuts between characters, never within the bytes of one. */
-const char *cli_cut(const char *text, size_t width, char *buf, size_t len)
+const char *cli_truncate(const char *text, size_t width, char *buf, size_t len)
 {
 	size_t i = 0, columns = 0, max = cli_width(text) > width ? width - 1 :
 								   width;
@@ -490,7 +495,7 @@ const char *cli_colour(enum cli_colour c)
 }
 
 /* A bar in UTF-8 has eight times the resolution of one in ASCII. */
-void cli_bar(FILE *f, double share, int width)
+void cli_print_bar(FILE *f, double share, int width)
 {
 	/* Unicode's left blocks of one to seven eighths. */
 	static const char *const eighths[] = {
@@ -528,7 +533,7 @@ static const char *entity(char c)
  * np_text_plain_copy() first replaces characters that would hide other text or
  * reverse its direction.
  */
-void cli_html(FILE *f, const char *text)
+void cli_print_html(FILE *f, const char *text)
 {
 	char *plain = np_text_plain_copy(text, strlen(text));
 
@@ -541,7 +546,7 @@ void cli_html(FILE *f, const char *text)
 }
 
 /* Heads are bold on a terminal. */
-void cli_fhead(FILE *f, const char *format, ...)
+void cli_fheading(FILE *f, const char *format, ...)
 {
 	va_list ap;
 
@@ -552,7 +557,7 @@ void cli_fhead(FILE *f, const char *format, ...)
 	fprintf(f, "%s\n", cli_colour(CLI_PLAIN));
 }
 
-void cli_add(char *buf, size_t len, const char *format, ...)
+void cli_appendf(char *buf, size_t len, const char *format, ...)
 {
 	size_t used = strlen(buf);
 	va_list ap;
@@ -562,8 +567,8 @@ void cli_add(char *buf, size_t len, const char *format, ...)
 	va_end(ap);
 }
 
-void cli_fsay(FILE *f, enum cli_colour colour, int indent, const char *format,
-	      ...)
+void cli_fprintf(FILE *f, enum cli_colour colour, int indent,
+		 const char *format, ...)
 {
 	char line[LINE];
 	va_list ap;
@@ -579,7 +584,7 @@ void cli_fsay(FILE *f, enum cli_colour colour, int indent, const char *format,
 }
 
 /* The label is bold, and further lines are indented to the text. */
-void cli_labelled(FILE *f, const char *label, const char *format, ...)
+void cli_print_labelled(FILE *f, const char *label, const char *format, ...)
 {
 	char line[LINE];
 	va_list ap;
@@ -589,7 +594,7 @@ void cli_labelled(FILE *f, const char *label, const char *format, ...)
 	va_end(ap);
 	if (!*line)
 		return;
-	fprintf(f, "%s%-*s%s", cli_colour(CLI_BOLD), CLI_LABEL, label,
+	fprintf(f, "%s%-*s%s", cli_colour(CLI_BOLD), CLI_LABEL_COLUMNS, label,
 		cli_colour(CLI_PLAIN));
-	cli_wrap_after(f, line, CLI_LABEL, CLI_LABEL);
+	cli_wrap_after(f, line, CLI_LABEL_COLUMNS, CLI_LABEL_COLUMNS);
 }

@@ -10,36 +10,36 @@
 #include <stdio.h>
 #include <sys/types.h>
 
-#define CLI_NUMBER 32 /* bytes of any number, date or user below */
+#define CLI_NUMBER_LEN 32 /* bytes of any number, date or user below */
 #define CLI_LINES 23 /* a screen of 24 lines, minus the prompt */
 
 /* ---- numbers, dates and users ---- */
 
 /* "45.1 us", "1.20 ms", "60.0 s", "2.50 h": three digits. */
-const char *cli_sec(double sec, char buf[CLI_NUMBER]);
+const char *cli_sec(double sec, char buf[CLI_NUMBER_LEN]);
 /* "9.92 to 15.6 min": both ends in the unit of the upper one. */
-const char *cli_sec_range(double low, double high, char buf[CLI_NUMBER]);
+const char *cli_sec_range(double low, double high, char buf[CLI_NUMBER_LEN]);
 /* A setting, without trailing zeros: "20 ms" */
-const char *cli_setting_sec(double sec, char buf[CLI_NUMBER]);
+const char *cli_setting_sec(double sec, char buf[CLI_NUMBER_LEN]);
 /* "1 KiB", "8.7 MiB", "31 GiB", "100 B" */
-const char *cli_bytes(uint64_t bytes, char buf[CLI_NUMBER]);
+const char *cli_bytes(uint64_t bytes, char buf[CLI_NUMBER_LEN]);
 /* "10 GB/s", "593 MB/s": three digits. */
-const char *cli_rate(double bytes_per_sec, char buf[CLI_NUMBER]);
+const char *cli_rate(double bytes_per_sec, char buf[CLI_NUMBER_LEN]);
 /* A setting, with four digits. */
-const char *cli_setting_rate(double bytes_per_sec, char buf[CLI_NUMBER]);
+const char *cli_setting_rate(double bytes_per_sec, char buf[CLI_NUMBER_LEN]);
 /* A fraction in whole percent, for "%.0f", which would print -0.3 as "-0". */
 double cli_whole_percent(double fraction);
 /* A share 0 .. 1: "61 %", "0.12 %", "<0.01 %" */
-const char *cli_percent(double share, char buf[CLI_NUMBER]);
+const char *cli_percent(double share, char buf[CLI_NUMBER_LEN]);
 /* A relative change, at least -1: "+41 %" */
-const char *cli_change(double change, char buf[CLI_NUMBER]);
+const char *cli_change(double change, char buf[CLI_NUMBER_LEN]);
 /* Local time: "2024-06-12", and "2024-06-12T14:03:05" as in sacct. */
-const char *cli_day(double date, char buf[CLI_NUMBER]);
-const char *cli_date(double date, char buf[CLI_NUMBER]);
+const char *cli_day(double date, char buf[CLI_NUMBER_LEN]);
+const char *cli_date(double date, char buf[CLI_NUMBER_LEN]);
 /* The plural ending of a noun: "" for 1, as in "1 run", and otherwise "s". */
-const char *cli_s(size_t n);
+const char *cli_plural_s(size_t n);
 /* Name of a user, or else the number. */
-const char *cli_user(uid_t uid, char buf[CLI_NUMBER]);
+const char *cli_user(uid_t uid, char buf[CLI_NUMBER_LEN]);
 
 /* ---- lines and tables ---- */
 
@@ -80,35 +80,39 @@ void cli_wrap(FILE *f, const char *text, int indent);
 /* The same after a label: the first line begins at that column. */
 void cli_wrap_after(FILE *f, const char *text, int indent, size_t column);
 
-/* cli_wrap() in a colour; cli_say() prints to standard output. */
+/*
+ * Print text like cli_wrap(), in a colour.  cli_printf() prints to standard
+ * output.
+ */
 __attribute__((format(printf, 4, 5)))
-void cli_fsay(FILE *f, enum cli_colour colour, int indent, const char *format,
-	      ...);
-#define cli_say(...) cli_fsay(stdout, __VA_ARGS__)
+void cli_fprintf(FILE *f, enum cli_colour colour, int indent,
+		 const char *format, ...);
+#define cli_printf(...) cli_fprintf(stdout, __VA_ARGS__)
 
 /* Append text to buf, of len bytes; what does not fit is cut off. */
 __attribute__((format(printf, 3, 4)))
-void cli_add(char *buf, size_t len, const char *format, ...);
+void cli_appendf(char *buf, size_t len, const char *format, ...);
 
 /* Columns that text takes on the terminal. */
 size_t cli_width(const char *text);
 
 /* Print text left-aligned in width columns, cut to fit if output is limited. */
-void cli_left(FILE *f, const char *text, int width);
+void cli_print_left(FILE *f, const char *text, int width);
 /* Print text right-aligned in width columns. */
-void cli_right(FILE *f, const char *text, int width);
+void cli_print_right(FILE *f, const char *text, int width);
 
 /*
- * Print as(v), right-aligned; "-" if v is NaN.  cli_right_as() and
- * cli_right_sec() print to standard output.
+ * Print as(v), right-aligned; "-" if v is NaN.  cli_print_number() and
+ * cli_print_sec() print to standard output.
  */
-void cli_fright_as(FILE *f, const char *(*as)(double v, char buf[CLI_NUMBER]),
-		   double v, int width);
-#define cli_right_as(...) cli_fright_as(stdout, __VA_ARGS__)
-void cli_right_sec(double sec, int width);
+void cli_fprint_number(FILE *f,
+		       const char *(*as)(double v, char buf[CLI_NUMBER_LEN]),
+		       double v, int width);
+#define cli_print_number(...) cli_fprint_number(stdout, __VA_ARGS__)
+void cli_print_sec(double sec, int width);
 
 /* Cut a word to at most width columns; a cut one ends in "~". */
-const char *cli_cut(const char *text, size_t width, char *buf, size_t len);
+const char *cli_truncate(const char *text, size_t width, char *buf, size_t len);
 
 /* Is the terminal's character set UTF-8? */
 int cli_utf8(void);
@@ -119,25 +123,25 @@ int cli_utf8(void);
  * reverse its direction are replaced (np_text.h).  For `netprof report`, and
  * exported for the tests.
  */
-void cli_html(FILE *f, const char *text);
+void cli_print_html(FILE *f, const char *text);
 
 /*
- * Print the head of a table: an empty line, then a bold one.  cli_head() prints
- * to standard output.
+ * Print the heading of a table: an empty line, then a bold one.  cli_heading()
+ * prints to standard output.
  */
 __attribute__((format(printf, 2, 3)))
-void cli_fhead(FILE *f, const char *format, ...);
-#define cli_head(...) cli_fhead(stdout, __VA_ARGS__)
+void cli_fheading(FILE *f, const char *format, ...);
+#define cli_heading(...) cli_fheading(stdout, __VA_ARGS__)
 
 /* Print a bar over share (0 .. 1) of width columns, then blanks. */
-void cli_bar(FILE *f, double share, int width);
+void cli_print_bar(FILE *f, double share, int width);
 
 /*
  * Print a bold label, and text that is wrapped to the right of it; nothing if
  * the text is "".
  */
-#define CLI_LABEL 11
+#define CLI_LABEL_COLUMNS 11
 __attribute__((format(printf, 3, 4)))
-void cli_labelled(FILE *f, const char *label, const char *format, ...);
+void cli_print_labelled(FILE *f, const char *label, const char *format, ...);
 
 #endif

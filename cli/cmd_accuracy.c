@@ -479,7 +479,7 @@ static void print_part(const struct file_part *part)
 {
 	printf("%s: %zu case%s\n",
 	       part->groups ? "Several co-runners" : "One co-runner",
-	       part->n_cases, cli_s(part->n_cases));
+	       part->n_cases, cli_plural_s(part->n_cases));
 	printf("%-22s %5s %6s %5s %6s %4s %4s %6s %5s %5s %5s\n", "model",
 	       "mean", "median", "max", "bias", "<=10", ">20", "recall",
 	       "prec.", "cover", "width");
@@ -618,8 +618,8 @@ static void print_text(const struct accuracy_file *file,
 		programs += file->measured.set[i].n_apps;
 	}
 	printf("%s: %zu set%s, %zu program%s, %zu level%s\n", file->path,
-	       file->measured.n_sets, cli_s(file->measured.n_sets), programs,
-	       cli_s(programs), levels, cli_s(levels));
+	       file->measured.n_sets, cli_plural_s(file->measured.n_sets),
+	       programs, cli_plural_s(programs), levels, cli_plural_s(levels));
 	for (size_t i = 0; i < file->n_parts; i++) {
 		printf("\n");
 		print_part(&file->part[i]);

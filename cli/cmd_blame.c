@@ -56,17 +56,17 @@ static void print_pairs(const struct np_acct *acct,
 						       pair->by_name, text,
 						       sizeof(text)));
 	}
-	cli_head("%-*s %-*s%6s%12s  %s", width, "Slowed", width, "By", "Runs",
-		 "Node-hours", "90 % interval");
+	cli_heading("%-*s %-*s%6s%12s  %s", width, "Slowed", width, "By",
+		    "Runs", "Node-hours", "90 % interval");
 	for (size_t i = 0; i < shown; i++) {
 		const struct np_job_cost_pair *pair = &costs->pair[i];
 
 		cli_blame_app(acct, pair->user, pair->name, text, sizeof(text));
-		cli_left(stdout, text, width);
+		cli_print_left(stdout, text, width);
 		putchar(' ');
 		cli_blame_app(acct, pair->by_user, pair->by_name, text,
 			      sizeof(text));
-		cli_left(stdout, text, width);
+		cli_print_left(stdout, text, width);
 		printf("%6u%12.1f  %.1f to %.1f\n", pair->runs,
 		       pair->node_hours.mean, pair->node_hours.low,
 		       pair->node_hours.high);
@@ -92,15 +92,15 @@ static void print_leaves(const struct np_acct *acct,
 	for (size_t i = 0; i < shown; i++)
 		width = cli_widen(width, np_acct_leaf(acct, costs->leaf[i].leaf,
 						      text, sizeof(text)));
-	cli_head("%-*s%12s  %s", width, "Leaf switch", "Node-hours",
-		 "90 % interval");
+	cli_heading("%-*s%12s  %s", width, "Leaf switch", "Node-hours",
+		    "90 % interval");
 	for (size_t i = 0; i < shown; i++) {
 		const struct np_blame_range *range = &costs->leaf[i].node_hours;
 
-		cli_left(stdout,
-			 np_acct_leaf(acct, costs->leaf[i].leaf, text,
-				      sizeof(text)),
-			 width);
+		cli_print_left(stdout,
+			       np_acct_leaf(acct, costs->leaf[i].leaf, text,
+					    sizeof(text)),
+			       width);
 		printf("%12.1f  %.1f to %.1f\n", range->mean, range->low,
 		       range->high);
 	}
@@ -119,18 +119,19 @@ static void print_nodes(const struct np_acct *acct,
 	for (size_t i = 0; i < shown; i++)
 		width = cli_widen(width, np_acct_node(acct, costs->node[i].node,
 						      text, sizeof(text)));
-	cli_head("%-*s%6s%12s  %-16s%8s  %s", width, "Node", "Runs",
-		 "Node-hours", "95 % interval", "Slower", "95 % interval");
+	cli_heading("%-*s%6s%12s  %-16s%8s  %s", width, "Node", "Runs",
+		    "Node-hours", "95 % interval", "Slower", "95 % interval");
 	for (size_t i = 0; i < shown; i++) {
 		const struct np_job_cost_node *node = &costs->node[i];
 
-		cli_left(stdout,
-			 np_acct_node(acct, node->node, text, sizeof(text)),
-			 width);
+		cli_print_left(stdout,
+			       np_acct_node(acct, node->node, text,
+					    sizeof(text)),
+			       width);
 		printf("%6u%12.1f  ", node->runs, node->node_hours.mean);
 		snprintf(text, sizeof(text), "%.1f to %.1f",
 			 node->node_hours.low, node->node_hours.high);
-		cli_left(stdout, text, 16);
+		cli_print_left(stdout, text, 16);
 		printf("%6.1f %%  %.1f to %.1f %%\n",
 		       100 * node->excess_time.mean,
 		       100 * node->excess_time.low,
@@ -144,33 +145,38 @@ static int print_text(const struct np_acct *acct,
 {
 	char text[128];
 
-	cli_say(CLI_BOLD, 0, "%s",
-		cli_blame_verdict(costs, text, sizeof(text)));
-	cli_labelled(stdout, "Compared",
-		     "%zu of %zu jobs, which ran to completion, in %zu group%s "
-		     "of at least %d comparable runs",
-		     costs->n_compared, costs->n_jobs, costs->n_groups,
-		     cli_s(costs->n_groups), NP_JOB_COST_MIN_RUNS);
+	cli_printf(CLI_BOLD, 0, "%s",
+		   cli_blame_verdict(costs, text, sizeof(text)));
+	cli_print_labelled(
+		stdout, "Compared",
+		"%zu of %zu jobs, which ran to completion, in %zu group%s "
+		"of at least %d comparable runs",
+		costs->n_compared, costs->n_jobs, costs->n_groups,
+		cli_plural_s(costs->n_groups), NP_JOB_COST_MIN_RUNS);
 	if (acct->one_leaf)
-		cli_labelled(stdout, "Missing",
-			     "Slurm has no topology, so all nodes count as one "
-			     "leaf switch");
+		cli_print_labelled(
+			stdout, "Missing",
+			"Slurm has no topology, so all nodes count as one "
+			"leaf switch");
 	if (acct->damaged)
-		cli_labelled(stdout, "Missing",
-			     "%zu row%s of the accounting could not be read",
-			     acct->damaged, cli_s(acct->damaged));
+		cli_print_labelled(
+			stdout, "Missing",
+			"%zu row%s of the accounting could not be read",
+			acct->damaged, cli_plural_s(acct->damaged));
 	if (costs->n_dropped_meetings)
-		cli_labelled(stdout, "Missing",
-			     "%zu cases of two jobs sharing a leaf switch were "
-			     "excluded to save memory, so some costs are too "
-			     "low; use a shorter --since",
-			     costs->n_dropped_meetings);
+		cli_print_labelled(
+			stdout, "Missing",
+			"%zu cases of two jobs sharing a leaf switch were "
+			"excluded to save memory, so some costs are too "
+			"low; use a shorter --since",
+			costs->n_dropped_meetings);
 	if (costs->n_pairs)
-		cli_labelled(stdout, "Next",
-			     "netprof explain JOB shows what slowed one run; "
-			     "sbatch --netprofile=NAME job.sh measures an "
-			     "application, so that placement can keep it away "
-			     "from such neighbours");
+		cli_print_labelled(
+			stdout, "Next",
+			"netprof explain JOB shows what slowed one run; "
+			"sbatch --netprofile=NAME job.sh measures an "
+			"application, so that placement can keep it away "
+			"from such neighbours");
 	print_pairs(acct, costs);
 	print_leaves(acct, costs);
 	print_nodes(acct, costs);

@@ -113,10 +113,10 @@ static void print_plan(const struct np_calibrate *calibrate,
 	fprintf(stderr,
 		"\neach pair of %zu levels together, %u time%s, %g s "
 		"each\n",
-		selected, setup->repeats, cli_s(setup->repeats),
+		selected, setup->repeats, cli_plural_s(setup->repeats),
 		setup->seconds);
 	fprintf(stderr, "%zu measurement%s, about %s", estimate->n,
-		cli_s(estimate->n), duration_text(estimate->sec, t));
+		cli_plural_s(estimate->n), duration_text(estimate->sec, t));
 	if (estimate->n_done)
 		fprintf(stderr, "; %zu done already, about %s left",
 			estimate->n_done, duration_text(estimate->left_sec, t));

@@ -678,8 +678,8 @@ static void print_text(const struct cli_check *c)
 
 	for (size_t i = 0; i < c->n; i++)
 		print_finding(&c->found[i]);
-	printf("%d problem%s, %d warning%s\n", problems, cli_s(problems),
-	       warnings, cli_s(warnings));
+	printf("%d problem%s, %d warning%s\n", problems, cli_plural_s(problems),
+	       warnings, cli_plural_s(warnings));
 }
 
 static const struct cli_table table = {

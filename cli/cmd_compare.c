@@ -160,7 +160,7 @@ static size_t neighbours_of(const struct np_record *record,
 static void say_neighbours(const struct np_record *record, char *buf,
 			   size_t len)
 {
-	char text[CLI_NUMBER];
+	char text[CLI_NUMBER_LEN];
 	double share;
 	size_t jobs = neighbours_of(record, &share);
 
@@ -226,8 +226,8 @@ static void say_leaves(const struct np_record *record, char *buf, size_t len)
 {
 	buf[0] = '\0';
 	for (size_t i = 0; i < record->n_leaves; i++)
-		cli_add(buf, len, "%s%s", *buf ? "," : "",
-			record->leaves[i].name);
+		cli_appendf(buf, len, "%s%s", *buf ? "," : "",
+			    record->leaves[i].name);
 }
 
 /* The exit code, or why there is none. */
@@ -370,7 +370,7 @@ static bool same_application(const struct comparison *comparison)
 /* "fft alone (60.0 s, 2 runs)" */
 static void say_side(const struct side *side, char *buf, size_t len)
 {
-	char sec[CLI_NUMBER];
+	char sec[CLI_NUMBER_LEN];
 
 	snprintf(buf, len, "%s%s (%s", side->name,
 		 side->run	       ? "" :
@@ -378,9 +378,9 @@ static void say_side(const struct side *side, char *buf, size_t len)
 					 " alone",
 		 cli_sec(side->run_sec.mean, sec));
 	if (!side->run)
-		cli_add(buf, len, ", %u run%s", side->run_sec.n,
-			cli_s(side->run_sec.n));
-	cli_add(buf, len, ")");
+		cli_appendf(buf, len, ", %u run%s", side->run_sec.n,
+			    cli_plural_s(side->run_sec.n));
+	cli_appendf(buf, len, ")");
 }
 
 /*
@@ -392,7 +392,7 @@ static void say_slower(const struct side *slow, const struct side *fast,
 		       char *buf, size_t len)
 {
 	double d = slow->run_sec.mean / fast->run_sec.mean - 1;
-	char other[NAME_LEN + 64], sec[CLI_NUMBER], how[64];
+	char other[NAME_LEN + 64], sec[CLI_NUMBER_LEN], how[64];
 
 	say_side(fast, other, sizeof(other));
 	if (d < CLI_MIN_NOISE)
@@ -414,7 +414,7 @@ static void say_heaviest(const struct comparison *comparison, char *buf,
 			 size_t len)
 {
 	const struct side *most = NULL;
-	char share[CLI_NUMBER];
+	char share[CLI_NUMBER_LEN];
 
 	for (size_t i = 0; i < comparison->n; i++) {
 		const struct side *side = &comparison->side[i];
@@ -472,9 +472,11 @@ static void say_differences(const struct comparison *comparison, char *buf,
 	buf[0] = '\0';
 	for (size_t i = 0; i < NP_ARRAY_SIZE(recorded); i++)
 		if (condition_differs(comparison, &recorded[i]))
-			cli_add(buf, len, "%s%s",
+			cli_appendf(
+				buf, len, "%s%s",
 				*buf ? ", " : "Different: ", recorded[i].words);
-	cli_add(buf, len, "%s", *buf ? "." : "No recorded condition differs.");
+	cli_appendf(buf, len, "%s",
+		    *buf ? "." : "No recorded condition differs.");
 }
 
 /* ---- text output ---- */
@@ -549,7 +551,8 @@ static double row_sec(const struct side *side, int row)
 }
 
 /* The text of one cell; "" if it is empty. */
-static const char *cell(const struct side *side, int row, char buf[CLI_NUMBER])
+static const char *cell(const struct side *side, int row,
+			char buf[CLI_NUMBER_LEN])
 {
 	const struct np_verdict *verdict = &side->profile.verdict;
 	double sec = row_sec(side, row);
@@ -560,11 +563,11 @@ static const char *cell(const struct side *side, int row, char buf[CLI_NUMBER])
 	else if (row == RANGE && side->run_sec.n > 1)
 		cli_sec_range(side->shortest_sec, side->longest_sec, buf);
 	else if (row == RUNS)
-		snprintf(buf, CLI_NUMBER, "%u", side->run_sec.n);
+		snprintf(buf, CLI_NUMBER_LEN, "%u", side->run_sec.n);
 	else if (row == DELAYED && verdict->against)
 		cli_percent(verdict->delayed_share, buf);
 	else if (row == LOAD && verdict->against)
-		snprintf(buf, CLI_NUMBER, "%.2f", verdict->utilisation);
+		snprintf(buf, CLI_NUMBER_LEN, "%.2f", verdict->utilisation);
 	else if (row == START)
 		say_start(side, buf);
 	else if (row == TO)
@@ -596,7 +599,8 @@ static void put_cell(const struct block *block, size_t i, const char *text)
 	char cut[4 * CONDITION_LEN];
 	size_t width;
 
-	cli_cut(*text ? text : "-", (size_t)block->width - 1, cut, sizeof(cut));
+	cli_truncate(*text ? text : "-", (size_t)block->width - 1, cut,
+		     sizeof(cut));
 	width = cli_width(cut);
 	printf("%s%*s", cut, i + 1 < block->to ? block->width - (int)width : 0,
 	       "");
@@ -637,19 +641,19 @@ static void put_same(const struct comparison *comparison)
 			condition_of_side(&comparison->side[i], condition,
 					  text);
 		if (*text && !condition_differs(comparison, condition))
-			cli_add(line, sizeof(line), "%s%s %s",
-				*line ? ", " : "", condition->label, text);
+			cli_appendf(line, sizeof(line), "%s%s %s",
+				    *line ? ", " : "", condition->label, text);
 	}
 	if (*line)
 		putchar('\n');
-	cli_labelled(stdout, "Equal", "%s", line);
+	cli_print_labelled(stdout, "Equal", "%s", line);
 }
 
 /* Is any cell of the row filled? */
 static bool any_cell(const struct comparison *comparison,
 		     const struct block *block, int row)
 {
-	char text[CLI_NUMBER];
+	char text[CLI_NUMBER_LEN];
 
 	for (size_t i = block->from; i < block->to; i++)
 		if (*cell(&comparison->side[i], row, text))
@@ -664,7 +668,7 @@ static bool any_cell(const struct comparison *comparison,
 static void put_block(const struct comparison *comparison,
 		      const struct block *block)
 {
-	char text[CLI_NUMBER];
+	char text[CLI_NUMBER_LEN];
 
 	printf("\n%s", cli_colour(CLI_BOLD));
 	begin_row("", false);
@@ -733,7 +737,7 @@ static int print_text(const struct comparison *comparison)
 		block.width = widest_cell(comparison) + 2;
 
 	say_verdict(comparison, line, sizeof(line));
-	cli_say(CLI_BOLD, 0, "%s", line);
+	cli_printf(CLI_BOLD, 0, "%s", line);
 	say_differences(comparison, line, sizeof(line));
 	cli_wrap(stdout, line, 0);
 	refer_to_explain(comparison);

@@ -308,8 +308,8 @@ static int add_accounted(struct explanation *e)
 /* A record lists a neighbour once for each shared leaf switch. */
 static void add_leaf(struct neighbour *b, const struct np_neighbour *n)
 {
-	cli_add(b->leaves, sizeof(b->leaves), "%s%s", *b->leaves ? "," : "",
-		n->leaf);
+	cli_appendf(b->leaves, sizeof(b->leaves), "%s%s", *b->leaves ? "," : "",
+		    n->leaf);
 	b->overlap_sec = fmax(b->overlap_sec, n->overlap_sec);
 }
 
@@ -412,18 +412,21 @@ static void say_stale(const struct explanation *e)
 	char line[LINE];
 
 	if (cli_state_stale(&e->state, e->now))
-		cli_say(CLI_RED, 0, "%s", cli_mode_text(&e->state, e->now, true,
-						       line, sizeof(line)));
+		cli_printf(CLI_RED, 0, "%s",
+			   cli_mode_text(&e->state, e->now, true, line,
+					 sizeof(line)));
 }
 
 /* Of a pending job, the decision says that. */
 static void say_held(double held_sec)
 {
-	char held[CLI_NUMBER];
+	char held[CLI_NUMBER_LEN];
 
 	if (held_sec >= 1)
-		cli_labelled(stdout, "Held", "for %s by placement before it "
-			     "started", cli_setting_sec(held_sec, held));
+		cli_print_labelled(stdout, "Held",
+				   "for %s by placement before it "
+				   "started",
+				   cli_setting_sec(held_sec, held));
 }
 
 /* A leaf switch that the job is kept off, and the job that is the reason. */
@@ -431,15 +434,15 @@ static void cause_row(const struct explanation *e,
 		      const struct np_state_cause *c, int leaf_width,
 		      int app_width)
 {
-	char victim[CLI_NUMBER] = "this one";
+	char victim[CLI_NUMBER_LEN] = "this one";
 
 	if (!cli_is_own_victim(e->job, c))
 		snprintf(victim, sizeof(victim), "%u", c->victim);
-	cli_left(stdout, c->leaf, leaf_width);
+	cli_print_left(stdout, c->leaf, leaf_width);
 	printf(" %-10u ", c->other);
-	cli_left(stdout, cli_app_name(c->other_app), app_width);
+	cli_print_left(stdout, cli_app_name(c->other_app), app_width);
 	printf(" %-12s", victim);
-	cli_right_as(cli_change, c->slowdown, 9);
+	cli_print_number(cli_change, c->slowdown, 9);
 	putchar('\n');
 }
 
@@ -474,8 +477,8 @@ static void say_causes(const struct explanation *e)
 		leaf_width = cli_widen(leaf_width, c[i].leaf);
 		app_width = cli_widen(app_width, cli_app_name(c[i].other_app));
 	}
-	cli_head("%-*s %-10s %-*s %-12s%9s", leaf_width, "Kept off leaf",
-		 "Due to job", app_width, "Application", "Would slow", "By");
+	cli_heading("%-*s %-10s %-*s %-12s%9s", leaf_width, "Kept off leaf",
+		    "Due to job", app_width, "Application", "Would slow", "By");
 	for (size_t i = 0; i < e->job->n_causes; i++)
 		cause_row(e, &c[i], leaf_width, app_width);
 	if (others && e->job->n_causes < NP_STATE_MAX_CAUSES)
@@ -492,25 +495,32 @@ static void say_causes(const struct explanation *e)
 static void say_pending(const struct explanation *e)
 {
 	const struct np_state_job *j = e->job;
-	char id[CLI_NUMBER], who[160], date[CLI_NUMBER];
+	char id[CLI_NUMBER_LEN], who[160], date[CLI_NUMBER_LEN];
 
 	snprintf(who, sizeof(who), "Job %s%s%s%s ", cli_job_name(
 			 j->id, j->array, j->task, id),
 		 *j->app ? " (" : "", j->app, *j->app ? ")" : "");
 	if (!strcmp(j->action, "held"))
-		cli_say(CLI_BOLD, 0, "%s%s held by placement, for now until "
-			"%s, so that it does not share a leaf switch with a "
-			"job that it conflicts with.", who, j->applied ? "is" :
-			"would be", cli_date(j->until, date));
+		cli_printf(CLI_BOLD, 0,
+			   "%s%s held by placement, for now until "
+			   "%s, so that it does not share a leaf switch with a "
+			   "job that it conflicts with.",
+			   who, j->applied ? "is" : "would be",
+			   cli_date(j->until, date));
 	else if (!strcmp(j->action, "restricted"))
-		cli_say(CLI_BOLD, 0, "%s%s only on %s.", who, j->applied ?
-			"may run" : "would be allowed to run", j->leaves);
+		cli_printf(CLI_BOLD, 0, "%s%s only on %s.", who,
+			   j->applied ? "may run" : "would be allowed to run",
+			   j->leaves);
 	else if (!strcmp(j->action, "unrestricted"))
-		cli_say(CLI_BOLD, 0, "%smay run anywhere: it waits for Slurm, "
-			"not for placement (squeue shows why).", who);
+		cli_printf(CLI_BOLD, 0,
+			   "%smay run anywhere: it waits for Slurm, "
+			   "not for placement (squeue shows why).",
+			   who);
 	else
-		cli_say(CLI_BOLD, 0, "%sis ignored by placement: it waits for "
-			"Slurm (squeue shows why).", who);
+		cli_printf(CLI_BOLD, 0,
+			   "%sis ignored by placement: it waits for "
+			   "Slurm (squeue shows why).",
+			   who);
 }
 
 /* The denied use of a published name by the owner of the job, or NULL. */
@@ -534,18 +544,22 @@ static void say_unknown(const struct explanation *e)
 	if (j->known)
 		return;
 	if (denial)
-		cli_labelled(stdout, "Unknown", "%s",
-			     cli_denied_text(denial, line, sizeof(line)));
+		cli_print_labelled(stdout, "Unknown", "%s",
+				   cli_denied_text(denial, line, sizeof(line)));
 	else if (!*j->app)
-		cli_labelled(stdout, "Unknown", "The job does not name its "
-			     "application. To measure it under a name: sbatch "
-			     "--netprofile=NAME job.sh. Later jobs give the "
-			     "name by --netprofile=NAME, or by NETPROF_APP=NAME "
-			     "in the environment.");
+		cli_print_labelled(
+			stdout, "Unknown",
+			"The job does not name its "
+			"application. To measure it under a name: sbatch "
+			"--netprofile=NAME job.sh. Later jobs give the "
+			"name by --netprofile=NAME, or by NETPROF_APP=NAME "
+			"in the environment.");
 	else
-		cli_labelled(stdout, "Unknown", "Placement has no profile of "
-			     "%s. To measure it: sbatch --netprofile=%s "
-			     "--netprofile-calibrate job.sh", j->app, j->app);
+		cli_print_labelled(stdout, "Unknown",
+				   "Placement has no profile of "
+				   "%s. To measure it: sbatch --netprofile=%s "
+				   "--netprofile-calibrate job.sh",
+				   j->app, j->app);
 }
 
 /* A pending job: only placement knows anything about it. */
@@ -553,7 +567,7 @@ static int print_pending(const struct explanation *e)
 {
 	say_pending(e);
 	say_stale(e);
-	cli_labelled(stdout, "Decision", "%s", e->job->text);
+	cli_print_labelled(stdout, "Decision", "%s", e->job->text);
 	say_unknown(e);
 	say_causes(e);
 	return CLI_DONE;
@@ -565,7 +579,7 @@ static void say_where(const char *id, const char *app, const char *verb,
 {
 	snprintf(buf, LINE, "Job %s%s%s%s %s on %.512s%s%u node%s%s", id,
 		 *app ? " (" : "", app, *app ? ")" : "", verb, leaves,
-		 *leaves ? " (" : "", n_nodes, cli_s(n_nodes),
+		 *leaves ? " (" : "", n_nodes, cli_plural_s(n_nodes),
 		 *leaves ? ")" : "");
 }
 
@@ -573,15 +587,15 @@ static void say_where(const char *id, const char *app, const char *verb,
 static void neighbour_row(const struct neighbour *b, bool ended, int app_width,
 			  int leaves_width)
 {
-	char id[CLI_NUMBER];
+	char id[CLI_NUMBER_LEN];
 
 	printf("%-11s ", cli_job_name(b->id, b->array, b->task, id));
-	cli_left(stdout, cli_app_name(b->app), app_width);
+	cli_print_left(stdout, cli_app_name(b->app), app_width);
 	putchar(' ');
-	cli_left(stdout, *b->leaves ? b->leaves : "-", leaves_width);
+	cli_print_left(stdout, *b->leaves ? b->leaves : "-", leaves_width);
 	if (ended)
-		cli_right_sec(b->overlap_sec, 11);
-	cli_right_as(cli_change, b->slowdown, ended ? 13 : 24);
+		cli_print_sec(b->overlap_sec, 11);
+	cli_print_number(cli_change, b->slowdown, ended ? 13 : 24);
 	putchar('\n');
 }
 
@@ -599,9 +613,9 @@ static void say_neighbours(const struct explanation *e, bool ended)
 		app_width = cli_widen(app_width, cli_app_name(b->app));
 		leaves_width = cli_widen(leaves_width, b->leaves);
 	}
-	cli_head("%-11s %-*s %-*s%11s%13s", "Neighbour", app_width,
-		 "Application", leaves_width, "Leaf switches",
-		 ended ? "Overlap" : "", "Predicted");
+	cli_heading("%-11s %-*s %-*s%11s%13s", "Neighbour", app_width,
+		    "Application", leaves_width, "Leaf switches",
+		    ended ? "Overlap" : "", "Predicted");
 	for (size_t i = 0; i < shown; i++)
 		neighbour_row(&e->neighbour[i], ended, app_width, leaves_width);
 	if (e->n_neighbours > MAX_ROWS)
@@ -618,17 +632,21 @@ static void say_neighbours(const struct explanation *e, bool ended)
 static void say_prediction(const struct explanation *e)
 {
 	const char *why = e->not_predicted.text;
-	char by[CLI_NUMBER];
+	char by[CLI_NUMBER_LEN];
 
 	if (!e->n_neighbours)
-		cli_labelled(stdout, "Predicted", "no slowdown: no job that "
-			     "placement knows is on its leaf switches");
+		cli_print_labelled(stdout, "Predicted",
+				   "no slowdown: no job that "
+				   "placement knows is on its leaf switches");
 	else if (!isnan(e->slowdown))
-		cli_labelled(stdout, "Predicted", "%s by its neighbours "
-			     "together%s%s", cli_change(e->slowdown, by),
-			     *why ? "; " : "", why);
+		cli_print_labelled(stdout, "Predicted",
+				   "%s by its neighbours "
+				   "together%s%s",
+				   cli_change(e->slowdown, by),
+				   *why ? "; " : "", why);
 	else
-		cli_labelled(stdout, "Predicted", "not possible: %s", why);
+		cli_print_labelled(stdout, "Predicted", "not possible: %s",
+				   why);
 }
 
 /*
@@ -638,7 +656,7 @@ static void say_prediction(const struct explanation *e)
 static void say_costliest(const struct explanation *e)
 {
 	const char *app = e->job ? e->job->app : e->accounting.app;
-	char id[CLI_NUMBER], sec[CLI_NUMBER], part[96];
+	char id[CLI_NUMBER_LEN], sec[CLI_NUMBER_LEN], part[96];
 	double share;
 	const struct neighbour *b = costliest(e, &share);
 
@@ -651,21 +669,23 @@ static void say_costliest(const struct explanation *e)
 		snprintf(part, sizeof(part), "%.0f percentage points, in an "
 			 "overlap of %s", 100 * share,
 			 cli_sec(b->overlap_sec, sec));
-	cli_labelled(stdout, "Costliest", "%s (%s) on %.64s: %s; for details: "
-		     "netprof predict %s %s",
-		     cli_job_name(b->id, b->array, b->task, id), b->app,
-		     b->leaves, part, app, b->app);
+	cli_print_labelled(stdout, "Costliest",
+			   "%s (%s) on %.64s: %s; for details: "
+			   "netprof predict %s %s",
+			   cli_job_name(b->id, b->array, b->task, id), b->app,
+			   b->leaves, part, app, b->app);
 }
 
 /* A running job: its neighbours now, and what they are predicted to cost. */
 static int print_running(const struct explanation *e)
 {
 	const struct np_state_job *j = e->job;
-	char where[LINE], id[CLI_NUMBER], since[CLI_NUMBER];
+	char where[LINE], id[CLI_NUMBER_LEN], since[CLI_NUMBER_LEN];
 
 	say_where(cli_job_name(j->id, j->array, j->task, id), j->app, "runs",
 		  j->leaves, j->n_nodes, where);
-	cli_say(CLI_BOLD, 0, "%s, since %s.", where, cli_date(j->start, since));
+	cli_printf(CLI_BOLD, 0, "%s, since %s.", where,
+		   cli_date(j->start, since));
 	say_stale(e);
 	say_held(j->held_sec);
 	say_unknown(e);
@@ -682,7 +702,7 @@ static int print_running(const struct explanation *e)
 static void say_step(const struct explanation *e, const struct measured_step *m)
 {
 	const struct np_record *r = m->run;
-	char line[LINE], label[CLI_NUMBER];
+	char line[LINE], label[CLI_NUMBER_LEN];
 	struct np_sample sample = { NULL };
 
 	if (r->state != NP_RUN_COMPLETE)
@@ -702,7 +722,7 @@ static void say_step(const struct explanation *e, const struct measured_step *m)
 				  isnan(e->slowdown) ? NULL : &e->slowdown,
 				  line, sizeof(line));
 	snprintf(label, sizeof(label), "Step %u", r->step_id);
-	cli_labelled(stdout, label, "%s", line);
+	cli_print_labelled(stdout, label, "%s", line);
 	cli_print_rails(stdout, r);
 	if (!np_sample_add(&sample, r))
 		cli_print_adapters(stdout, &sample);
@@ -713,12 +733,13 @@ static void say_step(const struct explanation *e, const struct measured_step *m)
 static void say_ended(const struct explanation *e)
 {
 	const struct np_accounting_record *n = &e->accounting;
-	char where[LINE], id[CLI_NUMBER], from[CLI_NUMBER], took[CLI_NUMBER];
+	char where[LINE], id[CLI_NUMBER_LEN], from[CLI_NUMBER_LEN],
+		took[CLI_NUMBER_LEN];
 
 	say_where(cli_job_name(n->id, n->array, n->task, id), n->app, "ran",
 		  n->leaves, n->n_nodes, where);
-	cli_say(CLI_BOLD, 0, "%s, for %s from %s.", where,
-		cli_sec(n->end - n->start, took), cli_date(n->start, from));
+	cli_printf(CLI_BOLD, 0, "%s, for %s from %s.", where,
+		   cli_sec(n->end - n->start, took), cli_date(n->start, from));
 	say_held(n->held_sec);
 }
 
@@ -726,11 +747,13 @@ static void say_ended(const struct explanation *e)
 static void say_recorded(const struct explanation *e)
 {
 	const struct np_record *r = e->measured[0].run;
-	char from[CLI_NUMBER];
+	char from[CLI_NUMBER_LEN];
 
-	cli_say(CLI_BOLD, 0, "Job %s (%s) ran on %.512s, from %s; placement "
-		"has no record of it.", e->word, r->app, r->nodes ? r->nodes :
-		"unknown nodes", cli_date(r->start, from));
+	cli_printf(CLI_BOLD, 0,
+		   "Job %s (%s) ran on %.512s, from %s; placement "
+		   "has no record of it.",
+		   e->word, r->app, r->nodes ? r->nodes : "unknown nodes",
+		   cli_date(r->start, from));
 }
 
 /*
@@ -767,15 +790,16 @@ static void say_agreement(const struct explanation *e)
 {
 	static const char *const word[] = { "less than", "which agrees with",
 					    "more than" };
-	char sec[CLI_NUMBER], range[CLI_NUMBER];
+	char sec[CLI_NUMBER_LEN], range[CLI_NUMBER_LEN];
 	struct agreement a;
 
 	if (!find_agreement(e, &a))
 		return;
-	cli_labelled(stdout, "Profiles", "predict %s, %s the %s that the run "
-		     "times above attribute to the network",
-		     cli_sec(a.predicted_sec, sec), word[a.is],
-		     cli_sec_range(a.low_sec, a.high_sec, range));
+	cli_print_labelled(stdout, "Profiles",
+			   "predict %s, %s the %s that the run "
+			   "times above attribute to the network",
+			   cli_sec(a.predicted_sec, sec), word[a.is],
+			   cli_sec_range(a.low_sec, a.high_sec, range));
 }
 
 /*
@@ -783,29 +807,33 @@ static void say_agreement(const struct explanation *e)
  */
 static int print_ended(const struct explanation *e)
 {
-	char by[CLI_NUMBER];
+	char by[CLI_NUMBER_LEN];
 
 	if (e->have_record)
 		say_ended(e);
 	else
 		say_recorded(e);
 	if (!e->n_measured)
-		cli_labelled(stdout, "Measured",
-			     "no; to learn how much its "
-			     "neighbours slow it: sbatch --netprofile=%s "
-			     "job.sh",
-			     *e->accounting.app ? e->accounting.app : "NAME");
+		cli_print_labelled(stdout, "Measured",
+				   "no; to learn how much its "
+				   "neighbours slow it: sbatch --netprofile=%s "
+				   "job.sh",
+				   *e->accounting.app ? e->accounting.app :
+							"NAME");
 	for (size_t i = e->n_measured; i-- > 0; )
 		say_step(e, &e->measured[i]);
 	if (!isnan(e->slowdown) && e->n_neighbours) {
-		cli_labelled(stdout, "Predicted", "%s over its whole run, by "
-			     "its neighbours", cli_change(e->slowdown, by));
+		cli_print_labelled(stdout, "Predicted",
+				   "%s over its whole run, by "
+				   "its neighbours",
+				   cli_change(e->slowdown, by));
 		say_agreement(e);
 	}
 	say_costliest(e);
 	if (!e->n_neighbours)
-		cli_labelled(stdout, "Neighbours", "none: no other job was on "
-			     "its leaf switches");
+		cli_print_labelled(stdout, "Neighbours",
+				   "none: no other job was on "
+				   "its leaf switches");
 	say_neighbours(e, true);
 	return CLI_DONE;
 }
@@ -828,7 +856,7 @@ static int print_text(const struct explanation *e)
 /* The record of placement, with the members that a job in the state has. */
 static void put_ended(json_object *j, const struct np_accounting_record *n)
 {
-	char id[CLI_NUMBER], user[CLI_NUMBER];
+	char id[CLI_NUMBER_LEN], user[CLI_NUMBER_LEN];
 
 	cli_put_text(j, "job", cli_job_name(n->id, n->array, n->task, id));
 	cli_put_count(j, "job_id", n->id);
@@ -1275,7 +1303,7 @@ static void find_in_state(struct explanation *e, bool rest)
  */
 static int fail_with_tasks(const struct explanation *e)
 {
-	char list[256] = "", name[CLI_NUMBER];
+	char list[256] = "", name[CLI_NUMBER_LEN];
 	size_t n = 0;
 
 	for (size_t i = 0; i < e->state.n_jobs; i++) {
@@ -1284,7 +1312,8 @@ static int fail_with_tasks(const struct explanation *e)
 		if (j->array != e->id)
 			continue;
 		if (n++ < 4)
-			cli_add(list, sizeof(list), "%s%s", *list ? ", " : "",
+			cli_appendf(
+				list, sizeof(list), "%s%s", *list ? ", " : "",
 				cli_job_name(j->id, j->array, j->task, name));
 	}
 	if (!n)
@@ -1343,7 +1372,7 @@ static int gather(struct explanation *e, struct cli_store *s,
 /* No source knows the job: fail, and say where it was looked for. */
 static int fail_not_found(const struct explanation *e)
 {
-	char user[CLI_NUMBER], age[96] = "there is none";
+	char user[CLI_NUMBER_LEN], age[96] = "there is none";
 	int rc = e->have_state && e->task == NP_ACCOUNTING_NO_TASK ?
 			 fail_with_tasks(e) :
 			 -1;

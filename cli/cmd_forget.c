@@ -101,15 +101,18 @@ static int remove_runs(struct cli_store *s, enum np_store_owner owner,
 		return cli_fail("out of memory");
 	rc = find_named(runs, words, run, &n);
 	if (words[0])
-		snprintf(question, sizeof(question), "Remove %zu of %s %zu "
-			 "%srun%s of %s for good?", n, own ? "your" : "the",
-			 runs->n, own ? "" : "published ",
-			 cli_s(runs->n), runs->app);
+		snprintf(question, sizeof(question),
+			 "Remove %zu of %s %zu "
+			 "%srun%s of %s for good?",
+			 n, own ? "your" : "the", runs->n,
+			 own ? "" : "published ", cli_plural_s(runs->n),
+			 runs->app);
 	else
-		snprintf(question, sizeof(question), "Remove %s profile of %s "
+		snprintf(question, sizeof(question),
+			 "Remove %s profile of %s "
 			 "for good, with %zu run%s%s?",
 			 own ? "your" : "the published", runs->app, runs->n,
-			 cli_s(runs->n),
+			 cli_plural_s(runs->n),
 			 own ? ", all traces and measured pairs" : "");
 	if (rc < 0)
 		rc = confirm(o, question);

@@ -275,7 +275,7 @@ static int load_rows(struct profiles *all, struct cli_store *store,
 static void print_row(const struct row *row, int name_width, int owner_width)
 {
 	const struct np_profile *profile = &row->profile;
-	char owner[64], day[CLI_NUMBER], use[64], levels[24];
+	char owner[64], day[CLI_NUMBER_LEN], use[64], levels[24];
 
 	cli_owner_name(row->owner, row->uid, owner, sizeof(owner));
 	if (profile->phases.kind == NP_PHASE_PHASES && !profile->is_idle)
@@ -289,9 +289,9 @@ static void print_row(const struct row *row, int name_width, int owner_width)
 		 profile->summary.n_levels	? "%zu levels" :
 						  "-",
 		 profile->summary.n_levels);
-	cli_left(stdout, row->app, name_width);
+	cli_print_left(stdout, row->app, name_width);
 	putchar(' ');
-	cli_left(stdout, owner, owner_width);
+	cli_print_left(stdout, owner, owner_width);
 	printf("%5zu %-10s %-19s %s\n", row->n_runs,
 	       row->n_runs ? cli_day(row->last, day) : "-", use, levels);
 }

@@ -60,11 +60,11 @@ static void print_measured_cell(const struct cli_matrix *matrix, size_t i,
 {
 	struct cli_measured measured;
 
-	cli_right_as(cli_change,
-		     find_measured(matrix, i, &measured) ?
-			     measured.slowdown.mean :
-			     NAN,
-		     width - 1);
+	cli_print_number(cli_change,
+			 find_measured(matrix, i, &measured) ?
+				 measured.slowdown.mean :
+				 NAN,
+			 width - 1);
 	if (!last)
 		putchar(' ');
 }
@@ -75,9 +75,9 @@ static void print_cell(const struct cli_matrix *matrix, size_t i, int width,
 {
 	char mark = matrix->rc[i] ? ' ' : choose_mark(&matrix->prediction[i]);
 
-	cli_right_as(cli_change,
-		     matrix->rc[i] ? NAN : matrix->prediction[i].slowdown,
-		     width - 1);
+	cli_print_number(cli_change,
+			 matrix->rc[i] ? NAN : matrix->prediction[i].slowdown,
+			 width - 1);
 	/* No blank at the end of a line. */
 	if (mark != ' ' || !last)
 		putchar(mark);
@@ -118,10 +118,11 @@ static void print_block(const struct cli_matrix *matrix, bool measured,
 
 	printf("%s%-*s", cli_colour(CLI_BOLD), label_width, "");
 	for (size_t corunner = from; corunner < to; corunner++) {
-		cli_right(stdout,
-			  cli_cut(cli_matrix_name(matrix, corunner),
-				  (size_t)width - 2, name, sizeof(name)),
-			  width - 1);
+		cli_print_right(stdout,
+				cli_truncate(cli_matrix_name(matrix, corunner),
+					     (size_t)width - 2, name,
+					     sizeof(name)),
+				width - 1);
 		fputs(corunner + 1 < to ? " " : "", stdout);
 	}
 	printf("%s\n", cli_colour(CLI_PLAIN));
@@ -129,8 +130,8 @@ static void print_block(const struct cli_matrix *matrix, bool measured,
 		if (measured ? !has_measured_row(matrix, victim) :
 			       !has_row(matrix, victim))
 			continue;
-		cli_left(stdout, cli_matrix_name(matrix, victim),
-			 label_width - 1);
+		cli_print_left(stdout, cli_matrix_name(matrix, victim),
+			       label_width - 1);
 		putchar(' ');
 		for (size_t corunner = from; corunner < to; corunner++)
 			(measured ? print_measured_cell : print_cell)(
@@ -151,8 +152,9 @@ static void print_missing_rows(const struct cli_matrix *matrix)
 
 	for (size_t victim = 0; victim < matrix->n; victim++)
 		if (!has_row(matrix, victim))
-			cli_add(line, sizeof(line), "%s%s", *line ? ", " : why,
-				cli_matrix_name(matrix, victim));
+			cli_appendf(line, sizeof(line), "%s%s",
+				    *line ? ", " : why,
+				    cli_matrix_name(matrix, victim));
 	if (*line)
 		cli_wrap(stdout, line, 2);
 }
@@ -180,14 +182,15 @@ static void print_legend(const struct cli_matrix *matrix)
 	if (latency || other_model || beyond || doubt || missing || !all_rows)
 		putchar('\n');
 	if (latency)
-		cli_say(CLI_PLAIN, 2,
-			"* from latencies alone, by model "
-			"mixture: %s also needs to know how much the "
-			"co-runner slows the synthetic load, which was not "
-			"measured",
-			matrix->model->name);
+		cli_printf(CLI_PLAIN, 2,
+			   "* from latencies alone, by model "
+			   "mixture: %s also needs to know how much the "
+			   "co-runner slows the synthetic load, which was not "
+			   "measured",
+			   matrix->model->name);
 	if (other_model)
-		cli_say(CLI_PLAIN, 2,
+		cli_printf(
+			CLI_PLAIN, 2,
 			"+ by another model: %s also needs to "
 			"know how much the load slows the column and how much "
 			"the row slows the load, and one of the two was "
@@ -232,20 +235,21 @@ static void print_measured(const struct cli_matrix *matrix)
 	if (!any)
 		return;
 	putchar('\n');
-	cli_say(CLI_PLAIN, 0, "Measured by netprof validate:");
+	cli_printf(CLI_PLAIN, 0, "Measured by netprof validate:");
 	print_blocks(matrix, true);
 }
 
 static int print_text(const struct cli_matrix *matrix)
 {
-	char line[512], day[CLI_NUMBER];
+	char line[512], day[CLI_NUMBER_LEN];
 
-	if (cli_no_effect(matrix->known, matrix->scope))
+	if (cli_has_no_effect(matrix->known, matrix->scope))
 		cli_wrap(stdout,
 			 cli_no_effect_text(matrix->known, matrix->scope, line,
 					    sizeof(line)),
 			 0);
-	cli_say(CLI_PLAIN, 0,
+	cli_printf(
+		CLI_PLAIN, 0,
 		"How much longer the application of each row "
 		"runs while that of each column runs %s (model %s; fabric %s, "
 		"calibrated %s):",
@@ -314,18 +318,18 @@ static double max_slowdown(const struct cli_matrix *matrix)
 
 /* Write the prediction of a pair and its interval in percent as two lines. */
 static const char *format_cell(const struct cli_matrix *matrix, size_t i,
-			       char buf[2 * CLI_NUMBER])
+			       char buf[2 * CLI_NUMBER_LEN])
 {
 	const struct np_prediction *prediction = &matrix->prediction[i];
-	char change[CLI_NUMBER];
+	char change[CLI_NUMBER_LEN];
 
 	if (matrix->rc[i])
 		return "-";
 	if (isnan(prediction->low))
-		snprintf(buf, 2 * CLI_NUMBER, "%s",
+		snprintf(buf, 2 * CLI_NUMBER_LEN, "%s",
 			 cli_change(prediction->slowdown, change));
 	else
-		snprintf(buf, 2 * CLI_NUMBER, "%s|%.0f to %.0f",
+		snprintf(buf, 2 * CLI_NUMBER_LEN, "%s|%.0f to %.0f",
 			 cli_change(prediction->slowdown, change),
 			 cli_whole_percent(prediction->low),
 			 cli_whole_percent(prediction->high));
@@ -337,7 +341,7 @@ static int save_plot(const struct cli_matrix *matrix, const char *path)
 	struct np_figure *figure = np_figure_new("Slowdown of each pair");
 	struct np_panel *panel = figure ? np_figure_add_panel(figure, "") :
 					  NULL;
-	char text[2 * CLI_NUMBER], day[CLI_NUMBER];
+	char text[2 * CLI_NUMBER_LEN], day[CLI_NUMBER_LEN];
 	struct np_shape *shape;
 
 	if (!panel)

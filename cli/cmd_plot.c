@@ -118,7 +118,7 @@ static void put_caption(struct np_figure *figure,
 			const struct np_profile *profile)
 {
 	const struct np_record *record = profile->summary.fabric;
-	char first[CLI_NUMBER], last[CLI_NUMBER], idle[80] = "";
+	char first[CLI_NUMBER_LEN], last[CLI_NUMBER_LEN], idle[80] = "";
 	double from = INFINITY, to = 0;
 
 	for (size_t i = 0; i < profile->runs->n; i++) {

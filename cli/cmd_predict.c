@@ -39,11 +39,11 @@ static const char *corunner_list(const struct cli_known *known,
 {
 	buf[0] = '\0';
 	for (size_t i = 0; i < prediction->n_corunners; i++)
-		cli_add(buf, len, "%s%s",
-			i == 0				 ? "" :
-			i + 1 == prediction->n_corunners ? " and " :
-							   ", ",
-			known->app[prediction->corunner[i]]->r.runs.app);
+		cli_appendf(buf, len, "%s%s",
+			    i == 0			     ? "" :
+			    i + 1 == prediction->n_corunners ? " and " :
+							       ", ",
+			    known->app[prediction->corunner[i]]->r.runs.app);
 	return buf;
 }
 
@@ -151,8 +151,8 @@ static const char *sharing_words(const struct cli_known *known,
 static void print_prediction(const struct prediction *prediction,
 			     const struct cli_prediction *a)
 {
-	char co[LINE / 2], range[3 * CLI_NUMBER] = "no interval";
-	char point[CLI_NUMBER], low[CLI_NUMBER], high[CLI_NUMBER];
+	char co[LINE / 2], range[3 * CLI_NUMBER_LEN] = "no interval";
+	char point[CLI_NUMBER_LEN], low[CLI_NUMBER_LEN], high[CLI_NUMBER_LEN];
 	const char *victim = prediction->k->app[a->victim]->r.runs.app;
 
 	corunner_list(prediction->k, a, co, sizeof(co));
@@ -161,40 +161,42 @@ static void print_prediction(const struct prediction *prediction,
 			 cli_change(a->result.low, low),
 			 cli_change(a->result.high, high));
 	if (a->rc)
-		cli_say(CLI_PLAIN, 0, "%s with %s: no prediction. %s", victim,
-			co, a->why.text);
+		cli_printf(CLI_PLAIN, 0, "%s with %s: no prediction. %s",
+			   victim, co, a->why.text);
 	else if (a->result.flags & NP_PRED_OTHER_RAIL && !a->result.used)
-		cli_say(CLI_GREEN, 0,
-			"%s with %s: no effect, because the "
-			"co-runner does not load rail %s, which %s loads.",
-			victim, co,
-			prediction->k->app[a->victim]->summary.rails, victim);
+		cli_printf(CLI_GREEN, 0,
+			   "%s with %s: no effect, because the "
+			   "co-runner does not load rail %s, which %s loads.",
+			   victim, co,
+			   prediction->k->app[a->victim]->summary.rails,
+			   victim);
 	else if (cli_doubt_text(&a->result))
-		cli_say(CLI_YELLOW, 0,
+		cli_printf(
+			CLI_YELLOW, 0,
 			"%s with %s: no reliable prediction; the estimate is "
 			"%s (%s). %s",
 			victim, co, cli_change(a->result.slowdown, point),
 			range, cli_doubt_text(&a->result));
 	else
-		cli_say(CLI_PLAIN, 0, "%s %s with %s: %s (%s).", victim,
-			slowdown_words(&a->result), co,
-			cli_change(a->result.slowdown, point), range);
+		cli_printf(CLI_PLAIN, 0, "%s %s with %s: %s (%s).", victim,
+			   slowdown_words(&a->result), co,
+			   cli_change(a->result.slowdown, point), range);
 }
 
 /* "on 4 nodes, co-runner on 2, +1 % on two leaf switches" */
 static const char *measured_words(const struct cli_measured *measured,
 				  char *buf, size_t len)
 {
-	char control[CLI_NUMBER];
+	char control[CLI_NUMBER_LEN];
 
 	snprintf(buf, len, "on %u node%s, co-runner on %u",
-		 measured->victim_nodes, cli_s(measured->victim_nodes),
+		 measured->victim_nodes, cli_plural_s(measured->victim_nodes),
 		 measured->corunner_nodes);
 	if (isnan(measured->control))
-		cli_add(buf, len, ", no control on two leaf switches");
+		cli_appendf(buf, len, ", no control on two leaf switches");
 	else
-		cli_add(buf, len, ", %s on two leaf switches",
-			cli_change(measured->control, control));
+		cli_appendf(buf, len, ", %s on two leaf switches",
+			    cli_change(measured->control, control));
 	return buf;
 }
 
@@ -205,7 +207,7 @@ static const char *measured_words(const struct cli_measured *measured,
 static void print_measured(const struct prediction *prediction,
 			   const struct cli_prediction *a)
 {
-	char words[LINE / 4], change[CLI_NUMBER], day[CLI_NUMBER];
+	char words[LINE / 4], change[CLI_NUMBER_LEN], day[CLI_NUMBER_LEN];
 	struct cli_measured measured;
 
 	if (a->n_corunners != 1 ||
@@ -214,18 +216,19 @@ static void print_measured(const struct prediction *prediction,
 		return;
 	measured_words(&measured, words, sizeof(words));
 	if (measured.slowdown.n)
-		cli_say(CLI_PLAIN, 2,
-			"Measured by netprof validate: %s (%u "
-			"run%s, %s, %s).",
-			cli_change(measured.slowdown.mean, change),
-			measured.slowdown.n, cli_s(measured.slowdown.n), words,
-			cli_day(measured.date, day));
+		cli_printf(CLI_PLAIN, 2,
+			   "Measured by netprof validate: %s (%u "
+			   "run%s, %s, %s).",
+			   cli_change(measured.slowdown.mean, change),
+			   measured.slowdown.n,
+			   cli_plural_s(measured.slowdown.n), words,
+			   cli_day(measured.date, day));
 	else
-		cli_say(CLI_PLAIN, 2,
-			"Measured by netprof validate and "
-			"rejected: the control, which shares no switch, is "
-			"slowed, too (%s, %s).",
-			words, cli_day(measured.date, day));
+		cli_printf(CLI_PLAIN, 2,
+			   "Measured by netprof validate and "
+			   "rejected: the control, which shares no switch, is "
+			   "slowed, too (%s, %s).",
+			   words, cli_day(measured.date, day));
 }
 
 /*
@@ -236,10 +239,10 @@ static void print_no_effect(const struct prediction *prediction)
 {
 	char line[LINE];
 
-	if (cli_no_effect(prediction->k, prediction->scope))
-		cli_say(CLI_GREEN, 0, "%s",
-			cli_no_effect_text(prediction->k, prediction->scope,
-					   line, sizeof(line)));
+	if (cli_has_no_effect(prediction->k, prediction->scope))
+		cli_printf(CLI_GREEN, 0, "%s",
+			   cli_no_effect_text(prediction->k, prediction->scope,
+					      line, sizeof(line)));
 }
 
 /* The model, and why it is not the one that was asked for. */
@@ -248,14 +251,16 @@ static void print_model(const struct prediction *prediction)
 	const struct cli_prediction *a = &prediction->prediction[0];
 
 	if (a->result.flags & NP_PRED_FELL_BACK)
-		cli_labelled(stdout, "Model",
-			     "%s, because %s lacks data (see "
-			     "To improve): %s",
-			     a->result.model->name, prediction->model->name,
-			     a->result.model->help);
+		cli_print_labelled(stdout, "Model",
+				   "%s, because %s lacks data (see "
+				   "To improve): %s",
+				   a->result.model->name,
+				   prediction->model->name,
+				   a->result.model->help);
 	else
-		cli_labelled(stdout, "Model", "%s: %s", a->result.model->name,
-			     a->result.model->help);
+		cli_print_labelled(stdout, "Model", "%s: %s",
+				   a->result.model->name,
+				   a->result.model->help);
 }
 
 static const char *runs(size_t n)
@@ -279,7 +284,7 @@ static const char *interval_words(const struct np_run_summary *summary,
 		snprintf(buf, 80,
 			 "; %zu level%s from intervals within %.0f s "
 			 "of %zu %s",
-			 n, cli_s(n), summary->intervals.sec,
+			 n, cli_plural_s(n), summary->intervals.sec,
 			 summary->intervals.n_runs,
 			 runs(summary->intervals.n_runs));
 	return buf;
@@ -298,28 +303,30 @@ static void print_data_used(const struct prediction *prediction, size_t app,
 	char intervals[80];
 
 	if (app == a->victim && a->result.used & NP_NEED_TRACE)
-		cli_labelled(stdout, label, "%s: its newest trace", name);
+		cli_print_labelled(stdout, label, "%s: its newest trace", name);
 	else if (app == a->victim)
-		cli_labelled(stdout, label,
-			     "%s: %zu %s under %zu of %zu load "
-			     "levels, %u %s without load%s",
-			     name, loaded, runs(loaded), summary->n_curve, n,
-			     summary->alone_sec.n, runs(summary->alone_sec.n),
-			     interval_words(summary, intervals));
+		cli_print_labelled(stdout, label,
+				   "%s: %zu %s under %zu of %zu load "
+				   "levels, %u %s without load%s",
+				   name, loaded, runs(loaded), summary->n_curve,
+				   n, summary->alone_sec.n,
+				   runs(summary->alone_sec.n),
+				   interval_words(summary, intervals));
 	else if (a->result.used & NP_NEED_LATENCY)
-		cli_labelled(stdout, label,
-			     "%s: %llu probe%s in %zu %s "
-			     "without load",
-			     name,
-			     (unsigned long long)summary->program.latency.all.n,
-			     cli_s(summary->program.latency.all.n),
-			     summary->latency.n_runs,
-			     runs(summary->latency.n_runs));
+		cli_print_labelled(
+			stdout, label,
+			"%s: %llu probe%s in %zu %s "
+			"without load",
+			name,
+			(unsigned long long)summary->program.latency.all.n,
+			cli_plural_s(summary->program.latency.all.n),
+			summary->latency.n_runs, runs(summary->latency.n_runs));
 	else
-		cli_labelled(stdout, label,
-			     "%s: its impact on %zu of %zu load "
-			     "levels (%zu %s)",
-			     name, summary->n_impact, n, loaded, runs(loaded));
+		cli_print_labelled(stdout, label,
+				   "%s: its impact on %zu of %zu load "
+				   "levels (%zu %s)",
+				   name, summary->n_impact, n, loaded,
+				   runs(loaded));
 }
 
 /* The runs that were not used, for each application with any. */
@@ -334,8 +341,8 @@ static void print_excluded(const struct prediction *prediction)
 
 		if (!cli_excluded_text(summary, line, sizeof(line)))
 			continue;
-		cli_labelled(stdout, label, "%s: %s", summary->program.name,
-			     line);
+		cli_print_labelled(stdout, label, "%s: %s",
+				   summary->program.name, line);
 		label = "";
 	}
 }
@@ -347,26 +354,25 @@ static void print_excluded(const struct prediction *prediction)
 static void print_fabric(const struct prediction *prediction)
 {
 	const struct np_calibration *calibration = &prediction->k->cal;
-	char line[LINE], day[CLI_NUMBER];
+	char line[LINE], day[CLI_NUMBER_LEN];
 
-	cli_labelled(stdout, "Fabric",
-		     "%s%s%s, calibrated %s with %zu levels %s",
-		     *calibration->cluster ? calibration->cluster :
-					     "cluster unknown",
-		     *calibration->transport ? ", " : "",
-		     calibration->transport, cli_day(calibration->date, day),
-		     calibration->fabric->n_levels,
-		     cli_scope_text(calibration->scope));
+	cli_print_labelled(
+		stdout, "Fabric", "%s%s%s, calibrated %s with %zu levels %s",
+		*calibration->cluster ? calibration->cluster :
+					"cluster unknown",
+		*calibration->transport ? ", " : "", calibration->transport,
+		cli_day(calibration->date, day), calibration->fabric->n_levels,
+		cli_scope_text(calibration->scope));
 	if (calibration->n_skipped)
-		cli_labelled(stdout, "",
-			     "%zu newer calibration%s cannot be "
-			     "used: %s",
-			     calibration->n_skipped,
-			     cli_s(calibration->n_skipped),
-			     calibration->skipped.text);
-	cli_labelled(stdout, "Sharing", "%s",
-		     sharing_words(prediction->k, prediction->scope, line,
-				   sizeof(line)));
+		cli_print_labelled(stdout, "",
+				   "%zu newer calibration%s cannot be "
+				   "used: %s",
+				   calibration->n_skipped,
+				   cli_plural_s(calibration->n_skipped),
+				   calibration->skipped.text);
+	cli_print_labelled(stdout, "Sharing", "%s",
+			   sharing_words(prediction->k, prediction->scope, line,
+					 sizeof(line)));
 }
 
 /* Do the probes of a co-runner have another period than the calibration's? */
@@ -387,12 +393,13 @@ static void print_notes(const struct prediction *prediction)
 
 	for (size_t i = 0; i < NP_ARRAY_SIZE(notes); i++)
 		if (a->result.flags & notes[i].flag) {
-			cli_labelled(stdout, label, "%s", notes[i].words);
+			cli_print_labelled(stdout, label, "%s", notes[i].words);
 			label = "";
 		}
 	if (other_period(prediction, a))
-		cli_labelled(stdout, label, "The co-runner was probed with "
-			     "another period than the calibration.");
+		cli_print_labelled(stdout, label,
+				   "The co-runner was probed with "
+				   "another period than the calibration.");
 }
 
 /*
@@ -418,8 +425,8 @@ static int predict_text(const struct prediction *prediction)
 	print_notes(prediction);
 	cli_best_measurement(prediction->k, a, command, what, sizeof(what));
 	if (*command) {
-		cli_labelled(stdout, "To improve", "%s", command);
-		cli_labelled(stdout, "", "(%s)", what);
+		cli_print_labelled(stdout, "To improve", "%s", command);
+		cli_print_labelled(stdout, "", "(%s)", what);
 	}
 	return CLI_DONE;
 }

@@ -47,7 +47,7 @@ static int publish_runs(struct cli_store *store, struct np_runs *runs,
 			uid_t uid, const char *public_name)
 {
 	struct np_err err = NP_ERR_INIT;
-	char user[CLI_NUMBER];
+	char user[CLI_NUMBER_LEN];
 
 	/*
 	 * The runs are sorted by age, newest first. Publish the oldest run
@@ -61,7 +61,8 @@ static int publish_runs(struct cli_store *store, struct np_runs *runs,
 			return cli_fail("%s", err.text);
 	}
 	printf("published %zu run%s of %s (%s) as %s\n", runs->n,
-	       cli_s(runs->n), runs->app, cli_user(uid, user), public_name);
+	       cli_plural_s(runs->n), runs->app, cli_user(uid, user),
+	       public_name);
 	return CLI_DONE;
 }
 

@@ -9,8 +9,8 @@
  *
  * The page contains its style, its script and its pictures, and loads nothing
  * else, which a content security policy enforces.  The names of applications,
- * leaf switches and hosts come from users: only cli_html() and put_text() write
- * them, so that they never become markup.
+ * leaf switches and hosts come from users: only cli_print_html() and put_text()
+ * write them, so that they never become markup.
  */
 #include <errno.h>
 #include <limits.h>
@@ -47,7 +47,7 @@ struct report_app {
 
 /* All that the page says. */
 struct report {
-	char owner[CLI_NUMBER + 32]; /* "applications of alice" */
+	char owner[CLI_NUMBER_LEN + 32]; /* "applications of alice" */
 	double date;		     /* of the page, seconds since 1970 */
 	double max_slowdown;	     /* MaxSlowdown of placement, a fraction */
 	struct cli_known known;
@@ -87,7 +87,7 @@ static void put_text(FILE *f, const char *before, const char *after,
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
 	fputs(before, f);
-	cli_html(f, text);
+	cli_print_html(f, text);
 	fputs(after, f);
 }
 
@@ -168,7 +168,7 @@ static void put_prediction(FILE *f, const struct np_prediction *p,
 			   double max_slowdown)
 {
 	const char *doubt = cli_doubt_text(p);
-	char change[CLI_NUMBER];
+	char change[CLI_NUMBER_LEN];
 
 	fprintf(f, "<td data-v=\"%.6g\"%s", p->slowdown,
 		p->slowdown > max_slowdown     ? " class=\"much\"" :
@@ -354,7 +354,7 @@ static const struct report_app *most_slowed(const struct report *report)
 static void put_verdict(FILE *f, const struct report *report)
 {
 	const struct report_app *worst = most_slowed(report);
-	char change[CLI_NUMBER];
+	char change[CLI_NUMBER_LEN];
 	size_t n_slowed = 0;
 
 	for (size_t i = 0; i < report->n_apps; i++)
@@ -370,13 +370,14 @@ static void put_verdict(FILE *f, const struct report *report)
 	else
 		put_text(f, "<p><strong>", "</strong></p>\n",
 			 "%zu application%s; how they slow each other is not "
-			 "known.", report->n_apps, cli_s(report->n_apps));
+			 "known.",
+			 report->n_apps, cli_plural_s(report->n_apps));
 }
 
 /* Write the title, the verdict, and when the page was made. */
 static void put_summary(FILE *f, const struct report *report)
 {
-	char date[CLI_NUMBER] = "";
+	char date[CLI_NUMBER_LEN] = "";
 	time_t t = (time_t)report->date;
 	struct tm tm;
 
@@ -422,7 +423,7 @@ static const char *why_not_predicted(const struct report *report,
 /* Write the share of delayed probes, or why it is not known. */
 static void put_delayed(FILE *f, const struct np_profile *p)
 {
-	char share[CLI_NUMBER];
+	char share[CLI_NUMBER_LEN];
 
 	if (p->verdict.against)
 		fprintf(f, "<td data-v=\"%.6g\">%s</td>",
@@ -490,7 +491,7 @@ static void put_matrix_intro(FILE *f, const struct report *report)
 {
 	const struct cli_matrix *matrix = &report->matrix;
 	const struct np_calibration *cal = &matrix->known->cal;
-	char day[CLI_NUMBER], line[512];
+	char day[CLI_NUMBER_LEN], line[512];
 
 	put_text(f, "<p>", "", "How much longer the application of each "
 		 "row runs while that of each column runs %s (model %s; fabric "
@@ -502,7 +503,7 @@ static void put_matrix_intro(FILE *f, const struct report *report)
 		"that.  Below each prediction is its 90 %% interval, in "
 		"percent.  Click on the head of a column to sort by it.</p>\n",
 		100 * report->max_slowdown);
-	if (cli_no_effect(matrix->known, matrix->scope))
+	if (cli_has_no_effect(matrix->known, matrix->scope))
 		put_text(f, "<p><strong>", "</strong></p>\n", "%s",
 			 cli_no_effect_text(matrix->known, matrix->scope, line,
 					    sizeof(line)));
@@ -742,7 +743,7 @@ static char *explain_text(const struct cli_diagnosis *diagnosis)
 
 /*
  * Write the section of --explain: the text and the figure.  The text is written
- * line by line, because cli_html() would escape line feeds.
+ * line by line, because cli_print_html() would escape line feeds.
  */
 static void put_explain(FILE *f, const struct report *report, const char *job)
 {
@@ -754,7 +755,7 @@ static void put_explain(FILE *f, const struct report *report, const char *job)
 		return;
 	put_text(f, "<section><h2 id=\"job\">", "</h2>\n<pre>", "Job %s", job);
 	while ((line = strsep(&rest, "\n")) && (*line || rest)) {
-		cli_html(f, line);
+		cli_print_html(f, line);
 		putc('\n', f);
 	}
 	fputs("</pre>\n", f);
@@ -1026,7 +1027,7 @@ static void put_pairs(FILE *f, const char *label,
 	for (size_t i = 0; i < list->n; i++) {
 		cli_pair_text(&list->pair[i], self, NP_APP_MAX, one,
 			      sizeof(one));
-		cli_add(line, sizeof(line), "%s%s", i ? ", " : "", one);
+		cli_appendf(line, sizeof(line), "%s%s", i ? ", " : "", one);
 	}
 	put_labelled(f, label, "%s", line);
 }
@@ -1036,7 +1037,7 @@ static void put_runs(FILE *f, const struct report_app *app)
 {
 	const struct np_run_summary *summary = &app->profile.summary;
 	const struct cli_runs *found = &app->known->r;
-	char owner[CLI_NUMBER + 16], day[CLI_NUMBER], excluded[256];
+	char owner[CLI_NUMBER_LEN + 16], day[CLI_NUMBER_LEN], excluded[256];
 
 	put_labelled(f, "Runs", "%zu of %zu used, %s%s%s%s",
 		     summary->latency.n_runs, found->runs.n,
@@ -1053,7 +1054,7 @@ static void put_runs(FILE *f, const struct report_app *app)
 static void put_latency(FILE *f, const char *label,
 			const struct np_sample *sample)
 {
-	char p50[CLI_NUMBER], p99[CLI_NUMBER], mean[CLI_NUMBER];
+	char p50[CLI_NUMBER_LEN], p99[CLI_NUMBER_LEN], mean[CLI_NUMBER_LEN];
 
 	if (sample->n_runs && sample->hist)
 		put_labelled(f, label, "p50 %s, p99 %s, mean %s, %llu probes",
@@ -1069,9 +1070,9 @@ static void put_fabric(FILE *f, const struct np_record *run)
 	char leaves[1024] = "";
 
 	for (size_t i = 0; i < run->n_leaves && i < 4; i++)
-		cli_add(leaves, sizeof(leaves), ", leaf %s",
-			*run->leaves[i].name ? run->leaves[i].name :
-			"without a name");
+		cli_appendf(leaves, sizeof(leaves), ", leaf %s",
+			    *run->leaves[i].name ? run->leaves[i].name :
+						   "without a name");
 	put_labelled(f, "Fabric", "cluster %s, %s%s",
 		     run->cluster ? run->cluster : "unknown",
 		     run->probe.transport ? run->probe.transport :
@@ -1227,7 +1228,8 @@ static int write_report(const struct report *report,
 	if (rc)
 		return cli_fail("%s", err.text);
 	printf("wrote %s: %zu application%s, %zu pair%s\n", path,
-	       report->n_apps, cli_s(report->n_apps), n_pairs, cli_s(n_pairs));
+	       report->n_apps, cli_plural_s(report->n_apps), n_pairs,
+	       cli_plural_s(n_pairs));
 	return CLI_DONE;
 }
 
@@ -1429,7 +1431,7 @@ static int load_apps(struct report *report, const struct cli_options *o)
 /* Say in words whose applications the page is about. */
 static void set_owner(struct report *report, const struct cli_options *o)
 {
-	char user[CLI_NUMBER];
+	char user[CLI_NUMBER_LEN];
 
 	if (o->published)
 		strcpy(report->owner, "published applications");

@@ -30,20 +30,20 @@ static void latency_quantiles(const struct np_record *record, double *p50_sec,
 static void print_run(const struct np_record *record, enum np_run_use use,
 		      int level_width)
 {
-	char day[CLI_NUMBER], id[64];
+	char day[CLI_NUMBER_LEN], id[64];
 	uint64_t n_probes = np_run_latency(record).n;
 	double p50_sec, p99_sec;
 
 	latency_quantiles(record, &p50_sec, &p99_sec);
-	cli_left(stdout, cli_run_id(record, id, sizeof(id)), 14);
+	cli_print_left(stdout, cli_run_id(record, id, sizeof(id)), 14);
 	printf(" %-10s", cli_day(record->start, day));
-	cli_right_sec(np_record_run_sec(record), 9);
+	cli_print_sec(np_record_run_sec(record), 9);
 	printf("%7u%9llu", record->n_nodes, (unsigned long long)n_probes);
-	cli_right_sec(n_probes ? p50_sec : NAN, 9);
-	cli_right_sec(n_probes ? p99_sec : NAN, 9);
+	cli_print_sec(n_probes ? p50_sec : NAN, 9);
+	cli_print_sec(n_probes ? p99_sec : NAN, 9);
 	putchar(' ');
-	cli_left(stdout, record->level ? record->level->name : "-",
-		 level_width);
+	cli_print_left(stdout, record->level ? record->level->name : "-",
+		       level_width);
 	printf(" %s\n", np_run_use_name(use));
 }
 

@@ -119,14 +119,16 @@ static void tolerance_text(const struct tolerance *tolerance, char *buf,
 	}
 	for (size_t i = 0; i < NP_TRACE_THRESHOLDS; i++) {
 		double sec = tolerance->threshold[i].added_sec;
-		char added[CLI_NUMBER];
+		char added[CLI_NUMBER_LEN];
 
 		/* An infinite threshold: no latency slows it that much. */
 		if (isfinite(sec))
-			cli_add(buf, len, "%s%.0f %%%s +%s%s", *buf ? ", " : "",
-				100 * tolerance->threshold[i].longer,
-				*buf ? " with" : " longer with",
-				cli_sec(sec, added), *buf ? "" : " latency");
+			cli_appendf(buf, len, "%s%.0f %%%s +%s%s",
+				    *buf ? ", " : "",
+				    100 * tolerance->threshold[i].longer,
+				    *buf ? " with" : " longer with",
+				    cli_sec(sec, added),
+				    *buf ? "" : " latency");
 	}
 	if (!*buf)
 		snprintf(buf, len, "tolerates any added latency");
@@ -689,23 +691,23 @@ static void print_hist_cell(FILE *f, const struct np_sample *sample,
 {
 	double share = (double)count_in(sample->hist, from, to) /
 		       (double)np_hist_total(sample->hist);
-	char cell[CLI_NUMBER] = "";
+	char cell[CLI_NUMBER_LEN] = "";
 
 	/* A small share must not be printed as 0 %. */
 	if (share > 0 && share < 0.005)
 		strcpy(cell, "<1 %");
 	else if (share > 0)
 		snprintf(cell, sizeof(cell), "%.0f %%", 100 * share);
-	cli_right(f, cell, 7);
+	cli_print_right(f, cell, 7);
 	fputc(' ', f);
-	cli_bar(f, share, BAR);
+	cli_print_bar(f, share, BAR);
 }
 
 /* Print one line: the shares of the latencies in bins from <= i < to. */
 static void print_hist_row(FILE *f, const struct np_profile *profile,
 			   size_t from, size_t to, bool first, bool last)
 {
-	char *line = NULL, lo[CLI_NUMBER], label[CLI_NUMBER + 8];
+	char *line = NULL, lo[CLI_NUMBER_LEN], label[CLI_NUMBER_LEN + 8];
 	size_t len;
 	FILE *row = open_memstream(&line, &len);
 
@@ -713,7 +715,7 @@ static void print_hist_row(FILE *f, const struct np_profile *profile,
 		return;
 	snprintf(label, sizeof(label), "%s%s", first ? "below " : "from ",
 		 cli_sec(np_hist_edge(first ? to : from), lo));
-	cli_left(row, label, 16);
+	cli_print_left(row, label, 16);
 	print_hist_cell(row, &profile->summary.latency, first ? 0 : from,
 			last ? NP_HIST_BINS : to);
 	if (profile->idle.n_runs)
@@ -742,7 +744,7 @@ static void print_histogram(FILE *f, const struct np_profile *profile, int rows)
 	width = (to - from + (size_t)rows - 1) / (size_t)rows;
 	shown = (to - from + width - 1) / width;
 	fprintf(f, "\n%s%-16s%8s", cli_colour(CLI_BOLD), "Share of probes", "");
-	cli_cut(profile->runs->app, 20, name, sizeof(name));
+	cli_truncate(profile->runs->app, 20, name, sizeof(name));
 	if (profile->idle.n_runs)
 		fprintf(f, "%-30s%s", name, "idle");
 	else
@@ -762,7 +764,7 @@ static void print_histogram(FILE *f, const struct np_profile *profile, int rows)
 static void print_list(FILE *f, const struct pairs *pairs, const char *label,
 		       const struct cli_pair_list *list, bool brief)
 {
-	size_t width = (size_t)(cli_output_columns() - CLI_LABEL);
+	size_t width = (size_t)(cli_output_columns() - CLI_LABEL_COLUMNS);
 	char line[512] = "", one[160];
 
 	for (size_t i = 0; i < list->n; i++) {
@@ -771,9 +773,9 @@ static void print_list(FILE *f, const struct pairs *pairs, const char *label,
 		/* The first pair is always shown, even if it is long. */
 		if (brief && i && strlen(line) + 2 + strlen(one) > width)
 			break;
-		cli_add(line, sizeof(line), "%s%s", i ? ", " : "", one);
+		cli_appendf(line, sizeof(line), "%s%s", i ? ", " : "", one);
 	}
-	cli_labelled(f, label, "%s", line);
+	cli_print_labelled(f, label, "%s", line);
 }
 
 /* Is any prediction of the list uncertain? */
@@ -794,20 +796,23 @@ static void print_pairs(FILE *f, const struct show *show, bool brief)
 	if (!pairs->predicted) {
 		/* If slowdowns are missing, too, the verdict names the run. */
 		if (show->found.profile.summary.n_levels)
-			cli_labelled(f, "Slowed by", "not known: this fabric "
-				     "is not calibrated");
+			cli_print_labelled(f, "Slowed by",
+					   "not known: this fabric "
+					   "is not calibrated");
 		return;
 	}
-	if (cli_no_effect(&pairs->known, pairs->scope)) {
-		cli_labelled(f, "No effect", "%s",
-			     cli_no_effect_text(&pairs->known, pairs->scope,
-						line, sizeof(line)));
+	if (cli_has_no_effect(&pairs->known, pairs->scope)) {
+		cli_print_labelled(f, "No effect", "%s",
+				   cli_no_effect_text(&pairs->known,
+						      pairs->scope, line,
+						      sizeof(line)));
 		return;
 	}
 	print_list(f, pairs, "Slowed by", &pairs->slowed_by, brief);
 	print_list(f, pairs, "Slows", &pairs->slows, brief);
 	if (has_doubt(&pairs->slowed_by) || has_doubt(&pairs->slows))
-		cli_labelled(f, "", "(? uncertain: netprof predict says why)");
+		cli_print_labelled(f, "",
+				   "(? uncertain: netprof predict says why)");
 }
 
 /* Print what to avoid and what to measure.  brief: only the first sentence. */
@@ -818,7 +823,7 @@ print_recommendation(FILE *f, const struct cli_recommendation *recommendation,
 	char text[CLI_ADVICE];
 
 	cli_advice_text(recommendation, brief, text, sizeof(text));
-	cli_labelled(f, "Advice", "%s", text);
+	cli_print_labelled(f, "Advice", "%s", text);
 }
 
 /* ---- labelled facts ---- */
@@ -853,27 +858,28 @@ static void print_verdict(FILE *f, const struct np_profile *profile)
 static void print_runs(FILE *f, const struct cli_profile *found)
 {
 	const struct np_run_summary *summary = &found->profile.summary;
-	char first[CLI_NUMBER], last[CLI_NUMBER], owner[CLI_NUMBER + 16];
+	char first[CLI_NUMBER_LEN], last[CLI_NUMBER_LEN],
+		owner[CLI_NUMBER_LEN + 16];
 	char line[512] = "";
 
 	if (summary->count[NP_RUN_UNDER_LEVEL])
-		cli_add(line, sizeof(line), " (%zu under load)",
-			summary->count[NP_RUN_UNDER_LEVEL]);
+		cli_appendf(line, sizeof(line), " (%zu under load)",
+			    summary->count[NP_RUN_UNDER_LEVEL]);
 	if (summary->count[NP_RUN_INTERVALS])
-		cli_add(line, sizeof(line), " (%zu with load intervals)",
-			summary->count[NP_RUN_INTERVALS]);
+		cli_appendf(line, sizeof(line), " (%zu with load intervals)",
+			    summary->count[NP_RUN_INTERVALS]);
 	if (summary->latency.n_runs) {
 		cli_day(summary->latency.first, first);
 		cli_day(summary->latency.last, last);
-		cli_add(line, sizeof(line), ", %s%s%s", first,
-			strcmp(first, last) ? " to " : "",
-			strcmp(first, last) ? last : "");
+		cli_appendf(line, sizeof(line), ", %s%s%s", first,
+			    strcmp(first, last) ? " to " : "",
+			    strcmp(first, last) ? last : "");
 	}
-	cli_labelled(f, "Runs", "%zu of %zu used%s, %s%s",
-		     summary->latency.n_runs, found->r.runs.n, line,
-		     found->r.owner == NP_STORE_USER ? "of " : "",
-		     cli_owner_name(found->r.owner, found->r.uid, owner,
-				    sizeof(owner)));
+	cli_print_labelled(f, "Runs", "%zu of %zu used%s, %s%s",
+			   summary->latency.n_runs, found->r.runs.n, line,
+			   found->r.owner == NP_STORE_USER ? "of " : "",
+			   cli_owner_name(found->r.owner, found->r.uid, owner,
+					  sizeof(owner)));
 }
 
 /* Print how many runs do not count and why, and how many are unreadable. */
@@ -884,13 +890,13 @@ static void print_excluded(FILE *f, const struct cli_profile *found)
 
 	cli_excluded_text(summary, line, sizeof(line));
 	if (summary->count[NP_RUN_TIME])
-		cli_add(line, sizeof(line), "%s%zu %s", *line ? ", " : "",
-			summary->count[NP_RUN_TIME],
-			np_run_use_words(NP_RUN_TIME));
+		cli_appendf(line, sizeof(line), "%s%zu %s", *line ? ", " : "",
+			    summary->count[NP_RUN_TIME],
+			    np_run_use_words(NP_RUN_TIME));
 	if (found->r.n_skipped)
-		cli_add(line, sizeof(line), "%s%zu unreadable",
-			*line ? ", " : "", found->r.n_skipped);
-	cli_labelled(f, "Excluded", "%s", line);
+		cli_appendf(line, sizeof(line), "%s%zu unreadable",
+			    *line ? ", " : "", found->r.n_skipped);
+	cli_print_labelled(f, "Excluded", "%s", line);
 }
 
 /* Print cluster, transport, first leaf switches and MPI of the newest run. */
@@ -902,31 +908,34 @@ static void print_fabric(FILE *f, const struct np_record *run)
 	for (size_t i = 0; i < run->n_leaves && i < 4; i++) {
 		const struct np_leaf_run *leaf = &run->leaves[i];
 
-		cli_add(line, sizeof(line), "%s%s%s",
-			i	    ? ", " :
-			*leaf->name ? ", leaf " :
-				      ", one leaf",
-			cli_cut(leaf->name, 24, name, sizeof(name)),
-			leaf->n_pairs ? "" : " (not measured)");
+		cli_appendf(line, sizeof(line), "%s%s%s",
+			    i		? ", " :
+			    *leaf->name ? ", leaf " :
+					  ", one leaf",
+			    cli_truncate(leaf->name, 24, name, sizeof(name)),
+			    leaf->n_pairs ? "" : " (not measured)");
 	}
 	if (run->n_leaves > 4)
-		cli_add(line, sizeof(line), " and %zu more", run->n_leaves - 4);
-	cli_labelled(f, "Fabric", "cluster %s, %s%s%s%s",
-		     run->cluster ? run->cluster : "unknown",
-		     run->probe.transport ? run->probe.transport :
-					    "transport unknown",
-		     line, run->mpi_version ? ", " : "",
-		     !run->mpi_version			    ? "" :
-		     !strcmp(run->mpi_version, NP_MPI_NONE) ? "not MPI" :
-							      run->mpi_version);
+		cli_appendf(line, sizeof(line), " and %zu more",
+			    run->n_leaves - 4);
+	cli_print_labelled(f, "Fabric", "cluster %s, %s%s%s%s",
+			   run->cluster ? run->cluster : "unknown",
+			   run->probe.transport ? run->probe.transport :
+						  "transport unknown",
+			   line, run->mpi_version ? ", " : "",
+			   !run->mpi_version ? "" :
+			   !strcmp(run->mpi_version, NP_MPI_NONE) ?
+					       "not MPI" :
+					       run->mpi_version);
 }
 
 /* Print the settings of the probes, and what they cost. */
 static void print_probes(FILE *f, const struct np_profile *profile)
 {
 	const struct np_record *run = profile->summary.fabric;
-	char bytes[CLI_NUMBER], period[CLI_NUMBER], share[CLI_NUMBER];
-	char rss[CLI_NUMBER], cost[128] = "their own cost was not measured";
+	char bytes[CLI_NUMBER_LEN], period[CLI_NUMBER_LEN],
+		share[CLI_NUMBER_LEN];
+	char rss[CLI_NUMBER_LEN], cost[128] = "their own cost was not measured";
 
 	if (profile->cost.elapsed_sec > 0 && profile->cost.rss_bytes_max)
 		snprintf(cost, sizeof(cost),
@@ -934,37 +943,41 @@ static void print_probes(FILE *f, const struct np_profile *profile)
 			 "memory",
 			 cli_percent(profile->cost.cpu_share, share),
 			 cli_bytes(profile->cost.rss_bytes_max, rss));
-	cli_labelled(f, "Probes", "%s every %s; %s",
-		     cli_bytes(run->probe.message_bytes, bytes),
-		     cli_setting_sec(run->probe.period_sec, period), cost);
+	cli_print_labelled(f, "Probes", "%s every %s; %s",
+			   cli_bytes(run->probe.message_bytes, bytes),
+			   cli_setting_sec(run->probe.period_sec, period),
+			   cost);
 }
 
 /* Print the traffic, by the byte counters of the nodes' network devices. */
 static void print_traffic(FILE *f, const struct np_profile *profile)
 {
 	double rate = profile->verdict.rate;
-	char text[CLI_NUMBER];
+	char text[CLI_NUMBER_LEN];
 
 	if (!isnan(rate))
-		cli_labelled(f, "Traffic", "%seach measured node sent and "
-			     "received %s", rate < NP_VERDICT_SILENT ?
-			     "almost none: " : "", cli_rate(rate, text));
+		cli_print_labelled(f, "Traffic",
+				   "%seach measured node sent and "
+				   "received %s",
+				   rate < NP_VERDICT_SILENT ? "almost none: " :
+							      "",
+				   cli_rate(rate, text));
 }
 
 /* Print the share of delayed probes, if there is an idle baseline. */
 static void print_delayed(FILE *f, const struct np_profile *profile)
 {
 	const struct np_verdict *verdict = &profile->verdict;
-	char sec[CLI_NUMBER], share[CLI_NUMBER];
+	char sec[CLI_NUMBER_LEN], share[CLI_NUMBER_LEN];
 
 	if (!profile->is_idle && verdict->against == NP_AGAINST_IDLE)
 		/* Abbreviated, because most profiles fill the screen. */
-		cli_labelled(f, "Delayed",
-			     "%s of probes over %s (idle "
-			     "threshold); est. utilisation %.2f",
-			     cli_percent(verdict->delayed_share, share),
-			     cli_sec(verdict->delayed_sec, sec),
-			     verdict->utilisation);
+		cli_print_labelled(f, "Delayed",
+				   "%s of probes over %s (idle "
+				   "threshold); est. utilisation %.2f",
+				   cli_percent(verdict->delayed_share, share),
+				   cli_sec(verdict->delayed_sec, sec),
+				   verdict->utilisation);
 }
 
 static void print_tolerance(FILE *f, const struct tolerance *tolerance)
@@ -972,7 +985,7 @@ static void print_tolerance(FILE *f, const struct tolerance *tolerance)
 	char line[NP_ERR_LEN + 40];
 
 	tolerance_text(tolerance, line, sizeof(line));
-	cli_labelled(f, "Tolerance", "%s", line);
+	cli_print_labelled(f, "Tolerance", "%s", line);
 }
 
 /* ---- latency table ---- */
@@ -983,34 +996,34 @@ static const double quantiles[] = { 0.5, 0.9, 0.99 };
 static void print_latency_row(FILE *f, const char *label,
 			      const struct np_sample *sample)
 {
-	char cell[CLI_NUMBER];
+	char cell[CLI_NUMBER_LEN];
 
-	cli_left(f, label, 17);
+	cli_print_left(f, label, 17);
 	fprintf(f, " %10llu", (unsigned long long)sample->moments.n);
 	for (size_t i = 0; i < NP_ARRAY_SIZE(quantiles); i++)
-		cli_right(f,
-			  cli_sec(np_sample_quantile(sample, quantiles[i]),
-				  cell),
-			  10);
-	cli_right(f, cli_sec(sample->moments.max, cell), 10);
-	cli_right(f, cli_sec(sample->moments.mean, cell), 10);
+		cli_print_right(
+			f,
+			cli_sec(np_sample_quantile(sample, quantiles[i]), cell),
+			10);
+	cli_print_right(f, cli_sec(sample->moments.max, cell), 10);
+	cli_print_right(f, cli_sec(sample->moments.mean, cell), 10);
 	fputc('\n', f);
 }
 
 /* Print one cell of the last row: a latency divided by that of idle. */
 static void print_ratio(FILE *f, double app, double idle)
 {
-	char cell[CLI_NUMBER];
+	char cell[CLI_NUMBER_LEN];
 
 	snprintf(cell, sizeof(cell), idle > 0 ? "%.1f" : "-",
 		 idle > 0 ? app / idle : 0);
-	cli_right(f, cell, 10);
+	cli_print_right(f, cell, 10);
 }
 
 /* Write "idle"; with the period, "idle, 20.0 ms", if that was different. */
 static void idle_label(const struct np_sample *idle, char *buf, size_t len)
 {
-	char period[CLI_NUMBER];
+	char period[CLI_NUMBER_LEN];
 
 	snprintf(buf, len, "idle%s%s", idle->other_period ? ", " : "",
 		 idle->other_period ? cli_sec(idle->period_sec, period) : "");
@@ -1053,7 +1066,7 @@ static const char *level_name(const struct np_run_summary_level *level,
 	char name[NP_LEVEL_NAME];
 
 	snprintf(buf, len, "%s (%u)",
-		 cli_cut(level->name, LEVEL_WIDEST, name, sizeof(name)),
+		 cli_truncate(level->name, LEVEL_WIDEST, name, sizeof(name)),
 		 level->run_sec.n);
 	return buf;
 }
@@ -1102,7 +1115,7 @@ static void print_level_row(FILE *f,
 		"run time", "95 % interval from", "                to",
 		"the load's rounds",
 	};
-	char buf[CLI_NUMBER];
+	char buf[CLI_NUMBER_LEN];
 
 	fprintf(f, "%-*s", LEVEL_LABEL, label[row]);
 	for (size_t i = 0; i < n; i++) {
@@ -1116,7 +1129,8 @@ static void print_level_row(FILE *f,
 		uint32_t known = row == ROUNDS ? level->impact.n :
 						 level->slowdown.n;
 
-		cli_right(f, known ? cli_change(value[row], buf) : "-", width);
+		cli_print_right(f, known ? cli_change(value[row], buf) : "-",
+				width);
 	}
 	fputc('\n', f);
 }
@@ -1127,7 +1141,7 @@ static void print_level_row(FILE *f,
 static size_t level_width(const struct np_profile *profile)
 {
 	size_t widest = 6;
-	char buf[NP_LEVEL_NAME + CLI_NUMBER];
+	char buf[NP_LEVEL_NAME + CLI_NUMBER_LEN];
 
 	for (size_t i = 0; i < profile->summary.n_levels; i++) {
 		size_t width = cli_width(level_name(&profile->summary.level[i],
@@ -1142,7 +1156,7 @@ static size_t level_width(const struct np_profile *profile)
 static void print_intervals(FILE *f, const struct np_profile *profile)
 {
 	const struct np_one_run *intervals = &profile->summary.intervals;
-	char share[CLI_NUMBER], longer[CLI_NUMBER], took[80] = "";
+	char share[CLI_NUMBER_LEN], longer[CLI_NUMBER_LEN], took[80] = "";
 	char calls[80] = "";
 	size_t n = 0;
 
@@ -1159,7 +1173,7 @@ static void print_intervals(FILE *f, const struct np_profile *profile)
 			 "by %.1f %%",
 			 intervals->by_calls ? "traffic" : "MPI calls",
 			 100 * expm1(intervals->apart));
-	cli_labelled(
+	cli_print_labelled(
 		f, "Intervals",
 		"%zu loads measured in intervals of %zu "
 		"%s (%.0f s), which made %s longer by at most %s%s: "
@@ -1178,7 +1192,7 @@ static void print_intervals(FILE *f, const struct np_profile *profile)
 static void print_levels(FILE *f, const struct np_profile *profile,
 			 const struct np_fabric *fabric)
 {
-	char buf[NP_LEVEL_NAME + CLI_NUMBER];
+	char buf[NP_LEVEL_NAME + CLI_NUMBER_LEN];
 	int width = (int)level_width(profile);
 	size_t n = profile->summary.n_levels, room;
 	const struct np_run_summary_level *level[n + 1];
@@ -1193,7 +1207,8 @@ static void print_levels(FILE *f, const struct np_profile *profile,
 		profile->summary.n_levels > n ? "Under load (more)" :
 						"Under load (runs)");
 	for (size_t i = 0; i < n; i++)
-		cli_right(f, level_name(level[i], buf, sizeof(buf)), width);
+		cli_print_right(f, level_name(level[i], buf, sizeof(buf)),
+				width);
 	fprintf(f, "\n%s", cli_colour(CLI_PLAIN));
 	for (int row = 0; row < LEVEL_ROWS; row++)
 		print_level_row(f, level, n, width, row);
@@ -1424,7 +1439,7 @@ static void put_hist(json_object *in, const struct np_profile *profile)
 		uint64_t idle = profile->idle.hist ?
 					np_hist_count(profile->idle.hist, i) :
 					0;
-		char edge[CLI_NUMBER];
+		char edge[CLI_NUMBER_LEN];
 		json_object *row;
 
 		if (!n && !idle)

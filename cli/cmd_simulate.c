@@ -1157,11 +1157,12 @@ static int read_cluster(struct sim *sim)
 	cluster->cpus = cpus;
 	snprintf(sim->cluster_text, sizeof(sim->cluster_text),
 		 "%zu nodes with %u processor%s each, on %zu leaf switches",
-		 sim->leaves->n_nodes, cpus, cli_s(cpus), sim->leaves->n);
+		 sim->leaves->n_nodes, cpus, cli_plural_s(cpus),
+		 sim->leaves->n);
 	if (cluster->n_above)
-		cli_add(sim->cluster_text, sizeof(sim->cluster_text),
-			" below %zu other%s", cluster->n_above,
-			cli_s(cluster->n_above));
+		cli_appendf(sim->cluster_text, sizeof(sim->cluster_text),
+			    " below %zu other%s", cluster->n_above,
+			    cli_plural_s(cluster->n_above));
 	return make_partitions(sim);
 }
 
@@ -1735,7 +1736,7 @@ static int read_pairs(struct sim *sim)
 				 pairs.row[i].slowdown);
 	}
 	snprintf(sim->models_text, sizeof(sim->models_text),
-		 "%zu pair%s from %s", pairs.n, cli_s(pairs.n),
+		 "%zu pair%s from %s", pairs.n, cli_plural_s(pairs.n),
 		 sim->opt->pairs);
 	cli_predictions_free(&pairs);
 	return rc;
@@ -2003,9 +2004,9 @@ static int read_inputs(struct sim *sim)
 #define N_SHOWN 3	  /* users, partitions or names that are listed */
 
 /* "12.3 %" */
-static const char *percent(double ratio, char buf[CLI_NUMBER])
+static const char *percent(double ratio, char buf[CLI_NUMBER_LEN])
 {
-	snprintf(buf, CLI_NUMBER, "%.1f %%",
+	snprintf(buf, CLI_NUMBER_LEN, "%.1f %%",
 		 fabs(100 * ratio) < .05 ? 0 : 100 * ratio);
 	return buf;
 }
@@ -2032,17 +2033,17 @@ static const struct policy *acting_policy(const struct sim *sim)
 }
 
 /* Time from the first to the last submission: "30 days", "3 hours". */
-static const char *span_text(const struct sim *sim, char buf[CLI_NUMBER])
+static const char *span_text(const struct sim *sim, char buf[CLI_NUMBER_LEN])
 {
 	double days = (double)(sim->job[sim->log.n - 1].submit_sec -
 			       sim->job[0].submit_sec) / 86400;
 
 	if (days >= 2)
-		snprintf(buf, CLI_NUMBER, "%.0f days", days);
+		snprintf(buf, CLI_NUMBER_LEN, "%.0f days", days);
 	else if (days >= 2 / 24.0)
-		snprintf(buf, CLI_NUMBER, "%.0f hours", 24 * days);
+		snprintf(buf, CLI_NUMBER_LEN, "%.0f hours", 24 * days);
 	else
-		snprintf(buf, CLI_NUMBER, "%.0f minutes", 1440 * days);
+		snprintf(buf, CLI_NUMBER_LEN, "%.0f minutes", 1440 * days);
 	return buf;
 }
 
@@ -2052,11 +2053,12 @@ static void add_uncertain(const struct sim *sim, char *buf, size_t len)
 	size_t at = strlen(buf);
 
 	if (sim->n_uncertain)
-		snprintf(buf + at, len - at, " %zu pair%s of applications %s "
+		snprintf(buf + at, len - at,
+			 " %zu pair%s of applications %s "
 			 "only an uncertain prediction, on which placement "
 			 "does not act: netprof matrix marks such pairs, and "
 			 "netprof predict says what to measure.",
-			 sim->n_uncertain, cli_s(sim->n_uncertain),
+			 sim->n_uncertain, cli_plural_s(sim->n_uncertain),
 			 sim->n_uncertain == 1 ? "has" : "have");
 }
 
@@ -2065,7 +2067,7 @@ static const char *nothing_text(const struct sim *sim, char *buf, size_t len)
 {
 	const struct policy *policy = acting_policy(sim);
 	double limit = policy ? policy->sim.policy.max_slowdown : NAN;
-	char text[CLI_NUMBER], other[CLI_NUMBER];
+	char text[CLI_NUMBER_LEN], other[CLI_NUMBER_LEN];
 
 	if (!policy || policy->sum.held || policy->sum.was_restricted)
 		return NULL;
@@ -2099,7 +2101,7 @@ static struct estimate absolute(const struct estimate *change)
 static const char *delay_text(const struct gain *gain, char *buf, size_t len)
 {
 	struct estimate delay = absolute(&gain->delay);
-	char text[CLI_NUMBER], range[64];
+	char text[CLI_NUMBER_LEN], range[64];
 
 	if (isnan(delay.value))
 		snprintf(buf, len, "lengthened the mean wait from 0 to %.0f s",
@@ -2116,7 +2118,7 @@ static const char *delay_text(const struct gain *gain, char *buf, size_t len)
 static void verdict_text(const struct sim *sim, char *buf, size_t len)
 {
 	const struct policy *policy = acting_policy(sim);
-	char text[CLI_NUMBER], range[64], delay[128], span[CLI_NUMBER];
+	char text[CLI_NUMBER_LEN], range[64], delay[128], span[CLI_NUMBER_LEN];
 	struct estimate saved;
 
 	if (!policy || !sim->seeds_done) {
@@ -2184,7 +2186,7 @@ static double value_of(const struct row *row, const struct summary *sum)
 
 /* A value with its unit. */
 static const char *value_text(const struct row *row, double value,
-			      char buf[CLI_NUMBER])
+			      char buf[CLI_NUMBER_LEN])
 {
 	switch (row->unit) {
 	case U_SEC:
@@ -2192,11 +2194,11 @@ static const char *value_text(const struct row *row, double value,
 	case U_SHARE:
 		return percent(value, buf);
 	case U_HOURS:
-		snprintf(buf, CLI_NUMBER, "%.0f h", value / 3600);
+		snprintf(buf, CLI_NUMBER_LEN, "%.0f h", value / 3600);
 		return buf;
 	default:
-		snprintf(buf, CLI_NUMBER, "%.*f", row->unit == U_NUMBER ? 2 : 0,
-			 value);
+		snprintf(buf, CLI_NUMBER_LEN, "%.*f",
+			 row->unit == U_NUMBER ? 2 : 0, value);
 		return buf;
 	}
 }
@@ -2224,18 +2226,22 @@ static int policy_width(const struct sim *sim)
 static void print_table(const struct sim *sim, size_t from, size_t to,
 			int width)
 {
-	char text[CLI_NUMBER];
+	char text[CLI_NUMBER_LEN];
 
 	printf("\n%s%-*s", cli_colour(CLI_BOLD), NAME_COLUMNS, "");
 	for (size_t i = from; i < to; i++)
-		cli_right(stdout, policy_label(sim, i), width);
+		cli_print_right(stdout, policy_label(sim, i), width);
 	printf("%s\n", cli_colour(CLI_PLAIN));
 	for (const struct row *row = rows; row < rows + NP_ARRAY_SIZE(rows);
 	     row++) {
 		printf("%-*s", NAME_COLUMNS, row->name);
 		for (size_t i = from; i < to; i++)
-			cli_right(stdout, value_text(row, value_of(row,
-				  &sim->policy[i].sum), text), width);
+			cli_print_right(
+				stdout,
+				value_text(row,
+					   value_of(row, &sim->policy[i].sum),
+					   text),
+				width);
 		putchar('\n');
 	}
 }
@@ -2339,14 +2345,15 @@ static void print_group(const struct sim *sim, enum kind kind,
 			const struct group *group, bool first)
 {
 	double change = change_of(group);
-	char name[64], wait[CLI_NUMBER];
+	char name[64], wait[CLI_NUMBER_LEN];
 
 	printf("%-10s ", first ? kind_name[kind] : "");
-	cli_left(stdout, group_name(sim, kind, group->key, name, sizeof(name)),
-		 18);
+	cli_print_left(stdout,
+		       group_name(sim, kind, group->key, name, sizeof(name)),
+		       18);
 	printf(" %8zu ", group->jobs);
 	snprintf(wait, sizeof(wait), "%+.0f s", fabs(change) < .5 ? 0 : change);
-	cli_right(stdout, wait, 14);
+	cli_print_right(stdout, wait, 14);
 	printf("%16.1f h\n",
 	       fabs(group->recovered) < 180 ? 0 : group->recovered / 3600);
 }
@@ -2407,13 +2414,14 @@ static void print_profiling(const struct sim *sim)
 {
 	const struct policy *policy = acting_policy(sim);
 	double known = known_share(sim), sum = 0, factor;
-	char line[512] = "", text[CLI_NUMBER], name[48];
+	char line[512] = "", text[CLI_NUMBER_LEN], name[48];
 	struct name *all;
 	size_t n, few;
 
-	cli_say(CLI_PLAIN, 2, "With a profile: %zu of %zu jobs, %s of the "
-		"node-hours.", sim->known_jobs, sim->log.n,
-		percent(known, text));
+	cli_printf(CLI_PLAIN, 2,
+		   "With a profile: %zu of %zu jobs, %s of the "
+		   "node-hours.",
+		   sim->known_jobs, sim->log.n, percent(known, text));
 	all = sim->opt->mix.n || known > .9 ? NULL : unprofiled(sim, &n);
 	if (!all || !n) {
 		free(all);
@@ -2422,17 +2430,21 @@ static void print_profiling(const struct sim *sim)
 	few = n < N_SHOWN ? n : N_SHOWN;
 	for (size_t i = 0; i < few; i++) {
 		sum += all[i].node_sec / sim->all_node_sec;
-		cli_add(line, sizeof(line), "%s%s", i ? ", " : "",
-			np_queue_text(&sim->log, all[i].text, name,
-				      sizeof(name)));
+		cli_appendf(line, sizeof(line), "%s%s", i ? ", " : "",
+			    np_queue_text(&sim->log, all[i].text, name,
+					  sizeof(name)));
 	}
-	cli_say(CLI_PLAIN, 2, "Most node-hours without one: %s (%s of all). "
-		"To measure one: sbatch --netprofile=NAME "
-		"--netprofile-calibrate job.sh", line, percent(sum, text));
+	cli_printf(CLI_PLAIN, 2,
+		   "Most node-hours without one: %s (%s of all). "
+		   "To measure one: sbatch --netprofile=NAME "
+		   "--netprofile-calibrate job.sh",
+		   line, percent(sum, text));
 	/* A loss is only predicted if both jobs have a profile. */
 	factor = fmin(1, known + sum) * fmin(1, known + sum) / (known * known);
 	if (policy && known > 0 && policy->gain.recovered.value > 0)
-		cli_say(CLI_PLAIN, 2, "If they behave like the profiled jobs, "
+		cli_printf(
+			CLI_PLAIN, 2,
+			"If they behave like the profiled jobs, "
 			"placement would save about %s of the node-hours with "
 			"their profiles.",
 			percent(policy->gain.recovered.value * factor, text));
@@ -2442,29 +2454,35 @@ static void print_profiling(const struct sim *sim)
 /* Where the inputs are from, what was excluded, and what is not simulated. */
 static void print_source(const struct sim *sim)
 {
-	cli_say(CLI_PLAIN, 2, "Jobs: %zu from %s. Cluster: %s.", sim->log.n,
-		sim->source, sim->cluster_text);
-	cli_say(CLI_PLAIN, 2, "Predictions: %s. Seeds: %zu.", sim->models_text,
-		sim->seeds_done);
+	cli_printf(CLI_PLAIN, 2, "Jobs: %zu from %s. Cluster: %s.", sim->log.n,
+		   sim->source, sim->cluster_text);
+	cli_printf(CLI_PLAIN, 2, "Predictions: %s. Seeds: %zu.",
+		   sim->models_text, sim->seeds_done);
 	if (sim->n_uncertain)
-		cli_say(CLI_YELLOW, 2, "Uncertain predictions: %zu. Here jobs "
+		cli_printf(
+			CLI_YELLOW, 2,
+			"Uncertain predictions: %zu. Here jobs "
 			"slow each other by them, but placement does not act "
 			"on them; netprof matrix marks such pairs.",
 			sim->n_uncertain);
 	for (int i = 0; i < NP_QUEUE_N_ISSUES; i++)
 		if (sim->log.issues[i])
-			cli_say(CLI_PLAIN, 2, "%s: %zu.",
-				np_queue_issue_text[i], sim->log.issues[i]);
+			cli_printf(CLI_PLAIN, 2, "%s: %zu.",
+				   np_queue_issue_text[i], sim->log.issues[i]);
 	if (*sim->log.unused)
-		cli_say(CLI_PLAIN, 2, "Ignored columns: %s.", sim->log.unused);
+		cli_printf(CLI_PLAIN, 2, "Ignored columns: %s.",
+			   sim->log.unused);
 	if (sim->policy[0].sum.too_large)
-		cli_say(CLI_YELLOW, 2, "Excluded, larger than the cluster: %zu "
-			"job%s.", sim->policy[0].sum.too_large,
-			cli_s(sim->policy[0].sum.too_large));
+		cli_printf(CLI_YELLOW, 2,
+			   "Excluded, larger than the cluster: %zu "
+			   "job%s.",
+			   sim->policy[0].sum.too_large,
+			   cli_plural_s(sim->policy[0].sum.too_large));
 	if (sim->merged)
-		cli_say(CLI_PLAIN, 2, "Partitions beyond the first %d, merged "
-			"into one: %u.", NP_SIM_MAX_PARTITIONS - 1,
-			sim->merged);
+		cli_printf(CLI_PLAIN, 2,
+			   "Partitions beyond the first %d, merged "
+			   "into one: %u.",
+			   NP_SIM_MAX_PARTITIONS - 1, sim->merged);
 	cli_wrap(stdout, "Not simulated: memory, generic resources, licences, "
 		 "preemption, QOS and association limits, and run times other "
 		 "than the log's.", 2);
@@ -2473,16 +2491,17 @@ static void print_source(const struct sim *sim)
 /* The verdict, the table, the effect on groups, and the sources. */
 static int print_text(const struct sim *sim)
 {
-	char line[1024], text[CLI_NUMBER];
+	char line[1024], text[CLI_NUMBER_LEN];
 	int width = policy_width(sim);
 	size_t room;
 
 	if (sim->stopped)
-		cli_say(CLI_YELLOW, 0, "Stopped after %s: the results are of "
-			"the jobs that had ended by then.",
-			percent(sim->share_done, text));
+		cli_printf(CLI_YELLOW, 0,
+			   "Stopped after %s: the results are of "
+			   "the jobs that had ended by then.",
+			   percent(sim->share_done, text));
 	verdict_text(sim, line, sizeof(line));
-	cli_say(CLI_BOLD, 0, "%s", line);
+	cli_printf(CLI_BOLD, 0, "%s", line);
 	room = cli_columns() < NAME_COLUMNS + width ? 1 :
 	       (size_t)((cli_columns() - NAME_COLUMNS) / width);
 	for (size_t from = 0; from < sim->n_policies; from += room)
@@ -2654,7 +2673,8 @@ static int plot(const struct sim *sim, const char *path)
 				      "weeks and seeds. Predictions: %s.",
 				      sim->policy[0].name, sim->log.n,
 				      sim->source, sim->cluster_text,
-				      sim->seeds_done, cli_s(sim->seeds_done),
+				      sim->seeds_done,
+				      cli_plural_s(sim->seeds_done),
 				      sim->models_text);
 	return cli_figure_save_and_free(figure, path);
 }

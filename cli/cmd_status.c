@@ -52,29 +52,31 @@ static void print_mode(const struct status *status)
 	char line[LINE_BYTES];
 	bool stale = cli_state_stale(status->state, status->now);
 
-	cli_say(stale ? CLI_RED : CLI_BOLD, 0, "%s",
-		cli_mode_text(status->state, status->now,
-			      status->placement_enabled, line, sizeof(line)));
+	cli_printf(stale ? CLI_RED : CLI_BOLD, 0, "%s",
+		   cli_mode_text(status->state, status->now,
+				 status->placement_enabled, line,
+				 sizeof(line)));
 }
 
 /* Print when and where the last decision was made, and for how many jobs. */
 static void print_decision(const struct status *status)
 {
 	const struct np_state *state = status->state;
-	char age[96], interval[CLI_NUMBER], duration[CLI_NUMBER];
+	char age[96], interval[CLI_NUMBER_LEN], duration[CLI_NUMBER_LEN];
 
-	cli_labelled(stdout, "Decided", "%s by %.64s on %.64s, every %s, in %s",
-		     cli_age(state->date, status->now, age, sizeof(age)),
-		     *state->controller ? state->controller : "slurmctld",
-		     *state->cluster ? state->cluster : "a cluster",
-		     cli_setting_sec(state->interval_sec, interval),
-		     cli_sec(state->decide_sec, duration));
-	cli_labelled(stdout, "Jobs",
-		     "%zu running (%zu with a profile), %zu "
-		     "pending (%zu kept apart); %u profile%s",
-		     status->n_running, status->n_with_profile,
-		     status->n_pending, status->n_kept_apart, state->n_profiles,
-		     cli_s(state->n_profiles));
+	cli_print_labelled(stdout, "Decided",
+			   "%s by %.64s on %.64s, every %s, in %s",
+			   cli_age(state->date, status->now, age, sizeof(age)),
+			   *state->controller ? state->controller : "slurmctld",
+			   *state->cluster ? state->cluster : "a cluster",
+			   cli_setting_sec(state->interval_sec, interval),
+			   cli_sec(state->decide_sec, duration));
+	cli_print_labelled(stdout, "Jobs",
+			   "%zu running (%zu with a profile), %zu "
+			   "pending (%zu kept apart); %u profile%s",
+			   status->n_running, status->n_with_profile,
+			   status->n_pending, status->n_kept_apart,
+			   state->n_profiles, cli_plural_s(state->n_profiles));
 }
 
 /*
@@ -82,9 +84,9 @@ static void print_decision(const struct status *status)
  */
 static int print_labelled(const char *label, const char *text)
 {
-	const size_t width = (size_t)(cli_output_columns() - CLI_LABEL);
+	const size_t width = (size_t)(cli_output_columns() - CLI_LABEL_COLUMNS);
 
-	cli_labelled(stdout, label, "%s", text);
+	cli_print_labelled(stdout, label, "%s", text);
 	return (int)((strlen(text) + width - 1) / width);
 }
 
@@ -112,7 +114,7 @@ static int print_denied(const struct status *status)
 	if (status->state->more_denied) {
 		snprintf(line, sizeof(line), "%u more job%s of other users",
 			 status->state->more_denied,
-			 cli_s(status->state->more_denied));
+			 cli_plural_s(status->state->more_denied));
 		lines += print_labelled("", line);
 	}
 	return lines;
@@ -137,13 +139,13 @@ static void print_leaf(const struct status *status,
 	bool is_above_limit = leaf->worst_slowdown >
 			      status->state->max_slowdown;
 
-	cli_left(stdout, *leaf->name ? leaf->name : "(none)", name_width);
+	cli_print_left(stdout, *leaf->name ? leaf->name : "(none)", name_width);
 	printf("%6u%6u%13u%6u%13u", leaf->n_nodes, leaf->n_idle,
 	       leaf->n_unavailable, leaf->n_jobs, leaf->n_known);
 	if (is_above_limit)
 		fputs(cli_colour(CLI_YELLOW), stdout);
-	cli_right_as(cli_change, leaf->n_known ? leaf->worst_slowdown : NAN,
-		     16);
+	cli_print_number(cli_change, leaf->n_known ? leaf->worst_slowdown : NAN,
+			 16);
 	puts(is_above_limit ? cli_colour(CLI_PLAIN) : "");
 }
 
@@ -151,7 +153,7 @@ static void print_leaf(const struct status *status,
 static void print_other_leaves(const struct status *status, size_t from)
 {
 	uint32_t nodes = 0, idle = 0;
-	char worst_slowdown[CLI_NUMBER];
+	char worst_slowdown[CLI_NUMBER_LEN];
 
 	for (size_t i = from; i < status->state->n_leaves; i++) {
 		nodes += status->leaf[i]->n_nodes;
@@ -178,9 +180,9 @@ static void print_leaves(const struct status *status, size_t rows)
 
 	for (size_t i = 0; i < shown; i++)
 		name_width = cli_widen(name_width, status->leaf[i]->name);
-	cli_head("%-*s%6s%6s%13s%6s%13s%16s", name_width, "Leaf",
-		 "Nodes", "Idle", "Down/drained", "Jobs", "With profile",
-		 "Worst slowdown");
+	cli_heading("%-*s%6s%6s%13s%6s%13s%16s", name_width, "Leaf", "Nodes",
+		    "Idle", "Down/drained", "Jobs", "With profile",
+		    "Worst slowdown");
 	for (size_t i = 0; i < shown; i++)
 		print_leaf(status, status->leaf[i], name_width);
 	if (shown < n)
@@ -194,7 +196,7 @@ static void print_leaves(const struct status *status, size_t rows)
 static void format_restriction(const struct np_state_job *job, char *buf,
 			       size_t len)
 {
-	char date[CLI_NUMBER];
+	char date[CLI_NUMBER_LEN];
 	const char *prefix = job->applied ? "" : "advice: ";
 
 	if (!strcmp(job->action, "held")) {
@@ -250,7 +252,7 @@ static void fill_cells(const struct np_state_job *job,
 		       char cell[N_COLUMNS][LINE_BYTES])
 {
 	const struct np_state_cause *cause = cli_worst_cause(job);
-	char id[CLI_NUMBER], slowdown[CLI_NUMBER];
+	char id[CLI_NUMBER_LEN], slowdown[CLI_NUMBER_LEN];
 
 	snprintf(cell[COLUMN_JOB], LINE_BYTES, "%s",
 		 cli_job_name(job->id, job->array, job->task, id));
@@ -293,14 +295,14 @@ static void print_kept_apart(const struct status *status, size_t rows)
 		for (int column = 0; column < COLUMN_WOULD_SLOW; column++)
 			width[column] = cli_widen(width[column], cell[column]);
 	}
-	cli_head("%-*s %-*s %-*s %-*s %s", width[COLUMN_JOB], "Job",
-		 width[COLUMN_APPLICATION], "Application",
-		 width[COLUMN_RESTRICTION], "Restriction",
-		 width[COLUMN_BECAUSE_OF], "Because of", "Would slow");
+	cli_heading("%-*s %-*s %-*s %-*s %s", width[COLUMN_JOB], "Job",
+		    width[COLUMN_APPLICATION], "Application",
+		    width[COLUMN_RESTRICTION], "Restriction",
+		    width[COLUMN_BECAUSE_OF], "Because of", "Would slow");
 	for (size_t i = 0; i < shown; i++) {
 		fill_cells(status->kept_apart[i], cell);
 		for (int column = 0; column < COLUMN_WOULD_SLOW; column++) {
-			cli_left(stdout, cell[column], width[column]);
+			cli_print_left(stdout, cell[column], width[column]);
 			putchar(' ');
 		}
 		puts(cell[COLUMN_WOULD_SLOW]);
@@ -366,7 +368,7 @@ static void append_denial(json_object *list,
 			  const struct np_state_denial *denial)
 {
 	json_object *object = cli_append_object(list);
-	char user[CLI_NUMBER];
+	char user[CLI_NUMBER_LEN];
 
 	cli_put_count(object, "uid", denial->uid);
 	cli_put_text(object, "user", cli_user(denial->uid, user));
@@ -513,7 +515,7 @@ static int save_plot(const struct status *status, const char *path)
 	size_t n = status->state->n_leaves;
 	size_t shown = status->all || n <= MAX_DRAWN ? n : MAX_DRAWN;
 	struct np_figure *figure;
-	char date[CLI_NUMBER];
+	char date[CLI_NUMBER_LEN];
 
 	if (!n)
 		return cli_fail("the last decision contains no leaf switches");

@@ -1051,11 +1051,11 @@ static void print_yaml(const struct comparison *cmp)
 static void print_found_leaves(const struct comparison *cmp)
 {
 	const struct cli_places *places = cmp->found;
-	char within[CLI_NUMBER], between[CLI_NUMBER];
+	char within[CLI_NUMBER_LEN], between[CLI_NUMBER_LEN];
 	size_t n = count_leaves(places);
 
-	printf("%zu node%s on %zu leaf switch%s", places->n, cli_s(places->n),
-	       n, n == 1 ? "" : "es");
+	printf("%zu node%s on %zu leaf switch%s", places->n,
+	       cli_plural_s(places->n), n, n == 1 ? "" : "es");
 	if (places->within > 0)
 		printf(" by their latencies: %s within",
 		       cli_sec(places->within, within));
@@ -1133,7 +1133,7 @@ static bool is_undecided(const struct comparison *cmp)
 /* Fail if the latencies show nothing about Slurm's topology. */
 static int print_undecided(const struct comparison *cmp)
 {
-	char within[CLI_NUMBER];
+	char within[CLI_NUMBER_LEN];
 
 	return cli_fail("the latencies of these %zu nodes (%s) do not "
 			"distinguish leaf switches, of which Slurm has %zu, so "

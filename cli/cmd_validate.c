@@ -446,7 +446,7 @@ static int score_predictions(struct validate_ctx *ctx)
 #define NAME_COLUMNS 13 /* width of a program's name */
 
 /* Return a share as a percentage, or "not known". */
-static const char *share_text(double share, char buf[CLI_NUMBER])
+static const char *share_text(double share, char buf[CLI_NUMBER_LEN])
 {
 	return isnan(share) ? "not known" : cli_percent(share, buf);
 }
@@ -456,20 +456,24 @@ static void print_measured(const struct validate_ctx *ctx)
 {
 	const struct cli_pair_results *result = &ctx->result;
 	const struct np_pairs_place *place = &ctx->pairs.place;
-	char day[CLI_NUMBER];
+	char day[CLI_NUMBER_LEN];
 
-	cli_labelled(stdout, "Measured", "%zu pair%s of %zu program%s on "
-		     "leaf switch %s: %s with %s, last on %s", result->n_pairs,
-		     cli_s(result->n_pairs), ctx->list.n, cli_s(ctx->list.n),
-		     place->leaf ? place->leaf : "(no topology)",
-		     place->victim_nodes ? place->victim_nodes : "?",
-		     place->corunner_nodes ? place->corunner_nodes : "?",
-		     cli_day(ctx->pairs.date, day));
+	cli_print_labelled(stdout, "Measured",
+			   "%zu pair%s of %zu program%s on "
+			   "leaf switch %s: %s with %s, last on %s",
+			   result->n_pairs, cli_plural_s(result->n_pairs),
+			   ctx->list.n, cli_plural_s(ctx->list.n),
+			   place->leaf ? place->leaf : "(no topology)",
+			   place->victim_nodes ? place->victim_nodes : "?",
+			   place->corunner_nodes ? place->corunner_nodes : "?",
+			   cli_day(ctx->pairs.date, day));
 	if (result->n_repeated)
-		cli_labelled(stdout, "Repeats", "two runs of a pair differ by "
-			     "%.1f percentage points on average (%zu pair%s)",
-			     result->repeat_points, result->n_repeated,
-			     cli_s(result->n_repeated));
+		cli_print_labelled(
+			stdout, "Repeats",
+			"two runs of a pair differ by "
+			"%.1f percentage points on average (%zu pair%s)",
+			result->repeat_points, result->n_repeated,
+			cli_plural_s(result->n_repeated));
 }
 
 /* Print by how much pairs are slowed that share no switch. */
@@ -483,17 +487,21 @@ static void print_controls(const struct validate_ctx *ctx)
 		snprintf(without, sizeof(without), "; %zu pair%s none",
 			 n_without, n_without == 1 ? " has" : "s have");
 	if (result->n_controls)
-		cli_labelled(stdout, "Controls", "on two leaf switches %zu "
-			     "pair%s differ%s from running alone by %.1f %% on "
-			     "average, at most %.1f %%; this is subtracted%s",
-			     result->n_controls, cli_s(result->n_controls),
-			     result->n_controls == 1 ? "s" : "",
-			     100 * result->control_mean,
-			     100 * result->control_max, without);
+		cli_print_labelled(
+			stdout, "Controls",
+			"on two leaf switches %zu "
+			"pair%s differ%s from running alone by %.1f %% on "
+			"average, at most %.1f %%; this is subtracted%s",
+			result->n_controls, cli_plural_s(result->n_controls),
+			result->n_controls == 1 ? "s" : "",
+			100 * result->control_mean, 100 * result->control_max,
+			without);
 	else
-		cli_labelled(stdout, "Controls", "none: the effect of anything "
-			     "else that pairs share is attributed to the leaf "
-			     "switch");
+		cli_print_labelled(
+			stdout, "Controls",
+			"none: the effect of anything "
+			"else that pairs share is attributed to the leaf "
+			"switch");
 }
 
 /* Print by how much the runs alone of each program differ. */
@@ -503,12 +511,15 @@ static void print_drift(const struct validate_ctx *ctx)
 
 	for (size_t i = 0; i < ctx->list.n; i++)
 		if (!isnan(ctx->result.app[i].drift))
-			cli_add(line, sizeof(line), "%s%s %.1f %%",
-				*line ? ", " : "", ctx->list.program[i].name,
-				100 * ctx->result.app[i].drift);
+			cli_appendf(line, sizeof(line), "%s%s %.1f %%",
+				    *line ? ", " : "",
+				    ctx->list.program[i].name,
+				    100 * ctx->result.app[i].drift);
 	if (*line)
-		cli_labelled(stdout, "Drift", "runs alone, longest minus "
-			     "shortest: %s", line);
+		cli_print_labelled(stdout, "Drift",
+				   "runs alone, longest minus "
+				   "shortest: %s",
+				   line);
 }
 
 /* Print the pairs that slow each other even without a common switch. */
@@ -518,12 +529,13 @@ static void print_rejected(const struct validate_ctx *ctx)
 		const struct cli_pair_result *pair = &ctx->result.pair[i];
 
 		if (pair->rejected)
-			cli_labelled(stdout, "Rejected",
-				     "%s with %s: %+.1f "
-				     "%% on two leaf switches, although they "
-				     "share none",
-				     victim_name(ctx, i), corunner_name(ctx, i),
-				     100 * pair->apart.mean);
+			cli_print_labelled(
+				stdout, "Rejected",
+				"%s with %s: %+.1f "
+				"%% on two leaf switches, although they "
+				"share none",
+				victim_name(ctx, i), corunner_name(ctx, i),
+				100 * pair->apart.mean);
 	}
 }
 
@@ -540,10 +552,12 @@ static void print_unsteady(const struct validate_ctx *ctx)
 		double difference = ctx->result.pair[i].repeat_difference;
 
 		if (difference > CLI_REPEAT_MAX)
-			cli_labelled(stdout, "Unsteady", "%s with %s: two "
-				     "runs differ by %.0f percentage points%s",
-				     victim_name(ctx, i), corunner_name(ctx, i),
-				     100 * difference, again);
+			cli_print_labelled(
+				stdout, "Unsteady",
+				"%s with %s: two "
+				"runs differ by %.0f percentage points%s",
+				victim_name(ctx, i), corunner_name(ctx, i),
+				100 * difference, again);
 	}
 }
 
@@ -553,10 +567,13 @@ static void print_unpredicted(const struct validate_ctx *ctx)
 	size_t first = 0, n = count_unpredicted(ctx, &first);
 
 	if (n)
-		cli_labelled(stdout, "Unknown", "%zu pair%s cannot be "
-			     "predicted; netprof predict %s %s says what is "
-			     "missing", n, cli_s(n), victim_name(ctx, first),
-			     corunner_name(ctx, first));
+		cli_print_labelled(
+			stdout, "Unknown",
+			"%zu pair%s cannot be "
+			"predicted; netprof predict %s %s says what is "
+			"missing",
+			n, cli_plural_s(n), victim_name(ctx, first),
+			corunner_name(ctx, first));
 }
 
 /* Print how accurate the predictions are, compared with the best constant. */
@@ -564,32 +581,38 @@ static void print_score(const struct validate_ctx *ctx)
 {
 	const struct np_score *score = &ctx->score;
 	double constant_points = ctx->constant_score.mean_points;
-	char a[CLI_NUMBER], b[CLI_NUMBER], ratio[CLI_NUMBER] = "";
+	char a[CLI_NUMBER_LEN], b[CLI_NUMBER_LEN], ratio[CLI_NUMBER_LEN] = "";
 
 	if (!score->n)
 		return;
 	if (constant_points > 0)
 		snprintf(ratio, sizeof(ratio), " (ratio %.2f)",
 			 score->mean_points / constant_points);
-	cli_labelled(stdout, "Error", "%.1f percentage points on average over "
-		     "%zu pair%s; the best constant (%+.1f %%) has %.1f%s",
-		     score->mean_points, score->n, cli_s(score->n),
-		     100 * ctx->constant, constant_points, ratio);
-	cli_labelled(stdout, "Large", "%s of the errors exceed 10 percentage "
-		     "points, %s exceed 20; mean error with sign %+.1f",
-		     share_text(1 - score->within_near, a),
-		     share_text(score->beyond_far, b), score->bias_points);
-	cli_labelled(stdout, "At 10 %", "recall %s, precision %s (pairs slowed "
-		     "by 10 %% or more: %zu measured, %zu predicted)",
-		     share_text(score->recall, a),
-		     share_text(score->precision, b), score->n_harm,
-		     score->n_predicted_harm);
+	cli_print_labelled(
+		stdout, "Error",
+		"%.1f percentage points on average over "
+		"%zu pair%s; the best constant (%+.1f %%) has %.1f%s",
+		score->mean_points, score->n, cli_plural_s(score->n),
+		100 * ctx->constant, constant_points, ratio);
+	cli_print_labelled(stdout, "Large",
+			   "%s of the errors exceed 10 percentage "
+			   "points, %s exceed 20; mean error with sign %+.1f",
+			   share_text(1 - score->within_near, a),
+			   share_text(score->beyond_far, b),
+			   score->bias_points);
+	cli_print_labelled(stdout, "At 10 %",
+			   "recall %s, precision %s (pairs slowed "
+			   "by 10 %% or more: %zu measured, %zu predicted)",
+			   share_text(score->recall, a),
+			   share_text(score->precision, b), score->n_harm,
+			   score->n_predicted_harm);
 	if (score->n_intervals)
-		cli_labelled(stdout, "Intervals", "%s of the 90 %% intervals "
-			     "contain the measured value; median width %.1f "
-			     "percentage points",
-			     share_text(score->coverage, a),
-			     score->width_points);
+		cli_print_labelled(
+			stdout, "Intervals",
+			"%s of the 90 %% intervals "
+			"contain the measured value; median width %.1f "
+			"percentage points",
+			share_text(score->coverage, a), score->width_points);
 }
 
 /* Return the size of a prediction's error, as a fraction. */
@@ -633,16 +656,16 @@ static void print_pair(const struct validate_ctx *ctx, size_t pair,
 	const struct np_prediction *p = &ctx->prediction[pair];
 	char flags[256], interval[64] = "-";
 
-	cli_left(stdout, victim_name(ctx, pair), name_width);
+	cli_print_left(stdout, victim_name(ctx, pair), name_width);
 	putchar(' ');
-	cli_left(stdout, corunner_name(ctx, pair), name_width);
+	cli_print_left(stdout, corunner_name(ctx, pair), name_width);
 	putchar(' ');
-	cli_right_as(cli_change, measured(ctx, pair)->mean, 9);
-	cli_right_as(cli_change, p->slowdown, 10);
+	cli_print_number(cli_change, measured(ctx, pair)->mean, 9);
+	cli_print_number(cli_change, p->slowdown, 10);
 	if (!isnan(p->low))
 		snprintf(interval, sizeof(interval), "%.0f to %.0f",
 			 cli_whole_percent(p->low), cli_whole_percent(p->high));
-	cli_right(stdout, interval, 15);
+	cli_print_right(stdout, interval, 15);
 	cli_flag_names(p->flags, flags, sizeof(flags));
 	printf("  %s\n", *flags ? flags : "-");
 }
@@ -658,9 +681,9 @@ static int print_worst(const struct validate_ctx *ctx)
 	for (size_t i = 0; i < ctx->list.n; i++)
 		name_width = cli_widen(name_width, ctx->list.program[i].name);
 	if (n)
-		cli_head("%-*s %-*s %9s%10s%15s  %s", name_width, "Slowed",
-			 name_width, "By", "Measured", "Predicted",
-			 "90 % interval", "Notes");
+		cli_heading("%-*s %-*s %9s%10s%15s  %s", name_width, "Slowed",
+			    name_width, "By", "Measured", "Predicted",
+			    "90 % interval", "Notes");
 	for (size_t i = 0; i < n && i < MAX_LISTED; i++)
 		print_pair(ctx, sorted[i], name_width);
 	free(sorted);

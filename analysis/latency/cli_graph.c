@@ -112,10 +112,11 @@ int cli_goal_read(int fd, const char *path, struct np_graph **out,
 	size_t n = rc ? 0 : np_graph_short_receives(*out, &first);
 
 	if (n)
-		fprintf(stderr, "netprof: warning: %s is smaller than its "
+		fprintf(stderr,
+			"netprof: warning: %s is smaller than its "
 			"message, whose size counts (%zu such receive%s)\n",
 			np_graph_describe(*out, first, text, sizeof(text)), n,
-			cli_s(n));
+			cli_plural_s(n));
 	return rc;
 }
 

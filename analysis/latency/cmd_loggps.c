@@ -410,11 +410,11 @@ static int load(const struct options *o, struct np_loggps_record *r)
 static void print_value(const char *symbol, const char *name,
 		const struct np_loggps_value *v)
 {
-	char range[CLI_NUMBER];
+	char range[CLI_NUMBER_LEN];
 
 	printf("%s%-3s%s%-22s", cli_colour(CLI_BOLD), symbol,
 	       cli_colour(CLI_PLAIN), name);
-	cli_right_sec(v->value, 9);
+	cli_print_sec(v->value, 9);
 	printf("   %s\n", cli_sec_range(v->low, v->high, range));
 }
 
@@ -430,7 +430,7 @@ static void print_bytes(const char *symbol, const char *name,
 /* Prints S, or that no size is noticeably slower. */
 static void print_rendezvous(const struct np_loggps_fit *f)
 {
-	char s[CLI_NUMBER], above[CLI_NUMBER], cost[CLI_NUMBER];
+	char s[CLI_NUMBER_LEN], above[CLI_NUMBER_LEN], cost[CLI_NUMBER_LEN];
 
 	printf("%s%-3s%s", cli_colour(CLI_BOLD), "S", cli_colour(CLI_PLAIN));
 	if (f->S)
@@ -447,7 +447,8 @@ static void print_rendezvous(const struct np_loggps_fit *f)
 static int print_text(const struct np_loggps_record *r)
 {
 	const struct np_loggps_fit *f = &r->fit;
-	char date[CLI_NUMBER], rate[CLI_NUMBER], bandwidth[CLI_NUMBER + 8];
+	char date[CLI_NUMBER_LEN], rate[CLI_NUMBER_LEN],
+		bandwidth[CLI_NUMBER_LEN + 8];
 
 	snprintf(bandwidth, sizeof(bandwidth), ";  %s",
 		 cli_rate(1 / f->G.value, rate));

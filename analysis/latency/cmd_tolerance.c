@@ -128,11 +128,11 @@ static int report_deadlock(const struct np_graph *g, const struct np_cycle *c)
 	char line[(NP_CYCLE_OPS + 1) * NP_ERR_LEN] = "", buf[NP_ERR_LEN];
 
 	for (size_t i = 0; i < c->n && i < NP_CYCLE_OPS; i++)
-		cli_add(line, sizeof(line), "%s%s", i ? "; " : "",
-			np_graph_describe(g, c->node[i], buf, sizeof(buf)));
+		cli_appendf(line, sizeof(line), "%s%s", i ? "; " : "",
+			    np_graph_describe(g, c->node[i], buf, sizeof(buf)));
 	if (c->n > NP_CYCLE_OPS)
-		cli_add(line, sizeof(line), "; and %zu more",
-			c->n - NP_CYCLE_OPS);
+		cli_appendf(line, sizeof(line), "; and %zu more",
+			    c->n - NP_CYCLE_OPS);
 	return cli_fail("deadlock: %zu operations wait for each other, each "
 			"for the next: %s", c->n, line);
 }
@@ -485,25 +485,25 @@ static double share_of_run(double x, const struct np_runtime *r)
 #define CRITICAL_MAX 20
 #define PAIRS_SAID 10
 
-static const char *time_of(double ns, char buf[CLI_NUMBER])
+static const char *time_of(double ns, char buf[CLI_NUMBER_LEN])
 {
 	return cli_setting_sec(1e-9 * ns, buf);
 }
 
 /* "+840 ns", or "any" without a limit. */
-static const char *added(double limit, double base, char buf[CLI_NUMBER])
+static const char *added(double limit, double base, char buf[CLI_NUMBER_LEN])
 {
-	char number[CLI_NUMBER];
+	char number[CLI_NUMBER_LEN];
 
 	if (!isfinite(limit))
 		return "any";
-	snprintf(buf, CLI_NUMBER, "+%.*s", CLI_NUMBER - 2,
+	snprintf(buf, CLI_NUMBER_LEN, "+%.*s", CLI_NUMBER_LEN - 2,
 		 cli_sec(1e-9 * (limit - base), number));
 	return buf;
 }
 
 /* "10 GB/s" for a time per byte in ns. */
-static const char *rate(double G, char buf[CLI_NUMBER])
+static const char *rate(double G, char buf[CLI_NUMBER_LEN])
 {
 	if (!(G > 0))
 		return "no limit";
@@ -519,32 +519,36 @@ static void print_program(const struct program *t,
 			const struct request *req)
 {
 	const struct parameter *L = &t->of[NP_LOGGPS_L];
-	char at[CLI_NUMBER], ns[CLI_NUMBER], share[CLI_NUMBER];
+	char at[CLI_NUMBER_LEN], ns[CLI_NUMBER_LEN], share[CLI_NUMBER_LEN];
 
-	cli_say(CLI_PLAIN, 2, "%s: %u rank%s, %zu operation%s, %zu message%s.",
-		t->file, t->ranks, cli_s(t->ranks), t->ops, cli_s(t->ops),
-		t->messages, cli_s(t->messages));
+	cli_printf(CLI_PLAIN, 2,
+		   "%s: %u rank%s, %zu operation%s, %zu message%s.", t->file,
+		   t->ranks, cli_plural_s(t->ranks), t->ops,
+		   cli_plural_s(t->ops), t->messages,
+		   cli_plural_s(t->messages));
 	if (t->ns <= 0) {
-		cli_say(CLI_PLAIN, 2, "Run time %s at %s of %s.",
-			cli_sec(1e-9 * t->ns, ns),
-			req->topology ? "a wire's latency" : "a latency",
-			time_of(L->base, at));
+		cli_printf(CLI_PLAIN, 2, "Run time %s at %s of %s.",
+			   cli_sec(1e-9 * t->ns, ns),
+			   req->topology ? "a wire's latency" : "a latency",
+			   time_of(L->base, at));
 		return;
 	}
-	cli_say(CLI_PLAIN, 2, "Run time %s at %s of %s; %.0f %s%s on the "
-		"critical path account%s for %s of it.",
-		cli_sec(1e-9 * t->ns, ns),
-		req->topology ? "a wire's latency" : "a latency",
-		time_of(L->base, at), L->slope,
-		req->topology ? "wire" : "message", cli_s((size_t)L->slope),
-		(size_t)L->slope == 1 ? "s" : "",
-		cli_percent(L->base * L->slope / t->ns, share));
+	cli_printf(CLI_PLAIN, 2,
+		   "Run time %s at %s of %s; %.0f %s%s on the "
+		   "critical path account%s for %s of it.",
+		   cli_sec(1e-9 * t->ns, ns),
+		   req->topology ? "a wire's latency" : "a latency",
+		   time_of(L->base, at), L->slope,
+		   req->topology ? "wire" : "message",
+		   cli_plural_s((size_t)L->slope),
+		   (size_t)L->slope == 1 ? "s" : "",
+		   cli_percent(L->base * L->slope / t->ns, share));
 }
 
 /* The exclusive resources. */
 static void print_turns(const struct request *req)
 {
-	char line[256] = "", g[CLI_NUMBER];
+	char line[256] = "", g[CLI_NUMBER_LEN];
 
 	if (req->serial)
 		snprintf(line, sizeof(line), "one operation per processor at a "
@@ -553,42 +557,44 @@ static void print_turns(const struct request *req)
 			 time_of(req->net.g_ns, g),
 			 req->shared_links ? ", " : "");
 	if (req->shared_links)
-		cli_add(line, sizeof(line), "one message per receiver at a "
-			"time");
-	cli_labelled(stdout, "Contention", "%s", line);
+		cli_appendf(line, sizeof(line),
+			    "one message per receiver at a "
+			    "time");
+	cli_print_labelled(stdout, "Contention", "%s", line);
 }
 
 /* Prints the network parameters, with or without a topology. */
 static void print_network(const struct request *req)
 {
 	const struct np_loggps *net = &req->net;
-	char way[256], L[CLI_NUMBER], o[CLI_NUMBER], copy[64] = "";
-	char G[CLI_NUMBER], S[CLI_NUMBER];
+	char way[256], L[CLI_NUMBER_LEN], o[CLI_NUMBER_LEN], copy[64] = "";
+	char G[CLI_NUMBER_LEN], S[CLI_NUMBER_LEN];
 
 	if (req->topology)
-		snprintf(way, sizeof(way), "%.128s, %u rank%s a node, a wire "
-			 "%s, a switch %s", req->where, req->per_node,
-			 cli_s(req->per_node), time_of(req->wire_ns, L),
-			 time_of(req->switch_ns, o));
+		snprintf(way, sizeof(way),
+			 "%.128s, %u rank%s a node, a wire "
+			 "%s, a switch %s",
+			 req->where, req->per_node, cli_plural_s(req->per_node),
+			 time_of(req->wire_ns, L), time_of(req->switch_ns, o));
 	else
 		snprintf(way, sizeof(way), "latency L %s",
 			 time_of(net->L_ns, L));
 	if (net->O_ns > 0)
 		snprintf(copy, sizeof(copy), " and %.3g ns per byte",
 			 net->O_ns);
-	cli_labelled(stdout, "Network", "%s, overhead o %s%s, %s, %s%s", way,
-		     time_of(net->o_ns, o), copy, rate(net->G_ns, G),
-		     net->S == NP_LOGGPS_NO_RENDEZVOUS ?
-		     "no rendezvous" : "rendezvous above ",
-		     net->S == NP_LOGGPS_NO_RENDEZVOUS ? "" :
-		     cli_bytes(net->S, S));
+	cli_print_labelled(
+		stdout, "Network", "%s, overhead o %s%s, %s, %s%s", way,
+		time_of(net->o_ns, o), copy, rate(net->G_ns, G),
+		net->S == NP_LOGGPS_NO_RENDEZVOUS ? "no rendezvous" :
+						    "rendezvous above ",
+		net->S == NP_LOGGPS_NO_RENDEZVOUS ? "" : cli_bytes(net->S, S));
 	print_turns(req);
 }
 
 /* Prints a column of the table of thresholds. */
 static void column(const char *text)
 {
-	cli_right(stdout, text, 14);
+	cli_print_right(stdout, text, 14);
 }
 
 /* Prints the table of thresholds, with a column for each parameter. */
@@ -598,17 +604,17 @@ static void print_thresholds(const struct program *t, const struct request *req)
 	const struct parameter *L = &t->of[NP_LOGGPS_L];
 	const struct parameter *G = &t->of[NP_LOGGPS_G];
 	const struct parameter *d = &t->of[SWITCH_LATENCY];
-	char buf[CLI_NUMBER];
+	char buf[CLI_NUMBER_LEN];
 
-	cli_head("%-11s%14s%s%14s%14s", "Tolerance", latency_name(req),
-		 req->topology ? "        switch" : "", "overhead",
-		 "bandwidth");
+	cli_heading("%-11s%14s%s%14s%14s", "Tolerance", latency_name(req),
+		    req->topology ? "        switch" : "", "overhead",
+		    "bandwidth");
 	for (size_t i = 0; i < req->n_shares; i++) {
 		snprintf(buf, sizeof(buf), "%g %% longer",
 			 100 * L->threshold[i].share);
-		cli_left(stdout, buf, 13);
-		cli_right(stdout, added(L->threshold[i].limit, L->base, buf),
-			  12);
+		cli_print_left(stdout, buf, 13);
+		cli_print_right(stdout,
+				added(L->threshold[i].limit, L->base, buf), 12);
 		if (req->topology)
 			column(added(d->threshold[i].limit, d->base, buf));
 		column(added(o->threshold[i].limit, o->base, buf));
@@ -627,11 +633,12 @@ static void print_thresholds(const struct program *t, const struct request *req)
 
 /* "1 %", "2 %", "5 %", or "more". */
 static const char *threshold(const struct request *req, size_t n,
-			     char buf[CLI_NUMBER])
+			     char buf[CLI_NUMBER_LEN])
 {
 	if (!n)
 		return "more";
-	snprintf(buf, CLI_NUMBER, "%g %%", 100 * req->share[req->n_shares - n]);
+	snprintf(buf, CLI_NUMBER_LEN, "%g %%",
+		 100 * req->share[req->n_shares - n]);
 	return buf;
 }
 
@@ -643,16 +650,16 @@ static void bar(double part, double most)
 	if (columns < 0.01)
 		return;
 	fputs("  ", stdout);
-	cli_bar(stdout, columns / ceil(columns), (int)ceil(columns));
+	cli_print_bar(stdout, columns / ceil(columns), (int)ceil(columns));
 }
 
 /* The slope as messages on the critical path, or as bytes. */
 static const char *slope_of(const struct request *req, double slope,
-			    char buf[CLI_NUMBER])
+			    char buf[CLI_NUMBER_LEN])
 {
 	if (req->sweep == NP_LOGGPS_G)
 		return cli_bytes((uint64_t)slope, buf);
-	snprintf(buf, CLI_NUMBER, "%.0f", slope);
+	snprintf(buf, CLI_NUMBER_LEN, "%.0f", slope);
 	return buf;
 }
 
@@ -662,19 +669,22 @@ static void print_points(const struct program *t,
 {
 	double base = t->of[req->sweep].base;
 	double most = t->point[SWEEP_POINTS - 1].run.ns;
-	char buf[CLI_NUMBER];
+	char buf[CLI_NUMBER_LEN];
 
-	cli_head("%-11s%11s%11s  %-6s%10s%8s",
-		 req->sweep == NP_LOGGPS_G ? "Bandwidth" : "Added", "run time",
-		 "change", "within", slope_unit(req), "share");
+	cli_heading("%-11s%11s%11s  %-6s%10s%8s",
+		    req->sweep == NP_LOGGPS_G ? "Bandwidth" : "Added",
+		    "run time", "change", "within", slope_unit(req), "share");
 	for (size_t i = 0; i < SWEEP_POINTS; i++) {
 		const struct sweep_point *p = &t->point[i];
 		double x = base + p->added;
 		size_t n = thresholds_met(t, req, p->added);
 
-		cli_left(stdout, req->sweep == NP_LOGGPS_G ? rate(x, buf) :
-			 time_of(p->added, buf), 11);
-		cli_right_sec(1e-9 * p->run.ns, 11);
+		cli_print_left(stdout,
+			       req->sweep == NP_LOGGPS_G ?
+				       rate(x, buf) :
+				       time_of(p->added, buf),
+			       11);
+		cli_print_sec(1e-9 * p->run.ns, 11);
 		if (t->ns > 0)
 			printf(" %8.1f %%  ", 100 * (p->run.ns / t->ns - 1));
 		else
@@ -685,9 +695,10 @@ static void print_points(const struct program *t,
 				  n == req->n_shares ? CLI_GREEN :
 						       CLI_YELLOW),
 		       threshold(req, n, buf), cli_colour(CLI_PLAIN));
-		cli_right(stdout, slope_of(req, p->run.right, buf), 10);
+		cli_print_right(stdout, slope_of(req, p->run.right, buf), 10);
 		if (p->run.ns > 0)
-			cli_right_as(cli_percent, share_of_run(x, &p->run), 8);
+			cli_print_number(cli_percent, share_of_run(x, &p->run),
+					 8);
 		else
 			printf("%8s", "-");
 		bar(p->run.ns - t->ns, most - t->ns);
@@ -699,7 +710,7 @@ static void print_points(const struct program *t,
 static void print_critical(const struct program *t,
 			 const struct request *req)
 {
-	char buf[CLI_NUMBER];
+	char buf[CLI_NUMBER_LEN];
 
 	if (!req->critical)
 		return;
@@ -707,13 +718,16 @@ static void print_critical(const struct program *t,
 		printf("\nThe critical path does not change in this range.\n");
 		return;
 	}
-	cli_head("%-16s%12s", "Changes at", slope_unit(req));
+	cli_heading("%-16s%12s", "Changes at", slope_unit(req));
 	for (size_t i = 0; i < t->n_critical && i < CRITICAL_MAX; i++) {
 		const struct np_critical *c = &t->critical[i];
 
-		cli_left(stdout, req->sweep == NP_LOGGPS_G ? rate(c->x, buf) :
-			 added(c->x, t->of[req->sweep].base, buf), 16);
-		cli_right(stdout, slope_of(req, c->slope, buf), 12);
+		cli_print_left(stdout,
+			       req->sweep == NP_LOGGPS_G ?
+				       rate(c->x, buf) :
+				       added(c->x, t->of[req->sweep].base, buf),
+			       16);
+		cli_print_right(stdout, slope_of(req, c->slope, buf), 12);
 		putchar('\n');
 	}
 	if (t->n_critical > CRITICAL_MAX)
@@ -725,7 +739,7 @@ static void print_critical(const struct program *t,
 static void print_pairs(const struct program *t,
 		      const struct request *req)
 {
-	char buf[CLI_NUMBER], word[CLI_NUMBER];
+	char buf[CLI_NUMBER_LEN], word[CLI_NUMBER_LEN];
 	double all = 0;
 
 	if (!req->pairs)
@@ -737,15 +751,15 @@ static void print_pairs(const struct program *t,
 	for (size_t i = 0; i < t->n_pairs; i++)
 		all += (double)t->pair[i].messages;
 	snprintf(word, sizeof(word), "%g %% longer", 100 * req->share[0]);
-	cli_head("%-16s%10s%8s%12s%14s", "From, to rank", "messages", "share",
-		 "bytes", word);
+	cli_heading("%-16s%10s%8s%12s%14s", "From, to rank", "messages",
+		    "share", "bytes", word);
 	for (size_t i = 0; i < t->n_pairs && i < PAIRS_SAID; i++) {
 		const struct np_pair *p = &t->pair[i];
 
 		snprintf(buf, sizeof(buf), "%u, %u", p->from, p->to);
 		printf("%-16s%10llu", buf, (unsigned long long)p->messages);
-		cli_right_as(cli_percent, (double)p->messages / all, 8);
-		cli_right(stdout, cli_bytes(p->bytes, buf), 12);
+		cli_print_number(cli_percent, (double)p->messages / all, 8);
+		cli_print_right(stdout, cli_bytes(p->bytes, buf), 12);
 		column(added(t->pair_limit[i], t->of[NP_LOGGPS_L].base, buf));
 		putchar('\n');
 	}
@@ -767,39 +781,47 @@ static void print_noise(const struct program *t,
 		      const struct request *req)
 {
 	const struct np_detours *d = &req->detours;
-	char mean[CLI_NUMBER], range[CLI_NUMBER];
-	char away[CLI_NUMBER], more[CLI_NUMBER];
+	char mean[CLI_NUMBER_LEN], range[CLI_NUMBER_LEN];
+	char away[CLI_NUMBER_LEN], more[CLI_NUMBER_LEN];
 
-	cli_labelled(stdout, "Noise", "processors interrupted for %s of the "
-		     "time: run time %s (%s), mean of %d simulations, which "
-		     "took %s",
-		     cli_percent(d->away_ns / d->period_ns, away),
-		     cli_sec(1e-9 * noise_mean(t), mean),
-		     t->ns > 0 ? cli_change(noise_mean(t) / t->ns - 1, more) :
-		     "-", NOISE_SIMULATIONS,
-		     cli_sec_range(1e-9 * t->noise_ns[0],
-				   1e-9 * t->noise_ns[NOISE_SIMULATIONS - 1],
-				   range));
+	cli_print_labelled(
+		stdout, "Noise",
+		"processors interrupted for %s of the "
+		"time: run time %s (%s), mean of %d simulations, which "
+		"took %s",
+		cli_percent(d->away_ns / d->period_ns, away),
+		cli_sec(1e-9 * noise_mean(t), mean),
+		t->ns > 0 ? cli_change(noise_mean(t) / t->ns - 1, more) : "-",
+		NOISE_SIMULATIONS,
+		cli_sec_range(1e-9 * t->noise_ns[0],
+			      1e-9 * t->noise_ns[NOISE_SIMULATIONS - 1],
+			      range));
 }
 
 /* Prints the gain of the search for a placement. */
 static void print_placed(const struct program *t)
 {
 	const struct np_place_result *p = &t->placed;
-	char before[CLI_NUMBER], after[CLI_NUMBER];
+	char before[CLI_NUMBER_LEN], after[CLI_NUMBER_LEN];
 
 	if (!p->swaps) {
-		cli_labelled(stdout, "Placement", "no improvement: none of %zu "
-			     "others is faster%s", p->trials, p->ended ?
-			     ", and no single change improves it" : "");
+		cli_print_labelled(
+			stdout, "Placement",
+			"no improvement: none of %zu "
+			"others is faster%s",
+			p->trials,
+			p->ended ? ", and no single change improves it" : "");
 		return;
 	}
-	cli_labelled(stdout, "Placement", "run time %s instead of %s after %zu "
-		     "change%s; tried %zu, with %zu restart%s (--parsable "
-		     "lists the nodes)", cli_sec(1e-9 * p->after_ns, after),
-		     cli_sec(1e-9 * p->before_ns, before), p->swaps,
-		     cli_s(p->swaps), p->trials, p->restarts,
-		     cli_s(p->restarts));
+	cli_print_labelled(
+		stdout, "Placement",
+		"run time %s instead of %s after %zu "
+		"change%s; tried %zu, with %zu restart%s (--parsable "
+		"lists the nodes)",
+		cli_sec(1e-9 * p->after_ns, after),
+		cli_sec(1e-9 * p->before_ns, before), p->swaps,
+		cli_plural_s(p->swaps), p->trials, p->restarts,
+		cli_plural_s(p->restarts));
 }
 
 static void print_text(const struct program *t,
@@ -1031,7 +1053,7 @@ static void add_threshold(struct np_figure *f, struct np_panel *p,
 	const struct parameter *of = &t->of[req->sweep];
 	double from = i ? of->threshold[i - 1].limit - of->base : 0;
 	double to = of->threshold[i].limit - of->base;
-	char legend[80], up_to[CLI_NUMBER];
+	char legend[80], up_to[CLI_NUMBER_LEN];
 
 	if (req->sweep == NP_LOGGPS_G)
 		cli_rate(1e9 / of->threshold[i].limit, up_to);
@@ -1197,7 +1219,7 @@ static int draw_figure(const struct program *t, size_t n,
 		       const struct request *req, const char *path)
 {
 	struct np_figure *f = np_figure_new(swept[req->sweep].title);
-	char o[CLI_NUMBER], L[CLI_NUMBER], thresholds[128] = "";
+	char o[CLI_NUMBER_LEN], L[CLI_NUMBER_LEN], thresholds[128] = "";
 	size_t ops = 0;
 
 	for (size_t i = 0; f && i < n; i++) {
@@ -1207,11 +1229,11 @@ static int draw_figure(const struct program *t, size_t n,
 		ops += t[i].ops;
 	}
 	for (size_t i = 0; i < req->n_shares; i++)
-		cli_add(thresholds, sizeof(thresholds), "%s%g",
-			!i		      ? "" :
-			i + 1 < req->n_shares ? ", " :
-						" and ",
-			100 * req->share[i]);
+		cli_appendf(thresholds, sizeof(thresholds), "%s%g",
+			    !i			  ? "" :
+			    i + 1 < req->n_shares ? ", " :
+						    " and ",
+			    100 * req->share[i]);
 	if (f)
 		np_figure_set_caption(
 			f,

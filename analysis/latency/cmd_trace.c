@@ -27,7 +27,7 @@ struct options {
 /* Prints the totals of a trace as text. */
 static void print_text(const char *path, const struct np_trace_sum *s)
 {
-	char a[CLI_NUMBER];
+	char a[CLI_NUMBER_LEN];
 	const char *comma = "";
 
 	printf("Trace         %s\n", path);

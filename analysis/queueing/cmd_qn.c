@@ -144,7 +144,7 @@ static size_t busiest(const struct result *q, size_t row)
 
 static const char *short_name(const char *name, char buf[NAME * 4])
 {
-	return cli_cut(name, NAME, buf, NAME * 4);
+	return cli_truncate(name, NAME, buf, NAME * 4);
 }
 
 /* Prints the columns that a class and a population have in common. */
@@ -155,19 +155,19 @@ static void print_class(const struct class *k)
 	else
 		printf("%10llu%15.5g", (unsigned long long)k->customers,
 		       k->x_per_sec);
-	cli_right_sec(k->response_sec, 12);
-	cli_right_sec(k->cycle_sec, 12);
+	cli_print_sec(k->response_sec, 12);
+	cli_print_sec(k->cycle_sec, 12);
 }
 
 /* Prints the table of classes, and the bounds of throughput if known. */
 static void print_classes(const struct result *q)
 {
-	cli_head("%-*s %10s%15s%12s%12s", NAME, "Class", "Customers",
-		 "Throughput/s", "Response", "Cycle");
+	cli_heading("%-*s %10s%15s%12s%12s", NAME, "Class", "Customers",
+		    "Throughput/s", "Response", "Cycle");
 	for (size_t c = 0; c < q->n.net.n_classes; c++) {
 		struct class k = get_class(q, 0, c);
 
-		cli_left(stdout, k.name, NAME);
+		cli_print_left(stdout, k.name, NAME);
 		putchar(' ');
 		print_class(&k);
 		putchar('\n');
@@ -185,10 +185,10 @@ static void print_percentiles(const struct result *q)
 		printf("%6.4g %%", 100 * q->share[i]);
 	printf("%s\n", cli_colour(CLI_PLAIN));
 	for (size_t c = 0; c < q->n.net.n_classes; c++) {
-		cli_left(stdout, q->n.net.class[c].name, NAME);
+		cli_print_left(stdout, q->n.net.class[c].name, NAME);
 		putchar(' ');
 		for (size_t i = 0; i < q->n_shares; i++)
-			cli_right_sec(q->row[0].percentile[c * q->n_shares + i],
+			cli_print_sec(q->row[0].percentile[c * q->n_shares + i],
 				      8);
 		putchar('\n');
 	}
@@ -200,27 +200,28 @@ static void print_class_at_station(const struct result *q, size_t c, size_t k)
 	struct class_at_station p = get_class_at_station(q, 0, c, k);
 	const struct np_qn_station *st = &q->n.net.station[k];
 
-	cli_left(stdout, p.station, NAME);
+	cli_print_left(stdout, p.station, NAME);
 	putchar(' ');
-	cli_left(stdout, q->n.net.n_classes > 1 ? p.class : kind_of(st), NAME);
+	cli_print_left(stdout, q->n.net.n_classes > 1 ? p.class : kind_of(st),
+		       NAME);
 	printf(" %10.4g", p.present);
-	cli_right_as(cli_percent, st->kind == NP_QN_DELAY ? NAN :
-		     p.utilisation, 12);
-	cli_right_sec(p.residence_sec, 12);
-	cli_right_sec(p.per_visit_sec, 12);
+	cli_print_number(cli_percent,
+			 st->kind == NP_QN_DELAY ? NAN : p.utilisation, 12);
+	cli_print_sec(p.residence_sec, 12);
+	cli_print_sec(p.per_visit_sec, 12);
 	putchar('\n');
 }
 
 /* Prints the table of stations, and the busiest of them. */
 static void print_stations(const struct result *q)
 {
-	char share[CLI_NUMBER], name[NAME * 4];
+	char share[CLI_NUMBER_LEN], name[NAME * 4];
 	size_t best = busiest(q, 0);
 
 	if (q->n.net.n_stations)
-		cli_head("%-*s %-*s %10s%12s%12s%12s", NAME, "Station", NAME,
-			 q->n.net.n_classes > 1 ? "Class" : "Kind",
-			 "Present", "Utilisation", "Residence", "Per visit");
+		cli_heading("%-*s %-*s %10s%12s%12s%12s", NAME, "Station", NAME,
+			    q->n.net.n_classes > 1 ? "Class" : "Kind",
+			    "Present", "Utilisation", "Residence", "Per visit");
 	for (size_t k = 0; k < q->n.net.n_stations; k++)
 		for (size_t c = 0; c < q->n.net.n_classes; c++)
 			print_class_at_station(q, c, k);
@@ -235,16 +236,16 @@ static void print_range(const struct result *q)
 {
 	char name[NAME * 4];
 
-	cli_head("%10s%15s%12s%12s%12s  %s", "Customers", "Throughput/s",
-		 "Response", "Cycle", "Utilisation", "Busiest station");
+	cli_heading("%10s%15s%12s%12s%12s  %s", "Customers", "Throughput/s",
+		    "Response", "Cycle", "Utilisation", "Busiest station");
 	for (size_t i = 0; i < q->n_rows; i++) {
 		struct class k = get_class(q, i, q->changes);
 		size_t best = busiest(q, i);
 		bool any = best < q->n.net.n_stations;
 
 		print_class(&k);
-		cli_right_as(cli_percent,
-			     any ? utilisation_of(q, i, best) : NAN, 12);
+		cli_print_number(cli_percent,
+				 any ? utilisation_of(q, i, best) : NAN, 12);
 		printf("  %s\n", any ? short_name(q->n.net.station[best].name,
 						  name) : "-");
 	}
@@ -257,7 +258,7 @@ static int print_text(const struct result *q)
 
 	printf("%s: %zu station%s, %zu class%s; %s.\n",
 	       q->n.name ? q->n.name : q->path, net->n_stations,
-	       cli_s(net->n_stations), net->n_classes,
+	       cli_plural_s(net->n_stations), net->n_classes,
 	       net->n_classes == 1 ? "" : "es", q->how);
 	if (q->n_rows > 1) {
 		if (net->n_classes > 1)
@@ -440,7 +441,7 @@ static void add_responses(struct np_figure *f, const struct result *q)
 	if (!p)
 		return;
 	for (size_t line = 0; line <= q->n_shares; line++) {
-		char name[CLI_NUMBER] = "mean";
+		char name[CLI_NUMBER_LEN] = "mean";
 
 		if (line)
 			snprintf(name, sizeof(name), "%g %%",
@@ -543,10 +544,10 @@ static int draw_figure(const struct result *q, const char *path)
 				      "n = %zu station%s, %zu class%s, %zu "
 				      "number%s of customers of %s; %s.",
 				      q->n.net.n_stations,
-				      cli_s(q->n.net.n_stations),
+				      cli_plural_s(q->n.net.n_stations),
 				      q->n.net.n_classes,
 				      q->n.net.n_classes == 1 ? "" : "es",
-				      q->n_rows, cli_s(q->n_rows),
+				      q->n_rows, cli_plural_s(q->n_rows),
 				      q->n.net.class[q->changes].name, q->how);
 	return cli_figure_save_and_free(f, path);
 }

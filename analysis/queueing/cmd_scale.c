@@ -85,8 +85,8 @@ static const char *format_flags(unsigned flags, char *buf, size_t len)
 	*buf = '\0';
 	for (size_t i = 0; i < NP_ARRAY_SIZE(names); i++)
 		if (flags & names[i].flag)
-			cli_add(buf, len, "%s%s", *buf ? "," : "",
-				names[i].name);
+			cli_appendf(buf, len, "%s%s", *buf ? "," : "",
+				    names[i].name);
 	return buf;
 }
 
@@ -117,17 +117,17 @@ static double mean_error(const struct scale *s, int baseline, size_t *n)
 }
 
 /* "+4.2 %". */
-static const char *format_error(double miss, char buf[CLI_NUMBER])
+static const char *format_error(double miss, char buf[CLI_NUMBER_LEN])
 {
 	double p = 100 * miss, size = fabs(p);
 
-	snprintf(buf, CLI_NUMBER, "%+.*f %%", size < 99.95 ? 1 : 0,
+	snprintf(buf, CLI_NUMBER_LEN, "%+.*f %%", size < 99.95 ? 1 : 0,
 		 size < 0.05 ? 0 : p);
 	return buf;
 }
 
 /* A mean size as text, in whole bytes. */
-static const char *size_of(double bytes, char buf[CLI_NUMBER])
+static const char *size_of(double bytes, char buf[CLI_NUMBER_LEN])
 {
 	return cli_bytes((uint64_t)(bytes + 0.5), buf);
 }
@@ -153,14 +153,18 @@ static const char *title(const struct scale *s)
 /* Prints what the report is about, and the parameters used. */
 static void print_summary(const struct scale *s)
 {
-	char latency[CLI_NUMBER], rate[CLI_NUMBER], speed[64];
+	char latency[CLI_NUMBER_LEN], rate[CLI_NUMBER_LEN], speed[64];
 
-	cli_say(CLI_PLAIN, 0, "%s: %zu report%s; link of %s and %s%s; "
-		"variant %s.%s", title(s), s->n_runs, cli_s(s->n_runs),
+	cli_printf(
+		CLI_PLAIN, 0,
+		"%s: %zu report%s; link of %s and %s%s; "
+		"variant %s.%s",
+		title(s), s->n_runs, cli_plural_s(s->n_runs),
 		cli_setting_rate(s->link.bytes_per_sec, rate),
 		cli_setting_sec(s->link.latency_sec, latency),
-		s->bandwidth_given && s->latency_given ? "" :
-		" (default unless --bandwidth and --latency are given)",
+		s->bandwidth_given && s->latency_given ?
+			"" :
+			" (default unless --bandwidth and --latency are given)",
 		variants[s->variant], speed_note(s, speed));
 }
 
@@ -168,26 +172,26 @@ static void print_summary(const struct scale *s)
 static void print_four(double processes, const struct np_four *f)
 {
 	printf("%9.0f", processes);
-	cli_right_sec(f->switch_sec, 10);
-	cli_right_sec(f->contention_sec, 12);
-	cli_right_sec(f->active_sec, 10);
-	cli_right_sec(f->compute_sec, 10);
-	cli_right_sec(f->wall_sec, 10);
+	cli_print_sec(f->switch_sec, 10);
+	cli_print_sec(f->contention_sec, 12);
+	cli_print_sec(f->active_sec, 10);
+	cli_print_sec(f->compute_sec, 10);
+	cli_print_sec(f->wall_sec, 10);
 }
 
 /* Prints the components of all runs and their error. */
 static void print_components(const struct scale *s)
 {
-	cli_head("%9s%10s%12s%10s%10s%10s%10s%8s", "Processes", "Switch",
-		 "Contention", "Active", "Compute", "Sum", "Measured",
-		 "Error");
+	cli_heading("%9s%10s%12s%10s%10s%10s%10s%8s", "Processes", "Switch",
+		    "Contention", "Active", "Compute", "Sum", "Measured",
+		    "Error");
 	for (size_t i = 0; i < s->n_runs; i++) {
 		const struct scale_run *r = &s->run[i];
 
 		print_four(r->run.processes, &r->four);
-		cli_right_sec(r->run.app_sec, 10);
-		cli_right_as(format_error,
-			     r->four.wall_sec / r->run.app_sec - 1, 8);
+		cli_print_sec(r->run.app_sec, 10);
+		cli_print_number(format_error,
+				 r->four.wall_sec / r->run.app_sec - 1, 8);
 		putchar('\n');
 	}
 }
@@ -211,7 +215,7 @@ static void print_stack(double processes, const struct np_four *f, double most)
 		     column++)
 			fputs(cli_utf8() ? heavy[i] : light[i], stdout);
 	}
-	cli_right_sec(f->wall_sec, BAR - column + 10);
+	cli_print_sec(f->wall_sec, BAR - column + 10);
 	putchar('\n');
 }
 
@@ -225,8 +229,8 @@ static void print_stacks(const struct scale *s)
 		most = fmax(most, s->run[i].four.wall_sec);
 	for (size_t i = 0; i < s->n_at; i++)
 		most = fmax(most, s->prediction[i].four.wall_sec);
-	cli_head("Processes %s switch  %s contention  %s active  %s compute",
-		 mark[0], mark[1], mark[2], mark[3]);
+	cli_heading("Processes %s switch  %s contention  %s active  %s compute",
+		    mark[0], mark[1], mark[2], mark[3]);
 	for (size_t i = 0; i < s->n_runs; i++)
 		print_stack(s->run[i].run.processes, &s->run[i].four, most);
 	for (size_t i = 0; i < s->n_at; i++)
@@ -236,14 +240,14 @@ static void print_stacks(const struct scale *s)
 /* Prints number and size of messages of all runs. */
 static void print_messages(const struct scale *s)
 {
-	cli_head("%9s%16s%12s%10s", "Processes", "Messages each", "Mean size",
-		 "In MPI");
+	cli_heading("%9s%16s%12s%10s", "Processes", "Messages each",
+		    "Mean size", "In MPI");
 	for (size_t i = 0; i < s->n_runs; i++) {
 		const struct np_run *r = &s->run[i].run;
 
 		printf("%9.0f%16.6g", r->processes, r->messages);
-		cli_right_as(size_of, r->mean_bytes, 12);
-		cli_right_as(cli_percent, r->mpi_sec / r->app_sec, 10);
+		cli_print_number(size_of, r->mean_bytes, 12);
+		cli_print_number(cli_percent, r->mpi_sec / r->app_sec, 10);
 		putchar('\n');
 	}
 }
@@ -256,11 +260,11 @@ static void print_mean_errors(const struct scale *s)
 	printf("%19s", "mean |error|");
 	for (int b = MODEL; b < N_BASELINES; b++) {
 		double mean = mean_error(s, b, &n);
-		char text[CLI_NUMBER] = "-";
+		char text[CLI_NUMBER_LEN] = "-";
 
 		if (n)
 			snprintf(text, sizeof(text), "%.1f %%", 100 * mean);
-		cli_right(stdout, text, b == MODEL ? 34 : 9);
+		cli_print_right(stdout, text, b == MODEL ? 34 : 9);
 	}
 	putchar('\n');
 }
@@ -268,30 +272,32 @@ static void print_mean_errors(const struct scale *s)
 /* Prints an interval, or "-" if its low end is NaN. */
 static void print_interval(double low_sec, double high_sec, int width)
 {
-	char range[CLI_NUMBER];
+	char range[CLI_NUMBER_LEN];
 
-	cli_right(stdout, isnan(low_sec) ? "-" :
-		  cli_sec_range(low_sec, high_sec, range), width);
+	cli_print_right(
+		stdout,
+		isnan(low_sec) ? "-" : cli_sec_range(low_sec, high_sec, range),
+		width);
 }
 
 /* Prints each run as predicted by those of other sizes. */
 static void print_cross_validation(const struct scale *s)
 {
-	cli_head("%9s%9s%10s%17s%8s%9s%9s%9s", "Processes", "Measured",
-		 "Predicted", "90 % interval", "Error", "Nearest", "Ideal",
-		 "Amdahl");
+	cli_heading("%9s%9s%10s%17s%8s%9s%9s%9s", "Processes", "Measured",
+		    "Predicted", "90 % interval", "Error", "Nearest", "Ideal",
+		    "Amdahl");
 	for (size_t i = 0; i < s->n_runs; i++) {
 		const struct scale_run *r = &s->run[i];
 		double wall_sec = r->others.four.wall_sec;
 
 		printf("%9.0f", r->run.processes);
-		cli_right_sec(r->run.app_sec, 9);
-		cli_right_sec(wall_sec, 10);
+		cli_print_sec(r->run.app_sec, 9);
+		cli_print_sec(wall_sec, 10);
 		print_interval(isnan(wall_sec) ? NAN : r->others.low_sec,
 			       r->others.high_sec, 17);
-		cli_right_as(format_error, error_of(r, MODEL), 8);
+		cli_print_number(format_error, error_of(r, MODEL), 8);
 		for (int b = 0; b < N_BASELINES; b++)
-			cli_right_as(format_error, error_of(r, b), 9);
+			cli_print_number(format_error, error_of(r, b), 9);
 		putchar('\n');
 	}
 	print_mean_errors(s);
@@ -303,9 +309,9 @@ static void print_cross_validation(const struct scale *s)
 /* Prints the predictions that --at asks for. */
 static void print_predictions(const struct scale *s)
 {
-	cli_head("%9s%10s%12s%10s%10s%10s%18s", "Processes", "Switch",
-		 "Contention", "Active", "Compute", "Predicted",
-		 "90 % interval");
+	cli_heading("%9s%10s%12s%10s%10s%10s%18s", "Processes", "Switch",
+		    "Contention", "Active", "Compute", "Predicted",
+		    "90 % interval");
 	for (size_t i = 0; i < s->n_at; i++) {
 		const struct np_scaled_run *a = &s->prediction[i];
 		char flags[64];
@@ -330,9 +336,10 @@ static void print_notes(const struct scale *s)
 				continue;
 			if (first)
 				putchar('\n');
-			cli_labelled(stdout, first ? "Note" : "", "%.512s: %s",
-				     s->run[i].path,
-				     np_mpip_note_text((enum np_mpip_note)n));
+			cli_print_labelled(
+				stdout, first ? "Note" : "", "%.512s: %s",
+				s->run[i].path,
+				np_mpip_note_text((enum np_mpip_note)n));
 			first = false;
 		}
 }
@@ -540,7 +547,7 @@ static void add_stacks(struct np_figure *f, const struct bar *bar, size_t n)
 	np_figure_set_axis(f, &p->y, NP_AXIS_LINEAR, "Time of a process (s)");
 	p->y.lo = 0;
 	for (size_t i = 0; i < n; i++) {
-		char text[CLI_NUMBER];
+		char text[CLI_NUMBER_LEN];
 
 		snprintf(text, sizeof(text), "%.0f%s", bar[i].processes,
 			 bar[i].prediction ? "*" : "");
@@ -623,7 +630,7 @@ static void add_times(struct np_figure *f, const struct bar *bar, size_t n)
 static int draw_figure(const struct scale *s, const char *path)
 {
 	struct np_figure *f = np_figure_new(title(s));
-	char latency[CLI_NUMBER], rate[CLI_NUMBER], speed[64];
+	char latency[CLI_NUMBER_LEN], rate[CLI_NUMBER_LEN], speed[64];
 	struct bar *bar = calloc(2 * s->n_runs + s->n_at, sizeof(*bar));
 	size_t n = bar ? collect_bars(s, bar) : 0;
 

@@ -58,10 +58,10 @@ enum { IDLE, TALKS, COMPUTES };
 #define BAR 66 /* columns of the timeline */
 #define ROWS 40 /* maximum number of tasks in the timeline */
 
-/* A number as text, for cli_right_as(). */
-static const char *three_decimals(double v, char buf[CLI_NUMBER])
+/* A number as text, for cli_print_number(). */
+static const char *three_decimals(double v, char buf[CLI_NUMBER_LEN])
 {
-	snprintf(buf, CLI_NUMBER, "%.3f", v);
+	snprintf(buf, CLI_NUMBER_LEN, "%.3f", v);
 	return buf;
 }
 
@@ -74,16 +74,16 @@ static void print_tasks(const struct program *p,
 	       "penalty", "conflict", cli_colour(CLI_PLAIN));
 	for (uint32_t t = 0; t < p->n_tasks; t++) {
 		const struct np_replay_task *k = &j->task[t];
-		char size[CLI_NUMBER];
+		char size[CLI_NUMBER_LEN];
 
 		printf("%6u%6u", t, p->node_of[t]);
-		cli_right_sec(k->end_sec, 10);
-		cli_right_sec(k->compute_sec, 10);
-		cli_right_sec(k->wait_sec, 10);
+		cli_print_sec(k->end_sec, 10);
+		cli_print_sec(k->compute_sec, 10);
+		cli_print_sec(k->wait_sec, 10);
 		printf("%10llu", (unsigned long long)k->messages);
-		cli_right(stdout, cli_bytes(k->bytes, size), 10);
-		cli_right_as(three_decimals, k->mean_penalty, 9);
-		cli_right_as(three_decimals, k->mean_conflicts, 9);
+		cli_print_right(stdout, cli_bytes(k->bytes, size), 10);
+		cli_print_number(three_decimals, k->mean_penalty, 9);
+		cli_print_number(three_decimals, k->mean_conflicts, 9);
 		putchar('\n');
 	}
 }
@@ -118,7 +118,7 @@ static void print_timeline(const struct program *p,
 		     const struct np_replay_job *j, const char *model)
 {
 	unsigned char *what;
-	char text[CLI_NUMBER];
+	char text[CLI_NUMBER_LEN];
 
 	if (p->n_tasks > ROWS || !(j->end_sec > 0))
 		return;
@@ -126,8 +126,8 @@ static void print_timeline(const struct program *p,
 	if (!what)
 		return;
 	classify_bins(j, p->n_tasks, j->end_sec, BAR, what);
-	cli_head("0 .. %s, %s: # computing, - sending or receiving",
-		 cli_sec(j->end_sec, text), model);
+	cli_heading("0 .. %s, %s: # computing, - sending or receiving",
+		    cli_sec(j->end_sec, text), model);
 	for (uint32_t t = 0; t < p->n_tasks; t++) {
 		const unsigned char *row = what + t * BAR;
 		int n = BAR;
@@ -155,12 +155,13 @@ static void print_ends(const struct replay *r, size_t k)
 		double alone = p->alone[m].end_sec, with;
 
 		printf("%-12s", r->net.model[m]->name);
-		cli_right_sec(alone, 12);
+		cli_print_sec(alone, 12);
 		if (r->n > 1) {
 			with = p->together[m].end_sec;
-			cli_right_sec(with, 12);
-			cli_right_as(cli_change, alone > 0 ? with / alone - 1 :
-				     NAN, 10);
+			cli_print_sec(with, 12);
+			cli_print_number(cli_change,
+					 alone > 0 ? with / alone - 1 : NAN,
+					 10);
 		}
 		putchar('\n');
 	}
@@ -177,8 +178,8 @@ static int print_text(const struct replay *r)
 		printf("%s%s: %u tasks, %zu operations\n\n", k ? "\n" : "",
 		       basename(p->path), p->n_tasks, p->app->n_ops);
 		print_ends(r, k);
-		cli_head("%s%s", r->net.model[0]->name,
-			 r->n > 1 ? ", together" : "");
+		cli_heading("%s%s", r->net.model[0]->name,
+			    r->n > 1 ? ", together" : "");
 		print_tasks(p, j);
 		print_timeline(p, j, r->net.model[0]->name);
 	}
@@ -344,7 +345,7 @@ static void add_program(struct np_figure *f,
 	uint32_t n = p->n_tasks < TASKS ? p->n_tasks : TASKS;
 	unsigned char *what = calloc(n, BINS);
 	struct np_panel *panel = what ? np_figure_add_panel(f, p->path) : NULL;
-	char name[CLI_NUMBER];
+	char name[CLI_NUMBER_LEN];
 
 	if (!panel) {
 		f->no_memory = true;
@@ -371,7 +372,7 @@ static int draw_figure(const struct replay *r, const char *path)
 {
 	struct np_figure *f = np_figure_new(r->n > 1 ? "Run together" :
 						       "Run alone");
-	char latency[CLI_NUMBER], rate[CLI_NUMBER];
+	char latency[CLI_NUMBER_LEN], rate[CLI_NUMBER_LEN];
 	uint32_t most = 0;
 	double end = 0;
 
@@ -395,7 +396,7 @@ static int draw_figure(const struct replay *r, const char *path)
 			r->net.model[0]->name,
 			cli_setting_rate(r->play.bytes_per_sec, rate),
 			cli_setting_sec(r->play.latency_sec, latency), r->n,
-			cli_s(r->n),
+			cli_plural_s(r->n),
 			most > TASKS ? "; at most 48 tasks of each are drawn" :
 				       "");
 	return cli_figure_save_and_free(f, path);

@@ -94,9 +94,9 @@ static void print_head(const struct block *b, const char *what)
 	printf("%s%-*s%-*s", cli_colour(CLI_BOLD), NAME + ROUTE, what, ENDS,
 	       "Shared");
 	if (n_measured(b->s))
-		cli_right(stdout, "Measured", NUMBER);
+		cli_print_right(stdout, "Measured", NUMBER);
 	for (size_t m = b->from; m < b->to; m++)
-		cli_right(stdout, b->a->net.model[m]->name, NUMBER);
+		cli_print_right(stdout, b->a->net.model[m]->name, NUMBER);
 	printf("%s\n", cli_colour(CLI_PLAIN));
 }
 
@@ -105,7 +105,9 @@ static void print_cut(const char *text, int width)
 {
 	char cut[4 * NP_SCHEME_NAME];
 
-	cli_left(stdout, cli_cut(text, (size_t)width, cut, sizeof(cut)), width);
+	cli_print_left(stdout,
+		       cli_truncate(text, (size_t)width, cut, sizeof(cut)),
+		       width);
 }
 
 /* Prints a name, with its number at the end if cut names would look alike. */
@@ -156,19 +158,19 @@ static void print_ends(const struct np_scheme *s, size_t i)
 /* Prints a number; "-" if there is none. */
 static void print_number(double v, int digits, const char *unit)
 {
-	char text[CLI_NUMBER] = "-";
+	char text[CLI_NUMBER_LEN] = "-";
 
 	if (!isnan(v))
 		snprintf(text, sizeof(text), v < 1e6 ? "%.*f%s" : "%.*g%s",
 			 digits, v, unit);
-	cli_right(stdout, text, NUMBER);
+	cli_print_right(stdout, text, NUMBER);
 }
 
 /* Prints a time in seconds, or as a relative number. */
 static void print_time(const struct np_scheme *s, double v)
 {
 	if (is_timed(s))
-		cli_right_sec(v, NUMBER);
+		cli_print_sec(v, NUMBER);
 	else
 		print_number(v, 3, "");
 }
@@ -268,7 +270,7 @@ static void print_bar(double from, double to, double end)
 static void print_timeline(const struct sharing *a, size_t k)
 {
 	const struct np_scheme *s = &a->set->scheme[k];
-	char text[CLI_NUMBER];
+	char text[CLI_NUMBER_LEN];
 	size_t m = first_result(a, k);
 	double end = 0;
 
@@ -280,8 +282,8 @@ static void print_timeline(const struct sharing *a, size_t k)
 		return;
 	if (!is_timed(s))
 		snprintf(text, sizeof(text), "%.3f", end);
-	cli_head("Timeline of %s, 0 to %s", a->net.model[m]->name,
-		 is_timed(s) ? cli_sec(end, text) : text);
+	cli_heading("Timeline of %s, 0 to %s", a->net.model[m]->name,
+		    is_timed(s) ? cli_sec(end, text) : text);
 	for (size_t i = 0; i < s->n; i++) {
 		print_transfer(s, i);
 		print_bar(s->start_sec[i], result_at(a, k, m)->end[i],
@@ -293,14 +295,15 @@ static void print_timeline(const struct sharing *a, size_t k)
 static void print_scheme(const struct sharing *a, size_t k)
 {
 	const struct np_scheme *s = &a->set->scheme[k];
-	char size[CLI_NUMBER], sec[CLI_NUMBER];
+	char size[CLI_NUMBER_LEN], sec[CLI_NUMBER_LEN];
 
-	cli_say(CLI_PLAIN, 2, "%s: %zu transfer%s between %zu nodes; %s%s%s%s.",
-		s->name, s->n, cli_s(s->n), s->n_nodes,
-		is_timed(s) ? "alone, " : "the unit of time is that of ",
-		cli_bytes(s->reference_bytes, size),
-		is_timed(s) ? " take " : " alone",
-		is_timed(s) ? cli_sec(s->reference_sec, sec) : "");
+	cli_printf(CLI_PLAIN, 2,
+		   "%s: %zu transfer%s between %zu nodes; %s%s%s%s.", s->name,
+		   s->n, cli_plural_s(s->n), s->n_nodes,
+		   is_timed(s) ? "alone, " : "the unit of time is that of ",
+		   cli_bytes(s->reference_bytes, size),
+		   is_timed(s) ? " take " : " alone",
+		   is_timed(s) ? cli_sec(s->reference_sec, sec) : "");
 	cli_wrap(stdout, a->constant ? "Constant penalties, with all transfers "
 		 "active." :
 		 "Penalties change whenever a transfer starts or ends.", 2);
@@ -321,14 +324,15 @@ static void print_fit(const struct cli_network *net)
 		char line[128] = "";
 
 		for (size_t i = 0; i < f->n_param; i++)
-			cli_add(line, sizeof(line), "%s%s=%.4g%s",
-				i ? "  " : "", f->name[i], f->value[i],
-				f->fitted[i] ? "" : " (kept)");
+			cli_appendf(line, sizeof(line), "%s%s=%.4g%s",
+				    i ? "  " : "", f->name[i], f->value[i],
+				    f->fitted[i] ? "" : " (kept)");
 		printf("%-12s%-46s%8.1f %%%8.1f %%\n", net->model[m]->name,
 		       line, 100 * f->mean_before, 100 * f->mean_error);
 	}
 	printf("Before, After: mean relative error of %zu measured "
-	       "transfer%s.\n\n", net->fit[0].n, cli_s(net->fit[0].n));
+	       "transfer%s.\n\n",
+	       net->fit[0].n, cli_plural_s(net->fit[0].n));
 }
 
 /*
@@ -345,7 +349,7 @@ static void print_summary_row(const struct sharing *a, size_t k,
 {
 	const struct np_scheme *s = &a->set->scheme[k];
 
-	cli_left(stdout, s->name, 9);
+	cli_print_left(stdout, s->name, 9);
 	printf("%5zu", n_measured(s));
 	for (size_t m = 0; m < a->net.n; m++) {
 		const struct model_result *g = result_at(a, k, m);
@@ -368,7 +372,7 @@ static int print_summary(const struct sharing *a)
 
 	printf("%s%-10s%4s", cli_colour(CLI_BOLD), "Scheme", "n");
 	for (size_t m = 0; m < a->net.n; m++)
-		cli_right(stdout, a->net.model[m]->name, NUMBER);
+		cli_print_right(stdout, a->net.model[m]->name, NUMBER);
 	printf("%s\n", cli_colour(CLI_PLAIN));
 	for (size_t k = 0; k < a->set->n; k++) {
 		print_summary_row(a, k, all);
@@ -637,7 +641,7 @@ static int draw_figure(const struct sharing *a, const char *path)
 			"others do; penalties %s; n = %zu scheme%s%s%s.",
 			a->constant ? "are constant" :
 				      "change with the active transfers",
-			n, cli_s(n),
+			n, cli_plural_s(n),
 			n < a->set->n ? " (others are not drawn)" : "",
 			most > TRANSFERS ?
 				"; at most 40 transfers of each are drawn" :

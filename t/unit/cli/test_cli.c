@@ -25,7 +25,7 @@ static const struct {
 
 T_TEST("times have three digits and a unit")
 {
-	char buf[CLI_NUMBER];
+	char buf[CLI_NUMBER_LEN];
 
 	for (size_t i = 0; i < NP_ARRAY_SIZE(times); i++)
 		T_ROW(times[i].want, !strcmp(cli_sec(times[i].sec, buf),
@@ -45,7 +45,7 @@ static const struct {
 
 T_TEST("both ends of a range have one unit")
 {
-	char buf[CLI_NUMBER];
+	char buf[CLI_NUMBER_LEN];
 
 	for (size_t i = 0; i < NP_ARRAY_SIZE(ranges); i++)
 		T_ROW(ranges[i].want,
@@ -63,7 +63,7 @@ static const struct {
 
 T_TEST("chosen times have no needless zeros")
 {
-	char buf[CLI_NUMBER];
+	char buf[CLI_NUMBER_LEN];
 
 	for (size_t i = 0; i < NP_ARRAY_SIZE(settings); i++)
 		T_ROW(settings[i].want,
@@ -73,7 +73,7 @@ T_TEST("chosen times have no needless zeros")
 
 T_TEST("the micro sign only where the terminal knows it")
 {
-	char buf[CLI_NUMBER];
+	char buf[CLI_NUMBER_LEN];
 
 	if (!setlocale(LC_CTYPE, "C.UTF-8"))
 		return;
@@ -96,7 +96,7 @@ static const struct {
 
 T_TEST("sizes")
 {
-	char buf[CLI_NUMBER];
+	char buf[CLI_NUMBER_LEN];
 
 	for (size_t i = 0; i < NP_ARRAY_SIZE(sizes); i++)
 		T_ROW(sizes[i].want, !strcmp(cli_bytes(sizes[i].bytes, buf),
@@ -115,7 +115,7 @@ static const struct {
 
 T_TEST("rates have the unit that fits")
 {
-	char buf[CLI_NUMBER];
+	char buf[CLI_NUMBER_LEN];
 
 	for (size_t i = 0; i < NP_ARRAY_SIZE(rates); i++) {
 		T_ROW(rates[i].want, !strcmp(cli_rate(rates[i].rate, buf),
@@ -139,7 +139,7 @@ static const struct {
 
 T_TEST("shares and changes in percent")
 {
-	char buf[CLI_NUMBER];
+	char buf[CLI_NUMBER_LEN];
 
 	for (size_t i = 0; i < NP_ARRAY_SIZE(shares); i++) {
 		T_ROW(shares[i].percent,
@@ -153,7 +153,8 @@ T_TEST("shares and changes in percent")
 
 T_TEST("dates as sacct has them")
 {
-	char buf[CLI_NUMBER], *old = getenv("TZ") ? strdup(getenv("TZ")) : NULL;
+	char buf[CLI_NUMBER_LEN],
+		*old = getenv("TZ") ? strdup(getenv("TZ")) : NULL;
 
 	setenv("TZ", "UTC", 1);
 	T_CHECK(!strcmp(cli_date(1718201000, buf), "2024-06-12T14:03:20"));
@@ -182,12 +183,13 @@ T_TEST("long names are cut and marked")
 	char buf[32];
 
 	for (size_t i = 0; i < NP_ARRAY_SIZE(cuts); i++)
-		T_ROW(cuts[i].want, !strcmp(cli_cut(cuts[i].in, cuts[i].width,
-						    buf, sizeof(buf)),
-					    cuts[i].want));
+		T_ROW(cuts[i].want,
+		      !strcmp(cli_truncate(cuts[i].in, cuts[i].width, buf,
+					   sizeof(buf)),
+			      cuts[i].want));
 	/* Never longer than the buffer. */
-	T_CHECK(strlen(cli_cut("0123456789012345678901234567890123456789", 40,
-			       buf, 12)) < 12);
+	T_CHECK(strlen(cli_truncate("0123456789012345678901234567890123456789",
+				    40, buf, 12)) < 12);
 }
 
 static char *printed(void (*print)(FILE *f, const void *arg), const void *arg)
@@ -286,7 +288,7 @@ T_TEST("tables are as wide as the terminal, or a pipe")
 
 static void print_labelled(FILE *f, const void *arg)
 {
-	cli_labelled(f, "Label", "%s", (const char *)arg);
+	cli_print_labelled(f, "Label", "%s", (const char *)arg);
 }
 
 T_TEST("so they do after a label")
@@ -307,7 +309,7 @@ T_TEST("so they do after a label")
 
 static void print_bar(FILE *f, const void *arg)
 {
-	cli_bar(f, *(const double *)arg, 10);
+	cli_print_bar(f, *(const double *)arg, 10);
 }
 
 static const struct {
@@ -365,7 +367,7 @@ T_TEST("names in pages of HTML are only text")
 		size_t len;
 		FILE *f = open_memstream(&text, &len);
 
-		cli_html(f, pages[i].text);
+		cli_print_html(f, pages[i].text);
 		fclose(f);
 		T_ROW(pages[i].name, !strcmp(text, pages[i].want));
 		free(text);

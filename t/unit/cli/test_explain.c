@@ -142,7 +142,7 @@ static const struct {
 
 T_TEST("jobs are named as squeue names them")
 {
-	char buf[CLI_NUMBER];
+	char buf[CLI_NUMBER_LEN];
 
 	for (size_t i = 0; i < NP_ARRAY_SIZE(names); i++)
 		T_ROW(names[i].want, !strcmp(names[i].want,
