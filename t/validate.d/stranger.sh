@@ -9,6 +9,7 @@
 #	STRANGER_CALIBRATE=...	options of netprof calibrate; none by default
 #	STRANGER_REPEATS=N	runs of each pair; 2 by default
 #	STRANGER_SECONDS=N	stop then, and compare what has been measured
+#	STRANGER_KEEP=DIR	keep the store and the journal of netprof validate there
 #	LEAF_MBIT, NIC_MBIT	capacity of the leaf switch and of a node's link
 #
 # The results are build/stranger.pairs.json and build/stranger.svg.
@@ -282,6 +283,10 @@ validate_stranger() {
 	home=$(rundir)/home/alice
 	cp "$home/strangers.pairs.json" "$BUILD/stranger.pairs.json"
 	cp "$home/strangers.svg" "$BUILD/stranger.svg" || :
+	if [ -n "${STRANGER_KEEP-}" ]; then
+		mkdir -p "$STRANGER_KEEP"
+		cp -a "$(rundir)/store" "$home"/strangers* "$STRANGER_KEEP"
+	fi
 	"$BUILD/netprof" accuracy "$BUILD/stranger.pairs.json"
 	cluster down
 }
