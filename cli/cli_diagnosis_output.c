@@ -1205,7 +1205,7 @@ static void say_missing(FILE *f, const struct cli_diagnosis *p)
 			p->n_leaves_skipped == 1 ? "" : "es",
 			p->n_nodes_skipped, cli_plural_s(p->n_nodes_skipped));
 	if (p->h.one_leaf)
-		cli_print_labelled(f, "Missing",
+		cli_print_labelled(f, "Note",
 				   "Slurm has no topology, so all "
 				   "nodes count as one leaf switch");
 	if (p->h.damaged)

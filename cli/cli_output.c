@@ -48,7 +48,7 @@ int cli_write_to_any_file(const char *path, const char *text,
 	FILE *file = fopen(path, "we");
 	int rc = file ? 0 : -errno;
 
-	/* fputs() need not set errno. */
+	/* fputs() may fail without setting errno. */
 	if (file && (fputs(text, file) < 0 || fputs(trailer, file) < 0))
 		rc = -EIO;
 	if (file && fclose(file) && !rc)

@@ -2,7 +2,7 @@
  * Recommendations about an application: which others to avoid, and which one
  * measurement would improve the predictions most.
  *
- * netprof show and the report print them, so both follow these rules. At
+ * netprof show and netprof report print them, and so follow the same rules. At
  * most one measurement is recommended, because each costs a run of a job.
  */
 #include "cli_recommend.h"
@@ -61,7 +61,7 @@ static bool recommend_from_verdict(const struct np_profile *profile,
 	bool has_latency = summary->latency.n_runs;
 	bool doubts_traffic = profile->verdict.doubt == NP_DOUBT_TRAFFIC;
 
-	/* All other doubts after this one concern the idle baseline. */
+	/* Doubts after NP_DOUBT_PROBES, but for traffic, are about idle. */
 	if (profile->verdict.doubt > NP_DOUBT_PROBES && !doubts_traffic) {
 		strcpy(out->command, CLI_IDLE_COMMAND);
 		strcpy(out->measured, "the idle network");
@@ -87,8 +87,8 @@ static bool recommend_from_verdict(const struct np_profile *profile,
 }
 
 /*
- * Recommend the measurement that would most narrow the interval of the worst
- * pair.
+ * Recommend the measurement that would narrow the interval of the worst pair
+ * most.
  */
 static void recommend_for_worst_pair(const struct cli_known *known,
 				     enum np_scope scope,
@@ -193,12 +193,12 @@ void cli_advice_text(const struct cli_recommendation *recommendation,
 void cli_pair_text(const struct cli_pair *pair, const char *self,
 		   size_t columns, char *buf, size_t len)
 {
-	bool itself = !strcmp(pair->app, self);
+	bool is_itself = !strcmp(pair->app, self);
 	char name[4 * NP_APP_MAX], change[CLI_NUMBER_LEN];
 
-	snprintf(buf, len, "%s%s%s %s%s", itself ? "a second " : "",
+	snprintf(buf, len, "%s%s%s %s%s", is_itself ? "a second " : "",
 		 cli_truncate(pair->app, columns, name, sizeof(name)),
-		 itself ? " job" : "",
+		 is_itself ? " job" : "",
 		 cli_change(pair->prediction.slowdown, change),
 		 is_uncertain(pair) ? "?" : "");
 	if (!isnan(pair->prediction.low))

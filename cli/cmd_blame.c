@@ -139,7 +139,7 @@ static void print_nodes(const struct np_acct *acct,
 	}
 }
 
-/* Print the total loss, the data from which it was computed, and the tables. */
+/* Print the total loss, what it was computed from, and the tables. */
 static int print_text(const struct np_acct *acct,
 		      const struct np_job_cost *costs)
 {
@@ -149,13 +149,13 @@ static int print_text(const struct np_acct *acct,
 		   cli_blame_verdict(costs, text, sizeof(text)));
 	cli_print_labelled(
 		stdout, "Compared",
-		"%zu of %zu jobs, which ran to completion, in %zu group%s "
-		"of at least %d comparable runs",
+		"%zu of %zu completed jobs, in %zu group%s of at least %d "
+		"comparable runs",
 		costs->n_compared, costs->n_jobs, costs->n_groups,
 		cli_plural_s(costs->n_groups), NP_JOB_COST_MIN_RUNS);
 	if (acct->one_leaf)
 		cli_print_labelled(
-			stdout, "Missing",
+			stdout, "Note",
 			"Slurm has no topology, so all nodes count as one "
 			"leaf switch");
 	if (acct->damaged)
@@ -426,22 +426,25 @@ static int print_metrics(const struct np_acct *acct,
 
 static int run_blame(const struct cli_cmd *self, int argc, char **argv)
 {
-	struct blame_options opt = { .diagnosis.since_sec = CLI_BLAME_SINCE };
+	struct blame_options blame_options = { .diagnosis.since_sec =
+						       CLI_BLAME_SINCE };
 	struct np_err err = NP_ERR_INIT;
 	struct cli_options options;
 	struct np_acct acct;
 	struct np_job_cost costs;
-	int rc = cli_options_parse(self, argc, argv, &opt, &options);
+	int rc = cli_options_parse(self, argc, argv, &blame_options, &options);
 
 	if (rc >= 0)
 		return rc;
-	if (opt.diagnosis.topology && !opt.diagnosis.accounting)
+	if (blame_options.diagnosis.topology &&
+	    !blame_options.diagnosis.accounting)
 		return cli_usage(self, "--topology=%.64s needs --accounting",
-				 opt.diagnosis.topology);
-	if (options.output && !opt.metrics)
+				 blame_options.diagnosis.topology);
+	if (options.output && !blame_options.metrics)
 		return cli_usage(self, "--output=%.64s needs --metrics",
 				 options.output);
-	rc = cli_accounting_load(&acct, &opt.diagnosis, cli_now(), &err);
+	rc = cli_accounting_load(&acct, &blame_options.diagnosis, cli_now(),
+				 &err);
 	if (rc) {
 		np_acct_free(&acct);
 		return rc == -ERANGE ? cli_usage(self, "%s", err.text) :
@@ -451,10 +454,11 @@ static int run_blame(const struct cli_cmd *self, int argc, char **argv)
 	if (rc) {
 		rc = cli_fail("out of memory");
 	} else {
-		if (opt.metrics)
+		if (blame_options.metrics)
 			rc = print_metrics(&acct, &costs, options.output);
 		else if (options.format)
-			rc = print_data(&acct, &costs, opt.diagnosis.since_sec,
+			rc = print_data(&acct, &costs,
+					blame_options.diagnosis.since_sec,
 					options.format);
 		else
 			rc = print_text(&acct, &costs);

@@ -18,7 +18,7 @@
 /*
  * Split the argument into a user and an application: "alice/fft" is the
  * application fft of user alice, and "fft" is an application of user own_uid.
- * *app points into arg. Returns -1 or an exit status.
+ * *app points into arg. Returns -1 to continue, or an exit status.
  */
 static int parse_user_and_app(const struct cli_cmd *self, const char *arg,
 			      uid_t own_uid, uid_t *uid, const char **app)

@@ -29,7 +29,7 @@ static int run_release(const struct cli_cmd *self, int argc, char **argv)
 			return cli_usage(self, *argv[i] == '-' ?
 					 "no such option: %.64s" :
 					 "unexpected argument \"%.64s\"", argv[i]);
-	/* Returns -1 on success, and an exit status otherwise. */
+	/* cli_conf_read() returns -1 on success, and an exit status otherwise. */
 	rc = cli_conf_read(&conf);
 	if (rc >= 0)
 		return rc;

@@ -64,13 +64,13 @@ static void print_decision(const struct status *status)
 	const struct np_state *state = status->state;
 	char age[96], interval[CLI_NUMBER_LEN], duration[CLI_NUMBER_LEN];
 
-	cli_print_labelled(stdout, "Decided",
-			   "%s by %.64s on %.64s, every %s, in %s",
-			   cli_age(state->date, status->now, age, sizeof(age)),
-			   *state->controller ? state->controller : "slurmctld",
-			   *state->cluster ? state->cluster : "a cluster",
-			   cli_setting_sec(state->interval_sec, interval),
-			   cli_sec(state->decide_sec, duration));
+	cli_print_labelled(
+		stdout, "Decided", "%s by %.64s on %.64s, every %s, in %s",
+		cli_age(state->date, status->now, age, sizeof(age)),
+		*state->controller ? state->controller : "slurmctld",
+		*state->cluster ? state->cluster : "an unnamed cluster",
+		cli_setting_sec(state->interval_sec, interval),
+		cli_sec(state->decide_sec, duration));
 	cli_print_labelled(stdout, "Jobs",
 			   "%zu running (%zu with a profile), %zu "
 			   "pending (%zu kept apart); %u profile%s",
@@ -82,7 +82,7 @@ static void print_decision(const struct status *status)
 /*
  * Print a labelled text, or nothing if it is "".  Returns the number of lines.
  */
-static int print_labelled(const char *label, const char *text)
+static int print_and_count_lines(const char *label, const char *text)
 {
 	const size_t width = (size_t)(cli_output_columns() - CLI_LABEL_COLUMNS);
 
@@ -102,20 +102,20 @@ static int print_denied(const struct status *status)
 	int lines = 0;
 
 	for (size_t i = 0; i < shown; i++)
-		lines += print_labelled(
+		lines += print_and_count_lines(
 			i ? "" : "Denied",
 			cli_denied_text(&status->state->denial[i], line,
 					sizeof(line)));
 	if (shown < n) {
 		snprintf(line, sizeof(line), "%zu more (shown with --all)",
 			 n - shown);
-		lines += print_labelled("", line);
+		lines += print_and_count_lines("", line);
 	}
 	if (status->state->more_denied) {
 		snprintf(line, sizeof(line), "%u more job%s of other users",
 			 status->state->more_denied,
 			 cli_plural_s(status->state->more_denied));
-		lines += print_labelled("", line);
+		lines += print_and_count_lines("", line);
 	}
 	return lines;
 }
@@ -127,8 +127,8 @@ static int print_summary(const struct status *status)
 
 	print_mode(status);
 	print_decision(status);
-	lines += print_labelled("Fabric", status->state->fabric);
-	lines += print_labelled("Trouble", status->state->trouble);
+	lines += print_and_count_lines("Fabric", status->state->fabric);
+	lines += print_and_count_lines("Trouble", status->state->trouble);
 	return lines + print_denied(status);
 }
 
@@ -492,18 +492,18 @@ static void add_worst_slowdown_panel(struct np_figure *figure,
 	struct np_shape *shape =
 		np_figure_add_shape(figure, panel, NP_SHAPE_SPANS, 3, NULL);
 	/*
-	 * The axis extends 10 % beyond the limit or the worst slowdown,
-	 * whichever is larger.
+	 * The axis extends 10 % beyond the largest of the slowdowns and the
+	 * limit.
 	 */
-	double axis_max = fmax(status->state->max_slowdown, 0.01);
+	double largest = fmax(status->state->max_slowdown, 0.01);
 
 	for (size_t i = 0; i < n; i++) {
-		axis_max = fmax(axis_max, status->leaf[i]->worst_slowdown);
+		largest = fmax(largest, status->leaf[i]->worst_slowdown);
 		np_figure_add_datum(figure, shape, NAN, (double)i, 0,
 				    100 * status->leaf[i]->worst_slowdown);
 	}
 	if (panel)
-		panel->x.hi = 110 * axis_max;
+		panel->x.hi = 110 * largest;
 }
 
 /*
@@ -632,8 +632,8 @@ static int load_state(struct np_state *state, bool *placement_enabled)
 	*placement_enabled = np_place_conf_enabled(&conf.place);
 	rc = np_state_load(conf.store, state, &err);
 	if (rc == -ENOENT && !*placement_enabled)
-		return cli_fail("placement is off: no Placement= in "
-				"netprof.conf enables it");
+		return cli_fail("placement is off: Placement= in "
+				"netprof.conf does not enable it");
 	if (rc == -ENOENT)
 		return cli_fail("%s; to find the reason, run netprof check",
 				err.text);
@@ -667,20 +667,19 @@ static int run_status(const struct cli_cmd *self, int argc, char **argv)
 }
 
 const struct cli_cmd cmd_status = {
-	.name = "status", .args = "[--json|--parsable|--plot=FILE] [--all]",
+	.name = "status",
+	.args = "[--json|--parsable|--plot=FILE] [--all]",
 	.help = "what placement does: leaf switches, load, jobs kept apart",
-	.text =
-"Prints the last decision of the placement in slurmctld: its mode and age; the\n"
-"leaf switches with their nodes, jobs and the worst slowdown that is predicted\n"
-"for a job there; and the jobs that are kept apart, with the job and the\n"
-"slowdown that are the reason.\n\n"
-"  --all               all leaf switches and jobs, even beyond one screen\n"
-"  --plot=FILE         draw the leaf switches: .svg, .png or .pdf\n"
-"  --json, --parsable  output for programs; --parsable (-P) as in sacct",
-	.examples =
-"  netprof status\n"
-"  netprof status --all\n"
-"  netprof status --plot=leaves.svg\n",
+	.text = "Prints the last decision of placement: its mode and age; the\n"
+		"leaf switches with their nodes, jobs and the worst slowdown that is predicted\n"
+		"for a job there; and the jobs that are kept apart, with the job and the\n"
+		"slowdown that are the reason.\n\n"
+		"  --all               all leaf switches and jobs, even beyond one screen\n"
+		"  --plot=FILE         draw the leaf switches: .svg, .png or .pdf\n"
+		"  --json, --parsable  output for programs; --parsable (-P) as in sacct",
+	.examples = "  netprof status\n"
+		    "  netprof status --all\n"
+		    "  netprof status --plot=leaves.svg\n",
 	.takes = CLI_TAKES_FORMAT | CLI_TAKES_ALL | CLI_TAKES_PLOT,
 	.run = run_status,
 };

@@ -135,7 +135,7 @@ static int run_help(const struct cli_cmd *self, int argc, char **argv)
 	cmd = find_cmd(argv[1]);
 	if (!cmd)
 		return report_unknown_cmd(argv[1]);
-	/* These commands print their help themselves. */
+	/* Commands of netprof-analysis print their own help. */
 	if (cmd->run == run_analysis)
 		return cli_analysis_run((char *[]){ argv[1], "--help", NULL });
 	cli_print_help(cmd);

@@ -87,7 +87,8 @@ static int restore_pending(const struct np_job_snapshot *snapshot, bool dry_run,
 			continue;
 		/*
 		 * np_update_make() keeps the annotation of a job whose
-		 * application is known, so clear the name to remove it.
+		 * application is known, so clear the name to remove the
+		 * annotation.
 		 */
 		entry->annotation.app[0] = '\0';
 		rc = np_update_make(snapshot, i, &no_decision, false, &update);

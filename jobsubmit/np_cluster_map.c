@@ -105,27 +105,28 @@ static int by_prefix(const void *a, const void *b)
 {
 	const struct name_group *x = a, *y = b;
 	size_t n = x->len < y->len ? x->len : y->len;
-	int rc = memcmp(x->prefix, y->prefix, n);
+	int order = memcmp(x->prefix, y->prefix, n);
 
-	return rc ? rc : (x->len > y->len) - (x->len < y->len);
+	return order ? order : (x->len > y->len) - (x->len < y->len);
 }
 
 static int by_name_group(const void *a, const void *b)
 {
 	const struct name_group *x = a, *y = b;
-	int rc = by_prefix(x, y);
+	int order = by_prefix(x, y);
 
-	return rc ? rc : (x->digits > y->digits) - (x->digits < y->digits);
+	return order ? order :
+		       (x->digits > y->digits) - (x->digits < y->digits);
 }
 
 static int by_name(const void *a, const void *b)
 {
 	const struct parsed_name *x = a, *y = b;
-	int rc = by_name_group(&x->key, &y->key);
+	int order = by_name_group(&x->key, &y->key);
 
-	if (!rc)
-		rc = (x->number > y->number) - (x->number < y->number);
-	return rc ? rc : (x->node > y->node) - (x->node < y->node);
+	if (!order)
+		order = (x->number > y->number) - (x->number < y->number);
+	return order ? order : (x->node > y->node) - (x->node < y->node);
 }
 
 /*
@@ -738,7 +739,7 @@ char *np_cluster_map_format_closed(const struct np_cluster_map *map,
 }
 
 /* Return the text of a Slurm hostlist, and destroy the list. */
-static char *hostlist_to_text(np_hostlist_t list)
+static char *finish_hostlist(np_hostlist_t list)
 {
 	char *text = np_ranged_string(list);
 
@@ -753,7 +754,7 @@ char *np_cluster_map_leaf_names(const struct np_cluster_map *map,
 
 	NP_BITS_EACH(i, leaves, map->leaves->words)
 		slurm_hostlist_push_host(list, map->leaves->name[i]);
-	return hostlist_to_text(list);
+	return finish_hostlist(list);
 }
 
 char *np_cluster_map_switch_names(const struct np_cluster_map *map,
@@ -764,7 +765,7 @@ char *np_cluster_map_switch_names(const struct np_cluster_map *map,
 	for (size_t i = 0; i < n; i++)
 		slurm_hostlist_push_host(list,
 					 map->leaves->switch_name[number[i]]);
-	return hostlist_to_text(list);
+	return finish_hostlist(list);
 }
 
 void np_cluster_map_from_ranges(const struct np_cluster_map *map,
@@ -823,7 +824,7 @@ static bool kind_matches(const struct np_node_kind *kind,
 }
 
 /* Number of nodes for a total of CPUs or tasks; 0 if per_node is 0. */
-static uint32_t nodes_for(uint64_t total, uint64_t per_node)
+static uint32_t nodes_needed(uint64_t total, uint64_t per_node)
 {
 	uint64_t n = per_node ? (total + per_node - 1) / per_node : 0;
 
@@ -899,9 +900,10 @@ int np_cluster_map_fit(const struct np_cluster_map *map,
 	fit->min_nodes = max_u32(1, need->nodes);
 	if (n_matching)
 		fit->min_nodes = max_u32(fit->min_nodes,
-					 nodes_for(need->cpus, least_cpus));
-	fit->min_nodes = max_u32(fit->min_nodes,
-				 nodes_for(need->tasks, need->tasks_per_node));
+					 nodes_needed(need->cpus, least_cpus));
+	fit->min_nodes =
+		max_u32(fit->min_nodes,
+			nodes_needed(need->tasks, need->tasks_per_node));
 	return 0;
 }
 
@@ -949,7 +951,8 @@ static uint64_t compute_digest(const node_info_msg_t *nodes,
 	return hash_text(hash, topology);
 }
 
-static int add_names(struct np_cluster_map *map, const node_info_msg_t *nodes)
+static int add_node_names(struct np_cluster_map *map,
+			  const node_info_msg_t *nodes)
 {
 	map->name = calloc(map->n_nodes + 1, sizeof(*map->name));
 	for (size_t i = 0; map->name && i < map->n_nodes; i++) {
@@ -1081,7 +1084,7 @@ struct leaf_list {
 	size_t n_duplicates; /* nodes that were found on a second leaf */
 };
 
-/* Find the leaf, among those already made, that a node is on. */
+/* Return the leaf, of those already made, that a node is on, or "". */
 static const char *find_leaf_name(const struct leaf_list *list, uint32_t node)
 {
 	for (size_t i = 0; i < list->n; i++)
@@ -1091,7 +1094,7 @@ static const char *find_leaf_name(const struct leaf_list *list, uint32_t node)
 	return "";
 }
 
-/* Warn of a node on two leaves. Only the first such node is named. */
+/* Warn about a node on two leaves. Only the first such node is named. */
 static void warn_duplicate(struct np_cluster_map *map, struct leaf_list *list,
 			   uint32_t node, const char *leaf)
 {
@@ -1102,7 +1105,7 @@ static void warn_duplicate(struct np_cluster_map *map, struct leaf_list *list,
 			map->name[node], find_leaf_name(list, node), leaf);
 }
 
-/* Append the number of further nodes to the warning. */
+/* Append to the warning how many more nodes are on two leaves. */
 static void add_count_to_warning(struct np_cluster_map *map,
 				 const struct leaf_list *list)
 {
@@ -1240,7 +1243,7 @@ static bool topo_has_leaves(const struct np_topo *topo, size_t topology)
 }
 
 /* Set no_leaves of the partitions whose topology has no leaf switches. */
-static void find_parts_without_leaves(struct np_cluster_map *map,
+static void mark_parts_without_leaves(struct np_cluster_map *map,
 				      const struct np_topo *topo)
 {
 	for (size_t i = 0; topo->n && i < map->n_parts; i++)
@@ -1298,7 +1301,10 @@ static void set_rail_nodes(const struct np_cluster_map *map,
 				   map->words);
 }
 
-/* Returns 0 or -ENOMEM. Call free_leaf_list() in either case. */
+/*
+ * Allocate the arrays of a leaf list. Returns 0 or -ENOMEM. Call
+ * free_leaf_list() in either case.
+ */
 static int alloc_leaf_list(const struct np_cluster_map *map, size_t max_leaves,
 			   size_t n_topologies, struct leaf_list *list)
 {
@@ -1347,7 +1353,7 @@ static int make_leaves(struct np_cluster_map *map, const struct np_topo *topo,
 				 &list);
 
 	if (!rc) {
-		find_parts_without_leaves(map, topo);
+		mark_parts_without_leaves(map, topo);
 		set_topology_nodes(map, topo, list.topology_nodes);
 		set_rail_nodes(map, &list, rails);
 		if (topo->n_topologies == 1)
@@ -1374,42 +1380,46 @@ struct topology_text {
 };
 
 /* Split a text into its parts, in place. */
-static struct topology_text split_text(char *text)
+static struct topology_text split_topology_text(char *text)
 {
-	struct topology_text parts = { .topologies = text };
+	struct topology_text pieces = { .topologies = text };
 
-	parts.devices = strstr(text, NP_TOPO_RAILS);
-	if (!parts.devices)
-		return parts;
-	*parts.devices = '\0';
-	parts.devices += strlen(NP_TOPO_RAILS);
-	parts.rails_path = strchr(parts.devices, '\n');
-	parts.rails = parts.rails_path ? strchr(parts.rails_path + 1, '\n') :
-					 NULL;
-	if (parts.rails)
-		*parts.rails_path++ = *parts.rails++ = '\0';
-	return parts;
+	pieces.devices = strstr(text, NP_TOPO_RAILS);
+	if (!pieces.devices)
+		return pieces;
+	*pieces.devices = '\0';
+	pieces.devices += strlen(NP_TOPO_RAILS);
+	pieces.rails_path = strchr(pieces.devices, '\n');
+	pieces.rails = pieces.rails_path ? strchr(pieces.rails_path + 1, '\n') :
+					   NULL;
+	if (pieces.rails)
+		*pieces.rails_path++ = *pieces.rails++ = '\0';
+	return pieces;
 }
 
+/*
+ * Make the leaves of the map from the topology text. Returns 0 or -errno;
+ * -ENOMEM may come without err.
+ */
 static int add_leaves(struct np_cluster_map *map, const char *topology,
 		      struct np_err *err)
 {
 	struct np_topo topo = { .n = 0 }, rails = { .n = 0 };
 	char *copy = strdup(topology);
-	struct topology_text parts;
+	struct topology_text pieces;
 	int rc;
 
 	if (!copy)
 		return -ENOMEM;
-	parts = split_text(copy);
-	rc = np_topo_parse(parts.topologies, &topo, err);
+	pieces = split_topology_text(copy);
+	rc = np_topo_parse(pieces.topologies, &topo, err);
 	/* A damaged rails file is ignored, as if there were none. */
-	if (!rc && parts.rails &&
-	    np_rails_parse(parts.rails, parts.rails_path, &rails,
+	if (!rc && pieces.rails &&
+	    np_rails_parse(pieces.rails, pieces.rails_path, &rails,
 			   &map->rails_error) == -ENOMEM)
 		rc = -ENOMEM;
 	if (!rc)
-		rc = make_leaves(map, &topo, &rails, parts.devices, err);
+		rc = make_leaves(map, &topo, &rails, pieces.devices, err);
 	np_topo_free(&topo);
 	np_topo_free(&rails);
 	free(copy);
@@ -1444,7 +1454,7 @@ int np_cluster_map_make(struct np_cluster_map *old,
 	map->digest = digest;
 	map->n_nodes = nodes->record_count;
 	map->words = np_bits_words(map->n_nodes);
-	rc = add_names(map, nodes);
+	rc = add_node_names(map, nodes);
 	if (!rc)
 		rc = add_node_kinds(map, nodes);
 	if (!rc)

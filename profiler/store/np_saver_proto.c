@@ -60,10 +60,9 @@ size_t np_saver_unpack(char *text, size_t len, char *field[NP_SAVER_MAX_FIELDS])
 /* ---- sockets ---- */
 
 /*
- * Number of addresses, on one of which a saver listens. With a single address,
- * any user could keep the saver from starting, because anybody can bind an
- * abstract address. Also, the old and the new saver overlap when slurmd
- * restarts.
+ * Number of addresses of a saver, which listens on the first free one. A single
+ * one would not do: anybody can bind an abstract address and so keep the saver
+ * from starting; and when slurmd restarts, the old and the new saver overlap.
  */
 #define N_ADDRESSES 4
 
