@@ -20,7 +20,7 @@
 #include "cli_text.h"
 #include "np_queue.h"
 
-#define MAX_WINDOWS 256 /* points over time; windows beyond this are merged */
+#define MAX_TIME_POINTS 256 /* windows are merged to fit */
 #define CURVE_SEGMENTS 100 /* of the line for a fitted curve */
 
 /* Styles of np_figure_add_shape(). */
@@ -312,7 +312,7 @@ static struct np_series *find_longest_series(const struct np_profile *profile)
 /*
  * Draw the windows as estimated utilisation or, if idle_service is NULL because
  * there is no idle baseline, as latencies. Adjacent windows are merged so that
- * at most MAX_WINDOWS points are drawn.
+ * at most MAX_TIME_POINTS points are drawn.
  */
 static void add_windows(struct np_figure *figure, struct np_panel *panel,
 			const struct np_series *series,
@@ -320,7 +320,8 @@ static void add_windows(struct np_figure *figure, struct np_panel *panel,
 {
 	struct np_shape *shape = np_figure_add_shape(
 		figure, panel, NP_SHAPE_STEP, STYLE_MEASURED, NULL);
-	size_t windows_per_point = (series->n + MAX_WINDOWS - 1) / MAX_WINDOWS,
+	size_t windows_per_point =
+		       (series->n + MAX_TIME_POINTS - 1) / MAX_TIME_POINTS,
 	       end;
 
 	for (size_t i = 0; i < series->n; i = end) {

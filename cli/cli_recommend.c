@@ -19,7 +19,10 @@ static bool is_uncertain(const struct cli_pair *pair)
 	return cli_doubt_text(&pair->prediction);
 }
 
-/* Whether a pair precedes another: by slowdown, with uncertain pairs last. */
+/*
+ * Whether a pair precedes another: the largest slowdown is first, and uncertain
+ * pairs are last.
+ */
 static bool comes_before(const struct cli_pair *pair,
 			 const struct cli_pair *other)
 {
@@ -61,7 +64,10 @@ static bool recommend_from_verdict(const struct np_profile *profile,
 	bool has_latency = summary->latency.n_runs;
 	bool doubts_traffic = profile->verdict.doubt == NP_DOUBT_TRAFFIC;
 
-	/* Doubts after NP_DOUBT_PROBES, but for traffic, are about idle. */
+	/*
+	 * All doubts after NP_DOUBT_PROBES, except NP_DOUBT_TRAFFIC, concern the
+	 * idle baseline.
+	 */
 	if (profile->verdict.doubt > NP_DOUBT_PROBES && !doubts_traffic) {
 		strcpy(out->command, CLI_IDLE_COMMAND);
 		strcpy(out->measured, "the idle network");

@@ -35,6 +35,7 @@ static int run_release(const struct cli_cmd *self, int argc, char **argv)
 		return rc;
 	snprintf(path, sizeof(path), "%s/netprof-release", conf.libexecdir);
 	argv[0] = path;
+	/* execv() discards output that is still buffered. */
 	fflush(NULL);
 	execv(path, argv);
 	return cli_fail("%s: %s", path, strerror(errno));

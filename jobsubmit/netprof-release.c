@@ -131,7 +131,10 @@ static int clean_running(const struct np_ctld_info *info, bool dry_run,
 	return failed;
 }
 
-/* Update all jobs. Returns 0, or 1 if any update failed. */
+/*
+ * Undo what placement wrote into all jobs. Returns 0, or 1 if any update
+ * failed.
+ */
 static int undo_all(const struct np_ctld_info *info,
 		    const struct np_job_snapshot *snapshot, bool dry_run)
 {

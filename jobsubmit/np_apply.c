@@ -20,8 +20,9 @@
 #define HELD_STEP_SEC 30 /* smaller changes of held_sec need no update */
 
 /*
- * Write the user's excluded nodes as a host list, as the user wrote it if the
- * annotation has that. Returns NULL if there are none, or when out of memory.
+ * Write the user's excluded nodes as a host list, in the user's own words if
+ * the annotation still has them. Returns NULL if there are none, or when out of
+ * memory.
  */
 static char *format_user_list(const struct np_job_entry *entry,
 			      const struct np_cluster_map *map,
@@ -40,8 +41,9 @@ static char *format_user_list(const struct np_job_entry *entry,
 }
 
 /*
- * Compute the begin time that a job should have: the user's, or the end of our
- * hold if that is later. 0 means none.
+ * Compute the begin time to set in a job: the user's, or the end of our hold if
+ * that is later. If the user set none, a hold is ended by setting the present
+ * time. Returns 0 to leave the begin time unchanged.
  */
 static int64_t compute_begin_time(const struct np_job_entry *entry,
 				  const struct np_outcome *outcome,
@@ -64,18 +66,18 @@ static char *make_comment(const struct np_job_entry *entry,
 			  const struct np_outcome *outcome, char *user,
 			  char *ours)
 {
-	const struct np_annotation *present = &entry->annotation;
+	const struct np_annotation *old = &entry->annotation;
 	bool decided = outcome->action != NP_ACT_NONE;
 	struct np_annotation annotation = {
 		.user = decided ? user : NULL,
 		.ours = ours,
 		.until_sec = outcome->until_sec,
 		.decided = decided,
-		.begin_sec = outcome->until_sec ? present->begin_sec : 0,
-		.held_sec = present->held_sec,
+		.begin_sec = outcome->until_sec ? old->begin_sec : 0,
+		.held_sec = old->held_sec,
 	};
 
-	strcpy(annotation.app, present->app);
+	strcpy(annotation.app, old->app);
 	if (fabs(outcome->held_sec - annotation.held_sec) >= HELD_STEP_SEC ||
 	    !outcome->held_sec)
 		annotation.held_sec = outcome->held_sec;
@@ -94,7 +96,7 @@ static int fill_update(const struct np_job_snapshot *jobs,
 	size_t words = map->words, bytes = words * sizeof(*scratch);
 	uint64_t *excluded = scratch; /* our nodes; later, the user's as well */
 	char *user = format_user_list(entry, map, scratch + words);
-	const char *present = entry->comment ? entry->comment : "";
+	const char *old_comment = entry->comment ? entry->comment : "";
 	int rc = 0;
 
 	memset(excluded, 0, bytes);
@@ -126,10 +128,12 @@ static int fill_update(const struct np_job_snapshot *jobs,
 		update->begin_sec = entry->annotation.begin_sec ?
 					    entry->annotation.begin_sec :
 					    jobs->now_sec;
-	/* Every update contains the comment, even if it is unchanged, because
-	   np_modify() recognises our updates by the annotation. */
+	/*
+	 * Every update contains the comment, even if it is unchanged, because
+	 * np_modify() recognises our updates by the annotation.
+	 */
 	if (!rc && !force && !update->exc_nodes && !update->begin_sec &&
-	    !strcmp(update->comment, present)) {
+	    !strcmp(update->comment, old_comment)) {
 		free(update->comment);
 		update->comment = NULL;
 	}
@@ -201,9 +205,9 @@ int np_update_send(uint32_t job_id, const char *job_id_str,
  * Result of the first pass for a job. struct np_outcome explains which outcomes
  * narrow and which move a job.
  */
-enum narrowed {
-	NOT_NARROWED, /* nothing was to be narrowed, or all is written */
-	UNWRITTEN,    /* its update was missed */
+enum first_pass {
+	NOTHING_LEFT, /* the job did not have to be narrowed, or it has been */
+	MISSED,	      /* its update was missed */
 	HELD,	      /* the job moves, and is held until the second pass */
 };
 
@@ -213,8 +217,8 @@ struct writer {
 	struct np_placement *placement;
 	struct np_job_cache *cache;
 	struct np_shared *shared;
-	struct np_shares left; /* number of updates, by owner */
-	uint8_t *narrowed;     /* enum narrowed, per job of the snapshot */
+	struct np_shares shares; /* of max_updates, by owner */
+	uint8_t *first_pass;	 /* enum first_pass, per job of the snapshot */
 	bool (*may_continue)(void *arg);
 	void *arg;
 	bool missed; /* the last update was not made, and may succeed in the
@@ -223,14 +227,15 @@ struct writer {
 };
 
 /*
- * Whether another update may be sent for the owner of a job. If not, mark it as
- * missed.
+ * Take one update from the share of a job's owner. Returns false, and marks the
+ * update as missed, if the share is used up or the pass has been cut off.
  */
-static bool may_update(struct writer *writer, const struct np_job_entry *entry)
+static bool claim_update(struct writer *writer,
+			 const struct np_job_entry *entry)
 {
 	if (writer->out->cut || !writer->may_continue(writer->arg))
 		writer->out->cut = true;
-	else if (np_shares_take(&writer->left, entry->in->owner, 1))
+	else if (np_shares_take(&writer->shares, entry->in->owner, 1))
 		return true;
 	writer->missed = writer->out->more = true;
 	return false;
@@ -244,12 +249,12 @@ static bool has_left_queue(int rc)
 }
 
 /*
- * Handle an update that Slurm refused, and log the first one of each job. After
- * MAX_FAILURES it no longer counts as missed, so that a job that can never be
- * updated does not delay others.
+ * Handle an update that Slurm refused. Of consecutive refusals for a job only
+ * the first is logged, and from the MAX_FAILURES-th on they no longer count as
+ * missed, so that a job that can never be updated does not delay others.
  */
-static void log_failure(struct writer *writer, uint32_t id, const char *id_str,
-			int rc)
+static void handle_refusal(struct writer *writer, uint32_t id,
+			   const char *id_str, int rc)
 {
 	struct np_cached_job *cached = np_job_cache_find(writer->cache, id);
 
@@ -292,7 +297,7 @@ static bool send_update(struct writer *writer, const struct np_job_entry *entry,
 	if (rc == EAGAIN || has_left_queue(rc))
 		writer->missed = true;
 	else if (rc)
-		log_failure(writer, entry->id, is_task ? id_str : NULL, rc);
+		handle_refusal(writer, entry->id, is_task ? id_str : NULL, rc);
 	else
 		writer->out->updates++;
 	if (!rc && cached)
@@ -324,14 +329,14 @@ static int add_written(struct writer *writer, const struct np_job_entry *entry,
 	return 0;
 }
 
-/* List the present values of a job that was not updated. 0 or -ENOMEM. */
-static int list_present(struct writer *writer, size_t i)
+/* List what a job that was not updated contains. Returns 0 or -ENOMEM. */
+static int list_unchanged(struct writer *writer, size_t i)
 {
 	const struct np_job_entry *entry = &writer->jobs->job[i];
 	const struct np_annotation *annotation = &entry->annotation;
 	char *ours;
 
-	if (writer->narrowed[i] == HELD)
+	if (writer->first_pass[i] == HELD)
 		return add_written(writer, entry, NULL,
 				   writer->jobs->now_sec + HOLD_SEC);
 	if (!entry->in_effect)
@@ -371,7 +376,7 @@ static int write_job(struct writer *writer, size_t i,
 	int rc = np_update_make(writer->jobs, i, outcome, force, &update);
 
 	writer->missed = false;
-	if (rc > 0 && may_update(writer, entry) &&
+	if (rc > 0 && claim_update(writer, entry) &&
 	    send_update(writer, entry, NP_CHANGE_ALL, &update) &&
 	    update.comment)
 		cache_comment(writer->cache, entry->id, update.comment);
@@ -400,12 +405,12 @@ static int hold_moving_job(struct writer *writer, size_t i)
 	int rc = np_update_make(writer->jobs, i, &held, false, &update);
 
 	writer->missed = false;
-	if (rc > 0 && may_update(writer, &writer->jobs->job[i]))
+	if (rc > 0 && claim_update(writer, &writer->jobs->job[i]))
 		send_update(writer, &writer->jobs->job[i], NP_CHANGE_ALL,
 			    &update);
 	np_update_clear(&update);
 	if (!writer->missed)
-		writer->narrowed[i] = HELD;
+		writer->first_pass[i] = HELD;
 	return rc < 0 ? rc : 0;
 }
 
@@ -434,7 +439,7 @@ static int write_tasks(struct writer *writer, size_t i)
 		int rc = np_update_make(writer->jobs, i, &task, true, &update);
 
 		all_updated &=
-			rc > 0 && may_update(writer, entry) &&
+			rc > 0 && claim_update(writer, entry) &&
 			send_update(writer, entry, entry->tasks[k], &update);
 		np_update_clear(&update);
 		if (rc < 0)
@@ -458,7 +463,7 @@ static int write_narrowing(struct writer *writer, size_t i)
 			      write_job(writer, i, outcome, false);
 	if (rc || !writer->missed)
 		return rc;
-	writer->narrowed[i] = UNWRITTEN;
+	writer->first_pass[i] = MISSED;
 	return np_placement_update_failed(writer->placement, i);
 }
 
@@ -469,9 +474,9 @@ static int write_narrowing(struct writer *writer, size_t i)
 static int write_rest(struct writer *writer, size_t i)
 {
 	const struct np_outcome *outcome = np_outcome_of(writer->placement, i);
-	bool may_open = !writer->out->cut && writer->narrowed[i] != UNWRITTEN;
+	bool may_open = !writer->out->cut && writer->first_pass[i] != MISSED;
 	bool is_written = outcome->narrows && !outcome->moves &&
-			  writer->narrowed[i] == NOT_NARROWED;
+			  writer->first_pass[i] == NOTHING_LEFT;
 	int rc;
 
 	if (may_open && !np_placement_may_open(writer->placement, i)) {
@@ -484,9 +489,9 @@ static int write_rest(struct writer *writer, size_t i)
 	if (is_written)
 		return 0;
 	if (!rc)
-		return list_present(writer, i);
+		return list_unchanged(writer, i);
 	rc = write_job(writer, i, outcome, outcome->moves);
-	return rc || !writer->missed ? rc : list_present(writer, i);
+	return rc || !writer->missed ? rc : list_unchanged(writer, i);
 }
 
 static int write_jobs(struct writer *writer,
@@ -517,22 +522,23 @@ int np_apply(const struct np_job_snapshot *jobs, struct np_placement *placement,
 		.placement = placement,
 		.cache = cache,
 		.shared = shared,
-		.left = { .limit = max_updates },
+		.shares = { .limit = max_updates },
 		.may_continue = may_continue,
 		.arg = arg,
-		.narrowed = calloc(jobs->n_jobs + 1, sizeof(*writer.narrowed)),
+		.first_pass =
+			calloc(jobs->n_jobs + 1, sizeof(*writer.first_pass)),
 		.out = out,
 	};
 	int rc;
 
 	*out = (struct np_applied){ .written = NULL };
-	if (!writer.narrowed)
+	if (!writer.first_pass)
 		return -ENOMEM;
 	rc = write_jobs(&writer, write_narrowing);
 	if (!rc)
 		rc = write_jobs(&writer, write_rest);
 	np_job_cache_end_pass(cache, jobs->now_sec, log_ignored_user);
-	np_shares_free(&writer.left);
-	free(writer.narrowed);
+	np_shares_free(&writer.shares);
+	free(writer.first_pass);
 	return rc;
 }

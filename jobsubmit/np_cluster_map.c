@@ -484,7 +484,7 @@ static void set_bits(uint64_t *bits, size_t from, size_t n)
 	}
 }
 
-/* Find the first span of a group that has this number or a higher one. */
+/* Find the first span of a group with this number or a higher one. */
 static size_t find_span(const struct np_node_index *index,
 			const struct name_group *group, uint32_t number)
 {
@@ -990,11 +990,11 @@ static struct np_node_kind *add_kind(struct np_cluster_map *map,
 }
 
 /*
- * Reduce a kind to what it has in common with this node, so that the node can
- * be added to it. The last kind takes all nodes beyond the maximum number of
- * kinds; a job that fits it then still fits each of its nodes.
+ * Weaken a kind so that this node can be added to it: a job that fits the kind
+ * then still fits each of its nodes. The last kind takes all nodes beyond the
+ * maximum number of kinds.
  */
-static void widen_kind(struct np_node_kind *kind, const node_info_t *node)
+static void weaken_kind(struct np_node_kind *kind, const node_info_t *node)
 {
 	if (node->cpus < kind->cpus)
 		kind->cpus = node->cpus;
@@ -1031,7 +1031,7 @@ static int add_node_kinds(struct np_cluster_map *map,
 				kind = add_kind(map, node);
 			} else {
 				kind = &map->kind[k - 1];
-				widen_kind(kind, node);
+				weaken_kind(kind, node);
 			}
 		}
 		if (!kind)
@@ -1041,7 +1041,7 @@ static int add_node_kinds(struct np_cluster_map *map,
 	return 0;
 }
 
-/* Add the partitions; the node kinds must be known. */
+/* Add the partitions, after the node kinds. Returns 0 or -ENOMEM. */
 static int add_parts(struct np_cluster_map *map,
 		     const partition_info_msg_t *parts, bool whole_nodes)
 {
@@ -1077,14 +1077,14 @@ struct leaf_list {
 	uint64_t *current_nodes; /* bitmap: nodes of the leaf being added */
 	uint64_t *nodes_on_leaf; /* a bitmap for each rail: nodes with a leaf */
 	uint64_t *topology_nodes; /* a bitmap for each topology: its nodes */
-	uint64_t *rail_nodes;	  /* bitmap: nodes in the rails file */
+	uint64_t *rails_file_nodes; /* bitmap: nodes in the rails file */
 	/* If Slurm's topology has rails: the device that leads to each. */
 	const char *device[NP_RAILS_MAX];
 	size_t n_devices;
 	size_t n_duplicates; /* nodes that were found on a second leaf */
 };
 
-/* Return the leaf, of those already made, that a node is on, or "". */
+/* Return the name of the first leaf that a node is on, or "". */
 static const char *find_leaf_name(const struct leaf_list *list, uint32_t node)
 {
 	for (size_t i = 0; i < list->n; i++)
@@ -1178,7 +1178,7 @@ static int add_slurm_leaf(struct np_cluster_map *map, struct leaf_list *list,
 	}
 	for (size_t w = 0; w < map->words; w++)
 		list->current_nodes[w] &= topology_nodes[w] &
-					  ~list->rail_nodes[w];
+					  ~list->rails_file_nodes[w];
 	while (rail < list->n_devices &&
 	       np_bits_intersect(list->current_nodes,
 				 list->nodes_on_leaf + rail * map->words,
@@ -1291,13 +1291,14 @@ static void parse_devices(struct leaf_list *list, char *devices)
 }
 
 /* Set the nodes that the rails file lists. */
-static void set_rail_nodes(const struct np_cluster_map *map,
-			   struct leaf_list *list, const struct np_topo *rails)
+static void set_rails_file_nodes(const struct np_cluster_map *map,
+				 struct leaf_list *list,
+				 const struct np_topo *rails)
 {
 	for (size_t i = 0; i < rails->n; i++)
 		if (!parse_conf_list(map, rails->leaf[i].nodes,
 				     list->current_nodes))
-			np_bits_or(list->rail_nodes, list->current_nodes,
+			np_bits_or(list->rails_file_nodes, list->current_nodes,
 				   map->words);
 }
 
@@ -1318,11 +1319,12 @@ static int alloc_leaf_list(const struct np_cluster_map *map, size_t max_leaves,
 					sizeof(*list->nodes_on_leaf)),
 		.topology_nodes = calloc(n_topologies * words,
 					 sizeof(*list->topology_nodes)),
-		.rail_nodes = calloc(words, sizeof(*list->rail_nodes)),
+		.rails_file_nodes =
+			calloc(words, sizeof(*list->rails_file_nodes)),
 	};
 	return list->leaf && list->leaf_nodes && list->current_nodes &&
 			       list->nodes_on_leaf && list->topology_nodes &&
-			       list->rail_nodes ?
+			       list->rails_file_nodes ?
 		       0 :
 		       -ENOMEM;
 }
@@ -1331,7 +1333,7 @@ static void free_leaf_list(struct leaf_list *list)
 {
 	for (size_t i = 0; list->leaf_nodes && i < list->n; i++)
 		free(list->leaf_nodes[i]);
-	free(list->rail_nodes);
+	free(list->rails_file_nodes);
 	free(list->topology_nodes);
 	free(list->nodes_on_leaf);
 	free(list->current_nodes);
@@ -1355,7 +1357,7 @@ static int make_leaves(struct np_cluster_map *map, const struct np_topo *topo,
 	if (!rc) {
 		mark_parts_without_leaves(map, topo);
 		set_topology_nodes(map, topo, list.topology_nodes);
-		set_rail_nodes(map, &list, rails);
+		set_rails_file_nodes(map, &list, rails);
 		if (topo->n_topologies == 1)
 			parse_devices(&list, devices);
 	}
@@ -1379,7 +1381,7 @@ struct topology_text {
 	char *rails_path; /* of that file */
 };
 
-/* Split a text into its parts, in place. */
+/* Split a topology text in place. What it does not have is NULL. */
 static struct topology_text split_topology_text(char *text)
 {
 	struct topology_text pieces = { .topologies = text };

@@ -46,7 +46,7 @@ size_t np_saver_unpack(char *text, size_t len, char *field[NP_SAVER_MAX_FIELDS])
 {
 	size_t n_fields = 0;
 
-	/* The text ends with a NUL, so strlen() cannot read beyond it. */
+	/* Without a NUL at the end, strlen() would read beyond the text. */
 	if (!len || text[len - 1])
 		return 0;
 	for (size_t begin = 0; begin < len; begin += strlen(text + begin) + 1) {
