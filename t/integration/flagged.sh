@@ -9,7 +9,8 @@ test_every_step_of_a_batch_job_has_its_record() {
 	batch -N4 -n4 --netprofile=two two.sh
 	expect two 'length == 2 and all(.state == "complete" and
 		.exit_code == 0 and .leaves[0].latency.n > 10 and
-		.probe.transport == "tcp/eth0") and
+		.probe.transport == (if env.NETPROF_TRANSPORT == "ofi:tcp" then
+			"ofi:tcp;ofi_rxm/eth0" else "tcp/eth0" end)) and
 		(map(.n_nodes) | sort) == [2, 4]'
 }
 
