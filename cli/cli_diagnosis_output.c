@@ -753,8 +753,7 @@ static void say_unusual_near(FILE *f, const struct cli_diagnosis *p)
 		signal_text((enum np_signal)s, g->usual, usual);
 		cli_print_labelled(
 			f, "Unusual",
-			"%s on other nodes: %s on %s%s%s%s, "
-			"usually %s",
+			"%s on other nodes: %s on %s%s%s%s, usually %s",
 			signal_words[s], v,
 			np_acct_node(&p->h, g->node, node, sizeof(node)),
 			o ? " (" : "", o ? job_name(p, o, id, sizeof(id)) : "",
@@ -995,8 +994,7 @@ static void say_probes(FILE *f, const struct cli_diagnosis *p)
 		cli_print_labelled(
 			f, "Its probes",
 			"%s: %.0f %% took longer "
-			"than in its undisturbed runs, beyond what is "
-			"usual",
+			"than in its undisturbed runs, beyond what is usual",
 			p->x.probes == NP_WITNESS_AGAINST ?
 				"the network was as fast as usual" :
 				"the network was slower than usual",

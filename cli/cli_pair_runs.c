@@ -604,8 +604,7 @@ static void print_plan(const struct cli_pair_measurement *measurement,
 		fprintf(stderr, "no controls: the allocation has too few nodes "
 			"on another leaf switch\n");
 	fprintf(stderr,
-		"%zu program%s, %u run%s of each pair; %zu run%s%s, "
-		"about %s\n",
+		"%zu program%s, %u run%s of each pair; %zu run%s%s, about %s\n",
 		n_programs, cli_plural_s(n_programs), repeats,
 		cli_plural_s(repeats), plan->n, cli_plural_s(plan->n),
 		measurement->pairs->n_runs ? " left" : "",

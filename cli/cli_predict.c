@@ -39,8 +39,7 @@ static int check_runs(const struct cli_known *known, size_t app,
 		return 0;
 	cli_excluded_text(&known_app->summary, why, sizeof(why));
 	return np_errf(err, -ENODATA,
-		       "%s: no comparable run on cluster %s "
-		       "(excluded: %s)",
+		       "%s: no comparable run on cluster %s (excluded: %s)",
 		       known_app->r.runs.app, known->cal.cluster, why);
 }
 
@@ -187,8 +186,7 @@ void cli_best_measurement(const struct cli_known *known,
 	case NP_MORE_LEVELS:
 		snprintf(command, len, "%s --levels=all", CLI_CALIBRATE);
 		snprintf(what, len,
-			 "more load levels around %s; for an "
-			 "administrator",
+			 "more load levels around %s; for an administrator",
 			 known->cal.fabric->level[p->more_level].name);
 		return;
 	case NP_MORE_SHARING:

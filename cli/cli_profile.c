@@ -658,8 +658,7 @@ static void describe_nothing_measured(const struct np_profile *profile,
 	if (!why && record->n_notes)
 		why = record->notes[record->n_notes - 1];
 	snprintf(buf, CLI_SENTENCE,
-		 "%s: no %slatencies yet. Newest run "
-		 "%u.%u: %s.",
+		 "%s: no %slatencies yet. Newest run %u.%u: %s.",
 		 profile->runs->app, measured ? "usable " : "", record->job_id,
 		 record->step_id, why ? why : "no reason was recorded");
 	if (had_too_few_nodes(profile))

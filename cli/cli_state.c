@@ -126,8 +126,7 @@ const char *cli_denied_text(const struct np_state_denial *denial, char *buf,
 	if (*user < '0' || *user > '9')
 		snprintf(name, sizeof(name), " (%s)", user);
 	snprintf(buf, len,
-		 "uid %u%s may not use the profile name \"%s\" "
-		 "(%u job%s): %s",
+		 "uid %u%s may not use the profile name \"%s\" (%u job%s): %s",
 		 denial->uid, name, denial->app, denial->n_jobs,
 		 cli_plural_s(denial->n_jobs), denial->why);
 	return buf;

@@ -111,8 +111,7 @@ static void print_plan(const struct np_calibrate *calibrate,
 	for (size_t i = 0; i < setup->n_levels; i++)
 		fprintf(stderr, " %s", setup->level[i].name);
 	fprintf(stderr,
-		"\neach pair of %zu levels together, %u time%s, %g s "
-		"each\n",
+		"\neach pair of %zu levels together, %u time%s, %g s each\n",
 		selected, setup->repeats, cli_plural_s(setup->repeats),
 		setup->seconds);
 	fprintf(stderr, "%zu measurement%s, about %s", estimate->n,
@@ -139,8 +138,7 @@ static void show_progress(void *arg, const struct np_cal_progress *progress)
 	duration_text(progress->left_sec, t);
 	if (isatty(STDERR_FILENO)) {
 		fprintf(stderr,
-			"\r%3u %%  %zu of %zu  about %s left  "
-			"%.40s\033[K",
+			"\r%3u %%  %zu of %zu  about %s left  %.40s\033[K",
 			percent, progress->n_done, progress->n, t,
 			progress->key ? progress->key : "");
 		if (!progress->key)

@@ -1082,8 +1082,7 @@ static int run_compare(const struct cli_cmd *self, int argc, char **argv)
 
 const struct cli_cmd cmd_compare = {
 	.name = "compare",
-	.args = "[--json|--parsable] [--user=NAME|--published] "
-		"APP[:RUN]...",
+	.args = "[--json|--parsable] [--user=NAME|--published] APP[:RUN]...",
 	.help = "compare runs or applications side by side",
 	.text =
 "Why was it slow today?  Prints runs, or all runs of an application together,\n"

@@ -424,8 +424,7 @@ static void say_held(double held_sec)
 
 	if (held_sec >= 1)
 		cli_print_labelled(stdout, "Held",
-				   "for %s by placement before it "
-				   "started",
+				   "for %s by placement before it started",
 				   cli_setting_sec(held_sec, held));
 }
 
@@ -640,8 +639,7 @@ static void say_prediction(const struct explanation *e)
 				   "placement knows is on its leaf switches");
 	else if (!isnan(e->slowdown))
 		cli_print_labelled(stdout, "Predicted",
-				   "%s by its neighbours "
-				   "together%s%s",
+				   "%s by its neighbours together%s%s",
 				   cli_change(e->slowdown, by),
 				   *why ? "; " : "", why);
 	else
@@ -824,8 +822,7 @@ static int print_ended(const struct explanation *e)
 		say_step(e, &e->measured[i]);
 	if (!isnan(e->slowdown) && e->n_neighbours) {
 		cli_print_labelled(stdout, "Predicted",
-				   "%s over its whole run, by "
-				   "its neighbours",
+				   "%s over its whole run, by its neighbours",
 				   cli_change(e->slowdown, by));
 		say_agreement(e);
 	}

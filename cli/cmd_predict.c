@@ -282,8 +282,7 @@ static const char *interval_words(const struct np_run_summary *summary,
 	buf[0] = '\0';
 	if (n)
 		snprintf(buf, 80,
-			 "; %zu level%s from intervals within %.0f s "
-			 "of %zu %s",
+			 "; %zu level%s from intervals within %.0f s of %zu %s",
 			 n, cli_plural_s(n), summary->intervals.sec,
 			 summary->intervals.n_runs,
 			 runs(summary->intervals.n_runs));
@@ -315,8 +314,7 @@ static void print_data_used(const struct prediction *prediction, size_t app,
 	else if (a->result.used & NP_NEED_LATENCY)
 		cli_print_labelled(
 			stdout, label,
-			"%s: %llu probe%s in %zu %s "
-			"without load",
+			"%s: %llu probe%s in %zu %s without load",
 			name,
 			(unsigned long long)summary->program.latency.all.n,
 			cli_plural_s(summary->program.latency.all.n),
@@ -365,8 +363,7 @@ static void print_fabric(const struct prediction *prediction)
 		cli_scope_text(calibration->scope));
 	if (calibration->n_skipped)
 		cli_print_labelled(stdout, "",
-				   "%zu newer calibration%s cannot be "
-				   "used: %s",
+				   "%zu newer calibration%s cannot be used: %s",
 				   calibration->n_skipped,
 				   cli_plural_s(calibration->n_skipped),
 				   calibration->skipped.text);
@@ -608,8 +605,7 @@ static int run_predict(const struct cli_cmd *self, int argc, char **argv)
 		return rc;
 	if (options.n_apps > 1 + CLI_PREDICT_MAX_CO)
 		return cli_usage(self,
-				 "%zu co-runners, at most %d are "
-				 "possible",
+				 "%zu co-runners, at most %d are possible",
 				 options.n_apps - 1, CLI_PREDICT_MAX_CO);
 	rc = cli_store_open(&store);
 	if (rc >= 0)

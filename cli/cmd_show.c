@@ -939,8 +939,7 @@ static void print_probes(FILE *f, const struct np_profile *profile)
 
 	if (profile->cost.elapsed_sec > 0 && profile->cost.rss_bytes_max)
 		snprintf(cost, sizeof(cost),
-			 "each used %s of a core, %s of "
-			 "memory",
+			 "each used %s of a core, %s of memory",
 			 cli_percent(profile->cost.cpu_share, share),
 			 cli_bytes(profile->cost.rss_bytes_max, rss));
 	cli_print_labelled(f, "Probes", "%s every %s; %s",
@@ -957,8 +956,7 @@ static void print_traffic(FILE *f, const struct np_profile *profile)
 
 	if (!isnan(rate))
 		cli_print_labelled(f, "Traffic",
-				   "%seach measured node sent and "
-				   "received %s",
+				   "%seach measured node sent and received %s",
 				   rate < NP_VERDICT_SILENT ? "almost none: " :
 							      "",
 				   cli_rate(rate, text));
@@ -1164,20 +1162,17 @@ static void print_intervals(FILE *f, const struct np_profile *profile)
 		n += profile->summary.level[i].of_intervals;
 	if (!isnan(profile->summary.intervals_longer))
 		snprintf(took, sizeof(took),
-			 " (%s compared with runs without "
-			 "load)",
+			 " (%s compared with runs without load)",
 			 cli_change(profile->summary.intervals_longer, longer));
 	if (!isnan(intervals->apart))
 		snprintf(calls, sizeof(calls),
-			 "; by its %s slowdowns differ "
-			 "by %.1f %%",
+			 "; by its %s slowdowns differ by %.1f %%",
 			 intervals->by_calls ? "traffic" : "MPI calls",
 			 100 * expm1(intervals->apart));
 	cli_print_labelled(
 		f, "Intervals",
 		"%zu loads measured in intervals of %zu "
-		"%s (%.0f s), which made %s longer by at most %s%s: "
-		"%s%s%s",
+		"%s (%.0f s), which made %s longer by at most %s%s: %s%s%s",
 		n, intervals->n_runs, intervals->n_runs == 1 ? "run" : "runs",
 		intervals->sec, intervals->n_runs == 1 ? "it" : "them",
 		cli_percent(intervals->lost_sec /

@@ -2419,8 +2419,7 @@ static void print_profiling(const struct sim *sim)
 	size_t n, few;
 
 	cli_printf(CLI_PLAIN, 2,
-		   "With a profile: %zu of %zu jobs, %s of the "
-		   "node-hours.",
+		   "With a profile: %zu of %zu jobs, %s of the node-hours.",
 		   sim->known_jobs, sim->log.n, percent(known, text));
 	all = sim->opt->mix.n || known > .9 ? NULL : unprofiled(sim, &n);
 	if (!all || !n) {
@@ -2474,8 +2473,7 @@ static void print_source(const struct sim *sim)
 			   sim->log.unused);
 	if (sim->policy[0].sum.too_large)
 		cli_printf(CLI_YELLOW, 2,
-			   "Excluded, larger than the cluster: %zu "
-			   "job%s.",
+			   "Excluded, larger than the cluster: %zu job%s.",
 			   sim->policy[0].sum.too_large,
 			   cli_plural_s(sim->policy[0].sum.too_large));
 	if (sim->merged)

@@ -517,8 +517,7 @@ static void print_drift(const struct validate_ctx *ctx)
 				    100 * ctx->result.app[i].drift);
 	if (*line)
 		cli_print_labelled(stdout, "Drift",
-				   "runs alone, longest minus "
-				   "shortest: %s",
+				   "runs alone, longest minus shortest: %s",
 				   line);
 }
 
@@ -570,8 +569,7 @@ static void print_unpredicted(const struct validate_ctx *ctx)
 		cli_print_labelled(
 			stdout, "Unknown",
 			"%zu pair%s cannot be "
-			"predicted; netprof predict %s %s says what is "
-			"missing",
+			"predicted; netprof predict %s %s says what is missing",
 			n, cli_plural_s(n), victim_name(ctx, first),
 			corunner_name(ctx, first));
 }

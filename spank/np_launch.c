@@ -212,8 +212,7 @@ enum np_launch_decision np_launch_decide(struct np_step_context *context,
 		return NP_LAUNCH_SKIP;
 	if (strlen(context->srun) >= sizeof(request->srun))
 		return np_errf(why, NP_LAUNCH_SKIP,
-			       "the path of srun is too "
-			       "long: %s",
+			       "the path of srun is too long: %s",
 			       context->srun);
 	strcpy(request->srun, context->srun);
 	snprintf(request->executable, sizeof(request->executable), "%s",

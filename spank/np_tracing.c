@@ -18,8 +18,7 @@ int np_tracing_put(const struct np_tracing *tracing, char text[NP_TRACING_TEXT],
 {
 	if (strchr(tracing->library, '\n') || strchr(tracing->dir, '\n'))
 		return np_errf(err, -EINVAL,
-			       "%.80s: expected a path without "
-			       "a newline",
+			       "%.80s: expected a path without a newline",
 			       strchr(tracing->dir, '\n') ? tracing->dir :
 							    tracing->library);
 	snprintf(text, NP_TRACING_TEXT, "%s\n%s\n%llu\n%u\n%s",

@@ -558,8 +558,7 @@ static void print_turns(const struct request *req)
 			 req->shared_links ? ", " : "");
 	if (req->shared_links)
 		cli_appendf(line, sizeof(line),
-			    "one message per receiver at a "
-			    "time");
+			    "one message per receiver at a time");
 	cli_print_labelled(stdout, "Contention", "%s", line);
 }
 
@@ -787,8 +786,7 @@ static void print_noise(const struct program *t,
 	cli_print_labelled(
 		stdout, "Noise",
 		"processors interrupted for %s of the "
-		"time: run time %s (%s), mean of %d simulations, which "
-		"took %s",
+		"time: run time %s (%s), mean of %d simulations, which took %s",
 		cli_percent(d->away_ns / d->period_ns, away),
 		cli_sec(1e-9 * noise_mean(t), mean),
 		t->ns > 0 ? cli_change(noise_mean(t) / t->ns - 1, more) : "-",

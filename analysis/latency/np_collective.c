@@ -538,8 +538,7 @@ int np_choices_add(char *text, void *choices, struct np_err *err)
 	if (!np_algorithm_does((enum np_algorithm)flag,
 			       (enum np_collective)which))
 		return np_errf(err, -EINVAL,
-			       "\"%.64s\": %s has no algorithm "
-			       "%s",
+			       "\"%.64s\": %s has no algorithm %s",
 			       text, collectives[which], algorithms[flag]);
 	if (c->n == NP_MAX_CHOICES)
 		return np_errf(err, -EINVAL, "\"%.64s\": expected at most %d "

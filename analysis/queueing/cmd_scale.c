@@ -157,8 +157,7 @@ static void print_summary(const struct scale *s)
 
 	cli_printf(
 		CLI_PLAIN, 0,
-		"%s: %zu report%s; link of %s and %s%s; "
-		"variant %s.%s",
+		"%s: %zu report%s; link of %s and %s%s; variant %s.%s",
 		title(s), s->n_runs, cli_plural_s(s->n_runs),
 		cli_setting_rate(s->link.bytes_per_sec, rate),
 		cli_setting_sec(s->link.latency_sec, latency),

@@ -469,8 +469,7 @@ static int place_list(const struct cli_cmd *cmd, struct replay *r)
 			    (*end && *end != ','))
 				return cli_usage(cmd, "--map: expected one of "
 						 "node, core, random or the "
-						 "nodes of all tasks as "
-						 "0,0,1");
+						 "nodes of all tasks as 0,0,1");
 			r->p[k].node_of[t] = (uint32_t)v;
 			most = v > most ? (uint32_t)v : most;
 			at = end + (*end == ',');

@@ -497,8 +497,7 @@ int np_bootstrap_fabric(const struct np_fabric *fabric,
 		np_rng_free(task.rng);
 		np_bootstrap_fabric_free(data);
 		return np_errf(err, -ENOMEM,
-			       "%s: no memory for %zu bootstrap "
-			       "samples",
+			       "%s: no memory for %zu bootstrap samples",
 			       fabric->name, opt->replicates);
 	}
 	fabric_mark_known(&task);
@@ -1752,8 +1751,7 @@ static int term_begin(struct np_predictor *predictor,
 		term->miss = calloc(predictor->n + 1, sizeof(*term->miss));
 	if (!term->z || !term->less || !term->miss)
 		return np_errf(err, -ENOMEM,
-			       "no memory for %zu bootstrap "
-			       "samples",
+			       "no memory for %zu bootstrap samples",
 			       predictor->opt.replicates);
 	term->use = *use;
 	term->computed = false;
@@ -2189,8 +2187,7 @@ static int prepared_prediction(struct np_predictor *predictor,
 
 	if (rc || !isfinite(z[0]))
 		return np_errf(err, rc ? rc : -EDOM,
-			       "%s with %s: model %s "
-			       "has no answer",
+			       "%s with %s: model %s has no answer",
 			       victim->app->name, co->app->name,
 			       predictor->model->name);
 	set_data_used(predictor, victim, co, out);

@@ -1180,8 +1180,7 @@ static int wait_for_start(struct np_cal_run *run, int slot, struct np_err *err)
 	if (rc || has_started(starting))
 		return rc;
 	return np_errf(err, -ETIMEDOUT,
-		       "%s on %s: %u of its processes started "
-		       "within %g s",
+		       "%s on %s: %u of its processes started within %g s",
 		       starting->step.level ? starting->step.level->name :
 					      "the probes",
 		       starting->step.nodes, starting->handshakes,

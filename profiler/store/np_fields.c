@@ -1167,8 +1167,7 @@ static int read_list(struct pull *pull, const struct np_field *list, char *to)
 	for (more = !pull_take(pull, ']'); !rc && more;) {
 		if ((double)*n == list->max)
 			return np_errf(pull->in->err, -EINVAL,
-				       "%s: %s: more than "
-				       "%.0f",
+				       "%s: %s: more than %.0f",
 				       pull->in->where, list->key, list->max);
 		if (np_array_grow(to + list->offset, *n, size))
 			return -ENOMEM;

@@ -301,8 +301,7 @@ int np_state_set_mode(const char *store_dir, mode_t mode, struct np_err *err)
 
 		if (e)
 			last = np_errf(err, e,
-				       "%s/%s: cannot set its mode "
-				       "to %03o: %s",
+				       "%s/%s: cannot set its mode to %03o: %s",
 				       dir.path, names[i], (unsigned)mode,
 				       strerror(-e));
 	}

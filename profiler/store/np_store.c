@@ -1138,8 +1138,7 @@ static int load_run(struct load *load, const char *name, struct np_record **out)
 	}
 	if (dir->owner == NP_STORE_USER && record->uid != dir->uid) {
 		np_reader_skip(&load->from,
-			       "%s/%s: skipped: uid: got %u, "
-			       "expected %u",
+			       "%s/%s: skipped: uid: got %u, expected %u",
 			       dir->path, name, record->uid, dir->uid);
 		np_record_free(record);
 		return -EINVAL;
