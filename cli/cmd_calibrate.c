@@ -676,7 +676,7 @@ static int plan_jobs(struct app_plan *plan, unsigned repeats)
 
 	if (rc)
 		return rc;
-	np_curve_count(&summary, &plan->runs, opt.scope, &plan->levels, &alone);
+	np_curve_count(&summary, opt.scope, &plan->levels, &alone);
 	np_run_summary_free(&summary);
 	while (plan->n < MAX_JOBS) {
 		long i = np_planner_next(plan->levels.level, plan->levels.n,

@@ -1010,9 +1010,11 @@ static bool is_of_job(const struct explanation *e, const struct np_record *r)
 }
 
 /* Keep the latencies of a summary. Returns 0 or -ENOMEM. */
-static int take_latencies(struct measured_step *m, const struct np_runs *runs,
+static int take_latencies(struct measured_step *m,
 			  struct np_run_summary *summary)
 {
+	const struct np_runs *runs = summary->runs;
+
 	m->alone_hist = summary->latency.hist;
 	summary->latency.hist = NULL;
 	m->alone_run = calloc(runs->n + 1, sizeof(*m->alone_run));
@@ -1052,7 +1054,7 @@ static int find_alone(const struct explanation *e, const struct np_runs *runs,
 	if (!rc) {
 		m->alone = summary.alone_sec;
 		if (!summary.latency.neighbours)
-			rc = take_latencies(m, &others, &summary);
+			rc = take_latencies(m, &summary);
 		np_run_summary_free(&summary);
 	}
 	free(others.run);

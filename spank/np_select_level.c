@@ -115,8 +115,7 @@ static int is_complete(const struct np_earlier_intervals *earlier,
  * Collect the earlier intervals.  *earlier has no levels if the run is not to
  * be divided into intervals.  Returns 0 or -ENOMEM.
  */
-static int look_back(const struct np_runs *runs,
-		     const struct np_run_summary *summary,
+static int look_back(const struct np_run_summary *summary,
 		     const struct np_curve_levels *levels, double share,
 		     uint32_t n_nodes, struct np_earlier_intervals *earlier,
 		     bool *complete)
@@ -126,15 +125,14 @@ static int look_back(const struct np_runs *runs,
 	int rc = copy_names(levels, &found);
 
 	if (!rc)
-		rc = np_run_intervals(runs, summary->use, levels->name, NULL,
-				      levels->n, &found.interval,
-				      &found.n_intervals);
+		rc = np_run_intervals(summary, levels->name, NULL, levels->n,
+				      &found.interval, &found.n_intervals);
 	if (!rc)
 		rc = are_useless(&found, &useless);
 	useless |= summary->intervals.verdict == NP_ONE_RUN_REFUTED;
 	for (size_t i = 0; !rc && i < levels->n; i++)
 		found.alone_known[i] = np_run_intervals_alone(
-			runs, summary->use, NULL, levels->name[i], n_nodes);
+			summary, NULL, levels->name[i], n_nodes);
 	if (!rc && !useless)
 		rc = is_complete(&found, complete);
 	if (rc || useless || *complete)
@@ -156,8 +154,8 @@ static int select_level(const struct np_runs *runs,
 
 	if (np_run_summary_make(runs, opt, &summary))
 		return np_errf(err, -ENOMEM, "out of memory");
-	np_curve_count(&summary, runs, opt->scope, levels, &alone);
-	rc = share > 0 ? look_back(runs, &summary, levels, share,
+	np_curve_count(&summary, opt->scope, levels, &alone);
+	rc = share > 0 ? look_back(&summary, levels, share,
 				   opt->like->intervals_nodes, &out->earlier,
 				   &out->complete) :
 			 0;

@@ -269,17 +269,18 @@ static bool convert_interval(const struct np_record *record, size_t i,
 	return interval->sec > 0 && interval->rate >= 0 && level != levels->n;
 }
 
-int np_run_intervals(const struct np_runs *runs, const enum np_run_use *use,
+int np_run_intervals(const struct np_run_summary *summary,
 		     const char *const *name, const char *const *scope,
 		     size_t n_names, struct np_interval **out, size_t *n)
 {
 	const struct levels levels = { name, scope, n_names };
+	const struct np_runs *runs = summary->runs;
 	struct np_interval *interval;
 	size_t total = 0, used = 0;
 	uint32_t run = 0;
 
 	for (size_t i = 0; i < runs->n; i++)
-		if (use[i] == NP_RUN_INTERVALS)
+		if (summary->use[i] == NP_RUN_INTERVALS)
 			total += runs->run[i]->n_intervals;
 	interval = calloc(total + 1, sizeof(*interval));
 	if (!interval)
@@ -287,7 +288,7 @@ int np_run_intervals(const struct np_runs *runs, const enum np_run_use *use,
 	for (size_t i = runs->n; i-- > 0;) {
 		const struct np_record *record = runs->run[i];
 
-		if (use[i] != NP_RUN_INTERVALS)
+		if (summary->use[i] != NP_RUN_INTERVALS)
 			continue;
 		for (size_t k = 0; k < record->n_intervals; k++)
 			used += convert_interval(record, k, run, &levels,
@@ -316,18 +317,18 @@ static const struct np_moments *rounds_alone(const struct np_record *record,
 	return NULL;
 }
 
-const struct np_moments *np_run_intervals_alone(const struct np_runs *runs,
-						const enum np_run_use *use,
-						const struct np_record *record,
-						const char *level,
-						uint32_t n_nodes)
+const struct np_moments *
+np_run_intervals_alone(const struct np_run_summary *summary,
+		       const struct np_record *record, const char *level,
+		       uint32_t n_nodes)
 {
 	const struct np_moments *moments =
 		record ? rounds_alone(record, level, n_nodes) : NULL;
 
-	for (size_t i = 0; !moments && i < runs->n; i++)
-		if (use[i] == NP_RUN_INTERVALS)
-			moments = rounds_alone(runs->run[i], level, n_nodes);
+	for (size_t i = 0; !moments && i < summary->runs->n; i++)
+		if (summary->use[i] == NP_RUN_INTERVALS)
+			moments = rounds_alone(summary->runs->run[i], level,
+					       n_nodes);
 	return moments;
 }
 
@@ -552,11 +553,11 @@ static const char *select_workload(const struct candidates *candidates)
 }
 
 /* Decide for each run what it is used for. */
-static void decide_uses(const struct np_runs *runs,
+static void decide_uses(struct np_run_summary *summary,
 			const struct np_run_summary_opt *opt,
-			const struct np_summary_fabric *fabric,
-			struct np_run_summary *summary)
+			const struct np_summary_fabric *fabric)
 {
+	const struct np_runs *runs = summary->runs;
 	struct candidates candidates = {
 		.runs = runs,
 		.use = summary->use,
@@ -702,11 +703,11 @@ static size_t list_intervals(struct np_run_summary *summary,
 
 /* List the calibration's levels, or each level that occurs once. */
 static int find_levels(struct np_run_summary *summary,
-		       const struct np_runs *runs,
 		       const struct np_run_summary_opt *opt, const char *scope)
 {
 	const struct np_fabric *fabric =
 		opt->calibration ? opt->calibration->fabric : NULL;
+	const struct np_runs *runs = summary->runs;
 	size_t n = 0, room = runs->n;
 
 	for (size_t i = 0; i < runs->n; i++)
@@ -836,14 +837,13 @@ static void add_rounds(struct times *times, size_t level, size_t n_processes,
 
 /* Record how much a run with intervals slowed each level. */
 static void add_impact(const struct np_run_summary *summary,
-		       const struct np_runs *runs,
 		       const struct np_record *record, struct times *times)
 {
 	for (size_t i = 0; i < summary->n_levels; i++) {
 		const char *level = summary->level[i].name;
 		const struct np_moments *alone =
-			np_run_intervals_alone(runs, summary->use, record,
-					       level, record->intervals_nodes);
+			np_run_intervals_alone(summary, record, level,
+					       record->intervals_nodes);
 		struct np_moments loaded = run_intervals_under(record, level);
 
 		if (loaded.n)
@@ -854,10 +854,10 @@ static void add_impact(const struct np_run_summary *summary,
 
 /* Sort the run times of all used runs by level. */
 static void add_times(const struct np_run_summary *summary,
-		      const struct np_runs *runs, struct times *times)
+		      struct times *times)
 {
-	for (size_t i = 0; i < runs->n; i++) {
-		const struct np_record *record = runs->run[i];
+	for (size_t i = 0; i < summary->runs->n; i++) {
+		const struct np_record *record = summary->runs->run[i];
 		const struct np_level_run *run = record->level;
 		size_t level;
 
@@ -868,7 +868,7 @@ static void add_times(const struct np_run_summary *summary,
 		if (summary->use[i] == NP_RUN_INTERVALS) {
 			np_moments_add(&times->intervals,
 				       np_record_run_sec(record));
-			add_impact(summary, runs, record, times);
+			add_impact(summary, record, times);
 		}
 		if (summary->use[i] != NP_RUN_UNDER_LEVEL)
 			continue;
@@ -914,8 +914,7 @@ static void use_intervals(struct np_run_summary *summary,
 }
 
 /* Estimate slowdowns from intervals inside runs, where there are some. */
-static int add_intervals(struct np_run_summary *summary,
-			 const struct np_runs *runs)
+static int add_intervals(struct np_run_summary *summary)
 {
 	struct np_one_run_level *level =
 		calloc(summary->n_levels + 1, sizeof(*level));
@@ -930,8 +929,8 @@ static int add_intervals(struct np_run_summary *summary,
 		scope[i] = summary->level[i].scope;
 	}
 	if (!rc)
-		rc = np_run_intervals(runs, summary->use, name, scope,
-				      summary->n_levels, &interval, &n);
+		rc = np_run_intervals(summary, name, scope, summary->n_levels,
+				      &interval, &n);
 	if (!rc)
 		rc = np_one_run_estimate(interval, n, summary->mean, level,
 					 summary->n_levels,
@@ -978,7 +977,6 @@ static void fill_levels(struct np_run_summary *summary,
 
 /* The sensitivity curve, and the slowdown of the levels' own rounds. */
 static int make_curve(struct np_run_summary *summary,
-		      const struct np_runs *runs,
 		      const struct np_calibration *calibration)
 {
 	size_t n = summary->n_levels;
@@ -989,12 +987,11 @@ static int make_curve(struct np_run_summary *summary,
 
 	summary->mean = calloc(2 * n + 1, sizeof(*summary->mean));
 	if (moments && summary->mean) {
-		add_times(summary, runs, &times);
+		add_times(summary, &times);
 		fill_levels(summary, &times);
 	}
 	free(moments);
-	return moments && summary->mean ? add_intervals(summary, runs) :
-					  -ENOMEM;
+	return moments && summary->mean ? add_intervals(summary) : -ENOMEM;
 }
 
 /* ---- latencies ---- */
@@ -1017,18 +1014,18 @@ static bool other_period(const struct np_record *record, double period_sec)
 #define RANK_NONE 32u
 
 struct latencies {
-	struct np_run_summary *e;
-	const struct np_runs *runs;
-	bool for_models, is_idle;
+	struct np_run_summary *summary;
+	bool for_models;
 	double period_sec;
 };
 
 /* The rank of a run's latencies; RANK_NONE: they cannot be used. */
 static unsigned rank_of(const struct latencies *latencies, size_t i)
 {
-	const struct np_record *record = latencies->runs->run[i];
-	const char *of = latencies->e->fingerprint;
-	enum np_run_use use = latencies->e->use[i];
+	const struct np_run_summary *summary = latencies->summary;
+	const struct np_record *record = summary->runs->run[i];
+	const char *of = summary->fingerprint;
+	enum np_run_use use = summary->use[i];
 	unsigned rank = 0;
 
 	if (record->level || !np_run_latency(record).n)
@@ -1038,14 +1035,14 @@ static unsigned rank_of(const struct latencies *latencies, size_t i)
 	else if (use != NP_RUN_ALONE && use != NP_RUN_INTERVALS &&
 		 use != NP_RUN_WORKLOAD && use != NP_RUN_AUTOMATIC)
 		return RANK_NONE;
-	if (!latencies->is_idle && !record->fingerprint)
+	if (!summary->is_idle && !record->fingerprint)
 		rank |= RANK_WORKLOAD;
-	else if (!latencies->is_idle &&
+	else if (!summary->is_idle &&
 		 !(of && !strcmp(record->fingerprint, of)))
 		return RANK_NONE;
 	if (other_period(record, latencies->period_sec))
 		rank |= RANK_PERIOD;
-	if (latencies->is_idle && record->source)
+	if (summary->is_idle && record->source)
 		rank |= source_of(record) == NP_SOURCE_CALIBRATION ?
 				RANK_CALIBRATION :
 				RANK_QUIET;
@@ -1075,32 +1072,32 @@ static double median_of(const struct np_record *record)
 /* The largest median latency that still counts, for quiet intervals. */
 static double slowest_of(const struct latencies *latencies, unsigned rank)
 {
+	const struct np_runs *runs = latencies->summary->runs;
 	double fastest = INFINITY;
 
 	if (!(rank & (RANK_QUIET | RANK_CALIBRATION)))
 		return INFINITY;
-	for (size_t i = 0; i < latencies->runs->n; i++)
+	for (size_t i = 0; i < runs->n; i++)
 		if (rank_of(latencies, i) == rank)
-			fastest = fmin(fastest,
-				       median_of(latencies->runs->run[i]));
+			fastest = fmin(fastest, median_of(runs->run[i]));
 	return QUIET_RATIO * fastest;
 }
 
 /* Merge the latencies of all runs of the lowest rank. */
-static int use_latencies(struct latencies *latencies)
+static int use_latencies(const struct latencies *latencies)
 {
-	struct np_run_summary *summary = latencies->e;
+	struct np_run_summary *summary = latencies->summary;
+	const struct np_runs *runs = summary->runs;
 	unsigned best = RANK_NONE;
 	double slowest;
 	int rc = 0;
 
-	for (size_t i = 0; i < latencies->runs->n; i++)
+	for (size_t i = 0; i < runs->n; i++)
 		if (rank_of(latencies, i) < best)
 			best = rank_of(latencies, i);
 	slowest = slowest_of(latencies, best);
-	for (size_t i = 0; !rc && best < RANK_NONE && i < latencies->runs->n;
-	     i++) {
-		const struct np_record *record = latencies->runs->run[i];
+	for (size_t i = 0; !rc && best < RANK_NONE && i < runs->n; i++) {
+		const struct np_record *record = runs->run[i];
 
 		if (rank_of(latencies, i) != best ||
 		    median_of(record) > slowest)
@@ -1148,12 +1145,12 @@ int np_run_summary_make(const struct np_runs *runs,
 			struct np_run_summary *out)
 {
 	static const struct np_run_summary_opt nothing = { .now = 0 };
-	struct np_run_summary summary = { .program = { .name = runs->app } };
-	struct latencies latencies = {
-		.e = &summary,
+	struct np_run_summary summary = {
 		.runs = runs,
 		.is_idle = !strcmp(runs->app, NP_IDLE_APP),
+		.program = { .name = runs->app },
 	};
+	struct latencies latencies = { .summary = &summary };
 	struct np_summary_fabric fabric;
 	int rc;
 
@@ -1169,10 +1166,10 @@ int np_run_summary_make(const struct np_runs *runs,
 		return -ENOMEM;
 	}
 	fabric.rails = summary.rails;
-	decide_uses(runs, opt, &fabric, &summary);
-	rc = find_levels(&summary, runs, opt, fabric.scope);
+	decide_uses(&summary, opt, &fabric);
+	rc = find_levels(&summary, opt, fabric.scope);
 	if (!rc)
-		rc = make_curve(&summary, runs, opt->calibration);
+		rc = make_curve(&summary, opt->calibration);
 	latencies.for_models = opt->calibration;
 	latencies.period_sec = fabric.period_sec;
 	if (!rc)
@@ -1193,6 +1190,7 @@ int np_run_summary_make(const struct np_runs *runs,
 void np_run_summary_detach(struct np_run_summary *summary, const char *name)
 {
 	summary->program.name = name;
+	summary->runs = NULL;
 	summary->fingerprint = NULL;
 	summary->fabric = NULL;
 	free(summary->use);
@@ -1400,13 +1398,12 @@ static bool is_level_at(const char *name, const char *at, const char *want_name,
 
 /* Runs of the workload that have not ended yet; name NULL: without a level. */
 static uint32_t count_under_way(const struct np_run_summary *summary,
-				const struct np_runs *runs, const char *name,
-				const char *scope)
+				const char *name, const char *scope)
 {
 	uint32_t n = 0;
 
-	for (size_t i = 0; i < runs->n; i++) {
-		const struct np_record *record = runs->run[i];
+	for (size_t i = 0; i < summary->runs->n; i++) {
+		const struct np_record *record = summary->runs->run[i];
 		const struct np_level_run *run = record->level;
 
 		if (summary->use[i] != NP_RUN_UNDER_WAY ||
@@ -1420,8 +1417,7 @@ static uint32_t count_under_way(const struct np_run_summary *summary,
 	return n;
 }
 
-void np_curve_count(const struct np_run_summary *summary,
-		    const struct np_runs *runs, const char *scope,
+void np_curve_count(const struct np_run_summary *summary, const char *scope,
 		    struct np_curve_levels *levels, struct np_mean *alone)
 {
 	for (size_t i = 0; i < levels->n; i++) {
@@ -1433,9 +1429,8 @@ void np_curve_count(const struct np_run_summary *summary,
 					summary->level[k].scope,
 					levels->name[i], scope))
 				*mean = summary->level[k].run_sec;
-		mean->n +=
-			count_under_way(summary, runs, levels->name[i], scope);
+		mean->n += count_under_way(summary, levels->name[i], scope);
 	}
 	*alone = summary->alone_sec;
-	alone->n += count_under_way(summary, runs, NULL, NULL);
+	alone->n += count_under_way(summary, NULL, NULL);
 }

@@ -175,6 +175,8 @@ struct np_run_summary_opt {
 };
 
 struct np_run_summary {
+	const struct np_runs *runs; /* borrowed */
+	bool is_idle;		   /* they are runs of the idle network */
 	enum np_run_use *use;	   /* of each run */
 	size_t count[NP_RUN_USES]; /* runs by use */
 	size_t n_used;		   /* runs that are not excluded */
@@ -233,7 +235,7 @@ const char *np_run_use_words(enum np_run_use use);
  * Intervals under other levels are left out, so those next to them lose a
  * neighbour. *out: free() it.  Returns 0 or -ENOMEM.
  */
-int np_run_intervals(const struct np_runs *runs, const enum np_run_use *use,
+int np_run_intervals(const struct np_run_summary *summary,
 		     const char *const *name, const char *const *scope,
 		     size_t n_names, struct np_interval **out, size_t *n);
 
@@ -241,11 +243,10 @@ int np_run_intervals(const struct np_runs *runs, const enum np_run_use *use,
  * A level's rounds on n_nodes nodes before the program of such a run started:
  * of record, or else of the newest run.  NULL: there are none.
  */
-const struct np_moments *np_run_intervals_alone(const struct np_runs *runs,
-						const enum np_run_use *use,
-						const struct np_record *record,
-						const char *level,
-						uint32_t n_nodes);
+const struct np_moments *
+np_run_intervals_alone(const struct np_run_summary *summary,
+		       const struct np_record *record, const char *level,
+		       uint32_t n_nodes);
 
 /* ---- in few bytes, for the cache (np_cache.h) ---- */
 
@@ -279,12 +280,11 @@ int np_curve_levels_make(const struct np_calibration *calibration,
 void np_curve_levels_free(struct np_curve_levels *levels);
 
 /*
- * Set run_sec of every level, and *alone, from the summary of these runs.  Runs
- * of its workload that have not ended count, but without a time.
+ * Set run_sec of every level, and *alone, from a summary.  Runs of its workload
+ * that have not ended count, but without a time.
  * scope: only levels that ran there ("leaf", "node"); NULL: anywhere.
  */
-void np_curve_count(const struct np_run_summary *summary,
-		    const struct np_runs *runs, const char *scope,
+void np_curve_count(const struct np_run_summary *summary, const char *scope,
 		    struct np_curve_levels *levels, struct np_mean *alone);
 
 #endif

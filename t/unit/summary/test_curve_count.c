@@ -112,7 +112,7 @@ static void count(const struct np_runs *runs, const char *scope,
 
 	T_CHECK(!np_curve_levels_make(NULL, l));
 	T_CHECK(!np_run_summary_make(runs, &opt, &e));
-	np_curve_count(&e, runs, scope, l, alone);
+	np_curve_count(&e, scope, l, alone);
 	np_run_summary_free(&e);
 }
 

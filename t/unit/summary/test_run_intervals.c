@@ -203,9 +203,9 @@ T_TEST("rounds alone may be another run's")
 	make(&a, true);
 	T_CHECK(a.e.level[0].impact.n == 2);
 	T_ROW("none of levels on another number of nodes",
-	      np_run_intervals_alone(&a.runs, a.e.use, r, "c1", 4) &&
-		      !np_run_intervals_alone(&a.runs, a.e.use, r, "c1", 5) &&
-		      !np_run_intervals_alone(&a.runs, a.e.use, r, "c9", 4));
+	      np_run_intervals_alone(&a.e, r, "c1", 4) &&
+		      !np_run_intervals_alone(&a.e, r, "c1", 5) &&
+		      !np_run_intervals_alone(&a.e, r, "c9", 4));
 	stop(&a);
 }
 

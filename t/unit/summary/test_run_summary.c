@@ -526,7 +526,7 @@ T_TEST("pages, models and calibration agree to the digit")
 		make(&a, true);
 		T_CHECK(!np_profile_make(&a.runs, NULL, 0, NULL, NOW, &p));
 		T_CHECK(!np_curve_levels_make(&a.c, &l));
-		np_curve_count(&a.e, &a.runs, "leaf", &l, &alone);
+		np_curve_count(&a.e, "leaf", &l, &alone);
 		T_ROW("the workload",
 		      a.e.fingerprint && p.summary.fingerprint &&
 			      !strcmp(a.e.fingerprint, p.summary.fingerprint));
