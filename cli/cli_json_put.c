@@ -139,13 +139,12 @@ void cli_put_owner(json_object *parent, enum np_store_owner owner, uid_t uid)
  * Slowdowns from load intervals were not measured over whole runs, so there are
  * no run times.
  */
-void cli_put_levels(json_object *parent, const struct np_profile *profile)
+void cli_put_levels(json_object *parent, const struct np_run_summary *profile)
 {
 	json_object *list = cli_put_array(parent, "levels");
 
-	for (size_t i = 0; i < profile->summary.n_levels; i++) {
-		const struct np_run_summary_level *level =
-			&profile->summary.level[i];
+	for (size_t i = 0; i < profile->n_levels; i++) {
+		const struct np_run_summary_level *level = &profile->level[i];
 		json_object *object = cli_append_object(list);
 
 		cli_put_text(object, "name", level->name);
@@ -159,7 +158,7 @@ void cli_put_levels(json_object *parent, const struct np_profile *profile)
 				cli_put_real(object, "run_sec",
 					     level->run_sec.mean);
 				cli_put_real(object, "alone_sec",
-					     profile->summary.alone_sec.mean);
+					     profile->alone_sec.mean);
 			}
 			cli_put_real(object, "slowdown", level->slowdown.mean);
 			cli_put_real(object, "low", level->low);

@@ -37,10 +37,10 @@ const char *const cli_plot_part_names[CLI_PLOT_PARTS] = {
  * Find the first and the last bin with samples of the application or of the
  * idle network. The outermost bins have no outer edge, so they cannot be drawn.
  */
-static void find_used_bins(const struct np_profile *profile, size_t *first_bin,
-			   size_t *last_bin)
+static void find_used_bins(const struct np_run_summary *profile,
+			   size_t *first_bin, size_t *last_bin)
 {
-	const struct np_hist *hist[] = { profile->summary.latency.hist,
+	const struct np_hist *hist[] = { profile->latency.hist,
 					 profile->idle.hist };
 
 	*first_bin = NP_HIST_BINS - 1;
@@ -91,13 +91,13 @@ static void add_histogram(struct np_figure *figure, struct np_panel *panel,
  * network.
  */
 static int add_latency_panel(struct np_figure *figure,
-			     const struct np_profile *profile, char *reason,
+			     const struct np_run_summary *profile, char *reason,
 			     size_t len)
 {
 	struct np_panel *panel;
 	size_t first_bin, last_bin;
 
-	if (!profile->summary.latency.hist) {
+	if (!profile->latency.hist) {
 		snprintf(reason, len,
 			 "no latencies; to measure them: sbatch "
 			 "--netprofile=%s job.sh, on two or more nodes of one "
@@ -117,8 +117,8 @@ static int add_latency_panel(struct np_figure *figure,
 	if (profile->idle.hist && !profile->is_idle)
 		add_histogram(figure, panel, &profile->idle, "idle",
 			      NP_STYLE_GREY, first_bin, last_bin);
-	add_histogram(figure, panel, &profile->summary.latency,
-		      profile->runs->app, STYLE_MEASURED, first_bin, last_bin);
+	add_histogram(figure, panel, &profile->latency, profile->runs->app,
+		      STYLE_MEASURED, first_bin, last_bin);
 	return 0;
 }
 
@@ -247,19 +247,19 @@ static bool add_points_over_utilisation(struct np_figure *figure,
  * names otherwise.
  */
 static int add_curve_panel(struct np_figure *figure,
-			   const struct np_profile *profile,
+			   const struct np_run_summary *profile,
 			   const struct np_run_summary *summary,
 			   const struct np_fabric *fabric, char *reason,
 			   size_t len)
 {
 	struct np_panel *panel;
 
-	if (profile->summary.n_curve < 2) {
+	if (profile->n_curve < 2) {
 		snprintf(reason, len,
 			 "%s synthetic load; to measure it: "
 			 "sbatch --netprofile=%s --netprofile-calibrate job.sh",
-			 profile->summary.n_curve ? "measured under only one" :
-						    "not measured under",
+			 profile->n_curve ? "measured under only one" :
+					    "not measured under",
 			 profile->runs->app);
 		return -ENODATA;
 	}
@@ -274,7 +274,7 @@ static int add_curve_panel(struct np_figure *figure,
 		figure, &panel->x, NP_AXIS_NAMES,
 		fabric ? "Load level (utilisation unknown)" :
 			 "Load level (this fabric is not calibrated)");
-	add_points(figure, panel, &profile->summary, NULL);
+	add_points(figure, panel, profile, NULL);
 	return 0;
 }
 
@@ -285,16 +285,16 @@ static int add_curve_panel(struct np_figure *figure,
  * profile. Returns its time windows, which the caller frees, or NULL if there
  * is no such run.
  */
-static struct np_series *find_longest_series(const struct np_profile *profile)
+static struct np_series *
+find_longest_series(const struct np_run_summary *profile)
 {
-	const struct np_run_summary *summary = &profile->summary;
 	struct np_series *longest = NULL;
 
 	for (size_t i = 0; i < profile->runs->n; i++) {
 		struct np_series *series = NULL;
 
-		if (summary->use[i] == NP_RUN_ALONE ||
-		    summary->use[i] == NP_RUN_LATENCY)
+		if (profile->use[i] == NP_RUN_ALONE ||
+		    profile->use[i] == NP_RUN_LATENCY)
 			series = np_run_windows(profile->runs->run[i]);
 		if (series && series->n > 1 &&
 		    (!longest ||
@@ -351,7 +351,7 @@ static void add_windows(struct np_figure *figure, struct np_panel *panel,
  * its latency if there is no idle baseline.
  */
 static int add_time_panel(struct np_figure *figure,
-			  const struct np_profile *profile, char *reason,
+			  const struct np_run_summary *profile, char *reason,
 			  size_t len)
 {
 	struct np_series *series = find_longest_series(profile);
@@ -388,7 +388,7 @@ static int add_time_panel(struct np_figure *figure,
 }
 
 int cli_plot_add(struct np_figure *figure, enum cli_plot_part part,
-		 const struct np_profile *profile,
+		 const struct np_run_summary *profile,
 		 const struct np_run_summary *summary,
 		 const struct np_fabric *fabric, char *reason, size_t len)
 {

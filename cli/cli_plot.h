@@ -3,7 +3,7 @@
 #define CLI_PLOT_H
 
 #include "np_figure.h"
-#include "np_profile.h"
+#include "np_run_summary.h"
 
 enum cli_plot_part { CLI_PLOT_LATENCY, CLI_PLOT_CURVE, CLI_PLOT_TIME,
 		     CLI_PLOT_PARTS };
@@ -18,7 +18,7 @@ extern const char *const cli_plot_part_names[CLI_PLOT_PARTS];
  * command that measures it.
  */
 int cli_plot_add(struct np_figure *figure, enum cli_plot_part part,
-		 const struct np_profile *profile,
+		 const struct np_run_summary *profile,
 		 const struct np_run_summary *summary,
 		 const struct np_fabric *fabric, char *reason, size_t len);
 

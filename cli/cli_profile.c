@@ -171,7 +171,7 @@ const char *cli_owner_name(enum np_store_owner owner, uid_t uid, char *buf,
 
 void cli_profile_free(struct cli_profile *profile)
 {
-	np_profile_free(&profile->profile);
+	np_run_summary_free(&profile->profile);
 	np_runs_free(&profile->r.runs);
 	np_runs_free(&profile->idle[0]);
 	np_runs_free(&profile->idle[1]);
@@ -493,7 +493,7 @@ double cli_noise_limit(const struct np_mean *a, const struct np_mean *b)
 	return 2 * noise * sqrt(1.0 / (double)a->n + 1.0 / (double)b->n);
 }
 
-const char *cli_use_name(const struct np_profile *profile)
+const char *cli_use_name(const struct np_run_summary *profile)
 {
 	static const char *const names[] = {
 		[NP_USE_UNKNOWN] = "unknown", [NP_USE_LIGHT] = "light",
@@ -604,7 +604,8 @@ void cli_print_adapters(FILE *f, const struct np_sample *sample)
 /* ---- the verdict ---- */
 
 /* How the load varies over time, as the end of a sentence. */
-static void phases_text(const struct np_profile *profile, char *buf, size_t len)
+static void phases_text(const struct np_run_summary *profile, char *buf,
+			size_t len)
 {
 	switch (profile->phases.kind) {
 	case NP_PHASE_PHASES:
@@ -634,17 +635,17 @@ static const char *why_leaf_skipped(const struct np_record *record)
 }
 
 /* The newest run was not measured because it had too few nodes. */
-static bool had_too_few_nodes(const struct np_profile *profile)
+static bool had_too_few_nodes(const struct np_run_summary *profile)
 {
 	const struct np_record *record =
 		profile->runs->n ? profile->runs->run[0] : NULL;
 
-	return record && !profile->summary.latency.n_runs &&
+	return record && !profile->latency.n_runs &&
 	       !np_run_latency(record).n && why_leaf_skipped(record);
 }
 
 /* There are no usable latencies: say why the newest run has none. */
-static void describe_nothing_measured(const struct np_profile *profile,
+static void describe_nothing_measured(const struct np_run_summary *profile,
 				      char *buf)
 {
 	const struct np_record *record = profile->runs->run[0];
@@ -652,7 +653,7 @@ static void describe_nothing_measured(const struct np_profile *profile,
 	const char *why = NULL;
 
 	if (measured)
-		why = np_run_use_words(profile->summary.use[0]);
+		why = np_run_use_words(profile->use[0]);
 	if (!why)
 		why = why_leaf_skipped(record);
 	if (!why && record->n_notes)
@@ -669,7 +670,8 @@ static void describe_nothing_measured(const struct np_profile *profile,
 }
 
 /* The idle network is not known: say how to measure it. */
-static void describe_no_baseline(const struct np_profile *profile, char *buf)
+static void describe_no_baseline(const struct np_run_summary *profile,
+				 char *buf)
 {
 	const char *cause = "no idle baseline for this fabric";
 
@@ -691,13 +693,12 @@ static void describe_no_baseline(const struct np_profile *profile, char *buf)
  * NULL: none was measured.
  */
 static const struct np_run_summary_level *
-most_slowed_level(const struct np_profile *profile)
+most_slowed_level(const struct np_run_summary *profile)
 {
 	const struct np_run_summary_level *most = NULL;
 
-	for (size_t i = 0; i < profile->summary.n_levels; i++) {
-		const struct np_run_summary_level *level =
-			&profile->summary.level[i];
+	for (size_t i = 0; i < profile->n_levels; i++) {
+		const struct np_run_summary_level *level = &profile->level[i];
 
 		if (np_mean_known(&level->impact) &&
 		    strcmp(level->scope, np_scope_name(NP_SCOPE_NODE)) &&
@@ -712,7 +713,7 @@ most_slowed_level(const struct np_profile *profile)
  * rounds can decide: they run on other nodes, where the program uses no
  * processors.
  */
-static void describe_too_little_traffic(const struct np_profile *profile,
+static void describe_too_little_traffic(const struct np_run_summary *profile,
 					char *buf)
 {
 	const struct np_run_summary_level *most = most_slowed_level(profile);
@@ -736,7 +737,7 @@ static void describe_too_little_traffic(const struct np_profile *profile,
 			    "It slows load on other nodes by at most %s (%s).",
 			    cli_percent(fmax(0, most->impact.mean), slowed),
 			    most->name);
-	else if (profile->summary.n_levels)
+	else if (profile->n_levels)
 		cli_appendf(
 			buf, CLI_SENTENCE,
 			"To measure how it slows load on other nodes: sbatch "
@@ -749,7 +750,8 @@ static void describe_too_little_traffic(const struct np_profile *profile,
 }
 
 /* The latencies contradict the byte counters of the nodes. */
-static void describe_contradiction(const struct np_profile *profile, char *buf)
+static void describe_contradiction(const struct np_run_summary *profile,
+				   char *buf)
 {
 	const struct np_verdict *verdict = &profile->verdict;
 	char per_sec[CLI_NUMBER_LEN], share[CLI_NUMBER_LEN];
@@ -777,22 +779,22 @@ static void describe_contradiction(const struct np_profile *profile, char *buf)
 }
 
 /* The network use is not known: say why, and what to do about it. */
-static void describe_unknown(const struct np_profile *profile, char *buf)
+static void describe_unknown(const struct np_run_summary *profile, char *buf)
 {
-	unsigned long long probes = profile->summary.latency.moments.n;
+	unsigned long long probes = profile->latency.moments.n;
 
 	if (profile->verdict.doubt == NP_DOUBT_BASELINE)
 		describe_no_baseline(profile, buf);
 	else if (profile->verdict.doubt != NP_DOUBT_PROBES)
 		describe_contradiction(profile, buf);
-	else if (profile->summary.latency.n_runs)
+	else if (profile->latency.n_runs)
 		snprintf(buf, CLI_SENTENCE,
 			 "%s: network use not known yet: "
 			 "%llu probe%s, %d are needed. Run it longer, or with "
 			 "--netprofile-period=20ms.",
 			 profile->runs->app, probes, cli_plural_s(probes),
 			 NP_VERDICT_PROBES);
-	else if (profile->summary.n_levels)
+	else if (profile->n_levels)
 		snprintf(buf, CLI_SENTENCE,
 			 "%s was measured only under "
 			 "synthetic load. To learn how it uses the network, "
@@ -804,7 +806,7 @@ static void describe_unknown(const struct np_profile *profile, char *buf)
 }
 
 /* Sentence 0: how the application uses the network. */
-static void describe_use(const struct np_profile *profile, char *buf)
+static void describe_use(const struct np_run_summary *profile, char *buf)
 {
 	static const char *const words[] = {
 		[NP_USE_LIGHT] = "uses the network lightly",
@@ -845,10 +847,10 @@ static void describe_use(const struct np_profile *profile, char *buf)
 }
 
 /* Sentence 1: what makes the verdict less certain. */
-static void describe_reference(const struct np_profile *profile, char *buf)
+static void describe_reference(const struct np_run_summary *profile, char *buf)
 {
-	const struct np_sample *idle =
-		profile->is_idle ? &profile->summary.latency : &profile->idle;
+	const struct np_sample *idle = profile->is_idle ? &profile->latency :
+							  &profile->idle;
 	bool known = profile->verdict.use != NP_USE_UNKNOWN;
 
 	buf[0] = '\0';
@@ -861,7 +863,7 @@ static void describe_reference(const struct np_profile *profile, char *buf)
 			    "The idle baseline comes from quiet "
 			    "moments of flagged runs; " CLI_IDLE_COMMAND
 			    " measures a better one. ");
-	if (profile->summary.latency.neighbours)
+	if (profile->latency.neighbours)
 		cli_appendf(buf, CLI_SENTENCE,
 			    "Other jobs shared a leaf switch "
 			    "with every run and may have caused some of the "
@@ -876,13 +878,12 @@ static void describe_reference(const struct np_profile *profile, char *buf)
 
 /* The level that slows the program most; NULL if no slowdown is known. */
 static const struct np_run_summary_level *
-worst_level(const struct np_profile *profile)
+worst_level(const struct np_run_summary *profile)
 {
 	const struct np_run_summary_level *worst = NULL;
 
-	for (size_t i = 0; i < profile->summary.n_levels; i++) {
-		const struct np_run_summary_level *level =
-			&profile->summary.level[i];
+	for (size_t i = 0; i < profile->n_levels; i++) {
+		const struct np_run_summary_level *level = &profile->level[i];
 
 		if (np_mean_known(&level->slowdown) &&
 		    (!worst || level->slowdown.mean > worst->slowdown.mean))
@@ -903,31 +904,30 @@ static const char *source_text(const struct np_run_summary_level *level,
 }
 
 /* Sentence 2: the worst slowdown under synthetic load. */
-static void describe_interference(const struct np_profile *profile, char *buf)
+static void describe_interference(const struct np_run_summary *profile,
+				  char *buf)
 {
 	const struct np_run_summary_level *worst = worst_level(profile);
 	char change[CLI_NUMBER_LEN], source[32];
 
 	/* With too few nodes it cannot be measured under load either. */
 	if (profile->is_idle ||
-	    (!profile->summary.n_levels && had_too_few_nodes(profile)))
+	    (!profile->n_levels && had_too_few_nodes(profile)))
 		buf[0] = '\0';
-	else if (!profile->summary.n_levels)
+	else if (!profile->n_levels)
 		snprintf(buf, CLI_SENTENCE,
 			 "Not measured under synthetic load "
 			 "yet. To measure: sbatch --netprofile=%s "
 			 "--netprofile-calibrate job.sh",
 			 profile->runs->app);
-	else if (!worst && profile->summary.intervals.n_runs)
+	else if (!worst && profile->intervals.n_runs)
 		snprintf(buf, CLI_SENTENCE,
 			 "Its slowdown under synthetic load "
 			 "is not known yet: %s. Run it again, or for longer, "
 			 "with --netprofile-calibrate.",
-			 profile->summary.intervals.verdict ==
-					 NP_ONE_RUN_USABLE ?
+			 profile->intervals.verdict == NP_ONE_RUN_USABLE ?
 				 "no load has run in every phase of it" :
-				 np_one_run_words(
-					 profile->summary.intervals.verdict));
+				 np_one_run_words(profile->intervals.verdict));
 	else if (!worst)
 		snprintf(buf, CLI_SENTENCE, "Its slowdown under synthetic load "
 			 "is not known: there is no successful run without "
@@ -944,11 +944,11 @@ static void describe_interference(const struct np_profile *profile, char *buf)
 			 source_text(worst, source));
 }
 
-const char *cli_verdict_text(const struct np_profile *profile, int i,
+const char *cli_verdict_text(const struct np_run_summary *profile, int i,
 			     char buf[CLI_SENTENCE])
 {
 	static void (*const describe[CLI_SENTENCES])(
-		const struct np_profile *profile, char *buf) = {
+		const struct np_run_summary *profile, char *buf) = {
 		describe_use,
 		describe_reference,
 		describe_interference,

@@ -90,7 +90,7 @@ const char *cli_known_apps(const struct cli_options *options, char *buf,
 struct cli_profile {
 	struct cli_runs r;
 	struct np_runs idle[2]; /* candidates for the idle baseline */
-	struct np_profile profile;
+	struct np_run_summary profile;
 };
 
 /*
@@ -151,7 +151,7 @@ bool cli_run_is(const struct np_record *record, const char *run);
  */
 #define CLI_SENTENCE 640 /* bytes of one at most */
 #define CLI_SENTENCES 3
-const char *cli_verdict_text(const struct np_profile *profile, int i,
+const char *cli_verdict_text(const struct np_run_summary *profile, int i,
 			     char buf[CLI_SENTENCE]);
 
 /*
@@ -162,7 +162,7 @@ const char *cli_verdict_text(const struct np_profile *profile, int i,
 double cli_noise_limit(const struct np_mean *a, const struct np_mean *b);
 
 /* "heavy", "moderate", "light", "saturated", "unknown"; "idle" for idle */
-const char *cli_use_name(const struct np_profile *profile);
+const char *cli_use_name(const struct np_run_summary *profile);
 /* "steady", "phases", "unknown" */
 const char *cli_phase_name(enum np_phase_kind kind);
 /*

@@ -56,12 +56,11 @@ void cli_pair_list_insert(struct cli_pair_list *list,
  * conditions are those of cli_verdict_text(), in the same order. Returns false
  * if the verdict names none.
  */
-static bool recommend_from_verdict(const struct np_profile *profile,
+static bool recommend_from_verdict(const struct np_run_summary *profile,
 				   struct cli_recommendation *out)
 {
-	const struct np_run_summary *summary = &profile->summary;
 	const char *app = profile->runs->app;
-	bool has_latency = summary->latency.n_runs;
+	bool has_latency = profile->latency.n_runs;
 	bool doubts_traffic = profile->verdict.doubt == NP_DOUBT_TRAFFIC;
 
 	/*
@@ -83,7 +82,7 @@ static bool recommend_from_verdict(const struct np_profile *profile,
 			 has_latency ? " --netprofile-period=20ms" : "");
 		snprintf(out->measured, sizeof(out->measured),
 			 "latencies of %s", app);
-	} else if (!summary->n_levels) {
+	} else if (!profile->n_levels) {
 		snprintf(out->command, sizeof(out->command), CLI_CALIBRATE_APP,
 			 app);
 		snprintf(out->measured, sizeof(out->measured),
@@ -113,7 +112,7 @@ static void recommend_for_worst_pair(const struct cli_known *known,
 }
 
 /* Choose the most useful measurement, if any would help. */
-static void choose_measurement(const struct np_profile *profile,
+static void choose_measurement(const struct np_run_summary *profile,
 			       const struct cli_known *known,
 			       enum np_scope scope,
 			       struct cli_recommendation *out)
@@ -133,7 +132,7 @@ static void choose_measurement(const struct np_profile *profile,
 	}
 }
 
-void cli_recommend(const struct np_profile *profile,
+void cli_recommend(const struct np_run_summary *profile,
 		   const struct cli_known *known, enum np_scope scope,
 		   const struct cli_pair_list *pairs, double limit,
 		   struct cli_recommendation *out)

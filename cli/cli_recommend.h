@@ -6,7 +6,6 @@
 #define CLI_RECOMMEND_H
 
 #include "cli_predict.h"
-#include "np_profile.h"
 
 #define CLI_PAIRS_MAX 3
 
@@ -51,7 +50,7 @@ struct cli_recommendation {
  * the acceptable slowdown. All are borrowed, and *out borrows pairs too. Always
  * succeeds.
  */
-void cli_recommend(const struct np_profile *profile,
+void cli_recommend(const struct np_run_summary *profile,
 		   const struct cli_known *known, enum np_scope scope,
 		   const struct cli_pair_list *pairs, double limit,
 		   struct cli_recommendation *out);

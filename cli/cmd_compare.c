@@ -28,7 +28,7 @@ struct side {
 	struct cli_profile found;    /* of the application; owns all runs */
 	const struct np_record *run; /* the run; NULL: the application */
 	struct np_runs runs;	     /* the runs of this side; borrowed */
-	struct np_profile profile;   /* of only these runs */
+	struct np_run_summary profile; /* of only these runs */
 	struct np_sample latency;    /* of the run, or borrowed from profile */
 	/*
 	 * Run time of the run if it succeeded; of an application: of its
@@ -52,7 +52,7 @@ static bool counts_as_time(const struct side *side, size_t i,
 			   bool with_neighbours)
 {
 	const struct np_record *record = side->runs.run[i];
-	enum np_run_use use = side->profile.summary.use[i];
+	enum np_run_use use = side->profile.use[i];
 
 	if (side->run)
 		return !record->exit_code && record->state != NP_RUN_RUNNING;
@@ -110,7 +110,7 @@ static int side_evaluate(struct side *side, struct cli_store *store, double now)
 	if (!side->run_sec.n)
 		take_times(side, true);
 	if (!side->run)
-		side->latency = side->profile.summary.latency;
+		side->latency = side->profile.latency;
 	else if (np_run_latency(side->run).n)
 		rc = np_sample_add(&side->latency, side->run);
 	return rc;
@@ -124,7 +124,7 @@ static void side_release(struct side *side)
 {
 	if (side->run)
 		np_hist_free(side->latency.hist);
-	np_profile_free(&side->profile);
+	np_run_summary_free(&side->profile);
 	free(side->runs.run);
 	cli_profile_free(&side->found);
 }

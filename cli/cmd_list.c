@@ -24,9 +24,9 @@ struct row {
 	double last; /* end of the newest run, seconds since 1970; 0: none */
 	/*
 	 * Only these members are valid: is_idle, verdict.use, phases.kind,
-	 * phases.busy_share, summary.alone_sec and the levels of summary.
+	 * phases.busy_share, alone_sec and the levels.
 	 */
-	struct np_profile profile;
+	struct np_run_summary profile;
 };
 
 /* Pack or unpack one level of the synthetic load. */
@@ -48,8 +48,7 @@ static void pack_level(struct np_pack *pack, struct np_run_summary_level *level)
  */
 static int pack_row(struct np_pack *pack, struct row *row)
 {
-	struct np_profile *profile = &row->profile;
-	struct np_run_summary *summary = &profile->summary;
+	struct np_run_summary *profile = &row->profile;
 
 	row->n_runs = np_pack_count(pack, row->n_runs, SIZE_MAX);
 	row->last = np_pack_real(pack, row->last);
@@ -60,16 +59,16 @@ static int pack_row(struct np_pack *pack, struct row *row)
 		pack, profile->phases.kind, NP_PHASE_PHASES);
 	profile->phases.busy_share =
 		np_pack_real(pack, profile->phases.busy_share);
-	summary->alone_sec = np_pack_mean(pack, summary->alone_sec);
-	summary->n_levels = np_pack_count(pack, summary->n_levels, pack->left);
+	profile->alone_sec = np_pack_mean(pack, profile->alone_sec);
+	profile->n_levels = np_pack_count(pack, profile->n_levels, pack->left);
 	/* To unpack the levels, memory is needed first. */
 	if (!pack->f)
-		summary->level =
-			calloc(summary->n_levels + 1, sizeof(*summary->level));
-	if (!summary->level)
+		profile->level =
+			calloc(profile->n_levels + 1, sizeof(*profile->level));
+	if (!profile->level)
 		return -ENOMEM;
-	for (size_t i = 0; !pack->bad && i < summary->n_levels; i++)
-		pack_level(pack, &summary->level[i]);
+	for (size_t i = 0; !pack->bad && i < profile->n_levels; i++)
+		pack_level(pack, &profile->level[i]);
 	return pack->bad || pack->left ? -EINVAL : 0;
 }
 
@@ -169,11 +168,11 @@ static int load_row(struct cli_store *store, const struct profiles *all,
 	if (data)
 		rc = unpack_row(data, len, &row);
 	if (rc) {
-		np_profile_free(&row.profile);
+		np_run_summary_free(&row.profile);
 		rc = make_row(store, cache, name, state, &row, err);
 	}
 	if (rc)
-		np_profile_free(&row.profile);
+		np_run_summary_free(&row.profile);
 	else
 		*out = row;
 	return rc;
@@ -274,7 +273,7 @@ static int load_rows(struct profiles *all, struct cli_store *store,
 /* Print one line of the list. */
 static void print_row(const struct row *row, int name_width, int owner_width)
 {
-	const struct np_profile *profile = &row->profile;
+	const struct np_run_summary *profile = &row->profile;
 	char owner[64], day[CLI_NUMBER_LEN], use[64], levels[24];
 
 	cli_owner_name(row->owner, row->uid, owner, sizeof(owner));
@@ -285,10 +284,10 @@ static void print_row(const struct row *row, int name_width, int owner_width)
 	else
 		snprintf(use, sizeof(use), "%s", cli_use_name(profile));
 	snprintf(levels, sizeof(levels),
-		 profile->summary.n_levels == 1 ? "%zu level" :
-		 profile->summary.n_levels	? "%zu levels" :
-						  "-",
-		 profile->summary.n_levels);
+		 profile->n_levels == 1 ? "%zu level" :
+		 profile->n_levels	? "%zu levels" :
+					  "-",
+		 profile->n_levels);
 	cli_print_left(stdout, row->app, name_width);
 	putchar(' ');
 	cli_print_left(stdout, owner, owner_width);
@@ -335,7 +334,7 @@ static int list_data(const struct profiles *all, enum cli_format format)
 
 	for (size_t i = 0; i < all->n; i++) {
 		const struct row *row = &all->row[i];
-		const struct np_profile *profile = &row->profile;
+		const struct np_run_summary *profile = &row->profile;
 		json_object *object = cli_append_object(list);
 
 		cli_put_text(object, "app", row->app);
@@ -417,7 +416,7 @@ static int run_list(const struct cli_cmd *self, int argc, char **argv)
 	rc = load_rows(&all, &store, &o);
 	shown = o.format ? list_data(&all, o.format) : list_text(&all);
 	for (size_t i = 0; i < all.n; i++)
-		np_profile_free(&all.row[i].profile);
+		np_run_summary_free(&all.row[i].profile);
 	free(all.row);
 	np_cache_close(all.cache);
 	cli_store_close(&store);

@@ -115,14 +115,14 @@ static unsigned wanted(const char *only)
 
 /* The caption: cluster, numbers of runs and probes, and dates. */
 static void put_caption(struct np_figure *figure,
-			const struct np_profile *profile)
+			const struct np_run_summary *profile)
 {
-	const struct np_record *record = profile->summary.fabric;
+	const struct np_record *record = profile->fabric;
 	char first[CLI_NUMBER_LEN], last[CLI_NUMBER_LEN], idle[80] = "";
 	double from = INFINITY, to = 0;
 
 	for (size_t i = 0; i < profile->runs->n; i++) {
-		if (profile->summary.use[i] >= NP_RUN_FABRIC)
+		if (profile->use[i] >= NP_RUN_FABRIC)
 			continue;
 		from = fmin(from, profile->runs->run[i]->start);
 		to = fmax(to, profile->runs->run[i]->end);
@@ -142,10 +142,9 @@ static void put_caption(struct np_figure *figure,
 					    "an unknown cluster",
 		record && record->probe.transport ? record->probe.transport :
 						    "transport unknown",
-		profile->summary.latency.n_runs,
-		profile->summary.count[NP_RUN_UNDER_LEVEL],
-		(unsigned long long)profile->summary.latency.moments.n, idle,
-		first, strcmp(first, last) ? " to " : "",
+		profile->latency.n_runs, profile->count[NP_RUN_UNDER_LEVEL],
+		(unsigned long long)profile->latency.moments.n, idle, first,
+		strcmp(first, last) ? " to " : "",
 		strcmp(first, last) ? last : "");
 }
 
@@ -154,7 +153,7 @@ static void put_caption(struct np_figure *figure,
  * Returns -1 to go on, or the exit status.
  */
 static int add_parts(struct np_figure *figure, unsigned parts,
-		     const struct np_profile *profile,
+		     const struct np_run_summary *profile,
 		     const struct cli_known *known)
 {
 	const struct np_run_summary *summary =
@@ -181,7 +180,8 @@ static int add_parts(struct np_figure *figure, unsigned parts,
 
 /* Draw the figure into a file, as JSON, or on the terminal. */
 static int plot(const struct cli_options *options, bool ascii, unsigned parts,
-		const struct np_profile *profile, const struct cli_known *known)
+		const struct np_run_summary *profile,
+		const struct cli_known *known)
 {
 	struct np_figure *figure = np_figure_new(profile->runs->app);
 	int rc = figure ? add_parts(figure, parts, profile, known) :

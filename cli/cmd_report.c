@@ -40,7 +40,7 @@
 /* One application, with a section of its own. */
 struct report_app {
 	const struct cli_known_app *known; /* borrowed */
-	struct np_profile profile;
+	struct np_run_summary profile;
 	struct cli_pair_list slowed_by, slows;
 	struct cli_recommendation recommendation;
 };
@@ -299,8 +299,7 @@ static const char *cluster_of(const struct report *report)
 	if (report->known.calibrated)
 		return report->known.cal.cluster;
 	for (size_t i = 0; i < report->n_apps; i++) {
-		const struct np_record *run =
-			report->app[i].profile.summary.fabric;
+		const struct np_record *run = report->app[i].profile.fabric;
 
 		if (run && run->cluster)
 			return run->cluster;
@@ -396,9 +395,9 @@ static void put_summary(FILE *f, const struct report *report)
 /* ---- list of applications ---- */
 
 /* Say why the share of delayed probes is not known. */
-static const char *why_no_share(const struct np_profile *p)
+static const char *why_no_share(const struct np_run_summary *p)
 {
-	if (!p->summary.latency.n_runs)
+	if (!p->latency.n_runs)
 		return "no probes";
 	return p->verdict.doubt == NP_DOUBT_PROBES ? "too few probes" :
 						     "no idle baseline";
@@ -408,7 +407,7 @@ static const char *why_no_share(const struct np_profile *p)
 static const char *why_not_predicted(const struct report *report,
 				     const struct report_app *app)
 {
-	const struct np_record *run = app->profile.summary.fabric;
+	const struct np_record *run = app->profile.fabric;
 
 	if (!report->known.calibrated)
 		return "no calibration";
@@ -421,7 +420,7 @@ static const char *why_not_predicted(const struct report *report,
 }
 
 /* Write the share of delayed probes, or why it is not known. */
-static void put_delayed(FILE *f, const struct np_profile *p)
+static void put_delayed(FILE *f, const struct np_run_summary *p)
 {
 	char share[CLI_NUMBER_LEN];
 
@@ -437,7 +436,7 @@ static void put_delayed(FILE *f, const struct np_profile *p)
 static void put_app_row(FILE *f, const struct report *report, size_t number)
 {
 	const struct report_app *app = &report->app[number];
-	const struct np_profile *p = &app->profile;
+	const struct np_run_summary *p = &app->profile;
 
 	fprintf(f, "<tr><th scope=\"row\"><a href=\"#a%zu\"", number);
 	put_text(f, ">", "</a></th>", "%s", p->runs->app);
@@ -998,7 +997,7 @@ static void put_simulation(FILE *f, struct json_object *simulation)
 /* ---- the section of one application ---- */
 
 /* Write the verdict in words, with emphasis on the first sentence. */
-static void put_app_verdict(FILE *f, const struct np_profile *p)
+static void put_app_verdict(FILE *f, const struct np_run_summary *p)
 {
 	char sentence[CLI_SENTENCE];
 
@@ -1035,7 +1034,7 @@ static void put_pairs(FILE *f, const char *label,
 /* Write how many runs count, and why the others do not. */
 static void put_runs(FILE *f, const struct report_app *app)
 {
-	const struct np_run_summary *summary = &app->profile.summary;
+	const struct np_run_summary *summary = &app->profile;
 	const struct cli_runs *found = &app->known->r;
 	char owner[CLI_NUMBER_LEN + 16], day[CLI_NUMBER_LEN], excluded[256];
 
@@ -1103,7 +1102,7 @@ static void put_curve(FILE *f, const struct report *report, size_t number)
 static void put_app(FILE *f, const struct report *report, size_t number)
 {
 	const struct report_app *app = &report->app[number];
-	const struct np_profile *p = &app->profile;
+	const struct np_run_summary *p = &app->profile;
 	const char *name = p->runs->app;
 
 	fprintf(f, "<section><h2 id=\"a%zu\"", number);
@@ -1114,9 +1113,9 @@ static void put_app(FILE *f, const struct report *report, size_t number)
 	put_pairs(f, "Slowed by", &app->slowed_by, name);
 	put_pairs(f, "Slows", &app->slows, name);
 	put_runs(f, app);
-	if (p->summary.fabric)
-		put_fabric(f, p->summary.fabric);
-	put_latency(f, "Latency", &p->summary.latency);
+	if (p->fabric)
+		put_fabric(f, p->fabric);
+	put_latency(f, "Latency", &p->latency);
 	put_latency(f, "Idle", &p->idle);
 	fputs("</dl>\n", f);
 	put_curve(f, report, number);
@@ -1449,7 +1448,7 @@ static void free_report(struct report *report)
 	np_acct_free(&report->accounting);
 	cli_diagnosis_free(&report->diagnosis);
 	for (size_t i = 0; i < report->n_apps; i++)
-		np_profile_free(&report->app[i].profile);
+		np_run_summary_free(&report->app[i].profile);
 	free(report->app);
 	cli_matrix_free(&report->matrix);
 	np_runs_free(&report->idle[0]);

@@ -61,8 +61,7 @@ static int print_table(const struct cli_profile *profile)
 	       "p50", "p99", level_width, "Level", "Use",
 	       cli_colour(CLI_PLAIN));
 	for (size_t i = 0; i < runs->n; i++)
-		print_run(runs->run[i], profile->profile.summary.use[i],
-			  level_width);
+		print_run(runs->run[i], profile->profile.use[i], level_width);
 	return CLI_DONE;
 }
 
@@ -157,7 +156,7 @@ static int print_data(const struct cli_profile *profile, enum cli_format format)
 	list = cli_put_array(j, "runs");
 	for (size_t i = 0; i < profile->r.runs.n; i++)
 		append_run(list, profile->r.runs.run[i],
-			   profile->profile.summary.use[i]);
+			   profile->profile.use[i]);
 	return cli_print_output(format, "runs", j, &table);
 }
 

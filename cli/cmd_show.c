@@ -671,10 +671,11 @@ static uint64_t count_in(const struct np_hist *hist, size_t from, size_t to)
  * Get the bins from the lower 1st to the higher 99th percentile of both
  * samples.
  */
-static void range_of(const struct np_profile *profile, size_t *from, size_t *to)
+static void range_of(const struct np_run_summary *profile, size_t *from,
+		     size_t *to)
 {
-	double lo = np_hist_quantile(profile->summary.latency.hist, 0.01);
-	double hi = np_hist_quantile(profile->summary.latency.hist, 0.99);
+	double lo = np_hist_quantile(profile->latency.hist, 0.01);
+	double hi = np_hist_quantile(profile->latency.hist, 0.99);
 
 	if (profile->idle.hist) {
 		/* Both columns have the same rows. */
@@ -704,7 +705,7 @@ static void print_hist_cell(FILE *f, const struct np_sample *sample,
 }
 
 /* Print one line: the shares of the latencies in bins from <= i < to. */
-static void print_hist_row(FILE *f, const struct np_profile *profile,
+static void print_hist_row(FILE *f, const struct np_run_summary *profile,
 			   size_t from, size_t to, bool first, bool last)
 {
 	char *line = NULL, lo[CLI_NUMBER_LEN], label[CLI_NUMBER_LEN + 8];
@@ -716,7 +717,7 @@ static void print_hist_row(FILE *f, const struct np_profile *profile,
 	snprintf(label, sizeof(label), "%s%s", first ? "below " : "from ",
 		 cli_sec(np_hist_edge(first ? to : from), lo));
 	cli_print_left(row, label, 16);
-	print_hist_cell(row, &profile->summary.latency, first ? 0 : from,
+	print_hist_cell(row, &profile->latency, first ? 0 : from,
 			last ? NP_HIST_BINS : to);
 	if (profile->idle.n_runs)
 		print_hist_cell(row, &profile->idle, first ? 0 : from,
@@ -732,12 +733,13 @@ static void print_hist_row(FILE *f, const struct np_profile *profile,
  * Print the histogram next to the idle network's, in at most `rows` lines;
  * nothing if rows < 3.
  */
-static void print_histogram(FILE *f, const struct np_profile *profile, int rows)
+static void print_histogram(FILE *f, const struct np_run_summary *profile,
+			    int rows)
 {
 	char name[40];
 	size_t from, to, width, shown;
 
-	if (rows < 3 || !profile->summary.latency.hist)
+	if (rows < 3 || !profile->latency.hist)
 		return;
 	range_of(profile, &from, &to);
 	/* Several bins of the histogram make one row. */
@@ -795,7 +797,7 @@ static void print_pairs(FILE *f, const struct show *show, bool brief)
 
 	if (!pairs->predicted) {
 		/* If slowdowns are missing, too, the verdict names the run. */
-		if (show->found.profile.summary.n_levels)
+		if (show->found.profile.n_levels)
 			cli_print_labelled(f, "Slowed by",
 					   "not known: this fabric "
 					   "is not calibrated");
@@ -829,7 +831,7 @@ print_recommendation(FILE *f, const struct cli_recommendation *recommendation,
 /* ---- labelled facts ---- */
 
 /* Return the colour of the verdict: green if light, red if heavy. */
-static enum cli_colour colour_of(const struct np_profile *profile)
+static enum cli_colour colour_of(const struct np_run_summary *profile)
 {
 	switch (profile->verdict.use) {
 	case NP_USE_LIGHT: return CLI_GREEN;
@@ -840,7 +842,7 @@ static enum cli_colour colour_of(const struct np_profile *profile)
 }
 
 /* Print the sentences of the verdict, the first one in colour. */
-static void print_verdict(FILE *f, const struct np_profile *profile)
+static void print_verdict(FILE *f, const struct np_run_summary *profile)
 {
 	char sentence[CLI_SENTENCE];
 
@@ -857,7 +859,7 @@ static void print_verdict(FILE *f, const struct np_profile *profile)
 /* Print how many runs count, when they ran, and whose they are. */
 static void print_runs(FILE *f, const struct cli_profile *found)
 {
-	const struct np_run_summary *summary = &found->profile.summary;
+	const struct np_run_summary *summary = &found->profile;
 	char first[CLI_NUMBER_LEN], last[CLI_NUMBER_LEN],
 		owner[CLI_NUMBER_LEN + 16];
 	char line[512] = "";
@@ -885,7 +887,7 @@ static void print_runs(FILE *f, const struct cli_profile *found)
 /* Print how many runs do not count and why, and how many are unreadable. */
 static void print_excluded(FILE *f, const struct cli_profile *found)
 {
-	const struct np_run_summary *summary = &found->profile.summary;
+	const struct np_run_summary *summary = &found->profile;
 	char line[256];
 
 	cli_excluded_text(summary, line, sizeof(line));
@@ -930,9 +932,9 @@ static void print_fabric(FILE *f, const struct np_record *run)
 }
 
 /* Print the settings of the probes, and what they cost. */
-static void print_probes(FILE *f, const struct np_profile *profile)
+static void print_probes(FILE *f, const struct np_run_summary *profile)
 {
-	const struct np_record *run = profile->summary.fabric;
+	const struct np_record *run = profile->fabric;
 	char bytes[CLI_NUMBER_LEN], period[CLI_NUMBER_LEN],
 		share[CLI_NUMBER_LEN];
 	char rss[CLI_NUMBER_LEN], cost[128] = "their own cost was not measured";
@@ -949,7 +951,7 @@ static void print_probes(FILE *f, const struct np_profile *profile)
 }
 
 /* Print the traffic, by the byte counters of the nodes' network devices. */
-static void print_traffic(FILE *f, const struct np_profile *profile)
+static void print_traffic(FILE *f, const struct np_run_summary *profile)
 {
 	double rate = profile->verdict.rate;
 	char text[CLI_NUMBER_LEN];
@@ -963,7 +965,7 @@ static void print_traffic(FILE *f, const struct np_profile *profile)
 }
 
 /* Print the share of delayed probes, if there is an idle baseline. */
-static void print_delayed(FILE *f, const struct np_profile *profile)
+static void print_delayed(FILE *f, const struct np_run_summary *profile)
 {
 	const struct np_verdict *verdict = &profile->verdict;
 	char sec[CLI_NUMBER_LEN], share[CLI_NUMBER_LEN];
@@ -1028,10 +1030,9 @@ static void idle_label(const struct np_sample *idle, char *buf, size_t len)
 }
 
 /* Print the latencies of the application and of idle, and their ratio. */
-static void print_latency(FILE *f, const struct np_profile *profile)
+static void print_latency(FILE *f, const struct np_run_summary *profile)
 {
-	const struct np_sample *app = &profile->summary.latency,
-			       *idle = &profile->idle;
+	const struct np_sample *app = &profile->latency, *idle = &profile->idle;
 	char label[32];
 
 	fprintf(f, "\n%s%-18s%10s%10s%10s%10s%10s%10s%s\n",
@@ -1136,14 +1137,14 @@ static void print_level_row(FILE *f,
 /*
  * Return the width of a column: the widest cell, such as "+123 %", and a blank.
  */
-static size_t level_width(const struct np_profile *profile)
+static size_t level_width(const struct np_run_summary *profile)
 {
 	size_t widest = 6;
 	char buf[NP_LEVEL_NAME + CLI_NUMBER_LEN];
 
-	for (size_t i = 0; i < profile->summary.n_levels; i++) {
-		size_t width = cli_width(level_name(&profile->summary.level[i],
-						    buf, sizeof(buf)));
+	for (size_t i = 0; i < profile->n_levels; i++) {
+		size_t width = cli_width(
+			level_name(&profile->level[i], buf, sizeof(buf)));
 
 		widest = width > widest ? width : widest;
 	}
@@ -1151,19 +1152,19 @@ static size_t level_width(const struct np_profile *profile)
 }
 
 /* Print which slowdowns come from load intervals, and whether these agree. */
-static void print_intervals(FILE *f, const struct np_profile *profile)
+static void print_intervals(FILE *f, const struct np_run_summary *profile)
 {
-	const struct np_one_run *intervals = &profile->summary.intervals;
+	const struct np_one_run *intervals = &profile->intervals;
 	char share[CLI_NUMBER_LEN], longer[CLI_NUMBER_LEN], took[80] = "";
 	char calls[80] = "";
 	size_t n = 0;
 
-	for (size_t i = 0; i < profile->summary.n_levels; i++)
-		n += profile->summary.level[i].of_intervals;
-	if (!isnan(profile->summary.intervals_longer))
+	for (size_t i = 0; i < profile->n_levels; i++)
+		n += profile->level[i].of_intervals;
+	if (!isnan(profile->intervals_longer))
 		snprintf(took, sizeof(took),
 			 " (%s compared with runs without load)",
-			 cli_change(profile->summary.intervals_longer, longer));
+			 cli_change(profile->intervals_longer, longer));
 	if (!isnan(intervals->apart))
 		snprintf(calls, sizeof(calls),
 			 "; by its %s slowdowns differ by %.1f %%",
@@ -1184,30 +1185,30 @@ static void print_intervals(FILE *f, const struct np_profile *profile)
 }
 
 /* Print as many levels as fit; the head says if there are more. */
-static void print_levels(FILE *f, const struct np_profile *profile,
+static void print_levels(FILE *f, const struct np_run_summary *profile,
 			 const struct np_fabric *fabric)
 {
 	char buf[NP_LEVEL_NAME + CLI_NUMBER_LEN];
 	int width = (int)level_width(profile);
-	size_t n = profile->summary.n_levels, room;
+	size_t n = profile->n_levels, room;
 	const struct np_run_summary_level *level[n + 1];
 
 	if (!n)
 		return;
-	sort_levels(&profile->summary, fabric, level);
+	sort_levels(profile, fabric, level);
 	/* If not all fit, those with the lowest utilisation are shown. */
 	room = (size_t)((cli_columns() - LEVEL_LABEL) / width);
 	n = n < room ? n : room;
 	fprintf(f, "\n%s%-*s", cli_colour(CLI_BOLD), LEVEL_LABEL,
-		profile->summary.n_levels > n ? "Under load (more)" :
-						"Under load (runs)");
+		profile->n_levels > n ? "Under load (more)" :
+					"Under load (runs)");
 	for (size_t i = 0; i < n; i++)
 		cli_print_right(f, level_name(level[i], buf, sizeof(buf)),
 				width);
 	fprintf(f, "\n%s", cli_colour(CLI_PLAIN));
 	for (int row = 0; row < LEVEL_ROWS; row++)
 		print_level_row(f, level, n, width, row);
-	if (profile->summary.count[NP_RUN_INTERVALS])
+	if (profile->count[NP_RUN_INTERVALS])
 		print_intervals(f, profile);
 }
 
@@ -1229,26 +1230,26 @@ enum brevity { WHOLE, SHORT_LISTS, SHORT_RECOMMENDATION };
 /* Print everything above the histogram. */
 static void print_head(FILE *f, const struct show *show, enum brevity brevity)
 {
-	const struct np_profile *profile = &show->found.profile;
+	const struct np_run_summary *profile = &show->found.profile;
 
 	print_verdict(f, profile);
 	print_runs(f, &show->found);
 	print_excluded(f, &show->found);
-	if (profile->summary.fabric) {
-		print_fabric(f, profile->summary.fabric);
-		cli_print_rails(f, profile->summary.fabric);
+	if (profile->fabric) {
+		print_fabric(f, profile->fabric);
+		cli_print_rails(f, profile->fabric);
 	}
-	if (profile->summary.latency.n_runs) {
+	if (profile->latency.n_runs) {
 		print_probes(f, profile);
 		print_traffic(f, profile);
-		cli_print_adapters(f, &profile->summary.latency);
+		cli_print_adapters(f, &profile->latency);
 		print_delayed(f, profile);
 	}
 	print_pairs(f, show, brevity >= SHORT_LISTS);
 	print_recommendation(f, &show->recommendation,
 			     brevity >= SHORT_RECOMMENDATION);
 	print_tolerance(f, &show->tolerance);
-	if (profile->summary.latency.n_runs)
+	if (profile->latency.n_runs)
 		print_latency(f, profile);
 }
 
@@ -1303,7 +1304,7 @@ static int show_text(const struct show *show)
 /* ---- output for programs ---- */
 
 /* Put the verdict, in words and in numbers. */
-static void put_verdict(json_object *in, const struct np_profile *profile)
+static void put_verdict(json_object *in, const struct np_run_summary *profile)
 {
 	static const char *const against[] = {
 		[NP_AGAINST_NOTHING] = "nothing", [NP_AGAINST_IDLE] = "idle",
@@ -1361,10 +1362,10 @@ static void put_runs(json_object *in, const struct cli_profile *found)
 	};
 	json_object *object = cli_put_object(in, "runs");
 
-	cli_put_count(object, "used", found->profile.summary.latency.n_runs);
+	cli_put_count(object, "used", found->profile.latency.n_runs);
 	for (size_t i = 0; i < NP_ARRAY_SIZE(other); i++)
 		cli_put_count(object, np_run_use_name(other[i]),
-			      found->profile.summary.count[other[i]]);
+			      found->profile.count[other[i]]);
 	cli_put_count(object, "unreadable", found->r.n_skipped);
 }
 
@@ -1424,9 +1425,9 @@ static void put_sample(json_object *in, const char *key,
 }
 
 /* Put [from_sec, samples, idle samples] for each bin that is not empty. */
-static void put_hist(json_object *in, const struct np_profile *profile)
+static void put_hist(json_object *in, const struct np_run_summary *profile)
 {
-	const struct np_hist *app = profile->summary.latency.hist;
+	const struct np_hist *app = profile->latency.hist;
 	json_object *list = cli_put_array(in, "histogram");
 
 	for (size_t i = 0; i < NP_HIST_BINS; i++) {
@@ -1475,7 +1476,7 @@ static void put_intervals(json_object *in, const struct np_run_summary *summary)
  * Put the cost of the probes.  If it is not known, its members are null rather
  * than missing, so that scripts need not test for them.
  */
-static void put_cost(json_object *in, const struct np_profile *profile)
+static void put_cost(json_object *in, const struct np_run_summary *profile)
 {
 	json_object *object = cli_put_object(in, "probe_cost");
 
@@ -1581,13 +1582,13 @@ static int show_data(const struct show *show, enum cli_format format)
 	cli_put_owner(root, found->r.owner, found->r.uid);
 	put_verdict(root, &found->profile);
 	put_runs(root, found);
-	put_fabric(root, found->profile.summary.fabric);
-	cli_put_adapters(root, &found->profile.summary.latency);
-	put_sample(root, "latency", &found->profile.summary.latency);
+	put_fabric(root, found->profile.fabric);
+	cli_put_adapters(root, &found->profile.latency);
+	put_sample(root, "latency", &found->profile.latency);
 	put_sample(root, "idle", &found->profile.idle);
 	put_hist(root, &found->profile);
 	cli_put_levels(root, &found->profile);
-	put_intervals(root, &found->profile.summary);
+	put_intervals(root, &found->profile);
 	put_cost(root, &found->profile);
 	cli_put_calibration(root, &pairs->known, pairs->scope);
 	put_pairs(root, "slowed_by", &pairs->slowed_by);

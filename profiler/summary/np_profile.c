@@ -107,11 +107,11 @@ static bool is_better(const struct np_sample *sample,
 }
 
 /* Choose the best candidate for the idle reference. */
-static int find_idle(struct np_profile *profile,
+static int find_idle(struct np_run_summary *profile,
 		     const struct np_runs *const *idle, size_t n_idle,
 		     double now)
 {
-	const struct np_run_summary_opt opt = { .like = profile->summary.fabric,
+	const struct np_run_summary_opt opt = { .like = profile->fabric,
 						.now = now };
 	struct np_run_summary summary;
 
@@ -136,11 +136,11 @@ static int find_idle(struct np_profile *profile,
 }
 
 /* Profiles ask for no probe period, so all periods count. */
-static bool has_latencies(const struct np_profile *profile, size_t i)
+static bool has_latencies(const struct np_run_summary *profile, size_t i)
 {
-	return profile->summary.use[i] == NP_RUN_ALONE ||
-	       profile->summary.use[i] == NP_RUN_INTERVALS ||
-	       profile->summary.use[i] == NP_RUN_LATENCY;
+	return profile->use[i] == NP_RUN_ALONE ||
+	       profile->use[i] == NP_RUN_INTERVALS ||
+	       profile->use[i] == NP_RUN_LATENCY;
 }
 
 /* The phases of several runs, weighted by their length. */
@@ -189,7 +189,7 @@ static void mean_phases(const struct phase_sum *sum, struct np_phases *out)
 }
 
 /* Runs are judged one by one; the kind of phases that lasted longer wins. */
-static void find_phases(struct np_profile *profile)
+static void find_phases(struct np_run_summary *profile)
 {
 	struct phase_sum sum = { { 0 } };
 
@@ -209,7 +209,7 @@ static void find_phases(struct np_profile *profile)
 }
 
 /* Sum up what the probes cost. */
-static void add_cost(struct np_profile *profile)
+static void add_cost(struct np_run_summary *profile)
 {
 	double cpu = 0;
 
@@ -264,10 +264,10 @@ static double sent_under(const struct np_calibration *calibration, size_t i)
 }
 
 /* Find the level whose nodes send most. */
-static void find_strongest(struct np_profile *profile,
+static void find_strongest(struct np_run_summary *profile,
 			   const struct np_calibration *calibration)
 {
-	const struct np_record *run = profile->summary.fabric;
+	const struct np_record *run = profile->fabric;
 
 	if (!calibration || !run || !is_of_fabric(calibration, run) ||
 	    !calibration->alone_round_sec || calibration->n_alone_nodes < 2)
@@ -283,7 +283,7 @@ static void find_strongest(struct np_profile *profile,
 }
 
 /* The most nodes that a run with latencies had on one leaf switch. */
-static double most_leaf_nodes(const struct np_profile *profile)
+static double most_leaf_nodes(const struct np_run_summary *profile)
 {
 	uint32_t most = 0;
 
@@ -317,10 +317,10 @@ static bool was_held_back(const struct np_sample *sample)
  * delay their probes.
  */
 static struct np_verdict_capacity
-capacity_of(const struct np_profile *profile,
+capacity_of(const struct np_run_summary *profile,
 	    const struct np_calibration *calibration)
 {
-	const struct np_sample *app = &profile->summary.latency;
+	const struct np_sample *app = &profile->latency;
 	struct np_verdict_capacity capacity = { 0 };
 
 	if (!(profile->sent > 0) || app->neighbours || was_held_back(app))
@@ -334,10 +334,10 @@ capacity_of(const struct np_profile *profile,
 }
 
 /* The idle network is its own baseline. */
-static void make_verdict(struct np_profile *profile,
+static void make_verdict(struct np_run_summary *profile,
 			 const struct np_calibration *calibration)
 {
-	const struct np_sample *app = &profile->summary.latency;
+	const struct np_sample *app = &profile->latency;
 	const struct np_sample *idle = profile->is_idle ? app : &profile->idle;
 	struct np_verdict_in in = {
 		.hist = app->hist,
@@ -351,7 +351,7 @@ static void make_verdict(struct np_profile *profile,
 		.capacity = capacity_of(profile, calibration),
 		.leaf_nodes = most_leaf_nodes(profile),
 		.phases = profile->phases,
-		.n_level_runs = profile->summary.count[NP_RUN_UNDER_LEVEL],
+		.n_level_runs = profile->count[NP_RUN_UNDER_LEVEL],
 	};
 
 	np_verdict_make(&in, &profile->verdict);
@@ -360,19 +360,18 @@ static void make_verdict(struct np_profile *profile,
 int np_profile_make(const struct np_runs *runs,
 		    const struct np_runs *const *idle, size_t n_idle,
 		    const struct np_calibration *calibration, double now,
-		    struct np_profile *out)
+		    struct np_run_summary *out)
 {
 	const struct np_run_summary_opt opt = { .now = now };
-	struct np_profile profile = {
-		.runs = runs,
-		.is_idle = !strcmp(runs->app, NP_IDLE_APP),
-	};
-	int rc = np_run_summary_make(runs, &opt, &profile.summary);
+	struct np_run_summary profile;
+	int rc = np_run_summary_make(runs, &opt, &profile);
 
-	if (!rc && profile.summary.fabric && !profile.is_idle)
+	if (rc)
+		return rc;
+	if (profile.fabric && !profile.is_idle)
 		rc = find_idle(&profile, idle, n_idle, now);
 	if (rc) {
-		np_profile_free(&profile);
+		np_run_summary_free(&profile);
 		return rc;
 	}
 	find_phases(&profile);
@@ -381,11 +380,4 @@ int np_profile_make(const struct np_runs *runs,
 	make_verdict(&profile, calibration);
 	*out = profile;
 	return 0;
-}
-
-void np_profile_free(struct np_profile *profile)
-{
-	np_run_summary_free(&profile->summary);
-	np_hist_free(profile->idle.hist);
-	memset(profile, 0, sizeof(*profile));
 }

@@ -1215,6 +1215,7 @@ void np_run_summary_free(struct np_run_summary *summary)
 	free(summary->bin_count);
 	free(summary->rails);
 	np_hist_free(summary->latency.hist);
+	np_hist_free(summary->idle.hist);
 	*summary = (struct np_run_summary){ .use = NULL };
 }
 

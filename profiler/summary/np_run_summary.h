@@ -34,6 +34,7 @@
 #include "np_planner.h"
 #include "np_record.h"
 #include "np_store.h"
+#include "np_verdict.h"
 
 /* ---- samples of the probes, of one run or several ---- */
 
@@ -174,6 +175,18 @@ struct np_run_summary_opt {
 	double now;		 /* date, to recognise runs that died */
 };
 
+/*
+ * Cost of the probes, over the runs whose latencies are used.  elapsed_sec is 0
+ * if no run has it.
+ */
+struct np_probe_cost {
+	double elapsed_sec;   /* of all processes together */
+	double cpu_share;     /* of one core, mean over the processes */
+	double cpu_share_max; /* of the worst process */
+	uint64_t rss_bytes_max;
+	uint64_t messages;
+};
+
 struct np_run_summary {
 	const struct np_runs *runs; /* borrowed */
 	bool is_idle;		   /* they are runs of the idle network */
@@ -201,6 +214,16 @@ struct np_run_summary {
 	struct np_mean *mean; /* curve, then impact */
 	double *bin_count;
 	char *rails; /* as in struct np_program */
+
+	/* Compared with the idle network; by np_profile_make() only. */
+	struct np_sample idle; /* reference; n_runs 0: none of this fabric */
+	/* The load level whose nodes send most, as calibrated; "": not known.
+	 * sent: by a node, bytes/s in one direction. */
+	char strongest[NP_LEVEL_NAME];
+	double sent;
+	struct np_phases phases;
+	struct np_verdict verdict;
+	struct np_probe_cost cost;
 };
 
 /*

@@ -193,7 +193,7 @@ static const struct {
 T_TEST("which neighbours to avoid")
 {
 	const struct np_runs halo = { .app = "halo" };
-	const struct np_profile p = {
+	const struct np_run_summary p = {
 		.runs = &halo, .is_idle = true, /* nothing is to be measured */
 	};
 	const struct cli_known none = { .n = 0 };

@@ -78,24 +78,22 @@ T_TEST("an idle run that was made for it comes before quiet moments")
 		new_run(NULL, 60, 4e-5, 9),
 	};
 	struct np_runs runs = { .app = NP_IDLE_APP, .run = run, .n = 3 };
-	struct np_profile p;
+	struct np_run_summary p;
 
 	T_CHECK(!np_profile_make(&runs, NULL, 0, NULL, NOW, &p));
 	T_ROW("quiet moments that were busy do not count",
-	      p.summary.latency.n_runs == 2 &&
-		      p.summary.latency.moments.mean < 2e-5 &&
-		      p.summary.use[1] == NP_RUN_AUTOMATIC);
+	      p.latency.n_runs == 2 && p.latency.moments.mean < 2e-5 &&
+		      p.use[1] == NP_RUN_AUTOMATIC);
 	T_ROW("they are distinguished from runs",
-	      p.summary.latency.source == NP_SOURCE_QUIET);
-	np_profile_free(&p);
+	      p.latency.source == NP_SOURCE_QUIET);
+	np_run_summary_free(&p);
 	runs.n = 4;
 	T_CHECK(!np_profile_make(&runs, NULL, 0, NULL, NOW, &p));
 	T_ROW("an older run that was made for it comes first",
-	      p.summary.latency.n_runs == 1 &&
-		      p.summary.latency.moments.n == 60 &&
-		      p.summary.latency.source == NP_SOURCE_RUN &&
-		      p.summary.count[NP_RUN_AUTOMATIC] == 3);
-	np_profile_free(&p);
+	      p.latency.n_runs == 1 && p.latency.moments.n == 60 &&
+		      p.latency.source == NP_SOURCE_RUN &&
+		      p.count[NP_RUN_AUTOMATIC] == 3);
+	np_run_summary_free(&p);
 	for (size_t i = 0; i < 4; i++)
 		np_record_free(run[i]);
 }
@@ -129,13 +127,13 @@ T_TEST("the best baseline is used")
 				     .run = &other,
 				     .n = 1 };
 		const struct np_runs *const idle[] = { &a, &b };
-		struct np_profile p;
+		struct np_run_summary p;
 
 		strcpy(app->app, "fft");
 		T_CHECK(!np_profile_make(&runs, idle, 2, NULL, NOW, &p));
 		T_ROW(base[i].name,
 		      p.idle.n_runs == 1 && p.idle.source == base[i].want);
-		np_profile_free(&p);
+		np_run_summary_free(&p);
 		np_record_free(app);
 		np_record_free(own);
 		np_record_free(other);
@@ -149,13 +147,13 @@ T_TEST("baselines of different sources are not mixed")
 		new_run("calibration", 40, 2e-5, 2),
 	};
 	struct np_runs runs = { .app = NP_IDLE_APP, .run = run, .n = 2 };
-	struct np_profile p;
+	struct np_run_summary p;
 
 	T_CHECK(!np_profile_make(&runs, NULL, 0, NULL, NOW, &p));
 	T_ROW("a calibration is not mixed with quiet moments",
-	      p.summary.latency.n_runs == 1 &&
-		      p.summary.latency.source == NP_SOURCE_CALIBRATION);
-	np_profile_free(&p);
+	      p.latency.n_runs == 1 &&
+		      p.latency.source == NP_SOURCE_CALIBRATION);
+	np_run_summary_free(&p);
 	np_record_free(run[0]);
 	np_record_free(run[1]);
 }

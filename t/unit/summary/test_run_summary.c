@@ -516,7 +516,7 @@ T_TEST("pages, models and calibration agree to the digit")
 	for (uint64_t seed = 0; seed < 200; seed++) {
 		struct t_rng g = { seed };
 		struct np_curve_levels l;
-		struct np_profile p;
+		struct np_run_summary p;
 		struct np_mean alone;
 		struct some a;
 
@@ -528,22 +528,21 @@ T_TEST("pages, models and calibration agree to the digit")
 		T_CHECK(!np_curve_levels_make(&a.c, &l));
 		np_curve_count(&a.e, "leaf", &l, &alone);
 		T_ROW("the workload",
-		      a.e.fingerprint && p.summary.fingerprint &&
-			      !strcmp(a.e.fingerprint, p.summary.fingerprint));
-		T_ROW("slowdowns to the digit",
-		      !differences(&a, &p.summary, &l));
+		      a.e.fingerprint && p.fingerprint &&
+			      !strcmp(a.e.fingerprint, p.fingerprint));
+		T_ROW("slowdowns to the digit", !differences(&a, &p, &l));
 		T_ROW("the time alone",
-		      alone.mean == p.summary.alone_sec.mean &&
-			      same_mean(&p.summary.alone_sec, &a.e.alone_sec));
-		T_ROW("who failed", a.e.count[NP_RUN_FAILED] ==
-					    p.summary.count[NP_RUN_FAILED]);
-		T_ROW("latencies", p.summary.latency.neighbours ||
-					   p.summary.latency.moments.n ==
-						   a.e.program.latency.all.n);
+		      alone.mean == p.alone_sec.mean &&
+			      same_mean(&p.alone_sec, &a.e.alone_sec));
+		T_ROW("who failed",
+		      a.e.count[NP_RUN_FAILED] == p.count[NP_RUN_FAILED]);
+		T_ROW("latencies",
+		      p.latency.neighbours ||
+			      p.latency.moments.n == a.e.program.latency.all.n);
 		n_curve += a.e.n_curve;
 		n_latency += a.e.program.latency.all.n > 0;
 		np_curve_levels_free(&l);
-		np_profile_free(&p);
+		np_run_summary_free(&p);
 		stop(&a);
 	}
 	T_ROW("there was something to compare",
