@@ -169,35 +169,25 @@ const char *cli_owner_name(enum np_store_owner owner, uid_t uid, char *buf,
 	return buf;
 }
 
-void cli_profile_free(struct cli_profile *profile)
-{
-	np_run_summary_free(&profile->profile);
-	np_runs_free(&profile->r.runs);
-	np_runs_free(&profile->idle[0]);
-	np_runs_free(&profile->idle[1]);
-}
-
 /*
- * Load the idle runs of the profile's owner, then those of the other owner.
- * Errors are ignored here: idle runs may be missing, and `netprof show idle`
- * reports damaged ones.
+ * Load the idle runs of the owner, then those of the other owner. Errors are
+ * ignored here: idle runs may be missing, and `netprof show idle` reports
+ * damaged ones.
  */
-static void load_idle(struct cli_store *store, struct cli_profile *profile)
+static void load_idle(struct cli_store *store, const struct cli_runs *r,
+		      struct np_runs idle[2])
 {
-	enum np_store_owner other = profile->r.owner == NP_STORE_USER ?
-					    NP_STORE_PUBLISHED :
-					    NP_STORE_USER;
-	const enum np_store_owner owner[] = { profile->r.owner, other };
+	enum np_store_owner other =
+		r->owner == NP_STORE_USER ? NP_STORE_PUBLISHED : NP_STORE_USER;
+	const enum np_store_owner owner[] = { r->owner, other };
 
 	for (int i = 0; i < 2; i++)
-		np_store_load(store->store, owner[i], profile->r.uid,
-			      NP_IDLE_APP, NULL, NULL, &profile->idle[i], NULL);
+		np_store_load(store->store, owner[i], r->uid, NP_IDLE_APP, NULL,
+			      NULL, &idle[i], NULL);
 }
 
-/* Load the runs of one owner, with warnings about skipped files. */
-static int load_runs(struct cli_store *store, enum np_store_owner owner,
-		     uid_t uid, const char *app, struct cli_runs *out,
-		     struct np_err *err)
+int cli_runs_load(struct cli_store *store, enum np_store_owner owner, uid_t uid,
+		  const char *app, struct cli_runs *out, struct np_err *err)
 {
 	struct cli_runs runs = { .owner = owner, .uid = uid };
 	int rc = np_store_load(store->store, owner, uid, app, warn_skipped,
@@ -283,36 +273,21 @@ const struct np_calibration *cli_calibration_of(struct cli_store *store,
 	return calibration->found ? &calibration->calibration : NULL;
 }
 
-/* The profile takes over the runs; on failure they are freed. */
-static int make_profile(struct cli_store *store, const struct cli_runs *runs,
-			struct cli_profile *out, struct np_err *err)
+int cli_profile_make(struct cli_store *store, const struct cli_runs *r,
+		     const struct np_runs *runs, struct np_run_summary *out)
 {
+	struct np_runs idle[2] = { { .n = 0 } };
 	int rc;
 
-	/* The profile points into *out, which must not be copied afterwards. */
-	*out = (struct cli_profile){ .r = *runs };
-	if (strcmp(runs->runs.app, NP_IDLE_APP))
-		load_idle(store, out);
-	rc = np_profile_make(&out->r.runs,
-			     (const struct np_runs *[]){ &out->idle[0],
-							 &out->idle[1] },
-			     2, cli_calibration_of(store, &out->r.runs),
-			     (double)time(NULL), &out->profile);
-	if (!rc)
-		return 0;
-	np_errf(err, rc, "%s: out of memory", runs->runs.app);
-	cli_profile_free(out);
+	if (strcmp(runs->app, NP_IDLE_APP))
+		load_idle(store, r, idle);
+	rc = np_profile_make(runs,
+			     (const struct np_runs *[]){ &idle[0], &idle[1] },
+			     2, cli_calibration_of(store, &r->runs),
+			     (double)time(NULL), out);
+	np_runs_free(&idle[0]);
+	np_runs_free(&idle[1]);
 	return rc;
-}
-
-int cli_profile_load(struct cli_store *store, enum np_store_owner owner,
-		     uid_t uid, const char *app, struct cli_profile *out,
-		     struct np_err *err)
-{
-	struct cli_runs runs;
-	int rc = load_runs(store, owner, uid, app, &runs, err);
-
-	return rc ? rc : make_profile(store, &runs, out, err);
 }
 
 struct np_store_app *cli_list_apps(struct cli_store *store,
@@ -414,7 +389,7 @@ int cli_runs_find(struct cli_store *store, const struct cli_options *options,
 		enum np_store_owner owner = i ? NP_STORE_PUBLISHED :
 						NP_STORE_USER;
 
-		rc = load_runs(store, owner, options->uid, app, out, &err);
+		rc = cli_runs_load(store, owner, options->uid, app, out, &err);
 		if (!rc && out->runs.n)
 			return -1;
 		if (!rc) {
@@ -433,17 +408,15 @@ int cli_runs_find(struct cli_store *store, const struct cli_options *options,
 }
 
 int cli_profile_find(struct cli_store *store, const struct cli_options *options,
-		     const char *app, struct cli_profile *out)
+		     const char *app, struct cli_runs *r,
+		     struct np_run_summary *out)
 {
-	struct np_err err = NP_ERR_INIT;
-	struct cli_runs runs;
-	int rc = cli_runs_find(store, options, app, &runs);
+	int rc = cli_runs_find(store, options, app, r);
 
-	if (rc >= 0)
+	if (rc >= 0 || !cli_profile_make(store, r, &r->runs, out))
 		return rc;
-	return make_profile(store, &runs, out, &err) ?
-		       cli_fail("%s", err.text) :
-		       -1;
+	np_runs_free(&r->runs);
+	return cli_fail("%s: out of memory", app);
 }
 
 /* Array tasks and components of heterogeneous jobs are named as in squeue. */

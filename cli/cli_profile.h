@@ -86,28 +86,27 @@ const char *cli_similar_apps(struct cli_store *store,
 const char *cli_known_apps(const struct cli_options *options, char *buf,
 			   size_t len);
 
-/* A profile with the runs that it is made of. */
-struct cli_profile {
-	struct cli_runs r;
-	struct np_runs idle[2]; /* candidates for the idle baseline */
-	struct np_run_summary profile;
-};
-
 /*
- * Make the profile of the runs that cli_runs_find() finds. Returns -1, and the
- * caller frees it, or an exit status. The structure must not be copied.
- */
-int cli_profile_find(struct cli_store *store, const struct cli_options *options,
-		     const char *app, struct cli_profile *out);
-void cli_profile_free(struct cli_profile *profile);
-
-/*
- * Make the profile of a known owner's application. Prints nothing but warnings
+ * Load the runs of a known owner's application. Prints nothing but warnings
  * about skipped files. Returns 0 or -errno with err.
  */
-int cli_profile_load(struct cli_store *store, enum np_store_owner owner,
-		     uid_t uid, const char *app, struct cli_profile *out,
-		     struct np_err *err);
+int cli_runs_load(struct cli_store *store, enum np_store_owner owner, uid_t uid,
+		  const char *app, struct cli_runs *out, struct np_err *err);
+
+/*
+ * Make the profile of some or all runs of r, which are borrowed for its life.
+ * Returns 0 or -ENOMEM; free it with np_run_summary_free().
+ */
+int cli_profile_make(struct cli_store *store, const struct cli_runs *r,
+		     const struct np_runs *runs, struct np_run_summary *out);
+
+/*
+ * Make the profile of the runs that cli_runs_find() finds, and return them, too.
+ * Returns -1, and the caller frees both, or an exit status.
+ */
+int cli_profile_find(struct cli_store *store, const struct cli_options *options,
+		     const char *app, struct cli_runs *r,
+		     struct np_run_summary *out);
 
 /*
  * Find the calibration for the profile of these runs: that of the cluster and,

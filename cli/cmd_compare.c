@@ -17,7 +17,6 @@
 #include "cli_json_put.h"
 #include "cli_print.h"
 #include "cli_profile.h"
-#include "cli_state.h"
 #include "cli_text.h"
 
 #define MAX_SIDES 16
@@ -25,7 +24,7 @@
 
 struct side {
 	char name[NAME_LEN];	     /* "fft" or "fft:4000.0" */
-	struct cli_profile found;    /* of the application; owns all runs */
+	struct cli_runs found;	     /* of the application; owns all runs */
 	const struct np_record *run; /* the run; NULL: the application */
 	struct np_runs runs;	     /* the runs of this side; borrowed */
 	struct np_run_summary profile; /* of only these runs */
@@ -90,19 +89,13 @@ static void take_times(struct side *side, bool with_neighbours)
 }
 
 /*
- * Evaluate the runs of a side; now: seconds since 1970. The side must not move
- * afterwards. Returns 0 or -ENOMEM; the caller releases it in either case.
+ * Evaluate the runs of a side, which must not move afterwards. Returns 0 or
+ * -ENOMEM; the caller releases it in either case.
  */
-static int side_evaluate(struct side *side, struct cli_store *store, double now)
+static int side_evaluate(struct side *side, struct cli_store *store)
 {
-	const struct np_runs *const idle[] = {
-		&side->found.idle[0],
-		&side->found.idle[1],
-	};
-	int rc = np_profile_make(&side->runs, idle, 2,
-				 cli_calibration_of(store,
-						    &side->found.r.runs),
-				 now, &side->profile);
+	int rc = cli_profile_make(store, &side->found, &side->runs,
+				  &side->profile);
 
 	if (rc)
 		return rc;
@@ -126,7 +119,7 @@ static void side_release(struct side *side)
 		np_hist_free(side->latency.hist);
 	np_run_summary_free(&side->profile);
 	free(side->runs.run);
-	cli_profile_free(&side->found);
+	np_runs_free(&side->found.runs);
 }
 
 /* ---- conditions of a run ---- */
@@ -886,7 +879,7 @@ static int print_data(const struct comparison *comparison,
  */
 static int find_run(struct side *side, const char *run)
 {
-	const struct np_runs *runs = &side->found.r.runs;
+	const struct np_runs *runs = &side->found.runs;
 	char id[64], other[64];
 
 	for (size_t i = 0; i < runs->n; i++) {
@@ -914,10 +907,9 @@ static int find_run(struct side *side, const char *run)
 static int find_newest(struct side *side)
 {
 	for (int level = 0; level < 2; level++)
-		for (size_t i = 0; i < side->found.r.runs.n && !side->run;
-		     i++) {
+		for (size_t i = 0; i < side->found.runs.n && !side->run; i++) {
 			const struct np_record *record =
-				side->found.r.runs.run[i];
+				side->found.runs.run[i];
 
 			if (record->state != NP_RUN_RUNNING &&
 			    !record->level == !level)
@@ -925,7 +917,7 @@ static int find_newest(struct side *side)
 		}
 	return side->run ? -1 :
 			   cli_fail("no run of %s has ended yet",
-				    side->found.r.runs.app);
+				    side->found.runs.app);
 }
 
 /*
@@ -943,7 +935,7 @@ static int add_side(struct comparison *comparison, struct cli_store *store,
 
 	/* A name that is too long is cut, but still too long to be accepted. */
 	snprintf(app, sizeof(app), "%.*s", (int)len, word);
-	rc = cli_profile_find(store, options, app, &side->found);
+	rc = cli_runs_find(store, options, app, &side->found);
 	if (rc >= 0)
 		return rc;
 	comparison->n++; /* the caller releases it from now on */
@@ -982,8 +974,7 @@ static const char *command_of(const struct comparison *comparison,
 {
 	for (size_t i = 0; i < comparison->n; i++)
 		if (comparison->side[i].run &&
-		    !strcmp(comparison->side[i].run->app,
-			    side->found.r.runs.app))
+		    !strcmp(comparison->side[i].run->app, side->found.runs.app))
 			return comparison->side[i].run->fingerprint;
 	return NULL;
 }
@@ -995,8 +986,8 @@ static const char *command_of(const struct comparison *comparison,
 static void take_runs(const struct comparison *comparison, struct side *side,
 		      const char *command)
 {
-	for (size_t i = 0; i < side->found.r.runs.n; i++) {
-		struct np_record *record = side->found.r.runs.run[i];
+	for (size_t i = 0; i < side->found.runs.n; i++) {
+		struct np_record *record = side->found.runs.run[i];
 
 		if (side->run ?
 			    record == side->run :
@@ -1010,19 +1001,19 @@ static void take_runs(const struct comparison *comparison, struct side *side,
 
 /* Select the runs of a side and evaluate them. Returns 0 or -ENOMEM. */
 static int make_side(const struct comparison *comparison, struct side *side,
-		     struct cli_store *store, double now)
+		     struct cli_store *store)
 {
 	const char *command = command_of(comparison, side);
 
-	strcpy(side->runs.app, side->found.r.runs.app);
+	strcpy(side->runs.app, side->found.runs.app);
 	side->runs.run =
-		calloc(side->found.r.runs.n + 1, sizeof(*side->runs.run));
+		calloc(side->found.runs.n + 1, sizeof(*side->runs.run));
 	if (!side->runs.run)
 		return -ENOMEM;
 	take_runs(comparison, side, command);
 	if (!side->runs.n && command) /* none of that command: use the others */
 		take_runs(comparison, side, NULL);
-	return side_evaluate(side, store, now);
+	return side_evaluate(side, store);
 }
 
 /* Load all sides. Returns -1 to go on, or the exit status. */
@@ -1046,8 +1037,7 @@ static int load_sides(struct comparison *comparison,
 		rc = add_side(comparison, &store, options, options->apps[i],
 			      options->n_apps == 1);
 	for (size_t i = 0; rc < 0 && i < comparison->n; i++)
-		if (make_side(comparison, &comparison->side[i], &store,
-			      cli_now()))
+		if (make_side(comparison, &comparison->side[i], &store))
 			rc = cli_fail("out of memory");
 	cli_store_close(&store);
 	return rc;

@@ -85,14 +85,14 @@ static int unpack_row(const char *data, size_t len, struct row *row)
  * which the cache owns.
  */
 static int write_to_cache(struct np_cache *cache, const char *name,
-			  uint64_t state, const struct cli_profile *profile,
+			  uint64_t state, const struct np_run_summary *profile,
 			  char **data, size_t *len)
 {
 	struct np_pack pack = { .f = open_memstream(data, len) };
 	struct row row = {
-		.n_runs = profile->r.runs.n,
-		.profile = profile->profile,
-		.last = profile->r.runs.n ? profile->r.runs.run[0]->end : 0,
+		.n_runs = profile->runs->n,
+		.profile = *profile,
+		.last = profile->runs->n ? profile->runs->run[0]->end : 0,
 	};
 
 	if (!pack.f)
@@ -113,18 +113,21 @@ static int make_row(struct cli_store *store, struct np_cache *cache,
 		    const char *name, uint64_t state, struct row *row,
 		    struct np_err *err)
 {
-	struct cli_profile profile;
-	int rc = cli_profile_load(store, row->owner, row->uid, row->app,
-				  &profile, err);
+	struct np_run_summary profile = { .n_used = 0 };
+	struct cli_runs r;
+	int rc = cli_runs_load(store, row->owner, row->uid, row->app, &r, err);
 	size_t len;
 	char *data;
 
 	if (rc)
 		return rc;
+	rc = cli_profile_make(store, &r, &r.runs, &profile);
 	/* Do not cache if files were skipped: the next call must warn, too. */
-	rc = write_to_cache(cache, name, profile.r.n_skipped ? 0 : state,
-			    &profile, &data, &len);
-	cli_profile_free(&profile);
+	if (!rc)
+		rc = write_to_cache(cache, name, r.n_skipped ? 0 : state,
+				    &profile, &data, &len);
+	np_run_summary_free(&profile);
+	np_runs_free(&r.runs);
 	if (!rc)
 		rc = unpack_row(data, len, row);
 	return rc ? np_errf(err, rc, "%s: out of memory", row->app) : 0;

@@ -210,8 +210,9 @@ static int run_plot(const struct cli_cmd *self, int argc, char **argv)
 {
 	struct options opt = { .only = NULL };
 	struct cli_known known = { .n = 0 };
-	struct cli_profile profile;
+	struct np_run_summary profile;
 	struct cli_options options;
+	struct cli_runs r;
 	struct cli_store store;
 	unsigned parts;
 	int rc;
@@ -231,20 +232,21 @@ static int run_plot(const struct cli_cmd *self, int argc, char **argv)
 		rc = cli_store_open(&store);
 	if (rc >= 0)
 		return rc;
-	rc = cli_profile_find(&store, &options, options.app, &profile);
+	rc = cli_profile_find(&store, &options, options.app, &r, &profile);
 	if (rc < 0) {
 		/* Without a calibration the curve only has no scale. */
-		if (!cli_known_add(&known, &profile.r, false))
+		if (!cli_known_add(&known, &r, false))
 			cli_known_load_calibration(&known, &store, 1, false);
 	}
 	cli_store_close(&store);
 	if (rc >= 0)
 		return rc;
-	if (profile.profile.is_idle && !opt.only)
+	if (profile.is_idle && !opt.only)
 		parts &= ~(1u << CLI_PLOT_CURVE); /* idle has no slowdown */
-	rc = plot(&options, opt.ascii, parts, &profile.profile, &known);
+	rc = plot(&options, opt.ascii, parts, &profile, &known);
 	cli_known_free(&known);
-	cli_profile_free(&profile);
+	np_run_summary_free(&profile);
+	np_runs_free(&r.runs);
 	return rc;
 }
 

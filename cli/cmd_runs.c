@@ -47,9 +47,9 @@ static void print_run(const struct np_record *record, enum np_run_use use,
 	printf(" %s\n", np_run_use_name(use));
 }
 
-static int print_table(const struct cli_profile *profile)
+static int print_table(const struct np_run_summary *profile)
 {
-	const struct np_runs *runs = &profile->r.runs;
+	const struct np_runs *runs = profile->runs;
 	int level_width = cli_name_column(5, 1);
 
 	for (size_t i = 0; i < runs->n; i++)
@@ -61,7 +61,7 @@ static int print_table(const struct cli_profile *profile)
 	       "p50", "p99", level_width, "Level", "Use",
 	       cli_colour(CLI_PLAIN));
 	for (size_t i = 0; i < runs->n; i++)
-		print_run(runs->run[i], profile->profile.use[i], level_width);
+		print_run(runs->run[i], profile->use[i], level_width);
 	return CLI_DONE;
 }
 
@@ -146,24 +146,26 @@ static const struct cli_table table = {
 };
 
 /* Print the runs as JSON or --parsable. */
-static int print_data(const struct cli_profile *profile, enum cli_format format)
+static int print_data(const struct cli_runs *r,
+		      const struct np_run_summary *profile,
+		      enum cli_format format)
 {
 	json_object *j = json_object_new_object(), *list;
 
-	cli_put_text(j, "app", profile->r.runs.app);
-	cli_put_owner(j, profile->r.owner, profile->r.uid);
-	cli_put_count(j, "unreadable", profile->r.n_skipped);
+	cli_put_text(j, "app", r->runs.app);
+	cli_put_owner(j, r->owner, r->uid);
+	cli_put_count(j, "unreadable", r->n_skipped);
 	list = cli_put_array(j, "runs");
-	for (size_t i = 0; i < profile->r.runs.n; i++)
-		append_run(list, profile->r.runs.run[i],
-			   profile->profile.use[i]);
+	for (size_t i = 0; i < r->runs.n; i++)
+		append_run(list, r->runs.run[i], profile->use[i]);
 	return cli_print_output(format, "runs", j, &table);
 }
 
 static int run_runs(const struct cli_cmd *self, int argc, char **argv)
 {
-	struct cli_profile profile;
+	struct np_run_summary profile;
 	struct cli_options options;
+	struct cli_runs r;
 	struct cli_store store;
 	int rc;
 
@@ -172,13 +174,14 @@ static int run_runs(const struct cli_cmd *self, int argc, char **argv)
 		rc = cli_store_open(&store);
 	if (rc >= 0)
 		return rc;
-	rc = cli_profile_find(&store, &options, options.app, &profile);
+	rc = cli_profile_find(&store, &options, options.app, &r, &profile);
 	cli_store_close(&store);
 	if (rc >= 0)
 		return rc;
-	rc = options.format ? print_data(&profile, options.format) :
+	rc = options.format ? print_data(&r, &profile, options.format) :
 			      print_table(&profile);
-	cli_profile_free(&profile);
+	np_run_summary_free(&profile);
+	np_runs_free(&r.runs);
 	return rc;
 }
 

@@ -64,7 +64,8 @@ struct pairs {
 
 /* All that is shown of one application. */
 struct show {
-	struct cli_profile found; /* the profile, and the runs it is made of */
+	struct cli_runs r;
+	struct np_run_summary profile; /* of these runs */
 	struct pairs pairs;
 	struct cli_recommendation recommendation;
 	struct tolerance tolerance;
@@ -79,8 +80,7 @@ struct show {
 #define DEFAULT_NET { .L_ns = 3000, .G_ns = 0.1, .S = NP_LOGGPS_NO_RENDEZVOUS }
 
 /* Find the tolerance.  Without a trace, this reads only one directory. */
-static void find_tolerance(struct cli_store *store,
-			   const struct cli_profile *found,
+static void find_tolerance(struct cli_store *store, const struct cli_runs *r,
 			   struct tolerance *out)
 {
 	struct np_loggps net = DEFAULT_NET;
@@ -91,14 +91,14 @@ static void find_tolerance(struct cli_store *store,
 	/*
 	 * Traces are never published, so only the user's own profile has one.
 	 */
-	if (found->r.owner != NP_STORE_USER ||
-	    np_store_trace(store->store, found->r.uid, found->r.runs.app, path,
+	if (r->owner != NP_STORE_USER ||
+	    np_store_trace(store->store, r->uid, r->runs.app, path,
 			   sizeof(path), NULL))
 		return;
 	out->traced = true;
 	/* If the network was not measured, net keeps the defaults. */
 	cli_loggps_of(store->store, NULL, &net);
-	if (cli_traced_get(path, found->r.uid, CLI_TRACED_THRESHOLDS, &net,
+	if (cli_traced_get(path, r->uid, CLI_TRACED_THRESHOLDS, &net,
 			   MAX_TRACE_BYTES, &analysis, &out->why))
 		return;
 	memcpy(out->threshold, analysis.threshold, sizeof(out->threshold));
@@ -638,16 +638,16 @@ static void make_lists(struct pairs *pairs)
 }
 
 /*
- * Find the pairs of a profile, which becomes the first known application and is
- * borrowed for the life of *pairs.  If there is no calibration, or memory is
+ * Find the pairs of an application, which becomes the first known one; its runs
+ * are borrowed for the life of *pairs.  If there is no calibration, or memory is
  * short, pairs->predicted stays false.
  */
-static void find_pairs(struct pairs *pairs, const struct cli_profile *found)
+static void find_pairs(struct pairs *pairs, const struct cli_runs *r)
 {
 	struct cli_known *known = &pairs->known;
 
-	if (!found->profile.is_idle &&
-	    !cli_known_add(known, &found->r, false) &&
+	if (strcmp(r->runs.app, NP_IDLE_APP) &&
+	    !cli_known_add(known, r, false) &&
 	    !cli_known_load_calibration(known, pairs->store, 1, false))
 		make_lists(pairs);
 	close_caches(pairs);
@@ -797,7 +797,7 @@ static void print_pairs(FILE *f, const struct show *show, bool brief)
 
 	if (!pairs->predicted) {
 		/* If slowdowns are missing, too, the verdict names the run. */
-		if (show->found.profile.n_levels)
+		if (show->profile.n_levels)
 			cli_print_labelled(f, "Slowed by",
 					   "not known: this fabric "
 					   "is not calibrated");
@@ -857,9 +857,9 @@ static void print_verdict(FILE *f, const struct np_run_summary *profile)
 }
 
 /* Print how many runs count, when they ran, and whose they are. */
-static void print_runs(FILE *f, const struct cli_profile *found)
+static void print_runs(FILE *f, const struct cli_runs *r,
+		       const struct np_run_summary *summary)
 {
-	const struct np_run_summary *summary = &found->profile;
 	char first[CLI_NUMBER_LEN], last[CLI_NUMBER_LEN],
 		owner[CLI_NUMBER_LEN + 16];
 	char line[512] = "";
@@ -877,17 +877,16 @@ static void print_runs(FILE *f, const struct cli_profile *found)
 			    strcmp(first, last) ? " to " : "",
 			    strcmp(first, last) ? last : "");
 	}
-	cli_print_labelled(f, "Runs", "%zu of %zu used%s, %s%s",
-			   summary->latency.n_runs, found->r.runs.n, line,
-			   found->r.owner == NP_STORE_USER ? "of " : "",
-			   cli_owner_name(found->r.owner, found->r.uid, owner,
-					  sizeof(owner)));
+	cli_print_labelled(
+		f, "Runs", "%zu of %zu used%s, %s%s", summary->latency.n_runs,
+		r->runs.n, line, r->owner == NP_STORE_USER ? "of " : "",
+		cli_owner_name(r->owner, r->uid, owner, sizeof(owner)));
 }
 
 /* Print how many runs do not count and why, and how many are unreadable. */
-static void print_excluded(FILE *f, const struct cli_profile *found)
+static void print_excluded(FILE *f, const struct cli_runs *r,
+			   const struct np_run_summary *summary)
 {
-	const struct np_run_summary *summary = &found->profile;
 	char line[256];
 
 	cli_excluded_text(summary, line, sizeof(line));
@@ -895,9 +894,9 @@ static void print_excluded(FILE *f, const struct cli_profile *found)
 		cli_appendf(line, sizeof(line), "%s%zu %s", *line ? ", " : "",
 			    summary->count[NP_RUN_TIME],
 			    np_run_use_words(NP_RUN_TIME));
-	if (found->r.n_skipped)
+	if (r->n_skipped)
 		cli_appendf(line, sizeof(line), "%s%zu unreadable",
-			    *line ? ", " : "", found->r.n_skipped);
+			    *line ? ", " : "", r->n_skipped);
 	cli_print_labelled(f, "Excluded", "%s", line);
 }
 
@@ -1230,11 +1229,11 @@ enum brevity { WHOLE, SHORT_LISTS, SHORT_RECOMMENDATION };
 /* Print everything above the histogram. */
 static void print_head(FILE *f, const struct show *show, enum brevity brevity)
 {
-	const struct np_run_summary *profile = &show->found.profile;
+	const struct np_run_summary *profile = &show->profile;
 
 	print_verdict(f, profile);
-	print_runs(f, &show->found);
-	print_excluded(f, &show->found);
+	print_runs(f, &show->r, profile);
+	print_excluded(f, &show->r, profile);
 	if (profile->fabric) {
 		print_fabric(f, profile->fabric);
 		cli_print_rails(f, profile->fabric);
@@ -1272,7 +1271,7 @@ static char *make_text(const struct show *show, enum brevity brevity,
 	/* fflush() updates len, the bytes printed so far. */
 	fflush(f);
 	*head = len;
-	print_levels(f, &show->found.profile,
+	print_levels(f, &show->profile,
 		     known->calibrated ? known->cal.fabric : NULL);
 	fclose(f);
 	return text;
@@ -1295,7 +1294,7 @@ static int show_text(const struct show *show)
 	fwrite(text, 1, head, stdout);
 	/* The histogram also needs an empty line and a head. */
 	rows = CLI_LINES - count_lines(text) - 2;
-	print_histogram(stdout, &show->found.profile, rows < 8 ? rows : 8);
+	print_histogram(stdout, &show->profile, rows < 8 ? rows : 8);
 	fputs(text + head, stdout);
 	free(text);
 	return CLI_DONE;
@@ -1352,7 +1351,8 @@ static void put_verdict(json_object *in, const struct np_run_summary *profile)
 /*
  * Put the number of runs of each use, with the words of netprof runs as keys.
  */
-static void put_runs(json_object *in, const struct cli_profile *found)
+static void put_runs(json_object *in, const struct cli_runs *r,
+		     const struct np_run_summary *profile)
 {
 	static const enum np_run_use other[] = {
 		NP_RUN_UNDER_LEVEL, NP_RUN_INTERVALS, NP_RUN_NEIGHBOURS,
@@ -1362,11 +1362,11 @@ static void put_runs(json_object *in, const struct cli_profile *found)
 	};
 	json_object *object = cli_put_object(in, "runs");
 
-	cli_put_count(object, "used", found->profile.latency.n_runs);
+	cli_put_count(object, "used", profile->latency.n_runs);
 	for (size_t i = 0; i < NP_ARRAY_SIZE(other); i++)
 		cli_put_count(object, np_run_use_name(other[i]),
-			      found->profile.count[other[i]]);
-	cli_put_count(object, "unreadable", found->r.n_skipped);
+			      profile->count[other[i]]);
+	cli_put_count(object, "unreadable", r->n_skipped);
 }
 
 /* Put the fabric of the newest run, with every leaf switch. */
@@ -1575,21 +1575,21 @@ static const struct cli_table table = {
 static int show_data(const struct show *show, enum cli_format format)
 {
 	json_object *root = json_object_new_object();
-	const struct cli_profile *found = &show->found;
+	const struct np_run_summary *profile = &show->profile;
 	const struct pairs *pairs = &show->pairs;
 
-	cli_put_text(root, "app", found->r.runs.app);
-	cli_put_owner(root, found->r.owner, found->r.uid);
-	put_verdict(root, &found->profile);
-	put_runs(root, found);
-	put_fabric(root, found->profile.fabric);
-	cli_put_adapters(root, &found->profile.latency);
-	put_sample(root, "latency", &found->profile.latency);
-	put_sample(root, "idle", &found->profile.idle);
-	put_hist(root, &found->profile);
-	cli_put_levels(root, &found->profile);
-	put_intervals(root, &found->profile);
-	put_cost(root, &found->profile);
+	cli_put_text(root, "app", show->r.runs.app);
+	cli_put_owner(root, show->r.owner, show->r.uid);
+	put_verdict(root, profile);
+	put_runs(root, &show->r, profile);
+	put_fabric(root, profile->fabric);
+	cli_put_adapters(root, &profile->latency);
+	put_sample(root, "latency", &profile->latency);
+	put_sample(root, "idle", &profile->idle);
+	put_hist(root, profile);
+	cli_put_levels(root, profile);
+	put_intervals(root, profile);
+	put_cost(root, profile);
 	cli_put_calibration(root, &pairs->known, pairs->scope);
 	put_pairs(root, "slowed_by", &pairs->slowed_by);
 	put_pairs(root, "slows", &pairs->slows);
@@ -1607,14 +1607,15 @@ static int find(struct show *show, struct cli_store *store,
 	int rc;
 
 	list_candidates(&show->pairs, store, options);
-	rc = cli_profile_find(store, options, options->app, &show->found);
+	rc = cli_profile_find(store, options, options->app, &show->r,
+			      &show->profile);
 	if (rc >= 0)
 		return rc;
-	find_pairs(&show->pairs, &show->found);
-	find_tolerance(store, &show->found, &show->tolerance);
-	cli_recommend(&show->found.profile, &show->pairs.known,
-		      show->pairs.scope, &show->pairs.slowed_by,
-		      store->max_slowdown, &show->recommendation);
+	find_pairs(&show->pairs, &show->r);
+	find_tolerance(store, &show->r, &show->tolerance);
+	cli_recommend(&show->profile, &show->pairs.known, show->pairs.scope,
+		      &show->pairs.slowed_by, store->max_slowdown,
+		      &show->recommendation);
 	return rc;
 }
 
@@ -1634,7 +1635,8 @@ static int run_show(const struct cli_cmd *self, int argc, char **argv)
 	if (rc < 0) {
 		rc = options.format ? show_data(&show, options.format) :
 				      show_text(&show);
-		cli_profile_free(&show.found);
+		np_run_summary_free(&show.profile);
+		np_runs_free(&show.r.runs);
 	}
 	free_pairs(&show.pairs);
 	return rc;
