@@ -212,7 +212,7 @@ void cli_traced_attach(const char *path, uid_t uid,
  * Get the response of the owner's newest trace in the store.  A published
  * profile has none, as traces are never published.
  */
-static void load_newest_response(const struct cli_runs *app,
+static void load_newest_response(const struct np_runs *runs,
 				 struct cli_store *store,
 				 const struct np_loggps *network,
 				 struct cli_traced *out)
@@ -221,15 +221,15 @@ static void load_newest_response(const struct cli_runs *app,
 	int rc = -ENOENT;
 
 	*out = (struct cli_traced){ .why = NP_ERR_INIT };
-	if (app->owner == NP_STORE_USER)
-		rc = np_store_trace(store->store, app->uid, app->runs.app, path,
+	if (runs->owner == NP_STORE_USER)
+		rc = np_store_trace(store->store, runs->uid, runs->app, path,
 				    sizeof(path), &out->why);
 	if (!rc)
-		load_response(path, app->uid, network, out);
+		load_response(path, runs->uid, network, out);
 	else if (!out->why.text[0])
 		np_errf(&out->why, rc, "no trace; to record one: srun "
 			"--netprofile=%s --netprofile-trace PROGRAM",
-			app->runs.app);
+			runs->app);
 }
 
 /* The results are freed together with the known applications. */
@@ -248,7 +248,7 @@ int cli_known_attach_traces(struct cli_known *known, struct cli_store *store,
 		app->traced = calloc(1, sizeof(*app->traced));
 		if (!app->traced)
 			return -ENOMEM;
-		load_newest_response(&app->r, store,
+		load_newest_response(&app->runs, store,
 				     has_network ? &network : NULL,
 				     app->traced);
 		set_response(&app->summary.program, app->traced);

@@ -13,19 +13,20 @@
  * Applications are allocated one by one, so that pointers to them stay valid
  * while the list grows.
  */
-int cli_known_add(struct cli_known *known, const struct cli_runs *r, bool owned)
+int cli_known_add(struct cli_known *known, const struct np_runs *runs,
+		  bool owned)
 {
 	struct cli_known_app *app = calloc(1, sizeof(*app));
 
 	if (!app || np_array_grow(&known->app, known->n, sizeof(*known->app))) {
-		struct np_runs runs = r->runs;
+		struct np_runs copy = *runs;
 
 		if (owned)
-			np_runs_free(&runs);
+			np_runs_free(&copy);
 		free(app);
 		return -ENOMEM;
 	}
-	app->r = *r;
+	app->runs = *runs;
 	app->owned = owned;
 	known->app[known->n++] = app;
 	return 0;
@@ -34,7 +35,7 @@ int cli_known_add(struct cli_known *known, const struct cli_runs *r, bool owned)
 int cli_known_find(struct cli_known *known, struct cli_store *store,
 		   const struct cli_options *options)
 {
-	struct cli_runs runs;
+	struct np_runs runs;
 	int rc;
 
 	for (size_t i = 0; i < options->n_apps; i++) {
@@ -54,9 +55,9 @@ static const struct np_record *find_newest_run(const struct cli_known *known,
 	const struct np_record *newest = NULL;
 
 	for (size_t i = 0; i < n; i++)
-		for (size_t j = 0; j < known->app[i]->r.runs.n; j++) {
+		for (size_t j = 0; j < known->app[i]->runs.n; j++) {
 			const struct np_record *record =
-				known->app[i]->r.runs.run[j];
+				known->app[i]->runs.run[j];
 
 			if (record->cluster && *record->cluster &&
 			    (!newest || record->start > newest->start))
@@ -78,7 +79,7 @@ static int evaluate_all(struct cli_known *known)
 		struct cli_known_app *app = known->app[i];
 
 		np_run_summary_free(&app->summary);
-		rc = np_run_summary_make(&app->r.runs, &opt, &app->summary);
+		rc = np_run_summary_make(&app->runs, &opt, &app->summary);
 		app->unusable.text[0] = '\0';
 		if (!rc)
 			np_program_check(&app->summary.program,
@@ -156,7 +157,7 @@ void cli_known_free(struct cli_known *known)
 	for (size_t i = 0; i < known->n; i++) {
 		np_run_summary_free(&known->app[i]->summary);
 		if (known->app[i]->owned)
-			np_runs_free(&known->app[i]->r.runs);
+			np_runs_free(&known->app[i]->runs);
 		free(known->app[i]->traced);
 		cli_measured_free(known->app[i]);
 		free(known->app[i]);

@@ -14,8 +14,8 @@ struct cli_traced;
 struct cli_measured_file;
 
 struct cli_known_app {
-	struct cli_runs r;
-	bool owned; /* r.runs are freed with this structure */
+	struct np_runs runs;
+	bool owned; /* runs are freed with this structure */
 	struct np_run_summary summary;
 	struct np_err unusable; /* why no model can use it, or "" */
 	struct cli_traced *traced; /* cli_analysis.h; NULL: not loaded */
@@ -35,10 +35,10 @@ struct cli_known {
 };
 
 /*
- * Add an application. owned: the list takes ownership of r->runs, also if this
+ * Add an application. owned: the list takes ownership of the runs, also if this
  * fails. Returns 0 or -ENOMEM.
  */
-int cli_known_add(struct cli_known *known, const struct cli_runs *r,
+int cli_known_add(struct cli_known *known, const struct np_runs *runs,
 		  bool owned);
 
 /*

@@ -13,7 +13,7 @@
 
 const char *cli_matrix_name(const struct cli_matrix *matrix, size_t i)
 {
-	return matrix->known->app[matrix->app[i]]->r.runs.app;
+	return matrix->known->app[matrix->app[i]]->runs.app;
 }
 
 #define CLI_KNOWN_RUNS 5000 /* limit of runs read, all applications together */
@@ -22,7 +22,7 @@ const char *cli_matrix_name(const struct cli_matrix *matrix, size_t i)
 static bool has_app(const struct cli_known *known, const char *name)
 {
 	for (size_t i = 0; i < known->n; i++)
-		if (!strcmp(known->app[i]->r.runs.app, name))
+		if (!strcmp(known->app[i]->runs.app, name))
 			return true;
 	return !strcmp(name, NP_IDLE_APP);
 }
@@ -39,7 +39,7 @@ static int add_owner(struct cli_known *known, struct cli_store *store,
 	if (np_store_list_apps(store->store, owner, uid, &apps, &n, NULL))
 		return 0;
 	for (size_t i = 0; !rc && i < n; i++) {
-		struct cli_runs runs;
+		struct np_runs runs;
 
 		if (has_app(known, apps[i].name))
 			continue;
@@ -50,7 +50,7 @@ static int add_owner(struct cli_known *known, struct cli_store *store,
 		rc = cli_runs_load_quiet(store, owner, uid, apps[i].name,
 					 &runs);
 		if (!rc) {
-			known->n_runs += runs.runs.n;
+			known->n_runs += runs.n;
 			rc = cli_known_add(known, &runs, true);
 		}
 		rc = rc == -ENOENT ? 0 : rc;
@@ -105,8 +105,8 @@ static int by_app_name(const void *a, const void *b, void *arg)
 {
 	const struct cli_known *known = arg;
 
-	return strcmp(known->app[*(const size_t *)a]->r.runs.app,
-		      known->app[*(const size_t *)b]->r.runs.app);
+	return strcmp(known->app[*(const size_t *)a]->runs.app,
+		      known->app[*(const size_t *)b]->runs.app);
 }
 
 /*

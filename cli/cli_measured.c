@@ -278,9 +278,9 @@ int cli_measured_load(struct cli_known *known, struct cli_store *store)
 		struct np_pairs *pairs;
 		size_t n;
 
-		rc = np_pairs_store_load(store->store, app->r.owner, app->r.uid,
-					 app->r.runs.app, cli_warn_line, NULL,
-					 &pairs, &n, &err);
+		rc = np_pairs_store_load(store->store, app->runs.owner,
+					 app->runs.uid, app->runs.app,
+					 cli_warn_line, NULL, &pairs, &n, &err);
 		if (!rc)
 			rc = add_measurements(app, pairs, n);
 		free(pairs);
@@ -345,8 +345,8 @@ bool cli_measured_find(const struct cli_known *known, size_t victim,
 
 	for (size_t i = 0; scope == NP_SCOPE_LEAF && i < app->n_measured; i++)
 		if (is_on_cluster(known, &app->measured[i].pairs) &&
-		    find_in_measurement(&app->measured[i], app->r.runs.app,
-					known->app[corunner]->r.runs.app, out))
+		    find_in_measurement(&app->measured[i], app->runs.app,
+					known->app[corunner]->runs.app, out))
 			return true;
 	return false;
 }

@@ -40,7 +40,7 @@ static int check_runs(const struct cli_known *known, size_t app,
 	cli_excluded_text(&known_app->summary, why, sizeof(why));
 	return np_errf(err, -ENODATA,
 		       "%s: no comparable run on cluster %s (excluded: %s)",
-		       known_app->r.runs.app, known->cal.cluster, why);
+		       known_app->runs.app, known->cal.cluster, why);
 }
 
 /*
@@ -125,7 +125,7 @@ static void run_under_level(const struct cli_known *known, size_t app,
 			    size_t level, char *command, char *what, size_t len)
 {
 	const struct cli_known_app *known_app = known->app[app];
-	const char *name = known_app->r.runs.app;
+	const char *name = known_app->runs.app;
 	const char *load = known->cal.fabric->level[level].name;
 
 	if (known_app->summary.n_curve < 2 || known_app->summary.n_impact < 2) {
@@ -172,12 +172,12 @@ void cli_best_measurement(const struct cli_known *known,
 				p->more_level, command, what, len);
 		return;
 	case NP_MORE_LATENCY:
-		snprintf(command, len, "sbatch --netprofile=%s job.sh",
-			 known->app[prediction->corunner[p->more_co]]
-				 ->r.runs.app);
-		snprintf(what, len, "more runs of %s without load",
-			 known->app[prediction->corunner[p->more_co]]
-				 ->r.runs.app);
+		snprintf(
+			command, len, "sbatch --netprofile=%s job.sh",
+			known->app[prediction->corunner[p->more_co]]->runs.app);
+		snprintf(
+			what, len, "more runs of %s without load",
+			known->app[prediction->corunner[p->more_co]]->runs.app);
 		return;
 	case NP_MORE_CALIBRATION:
 		snprintf(command, len, "%s", CLI_CALIBRATE);

@@ -174,46 +174,41 @@ const char *cli_owner_name(enum np_store_owner owner, uid_t uid, char *buf,
  * ignored here: idle runs may be missing, and `netprof show idle` reports
  * damaged ones.
  */
-static void load_idle(struct cli_store *store, const struct cli_runs *r,
+static void load_idle(struct cli_store *store, const struct np_runs *runs,
 		      struct np_runs idle[2])
 {
-	enum np_store_owner other =
-		r->owner == NP_STORE_USER ? NP_STORE_PUBLISHED : NP_STORE_USER;
-	const enum np_store_owner owner[] = { r->owner, other };
+	enum np_store_owner other = runs->owner == NP_STORE_USER ?
+					    NP_STORE_PUBLISHED :
+					    NP_STORE_USER;
+	const enum np_store_owner owner[] = { runs->owner, other };
 
 	for (int i = 0; i < 2; i++)
-		np_store_load(store->store, owner[i], r->uid, NP_IDLE_APP, NULL,
-			      NULL, &idle[i], NULL);
+		np_store_load(store->store, owner[i], runs->uid, NP_IDLE_APP,
+			      NULL, NULL, &idle[i], NULL);
 }
 
 int cli_runs_load(struct cli_store *store, enum np_store_owner owner, uid_t uid,
-		  const char *app, struct cli_runs *out, struct np_err *err)
+		  const char *app, struct np_runs *out, struct np_err *err)
 {
-	struct cli_runs runs = { .owner = owner, .uid = uid };
-	int rc = np_store_load(store->store, owner, uid, app, warn_skipped,
-			       &runs.n_skipped, &runs.runs, err);
+	size_t n_skipped = 0;
 
-	if (!rc)
-		*out = runs;
-	return rc;
+	return np_store_load(store->store, owner, uid, app, warn_skipped,
+			     &n_skipped, out, err);
 }
 
 /* A profile without usable runs is reported like one that does not exist. */
 int cli_runs_load_quiet(struct cli_store *store, enum np_store_owner owner,
-			uid_t uid, const char *app, struct cli_runs *out)
+			uid_t uid, const char *app, struct np_runs *out)
 {
-	struct cli_runs runs = { .owner = owner, .uid = uid };
-	int rc = np_store_load(store->store, owner, uid, app, NULL, NULL,
-			       &runs.runs, NULL);
+	int rc = np_store_load(store->store, owner, uid, app, NULL, NULL, out,
+			       NULL);
 
 	if (rc)
 		return rc == -ENOMEM ? rc : -ENOENT;
-	if (!runs.runs.n) {
-		np_runs_free(&runs.runs);
-		return -ENOENT;
-	}
-	*out = runs;
-	return 0;
+	if (out->n)
+		return 0;
+	np_runs_free(out);
+	return -ENOENT;
 }
 
 /* What the choice of a calibration depends on, as a text.  NULL: no memory. */
@@ -273,18 +268,18 @@ const struct np_calibration *cli_calibration_of(struct cli_store *store,
 	return calibration->found ? &calibration->calibration : NULL;
 }
 
-int cli_profile_make(struct cli_store *store, const struct cli_runs *r,
-		     const struct np_runs *runs, struct np_run_summary *out)
+int cli_profile_make(struct cli_store *store, const struct np_runs *runs,
+		     const struct np_calibration *calibration,
+		     struct np_run_summary *out)
 {
 	struct np_runs idle[2] = { { .n = 0 } };
 	int rc;
 
 	if (strcmp(runs->app, NP_IDLE_APP))
-		load_idle(store, r, idle);
+		load_idle(store, runs, idle);
 	rc = np_profile_make(runs,
 			     (const struct np_runs *[]){ &idle[0], &idle[1] },
-			     2, cli_calibration_of(store, &r->runs),
-			     (double)time(NULL), out);
+			     2, calibration, (double)time(NULL), out);
 	np_runs_free(&idle[0]);
 	np_runs_free(&idle[1]);
 	return rc;
@@ -379,7 +374,7 @@ static int fail_not_found(struct cli_store *store,
 
 /* An owner whose runs are all unusable does not hide the published profile. */
 int cli_runs_find(struct cli_store *store, const struct cli_options *options,
-		  const char *app, struct cli_runs *out)
+		  const char *app, struct np_runs *out)
 {
 	struct np_err err = NP_ERR_INIT;
 	size_t empty = 0;
@@ -390,10 +385,10 @@ int cli_runs_find(struct cli_store *store, const struct cli_options *options,
 						NP_STORE_USER;
 
 		rc = cli_runs_load(store, owner, options->uid, app, out, &err);
-		if (!rc && out->runs.n)
+		if (!rc && out->n)
 			return -1;
 		if (!rc) {
-			np_runs_free(&out->runs);
+			np_runs_free(out);
 			empty++;
 		} else if (rc != -ENOENT) {
 			return cli_fail("%s", err.text);
@@ -408,14 +403,15 @@ int cli_runs_find(struct cli_store *store, const struct cli_options *options,
 }
 
 int cli_profile_find(struct cli_store *store, const struct cli_options *options,
-		     const char *app, struct cli_runs *r,
+		     const char *app, struct np_runs *runs,
 		     struct np_run_summary *out)
 {
-	int rc = cli_runs_find(store, options, app, r);
+	int rc = cli_runs_find(store, options, app, runs);
 
-	if (rc >= 0 || !cli_profile_make(store, r, &r->runs, out))
+	if (rc >= 0 || !cli_profile_make(store, runs,
+					 cli_calibration_of(store, runs), out))
 		return rc;
-	np_runs_free(&r->runs);
+	np_runs_free(runs);
 	return cli_fail("%s: out of memory", app);
 }
 

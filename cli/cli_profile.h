@@ -55,21 +55,13 @@ struct np_store_app *cli_list_apps(struct cli_store *store,
 				   const struct cli_options *options,
 				   size_t *n_own, size_t *n);
 
-/* The runs of an application, and whose they are. */
-struct cli_runs {
-	enum np_store_owner owner;
-	uid_t uid;	  /* the user, if owner is NP_STORE_USER */
-	struct np_runs runs;
-	size_t n_skipped; /* unusable files; each was reported */
-};
-
 /*
  * Load the user's runs, or else the published ones (--published: only those).
- * Returns -1, and the caller frees out->runs with np_runs_free(), or an exit
- * status. An unknown name is reported with the names most like it.
+ * Returns -1, and the caller frees *out with np_runs_free(), or an exit status.
+ * An unknown name is reported with the names most like it.
  */
 int cli_runs_find(struct cli_store *store, const struct cli_options *options,
-		  const char *app, struct cli_runs *out);
+		  const char *app, struct np_runs *out);
 
 /*
  * The end of the error for an unknown application: "; did you mean fft?", or
@@ -91,21 +83,22 @@ const char *cli_known_apps(const struct cli_options *options, char *buf,
  * about skipped files. Returns 0 or -errno with err.
  */
 int cli_runs_load(struct cli_store *store, enum np_store_owner owner, uid_t uid,
-		  const char *app, struct cli_runs *out, struct np_err *err);
+		  const char *app, struct np_runs *out, struct np_err *err);
 
 /*
- * Make the profile of some or all runs of r, which are borrowed for its life.
- * Returns 0 or -ENOMEM; free it with np_run_summary_free().
+ * Make the profile of runs as np_profile_make(), with the idle runs of the
+ * store: first those of the owner.
  */
-int cli_profile_make(struct cli_store *store, const struct cli_runs *r,
-		     const struct np_runs *runs, struct np_run_summary *out);
+int cli_profile_make(struct cli_store *store, const struct np_runs *runs,
+		     const struct np_calibration *calibration,
+		     struct np_run_summary *out);
 
 /*
  * Make the profile of the runs that cli_runs_find() finds, and return them, too.
  * Returns -1, and the caller frees both, or an exit status.
  */
 int cli_profile_find(struct cli_store *store, const struct cli_options *options,
-		     const char *app, struct cli_runs *r,
+		     const char *app, struct np_runs *runs,
 		     struct np_run_summary *out);
 
 /*
@@ -123,7 +116,7 @@ const struct np_calibration *cli_calibration_of(struct cli_store *store,
  * read) or -ENOMEM.
  */
 int cli_runs_load_quiet(struct cli_store *store, enum np_store_owner owner,
-			uid_t uid, const char *app, struct cli_runs *out);
+			uid_t uid, const char *app, struct np_runs *out);
 
 /* "alice" or "published" */
 const char *cli_owner_name(enum np_store_owner owner, uid_t uid, char *buf,

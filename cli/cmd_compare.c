@@ -24,7 +24,7 @@
 
 struct side {
 	char name[NAME_LEN];	     /* "fft" or "fft:4000.0" */
-	struct cli_runs found;	     /* of the application; owns all runs */
+	struct np_runs found;	     /* of the application; owns all runs */
 	const struct np_record *run; /* the run; NULL: the application */
 	struct np_runs runs;	     /* the runs of this side; borrowed */
 	struct np_run_summary profile; /* of only these runs */
@@ -94,7 +94,8 @@ static void take_times(struct side *side, bool with_neighbours)
  */
 static int side_evaluate(struct side *side, struct cli_store *store)
 {
-	int rc = cli_profile_make(store, &side->found, &side->runs,
+	int rc = cli_profile_make(store, &side->runs,
+				  cli_calibration_of(store, &side->found),
 				  &side->profile);
 
 	if (rc)
@@ -119,7 +120,7 @@ static void side_release(struct side *side)
 		np_hist_free(side->latency.hist);
 	np_run_summary_free(&side->profile);
 	free(side->runs.run);
-	np_runs_free(&side->found.runs);
+	np_runs_free(&side->found);
 }
 
 /* ---- conditions of a run ---- */
@@ -879,7 +880,7 @@ static int print_data(const struct comparison *comparison,
  */
 static int find_run(struct side *side, const char *run)
 {
-	const struct np_runs *runs = &side->found.runs;
+	const struct np_runs *runs = &side->found;
 	char id[64], other[64];
 
 	for (size_t i = 0; i < runs->n; i++) {
@@ -907,9 +908,8 @@ static int find_run(struct side *side, const char *run)
 static int find_newest(struct side *side)
 {
 	for (int level = 0; level < 2; level++)
-		for (size_t i = 0; i < side->found.runs.n && !side->run; i++) {
-			const struct np_record *record =
-				side->found.runs.run[i];
+		for (size_t i = 0; i < side->found.n && !side->run; i++) {
+			const struct np_record *record = side->found.run[i];
 
 			if (record->state != NP_RUN_RUNNING &&
 			    !record->level == !level)
@@ -917,7 +917,7 @@ static int find_newest(struct side *side)
 		}
 	return side->run ? -1 :
 			   cli_fail("no run of %s has ended yet",
-				    side->found.runs.app);
+				    side->found.app);
 }
 
 /*
@@ -974,7 +974,7 @@ static const char *command_of(const struct comparison *comparison,
 {
 	for (size_t i = 0; i < comparison->n; i++)
 		if (comparison->side[i].run &&
-		    !strcmp(comparison->side[i].run->app, side->found.runs.app))
+		    !strcmp(comparison->side[i].run->app, side->found.app))
 			return comparison->side[i].run->fingerprint;
 	return NULL;
 }
@@ -986,8 +986,8 @@ static const char *command_of(const struct comparison *comparison,
 static void take_runs(const struct comparison *comparison, struct side *side,
 		      const char *command)
 {
-	for (size_t i = 0; i < side->found.runs.n; i++) {
-		struct np_record *record = side->found.runs.run[i];
+	for (size_t i = 0; i < side->found.n; i++) {
+		struct np_record *record = side->found.run[i];
 
 		if (side->run ?
 			    record == side->run :
@@ -1005,9 +1005,9 @@ static int make_side(const struct comparison *comparison, struct side *side,
 {
 	const char *command = command_of(comparison, side);
 
-	strcpy(side->runs.app, side->found.runs.app);
-	side->runs.run =
-		calloc(side->found.runs.n + 1, sizeof(*side->runs.run));
+	side->runs = side->found;
+	side->runs.n = 0;
+	side->runs.run = calloc(side->found.n + 1, sizeof(*side->runs.run));
 	if (!side->runs.run)
 		return -ENOMEM;
 	take_runs(comparison, side, command);

@@ -68,7 +68,7 @@ struct explanation {
 
 	/* Run records of the job. */
 	uid_t uid; /* whose records */
-	struct cli_runs *runs; /* of each application that has any */
+	struct np_runs *runs; /* of each application that has any */
 	size_t n_runs;
 	struct measured_step *measured;
 	size_t n_measured;
@@ -137,22 +137,23 @@ static int add_running(struct explanation *e)
 static int add_known(struct cli_known *k, struct cli_store *s, const char *app,
 		     uid_t uid, size_t *at)
 {
-	struct cli_runs r;
+	struct np_runs runs;
 	int rc = -ENOENT;
 
 	for (size_t i = 0; i < k->n; i++)
-		if (!strcmp(k->app[i]->r.runs.app, app) &&
-		    (k->app[i]->r.owner == NP_STORE_PUBLISHED ||
-		     k->app[i]->r.uid == uid)) {
+		if (!strcmp(k->app[i]->runs.app, app) &&
+		    (k->app[i]->runs.owner == NP_STORE_PUBLISHED ||
+		     k->app[i]->runs.uid == uid)) {
 			*at = i;
 			return 0;
 		}
 	for (int own = 0; rc && own < 2; own++)
-		rc = cli_runs_load_quiet(s, own ? NP_STORE_USER : NP_STORE_PUBLISHED,
-				   uid, app, &r);
+		rc = cli_runs_load_quiet(
+			s, own ? NP_STORE_USER : NP_STORE_PUBLISHED, uid, app,
+			&runs);
 	if (rc)
 		return rc;
-	rc = cli_known_add(k, &r, true);
+	rc = cli_known_add(k, &runs, true);
 	*at = k->n - 1;
 	return rc;
 }
@@ -1198,8 +1199,8 @@ static void summarise_probes(void *arg, uint32_t job_id, double start,
 	size_t bin;
 
 	for (size_t i = 0; hist && m->alone_hist && i < e->n_runs; i++)
-		for (size_t k = 0; k < e->runs[i].runs.n; k++) {
-			const struct np_record *r = e->runs[i].runs.run[k];
+		for (size_t k = 0; k < e->runs[i].n; k++) {
+			const struct np_record *r = e->runs[i].run[k];
 
 			if (r->job_id != job_id || r->level ||
 			    !r->fingerprint || !m->run->fingerprint ||
@@ -1236,21 +1237,21 @@ static bool has_any(const struct explanation *e, const struct np_runs *runs)
 static int try_app(struct explanation *e, struct cli_store *s,
 		   enum np_store_owner owner, const char *app)
 {
-	struct cli_runs r;
-	int rc = cli_runs_load_quiet(s, owner, e->uid, app, &r);
+	struct np_runs runs;
+	int rc = cli_runs_load_quiet(s, owner, e->uid, app, &runs);
 
 	if (rc)
 		return rc == -ENOENT ? 0 : rc;
-	if (!has_any(e, &r.runs)) {
-		np_runs_free(&r.runs);
+	if (!has_any(e, &runs)) {
+		np_runs_free(&runs);
 		return 0;
 	}
 	if (np_array_grow(&e->runs, e->n_runs, sizeof(*e->runs))) {
-		np_runs_free(&r.runs);
+		np_runs_free(&runs);
 		return -ENOMEM;
 	}
-	e->runs[e->n_runs++] = r;
-	return add_steps(e, &r.runs);
+	e->runs[e->n_runs++] = runs;
+	return add_steps(e, &runs);
 }
 
 /* Find the records of the job among those of a user. */
@@ -1451,7 +1452,7 @@ static void release(struct explanation *e)
 		free(e->measured[i].alone_run);
 	}
 	for (size_t i = 0; i < e->n_runs; i++)
-		np_runs_free(&e->runs[i].runs);
+		np_runs_free(&e->runs[i]);
 	cli_diagnosis_free(&e->diagnosis);
 	free(e->runs);
 	free(e->measured);

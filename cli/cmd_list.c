@@ -114,20 +114,22 @@ static int make_row(struct cli_store *store, struct np_cache *cache,
 		    struct np_err *err)
 {
 	struct np_run_summary profile = { .n_used = 0 };
-	struct cli_runs r;
-	int rc = cli_runs_load(store, row->owner, row->uid, row->app, &r, err);
+	struct np_runs runs;
+	int rc = cli_runs_load(store, row->owner, row->uid, row->app, &runs,
+			       err);
 	size_t len;
 	char *data;
 
 	if (rc)
 		return rc;
-	rc = cli_profile_make(store, &r, &r.runs, &profile);
+	rc = cli_profile_make(store, &runs, cli_calibration_of(store, &runs),
+			      &profile);
 	/* Do not cache if files were skipped: the next call must warn, too. */
 	if (!rc)
-		rc = write_to_cache(cache, name, r.n_skipped ? 0 : state,
+		rc = write_to_cache(cache, name, runs.n_skipped ? 0 : state,
 				    &profile, &data, &len);
 	np_run_summary_free(&profile);
-	np_runs_free(&r.runs);
+	np_runs_free(&runs);
 	if (!rc)
 		rc = unpack_row(data, len, row);
 	return rc ? np_errf(err, rc, "%s: out of memory", row->app) : 0;

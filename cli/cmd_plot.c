@@ -212,7 +212,7 @@ static int run_plot(const struct cli_cmd *self, int argc, char **argv)
 	struct cli_known known = { .n = 0 };
 	struct np_run_summary profile;
 	struct cli_options options;
-	struct cli_runs r;
+	struct np_runs runs;
 	struct cli_store store;
 	unsigned parts;
 	int rc;
@@ -232,10 +232,10 @@ static int run_plot(const struct cli_cmd *self, int argc, char **argv)
 		rc = cli_store_open(&store);
 	if (rc >= 0)
 		return rc;
-	rc = cli_profile_find(&store, &options, options.app, &r, &profile);
+	rc = cli_profile_find(&store, &options, options.app, &runs, &profile);
 	if (rc < 0) {
 		/* Without a calibration the curve only has no scale. */
-		if (!cli_known_add(&known, &r, false))
+		if (!cli_known_add(&known, &runs, false))
 			cli_known_load_calibration(&known, &store, 1, false);
 	}
 	cli_store_close(&store);
@@ -246,7 +246,7 @@ static int run_plot(const struct cli_cmd *self, int argc, char **argv)
 	rc = plot(&options, opt.ascii, parts, &profile, &known);
 	cli_known_free(&known);
 	np_run_summary_free(&profile);
-	np_runs_free(&r.runs);
+	np_runs_free(&runs);
 	return rc;
 }
 

@@ -43,7 +43,7 @@ static const char *corunner_list(const struct cli_known *known,
 			    i == 0			     ? "" :
 			    i + 1 == prediction->n_corunners ? " and " :
 							       ", ",
-			    known->app[prediction->corunner[i]]->r.runs.app);
+			    known->app[prediction->corunner[i]]->runs.app);
 	return buf;
 }
 
@@ -102,7 +102,7 @@ static void missing_measurement(const struct cli_known *known,
 	if (v->unusable.text[0])
 		return;
 	if (v->summary.n_curve < 2) {
-		snprintf(command, len, CLI_CALIBRATE_APP, v->r.runs.app);
+		snprintf(command, len, CLI_CALIBRATE_APP, v->runs.app);
 		return;
 	}
 	for (size_t i = 0; i < prediction->n_corunners; i++) {
@@ -110,8 +110,7 @@ static void missing_measurement(const struct cli_known *known,
 			known->app[prediction->corunner[i]];
 
 		if (!c->summary.n_impact && !c->unusable.text[0]) {
-			snprintf(command, len, CLI_CALIBRATE_APP,
-				 c->r.runs.app);
+			snprintf(command, len, CLI_CALIBRATE_APP, c->runs.app);
 			return;
 		}
 	}
@@ -153,7 +152,7 @@ static void print_prediction(const struct prediction *prediction,
 {
 	char co[LINE / 2], range[3 * CLI_NUMBER_LEN] = "no interval";
 	char point[CLI_NUMBER_LEN], low[CLI_NUMBER_LEN], high[CLI_NUMBER_LEN];
-	const char *victim = prediction->k->app[a->victim]->r.runs.app;
+	const char *victim = prediction->k->app[a->victim]->runs.app;
 
 	corunner_list(prediction->k, a, co, sizeof(co));
 	if (!isnan(a->result.low))
@@ -440,7 +439,7 @@ static void put_used(json_object *list, const struct cli_known_app *app)
 	json_object *j = cli_append_object(list), *left;
 
 	cli_put_text(j, "app", summary->program.name);
-	cli_put_bool(j, "published", app->r.owner == NP_STORE_PUBLISHED);
+	cli_put_bool(j, "published", app->runs.owner == NP_STORE_PUBLISHED);
 	cli_put_text(j, "fingerprint", summary->fingerprint);
 	cli_put_count(j, "runs_alone", summary->alone_sec.n);
 	cli_put_count(j, "runs_under_levels",
@@ -467,11 +466,11 @@ static void put_prediction(json_object *list,
 	json_object *j = cli_append_object(list), *co;
 	char command[256], what[256];
 
-	cli_put_text(j, "victim", prediction->k->app[a->victim]->r.runs.app);
+	cli_put_text(j, "victim", prediction->k->app[a->victim]->runs.app);
 	co = cli_put_array(j, "corunners");
 	for (size_t i = 0; i < a->n_corunners; i++)
 		cli_append_text(co,
-				prediction->k->app[a->corunner[i]]->r.runs.app);
+				prediction->k->app[a->corunner[i]]->runs.app);
 	if (a->n_corunners == 1)
 		cli_put_measured(j, prediction->k, a->victim, a->corunner[0],
 				 prediction->scope);

@@ -1032,19 +1032,17 @@ static void put_pairs(FILE *f, const char *label,
 }
 
 /* Write how many runs count, and why the others do not. */
-static void put_runs(FILE *f, const struct report_app *app)
+static void put_runs(FILE *f, const struct np_run_summary *summary)
 {
-	const struct np_run_summary *summary = &app->profile;
-	const struct cli_runs *found = &app->known->r;
+	const struct np_runs *runs = summary->runs;
 	char owner[CLI_NUMBER_LEN + 16], day[CLI_NUMBER_LEN], excluded[256];
 
-	put_labelled(f, "Runs", "%zu of %zu used, %s%s%s%s",
-		     summary->latency.n_runs, found->runs.n,
-		     found->owner == NP_STORE_USER ? "of " : "",
-		     cli_owner_name(found->owner, found->uid, owner,
-				    sizeof(owner)),
-		     found->runs.n ? ", the last " : "", found->runs.n ?
-		     cli_day(found->runs.run[0]->end, day) : "");
+	put_labelled(
+		f, "Runs", "%zu of %zu used, %s%s%s%s", summary->latency.n_runs,
+		runs->n, runs->owner == NP_STORE_USER ? "of " : "",
+		cli_owner_name(runs->owner, runs->uid, owner, sizeof(owner)),
+		runs->n ? ", the last " : "",
+		runs->n ? cli_day(runs->run[0]->end, day) : "");
 	cli_excluded_text(summary, excluded, sizeof(excluded));
 	put_labelled(f, "Excluded", "%s", excluded);
 }
@@ -1112,7 +1110,7 @@ static void put_app(FILE *f, const struct report *report, size_t number)
 	put_recommendation(f, &app->recommendation);
 	put_pairs(f, "Slowed by", &app->slowed_by, name);
 	put_pairs(f, "Slows", &app->slows, name);
-	put_runs(f, app);
+	put_runs(f, p);
 	if (p->fabric)
 		put_fabric(f, p->fabric);
 	put_latency(f, "Latency", &p->latency);
@@ -1277,7 +1275,7 @@ static int by_name(const void *a, const void *b)
 {
 	const struct report_app *x = a, *y = b;
 
-	return strcmp(x->known->r.runs.app, y->known->r.runs.app);
+	return strcmp(x->known->runs.app, y->known->runs.app);
 }
 
 /*
@@ -1287,8 +1285,8 @@ static int by_name(const void *a, const void *b)
 static int make_profile(const struct report *report, struct cli_store *store,
 			struct report_app *app)
 {
-	const struct np_runs *runs = &app->known->r.runs;
-	bool published = app->known->r.owner == NP_STORE_PUBLISHED;
+	const struct np_runs *runs = &app->known->runs;
+	bool published = runs->owner == NP_STORE_PUBLISHED;
 	const struct np_runs *const idle[] = {
 		&report->idle[published], &report->idle[!published],
 	};

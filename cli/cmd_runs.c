@@ -146,18 +146,18 @@ static const struct cli_table table = {
 };
 
 /* Print the runs as JSON or --parsable. */
-static int print_data(const struct cli_runs *r,
-		      const struct np_run_summary *profile,
+static int print_data(const struct np_run_summary *profile,
 		      enum cli_format format)
 {
+	const struct np_runs *runs = profile->runs;
 	json_object *j = json_object_new_object(), *list;
 
-	cli_put_text(j, "app", r->runs.app);
-	cli_put_owner(j, r->owner, r->uid);
-	cli_put_count(j, "unreadable", r->n_skipped);
+	cli_put_text(j, "app", runs->app);
+	cli_put_owner(j, runs->owner, runs->uid);
+	cli_put_count(j, "unreadable", runs->n_skipped);
 	list = cli_put_array(j, "runs");
-	for (size_t i = 0; i < r->runs.n; i++)
-		append_run(list, r->runs.run[i], profile->use[i]);
+	for (size_t i = 0; i < runs->n; i++)
+		append_run(list, runs->run[i], profile->use[i]);
 	return cli_print_output(format, "runs", j, &table);
 }
 
@@ -165,7 +165,7 @@ static int run_runs(const struct cli_cmd *self, int argc, char **argv)
 {
 	struct np_run_summary profile;
 	struct cli_options options;
-	struct cli_runs r;
+	struct np_runs runs;
 	struct cli_store store;
 	int rc;
 
@@ -174,14 +174,14 @@ static int run_runs(const struct cli_cmd *self, int argc, char **argv)
 		rc = cli_store_open(&store);
 	if (rc >= 0)
 		return rc;
-	rc = cli_profile_find(&store, &options, options.app, &r, &profile);
+	rc = cli_profile_find(&store, &options, options.app, &runs, &profile);
 	cli_store_close(&store);
 	if (rc >= 0)
 		return rc;
-	rc = options.format ? print_data(&r, &profile, options.format) :
+	rc = options.format ? print_data(&profile, options.format) :
 			      print_table(&profile);
 	np_run_summary_free(&profile);
-	np_runs_free(&r.runs);
+	np_runs_free(&runs);
 	return rc;
 }
 

@@ -64,7 +64,7 @@ struct pairs {
 
 /* All that is shown of one application. */
 struct show {
-	struct cli_runs r;
+	struct np_runs runs;
 	struct np_run_summary profile; /* of these runs */
 	struct pairs pairs;
 	struct cli_recommendation recommendation;
@@ -80,7 +80,7 @@ struct show {
 #define DEFAULT_NET { .L_ns = 3000, .G_ns = 0.1, .S = NP_LOGGPS_NO_RENDEZVOUS }
 
 /* Find the tolerance.  Without a trace, this reads only one directory. */
-static void find_tolerance(struct cli_store *store, const struct cli_runs *r,
+static void find_tolerance(struct cli_store *store, const struct np_runs *runs,
 			   struct tolerance *out)
 {
 	struct np_loggps net = DEFAULT_NET;
@@ -91,14 +91,14 @@ static void find_tolerance(struct cli_store *store, const struct cli_runs *r,
 	/*
 	 * Traces are never published, so only the user's own profile has one.
 	 */
-	if (r->owner != NP_STORE_USER ||
-	    np_store_trace(store->store, r->uid, r->runs.app, path,
+	if (runs->owner != NP_STORE_USER ||
+	    np_store_trace(store->store, runs->uid, runs->app, path,
 			   sizeof(path), NULL))
 		return;
 	out->traced = true;
 	/* If the network was not measured, net keeps the defaults. */
 	cli_loggps_of(store->store, NULL, &net);
-	if (cli_traced_get(path, r->uid, CLI_TRACED_THRESHOLDS, &net,
+	if (cli_traced_get(path, runs->uid, CLI_TRACED_THRESHOLDS, &net,
 			   MAX_TRACE_BYTES, &analysis, &out->why))
 		return;
 	memcpy(out->threshold, analysis.threshold, sizeof(out->threshold));
@@ -218,17 +218,17 @@ static int make_summary(struct pairs *pairs, struct cli_known_app *app)
 	const struct np_run_summary_opt opt = {
 		.calibration = &pairs->known.cal,
 	};
-	struct cli_runs r;
-	int rc = cli_runs_load_quiet(pairs->store, app->r.owner, app->r.uid,
-				     app->r.runs.app, &r);
+	struct np_runs runs;
+	int rc = cli_runs_load_quiet(pairs->store, app->runs.owner,
+				     app->runs.uid, app->runs.app, &runs);
 
 	if (rc)
 		return rc;
-	rc = np_run_summary_make(&r.runs, &opt, &app->summary);
+	rc = np_run_summary_make(&runs, &opt, &app->summary);
 	/* The runs are freed, so the summary must not point into them. */
 	if (!rc)
-		np_run_summary_detach(&app->summary, app->r.runs.app);
-	np_runs_free(&r.runs);
+		np_run_summary_detach(&app->summary, app->runs.app);
+	np_runs_free(&runs);
 	return rc;
 }
 
@@ -270,10 +270,10 @@ static int find_summary(struct pairs *pairs, size_t i,
 
 	/* UINT32_MAX is no user: it stands for published profiles. */
 	snprintf(key, sizeof(key), "%u %s",
-		 i < pairs->n_own ? pairs->uid : UINT32_MAX, app->r.runs.app);
+		 i < pairs->n_own ? pairs->uid : UINT32_MAX, app->runs.app);
 	from.at = np_cache_find(pairs->summaries, key, state, &from.left);
 	if (from.at)
-		rc = np_run_summary_unpack(&from, fabric, app->r.runs.app,
+		rc = np_run_summary_unpack(&from, fabric, app->runs.app,
 					   &app->summary);
 	if (!rc)
 		return 0;
@@ -293,15 +293,15 @@ static int find_summary(struct pairs *pairs, size_t i,
 static int add_candidate(struct pairs *pairs, size_t i)
 {
 	struct cli_known *known = &pairs->known;
-	struct cli_runs r = {
+	struct np_runs runs = {
 		.owner = i < pairs->n_own ? NP_STORE_USER : NP_STORE_PUBLISHED,
 		.uid = pairs->uid,
 	};
 	struct cli_known_app *app;
 	int rc;
 
-	strcpy(r.runs.app, pairs->candidate[i].name);
-	rc = cli_known_add(known, &r, true);
+	strcpy(runs.app, pairs->candidate[i].name);
+	rc = cli_known_add(known, &runs, true);
 	if (rc)
 		return rc;
 	app = known->app[known->n - 1];
@@ -352,7 +352,7 @@ static size_t position_of(const struct pairs *pairs, size_t app)
 	size_t i = 0;
 
 	while (app && strcmp(pairs->candidate[i].name,
-			     pairs->known.app[app]->r.runs.app))
+			     pairs->known.app[app]->runs.app))
 		i++;
 	return app ? i + 1 : 0;
 }
@@ -368,7 +368,7 @@ static size_t app_at(struct pairs *pairs, struct np_pack *from, size_t position)
 	if (!position)
 		return 0;
 	for (size_t i = 1; i < known->n; i++)
-		if (!strcmp(known->app[i]->r.runs.app,
+		if (!strcmp(known->app[i]->runs.app,
 			    pairs->candidate[position - 1].name))
 			return i;
 	from->bad |= add_candidate(pairs, position - 1) != 0;
@@ -400,7 +400,7 @@ static void pack_list(struct np_pack *p, struct pairs *pairs,
 				known->cal.fabric->n_levels);
 		pair->app =
 			known->app[pair->victim ? pair->victim : pair->corunner]
-				->r.runs.app;
+				->runs.app;
 	}
 }
 
@@ -409,11 +409,11 @@ static void pack_list(struct np_pack *p, struct pairs *pairs,
 /* Write the key of the application shown in the cache of results. */
 static void results_key(const struct pairs *pairs, char key[KEY_LEN])
 {
-	const struct cli_runs *r = &pairs->known.app[0]->r;
+	const struct np_runs *runs = &pairs->known.app[0]->runs;
 
 	snprintf(key, KEY_LEN, "%u %s=%s",
-		 r->owner == NP_STORE_USER ? r->uid : UINT32_MAX, r->runs.app,
-		 np_scope_name(pairs->scope));
+		 runs->owner == NP_STORE_USER ? runs->uid : UINT32_MAX,
+		 runs->app, np_scope_name(pairs->scope));
 }
 
 /*
@@ -494,7 +494,7 @@ static struct cli_pair make_pair(const struct pairs *pairs, size_t victim,
 				 size_t co, const struct np_prediction *p)
 {
 	return (struct cli_pair){
-		.app = pairs->known.app[victim ? victim : co]->r.runs.app,
+		.app = pairs->known.app[victim ? victim : co]->runs.app,
 		.victim = victim, .corunner = co, .prediction = *p,
 	};
 }
@@ -604,7 +604,7 @@ static void run_pass(struct pairs *pairs, bool intervals,
 static bool is_among(const struct cli_known *known, size_t n, const char *app)
 {
 	for (size_t i = 0; i < n; i++)
-		if (!strcmp(known->app[i]->r.runs.app, app))
+		if (!strcmp(known->app[i]->runs.app, app))
 			return true;
 	return false;
 }
@@ -642,12 +642,12 @@ static void make_lists(struct pairs *pairs)
  * are borrowed for the life of *pairs.  If there is no calibration, or memory is
  * short, pairs->predicted stays false.
  */
-static void find_pairs(struct pairs *pairs, const struct cli_runs *r)
+static void find_pairs(struct pairs *pairs, const struct np_runs *runs)
 {
 	struct cli_known *known = &pairs->known;
 
-	if (strcmp(r->runs.app, NP_IDLE_APP) &&
-	    !cli_known_add(known, r, false) &&
+	if (strcmp(runs->app, NP_IDLE_APP) &&
+	    !cli_known_add(known, runs, false) &&
 	    !cli_known_load_calibration(known, pairs->store, 1, false))
 		make_lists(pairs);
 	close_caches(pairs);
@@ -770,7 +770,7 @@ static void print_list(FILE *f, const struct pairs *pairs, const char *label,
 	char line[512] = "", one[160];
 
 	for (size_t i = 0; i < list->n; i++) {
-		cli_pair_text(&list->pair[i], pairs->known.app[0]->r.runs.app,
+		cli_pair_text(&list->pair[i], pairs->known.app[0]->runs.app,
 			      NAME, one, sizeof(one));
 		/* The first pair is always shown, even if it is long. */
 		if (brief && i && strlen(line) + 2 + strlen(one) > width)
@@ -857,9 +857,9 @@ static void print_verdict(FILE *f, const struct np_run_summary *profile)
 }
 
 /* Print how many runs count, when they ran, and whose they are. */
-static void print_runs(FILE *f, const struct cli_runs *r,
-		       const struct np_run_summary *summary)
+static void print_runs(FILE *f, const struct np_run_summary *summary)
 {
+	const struct np_runs *runs = summary->runs;
 	char first[CLI_NUMBER_LEN], last[CLI_NUMBER_LEN],
 		owner[CLI_NUMBER_LEN + 16];
 	char line[512] = "";
@@ -879,14 +879,14 @@ static void print_runs(FILE *f, const struct cli_runs *r,
 	}
 	cli_print_labelled(
 		f, "Runs", "%zu of %zu used%s, %s%s", summary->latency.n_runs,
-		r->runs.n, line, r->owner == NP_STORE_USER ? "of " : "",
-		cli_owner_name(r->owner, r->uid, owner, sizeof(owner)));
+		runs->n, line, runs->owner == NP_STORE_USER ? "of " : "",
+		cli_owner_name(runs->owner, runs->uid, owner, sizeof(owner)));
 }
 
 /* Print how many runs do not count and why, and how many are unreadable. */
-static void print_excluded(FILE *f, const struct cli_runs *r,
-			   const struct np_run_summary *summary)
+static void print_excluded(FILE *f, const struct np_run_summary *summary)
 {
+	size_t n_skipped = summary->runs->n_skipped;
 	char line[256];
 
 	cli_excluded_text(summary, line, sizeof(line));
@@ -894,9 +894,9 @@ static void print_excluded(FILE *f, const struct cli_runs *r,
 		cli_appendf(line, sizeof(line), "%s%zu %s", *line ? ", " : "",
 			    summary->count[NP_RUN_TIME],
 			    np_run_use_words(NP_RUN_TIME));
-	if (r->n_skipped)
+	if (n_skipped)
 		cli_appendf(line, sizeof(line), "%s%zu unreadable",
-			    *line ? ", " : "", r->n_skipped);
+			    *line ? ", " : "", n_skipped);
 	cli_print_labelled(f, "Excluded", "%s", line);
 }
 
@@ -1232,8 +1232,8 @@ static void print_head(FILE *f, const struct show *show, enum brevity brevity)
 	const struct np_run_summary *profile = &show->profile;
 
 	print_verdict(f, profile);
-	print_runs(f, &show->r, profile);
-	print_excluded(f, &show->r, profile);
+	print_runs(f, profile);
+	print_excluded(f, profile);
 	if (profile->fabric) {
 		print_fabric(f, profile->fabric);
 		cli_print_rails(f, profile->fabric);
@@ -1351,8 +1351,7 @@ static void put_verdict(json_object *in, const struct np_run_summary *profile)
 /*
  * Put the number of runs of each use, with the words of netprof runs as keys.
  */
-static void put_runs(json_object *in, const struct cli_runs *r,
-		     const struct np_run_summary *profile)
+static void put_runs(json_object *in, const struct np_run_summary *profile)
 {
 	static const enum np_run_use other[] = {
 		NP_RUN_UNDER_LEVEL, NP_RUN_INTERVALS, NP_RUN_NEIGHBOURS,
@@ -1366,7 +1365,7 @@ static void put_runs(json_object *in, const struct cli_runs *r,
 	for (size_t i = 0; i < NP_ARRAY_SIZE(other); i++)
 		cli_put_count(object, np_run_use_name(other[i]),
 			      profile->count[other[i]]);
-	cli_put_count(object, "unreadable", r->n_skipped);
+	cli_put_count(object, "unreadable", profile->runs->n_skipped);
 }
 
 /* Put the fabric of the newest run, with every leaf switch. */
@@ -1578,10 +1577,10 @@ static int show_data(const struct show *show, enum cli_format format)
 	const struct np_run_summary *profile = &show->profile;
 	const struct pairs *pairs = &show->pairs;
 
-	cli_put_text(root, "app", show->r.runs.app);
-	cli_put_owner(root, show->r.owner, show->r.uid);
+	cli_put_text(root, "app", show->runs.app);
+	cli_put_owner(root, show->runs.owner, show->runs.uid);
 	put_verdict(root, profile);
-	put_runs(root, &show->r, profile);
+	put_runs(root, profile);
 	put_fabric(root, profile->fabric);
 	cli_put_adapters(root, &profile->latency);
 	put_sample(root, "latency", &profile->latency);
@@ -1607,12 +1606,12 @@ static int find(struct show *show, struct cli_store *store,
 	int rc;
 
 	list_candidates(&show->pairs, store, options);
-	rc = cli_profile_find(store, options, options->app, &show->r,
+	rc = cli_profile_find(store, options, options->app, &show->runs,
 			      &show->profile);
 	if (rc >= 0)
 		return rc;
-	find_pairs(&show->pairs, &show->r);
-	find_tolerance(store, &show->r, &show->tolerance);
+	find_pairs(&show->pairs, &show->runs);
+	find_tolerance(store, &show->runs, &show->tolerance);
 	cli_recommend(&show->profile, &show->pairs.known, show->pairs.scope,
 		      &show->pairs.slowed_by, store->max_slowdown,
 		      &show->recommendation);
@@ -1636,7 +1635,7 @@ static int run_show(const struct cli_cmd *self, int argc, char **argv)
 		rc = options.format ? show_data(&show, options.format) :
 				      show_text(&show);
 		np_run_summary_free(&show.profile);
-		np_runs_free(&show.r.runs);
+		np_runs_free(&show.runs);
 	}
 	free_pairs(&show.pairs);
 	return rc;

@@ -252,7 +252,7 @@ static int save_with_input(struct validate_ctx *ctx,
 	if (!app)
 		return no_memory(err);
 	for (size_t i = 0; i < known->n; i++) {
-		size_t program = find_program(ctx, known->app[i]->r.runs.app);
+		size_t program = find_program(ctx, known->app[i]->runs.app);
 
 		if (program < ctx->list.n)
 			app[program] = &known->app[i]->summary.program;

@@ -674,7 +674,8 @@ ssize_t np_reader_read(const struct np_reader *reader, const char *name,
 		len = np_read_text(fd, (size_t)st.st_size, text);
 		close(fd);
 	}
-	if (len >= 0 || len == -ENOMEM)
+	/* A file may be pruned after its name was read. */
+	if (len >= 0 || len == -ENOMEM || len == -ENOENT)
 		return len;
 	if (fault == NO_FILE)
 		np_reader_skip(reader,
@@ -691,7 +692,7 @@ ssize_t np_reader_read(const struct np_reader *reader, const char *name,
 			       "most %zu",
 			       dir, name, (long long)st.st_size,
 			       reader->max_bytes);
-	else if (len != -ENOENT) /* pruned since its name was read */
+	else
 		np_reader_skip(reader, "%s/%s: skipped: %s", dir, name,
 			       strerror((int)-len));
 	return -EINVAL;
@@ -1113,7 +1114,7 @@ struct load {
 	size_t leaves, bytes; /* read so far */
 };
 
-/* Returns 0, -EINVAL for a file that was skipped, or -ENOMEM. */
+/* Returns 0, -EINVAL for a file that was skipped, -ENOENT or -ENOMEM. */
 static int load_run(struct load *load, const char *name, struct np_record **out)
 {
 	const struct np_dir *dir = load->from.dir;
@@ -1182,8 +1183,10 @@ static int load_runs(struct load *load, char **names, size_t n,
 		rc = load_run(load, names[i], &record);
 		if (rc == -ENOMEM)
 			return rc;
-		if (rc)
+		if (rc) {
+			runs->n_skipped += rc != -ENOENT;
 			continue;
+		}
 		/*
 		 * The directory's name counts, so renaming it renames its runs.
 		 */
@@ -1236,7 +1239,7 @@ int np_store_load(struct np_store *store, enum np_store_owner owner, uid_t uid,
 		  const char *app, np_store_warn_f *warn, void *arg,
 		  struct np_runs *out, struct np_err *err)
 {
-	struct np_runs runs = { .n = 0 };
+	struct np_runs runs = { .owner = owner, .uid = uid };
 	struct np_dir dir;
 	struct load load = { .from = { &dir, NP_RECORD_MAX_BYTES, warn, arg } };
 	int rc;

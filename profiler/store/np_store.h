@@ -94,9 +94,12 @@ typedef void np_store_warn_f(const char *line, void *arg);
 /* The runs of one application, newest first. */
 struct np_runs {
 	char app[NP_APP_MAX + 1];
+	enum np_store_owner owner;
+	uid_t uid; /* the user, if owner is NP_STORE_USER */
 	struct np_record **run;
 	size_t n;
-	size_t bytes; /* of all files that were read, used or not */
+	size_t n_skipped; /* unusable files */
+	size_t bytes;	  /* of all files that were read, used or not */
 };
 
 /*
@@ -214,8 +217,8 @@ void np_reader_skip(const struct np_reader *r, const char *fmt, ...)
 
 /*
  * *text is malloc'ed, not terminated.  Returns its length, -EINVAL after
- * calling warn (not a regular file, another owner, too large, unreadable; no
- * call if the file is gone) or -ENOMEM.
+ * calling warn (not a regular file, another owner, too large, unreadable),
+ * -ENOENT (the file is gone) or -ENOMEM.
  */
 ssize_t np_reader_read(const struct np_reader *reader, const char *name,
 		       char **text);
