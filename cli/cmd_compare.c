@@ -111,13 +111,13 @@ static int side_evaluate(struct side *side, struct cli_store *store)
 }
 
 /*
- * Only a single run has a histogram of its own; that of an application belongs
- * to its profile.
+ * Only a single run has a sample of its own; that of an application belongs to
+ * its profile.
  */
 static void side_release(struct side *side)
 {
 	if (side->run)
-		np_hist_free(side->latency.hist);
+		np_sample_free(&side->latency);
 	np_run_summary_free(&side->profile);
 	free(side->runs.run);
 	np_runs_free(&side->found);

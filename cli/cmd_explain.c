@@ -725,7 +725,7 @@ static void say_step(const struct explanation *e, const struct measured_step *m)
 	cli_print_rails(stdout, r);
 	if (!np_sample_add(&sample, r))
 		cli_print_adapters(stdout, &sample);
-	np_hist_free(sample.hist);
+	np_sample_free(&sample);
 }
 
 /* The first line about a job that placement has a record of. */
@@ -884,7 +884,7 @@ static void put_measured(json_object *j, const struct measured_step *m)
 	cli_put_text(j, "level", m->run->level ? m->run->level->name : NULL);
 	if (!np_sample_add(&sample, m->run))
 		cli_put_adapters(j, &sample);
-	np_hist_free(sample.hist);
+	np_sample_free(&sample);
 	cli_put_count(j, "alone_runs", m->alone.n);
 	if (!np_mean_known(&m->alone))
 		return;

@@ -126,9 +126,9 @@ static int find_idle(struct np_run_summary *profile,
 			continue;
 		if (summary.latency.n_runs &&
 		    is_better(&summary.latency, &profile->idle)) {
-			np_hist_free(profile->idle.hist);
+			np_sample_free(&profile->idle);
 			profile->idle = summary.latency;
-			summary.latency.hist = NULL;
+			summary.latency = (struct np_sample){ NULL };
 		}
 		np_run_summary_free(&summary);
 	}

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "np_array.h"
 #include "np_moments.h"
 #include "np_text.h"
 
@@ -170,18 +171,25 @@ static enum np_sample_source source_of(const struct np_record *record)
 		       NP_SOURCE_CALIBRATION;
 }
 
-/* Add a run's counters of one adapter to those of the same name. */
-static void add_nic(struct np_sample *sample, const struct np_nic_run *run)
+/*
+ * Add a run's counters of one adapter to those of the same name.  Returns 0 or
+ * -ENOMEM.
+ */
+static int add_nic(struct np_sample *sample, const struct np_nic_run *run)
 {
-	struct np_sample_nic *nic = sample->nic;
+	struct np_sample_nic *nic;
+	size_t i = 0;
 
-	while (nic < sample->nic + sample->n_nics &&
-	       strcmp(nic->device, run->device))
-		nic++;
-	if (nic == sample->nic + NP_RECORD_MAX_NICS ||
+	while (i < sample->n_nics && strcmp(sample->nic[i].device, run->device))
+		i++;
+	if (i == NP_RECORD_MAX_NICS ||
 	    strlen(run->device) >= sizeof(nic->device))
-		return;
-	if (nic == sample->nic + sample->n_nics) {
+		return 0;
+	if (i == sample->n_nics &&
+	    np_array_grow(&sample->nic, i, sizeof(*sample->nic)))
+		return -ENOMEM;
+	nic = &sample->nic[i];
+	if (i == sample->n_nics) {
 		sample->n_nics++;
 		strcpy(nic->device, run->device);
 		nic->node_sec = 0;
@@ -193,6 +201,7 @@ static void add_nic(struct np_sample *sample, const struct np_nic_run *run)
 		if (!isnan(run->n[k]))
 			nic->n[k] =
 				(isnan(nic->n[k]) ? 0 : nic->n[k]) + run->n[k];
+	return 0;
 }
 
 int np_sample_add(struct np_sample *sample, const struct np_record *record)
@@ -218,10 +227,20 @@ int np_sample_add(struct np_sample *sample, const struct np_record *record)
 	if (record->traffic.link > 0 &&
 	    !(sample->link > 0 && sample->link < record->traffic.link))
 		sample->link = record->traffic.link;
-	for (size_t i = 0; i < record->n_nics; i++)
-		add_nic(sample, &record->nics[i]);
 	sample->n_runs++;
+	for (size_t i = 0; i < record->n_nics; i++)
+		if (add_nic(sample, &record->nics[i]))
+			return -ENOMEM;
 	return 0;
+}
+
+void np_sample_free(struct np_sample *sample)
+{
+	np_hist_free(sample->hist);
+	free(sample->nic);
+	sample->hist = NULL;
+	sample->nic = NULL;
+	sample->n_nics = 0;
 }
 
 double np_sample_quantile(const struct np_sample *sample, double q)
@@ -1195,10 +1214,9 @@ void np_run_summary_detach(struct np_run_summary *summary, const char *name)
 	summary->fabric = NULL;
 	free(summary->use);
 	free(summary->level);
-	np_hist_free(summary->latency.hist);
+	np_sample_free(&summary->latency);
 	summary->use = NULL;
 	summary->level = NULL;
-	summary->latency.hist = NULL;
 }
 
 bool np_run_summary_has_data(const struct np_run_summary *summary)
@@ -1214,8 +1232,8 @@ void np_run_summary_free(struct np_run_summary *summary)
 	free(summary->mean);
 	free(summary->bin_count);
 	free(summary->rails);
-	np_hist_free(summary->latency.hist);
-	np_hist_free(summary->idle.hist);
+	np_sample_free(&summary->latency);
+	np_sample_free(&summary->idle);
 	*summary = (struct np_run_summary){ .use = NULL };
 }
 

@@ -63,12 +63,15 @@ struct np_sample {
 	struct np_sample_nic {
 		char device[64];
 		double node_sec, n[NP_NIC_KINDS]; /* as in np_nic_run */
-	} nic[NP_RECORD_MAX_NICS];
+	} *nic; /* at most NP_RECORD_MAX_NICS */
 	size_t n_nics;
 };
 
-/* Add a run.  Returns 0 or -ENOMEM; free hist with np_hist_free(). */
+/* Add a run.  Returns 0 or -ENOMEM. */
 int np_sample_add(struct np_sample *sample, const struct np_record *record);
+
+/* Free the histogram and the counters of adapters; the rest remains. */
+void np_sample_free(struct np_sample *sample);
 
 /* "run", "quiet" or "calibration", as in record->source and on pages. */
 const char *np_sample_source_name(enum np_sample_source source);
