@@ -13,21 +13,16 @@
  * Applications are allocated one by one, so that pointers to them stay valid
  * while the list grows.
  */
-int cli_known_add(struct cli_known *known, const struct np_runs *runs,
-		  bool owned)
+int cli_known_add(struct cli_known *known, struct np_runs *runs)
 {
 	struct cli_known_app *app = calloc(1, sizeof(*app));
 
 	if (!app || np_array_grow(&known->app, known->n, sizeof(*known->app))) {
-		struct np_runs copy = *runs;
-
-		if (owned)
-			np_runs_free(&copy);
+		np_runs_free(runs);
 		free(app);
 		return -ENOMEM;
 	}
 	app->runs = *runs;
-	app->owned = owned;
 	known->app[known->n++] = app;
 	return 0;
 }
@@ -42,7 +37,7 @@ int cli_known_find(struct cli_known *known, struct cli_store *store,
 		rc = cli_runs_find(store, options, options->apps[i], &runs);
 		if (rc >= 0)
 			return rc;
-		if (cli_known_add(known, &runs, true))
+		if (cli_known_add(known, &runs))
 			return cli_fail("out of memory");
 	}
 	return -1;
@@ -156,8 +151,7 @@ void cli_known_free(struct cli_known *known)
 {
 	for (size_t i = 0; i < known->n; i++) {
 		np_run_summary_free(&known->app[i]->summary);
-		if (known->app[i]->owned)
-			np_runs_free(&known->app[i]->runs);
+		np_runs_free(&known->app[i]->runs);
 		free(known->app[i]->traced);
 		cli_measured_free(known->app[i]);
 		free(known->app[i]);

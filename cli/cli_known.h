@@ -15,7 +15,6 @@ struct cli_measured_file;
 
 struct cli_known_app {
 	struct np_runs runs;
-	bool owned; /* runs are freed with this structure */
 	struct np_run_summary summary;
 	struct np_err unusable; /* why no model can use it, or "" */
 	struct cli_traced *traced; /* cli_analysis.h; NULL: not loaded */
@@ -35,11 +34,10 @@ struct cli_known {
 };
 
 /*
- * Add an application. owned: the list takes ownership of the runs, also if this
- * fails. Returns 0 or -ENOMEM.
+ * Add an application, taking over its runs, also if this fails. Returns 0 or
+ * -ENOMEM.
  */
-int cli_known_add(struct cli_known *known, const struct np_runs *runs,
-		  bool owned);
+int cli_known_add(struct cli_known *known, struct np_runs *runs);
 
 /*
  * Add the applications named on the command line. Returns -1 to continue, or

@@ -51,7 +51,7 @@ static int add_owner(struct cli_known *known, struct cli_store *store,
 					 &runs);
 		if (!rc) {
 			known->n_runs += runs.n;
-			rc = cli_known_add(known, &runs, true);
+			rc = cli_known_add(known, &runs);
 		}
 		rc = rc == -ENOENT ? 0 : rc;
 	}

@@ -402,19 +402,6 @@ int cli_runs_find(struct cli_store *store, const struct cli_options *options,
 	return fail_not_found(store, options, app);
 }
 
-int cli_profile_find(struct cli_store *store, const struct cli_options *options,
-		     const char *app, struct np_runs *runs,
-		     struct np_run_summary *out)
-{
-	int rc = cli_runs_find(store, options, app, runs);
-
-	if (rc >= 0 || !cli_profile_make(store, runs,
-					 cli_calibration_of(store, runs), out))
-		return rc;
-	np_runs_free(runs);
-	return cli_fail("%s: out of memory", app);
-}
-
 /* Array tasks and components of heterogeneous jobs are named as in squeue. */
 const char *cli_run_id(const struct np_record *record, char *buf, size_t len)
 {

@@ -94,14 +94,6 @@ int cli_profile_make(struct cli_store *store, const struct np_runs *runs,
 		     struct np_run_summary *out);
 
 /*
- * Make the profile of the runs that cli_runs_find() finds, and return them, too.
- * Returns -1, and the caller frees both, or an exit status.
- */
-int cli_profile_find(struct cli_store *store, const struct cli_options *options,
-		     const char *app, struct np_runs *runs,
-		     struct np_run_summary *out);
-
-/*
  * Find the calibration for the profile of these runs: that of the cluster and,
  * if possible, of the rail or transport of the newest one with latencies.  It
  * is read once for all applications of a fabric.  Returns NULL for the idle

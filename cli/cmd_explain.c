@@ -153,7 +153,7 @@ static int add_known(struct cli_known *k, struct cli_store *s, const char *app,
 			&runs);
 	if (rc)
 		return rc;
-	rc = cli_known_add(k, &runs, true);
+	rc = cli_known_add(k, &runs);
 	*at = k->n - 1;
 	return rc;
 }

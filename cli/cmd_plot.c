@@ -212,7 +212,7 @@ static int run_plot(const struct cli_cmd *self, int argc, char **argv)
 	struct cli_known known = { .n = 0 };
 	struct np_run_summary profile;
 	struct cli_options options;
-	struct np_runs runs;
+	const struct np_runs *runs;
 	struct cli_store store;
 	unsigned parts;
 	int rc;
@@ -232,21 +232,24 @@ static int run_plot(const struct cli_cmd *self, int argc, char **argv)
 		rc = cli_store_open(&store);
 	if (rc >= 0)
 		return rc;
-	rc = cli_profile_find(&store, &options, options.app, &runs, &profile);
+	rc = cli_known_find(&known, &store, &options);
 	if (rc < 0) {
+		runs = &known.app[0]->runs;
 		/* Without a calibration the curve only has no scale. */
-		if (!cli_known_add(&known, &runs, false))
-			cli_known_load_calibration(&known, &store, 1, false);
+		cli_known_load_calibration(&known, &store, 1, false);
+		if (cli_profile_make(&store, runs,
+				     cli_calibration_of(&store, runs),
+				     &profile))
+			rc = cli_fail("out of memory");
 	}
 	cli_store_close(&store);
-	if (rc >= 0)
-		return rc;
-	if (profile.is_idle && !opt.only)
-		parts &= ~(1u << CLI_PLOT_CURVE); /* idle has no slowdown */
-	rc = plot(&options, opt.ascii, parts, &profile, &known);
+	if (rc < 0) {
+		if (profile.is_idle && !opt.only) /* idle has no slowdown */
+			parts &= ~(1u << CLI_PLOT_CURVE);
+		rc = plot(&options, opt.ascii, parts, &profile, &known);
+		np_run_summary_free(&profile);
+	}
 	cli_known_free(&known);
-	np_run_summary_free(&profile);
-	np_runs_free(&runs);
 	return rc;
 }
 

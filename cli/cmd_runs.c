@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <time.h>
 
 #include "cli_json_put.h"
 #include "cli_print.h"
@@ -47,9 +48,9 @@ static void print_run(const struct np_record *record, enum np_run_use use,
 	printf(" %s\n", np_run_use_name(use));
 }
 
-static int print_table(const struct np_run_summary *profile)
+static int print_table(const struct np_run_summary *summary)
 {
-	const struct np_runs *runs = profile->runs;
+	const struct np_runs *runs = summary->runs;
 	int level_width = cli_name_column(5, 1);
 
 	for (size_t i = 0; i < runs->n; i++)
@@ -61,7 +62,7 @@ static int print_table(const struct np_run_summary *profile)
 	       "p50", "p99", level_width, "Level", "Use",
 	       cli_colour(CLI_PLAIN));
 	for (size_t i = 0; i < runs->n; i++)
-		print_run(runs->run[i], profile->use[i], level_width);
+		print_run(runs->run[i], summary->use[i], level_width);
 	return CLI_DONE;
 }
 
@@ -146,10 +147,10 @@ static const struct cli_table table = {
 };
 
 /* Print the runs as JSON or --parsable. */
-static int print_data(const struct np_run_summary *profile,
+static int print_data(const struct np_run_summary *summary,
 		      enum cli_format format)
 {
-	const struct np_runs *runs = profile->runs;
+	const struct np_runs *runs = summary->runs;
 	json_object *j = json_object_new_object(), *list;
 
 	cli_put_text(j, "app", runs->app);
@@ -157,13 +158,14 @@ static int print_data(const struct np_run_summary *profile,
 	cli_put_count(j, "unreadable", runs->n_skipped);
 	list = cli_put_array(j, "runs");
 	for (size_t i = 0; i < runs->n; i++)
-		append_run(list, runs->run[i], profile->use[i]);
+		append_run(list, runs->run[i], summary->use[i]);
 	return cli_print_output(format, "runs", j, &table);
 }
 
 static int run_runs(const struct cli_cmd *self, int argc, char **argv)
 {
-	struct np_run_summary profile;
+	const struct np_run_summary_opt opt = { .now = (double)time(NULL) };
+	struct np_run_summary summary;
 	struct cli_options options;
 	struct np_runs runs;
 	struct cli_store store;
@@ -174,13 +176,15 @@ static int run_runs(const struct cli_cmd *self, int argc, char **argv)
 		rc = cli_store_open(&store);
 	if (rc >= 0)
 		return rc;
-	rc = cli_profile_find(&store, &options, options.app, &runs, &profile);
+	rc = cli_runs_find(&store, &options, options.app, &runs);
 	cli_store_close(&store);
 	if (rc >= 0)
 		return rc;
-	rc = options.format ? print_data(&profile, options.format) :
-			      print_table(&profile);
-	np_run_summary_free(&profile);
+	if (np_run_summary_make(&runs, &opt, &summary))
+		return cli_fail("out of memory");
+	rc = options.format ? print_data(&summary, options.format) :
+			      print_table(&summary);
+	np_run_summary_free(&summary);
 	np_runs_free(&runs);
 	return rc;
 }

@@ -64,9 +64,8 @@ struct pairs {
 
 /* All that is shown of one application. */
 struct show {
-	struct np_runs runs;
-	struct np_run_summary profile; /* of these runs */
 	struct pairs pairs;
+	struct np_run_summary profile;
 	struct cli_recommendation recommendation;
 	struct tolerance tolerance;
 };
@@ -301,7 +300,7 @@ static int add_candidate(struct pairs *pairs, size_t i)
 	int rc;
 
 	strcpy(runs.app, pairs->candidate[i].name);
-	rc = cli_known_add(known, &runs, true);
+	rc = cli_known_add(known, &runs);
 	if (rc)
 		return rc;
 	app = known->app[known->n - 1];
@@ -638,16 +637,14 @@ static void make_lists(struct pairs *pairs)
 }
 
 /*
- * Find the pairs of an application, which becomes the first known one; its runs
- * are borrowed for the life of *pairs.  If there is no calibration, or memory is
- * short, pairs->predicted stays false.
+ * Find the pairs of the application shown.  If there is no calibration, or
+ * memory is short, pairs->predicted stays false.
  */
-static void find_pairs(struct pairs *pairs, const struct np_runs *runs)
+static void find_pairs(struct pairs *pairs)
 {
 	struct cli_known *known = &pairs->known;
 
-	if (strcmp(runs->app, NP_IDLE_APP) &&
-	    !cli_known_add(known, runs, false) &&
+	if (strcmp(known->app[0]->runs.app, NP_IDLE_APP) &&
 	    !cli_known_load_calibration(known, pairs->store, 1, false))
 		make_lists(pairs);
 	close_caches(pairs);
@@ -1189,15 +1186,15 @@ static void print_levels(FILE *f, const struct np_run_summary *profile,
 {
 	char buf[NP_LEVEL_NAME + CLI_NUMBER_LEN];
 	int width = (int)level_width(profile);
-	size_t n = profile->n_levels, room;
+	size_t n = profile->n_levels, most;
 	const struct np_run_summary_level *level[n + 1];
 
 	if (!n)
 		return;
 	sort_levels(profile, fabric, level);
 	/* If not all fit, those with the lowest utilisation are shown. */
-	room = (size_t)((cli_columns() - LEVEL_LABEL) / width);
-	n = n < room ? n : room;
+	most = (size_t)((cli_columns() - LEVEL_LABEL) / width);
+	n = n < most ? n : most;
 	fprintf(f, "\n%s%-*s", cli_colour(CLI_BOLD), LEVEL_LABEL,
 		profile->n_levels > n ? "Under load (more)" :
 					"Under load (runs)");
@@ -1577,8 +1574,8 @@ static int show_data(const struct show *show, enum cli_format format)
 	const struct np_run_summary *profile = &show->profile;
 	const struct pairs *pairs = &show->pairs;
 
-	cli_put_text(root, "app", show->runs.app);
-	cli_put_owner(root, show->runs.owner, show->runs.uid);
+	cli_put_text(root, "app", profile->runs->app);
+	cli_put_owner(root, profile->runs->owner, profile->runs->uid);
 	put_verdict(root, profile);
 	put_runs(root, profile);
 	put_fabric(root, profile->fabric);
@@ -1603,16 +1600,21 @@ static int show_data(const struct show *show, enum cli_format format)
 static int find(struct show *show, struct cli_store *store,
 		const struct cli_options *options)
 {
+	struct cli_known *known = &show->pairs.known;
+	const struct np_runs *runs;
 	int rc;
 
 	list_candidates(&show->pairs, store, options);
-	rc = cli_profile_find(store, options, options->app, &show->runs,
-			      &show->profile);
+	rc = cli_known_find(known, store, options);
 	if (rc >= 0)
 		return rc;
-	find_pairs(&show->pairs, &show->runs);
-	find_tolerance(store, &show->runs, &show->tolerance);
-	cli_recommend(&show->profile, &show->pairs.known, show->pairs.scope,
+	runs = &known->app[0]->runs;
+	if (cli_profile_make(store, runs, cli_calibration_of(store, runs),
+			     &show->profile))
+		return cli_fail("out of memory");
+	find_pairs(&show->pairs);
+	find_tolerance(store, runs, &show->tolerance);
+	cli_recommend(&show->profile, known, show->pairs.scope,
 		      &show->pairs.slowed_by, store->max_slowdown,
 		      &show->recommendation);
 	return rc;
@@ -1635,7 +1637,6 @@ static int run_show(const struct cli_cmd *self, int argc, char **argv)
 		rc = options.format ? show_data(&show, options.format) :
 				      show_text(&show);
 		np_run_summary_free(&show.profile);
-		np_runs_free(&show.runs);
 	}
 	free_pairs(&show.pairs);
 	return rc;
