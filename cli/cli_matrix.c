@@ -71,7 +71,8 @@ static int add_all_owners(struct cli_known *known, struct cli_store *store,
 			 0 :
 			 add_owner(known, store, NP_STORE_USER, options->uid);
 
-	return rc ? rc : add_owner(known, store, NP_STORE_PUBLISHED, 0);
+	return rc ? rc :
+		    add_owner(known, store, NP_STORE_PUBLISHED, options->uid);
 }
 
 int cli_matrix_find(struct cli_known *known, struct cli_store *store,

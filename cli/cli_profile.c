@@ -139,6 +139,8 @@ void cli_store_close(struct cli_store *store)
 {
 	for (size_t i = 0; i < CLI_CALIBRATIONS; i++)
 		free_calibration(&store->calibration[i]);
+	np_runs_free(&store->idle[0]);
+	np_runs_free(&store->idle[1]);
 	np_store_close(store->store);
 }
 
@@ -170,21 +172,20 @@ const char *cli_owner_name(enum np_store_owner owner, uid_t uid, char *buf,
 }
 
 /*
- * Load the idle runs of the owner, then those of the other owner. Errors are
- * ignored here: idle runs may be missing, and `netprof show idle` reports
- * damaged ones.
+ * Read the idle runs of a user and the published ones. Errors are ignored here:
+ * idle runs may be missing, and `netprof show idle` reports damaged ones.
  */
-static void load_idle(struct cli_store *store, const struct np_runs *runs,
-		      struct np_runs idle[2])
+static void read_idle(struct cli_store *store, uid_t uid)
 {
-	enum np_store_owner other = runs->owner == NP_STORE_USER ?
-					    NP_STORE_PUBLISHED :
-					    NP_STORE_USER;
-	const enum np_store_owner owner[] = { runs->owner, other };
-
-	for (int i = 0; i < 2; i++)
-		np_store_load(store->store, owner[i], runs->uid, NP_IDLE_APP,
-			      NULL, NULL, &idle[i], NULL);
+	if (store->idle_read && store->idle_uid == uid)
+		return;
+	for (int i = 0; i < 2; i++) {
+		np_runs_free(&store->idle[i]);
+		np_store_load(store->store, (enum np_store_owner)i, uid,
+			      NP_IDLE_APP, NULL, NULL, &store->idle[i], NULL);
+	}
+	store->idle_uid = uid;
+	store->idle_read = true;
 }
 
 int cli_runs_load(struct cli_store *store, enum np_store_owner owner, uid_t uid,
@@ -272,17 +273,15 @@ int cli_profile_make(struct cli_store *store, const struct np_runs *runs,
 		     const struct np_calibration *calibration,
 		     struct np_run_summary *out)
 {
-	struct np_runs idle[2] = { { .n = 0 } };
-	int rc;
+	const struct np_runs *const idle[] = {
+		&store->idle[runs->owner],
+		&store->idle[!runs->owner],
+	};
 
 	if (strcmp(runs->app, NP_IDLE_APP))
-		load_idle(store, runs, idle);
-	rc = np_profile_make(runs,
-			     (const struct np_runs *[]){ &idle[0], &idle[1] },
-			     2, calibration, (double)time(NULL), out);
-	np_runs_free(&idle[0]);
-	np_runs_free(&idle[1]);
-	return rc;
+		read_idle(store, runs->uid);
+	return np_profile_make(runs, idle, 2, calibration, (double)time(NULL),
+			       out);
 }
 
 struct np_store_app *cli_list_apps(struct cli_store *store,

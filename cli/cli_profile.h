@@ -27,6 +27,10 @@ struct cli_store {
 		struct np_calibration calibration; /* valid if found */
 	} calibration[CLI_CALIBRATIONS];
 	size_t oldest;
+	/* Of cli_profile_make(): the idle runs of a user, and published ones. */
+	struct np_runs idle[2]; /* by enum np_store_owner; valid if idle_read */
+	uid_t idle_uid;
+	bool idle_read;
 };
 
 struct np_conf;
@@ -87,7 +91,8 @@ int cli_runs_load(struct cli_store *store, enum np_store_owner owner, uid_t uid,
 
 /*
  * Make the profile of runs as np_profile_make(), with the idle runs of the
- * store: first those of the owner.
+ * store: first those of the owner. They are read once for all profiles of a
+ * user.
  */
 int cli_profile_make(struct cli_store *store, const struct np_runs *runs,
 		     const struct np_calibration *calibration,

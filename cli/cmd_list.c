@@ -231,6 +231,8 @@ static int add_owner(struct profiles *all, struct cli_store *store,
 	size_t n;
 	int rc = np_store_list_apps(store->store, owner, uid, &apps, &n, &err);
 
+	/* The idle runs must not be older than their stamps. */
+	store->idle_read = false;
 	/* Other users may keep their profiles private. */
 	if (rc == -EACCES && may_be_private)
 		return CLI_DONE;

@@ -51,7 +51,6 @@ struct report {
 	double date;		     /* of the page, seconds since 1970 */
 	double max_slowdown;	     /* MaxSlowdown of placement, a fraction */
 	struct cli_known known;
-	struct np_runs idle[2]; /* the user's and the published idle runs */
 	struct report_app *app; /* sorted by name */
 	size_t n_apps;
 	struct cli_matrix matrix; /* n 0: there are no predictions, */
@@ -1258,41 +1257,12 @@ static int load_calibration(struct report *report, struct cli_store *store,
 	return -1;
 }
 
-/* Load the user's and the published idle runs; having none is no error. */
-static void load_idle(struct report *report, struct np_store *store, uid_t uid)
-{
-	static const enum np_store_owner owner[] = {
-		NP_STORE_USER, NP_STORE_PUBLISHED,
-	};
-
-	for (int i = 0; i < 2; i++)
-		np_store_load(store, owner[i], uid, NP_IDLE_APP, NULL, NULL,
-			      &report->idle[i], NULL);
-}
-
 /* Compare the names of two applications, for qsort(). */
 static int by_name(const void *a, const void *b)
 {
 	const struct report_app *x = a, *y = b;
 
 	return strcmp(x->known->runs.app, y->known->runs.app);
-}
-
-/*
- * Make the profile of one application.  The idle runs of its owner come first.
- * Returns 0 or -ENOMEM.
- */
-static int make_profile(const struct report *report, struct cli_store *store,
-			struct report_app *app)
-{
-	const struct np_runs *runs = &app->known->runs;
-	bool published = runs->owner == NP_STORE_PUBLISHED;
-	const struct np_runs *const idle[] = {
-		&report->idle[published], &report->idle[!published],
-	};
-
-	return np_profile_make(runs, idle, 2, cli_calibration_of(store, runs),
-			       report->date, &app->profile);
 }
 
 /* Make the profiles of all applications, sorted by name: 0 or -ENOMEM. */
@@ -1306,9 +1276,15 @@ static int make_profiles(struct report *report, struct cli_store *store)
 	for (size_t i = 0; i < n; i++)
 		report->app[i].known = report->known.app[i];
 	qsort(report->app, n, sizeof(*report->app), by_name);
-	for (; report->n_apps < n; report->n_apps++)
-		if (make_profile(report, store, &report->app[report->n_apps]))
+	for (; report->n_apps < n; report->n_apps++) {
+		struct report_app *app = &report->app[report->n_apps];
+		const struct np_runs *runs = &app->known->runs;
+
+		if (cli_profile_make(store, runs,
+				     cli_calibration_of(store, runs),
+				     &app->profile))
 			return -ENOMEM;
+	}
 	return 0;
 }
 
@@ -1415,8 +1391,6 @@ static int load_apps(struct report *report, const struct cli_options *o)
 	rc = cli_matrix_find(&report->known, &store, o);
 	if (rc < 0)
 		rc = load_calibration(report, &store, o);
-	if (rc < 0)
-		load_idle(report, store.store, o->uid);
 	if (rc < 0 && make_profiles(report, &store))
 		rc = cli_fail("out of memory");
 	cli_store_close(&store);
@@ -1449,8 +1423,6 @@ static void free_report(struct report *report)
 		np_run_summary_free(&report->app[i].profile);
 	free(report->app);
 	cli_matrix_free(&report->matrix);
-	np_runs_free(&report->idle[0]);
-	np_runs_free(&report->idle[1]);
 	cli_known_free(&report->known);
 }
 
