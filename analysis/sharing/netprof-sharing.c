@@ -197,7 +197,7 @@ static int measure(struct run *r)
 static void print_scheme(const struct run *r, size_t k)
 {
 	const struct np_scheme *s = &r->set.scheme[k];
-	const struct np_measured_scheme *g = &r->schedule.got[k];
+	const struct np_measured_scheme *g = &r->schedule.result[k];
 	double half = np_moments_half_width(&g->reference);
 
 	printf("\nscheme %s\nreference %llu took %.6fs # 95 %% %.6f to %.6f\n",
@@ -244,7 +244,7 @@ static void print_parsable(const struct run *r)
 		for (size_t i = 0; i < r->set.scheme[k].n; i++) {
 			const struct np_scheme *s = &r->set.scheme[k];
 			const struct np_measured_scheme *g =
-				&r->schedule.got[k];
+				&r->schedule.result[k];
 			const struct np_moments *p = &g->penalty[i];
 			double half = np_moments_half_width(p);
 

@@ -1,10 +1,11 @@
 /*
- * A list of trials is made in advance, so that all processes run the same ones.
- * Results arrive trial by trial.
+ * The list of trials is made in advance, so that all processes run the same
+ * ones. Results arrive trial by trial.
  *
  * Each scheme first runs once to warm up; this result is dropped. A repetition
- * then measures each size alone and at once afterwards all transfers together,
- * so that a penalty compares times under the same conditions of the network.
+ * then measures each size alone, and immediately afterwards all transfers
+ * together, so that a penalty compares times under the same conditions of the
+ * network.
  */
 #include "np_schedule.h"
 
@@ -12,101 +13,114 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define TOGETHER SIZE_MAX /* in place of a size */
+#define TOGETHER SIZE_MAX /* in place of an index of a size */
 
 /* Data for the trials of one scheme. */
 struct np_schedule_part {
-	struct np_transfer *all;  /* all transfers of the scheme */
-	/* one transfer per size; the first is the reference */
+	struct np_transfer *all; /* all transfers of the scheme */
+	/* One transfer for each size; the first is the reference. */
 	struct np_transfer *alone;
 	size_t n_sizes;
-	size_t *size; /* by transfer: index into alone[] */
-	double *alone_sec; /* latest time of each size */
-	bool warm; /* the first trial of all transfers is done */
+	size_t *size_index; /* by transfer: index into alone[] */
+	double *alone_sec;  /* by size: its latest time alone */
+	bool warmed_up;	    /* the first trial of all transfers is done */
 };
 
-/* Index of a size in alone[], n_sizes if it is new. */
-static size_t size_of(const struct np_schedule_part *p, uint32_t bytes)
+/* Finds a size in alone[]; returns n_sizes if it is not there. */
+static size_t find_size(const struct np_schedule_part *part, uint32_t bytes)
 {
 	size_t i = 0;
 
-	while (i < p->n_sizes && p->alone[i].bytes != bytes)
+	while (i < part->n_sizes && part->alone[i].bytes != bytes)
 		i++;
 	return i;
 }
 
-/* Checks that a transfer can be measured. */
-static int check(const struct np_scheme *s, const struct np_transfer *t,
-		 size_t i, struct np_err *err)
+/* Checks that transfer i of a scheme can be measured between these ranks. */
+static int check(const struct np_scheme *scheme, size_t i,
+		 const struct np_transfer *transfer, struct np_err *err)
 {
-	if (!s->bytes[i] || s->bytes[i] > NP_SCHEDULE_MAX_BYTES)
+	if (!scheme->bytes[i] || scheme->bytes[i] > NP_SCHEDULE_MAX_BYTES)
 		return np_errf(err, -EINVAL, "scheme %s: %s has %llu bytes, "
-			       "expected 1 to %u", s->name, s->label[i],
-			       (unsigned long long)s->bytes[i],
+			       "expected 1 to %u", scheme->name,
+			       scheme->label[i],
+			       (unsigned long long)scheme->bytes[i],
 			       NP_SCHEDULE_MAX_BYTES);
-	if (t->from == t->to)
+	if (transfer->from == transfer->to)
 		return np_errf(err, -EINVAL, "scheme %s: %s: both nodes are "
-			       "process %u", s->name, s->label[i], t->from);
+			       "process %u", scheme->name, scheme->label[i],
+			       transfer->from);
 	return 0;
 }
 
-/* Allocates room for n transfers, and as many sizes and the reference. */
-static int alloc_part(struct np_schedule_part *p, size_t n)
+/* Allocates for n transfers, which have at most n sizes and the reference. */
+static int alloc_part(struct np_schedule_part *part, size_t n)
 {
-	p->all = calloc(n, sizeof(*p->all));
-	p->alone = calloc(n + 1, sizeof(*p->alone));
-	p->size = calloc(n, sizeof(*p->size));
-	p->alone_sec = calloc(n + 1, sizeof(*p->alone_sec));
-	return p->all && p->alone && p->size && p->alone_sec ? 0 : -ENOMEM;
+	part->all = calloc(n, sizeof(*part->all));
+	part->alone = calloc(n + 1, sizeof(*part->alone));
+	part->size_index = calloc(n, sizeof(*part->size_index));
+	part->alone_sec = calloc(n + 1, sizeof(*part->alone_sec));
+	return part->all && part->alone && part->size_index &&
+	       part->alone_sec ? 0 : -ENOMEM;
 }
 
-/* Collects the transfers of a scheme and its different sizes. */
-static int init_part(const struct np_scheme *s, const uint32_t *rank_of,
-		struct np_schedule_part *p, struct np_err *err)
+/*
+ * Collects the different sizes. The transfers that measure them alone run
+ * between the nodes of the first transfer of that size, the reference between
+ * those of the first of all.
+ */
+static void collect_sizes(struct np_schedule_part *part, size_t n,
+			  uint32_t reference_bytes)
 {
-	int rc = alloc_part(p, s->n) ?
+	part->alone[0] = part->all[0];
+	part->alone[0].bytes = reference_bytes;
+	part->n_sizes = 1;
+	for (size_t i = 0; i < n; i++) {
+		part->size_index[i] = find_size(part, part->all[i].bytes);
+		if (part->size_index[i] == part->n_sizes)
+			part->alone[part->n_sizes++] = part->all[i];
+	}
+	for (size_t i = 0; i < part->n_sizes; i++)
+		part->alone[i].at_sec = 0;
+}
+
+/* Collects the transfers of a scheme. rank_of: by node of the scheme. */
+static int init_part(const struct np_scheme *scheme, const uint32_t *rank_of,
+		     struct np_schedule_part *part, struct np_err *err)
+{
+	int rc = alloc_part(part, scheme->n) ?
 		 np_errf(err, -ENOMEM, "out of memory") : 0;
 
-	if (!rc && s->reference_bytes > NP_SCHEDULE_MAX_BYTES)
+	if (!rc && scheme->reference_bytes > NP_SCHEDULE_MAX_BYTES)
 		rc = np_errf(err, -EINVAL, "scheme %s: a reference of %llu "
-			     "bytes, expected 1 to %u", s->name,
-			     (unsigned long long)s->reference_bytes,
+			     "bytes, expected 1 to %u", scheme->name,
+			     (unsigned long long)scheme->reference_bytes,
 			     NP_SCHEDULE_MAX_BYTES);
-	for (size_t i = 0; !rc && i < s->n; i++) {
-		struct np_transfer *t = &p->all[i];
-
-		*t = (struct np_transfer){
-			rank_of[s->c[i].from], rank_of[s->c[i].to],
-			(uint32_t)s->bytes[i], s->start_sec[i] };
-		rc = check(s, t, i, err);
+	for (size_t i = 0; !rc && i < scheme->n; i++) {
+		part->all[i] = (struct np_transfer){
+			rank_of[scheme->c[i].from], rank_of[scheme->c[i].to],
+			(uint32_t)scheme->bytes[i], scheme->start_sec[i] };
+		rc = check(scheme, i, &part->all[i], err);
 	}
-	if (rc)
-		return rc;
-	p->alone[p->n_sizes] = p->all[0];
-	p->alone[p->n_sizes++].bytes = (uint32_t)s->reference_bytes;
-	for (size_t i = 0; i < s->n; i++) {
-		p->size[i] = size_of(p, p->all[i].bytes);
-		if (p->size[i] == p->n_sizes)
-			p->alone[p->n_sizes++] = p->all[i];
-	}
-	for (size_t i = 0; i < p->n_sizes; i++)
-		p->alone[i].at_sec = 0;
-	return 0;
+	if (!rc)
+		collect_sizes(part, scheme->n,
+			      (uint32_t)scheme->reference_bytes);
+	return rc;
 }
 
-/* Appends a trial: one size alone, or all transfers. */
-static void add_trial(struct np_schedule *s, size_t part, size_t size, size_t n)
+/* Appends a trial of scheme k: one size alone, or all n transfers. */
+static void add_trial(struct np_schedule *s, size_t k, size_t size, size_t n)
 {
-	struct np_schedule_part *p = &s->part[part];
+	struct np_schedule_part *part = &s->part[k];
 
-	s->part_of[s->n] = part;
+	s->scheme_of[s->n] = k;
 	s->size_of[s->n] = size;
 	s->trial[s->n++] = size == TOGETHER ?
-			   (struct np_trial){ p->all, n } :
-			   (struct np_trial){ &p->alone[size], 1 };
+			   (struct np_trial){ part->all, n } :
+			   (struct np_trial){ &part->alone[size], 1 };
 }
 
-/* Makes the trials of all schemes. */
+/* Makes the trials of all schemes, in the order in which they run. */
 static int make_trials(struct np_schedule *s, struct np_err *err)
 {
 	size_t n = 0;
@@ -118,9 +132,9 @@ static int make_trials(struct np_schedule *s, struct np_err *err)
 			       "fewer repeats or sizes", n,
 			       NP_SCHEDULE_MAX_TRIALS);
 	s->trial = calloc(n, sizeof(*s->trial));
-	s->part_of = calloc(n, sizeof(*s->part_of));
+	s->scheme_of = calloc(n, sizeof(*s->scheme_of));
 	s->size_of = calloc(n, sizeof(*s->size_of));
-	if (!s->trial || !s->part_of || !s->size_of)
+	if (!s->trial || !s->scheme_of || !s->size_of)
 		return np_errf(err, -ENOMEM, "out of memory");
 	for (size_t k = 0; k < s->set->n; k++) {
 		add_trial(s, k, TOGETHER, s->set->scheme[k].n);
@@ -140,19 +154,19 @@ int np_schedule_new(const struct np_scheme_set *set, const uint32_t *rank_of,
 	struct np_schedule s = {
 		.set = set, .repeats = repeats,
 		.part = calloc(set->n, sizeof(*s.part)),
-		.got = calloc(set->n, sizeof(*s.got)),
+		.result = calloc(set->n, sizeof(*s.result)),
 	};
-	int rc = s.part && s.got ? 0 : np_errf(err, -ENOMEM, "out of memory");
+	int rc = s.part && s.result ? 0 : np_errf(err, -ENOMEM, "out of memory");
 
 	for (size_t k = 0; !rc && k < set->n; k++) {
-		struct np_measured_scheme *g = &s.got[k];
+		struct np_measured_scheme *result = &s.result[k];
 		size_t n = set->scheme[k].n;
 
-		g->sec = calloc(2 * n, sizeof(*g->sec));
-		g->penalty = g->sec + n;
-		rc = g->sec ? init_part(&set->scheme[k], rank_of, &s.part[k],
-					err) :
-			      np_errf(err, -ENOMEM, "out of memory");
+		result->sec = calloc(2 * n, sizeof(*result->sec));
+		result->penalty = result->sec + n;
+		rc = result->sec ? init_part(&set->scheme[k], rank_of,
+					     &s.part[k], err) :
+				   np_errf(err, -ENOMEM, "out of memory");
 		rank_of += set->scheme[k].n_nodes;
 	}
 	if (!rc)
@@ -170,16 +184,16 @@ void np_schedule_free(struct np_schedule *s)
 		if (s->part) {
 			free(s->part[k].all);
 			free(s->part[k].alone);
-			free(s->part[k].size);
+			free(s->part[k].size_index);
 			free(s->part[k].alone_sec);
 		}
-		if (s->got)
-			free(s->got[k].sec);
+		if (s->result)
+			free(s->result[k].sec);
 	}
 	free(s->part);
-	free(s->got);
+	free(s->result);
 	free(s->trial);
-	free(s->part_of);
+	free(s->scheme_of);
 	free(s->size_of);
 	memset(s, 0, sizeof(*s));
 }
@@ -187,19 +201,21 @@ void np_schedule_free(struct np_schedule *s)
 void np_schedule_done(size_t i, const double *sec, void *schedule)
 {
 	struct np_schedule *s = schedule;
-	struct np_schedule_part *p = &s->part[s->part_of[i]];
-	struct np_measured_scheme *g = &s->got[s->part_of[i]];
+	struct np_schedule_part *part = &s->part[s->scheme_of[i]];
+	struct np_measured_scheme *result = &s->result[s->scheme_of[i]];
+	size_t size = s->size_of[i];
 
-	if (s->size_of[i] != TOGETHER) {
-		p->alone_sec[s->size_of[i]] = sec[0];
-		if (!s->size_of[i])
-			np_moments_add(&g->reference, sec[0]);
+	if (size != TOGETHER) {
+		part->alone_sec[size] = sec[0];
+		if (size == 0)
+			np_moments_add(&result->reference, sec[0]);
 		return;
 	}
-	for (size_t k = 0; p->warm && k < s->trial[i].n; k++) {
-		np_moments_add(&g->sec[k], sec[k]);
-		np_moments_add(&g->penalty[k],
-			       sec[k] / p->alone_sec[p->size[k]]);
+	for (size_t k = 0; part->warmed_up && k < s->trial[i].n; k++) {
+		double alone_sec = part->alone_sec[part->size_index[k]];
+
+		np_moments_add(&result->sec[k], sec[k]);
+		np_moments_add(&result->penalty[k], sec[k] / alone_sec);
 	}
-	p->warm = true;
+	part->warmed_up = true;
 }

@@ -8,18 +8,20 @@
 
 #include "np_sharing.h"
 
+/* Models of np_sharing.h. */
 enum { GIGE, MYRINET, INFINIBAND, MAXMIN, T_N_MODELS };
 
-#define T_COMMS 10
+#define T_COMMS 10 /* most communications of one example */
 
 struct t_published {
 	const char *name;
-	size_t n;
+	size_t n; /* communications; all arrays below have n values */
 	struct np_comm c[T_COMMS];
-	/* number of state sets, and of those with each communication */
+	/* Of the Myrinet model: state sets, and those with each c[]. */
 	double sets, emission[T_COMMS];
+	/* Time over the time alone while all communicate. */
 	double penalty[T_N_MODELS][T_COMMS];
-	/* simultaneous transfers of one size, relative to the time alone */
+	/* The same over whole transfers of one size that start together. */
 	double myrinet_dynamic[T_COMMS], maxmin_dynamic[T_COMMS];
 };
 

@@ -194,13 +194,13 @@ T_TEST("penalties refer to the time alone of the same repetition")
 	T_CHECK(!schedule(two, 2, &set, &s, NULL));
 	for (size_t i = 0; i < 9; i++)
 		np_schedule_done(i, sec[i], &s);
-	g = &s.got[0];
+	g = &s.result[0];
 	T_CHECK(g->reference.n == 2 && g->reference.mean == 6);
 	T_CHECK(g->penalty[0].n == 2 && g->penalty[0].mean == 1.5);
 	T_CHECK(np_moments_sd(&g->penalty[0]) == 0);
 	T_CHECK(g->penalty[1].mean == 3 && g->sec[1].mean == 4.5);
 	T_CHECK(g->penalty[2].mean == 2.25 && g->penalty[2].min == 2);
-	T_CHECK(!s.got[1].reference.n && !s.got[1].penalty[0].n);
+	T_CHECK(!s.result[1].reference.n && !s.result[1].penalty[0].n);
 	np_schedule_free(&s);
 	np_scheme_free(&set);
 }
