@@ -10,10 +10,11 @@
  * Contention comes from a closed queueing network with P customers, one for
  * each process. A cycle consists of compute / m of thinking, the switch delay
  * of a message, and a service of a = active / m at one of P equally likely
- * stations. Contention is R(P) - a for each message. The structure of this
- * network is our reconstruction, because the figure of the source is lost.
+ * stations. Contention is R(P) - a for each message, where R(P) is the time at
+ * the station, waiting included. The structure of this network is our
+ * reconstruction, because the figure of the source is lost.
  *
- * Times are in seconds, per process.
+ * Times are in seconds, per process, unless they are called totals.
  */
 #ifndef NP_FOUR_H
 #define NP_FOUR_H
@@ -27,11 +28,12 @@
 /* Measurements of a run; means over processes. */
 struct np_run {
 	double processes;
-	double app_sec, mpi_sec; /* total time, and the part spent in MPI */
+	double app_sec, mpi_sec; /* whole time, and the part spent in MPI */
 	double messages;
 	double mean_bytes;
 };
 
+/* What a message of b bytes takes: b / bytes_per_sec + latency_sec. */
 struct np_link {
 	double bytes_per_sec;
 	double latency_sec;
@@ -54,9 +56,10 @@ struct np_four {
 };
 
 /*
- * Computes the components of a measured run. Without messages, all time in MPI
- * is active. Otherwise active time and contention depend on each other; their
- * sum is the time in MPI, so active is found by bisection.
+ * Computes the components of a measured run. Without messages, or with a single
+ * process, all time in MPI is active (for NP_FOUR_CONSISTENT, all but the
+ * switch). Otherwise active time and contention depend on each other; their sum
+ * is that time, and active is found by bisection.
  * Returns 0, or -EINVAL with err naming the value: processes not a whole number
  * from 1 to NP_FOUR_MAX_PROCESSES; a time, count or size that is negative or
  * not finite; more time in MPI than in total; bandwidth not above 0.
@@ -67,7 +70,8 @@ int np_four(const struct np_run *run, const struct np_link *link,
 
 /*
  * The reverse: contention from known active_sec and compute_sec. Uses only
- * processes, messages and mean_bytes of run. Exported for the unit tests.
+ * processes, messages and mean_bytes of run. Returns 0 or -EINVAL with err.
+ * Exported for the unit tests.
  */
 int np_four_forward(const struct np_run *run, const struct np_link *link,
 		    double active_sec, double compute_sec,
@@ -81,8 +85,9 @@ int np_four_forward(const struct np_run *run, const struct np_link *link,
  *
  *	mean size of a message		c P^e, a line in logarithms
  *	messages, active time (total)	b0 + b1 P + b2 P^2
- *	compute time (total)		linear between the runs, as caches make
- *					it irregular; constant beyond them
+ *	compute time (total)		linear in log P between the runs, as
+ *					caches make it irregular; constant
+ *					beyond them
  *
  * Fits minimise relative errors, because wall-clock times are compared that
  * way.
@@ -91,9 +96,10 @@ int np_four_forward(const struct np_run *run, const struct np_link *link,
 #define NP_SCALING_MAX_RUNS 1024
 
 enum np_scaling_flag {
-	NP_SCALING_BEYOND = 1,	  /* more or fewer processes than in any run */
-	NP_SCALING_NEGATIVE = 2,  /* a fit is negative there; 0 is used */
-	NP_SCALING_NO_INTERVAL = 4, /* as few runs as a fit has coefficients */
+	NP_SCALING_BEYOND = 1,	 /* more or fewer processes than in any run */
+	NP_SCALING_NEGATIVE = 2, /* a fit is negative there; 0 is used */
+	/* No more runs than a fit has coefficients, so no interval. */
+	NP_SCALING_NO_INTERVAL = 4,
 };
 
 struct np_scaling;
@@ -123,15 +129,15 @@ struct np_scaled_run {
 
 /*
  * Predicts a run with this number of processes, on processors of this speed
- * relative to those of the runs. Returns 0, -EINVAL (invalid number) or
- * -ENOMEM.
+ * relative to those of the runs (1: equal). Returns 0, or with err -EINVAL
+ * (invalid number) or -ENOMEM.
  */
 int np_scaling_at(const struct np_scaling *s, double processes, double speed,
 		  struct np_scaled_run *out, struct np_err *err);
 
-/* Predictions without a model, from n > 0 runs. */
+/* Predictions without a model, in seconds, from n > 0 runs. */
 enum np_scaling_baseline {
-	/* time of the run with the nearest P, in logarithms */
+	/* time of the run whose P is nearest by ratio */
 	NP_BASELINE_NEAREST,
 	NP_BASELINE_IDEAL,   /* that run, with P times the time constant */
 	/* s + p / P, fitted to relative errors, s and p >= 0 */

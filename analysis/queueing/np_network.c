@@ -1,11 +1,12 @@
 /*
- * Reads networks member by member. Names are copied; numbers of stations are
- * arrays with one entry per class.
+ * Reads networks member by member. Names are copied. Visits and service times
+ * of a station become arrays with one entry per class.
  *
  * Each reader gets the JSON value that it reads, and a place (struct np_jat)
- * that stands before its error messages, such as "FILE: stations[2].kind". What
- * is wrong only in combination, such as a class that spends no time anywhere,
- * is left to np_qn_check().
+ * with which its error messages begin, such as "FILE: stations[2].kind". It
+ * returns 0 or -errno, with err unless that is -ENOMEM. np_network_free() frees
+ * what it has allocated until then. Values that are wrong only in combination,
+ * as in a class that spends no time at any station, are left to np_qn_check().
  */
 #include "np_network.h"
 
@@ -17,51 +18,48 @@
 #include "np_fields.h"
 #include "np_read.h"
 
-void np_network_free(struct np_network *n)
+void np_network_free(struct np_network *network)
 {
-	for (size_t k = 0; k < n->net.n_stations; k++) {
-		free((char *)n->station[k].name);
-		free((double *)n->station[k].visits);
-		free((double *)n->station[k].service_sec);
-		free((double *)n->station[k].at_load_sec);
+	for (size_t k = 0; k < network->net.n_stations; k++) {
+		free((char *)network->station[k].name);
+		free((double *)network->station[k].visits);
+		free((double *)network->station[k].service_sec);
+		free((double *)network->station[k].at_load_sec);
 	}
-	for (size_t c = 0; c < n->net.n_classes; c++)
-		free((char *)n->class[c].name);
-	free(n->station);
-	free(n->class);
-	free(n->name);
-	*n = (struct np_network){ 0 };
+	for (size_t c = 0; c < network->net.n_classes; c++)
+		free((char *)network->class[c].name);
+	free(network->station);
+	free(network->class);
+	free(network->name);
+	*network = (struct np_network){ 0 };
 }
 
 /*
- * Rejects unknown members, which are probably typing errors; "note" is allowed.
+ * Rejects what is not an object, and unknown members, which are probably typing
+ * errors; "note" is allowed. known: a list that ends with NULL.
  */
 static int reject_unknown(const struct np_jat *in, json_object *from,
 			 const char *const *known, const char *expected)
 {
-	if (!json_object_is_type(from, json_type_object)) {
-		struct np_jat here = *in;
-
-		here.at[strcspn(here.at, ".")] = '\0';
-		return np_jat_refuse(&here, "", "an object");
-	}
+	if (!json_object_is_type(from, json_type_object))
+		return np_jat_refuse(in, "", "an object");
 	json_object_object_foreach(from, key, value) {
-		const char *const *k = known;
-		char cut[NP_NETWORK_NAME];
+		const char *const *match = known;
+		char shown[NP_NETWORK_NAME];
 
 		(void)value;
-		while (*k && strcmp(*k, key))
-			k++;
-		if (*k || !strcmp(key, "note"))
+		while (*match && strcmp(*match, key))
+			match++;
+		if (*match || !strcmp(key, "note"))
 			continue;
-		snprintf(cut, sizeof(cut), "%s", key);
-		return np_jat_refuse(in, cut, expected);
+		snprintf(shown, sizeof(shown), "%s", key);
+		return np_jat_refuse(in, shown, expected);
 	}
 	return 0;
 }
 
-/* Reads the mandatory name: 1 to NP_NETWORK_NAME bytes. */
-static int get_name(const struct np_jat *in, json_object *from, char **out)
+/* Reads a name that must be there: 1 to NP_NETWORK_NAME bytes. */
+static int read_name(const struct np_jat *in, json_object *from, char **out)
 {
 	json_object *j = json_object_object_get(from, "name");
 	int rc;
@@ -74,9 +72,12 @@ static int get_name(const struct np_jat *in, json_object *from, char **out)
 	return rc;
 }
 
-/* Reads an open class, which has no other members. */
-static int get_arrivals(const struct np_jat *in, json_object *from,
-			json_object *j, struct np_qn_class *c)
+/*
+ * Reads the arrival rate j of an open class, which has neither customers nor a
+ * think time.
+ */
+static int read_arrivals(const struct np_jat *in, json_object *from,
+			 json_object *j, struct np_qn_class *c)
 {
 	if (json_object_object_get(from, "customers") ||
 	    json_object_object_get(from, "think_sec"))
@@ -87,8 +88,8 @@ static int get_arrivals(const struct np_jat *in, json_object *from,
 }
 
 /* Reads a class, closed or open. */
-static int get_class(const struct np_jat *in, json_object *from,
-		     struct np_qn_class *c)
+static int read_class(const struct np_jat *in, json_object *from,
+		      struct np_qn_class *c)
 {
 	static const char *const known[] = { "name", "customers", "think_sec",
 					     "arrivals_per_sec", NULL };
@@ -98,12 +99,12 @@ static int get_class(const struct np_jat *in, json_object *from,
 			       "think_sec, arrivals_per_sec and note");
 
 	if (!rc)
-		rc = get_name(in, from, &name);
+		rc = read_name(in, from, &name);
 	c->name = name;
 	if (rc)
 		return rc;
 	if (json_object_object_get_ex(from, "arrivals_per_sec", &j))
-		return get_arrivals(in, from, j, c);
+		return read_arrivals(in, from, j, c);
 	if (!json_object_object_get_ex(from, "customers", &j))
 		return np_jat_refuse(in, "customers",
 				     "a whole number, got none");
@@ -115,9 +116,9 @@ static int get_class(const struct np_jat *in, json_object *from,
 	return rc;
 }
 
-/* Reads a number for all of n, or an array with one number for each. */
-static int get_numbers(const struct np_jat *in, const char *key,
-		       json_object *j, size_t n, double *out)
+/* Reads one number, which then counts n times, or an array of n numbers. */
+static int read_numbers(const struct np_jat *in, const char *key,
+			json_object *j, size_t n, double *out)
 {
 	bool is_list = json_object_is_type(j, json_type_array);
 	struct np_jat sub;
@@ -128,9 +129,6 @@ static int get_numbers(const struct np_jat *in, const char *key,
 				     "for each class");
 	for (size_t i = 0; !rc && i < n; i++) {
 		sub = np_jat_element(in, key, i);
-		if (is_list)
-			/* removes the point */
-			sub.at[strlen(sub.at) - 1] = '\0';
 		rc = np_jget_real(is_list ? &sub : in, is_list ? "" : key,
 				  is_list ? json_object_array_get_idx(j, i) : j,
 				  0, NP_QN_MOST_SEC, &out[i]);
@@ -138,9 +136,12 @@ static int get_numbers(const struct np_jat *in, const char *key,
 	return rc;
 }
 
-/* Reads a number, or an array of 1 to NP_NETWORK_MAX_LOADS. */
-static int get_loads(const struct np_jat *in, const char *key, json_object *j,
-		     struct np_qn_station *st)
+/*
+ * Reads the times of a load-dependent station: a number, or an array of 1 to
+ * NP_NETWORK_MAX_LOADS.
+ */
+static int read_loads(const struct np_jat *in, const char *key, json_object *j,
+		      struct np_qn_station *st)
 {
 	size_t n = json_object_is_type(j, json_type_array) ?
 		   json_object_array_length(j) : 1;
@@ -151,34 +152,37 @@ static int get_loads(const struct np_jat *in, const char *key, json_object *j,
 				    NP_NETWORK_MAX_LOADS);
 	st->at_load_sec = sec = calloc(n, sizeof(*sec));
 	st->n_loads = n;
-	return sec ? get_numbers(in, key, j, n, sec) : -ENOMEM;
+	return sec ? read_numbers(in, key, j, n, sec) : -ENOMEM;
 }
 
-/* get_kind() refers to them by index. */
+/* Indices into kinds[]. */
+enum { QUEUEING, MULTI_SERVER, DELAY, LOAD_DEPENDENT };
+
 static const char *const kinds[] = { "queueing", "multi-server", "delay",
 				     "load-dependent", NULL };
 
-/* Reads the kind of a station, and its servers. */
-static int get_kind(const struct np_jat *in, json_object *from,
-		    struct np_qn_station *st)
+/* Reads the kind of a station, and how many servers it has. */
+static int read_kind(const struct np_jat *in, json_object *from,
+		     struct np_qn_station *st)
 {
 	json_object *j = json_object_object_get(from, "kind"), *servers;
 	const char *word = json_object_is_type(j, json_type_string) ?
 			   json_object_get_string(j) : "";
 	uint64_t n = 1;
-	size_t i = 0;
+	size_t kind = 0;
 	int rc;
 
-	while (kinds[i] && strcmp(kinds[i], word))
-		i++;
-	if (!kinds[i])
+	while (kinds[kind] && strcmp(kinds[kind], word))
+		kind++;
+	if (!kinds[kind])
 		return np_jat_refuse(in, "kind", "queueing, multi-server, "
 				     "delay or load-dependent");
-	st->kind = i == 2 ? NP_QN_DELAY : i == 3 ? NP_QN_LOADED : NP_QN_QUEUE;
+	st->kind = kind == DELAY ? NP_QN_DELAY :
+		   kind == LOAD_DEPENDENT ? NP_QN_LOADED : NP_QN_QUEUE;
 	if (!json_object_object_get_ex(from, "servers", &servers))
-		return i != 1 ? 0 : np_jat_refuse(in, "servers",
+		return kind != MULTI_SERVER ? 0 : np_jat_refuse(in, "servers",
 					"a whole number, got none");
-	if (i != 1)
+	if (kind != MULTI_SERVER)
 		return np_jat_refuse(in, "servers",
 				     "only with the kind multi-server");
 	rc = np_jget_count(in, "servers", servers, NP_QN_MAX_SERVERS, &n);
@@ -189,43 +193,46 @@ static int get_kind(const struct np_jat *in, json_object *from,
 }
 
 /*
- * Reads visits and service times, or their product. Visits are 1 unless they
- * are given. A load-dependent station has one time per number of customers
- * instead of one per class.
+ * Reads visits and service times, or their product, the demand. Visits are 1
+ * unless they are given. A load-dependent station has one time per number of
+ * customers instead of one per class, so that its service_sec[] stays 0.
  */
-static int get_demand(const struct np_jat *in, json_object *from, size_t n,
-		      struct np_qn_station *st)
+static int read_demand(const struct np_jat *in, json_object *from, size_t n,
+		       struct np_qn_station *st)
 {
 	json_object *demand, *service = NULL, *visits;
-	double *v = calloc(n, sizeof(*v)), *s = calloc(n, sizeof(*s));
-	bool both = json_object_object_get_ex(from, "demand_sec", &demand);
-	const char *key = both ? "demand_sec" : "service_sec";
+	double *visit_counts = calloc(n, sizeof(*visit_counts));
+	double *sec = calloc(n, sizeof(*sec));
+	bool has_service, has_demand =
+		json_object_object_get_ex(from, "demand_sec", &demand);
+	const char *key = has_demand ? "demand_sec" : "service_sec";
 	int rc = 0;
 
-	st->visits = v;
-	st->service_sec = s;
-	if (!v || !s)
+	st->visits = visit_counts;
+	st->service_sec = sec;
+	if (!visit_counts || !sec)
 		return -ENOMEM;
 	for (size_t c = 0; c < n; c++)
-		v[c] = 1;
-	if (json_object_object_get_ex(from, "service_sec", &service) == both)
-		return np_jat_refuse(in, key, both ? "no service_sec with it"
-				     : "this or demand_sec, got neither");
+		visit_counts[c] = 1;
+	has_service = json_object_object_get_ex(from, "service_sec", &service);
+	if (has_service == has_demand)
+		return np_jat_refuse(in, key, has_demand ?
+				     "no service_sec with it" :
+				     "this or demand_sec, got neither");
 	if (json_object_object_get_ex(from, "visits", &visits)) {
-		if (both)
+		if (has_demand)
 			return np_jat_refuse(in, key, "no visits with it");
-		rc = get_numbers(in, "visits", visits, n, v);
+		rc = read_numbers(in, "visits", visits, n, visit_counts);
 	}
 	if (rc)
 		return rc;
 	return st->kind == NP_QN_LOADED ?
-	       get_loads(in, key, both ? demand : service, st) :
-	       get_numbers(in, key, both ? demand : service, n, s);
+	       read_loads(in, key, has_demand ? demand : service, st) :
+	       read_numbers(in, key, has_demand ? demand : service, n, sec);
 }
 
-/* Reads a station. */
-static int get_station(const struct np_jat *in, json_object *from,
-		       size_t n_classes, struct np_qn_station *st)
+static int read_station(const struct np_jat *in, json_object *from,
+			size_t n_classes, struct np_qn_station *st)
 {
 	static const char *const known[] = {
 		"name", "kind", "servers", "visits", "service_sec",
@@ -236,19 +243,19 @@ static int get_station(const struct np_jat *in, json_object *from,
 			       "visits, service_sec, demand_sec and note");
 
 	if (!rc)
-		rc = get_name(in, from, &name);
+		rc = read_name(in, from, &name);
 	st->name = name;
 	st->servers = 1;
 	if (!rc)
-		rc = get_kind(in, from, st);
-	return rc ? rc : get_demand(in, from, n_classes, st);
+		rc = read_kind(in, from, st);
+	return rc ? rc : read_demand(in, from, n_classes, st);
 }
 
 /* Rejects equal names, which would be indistinguishable in the output. */
 static int reject_duplicates(const struct np_jat *in,
-			     const struct np_network *n)
+			     const struct np_network *network)
 {
-	const struct np_qn *q = &n->net;
+	const struct np_qn *q = &network->net;
 
 	for (size_t k = 1; k < q->n_stations; k++)
 		for (size_t i = 0; i < k; i++)
@@ -267,10 +274,11 @@ static int reject_duplicates(const struct np_jat *in,
 
 /*
  * Reads all classes, then all stations, whose arrays have one entry per class.
+ * Each is counted before it is read, so that a partly read one is freed, too.
  */
-static int get_lists(const struct np_jat *in, json_object *classes,
-		     json_object *stations, size_t n_classes,
-		     size_t n_stations, struct np_network *out)
+static int read_lists(const struct np_jat *in, json_object *classes,
+		      json_object *stations, size_t n_classes,
+		      size_t n_stations, struct np_network *out)
 {
 	int rc = 0;
 
@@ -284,15 +292,15 @@ static int get_lists(const struct np_jat *in, json_object *classes,
 		struct np_jat sub = np_jat_element(in, "classes", c);
 
 		out->net.n_classes++;
-		rc = get_class(&sub, json_object_array_get_idx(classes, c),
-			       &out->class[c]);
+		rc = read_class(&sub, json_object_array_get_idx(classes, c),
+				&out->class[c]);
 	}
 	for (size_t k = 0; !rc && k < n_stations; k++) {
 		struct np_jat sub = np_jat_element(in, "stations", k);
 
 		out->net.n_stations++;
-		rc = get_station(&sub, json_object_array_get_idx(stations, k),
-				 n_classes, &out->station[k]);
+		rc = read_station(&sub, json_object_array_get_idx(stations, k),
+				  n_classes, &out->station[k]);
 	}
 	return rc ? rc : reject_duplicates(in, out);
 }
@@ -301,9 +309,9 @@ static const struct np_fields schema_table = NP_FIELDS(np_network,
 	{ "schema", NP_F_SCHEMA, .max = NP_NETWORK_SCHEMA },
 );
 
-/* Reads the network after its format and schema. */
-static int get_all(const struct np_jat *in, json_object *root,
-		   struct np_network *out)
+/* Reads a whole file: its schema and format, and then the network. */
+static int read_network(const struct np_jat *in, json_object *root,
+			struct np_network *out)
 {
 	static const char *const known[] = { "format", "schema", "name",
 					     "classes", "stations", NULL };
@@ -319,7 +327,7 @@ static int get_all(const struct np_jat *in, json_object *root,
 		rc = reject_unknown(in, root, known, "one of format, schema, "
 				   "name, classes, stations and note");
 	if (!rc && json_object_object_get_ex(root, "name", &name))
-		rc = get_name(in, root, &out->name);
+		rc = read_name(in, root, &out->name);
 	if (!rc)
 		rc = np_jget_list(in, root, "classes", NP_QN_MAX_CLASSES,
 				  &classes, &n_classes);
@@ -328,8 +336,8 @@ static int get_all(const struct np_jat *in, json_object *root,
 	if (!rc)
 		rc = np_jget_list(in, root, "stations", NP_QN_MAX_STATIONS,
 				  &stations, &n_stations);
-	return rc ? rc : get_lists(in, classes, stations, n_classes,
-				   n_stations, out);
+	return rc ? rc : read_lists(in, classes, stations, n_classes,
+				    n_stations, out);
 }
 
 /* Checks the network as a whole, and adds the file name to errors. */
@@ -350,7 +358,7 @@ int np_network_parse(const char *text, size_t len, const char *where,
 		NP_NETWORK_MAX_ELEMENTS,
 	};
 	struct np_jat in = { .where = where, .err = err };
-	struct np_network n = { 0 };
+	struct np_network network = { 0 };
 	json_object *root = NULL;
 	int rc = np_kind_check(text, len, NP_KIND_JSON, where, err);
 
@@ -363,16 +371,16 @@ int np_network_parse(const char *text, size_t len, const char *where,
 			       limits.arrays, limits.elements);
 	rc = np_jget_parse(&in, text, len, &root);
 	if (!rc)
-		rc = get_all(&in, root, &n);
+		rc = read_network(&in, root, &network);
 	json_object_put(root);
 	if (!rc)
-		rc = check(where, &n.net, err);
+		rc = check(where, &network.net, err);
 	if (rc == -ENOMEM)
 		np_errf(err, rc, "%s: no memory", where);
 	if (rc)
-		np_network_free(&n);
+		np_network_free(&network);
 	else
-		*out = n;
+		*out = network;
 	return rc;
 }
 
