@@ -35,21 +35,26 @@ struct np_tolerance_opt {
 	struct np_loggps net;
 	enum np_loggps_param x; /* the variable parameter */
 	/*
-	 * If x is L: vary only the latency between these two ranks; NULL: of
-	 * all.
+	 * If x is L: vary only the latency of messages from pair->from to
+	 * pair->to; NULL: of all messages. Borrowed.
 	 */
 	const struct np_pair *pair;
 	struct np_placed placed;
 	/*
 	 * Exclusive resources. The order in which operations use them comes
-	 * from a simulation at the value of x in net, and stays
-	 * the same for all x.
+	 * from a simulation at the value of x in net, and stays the same for
+	 * all x.
+	 *
+	 * one_cpu: a processor executes one operation at a time and takes
+	 * messages in as they arrive; sends of an adapter are g + G * bytes
+	 * apart. one_link: messages to an adapter are g + G * bytes apart.
 	 */
-	bool one_cpu;  /* a processor executes one operation at a time and */
-		       /* takes messages in as they arrive; sends of an */
-		       /* adapter are g + G * bytes apart */
-	bool one_link; /* messages to an adapter are g + G * bytes apart */
-	bool overlap;  /* taking a message in takes o, not o + G * bytes */
+	bool one_cpu, one_link;
+	/*
+	 * With one_cpu: taking a message in occupies the processor for o and
+	 * its copy at O per byte, instead of o + G * bytes.
+	 */
+	bool overlap;
 	/*
 	 * Without exclusive resources, equal iterations are stored once. If
 	 * unfold is set, each is stored by itself. This affects only time and
@@ -59,19 +64,20 @@ struct np_tolerance_opt {
 	/*
 	 * Number of threads, each of which handles other values of x; the
 	 * results are the same. 0: one for each processor that this process may
-	 * use, if the graph is large enough. At most 8.
+	 * use, if the graph is large and is stored as a whole; otherwise one.
+	 * At most 8.
 	 */
 	unsigned threads;
-	struct np_cycle *cycle;	      /* filled at -EDEADLK; or NULL */
+	struct np_cycle *cycle; /* filled if the result is -EDEADLK; or NULL */
 };
 
 struct np_tolerance;
 
 /*
  * g: finished; not needed afterwards. *out: free with np_tolerance_free().
- * Returns 0, -EINVAL (a parameter is negative or not finite), -EDEADLK (the
- * program cannot end: operations wait for each other), -ERANGE (more than 2^32
- * edges) or -ENOMEM.
+ * Returns 0, or with err -EINVAL (a parameter is out of range, or O is above
+ * G), -EDEADLK (the program cannot end: operations wait for each other),
+ * -ERANGE (more than 2^32 edges) or -ENOMEM.
  */
 int np_tolerance_new(const struct np_graph *g,
 		     const struct np_tolerance_opt *opt,
@@ -90,7 +96,7 @@ struct np_runtime {
  */
 void np_tolerance_at(struct np_tolerance *t, double x, struct np_runtime *out);
 
-/* T alone at x[0..n-1]; faster than one by one. */
+/* Evaluates only T, at x[0..n-1]; faster than one by one. ns: array of n. */
 void np_tolerance_times(struct np_tolerance *t, const double *x, size_t n,
 			double *ns);
 
@@ -109,7 +115,7 @@ int np_tolerance_simulate(const struct np_graph *g,
 			  const struct np_detours *detours, double *ns,
 			  struct np_err *err);
 
-/* Messages between two ranks on the critical path. */
+/* Messages from one rank to another on the critical path. */
 struct np_pair {
 	uint32_t from, to;
 	uint64_t messages, bytes;
@@ -140,8 +146,8 @@ int np_tolerance_critical(struct np_tolerance *t, double low, double high,
 			  struct np_err *err);
 
 /*
- * For tests: size of the compact graph; slices: number of equal slices that one
- * of them stands for, or 0.
+ * For tests: size of the compact graph. slices: number of equal slices of which
+ * it contains one, or 0.
  */
 struct np_tolerance_size {
 	size_t vertices, edges, slices;

@@ -2,9 +2,9 @@
  * The number of switches between two nodes, and the latency that follows from
  * it: a message over h switches passes h + 1 wires and h switches.
  *
- * Routes are shortest ones. Sources: M. Al-Fares et al., SIGCOMM 2008 (fat
- * tree); J. Kim et al., ISCA 2008 (dragonfly); the sum is that of LLAMP
- * (np_tolerance.h).
+ * Routes are shortest ones; in a dragonfly, among those with at most one wire
+ * between groups. Sources: M. Al-Fares et al., SIGCOMM 2008 (fat tree); J. Kim
+ * et al., ISCA 2008 (dragonfly); the sum is that of LLAMP (np_tolerance.h).
  */
 #ifndef NP_TOPOLOGY_H
 #define NP_TOPOLOGY_H
@@ -14,13 +14,12 @@
 
 #include "np_array.h"
 #include "np_err.h"
-#include "np_topology.h"
 
-#define NP_TOPOLOGY_MAX (1u << 22) /* of nodes, and of switches */
-#define NP_TOPOLOGY_ROOT UINT32_MAX
-/* number of switches between nodes of different trees */
+#define NP_TOPOLOGY_MAX (1u << 22) /* nodes of np_topology_parse() */
+#define NP_TOPOLOGY_ROOT UINT32_MAX /* in place of a parent: there is none */
+/* Number of switches between nodes of different trees: there is no route. */
 #define NP_TOPOLOGY_APART UINT32_MAX
-/* latency between them: longer than any run */
+/* Latency between such nodes: longer than any run. */
 #define NP_TOPOLOGY_APART_NS 1e15
 
 struct np_topology;
@@ -33,15 +32,17 @@ struct np_topology;
  * turn. "torus:XxYx...": up to 6 dimensions, one switch and one node at each
  * position.
  *
- * Returns 0, -EINVAL, -ERANGE or -ENOMEM; free *out with np_topology_free().
+ * Returns 0 (free *out with np_topology_free()), or with err -EINVAL (another
+ * text), -ERANGE (more than NP_TOPOLOGY_MAX nodes, or K is odd) or -ENOMEM.
  */
 int np_topology_parse(const char *spec, struct np_topology **out,
 		      struct np_err *err);
 
 /*
- * One or more trees. parent[]: of each of n_switches, or NP_TOPOLOGY_ROOT;
- * leaf[]: the switch of each of n_nodes. Both are copied. Returns 0, -EINVAL (a
- * number out of range, or a switch above itself) or -ENOMEM.
+ * Makes a topology of one or more trees. parent[i]: the switch above switch i,
+ * or NP_TOPOLOGY_ROOT; leaf[i]: the switch of node i. Both are copied. Returns
+ * 0 (free *out with np_topology_free()), or with err -EINVAL (a number out of
+ * range, or a switch above itself) or -ENOMEM.
  */
 int np_topology_tree(const uint32_t *parent, uint32_t n_switches,
 		     const uint32_t *leaf, uint32_t n_nodes,
@@ -58,20 +59,21 @@ uint32_t np_topology_hops(const struct np_topology *t, uint32_t a, uint32_t b);
 
 /* Ranks placed on a topology. */
 struct np_placed {
-	const struct np_topology *t; /* NULL: all pairs have the same latency */
-	const uint32_t *node; /* by rank */
-	double wire_ns, switch_ns;
+	/* Borrowed; NULL: all pairs have the same latency. */
+	const struct np_topology *t;
+	const uint32_t *node; /* number of the node of each rank; borrowed */
 	/*
-	 * x is the switch latency, not that of a wire; the member that x
-	 * replaces is not used
+	 * Latency of one wire and of one switch. x replaces the second if
+	 * switch_is_x is set, and otherwise the first.
 	 */
+	double wire_ns, switch_ns;
 	bool switch_is_x;
 };
 
 /*
- * The latency between two ranks is fixed_ns + times * x, where x replaces L. It
- * is 0 on one node. In different trees it is NP_TOPOLOGY_APART_NS, so that any
- * placement that avoids such pairs is better.
+ * The latency between two ranks is fixed_ns + times * x. It replaces L, and is
+ * 0 on one node. In different trees it is NP_TOPOLOGY_APART_NS, so that any
+ * placement that avoids such pairs is better. p->t must not be NULL.
  */
 void np_placed_path(const struct np_placed *p, uint32_t from, uint32_t to,
 		    double *fixed_ns, uint32_t *times);
@@ -86,17 +88,21 @@ void np_placed_path(const struct np_placed *p, uint32_t from, uint32_t to,
 /* A topology with the names of its nodes. */
 struct np_topology_conf {
 	struct np_topology *topology;
-	struct np_index nodes; /* names, numbered in the order of the file */
+	struct np_index nodes; /* by name; numbered in the order of the file */
 };
 
 /*
- * A node on several switches counts for the first of them, and so does a switch
- * below several others; warn() receives one line for each of the two kinds,
- * which names the first case, and one if a NUL ends a line early. A file that
- * slurmctld would not start with is rejected, except for a switch that has
- * neither nodes nor switches, which releases after 22.05 accept. path: untrusted
- * input, see np_slurm_file.h. Free *out with np_topology_conf_free(). Returns 0,
- * -EINVAL with file and line, -E2BIG, -ENOMEM or -errno.
+ * Reads the file. A node on several switches belongs to the first of them, and
+ * so does a switch below several others. warn() receives one line for each of
+ * these two kinds, which names the first case, and one if Slurm may understand
+ * the file otherwise (np_slurm_file.h). A file with which slurmctld would not
+ * start is rejected, except for a switch that has neither nodes nor switches,
+ * which releases after 22.05 accept. The file is untrusted input, see
+ * np_slurm_file.h.
+ *
+ * Returns 0 (free *out with np_topology_conf_free()), or with err -EINVAL (err
+ * has file and line), -E2BIG (more than 65536 nodes or switches), -ENOMEM or
+ * -errno of opening and reading.
  */
 int np_topology_conf_read(const char *path,
 			  void (*warn)(const char *line, void *arg), void *arg,
@@ -104,8 +110,8 @@ int np_topology_conf_read(const char *path,
 void np_topology_conf_free(struct np_topology_conf *c);
 
 /*
- * Copies the name of a node, at most len - 1 bytes; "?" if there is none.
- * Returns buf.
+ * Copies the name of a node, cut to len - 1 bytes; "?" if there is no such
+ * node. Returns buf.
  */
 const char *np_topology_conf_node(const struct np_topology_conf *c,
 				  uint32_t node, char *buf, size_t len);
