@@ -1,3 +1,7 @@
+/*
+ * A list in the order of arrival. It is short, and searched from its beginning
+ * each time, so that the limits and the order need no further bookkeeping.
+ */
 #include "np_saver_queue.h"
 
 #include <errno.h>
@@ -16,16 +20,17 @@ void np_saver_client_put(struct np_saver_client *client)
  */
 static const char *run_of(const struct np_saver_request *request, size_t *len)
 {
-	const char *end = memchr(request->text, '\0', request->len), *run,
-		   *stop;
+	const char *store_end = memchr(request->text, '\0', request->len);
+	const char *run, *run_end;
 
 	*len = 0;
-	if (request->kind != NP_SAVER_SAVE || !end)
+	if (request->kind != NP_SAVER_SAVE || !store_end)
 		return NULL;
-	run = end + 1;
-	stop = memchr(run, '\0', request->len - (size_t)(run - request->text));
-	*len = stop ? (size_t)(stop - run) : 0;
-	return stop ? run : NULL;
+	run = store_end + 1;
+	run_end = memchr(run, '\0',
+			 request->len - (size_t)(run - request->text));
+	*len = run_end ? (size_t)(run_end - run) : 0;
+	return run_end ? run : NULL;
 }
 
 static bool is_same_run(const struct np_saver_request *a,
@@ -37,7 +42,10 @@ static bool is_same_run(const struct np_saver_request *a,
 	return run_a && run_b && len_a == len_b && !memcmp(run_a, run_b, len_a);
 }
 
-/* Find a waiting request that a new one replaces; NULL: none. */
+/*
+ * Find the waiting request that a new one replaces; NULL: none.  The connection
+ * must be the same, because users are free to give any RUN.
+ */
 static struct np_saver_request *
 find_older(struct np_saver_queue *queue, const struct np_saver_request *request)
 {
@@ -50,20 +58,21 @@ find_older(struct np_saver_queue *queue, const struct np_saver_request *request)
 	return NULL;
 }
 
-static bool has_room(const struct np_saver_queue *queue,
-		     const struct np_saver_request *request)
+/* Whether the queue stays within its limits with one more request. */
+static bool is_within_limits(const struct np_saver_queue *queue,
+			     const struct np_saver_request *request)
 {
-	size_t n = 0, n_user = 0, bytes = request->len,
-	       bytes_user = request->len;
+	size_t n = 0, n_user = 0;
+	size_t bytes = request->len, bytes_user = request->len;
 
 	for (const struct np_saver_request *other = queue->first; other;
 	     other = other->next) {
 		n++;
 		bytes += other->len;
-		n_user += other->client->uid == request->client->uid;
-		bytes_user += other->client->uid == request->client->uid ?
-				      other->len :
-				      0;
+		if (other->client->uid != request->client->uid)
+			continue;
+		n_user++;
+		bytes_user += other->len;
 	}
 	return n < NP_SAVER_WAITING && n_user < NP_SAVER_WAITING_USER &&
 	       bytes <= NP_SAVER_WAITING_BYTES &&
@@ -84,10 +93,14 @@ int np_saver_queue_add(struct np_saver_queue *queue,
 		older->seq = request->seq;
 		return 0;
 	}
-	copy = has_room(queue, request) ? malloc(sizeof(*copy)) : NULL;
+	if (!is_within_limits(queue, request)) {
+		free(request->text);
+		return -EBUSY;
+	}
+	copy = malloc(sizeof(*copy));
 	if (!copy) {
 		free(request->text);
-		return has_room(queue, request) ? -ENOMEM : -EBUSY;
+		return -ENOMEM;
 	}
 	*copy = *request;
 	copy->next = NULL;
@@ -99,8 +112,8 @@ int np_saver_queue_add(struct np_saver_queue *queue,
 	return 0;
 }
 
-/* Return whether a request of this user is being worked on. */
-static bool is_served(const struct np_saver_queue *queue, uid_t uid)
+/* Whether a request of this user is being worked on. */
+static bool is_user_served(const struct np_saver_queue *queue, uid_t uid)
 {
 	for (const struct np_saver_request *other = queue->first; other;
 	     other = other->next)
@@ -116,7 +129,7 @@ struct np_saver_request *np_saver_queue_next(struct np_saver_queue *queue)
 	for (struct np_saver_request *request = queue->first; request;
 	     request = request->next)
 		if (!request->running &&
-		    !is_served(queue, request->client->uid)) {
+		    !is_user_served(queue, request->client->uid)) {
 			request->running = true;
 			queue->n_workers++;
 			return request;
@@ -127,11 +140,11 @@ struct np_saver_request *np_saver_queue_next(struct np_saver_queue *queue)
 void np_saver_queue_done(struct np_saver_queue *queue,
 			 struct np_saver_request *request)
 {
-	struct np_saver_request **at = &queue->first;
+	struct np_saver_request **link = &queue->first;
 
-	while (*at != request)
-		at = &(*at)->next;
-	*at = request->next;
+	while (*link != request)
+		link = &(*link)->next;
+	*link = request->next;
 	queue->n_workers--;
 	np_saver_client_put(request->client);
 	free(request->text);

@@ -5,7 +5,8 @@
  * Requests of one user are worked on one after the other, so that a store which
  * does not answer holds at most one process for each user, and at most
  * NP_SAVER_WORKERS on a node.  A record that still waits is replaced by a newer
- * one of the same run from the same connection.  Pure: no I/O.
+ * one of the same run from the same connection, and gets no reply of its own.
+ * Pure: no I/O.
  */
 #ifndef NP_SAVER_QUEUE_H
 #define NP_SAVER_QUEUE_H
@@ -17,16 +18,22 @@
 
 #include "np_saver_proto.h"
 
-#define NP_SAVER_WORKERS 16 /* most requests being worked on */
-/* Most requests in the queue, and bytes in these; of all users, and of one. */
+#define NP_SAVER_WORKERS 16 /* most requests being worked on at a time */
+/*
+ * Most requests in the queue, waiting or being worked on, and most bytes of
+ * their texts; of all users, and of one.
+ */
 #define NP_SAVER_WAITING 4096
 #define NP_SAVER_WAITING_USER 1024
 #define NP_SAVER_WAITING_BYTES (64u << 20)
 #define NP_SAVER_WAITING_USER_BYTES (16u << 20)
 
-/* The user of a client process; shared by its connection and its requests. */
+/*
+ * The user of a client process, with whose rights requests are executed.  It is
+ * shared by the connection and the requests of the client.
+ */
 struct np_saver_client {
-	size_t refs; /* its connection and requests */
+	size_t refs;
 	uid_t uid;
 	gid_t gid;
 	size_t n_groups;
@@ -48,21 +55,22 @@ struct np_saver_request {
 };
 
 struct np_saver_queue {
-	struct np_saver_request *first; /* oldest first */
+	struct np_saver_request *first; /* a list, oldest first */
 	size_t n_workers;		/* requests being worked on */
 };
 
 /*
- * Queue a copy of a request, which takes over its text and a further reference
- * to its client.  Returns 0; or -EBUSY (too much is waiting) or -ENOMEM, and
- * the text is freed.
+ * Queue a copy of a request.  The queue owns its text from now on, and takes a
+ * reference of its own to the client.  Returns 0; or -EBUSY (a limit is
+ * reached) or -ENOMEM, and the text is freed.
  */
 int np_saver_queue_add(struct np_saver_queue *queue,
 		       const struct np_saver_request *request);
 
 /*
  * Return the next request to work on, which counts as being worked on until
- * np_saver_queue_done(); NULL: none.
+ * np_saver_queue_done(); NULL: none can be started now.  The queue still owns
+ * it.
  */
 struct np_saver_request *np_saver_queue_next(struct np_saver_queue *queue);
 
