@@ -4,8 +4,8 @@
  * It is for an administrator who removes job_submit/netprof from slurm.conf.
  * Placement keeps the user's own excluded nodes and begin time in an annotation
  * in AdminComment. This program restores them in pending jobs, and removes the
- * annotation from pending and running jobs. The rest of the comment is kept.
- * (scontrol release is unrelated.)
+ * annotation from pending, running and suspended jobs. The rest of the comment
+ * is kept. (scontrol release is unrelated.)
  *
  * Remove the plugin first: while it is active, it soon writes its values again.
  */
@@ -18,7 +18,7 @@
 #include "np_apply.h"
 #include "np_out.h"
 
-/* Report an error, and return the exit status. */
+/* Print an error and return 1, the exit status. */
 static int fail(const char *why)
 {
 	fprintf(stderr, "netprof release: %s\n", why);
@@ -32,25 +32,25 @@ static int fail(const char *why)
 static void print_update(uint32_t id, const struct np_update *update,
 			 bool dry_run)
 {
-	bool restores_any = update->exc_nodes || update->begin_sec;
+	bool restores = update->exc_nodes || update->begin_sec;
 
 	printf("JobId=%u: %s", id, dry_run ? "would " : "");
-	if (restores_any)
+	if (restores)
 		printf("restore%s", dry_run ? "" : "d");
 	if (update->exc_nodes)
 		printf(" ExcNodeList=%s", update->exc_nodes);
 	if (update->begin_sec)
 		printf("%s begin time", update->exc_nodes ? "," : "");
 	if (update->comment)
-		printf("%sremove%s annotation", restores_any ? "; " : "",
+		printf("%sremove%s annotation", restores ? "; " : "",
 		       dry_run ? "" : "d");
 	putchar('\n');
 }
 
 /*
- * Update a job, or with dry_run only print the update. An error because the job
- * has started or ended meanwhile is printed, but does not count as a failure.
- * Returns 0 or 1.
+ * Send an update and print it, or with dry_run only print it. An error because
+ * the job has started or ended meanwhile is printed, but does not count as a
+ * failure. Returns 0, or 1 after a failure.
  */
 static int apply_update(uint32_t id, const struct np_update *update,
 			bool dry_run)
@@ -74,7 +74,7 @@ static int apply_update(uint32_t id, const struct np_update *update,
 static int restore_pending(const struct np_job_snapshot *snapshot, bool dry_run,
 			   size_t *n_updates)
 {
-	/* With this outcome, an update leaves only the user's own settings. */
+	/* An update to this outcome leaves only the user's own settings. */
 	const struct np_outcome no_decision = { .action = NP_ACT_NONE };
 	int failed = 0;
 
@@ -86,9 +86,8 @@ static int restore_pending(const struct np_job_snapshot *snapshot, bool dry_run,
 		if (!entry->managed)
 			continue;
 		/*
-		 * np_update_make() keeps the annotation of a job whose
-		 * application is known, so clear the name to remove the
-		 * annotation.
+		 * np_update_make() keeps an annotation that names the job's
+		 * application, so clear the name.
 		 */
 		entry->annotation.app[0] = '\0';
 		rc = np_update_make(snapshot, i, &no_decision, false, &update);
@@ -104,11 +103,11 @@ static int restore_pending(const struct np_job_snapshot *snapshot, bool dry_run,
 }
 
 /*
- * Remove the annotation from running jobs. Their excluded nodes and begin time
- * no longer matter. Counts updates in *n_updates and returns 0 or 1, like
+ * Remove the annotation from running and suspended jobs, whose excluded nodes
+ * and begin time no longer matter. Counts updates and returns 0 or 1 like
  * restore_pending().
  */
-static int clean_running(const struct np_ctld_info *info, bool dry_run,
+static int clean_started(const struct np_ctld_info *info, bool dry_run,
 			 size_t *n_updates)
 {
 	int failed = 0;
@@ -133,7 +132,7 @@ static int clean_running(const struct np_ctld_info *info, bool dry_run,
 
 /*
  * Undo what placement wrote into all jobs. Returns 0, or 1 if any update
- * failed.
+ * failed: the exit status.
  */
 static int undo_all(const struct np_ctld_info *info,
 		    const struct np_job_snapshot *snapshot, bool dry_run)
@@ -141,7 +140,7 @@ static int undo_all(const struct np_ctld_info *info,
 	size_t n_updates = 0;
 	int failed = restore_pending(snapshot, dry_run, &n_updates);
 
-	failed |= clean_running(info, dry_run, &n_updates);
+	failed |= clean_started(info, dry_run, &n_updates);
 	if (!n_updates && !failed)
 		printf("No job contains anything that placement wrote.\n");
 	return failed;

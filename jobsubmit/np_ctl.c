@@ -1,4 +1,7 @@
-/* Messages in slurmctld's log; control characters from users are replaced. */
+/*
+ * Messages in slurmctld's log. They may contain texts of users, in which
+ * np_text_print() replaces control characters.
+ */
 #include "np_ctl.h"
 
 #include <limits.h>
@@ -8,6 +11,7 @@
 
 #define MAX_LINE (PATH_MAX + 1024) /* a path and a message about it */
 
+/* Only spank.h, which is not for this plugin, declares these functions. */
 extern void slurm_info(const char *fmt, ...)
 	__attribute__((format(printf, 1, 2)));
 extern int slurm_error(const char *fmt, ...)

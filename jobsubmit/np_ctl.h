@@ -1,7 +1,7 @@
 /*
  * Messages in slurmctld's log, and functions of slurmctld that no installed
- * header declares. The functions come from libslurmfull, checked with Slurm
- * 22.05.
+ * header declares. They are in libslurmfull, with which slurmctld is linked,
+ * and are the same in all releases tested (doc/validation/releases.md).
  */
 #ifndef NP_CTL_H
 #define NP_CTL_H
@@ -18,10 +18,13 @@ void np_ctl_error(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 /* Private to slurmctld in every release; we only pass pointers to it. */
 typedef struct job_record job_record_t;
 
-/* Job descriptions need strings of this function; free with slurm_xfree(). */
+/*
+ * slurmctld frees the strings of a job description with slurm_xfree(), so they
+ * must be allocated by this function.
+ */
 extern char *slurm_xstrdup(const char *text);
 
-/* Replace a string of a job description by a copy of text. */
+/* Replace a string of a job description (NULL: none) by a copy of text. */
 static inline void np_ctl_set_string(char **string, const char *text)
 {
 	char *copy = slurm_xstrdup(text);
@@ -30,7 +33,7 @@ static inline void np_ctl_set_string(char **string, const char *text)
 	*string = copy;
 }
 
-/* For bitmaps of array tasks; slurm_bit_ffs() returns -1 if no bit is set. */
+/* Bitmaps of array tasks; slurm_bit_ffs() returns the first bit set, or -1. */
 extern int64_t slurm_bit_ffs(bitstr_t *bitmap);
 extern int32_t slurm_bit_set_count(bitstr_t *bitmap);
 extern int slurm_bit_test(bitstr_t *bitmap, int64_t bit);
