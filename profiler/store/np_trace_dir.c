@@ -1,8 +1,12 @@
 /*
- * Creates, finds and removes directories of traces in a user's part of the
- * store, APP/JOB.STEP.trace, and the analysis of each, which is next to it.
- * Everything is opened relative to an open directory, so that nobody can
- * replace a part of the path meanwhile.
+ * Directories of traces in a user's part of the store:
+ *
+ *	APP/JOB.STEP.trace/rank.N	the file of each rank
+ *	APP/JOB.STEP.curve		the analysis (np_trace_analysis.h)
+ *
+ * After the first directory, which is opened by its path, everything is opened
+ * relative to an open directory, so that nobody can replace a part of the path
+ * meanwhile.
  */
 #include "np_trace_dir.h"
 
@@ -17,13 +21,14 @@
 #include <unistd.h>
 
 #define OPEN_DIR (O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
-#define MAX_TRACES 4096 /* in one directory */
-#define MAX_SCAN 65536	/* entries of a directory */
-#define MAX_APPS 1024	/* of one user */
+/* Beyond these limits, traces and directories are ignored. */
+#define MAX_TRACES 4096 /* of an application, and of a user */
+#define MAX_SCAN 65536	/* entries read of a directory */
+#define MAX_APPS 1024	/* applications with traces of a user */
 
 /*
- * Open a subdirectory that the caller owns, and make it if it is missing.
- * Closes parent_fd.  Returns the descriptor or -errno.
+ * Open a subdirectory, which is made if it is missing and must belong to the
+ * calling user.  Closes parent_fd.  Returns the descriptor or -errno.
  */
 static int open_subdir(int parent_fd, const char *name)
 {
@@ -55,6 +60,7 @@ static int open_top(const char *dir)
 
 	if (fd >= 0)
 		return fd;
+	/* With O_DIRECTORY, the error for a symbolic link is ENOTDIR. */
 	if (errno != ELOOP && errno != ENOTDIR)
 		return -errno;
 	if (lstat(dir, &st))
@@ -100,7 +106,7 @@ int np_trace_dir_create(int trace_fd, unsigned rank)
 }
 
 struct trace {
-	char name[NAME_MAX + 1];
+	char name[NAME_MAX + 1]; /* of the directory */
 	struct timespec modified;
 	size_t app; /* index into struct user_traces.app */
 };
@@ -116,7 +122,7 @@ static int newest_first(const void *a, const void *b)
 	       (time_a->tv_nsec > time_b->tv_nsec);
 }
 
-/* Whether a name is that of a trace. */
+/* Whether an entry of an application's directory may be a trace. */
 static bool is_trace_name(const char *name)
 {
 	size_t len = strlen(name), suffix_len = strlen(NP_TRACE_SUFFIX);
@@ -125,7 +131,7 @@ static bool is_trace_name(const char *name)
 	       !strcmp(name + len - suffix_len, NP_TRACE_SUFFIX);
 }
 
-/* Open a stream of the directory fd, with a descriptor of its own. */
+/* Open a stream of the directory fd, which stays open.  NULL: failed. */
 static DIR *open_stream(int fd)
 {
 	int copy = openat(fd, ".", OPEN_DIR);
@@ -136,7 +142,11 @@ static DIR *open_stream(int fd)
 	return stream;
 }
 
-/* List the traces that uid owns, newest first; symbolic links are ignored. */
+/*
+ * List the traces that uid owns, newest first; symbolic links are ignored.
+ * traces has MAX_TRACES elements.  Returns how many there are; 0 also if the
+ * directory cannot be read.
+ */
 static size_t list_traces(int fd, uid_t uid, struct trace *traces)
 {
 	DIR *stream = open_stream(fd);
@@ -171,7 +181,7 @@ int np_trace_dir_newest(int fd, uid_t uid, char name[NAME_MAX + 1])
 	return rc;
 }
 
-/* Remove the analysis of a trace (np_trace_analysis.h), JOB.STEP.curve. */
+/* Remove the analysis of a trace. */
 static void remove_analysis(int app_fd, const char *trace)
 {
 	char name[NAME_MAX + 8];
@@ -181,7 +191,10 @@ static void remove_analysis(int app_fd, const char *trace)
 	unlinkat(app_fd, name, 0);
 }
 
-/* Remove a trace unless it has other files. Returns whether it is gone. */
+/*
+ * Remove the files of the ranks of a trace, and unless it has other files, its
+ * directory and its analysis.  Returns whether the directory is gone.
+ */
 static bool remove_trace(int app_fd, const char *name)
 {
 	int fd = openat(app_fd, name, OPEN_DIR);
@@ -215,11 +228,11 @@ void np_trace_dir_prune(int app_fd, unsigned keep)
 struct user_traces {
 	char app[MAX_APPS][NAME_MAX + 1];
 	size_t n_apps;
-	struct trace *traces; /* room for MAX_TRACES */
+	struct trace *traces; /* array of MAX_TRACES */
 	size_t n_traces;
 };
 
-/* Add the traces of one application to those of the user. */
+/* Add the caller's traces of one application to those of the user. */
 static void list_app(struct user_traces *user, int user_fd, const char *name)
 {
 	int fd = openat(user_fd, name, OPEN_DIR);
@@ -253,7 +266,7 @@ static void list_user(struct user_traces *user, int user_fd)
 		closedir(stream);
 }
 
-/* Remove a trace of an application. Returns whether it is gone. */
+/* Remove a trace of an application.  Returns whether it is gone. */
 static bool remove_by_name(int user_fd, const char *app, const char *name)
 {
 	int fd = openat(user_fd, app, OPEN_DIR);

@@ -13,34 +13,43 @@
 #define NP_TRACE_SUFFIX ".trace"
 
 /*
- * Open dir.  With sub NULL it is made if missing.  A symbolic link is followed
- * only if root or the caller owns it (else -ELOOP).  With sub, go down its
- * components from there: each is made if missing, must belong to the calling
- * user and must not be a symbolic link.
- * Returns a descriptor or -errno.
+ * Open dir, or with sub a directory below it.  If dir is a symbolic link, it is
+ * followed only if root or the calling user owns it (else -ELOOP).
+ *
+ * sub NULL: make dir if it is missing.  Otherwise sub is a relative path, and
+ * each of its components is made if it is missing, must belong to the calling
+ * user (else -EACCES) and must not be a symbolic link.
+ *
+ * Returns a descriptor, which the caller closes, or -errno.
  */
 int np_trace_dir_open(const char *dir, const char *sub);
 
 /*
  * Create the file of one rank in the open directory of a trace.  An existing
- * one is replaced.  Returns a descriptor for reading and writing, or -errno.
+ * one is replaced.  Returns a descriptor for reading and writing, which the
+ * caller closes, or -errno.
  */
 int np_trace_dir_create(int trace_fd, unsigned rank);
 
 /*
- * Of the caller's traces in the open directory of an application, keep the
- * newest and remove the rest.  Other files are not touched.
+ * Of the calling user's traces in the open directory of an application, keep
+ * this many of the newest and remove the rest, with their analyses.  A trace
+ * with other files than those of ranks keeps these.
  */
 void np_trace_dir_prune(int app_fd, unsigned keep);
 
 /*
- * Of the user's traces of all applications, keep the newest and remove the
- * rest.  trace_fd is the open directory of one of them; keep is at least 1.
- * Returns how many traces were removed.
+ * The same for the calling user's traces of all applications.  trace_fd is the
+ * open directory of one of them, APP/JOB.STEP.trace; nothing is removed unless
+ * the user owns the directory in which APP is.  keep is at least 1, so that
+ * this trace remains.  Returns how many traces were removed.
  */
 size_t np_trace_dir_prune_user(int trace_fd, unsigned keep);
 
-/* The newest trace of uid in an open directory.  0, -ENOENT or -ENOMEM. */
+/*
+ * Find the name of the newest trace of user uid in the open directory of an
+ * application.  Returns 0, -ENOENT (there is none) or -ENOMEM.
+ */
 int np_trace_dir_newest(int fd, uid_t uid, char name[NAME_MAX + 1]);
 
 #endif
