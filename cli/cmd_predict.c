@@ -2,10 +2,10 @@
  * netprof predict: how much an application slows while it shares a leaf switch
  * with others.
  *
- * The first answer is for the victim with all co-runners at once, the others
- * are for each co-runner with the victim. The output also says which data and
- * which calibration the first answer was computed from, and which measurement
- * would narrow its interval most.
+ * The first prediction is for the victim with all co-runners at once, the
+ * others are for each co-runner with the victim. The output also says which
+ * data and which calibration the first one was computed from, and which
+ * measurement would narrow its interval most.
  */
 #include <math.h>
 #include <stdio.h>
@@ -18,21 +18,28 @@
 #include "cli_print.h"
 #include "cli_text.h"
 
-#define LINE 1024
-#define HARDLY 0.02 /* a smaller slowdown is noise to most users, fraction */
+#define LINE 1024 /* bytes of a line of output */
 
-struct prediction {
-	const struct cli_known *k;
+struct predictions {
+	const struct cli_known *known;
 	const struct np_model *model; /* as requested */
 	enum np_scope scope;
-	/* [0]: the victim with all co-runners; then each with the victim */
+	/*
+	 * [0]: the first application, the victim, with all others; [i]:
+	 * application i with the victim.
+	 */
 	struct cli_prediction prediction[1 + CLI_PREDICT_MAX_CO];
 	size_t n;
 };
 
 /* ---- sentences ---- */
 
-/* "halo", "halo and fft", "halo, fft and qmc" */
+static const char *name_of(const struct cli_known *known, size_t app)
+{
+	return known->app[app]->runs.app;
+}
+
+/* Names of the co-runners: "halo", "halo and fft", "halo, fft and qmc". */
 static const char *corunner_list(const struct cli_known *known,
 				 const struct cli_prediction *prediction,
 				 char *buf, size_t len)
@@ -43,17 +50,18 @@ static const char *corunner_list(const struct cli_known *known,
 			    i == 0			     ? "" :
 			    i + 1 == prediction->n_corunners ? " and " :
 							       ", ",
-			    known->app[prediction->corunner[i]]->runs.app);
+			    name_of(known, prediction->corunner[i]));
 	return buf;
 }
 
+/* In words.  A slowdown below 2 % is noise to most users. */
 static const char *slowdown_words(const struct np_prediction *prediction)
 {
 	static const struct {
 		double below;
 		const char *words;
 	} rows[] = {
-		{ HARDLY, "hardly slows" }, { 0.10, "slows a little" },
+		{ 0.02, "hardly slows" }, { 0.10, "slows a little" },
 		{ 0.30, "slows markedly" }, { INFINITY, "slows heavily" },
 	};
 	size_t i = 0;
@@ -91,33 +99,42 @@ static const struct {
 	  "ignored." },
 };
 
-/* The command that measures what a prediction lacks; "" if there is none. */
+/*
+ * The command that measures what a prediction lacks: the victim's sensitivity
+ * curve, the impact of a co-runner, or else the calibration. "" if the victim
+ * cannot be used at all.
+ */
 static void missing_measurement(const struct cli_known *known,
 				const struct cli_prediction *prediction,
 				char *command, size_t len)
 {
-	const struct cli_known_app *v = known->app[prediction->victim];
+	const struct cli_known_app *victim = known->app[prediction->victim];
 
 	*command = '\0';
-	if (v->unusable.text[0])
+	if (victim->unusable.text[0])
 		return;
-	if (v->summary.n_curve < 2) {
-		snprintf(command, len, CLI_CALIBRATE_APP, v->runs.app);
+	if (victim->summary.n_curve < 2) {
+		snprintf(command, len, CLI_CALIBRATE_APP, victim->runs.app);
 		return;
 	}
 	for (size_t i = 0; i < prediction->n_corunners; i++) {
-		const struct cli_known_app *c =
+		const struct cli_known_app *corunner =
 			known->app[prediction->corunner[i]];
 
-		if (!c->summary.n_impact && !c->unusable.text[0]) {
-			snprintf(command, len, CLI_CALIBRATE_APP, c->runs.app);
+		if (!corunner->summary.n_impact &&
+		    !corunner->unusable.text[0]) {
+			snprintf(command, len, CLI_CALIBRATE_APP,
+				 corunner->runs.app);
 			return;
 		}
 	}
 	snprintf(command, len, "%s", CLI_CALIBRATE);
 }
 
-/* "0.91 on other nodes of the same leaf switch (95 % interval ...)" */
+/*
+ * The sharing coefficient of a scope: "0.91 on other nodes of the same leaf
+ * switch (95 % interval ...)".
+ */
 static const char *sharing_words(const struct cli_known *known,
 				 enum np_scope scope, char *buf, size_t len)
 {
@@ -144,45 +161,51 @@ static const char *sharing_words(const struct cli_known *known,
 /* ---- text output ---- */
 
 /*
- * One sentence per prediction. A prediction in doubt is shown, but named as
- * such, because nothing else is known.
+ * Print one sentence. A prediction that no decision should be based on is
+ * printed, too, and named as such, because nothing else is known.
  */
-static void print_prediction(const struct prediction *prediction,
-			     const struct cli_prediction *a)
+static void print_prediction(const struct predictions *all,
+			     const struct cli_prediction *prediction)
 {
-	char co[LINE / 2], range[3 * CLI_NUMBER_LEN] = "no interval";
+	char corunners[LINE / 2], range[3 * CLI_NUMBER_LEN] = "no interval";
 	char point[CLI_NUMBER_LEN], low[CLI_NUMBER_LEN], high[CLI_NUMBER_LEN];
-	const char *victim = prediction->k->app[a->victim]->runs.app;
+	const char *victim = name_of(all->known, prediction->victim);
 
-	corunner_list(prediction->k, a, co, sizeof(co));
-	if (!isnan(a->result.low))
+	corunner_list(all->known, prediction, corunners, sizeof(corunners));
+	if (!isnan(prediction->result.low))
 		snprintf(range, sizeof(range), "90 %% interval %s to %s",
-			 cli_change(a->result.low, low),
-			 cli_change(a->result.high, high));
-	if (a->rc)
+			 cli_change(prediction->result.low, low),
+			 cli_change(prediction->result.high, high));
+	if (prediction->rc)
 		cli_printf(CLI_PLAIN, 0, "%s with %s: no prediction. %s",
-			   victim, co, a->why.text);
-	else if (a->result.flags & NP_PRED_OTHER_RAIL && !a->result.used)
+			   victim, corunners, prediction->why.text);
+	else if (prediction->result.flags & NP_PRED_OTHER_RAIL &&
+		 !prediction->result.used)
 		cli_printf(CLI_GREEN, 0,
 			   "%s with %s: no effect, because the "
 			   "co-runner does not load rail %s, which %s loads.",
-			   victim, co,
-			   prediction->k->app[a->victim]->summary.rails,
+			   victim, corunners,
+			   all->known->app[prediction->victim]->summary.rails,
 			   victim);
-	else if (cli_doubt_text(&a->result))
+	else if (cli_doubt_text(&prediction->result))
 		cli_printf(
 			CLI_YELLOW, 0,
 			"%s with %s: no reliable prediction; the estimate is "
 			"%s (%s). %s",
-			victim, co, cli_change(a->result.slowdown, point),
-			range, cli_doubt_text(&a->result));
+			victim, corunners,
+			cli_change(prediction->result.slowdown, point), range,
+			cli_doubt_text(&prediction->result));
 	else
 		cli_printf(CLI_PLAIN, 0, "%s %s with %s: %s (%s).", victim,
-			   slowdown_words(&a->result), co,
-			   cli_change(a->result.slowdown, point), range);
+			   slowdown_words(&prediction->result), corunners,
+			   cli_change(prediction->result.slowdown, point),
+			   range);
 }
 
-/* "on 4 nodes, co-runner on 2, +1 % on two leaf switches" */
+/*
+ * Where a pair was measured, and the result of the control: "on 4 nodes,
+ * co-runner on 2, +1 % on two leaf switches".
+ */
 static const char *measured_words(const struct cli_measured *measured,
 				  char *buf, size_t len)
 {
@@ -200,18 +223,18 @@ static const char *measured_words(const struct cli_measured *measured,
 }
 
 /*
- * What netprof validate measured for a pair; it is never mixed with the
+ * Print what netprof validate measured for a pair. It is never mixed with the
  * prediction.
  */
-static void print_measured(const struct prediction *prediction,
-			   const struct cli_prediction *a)
+static void print_measured(const struct predictions *all,
+			   const struct cli_prediction *prediction)
 {
 	char words[LINE / 4], change[CLI_NUMBER_LEN], day[CLI_NUMBER_LEN];
 	struct cli_measured measured;
 
-	if (a->n_corunners != 1 ||
-	    !cli_measured_find(prediction->k, a->victim, a->corunner[0],
-			       prediction->scope, &measured))
+	if (prediction->n_corunners != 1 ||
+	    !cli_measured_find(all->known, prediction->victim,
+			       prediction->corunner[0], all->scope, &measured))
 		return;
 	measured_words(&measured, words, sizeof(words));
 	if (measured.slowdown.n)
@@ -231,35 +254,35 @@ static void print_measured(const struct prediction *prediction,
 }
 
 /*
- * Where sharing the scope has no effect, that is the answer; the predictions
- * below only confirm it.
+ * Where sharing the scope has no effect, say so first; the predictions below
+ * only confirm it.
  */
-static void print_no_effect(const struct prediction *prediction)
+static void print_no_effect(const struct predictions *all)
 {
 	char line[LINE];
 
-	if (cli_has_no_effect(prediction->k, prediction->scope))
+	if (cli_has_no_effect(all->known, all->scope))
 		cli_printf(CLI_GREEN, 0, "%s",
-			   cli_no_effect_text(prediction->k, prediction->scope,
+			   cli_no_effect_text(all->known, all->scope,
 					      line, sizeof(line)));
 }
 
-/* The model, and why it is not the one that was asked for. */
-static void print_model(const struct prediction *prediction)
+/* Print the model, and why it is not the one that was requested. */
+static void print_model(const struct predictions *all)
 {
-	const struct cli_prediction *a = &prediction->prediction[0];
+	const struct cli_prediction *prediction = &all->prediction[0];
 
-	if (a->result.flags & NP_PRED_FELL_BACK)
+	if (prediction->result.flags & NP_PRED_FELL_BACK)
 		cli_print_labelled(stdout, "Model",
 				   "%s, because %s lacks data (see "
 				   "To improve): %s",
-				   a->result.model->name,
-				   prediction->model->name,
-				   a->result.model->help);
+				   prediction->result.model->name,
+				   all->model->name,
+				   prediction->result.model->help);
 	else
 		cli_print_labelled(stdout, "Model", "%s: %s",
-				   a->result.model->name,
-				   a->result.model->help);
+				   prediction->result.model->name,
+				   prediction->result.model->help);
 }
 
 static const char *runs(size_t n)
@@ -268,8 +291,8 @@ static const char *runs(size_t n)
 }
 
 /*
- * The levels whose slowdown was taken from measurement intervals inside a run,
- * because these are more precise than whole runs; "" if there are none.
+ * How many levels have their slowdown from measurement intervals within a run,
+ * which are more precise than whole runs; "" if there are none.
  */
 static const char *interval_words(const struct np_run_summary *summary,
 				  char buf[80])
@@ -288,21 +311,25 @@ static const char *interval_words(const struct np_run_summary *summary,
 	return buf;
 }
 
-/* The data of one application that the first answer was computed from. */
-static void print_data_used(const struct prediction *prediction, size_t app,
+/*
+ * Print the data of one application from which the first prediction was
+ * computed. first: with the label.
+ */
+static void print_data_used(const struct predictions *all, size_t app,
 			    bool first)
 {
-	const struct cli_prediction *a = &prediction->prediction[0];
+	const struct cli_prediction *prediction = &all->prediction[0];
 	const struct np_run_summary *summary =
-		&prediction->k->app[app]->summary;
+		&all->known->app[app]->summary;
 	const char *label = first ? "Data" : "", *name = summary->program.name;
-	size_t n = prediction->k->cal.fabric->n_levels;
+	size_t n = all->known->cal.fabric->n_levels;
 	size_t loaded = summary->count[NP_RUN_UNDER_LEVEL];
 	char intervals[80];
 
-	if (app == a->victim && a->result.used & NP_NEED_TRACE)
+	if (app == prediction->victim &&
+	    prediction->result.used & NP_NEED_TRACE)
 		cli_print_labelled(stdout, label, "%s: its newest trace", name);
-	else if (app == a->victim)
+	else if (app == prediction->victim)
 		cli_print_labelled(stdout, label,
 				   "%s: %zu %s under %zu of %zu load "
 				   "levels, %u %s without load%s",
@@ -310,7 +337,7 @@ static void print_data_used(const struct prediction *prediction, size_t app,
 				   n, summary->alone_sec.n,
 				   runs(summary->alone_sec.n),
 				   interval_words(summary, intervals));
-	else if (a->result.used & NP_NEED_LATENCY)
+	else if (prediction->result.used & NP_NEED_LATENCY)
 		cli_print_labelled(
 			stdout, label,
 			"%s: %llu probe%s in %zu %s without load",
@@ -326,14 +353,14 @@ static void print_data_used(const struct prediction *prediction, size_t app,
 				   runs(loaded));
 }
 
-/* The runs that were not used, for each application with any. */
-static void print_excluded(const struct prediction *prediction)
+/* Print which runs were not used, for each application with any. */
+static void print_excluded(const struct predictions *all)
 {
 	const char *label = "Excluded";
 
-	for (size_t i = 0; i < prediction->k->n; i++) {
+	for (size_t i = 0; i < all->known->n; i++) {
 		const struct np_run_summary *summary =
-			&prediction->k->app[i]->summary;
+			&all->known->app[i]->summary;
 		char line[LINE];
 
 		if (!cli_excluded_text(summary, line, sizeof(line)))
@@ -345,12 +372,12 @@ static void print_excluded(const struct prediction *prediction)
 }
 
 /*
- * The calibration that the answer is based on. A newer one that cannot be used
- * is a mistake of the administrator and is named.
+ * Print the calibration. Newer ones that cannot be used are reported, because
+ * an administrator has to correct them.
  */
-static void print_fabric(const struct prediction *prediction)
+static void print_fabric(const struct predictions *all)
 {
-	const struct np_calibration *calibration = &prediction->k->cal;
+	const struct np_calibration *calibration = &all->known->cal;
 	char line[LINE], day[CLI_NUMBER_LEN];
 
 	cli_print_labelled(
@@ -367,59 +394,63 @@ static void print_fabric(const struct prediction *prediction)
 				   cli_plural_s(calibration->n_skipped),
 				   calibration->skipped.text);
 	cli_print_labelled(stdout, "Sharing", "%s",
-			   sharing_words(prediction->k, prediction->scope, line,
+			   sharing_words(all->known, all->scope, line,
 					 sizeof(line)));
 }
 
-/* Do the probes of a co-runner have another period than the calibration's? */
-static bool other_period(const struct prediction *prediction,
-			 const struct cli_prediction *a)
+/*
+ * Whether the latencies of a co-runner were used although its probes had
+ * another period than those of the calibration.
+ */
+static bool other_period(const struct predictions *all,
+			 const struct cli_prediction *prediction)
 {
-	for (size_t i = 0; i < a->n_corunners; i++)
-		if (prediction->k->app[a->corunner[i]]
+	for (size_t i = 0; i < prediction->n_corunners; i++)
+		if (all->known->app[prediction->corunner[i]]
 			    ->summary.latency.other_period)
-			return a->result.used & NP_NEED_LATENCY;
+			return prediction->result.used & NP_NEED_LATENCY;
 	return false;
 }
 
-static void print_notes(const struct prediction *prediction)
+static void print_notes(const struct predictions *all)
 {
-	const struct cli_prediction *a = &prediction->prediction[0];
+	const struct cli_prediction *prediction = &all->prediction[0];
 	const char *label = "Note";
 
 	for (size_t i = 0; i < NP_ARRAY_SIZE(notes); i++)
-		if (a->result.flags & notes[i].flag) {
+		if (prediction->result.flags & notes[i].flag) {
 			cli_print_labelled(stdout, label, "%s", notes[i].words);
 			label = "";
 		}
-	if (other_period(prediction, a))
+	if (other_period(all, prediction))
 		cli_print_labelled(stdout, label,
 				   "The co-runner was probed with "
 				   "another period than the calibration.");
 }
 
 /*
- * The model and the data are those of the first answer; the others are
- * byproducts.
+ * Print everything. Model and data are those of the first prediction, which the
+ * user requested; the others come at no cost.
  */
-static int predict_text(const struct prediction *prediction)
+static int predict_text(const struct predictions *all)
 {
-	const struct cli_prediction *a = &prediction->prediction[0];
+	const struct cli_prediction *prediction = &all->prediction[0];
 	char command[LINE / 4], what[LINE / 4];
 
-	print_no_effect(prediction);
-	for (size_t i = 0; i < prediction->n; i++) {
-		print_prediction(prediction, &prediction->prediction[i]);
-		print_measured(prediction, &prediction->prediction[i]);
+	print_no_effect(all);
+	for (size_t i = 0; i < all->n; i++) {
+		print_prediction(all, &all->prediction[i]);
+		print_measured(all, &all->prediction[i]);
 	}
 	putchar('\n');
-	print_model(prediction);
-	for (size_t i = 0; a->result.used && i < prediction->k->n; i++)
-		print_data_used(prediction, i, i == 0);
-	print_excluded(prediction);
-	print_fabric(prediction);
-	print_notes(prediction);
-	cli_best_measurement(prediction->k, a, command, what, sizeof(what));
+	print_model(all);
+	for (size_t i = 0; prediction->result.used && i < all->known->n; i++)
+		print_data_used(all, i, i == 0);
+	print_excluded(all);
+	print_fabric(all);
+	print_notes(all);
+	cli_best_measurement(all->known, prediction, command, what,
+			     sizeof(what));
 	if (*command) {
 		cli_print_labelled(stdout, "To improve", "%s", command);
 		cli_print_labelled(stdout, "", "(%s)", what);
@@ -430,13 +461,13 @@ static int predict_text(const struct prediction *prediction)
 /* ---- output for programs ---- */
 
 /*
- * The data of one application for programs: how many runs of each kind were
- * used, and how many were excluded for which reason.
+ * Append the data of one application: how many runs of each kind were used, and
+ * how many were excluded for which reason.
  */
 static void put_used(json_object *list, const struct cli_known_app *app)
 {
 	const struct np_run_summary *summary = &app->summary;
-	json_object *j = cli_append_object(list), *left;
+	json_object *j = cli_append_object(list), *excluded;
 
 	cli_put_text(j, "app", summary->program.name);
 	cli_put_bool(j, "published", app->runs.owner == NP_STORE_PUBLISHED);
@@ -447,44 +478,45 @@ static void put_used(json_object *list, const struct cli_known_app *app)
 	cli_put_count(j, "curve_levels", summary->n_curve);
 	cli_put_count(j, "impact_levels", summary->n_impact);
 	cli_put_count(j, "probes", summary->program.latency.all.n);
-	left = cli_put_object(j, "excluded");
+	excluded = cli_put_object(j, "excluded");
 	for (int use = NP_RUN_FABRIC; use < NP_RUN_USES; use++)
 		if (summary->count[use])
-			cli_put_count(left,
+			cli_put_count(excluded,
 				      np_run_use_name((enum np_run_use)use),
 				      summary->count[use]);
 }
 
 /*
- * One prediction for programs. Without a prediction, slowdown is null and "why"
- * says why.
+ * Append one prediction. If there is none, "slowdown" is null and "why" is a
+ * sentence.
  */
 static void put_prediction(json_object *list,
-			   const struct prediction *prediction,
-			   const struct cli_prediction *a)
+			   const struct predictions *all,
+			   const struct cli_prediction *prediction)
 {
-	json_object *j = cli_append_object(list), *co;
+	json_object *j = cli_append_object(list), *corunners;
 	char command[256], what[256];
 
-	cli_put_text(j, "victim", prediction->k->app[a->victim]->runs.app);
-	co = cli_put_array(j, "corunners");
-	for (size_t i = 0; i < a->n_corunners; i++)
-		cli_append_text(co,
-				prediction->k->app[a->corunner[i]]->runs.app);
-	if (a->n_corunners == 1)
-		cli_put_measured(j, prediction->k, a->victim, a->corunner[0],
-				 prediction->scope);
-	if (a->rc) {
+	cli_put_text(j, "victim", name_of(all->known, prediction->victim));
+	corunners = cli_put_array(j, "corunners");
+	for (size_t i = 0; i < prediction->n_corunners; i++)
+		cli_append_text(corunners,
+				name_of(all->known, prediction->corunner[i]));
+	if (prediction->n_corunners == 1)
+		cli_put_measured(j, all->known, prediction->victim,
+				 prediction->corunner[0], all->scope);
+	if (prediction->rc) {
 		cli_put(j, "slowdown", NULL);
-		cli_put_text(j, "why", a->why.text);
+		cli_put_text(j, "why", prediction->why.text);
 		return;
 	}
-	cli_put_interval(j, &a->result);
-	cli_put_real(j, "sharing_coefficient", a->result.sharing);
-	cli_put_count(j, "curve_levels", a->result.n_curve);
-	cli_put_count(j, "impact_levels", a->result.n_impact);
-	cli_put_count(j, "probes", a->result.n_probes);
-	cli_best_measurement(prediction->k, a, command, what, sizeof(what));
+	cli_put_interval(j, &prediction->result);
+	cli_put_real(j, "sharing_coefficient", prediction->result.sharing);
+	cli_put_count(j, "curve_levels", prediction->result.n_curve);
+	cli_put_count(j, "impact_levels", prediction->result.n_impact);
+	cli_put_count(j, "probes", prediction->result.n_probes);
+	cli_best_measurement(all->known, prediction, command, what,
+			     sizeof(what));
 	cli_put_text(j, "narrower", *command ? command : NULL);
 }
 
@@ -497,28 +529,28 @@ static const struct cli_table table = {
 			   "measured/slowdown" } },
 };
 
-static int predict_data(const struct prediction *prediction,
+static int predict_data(const struct predictions *all,
 			enum cli_format format)
 {
 	json_object *j = json_object_new_object(), *list;
 
-	cli_put_text(j, "scope", np_scope_name(prediction->scope));
-	cli_put_text(j, "model", prediction->model->name);
+	cli_put_text(j, "scope", np_scope_name(all->scope));
+	cli_put_text(j, "model", all->model->name);
 	list = cli_put_array(j, "predictions");
-	for (size_t i = 0; i < prediction->n; i++)
-		put_prediction(list, prediction, &prediction->prediction[i]);
-	cli_put_calibration(j, prediction->k, prediction->scope);
+	for (size_t i = 0; i < all->n; i++)
+		put_prediction(list, all, &all->prediction[i]);
+	cli_put_calibration(j, all->known, all->scope);
 	list = cli_put_array(j, "applications");
-	for (size_t i = 0; i < prediction->k->n; i++)
-		put_used(list, prediction->k->app[i]);
+	for (size_t i = 0; i < all->known->n; i++)
+		put_used(list, all->known->app[i]);
 	return cli_print_output(format, "predict", j, &table);
 }
 
 /* ---- command ---- */
 
 /*
- * Load the applications and their calibration. Returns -1 to go on, or the
- * exit status after printing why not.
+ * Load the applications, their calibration and their measured pairs. Returns -1
+ * to continue, or the exit status after printing an error.
  */
 static int load_apps(struct cli_known *known, struct cli_store *store,
 		     const struct cli_options *options)
@@ -536,61 +568,62 @@ static int load_apps(struct cli_known *known, struct cli_store *store,
 }
 
 /*
- * The first question is the one that was asked: the victim with all co-
- * runners. Each co-runner with the victim alone follows.
+ * Predict what the user requested, the victim with all co-runners, and then
+ * each co-runner with the victim alone.
  */
-static void predict_all(struct prediction *prediction,
-			struct np_predictor *models)
+static void predict_all(struct predictions *all, struct np_predictor *predictor)
 {
-	size_t n_co = prediction->k->n - 1;
+	size_t n_corunners = all->known->n - 1;
 
-	prediction->n = 1 + n_co;
-	for (size_t i = 0; i < prediction->n; i++) {
-		struct cli_prediction *a = &prediction->prediction[i];
+	all->n = 1 + n_corunners;
+	for (size_t i = 0; i < all->n; i++) {
+		struct cli_prediction *prediction = &all->prediction[i];
 
-		*a = (struct cli_prediction){ .victim = i,
-					      .scope = prediction->scope,
-					      .n_corunners = i ? 1 : n_co };
-		for (size_t c = 0; !i && c < n_co; c++)
-			a->corunner[c] = c + 1;
-		cli_predict(models, prediction->k, a);
+		*prediction = (struct cli_prediction){
+			.victim = i,
+			.scope = all->scope,
+			.n_corunners = i ? 1 : n_corunners,
+		};
+		for (size_t c = 0; !i && c < n_corunners; c++)
+			prediction->corunner[c] = c + 1;
+		cli_predict(predictor, all->known, prediction);
 	}
 }
 
-/* There is no prediction for the victim: fail, and say what would help. */
-static int fail_without_prediction(const struct prediction *prediction)
+/* Fail for lack of a prediction for the victim, and say what would help. */
+static int fail_without_prediction(const struct predictions *all)
 {
 	char command[256];
 
-	if (prediction->model->needs & NP_NEED_TRACE)
-		return cli_fail("%s", prediction->prediction[0].why.text);
-	missing_measurement(prediction->k, &prediction->prediction[0], command,
+	if (all->model->needs & NP_NEED_TRACE)
+		return cli_fail("%s", all->prediction[0].why.text);
+	missing_measurement(all->known, &all->prediction[0], command,
 			    sizeof(command));
-	return cli_fail("%s%s%s", prediction->prediction[0].why.text,
+	return cli_fail("%s%s%s", all->prediction[0].why.text,
 			*command ? "; to measure it: " : "", command);
 }
 
 /*
- * Ask the model and print. Only the first answer decides whether the command
- * succeeds.
+ * Predict and print. The command succeeds if there is a prediction for the
+ * victim.
  */
 static int predict(const struct cli_known *known,
 		   const struct cli_options *options)
 {
-	struct prediction prediction = { .k = known,
-					 .model = options->model,
-					 .scope = options->scope };
+	struct predictions all = { .known = known,
+				   .model = options->model,
+				   .scope = options->scope };
 	struct np_err err = NP_ERR_INIT;
-	struct np_predictor *models;
+	struct np_predictor *predictor;
 
-	if (cli_known_predictor(known, options->model, true, &models, &err))
+	if (cli_known_predictor(known, options->model, true, &predictor, &err))
 		return cli_fail("%s", err.text);
-	predict_all(&prediction, models);
-	np_predictor_free(models);
-	if (prediction.prediction[0].rc)
-		return fail_without_prediction(&prediction);
-	return options->format ? predict_data(&prediction, options->format) :
-				 predict_text(&prediction);
+	predict_all(&all, predictor);
+	np_predictor_free(predictor);
+	if (all.prediction[0].rc)
+		return fail_without_prediction(&all);
+	return options->format ? predict_data(&all, options->format) :
+				 predict_text(&all);
 }
 
 static int run_predict(const struct cli_cmd *self, int argc, char **argv)
