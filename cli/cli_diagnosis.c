@@ -323,7 +323,7 @@ int cli_diagnosis_conf(const struct cli_cmd *self,
 /* Set p->job. Needed again after each read, because reading moves the jobs. */
 static void find_job(struct cli_diagnosis *p, uint32_t id, uint32_t task)
 {
-	p->job = np_acct_find(&p->h, id, task);
+	p->job = np_acct_find(&p->acct, id, task);
 }
 
 /*
@@ -338,7 +338,7 @@ static bool is_named(const struct cli_diagnosis *p)
 	};
 	char name[256];
 
-	np_acct_text(&p->h, p->job->name, name, sizeof(name));
+	np_acct_text(&p->acct, p->job->name, name, sizeof(name));
 	for (size_t i = 0; i < NP_ARRAY_SIZE(other); i++)
 		if (!strcmp(name, other[i]))
 			return false;
@@ -349,12 +349,14 @@ static bool is_named(const struct cli_diagnosis *p)
 static void find_comparable(struct cli_diagnosis *p, enum np_acct_same same)
 {
 	p->same = same;
-	p->n_like = np_acct_comparable(&p->h, p->job, same, p->like,
-				       CLI_DIAGNOSIS_RUNS, &p->n_comparable);
+	p->n_examined = np_acct_comparable(&p->acct, p->job, same,
+					   p->comparable, CLI_DIAGNOSIS_RUNS,
+					   &p->n_comparable);
 	p->shortest = INFINITY;
 	p->longest = 0;
-	for (size_t i = 0; i < p->n_like; i++) {
-		double sec = np_acct_job_sec(&p->h, &p->h.job[p->like[i]]);
+	for (size_t i = 0; i < p->n_examined; i++) {
+		double sec = np_acct_job_sec(&p->acct,
+					     &p->acct.job[p->comparable[i]]);
 
 		p->shortest = fmin(p->shortest, sec);
 		p->longest = fmax(p->longest, sec);
@@ -373,7 +375,7 @@ static bool select_comparable(struct cli_diagnosis *p)
 	p->named = is_named(p);
 	find_comparable(p, NP_ACCT_SAME_NAME);
 	if ((p->named && p->n_comparable >= NP_BLAME_LEAST_RUNS) ||
-	    !*np_acct_command(&p->h, p->job, command, sizeof(command)))
+	    !*np_acct_command(&p->acct, p->job, command, sizeof(command)))
 		return false;
 	find_comparable(p, NP_ACCT_SAME_COMMAND);
 	if (p->named && p->n_comparable < NP_BLAME_LEAST_RUNS)
@@ -399,26 +401,26 @@ static int read_job(struct cli_diagnosis *p, uint32_t id, uint32_t task,
 
 	snprintf(job, sizeof(job), task == NP_ACCT_NO_TASK ? "%u" : "%u_%u",
 		 id, task);
-	rc = sacct(&p->h, of_job, err);
+	rc = sacct(&p->acct, of_job, err);
 	if (!rc)
-		rc = np_acct_index(&p->h);
+		rc = np_acct_index(&p->acct);
 	if (rc)
 		return rc;
 	find_job(p, id, task);
 	if (!p->job)
 		return 0;
-	np_acct_text(&p->h, p->job->user, user, sizeof(user));
+	np_acct_text(&p->acct, p->job->user, user, sizeof(user));
 	snprintf(name, sizeof(name), "--name=%s",
-		 np_acct_text(&p->h, p->job->name, text, sizeof(text)));
+		 np_acct_text(&p->acct, p->job->name, text, sizeof(text)));
 	snprintf(nodes, sizeof(nodes), "--nnodes=%u", p->job->n_nodes);
-	date_argument("--starttime=", p->h.now - p->since_sec, from,
+	date_argument("--starttime=", p->acct.now - p->since_sec, from,
 		      sizeof(from));
-	date_argument("--endtime=", p->h.now, to, sizeof(to));
-	rc = sacct(&p->h, of_like, err);
+	date_argument("--endtime=", p->acct.now, to, sizeof(to));
+	rc = sacct(&p->acct, of_like, err);
 	if (!rc)
-		rc = np_acct_index(&p->h);
+		rc = np_acct_index(&p->acct);
 	find_job(p, id, task);
-	return !rc && select_comparable(p) ? sacct(&p->h, of_user, err) : rc;
+	return !rc && select_comparable(p) ? sacct(&p->acct, of_user, err) : rc;
 }
 
 /*
@@ -431,13 +433,13 @@ static int read_tasks(struct cli_diagnosis *p, uint32_t id, uint32_t task)
 	char list[(TASK_RUNS + 1) * 24] = "";
 	char *const of_steps[] = { "--jobs", list, NULL };
 	uint32_t run[TASK_RUNS];
-	size_t any, n = np_acct_comparable(&p->h, p->job, p->same, run,
+	size_t any, n = np_acct_comparable(&p->acct, p->job, p->same, run,
 					   TASK_RUNS, &any);
 
 	if (!n)
 		return 0;
 	for (size_t i = 0; i <= n; i++) {
-		const struct np_acct_job *j = i ? &p->h.job[run[i - 1]] :
+		const struct np_acct_job *j = i ? &p->acct.job[run[i - 1]] :
 						  p->job;
 
 		cli_appendf(list, sizeof(list),
@@ -446,8 +448,8 @@ static int read_tasks(struct cli_diagnosis *p, uint32_t id, uint32_t task)
 			    j->task == NP_ACCT_NO_TASK ? j->id : j->array,
 			    j->task);
 	}
-	sacct(&p->h, of_steps, NULL);
-	if (np_acct_index(&p->h))
+	sacct(&p->acct, of_steps, NULL);
+	if (np_acct_index(&p->acct))
 		return -ENOMEM;
 	find_job(p, id, task);
 	if (p->job)
@@ -473,13 +475,13 @@ static bool list_leaves(const struct cli_diagnosis *p, const struct np_topo *t,
 			const struct np_acct_job *j, char buf[MAX_ARGUMENT])
 {
 	size_t n;
-	struct np_acct_place *leaf = all_leaves(&p->h, j, &n);
+	struct np_acct_place *leaf = all_leaves(&p->acct, j, &n);
 
 	buf[0] = '\0';
 	for (size_t i = 0; i < n; i++) {
 		char name[256];
 
-		np_acct_leaf(&p->h, leaf[i].leaf, name, sizeof(name));
+		np_acct_leaf(&p->acct, leaf[i].leaf, name, sizeof(name));
 		for (size_t k = 0; k < t->n; k++)
 			if (!strcmp(t->leaf[k].name, name)) {
 				cli_appendf(buf, MAX_ARGUMENT, "%s%s",
@@ -507,7 +509,7 @@ static int read_neighbours(struct cli_diagnosis *p, const struct np_topo *t,
 
 	date_argument("--starttime=", start, from, sizeof(from));
 	date_argument("--endtime=", end + 1, to, sizeof(to));
-	return sacct(&p->h, extra, err);
+	return sacct(&p->acct, extra, err);
 }
 
 /* Read the neighbours of the job and of each comparable run. */
@@ -519,18 +521,18 @@ static int read_all_neighbours(struct cli_diagnosis *p, const struct np_topo *t,
 	size_t n;
 	int rc = list ? 0 : -ENOMEM;
 
-	for (n = 0; n < p->n_like; n++)
-		job[n] = p->h.job[p->like[n]];
+	for (n = 0; n < p->n_examined; n++)
+		job[n] = p->acct.job[p->comparable[n]];
 	job[n++] = *p->job;
 	for (size_t i = 0; !rc && i < n; i++) {
 		/* Reading moves the jobs, but not their lists of nodes. */
 		rc = read_neighbours(p, t, job[i].start,
-				     np_acct_job_end(&p->h, &job[i]), &job[i],
-				     list, err);
+				     np_acct_job_end(&p->acct, &job[i]),
+				     &job[i], list, err);
 	}
 	free(list);
 	if (!rc)
-		rc = np_acct_index(&p->h);
+		rc = np_acct_index(&p->acct);
 	find_job(p, id, task);
 	return rc;
 }
@@ -541,14 +543,14 @@ static int load_accounting(struct cli_diagnosis *p,
 			   uint32_t task, struct np_err *err)
 {
 	struct np_topo t;
-	int rc = take_topology(&p->h, opt, &t, err);
+	int rc = take_topology(&p->acct, opt, &t, err);
 
 	if (!rc)
 		rc = opt->accounting ?
-		     read_accounting(&p->h, opt->accounting, err) :
+		     read_accounting(&p->acct, opt->accounting, err) :
 		     read_job(p, id, task, err);
 	if (!rc)
-		rc = np_acct_index(&p->h);
+		rc = np_acct_index(&p->acct);
 	if (!rc)
 		find_job(p, id, task);
 	if (!rc && p->job)
@@ -562,7 +564,7 @@ static int load_accounting(struct cli_diagnosis *p,
 	}
 	np_topo_free(&t);
 	if (!rc && p->job)
-		rc = np_acct_neighbours(&p->h, p->job, &p->neighbour,
+		rc = np_acct_neighbours(&p->acct, p->job, &p->neighbour,
 					&p->n_neighbours);
 	if (rc == -ENOMEM)
 		np_errf(err, rc, "out of memory");
@@ -620,7 +622,7 @@ struct querier {
 	bool has_values; /* of one of the job's nodes */
 	bool silent[NP_N_SIGNALS]; /* signals the job's nodes do not have */
 	size_t run; /* 0: the job; else of the comparable runs, from 1 */
-	/* The nodes of the next query: names, and indices into p->h. */
+	/* The nodes of the next query: names, and indices into p->acct. */
 	char **name;
 	uint32_t *number;
 	size_t n;
@@ -644,7 +646,7 @@ static int add_name(struct querier *a, uint32_t node)
 		a->n_skipped++;
 		return 0;
 	}
-	np_acct_node(&a->p->h, node, name, sizeof(name));
+	np_acct_node(&a->p->acct, node, name, sizeof(name));
 	a->name[a->n] = strdup(name);
 	a->number[a->n] = node;
 	return a->name[a->n] ? (a->n++, 0) : -ENOMEM;
@@ -655,7 +657,7 @@ static bool has_node(const struct cli_diagnosis *p, const struct np_acct_job *j,
 		     uint32_t node)
 {
 	for (size_t i = 0; i < j->n_listed; i++)
-		if (p->h.node[j->first_node + i] == node)
+		if (p->acct.node[j->first_node + i] == node)
 			return true;
 	return false;
 }
@@ -667,7 +669,7 @@ static bool has_node(const struct cli_diagnosis *p, const struct np_acct_job *j,
 static int select_nodes(struct querier *a, const struct np_acct_job *j,
 			uint32_t leaf, bool others)
 {
-	const struct np_acct *h = &a->p->h;
+	const struct np_acct *h = &a->p->acct;
 	int rc = 0;
 
 	clear_names(a);
@@ -771,7 +773,7 @@ static int query_run(struct querier *a, const struct np_acct_job *j,
 		     struct np_examine_run *seen)
 {
 	struct cli_diagnosis *p = a->p;
-	double end = np_acct_job_end(&p->h, j), sec = end - j->start;
+	double end = np_acct_job_end(&p->acct, j), sec = end - j->start;
 	const struct np_prom_range r = {
 		.start = end, .window_sec = sec, .n_steps = 1,
 	};
@@ -781,7 +783,7 @@ static int query_run(struct querier *a, const struct np_acct_job *j,
 
 	if (!a->http || sec < LEAST_SAMPLES * a->conf->interval_sec)
 		return 0;
-	leaf = all_leaves(&p->h, j, &n);
+	leaf = all_leaves(&p->acct, j, &n);
 	if (!leaf)
 		return -ENOMEM;
 	if (j == p->job && n > CLI_DIAGNOSIS_LEAVES)
@@ -800,22 +802,24 @@ static int occupied_time(const struct cli_diagnosis *p,
 			 const struct np_acct_job *j, double *sec)
 {
 	size_t n_leaves, n;
-	struct np_acct_place *leaf = all_leaves(&p->h, j, &n_leaves);
+	struct np_acct_place *leaf = all_leaves(&p->acct, j, &n_leaves);
 	struct np_acct_neighbour *jobs;
-	double sum = 0, room = 0;
-	int rc = leaf ? np_acct_neighbours(&p->h, j, &jobs, &n) : -ENOMEM;
+	double node_sec = 0, other_nodes = 0;
+	int rc = leaf ? np_acct_neighbours(&p->acct, j, &jobs, &n) : -ENOMEM;
 
 	for (size_t i = 0; !rc && i < n_leaves; i++)
-		room += p->h.one_leaf ? p->h.node_name.n :
-			p->h.leaf_size[leaf[i].leaf];
+		other_nodes += p->acct.one_leaf ?
+			       p->acct.node_name.n :
+			       p->acct.leaf_size[leaf[i].leaf];
 	free(leaf);
 	if (rc)
 		return rc;
 	for (size_t i = 0; i < n; i++)
-		sum += jobs[i].nodes * (jobs[i].to - jobs[i].from);
+		node_sec += jobs[i].nodes * (jobs[i].to - jobs[i].from);
 	free(jobs);
-	room -= j->n_listed;
-	*sec = room > 0 ? fmin(sum / room, np_acct_job_sec(&p->h, j)) : 0;
+	other_nodes -= j->n_listed;
+	*sec = other_nodes > 0 ? fmin(node_sec / other_nodes,
+				      np_acct_job_sec(&p->acct, j)) : 0;
 	return 0;
 }
 
@@ -861,7 +865,7 @@ static uint32_t busiest_leaf(const struct np_examine_run *s)
 static void divide_time(const struct querier *a, const struct np_acct_job *j,
 			struct cli_timeline *t)
 {
-	double sec = np_acct_job_end(&a->p->h, j) - j->start;
+	double sec = np_acct_job_end(&a->p->acct, j) - j->start;
 
 	t->step_sec = fmax(sec / CLI_DIAGNOSIS_STEPS, a->conf->interval_sec);
 	t->n = (size_t)fmin(floor(sec / t->step_sec), CLI_DIAGNOSIS_STEPS);
@@ -950,7 +954,7 @@ static int make_timeline(struct querier *a, const struct np_examine_run *seen)
 	struct cli_diagnosis *p = a->p;
 	struct cli_timeline *t = &p->timeline;
 	struct np_acct_place leaf[CLI_DIAGNOSIS_LEAVES];
-	size_t n = np_acct_leaves(&p->h, p->job, leaf, CLI_DIAGNOSIS_LEAVES);
+	size_t n = np_acct_leaves(&p->acct, p->job, leaf, CLI_DIAGNOSIS_LEAVES);
 	double *value;
 	int rc;
 
@@ -991,8 +995,8 @@ static int extend_timeline(struct querier *a)
 	     i < 2 * NP_N_SIGNALS; i++) {
 		bool near = i >= NP_N_SIGNALS;
 		enum np_signal s = (enum np_signal)(i % NP_N_SIGNALS);
-		const struct np_examine_signal *g = near ? &p->x.near[s] :
-							   &p->x.sign[s];
+		const struct np_examine_signal *g = near ? &p->result.near[s] :
+							   &p->result.sign[s];
 
 		if (!g->unusual || s == NP_SIGNAL_CPU_WAIT ||
 		    s == NP_SIGNAL_IO_WAIT || p->n_queries == MAX_QUERIES)
@@ -1000,7 +1004,7 @@ static int extend_timeline(struct querier *a)
 		if (!value)
 			value = malloc(CLI_DIAGNOSIS_LEAF_NODES *
 				       CLI_DIAGNOSIS_STEPS * sizeof(*value));
-		rc = value ? query_steps(a, near, p->h.leaf_of[g->node], s,
+		rc = value ? query_steps(a, near, p->acct.leaf_of[g->node], s,
 					 value) : -ENOMEM;
 	}
 	free(value);
@@ -1013,13 +1017,13 @@ static int extend_timeline(struct querier *a)
  */
 static void share_cost(struct cli_diagnosis *p)
 {
-	double sum = 0, sec = p->x.blame.cause[NP_CAUSE_NETWORK].sec.mean;
-	bool slow = p->x.blame.verdict >= NP_BLAME_CAUSE;
+	double sum = 0, sec = p->result.blame.cause[NP_CAUSE_NETWORK].sec.mean;
+	bool slow = p->result.blame.verdict >= NP_BLAME_CAUSE;
 
 	for (size_t i = 0; i < p->n_neighbours; i++) {
 		struct np_acct_neighbour *b = &p->neighbour[i];
 
-		b->cost_sec = (b->to - b->from) * (!p->x.by_traffic ?
+		b->cost_sec = (b->to - b->from) * (!p->result.by_traffic ?
 			b->nodes : isnan(b->rate) ? 0 : b->rate);
 		sum += b->cost_sec;
 	}
@@ -1064,7 +1068,7 @@ static int measure_neighbours(struct cli_diagnosis *p,
 	for (int s = 0; s < NP_N_SIGNALS; s++)
 		p->near_neighbour[s] = NP_NO_INDEX;
 	for (size_t i = 0; i < p->n_neighbours; i++) {
-		const struct np_acct_job *o = &p->h.job[p->neighbour[i].job];
+		const struct np_acct_job *o = &p->acct.job[p->neighbour[i].job];
 		double *value = p->neighbour_value[i];
 
 		for (int s = 0; s < NP_N_SIGNALS; s++)
@@ -1078,7 +1082,7 @@ static int measure_neighbours(struct cli_diagnosis *p,
 				add_value(&value[s], (enum np_signal)s,
 					  n->value[s]);
 				if (np_examine_is_near((enum np_signal)s) &&
-				    p->x.near[s].node == n->node)
+				    p->result.near[s].node == n->node)
 					set_near(p, (enum np_signal)s, i);
 			}
 		}
@@ -1143,17 +1147,17 @@ static int examine(struct querier *a, const struct cli_diagnosis_opt *opt)
 	struct cli_diagnosis *p = a->p;
 	struct np_examine_run seen[CLI_DIAGNOSIS_RUNS + 1] = { { .n = 0 } };
 	struct np_err err = NP_ERR_INIT;
-	size_t n = p->n_like;
+	size_t n = p->n_examined;
 	int rc = 0;
 
 	/* The job comes first: without values of it, no others are needed. */
 	for (size_t i = 0; !rc && i <= n; i++) {
-		const struct np_acct_job *j = i ? &p->h.job[p->like[i - 1]] :
-					      p->job;
+		const struct np_acct_job *j =
+			i ? &p->acct.job[p->comparable[i - 1]] : p->job;
 		struct np_examine_run *s = &seen[i ? i - 1 : n];
 
 		a->run = i;
-		s->sec = fmax(np_acct_job_sec(&p->h, j), 1e-3);
+		s->sec = fmax(np_acct_job_sec(&p->acct, j), 1e-3);
 		summarise_probes(a, opt, j, &s->probes);
 		rc = occupied_time(p, j, &s->occupied_sec);
 		if (!rc)
@@ -1166,7 +1170,7 @@ static int examine(struct querier *a, const struct cli_diagnosis_opt *opt)
 		}
 	}
 	if (!rc)
-		rc = np_examine(seen, n, &p->x, &err);
+		rc = np_examine(seen, n, &p->result, &err);
 	p->examined = !rc;
 	if (!rc) {
 		rc = measure_neighbours(p, &seen[n]);
@@ -1183,7 +1187,7 @@ static int examine(struct querier *a, const struct cli_diagnosis_opt *opt)
 static void connect_server(struct querier *a)
 {
 	struct cli_diagnosis *p = a->p;
-	double sec = np_acct_job_end(&p->h, p->job) - p->job->start;
+	double sec = np_acct_job_end(&p->acct, p->job) - p->job->start;
 
 	if (!a->conf->url[0])
 		np_errf(&p->no_metrics, 0, "no metrics server is configured "
@@ -1233,7 +1237,7 @@ int cli_diagnosis_make(struct cli_diagnosis *p,
 	int rc;
 
 	*p = (struct cli_diagnosis){ .since_sec = opt->since_sec,
-				   .h.now = now };
+				   .acct.now = now };
 	rc = load_accounting(p, opt, id, task, &p->why);
 	if (rc || !p->job) {
 		p->job = NULL;
@@ -1246,7 +1250,7 @@ int cli_diagnosis_make(struct cli_diagnosis *p,
 /* Harmless if cli_diagnosis_make() was never called on a zeroed structure. */
 void cli_diagnosis_free(struct cli_diagnosis *p)
 {
-	np_acct_free(&p->h);
+	np_acct_free(&p->acct);
 	free(p->neighbour);
 	free(p->neighbour_value);
 	p->neighbour = NULL;

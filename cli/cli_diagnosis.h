@@ -1,11 +1,11 @@
 /*
- * Was it the network? What Slurm's accounting and the metrics server of the
- * site tell about one job, whether it was measured or not.
+ * Was it the network? What Slurm's accounting and the site's metrics server say
+ * about one job, whether it was measured or not.
  *
- * cli_diagnosis.c gathers: it asks sacct and scontrol (or reads files with their
- * output) for the job, for comparable runs and for the jobs on the same leaf
- * switches, asks the metrics server what the nodes did meanwhile, and has
- * np_examine.h attribute the excess of the run time to causes.
+ * cli_diagnosis.c gathers the data. From sacct and scontrol, or from files with
+ * their output, it gets the job, comparable runs and the jobs on the same leaf
+ * switches; from the metrics server, what the nodes did meanwhile. np_examine.h
+ * then attributes the excess of the run time to causes, and
  * cli_diagnosis_output.c prints the result.
  */
 #ifndef CLI_DIAGNOSIS_H
@@ -20,19 +20,24 @@
 #include "np_examine.h"
 #include "np_moments.h"
 
-#define CLI_DIAGNOSIS_SINCE (30 * 86400.0) /* default of --since, seconds */
-#define CLI_BLAME_SINCE (7 * 86400.0) /* the same of netprof blame */
-#define CLI_BLAME_MOST (92 * 86400.0) /* of jobs that sacct is asked for */
-#define CLI_DIAGNOSIS_RUNS 24  /* comparable runs that are examined, at most */
-#define CLI_DIAGNOSIS_STEPS NP_EXAMINE_WINDOWS /* of a timeline, at most */
-#define CLI_DIAGNOSIS_LEAVES 8 /* of a job, whose nodes are queried, at most */
-#define CLI_DIAGNOSIS_LEAF_NODES 512 /* on each of them, those of the job first */
+/* Default of --since, in seconds; of netprof blame, and its limit for sacct. */
+#define CLI_DIAGNOSIS_SINCE (30 * 86400.0)
+#define CLI_BLAME_SINCE (7 * 86400.0)
+#define CLI_BLAME_MOST (92 * 86400.0)
+#define CLI_DIAGNOSIS_RUNS 24 /* most comparable runs that are examined */
+#define CLI_DIAGNOSIS_STEPS NP_EXAMINE_WINDOWS /* most steps of a timeline */
+/*
+ * Most leaf switches of a job whose nodes are queried, and most nodes of each;
+ * those of the job come first.
+ */
+#define CLI_DIAGNOSIS_LEAVES 8
+#define CLI_DIAGNOSIS_LEAF_NODES 512
 
 /* The options of the commands. */
 struct cli_diagnosis_opt {
-	const char *accounting; /* file with output of sacct; NULL: ask sacct */
-	const char *topology;	/* file with output of scontrol; or NULL */
-	const char *metrics_url; /* for the caller; NULL: as configured */
+	/* Files with output of sacct and scontrol; NULL: run these commands. */
+	const char *accounting, *topology;
+	const char *metrics_url; /* of cli_diagnosis_conf(); NULL: configured */
 	double since_sec;	 /* how far back runs are compared */
 	/*
 	 * What the probes of a job say in out->n windows of step_sec from start
@@ -45,8 +50,8 @@ struct cli_diagnosis_opt {
 };
 
 /*
- * The timeline of the job, in steps of equal length: its probes and, with metrics,
- * the leaf switch where other jobs had the most traffic.
+ * The timeline of the job, in steps of equal length: its probes and, with
+ * metrics, the leaf switch where other jobs had the most traffic.
  */
 struct cli_timeline {
 	double start; /* seconds since 1970 */
@@ -73,15 +78,16 @@ struct cli_timeline {
 };
 
 struct cli_diagnosis {
-	struct np_acct h;
-	const struct np_acct_job *job; /* in h; NULL: not in the accounting */
+	struct np_acct acct;
+	const struct np_acct_job *job; /* in acct; NULL: it has no such job */
 	struct np_err why; /* why there is no accounting, or "" */
 	double since_sec;
-	uint32_t like[CLI_DIAGNOSIS_RUNS]; /* comparable runs, indices into h */
-	size_t n_like, n_comparable; /* how many are examined; how many exist */
-	enum np_acct_same same;	     /* by what they were chosen */
+	/* Comparable runs that are examined, indices into acct.job. */
+	uint32_t comparable[CLI_DIAGNOSIS_RUNS];
+	size_t n_examined, n_comparable; /* in that array; in the accounting */
+	enum np_acct_same same;		 /* what they have in common */
 	bool named; /* the job's name says what it runs */
-	double shortest, longest; /* run times of those in like[], seconds */
+	double shortest, longest; /* run times of comparable[], seconds */
 	struct np_acct_neighbour *neighbour; /* jobs on the same leaf switches */
 	size_t n_neighbours;
 	/*
@@ -90,12 +96,12 @@ struct cli_diagnosis {
 	 * largest; NaN: not known.
 	 */
 	double (*neighbour_value)[NP_N_SIGNALS];
-	/* Of the node of x.near: which neighbour had it, or NP_NO_INDEX. */
+	/* Of the node of result.near: its neighbour, or NP_NO_INDEX. */
 	uint32_t near_neighbour[NP_N_SIGNALS];
 	bool masked;	     /* jobs of other users are private */
-	struct np_err not_named; /* why that is assumed without being known, or "" */
-	bool examined;	     /* x is valid */
-	struct np_examine_result x;
+	struct np_err not_named; /* why that is assumed but not known, or "" */
+	bool examined;		 /* result is valid */
+	struct np_examine_result result;
 	bool metrics;		  /* the metrics server answered */
 	struct np_err no_metrics; /* why it was not asked, or what is missing */
 	size_t n_queries;
@@ -111,14 +117,16 @@ int cli_since_parse(char *text, void *sec, struct np_err *err);
 
 /*
  * Parse a job of the command line, "123" or "123_4"; *task is NP_ACCT_NO_TASK
- * without one. Returns -1 to go on, or the exit status.
+ * without one. Returns -1 to continue, or the exit status after printing an
+ * error.
  */
 int cli_job_parse(const struct cli_cmd *self, const char *word, uint32_t *id,
 		  uint32_t *task);
 
 /*
  * Check the options, and read the metrics server from netprof.conf and
- * --metrics-url. Returns -1 to go on, or the exit status.
+ * opt->metrics_url. Returns -1 to continue, or the exit status after printing
+ * an error.
  */
 int cli_diagnosis_conf(const struct cli_cmd *self,
 		       const struct cli_diagnosis_opt *opt,
@@ -126,8 +134,8 @@ int cli_diagnosis_conf(const struct cli_cmd *self,
 
 /*
  * Look the job up and examine it. p->job is NULL if the job is not found, or if
- * there is no accounting (p->why). Returns 0 or -ENOMEM. The caller calls
- * cli_diagnosis_free() in any case.
+ * there is no accounting (p->why). now: seconds since 1970. Returns 0 or
+ * -ENOMEM. The caller calls cli_diagnosis_free() in any case.
  */
 int cli_diagnosis_make(struct cli_diagnosis *p,
 		       const struct cli_diagnosis_opt *opt,

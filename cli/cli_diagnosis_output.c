@@ -29,7 +29,7 @@ static bool may_name(const struct cli_diagnosis *p, const struct np_acct_job *j)
 	if (!p->masked)
 		return true;
 	pw = getpwuid(geteuid());
-	return pw && !strcmp(pw->pw_name, np_acct_text(&p->h, j->user, user,
+	return pw && !strcmp(pw->pw_name, np_acct_text(&p->acct, j->user, user,
 						       sizeof(user)));
 }
 
@@ -67,9 +67,12 @@ static enum job_state job_state(const struct cli_diagnosis *p)
 	case NP_ACCT_TIMEOUT:
 		return JOB_COMPARABLE;
 	case NP_ACCT_RUNNING:
-		return p->examined && np_acct_job_sec(&p->h, p->job) >
-		       p->x.blame.usual_sec && p->x.blame.usual_sec > 0 ?
-		       JOB_COMPARABLE : JOB_RUNNING;
+		return p->examined &&
+				       np_acct_job_sec(&p->acct, p->job) >
+					       p->result.blame.usual_sec &&
+				       p->result.blame.usual_sec > 0 ?
+			       JOB_COMPARABLE :
+			       JOB_RUNNING;
 	default:
 		return JOB_FAILED;
 	}
@@ -78,7 +81,7 @@ static enum job_state job_state(const struct cli_diagnosis *p)
 /* Do the causes have costs? */
 static bool is_judged(const struct cli_diagnosis *p)
 {
-	return p->examined && p->x.blame.verdict != NP_BLAME_TOO_FEW &&
+	return p->examined && p->result.blame.verdict != NP_BLAME_TOO_FEW &&
 	       job_state(p) == JOB_COMPARABLE;
 }
 
@@ -115,7 +118,7 @@ static const char *cause_name(enum np_cause c)
  */
 static const char *verdict_name(const struct cli_diagnosis *p)
 {
-	const struct np_blame *b = &p->x.blame;
+	const struct np_blame *b = &p->result.blame;
 	double most = 0;
 	const char *word = "unexplained";
 
@@ -200,9 +203,10 @@ static const char *on_node(const struct cli_diagnosis *p, enum np_cause c,
 	char name[256];
 
 	buf[0] = '\0';
-	if (p->x.node[c] != NP_NO_INDEX && p->x.one_node[c])
-		snprintf(buf, len, " on %s", np_acct_node(
-				 &p->h, p->x.node[c], name, sizeof(name)));
+	if (p->result.node[c] != NP_NO_INDEX && p->result.one_node[c])
+		snprintf(buf, len, " on %s",
+			 np_acct_node(&p->acct, p->result.node[c], name,
+				      sizeof(name)));
 	return buf;
 }
 
@@ -214,8 +218,8 @@ static const char *next_step(const struct cli_diagnosis *p, enum np_cause c,
 			     char *buf, size_t len)
 {
 	char name[256];
-	bool one = p->x.node[c] != NP_NO_INDEX && p->x.one_node[c];
-	const char *node = one ? np_acct_node(&p->h, p->x.node[c], name,
+	bool one = p->result.node[c] != NP_NO_INDEX && p->result.one_node[c];
+	const char *node = one ? np_acct_node(&p->acct, p->result.node[c], name,
 					      sizeof(name)) : "NODE";
 	const char *of = one ? node : "its nodes";
 
@@ -263,23 +267,23 @@ static const char *next_step(const struct cli_diagnosis *p, enum np_cause c,
 static void add_worst_neighbour(const struct cli_diagnosis *p, char *buf,
 				size_t len)
 {
-	double half = p->x.blame.cause[NP_CAUSE_NETWORK].sec.mean / 2;
+	double half = p->result.blame.cause[NP_CAUSE_NETWORK].sec.mean / 2;
 
 	for (size_t i = 0; i < p->n_neighbours; i++) {
 		const struct np_acct_neighbour *b = &p->neighbour[i];
-		const struct np_acct_job *o = &p->h.job[b->job];
+		const struct np_acct_job *o = &p->acct.job[b->job];
 		char id[64], user[256], name[256], leaf[256];
 
 		if (!(p->neighbour[i].cost_sec >= half))
 			continue;
 		job_name(p, o, id, sizeof(id));
-		np_acct_leaf(&p->h, b->leaf, leaf, sizeof(leaf));
+		np_acct_leaf(&p->acct, b->leaf, leaf, sizeof(leaf));
 		if (may_name(p, o))
 			cli_appendf(buf, len, " (above all %s, %s's %s, on %s)",
 				    id,
-				    np_acct_text(&p->h, o->user, user,
+				    np_acct_text(&p->acct, o->user, user,
 						 sizeof(user)),
-				    np_acct_text(&p->h, o->name, name,
+				    np_acct_text(&p->acct, o->name, name,
 						 sizeof(name)),
 				    leaf);
 		else
@@ -293,7 +297,7 @@ static void add_worst_neighbour(const struct cli_diagnosis *p, char *buf,
 static void add_cause(const struct cli_diagnosis *p, enum np_cause c, char *buf,
 		      size_t len)
 {
-	const struct np_blame_range *r = &p->x.blame.cause[c].sec;
+	const struct np_blame_range *r = &p->result.blame.cause[c].sec;
 	char mean[CLI_NUMBER_LEN], range[CLI_NUMBER_LEN], node[300];
 
 	cli_appendf(buf, len, "%s%s (90 %% interval %s) due to %s%s",
@@ -312,7 +316,7 @@ static const char *took_text(const struct cli_diagnosis *p, char *buf,
 	char sec[CLI_NUMBER_LEN];
 
 	snprintf(buf, len, "%s %s%s", running ? "has run for" : "took",
-		 cli_sec(np_acct_job_sec(&p->h, p->job), sec),
+		 cli_sec(np_acct_job_sec(&p->acct, p->job), sec),
 		 running ? " so far" : "");
 	return buf;
 }
@@ -329,7 +333,7 @@ static const char *certainly(double confidence)
  */
 static void say_slow(FILE *f, const struct cli_diagnosis *p, const char *job)
 {
-	const struct np_blame *b = &p->x.blame;
+	const struct np_blame *b = &p->result.blame;
 	enum np_cause list[NP_N_CAUSES];
 	size_t n = list_blamed(b, list);
 	char took[64], more[CLI_NUMBER_LEN], why[LINE] = "", head[256];
@@ -369,7 +373,7 @@ static void say_verdict(FILE *f, const struct cli_diagnosis *p)
 {
 	char job[64], took[64], sec[CLI_NUMBER_LEN], range[CLI_NUMBER_LEN];
 	char days[32], usual[CLI_NUMBER_LEN];
-	const struct np_blame *b = &p->x.blame;
+	const struct np_blame *b = &p->result.blame;
 
 	job_id(p->job, job, sizeof(job));
 	took_text(p, took, sizeof(took));
@@ -377,7 +381,7 @@ static void say_verdict(FILE *f, const struct cli_diagnosis *p)
 	say_days(p->since_sec, days, sizeof(days));
 	switch (job_state(p)) {
 	case JOB_RUNNING:
-		if (p->n_like)
+		if (p->n_examined)
 			cli_fprintf(
 				f, CLI_BOLD, 0,
 				"Job %s %s; comparable runs took %s. Ask again "
@@ -394,7 +398,7 @@ static void say_verdict(FILE *f, const struct cli_diagnosis *p)
 			"Job %s did not complete: after %s it failed, was "
 			"cancelled or was requeued, so its run time cannot be "
 			"compared.",
-			job, cli_sec(np_acct_job_sec(&p->h, p->job), sec));
+			job, cli_sec(np_acct_job_sec(&p->acct, p->job), sec));
 		return;
 	default:
 		break;
@@ -407,20 +411,20 @@ static void say_verdict(FILE *f, const struct cli_diagnosis *p)
 			    job, took, p->n_comparable == 1 ? "is" : "are",
 			    p->n_comparable, days, NP_BLAME_LEAST_RUNS);
 	else if (b->verdict == NP_BLAME_NOT_SLOW &&
-		 np_acct_job_sec(&p->h, p->job) > LONG * b->usual_sec)
+		 np_acct_job_sec(&p->acct, p->job) > LONG * b->usual_sec)
 		cli_fprintf(
 			f, CLI_BOLD, 0,
 			"Job %s %s, longer than most comparable runs (median "
 			"%s), but they vary from %s (%zu runs) and no cause "
 			"was found: it may be chance.",
 			job, took, cli_sec(b->usual_sec, usual), range,
-			p->n_like);
+			p->n_examined);
 	else if (b->verdict == NP_BLAME_NOT_SLOW)
 		cli_fprintf(
 			f, CLI_BOLD, 0,
 			"Job %s was not slow: it %s, and comparable runs took "
 			"%s (%zu runs).",
-			job, took, range, p->n_like);
+			job, took, range, p->n_examined);
 	else
 		say_slow(f, p, job);
 }
@@ -438,12 +442,12 @@ static const char *common_text(const struct cli_diagnosis *p, char *buf,
 	char user[256], of[256];
 
 	if (by_name)
-		np_acct_text(&p->h, p->job->name, of, sizeof(of));
+		np_acct_text(&p->acct, p->job->name, of, sizeof(of));
 	else
-		np_acct_command(&p->h, p->job, of, sizeof(of));
+		np_acct_command(&p->acct, p->job, of, sizeof(of));
 	if (may_name(p, p->job))
 		snprintf(buf, len, "%s's %s%s%s", np_acct_text(
-				 &p->h, p->job->user, user, sizeof(user)),
+				 &p->acct, p->job->user, user, sizeof(user)),
 			 by_name ? "" : "\"", of, by_name ? "" : "\"");
 	else
 		snprintf(buf, len, "the same user and %s", by_name ? "name" :
@@ -471,11 +475,12 @@ static void say_compared(FILE *f, const struct cli_diagnosis *p)
 		f, "Compared",
 		"%zu of %zu completed runs of %s on %u "
 		"node%s (%u processor%s%s%s) in the last %s%s%s%s%s",
-		p->n_like, p->n_comparable, common_text(p, of, sizeof(of)),
+		p->n_examined, p->n_comparable, common_text(p, of, sizeof(of)),
 		j->n_nodes, cli_plural_s(j->n_nodes), j->cpus,
 		cli_plural_s(j->cpus), tasks, limit, days,
-		p->n_like ? ", which took " : "",
-		p->n_like ? cli_sec_range(p->shortest, p->longest, text) : "",
+		p->n_examined ? ", which took " : "",
+		p->n_examined ? cli_sec_range(p->shortest, p->longest, text) :
+				"",
 		p->same == NP_ACCT_SAME_NAME ? "" : "; chosen by command, as ",
 		p->same == NP_ACCT_SAME_NAME ? "" :
 		p->named		     ? why :
@@ -488,7 +493,7 @@ static const char *trait_text(const struct cli_diagnosis *p,
 			      char *buf, size_t len)
 {
 	if (trait == NP_ACCT_PARTITION)
-		return np_acct_text(&p->h, value, buf, len);
+		return np_acct_text(&p->acct, value, buf, len);
 	snprintf(buf, len, "%u", value);
 	return buf;
 }
@@ -502,12 +507,12 @@ static bool differs(const struct cli_diagnosis *p, enum np_acct_trait trait,
 {
 	struct np_acct_usual u;
 
-	if (!p->named || !np_acct_differs(&p->h, p->job, trait, out))
+	if (!p->named || !np_acct_differs(&p->acct, p->job, trait, out))
 		return false;
 	return (trait != NP_ACCT_CPUS && trait != NP_ACCT_TASKS) ||
-	       (!np_acct_differs(&p->h, p->job, NP_ACCT_NODES, &u) &&
+	       (!np_acct_differs(&p->acct, p->job, NP_ACCT_NODES, &u) &&
 		(trait == NP_ACCT_CPUS ||
-		 !np_acct_differs(&p->h, p->job, NP_ACCT_CPUS, &u)));
+		 !np_acct_differs(&p->acct, p->job, NP_ACCT_CPUS, &u)));
 }
 
 /*
@@ -517,10 +522,11 @@ static bool differs(const struct cli_diagnosis *p, enum np_acct_trait trait,
 static bool has_new_command(const struct cli_diagnosis *p, char *own,
 			    char *other)
 {
-	if (!*np_acct_command(&p->h, p->job, own, LINE) || !p->n_like)
+	if (!*np_acct_command(&p->acct, p->job, own, LINE) || !p->n_examined)
 		return false;
-	for (size_t i = p->n_like; i-- > 0;) {
-		np_acct_command(&p->h, &p->h.job[p->like[i]], other, LINE);
+	for (size_t i = p->n_examined; i-- > 0;) {
+		np_acct_command(&p->acct, &p->acct.job[p->comparable[i]], other,
+				LINE);
 		if (!*other || !strcmp(own, other))
 			return false;
 	}
@@ -605,7 +611,7 @@ static void cause_row(FILE *f, const char *name, const struct np_blame_range *r,
  */
 static void say_causes(FILE *f, const struct cli_diagnosis *p)
 {
-	const struct np_blame *b = &p->x.blame;
+	const struct np_blame *b = &p->result.blame;
 	double excess = b->excess_sec.mean;
 
 	if (!is_judged(p) || b->verdict == NP_BLAME_NOT_SLOW)
@@ -685,8 +691,9 @@ static const char *share_name(const struct cli_diagnosis *p, enum np_signal s)
 
 	if (c == NP_N_CAUSES)
 		return NULL;
-	return is_judged(p) && !p->x.blame.cause[c].examined ? "unexplained" :
-							       cause_name(c);
+	return is_judged(p) && !p->result.blame.cause[c].examined ?
+		       "unexplained" :
+		       cause_name(c);
 }
 
 /*
@@ -695,7 +702,7 @@ static const char *share_name(const struct cli_diagnosis *p, enum np_signal s)
  */
 static const char *counted_as(const struct cli_diagnosis *p, enum np_signal s)
 {
-	const struct np_blame *b = &p->x.blame;
+	const struct np_blame *b = &p->result.blame;
 
 	if (cause_of[s] == NP_N_CAUSES)
 		return "";
@@ -735,14 +742,14 @@ static const struct np_acct_job *neighbour_at(const struct cli_diagnosis *p,
 {
 	uint32_t i = p->neighbour_value ? p->near_neighbour[s] : NP_NO_INDEX;
 
-	return i == NP_NO_INDEX ? NULL : &p->h.job[p->neighbour[i].job];
+	return i == NP_NO_INDEX ? NULL : &p->acct.job[p->neighbour[i].job];
 }
 
 /* The same on nodes of other jobs, with the job. */
 static void say_unusual_near(FILE *f, const struct cli_diagnosis *p)
 {
 	for (int s = 0; s < NP_N_SIGNALS; s++) {
-		const struct np_examine_signal *g = &p->x.near[s];
+		const struct np_examine_signal *g = &p->result.near[s];
 		const struct np_acct_job *o = neighbour_at(p, (enum np_signal)s);
 		char v[CLI_NUMBER_LEN], usual[CLI_NUMBER_LEN], node[256],
 			id[64];
@@ -755,7 +762,7 @@ static void say_unusual_near(FILE *f, const struct cli_diagnosis *p)
 			f, "Unusual",
 			"%s on other nodes: %s on %s%s%s%s, usually %s",
 			signal_words[s], v,
-			np_acct_node(&p->h, g->node, node, sizeof(node)),
+			np_acct_node(&p->acct, g->node, node, sizeof(node)),
 			o ? " (" : "", o ? job_name(p, o, id, sizeof(id)) : "",
 			o ? ")" : "", usual);
 	}
@@ -765,7 +772,7 @@ static void say_unusual_near(FILE *f, const struct cli_diagnosis *p)
 static void say_unusual(FILE *f, const struct cli_diagnosis *p)
 {
 	for (int s = 0; s < NP_N_SIGNALS; s++) {
-		const struct np_examine_signal *g = &p->x.sign[s];
+		const struct np_examine_signal *g = &p->result.sign[s];
 		char v[CLI_NUMBER_LEN], usual[CLI_NUMBER_LEN], node[256];
 
 		if (!p->examined || !g->unusual)
@@ -774,7 +781,7 @@ static void say_unusual(FILE *f, const struct cli_diagnosis *p)
 		signal_text((enum np_signal)s, g->usual, usual);
 		cli_print_labelled(f, "Unusual", "%s: %s on %s, usually %s%s",
 				   signal_words[s], v,
-				   np_acct_node(&p->h, g->node, node,
+				   np_acct_node(&p->acct, g->node, node,
 						sizeof(node)),
 				   usual, counted_as(p, (enum np_signal)s));
 	}
@@ -814,8 +821,8 @@ static double value_at(const struct cli_diagnosis *p, int row, size_t step)
 static const struct np_examine_signal *usual_of(const struct cli_diagnosis *p,
 						int row)
 {
-	return row == NP_SIGNAL_TRAFFIC ? &p->x.others_traffic :
-	       row < NEAR ? &p->x.sign[row] : &p->x.near[row - NEAR];
+	return row == NP_SIGNAL_TRAFFIC ? &p->result.others_traffic :
+	       row < NEAR ? &p->result.sign[row] : &p->result.near[row - NEAR];
 }
 
 /*
@@ -901,7 +908,7 @@ static void add_neighbours_at(const struct cli_diagnosis *p, double from,
 			continue;
 		if (more++ < 3)
 			cli_appendf(buf, len, "%s%s", more == 1 ? before : " ",
-				    job_name(p, &p->h.job[b->job], text,
+				    job_name(p, &p->acct.job[b->job], text,
 					     sizeof(text)));
 	}
 	if (more > 3)
@@ -918,9 +925,9 @@ static void value_text(const struct cli_diagnosis *p, const struct interval *i,
 	signal_text(s, i->worst, v);
 	signal_text(s, usual_of(p, i->row)->usual, usual);
 	if (s == NP_SIGNAL_TRAFFIC)
-		np_acct_leaf(&p->h, i->place, place, sizeof(place));
+		np_acct_leaf(&p->acct, i->place, place, sizeof(place));
 	else
-		np_acct_node(&p->h, i->place, place, sizeof(place));
+		np_acct_node(&p->acct, i->place, place, sizeof(place));
 	snprintf(buf, len, "%s%s: %s to %s on %s, usually %s", signal_words[s],
 		 i->row < NEAR ? "" : " on other nodes",
 		 np_examine_is_worse(s, 0, 1) ? "down" : "up", v, place, usual);
@@ -977,8 +984,9 @@ static void say_slow_parts(FILE *f, const struct cli_diagnosis *p)
 		"the network was slower than usual "
 		"for %s of %s, first at %s: up to %.0f %% took longer than "
 		"in its undisturbed runs, beyond what is usual",
-		cli_sec(p->x.slow_part * np_acct_job_sec(&p->h, p->job), slow),
-		cli_sec(np_acct_job_sec(&p->h, p->job), all),
+		cli_sec(p->result.slow_part * np_acct_job_sec(&p->acct, p->job),
+			slow),
+		cli_sec(np_acct_job_sec(&p->acct, p->job), all),
 		cli_date(t->start + t->step_sec * (double)from, first),
 		100 * worst);
 }
@@ -986,19 +994,19 @@ static void say_slow_parts(FILE *f, const struct cli_diagnosis *p)
 /* What the job's own probes say, if it was measured. */
 static void say_probes(FILE *f, const struct cli_diagnosis *p)
 {
-	if (!p->examined || p->x.probes == NP_WITNESS_NONE)
+	if (!p->examined || p->result.probes == NP_WITNESS_NONE)
 		return;
-	if (p->x.slow_part > 0 && p->x.slow_part < 1)
+	if (p->result.slow_part > 0 && p->result.slow_part < 1)
 		say_slow_parts(f, p);
 	else
 		cli_print_labelled(
 			f, "Its probes",
 			"%s: %.0f %% took longer "
 			"than in its undisturbed runs, beyond what is usual",
-			p->x.probes == NP_WITNESS_AGAINST ?
+			p->result.probes == NP_WITNESS_AGAINST ?
 				"the network was as fast as usual" :
 				"the network was slower than usual",
-			100 * p->x.delayed);
+			100 * p->result.delayed);
 }
 
 /* The columns of a neighbour that are names. */
@@ -1009,18 +1017,18 @@ static void neighbour_names(const struct cli_diagnosis *p, size_t i,
 			    char name[N_NAMES][256])
 {
 	const struct np_acct_neighbour *b = &p->neighbour[i];
-	const struct np_acct_job *o = &p->h.job[b->job];
+	const struct np_acct_job *o = &p->acct.job[b->job];
 	char text[256];
 
 	snprintf(name[JOB], 256, "%s", job_name(p, o, text, sizeof(text)));
-	snprintf(name[LEAF], 256, "%s", np_acct_leaf(&p->h, b->leaf, text,
+	snprintf(name[LEAF], 256, "%s", np_acct_leaf(&p->acct, b->leaf, text,
 						     sizeof(text)));
 	name[NAME][0] = name[USER][0] = '\0';
 	if (!may_name(p, o))
 		return;
-	snprintf(name[NAME], 256, "%s", np_acct_text(&p->h, o->name, text,
+	snprintf(name[NAME], 256, "%s", np_acct_text(&p->acct, o->name, text,
 						     sizeof(text)));
-	snprintf(name[USER], 256, "%s", np_acct_text(&p->h, o->user, text,
+	snprintf(name[USER], 256, "%s", np_acct_text(&p->acct, o->user, text,
 						     sizeof(text)));
 }
 
@@ -1151,7 +1159,7 @@ static void say_timeline(FILE *f, const struct cli_diagnosis *p)
 	if (t->has_metrics)
 		fprintf(f, "Traffic on %s; waiting times are of the worst of "
 			"the job's nodes.\n",
-			np_acct_leaf(&p->h, t->leaf, leaf, sizeof(leaf)));
+			np_acct_leaf(&p->acct, t->leaf, leaf, sizeof(leaf)));
 	if (t->has_probes)
 		fprintf(f, "Delayed: its own probes, in the worst part of the "
 			"time.\n");
@@ -1184,7 +1192,7 @@ static void say_missing(FILE *f, const struct cli_diagnosis *p)
 			"%zu of the %zu comparable runs %s "
 			"no samples on the metrics server; does it keep "
 			"them for as long (--since)?",
-			p->n_runs_without, p->n_like,
+			p->n_runs_without, p->n_examined,
 			p->n_runs_without == 1 ? "has" : "have");
 	if (p->not_named.text[0])
 		cli_print_labelled(
@@ -1202,21 +1210,22 @@ static void say_missing(FILE *f, const struct cli_diagnosis *p)
 			p->n_leaves_skipped,
 			p->n_leaves_skipped == 1 ? "" : "es",
 			p->n_nodes_skipped, cli_plural_s(p->n_nodes_skipped));
-	if (p->h.one_leaf)
+	if (p->acct.one_leaf)
 		cli_print_labelled(f, "Note",
 				   "Slurm has no topology, so all "
 				   "nodes count as one leaf switch");
-	if (p->h.damaged)
+	if (p->acct.damaged)
 		cli_print_labelled(f, "Missing",
 				   "%zu row%s of the accounting "
 				   "could not be read",
-				   p->h.damaged, cli_plural_s(p->h.damaged));
+				   p->acct.damaged,
+				   cli_plural_s(p->acct.damaged));
 }
 
 /* What to do next; "" if there is nothing to do. */
 static const char *next_of(const struct cli_diagnosis *p, char *buf, size_t len)
 {
-	const struct np_blame *b = &p->x.blame;
+	const struct np_blame *b = &p->result.blame;
 	enum np_cause list[NP_N_CAUSES];
 
 	if (!p->examined || job_state(p) != JOB_COMPARABLE)
@@ -1275,14 +1284,14 @@ static void put_node(json_object *in, const struct cli_diagnosis *p,
 	char name[256];
 
 	cli_put_text(in, "node", node == NP_NO_INDEX ? NULL :
-		     np_acct_node(&p->h, node, name, sizeof(name)));
+		     np_acct_node(&p->acct, node, name, sizeof(name)));
 }
 
 /* One cause, also those that were examined and not blamed. */
 static void put_cause(json_object *list, const struct cli_diagnosis *p,
 		      enum np_cause c)
 {
-	const struct np_blame *b = &p->x.blame;
+	const struct np_blame *b = &p->result.blame;
 	json_object *j = cli_append_object(list);
 
 	cli_put_text(j, "cause", cause_name(c));
@@ -1292,9 +1301,9 @@ static void put_cause(json_object *list, const struct cli_diagnosis *p,
 	put_range(j, "sec", &b->cause[c].sec);
 	cli_put_real(j, "share", b->excess_sec.mean > 0 ?
 		     b->cause[c].sec.mean / b->excess_sec.mean : NAN);
-	cli_put_real(j, "exposure_sec", p->x.exposure[c]);
-	put_node(j, p, p->x.node[c]);
-	cli_put_bool(j, "one_node", p->x.one_node[c]);
+	cli_put_real(j, "exposure_sec", p->result.exposure[c]);
+	put_node(j, p, p->result.node[c]);
+	cli_put_bool(j, "one_node", p->result.one_node[c]);
 }
 
 /*
@@ -1303,20 +1312,23 @@ static void put_cause(json_object *list, const struct cli_diagnosis *p,
  */
 static void put_blame(json_object *in, const struct cli_diagnosis *p)
 {
-	const struct np_blame *b = &p->x.blame;
+	const struct np_blame *b = &p->result.blame;
 	bool judged = is_judged(p);
 	enum np_cause most[NP_N_CAUSES];
 	json_object *list;
 
 	cli_put_text(in, "verdict", verdict_name(p));
 	cli_put_real(in, "confidence", judged ? b->confidence : NAN);
-	cli_put_real(in, "run_sec", np_acct_job_sec(&p->h, p->job));
-	cli_put_real(in, "usual_sec", p->n_like ? b->usual_sec : NAN);
-	cli_put_text(in, "network_by", !p->examined ? NULL : p->x.by_traffic ?
-		     "traffic" : "nodes");
-	cli_put_real(in, "probes_delayed", p->examined ? p->x.delayed : NAN);
+	cli_put_real(in, "run_sec", np_acct_job_sec(&p->acct, p->job));
+	cli_put_real(in, "usual_sec", p->n_examined ? b->usual_sec : NAN);
+	cli_put_text(in, "network_by",
+		     !p->examined	  ? NULL :
+		     p->result.by_traffic ? "traffic" :
+					    "nodes");
+	cli_put_real(in, "probes_delayed",
+		     p->examined ? p->result.delayed : NAN);
 	cli_put_real(in, "probes_slow_part", p->examined && p->timeline.has_probes ?
-		     p->x.slow_part : NAN);
+		     p->result.slow_part : NAN);
 	list = cli_put_array(in, "causes");
 	if (!judged)
 		return;
@@ -1388,8 +1400,8 @@ static void put_signs(json_object *in, const struct cli_diagnosis *p)
 	for (int i = 0; p->examined && i < NP_N_SIGNALS; i++) {
 		enum np_signal s = (enum np_signal)i;
 
-		if (!isnan(p->x.sign[s].value))
-			put_sign(list, p, s, &p->x.sign[s], "cause",
+		if (!isnan(p->result.sign[s].value))
+			put_sign(list, p, s, &p->result.sign[s], "cause",
 				 share_name(p, s));
 	}
 	list = cli_put_array(in, "others_signals");
@@ -1397,8 +1409,8 @@ static void put_signs(json_object *in, const struct cli_diagnosis *p)
 		enum np_signal s = (enum np_signal)i;
 		const struct np_acct_job *o = neighbour_at(p, s);
 
-		if (np_examine_is_near(s) && !isnan(p->x.near[s].value))
-			put_sign(list, p, s, &p->x.near[s], "job",
+		if (np_examine_is_near(s) && !isnan(p->result.near[s].value))
+			put_sign(list, p, s, &p->result.near[s], "job",
 				 !o || !may_name(p, o) ? NULL :
 				 job_name(p, o, text, sizeof(text)));
 	}
@@ -1424,7 +1436,7 @@ static void put_neighbours(json_object *in, const struct cli_diagnosis *p)
 
 	for (size_t i = 0; i < p->n_neighbours; i++) {
 		const struct np_acct_neighbour *b = &p->neighbour[i];
-		const struct np_acct_job *o = &p->h.job[b->job];
+		const struct np_acct_job *o = &p->acct.job[b->job];
 		bool named = may_name(p, o);
 		json_object *j = cli_append_object(list);
 		char text[256];
@@ -1432,12 +1444,12 @@ static void put_neighbours(json_object *in, const struct cli_diagnosis *p)
 		cli_put_text(j, "job", named ? job_name(
 				     p, o, text, sizeof(text)) : NULL);
 		cli_put_text(j, "name", named ? np_acct_text(
-				     &p->h, o->name, text, sizeof(text)) :
+				     &p->acct, o->name, text, sizeof(text)) :
 			     NULL);
 		cli_put_text(j, "user", named ? np_acct_text(
-				     &p->h, o->user, text, sizeof(text)) :
+				     &p->acct, o->user, text, sizeof(text)) :
 			     NULL);
-		cli_put_text(j, "leaf", np_acct_leaf(&p->h, b->leaf, text,
+		cli_put_text(j, "leaf", np_acct_leaf(&p->acct, b->leaf, text,
 						     sizeof(text)));
 		cli_put_count(j, "nodes", b->nodes);
 		cli_put_time(j, "from", b->from);
@@ -1472,14 +1484,14 @@ static void put_intervals(json_object *in, const struct cli_diagnosis *p)
 		cli_put_time(j, "to", end_of(p, &i));
 		put_node(j, p, leaf || probes ? NP_NO_INDEX : i.place);
 		cli_put_text(j, "leaf", !leaf ? NULL : np_acct_leaf(
-				     &p->h, i.place, text, sizeof(text)));
+				     &p->acct, i.place, text, sizeof(text)));
 		cli_put_real(j, "worst", i.worst);
 		cli_put_real(j, "usual", probes ? NAN :
 			     usual_of(p, i.row)->usual);
 		jobs = cli_put_array(j, "jobs");
 		for (size_t k = 0; k < p->n_neighbours; k++) {
 			const struct np_acct_neighbour *b = &p->neighbour[k];
-			const struct np_acct_job *o = &p->h.job[b->job];
+			const struct np_acct_job *o = &p->acct.job[b->job];
 
 			if (b->to > begin_of(p, &i) && b->from < end_of(p, &i) &&
 			    may_name(p, o))
@@ -1499,7 +1511,7 @@ static void put_timeline(json_object *in, const struct cli_diagnosis *p)
 	if (!j)
 		return;
 	cli_put_text(j, "leaf", !t->has_metrics ? NULL :
-		     np_acct_leaf(&p->h, t->leaf, leaf, sizeof(leaf)));
+		     np_acct_leaf(&p->acct, t->leaf, leaf, sizeof(leaf)));
 	cli_put_time(j, "start", t->start);
 	cli_put_real(j, "step_sec", t->step_sec);
 	put_intervals(j, p);
@@ -1529,22 +1541,22 @@ void cli_diagnosis_json(json_object *in, const struct cli_diagnosis *p)
 	put_blame(j, p);
 	named = may_name(p, p->job);
 	cli_put_text(j, "user", !named ? NULL : np_acct_text(
-			     &p->h, p->job->user, text, sizeof(text)));
+			     &p->acct, p->job->user, text, sizeof(text)));
 	cli_put_text(j, "name", !named ? NULL : np_acct_text(
-			     &p->h, p->job->name, text, sizeof(text)));
+			     &p->acct, p->job->name, text, sizeof(text)));
 	cli_put_count(j, "n_nodes", p->job->n_nodes);
 	cli_put_real(j, "n_tasks", p->job->tasks ? p->job->tasks : NAN);
 	cli_put_time(j, "start", p->job->start);
-	cli_put_time(j, "end", np_acct_job_end(&p->h, p->job));
+	cli_put_time(j, "end", np_acct_job_end(&p->acct, p->job));
 	cli_put_count(j, "requeues", p->job->requeues);
 	like = cli_put_object(j, "comparable");
-	cli_put_count(like, "runs", p->n_like);
+	cli_put_count(like, "runs", p->n_examined);
 	cli_put_count(like, "found", p->n_comparable);
 	cli_put_text(like, "same", p->same == NP_ACCT_SAME_NAME ? "name" :
 		     "command");
 	cli_put_real(like, "since_sec", p->since_sec);
-	cli_put_real(like, "shortest_sec", p->n_like ? p->shortest : NAN);
-	cli_put_real(like, "longest_sec", p->n_like ? p->longest : NAN);
+	cli_put_real(like, "shortest_sec", p->n_examined ? p->shortest : NAN);
+	cli_put_real(like, "longest_sec", p->n_examined ? p->longest : NAN);
 	put_differences(j, p);
 	put_signs(j, p);
 	put_neighbours(j, p);
@@ -1586,7 +1598,8 @@ static void add_neighbour_bars(struct np_figure *f,
 {
 	struct np_panel *panel = np_figure_add_panel(f, "Jobs on its leaf "
 							"switches");
-	double length = (np_acct_job_end(&p->h, p->job) - p->job->start) / 60;
+	double length =
+		(np_acct_job_end(&p->acct, p->job) - p->job->start) / 60;
 	struct np_shape *s;
 	size_t n = p->n_neighbours < MAX_ROWS ? p->n_neighbours : MAX_ROWS;
 	char id[64], name[256], text[400];
@@ -1602,21 +1615,22 @@ static void add_neighbour_bars(struct np_figure *f,
 	job_id(p->job, id, sizeof(id));
 	np_figure_add_name(f, &panel->y, id);
 	np_figure_add_datum(f, s, NAN, 0, 0, length);
-	if (p->examined && p->x.blame.verdict >= NP_BLAME_CAUSE) {
+	if (p->examined && p->result.blame.verdict >= NP_BLAME_CAUSE) {
 		s = np_figure_add_shape(f, panel, NP_SHAPE_REGION,
 					NP_STYLE_GREY, "excess");
 		np_figure_add_datum(f, s, NAN, NAN,
-				    p->x.blame.alone_sec.mean / 60, length);
+				    p->result.blame.alone_sec.mean / 60,
+				    length);
 	}
 	s = np_figure_add_shape(f, panel, NP_SHAPE_SPANS, 1, "other jobs");
 	for (size_t i = 0; i < n; i++) {
-		const struct np_acct_job *o = &p->h.job[p->neighbour[i].job];
+		const struct np_acct_job *o = &p->acct.job[p->neighbour[i].job];
 
 		job_name(p, o, id, sizeof(id));
 		snprintf(text, sizeof(text), "%s%s%s", id,
 			 may_name(p, o) ? " " : "",
 			 may_name(p, o) ? np_acct_text(
-				 &p->h, o->name, name, sizeof(name)) : "");
+				 &p->acct, o->name, name, sizeof(name)) : "");
 		np_figure_add_name(f, &panel->y, text);
 		np_figure_add_datum(f, s, NAN, (double)i + 1,
 				    (p->neighbour[i].from - p->job->start) / 60,
@@ -1652,10 +1666,10 @@ struct np_figure *cli_diagnosis_figure(const struct cli_diagnosis *p)
 	f = np_figure_new(title);
 	if (!f)
 		return NULL;
-	f->date = np_acct_job_end(&p->h, p->job);
+	f->date = np_acct_job_end(&p->acct, p->job);
 	if (t->has_metrics) {
 		snprintf(title, sizeof(title), "Traffic of leaf switch %s",
-			 np_acct_leaf(&p->h, t->leaf, leaf, sizeof(leaf)));
+			 np_acct_leaf(&p->acct, t->leaf, leaf, sizeof(leaf)));
 		panel = time_panel(f, title, "Traffic (MB/s)");
 		add_steps(f, panel, 0, "the job's nodes", t->own, t, 1e-6);
 		add_steps(f, panel, 1, "other nodes", t->others, t, 1e-6);

@@ -768,7 +768,7 @@ struct agreement {
 /* False: one of the two answers is not known. */
 static bool find_agreement(const struct explanation *e, struct agreement *out)
 {
-	const struct np_blame *b = &e->diagnosis.x.blame;
+	const struct np_blame *b = &e->diagnosis.result.blame;
 	const struct np_blame_range *net = &b->cause[NP_CAUSE_NETWORK].sec;
 	double sec = e->slowdown * b->alone_sec.mean;
 
