@@ -12,22 +12,23 @@
 
 #include "np_err.h"
 
-#define CLI_ANY ((size_t)-1) /* any number of arguments */
+#define CLI_ANY ((size_t)-1) /* in max_args: any number of arguments */
 
 enum { CLI_DONE = 0, CLI_FAILED = 1, CLI_USAGE = 2 };
 
 struct np_option;
 
 struct cli_cmd {
-	const char *name, *args;
+	const char *name;
+	const char *args; /* for the usage line: "[OPTION]... APP" */
 	const char *help; /* one line, for the list of commands */
 	const char *text; /* description and options, for the command's help */
 	int takes;	  /* shared options: enum cli_takes, cli_options.h */
 	const struct np_option *own; /* its own options, or NULL */
-	const char *examples; /* command lines */
-	/* Required argument, such as "an application", or NULL. */
+	const char *examples; /* command lines, or NULL */
+	/* For errors: the required arguments, "an application"; or NULL. */
 	const char *required_arg;
-	size_t min_args; /* if an argument is required */
+	size_t min_args; /* if required_arg is set; 0 is as 1 */
 	size_t max_args;
 	/* Returns the exit status. */
 	int (*run)(const struct cli_cmd *self, int argc, char **argv);
@@ -39,7 +40,10 @@ extern const struct cli_cmd cmd_show, cmd_list, cmd_runs, cmd_predict,
 	cmd_report, cmd_plot, cmd_validate, cmd_forget, cmd_unpublish,
 	cmd_topology, cmd_simulate, cmd_blame;
 
-/* Run a command.  Returns its exit status, or 1 if output cannot be written. */
+/*
+ * Run a command.  Returns its exit status, or CLI_FAILED if its output could
+ * not be written, as to a full disk.
+ */
 int cli_run(const struct cli_cmd *cmd, int argc, char **argv);
 
 /* Print "netprof: ..." and return CLI_FAILED. */

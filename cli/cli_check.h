@@ -23,7 +23,7 @@ struct cli_finding {
 	enum cli_result result;
 	char about[64]; /* what it concerns: "plugstack.conf" */
 	char text[CLI_CHECK_TEXT];
-	char remedy[CLI_CHECK_TEXT]; /* what to type or to change; "" */
+	char remedy[CLI_CHECK_TEXT]; /* what to type or to change, or "" */
 };
 
 struct cli_check {
@@ -31,9 +31,10 @@ struct cli_check {
 	bool placement_on; /* a partition has a mode other than off */
 	struct cli_slurm slurm;
 	double now; /* seconds since 1970 */
-	struct cli_finding *found; /* CLI_CHECK_MAX of them, by the caller */
-	size_t n;
-	bool dropped; /* the last finding was, because found[] was full */
+	struct cli_finding *found; /* array of CLI_CHECK_MAX, the caller's */
+	size_t n;		   /* findings so far */
+	/* The last finding was not added, because found[] was full. */
+	bool dropped;
 };
 
 const char *cli_result_name(enum cli_result result); /* "warning" */
@@ -42,14 +43,14 @@ const char *cli_result_name(enum cli_result result); /* "warning" */
 void cli_check_all(struct cli_check *check);
 
 /*
- * Check only whether these plugin files fit the installed Slurm, or if n is 0,
- * those that are installed.
+ * Check only whether these n plugin files were built for the installed Slurm;
+ * if n is 0, those that are installed.
  */
 void cli_check_versions(struct cli_check *check, char *const paths[], size_t n);
 
 /*
- * Add a finding, and add a remedy to the finding that was added last. Exported
- * for the unit tests.
+ * Add a finding, and set the remedy of the one that was added last. Texts are
+ * cut to CLI_CHECK_TEXT. Exported for the unit tests.
  */
 void cli_check_add(struct cli_check *check, enum cli_result result,
 		   const char *about, const char *fmt, ...)

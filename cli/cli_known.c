@@ -43,7 +43,10 @@ int cli_known_find(struct cli_known *known, struct cli_store *store,
 	return -1;
 }
 
-/* Find the newest run that names its cluster, or NULL. */
+/*
+ * Find the newest run, of the first n applications, that names its cluster;
+ * NULL: there is none.
+ */
 static const struct np_record *find_newest_run(const struct cli_known *known,
 					       size_t n)
 {
@@ -61,7 +64,10 @@ static const struct np_record *find_newest_run(const struct cli_known *known,
 	return newest;
 }
 
-/* Summarise the runs of all applications for this calibration; 0 or -ENOMEM. */
+/*
+ * Summarise the runs of all applications for the loaded calibration, and note
+ * which applications no model can use. Returns 0 or -ENOMEM.
+ */
 static int evaluate_all(struct cli_known *known)
 {
 	const struct np_run_summary_opt opt = {
@@ -94,9 +100,10 @@ static size_t count_curve_levels(const struct cli_known *known, size_t n)
 }
 
 /*
- * Load the calibration of the cluster and fabric of a run, or the newest one of
- * any cluster if run is NULL; at a scope, or any if scope is NULL. Evaluate all
- * applications on it.
+ * Load the newest calibration of the cluster and fabric of a run, or of any
+ * cluster if run is NULL; and of a scope, or if scope is NULL of any, but
+ * preferably the leaf. Evaluate all applications on it. Returns 0, or -errno
+ * with known->why.
  */
 static int load_calibration(struct cli_known *known, struct cli_store *store,
 			    const struct np_record *run, const char *scope)
@@ -121,9 +128,9 @@ static int load_calibration(struct cli_known *known, struct cli_store *store,
 }
 
 /*
- * Tries the calibration of any scope first. If its scope is the leaf and no
+ * Tries the preferred calibration first. If its scope is the leaf and no
  * sensitivity curve was measured there, curves may have been measured on shared
- * nodes; if not, the leaf calibration is better.
+ * nodes; if there are none either, the leaf calibration is used after all.
  */
 int cli_known_load_calibration(struct cli_known *known, struct cli_store *store,
 			       size_t n_first, bool any)
@@ -146,7 +153,6 @@ int cli_known_load_calibration(struct cli_known *known, struct cli_store *store,
 	return rc;
 }
 
-/* The list is then empty and can be used again. */
 void cli_known_free(struct cli_known *known)
 {
 	for (size_t i = 0; i < known->n; i++) {

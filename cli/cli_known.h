@@ -1,6 +1,7 @@
 /*
- * Known applications, which have runs in the store, evaluated on one calibrated
- * fabric. predict, matrix, show, report and explain pass them to the models.
+ * Known applications: their runs in the store, summarised for the calibration
+ * of one fabric. predict, matrix, show, report and explain pass them to the
+ * models.
  */
 #ifndef CLI_KNOWN_H
 #define CLI_KNOWN_H
@@ -14,7 +15,8 @@ struct cli_traced;
 struct cli_measured_file;
 
 struct cli_known_app {
-	struct np_runs runs;
+	struct np_runs runs; /* freed with this structure */
+	/* These two are set by cli_known_load_calibration(). */
 	struct np_run_summary summary;
 	struct np_err unusable; /* why no model can use it, or "" */
 	struct cli_traced *traced; /* cli_analysis.h; NULL: not loaded */
@@ -24,10 +26,12 @@ struct cli_known_app {
 };
 
 struct cli_known {
-	struct cli_known_app **app; /* in the order in which they were added */
+	/* In the order in which they were added. */
+	struct cli_known_app **app;
 	size_t n;
-	size_t n_runs;	/* runs read by cli_matrix_find() */
-	bool cut;	/* CLI_KNOWN_RUNS reached; some were not read */
+	/* Runs that cli_matrix_find() read; whether it stopped at its limit. */
+	size_t n_runs;
+	bool truncated;
 	bool calibrated;
 	struct np_calibration cal; /* valid if calibrated */
 	struct np_err why; /* why there is no calibration */
@@ -52,10 +56,12 @@ int cli_known_find(struct cli_known *known, struct cli_store *store,
  * has one, and evaluate all applications on it. If two scopes were calibrated,
  * leaf is used unless these applications have sensitivity curves only at the
  * other one. any: if that cluster has no calibration, use the newest of another
- * one.  Returns 0, -ENOENT (known->why) or another -errno (known->why).
+ * one. Returns 0, -ENOENT or another -errno, with known->why.
  */
 int cli_known_load_calibration(struct cli_known *known, struct cli_store *store,
 			       size_t n_first, bool any);
+
+/* Free everything; *known is then empty and can be used again. */
 void cli_known_free(struct cli_known *known);
 
 /*

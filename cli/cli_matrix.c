@@ -16,10 +16,17 @@ const char *cli_matrix_name(const struct cli_matrix *matrix, size_t i)
 	return matrix->known->app[matrix->app[i]]->runs.app;
 }
 
-#define CLI_KNOWN_RUNS 5000 /* limit of runs read, all applications together */
+/*
+ * No further application is read once so many runs of all applications were
+ * read: it bounds the time and the memory of a command without arguments.
+ */
+#define MAX_RUNS 5000
 
-/* Whether the list has an application of this name, or it is the idle one. */
-static bool has_app(const struct cli_known *known, const char *name)
+/*
+ * Whether an application is not to be added: the list has one of this name, or
+ * it is the idle network.
+ */
+static bool is_skipped(const struct cli_known *known, const char *name)
 {
 	for (size_t i = 0; i < known->n; i++)
 		if (!strcmp(known->app[i]->runs.app, name))
@@ -27,7 +34,10 @@ static bool has_app(const struct cli_known *known, const char *name)
 	return !strcmp(name, NP_IDLE_APP);
 }
 
-/* Add all applications of one owner, up to CLI_KNOWN_RUNS runs. */
+/*
+ * Add the applications of one owner, silently skipping what cannot be read.
+ * Returns 0 or -ENOMEM.
+ */
 static int add_owner(struct cli_known *known, struct cli_store *store,
 		     enum np_store_owner owner, uid_t uid)
 {
@@ -41,10 +51,10 @@ static int add_owner(struct cli_known *known, struct cli_store *store,
 	for (size_t i = 0; !rc && i < n; i++) {
 		struct np_runs runs;
 
-		if (has_app(known, apps[i].name))
+		if (is_skipped(known, apps[i].name))
 			continue;
-		if (known->n_runs >= CLI_KNOWN_RUNS) {
-			known->cut = true;
+		if (known->n_runs >= MAX_RUNS) {
+			known->truncated = true;
 			break;
 		}
 		rc = cli_runs_load_quiet(store, owner, uid, apps[i].name,
@@ -60,9 +70,8 @@ static int add_owner(struct cli_known *known, struct cli_store *store,
 }
 
 /*
- * Add the user's applications, and the published ones with names that the user
- * does not have. Skips the idle runs, applications that are in the list, and,
- * silently, what cannot be read. Returns 0 or -ENOMEM.
+ * Add the user's applications (not with --published), and the published ones
+ * with names that the user does not have. Returns 0 or -ENOMEM.
  */
 static int add_all_owners(struct cli_known *known, struct cli_store *store,
 			  const struct cli_options *options)
@@ -87,13 +96,16 @@ int cli_matrix_find(struct cli_known *known, struct cli_store *store,
 	if (!known->n)
 		return cli_fail("no profiles yet: sbatch --netprofile=NAME "
 				"job.sh makes one");
-	if (known->cut)
+	if (known->truncated)
 		cli_fail("more than %d runs: some applications are excluded",
-			 CLI_KNOWN_RUNS);
+			 MAX_RUNS);
 	return -1;
 }
 
-/* Whether to include an application. Unrequested ones need usable runs. */
+/*
+ * Whether to include an application: if a model can use it, and unless the user
+ * requested it, only if it has runs that were used.
+ */
 static bool is_selected(const struct cli_known_app *app, bool requested)
 {
 	return !app->unusable.text[0] &&
@@ -136,27 +148,26 @@ static int select_apps(struct cli_matrix *matrix, bool requested)
  */
 static int predict_pairs(struct cli_matrix *matrix)
 {
-	const struct np_program **program = calloc(matrix->n, sizeof(*program));
+	size_t n = matrix->n;
+	const struct np_program **program = calloc(n, sizeof(*program));
 	struct np_predictor *predictor = NULL;
 	struct np_err err = NP_ERR_INIT;
 	int rc;
 
-	matrix->prediction =
-		calloc(matrix->n * matrix->n, sizeof(*matrix->prediction));
-	matrix->rc = calloc(matrix->n * matrix->n, sizeof(*matrix->rc));
+	matrix->prediction = calloc(n * n, sizeof(*matrix->prediction));
+	matrix->rc = calloc(n * n, sizeof(*matrix->rc));
 	rc = program && matrix->prediction && matrix->rc ?
 		     0 :
 		     np_errf(&err, -ENOMEM, "out of memory");
-	for (size_t i = 0; !rc && i < matrix->n; i++)
+	for (size_t i = 0; !rc && i < n; i++)
 		program[i] =
 			&matrix->known->app[matrix->app[i]]->summary.program;
 	if (!rc)
 		rc = cli_known_predictor(matrix->known, matrix->model, true,
 					 &predictor, &err);
 	if (!rc)
-		rc = np_predict_matrix(predictor, program, matrix->n,
-				       matrix->scope, matrix->prediction,
-				       matrix->rc, &err);
+		rc = np_predict_matrix(predictor, program, n, matrix->scope,
+				       matrix->prediction, matrix->rc, &err);
 	np_predictor_free(predictor);
 	free(program);
 	return rc ? cli_fail("%s", err.text) : -1;

@@ -12,10 +12,13 @@
 
 /* ---- order ---- */
 
-/* Number of pairs, with their controls, between two runs alone. */
+/*
+ * Pairs, with their controls, between two runs alone.  They are few, so that a
+ * pair and the runs alone before and after it are made soon after each other.
+ */
 #define PAIRS_IN_A_ROW 2
 
-/* First repeat number of additional runs alone; others are lower. */
+/* Repeat numbers of additional runs alone begin here; all others are lower. */
 #define FIRST_ADDITIONAL 1000000u
 
 /* A plan that is being made. */
@@ -23,8 +26,9 @@ struct builder {
 	const struct cli_program_list *list;
 	const struct np_pairs *done; /* earlier runs */
 	struct cli_pair_plan plan;
-	bool has_baseline; /* the plan has a run alone for the next pair */
-	int rc;		   /* the first failure */
+	/* The plan has a run of the current victim alone in this repeat. */
+	bool has_baseline;
+	int rc; /* the first failure */
 };
 
 /* Return the name of a program; NULL for CLI_NO_PROGRAM. */
@@ -68,7 +72,7 @@ static void append_run(struct builder *builder, struct cli_planned_run run)
 		plan->run[plan->n++] = run;
 }
 
-/* Return a repeat number that no run of the victim alone has yet. */
+/* Return a repeat number that no earlier run of the victim alone has. */
 static uint32_t next_repeat(const struct np_pairs *done, const char *victim)
 {
 	uint32_t next = FIRST_ADDITIONAL;
@@ -81,7 +85,7 @@ static uint32_t next_repeat(const struct np_pairs *done, const char *victim)
 	return next;
 }
 
-/* Append one more run of the victim alone. */
+/* Append an additional run of the victim alone. */
 static void append_baseline(struct builder *builder, size_t victim)
 {
 	uint32_t repeat =
@@ -94,7 +98,9 @@ static void append_baseline(struct builder *builder, size_t victim)
 }
 
 /*
- * Append a run unless it is done.  A run of a pair is preceded by a run alone.
+ * Append a run unless it is done.  If it is the first run of a pair in this
+ * repeat and the runs alone before it are all done, an additional one comes
+ * first, because those may be days old.
  */
 static void plan_run(struct builder *builder, enum np_pairs_kind kind,
 		     size_t victim, size_t corunner, uint32_t repeat)
@@ -110,7 +116,7 @@ static void plan_run(struct builder *builder, enum np_pairs_kind kind,
 		builder->has_baseline = true;
 }
 
-/* Append one repeat of a victim with all co-runners. */
+/* Append what is missing in one repeat of a victim with all co-runners. */
 static void plan_victim(struct builder *builder, size_t victim, uint32_t repeat,
 			bool controls)
 {
@@ -158,12 +164,12 @@ int cli_pair_plan_make(const struct cli_program_list *list, uint32_t repeats,
 
 /* ---- duration ---- */
 
-#define SRUN_SEC 1.0	     /* time of srun before and after its step */
+#define SRUN_SEC 1.0	     /* srun itself, before and after its step */
 #define DEFAULT_TAKES_SEC 30 /* of a program whose time is not in the list */
-#define PROFILE_SEC 150 /* of a long run that is also measured under load */
+#define PROFILE_SEC 150	     /* least of a longer run, measured under load */
 #define TYPICAL_SLOWDOWN 1.3 /* run time with a co-runner over that alone */
 
-/* Return the newest measured run time alone, or else the expected time. */
+/* Return the newest measured run time alone, or else that of the list. */
 static double expected_alone_sec(const struct cli_program *program,
 				 const struct np_pairs *done)
 {

@@ -13,14 +13,19 @@
 #include "cli_program_list.h"
 #include "np_measured.h"
 
-#define CLI_LAUNCHES 3 /* of a program that does nothing, for each layout */
+/*
+ * Launches of a program that does nothing, on the nodes and with the tasks of
+ * each program: they measure the cost of srun.
+ */
+#define CLI_LAUNCHES 3
 
-/* Stands for the co-runner of a run that has none. */
+/* In place of the co-runner of a run that has none. */
 #define CLI_NO_PROGRAM ((size_t)-1)
 
+/* One run; repeat numbers the runs of the same kind and programs. */
 struct cli_planned_run {
 	enum np_pairs_kind kind;
-	size_t victim, corunner; /* programs of the list */
+	size_t victim, corunner; /* indices into the list of programs */
 	uint32_t repeat;
 };
 
@@ -42,8 +47,8 @@ struct cli_pair_plan {
  *		two more pairs, and so on
  *
  * If an earlier measurement was interrupted, the pairs that are left begin with
- * one more run alone, because earlier runs may be days old.  Returns 0 (free
- * out->run) or -ENOMEM.
+ * one more run alone, because earlier runs may be days old.  Returns 0 (the
+ * caller frees out->run) or -ENOMEM.
  */
 int cli_pair_plan_make(const struct cli_program_list *list, uint32_t repeats,
 		       bool controls, const struct np_pairs *done,

@@ -16,15 +16,18 @@
 #include "np_words.h"
 
 #define MAX_BYTES (4u << 20) /* of a file */
-#define MAX_PERCENT 1e8	     /* largest slowdown that a run can measure */
+#define MAX_PERCENT 1e8	     /* of a slowdown; the limit of np_measured.c */
 
-/* Parse "12.5", "12.5%" or "+12.5%" as a fraction; NaN after an error. */
+/*
+ * Parse word i, "12.5", "12.5%" or "+12.5%", as a fraction. Anything else is an
+ * error of words; then the result is NaN.
+ */
 static double parse_percent(struct np_words *words, size_t i)
 {
 	const char *text = np_words_at(words, i);
-	bool plus = text[0] == '+' && text[1] != '-';
+	bool has_plus = text[0] == '+' && text[1] != '-';
 	double percent;
-	const char *end = np_decimal_parse(text + plus, &percent);
+	const char *end = np_decimal_parse(text + has_plus, &percent);
 
 	if (end && (!*end || !strcmp(end, "%")) && percent > -100 &&
 	    percent <= MAX_PERCENT)
@@ -34,7 +37,7 @@ static double parse_percent(struct np_words *words, size_t i)
 	return NAN;
 }
 
-/* Copy a name, or fail if it is too long. */
+/* Copy word i, a name. It is an error if it is too long. */
 static void parse_name(struct np_words *words, size_t i,
 		       char out[NP_MEASURED_NAME + 1])
 {
@@ -50,7 +53,7 @@ static void parse_name(struct np_words *words, size_t i,
 
 /*
  * Make the key of a pair and return its length.  No two pairs share a key,
- * because names contain no blanks.
+ * because names contain no blanks and have at most NP_MEASURED_NAME bytes.
  */
 static size_t make_pair_key(const char *victim, const char *corunner,
 			    char key[2 * NP_MEASURED_NAME + 2])
@@ -59,7 +62,7 @@ static size_t make_pair_key(const char *victim, const char *corunner,
 			       NP_MEASURED_NAME, corunner);
 }
 
-/* Parse one line and append it.  Each pair may occur only once. */
+/* Parse one line and append it. It is an error if a pair occurs twice. */
 static void parse_row(struct np_words *words, struct cli_predictions *out)
 {
 	struct cli_predicted row = { .low = NAN, .high = NAN };

@@ -2,8 +2,8 @@
  * Recommendations about an application: which others to avoid, and which one
  * measurement would improve the predictions most.
  *
- * netprof show and netprof report print them, and so follow the same rules. At
- * most one measurement is recommended, because each costs a run of a job.
+ * netprof show and netprof report print the same ones. At most one measurement
+ * is recommended, because each costs a run of a job.
  */
 #include "cli_recommend.h"
 
@@ -13,7 +13,7 @@
 
 #include "cli_text.h"
 
-/* Whether a prediction is too uncertain to act on. */
+/* Whether a prediction is too uncertain to base a decision on. */
 static bool is_uncertain(const struct cli_pair *pair)
 {
 	return cli_doubt_text(&pair->prediction);
@@ -52,9 +52,10 @@ void cli_pair_list_insert(struct cli_pair_list *list,
 }
 
 /*
- * Recommend the measurement that the verdict of netprof show already names. The
- * conditions are those of cli_verdict_text(), in the same order. Returns false
- * if the verdict names none.
+ * Recommend what the verdict of netprof show needs: an idle baseline, latencies
+ * of the application, or runs under load. cli_verdict_text() names the same
+ * command. (It also names commands that would only refine a verdict, which are
+ * not recommended here.) Returns false if the verdict needs nothing.
  */
 static bool recommend_from_verdict(const struct np_run_summary *profile,
 				   struct cli_recommendation *out)
@@ -93,7 +94,7 @@ static bool recommend_from_verdict(const struct np_run_summary *profile,
 
 /*
  * Recommend the measurement that would narrow the interval of the worst pair
- * most.
+ * most, if any would.
  */
 static void recommend_for_worst_pair(const struct cli_known *known,
 				     enum np_scope scope,
@@ -111,8 +112,8 @@ static void recommend_for_worst_pair(const struct cli_known *known,
 			     sizeof(out->measured));
 }
 
-/* Choose the most useful measurement, if any would help. */
-static void choose_measurement(const struct np_run_summary *profile,
+/* Find the most useful measurement; out->command stays "" if none would help. */
+static void find_measurement(const struct np_run_summary *profile,
 			       const struct cli_known *known,
 			       enum np_scope scope,
 			       struct cli_recommendation *out)
@@ -151,7 +152,7 @@ void cli_recommend(const struct np_run_summary *profile,
 	       out->pair[out->n_avoid].prediction.slowdown > limit &&
 	       !is_uncertain(&out->pair[out->n_avoid]))
 		out->n_avoid++;
-	choose_measurement(profile, known, scope, out);
+	find_measurement(profile, known, scope, out);
 }
 
 void cli_avoid_text(const struct cli_recommendation *recommendation, char *buf,

@@ -7,7 +7,7 @@
 
 #include "cli_predict.h"
 
-#define CLI_PAIRS_MAX 3
+#define CLI_PAIRS_MAX 3 /* pairs that a list keeps */
 
 /* Two applications on one leaf switch, one of them the subject of the list. */
 struct cli_pair {
@@ -16,7 +16,7 @@ struct cli_pair {
 	struct np_prediction prediction; /* slowdown of the victim */
 };
 
-/* The worst pairs: largest slowdown first, uncertain ones last. */
+/* The worst pairs, largest slowdown first; uncertain ones after all others. */
 struct cli_pair_list {
 	struct cli_pair pair[CLI_PAIRS_MAX];
 	size_t n;
@@ -32,7 +32,8 @@ struct cli_recommendation {
 	double limit; /* acceptable slowdown, fraction: MaxSlowdown */
 	const struct cli_pair *pair; /* borrowed, as in struct cli_pair_list */
 	size_t n_pairs;		     /* in pair[] */
-	size_t n_avoid;	 /* the first pairs, whose slowdown is above limit */
+	/* The first of them, whose slowdown is above limit and certain. */
+	size_t n_avoid;
 	const char *app; /* the application; borrowed */
 	/*
 	 * The most useful measurement: a command to type, and a noun phrase for
@@ -57,8 +58,7 @@ void cli_recommend(const struct np_run_summary *profile,
 
 /*
  * "Avoid sharing a leaf switch with NPmpi or fft: each slows lammps by more
- * than 10 %. ...", or "" if there is no prediction. "" does not mean that there
- * is nothing to avoid.
+ * than 10 %. ...", or that no application does; "" if there is no prediction.
  */
 void cli_avoid_text(const struct cli_recommendation *recommendation, char *buf,
 		    size_t len);
@@ -68,7 +68,7 @@ void cli_avoid_text(const struct cli_recommendation *recommendation, char *buf,
  * without load)", unless there is nothing to measure or the verdict already
  * names the command.  brief: only the first of the two that is not "".
  */
-#define CLI_ADVICE 1120 /* bytes */
+#define CLI_ADVICE 1120 /* bytes that buf needs */
 void cli_advice_text(const struct cli_recommendation *recommendation,
 		     bool brief, char *buf, size_t len);
 

@@ -2,8 +2,9 @@
  * Text output of the commands, and their errors and help.
  *
  * Widths are in columns of the terminal: in UTF-8 a character may have several
- * bytes, so that printf() widths would misalign names.  Units and the bars of
- * histograms are ASCII unless the terminal's character set is UTF-8.
+ * bytes, so printf() widths would misalign names.  Every character counts as
+ * one column.  Units and the bars of histograms are ASCII unless the terminal's
+ * character set is UTF-8.
  */
 #include "cli_text.h"
 
@@ -25,11 +26,11 @@
 #include "np_option.h"
 #include "np_text.h"
 
-#define LINE 2048 /* bytes of the longest line that is wrapped */
+#define LINE 2048 /* bytes of the longest text that is wrapped */
 
 /* ---- errors and help ---- */
 
-/* All errors begin with the name of the program. */
+/* Every error begins with the name of the program. */
 static void print_error(const char *fmt, va_list ap)
 {
 	fputs("netprof: ", stderr);
@@ -47,7 +48,6 @@ int cli_fail(const char *fmt, ...)
 	return CLI_FAILED;
 }
 
-/* The usage line of a command. */
 static void print_usage(FILE *f, const struct cli_cmd *cmd)
 {
 	fprintf(f, "usage: netprof %s%s%s\n", cmd->name, *cmd->args ? " " : "",
@@ -107,11 +107,11 @@ int cli_utf8(void)
 }
 
 /*
- * The limits are a little below the next unit, so that rounding does not print
- * 1000 us.
+ * The unit of times below a limit. The limits are a little below the next unit,
+ * so that rounding does not print 1000 us.
  */
 static const struct time_unit {
-	double below, sec;
+	double below, sec; /* the limit, and the unit itself, in seconds */
 	const char *ascii, *utf8;
 } time_units[] = {
 	{ 999.5e-9, 1e-9, "ns", "ns" },
@@ -122,26 +122,25 @@ static const struct time_unit {
 	{ INFINITY, 3600, "h", "h" },
 };
 
-/* The unit in which a time has one to three digits before the point. */
 static const struct time_unit *unit_of(double sec)
 {
-	const struct time_unit *u = time_units;
+	const struct time_unit *unit = time_units;
 
-	while (isfinite(u->below) && sec >= u->below)
-		u++;
-	return u;
+	while (isfinite(unit->below) && sec >= unit->below)
+		unit++;
+	return unit;
 }
 
 const char *cli_sec(double sec, char buf[CLI_NUMBER_LEN])
 {
-	const struct time_unit *u = unit_of(sec);
+	const struct time_unit *unit = unit_of(sec);
 	char number[CLI_NUMBER_LEN];
 
 	if (!(sec > 0))
 		return strcpy(buf, "0 s");
-	three_digits(sec / u->sec, number, sizeof(number));
+	three_digits(sec / unit->sec, number, sizeof(number));
 	snprintf(buf, CLI_NUMBER_LEN, "%.20s %s", number,
-		 cli_utf8() ? u->utf8 : u->ascii);
+		 cli_utf8() ? unit->utf8 : unit->ascii);
 	return buf;
 }
 
@@ -250,9 +249,10 @@ const char *cli_change(double change, char buf[CLI_NUMBER_LEN])
 }
 
 /*
- * Format a local time; "Unknown" for a date that makes no sense, as in sacct.
+ * Format a local time; "Unknown", as in sacct, for a date that is not set or
+ * impossible.
  */
-static const char *date_as(const char *format, double date,
+static const char *format_date(const char *format, double date,
 			   char buf[CLI_NUMBER_LEN])
 {
 	time_t t = date > 0 && date < 1e12 ? (time_t)date : 0;
@@ -266,12 +266,12 @@ static const char *date_as(const char *format, double date,
 
 const char *cli_day(double date, char buf[CLI_NUMBER_LEN])
 {
-	return date_as("%Y-%m-%d", date, buf);
+	return format_date("%Y-%m-%d", date, buf);
 }
 
 const char *cli_date(double date, char buf[CLI_NUMBER_LEN])
 {
-	return date_as("%Y-%m-%dT%H:%M:%S", date, buf);
+	return format_date("%Y-%m-%dT%H:%M:%S", date, buf);
 }
 
 const char *cli_plural_s(size_t n)
@@ -286,16 +286,16 @@ const char *cli_plural_s(size_t n)
 const char *cli_user(uid_t uid, char buf[CLI_NUMBER_LEN])
 {
 	static char name[CLI_NUMBER_LEN];
-	static uid_t of; /* whose name it is */
+	static uid_t cached_uid; /* of name */
 	const struct passwd *pw;
 
-	if (!*name || uid != of) {
+	if (!*name || uid != cached_uid) {
 		pw = getpwuid(uid);
 		if (pw && strlen(pw->pw_name) < CLI_NUMBER_LEN)
 			strcpy(name, pw->pw_name);
 		else
 			snprintf(name, CLI_NUMBER_LEN, "%u", uid);
-		of = uid;
+		cached_uid = uid;
 	}
 	return strcpy(buf, name);
 }
@@ -311,10 +311,10 @@ size_t cli_width(const char *text)
 	return n;
 }
 
-#define OUTPUT_COLUMNS 80 /* width that the output is made for */
-#define NARROWEST 40 /* no table fits into less */
-#define WIDEST 1000
-#define LEAST_NAME 11 /* columns of a name, and of "Application" */
+#define OUTPUT_COLUMNS 80 /* for which tables and sentences are designed */
+#define MIN_COLUMNS 40	  /* no table fits into less */
+#define MAX_COLUMNS 1000
+#define MIN_NAME_COLUMNS 11 /* of a name: as many as "Application" has */
 
 static bool for_file; /* cli_text_for_file() was called */
 
@@ -326,18 +326,18 @@ void cli_text_for_file(void)
 int cli_columns(void)
 {
 	const char *set = getenv("COLUMNS");
-	struct winsize w;
+	struct winsize size;
 	uint64_t n;
 
 	if (for_file)
 		return CLI_UNLIMITED;
-	if (!set || np_whole_parse(set, WIDEST, &n) || !n) {
+	if (!set || np_whole_parse(set, MAX_COLUMNS, &n) || !n) {
 		if (!isatty(STDOUT_FILENO))
 			return CLI_UNLIMITED;
-		n = ioctl(STDOUT_FILENO, TIOCGWINSZ, &w) || !w.ws_col ?
-		    OUTPUT_COLUMNS : w.ws_col;
+		n = ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) || !size.ws_col ?
+		    OUTPUT_COLUMNS : size.ws_col;
 	}
-	return n > NARROWEST ? (int)n : NARROWEST;
+	return n > MIN_COLUMNS ? (int)n : MIN_COLUMNS;
 }
 
 int cli_output_columns(void)
@@ -349,31 +349,33 @@ int cli_output_columns(void)
 
 int cli_name_column(int width, int n)
 {
-	int least = width < LEAST_NAME ? width : LEAST_NAME;
-	int all = cli_columns(), got = width + (all - OUTPUT_COLUMNS) / n;
+	int min = width < MIN_NAME_COLUMNS ? width : MIN_NAME_COLUMNS;
+	int columns = cli_columns();
+	int share = width + (columns - OUTPUT_COLUMNS) / n;
 
-	if (all == CLI_UNLIMITED)
+	if (columns == CLI_UNLIMITED)
 		return width;
-	return got < least ? least : got > 2 * width ? 2 * width : got;
+	return share < min ? min : share > 2 * width ? 2 * width : share;
 }
 
 int cli_widen(int width, const char *text)
 {
-	int own = (int)cli_width(text);
+	int needed = (int)cli_width(text);
 
-	return own > width && cli_columns() == CLI_UNLIMITED ? own : width;
+	return needed > width && cli_columns() == CLI_UNLIMITED ? needed :
+								  width;
 }
 
 /* Pads by columns of the terminal; the width of printf() counts bytes. */
 void cli_print_left(FILE *f, const char *text, int width)
 {
-	char cut[4 * WIDEST];
-	int left;
+	char cut[4 * MAX_COLUMNS];
+	int padding;
 
 	if (cli_columns() != CLI_UNLIMITED)
 		text = cli_truncate(text, (size_t)width, cut, sizeof(cut));
-	left = width - (int)cli_width(text);
-	fprintf(f, "%s%*s", text, left > 0 ? left : 0, "");
+	padding = width - (int)cli_width(text);
+	fprintf(f, "%s%*s", text, padding > 0 ? padding : 0, "");
 }
 
 void cli_print_right(FILE *f, const char *text, int width)
@@ -413,7 +415,7 @@ const char *cli_truncate(const char *text, size_t width, char *buf, size_t len)
 	return buf;
 }
 
-/* Does a unit begin here, as after "15.6 "? */
+/* Whether the first word is a unit, as after "15.6 ". */
 static bool begins_with_unit(const char *text)
 {
 	static const char *const units[] = {
@@ -440,8 +442,7 @@ static size_t word_len(const char *text)
 }
 
 /*
- * Breaks at blanks only. column is where the text begins, so that text after
- * a label is wrapped correctly.
+ * Breaks at blanks only, so that a long word, perhaps a path, is never broken.
  */
 void cli_wrap_after(FILE *f, const char *text, int indent, size_t column)
 {
@@ -461,7 +462,6 @@ void cli_wrap_after(FILE *f, const char *text, int indent, size_t column)
 			column++;
 		}
 		first = false;
-		/* A long word, perhaps a path, is never broken. */
 		fprintf(f, "%.*s", (int)len, text);
 		column += cli_width(word);
 		text += len + strspn(text + len, " ");
@@ -477,10 +477,11 @@ void cli_wrap(FILE *f, const char *text, int indent)
 /* NO_COLOR: https://no-color.org */
 static int wants_colour(void)
 {
-	const char *no = getenv("NO_COLOR"), *term = getenv("TERM");
+	const char *no_color = getenv("NO_COLOR"), *term = getenv("TERM");
 
-	return !for_file && isatty(STDOUT_FILENO) && !(no && *no) && term &&
-	       *term && strcmp(term, "dumb");
+	return !for_file && isatty(STDOUT_FILENO) &&
+	       !(no_color && *no_color) &&
+	       term && *term && strcmp(term, "dumb");
 }
 
 const char *cli_colour(enum cli_colour c)
@@ -516,7 +517,7 @@ void cli_print_bar(FILE *f, double share, int width)
 	fprintf(f, "%*s", width - column, "");
 }
 
-/* The HTML entity of a character, or NULL. */
+/* The HTML entity of a character, or NULL if it needs none. */
 static const char *entity(char c)
 {
 	switch (c) {
@@ -545,7 +546,6 @@ void cli_print_html(FILE *f, const char *text)
 	free(plain);
 }
 
-/* Heads are bold on a terminal. */
 void cli_fheading(FILE *f, const char *format, ...)
 {
 	va_list ap;
@@ -583,7 +583,6 @@ void cli_fprintf(FILE *f, enum cli_colour colour, int indent,
 		fputs(cli_colour(CLI_PLAIN), f);
 }
 
-/* The label is bold, and further lines are indented to the text. */
 void cli_print_labelled(FILE *f, const char *label, const char *format, ...)
 {
 	char line[LINE];

@@ -1,7 +1,8 @@
 /*
  * Text output: numbers with units, dates, tables, and wrapped lines.
  *
- * Functions with a buffer return it.
+ * Functions that return a text put it into the buffer of the caller and return
+ * that buffer.
  */
 #ifndef CLI_TEXT_H
 #define CLI_TEXT_H
@@ -15,7 +16,7 @@
 
 /* ---- numbers, dates and users ---- */
 
-/* "45.1 us", "1.20 ms", "60.0 s", "2.50 h": three digits. */
+/* "45.1 us", "1.20 ms", "2.50 h": three digits; "0 s" if not above 0. */
 const char *cli_sec(double sec, char buf[CLI_NUMBER_LEN]);
 /* "9.92 to 15.6 min": both ends in the unit of the upper one. */
 const char *cli_sec_range(double low, double high, char buf[CLI_NUMBER_LEN]);
@@ -33,23 +34,30 @@ double cli_whole_percent(double fraction);
 const char *cli_percent(double share, char buf[CLI_NUMBER_LEN]);
 /* A relative change, at least -1: "+41 %" */
 const char *cli_change(double change, char buf[CLI_NUMBER_LEN]);
-/* Local time: "2024-06-12", and "2024-06-12T14:03:05" as in sacct. */
+/*
+ * Local time of a date in seconds since 1970: "2024-06-12", and
+ * "2024-06-12T14:03:05" as in sacct; "Unknown" if date is 0 or impossible.
+ */
 const char *cli_day(double date, char buf[CLI_NUMBER_LEN]);
 const char *cli_date(double date, char buf[CLI_NUMBER_LEN]);
 /* The plural ending of a noun: "" for 1, as in "1 run", and otherwise "s". */
 const char *cli_plural_s(size_t n);
-/* Name of a user, or else the number. */
+/* Name of a user, or the number if there is no name that fits. */
 const char *cli_user(uid_t uid, char buf[CLI_NUMBER_LEN]);
 
 /* ---- lines and tables ---- */
 
-/* Escape sequence, or "" unless standard output is a colour terminal. */
+/*
+ * Escape sequence of a colour, a literal; "" unless standard output is a
+ * terminal with colours and NO_COLOR is not set.
+ */
 enum cli_colour { CLI_PLAIN, CLI_BOLD, CLI_GREEN, CLI_YELLOW, CLI_RED };
 const char *cli_colour(enum cli_colour c);
 
 /*
- * Width of standard output: COLUMNS, or that of the terminal.  A file or a pipe
- * has no limit: nothing is cut, and a table is not divided.
+ * Width of standard output: that in COLUMNS, or else that of the terminal; at
+ * least 40.  Without COLUMNS, a file or a pipe has no limit: nothing is cut,
+ * and a table is not divided.
  */
 #define CLI_UNLIMITED 100000
 int cli_columns(void);
@@ -61,20 +69,20 @@ void cli_text_for_file(void);
 /* Width of sentences and figures: that of standard output, at most 80. */
 int cli_output_columns(void);
 /*
- * Width of a column of names that takes `width` of 80 columns: n such columns
- * of a table share what standard output has more, or less; at most twice as
- * wide.
+ * Width of a column of names in a table with n such columns.  On 80 columns it
+ * is `width`.  If standard output is wider or narrower, these columns share the
+ * difference, up to twice `width`, and no further down than to 11.
  */
 int cli_name_column(int width, int n);
 /*
- * Width of a column after it has a cell with this text.  It grows only where
- * the output is not limited; elsewhere cells are cut.
+ * Width that a column needs after a cell with this text has been added.  It
+ * grows only if the width of the output is unlimited; otherwise cells are cut.
  */
 int cli_widen(int width, const char *text);
 
 /*
- * Print text, wrapped; all lines but the first are indented.  A number and its
- * unit stay on one line.
+ * Print text, wrapped at cli_output_columns(); all lines but the first are
+ * indented.  A number and its unit stay on one line.
  */
 void cli_wrap(FILE *f, const char *text, int indent);
 /* The same after a label: the first line begins at that column. */
@@ -114,11 +122,11 @@ void cli_print_sec(double sec, int width);
 /* Cut a word to at most width columns; a cut one ends in "~". */
 const char *cli_truncate(const char *text, size_t width, char *buf, size_t len);
 
-/* Is the terminal's character set UTF-8? */
+/* Whether the terminal's character set is UTF-8. */
 int cli_utf8(void);
 
 /*
- * Text from any source as HTML text, or as the value of an attribute in double
+ * Print text from any source as HTML text, or as the value of an attribute in
  * quotes: markup is escaped, and characters that would hide other text or
  * reverse its direction are replaced (np_text.h).  For `netprof report`, and
  * exported for the tests.
@@ -133,7 +141,7 @@ __attribute__((format(printf, 2, 3)))
 void cli_fheading(FILE *f, const char *format, ...);
 #define cli_heading(...) cli_fheading(stdout, __VA_ARGS__)
 
-/* Print a bar over share (0 .. 1) of width columns, then blanks. */
+/* Print a bar that fills a share (0 to 1) of width columns, then blanks. */
 void cli_print_bar(FILE *f, double share, int width);
 
 /*

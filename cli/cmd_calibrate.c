@@ -36,17 +36,19 @@
 
 struct calibrate_opt {
 	const char *levels; /* "default", "all" or names of levels */
-	uint32_t keep;	    /* levels to put into the table */
-	double seconds, probe_seconds; /* of a measurement, without and with
-					* probes; probe_seconds 0: a multiple
-					* of seconds */
+	uint32_t n_selected; /* levels in the table of slowdowns */
+	/*
+	 * Length of a measurement without and with probes. probe_seconds 0:
+	 * NP_CAL_PROBE_FACTOR times seconds.
+	 */
+	double seconds, probe_seconds;
 	uint32_t repeats; /* 0: not given */
 	bool scope_given, fresh, dry_run;
-	enum np_scope scope; /* of --scope, if scope_given */
+	enum np_scope scope; /* valid if scope_given */
 	const char *rail;    /* NULL: over the devices of netprof.conf */
 	const char *output;  /* NULL: into the store */
 	const char *app;     /* NULL: calibrate the fabric */
-	int argc;	     /* words after the options */
+	int argc;	     /* words after the options: an sbatch command */
 	char **argv;
 };
 
@@ -54,7 +56,7 @@ struct calibrate_opt {
 
 #define TIME_TEXT 32 /* bytes of a duration as text */
 
-/* A duration in whole units: "45 s", "12 min", "1.5 h". */
+/* Format a rough duration: "45 s", "12 min", "1.5 h". */
 static const char *duration_text(double sec, char buf[TIME_TEXT])
 {
 	if (sec < 90)
@@ -67,8 +69,8 @@ static const char *duration_text(double sec, char buf[TIME_TEXT])
 }
 
 /*
- * Which nodes get the load, and on which its effect is measured. With fewer
- * than four nodes both are the same.
+ * Print which nodes get the load, and on which its effect is measured. With
+ * fewer than four nodes on the leaf switch both are the same.
  */
 static void print_roles(const struct np_cal_roles *roles)
 {
@@ -94,8 +96,8 @@ static void print_roles(const struct np_cal_roles *roles)
 }
 
 /*
- * What will be measured and how long it takes, before it begins: an
- * administrator decides by this whether to keep the nodes.
+ * Print what will be measured and how long it takes, so that an administrator
+ * can decide whether to begin.
  */
 static void print_plan(const struct np_calibrate *calibrate,
 		       const struct np_cal_roles *roles,
@@ -123,12 +125,12 @@ static void print_plan(const struct np_calibrate *calibrate,
 }
 
 /*
- * Progress callback. On a terminal one line that is overwritten; elsewhere a
- * line for every ten percent.
+ * Progress callback: on a terminal one line that is overwritten, elsewhere a
+ * line for every ten percent. progress->key is NULL at the end.
  */
 static void show_progress(void *arg, const struct np_cal_progress *progress)
 {
-	static int last = -1;
+	static int last_tenth = -1;
 	unsigned percent =
 		progress->n ? (unsigned)(100 * progress->n_done / progress->n) :
 			      100;
@@ -146,14 +148,14 @@ static void show_progress(void *arg, const struct np_cal_progress *progress)
 		fflush(stderr);
 		return;
 	}
-	if ((int)percent / 10 == last)
+	if ((int)percent / 10 == last_tenth)
 		return;
-	last = (int)percent / 10;
+	last_tenth = (int)percent / 10;
 	fprintf(stderr, "%3u %%  %zu of %zu  about %s left\n", percent,
 		progress->n_done, progress->n, t);
 }
 
-/* One cell of a table: a mean times factor, or "-" if nothing was measured. */
+/* Print a cell: a mean times factor, or "-" if nothing was measured. */
 static void print_mean(const struct np_mean *mean, double factor)
 {
 	if (!mean->n)
@@ -163,22 +165,24 @@ static void print_mean(const struct np_mean *mean, double factor)
 }
 
 /*
- * One line per scope: how much the medium level loses there under the
- * strongest one, and that loss relative to the calibrated scope.
+ * Print one line per scope: how much speed the middle level loses there under
+ * the strongest one, and that loss relative to the calibrated scope, which is
+ * the sharing coefficient.
  */
 static void print_sharing(const struct np_calibrate *calibrate)
 {
 	for (int i = 0; i < NP_N_SCOPES; i++) {
 		enum np_scope scope = (enum np_scope)i;
-		struct np_mean l = np_cal_loss(calibrate, scope);
-		struct np_mean k =
+		struct np_mean loss = np_cal_loss(calibrate, scope);
+		struct np_mean sharing =
 			np_cal_sharing(calibrate, calibrate->scope, scope);
 
 		printf("%-8s", np_scope_name(scope));
-		print_mean(&l, 100);
-		print_mean(&k, 1);
-		if (k.n > 1)
-			printf(" +- %.2f (n %u)", k.sd / sqrt(k.n), k.n);
+		print_mean(&loss, 100);
+		print_mean(&sharing, 1);
+		if (sharing.n > 1)
+			printf(" +- %.2f (n %u)",
+			       sharing.sd / sqrt(sharing.n), sharing.n);
 		putchar('\n');
 	}
 }
@@ -221,20 +225,21 @@ static void print_result(const struct np_calibrate *calibrate)
 struct fabric_work {
 	const struct calibrate_opt *opt;
 	struct np_store *store; /* NULL with --output */
-	struct cli_alloc at;	/* the allocation around us */
-	struct np_cal_srun steps;
+	struct cli_alloc at;	/* the allocation in which it runs */
+	struct np_cal_srun steps; /* how helper steps are started */
 	struct np_cal_query query; /* nodes, transport and versions */
 	struct np_cal_roles roles;
 	struct np_cal_state state;
 	struct np_calibrate c;
-	char *dir; /* of this cluster in the store; NULL with --output */
-	char *state_path;
-	double date; /* seconds since 1970 */
+	/* Malloc'ed; dir: of this cluster in the store, NULL with --output. */
+	char *dir, *state_path;
+	double date; /* of the result, seconds since 1970 */
 };
 
 /*
  * Open the store and check that the result can be written, so that a user
- * without permission learns it now and not after an hour of measurements.
+ * without permission learns it now and not after an hour of measurements. The
+ * directory is that of np_fabric_store_save(). Returns 0 or -errno with err.
  */
 static int check_store(struct fabric_work *work, struct np_err *err)
 {
@@ -269,13 +274,13 @@ static int check_store(struct fabric_work *work, struct np_err *err)
 
 /*
  * Describe everything that must be equal for measurements to be combined: the
- * nodes, the transport, the lengths and the levels. Returns malloc'ed text or
- * NULL.
+ * nodes, the transport, the lengths and the levels. Returns malloc'ed text, or
+ * NULL if memory is short.
  */
 static char *describe_setup(const struct fabric_work *work)
 {
 	const struct np_cal_setup *setup = &work->c.setup;
-	const struct np_cal_roles *at = &work->roles;
+	const struct np_cal_roles *roles = &work->roles;
 	char *text = NULL;
 	size_t len;
 	FILE *f = open_memstream(&text, &len);
@@ -286,10 +291,10 @@ static char *describe_setup(const struct fabric_work *work)
 		"cluster=%s nodes=%s leaf=%s victim=%s aggressor=%s "
 		"across=%s/%s",
 		work->at.cluster ? work->at.cluster : "", work->at.nodes,
-		at->leaf, at->victim.list,
-		at->aggressor.n ? at->aggressor.list : "",
-		at->victim_across.n ? at->victim_across.list : "",
-		at->aggressor_across.n ? at->aggressor_across.list : "");
+		roles->leaf, roles->victim.list,
+		roles->aggressor.n ? roles->aggressor.list : "",
+		roles->victim_across.n ? roles->victim_across.list : "",
+		roles->aggressor_across.n ? roles->aggressor_across.list : "");
 	fprintf(f,
 		" transport=%s bytes=%u period=%g per_node=%u seconds=%g "
 		"probe_seconds=%g levels=",
@@ -324,7 +329,10 @@ static int set_state_path(struct fabric_work *work, const char *setup,
 	return 0;
 }
 
-/* Continue from the state file, or begin a new calibration. */
+/*
+ * Continue from the state file, or begin a new calibration if there is none, or
+ * with --fresh.
+ */
 static int load_state(struct fabric_work *work, const char *setup,
 		      struct np_err *err)
 {
@@ -360,7 +368,10 @@ static int load_state(struct fabric_work *work, const char *setup,
 
 /* ---- the fabric: measurement ---- */
 
-/* Learn the nodes of the allocation and which of them serve which purpose. */
+/*
+ * Query the nodes of the allocation, and decide on which the load runs and on
+ * which its effect is measured, and which levels are possible there.
+ */
 static int query_nodes(struct fabric_work *work, struct np_err *err)
 {
 	struct np_cal_setup *setup = &work->c.setup;
@@ -386,7 +397,7 @@ static int query_nodes(struct fabric_work *work, struct np_err *err)
 }
 
 /*
- * Callback after each measurement: nothing that was measured is lost, whatever
+ * Callback after each measurement, so that no finished one is lost, whatever
  * ends the process.
  */
 static int save_state(void *arg, const struct np_cal_state *state,
@@ -482,7 +493,7 @@ static int measure_fabric(struct fabric_work *work, struct np_err *err)
 	return rc;
 }
 
-/* Find the state of an earlier call for the same setup, or begin. */
+/* Find out what to measure, and which of it an earlier call has measured. */
 static int prepare_state(struct fabric_work *work, struct np_err *err)
 {
 	char *setup;
@@ -505,7 +516,7 @@ static void apply_options(struct fabric_work *work)
 	const struct calibrate_opt *opt = work->opt;
 	struct np_cal_setup *setup = &work->c.setup;
 
-	setup->keep = opt->keep;
+	setup->keep = opt->n_selected;
 	setup->repeats = opt->repeats ? opt->repeats : 3;
 	setup->seconds = opt->seconds;
 	setup->probe_seconds = opt->probe_seconds ?
@@ -520,28 +531,34 @@ static void apply_options(struct fabric_work *work)
 	work->date = (double)time(NULL);
 }
 
-/* The only adapter of a rail, copied into nic. */
+/*
+ * Copy the name of the adapter that leads to a rail, which must be the same on
+ * all nodes.
+ */
 static int find_adapter(const struct np_topo *topo, const char *file,
 			const char *rail, char *nic, size_t size,
 			struct np_err *err)
 {
 	*nic = '\0';
 	for (size_t i = 0; i < topo->n; i++) {
-		const char *here = topo->leaf[i].nic;
+		const char *adapter = topo->leaf[i].nic;
 
 		if (strcmp(topo->leaf[i].rail, rail))
 			continue;
-		if (*nic && strcmp(nic, here))
+		if (*nic && strcmp(nic, adapter))
 			return np_errf(err, -EINVAL, "%.100s: nodes reach rail "
 				       "%s over %s and %s; expected one name",
-				       file, rail, nic, here);
-		snprintf(nic, size, "%s", here);
+				       file, rail, nic, adapter);
+		snprintf(nic, size, "%s", adapter);
 	}
 	return *nic ? 0 : np_errf(err, -EINVAL, "--rail=%.60s: there is no "
 				  "such rail in %.100s", rail, file);
 }
 
-/* --rail: probes and levels run over the adapters that lead to it. */
+/*
+ * --rail: let probes and levels run over the adapter that leads to it, instead
+ * of a device in Transport=ofi:PROVIDER/DEVICE.
+ */
 static int use_rail(struct np_conf *conf, const char *rail, struct np_err *err)
 {
 	struct np_topo topo;
@@ -563,8 +580,8 @@ static int use_rail(struct np_conf *conf, const char *rail, struct np_err *err)
 }
 
 /*
- * Everything that can fail for lack of permission or memory comes before the
- * first measurement.
+ * What can fail for lack of permission or a setting comes before the first
+ * measurement.
  */
 static int run_fabric(struct fabric_work *work, struct np_err *err)
 {
@@ -613,14 +630,14 @@ static int calibrate_fabric(const struct calibrate_opt *opt)
 
 /* ---- an application: the runs that its curve still lacks ---- */
 
-#define MAX_JOBS 1000
+#define MAX_JOBS 1000 /* that one call submits */
 
 struct app_plan {
 	struct np_runs runs;
 	struct np_calibration fabric; /* valid if calibrated */
 	bool calibrated;
 	struct np_curve_levels levels;
-	/* The jobs to submit: an index into levels, or NP_PLANNER_ALONE. */
+	/* Of each job to submit: an index into levels, or NP_PLANNER_ALONE. */
 	long job[MAX_JOBS];
 	size_t n;
 };
@@ -635,8 +652,9 @@ static const char *last_scope(const struct np_runs *runs)
 }
 
 /*
- * Load the runs of the program and the calibration they belong to: that of the
- * scope it was measured at so far, or any.
+ * Load the runs of the program, and a calibration: of the cluster of its newest
+ * run, and at the scope at which it was measured so far, or else at any. It is
+ * no error if there are no runs or no calibration.
  */
 static int load_runs(struct app_plan *plan, struct cli_store *store,
 		     const char *app, struct np_err *err)
@@ -660,8 +678,9 @@ static int load_runs(struct app_plan *plan, struct cli_store *store,
 }
 
 /*
- * Plan the jobs: take the next needed run, count it as done, and go on until
- * the curve is complete. Returns 0 or -ENOMEM.
+ * Plan the jobs: take the next run that is needed, count it as done, and repeat
+ * this until the curve is complete. repeats: runs per level; without load there
+ * are at least NP_PLANNER_RUNS_ALONE. Returns 0 or -ENOMEM.
  */
 static int plan_jobs(struct app_plan *plan, unsigned repeats)
 {
@@ -736,8 +755,8 @@ struct submission {
 };
 
 /*
- * Our options come right after "sbatch", before options of the user and before
- * the script, after which they would be its arguments.
+ * Our options come right after "sbatch", because after the script they would be
+ * its arguments. Returns 0 (free submission->argv) or -ENOMEM.
  */
 static int make_submission(const struct calibrate_opt *opt,
 			   const struct app_plan *plan, long job,
@@ -793,8 +812,9 @@ static int submit(char *const argv[])
 }
 
 /*
- * Stop at the first failure: the reason is most likely the same for all jobs,
- * and the next call submits what is missing.
+ * Submit or print all jobs. Stop at the first failure, because its reason is
+ * most likely the same for all; the next call submits what is then missing.
+ * Returns the exit status.
  */
 static int submit_all(const struct calibrate_opt *opt,
 		      const struct app_plan *plan)
@@ -821,7 +841,7 @@ static int submit_all(const struct calibrate_opt *opt,
 	return CLI_DONE;
 }
 
-/* With --app: plan the runs that are missing, and submit them. */
+/* With --app: plan the runs that are missing, and submit them. Exit status. */
 static int calibrate_app(const struct calibrate_opt *opt)
 {
 	static struct app_plan plan;
@@ -895,7 +915,7 @@ static int take_app(char *text, void *own, struct np_err *err)
 
 static const struct np_option options[] = {
 	{ "levels", NP_OPTION_TAKE, .take = take_levels },
-	{ "choose", NP_OPTION_COUNT, AT(keep), 2, NP_CAL_MAX_LEVELS },
+	{ "choose", NP_OPTION_COUNT, AT(n_selected), 2, NP_CAL_MAX_LEVELS },
 	{ "seconds", NP_OPTION_SECONDS, AT(seconds), 0.5, 3600 },
 	{ "probe-seconds", NP_OPTION_SECONDS, AT(probe_seconds), 0.5, 3600 },
 	{ "repeats", NP_OPTION_COUNT, AT(repeats), 1, NP_CAL_MAX_REPEATS },
@@ -909,8 +929,8 @@ static const struct np_option options[] = {
 };
 
 /*
- * Words are allowed only with --app, where they are the sbatch command.
- * Returns -1 to go on, or the exit status.
+ * Parse the command line. Words are allowed only with --app, where they are the
+ * sbatch command. Returns -1 to continue, or the exit status.
  */
 static int parse(const struct cli_cmd *self, int argc, char **argv,
 		 struct calibrate_opt *opt)
@@ -940,7 +960,7 @@ static int run_calibrate(const struct cli_cmd *self, int argc, char **argv)
 {
 	struct calibrate_opt opt = {
 		.levels = "default",
-		.keep = NP_CAL_LEVELS,
+		.n_selected = NP_CAL_LEVELS,
 		.seconds = 3,
 	};
 	int rc = parse(self, argc, argv, &opt);

@@ -18,7 +18,7 @@
 /*
  * Split the argument into a user and an application: "alice/fft" is the
  * application fft of user alice, and "fft" is an application of user own_uid.
- * *app points into arg. Returns -1 to continue, or an exit status.
+ * *app points into arg. Returns -1 or an exit status.
  */
 static int parse_user_and_app(const struct cli_cmd *self, const char *arg,
 			      uid_t own_uid, uid_t *uid, const char **app)
@@ -51,8 +51,8 @@ static int publish_runs(struct cli_store *store, struct np_runs *runs,
 
 	/*
 	 * The runs are sorted by age, newest first. Publish the oldest run
-	 * first: a full store makes room by removing its oldest run, so the
-	 * newest runs remain.
+	 * first: a store with MaxRuns runs removes its oldest one for each new
+	 * one, but never the one just written, so the newest remain.
 	 */
 	for (size_t i = runs->n; i-- > 0;) {
 		strcpy(runs->run[i]->app, public_name);

@@ -1,9 +1,10 @@
 /*
  * netprof release: remove what placement wrote into jobs.
  *
- * netprof-release does the work, because it needs Slurm's library, which
- * netprof does not link. This front end checks the options, so that its errors
- * look like those of the other commands, and runs it.
+ * The work is done by netprof-release, a program of its own because it needs
+ * Slurm's library, with which netprof is not linked. This command checks the
+ * options, so that errors look like those of the other commands, and executes
+ * it.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -35,7 +36,7 @@ static int run_release(const struct cli_cmd *self, int argc, char **argv)
 		return rc;
 	snprintf(path, sizeof(path), "%s/netprof-release", conf.libexecdir);
 	argv[0] = path;
-	/* execv() discards output that is still buffered. */
+	/* Output that is still buffered would be lost in execv(). */
 	fflush(NULL);
 	execv(path, argv);
 	return cli_fail("%s: %s", path, strerror(errno));
