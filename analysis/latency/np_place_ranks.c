@@ -1,9 +1,9 @@
 /*
  * Search for a placement of ranks on nodes with a short run time. A descent
- * shortens the messages on the critical path, as only these can shorten the
- * run: it moves one of the two ranks to a free node, or exchanges it with the
- * rank on a node, that is closer to the other; np_topology_hops() decides which
- * are. When no change helps, the search starts again from the best placement
+ * shortens the messages on the critical path, because the run cannot become
+ * shorter otherwise: it brings one of the two ranks closer to the other
+ * (np_topology_hops()), by an exchange with a rank there or by a move to a free
+ * place. When no change helps, the search starts again from the best placement
  * with some random changes, until the permitted number of trials is used. Each
  * trial is one simulation of the program.
  */
@@ -15,26 +15,26 @@
 
 #include "np_rng.h"
 
-#define NODES_MAX 4096 /* nodes considered as free places */
+#define NODES_MAX 4096	 /* the first nodes, on which free places are used */
 #define LEAST_GAIN 1e-12 /* relative; smaller differences may be rounding */
 
-/* A placement, its run time, and the number of changes that led to it. */
 struct placement {
-	uint32_t *node;
-	double ns;
-	size_t changes;
+	uint32_t *node; /* by rank */
+	double ns;	/* run time */
+	size_t changes; /* that led to it from the initial placement */
 };
 
 /* The state of a search. */
 struct search {
 	const struct np_graph *g;
-	struct np_tolerance_opt opt; /* placed by now.node */
-	uint32_t n, n_nodes, per_node;
-	struct placement now, best;
-	uint16_t *ranks_on; /* ranks on each of n_nodes nodes */
+	struct np_tolerance_opt opt; /* its placed.node is current.node */
+	uint32_t n_ranks, n_nodes; /* n_nodes is at most NODES_MAX */
+	uint32_t per_node;	   /* places of a node */
+	struct placement current, best;
+	uint16_t *ranks_on; /* by node, of n_nodes */
 	struct np_rng *rng;
 	size_t max_trials;
-	struct np_place_result *r;
+	struct np_place_result *result;
 	struct np_err *err;
 };
 
@@ -47,26 +47,26 @@ static int run_time(const struct search *s, double *ns)
 /* Whether no further simulation is permitted. */
 static bool trials_used_up(const struct search *s)
 {
-	return s->r->trials >= s->max_trials;
+	return s->result->trials >= s->max_trials;
 }
 
 /* Moves a rank to a node and updates the number of ranks on both. */
 static void move(struct search *s, uint32_t rank, uint32_t to)
 {
-	if (s->now.node[rank] < s->n_nodes)
-		s->ranks_on[s->now.node[rank]]--;
+	if (s->current.node[rank] < s->n_nodes)
+		s->ranks_on[s->current.node[rank]]--;
 	if (to < s->n_nodes)
 		s->ranks_on[to]++;
-	s->now.node[rank] = to;
+	s->current.node[rank] = to;
 }
 
-/* Moves a rank; other: a rank to exchange it with, or n for none. */
+/* Moves a rank, and other, if it is a rank (below n_ranks), to its old node. */
 static void change(struct search *s, uint32_t rank, uint32_t other, uint32_t to)
 {
-	uint32_t from = s->now.node[rank];
+	uint32_t from = s->current.node[rank];
 
 	move(s, rank, to);
-	if (other < s->n)
+	if (other < s->n_ranks)
 		move(s, other, from);
 }
 
@@ -74,40 +74,43 @@ static void change(struct search *s, uint32_t rank, uint32_t other, uint32_t to)
 static int try_change(struct search *s, uint32_t rank, uint32_t other,
 		      uint32_t to, bool *better)
 {
-	uint32_t from = s->now.node[rank];
-	double ns = s->now.ns;
+	uint32_t from = s->current.node[rank];
+	double ns = s->current.ns;
 	int rc;
 
 	change(s, rank, other, to);
-	s->r->trials++;
+	s->result->trials++;
 	rc = run_time(s, &ns);
-	*better = !rc && ns < s->now.ns * (1 - LEAST_GAIN);
+	*better = !rc && ns < s->current.ns * (1 - LEAST_GAIN);
 	if (*better) {
-		s->now.ns = ns;
-		s->now.changes++;
+		s->current.ns = ns;
+		s->current.changes++;
 	} else {
 		change(s, rank, other, from);
 	}
 	return rc;
 }
 
-/* Tries to move a rank closer to the node of a peer. */
+/*
+ * Tries exchanges that bring a rank closer to a peer, then moves to free
+ * places, until one shortens the run.
+ */
 static int approach(struct search *s, uint32_t rank, uint32_t peer,
 		    bool *better)
 {
 	const struct np_topology *t = s->opt.placed.t;
-	uint32_t at = s->now.node[peer];
-	uint32_t hops = np_topology_hops(t, s->now.node[rank], at);
+	uint32_t goal = s->current.node[peer];
+	uint32_t hops = np_topology_hops(t, s->current.node[rank], goal);
 	int rc = 0;
 
-	for (uint32_t i = 0; !rc && !*better && i < s->n; i++)
+	for (uint32_t i = 0; !rc && !*better && i < s->n_ranks; i++)
 		if (i != rank && i != peer && !trials_used_up(s) &&
-		    np_topology_hops(t, s->now.node[i], at) < hops)
-			rc = try_change(s, rank, i, s->now.node[i], better);
+		    np_topology_hops(t, s->current.node[i], goal) < hops)
+			rc = try_change(s, rank, i, s->current.node[i], better);
 	for (uint32_t to = 0; !rc && !*better && to < s->n_nodes; to++)
 		if (s->ranks_on[to] < s->per_node && !trials_used_up(s) &&
-		    np_topology_hops(t, to, at) < hops)
-			rc = try_change(s, rank, s->n, to, better);
+		    np_topology_hops(t, to, goal) < hops)
+			rc = try_change(s, rank, s->n_ranks, to, better);
 	return rc;
 }
 
@@ -131,13 +134,14 @@ static int improve(struct search *s, bool *better)
 }
 
 /* Replaces the best placement if the current one is better. */
-static void keep_best(struct search *s)
+static void update_best(struct search *s)
 {
-	if (s->now.ns >= s->best.ns * (1 - LEAST_GAIN))
+	if (s->current.ns >= s->best.ns * (1 - LEAST_GAIN))
 		return;
-	memcpy(s->best.node, s->now.node, s->n * sizeof(*s->best.node));
-	s->best.ns = s->now.ns;
-	s->best.changes = s->now.changes;
+	memcpy(s->best.node, s->current.node,
+	       s->n_ranks * sizeof(*s->best.node));
+	s->best.ns = s->current.ns;
+	s->best.changes = s->current.changes;
 }
 
 /* Improves the placement until no single change helps. */
@@ -149,31 +153,34 @@ static int descend(struct search *s)
 	do
 		rc = improve(s, &better);
 	while (!rc && better);
-	keep_best(s);
+	update_best(s);
 	return rc;
 }
 
-/* Starts again from the best placement, with some ranks exchanged at random. */
+/*
+ * Starts again from the best placement, after some exchanges and moves at
+ * random.
+ */
 static int restart(struct search *s)
 {
-	size_t kicks = 2 + np_rng_below(s->rng, 2 + s->n / 4);
+	size_t n_changes = 2 + np_rng_below(s->rng, 2 + s->n_ranks / 4);
 
-	for (uint32_t i = 0; i < s->n; i++)
+	for (uint32_t i = 0; i < s->n_ranks; i++)
 		move(s, i, s->best.node[i]);
-	for (size_t k = 0; k < kicks; k++) {
-		uint32_t rank = (uint32_t)np_rng_below(s->rng, s->n);
-		uint32_t other = (uint32_t)np_rng_below(s->rng, s->n);
+	for (size_t k = 0; k < n_changes; k++) {
+		uint32_t rank = (uint32_t)np_rng_below(s->rng, s->n_ranks);
+		uint32_t other = (uint32_t)np_rng_below(s->rng, s->n_ranks);
 		uint32_t to = (uint32_t)np_rng_below(s->rng, s->n_nodes);
 
 		if (s->ranks_on[to] < s->per_node && np_rng_below(s->rng, 2))
-			change(s, rank, s->n, to);
+			change(s, rank, s->n_ranks, to);
 		else if (rank != other)
-			change(s, rank, other, s->now.node[other]);
+			change(s, rank, other, s->current.node[other]);
 	}
-	s->now.changes = s->best.changes + kicks;
-	s->r->restarts++;
-	s->r->trials++;
-	return run_time(s, &s->now.ns);
+	s->current.changes = s->best.changes + n_changes;
+	s->result->restarts++;
+	s->result->trials++;
+	return run_time(s, &s->current.ns);
 }
 
 /* Descends and restarts until all trials are used. */
@@ -181,8 +188,8 @@ static int search(struct search *s)
 {
 	int rc = descend(s);
 
-	s->r->ended = !trials_used_up(s);
-	while (!rc && s->n > 1 && !trials_used_up(s)) {
+	s->result->ended = !trials_used_up(s);
+	while (!rc && s->n_ranks > 1 && !trials_used_up(s)) {
 		rc = restart(s);
 		if (!rc)
 			rc = descend(s);
@@ -201,24 +208,27 @@ static int check(const struct search *s)
 	return rc;
 }
 
-/* Allocates the search and starts from the given placement. */
+/*
+ * Allocates the search and starts from the given placement. The caller frees in
+ * any case. Returns 0 or -ENOMEM.
+ */
 static int prepare(struct search *s, const uint32_t *node)
 {
-	uint32_t most = np_topology_nodes(s->opt.placed.t);
+	uint32_t n_nodes = np_topology_nodes(s->opt.placed.t);
 
-	s->n_nodes = most < NODES_MAX ? most : NODES_MAX;
-	s->now.node = malloc((s->n + 1) * sizeof(*node));
-	s->best.node = malloc((s->n + 1) * sizeof(*node));
+	s->n_nodes = n_nodes < NODES_MAX ? n_nodes : NODES_MAX;
+	s->current.node = malloc((s->n_ranks + 1) * sizeof(*node));
+	s->best.node = malloc((s->n_ranks + 1) * sizeof(*node));
 	s->ranks_on = calloc(s->n_nodes + 1, sizeof(*s->ranks_on));
 	s->rng = np_rng_new(1, "placement of ranks");
-	if (!s->now.node || !s->best.node || !s->ranks_on || !s->rng)
+	if (!s->current.node || !s->best.node || !s->ranks_on || !s->rng)
 		return np_errf(s->err, -ENOMEM, "out of memory");
-	memcpy(s->now.node, node, s->n * sizeof(*node));
-	memcpy(s->best.node, node, s->n * sizeof(*node));
-	for (uint32_t i = 0; i < s->n; i++)
+	memcpy(s->current.node, node, s->n_ranks * sizeof(*node));
+	memcpy(s->best.node, node, s->n_ranks * sizeof(*node));
+	for (uint32_t i = 0; i < s->n_ranks; i++)
 		if (node[i] < s->n_nodes)
 			s->ranks_on[node[i]]++;
-	s->opt.placed.node = s->now.node;
+	s->opt.placed.node = s->current.node;
 	return 0;
 }
 
@@ -227,10 +237,14 @@ int np_place_ranks(const struct np_graph *g,
 		   uint32_t per_node, size_t max_trials,
 		   struct np_place_result *out, struct np_err *err)
 {
-	struct np_place_result r = { .trials = 0 };
+	struct np_place_result result = { .trials = 0 };
 	struct search s = {
-		.g = g, .opt = *opt, .n = np_graph_ranks(g),
-		.per_node = per_node, .max_trials = max_trials, .r = &r,
+		.g = g,
+		.opt = *opt,
+		.n_ranks = np_graph_ranks(g),
+		.per_node = per_node,
+		.max_trials = max_trials,
+		.result = &result,
 		.err = err,
 	};
 	int rc = prepare(&s, node);
@@ -238,17 +252,17 @@ int np_place_ranks(const struct np_graph *g,
 	if (!rc)
 		rc = check(&s);
 	if (!rc)
-		rc = run_time(&s, &s.now.ns);
-	r.before_ns = s.best.ns = s.now.ns;
+		rc = run_time(&s, &s.current.ns);
+	result.before_ns = s.best.ns = s.current.ns;
 	if (!rc)
 		rc = search(&s);
 	if (!rc) {
-		memcpy(node, s.best.node, s.n * sizeof(*node));
-		r.after_ns = s.best.ns;
-		r.swaps = s.best.changes;
-		*out = r;
+		memcpy(node, s.best.node, s.n_ranks * sizeof(*node));
+		result.after_ns = s.best.ns;
+		result.swaps = s.best.changes;
+		*out = result;
 	}
-	free(s.now.node);
+	free(s.current.node);
 	free(s.best.node);
 	free(s.ranks_on);
 	np_rng_free(s.rng);

@@ -2,13 +2,13 @@
  * Placement of ranks on nodes: searches for a placement with a shorter run
  * time.
  *
- * The run time can only fall if a message on the critical path becomes shorter.
- * Therefore the search moves a rank at one end of such a message closer to the
- * other end, to a node with room or in exchange with another rank, for as long
- * as that shortens the longest path. Each trial computes the whole path. When
- * no such move helps, some ranks are exchanged at random and the search starts
- * again, until all trials are used; the best placement is returned. (The
- * problem is a quadratic assignment problem, which is NP-hard.)
+ * The run time can only fall if a message on the critical path gets a shorter
+ * way. Therefore the search moves a rank at one end of such a message closer to
+ * the other end, in exchange with another rank or to a free place, for as long
+ * as that shortens the run. When no such change helps, some ranks are exchanged
+ * or moved at random and the search starts again, until all trials are used.
+ * The best placement found is the result. (This is a quadratic assignment
+ * problem, which is NP-hard.)
  */
 #ifndef NP_PLACE_RANKS_H
 #define NP_PLACE_RANKS_H
@@ -16,18 +16,20 @@
 #include "np_tolerance.h"
 
 struct np_place_result {
-	double before_ns, after_ns;
-	/* swaps: number of changes that led to the best placement */
-	size_t trials, swaps;
+	double before_ns, after_ns; /* run time */
+	size_t trials; /* simulations of changed placements */
+	size_t swaps;  /* exchanges and moves that led to the result */
 	size_t restarts;
-	bool ended; /* no single change shortens the run */
+	/* In the first descent, no single change shortened the run further. */
+	bool ended;
 };
 
 /*
- * opt->placed refers to node[], which is changed in place; a node has room for
- * per_node ranks. Makes at most max_trials trials, each of which takes as long
- * as np_tolerance_simulate(). Returns 0, or an error of np_tolerance_new();
- * node[] then holds the best placement so far.
+ * node: by rank, the initial placement, which the best one replaces; unchanged
+ * after an error. It is used instead of opt->placed.node. per_node: ranks that
+ * a node may have. Makes at most max_trials trials, each of which takes as long
+ * as np_tolerance_simulate(). Returns 0 or an error of np_tolerance_new(), with
+ * err.
  */
 int np_place_ranks(const struct np_graph *g,
 		   const struct np_tolerance_opt *opt, uint32_t *node,
