@@ -58,8 +58,8 @@ static int apply_update(uint32_t id, const struct np_update *update,
 	int rc = dry_run ? 0 : np_update_send(id, NULL, update);
 
 	if (rc) {
-		fprintf(stderr, "netprof release: JobId=%u: %s\n", id,
-			slurm_strerror(rc));
+		fprintf(stderr, "netprof release: cannot update JobId=%u: %s\n",
+			id, slurm_strerror(rc));
 		return rc != ESLURM_JOB_NOT_PENDING &&
 		       rc != ESLURM_INVALID_JOB_ID;
 	}
@@ -69,7 +69,8 @@ static int apply_update(uint32_t id, const struct np_update *update,
 
 /*
  * Restore the pending jobs that placement has changed. Adds the number of
- * updates to *n_updates. Returns 0, or 1 if any update failed.
+ * updates, whether or not they succeeded, to *n_updates. Returns 0, or 1 if any
+ * update failed.
  */
 static int restore_pending(const struct np_job_snapshot *snapshot, bool dry_run,
 			   size_t *n_updates)
@@ -92,7 +93,7 @@ static int restore_pending(const struct np_job_snapshot *snapshot, bool dry_run,
 		entry->annotation.app[0] = '\0';
 		rc = np_update_make(snapshot, i, &no_decision, false, &update);
 		if (rc < 0)
-			return fail(strerror(-rc));
+			return fail("out of memory");
 		if (rc) {
 			failed |= apply_update(entry->id, &update, dry_run);
 			++*n_updates;
@@ -122,7 +123,7 @@ static int clean_started(const struct np_ctld_info *info, bool dry_run,
 			continue;
 		update.comment = np_annotation_write(job->admin_comment, NULL);
 		if (!update.comment)
-			return fail(strerror(ENOMEM));
+			return fail("out of memory");
 		failed |= apply_update(job->job_id, &update, dry_run);
 		++*n_updates;
 		np_update_clear(&update);

@@ -42,25 +42,32 @@ static char *format_user_list(const struct np_job_entry *entry,
 
 /*
  * Compute the begin time to set in a job: the user's, or the end of our hold if
- * that is later. If the user set none, a hold is ended by setting the present
- * time. Returns 0 to leave the begin time unchanged.
+ * that is later. Slurm cannot remove a begin time, so if the user set none, a
+ * hold is ended by setting the present time. Returns 0 to leave the begin time
+ * unchanged, but never with force.
  */
 static int64_t compute_begin_time(const struct np_job_entry *entry,
-				  const struct np_outcome *outcome,
+				  const struct np_outcome *outcome, bool force,
 				  int64_t now_sec)
 {
-	int64_t begin = entry->annotation.begin_sec;
+	int64_t user_sec = entry->annotation.begin_sec; /* 0: none */
+	int64_t user_or_now_sec = user_sec ? user_sec : now_sec;
+	int64_t begin_sec = 0;
 
 	if (outcome->until_sec)
-		return outcome->until_sec > begin ? outcome->until_sec : begin;
-	if (entry->begin_sec == begin || !entry->begin_sec)
-		return 0;
-	return begin ? begin : now_sec;
+		begin_sec = outcome->until_sec > user_sec ? outcome->until_sec :
+							    user_sec;
+	else if (entry->begin_sec && entry->begin_sec != user_sec)
+		begin_sec = user_or_now_sec;
+	if (begin_sec == entry->begin_sec)
+		begin_sec = 0;
+	return force && !begin_sec ? user_or_now_sec : begin_sec;
 }
 
 /*
- * Make the AdminComment that a job should have. If held_sec has hardly changed,
- * the value in the annotation is kept, which saves an update.
+ * Make the AdminComment that a job should have. It contains an annotation if
+ * the job has an application or placement has decided about it. If held_sec has
+ * hardly changed, the value in the annotation is kept, which saves an update.
  */
 static char *make_comment(const struct np_job_entry *entry,
 			  const struct np_outcome *outcome, char *user,
@@ -86,7 +93,10 @@ static char *make_comment(const struct np_job_entry *entry,
 		annotation.app[0] || annotation.decided ? &annotation : NULL);
 }
 
-/* Fill in *update. scratch has room for two bitmaps of nodes. */
+/*
+ * Fill in *update, for np_update_make(), which frees it on failure. scratch has
+ * room for two bitmaps of nodes.
+ */
 static int fill_update(const struct np_job_snapshot *jobs,
 		       const struct np_job_entry *entry,
 		       const struct np_outcome *outcome, bool force,
@@ -121,13 +131,8 @@ static int fill_update(const struct np_job_snapshot *jobs,
 		rc = update->exc_nodes ? 0 : -ENOMEM;
 	}
 	free(user);
-	update->begin_sec = compute_begin_time(entry, outcome, jobs->now_sec);
-	if (update->begin_sec == entry->begin_sec)
-		update->begin_sec = 0;
-	if (force && !update->begin_sec)
-		update->begin_sec = entry->annotation.begin_sec ?
-					    entry->annotation.begin_sec :
-					    jobs->now_sec;
+	update->begin_sec =
+		compute_begin_time(entry, outcome, force, jobs->now_sec);
 	/*
 	 * Every update contains the comment, even if it is unchanged, because
 	 * np_modify() recognises our updates by the annotation.
@@ -198,13 +203,18 @@ int np_update_send(uint32_t job_id, const char *job_id_str,
 
 /* ---- All updates of a decision ---- */
 
+/*
+ * The first pass writes the outcomes that narrow the leaves that a job may use,
+ * and the second pass those that do not, so that at no time two jobs that
+ * conflict may use the same leaf. An outcome that moves a job needs both: the
+ * first pass holds the job, and the second one writes its leaves. struct
+ * np_outcome says which outcomes narrow and which move.
+ */
+
 #define MAX_FAILURES 3 /* of one job, until it no longer delays others */
 #define HOLD_SEC 10 /* longest hold of a moving job, if the pass is cut off */
 
-/*
- * Result of the first pass for a job. struct np_outcome explains which outcomes
- * narrow and which move a job.
- */
+/* Result of the first pass for a job. */
 enum first_pass {
 	NOTHING_LEFT, /* the job did not have to be narrowed, or it has been */
 	MISSED,	      /* its update was missed */
@@ -249,9 +259,10 @@ static bool has_left_queue(int rc)
 }
 
 /*
- * Handle an update that Slurm refused. Of consecutive refusals for a job only
- * the first is logged, and from the MAX_FAILURES-th on they no longer count as
- * missed, so that a job that can never be updated does not delay others.
+ * Handle an update that Slurm refused. id is the job in the snapshot, and id_str
+ * that job or the task that was to be updated. Of consecutive refusals for a job
+ * only the first is logged, and from the MAX_FAILURES-th on they no longer count
+ * as missed, so that a job that can never be updated does not delay others.
  */
 static void handle_refusal(struct writer *writer, uint32_t id,
 			   const char *id_str, int rc)
@@ -262,8 +273,7 @@ static void handle_refusal(struct writer *writer, uint32_t id,
 	if (cached && ++cached->failures < MAX_FAILURES)
 		writer->missed = true;
 	if (!cached || cached->failures == 1)
-		np_ctl_error("cannot update JobId=%u%s%s: %s", id,
-			     id_str ? " task " : "", id_str ? id_str : "",
+		np_ctl_error("cannot update JobId=%s: %s", id_str,
 			     slurm_strerror(rc));
 }
 
@@ -288,7 +298,10 @@ static bool send_update(struct writer *writer, const struct np_job_entry *entry,
 	char id_str[32];
 	int rc;
 
-	snprintf(id_str, sizeof(id_str), "%u_%u", sending.id, task);
+	if (is_task)
+		snprintf(id_str, sizeof(id_str), "%u_%u", sending.id, task);
+	else
+		snprintf(id_str, sizeof(id_str), "%u", sending.id);
 	np_shared_set_sending(writer->shared, &sending);
 	rc = np_update_send(sending.id, is_task ? id_str : NULL, update);
 	np_shared_set_sending(writer->shared, NULL);
@@ -297,7 +310,7 @@ static bool send_update(struct writer *writer, const struct np_job_entry *entry,
 	if (rc == EAGAIN || has_left_queue(rc))
 		writer->missed = true;
 	else if (rc)
-		handle_refusal(writer, entry->id, is_task ? id_str : NULL, rc);
+		handle_refusal(writer, entry->id, id_str, rc);
 	else
 		writer->out->updates++;
 	if (!rc && cached)
@@ -415,8 +428,8 @@ static int hold_moving_job(struct writer *writer, size_t i)
 }
 
 /*
- * Split off the tasks of an array that get leaves of their own. Returns 1, 0 if
- * not all of them could be updated, or -ENOMEM.
+ * Split off the tasks of an array that get leaves of their own. Returns 1 if
+ * all of them were updated, 0 if not, or -ENOMEM.
  */
 static int write_tasks(struct writer *writer, size_t i)
 {
@@ -435,7 +448,11 @@ static int write_tasks(struct writer *writer, size_t i)
 			.held_sec = outcome->held_sec,
 		};
 		struct np_update update;
-		/* The task inherits the record's begin time, hence force. */
+		/*
+		 * A task that is split off inherits the begin time of the
+		 * array, which the first pass may have set, so all values are
+		 * set (force).
+		 */
 		int rc = np_update_make(writer->jobs, i, &task, true, &update);
 
 		all_updated &=
@@ -488,10 +505,16 @@ static int write_rest(struct writer *writer, size_t i)
 		return rc;
 	if (is_written)
 		return 0;
-	if (!rc)
-		return list_unchanged(writer, i);
-	rc = write_job(writer, i, outcome, outcome->moves);
-	return rc || !writer->missed ? rc : list_unchanged(writer, i);
+	if (rc) {
+		/*
+		 * A job that moves no longer contains what the snapshot says,
+		 * because the first pass has held it, so all values are set.
+		 */
+		rc = write_job(writer, i, outcome, outcome->moves);
+		if (rc || !writer->missed)
+			return rc;
+	}
+	return list_unchanged(writer, i);
 }
 
 static int write_jobs(struct writer *writer,
