@@ -1,10 +1,15 @@
 /*
- * The cluster map: first the node index, which reads and writes host lists,
- * then the queries, and last the construction of a map from what Slurm reports.
+ * The cluster map. The sections are:
+ *
+ *	Node index		how names of nodes are stored
+ *	Writing host lists
+ *	Reading host lists
+ *	Queries			lists of names; which nodes match a job
+ *	Making the map		nodes and partitions; leaf switches; the whole
  *
  * Placement writes host lists that can name most of a cluster into many jobs,
- * and slurmctld waits for some of them. Lists are therefore handled range by
- * range, not name by name.
+ * and slurmctld waits while some of them are read or written. Lists are
+ * therefore handled range by range, not name by name.
  */
 #include "np_cluster_map.h"
 
@@ -484,7 +489,10 @@ static void set_bits(uint64_t *bits, size_t from, size_t n)
 	}
 }
 
-/* Find the first span of a group with this number or a higher one. */
+/*
+ * Find the first span of a group with this number or a higher one. Returns its
+ * index, or that of the next group's first span if there is none.
+ */
 static size_t find_span(const struct np_node_index *index,
 			const struct name_group *group, uint32_t number)
 {
@@ -580,6 +588,7 @@ static int parse_ranges(const struct np_node_index *index, const char *item,
 		/* Without ANY_DIGITS, 9 and 10 are in different groups. */
 		if (!group && is_known_prefix && first.digits != last.digits)
 			return -ENOENT;
+		/* With ANY_DIGITS no name of this prefix has a leading zero. */
 		if (group && first.leading_zero)
 			return -ENOENT;
 		if (!group)
@@ -613,7 +622,7 @@ int np_node_index_parse(const struct np_node_index *index, const char *item,
 				 spans_left);
 }
 
-/* ---- The map: references, and lists of names ---- */
+/* ---- Queries: references, and lists of names ---- */
 
 struct np_cluster_map *np_cluster_map_ref(struct np_cluster_map *map)
 {
@@ -778,7 +787,7 @@ void np_cluster_map_from_ranges(const struct np_cluster_map *map,
 				np_bits_set(nodes, (size_t)i);
 }
 
-/* ---- The map: which nodes match a job, and how many it needs ---- */
+/* ---- Queries: which nodes match a job, and how many it needs ---- */
 
 void np_job_need_memory(struct np_job_need *need, uint64_t memory)
 {
@@ -907,12 +916,7 @@ int np_cluster_map_fit(const struct np_cluster_map *map,
 	return 0;
 }
 
-/* ---- The map: making it from what Slurm reports ---- */
-
-static uint64_t hash_text(uint64_t hash, const char *text)
-{
-	return np_hash(hash, text ? text : "", text ? strlen(text) + 1 : 1);
-}
+/* ---- Making the map: nodes and partitions ---- */
 
 /* The active features of a node, or the configured ones if it has none. */
 static const char *node_features(const node_info_t *node)
@@ -920,35 +924,6 @@ static const char *node_features(const node_info_t *node)
 	return node->features_act ? node->features_act :
 	       node->features	  ? node->features :
 				    "";
-}
-
-/* Compute a digest of everything from which a map is made. */
-static uint64_t compute_digest(const node_info_msg_t *nodes,
-			       const partition_info_msg_t *parts,
-			       const char *topology, bool whole_nodes)
-{
-	uint64_t hash = NP_HASH;
-
-	for (uint32_t i = 0; i < nodes->record_count; i++) {
-		const node_info_t *node = &nodes->node_array[i];
-
-		hash = hash_text(hash, node->name);
-		hash = hash_text(hash, node_features(node));
-		hash = np_hash(hash, &node->cpus, sizeof(node->cpus));
-		hash = np_hash(hash, &node->threads, sizeof(node->threads));
-		hash = np_hash(hash, &node->real_memory,
-			       sizeof(node->real_memory));
-	}
-	for (uint32_t i = 0; i < parts->record_count; i++) {
-		const partition_info_t *part = &parts->partition_array[i];
-
-		hash = hash_text(hash, part->name);
-		hash = hash_text(hash, part->nodes);
-		hash = np_hash(hash, &part->flags, sizeof(part->flags));
-		hash = np_hash(hash, &part->max_share, sizeof(part->max_share));
-	}
-	hash = np_hash(hash, &whole_nodes, sizeof(whole_nodes));
-	return hash_text(hash, topology);
 }
 
 static int add_node_names(struct np_cluster_map *map,
@@ -991,8 +966,8 @@ static struct np_node_kind *add_kind(struct np_cluster_map *map,
 
 /*
  * Weaken a kind so that this node can be added to it: a job that fits the kind
- * then still fits each of its nodes. The last kind takes all nodes beyond the
- * maximum number of kinds.
+ * then still fits each of its nodes. Features are dropped. The last kind takes
+ * all nodes beyond the maximum number of kinds.
  */
 static void weaken_kind(struct np_node_kind *kind, const node_info_t *node)
 {
@@ -1067,6 +1042,8 @@ static int add_parts(struct np_cluster_map *map,
 	return 0;
 }
 
+/* ---- Making the map: leaf switches ---- */
+
 /*
  * The list of leaf switches under construction. A bitmap has map->words words.
  */
@@ -1084,7 +1061,131 @@ struct leaf_list {
 	size_t n_duplicates; /* nodes that were found on a second leaf */
 };
 
-/* Return the name of the first leaf that a node is on, or "". */
+/*
+ * Allocate the arrays of a leaf list. Returns 0 or -ENOMEM. Call
+ * free_leaf_list() in either case.
+ */
+static int alloc_leaf_list(const struct np_cluster_map *map, size_t max_leaves,
+			   size_t n_topologies, struct leaf_list *list)
+{
+	size_t words = map->words;
+
+	*list = (struct leaf_list){
+		.leaf = calloc(max_leaves + 1, sizeof(*list->leaf)),
+		.leaf_nodes = calloc(max_leaves + 1, sizeof(*list->leaf_nodes)),
+		.current_nodes = calloc(words, sizeof(*list->current_nodes)),
+		.nodes_on_leaf = calloc(NP_RAILS_MAX * words,
+					sizeof(*list->nodes_on_leaf)),
+		.topology_nodes = calloc(n_topologies * words,
+					 sizeof(*list->topology_nodes)),
+		.rails_file_nodes =
+			calloc(words, sizeof(*list->rails_file_nodes)),
+	};
+	return list->leaf && list->leaf_nodes && list->current_nodes &&
+			       list->nodes_on_leaf && list->topology_nodes &&
+			       list->rails_file_nodes ?
+		       0 :
+		       -ENOMEM;
+}
+
+static void free_leaf_list(struct leaf_list *list)
+{
+	for (size_t i = 0; list->leaf_nodes && i < list->n; i++)
+		free(list->leaf_nodes[i]);
+	free(list->rails_file_nodes);
+	free(list->topology_nodes);
+	free(list->nodes_on_leaf);
+	free(list->current_nodes);
+	free(list->leaf_nodes);
+	free(list->leaf);
+}
+
+/*
+ * Find the topology that lists a partition. Returns its index, or 0, the
+ * cluster's own topology, if no other lists it.
+ */
+static size_t find_topology(const struct np_topo *topo, const char *partition)
+{
+	for (size_t i = 1; i < topo->n_topologies; i++)
+		if (np_list_has(topo->partitions[i], partition,
+				strlen(partition)))
+			return i;
+	return 0;
+}
+
+/* Whether any leaf switch belongs to this topology. */
+static bool topo_has_leaves(const struct np_topo *topo, size_t topology)
+{
+	for (size_t i = 0; i < topo->n; i++)
+		if (topo->leaf[i].topology == topology)
+			return true;
+	return false;
+}
+
+/* Set no_leaves of the partitions whose topology has no leaf switches. */
+static void mark_parts_without_leaves(struct np_cluster_map *map,
+				      const struct np_topo *topo)
+{
+	for (size_t i = 0; topo->n && i < map->n_parts; i++)
+		map->part[i].no_leaves = !topo_has_leaves(
+			topo, find_topology(topo, map->part[i].name));
+}
+
+/*
+ * Set the nodes of each topology, which are those of its partitions. Nodes in
+ * no partition belong to the cluster's topology.
+ */
+static void set_topology_nodes(const struct np_cluster_map *map,
+			       const struct np_topo *topo,
+			       uint64_t *topology_nodes)
+{
+	for (size_t i = 0; i < map->n_nodes; i++)
+		np_bits_set(topology_nodes, i);
+	if (topo->n_topologies == 1)
+		return;
+	for (size_t i = 0; i < map->n_parts; i++)
+		for (size_t w = 0; w < map->words; w++)
+			topology_nodes[w] &= ~map->part[i].nodes[w];
+	for (size_t i = 0; i < map->n_parts; i++) {
+		size_t topology = find_topology(topo, map->part[i].name);
+
+		for (size_t w = 0; w < map->words; w++)
+			topology_nodes[topology * map->words + w] |=
+				map->part[i].nodes[w];
+	}
+}
+
+/*
+ * Parse the value of NetDevices, which lists one device for each leaf switch of
+ * a node. A single device means that there are no rails. devices is modified.
+ */
+static void parse_devices(struct leaf_list *list, char *devices)
+{
+	for (char *device; (device = strsep(&devices, ","));)
+		if (*device && list->n_devices < NP_RAILS_MAX)
+			list->device[list->n_devices++] = device;
+	if (list->n_devices < 2) {
+		list->device[0] = NULL;
+		list->n_devices = 0;
+	}
+}
+
+/*
+ * Set the nodes that the rails file lists. Invalid lists are skipped. Overwrites
+ * current_nodes.
+ */
+static void set_rails_file_nodes(const struct np_cluster_map *map,
+				 struct leaf_list *list,
+				 const struct np_topo *rails)
+{
+	for (size_t i = 0; i < rails->n; i++)
+		if (!parse_conf_list(map, rails->leaf[i].nodes,
+				     list->current_nodes))
+			np_bits_or(list->rails_file_nodes, list->current_nodes,
+				   map->words);
+}
+
+/* Return the name of the first leaf added so far that a node is on, or "". */
 static const char *find_leaf_name(const struct leaf_list *list, uint32_t node)
 {
 	for (size_t i = 0; i < list->n; i++)
@@ -1165,7 +1266,7 @@ static int append_leaf(const struct np_cluster_map *map, struct leaf_list *list,
 static int add_slurm_leaf(struct np_cluster_map *map, struct leaf_list *list,
 			  const struct np_topo_leaf *topo_leaf)
 {
-	const uint64_t *topology_nodes =
+	const uint64_t *own_topology_nodes =
 		list->topology_nodes + topo_leaf->topology * map->words;
 	size_t rail = 0;
 
@@ -1177,7 +1278,7 @@ static int add_slurm_leaf(struct np_cluster_map *map, struct leaf_list *list,
 		return 0;
 	}
 	for (size_t w = 0; w < map->words; w++)
-		list->current_nodes[w] &= topology_nodes[w] &
+		list->current_nodes[w] &= own_topology_nodes[w] &
 					  ~list->rails_file_nodes[w];
 	while (rail < list->n_devices &&
 	       np_bits_intersect(list->current_nodes,
@@ -1218,127 +1319,6 @@ static int add_rails_file_leaf(struct np_cluster_map *map,
 			np_bits_or(list->current_nodes, line_nodes, map->words);
 	}
 	return append_leaf(map, list, topo_leaf->name, topo_leaf->rail);
-}
-
-/*
- * Find the topology that lists a partition. Returns its index, or 0, the
- * cluster's own topology, if no other lists it.
- */
-static size_t find_topology(const struct np_topo *topo, const char *partition)
-{
-	for (size_t i = 1; i < topo->n_topologies; i++)
-		if (np_list_has(topo->partitions[i], partition,
-				strlen(partition)))
-			return i;
-	return 0;
-}
-
-/* Whether any leaf switch belongs to this topology. */
-static bool topo_has_leaves(const struct np_topo *topo, size_t topology)
-{
-	for (size_t i = 0; i < topo->n; i++)
-		if (topo->leaf[i].topology == topology)
-			return true;
-	return false;
-}
-
-/* Set no_leaves of the partitions whose topology has no leaf switches. */
-static void mark_parts_without_leaves(struct np_cluster_map *map,
-				      const struct np_topo *topo)
-{
-	for (size_t i = 0; topo->n && i < map->n_parts; i++)
-		map->part[i].no_leaves = !topo_has_leaves(
-			topo, find_topology(topo, map->part[i].name));
-}
-
-/*
- * Set the nodes of each topology, which are those of its partitions. Nodes in
- * no partition belong to the cluster's topology.
- */
-static void set_topology_nodes(const struct np_cluster_map *map,
-			       const struct np_topo *topo,
-			       uint64_t *topology_nodes)
-{
-	for (size_t i = 0; i < map->n_nodes; i++)
-		np_bits_set(topology_nodes, i);
-	if (topo->n_topologies == 1)
-		return;
-	for (size_t i = 0; i < map->n_parts; i++)
-		for (size_t w = 0; w < map->words; w++)
-			topology_nodes[w] &= ~map->part[i].nodes[w];
-	for (size_t i = 0; i < map->n_parts; i++) {
-		size_t topology = find_topology(topo, map->part[i].name);
-
-		for (size_t w = 0; w < map->words; w++)
-			topology_nodes[topology * map->words + w] |=
-				map->part[i].nodes[w];
-	}
-}
-
-/*
- * Parse the value of NetDevices, which lists one device for each leaf switch of
- * a node. A single device means that there are no rails. devices is modified.
- */
-static void parse_devices(struct leaf_list *list, char *devices)
-{
-	for (char *device; (device = strsep(&devices, ","));)
-		if (*device && list->n_devices < NP_RAILS_MAX)
-			list->device[list->n_devices++] = device;
-	if (list->n_devices < 2) {
-		list->device[0] = NULL;
-		list->n_devices = 0;
-	}
-}
-
-/* Set the nodes that the rails file lists. */
-static void set_rails_file_nodes(const struct np_cluster_map *map,
-				 struct leaf_list *list,
-				 const struct np_topo *rails)
-{
-	for (size_t i = 0; i < rails->n; i++)
-		if (!parse_conf_list(map, rails->leaf[i].nodes,
-				     list->current_nodes))
-			np_bits_or(list->rails_file_nodes, list->current_nodes,
-				   map->words);
-}
-
-/*
- * Allocate the arrays of a leaf list. Returns 0 or -ENOMEM. Call
- * free_leaf_list() in either case.
- */
-static int alloc_leaf_list(const struct np_cluster_map *map, size_t max_leaves,
-			   size_t n_topologies, struct leaf_list *list)
-{
-	size_t words = map->words;
-
-	*list = (struct leaf_list){
-		.leaf = calloc(max_leaves + 1, sizeof(*list->leaf)),
-		.leaf_nodes = calloc(max_leaves + 1, sizeof(*list->leaf_nodes)),
-		.current_nodes = calloc(words, sizeof(*list->current_nodes)),
-		.nodes_on_leaf = calloc(NP_RAILS_MAX * words,
-					sizeof(*list->nodes_on_leaf)),
-		.topology_nodes = calloc(n_topologies * words,
-					 sizeof(*list->topology_nodes)),
-		.rails_file_nodes =
-			calloc(words, sizeof(*list->rails_file_nodes)),
-	};
-	return list->leaf && list->leaf_nodes && list->current_nodes &&
-			       list->nodes_on_leaf && list->topology_nodes &&
-			       list->rails_file_nodes ?
-		       0 :
-		       -ENOMEM;
-}
-
-static void free_leaf_list(struct leaf_list *list)
-{
-	for (size_t i = 0; list->leaf_nodes && i < list->n; i++)
-		free(list->leaf_nodes[i]);
-	free(list->rails_file_nodes);
-	free(list->topology_nodes);
-	free(list->nodes_on_leaf);
-	free(list->current_nodes);
-	free(list->leaf_nodes);
-	free(list->leaf);
 }
 
 /*
@@ -1428,6 +1408,42 @@ static int add_leaves(struct np_cluster_map *map, const char *topology,
 	return rc ? rc :
 		    np_node_index_set_leaves(map->node_index,
 					     map->leaves->leaf);
+}
+
+/* ---- Making the map ---- */
+
+static uint64_t hash_text(uint64_t hash, const char *text)
+{
+	return np_hash(hash, text ? text : "", text ? strlen(text) + 1 : 1);
+}
+
+/* Compute a digest of everything from which a map is made. */
+static uint64_t compute_digest(const node_info_msg_t *nodes,
+			       const partition_info_msg_t *parts,
+			       const char *topology, bool whole_nodes)
+{
+	uint64_t hash = NP_HASH;
+
+	for (uint32_t i = 0; i < nodes->record_count; i++) {
+		const node_info_t *node = &nodes->node_array[i];
+
+		hash = hash_text(hash, node->name);
+		hash = hash_text(hash, node_features(node));
+		hash = np_hash(hash, &node->cpus, sizeof(node->cpus));
+		hash = np_hash(hash, &node->threads, sizeof(node->threads));
+		hash = np_hash(hash, &node->real_memory,
+			       sizeof(node->real_memory));
+	}
+	for (uint32_t i = 0; i < parts->record_count; i++) {
+		const partition_info_t *part = &parts->partition_array[i];
+
+		hash = hash_text(hash, part->name);
+		hash = hash_text(hash, part->nodes);
+		hash = np_hash(hash, &part->flags, sizeof(part->flags));
+		hash = np_hash(hash, &part->max_share, sizeof(part->max_share));
+	}
+	hash = np_hash(hash, &whole_nodes, sizeof(whole_nodes));
+	return hash_text(hash, topology);
 }
 
 int np_cluster_map_make(struct np_cluster_map *old,
