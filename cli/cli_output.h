@@ -8,16 +8,16 @@
 
 /*
  * Replace a file atomically: temporary file, fsync, rename, fsync of the
- * directory.  Refuses anything but a regular file.  mode is the mode of the
+ * directory. Refuses anything but a regular file. mode is the mode of the
  * file, regardless of the umask; if it is 0, the mode is 0666 without the bits
- * of the umask.  Returns 0 or -errno with err.
+ * of the umask. Returns 0 or -errno with err.
  */
 int cli_replace_file(const char *path, const char *text, mode_t mode,
 		     struct np_err *err);
 
 /*
- * Write text and trailer into a file of any kind, such as /dev/stdout.  A
- * regular file is truncated or created.  Returns 0 or -errno with err.
+ * Write text and trailer into a file of any kind, such as /dev/stdout. A
+ * regular file is truncated or created. Returns 0 or -errno with err.
  */
 int cli_write_to_any_file(const char *path, const char *text,
 			  const char *trailer, struct np_err *err);
@@ -25,8 +25,8 @@ int cli_write_to_any_file(const char *path, const char *text,
 struct np_figure;
 
 /*
- * Write a figure to a file, atomically, and free the figure.  The suffix of
- * path selects the format.  If figure is NULL, reports that memory ran out.
+ * Write a figure to a file, atomically, and free the figure. The suffix of
+ * path selects the format. If figure is NULL, reports that memory ran out.
  * Returns the exit status.
  */
 int cli_figure_save_and_free(struct np_figure *figure, const char *path);

@@ -11,9 +11,9 @@ enum cli_plot_part { CLI_PLOT_LATENCY, CLI_PLOT_CURVE, CLI_PLOT_TIME,
 extern const char *const cli_plot_part_names[CLI_PLOT_PARTS];
 
 /*
- * Add one part of a profile's figure, as a panel.  summary evaluates the same
+ * Add one part of a profile's figure, as a panel. summary evaluates the same
  * runs against the load levels of fabric, the calibration; both are NULL if
- * there is no calibration.  Returns 0, or -ENODATA if nothing was measured;
+ * there is no calibration. Returns 0, or -ENODATA if nothing was measured;
  * then reason, of len bytes, holds one line that says what is missing, with the
  * command that measures it.
  */

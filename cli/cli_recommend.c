@@ -196,10 +196,10 @@ void cli_advice_text(const struct cli_recommendation *recommendation,
 			    recommendation->measured);
 }
 
-void cli_pair_text(const struct cli_pair *pair, const char *self,
+void cli_pair_text(const struct cli_pair *pair, const char *subject,
 		   size_t columns, char *buf, size_t len)
 {
-	bool is_itself = !strcmp(pair->app, self);
+	bool is_itself = !strcmp(pair->app, subject);
 	char name[4 * NP_APP_MAX], change[CLI_NUMBER_LEN];
 
 	snprintf(buf, len, "%s%s%s %s%s", is_itself ? "a second " : "",

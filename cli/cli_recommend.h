@@ -74,9 +74,9 @@ void cli_advice_text(const struct cli_recommendation *recommendation,
 
 /*
  * "fft +49 % (46 to 55)", or "a second fft job +51 % (47 to 54)" where fft is
- * the application itself, with its name in so many columns at most.
+ * subject, the application itself. Names are cut to this number of columns.
  */
-void cli_pair_text(const struct cli_pair *pair, const char *self,
+void cli_pair_text(const struct cli_pair *pair, const char *subject,
 		   size_t columns, char *buf, size_t len);
 
 #endif

@@ -167,7 +167,7 @@ static int print_text(const struct np_acct *acct,
 		cli_print_labelled(
 			stdout, "Missing",
 			"%zu cases of two jobs sharing a leaf switch were "
-			"excluded to save memory, so some costs are too "
+			"excluded to save memory, so some costs may be too "
 			"low; use a shorter --since",
 			costs->n_dropped_meetings);
 	if (costs->n_pairs)

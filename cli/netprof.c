@@ -2,9 +2,9 @@
  * The program netprof, with its commands help and version.
  *
  * A single table of commands is used to dispatch them, to list them, and to
- * suggest one when a name is mistyped.  It also contains the commands of the
+ * suggest one when a name is mistyped. It also contains the commands of the
  * package netprof-analysis, so that they are listed even where it is not
- * installed.  The program netprof-analysis runs these, as git runs its external
+ * installed. The program netprof-analysis runs these, as git runs its external
  * commands.
  */
 #include <locale.h>
@@ -26,6 +26,7 @@ static int run_analysis(const struct cli_cmd *self, int argc, char **argv)
 	return cli_analysis_run(argv);
 }
 
+/* Indices of analysis_cmds[]. */
 enum { LOGGPS, TRACE, TOLERANCE, QN, SCALE, SHARING, REPLAY };
 
 static const struct cli_cmd analysis_cmds[] = {
@@ -174,6 +175,7 @@ int main(int argc, char **argv)
 
 	/* Use the locale's character set, but not its format of numbers. */
 	setlocale(LC_CTYPE, "");
+	/* Whatever is printed from here on is made plain text. */
 	np_out_plain();
 	if (argc < 2) {
 		print_usage();

@@ -60,10 +60,10 @@ static bool is_running_task(pid_t pid, void *unused)
 /* Without a pidfd, a zombie still counts as running until it is reaped. */
 static bool has_task_ended(const struct np_watch *watch)
 {
-	struct pollfd pidfd = { .fd = watch->fd, .events = POLLIN };
+	struct pollfd poll_fd = { .fd = watch->fd, .events = POLLIN };
 
 	if (watch->fd >= 0)
-		return poll(&pidfd, 1, 0) > 0;
+		return poll(&poll_fd, 1, 0) > 0;
 	return kill(watch->task, 0) && errno == ESRCH;
 }
 

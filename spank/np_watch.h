@@ -22,6 +22,7 @@ struct np_watch {
 /*
  * Begin to watch a task and, unless parent is 0, all other children of parent.
  * If task is 0, nothing is watched, and np_watch_poll() always returns false.
+ * There is no close function: the last pidfd stays open until the process ends.
  */
 void np_watch_open(struct np_watch *watch, pid_t task, pid_t parent);
 

@@ -88,9 +88,11 @@ static struct saver_address make_saver_address(uid_t uid, int i)
 	return address;
 }
 
+#define LOWEST_FD 10
+
 /*
- * Open a socket whose descriptor is 10 or higher, because a process that
- * becomes a daemon reuses the lower ones.
+ * Open a socket whose descriptor is LOWEST_FD or higher, because a process that
+ * becomes a daemon closes and reuses the lowest ones.
  */
 static int open_socket(void)
 {
@@ -100,7 +102,7 @@ static int open_socket(void)
 
 	if (low_fd < 0)
 		return -1;
-	fd = fcntl(low_fd, F_DUPFD_CLOEXEC, 10);
+	fd = fcntl(low_fd, F_DUPFD_CLOEXEC, LOWEST_FD);
 	close(low_fd);
 	return fd;
 }
@@ -109,7 +111,7 @@ static int open_socket(void)
  * Connect to an address, and get the uid of the process that listens on it.
  * Returns the descriptor, or -1 on failure.
  */
-static int connect_to(const struct saver_address *address, uid_t *listener)
+static int connect_to(const struct saver_address *address, uid_t *listener_uid)
 {
 	struct ucred peer;
 	socklen_t len = sizeof(peer);
@@ -118,7 +120,7 @@ static int connect_to(const struct saver_address *address, uid_t *listener)
 	if (fd >= 0 &&
 	    !connect(fd, (const struct sockaddr *)&address->un, address->len) &&
 	    !getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len)) {
-		*listener = peer.uid;
+		*listener_uid = peer.uid;
 		return fd;
 	}
 	if (fd >= 0)
@@ -131,15 +133,15 @@ static int connect_to_user(uid_t uid, uid_t *other_uid)
 {
 	for (int i = 0; i < N_ADDRESSES; i++) {
 		struct saver_address address = make_saver_address(uid, i);
-		uid_t listener;
-		int fd = connect_to(&address, &listener);
+		uid_t listener_uid;
+		int fd = connect_to(&address, &listener_uid);
 
 		if (fd < 0)
 			continue;
-		if (listener == uid)
+		if (listener_uid == uid)
 			return fd;
 		/* Never send records to a process of another user. */
-		*other_uid = listener;
+		*other_uid = listener_uid;
 		close(fd);
 	}
 	return -ENOENT;
@@ -200,9 +202,9 @@ int np_saver_listen(uid_t uid, uid_t *other_uid)
 }
 
 /*
- * Slurm sets SLURMD_NODENAME in the tasks of a job. A process that cleared its
- * environment is still in the job's cgroup, if Slurm uses cgroups; its path
- * contains /job_ID/ in both cgroup versions.
+ * Slurm sets SLURMD_NODENAME in the tasks of a job. If Slurm uses cgroups, a
+ * process that cleared its environment is still in the cgroup of its job, whose
+ * path contains /job_ID/ in both cgroup versions.
  */
 bool np_process_is_in_job(void)
 {

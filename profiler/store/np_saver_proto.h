@@ -2,7 +2,7 @@
  * The protocol of netprof-saver, the daemon that writes into the profile store.
  *
  * The saver listens on abstract sockets, of which each network namespace has
- * its own.  The saver that slurmd starts serves every user of the node.
+ * its own. The saver that slurmd starts serves every user of the node.
  * Elsewhere, such as on a login host, each user has one, started on demand.
  *
  * A message is a header and fields, each a string that ends with a NUL:
@@ -15,14 +15,14 @@
  *	TRACE	DIRECTORY SUB RANK KEEP UMASK
  *	REPLY	ERRNO TEXT SELECTION
  *
- * The saver replies to each request except LOG and TRACE.  ERRNO is 0 or
- * negative, and TEXT then is the error.  In the reply to CHECK, ERRNO is 0
- * unless the file system of DIRECTORY has lost its server; in the reply to MPI,
- * TEXT is what np_mpi_of_file() finds in FILE; in the reply to SELECT,
- * SELECTION is the text of np_selection_print(), and it is empty in all other
- * replies.
+ * The saver replies to each request except LOG and TRACE. ERRNO is 0 or
+ * negative; if it is negative, TEXT is the error message. In the reply to CHECK,
+ * ERRNO is 0 unless the file system of DIRECTORY has lost its server; in the
+ * reply to MPI, TEXT is what np_mpi_of_file() finds in FILE; in the reply to
+ * SELECT, SELECTION is the text of np_selection_print(), and it is empty in all
+ * other replies.
  *
- * RUN identifies the run to which a record belongs.  A descriptor is passed
+ * RUN identifies the run to which a record belongs. A descriptor is passed
  * with TRACE, and both ends then use the memory behind it (np_trace_ring.h).
  * Both are on one host, so numbers in headers have its byte order.
  */
@@ -64,15 +64,15 @@ struct np_saver_header {
 bool np_saver_header_is_valid(const struct np_saver_header *header);
 
 /*
- * Make a whole message, header and at most NP_SAVER_MAX_FIELDS fields.  Returns
+ * Make a whole message, header and at most NP_SAVER_MAX_FIELDS fields. Returns
  * its length with *out, which the caller frees; or -E2BIG or -ENOMEM.
  */
 long np_saver_pack(enum np_saver_message kind, uint32_t seq,
 		   const char *const field[], size_t n, char **out);
 
 /*
- * Find the fields in the text of a message, which has len bytes.  field[] then
- * points into the text.  Returns the number of fields, or 0 if the message is
+ * Find the fields in the text of a message, which has len bytes. field[] then
+ * points into the text. Returns the number of fields, or 0 if the message is
  * malformed.
  */
 size_t np_saver_unpack(char *text, size_t len,
@@ -81,15 +81,15 @@ size_t np_saver_unpack(char *text, size_t len,
 /* ---- sockets; none of these functions blocks ---- */
 
 /*
- * Connect to the saver of root, or else to the calling user's own.  A socket on
- * which another user listens is skipped.  Returns the descriptor, which is 10
+ * Connect to the saver of root, or else to the calling user's own. A socket on
+ * which another user listens is skipped. Returns the descriptor, which is 10
  * or higher, non-blocking and close-on-exec; or -ENOENT, and if a socket was
  * skipped, *other_uid is the user who listens on it.
  */
 int np_saver_connect(uid_t *other_uid);
 
 /*
- * Send a short request to a saver.  Returns a descriptor like that of
+ * Send a short request to a saver. Returns a descriptor like that of
  * np_saver_connect(), from which the reply can be read; -ENOENT: there is no
  * saver; -EAGAIN: the request could not be sent at once.
  */
@@ -97,14 +97,14 @@ int np_saver_send(enum np_saver_message kind, const char *const field[],
 		  size_t n);
 
 /*
- * Listen as the saver of root (uid 0) or of one user.  Returns the descriptor,
+ * Listen as the saver of root (uid 0) or of one user. Returns the descriptor,
  * non-blocking and close-on-exec, or -errno.  -EADDRINUSE: all addresses are in
  * use, at least one of them by user *other_uid.
  */
 int np_saver_listen(uid_t uid, uid_t *other_uid);
 
 /*
- * Whether Slurm tracks this process as part of a job.  If such a process cannot
+ * Whether Slurm tracks this process as part of a job. If such a process cannot
  * be killed, its job does not end.
  */
 bool np_process_is_in_job(void);
