@@ -509,6 +509,10 @@ static int read_line(void *arg, const struct np_slurm_line *line,
 		return line_error(line, -EINVAL, err, " is defined twice",
 				  d.is.name);
 	d.s->defined[d.at] = true;
+	if (d.is.suffix && !*d.s->doubt.text)
+		np_errf(&d.s->doubt, 0, "%s:%u: text after the last bracket of "
+			"a name: slurmctld rejects it before Slurm 23.11",
+			line->path, line->number);
 	return add_lists(&d, err);
 }
 

@@ -1,6 +1,5 @@
 #include "np_topo.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -118,16 +117,21 @@ static int word_error(const struct np_slurm_line *line, const char *word,
 		       line->number, word + strspn(word, " \t"), what);
 }
 
-/* Does slurmctld accept this value of LinkSpeed? */
+/* Does slurmctld accept this value of LinkSpeed? It does "", "0x10" and "K". */
 static bool is_speed(const char *value)
 {
+	unsigned long n;
 	char *end;
-	unsigned long long n = strtoull(value, &end, 10);
 
 	if (!strcasecmp(value, "UNLIMITED") || !strcasecmp(value, "INFINITE"))
 		return true;
-	return isdigit((unsigned char)*value) && n <= UINT32_MAX &&
-	       (!*end || (strchr("kKmM", *end) && !end[1]));
+	errno = 0;
+	n = strtoul(value, &end, 0);
+	if (*end == 'k' || *end == 'K') {
+		n *= 1024;
+		end++;
+	}
+	return !*end && !errno && *value != '-' && n <= UINT32_MAX;
 }
 
 /* Take a key behind the name; *inner: the switch is above others. */
@@ -152,26 +156,18 @@ static int take_key(const struct np_slurm_line *line,
 
 /*
  * No node has a quote or semicolon in its name: they are misplaced, and would
- * hide the nodes behind. After the last bracket of a name, which may have
- * several, slurmctld accepts nothing.
+ * hide the nodes behind. Braces are of functions such as feature{ib}, since
+ * 24.11, whose nodes only slurmctld knows. *suffix: a name has text after its
+ * last bracket.
  */
 static int check_list(const struct np_slurm_line *line, const char *list,
-		      struct np_err *err)
+		      bool *suffix, struct np_err *err)
 {
-	char word[64];
-
-	if (list && strpbrk(list, "\"';"))
+	if (list && strpbrk(list, "\"';{"))
 		return word_error(line, list, ": expected a list such as "
 				  "n[0-3],n7", err);
-	for (size_t len; list && (len = np_hostlist_word(&list)); list += len) {
-		if (!memchr(list, '[', len) || list[len - 1] == ']')
-			continue;
-		snprintf(word, sizeof(word), "%.*s", (int)len, list);
-		return word_error(line, word, strchr(word, ']') ?
-				  ": expected nothing after the last bracket, "
-				  "as in n[0-3]" :
-				  ": expected a list such as n[0-3],n7", err);
-	}
+	for (size_t len; list && (len = np_hostlist_word(&list)); list += len)
+		*suffix |= memchr(list, ']', len) && list[len - 1] != ']';
 	return 0;
 }
 
@@ -227,9 +223,9 @@ int np_topo_switch(const struct np_slurm_line *line, struct np_topo_switch *out,
 	if (s.nodes && !strcasecmp(s.nodes, "ALL"))
 		return word_error(line, s.nodes, ": expected the names of "
 				  "nodes, which slurm.conf has", err);
-	rc = check_list(line, s.nodes, err);
+	rc = check_list(line, s.nodes, &s.suffix, err);
 	if (!rc)
-		rc = check_list(line, s.below, err);
+		rc = check_list(line, s.below, &s.suffix, err);
 	if (!rc)
 		*out = s;
 	return rc;

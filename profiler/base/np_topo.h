@@ -57,6 +57,9 @@ void np_topo_free(struct np_topo *t);
 struct np_topo_switch {
 	const char *name;
 	const char *nodes, *below; /* lists; NULL: none */
+	/* A name has text after its last bracket, as n[0-3]-ib: slurmctld
+	   rejects that before Slurm 23.11. */
+	bool suffix;
 };
 
 /*

@@ -118,7 +118,7 @@ switches() {
 hops() { # FILE: what netprof makes of it, without its name
 	netprof tolerance -P --topology="$1" "$O/star.goal" 2>"$O/err" |
 		grep '|base|' || :
-	sed "/the first is used/d; /: a NUL character: like Slurm/d; s|$1|FILE|g" "$O/err"
+	sed "/the first is used/d; /: a NUL character: like Slurm/d; /before Slurm 23.11/d; s|$1|FILE|g" "$O/err"
 }
 
 # TEXT with the escapes of printf
@@ -141,6 +141,22 @@ topology() { # NAME TEXT
 	says refused
 }
 
+# What Slurm takes since 23.11, and netprof in every release, with a warning.
+topology_since_23_11() { # NAME TEXT
+	printf "$2" >"$O/topology.conf"
+	slurmctld_reads
+	switches >"$O/theirs.conf"
+	hops "$O/topology.conf" >"$O/hops"
+	grep -q '|base|' "$O/hops" || fail "$1: $(cat "$O/hops")"
+	equal "warnings of $1" "$(grep -c ': slurmctld rejects it before Slurm 23.11$' "$O/err")" 1
+	if [ -s "$O/theirs.conf" ]; then
+		equal "$1" "$(cat "$O/hops")" "$(hops "$O/theirs.conf")"
+	else
+		grep -q 'fatal:' "$O/log" || fail "$1: $(tail -n 3 "$O/log")"
+	fi
+	says later
+}
+
 trees_by_their_paths() {
 	topology "$@"
 	equal "its lines" "$(grep -c 'n[0-9] and n[0-9]$' "$O/err") $(wc -l <"$O/err")" "1 1"
@@ -151,6 +167,7 @@ test_topology_conf_is_what_slurmctld_takes_it_for() {
 	local top='SwitchName=top Switches=s[0-1]\n'
 	set_up
 	echo 'SwitchName=s1 Nodes=n[4-7]' >"$O/inc/s1.conf"
+	echo "Include $O/inc/s1.conf" >"$O/inc/next.conf"
 	in_copy topology "a plain file" "$two$top"
 	in_copy topology "leaves of two sizes" "SwitchName=s0 Nodes=n[0-1]\nSwitchName=s1 Nodes=n[2-7]\n$top"
 	in_copy topology "blanks" "SwitchName = s0 Nodes = n[0-3]\nSwitchName=s1 Nodes= n[4-7]\n  $top"
@@ -187,7 +204,22 @@ test_topology_conf_is_what_slurmctld_takes_it_for() {
 	in_copy topology "a line that begins with a NUL" "$two\0SwitchName=s0 Nodes=n7\n$top"
 	in_copy topology "an included device" "$two${top}Include /dev/null\n"
 	in_copy topology "an empty name" "SwitchName=\"\" Nodes=n[0-3]\nSwitchName=s1 Nodes=n[4-7]\n"
-	cases_said 36 taken
+	in_copy topology "no speed" "SwitchName=s0 Nodes=n[0-3] LinkSpeed=\"\"\nSwitchName=s1 Nodes=n[4-7] LinkSpeed=K\n$top"
+	in_copy topology "a hexadecimal speed" "SwitchName=s0 Nodes=n[0-3] LinkSpeed=0x10\nSwitchName=s1 Nodes=n[4-7] LinkSpeed=+5\n$top"
+	in_copy topology "names of switches in other letters" "SwitchName=S0 Nodes=n[0-3]\nSwitchName=s0 Nodes=n[4-7]\nSwitchName=top Switches=s0,S0\n"
+	in_copy topology "a child twice" "${two}SwitchName=top Switches=s0,s1,s0\n"
+	in_copy topology "a name like a list" "SwitchName=s[0-1] Nodes=n[0-3]\nSwitchName=s1 Nodes=n[4-7]\n"
+	in_copy topology "zeros and widths" "SwitchName=s0 Nodes=n[0-3]\nSwitchName=s1 Nodes=n[4-7],m[01-10,12]-ib[0-1]\n$top"
+	in_copy topology "a key across lines" 'Switch\\\nName=s0 No\\\ndes=n[0-3]\nSwitchName=s1 Nodes=n[4-7]\n'"$top"
+	in_copy topology "a backslash before blanks" "SwitchName=s0 \\\\ \t\n Nodes=n[0-3]\nSwitchName=s1 Nodes=n[4-7]\n$top"
+	in_copy topology "a backslash within a name" "SwitchName=s\\\\0 Nodes=n[0-3]\nSwitchName=s1 Nodes=n[4-7]\n$top"
+	in_copy topology "a tab before a key" "\tSwitchName=s0\tNodes=n[0-3]\t\nSwitchName=s1 Nodes=n[4-7]\n$top"
+	in_copy topology "includes in an include" "SwitchName=s0 Nodes=n[0-3]\nInclude inc/next.conf\n$top"
+	cases_said 47 taken
+
+	in_copy topology_since_23_11 "words behind brackets" "SwitchName=s0 Nodes=n[0-3]\nSwitchName=s1 Nodes=n[4-7],m[0-3]-ib\n$top"
+	in_copy topology_since_23_11 "switches with words behind brackets" "SwitchName=s0.ib Nodes=n[0-3]\nSwitchName=s1.ib Nodes=n[4-7]\nSwitchName=top Switches=s[0-1].ib\n"
+	cases_said 2 later
 
 	in_copy topology "a key that is misspelt" "SwitchName=s0 Node=n[0-3]\nSwitchName=s1 Nodes=n[4-7]\n$top"
 	in_copy topology "a switch that no line has" "${two}SwitchName=top Switches=s[0-2]\n"
@@ -212,10 +244,19 @@ test_topology_conf_is_what_slurmctld_takes_it_for() {
 	in_copy topology "a blank behind a number" "SwitchName=s0 Nodes=\"n[0-1 ,2-3]\"\nSwitchName=s1 Nodes=n[4-7]\n$top"
 	in_copy topology "a range below 0" "SwitchName=s0 Nodes=n[0--3]\nSwitchName=s1 Nodes=n[4-7]\n$top"
 	in_copy topology "a blank of another alphabet" "SwitchName=s0\302\240Nodes=n[0-3]\nSwitchName=s1 Nodes=n[4-7]\n$top"
-	in_copy topology "words behind brackets" "SwitchName=s0 Nodes=n[0-3]-ib\nSwitchName=s1 Nodes=n[4-7]\n$top"
-	in_copy topology "switches with words behind brackets" "SwitchName=s0.ib Nodes=n[0-3]\nSwitchName=s1.ib Nodes=n[4-7]\nSwitchName=top Switches=s[0-1].ib\n"
+	in_copy topology "a speed in millions" "SwitchName=s0 Nodes=n[0-3] LinkSpeed=10M\nSwitchName=s1 Nodes=n[4-7]\n$top"
+	in_copy topology "a speed that is too high" "SwitchName=s0 Nodes=n[0-3] LinkSpeed=4194304K\nSwitchName=s1 Nodes=n[4-7]\n$top"
+	in_copy topology "brackets in brackets" "SwitchName=s0 Nodes=n[[0-3]]\nSwitchName=s1 Nodes=n[4-7]\n$top"
+	in_copy topology "a range backwards" "SwitchName=s0 Nodes=n[3-0]\nSwitchName=s1 Nodes=n[4-7]\n$top"
+	in_copy topology "a range that is too long" "SwitchName=s0 Nodes=n[0-3],m[0-99999]\nSwitchName=s1 Nodes=n[4-7]\n$top"
+	in_copy topology "empty brackets" "SwitchName=s0 Nodes=n[]\nSwitchName=s1 Nodes=n[4-7]\n$top"
+	in_copy topology "two switches on a line" "SwitchName=s0 Nodes=n[0-3] SwitchName=s1 Nodes=n[4-7]\n"
+	in_copy topology "a child in other letters" "${two}SwitchName=top Switches=S0,s1\n"
+	in_copy topology "an apostrophe" "SwitchName=s0 Nodes='n[0-1], n[2-3]'\nSwitchName=s1 Nodes=n[4-7]\n$top"
+	in_copy topology "an include behind a switch" "SwitchName=s0 Nodes=n[0-3] Include inc/s1.conf\n$top"
+	in_copy topology "UTF-16 without a mark" "S\0w\0i\0t\0c\0h\0N\0a\0m\0e\0=\0s\0\n\0"
 	in_copy topology "a key that a NUL cuts" "SwitchName=s0 Nodes=n[0-3] Link\0Speed=1\nSwitchName=s1 Nodes=n[4-7]\n$top"
-	cases_said 26 refused
+	cases_said 35 refused
 }
 
 cluster_name() { # NAME TEXT

@@ -60,6 +60,13 @@ static const struct {
 	{ "speeds as Slurm takes them", "SwitchName=s0 Nodes=n0 LinkSpeed=10K\n"
 	  "SwitchName=s1 Nodes=n1 LinkSpeed=4294967295\n"
 	  "SwitchName=t Switches=s[0-1] LinkSpeed=UNLIMITED\n", "03", "" },
+	{ "what counts as a speed, too", "SwitchName=s0 Nodes=n0 LinkSpeed=0x10\n"
+	  "SwitchName=s1 Nodes=n1 LinkSpeed=\"\"\n"
+	  "SwitchName=t Switches=s[0-1] LinkSpeed=K\n", "03", "" },
+	{ "text after the last bracket", "SwitchName=s0.ib Nodes=n[0-1]\n"
+	  "SwitchName=s1.ib Nodes=n[2-3]\nSwitchName=t Switches=s[0-1].ib\n",
+	  "0133", "topology.conf:3: text after the last bracket of a name: "
+	  "slurmctld rejects it before Slurm 23.11\n" },
 	{ "empty names in lists", "SwitchName=s0 Nodes=,n0,,n1,\n", "01", "" },
 	{ "form feeds and vertical tabs", "SwitchName=s0\fNodes=n0,n1\v\n", "01",
 	  "" },
@@ -141,16 +148,21 @@ static const struct {
 	  "4294967296\n", ":1: 4294967296: expected a LinkSpeed" },
 	{ "a speed with a unit", "SwitchName=s Nodes=a LinkSpeed=10Kb\n",
 	  ":1: 10Kb: expected a LinkSpeed" },
+	{ "a speed with a unit that Slurm does not know",
+	  "SwitchName=s Nodes=a LinkSpeed=10M\n", ":1: 10M: expected a "
+	  "LinkSpeed" },
+	{ "a speed that is too high with its unit", "SwitchName=s Nodes=a "
+	  "LinkSpeed=4194304K\n", ":1: 4194304K: expected a LinkSpeed" },
+	{ "a function of nodes", "SwitchName=s Nodes=n0,feature{ib}\n",
+	  ":1: n0,feature{ib}: expected a list" },
 	{ "single quotes", "SwitchName=s Nodes='n[0-3]'\n", ":1: 'n[0-3]': "
 	  "expected a list" },
 	{ "a key behind a quote", "SwitchName=s Nodes=\"n[0-3]\"LinkSpeed=1\n",
 	  ":1: \"n[0-3]\"LinkSpeed=1: expected a list" },
 	{ "all nodes", "SwitchName=s Nodes=ALL\n", ":1: ALL: expected the "
 	  "names of nodes" },
-	{ "words after brackets", "SwitchName=s Nodes=\"x[0-1], n[0-1]-ib\"\n",
-	  ":1: n[0-1]-ib: expected nothing after the last bracket" },
-	{ "switches with words after brackets", "SwitchName=a.ib Nodes=n0\n"
-	  "SwitchName=t Switches=[a].ib\n", ":2: [a].ib: expected nothing" },
+	{ "a letter in brackets", "SwitchName=a.ib Nodes=n0\n"
+	  "SwitchName=t Switches=[a].ib\n", ":2: [a].ib: expected a list" },
 	{ "a semicolon", "SwitchName=s Nodes=n0;n1\n", ":1: n0;n1: "
 	  "expected a list" },
 	{ "a comment within quotes", "SwitchName=\"s#0\" Nodes=n0\n", ":1: \"s: "
