@@ -495,6 +495,7 @@ struct map {
 	size_t n;
 	struct above {
 		char name[64];
+		char *where; /* "FILE:LINE", or what else describes it */
 		char *children; /* list of switches, of either kind */
 		uint32_t level; /* 0: its leaves are not known yet */
 		uint64_t *leaves;
@@ -502,6 +503,8 @@ struct map {
 	size_t n_above;
 	size_t words; /* of a bitmap of leaves */
 	size_t n_listed; /* names of nodes in lists so far */
+	/* Of a topology.yaml: topologies so far, and the one with switches. */
+	size_t topology, taken_topology;
 	struct np_index defined; /* names of switches that lines define */
 };
 
@@ -510,8 +513,10 @@ static void map_free(struct map *map)
 {
 	for (size_t i = 0; i < map->n; i++)
 		free(map->leaf[i].node);
-	for (size_t i = 0; i < map->n_above; i++)
+	for (size_t i = 0; i < map->n_above; i++) {
+		free(map->above[i].where);
 		free(map->above[i].children);
+	}
 	free(map->leaf);
 	free(map->above);
 	np_index_free(&map->nodes);
@@ -551,9 +556,11 @@ static int add_leaf(struct map *map, const char *name, const char *nodes)
 	return np_hostlist_each(nodes, add_node, map);
 }
 
-/* Append a switch above other switches. */
-static int add_above(struct map *map, const char *name, const char *children)
+/* Append a switch above other switches. line 0: path is no file. */
+static int add_above(struct map *map, const char *path, unsigned line,
+		     const char *name, const char *children)
 {
+	char number[CLI_NUMBER_LEN] = "";
 	int rc = np_hostlist_each(children, NULL, NULL);
 	struct above *above;
 
@@ -561,62 +568,50 @@ static int add_above(struct map *map, const char *name, const char *children)
 		return rc;
 	if (np_array_grow(&map->above, map->n_above, sizeof(*map->above)))
 		return -ENOMEM;
-	above = &map->above[map->n_above];
+	if (line)
+		snprintf(number, sizeof(number), ":%u", line);
+	above = &map->above[map->n_above++];
 	*above = (struct above){ .children = strdup(children) };
 	snprintf(above->name, sizeof(above->name), "%s", name);
-	map->n_above += above->children != NULL;
-	return above->children ? 0 : -ENOMEM;
+	if (asprintf(&above->where, "%s%s", path, number) < 0)
+		above->where = NULL;
+	return above->where && above->children ? 0 : -ENOMEM;
 }
 
-/* A line of topology/block: a base block with its nodes, or none. */
-static int take_block(struct map *map, const struct np_slurm_line *line,
-		      struct np_err *err)
+/* Record the name of a switch, which must be new. */
+static int define(struct map *map, const char *path, unsigned line,
+		  const char *name, struct np_err *err)
 {
-	const char *name = NULL, *nodes = NULL;
-	struct np_slurm_pair pair;
-	char *text = line->text;
-	int rc = 0;
+	size_t known = map->defined.n;
 
-	/* Other keys of the line, such as BlockSizes=, do not matter here. */
-	while (np_slurm_pair(&text, &pair)) {
-		if (!strcasecmp(pair.key, "BlockName"))
-			name = pair.value;
-		else if (!strcasecmp(pair.key, "Nodes"))
-			nodes = pair.value;
-	}
-	if (name && nodes)
-		rc = add_leaf(map, name, nodes);
-	return rc ? np_errf(err, rc, "%s:%u: not a node list, or too long: "
-			    "%.64s", line->path, line->number, nodes) : 0;
+	if (np_index_add(&map->defined, name, strlen(name)) < known)
+		return np_errf(err, -EINVAL, "%s:%u: %s is defined twice", path,
+			       line, name);
+	return map->defined.n > known ? 0 :
+	       np_errf(err, -ENOMEM, "out of memory");
 }
 
 /* Handle one line of topology.conf, or of scontrol. */
 static int take_switch(void *arg, const struct np_slurm_line *line,
 		       struct np_err *err)
 {
-	const char *text = line->text + strspn(line->text, " \t");
 	struct np_topo_switch sw;
 	struct map *map = arg;
-	size_t known = map->defined.n;
-	int rc;
+	int rc = np_topo_is_block(line) ? np_topo_block(line, &sw, err) :
+					  np_topo_switch(line, &sw, err);
 
-	if (!strncasecmp(text, "Block", 5) ||
-	    !strncasecmp(text, "AggregatedBlock", 15))
-		return take_block(map, line, err);
-	rc = np_topo_switch(line, &sw, err);
-	if (rc)
+	if (rc || !sw.name)
 		return rc;
 	if (strlen(sw.name) >= sizeof(map->leaf->name))
 		return np_errf(err, -EINVAL, "%s:%u: %.64s...: expected a name "
 			       "of at most %zu characters", line->path,
 			       line->number, sw.name,
 			       sizeof(map->leaf->name) - 1);
-	if (np_index_add(&map->defined, sw.name, strlen(sw.name)) < known)
-		return np_errf(err, -EINVAL, "%s:%u: %s is defined twice",
-			       line->path, line->number, sw.name);
-	if (map->defined.n == known)
-		return np_errf(err, -ENOMEM, "out of memory");
-	rc = sw.below ? add_above(map, sw.name, sw.below) :
+	rc = define(map, line->path, line->number, sw.name, err);
+	if (rc)
+		return rc;
+	rc = sw.below ? add_above(map, line->path, line->number, sw.name,
+				  sw.below) :
 	     sw.nodes ? add_leaf(map, sw.name, sw.nodes) : 0;
 	return rc ? np_errf(err, rc, "%s:%u: not a node list, or too long: "
 			    "%.64s", line->path, line->number,
@@ -640,8 +635,7 @@ static int check_child(void *arg, const char *name)
 }
 
 /* slurmctld does not start if a switch names one that does not exist. */
-static int check_children(const struct map *map, const char *path,
-			  struct np_err *err)
+static int check_children(const struct map *map, struct np_err *err)
 {
 	struct undefined search = { .defined = &map->defined };
 
@@ -649,7 +643,7 @@ static int check_children(const struct map *map, const char *path,
 		if (np_hostlist_each(map->above[i].children, check_child,
 				     &search) == -ENOENT)
 			return np_errf(err, -EINVAL, "%s: %s names %s, which "
-				       "no line defines", path,
+				       "no line defines", map->above[i].where,
 				       map->above[i].name, search.name);
 	return 0;
 }
@@ -779,6 +773,26 @@ static int check_keys(const char *item, const char *path, unsigned line,
 }
 
 /*
+ * Refuse an item with nodes or children that names no switch or block, perhaps
+ * by a misspelled key. Items of rings and toruses have one of the other keys.
+ */
+static int check_unnamed(const char *item, const char *path, unsigned line,
+			 char *value, struct np_err *err)
+{
+	static const char *const other[] = { "ring", "dims", "anchor", "z" };
+
+	for (size_t k = 0; k < NP_ARRAY_SIZE(other); k++)
+		if (yaml_value(item, other[k], value))
+			return 0;
+	return !yaml_value(item, "nodes", value) &&
+			       !yaml_value(item, "children", value) ?
+		       0 :
+		       np_errf(err, -EINVAL, "%s:%u: expected a switch or "
+			       "block with these nodes or children: \"%.64s\"",
+			       path, line, value);
+}
+
+/*
  * Handle an item of a list, which begins in this line. Items other than
  * switches and blocks are ignored.
  */
@@ -790,22 +804,35 @@ static int take_item(struct map *map, const char *path, unsigned line,
 	int rc;
 
 	if ((!yaml_value(item, "switch", value) &&
-	     !yaml_value(item, "block", value)) || !*value)
-		return 0;
+	     !yaml_value(item, "block", value)) || !*value) {
+		map->topology += yaml_value(item, "topology", value);
+		return check_unnamed(item, path, line, value, err);
+	}
 	if (strlen(value) >= sizeof(name))
 		return np_errf(err, -EINVAL, "%s:%u: %.64s...: expected a name "
 			       "of at most %zu characters", path, line, value,
 			       sizeof(name) - 1);
 	strcpy(name, value);
-	if (np_index_add(&map->defined, name, strlen(name)) == NP_NO_INDEX)
-		return np_errf(err, -ENOMEM, "out of memory");
+	if (!map->defined.n)
+		map->taken_topology = map->topology;
+	if (map->topology != map->taken_topology)
+		return np_errf(err, -EINVAL, "%s:%u: %s is in a further "
+			       "topology: expected the switches of one, or "
+			       "what \"scontrol show topology NAME\" prints",
+			       path, line, name);
+	/* With sorted keys, the name of the topology follows its blocks. */
+	map->topology += yaml_value(item, "topology", value);
+	rc = define(map, path, line, name, err);
+	if (rc)
+		return rc;
 	nodes = yaml_value(item, "nodes", value);
 	if (!nodes && !yaml_value(item, "children", value))
 		return check_keys(item, path, line, name, err);
 	/* A list is not empty, has no quotes and is no other form of YAML. */
 	rc = !*value || strchr("|>&*!", *value) || strpbrk(value, "\"';") ?
 		-EINVAL :
-	     nodes ? add_leaf(map, name, value) : add_above(map, name, value);
+	     nodes ? add_leaf(map, name, value) :
+		     add_above(map, path, line, name, value);
 	return rc ? np_errf(err, rc, "%s:%u: %s: not a list such as n[0-3],n7, "
 			    "or too long: \"%.64s\"", path, line, name,
 			    value) : 0;
@@ -869,7 +896,7 @@ static int read_topology(struct map *map, const char *path, struct np_err *err)
 			 read_conf(map, path, err);
 
 	if (!rc)
-		rc = check_children(map, path, err);
+		rc = check_children(map, err);
 	if (!rc && !map->n)
 		rc = np_errf(err, -EINVAL, "%s: no leaf switch with nodes",
 			     path);
@@ -886,7 +913,7 @@ static int make_leaf_groups(struct map *map, unsigned groups, unsigned leaves)
 		snprintf(name, sizeof(name), "group%u", i);
 		snprintf(list, sizeof(list), "leaf[%u-%u]", i * leaves,
 			 (i + 1) * leaves - 1);
-		rc = add_above(map, name, list);
+		rc = add_above(map, "--leaves", 0, name, list);
 	}
 	return rc;
 }
@@ -928,7 +955,8 @@ static int take_above(struct map *map, char *text)
 			else if (!strcmp(pair.key, "Switches"))
 				below = pair.value;
 		if (name && below)
-			rc = add_above(map, name, below);
+			rc = add_above(map, "scontrol show topology", 0, name,
+				       below);
 	}
 	return rc;
 }
@@ -1065,7 +1093,6 @@ static int find_leaves(struct map *map, struct above *above, unsigned depth)
 static int build_switches(struct sim *sim, struct map *map, struct np_err *err)
 {
 	struct np_sim_switch *above = calloc(map->n_above + 1, sizeof(*above));
-	const char *source = sim->opt->topology;
 	size_t n = map->n_above, words = sim->leaves->words;
 
 	map->words = words;
@@ -1079,12 +1106,10 @@ static int build_switches(struct sim *sim, struct map *map, struct np_err *err)
 		int rc = find_leaves(map, &map->above[i], 1);
 
 		if (rc)
-			return np_errf(err, rc, "%s: switch %s: not a list of "
-				       "switches, or more than %d levels: "
-				       "%.64s", source ? source :
-				       "scontrol show topology",
-				       map->above[i].name, MAX_LEVELS,
-				       map->above[i].children);
+			return np_errf(err, rc, "%s: switch %s is above "
+				       "itself, or above more than %d levels "
+				       "of switches", map->above[i].where,
+				       map->above[i].name, MAX_LEVELS);
 		above[i] = (struct np_sim_switch){ map->above[i].level,
 						   map->above[i].leaves };
 	}

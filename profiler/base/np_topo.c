@@ -231,6 +231,47 @@ int np_topo_switch(const struct np_slurm_line *line, struct np_topo_switch *out,
 	return rc;
 }
 
+bool np_topo_is_block(const struct np_slurm_line *line)
+{
+	const char *text = line->text + strspn(line->text, " \t");
+
+	return !strncasecmp(text, "Block", strlen("Block")) ||
+	       !strncasecmp(text, "AggregatedBlock", strlen("AggregatedBlock"));
+}
+
+int np_topo_block(const struct np_slurm_line *line, struct np_topo_switch *out,
+		  struct np_err *err)
+{
+	/* Only lines that scontrol prints contain the number of the block. */
+	bool printed = strcasestr(line->text, " BlockIndex=");
+	struct np_topo_switch s = { NULL };
+	struct np_slurm_pair p;
+	char *text = line->text;
+	int rc;
+
+	while (printed ? np_slurm_printed_pair(&text, &p) :
+			 np_slurm_pair(&text, &p)) {
+		if (!s.name && !strcasecmp(p.key, "BlockName"))
+			s.name = p.value;
+		else if (s.name && !strcasecmp(p.key, "Nodes"))
+			s.nodes = p.value;
+		/* 23.11 has BlockLevels in place of BlockSizes. */
+		else if (!printed && (s.name ||
+				      (strcasecmp(p.key, "BlockSizes") &&
+				       strcasecmp(p.key, "BlockLevels"))))
+			return word_error(line, p.key, ": unexpected key, "
+					  "expected BlockName and Nodes, or "
+					  "BlockSizes alone", err);
+	}
+	if (!np_slurm_is_blank(text))
+		return word_error(line, text, ": expected Key=Value, and "
+				  "quotes around a value with blanks", err);
+	rc = check_list(line, s.nodes, &s.suffix, err);
+	if (!rc)
+		*out = s;
+	return rc;
+}
+
 /* ---- rails ---- */
 
 #define RAIL_WORD 64 /* bytes of a rail, adapter or switch, with the NUL */

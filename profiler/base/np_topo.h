@@ -53,9 +53,9 @@ void np_topo_free(struct np_topo *t);
 
 /* ---- topology.conf(5) ---- */
 
-/* A switch as a line defines it. */
+/* A switch as a line defines it, or a base block. */
 struct np_topo_switch {
-	const char *name;
+	const char *name; /* NULL: the line defines none, only of blocks */
 	const char *nodes, *below; /* lists; NULL: none */
 	/* A name has text after its last bracket, as n[0-3]-ib: slurmctld
 	   rejects that before Slurm 23.11. */
@@ -70,6 +70,16 @@ struct np_topo_switch {
  */
 int np_topo_switch(const struct np_slurm_line *line, struct np_topo_switch *out,
 		   struct np_err *err);
+
+/*
+ * The same for a line of topology/block. A line with the sizes of blocks, or
+ * with a block of blocks, defines none.
+ */
+int np_topo_block(const struct np_slurm_line *line, struct np_topo_switch *out,
+		  struct np_err *err);
+
+/* Is it a line for np_topo_block()? */
+bool np_topo_is_block(const struct np_slurm_line *line);
 
 /* ---- rails ---- */
 

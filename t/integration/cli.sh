@@ -1206,7 +1206,8 @@ test_a_replay_chooses_nodes_below_the_lowest_switch() {
 		echo "SwitchName=s$i Nodes=n[$((4 * i))-$((4 * i + 3))]" >>"$S/topology.conf"
 		printf -- '- switch: s%d\n  nodes: n[%d-%d]\n' $i $((4 * i)) $((4 * i + 3)) >>"$S/topology.yaml"
 	done
-	printf -- '- switch: a\n  children: s[0-1]\n- switch: b\n  children: s[2-3]\n' >>"$S/topology.yaml"
+	printf -- '- switch: a\n  children: s[0-1]\n- switch: b\n  children: s[2-3]\n- topology: other\n  flat: true\n' \
+		>>"$S/topology.yaml"
 	cat >"$S/flow.yaml" <<-'END'
 		{"topologies": [{"topology": "t", "tree": {"switches": [
 		{"switch": "s0", "nodes": "n[0-1], n[2-3]"}, {"nodes": "n[4-7]", "switch": "s1"},
@@ -1242,6 +1243,11 @@ test_a_replay_chooses_nodes_below_the_lowest_switch() {
 			"0,1 4,5,6,7 8,9,10,11,12,13 "
 		contains "the switches in the text" "$(cat "$S/out")" 'on 4 leaf switches below [23] others'
 	done
+	printf 'BlockName=b%d BlockIndex=%d Nodes=%s BlockSize=4\n' 0 0 'n[0-1], n[2-3]' 1 1 'n[4-7]' >"$S/blocks.conf"
+	echo 'AggregatedBlock=b[0-1] BlockIndex=2 Nodes=n[0-7] BlockSize=8' >>"$S/blocks.conf"
+	run netprof simulate --swf="$S/three.swf" --topology="$S/blocks.conf" --policy=off \
+		--pairs="$ROOT/t/data/queue/pairs"
+	contains "blocks" "$(tr -s ' \n' ' ' <"$S/out")" '8 nodes with 1 processor each, on 2 leaf switches'
 	run netprof simulate --swf="$S/three.swf" --leaves=4x4 --policy=off \
 		--pairs="$ROOT/t/data/queue/pairs" --events="$S/events"
 	equal "nodes without groups" "$(cut -d'|' -f9 "$S/events" | tail -n 1)" "2,3,8,9,10,11"
@@ -1376,7 +1382,7 @@ test_bad_input_of_a_replay_is_reported() {
 	shares 'shares:2: "root\|\|many": expected an account' 'Account|User|RawShares\r\nroot||many\r\n'
 	printf 'SwitchName=s0 Nodes=n[0-3]\nSwitchName=a Switches=b\nSwitchName=b Switches=a,s0\n' \
 		>"$S/topology.conf"
-	row 'topology.conf: switch a: not a list of switches, or more than 16 levels' netprof simulate \
+	row 'topology.conf:2: switch a is above itself, or above more than 16 levels of switches$' netprof simulate \
 		--swf="$ROOT/t/data/queue/small.swf" --topology="$S/topology.conf"
 	topology() { # PATTERN SUFFIX TEXT
 		printf -- "$3" >"$S/topology.$2"
@@ -1387,10 +1393,19 @@ test_bad_input_of_a_replay_is_reported() {
 	topology 'conf:2: Node: unknown key, expected Nodes' conf "${s0}SwitchName=s1 Node=n[4-7]\n"
 	topology 'conf:1: n\[4-7\]: expected Key=Value' conf 'SwitchName=s0 Nodes=n[0-3], n[4-7]\n'
 	topology 'conf:2: s0 is defined twice' conf "$s0$s0"
-	topology 'conf: top names s1, which no line defines' conf "${s0}SwitchName=top Switches=s[0-1]\n"
+	topology 'conf:2: top names s1, which no line defines' conf "${s0}SwitchName=top Switches=s[0-1]\n"
 	topology 'conf:1: expected a topology.conf of Slurm, got JSON' conf '{"a": 1}\n'
 	topology 'yaml:3: s0: unknown key "node", expected nodes or children' yaml '# x\n\n- switch: s0\n  node: n0\n'
 	topology 'yaml:1: s0: not a list such as n\[0-3\],n7, or too long: ""' yaml '- switch: s0\n  nodes:\n  - n0\n'
-	topology 'top names s1, which no line defines' yaml '- switch: s0\n  nodes: n0\n- switch: top\n  children: s[0-1]\n'
+	topology 'yaml:3: top names s1, which no line defines' yaml '- switch: s0\n  nodes: n0\n- switch: top\n  children: s[0-1]\n'
 	topology 'no leaf switch with nodes' yaml 'leaves: 4\n'
+	topology 'yaml:3: expected a switch or block with these nodes or children: "n1"' yaml \
+		'- switch: s0\n  nodes: n0\n- swich: s1\n  nodes: n1\n'
+	topology 'yaml:3: s0 is defined twice' yaml '- switch: s0\n  nodes: n0\n- switch: s0\n  nodes: n1\n'
+	topology 'yaml:8: s1 is in a further topology: expected the switches of one' yaml \
+		"$(printf -- '- topology: %s\n  tree:\n    switches:\n    - {switch: s%s, nodes: n%s}\n' a 0 0 b 1 1)"
+	topology 'conf:1: Node: unexpected key, expected BlockName and Nodes' conf 'BlockName=b0 Node=n[0-3]\n'
+	topology 'conf:1: n4: expected Key=Value' conf 'BlockName=b0 Nodes=n[0-3], n4\n'
+	topology 'conf:2: BlockSizes: unexpected key' conf 'BlockSizes=1,2\nBlockName=b0 Nodes=n0 BlockSizes=1\n'
+	topology 'conf:2: b0 is defined twice' conf 'BlockName=b0 Nodes=n0\nBlockName=b0 Nodes=n1\n'
 }
