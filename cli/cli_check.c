@@ -344,7 +344,13 @@ static void check_job_submit(struct cli_check *check)
 			  *check->slurm.controller ?
 			  check->slurm.controller : "another host");
 	}
-	if (used && !check->placement_on) {
+	if (used && strpbrk(check->slurm.job_submit, " \t")) {
+		cli_check_add(check, CLI_PROBLEM, "slurm.conf",
+			  "JobSubmitPlugins=\"%s\" has a blank: slurmctld does "
+			  "not find the plugin and will not start",
+			  check->slurm.job_submit);
+		cli_check_remedy(check, "remove the blank");
+	} else if (used && !check->placement_on) {
 		cli_check_add(check, CLI_OK, "slurm.conf", "JobSubmitPlugins "
 			  "has netprof, but placement is off in netprof.conf");
 	} else if (used) {
@@ -485,7 +491,8 @@ static int record_stack_line(void *arg, const struct np_slurm_stack_line *line,
 /* Whether slurmctld sends its configuration files to the nodes. */
 static bool is_configless(const struct cli_slurm *slurm)
 {
-	return cli_slurm_lists(slurm->parameters, "enable_configless");
+	/* slurmctld searches for it in the same way. */
+	return strcasestr(slurm->parameters, "enable_configless");
 }
 
 /* Report problems with the line that loads the plugin. */

@@ -180,7 +180,7 @@ bool cli_version_parse(const char *text, uint32_t *out)
 
 /* ---- settings ---- */
 
-/* Blanks around the names are accepted, as Slurm accepts them. */
+/* Blanks around names are skipped; slurmctld does not start with them. */
 bool cli_slurm_lists(const char *list, const char *name)
 {
 	size_t n = strlen(name);
@@ -288,7 +288,32 @@ static void take_printed(struct cli_slurm *s, const char *text)
 		cli_version_parse(version, &s->running);
 }
 
+/* May more pairs follow this key on its line? Slurm takes one otherwise. */
+static bool begins_record(const char *key)
+{
+	static const char *const keys[] = { "NodeName", "PartitionName",
+		"DownNodes", "NodeSet", "FrontendName", "PowerAction" };
+
+	for (size_t i = 0; i < NP_ARRAY_SIZE(keys); i++)
+		if (!strcasecmp(key, keys[i]))
+			return true;
+	return false;
+}
+
 /* Of a key that occurs twice, the last value counts, as in Slurm. */
+static void take_setting(struct cli_slurm *s, const struct np_slurm_pair *p)
+{
+	for (size_t i = 0; i < NP_ARRAY_SIZE(settings); i++) {
+		char *value = (char *)s + settings[i].at;
+
+		/* One line for each controller; the first is the primary. */
+		if (!strcasecmp(p->key, settings[i].key) &&
+		    (value != s->controller || !*value))
+			snprintf(value, settings[i].len, "%s", p->value);
+	}
+}
+
+/* slurmctld does not start with a wrong line, which may be why it is down. */
 static int take_line(void *arg, const struct np_slurm_line *line,
 		     struct np_err *err)
 {
@@ -296,33 +321,31 @@ static int take_line(void *arg, const struct np_slurm_line *line,
 	struct cli_slurm *s = arg;
 	char *text = line->text;
 	struct np_slurm_pair p;
+	bool record = false;
 
 	(void)err;
-	while (np_slurm_pair(&text, &p))
-		for (size_t i = 0; i < NP_ARRAY_SIZE(settings); i++) {
-			char *value = (char *)s + settings[i].at;
-
-			/* One line for each controller; the first is the
-			 * primary one. */
-			if (strcasecmp(p.key, settings[i].key) ||
-			    (value == s->controller && *value))
-				continue;
-			snprintf(value, settings[i].len, "%s", p.value);
-		}
-	/* slurmctld does not start with it, which may be why it is down. */
-	if (!np_slurm_is_blank(text) && !*s->conf_error) {
+	for (bool first = true; np_slurm_pair(&text, &p); first = false) {
+		take_setting(s, &p);
+		if (first)
+			record = begins_record(p.key);
+		else if (!record && !*wrong.text)
+			np_errf(&wrong, 0, "%s:%u: %.64s: expected one "
+				"Key=Value in a line", line->path,
+				line->number, p.key);
+	}
+	if (!np_slurm_is_blank(text) && !*wrong.text)
 		np_errf(&wrong, 0, "%s:%u: %.64s: expected Key=Value, and "
 			"quotes around a value with blanks", line->path,
 			line->number, text + strspn(text, " \t"));
+	if (!*s->conf_error)
 		strcpy(s->conf_error, wrong.text);
-	}
 	return 0;
 }
 
 /* The defaults of Slurm, for what neither scontrol nor slurm.conf says. */
 static void set_defaults(struct cli_slurm *s)
 {
-	char *slash;
+	const char *slash;
 
 	if (!*s->plugin_dirs)
 		strcpy(s->plugin_dirs, NP_SLURM_PLUGINDIR);
@@ -330,11 +353,10 @@ static void set_defaults(struct cli_slurm *s)
 		strcpy(s->user, "root");
 	if (*s->plugstack || !*s->conf)
 		return;
-	snprintf(s->plugstack, sizeof(s->plugstack), "%s", s->conf);
-	slash = strrchr(s->plugstack, '/');
-	if (slash)
-		snprintf(slash, sizeof(s->plugstack) -
-			 (size_t)(slash - s->plugstack), "/plugstack.conf");
+	/* SLURM_CONF may have no directory, as for Slurm. */
+	slash = strrchr(s->conf, '/');
+	snprintf(s->plugstack, sizeof(s->plugstack), "%.*splugstack.conf",
+		 slash ? (int)(slash + 1 - s->conf) : 0, s->conf);
 }
 
 /*

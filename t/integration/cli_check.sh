@@ -383,6 +383,19 @@ test_check_reads_slurm_conf_as_slurm_does() {
 	run netprof check -P
 	contains "a list with blanks" "$OUT" \
 		"^warning\|slurm.conf\|$S/slurm/slurm.conf:2: netprof: expected Key=Value, and quotes"
+	printf '%s\n' "SlurmUser=$ME" 'JobSubmitPlugins="lua, netprof"' >"$S/slurm/slurm.conf"
+	finding problem slurm.conf 'JobSubmitPlugins="lua, netprof" has a blank: .*will not start' \
+		'remove the blank'
+	printf '%s\n' 'NodeName=n0 CPUs=4' "ClusterName=hpc JobSubmitPlugins=netprof" >"$S/slurm/slurm.conf"
+	run netprof check -P
+	contains "two keys on a line" "$OUT" \
+		"^warning\|slurm.conf\|$S/slurm/slurm.conf:2: JobSubmitPlugins: expected one Key=Value in a line"
+	conf_says "keys of a node on a line" JobSubmitPlugins=netprof "NodeName=n0 CPUs=4" \
+		"PartitionName=p Nodes=ALL"
+	! grep -q '^warning|slurm.conf' <<<"$OUT" || fail "a warning: $OUT"
+	cd "$S/slurm"
+	export SLURM_CONF=slurm.conf
+	conf_says "a path without a directory" JobSubmitPlugins=netprof
 }
 
 test_check_reads_plugstack_conf_as_slurm_does() {
@@ -427,6 +440,8 @@ test_check_reads_plugstack_conf_as_slurm_does() {
 	finding warning plugstack.conf \
 		'nodes that get it from slurmctld .* do not get what it includes as plugstack.d/\*.conf' \
 		"into $stack itself"
+	sed -i 's/= enable_configless/= idle_on_node_suspend,Enable_Configless/' "$S/slurm/config"
+	finding warning plugstack.conf 'nodes that get it from slurmctld'
 	echo 'optional spank_netprof.so' >"$stack"
 	finding ok plugstack.conf 'loads spank_netprof.so'
 	echo 'optional spank_netprof.so' >"$S/slurm/netprof.plug"

@@ -287,6 +287,25 @@ test_slurm_conf_is_what_slurmctld_takes_it_for() {
 	cases_said 9 agreed
 }
 
+refused_conf() { # NAME TEXT: slurmctld does not start, and check names the line
+	{ printf "$2"; cat "$O/rest.conf"; } >"$O/slurm.conf"
+	slurmctld_reads
+	grep -q 'fatal:' "$O/log" || fail "$1: $(tail -n 3 "$O/log")"
+	PATH=$O/bin:$PATH SLURM_CONF=$O/slurm.conf NETPROF_STORE=$O/store \
+		netprof check -P >"$O/out" 2>&1 || :
+	grep -q "^warning|slurm.conf|$O/slurm.conf:1: " "$O/out" || fail "$1: $(cat "$O/out")"
+	says refused
+}
+
+test_a_slurm_conf_that_slurmctld_refuses_is_named() {
+	set_up
+	in_copy refused_conf "two keys on a line" 'ClusterName=oracle MaxJobCount=5\n'
+	in_copy refused_conf "a list with blanks" 'ClusterName=oracle, other\n'
+	in_copy refused_conf "a word" 'ClusterName=oracle other\n'
+	in_copy refused_conf "a key without a value" 'ClusterName=\n'
+	cases_said 4 refused
+}
+
 plugstack() { # NAME TEXT
 	local loads=no
 	printf "$2" >"$O/plugstack.conf"
