@@ -711,6 +711,8 @@ static int parse_list(const struct np_cluster_map *map, const char *hosts,
 int np_cluster_map_parse_hostlist(const struct np_cluster_map *map,
 				  const char *hosts, uint64_t *nodes)
 {
+	if (hosts && strpbrk(hosts, "{}"))
+		return -EINVAL;
 	return parse_list(map, hosts, 4 * map->n_nodes, nodes);
 }
 

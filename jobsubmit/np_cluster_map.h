@@ -185,9 +185,10 @@ int np_cluster_map_fit(const struct np_cluster_map *map,
 
 /*
  * Read a host list into nodes[]; names of unknown nodes are ignored, and NULL
- * is an empty list. Returns 0, or -EINVAL if it is not a host list or has more
- * than four times as many names as there are nodes, where a span (see
- * np_node_index_parse()) counts as one name. Allocates nothing.
+ * is an empty list. Returns 0, or -EINVAL if it is not a host list, has a
+ * function such as switch{s0} (since Slurm 24.11; only slurmctld knows its
+ * nodes) or more than four times as many names as there are nodes, where a span
+ * (see np_node_index_parse()) counts as one name. Allocates nothing.
  */
 int np_cluster_map_parse_hostlist(const struct np_cluster_map *map,
 				  const char *hosts, uint64_t *nodes);

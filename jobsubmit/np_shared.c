@@ -1113,13 +1113,21 @@ static bool is_stale(const struct submission *submission)
 	       (limit > STALE_SEC ? limit : STALE_SEC);
 }
 
+/* Whether an annotation can contain the nodes that the user excludes. */
+static bool can_annotate(const job_desc_msg_t *desc)
+{
+	return !is_longer_than(desc->exc_nodes, NP_ANNOTATION_MAX_USER) &&
+	       !(desc->exc_nodes && strpbrk(desc->exc_nodes, "{}"));
+}
+
 /* Without a valid decision, hold the job if one is expected soon. */
 static void submit_without_decision(struct submission *submission,
 				    bool starting)
 {
 	struct np_outcome outcome = { .action = NP_ACT_NONE };
 
-	if (starting && submission->mode == NP_MODE_ENFORCE) {
+	if (starting && submission->mode == NP_MODE_ENFORCE &&
+	    can_annotate(submission->desc)) {
 		outcome.action = NP_ACT_HOLD;
 		outcome.until_sec = submission->now_sec + HOLD_SEC;
 		set_message(submission,

@@ -95,6 +95,7 @@ static const struct {
 	{ "far more names than nodes", "[0-99]n[0-60000]", -EINVAL, "" },
 	{ "no list at all", "n[3-1]", -EINVAL, "" },
 	{ "no end", "n[1-", -EINVAL, "" },
+	{ "a function of Slurm 24.11", "n1,switch{leaf0}", -EINVAL, "" },
 };
 
 T_TEST("lists of nodes, whatever a user writes")

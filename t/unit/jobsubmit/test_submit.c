@@ -55,6 +55,8 @@ static const struct {
 	  0, NULL, "netprof{held=0}", 0 },
 	{ "a list that is none", LEAF0, "soft", "n[3-1]", NULL, NULL, 0,
 	  "n[3-1]", NULL, 0 },
+	{ "a function of Slurm 24.11 in the list", LEAF0, "soft",
+	  "switch{leaf1}", NULL, NULL, 0, "switch{leaf1}", NULL, 0 },
 	{ "too few nodes outside his own exclusions: ignored", LEAF0, "soft",
 	  "n[0-15]", NULL, NULL, 0, "n[0-15]", NULL, 0 },
 
@@ -64,6 +66,8 @@ static const struct {
 	{ "started, and a begin time", EMPTY | STARTING, "soft", NULL, NULL,
 	  NULL, SOME_NOW + 99, NULL,
 	  "netprof{until=1000099 begin=1000099 held=0}", 0 },
+	{ "started, and a function in the list", EMPTY | STARTING, "soft",
+	  "n7,switch{leaf1}", NULL, "batch", 0, "n7,switch{leaf1}", NULL, 0 },
 	{ "started, prefer", EMPTY | STARTING | PREFER, "soft", NULL, NULL,
 	  "batch", 0, NULL, NULL, 0 },
 	{ "started long ago, and no decision", EMPTY, "soft", NULL, NULL,
@@ -106,6 +110,25 @@ T_TEST("what a submission becomes")
 		some_desc_free(&d);
 		tear_down(&s);
 	}
+}
+
+/* Slurm would keep it twice. */
+T_TEST("a list too long for an annotation is not put into one at the start")
+{
+	char list[NP_ANNOTATION_MAX_USER + 2];
+	struct stage s;
+	job_desc_msg_t d;
+
+	memset(list, 'n', sizeof(list) - 1);
+	list[sizeof(list) - 1] = '\0';
+	set_up(&s, EMPTY | STARTING);
+	some_desc(&d, "soft");
+	some_text(&d.exc_nodes, list);
+	some_text(&d.partition, "batch");
+	np_submit(s.shared, &d, SOME_NOW, true);
+	T_CHECK(!d.admin_comment && !d.begin_time);
+	some_desc_free(&d);
+	tear_down(&s);
 }
 
 static void exclusive(job_desc_msg_t *d)
