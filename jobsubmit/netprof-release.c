@@ -164,10 +164,10 @@ static int load_and_undo(bool dry_run)
 	int rc, status;
 
 	np_place_conf_init(&conf);
-	rc = np_ctld_info_load(&info, &err);
-	if (!rc)
-		rc = np_cluster_map_make(NULL, info.nodes, info.parts,
-					 info.topology, false, &map, &err);
+	rc = np_ctld_info_load_jobs(&info, &err);
+	if (!rc) /* leaf switches do not matter */
+		rc = np_cluster_map_make(NULL, info.nodes, info.parts, "",
+					 false, &map, &err);
 	if (!rc && np_job_cache_new(&cache))
 		rc = np_errf(&err, -ENOMEM, "out of memory");
 	if (!rc) {

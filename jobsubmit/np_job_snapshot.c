@@ -849,9 +849,9 @@ static int load_topologies(const partition_info_msg_t *parts, char **text,
 	       np_errf(err, -ENOMEM, "out of memory");
 }
 
-int np_ctld_info_load(struct np_ctld_info *info, struct np_err *err)
+int np_ctld_info_load_jobs(struct np_ctld_info *info, struct np_err *err)
 {
-	int rc;
+	int rc = 0;
 
 	*info = (struct np_ctld_info){ NULL };
 	/* Jobs are loaded first: the last decision's journal contains those
@@ -865,8 +865,18 @@ int np_ctld_info_load(struct np_ctld_info *info, struct np_err *err)
 	else if (slurm_load_partitions(0, &info->parts, SHOW_ALL))
 		rc = np_errf(err, -EIO, "slurm_load_partitions: %s",
 			     slurm_strerror(errno));
-	else
-		rc = load_topologies(info->parts, &info->topology, err);
+	if (rc)
+		np_ctld_info_free(info);
+	return rc;
+}
+
+int np_ctld_info_load(struct np_ctld_info *info, struct np_err *err)
+{
+	int rc = np_ctld_info_load_jobs(info, err);
+
+	if (rc)
+		return rc;
+	rc = load_topologies(info->parts, &info->topology, err);
 	if (rc)
 		np_ctld_info_free(info);
 	return rc;

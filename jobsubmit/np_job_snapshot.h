@@ -91,6 +91,11 @@ struct np_ctld_info {
 
 /* Load them by RPC, for the thread only. Returns 0 or -EIO with err. */
 int np_ctld_info_load(struct np_ctld_info *info, struct np_err *err);
+/*
+ * The same without the topology, which some releases do not load into programs
+ * other than their own.
+ */
+int np_ctld_info_load_jobs(struct np_ctld_info *info, struct np_err *err);
 void np_ctld_info_free(struct np_ctld_info *info);
 
 /*
