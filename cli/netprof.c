@@ -9,6 +9,7 @@
  */
 #include <locale.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "cli_options.h"
@@ -175,6 +176,8 @@ int main(int argc, char **argv)
 
 	/* Use the locale's character set, but not its format of numbers. */
 	setlocale(LC_CTYPE, "");
+	/* At this length scontrol would cut the lines of a topology. */
+	unsetenv("SLURM_TOPO_LEN");
 	/* Whatever is printed from here on is made plain text. */
 	np_out_plain();
 	if (argc < 2) {

@@ -221,6 +221,8 @@ static int load_text(const char *name, char **text, struct np_err *err)
 {
 	topo_info_response_msg_t *msg = NULL;
 
+	/* At this length, which users may set, Slurm cuts the lines. */
+	unsetenv("SLURM_TOPO_LEN");
 	errno = ELIBACC;
 	if (NP_TOPO_ENDS_CLIENTS || np_load_topo(&msg, name)) {
 		int error = errno;

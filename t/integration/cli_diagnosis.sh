@@ -683,6 +683,14 @@ test_sacct_without_commands_is_asked_for_less() {
 	contains "it always fails" "$RC $ERR" '^1 .*job 125 was not found: .*accounting .sacct failed; run it by hand to see why'
 }
 
+# scontrol cuts them at a length that the user may have set.
+test_the_lines_of_the_topology_are_whole() {
+	fake_slurm none
+	sed -i "s|cat '\(.*topology.txt\)'|cut -c \"-\${SLURM_TOPO_LEN:-4096}\" '\1'|" "$S/bin/scontrol"
+	contains "the leaf switch" "$(SLURM_TOPO_LEN=20 netprof explain --metrics-url=none 125)" \
+		'^126 +halo +bob +leaf0'
+}
+
 test_private_jobs_have_no_names() {
 	local out who=(setpriv --reuid=12345 --regid=12345 --clear-groups env)
 	[ "$MY_UID" = 0 ] || skip "another user needs root"
