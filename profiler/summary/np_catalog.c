@@ -27,10 +27,10 @@
 
 #define MAX_TEXT 1024 /* longest text that is matched: users choose it */
 
-static bool matches(const char *pattern, const char *text)
+static bool matches(const char *pattern, const char *text, int flags)
 {
 	return text && *text && strnlen(text, MAX_TEXT + 1) <= MAX_TEXT &&
-	       !fnmatch(pattern, text, 0);
+	       !fnmatch(pattern, text, flags);
 }
 
 static enum np_auth_match evaluate_rule(const struct np_auth_rule *rule,
@@ -57,10 +57,11 @@ static enum np_auth_match evaluate_rule(const struct np_auth_rule *rule,
 	case NP_AUTH_BY_ACCOUNT:
 		if (!who->account)
 			return NP_AUTH_UNKNOWN;
-		yes = matches(rule->name, who->account);
+		/* Slurm stores the names of accounts in lower case. */
+		yes = matches(rule->name, who->account, FNM_CASEFOLD);
 		break;
 	case NP_AUTH_BY_PARTITION:
-		yes = matches(rule->name, who->partition);
+		yes = matches(rule->name, who->partition, 0);
 		break;
 	}
 	return yes ? NP_AUTH_ALLOWED : NP_AUTH_FORBIDDEN;
@@ -75,7 +76,7 @@ enum np_auth_match np_auth_check(const struct np_auth_rule *rule, size_t n,
 	size_t found[] = { [NP_AUTH_UNKNOWN] = 0 };
 
 	for (size_t i = 0; i < n; i++)
-		if (matches(rule[i].pattern, app))
+		if (matches(rule[i].pattern, app, 0))
 			found[evaluate_rule(&rule[i], i, who, user)]++;
 	if (found[NP_AUTH_ALLOWED])
 		return NP_AUTH_ALLOWED;
