@@ -159,6 +159,7 @@ static void copy_switch_name(const char *text, size_t len, char name[MAX_NAME])
 /* Switches by their descriptions, and the one whose ports are being read. */
 struct ib_switches {
 	struct np_index described; /* those that have nodes */
+	struct np_index named;	   /* the same, by their names here */
 	struct np_index adapters;  /* of nodes, by their GUIDs */
 	struct np_index nodes;	   /* by the descriptions of adapters */
 	char name[MAX_NAME];	   /* "": none */
@@ -180,6 +181,31 @@ static int begin_switch(struct ib_switches *s, const char *path, unsigned line,
 	s->line = line;
 	s->has_nodes = false;
 	return 0;
+}
+
+/*
+ * Give a switch with nodes a name of its own. The modules of a director have
+ * its name in common, as in "MF0;dir1:CS7500/L01/U1", so that the second and
+ * all others are named by the whole description.
+ */
+static int name_switch(struct ib_switches *s, const char *path,
+		       struct np_err *err)
+{
+	const char *semi = memchr(s->description, ';', s->len);
+	const char *text = semi ? semi + 1 : s->description;
+	size_t len = s->len - (size_t)(text - s->description), known;
+	uint32_t at;
+
+	if (np_index_find(&s->named, s->name, strlen(s->name)) != NP_NO_INDEX)
+		copy_name(s->name, text, len);
+	known = s->named.n;
+	at = np_index_add(&s->named, s->name, strlen(s->name));
+	if (at == NP_NO_INDEX)
+		return -ENOMEM;
+	return at == known ? 0 :
+	       np_errf(err, -EINVAL, "%s:%u: a second switch with nodes is "
+		       "called %.60s: expected a name for each, as by "
+		       "ibnetdiscover --node-name-map", path, s->line, s->name);
 }
 
 /*
@@ -240,6 +266,9 @@ static int add_ib_node(struct ib_switches *s, struct cli_places *places,
 				       s->line, s->len > 60 ? 60 : (int)s->len,
 				       s->description);
 		s->has_nodes = true;
+		rc = name_switch(s, path, err);
+		if (rc)
+			return rc;
 	}
 	rc = check_adapter(s, path, number, line, text, len, err);
 	if (rc)
@@ -273,6 +302,7 @@ int cli_places_ib(const char *path, struct cli_places *places,
 			rc = add_ib_node(&s, places, path, line_no, line, err);
 	}
 	np_index_free(&s.described);
+	np_index_free(&s.named);
 	np_index_free(&s.adapters);
 	np_index_free(&s.nodes);
 	free(text);

@@ -104,6 +104,25 @@ T_TEST("adapters of switches are no nodes, and those of one host are one node")
 	cli_places_free(&p);
 }
 
+T_TEST("modules of a director are switches of their own")
+{
+	static const char text[] =
+		"Switch 36 \"S-0\" # \"MF0;dir1:CS7500/L01/U1\"\n"
+		"[1] \"H-1\"[1](1) # \"n0 mlx5_0\" lid 1\n"
+		"Switch 36 \"S-1\" # \"MF0;dir1:CS7500/S01/U1\"\n"
+		"Switch 36 \"S-2\" # \"MF0;dir1:CS7500/L02/U1\"\n"
+		"[1] \"H-2\"[1](2) # \"n1 mlx5_0\" lid 2\n"
+		"[2] \"H-3\"[1](3) # \"n2 mlx5_0\" lid 3\n";
+	struct cli_places p = { NULL };
+	char got[256];
+
+	T_CHECK(!cli_places_ib(t_write_text("fabric", text), &p, NULL));
+	print(&p, got);
+	T_ROW(got, !strcmp(got, "n0=dir1 n1=dir1-CS7500-L02-U1 "
+				"n2=dir1-CS7500-L02-U1"));
+	cli_places_free(&p);
+}
+
 static const struct {
 	const char *name;
 	int (*read)(const char *path, struct cli_places *p,
@@ -115,6 +134,10 @@ static const struct {
 	  ":2: a switch without a description" },
 	{ "a switch without nodes", by_ib, "Switch 36 \"S-0\" # \"a\"\n",
 	  "no node below a switch" },
+	{ "two names that become one", by_ib,
+	  "Switch 36 \"S-0\" # \"leaf/0\"\n[1] \"H-1\"[1] # \"n0 mlx5_0\"\n"
+	  "Switch 36 \"S-1\" # \"leaf-0\"\n[1] \"H-2\"[1] # \"n1 mlx5_0\"\n",
+	  ":3: a second switch with nodes is called leaf-0: expected a name" },
 	{ "switches that nobody has named", by_ib,
 	  "Switch 36 \"S-0\" # \"SwitchIB Mellanox\"\n"
 	  "[1] \"H-1\"[1] # \"n0 mlx5_0\"\n"
