@@ -2109,13 +2109,13 @@ static int np_slices_find(const struct np_events *e, struct np_slices *out)
  */
 
 #define LIST_MAX 8 /* most edges of an event that is not a vertex */
-#define CHUNK 16 /* nodes of a rank that are visited in turn */
-#define TURNS 8	 /* attempts at them before their needs are visited */
+#define CHUNK 8	   /* nodes of a rank that are visited in turn */
 
 enum { /* by node; DONE and OPEN for each of its three events, by shift */
 	/* being visited: what it waits for is above it on the stack */
 	DONE = 1, OPEN = 8,
 	REQUIRED_OFTEN = 256, /* by more than one operation */
+	LACKED = 512, /* operations wait for it, see wait_for() */
 };
 
 /* In the place of an event: its edges are -b from list[from] on. */
@@ -2147,7 +2147,10 @@ struct contract {
 	size_t n_in, max_in, thin_at;
 	struct np_cost o, transit, byte; /* costs of messages, if plain */
 	bool eager;			 /* no send waits for its receiver */
-	uint32_t *todo; /* nodes of a round that have no place yet */
+	size_t n_waiting; /* nodes that wait for another one, see wait_for() */
+	uint32_t *ready;  /* nodes that no longer do, and are to be tried */
+	size_t n_ready, max_ready;
+	uint32_t *todo; /* nodes of a round that have to be visited */
 	size_t n_todo, max_todo;
 	bool in_order; /* nodes are visited in their order */
 	struct np_edge *list; /* places of LIST_MAX edges */
@@ -2372,12 +2375,48 @@ static inline int add_placed(struct contract *k, struct frame *f)
 	return rc;
 }
 
+/*
+ * Lets a node wait for another one that has no place yet, and is tried again
+ * when it has. Until then the places of both have room for the list: `from` is
+ * the first node that waits for this one, b the next that waits for the same.
+ */
+static int wait_for(struct contract *k, uint32_t node, uint32_t on)
+{
+	/* Room for all that will be ready, so that end_wait() cannot fail. */
+	if (k->n_waiting + k->n_ready == k->max_ready &&
+	    np_array_reserve(&k->ready, &k->max_ready, k->max_ready + 1,
+			     sizeof(*k->ready)))
+		return -ENOMEM;
+	if (!(k->state[on] & LACKED))
+		k->usual[on].from = NP_GRAPH_NONE;
+	k->state[on] |= LACKED;
+	k->usual[node].b = (int32_t)k->usual[on].from;
+	k->usual[on].from = node;
+	k->n_waiting++;
+	return 0;
+}
+
+/* Ends the wait for a node that is about to get its place. */
+static void end_wait(struct contract *k, uint32_t on)
+{
+	uint32_t i = k->usual[on].from;
+	size_t n = k->n_ready;
+
+	for (; i != NP_GRAPH_NONE; i = (uint32_t)k->usual[i].b)
+		k->ready[n++] = i;
+	k->n_waiting -= n - k->n_ready;
+	k->n_ready = n;
+	k->state[on] &= (uint16_t)~LACKED;
+}
+
 /* Places an event after everything that it waits for. */
 static int close_event(struct contract *k, struct frame f)
 {
 	uint16_t *state = &k->state[NP_EVENT_NODE(f.event)];
 	uint32_t shift = NP_EVENT_WHICH(f.event);
 
+	if (*state & LACKED)
+		end_wait(k, NP_EVENT_NODE(f.event));
 	*state = (uint16_t)((*state & ~(OPEN << shift)) | DONE << shift);
 	k->needs.n = f.first;
 	return place_event(k, f.event, f.in);
@@ -2522,9 +2561,26 @@ static inline bool put_longer(const struct contract *k,
 }
 
 /*
- * Appends the edges from these dependencies. Returns false if one has no place
- * yet.
+ * The last of these dependencies that has no place yet, which is likely to be
+ * placed after the others; NP_GRAPH_NONE if all have one.
  */
+static inline uint32_t find_lacking(const struct contract *k, uint32_t first,
+				    uint32_t end)
+{
+	const struct np_graph *g = k->e.g;
+
+	while (end-- > first) {
+		uint32_t on = g->dep[end] >> 1;
+		bool complete = g->node[on].kind == NP_OP_RECV &&
+				(g->dep[end] & 1) == NP_REQUIRES;
+
+		if (!(k->state[on] & DONE << complete))
+			return on;
+	}
+	return NP_GRAPH_NONE;
+}
+
+/* Appends the edges from these dependencies, which have a place. */
 static inline bool put_dependencies(const struct contract *k, uint32_t first,
 				    uint32_t end, struct np_edge *in, size_t *n)
 {
@@ -2532,21 +2588,20 @@ static inline bool put_dependencies(const struct contract *k, uint32_t first,
 
 	for (uint32_t i = first; i < end; i++) {
 		uint32_t on = g->dep[i] >> 1, kind = g->node[on].kind;
+		const struct np_edge *event = &k->usual[on];
 		bool ends = (g->dep[i] & 1) == NP_REQUIRES;
-		struct np_cost cost = k->o;
+		double a = k->o.a;
+		uint64_t b = k->o.b;
 
-		if (!(k->state[on] & DONE << (ends && kind == NP_OP_RECV)) ||
-		    (ends && kind == NP_OP_SEND && waits(k, on)))
+		if (ends && kind == NP_OP_SEND && waits(k, on))
 			return false;
-		if (!ends)
-			cost = (struct np_cost){ 0, 0 };
-		else if (kind == NP_OP_CALC)
-			cost = (struct np_cost){
-				(double)np_graph_size(g, on), 0 };
-		if (!put_longer(k,
-				ends || kind != NP_OP_RECV ? &k->usual[on] :
-							     &k->other[on],
-				cost.a, cost.b, in, n))
+		if (!ends || kind == NP_OP_CALC)
+			a = b = 0;
+		if (!ends && kind == NP_OP_RECV)
+			event = &k->other[on];
+		if (ends && kind == NP_OP_CALC) /* signed: converts faster */
+			a = (double)(int64_t)np_graph_size(g, on);
+		if (!put_longer(k, event, a, b, in, n))
 			return false;
 	}
 	return true;
@@ -2578,82 +2633,94 @@ static void free_lists(struct contract *k, uint32_t first, uint32_t end)
 	}
 }
 
-/*
- * Places the end of a node of a plain graph if what it waits for has a place.
- * Returns 1 if it has none.
- */
-static inline int try_node(struct contract *k, uint32_t node)
+/* Leaves a node for the end of the round. */
+static int visit_later(struct contract *k, uint32_t node)
 {
-	const struct np_graph *g = k->e.g;
-	const struct np_graph_node *op = &g->node[node];
-	uint32_t first = op->first, end = np_graph_deps_end(g, node);
+	if (np_array_reserve(&k->todo, &k->max_todo, k->n_todo + 1,
+			     sizeof(*k->todo)))
+		return -ENOMEM;
+	k->todo[k->n_todo++] = node;
+	return 0;
+}
+
+/* Places the end of a node of a plain graph; what it waits for has a place. */
+static inline int place_node(struct contract *k, uint32_t node, uint32_t first,
+			     uint32_t end)
+{
+	const struct np_graph_node *op = &k->e.g->node[node];
 	bool recv = op->kind == NP_OP_RECV;
 	size_t n = 0, most = LIST_MAX * (size_t)(end - first + 1);
 	unsigned s = k->state[node];
-	struct np_cost after;
-	bool one_use;
 
-	if (s & (DONE | DONE << NP_EVENT_COMPLETE))
-		return !is_placed(k, event_end(&k->e, node, &after));
 	if (most > k->max_in &&
 	    np_array_reserve(&k->in, &k->max_in, most, sizeof(*k->in)))
 		return -ENOMEM;
-	if (recv &&
-	    (s & NP_EVENT_IREQUIRED || !(k->state[op->peer] & DONE) ||
-	     waits(k, op->peer) || !put_message(k, op->peer, k->in, &n)))
-		return 1;
-	if ((op->kind == NP_OP_SEND && waits(k, node)) ||
+	if ((recv && !put_message(k, op->peer, k->in, &n)) ||
 	    !put_dependencies(k, first, end, k->in, &n))
-		return 1;
+		return visit_later(k, node);
 	if (n > end - first + recv)
 		free_lists(k, first, end);
-	k->state[node] = (uint16_t)(s | DONE << (recv ? NP_EVENT_COMPLETE :
-							NP_EVENT_BEGIN));
+	if (s & LACKED)
+		end_wait(k, node);
+	k->state[node] = (uint16_t)((s & ~LACKED) |
+				    DONE << (recv ? NP_EVENT_COMPLETE :
+						    NP_EVENT_BEGIN));
 	n = edge_thin(k->in, n);
-	/* as has_one_use() */
-	one_use =
-		s & NP_EVENT_REQUIRED && !(s & REQUIRED_OFTEN) &&
-		(recv || (op->kind == NP_OP_CALC && !(s & NP_EVENT_IREQUIRED)));
-	return place(k, &k->usual[node], k->in, n, one_use && n <= LIST_MAX);
+	/* A list as with has_one_use(). */
+	return place(k, &k->usual[node], k->in, n,
+		     n <= LIST_MAX && s & NP_EVENT_REQUIRED &&
+			     !(s & REQUIRED_OFTEN) &&
+			     (recv || (op->kind == NP_OP_CALC &&
+				       !(s & NP_EVENT_IREQUIRED))));
 }
 
-/* Tries a node, and remembers it if it has no place yet. There is room. */
-static int try_new(struct contract *k, uint32_t node)
+/*
+ * Places the end of a node of a plain graph. If what it waits for has no place
+ * yet, it is tried again later; what is not plain about it is visited later.
+ */
+static inline __attribute__((always_inline)) int
+try_node(struct contract *k, uint32_t node)
 {
-	int rc = try_node(k, node);
+	const struct np_graph_node *op = &k->e.g->node[node];
+	uint32_t first = op->first, end = np_graph_deps_end(k->e.g, node);
+	bool recv = op->kind == NP_OP_RECV;
+	unsigned s = k->state[node];
+	uint32_t lacking;
 
-	if (rc > 0)
-		k->todo[k->n_todo++] = node;
-	return rc < 0 ? rc : 0;
+	if (s & DONE << (recv ? NP_EVENT_COMPLETE : NP_EVENT_BEGIN) &&
+	    (op->kind != NP_OP_SEND || !waits(k, node)))
+		return 0;
+	if (recv ? s & NP_EVENT_IREQUIRED || waits(k, op->peer) :
+		   op->kind == NP_OP_SEND && waits(k, node))
+		return visit_later(k, node);
+	lacking = recv && !(k->state[op->peer] & DONE) ?
+			  op->peer : find_lacking(k, first, end);
+	return lacking == NP_GRAPH_NONE ? place_node(k, node, first, end) :
+					  wait_for(k, node, lacking);
 }
 
-/* Tries the nodes that have no place yet. */
-static int try_again(struct contract *k)
+/* Tries a node, and those that waited for one that has got its place. */
+static int try_nodes(struct contract *k, uint32_t node)
 {
-	size_t n = 0;
+	for (;;) {
+		int rc = try_node(k, node);
+
+		if (rc || !k->n_ready)
+			return rc;
+		node = k->ready[--k->n_ready];
+	}
+}
+
+/* Visits the nodes that could not be tried, and what waits for them. */
+static int visit_rest(struct contract *k)
+{
 	int rc = 0;
 
-	for (size_t i = 0; rc >= 0 && i < k->n_todo; i++) {
-		rc = try_node(k, k->todo[i]);
-		k->todo[n] = k->todo[i];
-		n += rc > 0;
-	}
-	k->n_todo = n;
-	return rc < 0 ? rc : 0;
-}
-
-/* Places the nodes that try_new() could not. */
-static int place_rest(struct contract *k)
-{
-	size_t before = SIZE_MAX;
-	int rc = 0;
-
-	for (int turn = 1; !rc && turn < TURNS && k->n_todo < before; turn++) {
-		before = k->n_todo;
-		rc = try_again(k);
-	}
-	for (size_t i = 0; !rc && i < k->n_todo; i++)
+	for (size_t i = 0; !rc && i < k->n_todo; i++) {
 		rc = visit_end(k, k->todo[i]);
+		if (!rc && k->n_ready)
+			rc = try_nodes(k, k->ready[--k->n_ready]);
+	}
 	k->n_todo = 0;
 	return rc;
 }
@@ -2703,25 +2770,21 @@ static inline int each_in_round(struct contract *k, uint64_t round,
 static int visit_all(struct contract *k)
 {
 	const struct np_graph *g = k->e.g;
-	size_t chunk = CHUNK * (g->n_parts + 1);
-	uint64_t rounds = g->n_nodes / chunk + 1;
+	uint64_t rounds = g->n_nodes / (CHUNK * (g->n_parts + 1)) + 1;
 	bool plain = is_plain(k);
 	int rc = 0;
 
 	if (k->r.loop.part || k->in_order)
 		return each_node(k, visit_end);
-	/* A round has a node more of each rank if numbers are not even. */
-	if (plain && np_array_reserve(&k->todo, &k->max_todo,
-				      chunk + g->n_parts, sizeof(*k->todo)))
-		return -ENOMEM;
 	note_costs(k);
 	for (uint64_t round = 0; !rc && round < rounds; round++) {
-		rc = plain ? each_in_round(k, round, rounds, try_new) :
+		rc = plain ? each_in_round(k, round, rounds, try_nodes) :
 			     each_in_round(k, round, rounds, visit_end);
 		if (!rc)
-			rc = place_rest(k);
+			rc = visit_rest(k);
 	}
-	return rc;
+	/* What still waits does so in a circle. */
+	return !rc && k->n_waiting ? -EDEADLK : rc;
 }
 
 /* Adds the end of a node if no other operation waits for it. */
@@ -2953,6 +3016,7 @@ static int run(struct contract *k)
 	free(k->needs.need);
 	free(k->list);
 	free(k->in);
+	free(k->ready);
 	free(k->todo);
 	free(k->given);
 	return rc;

@@ -178,6 +178,24 @@ T_TEST("a deadlock is reported with its cycle")
 	np_graph_free(g);
 }
 
+T_TEST("a deadlock is found where no send waits for its receiver, too")
+{
+	static const char text[] = "num_ranks 2\n"
+		"rank 0 { l1: recv 8b from 1 l2: send 8b to 1 l2 requires l1 }\n"
+		"rank 1 { l1: recv 8b from 0 l2: send 8b to 0 l2 requires l1 }";
+	struct np_cycle cycle;
+	const struct np_tolerance_opt opt = {
+		.net = { .S = NP_LOGGPS_NO_RENDEZVOUS }, .cycle = &cycle,
+	};
+	struct np_tolerance *t;
+	struct np_graph *g;
+
+	T_CHECK(!some_goal(text, strlen(text), &g, NULL));
+	T_CHECK(np_tolerance_new(g, &opt, &t, NULL) == -EDEADLK);
+	T_CHECK(cycle.n == 4 && cycle.node[0] == 0);
+	np_graph_free(g);
+}
+
 static const struct {
 	const char *name;
 	enum np_loggps_param x;
