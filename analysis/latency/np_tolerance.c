@@ -1287,32 +1287,40 @@ static int beats(const struct np_edge *e, const struct np_edge *d)
 	       e->b >= d->b;
 }
 
+#define ORIGINS 64 /* classes of origins, one bit each */
+
 /* A bit for the origin of an edge; all for the first vertex, see beats(). */
 static uint64_t origin_bits(const struct np_edge *e)
 {
-	return e->from ? (uint64_t)1 << e->from % 64 : UINT64_MAX;
+	return e->from ? (uint64_t)1 << e->from % ORIGINS : UINT64_MAX;
 }
 
 /*
  * Compares each edge with all that remain; of equal edges the first remains.
  * Most edges share no bit of their origin with any before, and need no
- * comparison.
+ * comparison, or only one with the latest of the same bit.
  */
 static size_t thin_few(struct np_edge *e, size_t n)
 {
+	uint8_t latest[ORIGINS] = { 0 };
 	uint64_t origins = 0;
 	size_t left = 0;
 
 	for (size_t i = 0; i < n; i++) {
 		const struct np_edge new = e[i];
+		uint8_t *same = &latest[new.from % ORIGINS];
 		uint64_t bits = origin_bits(&new);
 		size_t j = 0, k;
 
 		if (!(origins & bits)) {
 			origins |= bits;
+			*same = (uint8_t)left;
 			e[left++] = new;
 			continue;
 		}
+		/* If that edge no longer remains, a longer one does. */
+		if (beats(&e[*same], &new))
+			continue;
 		while (j < left && e[j].from != new.from && e[j].from &&
 		       new.from)
 			j++;
@@ -1323,6 +1331,7 @@ static size_t thin_few(struct np_edge *e, size_t n)
 		if (j < left)
 			continue;
 		origins |= bits;
+		*same = (uint8_t)k;
 		e[k] = new;
 		left = k + 1;
 	}
