@@ -2480,10 +2480,12 @@ static void mark_required(struct contract *k)
 	memset(k->state, 0, g->n_nodes * sizeof(*k->state));
 	for (size_t i = 0; i < g->n_deps; i++) {
 		uint16_t *s = &k->state[g->dep[i] >> 1];
+		/* Without a branch, which would often be mispredicted. */
+		unsigned often = (*s & NP_EVENT_REQUIRED) *
+				 (REQUIRED_OFTEN / NP_EVENT_REQUIRED);
 
 		*s |= g->dep[i] & 1 ? NP_EVENT_IREQUIRED :
-		      *s & NP_EVENT_REQUIRED ? REQUIRED_OFTEN :
-					       NP_EVENT_REQUIRED;
+				      NP_EVENT_REQUIRED | often;
 	}
 }
 
