@@ -275,8 +275,8 @@ static int bench_size(size_t ops)
 
 	ops = np_graph_ops(g);
 	must(np_tolerance_new(g, &opt, &t, &err), &err);
-	np_graph_free(g);
 	made = bench_cpu_sec() - start;
+	np_graph_free(g);
 	best = bench_pass(t);
 	start = bench_cpu_sec();
 	limit = np_tolerance_limit(t, 3000, 0.05);
