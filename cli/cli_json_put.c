@@ -149,6 +149,8 @@ void cli_put_levels(json_object *parent, const struct np_run_summary *profile)
 
 		cli_put_text(object, "name", level->name);
 		cli_put_text(object, "scope", level->scope);
+		cli_put_real(object, "estimated_utilisation",
+			     level->utilisation);
 		cli_put_count(object, "runs", level->run_sec.n);
 		cli_put_count(object, "compared", level->slowdown.n);
 		if (np_mean_known(&level->slowdown)) {

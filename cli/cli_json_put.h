@@ -48,7 +48,7 @@ void cli_put_measured(json_object *parent, const struct cli_known *known,
 
 /* "owner", "published", "user", "uid" */
 void cli_put_owner(json_object *parent, enum np_store_owner owner, uid_t uid);
-/* "levels": the slowdowns under synthetic load */
+/* "levels": the slowdowns under synthetic load, by utilisation */
 void cli_put_levels(json_object *parent, const struct np_run_summary *profile);
 
 /* Age and settings of the placement state; now: seconds since 1970. */

@@ -2,11 +2,11 @@
  * Figures of one application: its latency distribution, its sensitivity curve,
  * and its utilisation over time.
  *
- * Each part is a panel of a figure.  If a part has no data, no panel is added,
- * and the caller gets a sentence that says how to measure it.
+ * Each part is a panel of a figure. If a part has no data, no panel is added,
+ * and the caller gets a line that says what is missing and how to measure it.
  *
  * When memory runs out, functions of np_figure.h return NULL, and all of them
- * accept NULL.  The figure is marked as failed, and saving it reports the
+ * accept NULL. The figure is marked as failed, and saving it reports the
  * error, so this file checks for NULL only before it dereferences a panel.
  */
 #include "cli_plot.h"
@@ -124,16 +124,6 @@ static int add_latency_panel(struct np_figure *figure,
 
 /* ---- sensitivity curve ---- */
 
-/* Estimate the utilisation at a mean latency. Returns NaN if it is unknown. */
-static double estimate_utilisation(const struct np_service *service,
-				   double latency_sec)
-{
-	double utilisation = NAN;
-
-	np_queue_utilisation(service, latency_sec, &utilisation, NULL);
-	return utilisation;
-}
-
 /*
  * Add the curve that np_curve_fit() fits to n points. The fit ignores points
  * near saturation, so the line ends before them. Without a fit there is no
@@ -168,13 +158,13 @@ static void add_fit(struct np_figure *figure, struct np_panel *panel,
 }
 
 /*
- * Add the measured slowdown under each load level, with its interval.
- * utilisation holds the utilisation of each level, or NaN where it is not
- * known. If it is NULL, the points are placed at the names of the levels.
+ * Add the measured slowdown under each load level, with its interval. The
+ * points are placed over the utilisation of the levels, as far as it is known,
+ * or at the names of the levels.
  */
 static void add_points(struct np_figure *figure, struct np_panel *panel,
 		       const struct np_run_summary *summary,
-		       const double *utilisation)
+		       bool over_utilisation)
 {
 	struct np_shape *shape =
 		np_figure_add_shape(figure, panel, NP_SHAPE_POINTS,
@@ -185,13 +175,14 @@ static void add_points(struct np_figure *figure, struct np_panel *panel,
 		const struct np_run_summary_level *level = &summary->level[i];
 
 		if (!np_mean_known(&level->slowdown) ||
-		    (utilisation && isnan(utilisation[i])))
+		    (over_utilisation && isnan(level->utilisation)))
 			continue;
-		if (!utilisation)
+		if (!over_utilisation)
 			np_figure_add_name(figure, &panel->x, level->name);
 		np_figure_add_datum(figure, shape,
-				    utilisation ? 100 * utilisation[i] :
-						  (double)n_points++,
+				    over_utilisation ?
+					    100 * level->utilisation :
+					    (double)n_points++,
 				    100 * level->slowdown.mean,
 				    100 * level->low, 100 * level->high);
 	}
@@ -204,30 +195,21 @@ static void add_points(struct np_figure *figure, struct np_panel *panel,
  */
 static bool add_points_over_utilisation(struct np_figure *figure,
 					struct np_panel *panel,
-					const struct np_run_summary *summary,
-					const struct np_fabric *fabric)
+					const struct np_run_summary *summary)
 {
-	size_t n_levels = summary->n_levels, n = 0;
-	double utilisation[n_levels + 1]; /* of each level, or NaN */
 	/* The n levels whose utilisation and slowdown are both known. */
-	double fit_utilisation[n_levels + 1], fit_slowdown[n_levels + 1];
-	struct np_service idle;
+	double utilisation[summary->n_levels + 1];
+	double slowdown[summary->n_levels + 1];
+	size_t n = 0;
 
-	/* A summary of an older calibration may have other levels. */
-	if (n_levels != fabric->n_levels ||
-	    np_queue_service(&fabric->idle.all, &idle))
-		return false;
-	for (size_t i = 0; i < n_levels; i++) {
-		const struct np_moments *latency =
-			&fabric->level[i].latency.all;
+	for (size_t i = 0; i < summary->n_levels; i++) {
+		const struct np_run_summary_level *level = &summary->level[i];
 
-		utilisation[i] = estimate_utilisation(
-			&idle, latency->n ? latency->mean : 0);
-		if (isnan(utilisation[i]) ||
-		    !np_mean_known(&summary->level[i].slowdown))
+		if (isnan(level->utilisation) ||
+		    !np_mean_known(&level->slowdown))
 			continue;
-		fit_utilisation[n] = utilisation[i];
-		fit_slowdown[n++] = summary->level[i].slowdown.mean;
+		utilisation[n] = level->utilisation;
+		slowdown[n++] = level->slowdown.mean;
 	}
 	if (n < 2)
 		return false;
@@ -236,19 +218,20 @@ static bool add_points_over_utilisation(struct np_figure *figure,
 			   "under the synthetic load alone (%)");
 	panel->x.lo = 0;
 	panel->x.hi = 100;
-	add_fit(figure, panel, fit_utilisation, fit_slowdown, n);
-	add_points(figure, panel, summary, utilisation);
+	add_fit(figure, panel, utilisation, slowdown, n);
+	add_points(figure, panel, summary, true);
 	return true;
 }
 
 /*
  * Add a panel with the slowdown under each load level. The x axis shows the
- * utilisation of the levels if the calibration gives at least two, and their
- * names otherwise.
+ * utilisation of the levels if it is known for at least two, and their names
+ * otherwise. calibrated_summary and fabric are summary and fabric of
+ * cli_plot_add().
  */
 static int add_curve_panel(struct np_figure *figure,
 			   const struct np_run_summary *profile,
-			   const struct np_run_summary *summary,
+			   const struct np_run_summary *calibrated_summary,
 			   const struct np_fabric *fabric, char *reason,
 			   size_t len)
 {
@@ -268,13 +251,13 @@ static int add_curve_panel(struct np_figure *figure,
 		return 0;
 	np_figure_set_axis(figure, &panel->y, NP_AXIS_LINEAR, "Slowdown (%)");
 	if (fabric &&
-	    add_points_over_utilisation(figure, panel, summary, fabric))
+	    add_points_over_utilisation(figure, panel, calibrated_summary))
 		return 0;
 	np_figure_set_axis(
 		figure, &panel->x, NP_AXIS_NAMES,
 		fabric ? "Load level (utilisation unknown)" :
 			 "Load level (this fabric is not calibrated)");
-	add_points(figure, panel, profile, NULL);
+	add_points(figure, panel, profile, false);
 	return 0;
 }
 
@@ -307,6 +290,16 @@ find_longest_series(const struct np_run_summary *profile)
 		}
 	}
 	return longest;
+}
+
+/* Estimate the utilisation at a mean latency. Returns NaN if it is unknown. */
+static double estimate_utilisation(const struct np_service *service,
+				   double latency_sec)
+{
+	double utilisation = NAN;
+
+	np_queue_utilisation(service, latency_sec, &utilisation, NULL);
+	return utilisation;
 }
 
 /*

@@ -52,6 +52,35 @@ struct calibrate_opt {
 	char **argv;
 };
 
+/* ---- load levels, in the order in which they are listed ---- */
+
+struct listed_level {
+	size_t index;	    /* in the list of names */
+	double utilisation; /* NaN: not known */
+};
+
+static int by_utilisation(const void *a, const void *b)
+{
+	const struct listed_level *x = a, *y = b;
+	int diff = np_utilisation_compare(x->utilisation, y->utilisation);
+
+	return diff ? diff : (x->index > y->index) - (x->index < y->index);
+}
+
+/*
+ * Sort n levels by their utilisation of a fabric. If fabric is NULL, they stay
+ * in the order of the names.
+ */
+static void sort_levels(const struct np_fabric *fabric, const char *const *name,
+			size_t n, struct listed_level *sorted)
+{
+	for (size_t i = 0; i < n; i++)
+		sorted[i] = (struct listed_level){
+			i, np_fabric_utilisation(fabric, name[i])
+		};
+	qsort(sorted, n, sizeof(*sorted), by_utilisation);
+}
+
 /* ---- the fabric: messages ---- */
 
 #define TIME_TEXT 32 /* bytes of a duration as text */
@@ -188,30 +217,56 @@ static void print_sharing(const struct np_calibrate *calibrate)
 }
 
 /*
- * The matrix of slowdowns between levels, and the sharing coefficients, as a
- * first plausibility check by the administrator.
+ * The matrix of slowdowns between levels. fabric is that of the calibration, or
+ * NULL.
  */
-static void print_result(const struct np_calibrate *calibrate)
+static void print_matrix(const struct np_calibrate *calibrate,
+			 const struct np_fabric *fabric)
 {
-	const struct np_cal_setup *setup = &calibrate->setup;
+	const char *name[NP_CAL_MAX_LEVELS];
+	struct listed_level level[NP_CAL_MAX_LEVELS];
+	const size_t *selected = calibrate->selected;
+	size_t n = calibrate->n_selected;
 
+	for (size_t i = 0; i < n; i++)
+		name[i] = calibrate->setup.level[selected[i]].name;
+	sort_levels(fabric, name, n, level);
 	printf("Slowdown in %% of each load level (row) by each other one "
 	       "(column), scope %s:\n\n%-20s",
 	       np_scope_name(calibrate->scope), "");
-	for (size_t p = 0; p < calibrate->n_selected; p++)
-		printf("%8.7s", setup->level[calibrate->selected[p]].name);
+	for (size_t p = 0; p < n; p++)
+		printf("%8.7s", name[level[p].index]);
+	printf("\n%-20s", "est. utilisation");
+	for (size_t p = 0; p < n; p++)
+		if (isnan(level[p].utilisation))
+			printf("%8s", "-");
+		else
+			printf("%8.2f", level[p].utilisation);
 	putchar('\n');
-	for (size_t v = 0; v < calibrate->n_selected; v++) {
-		printf("%-20.20s", setup->level[calibrate->selected[v]].name);
-		for (size_t p = 0; p < calibrate->n_selected; p++) {
+	for (size_t v = 0; v < n; v++) {
+		printf("%-20.20s", name[level[v].index]);
+		for (size_t p = 0; p < n; p++) {
 			struct np_mean mean = np_cal_matrix(
 				calibrate, calibrate->scope,
-				calibrate->selected[v], calibrate->selected[p]);
+				selected[level[v].index],
+				selected[level[p].index]);
 
 			print_mean(&mean, 100);
 		}
 		putchar('\n');
 	}
+}
+
+/*
+ * The matrix, and the sharing coefficients, as a first plausibility check by
+ * the administrator.
+ */
+static void print_result(const struct np_calibrate *calibrate,
+			 const struct np_fabric *fabric)
+{
+	const struct np_cal_setup *setup = &calibrate->setup;
+
+	print_matrix(calibrate, fabric);
 	printf("\nLevel %s under load of level %s:\n%-8s%8s%9s\n",
 	       setup->level[np_cal_middle(setup)].name,
 	       setup->level[np_cal_strongest(setup)].name, "Scope", "Loss %",
@@ -413,16 +468,13 @@ static int save_state(void *arg, const struct np_cal_state *state,
  * profiles are compared with idle runs. A failure is reported and ignored: the
  * calibration itself is complete.
  */
-static void publish_idle(const struct fabric_work *work, const char *text)
+static void publish_idle(const struct fabric_work *work,
+			 const struct np_calibration *result)
 {
 	struct np_err err = NP_ERR_INIT;
-	struct np_calibration cal;
-	struct np_record *record;
+	struct np_record *record =
+		np_idle_of_calibration(result, np_date_sec());
 
-	if (np_calibration_parse(text, strlen(text), "", &cal, NULL))
-		return;
-	record = np_idle_of_calibration(&cal, np_date_sec());
-	np_calibration_free(&cal);
 	if (!record)
 		return;
 	record->uid = geteuid();
@@ -433,10 +485,10 @@ static void publish_idle(const struct fabric_work *work, const char *text)
 }
 
 /*
- * Write the result first and remove the state file afterwards, so that a
- * failure to write loses nothing.
+ * Save and print the result. The state file is removed only when the result has
+ * been written, so that a failure to write loses nothing.
  */
-static int save_result(struct fabric_work *work, struct np_err *err)
+static int finish_calibration(struct fabric_work *work, struct np_err *err)
 {
 	const struct np_calibration_conditions conditions = {
 		.c = &work->c,
@@ -448,6 +500,8 @@ static int save_result(struct fabric_work *work, struct np_err *err)
 		.message_bytes = work->at.conf.message_bytes,
 		.period_sec = work->at.conf.period_sec,
 	};
+	struct np_calibration result;
+	bool is_parsed;
 	char *text;
 	int rc = np_calibrate_result(&conditions, &text, err);
 
@@ -457,12 +511,18 @@ static int save_result(struct fabric_work *work, struct np_err *err)
 		     cli_write_to_any_file(work->opt->output, text, "\n", err) :
 		     np_fabric_store_save(work->store, work->at.cluster,
 					  work->date, text, err);
-	if (!rc && !work->opt->output)
-		publish_idle(work, text);
+	is_parsed = !rc && !np_calibration_parse(text, strlen(text), "",
+						 &result, NULL);
 	free(text);
-	if (!rc)
-		unlink(work->state_path);
-	return rc;
+	if (rc)
+		return rc;
+	if (is_parsed && !work->opt->output)
+		publish_idle(work, &result);
+	unlink(work->state_path);
+	print_result(&work->c, is_parsed ? result.fabric : NULL);
+	if (is_parsed)
+		np_calibration_free(&result);
+	return 0;
 }
 
 /*
@@ -487,10 +547,7 @@ static int measure_fabric(struct fabric_work *work, struct np_err *err)
 	if (rc)
 		return rc;
 	work->date = (double)time(NULL);
-	rc = save_result(work, err);
-	if (!rc)
-		print_result(&work->c);
-	return rc;
+	return finish_calibration(work, err);
 }
 
 /* Find out what to measure, and which of it an earlier call has measured. */
@@ -728,6 +785,9 @@ static size_t count_jobs(const struct app_plan *plan, long what)
 /* Standard error, because the commands of --dry-run go to standard output. */
 static void print_jobs(const struct app_plan *plan, const char *app)
 {
+	struct listed_level level[NP_FABRIC_MAX_LEVELS];
+	const char *label = "estimated utilisation ";
+
 	if (!plan->n) {
 		fprintf(stderr, "netprof: %s: the sensitivity curve is "
 			"complete; --repeats=N adds more runs\n", app);
@@ -736,11 +796,21 @@ static void print_jobs(const struct app_plan *plan, const char *app)
 	fprintf(stderr, "%s: %zu %s one after the other: %zu without load", app,
 		plan->n, plan->n == 1 ? "job" : "jobs",
 		count_jobs(plan, NP_PLANNER_ALONE));
-	for (size_t i = 0; i < plan->levels.n; i++)
-		if (count_jobs(plan, (long)i))
-			fprintf(stderr, ", %zu under %s",
-				count_jobs(plan, (long)i),
-				plan->levels.name[i]);
+	sort_levels(plan->calibrated ? plan->fabric.fabric : NULL,
+		    plan->levels.name, plan->levels.n, level);
+	for (size_t i = 0; i < plan->levels.n; i++) {
+		size_t n = count_jobs(plan, (long)level[i].index);
+
+		if (!n)
+			continue;
+		fprintf(stderr, ", %zu under %s", n,
+			plan->levels.name[level[i].index]);
+		if (!isnan(level[i].utilisation)) {
+			fprintf(stderr, " (%s%.2f)", label,
+				level[i].utilisation);
+			label = ""; /* only in front of the first */
+		}
+	}
 	fputc('\n', stderr);
 	if (!plan->calibrated)
 		fprintf(stderr, "netprof: this fabric is not calibrated, so "

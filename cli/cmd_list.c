@@ -34,6 +34,7 @@ static void pack_level(struct np_pack *pack, struct np_run_summary_level *level)
 {
 	level->name = np_pack_text(pack, level->name);
 	level->scope = np_pack_text(pack, level->scope);
+	level->utilisation = np_pack_real(pack, level->utilisation);
 	level->run_sec = np_pack_mean(pack, level->run_sec);
 	level->slowdown = np_pack_mean(pack, level->slowdown);
 	level->low = np_pack_real(pack, level->low);

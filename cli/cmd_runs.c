@@ -12,6 +12,9 @@
 #include "cli_profile.h"
 #include "cli_text.h"
 
+#define UTILISATION_WIDTH 17
+#define UTILISATION_COLUMNS 107 /* of a line with the utilisation, at most */
+
 /* Latency quantiles over all leaf switches of a run, in seconds. */
 static void latency_quantiles(const struct np_record *record, double *p50_sec,
 			      double *p99_sec)
@@ -27,11 +30,24 @@ static void latency_quantiles(const struct np_record *record, double *p50_sec,
 	np_hist_free(all.hist);
 }
 
-/* Print one run; NaN is printed as "-". */
-static void print_run(const struct np_record *record, enum np_run_use use,
-		      int level_width)
+/* Estimated utilisation under the load level of a run; NaN: none or unknown. */
+static double level_utilisation(const struct np_record *record,
+				const struct np_fabric *fabric)
 {
-	char day[CLI_NUMBER_LEN], id[64];
+	return record->level ?
+		       np_fabric_utilisation(fabric, record->level->name) :
+		       NAN;
+}
+
+/*
+ * Print one run; NaN is printed as "-". fabric is NULL if the table has no
+ * column for the utilisation under the load level.
+ */
+static void print_run(const struct np_record *record, enum np_run_use use,
+		      int level_width, const struct np_fabric *fabric)
+{
+	char day[CLI_NUMBER_LEN], id[64], text[CLI_NUMBER_LEN] = "-";
+	double utilisation = level_utilisation(record, fabric);
 	uint64_t n_probes = np_run_latency(record).n;
 	double p50_sec, p99_sec;
 
@@ -45,30 +61,53 @@ static void print_run(const struct np_record *record, enum np_run_use use,
 	putchar(' ');
 	cli_print_left(stdout, record->level ? record->level->name : "-",
 		       level_width);
+	if (!isnan(utilisation))
+		snprintf(text, sizeof(text), "%.2f", utilisation);
+	if (fabric)
+		printf("%*s", UTILISATION_WIDTH, text);
 	printf(" %s\n", np_run_use_name(use));
 }
 
-static int print_table(const struct np_run_summary *summary)
+/*
+ * Whether the table has a column for the utilisation under load levels: it is
+ * known for a run, and the output is wide enough.
+ */
+static bool has_utilisation(const struct np_runs *runs,
+			    const struct np_fabric *fabric)
+{
+	for (size_t i = 0; i < runs->n; i++)
+		if (!isnan(level_utilisation(runs->run[i], fabric)))
+			return cli_columns() >= UTILISATION_COLUMNS;
+	return false;
+}
+
+static int print_table(const struct np_run_summary *summary,
+		       const struct np_fabric *fabric)
 {
 	const struct np_runs *runs = summary->runs;
 	int level_width = cli_name_column(5, 1);
 
+	if (!has_utilisation(runs, fabric))
+		fabric = NULL;
 	for (size_t i = 0; i < runs->n; i++)
 		if (runs->run[i]->level)
 			level_width = cli_widen(level_width,
 						runs->run[i]->level->name);
-	printf("%s%-14s %-10s%9s%7s%9s%9s%9s %-*s %s%s\n",
+	printf("%s%-14s %-10s%9s%7s%9s%9s%9s %-*s%*s %s%s\n",
 	       cli_colour(CLI_BOLD), "Run", "Start", "Time", "Nodes", "Probes",
-	       "p50", "p99", level_width, "Level", "Use",
-	       cli_colour(CLI_PLAIN));
+	       "p50", "p99", level_width, "Level",
+	       fabric ? UTILISATION_WIDTH : 0, fabric ? "Est. utilisation" : "",
+	       "Use", cli_colour(CLI_PLAIN));
 	for (size_t i = 0; i < runs->n; i++)
-		print_run(runs->run[i], summary->use[i], level_width);
+		print_run(runs->run[i], summary->use[i], level_width, fabric);
 	return CLI_DONE;
 }
 
 /* The load level of a run; null if it had none. */
-static void put_level_run(json_object *in, const struct np_level_run *level)
+static void put_level_run(json_object *in, const struct np_record *record,
+			  const struct np_fabric *fabric)
 {
+	const struct np_level_run *level = record->level;
 	json_object *j = cli_put_if(in, "level", level);
 
 	if (!j)
@@ -77,6 +116,8 @@ static void put_level_run(json_object *in, const struct np_level_run *level)
 	cli_put_text(j, "scope", level->scope);
 	if (level->rails)
 		cli_put_text(j, "rails", level->rails);
+	cli_put_real(j, "estimated_utilisation",
+		     level_utilisation(record, fabric));
 	cli_put_real(j, "alone_round_sec", level->alone_round_sec.mean);
 	cli_put_real(j, "loaded_round_sec", level->loaded_round_sec.mean);
 }
@@ -99,7 +140,7 @@ static void put_run_latency(json_object *in, const struct np_record *record)
 
 /* Everything recorded about a run that may explain its run time. */
 static void append_run(json_object *list, const struct np_record *record,
-		       enum np_run_use use)
+		       enum np_run_use use, const struct np_fabric *fabric)
 {
 	json_object *j = cli_append_object(list), *notes;
 	char id[64];
@@ -126,7 +167,7 @@ static void append_run(json_object *list, const struct np_record *record,
 	cli_put_text(j, "fingerprint", record->fingerprint);
 	cli_put_text(j, "mpi_version", record->mpi_version);
 	put_run_latency(j, record);
-	put_level_run(j, record->level);
+	put_level_run(j, record, fabric);
 	cli_put_count(j, "n_neighbours", record->n_neighbours);
 	notes = cli_put_array(j, "notes");
 	for (size_t i = 0; i < record->n_notes; i++)
@@ -148,7 +189,7 @@ static const struct cli_table table = {
 
 /* Print the runs as JSON or --parsable. */
 static int print_data(const struct np_run_summary *summary,
-		      enum cli_format format)
+		      const struct np_fabric *fabric, enum cli_format format)
 {
 	const struct np_runs *runs = summary->runs;
 	json_object *j = json_object_new_object(), *list;
@@ -158,13 +199,15 @@ static int print_data(const struct np_run_summary *summary,
 	cli_put_count(j, "unreadable", runs->n_skipped);
 	list = cli_put_array(j, "runs");
 	for (size_t i = 0; i < runs->n; i++)
-		append_run(list, runs->run[i], summary->use[i]);
+		append_run(list, runs->run[i], summary->use[i], fabric);
 	return cli_print_output(format, "runs", j, &table);
 }
 
 static int run_runs(const struct cli_cmd *self, int argc, char **argv)
 {
 	const struct np_run_summary_opt opt = { .now = (double)time(NULL) };
+	const struct np_calibration *calibration;
+	const struct np_fabric *fabric = NULL;
 	struct np_run_summary summary;
 	struct cli_options options;
 	struct np_runs runs;
@@ -177,15 +220,24 @@ static int run_runs(const struct cli_cmd *self, int argc, char **argv)
 	if (rc >= 0)
 		return rc;
 	rc = cli_runs_find(&store, &options, options.app, &runs);
-	cli_store_close(&store);
-	if (rc >= 0)
+	if (rc >= 0) {
+		cli_store_close(&store);
 		return rc;
-	if (np_run_summary_make(&runs, &opt, &summary))
-		return cli_fail("out of memory");
-	rc = options.format ? print_data(&summary, options.format) :
-			      print_table(&summary);
-	np_run_summary_free(&summary);
+	}
+	/* Valid until the store is closed. */
+	calibration = cli_calibration_of(&store, &runs);
+	if (calibration)
+		fabric = calibration->fabric;
+	if (np_run_summary_make(&runs, &opt, &summary)) {
+		rc = cli_fail("out of memory");
+	} else {
+		rc = options.format ?
+			     print_data(&summary, fabric, options.format) :
+			     print_table(&summary, fabric);
+		np_run_summary_free(&summary);
+	}
 	np_runs_free(&runs);
+	cli_store_close(&store);
 	return rc;
 }
 

@@ -1066,44 +1066,10 @@ static const char *level_name(const struct np_run_summary_level *level,
 	return buf;
 }
 
-/*
- * The mean latency of probes under a level, which grows with the utilisation
- * of the fabric; infinite if the calibration does not have the level.
- */
-static double latency_under(const struct np_fabric *fabric, const char *level)
-{
-	for (size_t i = 0; fabric && i < fabric->n_levels; i++)
-		if (!strcmp(fabric->level[i].name, level) &&
-		    fabric->level[i].latency.all.n)
-			return fabric->level[i].latency.all.mean;
-	return INFINITY;
-}
-
-/*
- * Sort the levels of a profile by their utilisation of the fabric, and, where
- * it is not known, by name.
- */
-static void sort_levels(const struct np_run_summary *summary,
-			const struct np_fabric *fabric,
-			const struct np_run_summary_level **level)
-{
-	for (size_t i = 0; i < summary->n_levels; i++) {
-		const struct np_run_summary_level *next = &summary->level[i];
-		double latency_sec = latency_under(fabric, next->name);
-		size_t at = i;
-
-		for (; at && latency_under(fabric, level[at - 1]->name) >
-			     latency_sec; at--)
-			level[at] = level[at - 1];
-		level[at] = next;
-	}
-}
-
 enum { RUN_TIME, LOW, HIGH, ROUNDS, LEVEL_ROWS };
 
 /* Print one row of the table, with a column for each of n levels. */
-static void print_level_row(FILE *f,
-			    const struct np_run_summary_level *const *levels,
+static void print_level_row(FILE *f, const struct np_run_summary_level *levels,
 			    size_t n, int width, int row)
 {
 	static const char *const label[LEVEL_ROWS] = {
@@ -1114,7 +1080,7 @@ static void print_level_row(FILE *f,
 
 	fprintf(f, "%-*s", LEVEL_LABEL, label[row]);
 	for (size_t i = 0; i < n; i++) {
-		const struct np_run_summary_level *level = levels[i];
+		const struct np_run_summary_level *level = &levels[i];
 		const double value[LEVEL_ROWS] = {
 			level->slowdown.mean,
 			level->low,
@@ -1181,17 +1147,15 @@ static void print_intervals(FILE *f, const struct np_run_summary *profile)
 }
 
 /* Print as many levels as fit; the head says if there are more. */
-static void print_levels(FILE *f, const struct np_run_summary *profile,
-			 const struct np_fabric *fabric)
+static void print_levels(FILE *f, const struct np_run_summary *profile)
 {
+	const struct np_run_summary_level *level = profile->level;
 	char buf[NP_LEVEL_NAME + CLI_NUMBER_LEN];
 	int width = (int)level_width(profile);
 	size_t n = profile->n_levels, most;
-	const struct np_run_summary_level *level[n + 1];
 
 	if (!n)
 		return;
-	sort_levels(profile, fabric, level);
 	/* If not all fit, those with the lowest utilisation are shown. */
 	most = (size_t)((cli_columns() - LEVEL_LABEL) / width);
 	n = n < most ? n : most;
@@ -1199,7 +1163,7 @@ static void print_levels(FILE *f, const struct np_run_summary *profile,
 		profile->n_levels > n ? "Under load (more)" :
 					"Under load (runs)");
 	for (size_t i = 0; i < n; i++)
-		cli_print_right(f, level_name(level[i], buf, sizeof(buf)),
+		cli_print_right(f, level_name(&level[i], buf, sizeof(buf)),
 				width);
 	fprintf(f, "\n%s", cli_colour(CLI_PLAIN));
 	for (int row = 0; row < LEVEL_ROWS; row++)
@@ -1257,7 +1221,6 @@ static void print_head(FILE *f, const struct show *show, enum brevity brevity)
 static char *make_text(const struct show *show, enum brevity brevity,
 		       size_t *head)
 {
-	const struct cli_known *known = &show->pairs.known;
 	char *text = NULL;
 	size_t len;
 	FILE *f = open_memstream(&text, &len);
@@ -1268,8 +1231,7 @@ static char *make_text(const struct show *show, enum brevity brevity,
 	/* fflush() updates len, the bytes printed so far. */
 	fflush(f);
 	*head = len;
-	print_levels(f, &show->profile,
-		     known->calibrated ? known->cal.fabric : NULL);
+	print_levels(f, &show->profile);
 	fclose(f);
 	return text;
 }

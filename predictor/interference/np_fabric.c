@@ -1,9 +1,13 @@
 #include "np_fabric.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #include <gsl/gsl_cdf.h>
+
+#include "np_queue.h"
 
 const char *const np_scope_names[NP_N_SCOPES + 1] = {
 	"node", "leaf", "uplink", NULL
@@ -90,6 +94,29 @@ int np_fabric_check(const struct np_fabric *fabric, struct np_err *err)
 	if (!rc)
 		rc = pairs_check(fabric, err);
 	return rc ? rc : sharing_check(fabric, err);
+}
+
+double np_fabric_utilisation(const struct np_fabric *fabric, const char *level)
+{
+	double utilisation = NAN;
+	struct np_service idle;
+	size_t i = 0;
+
+	if (!fabric || np_queue_service(&fabric->idle.all, &idle))
+		return NAN;
+	while (i < fabric->n_levels && strcmp(fabric->level[i].name, level))
+		i++;
+	if (i < fabric->n_levels && fabric->level[i].latency.all.n)
+		np_queue_utilisation(&idle, fabric->level[i].latency.all.mean,
+				     &utilisation, NULL);
+	return utilisation;
+}
+
+int np_utilisation_compare(double a, double b)
+{
+	if (isnan(a) || isnan(b))
+		return isnan(a) - isnan(b);
+	return (a > b) - (a < b);
 }
 
 bool np_sharing_coef_interval(const struct np_mean *mean, double *low,

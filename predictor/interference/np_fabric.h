@@ -76,6 +76,19 @@ struct np_fabric {
 int np_fabric_check(const struct np_fabric *fabric, struct np_err *err);
 
 /*
+ * The estimated utilisation of the fabric under a load level alone, 0 .. 1, from
+ * the latencies under it (np_queue.h).  NaN if it is not known: fabric is NULL,
+ * or lacks a level of this name, latencies under it, or those when idle.
+ */
+double np_fabric_utilisation(const struct np_fabric *fabric, const char *level);
+
+/*
+ * The order of load levels in all output: by utilisation, those for which it is
+ * not known last.  Returns what a comparison function of qsort() returns.
+ */
+int np_utilisation_compare(double a, double b);
+
+/*
  * np_sharing_coef_interval() computes the 95 % interval of a sharing
  * coefficient by Student's t, with negative values cut to 0.  It returns false
  * if the coefficient was measured fewer than two times.

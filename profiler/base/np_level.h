@@ -31,7 +31,10 @@ struct np_level {
 	uint32_t bytes;		  /* S */
 };
 
-/* The named levels, with messages of 64 bytes to 40 KB; c7 saturates a leaf. */
+/*
+ * The named levels, with messages of 64 bytes to 40 KB. Their numbers are not in
+ * the order of the utilisation that they cause, which depends on the fabric.
+ */
 extern const struct np_level np_levels[];
 extern const size_t np_n_levels;
 

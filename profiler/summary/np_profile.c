@@ -362,7 +362,10 @@ int np_profile_make(const struct np_runs *runs,
 		    const struct np_calibration *calibration, double now,
 		    struct np_run_summary *out)
 {
-	const struct np_run_summary_opt opt = { .now = now };
+	const struct np_run_summary_opt opt = {
+		.now = now,
+		.level_fabric = calibration ? calibration->fabric : NULL,
+	};
 	struct np_run_summary profile;
 	int rc = np_run_summary_make(runs, &opt, &profile);
 

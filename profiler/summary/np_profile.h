@@ -44,10 +44,10 @@ np_idle_of_calibration(const struct np_calibration *calibration, double end);
 /*
  * Summarise runs, and compare them with the idle network.  idle: n_idle
  * candidates for the idle reference in order of preference, some may be NULL;
- * calibration: of the runs' fabric, for what the links carry; one of another
- * fabric is ignored; NULL: there is none; now: the date.  The runs are borrowed
- * for the life of the profile.  Returns 0 or -ENOMEM.  Free with
- * np_run_summary_free().
+ * calibration: of the runs' cluster, for the order of the levels, and, if it is
+ * of the runs' fabric, for what the links carry; NULL: there is none; now: the
+ * date.  The runs are borrowed for the life of the profile.  Returns 0 or
+ * -ENOMEM.  Free with np_run_summary_free().
  */
 int np_profile_make(const struct np_runs *runs,
 		    const struct np_runs *const *idle, size_t n_idle,

@@ -705,6 +705,15 @@ static int by_name(const void *a, const void *b)
 	return diff ? diff : strcmp(x->scope, y->scope);
 }
 
+/* Order of levels: by utilisation, then by name and scope. */
+static int by_utilisation(const void *a, const void *b)
+{
+	const struct np_run_summary_level *x = a, *y = b;
+	int diff = np_utilisation_compare(x->utilisation, y->utilisation);
+
+	return diff ? diff : by_name(a, b);
+}
+
 /* Append the levels of a run's intervals to the list. */
 static size_t list_intervals(struct np_run_summary *summary,
 			     const struct np_record *record, size_t n)
@@ -755,6 +764,13 @@ static int find_levels(struct np_run_summary *summary,
 		    by_name(&summary->level[summary->n_levels - 1],
 			    &summary->level[i]))
 			summary->level[summary->n_levels++] = summary->level[i];
+	for (size_t i = 0; i < summary->n_levels; i++)
+		summary->level[i].utilisation = np_fabric_utilisation(
+			fabric ? fabric : opt->level_fabric,
+			summary->level[i].name);
+	if (!fabric && n)
+		qsort(summary->level, summary->n_levels,
+		      sizeof(*summary->level), by_utilisation);
 	return 0;
 }
 

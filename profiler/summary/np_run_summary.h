@@ -148,6 +148,8 @@ enum np_run_use {
 /* The effects of one level; means with n 0 were not measured. */
 struct np_run_summary_level {
 	const char *name, *scope; /* borrowed from the calibration or a run */
+	/* Of the fabric, under this level alone: np_fabric_utilisation(). */
+	double utilisation;
 	struct np_mean run_sec;	  /* run time under it */
 	/*
 	 * Mean of (run time under it / run time alone) - 1.  The sd is that of
@@ -170,6 +172,9 @@ struct np_run_summary_opt {
 	/* Gives the fabric, the levels and their scope, and makes a program for
 	 * the models; without it levels are those that occur. */
 	const struct np_calibration *calibration;
+	/* Without a calibration: gives the utilisation of the levels that
+	 * occur, by which they are then sorted. */
+	const struct np_fabric *level_fabric;
 	/* Gives the fabric and the period of the probes if there is no
 	 * calibration; without it the newest measured run does. */
 	const struct np_record *like;
@@ -201,7 +206,8 @@ struct np_run_summary {
 	const struct np_record *fabric;
 
 	struct np_mean alone_sec; /* run time alone */
-	/* In the order of the calibration; else those with runs, by name. */
+	/* In the order of the calibration; else those with runs, in the order
+	 * of np_utilisation_compare() and then of their names. */
 	struct np_run_summary_level *level;
 	size_t n_levels;
 	size_t n_curve, n_impact; /* levels with slowdown, with impact */

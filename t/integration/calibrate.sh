@@ -132,6 +132,10 @@ test_a_killed_calibration_continues_and_its_result_is_complete() {
 			.[env.STRONG].n > 3)' \
 		"$(newest)" >/dev/null || fail "$(jq -c 'del(.probes, .leaves)' \
 		"$(newest)")"
+	equal "levels by their utilisation" \
+		"$(sed -n '/^est. utilisation/,/^$/p' "$TMPDIR/second" | awk 'NR > 1 && NF { print $1 }' | xargs)" \
+		"$(jq -r '.probes as $p | [.levels[].name] | sort_by([$p[.].mean_sec, $p.idle.mean_sec] | max) |
+			join(" ")' "$(newest)")"
 }
 
 nothing_of_ours_runs() {

@@ -282,17 +282,50 @@ test_tables_follow_the_width_of_the_output() {
 		grep -c '^Latency')" 1
 }
 
+# The order in which each command lists the load levels of fft.
+levels_are_listed_as() { # WHAT NAMES
+	equal "$1, show" "$(netprof show fft | sed -n 's/([^)]*)//g; s/^Under load//p' | xargs)" "$2"
+	equal "$1, show --json" "$(netprof show --json fft | jq -r '[.levels[].name] | join(" ")')" "$2"
+	equal "$1, show --parsable" "$(netprof show -P --noheader --format=Levels fft | tr , '\n' |
+		cut -d: -f1 | xargs)" "$2"
+	equal "$1, list --json" "$(netprof list --json | jq -r '.profiles[] |
+		select(.app == "fft") | [.levels[].name] | join(" ")')" "$2"
+	equal "$1, calibrate" "$(netprof calibrate --app=fft --repeats=3 --dry-run -- sbatch job.sh \
+		2>&1 >"$S/commands" | grep -o 'under c[0-7]' | cut -d' ' -f2 | xargs)" "$2"
+}
+
 test_levels_are_in_the_order_of_their_utilisation() {
-	local f
+	local f names="c0 c1 c2 c3 c4 c5 c6 c7"
 	setup
-	contains "of the sample" "$(netprof show fft)" \
-		'^Under load \(runs\) +c0 \(2\) c1 \(2\) .* c6 \(2\) c7 \(2\)$'
+	levels_are_listed_as "of the sample" "$names"
+	# A new file, so that results in the cache are not used any more.
 	for f in "$S"/store/fabric/hpc/*.json; do
 		jq -c '.probes |= . + {c0: .c7, c7: .c0}' "$f" >"$S/f"
-		cp "$S/f" "$f"
+		mv "$S/f" "$f"
 	done
-	contains "where c0 loads most" "$(netprof show fft)" \
-		'^Under load \(runs\) +c7 \(2\) c1 \(2\) .* c6 \(2\) c0 \(2\)$'
+	levels_are_listed_as "where c0 loads most" "c7 c1 c2 c3 c4 c5 c6 c0"
+	equal "utilisations" "$(netprof show --json fft | jq -c '[.levels[].estimated_utilisation] |
+		[. == sort, .[0] > 0, .[-1] < 1]')" "[true,true,true]"
+	equal "utilisations, list" \
+		"$(netprof list --json | jq -c '.profiles[] | select(.app == "fft") | .levels')" \
+		"$(netprof show --json fft | jq -c .levels)"
+	equal "utilisations, runs" "$(netprof runs fft | awk '$NF == "level" { print $(NF - 2), $(NF - 1) }' |
+		sort -u)" "$(netprof show --json fft | jq -r '.levels[] | "\(.name) \(.estimated_utilisation)"' |
+		awk '{ printf "%s %.2f\n", $1, $2 }' | sort)"
+	equal "the same, --json" "$(netprof runs --json fft | jq -c '[.runs[].level | select(.) |
+		{name, estimated_utilisation}] | unique')" "$(netprof show --json fft |
+		jq -c '[.levels[] | {name, estimated_utilisation}] | unique')"
+	contains "the same, calibrate" "$(netprof calibrate --app=fft --repeats=3 --dry-run -- \
+		sbatch job.sh 2>&1 >"$S/commands")" \
+		', 1 under c7 \(estimated utilisation 0[.][0-9]*\), 1 under c1 \(0[.][0-9]*\), '
+	contains "wide enough" "$(COLUMNS=107 netprof runs fft)" '^Run .* Level +Est. utilisation Use$'
+	contains "not wide enough" "$(COLUMNS=106 netprof runs fft)" '^Run .* Level +Use$'
+	contains "without levels" "$(netprof runs NPmpi)" '^Run .* Level Use$'
+	rm -r "$S/store/fabric/hpc"
+	levels_are_listed_as "without a calibration" "$names"
+	equal "utilisations without a calibration" "$(netprof show --json fft |
+		jq -c '[.levels[].estimated_utilisation] | unique')" "[null]"
+	contains "runs without a calibration" "$(netprof runs fft)" '^Run .* Level Use$'
 }
 
 test_a_curve_from_one_run_says_so() {

@@ -1,7 +1,9 @@
 #include "t.h"
 #include "np_fabric.h"
+#include "some_fabric.h"
 
 #include <math.h>
+#include <stdlib.h>
 
 T_TEST("no effect is claimed only where it was shown")
 {
@@ -22,4 +24,36 @@ T_TEST("no effect is claimed only where it was shown")
 	for (size_t i = 0; i < NP_ARRAY_SIZE(rows); i++)
 		T_ROW(rows[i].name,
 		      np_sharing_coef_none(&rows[i].k) == rows[i].none);
+}
+
+T_TEST("levels have the utilisation that their latencies show")
+{
+	struct some_fabric *s = calloc(1, sizeof(*s));
+	double below = 0;
+
+	some_fabric(s);
+	for (size_t i = 0; i < SF_LEVELS; i++) {
+		double utilisation =
+			np_fabric_utilisation(&s->f, s->level[i].name);
+
+		T_ROW(s->level[i].name, utilisation > below && utilisation < 1);
+		T_CHECK(np_utilisation_compare(below, utilisation) < 0);
+		below = utilisation;
+	}
+	T_CHECK(isnan(np_fabric_utilisation(&s->f, "none")));
+	T_CHECK(isnan(np_fabric_utilisation(NULL, s->level[0].name)));
+	s->level[1].latency.all.n = 0;
+	T_CHECK(isnan(np_fabric_utilisation(&s->f, s->level[1].name)));
+	s->f.idle.all.n = 0;
+	T_CHECK(isnan(np_fabric_utilisation(&s->f, s->level[0].name)));
+	free(s);
+}
+
+T_TEST("unknown utilisations come last")
+{
+	T_CHECK(np_utilisation_compare(0.9, NAN) < 0);
+	T_CHECK(np_utilisation_compare(NAN, 0) > 0);
+	T_CHECK(!np_utilisation_compare(NAN, NAN));
+	T_CHECK(!np_utilisation_compare(0.5, 0.5));
+	T_CHECK(np_utilisation_compare(0.6, 0.5) > 0);
 }

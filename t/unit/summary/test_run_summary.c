@@ -33,6 +33,12 @@ static void set(char **text, const char *to)
 	*text = to ? strdup(to) : NULL;
 }
 
+static bool same_mean(const struct np_mean *a, const struct np_mean *b)
+{
+	return a->n == b->n && a->mean == b->mean &&
+	       (a->sd == b->sd || (isnan(a->sd) && isnan(b->sd)));
+}
+
 T_TEST("curve and impact come from the runs")
 {
 	struct some a;
@@ -443,6 +449,38 @@ T_TEST("levels are as they occur where there is no calibration")
 	stop(&a);
 }
 
+T_TEST("levels that occur are sorted by their utilisation, then by name")
+{
+	const struct np_fabric_level level[] = {
+		{ "c1", { .all = { 9, 8, 1, 7, 9 } } },
+		{ "c4", { .all = { 9, 3, 1, 2, 4 } } },
+		{ "c6", { .all = { .n = 0 } } },
+	};
+	const struct np_fabric fabric = {
+		.idle.all = { 9, 1, 0.1, 0.9, 1.1 },
+		.level = level,
+		.n_levels = NP_ARRAY_SIZE(level),
+	};
+	const struct np_run_summary_opt opt = { .level_fabric = &fabric };
+	static const char *const want[] = { "c4", "c1", "c0", "c6" };
+	struct np_run_summary e;
+	struct some a;
+
+	start(&a, LEVELS);
+	add(&a, 10, NULL, 0);
+	for (size_t i = 0; i < NP_ARRAY_SIZE(want); i++)
+		add(&a, 11 + (double)i, want[3 - i], 0.2);
+	T_CHECK(!np_run_summary_make(&a.runs, &opt, &e));
+	T_CHECK(e.n_levels == NP_ARRAY_SIZE(want));
+	for (size_t i = 0; i < e.n_levels; i++) {
+		T_ROW(want[i], !strcmp(e.level[i].name, want[i]));
+		T_CHECK(same_mean(&e.mean[i], &e.level[i].slowdown));
+		T_CHECK(isnan(e.level[i].utilisation) == (i > 1));
+	}
+	np_run_summary_free(&e);
+	stop(&a);
+}
+
 /* Any record, of a few workloads and levels on one fabric. */
 static struct np_record *any_run(struct t_rng *g, size_t i)
 {
@@ -467,12 +505,6 @@ static struct np_record *any_run(struct t_rng *g, size_t i)
 		if (r->intervals[k].level)
 			set(&r->intervals[k].level, levels[t_rand(g) % 3]);
 	return r;
-}
-
-static bool same_mean(const struct np_mean *a, const struct np_mean *b)
-{
-	return a->n == b->n && a->mean == b->mean &&
-	       (a->sd == b->sd || (isnan(a->sd) && isnan(b->sd)));
 }
 
 /* Levels on which output, models and calibration differ. */
