@@ -33,7 +33,7 @@ static double parse_percent(struct np_words *words, size_t i)
 	    percent <= MAX_PERCENT)
 		return percent / 100;
 	np_words_fail(words, -EINVAL, "\"%.40s\": expected a percentage above "
-		      "-100, such as 12.5", text);
+		      "-100, such as 12.5, at most %.0f", text, MAX_PERCENT);
 	return NAN;
 }
 

@@ -534,7 +534,8 @@ int cli_places_latencies(const char *path, struct cli_places *places,
 		rc = add_latency(&table, line);
 		if (rc == -EINVAL)
 			np_errf(err, rc, "%s:%u: \"%.60s\": expected \"NODE "
-				"NODE SECONDS\"", path, line_no, line);
+				"NODE SECONDS\", two nodes and a number above "
+				"0 and below 1000", path, line_no, line);
 		else if (rc == -E2BIG)
 			bad_line(err, path, line_no, "expected at most 1024 "
 			      "nodes");

@@ -166,10 +166,13 @@ static int read_binary_rank(struct binary_reader *r, uint64_t size)
 	uint32_t n, roots;
 	uint64_t behind, total = 0;
 	const char *node, *appendix;
-	int rc = size < 8 ? binary_error(r, "a missing part of bytes", 8 - size,
-					 0) :
-			    get_block(r, &r->block, &r->room, size);
+	int rc;
 
+	if (size < 8)
+		return np_errf(r->err, -EINVAL, "%s: rank %u: %u bytes, "
+			       "expected at least 8", r->name, r->rank,
+			       (unsigned)size);
+	rc = get_block(r, &r->block, &r->room, size);
 	if (rc)
 		return rc;
 	n = u32(r->block);
@@ -247,7 +250,7 @@ static int read_binary(FILE *f, const char *name, struct np_graph **g,
 		return rc;
 	/* Anything else is text, and no valid text begins with this byte. */
 	if (n < sizeof(cookie) || le64toh(cookie) != COOKIE)
-		return np_errf(err, -EINVAL, "%s:1: \"%c\", expected "
+		return np_errf(err, -EINVAL, "%s:1: byte 0x%02x, expected "
 			       "\"num_ranks\"", name, BINARY_FIRST_BYTE);
 	rc = read_all(&r);
 	free(r.ends);
@@ -346,14 +349,15 @@ static void no_memory(struct text_reader *r)
 				r->name);
 }
 
-/* Error message about the current word. */
+/* Error message about the current word, which may be no ASCII. */
 static void unexpected(struct text_reader *r, const char *wanted)
 {
+	unsigned char first = (unsigned char)*r->word;
+
 	if (!r->len)
 		fail(r, "the file ends, expected %s", wanted);
-	else if ((unsigned char)*r->word < ' ')
-		fail(r, "byte 0x%02x, expected %s", (unsigned char)*r->word,
-		     wanted);
+	else if (first < ' ' || first > '~')
+		fail(r, "byte 0x%02x, expected %s", first, wanted);
 	else
 		fail(r, "\"%.*s\", expected %s", (int)r->len, r->word, wanted);
 }
@@ -871,15 +875,29 @@ static bool read_plain_lines(struct text_reader *r)
 	return true;
 }
 
+/* Begins the rank that the file names next. */
+static void begin_rank(struct text_reader *r)
+{
+	int rc;
+
+	r->rank = (uint32_t)next_number(r, "a rank", r->n_ranks - 1);
+	if (r->rc)
+		return;
+	rc = np_graph_rank(r->g, r->rank, NULL, r->err);
+	if (rc == -EINVAL) /* its message has no line */
+		fail(r, "rank %u appears twice", r->rank);
+	else
+		r->rc = rc;
+}
+
 /* Reads "rank N { ... }". */
 static void read_rank(struct text_reader *r)
 {
-	r->rank = (uint32_t)next_number(r, "a rank", r->n_ranks - 1);
+	begin_rank(r);
 	expect(r, "{");
 	if (r->rc)
 		return;
 	r->in_rank = true;
-	r->rc = np_graph_rank(r->g, r->rank, NULL, r->err);
 	next_word(r);
 	while (!r->rc && !word_is(r, "}"))
 		if (read_plain_lines(r))
@@ -902,6 +920,8 @@ static void read_ranks(struct text_reader *r)
 	expect(r, "num_ranks");
 	r->n_ranks = (uint32_t)next_number(r, "a number of ranks",
 					   NP_GRAPH_MAX_RANKS);
+	if (!r->rc && !r->n_ranks)
+		fail(r, "0 ranks, expected 1 to %u", NP_GRAPH_MAX_RANKS);
 	if (!r->rc)
 		r->rc = np_graph_new(r->name, r->n_ranks, &r->g, r->err);
 	for (next_word(r); r->len; next_word(r), seen++)

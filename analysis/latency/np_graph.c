@@ -827,9 +827,9 @@ const char *np_graph_describe(const struct np_graph *g, uint32_t node,
 			 (unsigned long long)op.size);
 	else
 		snprintf(buf + n, len - (size_t)n,
-			 "%s of %llu bytes %s %s with tag %s",
+			 "%s of %llu byte%s %s %s with tag %s",
 			 op.kind == NP_OP_SEND ? "send" : "receive",
-			 (unsigned long long)op.size,
+			 (unsigned long long)op.size, op.size == 1 ? "" : "s",
 			 op.kind == NP_OP_SEND ? "to" : "from",
 			 rank_or_tag(op.peer == NP_ANY, op.peer, peer),
 			 rank_or_tag(op.tag == NP_ANY,

@@ -498,6 +498,7 @@ static int check_header(struct np_trace_reader *r,
 	if (got < sizeof(*h))
 		return np_errf(r->err, -EINVAL, "%s: expected a header of %zu "
 			       "bytes", r->path, sizeof(*h));
+	r->start_ns = h->start_ns;
 	if (h->rank == r->rank && h->size == r->size)
 		return 0;
 	return np_errf(r->err, -EINVAL, "%s: the trace of rank %u of %u: "

@@ -17,6 +17,8 @@
 #include "np_trace_read.h"
 
 #define EXCLUDED UINT32_MAX /* an operation that is excluded */
+/* From here on, ranks probably did not start together. */
+#define APART_NS (UINT64_C(3600) * 1000000000)
 
 /* The operations that an operation has to wait for. */
 struct dependencies {
@@ -39,6 +41,8 @@ struct build {
 	int rc; /* the first error */
 	struct np_graph *g; /* NULL: messages are only counted */
 	struct np_trace_groups groups;
+	uint64_t start_ns; /* when rank 0 began */
+	bool is_apart; /* some rank began long before or after it */
 	bool is_cut;  /* the trace of some rank ends early */
 	bool counted; /* messages were counted before */
 
@@ -363,6 +367,24 @@ static void reset_rank(struct build *b)
 	np_trace_groups_rank(&b->groups);
 }
 
+/*
+ * Warns of a rank that began long before or after rank 0: its file may be left
+ * from another run.
+ */
+static void check_start(struct build *b)
+{
+	uint64_t ns = np_trace_start_ns(b->r), first = b->start_ns;
+	uint64_t apart = ns > first ? ns - first : first - ns;
+
+	if (!b->rank)
+		b->start_ns = ns;
+	if (!b->rank || !ns || !first || apart < APART_NS || b->is_apart)
+		return;
+	b->is_apart = true;
+	warn(b, "begins %.1f hours %s rank 0: are these files of one run?",
+	     (double)apart / 3600e9, ns > first ? "after" : "before");
+}
+
 /* Reads the trace of one rank. */
 static int add_rank(struct build *b, uint32_t rank)
 {
@@ -374,6 +396,7 @@ static int add_rank(struct build *b, uint32_t rank)
 		return b->rc = rc;
 	b->rank = rank;
 	reset_rank(b);
+	check_start(b);
 	if (!np_trace_is_complete(b->r)) {
 		b->is_cut = true;
 		warn(b, "the trace ends before MPI_Finalize(): messages "

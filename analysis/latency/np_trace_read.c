@@ -162,7 +162,12 @@ bool np_trace_is_complete(const struct np_trace_reader *r)
 	return r->whole;
 }
 
-/* Whether the first line after comments is one of liballprof. */
+uint64_t np_trace_start_ns(const struct np_trace_reader *r)
+{
+	return r->start_ns;
+}
+
+/* Whether the first line after comments and empty lines is of liballprof. */
 static bool is_text(FILE *f)
 {
 	char begin[COMMENTS + 1];
@@ -170,7 +175,7 @@ static bool is_text(FILE *f)
 
 	rewind(f);
 	begin[fread(begin, 1, COMMENTS, f)] = '\0';
-	while (*at == '#') {
+	while (*at == '#' || *at == '\r' || *at == '\n') {
 		at += strcspn(at, "\n");
 		at += *at == '\n';
 	}

@@ -75,6 +75,9 @@ int np_trace_next(struct np_trace_reader *r, struct np_trace_event *ev);
 /* Whether the trace ends with MPI_Finalize(); known from the start. */
 bool np_trace_is_complete(const struct np_trace_reader *r);
 
+/* When MPI_Init() ended, in ns on the clock of the run; 0: not known. */
+uint64_t np_trace_start_ns(const struct np_trace_reader *r);
+
 /*
  * Whether this is a trace: a directory, or a file with the first bytes of one;
  * otherwise it may be a graph.

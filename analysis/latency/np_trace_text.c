@@ -353,6 +353,8 @@ struct text {
 	uint32_t *member;
 	struct np_trace_event held; /* the event that follows a COMM */
 	bool holds, alone; /* alone: the COMM contains only this rank */
+	bool begun, ended; /* MPI_Init and MPI_Finalize were seen */
+	bool is_cut;	   /* the current line has no newline */
 };
 
 /*
@@ -639,6 +641,7 @@ static void take_call(struct text *t, const struct call_form *c,
 		ev->kind = NP_TRACE_LOCAL;
 		break;
 	case NP_TRACE_FINALIZE:
+		t->ended = true;
 		break;
 	default:
 		take_message(t, &a, ev);
@@ -669,11 +672,17 @@ static int take_times(struct text *t, const char *first, const char *last,
 	end = begin;
 	if (strcmp(last, "-") && parse_time(&t->r, last, &end))
 		return t->r.rc;
-	if (!strcmp(first, "-"))
+	if (!strcmp(first, "-")) {
 		/* the end of MPI_Init() */
+		if (t->begun)
+			return np_trace_fail(&t->r, "a second MPI_Init(), "
+					      "expected one run in a file");
+		t->begun = true;
 		begin = t->start_ns = t->end_ns = end;
+	}
 	if (!t->start_ns)
 		t->start_ns = t->end_ns = begin;
+	t->r.start_ns = t->start_ns;
 	ev->gap_ns = begin > t->end_ns ? begin - t->end_ns : 0;
 	ev->length_ns = end > begin ? end - begin : 0;
 	if (end > t->end_ns)
@@ -697,6 +706,9 @@ static int take_line(struct text *t, struct np_trace_event *ev)
 				      "call on a line");
 	if (!t->text[0] || t->text[0] == '#')
 		return 0;
+	if (t->ended)
+		return np_trace_fail(&t->r, "\"%.40s\" after MPI_Finalize(), "
+				      "expected one run in a file", t->text);
 	n = strncmp(t->text, "MPI_", 4) ? 0 : split_fields(t->text, field);
 	if (n < 3)
 		return np_trace_fail(&t->r, "\"%.40s\": expected "
@@ -734,6 +746,7 @@ static int read_line(struct text *t)
 	while ((c = getc_unlocked(t->r.f)) != '\n') {
 		if (c < 0 && !n)
 			return 0;
+		t->is_cut = c < 0;
 		if (c < 0)
 			break;
 		if (!c)
@@ -749,6 +762,20 @@ static int read_line(struct text *t)
 	}
 	t->text[n] = '\0';
 	return 1;
+}
+
+/*
+ * A program that was killed leaves a part of its last line, with which its trace
+ * ends.
+ */
+static int skip_part_of_line(struct text *t)
+{
+	t->holds = false;
+	t->r.next_id = t->r.n_ids;
+	t->r.rc = 0;
+	if (t->r.err)
+		t->r.err->text[0] = '\0';
+	return 0;
 }
 
 /* Returns the next event, possibly one that was held back. */
@@ -768,6 +795,8 @@ static int next(struct np_trace_reader *r, struct np_trace_event *ev)
 			return rc;
 		rc = take_line(t, ev);
 	} while (!rc);
+	if (rc == -EINVAL && t->is_cut && t->r.line > 1)
+		return skip_part_of_line(t);
 	if (t->holds)
 		give_comm(t, ev);
 	return rc;
@@ -780,7 +809,7 @@ static void rewind_text(struct np_trace_reader *r)
 
 	fseeko(r->f, 0, SEEK_SET);
 	t->end_ns = t->start_ns = t->work = 0;
-	t->holds = t->has_world = false;
+	t->holds = t->has_world = t->begun = t->ended = false;
 	memset(t->reported, 0, sizeof(t->reported));
 	np_index_clear(&t->addresses);
 	np_index_clear(&t->comms);

@@ -376,9 +376,10 @@ static int check(struct state *s)
 		return np_errf(s->err, -EINVAL, "%s: no section \"MPI Time\"",
 			       s->where);
 	if (!o->n_tasks || s->n_rows != o->n_tasks)
-		return np_errf(s->err, -EINVAL, "%s: times of %u tasks, "
+		return np_errf(s->err, -EINVAL, "%s: times of %u task%s, "
 			       "expected %u as the header has", s->where,
-			       s->n_rows, o->n_tasks);
+			       s->n_rows, s->n_rows == 1 ? "" : "s",
+			       o->n_tasks);
 	if (!s->seen[SENT] && !s->seen[CALLSITES])
 		return np_errf(s->err, -ENODATA, "%s: no counts of messages; "
 			       "expected a whole report, without mpiP's option "

@@ -308,9 +308,12 @@ static void compute_percentiles(const struct run *r, size_t c,
 	got = r->count[c] > warm ? r->count[c] - warm : 0;
 	got = got < r->cycles ? got : r->cycles;
 	gsl_sort(r->sample[c], 1, got);
-	for (size_t i = 0; i < n; i++)
-		sec[i] = got ? r->sample[c][(size_t)(share[i] * (double)got)] :
-			       NAN;
+	for (size_t i = 0; i < n; i++) {
+		size_t at = (size_t)(share[i] * (double)got);
+
+		/* the product may be rounded up */
+		sec[i] = got ? r->sample[c][at < got ? at : got - 1] : NAN;
+	}
 }
 
 /* Checks that the network can be simulated. */

@@ -175,8 +175,9 @@ static int print_text(const struct replay *r)
 		const struct np_replay_job *j = r->n > 1 ? &p->together[0] :
 							   &p->alone[0];
 
-		printf("%s%s: %u tasks, %zu operations\n\n", k ? "\n" : "",
-		       basename(p->path), p->n_tasks, p->app->n_ops);
+		printf("%s%s: %u task%s, %zu operation%s\n\n", k ? "\n" : "",
+		       basename(p->path), p->n_tasks, cli_plural_s(p->n_tasks),
+		       p->app->n_ops, cli_plural_s(p->app->n_ops));
 		print_ends(r, k);
 		cli_heading("%s%s", r->net.model[0]->name,
 			    r->n > 1 ? ", together" : "");

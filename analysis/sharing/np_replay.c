@@ -683,9 +683,10 @@ int np_mapping_make(enum np_mapping how, uint32_t n_tasks, uint32_t n_nodes,
 		    struct np_err *err)
 {
 	if (n_tasks > (uint64_t)n_nodes * cores)
-		return np_errf(err, -EINVAL, "%u tasks, and %u nodes of %u "
-			       "cores: expected no more tasks than cores",
-			       n_tasks, n_nodes, cores);
+		return np_errf(err, -EINVAL, "%u tasks, and %u node%s of %u "
+			       "core%s: expected no more tasks than cores",
+			       n_tasks, n_nodes, n_nodes == 1 ? "" : "s", cores,
+			       cores == 1 ? "" : "s");
 	if (how == NP_MAPPING_RANDOM)
 		return map_randomly(n_tasks, n_nodes, cores, seed, node_of,
 				    err);

@@ -15,13 +15,13 @@ static const struct {
 } bad[] = {
 	{ "nothing", "", "some.goal:1: the file ends, expected \"num_ranks\"" },
 	{ "something else", "hello", ":1: \"hello\", expected \"num_ranks\"" },
-	{ "no ranks", "num_ranks 0", "0 ranks, expected 1 to" },
+	{ "no ranks", "\nnum_ranks 0", ":2: 0 ranks, expected 1 to" },
 	{ "too many ranks", "num_ranks 99999999", "expected a number of ranks "
 	  "of 0 to 4194304" },
 	{ "a rank is missing", "num_ranks 2\nrank 0 {}\n",
 	  ":3: the file ends after 1 of 2 ranks" },
 	{ "a rank twice", "num_ranks 2\nrank 0 {}\nrank 0 {}",
-	  "rank 0 appears twice" },
+	  "some.goal:3: rank 0 appears twice" },
 	{ "a rank beyond", "num_ranks 2\nrank 2 {}", ":2: 2, expected a rank "
 	  "of 0 to 1" },
 	{ "truncated in a rank", "num_ranks 1\nrank 0 {\nl1: calc 5\n",
@@ -99,6 +99,8 @@ static const struct {
 	{ "unmatched", "num_ranks 2\nrank 0 {\n send 8b to 1 tag 3\n}\n"
 	  "rank 1 {}", "some.goal:3: rank 0, send of 8 bytes to 1 with tag 3 "
 	  "has no matching receive" },
+	{ "unmatched, of one byte", "num_ranks 1\nrank 0 { send 1b to 0 }",
+	  "send of 1 byte to 0 with tag 0 has no matching receive" },
 	{ "unterminated comment", "num_ranks 1\nrank 0 {\n/* calc 1 }\n\n",
 	  ":3: rank 0: unterminated comment" },
 	{ "a mark", "num_ranks 1\nrank 0 { ? }", "\"?\", expected an "
@@ -106,6 +108,8 @@ static const struct {
 	{ "a word without end", "num_ranks 1\nrank 0 { llllllllllllllllllllllll"
 	  "lllllllllllllllllllllllllllllllllllllllllllllllllllllll: calc 1 }",
 	  "a word of more than 63 characters: llllllllllllllll..." },
+	{ "a letter with an accent", "num_ranks 1\nrank 0 { \303\251 }",
+	  "byte 0xc3, expected an operation, or }" },
 	{ "control characters are not shown", "num_ranks 1\nrank 0 { \033 }",
 	  "byte 0x1b, expected" },
 };

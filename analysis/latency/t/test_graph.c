@@ -237,7 +237,7 @@ T_TEST("unmatched operations are reported")
 
 	g = make("1.4 2.5 2.6", "2.6", &rc, &err);
 	T_CHECK(rc == -EINVAL);
-	T_CHECK(!strcmp(err.text, "some.goal:1: rank 1, send of 1 bytes to 0 "
+	T_CHECK(!strcmp(err.text, "some.goal:1: rank 1, send of 1 byte to 0 "
 			"with tag 4 has no matching receive; 1 more such "
 			"operations"));
 	np_graph_free(g);

@@ -272,6 +272,24 @@ T_TEST("unsupported calls are reported")
 	T_CHECK(strstr(warned, "rank 0: Put is not supported"));
 }
 
+T_TEST("a file from another run is warned of")
+{
+	const char *dir = some_trace_dir();
+	char text[1024];
+
+	some_lines(dir, "rank.0", "MPI_Init:-:0:0:5000000000.0\n"
+		   "MPI_Finalize:5000000001:-\n");
+	some_lines(dir, "rank.1", "MPI_Init:-:0:0:8600000000.0\n"
+		   "MPI_Finalize:8600000001:-\n");
+	T_CHECK(!graph_text(dir, NULL, text, sizeof(text)));
+	T_CHECK(strstr(warned, "rank.1: rank 1: begins 1.0 hours after rank 0: "
+			       "are these files of one run?"));
+	some_lines(dir, "rank.1", "MPI_Init:-:0:0:8599000000.0\n"
+		   "MPI_Finalize:8599000001:-\n");
+	T_CHECK(!graph_text(dir, NULL, text, sizeof(text)));
+	T_CHECK(!warned[0]);
+}
+
 T_TEST("a trace of liballprof is a graph")
 {
 	const char *dir = some_trace_dir();

@@ -306,6 +306,21 @@ static const struct {
 	  "coll barrier 0; coll barrier 0" },
 	{ "no such rank", "MPI_Send:1:9:1:1,4,4:2:7:0,0,2:2\n",
 	  "!rank 2: expected 0 to 1" },
+	{ "a last line that was cut",
+	  "MPI_Barrier:1:55,0,2:2\nMPI_Send:3:9:1:1,4", "coll barrier 0" },
+	{ "a last line that was cut within its name",
+	  "MPI_Barrier:1:55,0,2:2\nMPI_Se", "coll barrier 0" },
+	{ "a last line that was cut, of a new communicator",
+	  "MPI_Init:-:1:2:1.0\nMPI_Bcast:3:9:12:13,1,1:7:55,0,2:4", "local" },
+	{ "a file of one line that was cut", "MPI_Send:3:9:1:1,4",
+	  "!:1: rank 0: " },
+	{ "two runs in a file",
+	  "MPI_Init:-:1:2:1.0\nMPI_Finalize:5:-\nMPI_Init:-:1:2:9.0\n",
+	  "!:3: rank 0: \"MPI_Init:-:1:2:9.0\" after MPI_Finalize(), expected "
+	  "one run in a file" },
+	{ "two runs in a file, of which the first was killed",
+	  "MPI_Init:-:1:2:1.0\nMPI_Init:-:1:2:9.0\n",
+	  "!:2: rank 0: a second MPI_Init(), expected one run in a file" },
 	{ "a line that was cut", "MPI_Send:1:9:1:1,4,4\n",
 	  "!time \"1,4,4\": expected a number" },
 	{ "a call without all arguments", "MPI_Send:1:9:1:1,4,4:2\n",
@@ -338,6 +353,14 @@ T_TEST("lines of liballprof give events or an error")
 		      strstr(text, lines[i].says + 1) :
 		      !rc && !strcmp(text, lines[i].says));
 	}
+}
+
+T_TEST("text is recognised after comments and empty lines")
+{
+	const char *dir = some_trace_dir();
+
+	T_CHECK(np_trace_is(some_lines(dir, "a", "\n# x\r\n\r\nMPI_Init:-:1\n")));
+	T_CHECK(!np_trace_is(some_lines(dir, "b", "\n# x\nnum_ranks 1\n")));
 }
 
 T_TEST("times are those between and within calls")

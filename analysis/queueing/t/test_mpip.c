@@ -197,7 +197,7 @@ static const struct {
 	{ "a task twice", HEAD TASKS TIMES ROWS ROWS,
 	  "r:12: a second row of this task", -EINVAL },
 	{ "a task missing", HEAD TASKS TIMES "   0  10  2  20.00\n" SENT COUNTS
-	  END, "times of 1 tasks, expected 2", -EINVAL },
+	  END, "times of 1 task, expected 2", -EINVAL },
 	{ "a task too many", HEAD TASKS TIMES "   2  10  2  20.00\n",
 	  "r:10: a task that the header does not have", -EINVAL },
 	{ "a task beyond all", HEAD TASKS TIMES "   4294967296  10  2  20.0\n",

@@ -15,6 +15,9 @@ test_the_pages_are_as_agreed() {
 		--set=fabric=2 "$RING" "$FAN"
 	between "columns" "$(cat "$ROOT"/t/data/golden/replay*.txt | wc -L)" 60 80
 	! grep ' $' "$ROOT"/t/data/golden/replay*.txt || fail "blanks at the end"
+	printf 'tasks 1\n0: compute 1ms\n' >"$S/one"
+	equal "one of each" "$(netprof replay "$S/one" | head -n 1)" \
+		"one: 1 task, 1 operation"
 }
 
 test_disjoint_programs_meet_in_the_switch_alone() {
@@ -95,7 +98,7 @@ test_wrong_use_and_bad_files_are_told() {
 	row 2 'node 3, but --nodes=2' --nodes=2 --map=0,1,2,3 "$RING"
 	row 2 'more than 8 programs' 1 2 3 4 5 6 7 8 9
 	row 1 '/nonexistent: No such file' /nonexistent
-	row 1 'ring.workload: 4 tasks, and 2 nodes of 1 cores' --nodes=2 "$RING"
+	row 1 'ring.workload: 4 tasks, and 2 nodes of 1 core: expected no more tasks' --nodes=2 "$RING"
 	printf 'tasks 2\n0: recv 1\n0: send 1\n1: recv 0\n1: send 0\n' >"$S/dead"
 	row 1 'deadlock after 0 s: task 0 waits to receive from task 1' "$S/dead"
 	printf 'tasks 2\n0: jump\n' >"$S/bad"

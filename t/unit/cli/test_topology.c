@@ -173,7 +173,8 @@ static const struct {
 	{ "hexadecimal", cli_places_latencies, "n0 n1 0x1p-20\n",
 	  ":1: \"n0 n1 0x1p-20\": expected" },
 	{ "a node and itself", cli_places_latencies, "n0 n0 1e-6\n",
-	  ":1: \"n0 n0 1e-6\": expected" },
+	  ":1: \"n0 n0 1e-6\": expected \"NODE NODE SECONDS\", two nodes and a "
+	  "number above 0 and below 1000" },
 	{ "a fourth word", cli_places_latencies, "n0 n1 1e-6 x\n",
 	  ":1: \"n0 n1 1e-6 x\": expected" },
 	{ "only a comment", cli_places_latencies, "# nothing\n",
