@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/prctl.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
 
@@ -43,6 +44,14 @@
  * message that arrives in many parts wakes it for each.
  */
 #define MOST_IDLE_WAKEUPS 64
+
+/*
+ * How late a sleep may end while libfabric is loaded. The libraries of Omni-Path
+ * (psm2, psm3, infinipath), on which it may depend, then measure the clock of
+ * the processor: each sleeps for 125 us at a time until 100 ms have passed.
+ * Longer sleeps make that no less exact and wake the processor less often.
+ */
+#define LOAD_SLACK_NS 10000000UL
 
 /*
  * Sites install libfabric with the drivers of their network, next to that of
@@ -392,6 +401,25 @@ static const struct np_net_ops ops = {
 
 /* ---- the library ---- */
 
+static bool loading; /* in load_and_find() */
+
+/*
+ * Libraries find this one before that of the C library. When libfabric is
+ * loaded, its verbs provider, wanted or not, twice looks through all symbols of
+ * the kernel for a way to send from a GPU's memory. That takes more processor
+ * time than all else at the start, and probes send from no such memory.
+ */
+FILE *fopen(const char *path, const char *mode)
+{
+	FILE *(*next)(const char *, const char *);
+
+	*(void **)&next = dlsym(RTLD_NEXT, "fopen");
+	if (next && !(loading && !strcmp(path, "/proc/kallsyms")))
+		return next(path, mode);
+	errno = ENOENT;
+	return NULL;
+}
+
 /*
  * Load the newest of the site's own libraries, or else what the loader finds.
  */
@@ -474,12 +502,15 @@ static struct fi_info *select_info(struct fi_info *list, const char *provider,
 	return NULL;
 }
 
-static struct fi_info *new_hints(const struct library *lib)
+static struct fi_info *new_hints(const struct library *lib,
+				 const char *provider)
 {
 	struct fi_info *info = lib->dupinfo(NULL);
 
 	if (!info)
 		return NULL;
+	/* The other providers need not look for devices. */
+	info->fabric_attr->prov_name = strdup(provider);
 	info->caps = FI_TAGGED | FI_SEND | FI_RECV;
 	info->mode = FI_CONTEXT | FI_CONTEXT2;
 	info->ep_attr->type = FI_EP_RDM;
@@ -494,7 +525,8 @@ static struct fi_info *new_hints(const struct library *lib)
 static int find_info(struct ofi *ofi, const char *provider, const char *devices,
 		     struct np_err *err)
 {
-	struct fi_info *hints = new_hints(&ofi->lib), *list = NULL, *one;
+	struct fi_info *hints = new_hints(&ofi->lib, provider);
+	struct fi_info *list = NULL, *one;
 	int rc;
 
 	if (!hints)
@@ -513,6 +545,27 @@ static int find_info(struct ofi *ofi, const char *provider, const char *devices,
 		       ofi->version, provider,
 		       devices && *devices ? " for " : "",
 		       devices ? devices : "");
+}
+
+/* Load libfabric, and find the provider and the device. */
+static int load_and_find(struct ofi *ofi, const char *provider,
+			 const char *devices, struct np_err *err)
+{
+	int slack_ns = prctl(PR_GET_TIMERSLACK), rc;
+	uint32_t v;
+
+	prctl(PR_SET_TIMERSLACK, LOAD_SLACK_NS);
+	loading = true;
+	rc = open_library(&ofi->lib, provider, err);
+	if (!rc) {
+		v = ofi->lib.version();
+		snprintf(ofi->version, sizeof(ofi->version), "libfabric-%u.%u",
+			 FI_MAJOR(v), FI_MINOR(v));
+		rc = find_info(ofi, provider, devices, err);
+	}
+	loading = false;
+	prctl(PR_SET_TIMERSLACK, (unsigned long)slack_ns);
+	return rc;
 }
 
 /* ---- opening ---- */
@@ -613,18 +666,11 @@ int np_ofi_open(uint32_t size, size_t n_peers, const char *provider,
 		const char *devices, struct np_net **out, struct np_err *err)
 {
 	struct ofi *ofi = new_ofi(size);
-	uint32_t v;
 	int rc;
 
 	if (!ofi)
 		return np_errf(err, -ENOMEM, "out of memory");
-	rc = open_library(&ofi->lib, provider, err);
-	if (!rc) {
-		v = ofi->lib.version();
-		snprintf(ofi->version, sizeof(ofi->version), "libfabric-%u.%u",
-			 FI_MAJOR(v), FI_MINOR(v));
-		rc = find_info(ofi, provider, devices, err);
-	}
+	rc = load_and_find(ofi, provider, devices, err);
 	if (!rc) {
 		snprintf(ofi->kind, sizeof(ofi->kind), "ofi:%s",
 			 ofi->info->fabric_attr->prov_name);

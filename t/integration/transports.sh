@@ -211,6 +211,20 @@ test_nodes_that_measure_over_different_networks_say_so() {
 		"$TMPDIR/out" || fail "$(cat "$TMPDIR/out")"
 }
 
+# By itself libfabric sleeps a thousand times and takes 0.15 s (np_ofi.c).
+test_libfabric_is_loaded_with_few_sleeps_and_little_processor_time() {
+	needs_pmix
+	over ofi:cxi 'n0' -n1 python3 -c '
+import resource, subprocess
+subprocess.run(["netprof-impactb", "--duration=1s"])
+used = resource.getrusage(resource.RUSAGE_CHILDREN)
+print("used", used.ru_nvcsw, used.ru_utime + used.ru_stime)' \
+		>"$TMPDIR/out" 2>&1 || fail "$(cat "$TMPDIR/out")"
+	grep -q 'has no provider "cxi"' "$TMPDIR/out" || fail "$(cat "$TMPDIR/out")"
+	between "sleeps" "$(awk '$1 == "used" { print $2 }' "$TMPDIR/out")" 1 300
+	between "processor time" "$(awk '$1 == "used" { print $3 }' "$TMPDIR/out")" 0.001 0.1
+}
+
 test_a_missing_provider_is_reported_in_one_line() {
 	needs_pmix
 	! over ofi:cxi 'n0' -n1 netprof-impactb --duration=1s >"$TMPDIR/out" 2>&1 ||
