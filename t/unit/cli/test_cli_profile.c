@@ -1,4 +1,4 @@
-/* The calibrations that profiles are made with, each read once. */
+/* The calibrations and idle runs that profiles are made with, each read once. */
 #include "t.h"
 #include "cli_profile.h"
 #include "np_fabric_store.h"
@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define DATE 1.7e9
 #define DAY 86400.0
@@ -86,5 +87,39 @@ T_TEST("a calibration is read once for all profiles of its fabric")
 	}
 	T_ROW("only so many are remembered",
 	      day_of(&store, "fft", "hpc", "r0", "tcp/eth0") == -1);
+	cli_store_close(&store);
+}
+
+static void save_run(struct cli_store *store, const char *app, uint32_t job_id)
+{
+	struct np_record *run = t_run_alone(10);
+
+	strcpy(run->app, app);
+	run->uid = geteuid();
+	run->job_id = job_id;
+	T_CHECK(!np_store_save(store->store, run, NULL));
+	np_record_free(run);
+}
+
+T_TEST("idle runs are read once for all profiles of a user")
+{
+	struct cli_store store = { .store = t_store_fresh() };
+	struct np_run_summary profile;
+	struct np_runs runs;
+	char cmd[1200];
+
+	save_run(&store, NP_IDLE_APP, 1);
+	save_run(&store, "lmp", 2);
+	T_CHECK(!cli_runs_load(&store, NP_STORE_USER, geteuid(), "lmp", &runs,
+			       NULL));
+	snprintf(cmd, sizeof(cmd), "rm -r '%s/users/%u/idle'", t_store_dir,
+		 geteuid());
+	for (int i = 0; i < 2; i++) {
+		T_CHECK(!cli_profile_make(&store, &runs, NULL, &profile));
+		T_CHECK(profile.idle.n_runs == 1);
+		np_run_summary_free(&profile);
+		T_CHECK(i || system(cmd) == 0);
+	}
+	np_runs_free(&runs);
 	cli_store_close(&store);
 }
