@@ -52,6 +52,12 @@ int cli_fail(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 /* Print "netprof: LINE"; a callback for readers that skip damaged files. */
 void cli_warn_line(const char *line, void *arg);
 
+/*
+ * The same about input, once the command has succeeded: if it fails, the error
+ * is the only line.
+ */
+void cli_warn_of_input(const char *line, void *arg);
+
 /* Print "netprof: ..." and the usage of the command; return CLI_USAGE. */
 int cli_usage(const struct cli_cmd *cmd, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));

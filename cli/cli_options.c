@@ -166,6 +166,17 @@ int cli_uid_of(const char *user, uid_t *uid)
 	return 0;
 }
 
+/* Set the output format. */
+static int set_format(const struct cli_cmd *cmd, enum cli_format format,
+		      struct cli_options *options)
+{
+	if (options->format && options->format != format)
+		return cli_usage(cmd, "expected only one of --json, --parsable "
+				 "and --csv");
+	options->format = format;
+	return -1;
+}
+
 /* Store the argument of an option as its description in the table says. */
 static int set_member(const struct cli_cmd *cmd, const struct np_option *option,
 		      void *values)
@@ -186,14 +197,11 @@ static int handle_shared(const struct cli_cmd *cmd, int row,
 		cli_print_help(cmd);
 		return CLI_DONE;
 	case JSON:
-		options->format = CLI_JSON;
-		return -1;
+		return set_format(cmd, CLI_JSON, options);
 	case PARSABLE:
-		options->format = CLI_PARSABLE;
-		return -1;
+		return set_format(cmd, CLI_PARSABLE, options);
 	case CSV:
-		options->format = CLI_CSV;
-		return -1;
+		return set_format(cmd, CLI_CSV, options);
 	case USER:
 		options->user_given = true;
 		if (cli_uid_of(optarg, &options->uid))
@@ -239,6 +247,9 @@ static int check_arguments(const struct cli_cmd *cmd,
 	if (options->plot && options->format)
 		return cli_usage(cmd, "--plot has no effect with --json, "
 				 "--parsable or --csv");
+	if (options->rows.any && options->format == CLI_JSON)
+		return cli_usage(cmd, "--noheader, --format and --sort have no "
+				 "effect with --json");
 	if (options->published && options->user_given)
 		return cli_usage(cmd, "expected only one of --user and "
 				 "--published");

@@ -65,6 +65,39 @@ int cli_usage(const struct cli_cmd *cmd, const char *fmt, ...)
 	return CLI_USAGE;
 }
 
+void cli_warn_line(const char *line, void *arg)
+{
+	(void)arg;
+	fprintf(stderr, "netprof: %s\n", line);
+}
+
+/* Warnings about input. */
+static struct {
+	FILE *f; /* NULL: none */
+	char *text;
+	size_t len;
+} held;
+
+void cli_warn_of_input(const char *line, void *arg)
+{
+	(void)arg;
+	if (!held.f)
+		held.f = open_memstream(&held.text, &held.len);
+	if (held.f)
+		fprintf(held.f, "netprof: %s\n", line);
+}
+
+/* Prints the warnings about input, or drops them. */
+static void close_warnings(bool print)
+{
+	if (!held.f)
+		return;
+	if (!fclose(held.f) && print)
+		fputs(held.text, stderr);
+	free(held.text);
+	held.f = NULL;
+}
+
 /*
  * Errors of standard output, such as a full disk, are only seen when it is
  * flushed.
@@ -74,14 +107,9 @@ int cli_run(const struct cli_cmd *cmd, int argc, char **argv)
 	int rc = cmd->run(cmd, argc, argv);
 
 	if (fflush(stdout) || ferror(stdout))
-		return cli_fail("standard output: %s", strerror(errno));
+		rc = cli_fail("standard output: %s", strerror(errno));
+	close_warnings(rc == CLI_DONE);
 	return rc;
-}
-
-void cli_warn_line(const char *line, void *arg)
-{
-	(void)arg;
-	fprintf(stderr, "netprof: %s\n", line);
 }
 
 void cli_print_help(const struct cli_cmd *cmd)
@@ -94,11 +122,17 @@ void cli_print_help(const struct cli_cmd *cmd)
 
 /* ---- numbers, dates and users ---- */
 
-/* A number below 1000 with three digits. */
+#define LARGE 1e7 /* from here on, numbers have an exponent */
+
+/* A number with three digits, or whole if it is larger. */
 static void three_digits(double v, char *buf, size_t len)
 {
 	/* The limits allow for rounding: 9.996 is "10.0", not "10.00". */
-	snprintf(buf, len, "%.*f", v < 9.995 ? 2 : v < 99.95 ? 1 : 0, v);
+	if (v < LARGE)
+		snprintf(buf, len, "%.*f", v < 9.995 ? 2 : v < 99.95 ? 1 : 0,
+			 v);
+	else
+		snprintf(buf, len, "%.3g", v);
 }
 
 int cli_utf8(void)
@@ -158,14 +192,21 @@ const char *cli_sec_range(double low, double high, char buf[CLI_NUMBER_LEN])
 	return buf;
 }
 
-/* Removes trailing zeros, and then a decimal point without digits after it. */
+/*
+ * Removes trailing zeros, and then a decimal point without digits after it. A
+ * time that two decimals would round to 0 keeps three digits.
+ */
 const char *cli_setting_sec(double sec, char buf[CLI_NUMBER_LEN])
 {
 	char *end, *unit;
 
+	if (sec > 0 && sec < 0.005e-9) {
+		snprintf(buf, CLI_NUMBER_LEN, "%.3g ns", 1e9 * sec);
+		return buf;
+	}
 	cli_sec(sec, buf);
 	unit = strchr(buf, ' ');
-	if (!unit || !strchr(buf, '.'))
+	if (!unit || !strchr(buf, '.') || sec / 3600 >= LARGE)
 		return buf;
 	for (end = unit; end[-1] == '0'; end--)
 		;
@@ -181,13 +222,15 @@ const char *cli_bytes(uint64_t bytes, char buf[CLI_NUMBER_LEN])
 	uint64_t unit = 1;
 	size_t i = 0;
 
-	while (i + 1 < NP_ARRAY_SIZE(units) && bytes / 1024 >= unit &&
+	/* The limits allow for rounding: no "1024 KiB" and no "10.0 MiB". */
+	while (i + 1 < NP_ARRAY_SIZE(units) &&
+	       bytes >= 1024 * unit - unit / 2 &&
 	       (i || bytes >= 10 * 1024 || bytes % 1024 == 0)) {
 		unit *= 1024;
 		i++;
 	}
 	snprintf(buf, CLI_NUMBER_LEN, "%.*f %s",
-		 i && bytes < 10 * unit && bytes % unit ? 1 : 0,
+		 i && bytes < 10 * unit - unit / 20 && bytes % unit ? 1 : 0,
 		 (double)bytes / (double)unit, units[i]);
 	return buf;
 }
@@ -196,7 +239,7 @@ const char *cli_bytes(uint64_t bytes, char buf[CLI_NUMBER_LEN])
 static const char *format_rate(double v, int digits, char buf[CLI_NUMBER_LEN])
 {
 	static const char *const unit[] = { "B/s", "kB/s", "MB/s", "GB/s",
-					    "TB/s", "PB/s" };
+					    "TB/s", "PB/s", "EB/s" };
 	size_t i = 0;
 
 	while (i + 1 < NP_ARRAY_SIZE(unit) && v >= 999.5) {
@@ -231,11 +274,14 @@ const char *cli_percent(double share, char buf[CLI_NUMBER_LEN])
 		return strcpy(buf, "0 %");
 	if (p < 0.005)
 		return strcpy(buf, "<0.01 %");
-	snprintf(buf, CLI_NUMBER_LEN, "%.*f %%",
-		 p < 0.995 ? 2 :
-		 p < 9.95  ? 1 :
-			     0,
-		 p);
+	if (p < LARGE)
+		snprintf(buf, CLI_NUMBER_LEN, "%.*f %%",
+			 p < 0.995 ? 2 :
+			 p < 9.95  ? 1 :
+				     0,
+			 p);
+	else
+		snprintf(buf, CLI_NUMBER_LEN, "%.3g %%", p);
 	return buf;
 }
 
@@ -244,7 +290,8 @@ const char *cli_change(double change, char buf[CLI_NUMBER_LEN])
 {
 	double p = 100 * change;
 
-	snprintf(buf, CLI_NUMBER_LEN, "%+.0f %%", fabs(p) < 0.5 ? 0.0 : p);
+	snprintf(buf, CLI_NUMBER_LEN, p < LARGE ? "%+.0f %%" : "%+.3g %%",
+		 fabs(p) < 0.5 ? 0.0 : p);
 	return buf;
 }
 
@@ -420,7 +467,8 @@ static bool begins_with_unit(const char *text)
 {
 	static const char *const units[] = {
 		"%", "ns", "us", "\302\265s", "ms", "s", "min", "h", "days", "B",
-		"KiB", "MiB", "GiB", "B/s", "kB/s", "MB/s", "GB/s", "TB/s", "GHz",
+		"KiB", "MiB", "GiB", "TiB", "B/s", "kB/s", "MB/s", "GB/s", "TB/s",
+		"PB/s", "EB/s", "GHz",
 	};
 	size_t len = strcspn(text, " ,.;:)");
 

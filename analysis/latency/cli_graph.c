@@ -107,17 +107,18 @@ int cli_goal_read(int fd, const char *path, struct np_graph **out,
 		  struct np_err *err)
 {
 	int rc = np_goal_read(fd, path, out, err);
-	char text[NP_ERR_LEN];
+	char text[NP_ERR_LEN], line[2 * NP_ERR_LEN];
 	uint32_t first;
 	size_t n = rc ? 0 : np_graph_short_receives(*out, &first);
 
-	if (n)
-		fprintf(stderr,
-			"netprof: warning: %s is smaller than its "
-			"message, whose size counts (%zu such receive%s)\n",
-			np_graph_describe(*out, first, text, sizeof(text)), n,
-			cli_plural_s(n));
-	return rc;
+	if (!n)
+		return rc;
+	snprintf(line, sizeof(line), "warning: %s is smaller than its message, "
+		 "whose size counts (%zu such receive%s)",
+		 np_graph_describe(*out, first, text, sizeof(text)), n,
+		 cli_plural_s(n));
+	cli_warn_of_input(line, NULL);
+	return 0;
 }
 
 /* Reads a GOAL file or pipe. */
@@ -144,7 +145,7 @@ int cli_graph_read(const char *what, const struct np_choices *choices,
 		   struct np_graph **out)
 {
 	const struct np_trace_options how = { .choices = choices,
-					      .warn = cli_warn_line };
+					      .warn = cli_warn_of_input };
 	struct np_err err = NP_ERR_INIT;
 	char *path;
 	int rc = cli_trace_path(what, &path);

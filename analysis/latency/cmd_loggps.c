@@ -304,9 +304,10 @@ static void print_plan(const struct work *w)
 {
 	const struct options *o = w->opt;
 
-	fprintf(stderr, "%u blocks of messages up to %u bytes between two of "
-		"%s%s; the result goes to %s\n", o->blocks, o->max_bytes,
-		w->at.nodes, o->across ? " under two leaf switches" : "",
+	fprintf(stderr, "%u block%s of messages up to %u bytes between two of "
+		"%s%s; the result goes to %s\n", o->blocks,
+		cli_plural_s(o->blocks), o->max_bytes, w->at.nodes,
+		o->across ? " under two leaf switches" : "",
 		o->output ? o->output : np_store_dir(w->store));
 }
 
@@ -384,6 +385,8 @@ static int parse(const struct cli_cmd *self, int argc, char **argv,
 				  o->max_trip_sec != NP_PRTT_TRIP_SEC))
 		return cli_usage(self, "--blocks, --max-bytes and --max-trip "
 				 "have no effect with --show");
+	if (rc < 0 && o->dry_run && given.format)
+		return cli_usage(self, "--json has no effect with --dry-run");
 	if (rc < 0 && !o->show && o->cluster)
 		return cli_usage(self, "--cluster needs --show");
 	o->json = rc < 0 && given.format == CLI_JSON;
@@ -465,9 +468,9 @@ static int print_text(const struct np_loggps_record *r)
 		print_bytes("O", "overhead per byte", &f->O, "");
 	print_bytes("G", "time per byte", &f->G, bandwidth);
 	print_rendezvous(f);
-	printf("\nMedians of %u blocks and %u sizes, with %.0f %% confidence "
-	       "intervals; %s\n", f->n_blocks, f->n_sizes,
-	       100 * NP_LOGGPS_CONFIDENCE,
+	printf("\nMedians of %u block%s and %u size%s, with %.0f %% confidence "
+	       "intervals; %s\n", f->n_blocks, cli_plural_s(f->n_blocks),
+	       f->n_sizes, cli_plural_s(f->n_sizes), 100 * NP_LOGGPS_CONFIDENCE,
 	       cli_date(r->date, date));
 	return CLI_DONE;
 }

@@ -266,8 +266,8 @@ static int place_in_order(struct program *t,
 
 	if ((n - 1) / req->per_node >= room)
 		return cli_fail("%s: %u ranks, %u on a node, are more than the "
-				"%u nodes of %s", t->file, n, req->per_node,
-				room, req->where);
+				"%u node%s of %s", t->file, n, req->per_node,
+				room, cli_plural_s(room), req->where);
 	t->node = calloc(n, sizeof(*t->node));
 	if (!t->node)
 		return cli_fail("out of memory");
@@ -662,6 +662,18 @@ static const char *slope_of(const struct request *req, double slope,
 	return buf;
 }
 
+/* Prints by how much a time is longer; a change of 0 is undefined. */
+static void print_change(double ns, double base_ns)
+{
+	double percent = 100 * (ns / base_ns - 1);
+
+	if (base_ns > 0)
+		printf(percent < 99999 ? " %8.1f %%  " : " %8.3g %%  ",
+		       percent);
+	else
+		printf(" %8s    ", "-");
+}
+
 /* Prints the table of the sweep, with a bar for the increase in run time. */
 static void print_points(const struct program *t,
 		       const struct request *req)
@@ -684,11 +696,7 @@ static void print_points(const struct program *t,
 				       time_of(p->added, buf),
 			       11);
 		cli_print_sec(1e-9 * p->run.ns, 11);
-		if (t->ns > 0)
-			printf(" %8.1f %%  ", 100 * (p->run.ns / t->ns - 1));
-		else
-			printf(" %8s    ",
-			       "-"); /* a change of 0 is undefined */
+		print_change(p->run.ns, t->ns);
 		printf("%s%-6s%s",
 		       cli_colour(!n		     ? CLI_RED :
 				  n == req->n_shares ? CLI_GREEN :
@@ -805,9 +813,9 @@ static void print_placed(const struct program *t)
 	if (!p->swaps) {
 		cli_print_labelled(
 			stdout, "Placement",
-			"no improvement: none of %zu "
-			"others is faster%s",
-			p->trials,
+			"no improvement: tried %zu other%s, none "
+			"is faster%s",
+			p->trials, cli_plural_s(p->trials),
 			p->ended ? ", and no single change improves it" : "");
 		return;
 	}
@@ -1054,13 +1062,11 @@ static void add_threshold(struct np_figure *f, struct np_panel *p,
 	char legend[80], up_to[CLI_NUMBER_LEN];
 
 	if (req->sweep == NP_LOGGPS_G)
-		cli_rate(1e9 / of->threshold[i].limit, up_to);
+		snprintf(up_to, sizeof(up_to), "%.3g ns", to);
 	else
 		cli_sec(1e-9 * to, up_to);
 	snprintf(legend, sizeof(legend),
-		 !isfinite(to)		   ? "to %g %%: any" :
-		 req->sweep == NP_LOGGPS_G ? "to %g %%: %s" :
-					     "to %g %%: +%s",
+		 isfinite(to) ? "to %g %%: +%s" : "to %g %%: any",
 		 100 * of->threshold[i].share, up_to);
 	np_figure_add_datum(
 		f,
@@ -1212,12 +1218,27 @@ static void add_matrix(struct np_figure *f, const struct program *t)
 		}
 }
 
+/* "L = 3 us", or the latencies of a topology. */
+static const char *describe_latency(const struct request *req, char *buf,
+				    size_t len)
+{
+	char L[CLI_NUMBER_LEN], of_switch[CLI_NUMBER_LEN];
+
+	if (req->topology)
+		snprintf(buf, len, "a wire of %s, a switch of %s",
+			 time_of(req->wire_ns, L),
+			 time_of(req->switch_ns, of_switch));
+	else
+		snprintf(buf, len, "L = %s", time_of(req->net.L_ns, L));
+	return buf;
+}
+
 /* Draws all programs into one figure and saves it. */
 static int draw_figure(const struct program *t, size_t n,
 		       const struct request *req, const char *path)
 {
 	struct np_figure *f = np_figure_new(swept[req->sweep].title);
-	char o[CLI_NUMBER_LEN], L[CLI_NUMBER_LEN], thresholds[128] = "";
+	char o[CLI_NUMBER_LEN], latency[128], thresholds[128] = "";
 	size_t ops = 0;
 
 	for (size_t i = 0; f && i < n; i++) {
@@ -1235,12 +1256,12 @@ static int draw_figure(const struct program *t, size_t n,
 	if (f)
 		np_figure_set_caption(
 			f,
-			"From execution graphs of n = %zu operations, LogGPS "
-			"with L = %s, o = %s, G = %.4g ns per byte. Shaded: "
+			"From execution graphs of n = %zu operation%s, LogGPS "
+			"with %s, o = %s, G = %.4g ns per byte. Shaded: "
 			"where the run takes at most %s %% longer.",
-			ops, cli_setting_sec(1e-9 * req->net.L_ns, L),
-			cli_setting_sec(1e-9 * req->net.o_ns, o), req->net.G_ns,
-			thresholds);
+			ops, cli_plural_s(ops),
+			describe_latency(req, latency, sizeof(latency)),
+			time_of(req->net.o_ns, o), req->net.G_ns, thresholds);
 	return cli_figure_save_and_free(f, path);
 }
 
@@ -1249,6 +1270,7 @@ static int draw_figure(const struct program *t, size_t n,
 #define PER_NODE_MAX 65536
 #define TRIALS_MAX 1000000000
 #define MAX_SHARE 100 /* 100 times longer */
+#define MAX_NOISE 1000 /* length of detours over their distance */
 #define WIRE_NS 274
 #define SWITCH_NS 108
 
@@ -1323,16 +1345,17 @@ static int take_noise(char *text, void *own, struct np_err *err)
 
 	req->noise = text;
 	if (!parse_noise(text, sec)) {
-		if (sec[0] > 0 && sec[1] > 0)
+		if (sec[0] > 0 && sec[1] > 0 && sec[1] <= MAX_NOISE * sec[0])
 			return 0;
 	} else {
 		sec[0] = sec[1] = 0;
-		if (strpbrk(text, "/") || !strchr(text, ':') ||
-		    !access(text, F_OK))
+		if (*text && (strpbrk(text, "/") || !strchr(text, ':') ||
+			      !access(text, F_OK)))
 			return 0;
 	}
-	return np_errf(err, -EINVAL, "--noise: got %.64s, expected two times "
-		       "above 0, such as 1ms:20us, or a file", text);
+	return np_errf(err, -EINVAL, "--noise: got \"%.64s\", expected two "
+		       "times above 0, such as 1ms:20us, the second at most %d "
+		       "times the first, or a file", text, MAX_NOISE);
 }
 
 /* Makes the distribution, or reads the file. */
@@ -1384,8 +1407,8 @@ static int read_topology(struct request *req)
 	struct np_err err = NP_ERR_INIT;
 
 	if (req->where && !req->read.topology &&
-	    np_topology_conf_read(req->where, cli_warn_line, NULL, &req->read,
-				  &err))
+	    np_topology_conf_read(req->where, cli_warn_of_input, NULL,
+				  &req->read, &err))
 		return cli_fail("%s", err.text);
 	req->topology = req->read.topology;
 	return -1;
@@ -1447,6 +1470,9 @@ static int check_together(const struct cli_cmd *cmd,
 	if (req->copy_ns > req->net.G_ns)
 		return cli_usage(cmd, "--overhead-per-byte is more than "
 				 "--per-byte, of which it is a part");
+	if (req->up_to_ns == 0)
+		return cli_usage(cmd, "--up-to: got 0, expected a time above "
+				 "0");
 	if (req->critical && o->plot)
 		return cli_usage(cmd, "--critical has no effect with --plot");
 	if (req->noise && (o->plot || o->format == CLI_PARSABLE))
@@ -1640,7 +1666,7 @@ static int run_tolerance(const struct cli_cmd *self, int argc, char **argv)
 		n++;
 	}
 	if (rc < 0 && *note.text)
-		cli_warn_line(note.text, NULL);
+		cli_warn_of_input(note.text, NULL);
 	if (rc < 0)
 		rc = print(t, n, &req, &o);
 	if (rc == CLI_DONE && t)

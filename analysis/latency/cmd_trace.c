@@ -6,6 +6,7 @@
  * collectives and the text has those of all ranks only, so that the others
  * become messages there, by the algorithms of --collective.
  */
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -44,16 +45,19 @@ static void print_text(const char *path, const struct np_trace_sum *s)
 	       cli_bytes(s->sent_bytes, a));
 	printf("Collectives   ");
 	for (int i = 0; i < NP_N_COLLECTIVES; i++) {
+		double each = (double)s->collectives[i] / s->ranks;
+
 		if (!s->collectives[i])
 			continue;
-		printf("%s%s %llu", comma, np_collective_name(i),
-		       (unsigned long long)s->collectives[i] / s->ranks);
+		printf(each < 100 ? "%s%s %.3g" : "%s%s %.0f", comma,
+		       np_collective_name(i), each);
 		comma = ", ";
 	}
 	printf("%s\n", *comma ? " per rank" : "none");
 	if (s->not_followed)
-		printf("Unsupported   %llu calls, whose messages are missing\n",
-		       (unsigned long long)s->not_followed);
+		printf("Unsupported   %llu call%s, whose messages are missing\n",
+		       (unsigned long long)s->not_followed,
+		       cli_plural_s(s->not_followed));
 }
 
 static const struct cli_table table = {
@@ -113,7 +117,8 @@ static int print_goal(const char *path, const struct options *opt)
 		return rc;
 	rc = np_goal_write(g, stdout, &err);
 	np_graph_free(g);
-	return rc ? cli_fail("%s", err.text) : CLI_DONE;
+	/* cli_run() reports errors of standard output. */
+	return rc && rc != -EIO ? cli_fail("%s", err.text) : CLI_DONE;
 }
 
 /* Finds the files of a trace and prints or converts them. */

@@ -147,14 +147,26 @@ static const char *short_name(const char *name, char buf[NAME * 4])
 	return cli_truncate(name, NAME, buf, NAME * 4);
 }
 
+/* A number with so many digits, or a whole one if it has more. */
+static const char *number(double v, int digits, char buf[CLI_NUMBER_LEN])
+{
+	bool whole = v >= pow(10, digits) - 0.5 && v < 1e12;
+
+	snprintf(buf, CLI_NUMBER_LEN, whole ? "%.*f" : "%.*g",
+		 whole ? 0 : digits, v);
+	return buf;
+}
+
 /* Prints the columns that a class and a population have in common. */
 static void print_class(const struct class *k)
 {
+	char x[CLI_NUMBER_LEN];
+
 	if (k->arrivals_per_sec > 0)
-		printf("%10s%15.5g", "open", k->x_per_sec);
+		printf("%10s", "open");
 	else
-		printf("%10llu%15.5g", (unsigned long long)k->customers,
-		       k->x_per_sec);
+		printf("%10llu", (unsigned long long)k->customers);
+	printf("%15s", number(k->x_per_sec, 5, x));
 	cli_print_sec(k->response_sec, 12);
 	cli_print_sec(k->cycle_sec, 12);
 }
@@ -162,6 +174,8 @@ static void print_class(const struct class *k)
 /* Prints the table of classes, and the bounds of throughput if known. */
 static void print_classes(const struct result *q)
 {
+	char least[CLI_NUMBER_LEN], most[CLI_NUMBER_LEN];
+
 	cli_heading("%-*s %10s%15s%12s%12s", NAME, "Class", "Customers",
 		    "Throughput/s", "Response", "Cycle");
 	for (size_t c = 0; c < q->n.net.n_classes; c++) {
@@ -173,23 +187,39 @@ static void print_classes(const struct result *q)
 		putchar('\n');
 	}
 	if (q->row[0].most > 0)
-		printf("\nBounds of the throughput: %.5g to %.5g per second.\n",
-		       q->row[0].least, q->row[0].most);
+		printf("\nBounds of the throughput: %s to %s per second.\n",
+		       number(q->row[0].least, 5, least),
+		       number(q->row[0].most, 5, most));
+}
+
+/* A percentile as text. Returns the width of its column. */
+static int percentile_name(double share, char buf[CLI_NUMBER_LEN])
+{
+	int len = snprintf(buf, CLI_NUMBER_LEN, "%.10g %%", 100 * share);
+
+	return len < 8 ? 8 : len + 1;
 }
 
 /* Prints percentiles of the response time. */
 static void print_percentiles(const struct result *q)
 {
+	char name[CLI_NUMBER_LEN];
+	int width;
+
 	printf("\n%s%-*s ", cli_colour(CLI_BOLD), NAME, "Response up to");
-	for (size_t i = 0; i < q->n_shares; i++)
-		printf("%6.4g %%", 100 * q->share[i]);
+	for (size_t i = 0; i < q->n_shares; i++) {
+		width = percentile_name(q->share[i], name);
+		printf("%*s", width, name);
+	}
 	printf("%s\n", cli_colour(CLI_PLAIN));
 	for (size_t c = 0; c < q->n.net.n_classes; c++) {
 		cli_print_left(stdout, q->n.net.class[c].name, NAME);
 		putchar(' ');
-		for (size_t i = 0; i < q->n_shares; i++)
+		for (size_t i = 0; i < q->n_shares; i++) {
+			width = percentile_name(q->share[i], name);
 			cli_print_sec(q->row[0].percentile[c * q->n_shares + i],
-				      8);
+				      width);
+		}
 		putchar('\n');
 	}
 }
@@ -199,12 +229,13 @@ static void print_class_at_station(const struct result *q, size_t c, size_t k)
 {
 	struct class_at_station p = get_class_at_station(q, 0, c, k);
 	const struct np_qn_station *st = &q->n.net.station[k];
+	char present[CLI_NUMBER_LEN];
 
 	cli_print_left(stdout, p.station, NAME);
 	putchar(' ');
 	cli_print_left(stdout, q->n.net.n_classes > 1 ? p.class : kind_of(st),
 		       NAME);
-	printf(" %10.4g", p.present);
+	printf(" %10s", number(p.present, 4, present));
 	cli_print_number(cli_percent,
 			 st->kind == NP_QN_DELAY ? NAN : p.utilisation, 12);
 	cli_print_sec(p.residence_sec, 12);
@@ -444,8 +475,7 @@ static void add_responses(struct np_figure *f, const struct result *q)
 		char name[CLI_NUMBER_LEN] = "mean";
 
 		if (line)
-			snprintf(name, sizeof(name), "%g %%",
-				 100 * q->share[line - 1]);
+			percentile_name(q->share[line - 1], name);
 		s = np_figure_add_shape(f, p, NP_SHAPE_LINE, (unsigned)line,
 					q->n_shares ? name : NULL);
 		for (size_t i = 0; i < q->n_rows; i++) {

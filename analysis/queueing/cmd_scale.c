@@ -121,8 +121,8 @@ static const char *format_error(double miss, char buf[CLI_NUMBER_LEN])
 {
 	double p = 100 * miss, size = fabs(p);
 
-	snprintf(buf, CLI_NUMBER_LEN, "%+.*f %%", size < 99.95 ? 1 : 0,
-		 size < 0.05 ? 0 : p);
+	snprintf(buf, CLI_NUMBER_LEN, size < 1e7 ? "%+.*f %%" : "%+.*g %%",
+		 size < 99.95 ? 1 : size < 1e7 ? 0 : 3, size < 0.05 ? 0 : p);
 	return buf;
 }
 
@@ -244,11 +244,19 @@ static void print_messages(const struct scale *s)
 	for (size_t i = 0; i < s->n_runs; i++) {
 		const struct np_run *r = &s->run[i].run;
 
-		printf("%9.0f%16.6g", r->processes, r->messages);
+		printf(r->messages < 1e6 ? "%9.0f%16.6g" : "%9.0f%16.0f",
+		       r->processes, r->messages);
 		cli_print_number(size_of, r->mean_bytes, 12);
 		cli_print_number(cli_percent, r->mpi_sec / r->app_sec, 10);
 		putchar('\n');
 	}
+}
+
+/* "4.2 %", as format_error() without the sign. */
+static void format_mean_error(double mean, char buf[CLI_NUMBER_LEN])
+{
+	snprintf(buf, CLI_NUMBER_LEN, mean < 1e5 ? "%.1f %%" : "%.3g %%",
+		 100 * mean);
 }
 
 /* Prints the mean errors of the model and of the baselines. */
@@ -262,7 +270,7 @@ static void print_mean_errors(const struct scale *s)
 		char text[CLI_NUMBER_LEN] = "-";
 
 		if (n)
-			snprintf(text, sizeof(text), "%.1f %%", 100 * mean);
+			format_mean_error(mean, text);
 		cli_print_right(stdout, text, b == MODEL ? 34 : 9);
 	}
 	putchar('\n');
@@ -640,8 +648,8 @@ static int draw_figure(const struct scale *s, const char *path)
 	if (f)
 		np_figure_set_caption(
 			f,
-			"n = %zu runs; link of %s and %s; variant %s.%s%s",
-			s->n_runs,
+			"n = %zu run%s; link of %s and %s; variant %s.%s%s",
+			s->n_runs, cli_plural_s(s->n_runs),
 			cli_setting_rate(s->link.bytes_per_sec, rate),
 			cli_setting_sec(s->link.latency_sec, latency),
 			variants[s->variant],

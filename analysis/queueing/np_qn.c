@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <math.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -197,17 +198,30 @@ static const char *alternative(const struct solver *way,
 	return way->instead ? way->instead : "linearizer takes little";
 }
 
+/* "1.07 GB": in the unit in which the number is below 1000. */
+static const char *memory(double bytes, char buf[16])
+{
+	static const char *const unit[] = { "B", "kB", "MB", "GB", "TB" };
+	size_t i = 0;
+
+	for (; i + 1 < NP_ARRAY_SIZE(unit) && bytes >= 999.5; i++)
+		bytes /= 1000;
+	snprintf(buf, 16, "%.3g %s", bytes, unit[i]);
+	return buf;
+}
+
 /* Returns -E2BIG with the cost, if that exceeds max. */
 static int check_cost(const struct np_qn *net, const struct solver *way,
 		  const struct np_qn_cost *max, struct np_err *err)
 {
 	const struct np_qn_cost cost = way->cost(net);
+	char needed[16], most[16];
 
 	if (cost.bytes > fmin(max->bytes, 0x1p61))
-		return np_errf(err, -E2BIG, "%s would take %.3g MB of memory, "
-			       "more than %.3g MB; %s", way->name,
-			       cost.bytes / 1e6, max->bytes / 1e6,
-			       alternative(way, net));
+		return np_errf(err, -E2BIG, "%s would take %s of memory, more "
+			       "than %s; %s", way->name,
+			       memory(cost.bytes, needed),
+			       memory(max->bytes, most), alternative(way, net));
 	if (cost.steps > max->steps)
 		return np_errf(err, -E2BIG, "%s would take %.3g steps, more "
 			       "than %.3g; %s", way->name, cost.steps,

@@ -80,10 +80,11 @@ int cli_network_set(char *text, void *at, struct np_err *err)
 {
 	struct cli_network *net = at;
 	struct np_err why = NP_ERR_INIT;
-	char *save = NULL;
+	char *save = NULL, *w = strtok_r(text, ",", &save);
 
-	for (char *w = strtok_r(text, ",", &save); w;
-	     w = strtok_r(NULL, ",", &save)) {
+	if (!w)
+		return np_errf(err, -EINVAL, "--set: expected NAME=NUMBER,...");
+	for (; w; w = strtok_r(NULL, ",", &save)) {
 		char *value = strchr(w, '=');
 		const char *end;
 		double *param;

@@ -160,9 +160,13 @@ static void print_number(double v, int digits, const char *unit)
 {
 	char text[CLI_NUMBER_LEN] = "-";
 
+	/* An error may be rounded to 0, a time not. */
+	bool small = !*unit && v > 0 && v < 0.5 * pow(0.1, digits);
+
 	if (!isnan(v))
-		snprintf(text, sizeof(text), v < 1e6 ? "%.*f%s" : "%.*g%s",
-			 digits, v, unit);
+		snprintf(text, sizeof(text),
+			 v < 1e6 && !small ? "%.*f%s" : "%.*g%s", digits, v,
+			 unit);
 	cli_print_right(stdout, text, NUMBER);
 }
 

@@ -188,7 +188,8 @@ static int set_ns(const struct np_option *o, const char *text, double *ns,
 
 	if (np_duration_parse(text, &sec) || 1e9 * sec > o->max)
 		return np_errf(err, -EINVAL, "--%s: got %.64s, expected a "
-			       "time, such as 3us", o->name, text);
+			       "time, such as 3us, up to %.12gs", o->name, text,
+			       1e-9 * o->max);
 	*ns = 1e9 * sec;
 	return 0;
 }
@@ -223,6 +224,9 @@ int np_option_set(const struct np_option *o, char *text, void *all,
 		*(bool *)at = true;
 		return 0;
 	case NP_OPTION_WORD:
+		if (!*text)
+			return np_errf(err, -EINVAL, "--%s=: expected a value",
+				       o->name);
 		*(const char **)at = text;
 		return 0;
 	case NP_OPTION_COUNT:

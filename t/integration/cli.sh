@@ -153,7 +153,8 @@ test_other_results_are_drawn() {
 		'to 1 %: +3.17 µs'
 	tolerance --pairs --sweep=bandwidth -L 1us --plot="$S/pairs.svg" \
 		recdoub16.goal
-	is_picture "$S/pairs.svg" 'Bytes on the critical path (λ)' \
+	is_picture "$S/pairs.svg" 'Added time per byte (ns)' 'to 1 %: +0.0427 ns' \
+		'Bytes on the critical path (λ)' \
 		'Messages on the critical path between ranks' 'From rank' \
 		'To rank'
 	netprof scale --at=64 --plot="$S/scale.svg" \
@@ -618,6 +619,10 @@ test_wrong_usage_is_reported_with_status_two() {
 		show --all lammps
 		show --user
 		show --user=$ME --published lammps
+		show --json --parsable lammps
+		show --json --noheader lammps
+		list --sort=app --json
+		matrix --csv --json
 		list lammps
 		list --all --published
 		list --names --all
@@ -641,6 +646,7 @@ test_wrong_usage_is_reported_with_status_two() {
 		trace --goal --json x
 		trace --collective=allreduce=ring x
 		loggps --show --blocks=3
+		loggps --json --dry-run
 		accuracy --seed=18446744073709551616 x
 		topology --latencies=a --times=9
 		topology --lldp=a --repeats=9
@@ -840,6 +846,7 @@ test_a_bad_value_of_an_option_is_wrong_usage() {
 		sharing --model=oracle x
 		sharing --set=joy=1 x
 		sharing --set=bs=0x1 x
+		sharing --set=, x
 		replay --plot=x.gif x
 		replay --model=oracle x
 		replay --set=joy=1 x
@@ -859,6 +866,8 @@ test_a_bad_value_of_an_option_is_wrong_usage() {
 		tolerance --gap=3 x
 		tolerance --noise=0s:1ms x
 		tolerance --noise=1ms:20 x
+		tolerance --noise=1ns:10h x
+		tolerance --noise= x
 		tolerance --topology= x
 		tolerance --topology=ring:4 x
 		tolerance --topology=fat-tree:3 x
@@ -870,8 +879,19 @@ test_a_bad_value_of_an_option_is_wrong_usage() {
 		tolerance --threshold=0x3 x
 		tolerance --sweep=gap x
 		tolerance --up-to=3 x
+		tolerance --up-to=0s x
 		tolerance --collective=allreduce=some x
 	END
+	# Any name is allowed for others, but it has at least one character.
+	for word in $(offered); do
+		case " ${ANY_NAME/--user=/} " in
+		*" ${word#*/} "*)
+			run netprof "${word%%/*}" "${word#*/}"
+			equal "netprof $word" "$RC $OUT" "2 "
+			contains "netprof $word" "$ERR" "^netprof: ${word#*/}"
+			;;
+		esac
+	done
 	# These name files here, and something else in other commands.
 	given+=" simulate/--topology= explain/--topology= blame/--topology= report/--topology="
 	given+=" loggps/--output= validate/--output= calibrate/--output= metrics/--output="
@@ -1009,6 +1029,15 @@ test_failures_are_one_line_with_status_one() {
 	printf 'num_ranks 1\nrank 0 {\n\0\n}\n' >"$S/nul.goal"
 	row 'nul.goal:3: rank 0: byte 0x00, expected an operation' \
 		netprof tolerance "$S/nul.goal"
+	# The error is the only line, also where the input gives reason to warn.
+	printf 'SwitchName=s%s Nodes=n[0-1]\n' 0 1 >"$S/twice.conf"
+	row 'nul.goal:3: rank 0: byte 0x00, expected an operation' \
+		netprof tolerance --topology="$S/twice.conf" "$S/nul.goal"
+	printf 'num_ranks 2\nrank 0 { send 8b to 1 }\nrank 1 { recv 4b from 0 }\n' \
+		>"$S/short.goal"
+	row '2 ranks, 1 on a node, are more than the 1 node of torus:1$' \
+		netprof tolerance --topology=torus:1 "$S/short.goal"
+	row 'nosuch: no such file' netprof tolerance "$S/short.goal" nosuch
 	# Six ranks, each of which receives before it sends.
 	{
 		echo num_ranks 6
@@ -1094,6 +1123,21 @@ test_a_receive_that_is_smaller_than_its_message_is_warned_of() {
 	contains "replay" "$ERR" "$warning"
 	run netprof tolerance -P -L 1us -G 1ns "$S/9.goal"
 	equal "a larger one" "$RC $ERR" "0 "
+}
+
+test_a_trace_is_summarised() {
+	setup
+	mkdir "$S/traces"
+	printf '%s\n' MPI_Init:-:1:2:1000.0 MPI_Barrier:1001:55,0,2:1002 \
+		MPI_Bcast:1003:9:12:13,1,1:0:66,0,1:1004 MPI_Put:1005:2:3:1006 \
+		MPI_Finalize:1010:- >"$S/traces/rank.0"
+	printf '%s\n' MPI_Init:-:1:2:1000.0 MPI_Barrier:1001:55,1,2:1002 \
+		MPI_Finalize:1010:- >"$S/traces/rank.1"
+	run netprof trace "$S/traces"
+	equal "exit status" "$RC $ERR" "0 "
+	contains "collectives of some ranks" "$OUT" \
+		'^Collectives +barrier 1, bcast 0.5 per rank$'
+	contains "unsupported calls" "$OUT" '^Unsupported +1 call, whose messages'
 }
 
 test_colours_only_on_a_terminal() {

@@ -46,6 +46,18 @@ test_networks_are_printed_as_agreed() {
 		      "service_sec": 0.05 } ] }
 	END
 	golden qn-open.txt netprof qn "$S/open.json"
+	cat >"$S/fast.json" <<-'END'
+		{ "format": "netprof-qn", "schema": 1,
+		  "classes": [ { "name": "all", "customers": 100000 } ],
+		  "stations": [
+		    { "name": "cpu", "kind": "queueing", "demand_sec": 1e-7 } ] }
+	END
+	netprof qn "$S/fast.json" >"$S/page"
+	contains "a large throughput" "$(<"$S/page")" '^all +100000 +10000000 '
+	contains "a large number of customers" "$(<"$S/page")" \
+		'^cpu +queueing +100000 '
+	contains "so have percentiles" "$(netprof qn --percentile=50,99.9999 web.json)" \
+		'Response up to +50 % +99.9999 %'
 	equal "the median" "$(netprof qn --json --percentile=50 --customers=1 \
 		web.json | jq '.populations[0].classes[0].percentiles[0] |
 		.share == 0.5 and .response_sec > 0.3 and .response_sec < 0.45')" \
@@ -192,10 +204,11 @@ test_wrong_use_and_bad_files_are_told() {
 		--customers=1-3 web.json
 	row 2 '--percentile has no effect with --plot of one' --percentile=50 \
 		--plot="$S/x.svg" web.json
-	for row in x 1- -1 5-3 1-5:0 1-5:x 1.5 1000000001 '' 1-2-3 0x10 1e400 nan 5x 1-0x10 1-5:2x; do
+	for row in x 1- -1 5-3 1-5:0 1-5:x 1.5 1000000001 1-2-3 0x10 1e400 nan 5x 1-0x10 1-5:2x; do
 		row 2 "--customers=.*: expected N or FIRST-LAST" \
 			"--customers=$row" web.json
 	done
+	row 2 '--customers=: expected a value' --customers= web.json
 	row 2 'expected CLASS=3, as there are 2' --customers=3 two-classes.json
 	row 2 'no such class' --customers=nobody=3 two-classes.json
 	row 2 '100001 populations, expected at most 10000' \
@@ -204,11 +217,11 @@ test_wrong_use_and_bad_files_are_told() {
 	row 1 'not a regular file' /dev/zero
 	row 1 'newer.json: schema 7 is newer than 1' newer.json
 	row 1 'negative.json: stations\[0\].service_sec: got -0.125' negative.json
-	row 1 'crowd.json: convolution would take .* MB of memory, more than 1.07e\+03 MB; linearizer' \
+	row 1 'crowd.json: convolution would take [0-9.]+ [GT]B of memory, more than 1.07 GB; linearizer' \
 		crowd.json
-	row 1 'two-classes.json: exact mean value analysis would take 0.000336 MB of memory, more than 0.0001 MB' \
+	row 1 'two-classes.json: exact mean value analysis would take 336 B of memory, more than 100 B' \
 		--memory=100 two-classes.json
-	row 1 'farm.json: convolution would take .* MB of memory, more than 0.001 MB; no approximation takes load-dependent' \
+	row 1 'farm.json: convolution would take .* kB of memory, more than 1 kB; no approximation takes load-dependent' \
 		--memory=1000 farm.json
 	row 1 'farm.json: tape: linearizer does not take load-dependent' \
 		--method=linearizer farm.json

@@ -155,7 +155,7 @@ T_TEST("memory is checked in advance")
 	t.class[0] = (struct np_qn_class){ "class", 10000, 1 };
 	t.service[0][0] = 1;
 	T_CHECK(np_qn_convolution(&t.net, &little, &s, &err) == -E2BIG);
-	T_CHECK(strstr(err.text, "0.32 MB of memory, more than 0.1 MB") &&
+	T_CHECK(strstr(err.text, "320 kB of memory, more than 100 kB") &&
 		strstr(err.text, "linearizer"));
 }
 

@@ -19,6 +19,9 @@ test_the_page_is_as_agreed() {
 	golden sharing.txt netprof sharing "$S/a.scheme"
 	golden sharing-ascii.txt env LC_ALL=C netprof sharing --static \
 		--model=maxmin,none "$S/a.scheme"
+	scheme 'reference 20M' 'a: 0 -> 1 1'
+	contains "a small time is not 0" "$(netprof sharing --model=none "$S/a.scheme")" \
+		'^a +0 -> 1 +- +4.77e-08$'
 }
 
 test_lines_fit_a_terminal() {

@@ -88,6 +88,18 @@ T_TEST("values are taken or refused with option, value and range")
 	}
 }
 
+T_TEST("a word has at least one character")
+{
+	static const struct np_option option = { "x", NP_OPTION_WORD };
+	struct np_err err = NP_ERR_INIT;
+	const char *got = NULL;
+	char word[] = "some";
+
+	T_CHECK(!np_option_set(&option, word, &got, &err) && got == word);
+	T_CHECK(np_option_set(&option, word + 4, &got, &err) == -EINVAL);
+	T_CHECK(got == word && !strcmp(err.text, "--x=: expected a value"));
+}
+
 static const struct {
 	const char *name, *text;
 	double want;
