@@ -114,9 +114,8 @@ static void recommend_for_worst_pair(const struct cli_known *known,
 
 /* Find the most useful measurement; out->command stays "" if none would help. */
 static void find_measurement(const struct np_run_summary *profile,
-			       const struct cli_known *known,
-			       enum np_scope scope,
-			       struct cli_recommendation *out)
+			     const struct cli_known *known, enum np_scope scope,
+			     struct cli_recommendation *out)
 {
 	/* The idle baseline is not a program and has no predictions. */
 	if (profile->is_idle)
@@ -165,8 +164,8 @@ void cli_avoid_text(const struct cli_recommendation *recommendation, char *buf,
 	buf[0] = '\0';
 	if (!n && recommendation->n_pairs)
 		cli_appendf(buf, len,
-			    "No application with a profile slows %s by "
-			    "more than %.0f %%.",
+			    "No application with a reliable prediction slows "
+			    "%s by more than %.0f %%.",
 			    recommendation->app, limit_percent);
 	for (size_t i = 0; i < n; i++) {
 		const char *app = recommendation->pair[i].app;

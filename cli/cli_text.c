@@ -427,7 +427,9 @@ void cli_print_left(FILE *f, const char *text, int width)
 
 void cli_print_right(FILE *f, const char *text, int width)
 {
-	fprintf(f, "%*s%s", width - (int)cli_width(text), "", text);
+	int blanks = width - (int)cli_width(text);
+
+	fprintf(f, "%*s%s", blanks > 0 ? blanks : 0, "", text);
 }
 
 void cli_fprint_number(FILE *f,

@@ -177,7 +177,7 @@ static const struct {
 } neighbours[] = {
 	{ "no other application has a profile", { 0 }, 0, "" },
 	{ "no application exceeds the limit", { 0.1, 0.02 }, 2,
-	  "No application with a profile slows halo by more than 10 %." },
+	  "No application with a reliable prediction slows halo by more than 10 %." },
 	{ "one application exceeds it", { 0.11, 0.02 }, 2,
 	  "Avoid sharing a leaf switch with fft, which slows halo by more than "
 	  "10 %. " TO_DO_SO },
