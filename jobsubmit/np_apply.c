@@ -20,9 +20,9 @@
 #define HELD_STEP_SEC 30 /* smaller changes of held_sec need no update */
 
 /*
- * Write the user's excluded nodes as a host list, in the user's own words if
- * the annotation still has them. Returns NULL if there are none, or when out of
- * memory.
+ * Write the user's excluded nodes as a host list, exactly as the user wrote it
+ * if the annotation still has that text. Returns NULL if there are none, or
+ * when out of memory.
  */
 static char *format_user_list(const struct np_job_entry *entry,
 			      const struct np_cluster_map *map,
@@ -70,14 +70,14 @@ static int64_t compute_begin_time(const struct np_job_entry *entry,
  * hardly changed, the value in the annotation is kept, which saves an update.
  */
 static char *make_comment(const struct np_job_entry *entry,
-			  const struct np_outcome *outcome, char *user,
-			  char *ours)
+			  const struct np_outcome *outcome, char *user_list,
+			  char *our_list)
 {
 	const struct np_annotation *old = &entry->annotation;
 	bool decided = outcome->action != NP_ACT_NONE;
 	struct np_annotation annotation = {
-		.user = decided ? user : NULL,
-		.ours = ours,
+		.user = decided ? user_list : NULL,
+		.ours = our_list,
 		.until_sec = outcome->until_sec,
 		.decided = decided,
 		.begin_sec = outcome->until_sec ? old->begin_sec : 0,
@@ -94,6 +94,31 @@ static char *make_comment(const struct np_job_entry *entry,
 }
 
 /*
+ * Make the lists of the nodes that the user excludes and of those that the
+ * outcome excludes, and set the bits of the latter in excluded[]. A list
+ * without nodes is NULL. scratch is a bitmap of nodes. Returns 0 or -ENOMEM;
+ * *user_list and *our_list are to be freed in either case.
+ */
+static int make_lists(const struct np_cluster_map *map,
+		      const struct np_job_entry *entry,
+		      const struct np_outcome *outcome, uint64_t *excluded,
+		      uint64_t *scratch, char **user_list, char **our_list)
+{
+	bool failed;
+
+	*user_list = format_user_list(entry, map, scratch);
+	*our_list = NULL;
+	memset(excluded, 0, map->words * sizeof(*excluded));
+	if (outcome->leaves) {
+		*our_list = np_cluster_map_format_closed(map, outcome->leaves);
+		np_leaves_excluded(map->leaves, outcome->leaves, excluded);
+	}
+	failed = (!*user_list && np_bits_any(entry->user, map->words)) ||
+		 (!*our_list && np_bits_any(excluded, map->words));
+	return failed ? -ENOMEM : 0;
+}
+
+/*
  * Fill in *update, for np_update_make(), which frees it on failure. scratch has
  * room for two bitmaps of nodes.
  */
@@ -105,32 +130,23 @@ static int fill_update(const struct np_job_snapshot *jobs,
 	const struct np_cluster_map *map = jobs->map;
 	size_t words = map->words, bytes = words * sizeof(*scratch);
 	uint64_t *excluded = scratch; /* our nodes; later, the user's as well */
-	char *user = format_user_list(entry, map, scratch + words);
 	const char *old_comment = entry->comment ? entry->comment : "";
-	int rc = 0;
+	char *user_list;
+	int rc = make_lists(map, entry, outcome, excluded, scratch + words,
+			    &user_list, &update->ours);
 
-	memset(excluded, 0, bytes);
-	if (outcome->leaves) {
-		update->ours =
-			np_cluster_map_format_closed(map, outcome->leaves);
-		np_leaves_excluded(map->leaves, outcome->leaves, excluded);
+	if (!rc) {
+		np_bits_or(excluded, entry->user, words);
+		update->comment =
+			make_comment(entry, outcome, user_list, update->ours);
+		rc = update->comment ? 0 : -ENOMEM;
 	}
-	/* A missing list is an error unless there are no nodes to list. */
-	if ((!user && np_bits_any(entry->user, words)) ||
-	    (!update->ours && np_bits_any(excluded, words))) {
-		free(user);
-		return -ENOMEM;
-	}
-	np_bits_or(excluded, entry->user, words);
-	update->comment = make_comment(entry, outcome, user, update->ours);
-	if (!update->comment)
-		rc = -ENOMEM;
 	if (!rc && (force || memcmp(excluded, entry->present, bytes))) {
 		update->exc_nodes =
-			np_annotation_join_lists(user, update->ours);
+			np_annotation_join_lists(user_list, update->ours);
 		rc = update->exc_nodes ? 0 : -ENOMEM;
 	}
-	free(user);
+	free(user_list);
 	update->begin_sec =
 		compute_begin_time(entry, outcome, force, jobs->now_sec);
 	/*
@@ -201,24 +217,39 @@ int np_update_send(uint32_t job_id, const char *job_id_str,
 	return rc;
 }
 
+bool np_update_too_late(int rc)
+{
+	return rc == ESLURM_JOB_NOT_PENDING || rc == ESLURM_INVALID_JOB_ID ||
+	       rc == ESLURM_JOB_FINISHED || rc == ESLURM_ALREADY_DONE;
+}
+
 /* ---- All updates of a decision ---- */
 
 /*
  * The first pass writes the outcomes that narrow the leaves that a job may use,
  * and the second pass those that do not, so that at no time two jobs that
- * conflict may use the same leaf. An outcome that moves a job needs both: the
- * first pass holds the job, and the second one writes its leaves. struct
- * np_outcome says which outcomes narrow and which move.
+ * conflict may use the same leaf. An outcome that reassigns a job, i.e.
+ * exchanges its leaves, needs both passes: the first holds the job, and the
+ * second writes its new leaves. struct np_outcome says which outcomes narrow
+ * and which reassign.
  */
 
 #define MAX_FAILURES 3 /* of one job, until it no longer delays others */
-#define HOLD_SEC 10 /* longest hold of a moving job, if the pass is cut off */
+#define HOLD_SEC 10 /* longest hold, in case the second pass is not reached */
 
 /* Result of the first pass for a job. */
 enum first_pass {
-	NOTHING_LEFT, /* the job did not have to be narrowed, or it has been */
-	MISSED,	      /* its update was missed */
-	HELD,	      /* the job moves, and is held until the second pass */
+	PASS1_DONE, /* the job did not have to be narrowed, or it has been */
+	PASS1_HELD, /* it is reassigned, and held until the second pass */
+	PASS1_NOT_WRITTEN, /* it was neither narrowed nor held */
+};
+
+/* Result of one update. */
+enum update_result {
+	UPDATE_WRITTEN,
+	UPDATE_REFUSED, /* so often that the job counts as updated: see
+			   handle_refusal() */
+	UPDATE_RETRY, /* not written; it may succeed after the next decision */
 };
 
 /* State of writing the updates of one decision. */
@@ -231,58 +262,52 @@ struct writer {
 	uint8_t *first_pass;	 /* enum first_pass, per job of the snapshot */
 	bool (*may_continue)(void *arg);
 	void *arg;
-	bool missed; /* the last update was not made, and may succeed in the
-			next pass */
 	struct np_applied *out;
 };
 
 /*
- * Take one update from the share of a job's owner. Returns false, and marks the
- * update as missed, if the share is used up or the pass has been cut off.
+ * Take one update from the share of a job's owner. Returns false if the share
+ * is used up or no more updates may be made.
  */
-static bool claim_update(struct writer *writer,
-			 const struct np_job_entry *entry)
+static bool take_update(struct writer *writer, const struct np_job_entry *entry)
 {
-	if (writer->out->cut || !writer->may_continue(writer->arg))
-		writer->out->cut = true;
-	else if (np_shares_take(&writer->shares, entry->in->owner, 1))
-		return true;
-	writer->missed = writer->out->more = true;
-	return false;
-}
-
-/* Whether an error means that the job has started or ended meanwhile. */
-static bool has_left_queue(int rc)
-{
-	return rc == ESLURM_JOB_NOT_PENDING || rc == ESLURM_INVALID_JOB_ID ||
-	       rc == ESLURM_JOB_FINISHED || rc == ESLURM_ALREADY_DONE;
+	if (writer->out->incomplete || !writer->may_continue(writer->arg)) {
+		writer->out->incomplete = true;
+		return false;
+	}
+	return np_shares_take(&writer->shares, entry->in->owner, 1);
 }
 
 /*
- * Handle an update that Slurm refused. id is the job in the snapshot, and id_str
- * that job or the task that was to be updated. Of consecutive refusals for a job
- * only the first is logged, and from the MAX_FAILURES-th on they no longer count
- * as missed, so that a job that can never be updated does not delay others.
+ * Handle an update that Slurm refused. id is the job in the snapshot, and
+ * id_str that job or the task that was to be updated. Only the first of
+ * consecutive refusals for a job is logged.
+ *
+ * A job that has been refused MAX_FAILURES times in a row counts as updated,
+ * because it can perhaps never be updated. Jobs that conflict with it are then
+ * given leaves on which it may run, instead of waiting for it, and it is
+ * recorded with the values that it should have, so that np_modify() adds them
+ * to a change that its user requests. The update is tried again after each
+ * decision.
  */
-static void handle_refusal(struct writer *writer, uint32_t id,
-			   const char *id_str, int rc)
+static enum update_result handle_refusal(struct writer *writer, uint32_t id,
+					 const char *id_str, int rc)
 {
 	struct np_cached_job *cached = np_job_cache_find(writer->cache, id);
+	bool retry = cached && ++cached->failures < MAX_FAILURES;
 
 	writer->out->failures++;
-	if (cached && ++cached->failures < MAX_FAILURES)
-		writer->missed = true;
 	if (!cached || cached->failures == 1)
 		np_ctl_error("cannot update JobId=%s: %s", id_str,
 			     slurm_strerror(rc));
+	return retry ? UPDATE_RETRY : UPDATE_REFUSED;
 }
 
-/*
- * Send an update of a job, or of one task of its array. Returns whether it
- * succeeded; if not, writer->missed may be set.
- */
-static bool send_update(struct writer *writer, const struct np_job_entry *entry,
-			uint32_t task, const struct np_update *update)
+/* Send an update of a job, or of one task of its array. */
+static enum update_result send_update(struct writer *writer,
+				      const struct np_job_entry *entry,
+				      uint32_t task,
+				      const struct np_update *update)
 {
 	struct np_cached_job *cached =
 		np_job_cache_find(writer->cache, entry->id);
@@ -307,57 +332,71 @@ static bool send_update(struct writer *writer, const struct np_job_entry *entry,
 	np_shared_set_sending(writer->shared, NULL);
 	if (rc == EAGAIN) /* np_modify() found a change by a user */
 		np_job_cache_lost_race(writer->cache, entry->in->owner);
-	if (rc == EAGAIN || has_left_queue(rc))
-		writer->missed = true;
-	else if (rc)
-		handle_refusal(writer, entry->id, id_str, rc);
-	else
-		writer->out->updates++;
-	if (!rc && cached)
+	if (rc == EAGAIN || np_update_too_late(rc))
+		return UPDATE_RETRY;
+	if (rc)
+		return handle_refusal(writer, entry->id, id_str, rc);
+	writer->out->updates++;
+	if (cached)
 		cached->failures = 0;
-	writer->out->more |= writer->missed;
-	return !rc;
+	return UPDATE_WRITTEN;
+}
+
+/* Make an update of a job, or of one task of its array, if it may be made. */
+static enum update_result try_update(struct writer *writer,
+				     const struct np_job_entry *entry,
+				     uint32_t task,
+				     const struct np_update *update)
+{
+	enum update_result result = UPDATE_RETRY;
+
+	if (take_update(writer, entry))
+		result = send_update(writer, entry, task, update);
+	if (result == UPDATE_RETRY)
+		writer->out->needs_another_pass = true;
+	return result;
 }
 
 /*
- * Append an entry to the list of values that jobs contain. Takes ownership of
- * `ours`. Returns 0 or -ENOMEM.
+ * Record in out->written what a job contains. Takes ownership of our_list.
+ * Returns 0 or -ENOMEM.
  */
-static int add_written(struct writer *writer, const struct np_job_entry *entry,
-		       char *ours, int64_t until_sec)
+static int record_written(struct writer *writer,
+			  const struct np_job_entry *entry, char *our_list,
+			  int64_t until_sec)
 {
 	struct np_applied *out = writer->out;
 
-	if (!ours && !until_sec)
+	if (!our_list && !until_sec)
 		return 0;
 	if (np_array_grow(&out->written, out->n_written,
 			  sizeof(*out->written))) {
-		free(ours);
+		free(our_list);
 		return -ENOMEM;
 	}
 	out->written[out->n_written++] = (struct np_written){
 		.id = entry->id, .array = entry->array, .task = entry->task,
-		.ours = ours, .until_sec = until_sec,
+		.ours = our_list, .until_sec = until_sec,
 	};
 	return 0;
 }
 
-/* List what a job that was not updated contains. Returns 0 or -ENOMEM. */
-static int list_unchanged(struct writer *writer, size_t i)
+/* Record what a job that was not updated contains. Returns 0 or -ENOMEM. */
+static int record_unchanged(struct writer *writer, size_t i)
 {
 	const struct np_job_entry *entry = &writer->jobs->job[i];
 	const struct np_annotation *annotation = &entry->annotation;
-	char *ours;
+	char *our_list;
 
-	if (writer->first_pass[i] == HELD)
-		return add_written(writer, entry, NULL,
-				   writer->jobs->now_sec + HOLD_SEC);
+	if (writer->first_pass[i] == PASS1_HELD)
+		return record_written(writer, entry, NULL,
+				      writer->jobs->now_sec + HOLD_SEC);
 	if (!entry->in_effect)
 		return 0;
-	ours = annotation->ours ? strdup(annotation->ours) : NULL;
-	return annotation->ours && !ours ?
-		     -ENOMEM :
-		     add_written(writer, entry, ours, annotation->until_sec);
+	our_list = annotation->ours ? strdup(annotation->ours) : NULL;
+	if (annotation->ours && !our_list)
+		return -ENOMEM;
+	return record_written(writer, entry, our_list, annotation->until_sec);
 }
 
 /*
@@ -378,35 +417,35 @@ static void cache_comment(struct np_job_cache *cache, uint32_t id,
 }
 
 /*
- * Write an outcome into a job, and list it. If writer->missed is set
- * afterwards, it was neither written nor listed. Returns 0 or -ENOMEM.
+ * Write an outcome into a job, and record it in out->written. Returns 1; or 0
+ * if it has to be tried again, and then nothing is recorded; or -ENOMEM.
  */
 static int write_job(struct writer *writer, size_t i,
 		     const struct np_outcome *outcome, bool force)
 {
 	const struct np_job_entry *entry = &writer->jobs->job[i];
+	enum update_result result = UPDATE_WRITTEN;
 	struct np_update update;
 	int rc = np_update_make(writer->jobs, i, outcome, force, &update);
 
-	writer->missed = false;
-	if (rc > 0 && claim_update(writer, entry) &&
-	    send_update(writer, entry, NP_CHANGE_ALL, &update) &&
-	    update.comment)
+	if (rc > 0)
+		result = try_update(writer, entry, NP_CHANGE_ALL, &update);
+	if (result == UPDATE_WRITTEN && update.comment)
 		cache_comment(writer->cache, entry->id, update.comment);
-	if (rc >= 0 && !writer->missed) {
-		rc = add_written(writer, entry, update.ours,
-				 outcome->applied ? outcome->until_sec : 0);
+	if (rc >= 0 && result != UPDATE_RETRY) {
+		rc = record_written(writer, entry, update.ours,
+				    outcome->applied ? outcome->until_sec : 0);
 		update.ours = NULL;
 	}
 	np_update_clear(&update);
-	return rc < 0 ? rc : 0;
+	return rc < 0 ? rc : result != UPDATE_RETRY;
 }
 
 /*
- * Hold a job that moves, so that it cannot start before all others are
- * narrowed. Returns 0 or -ENOMEM.
+ * Hold a job that is reassigned, so that it cannot start before all others are
+ * narrowed. Returns 1, or 0 if it has to be tried again, or -ENOMEM.
  */
-static int hold_moving_job(struct writer *writer, size_t i)
+static int hold_reassigned_job(struct writer *writer, size_t i)
 {
 	const struct np_outcome held = {
 		.action = NP_ACT_HOLD,
@@ -414,22 +453,26 @@ static int hold_moving_job(struct writer *writer, size_t i)
 		.until_sec = writer->jobs->now_sec + HOLD_SEC,
 		.held_sec = np_outcome_of(writer->placement, i)->held_sec,
 	};
+	enum update_result result = UPDATE_WRITTEN;
 	struct np_update update;
 	int rc = np_update_make(writer->jobs, i, &held, false, &update);
 
-	writer->missed = false;
-	if (rc > 0 && claim_update(writer, &writer->jobs->job[i]))
-		send_update(writer, &writer->jobs->job[i], NP_CHANGE_ALL,
-			    &update);
+	if (rc > 0)
+		result = try_update(writer, &writer->jobs->job[i],
+				    NP_CHANGE_ALL, &update);
 	np_update_clear(&update);
-	if (!writer->missed)
-		writer->first_pass[i] = HELD;
-	return rc < 0 ? rc : 0;
+	if (rc < 0)
+		return rc;
+	if (result == UPDATE_RETRY)
+		return 0;
+	writer->first_pass[i] = PASS1_HELD;
+	return 1;
 }
 
 /*
  * Split off the tasks of an array that get leaves of their own. Returns 1 if
- * all of them were updated, 0 if not, or -ENOMEM.
+ * all of them were updated, 0 if not, or -ENOMEM. The rest of the array also
+ * waits for a task that Slurm keeps refusing.
  */
 static int write_tasks(struct writer *writer, size_t i)
 {
@@ -455,9 +498,9 @@ static int write_tasks(struct writer *writer, size_t i)
 		 */
 		int rc = np_update_make(writer->jobs, i, &task, true, &update);
 
-		all_updated &=
-			rc > 0 && claim_update(writer, entry) &&
-			send_update(writer, entry, entry->tasks[k], &update);
+		all_updated &= rc > 0 &&
+			       try_update(writer, entry, entry->tasks[k],
+					  &update) == UPDATE_WRITTEN;
 		np_update_clear(&update);
 		if (rc < 0)
 			return rc;
@@ -476,11 +519,11 @@ static int write_narrowing(struct writer *writer, size_t i)
 
 	if (!outcome->narrows)
 		return 0;
-	rc = outcome->moves ? hold_moving_job(writer, i) :
-			      write_job(writer, i, outcome, false);
-	if (rc || !writer->missed)
-		return rc;
-	writer->first_pass[i] = MISSED;
+	rc = outcome->reassigns ? hold_reassigned_job(writer, i) :
+				  write_job(writer, i, outcome, false);
+	if (rc)
+		return rc < 0 ? rc : 0;
+	writer->first_pass[i] = PASS1_NOT_WRITTEN;
 	return np_placement_update_failed(writer->placement, i);
 }
 
@@ -491,40 +534,40 @@ static int write_narrowing(struct writer *writer, size_t i)
 static int write_rest(struct writer *writer, size_t i)
 {
 	const struct np_outcome *outcome = np_outcome_of(writer->placement, i);
-	bool may_open = !writer->out->cut && writer->first_pass[i] != MISSED;
-	bool is_written = outcome->narrows && !outcome->moves &&
-			  writer->first_pass[i] == NOTHING_LEFT;
+	bool may_widen = !writer->out->incomplete &&
+			 writer->first_pass[i] != PASS1_NOT_WRITTEN;
+	bool is_written = outcome->narrows && !outcome->reassigns &&
+			  writer->first_pass[i] == PASS1_DONE;
 	int rc;
 
-	if (may_open && !np_placement_may_open(writer->placement, i)) {
-		writer->out->more = true;
-		may_open = false;
+	if (may_widen && !np_placement_may_widen(writer->placement, i)) {
+		writer->out->needs_another_pass = true;
+		may_widen = false;
 	}
-	rc = may_open ? write_tasks(writer, i) : 0;
+	rc = may_widen ? write_tasks(writer, i) : 0;
 	if (rc < 0)
 		return rc;
 	if (is_written)
 		return 0;
-	if (rc) {
-		/*
-		 * A job that moves no longer contains what the snapshot says,
-		 * because the first pass has held it, so all values are set.
-		 */
-		rc = write_job(writer, i, outcome, outcome->moves);
-		if (rc || !writer->missed)
-			return rc;
-	}
-	return list_unchanged(writer, i);
+	/*
+	 * A job that is reassigned no longer contains what the snapshot says,
+	 * because the first pass has held it, so all values are set.
+	 */
+	if (rc)
+		rc = write_job(writer, i, outcome, outcome->reassigns);
+	if (rc)
+		return rc < 0 ? rc : 0;
+	return record_unchanged(writer, i);
 }
 
 static int write_jobs(struct writer *writer,
-		      int (*write)(struct writer *writer, size_t i))
+		      int (*write_one)(struct writer *writer, size_t i))
 {
 	int rc = 0;
 
 	for (size_t i = 0; !rc && i < writer->jobs->n_jobs; i++)
 		if (writer->jobs->job[i].managed)
-			rc = write(writer, i);
+			rc = write_one(writer, i);
 	return rc;
 }
 

@@ -43,15 +43,21 @@ void np_update_clear(struct np_update *update);
 int np_update_send(uint32_t job_id, const char *job_id_str,
 		   const struct np_update *update);
 
+/*
+ * Whether an error of np_update_send() means that the job has started or ended
+ * meanwhile.
+ */
+bool np_update_too_late(int rc);
+
 /* ---- All updates of a decision ---- */
 
 /* Result of writing a decision. */
 struct np_applied {
 	size_t updates;	 /* made */
 	size_t failures; /* updates that Slurm refused */
-	bool cut;  /* not all restrictions were written: until the next decision
-		      it is unknown which leaves jobs may use */
-	bool more; /* there is more to write: make another pass soon */
+	bool incomplete; /* not all restrictions were written: until the next
+			    decision it is unknown which leaves jobs may use */
+	bool needs_another_pass;    /* soon: there is more to write */
 	struct np_written *written; /* what the jobs contain now; malloc'ed */
 	size_t n_written;
 };

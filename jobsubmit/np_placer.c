@@ -682,8 +682,8 @@ struct pass {
 	struct np_change *change; /* that users requested since the last pass */
 	size_t n_changes;
 	bool written; /* updating jobs has begun */
-	bool cut;     /* it was cut off, so jobs contain no valid decision */
-	bool more;    /* there are more updates to make in the next pass */
+	bool incomplete;	 /* not all restrictions were written */
+	bool needs_another_pass; /* soon: there are more updates to make */
 	struct np_known known; /* from the store */
 	struct np_job_snapshot jobs;
 	struct np_denials denied;
@@ -1032,8 +1032,8 @@ static int update_jobs(struct np_placer *placer, struct pass *pass,
 		      placer->shared, MAX_UPDATES, may_continue, arg, &applied);
 	np_shared_set_written(placer->shared, applied.written,
 			      applied.n_written);
-	pass->cut = applied.cut;
-	pass->more = applied.more;
+	pass->incomplete = applied.incomplete;
+	pass->needs_another_pass = applied.needs_another_pass;
 	return rc;
 }
 
@@ -1125,18 +1125,18 @@ static int decide_and_update(struct np_placer *placer, struct pass *pass,
 		return rc;
 	cache_hold_times(placer, pass);
 	placer->last_sec = pass->jobs.now_sec;
-	state_due = pass->more || pass->changed || pass->n_changes ||
-		    placer->state_trouble.text[0] ||
+	state_due = pass->needs_another_pass || pass->changed ||
+		    pass->n_changes || placer->state_trouble.text[0] ||
 		    np_mono_sec() - placer->state_sec >= STATE_SEC;
 	rc = state_due ? make_state(placer, pass, &state) : 0;
 	if (!rc && may_continue(arg))
 		rc = publish(placer, pass);
-	np_shared_set_busy(placer->shared, pass->cut);
+	np_shared_set_busy(placer->shared, pass->incomplete);
 	pass->save_sec = np_mono_sec();
 	if (!rc)
 		write_store(placer, pass, state_due ? &state : NULL);
 	np_state_free(&state);
-	*again = pass->more || pass->known.more ||
+	*again = pass->needs_another_pass || pass->known.more ||
 		 np_store_reader_has_more(placer->store);
 	return rc;
 }
@@ -1189,7 +1189,7 @@ void np_placer_run(struct np_placer *placer, bool (*may_continue)(void *arg),
 		rc = decide_and_update(placer, &pass, may_continue, arg, &again,
 				       &why);
 	np_state_set_trouble(rc, &why, &pass.trouble);
-	np_shared_set_busy(placer->shared, pass.cut && !rc);
+	np_shared_set_busy(placer->shared, pass.incomplete && !rc);
 	handle_early_end(placer, &pass, rc);
 	if (!pass.trouble.text[0])
 		pass.trouble = placer->settings.trouble;

@@ -4661,8 +4661,9 @@ static void compare_with_prior(struct np_placement *placement, uint32_t i,
 	outcome->applied = job->mode != NP_MODE_ADVISE &&
 			   outcome->action != NP_ACT_NONE;
 	outcome->narrows &= outcome->applied;
-	outcome->moves = outcome->narrows && outcome->action != NP_ACT_HOLD &&
-			 (opens || outcome->tasks);
+	outcome->reassigns = outcome->narrows &&
+			     outcome->action != NP_ACT_HOLD &&
+			     (opens || outcome->tasks);
 }
 
 /* Fill in the outcomes, of which only held_sec is set. 0 or -ENOMEM. */
@@ -5130,7 +5131,7 @@ static bool conflicts_with_unwritten(const struct np_placement *placement,
 	return false;
 }
 
-bool np_placement_may_open(const struct np_placement *placement, size_t i)
+bool np_placement_may_widen(const struct np_placement *placement, size_t i)
 {
 	const struct np_outcome *outcome = &placement->outcome[i];
 

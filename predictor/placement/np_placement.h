@@ -159,12 +159,12 @@ struct np_outcome {
 	/*
 	 * The order of updates, so that no intermediate state allows a
 	 * conflict. An outcome that narrows (closes an open leaf, or holds the
-	 * job) is written first. One that moves narrows too, but also opens
+	 * job) is written first. One that reassigns also narrows, but opens
 	 * leaves that other jobs may still use, or splits an array: the job is
 	 * held first, and its outcome is written after all that narrow. The
 	 * record of an array is written after the tasks split off it.
 	 */
-	bool narrows, moves;
+	bool narrows, reassigns;
 	const uint64_t *leaves; /* NP_ACT_RESTRICT: bitmap, owned by the
 				   placement */
 	int64_t until_sec;	/* NP_ACT_HOLD: seconds since the epoch */
@@ -233,13 +233,13 @@ void np_placement_carry(struct np_placement *to,
 
 /*
  * The i-th job, whose outcome narrows, could not be updated. From now on it
- * counts as one that may use any leaf, both for np_placement_may_open() and for
+ * counts as one that may use any leaf, both for np_placement_may_widen() and for
  * submissions. Returns 0 or -ENOMEM.
  */
 int np_placement_update_failed(struct np_placement *placement, size_t i);
 
 /* Whether the i-th job's outcome is safe although some jobs are not updated. */
-bool np_placement_may_open(const struct np_placement *placement, size_t i);
+bool np_placement_may_widen(const struct np_placement *placement, size_t i);
 
 /*
  * The outcome of a job in one line of plain text without a newline, cut to

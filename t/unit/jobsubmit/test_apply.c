@@ -152,8 +152,8 @@ static struct result make_pass(size_t max, bool (*go_on)(void *arg),
 	if (meanwhile)
 		meanwhile();
 	T_CHECK(!np_apply(&v, p, c.cache, c.shared, max, go_on, NULL, &a));
-	r = (struct result){ a.updates, a.failures, a.n_written, a.cut,
-			     a.more };
+	r = (struct result){ a.updates, a.failures, a.n_written, a.incomplete,
+			     a.needs_another_pass };
 	np_shared_set_written(c.shared, a.written, a.n_written);
 	np_job_cache_sweep(c.cache);
 	np_placement_free(p);

@@ -283,9 +283,11 @@ static void write_decision(struct writing *s)
 
 			if (!rw_bound(s->w, i, v))
 				continue;
-			if (then ? !v->narrows || v->moves : v->narrows)
-				write_set(s, i, !then && v->moves ? 0 :
-					  o_open(s->w, i, v));
+			if (then ? !v->narrows || v->reassigns : v->narrows)
+				write_set(s, i,
+					  !then && v->reassigns ?
+						  0 :
+						  o_open(s->w, i, v));
 		}
 }
 
@@ -313,7 +315,7 @@ T_TEST("no moment of writing a decision brings jobs together")
 		world.last_sec = world.now_sec;
 		s.p = w_decide(&world);
 		for (size_t i = 0; i < all; i++)
-			moved += np_outcome_of(s.p, i)->moves;
+			moved += np_outcome_of(s.p, i)->reassigns;
 		write_decision(&s);
 		np_placement_free((struct np_placement *)s.p);
 		if (s.met)
