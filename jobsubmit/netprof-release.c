@@ -48,9 +48,9 @@ static void print_update(uint32_t id, const struct np_update *update,
 }
 
 /*
- * Send an update and print it, or with dry_run only print it. An error because
- * the job has started or ended meanwhile is printed, but does not count as a
- * failure. Returns 0, or 1 after a failure.
+ * Send an update and print it, or with dry_run only print it. If the job has
+ * started or ended meanwhile, the error is printed but is not a failure. Returns
+ * 0, or 1 after a failure.
  */
 static int apply_update(uint32_t id, const struct np_update *update,
 			bool dry_run)
@@ -60,8 +60,7 @@ static int apply_update(uint32_t id, const struct np_update *update,
 	if (rc) {
 		fprintf(stderr, "netprof release: cannot update JobId=%u: %s\n",
 			id, slurm_strerror(rc));
-		return rc != ESLURM_JOB_NOT_PENDING &&
-		       rc != ESLURM_INVALID_JOB_ID;
+		return !np_update_too_late(rc);
 	}
 	print_update(id, update, dry_run);
 	return 0;

@@ -366,6 +366,21 @@ test_release_removes_what_the_plugin_wrote() {
 	inside --user root env LD_PRELOAD="$(rundir)/trap.so" \
 		"$(rundir)/build/netprof-release" -n >"$TMPDIR/would"
 	grep -q "would restore" "$TMPDIR/would" || fail "-n says: $(cat "$TMPDIR/would")"
+	cc -shared -fPIC -I"${SLURM_PREFIX:-/usr}/include" -x c -o "$(rundir)/ended.so" - <<-'END'
+		#include <errno.h>
+		#include <slurm/slurm_errno.h>
+		int slurm_update_job(void *job)
+		{
+			(void)job;
+			errno = ESLURM_JOB_FINISHED;
+			return -1;
+		}
+	END
+	inside --user root env LD_PRELOAD="$(rundir)/ended.so" \
+		"$(rundir)/build/netprof-release" >"$TMPDIR/ended" 2>&1 ||
+		fail "jobs that have ended: $(cat "$TMPDIR/ended")"
+	grep -q "cannot update JobId=${JOBS[0]}:" "$TMPDIR/ended" ||
+		fail "jobs that have ended: $(cat "$TMPDIR/ended")"
 	from=$EPOCHSECONDS
 	inside --user root "$(rundir)/build/netprof-release"
 	equal "the user's exclusions" "$(excluded "${JOBS[0]}")" n3

@@ -391,3 +391,24 @@ T_TEST("what is written for an outcome, and that once")
 		some_slurm_free(&s);
 	}
 }
+
+static const struct {
+	const char *name;
+	int error;
+	bool too_late;
+} errors[] = {
+	{ "no error", 0, false },
+	{ "the job started", ESLURM_JOB_NOT_PENDING, true },
+	{ "slurmctld no longer knows the job", ESLURM_INVALID_JOB_ID, true },
+	{ "the job ended", ESLURM_JOB_FINISHED, true },
+	{ "the job is ending", ESLURM_ALREADY_DONE, true },
+	{ "not allowed", ESLURM_ACCESS_DENIED, false },
+	{ "a user changed the job", EAGAIN, false },
+};
+
+T_TEST("errors of an update of a job that started or ended")
+{
+	for (size_t i = 0; i < NP_ARRAY_SIZE(errors); i++)
+		T_ROW(errors[i].name, np_update_too_late(errors[i].error) ==
+		      errors[i].too_late);
+}
