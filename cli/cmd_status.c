@@ -40,8 +40,8 @@ struct status {
 	const struct np_state_leaf **leaf; /* worst predicted slowdown first */
 	const struct np_state_job **kept_apart; /* sorted by id */
 	size_t n_kept_apart;
-	/* Jobs in the decision. n_with_profile counts running ones. */
-	size_t n_running, n_with_profile, n_pending;
+	/* Jobs in the decision. n_known: running ones with a profile. */
+	size_t n_running, n_known, n_pending;
 };
 
 /* ---- text ---- */
@@ -74,7 +74,7 @@ static void print_decision(const struct status *status)
 	cli_print_labelled(stdout, "Jobs",
 			   "%zu running (%zu with a profile), %zu "
 			   "pending (%zu kept apart); %u profile%s",
-			   status->n_running, status->n_with_profile,
+			   status->n_running, status->n_known,
 			   status->n_pending, status->n_kept_apart,
 			   state->n_profiles, cli_plural_s(state->n_profiles));
 }
@@ -132,6 +132,11 @@ static int print_summary(const struct status *status)
 	return lines + print_denied(status);
 }
 
+static const char *leaf_name(const struct np_state_leaf *leaf)
+{
+	return *leaf->name ? leaf->name : "(none)";
+}
+
 /* Print a leaf switch. A slowdown above the limit is coloured. */
 static void print_leaf(const struct status *status,
 		       const struct np_state_leaf *leaf, int name_width)
@@ -139,7 +144,7 @@ static void print_leaf(const struct status *status,
 	bool is_above_limit = leaf->worst_slowdown >
 			      status->state->max_slowdown;
 
-	cli_print_left(stdout, *leaf->name ? leaf->name : "(none)", name_width);
+	cli_print_left(stdout, leaf_name(leaf), name_width);
 	printf("%6u%6u%13u%6u%13u", leaf->n_nodes, leaf->n_idle,
 	       leaf->n_unavailable, leaf->n_jobs, leaf->n_known);
 	if (is_above_limit)
@@ -152,21 +157,22 @@ static void print_leaf(const struct status *status,
 /* Print one line that summarises the leaf switches from index `from` on. */
 static void print_other_leaves(const struct status *status, size_t from)
 {
+	const struct np_state_leaf *worst = NULL;
 	uint32_t nodes = 0, idle = 0;
 	char worst_slowdown[CLI_NUMBER_LEN];
 
 	for (size_t i = from; i < status->state->n_leaves; i++) {
 		nodes += status->leaf[i]->n_nodes;
 		idle += status->leaf[i]->n_idle;
+		/* Leaf switches are sorted: the first one has the worst. */
+		if (!worst && status->leaf[i]->n_known)
+			worst = status->leaf[i];
 	}
-	/*
-	 * Leaf switches are sorted, so the first one here has the worst
-	 * slowdown.
-	 */
-	printf("%zu more leaf switches: %u nodes, %u idle, worst slowdown %s "
+	printf("%zu more leaf switches: %u nodes, %u idle, %s%s "
 	       "(shown with --all)\n",
 	       status->state->n_leaves - from, nodes, idle,
-	       cli_change(status->leaf[from]->worst_slowdown, worst_slowdown));
+	       worst ? "worst slowdown " : "no jobs with a profile",
+	       worst ? cli_change(worst->worst_slowdown, worst_slowdown) : "");
 }
 
 /*
@@ -322,12 +328,14 @@ static void share_rows(size_t max_rows, size_t *leaf_rows, size_t *job_rows)
 
 	if (*leaf_rows + *job_rows <= max_rows)
 		return;
-	if (*leaf_rows <= half)
+	if (*leaf_rows <= half) {
 		*job_rows = max_rows - *leaf_rows;
-	else if (*job_rows <= half)
+	} else if (*job_rows <= half) {
 		*leaf_rows = max_rows - *job_rows;
-	else
-		*leaf_rows = half, *job_rows = max_rows - half;
+	} else {
+		*leaf_rows = half;
+		*job_rows = max_rows - half;
+	}
 	if (*leaf_rows < MIN_ROWS)
 		*leaf_rows = MIN_ROWS;
 	if (*job_rows < MIN_ROWS)
@@ -410,7 +418,7 @@ static int print_data(const struct status *status, enum cli_format format)
 	cli_put_count(output, "profiles", state->n_profiles);
 	cli_put_real(output, "decide_sec", state->decide_sec);
 	cli_put_count(output, "running", status->n_running);
-	cli_put_count(output, "known", status->n_with_profile);
+	cli_put_count(output, "known", status->n_known);
 	cli_put_count(output, "pending", status->n_pending);
 	list = cli_put_array(output, "leaves");
 	for (size_t i = 0; i < state->n_leaves; i++)
@@ -443,9 +451,7 @@ static struct np_panel *add_panel(struct np_figure *figure, const char *title,
 	panel->x.lo = 0;
 	for (size_t i = 0; i < n; i++)
 		np_figure_add_name(figure, &panel->y,
-				   *status->leaf[i]->name ?
-					   status->leaf[i]->name :
-					   "(none)");
+				   leaf_name(status->leaf[i]));
 	return panel;
 }
 
@@ -532,7 +538,7 @@ static int save_plot(const struct status *status, const char *path)
 		"of them with a profile; decided %s.",
 		n,
 		shown < n ? " (those with the worst slowdowns are shown)" : "",
-		status->n_running, status->n_with_profile,
+		status->n_running, status->n_known,
 		cli_date(status->state->date, date));
 	figure->date = status->state->date;
 	return cli_figure_save_and_free(figure, path);
@@ -576,7 +582,7 @@ static void classify_jobs(struct status *status)
 		const struct np_state_job *job = &status->state->job[i];
 
 		status->n_running += !job->pending;
-		status->n_with_profile += !job->pending && job->known;
+		status->n_known += !job->pending && job->known;
 		status->n_pending += job->pending;
 		if (is_kept_apart(job))
 			status->kept_apart[status->n_kept_apart++] = job;
