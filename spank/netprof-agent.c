@@ -488,7 +488,7 @@ static bool parse_options(struct agent *agent, int argc, char **argv)
 		case 'q': parent = (pid_t)strtol(optarg, NULL, 10); break;
 		default: return false;
 		}
-	np_watch_open(&agent->watch, task, parent);
+	np_watch_start(&agent->watch, task, parent);
 	return agent->host && agent->port && read_cookies(agent);
 }
 

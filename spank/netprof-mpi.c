@@ -61,7 +61,7 @@ int main(int argc, char **argv)
 		fprintf(stderr, "usage: netprof-mpi PID\n");
 		return 2;
 	}
-	np_watch_open(&w, (pid_t)pid, 0);
+	np_watch_start(&w, (pid_t)pid, 0);
 	p = (struct pollfd){ .fd = w.fd, .events = POLLIN };
 	for (int ms = 0;
 	     ms <= LONGEST_MS && !poll(&p, 1, ms) && !np_watch_poll(&w);

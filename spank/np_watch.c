@@ -24,7 +24,7 @@ static void watch_task(struct np_watch *watch, pid_t task)
 	watch->fd = task ? (int)syscall(SYS_pidfd_open, task, 0) : -1;
 }
 
-void np_watch_open(struct np_watch *watch, pid_t task, pid_t parent)
+void np_watch_start(struct np_watch *watch, pid_t task, pid_t parent)
 {
 	*watch = (struct np_watch){ .parent = parent, .fd = -1 };
 	watch_task(watch, task);

@@ -24,12 +24,12 @@ struct np_watch {
  * If task is 0, nothing is watched, and np_watch_poll() always returns false.
  * There is no close function: the last pidfd stays open until the process ends.
  */
-void np_watch_open(struct np_watch *watch, pid_t task, pid_t parent);
+void np_watch_start(struct np_watch *watch, pid_t task, pid_t parent);
 
 /*
  * Returns whether all tasks have ended. While any task runs, fd refers to a
  * task that is running. Where Linux does not list children
- * (CONFIG_PROC_CHILDREN), only the task given to np_watch_open() counts.
+ * (CONFIG_PROC_CHILDREN), only the task given to np_watch_start() counts.
  */
 bool np_watch_poll(struct np_watch *watch);
 

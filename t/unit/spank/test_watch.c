@@ -115,7 +115,7 @@ T_TEST("a task is watched until it ends")
 		struct step s;
 
 		start_step(&s, 1, rows[i].reaps);
-		np_watch_open(&w, s.task[0], rows[i].alone ? 0 : s.stepd);
+		np_watch_start(&w, s.task[0], rows[i].alone ? 0 : s.stepd);
 		if (rows[i].no_fd)
 			forget_fd(&w);
 		T_ROW(rows[i].name, !np_watch_poll(&w));
@@ -136,7 +136,7 @@ T_TEST("its end wakes a waiting poll()")
 	struct step s;
 
 	start_step(&s, 1, 0);
-	np_watch_open(&w, s.task[0], s.stepd);
+	np_watch_start(&w, s.task[0], s.stepd);
 	p = (struct pollfd){ .fd = w.fd, .events = POLLIN };
 	if (w.fd >= 0) { /* else this kernel is old */
 		T_CHECK(poll(&p, 1, 0) == 0);
@@ -155,7 +155,7 @@ T_TEST("then its siblings are watched until the last one ends")
 	size_t left = TASKS;
 
 	start_step(&s, TASKS, 0);
-	np_watch_open(&w, s.task[0], s.stepd);
+	np_watch_start(&w, s.task[0], s.stepd);
 	while (left) {
 		pid_t watched = w.task;
 
@@ -181,7 +181,7 @@ T_TEST("siblings that end first do not matter")
 	struct step s;
 
 	start_step(&s, 2, 1);
-	np_watch_open(&w, s.task[0], s.stepd);
+	np_watch_start(&w, s.task[0], s.stepd);
 	kill(s.task[1], SIGKILL);
 	for (int i = 0; i < PATIENCE && !kill(s.task[1], 0); i++)
 		nap();
@@ -202,7 +202,7 @@ T_TEST("a task that had ended before")
 		_exit(0);
 	waitpid(gone, NULL, 0);
 	start_step(&s, 0, 0);
-	np_watch_open(&w, gone, s.stepd);
+	np_watch_start(&w, gone, s.stepd);
 	T_CHECK(is_over(&w));
 	close_watch(&w);
 	end_step(&s);
@@ -212,9 +212,9 @@ T_TEST("where nobody is watched it is never over")
 {
 	struct np_watch w;
 
-	np_watch_open(&w, 0, 0);
+	np_watch_start(&w, 0, 0);
 	T_CHECK(w.fd == -1 && !np_watch_poll(&w));
-	np_watch_open(&w, 0, getppid());
+	np_watch_start(&w, 0, getppid());
 	T_CHECK(w.fd == -1 && !np_watch_poll(&w));
 }
 
@@ -236,7 +236,7 @@ T_TEST("who watches is none of them")
 		watcher = fork();
 		if (!watcher) {
 			die_with_parent(me);
-			np_watch_open(&w, task, me);
+			np_watch_start(&w, task, me);
 			_exit(is_over(&w) ? 3 : 4);
 		}
 		waitpid(watcher, &status, 0);
