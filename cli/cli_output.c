@@ -42,8 +42,8 @@ int cli_replace_file(const char *path, const char *text, mode_t mode,
 }
 
 /* A device or a pipe cannot be replaced, so it is not written atomically. */
-int cli_write_to_any_file(const char *path, const char *text,
-			  const char *trailer, struct np_err *err)
+int cli_write_in_place(const char *path, const char *text, const char *trailer,
+		       struct np_err *err)
 {
 	FILE *file = fopen(path, "we");
 	int rc = file ? 0 : -errno;

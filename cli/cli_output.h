@@ -19,8 +19,8 @@ int cli_replace_file(const char *path, const char *text, mode_t mode,
  * Write text and trailer into a file of any kind, such as /dev/stdout. A
  * regular file is truncated or created. Returns 0 or -errno with err.
  */
-int cli_write_to_any_file(const char *path, const char *text,
-			  const char *trailer, struct np_err *err);
+int cli_write_in_place(const char *path, const char *text, const char *trailer,
+		       struct np_err *err);
 
 struct np_figure;
 

@@ -508,7 +508,7 @@ static int finish_calibration(struct fabric_work *work, struct np_err *err)
 	if (rc)
 		return rc;
 	rc = work->opt->output ?
-		     cli_write_to_any_file(work->opt->output, text, "\n", err) :
+		     cli_write_in_place(work->opt->output, text, "\n", err) :
 		     np_fabric_store_save(work->store, work->at.cluster,
 					  work->date, text, err);
 	is_parsed = !rc && !np_calibration_parse(text, strlen(text), "",

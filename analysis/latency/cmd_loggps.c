@@ -294,7 +294,7 @@ static int write_output(const char *path, const struct np_loggps_record *r,
 
 	if (rc)
 		return rc;
-	rc = cli_write_to_any_file(path, text, "", err);
+	rc = cli_write_in_place(path, text, "", err);
 	free(text);
 	return rc;
 }
