@@ -3,8 +3,8 @@
  *
  * The work is done by netprof-release, a program of its own because it needs
  * Slurm's library, with which netprof is not linked. This command checks the
- * options, so that errors look like those of the other commands, and executes
- * it.
+ * options, so that errors look like those of the other commands, and then
+ * executes netprof-release.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -47,7 +47,7 @@ const struct cli_cmd cmd_release = {
 	.args = "[--dry-run]",
 	.help = "remove what placement wrote into jobs",
 	.text =
-"Removes the excluded nodes, begin times and comments that placement wrote\n"
+"Removes the excluded nodes, begin times and annotations that placement wrote\n"
 "into jobs, and keeps those of users.  For administrators, after netprof has\n"
 "been removed from JobSubmitPlugins.\n\n"
 "  --dry-run, -n       only print what would be done",

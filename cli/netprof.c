@@ -176,9 +176,9 @@ int main(int argc, char **argv)
 
 	/* Use the locale's character set, but not its format of numbers. */
 	setlocale(LC_CTYPE, "");
-	/* At this length scontrol would cut the lines of a topology. */
+	/* If set, scontrol cuts the lines of a topology at this length. */
 	unsetenv("SLURM_TOPO_LEN");
-	/* Whatever is printed from here on is made plain text. */
+	/* Filter control characters from all output from here on. */
 	np_out_plain();
 	if (argc < 2) {
 		print_usage();

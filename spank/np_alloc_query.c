@@ -221,7 +221,7 @@ static int load_text(const char *name, char **text, struct np_err *err)
 {
 	topo_info_response_msg_t *msg = NULL;
 
-	/* At this length, which users may set, Slurm cuts the lines. */
+	/* If set, which users may do, Slurm cuts the lines at this length. */
 	unsetenv("SLURM_TOPO_LEN");
 	errno = ELIBACC;
 	if (NP_TOPO_ENDS_CLIENTS || np_load_topo(&msg, name)) {
