@@ -248,7 +248,7 @@ static int deliver(struct saver *saver, const char *msg, size_t len,
 			    strerror(-rc)) : 0;
 }
 
-static int send_request(struct saver *saver, enum np_saver_message kind,
+static int send_request(struct saver *saver, enum np_saver_kind kind,
 			const char *const field[], size_t n, struct np_err *err)
 {
 	char *msg = NULL;

@@ -217,7 +217,7 @@ static void write_reply(int fd, int rc, const char *why,
  * and write the fields of the reply to fd.  Changes text.  The request may be
  * hostile.
  */
-static void do_request(enum np_saver_message kind, char *text, size_t len,
+static void do_request(enum np_saver_kind kind, char *text, size_t len,
 		       int fd)
 {
 	char *field[NP_SAVER_MAX_FIELDS], *selection = NULL;

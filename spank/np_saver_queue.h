@@ -47,7 +47,7 @@ struct np_saver_request {
 	struct np_saver_request *next; /* for the queue only */
 	struct np_saver_client *client; /* the queue holds a reference */
 	uint64_t connection;		/* number of the client's connection */
-	enum np_saver_message kind;
+	enum np_saver_kind kind;
 	uint32_t seq; /* number of the request, for its reply */
 	char *text;   /* fields of the message, malloc'ed */
 	size_t len;   /* bytes of text */

@@ -20,7 +20,7 @@ bool np_saver_header_is_valid(const struct np_saver_header *header)
 	       header->len <= NP_SAVER_MAX_BYTES;
 }
 
-long np_saver_pack(enum np_saver_message kind, uint32_t seq,
+long np_saver_pack(enum np_saver_kind kind, uint32_t seq,
 		   const char *const field[], size_t n, char **out)
 {
 	struct np_saver_header header = { NP_SAVER_VERSION, kind, seq, 0 };
@@ -66,14 +66,17 @@ size_t np_saver_unpack(char *text, size_t len, char *field[NP_SAVER_MAX_FIELDS])
  */
 #define N_ADDRESSES 4
 
-#define ONLY_REQUEST 1 /* seq of the only request on a connection */
+#define FIRST_SEQ 1 /* np_saver_send() makes only one request */
 
 struct saver_address {
 	struct sockaddr_un un;
 	socklen_t len;
 };
 
-/* Address i of a user's saver. The leading NUL makes it abstract. */
+/*
+ * Address i of a user's saver. The leading NUL makes it abstract. Root's saver
+ * serves all users, so its name has no uid.
+ */
 static struct saver_address make_saver_address(uid_t uid, int i)
 {
 	struct saver_address address = { .un.sun_family = AF_UNIX };
@@ -96,15 +99,14 @@ static struct saver_address make_saver_address(uid_t uid, int i)
  */
 static int open_socket(void)
 {
-	int low_fd =
-		socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-	int fd;
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	int high_fd;
 
-	if (low_fd < 0)
+	if (fd < 0)
 		return -1;
-	fd = fcntl(low_fd, F_DUPFD_CLOEXEC, LOWEST_FD);
-	close(low_fd);
-	return fd;
+	high_fd = fcntl(fd, F_DUPFD_CLOEXEC, LOWEST_FD);
+	close(fd);
+	return high_fd;
 }
 
 /*
@@ -129,7 +131,7 @@ static int connect_to(const struct saver_address *address, uid_t *listener_uid)
 }
 
 /* Connect to the saver of one user, as np_saver_connect() does. */
-static int connect_to_user(uid_t uid, uid_t *other_uid)
+static int connect_to_user(uid_t uid, uid_t *foreign_uid)
 {
 	for (int i = 0; i < N_ADDRESSES; i++) {
 		struct saver_address address = make_saver_address(uid, i);
@@ -141,39 +143,41 @@ static int connect_to_user(uid_t uid, uid_t *other_uid)
 		if (listener_uid == uid)
 			return fd;
 		/* Never send records to a process of another user. */
-		*other_uid = listener_uid;
+		*foreign_uid = listener_uid;
 		close(fd);
 	}
 	return -ENOENT;
 }
 
-int np_saver_connect(uid_t *other_uid)
+int np_saver_connect(uid_t *foreign_uid)
 {
-	int fd = connect_to_user(0, other_uid);
+	int fd = connect_to_user(0, foreign_uid);
 
-	return fd < 0 && geteuid() ? connect_to_user(geteuid(), other_uid) : fd;
+	return fd < 0 && geteuid() ? connect_to_user(geteuid(), foreign_uid) :
+				     fd;
 }
 
-int np_saver_send(enum np_saver_message kind, const char *const field[],
-		  size_t n)
+int np_saver_send(enum np_saver_kind kind, const char *const field[], size_t n)
 {
-	uid_t other_uid;
-	int fd = np_saver_connect(&other_uid);
+	uid_t foreign_uid;
+	int fd = np_saver_connect(&foreign_uid);
 	char *message = NULL;
-	long len =
-		fd < 0 ? fd :
-			 np_saver_pack(kind, ONLY_REQUEST, field, n, &message);
-	bool sent = len > 0 && send(fd, message, (size_t)len,
-				    MSG_DONTWAIT | MSG_NOSIGNAL) == len;
+	bool sent;
+	long len;
 
+	if (fd < 0)
+		return fd;
+	len = np_saver_pack(kind, FIRST_SEQ, field, n, &message);
+	sent = len > 0 && send(fd, message, (size_t)len,
+			       MSG_DONTWAIT | MSG_NOSIGNAL) == len;
 	free(message);
-	if (fd < 0 || sent)
+	if (sent)
 		return fd;
 	close(fd);
 	return -EAGAIN;
 }
 
-int np_saver_listen(uid_t uid, uid_t *other_uid)
+int np_saver_listen(uid_t uid, uid_t *foreign_uid)
 {
 	int fd = open_socket(), rc = -EADDRINUSE;
 
@@ -190,7 +194,7 @@ int np_saver_listen(uid_t uid, uid_t *other_uid)
 		rc = -errno;
 		if (rc != -EADDRINUSE)
 			break;
-		other_fd = connect_to(&address, other_uid);
+		other_fd = connect_to(&address, foreign_uid);
 		if (other_fd >= 0)
 			close(other_fd);
 	}
@@ -200,6 +204,8 @@ int np_saver_listen(uid_t uid, uid_t *other_uid)
 		close(fd);
 	return rc ? rc : fd;
 }
+
+/* ---- without a saver ---- */
 
 /*
  * Slurm sets SLURMD_NODENAME in the tasks of a job. If Slurm uses cgroups, a

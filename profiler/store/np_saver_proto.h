@@ -36,7 +36,7 @@
 
 #include "np_record.h"
 
-enum np_saver_message {
+enum np_saver_kind {
 	NP_SAVER_LOG = 1,
 	NP_SAVER_SAVE,
 	NP_SAVER_SELECT,
@@ -47,7 +47,7 @@ enum np_saver_message {
 	NP_SAVER_N_KINDS,
 };
 
-#define NP_SAVER_VERSION 0x6e707331u /* other versions are refused */
+#define NP_SAVER_VERSION 0x6e707331u /* "nps1"; others are refused */
 #define NP_SAVER_MAX_BYTES (NP_RECORD_MAX_BYTES + (1u << 20)) /* of fields */
 #define NP_SAVER_MAX_FIELDS 8
 
@@ -67,7 +67,7 @@ bool np_saver_header_is_valid(const struct np_saver_header *header);
  * Make a whole message, header and at most NP_SAVER_MAX_FIELDS fields. Returns
  * its length with *out, which the caller frees; or -E2BIG or -ENOMEM.
  */
-long np_saver_pack(enum np_saver_message kind, uint32_t seq,
+long np_saver_pack(enum np_saver_kind kind, uint32_t seq,
 		   const char *const field[], size_t n, char **out);
 
 /*
@@ -82,30 +82,33 @@ size_t np_saver_unpack(char *text, size_t len,
 
 /*
  * Connect to the saver of root, or else to the calling user's own. A socket on
- * which another user listens is skipped. Returns the descriptor, which is 10
- * or higher, non-blocking and close-on-exec; or -ENOENT, and if a socket was
- * skipped, *other_uid is the user who listens on it.
+ * which another user listens is skipped. Returns the descriptor, which is above
+ * those that a daemon closes, non-blocking and close-on-exec; or -ENOENT, and
+ * if a socket was skipped, *foreign_uid is the user who listens on it.
  */
-int np_saver_connect(uid_t *other_uid);
+int np_saver_connect(uid_t *foreign_uid);
 
 /*
  * Send a short request to a saver. Returns a descriptor like that of
  * np_saver_connect(), from which the reply can be read; -ENOENT: there is no
- * saver; -EAGAIN: the request could not be sent at once.
+ * saver; -EAGAIN: the request could not be made or sent at once.
  */
-int np_saver_send(enum np_saver_message kind, const char *const field[],
+int np_saver_send(enum np_saver_kind kind, const char *const field[],
 		  size_t n);
 
 /*
  * Listen as the saver of root (uid 0) or of one user. Returns the descriptor,
  * non-blocking and close-on-exec, or -errno.  -EADDRINUSE: all addresses are in
- * use, at least one of them by user *other_uid.
+ * use, at least one of them by user *foreign_uid.
  */
-int np_saver_listen(uid_t uid, uid_t *other_uid);
+int np_saver_listen(uid_t uid, uid_t *foreign_uid);
+
+/* ---- without a saver ---- */
 
 /*
- * Whether Slurm tracks this process as part of a job. If such a process cannot
- * be killed, its job does not end.
+ * Whether Slurm tracks this process as part of a job. Such a process must not
+ * do the work of a missing saver itself, because its job does not end if it
+ * waits for a file system that hangs.
  */
 bool np_process_is_in_job(void);
 

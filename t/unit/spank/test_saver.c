@@ -58,7 +58,7 @@ static struct np_saver_client *who(uid_t uid)
 }
 
 static int add(struct np_saver_queue *q, struct np_saver_client *w,
-	       uint64_t from, enum np_saver_message kind, size_t len)
+	       uint64_t from, enum np_saver_kind kind, size_t len)
 {
 	struct np_saver_request r = { .client = w, .connection = from, .kind = kind,
 				      .text = calloc(1, len), .len = len };
