@@ -16,7 +16,7 @@
 /* Whether a prediction is too uncertain to base a decision on. */
 static bool is_uncertain(const struct cli_pair *pair)
 {
-	return cli_doubt_text(&pair->prediction);
+	return cli_doubt_text(&pair->prediction) != NULL;
 }
 
 /*
@@ -51,6 +51,22 @@ void cli_pair_list_insert(struct cli_pair_list *list,
 	sorted[position] = *pair;
 }
 
+/* Whether a doubt is about the idle baseline, not the program's own data. */
+static bool is_about_baseline(enum np_doubt doubt)
+{
+	switch (doubt) {
+	case NP_DOUBT_BASELINE:
+	case NP_DOUBT_SILENT:
+	case NP_DOUBT_FULL:
+		return true;
+	case NP_DOUBT_NONE:
+	case NP_DOUBT_PROBES:
+	case NP_DOUBT_TRAFFIC:
+		break;
+	}
+	return false;
+}
+
 /*
  * Recommend what the verdict of netprof show needs: an idle baseline, latencies
  * of the application, or runs under load. cli_verdict_text() names the same
@@ -64,13 +80,9 @@ static bool recommend_from_verdict(const struct np_run_summary *profile,
 	bool has_latency = profile->latency.n_runs;
 	bool doubts_traffic = profile->verdict.doubt == NP_DOUBT_TRAFFIC;
 
-	/*
-	 * All doubts after NP_DOUBT_PROBES, except NP_DOUBT_TRAFFIC, concern the
-	 * idle baseline.
-	 */
-	if (profile->verdict.doubt > NP_DOUBT_PROBES && !doubts_traffic) {
+	if (is_about_baseline(profile->verdict.doubt)) {
 		strcpy(out->command, CLI_IDLE_COMMAND);
-		strcpy(out->measured, "the idle network");
+		strcpy(out->measurement, "the idle network");
 	} else if (profile->verdict.use == NP_USE_UNKNOWN && !doubts_traffic) {
 		/*
 		 * Probes need two nodes under one leaf switch. If a run had
@@ -81,12 +93,12 @@ static bool recommend_from_verdict(const struct np_run_summary *profile,
 			 "sbatch %s--netprofile=%s%s job.sh",
 			 has_latency ? "" : "-N2 --switches=1 ", app,
 			 has_latency ? " --netprofile-period=20ms" : "");
-		snprintf(out->measured, sizeof(out->measured),
+		snprintf(out->measurement, sizeof(out->measurement),
 			 "latencies of %s", app);
 	} else if (!profile->n_levels) {
 		snprintf(out->command, sizeof(out->command), CLI_CALIBRATE_APP,
 			 app);
-		snprintf(out->measured, sizeof(out->measured),
+		snprintf(out->measurement, sizeof(out->measurement),
 			 "runs of %s under load", app);
 	}
 	return *out->command;
@@ -108,8 +120,8 @@ static void recommend_for_worst_pair(const struct cli_known *known,
 		.result = out->pair[0].prediction,
 	};
 
-	cli_best_measurement(known, &worst, out->command, out->measured,
-			     sizeof(out->measured));
+	cli_best_measurement(known, &worst, out->command, out->measurement,
+			     sizeof(out->measurement));
 }
 
 /* Find the most useful measurement; out->command stays "" if none would help. */
@@ -120,14 +132,14 @@ static void find_measurement(const struct np_run_summary *profile,
 	/* The idle baseline is not a program and has no predictions. */
 	if (profile->is_idle)
 		return;
-	out->in_verdict = recommend_from_verdict(profile, out);
-	if (out->in_verdict)
+	out->verdict_names_command = recommend_from_verdict(profile, out);
+	if (out->verdict_names_command)
 		return;
 	if (out->n_pairs) {
 		recommend_for_worst_pair(known, scope, out);
 	} else if (!known->calibrated) {
 		strcpy(out->command, CLI_CALIBRATE);
-		strcpy(out->measured,
+		strcpy(out->measurement,
 		       "a calibration of this fabric; for an administrator");
 	}
 }
@@ -184,15 +196,15 @@ void cli_avoid_text(const struct cli_recommendation *recommendation, char *buf,
 			    limit_percent);
 }
 
-void cli_advice_text(const struct cli_recommendation *recommendation,
-		     bool brief, char *buf, size_t len)
+void cli_recommendation_text(const struct cli_recommendation *recommendation,
+			     bool first_only, char *buf, size_t len)
 {
 	cli_avoid_text(recommendation, buf, len);
-	if ((!brief || !*buf) && *recommendation->command &&
-	    !recommendation->in_verdict)
+	if ((!first_only || !*buf) && *recommendation->command &&
+	    !recommendation->verdict_names_command)
 		cli_appendf(buf, len, "%sTo improve the predictions: %s (%s)",
 			    *buf ? " " : "", recommendation->command,
-			    recommendation->measured);
+			    recommendation->measurement);
 }
 
 void cli_pair_text(const struct cli_pair *pair, const char *subject,

@@ -32,15 +32,16 @@ struct cli_recommendation {
 	double limit; /* acceptable slowdown, fraction: MaxSlowdown */
 	const struct cli_pair *pair; /* borrowed, as in struct cli_pair_list */
 	size_t n_pairs;		     /* in pair[] */
-	/* The first of them, whose slowdown is above limit and certain. */
+	/* How many of them, from the first on, to avoid: their slowdown is above
+	   limit, and the prediction is not uncertain. */
 	size_t n_avoid;
 	const char *app; /* the application; borrowed */
 	/*
 	 * The most useful measurement: a command to type, and a noun phrase for
 	 * what it measures. Both are "" if nothing would help.
 	 */
-	char command[256], measured[256];
-	bool in_verdict; /* the verdict of netprof show names the command */
+	char command[256], measurement[256];
+	bool verdict_names_command; /* the verdict in netprof show */
 };
 
 /*
@@ -66,11 +67,11 @@ void cli_avoid_text(const struct cli_recommendation *recommendation, char *buf,
 /*
  * The same, and "To improve the predictions: sbatch ... (more runs of fft
  * without load)", unless there is nothing to measure or the verdict already
- * names the command.  brief: only the first of the two that is not "".
+ * names the command.  first_only: only the first of the two that is not "".
  */
-#define CLI_ADVICE 1120 /* bytes that buf needs */
-void cli_advice_text(const struct cli_recommendation *recommendation,
-		     bool brief, char *buf, size_t len);
+#define CLI_RECOMMENDATION_BYTES 1120 /* that buf needs */
+void cli_recommendation_text(const struct cli_recommendation *recommendation,
+			     bool first_only, char *buf, size_t len);
 
 /*
  * "fft +49 % (46 to 55)", or "a second fft job +51 % (47 to 54)" where fft is

@@ -1010,9 +1010,9 @@ static void put_app_verdict(FILE *f, const struct np_run_summary *p)
 static void put_recommendation(FILE *f,
 			       const struct cli_recommendation *recommendation)
 {
-	char text[CLI_ADVICE];
+	char text[CLI_RECOMMENDATION_BYTES];
 
-	cli_advice_text(recommendation, false, text, sizeof(text));
+	cli_recommendation_text(recommendation, false, text, sizeof(text));
 	put_labelled(f, "Advice", "%s", text);
 }
 

@@ -819,9 +819,9 @@ static void
 print_recommendation(FILE *f, const struct cli_recommendation *recommendation,
 		     bool brief)
 {
-	char text[CLI_ADVICE];
+	char text[CLI_RECOMMENDATION_BYTES];
 
-	cli_advice_text(recommendation, brief, text, sizeof(text));
+	cli_recommendation_text(recommendation, brief, text, sizeof(text));
 	cli_print_labelled(f, "Advice", "%s", text);
 }
 
@@ -1478,7 +1478,7 @@ static void put_recommendation(json_object *in,
 	cli_put_text(object, "command",
 		     *recommendation->command ? recommendation->command : NULL);
 	cli_put_text(object, "measures",
-		     *recommendation->command ? recommendation->measured :
+		     *recommendation->command ? recommendation->measurement :
 						NULL);
 }
 
