@@ -20,7 +20,7 @@
 #include "cli_text.h"
 #include "np_queue.h"
 
-#define MAX_TIME_POINTS 256 /* windows are merged to fit */
+#define MAX_TIME_POINTS 256 /* drawn; windows are merged to stay below */
 #define CURVE_SEGMENTS 100 /* of the line for a fitted curve */
 
 /* Styles of np_figure_add_shape(). */
@@ -73,8 +73,8 @@ static void add_histogram(struct np_figure *figure, struct np_panel *panel,
 		 cli_sec(np_sample_quantile(sample, 0.99), p99));
 	shape = np_figure_add_shape(figure, panel, NP_SHAPE_STEP, style,
 				    legend);
+	/* A stepped line needs one more point, at the end of its last step. */
 	for (size_t bin = first_bin; bin <= last_bin + 1; bin++) {
-		/* A stepped line needs a point that ends its last step. */
 		double percent = 0;
 
 		if (bin <= last_bin)
@@ -125,9 +125,9 @@ static int add_latency_panel(struct np_figure *figure,
 /* ---- sensitivity curve ---- */
 
 /*
- * Add the curve that np_curve_fit() fits to n points. The fit ignores points
- * near saturation, so the line ends before them. Without a fit there is no
- * line.
+ * Add the curve that np_curve_fit() fits to n points, at most
+ * NP_FABRIC_MAX_LEVELS. The fit ignores points near saturation, so the line
+ * ends before them. Without a fit there is no line.
  */
 static void add_fit(struct np_figure *figure, struct np_panel *panel,
 		    const double *utilisation, const double *slowdown, size_t n)
@@ -163,7 +163,7 @@ static void add_fit(struct np_figure *figure, struct np_panel *panel,
  * or at the names of the levels.
  */
 static void add_points(struct np_figure *figure, struct np_panel *panel,
-		       const struct np_run_summary *summary,
+		       const struct np_run_summary *profile,
 		       bool over_utilisation)
 {
 	struct np_shape *shape =
@@ -171,8 +171,8 @@ static void add_points(struct np_figure *figure, struct np_panel *panel,
 				    STYLE_MEASURED, "measured, 95 % interval");
 	size_t n_points = 0;
 
-	for (size_t i = 0; i < summary->n_levels; i++) {
-		const struct np_run_summary_level *level = &summary->level[i];
+	for (size_t i = 0; i < profile->n_levels; i++) {
+		const struct np_run_summary_level *level = &profile->level[i];
 
 		if (!np_mean_known(&level->slowdown) ||
 		    (over_utilisation && isnan(level->utilisation)))
@@ -195,15 +195,15 @@ static void add_points(struct np_figure *figure, struct np_panel *panel,
  */
 static bool add_points_over_utilisation(struct np_figure *figure,
 					struct np_panel *panel,
-					const struct np_run_summary *summary)
+					const struct np_run_summary *profile)
 {
 	/* The n levels whose utilisation and slowdown are both known. */
-	double utilisation[summary->n_levels + 1];
-	double slowdown[summary->n_levels + 1];
+	double utilisation[profile->n_levels + 1];
+	double slowdown[profile->n_levels + 1];
 	size_t n = 0;
 
-	for (size_t i = 0; i < summary->n_levels; i++) {
-		const struct np_run_summary_level *level = &summary->level[i];
+	for (size_t i = 0; i < profile->n_levels; i++) {
+		const struct np_run_summary_level *level = &profile->level[i];
 
 		if (isnan(level->utilisation) ||
 		    !np_mean_known(&level->slowdown))
@@ -219,19 +219,18 @@ static bool add_points_over_utilisation(struct np_figure *figure,
 	panel->x.lo = 0;
 	panel->x.hi = 100;
 	add_fit(figure, panel, utilisation, slowdown, n);
-	add_points(figure, panel, summary, true);
+	add_points(figure, panel, profile, true);
 	return true;
 }
 
 /*
  * Add a panel with the slowdown under each load level. The x axis shows the
  * utilisation of the levels if it is known for at least two, and their names
- * otherwise. calibrated_summary and fabric are summary and fabric of
- * cli_plot_add().
+ * otherwise.
  */
 static int add_curve_panel(struct np_figure *figure,
 			   const struct np_run_summary *profile,
-			   const struct np_run_summary *calibrated_summary,
+			   const struct np_run_summary *calibrated,
 			   const struct np_fabric *fabric, char *reason,
 			   size_t len)
 {
@@ -250,8 +249,7 @@ static int add_curve_panel(struct np_figure *figure,
 	if (!panel)
 		return 0;
 	np_figure_set_axis(figure, &panel->y, NP_AXIS_LINEAR, "Slowdown (%)");
-	if (fabric &&
-	    add_points_over_utilisation(figure, panel, calibrated_summary))
+	if (fabric && add_points_over_utilisation(figure, panel, calibrated))
 		return 0;
 	np_figure_set_axis(
 		figure, &panel->x, NP_AXIS_NAMES,
@@ -264,7 +262,7 @@ static int add_curve_panel(struct np_figure *figure,
 /* ---- utilisation over time ---- */
 
 /*
- * Find the longest run without synthetic load whose latencies are in the
+ * Find the longest run without synthetic load whose latencies were used for the
  * profile. Returns its time windows, which the caller frees, or NULL if there
  * is no such run.
  */
@@ -303,9 +301,23 @@ static double estimate_utilisation(const struct np_service *service,
 }
 
 /*
- * Draw the windows as estimated utilisation or, if idle_service is NULL because
- * there is no idle baseline, as latencies. Adjacent windows are merged so that
- * at most MAX_TIME_POINTS points are drawn.
+ * What to draw for merged windows: the estimated utilisation in percent or, if
+ * idle_service is NULL because there is no idle baseline, the mean latency in
+ * microseconds; NaN if there were no probes.
+ */
+static double window_value(const struct np_moments *moments,
+			   const struct np_service *idle_service)
+{
+	if (!moments->n)
+		return NAN;
+	if (!idle_service)
+		return moments->mean * 1e6;
+	return 100 * estimate_utilisation(idle_service, moments->mean);
+}
+
+/*
+ * Draw the windows as estimated utilisation or latency. Adjacent windows are
+ * merged so that at most MAX_TIME_POINTS points are drawn.
  */
 static void add_windows(struct np_figure *figure, struct np_panel *panel,
 			const struct np_series *series,
@@ -314,8 +326,8 @@ static void add_windows(struct np_figure *figure, struct np_panel *panel,
 	struct np_shape *shape = np_figure_add_shape(
 		figure, panel, NP_SHAPE_STEP, STYLE_MEASURED, NULL);
 	size_t windows_per_point =
-		       (series->n + MAX_TIME_POINTS - 1) / MAX_TIME_POINTS,
-	       end;
+		(series->n + MAX_TIME_POINTS - 1) / MAX_TIME_POINTS;
+	size_t end;
 
 	for (size_t i = 0; i < series->n; i = end) {
 		struct np_moments moments = { 0 };
@@ -325,16 +337,12 @@ static void add_windows(struct np_figure *figure, struct np_panel *panel,
 			      series->n;
 		for (size_t k = i; k < end; k++)
 			np_moments_merge(&moments, &series->w[k]);
-		np_figure_add_datum(
-			figure, shape, (double)i * series->width_sec,
-			!moments.n ? NAN :
-			idle_service ?
-				     100 * estimate_utilisation(idle_service,
-								moments.mean) :
-				     moments.mean * 1e6,
-			NAN, NAN);
+		np_figure_add_datum(figure, shape,
+				    (double)i * series->width_sec,
+				    window_value(&moments, idle_service), NAN,
+				    NAN);
 	}
-	/* A stepped line needs a point that ends its last step. */
+	/* The end of the last step. */
 	np_figure_add_datum(figure, shape,
 			    (double)series->n * series->width_sec, 0, NAN, NAN);
 }
@@ -382,16 +390,19 @@ static int add_time_panel(struct np_figure *figure,
 
 int cli_plot_add(struct np_figure *figure, enum cli_plot_part part,
 		 const struct np_run_summary *profile,
-		 const struct np_run_summary *summary,
+		 const struct np_run_summary *calibrated,
 		 const struct np_fabric *fabric, char *reason, size_t len)
 {
 	switch (part) {
 	case CLI_PLOT_LATENCY:
 		return add_latency_panel(figure, profile, reason, len);
 	case CLI_PLOT_CURVE:
-		return add_curve_panel(figure, profile, summary, fabric, reason,
-				       len);
-	default: /* CLI_PLOT_TIME */
+		return add_curve_panel(figure, profile, calibrated, fabric,
+				       reason, len);
+	case CLI_PLOT_TIME:
 		return add_time_panel(figure, profile, reason, len);
+	case CLI_PLOT_PARTS: /* no part */
+		break;
 	}
+	return -EINVAL;
 }

@@ -11,7 +11,7 @@ enum cli_plot_part { CLI_PLOT_LATENCY, CLI_PLOT_CURVE, CLI_PLOT_TIME,
 extern const char *const cli_plot_part_names[CLI_PLOT_PARTS];
 
 /*
- * Add one part of a profile's figure, as a panel. summary evaluates the same
+ * Add one part of a profile's figure, as a panel. calibrated evaluates the same
  * runs against the load levels of fabric, the calibration; both are NULL if
  * there is no calibration. Returns 0, or -ENODATA if nothing was measured;
  * then reason, of len bytes, holds one line that says what is missing, with the
@@ -19,7 +19,7 @@ extern const char *const cli_plot_part_names[CLI_PLOT_PARTS];
  */
 int cli_plot_add(struct np_figure *figure, enum cli_plot_part part,
 		 const struct np_run_summary *profile,
-		 const struct np_run_summary *summary,
+		 const struct np_run_summary *calibrated,
 		 const struct np_fabric *fabric, char *reason, size_t len);
 
 #endif
