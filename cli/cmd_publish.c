@@ -67,6 +67,37 @@ static int publish_runs(struct cli_store *store, struct np_runs *runs,
 }
 
 /*
+ * Load the runs of an application of user uid, and publish them under
+ * public_name. Returns the exit status.
+ */
+static int load_and_publish(struct cli_store *store,
+			    struct cli_options *options, uid_t uid,
+			    const char *app, const char *public_name)
+{
+	struct np_err err = NP_ERR_INIT;
+	struct np_runs runs;
+	char suggestion[256];
+	int rc = np_store_load(store->store, NP_STORE_USER, uid, app,
+			       cli_warn_line, NULL, &runs, &err);
+
+	if (rc == -ENOENT) {
+		/* Suggest similar names among the applications of that user. */
+		options->uid = uid;
+		return cli_fail("%s%s", err.text,
+				cli_similar_apps(store, options, app, suggestion,
+						 sizeof(suggestion)));
+	}
+	if (rc)
+		return cli_fail("%s", err.text);
+	if (runs.n)
+		rc = publish_runs(store, &runs, uid, public_name);
+	else
+		rc = cli_fail("no usable run of \"%s\"", app);
+	np_runs_free(&runs);
+	return rc;
+}
+
+/*
  * Both names are checked before the store is opened, because the store uses
  * them as directory names.
  */
@@ -74,10 +105,8 @@ static int run_publish(const struct cli_cmd *self, int argc, char **argv)
 {
 	struct np_err err = NP_ERR_INIT;
 	struct cli_options options;
-	struct np_runs runs;
 	struct cli_store store;
-	const char *app;
-	char suggestion[256];
+	const char *app, *public_name;
 	uid_t uid;
 	int rc;
 
@@ -85,29 +114,17 @@ static int run_publish(const struct cli_cmd *self, int argc, char **argv)
 	if (rc < 0)
 		rc = parse_user_and_app(self, options.app, options.uid, &uid,
 					&app);
-	if (rc < 0 && options.new_name && np_app_check(options.new_name, &err))
-		rc = cli_usage(self, "--as: %s", err.text);
-	if (rc < 0 && np_app_check(app, &err))
-		rc = cli_fail("%s", err.text);
-	if (rc < 0)
-		rc = cli_store_open(&store);
 	if (rc >= 0)
 		return rc;
-	rc = np_store_load(store.store, NP_STORE_USER, uid, app, cli_warn_line,
-			   NULL, &runs, &err);
-	if (rc) {
-		/* Suggest similar names among the applications of that user. */
-		options.uid = uid;
-		rc = cli_fail("%s%s", err.text, rc != -ENOENT ? "" :
-			      cli_similar_apps(&store, &options, app, suggestion,
-					       sizeof(suggestion)));
-	} else {
-		rc = runs.n ? publish_runs(&store, &runs, uid,
-					   options.new_name ? options.new_name :
-							      app) :
-			      cli_fail("no usable run of \"%s\"", app);
-		np_runs_free(&runs);
-	}
+	public_name = options.new_name ? options.new_name : app;
+	if (options.new_name && np_app_check(options.new_name, &err))
+		return cli_usage(self, "--as: %s", err.text);
+	if (np_app_check(app, &err))
+		return cli_fail("%s", err.text);
+	rc = cli_store_open(&store);
+	if (rc >= 0)
+		return rc;
+	rc = load_and_publish(&store, &options, uid, app, public_name);
 	cli_store_close(&store);
 	return rc;
 }
