@@ -166,6 +166,7 @@ struct np_figure *cli_diagnosis_figure(const struct cli_diagnosis *p);
  * "USER/JOBNAME"; and the first sentence, how much all jobs lost. Both return
  * buf.
  */
+#define CLI_BLAME_APP_BYTES 400 /* enough for any name */
 struct np_job_cost;
 const char *cli_blame_app(const struct np_acct *h, uint32_t user,
 			  uint32_t name, char *buf, size_t len);

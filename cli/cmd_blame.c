@@ -22,6 +22,8 @@
 #include "np_job_cost.h"
 
 #define MAX_ROWS 15 /* of each table in text output */
+#define NAME_BYTES 256 /* of a leaf switch or a node */
+#define GAUGE_NAME_BYTES 128
 /*
  * Users can invent any number of job names, and a monitoring system would have
  * to store a time series for each pair of them.
@@ -34,15 +36,20 @@ struct blame_options {
 	bool metrics;
 };
 
+static size_t at_most(size_t max, size_t n)
+{
+	return n < max ? n : max;
+}
+
 /* ---- text output ---- */
 
 /* Print what applications lost to each other, the costliest pairs first. */
 static void print_pairs(const struct np_acct *acct,
 			const struct np_job_cost *costs)
 {
-	size_t shown = costs->n_pairs < MAX_ROWS ? costs->n_pairs : MAX_ROWS;
+	size_t shown = at_most(MAX_ROWS, costs->n_pairs);
 	int width = cli_name_column(23, 2);
-	char text[400];
+	char text[CLI_BLAME_APP_BYTES];
 
 	if (!costs->n_pairs)
 		return;
@@ -83,9 +90,9 @@ static void print_pairs(const struct np_acct *acct,
 static void print_leaves(const struct np_acct *acct,
 			 const struct np_job_cost *costs)
 {
-	size_t shown = costs->n_leaves < MAX_ROWS ? costs->n_leaves : MAX_ROWS;
+	size_t shown = at_most(MAX_ROWS, costs->n_leaves);
 	int width = cli_name_column(40, 1);
-	char text[256];
+	char text[NAME_BYTES];
 
 	if (!costs->n_leaves || acct->one_leaf)
 		return;
@@ -110,9 +117,9 @@ static void print_leaves(const struct np_acct *acct,
 static void print_nodes(const struct np_acct *acct,
 			const struct np_job_cost *costs)
 {
-	size_t shown = costs->n_nodes < MAX_ROWS ? costs->n_nodes : MAX_ROWS;
+	size_t shown = at_most(MAX_ROWS, costs->n_nodes);
 	int width = cli_name_column(16, 1);
-	char text[256];
+	char text[NAME_BYTES];
 
 	if (!costs->n_nodes)
 		return;
@@ -166,10 +173,11 @@ static int print_text(const struct np_acct *acct,
 	if (costs->n_dropped_meetings)
 		cli_print_labelled(
 			stdout, "Missing",
-			"%zu cases of two jobs sharing a leaf switch were "
-			"excluded to save memory, so some costs may be too "
-			"low; use a shorter --since",
-			costs->n_dropped_meetings);
+			"%zu case%s of two jobs sharing a leaf switch not "
+			"considered, to limit memory; some costs may be too "
+			"low; a shorter --since avoids this",
+			costs->n_dropped_meetings,
+			cli_plural_s(costs->n_dropped_meetings));
 	if (costs->n_pairs)
 		cli_print_labelled(
 			stdout, "Next",
@@ -186,8 +194,8 @@ static int print_text(const struct np_acct *acct,
 /* ---- output for programs ---- */
 
 /* Add an estimate and its interval to an object. */
-static void add_range(json_object *parent, const char *key,
-		      const struct np_blame_range *range)
+static void add_estimate(json_object *parent, const char *key,
+			 const struct np_blame_range *range)
 {
 	json_object *object = cli_put_object(parent, key);
 
@@ -200,7 +208,7 @@ static void add_pairs(json_object *parent, const struct np_acct *acct,
 		      const struct np_job_cost *costs)
 {
 	json_object *list = cli_put_array(parent, "pairs");
-	char text[400];
+	char text[CLI_BLAME_APP_BYTES];
 
 	for (size_t i = 0; i < costs->n_pairs; i++) {
 		const struct np_job_cost_pair *pair = &costs->pair[i];
@@ -212,7 +220,7 @@ static void add_pairs(json_object *parent, const struct np_acct *acct,
 			      sizeof(text));
 		cli_put_text(object, "by", text);
 		cli_put_count(object, "runs", pair->runs);
-		add_range(object, "node_hours", &pair->node_hours);
+		add_estimate(object, "node_hours", &pair->node_hours);
 	}
 }
 
@@ -221,14 +229,14 @@ static void add_leaves_and_nodes(json_object *parent,
 				 const struct np_job_cost *costs)
 {
 	json_object *list = cli_put_array(parent, "leaves"), *object;
-	char text[256];
+	char text[NAME_BYTES];
 
 	for (size_t i = 0; i < costs->n_leaves; i++) {
 		object = cli_append_object(list);
 		cli_put_text(object, "leaf",
 			     np_acct_leaf(acct, costs->leaf[i].leaf, text,
 					  sizeof(text)));
-		add_range(object, "node_hours", &costs->leaf[i].node_hours);
+		add_estimate(object, "node_hours", &costs->leaf[i].node_hours);
 	}
 	list = cli_put_array(parent, "nodes");
 	for (size_t i = 0; i < costs->n_nodes; i++) {
@@ -239,8 +247,8 @@ static void add_leaves_and_nodes(json_object *parent,
 			     np_acct_node(acct, node->node, text,
 					  sizeof(text)));
 		cli_put_count(object, "runs", node->runs);
-		add_range(object, "slower", &node->excess_time);
-		add_range(object, "node_hours", &node->node_hours);
+		add_estimate(object, "slower", &node->excess_time);
+		add_estimate(object, "node_hours", &node->node_hours);
 	}
 }
 
@@ -293,44 +301,53 @@ static double get_part(const struct np_blame_range *range,
 				       range->mean;
 }
 
+/* The families of one quantity. */
+struct gauge_family {
+	const char *prefix, *unit, *help;
+	int percent; /* confidence level of the interval */
+};
+
 /*
- * Begin a family of gauges, and write its name, such as
+ * Begin the family of one part, and write its name, such as
  * blame_pair_low_node_hours, to name[]. The name ends with the unit, whose last
- * word ("hours") is the unit that OpenMetrics declares. percent is the
- * confidence level of the interval.
+ * word ("hours") is the unit that OpenMetrics declares.
  */
-static void begin_family(FILE *out, const char *prefix, enum estimate_part part,
-			 const char *unit, int percent, const char *help,
-			 char name[128])
+static void begin_family(FILE *out, const struct gauge_family *family,
+			 enum estimate_part part, char name[GAUGE_NAME_BYTES])
 {
 	static const char *const part_name[] = { "", "low", "high" };
-	const char *last_word = strrchr(unit, '_');
+	const char *last_word = strrchr(family->unit, '_');
 	char text[256];
 
-	snprintf(name, 128, "%s%s%s%s", prefix, part_name[part],
-		 part == ESTIMATE_MEAN ? "" : "_", unit);
+	snprintf(name, GAUGE_NAME_BYTES, "%s%s%s%s", family->prefix,
+		 part_name[part], part == ESTIMATE_MEAN ? "" : "_",
+		 family->unit);
 	if (part == ESTIMATE_MEAN)
-		snprintf(text, sizeof(text), "%s.", help);
+		snprintf(text, sizeof(text), "%s.", family->help);
 	else
 		snprintf(text, sizeof(text),
-			 "%s: %s end of the %d %% interval.", help,
-			 part_name[part], percent);
-	cli_gauge_begin(out, name, last_word ? last_word + 1 : unit, text);
+			 "%s: %s end of the %d %% interval.", family->help,
+			 part_name[part], family->percent);
+	cli_gauge_begin(out, name, last_word ? last_word + 1 : family->unit,
+			text);
 }
 
 static void print_pair_gauges(FILE *out, const struct np_acct *acct,
 			      const struct np_job_cost *costs,
 			      enum estimate_part part)
 {
+	static const struct gauge_family family = {
+		"blame_pair_", "node_hours",
+		"Node-hours that runs of one application lost to another one",
+		90
+	};
 	static const char *const labels[] = { "slowed", "by" };
-	char slowed[400], by[400], name[128];
+	size_t shown = at_most(MAX_GAUGES_PER_FAMILY, costs->n_pairs);
+	char slowed[CLI_BLAME_APP_BYTES], by[CLI_BLAME_APP_BYTES];
+	char name[GAUGE_NAME_BYTES];
 
-	begin_family(out, "blame_pair_", part, "node_hours", 90,
-		     "Node-hours that runs of one application lost to "
-		     "another one",
-		     name);
-	for (size_t i = 0; i < costs->n_pairs && i < MAX_GAUGES_PER_FAMILY;
-	     i++) {
+	begin_family(out, &family, part, name);
+	for (size_t i = 0; i < shown; i++) {
 		const struct np_job_cost_pair *pair = &costs->pair[i];
 
 		cli_blame_app(acct, pair->user, pair->name, slowed,
@@ -347,13 +364,15 @@ static void print_leaf_gauges(FILE *out, const struct np_acct *acct,
 			      const struct np_job_cost *costs,
 			      enum estimate_part part)
 {
-	char leaf[256], name[128];
+	static const struct gauge_family family = {
+		"blame_leaf_", "node_hours",
+		"Node-hours that jobs on a leaf switch lost to others", 90
+	};
+	size_t shown = at_most(MAX_GAUGES_PER_FAMILY, costs->n_leaves);
+	char leaf[NAME_BYTES], name[GAUGE_NAME_BYTES];
 
-	begin_family(out, "blame_leaf_", part, "node_hours", 90,
-		     "Node-hours that jobs on a leaf switch lost to others",
-		     name);
-	for (size_t i = 0; i < costs->n_leaves && i < MAX_GAUGES_PER_FAMILY;
-	     i++)
+	begin_family(out, &family, part, name);
+	for (size_t i = 0; i < shown; i++)
 		cli_gauge_put(out, name, "leaf",
 			      np_acct_leaf(acct, costs->leaf[i].leaf, leaf,
 					   sizeof(leaf)),
@@ -365,11 +384,15 @@ static void print_node_cost_gauges(FILE *out, const struct np_acct *acct,
 				   const struct np_job_cost *costs,
 				   enum estimate_part part)
 {
-	char node[256], name[128];
+	static const struct gauge_family family = {
+		"blame_node_", "node_hours",
+		"Node-hours that jobs lost because of a slow node", 95
+	};
+	size_t shown = at_most(MAX_GAUGES_PER_FAMILY, costs->n_nodes);
+	char node[NAME_BYTES], name[GAUGE_NAME_BYTES];
 
-	begin_family(out, "blame_node_", part, "node_hours", 95,
-		     "Node-hours that jobs lost because of a slow node", name);
-	for (size_t i = 0; i < costs->n_nodes && i < MAX_GAUGES_PER_FAMILY; i++)
+	begin_family(out, &family, part, name);
+	for (size_t i = 0; i < shown; i++)
 		cli_gauge_put(out, name, "node",
 			      np_acct_node(acct, costs->node[i].node, node,
 					   sizeof(node)),
@@ -381,13 +404,17 @@ static void print_excess_time_gauges(FILE *out, const struct np_acct *acct,
 				     const struct np_job_cost *costs,
 				     enum estimate_part part)
 {
-	char node[256], name[128];
+	static const struct gauge_family family = {
+		"blame_node_slower_", "ratio",
+		"How much longer jobs take on a node than the same jobs "
+		"elsewhere",
+		95
+	};
+	size_t shown = at_most(MAX_GAUGES_PER_FAMILY, costs->n_nodes);
+	char node[NAME_BYTES], name[GAUGE_NAME_BYTES];
 
-	begin_family(out, "blame_node_slower_", part, "ratio", 95,
-		     "How much longer jobs take on a node than the same jobs "
-		     "elsewhere",
-		     name);
-	for (size_t i = 0; i < costs->n_nodes && i < MAX_GAUGES_PER_FAMILY; i++)
+	begin_family(out, &family, part, name);
+	for (size_t i = 0; i < shown; i++)
 		cli_gauge_put(out, name, "node",
 			      np_acct_node(acct, costs->node[i].node, node,
 					   sizeof(node)),
@@ -424,6 +451,28 @@ static int print_metrics(const struct np_acct *acct,
 
 /* ---- command ---- */
 
+/* Compute the costs and print them. Returns the exit status. */
+static int print_costs(const struct np_acct *acct,
+		       const struct blame_options *blame_options,
+		       const struct cli_options *options)
+{
+	struct np_job_cost costs;
+	int rc;
+
+	if (np_job_cost_make(acct, &costs))
+		return cli_fail("out of memory");
+	if (blame_options->metrics)
+		rc = print_metrics(acct, &costs, options->output);
+	else if (options->format)
+		rc = print_data(acct, &costs,
+				blame_options->diagnosis.since_sec,
+				options->format);
+	else
+		rc = print_text(acct, &costs);
+	np_job_cost_free(&costs);
+	return rc;
+}
+
 static int run_blame(const struct cli_cmd *self, int argc, char **argv)
 {
 	struct blame_options blame_options = { .diagnosis.since_sec =
@@ -431,7 +480,6 @@ static int run_blame(const struct cli_cmd *self, int argc, char **argv)
 	struct np_err err = NP_ERR_INIT;
 	struct cli_options options;
 	struct np_acct acct;
-	struct np_job_cost costs;
 	int rc = cli_options_parse(self, argc, argv, &blame_options, &options);
 
 	if (rc >= 0)
@@ -445,25 +493,12 @@ static int run_blame(const struct cli_cmd *self, int argc, char **argv)
 				 options.output);
 	rc = cli_accounting_load(&acct, &blame_options.diagnosis, cli_now(),
 				 &err);
-	if (rc) {
-		np_acct_free(&acct);
-		return rc == -ERANGE ? cli_usage(self, "%s", err.text) :
-				       cli_fail("%s", err.text);
-	}
-	rc = np_job_cost_make(&acct, &costs);
-	if (rc) {
-		rc = cli_fail("out of memory");
-	} else {
-		if (blame_options.metrics)
-			rc = print_metrics(&acct, &costs, options.output);
-		else if (options.format)
-			rc = print_data(&acct, &costs,
-					blame_options.diagnosis.since_sec,
-					options.format);
-		else
-			rc = print_text(&acct, &costs);
-		np_job_cost_free(&costs);
-	}
+	if (!rc)
+		rc = print_costs(&acct, &blame_options, &options);
+	else if (rc == -ERANGE)
+		rc = cli_usage(self, "%s", err.text);
+	else
+		rc = cli_fail("%s", err.text);
 	np_acct_free(&acct);
 	return rc;
 }
@@ -490,7 +525,7 @@ const struct cli_cmd cmd_blame = {
 "job names) lost the most node-hours to which others on their leaf switches, on\n"
 "which leaf switches this happened, and on which nodes jobs took longer than the\n"
 "same jobs elsewhere.  The jobs need not have been measured.  Differences that\n"
-"may be due to chance are left out.\n\n"
+"may be due to chance are omitted.\n\n"
 "  --since=AGE         how far back, such as 36h (default 7d, at most 92d)\n"
 "  --json, --parsable  output for programs; --parsable (-P) as in sacct\n"
 "  --metrics           print gauges for a monitoring system, like netprof metrics\n"

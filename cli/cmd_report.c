@@ -587,7 +587,7 @@ static void put_cost_pairs(FILE *f, const struct np_acct *accounting,
 		{ "Node-hours (90 %)", true, "descending" },
 		{ NULL, false, NULL },
 	};
-	char app[400];
+	char app[CLI_BLAME_APP_BYTES];
 
 	if (!cost->n_pairs)
 		return;
