@@ -791,14 +791,15 @@ void np_cluster_map_from_ranges(const struct np_cluster_map *map,
 
 /* ---- Queries: which nodes match a job, and how many it needs ---- */
 
-void np_job_need_memory(struct np_job_need *need, uint64_t memory)
+void np_job_requirements_set_memory(struct np_job_requirements *required,
+				    uint64_t memory)
 {
 	if (memory == NO_VAL64 || memory == INFINITE64)
 		return;
 	if (memory & MEM_PER_CPU)
-		need->memory_per_cpu_mb = memory & ~MEM_PER_CPU;
+		required->memory_per_cpu_mb = memory & ~MEM_PER_CPU;
 	else
-		need->memory_mb = memory;
+		required->memory_mb = memory;
 }
 
 /* Whether an expression only combines features by "and". */
@@ -824,14 +825,14 @@ static bool has_all_features(const char *list, const char *features)
 
 /* Whether a kind of node has what a job needs of each node. */
 static bool kind_matches(const struct np_node_kind *kind,
-			 const struct np_job_need *need)
+			 const struct np_job_requirements *required)
 {
-	uint64_t cpus = need->cpus_per_node ? need->cpus_per_node : 1;
+	uint64_t cpus = required->cpus_per_node ? required->cpus_per_node : 1;
 
-	return kind->cpus >= cpus && kind->memory_mb >= need->memory_mb &&
-	       kind->memory_mb >= cpus * need->memory_per_cpu_mb &&
-	       (!need->features ||
-		has_all_features(kind->features, need->features));
+	return kind->cpus >= cpus && kind->memory_mb >= required->memory_mb &&
+	       kind->memory_mb >= cpus * required->memory_per_cpu_mb &&
+	       (!required->features ||
+		has_all_features(kind->features, required->features));
 }
 
 /* Number of nodes for a total of CPUs or tasks; 0 if per_node is 0. */
@@ -852,16 +853,16 @@ static uint32_t max_u32(uint32_t a, uint32_t b)
  * and the number of threads that it uses of each core.
  */
 static uint64_t usable_cpus(const struct np_node_kind *kind,
-			    const struct np_job_need *need)
+			    const struct np_job_requirements *required)
 {
-	uint32_t threads = need->threads_per_core;
+	uint32_t threads = required->threads_per_core;
 	uint64_t cpus = kind->cpus, by_memory;
 
 	if (threads && threads < kind->threads)
 		cpus = cpus / kind->threads * threads;
-	if (!need->memory_per_cpu_mb)
+	if (!required->memory_per_cpu_mb)
 		return cpus;
-	by_memory = kind->memory_mb / need->memory_per_cpu_mb;
+	by_memory = kind->memory_mb / required->memory_per_cpu_mb;
 	return by_memory < cpus ? by_memory : cpus;
 }
 
@@ -871,18 +872,18 @@ static uint64_t usable_cpus(const struct np_node_kind *kind,
  * whichever they are.
  */
 int np_cluster_map_fit(const struct np_cluster_map *map,
-		       const struct np_job_need *need, uint64_t *nodes,
-		       struct np_job_fit *fit)
+		       const struct np_job_requirements *required,
+		       uint64_t *nodes, struct np_job_fit *fit)
 {
 	const struct np_part *part;
 	uint64_t least_cpus = UINT64_MAX; /* of the kinds that match */
 	size_t n_matching = 0;		  /* kinds */
 
 	*fit = (struct np_job_fit){
-		.partition = np_cluster_map_partition(map, need->partition),
-		.undetermined =
-			need->arrangement ||
-			(need->partition && strchr(need->partition, ',')),
+		.partition = np_cluster_map_partition(map, required->partition),
+		.undetermined = required->wants_layout ||
+				(required->partition &&
+				 strchr(required->partition, ',')),
 	};
 	if (fit->partition < 0)
 		return -ENOENT;
@@ -893,28 +894,30 @@ int np_cluster_map_fit(const struct np_cluster_map *map,
 		const struct np_node_kind *kind = &map->kind[k];
 
 		if (!np_bits_intersect(part->nodes, kind->nodes, map->words) ||
-		    !kind_matches(kind, need))
+		    !kind_matches(kind, required))
 			continue;
 		n_matching++;
 		for (size_t w = 0; w < map->words; w++)
 			nodes[w] |= part->nodes[w] & kind->nodes[w];
-		if (usable_cpus(kind, need) < least_cpus)
-			least_cpus = usable_cpus(kind, need);
+		if (usable_cpus(kind, required) < least_cpus)
+			least_cpus = usable_cpus(kind, required);
 	}
 	/*
 	 * If all nodes of the partition are alike, all match, whatever devices
 	 * the job requests and even if its features cannot be evaluated.
 	 */
-	fit->undetermined |= part->n_kinds > 1 &&
-			     (need->devices || (need->features &&
-						!is_plain_and(need->features)));
-	fit->min_nodes = max_u32(1, need->nodes);
+	fit->undetermined |=
+		part->n_kinds > 1 &&
+		(required->wants_devices ||
+		 (required->features && !is_plain_and(required->features)));
+	fit->min_nodes = max_u32(1, required->nodes);
 	if (n_matching)
-		fit->min_nodes = max_u32(fit->min_nodes,
-					 nodes_needed(need->cpus, least_cpus));
+		fit->min_nodes =
+			max_u32(fit->min_nodes,
+				nodes_needed(required->cpus, least_cpus));
 	fit->min_nodes =
-		max_u32(fit->min_nodes,
-			nodes_needed(need->tasks, need->tasks_per_node));
+		max_u32(fit->min_nodes, nodes_needed(required->tasks,
+						     required->tasks_per_node));
 	return 0;
 }
 
@@ -967,11 +970,11 @@ static struct np_node_kind *add_kind(struct np_cluster_map *map,
 }
 
 /*
- * Weaken a kind so that this node can be added to it: a job that fits the kind
- * then still fits each of its nodes. Features are dropped. The last kind takes
- * all nodes beyond the maximum number of kinds.
+ * Reduce a kind to the lesser of itself and this node, without features, so
+ * that a job that fits the kind fits every node of it. Used when there are
+ * NP_CLUSTER_MAP_MAX_KINDS kinds: the last one takes all further nodes.
  */
-static void weaken_kind(struct np_node_kind *kind, const node_info_t *node)
+static void reduce_kind(struct np_node_kind *kind, const node_info_t *node)
 {
 	if (node->cpus < kind->cpus)
 		kind->cpus = node->cpus;
@@ -1008,7 +1011,7 @@ static int add_node_kinds(struct np_cluster_map *map,
 				kind = add_kind(map, node);
 			} else {
 				kind = &map->kind[k - 1];
-				weaken_kind(kind, node);
+				reduce_kind(kind, node);
 			}
 		}
 		if (!kind)
@@ -1366,19 +1369,19 @@ struct topology_text {
 /* Split a topology text in place. What it does not have is NULL. */
 static struct topology_text split_topology_text(char *text)
 {
-	struct topology_text pieces = { .topologies = text };
+	struct topology_text split = { .topologies = text };
 
-	pieces.devices = strstr(text, NP_TOPO_RAILS);
-	if (!pieces.devices)
-		return pieces;
-	*pieces.devices = '\0';
-	pieces.devices += strlen(NP_TOPO_RAILS);
-	pieces.rails_path = strchr(pieces.devices, '\n');
-	pieces.rails = pieces.rails_path ? strchr(pieces.rails_path + 1, '\n') :
-					   NULL;
-	if (pieces.rails)
-		*pieces.rails_path++ = *pieces.rails++ = '\0';
-	return pieces;
+	split.devices = strstr(text, NP_TOPO_RAILS);
+	if (!split.devices)
+		return split;
+	*split.devices = '\0';
+	split.devices += strlen(NP_TOPO_RAILS);
+	split.rails_path = strchr(split.devices, '\n');
+	split.rails = split.rails_path ? strchr(split.rails_path + 1, '\n') :
+					 NULL;
+	if (split.rails)
+		*split.rails_path++ = *split.rails++ = '\0';
+	return split;
 }
 
 /*
@@ -1390,20 +1393,20 @@ static int add_leaves(struct np_cluster_map *map, const char *topology,
 {
 	struct np_topo topo = { .n = 0 }, rails = { .n = 0 };
 	char *copy = strdup(topology);
-	struct topology_text pieces;
+	struct topology_text split;
 	int rc;
 
 	if (!copy)
 		return -ENOMEM;
-	pieces = split_topology_text(copy);
-	rc = np_topo_parse(pieces.topologies, &topo, err);
+	split = split_topology_text(copy);
+	rc = np_topo_parse(split.topologies, &topo, err);
 	/* A damaged rails file is ignored, as if there were none. */
-	if (!rc && pieces.rails &&
-	    np_rails_parse(pieces.rails, pieces.rails_path, &rails,
+	if (!rc && split.rails &&
+	    np_rails_parse(split.rails, split.rails_path, &rails,
 			   &map->rails_error) == -ENOMEM)
 		rc = -ENOMEM;
 	if (!rc)
-		rc = make_leaves(map, &topo, &rails, pieces.devices, err);
+		rc = make_leaves(map, &topo, &rails, split.devices, err);
 	np_topo_free(&topo);
 	np_topo_free(&rails);
 	free(copy);

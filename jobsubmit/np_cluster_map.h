@@ -109,12 +109,12 @@ struct np_cluster_map {
 };
 
 /* What a job requires of its nodes, from its description or its record. */
-struct np_job_need {
+struct np_job_requirements {
 	const char *partition; /* may be "a,b"; NULL: the default one */
 	const char *features;  /* NULL: none */
-	bool devices;	       /* the job requests devices, such as GPUs */
-	bool arrangement; /* its nodes must be adjacent, or in segments of a
-				  given size: --contiguous, --segment,
+	bool wants_devices;    /* such as GPUs */
+	bool wants_layout;     /* its nodes must be adjacent, or in segments of
+				  a given size: --contiguous, --segment,
 				  --exclusive=topo */
 	/* These numbers are 0 if they are not given. */
 	uint32_t threads_per_core; /* at most */
@@ -127,18 +127,19 @@ struct np_job_need {
 };
 
 /* Slurm's values for "not set" become 0. */
-static inline uint32_t np_or_zero(uint32_t value)
+static inline uint32_t np_zero_if_unset(uint32_t value)
 {
 	return value == NO_VAL || value == INFINITE ? 0 : value;
 }
 
-static inline uint32_t np_or_zero16(uint16_t value)
+static inline uint32_t np_zero_if_unset16(uint16_t value)
 {
 	return value == NO_VAL16 || value == INFINITE16 ? 0 : value;
 }
 
 /* Set the memory from Slurm's value, which is per node or per CPU. */
-void np_job_need_memory(struct np_job_need *need, uint64_t memory);
+void np_job_requirements_set_memory(struct np_job_requirements *required,
+				    uint64_t memory);
 
 /* How a job's requirements can be met on this cluster. */
 struct np_job_fit {
@@ -180,8 +181,8 @@ int np_cluster_map_partition(const struct np_cluster_map *map,
  * n_kinds * words steps.
  */
 int np_cluster_map_fit(const struct np_cluster_map *map,
-		       const struct np_job_need *need, uint64_t *nodes,
-		       struct np_job_fit *fit);
+		       const struct np_job_requirements *required,
+		       uint64_t *nodes, struct np_job_fit *fit);
 
 /*
  * Read a host list into nodes[]; names of unknown nodes are ignored, and NULL

@@ -200,27 +200,27 @@ bool np_job_cache_ignores(const struct np_job_cache *cache, uint32_t uid,
 /* ---- One job: from Slurm's record to the decision's form ---- */
 
 /* Collect the requirements of a job from Slurm's record. */
-static struct np_job_need job_requirements(const slurm_job_info_t *job)
+static struct np_job_requirements job_requirements(const slurm_job_info_t *job)
 {
-	struct np_job_need need = {
+	struct np_job_requirements required = {
 		.partition = job->partition,
 		.features = job->features && *job->features ? job->features :
 							      NULL,
-		.devices = job->tres_per_job || job->tres_per_node ||
-			   job->tres_per_socket || job->tres_per_task,
-		.arrangement = np_or_zero16(job->contiguous) ||
-			       job->shared == JOB_SHARED_TOPO ||
-			       np_or_zero16(NP_JOB_SEGMENT(job)),
-		.threads_per_core = np_or_zero16(job->threads_per_core),
-		.cpus_per_node = np_or_zero16(job->pn_min_cpus),
-		.cpus = np_or_zero(job->num_cpus),
-		.tasks = np_or_zero(job->num_tasks),
-		.tasks_per_node = np_or_zero16(job->ntasks_per_node),
-		.nodes = np_or_zero(job->num_nodes),
+		.wants_devices = job->tres_per_job || job->tres_per_node ||
+				 job->tres_per_socket || job->tres_per_task,
+		.wants_layout = np_zero_if_unset16(job->contiguous) ||
+				job->shared == JOB_SHARED_TOPO ||
+				np_zero_if_unset16(NP_JOB_SEGMENT(job)),
+		.threads_per_core = np_zero_if_unset16(job->threads_per_core),
+		.cpus_per_node = np_zero_if_unset16(job->pn_min_cpus),
+		.cpus = np_zero_if_unset(job->num_cpus),
+		.tasks = np_zero_if_unset(job->num_tasks),
+		.tasks_per_node = np_zero_if_unset16(job->ntasks_per_node),
+		.nodes = np_zero_if_unset(job->num_nodes),
 	};
 
-	np_job_need_memory(&need, job->pn_min_memory);
-	return need;
+	np_job_requirements_set_memory(&required, job->pn_min_memory);
+	return required;
 }
 
 /* Whether the job has nodes; even one that is completing or suspended does. */
@@ -326,7 +326,7 @@ static int add_tasks(const slurm_job_info_t *job, struct np_job_entry *entry,
 	if (!job->array_job_id)
 		return 0;
 	entry->array = result->array = job->array_job_id;
-	entry->task = result->task = np_or_zero(job->array_task_id);
+	entry->task = result->task = np_zero_if_unset(job->array_task_id);
 	if (job->array_task_id != NO_VAL || !job->array_bitmap)
 		return 0;
 	entry->task = NP_JOB_ENTRY_NO_TASK;
@@ -681,17 +681,17 @@ static int add_pending_nodes(struct builder *builder,
 			     struct np_err *err)
 {
 	size_t words = builder->out->map->words;
-	struct np_job_need need = job_requirements(job);
+	struct np_job_requirements required = job_requirements(job);
 	uint64_t *nodes = builder->scratch;
 	struct np_job_fit fit;
-	int rc = np_cluster_map_fit(builder->out->map, &need, nodes, &fit);
+	int rc = np_cluster_map_fit(builder->out->map, &required, nodes, &fit);
 
 	if (rc)
 		return rc;
 	if (fit.undetermined || job->bitflags & CRON_JOB)
 		result->flags |= NP_JOB_CONSTRAINT;
 	result->nodes_min = fit.min_nodes;
-	result->switches = np_or_zero(job->req_switch);
+	result->switches = np_zero_if_unset(job->req_switch);
 	rc = find_user_settings(builder, job, entry, result);
 	if (rc)
 		return rc;
@@ -738,7 +738,7 @@ static int add_job_entry(struct builder *builder, const slurm_job_info_t *job,
 		return -ENOENT;
 	*entry = (struct np_job_entry){
 		.id = job->job_id,
-		.n_nodes = np_or_zero(job->num_nodes),
+		.n_nodes = np_zero_if_unset(job->num_nodes),
 	};
 	entry->partition =
 		np_cluster_map_partition(builder->out->map, job->partition);

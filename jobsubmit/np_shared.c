@@ -776,32 +776,33 @@ static bool will_be_refused(const job_desc_msg_t *desc)
 }
 
 /* Collect the requirements of a job from its description. */
-static struct np_job_need submission_requirements(const job_desc_msg_t *desc)
+static struct np_job_requirements
+submission_requirements(const job_desc_msg_t *desc)
 {
-	uint32_t cpus_per_task = np_or_zero16(desc->cpus_per_task);
-	uint32_t tasks = np_or_zero(desc->num_tasks);
+	uint32_t cpus_per_task = np_zero_if_unset16(desc->cpus_per_task);
+	uint32_t tasks = np_zero_if_unset(desc->num_tasks);
 	uint64_t cpus = (uint64_t)tasks * (cpus_per_task ? cpus_per_task : 1);
-	struct np_job_need need = {
+	struct np_job_requirements required = {
 		.partition = desc->partition,
 		.features = desc->features && *desc->features ? desc->features :
 								NULL,
-		.devices = desc->tres_per_job || desc->tres_per_node ||
-			   desc->tres_per_socket || desc->tres_per_task,
-		.arrangement = np_or_zero16(desc->contiguous) ||
-			       desc->shared == JOB_SHARED_TOPO ||
-			       np_or_zero16(NP_DESC_SEGMENT(desc)),
-		.threads_per_core = np_or_zero16(desc->threads_per_core),
-		.cpus_per_node = np_or_zero16(desc->pn_min_cpus),
-		.cpus = np_or_zero(desc->min_cpus),
+		.wants_devices = desc->tres_per_job || desc->tres_per_node ||
+				 desc->tres_per_socket || desc->tres_per_task,
+		.wants_layout = np_zero_if_unset16(desc->contiguous) ||
+				desc->shared == JOB_SHARED_TOPO ||
+				np_zero_if_unset16(NP_DESC_SEGMENT(desc)),
+		.threads_per_core = np_zero_if_unset16(desc->threads_per_core),
+		.cpus_per_node = np_zero_if_unset16(desc->pn_min_cpus),
+		.cpus = np_zero_if_unset(desc->min_cpus),
 		.tasks = tasks,
-		.tasks_per_node = np_or_zero16(desc->ntasks_per_node),
-		.nodes = np_or_zero(desc->min_nodes),
+		.tasks_per_node = np_zero_if_unset16(desc->ntasks_per_node),
+		.nodes = np_zero_if_unset(desc->min_nodes),
 	};
 
-	if (cpus > need.cpus)
-		need.cpus = cpus;
-	np_job_need_memory(&need, desc->pn_min_memory);
-	return need;
+	if (cpus > required.cpus)
+		required.cpus = cpus;
+	np_job_requirements_set_memory(&required, desc->pn_min_memory);
+	return required;
 }
 
 /* strtoul(), limited to 32 bits. */
@@ -883,9 +884,9 @@ static int describe_job(struct submission *submission)
 	const struct np_cluster_map *map = submission->decision->map;
 	const job_desc_msg_t *desc = submission->desc;
 	size_t words = map->words;
-	struct np_job_need need = submission_requirements(desc);
+	struct np_job_requirements required = submission_requirements(desc);
 	struct np_job_fit fit;
-	int rc = np_cluster_map_fit(map, &need, submission->excluded, &fit);
+	int rc = np_cluster_map_fit(map, &required, submission->excluded, &fit);
 
 	if (rc)
 		return rc;
@@ -899,7 +900,7 @@ static int describe_job(struct submission *submission)
 		.tasks = desc->array_inx ? count_tasks(desc->array_inx) : 1,
 		.array = desc->array_inx ? 1 : 0,
 		.nodes_min = fit.min_nodes,
-		.switches = np_or_zero(desc->req_switch),
+		.switches = np_zero_if_unset(desc->req_switch),
 		.submit_sec = submission->now_sec,
 		.eligible_sec = desc->begin_time > submission->now_sec ?
 					desc->begin_time :

@@ -9,7 +9,7 @@
 
 static const struct {
 	const char *name;
-	struct np_job_need need;
+	struct np_job_requirements required;
 	int rc, partition;
 	const char *nodes;
 	uint32_t n;
@@ -48,10 +48,11 @@ static const struct {
 	{ "nodes", { .nodes = 6, .cpus = 1 }, 0, 0, "n[0-15]", 6, false },
 	{ "more CPUs than can be counted", { .cpus = UINT64_MAX - 7 }, 0, 0,
 	  "n[0-15]", UINT32_MAX, false },
-	{ "devices, on different nodes", { .devices = true }, 0, 0, "n[0-15]", 1,
-	  true },
+	{ "devices, on different nodes", { .wants_devices = true },
+	  0, 0, "n[0-15]", 1, true },
 	{ "devices, where all nodes are alike",
-	  { .partition = "big", .devices = true }, 0, 3, "n[12-15]", 1, false },
+	  { .partition = "big", .wants_devices = true },
+	  0, 3, "n[12-15]", 1, false },
 };
 
 T_TEST("which nodes would do for a job")
@@ -62,7 +63,8 @@ T_TEST("which nodes would do for a job")
 	for (size_t i = 0; i < NP_ARRAY_SIZE(fits); i++) {
 		struct np_job_fit fit;
 		uint64_t nodes[1] = { 0 };
-		int rc = np_cluster_map_fit(s.map, &fits[i].need, nodes, &fit);
+		int rc = np_cluster_map_fit(s.map, &fits[i].required, nodes,
+					    &fit);
 
 		T_ROW(fits[i].name, rc == fits[i].rc);
 		T_ROW(fits[i].name, fit.partition == fits[i].partition);
@@ -290,11 +292,12 @@ static void print_lines(const char *from, char *to)
 static bool
 jobs_are_left_alone(const struct np_cluster_map *s, const char *partition)
 {
-	struct np_job_need need = { .partition = partition };
+	struct np_job_requirements required = { .partition = partition };
 	uint64_t nodes[1];
 	struct np_job_fit fit;
 
-	return !np_cluster_map_fit(s, &need, nodes, &fit) && fit.undetermined;
+	return !np_cluster_map_fit(s, &required, nodes, &fit) &&
+	       fit.undetermined;
 }
 
 /* Topology of Slurm, NetDevices, file of rails, and the leaves that follow. */
@@ -415,7 +418,8 @@ T_TEST("topologies as Slurm forgives them, and several of them")
 /* Each node has four or eight CPUs, two of a core. */
 T_TEST("a job that takes one thread of each core needs more nodes")
 {
-	struct np_job_need need = { .cpus = 16, .threads_per_core = 1 };
+	struct np_job_requirements required = { .cpus = 16,
+						.threads_per_core = 1 };
 	uint64_t nodes[1];
 	struct np_cluster_map *a;
 	struct some_slurm s;
@@ -427,10 +431,10 @@ T_TEST("a job that takes one thread of each core needs more nodes")
 	a = make(&s, s.map, s.info.topology, false);
 	T_ROW("threads changed", a && a != s.map);
 	if (a && a != s.map) {
-		np_cluster_map_fit(a, &need, nodes, &fit);
+		np_cluster_map_fit(a, &required, nodes, &fit);
 		T_ROW("one thread of a core", fit.min_nodes == 8);
-		need.threads_per_core = 2;
-		np_cluster_map_fit(a, &need, nodes, &fit);
+		required.threads_per_core = 2;
+		np_cluster_map_fit(a, &required, nodes, &fit);
 		T_ROW("both", fit.min_nodes == 4);
 	}
 	np_cluster_map_unref(a);
@@ -459,8 +463,9 @@ T_TEST("a zoo of nodes")
 				  .flags = PART_FLAG_DEFAULT };
 	partition_info_msg_t parts = { .record_count = 1,
 				       .partition_array = &part };
-	struct np_job_need need = { .memory_mb =
-					    NP_CLUSTER_MAP_MAX_KINDS + 105 };
+	struct np_job_requirements required = {
+		.memory_mb = NP_CLUSTER_MAP_MAX_KINDS + 105
+	};
 	uint64_t bits[8];
 	struct np_cluster_map *map;
 	struct np_job_fit fit;
@@ -473,10 +478,10 @@ T_TEST("a zoo of nodes")
 	}
 	T_CHECK(!np_cluster_map_make(NULL, &nodes, &parts, "", false, &map,
 				     &err));
-	T_CHECK(!np_cluster_map_fit(map, &need, bits, &fit));
+	T_CHECK(!np_cluster_map_fit(map, &required, bits, &fit));
 	T_CHECK(some_same(some_hosts(map, bits), ""));
-	need.memory_mb = 100 + NP_CLUSTER_MAP_MAX_KINDS - 1;
-	T_CHECK(!np_cluster_map_fit(map, &need, bits, &fit));
+	required.memory_mb = 100 + NP_CLUSTER_MAP_MAX_KINDS - 1;
+	T_CHECK(!np_cluster_map_fit(map, &required, bits, &fit));
 	T_CHECK(some_same(some_hosts(map, bits), "n[255-265]"));
 	np_cluster_map_unref(map);
 }
