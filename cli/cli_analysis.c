@@ -239,7 +239,7 @@ int cli_known_attach_traces(struct cli_known *known, struct cli_store *store,
 	struct np_loggps network;
 	bool has_network;
 
-	if (!(model->needs & NP_NEED_TRACE))
+	if (!(model->required & NP_DATA_TRACE))
 		return 0;
 	has_network = cli_loggps_of(store->store, known->cal.cluster, &network);
 	for (size_t i = 0; i < known->n; i++) {

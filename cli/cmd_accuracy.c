@@ -162,12 +162,12 @@ static int read_traces(struct accuracy_file *file,
 		       const struct accuracy_opt *opt, struct np_err *err)
 {
 	const struct np_loggps *net = opt->net.G_ns < 0 ? NULL : &opt->net;
-	unsigned needs = 0;
+	unsigned required = 0;
 	size_t n = 0;
 
 	for (size_t i = 0; i < opt->n_models; i++)
-		needs |= opt->model[i]->needs;
-	if (!(needs & NP_NEED_TRACE))
+		required |= opt->model[i]->required;
+	if (!(required & NP_DATA_TRACE))
 		return 0;
 	for (size_t i = 0; i < file->measured.n_sets; i++)
 		n += file->measured.set[i].n_apps;
@@ -720,7 +720,7 @@ static const struct np_option options[] = {
 static void add_all_models(struct accuracy_opt *opt)
 {
 	for (size_t i = 1; i < np_n_models; i++)
-		if (opt->traces || !(np_models[i].needs & NP_NEED_TRACE))
+		if (opt->traces || !(np_models[i].required & NP_DATA_TRACE))
 			opt->model[opt->n_models++] = &np_models[i];
 }
 

@@ -26,7 +26,7 @@
 static char choose_mark(const struct np_prediction *prediction)
 {
 	if (prediction->flags & NP_PRED_FELL_BACK)
-		return prediction->used & NP_NEED_LATENCY ? '*' : '+';
+		return prediction->used & NP_DATA_LATENCY ? '*' : '+';
 	if (cli_doubt_text(prediction))
 		return '?';
 	return prediction->flags & NP_PRED_BEYOND ? '!' : ' ';
@@ -145,7 +145,7 @@ static void print_block(const struct cli_matrix *matrix, bool measured,
 static void print_missing_rows(const struct cli_matrix *matrix)
 {
 	const char *why =
-		matrix->model->needs & NP_NEED_TRACE ?
+		matrix->model->required & NP_DATA_TRACE ?
 			"No row for applications without a usable trace: " :
 			"No row for applications not measured under synthetic load: ";
 	char line[1024] = "";

@@ -327,7 +327,7 @@ static void print_data_used(const struct predictions *all, size_t app,
 	char intervals[80];
 
 	if (app == prediction->victim &&
-	    prediction->result.used & NP_NEED_TRACE)
+	    prediction->result.used & NP_DATA_TRACE)
 		cli_print_labelled(stdout, label, "%s: its newest trace", name);
 	else if (app == prediction->victim)
 		cli_print_labelled(stdout, label,
@@ -337,7 +337,7 @@ static void print_data_used(const struct predictions *all, size_t app,
 				   n, summary->alone_sec.n,
 				   runs(summary->alone_sec.n),
 				   interval_words(summary, intervals));
-	else if (prediction->result.used & NP_NEED_LATENCY)
+	else if (prediction->result.used & NP_DATA_LATENCY)
 		cli_print_labelled(
 			stdout, label,
 			"%s: %llu probe%s in %zu %s without load",
@@ -408,7 +408,7 @@ static bool other_period(const struct predictions *all,
 	for (size_t i = 0; i < prediction->n_corunners; i++)
 		if (all->known->app[prediction->corunner[i]]
 			    ->summary.latency.other_period)
-			return prediction->result.used & NP_NEED_LATENCY;
+			return prediction->result.used & NP_DATA_LATENCY;
 	return false;
 }
 
@@ -595,7 +595,7 @@ static int fail_without_prediction(const struct predictions *all)
 {
 	char command[256];
 
-	if (all->model->needs & NP_NEED_TRACE)
+	if (all->model->required & NP_DATA_TRACE)
 		return cli_fail("%s", all->prediction[0].why.text);
 	missing_measurement(all->known, &all->prediction[0], command,
 			    sizeof(command));

@@ -1094,11 +1094,11 @@ static int zero_combine(struct np_data *data, const double *x, const double *y,
 }
 
 #define LOOKUP(name, help, more, variant) \
-	{ name, help, NP_NEED_CURVE | NP_NEED_LATENCY | (more), NULL, \
+	{ name, help, NP_DATA_CURVE | NP_DATA_LATENCY | (more), NULL, \
 	  lookup_describe, lookup_respond, lookup_combine, \
 	  1, 1, variant }
 
-#define CROSS_NEEDS (NP_NEED_CURVE | NP_NEED_IMPACT | NP_NEED_LEVEL_PAIRS)
+#define CROSS_DATA (NP_DATA_CURVE | NP_DATA_IMPACT | NP_DATA_LEVEL_PAIRS)
 
 const struct np_model np_models[] = {
 	{ "zero", "no slowdown, the baseline", 0, NULL,
@@ -1107,38 +1107,38 @@ const struct np_model np_models[] = {
 	       NP_LOOKUP_AVERAGE),
 	LOOKUP("average-stdev", "the level whose mean +- deviation overlaps most", 0,
 	       NP_LOOKUP_OVERLAP),
-	LOOKUP("pdf", "the level with the most similar histogram", NP_NEED_HIST,
+	LOOKUP("pdf", "the level with the most similar histogram", NP_DATA_HIST,
 	       NP_LOOKUP_PDF),
 	{ "queue", "a line over the estimated utilisation (M/G/1)",
-	  NP_NEED_CURVE | NP_NEED_LATENCY | NP_NEED_IDLE, NULL,
+	  NP_DATA_CURVE | NP_DATA_LATENCY | NP_DATA_IDLE, NULL,
 	  queue_describe, queue_respond, queue_combine,
 	  NP_CURVE_DIM(1) - NP_CURVE_DIM(0), NP_CURVE_DIM(0), 0 },
 	{ "mixture", "a mixture of levels with the same latencies",
-	  NP_NEED_CURVE | NP_NEED_LATENCY | NP_NEED_HIST | NP_NEED_IDLE, NULL,
+	  NP_DATA_CURVE | NP_DATA_LATENCY | NP_DATA_HIST | NP_DATA_IDLE, NULL,
 	  mixture_describe, mixture_respond, mixture_combine, 1, 1, 0 },
 	{ "cross", "a mixture of levels that slows levels as the co-runner does",
-	  CROSS_NEEDS, "mixture", cross_describe, mixture_respond,
+	  CROSS_DATA, "mixture", cross_describe, mixture_respond,
 	  mixture_combine, 1, 1, 0 },
 	{ "victim", "a mixture of levels that is as sensitive as the victim",
-	  CROSS_NEEDS, "mixture", victim_describe, victim_respond,
+	  CROSS_DATA, "mixture", victim_describe, victim_respond,
 	  victim_combine, 1, 1, 0 },
 	{ "twosided", "both programs as mixtures of levels",
-	  CROSS_NEEDS, "mixture", twosided_describe,
+	  CROSS_DATA, "mixture", twosided_describe,
 	  twosided_respond, twosided_combine, 2, 2, 0 },
 	{ "mutual", "both programs as mixtures of levels; each slows the other",
-	  CROSS_NEEDS | NP_NEED_CO_CURVE | NP_NEED_OWN_IMPACT, "twosided",
+	  CROSS_DATA | NP_DATA_CO_CURVE | NP_DATA_OWN_IMPACT, "twosided",
 	  mutual_describe, mutual_respond, mutual_combine,
 	  4, 1, 0, mutual_combine_both },
 	{ "ensemble", "weighted mean of four models, such as cross and victim",
-	  CROSS_NEEDS, "mixture", ensemble_describe,
+	  CROSS_DATA, "mixture", ensemble_describe,
 	  ensemble_respond, ensemble_combine, 4, 2, 0, NULL, ensemble_members },
 	{ "tolerance", "the victim's trace with the co-runner's latencies",
-	  NP_NEED_IDLE | NP_NEED_LATENCY | NP_NEED_HIST | NP_NEED_TRACE, NULL,
+	  NP_DATA_IDLE | NP_DATA_LATENCY | NP_DATA_HIST | NP_DATA_TRACE, NULL,
 	  tolerance_describe, tolerance_respond, tolerance_combine,
 	  0, NP_TOLERANCE_QUANTILES + 1, NP_TOLERANCE_MEASURED },
 	{ "tolerance-felt", "tolerance, scaled to the delay of the level that sends least",
-	  NP_NEED_IDLE | NP_NEED_LATENCY | NP_NEED_HIST | NP_NEED_IMPACT |
-	  NP_NEED_TRACE, NULL,
+	  NP_DATA_IDLE | NP_DATA_LATENCY | NP_DATA_HIST | NP_DATA_IMPACT |
+	  NP_DATA_TRACE, NULL,
 	  tolerance_describe, tolerance_respond, tolerance_combine,
 	  0, NP_TOLERANCE_QUANTILES + 1, NP_TOLERANCE_FELT },
 };

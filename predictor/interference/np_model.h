@@ -46,18 +46,18 @@ void np_slowdowns_together(double z, double z_other, double log_slow[2]);
 struct np_model;
 struct np_nnls;
 
-/* The data that a model requires. */
-enum np_need {
-	NP_NEED_IDLE = 1 << 0,	   /* latency of the idle fabric */
-	NP_NEED_LATENCY = 1 << 1,  /* latency under levels and co-runners */
-	NP_NEED_HIST = 1 << 2,	   /* histograms of these latencies */
-	NP_NEED_CURVE = 1 << 3,	   /* slowdown of the victim under levels */
-	NP_NEED_IMPACT = 1 << 4, /* slowdown of the levels by co-runners */
-	NP_NEED_LEVEL_PAIRS = 1 << 5, /* slowdown of levels by each other */
-	NP_NEED_CO_CURVE = 1 << 6, /* slowdown of co-runners under levels */
-	NP_NEED_OWN_IMPACT = 1 << 7, /* slowdown of the levels by the victim;
+/* The kinds of data that a model can require. */
+enum np_data_kind {
+	NP_DATA_IDLE = 1 << 0,	   /* latency of the idle fabric */
+	NP_DATA_LATENCY = 1 << 1,  /* latency under levels and co-runners */
+	NP_DATA_HIST = 1 << 2,	   /* histograms of these latencies */
+	NP_DATA_CURVE = 1 << 3,	   /* slowdown of the victim under levels */
+	NP_DATA_IMPACT = 1 << 4, /* slowdown of the levels by co-runners */
+	NP_DATA_LEVEL_PAIRS = 1 << 5, /* slowdown of levels by each other */
+	NP_DATA_CO_CURVE = 1 << 6, /* slowdown of co-runners under levels */
+	NP_DATA_OWN_IMPACT = 1 << 7, /* slowdown of the levels by the victim;
 					  fits then use the scale above */
-	NP_NEED_TRACE = 1 << 8, /* response curve of the victim's trace */
+	NP_DATA_TRACE = 1 << 8, /* response curve of the victim's trace */
 };
 
 /* Qualifications of a prediction. */
@@ -194,8 +194,8 @@ struct np_data {
 /* Each step returns 0 or -errno with v->err. */
 struct np_model {
 	const char *name, *help;
-	unsigned needs; /* enum np_need */
-	const char *fallback; /* model to use if needs are not met, or NULL */
+	unsigned required; /* enum np_data_kind */
+	const char *fallback; /* model to use if some are missing, or NULL */
 
 	/* Describe v->co in x.  Must not use v->victim. */
 	int (*describe)(struct np_data *v, double *x);

@@ -175,7 +175,7 @@ static void fabric_mark_known(struct fabric_task *task)
 	struct np_bootstrap_fabric *data = task->data;
 
 	if (task->measured->idle.all.n)
-		data->has |= NP_NEED_IDLE;
+		data->has |= NP_DATA_IDLE;
 	if (task->measured->idle.all.n == 1)
 		data->flags |= NP_PRED_ONE_PROBE;
 	for (size_t i = 0; i < task->n; i++) {
@@ -184,19 +184,19 @@ static void fabric_mark_known(struct fabric_task *task)
 
 		data->has_latency[i] = latency->all.n > 0;
 		data->has_hist[i] = latency->all.n && latency->count;
-		data->has |= (latency->all.n ? NP_NEED_LATENCY : 0) |
-			     (data->has_hist[i] ? NP_NEED_HIST : 0);
+		data->has |= (latency->all.n ? NP_DATA_LATENCY : 0) |
+			     (data->has_hist[i] ? NP_DATA_HIST : 0);
 		if (latency->all.n == 1)
 			data->flags |= NP_PRED_ONE_PROBE;
 	}
 	if (!task->measured->idle.count)
-		data->has &= ~(unsigned)NP_NEED_HIST;
+		data->has &= ~(unsigned)NP_DATA_HIST;
 	data->whole = task->measured->pairs != NULL;
 	for (size_t i = 0; task->measured->pairs && i < task->n * task->n;
 	     i++) {
 		data->has_pair[i] = np_mean_known(&task->measured->pairs[i]);
 		if (data->has_pair[i])
-			data->has |= NP_NEED_LEVEL_PAIRS;
+			data->has |= NP_DATA_LEVEL_PAIRS;
 		else
 			data->whole = false;
 	}
@@ -443,9 +443,9 @@ static void sample_fabric(struct fabric_task *task, size_t r)
 	if (task->bins)
 		gram_mixture(task, sample);
 	sample_pairs(task, rng, sample);
-	if (task->opt->needs & NP_NEED_OWN_IMPACT)
+	if (task->opt->required & NP_DATA_OWN_IMPACT)
 		scale_pairs(task, sample);
-	if (task->opt->needs & NP_NEED_LEVEL_PAIRS) {
+	if (task->opt->required & NP_DATA_LEVEL_PAIRS) {
 		gram_cross(task, sample);
 		gram_victim(task, sample);
 	}
@@ -458,9 +458,9 @@ static int fabric_alloc(struct fabric_task *task)
 
 	if (task->bins)
 		per += n1 * n1;
-	if (task->opt->needs & NP_NEED_OWN_IMPACT)
+	if (task->opt->required & NP_DATA_OWN_IMPACT)
 		per += n * n;
-	if (task->opt->needs & NP_NEED_LEVEL_PAIRS)
+	if (task->opt->required & NP_DATA_LEVEL_PAIRS)
 		per += n * n + n1 * n1;
 	data->n = 1 + task->opt->replicates;
 	data->sample = calloc(data->n, sizeof(*data->sample));
@@ -489,7 +489,7 @@ int np_bootstrap_fabric(const struct np_fabric *fabric,
 				    .n = fabric->n_levels };
 
 	*data = (struct np_bootstrap_fabric){ 0 };
-	if (opt->needs & NP_NEED_HIST && fabric->bins)
+	if (opt->required & NP_DATA_HIST && fabric->bins)
 		task.bins = fabric->bins->n;
 	task.rng = np_rng_new(opt->seed, fabric->name);
 	if (!task.rng || fabric_alloc(&task)) {
@@ -510,19 +510,20 @@ int np_bootstrap_fabric(const struct np_fabric *fabric,
 }
 
 /* Return the number of doubles in one sample of a program. */
-static size_t per_sample(size_t n_levels, size_t bins, unsigned needs)
+static size_t per_sample(size_t n_levels, size_t bins, unsigned required)
 {
 	return 2 * n_levels + bins +
-	       (needs & NP_NEED_OWN_IMPACT ? 2 * n_levels : 0);
+	       (required & NP_DATA_OWN_IMPACT ? 2 * n_levels : 0);
 }
 
 static int program_alloc(struct np_bootstrap_program *data, size_t samples,
-			 size_t n_levels, size_t bins, unsigned needs)
+			 size_t n_levels, size_t bins, unsigned required)
 {
 	data->n = samples;
 	data->sample = calloc(samples, sizeof(*data->sample));
-	data->store = malloc((samples * per_sample(n_levels, bins, needs) + 1) *
-			     sizeof(double));
+	data->store =
+		malloc((samples * per_sample(n_levels, bins, required) + 1) *
+		       sizeof(double));
 	return data->sample && data->store ? 0 : -ENOMEM;
 }
 
@@ -537,14 +538,14 @@ static int alloc_known(struct np_bootstrap_program *data, size_t n_levels)
 }
 
 static unsigned program_mark_known(const struct np_mean *m, size_t n,
-				   bool *known, unsigned need)
+				   bool *known, unsigned kind)
 {
 	unsigned has = 0;
 
 	for (size_t i = 0; m && i < n; i++) {
 		known[i] = np_mean_known(&m[i]);
 		if (known[i])
-			has = need;
+			has = kind;
 	}
 	return has;
 }
@@ -589,7 +590,7 @@ static void sample_program(const struct program_task *task, struct np_rng *rng,
 }
 
 static void sample_all(struct program_task *task, struct np_rng *rng,
-		       unsigned needs, struct np_bootstrap_program *data)
+		       unsigned required, struct np_bootstrap_program *data)
 {
 	const struct np_program *program = task->program;
 	double *next = data->store;
@@ -600,8 +601,8 @@ static void sample_all(struct program_task *task, struct np_rng *rng,
 		  task->log + task->n, task->noise + task->n);
 	for (size_t i = 0; i < data->n; i++) {
 		sample_program(task, i ? rng : NULL, next, &data->sample[i]);
-		next += per_sample(task->n, task->bins, needs);
-		if (needs & NP_NEED_OWN_IMPACT)
+		next += per_sample(task->n, task->bins, required);
+		if (required & NP_DATA_OWN_IMPACT)
 			scale_program(&data->sample[i], task->n,
 				      task->fit_weight, next - 2 * task->n);
 	}
@@ -617,16 +618,16 @@ int np_bootstrap_known(const struct np_program *program,
 		return np_errf(err, -ENOMEM, "%s: no memory for %zu levels",
 			       program->name, n);
 	data->has = program_mark_known(program->curve, n, data->has_curve,
-				       NP_NEED_CURVE) |
+				       NP_DATA_CURVE) |
 		    program_mark_known(program->impact, n, data->has_impact,
-				       NP_NEED_IMPACT);
+				       NP_DATA_IMPACT);
 	if (program->latency.all.n)
-		data->has |= NP_NEED_LATENCY |
-			     (program->latency.count ? NP_NEED_HIST : 0);
+		data->has |= NP_DATA_LATENCY |
+			     (program->latency.count ? NP_DATA_HIST : 0);
 	if (program->latency.all.n == 1)
 		data->flags |= NP_PRED_ONE_PROBE;
 	if (program->response)
-		data->has |= NP_NEED_TRACE;
+		data->has |= NP_DATA_TRACE;
 	return 0;
 }
 
@@ -644,15 +645,15 @@ int np_bootstrap_samples(const struct np_program *program,
 		opt->replicates ? np_rng_new(opt->seed, program->name) : NULL;
 	int rc = -ENOMEM;
 
-	if (opt->needs & NP_NEED_HIST && measured->bins)
+	if (opt->required & NP_DATA_HIST && measured->bins)
 		task.bins = measured->bins->n;
 	task.log = malloc((4 * task.n + 1) * sizeof(double));
 	if (task.log && (rng || !opt->replicates))
 		rc = program_alloc(data, 1 + opt->replicates, task.n, task.bins,
-				   opt->needs);
+				   opt->required);
 	if (!rc) {
 		task.noise = task.log + 2 * task.n;
-		sample_all(&task, rng, opt->needs, data);
+		sample_all(&task, rng, opt->required, data);
 	}
 	free(task.log);
 	np_rng_free(rng);
@@ -766,12 +767,12 @@ static int bootstrap_sum(const struct np_bootstrap_program *const *co,
 {
 	size_t n = fabric->sample[0].n_levels, samples = co[0]->n;
 	size_t bins = fabric->sample[0].bins ? fabric->sample[0].bins->n : 0;
-	const unsigned needs = NP_NEED_OWN_IMPACT;
-	size_t step = per_sample(n, bins, needs);
+	const unsigned required = NP_DATA_OWN_IMPACT;
+	size_t step = per_sample(n, bins, required);
 	unsigned has = ~0u;
 
 	if (alloc_known(data, n) ||
-	    program_alloc(data, samples, n, bins, needs)) {
+	    program_alloc(data, samples, n, bins, required)) {
 		np_bootstrap_program_free(data);
 		return np_errf(err, -ENOMEM, "no memory for %zu co-runners",
 			       n_co);
@@ -784,7 +785,7 @@ static int bootstrap_sum(const struct np_bootstrap_program *const *co,
 		for (size_t i = 0; i < n; i++)
 			data->has_impact[i] &= co[c]->has_impact[i];
 	}
-	data->has = has & ~(unsigned)NP_NEED_CURVE;
+	data->has = has & ~(unsigned)NP_DATA_CURVE;
 	for (size_t r = 0; r < samples; r++) {
 		double *to = data->store + r * step;
 		double *fit = to + step - 2 * n;
@@ -830,8 +831,8 @@ struct np_level_use {
 /* Does the model use the mutual slowdowns of programs and levels? */
 static inline bool np_model_is_of_levels(const struct np_model *model)
 {
-	return model->needs & NP_NEED_IMPACT &&
-	       model->needs & NP_NEED_LEVEL_PAIRS;
+	return model->required & NP_DATA_IMPACT &&
+	       model->required & NP_DATA_LEVEL_PAIRS;
 }
 
 /* The model's error for one level that was left out of the fit. */
@@ -972,8 +973,8 @@ static void drop_incomplete(const struct np_predictor *predictor,
 {
 	const struct matrix matrix = { predictor->fabric.has_pair, predictor->n,
 				       use,
-				       predictor->model->needs &
-					       NP_NEED_OWN_IMPACT };
+				       predictor->model->required &
+					       NP_DATA_OWN_IMPACT };
 	struct np_levels *from;
 
 	if (predictor->fabric.whole)
@@ -1006,34 +1007,35 @@ enum owner { VICTIM, CO_RUNNER, FABRIC };
 
 /* For each requirement of a model: whose data it needs, and the message. */
 static const struct {
-	unsigned need;
+	unsigned required;
 	enum owner owner;
 	unsigned has;
 	const char *what;
 } requirements[] = {
-	{ NP_NEED_CURVE, VICTIM, NP_NEED_CURVE,
+	{ NP_DATA_CURVE, VICTIM, NP_DATA_CURVE,
 	  "its slowdown under load levels was not measured" },
-	{ NP_NEED_TRACE, VICTIM, NP_NEED_TRACE, "no trace" },
-	{ NP_NEED_OWN_IMPACT, VICTIM, NP_NEED_IMPACT,
+	{ NP_DATA_TRACE, VICTIM, NP_DATA_TRACE, "no trace" },
+	{ NP_DATA_OWN_IMPACT, VICTIM, NP_DATA_IMPACT,
 	  "how much it slows the levels was not measured" },
-	{ NP_NEED_LATENCY, CO_RUNNER, NP_NEED_LATENCY, "no probe latencies" },
-	{ NP_NEED_HIST, CO_RUNNER, NP_NEED_HIST, "no latency histogram" },
-	{ NP_NEED_IMPACT, CO_RUNNER, NP_NEED_IMPACT,
+	{ NP_DATA_LATENCY, CO_RUNNER, NP_DATA_LATENCY, "no probe latencies" },
+	{ NP_DATA_HIST, CO_RUNNER, NP_DATA_HIST, "no latency histogram" },
+	{ NP_DATA_IMPACT, CO_RUNNER, NP_DATA_IMPACT,
 	  "how much it slows the levels was not measured" },
-	{ NP_NEED_CO_CURVE, CO_RUNNER, NP_NEED_CURVE,
+	{ NP_DATA_CO_CURVE, CO_RUNNER, NP_DATA_CURVE,
 	  "its slowdown under load levels was not measured" },
-	{ NP_NEED_IDLE, FABRIC, NP_NEED_IDLE, "no latency of the idle fabric" },
-	{ NP_NEED_LATENCY, FABRIC, NP_NEED_LATENCY,
+	{ NP_DATA_IDLE, FABRIC, NP_DATA_IDLE, "no latency of the idle fabric" },
+	{ NP_DATA_LATENCY, FABRIC, NP_DATA_LATENCY,
 	  "no latency under any load level" },
-	{ NP_NEED_HIST, FABRIC, NP_NEED_HIST,
+	{ NP_DATA_HIST, FABRIC, NP_DATA_HIST,
 	  "no latency histograms of the idle fabric and the levels" },
-	{ NP_NEED_LEVEL_PAIRS, FABRIC, NP_NEED_LEVEL_PAIRS,
+	{ NP_DATA_LEVEL_PAIRS, FABRIC, NP_DATA_LEVEL_PAIRS,
 	  "how much the load levels slow each other was not measured" },
 };
 
 /* Was everything measured that the model needs?  0 or -ENODATA with err. */
 static int check_requirements(const struct np_predictor *predictor,
-			      unsigned needs, const struct np_prepared *victim,
+			      unsigned required,
+			      const struct np_prepared *victim,
 			      const struct np_prepared *co, struct np_err *err)
 {
 	const unsigned has[] = { victim->bootstrap.has, co->bootstrap.has,
@@ -1044,10 +1046,10 @@ static int check_requirements(const struct np_predictor *predictor,
 	for (size_t i = 0; i < NP_ARRAY_SIZE(requirements); i++) {
 		const char *what = requirements[i].what;
 
-		if (!(needs & requirements[i].need) ||
+		if (!(required & requirements[i].required) ||
 		    has[requirements[i].owner] & requirements[i].has)
 			continue;
-		if (requirements[i].need == NP_NEED_TRACE &&
+		if (requirements[i].required == NP_DATA_TRACE &&
 		    victim->app->untraced)
 			what = victim->app->untraced;
 		return np_errf(err, -ENODATA, "%s: %s",
@@ -1058,47 +1060,48 @@ static int check_requirements(const struct np_predictor *predictor,
 
 /* Does the fabric have the required measurements of level i? */
 static bool level_serves(const struct np_predictor *predictor, size_t i,
-			 unsigned needs)
+			 unsigned required)
 {
-	return (!(needs & NP_NEED_LATENCY) ||
+	return (!(required & NP_DATA_LATENCY) ||
 		predictor->fabric.has_latency[i]) &&
-	       (!(needs & NP_NEED_HIST) || predictor->fabric.has_hist[i]);
+	       (!(required & NP_DATA_HIST) || predictor->fabric.has_hist[i]);
 }
 
 /* Does the victim have the required measurements for level i? */
 static bool serves_victim(const struct np_bootstrap_program *victim, size_t i,
-			  unsigned needs)
+			  unsigned required)
 {
 	return victim->has_curve[i] &&
-	       (!(needs & NP_NEED_OWN_IMPACT) || victim->has_impact[i]);
+	       (!(required & NP_DATA_OWN_IMPACT) || victim->has_impact[i]);
 }
 
 /* Does the co-runner? */
 static bool serves_co(const struct np_bootstrap_program *co, size_t i,
-		      unsigned needs)
+		      unsigned required)
 {
 	return co->has_impact[i] &&
-	       (!(needs & NP_NEED_CO_CURVE) || co->has_curve[i]);
+	       (!(required & NP_DATA_CO_CURVE) || co->has_curve[i]);
 }
 
 /* Set *use to all levels with the required measurements. */
 static void list_levels(const struct np_predictor *predictor,
 			const struct np_bootstrap_program *victim,
-			const struct np_bootstrap_program *co, unsigned needs,
-			struct np_level_use *use)
+			const struct np_bootstrap_program *co,
+			unsigned required, struct np_level_use *use)
 {
 	use->col.n = use->row.n = use->co_col.n = 0;
 	for (size_t i = 0; i < predictor->n; i++) {
-		if (!level_serves(predictor, i, needs))
+		if (!level_serves(predictor, i, required))
 			continue;
-		if (needs & NP_NEED_CURVE && serves_victim(victim, i, needs))
+		if (required & NP_DATA_CURVE &&
+		    serves_victim(victim, i, required))
 			levels_add(&use->col, i);
-		if (needs & NP_NEED_IMPACT && serves_co(co, i, needs))
+		if (required & NP_DATA_IMPACT && serves_co(co, i, required))
 			levels_add(&use->row, i);
-		if (needs & NP_NEED_CO_CURVE && co->has_curve[i])
+		if (required & NP_DATA_CO_CURVE && co->has_curve[i])
 			levels_add(&use->co_col, i);
 	}
-	if (needs & NP_NEED_LEVEL_PAIRS)
+	if (required & NP_DATA_LEVEL_PAIRS)
 		drop_incomplete(predictor, use);
 }
 
@@ -1120,7 +1123,7 @@ static int select_levels(const struct np_predictor *predictor,
 			 const struct np_prepared *co, size_t n_co,
 			 struct np_level_use *use, struct np_err *err)
 {
-	unsigned needs = predictor->model->needs;
+	unsigned required = predictor->model->required;
 	int rc;
 
 	/*
@@ -1128,18 +1131,20 @@ static int select_levels(const struct np_predictor *predictor,
 	 * added as differences from idle.
 	 */
 	if (n_co > 1)
-		needs = (needs & ~(unsigned)NP_NEED_CO_CURVE) |
-			(needs & NP_NEED_LATENCY ? NP_NEED_IDLE : 0);
-	rc = check_requirements(predictor, needs, victim, co, err);
+		required = (required & ~(unsigned)NP_DATA_CO_CURVE) |
+			   (required & NP_DATA_LATENCY ? NP_DATA_IDLE : 0);
+	rc = check_requirements(predictor, required, victim, co, err);
 	if (rc)
 		return rc;
-	list_levels(predictor, &victim->bootstrap, &co->bootstrap, needs, use);
-	if (needs & NP_NEED_CURVE && !use->col.n)
+	list_levels(predictor, &victim->bootstrap, &co->bootstrap, required,
+		    use);
+	if (required & NP_DATA_CURVE && !use->col.n)
 		return np_errf(err, -ENODATA,
 			       "%s: none of the load levels under "
 			       "which it ran has what model %s needs",
 			       victim->app->name, predictor->model->name);
-	if (needs & NP_NEED_LEVEL_PAIRS && (use->col.n < 2 || use->row.n < 2))
+	if (required & NP_DATA_LEVEL_PAIRS &&
+	    (use->col.n < 2 || use->row.n < 2))
 		return np_errf(err, predictor->n < 2 ? -EDOM : -ENODATA,
 			       "%s with %s: %zu level%s with its slowdown, "
 			       "%zu with the impact, expected at least 2 of "
@@ -1388,7 +1393,7 @@ int np_predictor_new(const struct np_fabric *fabric,
 	predictor->bootstrap = (struct np_bootstrap_opt){
 		.replicates = opt->replicates,
 		.seed = opt->seed,
-		.needs = model->needs,
+		.required = model->required,
 	};
 	rc = make(predictor, err);
 	if (rc) {
@@ -1525,12 +1530,12 @@ static bool can_act_as(const struct np_predictor *predictor,
 {
 	const struct np_bootstrap_fabric *data = &predictor->fabric;
 	const bool *row = data->has_pair + k * predictor->n;
-	unsigned needs = predictor->model->needs;
+	unsigned required = predictor->model->required;
 
 	if (side == NP_VICTIM)
 		return all_known(row, 1, &use->col);
-	return (!(needs & NP_NEED_LATENCY) || data->has_latency[k]) &&
-	       (!(needs & NP_NEED_HIST) || data->has_hist[k]) &&
+	return (!(required & NP_DATA_LATENCY) || data->has_latency[k]) &&
+	       (!(required & NP_DATA_HIST) || data->has_hist[k]) &&
 	       all_known(data->has_pair + k, predictor->n, &use->row) &&
 	       all_known(row, 1, &use->co_col);
 }
@@ -1879,7 +1884,7 @@ static void cache_program(struct np_predictor *predictor,
 	size_t at = prepared->slot ? prepared->slot - 1 :
 				     predictor->next_cached;
 
-	if (predictor->model->needs & NP_NEED_TRACE ||
+	if (predictor->model->required & NP_DATA_TRACE ||
 	    (!prepared->term[NP_CO].computed &&
 	     !prepared->term[NP_VICTIM].computed)) {
 		prepared_free(prepared);
@@ -2030,16 +2035,16 @@ static void set_data_used(const struct np_predictor *predictor,
 	const struct np_level_use *use = &co->term[NP_CO].use;
 
 	out->model = predictor->model;
-	out->used = predictor->model->needs;
+	out->used = predictor->model->required;
 	out->n_curve = use->col.n;
 	out->n_impact = use->row.n;
 	out->n_excluded =
 		co->term[NP_CO].n_miss + victim->term[NP_VICTIM].n_miss;
-	if (predictor->model->needs & NP_NEED_LATENCY)
+	if (predictor->model->required & NP_DATA_LATENCY)
 		out->n_probes = co->app->latency.all.n;
-	if ((predictor->model->needs & NP_NEED_CURVE &&
+	if ((predictor->model->required & NP_DATA_CURVE &&
 	     use->col.n < predictor->n) ||
-	    (predictor->model->needs & NP_NEED_IMPACT &&
+	    (predictor->model->required & NP_DATA_IMPACT &&
 	     use->row.n < predictor->n))
 		out->flags |= NP_PRED_PARTIAL;
 }
@@ -2047,7 +2052,7 @@ static void set_data_used(const struct np_predictor *predictor,
 /* Is there to be an interval?  A model that uses no data, "zero", has none. */
 static bool with_interval(const struct np_predictor *predictor)
 {
-	return predictor->opt.replicates && predictor->model->needs;
+	return predictor->opt.replicates && predictor->model->required;
 }
 
 /* Return how large an error is expected, relative to other slowdowns. */
@@ -2396,7 +2401,7 @@ static double distance_of_level(const struct next_task *task, size_t i)
 	const struct np_level_use *use = &task->co->term[NP_CO].use;
 	double sum = 0;
 
-	if (!(task->predictor->model->needs & NP_NEED_IMPACT))
+	if (!(task->predictor->model->required & NP_DATA_IMPACT))
 		return fabs(fabric->level[i].mean - co->latency.mean);
 	for (size_t r = 0; r < use->row.n; r++)
 		sum += fabric->fit_pairs[use->row.at[r] * fabric->n_levels + i] -
@@ -2460,7 +2465,7 @@ static void suggest_co(struct next_task *task, double var,
 	size_t level;
 
 	resample(task, false);
-	if (task->predictor->model->needs & NP_NEED_LATENCY) {
+	if (task->predictor->model->required & NP_DATA_LATENCY) {
 		out->more = NP_MORE_LATENCY;
 		return;
 	}
@@ -2484,7 +2489,7 @@ static void suggest(struct np_predictor *predictor,
 	double curve, impact, model, k;
 	size_t like;
 
-	if (!(predictor->model->needs & NP_NEED_CURVE))
+	if (!(predictor->model->required & NP_DATA_CURVE))
 		return;
 	like = nearest_level(&task, false);
 	curve = resample(&task, true);
@@ -2565,7 +2570,7 @@ static size_t count_results(const struct matrix_task *task)
 static unsigned fallback_flags(const struct np_model *model)
 {
 	return NP_PRED_FELL_BACK |
-	       (model->needs & NP_NEED_IMPACT ? 0 : NP_PRED_LATENCIES);
+	       (model->required & NP_DATA_IMPACT ? 0 : NP_PRED_LATENCIES);
 }
 
 /* Record the result of one pair.  Returns 0 or -ENOMEM. */
@@ -2932,7 +2937,7 @@ static void explain_fallback(const struct np_predictor *predictor,
 			     struct np_prediction *out)
 {
 	out->flags |= fallback_flags(out->model);
-	if (!(predictor->fabric.has & NP_NEED_LEVEL_PAIRS)) {
+	if (!(predictor->fabric.has & NP_DATA_LEVEL_PAIRS)) {
 		out->more = NP_MORE_CALIBRATION;
 		return;
 	}
@@ -2945,8 +2950,8 @@ static void explain_fallback(const struct np_predictor *predictor,
 			out->more_level = i;
 			return;
 		}
-	for (size_t i = 0;
-	     predictor->model->needs & NP_NEED_OWN_IMPACT && i < predictor->n;
+	for (size_t i = 0; predictor->model->required & NP_DATA_OWN_IMPACT &&
+			   i < predictor->n;
 	     i++)
 		if (!victim->impact || !victim->impact[i].n) {
 			/* A run under the level measures curve and impact. */
@@ -2955,7 +2960,7 @@ static void explain_fallback(const struct np_predictor *predictor,
 			return;
 		}
 	/* Without a run alone, runs under levels do not make a curve. */
-	if (predictor->model->needs & NP_NEED_CO_CURVE) {
+	if (predictor->model->required & NP_DATA_CO_CURVE) {
 		out->more = NP_MORE_LATENCY;
 		out->more_co = 0;
 		for (size_t c = 0; c < n_co; c++)

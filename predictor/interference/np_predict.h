@@ -69,7 +69,7 @@ struct np_prediction {
 	const struct np_model *model; /* the model that answered */
 
 	/* The data it used. */
-	unsigned used;	     /* enum np_need */
+	unsigned used;	     /* enum np_data_kind */
 	size_t n_curve;	     /* levels in the victim's sensitivity curve */
 	size_t n_impact;   /* levels with a measured slowdown by co-runners */
 	uint64_t n_probes;   /* latency samples of the co-runner with fewest */

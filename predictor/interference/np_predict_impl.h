@@ -37,11 +37,11 @@
 struct np_bootstrap_opt {
 	size_t replicates; /* samples in addition to the measured values */
 	uint64_t seed;
-	unsigned needs; /* enum np_need: the parts to prepare */
+	unsigned required; /* enum np_data_kind: the parts to prepare */
 };
 
 struct np_bootstrap_fabric {
-	/* enum np_need: IDLE; the others if at least one level has them */
+	/* enum np_data_kind: IDLE; the others if at least one level has them */
 	unsigned has;
 	size_t n;		       /* 1 + replicates */
 	struct np_data_fabric *sample; /* sample[0] holds the measured values */
@@ -54,7 +54,8 @@ struct np_bootstrap_fabric {
 };
 
 struct np_bootstrap_program {
-	unsigned has; /* enum np_need: LATENCY, HIST, CURVE, IMPACT, TRACE */
+	/* enum np_data_kind: LATENCY, HIST, CURVE, IMPACT, TRACE */
+	unsigned has;
 	size_t n;
 	struct np_data_program *sample;
 	bool *has_curve, *has_impact; /* per level */

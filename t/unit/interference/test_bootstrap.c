@@ -89,7 +89,7 @@ T_TEST("redrawn counts scatter as counts do")
 /* Mean and sd over the replicates of log(1 + slowdown) under level 1. */
 T_TEST("replicates scatter as the measurement does")
 {
-	const struct np_bootstrap_opt opt = { VIEWS - 1, 1, NP_NEED_HIST };
+	const struct np_bootstrap_opt opt = { VIEWS - 1, 1, NP_DATA_HIST };
 	double sum = 0, squares = 0, mean = log1p(0.3), cdf = 0, latency = 0;
 	struct np_bootstrap_fabric f;
 	struct np_bootstrap_program d;
@@ -139,7 +139,7 @@ T_TEST("levels that do not fit count less")
 {
 	static const double other[ODD] = { 0.9, 0.05, 0.7, 0.1, 0.4 };
 	const struct np_bootstrap_opt opt = {
-		2, 1, NP_NEED_LEVEL_PAIRS | NP_NEED_OWN_IMPACT
+		2, 1, NP_DATA_LEVEL_PAIRS | NP_DATA_OWN_IMPACT
 	};
 
 	for (size_t k = 0; k < NP_ARRAY_SIZE(weights); k++) {
@@ -176,7 +176,7 @@ T_TEST("levels that do not fit count less")
  * level is slowed by itself, so that each fit needs all others: the dearest case. */
 static double weighing_sec(size_t n)
 {
-	const struct np_bootstrap_opt opt = { 0, 1, NP_NEED_OWN_IMPACT };
+	const struct np_bootstrap_opt opt = { 0, 1, NP_DATA_OWN_IMPACT };
 	struct np_fabric_level *level = calloc(n, sizeof(*level));
 	struct np_mean *pairs = calloc(n * n, sizeof(*pairs));
 	struct np_fabric f = { .name = "many", .level = level, .n_levels = n,

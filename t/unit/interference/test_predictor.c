@@ -48,7 +48,7 @@ T_TEST("several co-runners do more than one")
 	for (size_t i = 0; i < np_n_models; i++) {
 		const char *name = np_models[i].name;
 
-		if (!np_models[i].needs)
+		if (!np_models[i].required)
 			continue;
 		T_ROW(name, !predict_all(name, one, 1, &p1) &&
 		      !predict_all(name, two, 2, &p2) &&
@@ -493,7 +493,7 @@ T_TEST("a model of traces keeps no programs")
 		allocations(p, "one");
 		again = allocations(p, "one");
 		T_ROW(m->name, (again < allocations(p, "another")) ==
-			       !(m->needs & NP_NEED_TRACE));
+			       !(m->required & NP_DATA_TRACE));
 		np_predictor_free(p);
 	}
 }
