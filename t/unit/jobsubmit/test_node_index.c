@@ -1,6 +1,6 @@
 #include "t.h"
 #include "np_bits.h"
-#include "np_cluster_map.h"
+#include "np_node_index.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -1,0 +1,62 @@
+/*
+ * The node index: host lists from and to bitmaps of nodes.
+ *
+ * Nodes are indexed by the prefix and number of their names. A list such as
+ * "n[0-3,8-15]" is then written and read range by range instead of name by
+ * name, so a list of nearly all nodes takes no longer than a list of a few. An
+ * index is immutable once made, except for np_node_index_set_leaves().
+ */
+#ifndef NP_NODE_INDEX_H
+#define NP_NODE_INDEX_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct np_node_index;
+
+/*
+ * Make an index of n nodes. name[i] is the name of node i, or "" if there is no
+ * such node; the names are borrowed as long as *out exists. Returns 0 or
+ * -ENOMEM.
+ */
+int np_node_index_new(char *const *name, size_t n, struct np_node_index **out);
+void np_node_index_free(struct np_node_index *index); /* NULL is allowed */
+
+/*
+ * Write a bitmap of nodes as a host list, which is malloc'ed. Returns NULL when
+ * out of memory.
+ */
+char *np_node_index_format(const struct np_node_index *index,
+			   const uint64_t *nodes);
+
+/*
+ * Set the bits of the nodes in an item of a host list, of len bytes, such as
+ * "n[0-3,7]"; names of unknown nodes are ignored. Only items with one pair of
+ * brackets, at their end, can be read. The cost depends not on the number of
+ * names but on that of spans, i.e. sequences of nodes whose numbers and indices
+ * are consecutive. At most *spans_left spans are allowed, and *spans_left is
+ * reduced by those used. Returns 0; -ENOENT: the item cannot be read, and
+ * nothing is set; -E2BIG: more than *spans_left spans.
+ */
+int np_node_index_parse(const struct np_node_index *index, const char *item,
+			size_t len, uint64_t *nodes, size_t *spans_left);
+
+/* Set the bit of the node with this name, if there is one. */
+void np_node_index_set_name(const struct np_node_index *index, const char *name,
+			    uint64_t *nodes);
+
+/*
+ * Set the leaf switch of each node, or NP_NO_LEAF, for
+ * np_node_index_format_closed(). Call it once. Returns 0 or -ENOMEM.
+ */
+int np_node_index_set_leaves(struct np_node_index *index, const uint32_t *leaf);
+
+/*
+ * Write a host list, malloc'ed, of the nodes on all closed leaves. A leaf is
+ * open to a job if the job may use its nodes, and closed otherwise; open[] is
+ * the bitmap of the open ones. Returns NULL when out of memory.
+ */
+char *np_node_index_format_closed(const struct np_node_index *index,
+				  const uint64_t *open);
+
+#endif
