@@ -41,7 +41,7 @@ extern const struct cli_cmd cmd_show, cmd_list, cmd_runs, cmd_predict,
 	cmd_topology, cmd_simulate, cmd_blame;
 
 /*
- * Run a command.  Returns its exit status, or CLI_FAILED if its output could
+ * Run a command. Returns its exit status, or CLI_FAILED if its output could
  * not be written, as to a full disk.
  */
 int cli_run(const struct cli_cmd *cmd, int argc, char **argv);

@@ -28,9 +28,9 @@ struct cli_alloc {
 };
 
 /*
- * Read the configuration, and find the allocation from the environment.  The
- * caller has zeroed *alloc.  nodes (how many are needed) and command are for
- * the message that says how to get one.  Returns 0, or with err -ENOENT
+ * Read the configuration, and find the allocation from the environment. The
+ * caller has zeroed *alloc. nodes (how many are needed) and command are for
+ * the message that says how to get one. Returns 0, or with err -ENOENT
  * (not in an allocation, or no srun), -EINVAL (the environment is not as Slurm
  * sets it, or the allocation is heterogeneous), or -errno of reading
  * netprof.conf.
@@ -39,11 +39,11 @@ int cli_alloc_find(struct cli_alloc *alloc, int nodes, const char *command,
 		   struct np_err *err);
 
 /*
- * Make alloc->env, the environment of the steps.  If the partition has a
+ * Make alloc->env, the environment of the steps. If the partition has a
  * topology of its own, it contains the leaf switches of the allocation, because
- * Slurm gives tasks only the topology of the cluster.  Returns 0, or with err
+ * Slurm gives tasks only the topology of the cluster. Returns 0, or with err
  * -EIO (scontrol failed), -E2BIG (too many nodes), -ENOMEM or an error of
- * np_topo_parse().  The caller calls cli_alloc_free() in any case.
+ * np_topo_parse(). The caller calls cli_alloc_free() in any case.
  */
 int cli_alloc_env(struct cli_alloc *alloc, struct np_err *err);
 void cli_alloc_free(struct cli_alloc *alloc);

@@ -1,6 +1,6 @@
 /*
- * Runs netprof-analysis, with which the core does not link.  The network's
- * parameters are passed as an argument.  The result is a JSON record on
+ * Runs netprof-analysis, with which the core does not link. The network's
+ * parameters are passed as an argument. The result is a JSON record on
  * standard output, which is not trusted, like any other file
  * (np_trace_analysis_get()).
  */
@@ -72,7 +72,7 @@ int cli_analysis_run(char **argv)
 }
 
 /*
- * Run netprof-analysis and read its output.  Returns the length of *text, which
+ * Run netprof-analysis and read its output. Returns the length of *text, which
  * the caller frees, or -errno.
  */
 static ssize_t read_output(char **argv, char **text)
@@ -209,7 +209,7 @@ void cli_traced_attach(const char *path, uid_t uid,
 }
 
 /*
- * Get the response of the owner's newest trace in the store.  A published
+ * Get the response of the owner's newest trace in the store. A published
  * profile has none, as traces are never published.
  */
 static void load_newest_response(const struct np_runs *runs,

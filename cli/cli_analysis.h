@@ -1,7 +1,7 @@
 /*
  * Interface to the optional package netprof-analysis, which analyses traces and
- * execution graphs of applications.  Its results are records in the store
- * (np_trace_analysis.h).  A record that was made for the same trace and network
+ * execution graphs of applications. Its results are records in the store
+ * (np_trace_analysis.h). A record that was made for the same trace and network
  * is read from there; otherwise the program netprof-analysis is run.
  */
 #ifndef CLI_ANALYSIS_H
@@ -40,7 +40,7 @@ struct cli_traced {
 
 /*
  * Attach the response of the trace at path to a program, or why there is none.
- * network: where the program ran; NULL: not known.  *traced is filled in and
+ * network: where the program ran; NULL: not known. *traced is filled in and
  * must outlive the program.
  */
 void cli_traced_attach(const char *path, uid_t uid,
@@ -48,9 +48,9 @@ void cli_traced_attach(const char *path, uid_t uid,
 		       struct cli_traced *traced, struct np_program *program);
 
 /*
- * If the model needs traces, attach the newest trace of each application.  The
+ * If the model needs traces, attach the newest trace of each application. The
  * network is that of the calibration's cluster, as netprof loggps measured it.
- * Returns 0 or -ENOMEM.  A missing trace is no error here: predictions of that
+ * Returns 0 or -ENOMEM. A missing trace is no error here: predictions of that
  * application report it.
  */
 int cli_known_attach_traces(struct cli_known *known, struct cli_store *store,

@@ -41,7 +41,7 @@ struct cli_diagnosis_opt {
 	double since_sec;	 /* how far back runs are compared */
 	/*
 	 * What the probes of a job say in out->n windows of step_sec from start
-	 * on; out has delayed NaN and n 0 if it was not measured.  NULL: no job
+	 * on; out has delayed NaN and n 0 if it was not measured. NULL: no job
 	 * was.
 	 */
 	void (*probes)(void *arg, uint32_t job_id, double start,

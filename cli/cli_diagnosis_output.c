@@ -211,7 +211,7 @@ static const char *on_node(const struct cli_diagnosis *p, enum np_cause c,
 }
 
 /*
- * What a user or administrator can do about a cause.  The node is named if it is
+ * What a user or administrator can do about a cause. The node is named if it is
  * a single one.
  */
 static const char *next_step(const struct cli_diagnosis *p, enum np_cause c,

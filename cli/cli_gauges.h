@@ -28,7 +28,7 @@ void cli_gauge_single(FILE *out, const char *name, const char *unit,
 /*
  * End the text of a stream of open_memstream(), which writes to *text, and
  * print it, or replace the file output (unless NULL) as a whole, as a node
- * exporter may read it at any time.  Returns the exit status.
+ * exporter may read it at any time. Returns the exit status.
  */
 int cli_gauges_end(FILE *f, char *const *text, const char *output);
 

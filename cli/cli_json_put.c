@@ -1,6 +1,6 @@
 /*
- * Builds the JSON output of commands.  A value whose allocation fails becomes
- * null.  The members are described in doc/json-schema/, and a test compares the
+ * Builds the JSON output of commands. A value whose allocation fails becomes
+ * null. The members are described in doc/json-schema/, and a test compares the
  * output with that description.
  */
 #include "cli_json_put.h"
@@ -23,7 +23,7 @@ void cli_put_text(json_object *parent, const char *key, const char *text)
 }
 
 /*
- * Infinity and NaN become null, because JSON cannot express them.  json-c
+ * Infinity and NaN become null, because JSON cannot express them. json-c
  * stores the text along with the number, so that all formats print the same
  * digits.
  */

@@ -2,8 +2,8 @@
  * Functions that build the JSON output of commands.
  *
  * cli_put_KIND(parent, key, value) adds a member to an object; NULL and numbers
- * that are not finite become null.  cli_append_KIND(list) adds an element to an
- * array.  New objects and arrays are owned by the one that they are added to.
+ * that are not finite become null. cli_append_KIND(list) adds an element to an
+ * array. New objects and arrays are owned by the one that they are added to.
  */
 #ifndef CLI_JSON_PUT_H
 #define CLI_JSON_PUT_H

@@ -9,8 +9,8 @@
 #include "np_store.h"
 
 /*
- * Load the newest parameters of any cluster.  *note gets the line that says so,
- * which the caller prints before its results.  Without parameters both are
+ * Load the newest parameters of any cluster. *note gets the line that says so,
+ * which the caller prints before its results. Without parameters both are
  * unchanged.
  */
 void cli_loggps_net(struct np_loggps *out, struct np_err *note);

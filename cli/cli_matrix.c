@@ -2,7 +2,7 @@
  * Predicts the slowdown of every pair of applications.
  *
  * After cli_matrix_find() has loaded the applications, the caller loads the
- * calibration with cli_predict_prepare(), and handles its absence.  Then
+ * calibration with cli_predict_prepare(), and handles its absence. Then
  * cli_matrix_make() predicts all pairs at once.
  */
 #include "cli_matrix.h"

@@ -25,8 +25,8 @@ struct cli_matrix {
 int cli_matrix_find(struct cli_known *known, struct cli_store *store,
 		    const struct cli_options *options);
 /*
- * Predict every pair, after cli_predict_prepare().  out->n is 0 if no
- * application can be used.  Returns as cli_matrix_find(); *out is set only if
+ * Predict every pair, after cli_predict_prepare(). out->n is 0 if no
+ * application can be used. Returns as cli_matrix_find(); *out is set only if
  * that is -1, and the caller then frees it.
  */
 int cli_matrix_make(const struct cli_known *known,

@@ -88,7 +88,7 @@ find_nearest_alone(const struct np_pairs *pairs, const struct np_pairs_run *to)
 }
 
 /*
- * Compute the mean slowdown over a pair's runs of one kind.  *difference is set
+ * Compute the mean slowdown over a pair's runs of one kind. *difference is set
  * to that between the first two runs, or to NaN if there are fewer.
  */
 static struct np_mean compute_slowdown(const struct np_pairs *pairs,
@@ -245,7 +245,7 @@ struct cli_measured_file {
 };
 
 /*
- * Compute the slowdowns of n measurements.  app takes ownership of them; those
+ * Compute the slowdowns of n measurements. app takes ownership of them; those
  * after an error are freed.
  */
 static int add_measurements(struct cli_known_app *app, struct np_pairs *pairs,

@@ -13,7 +13,7 @@
 
 /*
  * A pair under two leaf switches shares no switch, so its slowdown there, the
- * control, is not caused by the network.  It is subtracted from the slowdown on
+ * control, is not caused by the network. It is subtracted from the slowdown on
  * one leaf switch, but a pair with a larger control than this is rejected.
  */
 #define CLI_CONTROL_MAX 0.05
@@ -55,14 +55,14 @@ struct cli_pair_results {
 
 /*
  * Each run is compared with the run of its victim alone that is nearest in
- * time, so that slow changes of the machine cancel out.  Returns 0 (free with
+ * time, so that slow changes of the machine cancel out. Returns 0 (free with
  * cli_pair_results_free()) or -ENOMEM.
  */
 int cli_pair_results_compute(const struct np_pairs *pairs,
 			     struct cli_pair_results *out);
 void cli_pair_results_free(struct cli_pair_results *results);
 
-/* Store the results in the tables of pairs.  Returns 0 or -ENOMEM. */
+/* Store the results in the tables of pairs. Returns 0 or -ENOMEM. */
 int cli_pair_results_store(const struct cli_pair_results *results,
 			   struct np_pairs *pairs);
 
@@ -76,14 +76,14 @@ struct cli_measured {
 };
 
 /*
- * Read the measured pairs of all applications.  A measurement that cannot be
- * read is reported and skipped.  Returns 0 or -ENOMEM.
+ * Read the measured pairs of all applications. A measurement that cannot be
+ * read is reported and skipped. Returns 0 or -ENOMEM.
  */
 int cli_measured_load(struct cli_known *known, struct cli_store *store);
 
 /*
  * Find the newest measurement of a victim with a co-runner, both indices into
- * known->app, on the calibrated cluster.  Returns false if there is none, as at
+ * known->app, on the calibrated cluster. Returns false if there is none, as at
  * every scope but the leaf switch, where pairs are measured.
  */
 bool cli_measured_find(const struct cli_known *known, size_t victim,

@@ -2,8 +2,8 @@
  * Parses the options of the commands.
  *
  * Options that several commands share are in one table here, and struct cli_cmd
- * says which of them a command takes.  Options of a single command are in a
- * table of the same kind (np_option.h).  Both tables are passed to
+ * says which of them a command takes. Options of a single command are in a
+ * table of the same kind (np_option.h). Both tables are passed to
  * getopt_long(), so that options may follow arguments and may be abbreviated.
  */
 #include "cli_options.h"

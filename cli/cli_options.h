@@ -50,20 +50,20 @@ struct cli_options {
 
 /*
  * Parse the options that the command takes; its own options (cmd->own) are
- * stored in *own.  Returns -1 to go on, or the exit status: after --help, or
+ * stored in *own. Returns -1 to go on, or the exit status: after --help, or
  * after printing an error (wrong usage, or a user that does not exist).
  */
 int cli_options_parse(const struct cli_cmd *cmd, int argc, char **argv,
 		      void *own, struct cli_options *out);
 
 /*
- * The name of a file to draw into, which an option has.  Returns -1 to go on,
+ * The name of a file to draw into, which an option has. Returns -1 to go on,
  * or CLI_USAGE after printing an error.
  */
 int cli_check_picture(const struct cli_cmd *cmd, const char *option,
 		      const char *path);
 
-/* user: a name or a number.  Returns 0 or -ENOENT. */
+/* user: a name or a number. Returns 0 or -ENOENT. */
 int cli_uid_of(const char *user, uid_t *uid);
 
 #endif

@@ -13,7 +13,7 @@
 /* ---- order ---- */
 
 /*
- * Pairs, with their controls, between two runs alone.  They are few, so that a
+ * Pairs, with their controls, between two runs alone. They are few, so that a
  * pair and the runs alone before and after it are made soon after each other.
  */
 #define PAIRS_IN_A_ROW 2
@@ -98,7 +98,7 @@ static void append_baseline(struct builder *builder, size_t victim)
 }
 
 /*
- * Append a run unless it is done.  If it is the first run of a pair in this
+ * Append a run unless it is done. If it is the first run of a pair in this
  * repeat and the runs alone before it are all done, an additional one comes
  * first, because those may be days old.
  */

@@ -1,6 +1,6 @@
 /*
  * The plan of netprof validate: which runs are missing, in which order they are
- * made, and how long each takes.  Pure functions of the programs and the runs
+ * made, and how long each takes. Pure functions of the programs and the runs
  * so far.
  */
 #ifndef CLI_PAIR_PLAN_H
@@ -47,7 +47,7 @@ struct cli_pair_plan {
  *		two more pairs, and so on
  *
  * If an earlier measurement was interrupted, the pairs that are left begin with
- * one more run alone, because earlier runs may be days old.  Returns 0 (the
+ * one more run alone, because earlier runs may be days old. Returns 0 (the
  * caller frees out->run) or -ENOMEM.
  */
 int cli_pair_plan_make(const struct cli_program_list *list, uint32_t repeats,

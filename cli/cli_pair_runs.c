@@ -1,8 +1,8 @@
 /*
  * Measuring pairs of programs inside an allocation.
  *
- * The victim of a pair is timed.  Its co-runner is restarted if it ends while
- * the victim runs.  Both are steps of the allocation, on the two halves of a
+ * The victim of a pair is timed. Its co-runner is restarted if it ends while
+ * the victim runs. Both are steps of the allocation, on the two halves of a
  * leaf switch or, for a control, on two leaf switches.
  */
 #include "cli_pair_runs.h"
@@ -65,7 +65,7 @@ static uint32_t largest_program(const struct cli_program_list *list)
 
 /*
  * Find n_needed nodes for the co-runners of controls, under another leaf
- * switch.  Having none is no error.  Returns 0 or -ENOMEM.
+ * switch. Having none is no error. Returns 0 or -ENOMEM.
  */
 static int find_nodes_apart(const struct np_cal_node *node, size_t n,
 			    uint32_t n_needed, struct cli_pair_nodes *nodes)
@@ -153,7 +153,7 @@ char *cli_first_hosts(const struct np_cal_hosts *hosts, size_t n)
 
 /*
  * Run probes to learn the leaf switch of each node of the allocation, and
- * assign the roles.  Returns 0 or -errno with err.
+ * assign the roles. Returns 0 or -errno with err.
  */
 static int query_nodes(struct cli_alloc *alloc,
 		       const struct cli_program_list *list,
@@ -201,7 +201,7 @@ static int check_place(const struct cli_pair_measurement *measurement,
 		       measurement->path, leaf, leaf_text(nodes->leaf));
 }
 
-/* Replace a text.  An empty one is stored as NULL.  Returns 0 or -ENOMEM. */
+/* Replace a text. An empty one is stored as NULL. Returns 0 or -ENOMEM. */
 static int set_text(char **text, const char *value)
 {
 	bool empty = !value || !*value;
@@ -256,7 +256,7 @@ static const char *output_suffix(const struct runner *runner,
 
 /*
  * Let srun write the step's output to a file next to the results, for the case
- * that the step fails.  srun takes a pattern, in which "%j" is the job and "%%"
+ * that the step fails. srun takes a pattern, in which "%j" is the job and "%%"
  * a percent sign.
  */
 static void add_output(const struct runner *runner, struct np_args *args,
@@ -285,7 +285,7 @@ static void add_words(struct np_args *args, const struct cli_words *words)
 		np_args_add(args, "%s", words->word[i]);
 }
 
-/* Start a step.  command NULL: it does nothing.  profile: make its profile. */
+/* Start a step. command NULL: it does nothing. profile: make its profile. */
 static int start_step(const struct runner *runner, struct np_helper_step *step,
 		      const struct cli_program *program,
 		      const struct np_cal_hosts *hosts,
@@ -351,7 +351,7 @@ static void end_step(struct np_helper_step *step)
 	np_helper_close(step);
 }
 
-/* Check how a step ended.  Returns 0, or -EPIPE with err if it failed. */
+/* Check how a step ended. Returns 0, or -EPIPE with err if it failed. */
 static int check_status(const struct runner *runner, const char *name,
 			const struct np_helper_step *step, struct np_err *err)
 {
@@ -387,7 +387,7 @@ static int start_corunner(struct runner *runner,
 }
 
 /*
- * Start the co-runner again if it has ended.  If it has failed, it did not load
+ * Start the co-runner again if it has ended. If it has failed, it did not load
  * the network as intended, so that is an error.
  */
 static int restart_corunner(struct runner *runner,
@@ -428,7 +428,7 @@ static int begin_corunner(struct runner *runner,
 }
 
 /*
- * Wait for the victim's end.  Returns 0, or -ETIMEDOUT after limit_sec, or
+ * Wait for the victim's end. Returns 0, or -ETIMEDOUT after limit_sec, or
  * -errno.
  */
 static int wait_for_victim(struct runner *runner,
@@ -472,7 +472,7 @@ static const struct cli_words *victim_command(const struct cli_program *victim,
 	}
 }
 
-/* Execute a run.  date, sec: when its victim started, and how long it took. */
+/* Execute a run. date, sec: when its victim started, and how long it took. */
 static int execute(struct runner *runner, const struct cli_planned_run *run,
 		   double *date, double *sec, struct np_err *err)
 {
@@ -562,7 +562,7 @@ static double remaining_sec(const struct cli_pair_measurement *measurement,
 
 /*
  * Print the progress: on a terminal in one line that is rewritten, elsewhere in
- * one line per run.  sec: the time of run i if it has ended, and otherwise NaN.
+ * one line per run. sec: the time of run i if it has ended, and otherwise NaN.
  */
 static void print_progress(const struct cli_pair_measurement *measurement,
 			   const struct cli_pair_plan *plan, size_t i,
@@ -612,8 +612,8 @@ static void print_plan(const struct cli_pair_measurement *measurement,
 }
 
 /*
- * Execute and save all runs of the plan.  Returns 0; or with err -EINTR, if the
- * user stops it, or another -errno.  Runs that have ended are saved in any
+ * Execute and save all runs of the plan. Returns 0; or with err -EINTR, if the
+ * user stops it, or another -errno. Runs that have ended are saved in any
  * case.
  */
 static int execute_plan(struct runner *runner, const struct cli_pair_plan *plan,

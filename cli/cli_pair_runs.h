@@ -18,14 +18,14 @@ struct cli_pair_measurement {
 	const struct cli_program_list *list;
 	uint32_t repeats; /* runs of each pair */
 	/*
-	 * File of the results.  The output of the last run's programs is next
+	 * File of the results. The output of the last run's programs is next
 	 * to it, in PATH.victim.out and PATH.corunner.out.
 	 */
 	const char *path;
 	struct np_pairs *pairs; /* earlier runs; new ones are appended */
 	/*
 	 * Called after each run that was appended, so that nothing is lost if
-	 * the user stops the command.  Returns 0 or -errno with err.
+	 * the user stops the command. Returns 0 or -errno with err.
 	 */
 	int (*save)(void *arg, const struct np_pairs_run *last,
 		    struct np_err *err);
@@ -34,8 +34,8 @@ struct cli_pair_measurement {
 
 /*
  * Make the runs that are missing in the pairs, in the allocation in which the
- * command runs.  Prints to standard error what will be run, where, and how long
- * it takes, and then the progress.  dry_run: print only that.  Returns 0, or
+ * command runs. Prints to standard error what will be run, where, and how long
+ * it takes, and then the progress. dry_run: print only that. Returns 0, or
  * with err -EEXIST (the earlier runs are of another leaf switch), -EINTR
  * (stopped by a signal), -EPIPE (a program failed) or another -errno.
  */
@@ -55,8 +55,8 @@ struct cli_pair_nodes {
 };
 
 /*
- * Assign roles to the nodes of an allocation.  apart is empty if no second leaf
- * switch has room for the largest program.  Returns 0 (free with
+ * Assign roles to the nodes of an allocation. apart is empty if no second leaf
+ * switch has room for the largest program. Returns 0 (free with
  * cli_pair_nodes_free()); or with err -ENODEV, if no leaf switch has four
  * nodes, or a program does not fit into half of the leaf switch, or -ENOMEM.
  */
@@ -66,14 +66,14 @@ int cli_pair_nodes_assign(const struct np_cal_node *node, size_t n,
 void cli_pair_nodes_free(struct cli_pair_nodes *nodes);
 
 /*
- * Store the nodes in the place of the results.  The nodes of controls made
- * earlier are kept if this allocation has none.  Returns 0 or -ENOMEM.
+ * Store the nodes in the place of the results. The nodes of controls made
+ * earlier are kept if this allocation has none. Returns 0 or -ENOMEM.
  */
 int cli_pair_nodes_store(const struct cli_pair_nodes *nodes,
 			 struct np_pairs_place *place);
 
 /*
- * List the first n nodes of a role, "n0,n1"; malloc'ed.  NULL: out of memory.
+ * List the first n nodes of a role, "n0,n1"; malloc'ed. NULL: out of memory.
  */
 char *cli_first_hosts(const struct np_cal_hosts *hosts, size_t n);
 

@@ -1,5 +1,5 @@
 /*
- * Reads predictions from other sources.  `netprof accuracy` scores them, and
+ * Reads predictions from other sources. `netprof accuracy` scores them, and
  * `netprof simulate --pairs` uses them instead of the models.
  */
 #include "cli_predictions.h"
@@ -52,7 +52,7 @@ static void parse_name(struct np_words *words, size_t i,
 }
 
 /*
- * Make the key of a pair and return its length.  No two pairs share a key,
+ * Make the key of a pair and return its length. No two pairs share a key,
  * because names contain no blanks and have at most NP_MEASURED_NAME bytes.
  */
 static size_t make_pair_key(const char *victim, const char *corunner,

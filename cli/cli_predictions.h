@@ -6,7 +6,7 @@
  *	halo fft 12.5 8 20
  *	fft halo 31
  *
- * The file may be hostile.  Its size and every number are bounded, and errors
+ * The file may be hostile. Its size and every number are bounded, and errors
  * name the file, the line and the value.
  */
 #ifndef CLI_PREDICTIONS_H
@@ -30,14 +30,14 @@ struct cli_predictions {
 };
 
 /*
- * Exported for the unit tests.  Parse text, of len bytes; source names it in
- * messages.  Returns 0, and the caller frees *out with cli_predictions_free(),
+ * Exported for the unit tests. Parse text, of len bytes; source names it in
+ * messages. Returns 0, and the caller frees *out with cli_predictions_free(),
  * or -EINVAL or -ENOMEM with err.
  */
 int cli_predictions_parse(const char *text, size_t len, const char *source,
 			  struct cli_predictions *out, struct np_err *err);
 
-/* Parse a file.  Also returns -errno if it cannot be opened or read. */
+/* Parse a file. Also returns -errno if it cannot be opened or read. */
 int cli_predictions_read(const char *path, struct cli_predictions *out,
 			 struct np_err *err);
 void cli_predictions_free(struct cli_predictions *predictions);

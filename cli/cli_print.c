@@ -3,9 +3,9 @@
  * tree of values.
  *
  * A row is described by text (struct cli_rows): the lists to traverse, and a
- * pointer for each field.  For example, { "profiles", "app|owner|last" }
+ * pointer for each field. For example, { "profiles", "app|owner|last" }
  * prints one line for each element of "profiles" with its name, its owner and
- * a date.  Because rows are taken from the tree, a number is the same in all
+ * a date. Because rows are taken from the tree, a number is the same in all
  * formats.
  */
 #include "cli_print.h"
@@ -359,7 +359,7 @@ static void print_columns(const struct line *line,
 
 /*
  * Print the selected columns of a text, whose first line is the head, sorted as
- * selected.  Returns the exit status.
+ * selected. Returns the exit status.
  */
 static int print_selected(char *text, char separator)
 {

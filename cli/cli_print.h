@@ -1,7 +1,7 @@
 /*
  * Output for programs.
  *
- * A command makes one tree of values.  --json prints the tree; --parsable and
+ * A command makes one tree of values. --json prints the tree; --parsable and
  * --csv print parts of it as rows, which a struct cli_table describes.
  */
 #ifndef CLI_PRINT_H
@@ -19,14 +19,14 @@
  *
  * list: JSON pointers (RFC 6901, without the first slash), separated by blanks,
  * each relative to a record of the one before it: "programs models" means the
- * models of each program.  "": one row, for the tree itself.  An object is
+ * models of each program. "": one row, for the tree itself. An object is
  * treated as the list of its members.
  *
- * fields: as many as the head has, separated by "|".  Each is a JSON pointer
+ * fields: as many as the head has, separated by "|". Each is a JSON pointer
  * relative to the record, with these prefixes, in this order:
  *	#	print the number of members
  *	../	start at the surrounding record; may be repeated
- * "pointer:a:b" prints the members a and b of each object in a list.  "=word"
+ * "pointer:a:b" prints the members a and b of each object in a list. "=word"
  * prints the word, "%" the key or index of the record in its list, "." the
  * record itself, "" nothing.
  */
@@ -50,14 +50,14 @@ struct cli_table {
 void cli_print_select(const struct cli_row_selection *selection);
 
 /*
- * Print the tree in that format and release it.  Returns the exit status.
+ * Print the tree in that format and release it. Returns the exit status.
  */
 int cli_print_output(enum cli_format format, const char *command,
 		     json_object *output, const struct cli_table *table);
 
 /*
  * Print the tree as JSON, with the members "schema" and "command" first, and
- * release it.  Returns the exit status.
+ * release it. Returns the exit status.
  */
 int cli_print_json(const char *command, json_object *output);
 

@@ -212,7 +212,7 @@ int cli_runs_load_quiet(struct cli_store *store, enum np_store_owner owner,
 	return -ENOENT;
 }
 
-/* What the choice of a calibration depends on, as a text.  NULL: no memory. */
+/* What the choice of a calibration depends on, as a text. NULL: no memory. */
 static char *fabric_text(const char *cluster, const struct np_fabric_of *of)
 {
 	const char *kind = of->rail ? "rail" : of->transport ? "transport" : "";

@@ -100,8 +100,8 @@ int cli_profile_make(struct cli_store *store, const struct np_runs *runs,
 
 /*
  * Find the calibration for the profile of these runs: that of the cluster and,
- * if possible, of the rail or transport of the newest one with latencies.  It
- * is read once for all applications of a fabric.  Returns NULL for the idle
+ * if possible, of the rail or transport of the newest one with latencies. It
+ * is read once for all applications of a fabric. Returns NULL for the idle
  * network, or if there is none; otherwise it is borrowed until the next call or
  * cli_store_close().
  */

@@ -42,7 +42,7 @@ void cli_program_list_free(struct cli_program_list *list)
 /* ---- one line ---- */
 
 /*
- * Report an error.  Every message quotes the word that it is about.  If there
+ * Report an error. Every message quotes the word that it is about. If there
  * are too few or too many words after a keyword, that is the keyword: "nodes":
  * expected one number after it.
  */
@@ -236,7 +236,7 @@ static void put_words(FILE *f, const char *keyword,
 		fprintf(f, " %s", words->word[i]);
 }
 
-/* Write list->setup.  It omits times, as they are only estimates. */
+/* Write list->setup. It omits times, as they are only estimates. */
 static int make_setup(struct cli_program_list *list)
 {
 	size_t len;

@@ -9,7 +9,7 @@
  *	  run lmp -in in.melt
  *	  longer lmp -in in.melt.long
  *
- * A list is hostile input.  If it is malformed, the message names the file, the
+ * A list is hostile input. If it is malformed, the message names the file, the
  * line, the value and what was expected instead.
  */
 #ifndef CLI_PROGRAM_LIST_H
@@ -45,20 +45,20 @@ struct cli_program {
 struct cli_program_list {
 	struct cli_program *program;
 	size_t n;
-	/* Programs, layouts and commands in one line.  Runs can be compared if
+	/* Programs, layouts and commands in one line. Runs can be compared if
 	 * their setups are equal. */
 	char *setup;
 };
 
 /*
- * Read a list from a regular file.  Returns 0 (free with
+ * Read a list from a regular file. Returns 0 (free with
  * cli_program_list_free()), or with err -EINVAL (not such a list), -EFBIG,
  * -ENOMEM, or -errno of opening and reading.
  */
 int cli_program_list_read(const char *path, struct cli_program_list *out,
 			  struct np_err *err);
 
-/* The same from text, which messages call `source`.  For the unit tests. */
+/* The same from text, which messages call `source`. For the unit tests. */
 int cli_program_list_parse(const char *text, size_t len, const char *source,
 			   struct cli_program_list *out, struct np_err *err);
 

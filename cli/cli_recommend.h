@@ -67,7 +67,7 @@ void cli_avoid_text(const struct cli_recommendation *recommendation, char *buf,
 /*
  * The same, and "To improve the predictions: sbatch ... (more runs of fft
  * without load)", unless there is nothing to measure or the verdict already
- * names the command.  first_only: only the first of the two that is not "".
+ * names the command. first_only: only the first of the two that is not "".
  */
 #define CLI_RECOMMENDATION_BYTES 1120 /* that buf needs */
 void cli_recommendation_text(const struct cli_recommendation *recommendation,

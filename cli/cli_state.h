@@ -14,7 +14,7 @@ bool cli_state_stale(const struct np_state *state, double now);
 
 /*
  * "Placement enforces: ..." or a warning that placement does not act, in buf of
- * len bytes.  now: seconds since 1970.  enabled: what np_place_conf_enabled()
+ * len bytes. now: seconds since 1970. enabled: what np_place_conf_enabled()
  * says of this host.
  */
 const char *cli_mode_text(const struct np_state *state, double now,

@@ -2,8 +2,8 @@
  * Text output of the commands, and their errors and help.
  *
  * Widths are in columns of the terminal: in UTF-8 a character may have several
- * bytes, so printf() widths would misalign names.  Every character counts as
- * one column.  Units and the bars of histograms are ASCII unless the terminal's
+ * bytes, so printf() widths would misalign names. Every character counts as
+ * one column. Units and the bars of histograms are ASCII unless the terminal's
  * character set is UTF-8.
  */
 #include "cli_text.h"

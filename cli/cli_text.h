@@ -56,7 +56,7 @@ const char *cli_colour(enum cli_colour c);
 
 /*
  * Width of standard output: that in COLUMNS, or else that of the terminal; at
- * least 40.  Without COLUMNS, a file or a pipe has no limit: nothing is cut,
+ * least 40. Without COLUMNS, a file or a pipe has no limit: nothing is cut,
  * and a table is not divided.
  */
 #define CLI_UNLIMITED 100000
@@ -69,27 +69,27 @@ void cli_text_for_file(void);
 /* Width of sentences and figures: that of standard output, at most 80. */
 int cli_output_columns(void);
 /*
- * Width of a column of names in a table with n such columns.  On 80 columns it
- * is `width`.  If standard output is wider or narrower, these columns share the
+ * Width of a column of names in a table with n such columns. On 80 columns it
+ * is `width`. If standard output is wider or narrower, these columns share the
  * difference, up to twice `width`, and no further down than to 11.
  */
 int cli_name_column(int width, int n);
 /*
- * Width that a column needs after a cell with this text has been added.  It
+ * Width that a column needs after a cell with this text has been added. It
  * grows only if the width of the output is unlimited; otherwise cells are cut.
  */
 int cli_widen(int width, const char *text);
 
 /*
  * Print text, wrapped at cli_output_columns(); all lines but the first are
- * indented.  A number and its unit stay on one line.
+ * indented. A number and its unit stay on one line.
  */
 void cli_wrap(FILE *f, const char *text, int indent);
 /* The same after a label: the first line begins at that column. */
 void cli_wrap_after(FILE *f, const char *text, int indent, size_t column);
 
 /*
- * Print text like cli_wrap(), in a colour.  cli_printf() prints to standard
+ * Print text like cli_wrap(), in a colour. cli_printf() prints to standard
  * output.
  */
 __attribute__((format(printf, 4, 5)))
@@ -110,7 +110,7 @@ void cli_print_left(FILE *f, const char *text, int width);
 void cli_print_right(FILE *f, const char *text, int width);
 
 /*
- * Print as(v), right-aligned; "-" if v is NaN.  cli_print_number() and
+ * Print as(v), right-aligned; "-" if v is NaN. cli_print_number() and
  * cli_print_sec() print to standard output.
  */
 void cli_fprint_number(FILE *f,
@@ -128,13 +128,13 @@ int cli_utf8(void);
 /*
  * Print text from any source as HTML text, or as the value of an attribute in
  * quotes: markup is escaped, and characters that would hide other text or
- * reverse its direction are replaced (np_text.h).  For `netprof report`, and
+ * reverse its direction are replaced (np_text.h). For `netprof report`, and
  * exported for the tests.
  */
 void cli_print_html(FILE *f, const char *text);
 
 /*
- * Print the heading of a table: an empty line, then a bold one.  cli_heading()
+ * Print the heading of a table: an empty line, then a bold one. cli_heading()
  * prints to standard output.
  */
 __attribute__((format(printf, 2, 3)))

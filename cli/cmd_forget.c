@@ -1,7 +1,7 @@
 /*
  * netprof forget and netprof unpublish: remove runs from the store.
  *
- * Both ask before they remove anything.  A run is named as by `netprof runs`,
+ * Both ask before they remove anything. A run is named as by `netprof runs`,
  * or by the number of its job.
  */
 #include <errno.h>

@@ -44,7 +44,7 @@ static void pack_level(struct np_pack *pack, struct np_run_summary_level *level)
 }
 
 /*
- * Pack a row if pack->f is set, and unpack it otherwise.  Returns 0, -EINVAL or
+ * Pack a row if pack->f is set, and unpack it otherwise. Returns 0, -EINVAL or
  * -ENOMEM.
  */
 static int pack_row(struct np_pack *pack, struct row *row)
@@ -82,7 +82,7 @@ static int unpack_row(const char *data, size_t len, struct row *row)
 }
 
 /*
- * Write the row of a profile into the cache.  *data is set to the packed row,
+ * Write the row of a profile into the cache. *data is set to the packed row,
  * which the cache owns.
  */
 static int write_to_cache(struct np_cache *cache, const char *name,
@@ -144,9 +144,9 @@ struct profiles {
 };
 
 /*
- * Load the row of one application, from the cache if it is still valid.  idle[]
+ * Load the row of one application, from the cache if it is still valid. idle[]
  * has the stamps of the user's and the published idle runs, on which the
- * verdict depends, as it does on the calibrations.  Returns 0 or -errno with
+ * verdict depends, as it does on the calibrations. Returns 0 or -errno with
  * err.
  */
 static int load_row(struct cli_store *store, const struct profiles *all,
@@ -185,7 +185,7 @@ static int load_row(struct cli_store *store, const struct profiles *all,
 }
 
 /*
- * Append the row of one application.  Errors are printed, but only lack of
+ * Append the row of one application. Errors are printed, but only lack of
  * memory ends the list.
  */
 static int add_row(struct profiles *all, struct cli_store *store,
@@ -216,7 +216,7 @@ static int reserve_rows(struct profiles *all, size_t n)
 }
 
 /*
- * Append all profiles of one owner.  If may_be_private is true, as for --all,
+ * Append all profiles of one owner. If may_be_private is true, as for --all,
  * an unreadable directory is not an error.
  */
 static int add_owner(struct profiles *all, struct cli_store *store,

@@ -1,9 +1,9 @@
 /*
  * netprof matrix: the predicted slowdown of every pair of applications.
  *
- * Rows are victims and columns are co-runners.  A mark after a number says that
+ * Rows are victims and columns are co-runners. A mark after a number says that
  * it is uncertain, or was predicted in another way than requested, and a legend
- * explains the marks that occur.  An application without the measurements that
+ * explains the marks that occur. An application without the measurements that
  * the model needs has a column but no row.
  */
 #include <math.h>
@@ -93,7 +93,7 @@ static bool has_row(const struct cli_matrix *matrix, size_t victim)
 }
 
 /*
- * Width of the names of columns, which is at least that of a number.  Names are
+ * Width of the names of columns, which is at least that of a number. Names are
  * cut only if the width of the output is limited.
  */
 static int column_name_width(const struct cli_matrix *matrix)

@@ -78,7 +78,7 @@ static void put_shape(json_object *list, const struct np_shape *shape)
 		put_point(points, shape, i);
 }
 
-/* The numbers of the figure, for programs.  Returns the exit status. */
+/* The numbers of the figure, for programs. Returns the exit status. */
 static int figure_json(const struct np_figure *figure)
 {
 	json_object *j = json_object_new_object(), *panels, *panel, *shapes;

@@ -54,7 +54,7 @@ static const char *corunner_list(const struct cli_known *known,
 	return buf;
 }
 
-/* In words.  A slowdown below 2 % is noise to most users. */
+/* In words. A slowdown below 2 % is noise to most users. */
 static const char *slowdown_words(const struct np_prediction *prediction)
 {
 	static const struct {

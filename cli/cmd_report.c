@@ -4,11 +4,11 @@
  * The page has these sections, each written by a function put_...(): a summary,
  * a list of the applications, the matrix of predictions, on request the results
  * of netprof blame, netprof explain and netprof simulate, a section for each
- * application with its verdict, advice and curve, and the terms.  A simulation
+ * application with its verdict, advice and curve, and the terms. A simulation
  * has options of its own and may take long, so its result is read from a file.
  *
  * The page contains its style, its script and its pictures, and loads nothing
- * else, which a content security policy enforces.  The names of applications,
+ * else, which a content security policy enforces. The names of applications,
  * leaf switches and hosts come from users: only cli_print_html() and put_text()
  * write them, so that they never become markup.
  */
@@ -107,7 +107,7 @@ static void put_labelled(FILE *f, const char *label, const char *fmt, ...)
 }
 
 /*
- * A column of a table.  The last column in a list is followed by a name NULL.
+ * A column of a table. The last column in a list is followed by a name NULL.
  */
 struct column {
 	const char *name;
@@ -116,7 +116,7 @@ struct column {
 };
 
 /*
- * Begin a table, with buttons in its head that sort it.  id: the id of the
+ * Begin a table, with buttons in its head that sort it. id: the id of the
  * heading that names the table.
  */
 static void begin_table(FILE *f, const char *id, const struct column *column)
@@ -161,7 +161,7 @@ static void put_missing(FILE *f, const char *why)
 
 /*
  * Write a cell with a predicted slowdown, by which it sorts, and the 90 %
- * interval.  Cells above MaxSlowdown, and above half of it, are highlighted.
+ * interval. Cells above MaxSlowdown, and above half of it, are highlighted.
  */
 static void put_prediction(FILE *f, const struct np_prediction *p,
 			   double max_slowdown)
@@ -195,8 +195,8 @@ static const char *next_id(const char *svg)
 }
 
 /*
- * Write an SVG file as an element of the page.  The XML name space is left out,
- * as HTML does not need it.  The picture's number is put before each id, so
+ * Write an SVG file as an element of the page. The XML name space is left out,
+ * as HTML does not need it. The picture's number is put before each id, so
  * that ids are unique in the page.
  */
 static void put_svg(FILE *f, const char *svg, const char *label, size_t number)
@@ -270,7 +270,7 @@ static const char style[] =
 
 /*
  * A click on a column's head sorts the table by it, and a second click reverses
- * the order.  Cells without a value stay at the end.
+ * the order. Cells without a value stay at the end.
  */
 static const char script[] =
 "'use strict';\n"
@@ -431,7 +431,7 @@ static void put_delayed(FILE *f, const struct np_run_summary *p)
 		put_missing(f, why_no_share(p));
 }
 
-/* Write the row of one application.  Its name links to its section. */
+/* Write the row of one application. Its name links to its section. */
 static void put_app_row(FILE *f, const struct report *report, size_t number)
 {
 	const struct report_app *app = &report->app[number];
@@ -551,7 +551,7 @@ static void put_matrix(FILE *f, const struct report *report)
 #define MAX_COSTS 50 /* most rows of a table */
 
 /*
- * If --blame was given, compute what netprof blame computes.  Returns -1 to go
+ * If --blame was given, compute what netprof blame computes. Returns -1 to go
  * on, or the exit status.
  */
 static int load_blame(struct report *report, const struct cli_cmd *self,
@@ -610,7 +610,7 @@ static void put_cost_pairs(FILE *f, const struct np_acct *accounting,
 }
 
 /*
- * Write the leaf switches, the most costly first.  Without a topology there is
+ * Write the leaf switches, the most costly first. Without a topology there is
  * only one, and no table.
  */
 static void put_cost_leaves(FILE *f, const struct np_acct *accounting,
@@ -700,7 +700,7 @@ static void put_blame(FILE *f, const struct report *report)
 /* ---- why a job was slow: netprof explain ---- */
 
 /*
- * If --explain was given, examine its job as netprof explain does.  Returns -1
+ * If --explain was given, examine its job as netprof explain does. Returns -1
  * to go on, or the exit status.
  */
 static int load_explain(struct report *report, const struct report_opt *opt,
@@ -740,7 +740,7 @@ static char *explain_text(const struct cli_diagnosis *diagnosis)
 }
 
 /*
- * Write the section of --explain: the text and the figure.  The text is written
+ * Write the section of --explain: the text and the figure. The text is written
  * line by line, because cli_print_html() would escape line feeds.
  */
 static void put_explain(FILE *f, const struct report *report, const char *job)
@@ -764,7 +764,7 @@ static void put_explain(FILE *f, const struct report *report, const char *job)
 }
 
 /*
- * Load what the sections of --blame and --explain need.  Returns -1 to go on,
+ * Load what the sections of --blame and --explain need. Returns -1 to go on,
  * or the exit status.
  */
 static int load_accounting(struct report *report, const struct cli_cmd *self,
@@ -832,7 +832,7 @@ static bool has_list(struct json_object *object, const char *key)
 }
 
 /*
- * If --simulate was given, read its file.  Returns -1 to go on, or the exit
+ * If --simulate was given, read its file. Returns -1 to go on, or the exit
  * status.
  */
 static int load_simulation(struct report *report, const char *path)
@@ -867,7 +867,7 @@ static int load_simulation(struct report *report, const char *path)
 
 /*
  * Write a cell with a number and its interval, or "-" if the number is not
- * finite.  It is rounded here, because printf() would print -0.3 as "-0".
+ * finite. It is rounded here, because printf() would print -0.3 as "-0".
  */
 static void put_rounded(FILE *f, double value, int digits, double low,
 			double high)
@@ -1171,7 +1171,7 @@ static void put_terms(FILE *f, double max_slowdown)
 
 /* ---- the page ---- */
 
-/* Make the whole page; the caller frees it.  NULL: out of memory. */
+/* Make the whole page; the caller frees it. NULL: out of memory. */
 static char *make_report(const struct report *report,
 			 const struct report_opt *opt)
 {
@@ -1199,9 +1199,9 @@ static char *make_report(const struct report *report,
 }
 
 /*
- * Write the page to output: to a file, or to index.html in a directory.  The
+ * Write the page to output: to a file, or to index.html in a directory. The
  * page is made in memory and written at once, so that an error leaves the old
- * page.  Returns the exit status.
+ * page. Returns the exit status.
  */
 static int write_report(const struct report *report,
 			const struct report_opt *opt, const char *output)
@@ -1232,8 +1232,8 @@ static int write_report(const struct report *report,
 /* ---- profiles and predictions ---- */
 
 /*
- * Load what predictions need.  Without a calibration, the page says that there
- * is none and shows the rest.  Returns -1 to go on, or the exit status.
+ * Load what predictions need. Without a calibration, the page says that there
+ * is none and shows the rest. Returns -1 to go on, or the exit status.
  */
 static int load_calibration(struct report *report, struct cli_store *store,
 			    const struct cli_options *o)
@@ -1290,7 +1290,7 @@ static int make_profiles(struct report *report, struct cli_store *store)
 
 /*
  * Add the prediction for a victim with a co-runner, both indices into the
- * matrix, to a list.  other: the one of the two that the list names.
+ * matrix, to a list. other: the one of the two that the list names.
  */
 static void add_pair(const struct cli_matrix *matrix, size_t victim, size_t co,
 		     size_t other, struct cli_pair_list *list)
@@ -1325,7 +1325,7 @@ static void find_pairs(const struct cli_matrix *matrix, struct report_app *app)
 }
 
 /*
- * Make the recommendation for an application.  A prediction in the matrix does
+ * Make the recommendation for an application. A prediction in the matrix does
  * not say which measurement would narrow its interval, so the worst pair is
  * predicted again.
  */
@@ -1351,8 +1351,8 @@ static void recommend(const struct report *report, struct report_app *app,
 }
 
 /*
- * Predict all pairs, and make the recommendations.  Without a calibration,
- * nothing is predicted, and the recommendations say what to measure.  Returns
+ * Predict all pairs, and make the recommendations. Without a calibration,
+ * nothing is predicted, and the recommendations say what to measure. Returns
  * -1 to go on, or the exit status.
  */
 static int predict(struct report *report, const struct cli_options *o)

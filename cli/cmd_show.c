@@ -12,10 +12,10 @@
  *	Share of probes ...			histogram
  *	Under load (runs)  c0 (2) ...		slowdowns
  *
- * The output has at most CLI_LINES lines.  It is made in memory, and its lines
- * are counted.  If there are too many, it is made again with shorter lists of
- * pairs, and then with a shorter recommendation.  The histogram takes the lines
- * that are left.  --json and --parsable print everything.
+ * The output has at most CLI_LINES lines. It is made in memory, and its lines
+ * are counted. If there are too many, it is made again with shorter lists of
+ * pairs, and then with a shorter recommendation. The histogram takes the lines
+ * that are left. --json and --parsable print everything.
  */
 #include <errno.h>
 #include <limits.h>
@@ -78,7 +78,7 @@ struct show {
 /* The defaults of netprof tolerance for a network that was not measured. */
 #define DEFAULT_NET { .L_ns = 3000, .G_ns = 0.1, .S = NP_LOGGPS_NO_RENDEZVOUS }
 
-/* Find the tolerance.  Without a trace, this reads only one directory. */
+/* Find the tolerance. Without a trace, this reads only one directory. */
 static void find_tolerance(struct cli_store *store, const struct np_runs *runs,
 			   struct tolerance *out)
 {
@@ -137,9 +137,9 @@ static void tolerance_text(const struct tolerance *tolerance, char *buf,
  * ---- interference pairs ----
  *
  * Which other applications slow this one, and which it slows, as the default
- * model predicts.  All applications of the user and all published ones are
- * candidates.  To predict with a candidate, its runs have to be read and
- * summarised.  As there may be hundreds of candidates, two caches in the store
+ * model predicts. All applications of the user and all published ones are
+ * candidates. To predict with a candidate, its runs have to be read and
+ * summarised. As there may be hundreds of candidates, two caches in the store
  * keep the results (np_cache.h):
  *
  *	"show"	the run summary of each candidate, valid until its runs
@@ -152,9 +152,9 @@ static void tolerance_text(const struct tolerance *tolerance, char *buf,
  */
 
 /*
- * List the candidates; "idle" is not an application.  This must be done before
+ * List the candidates; "idle" is not an application. This must be done before
  * any run is read, so that results are never cached for a newer state than that
- * of the runs.  Unreadable directories are treated as empty.
+ * of the runs. Unreadable directories are treated as empty.
  */
 static void list_candidates(struct pairs *pairs, struct cli_store *store,
 			    const struct cli_options *options)
@@ -177,7 +177,7 @@ static void list_candidates(struct pairs *pairs, struct cli_store *store,
 }
 
 /*
- * Open both caches.  Their version is a hash of the calibration's path.  A
+ * Open both caches. Their version is a hash of the calibration's path. A
  * later calibration has another path and so invalidates them.
  */
 static void open_caches(struct pairs *pairs)
@@ -211,7 +211,7 @@ static void free_pairs(struct pairs *pairs)
 
 /* ---- run summaries of candidates ---- */
 
-/* Make a summary from the runs.  Returns 0, -ENOENT or -ENOMEM. */
+/* Make a summary from the runs. Returns 0, -ENOENT or -ENOMEM. */
 static int make_summary(struct pairs *pairs, struct cli_known_app *app)
 {
 	const struct np_run_summary_opt opt = {
@@ -232,7 +232,7 @@ static int make_summary(struct pairs *pairs, struct cli_known_app *app)
 }
 
 /*
- * Store a summary in the cache.  If its state is 0, which means unknown, it
+ * Store a summary in the cache. If its state is 0, which means unknown, it
  * could not be validated later, and is not stored.
  */
 static void cache_summary(struct pairs *pairs, const char *key, uint64_t state,
@@ -252,8 +252,8 @@ static void cache_summary(struct pairs *pairs, const char *key, uint64_t state,
 }
 
 /*
- * Get the summary of candidate i from the cache, or make it.  Only a new one is
- * checked: those in the cache were.  Returns 0, -ENOENT or -ENOMEM.
+ * Get the summary of candidate i from the cache, or make it. Only a new one is
+ * checked: those in the cache were. Returns 0, -ENOENT or -ENOMEM.
  */
 static int find_summary(struct pairs *pairs, size_t i,
 			struct cli_known_app *app)
@@ -286,7 +286,7 @@ static int find_summary(struct pairs *pairs, size_t i,
 
 /*
  * Add candidate i to the known applications, with its name and its summary, but
- * without its runs.  Returns 0, -ENOENT (it has no usable run, and is not
+ * without its runs. Returns 0, -ENOENT (it has no usable run, and is not
  * added) or -ENOMEM.
  */
 static int add_candidate(struct pairs *pairs, size_t i)
@@ -315,12 +315,12 @@ static int add_candidate(struct pairs *pairs, size_t i)
 /*
  * ---- the cache of results ----
  *
- * Each pack function writes, if p->f is set, or reads.  As the same code does
- * both, reading cannot differ from writing.  Applications are stored as
+ * Each pack function writes, if p->f is set, or reads. As the same code does
+ * both, reading cannot differ from writing. Applications are stored as
  * positions in the list of candidates.
  */
 
-/* Pack a prediction.  With a single co-runner, more_co is 0 and not stored. */
+/* Pack a prediction. With a single co-runner, more_co is 0 and not stored. */
 static void pack_prediction(struct np_pack *to, struct np_prediction *p,
 			    size_t n_levels)
 {
@@ -358,7 +358,7 @@ static size_t position_of(const struct pairs *pairs, size_t app)
 
 /*
  * Return the index of the application at a position, which is added if it is
- * not known yet.  Sets from->bad on failure.
+ * not known yet. Sets from->bad on failure.
  */
 static size_t app_at(struct pairs *pairs, struct np_pack *from, size_t position)
 {
@@ -374,7 +374,7 @@ static size_t app_at(struct pairs *pairs, struct np_pack *from, size_t position)
 	return from->bad ? 0 : known->n - 1;
 }
 
-/* Pack an application, as its position.  Returns its index. */
+/* Pack an application, as its position. Returns its index. */
 static size_t pack_app(struct np_pack *p, struct pairs *pairs, size_t app)
 {
 	size_t position = np_pack_count(p, p->f ? position_of(pairs, app) : 0,
@@ -417,7 +417,7 @@ static void results_key(const struct pairs *pairs, char key[KEY_LEN])
 
 /*
  * Return the state of all candidates and of the calibration, as
- * np_cache_state() does.  The names are a part of it, as an application may be
+ * np_cache_state() does. The names are a part of it, as an application may be
  * renamed or removed.
  */
 static uint64_t results_state(const struct pairs *pairs)
@@ -435,8 +435,8 @@ static uint64_t results_state(const struct pairs *pairs)
 
 /*
  * Take the lists from the cache if nothing has changed since they were stored.
- * The applications in them become known.  If the entry is damaged or of another
- * version, the lists stay empty.  Returns whether the lists were taken.
+ * The applications in them become known. If the entry is damaged or of another
+ * version, the lists stay empty. Returns whether the lists were taken.
  */
 static bool load_results(struct pairs *pairs)
 {
@@ -486,7 +486,7 @@ static bool is_usable(const struct cli_known_app *app)
 }
 
 /*
- * Make a pair of a victim and a co-runner.  One of them is the application
+ * Make a pair of a victim and a co-runner. One of them is the application
  * shown, whose index is 0.
  */
 static struct cli_pair make_pair(const struct pairs *pairs, size_t victim,
@@ -499,7 +499,7 @@ static struct cli_pair make_pair(const struct pairs *pairs, size_t victim,
 }
 
 /*
- * Arguments and results of np_predict_around().  The application shown is the
+ * Arguments and results of np_predict_around(). The application shown is the
  * victim in the first n predictions, and the co-runner in the other n - 1.
  */
 struct around {
@@ -510,7 +510,7 @@ struct around {
 };
 
 /*
- * Collect the usable applications.  Returns false if memory is short, or the
+ * Collect the usable applications. Returns false if memory is short, or the
  * application shown is not usable.
  */
 static bool collect_usable(const struct cli_known *known, struct around *all)
@@ -608,7 +608,7 @@ static bool is_among(const struct cli_known *known, size_t n, const char *app)
 	return false;
 }
 
-/* Add every candidate that is not known yet.  Returns 0 or -ENOMEM. */
+/* Add every candidate that is not known yet. Returns 0 or -ENOMEM. */
 static int add_candidates(struct pairs *pairs)
 {
 	size_t n = pairs->known.n;
@@ -621,7 +621,7 @@ static int add_candidates(struct pairs *pairs)
 }
 
 /*
- * Take the lists from the cache, or predict them and store them there.  From
+ * Take the lists from the cache, or predict them and store them there. From
  * the first pass on the lists are valid, even if they stay empty.
  */
 static void make_lists(struct pairs *pairs)
@@ -637,7 +637,7 @@ static void make_lists(struct pairs *pairs)
 }
 
 /*
- * Find the pairs of the application shown.  If there is no calibration, or
+ * Find the pairs of the application shown. If there is no calibration, or
  * memory is short, pairs->predicted stays false.
  */
 static void find_pairs(struct pairs *pairs)
@@ -786,7 +786,7 @@ static bool has_doubt(const struct cli_pair_list *list)
 	return false;
 }
 
-/* Print both lists.  brief: each in one line, with as many pairs as fit. */
+/* Print both lists. brief: each in one line, with as many pairs as fit. */
 static void print_pairs(FILE *f, const struct show *show, bool brief)
 {
 	const struct pairs *pairs = &show->pairs;
@@ -814,7 +814,7 @@ static void print_pairs(FILE *f, const struct show *show, bool brief)
 				   "(? uncertain: netprof predict says why)");
 }
 
-/* Print what to avoid and what to measure.  brief: only the first sentence. */
+/* Print what to avoid and what to measure. brief: only the first sentence. */
 static void
 print_recommendation(FILE *f, const struct cli_recommendation *recommendation,
 		     bool brief)
@@ -1215,8 +1215,8 @@ static void print_head(FILE *f, const struct show *show, enum brevity brevity)
 
 /*
  * Make the output without its histogram, which belongs after the first *head
- * bytes.  Nothing is printed yet, so that the lines can be counted.  The caller
- * frees the text.  NULL: out of memory.
+ * bytes. Nothing is printed yet, so that the lines can be counted. The caller
+ * frees the text. NULL: out of memory.
  */
 static char *make_text(const struct show *show, enum brevity brevity,
 		       size_t *head)
@@ -1236,7 +1236,7 @@ static char *make_text(const struct show *show, enum brevity brevity,
 	return text;
 }
 
-/* Print the profile for people.  Returns the exit status. */
+/* Print the profile for people. Returns the exit status. */
 static int show_text(const struct show *show)
 {
 	int brevity = WHOLE, rows; /* an int, so that it can be increased */
@@ -1431,7 +1431,7 @@ static void put_intervals(json_object *in, const struct np_run_summary *summary)
 }
 
 /*
- * Put the cost of the probes.  If it is not known, its members are null rather
+ * Put the cost of the probes. If it is not known, its members are null rather
  * than missing, so that scripts need not test for them.
  */
 static void put_cost(json_object *in, const struct np_run_summary *profile)
@@ -1529,7 +1529,7 @@ static const struct cli_table table = {
 	    "verdict/doubt|verdict/baseline|verdict/node_bytes_per_sec" } },
 };
 
-/* Print the profile for programs.  --parsable prints what the table names. */
+/* Print the profile for programs. --parsable prints what the table names. */
 static int show_data(const struct show *show, enum cli_format format)
 {
 	json_object *root = json_object_new_object();
@@ -1558,7 +1558,7 @@ static int show_data(const struct show *show, enum cli_format format)
 
 /* ---- the command ---- */
 
-/* Read everything to be shown.  Returns -1 to go on, or the exit status. */
+/* Read everything to be shown. Returns -1 to go on, or the exit status. */
 static int find(struct show *show, struct cli_store *store,
 		const struct cli_options *options)
 {

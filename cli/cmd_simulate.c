@@ -1469,7 +1469,7 @@ static int add_profile(struct sim *sim, const char *name, int32_t *out)
 }
 
 /*
- * A line of --rules, such as "lammps user=alice name=lmp*".  All its patterns
+ * A line of --rules, such as "lammps user=alice name=lmp*". All its patterns
  * must match; the first matching line of the file decides.
  */
 enum key { K_USER, K_ACCOUNT, K_NAME, K_COMMAND, K_PARTITION, N_KEYS };

@@ -1,13 +1,13 @@
 /*
  * netprof status: show what placement is doing.
  *
- * The placement plugin writes each decision into the store (np_state.h).  This
+ * The placement plugin writes each decision into the store (np_state.h). This
  * command reads the last one and does not ask Slurm, so that it also works
- * while slurmctld is busy.  If a newer one is overdue, the output warns that
+ * while slurmctld is busy. If a newer one is overdue, the output warns that
  * placement is not active.
  *
  * The text output fits on one screen: a summary, a table of the leaf switches
- * and a table of the jobs that are kept apart.  If the tables are too long for
+ * and a table of the jobs that are kept apart. If the tables are too long for
  * the lines below the summary, only their first rows are shown; --all shows
  * every row.
  */
@@ -80,7 +80,7 @@ static void print_decision(const struct status *status)
 }
 
 /*
- * Print a labelled text, or nothing if it is "".  Returns the number of lines.
+ * Print a labelled text, or nothing if it is "". Returns the number of lines.
  */
 static int print_and_count_lines(const char *label, const char *text)
 {
@@ -92,7 +92,7 @@ static int print_and_count_lines(const char *label, const char *text)
 
 /*
  * Print the users whose jobs use a published profile name without
- * authorisation.  Returns the number of lines.
+ * authorisation. Returns the number of lines.
  */
 static int print_denied(const struct status *status)
 {
@@ -435,7 +435,7 @@ static int print_data(const struct status *status, enum cli_format format)
 /* ---- plot ---- */
 
 /*
- * Add a panel with a row for each of the first n leaf switches.  Returns NULL
+ * Add a panel with a row for each of the first n leaf switches. Returns NULL
  * when out of memory, which is reported when the figure is saved.
  */
 static struct np_panel *add_panel(struct np_figure *figure, const char *title,

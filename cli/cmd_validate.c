@@ -10,7 +10,7 @@
  *	apart	each pair on two leaf switches, as a control
  *
  * Each run is saved as soon as it has ended, so that the command can be stopped
- * and started again, also in another allocation.  Once everything is measured,
+ * and started again, also in another allocation. Once everything is measured,
  * it compares the pairs with the predictions and needs no allocation.
  *
  * Slowdowns are fractions; errors are printed in percentage points.
@@ -56,7 +56,7 @@ struct validate_ctx {
 	struct np_pairs pairs; /* its content */
 	bool no_store;	       /* the profile store cannot be written */
 
-	/* The comparison.  Pairs have the index victim * list.n + co-runner. */
+	/* The comparison. Pairs have the index victim * list.n + co-runner. */
 	struct cli_pair_results result;	  /* computed from pairs */
 	struct np_prediction *prediction; /* of each pair; NaN: none */
 	struct np_score score;
@@ -114,7 +114,7 @@ static bool is_compared(const struct validate_ctx *ctx, size_t pair)
 }
 
 /*
- * Count the pairs that were measured but not predicted.  *first: one of them.
+ * Count the pairs that were measured but not predicted. *first: one of them.
  */
 static size_t count_unpredicted(const struct validate_ctx *ctx, size_t *first)
 {
@@ -138,7 +138,7 @@ static size_t count_uncontrolled(const struct validate_ctx *ctx)
 
 /* ---- the file of results ---- */
 
-/* Write a command as one text, malloc'ed.  NULL: out of memory. */
+/* Write a command as one text, malloc'ed. NULL: out of memory. */
 static char *command_text(const struct cli_words *command)
 {
 	char *text = NULL;
@@ -189,7 +189,7 @@ static bool have_same_programs(const struct np_pairs *a,
 	return true;
 }
 
-/* Read the file.  Returns 0, or with err -errno or an error of parsing. */
+/* Read the file. Returns 0, or with err -errno or an error of parsing. */
 static int read_results(const char *path, struct np_pairs *out,
 			struct np_err *err)
 {
@@ -240,7 +240,7 @@ static int save_results(const struct validate_ctx *ctx, struct np_err *err)
 
 /*
  * Save the results with the input of the models, so that netprof accuracy can
- * repeat the predictions.  Without a calibration, the file keeps the input that
+ * repeat the predictions. Without a calibration, the file keeps the input that
  * it has.
  */
 static int save_with_input(struct validate_ctx *ctx,
@@ -271,7 +271,7 @@ static int save_with_input(struct validate_ctx *ctx,
 
 /*
  * Put the measured pairs of a victim into the profile store, where netprof
- * predict and netprof matrix find them.  The file of results is complete
+ * predict and netprof matrix find them. The file of results is complete
  * without this, so a failure is reported only once, and the command goes on.
  */
 static void store_pairs(struct validate_ctx *ctx, const char *victim)
@@ -308,8 +308,8 @@ static int save_run(void *arg, const struct np_pairs_run *last,
 }
 
 /*
- * Is everything measured?  Controls are missing if an earlier allocation had no
- * second leaf switch.  Inside an allocation they have to be measured; outside,
+ * Is everything measured? Controls are missing if an earlier allocation had no
+ * second leaf switch. Inside an allocation they have to be measured; outside,
  * the results are printed without them.
  */
 static int check_complete(const struct validate_ctx *ctx, bool *complete,
@@ -344,7 +344,7 @@ static int measure(struct validate_ctx *ctx, struct np_err *err)
 /* ---- comparing with predictions ---- */
 
 /*
- * Compute the slowdowns from the runs.  Returns -1 to go on, or the exit
+ * Compute the slowdowns from the runs. Returns -1 to go on, or the exit
  * status.
  */
 static int compute_slowdowns(struct validate_ctx *ctx)
@@ -363,7 +363,7 @@ static int compute_slowdowns(struct validate_ctx *ctx)
 }
 
 /*
- * Copy the predictions of a matrix.  Its order is not that of the list, and it
+ * Copy the predictions of a matrix. Its order is not that of the list, and it
  * may have more applications.
  */
 static void copy_predictions(struct validate_ctx *ctx,
@@ -383,7 +383,7 @@ static void copy_predictions(struct validate_ctx *ctx,
 	}
 }
 
-/* Predict all pairs.  If that is impossible, this prints why. */
+/* Predict all pairs. If that is impossible, this prints why. */
 static void predict_pairs(struct validate_ctx *ctx,
 			  const struct cli_options *given,
 			  struct cli_known *known)
@@ -631,7 +631,7 @@ static int order_by_error(const void *a, const void *b, void *arg)
 
 /*
  * List the pairs that were measured and predicted, the largest error first.
- * The caller frees the list.  NULL: out of memory.
+ * The caller frees the list. NULL: out of memory.
  */
 static size_t *sort_by_error(const struct validate_ctx *ctx, size_t *n)
 {
@@ -668,7 +668,7 @@ static void print_pair(const struct validate_ctx *ctx, size_t pair,
 	printf("  %s\n", *flags ? flags : "-");
 }
 
-/* Print the pairs with the largest errors.  Returns the exit status. */
+/* Print the pairs with the largest errors. Returns the exit status. */
 static int print_worst(const struct validate_ctx *ctx)
 {
 	size_t n, *sorted = sort_by_error(ctx, &n);
@@ -841,7 +841,7 @@ static void draw_points(struct np_figure *figure, struct np_panel *panel,
 	}
 }
 
-/* Draw predicted over measured slowdowns.  Returns the exit status. */
+/* Draw predicted over measured slowdowns. Returns the exit status. */
 static int plot_pairs(const struct validate_ctx *ctx, const char *path)
 {
 	struct np_figure *figure =

@@ -3,12 +3,12 @@
  * of a flagged step.
  *
  * It is started on the node as the user, in addition to the step's tasks
- * (np_rendezvous.h), or as a step of one node (np_helper.h).  It sleeps until
+ * (np_rendezvous.h), or as a step of one node (np_helper.h). It sleeps until
  * the step has reached a certain age, connects to the collector, and runs the
  * probe that the collector dispatches, with the connection as the probe's
- * standard input and output.  It ends the probe when the tasks end, when the
+ * standard input and output. It ends the probe when the tasks end, when the
  * collector goes away, when the step's memory is nearly used up, or on a
- * signal, whichever comes first.  Whatever fails, it ends without disturbing
+ * signal, whichever comes first. Whatever fails, it ends without disturbing
  * the step.
  */
 #include <errno.h>
@@ -117,7 +117,7 @@ static double poll_sec(const struct agent *agent, double sec)
 }
 
 /*
- * Wait until fd is ready for events.  Returns false if this process must end,
+ * Wait until fd is ready for events. Returns false if this process must end,
  * or until_sec comes first.
  */
 static bool wait_for(struct agent *agent, int fd, short events,
@@ -141,7 +141,7 @@ static bool wait_for(struct agent *agent, int fd, short events,
 	return false;
 }
 
-/* Connect to one address of the collector.  Returns a socket or -1. */
+/* Connect to one address of the collector. Returns a socket or -1. */
 static int try_address(struct agent *agent, const struct addrinfo *ai)
 {
 	int fd = socket(ai->ai_family,
@@ -160,7 +160,7 @@ static int try_address(struct agent *agent, const struct addrinfo *ai)
 	return -1;
 }
 
-/* Connect to the collector.  Returns a socket or -1. */
+/* Connect to the collector. Returns a socket or -1. */
 static int connect_to_collector(struct agent *agent)
 {
 	const struct addrinfo want = { .ai_socktype = SOCK_STREAM };
@@ -192,7 +192,7 @@ static bool send_handshake(struct agent *agent)
 }
 
 /*
- * Fork a copy of this process, which connects as an agent of its own.  Returns
+ * Fork a copy of this process, which connects as an agent of its own. Returns
  * false in the copy if it has no connection.
  */
 static bool make_copy(struct agent *agent)
@@ -226,7 +226,7 @@ static void wait_for_copies(struct agent *agent)
 
 /*
  * Read one line, "COOKIE WORD...", byte by byte, because what follows is for
- * the probe.  If it is "COOKIE more", make a copy and read the next line.
+ * the probe. If it is "COOKIE more", make a copy and read the next line.
  * Returns false if the agent is released, or the other end is not the
  * collector.
  */
@@ -263,7 +263,7 @@ static bool read_command(struct agent *agent, char command[COMMAND_SIZE])
 }
 
 /*
- * Become the probe.  After the cookie, the words of the command are as for
+ * Become the probe. After the cookie, the words of the command are as for
  * env(1): variables, then the program and its arguments.
  */
 static void exec_probe(const struct agent *agent, char *command)
@@ -299,7 +299,7 @@ static void exec_probe(const struct agent *agent, char *command)
 
 /*
  * Start a child that ends with this process and calls run, which does not
- * return.  Returns its process id, or 0 on failure.
+ * return. Returns its process id, or 0 on failure.
  */
 static pid_t start_child(const struct agent *agent, char *command,
 			 void (*run)(const struct agent *, char *))
@@ -325,7 +325,7 @@ static bool start_probe(struct agent *agent, char *command)
 }
 
 /*
- * Run netprof-mpi, which reports the tasks' MPI library to the collector.  It is
+ * Run netprof-mpi, which reports the tasks' MPI library to the collector. It is
  * in the directory of this program.
  */
 static void exec_mpi(const struct agent *agent, char *command)
@@ -352,7 +352,7 @@ static void wait_for_probe(struct agent *agent)
 			break;
 }
 
-/* Wait for a child to end, at most sec seconds.  Returns whether it has. */
+/* Wait for a child to end, at most sec seconds. Returns whether it has. */
 static bool wait_child(pid_t pid, double sec)
 {
 	const struct timespec nap = { .tv_nsec = 1000000 };
@@ -408,7 +408,7 @@ static void disconnect(struct agent *agent)
 
 /*
  * Allow all processors: the program may be bound to a few and use them fully,
- * and a probe should wake up where there is room.  If memory gets short, let
+ * and a probe should wake up where there is room. If memory gets short, let
  * this process be killed first.
  */
 static void yield_resources(void)
@@ -492,7 +492,7 @@ static bool parse_options(struct agent *agent, int argc, char **argv)
 	return agent->host && agent->port && read_cookies(agent);
 }
 
-/* Run one probe.  Returns false if the collector wants none. */
+/* Run one probe. Returns false if the collector wants none. */
 static bool serve_once(struct agent *agent)
 {
 	char command[COMMAND_SIZE];

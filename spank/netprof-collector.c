@@ -3,10 +3,10 @@
  *
  * It is started by the SPANK plugin in srun, as the user, with a socket to srun
  * (np_launch.h) and the socket at which probe agents reach it (np_agents.h).
- * It does nothing until the step has reached a certain age.  Then it finds out
+ * It does nothing until the step has reached a certain age. Then it finds out
  * where the step runs, has a few pairs of its nodes measure, aggregates their
- * reports into the run record, and saves that from time to time.  A load level,
- * if one was requested, is started before the step.  The collector ends when
+ * reports into the run record, and saves that from time to time. A load level,
+ * if one was requested, is started before the step. The collector ends when
  * srun does, however that ends, or when the batch script does (np_script.h),
  * and never writes to the user's terminal.
  */
@@ -48,7 +48,7 @@
 #define SAVE_EVERY_SEC 10.0
 #define SILENT_SEC 30.0 /* a store that is silent longer is logged */
 /*
- * Neighbours are queried first after NEIGHBOURS_FIRST_SEC.  The next query
+ * Neighbours are queried first after NEIGHBOURS_FIRST_SEC. The next query
  * comes after NEIGHBOURS_EVERY_SEC, which is less than Slurm's MinJobAge of
  * 300, or after NEIGHBOURS_PART of the run so far, if that is more.
  */
@@ -110,7 +110,7 @@ static void on_signal(int sig)
 	stop_requested = 1;
 }
 
-/* Log why the step is not measured or saved.  The first line is enough. */
+/* Log why the step is not measured or saved. The first line is enough. */
 static void log_once(struct collector *collector, const char *what,
 		     const char *cause)
 {
@@ -158,7 +158,7 @@ static void exec_saver(const struct np_conf *conf, int fd)
 	_exit(127);
 }
 
-/* Start a saver of the user's own.  Returns a socket, or -errno with err. */
+/* Start a saver of the user's own. Returns a socket, or -errno with err. */
 static int start_own_saver(const struct np_conf *conf, struct np_err *err)
 {
 	int pair[2], status = 0;
@@ -264,7 +264,7 @@ static int send_request(struct saver *saver, enum np_saver_kind kind,
 }
 
 /*
- * Request that the saver writes a record, or replaces it by this one.  Returns
+ * Request that the saver writes a record, or replaces it by this one. Returns
  * 0 once the saver has the request; or -errno with err, such as -ENOENT: no
  * saver runs on this node.
  */
@@ -290,7 +290,7 @@ static int saver_save(struct saver *saver, const struct np_record *record,
 
 /*
  * Request that the saver selects a level for a run by np_select_level(), to run
- * on nodes, and writes the record with it.  Returns as saver_save().
+ * on nodes, and writes the record with it. Returns as saver_save().
  */
 static int saver_select(struct saver *saver, const struct np_record *record,
 			const char *scope, const char *nodes, double share,
@@ -333,7 +333,7 @@ static void take_reply(struct saver *saver)
 }
 
 /*
- * Return where the next bytes of a reply belong, and how many these are.  NULL:
+ * Return where the next bytes of a reply belong, and how many these are. NULL:
  * the reply is malformed, or out of memory.
  */
 static char *room_for_reply(struct saver *saver, size_t *left)
@@ -352,7 +352,7 @@ static char *room_for_reply(struct saver *saver, size_t *left)
 	return saver->text ? saver->text + saver->n_read : NULL;
 }
 
-/* Read what has arrived.  If that is malformed, close the connection. */
+/* Read what has arrived. If that is malformed, close the connection. */
 static void saver_read(struct saver *saver)
 {
 	size_t left;
@@ -373,7 +373,7 @@ static void saver_read(struct saver *saver)
 }
 
 /*
- * Wait for the reply to the last request, at most timeout_ms.  Returns its
+ * Wait for the reply to the last request, at most timeout_ms. Returns its
  * result, 0 or -errno with err; -ETIMEDOUT: there is no reply yet; -EPIPE: the
  * saver has ended, and the request may be lost.
  */
@@ -440,7 +440,7 @@ static void check_saver(struct collector *collector)
 
 /*
  * Save to the store, or at least to the saver, which keeps requests until the
- * store answers.  srun does not wait longer than this does.
+ * store answers. srun does not wait longer than this does.
  */
 static void save_at_last(struct collector *collector)
 {
@@ -473,8 +473,8 @@ static void on_program_end(struct collector *collector)
 }
 
 /*
- * Note the exit code.  The daemon of an MPI for which mpirun did not wait ends
- * in error, as it lost mpirun, long after the program ended well.  A signal
+ * Note the exit code. The daemon of an MPI for which mpirun did not wait ends
+ * in error, as it lost mpirun, long after the program ended well. A signal
  * means that the job ended.
  */
 static void set_exit_code(struct collector *collector, long code)
@@ -513,7 +513,7 @@ static void read_srun(struct collector *collector)
 /* ---- the batch script ---- */
 
 /*
- * Listen for the end of the batch script.  Any user can bind these socket
+ * Listen for the end of the batch script. Any user can bind these socket
  * names, and it is not known who did.
  */
 static void listen_for_script(struct collector *collector)
@@ -579,7 +579,7 @@ static void wait_for_events(struct collector *collector, double until_sec)
 
 /*
  * Wait until the step is old enough to be measured; returns true if it has
- * ended before.  Until then neither collector nor agents do anything: agents
+ * ended before. Until then neither collector nor agents do anything: agents
  * that connect wait in the listen backlog.
  */
 static bool is_too_short(struct collector *collector)
@@ -628,7 +628,7 @@ static int request_level(struct collector *collector, struct np_err *err)
 }
 
 /*
- * Use the level that the sensitivity curve needs most.  If it needs none, or
+ * Use the level that the sensitivity curve needs most. If it needs none, or
  * the choice fails, srun need not wait and the program runs alone.
  */
 static void select_level(struct collector *collector)
@@ -696,7 +696,7 @@ static int begin(struct collector *collector, struct np_err *err)
 }
 
 /*
- * Neighbours change.  Query them less often as the run gets longer, so that
+ * Neighbours change. Query them less often as the run gets longer, so that
  * there are few queries.
  */
 static void query_neighbours(struct collector *collector)
@@ -798,7 +798,7 @@ static void measure_step(struct collector *collector)
 	on_program_end(collector);
 }
 
-/* End the level.  Processes that do not end when asked to get a signal. */
+/* End the level. Processes that do not end when asked to get a signal. */
 static void end_level(struct collector *collector)
 {
 	struct np_helper_end end = { .requested_sec = np_mono_sec() };
@@ -822,7 +822,7 @@ static bool is_complete(const struct collector *collector)
 }
 
 /*
- * Save the latencies of quiet moments.  The network is idle while the program
+ * Save the latencies of quiet moments. The network is idle while the program
  * does not use it, provided that no other job used its leaf switches.
  * netprof-saver drops the record if it adds nothing.
  */
@@ -843,7 +843,7 @@ static void save_idle(struct collector *collector)
 }
 
 /*
- * End the measurement.  srun waits for "saved", so what is known by now is
+ * End the measurement. srun waits for "saved", so what is known by now is
  * saved before the level is ended and the neighbours are queried again.
  */
 static void finish(struct collector *collector)

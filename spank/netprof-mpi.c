@@ -3,7 +3,7 @@
  * started, or that there is none.
  *
  * netprof-agent starts it together with a probe, with the collector as its
- * standard output, and ends it with the probe.  Scripts and mpirun start
+ * standard output, and ends it with the probe. Scripts and mpirun start
  * programs later, so it looks again at growing intervals until there is an MPI
  * or the process ends, and reports what has changed.
  *

@@ -1,18 +1,18 @@
 /*
  * netprof-saver: writes to the store for the flagged steps of a node.
  *
- * The store may be on a file system whose server is lost.  A process that
+ * The store may be on a file system whose server is lost. A process that
  * touches it then sleeps, cannot be killed, and keeps its job from ending.
  * Therefore nothing that a job waits for touches the store: srun and
  * netprof-collector send what they have to this process (np_saver_proto.h),
- * which belongs to no job.  The SPANK plugin starts one in slurmd, as root, for
+ * which belongs to no job. The SPANK plugin starts one in slurmd, as root, for
  * every user of the node; on hosts without slurmd, netprof-collector starts one
  * for its own user.
  *
- * This process does not touch the store either.  It forks a worker for each
+ * This process does not touch the store either. It forks a worker for each
  * request, which does so as the user who asked, and replies when the worker
- * ends.  A traced program hands its trace to a worker of its own, which ends
- * after the program has ended (np_trace_ring.h).  Meanwhile further requests
+ * ends. A traced program hands its trace to a worker of its own, which ends
+ * after the program has ended (np_trace_ring.h). Meanwhile further requests
  * wait in a queue (np_saver_queue.h), also when the processes that made them
  * have ended.
  *
@@ -118,7 +118,7 @@ static int read_record(const char *text, struct np_record **record,
 }
 
 /*
- * Return whether a record is to be saved.  One of the idle network that was
+ * Return whether a record is to be saved. One of the idle network that was
  * made automatically is only saved if it adds anything.
  */
 static bool is_wanted(struct np_store *store, const struct np_record *record)
@@ -160,7 +160,7 @@ static int save(char *const field[], struct np_err *err)
 	return rc;
 }
 
-/* Select a level; *selection is malloc'ed.  Returns 0, or -errno with err. */
+/* Select a level; *selection is malloc'ed. Returns 0, or -errno with err. */
 static int select_level(char *const field[], char **selection,
 			struct np_err *err)
 {
@@ -189,7 +189,7 @@ static int check_directory(const char *dir)
 	return fd < 0 && is_lost(-errno) ? -errno : 0;
 }
 
-/* Put the MPI library of a program into err.  Returns 0, or -ENODATA: none. */
+/* Put the MPI library of a program into err. Returns 0, or -ENODATA: none. */
 static int identify_mpi(const char *file, struct np_err *err)
 {
 	char mpi[NP_MPI_TEXT];
@@ -214,7 +214,7 @@ static void write_reply(int fd, int rc, const char *why,
 
 /*
  * Do what the fields of a message, text[len], request, as the user who sent it,
- * and write the fields of the reply to fd.  Changes text.  The request may be
+ * and write the fields of the reply to fd. Changes text. The request may be
  * hostile.
  */
 static void do_request(enum np_saver_kind kind, char *text, size_t len,
@@ -267,7 +267,7 @@ static void lift_limits(void)
 }
 
 /*
- * Be a child that does a request.  It holds no connection, however long it may
+ * Be a child that does a request. It holds no connection, however long it may
  * take.
  */
 static void run_child(const struct np_saver_request *request, bool as_user,
@@ -288,7 +288,7 @@ static void run_child(const struct np_saver_request *request, bool as_user,
 
 /*
  * Open a pipe numbered above the descriptors of the child, from which reading
- * does not block.  Returns 0 or -errno.
+ * does not block. Returns 0 or -errno.
  */
 static int open_pipe(int fd[2])
 {
@@ -301,8 +301,8 @@ static int open_pipe(int fd[2])
 
 /*
  * Start a child that does a request, as its client if as_user, which takes
- * root.  It writes the fields of a reply to the pipe whose reading end is *fd,
- * and ends.  SIGCHLD is ignored, so nobody waits for it.  Returns 0 or -errno.
+ * root. It writes the fields of a reply to the pipe whose reading end is *fd,
+ * and ends. SIGCHLD is ignored, so nobody waits for it. Returns 0 or -errno.
  */
 static int start_child(const struct np_saver_request *request, bool as_user,
 		       int *fd)
@@ -353,7 +353,7 @@ static void prune_traces(int dir, unsigned keep)
 
 /*
  * Find the path of a program's directory, as the program may have a /tmp of its
- * own.  It waits for us, so it is still the process that connected.
+ * own. It waits for us, so it is still the process that connected.
  */
 static void path_of_peer(int conn, const char *dir, char path[PATH_MAX])
 {
@@ -373,7 +373,7 @@ static void path_of_peer(int conn, const char *dir, char path[PATH_MAX])
 			 dir);
 }
 
-/* Create the file of a trace.  Returns a descriptor or -errno. */
+/* Create the file of a trace. Returns a descriptor or -errno. */
 static int open_trace(int conn, char *const field[])
 {
 	const char *sub = field[F_SUB][0] ? field[F_SUB] : NULL;
@@ -394,7 +394,7 @@ static int open_trace(int conn, char *const field[])
 	return fd;
 }
 
-/* Copy the ring from *done to end.  Returns 0 or -errno. */
+/* Copy the ring from *done to end. Returns 0 or -errno. */
 static int copy_ring(int ring, int fd, uint64_t *done, uint64_t end)
 {
 	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
@@ -422,7 +422,7 @@ static bool send_number(int conn, int64_t n)
 
 /*
  * Write the trace that a program hands over (np_trace_ring.h), as its user,
- * until the program ends.  The request and the ring may be hostile.
+ * until the program ends. The request and the ring may be hostile.
  */
 static void write_trace(int conn, int ring, char *const field[])
 {
@@ -436,7 +436,7 @@ static void write_trace(int conn, int ring, char *const field[])
 		copy_ring(ring, fd, &done, end);
 }
 
-/* Be a child that writes a trace.  It has no other connection. */
+/* Be a child that writes a trace. It has no other connection. */
 static void run_writer(const struct np_saver_client *as_user,
 		       char *const field[], int conn, int ring, int out)
 {
@@ -556,7 +556,7 @@ static size_t count_of(const struct saver *saver, uid_t uid)
 }
 
 /*
- * Find the user at the other end, and the groups of the process there.  NULL:
+ * Find the user at the other end, and the groups of the process there. NULL:
  * unknown, or out of memory.
  */
 static struct np_saver_client *identify(int fd)
@@ -624,7 +624,7 @@ static void send_out(struct connection *connection)
 	}
 }
 
-/* Send a reply.  A client that leaves too much unread is disconnected. */
+/* Send a reply. A client that leaves too much unread is disconnected. */
 static void send_reply(struct connection *connection, uint32_t seq,
 		       const char *fields, size_t len)
 {
@@ -658,8 +658,8 @@ static void refuse(struct connection *connection, uint32_t seq, int rc)
 }
 
 /*
- * Let a child take over a connection.  The child's pipe takes its place here,
- * and closes when the child ends.  Returns 0 or -errno.
+ * Let a child take over a connection. The child's pipe takes its place here,
+ * and closes when the child ends. Returns 0 or -errno.
  */
 static int start_writer(const struct saver *saver,
 			struct connection *connection)
@@ -914,7 +914,7 @@ static void report_slow(struct saver *saver)
 
 /* ---- the program ---- */
 
-/* Accept a connection.  Without a free descriptor it stays in the backlog. */
+/* Accept a connection. Without a free descriptor it stays in the backlog. */
 static void accept_client(struct saver *saver)
 {
 	const struct timespec nap = { .tv_nsec = ACCEPT_PAUSE_NS };
@@ -983,7 +983,7 @@ static void poll_all(struct saver *saver)
 }
 
 /*
- * Open the sockets.  When slurmd restarts, the old and the new saver overlap:
+ * Open the sockets. When slurmd restarts, the old and the new saver overlap:
  * there are names for both.
  */
 static void open_sockets(struct saver *saver)

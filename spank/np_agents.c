@@ -123,7 +123,7 @@ void np_peer_say(struct np_peer *peer, const char *text)
 #define SILENT_SEC 0.2 /* a connection that is silent longer may be replaced */
 /*
  * Most refusals per second, so that a flood of connections does not use up a
- * processor of the job.  Further connections wait.
+ * processor of the job. Further connections wait.
  */
 #define MAX_REFUSALS 100
 
@@ -280,7 +280,7 @@ static void free_group(struct np_registry *registry, size_t i)
 }
 
 /*
- * Levels start again and again.  Once all agents of a group of theirs have
+ * Levels start again and again. Once all agents of a group of theirs have
  * gone, their slots are free.
  */
 static void free_slots(struct np_registry *registry)
@@ -371,7 +371,7 @@ static void refuse(struct np_registry *registry, struct connection *connection)
 }
 
 /*
- * Read from a connection.  Its entry is free as soon as it has sent a line,
+ * Read from a connection. Its entry is free as soon as it has sent a line,
  * whether that is a handshake or not.
  */
 static void read_pending(struct np_registry *registry,
@@ -387,7 +387,7 @@ static void read_pending(struct np_registry *registry,
 
 /*
  * Find an entry for one more connection: a free one, or the one that has been
- * silent for the longest time.  NULL: none has been silent for long enough.
+ * silent for the longest time. NULL: none has been silent for long enough.
  */
 static struct connection *find_entry(struct np_registry *registry,
 				     double now_sec)
@@ -473,7 +473,7 @@ static void send_all(struct np_registry *registry, const struct group *group,
 }
 
 /*
- * Exchange addresses within a group.  Returns false if the line is malformed.
+ * Exchange addresses within a group. Returns false if the line is malformed.
  */
 static bool exchange_addresses(struct np_registry *registry, struct slot *slot,
 			       const char *line)
@@ -779,7 +779,7 @@ static int by_leaf_and_random(const void *a, const void *b)
 }
 
 /*
- * Group the n candidates of one leaf, which are in random order.  Returns the
+ * Group the n candidates of one leaf, which are in random order. Returns the
  * number of groups.
  */
 static size_t group_leaf(const struct candidate *candidate, size_t n,
@@ -902,7 +902,7 @@ static size_t list_waiting(const struct np_agents *agents,
 
 /*
  * Write the settings of the network as words before a program, each followed by
- * a space.  Where the agents have rails, the adapter of the rail takes the
+ * a space. Where the agents have rails, the adapter of the rail takes the
  * place of NetDevices, and of a device in Transport.
  */
 static void write_network(const struct np_agents *agents, bool rails,
@@ -929,7 +929,7 @@ static void write_network(const struct np_agents *agents, bool rails,
 
 /*
  * Dispatch agents to run a program with its arguments, perhaps with variables
- * before it.  The settings of the network, which all our processes get, are
+ * before it. The settings of the network, which all our processes get, are
  * added.
  */
 __attribute__((format(printf, 5, 6)))
@@ -981,7 +981,7 @@ static size_t turn_of(const struct np_agents *agents, const size_t agent[],
 
 /*
  * Find the rail of agent[at], where agent[] are all that wait: agents of a node
- * take its rails in turn.  Returns false if the node has more agents than
+ * take its rails in turn. Returns false if the node has more agents than
  * rails, or is not of the step.
  */
 static bool find_rail(const struct np_agents *agents, const size_t agent[],
@@ -1000,7 +1000,7 @@ static bool find_rail(const struct np_agents *agents, const size_t agent[],
 
 /*
  * Select pairs of nodes under one leaf switch, as Slurm's topology has them,
- * from the agents on nodes of the step.  The probes get the names of the
+ * from the agents on nodes of the step. The probes get the names of the
  * switches, because a probe cannot separate a name with dots from the rest of
  * its address.
  */
@@ -1046,8 +1046,8 @@ static void dispatch_probes(struct np_agents *agents)
 }
 
 /*
- * Return the step's MPI library: the first one that is reported.  The step uses
- * no MPI if that is reported for each node on which a probe was started.  NULL:
+ * Return the step's MPI library: the first one that is reported. The step uses
+ * no MPI if that is reported for each node on which a probe was started. NULL:
  * unknown.
  */
 static const char *mpi_of_step(const struct np_registry *registry)
@@ -1214,7 +1214,7 @@ static int start_level(struct np_agents *agents, double now_sec,
 
 /*
  * Find the rail of agent[at] of the level: those of a node take its rails in
- * turn.  Without rails its name and adapter are NULL.
+ * turn. Without rails its name and adapter are NULL.
  */
 static struct np_rail rail_of_level(const struct np_agents *agents,
 				    const size_t agent[], size_t at)
@@ -1287,7 +1287,7 @@ static void dispatch_level(struct np_agents *agents, const size_t agent[],
 
 /*
  * Run the next level for an interval on all nodes, as soon as all agents are
- * there again.  Its processes end by themselves.
+ * there again. Its processes end by themselves.
  */
 static void dispatch_interval(struct np_agents *agents)
 {
@@ -1364,7 +1364,7 @@ enum np_agents_left np_agents_left(struct np_agents *agents)
 
 /*
  * Find out why the agents of a kind ended: the last line that was no report
- * says it.  Returns false if there is none.
+ * says it. Returns false if there is none.
  */
 static bool find_cause(const struct np_agents *agents, enum np_agent_kind kind,
 		       char *buf, size_t len)

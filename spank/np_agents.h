@@ -2,9 +2,9 @@
  * The probe agents that serve one job step.
  *
  * An agent (netprof-agent) connects to the collector, authenticates with the
- * cookie from its rendezvous, reports the node it runs on, and waits.  The
+ * cookie from its rendezvous, reports the node it runs on, and waits. The
  * collector dispatches agents in groups, each with one measurement to make, and
- * releases the rest.  The processes of a group exchange network addresses
+ * releases the rest. The processes of a group exchange network addresses
  * through the collector (np_wire.h) and then report, one line each:
  *
  *	np1 ...		   a report (np_report.h)
@@ -18,7 +18,7 @@
  * An agent ends when its connection closes, so a collector that dies leaves no
  * process behind.
  *
- * Agents for probes are started on the step's nodes, with its tasks.  Those for
+ * Agents for probes are started on the step's nodes, with its tasks. Those for
  * a load level are started here, as steps of one node each.
  */
 #ifndef NP_AGENTS_H
@@ -78,14 +78,14 @@ struct np_agents {
 };
 
 /*
- * Take over listen_fd.  request, nodes, rendezvous, after_sec and the inputs of
- * reports must be set.  Returns 0 or -ENOMEM.
+ * Take over listen_fd. request, nodes, rendezvous, after_sec and the inputs of
+ * reports must be set. Returns 0 or -ENOMEM.
  */
 int np_agents_init(struct np_agents *agents, int listen_fd);
 
 /*
  * Once *nodes is known: start an agent on this host, if mpirun runs ranks here,
- * and the steps of the level, if there is one.  Returns 0 or -errno with err.
+ * and the steps of the level, if there is one. Returns 0 or -errno with err.
  */
 int np_agents_begin(struct np_agents *agents, double now_sec,
 		    struct np_err *err);
@@ -94,7 +94,7 @@ int np_agents_begin(struct np_agents *agents, double now_sec,
 void np_agents_serve(struct np_agents *agents, double now_sec);
 
 /*
- * Do what is due, such as dispatching agents.  Returns true, with cause, when
+ * Do what is due, such as dispatching agents. Returns true, with cause, when
  * it finds that the probes or the level (*what) will report no more although
  * the step goes on; once for each.
  */
@@ -148,10 +148,10 @@ struct np_agent_info {
 
 struct np_registry;
 
-/* fd: a listening socket, taken over.  NULL: out of memory. */
+/* fd: a listening socket, taken over. NULL: out of memory. */
 struct np_registry *np_registry_new(int fd,
 				    const struct np_rendezvous_entry *v);
-/* Ends all agents.  NULL is allowed. */
+/* Ends all agents. NULL is allowed. */
 void np_registry_free(struct np_registry *registry);
 
 /* What to poll for; returns the number of entries, up to NP_REGISTRY_FDS. */
@@ -163,20 +163,20 @@ typedef void np_registry_line_f(size_t agent, char *line, void *arg);
 
 /*
  * Accept connections, read what has arrived, exchange addresses within groups.
- * now_sec: of a monotonic clock.  A connection that does not authenticate
+ * now_sec: of a monotonic clock. A connection that does not authenticate
  * within seconds is closed.
  */
 void np_registry_serve(struct np_registry *registry, double now_sec,
 		       np_registry_line_f *on_report, void *arg);
 
 /*
- * Why a connection could not be accepted, such as EMFILE; 0: all were.  Such
+ * Why a connection could not be accepted, such as EMFILE; 0: all were. Such
  * connections wait in the listen backlog; accepting is tried once a second.
  */
 int np_registry_accept_error(const struct np_registry *registry);
 
 /*
- * Agents are numbered from 0 as they authenticate.  An agent that has gone
+ * Agents are numbered from 0 as they authenticate. An agent that has gone
  * keeps its number until its slot is needed.
  */
 size_t np_registry_size(const struct np_registry *registry);
@@ -193,7 +193,7 @@ struct np_registry_count np_registry_count(const struct np_registry *registry,
 
 /*
  * Set the leaf switch of the agent's node, and the adapter that leads to it;
- * NULL: no rails.  Both are borrowed, and the agent's probe gets both.
+ * NULL: no rails. Both are borrowed, and the agent's probe gets both.
  */
 void np_registry_set_leaf(struct np_registry *registry, size_t agent,
 			  const char *leaf, const char *nic);
@@ -205,7 +205,7 @@ void np_registry_request_copies(struct np_registry *registry, size_t agent,
 /*
  * Dispatch n waiting agents as one group to run command: variables, the path of
  * a program and its arguments, without spaces in any of them; --join=RANK/N is
- * added.  Returns 0 or -ENOMEM.
+ * added. Returns 0 or -ENOMEM.
  */
 int np_registry_dispatch(struct np_registry *registry, const size_t agent[],
 			 size_t n, const char *command);
@@ -220,7 +220,7 @@ void np_registry_release(struct np_registry *registry, enum np_agent_kind kind);
 #define NP_PEER_OUT (4u << 20) /* most bytes that may be left unread */
 
 /*
- * A connection that reads lines and sends text without waiting.  The other end
+ * A connection that reads lines and sends text without waiting. The other end
  * may be anybody until it has sent the cookie.
  */
 struct np_peer {
@@ -238,14 +238,14 @@ void np_peer_close(struct np_peer *peer);
 
 /*
  * Read what there is, about 64 KB at most, and hand each whole line to on_line,
- * which may close the connection.  It is closed at end of file, and if a line
+ * which may close the connection. It is closed at end of file, and if a line
  * is longer than NP_PEER_LINE bytes.
  */
 void np_peer_read(struct np_peer *peer, np_peer_line_f *on_line, void *arg);
 
 /*
- * Send text, now or when there is room.  If more than NP_PEER_OUT is left
- * unread the connection is closed.  If the other end does not read any more,
+ * Send text, now or when there is room. If more than NP_PEER_OUT is left
+ * unread the connection is closed. If the other end does not read any more,
  * only its end of file closes it.
  */
 void np_peer_say(struct np_peer *peer, const char *text);
@@ -254,8 +254,8 @@ void np_peer_flush(struct np_peer *peer);
 /* ---- steps of a load level; for np_agents_begin() and unit tests ---- */
 
 /*
- * Start one step on each of the hosts.  again: its agent connects again after
- * each dispatch, for one level after the other.  Returns 0, or -errno with err;
+ * Start one step on each of the hosts. again: its agent connects again after
+ * each dispatch, for one level after the other. Returns 0, or -errno with err;
  * free in either case.
  */
 int np_level_steps_start(struct np_level_steps *steps,
@@ -288,10 +288,10 @@ struct np_pair_group {
 
 /*
  * A leaf switch is one shared server, so a few pairs of nodes tell how busy it
- * is.  leaf[i]: switch of node i ("" without a topology); NULL: not to be used.
+ * is. leaf[i]: switch of node i ("" without a topology); NULL: not to be used.
  * Chooses at most max_pairs pairs on each leaf, others with another seed; three
- * nodes of a leaf make one group.  out: room for n / 2.  Returns the number of
- * groups; 0 also if out of memory.  For np_agents_tick(), tests and benchmarks.
+ * nodes of a leaf make one group. out: room for n / 2. Returns the number of
+ * groups; 0 also if out of memory. For np_agents_tick(), tests and benchmarks.
  */
 size_t np_select_pairs(const char *const leaf[], size_t n, uint32_t max_pairs,
 		       uint64_t seed, struct np_pair_group *out);

@@ -1,6 +1,6 @@
 /*
- * What slurmctld says about a step.  First the pieces: host lists, the leaf
- * switches of nodes, and the layout of tasks.  Then the RPCs about the step,
+ * What slurmctld says about a step. First the pieces: host lists, the leaf
+ * switches of nodes, and the layout of tasks. Then the RPCs about the step,
  * and what follows from them: which nodes are measured, where the load level
  * runs, and at the end the neighbours.
  */
@@ -91,8 +91,8 @@ struct np_leaf_index {
 };
 
 /*
- * Add a further leaf switch of a node.  The site's rails replace what Slurm
- * says.  Returns 0 or -ENOMEM.
+ * Add a further leaf switch of a node. The site's rails replace what Slurm
+ * says. Returns 0 or -ENOMEM.
  */
 static int add_further_leaf(struct np_leaf_index *index, uint32_t node,
 			    const struct np_topo_leaf *leaf)
@@ -123,7 +123,7 @@ static int add_further_leaf(struct np_leaf_index *index, uint32_t node,
 	return 0;
 }
 
-/* Enter a leaf switch for all of its nodes.  Returns 0, -EINVAL or -ENOMEM. */
+/* Enter a leaf switch for all of its nodes. Returns 0, -EINVAL or -ENOMEM. */
 static int add_leaf(struct np_leaf_index *index,
 		    const struct np_topo_leaf *leaf)
 {
@@ -152,7 +152,7 @@ static int add_leaf(struct np_leaf_index *index,
 }
 
 /*
- * Return the name of a partition's topology, malloc'ed.  NULL: it has that of
+ * Return the name of a partition's topology, malloc'ed. NULL: it has that of
  * the cluster.
  */
 static char *partition_topology(const partition_info_msg_t *parts,
@@ -169,7 +169,7 @@ static char *partition_topology(const partition_info_msg_t *parts,
 }
 
 /*
- * Return the name of the topology of the job's partition, malloc'ed.  NULL: the
+ * Return the name of the topology of the job's partition, malloc'ed. NULL: the
  * cluster's topology is used, also if slurmctld does not answer.
  */
 static char *job_topology(uint32_t job_id)
@@ -328,8 +328,8 @@ size_t np_leaf_index_rails(const struct np_leaf_index *index, const char *node,
 }
 
 /*
- * Add the site's rails and devices.  A file of rails that cannot be read is
- * noted and ignored.  Returns 0 or -ENOMEM.
+ * Add the site's rails and devices. A file of rails that cannot be read is
+ * noted and ignored. Returns 0 or -ENOMEM.
  */
 static int load_rails(const struct np_conf *conf, struct np_leaf_index *index,
 		      struct np_record *record)
@@ -372,7 +372,7 @@ static int load_leaf_index(uint32_t job_id, const struct np_conf *conf,
 
 /*
  * Write the numbers of tasks, of which equal ones in a row are combined as in
- * SLURM_TASKS_PER_NODE.  Returns 0 or -ENOMEM.
+ * SLURM_TASKS_PER_NODE. Returns 0 or -ENOMEM.
  */
 static int print_tasks(const uint16_t *tasks, uint32_t n, char **out)
 {
@@ -483,7 +483,7 @@ static int load_steps(uint32_t job_id, job_step_info_response_msg_t **out,
 
 /*
  * One job of an array has the id of the array, and for that slurmctld reports
- * the steps of all of them.  Return whether a step is of another one.
+ * the steps of all of them. Return whether a step is of another one.
  */
 static bool is_of_other_task(const job_step_info_t *step, uint32_t job_id)
 {
@@ -500,7 +500,7 @@ static bool is_program(const job_step_info_t *step)
 
 /*
  * Add the nodes of a step; and to busy, which may be NULL, those on which other
- * steps of the job run, except our own and the batch script.  -ESRCH: there is
+ * steps of the job run, except our own and the batch script. -ESRCH: there is
  * no such step.
  */
 static int load_step_nodes(uint32_t job_id, uint32_t step_id,
@@ -553,7 +553,7 @@ static int take_layout(const slurm_step_layout_t *from,
 	return 0;
 }
 
-/* Load the layout.  If slurmctld does not report it, the record lacks it. */
+/* Load the layout. If slurmctld does not report it, the record lacks it. */
 static int load_layout(uint32_t job_id, uint32_t step_id,
 		       struct np_record *record)
 {
@@ -615,7 +615,7 @@ struct nodes {
 	size_t n;
 };
 
-/* Add the hosts that are not among the nodes yet.  seen: names of the nodes. */
+/* Add the hosts that are not among the nodes yet. seen: names of the nodes. */
 static int add_nodes(struct nodes *all, struct np_index *seen,
 		     const struct np_step_nodes *nodes,
 		     const struct np_hosts *hosts, bool in_step)
@@ -645,7 +645,7 @@ static int by_leaf_and_index(const void *a, const void *b)
 	return c ? c : (x->index > y->index) - (x->index < y->index);
 }
 
-/* List the nodes of the step and the job.  Free all->node, even on error. */
+/* List the nodes of the step and the job. Free all->node, even on error. */
 static int list_nodes(const struct np_step_nodes *nodes,
 		      const struct np_hosts *job, const struct np_hosts *busy,
 		      struct nodes *all)
@@ -700,7 +700,7 @@ static size_t count_level(const struct node *node, size_t n)
 
 /*
  * Place the level on the step's nodes of a leaf, or on its idle nodes, by
- * scope.  Returns how many it takes.
+ * scope. Returns how many it takes.
  */
 static size_t place_on_leaf(struct node *node, size_t n, enum np_scope scope)
 {
@@ -729,8 +729,8 @@ static size_t place_on_leaves(struct nodes *all, enum np_scope scope)
 }
 
 /*
- * Thin out the level on one leaf.  Its nodes are taken in pairs; of n_pairs on
- * all leaves, `keep` are kept, evenly spread.  *seen counts pairs so far.
+ * Thin out the level on one leaf. Its nodes are taken in pairs; of n_pairs on
+ * all leaves, `keep` are kept, evenly spread. *seen counts pairs so far.
  */
 static void thin_leaf(struct node *node, size_t n, size_t keep, size_t n_pairs,
 		      size_t *seen)
@@ -763,8 +763,8 @@ static void thin_level(struct nodes *all, size_t most)
 }
 
 /*
- * Add a leaf to the record.  node[n]: all nodes of the allocation on it; rail:
- * that of the leaf.  Leaves without nodes of the step are left out.
+ * Add a leaf to the record. node[n]: all nodes of the allocation on it; rail:
+ * that of the leaf. Leaves without nodes of the step are left out.
  */
 static int record_leaf(struct np_record *record, const struct node *node,
 		       size_t n, const char *rail)
@@ -795,8 +795,8 @@ out:
 }
 
 /*
- * Add the leaves of one rail to the record.  number: that of the rail on each
- * node, from 0 on, in ascending order from call to call.  The nodes are sorted
+ * Add the leaves of one rail to the record. number: that of the rail on each
+ * node, from 0 on, in ascending order from call to call. The nodes are sorted
  * anew for each rail but the first; those that have fewer rails are dropped.
  */
 static int record_rail(const struct np_step_nodes *nodes, struct nodes *all,
@@ -1009,8 +1009,8 @@ static bool is_step_leaf(const struct np_neighbours *neighbours,
 }
 
 /*
- * Merge a candidate on one leaf into the record.  spot[n_spots]: its nodes
- * there.  Returns as np_neighbours_add().
+ * Merge a candidate on one leaf into the record. spot[n_spots]: its nodes
+ * there. Returns as np_neighbours_add().
  */
 static int merge_leaf(struct np_neighbours *neighbours,
 		      const struct np_candidate *candidate,

@@ -4,7 +4,7 @@
  * tasks are laid out, and which other jobs and steps share the leaf switches.
  *
  * Functions that ask slurmctld say so; they make one to four RPCs and must not
- * be called from a SPANK callback of slurmd or of a step.  The others are pure.
+ * be called from a SPANK callback of slurmd or of a step. The others are pure.
  */
 #ifndef NP_ALLOC_QUERY_H
 #define NP_ALLOC_QUERY_H
@@ -31,12 +31,12 @@ struct np_hosts {
 };
 
 /*
- * Add the names of a hostlist expression.  Returns 0; or -EINVAL (malformed, or
+ * Add the names of a hostlist expression. Returns 0; or -EINVAL (malformed, or
  * more than NP_RECORD_MAX_NODES names) or -ENOMEM, and then some names may have
  * been added.
  */
 int np_hosts_expand(const char *expression, struct np_hosts *hosts);
-/* Add one name, which is copied.  Returns 0 or -ENOMEM. */
+/* Add one name, which is copied. Returns 0 or -ENOMEM. */
 int np_hosts_add(struct np_hosts *hosts, const char *name);
 int np_hosts_has(const struct np_hosts *hosts, const char *name);
 /* Return the hostlist expression, malloc'ed; NULL: out of memory. */
@@ -49,7 +49,7 @@ struct np_leaf_index;
 
 /*
  * Make an index from the topology that slurmctld reports, as text (np_topo.h).
- * Returns 0, or -errno with err.  For unit tests; np_step_nodes_load() asks
+ * Returns 0, or -errno with err. For unit tests; np_step_nodes_load() asks
  * slurmctld for the text.
  */
 int np_leaf_index_parse(const char *text, struct np_leaf_index **out,
@@ -58,13 +58,13 @@ void np_leaf_index_free(struct np_leaf_index *index); /* NULL is allowed */
 
 /*
  * Add the rails of the site's file, which are taken over: its nodes lose the
- * leaf switches of Slurm's topology.  Returns 0 or -ENOMEM.
+ * leaf switches of Slurm's topology. Returns 0 or -ENOMEM.
  */
 int np_leaf_index_add_rails(struct np_leaf_index *index, struct np_topo *rails);
 
 /*
  * Set the devices of the nodes that Slurm's topology lists under as many leaf
- * switches, in the same order: "mlx5_0:1,mlx5_1:1".  Returns 0 or -ENOMEM.
+ * switches, in the same order: "mlx5_0:1,mlx5_1:1". Returns 0 or -ENOMEM.
  */
 int np_leaf_index_set_devices(struct np_leaf_index *index, const char *devices);
 
@@ -82,7 +82,7 @@ struct np_rail {
 };
 
 /*
- * List the leaf switches of a node, one for each of its rails.  Returns their
+ * List the leaf switches of a node, one for each of its rails. Returns their
  * number; the first one, that of np_leaf_index_find(), always exists.
  */
 size_t np_leaf_index_rails(const struct np_leaf_index *index, const char *node,
@@ -106,14 +106,14 @@ struct np_layout {
 };
 
 /*
- * Describe a layout.  tasks[n]: number of tasks on each of n nodes; rank[n]:
- * their ranks.  Returns 0 or -ENOMEM.  The caller frees tasks_per_node.
+ * Describe a layout. tasks[n]: number of tasks on each of n nodes; rank[n]:
+ * their ranks. Returns 0 or -ENOMEM. The caller frees tasks_per_node.
  */
 int np_layout_of(const uint16_t *tasks, uint32_t *const *rank, uint32_t n,
 		 struct np_layout *out);
 
 /*
- * Turn the digest of a command into that of its workload.  The usual layout
+ * Turn the digest of a command into that of its workload. The usual layout
  * leaves it unchanged.
  */
 void np_layout_fingerprint(const struct np_layout *layout, char hex[20]);
@@ -140,7 +140,7 @@ static inline const char *np_step_nodes_scope(const struct np_step_nodes *nodes)
  * Find out where the step runs, as np_step_nodes_plan(), and fill in the
  * record: what the launch request and the settings say, the cluster's name, the
  * version of Slurm, and the layout of the tasks, by which its fingerprint
- * becomes that of the workload.  start_date begins the record.  Asks slurmctld
+ * becomes that of the workload. start_date begins the record. Asks slurmctld
  * in four requests, or five with a level.
  *
  * Returns 0 with *nodes, to be freed by np_step_nodes_free(); or, with err,
@@ -154,14 +154,14 @@ int np_step_nodes_load(const struct np_launch_request *request,
 
 /*
  * From nodes->step and nodes->leaves, add the leaves of the step to the record,
- * a leaf with a single node as skipped, and place the level.  job: nodes of the
- * allocation; empty for no level; busy: those that run other steps.  Returns as
+ * a leaf with a single node as skipped, and place the level. job: nodes of the
+ * allocation; empty for no level; busy: those that run other steps. Returns as
  * np_step_nodes_load(), which calls it.
  *
  * A probe can run on every node of the step that shares its leaf with another
- * one.  The level runs on idle nodes of the allocation under such leaves, where
+ * one. The level runs on idle nodes of the allocation under such leaves, where
  * a leaf has two or more of them, so that only the switch is shared; otherwise
- * on the step's nodes themselves.  If those were more than max_level nodes, it
+ * on the step's nodes themselves. If those were more than max_level nodes, it
  * runs on pairs of nodes of one leaf, spread evenly over all leaves.
  */
 int np_step_nodes_plan(struct np_step_nodes *nodes, const struct np_hosts *job,
@@ -177,7 +177,7 @@ void np_step_nodes_free(struct np_step_nodes *nodes);
  * nodes on the leaves of nodes between record->start and until (dates) for more
  * than a second; and whether its own job was suspended after record->start.
  * Components of the heterogeneous job het_job_id (0: none) are the same program
- * and do not count.  Asks slurmctld in two requests.  Returns 0 or -errno with
+ * and do not count. Asks slurmctld in two requests. Returns 0 or -errno with
  * err.
  */
 int np_neighbours_query(const struct np_leaf_index *leaves,
@@ -201,7 +201,7 @@ struct np_candidate {
 };
 
 /*
- * leaves and record are borrowed; nodes: of the step.  Returns 0, or -ENOMEM
+ * leaves and record are borrowed; nodes: of the step. Returns 0, or -ENOMEM
  * with err.
  */
 int np_neighbours_init(struct np_neighbours *neighbours,
@@ -211,7 +211,7 @@ int np_neighbours_init(struct np_neighbours *neighbours,
 void np_neighbours_free(struct np_neighbours *neighbours);
 
 /*
- * Merge a candidate into the record.  Of several overlaps the longest counts.
+ * Merge a candidate into the record. Of several overlaps the longest counts.
  * Returns 0; NP_NEIGHBOURS_FULL (noted in the record): there is no room for it
  * nor for any further one; or -errno with err.
  */

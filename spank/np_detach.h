@@ -6,26 +6,26 @@
 #define NP_DETACH_H
 
 /*
- * Called in a child, between fork and exec.  It consists of plain system calls,
+ * Called in a child, between fork and exec. It consists of plain system calls,
  * so the parent may have threads.
  *
  * Makes the child the leader of a session of its own (Ctrl-C and signals to the
  * parent's process group do not reach it), with "/" as its directory, no signal
  * blocked, and no descriptors but the n_keep of keep[], which become 0, 1, 2,
- * ...; -1 means /dev/null.  Every descriptor in keep[] must be at least
- * n_keep.  Returns 0 or -errno.
+ * ...; -1 means /dev/null. Every descriptor in keep[] must be at least
+ * n_keep. Returns 0 or -errno.
  */
 int np_detach(const int keep[], int n_keep);
 
 /*
  * Duplicate a descriptor to a number that is large enough for keep[]: 10 or
- * more, close-on-exec.  fd is closed.  Returns -1 if fd is -1 or there are no
+ * more, close-on-exec. fd is closed. Returns -1 if fd is -1 or there are no
  * more descriptors.
  */
 int np_fd_above(int fd);
 
 /*
- * Do the same with both ends of a pipe or socket pair.  Returns 0, or -EMFILE,
+ * Do the same with both ends of a pipe or socket pair. Returns 0, or -EMFILE,
  * in which case both are closed.
  */
 int np_fds_above(int fd[2]);

@@ -121,7 +121,7 @@ static uint32_t cpus_per_task(const struct np_step_context *context)
 
 /*
  * Copy the requested binding, such as "cores" or "map_cpu:0,2", and the
- * requested number of processors.  A long list is cut and ends in "...".
+ * requested number of processors. A long list is cut and ends in "...".
  */
 static void copy_binding(const struct np_step_context *context,
 			 struct np_launch_request *request)
@@ -395,13 +395,13 @@ int np_launch_from_argv(int argc, char **argv,
 
 /*
  * Descriptors of the new process: stdin, stdout, stderr,
- * NP_COLLECTOR_LISTEN_FD, and a status socket.  A successful exec closes that;
+ * NP_COLLECTOR_LISTEN_FD, and a status socket. A successful exec closes that;
  * otherwise an errno is written to it.
  */
 #define N_FDS 5
 
 /*
- * Become the collector.  srun has several threads, so between fork() and exec()
+ * Become the collector. srun has several threads, so between fork() and exec()
  * only plain system calls are allowed.
  */
 static void exec_collector(const int keep[N_FDS], char *const argv[])
@@ -431,7 +431,7 @@ static int make_socketpair(int fd[2])
 	       np_fds_above(fd);
 }
 
-/* Wait for the exec.  Returns 0, the errno of its failure, or ETIMEDOUT. */
+/* Wait for the exec. Returns 0, the errno of its failure, or ETIMEDOUT. */
 static int wait_for_exec(int fd, int timeout_ms)
 {
 	double until_sec = np_mono_sec() + 1e-3 * timeout_ms;
@@ -496,7 +496,7 @@ static void send_line(struct np_collector_proc *collector, const char *line)
 enum line { READY = 'r', SAVED = 's' };
 
 /*
- * Wait for a line from the collector, for at most timeout_ms.  Returns 0,
+ * Wait for a line from the collector, for at most timeout_ms. Returns 0,
  * -ETIMEDOUT, or -EPIPE if the collector has ended.
  */
 static int wait_for_line(struct np_collector_proc *collector, enum line line,

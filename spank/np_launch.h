@@ -3,11 +3,11 @@
  * the launch request, and controls the collector process from srun.
  *
  * The plugin in srun fills in the step context from Slurm, the environment and
- * the user's options.  From the context alone, np_launch_decide() decides, and
- * completes the launch request, which is a part of the context.  The request is
+ * the user's options. From the context alone, np_launch_decide() decides, and
+ * completes the launch request, which is a part of the context. The request is
  * passed to the collector as its command line.
  *
- * Nothing here uses Slurm.  The functions before struct np_collector_proc do no
+ * Nothing here uses Slurm. The functions before struct np_collector_proc do no
  * I/O.
  */
 #ifndef NP_LAUNCH_H
@@ -56,7 +56,7 @@ struct np_launch_request {
 	size_t n_settings;
 };
 
-/* Step context.  All pointers are borrowed, and NULL where unset. */
+/* Step context. All pointers are borrowed, and NULL where unset. */
 struct np_step_context {
 	bool helper_step;     /* started by netprof itself (NETPROF_SIDE) */
 	bool requested;	      /* --netprofile was given */
@@ -74,7 +74,7 @@ struct np_step_context {
 	char **setting;
 	uint32_t pid, parent; /* of srun */
 	/*
-	 * The launch request.  The caller sets the numbers that identify the
+	 * The launch request. The caller sets the numbers that identify the
 	 * job and the step, and the level; np_launch_decide() sets the rest.
 	 */
 	struct np_launch_request step;
@@ -91,30 +91,30 @@ enum np_launch_decision np_launch_decide(struct np_step_context *context,
 					 struct np_err *why);
 
 /*
- * Find the name of the application.  The first of these that gives one wins:
+ * Find the name of the application. The first of these that gives one wins:
  * the argument of --netprofile, NETPROF_APP, the executable (the script, if the
- * executable is an interpreter), and the name of the job.  An executable that
+ * executable is an interpreter), and the name of the job. An executable that
  * launches an MPI library's daemons says nothing about the program, so the name
- * of the job precedes it.  Returns 0 or -EINVAL with err.
+ * of the job precedes it. Returns 0 or -EINVAL with err.
  */
 int np_launch_app_name(const struct np_step_context *context,
 		       char app[NP_APP_MAX + 1], struct np_err *err);
 
 /*
  * Compute a digest of the workload: executable, arguments, numbers of nodes and
- * tasks, and the requested binding (FNV-1a, 64 bits).  Runs with equal digests
- * are compared with each other.  It does not protect against forgery.  The
+ * tasks, and the requested binding (FNV-1a, 64 bits). Runs with equal digests
+ * are compared with each other. It does not protect against forgery. The
  * arguments of mpirun's daemons contain numbers and addresses of a single job,
- * so they do not count.  np_layout_fingerprint() adds the layout of the tasks
- * later.  Exported for the unit tests; np_launch_decide() calls it.
+ * so they do not count. np_layout_fingerprint() adds the layout of the tasks
+ * later. Exported for the unit tests; np_launch_decide() calls it.
  */
 void np_launch_fingerprint(const struct np_step_context *context, char hex[20]);
 
-/* Write the command line, with path as argv[0].  out->rc: see np_option.h. */
+/* Write the command line, with path as argv[0]. out->rc: see np_option.h. */
 void np_launch_to_args(const struct np_launch_request *request,
 		       const char *path, struct np_args *out);
 
-/* Parse the command line.  Settings point into argv.  0 or -EINVAL with err. */
+/* Parse the command line. Settings point into argv. 0 or -EINVAL with err. */
 int np_launch_from_argv(int argc, char **argv,
 			struct np_launch_request *request, struct np_err *err);
 
@@ -137,9 +137,9 @@ struct np_collector_proc {
 #define NP_COLLECTOR_LISTEN_FD 3
 
 /*
- * Start the collector for a launch request.  listen_fd is its rendezvous
- * socket, with a number above 4, or -1 for none; it is borrowed.  Returns 0, or
- * -errno with err, also if the program does not exist.  -ETIMEDOUT: it was not
+ * Start the collector for a launch request. listen_fd is its rendezvous
+ * socket, with a number above 4, or -1 for none; it is borrowed. Returns 0, or
+ * -errno with err, also if the program does not exist. -ETIMEDOUT: it was not
  * loaded within timeout_ms because its file system does not answer; the process
  * is killed, and ends once the file system answers.
  */
@@ -150,7 +150,7 @@ int np_collector_start(struct np_collector_proc *collector,
 
 /*
  * Wait until the collector's load level runs, for at most timeout_ms; then tell
- * the collector that the program starts.  Returns 0; -ETIMEDOUT; or -EPIPE: the
+ * the collector that the program starts. Returns 0; -ETIMEDOUT; or -EPIPE: the
  * collector has ended.
  */
 int np_collector_wait_ready(struct np_collector_proc *collector,
@@ -158,7 +158,7 @@ int np_collector_wait_ready(struct np_collector_proc *collector,
 
 /*
  * Tell the collector that srun ends with this exit status, wait for at most
- * save_ms until the record is saved, and close the socket.  Does nothing in a
+ * save_ms until the record is saved, and close the socket. Does nothing in a
  * fork of the owner.
  */
 void np_collector_end(struct np_collector_proc *collector, int status,

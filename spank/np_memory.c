@@ -32,7 +32,7 @@ static bool has_memory(const char *list)
 }
 
 /*
- * Parse a line of mountinfo, see proc(5).  Returns false if it is no hierarchy
+ * Parse a line of mountinfo, see proc(5). Returns false if it is no hierarchy
  * for memory.
  */
 static bool parse_mount(const char *line, struct mount *mount)
@@ -80,7 +80,7 @@ static bool find_path(const char *proc, bool v2, char path[PATH_MAX])
 	return found;
 }
 
-/* Read the first number in a file.  Returns false if it has none, as "max". */
+/* Read the first number in a file. Returns false if it has none, as "max". */
 static bool read_number(const char *dir, size_t len, const char *name,
 			double *number)
 {

@@ -23,8 +23,8 @@
 
 /*
  * Become the only child of this user on the host that waits for a file system,
- * until this process ends.  To ensure that, bind an abstract socket address,
- * which the kernel releases when the process ends.  Returns false if another
+ * until this process ends. To ensure that, bind an abstract socket address,
+ * which the kernel releases when the process ends. Returns false if another
  * process has been bound to it for the last 0.2 s.
  */
 static bool become_only_child(void)
@@ -48,7 +48,7 @@ static bool become_only_child(void)
 
 /* ---- a line for the log ---- */
 
-/* Ask the saver to write a line.  Returns whether there is a saver. */
+/* Ask the saver to write a line. Returns whether there is a saver. */
 static bool notify_saver(const char *store, const char *line)
 {
 	const char *field[] = { store, line };
@@ -60,7 +60,7 @@ static bool notify_saver(const char *store, const char *line)
 }
 
 /*
- * Write a line in a child.  This runs between fork and exit in a threaded
+ * Write a line in a child. This runs between fork and exit in a threaded
  * program, so that only plain system calls are allowed.
  */
 static void write_line(const char *store, const char *line, const char *text)

@@ -163,7 +163,7 @@ static int open_socket(int family)
 }
 
 /*
- * Bind to a free port of the range.  Where the search starts depends on the
+ * Bind to a free port of the range. Where the search starts depends on the
  * process, because many sruns may start at once on one host.
  */
 static int bind_in_range(int fd, int family, const uint16_t range[2])
@@ -293,8 +293,8 @@ static void make_command(const struct np_agent_params *params,
 }
 
 /*
- * Start the agent and exit, so that init adopts the agent.  This runs in a
- * child of the task.  The child and the agent are both made by vfork(): the
+ * Start the agent and exit, so that init adopts the agent. This runs in a
+ * child of the task. The child and the agent are both made by vfork(): the
  * task is a copy of slurmstepd, and to copy its page tables twice more would
  * take longer than everything else.
  */

@@ -8,11 +8,11 @@
  *
  *	SLURM_NETPROF_RENDEZVOUS=PORT COOKIE COOKIE AFTER NODES SEED PATH[;...]
  *
- * with one entry for each component of a heterogeneous job.  The prefix SLURM_
+ * with one entry for each component of a heterogeneous job. The prefix SLURM_
  * makes srun pass it on even with --export=NONE.
  *
  * On each node that takes part, the plugin starts an agent (netprof-agent) from
- * within the first task.  Nothing here uses Slurm.
+ * within the first task. Nothing here uses Slurm.
  */
 #ifndef NP_RENDEZVOUS_H
 #define NP_RENDEZVOUS_H
@@ -38,7 +38,7 @@
 struct np_rendezvous_entry {
 	uint16_t port; /* of the collector, on the host of srun */
 	/*
-	 * The step's cookies.  An agent begins by sending agent_cookie, and
+	 * The step's cookies. An agent begins by sending agent_cookie, and
 	 * trusts the collector once that has sent collector_cookie.
 	 */
 	char agent_cookie[NP_RENDEZVOUS_COOKIE];
@@ -52,15 +52,15 @@ struct np_rendezvous_entry {
 
 /*
  * Open the socket at which the collector will listen, and append an entry for
- * it to text[size].  The nodes may receive that before the collector runs.
+ * it to text[size]. The nodes may receive that before the collector runs.
  * range: first and last port that the firewall allows (SrunPortRange), or NULL
- * for any port.  Returns the descriptor, or -errno with err.
+ * for any port. Returns the descriptor, or -errno with err.
  */
 int np_rendezvous_open(const struct np_conf *conf, const uint16_t range[2],
 		       char *text, size_t size, struct np_err *err);
 
 /*
- * Append an entry to text[size], which holds other entries or "".  Returns 0,
+ * Append an entry to text[size], which holds other entries or "". Returns 0,
  * or -EINVAL with err: its path has a space or ';', or text has no room left.
  * Exported for the unit tests.
  */
@@ -69,15 +69,15 @@ int np_rendezvous_add(const struct np_rendezvous_entry *entry, char *text,
 
 /*
  * Parse the entry of a component of a heterogeneous job; 0 for other jobs.
- * text comes from the user's environment and may hold anything.  Returns 0;
+ * text comes from the user's environment and may hold anything. Returns 0;
  * -ENOENT: there are fewer entries; -EINVAL: malformed.
  */
 int np_rendezvous_find(const char *text, size_t component,
 		       struct np_rendezvous_entry *out);
 
 /*
- * Does this node take part?  Slurm numbers the nodes of a step from 0 to
- * n_nodes - 1.  In a step of up to max_nodes nodes, all take part.  In a wider
+ * Does this node take part? Slurm numbers the nodes of a step from 0 to
+ * n_nodes - 1. In a step of up to max_nodes nodes, all take part. In a wider
  * step pairs of neighbours do, spread evenly: nodes with adjacent numbers
  * nearly always share a leaf switch.
  */
@@ -89,7 +89,7 @@ uint32_t np_rendezvous_count(const struct np_rendezvous_entry *entry,
 			     uint32_t n_nodes);
 
 /*
- * Return the age of the step, in seconds, at which its agents connect.  As the
+ * Return the age of the step, in seconds, at which its agents connect. As the
  * tasks of a wide step take longer to start, this is after_sec plus 20 ms for
  * each node, but at most 30 s more.
  */
@@ -104,7 +104,7 @@ struct np_agent_params {
 	double sleep_sec; /* how long the agent sleeps before it connects */
 	/*
 	 * The agent ends when this task and all other children of parent have
-	 * ended.  parent 0: it watches only the task; task 0: nothing.
+	 * ended. parent 0: it watches only the task; task 0: nothing.
 	 */
 	pid_t task, parent;
 	pid_t *pid; /* receives the agent's process id, and is in memory that
@@ -118,11 +118,11 @@ void np_agent_cookies(const struct np_rendezvous_entry *entry,
 
 /*
  * Start the agent from within a task that is about to become the user's program
- * (slurm_spank_task_init).  The agent runs as the user and in the task's
+ * (slurm_spank_task_init). The agent runs as the user and in the task's
  * cgroup, but it is not a child of the program, has a session of its own, and
- * has none of the program's descriptors.  Its environment is what
- * np_helper_env() keeps of env.  This takes about a millisecond and leaves no
- * child to wait for.  Returns 0, or -errno of the fork.  A failure to execute
+ * has none of the program's descriptors. Its environment is what
+ * np_helper_env() keeps of env. This takes about a millisecond and leaves no
+ * child to wait for. Returns 0, or -errno of the fork. A failure to execute
  * the agent goes unnoticed here.
  */
 int np_agent_start(const struct np_agent_params *params, char *const env[]);

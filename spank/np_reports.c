@@ -2,7 +2,7 @@
  * From the reports of probe agents to the run record.
  *
  * The sections are in the order of np_reports.h: np_reports receives every
- * report and hands it to the structures of the other sections.  They use each
+ * report and hands it to the structures of the other sections. They use each
  * other as follows:
  *
  *	np_reports --> np_aggregate
@@ -65,7 +65,7 @@ static bool program_runs_alone(const struct np_reports *reports, double now_sec)
 
 /*
  * Return the bytes that the program transferred: those of the report, less
- * those of the probe itself.  The probe makes one exchange per period: two
+ * those of the probe itself. The probe makes one exchange per period: two
  * rounds, each of a message and its reply, with their overhead.
  */
 static double program_bytes(const struct np_reports *reports,
@@ -252,7 +252,7 @@ static int add_handshake(struct np_aggregate *aggregate,
 }
 
 /*
- * Add a window.  np_report_parse() has checked that its bins and moments agree.
+ * Add a window. np_report_parse() has checked that its bins and moments agree.
  */
 static void merge_window(struct np_leaf_run *leaf,
 			 const struct np_report *report)
@@ -360,7 +360,7 @@ np_aggregate_probes_state(const struct np_aggregate *aggregate)
 /* Reports of a load level. */
 
 /*
- * Add a window to the level's rounds under the program's traffic.  Rounds from
+ * Add a window to the level's rounds under the program's traffic. Rounds from
  * the program's start-up count only as long as there are no others.
  */
 static void add_to_loaded(struct np_aggregate *aggregate,
@@ -406,7 +406,7 @@ void np_aggregate_level_done(struct np_aggregate *aggregate,
 }
 
 /*
- * Keep the rounds of a window.  All processes of a level report the same
+ * Keep the rounds of a window. All processes of a level report the same
  * window, one after the other, so their rounds are merged.
  */
 static void keep_pending(struct np_aggregate *aggregate, double end_sec,
@@ -490,7 +490,7 @@ double np_aggregate_level_age(const struct np_aggregate *aggregate,
 /* ---- traffic of the nodes over the last minute ---- */
 
 /*
- * Time is divided into bins of BIN_SEC, numbered from 0 s.  The newest
+ * Time is divided into bins of BIN_SEC, numbered from 0 s. The newest
  * NP_TRAFFIC_BINS of them are kept in a ring.
  */
 #define BIN_SEC 0.05
@@ -585,7 +585,7 @@ double np_traffic_rate(const struct np_traffic *traffic, double from_sec,
 
 #define MAX_UNJUDGED 256 /* windows of latencies */
 
-/* What the counters know of a probe.  A node has one, or one for each rail. */
+/* What the counters know of a probe. A node has one, or one for each rail. */
 struct counting_probe {
 	char *leaf;	   /* name of its leaf switch; NULL: no handshake yet */
 	uint64_t messages; /* sent since it last reported its device's bytes */
@@ -594,7 +594,7 @@ struct counting_probe {
 };
 
 /*
- * A window of latencies.  Whether it was quiet is known only once the counters
+ * A window of latencies. Whether it was quiet is known only once the counters
  * of the same time have been reported.
  */
 struct unjudged_window {
@@ -647,8 +647,8 @@ static void add_link(double *slowest, double link)
 }
 
 /*
- * Return the bytes of the probe's own messages.  Each message has a reply of
- * the same size.  Half of the messages have full size, and half the minimum.
+ * Return the bytes of the probe's own messages. Each message has a reply of
+ * the same size. Half of the messages have full size, and half the minimum.
  */
 static double own_bytes(const struct np_counters *counters,
 			const struct counting_probe *probe)
@@ -659,7 +659,7 @@ static double own_bytes(const struct np_counters *counters,
 }
 
 /*
- * Find the traffic of the rail that a probe measures.  NULL: its node has no
+ * Find the traffic of the rail that a probe measures. NULL: its node has no
  * rails, or out of memory.
  */
 static struct np_traffic_run *rail_traffic(struct np_counters *counters,
@@ -679,7 +679,7 @@ static struct np_traffic_run *rail_traffic(struct np_counters *counters,
 }
 
 /*
- * Add the bytes of a probe's device, without those of the probe itself.  If a
+ * Add the bytes of a probe's device, without those of the probe itself. If a
  * load level ran, neither these bytes nor the probe's messages of that time
  * count.
  */
@@ -712,7 +712,7 @@ static void add_bytes(struct np_counters *counters,
 		       bytes);
 }
 
-/* Add what one adapter counted.  One probe of a node reports all adapters. */
+/* Add what one adapter counted. One probe of a node reports all adapters. */
 static void add_nic(struct np_counters *counters,
 		    const struct np_report *report)
 {
@@ -765,7 +765,7 @@ static void add_quiet_window(struct np_counters *counters,
 
 /*
  * Judge the windows whose counters have arrived, and drop those that were not
- * quiet.  A window is reported when it is over.  The counters follow at most
+ * quiet. A window is reported when it is over. The counters follow at most
  * half a window later, as the periods of the nodes are not synchronised.
  */
 static void judge_windows(struct np_counters *counters, double now_sec)
@@ -856,7 +856,7 @@ static uint64_t copy_latencies(struct np_record *to,
 	return n;
 }
 
-/* Copy a text.  If memory is short, the text counts as not known. */
+/* Copy a text. If memory is short, the text counts as not known. */
 static void copy_text(char **to, const char *from)
 {
 	*to = from ? strdup(from) : NULL;
@@ -898,10 +898,10 @@ struct np_record *np_counters_idle(const struct np_counters *counters)
 
 /*
  * A run goes through these states in order, and from INTERVAL_MEASURING back to
- * the next interval.  In the lead-in, before the program starts, each level
- * runs alone for a moment.  Once the program has started, the nodes report its
+ * the next interval. In the lead-in, before the program starts, each level
+ * runs alone for a moment. Once the program has started, the nodes report its
  * traffic; it is given some time for its set-up, and then the measurement
- * intervals begin.  For an interval under load, a level is started first.
+ * intervals begin. For an interval under load, a level is started first.
  */
 enum intervals_state {
 	LEAD_IN_DUE,	     /* the lead-in has not begun */
@@ -916,7 +916,7 @@ enum intervals_state {
 
 /*
  * Time that the program is given for its set-up, from the first report of the
- * nodes on.  It also passes if the program sends nothing: a phase without
+ * nodes on. It also passes if the program sends nothing: a phase without
  * traffic at the beginning is a part of the run, and counts.
  */
 #define SET_UP_SEC	3.0
@@ -925,7 +925,7 @@ enum intervals_state {
 #define MEASURE_SEC	2.0	/* length of the measured part */
 #define INTERVAL_SEC (SETTLE_SEC + MEASURE_SEC)
 /*
- * A report arrives up to GRACE_SEC after the period that it describes.  The
+ * A report arrives up to GRACE_SEC after the period that it describes. The
  * load keeps running that much longer, so that the last report is of loaded
  * time.
  */
@@ -1047,7 +1047,7 @@ void np_intervals_add_calls(struct np_intervals *intervals, size_t node,
 	np_traffic_add(&intervals->calls, node, now_sec, elapsed_sec, calls);
 }
 
-/* Begin an interval.  If it has a level, that is already running. */
+/* Begin an interval. If it has a level, that is already running. */
 static void begin_interval(struct np_intervals *intervals, double now_sec)
 {
 	intervals->state = INTERVAL_MEASURING;
@@ -1058,8 +1058,8 @@ static void begin_interval(struct np_intervals *intervals, double now_sec)
 }
 
 /*
- * Handle a level that starts after its time to start has passed.  It may run
- * for its full length.  Until it has ended nothing counts as alone, and an
+ * Handle a level that starts after its time to start has passed. It may run
+ * for its full length. Until it has ended nothing counts as alone, and an
  * interval without load begins again.
  */
 static void outlast_late_level(struct np_intervals *intervals, double now_sec)
@@ -1168,7 +1168,7 @@ static void record_lead_in(struct np_intervals *intervals)
 
 /* The intervals. */
 
-/* Are reports on the interval still missing?  If so, check again soon. */
+/* Are reports on the interval still missing? If so, check again soon. */
 static bool must_wait_for_reports(struct np_intervals *intervals,
 				  double now_sec)
 {
@@ -1234,7 +1234,7 @@ static void record_interval(struct np_intervals *intervals,
 }
 
 /*
- * End the schedule, and note the reason in the record.  why NULL: every level
+ * End the schedule, and note the reason in the record. why NULL: every level
  * is known well enough, which needs no note.
  */
 static void end_intervals(struct np_intervals *intervals, const char *why)
@@ -1247,7 +1247,7 @@ static void end_intervals(struct np_intervals *intervals, const char *why)
 }
 
 /*
- * Select the level of the next interval.  Returns false if there is none,
+ * Select the level of the next interval. Returns false if there is none,
  * because the intervals have ended.
  */
 static bool select_next_level(struct np_intervals *intervals, double run_sec)
@@ -1280,7 +1280,7 @@ static bool select_next_level(struct np_intervals *intervals, double run_sec)
 }
 
 /*
- * Begin the next interval.  Returns the level that has to be started for it, or
+ * Begin the next interval. Returns the level that has to be started for it, or
  * NULL if there is none.
  */
 static const char *begin_next_interval(struct np_intervals *intervals,

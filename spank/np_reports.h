@@ -7,12 +7,12 @@
  *	np_counters	the run's traffic, and its latencies in quiet moments
  *	np_intervals	the schedule of measurement intervals within a run
  *
- * Pure: the caller reads the lines and the clock.  The times now_sec, start_sec
+ * Pure: the caller reads the lines and the clock. The times now_sec, start_sec
  * and end_sec, with any prefix, are of one monotonic clock, in seconds; other
  * names in _sec are durations.
  *
  * All structures write into one record, which they borrow: it must outlive
- * them.  A report that does not fit is dropped, so the record lacks its data.
+ * them. A report that does not fit is dropped, so the record lacks its data.
  */
 #ifndef NP_REPORTS_H
 #define NP_REPORTS_H
@@ -41,24 +41,24 @@ struct np_reports {
 };
 
 /*
- * Make the aggregate and the counters, which live as long as the process.  conf
- * and record must be set.  Returns 0 or -ENOMEM.
+ * Make the aggregate and the counters, which live as long as the process. conf
+ * and record must be set. Returns 0 or -ENOMEM.
  */
 int np_reports_init(struct np_reports *reports);
 
 /*
- * Take one report, received at now_sec.  from_level: it comes from a process of
- * the load level, and otherwise from a probe.  report->rank, and n_ranks of a
+ * Take one report, received at now_sec. from_level: it comes from a process of
+ * the load level, and otherwise from a probe. report->rank, and n_ranks of a
  * handshake, count all processes of that kind in the step.
  */
 void np_reports_take(struct np_reports *reports, bool from_level,
 		     const struct np_report *report, double now_sec);
 
 /*
- * Do what the schedule of measurement intervals has planned for now.  If a load
+ * Do what the schedule of measurement intervals has planned for now. If a load
  * level is to be started, *level becomes its name, borrowed, and *level_sec how
- * long it should run.  If no level is requested any more, *level becomes NULL.
- * Otherwise both are unchanged.  Returns false if there are no intervals, or
+ * long it should run. If no level is requested any more, *level becomes NULL.
+ * Otherwise both are unchanged. Returns false if there are no intervals, or
  * the program has ended.
  */
 bool np_reports_tick(struct np_reports *reports, double now_sec,
@@ -71,12 +71,12 @@ bool np_reports_lead_in_done(const struct np_reports *reports, double now_sec);
 
 struct np_aggregate;
 
-/* record is borrowed.  NULL: out of memory. */
+/* record is borrowed. NULL: out of memory. */
 struct np_aggregate *np_aggregate_new(struct np_record *record);
 void np_aggregate_free(struct np_aggregate *aggregate); /* NULL is allowed */
 
 /*
- * Take one report of a probe.  Returns 0, or if the report had to be dropped:
+ * Take one report of a probe. Returns 0, or if the report had to be dropped:
  * -EINVAL (the probe has sent no handshake, or the report is of another kind
  * than expected), -ERANGE (the step has too many probes) or -ENOMEM.
  */
@@ -92,12 +92,12 @@ np_aggregate_probes_state(const struct np_aggregate *aggregate);
 
 /*
  * Take one report of a load level, received at now_sec; record->level must be
- * set.  program_start_sec and program_end_sec are NaN until the program has
+ * set. program_start_sec and program_end_sec are NaN until the program has
  * started or ended.
  *
  * Rounds before the program's start count as alone, and rounds between its
- * start and its end as under its traffic.  The window in which the program
- * starts and all windows after its end are dropped.  So are the first second,
+ * start and its end as under its traffic. The window in which the program
+ * starts and all windows after its end are dropped. So are the first second,
  * in which the program is launched and connects its ranks, and the last half
  * second, unless there are no other windows.
  *
@@ -121,7 +121,7 @@ double np_aggregate_level_age(const struct np_aggregate *aggregate,
 
 /*
  * Counts of something, such as bytes, by the time at which it happened, in a
- * ring of bins of 0.05 s.  Empty when zeroed.
+ * ring of bins of 0.05 s. Empty when zeroed.
  */
 struct np_traffic {
 	double count[NP_TRAFFIC_BINS];	      /* sum over all nodes */
@@ -133,8 +133,8 @@ struct np_traffic {
 
 /*
  * Add what a node counted during elapsed_sec, as reported at now_sec, which is
- * positive and never decreases.  The periods of a node are taken to follow each
- * other without gaps, however late each is reported.  Nodes from
+ * positive and never decreases. The periods of a node are taken to follow each
+ * other without gaps, however late each is reported. Nodes from
  * NP_RENDEZVOUS_MAX_NODES on are ignored, and so are periods of no length or of
  * more than 51 s.
  */
@@ -143,8 +143,8 @@ void np_traffic_add(struct np_traffic *traffic, size_t node, double now_sec,
 
 /*
  * Return the counts per second of all nodes together, between two times rounded
- * to bins.  Time that has not been reported yet is taken to be like the time
- * that has.  NaN: less than half of the time has been reported.
+ * to bins. Time that has not been reported yet is taken to be like the time
+ * that has. NaN: less than half of the time has been reported.
  */
 double np_traffic_rate(const struct np_traffic *traffic, double from_sec,
 		       double to_sec);
@@ -153,18 +153,18 @@ double np_traffic_rate(const struct np_traffic *traffic, double from_sec,
 
 /*
  * The byte counters of the nodes' network devices give the traffic in the run
- * record.  They also tell in which moments the nodes transferred almost
+ * record. They also show in which moments the nodes transferred almost
  * nothing: the latencies of such moments are those of the idle network,
  * measured at no extra cost.
  */
 struct np_counters;
 
-/* record is borrowed.  NULL: out of memory. */
+/* record is borrowed. NULL: out of memory. */
 struct np_counters *np_counters_new(struct np_record *record);
 void np_counters_free(struct np_counters *counters); /* NULL is allowed */
 
 /*
- * Take one report of a probe, received at now_sec.  alone: no load level ran in
+ * Take one report of a probe, received at now_sec. alone: no load level ran in
  * the time that it describes; otherwise its latencies and counts are dropped.
  */
 void np_counters_report(struct np_counters *counters,
@@ -173,7 +173,7 @@ void np_counters_report(struct np_counters *counters,
 
 /*
  * Return the latencies of quiet moments so far, as a record of the idle network
- * on the run's fabric.  The caller frees it.  NULL: there are fewer than
+ * on the run's fabric. The caller frees it. NULL: there are fewer than
  * NP_COUNTERS_LEAST, or out of memory.
  */
 #define NP_COUNTERS_LEAST 10
@@ -183,18 +183,18 @@ struct np_record *np_counters_idle(const struct np_counters *counters);
 
 /*
  * One run alternates between load levels, and no load, in measurement intervals
- * (np_one_run.h).  The schedule determines which level runs when, and what the
- * counters of the step's nodes say about each interval.  Before the program
+ * (np_one_run.h). The schedule determines which level runs when, and what the
+ * counters of the step's nodes say about each interval. Before the program
  * starts, each level whose rounds without a program are not known yet runs for
- * a moment.  Compared with these, its rounds in the intervals tell how much the
- * program slows the level.  The caller starts the level's processes and passes
+ * a moment. Compared with these, its rounds in the intervals show how much the
+ * program slows the level. The caller starts the level's processes and passes
  * on what they report.
  */
 struct np_intervals;
 
 #define NP_INTERVALS_REPORT_SEC 0.25 /* period that each report describes */
 
-/* record and earlier are borrowed.  NULL: out of memory. */
+/* record and earlier are borrowed. NULL: out of memory. */
 struct np_intervals *
 np_intervals_new(struct np_record *record,
 		 const struct np_earlier_intervals *earlier);
@@ -229,8 +229,8 @@ bool np_intervals_is_alone(const struct np_intervals *intervals,
 			   double now_sec);
 
 /*
- * Do what is due at now_sec.  program_start_sec is NaN until the program has
- * started.  Returns the name of a level to start now, borrowed, and sets
+ * Do what is due at now_sec. program_start_sec is NaN until the program has
+ * started. Returns the name of a level to start now, borrowed, and sets
  * *level_sec to how long it should run; or returns NULL.
  */
 const char *np_intervals_tick(struct np_intervals *intervals, double now_sec,

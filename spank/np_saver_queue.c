@@ -15,7 +15,7 @@ void np_saver_client_put(struct np_saver_client *client)
 }
 
 /*
- * Return the second field, RUN, of a request to save, with its length.  NULL:
+ * Return the second field, RUN, of a request to save, with its length. NULL:
  * the request is of another kind, or malformed.
  */
 static const char *run_of(const struct np_saver_request *request, size_t *len)
@@ -43,7 +43,7 @@ static bool is_same_run(const struct np_saver_request *a,
 }
 
 /*
- * Find the waiting request that a new one replaces; NULL: none.  The connection
+ * Find the waiting request that a new one replaces; NULL: none. The connection
  * must be the same, because users are free to give any RUN.
  */
 static struct np_saver_request *

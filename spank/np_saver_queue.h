@@ -4,7 +4,7 @@
  *
  * Requests of one user are worked on one after the other, so that a store which
  * does not answer holds at most one process for each user, and at most
- * NP_SAVER_WORKERS on a node.  A record that still waits is replaced by a newer
+ * NP_SAVER_WORKERS on a node. A record that still waits is replaced by a newer
  * one of the same run from the same connection, and gets no reply of its own.
  * Pure: no I/O.
  */
@@ -29,7 +29,7 @@
 #define NP_SAVER_WAITING_USER_BYTES (16u << 20)
 
 /*
- * The user of a client process, with whose rights requests are executed.  It is
+ * The user of a client process, with whose rights requests are executed. It is
  * shared by the connection and the requests of the client.
  */
 struct np_saver_client {
@@ -40,7 +40,7 @@ struct np_saver_client {
 	gid_t group[];
 };
 
-/* Drop a reference; the last one frees it.  NULL is allowed. */
+/* Drop a reference; the last one frees it. NULL is allowed. */
 void np_saver_client_put(struct np_saver_client *client);
 
 struct np_saver_request {
@@ -60,8 +60,8 @@ struct np_saver_queue {
 };
 
 /*
- * Queue a copy of a request.  The queue owns its text from now on, and takes a
- * reference of its own to the client.  Returns 0; or -EBUSY (a limit is
+ * Queue a copy of a request. The queue owns its text from now on, and takes a
+ * reference of its own to the client. Returns 0; or -EBUSY (a limit is
  * reached) or -ENOMEM, and the text is freed.
  */
 int np_saver_queue_add(struct np_saver_queue *queue,
@@ -69,7 +69,7 @@ int np_saver_queue_add(struct np_saver_queue *queue,
 
 /*
  * Return the next request to work on, which counts as being worked on until
- * np_saver_queue_done(); NULL: none can be started now.  The queue still owns
+ * np_saver_queue_done(); NULL: none can be started now. The queue still owns
  * it.
  */
 struct np_saver_request *np_saver_queue_next(struct np_saver_queue *queue);

@@ -115,7 +115,7 @@ void np_script_close(struct np_script *script)
 }
 
 /*
- * Return a descriptor that becomes readable when a process has ended.  This is
+ * Return a descriptor that becomes readable when a process has ended. This is
  * its pidfd, because a process closes its sockets before it leaves its cgroup:
  * Slurm would still find it there, and check again only a second later.
  * Without pidfds (Linux before 5.3), it is the connection.
@@ -131,7 +131,7 @@ static int open_end_fd(pid_t peer, int connection)
 }
 
 /*
- * Notify all collectors of the job, and return their number.  As most slots are
+ * Notify all collectors of the job, and return their number. As most slots are
  * unused, a socket is tried with one slot after another until it connects.
  */
 static int notify_all(uint32_t job_id, uid_t user, int code,

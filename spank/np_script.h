@@ -2,13 +2,13 @@
  * Announces the end of a batch script to the job's collectors on its node.
  *
  * Slurm kills the remaining processes of a script at once (proctrack/cgroup),
- * and mpirun does not wait for the srun of its daemons.  The collector of that
- * srun would be killed before it has saved its record.  Therefore slurmstepd,
+ * and mpirun does not wait for the srun of its daemons. The collector of that
+ * srun would be killed before it has saved its record. Therefore slurmstepd,
  * as root, notifies the collectors that the script has ended, and briefly waits
  * for them.
  *
  * Each collector listens on one of NP_SCRIPT_SLOTS abstract sockets, named
- * after the job.  slurmstepd connects to those that exist, sends "exit N\n" as
+ * after the job. slurmstepd connects to those that exist, sends "exit N\n" as
  * srun does (np_launch.h), and waits until the collectors have ended.
  */
 #ifndef NP_SCRIPT_H
@@ -28,14 +28,14 @@ struct np_script {
 #define NP_SCRIPT_INIT { .fd = -1 }
 
 /*
- * Listen for the end of a job's batch script.  Returns 0; or -errno, and fd
- * stays -1.  -EADDRINUSE: all slots are taken.
+ * Listen for the end of a job's batch script. Returns 0; or -errno, and fd
+ * stays -1. -EADDRINUSE: all slots are taken.
  */
 int np_script_listen(struct np_script *script, uint32_t job_id);
 
 /*
- * Read from slurmstepd without blocking.  Returns true, with *code, if the
- * script has ended.  Only root and this process's own user may say so.
+ * Read from slurmstepd without blocking. Returns true, with *code, if the
+ * script has ended. Only root and this process's own user may say so.
  */
 bool np_script_read(struct np_script *script, int *code);
 

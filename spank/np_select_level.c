@@ -16,7 +16,7 @@
 #define LOCK_NAME ".calibrate.lock" /* hidden: no run has such a name */
 
 /*
- * Lock the choice for an application.  Returns a descriptor, or -1.  Without
+ * Lock the choice for an application. Returns a descriptor, or -1. Without
  * the lock two runs may choose the same level, which does no harm, so file
  * systems that cannot lock, and a holder that hangs, are ignored.
  */
@@ -43,7 +43,7 @@ static void unlock(struct np_selection *selection)
 }
 
 /*
- * Load the calibration of a fabric, at this scope or else at any.  Returns
+ * Load the calibration of a fabric, at this scope or else at any. Returns
  * whether there is one.
  */
 static bool load_fabric(struct np_store *store, const char *cluster,
@@ -72,7 +72,7 @@ static int copy_names(const struct np_curve_levels *levels,
 
 /*
  * Find out whether the intervals so far have shown that intervals cannot tell
- * anything.  Returns 0 or -ENOMEM.
+ * anything. Returns 0 or -ENOMEM.
  */
 static int are_useless(const struct np_earlier_intervals *earlier,
 		       bool *useless)
@@ -112,8 +112,8 @@ static int is_complete(const struct np_earlier_intervals *earlier,
 }
 
 /*
- * Collect the earlier intervals.  *earlier has no levels if the run is not to
- * be divided into intervals.  Returns 0 or -ENOMEM.
+ * Collect the earlier intervals. *earlier has no levels if the run is not to
+ * be divided into intervals. Returns 0 or -ENOMEM.
  */
 static int look_back(const struct np_run_summary *summary,
 		     const struct np_curve_levels *levels, double share,
@@ -177,7 +177,7 @@ static int select_level(const struct np_runs *runs,
 
 /*
  * Choose a level, holding a lock of the application until unlock(), so that
- * runs which start together choose differently.  *out is empty on error.
+ * runs which start together choose differently. *out is empty on error.
  */
 static int select_for_run(struct np_store *store,
 			  const struct np_record *record, const char *scope,

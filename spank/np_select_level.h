@@ -33,7 +33,7 @@ struct np_selection {
 	bool complete;		   /* the sensitivity curve has all it needs */
 	/*
 	 * If it has levels: the run alternates them in measurement intervals,
-	 * instead of one level throughout.  Free with
+	 * instead of one level throughout. Free with
 	 * np_earlier_intervals_free().
 	 */
 	struct np_earlier_intervals earlier;
@@ -46,27 +46,27 @@ struct np_selection {
 	}
 
 /*
- * Select a level for the run of r, note it in r, and save r in the store.  A
+ * Select a level for the run of r, note it in r, and save r in the store. A
  * lock is held meanwhile, so that runs which start together select different
  * levels.
  *
  * r: application, cluster and fingerprint of the run; scope, nodes: where its
- * level would run.  Levels are those of the cluster's calibration at this
- * scope, or else c0 to c7.  share: part by which measurement intervals may
- * lengthen the run; 0: no intervals.  *text: the selection, as
- * np_selection_print(); the caller frees it.  Returns 0, or -errno with err.
+ * level would run. Levels are those of the cluster's calibration at this
+ * scope, or else c0 to c7. share: part by which measurement intervals may
+ * lengthen the run; 0: no intervals. *text: the selection, as
+ * np_selection_print(); the caller frees it. Returns 0, or -errno with err.
  */
 int np_select_level(struct np_store *store, struct np_record *record,
 		    const char *scope, const char *nodes, double share,
 		    double now, char **text, struct np_err *err);
 
 /*
- * The selection from its text; *out has no lock.  Returns 0, -EINVAL
- * (malformed) or -ENOMEM, and *out is NP_SELECTION_INIT then.  Pure.
+ * The selection from its text; *out has no lock. Returns 0, -EINVAL
+ * (malformed) or -ENOMEM, and *out is NP_SELECTION_INIT then. Pure.
  */
 int np_selection_parse(const char *text, struct np_selection *out);
 
-/* For unit tests and the fuzzer.  NULL: out of memory; free() it.  Pure. */
+/* For unit tests and the fuzzer. NULL: out of memory; free() it. Pure. */
 char *np_selection_print(const struct np_selection *selection);
 
 #endif

@@ -1,7 +1,7 @@
 /*
  * Tracing the tasks of a step (--netprofile-trace): what srun passes to them,
  * in one variable of their environment, what the tasks make of it, and whether
- * the tracing library can be preloaded into their program at all.  No Slurm.
+ * the tracing library can be preloaded into their program at all. No Slurm.
  *
  *	SLURM_NETPROF_TRACE=LIBRARY\nDIRECTORY\nBYTES\nKEEP\nAPP
  *
@@ -36,7 +36,7 @@ struct np_tracing {
 int np_tracing_put(const struct np_tracing *tracing, char text[NP_TRACING_TEXT],
 		   struct np_err *err);
 
-/* A task just before it becomes the user's program.  Pointers are borrowed. */
+/* A task just before it becomes the user's program. Pointers are borrowed. */
 struct np_tracing_task {
 	/* Command of the step, and name of the job. */
 	const struct np_step_context *context;
@@ -53,8 +53,8 @@ typedef void np_tracing_set_f(const char *name, const char *value, void *arg);
 /*
  * Have a task traced as text says, which comes from the user's environment: set
  * the variables that preload the tracing library and tell it where its files
- * go.  Does nothing if text is malformed.  Returns 0, or -errno with err: why
- * the task is not traced.  One that starts a container is only told where the
+ * go. Does nothing if text is malformed. Returns 0, or -errno with err: why
+ * the task is not traced. One that starts a container only learns where the
  * files go, because the library may be missing there.
  */
 int np_tracing_apply(const char *text, const struct np_tracing_task *task,
@@ -66,7 +66,7 @@ int np_tracing_apply(const char *text, const struct np_tracing_task *task,
 int np_tracing_get(const char *text, struct np_tracing *out);
 
 /*
- * Directory of the trace below dir: "UID/APP/JOB.STEP.trace".  app is used
+ * Directory of the trace below dir: "UID/APP/JOB.STEP.trace". app is used
  * where tracing has no name.
  */
 void np_tracing_sub(const struct np_tracing *tracing, uid_t uid,
@@ -75,14 +75,14 @@ void np_tracing_sub(const struct np_tracing *tracing, uid_t uid,
 
 /*
  * Value of LD_PRELOAD: the library, then the previous value, which may be NULL
- * or empty.  Returns 0 or -ENAMETOOLONG.
+ * or empty. Returns 0 or -ENAMETOOLONG.
  */
 int np_tracing_preload(const struct np_tracing *tracing, const char *preload,
 		       char *buf, size_t len);
 
 /*
  * Why no library can be preloaded into a program, such as "is not dynamically
- * linked"; NULL: it can be, or nothing is known about the program.  A program
+ * linked"; NULL: it can be, or nothing is known about the program. A program
  * without a slash is looked for in path (the value of PATH, may be NULL).
  */
 const char *np_tracing_refuses(const char *program, const char *path);

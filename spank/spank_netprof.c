@@ -14,8 +14,8 @@
  *			announces the end of a batch script (np_script.h)
  *
  * In a Slurm that it was not built for, the plugin only accepts its options, so
- * that scripts with them run.  Callbacks gather facts, ask a pure function, and
- * apply its answer.  Whatever goes wrong, they log one line and return success.
+ * that scripts with them run. Callbacks gather facts, ask a pure function, and
+ * apply its answer. Whatever goes wrong, they log one line and return success.
  */
 #include <slurm/slurm.h>
 #include <slurm/spank.h>
@@ -230,7 +230,7 @@ static struct spank_option options[] = {
 	  2, OPT_TRACE, handle_option },
 };
 
-/* Register the options.  One that cannot be registered is logged. */
+/* Register the options. One that cannot be registered is logged. */
 static void register_options(spank_t sp)
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(options); i++)
@@ -242,8 +242,8 @@ static void register_options(spank_t sp)
 /* ---- slurmd ---- */
 
 /*
- * Start the saver from a child of slurmd.  As slurmd has threads, only plain
- * system calls are allowed.  init adopts the grandchild, the saver, so that
+ * Start the saver from a child of slurmd. As slurmd has threads, only plain
+ * system calls are allowed. init adopts the grandchild, the saver, so that
  * slurmd need not wait for it.
  */
 static void exec_saver(char *path, int control)
@@ -260,7 +260,7 @@ static void exec_saver(char *path, int control)
 }
 
 /*
- * Open a pipe whose other end stays open in slurmd.  Returns the saver's end,
+ * Open a pipe whose other end stays open in slurmd. Returns the saver's end,
  * or -errno.
  */
 static int open_control(void)
@@ -277,7 +277,7 @@ static int open_control(void)
 
 /*
  * Start the node's netprof-saver, which ends when slurmd ends for whatever
- * reason.  Errors of the saver itself are not reported here; its clients notice
+ * reason. Errors of the saver itself are not reported here; its clients notice
  * if there is no saver.
  */
 static int fork_saver(const char *libexecdir, struct np_err *err)
@@ -333,7 +333,7 @@ static long env_number(const char *name)
 }
 
 /*
- * The installed headers do not declare this function.  It is weak, because a
+ * The installed headers do not declare this function. It is weak, because a
  * release may lack it.
  */
 extern uint16_t *slurm_get_srun_port_range(void) __attribute__((weak));
@@ -506,7 +506,7 @@ static void gather_context(spank_t sp, int ac, char **av, char srun[PATH_MAX],
 	strcpy(context->step.rail, given.rail);
 }
 
-/* Start a collector that listens on fd.  Returns 0, or -errno after logging. */
+/* Start a collector that listens on fd. Returns 0, or -errno after logging. */
 static int start_collector(const struct np_launch_request *request, int fd)
 {
 	struct np_err err = NP_ERR_INIT;
@@ -559,7 +559,7 @@ static double record_after_sec(const struct np_launch_request *request)
 }
 
 /*
- * End the collectors.  srun calls this as the user, after all of its own work.
+ * End the collectors. srun calls this as the user, after all of its own work.
  */
 static void at_exit(int status, void *arg)
 {
@@ -571,7 +571,7 @@ static void at_exit(int status, void *arg)
 }
 
 /*
- * Return the job id of a component.  If no variable has it, it is derived from
+ * Return the job id of a component. If no variable has it, it is derived from
  * that of the leader, as slurmctld numbers components consecutively.
  */
 static uint32_t component_job_id(long i, uint32_t leader)
@@ -585,9 +585,9 @@ static uint32_t component_job_id(long i, uint32_t leader)
 }
 
 /*
- * Start one collector for a plain step.  For a step of a heterogeneous job,
+ * Start one collector for a plain step. For a step of a heterogeneous job,
  * start one for each component, which determines whether it belongs to the
- * step.  srun makes its callback for whichever component comes first; the
+ * step. srun makes its callback for whichever component comes first; the
  * environment has the leader's id, as that of the tasks does.
  */
 static void start_collectors(const struct np_launch_request *request)
@@ -611,7 +611,7 @@ static void start_collectors(const struct np_launch_request *request)
 
 /*
  * In srun, as the user, when the step exists but its tasks are not launched
- * yet.  A step that is not flagged costs only what the lines up to
+ * yet. A step that is not flagged costs only what the lines up to
  * NP_LAUNCH_IGNORE cost.
  */
 int slurm_spank_local_user_init(spank_t sp, int ac, char **av)
@@ -654,7 +654,7 @@ int slurm_spank_local_user_init(spank_t sp, int ac, char **av)
 static pid_t *agent_pid; /* in a page that slurmstepd shares with its tasks */
 
 /*
- * Share a page with the tasks before they are forked.  Other Slurm programs
+ * Share a page with the tasks before they are forked. Other Slurm programs
  * have no tasks.
  */
 static void share_agent_pid(spank_t sp)
@@ -670,7 +670,7 @@ static void share_agent_pid(spank_t sp)
 
 /*
  * Return the number of this component of a heterogeneous job, or 0 for other
- * jobs.  In all components, SLURM_JOB_ID is that of the first one.
+ * jobs. In all components, SLURM_JOB_ID is that of the first one.
  */
 static size_t component_of(spank_t sp, uint32_t job_id)
 {
@@ -718,7 +718,7 @@ static void start_agent(spank_t sp, const char *rendezvous_text)
 /* Tracing (--netprofile-trace). */
 
 /*
- * Log once on each node why a step is not traced.  This goes to the system's
+ * Log once on each node why a step is not traced. This goes to the system's
  * log, as tasks do not write to the store.
  */
 static void report_untraced(spank_t sp, const struct np_tracing_task *task,
@@ -795,8 +795,8 @@ static void on_task_start(spank_t sp)
 /* The end of tasks. */
 
 /*
- * Wait for the agent to end.  Its pidfd shows when it has left its cgroup; its
- * sockets close before that.  Without pidfds (Linux before 5.3) do not wait.
+ * Wait for the agent to end. Its pidfd shows when it has left its cgroup; its
+ * sockets close before that. Without pidfds (Linux before 5.3) do not wait.
  */
 static void wait_for_agent(void)
 {
@@ -829,7 +829,7 @@ static void announce_script_end(spank_t sp)
 
 /*
  * Prepare for Slurm's next action, which is to kill the remaining processes.
- * If a batch script ends, notify the job's collectors.  In other steps, wait
+ * If a batch script ends, notify the job's collectors. In other steps, wait
  * for the agent, because if Slurm finds a process (proctrack/cgroup), it waits
  * for a second before it checks again.
  */
@@ -851,7 +851,7 @@ static void on_task_end(spank_t sp)
 
 /*
  * On a node of the step, as the user, in each task just before it becomes the
- * user's program.  A step that is not flagged costs two look-ups in the
+ * user's program. A step that is not flagged costs two look-ups in the
  * environment.
  */
 int slurm_spank_task_init(spank_t sp, int ac, char **av)

@@ -4,7 +4,7 @@
  *
  * A fabric holds the probe latencies of an idle leaf switch and of each load
  * level, the slowdowns of the levels by each other, and the sharing coefficient
- * for each distance between two jobs.  These structures are plain data that the
+ * for each distance between two jobs. These structures are plain data that the
  * caller fills in and owns; any part may be missing.
  */
 #ifndef NP_FABRIC_H
@@ -56,10 +56,10 @@ struct np_fabric {
 	const struct np_mean *pairs;
 
 	/*
-	 * Sharing coefficient k of each scope.  If the curves predict a
+	 * Sharing coefficient k of each scope. If the curves predict a
 	 * relative speed s, an interfering job at this scope leaves (1 - k) + k
-	 * s.  k is 1 at the scope where the curves were measured, and 0 without
-	 * effect.  A k above 1, as on the same nodes, multiplies the slowdown
+	 * s. k is 1 at the scope where the curves were measured, and 0 without
+	 * effect. A k above 1, as on the same nodes, multiplies the slowdown
 	 * 1/s - 1 instead, because a program cannot lose more than all of its
 	 * speed.
 	 */
@@ -67,7 +67,7 @@ struct np_fabric {
 };
 
 /*
- * Check a fabric.  Returns 0, or -EINVAL with err: np_latency_check() or
+ * Check a fabric. Returns 0, or -EINVAL with err: np_latency_check() or
  * np_bins_check() fails, a slowdown is not above -1, a sharing coefficient is
  * negative, not finite or above NP_SHARING_COEF_MAX, there are too many levels,
  * or a level has no name.
@@ -77,20 +77,20 @@ int np_fabric_check(const struct np_fabric *fabric, struct np_err *err);
 
 /*
  * The estimated utilisation of the fabric under a load level alone, 0 .. 1, from
- * the latencies under it (np_queue.h).  NaN if it is not known: fabric is NULL,
+ * the latencies under it (np_queue.h). NaN if it is not known: fabric is NULL,
  * or lacks a level of this name, latencies under it, or those when idle.
  */
 double np_fabric_utilisation(const struct np_fabric *fabric, const char *level);
 
 /*
  * The order of load levels in all output: by utilisation, those for which it is
- * not known last.  Returns what a comparison function of qsort() returns.
+ * not known last. Returns what a comparison function of qsort() returns.
  */
 int np_utilisation_compare(double a, double b);
 
 /*
  * np_sharing_coef_interval() computes the 95 % interval of a sharing
- * coefficient by Student's t, with negative values cut to 0.  It returns false
+ * coefficient by Student's t, with negative values cut to 0. It returns false
  * if the coefficient was measured fewer than two times.
  *
  * np_sharing_coef_none() returns true if a job at that scope certainly has no
@@ -113,7 +113,7 @@ struct np_program {
 
 	/*
 	 * Sensitivity: curve[i] is the slowdown of this program under level i.
-	 * Impact: impact[i] is the slowdown of level i by this program.  Both
+	 * Impact: impact[i] is the slowdown of level i by this program. Both
 	 * have n_levels elements, or are NULL if nothing was measured.
 	 */
 	const struct np_mean *curve;
@@ -121,7 +121,7 @@ struct np_program {
 
 	/*
 	 * Response of its trace to additional latency in seconds
-	 * (np_loggps.h).  NULL if there is none; untraced is then the reason,
+	 * (np_loggps.h). NULL if there is none; untraced is then the reason,
 	 * or NULL if no trace was recorded.
 	 */
 	const struct np_response *response;
@@ -129,14 +129,14 @@ struct np_program {
 
 	/*
 	 * Names of the rails that it loads, "rail0,rail1"; NULL: not known, or
-	 * the fabric has no rails.  A rail is a tree of switches to which nodes
+	 * the fabric has no rails. A rail is a tree of switches to which nodes
 	 * are connected by an adapter of their own.
 	 */
 	const char *rails;
 };
 
 /*
- * Check a program against the fabric it was measured on.  Returns 0, or -EINVAL
+ * Check a program against the fabric it was measured on. Returns 0, or -EINVAL
  * with err: np_latency_check() fails, or a slowdown is not above -1.
  */
 int np_program_check(const struct np_program *program,

@@ -13,7 +13,7 @@
  * Common part of the mixture models.
  *
  * A co-runner is described by weights for the idle fabric, x[0], and for each
- * load level, x[1 + level].  They are not negative and sum to 1.  The victim's
+ * load level, x[1 + level]. They are not negative and sum to 1. The victim's
  * response is its speed or its slowdown under each level.
  */
 
@@ -80,10 +80,10 @@ static int solve_some(struct np_data *data, const double *gram, const double *h,
 
 /*
  * Solve the normal equations gram x = h with x >= 0 for the idle fabric and the
- * levels in v->col.  gram is (n_levels + 1) square; h and x have n_levels + 1
- * elements.  Weights of other levels become 0.  If v->warm is set, x also holds
- * the initial guess.  Uses the first (n_levels + 1)^2 + 2 (n_levels + 1)
- * doubles of v->work.  Returns 0, or -errno with v->err.
+ * levels in v->col. gram is (n_levels + 1) square; h and x have n_levels + 1
+ * elements. Weights of other levels become 0. If v->warm is set, x also holds
+ * the initial guess. Uses the first (n_levels + 1)^2 + 2 (n_levels + 1)
+ * doubles of v->work. Returns 0, or -errno with v->err.
  */
 static int weights_solve(struct np_data *data, const double *gram,
 			 const double *h, double *x)
@@ -147,7 +147,7 @@ static double weights_combine(const struct np_data *data, enum np_average how,
 
 /*
  * The look-up models of [C]: the co-runner is taken to slow the victim as much
- * as the level whose probe latencies are most similar.  x[0] is that level.
+ * as the level whose probe latencies are most similar. x[0] is that level.
  */
 
 enum np_lookup { /* variant of the model */
@@ -315,7 +315,7 @@ static int queue_combine(struct np_data *data, const double *x, const double *y,
  * Model "mixture" (own derivation, doc/validation/methods.md).
  *
  * To a victim, a co-runner with phases or bursts looks like a sequence of
- * steady load levels.  The co-runner is therefore described by the mixture of
+ * steady load levels. The co-runner is therefore described by the mixture of
  * levels and idle time whose latency distribution is closest to its own:
  *
  *	min over w >= 0 of  sum_b g_b (sum_i w_i F_i(b) - F_B(b))^2
@@ -412,7 +412,7 @@ static int mixture_combine(struct np_data *data, const double *x,
  * Model "cross" (own derivation, doc/validation/methods.md).
  *
  * The co-runner is described by the mixture of levels and idle time that slows
- * the levels themselves as much as the co-runner slows them.  The levels act as
+ * the levels themselves as much as the co-runner slows them. The levels act as
  * victims whose behaviour under each other is known from the calibration:
  *
  *	min over w >= 0 of
@@ -421,12 +421,12 @@ static int mixture_combine(struct np_data *data, const double *x,
  *
  * The victim's response and the average are those of model "mixture".
  *
- * A variant, "open", is a member of the ensemble.  It draws the sum of the
+ * A variant, "open", is a member of the ensemble. It draws the sum of the
  * weights towards 1 without enforcing it, so that a co-runner can be stronger
  * than the strongest level, and several co-runners add up in the same way.
  * With s, the mean square of a column of log(1 + CC), its last term is
  *	0.3 s (sum w - 1)^2 + 0.1 s |w|^2 (without the idle fabric)
- * and it averages logarithms.  Both factors gave the least error when levels
+ * and it averages logarithms. Both factors gave the least error when levels
  * were left out (doc/validation/methods.md).
  */
 
@@ -471,8 +471,8 @@ static void add_row(const struct np_data *data, size_t i, double sign,
 }
 
 /*
- * The normal equations of the rows in v->row.  Unused rows are subtracted from
- * those of the whole fabric.  If most rows are unused, the subtraction would
+ * The normal equations of the rows in v->row. Unused rows are subtracted from
+ * those of the whole fabric. If most rows are unused, the subtraction would
  * cancel significant digits, so the used rows are added up instead.
  */
 static const double *gram_of_rows(const struct np_data *data, double *gram)
@@ -508,7 +508,7 @@ static const double *gram_of_rows(const struct np_data *data, double *gram)
 
 /*
  * True if the co-runner slows the levels more, summed over all rows, than any
- * level does.  The search starts at the last level, usually the strongest.
+ * level does. The search starts at the last level, usually the strongest.
  */
 static bool beyond(const struct np_data *data)
 {
@@ -587,7 +587,7 @@ static int open_describe(struct np_data *data, double *x)
  * and predict
  *	log(1 + d) = sum_i v_i log(1 + CA[i,b])
  *
- * twosided: combine both descriptions.  The part of the co-runner's impact that
+ * twosided: combine both descriptions. The part of the co-runner's impact that
  * the mixture of "cross" does not explain is applied through the victim's sum:
  *	log(1 + d) = cross(a, b) + sum_i v_i (log(1 + CA[i,b]) - fit_i(b))
  * as augmented synthetic controls do, where each description corrects the
@@ -786,7 +786,7 @@ static double root_of(double z)
 /*
  * Eliminating e and writing u = sqrt(1 + d) - 1 gives
  *	(1 + u + q) d^2 = p^2 (1 + u),  d = u (2 + u)
- * The difference of both sides is convex for u > 0.  Since e >= q / sqrt(1 +
+ * The difference of both sides is convex for u > 0. Since e >= q / sqrt(1 +
  * p), the initial guess is not below the root, and Newton's method descends to
  * it.
  */
@@ -820,7 +820,7 @@ void np_slowdowns_together(double z, double z_other, double log_slow[2])
 /*
  * Model "mutual", the default (own derivation, doc/validation/methods.md).
  *
- * A program that is slowed down offers less traffic.  "twosided" predicts for
+ * A program that is slowed down offers less traffic. "twosided" predicts for
  * each program the slowdown it would have if the other kept its full speed, on
  * the scale of np_slowdowns_at_full_rate(), and np_slowdowns_together() turns
  * the two into the slowdowns that they have together.
@@ -830,7 +830,7 @@ void np_slowdowns_together(double z, double z_other, double log_slow[2])
  */
 
 /*
- * The inputs with program a in both roles.  If back is set, the roles of victim
+ * The inputs with program a in both roles. If back is set, the roles of victim
  * and co-runner are exchanged, and so are the sets of levels known for each.
  */
 static struct np_data with_program(const struct np_data *data,
@@ -905,7 +905,7 @@ static int mutual_combine(struct np_data *data, const double *x,
  *
  * The weights come from the calibration: every level under every other level is
  * predicted as if both were programs, and the weights are the non-negative ones
- * with sum 1 that minimise the error (ensemble_weigh() in np_predict.c).  One
+ * with sum 1 that minimise the error (ensemble_weigh() in np_predict.c). One
  * set serves co-runners within the range of the levels, another those beyond
  * it, where the members differ most.
  */
@@ -969,8 +969,8 @@ static int ensemble_combine(struct np_data *data, const double *x,
  * doc/validation/methods.md).
  *
  * The additional latency is the difference between the co-runner's probe
- * latencies and those of the idle fabric, quantile by quantile.  It is added to
- * each message of the victim.  Speeds are averaged over the quantiles, because
+ * latencies and those of the idle fabric, quantile by quantile. It is added to
+ * each message of the victim. Speeds are averaged over the quantiles, because
  * the network stays in one state for longer than one message:
  *
  *	1/(1 + d_A) = mean over q of 1/R_A(Q_B(q) - Q_idle(q), g)

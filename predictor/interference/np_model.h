@@ -3,9 +3,9 @@
  * driver in np_predict.c.
  *
  * Every model predicts how much a program slows down under co-runners, in
- * three steps.  It describes the co-runners (by an index, or as a mixture of
+ * three steps. It describes the co-runners (by an index, or as a mixture of
  * load levels), prepares the victim's response (its sensitivity curve over the
- * same axis), and joins the two.  The first two steps run once per program, so
+ * same axis), and joins the two. The first two steps run once per program, so
  * predicting all pairs of n programs costs little more than the joins.
  *
  * Sources: [C] Casas, Bronevetsky, active measurement of switch utilisation;
@@ -26,13 +26,13 @@
  * The scale on which model "mutual" compares slowdowns.
  *
  * Two programs that share a switch slow each other, so each offers less
- * traffic than it does alone.  Let their measured slowdowns be d and e, and let
- * a program's traffic fall with the square root of its speed.  Then
+ * traffic than it does alone. Let their measured slowdowns be d and e, and let
+ * a program's traffic fall with the square root of its speed. Then
  *	p = d sqrt(1 + e),  q = e sqrt(1 + d)
- * are the slowdowns they would have if the other kept its full speed.  (p, q)
- * and (d, e) determine each other.  The fits use
+ * are the slowdowns they would have if the other kept its full speed. (p, q)
+ * and (d, e) determine each other. The fits use
  *	z = 2 (sqrt(1 + p) - 1)
- * which equals p for small p and grows with its square root.  Own derivation;
+ * which equals p for small p and grows with its square root. Own derivation;
  * both exponents were chosen with measured pairs (doc/validation/methods.md).
  */
 
@@ -145,7 +145,7 @@ static inline bool np_levels_equal(const struct np_levels *a,
 
 /*
  * Normal equations of some levels of one fabric, kept for later evaluations
- * with the same levels.  Empty while the sets of levels are.
+ * with the same levels. Empty while the sets of levels are.
  */
 struct np_gram_cache {
 	struct np_levels cross_row, some_col, victim_row, victim_col;
@@ -154,7 +154,7 @@ struct np_gram_cache {
 };
 
 /*
- * Right sides of the fits of one program with one fabric, by level.  Those of
+ * Right sides of the fits of one program with one fabric, by level. Those of
  * fits with fewer levels follow by subtraction.
  */
 struct np_right_sides {
@@ -197,10 +197,10 @@ struct np_model {
 	unsigned required; /* enum np_data_kind */
 	const char *fallback; /* model to use if some are missing, or NULL */
 
-	/* Describe v->co in x.  Must not use v->victim. */
+	/* Describe v->co in x. Must not use v->victim. */
 	int (*describe)(struct np_data *v, double *x);
 
-	/* Prepare the response of v->victim in y.  Must not use v->co. */
+	/* Prepare the response of v->victim in y. Must not use v->co. */
 	int (*respond)(struct np_data *v, double *y);
 
 	/* Set *log_slow to log(1 + slowdown), finite, from x and y. */
@@ -212,17 +212,17 @@ struct np_model {
 	int variant; /* private to the model */
 	/*
 	 * Predict both programs of a pair at once: log_slow[0] is that of the
-	 * victim, log_slow[1] that of the co-runner.  A model that offers this
+	 * victim, log_slow[1] that of the co-runner. A model that offers this
 	 * must use the same numbers for x and y of a program whenever row and
-	 * col are equal.  NULL if not supported.
+	 * col are equal. NULL if not supported.
 	 */
 	int (*combine_both)(struct np_data *v, const double *x, const double *y,
 			    double *log_slow);
 	/*
 	 * For a model that averages NP_MODEL_MEMBERS others: the log(1 +
-	 * slowdown) of each.  v->ensemble holds two sets of weights, the first
+	 * slowdown) of each. v->ensemble holds two sets of weights, the first
 	 * for co-runners within the range of the levels, the second for those
-	 * beyond it.  NULL for other models.
+	 * beyond it. NULL for other models.
 	 */
 	void (*members)(struct np_data *v, const double *x, const double *y,
 			double *log_slow);
@@ -239,7 +239,7 @@ extern const size_t np_n_models;
 #define NP_MODEL_DEFAULT "mutual"
 
 /*
- * Find a model by name.  Returns NULL with err if there is none; err lists the
+ * Find a model by name. Returns NULL with err if there is none; err lists the
  * existing names, or says that the model was retired.
  */
 const struct np_model *np_model_find(const char *name, struct np_err *err);

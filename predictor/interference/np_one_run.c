@@ -3,12 +3,12 @@
  * the next interval.
  *
  * Let s be the standard deviation of x within a run, and t that of the mean of
- * a level and phase between runs.  If m intervals of each run add up to n, the
+ * a level and phase between runs. If m intervals of each run add up to n, the
  * variance of the mean is
  *	s^2 / n + t^2 * sum(m^2) / n^2
- * s is pooled over all levels, phases and runs.  t is the moment estimator of
+ * s is pooled over all levels, phases and runs. t is the moment estimator of
  * an unbalanced one-way layout (Searle, Casella, McCulloch, Variance
- * Components, 1992, 3.6), combined with a prior as in np_moments.h.  A run can
+ * Components, 1992, 3.6), combined with a prior as in np_moments.h. A run can
  * differ from another in all of its levels alike, so r runs have r - 1 degrees
  * of freedom. Those of the sum follow from Satterthwaite's formula.
  */
@@ -246,7 +246,7 @@ static void judge_all(const struct np_interval *interval, size_t n,
 }
 
 /*
- * The scatter of unloaded intervals.  One that lies between two others of its
+ * The scatter of unloaded intervals. One that lies between two others of its
  * run and phase has an x like a loaded interval, which would be 0
  * without noise.
  */
@@ -404,7 +404,7 @@ static double between_intervals(const struct np_one_run_sorted *sorted,
 
 /*
  * Before levels have been repeated, the unloaded intervals show how much
- * intervals scatter.  Two of their x share two intervals, which halves the
+ * intervals scatter. Two of their x share two intervals, which halves the
  * degrees of freedom. They cannot show that loaded intervals disagree, so a
  * large scatter is not used.
  */
@@ -423,7 +423,7 @@ static void use_unloaded(const struct np_one_run_sorted *sorted,
 }
 
 /*
- * The scatter within runs.  If too few intervals were repeated within a run,
+ * The scatter within runs. If too few intervals were repeated within a run,
  * use the scatter of all repeats, which includes differences between runs.
  */
 static struct error repeats(const struct np_one_run_sorted *sorted,
@@ -682,7 +682,7 @@ static double distance(const struct np_one_run_level *a,
 }
 
 /*
- * Do the run times of whole runs differ from what the intervals say?  A single
+ * Do the run times of whole runs differ from what the intervals say? A single
  * level does not count: one disturbed run would refute all intervals.
  */
 static bool are_refuted(const struct np_one_run_level *level,
@@ -773,7 +773,7 @@ static bool is_in_run(const struct plan *plan, size_t level)
 }
 
 /*
- * True if a level with n intervals in a phase needs another in this run.  A
+ * True if a level with n intervals in a phase needs another in this run. A
  * level that is known well enough from one interval gets the next one from a
  * later run, which also shows how much runs differ.
  */
@@ -833,7 +833,7 @@ static size_t gap(const struct plan *plan, size_t level)
 }
 
 /*
- * Which of two equally needed levels comes first?  As long as levels have no
+ * Which of two equally needed levels comes first? As long as levels have no
  * interval, the one in the largest gap, starting with the last and strongest,
  * so that a short run covers the whole range.
  */

@@ -1,29 +1,29 @@
 /*
- * The sensitivity curve of a program from a single run.  Pure.
+ * The sensitivity curve of a program from a single run. Pure.
  *
  * The run is divided into measurement intervals of a few seconds, every second
- * one of them under a load level.  ("Interval" means these here, and confidence
- * intervals are always called so.)  The speed of the program in an interval
+ * one of them under a load level. ("Interval" means these here, and confidence
+ * intervals are always called so.) The speed of the program in an interval
  * follows from its own traffic: an iterative program sends the same amount in
- * every iteration, so its bytes per second are proportional to its progress.  A
+ * every iteration, so its bytes per second are proportional to its progress. A
  * loaded interval lies between two unloaded ones with rates r1 and r2, which
- * tell how fast the program would have been without load.  With its own rate r,
+ * show how fast the program would have been without load. With its own rate r,
  *	x = (log r1 + log r2) / 2 - log r
  * is the log(1 + slowdown) of the interval, unaffected by a steady drift.
  *
- * A program with phases has several rates.  The rates of the unloaded intervals
+ * A program with phases has several rates. The rates of the unloaded intervals
  * are sorted, and a new phase begins where two neighbours differ by more than
- * NP_ONE_RUN_APART; a phase has at least two unloaded intervals.  A loaded
+ * NP_ONE_RUN_APART; a phase has at least two unloaded intervals. A loaded
  * interval belongs to the phase of both its neighbours, and is dropped if
- * these differ.  Intervals have equal lengths, so their speeds exp(-x) are
+ * these differ. Intervals have equal lengths, so their speeds exp(-x) are
  * averaged: the inverse of the mean is the factor by which a run under that
- * level takes longer.  The slowdown by a level is the mean over the phases,
- * weighted by the time of each phase without load.  A phase with almost no
+ * level takes longer. The slowdown by a level is the mean over the phases,
+ * weighted by the time of each phase without load. A phase with almost no
  * traffic cannot be slowed down.
  *
- * The number of MPI calls per second, if counted, serves in the same way.  If
+ * The number of MPI calls per second, if counted, serves in the same way. If
  * bytes and calls both give usable results, they must agree, and the one that
- * varies less is used.  Where whole runs under two or more levels were measured
+ * varies less is used. Where whole runs under two or more levels were measured
  * as well, their run times, which need no such assumption, must also agree.
  *
  * How much x varies within a run is estimated from repeated intervals of a
@@ -31,9 +31,9 @@
  * intervals: one between two others has an x as well, which would be 0 without
  * noise.
  *
- * Own derivation.  x varies between the intervals of a run, and its mean
- * between runs.  The latter cannot be estimated from the intervals of one run,
- * see np_one_run.c.  The confidence intervals are Student's and include both.
+ * Own derivation. x varies between the intervals of a run, and its mean
+ * between runs. The latter cannot be estimated from the intervals of one run,
+ * see np_one_run.c. The confidence intervals are Student's and include both.
  */
 #ifndef NP_ONE_RUN_H
 #define NP_ONE_RUN_H
@@ -85,8 +85,8 @@ struct np_one_run_phase {
 
 struct np_one_run_level {
 	/*
-	 * Mean over n intervals.  sd / sqrt(n) is the standard error, with the
-	 * variation between runs.  n is 0 until the level has an interval in
+	 * Mean over n intervals. sd / sqrt(n) is the standard error, with the
+	 * variation between runs. n is 0 until the level has an interval in
 	 * every phase of at least NP_ONE_RUN_SHARE.
 	 */
 	struct np_mean slowdown;
@@ -114,11 +114,11 @@ struct np_one_run {
 
 /*
  * Estimate the slowdown by each level from the intervals interval[n] of all
- * runs of a workload.  whole[n_levels] holds slowdowns of whole runs, which
- * show how much runs differ, and may refute the intervals; it may be NULL.  MPI
- * calls are used from runs in which every interval has them.  level[n_levels]
+ * runs of a workload. whole[n_levels] holds slowdowns of whole runs, which
+ * show how much runs differ, and may refute the intervals; it may be NULL. MPI
+ * calls are used from runs in which every interval has them. level[n_levels]
  * is always filled in, but must not be relied upon unless the verdict is
- * NP_ONE_RUN_USABLE.  Returns 0, -EINVAL (a level, time or rate out of range)
+ * NP_ONE_RUN_USABLE. Returns 0, -EINVAL (a level, time or rate out of range)
  * or -ENOMEM.
  */
 int np_one_run_estimate(const struct np_interval *interval, size_t n,
@@ -142,21 +142,21 @@ struct np_one_run_next {
 
 /*
  * Select the next interval of a run that is run_sec old and that interval[n]'s
- * last n_here intervals belong to.  Every loaded interval is followed by an
- * unloaded one.  Levels with the fewest intervals are preferred, and of these
- * the level that has followed the previous one least often.  The first
+ * last n_here intervals belong to. Every loaded interval is followed by an
+ * unloaded one. Levels with the fewest intervals are preferred, and of these
+ * the level that has followed the previous one least often. The first
  * intervals cover the range of the levels: the last level, the first, one in
  * the middle, and so on.
  *
  * A level needs intervals until the confidence interval of log(1 + slowdown),
  * from the scatter within runs, is +-NP_ONE_RUN_HALF_WIDTH, or it has
- * NP_ONE_RUN_MAX.  If that takes fewer than NP_ONE_RUN_MIN, the others are left
+ * NP_ONE_RUN_MAX. If that takes fewer than NP_ONE_RUN_MIN, the others are left
  * to later runs: the run is complete, and n_here 0 asks whether a further run
  * would be.
  *
  * An interval is assumed to cost its whole duration if its level is unknown,
- * and what the level cost before otherwise.  This cost and what the run has
- * already lost must not exceed share of the run time without load.  Returns as
+ * and what the level cost before otherwise. This cost and what the run has
+ * already lost must not exceed share of the run time without load. Returns as
  * np_one_run_estimate() does.
  */
 int np_one_run_next_interval(const struct np_one_run_schedule *schedule,

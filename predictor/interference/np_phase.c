@@ -119,7 +119,7 @@ static double first_cut(const struct points *points)
 	return cut;
 }
 
-/* Means, variance and switching of a path.  False if one state is empty. */
+/* Means, variance and switching of a path. False if one state is empty. */
 static bool estimate(const struct points *points, const unsigned char *state,
 		     struct model *model)
 {

@@ -1,7 +1,7 @@
 /*
  * Does a program use the network steadily, or in phases?
  *
- * A pure function of the latency windows of a run.  Two models of the sequence
+ * A pure function of the latency windows of a run. Two models of the sequence
  * x = log(mean latency of a window) are compared:
  *
  *	steady:	   x ~ N(m, v), windows independent
@@ -11,7 +11,7 @@
  *
  * The variance v is at least that expected of the windows' means from the
  * samples inside them (sd^2 / (n mean^2), and 1 %), so that random differences
- * between windows do not make a second state.  Phases are reported if
+ * between windows do not make a second state. Phases are reported if
  *	- the gain in log likelihood exceeds BIC's penalty for three more
  *	  parameters, 3/2 log(windows);
  *	- the busy latency is at least NP_PHASE_RATIO times the quiet one, and the

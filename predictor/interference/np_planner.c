@@ -79,7 +79,7 @@ static double relative_sd(const struct np_mean *m)
 }
 
 /*
- * Relative standard error of a mean.  A single run is assumed to vary as much
+ * Relative standard error of a mean. A single run is assumed to vary as much
  * as the runs alone, by fallback, or by 100 % if that is unknown, too.
  */
 static double error(const struct np_mean *m, double fallback)

@@ -678,7 +678,7 @@ static bool same_sample(const struct np_data_program *a,
 }
 
 /*
- * Are two programs the same to the models, except for their traces?  Both have
+ * Are two programs the same to the models, except for their traces? Both have
  * samples for this fabric.
  */
 static bool bootstrap_equal(const struct np_bootstrap_program *a,
@@ -737,7 +737,7 @@ static void copy_one(struct np_data_program *sample,
 }
 
 /*
- * Sum up what the fits use.  The impact of several co-runners is the sum of
+ * Sum up what the fits use. The impact of several co-runners is the sum of
  * their impacts, and their sensitivity curve is the mean of their curves.
  */
 static void add_fit(const struct np_bootstrap_program *const *co, size_t n_co,
@@ -755,10 +755,10 @@ static void add_fit(const struct np_bootstrap_program *const *co, size_t n_co,
 }
 
 /*
- * Combine several co-runners into one, sample by sample.  Their impacts are
+ * Combine several co-runners into one, sample by sample. Their impacts are
  * added as log(1 + slowdown), and their latencies as differences from the idle
- * fabric.  The sum has the measurements that all of them have, except for a
- * sensitivity curve: the fits use the mean of theirs.  Returns 0 and fills
+ * fabric. The sum has the measurements that all of them have, except for a
+ * sensitivity curve: the fits use the mean of theirs. Returns 0 and fills
  * *data, or -ENOMEM with err.
  */
 static int bootstrap_sum(const struct np_bootstrap_program *const *co,
@@ -813,8 +813,8 @@ struct np_level_use {
 };
 
 /*
- * The error of a model grows with the slowdown.  Its standard deviation is
- * taken as proportional to NP_MISS_FLOOR + log(1 + slowdown).  Of the floors
+ * The error of a model grows with the slowdown. Its standard deviation is
+ * taken as proportional to NP_MISS_FLOOR + log(1 + slowdown). Of the floors
  * tried, this one has the greatest likelihood for the errors made on the levels
  * themselves (doc/validation/methods.md).
  */
@@ -823,7 +823,7 @@ struct np_level_use {
 /*
  * Each prediction is repeated with one group of levels left out at a time.
  * There are NP_LESS_PARTS groups; with at most that many levels, a group is one
- * level.  At least NP_LESS_LEVELS levels must remain.
+ * level. At least NP_LESS_LEVELS levels must remain.
  */
 #define NP_LESS_PARTS 8
 #define NP_LESS_LEVELS 3
@@ -868,7 +868,7 @@ struct np_prepared {
 
 /*
  * A predictor caches programs with their samples and terms, because placement
- * predicts each program with all others, at each scope.  The cache has room for
+ * predicts each program with all others, at each scope. The cache has room for
  * NP_PREPARED_MAX programs or NP_PREPARED_BYTES, whichever is less, but always
  * for the two programs of a pair.
  */
@@ -1032,7 +1032,7 @@ static const struct {
 	  "how much the load levels slow each other was not measured" },
 };
 
-/* Was everything measured that the model needs?  0 or -ENODATA with err. */
+/* Was everything measured that the model needs? 0 or -ENODATA with err. */
 static int check_requirements(const struct np_predictor *predictor,
 			      unsigned required,
 			      const struct np_prepared *victim,
@@ -1117,7 +1117,7 @@ static void select_mutual_levels(const struct np_predictor *predictor,
 	drop_incomplete(predictor, use);
 }
 
-/* Select the levels for one prediction.  -ENODATA or -EDOM with err. */
+/* Select the levels for one prediction. -ENODATA or -EDOM with err. */
 static int select_levels(const struct np_predictor *predictor,
 			 const struct np_prepared *victim,
 			 const struct np_prepared *co, size_t n_co,
@@ -1127,7 +1127,7 @@ static int select_levels(const struct np_predictor *predictor,
 	int rc;
 
 	/*
-	 * Mutual slowdown is defined only for two programs.  Latencies are
+	 * Mutual slowdown is defined only for two programs. Latencies are
 	 * added as differences from idle.
 	 */
 	if (n_co > 1)
@@ -1177,7 +1177,7 @@ static void level_inputs(const struct np_predictor *predictor,
  *
  * Every level is predicted under every other level, as if both were programs.
  * The weights are those that minimise the squared error, are not negative and
- * sum to 1.  There is one set for co-runners within the range of the levels,
+ * sum to 1. There is one set for co-runners within the range of the levels,
  * and one for co-runners beyond it.
  */
 
@@ -1279,7 +1279,7 @@ static int ensemble_weigh(struct np_predictor *predictor, struct np_err *err)
 }
 
 /*
- * Make programs of the levels.  In the matrix of pairs, a level's row is its
+ * Make programs of the levels. In the matrix of pairs, a level's row is its
  * sensitivity curve, without the weights of the fits, and its column its
  * impact.
  */
@@ -1476,7 +1476,7 @@ void np_predictor_free(struct np_predictor *predictor)
  * Terms of one program.
  *
  * The term of a program is its description as a co-runner, or its response as a
- * victim, for every bootstrap sample.  It includes the errors that the model
+ * victim, for every bootstrap sample. It includes the errors that the model
  * makes for this program when one level at a time is left out: a level is a
  * program whose slowdowns are known, so the prediction of the victim under that
  * level, or of that level under the co-runner, can be compared with the
@@ -1660,8 +1660,8 @@ static void drop_part(const struct np_level_use *use, size_t n_levels,
 
 /*
  * Return where the normal equations of the measured fabric without a group of
- * levels are kept.  They can be used again, as nearly all programs were
- * measured with the same levels.  NULL: out of memory.
+ * levels are kept. They can be used again, as nearly all programs were
+ * measured with the same levels. NULL: out of memory.
  */
 static struct np_gram_cache *gram_cache_without(struct np_predictor *predictor,
 						size_t part)
@@ -1716,7 +1716,7 @@ static void make_less(struct np_predictor *predictor, enum np_side side,
 
 /*
  * Are the program's terms in both roles the same numbers, so that one of them
- * need not be computed?  See np_model.combine_both.
+ * need not be computed? See np_model.combine_both.
  */
 static bool same_in_both_roles(const struct np_predictor *predictor,
 			       const struct np_term *other,
@@ -1728,7 +1728,7 @@ static bool same_in_both_roles(const struct np_predictor *predictor,
 }
 
 /*
- * Allocate a term, or share that of the other role.  *n is the number of
+ * Allocate a term, or share that of the other role. *n is the number of
  * samples to compute: only 1, for the flags, if the term is shared.
  */
 static int term_begin(struct np_predictor *predictor,
@@ -1780,7 +1780,7 @@ static double *term_row(const struct np_predictor *predictor,
 
 /*
  * Compute the term of a program in one role, unless it exists for the same
- * levels.  The program must have its bootstrap samples.  n_co is 1 for a
+ * levels. The program must have its bootstrap samples. n_co is 1 for a
  * victim.
  */
 static int term_make(struct np_predictor *predictor,
@@ -1829,7 +1829,7 @@ static int term_make(struct np_predictor *predictor,
 
 /*
  * Initialise *prepared, which must be all 0, for a program that has passed
- * np_program_check().  Its bootstrap samples are drawn later.  It must be freed
+ * np_program_check(). Its bootstrap samples are drawn later. It must be freed
  * even if this fails.
  */
 static int prepared_init(struct np_predictor *predictor,
@@ -1849,7 +1849,7 @@ static uint64_t hash_of_name(const struct np_prepared *prepared)
 
 /*
  * Take the terms of a program from the cache, if its samples are the same
- * there.  The terms follow from the samples, and from the levels in use, which
+ * there. The terms follow from the samples, and from the levels in use, which
  * term_make() compares.
  */
 static void take_cached(struct np_predictor *predictor,
@@ -1944,7 +1944,7 @@ struct range {
 };
 
 /*
- * Find the range of the predictions without each group of levels in turn.  A
+ * Find the range of the predictions without each group of levels in turn. A
  * wide range means that the prediction depends on a single level.
  */
 static void range_without_levels(struct np_predictor *predictor,
@@ -2049,7 +2049,7 @@ static void set_data_used(const struct np_predictor *predictor,
 		out->flags |= NP_PRED_PARTIAL;
 }
 
-/* Is there to be an interval?  A model that uses no data, "zero", has none. */
+/* Is there to be an interval? A model that uses no data, "zero", has none. */
 static bool with_interval(const struct np_predictor *predictor)
 {
 	return predictor->opt.replicates && predictor->model->required;
@@ -2120,7 +2120,7 @@ static unsigned flags_of(const struct np_predictor *predictor,
 }
 
 /*
- * Does the co-runner slow some level clearly more than any level does?  The
+ * Does the co-runner slow some level clearly more than any level does? The
  * prediction is an extrapolation then.
  */
 static bool is_past_levels(const struct np_predictor *predictor,
@@ -2146,7 +2146,7 @@ static bool is_past_levels(const struct np_predictor *predictor,
 }
 
 /*
- * Check whether a prediction is doubtful.  Returns flags of NP_PRED_DOUBTFUL,
+ * Check whether a prediction is doubtful. Returns flags of NP_PRED_DOUBTFUL,
  * and in *less the range of the predictions with some levels left out.
  */
 static unsigned find_doubts(struct np_predictor *predictor,
@@ -2232,7 +2232,7 @@ static int make_terms(struct np_predictor *predictor,
 	return rc ? rc : term_make(predictor, victim, NP_VICTIM, 1, &use, err);
 }
 
-/* Predict a victim under a co-runner.  Returns 0, or as np_predict() does. */
+/* Predict a victim under a co-runner. Returns 0, or as np_predict() does. */
 static int prepared_pair(struct np_predictor *predictor,
 			 struct np_prepared *victim, struct np_prepared *co,
 			 size_t n_co, enum np_scope scope,
@@ -2257,7 +2257,7 @@ static int prepared_pair(struct np_predictor *predictor,
 
 /*
  * Predict both programs of a pair: out[0] is a under b, out[1] is b under a,
- * each with its own rc.  Returns false if the model cannot do both at once.
+ * each with its own rc. Returns false if the model cannot do both at once.
  */
 static bool prepared_both(struct np_predictor *predictor, struct np_prepared *a,
 			  struct np_prepared *b, enum np_scope scope,
@@ -2301,7 +2301,7 @@ static bool prepared_both(struct np_predictor *predictor, struct np_prepared *a,
  * The measurement that would narrow the interval most.
  *
  * Only the victim or only the co-runner is resampled, which shows how much of
- * the prediction's variance each of them causes.  That variance is then
+ * the prediction's variance each of them causes. That variance is then
  * attributed to the levels, by the correlation of their slowdowns with the
  * prediction.
  */
@@ -2314,7 +2314,7 @@ struct next_task {
 };
 
 /*
- * Predict with one program resampled and the other as measured.  Returns the
+ * Predict with one program resampled and the other as measured. Returns the
  * variance of the predictions.
  */
 static double resample(struct next_task *task, bool victim)
@@ -2512,7 +2512,7 @@ static void suggest(struct np_predictor *predictor,
 }
 
 /*
- * May two programs share a switch?  They do not if they are known to load
+ * May two programs share a switch? They do not if they are known to load
  * different rails.
  */
 static bool share_rail(const struct np_program *a, const struct np_program *b)
@@ -2532,7 +2532,7 @@ static bool share_rail(const struct np_program *a, const struct np_program *b)
 /* Predictions of many pairs, which use the same terms of programs. */
 
 /*
- * Number of co-runners that are processed together.  Their terms stay in the
+ * Number of co-runners that are processed together. Their terms stay in the
  * processor's cache while the terms of each victim are read once.
  */
 #define BLOCK 8
@@ -2563,7 +2563,7 @@ static size_t count_results(const struct matrix_task *task)
 }
 
 /*
- * The flags of a fallback's prediction.  A model that knows the co-runner by its
+ * The flags of a fallback's prediction. A model that knows the co-runner by its
  * latencies only is far worse than those that it replaces
  * (doc/validation/accuracy.md, "Predictions from latencies alone").
  */
@@ -2573,7 +2573,7 @@ static unsigned fallback_flags(const struct np_model *model)
 	       (model->required & NP_DATA_IMPACT ? 0 : NP_PRED_LATENCIES);
 }
 
-/* Record the result of one pair.  Returns 0 or -ENOMEM. */
+/* Record the result of one pair. Returns 0 or -ENOMEM. */
 static int matrix_record(struct matrix_task *task, size_t at, int rc)
 {
 	if (!rc && task->fell_back)
@@ -2585,7 +2585,7 @@ static int matrix_record(struct matrix_task *task, size_t at, int rc)
 
 /*
  * Predict one pair, unless that was done before; and also the reverse pair, if
- * the model can predict both at once.  Returns 0 or -ENOMEM.
+ * the model can predict both at once. Returns 0 or -ENOMEM.
  */
 static int matrix_pair(struct matrix_task *task, size_t v,
 		       struct np_prepared *victim, size_t c,
@@ -2609,7 +2609,7 @@ static int matrix_pair(struct matrix_task *task, size_t v,
 }
 
 /*
- * Order programs by the levels they were measured with.  Terms can be used
+ * Order programs by the levels they were measured with. Terms can be used
  * again only with the same levels, so such programs are processed one after the
  * other.
  */
@@ -3034,7 +3034,7 @@ static int predict_rail(struct np_predictor *predictor,
 }
 
 /*
- * Find the largest prediction over the victim's rails.  If the same co-runners
+ * Find the largest prediction over the victim's rails. If the same co-runners
  * load all of them, for example because rails are not known, it is predicted
  * only once.
  */

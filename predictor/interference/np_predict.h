@@ -7,7 +7,7 @@
  *
  *   - the noise of the measurements, by a bootstrap (np_predict_impl.h);
  *   - the model's own error, estimated by leaving out one load level at a
- *     time.  Both the victim under that level and that level under the
+ *     time. Both the victim under that level and that level under the
  *     co-runner were measured, so each shows how far off the model is;
  *   - the uncertainty of the sharing coefficient.
  *
@@ -29,15 +29,15 @@
 #define NP_PREDICT_COVERAGE 0.90
 
 /*
- * A prediction is doubtful in four cases.  Either leaving out some of the load
+ * A prediction is doubtful in four cases. Either leaving out some of the load
  * levels changes log(1 + slowdown) by more than NP_PREDICT_DOUBT_SHARE of its
  * value plus 0.2, and the slowdown itself by more than NP_PREDICT_DOUBT_POINTS.
  * Or the co-runner slows some level, in units of log(1 + slowdown), by
- * NP_PREDICT_DOUBT_PAST more than any other level does.  Or, if there is an
+ * NP_PREDICT_DOUBT_PAST more than any other level does. Or, if there is an
  * interval, it is wider than NP_PREDICT_DOUBT_POINTS and one of its ends
  * differs from the prediction, in the same units, by more than
- * NP_PREDICT_DOUBT_WIDTH of its value plus 0.2.  Or the model fell back to one
- * that knows only latencies of the co-runner.  doc/validation/methods.md shows
+ * NP_PREDICT_DOUBT_WIDTH of its value plus 0.2. Or the model fell back to one
+ * that knows only latencies of the co-runner. doc/validation/methods.md shows
  * how well these tests work.
  */
 #define NP_PREDICT_DOUBT_SHARE 0.3
@@ -83,10 +83,10 @@ struct np_prediction {
 struct np_predictor;
 
 /*
- * Create a predictor.  fabric must outlive it; model is an entry of np_models.
- * A predictor may be used by one thread at a time.  It keeps what it computed
+ * Create a predictor. fabric must outlive it; model is an entry of np_models.
+ * A predictor may be used by one thread at a time. It keeps what it computed
  * for the programs of np_predict(), up to some MB, and uses it again for
- * programs with the same name and measurements.  Returns 0, or with err set:
+ * programs with the same name and measurements. Returns 0, or with err set:
  * -EINVAL (np_fabric_check() fails, or more than NP_PREDICT_MAX_REPLICATES
  * bootstrap samples) or -ENOMEM.
  */
@@ -98,10 +98,10 @@ void np_predictor_free(struct np_predictor *predictor); /* NULL is allowed */
 
 /*
  * Predict the slowdown of the victim while all n_co co-runners run at once.
- * Without co-runners the slowdown is 0.  Co-runners that load none of the
- * victim's rails are ignored.  If they load different ones of them, the
+ * Without co-runners the slowdown is 0. Co-runners that load none of the
+ * victim's rails are ignored. If they load different ones of them, the
  * prediction is that of the rail on which it is largest, since a transfer over
- * several rails ends with its slowest part.  Returns 0 and fills *out, or with
+ * several rails ends with its slowest part. Returns 0 and fills *out, or with
  * err:
  *
  * -EINVAL  np_program_check() refuses one of the programs
@@ -119,10 +119,10 @@ int np_predict(struct np_predictor *predictor, const struct np_program *victim,
 
 /*
  * Predict all pairs of n programs, each with every other and with a second job
- * of itself: out[v * n + c] is the slowdown of app[v] under app[c].  A pair
+ * of itself: out[v * n + c] is the slowdown of app[v] under app[c]. A pair
  * that cannot be predicted has a NaN slowdown, a NULL model, and in
- * rc[v * n + c] the value np_predict() would have returned.  The member more is
- * always NP_MORE_NOTHING.  Returns 0, -EINVAL or -ENOMEM with err.
+ * rc[v * n + c] the value np_predict() would have returned. The member more is
+ * always NP_MORE_NOTHING. Returns 0, -EINVAL or -ENOMEM with err.
  */
 int np_predict_matrix(struct np_predictor *predictor,
 		      const struct np_program *const *app, size_t n,
@@ -132,7 +132,7 @@ int np_predict_matrix(struct np_predictor *predictor,
 /*
  * Predict only the pairs that include app[0]: out[c] is the slowdown of app[0]
  * under app[c], and out[n - 1 + v], for v > 0, is that of app[v] under app[0].
- * out and rc have 2 n - 1 elements.  Returns as np_predict_matrix() does.
+ * out and rc have 2 n - 1 elements. Returns as np_predict_matrix() does.
  */
 int np_predict_around(struct np_predictor *predictor,
 		      const struct np_program *const *app, size_t n,

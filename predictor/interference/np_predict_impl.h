@@ -2,21 +2,21 @@
  * Bootstrap samples of a fabric and of programs, for np_predict.c and unit
  * tests.
  *
- * Sample 0 has the measured values.  Each of the others has values that might
+ * Sample 0 has the measured values. Each of the others has values that might
  * as well have been measured, drawn at random: slowdowns from the distribution
  * of their mean (np_moments.h), means and standard deviations of latencies from
- * the distributions of these, and histograms bin by bin.  The same seed and
+ * the distributions of these, and histograms bin by bin. The same seed and
  * name give the same samples on every machine, whatever the order of the calls.
  *
  * Slowdowns below NP_BOOTSTRAP_LEAST are raised to it, so that logarithms
  * exist.
  *
  * On the scale of np_slowdowns_at_full_rate(), a level that the other levels
- * explain poorly has less weight.  Each level's slowdowns are predicted from
- * those of the others, with the level that causes them left out as well.  If s
+ * explain poorly has less weight. Each level's slowdowns are predicted from
+ * those of the others, with the level that causes them left out as well. If s
  * is the root of the mean squared residual of a level plus 0.03 squared, and m
  * the median of s over the levels, the level has the weight m / s, at most 1.
- * With more than eight levels, each eighth is left out at once.  Own
+ * With more than eight levels, each eighth is left out at once. Own
  * derivation, doc/validation/methods.md. (Such a level measures something that
  * the programs do not depend on, such as the processors' speed of answering
  * short messages.)
@@ -64,7 +64,7 @@ struct np_bootstrap_program {
 };
 
 /*
- * Prepare a fabric that passed np_fabric_check().  Returns 0 and fills *data,
+ * Prepare a fabric that passed np_fabric_check(). Returns 0 and fills *data,
  * to be freed with np_bootstrap_fabric_free(), or -ENOMEM with err.
  */
 int np_bootstrap_fabric(const struct np_fabric *fabric,
@@ -74,7 +74,7 @@ int np_bootstrap_fabric(const struct np_fabric *fabric,
 /*
  * Prepare a program that passed np_program_check(), in two steps, because many
  * predictions fail after the first: np_bootstrap_known() finds out what was
- * measured, np_bootstrap_samples() draws the samples.  Both return 0 and fill
+ * measured, np_bootstrap_samples() draws the samples. Both return 0 and fill
  * *data, to be freed with np_bootstrap_program_free(), or -ENOMEM with err.
  */
 int np_bootstrap_known(const struct np_program *program,

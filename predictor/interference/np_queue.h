@@ -9,9 +9,9 @@
  *
  *	rho = 2 (x-1) / (2 (x-1) + 1 + c2) for x > 1, else 0
  *
- * W is the time in the system, waiting and service.  The formula assumes Poisson
- * arrivals.  Real programs send in bursts, so the result is an index that grows
- * with the load, not the share of time for which a link is busy.  Times are in
+ * W is the time in the system, waiting and service. The formula assumes Poisson
+ * arrivals. Real programs send in bursts, so the result is an index that grows
+ * with the load, not the share of time for which a link is busy. Times are in
  * seconds, rates per second.
  */
 #ifndef NP_QUEUE_H
@@ -30,16 +30,16 @@ struct np_service {
 };
 
 /*
- * Service of an idle switch from idle latencies.  1/mu is their mean, so that an
- * idle switch has utilisation 0; the source uses their minimum.  The variance
- * may be 0.  Returns 0, or -EINVAL: no samples, or moments that
+ * Service of an idle switch from idle latencies. 1/mu is their mean, so that an
+ * idle switch has utilisation 0; the source uses their minimum. The variance
+ * may be 0. Returns 0, or -EINVAL: no samples, or moments that
  * latencies cannot have (zero or negative, not finite, negative variance).
  */
 int np_queue_service(const struct np_moments *idle, struct np_service *out);
 
 /*
  * Set *rho to the utilisation, 0 <= rho < 1 up to rounding, that gives the mean
- * latency w_sec.  Returns 0, or -EINVAL with err: w_sec or the service rate is
+ * latency w_sec. Returns 0, or -EINVAL with err: w_sec or the service rate is
  * not positive and finite, or the variance is negative.
  */
 int np_queue_utilisation(const struct np_service *s, double w_sec,
@@ -50,8 +50,8 @@ int np_queue_utilisation(const struct np_service *s, double w_sec,
  * its runs under load levels.
  *
  * NP_CURVE_LINE is the least-squares line, with negative values cut to 0, as in
- * the source.  NP_CURVE_ISOTONIC is the non-decreasing function nearest to the
- * points (pool adjacent violators), interpolated linearly.  Points at
+ * the source. NP_CURVE_ISOTONIC is the non-decreasing function nearest to the
+ * points (pool adjacent violators), interpolated linearly. Points at
  * NP_CURVE_FIT_MAX and above extend the measured range but are not fitted,
  * because this utilisation does not distinguish degrees of saturation.
  */
@@ -68,7 +68,7 @@ enum np_curve_shape {
 
 /*
  * Fit a curve to n points in any order: utilisations rho of 0 to 1 and slowdowns
- * slow.  Points with equal rho are averaged.  Returns 0 and fills curve, which
+ * slow. Points with equal rho are averaged. Returns 0 and fills curve, which
  * has NP_CURVE_DIM(n) doubles, or -EDOM with err if fewer than two distinct rho
  * are below NP_CURVE_FIT_MAX.
  */
@@ -77,7 +77,7 @@ int np_curve_fit(enum np_curve_shape shape, const double *utilisation,
 		 struct np_err *err);
 
 /*
- * The slowdown at rho.  Outside the measured range this is the value at its
+ * The slowdown at rho. Outside the measured range this is the value at its
  * nearer end, and *outside, unless NULL, is set to true; it is never set to
  * false.
  */

@@ -3,7 +3,7 @@
  *
  * The load levels are programs whose slowdowns by each other are all known, so
  * each pair of levels can be predicted from the other levels and compared with
- * the measurement.  If the default model predicts them hardly better than a
+ * the measurement. If the default model predicts them hardly better than a
  * constant does, its predictions of programs on this fabric cannot be trusted.
  */
 #ifndef NP_SELF_CHECK_H
@@ -16,7 +16,7 @@
 
 /*
  * A calibration is doubtful if the mean error exceeds NP_SELF_CHECK_POINTS and
- * NP_SELF_CHECK_SHARE of the error of the best constant.  The 15 older
+ * NP_SELF_CHECK_SHARE of the error of the best constant. The 15 older
  * calibrations in doc/validation/pairs have shares of 0.20 to 0.41.
  */
 #define NP_SELF_CHECK_POINTS 5.0
@@ -32,7 +32,7 @@ struct np_self_check {
 };
 
 /*
- * Check a calibration.  out->n is 0 if too few pairs of levels were measured.
+ * Check a calibration. out->n is 0 if too few pairs of levels were measured.
  * Returns 0, or with err: -EINVAL (np_fabric_check() fails) or -ENOMEM.
  */
 int np_self_check(const struct np_fabric *f, struct np_self_check *out,

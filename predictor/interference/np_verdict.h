@@ -1,12 +1,12 @@
 /*
- * How heavily does a program use the network?  A pure function from the numbers
+ * How heavily does a program use the network? A pure function from the numbers
  * of a profile to a verdict; the caller puts it into words.
  *
  * A probe is delayed if it is slower than 95 % of the idle probes and than 1.25
- * times their median.  delayed_share is the share P of such probes, corrected
- * for the share among idle probes: (P - P_idle) / (1 - P_idle).  On a very quiet
+ * times their median. delayed_share is the share P of such probes, corrected
+ * for the share among idle probes: (P - P_idle) / (1 - P_idle). On a very quiet
  * fabric, delayed_share alone would call a shift of 3 % heavy, and the mean
- * latency alone would do so for one lost packet in a thousand.  Therefore both
+ * latency alone would do so for one lost packet in a thousand. Therefore both
  * must reach a threshold:
  *
  *			delayed_share	rho (np_queue.h, 1/mu = mean of idle)
@@ -14,8 +14,8 @@
  *	heavily		>= 0.35		>= 0.30
  *	saturating	>= 0.90		>= 0.95
  *
- * and the use is light otherwise.  The byte counters of the nodes' network
- * devices are checked against the latencies.  If there is no idle baseline, or
+ * and the use is light otherwise. The byte counters of the nodes' network
+ * devices are checked against the latencies. If there is no idle baseline, or
  * the two contradict each other, the use is unknown, with a reason:
  *
  *	latencies	bytes of a node		verdict
@@ -28,32 +28,32 @@
  *	any other	more			as the latencies say
  *	any		not counted		as the latencies say, a guess
  *
- * A baseline is shared if other jobs had nodes on its leaf switches.  It can be
- * slower than an idle network, but not faster.  An idle run during which a node
+ * A baseline is shared if other jobs had nodes on its leaf switches. It can be
+ * slower than an idle network, but not faster. An idle run during which a node
  * transferred NP_VERDICT_BUSY is not used as a baseline.
  *
  * Too few bytes: a link that could carry c bytes/s and carries r is busy for r/c
  * of the time, in whatever bursts it carries them, and traffic does not delay a
- * probe that finds no busy link on its way.  A round trip takes four links of
+ * probe that finds no busy link on its way. A round trip takes four links of
  * nodes, two in each direction, and crosses the leaf switch twice, so
  * traffic_share, the sum of these six shares, is the largest share of probes
- * that traffic can delay.  The capacities are what the load level that sends
+ * that traffic can delay. The capacities are what the load level that sends
  * most was seen to send, so that the links carry at least that much.
  *
- * The other probes, 1 - traffic_share or more, met no traffic.  The share of
+ * The other probes, 1 - traffic_share or more, met no traffic. The share of
  * them that was delayed all the same is (delayed_share - traffic_share) /
  * (1 - traffic_share), here with the lower end of delayed_share's 95 % interval.
  * This has another cause, such as processors that were busy when a probe
- * arrived, which also acts on the rest of the probes.  If that share alone
+ * arrived, which also acts on the rest of the probes. If that share alone
  * reaches the threshold of the verdict, the latencies do not show that the
- * network is used so much.  The thresholds are those of the table above.
+ * network is used so much. The thresholds are those of the table above.
  *
  * The utilisation estimated for a load level is no second source for that of a
  * program: the probes of a calibration run on other nodes than the level, and
  * those of a program on its own nodes, where its links delay them, too.
  *
  * The thresholds come from measurements on one leaf switch with 14 loads of
- * known utilisation (t/data/leaf-latencies.txt).  There, delayed_share grew with
+ * known utilisation (t/data/leaf-latencies.txt). There, delayed_share grew with
  * the utilisation (0.22 at 9 %, about 0.35 at half, 0.9 when full), while rho,
  * which assumes Poisson arrivals, was above 0.6 for all of them.
  */
@@ -75,7 +75,7 @@
  */
 #define NP_VERDICT_SILENT 50e3
 /*
- * A node that transfers at least this many bytes per second is not idle.  System
+ * A node that transfers at least this many bytes per second is not idle. System
  * daemons send less.
  */
 #define NP_VERDICT_BUSY 1e6
@@ -163,9 +163,9 @@ struct np_verdict {
 void np_verdict_make(const struct np_verdict_in *in, struct np_verdict *out);
 
 /*
- * The largest share of probes that traffic can delay, 0 .. 1: see above.  rate:
+ * The largest share of probes that traffic can delay, 0 .. 1: see above. rate:
  * bytes/s of a node in both directions together; leaf_nodes: nodes on the leaf
- * switch that transfer as much.  1 if one of these is not known: rate NaN, or
+ * switch that transfer as much. 1 if one of these is not known: rate NaN, or
  * another one 0.
  */
 double np_verdict_traffic_share(const struct np_verdict_capacity *capacity,

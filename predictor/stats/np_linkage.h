@@ -21,13 +21,13 @@ struct np_linkage {
  *
  * Distances are taken as logarithms, since noise multiplies them, and are
  * reduced by the share of either end, because some things are slower than
- * others.  One that is more than twice the third quartile of all counts as twice
+ * others. One that is more than twice the third quartile of all counts as twice
  * that. A grouping is judged by its description length: what is left of the
  * distances after a mean within and one between groups, and which thing is in
- * which group.  Average linkage gives the first grouping; things are moved and
- * groups are merged while that shortens the description.  The result is kept if
+ * which group. Average linkage gives the first grouping; things are moved and
+ * groups are merged while that shortens the description. The result is kept if
  * it is shorter than that of one group, and if distances between groups are at
- * least a tenth longer.  At last, a thing that is further from its group than
+ * least a tenth longer. At last, a thing that is further from its group than
  * all others are, by a gap, forms a group of its own. group[i] is set to 0, 1,
  * ... in the order of first members.
  *

@@ -29,7 +29,7 @@ struct np_loggps {
 	double g_ns;	      /* between two messages of one adapter */
 	/*
 	 * Overhead per byte on either side, in addition to o, of a message
-	 * without rendezvous: to copy it.  At most G_ns, of which it is a part.
+	 * without rendezvous: to copy it. At most G_ns, of which it is a part.
 	 */
 	double O_ns;
 };

@@ -288,7 +288,7 @@ static bool has_mpi_symbol(Elf *elf, Elf_Scn *s)
 }
 
 /*
- * Can the libraries that a program has mapped tell all that it uses?  Not if it
+ * Can the libraries that a program has mapped show all that it uses? Not if it
  * is linked statically, as a whole or to its MPI.
  */
 static bool is_shown_by_libraries(Elf *elf)

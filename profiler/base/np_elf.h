@@ -44,7 +44,7 @@ int np_elf_constants(const char *path,
 
 /*
  * Finds out about a file of a process by its path: which MPI a library is or, if
- * the path ends in /exe, whether a program has none (NP_MPI_NONE).  False: not
+ * the path ends in /exe, whether a program has none (NP_MPI_NONE). False: not
  * known.
  */
 typedef bool np_mpi_identify_f(const char *path, char buf[NP_MPI_TEXT]);
@@ -53,7 +53,7 @@ typedef bool np_mpi_identify_f(const char *path, char buf[NP_MPI_TEXT]);
  * The MPI library that a process, or one that it started, has mapped: "Open MPI
  * 4.1.4", or "MPICH 4.0.2", which also stands for libraries derived from MPICH;
  * NP_MPI_NONE if all these processes could be read, and none has an MPI or a
- * client of PMI or PMIx.  False: not known, for example because a process is
+ * client of PMI or PMIx. False: not known, for example because a process is
  * linked statically, may not be read, or has a library that is not known here.
  * Opens no library and no program; only identify() does.
  */

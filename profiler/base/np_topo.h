@@ -85,13 +85,13 @@ bool np_topo_is_block(const struct np_slurm_line *line);
 
 /*
  * A rail is a tree of switches to which each node is connected by one of its
- * network adapters (NICs).  Slurm's topology may list a node under several leaf
- * switches, but cannot say which adapter leads to which.  The file of
+ * network adapters (NICs). Slurm's topology may list a node under several leaf
+ * switches, but cannot say which adapter leads to which. The file of
  * netprof.conf's Rails does, in lines
  *
  *	Rail=NAME NIC=DEVICE Leaf=SWITCH Nodes=HOSTLIST
  *
- * with "#" for comments.  A switch may have several lines, for nodes whose
+ * with "#" for comments. A switch may have several lines, for nodes whose
  * adapters have other names, but belongs to one rail; a node has one line for
  * each of its rails.
  */
@@ -101,14 +101,14 @@ bool np_topo_is_block(const struct np_slurm_line *line);
 
 /*
  * Parse the text of such a file, which is modified; source names it in
- * messages.  *out has a leaf for each line, in the order of the text.  Returns
+ * messages. *out has a leaf for each line, in the order of the text. Returns
  * 0, -EINVAL (a line is wrong), -E2BIG (too many leaf switches, rails or nodes)
- * or -ENOMEM, with err.  Free with np_topo_free().
+ * or -ENOMEM, with err. Free with np_topo_free().
  */
 int np_rails_parse(char *text, const char *source, struct np_topo *out,
 		   struct np_err *err);
 
-/* The same for a file.  Also returns errors of reading it. */
+/* The same for a file. Also returns errors of reading it. */
 int np_rails_load(const char *path, struct np_topo *out, struct np_err *err);
 
 /* ---- the leaf switch of a node, from the environment of a task ---- */

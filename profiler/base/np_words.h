@@ -1,5 +1,5 @@
 /*
- * Reader of lines of words, a text format that people write by hand.  Words are
+ * Reader of lines of words, a text format that people write by hand. Words are
  * separated by blanks and tabs; '#' starts a comment.
  */
 #ifndef NP_WORDS_H
@@ -27,14 +27,14 @@ struct np_words {
 };
 
 /*
- * Begin to read text, of len bytes.  text, source and err are borrowed until
+ * Begin to read text, of len bytes. text, source and err are borrowed until
  * the last line has been read.
  */
 void np_words_open(struct np_words *w, const char *text, size_t len,
 		   const char *source, struct np_err *err);
 
 /*
- * Advance to the next line that has words.  Returns false if there is none, if
+ * Advance to the next line that has words. Returns false if there is none, if
  * there was an error before, or if the line is too long, has too many words or
  * control characters (w->rc is then -EINVAL).
  */
@@ -42,7 +42,7 @@ bool np_words_next(struct np_words *w);
 
 /*
  * Set err to "SOURCE:LINE: ..." and w->rc to rc, unless there was an error
- * before.  Returns w->rc.  np_words_no_memory() does the same with -ENOMEM and
+ * before. Returns w->rc. np_words_no_memory() does the same with -ENOMEM and
  * "SOURCE: out of memory".
  */
 int np_words_fail(struct np_words *w, int rc, const char *fmt, ...)
@@ -54,7 +54,7 @@ bool np_words_is(const struct np_words *w, size_t i, const char *text);
 
 /*
  * Word i of the line, "" if there is none; and that word as a time ("10ms") in
- * seconds, as bytes ("4M"), or as a whole number, these two at most max.  For
+ * seconds, as bytes ("4M"), or as a whole number, these two at most max. For
  * any other word they call np_words_fail() with -EINVAL and return 0.
  */
 const char *np_words_at(const struct np_words *w, size_t i);

@@ -351,7 +351,7 @@ bool np_cal_roles_have(const struct np_cal_roles *roles, enum np_scope scope)
 
 /*
  * Estimate the bytes per second of a level, on a link of 1 GB/s where a round
- * takes at least 0.2 ms.  This is only used to sort levels.
+ * takes at least 0.2 ms. This is only used to sort levels.
  */
 static double nominal_load(const struct np_level *level)
 {
@@ -421,7 +421,7 @@ static int add_default(struct levels_list *list, struct np_err *err)
 	return rc;
 }
 
-/* Add "all" levels.  The pauses are 2.5e4 to 2.5e7 cycles at 2.6 GHz. */
+/* Add "all" levels. The pauses are 2.5e4 to 2.5e7 cycles at 2.6 GHz. */
 static int add_all(struct levels_list *list, struct np_err *err)
 {
 	static const uint32_t peers[] = { 1, 4, 7, 14, 17 };
@@ -614,7 +614,7 @@ void np_cal_state_free(struct np_cal_state *state)
 }
 
 /*
- * Find a result; NULL: not measured yet.  The idle latencies of a leaf switch
+ * Find a result; NULL: not measured yet. The idle latencies of a leaf switch
  * have the key "idle LEAF".
  */
 static const struct np_cal_result *state_find(const struct np_cal_state *state,
@@ -626,7 +626,7 @@ static const struct np_cal_result *state_find(const struct np_cal_state *state,
 	return NULL;
 }
 
-/* Add a result.  The state owns its bins, even on failure.  0 or -ENOMEM. */
+/* Add a result. The state owns its bins, even on failure. 0 or -ENOMEM. */
 static int state_add(struct np_cal_state *state, struct np_cal_result *result)
 {
 	if (np_array_grow(&state->result, state->n, sizeof(*state->result))) {
@@ -637,7 +637,7 @@ static int state_add(struct np_cal_state *state, struct np_cal_result *result)
 	return 0;
 }
 
-/* Merge a sample, with its bins if it has any.  Returns 0 or -ENOMEM. */
+/* Merge a sample, with its bins if it has any. Returns 0 or -ENOMEM. */
 static int sample_merge(struct np_cal_sample *to,
 			const struct np_cal_sample *from)
 {
@@ -654,7 +654,7 @@ static int sample_merge(struct np_cal_sample *to,
 
 /* ---- writing the state ---- */
 
-/* Write a sample.  The minimum and maximum of an empty one are written as 0. */
+/* Write a sample. The minimum and maximum of an empty one are written as 0. */
 static void put_sample(FILE *f, const struct np_cal_sample *sample)
 {
 	const struct np_moments *moments = &sample->sec;
@@ -751,7 +751,7 @@ static int parse_line(struct np_cal_state *state, char *line)
 	return state_add(state, &result);
 }
 
-/* Parse the whole file.  copy is cut into lines. */
+/* Parse the whole file. copy is cut into lines. */
 static int parse_lines(char *copy, struct np_cal_state *state,
 		       struct np_err *err)
 {
@@ -924,7 +924,7 @@ static void poll_slots(const struct np_cal_srun *srun, double sec)
 	poll(fds, NP_CAL_SLOTS, (int)ceil(fmax(sec, 0) * 1000));
 }
 
-/* Report that a step has ended which should still run.  Returns -EPIPE. */
+/* Report that a step has ended which should still run. Returns -EPIPE. */
 static int report_end(const struct np_cal_srun *srun, int slot,
 		      struct np_err *err)
 {
@@ -936,7 +936,7 @@ static int report_end(const struct np_cal_srun *srun, int slot,
 }
 
 /*
- * Are all steps running?  Slurm 22.05 takes a minute to end a job while one of
+ * Are all steps running? Slurm 22.05 takes a minute to end a job while one of
  * its steps starts, so a stop requested by the user waits until none is
  * starting.
  */
@@ -1130,7 +1130,7 @@ static bool has_started(const struct slot *slot)
 
 /* ---- starting and stopping steps ---- */
 
-/* Describe the failure to receive reports.  Returns its -errno. */
+/* Describe the failure to receive reports. Returns its -errno. */
 static int explain_failure(const struct np_cal_run *run, struct np_err *err)
 {
 	if (run->failed != -E2BIG)
@@ -1327,7 +1327,7 @@ static double settle_sec(const struct np_cal_run *run, double from_sec,
 
 /*
  * Measure for sec seconds, and longer if the victim is so slow that few of its
- * rounds are complete.  *to_sec: when the measurement ended.
+ * rounds are complete. *to_sec: when the measurement ended.
  */
 static int measure(struct np_cal_run *run, double from_sec, double sec,
 		   double *to_sec, struct np_err *err)
@@ -1448,10 +1448,10 @@ static int run_under_load(struct np_cal_run *run,
 }
 
 /*
- * Make one measurement, and add its result to the state.  The idle latencies
+ * Make one measurement, and add its result to the state. The idle latencies
  * give a result for each leaf switch, and an empty one with the key "idle".
  * Returns 0, or with err -EINTR, -EPIPE, -ETIMEDOUT (a step does not start) or
- * another -errno.  The state has only complete results in any case.
+ * another -errno. The state has only complete results in any case.
  */
 static int run_task(struct np_cal_run *run, const struct np_cal_task *task,
 		    struct np_cal_state *state, struct np_err *err)
@@ -1653,7 +1653,7 @@ struct np_mean np_cal_sharing(const struct np_calibrate *calibrate,
 /*
  * Choose the scope at which levels are measured: on other nodes of the leaf
  * switch, if there are such nodes and the effect there is certain, and
- * otherwise on the same nodes.  An effect that is uncertain even after all
+ * otherwise on the same nodes. An effect that is uncertain even after all
  * repeats is too small: the matrix would show other activity on the machine,
  * not the levels.
  */

@@ -58,7 +58,7 @@ struct np_cal_roles {
 	/*
 	 * Rings of equal size across the uplink of the leaf switch, on separate
 	 * nodes: half of the nodes of each role, and as many under the second
-	 * largest leaf switch.  Empty if there is none.
+	 * largest leaf switch. Empty if there is none.
 	 */
 	struct np_cal_hosts victim_across, aggressor_across;
 };
@@ -81,7 +81,7 @@ bool np_cal_roles_have(const struct np_cal_roles *roles, enum np_scope scope);
  * 1, 4, 7, 14 or 17 peers, pauses of 2.5e4 to 2.5e7 cycles at 2.6 GHz, 1 or
  * 10 messages), or names as np_level_parse() accepts them, separated by commas.
  * Levels that are equal on a ring of n_nodes nodes are kept once; out[] is in
- * ascending order of nominal load.  Returns 0 or -EINVAL with err (also for
+ * ascending order of nominal load. Returns 0 or -EINVAL with err (also for
  * fewer than two levels, or more than NP_CAL_MAX_LEVELS).
  */
 int np_cal_levels_parse(const char *text, size_t n_nodes,
@@ -90,11 +90,11 @@ int np_cal_levels_parse(const char *text, size_t n_nodes,
 
 /*
  * Select `keep` of n levels, spread evenly over log(1 + slowdown[i]), where
- * slowdown[i] is how much level i slows a victim; NaN: unknown.  The models
- * compare levels on that scale.  As slowdowns grow without bound towards
- * saturation, most of the selected levels have a high load.  The weakest and
- * the strongest level are always selected, and unknown ones last.  selected[]
- * is in ascending order.  Returns the number selected: keep, or n if that is
+ * slowdown[i] is how much level i slows a victim; NaN: unknown. The models
+ * compare levels on that scale. As slowdowns grow without bound towards
+ * saturation, most of the selected levels have a high load. The weakest and
+ * the strongest level are always selected, and unknown ones last. selected[]
+ * is in ascending order. Returns the number selected: keep, or n if that is
  * less.
  */
 size_t np_cal_select_levels(const double *slowdown, size_t n, size_t keep,
@@ -134,11 +134,11 @@ enum np_cal_stage {
 };
 
 /*
- * List the measurements of one stage in order.  Repeats are the outermost loop,
- * so that an interrupted calibration has some of everything.  Victims are the
- * next, because each has to be started.  Aggressors are in another order in
- * each repeat.  selected[n_selected] are the levels of the third stage; scope
- * is that of the second and third.  The caller frees *out.  Returns 0 or
+ * List the measurements of one stage in order. Repeats are the outermost loop,
+ * so that an interrupted calibration has some of everything. Victims are the
+ * next, because each has to be started. Aggressors are in another order in
+ * each repeat. selected[n_selected] are the levels of the third stage; scope
+ * is that of the second and third. The caller frees *out. Returns 0 or
  * -ENOMEM.
  */
 int np_cal_plan(const struct np_cal_setup *setup, enum np_cal_stage stage,
@@ -154,7 +154,7 @@ double np_cal_cost_sec(const struct np_cal_setup *setup,
 		       const struct np_cal_task *task,
 		       const struct np_cal_task *previous);
 
-/* Do two measurements have the same base, on the same nodes?  For tests. */
+/* Do two measurements have the same base, on the same nodes? For tests. */
 bool np_cal_same_base(const struct np_cal_task *a, const struct np_cal_task *b);
 
 /* Write the key of a measurement's result, "beside leaf c0 c4 2" or "idle". */
@@ -165,19 +165,19 @@ void np_cal_key(const struct np_cal_setup *setup,
 /*
  * ---- The measurements ----
  *
- * The measurements of a calibration are made one after the other.  Steps are
+ * The measurements of a calibration are made one after the other. Steps are
  * started and stopped by a table of functions, which use srun, or which a test
  * provides.
  *
- * There are two steps.  The base (slot 0) is measured, and keeps running as
- * long as the following measurements have the same base.  The aggressor (slot
- * 1) is started and stopped for each measurement.  Samples are assigned to
+ * There are two steps. The base (slot 0) is measured, and keeps running as
+ * long as the following measurements have the same base. The aggressor (slot
+ * 1) is started and stopped for each measurement. Samples are assigned to
  * measurements by the time of their window, so it does not matter when a report
  * arrives.
  */
 
 /*
- * The state is what a calibration has measured so far.  It is written to a file
+ * The state is what a calibration has measured so far. It is written to a file
  * after every measurement, so that an interrupted calibration can be continued.
  */
 
@@ -199,14 +199,14 @@ struct np_cal_state {
 	size_t n;
 };
 
-/* setup is copied.  Returns 0 or -ENOMEM. */
+/* setup is copied. Returns 0 or -ENOMEM. */
 int np_cal_state_init(struct np_cal_state *state, const char *setup,
 		      double begun);
 void np_cal_state_free(struct np_cal_state *state);
 
 /*
- * Format the state as malloc'ed text; NULL: out of memory.  Parsing accepts any
- * text, and returns 0, -EINVAL with err naming the line, or -ENOMEM.  Exported
+ * Format the state as malloc'ed text; NULL: out of memory. Parsing accepts any
+ * text, and returns 0, -EINVAL with err naming the line, or -ENOMEM. Exported
  * for tests.
  */
 char *np_cal_state_format(const struct np_cal_state *state);
@@ -216,7 +216,7 @@ int np_cal_state_parse(const char *text, struct np_cal_state *out,
 /*
  * Read and write the file, in a directory that only administrators can write.
  * Reading returns -ENOENT (without err) if there is no file, -EACCES if neither
- * the caller nor root owns it, -EFBIG, or another -errno.  A new file is
+ * the caller nor root owns it, -EFBIG, or another -errno. A new file is
  * written under a temporary name, synced and renamed.
  */
 int np_cal_state_load(const char *path, struct np_cal_state *out,
@@ -244,12 +244,12 @@ struct np_cal_ops {
 	int (*start)(void *ctx, int slot, const struct np_cal_step *step,
 		     struct np_err *err);
 	/*
-	 * Stop a step and wait for its end.  Its last reports are passed to f.
+	 * Stop a step and wait for its end. Its last reports are passed to f.
 	 */
 	void (*stop)(void *ctx, int slot, np_cal_report_f *f, void *arg);
 	/*
-	 * Pass reports to f until until_sec, or return early.  started[slot]:
-	 * all processes of that step have started.  Returns 0, or with err
+	 * Pass reports to f until until_sec, or return early. started[slot]:
+	 * all processes of that step have started. Returns 0, or with err
 	 * -EINTR if the user wants to stop, or -EPIPE if a step has ended
 	 * unexpectedly.
 	 */
@@ -268,15 +268,15 @@ struct np_cal_query {
 
 struct np_cal_run;
 
-/* setup is borrowed.  Returns NULL if out of memory. */
+/* setup is borrowed. Returns NULL if out of memory. */
 struct np_cal_run *np_cal_run_new(const struct np_cal_ops *ops, void *ctx,
 				  const struct np_cal_setup *setup);
-/* Stops running steps.  NULL is allowed. */
+/* Stops running steps. NULL is allowed. */
 void np_cal_run_free(struct np_cal_run *run);
 
 /*
  * Start the probes on all nodes of the allocation (nodes: borrowed, a hostlist
- * expression of n_nodes) and learn their leaf switches.  Returns 0, -EINTR,
+ * expression of n_nodes) and learn their leaf switches. Returns 0, -EINTR,
  * -ETIMEDOUT or another -errno with err.
  */
 int np_cal_run_query(struct np_cal_run *run, const char *nodes, size_t n_nodes,
@@ -323,7 +323,7 @@ struct np_calibrate {
 	size_t selected[NP_CAL_MAX_LEVELS],
 		n_selected; /* levels of the matrix */
 
-	/* Called after each measurement.  Returns 0 or -errno with err. */
+	/* Called after each measurement. Returns 0 or -errno with err. */
 	int (*save)(void *arg, const struct np_cal_state *s,
 		    struct np_err *err);
 	/* Called before the first measurement and after each. */
@@ -340,9 +340,9 @@ int np_calibrate_estimate(const struct np_calibrate *calibrate,
 			  struct np_cal_estimate *out);
 
 /*
- * Measure everything that is not in the state yet.  Returns 0, or with err
+ * Measure everything that is not in the state yet. Returns 0, or with err
  * -EINTR (the user wants to stop) or another failure of a measurement or of
- * save().  In each case the state holds what was measured, and another call
+ * save(). In each case the state holds what was measured, and another call
  * continues from there.
  */
 int np_calibrate_measure(struct np_calibrate *calibrate, struct np_err *err);
@@ -359,7 +359,7 @@ struct np_calibration_conditions {
 };
 
 /*
- * Format the calibration as malloc'ed text for np_fabric_store_save().  Returns
+ * Format the calibration as malloc'ed text for np_fabric_store_save(). Returns
  * 0, or with err -ENOMEM, or -ENODATA if a required measurement has no samples.
  */
 int np_calibrate_result(const struct np_calibration_conditions *conditions,
@@ -376,7 +376,7 @@ struct np_mean np_cal_loss(const struct np_calibrate *calibrate,
 
 /*
  * Sharing coefficient of a scope: the loss there divided by the loss at the
- * reference scope, repeat by repeat, limited to 0 .. NP_SHARING_COEF_MAX.  It
+ * reference scope, repeat by repeat, limited to 0 .. NP_SHARING_COEF_MAX. It
  * is unknown (n is 0) if one of them was not measured, or if the reference
  * scope shows no effect.
  */

@@ -202,7 +202,7 @@ static bool take_id(const char **p, uint32_t *out)
 }
 
 /*
- * Parse a job's id: "12", "12_3" or "12+0".  False for "12_[4-9]", which has
+ * Parse a job's id: "12", "12_3" or "12+0". False for "12_[4-9]", which has
  * not started, and for a step, "12.batch".
  */
 static bool read_id(char *const *value, struct np_acct_job *j)
@@ -518,7 +518,7 @@ static int by_id(const void *a, const void *b)
 
 /*
  * Keep a job that was read twice once, as it was seen last, with the tasks of
- * the time when its steps were read, too.  Earlier starts of a requeued job are
+ * the time when its steps were read, too. Earlier starts of a requeued job are
  * counted, and stay as they occupied nodes.
  */
 static void merge_duplicates(struct np_acct *h)
@@ -698,7 +698,7 @@ static const struct {
 };
 
 /*
- * Is a word of the command line one of these options?  *value: the next word is
+ * Is a word of the command line one of these options? *value: the next word is
  * the value of the option, of this one or another.
  */
 static bool is_idle_option(const char *word, bool *value)
@@ -891,7 +891,7 @@ bool np_acct_differs(const struct np_acct *h, const struct np_acct_job *j,
 	return true;
 }
 
-/* Does a job have one of these nodes?  own: bit set. */
+/* Does a job have one of these nodes? own: bit set. */
 static bool shares_node(const struct np_acct *h, const uint64_t *own,
 			const struct np_acct_job *o)
 {

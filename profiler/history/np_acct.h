@@ -3,7 +3,7 @@
  * are comparable, and which jobs shared a leaf switch.
  *
  * Jobs come from one or more outputs of sacct (np_sacct.h); a job that is in
- * several of them counts once.  Users choose the names of their jobs and write
+ * several of them counts once. Users choose the names of their jobs and write
  * batch scripts, so all of it is hostile input.
  */
 #ifndef NP_ACCT_H
@@ -31,7 +31,7 @@ enum np_acct_state {
 	NP_ACCT_REQUEUED,
 };
 
-/* One allocation.  Texts are numbers for np_acct_text(). */
+/* One allocation. Texts are numbers for np_acct_text(). */
 struct np_acct_job {
 	uint32_t id, array, task; /* task NP_ACCT_NO_TASK: not of an array */
 	uint32_t user, name, partition;
@@ -78,17 +78,17 @@ struct np_acct {
 void np_acct_free(struct np_acct *h);
 
 /*
- * Set the leaf switches, before any job is read.  t NULL or empty: there is no
- * topology, and all nodes count as being under one leaf switch.  Returns 0,
+ * Set the leaf switches, before any job is read. t NULL or empty: there is no
+ * topology, and all nodes count as being under one leaf switch. Returns 0,
  * -ENOMEM or -EINVAL with err.
  */
 int np_acct_topology(struct np_acct *h, const struct np_topo *t,
 			struct np_err *err);
 
 /*
- * Add the output of sacct, as rows or as JSON; text is changed.  delimiter: of
- * the fields of rows.  Jobs that never started are ignored.  Of steps, which
- * follow their job, only the numbers of tasks count.  Returns 0, or with err
+ * Add the output of sacct, as rows or as JSON; text is changed. delimiter: of
+ * the fields of rows. Jobs that never started are ignored. Of steps, which
+ * follow their job, only the numbers of tasks count. Returns 0, or with err
  * -EINVAL (name, line and what was expected), -E2BIG or -ENOMEM.
  */
 int np_acct_read(struct np_acct *h, char *text, const char *name,
@@ -108,7 +108,7 @@ const char *np_acct_node(const struct np_acct *h, uint32_t number,
 const char *np_acct_leaf(const struct np_acct *h, uint32_t number,
 			    char *buf, size_t len);
 
-/* The last start of a job, or NULL.  task: of array job id, or NO_TASK. */
+/* The last start of a job, or NULL. task: of array job id, or NO_TASK. */
 const struct np_acct_job *np_acct_find(const struct np_acct *h, uint32_t id,
 				      uint32_t task);
 
@@ -137,7 +137,7 @@ enum np_acct_same {
 /*
  * Completed runs of the same work as j (user, name or command, nodes,
  * processors, partition, class of the limit, and tasks where both are known),
- * newest first: at most max indices into h->job; returns how many.  *any: how
+ * newest first: at most max indices into h->job; returns how many. *any: how
  * many exist.
  */
 size_t np_acct_comparable(const struct np_acct *h, const struct np_acct_job *j,
@@ -162,7 +162,7 @@ struct np_acct_usual {
 /*
  * Does a job differ from its usual runs, the completed ones of the same user and
  * name: do more than half of at least three have one other value, and fewer than
- * a tenth that of the job?  Then *out is set.
+ * a tenth that of the job? Then *out is set.
  */
 bool np_acct_differs(const struct np_acct *h, const struct np_acct_job *j,
 		     enum np_acct_trait trait, struct np_acct_usual *out);
@@ -183,7 +183,7 @@ struct np_acct_neighbour {
 };
 
 /*
- * The neighbours of j in descending order of node-seconds.  *out is malloc'ed.
+ * The neighbours of j in descending order of node-seconds. *out is malloc'ed.
  * Returns 0 or -ENOMEM.
  */
 int np_acct_neighbours(const struct np_acct *h, const struct np_acct_job *j,

@@ -19,7 +19,7 @@
 #define LEAST_DISK 1e6	/* bytes/s; less is not unusual */
 
 /*
- * Prior belief in the cost of a second of exposure.  The network has two: by
+ * Prior belief in the cost of a second of exposure. The network has two: by
  * occupied nodes, and by traffic.
  */
 static const struct np_blame_prior by_occupation = { 0.1, 0.3 };
@@ -220,9 +220,9 @@ static double slow_part(const struct np_examine_probes *p, double *delayed)
 }
 
 /*
- * A run's own probes measured the network that the run used.  If they were as
+ * A run's own probes measured the network that the run used. If they were as
  * fast as in undisturbed runs, the run was not exposed, whatever its neighbours
- * did; if not, it was exposed for at least the share that was delayed.  If they
+ * did; if not, it was exposed for at least the share that was delayed. If they
  * were delayed for a part of its time only, it was exposed for that part.
  */
 static void weigh_probes(const struct work *w, struct np_examine_result *out)

@@ -1,7 +1,7 @@
 /*
  * Compares a run with its comparable runs: what its nodes and its neighbours'
  * nodes did, how unusual that is, and what each suspected cause cost
- * (np_blame.h).  Pure.
+ * (np_blame.h). Pure.
  */
 #ifndef NP_EXAMINE_H
 #define NP_EXAMINE_H
@@ -73,7 +73,7 @@ struct np_examine_result {
 	struct np_examine_signal sign[NP_N_SIGNALS];
 	/*
 	 * The same of the worst node of others on its leaf switches, for the
-	 * signals of np_examine_is_near().  It is never unusual if it is less
+	 * signals of np_examine_is_near(). It is never unusual if it is less
 	 * than on one of the run's own nodes.
 	 */
 	struct np_examine_signal near[NP_N_SIGNALS];
@@ -88,7 +88,7 @@ struct np_examine_result {
 };
 
 /*
- * run: n_runs comparable runs, followed by the run in question.  Returns 0,
+ * run: n_runs comparable runs, followed by the run in question. Returns 0,
  * -EINVAL or -ENOMEM with err.
  */
 int np_examine(const struct np_examine_run *run, size_t n_runs,
@@ -96,15 +96,15 @@ int np_examine(const struct np_examine_run *run, size_t n_runs,
 
 /*
  * Is this signal also compared on the nodes of other jobs: do they use what the
- * run may need as well, file systems and links?  No cause is judged by that.
+ * run may need as well, file systems and links? No cause is judged by that.
  */
 bool np_examine_is_near(enum np_signal s);
 
-/* Is a value of a node worse than another one?  NaN: there is none. */
+/* Is a value of a node worse than another one? NaN: there is none. */
 bool np_examine_is_worse(enum np_signal s, double v, double other);
 
 /*
- * Would the value of a part of the run be unusual for a whole one?  of: what is
+ * Would the value of a part of the run be unusual for a whole one? of: what is
  * known of the signal, or of the traffic of others.
  */
 bool np_examine_is_unusual(enum np_signal s, const struct np_examine_signal *of,

@@ -29,8 +29,8 @@ struct class_key {
 };
 
 /*
- * What pairs cost on a leaf switch.  below, above: widths of the interval on both
- * sides.  Costs of one class depend on each other, so their widths are added; those
+ * What pairs cost on a leaf switch. below, above: widths of the interval on both
+ * sides. Costs of one class depend on each other, so their widths are added; those
  * of different classes do not, so the squares are.
  */
 struct leaf {

@@ -3,9 +3,9 @@
  * node-hours: which applications slow which others on shared leaf switches, on
  * which leaf switches, and on which nodes jobs are slower than elsewhere.
  *
- * Runs of one class are comparable (np_acct_comparable()).  Their run times are
+ * Runs of one class are comparable (np_acct_comparable()). Their run times are
  * fitted to the share of time for which each neighbour was near
- * (np_blame_costs()).  An application is a user's job name.  Pure.
+ * (np_blame_costs()). An application is a user's job name. Pure.
  */
 #ifndef NP_JOB_COST_H
 #define NP_JOB_COST_H
@@ -21,7 +21,7 @@
 #define NP_JOB_COST_NEIGHBOURS 8 /* of a class, those near it for longest */
 
 /*
- * What runs of one application lost because of another one.  The first member of
+ * What runs of one application lost because of another one. The first member of
  * this and the next two is what np_order_desc() sorts by.
  */
 struct np_job_cost_pair {
@@ -59,10 +59,10 @@ struct np_job_cost {
 
 /*
  * Because there are many pairs and nodes, one is listed only if a wide
- * confidence interval of its cost is above 0.  Of the pairs that are listed, at
+ * confidence interval of its cost is above 0. Of the pairs that are listed, at
  * most NP_JOB_COST_CHANCE are expected to be chance: the slowed runs must also
  * have taken longer than others of their class by the test of np_ranks.h, whose
- * limit follows from the number of pairs (Benjamini, Hochberg 1995).  Returns 0
+ * limit follows from the number of pairs (Benjamini, Hochberg 1995). Returns 0
  * or -ENOMEM; free with np_job_cost_free().
  */
 int np_job_cost_make(const struct np_acct *h, struct np_job_cost *out);

@@ -1,6 +1,6 @@
 /*
  * What a metrics server knows about nodes, by the HTTP API of Prometheus: one
- * query per signal and leaf switch, one value per node and step.  Answers are
+ * query per signal and leaf switch, one value per node and step. Answers are
  * hostile input.
  */
 #ifndef NP_PROM_H
@@ -21,15 +21,15 @@ struct np_prom_range {
 
 /*
  * The query in PromQL, with $nodes, $label and $window replaced; names that no
- * host can have are left out.  free() it; NULL: out of memory, or no name is
+ * host can have are left out. free() it; NULL: out of memory, or no name is
  * left.
  */
 char *np_prom_query(const struct np_metrics_conf *c, const char *expression,
 		    char *const *node, size_t n, double window_sec);
 
 /*
- * Parse an answer.  value: n nodes times n_steps, NaN where the answer has no
- * value; where: for messages.  *other: a label that is none of the nodes, or
+ * Parse an answer. value: n nodes times n_steps, NaN where the answer has no
+ * value; where: for messages. *other: a label that is none of the nodes, or
  * "". Returns 0, -EFBIG, -ENOMEM, or -EINVAL with err (not such an answer, or
  * the server reports an error in the query).
  */
@@ -42,14 +42,14 @@ int np_prom_parse(const char *text, size_t len, const char *where,
 
 struct np_http; /* an open connection */
 
-/* Token and certificates come from c.  Returns 0, or -errno with err. */
+/* Token and certificates come from c. Returns 0, or -errno with err. */
 int np_http_new(const struct np_metrics_conf *c, struct np_http **out,
 		struct np_err *err);
 void np_http_free(struct np_http *h); /* NULL is allowed */
 
 /*
- * Query one expression (np_conf.h) for n nodes.  value and other: as
- * for np_prom_parse().  Returns 0, or with err -ETIMEDOUT, -EFBIG, -EACCES
+ * Query one expression (np_conf.h) for n nodes. value and other: as
+ * for np_prom_parse(). Returns 0, or with err -ETIMEDOUT, -EFBIG, -EACCES
  * (401, 403), -ENOENT (404), -EINVAL (not a valid answer) or -EIO.
  */
 int np_http_query(struct np_http *h, const char *expression, char *const *node,

@@ -332,7 +332,7 @@ static int read_sacct_header(struct reader *in, char *line)
 }
 
 /*
- * Seconds, or -1: none.  Dates are read as UTC in any time zone: only
+ * Seconds, or -1: none. Dates are read as UTC in any time zone: only
  * differences matter, and a log is replayed alike everywhere.
  */
 static int64_t parse_date(const char *text)
@@ -343,7 +343,7 @@ static int64_t parse_date(const char *text)
 	return end && !*end && sec >= 0 ? (int64_t)sec : -1;
 }
 
-/* Seconds, or -1: none.  A number without a colon would be in minutes. */
+/* Seconds, or -1: none. A number without a colon would be in minutes. */
 static int64_t parse_span(const char *text)
 {
 	double sec;
@@ -419,7 +419,7 @@ static bool is_whole(const char *text)
 
 /*
  * Columns that may have a word instead, such as "Unknown", "INVALID" or
- * "UNLIMITED", must be right where they begin with a digit.  False: a bad line,
+ * "UNLIMITED", must be right where they begin with a digit. False: a bad line,
  * which was counted.
  */
 static bool check_times(struct reader *in, char *const *field)
@@ -483,8 +483,8 @@ static uint32_t limit_of(char *const *field)
 
 /*
  * The job that this one was submitted to wait for, by the options of sbatch:
- * "-d afterok:12:13_4", "--dependency=afterany:12".  Of several jobs, the one
- * submitted last.  NP_QUEUE_NONE: none.
+ * "-d afterok:12:13_4", "--dependency=afterany:12". Of several jobs, the one
+ * submitted last. NP_QUEUE_NONE: none.
  */
 static uint32_t dependency_of(const char *submit_line)
 {
@@ -521,7 +521,7 @@ static int64_t submit_of(char *const *field, uint32_t after)
 		eligible > submit + ARRAY_SPLIT_SEC ? eligible : submit;
 }
 
-/* Set how long it ran, or when it was cancelled.  False: neither. */
+/* Set how long it ran, or when it was cancelled. False: neither. */
 static bool read_times(struct reader *in, char *const *field,
 		       struct np_queue_job *job)
 {

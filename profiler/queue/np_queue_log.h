@@ -1,8 +1,8 @@
 /*
  * Logs of a cluster's jobs: the Standard Workload Format, version 2.2, and the
- * output of sacct --parsable2.  Either may be compressed by gzip.
+ * output of sacct --parsable2. Either may be compressed by gzip.
  *
- * A log is hostile input: lines, numbers and the number of jobs are bounded.  A
+ * A log is hostile input: lines, numbers and the number of jobs are bounded. A
  * line that cannot be used is counted and reported, and reading goes on.
  */
 #ifndef NP_QUEUE_LOG_H
@@ -84,7 +84,7 @@ int np_queue_log_read_fd(int fd, const char *source, const char *delimiter,
 			 struct np_queue_log *out, struct np_err *err);
 void np_queue_log_free(struct np_queue_log *log);
 
-/* Copy a text into buf, cut at len - 1 bytes; "" for no text.  Returns buf. */
+/* Copy a text into buf, cut at len - 1 bytes; "" for no text. Returns buf. */
 const char *np_queue_text(const struct np_queue_log *log, uint32_t number,
 			  char *buf, size_t len);
 

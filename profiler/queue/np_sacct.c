@@ -201,7 +201,7 @@ int np_sacct_duration(const char *text, double *sec)
 #define ALLOCATED "/tres/allocated"
 
 /*
- * The column of sacct for each member of a job in sacct --json.  The values are
+ * The column of sacct for each member of a job in sacct --json. The values are
  * converted to the format of the columns, so that callers need only one parser.
  */
 static const struct mapping {
@@ -314,8 +314,8 @@ static json_object *cpu_count(json_object *list)
 }
 
 /*
- * The text of a member of a job; "" if it is missing or not set.  Of a list,
- * such as the states of a job, it is the first element.  Since Slurm 23.02 a
+ * The text of a member of a job; "" if it is missing or not set. Of a list,
+ * such as the states of a job, it is the first element. Since Slurm 23.02 a
  * number may be an object: {"set": true, "infinite": false, "number": 60}.
  */
 static const char *member_text(json_object *job, const char *path)
@@ -405,7 +405,7 @@ static const struct mapping *find_mapping(const char *column)
 }
 
 /*
- * The value of a job as in that column of sacct.  *has: the job has the member,
+ * The value of a job as in that column of sacct. *has: the job has the member,
  * which may be empty.
  */
 static const char *column_value(struct json_reader *reader, json_object *job,

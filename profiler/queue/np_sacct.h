@@ -4,9 +4,9 @@
  * line per record, and of `sacct --json`.
  *
  * Columns are found by name, because releases of Slurm add columns, omit some
- * or print them in another order.  sacct does not escape text that users
+ * or print them in another order. sacct does not escape text that users
  * control, such as the name of a job, so a row may have more fields than there
- * are columns.  Callers that run sacct should set a delimiter that no user can
+ * are columns. Callers that run sacct should set a delimiter that no user can
  * guess.
  */
 #ifndef NP_SACCT_H
@@ -22,7 +22,7 @@
 #define NP_SACCT_NONE NP_SACCT_MAX_COLUMNS
 
 /*
- * The first line.  A caller lists the names of the columns that it reads; an
+ * The first line. A caller lists the names of the columns that it reads; an
  * index into that list identifies a column.
  */
 struct np_sacct_head {
@@ -46,8 +46,8 @@ void np_sacct_read_head(char *line, const char *delimiter,
 			struct np_sacct_head *out);
 
 /*
- * Split another line, which is changed.  value[] gets the text of each of the
- * n_names columns, "" for a missing one.  Returns the number of fields, which
+ * Split another line, which is changed. value[] gets the text of each of the
+ * n_names columns, "" for a missing one. Returns the number of fields, which
  * differs from head->n if a field contains the delimiter.
  */
 size_t np_sacct_read_row(char *line, const char *delimiter,
@@ -55,16 +55,16 @@ size_t np_sacct_read_row(char *line, const char *delimiter,
 			 size_t n_names);
 
 /*
- * Receives a job of sacct --json.  value[] and has[] are in the order of the
+ * Receives a job of sacct --json. value[] and has[] are in the order of the
  * caller's names, with the text that sacct --parsable2 prints; line is where
- * the job begins.  Returns 0, or an error, after which no more jobs are read.
+ * the job begins. Returns 0, or an error, after which no more jobs are read.
  */
 typedef int np_sacct_row_f(void *arg, char *const *value, const bool *has,
 			   size_t line);
 
 /*
  * Call row() for each job of sacct --json, in the layouts of Slurm 21.08 to
- * 25.11 (openapi/dbv0.0.37, data_parser/v0.0.39 to v0.0.44).  Steps are
+ * 25.11 (openapi/dbv0.0.37, data_parser/v0.0.39 to v0.0.44). Steps are
  * skipped, except that NTasks, which sacct prints for steps only, is that of
  * the job's largest step.
  * Returns 0, what row() returned, -ENOMEM, or -EINVAL with err (source and
@@ -76,14 +76,14 @@ int np_sacct_read_json(const char *text, const char *source,
 
 /*
  * Parse a date as sacct prints it: "2026-11-25T10:00:00", in local time or UTC,
- * or seconds since 1970, as with SLURM_TIME_FORMAT=%s.  *date: seconds since
- * 1970; NaN for "Unknown", "None" and "".  Returns the text after the date, or
+ * or seconds since 1970, as with SLURM_TIME_FORMAT=%s. *date: seconds since
+ * 1970; NaN for "Unknown", "None" and "". Returns the text after the date, or
  * NULL if text does not begin with one.
  */
 const char *np_sacct_date(const char *text, bool utc, double *date);
 
 /*
- * Parse a number of nodes or processors as sacct and sinfo print it.  Without
+ * Parse a number of nodes or processors as sacct and sinfo print it. Without
  * --noconvert, AllocNodes and ReqNodes are "4K" for 4096 and "1.50K" for 1536.
  * Returns 0, or -EINVAL, also for more than 2^32 - 1.
  */
@@ -91,8 +91,8 @@ int np_sacct_count(const char *text, uint32_t *count);
 
 /*
  * Parse a duration as sacct prints it: "1-02:03:04", "02:03:04", "03:04.123",
- * or "90" (minutes, for a time limit).  "UNLIMITED" and "Partition_Limit" are
- * infinite, "" is NaN.  Returns 0 or -EINVAL.
+ * or "90" (minutes, for a time limit). "UNLIMITED" and "Partition_Limit" are
+ * infinite, "" is NaN. Returns 0 or -EINVAL.
  */
 int np_sacct_duration(const char *text, double *sec);
 

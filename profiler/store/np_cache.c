@@ -271,8 +271,8 @@ static size_t bytes_of(const struct entry *entry)
 }
 
 /*
- * Choose the entries to write.  If there is no room for all of them, drop those
- * that this process did not use.  Returns their size, 0: too large.
+ * Choose the entries to write. If there is no room for all of them, drop those
+ * that this process did not use. Returns their size, 0: too large.
  */
 static size_t select_entries(struct np_cache *cache, size_t *n)
 {

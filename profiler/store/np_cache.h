@@ -3,7 +3,7 @@
  * $XDG_CACHE_HOME/netprof or ~/.cache/netprof.
  *
  * A result is found again only if the same program computed it, for the same
- * inputs and from the same state of the directories that it read.  The cache is
+ * inputs and from the same state of the directories that it read. The cache is
  * never needed: without its directory, or with a file that is damaged or that
  * another user could have written, everything is computed again.
  */
@@ -23,9 +23,9 @@
 struct np_cache;
 
 /*
- * what: "list", part of the file's name; one word.  inputs: a hash of
+ * what: "list", part of the file's name; one word. inputs: a hash of
  * everything else that all results depend on, apart from the program itself.
- * Reads the existing file.  Returns NULL when out of memory; every function
+ * Reads the existing file. Returns NULL when out of memory; every function
  * below accepts NULL as an empty cache.
  */
 struct np_cache *np_cache_open(const struct np_store *store, const char *what,
@@ -35,17 +35,17 @@ struct np_cache *np_cache_open(const struct np_store *store, const char *what,
 void np_cache_close(struct np_cache *cache);
 
 /*
- * A hash of the state of directories; seed: hash of any other input.  Returns
+ * A hash of the state of directories; seed: hash of any other input. Returns
  * 0, which is never cached, if one of them changed so recently that it may
- * change again without a new time stamp.  Take it before reading what it stands
+ * change again without a new time stamp. Take it before reading what it stands
  * for.
  */
 uint64_t np_cache_state(uint64_t seed, const struct np_store_stamp *stamp,
 		       size_t n);
 
 /*
- * The checksum that a file stores for its entries.  np_hash() goes byte by
- * byte, which is too slow for megabytes.  Exported for the tests.
+ * The checksum that a file stores for its entries. np_hash() goes byte by
+ * byte, which is too slow for megabytes. Exported for the tests.
  */
 uint64_t np_cache_sum(const char *at, size_t len);
 
@@ -54,8 +54,8 @@ const char *np_cache_find(struct np_cache *cache, const char *name,
 			  uint64_t state, size_t *len);
 
 /*
- * Add a result.  data is malloc'ed; cache owns it from now on, until
- * np_cache_close().  A result with state 0 is not written to the file.
+ * Add a result. data is malloc'ed; cache owns it from now on, until
+ * np_cache_close(). A result with state 0 is not written to the file.
  * Returns 0, or -ENOMEM after freeing data.
  */
 int np_cache_put(struct np_cache *cache, const char *name, uint64_t state,
@@ -63,13 +63,13 @@ int np_cache_put(struct np_cache *cache, const char *name, uint64_t state,
 
 /*
  * Serialises the numbers and texts of a result in the byte order of this
- * machine, as the file never leaves it.  One function describes a structure for
+ * machine, as the file never leaves it. One function describes a structure for
  * both directions: np_pack_count() and so on write their argument and return
  * it, or read a value and return that.
  */
 struct np_pack {
 	FILE *f; /* output; the caller checks ferror() and fclose() */
-	/* When reading, f is NULL.  at, left: the rest of the input; bad: it
+	/* When reading, f is NULL. at, left: the rest of the input; bad: it
 	 * ended too early, or a value was impossible. */
 	const char *at;
 	size_t left;

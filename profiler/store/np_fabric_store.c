@@ -36,7 +36,7 @@ struct search {
 	bool (*is_name)(const char *name);
 	size_t max_bytes; /* of a file */
 	/*
-	 * Evaluates one file.  Returns 0, 1 (no older file of its cluster can
+	 * Evaluates one file. Returns 0, 1 (no older file of its cluster can
 	 * be better), -ENOMEM, or with err why it cannot be used.
 	 */
 	int (*look)(struct search *s, const char *text, size_t len,
@@ -178,7 +178,7 @@ static int none(const struct search *search, struct np_err *err)
 
 /*
  * Call look() for the files of the cluster or of each cluster, newest name
- * first.  Returns 0 if one is found, or with err -ENOENT (there is none, or
+ * first. Returns 0 if one is found, or with err -ENOENT (there is none, or
  * none is usable), -EACCES, -ENOMEM or what reading the directory returned.
  * Even after a failure s->found may be set, and then best has to be freed.
  */

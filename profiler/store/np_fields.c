@@ -18,7 +18,7 @@
  * ---- text that every version of json-c reads alike ----
  *
  * In strict mode json-c 0.17 and later refuse all bytes above 0x7f and whole
- * numbers beyond 64 bits; earlier versions clip such numbers.  So characters
+ * numbers beyond 64 bits; earlier versions clip such numbers. So characters
  * beyond ASCII are escaped before parsing, and such numbers are refused.
  */
 
@@ -396,7 +396,7 @@ static int pull_value(struct pull *pull, json_object **out)
 					  json_tokener_error_desc(why));
 }
 
-/* Skip blanks, then this character; false: it is not next.  '\0': the end. */
+/* Skip blanks, then this character; false: it is not next. '\0': the end. */
 static bool pull_take(struct pull *pull, char c)
 {
 	while (pull->at < pull->len &&

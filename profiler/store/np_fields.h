@@ -1,7 +1,7 @@
 /*
- * JSON codec of the store.  A table of fields says which members an object has,
+ * JSON codec of the store. A table of fields says which members an object has,
  * what they may hold and where they are in a structure; reading, writing and
- * freeing all follow the table.  Members are written in the order of the table.
+ * freeing all follow the table. Members are written in the order of the table.
  * For the files of the store and of the analysis.
  *
  * In names, "jat" is a place in a file, "jget" reads and "jput" writes.
@@ -37,7 +37,7 @@ struct np_jat {
 	size_t n_bins;	   /* bins of histograms, for np_field_codec */
 };
 
-/* calloc() within the room.  Returns 0, -ENOMEM, or -EFBIG with err. */
+/* calloc() within the room. Returns 0, -ENOMEM, or -EFBIG with err. */
 int np_jat_take(const struct np_jat *at, size_t n, size_t size, void *out);
 
 /* The place inside a member that is an object, or inside a list's element. */
@@ -53,7 +53,7 @@ int np_jat_range(const struct np_jat *at, const char *key, double got,
 
 /* ---- reading values; each returns 0, -EINVAL with err, or -ENOMEM ---- */
 
-/* Parse strictly, with bounded depth.  json_object_put(*out). */
+/* Parse strictly, with bounded depth. json_object_put(*out). */
 int np_jget_parse(const struct np_jat *in, const char *text, size_t len,
 		  json_object **out);
 
@@ -83,7 +83,7 @@ bool np_jtext_within(const char *text, size_t len,
 
 /*
  * A writer keeps its first failure in rc: -ENOMEM, or -EINVAL with at.err for a
- * value that no reader would accept.  All calls after that are harmless.
+ * value that no reader would accept. All calls after that are harmless.
  */
 struct np_jput {
 	struct np_jat at;
@@ -93,7 +93,7 @@ struct np_jput {
 
 /*
  * Add a value to an object or array, which owns it; NULL counts as out of
- * memory.  Returns the value, or NULL after any failure so far.
+ * memory. Returns the value, or NULL after any failure so far.
  */
 json_object *np_jput(struct np_jput *jput, json_object *in, const char *key,
 		     json_object *value);
@@ -107,7 +107,7 @@ static inline void np_jput_fail(struct np_jput *o, int rc)
 }
 
 /*
- * New values; NULL after keeping a failure if v is out of range.  A real number
+ * New values; NULL after keeping a failure if v is out of range. A real number
  * is the shortest of digits to enough digits that reads back as v.
  */
 json_object *np_jput_count(struct np_jput *jput, const char *key, double v,
@@ -184,9 +184,9 @@ struct np_fields {
 };
 
 /*
- * How a caller reads, writes and frees a member of its own type.  from and to
+ * How a caller reads, writes and frees a member of its own type. from and to
  * are the JSON object and the structure that the member is in, so get() decides
- * what a missing member means.  free() may be NULL; at is the member.
+ * what a missing member means. free() may be NULL; at is the member.
  */
 struct np_field_codec {
 	int (*get)(const struct np_jat *in, const struct np_field *f,
@@ -226,7 +226,7 @@ void np_jput_fields(struct np_jput *jput, json_object *in, const void *from,
 		    const struct np_fields *fs);
 
 /*
- * to is all zero before, except members with NP_F_KEEP.  After success and
+ * to is all zero before, except members with NP_F_KEEP. After success and
  * failure alike it has to be freed with np_fields_free().
  */
 int np_jget_fields(const struct np_jat *in, json_object *from, void *to,
@@ -234,7 +234,7 @@ int np_jget_fields(const struct np_jat *in, json_object *from, void *to,
 
 /*
  * Write the fields as malloc'ed text: one line with its end, but see long_lists.
- * Returns jput->rc.  Parsing is the reverse.
+ * Returns jput->rc. Parsing is the reverse.
  */
 int np_fields_print(struct np_jput *jput, const void *from,
 		    const struct np_fields *fs, char **out);

@@ -4,7 +4,7 @@
  *
  *	STORE/fabric/CLUSTER/DATE.loggps	(DATE as 20261121T031320Z)
  *
- * one JSON object each, trusted and read like calibrations.  The newest one of
+ * one JSON object each, trusted and read like calibrations. The newest one of
  * its scope counts; earlier ones stay.
  */
 #ifndef NP_LOGGPS_STORE_H
@@ -29,7 +29,7 @@ struct np_loggps_record {
 
 /*
  * Load the newest usable one of a cluster: under a leaf switch, or across leaf
- * switches.  cluster: NULL or "": of any cluster.
+ * switches. cluster: NULL or "": of any cluster.
  * Returns 0 (free with np_loggps_record_free()), or with err: -ENOENT (there is
  * none, or none is usable: err then says why the newest is not), -EACCES,
  * -ENOMEM or what reading the directory returned.
@@ -40,24 +40,24 @@ int np_loggps_store_load(struct np_store *store, const char *cluster,
 
 /*
  * Write a record for cluster (NULL or "": "cluster") at record->date, as
- * np_fabric_store_save() does.  Returns 0 or -errno with err.
+ * np_fabric_store_save() does. Returns 0 or -errno with err.
  */
 int np_loggps_store_save(struct np_store *store, const char *cluster,
 			 const struct np_loggps_record *record,
 			 struct np_err *err);
 
 /*
- * Would a save be possible?  Returns 0, or what np_loggps_store_save() would.
+ * Would a save be possible? Returns 0, or what np_loggps_store_save() would.
  */
 int np_loggps_store_check(struct np_store *store, const char *cluster,
 			  struct np_err *err);
 
-/* As text, one line, malloc'ed.  Returns 0, or -ENOMEM, -EINVAL with err. */
+/* As text, one line, malloc'ed. Returns 0, or -ENOMEM, -EINVAL with err. */
 int np_loggps_record_put(const struct np_loggps_record *record, char **out,
 			 struct np_err *err);
 
 /*
- * Parse hostile text; where names it in messages.  Returns 0, or with err
+ * Parse hostile text; where names it in messages. Returns 0, or with err
  * -EINVAL, -EPROTONOSUPPORT (a newer schema) or -ENOMEM.
  */
 int np_loggps_record_get(const char *text, size_t len, const char *where,

@@ -486,7 +486,7 @@ static const struct np_fields fabric_table = NP_FIELDS(np_measured_set,
 
 /*
  * The object that text[len] is (json_object_put() it), of bounded size, and of
- * this format and schema.  in may be used as long as room, which is
+ * this format and schema. in may be used as long as room, which is
  * NP_MEASURED_MAX_MEMORY, exists.
  */
 static int open_set(struct np_jat *in, const char *text, size_t len,
@@ -1362,7 +1362,7 @@ static int check_runs(const struct np_jat *in, const struct np_pairs *pairs)
 
 /*
  * Keep the members that put_models() and level_names() wrote, so that the file
- * does not lose them where the calibration is not known.  They are checked when
+ * does not lose them where the calibration is not known. They are checked when
  * the models read them.
  */
 static int keep_input(json_object *root, struct np_pairs *pairs)

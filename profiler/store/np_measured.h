@@ -1,6 +1,6 @@
 /*
  * Files of measured programs: alone, under load levels, and in pairs; and
- * calibrations of fabrics, which are such files without programs.  Predictions
+ * calibrations of fabrics, which are such files without programs. Predictions
  * are compared with them, and anybody can supply measurements in this form.
  * netprof-pairs(5) describes it.
  *
@@ -78,14 +78,14 @@ struct np_measured {
 };
 
 /*
- * Read a file.  Returns 0 (free with np_measured_free()), or with err: -EINVAL
+ * Read a file. Returns 0 (free with np_measured_free()), or with err: -EINVAL
  * (damaged or out of range, and where), -EPROTONOSUPPORT (newer schema),
  * -EFBIG, -ENOMEM, or what opening and reading it returned.
  */
 int np_measured_load(const char *path, struct np_measured *out,
 		     struct np_err *err);
 
-/* The same from text[len]; where names the source in messages.  For tests. */
+/* The same from text[len]; where names the source in messages. For tests. */
 int np_measured_parse(const char *text, size_t len, const char *where,
 		      struct np_measured *out, struct np_err *err);
 
@@ -109,7 +109,7 @@ struct np_calibration_other {
 };
 
 /*
- * One calibration, which owns everything in it.  Texts that the file lacks are
+ * One calibration, which owns everything in it. Texts that the file lacks are
  * "", numbers are 0.
  */
 struct np_calibration {
@@ -127,7 +127,7 @@ struct np_calibration {
 	uint32_t repeats; /* of each measurement */
 
 	struct np_measured measured; /* one set, without programs */
-	/* The fabric of that set, for the models.  sharing[scope] is 1 if the
+	/* The fabric of that set, for the models. sharing[scope] is 1 if the
 	 * file does not have it. */
 	const struct np_fabric *fabric;
 	/* Configuration of each level; peers is 0 if unknown. */
@@ -136,7 +136,7 @@ struct np_calibration {
 	/*
 	 * Duration of a round of each level when it runs alone, in seconds: n
 	 * measurements, one before each of that level under another, and their
-	 * scatter.  NULL: written by a version that did not store it.
+	 * scatter. NULL: written by a version that did not store it.
 	 */
 	struct np_mean *alone_round_sec;
 	size_t n_alone_nodes; /* on which these ran; 0: unknown */
@@ -152,24 +152,24 @@ struct np_calibration {
 };
 
 /*
- * Parse one calibration; path names it in messages.  Returns 0, or with err
+ * Parse one calibration; path names it in messages. Returns 0, or with err
  * what np_measured_parse() returns, also for programs in it, or an impossible
  * scope, level, leaf or number.
  */
 int np_calibration_parse(const char *text, size_t len, const char *path,
 			 struct np_calibration *out, struct np_err *err);
-/* The reverse; *out is malloc'ed.  Returns 0, -ENOMEM or -EINVAL with err. */
+/* The reverse; *out is malloc'ed. Returns 0, -ENOMEM or -EINVAL with err. */
 int np_calibration_write(const struct np_calibration *calibration, char **out,
 			 struct np_err *err);
 
-/* An empty calibration, to be filled.  Returns 0 or -ENOMEM. */
+/* An empty calibration, to be filled. Returns 0 or -ENOMEM. */
 int np_calibration_init(struct np_calibration *calibration, const char *path);
 void np_calibration_free(struct np_calibration *calibration);
 
 /*
  * ---- pairs of programs while they are being measured ----
  *
- * netprof validate stores every run with its time and the results so far.  The
+ * netprof validate stores every run with its time and the results so far. The
  * file is one set of netprof-pairs(5) with its raw runs, so that an interrupted
  * measurement can continue, and anybody can compute the slowdowns again.
  * It is hostile input, too.
@@ -223,7 +223,7 @@ struct np_pairs {
 	struct np_mean *alone_sec, *together, *apart;
 
 	/*
-	 * Input of the models; only written.  fabric: a calibration, or NULL;
+	 * Input of the models; only written. fabric: a calibration, or NULL;
 	 * app: what is known of each program on it.
 	 */
 	const struct np_fabric *fabric;
@@ -233,20 +233,20 @@ struct np_pairs {
 };
 
 /*
- * Add a run; pairs owns its texts, even after a failure.  Returns 0 or -ENOMEM.
+ * Add a run; pairs owns its texts, even after a failure. Returns 0 or -ENOMEM.
  */
 int np_pairs_add(struct np_pairs *pairs, const struct np_pairs_run *run);
 
 /*
  * Read text[len] that np_pairs_format() made; where names its source in
- * messages.  Returns 0 (free with np_pairs_free()), or with err: -EINVAL
+ * messages. Returns 0 (free with np_pairs_free()), or with err: -EINVAL
  * (damaged or out of range, and where), -EPROTONOSUPPORT (newer schema) or
  * -ENOMEM.
  */
 int np_pairs_parse(const char *text, size_t len, const char *where,
 		   struct np_pairs *out, struct np_err *err);
 
-/* As text, malloc'ed.  Returns 0, or -EINVAL or -ENOMEM with err. */
+/* As text, malloc'ed. Returns 0, or -EINVAL or -ENOMEM with err. */
 int np_pairs_format(const struct np_pairs *pairs, char **out,
 		    struct np_err *err);
 

@@ -10,7 +10,7 @@
 
 /*
  * The part of the measurement that belongs to one victim; its texts are
- * borrowed.  *pairs: it has a run with another program.
+ * borrowed. *pairs: it has a run with another program.
  */
 static int part_of(const struct np_pairs *p, const char *victim,
 		   struct np_pairs *out, bool *pairs)
@@ -73,7 +73,7 @@ int np_pairs_store_save(struct np_store *s, const struct np_pairs *p,
 
 /* ---- reading ---- */
 
-/* Read one file; a skipped one is reported.  Returns 0, -EINVAL or -ENOMEM. */
+/* Read one file; a skipped one is reported. Returns 0, -EINVAL or -ENOMEM. */
 static int load_file(const struct np_reader *from, const char *name,
 		     struct np_pairs *out)
 {

@@ -83,7 +83,7 @@ static const struct np_field_codec moments_codec = { get_moments, put_moments,
 /*
  * ---- histograms and latencies over time ----
  *
- * Both have as many samples as the moments in the same object say.  Any other
+ * Both have as many samples as the moments in the same object say. Any other
  * number is refused, when reading and when writing.
  */
 
@@ -267,7 +267,7 @@ static void put_window(struct np_jput *jput, json_object *list,
 
 /*
  * {"width_sec", "w": [[n, mean, sd, max], ...]} with 6 digits and without the
- * minimum; missing if the series is NULL or empty.  o->merge windows are merged
+ * minimum; missing if the series is NULL or empty. o->merge windows are merged
  * into one.
  */
 static void put_series(struct np_jput *jput, json_object *in,

@@ -1,10 +1,10 @@
 /*
  * A run record: everything that was measured during one flagged job step, and
- * what is needed to judge it.  It holds raw measurements only; what can be
+ * what is needed to judge it. It holds raw measurements only; what can be
  * derived (utilisation, verdicts, curves) is derived when it is read.
  *
  * netprof-profile(5) describes the JSON form; np_record.c is the only file that
- * knows it.  Times are seconds, dates are seconds since 1970.  Strings and
+ * knows it. Times are seconds, dates are seconds since 1970. Strings and
  * arrays are owned by the record.
  */
 #ifndef NP_RECORD_H
@@ -114,8 +114,8 @@ struct np_level_run {
 
 /*
  * A measurement interval: a few seconds of a run with --netprofile-calibrate,
- * under one load level or none.  A sensitivity curve is made of these
- * (np_one_run.h).  Intervals before the program started have only the level's
+ * under one load level or none. A sensitivity curve is made of these
+ * (np_one_run.h). Intervals before the program started have only the level's
  * rounds.
  */
 struct np_run_interval {
@@ -158,7 +158,7 @@ struct np_record {
 	uint32_t cpus_per_task; /* as requested; 0: not requested */
 	char *nodes; /* hostlist expression of the step */
 	/*
-	 * Dates.  start: srun was about to launch the step and the measurement
+	 * Dates. start: srun was about to launch the step and the measurement
 	 * began; end: the step's end, or the latest update while it runs.
 	 */
 	double start, end;
@@ -174,7 +174,7 @@ struct np_record {
 	/*
 	 * Origin of a record of the idle network that netprof made by itself:
 	 * "quiet", intervals of another program's run in which its nodes
-	 * transferred almost nothing; or "calibration".  NULL: an ordinary run.
+	 * transferred almost nothing; or "calibration". NULL: an ordinary run.
 	 */
 	char *source;
 
@@ -205,10 +205,10 @@ void np_record_free(struct np_record *record); /* NULL is allowed */
 /* Run time in seconds, from the launch to the end; never negative. */
 double np_record_run_sec(const struct np_record *record);
 
-/* The leaf switch of that name, added if new.  NULL: no memory, or too many. */
+/* The leaf switch of that name, added if new. NULL: no memory, or too many. */
 struct np_leaf_run *np_record_leaf(struct np_record *record, const char *name);
 
-/* The adapters of that name, added if new.  NULL: no memory, or too many. */
+/* The adapters of that name, added if new. NULL: no memory, or too many. */
 struct np_nic_run *np_record_nic(struct np_record *record, const char *device);
 
 /* Add a note, unless it exists or there are NP_RECORD_MAX_NOTES. */
@@ -217,7 +217,7 @@ void np_record_note(struct np_record *r, const char *fmt, ...)
 
 /*
  * Note in record the load level of that name and where it runs: scope is "leaf"
- * or "node", nodes a hostlist expression.  Returns 0, or -errno with err.
+ * or "node", nodes a hostlist expression. Returns 0, or -errno with err.
  */
 int np_record_note_level(struct np_record *record, const char *name,
 			 const char *scope, const char *nodes,
@@ -225,16 +225,16 @@ int np_record_note_level(struct np_record *record, const char *name,
 
 /*
  * Remove what predictions and reports do not need and others should not see:
- * other people's jobs, nodes, hosts, directories and notes.  The uid becomes
- * that of the publishing user, by.  Job and step numbers stay, because they
+ * other people's jobs, nodes, hosts, directories and notes. The uid becomes
+ * that of the publishing user, by. Job and step numbers stay, because they
  * tell runs apart.
  */
 void np_record_make_public(struct np_record *record, uid_t by);
 
 /*
- * The record as JSON text; *out is malloc'ed and NUL-terminated.  Windows are
+ * The record as JSON text; *out is malloc'ed and NUL-terminated. Windows are
  * written with 6 digits and without their minimum, and are merged in pairs if
- * many leaf switches would make the text too long.  where names the record in
+ * many leaf switches would make the text too long. where names the record in
  * messages.
  * Returns 0, -EINVAL (what np_record_from_json() would refuse) or -ENOMEM.
  */
@@ -242,9 +242,9 @@ int np_record_write(const struct np_record *record, const char *where,
 		    char **out, struct np_err *err);
 
 /*
- * Parse and check one record.  text[len] is hostile: depth, sizes and counts
- * are bounded, and every number must be finite and in range.  Unknown members
- * are ignored, so that records of a newer minor version can be read.  where
+ * Parse and check one record. text[len] is hostile: depth, sizes and counts
+ * are bounded, and every number must be finite and in range. Unknown members
+ * are ignored, so that records of a newer minor version can be read. where
  * names the source in messages. Returns 0; -EINVAL (damaged or out of range);
  * -EPROTONOSUPPORT (newer schema); -ENOMEM.
  */

@@ -98,7 +98,7 @@ int np_saver_send(enum np_saver_kind kind, const char *const field[],
 
 /*
  * Listen as the saver of root (uid 0) or of one user. Returns the descriptor,
- * non-blocking and close-on-exec, or -errno.  -EADDRINUSE: all addresses are in
+ * non-blocking and close-on-exec, or -errno. -EADDRINUSE: all addresses are in
  * use, at least one of them by user *foreign_uid.
  */
 int np_saver_listen(uid_t uid, uid_t *foreign_uid);

@@ -375,7 +375,7 @@ static void name_of_day(time_t t, char name[NAME_LEN])
 }
 
 /*
- * Clocks are sometimes wrong.  A clock that is some days ahead creates that
+ * Clocks are sometimes wrong. A clock that is some days ahead creates that
  * many files, but none of the last NP_ACCOUNTING_KEEP_DAYS is removed for them:
  * files with a date in the future do not count until that day.
  */
@@ -398,7 +398,7 @@ static void remove_old(const struct np_dir *dir, time_t now)
 }
 
 /*
- * The name of today's file.  A day before all existing files is a wrong clock:
+ * The name of today's file. A day before all existing files is a wrong clock:
  * a file of that day would be the first to be removed, so use the newest one.
  */
 static void name_to_write(const struct np_dir *dir, time_t now,
@@ -416,7 +416,7 @@ static void name_to_write(const struct np_dir *dir, time_t now,
 	np_names_free(names, n);
 }
 
-/* Open today's file.  *fresh: it was created. */
+/* Open today's file. *fresh: it was created. */
 static int open_day(const struct np_dir *dir, const char *name, mode_t mode,
 		    bool *fresh, size_t *size)
 {

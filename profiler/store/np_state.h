@@ -6,8 +6,8 @@
  *	STORE/placement/ended-YYYYMMDD.jsonl	jobs that ended, one per line
  *
  * The thread in slurmctld writes both, the first by replacing the file, the
- * second by appending whole lines; the commands read them.  The members are
- * described in netprof-placement(5).  placement/ belongs to SlurmUser.
+ * second by appending whole lines; the commands read them. The members are
+ * described in netprof-placement(5). placement/ belongs to SlurmUser.
  * Texts are owned by the structure that they are in; NULL counts as "".
  */
 #ifndef NP_STATE_H
@@ -125,14 +125,14 @@ struct np_accounting_record {
 };
 
 /*
- * Write state.json.  mode: of the file (0644, or 0640 where jobs are private).
- * The directory is made if missing.  Returns 0 or -errno with err.
+ * Write state.json. mode: of the file (0644, or 0640 where jobs are private).
+ * The directory is made if missing. Returns 0 or -errno with err.
  */
 int np_state_save(const char *store_dir, const struct np_state *state,
 		  mode_t mode, struct np_err *err);
 
 /*
- * Read state.json.  Returns 0 (free with np_state_free()), or with err -ENOENT:
+ * Read state.json. Returns 0 (free with np_state_free()), or with err -ENOENT:
  * never written; -EACCES; -EINVAL or -EFBIG: damaged, too large, or of a newer
  * schema.
  */
@@ -141,13 +141,13 @@ int np_state_load(const char *store_dir, struct np_state *out,
 void np_state_free(struct np_state *state);
 
 /*
- * Change the mode of all existing files.  Returns 0, also if there are none, or
+ * Change the mode of all existing files. Returns 0, also if there are none, or
  * the last failure with err.
  */
 int np_state_set_mode(const char *store_dir, mode_t mode, struct np_err *err);
 
 /*
- * How much of a day's file the jobs of each user fill.  A user may take at most
+ * How much of a day's file the jobs of each user fill. A user may take at most
  * as many of its NP_ACCOUNTING_MAX_DAY bytes as stay free (np_array.h).
  */
 struct np_accounting_day;
@@ -155,9 +155,9 @@ int np_accounting_day_new(struct np_accounting_day **out);  /* 0 or -ENOMEM */
 void np_accounting_day_free(struct np_accounting_day *day); /* NULL is allowed */
 
 /*
- * Append one job.  At the first job of a day, files older than
+ * Append one job. At the first job of a day, files older than
  * NP_ACCOUNTING_KEEP_DAYS are removed, except the newest
- * NP_ACCOUNTING_KEEP_FILES, which stay whatever the clock says.  If the clock
+ * NP_ACCOUNTING_KEEP_FILES, which stay whatever the clock says. If the clock
  * is behind all existing files, the line goes into the newest one. Returns 0;
  * -ENOBUFS: the user's share of that file is used up (err is set only the first
  * time for a user and file, and is empty afterwards); or another -errno with
@@ -169,8 +169,8 @@ int np_accounting_append(const char *store_dir, struct np_accounting_day *day,
 
 /*
  * Find the latest entry of a job, or of a task of an array job: array id and
- * task; NP_ACCOUNTING_NO_TASK: id is a job id.  Damaged or incomplete lines are
- * ignored.  Returns 0 (free with np_accounting_record_free()), -ENOENT, -EACCES
+ * task; NP_ACCOUNTING_NO_TASK: id is a job id. Damaged or incomplete lines are
+ * ignored. Returns 0 (free with np_accounting_record_free()), -ENOENT, -EACCES
  * or another -errno.
  */
 #define NP_ACCOUNTING_NO_TASK UINT32_MAX
@@ -186,20 +186,20 @@ void np_accounting_record_free(struct np_accounting_record *record);
 
 /*
  * The whole state as text, one leaf switch or job per line; *out is malloc'ed.
- * Numbers above a reader's limit are written as that limit.  Returns 0,
- * -ENOMEM, or -EINVAL with err (a number that is not finite).  Exported for the
+ * Numbers above a reader's limit are written as that limit. Returns 0,
+ * -ENOMEM, or -EINVAL with err (a number that is not finite). Exported for the
  * tests.
  */
 int np_state_put(const struct np_state *state, char **out, struct np_err *err);
 
 /*
- * text[len] is hostile.  Returns 0, -ENOMEM, or -EINVAL with err.  Exported for
+ * text[len] is hostile. Returns 0, -ENOMEM, or -EINVAL with err. Exported for
  * the tests.
  */
 int np_state_get(const char *text, size_t len, const char *where,
 		 struct np_state *out, struct np_err *err);
 
-/* One line of a day's file; hostile, too.  Exported for the fuzz target. */
+/* One line of a day's file; hostile, too. Exported for the fuzz target. */
 int np_accounting_parse(const char *text, size_t len,
 			struct np_accounting_record *out);
 

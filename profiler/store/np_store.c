@@ -174,12 +174,12 @@ int np_dir_names(const struct np_dir *d, bool (*want)(const char *name),
  * A umask or chmod(1) may have closed a user's directory to slurmctld's group.
  * The mode cannot simply be corrected: chmod() by a user who is not in that
  * group clears the set-group-id bit, and files made below would get another
- * group.  So a new directory takes its place in one atomic exchange (a gap
+ * group. So a new directory takes its place in one atomic exchange (a gap
  * could be taken by somebody else), and then receives the content of the old
  * one.
  *
  * If this is interrupted, the old directory stays as .mend-UID and the next
- * writer continues.  Two writers at once are harmless: each file is in one of
+ * writer continues. Two writers at once are harmless: each file is in one of
  * the two directories.
  */
 
@@ -193,8 +193,8 @@ struct repair {
 };
 
 /*
- * mkdirat() with exactly this mode, whatever the umask.  A chmod() afterwards
- * would clear the set-group-id bit if the caller is not in the group.  The
+ * mkdirat() with exactly this mode, whatever the umask. A chmod() afterwards
+ * would clear the set-group-id bit if the caller is not in the group. The
  * umask belongs to the whole process, so only programs with one thread may
  * write.
  */
@@ -267,7 +267,7 @@ static bool is_spare_name(const char *name, uid_t uid)
 }
 
 /*
- * Put a new directory in the place of the closed one.  False: another writer is
+ * Put a new directory in the place of the closed one. False: another writer is
  * doing it, the new directory is closed as well, or the file system cannot
  * exchange; then root has to repair it.
  */
@@ -288,7 +288,7 @@ static bool exchange(const struct repair *repair, const struct stat *users)
 
 /*
  * Open the calling user's directory to slurmctld's group; users is a descriptor
- * of users/.  If that is impossible, everything stays as it is.
+ * of users/. If that is impossible, everything stays as it is.
  */
 static void repair_directory(int users, uid_t uid)
 {
@@ -439,7 +439,7 @@ static int check_owner(const struct np_dir *dir, struct np_err *err)
 }
 
 /*
- * Make users/.  If root makes it, it is as netprof-profile(5) describes, with
+ * Make users/. If root makes it, it is as netprof-profile(5) describes, with
  * the group of the store; anybody else's store is for its owner alone.
  */
 static int make_users(const struct np_store *store, struct np_err *err)
@@ -611,7 +611,7 @@ static enum fault fault_of(const struct np_dir *dir, const struct stat *st,
 }
 
 /*
- * Open a file without following a symbolic link or blocking on a FIFO.  The
+ * Open a file without following a symbolic link or blocking on a FIFO. The
  * first check avoids opening what is not a regular file; the second one, on the
  * descriptor, decides.
  */
@@ -1060,7 +1060,7 @@ void np_store_census_free(struct np_store_census *census)
 }
 
 /*
- * Give a directory to its user.  dir belongs to the user already, or to root
+ * Give a directory to its user. dir belongs to the user already, or to root
  * because it was just made; nobody but root could have put anything else there.
  */
 static int hand_over(int users, int dir, uid_t uid)
@@ -1304,7 +1304,7 @@ static int write_run(const struct np_store *store, const struct np_dir *dir,
 	if (rc || !fresh)
 		return rc;
 	/*
-	 * The lock only serialises pruning.  Where a directory cannot be
+	 * The lock only serialises pruning. Where a directory cannot be
 	 * locked, two processes at once are harmless: both remove the same
 	 * oldest runs.
 	 */

@@ -7,11 +7,11 @@
  *	STORE/fabric/			calibrations, np_fabric_store.h
  *	STORE/placement/		state of the placement, np_state.h
  *
- * users/ is like /tmp (mode 3777, with the group of slurmctld).  Each user
+ * users/ is like /tmp (mode 3777, with the group of slurmctld). Each user
  * makes their own directory in it, mode 2750, named by the numeric uid and
  * trusted only if that uid owns it; if slurmctld's group cannot read it, the
- * next writer repairs that.  published/ is trusted only if root or the owner of
- * STORE owns it.  Below STORE no symbolic link is ever followed, and every file
+ * next writer repairs that. published/ is trusted only if root or the owner of
+ * STORE owns it. Below STORE no symbolic link is ever followed, and every file
  * is checked (regular, owner, size) before it is parsed as hostile input.
  */
 #ifndef NP_STORE_H
@@ -38,7 +38,7 @@
 struct np_store;
 
 /*
- * Open a store for reading and writing as the calling user.  dir is borrowed.
+ * Open a store for reading and writing as the calling user. dir is borrowed.
  * Returns 0, -ENOENT, -ENOTDIR, -EACCES or another -errno with err.
  * Close with np_store_close().
  */
@@ -53,7 +53,7 @@ void np_store_set_max_runs(struct np_store *store, uint32_t max_runs);
  * Write a record into the calling user's directory, replacing an earlier
  * version of the same run: temporary file, fsync, rename, fsync of the
  * directory, so that a reader sees the old file or the new one and never a
- * part.  A new run removes the oldest ones, under a lock on the application's
+ * part. A new run removes the oldest ones, under a lock on the application's
  * directory; if the lock cannot be had within 2 store, its holder does the
  * removing. Returns 0 or -errno (-ENOSPC, -EROFS, -EACCES, -EDQUOT, ...) with
  * err.
@@ -69,7 +69,7 @@ int np_store_publish(struct np_store *store, const struct np_record *record,
 enum np_store_owner { NP_STORE_USER, NP_STORE_PUBLISHED };
 
 /*
- * Remove n runs of an application, of the calling user or published.  With run
+ * Remove n runs of an application, of the calling user or published. With run
  * NULL remove the whole application, including traces, measured pairs and
  * unreadable files.
  * Returns 0, or with err -ENOENT: no such application; or another -errno.
@@ -83,7 +83,7 @@ void np_store_run_name(const struct np_record *record, char *buf, size_t len);
 
 /*
  * Name of a measurement's file: "20261121T031320Z" and the suffix, so that
- * names sort by date.  Returns 0, or -EINVAL: there is no date.
+ * names sort by date. Returns 0, or -EINVAL: there is no date.
  */
 int np_store_dated_name(double date, const char *suffix,
 			char buf[NAME_MAX + 1]);
@@ -103,9 +103,9 @@ struct np_runs {
 };
 
 /*
- * Read the runs of an application.  A record of a newer schema, a damaged or
+ * Read the runs of an application. A record of a newer schema, a damaged or
  * too large one, a symbolic link and a file of another owner are skipped: warn
- * (may be NULL) is called once for each, naming the file.  It is also called
+ * (may be NULL) is called once for each, naming the file. It is also called
  * when one of the limits above ends the reading.
  * uid is ignored for NP_STORE_PUBLISHED.
  * Returns 0; -ENOENT if there is no such application; -EACCES; -ENOMEM.
@@ -125,7 +125,7 @@ struct np_store_stamp {
 
 /*
  * True if a directory changed so recently that it may have changed again since
- * it was read, with the same stamp.  Time stamps are coarse, between a
+ * it was read, with the same stamp. Time stamps are coarse, between a
  * hundredth of a second and a second; NP_STORE_RACY_SEC after a change they are
  * reliable.
  */
@@ -139,9 +139,9 @@ struct np_store_stamp np_store_stamp(struct np_store *store,
 
 /*
  * The applications of a user (or the published ones), each with the stamp of
- * its directory.  A stamp changes when the store writes, replaces or removes a
- * run, but not when a file is edited in place.  No file is opened.
- * *apps: sorted by name; free() it.  A missing directory is an empty list.
+ * its directory. A stamp changes when the store writes, replaces or removes a
+ * run, but not when a file is edited in place. No file is opened.
+ * *apps: sorted by name; free() it. A missing directory is an empty list.
  */
 struct np_store_app {
 	char name[NP_APP_MAX + 1];
@@ -154,21 +154,21 @@ int np_store_list_apps(struct np_store *store, enum np_store_owner owner,
 /*
  * The newest trace of an application of a user: the path of a directory
  * JOB.STEP.trace next to the runs, written by the program itself
- * (np_trace_dir.h), into buf.  Returns 0; -ENOENT without err: there is none;
+ * (np_trace_dir.h), into buf. Returns 0; -ENOENT without err: there is none;
  * or another -errno with err.
  */
 int np_store_trace(const struct np_store *store, uid_t uid, const char *app,
 		   char *buf, size_t len, struct np_err *err);
 
 /*
- * The uids that have a directory, sorted; free() the array.  warn (may be NULL)
+ * The uids that have a directory, sorted; free() the array. warn (may be NULL)
  * is called if there are more than NP_STORE_MAX_SCAN entries.
  */
 int np_store_uids(struct np_store *store, uid_t **uids, size_t *n,
 		  np_store_warn_f *warn, void *arg, struct np_err *err);
 
 /*
- * Users with entries in users/ that are not their own directory.  Anybody can
+ * Users with entries in users/ that are not their own directory. Anybody can
  * make an entry there, also one named by another user's uid, who then cannot
  * keep records.
  */
@@ -191,7 +191,7 @@ void np_store_census_free(struct np_store_census *census);
 
 /*
  * As root: make a user's directory, or correct the mode of the existing one, so
- * that nobody else can take its place.  Returns 0, or with err -EEXIST,
+ * that nobody else can take its place. Returns 0, or with err -EEXIST,
  * -ENOTDIR or -ELOOP: somebody else has taken it; or another -errno.
  */
 int np_store_make_user(struct np_store *store, uid_t uid, bool *made,
@@ -199,7 +199,7 @@ int np_store_make_user(struct np_store *store, uid_t uid, bool *made,
 
 /*
  * Single files in directories of the store: hostile files are recognised before
- * they are opened, and a file is written completely or not at all.  For the
+ * they are opened, and a file is written completely or not at all. For the
  * stores, the calibration and what commands write.
  */
 
@@ -216,7 +216,7 @@ void np_reader_skip(const struct np_reader *r, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 
 /*
- * *text is malloc'ed, not terminated.  Returns its length, -EINVAL after
+ * *text is malloc'ed, not terminated. Returns its length, -EINVAL after
  * calling warn (not a regular file, another owner, too large, unreadable),
  * -ENOENT (the file is gone) or -ENOMEM.
  */
@@ -224,8 +224,8 @@ ssize_t np_reader_read(const struct np_reader *reader, const char *name,
 		       char **text);
 
 /*
- * Read the last max bytes of a file.  *cut: it has more before them. *text is
- * malloc'ed, not terminated.  Returns the length, or with err: -ENOENT, -EACCES
+ * Read the last max bytes of a file. *cut: it has more before them. *text is
+ * malloc'ed, not terminated. Returns the length, or with err: -ENOENT, -EACCES
  * (also: not a regular file, or another owner), -ENOMEM or another -errno.
  */
 ssize_t np_file_read_end(const struct np_dir *dir, const char *name, size_t max,
@@ -233,8 +233,8 @@ ssize_t np_file_read_end(const struct np_dir *dir, const char *name, size_t max,
 
 /*
  * Write a file completely or not at all: under a temporary name, with this mode
- * whatever the umask, fsync, rename, fsync of the directory.  Tries again if
- * the temporary file was removed meanwhile.  Returns 0, or -errno with err
+ * whatever the umask, fsync, rename, fsync of the directory. Tries again if
+ * the temporary file was removed meanwhile. Returns 0, or -errno with err
  * after removing the temporary file.
  */
 int np_file_write(const struct np_dir *dir, const char *name, const void *data,
@@ -245,7 +245,7 @@ int np_file_write_path(const char *path, const void *data, size_t len,
 int np_file_sync_dir(const struct np_dir *dir);
 
 /*
- * flock() a descriptor, waiting 2 s at most.  Returns 0; -EWOULDBLOCK: another
+ * flock() a descriptor, waiting 2 s at most. Returns 0; -EWOULDBLOCK: another
  * process holds it; or the errno of a network file system without locks.
  */
 int np_file_lock(int fd);
@@ -258,7 +258,7 @@ void np_file_remove_stale(const struct np_dir *d);
 
 /*
  * The directories of a store are opened one below the other, and each is
- * checked before anything in it is used.  For the stores and their writers.
+ * checked before anything in it is used. For the stores and their writers.
  */
 
 #define NP_STORE_USERS "users"
@@ -296,7 +296,7 @@ struct np_store_stamp np_stamp_of(const struct stat *st);
  * With make, missing directories are made; for writing as the calling user.
  * Returns 0; -ENOENT (missing, without err); or with err -EACCES (no
  * permission, another owner, not a directory, a symbolic link) or another
- * -errno.  Close with np_dir_close().
+ * -errno. Close with np_dir_close().
  */
 int np_dir_open(const struct np_store *store, enum np_store_owner owner,
 		uid_t uid, const char *app, bool make, struct np_dir *out,
@@ -312,17 +312,17 @@ int np_dir_open_fabric(const struct np_store *store, const char *cluster,
 
 /*
  * Open placement/, whose files are trusted if its owner (SlurmUser) or root
- * owns them.  With make, a missing one is made by the calling user, mode 0755.
- * Safe in programs with threads.  Returns 0 or -errno with err.
+ * owns them. With make, a missing one is made by the calling user, mode 0755.
+ * Safe in programs with threads. Returns 0 or -errno with err.
  */
 int np_dir_open_placement(const char *store_dir, bool make, struct np_dir *out,
 			  struct np_err *err);
 
 /*
  * The names in a directory for which want() is true (NULL: all), in descending
- * order, which puts the newest run first.  Scans up to NP_STORE_MAX_SCAN
+ * order, which puts the newest run first. Scans up to NP_STORE_MAX_SCAN
  * entries; *cut, if cut is not NULL: there were more.
- * Returns 0 or -errno with err.  Free with np_names_free().
+ * Returns 0 or -errno with err. Free with np_names_free().
  */
 int np_dir_names(const struct np_dir *d, bool (*want)(const char *name),
 		 char ***names, size_t *n, bool *cut, struct np_err *err);

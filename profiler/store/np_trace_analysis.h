@@ -1,7 +1,7 @@
 /*
  * The result of analysing a program's trace, for predictions and reports: its
  * run time on slower networks, how much added latency it tolerates, and for
- * which network that was computed.  netprof-analysis writes it as one JSON
+ * which network that was computed. netprof-analysis writes it as one JSON
  * object next to the trace,
  *
  *	STORE/users/UID/APP/JOB.STEP.curve	(of JOB.STEP.trace)
@@ -54,12 +54,12 @@ bool np_trace_analysis_fits(const struct np_trace_analysis *t, double trace_byte
 /* Fill out from t->times; false: there are none. */
 bool np_trace_analysis_response(const struct np_trace_analysis *t, struct np_response *out);
 
-/* *out: one line, malloc'ed.  Returns 0, or -EINVAL or -ENOMEM with err. */
+/* *out: one line, malloc'ed. Returns 0, or -EINVAL or -ENOMEM with err. */
 int np_trace_analysis_put(const struct np_trace_analysis *t, char **out,
 			  struct np_err *err);
 
 /*
- * where: source, for messages.  Returns 0 (free with np_trace_analysis_free()), or with
+ * where: source, for messages. Returns 0 (free with np_trace_analysis_free()), or with
  * err -EINVAL, -EPROTONOSUPPORT (a newer schema) or -ENOMEM.
  */
 int np_trace_analysis_get(const char *text, size_t len, const char *where,
@@ -67,9 +67,9 @@ int np_trace_analysis_get(const char *text, size_t len, const char *where,
 void np_trace_analysis_free(struct np_trace_analysis *t);
 
 /*
- * Load or save the record next to a trace.  It is loaded only if uid owns it,
+ * Load or save the record next to a trace. It is loaded only if uid owns it,
  * and saved only if the caller owns the trace and its directory, so that
- * another user's link cannot redirect the write.  Returns 0 or -errno: -ENOENT
+ * another user's link cannot redirect the write. Returns 0 or -errno: -ENOENT
  * (no record, or the path does not end like a trace), -EACCES (another owner).
  */
 int np_trace_analysis_load(const char *trace, uid_t uid,

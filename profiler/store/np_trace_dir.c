@@ -28,7 +28,7 @@
 
 /*
  * Open a subdirectory, which is made if it is missing and must belong to the
- * calling user.  Closes parent_fd.  Returns the descriptor or -errno.
+ * calling user. Closes parent_fd. Returns the descriptor or -errno.
  */
 static int open_subdir(int parent_fd, const char *name)
 {
@@ -49,7 +49,7 @@ static int open_subdir(int parent_fd, const char *name)
 }
 
 /*
- * Open a directory by its path.  A symbolic link at the end of the path is
+ * Open a directory by its path. A symbolic link at the end of the path is
  * followed only if root or the caller owns it, because in a directory such as
  * /tmp others can make one.
  */
@@ -131,7 +131,7 @@ static bool is_trace_name(const char *name)
 	       !strcmp(name + len - suffix_len, NP_TRACE_SUFFIX);
 }
 
-/* Open a stream of the directory fd, which stays open.  NULL: failed. */
+/* Open a stream of the directory fd, which stays open. NULL: failed. */
 static DIR *open_stream(int fd)
 {
 	int copy = openat(fd, ".", OPEN_DIR);
@@ -144,7 +144,7 @@ static DIR *open_stream(int fd)
 
 /*
  * List the traces that uid owns, newest first; symbolic links are ignored.
- * traces has MAX_TRACES elements.  Returns how many there are; 0 also if the
+ * traces has MAX_TRACES elements. Returns how many there are; 0 also if the
  * directory cannot be read.
  */
 static size_t list_traces(int fd, uid_t uid, struct trace *traces)
@@ -193,7 +193,7 @@ static void remove_analysis(int app_fd, const char *trace)
 
 /*
  * Remove the files of the ranks of a trace, and unless it has other files, its
- * directory and its analysis.  Returns whether the directory is gone.
+ * directory and its analysis. Returns whether the directory is gone.
  */
 static bool remove_trace(int app_fd, const char *name)
 {
@@ -266,7 +266,7 @@ static void list_user(struct user_traces *user, int user_fd)
 		closedir(stream);
 }
 
-/* Remove a trace of an application.  Returns whether it is gone. */
+/* Remove a trace of an application. Returns whether it is gone. */
 static bool remove_by_name(int user_fd, const char *app, const char *name)
 {
 	int fd = openat(user_fd, app, OPEN_DIR);

@@ -212,7 +212,7 @@ void np_group_cache_add(struct np_group_cache *cache, uint32_t uid, double now)
 }
 
 /*
- * Ask for the groups of a user.  A user that does not exist is in no group.
+ * Ask for the groups of a user. A user that does not exist is in no group.
  * Returns whether the answer is new.
  */
 static bool query_groups(struct np_group_cache_entry *one,
@@ -239,7 +239,7 @@ static bool query_groups(struct np_group_cache_entry *one,
 
 /*
  * The first pass asks about users who were never asked about, for
- * NP_GROUP_CACHE_FIRST_SEC even if `until` is earlier.  The second pass asks
+ * NP_GROUP_CACHE_FIRST_SEC even if `until` is earlier. The second pass asks
  * about users whose answer is old.
  */
 bool np_group_cache_refresh(struct np_group_cache *cache,
@@ -287,7 +287,7 @@ struct np_auth_user *np_group_cache_list(const struct np_group_cache *cache,
  * the directories of applications for changes, reads the runs of an application
  * and summarises them for the models, and asks the models for slowdowns.
  *
- * An application or owner is "wanted" if jobs of it exist.  A "place" is a
+ * An application or owner is "wanted" if jobs of it exist. A "place" is a
  * directory whose problems are logged.
  */
 
@@ -390,7 +390,7 @@ struct np_catalog {
 
 	/*
 	 * The newest calibration, and then those of other fabrics that
-	 * applications use.  0 fabrics: the cluster is not calibrated.
+	 * applications use. 0 fabrics: the cluster is not calibrated.
 	 */
 	struct fabric fabrics[MAX_FABRICS];
 	size_t n_fabrics;
@@ -542,7 +542,7 @@ int32_t np_app_index_find(const struct np_app_index *index, const char *app,
 }
 
 /*
- * May a user use a published name?  Claim= decides, and where it does not, the
+ * May a user use a published name? Claim= decides, and where it does not, the
  * user's own runs do.
  */
 static enum np_auth authorise(const struct np_app_index *index, const char *app,
@@ -646,7 +646,7 @@ compare_latency(const struct np_run_summary *own,
 	return NP_CONSISTENCY_REFUTED;
 }
 
-/* Compare two lists of slowdowns.  NULL: none of them is known. */
+/* Compare two lists of slowdowns. NULL: none of them is known. */
 static enum np_consistency compare_slowdowns(const struct np_mean *own,
 					     const struct np_mean *published,
 					     const struct np_fabric *fabric,
@@ -825,7 +825,7 @@ static struct np_cat_owner *owner_of(struct np_catalog *catalog, int64_t owner)
 }
 
 /*
- * May the owner read as much as a new one?  If so, nothing is lost if it is
+ * May the owner read as much as a new one? If so, nothing is lost if it is
  * forgotten.
  */
 static bool has_no_reading_debt(const struct np_catalog *catalog,
@@ -926,7 +926,7 @@ static uint32_t least_important_handle(const struct np_catalog *catalog)
 	return least;
 }
 
-/* Take a handle away.  Its application is unknown until there is room. */
+/* Take a handle away. Its application is unknown until there is room. */
 static void release_handle(struct np_catalog *catalog, uint32_t handle)
 {
 	struct np_cat_app *app = catalog->by_handle[handle];
@@ -1056,7 +1056,7 @@ static void path_of(const struct np_catalog *catalog,
 			(uint32_t)owner->key.owner);
 }
 
-/* Log a line.  Returns false if this refresh has logged too many. */
+/* Log a line. Returns false if this refresh has logged too many. */
 static bool log_line(struct np_catalog *catalog, const char *line)
 {
 	if (catalog->n_warned > NP_CATALOG_MAX_WARNINGS)
@@ -1087,7 +1087,7 @@ static void log_hourly_count(struct np_catalog *catalog,
 		owner->lines = (struct owner_lines){ .until = 0 };
 }
 
-/* Log or count a line about an owner's files.  false: try again later. */
+/* Log or count a line about an owner's files. false: try again later. */
 static bool log_for_owner(struct np_catalog *catalog,
 			  struct np_cat_owner *owner, const char *line)
 {
@@ -1253,7 +1253,7 @@ static int fabric_load(struct np_catalog *catalog, struct np_err *err)
 }
 
 /*
- * Is this fabric known to have no calibration?  If not, note that it has none:
+ * Is this fabric known to have no calibration? If not, note that it has none:
  * the caller takes that back if it finds one.
  */
 static bool is_known_uncalibrated(struct np_catalog *catalog,
@@ -1332,7 +1332,7 @@ static int check_calibration(struct np_catalog *catalog, double now,
 	return 0;
 }
 
-/* Load the calibration if it has changed.  Returns 0 or -errno with err. */
+/* Load the calibration if it has changed. Returns 0 or -errno with err. */
 static int refresh_calibration(struct np_catalog *catalog, struct np_err *err)
 {
 	double now = catalog_now(catalog);
@@ -1379,7 +1379,7 @@ static bool is_urgent(const struct np_catalog *catalog,
 }
 
 /*
- * Find the next owner to be scanned, or NULL.  Owners take turns: the search
+ * Find the next owner to be scanned, or NULL. Owners take turns: the search
  * begins at the last one, so that none is passed over forever.
  */
 static struct np_cat_owner *next_owner(struct np_catalog *catalog, bool wanted)
@@ -1405,7 +1405,7 @@ static struct np_cat_owner *next_owner(struct np_catalog *catalog, bool wanted)
 	return NULL;
 }
 
-/* Find the applications of an owner.  Returns their number, from *first on. */
+/* Find the applications of an owner. Returns their number, from *first on. */
 static size_t apps_of(const struct np_catalog *catalog, int64_t owner,
 		      size_t *first)
 {
@@ -1414,7 +1414,7 @@ static size_t apps_of(const struct np_catalog *catalog, int64_t owner,
 }
 
 /*
- * Handle an application that does not exist any more.  It keeps its handle, for
+ * Handle an application that does not exist any more. It keeps its handle, for
  * the case that it exists again.
  */
 static void remove_app(struct np_catalog *catalog, size_t i)
@@ -1637,7 +1637,7 @@ static int scan_owner(struct np_catalog *catalog, struct np_cat_owner *owner,
 
 /*
  * Add new users, and remove those without a directory, unless they have jobs or
- * have to wait before more is read for them.  Otherwise a user could rename the
+ * have to wait before more is read for them. Otherwise a user could rename the
  * directory and rename it back, to be read without waiting.
  */
 static int update_owners(struct np_catalog *catalog, const uid_t *uids,
@@ -1714,8 +1714,8 @@ static void rescan_everything(struct np_catalog *catalog)
 /* ---- reading an application's runs, and keeping their summary ---- */
 
 /*
- * May more be read for this owner?  After each reading an owner has to wait,
- * for a time that is proportional to the bytes read.  So a user who changes
+ * May more be read for this owner? After each reading an owner has to wait,
+ * for a time that is proportional to the bytes read. So a user who changes
  * files all the time, or links huge ones, does not take time from others.
  */
 static bool may_read(const struct np_catalog *catalog,
@@ -1743,7 +1743,7 @@ struct candidate {
 };
 
 /*
- * Is a read before b?  Wanted applications are first, then those of the owner
+ * Is a read before b? Wanted applications are first, then those of the owner
  * who has waited longest.
  */
 static bool is_before(const struct np_catalog *catalog,
@@ -1761,7 +1761,7 @@ static bool is_before(const struct np_catalog *catalog,
 	return outranks(catalog, a->app, b->app);
 }
 
-/* Find the next application to be read, or NULL.  Owners take turns. */
+/* Find the next application to be read, or NULL. Owners take turns. */
 static struct np_cat_app *next_app(const struct np_catalog *catalog,
 				   bool wanted)
 {
@@ -1783,8 +1783,8 @@ static struct np_cat_app *next_app(const struct np_catalog *catalog,
 }
 
 /*
- * Read and summarise an application, and set its fabric.  *bytes: how much was
- * read.  Returns 0, -ENODATA (the reason, if there is one, is logged) or
+ * Read and summarise an application, and set its fabric. *bytes: how much was
+ * read. Returns 0, -ENODATA (the reason, if there is one, is logged) or
  * -ENOMEM.
  */
 static int read_summary(struct np_catalog *catalog, struct np_cat_app *app,
@@ -1888,7 +1888,7 @@ static int read_app(struct np_catalog *catalog, struct np_cat_app *app,
 #define SLICE_QUESTIONS 64 /* between two looks at the clock */
 
 /*
- * Predict a slowdown with the default model.  Only for a slowdown that means a
+ * Predict a slowdown with the default model. Only for a slowdown that means a
  * conflict, an interval is computed: it shows whether the prediction is
  * doubtful.
  */
@@ -2057,8 +2057,8 @@ static void purge_wanted(struct np_catalog *catalog)
 }
 
 /*
- * List the handles about which the models can be asked now.  If an application
- * does not exist, they have no answer, which counts as one.  If it has yet to
+ * List the handles about which the models can be asked now. If an application
+ * does not exist, they have no answer, which counts as one. If it has yet to
  * be read, it has to wait.
  */
 static size_t to_predict(const struct np_catalog *catalog, bool wanted,
@@ -2250,7 +2250,7 @@ int np_catalog_table(struct np_catalog *catalog, struct np_slowdowns **out,
 
 /*
  * Check whether a user's own runs agree with the published profile of that name
- * or contradict it.  If they cannot be compared at present, nothing changes.
+ * or contradict it. If they cannot be compared at present, nothing changes.
  */
 static void check_published_name(struct np_catalog *catalog,
 				 struct np_cat_app *own)

@@ -1,12 +1,12 @@
 /*
  * The applications of the store, as the placement decision knows them: a handle
  * for each profile, and how much the applications slow each other on the
- * calibrated fabric of the cluster.  The catalog reads the store, so it must be
+ * calibrated fabric of the cluster. The catalog reads the store, so it must be
  * used by one thread that may block.
  *
  * The profile of a job is the published one of that name, or if there is none,
  * the job owner's own: so a user cannot evade a published profile by having one
- * of the same name.  The index also says who is authorised to use a published
+ * of the same name. The index also says who is authorised to use a published
  * name: those whom Claim= names (np_conf.h), or else users whose own runs agree
  * with the profile.
  */
@@ -43,7 +43,7 @@ struct np_app_entry {
 				     profile; "": they do not */
 };
 
-/* Who runs the job.  Strings are borrowed. */
+/* Who runs the job. Strings are borrowed. */
 struct np_auth_request {
 	uint32_t uid;
 	const char *account;   /* NULL: not known */
@@ -64,8 +64,8 @@ enum np_auth_match {
 };
 
 /*
- * Does a rule allow this job to use the name app?  user: NULL if the groups are
- * not known.  Looks up and allocates nothing.
+ * Does a rule allow this job to use the name app? user: NULL if the groups are
+ * not known. Looks up and allocates nothing.
  */
 enum np_auth_match np_auth_check(const struct np_auth_rule *rule, size_t n,
 				 const char *app,
@@ -89,7 +89,7 @@ struct np_auth_rules {
 
 /*
  * An index never changes, counts its references, and may be read by any thread.
- * entry[] and auth (NULL: no rules) are copied.  unknown: the profile that is
+ * entry[] and auth (NULL: no rules) are copied. unknown: the profile that is
  * used for applications without a profile.
  */
 struct np_app_index;
@@ -101,7 +101,7 @@ void np_app_index_unref(struct np_app_index *index); /* NULL is allowed */
 
 /*
  * Find the published profile of that name, whoever is authorised to use it, or
- * else the user's own; NP_PROFILE_UNKNOWN: none.  No allocation, O(log n).
+ * else the user's own; NP_PROFILE_UNKNOWN: none. No allocation, O(log n).
  */
 int32_t np_app_index_find(const struct np_app_index *index, const char *app,
 			  uint32_t uid);
@@ -126,7 +126,7 @@ static inline bool np_auth_counts(enum np_auth auth)
 
 /*
  * Find the profile of a user's job; NP_PROFILE_UNKNOWN if there is none, or the
- * job may not use it.  Looks up no users, and allocates nothing.
+ * job may not use it. Looks up no users, and allocates nothing.
  */
 int32_t np_app_index_of_job(const struct np_app_index *index, const char *app,
 			    const struct np_auth_request *who,
@@ -134,7 +134,7 @@ int32_t np_app_index_of_job(const struct np_app_index *index, const char *app,
 
 /*
  * Return the reason for an authorisation in words: if own runs contradict the
- * profile, what they show.  Valid until the last np_app_index_unref().
+ * profile, what they show. Valid until the last np_app_index_unref().
  */
 const char *np_app_index_why(const struct np_app_index *index, const char *app,
 			     uint32_t uid, enum np_auth auth);
@@ -143,7 +143,7 @@ const char *np_app_index_why(const struct np_app_index *index, const char *app,
  * ---- consistency of a user's own runs with the published profile ----
  *
  * This compares what is known of both: the mean latency, how much each level
- * slows the program, and how much the program slows each level.  The accepted
+ * slows the program, and how much the program slows each level. The accepted
  * difference is NP_CONSISTENCY_SDS times the scatter of one published run, or
  * one of the shares below if that is more, as programs vary that much between
  * days and leaf switches; plus twice the error of the user's own mean.
@@ -160,8 +160,8 @@ enum np_consistency {
 };
 
 /*
- * Both summaries must be made for the calibration of that fabric.  why: the
- * contradiction in words.  Exported for tests.
+ * Both summaries must be made for the calibration of that fabric. why: the
+ * contradiction in words. Exported for tests.
  */
 enum np_consistency np_consistency_check(const struct np_run_summary *own,
 					 const struct np_run_summary *published,
@@ -174,14 +174,14 @@ enum np_consistency np_consistency_check(const struct np_run_summary *own,
 #define NP_CATALOG_MAX_OF_USER 128
 /*
  * Most log lines about the files of one user, or about published files, in an
- * hour; and about all files in a refresh.  Hostile users cannot fill the log.
+ * hour; and about all files in a refresh. Hostile users cannot fill the log.
  */
 #define NP_CATALOG_MAX_LINES 20
 #define NP_CATALOG_MAX_WARNINGS 100
 /*
  * Limits for reading the profiles of one user: bytes per second, and for how
- * many seconds unused bandwidth accumulates.  Each reading of an application
- * counts as NP_CATALOG_LEAST_BYTES or more.  Published profiles have no such
+ * many seconds unused bandwidth accumulates. Each reading of an application
+ * counts as NP_CATALOG_LEAST_BYTES or more. Published profiles have no such
  * limit.
  */
 #define NP_CATALOG_BYTES_PER_SEC (2u << 20)
@@ -191,8 +191,8 @@ enum np_consistency np_consistency_check(const struct np_run_summary *own,
 struct np_catalog;
 
 /*
- * Make a catalog, which has read nothing yet.  cluster: its name.  The
- * arguments are copied.  Free with np_catalog_free().  Returns 0 or -ENOMEM
+ * Make a catalog, which has read nothing yet. cluster: its name. The
+ * arguments are copied. Free with np_catalog_free(). Returns 0 or -ENOMEM
  * with err.
  */
 int np_catalog_new(const char *store_dir, const char *cluster,
@@ -206,8 +206,8 @@ void np_catalog_set_clock(struct np_catalog *catalog,
 
 /*
  * Register that a job of this user and application exists: for the next ten
- * minutes, its profile is read before others.  This is cheap, and may be called
- * for every job before every refresh.  Returns whether, because of this call,
+ * minutes, its profile is read before others. This is cheap, and may be called
+ * for every job before every refresh. Returns whether, because of this call,
  * another refresh may find something new.
  */
 bool np_catalog_expect_job(struct np_catalog *catalog, const char *app,
@@ -215,22 +215,22 @@ bool np_catalog_expect_job(struct np_catalog *catalog, const char *app,
 
 /*
  * Look for changes in the store, read them, and ask the models for missing
- * predictions.  This stops soon after budget_sec, between two applications or
- * questions, and goes on with the next call.  Users take turns, each within the
+ * predictions. This stops soon after budget_sec, between two applications or
+ * questions, and goes on with the next call. Users take turns, each within the
  * limit above; a profile beyond that limit stays as it is and is read later.
  * The directories of users without jobs, published/ and the calibration are
- * checked every five seconds.  Profiles that are gone or cannot be read any
+ * checked every five seconds. Profiles that are gone or cannot be read any
  * more become unknown.
  *
  * If there are more profiles than NP_CONFLICT_MAX_PROFILES, published ones have
- * priority, then those that jobs use, then the newest.  A handle may then pass
+ * priority, then those that jobs use, then the newest. A handle may then pass
  * from one profile to another, in which case *changed is true.
  *
  * *changed: earlier tables and indices are out of date; a table and an index
- * belong together.  *more: something is left to do.  Both are always set.  warn
+ * belong together. *more: something is left to do. Both are always set. warn
  * (may be NULL) is called once for each skipped file, and again if the file
- * changes; beyond NP_CATALOG_MAX_LINES, one line counts the rest.  Returns 0;
- * or -errno with err if the store or the calibration cannot be used.  Until a
+ * changes; beyond NP_CATALOG_MAX_LINES, one line counts the rest. Returns 0;
+ * or -errno with err if the store or the calibration cannot be used. Until a
  * later call succeeds, the index is then empty, so nothing conflicts.
  */
 int np_catalog_refresh(struct np_catalog *catalog, double budget_sec,
@@ -238,10 +238,10 @@ int np_catalog_refresh(struct np_catalog *catalog, double budget_sec,
 		       bool *more, struct np_err *err);
 
 /*
- * Get the table of slowdowns for the decision; np_slowdowns_unref().  A
+ * Get the table of slowdowns for the decision; np_slowdowns_unref(). A
  * slowdown counts as harmless if it was not predicted yet, cannot be predicted,
- * is doubtful (np_predict.h), or is at most 1 % (or MaxSlowdown).  So do all at
- * a scope whose sharing coefficient is zero or was not measured.  Returns 0 or
+ * is doubtful (np_predict.h), or is at most 1 % (or MaxSlowdown). So do all at
+ * a scope whose sharing coefficient is zero or was not measured. Returns 0 or
  * -ENOMEM with err.
  */
 int np_catalog_table(struct np_catalog *catalog, struct np_slowdowns **out,
@@ -249,18 +249,18 @@ int np_catalog_table(struct np_catalog *catalog, struct np_slowdowns **out,
 
 /*
  * Include doubtful predictions in tables that are made after the next refresh.
- * This is for simulating how jobs slow each other, not for decisions.  That
+ * This is for simulating how jobs slow each other, not for decisions. That
  * refresh asks the models again, but does not read applications again.
  */
 void np_catalog_accept_doubtful(struct np_catalog *catalog);
 
 /*
- * Get the index that belongs to the table; np_app_index_unref().  0 or -ENOMEM.
+ * Get the index that belongs to the table; np_app_index_unref(). 0 or -ENOMEM.
  */
 int np_catalog_index(struct np_catalog *catalog, struct np_app_index **out);
 
 /*
- * Describe the calibration in use in one line, or say why there is none.  Valid
+ * Describe the calibration in use in one line, or say why there is none. Valid
  * until the next refresh.
  */
 const char *np_catalog_fabric(const struct np_catalog *catalog);
@@ -268,7 +268,7 @@ const char *np_catalog_fabric(const struct np_catalog *catalog);
 /*
  * ---- Group cache, for np_catalog.c and unit tests ----
  *
- * Cache of which users are in the groups that Claim= names.  As the user
+ * Cache of which users are in the groups that Claim= names. As the user
  * database may be slow, the plugin in slurmctld asks it ahead of time, in a
  * thread, about the users whose jobs it has seen.
  */

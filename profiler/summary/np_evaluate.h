@@ -10,8 +10,8 @@
 #include "np_predict.h"
 
 /*
- * Predict s->row[i] into out[i], for all n_rows cases.  rc[i] is 0, or the
- * failure of np_predict(), and then the slowdown is NaN.  why: the reason of
+ * Predict s->row[i] into out[i], for all n_rows cases. rc[i] is 0, or the
+ * failure of np_predict(), and then the slowdown is NaN. why: the reason of
  * the first failure, or "". Returns 0, or -EINVAL or -ENOMEM with err.
  */
 int np_evaluate(const struct np_measured_set *s, const struct np_model *m,

@@ -93,9 +93,9 @@ static int source_rank(const struct np_sample *sample)
 
 /*
  * A baseline with the period of the run's probes is better than one with
- * another period.  Among these, idle runs are better than a calibration, and a
+ * another period. Among these, idle runs are better than a calibration, and a
  * calibration, which measures an idle leaf switch for seconds, is better than
- * the few latencies from quiet intervals of flagged runs.  Otherwise the user's
+ * the few latencies from quiet intervals of flagged runs. Otherwise the user's
  * own baseline, which comes first, is kept.
  */
 static bool is_better(const struct np_sample *sample,
@@ -249,7 +249,7 @@ static bool is_of_fabric(const struct np_calibration *calibration,
 
 /*
  * What a node sends under a level that runs alone: bytes/s in one direction,
- * without headers; 0: not known.  A level has one process on each node, which
+ * without headers; 0: not known. A level has one process on each node, which
  * sends to at most all other nodes.
  */
 static double sent_under(const struct np_calibration *calibration, size_t i)
@@ -300,7 +300,7 @@ static double most_leaf_nodes(const struct np_run_summary *profile)
 }
 
 /*
- * Did adapters wait for the network to take their data?  In a lossless network
+ * Did adapters wait for the network to take their data? In a lossless network
  * a link may then carry nothing although packets wait for it.
  */
 static bool was_held_back(const struct np_sample *sample)
@@ -313,7 +313,7 @@ static bool was_held_back(const struct np_sample *sample)
 }
 
 /*
- * What links carry.  Not known where the nodes' own traffic is not all that can
+ * What links carry. Not known where the nodes' own traffic is not all that can
  * delay their probes.
  */
 static struct np_verdict_capacity

@@ -172,7 +172,7 @@ static enum np_sample_source source_of(const struct np_record *record)
 }
 
 /*
- * Add a run's counters of one adapter to those of the same name.  Returns 0 or
+ * Add a run's counters of one adapter to those of the same name. Returns 0 or
  * -ENOMEM.
  */
 static int add_nic(struct np_sample *sample, const struct np_nic_run *run)
@@ -399,14 +399,14 @@ const char *np_run_use_words(enum np_run_use use)
 	return use_words[use].words;
 }
 
-/* Do two texts differ?  An unknown one matches any. */
+/* Do two texts differ? An unknown one matches any. */
 static bool other_text(const char *a, const char *b)
 {
 	return a && b && *a && *b && strcmp(a, b);
 }
 
 /*
- * The same for transports, "tcp/eth0".  The device of one of several rails says
+ * The same for transports, "tcp/eth0". The device of one of several rails says
  * nothing.
  */
 static bool other_transport(const struct np_record *record,
@@ -442,7 +442,7 @@ static bool is_calibrated(const char *name, const struct np_fabric *fabric)
 
 /*
  * Does the level of a run leave out a rail that the program loads, according to
- * all of its runs?  A level of unknown rails counts as one on all of them.
+ * all of its runs? A level of unknown rails counts as one on all of them.
  */
 static bool lacks_a_rail(const struct np_record *record, const char *rails)
 {
@@ -636,7 +636,7 @@ static bool has_rails(const struct np_record *record)
 
 /*
  * The rails that any of the runs loads for which that is known, or of all runs
- * if there is none.  NULL: they have no rails, or load none.  Returns 0 or
+ * if there is none. NULL: they have no rails, or load none. Returns 0 or
  * -ENOMEM.
  */
 static int find_rails(const struct np_runs *runs, char **out)
@@ -796,7 +796,7 @@ static double relative_variance(const struct np_moments *moments)
 
 /*
  * Standard deviation of one slowdown, such that the error of the mean is
- * sd / sqrt(n).  All n runs share the time alone, hence its weight.  If one of
+ * sd / sqrt(n). All n runs share the time alone, hence its weight. If one of
  * the two times was not repeated, it is assumed to scatter like the other.
  */
 static double slowdown_sd(const struct np_moments *alone,
@@ -835,10 +835,10 @@ struct times {
 #define OTHER_NODES 1.5
 
 /*
- * The duration of a round of this level alone.  The calibration divides by its
+ * The duration of a round of this level alone. The calibration divides by its
  * own rounds alone, so what is compared with it has to do the same: the
  * duration of short rounds alone depends on how deeply processors sleep, under
- * traffic it hardly does.  The run's own value is used if the calibration has
+ * traffic it hardly does. The run's own value is used if the calibration has
  * none for a ring of this size, or if the nodes are of another kind.
  */
 static double alone_round(const struct np_calibration *calibration,
@@ -1281,7 +1281,7 @@ static void pack_bins(struct np_pack *pack, double *count)
 }
 
 /*
- * Write or read a summary, which is all zero before reading.  Returns 0 or
+ * Write or read a summary, which is all zero before reading. Returns 0 or
  * -ENOMEM.
  */
 static int pack_summary(struct np_pack *pack, struct np_run_summary *summary,

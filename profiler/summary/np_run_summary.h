@@ -1,23 +1,23 @@
 /*
  * Run summaries: which runs of an application count, for what, and what they
- * say together.  Pages, models, placement and calibration all use this answer.
- * Derived on reading, so that a better model improves old runs.  No I/O.
+ * say together. Pages, models, placement and calibration all use this answer.
+ * Derived on reading, so that a better model improves old runs. No I/O.
  *
  * Runs count if they can be compared: on one fabric (cluster, transport, size
  * of probes; an unknown value matches any), successful, never suspended,
  * without other jobs on their leaf switches, and of one workload (fingerprint).
  * The workload is the one whose runs have the most distinct levels, then the
- * most runs, then the newest.  If srun's exit code is known, the program's end
+ * most runs, then the newest. If srun's exit code is known, the program's end
  * is, too, even if the probes were cut off.
  *
- * Latencies come from runs without a load level.  If there are none, pages use
+ * Latencies come from runs without a load level. If there are none, pages use
  * runs of the workload that shared a leaf switch with other jobs, and say so;
- * models do not, which is the only difference between them.  If there are none
+ * models do not, which is the only difference between them. If there are none
  * of these either, runs of an unknown workload are used.
  *
  * Of a run whose nodes have rails, the latencies of its busiest rail count:
  * those of rails that the program hardly uses would make it look lighter than
- * it is for another program on the rail that it does use.  A program loads the
+ * it is for another program on the rail that it does use. A program loads the
  * rails whose adapters transfer more in any run than those of a quiet node, and
  * only runs under levels that load all of these rails count.
  */
@@ -67,7 +67,7 @@ struct np_sample {
 	size_t n_nics;
 };
 
-/* Add a run.  Returns 0 or -ENOMEM. */
+/* Add a run. Returns 0 or -ENOMEM. */
 int np_sample_add(struct np_sample *sample, const struct np_record *record);
 
 /* Free the histogram and the counters of adapters; the rest remains. */
@@ -81,14 +81,14 @@ double np_sample_quantile(const struct np_sample *sample, double q);
 
 /*
  * The rail of a run that counts, borrowed: of those that it loads the busiest
- * one, on which the mean latency is the largest multiple of the lowest.  NULL:
+ * one, on which the mean latency is the largest multiple of the lowest. NULL:
  * the run has no rails, or no latencies.
  */
 const char *np_run_rail(const struct np_record *record);
 
 /*
  * Does a run load a rail: do the adapters that lead to it transfer more than
- * those of a quiet node?  True also if that is not known: without counters, or
+ * those of a quiet node? True also if that is not known: without counters, or
  * if a load level on the same nodes was counted, too.
  */
 bool np_run_loads_rail(const struct np_record *record, const char *rail);
@@ -107,7 +107,7 @@ struct np_moments np_run_latency(const struct np_record *record);
 void np_run_add_hist(const struct np_record *record, struct np_hist *to);
 
 /*
- * The same over time: free() it.  NULL if the run has no windows, or out of
+ * The same over time: free() it. NULL if the run has no windows, or out of
  * memory.
  */
 struct np_series *np_run_windows(const struct np_record *record);
@@ -152,7 +152,7 @@ struct np_run_summary_level {
 	double utilisation;
 	struct np_mean run_sec;	  /* run time under it */
 	/*
-	 * Mean of (run time under it / run time alone) - 1.  The sd is that of
+	 * Mean of (run time under it / run time alone) - 1. The sd is that of
 	 * one run and includes the scatter of the time alone, so that
 	 * sd / sqrt(n) is the standard error of the mean.
 	 */
@@ -184,7 +184,7 @@ struct np_run_summary_opt {
 };
 
 /*
- * Cost of the probes, over the runs whose latencies are used.  elapsed_sec is 0
+ * Cost of the probes, over the runs whose latencies are used. elapsed_sec is 0
  * if no run has it.
  */
 struct np_probe_cost {
@@ -236,9 +236,9 @@ struct np_run_summary {
 };
 
 /*
- * Summarise runs.  runs, the calibration and the texts are borrowed for the
- * life of the summary.  opt may be NULL.  Returns 0, also if no run counts, or
- * -ENOMEM.  Free with np_run_summary_free().
+ * Summarise runs. runs, the calibration and the texts are borrowed for the
+ * life of the summary. opt may be NULL. Returns 0, also if no run counts, or
+ * -ENOMEM. Free with np_run_summary_free().
  */
 int np_run_summary_make(const struct np_runs *runs,
 			const struct np_run_summary_opt *opt,
@@ -247,7 +247,7 @@ void np_run_summary_free(struct np_run_summary *summary);
 
 /*
  * Make it independent of the runs, which may then be freed, by keeping only
- * what the models need.  name is borrowed.
+ * what the models need. name is borrowed.
  */
 void np_run_summary_detach(struct np_run_summary *summary, const char *name);
 
@@ -265,7 +265,7 @@ const char *np_run_use_words(enum np_run_use use);
  * The intervals of runs that are used as NP_RUN_INTERVALS, oldest run first,
  * under the levels with these names at these scopes (scope NULL: any).
  * Intervals under other levels are left out, so those next to them lose a
- * neighbour. *out: free() it.  Returns 0 or -ENOMEM.
+ * neighbour. *out: free() it. Returns 0 or -ENOMEM.
  */
 int np_run_intervals(const struct np_run_summary *summary,
 		     const char *const *name, const char *const *scope,
@@ -273,7 +273,7 @@ int np_run_intervals(const struct np_run_summary *summary,
 
 /*
  * A level's rounds on n_nodes nodes before the program of such a run started:
- * of record, or else of the newest run.  NULL: there are none.
+ * of record, or else of the newest run. NULL: there are none.
  */
 const struct np_moments *
 np_run_intervals_alone(const struct np_run_summary *summary,
@@ -286,8 +286,8 @@ np_run_intervals_alone(const struct np_run_summary *summary,
 void np_run_summary_pack(FILE *f, const struct np_run_summary *summary);
 
 /*
- * Read it, as np_run_summary_detach() leaves it; name is borrowed.  fabric:
- * that of the same calibration.  Returns 0, -EINVAL (it is something else) or
+ * Read it, as np_run_summary_detach() leaves it; name is borrowed. fabric:
+ * that of the same calibration. Returns 0, -EINVAL (it is something else) or
  * -ENOMEM.
  */
 int np_run_summary_unpack(struct np_pack *pack, const struct np_fabric *fabric,
@@ -304,7 +304,7 @@ struct np_curve_levels {
 
 /*
  * The levels of a calibration, with their impact: the mean over all victims of
- * log(1 + slowdown).  Without one, the named levels of np_level.h in their
+ * log(1 + slowdown). Without one, the named levels of np_level.h in their
  * order. Returns 0 or -ENOMEM; free with np_curve_levels_free().
  */
 int np_curve_levels_make(const struct np_calibration *calibration,
@@ -312,7 +312,7 @@ int np_curve_levels_make(const struct np_calibration *calibration,
 void np_curve_levels_free(struct np_curve_levels *levels);
 
 /*
- * Set run_sec of every level, and *alone, from a summary.  Runs of its workload
+ * Set run_sec of every level, and *alone, from a summary. Runs of its workload
  * that have not ended count, but without a time.
  * scope: only levels that ran there ("leaf", "node"); NULL: anywhere.
  */
