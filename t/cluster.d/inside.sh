@@ -36,6 +36,8 @@ place_alive() {
 
 place_dead() { ! place_alive "$1"; }
 
+is_unplugged() { [ ! -e "/sys/class/net/m-$1" ]; }
+
 need_place() {
 	is_place "$1" || die "no place $1; there are: $(places | tr '\n' ' ')"
 	place_alive "$1" || die "$1 is down"
@@ -206,6 +208,8 @@ cmd_kill_node() { # PLACE
 	need_place "$1"
 	kill -9 "$(place_pid "$1")"
 	wait_until place_dead "$1" || die "$1 does not die"
+	# The kernel removes a network some time after its last process has ended.
+	wait_until is_unplugged "$1" || die "$1 is still plugged in"
 	rm -f "$RUNDIR/pid/$1"
 }
 

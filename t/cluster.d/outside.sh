@@ -67,7 +67,8 @@ find_place() { # PLACE
 	read -r -a children <"/proc/$host/task/$host/children" || :
 	for child in "${children[@]}"; do
 		mapfile -d '' args 2>/dev/null <"/proc/$child/cmdline" || continue
-		[ "${args[-1]-}" = "$1" ] || continue
+		# a process that has just ended has no arguments
+		[ "${#args[@]}" -gt 0 ] && [ "${args[-1]}" = "$1" ] || continue
 		read -r pid _ 2>/dev/null <"/proc/$child/task/$child/children" || :
 		[ -z "$pid" ] || return 0
 	done

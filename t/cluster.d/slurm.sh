@@ -104,6 +104,14 @@ topology_plugin() {
 	esac
 }
 
+# NETPROF_MESSAGE_TIMEOUT has other seconds than the 10 that Slurm waits for an answer, which
+# may take longer on a busy machine.  Where daemons are to be lost, what waits for them would
+# take longer, too.
+message_timeout() {
+	[ -z "$MESSAGE_TIMEOUT" ] || [ -n "$STANDBY$ACCOUNTING" ] ||
+		echo "MessageTimeout=$MESSAGE_TIMEOUT"
+}
+
 write_slurm_conf() {
 	local i
 	cat <<-END
@@ -134,6 +142,7 @@ write_slurm_conf() {
 		SlurmdParameters=config_overrides
 		ReturnToService=2
 		SlurmdTimeout=60
+		$(message_timeout)
 		# Intervals are shorter than on a real cluster, to keep tests short.
 		SlurmctldTimeout=8
 		KillWait=3

@@ -3,8 +3,7 @@
 # shellcheck source=t/width.lib
 . "$ROOT/t/width.lib"
 
-SUITE_CLUSTER=("${WIDTH_CLUSTER[@]}" --netprof "$BUILD"
-	--slurm-conf-extra "$ROOT/t/integration/width.slurm.conf")
+SUITE_CLUSTER=("${WIDTH_CLUSTER[@]}" --netprof "$BUILD")
 LIMIT_SEC=600
 BESIDE=140
 WIDTH_AFTER_MS=200 # as t/cluster sets it
