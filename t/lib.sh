@@ -64,6 +64,11 @@ batch() { # OPTIONS of sbatch
 		' - "$@"
 }
 
+# Slurm drops the output of tasks that end before srun has closed their input.  So tasks that
+# only print something read it to its end before.
+# shellcheck disable=SC2034
+PRINT_HOST=(sh -c 'cat; hostname')
+
 # The files contain no control characters, and none that hide or reverse text.
 is_plain() { # FILE...
 	! LC_ALL=C grep -qaP '[\x00-\x09\x0b-\x1f\x7f]|\xc2[\x80-\x9f\xad]|\xd8\x9c|'\

@@ -26,9 +26,9 @@ lammps_ran_on_four() { # OUTPUT
 test_ordinary_users_submit_and_run_jobs() {
 	local out
 	out=$(batch -N4 <<<'#!/bin/sh
-		id -un; srun hostname | sort')
+		id -un; srun sh -c "cat; hostname" | sort')
 	equal "job's output" "$(xargs <<<"$out")" "alice n0 n1 n2 n3"
-	equal "bob in a job" "$(inside --user bob srun id -un)" bob
+	equal "bob in a job" "$(inside --user bob srun sh -c 'cat; id -un')" bob
 	equal "slurm's uid" "$(inside --user root id -u slurm)" "$(id -u slurm)"
 }
 
@@ -59,7 +59,7 @@ test_the_machine_keeps_its_own_etc() {
 
 test_tasks_know_their_leaf() {
 	local out
-	out=$(inside srun -w n1,n4 sh -c 'echo $SLURM_TOPOLOGY_ADDR' | sort | xargs)
+	out=$(inside srun -w n1,n4 sh -c 'cat; echo $SLURM_TOPOLOGY_ADDR' | sort | xargs)
 	equal SLURM_TOPOLOGY_ADDR "$out" "spine.leaf0.n1 spine.leaf1.n4"
 }
 
@@ -105,8 +105,7 @@ test_mpi_uses_the_shaped_network_and_launch_does_not() {
 	inside srun -N2 --mpi=pmix NPopenmpi -l 16384 -u 16384 -n 5 >/dev/null 2>&1
 	after=$(eth0_bytes)
 	between "bytes of NetPIPE on eth0" $((after - before)) 500000 10000000
-	# Slurm drops the output of tasks that end before srun has closed their input.
-	inside srun -N8 sh -c 'sleep 0.5; head -c 1000000 /dev/zero' >/dev/null
+	inside srun -N8 sh -c 'cat; head -c 1000000 /dev/zero' >/dev/null
 	between "bytes of an srun on eth0" $(($(eth0_bytes) - after)) 0 10000
 }
 
@@ -118,7 +117,7 @@ test_a_lost_node_comes_back() {
 	cluster kill-node n7
 	equal "a lost place" "$(cluster status | grep -c '^n7 down')" 1
 	cluster start-node n7
-	equal "ran on" "$(inside srun -w n7 hostname)" n7
+	equal "ran on" "$(inside srun -w n7 "${PRINT_HOST[@]}")" n7
 	! has_pmix ||
 		inside srun -w n6,n7 --mpi=pmix NPopenmpi -l 64 -u 64 -n 5 2>&1 | grep usec >/dev/null
 }
@@ -140,7 +139,7 @@ test_a_daemon_that_ended_is_reported_and_started_again() {
 	wait_for grep -q "exit code" "$(rundir)/log/slurmd.n6.out"
 	out=$(cluster revive)
 	grep -q '^n6: slurmd has ended: .*exit code 137' <<<"$out" || fail "$out"
-	equal "ran on" "$(inside srun -w n6 hostname)" n6
+	equal "ran on" "$(inside srun -w n6 "${PRINT_HOST[@]}")" n6
 }
 
 is_idle() { # NODE
@@ -161,7 +160,7 @@ test_jobs_survive_a_killed_controller() {
 	cluster restart-ctl -9
 	wait_for state_is "$id" RUNNING
 	inside scancel "$id"
-	equal "nodes afterwards" "$(inside srun -N8 hostname | wc -l)" 8
+	equal "nodes afterwards" "$(inside srun -N8 "${PRINT_HOST[@]}" | wc -l)" 8
 }
 
 state_is() { # JOB STATE
@@ -171,7 +170,7 @@ state_is() { # JOB STATE
 # Processors of a task that has requested processor 0, and all of them.
 pinned_to_0() { # NODE
 	# shellcheck disable=SC2016
-	inside srun -Q -w "$1" sh -c '
+	inside srun -Q -w "$1" sh -c 'cat
 		taskset -pc 0 $$ >/dev/null 2>&1
 		{ echo $$ >"$1/n0/cgroup.procs"; } 2>/dev/null
 		taskset -pc $$ | sed "s/.*: //"' - "$(rundir)/cpuset/netprof-$NETPROF_CLUSTER"
@@ -181,7 +180,7 @@ test_a_program_that_pins_itself_stays_on_its_nodes_processors() {
 	local first last
 	[ "$(nproc --all)" -gt 1 ] || skip "one processor cannot be shared out"
 	own_cluster --leaves 2 --nodes-per-leaf 2 --own-cpus
-	first=$(inside srun -Q -w n0 nproc)
+	first=$(inside srun -Q -w n0 sh -c 'cat; nproc')
 	equal "on the first node" "$(pinned_to_0 n0)" 0
 	equal "on the second leaf's first node" "$(pinned_to_0 n2)" 0
 	for last in n1 n3; do

@@ -77,7 +77,7 @@ test_up_after_everything_was_killed() {
 	kill -9 "$(cut -d' ' -f1 "$(rundir)/host.pid")"
 	wait_for is_not_up
 	cluster up --leaves 1 --nodes-per-leaf 2
-	equal "nodes of the new one" "$(inside srun -N2 hostname | sort | xargs)" "n0 n1"
+	equal "nodes of the new one" "$(inside srun -N2 "${PRINT_HOST[@]}" | sort | xargs)" "n0 n1"
 }
 
 # Delivery of a signal takes some time on a busy machine.
@@ -104,12 +104,12 @@ test_two_clusters_run_side_by_side() {
 	equal "nodes of the second" "$(inside sinfo -h -N -o %n | wc -l)" 2
 	equal "nodes of the first" "$(inside --name "$main" sinfo -h -N -o %n | wc -l)" 8
 	inside srun -N2 sleep 2 &
-	out=$(inside --name "$main" srun -N2 hostname | sort | xargs)
+	out=$(inside --name "$main" srun -N2 "${PRINT_HOST[@]}" | sort | xargs)
 	equal "job on the first" "$out" "n0 n1"
 	wait $!
 	wait_for no_jobs # of the first, and no longer of its own
 	cluster down
-	equal "the first afterwards" "$(inside --name "$main" srun -N2 hostname | wc -l)" 2
+	equal "the first afterwards" "$(inside --name "$main" srun -N2 "${PRINT_HOST[@]}" | wc -l)" 2
 }
 
 no_jobs() { prints_nothing inside squeue -h; }
@@ -118,7 +118,7 @@ test_a_standby_controller_takes_over() {
 	own_cluster --leaves 1 --nodes-per-leaf 2 --standby
 	cluster kill-node ctl
 	wait_for standby_answers
-	equal "job" "$(inside --on standby srun -N2 hostname | wc -l)" 2
+	equal "job" "$(inside --on standby srun -N2 "${PRINT_HOST[@]}" | wc -l)" 2
 }
 
 standby_answers() {
@@ -133,7 +133,7 @@ test_more_leaves_and_lines_for_slurm_conf() {
 	# Not grep -q, with which a program that is still writing would get SIGPIPE.
 	inside scontrol show config | grep 'PriorityType *= priority/basic' >/dev/null ||
 		fail "the extra lines are not in force"
-	equal "nodes" "$(inside srun -N24 hostname | sort -u | wc -l)" 24
+	equal "nodes" "$(inside srun -N24 "${PRINT_HOST[@]}" | sort -u | wc -l)" 24
 	equal "leaves" "$(inside scontrol show topology | grep -c Level=0)" 6
 }
 

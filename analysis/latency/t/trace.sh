@@ -429,7 +429,7 @@ test_a_program_that_is_not_dynamically_linked_runs_without() {
 		>out 2>err
 	equal "exit code" "$(cat out)" 7
 	! grep "ld.so" err || fail "$(cat err)"
-	alice "srun -N1 --netprofile-trace sh -c 'echo \$LD_PRELOAD'" |
+	alice "srun -N1 --netprofile-trace sh -c 'cat; echo \$LD_PRELOAD'" |
 		grep libnetprof-mpi >/dev/null || fail "others are not traced"
 }
 
