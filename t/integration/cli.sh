@@ -37,6 +37,10 @@ tolerance() { # ARGS...: of files below t/data
 	(cd "$ROOT/t/data/loggps" && netprof tolerance "$@")
 }
 
+sleeps() { # PID
+	[ "$(cut -d' ' -f3 "/proc/$1/stat")" = S ]
+}
+
 test_a_tolerance_is_printed() {
 	setup
 	golden tolerance.txt tolerance --critical -L 1us -o 1us -G 0.5ns \
@@ -49,6 +53,7 @@ test_a_tolerance_is_printed() {
 	! grep -E 'account| 0 s .* %$' "$S/out" || fail "a share of nothing"
 	mkfifo "$S/pipe"
 	cat "$ROOT/t/data/loggps/nonblocking.goal" >"$S/pipe" &
+	wait_for sleeps $! # in open(2): before that the pipe has no writer
 	timeout 60 netprof tolerance "$S/pipe" >"$S/out" ||
 		fail "not read from a pipe"
 	wait

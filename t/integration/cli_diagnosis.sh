@@ -12,6 +12,9 @@ H=$ROOT/t/data/history
 before_each() {
 	setup
 	export NETPROF_NOW=1764015700
+	# for a server that gets no processor for a while
+	echo MetricsTimeout=60s >"$S/usual.conf"
+	export NETPROF_CONF=$S/usual.conf
 }
 
 serve() { # [MODE]: a metrics server; its address in URL
@@ -502,7 +505,7 @@ test_nodes_and_runs_without_samples_are_counted() {
 	serve label:nodename
 	contains "another label" "$(explain 127 | one_line)" \
 		'Missing 2 of its nodes have no samples on the metrics server; do nodes have other names'
-	echo MetricsLabel=nodename >"$S/conf"
+	echo MetricsLabel=nodename | cat "$S/usual.conf" - >"$S/conf"
 	diff "$ROOT/t/data/golden/history-cpu.txt" <(NETPROF_CONF=$S/conf explain_normal 127) ||
 		fail "with the label of the server: another answer"
 	kill "$SERVER"
@@ -545,7 +548,7 @@ test_tables_of_other_exporters_replace_the_metrics_of_node_exporter() {
 		serve
 		explain_normal 125 >"$S/without"
 		contains "$exporter, not configured" "$(<"$S/without")" '^126 .* min +- '
-		echo "MetricsTable=$exporter,node_exporter" >"$S/conf"
+		echo "MetricsTable=$exporter,node_exporter" | cat "$S/usual.conf" - >"$S/conf"
 		NETPROF_CONF=$S/conf explain_normal 125 >"$S/with"
 		diff "$ROOT/t/data/golden/history-network.txt" "$S/with" || fail "$exporter: another answer"
 		kill "$SERVER"
@@ -573,20 +576,21 @@ test_a_client_certificate_goes_to_the_server() {
 	serve "tls:$S/tls"
 	URL=https${URL#http}
 	answer() { NETPROF_CONF=$S/conf explain 127 | one_line; }
-	echo "MetricsCAFile=$S/tls/ca.pem" >"$S/conf"
+	echo "MetricsCAFile=$S/tls/ca.pem" | cat "$S/usual.conf" - >"$S/conf"
 	contains "without one" "$(answer)" 'Missing .*https://127.0.0.1.*only Slurm.s accounting'
 	printf '%s\n' "MetricsCertFile=$S/tls/client.pem" "MetricsKeyFile=$S/tls/client.key" >>"$S/conf"
 	contains "with it" "$(answer)" 'It was not the'
 	sed -i /CAFile/d "$S/conf"
 	contains "from a server of an unknown authority" "$(answer)" 'Missing .*certificate.*only Slurm.s'
-	printf '%s\n' "MetricsCAFile=$S/tls/ca.pem" "MetricsCertFile=$S/none" >"$S/conf"
+	printf '%s\n' "MetricsCAFile=$S/tls/ca.pem" "MetricsCertFile=$S/none" |
+		cat "$S/usual.conf" - >"$S/conf"
 	contains "a file that does not exist" "$(answer)" 'Missing .*only Slurm.s accounting'
 }
 
 test_a_token_goes_to_the_server() {
 	serve token
 	echo secret >"$S/token"
-	echo "MetricsTokenFile=$S/token" >"$S/conf"
+	echo "MetricsTokenFile=$S/token" | cat "$S/usual.conf" - >"$S/conf"
 	contains "with the token" "$(NETPROF_CONF=$S/conf explain 127)" 'It was not the'
 }
 

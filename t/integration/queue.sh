@@ -19,7 +19,9 @@ submit() {
 }
 
 queue_is_empty() {
-	[ -z "$(inside --user root -- squeue -h -t PD,R,CG -o '%i %r' | grep -v JobHeldUser)" ]
+	local jobs
+	jobs=$(inside --user root -- squeue -h -t PD,R,CG -o '%i %r') &&
+		[ -z "$(grep -v JobHeldUser <<<"$jobs")" ]
 }
 
 # All jobs wait behind one that has all nodes until the file "go" exists, so that
@@ -205,10 +207,10 @@ run_transfers() { # RUNS in accounting afterwards
 				sbatch -Q -N2 -w "$nodes" --exclusive -t 10 -o /dev/null -J victim victim.sh
 			done
 		done'
-	wait_for 300 eval '[ -z "$(inside squeue -h -n victim,tasks)" ]'
+	wait_for 300 prints_nothing inside squeue -h -n victim,tasks
 	wait_for ended_in_accounting "$1" --name=victim
 	inside --user bob -- scancel -u bob
-	wait_for eval '[ -z "$(inside squeue -h -n loud,harmless)" ]'
+	wait_for prints_nothing inside squeue -h -n loud,harmless
 }
 
 # Neither of the two was measured.  The truth is the difference of the run times on the
