@@ -98,7 +98,7 @@ static int finds_all(struct np_wire *w)
 
 	fill(mine, w->rank);
 	if (w->size != STEP || w->ops->put(w, mine, LONG, NULL) ||
-	    w->ops->fence(w, 10, NULL))
+	    w->ops->fence(w, 60, NULL))
 		return 0;
 	for (uint32_t i = 0; i < STEP; i++) {
 		fill(want, i);
@@ -107,7 +107,7 @@ static int finds_all(struct np_wire *w)
 			return 0;
 		free(data);
 	}
-	return w->ops->fence(w, 10, NULL) == 0;
+	return w->ops->fence(w, 60, NULL) == 0;
 }
 
 static void process(int rank, int in, int out)

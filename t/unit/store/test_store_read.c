@@ -398,7 +398,21 @@ static bool same_stamp(const struct np_store_app *a,
 	       a->stamp.sec == b->stamp.sec && a->stamp.nsec == b->stamp.nsec;
 }
 
-/* What was there before, and is now; the file system's clock is coarse. */
+/* The file system's clock is coarse: until what is written has another time than was. */
+static void await_tick(const struct np_store_app *was)
+{
+	struct stat st = { .st_mtim.tv_sec = 0 };
+
+	for (int i = 0; i < 60000; i++) {
+		usleep(1000);
+		T_CHECK(!stat(t_write_text("tick", "."), &st));
+		if (st.st_mtim.tv_sec != was->stamp.sec ||
+		    st.st_mtim.tv_nsec != was->stamp.nsec)
+			return;
+	}
+}
+
+/* What was there before, and is now. */
 static bool stamp_changed(struct np_store *s, struct np_store_app *was)
 {
 	struct np_store_app *a = NULL;
@@ -411,7 +425,7 @@ static bool stamp_changed(struct np_store *s, struct np_store_app *was)
 		*was = a[0];
 	}
 	free(a);
-	usleep(20000);
+	await_tick(was);
 	return changed;
 }
 
