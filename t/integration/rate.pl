@@ -1,5 +1,6 @@
 # How fast a TCP stream is, in Mbit/s:
-#	rate.pl sink PORT SECONDS	accept one, print how fast it comes
+#	rate.pl sink PORT SECONDS	accept one, print how fast it comes: the median of
+#					tenths of a second, and the mean
 #	rate.pl send ADDRESS PORT	send until the other side closes
 use strict;
 use warnings;
@@ -16,14 +17,22 @@ sub sink {
 	my $s = $l->accept or die "accept: $!\n";
 	# What the buffers on the way swallow at once is not the rate; nor is
 	# what is lost while a machine stands still: hence the median of tenths.
-	my ($buf, @tenth) = ('');
+	# What waited in a buffer, as this process did for a processor, comes in another
+	# tenth: so the mean, from before one read that empties the buffer to after
+	# another, is the one that never exceeds the rate.
+	my ($buf, $all, $first, $last, @tenth) = ('', 0);
 	my $begin = time() + 0.5;
 	while ((my $now = time() - $begin) < $sec) {
 		my $n = sysread($s, $buf, 1 << 16) or die "stream ended: $!\n";
-		$tenth[10 * $now] += $n if $now >= 0;
+		next if $now < 0;
+		$tenth[10 * $now] += $n;
+		$last = time();
+		$all += $n if $first;
+		$first ||= $begin + $now;
 	}
 	@tenth = sort { $a <=> $b } map { $_ // 0 } @tenth;
-	printf "%.2f\n", 8e-5 * $tenth[@tenth / 2];
+	printf "%.2f %.2f\n", 8e-5 * $tenth[@tenth / 2],
+		$all ? 8e-6 * $all / ($last - $first) : 0;
 }
 
 sub send_to {
