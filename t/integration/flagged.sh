@@ -5,7 +5,7 @@
 BESIDE=245
 
 test_every_step_of_a_batch_job_has_its_record() {
-	script two.sh "srun -N4 -n4 $PROBED 15" "srun -N2 -n2 $PROBED 20"
+	script two.sh "srun -N4 -n4 $ALL_PROBED 15" "srun -N2 -n2 $ALL_PROBED 20"
 	batch -N4 -n4 --netprofile=two two.sh
 	expect two 'length == 2 and all(.state == "complete" and
 		.exit_code == 0 and .leaves[0].latency.n > 10 and
@@ -23,18 +23,22 @@ test_concurrent_steps_are_measured_each_on_its_own_nodes() {
 		(map(.leaves[].name) | unique) == ["leaf0", "leaf1"]'
 }
 
-# Neighbours are looked for three seconds after the start, and at the end.  The second
-# step begins when the first runs, and ends when the collector of that has ended, which
-# looks for the last time after srun.
+# Neighbours are looked for three seconds after the start, and at the end: slurmctld counts
+# that all jobs are asked for.  The second step begins when the first runs, which ends when
+# both have looked; it ends when the collector of the first has ended, which looks for the
+# last time after srun.
 test_a_concurrent_step_on_the_leaf_is_recorded_as_a_neighbour() {
 	script first.sh 'touch beside.0' 'until [ -e beside.1 ]; do sleep 0.1; done' \
-		'sleep 6'
+		'sleep 6' 'until [ -e beside.seen ]; do sleep 0.1; done'
 	script second.sh 'touch beside.1' 'until [ -e beside.over ]; do sleep 0.1; done'
-	script beside.sh 'rm -f beside.{0,1,over}' \
+	script beside.sh 'rm -f beside.{0,1,seen,over}' \
+		'looks() { sdiag | sed -n "s/.*REQUEST_JOB_INFO .*count:\([0-9]*\).*/\1/p"; }' \
+		'from=$(looks)' \
 		'srun -N2 -n2 --exact -w "n[0-1]" bash first.sh & first=$!' \
 		'until [ -e beside.0 ]; do sleep 0.1; done' \
 		'srun -N2 -n2 --exact -w "n[2-3]" bash second.sh &' \
-		'wait $first' \
+		'until [ "$(looks)" -ge $((from + 2)) ]; do sleep 0.5; done' \
+		'touch beside.seen; wait $first' \
 		'while [ "$(pgrep -c netprof-collect)" -gt 1 ]; do sleep 0.1; done' \
 		'touch beside.over; wait'
 	batch -N4 -n4 -w 'n[0-3]' --netprofile=beside beside.sh
@@ -178,7 +182,7 @@ test_mpirun_in_a_batch_script_is_measured_on_all_its_nodes() {
 # At the end of the script Slurm kills the srun that mpirun did not wait for.
 test_the_record_of_a_run_that_ends_with_its_script_is_saved() {
 	batch -J last --array=1-3 -N4 -n4 --exclusive -o /dev/null --netprofile \
-		--wrap "mpirun $PROBED 15"
+		--wrap "mpirun $ALL_PROBED 15"
 	expect last 'length == 3 and all(.state == "complete" and
 		.exit_code == 0 and .leaves[0].latency.n > 10)'
 }
@@ -207,8 +211,8 @@ test_the_exit_code_of_mpi_daemons_is_not_that_of_the_program() {
 
 # Suspended by an administrator, as by preemption with PreemptMode=SUSPEND.
 test_a_run_that_was_suspended_is_not_compared_with_others() {
-	alice "srun -N2 --netprofile=gap $PROBED 8"
-	script gap.sh "$PROBED 10" 'touch gap.up' \
+	alice "srun -N2 --netprofile=gap $ALL_PROBED 8"
+	script gap.sh "$ALL_PROBED 10" 'touch gap.up' \
 		'until [ -e gap.over ]; do sleep 0.1; done' 'sleep 1'
 	alice 'rm -f gap.up gap.over'
 	inside --user root -- bash -c 'until [ -e "$1/gap.up" ]; do sleep 0.1; done
@@ -350,7 +354,7 @@ test_no_step_of_netprof_is_visible_and_steps_keep_their_numbers() {
 		'until [ -e numbers.up ]; do sleep 0.1; done' \
 		'squeue -s -h -j $SLURM_JOB_ID -o "%i %j" | grep -v batch' \
 		'touch numbers.seen' wait \
-		'srun -N2 -n2 sh -c "echo \$SLURM_STEP_ID \${SLURM_NETPROF_RENDEZVOUS-none}"'
+		'srun -N2 -n2 sh -c "cat; echo \$SLURM_STEP_ID \${SLURM_NETPROF_RENDEZVOUS-none}"'
 	out=$(batch -N4 -n4 --netprofile=numbers numbers.sh | sort -u)
 	[[ $out =~ ^1\ none$'\n'[0-9]+\.0\ first$ ]] || fail "$out"
 	expect numbers 'all(.step_id <= 1) and (map(select(.step_id == 0)) |
@@ -360,8 +364,8 @@ test_no_step_of_netprof_is_visible_and_steps_keep_their_numbers() {
 # wait(2) of the program must find only its own children, and all open files must be
 # its own.
 test_the_program_has_no_child_and_no_open_file_of_netprof() {
-	# Slurm drops output of tasks that end before srun has closed their input.
-	local what="sleep 0.5; ps -o comm= --ppid \$\$; ls /proc/\$\$/fd
+	# cat: as in PRINT_HOST
+	local what="cat; ps -o comm= --ppid \$\$; ls /proc/\$\$/fd
 		env | cut -d= -f1 | sort"
 
 	alice "srun -N2 -l sh -c '$what' | sort >plain.own

@@ -83,6 +83,7 @@ test_flagged_runs_take_no_level_first_and_then_one_level_after_the_other() {
 	batch --array=0-1%1 -N2 -n2 -o /dev/null \
 		--netprofile=curve --netprofile-calibrate cal.sh
 	alice 'rm cal.0 cal.1'
+	wait_for settled # the next runs choose levels by the records of these
 	batch --array=0-1 -N2 -n2 -w 'n[0-1]' -o /dev/null \
 		--netprofile=curve --netprofile-calibrate cal.sh
 	expect curve 'length == 4 and

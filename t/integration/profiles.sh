@@ -6,13 +6,13 @@
 LMP=/usr/share/lammps/examples
 
 # On a sleeping node half of the latencies come from a processor waking up.
-# The leaves are measured at the same time.
+# The leaves are measured at the same time.  A node sleeps longer if its probe starts late.
 test_a_program_that_sleeps_is_never_moderate_or_heavy() {
 	local sec
 	rm -rf "${ALICE:?}/idle"
-	alice "srun -N4 -w 'n[4-7]' --netprofile=sleep10 sleep 10 &
-		srun -N4 -w 'n[0-3]' --netprofile=sleep4 sleep 4
-		srun -N4 -w 'n[0-3]' --netprofile=sleep6 sleep 6; wait"
+	alice "srun -N4 -w 'n[4-7]' --netprofile=sleep10 sh -c 'sleep 10; $PROBED 1' &
+		srun -N4 -w 'n[0-3]' --netprofile=sleep4 sh -c 'sleep 4; $PROBED 1'
+		srun -N4 -w 'n[0-3]' --netprofile=sleep6 sh -c 'sleep 6; $PROBED 1'; wait"
 	for sec in 4 6 10; do
 		use_is "sleep$sec" 'unknown|light'
 		expect "sleep$sec" '.[0].traffic | .n_nodes == 4 and

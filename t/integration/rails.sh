@@ -24,7 +24,7 @@ BY_RAIL='def rail(r): .leaves[] | select(.rail == r);'
 test_each_rail_has_its_pairs_of_probes_which_use_its_device() {
 	local before after
 	before=$("$ROOT/t/cluster" traffic leaf1r1)
-	alice "srun -w 'n[4-7]' --netprofile=quiet $PROBED 40"
+	alice "srun -w 'n[4-7]' --netprofile=quiet $ALL_PROBED 40"
 	after=$("$ROOT/t/cluster" traffic leaf1r1)
 	expect quiet 'length == 1 and (.[0] | (.leaves | length == 2 and
 		all(.n_nodes == 4 and .n_pairs == 2 and .latency.n > 30) and

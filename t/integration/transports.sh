@@ -244,7 +244,7 @@ test_a_dead_peer_does_not_end_the_others_over_libfabric() {
 			[ "$SLURM_PROCID" != 1 ] || echo $$ >peer.pid
 			exec netprof-impactb --period=20ms --duration=4s --report-every=1' \
 			>"$TMPDIR/out" 2>&1 & srun=$!
-		wait_for 60 grep -q "^np1 lat " "$TMPDIR/out"
+		wait_for grep -q "^np1 lat " "$TMPDIR/out"
 		! inside --on n1 bash -c 'kill -9 $(<peer.pid)' || killed=yes
 		wait $srun || :
 		[ -z "$killed" ] || break
@@ -313,7 +313,7 @@ failed_parts() {
 
 test_a_flagged_step_is_measured_over_the_configured_transport() {
 	sed -i "s,^Transport=.*,Transport=$TCP," "$(rundir)/etc/slurm/netprof.conf"
-	alice "srun -N4 -w 'n[0-3]' --netprofile=ofi $PROBED 15"
+	alice "srun -N4 -w 'n[0-3]' --netprofile=ofi $ALL_PROBED 15"
 	expect ofi 'length == 1 and (.[0] | .state == "complete" and
 		.leaves[0].latency.n > 10 and (.ucx_version | startswith("libfabric-")) and
 		.probe.transport == "ofi:tcp;ofi_rxm/eth0" and .traffic.n_nodes == 4)'

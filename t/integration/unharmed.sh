@@ -111,7 +111,7 @@ test_no_file_may_be_written() {
 	for n in 1 2; do
 		for flag in '' --netprofile=nofile; do
 			said+=("$(alice "ulimit -f 0; srun -N$n $flag sh -c \
-				'ulimit -f; grep ^SigIgn /proc/self/status; exit 3' \
+				'cat; ulimit -f; grep ^SigIgn /proc/self/status; exit 3' \
 				2>/dev/null | sort -u | xargs
 				echo rc=\${PIPESTATUS[0]}")")
 		done
@@ -262,7 +262,9 @@ test_time_limit() {
 }
 
 test_a_step_shorter_than_one_period() {
-	alice "srun -N4 --netprofile=short --netprofile-period=10s sleep 4"
+	# longer only if it takes longer until it is being measured
+	alice "srun -N4 --netprofile=short --netprofile-period=10s sh -c 'sleep 4
+		for i in \$(seq 600); do ls $ALICE/short/*.json && break; sleep 0.1; done' >/dev/null 2>&1"
 	expect short 'length == 1 and .[0].exit_code == 0'
 	! logged "(short)" || fail "$(logged "(short)")"
 }
@@ -294,15 +296,17 @@ conf() {
 }
 
 # APP PROGRAM PLACE...: run the job flagged, and kill the program on these places once
-# the probes have reported what they measured, as they do once a second.
+# the probes of all nodes have reported what they measured, as they do once a second, and
+# there is a record.
 while_running() {
-	local app=$1 program=$2 place JOB="sh -c '$PROBED 25; touch up
+	local app=$1 program=$2 place JOB="sh -c '$PROBED 25; touch up.\$SLURM_NODEID
 		until [ -e over ]; do sleep 0.1; done; echo ok; exit 7'"
 
 	shift 2
-	alice "rm -f up over"
+	alice "rm -f up.* over"
 	unharmed "--netprofile=$app" &
-	wait_for alice "[ -e up ]"
+	wait_for alice "[ -e up.0 ] && [ -e up.1 ] && [ -e up.2 ] && [ -e up.3 ]"
+	wait_for is_recorded "$app"
 	for place; do
 		inside --user root --on "$place" -- pkill -9 -u alice "$program" ||
 			fail "nothing to kill on $place"
@@ -310,6 +314,8 @@ while_running() {
 	alice "touch over"
 	wait $!
 }
+
+is_recorded() { compgen -G "$ALICE/$1/*.json" >/dev/null; } # APP
 
 no_side_steps() {
 	local steps
