@@ -280,7 +280,7 @@ test_output_and_exit_code_do_not_change() {
 		# Otherwise srun may report that it waits for nodes of the previous run.
 		wait_for all_idle
 		alice "srun -N4 -w 'n[0-3]' -l ${run#*:} sh -c \
-			'sleep 1; echo out; echo err >&2; exit 5' \
+			'cat; sleep 1; echo out; echo err >&2; exit 5' \
 			>${run%:*}.out 2>${run%:*}.err; echo \$? >${run%:*}.rc"
 	done
 	alice "

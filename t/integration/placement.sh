@@ -64,7 +64,8 @@ test_harmless_jobs_are_not_touched() {
 	local j jobs=() control
 
 	for j in halo halo nobody nobody; do
-		jobs+=("$(job "$j" 1)")
+		prompt_job "$j" 1
+		jobs+=("$ID")
 	done
 	control=$(control)
 	slack
@@ -411,9 +412,9 @@ test_an_unknown_application_is_not_restricted_and_restricts_no_job() {
 	cancel "${FFTS[@]}"
 	wait_for all_done "${FFTS[@]}"
 	slack
-	a=$(job fft 1)
-	start_no_later "$(control)" "$a"
-	equal "exclusions beside it" "$(field "$a" ExcNodeList)" "(null)"
+	prompt_job fft 1
+	start_no_later "$(control)" "$ID"
+	equal "exclusions then" "$(field "$ID" ExcNodeList)" "(null)"
 }
 
 test_a_users_own_profile_restricts_only_that_users_jobs() {
