@@ -73,9 +73,9 @@ prints_the_same() {
 	grep -q '^task 1$' "$HOME_DIR/plain.1.out" || fail "it does not run"
 	[ ! -e "$HOME_DIR/root/home" ] || fail "it does not run in the container"
 	for f in "$1" "$1-traced"; do
-		expect "$f" 'length == 1 and (.[0] | .state == "complete" and
+		expect "$f" "$OTHER_NOTES"' length == 1 and (.[0] | .state == "complete" and
 			.exit_code == 0 and .leaves[0].latency.n > 5 and
-			.notes == [])'
+			other_notes == [])'
 	done
 }
 
@@ -225,8 +225,8 @@ test_a_program_that_a_later_plugin_puts_into_a_container_prints_the_same_and_is_
 	for f in "$HOME_DIR"/plain.*; do
 		cmp "$f" "${f/plain/flagged}" || fail "$(diff "$f" "${f/plain/flagged}")"
 	done
-	expect plugin 'length == 1 and (.[0] | .state == "complete" and .exit_code == 0 and
-		.leaves[0].latency.n > 5 and .notes == [])'
+	expect plugin "$OTHER_NOTES"' length == 1 and (.[0] | .state == "complete" and
+		.exit_code == 0 and .leaves[0].latency.n > 5 and other_notes == [])'
 	alice 'rm root/talk'
 }
 
