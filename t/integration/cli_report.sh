@@ -7,6 +7,7 @@
 # shellcheck source=t/integration/cli.lib
 . "$(dirname "${BASH_SOURCE[0]}")/cli.lib"
 BESIDE=95
+LIMIT_SEC=600 # some tests run many commands, or a browser
 
 # Hide the number of findings, which depends on the machine, and the version.
 metrics() {
@@ -398,7 +399,7 @@ dom() {
 		document.getElementById('result').textContent = (() => { $2 })();
 		</script>
 	END
-	timeout 250 chromium --headless --no-sandbox --disable-gpu \
+	timeout 500 chromium --headless --no-sandbox --disable-gpu \
 		--user-data-dir="$S/browser" --enable-logging=stderr \
 		--dump-dom "file://$S/tested.html" 2>"$S/log" >"$S/dom"
 	grep CONSOLE "$S/log" >"$S/console" || :
