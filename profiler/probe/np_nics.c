@@ -1,5 +1,6 @@
 #include "np_nics.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <fnmatch.h>
@@ -59,10 +60,17 @@ static bool read_number(const char *path, uint64_t *out)
 	return !errno;
 }
 
-/* Use the two counters in a directory if both are readable. */
+/*
+ * Counters of InfiniBand stay at their largest value until they are reset. Of
+ * old adapters those of data have 32 bits, and of many that of waiting.
+ */
+#define FULL_32 UINT32_MAX
+#define FULL_16 UINT16_MAX
+
+/* Use these counters in a directory if all of them are readable. */
 __attribute__((format(printf, 4, 5))) static bool
-try_dir(struct np_device *device, uint64_t unit, const char *const name[2],
-	const char *fmt, ...)
+try_dir(struct np_device *device, uint64_t unit,
+	const char *const name[NP_DEVICE_FILES], const char *fmt, ...)
 {
 	char dir[NP_DEVICE_PATH];
 	uint64_t bytes;
@@ -75,10 +83,13 @@ try_dir(struct np_device *device, uint64_t unit, const char *const name[2],
 	if (n < 0 || n >= (int)sizeof(dir))
 		return false;
 	device->unit = unit;
-	for (int i = 0; i < 2; i++)
-		if (snprintf(device->path[i], NP_DEVICE_PATH, "%s/%s", dir,
-			     name[i]) >= NP_DEVICE_PATH)
+	for (int i = 0; i < NP_DEVICE_FILES; i++) {
+		device->path[i][0] = '\0';
+		if (name[i] && snprintf(device->path[i], NP_DEVICE_PATH,
+					"%s/%s", dir, name[i]) >=
+				       NP_DEVICE_PATH)
 			return false;
+	}
 	return !np_device_bytes(device, &bytes);
 }
 
@@ -102,12 +113,30 @@ static double first_number(const char *fmt, ...)
 	return number > 0 && number < 1e7 ? number : 0;
 }
 
-/* Split "mlx5_0:1", "mlx5_0" or "rdmap0s6-rdm" into device and port. */
+#define MAX_PORTS 8 /* of an adapter */
+
+/*
+ * The port that a device is used by if its name has none: the first whose state
+ * is "4: ACTIVE".
+ */
+static unsigned active_port(const char *sys, const char *device)
+{
+	for (unsigned port = 1; port <= MAX_PORTS; port++)
+		if (first_number("%s/class/infiniband/%s/ports/%u/state", sys,
+				 device, port) == 4)
+			return port;
+	return 1;
+}
+
+/*
+ * Split "mlx5_0:1", "mlx5_0" or "rdmap0s6-rdm" into device and port; 0: the
+ * name has no port.
+ */
 static bool split_name(const char *name, char device[64], unsigned *port)
 {
 	char *suffix;
 
-	*port = 1;
+	*port = 0;
 	if (sscanf(name, "%63[^:]:%u", device, port) < 1)
 		return false;
 	suffix = strrchr(device, '-');
@@ -123,13 +152,16 @@ static bool try_port(struct np_device *d, const char *sys, const char *device,
 		     unsigned port)
 {
 	static const struct {
-		const char *dir, *name[2];
+		const char *dir, *name[NP_DEVICE_FILES];
 		uint64_t unit;
 	} known[] = {
 		{ "counters", { "port_rcv_data", "port_xmit_data" }, 4 },
 		{ "hw_counters", { "rx_bytes", "tx_bytes" }, 1 },
 		{ "hw_counters",
 		  { "rx_rdma_ucast_bytes", "tx_rdma_ucast_bytes" }, 1 },
+		{ "hw_counters",
+		  { "ip4InOctets", "ip4OutOctets", "ip6InOctets",
+		    "ip6OutOctets" }, 1 },
 	};
 
 	for (size_t i = 0; i < NP_ARRAY_SIZE(known); i++)
@@ -143,19 +175,21 @@ static bool try_port(struct np_device *d, const char *sys, const char *device,
 int np_device_find(const char *sys, const char *transport,
 		   struct np_device *out)
 {
-	static const char *const net[] = { "rx_bytes", "tx_bytes" };
+	static const char *const net[NP_DEVICE_FILES] = { "rx_bytes",
+							  "tx_bytes" };
 	/*
 	 * Sent bytes stand for received ones, because receivers undercount on
 	 * some systems. Over all nodes of a step as much is received as is
 	 * sent.
 	 */
-	static const char *const cxi[] = {
+	static const char *const cxi[NP_DEVICE_FILES] = {
 		"hni_sts_tx_ok_octets", "hni_sts_tx_ok_octets",
 	};
 	const char *name = strchr(transport, '/');
 	char device[64];
 	unsigned port;
 
+	*out = (struct np_device){ .unit = 0 };
 	/* The name must not lead out of the directory. */
 	if (!name || strchr(name + 1, '/') || name[1] == '.')
 		return -ENOENT;
@@ -169,8 +203,10 @@ int np_device_find(const char *sys, const char *transport,
 	if (try_dir(out, 1, cxi, "%s/class/cxi/%s/device/telemetry", sys,
 		    name + 1))
 		return 0;
-	if (split_name(name + 1, device, &port) &&
-	    try_port(out, sys, device, port)) {
+	if (!split_name(name + 1, device, &port))
+		return -ENOENT;
+	port = port ? port : active_port(sys, device);
+	if (try_port(out, sys, device, port)) {
 		out->link = 1e9 / 8 * /* the file has "100 Gb/sec (4X EDR)" */
 			    first_number("%s/class/infiniband/%s/ports/%u/rate",
 					 sys, device, port);
@@ -213,12 +249,17 @@ const char *const *np_device_providers(const char *sys)
 
 int np_device_bytes(const struct np_device *device, uint64_t *bytes)
 {
-	uint64_t count[2];
+	uint64_t sum = 0, count;
 
-	if (!device->unit || !read_number(device->path[0], &count[0]) ||
-	    !read_number(device->path[1], &count[1]))
+	if (!device->unit)
 		return -EIO;
-	*bytes = (count[0] + count[1]) * device->unit;
+	for (int i = 0; i < NP_DEVICE_FILES && device->path[i][0]; i++) {
+		if (!read_number(device->path[i], &count) ||
+		    (device->unit == 4 && count == FULL_32))
+			return -EIO;
+		sum += count;
+	}
+	*bytes = sum * device->unit;
 	return 0;
 }
 
@@ -234,21 +275,25 @@ struct row {
 	enum np_nic_kind kind;
 	unsigned unit;	/* bytes or events per count; 0 means 1 */
 	bool fallback; /* used only if no earlier row counts this kind */
+	uint32_t full; /* at this value it no longer counts; 0: it always does */
 };
 
 /*
  * Files below /sys/class/infiniband/DEV/ports/N. Some drivers leave the
- * standard files empty (ionic) or lack them (bnxt_re, efa).
+ * standard files empty (ionic) or lack them (bnxt_re, efa, irdma). hfi1 has some
+ * counters of its port above the directory of ports.
  */
 static const struct row port_rows[] = {
-	{ "counters/port_xmit_data", NP_NIC_SENT, 4 },
-	{ "counters/port_rcv_data", NP_NIC_RECEIVED, 4 },
-	{ "counters/port_xmit_wait", NP_NIC_WAIT },
-	{ "counters/port_xmit_discards", NP_NIC_DISCARD },
+	{ "counters/port_xmit_data", NP_NIC_SENT, 4, .full = FULL_32 },
+	{ "counters/port_rcv_data", NP_NIC_RECEIVED, 4, .full = FULL_32 },
+	{ "counters/port_xmit_wait", NP_NIC_WAIT, .full = FULL_32 },
+	{ "counters/port_xmit_discards", NP_NIC_DISCARD, .full = FULL_16 },
 	{ "hw_counters/tx_bytes", NP_NIC_SENT, 1, true },	/* bnxt, efa */
 	{ "hw_counters/rx_bytes", NP_NIC_RECEIVED, 1, true },
 	{ "hw_counters/tx_rdma_ucast_bytes", NP_NIC_SENT, 1, true }, /* ionic */
 	{ "hw_counters/rx_rdma_ucast_bytes", NP_NIC_RECEIVED, 1, true },
+	{ "hw_counters/ip[46]OutOctets", NP_NIC_SENT, 1, true }, /* irdma */
+	{ "hw_counters/ip[46]InOctets", NP_NIC_RECEIVED, 1, true },
 	{ "hw_counters/np_ecn_marked_roce_packets", NP_NIC_ECN }, /* mlx5 */
 	{ "hw_counters/rx_ecn_marked_pkts", NP_NIC_ECN },	  /* bnxt */
 	{ "hw_counters/rx_rdma_ecn_pkts", NP_NIC_ECN },		  /* ionic */
@@ -274,8 +319,9 @@ static const struct row port_rows[] = {
 	{ "hw_counters/retrans_pkts", NP_NIC_RETRY }, /* efa */
 	{ "hw_counters/tx_rdma_ack_timeout", NP_NIC_RETRY }, /* ionic */
 	{ "hw_counters/req_rx_pkt_seq_err", NP_NIC_RETRY },
-	{ "hw_counters/RxFECN", NP_NIC_ECN }, /* hfi1 */
-	{ "hw_counters/RxBECN", NP_NIC_CNP },
+	{ "hw_counters/RcResend", NP_NIC_RETRY }, /* hfi1 */
+	{ "../../hw_counters/DcRcvFcn", NP_NIC_ECN },
+	{ "../../hw_counters/DcRcvBcn", NP_NIC_CNP },
 };
 
 /*
@@ -350,6 +396,13 @@ static void add_statistic(const char *name, uint64_t n, void *counts)
 			add_count(counts, &driver_rows[i], n);
 }
 
+/* False if the file has no number, or one that no longer counts. */
+static bool read_count(const char *path, const struct row *row,
+		       uint64_t *count)
+{
+	return read_number(path, count) && !(row->full && *count == row->full);
+}
+
 /*
  * A kind is reported only if all its files are readable: the sum over fewer
  * files would look like a counter that fell.
@@ -361,7 +414,7 @@ static void read_nic(struct np_nics *nics, const struct nic *nic,
 	uint64_t count;
 
 	for (size_t i = 0; i < nic->n_files; i++)
-		if (read_number(nic->file[i].path, &count))
+		if (read_count(nic->file[i].path, nic->file[i].row, &count))
 			add_count(out, nic->file[i].row, count);
 		else
 			lost |= 1u << nic->file[i].row->kind;
@@ -464,7 +517,7 @@ static int add_file(struct nic *nic, const struct row *row, const char *path)
 {
 	uint64_t count;
 
-	if (strlen(path) >= MAX_PATH || !read_number(path, &count))
+	if (strlen(path) >= MAX_PATH || !read_count(path, row, &count))
 		return 0;
 	if (np_array_grow(&nic->file, nic->n_files, sizeof(*nic->file)))
 		return -ENOMEM;
@@ -516,14 +569,62 @@ static void name_of(const char *path, const char *class, char name[MAX_PATH])
 		 ports ? ":" : "", ports ? ports + strlen("/ports/") : "");
 }
 
-/* Only hardware has a "device" link; bridges and tunnels lack it. */
-static bool is_wanted_net(const char *dir, const char *name, const char *also)
+/* Is it the device of the transport, "mlx5_0", "mlx5_0:1" or "rdmap0s6-rdm"? */
+static bool is_transport(const char *name, const char *also)
 {
-	char path[MAX_PATH + 16];
+	size_t len = strcspn(name, ":");
 
-	snprintf(path, sizeof(path), "%.*s/device",
-		 (int)(strlen(dir) - strlen("/statistics")), dir);
-	return (also && !strcmp(name, also)) || !access(path, F_OK);
+	return also && !strncmp(name, also, len) &&
+	       !isalnum((unsigned char)also[len]) && also[len] != '_' &&
+	       also[len] != '.';
+}
+
+/*
+ * Is there this file or link, the first argument of the format being a
+ * directory of counters?
+ */
+__attribute__((format(printf, 1, 2)))
+static bool exists(const char *fmt, ...)
+{
+	char path[MAX_PATH + 32];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(path, sizeof(path), fmt, ap);
+	va_end(ap);
+	return !access(path, F_OK);
+}
+
+/*
+ * Only hardware has a "device" link; bridges and tunnels lack it. Virtual
+ * functions count what their adapter counts, too.
+ */
+static bool is_wanted_net(const char *dir)
+{
+	char path[MAX_PATH + 32], state[32];
+
+	snprintf(path, sizeof(path), "%s/../operstate", dir);
+	return exists("%s/../device", dir) &&
+	       !exists("%s/../device/physfn", dir) &&
+	       !(read_start(path, state) && !strcmp(state, "down\n"));
+}
+
+/* State 1 of a port: it is down. */
+static bool is_wanted_port(const char *dir)
+{
+	return !exists("%s/../../device/physfn", dir) &&
+	       first_number("%s/state", dir) != 1;
+}
+
+/* Adapters that nobody uses would take the place of others. */
+static bool is_wanted(const char *class, const char *dir, const char *name,
+		      const char *also)
+{
+	if (is_transport(name, also))
+		return true;
+	return strstr(class, "/net/")	      ? is_wanted_net(dir) :
+	       strstr(class, "/infiniband/") ? is_wanted_port(dir) :
+					       true;
 }
 
 static int find_class(struct np_nics *nics, const char *sys, const char *class,
@@ -542,7 +643,7 @@ static int find_class(struct np_nics *nics, const char *sys, const char *class,
 		size_t before = nics->n;
 
 		name_of(found.gl_pathv[i], class, name);
-		if (is_net && !is_wanted_net(found.gl_pathv[i], name, also))
+		if (!is_wanted(class, found.gl_pathv[i], name, also))
 			continue;
 		rc = add_nic(nics, name, found.gl_pathv[i], row, n_rows);
 		if (nics->n > before)

@@ -28,9 +28,11 @@
 /* ---- the device of a transport; exported for the unit tests ---- */
 
 #define NP_DEVICE_PATH 256
+#define NP_DEVICE_FILES 4
 
 struct np_device {
-	char path[2][NP_DEVICE_PATH]; /* of the counters; "": none */
+	/* Of the counters, whose sum counts; "": none. */
+	char path[NP_DEVICE_FILES][NP_DEVICE_PATH];
 	uint64_t unit;		      /* bytes per count */
 	/* Capacity in one direction, bytes/s; 0: unknown or implausible. */
 	double link;
@@ -56,7 +58,7 @@ const char *const *np_device_providers(const char *sys);
 
 /* ---- all adapters; exported for the unit tests ---- */
 
-#define NP_NICS_MAX 16
+#define NP_NICS_MAX 32
 #define NP_NICS_SLOW_SEC 0.05 /* an adapter that takes longer is given up */
 /* Readings are so far apart that they take at most this share of a core. */
 #define NP_NICS_SHARE 0.001
@@ -73,8 +75,9 @@ np_nics_ethtool np_nics_ioctl; /* as Linux provides them */
 struct np_nics;
 
 /*
- * sys: "/sys", or a copy made by a test. also: a device under /sys/class/net
- * that is counted although it is not hardware; NULL: none.
+ * Adapters whose link is down are left out, and what is not hardware of its own:
+ * bridges, virtual functions. sys: "/sys", or a copy made by a test. also: the
+ * device of the transport, which is always counted; NULL: none.
  * Returns 0 or -ENOMEM.
  */
 int np_nics_open(const char *sys, const char *also, np_nics_ethtool *ethtool,

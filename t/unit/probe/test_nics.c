@@ -27,6 +27,9 @@ static const struct {
 	{ "ionic", "", "rc_verbs/ionic_0:1", 15000 },
 	{ "efa", "efa", "ofi:efa/rdmap0s6-rdm", 300 },
 	{ "irdma", "", "tcp/ens801f0", 23 },
+	{ "irdma", "", "rc_verbs/rocep1s0f0:1", 1250 },
+	{ "mlx4", "", "ofi:verbs;ofi_rxm/mlx4_0", 1200 },
+	{ "mlx4", "", "rc_verbs/mlx4_1:1", 0 },
 	{ "hfi1", "opx psm2", "ofi:opx/hfi1_0", 2800 },
 	/* As much is received as sent, on all nodes together. */
 	{ "cxi", "cxi", "ofi:cxi/cxi0", 1800000 },
@@ -138,6 +141,27 @@ T_TEST("counters of each vendor's adapters")
 		}
 		np_nics_close(nics);
 	}
+}
+
+/* An adapter for each of many GPUs, and one for everything else. */
+T_TEST("all adapters of a large node")
+{
+	struct np_nics *nics = NULL;
+	char path[128];
+
+	snprintf(machine.root, sizeof(machine.root), "%s/large", t_tmpdir());
+	mkdir(machine.root, 0755);
+	for (int i = 0; i < 24; i++) {
+		snprintf(path, sizeof(path), "class/infiniband/mlx5_%d/ports/1/"
+			 "counters/port_xmit_data", i);
+		add_file(path, "1");
+	}
+	add_file("class/net/eno1/device/vendor", "0x8086");
+	add_file("class/net/eno1/statistics/tx_bytes", "1");
+	T_CHECK(!np_nics_open(machine.root, NULL, driver, &nics));
+	T_CHECK(np_nics_count(nics) == 25);
+	T_CHECK(!strcmp(np_nics_name(nics, 24), "eno1"));
+	np_nics_close(nics);
 }
 
 T_TEST("bytes and providers of each")
