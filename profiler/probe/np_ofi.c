@@ -473,17 +473,6 @@ static int open_library(struct library *lib, const char *provider,
 
 /* ---- which provider and device ---- */
 
-/* True if name is in the list, "a,b:1", whose entries may name a port. */
-static bool is_listed(const char *list, const char *name)
-{
-	size_t len = strlen(name);
-
-	for (const char *w = list; *w; w += strcspn(w, ","), w += *w == ',')
-		if (strcspn(w, ",:") == len && !strncmp(w, name, len))
-			return true;
-	return false;
-}
-
 /*
  * The first entry with that provider and one of the devices, named as in
  * UCX_NET_DEVICES; NULL: any device. Of several addresses of a device take the
@@ -495,8 +484,7 @@ static struct fi_info *select_info(struct fi_info *list, const char *provider,
 {
 	for (; list; list = list->next)
 		if (np_ofi_is_provider(provider, list->fabric_attr->prov_name) &&
-		    (!devices || !*devices ||
-		     is_listed(devices, list->domain_attr->name)) &&
+		    np_ofi_is_device(devices, list->domain_attr->name) &&
 		    strncmp(list->fabric_attr->name, "fe80:", 5))
 			return list;
 	return NULL;

@@ -27,6 +27,12 @@ const struct np_ofi_setting *np_ofi_setting(const char *provider,
 bool np_ofi_is_provider(const char *wanted, const char *name);
 
 /*
+ * Is a device meant by a list as of UCX_NET_DEVICES: "a,b:1", whose entries may
+ * name a port, "all", or "^a,b" for all others? NULL and "" mean all.
+ */
+bool np_ofi_is_device(const char *list, const char *name);
+
+/*
  * Does the wait descriptor of the provider's completion queue, if it has one,
  * become readable whenever the provider needs to be called?
  */

@@ -80,6 +80,21 @@ bool np_ofi_is_provider(const char *wanted, const char *name)
 	return !strncmp(name, wanted, len) && (!name[len] || name[len] == ';');
 }
 
+bool np_ofi_is_device(const char *list, const char *name)
+{
+	bool others = list && *list == '^';
+	size_t len = strlen(name);
+
+	if (!list || !*list || !strcmp(list, "all"))
+		return true;
+	for (const char *w = list + others; *w; w += *w == ',') {
+		if (strcspn(w, ",:") == len && !strncmp(w, name, len))
+			return !others;
+		w += strcspn(w, ",");
+	}
+	return others;
+}
+
 const struct np_ofi_setting *np_ofi_setting(const char *provider, size_t index)
 {
 	for (size_t i = 0; i < NP_ARRAY_SIZE(settings); i++)

@@ -30,6 +30,9 @@ static const struct {
 	{ "the program's MPI settings, too", "OMPI_MCA_btl=tcp", 0 },
 	{ "and its transport", "UCX_TLS=rc", 0 },
 	{ "settings of libfabric", "FI_PROVIDER=sockets", 0 },
+	{ "and of the libraries below it", "PSM2_DEVICES=self,shm", 0 },
+	{ "which process uses which adapter", "HFI_UNIT=1", 0 },
+	{ "networks that the switch gave the step", "SLINGSHOT_VNIS=1", 1 },
 	{ "and that of a probe of its own", "NETPROF_TRANSPORT=ucx", 0 },
 	{ "a PMIx server of the outer step", "PMIX_RANK=0", 0 },
 };

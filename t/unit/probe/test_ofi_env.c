@@ -59,6 +59,26 @@ T_TEST("each provider of libfabric gets its settings, and no other's")
 }
 
 static const struct {
+	const char *list, *name;
+	bool is;
+} devices[] = {
+	{ NULL, "eth0", true }, { "", "eth0", true }, { "all", "eth0", true },
+	{ "eth0", "eth0", true }, { "eth1,eth0", "eth0", true },
+	{ "mlx5_0:1", "mlx5_0", true }, { "eth00", "eth0", false },
+	{ "eth", "eth0", false }, { "mlx5_1:1,", "mlx5_0", false },
+	{ "^eth0", "eth0", false }, { "^eth1", "eth0", true },
+	{ "^eth1,mlx5_0:1", "mlx5_0", false }, { ",", "eth0", false },
+};
+
+T_TEST("devices are named as for UCX")
+{
+	for (size_t i = 0; i < NP_ARRAY_SIZE(devices); i++)
+		T_ROW(devices[i].list ? devices[i].list : "none",
+		      np_ofi_is_device(devices[i].list, devices[i].name) ==
+			      devices[i].is);
+}
+
+static const struct {
 	const char *provider;
 	bool wakes;
 } wakes[] = {
