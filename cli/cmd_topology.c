@@ -54,8 +54,10 @@ struct options {
 
 void cli_places_free(struct cli_places *places)
 {
-	for (size_t i = 0; i < places->n; i++)
+	for (size_t i = 0; i < places->n; i++) {
 		free(places->place[i].node);
+		free(places->place[i].adapter);
+	}
 	free(places->place);
 	np_names_free(places->leaf, places->n_leaves);
 	*places = (struct cli_places){ NULL };
@@ -89,9 +91,47 @@ static int find_or_add(char ***names, size_t *n, size_t most, const char *name,
 	return i == *n ? np_names_add(names, n, name) : 0;
 }
 
-/* A node that was found before keeps its leaf; a second one is noted. */
+/* Note a further leaf of a node. */
+static void add_other(struct cli_place *place, uint32_t leaf)
+{
+	if (leaf == place->leaf || place->n_others == CLI_PLACE_OTHERS)
+		return;
+	for (size_t i = 0; i < place->n_others; i++)
+		if (place->other[i] == leaf)
+			return;
+	place->other[place->n_others++] = leaf;
+}
+
+/*
+ * A further adapter of a node that was found before: the leaf of the one whose
+ * name comes first is that of the node, in whichever order the file has them.
+ */
+static int add_adapter(struct cli_place *place, uint32_t leaf,
+		       const char *adapter)
+{
+	uint32_t former = place->leaf;
+	char *copy;
+
+	if (strverscmp(adapter, place->adapter) >= 0) {
+		add_other(place, leaf);
+		return 0;
+	}
+	copy = strdup(adapter);
+	if (!copy)
+		return -ENOMEM;
+	free(place->adapter);
+	place->adapter = copy;
+	place->leaf = leaf;
+	for (size_t i = 0; i < place->n_others; i++)
+		if (place->other[i] == leaf)
+			place->other[i] = place->other[--place->n_others];
+	add_other(place, former);
+	return 0;
+}
+
+/* Add a node, or a further adapter of one. */
 static int add_place(struct cli_places *places, const char *node,
-		     const char *leaf_name)
+		     const char *leaf_name, const char *adapter)
 {
 	struct cli_place *place = places->place;
 	uint32_t leaf;
@@ -101,19 +141,13 @@ static int add_place(struct cli_places *places, const char *node,
 		return -ENOMEM;
 	while (place < places->place + places->n && strcmp(place->node, node))
 		place++;
-	if (place < places->place + places->n) {
-		if (place->leaf != leaf && place->other == CLI_TOPOLOGY_NONE)
-			place->other = leaf;
-		return 0;
-	}
+	if (place < places->place + places->n)
+		return add_adapter(place, leaf, adapter);
 	if (np_array_grow(&places->place, places->n, sizeof(*places->place)))
 		return -ENOMEM;
-	place = &places->place[places->n];
-	*place = (struct cli_place){ strdup(node), leaf, CLI_TOPOLOGY_NONE };
-	if (!place->node)
-		return -ENOMEM;
-	places->n++;
-	return 0;
+	place = &places->place[places->n++];
+	*place = (struct cli_place){ strdup(node), strdup(adapter), leaf };
+	return place->node && place->adapter ? 0 : -ENOMEM;
 }
 
 /* Report an error with file and line. Returns -EINVAL. */
@@ -169,11 +203,19 @@ struct ib_switches {
 	bool has_nodes;
 };
 
-/* Start a switch. */
+/* Start a switch. One whose description is empty has its GUID as a name. */
 static int begin_switch(struct ib_switches *s, const char *path, unsigned line,
 			const char *text, struct np_err *err)
 {
-	if (!find_description(text, &s->description, &s->len) || !s->len)
+	const char *guid = strstr(text, "\"S-");
+
+	if (!find_description(text, &s->description, &s->len))
+		s->len = 0;
+	else if (!s->len && guid) {
+		s->description = guid + 1;
+		s->len = strcspn(guid + 1, "\"");
+	}
+	if (!s->len)
 		return bad_line(err, path, line, "a switch without a "
 				"description, expected the output of "
 				"ibnetdiscover");
@@ -246,8 +288,8 @@ static int add_ib_node(struct ib_switches *s, struct cli_places *places,
 		       struct np_err *err)
 {
 	size_t known = s->described.n, len;
-	char node[MAX_NAME];
-	const char *text;
+	char node[MAX_NAME], adapter[MAX_NAME];
+	const char *text, *port;
 	uint32_t at;
 	int rc;
 
@@ -274,7 +316,10 @@ static int add_ib_node(struct ib_switches *s, struct cli_places *places,
 	if (rc)
 		return rc;
 	copy_name(node, text, strcspn(text, " \""));
-	return *node ? add_place(places, node, s->name) : 0;
+	port = strchr(strstr(line, "\"H-"), '[');
+	snprintf(adapter, sizeof(adapter), "%.*s %.*s", (int)len, text,
+		 port ? (int)strcspn(port, "]") : 0, port ? port : "");
+	return *node ? add_place(places, node, s->name, adapter) : 0;
 }
 
 /*
@@ -315,29 +360,81 @@ int cli_places_ib(const char *path, struct cli_places *places,
 /* ---- LLDP ---- */
 
 /*
- * The switch's name, from "chassis": {"leaf0": {...}}; where it has none, its
- * id is there instead. NULL: neither.
+ * Two formats of lldpctl are read. In "json" what has a name is an object under
+ * this name, and several of a kind are an array of such objects. In "json0"
+ * everything is an array of objects, and a name is a member of them.
+ */
+
+/* The first element of an array, or what is no array. */
+static json_object *first_of(json_object *list)
+{
+	return json_object_is_type(list, json_type_array) ?
+		       json_object_array_get_idx(list, 0) : list;
+}
+
+/* A member of an object, or of the first of several; NULL: none. */
+static json_object *member_of(json_object *object, const char *key)
+{
+	json_object *member;
+
+	object = first_of(object);
+	return json_object_is_type(object, json_type_object) &&
+	       json_object_object_get_ex(object, key, &member) ? member : NULL;
+}
+
+/*
+ * False for a neighbour that says that it does something, and that this is
+ * neither to bridge nor to route: another host, or the agent of an adapter.
+ */
+static bool is_switch(json_object *chassis)
+{
+	json_object *list = member_of(chassis, "capability"), *one;
+	bool does_else = false;
+	const char *type;
+
+	for (size_t i = 0; list; i++) {
+		one = json_object_is_type(list, json_type_array) ?
+			      json_object_array_get_idx(list, i) :
+		      i ? NULL : list;
+		if (!one)
+			break;
+		type = json_object_get_string(member_of(one, "type"));
+		if (!type || !json_object_get_boolean(
+				     member_of(one, "enabled")))
+			continue;
+		if (!strcmp(type, "Bridge") || !strcmp(type, "Router"))
+			return true;
+		does_else = true;
+	}
+	return !does_else;
+}
+
+/*
+ * The switch's name, from "chassis": {"leaf0": {...}} or "chassis": [{"name":
+ * [{"value": "leaf0"}], ...}]; where it has none, its id. NULL: neither, or the
+ * neighbour is no switch.
  */
 static const char *chassis_name(json_object *interface)
 {
-	json_object *chassis, *id, *value;
+	json_object *chassis = first_of(member_of(interface, "chassis"));
+	json_object *id = member_of(member_of(chassis, "id"), "value");
+	json_object *value = member_of(member_of(chassis, "name"), "value");
 
-	if (!json_object_object_get_ex(interface, "chassis", &chassis) ||
-	    !json_object_is_type(chassis, json_type_object))
+	if (id)
+		return is_switch(chassis) ?
+			       json_object_get_string(value ? value : id) :
+			       NULL;
+	if (!json_object_is_type(chassis, json_type_object))
 		return NULL;
-	if (json_object_object_get_ex(chassis, "id", &id))
-		return json_object_object_get_ex(id, "value", &value) ?
-			       json_object_get_string(value) : NULL;
 	json_object_object_foreach(chassis, name, inner) {
-		(void)inner;
-		return name;
+		return is_switch(inner) ? name : NULL;
 	}
 	return NULL;
 }
 
 /* Add the node, on the switch that one of its interfaces is connected to. */
 static int add_chassis(struct cli_places *places, const char *node,
-		       json_object *interface)
+		       const char *device, json_object *interface)
 {
 	const char *chassis = chassis_name(interface);
 	char name[MAX_NAME];
@@ -345,16 +442,14 @@ static int add_chassis(struct cli_places *places, const char *node,
 	if (!chassis || !*chassis)
 		return 0;
 	copy_name(name, chassis, strlen(chassis));
-	return add_place(places, node, name);
+	return add_place(places, node, name, device);
 }
 
-/*
- * lldpctl prints one interface as an object under its name, and several as an
- * array of such objects.
- */
+/* Add all interfaces: an array of them, an object under each name, or one. */
 static int add_interfaces(struct cli_places *places, const char *node,
 			  json_object *list)
 {
+	const char *name = json_object_get_string(member_of(list, "name"));
 	int rc = 0;
 
 	if (json_object_is_type(list, json_type_array)) {
@@ -366,10 +461,11 @@ static int add_interfaces(struct cli_places *places, const char *node,
 	}
 	if (!json_object_is_type(list, json_type_object))
 		return 0;
+	if (member_of(list, "chassis"))
+		return add_chassis(places, node, name ? name : "", list);
 	json_object_object_foreach(list, device, interface) {
-		(void)device;
 		if (!rc)
-			rc = add_chassis(places, node, interface);
+			rc = add_chassis(places, node, device, interface);
 	}
 	return rc;
 }
@@ -379,7 +475,7 @@ static int read_lldp_file(struct cli_places *places, const char *path,
 			  const char *node, struct np_err *err)
 {
 	const struct np_jat at = { .where = path, .err = err };
-	json_object *all, *lldp, *list;
+	json_object *all, *lldp;
 	size_t len;
 	char *text;
 	int rc = np_read_file(path, MAX_LLDP, &text, &len, err);
@@ -392,11 +488,12 @@ static int read_lldp_file(struct cli_places *places, const char *path,
 	free(text);
 	if (rc)
 		return rc;
-	if (!json_object_object_get_ex(all, "lldp", &lldp))
+	lldp = member_of(all, "lldp");
+	if (!lldp)
 		rc = np_errf(err, -EINVAL, "%s: no \"lldp\", expected the "
 			     "output of \"lldpctl -f json\"", path);
-	else if (json_object_object_get_ex(lldp, "interface", &list))
-		rc = add_interfaces(places, node, list);
+	else
+		rc = add_interfaces(places, node, member_of(lldp, "interface"));
 	json_object_put(all);
 	return rc;
 }
@@ -436,6 +533,14 @@ int cli_places_lldp(const char *dir, struct cli_places *places,
 
 /* ---- latencies ---- */
 
+static bool has_latency(const double *sec, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (sec[i] > 0)
+			return true;
+	return false;
+}
+
 /*
  * The groups are named found0, found1 and so on, until Slurm's names are
  * known.
@@ -451,9 +556,13 @@ int cli_places_measured(char *const node[], const double *sec, size_t n,
 		char name[32];
 
 		snprintf(name, sizeof(name), "found%u", group[i]);
-		rc = add_place(places, node[i], name);
+		rc = add_place(places, node[i], name, "");
 	}
 	free(group);
+	for (size_t i = 0; rc == -EINVAL && n <= NP_LINKAGE_MAX && i < n; i++)
+		if (!has_latency(&sec[i * n], n))
+			return np_errf(err, rc, "%.100s has no latency to "
+				       "another node", node[i]);
 	if (rc == -EINVAL)
 		return np_errf(err, rc, "%zu nodes: expected 1 to %d, each "
 			       "with a latency to another", n, NP_LINKAGE_MAX);
@@ -496,6 +605,8 @@ static int add_latency(struct latencies *table, const char *line)
 				 &j);
 	if (rc)
 		return rc;
+	/* Files of several measurements may follow each other. */
+	sec = fmin(sec, table->sec[i * NP_LINKAGE_MAX + j]);
 	table->sec[i * NP_LINKAGE_MAX + j] = sec;
 	table->sec[j * NP_LINKAGE_MAX + i] = sec;
 	return 0;
@@ -686,6 +797,15 @@ static int match_leaves(const struct cli_places *places,
 	return rc;
 }
 
+bool cli_place_agrees(const struct cli_place *place, uint32_t slurm_leaf,
+		      const uint32_t *match)
+{
+	for (size_t i = 0; i < place->n_others; i++)
+		if (match[place->other[i]] == slurm_leaf)
+			return true;
+	return match[place->leaf] == slurm_leaf;
+}
+
 /* Nodes that Slurm does not have on any leaf are not counted as misplaced. */
 long cli_places_compare(const struct cli_places *places,
 			const struct np_topo *topo, uint32_t *slurm_leaf,
@@ -698,7 +818,7 @@ long cli_places_compare(const struct cli_places *places,
 		return -ENOMEM;
 	for (size_t i = 0; i < places->n; i++)
 		n += slurm_leaf[i] != CLI_TOPOLOGY_NONE &&
-		     match[places->place[i].leaf] != slurm_leaf[i];
+		     !cli_place_agrees(&places->place[i], slurm_leaf[i], match);
 	return n;
 }
 
@@ -908,9 +1028,25 @@ static int check_nodes(const struct np_topo *topo, const char *path,
 	return 0;
 }
 
-/* Read Slurm's topology from a file or from scontrol, which may have none. */
+/*
+ * scontrol show topology prints nothing and succeeds, too, if slurmctld does not
+ * answer (22.05).
+ */
+static bool does_slurm_answer(void)
+{
+	static char *const show_config[] = { "scontrol", "show", "config",
+					     NULL };
+	char start[16]; /* of what it prints */
+
+	return !cli_spawn(show_config, 10, start, sizeof(start));
+}
+
+/*
+ * Read Slurm's topology from a file or from scontrol, which may have none.
+ * *failed: it is not known.
+ */
 static int read_slurm(const struct options *opt, struct np_topo *topo,
-		      struct np_err *err)
+		      bool *failed, struct np_err *err)
 {
 	static char *const show_topology[] = { "scontrol", "show", "topology",
 					       NULL };
@@ -925,11 +1061,14 @@ static int read_slurm(const struct options *opt, struct np_topo *topo,
 		if (!text)
 			return np_errf(err, -ENOMEM, "out of memory");
 		/* Without a topology there is nothing to compare with. */
-		if (cli_spawn(show_topology, 10, text, MAX_TOPOLOGY))
+		*failed = cli_spawn(show_topology, 10, text, MAX_TOPOLOGY);
+		if (*failed)
 			text[0] = '\0';
 	}
 	if (!rc)
 		rc = np_topo_parse(text, topo, err);
+	if (!rc && !opt->slurm && !topo->n)
+		*failed = *failed || !does_slurm_answer();
 	if (!rc && opt->slurm)
 		rc = check_nodes(topo, opt->slurm, err);
 	if (!rc && opt->slurm && !topo->n)
@@ -939,6 +1078,81 @@ static int read_slurm(const struct options *opt, struct np_topo *topo,
 		np_topo_free(topo);
 	free(text);
 	return rc;
+}
+
+/* ---- hosts that are no nodes of Slurm ---- */
+
+/* Add a name to an index of names. */
+static int add_known(void *known, const char *name)
+{
+	return np_index_add(known, name, strlen(name)) != NP_NO_INDEX ? 0 :
+								       -ENOMEM;
+}
+
+static int read_nodes(struct np_index *known)
+{
+	static char *const all_nodes[] = { "sinfo", "--all", "-h", "-o", "%N",
+					   NULL };
+	char *text = malloc(MAX_TOPOLOGY);
+	int rc = text ? 0 : -ENOMEM;
+
+	/* Without Slurm, and with half of its answer, all hosts count. */
+	if (!rc && !cli_spawn(all_nodes, 10, text, MAX_TOPOLOGY))
+		rc = strlen(text) + 1 < MAX_TOPOLOGY ?
+			     np_hostlist_each(text, add_known, known) : -E2BIG;
+	if (rc)
+		np_index_clear(known);
+	free(text);
+	return rc == -ENOMEM ? rc : 0;
+}
+
+static bool is_known(const struct np_index *known, const char *name)
+{
+	return np_index_find(known, name, strlen(name)) != NP_NO_INDEX;
+}
+
+static bool knows_any(const struct np_index *known,
+		      const struct cli_places *places)
+{
+	for (size_t i = 0; i < places->n; i++)
+		if (is_known(known, places->place[i].node))
+			return true;
+	return false;
+}
+
+/*
+ * Remove the hosts that are no nodes of Slurm, such as file servers, which are
+ * on the same network. If that is all of them, they have other names there than
+ * in Slurm; then none is removed. Sets *n to their number, and one to the name
+ * of the first. Returns 0 or -ENOMEM.
+ */
+static int remove_others(struct cli_places *places, size_t *n,
+			 char one[MAX_NAME])
+{
+	struct np_index known = { .n = 0 };
+	int rc = read_nodes(&known);
+	size_t kept = 0;
+
+	*n = 0;
+	if (rc || !knows_any(&known, places)) {
+		np_index_free(&known);
+		return rc;
+	}
+	for (size_t i = 0; i < places->n; i++) {
+		struct cli_place *place = &places->place[i];
+
+		if (is_known(&known, place->node)) {
+			places->place[kept++] = *place;
+			continue;
+		}
+		if (!(*n)++)
+			snprintf(one, MAX_NAME, "%s", place->node);
+		free(place->node);
+		free(place->adapter);
+	}
+	places->n = kept;
+	np_index_free(&known);
+	return 0;
 }
 
 /* ---- lists of nodes, as Slurm writes them ---- */
@@ -1000,14 +1214,65 @@ struct comparison {
 	const struct cli_places *found;
 	const struct np_topo *slurm;
 	uint32_t *slurm_leaf, *match; /* from cli_places_compare() */
+	/*
+	 * Of each leaf that was found: Slurm's name of it, or else the name it
+	 * was found by.
+	 */
+	char **name;
+	size_t n_names;
+	bool slurm_failed;   /* it did not answer */
+	size_t n_others;     /* hosts that are no nodes of Slurm */
+	char other[MAX_NAME]; /* one of them */
 };
 
-/* Slurm's name of a leaf that was found, or else the name it was found by. */
+#define MAX_LEAF_NAME 256
+
+/* Is a name that of an earlier leaf, or Slurm's of any? */
+static bool is_taken(const struct comparison *cmp, const char *name)
+{
+	for (size_t i = 0; i < cmp->n_names; i++)
+		if (!strcmp(cmp->name[i], name))
+			return true;
+	for (uint32_t l = 0; l < cmp->found->n_leaves; l++)
+		if (cmp->match[l] != CLI_TOPOLOGY_NONE &&
+		    !strcmp(cmp->slurm->leaf[cmp->match[l]].name, name))
+			return true;
+	return false;
+}
+
+/* Append a number to a name until no leaf has it. */
+static void make_unique(const struct comparison *cmp, const char *base,
+			char name[MAX_LEAF_NAME])
+{
+	snprintf(name, MAX_LEAF_NAME, "%s", base);
+	for (unsigned i = 2; is_taken(cmp, name); i++)
+		snprintf(name, MAX_LEAF_NAME, "%.200s-%u", base, i);
+}
+
+/*
+ * Slurm may have the name of a leaf for another one, as when two are swapped.
+ * Returns 0 or -ENOMEM.
+ */
+static int set_names(struct comparison *cmp)
+{
+	int rc = 0;
+
+	for (uint32_t l = 0; !rc && l < cmp->found->n_leaves; l++) {
+		char name[MAX_LEAF_NAME];
+
+		if (cmp->match[l] == CLI_TOPOLOGY_NONE)
+			make_unique(cmp, cmp->found->leaf[l], name);
+		else
+			snprintf(name, sizeof(name), "%s",
+				 cmp->slurm->leaf[cmp->match[l]].name);
+		rc = np_names_add(&cmp->name, &cmp->n_names, name);
+	}
+	return rc;
+}
+
 static const char *leaf_name(const struct comparison *cmp, uint32_t l)
 {
-	return cmp->match[l] == CLI_TOPOLOGY_NONE ?
-		       cmp->found->leaf[l] :
-		       cmp->slurm->leaf[cmp->match[l]].name;
+	return cmp->name[l];
 }
 
 /* False for a switch to which only second adapters are connected. */
@@ -1044,6 +1309,8 @@ static void print_leaf_names(const struct comparison *cmp)
 /* Print a topology.conf, with the leaves below one top switch. */
 static void print_conf(const struct comparison *cmp)
 {
+	char top[MAX_LEAF_NAME];
+
 	for (uint32_t l = 0; l < cmp->found->n_leaves; l++) {
 		if (!has_nodes(cmp->found, l))
 			continue;
@@ -1053,7 +1320,8 @@ static void print_conf(const struct comparison *cmp)
 	}
 	if (count_leaves(cmp->found) < 2)
 		return;
-	printf("SwitchName=top Switches=");
+	make_unique(cmp, "top", top);
+	printf("SwitchName=%s Switches=", top);
 	print_leaf_names(cmp);
 	putchar('\n');
 }
@@ -1061,6 +1329,8 @@ static void print_conf(const struct comparison *cmp)
 /* Print the same as a topology.yaml, which Slurm 25.05 introduced. */
 static void print_yaml(const struct comparison *cmp)
 {
+	char top[MAX_LEAF_NAME];
+
 	puts("- topology: default\n  cluster_default: true\n  tree:\n"
 	     "    switches:");
 	for (uint32_t l = 0; l < cmp->found->n_leaves; l++) {
@@ -1073,7 +1343,8 @@ static void print_yaml(const struct comparison *cmp)
 	}
 	if (count_leaves(cmp->found) < 2)
 		return;
-	printf("      - switch: \"top\"\n        children: \"");
+	make_unique(cmp, "top", top);
+	printf("      - switch: \"%s\"\n        children: \"", top);
 	print_leaf_names(cmp);
 	puts("\"");
 }
@@ -1108,12 +1379,17 @@ static void print_second_leaves(const struct comparison *cmp)
 {
 	const struct cli_places *places = cmp->found;
 
-	for (size_t i = 0; i < places->n; i++)
-		if (places->place[i].other != CLI_TOPOLOGY_NONE)
-			printf("%s is also connected to %s, which Slurm's "
-			       "topology cannot express\n",
-			       places->place[i].node,
-			       leaf_name(cmp, places->place[i].other));
+	for (size_t i = 0; i < places->n; i++) {
+		const struct cli_place *place = &places->place[i];
+
+		if (!place->n_others)
+			continue;
+		printf("%s is also connected to ", place->node);
+		for (size_t k = 0; k < place->n_others; k++)
+			printf("%s%s", k ? ", " : "",
+			       leaf_name(cmp, place->other[k]));
+		putchar('\n');
+	}
 }
 
 /* Print a line for each node that is elsewhere in Slurm's topology. */
@@ -1128,7 +1404,7 @@ static void print_differences(const struct comparison *cmp)
 			printf("%s is on no leaf switch of Slurm's topology; "
 			       "found on %s\n", places->place[i].node,
 			       leaf_name(cmp, places->place[i].leaf));
-		else if (cmp->match[places->place[i].leaf] != leaf)
+		else if (!cli_place_agrees(&places->place[i], leaf, cmp->match))
 			printf("%s is on %s in Slurm's topology; found on %s\n",
 			       places->place[i].node,
 			       cmp->slurm->leaf[leaf].name,
@@ -1184,6 +1460,14 @@ static int print_comparison(const struct comparison *cmp, long misplaced)
 		missing += cmp->slurm_leaf[i] == CLI_TOPOLOGY_NONE;
 	print_found_leaves(cmp);
 	print_second_leaves(cmp);
+	if (cmp->n_others)
+		printf("%zu host%s left out, because Slurm does not have %s: "
+		       "%s%s\n", cmp->n_others, cli_plural_s(cmp->n_others),
+		       cmp->n_others == 1 ? "it" : "them", cmp->other,
+		       cmp->n_others == 1 ? "" : " and others");
+	if (cmp->slurm_failed)
+		return cli_fail("scontrol failed, so there is no topology of "
+				"Slurm to compare with");
 	if (!cmp->slurm->n) {
 		puts("Slurm has no topology; netprof topology --write=conf "
 		     "prints a topology.conf.");
@@ -1208,18 +1492,20 @@ static int compare_and_print(const struct options *opt,
 	struct np_err err = NP_ERR_INIT;
 	struct np_topo topo = { NULL, 0 };
 	struct comparison cmp = { .found = places, .slurm = &topo };
-	int rc = read_slurm(opt, &topo, &err);
+	int rc = read_slurm(opt, &topo, &cmp.slurm_failed, &err);
 	long misplaced = -1;
 
 	if (rc)
 		return cli_fail("%s", err.text);
+	if (!opt->slurm && (opt->ib || opt->lldp))
+		rc = remove_others(places, &cmp.n_others, cmp.other);
 	cli_places_sort(places);
 	cmp.slurm_leaf = calloc(places->n + 1, sizeof(*cmp.slurm_leaf));
 	cmp.match = calloc(places->n_leaves + 1, sizeof(*cmp.match));
-	if (cmp.slurm_leaf && cmp.match)
+	if (!rc && cmp.slurm_leaf && cmp.match)
 		misplaced = cli_places_compare(places, &topo, cmp.slurm_leaf,
 					       cmp.match);
-	if (misplaced < 0)
+	if (misplaced < 0 || set_names(&cmp))
 		rc = cli_fail("out of memory");
 	else if (is_undecided(&cmp))
 		rc = print_undecided(&cmp);
@@ -1229,6 +1515,7 @@ static int compare_and_print(const struct options *opt,
 		print_yaml(&cmp);
 	else
 		print_conf(&cmp);
+	np_names_free(cmp.name, cmp.n_names);
 	free(cmp.slurm_leaf);
 	free(cmp.match);
 	np_topo_free(&topo);

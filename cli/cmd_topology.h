@@ -7,6 +7,7 @@
 #ifndef CMD_TOPOLOGY_H
 #define CMD_TOPOLOGY_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -16,11 +17,15 @@
 #define CLI_TOPOLOGY_MAX_FILE (64u << 20)
 #define CLI_TOPOLOGY_NONE UINT32_MAX /* no leaf */
 
+#define CLI_PLACE_OTHERS 15 /* further leaves of a node */
+
 struct cli_places {
 	struct cli_place {
 		char *node;
-		uint32_t leaf;	/* of the first adapter */
-		uint32_t other; /* a second one, or CLI_TOPOLOGY_NONE */
+		char *adapter; /* the first in the order of names */
+		uint32_t leaf; /* of that adapter */
+		uint32_t other[CLI_PLACE_OTHERS]; /* of others */
+		size_t n_others;
 	} *place;
 	size_t n;
 	char **leaf; /* names; "": not known */
@@ -51,6 +56,13 @@ int cli_places_measured(char *const node[], const double *sec, size_t n,
 
 /* Sort by node, in Slurm's order of names. */
 void cli_places_sort(struct cli_places *places);
+
+/*
+ * Is one of the node's adapters on this leaf of Slurm's? A pair of switches that
+ * nodes are connected to may be one leaf there. match: as below.
+ */
+bool cli_place_agrees(const struct cli_place *place, uint32_t slurm_leaf,
+		      const uint32_t *match);
 
 /*
  * Compare sorted places with topo, Slurm's topology. slurm_leaf[i]: the leaf of

@@ -1257,6 +1257,54 @@ test_the_last_days_of_the_accounting_are_replayed() {
 		"netprof: sacct failed before it had printed all jobs; run it by hand to see why"
 }
 
+# File servers are on the same switches; a switch that was found has the name of another
+# one of Slurm's; one is called like the switch above.
+test_topology_is_compared_for_the_nodes_that_slurm_has() {
+	setup
+	printf '%s\n' 'Switch 36 "S-0" # "a"' '[1] "H-1"[1](1) # "n0 mlx5_0"' \
+		'[2] "H-2"[1](1) # "mds1 mlx5_0"' 'Switch 36 "S-1" # "b"' \
+		'[1] "H-3"[1](1) # "n1 mlx5_0"' '[2] "H-4"[1](1) # "n2 mlx5_0"' \
+		'Switch 36 "S-2" # "top"' '[1] "H-5"[1](1) # "n3 mlx5_0"' \
+		'[2] "H-6"[1](1) # "mds2 mlx5_0"' >"$S/fabric"
+	printf '%s\n' '#!/bin/sh' 'echo "n[0-1]"' 'echo n2,n3' >"$S/bin/sinfo"
+	printf '%s\n' '#!/bin/sh' 'echo "SwitchName=a Level=0 Nodes=n[1-2]"' \
+		'echo "SwitchName=x Level=0 Nodes=n0"' 'echo "SwitchName=y Level=0 Nodes=n3"' \
+		>"$S/bin/scontrol"
+	chmod 755 "$S/bin/sinfo" "$S/bin/scontrol"
+	run netprof topology --ibnetdiscover="$S/fabric"
+	equal "hosts" "$RC $(tail -n 2 <<<"$OUT")" "0 2 hosts left out, because Slurm does not \
+have them: mds1 and others
+Slurm's topology agrees."
+	sed -i '/=y/d; s/=x Level=0 Nodes=n0/=y Level=0 Nodes=n3/' "$S/bin/scontrol"
+	run netprof topology --ibnetdiscover="$S/fabric" --write=conf
+	equal "names that Slurm has for others" "$OUT" "SwitchName=a-2 Nodes=n0
+SwitchName=a Nodes=n[1-2]
+SwitchName=y Nodes=n3
+SwitchName=top Switches=a-2,a,y"
+	printf '#!/bin/sh\nexit 1\n' >"$S/bin/scontrol"
+	run netprof topology --ibnetdiscover="$S/fabric" --write=yaml
+	equal "a leaf called top" "$(tail -n 2 <<<"$OUT" | xargs)" \
+		"- switch: top-2 children: a,b,top"
+	run netprof topology --ibnetdiscover="$S/fabric"
+	equal "scontrol fails" "$RC $ERR" "1 netprof: scontrol failed, so there is no topology \
+of Slurm to compare with"
+	printf '%s\n' '#!/bin/sh' '[ "$2" = topology ]' >"$S/bin/scontrol"
+	run netprof topology --ibnetdiscover="$S/fabric"
+	contains "slurmctld does not answer" "$ERR" '^netprof: scontrol failed, so'
+	printf '#!/bin/sh\n' >"$S/bin/scontrol"
+	run netprof topology --ibnetdiscover="$S/fabric"
+	contains "no topology" "$OUT" '^Slurm has no topology;'
+	printf '#!/bin/sh\nexit 1\n' >"$S/bin/sinfo"
+	run netprof topology --ibnetdiscover="$S/fabric"
+	contains "sinfo fails" "$OUT" '^6 nodes on 3 leaf switches'
+	printf '%s\n' '#!/bin/sh' 'echo "n0 n["' >"$S/bin/sinfo"
+	run netprof topology --ibnetdiscover="$S/fabric"
+	contains "half an answer" "$OUT" '^6 nodes on 3 leaf switches'
+	printf '%s\n' '#!/bin/sh' 'echo "c[0-3]"' >"$S/bin/sinfo"
+	run netprof topology --ibnetdiscover="$S/fabric"
+	contains "other names" "$OUT" '^6 nodes on 3 leaf switches'
+}
+
 # --rules may name every profile of the store.
 test_a_log_of_sacct_is_replayed_with_the_store() {
 	setup

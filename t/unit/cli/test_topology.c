@@ -2,6 +2,7 @@
 #include "cmd_topology.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,8 +24,8 @@ static void print(const struct cli_places *p, char *buf)
 
 		buf += sprintf(buf, "%s%s=%s", i ? " " : "", at->node,
 			       p->leaf[at->leaf]);
-		if (at->other != CLI_TOPOLOGY_NONE)
-			buf += sprintf(buf, "+%s", p->leaf[at->other]);
+		for (size_t k = 0; k < at->n_others; k++)
+			buf += sprintf(buf, "+%s", p->leaf[at->other[k]]);
 	}
 }
 
@@ -71,55 +72,145 @@ T_TEST("switches of nodes are read")
 	}
 }
 
-/*
- * Switches that aggregate messages have an adapter each.  A host may be
- * described by its name alone, with each of its adapters; these may have two
- * ports.
- */
-T_TEST("adapters of switches are no nodes, and those of one host are one node")
-{
-	static const char text[] =
-		"Switch 41 \"S-0\" # \"leaf0\"\n"
-		"[1] \"H-1\"[1](1) # \"n0\" lid 1\n"
-		"[2] \"H-3\"[1](3) # \"n1 mlx5_0\" lid 3\n"
-		"[41] \"H-5\"[1](5) # \"Mellanox Technologies Aggregation "
-		"Node\" lid 5\n"
-		"Switch 41 \"S-1\" # \"leaf1\"\n"
-		"[1] \"H-2\"[1](2) # \"n0\" lid 2\n"
-		"[2] \"H-3\"[2](4) # \"n1 mlx5_0\" lid 4\n"
-		"[41] \"H-6\"[1](6) # \"Mellanox Technologies Aggregation "
-		"Node\" lid 6\n"
-		"Switch 41 \"S-2\" # \"Quantum\"\n"
-		"[41] \"H-7\"[1](7) # \"Mellanox Technologies Aggregation "
-		"Node\" lid 7\n"
-		"Switch 41 \"S-3\" # \"Quantum\"\n"
-		"[41] \"H-8\"[1](8) # \"Mellanox Technologies Aggregation "
-		"Node\" lid 8\n";
-	struct cli_places p = { NULL };
-	char got[256];
+static const struct {
+	const char *name;
+	int (*read)(const char *path, struct cli_places *p,
+		    struct np_err *err);
+	const char *text, *want;
+} texts[] = {
+	/*
+	 * Switches that aggregate messages have an adapter each.  A host may be
+	 * described by its name alone, with each of its adapters; these may
+	 * have two ports.
+	 */
+	{ "adapters of switches are no nodes, those of a host are one", by_ib,
+	  "Switch 41 \"S-0\" # \"leaf0\"\n"
+	  "[1] \"H-1\"[1](1) # \"n0\" lid 1\n"
+	  "[2] \"H-3\"[1](3) # \"n1 mlx5_0\" lid 3\n"
+	  "[41] \"H-5\"[1](5) # \"Mellanox Technologies Aggregation Node\" "
+	  "lid 5\n"
+	  "Switch 41 \"S-1\" # \"leaf1\"\n"
+	  "[1] \"H-2\"[1](2) # \"n0\" lid 2\n"
+	  "[2] \"H-3\"[2](4) # \"n1 mlx5_0\" lid 4\n"
+	  "[41] \"H-6\"[1](6) # \"Mellanox Technologies Aggregation Node\" "
+	  "lid 6\n"
+	  "Switch 41 \"S-2\" # \"Quantum\"\n"
+	  "[41] \"H-7\"[1](7) # \"Mellanox Technologies Aggregation Node\" "
+	  "lid 7\n"
+	  "Switch 41 \"S-3\" # \"Quantum\"\n"
+	  "[41] \"H-8\"[1](8) # \"Mellanox Technologies Aggregation Node\" "
+	  "lid 8\n",
+	  "n0=leaf0+leaf1 n1=leaf0+leaf1" },
+	{ "modules of a director are switches of their own", by_ib,
+	  "Switch 36 \"S-0\" # \"MF0;dir1:CS7500/L01/U1\"\n"
+	  "[1] \"H-1\"[1](1) # \"n0 mlx5_0\" lid 1\n"
+	  "Switch 36 \"S-1\" # \"MF0;dir1:CS7500/S01/U1\"\n"
+	  "Switch 36 \"S-2\" # \"MF0;dir1:CS7500/L02/U1\"\n"
+	  "[1] \"H-2\"[1](2) # \"n1 mlx5_0\" lid 2\n"
+	  "[2] \"H-3\"[1](3) # \"n2 mlx5_0\" lid 3\n",
+	  "n0=dir1 n1=dir1-CS7500-L02-U1 n2=dir1-CS7500-L02-U1" },
+	/* Switches are listed in the order in which they were found. */
+	{ "nodes are under the switch of their first adapter", by_ib,
+	  "Switch 36 \"S-0\" # \"rail1\"\n"
+	  "[1] \"H-1\"[1](1) # \"n0 mlx5_1\" lid 1\n"
+	  "[2] \"H-2\"[1](1) # \"n1 mlx5_10\" lid 2\n"
+	  "[3] \"H-9\"[2](1) # \"n2 mlx5_0\" lid 9\n"
+	  "Switch 36 \"S-1\" # \"rail2\"\n"
+	  "[1] \"H-3\"[1](1) # \"n0 mlx5_2\" lid 3\n"
+	  "[2] \"H-4\"[1](1) # \"n1 mlx5_9\" lid 4\n"
+	  "Switch 36 \"S-2\" # \"rail0\"\n"
+	  "[1] \"H-5\"[1](1) # \"n0 mlx5_0\" lid 5\n"
+	  "[2] \"H-6\"[1](1) # \"n1 mlx5_1\" lid 6\n"
+	  "[3] \"H-9\"[1](1) # \"n2 mlx5_0\" lid 9\n",
+	  "n0=rail0+rail2+rail1 n1=rail0+rail1+rail2 n2=rail0+rail1" },
+	{ "ports of a chassis, a router, other generations", by_ib,
+	  "Chassis 1 (guid 0x8f1)\n"
+	  "Switch\t24 \"S-1\"\t\t# \"Voltaire 4036 # leaf\" base port 0 lid "
+	  "7 lmc 0\n"
+	  "[1][ext 3]\t\"H-1\"[1](1) \t\t# \"n0 HCA-1\" lid 4 4xQDR\n"
+	  "[2]\t\"R-1\"[1](2) \t\t# \"router\" lid 5 4xEDR\n"
+	  "[3]\t\"H-2\"[1](3) \t\t# \"n1 MT4119 ConnectX5   Mellanox "
+	  "Technologies\" lid 6 2xHDR s=1\n"
+	  "Rt\t2 \"R-1\"\t\t# \"router\"\n"
+	  "[1](2) \t\"H-1\"[1]\t\t# lid 5 lmc 0 \"n7 HCA-1\" lid 7\n",
+	  "n0=Voltaire-4036---leaf n1=Voltaire-4036---leaf" },
+	{ "switches without a description", by_ib,
+	  "Switch 36 \"S-0002c9\" # \"\" enhanced port 0 lid 3 lmc 0\n"
+	  "[1] \"H-1\"[1](1) # \"n0 mlx5_0\" lid 1\n"
+	  "Switch 36 \"S-0002ca\" # \"\" enhanced port 0 lid 3 lmc 0\n"
+	  "[1] \"H-2\"[1](1) # \"n1 mlx5_0\" lid 1\n"
+	  "[2] \"H-3\"[1](1) # \"\" lid 1\n",
+	  "n0=S-0002c9 n1=S-0002ca" },
+	{ "lldpctl -f json0", by_lldp,
+	  "{\"lldp\":[{\"interface\":[{\"name\":\"eth1\",\"via\":\"LLDP\","
+	  "\"chassis\":[{\"id\":[{\"type\":\"mac\",\"value\":\"00:11\"}],"
+	  "\"name\":[{\"value\":\"leaf1\"}],\"capability\":[{\"type\":"
+	  "\"Bridge\",\"enabled\":true},{\"type\":\"Router\",\"enabled\":"
+	  "false}]}]},{\"name\":\"eth0\",\"chassis\":[{\"id\":[{\"type\":"
+	  "\"mac\",\"value\":\"00:22\"}]}]}]}]}\n",
+	  "n0=00-22+leaf1" },
+	{ "neighbours that are no switches", by_lldp,
+	  "{\"lldp\":{\"interface\":[{\"eth0\":{\"chassis\":{\"n7\":{\"id\":"
+	  "{\"type\":\"mac\",\"value\":\"1\"},\"capability\":[{\"type\":"
+	  "\"Bridge\",\"enabled\":false},{\"type\":\"Station\",\"enabled\":"
+	  "true}]}}}},{\"eth1\":{\"chassis\":{\"id\":{\"type\":\"mac\","
+	  "\"value\":\"2\"},\"capability\":{\"type\":\"Station\","
+	  "\"enabled\":true}}}},{\"eth2\":{\"chassis\":{\"leaf0\":{\"id\":"
+	  "{\"type\":\"mac\",\"value\":\"3\"},\"capability\":[{\"type\":"
+	  "\"Bridge\",\"enabled\":true}]}}}},{\"eth3\":{\"chassis\":{\"odd\":"
+	  "{\"capability\":[{\"type\":\"Bridge\",\"enabled\":false}]}}}}]}}\n",
+	  "n0=leaf0+odd" },
+	{ "the smallest of several latencies of a pair", cli_places_latencies,
+	  "n0 n1 1e-5\nn2 n3 1e-5\nn0 n2 2e-5\nn0 n3 2e-5\nn1 n2 2e-5\n"
+	  "n1 n3 2e-5\nn1 n0 9e-5\r\nn2 n3 9e-5\n",
+	  "n0=found0 n1=found0 n2=found1 n3=found1" },
+};
 
-	T_CHECK(!cli_places_ib(t_write_text("fabric", text), &p, NULL));
-	print(&p, got);
-	T_ROW(got, !strcmp(got, "n0=leaf0+leaf1 n1=leaf0+leaf1"));
-	cli_places_free(&p);
+T_TEST("what other versions and sites print is read")
+{
+	for (size_t i = 0; i < NP_ARRAY_SIZE(texts); i++) {
+		struct cli_places p = { NULL };
+		char got[256] = "";
+
+		T_ROW(texts[i].name,
+		      !texts[i].read(t_write_text("fabric", texts[i].text), &p,
+				     NULL));
+		print(&p, got);
+		T_ROW(texts[i].name, !strcmp(got, texts[i].want));
+		cli_places_free(&p);
+	}
 }
 
-T_TEST("modules of a director are switches of their own")
+/*
+ * Slurm has a pair of switches as one leaf: n0 and n1 are cabled the other way
+ * round.
+ */
+T_TEST("nodes of a pair of switches are on its leaf")
 {
 	static const char text[] =
-		"Switch 36 \"S-0\" # \"MF0;dir1:CS7500/L01/U1\"\n"
+		"Switch 36 \"S-0\" # \"leaf0a\"\n"
 		"[1] \"H-1\"[1](1) # \"n0 mlx5_0\" lid 1\n"
-		"Switch 36 \"S-1\" # \"MF0;dir1:CS7500/S01/U1\"\n"
-		"Switch 36 \"S-2\" # \"MF0;dir1:CS7500/L02/U1\"\n"
-		"[1] \"H-2\"[1](2) # \"n1 mlx5_0\" lid 2\n"
-		"[2] \"H-3\"[1](3) # \"n2 mlx5_0\" lid 3\n";
+		"[2] \"H-2\"[1](1) # \"n1 mlx5_1\" lid 1\n"
+		"[3] \"H-3\"[1](1) # \"n2 mlx5_0\" lid 1\n"
+		"Switch 36 \"S-1\" # \"leaf0b\"\n"
+		"[1] \"H-4\"[1](1) # \"n0 mlx5_1\" lid 1\n"
+		"[2] \"H-5\"[1](1) # \"n1 mlx5_0\" lid 1\n"
+		"[3] \"H-6\"[1](1) # \"n2 mlx5_1\" lid 1\n"
+		"Switch 36 \"S-2\" # \"leaf1\"\n"
+		"[1] \"H-7\"[1](1) # \"n3 mlx5_0\" lid 1\n"
+		"[2] \"H-8\"[1](1) # \"n4 mlx5_0\" lid 1\n";
 	struct cli_places p = { NULL };
-	char got[256];
+	struct np_topo t = { NULL, 0 };
+	uint32_t slurm[5], as[3];
 
 	T_CHECK(!cli_places_ib(t_write_text("fabric", text), &p, NULL));
-	print(&p, got);
-	T_ROW(got, !strcmp(got, "n0=dir1 n1=dir1-CS7500-L02-U1 "
-				"n2=dir1-CS7500-L02-U1"));
+	T_CHECK(!np_topo_parse("SwitchName=a Level=0 Nodes=n[0-2,4]\n"
+			       "SwitchName=b Level=0 Nodes=n3\n", &t, NULL));
+	cli_places_sort(&p);
+	T_CHECK(cli_places_compare(&p, &t, slurm, as) == 1);
+	T_CHECK(cli_place_agrees(&p.place[1], slurm[1], as));
+	T_CHECK(!cli_place_agrees(&p.place[4], slurm[4], as));
+	np_topo_free(&t);
 	cli_places_free(&p);
 }
 
@@ -179,6 +270,9 @@ static const struct {
 	  ":1: \"n0 n1 1e-6 x\": expected" },
 	{ "only a comment", cli_places_latencies, "# nothing\n",
 	  "/wrong: 0 nodes" },
+	{ "a report of ports, by ibnetdiscover -p", by_ib,
+	  "SW    17  1 0x0002c903 4x QDR - CA    12  1 0x0002c904 ( 'sw' - 'n0 "
+	  "HCA-1' )\n", "no node below a switch" },
 };
 
 T_TEST("what is no such file is refused with its line")
@@ -217,6 +311,19 @@ static const struct {
 	  "SwitchName=b Level=0 Nodes=n[1-3]\n", 0 },
 	{ "Slurm lists no leaf switches", "", 0 },
 };
+
+T_TEST("a node that no pair was measured with is named")
+{
+	double sec[9] = { NAN, 1e-5, NAN, 1e-5, NAN, NAN, NAN, NAN, NAN };
+	char *node[] = { "n0", "n1", "n2" };
+	struct np_err err = NP_ERR_INIT;
+	struct cli_places p = { NULL };
+
+	T_CHECK(cli_places_measured(node, sec, 3, &p, &err) == -EINVAL);
+	T_ROW(err.text, !strcmp(err.text, "n2 has no latency to another "
+					  "node"));
+	cli_places_free(&p);
+}
 
 T_TEST("nodes that Slurm has elsewhere are counted")
 {
