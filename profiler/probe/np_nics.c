@@ -172,6 +172,45 @@ static bool try_port(struct np_device *d, const char *sys, const char *device,
 	return false;
 }
 
+#define TYPE_INFINIBAND 32 /* ARPHRD_INFINIBAND */
+
+/*
+ * Find the adapter and port below a device of IP over InfiniBand. Their counters
+ * also have what programs send without IP.
+ */
+static bool find_below_ip(const char *sys, const char *net, char device[64],
+			  unsigned *port)
+{
+	char pattern[NP_DEVICE_PATH];
+	glob_t found;
+	bool is_found;
+
+	if (first_number("%s/class/net/%s/type", sys, net) != TYPE_INFINIBAND)
+		return false;
+	snprintf(pattern, sizeof(pattern), "%s/class/net/%s/device/infiniband/*",
+		 sys, net);
+	is_found = !glob(pattern, 0, NULL, &found);
+	if (is_found)
+		snprintf(device, 64, "%s", strrchr(found.gl_pathv[0], '/') + 1);
+	globfree(&found);
+	*port = 1 + (unsigned)first_number("%s/class/net/%s/dev_port", sys,
+					   net);
+	return is_found;
+}
+
+/* Use a port of an adapter. Returns 0 or -ENOENT. */
+static int find_port(struct np_device *out, const char *sys,
+		     const char *device, unsigned port)
+{
+	port = port ? port : active_port(sys, device);
+	if (!try_port(out, sys, device, port))
+		return -ENOENT;
+	out->link = 1e9 / 8 * /* the file has "100 Gb/sec (4X EDR)" */
+		    first_number("%s/class/infiniband/%s/ports/%u/rate", sys,
+				 device, port);
+	return 0;
+}
+
 int np_device_find(const char *sys, const char *transport,
 		   struct np_device *out)
 {
@@ -193,6 +232,9 @@ int np_device_find(const char *sys, const char *transport,
 	/* The name must not lead out of the directory. */
 	if (!name || strchr(name + 1, '/') || name[1] == '.')
 		return -ENOENT;
+	if (find_below_ip(sys, name + 1, device, &port) &&
+	    !find_port(out, sys, device, port))
+		return 0;
 	if (try_dir(out, 1, net, "%s/class/net/%s/statistics", sys,
 		    name + 1)) {
 		out->link = 1e6 / 8 * /* the file has Mbit/s */
@@ -203,15 +245,9 @@ int np_device_find(const char *sys, const char *transport,
 	if (try_dir(out, 1, cxi, "%s/class/cxi/%s/device/telemetry", sys,
 		    name + 1))
 		return 0;
-	if (!split_name(name + 1, device, &port))
-		return -ENOENT;
-	port = port ? port : active_port(sys, device);
-	if (try_port(out, sys, device, port)) {
-		out->link = 1e9 / 8 * /* the file has "100 Gb/sec (4X EDR)" */
-			    first_number("%s/class/infiniband/%s/ports/%u/rate",
-					 sys, device, port);
+	if (split_name(name + 1, device, &port) &&
+	    !find_port(out, sys, device, port))
 		return 0;
-	}
 	*out = (struct np_device){ .unit = 0 };
 	return -ENOENT;
 }

@@ -24,6 +24,16 @@ static const char *sys(void)
 	     "cp -r sys/class/net/veth0 sys/class/net/fifo0 && "
 	     "rm sys/class/net/fifo0/speed && "
 	     "mkfifo sys/class/net/fifo0/speed && "
+	     "cp -r sys/class/net/eth0 sys/class/net/ib0 && "
+	     "mkdir -p sys/class/net/ib0/device/infiniband/mlx4_0 && "
+	     "echo 32 >sys/class/net/ib0/type && "
+	     "cp -r sys/class/net/ib0 sys/class/net/ib1 && "
+	     "echo 1 >sys/class/net/ib1/dev_port && "
+	     "mkdir -p sys/class/infiniband/mlx4_0/ports/2/counters && "
+	     "echo 300 >sys/class/infiniband/mlx4_0/ports/2/counters/"
+	     "port_rcv_data && "
+	     "echo 400 >sys/class/infiniband/mlx4_0/ports/2/counters/"
+	     "port_xmit_data && "
 	     "cd sys/class/infiniband/mlx5_0/ports/1/counters && "
 	     "echo '100 Gb/sec (4X EDR)' >../rate && "
 	     "echo 10 >port_rcv_data && echo 20 >port_xmit_data");
@@ -38,6 +48,9 @@ static const struct {
 	{ "tcp/eth0", 345, 1.25e9 },
 	{ "tcp/veth0", 345, 0 }, /* it says -1 */
 	{ "tcp/fifo0", 345, 0 }, /* whoever opens it waits for a writer */
+	/* Of the adapter's port, or, if that has none, of the device. */
+	{ "tcp/ib1", 2800, 0 },
+	{ "tcp/ib0", 345, 1.25e9 },
 	{ "rc_mlx5/mlx5_0:1", 120, 12.5e9 },
 	{ "rc_mlx5/mlx5_0:2", 0, 0 },
 	{ "ofi:verbs/mlx5_0", 120, 12.5e9 },
