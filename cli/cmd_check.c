@@ -68,16 +68,16 @@ static const struct part {
 	{ "network adapters of a node",
 	  "srun -Q -N1 -n1 sh -c 'cd /sys/class; ls -d infiniband/* cxi/* net/*/device "
 	  "2>/dev/null; head -n1 infiniband/*/ports/*/rate infiniband/*/ports/*/"
-	  "link_layer infiniband/*/fw_ver net/*/speed 2>/dev/null; true'" },
+	  "state infiniband/*/ports/*/link_layer infiniband/*/fw_ver net/*/speed 2>/dev/null; true'" },
 	{ "counters of network adapters",
 	  "srun -Q -N1 -n1 sh -c 'cd /sys/class; ls infiniband/*/ports/*/counters "
-	  "infiniband/*/ports/*/hw_counters cxi/cxi0/device/telemetry 2>/dev/null; true'" },
+	  "infiniband/*/ports/*/hw_counters infiniband/*/hw_counters cxi/cxi0/device/telemetry 2>/dev/null; true'" },
 	{ "libraries of the network on a node",
 	  "srun -Q -N1 -n1 sh -c 'ls -d /opt/cray/libfabric/* /opt/amazon/efa "
 	  "2>/dev/null; fi_info -l 2>/dev/null; ucx_info -v 2>/dev/null | head -n 3; true'" },
 	{ "idle latencies and the cost of probes", .transport = "" },
 	{ "the same over UCX", .transport = "ucx" },
-	/* Exits with 1 if the topology that Slurm has is a different one. */
+	/* A topology that is different in Slurm does not fail this part. */
 	{ "which nodes share a leaf switch",
 	  "netprof topology $PAIRS --save=\"$TMP/latencies\"; cat \"$TMP/latencies\"" },
 	{ "load levels, how they slow each other, and the sharing coefficients",
@@ -87,10 +87,10 @@ static const struct part {
 };
 
 /*
- * Words that identify the user, longest first; put_anonymous() replaces them.
+ * Words that identify the user; put_anonymous() replaces them.
  */
 struct names {
-	char name[4][256];
+	char name[6][256];
 	size_t n;
 };
 
@@ -111,6 +111,8 @@ static void find_names(struct names *n)
 	add_name(n, getenv("HOME"));
 	add_name(n, pw ? pw->pw_dir : NULL);
 	add_name(n, pw ? pw->pw_name : NULL);
+	add_name(n, getenv("USER"));
+	add_name(n, getenv("SUDO_USER")); /* of an administrator */
 	add_name(n, getenv("SLURM_JOB_ACCOUNT"));
 }
 

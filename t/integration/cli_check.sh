@@ -477,8 +477,10 @@ test_what_the_steps_of_check_fabric_print_is_in_the_file() {
 		'printf "%s\n" "np1 cost 0 0.010000 1.000000 40 9000000" "np1 bye 0"' >"$S/fake/srun"
 	printf '%s\n' '#!/bin/sh' 'for a; do case $a in --output=*)' \
 		"cp $ROOT/t/data/store/fabric/hpc/*.json \"\${a#*=}\" ;; esac; done" >"$S/fake/netprof"
+	printf '%s\n' '#!/bin/sh' 'echo "slurm 22.05.8 by carol, /home/carol/x, carols, dave"' \
+		>"$S/fake/sinfo"
 	chmod 755 "$S"/fake/*
-	! PATH=$S/fake:$PATH SLURM_JOB_ID=1 SLURM_JOB_NODELIST='n[0-1]' SLURM_JOB_NUM_NODES=2 \
+	! PATH=$S/fake:$PATH USER=dave SUDO_USER=carol SLURM_JOB_ID=1 SLURM_JOB_NODELIST='n[0-1]' SLURM_JOB_NUM_NODES=2 \
 		"$S/bin/netprof" check --fabric="$S/fabric" --seconds=1 >"$S/out" 2>"$S/err" ||
 		fail "parts that fail do not show in the exit code"
 	sed -n '/^== idle lat/,/^== which/p; /^== load levels, each/,/^--/p' "$S/fabric" |
@@ -499,6 +501,8 @@ test_what_the_steps_of_check_fabric_print_is_in_the_file() {
 		-- exit 0, after N s
 	END
 	diff "$S/expected" "$S/parts" || fail "$(cat "$S/fabric")"
+	equal "names of users" "$(grep '^slurm' "$S/fabric")" \
+		"slurm 22.05.8 by USER, /home/USER/x, carols, USER"
 }
 
 test_release_starts_its_program() {
