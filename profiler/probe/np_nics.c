@@ -407,7 +407,8 @@ struct nic {
 	struct file *file;
 	size_t n_files;
 	bool driver;	/* also read its driver's statistics */
-	bool given_up;	/* it took too long to read */
+	bool slow;	/* the last reading took too long */
+	bool given_up;	/* two in a row did */
 };
 
 struct np_nics {
@@ -464,14 +465,19 @@ double np_nics_read(struct np_nics *nics, struct np_nic_counts out[])
 	double began_sec = np_mono_sec(), from_sec = began_sec;
 
 	for (size_t i = 0; i < nics->n; i++) {
+		struct nic *nic = &nics->nic[i];
 		double now_sec;
+		bool slow;
 
 		out[i] = (struct np_nic_counts){ 0 };
-		if (nics->nic[i].given_up)
+		if (nic->given_up)
 			continue;
-		read_nic(nics, &nics->nic[i], &out[i]);
+		read_nic(nics, nic, &out[i]);
 		now_sec = np_mono_sec();
-		nics->nic[i].given_up = now_sec > from_sec + NP_NICS_SLOW_SEC;
+		slow = now_sec > from_sec + NP_NICS_SLOW_SEC;
+		/* Once may be because the processors are busy. */
+		nic->given_up = slow && nic->slow;
+		nic->slow = slow;
 		from_sec = now_sec;
 	}
 	return (from_sec - began_sec) / NP_NICS_SHARE;

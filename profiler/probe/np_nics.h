@@ -10,7 +10,7 @@
  * EFA /sys/class/infiniband/DEV/ports/N/counters, which count words of four
  * bytes, or hw_counters; for Slingshot /sys/class/cxi/DEV/device/telemetry;
  * and ethtool for the statistics of Ethernet drivers. What is unknown, empty
- * or missing is left out, an adapter that is slow to read is not read again,
+ * or missing is left out, an adapter that is slow to read is given up,
  * and one that blocks its reader does not block the probe.
  */
 #ifndef NP_NICS_H
@@ -59,7 +59,8 @@ const char *const *np_device_providers(const char *sys);
 /* ---- all adapters; exported for the unit tests ---- */
 
 #define NP_NICS_MAX 32
-#define NP_NICS_SLOW_SEC 0.05 /* an adapter that takes longer is given up */
+/* An adapter that takes longer twice in a row is given up. */
+#define NP_NICS_SLOW_SEC 0.05
 /* Readings are so far apart that they take at most this share of a core. */
 #define NP_NICS_SHARE 0.001
 
