@@ -67,13 +67,22 @@ static bool read_number(const char *path, uint64_t *out)
 #define FULL_32 UINT32_MAX
 #define FULL_16 UINT16_MAX
 
-/* Use these counters in a directory if all of them are readable. */
-__attribute__((format(printf, 4, 5))) static bool
-try_dir(struct np_device *device, uint64_t unit,
-	const char *const name[NP_DEVICE_FILES], const char *fmt, ...)
+#define MAX_NAMES 4 /* of counters of one kind of device */
+
+static bool read_file(const struct np_device_file *file, uint64_t *count)
 {
+	return read_number(file->path, count) &&
+	       !(file->unit == 4 && *count == FULL_32);
+}
+
+/* Add these counters in a directory if all of them are readable. */
+__attribute__((format(printf, 4, 5))) static bool
+add_dir(struct np_device *device, unsigned unit,
+	const char *const name[MAX_NAMES], const char *fmt, ...)
+{
+	size_t n_files = device->n_files;
 	char dir[NP_DEVICE_PATH];
-	uint64_t bytes;
+	uint64_t count;
 	va_list ap;
 	int n;
 
@@ -82,15 +91,19 @@ try_dir(struct np_device *device, uint64_t unit,
 	va_end(ap);
 	if (n < 0 || n >= (int)sizeof(dir))
 		return false;
-	device->unit = unit;
-	for (int i = 0; i < NP_DEVICE_FILES; i++) {
-		device->path[i][0] = '\0';
-		if (name[i] && snprintf(device->path[i], NP_DEVICE_PATH,
-					"%s/%s", dir, name[i]) >=
-				       NP_DEVICE_PATH)
+	for (int i = 0; i < MAX_NAMES && name[i]; i++) {
+		struct np_device_file *file = &device->file[n_files];
+
+		if (n_files++ == NP_DEVICE_FILES)
+			return false;
+		file->unit = unit;
+		if (snprintf(file->path, NP_DEVICE_PATH, "%s/%s", dir,
+			     name[i]) >= NP_DEVICE_PATH ||
+		    !read_file(file, &count))
 			return false;
 	}
-	return !np_device_bytes(device, &bytes);
+	device->n_files = n_files;
+	return true;
 }
 
 /*
@@ -148,12 +161,12 @@ static bool split_name(const char *name, char device[64], unsigned *port)
 /*
  * Names of the counters by driver. Some drivers leave the standard files empty.
  */
-static bool try_port(struct np_device *d, const char *sys, const char *device,
+static bool add_port(struct np_device *d, const char *sys, const char *device,
 		     unsigned port)
 {
 	static const struct {
-		const char *dir, *name[NP_DEVICE_FILES];
-		uint64_t unit;
+		const char *dir, *name[MAX_NAMES];
+		unsigned unit;
 	} known[] = {
 		{ "counters", { "port_rcv_data", "port_xmit_data" }, 4 },
 		{ "hw_counters", { "rx_bytes", "tx_bytes" }, 1 },
@@ -165,90 +178,143 @@ static bool try_port(struct np_device *d, const char *sys, const char *device,
 	};
 
 	for (size_t i = 0; i < NP_ARRAY_SIZE(known); i++)
-		if (try_dir(d, known[i].unit, known[i].name,
+		if (add_dir(d, known[i].unit, known[i].name,
 			    "%s/class/infiniband/%s/ports/%u/%s", sys, device,
 			    port, known[i].dir))
 			return true;
 	return false;
 }
 
-#define TYPE_INFINIBAND 32 /* ARPHRD_INFINIBAND */
+static bool add_net(struct np_device *device, const char *sys, const char *net)
+{
+	static const char *const name[MAX_NAMES] = { "rx_bytes", "tx_bytes" };
 
-/*
- * Find the adapter and port below a device of IP over InfiniBand. Their counters
- * also have what programs send without IP.
- */
-static bool find_below_ip(const char *sys, const char *net, char device[64],
-			  unsigned *port)
+	return add_dir(device, 1, name, "%s/class/net/%s/statistics", sys, net);
+}
+
+/* As in linux/if_arp.h. */
+#define TYPE_ETHERNET 1
+#define TYPE_INFINIBAND 32
+
+static unsigned type_of(const char *sys, const char *net)
+{
+	return (unsigned)first_number("%s/class/net/%s/type", sys, net);
+}
+
+/* The port of an adapter that a network device uses. */
+static unsigned port_of(const char *sys, const char *net)
+{
+	return 1 + (unsigned)first_number("%s/class/net/%s/dev_port", sys, net);
+}
+
+/* Find the adapter that is the same hardware as a network device. */
+static bool find_adapter(const char *sys, const char *net, char device[64])
 {
 	char pattern[NP_DEVICE_PATH];
 	glob_t found;
 	bool is_found;
 
-	if (first_number("%s/class/net/%s/type", sys, net) != TYPE_INFINIBAND)
-		return false;
 	snprintf(pattern, sizeof(pattern), "%s/class/net/%s/device/infiniband/*",
 		 sys, net);
 	is_found = !glob(pattern, 0, NULL, &found);
 	if (is_found)
 		snprintf(device, 64, "%s", strrchr(found.gl_pathv[0], '/') + 1);
 	globfree(&found);
-	*port = 1 + (unsigned)first_number("%s/class/net/%s/dev_port", sys,
-					   net);
 	return is_found;
 }
 
-/* Use a port of an adapter. Returns 0 or -ENOENT. */
-static int find_port(struct np_device *out, const char *sys,
-		     const char *device, unsigned port)
+/*
+ * Find the Ethernet device that is the same hardware as an adapter's port. More
+ * than one are those of virtual machines, and then none is meant.
+ */
+static bool find_ethernet(const char *sys, const char *device, unsigned port,
+			  char net[64])
 {
+	char pattern[NP_DEVICE_PATH];
+	unsigned n = 0;
+	glob_t found;
+
+	snprintf(pattern, sizeof(pattern), "%s/class/infiniband/%s/device/net/*",
+		 sys, device);
+	if (glob(pattern, 0, NULL, &found))
+		found.gl_pathc = 0;
+	for (size_t i = 0; i < found.gl_pathc; i++) {
+		const char *name = strrchr(found.gl_pathv[i], '/') + 1;
+
+		if (type_of(sys, name) != TYPE_ETHERNET ||
+		    port_of(sys, name) != port)
+			continue;
+		n++;
+		snprintf(net, 64, "%s", name);
+	}
+	globfree(&found);
+	return n == 1;
+}
+
+/*
+ * A network device. With Ethernet, what programs send by RDMA is counted only
+ * by the adapter; with IP over InfiniBand the adapter counts everything.
+ */
+static bool use_net(struct np_device *out, const char *sys, const char *net)
+{
+	char device[64];
+	bool has_adapter = find_adapter(sys, net, device);
+
+	out->link = 1e6 / 8 * /* the file has Mbit/s */
+		    first_number("%s/class/net/%s/speed", sys, net);
+	if (has_adapter && type_of(sys, net) == TYPE_INFINIBAND &&
+	    add_port(out, sys, device, port_of(sys, net)))
+		return true;
+	if (!add_net(out, sys, net))
+		return false;
+	if (has_adapter && type_of(sys, net) == TYPE_ETHERNET)
+		add_port(out, sys, device, port_of(sys, net));
+	return true;
+}
+
+/* A port of an adapter, and its Ethernet device, if it has one. */
+static bool use_port(struct np_device *out, const char *sys, const char *name)
+{
+	char device[64], net[64];
+	unsigned port;
+
+	if (!split_name(name, device, &port))
+		return false;
 	port = port ? port : active_port(sys, device);
-	if (!try_port(out, sys, device, port))
-		return -ENOENT;
+	if (!add_port(out, sys, device, port))
+		return false;
+	if (find_ethernet(sys, device, port, net))
+		add_net(out, sys, net);
 	out->link = 1e9 / 8 * /* the file has "100 Gb/sec (4X EDR)" */
 		    first_number("%s/class/infiniband/%s/ports/%u/rate", sys,
 				 device, port);
-	return 0;
+	return true;
 }
 
 int np_device_find(const char *sys, const char *transport,
 		   struct np_device *out)
 {
-	static const char *const net[NP_DEVICE_FILES] = { "rx_bytes",
-							  "tx_bytes" };
 	/*
 	 * Sent bytes stand for received ones, because receivers undercount on
 	 * some systems. Over all nodes of a step as much is received as is
 	 * sent.
 	 */
-	static const char *const cxi[NP_DEVICE_FILES] = {
+	static const char *const cxi[MAX_NAMES] = {
 		"hni_sts_tx_ok_octets", "hni_sts_tx_ok_octets",
 	};
 	const char *name = strchr(transport, '/');
-	char device[64];
-	unsigned port;
 
-	*out = (struct np_device){ .unit = 0 };
+	*out = (struct np_device){ .n_files = 0 };
 	/* The name must not lead out of the directory. */
 	if (!name || strchr(name + 1, '/') || name[1] == '.')
 		return -ENOENT;
-	if (find_below_ip(sys, name + 1, device, &port) &&
-	    !find_port(out, sys, device, port))
+	if (use_net(out, sys, name + 1))
 		return 0;
-	if (try_dir(out, 1, net, "%s/class/net/%s/statistics", sys,
-		    name + 1)) {
-		out->link = 1e6 / 8 * /* the file has Mbit/s */
-			    first_number("%s/class/net/%s/speed", sys,
-					 name + 1);
+	out->link = 0;
+	if (add_dir(out, 1, cxi, "%s/class/cxi/%s/device/telemetry", sys,
+		    name + 1) ||
+	    use_port(out, sys, name + 1))
 		return 0;
-	}
-	if (try_dir(out, 1, cxi, "%s/class/cxi/%s/device/telemetry", sys,
-		    name + 1))
-		return 0;
-	if (split_name(name + 1, device, &port) &&
-	    !find_port(out, sys, device, port))
-		return 0;
-	*out = (struct np_device){ .unit = 0 };
 	return -ENOENT;
 }
 
@@ -287,15 +353,14 @@ int np_device_bytes(const struct np_device *device, uint64_t *bytes)
 {
 	uint64_t sum = 0, count;
 
-	if (!device->unit)
-		return -EIO;
-	for (int i = 0; i < NP_DEVICE_FILES && device->path[i][0]; i++) {
-		if (!read_number(device->path[i], &count) ||
-		    (device->unit == 4 && count == FULL_32))
+	for (size_t i = 0; i < device->n_files; i++) {
+		if (!read_file(&device->file[i], &count))
 			return -EIO;
-		sum += count;
+		sum += count * device->file[i].unit;
 	}
-	*bytes = sum * device->unit;
+	if (!device->n_files)
+		return -EIO;
+	*bytes = sum;
 	return 0;
 }
 
@@ -434,8 +499,7 @@ static void add_statistic(const char *name, uint64_t n, void *counts)
 }
 
 /* False if the file has no number, or one that no longer counts. */
-static bool read_count(const char *path, const struct row *row,
-		       uint64_t *count)
+static bool read_count(const char *path, const struct row *row, uint64_t *count)
 {
 	return read_number(path, count) && !(row->full && *count == row->full);
 }
@@ -782,7 +846,7 @@ static void read_all(struct np_counter_reader *reader)
 	pthread_mutex_unlock(&reader->lock);
 	mono_sec = np_mono_sec();
 	reader->read_sec = reader->now_sec + mono_sec - reader->mono_sec;
-	reader->has_bytes = reader->device.unit &&
+	reader->has_bytes = reader->device.n_files &&
 			    !np_device_bytes(&reader->device, &reader->bytes);
 	reader->has_nics = reader->nics && mono_sec >= reader->next_nics_sec;
 	if (reader->has_nics)

@@ -28,12 +28,14 @@
 /* ---- the device of a transport; exported for the unit tests ---- */
 
 #define NP_DEVICE_PATH 256
-#define NP_DEVICE_FILES 4
+#define NP_DEVICE_FILES 6
 
 struct np_device {
-	/* Of the counters, whose sum counts; "": none. */
-	char path[NP_DEVICE_FILES][NP_DEVICE_PATH];
-	uint64_t unit;		      /* bytes per count */
+	struct np_device_file {
+		char path[NP_DEVICE_PATH];
+		unsigned unit; /* bytes per count */
+	} file[NP_DEVICE_FILES]; /* counters, whose sum counts */
+	size_t n_files;
 	/* Capacity in one direction, bytes/s; 0: unknown or implausible. */
 	double link;
 };

@@ -29,6 +29,19 @@ static const char *sys(void)
 	     "echo 32 >sys/class/net/ib0/type && "
 	     "cp -r sys/class/net/ib0 sys/class/net/ib1 && "
 	     "echo 1 >sys/class/net/ib1/dev_port && "
+	     "cp -r sys/class/net/eth0 sys/class/net/ens1 && "
+	     "echo 1 >sys/class/net/ens1/type && "
+	     "mkdir -p sys/class/net/ens1/device/infiniband/bnxt_re0 && "
+	     "mkdir -p sys/class/infiniband/bnxt_re0/device/net/ens1 && "
+	     "mkdir -p sys/class/infiniband/bnxt_re0/device/net/gone0 && "
+	     "mkdir -p sys/class/infiniband/bnxt_re0/ports/1/hw_counters && "
+	     "echo 1000 | tee sys/class/infiniband/bnxt_re0/ports/1/hw_counters/"
+	     "rx_bytes >sys/class/infiniband/bnxt_re0/ports/1/hw_counters/"
+	     "tx_bytes && "
+	     "echo '200 Gb/sec' >sys/class/infiniband/bnxt_re0/ports/1/rate && "
+	     "cp -r sys/class/infiniband/bnxt_re0 sys/class/infiniband/pf0 && "
+	     "mkdir sys/class/infiniband/pf0/device/net/ens2 && "
+	     "cp -r sys/class/net/ens1 sys/class/net/ens2 && "
 	     "mkdir -p sys/class/infiniband/mlx4_0/ports/2/counters && "
 	     "echo 300 >sys/class/infiniband/mlx4_0/ports/2/counters/"
 	     "port_rcv_data && "
@@ -49,8 +62,12 @@ static const struct {
 	{ "tcp/veth0", 345, 0 }, /* it says -1 */
 	{ "tcp/fifo0", 345, 0 }, /* whoever opens it waits for a writer */
 	/* Of the adapter's port, or, if that has none, of the device. */
-	{ "tcp/ib1", 2800, 0 },
+	{ "tcp/ib1", 2800, 1.25e9 },
 	{ "tcp/ib0", 345, 1.25e9 },
+	/* RDMA and Ethernet share a port. */
+	{ "tcp/ens1", 2345, 1.25e9 },
+	{ "rc_verbs/bnxt_re0:1", 2345, 25e9 },
+	{ "rc_verbs/pf0:1", 2000, 25e9 }, /* two Ethernet devices */
 	{ "rc_mlx5/mlx5_0:1", 120, 12.5e9 },
 	{ "rc_mlx5/mlx5_0:2", 0, 0 },
 	{ "ofi:verbs/mlx5_0", 120, 12.5e9 },
