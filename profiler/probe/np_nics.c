@@ -642,6 +642,9 @@ static int add_files(struct nic *nic, const struct row *row, const char *dir)
 		    MAX_PATH ||
 	    (row->fallback && has_kind(nic, row->kind)))
 		return 0;
+	/* The name of a device may contain brackets. */
+	if (!strchr(row->pattern, '['))
+		return add_file(nic, row, pattern);
 	if (!glob(pattern, 0, NULL, &found))
 		for (size_t i = 0; !rc && i < found.gl_pathc; i++)
 			rc = add_file(nic, row, found.gl_pathv[i]);
