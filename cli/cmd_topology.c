@@ -975,9 +975,12 @@ static int save_latencies(const struct matrix *matrix, const char *path,
 					  path) : 0;
 }
 
-/* Measure in this allocation, several times, and group the nodes. */
+/*
+ * Measure in this allocation, several times, and group the nodes. *topology: the
+ * text of the topology of the allocation's partition, if it has one of its own.
+ */
 static int measure_places(const struct options *opt, struct cli_places *places,
-			  struct np_err *err)
+			  char **topology, struct np_err *err)
 {
 	static struct cli_alloc alloc; /* static, as it points into itself */
 	struct matrix matrix = { .n = 0 };
@@ -987,10 +990,14 @@ static int measure_places(const struct options *opt, struct cli_places *places,
 		rc = cli_alloc_env(&alloc, err);
 	if (rc)
 		return rc;
+	if (alloc.leaves) {
+		*topology = strdup(strchr(alloc.leaves, '=') + 1);
+		rc = *topology ? 0 : np_errf(err, -ENOMEM, "out of memory");
+	}
 	matrix.n = alloc.n_nodes;
 	matrix.node = calloc(matrix.n, sizeof(*matrix.node));
 	matrix.sec = malloc(matrix.n * matrix.n * sizeof(*matrix.sec));
-	if (!matrix.node || !matrix.sec)
+	if (!rc && (!matrix.node || !matrix.sec))
 		rc = np_errf(err, -ENOMEM, "out of memory");
 	for (size_t i = 0; !rc && i < matrix.n * matrix.n; i++)
 		matrix.sec[i] = NAN;
@@ -1042,11 +1049,12 @@ static bool does_slurm_answer(void)
 }
 
 /*
- * Read Slurm's topology from a file or from scontrol, which may have none.
- * *failed: it is not known.
+ * Read Slurm's topology from a file, from that of a partition, NULL if it has
+ * none of its own, or from scontrol, which may have none. *failed: it is not
+ * known.
  */
-static int read_slurm(const struct options *opt, struct np_topo *topo,
-		      bool *failed, struct np_err *err)
+static int read_slurm(const struct options *opt, const char *partition,
+		      struct np_topo *topo, bool *failed, struct np_err *err)
 {
 	static char *const show_topology[] = { "scontrol", "show", "topology",
 					       NULL };
@@ -1054,6 +1062,8 @@ static int read_slurm(const struct options *opt, struct np_topo *topo,
 	size_t len;
 	int rc = 0;
 
+	if (partition && !opt->slurm)
+		return np_topo_parse(partition, topo, err);
 	if (opt->slurm) {
 		rc = np_read_file(opt->slurm, MAX_TOPOLOGY, &text, &len, err);
 	} else {
@@ -1485,14 +1495,17 @@ static int print_comparison(const struct comparison *cmp, long misplaced)
 	return CLI_FAILED;
 }
 
-/* Print what --write says, or the comparison. Returns the exit status. */
+/*
+ * Print what --write says, or the comparison. partition: as for read_slurm().
+ * Returns the exit status.
+ */
 static int compare_and_print(const struct options *opt,
-			     struct cli_places *places)
+			     struct cli_places *places, const char *partition)
 {
 	struct np_err err = NP_ERR_INIT;
 	struct np_topo topo = { NULL, 0 };
 	struct comparison cmp = { .found = places, .slurm = &topo };
-	int rc = read_slurm(opt, &topo, &cmp.slurm_failed, &err);
+	int rc = read_slurm(opt, partition, &topo, &cmp.slurm_failed, &err);
 	long misplaced = -1;
 
 	if (rc)
@@ -1522,9 +1535,12 @@ static int compare_and_print(const struct options *opt,
 	return rc;
 }
 
-/* Find the places by the method that the options select. */
+/*
+ * Find the places by the method that the options select. *topology: as for
+ * measure_places().
+ */
 static int find_places(const struct options *opt, struct cli_places *places,
-		       struct np_err *err)
+		       char **topology, struct np_err *err)
 {
 	if (opt->ib)
 		return cli_places_ib(opt->ib, places, err);
@@ -1532,7 +1548,7 @@ static int find_places(const struct options *opt, struct cli_places *places,
 		return cli_places_lldp(opt->lldp, places, err);
 	if (opt->latencies)
 		return cli_places_latencies(opt->latencies, places, err);
-	return measure_places(opt, places, err);
+	return measure_places(opt, places, topology, err);
 }
 
 #define AT(member) offsetof(struct options, member)
@@ -1556,6 +1572,7 @@ static int run_topology(const struct cli_cmd *self, int argc, char **argv)
 	struct cli_places places = { NULL };
 	struct np_err err = NP_ERR_INIT;
 	struct cli_options given;
+	char *topology = NULL;
 	int rc = cli_options_parse(self, argc, argv, &opt, &given);
 
 	if (rc >= 0)
@@ -1575,9 +1592,11 @@ static int run_topology(const struct cli_cmd *self, int argc, char **argv)
 				 opt.write);
 	opt.times = opt.times ? opt.times : 100;
 	opt.repeats = opt.repeats ? opt.repeats : 3;
-	rc = find_places(&opt, &places, &err);
-	rc = rc ? cli_fail("%s", err.text) : compare_and_print(&opt, &places);
+	rc = find_places(&opt, &places, &topology, &err);
+	rc = rc ? cli_fail("%s", err.text) :
+		  compare_and_print(&opt, &places, topology);
 	cli_places_free(&places);
+	free(topology);
 	return rc;
 }
 

@@ -1305,6 +1305,32 @@ of Slurm to compare with"
 	contains "other names" "$OUT" '^6 nodes on 3 leaf switches'
 }
 
+test_measured_places_are_compared_with_the_topology_of_the_partition() {
+	local i
+	setup
+	{
+		printf '%s\n' '#!/bin/sh'
+		for i in 0 1 2 3; do
+			echo "echo 'np1 hello $i 4 n$i - - - -'"
+		done
+		printf "echo 'np1 pair %s'\n" '0 1 1e-5' '2 3 1e-5' '0 2 3e-5' '0 3 3e-5' \
+			'1 2 3e-5' '1 3 3e-5'
+		printf "echo 'np1 bye %s'\n" 0 1 2 3
+	} >"$S/bin/srun"
+	printf '%s\n' '#!/bin/sh' 'case "$*" in' '*"show partition racks") echo "PartitionName=racks Topology=t" ;;' \
+		'*"show topology t") printf "SwitchName=r%s Level=0 Nodes=n[%s]\n" 0 0-1 1 2-3 ;;' \
+		'*"show topology") echo "SwitchName=s Level=0 Nodes=n[0-3]" ;;' esac >"$S/bin/scontrol"
+	chmod 755 "$S/bin/srun" "$S/bin/scontrol"
+	for i in racks main; do
+		run env SLURM_JOB_ID=1 SLURM_JOB_NODELIST='n[0-3]' SLURM_JOB_NUM_NODES=4 \
+			SLURM_JOB_PARTITION=$i netprof topology --repeats=1
+		case $i in
+		racks) equal "its own" "$RC $(tail -n 1 <<<"$OUT")" "0 Slurm's topology agrees." ;;
+		main) contains "the cluster's" "$RC $OUT" '^n2 is on s in Slurm' ;;
+		esac
+	done
+}
+
 # --rules may name every profile of the store.
 test_a_log_of_sacct_is_replayed_with_the_store() {
 	setup
