@@ -945,8 +945,10 @@ static size_t list_rails(const struct np_topo *topo, struct rail rail[])
 /* Length of the prefix of an adapter's name that denotes its kind. */
 static size_t kind_length(const char *nic)
 {
+	size_t len = strcspn(nic, "_"); /* mlx4_0 is of another kind than mlx5_0 */
+
 	/* eth0, ens1 and enp65s0 are Ethernet. */
-	return *nic == 'e' ? 1 : strcspn(nic, "0123456789");
+	return *nic == 'e' ? 1 : nic[len] ? len : strcspn(nic, "0123456789");
 }
 
 static bool are_rails_different(const struct rail *a, const struct rail *b)
