@@ -691,17 +691,23 @@ struct node_search {
 	size_t n_names; /* so far */
 };
 
+/* Find a node; places are sorted. NULL: it was not found. */
+static const struct cli_place *find_place(const struct cli_places *places,
+					  const char *name)
+{
+	const struct cli_place key = { .node = (char *)name };
+
+	return places->n ? bsearch(&key, places->place, places->n, sizeof(key),
+				   by_node) : NULL;
+}
+
 /* A node that Slurm lists on two leaf switches counts for the first. */
 static int assign_leaf(void *arg, const char *name)
 {
 	struct node_search *search = arg;
-	const struct cli_place key = { .node = (char *)name };
 	const struct cli_places *places = search->places;
-	const struct cli_place *place = NULL;
+	const struct cli_place *place = find_place(places, name);
 
-	if (places->n)
-		place = bsearch(&key, places->place, places->n, sizeof(key),
-				by_node);
 	if (place &&
 	    search->slurm_leaf[place - places->place] == CLI_TOPOLOGY_NONE)
 		search->slurm_leaf[place - places->place] = search->leaf;
@@ -1233,7 +1239,42 @@ struct comparison {
 	bool slurm_failed;   /* it did not answer */
 	size_t n_others;     /* hosts that are no nodes of Slurm */
 	char other[MAX_NAME]; /* one of them */
+	struct np_index missing; /* nodes of Slurm's topology not found */
+	char first_missing[MAX_NAME];
 };
+
+/* Note a node of Slurm's topology that was not found. */
+static int add_missing(void *arg, const char *name)
+{
+	struct comparison *cmp = arg;
+
+	if (find_place(cmp->found, name))
+		return 0;
+	if (!cmp->missing.n)
+		snprintf(cmp->first_missing, sizeof(cmp->first_missing), "%s",
+			 name);
+	return cmp->missing.n < MAX_NAMES ? add_known(&cmp->missing, name) :
+					    -E2BIG;
+}
+
+static void find_missing(struct comparison *cmp)
+{
+	for (size_t l = 0; l < cmp->slurm->n; l++)
+		if (np_hostlist_each(cmp->slurm->leaf[l].nodes, add_missing,
+				     cmp))
+			return; /* noted so far */
+}
+
+/* A node that is down is not found, either. */
+static void print_missing(const struct comparison *cmp, const char *before)
+{
+	size_t n = cmp->missing.n;
+
+	if (n)
+		printf("%s%zu node%s of Slurm's topology not found: %s%s\n",
+		       before, n, cli_plural_s(n), cmp->first_missing,
+		       n == 1 ? "" : " and others");
+}
 
 #define MAX_LEAF_NAME 256
 
@@ -1321,6 +1362,7 @@ static void print_conf(const struct comparison *cmp)
 {
 	char top[MAX_LEAF_NAME];
 
+	print_missing(cmp, "# ");
 	for (uint32_t l = 0; l < cmp->found->n_leaves; l++) {
 		if (!has_nodes(cmp->found, l))
 			continue;
@@ -1341,6 +1383,7 @@ static void print_yaml(const struct comparison *cmp)
 {
 	char top[MAX_LEAF_NAME];
 
+	print_missing(cmp, "# ");
 	puts("- topology: default\n  cluster_default: true\n  tree:\n"
 	     "    switches:");
 	for (uint32_t l = 0; l < cmp->found->n_leaves; l++) {
@@ -1475,6 +1518,9 @@ static int print_comparison(const struct comparison *cmp, long misplaced)
 		       "%s%s\n", cmp->n_others, cli_plural_s(cmp->n_others),
 		       cmp->n_others == 1 ? "it" : "them", cmp->other,
 		       cmp->n_others == 1 ? "" : " and others");
+	/* By latencies, only the nodes of an allocation are found. */
+	if (!(cmp->found->within > 0))
+		print_missing(cmp, "");
 	if (cmp->slurm_failed)
 		return cli_fail("scontrol failed, so there is no topology of "
 				"Slurm to compare with");
@@ -1518,6 +1564,7 @@ static int compare_and_print(const struct options *opt,
 	if (!rc && cmp.slurm_leaf && cmp.match)
 		misplaced = cli_places_compare(places, &topo, cmp.slurm_leaf,
 					       cmp.match);
+	find_missing(&cmp);
 	if (misplaced < 0 || set_names(&cmp))
 		rc = cli_fail("out of memory");
 	else if (is_undecided(&cmp))
@@ -1528,6 +1575,7 @@ static int compare_and_print(const struct options *opt,
 		print_yaml(&cmp);
 	else
 		print_conf(&cmp);
+	np_index_free(&cmp.missing);
 	np_names_free(cmp.name, cmp.n_names);
 	free(cmp.slurm_leaf);
 	free(cmp.match);

@@ -1275,6 +1275,11 @@ test_topology_is_compared_for_the_nodes_that_slurm_has() {
 	equal "hosts" "$RC $(tail -n 2 <<<"$OUT")" "0 2 hosts left out, because Slurm does not \
 have them: mds1 and others
 Slurm's topology agrees."
+	sed -i 's/=y Level=0 Nodes=n3/=y Level=0 Nodes=n[3-5]/' "$S/bin/scontrol"
+	run netprof topology --ibnetdiscover="$S/fabric"
+	contains "nodes that are down" "$OUT" "^2 nodes of Slurm's topology not found: n4 and others"
+	run netprof topology --ibnetdiscover="$S/fabric" --write=conf
+	contains "nodes that are down, in a file" "$OUT" "^# 2 nodes of Slurm's topology not found: n4 and others"
 	sed -i '/=y/d; s/=x Level=0 Nodes=n0/=y Level=0 Nodes=n3/' "$S/bin/scontrol"
 	run netprof topology --ibnetdiscover="$S/fabric" --write=conf
 	equal "names that Slurm has for others" "$OUT" "SwitchName=a-2 Nodes=n0
