@@ -477,6 +477,15 @@ void np_graph_free(struct np_graph *g)
 	free(g);
 }
 
+/* Notes that another operation depends on this one. */
+static void add_use(struct np_graph_node *n, enum np_dep_kind kind)
+{
+	if (kind == NP_IREQUIRES)
+		n->irequired = 1;
+	else
+		n->required = n->required ? 2 : 1;
+}
+
 /*
  * Appends the dependencies of the current rank to those of earlier ranks. They
  * were added in any order; a counting sort brings those of one operation
@@ -507,9 +516,13 @@ static int flush_dependencies(struct np_graph *g, struct np_err *err)
 		at += node[i].first;
 		node[i].first = (uint32_t)at;
 	}
-	for (size_t i = g->n_pending; i--;)
+	for (size_t i = g->n_pending; i--;) {
+		uint32_t on = (uint32_t)g->pending[i];
+
 		g->dep[--node[g->pending[i] >> 32].first] =
-			(uint32_t)g->pending[i] + (uint32_t)(first << 1);
+			on + (uint32_t)(first << 1);
+		add_use(&node[on >> 1], (enum np_dep_kind)(on & 1));
+	}
 	g->n_deps = at;
 	g->n_pending = 0;
 	return 0;

@@ -22,6 +22,8 @@ struct np_graph_node {
 	uint32_t first;
 	unsigned kind : 2, big : 1, any_peer : 1, nic : 8;
 	unsigned where : 16; /* see np_graph_cpu(), np_graph_context() */
+	/* by how many nodes, 2: or more; and whether by any */
+	unsigned required : 2, irequired : 1;
 };
 
 /*

@@ -67,14 +67,10 @@ struct np_orders {
 	uint32_t *link;	     /* by receive; NULL: not exclusive */
 };
 
-/* By node: some operation requires it, or irequires it. */
-enum { NP_EVENT_REQUIRED = 64, NP_EVENT_IREQUIRED = 128 };
-
 struct np_events {
 	const struct np_graph *g;
 	const struct np_tolerance_opt *opt;
-	/* by node: the bits above; other bits are ignored */
-	const uint16_t *flags;
+	bool posts; /* the posts of all receives are events */
 	struct np_orders orders;
 };
 /*
@@ -308,10 +304,15 @@ static void add_other_side(const struct np_events *e, uint32_t node,
 }
 
 /*
- * Whether an event exists. The post of a receive is an event only if some
- * operation irequires it; otherwise the completion waits directly for what the
- * post would wait for.
+ * The post of a receive is an event only if some operation irequires it;
+ * otherwise the completion waits directly for what the post would wait for.
  */
+static bool has_post(const struct np_events *e, uint32_t recv)
+{
+	return e->posts || e->g->node[recv].irequired;
+}
+
+/* Whether an event exists. */
 static bool event_exists(const struct np_events *e, uint32_t event)
 {
 	uint32_t node = NP_EVENT_NODE(event);
@@ -319,8 +320,7 @@ static bool event_exists(const struct np_events *e, uint32_t event)
 
 	switch (NP_EVENT_WHICH(event)) {
 	case NP_EVENT_BEGIN:
-		return kind != NP_OP_RECV ||
-		       (e->flags[node] & NP_EVENT_IREQUIRED);
+		return kind != NP_OP_RECV || has_post(e, node);
 	case NP_EVENT_COMPLETE:
 		return kind == NP_OP_RECV ||
 		       (kind == NP_OP_SEND && is_rendezvous(e, node));
@@ -349,7 +349,7 @@ static inline int event_needs(const struct np_events *e, uint32_t event,
 	if (which == NP_EVENT_COMPLETE) {
 		add_other_side(e, node, to);
 		/* A receive whose post is no event waits for its dependencies. */
-		if (recv && !(e->flags[node] & NP_EVENT_IREQUIRED))
+		if (recv && !has_post(e, node))
 			add_dependencies(e, node, late_cost(e, node), to);
 		else
 			add_need(to, node << 2 | NP_EVENT_BEGIN,
@@ -1009,24 +1009,17 @@ int np_tolerance_pairs(const struct np_graph *g,
 		       const struct np_tolerance_opt *opt,
 		       struct np_pair **out, size_t *n, struct np_err *err)
 {
-	uint16_t *flags = malloc((g->n_nodes + 1) * sizeof(*flags));
 	struct walk w = {
-		.e = { .g = g, .opt = opt, .flags = flags },
+		.e = { .g = g, .opt = opt, .posts = true },
 		.x = np_loggps_value(&opt->net, opt->x) * (1 + RIGHT),
 	};
-	int rc = flags ? 0 : -ENOMEM;
+	int rc = simulate(&w.e, w.x, NULL, &w.t);
 
-	if (!rc) {
-		for (size_t i = 0; i < g->n_nodes; i++)
-			flags[i] = NP_EVENT_IREQUIRED;
-		rc = simulate(&w.e, w.x, NULL, &w.t);
-	}
 	if (!rc) {
 		rc = walk_back(&w);
 		free(w.t.begin);
 		orders_free(&w.e.orders);
 	}
-	free(flags);
 	free(w.needs.need);
 	if (rc) {
 		free(w.pair);
@@ -2123,8 +2116,7 @@ static int np_slices_find(const struct np_events *e, struct np_slices *out)
 enum { /* by node; DONE and OPEN for each of its three events, by shift */
 	/* being visited: what it waits for is above it on the stack */
 	DONE = 1, OPEN = 8,
-	REQUIRED_OFTEN = 256, /* by more than one operation */
-	LACKED = 512, /* operations wait for it, see wait_for() */
+	LACKED = 64, /* operations wait for it, see wait_for() */
 };
 
 /* In the place of an event: its edges are -b from list[from] on. */
@@ -2141,8 +2133,7 @@ struct contract {
 	struct np_events e;
 	struct np_chain *chain;
 	struct np_compact *c; /* current link */
-	/* by node: the bits above, and NP_EVENT_REQUIRED, NP_EVENT_IREQUIRED */
-	uint16_t *state;
+	uint16_t *state; /* by node: the bits above */
 	/*
 	 * By node: the time of an event is that of vertex from, + a + b x. Few
 	 * nodes have more than one event, so the one that most nodes of a kind
@@ -2244,15 +2235,12 @@ add_in(struct contract *k, const struct np_edge *from, double a, uint64_t b)
  */
 static bool has_one_use(const struct contract *k, uint32_t event)
 {
-	uint32_t node = NP_EVENT_NODE(event);
-	const struct np_graph_node *n = &k->e.g->node[node];
-	unsigned s = k->state[node];
+	const struct np_graph_node *n = &k->e.g->node[NP_EVENT_NODE(event)];
 
-	if (k->r.loop.part || k->e.orders.cpu || k->e.orders.link ||
-	    !(s & NP_EVENT_REQUIRED) || s & REQUIRED_OFTEN)
+	if (k->r.loop.part || has_orders(&k->e) || n->required != 1)
 		return false;
 	if (n->kind == NP_OP_CALC)
-		return !(s & NP_EVENT_IREQUIRED);
+		return !n->irequired;
 	return n->kind == NP_OP_RECV &&
 	       NP_EVENT_WHICH(event) == NP_EVENT_COMPLETE &&
 	       !event_exists(&k->e, n->peer << 2 | NP_EVENT_COMPLETE);
@@ -2472,23 +2460,6 @@ static int visit(struct contract *k, uint32_t root)
 	return rc;
 }
 
-/* Marks the nodes that other nodes require or irequire. */
-static void mark_required(struct contract *k)
-{
-	const struct np_graph *g = k->e.g;
-
-	memset(k->state, 0, g->n_nodes * sizeof(*k->state));
-	for (size_t i = 0; i < g->n_deps; i++) {
-		uint16_t *s = &k->state[g->dep[i] >> 1];
-		/* Without a branch, which would often be mispredicted. */
-		unsigned often = (*s & NP_EVENT_REQUIRED) *
-				 (REQUIRED_OFTEN / NP_EVENT_REQUIRED);
-
-		*s |= g->dep[i] & 1 ? NP_EVENT_IREQUIRED :
-				      NP_EVENT_REQUIRED | often;
-	}
-}
-
 /*
  * Calls look() for each node, or with a loop for those that may belong to the
  * current stage.
@@ -2679,10 +2650,9 @@ static inline int place_node(struct contract *k, uint32_t node, uint32_t first,
 	n = edge_thin(k->in, n);
 	/* A list as with has_one_use(). */
 	return place(k, &k->usual[node], k->in, n,
-		     n <= LIST_MAX && s & NP_EVENT_REQUIRED &&
-			     !(s & REQUIRED_OFTEN) &&
+		     n <= LIST_MAX && op->required == 1 &&
 			     (recv || (op->kind == NP_OP_CALC &&
-				       !(s & NP_EVENT_IREQUIRED))));
+				       !op->irequired)));
 }
 
 /*
@@ -2701,7 +2671,7 @@ try_node(struct contract *k, uint32_t node)
 	if (s & DONE << (recv ? NP_EVENT_COMPLETE : NP_EVENT_BEGIN) &&
 	    (op->kind != NP_OP_SEND || !waits(k, node)))
 		return 0;
-	if (recv ? s & NP_EVENT_IREQUIRED || waits(k, op->peer) :
+	if (recv ? op->irequired || waits(k, op->peer) :
 		   op->kind == NP_OP_SEND && waits(k, node))
 		return visit_later(k, node);
 	lacking = recv && !(k->state[op->peer] & DONE) ?
@@ -2805,7 +2775,7 @@ static int add_end(struct contract *k, uint32_t node)
 	uint32_t event;
 	int rc;
 
-	if (k->state[node] & NP_EVENT_REQUIRED)
+	if (k->e.g->node[node].required)
 		return 0;
 	event = event_end(&k->e, node, &after);
 	/* An eager send ends before its receive does. */
@@ -2942,11 +2912,17 @@ static int contract_loop(struct contract *k)
 	return rc;
 }
 
+/* No event has a place yet. */
+static void clear_state(struct contract *k)
+{
+	memset(k->state, 0, k->e.g->n_nodes * sizeof(*k->state));
+}
+
 /* Forgets a contraction that has failed. */
 static void start_again(struct contract *k)
 {
 	np_chain_free(k->chain);
-	mark_required(k);
+	clear_state(k);
 	k->depth = k->needs.n = k->n_in = 0;
 }
 
@@ -2958,7 +2934,7 @@ static int contract(struct contract *k)
 {
 	int rc = 0;
 
-	mark_required(k);
+	clear_state(k);
 	if (!k->e.opt->unfold && !k->e.opt->one_cpu && !k->e.opt->one_link)
 		rc = np_slices_find(&k->e, &k->r);
 	if (!rc && k->r.loop.part) {
@@ -3012,7 +2988,6 @@ static int run(struct contract *k)
 
 	k->state = np_compact_alloc(n, sizeof(*k->state));
 	k->unused = NP_GRAPH_NONE;
-	k->e.flags = k->state;
 	k->usual = np_compact_alloc(n, sizeof(*k->usual));
 	k->other = np_compact_alloc(n, sizeof(*k->other));
 	if (turns)
