@@ -1427,7 +1427,10 @@ static inline void compact_close(struct np_compact *c, size_t at, size_t n)
 	c->first[c->n] = (uint32_t)(at + n);
 }
 
-/* Appends a vertex with these edges. Returns 0, -ERANGE or -ENOMEM. */
+/*
+ * Appends a vertex with these edges, which may be in place. Returns 0, -ERANGE
+ * or -ENOMEM.
+ */
 static int compact_add(struct np_compact *c, const struct np_edge *e, size_t n)
 {
 	size_t at;
@@ -1435,7 +1438,7 @@ static int compact_add(struct np_compact *c, const struct np_edge *e, size_t n)
 
 	if (rc)
 		return rc;
-	if (n)
+	if (n && e != c->edge + at)
 		memcpy(c->edge + at, e, n * sizeof(*e));
 	compact_close(c, at, n);
 	return 0;
@@ -2113,10 +2116,14 @@ static int np_slices_find(const struct np_events *e, struct np_slices *out)
 #define LIST_MAX 8 /* most edges of an event that is not a vertex */
 #define CHUNK 8	   /* nodes of a rank that are visited in turn */
 
+/* By node: where the place of an event is. Few nodes have more than one. */
+enum { USUAL, OTHER, ARRIVAL };
+
 enum { /* by node; DONE and OPEN for each of its three events, by shift */
 	/* being visited: what it waits for is above it on the stack */
 	DONE = 1, OPEN = 8,
 	LACKED = 64, /* operations wait for it, see wait_for() */
+	NO_MESSAGE = 128, /* a receive, see place_near() */
 };
 
 /* In the place of an event: its edges are -b from list[from] on. */
@@ -2133,11 +2140,15 @@ struct contract {
 	struct np_events e;
 	struct np_chain *chain;
 	struct np_compact *c; /* current link */
-	uint16_t *state; /* by node: the bits above */
 	/*
-	 * By node: the time of an event is that of vertex from, + a + b x. Few
-	 * nodes have more than one event, so the one that most nodes of a kind
-	 * have is in `usual`, and memory of `other` is rarely touched.
+	 * By node: the bits above. A byte would do, but after a store to one
+	 * compilers read all pointers again, because it may change any object.
+	 */
+	uint16_t *state;
+	/*
+	 * By node: the time of an event is that of vertex from, + a + b x. The
+	 * event that most nodes of a kind have is in `usual`, and memory of
+	 * `other` is rarely touched.
 	 */
 	struct np_edge *usual, *other, *arrival;
 	struct frame *stack;
@@ -2155,7 +2166,8 @@ struct contract {
 	bool in_order; /* nodes are visited in their order */
 	struct np_edge *list; /* places of LIST_MAX edges */
 	size_t n_list, max_list;
-	uint32_t unused; /* a free place, of which `from` is the next one */
+	uint32_t *spare; /* the free ones of these places */
+	size_t n_spare, max_spare;
 	/*
 	 * With a loop: the current stage, and what earlier stages give to it.
 	 */
@@ -2164,15 +2176,24 @@ struct contract {
 	uint32_t *given; /* events; given[i] is vertex i + 2 */
 };
 
-static inline struct np_edge *at(const struct contract *k, uint32_t event)
+static inline unsigned slot_of(const struct contract *k, uint32_t event)
 {
-	size_t node = NP_EVENT_NODE(event), which = NP_EVENT_WHICH(event);
-	bool recv = k->e.g->node[node].kind == NP_OP_RECV;
+	uint32_t which = NP_EVENT_WHICH(event);
+	bool recv = k->e.g->node[NP_EVENT_NODE(event)].kind == NP_OP_RECV;
 
 	if (which == NP_EVENT_ARRIVAL)
-		return &k->arrival[node];
-	return recv == (which == NP_EVENT_COMPLETE) ? &k->usual[node] :
-						      &k->other[node];
+		return ARRIVAL;
+	return recv == (which == NP_EVENT_COMPLETE) ? USUAL : OTHER;
+}
+
+static inline struct np_edge *at(const struct contract *k, uint32_t event)
+{
+	unsigned slot = slot_of(k, event);
+	struct np_edge *of = slot == USUAL ? k->usual :
+			     slot == OTHER ? k->other :
+					     k->arrival;
+
+	return &of[NP_EVENT_NODE(event)];
 }
 
 /* Appends an edge to k->in. */
@@ -2224,8 +2245,7 @@ add_in(struct contract *k, const struct np_edge *from, double a, uint64_t b)
 		return add_longer(k, from, a, b);
 	for (uint32_t i = 0; !rc && i < n; i++)
 		rc = add_longer(k, &k->list[first + i], a, b);
-	k->list[first].from = k->unused; /* nothing else needs it */
-	k->unused = first;
+	k->spare[k->n_spare++] = first; /* nothing else needs it */
 	return rc;
 }
 
@@ -2246,23 +2266,33 @@ static bool has_one_use(const struct contract *k, uint32_t event)
 	       !event_exists(&k->e, n->peer << 2 | NP_EVENT_COMPLETE);
 }
 
+/* Adds a free place to those for lists. Returns 0, -ERANGE or -ENOMEM. */
+static int add_spare(struct contract *k)
+{
+	size_t n = k->n_list + LIST_MAX;
+
+	if (n > UINT32_MAX)
+		return -ERANGE;
+	/* Room for all of them in spare[], so that a list is freed safely. */
+	if (np_array_reserve(&k->list, &k->max_list, n, sizeof(*k->list)) ||
+	    np_array_reserve(&k->spare, &k->max_spare, n / LIST_MAX,
+			     sizeof(*k->spare)))
+		return -ENOMEM;
+	k->spare[k->n_spare++] = (uint32_t)k->n_list;
+	k->n_list = n;
+	return 0;
+}
+
 /* Keeps these edges until the operation that waits for them is placed. */
 static int keep_list(struct contract *k, const struct np_edge *in, size_t n,
 		     struct np_edge *out)
 {
-	uint32_t first = k->unused;
+	int rc = k->n_spare ? 0 : add_spare(k);
+	uint32_t first;
 
-	if (first != NP_GRAPH_NONE) {
-		k->unused = k->list[first].from;
-	} else {
-		if (k->n_list + LIST_MAX > UINT32_MAX)
-			return -ERANGE;
-		if (np_array_reserve(&k->list, &k->max_list,
-				     k->n_list + LIST_MAX, sizeof(*k->list)))
-			return -ENOMEM;
-		first = (uint32_t)k->n_list;
-		k->n_list += LIST_MAX;
-	}
+	if (rc)
+		return rc;
+	first = k->spare[--k->n_spare];
 	for (size_t i = 0; i < n; i++)
 		k->list[first + i] = in[i];
 	*out = (struct np_edge){ 0, first, -(int32_t)n };
@@ -2326,7 +2356,7 @@ static int deadlock(struct contract *k, uint32_t need)
 
 static inline bool is_placed(const struct contract *k, uint32_t event)
 {
-	return k->state[NP_EVENT_NODE(event)] & DONE << NP_EVENT_WHICH(event);
+	return k->state[NP_EVENT_NODE(event)] & DONE << slot_of(k, event);
 }
 
 /* Whether an event belongs to the current stage. */
@@ -2410,11 +2440,12 @@ static void end_wait(struct contract *k, uint32_t on)
 static int close_event(struct contract *k, struct frame f)
 {
 	uint16_t *state = &k->state[NP_EVENT_NODE(f.event)];
-	uint32_t shift = NP_EVENT_WHICH(f.event);
+	unsigned slot = slot_of(k, f.event);
 
 	if (*state & LACKED)
 		end_wait(k, NP_EVENT_NODE(f.event));
-	*state = (uint16_t)((*state & ~(OPEN << shift)) | DONE << shift);
+	*state = (uint16_t)((*state & ~(OPEN << slot | NO_MESSAGE)) |
+			    DONE << slot);
 	k->needs.n = f.first;
 	return place_event(k, f.event, f.in);
 }
@@ -2423,9 +2454,10 @@ static int close_event(struct contract *k, struct frame f)
 static int open_event(struct contract *k, uint32_t event)
 {
 	struct frame f = { event, k->needs.n, k->needs.n, k->n_in };
+	uint16_t open = (uint16_t)(OPEN << slot_of(k, event));
 	int rc;
 
-	if (k->state[NP_EVENT_NODE(event)] & OPEN << NP_EVENT_WHICH(event))
+	if (k->state[NP_EVENT_NODE(event)] & open)
 		return deadlock(k, event);
 	if (event_needs(&k->e, event, &k->needs))
 		return -ENOMEM;
@@ -2439,7 +2471,7 @@ static int open_event(struct contract *k, uint32_t event)
 			     sizeof(*k->stack)))
 		return -ENOMEM;
 	k->stack[k->depth++] = f;
-	k->state[NP_EVENT_NODE(event)] |= OPEN << NP_EVENT_WHICH(event);
+	k->state[NP_EVENT_NODE(event)] |= open;
 	return 0;
 }
 
@@ -2461,22 +2493,22 @@ static int visit(struct contract *k, uint32_t root)
 }
 
 /*
- * Calls look() for each node, or with a loop for those that may belong to the
- * current stage.
+ * Calls look() for all nodes, or with a loop for ranges with those that may
+ * belong to the current stage.
  */
-static inline int each_node(struct contract *k,
-			    int (*look)(struct contract *k, uint32_t node))
+static int each_node(struct contract *k,
+		     int (*look)(struct contract *k, uint32_t from,
+				 uint32_t to))
 {
 	const struct np_graph *g = k->e.g;
 	uint32_t from = 0, to = (uint32_t)g->n_nodes;
 	int rc = 0;
 
+	if (!k->r.loop.part)
+		return look(k, from, to);
 	for (size_t part = 0; !rc && part < g->n_parts; part++) {
-		if (k->r.loop.part)
-			np_slices_range(&k->r, part, k->stage, &from, &to);
-		for (uint32_t i = from; !rc && i < to; i++)
-			rc = look(k, i);
-		from = to;
+		np_slices_range(&k->r, part, k->stage, &from, &to);
+		rc = look(k, from, to);
 	}
 	return rc;
 }
@@ -2488,6 +2520,15 @@ static int visit_end(struct contract *k, uint32_t node)
 	uint32_t event = event_end(&k->e, node, &after);
 
 	return here(k, event) ? visit(k, event) : 0;
+}
+
+static int visit_ends(struct contract *k, uint32_t from, uint32_t to)
+{
+	int rc = 0;
+
+	for (; !rc && from < to; from++)
+		rc = visit_end(k, from);
+	return rc;
 }
 
 /*
@@ -2517,34 +2558,101 @@ static inline bool waits(const struct contract *k, uint32_t send)
 	return !k->eager && is_rendezvous(&k->e, send);
 }
 
-/* Makes an edge longer by a + b x. Returns false if it is too long then. */
-static inline bool put_edge(const struct np_edge *e, double a, uint64_t b,
+/*
+ * Whether the usual event of a node is its only one, and its end is a known
+ * time later.
+ */
+static inline bool is_simple(const struct contract *k, uint32_t node)
+{
+	const struct np_graph_node *op = &k->e.g->node[node];
+
+	if (op->kind == NP_OP_RECV)
+		return !op->irequired && !waits(k, op->peer);
+	return op->kind == NP_OP_CALC || !waits(k, node);
+}
+
+/* Time from the usual event of a simple node to its end. */
+static inline struct np_cost rest_cost(const struct contract *k, uint32_t node)
+{
+	const struct np_graph *g = k->e.g;
+	struct np_cost c = { 0, 0 };
+
+	if (g->node[node].kind != NP_OP_CALC)
+		return k->o;
+	c.a = (double)(int64_t)np_graph_size(g, node); /* faster if signed */
+	return c;
+}
+
+/* Makes an edge longer. Returns false if it is too long then. */
+static inline bool put_edge(const struct np_edge *e, struct np_cost c,
 			    struct np_edge *to)
 {
-	uint64_t sum = b + (uint64_t)e->b;
+	uint64_t sum = c.b + (uint64_t)e->b;
 
-	*to = (struct np_edge){ e->a + a, e->from, (int32_t)sum };
+	*to = (struct np_edge){ e->a + c.a, e->from, (int32_t)sum };
 	return sum <= INT32_MAX;
 }
 
 /* Appends the edges to an event to in[], made longer in the same way. */
-static inline bool put_longer(const struct contract *k,
-			      const struct np_edge *event, double a, uint64_t b,
-			      struct np_edge *in, size_t *n)
+static inline bool put_longer(struct contract *k, const struct np_edge *event,
+			      struct np_cost c, struct np_edge *in, size_t *n)
 {
-	uint32_t many = (uint32_t)-event->b;
+	uint32_t first = event->from, many = (uint32_t)-event->b;
 	bool fit = true;
 
 	if (!IS_LIST(event))
-		return put_edge(event, a, b, &in[(*n)++]);
+		return put_edge(event, c, &in[(*n)++]);
 	for (uint32_t i = 0; i < many; i++)
-		fit &= put_edge(&k->list[event->from + i], a, b, &in[(*n)++]);
+		fit &= put_edge(&k->list[first + i], c, &in[(*n)++]);
+	k->spare[k->n_spare++] = first; /* nothing else needs it */
 	return fit;
+}
+
+/* Appends the edge from a send to its receive, and then made longer by more. */
+static inline bool put_message(const struct contract *k, uint32_t send,
+			       struct np_cost more, struct np_edge *in,
+			       size_t *n)
+{
+	uint64_t bytes = charged_bytes(&k->e, send);
+	struct np_cost c = {
+		k->transit.a + (double)(int64_t)bytes * k->byte.a,
+		k->transit.b + bytes * k->byte.b,
+	};
+	struct np_edge e;
+
+	return put_edge(&k->usual[send], c, &e) &&
+	       put_edge(&e, more, &in[(*n)++]);
+}
+
+/* Appends the edges from a dependency, which has a place. */
+static inline bool put_dependency(struct contract *k, uint32_t dep,
+				  struct np_edge *in, size_t *n)
+{
+	uint32_t on = dep >> 1;
+	const struct np_graph_node *op = &k->e.g->node[on];
+	struct np_cost rest = rest_cost(k, on);
+	size_t before = *n;
+
+	if ((dep & 1) == NP_IREQUIRES)
+		return put_longer(k, op->kind == NP_OP_RECV ? &k->other[on] :
+							      &k->usual[on],
+				  (struct np_cost){ 0, 0 }, in, n);
+	if (op->kind == NP_OP_SEND && waits(k, on))
+		return false;
+	if (!put_longer(k, &k->usual[on], rest, in, n))
+		return false;
+	if (!(k->state[on] & NO_MESSAGE))
+		return true;
+	if (!put_message(k, op->peer, rest, in, n))
+		return false;
+	*n = before + edge_thin(in + before, *n - before);
+	return true;
 }
 
 /*
  * The last of these dependencies that has no place yet, which is likely to be
- * placed after the others; NP_GRAPH_NONE if all have one.
+ * placed after the others, or the send that it waits for; NP_GRAPH_NONE if all
+ * have one.
  */
 static inline uint32_t find_lacking(const struct contract *k, uint32_t first,
 				    uint32_t end)
@@ -2553,66 +2661,17 @@ static inline uint32_t find_lacking(const struct contract *k, uint32_t first,
 
 	while (end-- > first) {
 		uint32_t on = g->dep[end] >> 1;
-		bool complete = g->node[on].kind == NP_OP_RECV &&
-				(g->dep[end] & 1) == NP_REQUIRES;
+		unsigned done = DONE;
 
-		if (!(k->state[on] & DONE << complete))
+		if (k->state[on] & NO_MESSAGE)
+			on = g->node[on].peer;
+		else if ((g->dep[end] & 1) == NP_IREQUIRES &&
+			 g->node[on].kind == NP_OP_RECV)
+			done = DONE << OTHER;
+		if (!(k->state[on] & done))
 			return on;
 	}
 	return NP_GRAPH_NONE;
-}
-
-/* Appends the edges from these dependencies, which have a place. */
-static inline bool put_dependencies(const struct contract *k, uint32_t first,
-				    uint32_t end, struct np_edge *in, size_t *n)
-{
-	const struct np_graph *g = k->e.g;
-
-	for (uint32_t i = first; i < end; i++) {
-		uint32_t on = g->dep[i] >> 1, kind = g->node[on].kind;
-		const struct np_edge *event = &k->usual[on];
-		bool ends = (g->dep[i] & 1) == NP_REQUIRES;
-		double a = k->o.a;
-		uint64_t b = k->o.b;
-
-		if (ends && kind == NP_OP_SEND && waits(k, on))
-			return false;
-		if (!ends || kind == NP_OP_CALC)
-			a = b = 0;
-		if (!ends && kind == NP_OP_RECV)
-			event = &k->other[on];
-		if (ends && kind == NP_OP_CALC) /* signed: converts faster */
-			a = (double)(int64_t)np_graph_size(g, on);
-		if (!put_longer(k, event, a, b, in, n))
-			return false;
-	}
-	return true;
-}
-
-/* Appends the edges from the send that a receive is matched with. */
-static inline bool put_message(const struct contract *k, uint32_t send,
-			       struct np_edge *in, size_t *n)
-{
-	uint64_t bytes = charged_bytes(&k->e, send);
-
-	return put_longer(k, &k->usual[send],
-			  k->transit.a + (double)bytes * k->byte.a,
-			  k->transit.b + bytes * k->byte.b, in, n);
-}
-
-/* Frees the lists of events whose end only this operation waits for. */
-static void free_lists(struct contract *k, uint32_t first, uint32_t end)
-{
-	const struct np_graph *g = k->e.g;
-
-	for (uint32_t i = first; i < end; i++) {
-		struct np_edge *event = &k->usual[g->dep[i] >> 1];
-
-		if ((g->dep[i] & 1) == NP_REQUIRES && IS_LIST(event)) {
-			k->list[event->from].from = k->unused;
-			k->unused = event->from;
-		}
-	}
 }
 
 /* Leaves a node for the end of the round. */
@@ -2625,31 +2684,65 @@ static int visit_later(struct contract *k, uint32_t node)
 	return 0;
 }
 
-/* Places the end of a node of a plain graph; what it waits for has a place. */
-static inline int place_node(struct contract *k, uint32_t node, uint32_t first,
-			     uint32_t end)
+/* Notes that a node gets its place. */
+static inline void set_placed(struct contract *k, uint32_t node, unsigned how)
+{
+	if (k->state[node] & LACKED)
+		end_wait(k, node);
+	k->state[node] |= (uint16_t)how;
+}
+
+/*
+ * Places a simple node that waits for only one other: it is at a distance from
+ * that. A receive whose end only one operation waits for gets a place without
+ * its message; the edge of the message becomes one of that operation. Returns
+ * false if it cannot be placed like that, or not yet.
+ */
+static inline bool place_near(struct contract *k, uint32_t node, uint32_t dep)
 {
 	const struct np_graph_node *op = &k->e.g->node[node];
+	uint32_t on = dep >> 1;
 	bool recv = op->kind == NP_OP_RECV;
-	size_t n = 0, most = LIST_MAX * (size_t)(end - first + 1);
-	unsigned s = k->state[node];
+	struct np_edge e;
 
-	if (most > k->max_in &&
-	    np_array_reserve(&k->in, &k->max_in, most, sizeof(*k->in)))
-		return -ENOMEM;
-	if ((recv && !put_message(k, op->peer, k->in, &n)) ||
-	    !put_dependencies(k, first, end, k->in, &n))
+	if ((dep & 1) != NP_REQUIRES || (recv && op->required != 1) ||
+	    !(k->state[on] & DONE) || IS_LIST(&k->usual[on]) ||
+	    (k->e.g->node[on].kind == NP_OP_SEND && waits(k, on)) ||
+	    !put_edge(&k->usual[on], rest_cost(k, on), &e))
+		return false;
+	set_placed(k, node, recv ? NO_MESSAGE : DONE);
+	k->usual[node] = e;
+	return true;
+}
+
+/* Places a simple node; what it waits for has a place. */
+static int place_node(struct contract *k, uint32_t node, uint32_t first,
+		      uint32_t end)
+{
+	const struct np_graph *g = k->e.g;
+	const struct np_graph_node *op = &g->node[node];
+	bool recv = op->kind == NP_OP_RECV, fit = true;
+	size_t at, n = 0, n_spare = k->n_spare;
+	struct np_edge *in;
+	int rc = compact_room(k->c, LIST_MAX * (size_t)(end - first + 1), &at);
+
+	if (rc)
+		return rc;
+	in = k->c->edge + at;
+	/* The last one is often the longest, with which others are compared. */
+	for (uint32_t i = end; fit && i-- > first;)
+		fit = put_dependency(k, g->dep[i], in, &n);
+	if (recv && fit)
+		fit = put_message(k, op->peer, (struct np_cost){ 0, 0 }, in,
+				  &n);
+	if (!fit) {
+		k->n_spare = n_spare;
 		return visit_later(k, node);
-	if (n > end - first + recv)
-		free_lists(k, first, end);
-	if (s & LACKED)
-		end_wait(k, node);
-	k->state[node] = (uint16_t)((s & ~LACKED) |
-				    DONE << (recv ? NP_EVENT_COMPLETE :
-						    NP_EVENT_BEGIN));
-	n = edge_thin(k->in, n);
+	}
+	set_placed(k, node, DONE);
+	n = edge_thin(in, n);
 	/* A list as with has_one_use(). */
-	return place(k, &k->usual[node], k->in, n,
+	return place(k, &k->usual[node], in, n,
 		     n <= LIST_MAX && op->required == 1 &&
 			     (recv || (op->kind == NP_OP_CALC &&
 				       !op->irequired)));
@@ -2657,39 +2750,34 @@ static inline int place_node(struct contract *k, uint32_t node, uint32_t first,
 
 /*
  * Places the end of a node of a plain graph. If what it waits for has no place
- * yet, it is tried again later; what is not plain about it is visited later.
+ * yet, it is tried again later; if it is not simple, it is visited later.
  */
 static inline __attribute__((always_inline)) int
 try_node(struct contract *k, uint32_t node)
 {
-	const struct np_graph_node *op = &k->e.g->node[node];
-	uint32_t first = op->first, end = np_graph_deps_end(k->e.g, node);
-	bool recv = op->kind == NP_OP_RECV;
-	unsigned s = k->state[node];
-	uint32_t lacking;
+	const struct np_graph *g = k->e.g;
+	const struct np_graph_node *op = &g->node[node];
+	uint32_t first = op->first, end = np_graph_deps_end(g, node), lacking;
 
-	if (s & DONE << (recv ? NP_EVENT_COMPLETE : NP_EVENT_BEGIN) &&
-	    (op->kind != NP_OP_SEND || !waits(k, node)))
-		return 0;
-	if (recv ? op->irequired || waits(k, op->peer) :
-		   op->kind == NP_OP_SEND && waits(k, node))
+	if (!is_simple(k, node))
 		return visit_later(k, node);
-	lacking = recv && !(k->state[op->peer] & DONE) ?
+	if (k->state[node] & DONE ||
+	    (end - first == 1 && place_near(k, node, g->dep[first])))
+		return 0;
+	lacking = op->kind == NP_OP_RECV && !(k->state[op->peer] & DONE) ?
 			  op->peer : find_lacking(k, first, end);
 	return lacking == NP_GRAPH_NONE ? place_node(k, node, first, end) :
 					  wait_for(k, node, lacking);
 }
 
-/* Tries a node, and those that waited for one that has got its place. */
-static int try_nodes(struct contract *k, uint32_t node)
+/* Tries these nodes, and those that waited for one that has got its place. */
+static int try_nodes(struct contract *k, uint32_t from, uint32_t to)
 {
-	for (;;) {
-		int rc = try_node(k, node);
+	int rc = 0;
 
-		if (rc || !k->n_ready)
-			return rc;
-		node = k->ready[--k->n_ready];
-	}
+	while (!rc && (k->n_ready || from < to))
+		rc = try_node(k, k->n_ready ? k->ready[--k->n_ready] : from++);
+	return rc;
 }
 
 /* Visits the nodes that could not be tried, and what waits for them. */
@@ -2699,8 +2787,8 @@ static int visit_rest(struct contract *k)
 
 	for (size_t i = 0; !rc && i < k->n_todo; i++) {
 		rc = visit_end(k, k->todo[i]);
-		if (!rc && k->n_ready)
-			rc = try_nodes(k, k->ready[--k->n_ready]);
+		if (!rc)
+			rc = try_nodes(k, 0, 0);
 	}
 	k->n_todo = 0;
 	return rc;
@@ -2721,24 +2809,22 @@ static inline void fetch_round(const struct contract *k, uint32_t next)
 	__builtin_prefetch(dep + CHUNK);
 }
 
-/* Calls look() for some nodes of each rank. */
-static inline int each_in_round(struct contract *k, uint64_t round,
-				uint64_t rounds,
-				int (*look)(struct contract *k, uint32_t node))
+/* Calls look() for the nodes of each rank between two shares of them. */
+static inline int each_in_round(struct contract *k, double from, double to,
+				int (*look)(struct contract *k, uint32_t from,
+					    uint32_t to))
 {
 	const struct np_graph *g = k->e.g;
 	int rc = 0;
 
 	for (size_t part = 0; !rc && part < g->n_parts; part++) {
 		uint32_t first = g->part[part].first;
-		uint64_t n = np_graph_part_end(g, part) - first;
-		uint32_t i = first + (uint32_t)(n * round / rounds);
-		uint32_t to = first + (uint32_t)(n * (round + 1) / rounds);
+		uint32_t n = np_graph_part_end(g, part) - first;
+		uint32_t end = first + (uint32_t)(to * n);
 
-		for (; !rc && i < to; i++)
-			rc = look(k, i);
+		rc = look(k, first + (uint32_t)(from * n), end);
 		if (n)
-			fetch_round(k, to);
+			fetch_round(k, end);
 	}
 	return rc;
 }
@@ -2751,16 +2837,18 @@ static inline int each_in_round(struct contract *k, uint64_t round,
 static int visit_all(struct contract *k)
 {
 	const struct np_graph *g = k->e.g;
-	uint64_t rounds = g->n_nodes / (CHUNK * (g->n_parts + 1)) + 1;
+	size_t rounds = g->n_nodes / (CHUNK * (g->n_parts + 1)) + 1;
 	bool plain = is_plain(k);
 	int rc = 0;
 
 	if (k->r.loop.part || k->in_order)
-		return each_node(k, visit_end);
+		return each_node(k, visit_ends);
 	note_costs(k);
-	for (uint64_t round = 0; !rc && round < rounds; round++) {
-		rc = plain ? each_in_round(k, round, rounds, try_nodes) :
-			     each_in_round(k, round, rounds, visit_end);
+	for (size_t round = 0; !rc && round < rounds; round++) {
+		double from = (double)round / (double)rounds;
+		double to = (double)(round + 1) / (double)rounds;
+
+		rc = each_in_round(k, from, to, plain ? try_nodes : visit_ends);
 		if (!rc)
 			rc = visit_rest(k);
 	}
@@ -2768,16 +2856,13 @@ static int visit_all(struct contract *k)
 	return !rc && k->n_waiting ? -EDEADLK : rc;
 }
 
-/* Adds the end of a node if no other operation waits for it. */
+/* Adds the end of a node that no other operation waits for. */
 static int add_end(struct contract *k, uint32_t node)
 {
 	struct np_cost after;
-	uint32_t event;
+	uint32_t event = event_end(&k->e, node, &after);
 	int rc;
 
-	if (k->e.g->node[node].required)
-		return 0;
-	event = event_end(&k->e, node, &after);
 	/* An eager send ends before its receive does. */
 	if (!here(k, event) ||
 	    (k->e.g->node[node].kind == NP_OP_SEND &&
@@ -2791,6 +2876,17 @@ static int add_end(struct contract *k, uint32_t node)
 	return rc;
 }
 
+static int add_ends(struct contract *k, uint32_t from, uint32_t to)
+{
+	const struct np_graph_node *node = k->e.g->node;
+	int rc = 0;
+
+	for (; !rc && from < to; from++)
+		if (!node[from].required)
+			rc = add_end(k, from);
+	return rc;
+}
+
 /* Adds the end of the program as far as this stage knows it. */
 static int add_program_end(struct contract *k)
 {
@@ -2801,7 +2897,7 @@ static int add_program_end(struct contract *k)
 	if (k->stage)
 		rc = add_in(k, &(struct np_edge){ 0, 1, 0 }, 0, 0);
 	if (!rc)
-		rc = each_node(k, add_end);
+		rc = each_node(k, add_ends);
 	k->n_in = edge_thin(k->in, k->n_in);
 	return rc ? rc : compact_add(k->c, k->in, k->n_in);
 }
@@ -2840,7 +2936,7 @@ static int receive_carried(struct contract *k)
 			continue;
 		*at(k, event) = (struct np_edge){ 0, (uint32_t)i + 1, 0 };
 		k->state[NP_EVENT_NODE(event)] |=
-			(uint16_t)(DONE << NP_EVENT_WHICH(event));
+			(uint16_t)(DONE << slot_of(k, event));
 	}
 	return rc;
 }
@@ -2987,7 +3083,6 @@ static int run(struct contract *k)
 	int rc = -ENOMEM;
 
 	k->state = np_compact_alloc(n, sizeof(*k->state));
-	k->unused = NP_GRAPH_NONE;
 	k->usual = np_compact_alloc(n, sizeof(*k->usual));
 	k->other = np_compact_alloc(n, sizeof(*k->other));
 	if (turns)
@@ -3001,6 +3096,7 @@ static int run(struct contract *k)
 	free(k->stack);
 	free(k->needs.need);
 	free(k->list);
+	free(k->spare);
 	free(k->in);
 	free(k->ready);
 	free(k->todo);
