@@ -1280,39 +1280,31 @@ static int beats(const struct np_edge *e, const struct np_edge *d)
 	       e->b >= d->b;
 }
 
-#define ORIGINS 64 /* classes of origins, one bit each */
-
-/* A bit for the origin of an edge; all for the first vertex, see beats(). */
-static uint64_t origin_bits(const struct np_edge *e)
-{
-	return e->from ? (uint64_t)1 << e->from % ORIGINS : UINT64_MAX;
-}
+#define ORIGINS 64 /* classes of origins */
 
 /*
  * Compares each edge with all that remain; of equal edges the first remains.
- * Most edges share no bit of their origin with any before, and need no
- * comparison, or only one with the latest of the same bit.
+ * Most edges are the first of their class of origins and need no comparison, or
+ * only one with the latest of it; the first vertex is in all, see beats().
  */
 static size_t thin_few(struct np_edge *e, size_t n)
 {
-	uint8_t latest[ORIGINS] = { 0 };
-	uint64_t origins = 0;
+	uint8_t latest[ORIGINS] = { 0 }; /* its number, counted from 1 */
+	bool from_first = false;
 	size_t left = 0;
 
 	for (size_t i = 0; i < n; i++) {
 		const struct np_edge new = e[i];
 		uint8_t *same = &latest[new.from % ORIGINS];
-		uint64_t bits = origin_bits(&new);
 		size_t j = 0, k;
 
-		if (!(origins & bits)) {
-			origins |= bits;
-			*same = (uint8_t)left;
+		if (!*same && new.from && !from_first) {
 			e[left++] = new;
+			*same = (uint8_t)left;
 			continue;
 		}
 		/* If that edge no longer remains, a longer one does. */
-		if (beats(&e[*same], &new))
+		if (*same && beats(&e[*same - 1], &new))
 			continue;
 		while (j < left && e[j].from != new.from && e[j].from &&
 		       new.from)
@@ -1323,10 +1315,10 @@ static size_t thin_few(struct np_edge *e, size_t n)
 		/* An edge that is beaten beats none: nothing has moved. */
 		if (j < left)
 			continue;
-		origins |= bits;
-		*same = (uint8_t)k;
+		from_first |= !new.from;
 		e[k] = new;
 		left = k + 1;
+		*same = (uint8_t)left;
 	}
 	return left;
 }
