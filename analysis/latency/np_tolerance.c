@@ -1264,8 +1264,8 @@ void np_iterations_free(struct np_iterations *l)
  * Their memory, and the removal of edges that cannot lie on a longest path.
  */
 
-/* bytes from which on large pages are worth asking for */
-#define LARGE ((size_t)4 << 20)
+#define LARGE_PAGE ((size_t)2 << 20)
+#define LARGE (LARGE_PAGE / 4) /* bytes from which on such pages save time */
 #define PAIRS_MAX 16 /* edges up to which each is compared with each */
 #define FEW 8	 /* edges up to which a vertex may be merged into the next */
 #define LENGTHS 8 /* row lengths that are distinguished when sorting */
@@ -1368,19 +1368,17 @@ static inline size_t edge_thin(struct np_edge *e, size_t n)
 
 void *np_compact_alloc(size_t n, size_t size)
 {
-	uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), from, to;
-	void *room = reallocarray(NULL, n, size);
+	size_t bytes = n * size;
+	void *room;
 
-	if (!room || n * size < LARGE)
-		return room;
-	from = ((uintptr_t)room + page - 1) / page * page;
-	to = ((uintptr_t)room + n * size) / page * page;
-	/*
-	 * Drop the small pages that it already has, so that large ones replace
-	 * them.
-	 */
-	madvise((void *)from, to - from, MADV_DONTNEED);
-	madvise((void *)from, to - from, MADV_HUGEPAGE);
+	if (n > PTRDIFF_MAX / size)
+		return NULL;
+	if (bytes < LARGE)
+		return malloc(bytes);
+	bytes = (bytes + LARGE_PAGE - 1) / LARGE_PAGE * LARGE_PAGE;
+	room = aligned_alloc(LARGE_PAGE, bytes);
+	if (room)
+		madvise(room, bytes, MADV_HUGEPAGE);
 	return room;
 }
 

@@ -55,8 +55,9 @@ static inline size_t np_compact_edges(const struct np_compact *c)
 }
 
 /*
- * Allocates a large array on large pages where possible, which saves address
- * translations. Free with free(). Returns NULL if memory is short.
+ * Allocates an array, a large one on large pages where possible, which saves
+ * page faults and address translations. Free with free(). Returns NULL if
+ * memory is short.
  */
 void *np_compact_alloc(size_t n, size_t size);
 
