@@ -34,8 +34,8 @@
 #define MAX_QUERY_SEC 30.0 /* for all queries together */
 #define LEAST_SAMPLES 2.0 /* that a run must have for a rate */
 #define TASK_RUNS 96 /* runs whose steps sacct is asked for, at most */
-#define SHOWN_RUNS 8 /* comparable runs that signals from NP_SIGNAL_SHOWN on are
-			queried of */
+/* Comparable runs that signals from NP_SIGNAL_SHOWN on are queried of. */
+#define SHOWN_RUNS 8
 
 /* ---- Slurm's programs ---- */
 

@@ -144,6 +144,7 @@ int cli_utf8(void)
  * The unit of times below a limit. The limits are a little below the next unit,
  * so that rounding does not print 1000 us.
  */
+/* clang-format off */
 static const struct time_unit {
 	double below, sec; /* the limit, and the unit itself, in seconds */
 	const char *ascii, *utf8;
@@ -155,6 +156,7 @@ static const struct time_unit {
 	{ 5997, 60, "min", "min" },
 	{ INFINITY, 3600, "h", "h" },
 };
+/* clang-format on */
 
 static const struct time_unit *unit_of(double sec)
 {

@@ -76,7 +76,9 @@ struct show {
 #define MAX_TRACE_BYTES (16u << 20)
 
 /* The defaults of netprof tolerance for a network that was not measured. */
+/* clang-format off */
 #define DEFAULT_NET { .L_ns = 3000, .G_ns = 0.1, .S = NP_LOGGPS_NO_RENDEZVOUS }
+/* clang-format on */
 
 /* Find the tolerance. Without a trace, this reads only one directory. */
 static void find_tolerance(struct cli_store *store, const struct np_runs *runs,

@@ -28,6 +28,7 @@
 enum wrapper { PROGRAM, LAUNCHER, INTERPRETER };
 
 /* Executables that do not identify the application. */
+/* clang-format off */
 static const struct {
 	const char *name;
 	enum wrapper kind;
@@ -52,6 +53,7 @@ static const struct {
 	{ "julia",              INTERPRETER },
 	{ "Rscript",            INTERPRETER },
 };
+/* clang-format on */
 
 static enum wrapper classify_executable(const char *exe)
 {

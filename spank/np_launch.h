@@ -131,7 +131,9 @@ struct np_collector_proc {
 	int fd;	     /* socket to the collector; -1: none */
 };
 
+/* clang-format off */
 #define NP_COLLECTOR_INIT { .fd = -1 }
+/* clang-format on */
 
 /* Number of the collector's descriptor for its rendezvous socket. */
 #define NP_COLLECTOR_LISTEN_FD 3

@@ -25,7 +25,9 @@ struct np_script {
 	bool connected; /* to slurmstepd, and no longer listening */
 };
 
+/* clang-format off */
 #define NP_SCRIPT_INIT { .fd = -1 }
+/* clang-format on */
 
 /*
  * Listen for the end of a job's batch script. Returns 0; or -errno, and fd

@@ -115,8 +115,10 @@ struct program {
 };
 
 /* Network parameters used if nothing was measured. */
+/* clang-format off */
 #define DEFAULT_NETWORK { .L_ns = 3000, .G_ns = 0.1, \
 	.S = NP_LOGGPS_NO_RENDEZVOUS }
+/* clang-format on */
 
 #define UNBOUNDED_NS 100e3 /* range of the sweep if nothing limits it */
 #define UNBOUNDED_NS_PER_BYTE 10

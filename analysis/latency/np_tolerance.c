@@ -41,7 +41,7 @@
 enum { NP_EVENT_BEGIN, NP_EVENT_COMPLETE, NP_EVENT_ARRIVAL };
 
 #define NP_EVENT_NODE(event) ((event) >> 2)
-#define NP_EVENT_WHICH(event) ((event) & 3)
+#define NP_EVENT_WHICH(event) (3 & (event))
 
 struct np_cost {
 	double a;
@@ -1306,8 +1306,8 @@ static size_t thin_few(struct np_edge *e, size_t n)
 		/* If that edge no longer remains, a longer one does. */
 		if (*same && beats(&e[*same - 1], &new))
 			continue;
-		while (j < left && e[j].from != new.from && e[j].from &&
-		       new.from)
+		while (j < left && e[j].from && new.from != 0 &&
+		       new.from != e[j].from)
 			j++;
 		for (k = j; j < left && !beats(&e[j], &new); j++)
 			if (!beats(&new, &e[j]))

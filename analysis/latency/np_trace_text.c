@@ -77,9 +77,11 @@ static const struct call_form calls[] = {
 	{ "Testsome", NP_TRACE_WAIT, "Nq...", 0, true },
 	{ "Request_free", NP_TRACE_FREE, "q", 0, 0 },
 	{ "Finalize", NP_TRACE_FINALIZE, "", 0, 0 },
+/* clang-format off */
 #define COLLECTIVE(name, args, which) \
 	{ name, NP_TRACE_COLLECTIVE, args, which, 0 }, \
 	{ "I" name, NP_TRACE_COLLECTIVE, args "q", which, 0 }
+/* clang-format on */
 	COLLECTIVE("barrier", "c", NP_BARRIER),
 	COLLECTIVE("bcast", ".ntrc", NP_BCAST),
 	COLLECTIVE("gather", ".nt.ntrc", NP_GATHER),

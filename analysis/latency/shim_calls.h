@@ -7,6 +7,7 @@
 
 /* Calls with counts; s: suffix of each name. */
 #define SHIM_COUNTED(X) SHIM_COUNTED_AS(X, )
+/* clang-format off */
 #define SHIM_COUNTED_AS(X, s) \
 	X(Send##s) X(Bsend##s) X(Ssend##s) X(Rsend##s) X(Recv##s) \
 	X(Sendrecv##s) X(Sendrecv_replace##s) X(Isend##s) X(Ibsend##s) \
@@ -60,6 +61,7 @@
 	X(Alltoall_init) X(Alltoallv_init) X(Alltoallw_init) X(Reduce_init) \
 	X(Allreduce_init) X(Reduce_scatter_init) \
 	X(Reduce_scatter_block_init) X(Scan_init) X(Exscan_init)
+/* clang-format on */
 
 /* The same with larger counts. */
 #define SHIM_LARGE(X) SHIM_COUNTED_AS(X, _c) SHIM_COUNTED_4_AS(X, _c)

@@ -143,6 +143,7 @@ static bool C(is_root)(const struct shim_call *c, MPI_Comm comm, int root)
  * Defines a collective and its nonblocking form. ARGS: their common parameters;
  * PASS: the names of these; then the members of struct collective.
  */
+/* clang-format off */
 #define BOTH(name, iname, ARGS, PASS, ...) \
 WRAP(name)(UNPACK ARGS, MPI_Comm comm) \
 { \
@@ -157,6 +158,7 @@ WRAP(iname)(UNPACK ARGS, MPI_Comm comm, MPI_Request *request) \
 			.comm = comm, .request = request, \
 			__VA_ARGS__ })); \
 }
+/* clang-format on */
 
 /* Bytes by the arguments of the send buffer, and of the receive buffer. */
 #define SENT bytes(sn, stype)

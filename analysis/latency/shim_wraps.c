@@ -353,12 +353,14 @@ static void record_group_comm(const struct shim_call *c, MPI_Comm comm)
 		record_agreement(c, comm, ROUNDS(2));
 }
 
+/* clang-format off */
 #define MAKE(name, rounds, ARGS, PASS) \
 WRAP(name)(MPI_Comm comm, UNPACK ARGS, MPI_Comm *new) \
 { \
 	SHIM_FOLLOW(real_##name(comm, UNPACK PASS, new), \
 		    record_new_comm(&c_, comm, *new, rounds)); \
 }
+/* clang-format on */
 MAKE(Comm_dup_with_info, ROUNDS(2), (MPI_Info info), (info))
 MAKE(Comm_split, ROUNDS(4), (int colour, int key), (colour, key))
 MAKE(Comm_split_type, ROUNDS(6), (int type, int key, MPI_Info info),
@@ -413,6 +415,7 @@ WRAP(Intercomm_merge)(MPI_Comm inter, int high, MPI_Comm *new)
 		    record_group_comm(&c_, *new));
 }
 
+/* clang-format off */
 #define GONE(name) \
 WRAP(name)(MPI_Comm *comm) \
 { \
@@ -420,6 +423,7 @@ WRAP(name)(MPI_Comm *comm) \
 	\
 	SHIM_FOLLOW(real_##name(comm), shim_comm_gone(&c_, gone)); \
 }
+/* clang-format on */
 GONE(Comm_free)
 GONE(Comm_disconnect)
 #undef GONE
@@ -455,6 +459,7 @@ WRAP(Comm_idup_with_info)(MPI_Comm comm, MPI_Info info, MPI_Comm *new,
 #define ENTRY(name) { #name, (void *)wrap_##name },
 static const struct shim_wrapper wrappers[] = {
 	ALL(ENTRY)
+	/* the end */
 	{ NULL, NULL },
 };
 

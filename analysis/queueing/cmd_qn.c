@@ -54,6 +54,7 @@ struct result {
 #define NAME 15
 
 /* Results for a class at one population. */
+/* clang-format off */
 struct class {
 	const char *name;
 	uint64_t customers;
@@ -61,6 +62,7 @@ struct class {
 	double x_per_sec;
 	double response_sec, cycle_sec; /* NaN: no customers */
 };
+/* clang-format on */
 
 /* Results for a class at a station. */
 struct class_at_station {

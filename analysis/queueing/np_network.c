@@ -203,8 +203,8 @@ static int read_demand(const struct np_jat *in, json_object *from, size_t n,
 	json_object *demand, *service = NULL, *visits;
 	double *visit_counts = calloc(n, sizeof(*visit_counts));
 	double *sec = calloc(n, sizeof(*sec));
-	bool has_service, has_demand =
-		json_object_object_get_ex(from, "demand_sec", &demand);
+	bool has_demand = json_object_object_get_ex(from, "demand_sec", &demand);
+	bool has_service;
 	const char *key = has_demand ? "demand_sec" : "service_sec";
 	int rc = 0;
 
@@ -306,8 +306,7 @@ static int read_lists(const struct np_jat *in, json_object *classes,
 }
 
 static const struct np_fields schema_table = NP_FIELDS(np_network,
-	{ "schema", NP_F_SCHEMA, .max = NP_NETWORK_SCHEMA },
-);
+	{ "schema", NP_F_SCHEMA, .max = NP_NETWORK_SCHEMA });
 
 /* Reads a whole file: its schema and format, and then the network. */
 static int read_network(const struct np_jat *in, json_object *root,

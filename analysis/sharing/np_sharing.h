@@ -48,10 +48,12 @@ struct np_sharing_param {
 	bool local; /* from == to has penalty 1; without local it is an error */
 };
 
+/* clang-format off */
 #define NP_SHARING_DEFAULTS { \
 	.beta = 0.75, .gamma_out = 0.115, .gamma_in = 0.036, \
 	.ib_in = 0.965, .ib_out = 0.925, .ib_many = 1.35, \
 	.fabric = __builtin_inf() }
+/* clang-format on */
 
 /*
  * A parameter and its model; model is "" for one that all have and that may be

@@ -120,6 +120,6 @@ static inline uint32_t np_bits_lowest(size_t k, uint64_t w)
 /* Loop over the 1 bits of w, with i as their index. */
 #define NP_BITS_EACH(i, w, words) \
 	for (size_t i = np_bits_next(w, words, 0); \
-	     i < (words) * NP_BITS_WORD; i = np_bits_next(w, words, i + 1))
+	     i < NP_BITS_WORD * (words); i = np_bits_next(w, words, i + 1))
 
 #endif

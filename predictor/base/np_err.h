@@ -14,7 +14,9 @@ struct np_err {
 	char text[NP_ERR_LEN];
 };
 
+/* clang-format off */
 #define NP_ERR_INIT { "" }
+/* clang-format on */
 
 #define NP_ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
 

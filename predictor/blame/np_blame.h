@@ -32,8 +32,7 @@
 
 #define NP_BLAME_MAX_CAUSES 16
 #define NP_BLAME_LEAST_RUNS 3	/* comparable runs needed for a verdict */
-#define NP_BLAME_LEAST_SHARE 0.05 /* least excess of a slow run, over the time
-				     alone */
+#define NP_BLAME_LEAST_SHARE 0.05 /* least relative excess of a slow run */
 #define NP_BLAME_INTERVAL 0.9	/* probability of the intervals */
 
 /* Expected cost of one second of exposure, seconds. */

@@ -1093,10 +1093,12 @@ static int zero_combine(struct np_data *data, const double *x, const double *y,
 	return 0;
 }
 
+/* clang-format off */
 #define LOOKUP(name, help, more, variant) \
 	{ name, help, NP_DATA_CURVE | NP_DATA_LATENCY | (more), NULL, \
 	  lookup_describe, lookup_respond, lookup_combine, \
 	  1, 1, variant }
+/* clang-format on */
 
 #define CROSS_DATA (NP_DATA_CURVE | NP_DATA_IMPACT | NP_DATA_LEVEL_PAIRS)
 

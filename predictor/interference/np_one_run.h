@@ -50,12 +50,10 @@
 #define NP_ONE_RUN_PHASES 8   /* maximum number of phases */
 #define NP_ONE_RUN_SHARE 0.1  /* phases of a smaller share need no intervals */
 #define NP_ONE_RUN_DISAGREE 0.25 /* sd of x above which intervals disagree */
-#define NP_ONE_RUN_DIFFER_BY 0.1 /* largest mean |x by bytes - x by calls|;
-				    the same for whole runs */
+#define NP_ONE_RUN_DIFFER_BY 0.1 /* largest mean |x by bytes - x by calls| */
 #define NP_ONE_RUN_MIN 2	 /* per level and phase, of all runs together */
 #define NP_ONE_RUN_MAX 8	 /* maximum number of these */
-#define NP_ONE_RUN_HALF_WIDTH \
-	0.05 /* half width of x's interval that suffices */
+#define NP_ONE_RUN_HALF_WIDTH 0.05 /* of x's interval that suffices */
 
 struct np_interval {
 	uint32_t run; /* the intervals of a run are adjacent, in order of time */

@@ -754,11 +754,13 @@ struct key {
 
 static const struct key keys[] = {
 #define AT(field) offsetof(struct np_conf, field)
+/* clang-format off */
 #define KEY(name, kind, field, expected, min, max) \
 	{ { name, NP_OPTION_##kind, AT(field), min, max }, expected }
 #define SET(name, set, field, expected) \
 	{ { name, NP_OPTION_TAKE, AT(field), .take = set }, expected }
 #define ADD(name, add) { { name, NP_OPTION_TAKE, AT(place), .take = add } }
+/* clang-format on */
 	SET("Enabled", set_yes_no, enabled, "yes or no"),
 	SET("Store", set_dir, store, "an absolute directory"),
 	SET("BinDir", set_dir, bindir, "an absolute directory"),

@@ -10,7 +10,7 @@
 #include "np_ranks.h"
 
 #define MOST_MEETINGS 32000000 /* of two jobs on a leaf switch: half a GiB */
-#define LOW_SD 1.645 /* from the mean to the low end of a 90 % interval, in sd */
+#define LOW_SD 1.645 /* sd to the low end of a 90 % interval */
 #define PAIR_SD 4.0 /* sd above 0 */
 #define NODE_SD 4.5 /* sd above 0: of 10,000 nodes, none by chance */
 
@@ -38,11 +38,13 @@ struct leaf {
 	double below2, above2;	    /* squares, of the classes before it */
 };
 
+/* clang-format off */
 struct class {
 	double node_sec; /* the first, as np_order_desc() expects */
 	uint32_t *run;	 /* its jobs, ascending */
 	size_t n;
 };
+/* clang-format on */
 
 /* A pair whose cost is sure, if it is no chance that its runs took longer. */
 struct candidate {

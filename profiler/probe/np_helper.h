@@ -117,7 +117,9 @@ struct np_helper_step {
 	struct np_wire_host *wire; /* NULL: none */
 };
 
+/* clang-format off */
 #define NP_HELPER_INIT { .fd = -1, .in = -1 }
+/* clang-format on */
 
 typedef void np_helper_report_f(const struct np_report *r, void *arg);
 

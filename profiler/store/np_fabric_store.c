@@ -405,6 +405,7 @@ int np_fabric_store_save(struct np_store *store, const char *cluster,
 #define SEC(name, least) \
 	NP_FIELD(np_loggps_value, NP_F_REAL, name, MAX_SEC, NP_F_REQUIRED, \
 		 least)
+/* clang-format off */
 #define VALUE(name) \
 	{ #name, NP_F_OBJECT, offsetof(struct np_loggps_fit, name), 0, \
 	  NP_F_REQUIRED, 0, &value_table }
@@ -448,6 +449,7 @@ static const struct np_fields loggps_table = NP_FIELDS(np_loggps_record,
 	TEXT(netprof_version),
 	NP_FIELD_OF(np_loggps_record, NP_F_OBJECT, fit, &fit_table),
 );
+/* clang-format on */
 
 int np_loggps_record_put(const struct np_loggps_record *record, char **out,
 			 struct np_err *err)

@@ -210,6 +210,7 @@ struct np_field_codec {
 /* The table of a structure: its fields, in the order of the text. */
 #define NP_FIELDS(s, ...) NP_FIELDS_WITH(s, false, __VA_ARGS__)
 #define NP_FIELDS_LONG_LISTS(s, ...) NP_FIELDS_WITH(s, true, __VA_ARGS__)
+/* clang-format off */
 #define NP_FIELDS_WITH(s, long_lists, ...) \
 	{ (const struct np_field[]){ __VA_ARGS__ }, \
 	  NP_ARRAY_SIZE(((const struct np_field[]){ __VA_ARGS__ })), \
@@ -221,6 +222,7 @@ struct np_field_codec {
 #define NP_FIELD_LIST(s, key, name, n_name, max, flags, of) \
 	{ key, NP_F_LIST, offsetof(struct s, name), max, flags, 0, of, \
 	  offsetof(struct s, n_name) }
+/* clang-format on */
 
 void np_jput_fields(struct np_jput *jput, json_object *in, const void *from,
 		    const struct np_fields *fs);

@@ -423,6 +423,7 @@ static const struct np_field_codec latency_codec = {
 
 /* ---- what files of pairs and calibrations share ---- */
 
+/* clang-format off */
 static const struct np_fields name_table = NP_FIELDS(np_measured_name,
 	NP_FIELD(np_measured_name, NP_F_NAME, name, NP_MEASURED_NAME,
 		 NP_F_REQUIRED),
@@ -483,6 +484,7 @@ static const struct np_fields fabric_table = NP_FIELDS(np_measured_set,
 	  offsetof(struct np_measured_set, fabric.sharing),
 	  .of = &sharing_table },
 );
+/* clang-format on */
 
 /*
  * The object that text[len] is (json_object_put() it), of bounded size, and of
@@ -640,8 +642,7 @@ static int get_name(const struct np_jat *in, json_object *from,
 {
 	struct np_measured_name given = { "" };
 	const struct np_fields table = NP_FIELDS(np_measured_name,
-		NP_FIELD(np_measured_name, NP_F_NAME, name, NP_MEASURED_NAME),
-	);
+		NP_FIELD(np_measured_name, NP_F_NAME, name, NP_MEASURED_NAME));
 	const char *file = basename(in->where);
 	int rc = np_jget_fields(in, from, &given, &table);
 
@@ -703,6 +704,7 @@ static void put_probes(struct np_jput *jput, json_object *in,
 
 /* ---- programs under levels and in pairs ---- */
 
+/* clang-format off */
 static const struct np_fields group_table = NP_FIELDS(np_measured_group,
 	NP_FIELD(np_measured_group, NP_F_TEXT, victim, NP_MEASURED_NAME,
 		 NP_F_REQUIRED),
@@ -725,6 +727,7 @@ static const struct np_fields pair_table = NP_FIELDS(np_measured_set,
 	NP_FIELD_LIST(np_measured_set, "groups", group, n_groups,
 		      NP_MEASURED_MAX_GROUPS, 0, &group_table),
 );
+/* clang-format on */
 
 static void free_set(struct np_measured_set *set)
 {
@@ -916,6 +919,7 @@ int np_measured_load(const char *path, struct np_measured *out,
 #define WORD(name) FIELD(NP_F_TEXT, name, NP_JSON_WORD, NP_F_NEVER_NULL)
 #define NODES(name) FIELD(NP_F_TEXT, name, NP_JSON_HOSTLIST, NP_F_NEVER_NULL)
 
+/* clang-format off */
 static const struct np_fields cal_context_table = NP_FIELDS(np_calibration,
 	WORD(cluster),
 	FIELD(NP_F_REAL, date, NP_JSON_DATE, 0),
@@ -987,6 +991,7 @@ static const struct np_fields others_table = NP_FIELDS(np_calibration,
 	NP_FIELD_LIST(np_calibration, "other_levels", other, n_others,
 		      NP_FABRIC_MAX_LEVELS, NP_F_NOT_EMPTY, &other_table),
 );
+/* clang-format on */
 
 static const struct np_fields *const own_tables[] = {
 	&cal_context_table, &cal_levels_table, &cal_result_table, &others_table,
@@ -1148,6 +1153,7 @@ void np_calibration_free(struct np_calibration *calibration)
 #define PLACE(type_max, name) \
 	NP_FIELD(np_pairs_place, NP_F_TEXT, name, type_max)
 
+/* clang-format off */
 static const struct np_fields place_table = NP_FIELDS(np_pairs_place,
 	PLACE(NP_JSON_WORD, cluster),
 	PLACE(NP_JSON_WORD, leaf),
@@ -1202,6 +1208,7 @@ static const struct np_fields result_table = NP_FIELDS(np_pairs,
 	SLOWDOWNS(np_pairs, "program_beside_program_apart", apart, n_programs,
 		  n_programs),
 );
+/* clang-format on */
 
 int np_pairs_add(struct np_pairs *pairs, const struct np_pairs_run *run)
 {
@@ -1231,11 +1238,13 @@ struct tables {
 	size_t n_programs, n_levels;
 };
 
+/* clang-format off */
 static const struct np_fields table_table = NP_FIELDS(tables,
 	SLOWDOWNS(tables, "program_beside_level", curve, n_programs, n_levels),
 	SLOWDOWNS(tables, "level_beside_program", impact, n_levels,
 		  n_programs),
 );
+/* clang-format on */
 
 /* Write the programs' tables, which the models keep by program. */
 static void put_tables(struct np_jput *jput, json_object *j,

@@ -25,6 +25,7 @@ static void refuse(struct np_jput *jput, const char *key, const char *expected)
 #define MOMENT(type, name, max) \
 	NP_FIELD(np_moments, type, name, max, NP_F_REQUIRED)
 
+/* clang-format off */
 static const struct np_fields moments_table = NP_FIELDS(np_moments,
 	MOMENT(NP_F_U64, n, NP_JSON_COUNT),
 	MOMENT(NP_F_REAL, mean, NP_JSON_ELAPSED_SEC),
@@ -32,6 +33,7 @@ static const struct np_fields moments_table = NP_FIELDS(np_moments,
 	MOMENT(NP_F_REAL, min, NP_JSON_ELAPSED_SEC),
 	MOMENT(NP_F_REAL, max, NP_JSON_ELAPSED_SEC),
 );
+/* clang-format on */
 
 /* Can they be of samples, none of them above max? */
 static bool moments_fit(const struct np_moments *moments, double max)
@@ -423,6 +425,7 @@ static const struct np_jlimits limits = {
 #define MOMENTS_AS(s, key, name, max) \
 	NP_FIELD_AS(s, NP_F_CODEC, key, name, max, .codec = &moments_codec)
 
+/* clang-format off */
 static const struct np_fields probe_table = NP_FIELDS(np_probe_run,
 	FIELD(np_probe_run, NP_F_U32, message_bytes, UINT32_MAX, 0),
 	FIELD(np_probe_run, NP_F_REAL, period_sec, NP_JSON_ELAPSED_SEC, 0),
@@ -578,6 +581,7 @@ static const struct np_fields record_table = NP_FIELDS(np_record,
 	  .count = offsetof(struct np_record, n_notes),
 	  .text_max = NP_JSON_WORD },
 );
+/* clang-format on */
 
 /* How many windows are merged into one to keep the record small. */
 static size_t merge_factor(const struct np_record *record)

@@ -31,6 +31,7 @@
 	NP_FIELD(s, NP_F_REAL, name, MAX_SLOWDOWN, NP_F_CLAMP, -1)
 #define LIST(s, key, name, n_name, max, flags, of) \
 	NP_FIELD_LIST(s, key, name, n_name, max, NP_F_CLAMP | (flags), of)
+/* clang-format off */
 #define SCHEMA { "schema", NP_F_SCHEMA, .max = NP_STATE_SCHEMA }
 
 static const struct np_fields leaf_table = NP_FIELDS(np_state_leaf,
@@ -107,18 +108,19 @@ static const struct np_fields state_table = NP_FIELDS_LONG_LISTS(np_state,
 	     &denial_table),
 );
 
-static const struct np_fields neighbour_table = NP_FIELDS(
-	np_accounting_neighbour,
+static const struct np_fields neighbour_table = NP_FIELDS(np_accounting_neighbour,
 	U32(np_accounting_neighbour, id, NP_F_REQUIRED),
 	TEXT(np_accounting_neighbour, app, NP_APP_MAX),
 	TEXT(np_accounting_neighbour, leaves, NP_JSON_PATH),
 	REAL(np_accounting_neighbour, overlap_sec, NP_JSON_ELAPSED_SEC),
-	SLOWDOWN(np_accounting_neighbour, slowdown), );
+	SLOWDOWN(np_accounting_neighbour, slowdown),
+);
 
-static const struct np_fields accounting_table = NP_FIELDS(
-	np_accounting_record, SCHEMA,
+static const struct np_fields accounting_table = NP_FIELDS(np_accounting_record,
+	SCHEMA,
 	U32(np_accounting_record, id, NP_F_REQUIRED),
-	U32(np_accounting_record, array, 0), U32(np_accounting_record, task, 0),
+	U32(np_accounting_record, array, 0),
+	U32(np_accounting_record, task, 0),
 	U32(np_accounting_record, uid, NP_F_REQUIRED),
 	TEXT(np_accounting_record, app, NP_APP_MAX),
 	TEXT(np_accounting_record, partition, NP_JSON_WORD),
@@ -131,7 +133,9 @@ static const struct np_fields accounting_table = NP_FIELDS(
 	SLOWDOWN(np_accounting_record, slowdown),
 	LIST(np_accounting_record, "neighbours", neighbour, n_neighbours,
 	     NP_ACCOUNTING_MAX_NEIGHBOURS, 0, &neighbour_table),
-	U32(np_accounting_record, more_neighbours, 0), );
+	U32(np_accounting_record, more_neighbours, 0),
+);
+/* clang-format on */
 
 static int cannot_write(struct np_err *err, int rc, const char *what)
 {

@@ -21,6 +21,7 @@
 #define MAX_ADDED_SEC 1e12 /* latency */
 #define N_TIMES ((size_t)NP_RESPONSE_GAPS * NP_RESPONSE_LATENCIES)
 
+/* clang-format off */
 static const struct np_fields net_table = NP_FIELDS(np_loggps,
 	NP_FIELD(np_loggps, NP_F_REAL, L_ns, NP_LOGGPS_MAX, NP_F_REQUIRED),
 	NP_FIELD(np_loggps, NP_F_REAL, o_ns, NP_LOGGPS_MAX, NP_F_REQUIRED),
@@ -55,6 +56,7 @@ static const struct np_fields traced_table = NP_FIELDS(np_trace_analysis,
 	  N_TIMES, 0, MAX_TIMES,
 	  .count = offsetof(struct np_trace_analysis, n_times) },
 );
+/* clang-format on */
 
 double np_trace_bytes(const char *path)
 {

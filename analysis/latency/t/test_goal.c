@@ -10,6 +10,7 @@
 #include "some_goal.h"
 #include "some_graph.h"
 
+/* clang-format off */
 static const struct {
 	const char *name, *text, *says;
 } bad[] = {
@@ -113,6 +114,7 @@ static const struct {
 	{ "control characters are not shown", "num_ranks 1\nrank 0 { \033 }",
 	  "byte 0x1b, expected" },
 };
+/* clang-format on */
 
 T_TEST("invalid graphs are rejected with line and rank")
 {

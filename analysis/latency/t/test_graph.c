@@ -15,6 +15,7 @@ static struct np_graph *graph(uint32_t n_ranks)
 	return g;
 }
 
+/* clang-format off */
 static const struct {
 	const char *name;
 	struct np_graph_op op;
@@ -41,6 +42,7 @@ static const struct {
 	  { NP_OP_SEND, 8, .cpu = 300, .context = 1 }, -EINVAL,
 	  "in a graph with contexts, processor 300, expected at most 0" },
 };
+/* clang-format on */
 
 T_TEST("impossible operations are rejected with file, line and rank")
 {

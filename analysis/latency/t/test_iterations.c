@@ -155,6 +155,7 @@ static struct np_graph *new_chain(const struct chain *c)
 	return g;
 }
 
+/* clang-format off */
 static const struct chain chains[] = {
 	{ "all wait for the one in the middle", 3, { 0 }, { 10, 25, 20 },
 	  false, 100000, 10 + 100 + 25 * 1e5 + 100 + 20, 2 },
@@ -169,6 +170,7 @@ static const struct chain chains[] = {
 	    1000000 }, { 25, 10, 10, 10, 10, 10, 10, 10 },
 	  true, 100000, 25 * (1e5 - 7) + 7 * 110, 7 },
 };
+/* clang-format on */
 
 T_TEST("100000 iterations take the time computed by hand")
 {

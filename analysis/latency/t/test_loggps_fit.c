@@ -93,6 +93,7 @@ static void measure(const struct truth *t, uint32_t blocks, const char *name)
 	np_rng_free(r);
 }
 
+/* clang-format off */
 static const struct {
 	const char *name;
 	struct truth truth;
@@ -121,6 +122,7 @@ static const struct {
 	{ "bytes that are cheaper from some size on are no step",
 	  { 20e-6, 5e-6, 6e-6, 7e-6, 8e-9, 0, 0, 0, 4096, 0.25 }, 0, 0 },
 };
+/* clang-format on */
 
 static int near(const struct np_loggps_value *v, double want, double within)
 {

@@ -81,6 +81,7 @@ static bool run(void)
 	return n_done == 2 || (n_done == 1 && net.process[1].lost);
 }
 
+/* clang-format off */
 static const struct {
 	const char *name;
 	struct t_logp net;
@@ -106,6 +107,7 @@ static const struct {
 	  0.01, 5 },
 	  20e-3, 25, 6, 65536, 92682 },
 };
+/* clang-format on */
 
 /* The results include a few iterations of both sides. */
 static int near(double got, double want, double within, double tick_sec)

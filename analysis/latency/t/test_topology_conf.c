@@ -36,6 +36,7 @@ static int conf(const char *text, struct np_topology_conf *out,
 }
 
 /* hops: from n0 to n0, n1 and so on; "-" if there is no path. */
+/* clang-format off */
 static const struct {
 	const char *name, *text, *hops, *warns;
 } good[] = {
@@ -100,6 +101,7 @@ static const struct {
 	  "Switches=s[0-1]\nSwitchName=s1 Level=0 LinkSpeed=1 Nodes=n3\n",
 	  "0113", "" },
 };
+/* clang-format on */
 
 T_TEST("the trees of a cluster")
 {
@@ -128,6 +130,7 @@ T_TEST("the trees of a cluster")
 	}
 }
 
+/* clang-format off */
 static const struct {
 	const char *name, *text, *says;
 } bad[] = {
@@ -201,6 +204,7 @@ static const struct {
 	{ "a topology.yaml", "# one\n- topology: default\n  tree:\n",
 	  "topology.conf: is YAML, which is not read" },
 };
+/* clang-format on */
 
 T_TEST("what slurmctld rejects is rejected with file and line")
 {

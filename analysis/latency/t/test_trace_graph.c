@@ -64,7 +64,9 @@ static void squeeze(char *text)
 
 #define SEND NP_TRACE_SEND
 #define RECV NP_TRACE_RECV
+/* clang-format off */
 #define END { NP_TRACE_FINALIZE, 0, 0, 0, { 0 } }
+/* clang-format on */
 
 struct program {
 	const char *name;

@@ -77,6 +77,7 @@ static int read_all(const char *path, uint32_t rank, uint32_t size,
 }
 
 #define T1 1, 2 /* arbitrary gap and length */
+/* clang-format off */
 static const struct {
 	const char *name;
 	struct some_record r[6];
@@ -196,6 +197,7 @@ static const struct {
 	  { { NP_TRACE_UNSUPPORTED, T1, 1, { 500 } } }, 1,
 	  "!length of a name 500" },
 };
+/* clang-format on */
 
 T_TEST("records give events or an error")
 {

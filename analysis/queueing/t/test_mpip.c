@@ -271,6 +271,7 @@ T_TEST("a report may end anywhere")
 	free(cut);
 }
 
+/* clang-format off */
 #define COLLECTIVE(which, bytes, ...) \
 	{ NP_TRACE_COLLECTIVE, 0, 100, 7 + sizeof((int[]){ 0, ##__VA_ARGS__ }) \
 	  / sizeof(int) - 1, { which, 0, 0, 1, bytes, 0, \
@@ -298,6 +299,7 @@ static const struct traced {
 	{ "the root's part", { COLLECTIVE(NP_GATHERV, 0, 10, 30), FINALIZE },
 	  1, 10, 100 },
 };
+/* clang-format on */
 
 static double computed_ns(const struct some_record *r)
 {

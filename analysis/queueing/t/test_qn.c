@@ -6,6 +6,7 @@
 #include <math.h>
 #include <string.h>
 
+/* clang-format off */
 static void no_class(struct t_network *t) { t->net.n_classes = 0; }
 static void classes(struct t_network *t) { t->net.n_classes = 65; }
 static void stations(struct t_network *t) { t->net.n_stations = 1025; }
@@ -16,6 +17,7 @@ static void aimless(struct t_network *t) { t->class[0].think_sec = NAN; }
 static void negative(struct t_network *t) { t->service[0][0] = -0.1; }
 static void endless(struct t_network *t) { t->service[1][0] = INFINITY; }
 static void unborn(struct t_network *t) { t->visits[1][0] = -1; }
+/* clang-format on */
 
 static void tiny(struct t_network *t)
 {

@@ -1,5 +1,6 @@
 #include "published.h"
 
+/* clang-format off */
 const struct t_published t_published[] = {
 	{ "out1", 1, { { 0, 1 } },
 	  1, { 1 },
@@ -75,3 +76,4 @@ const struct t_published t_published[] = {
 	      4, 4, 4.0 / 3, 8.0 / 5, 8.0 / 3, 8.0 / 3, 8.0 / 3, 8.0 / 3 } },
 	{ NULL },
 };
+/* clang-format on */

@@ -55,11 +55,13 @@ static struct np_replay_app *app_of(const struct line *l, size_t n,
 	return a;
 }
 
+/* clang-format off */
 #define COMPUTE(task, sec, after) \
 	{ NP_REPLAY_COMPUTE, task, sec, 0, -1, after, -1 }
 #define SEND(task, bytes, match, after) \
 	{ NP_REPLAY_SEND, task, 0, bytes, match, after, -1 }
 #define RECV(task, after) { NP_REPLAY_RECV, task, 0, 0, -1, after, -1 }
+/* clang-format on */
 
 static const uint32_t own[MOST] = { 0, 1, 2, 3, 4, 5, 6, 7 };
 static const uint32_t one_node[MOST] = { 0 };
@@ -77,6 +79,7 @@ static const struct line late[] = {
 	SEND(0, 100, 3, -1), COMPUTE(0, 0, 0), COMPUTE(1, 5, -1), RECV(1, 2),
 };
 
+/* clang-format off */
 static const struct {
 	const char *name, *model;
 	const struct line *l;
@@ -104,6 +107,7 @@ static const struct {
 	  { 6, 6 } },
 	{ "an eager one does not", "maxmin", late, 4, 0, 100, own, { 0, 5 } },
 };
+/* clang-format on */
 
 T_TEST("programs take the expected time")
 {

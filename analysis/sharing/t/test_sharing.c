@@ -376,6 +376,7 @@ T_TEST("max-min: incremental rates equal rates from scratch")
 #define AT(x) offsetof(struct np_sharing_param, x)
 #define FINE SIZE_MAX
 
+/* clang-format off */
 static const struct {
 	const char *name, *says;
 	size_t at; /* offset of the parameter that is set to v */
@@ -411,6 +412,7 @@ static const struct {
 	{ "an infinite time", "of inf s alone", FINE, 0, { 0, 1 }, 0,
 	  INFINITY },
 };
+/* clang-format on */
 
 T_TEST("impossible input is rejected with a message")
 {

@@ -60,6 +60,7 @@ T_TEST("beta as it was published")
 	T_CHECK(p.gamma_out == 0.115 && p.gamma_in == 0.036);
 }
 
+/* clang-format off */
 static const struct {
 	const char *model;
 	struct np_sharing_param truth;
@@ -71,6 +72,7 @@ static const struct {
 			  .ib_in = .9, .ib_out = .8, .ib_many = 1.6,
 			  .fabric = INFINITY } },
 };
+/* clang-format on */
 
 /* A fit to the times of a model recovers its parameters. */
 T_TEST("parameters are recovered")

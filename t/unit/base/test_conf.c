@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+/* clang-format off */
 static const struct {
 	const char *name, *in;
 	int rc;
@@ -42,6 +43,7 @@ static const struct {
 	{ "too many digits",     "1234567890123456s", -ERANGE, 0 },
 	{ "longer than a life",  "999999999h", -ERANGE, 0 },
 };
+/* clang-format on */
 
 T_TEST("times need a unit and are exact")
 {
@@ -54,6 +56,7 @@ T_TEST("times need a unit and are exact")
 	}
 }
 
+/* clang-format off */
 static const struct {
 	const char *name, *in;
 	int rc;
@@ -76,6 +79,7 @@ static const struct {
 	{ "digit too much", "18446744073709551616", -ERANGE, 0 },
 	{ "suffix too much", "99999999999G", -ERANGE, 0 },
 };
+/* clang-format on */
 
 T_TEST("sizes take K, M, G and overflow is an error")
 {
@@ -88,6 +92,7 @@ T_TEST("sizes take K, M, G and overflow is an error")
 	}
 }
 
+/* clang-format off */
 static const struct {
 	const char *name, *in;
 	int rc;
@@ -106,6 +111,7 @@ static const struct {
 	{ "not a number",        "nan%",   -EINVAL, 0 },
 	{ "too many digits",     "1234567890123456%", -ERANGE, 0 },
 };
+/* clang-format on */
 
 T_TEST("a share needs its % and is exact")
 {

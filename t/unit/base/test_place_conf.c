@@ -45,6 +45,7 @@ T_TEST("limits and times")
 	T_ROW("none takes it back", !c.unknown_as[0]);
 }
 
+/* clang-format off */
 static const struct {
 	const char *name, *lines, *partition;
 	enum np_mode mode;
@@ -67,6 +68,7 @@ static const struct {
 	{ "an empty value begins anew", "PlacementPartition=long:enforce\n"
 	  "PlacementPartition=\n", "long", NP_MODE_OFF },
 };
+/* clang-format on */
 
 T_TEST("each partition has its mode")
 {

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* clang-format off */
 static const struct {
 	const char *name, *in;
 	size_t max;
@@ -44,6 +45,7 @@ static const struct {
 	{ "cut to nothing",         "abc",              0,  "" },
 	{ "empty",                  "",                 9,  "" },
 };
+/* clang-format on */
 
 T_TEST("text from outside cannot play tricks on a terminal")
 {

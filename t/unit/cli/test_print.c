@@ -13,6 +13,7 @@
 	"\"models\": { \"m\": { \"v\": 2 }, \"without\": null }," \
 	"\"bins\": [ [ 1, 2 ], [ 3, 4 ] ] }"
 
+/* clang-format off */
 static const struct {
 	const char *name;
 	enum cli_format format;
@@ -47,6 +48,7 @@ static const struct {
 	{ "a list that is not there has no rows", CLI_PARSABLE,
 	  { "A|B", { { "others", "a|b" } } }, "A|B\n" },
 };
+/* clang-format on */
 
 T_TEST("rows have what JSON has")
 {

@@ -12,6 +12,7 @@
 
 static const struct np_blame_prior prior[K] = { { 0.5, 0.7 }, { 0.8, 0.4 } };
 
+/* clang-format off */
 static const struct row {
 	const char *name;
 	size_t n;	     /* comparable runs, alone but for the last n_hit */
@@ -41,6 +42,7 @@ static const struct row {
 	{ "unknown exposures are not examined", 8, 0, 0.3, { NAN, NAN }, 150,
 	  NP_BLAME_UNEXPLAINED, -1, 0, 0 },
 };
+/* clang-format on */
 
 static int attribute(const struct row *r, struct np_blame *b)
 {

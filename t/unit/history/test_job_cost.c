@@ -89,6 +89,7 @@ static bool finds_loud(const int *quiet, const int *loud, size_t n, bool alone,
 	return found;
 }
 
+/* clang-format off */
 static const struct row {
 	const char *name;
 	size_t n;
@@ -109,6 +110,7 @@ static const struct row {
 	  { 101, 100, 99, 100, 102, 101, 98, 100, 101, 100 }, false },
 	{ "shorter", 5, { 10, 10, 9, 10, 10 }, { 6, 6, 5, 6, 6 }, false },
 };
+/* clang-format on */
 
 /* The truth is the difference of the sums, with two nodes. */
 T_TEST("an application that is never alone, and two neighbours")

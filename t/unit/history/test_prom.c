@@ -30,6 +30,7 @@ T_TEST("names cannot change what a query asks")
 #define SERIES(name, values) \
 	"{\"metric\":{\"instance\":\"" name "\"}," values "}"
 
+/* clang-format off */
 static const struct {
 	const char *name, *text;
 	int rc;
@@ -87,6 +88,7 @@ static const struct {
 	  "{\"metric\":{\"host\":\"n0\"},\"value\":[10,\"1\"]}"), 0,
 	  { NAN, NAN, NAN }, "" },
 };
+/* clang-format on */
 
 T_TEST("responses, right and wrong")
 {

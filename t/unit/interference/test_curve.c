@@ -7,6 +7,7 @@
 
 #define N 8
 
+/* clang-format off */
 static const struct {
 	const char *name;
 	enum np_curve_shape shape;
@@ -42,6 +43,7 @@ static const struct {
 	{ "isotonic weighs equal utilisations", NP_CURVE_ISOTONIC, 4,
 	  { 0.2, 0.2, 0.2, 0.4 }, { 0.4, 0.4, 0.4, 0 }, 0.4, 0.3, false },
 };
+/* clang-format on */
 
 T_TEST("each shape goes where it should")
 {

@@ -102,6 +102,7 @@ static double startup(struct t_rng *g, int sec)
 	return sec < 3 ? 1 : 3;
 }
 
+/* clang-format off */
 static const struct {
 	const char *name;
 	double (*factor)(struct t_rng *g, int sec);
@@ -131,6 +132,7 @@ static const struct {
 	{ "too short to tell",       on_off, 7, 10, 0.1, NP_PHASE_UNKNOWN, 0 },
 	{ "no probes at all",        on_off, 60, 0, 0.1, NP_PHASE_UNKNOWN, 0 },
 };
+/* clang-format on */
 
 T_TEST("steady, in phases, or too short to say")
 {

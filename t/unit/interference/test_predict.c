@@ -9,6 +9,7 @@
 static double nan_count[SF_BINS], zero_count[SF_BINS];
 
 /* Spoil the fabric or program 3 (the co-runner) or 2 (the victim). */
+/* clang-format off */
 static void idle_missing(void) { s.f.idle.all.n = 0; }
 static void idle_negative(void) { s.f.idle.all.min = -1; }
 static void idle_nan(void) { s.f.idle.all.mean = NAN; }
@@ -64,6 +65,7 @@ static void all_saturated(void)
 }
 static void one_level(void) { s.f.n_levels = 1; }
 static void no_levels(void) { s.f.n_levels = 0; }
+/* clang-format on */
 
 static const struct {
 	const char *name, *model;

@@ -501,6 +501,7 @@ T_TEST("a model of traces keeps no programs")
 /* --- rails --- */
 
 /* Program 2 with programs 1 and 3, each on these rails. */
+/* clang-format off */
 static const struct {
 	const char *name, *victim, *co[2];
 	size_t n, as[2]; /* the prediction is that with these alone */
@@ -520,6 +521,7 @@ static const struct {
 	{ "the rail that both load is worse", "a,b", { "a,b", "b" }, 2,
 	  { 1, 3 }, 0 },
 };
+/* clang-format on */
 
 T_TEST("co-runners count on the victim's rails, the worst rail at a time")
 {

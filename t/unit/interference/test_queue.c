@@ -50,6 +50,7 @@ static double two_sizes(struct t_rng *g)
 	return -(t_uniform(g) < 0.9 ? 0.6 : 6.0) * log(1 - t_uniform(g));
 }
 
+/* clang-format off */
 static const struct {
 	const char *name;
 	double (*service)(struct t_rng *g);
@@ -65,6 +66,7 @@ static const struct {
 	{ "shifted exponential, nearly full", shifted,    0.92 },
 	{ "short and long packets, half",    two_sizes,   0.50 },
 };
+/* clang-format on */
 
 /* A queue with one server, customer by customer (Lindley). */
 T_TEST("simulated queues are recovered within a point")
@@ -128,6 +130,7 @@ T_TEST("formula and inverse agree")
 	}
 }
 
+/* clang-format off */
 static const struct {
 	const char *name;
 	struct np_moments idle;
@@ -144,6 +147,7 @@ static const struct {
 	{ "not a number",      { 2, NAN, 0, 1e-6, 3e-6 },        -EINVAL, 0 },
 	{ "infinite",          { 2, 2e-6, 0, 1e-6, INFINITY },   -EINVAL, 0 },
 };
+/* clang-format on */
 
 T_TEST("an idle run that says nothing is refused")
 {
@@ -161,6 +165,7 @@ T_TEST("an idle run that says nothing is refused")
 	}
 }
 
+/* clang-format off */
 static const struct {
 	const char *name;
 	struct np_service s;
@@ -178,6 +183,7 @@ static const struct {
 	{ "negative variance",     { 1e6, -1e-12 },   1e-6,     -EINVAL },
 	{ "variance not a number", { 1e6, NAN },      1e-6,     -EINVAL },
 };
+/* clang-format on */
 
 T_TEST("degenerate latencies have defined answers")
 {

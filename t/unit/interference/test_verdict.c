@@ -159,6 +159,7 @@ static struct set idle_us(double mean, double sd)
 	return s;
 }
 
+/* clang-format off */
 static const struct {
 	const char *name;
 	double idle_sd_us;	/* of an idle network with a mean of 10 us */
@@ -191,6 +192,7 @@ static const struct {
 	{ "no probes",                1,    { 0 },           { 0 },
 	  NP_USE_UNKNOWN },
 };
+/* clang-format on */
 
 T_TEST("neither one lost packet nor a tiny shift is heavy use")
 {

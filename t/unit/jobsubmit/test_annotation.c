@@ -7,6 +7,7 @@
 
 #define HUGE_LIST ((1 << 20) + 1)
 
+/* clang-format off */
 static const struct {
 	const char *name, *comment;
 	int rc;
@@ -48,6 +49,7 @@ static const struct {
 	  "netprof{held=1111111111111111111111111111111111}", -EINVAL,
 	  { "" } },
 };
+/* clang-format on */
 
 static bool same_text(const char *a, const char *b)
 {
@@ -93,6 +95,7 @@ T_TEST("a list that no cluster has")
 	free(text);
 }
 
+/* clang-format off */
 static const struct {
 	const char *name, *comment;
 	bool with;
@@ -137,6 +140,7 @@ static const struct {
 	  " c  " },
 	{ "without: no comment", NULL, false, { "" }, "" },
 };
+/* clang-format on */
 
 T_TEST("the text of others stays to the letter")
 {

@@ -2,6 +2,7 @@
 #include "np_annotation.h"
 #include "toy.h"
 
+/* clang-format off */
 static const struct {
 	const char *name;
 	uint64_t user, ours, now; /* one bit per node */
@@ -16,6 +17,7 @@ static const struct {
 	{ "an emptied list is empty",            0x03, 0xf0, 0x00, 0x00 },
 	{ "nothing of ours: all is the user's",  0x03, 0x00, 0xff, 0xff },
 };
+/* clang-format on */
 
 T_TEST("which excluded nodes are the user's")
 {

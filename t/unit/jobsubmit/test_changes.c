@@ -162,6 +162,7 @@ T_TEST("the same again is no other change")
 	np_changes_free(t);
 }
 
+/* clang-format off */
 static const struct {
 	const char *name;
 	uint32_t id, uid, task; /* of the change */
@@ -184,6 +185,7 @@ static const struct {
 	{ "of another task", 12, SOME_UID, 4, { 12, 12, 3, SOME_UID },
 	  false },
 };
+/* clang-format on */
 
 T_TEST("an update that somebody overtook is known")
 {

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* clang-format off */
 static const struct {
 	const char *name;
 	struct np_job_requirements required;
@@ -54,6 +55,7 @@ static const struct {
 	  { .partition = "big", .wants_devices = true },
 	  0, 3, "n[12-15]", 1, false },
 };
+/* clang-format on */
 
 T_TEST("which nodes would do for a job")
 {

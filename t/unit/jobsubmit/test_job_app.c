@@ -6,6 +6,7 @@
 #define OPTION "_SLURM_SPANK_OPTION_netprof_netprofile="
 #define MAX 4
 
+/* clang-format off */
 static const struct {
 	const char *name, *job, *spank[MAX], *env[MAX];
 	const char *want; /* NULL: not known */
@@ -40,6 +41,7 @@ static const struct {
 	{ "a job's name of nothing", "...", { OPTION "(null)" }, { NULL },
 	  NULL },
 };
+/* clang-format on */
 
 static uint32_t count(const char *const *list)
 {

@@ -10,6 +10,7 @@
 #define MAX 16
 
 /* Names, some of them, and the list of those. */
+/* clang-format off */
 static const struct {
 	const char *name, *names[MAX];
 	uint64_t nodes;
@@ -42,6 +43,7 @@ static const struct {
 	{ "one prefix begins like the other", { "a1", "ab1", "a2" }, 7,
 	  "a[1-2],ab1" },
 };
+/* clang-format on */
 
 static size_t count(const char *const *names)
 {

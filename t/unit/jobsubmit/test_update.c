@@ -11,7 +11,9 @@
 static const uint64_t open1 = 0x2, /* leaf1 alone */ all_open = 0xf;
 #define BUT1 "n[0-3,8-15]"
 
+/* clang-format off */
 #define NOTHING { .action = NP_ACT_NONE }
+/* clang-format on */
 #define UNRESTRICTED .action = NP_ACT_UNRESTRICTED, .applied = true
 #define RESTRICT(open) \
 	.action = NP_ACT_RESTRICT, .applied = true, .leaves = (open)

@@ -41,6 +41,7 @@ static struct np_slowdowns *table(struct np_conflict *c, double negligible)
 	return t;
 }
 
+/* clang-format off */
 static const struct {
 	const char *name;
 	double node, leaf, uplink;
@@ -58,6 +59,7 @@ static const struct {
 	{ "no number counts as nothing", 0, NAN, 0, false, false, 0 },
 	{ "without end is very much",  0, INFINITY, 0, false, false, 700 },
 };
+/* clang-format on */
 
 T_TEST("two jobs meet where they touch, at the worst place")
 {

@@ -20,6 +20,7 @@ static struct np_leaves *leaves(void)
 
 static const uint32_t twice[] = { 4, 4 }, beyond[] = { 6 }, other[] = { 3 };
 
+/* clang-format off */
 static const struct {
 	const char *name;
 	size_t nodes;
@@ -40,6 +41,7 @@ static const struct {
 	{ "too many nodes", NP_LEAVES_MAX_NODES + 1,
 	  { { "a", other, 1 }, { "b", on_b, 2 } }, -E2BIG },
 };
+/* clang-format on */
 
 T_TEST("leaves that cannot be are refused, and say why")
 {

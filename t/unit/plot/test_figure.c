@@ -8,6 +8,7 @@
 #include "np_picture.h"
 #include "some_figure.h"
 
+/* clang-format off */
 static const struct {
 	const char *name;
 	enum np_axis_kind kind;
@@ -30,6 +31,7 @@ static const struct {
 	{ "all beyond the given end", NP_AXIS_LINEAR, 50, NAN, 2, { 1, 9 },
 	  50, 51 },
 };
+/* clang-format on */
 
 T_TEST("an axis holds all values that can be drawn")
 {

@@ -9,6 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+/* clang-format off */
 static const struct {
 	const char *name, *lines[8]; /* to a host of two */
 	int rc;			     /* of the last one */
@@ -35,6 +36,7 @@ static const struct {
 	{ "twice at one fence", { "np1w 0 fence", "np1w 0 fence" }, -EPROTO,
 	  NULL },
 };
+/* clang-format on */
 
 T_TEST("what the processes of a step send, and what they get")
 {

@@ -109,6 +109,7 @@ T_TEST("units and unknown numbers are read")
 	np_queue_log_free(&q);
 }
 
+/* clang-format off */
 static const struct {
 	const char *name, *text;
 	size_t n;    /* jobs */
@@ -242,6 +243,7 @@ static const struct {
 	  "COMPLETED\nx|alice|x|1000|60|10|2|8|COMPLETED\n", 1,
 	  "log:3: job \"x\" submitted at \"1000\"" },
 };
+/* clang-format on */
 
 T_TEST("what cannot be read is reported with file and line")
 {

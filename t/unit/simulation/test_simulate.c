@@ -432,6 +432,7 @@ T_TEST("it stops on request")
 	release(&one);
 }
 
+/* clang-format off */
 static const struct {
 	const char *name, *says;
 	struct np_sim_job job;
@@ -458,6 +459,7 @@ static const struct {
 	  { .run_sec = 1, .limit_sec = 1, .nodes = 1,
 	    .after = NP_SIM_NO_JOB }, 0 },
 };
+/* clang-format on */
 
 T_TEST("what cannot be is refused")
 {

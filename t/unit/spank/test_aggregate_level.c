@@ -68,6 +68,7 @@ T_TEST("rounds are split at the program's start and end")
 	}
 }
 
+/* clang-format off */
 static const struct {
 	const char *name;
 	double at_sec[8]; /* of windows of one round, as long as the number */
@@ -86,6 +87,7 @@ static const struct {
 	{ "windows long ago need not wait for the end",
 	  { 3, 7, 11, 15, 19 }, 5, 25, 11 },
 };
+/* clang-format on */
 
 T_TEST("rounds count while the program works")
 {

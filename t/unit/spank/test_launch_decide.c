@@ -3,7 +3,9 @@
 
 #include <string.h>
 
+/* clang-format off */
 #define ARGV(...) (char *[]){ __VA_ARGS__, NULL }
+/* clang-format on */
 
 static const struct np_step_context plain = {
 	.requested = true, .srun = "/usr/bin/srun", .step = {
@@ -21,6 +23,7 @@ static int count(char **argv)
 	return n;
 }
 
+/* clang-format off */
 static const struct {
 	const char *name, *app, *env_app, *job_name, *want;
 	char *argv[5];
@@ -45,6 +48,7 @@ static const struct {
 	  { "./.hidden" } },
 	{ "an empty NETPROF_APP is none", NULL, "", "job", "lmp", { "lmp" } },
 };
+/* clang-format on */
 
 T_TEST("an application's name comes from the best source")
 {

@@ -7,6 +7,7 @@
 
 #define NODES 4
 
+/* clang-format off */
 static const struct {
 	const char *name;
 	uint16_t tasks[NODES];
@@ -37,6 +38,7 @@ static const struct {
 	{ "one on each", { 1, 1, 1, 1 }, { { 0 }, { 1 }, { 2 }, { 3 } }, 4,
 	  "1(x4)", "block", true },
 };
+/* clang-format on */
 
 static int layout(size_t i, struct np_layout *l)
 {

@@ -16,6 +16,7 @@ struct group {
 						is not a matter of this one */
 };
 
+/* clang-format off */
 static const struct {
 	const char *name;
 	bool v2;
@@ -84,6 +85,7 @@ static const struct {
 	  { { NULL } }, NULL },
 	{ "no files", false, NULL, NULL, { { NULL } }, NULL },
 };
+/* clang-format on */
 
 static const char *fresh(void)
 {

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <math.h>
 
+/* clang-format off */
 static const struct {
 	const char *name;
 	double sec;
@@ -17,6 +18,7 @@ static const struct {
 	{ "an hour is the last bin",         3600.0,    NP_HIST_BINS - 1 },
 	{ "infinity is the last bin",        INFINITY,  NP_HIST_BINS - 1 },
 };
+/* clang-format on */
 
 T_TEST("a latency lands in the bin that holds it")
 {

@@ -101,6 +101,7 @@ T_TEST("nodes of a leaf are found together")
  * Latencies that are noisy: by a number that is normally distributed, one with
  * a long tail ('e'), or as one of ten pairs is much slower ('t').
  */
+/* clang-format off */
 static const struct {
 	const char *name;
 	size_t size[9];
@@ -124,6 +125,7 @@ static const struct {
 	{ "one leaf, 40 %", { 64 }, 30e-6, 45e-6, 'n', 0.4, 0 },
 	{ "one leaf, tail of 40 %", { 64 }, 30e-6, 45e-6, 'e', 0.4, 0 },
 };
+/* clang-format on */
 
 T_TEST("they are found in noise, and none where there are none")
 {

@@ -31,6 +31,7 @@ T_TEST("merging parts equals one pass")
 	}
 }
 
+/* clang-format off */
 static const struct {
 	const char *name;
 	struct np_moments m;
@@ -43,6 +44,7 @@ static const struct {
 	{ "not a number",           { 2, NAN, 0, 1, 2 },        0 },
 	{ "range reversed",         { 2, 1.5, 0, 2, 1 },        0 },
 };
+/* clang-format on */
 
 T_TEST("impossible moments are recognised")
 {

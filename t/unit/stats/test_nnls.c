@@ -11,6 +11,7 @@
 #define MAX 48
 
 /* Known answers, small enough to check by hand. */
+/* clang-format off */
 static const struct {
 	const char *name;
 	size_t rows, n;
@@ -30,6 +31,7 @@ static const struct {
 	{ "all columns zero", 2, 2, { 0, 0, 0, 0 }, { 1, 1 }, { 0, 0 } },
 	{ "nothing to explain", 2, 2, { 1, 2, 3, 4 }, { 0, 0 }, { 0, 0 } },
 };
+/* clang-format on */
 
 /* From A itself: rows x n, row after row. */
 static int solve(const double *a, const double *b, size_t rows, size_t n,

@@ -80,6 +80,7 @@ T_TEST("our own layout is read")
 #define NAMES HEAD "\"programs\":[\"a\",\"b\"],\"levels\":[\"c\"],"
 #define PAIRS "\"program_beside_program\":[[1,2],[3,4]]"
 
+/* clang-format off */
 static const struct {
 	const char *name, *json;
 	int rc;
@@ -190,6 +191,7 @@ static const struct {
 	{ "a set without its names", HEAD "\"sets\":[{}]}", -EINVAL,
 	  "sets[0].programs" },
 };
+/* clang-format on */
 
 T_TEST("each refusal says where and why")
 {

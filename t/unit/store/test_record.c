@@ -31,6 +31,7 @@ T_TEST("application names cannot leave their directory")
 	}
 }
 
+/* clang-format off */
 static const struct {
 	const char *name, *in, *app; /* NULL: nothing usable */
 } texts[] = {
@@ -46,6 +47,7 @@ static const struct {
 	{ "a directory",        "/opt/bin/",        NULL },
 	{ "no letter or digit", "/opt/(...)",       NULL },
 };
+/* clang-format on */
 
 T_TEST("any executable or job name gives a valid one")
 {

@@ -16,6 +16,7 @@
 	"\"min\":1e-5,\"max\":3e-5}"
 #define WINDOWS(w) LEAF(MOMENTS("3") ",\"hist\":[[60,3]],\"windows\":{" w "}")
 
+/* clang-format off */
 static const struct {
 	const char *name, *text;
 	int rc;
@@ -139,6 +140,7 @@ static const struct {
 	  WINDOWS("\"width_sec\":1,\"w\":[[4,1e-5,0,1e-5]]"), -EINVAL,
 	  "at most latency.n" },
 };
+/* clang-format on */
 
 T_TEST("damaged and impossible records are refused by name")
 {

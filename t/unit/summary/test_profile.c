@@ -453,6 +453,7 @@ T_TEST("of a run with rails the busiest one counts")
 }
 
 /* Bytes per second and node of the adapters; NaN: not counted. */
+/* clang-format off */
 static const struct {
 	const char *name;
 	double rate[2]; /* of rails r0 and r1; r0 is delayed more */
@@ -470,6 +471,7 @@ static const struct {
 	{ "bytes of a level on the same nodes say nothing", { 1e6, 0 }, true,
 	  "r0", "r0,r1" },
 };
+/* clang-format on */
 
 T_TEST("a program loads the rails whose adapters carry more than probes")
 {
