@@ -225,6 +225,10 @@ clean: ## remove what was built
 	rm -rf $(BUILD) build build-sanitize build-clang build-sanitize-clang build-fuzz \
 		build-thread build-packages
 
+.PHONY: format
+format: ## lay out the C sources as .clang-format says (with clang-format 14)
+	@t/format
+
 .PHONY: sandbox
 sandbox: all ## a shell with sample records, on which every command works
 	@BUILD=$(BUILD) t/sandbox
