@@ -91,4 +91,11 @@ test_help_says_how_to_run_one_suite() {
 		fail "$(cat "$TMPDIR/out")"
 }
 
+test_sources_are_laid_out_as_make_format_does() {
+	RC=0
+	"$ROOT/t/format" check >"$TMPDIR/out" 2>&1 || RC=$?
+	[ "$RC" != 3 ] || skip "$(cat "$TMPDIR/out")"
+	[ "$RC" = 0 ] || fail "make format would change $(paste -sd' ' "$TMPDIR/out")"
+}
+
 [ -z "${ALONE-}" ] || run_alone "${BASH_SOURCE[0]}"
