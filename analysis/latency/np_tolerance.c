@@ -16,6 +16,9 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
+#ifdef __x86_64__
+#include <immintrin.h>
+#endif
 
 #include "np_array.h"
 #include "np_bits.h"
@@ -3484,16 +3487,11 @@ static inline np_pair later(np_pair a, np_pair b)
 			  a[1] > b[1] ? a[1] : b[1] };
 }
 
-/*
- * np_pass_times() for a chain of one link. Two named variables, because the
- * elements of an array would be kept in memory.
- */
-static void pass_four(const struct np_compact *c, const double *x,
-		      struct np_workspace *room, double *out)
+/* Two named variables: the elements of an array would be kept in memory. */
+void np_pass_pairs(const struct np_compact *c, const double *x, np_pair *t)
 {
 	const np_pair x0 = { x[0], x[1] }, x1 = { x[2], x[3] };
 	const struct np_edge *e = c->edge;
-	np_pair *t = room->at;
 
 	t[0] = t[1] = (np_pair){ 0, 0 };
 	for (size_t v = 1; v < c->n; v++) {
@@ -3510,6 +3508,47 @@ static void pass_four(const struct np_compact *c, const double *x,
 		t[2 * v] = late0;
 		t[2 * v + 1] = late1;
 	}
+}
+
+#ifdef __x86_64__
+/* The same with registers of four; the results are equal. */
+__attribute__((target("avx"))) static void
+pass_avx(const struct np_compact *c, const double *x, double *t)
+{
+	const __m256d x4 = _mm256_loadu_pd(x);
+	const struct np_edge *e = c->edge;
+
+	_mm256_storeu_pd(t, _mm256_setzero_pd());
+	for (size_t v = 1; v < c->n; v++) {
+		const struct np_edge *end = c->edge + c->first[v + 1];
+		__m256d late = _mm256_setzero_pd();
+
+		fetch(e, &t[4 * v]);
+		for (; e != end; e++) {
+			__m256d length = _mm256_set1_pd(e->a) +
+					 _mm256_set1_pd(e->b) * x4;
+			const double *from = t + 4 * (size_t)e->from;
+
+			late = _mm256_max_pd(late,
+					     _mm256_loadu_pd(from) + length);
+		}
+		_mm256_storeu_pd(t + 4 * v, late);
+	}
+}
+#endif
+
+/* np_pass_times() for a chain of one link. */
+static void pass_four(const struct np_compact *c, const double *x,
+		      struct np_workspace *room, double *out)
+{
+	const np_pair *t = room->at;
+
+#ifdef __x86_64__
+	if (__builtin_cpu_supports("avx"))
+		pass_avx(c, x, (double *)room->at);
+	else
+#endif
+		np_pass_pairs(c, x, room->at);
 	for (size_t k = 0; k < NP_PASS_TIMES; k++)
 		out[k] = t[2 * (c->n - 1) + k / 2][k % 2];
 }

@@ -151,6 +151,13 @@ struct np_point np_pass(const struct np_chain *c, const struct np_pass *p,
 void np_pass_times(const struct np_chain *c, const double *x,
 		   struct np_workspace *room, double *out);
 
+/*
+ * The NP_PASS_TIMES times of all vertices of a graph without a loop, two pairs
+ * for each. np_pass_times() uses it where registers hold no more than two
+ * numbers.
+ */
+void np_pass_pairs(const struct np_compact *c, const double *x, np_pair *t);
+
 /* ---- Tolerance ---- */
 
 #define NP_TOLERANCE_THREADS 8

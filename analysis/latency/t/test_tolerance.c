@@ -686,6 +686,34 @@ T_TEST("by one thread or by several: the same to the last bit")
 	T_CHECK(n > 40);
 }
 
+T_TEST("by registers of two or of four numbers: the same to the last bit")
+{
+	const double x[NP_PASS_TIMES] = { 0, 100.3, 700, 1e6 / 7 };
+	const struct np_tolerance_opt opt = { .net = nets[0].net };
+	size_t n = 0;
+
+	for (uint64_t seed = 0; seed < 100; seed++) {
+		struct np_graph *g = some_graph(seed, 4, 60);
+		struct np_tolerance *t;
+		double four[NP_PASS_TIMES];
+		const double *two;
+
+		if (!np_tolerance_new(g, &opt, &t, NULL)) {
+			const struct np_compact *c = &t->c.link[0];
+
+			T_CHECK(t->c.n == 1);
+			np_pass_times(&t->c, x, t->room[0], four);
+			np_pass_pairs(c, x, t->room[0]->at);
+			two = (const double *)(t->room[0]->at + 2 * (c->n - 1));
+			T_CHECK(!memcmp(two, four, sizeof(four)));
+			np_tolerance_free(t);
+			n++;
+		}
+		np_graph_free(g);
+	}
+	T_CHECK(n > 10);
+}
+
 T_TEST("messages of more than 4 GiB")
 {
 	static const char text[] =
