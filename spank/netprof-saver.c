@@ -379,14 +379,17 @@ static int open_trace(int conn, char *const field[])
 	const char *sub = field[F_SUB][0] ? field[F_SUB] : NULL;
 	unsigned rank = (unsigned)strtoul(field[F_RANK], NULL, 10);
 	unsigned keep = (unsigned)strtoul(field[F_KEEP], NULL, 10);
+	mode_t mask = (mode_t)strtoul(field[F_UMASK], NULL, 8) & 0077;
 	char path[PATH_MAX];
 	int dir, fd;
 
 	path_of_peer(conn, field[F_DIR], path);
-	umask((mode_t)strtoul(field[F_UMASK], NULL, 8) & 0777);
+	/* In the store, slurmctld's group reads what is in the directories. */
+	umask(sub ? 0027 : mask);
 	dir = np_trace_dir_open(path, sub);
 	if (dir < 0)
 		return dir;
+	umask(mask);
 	fd = np_trace_dir_create(dir, rank);
 	if (fd >= 0 && !rank && sub && keep)
 		prune_traces(dir, keep);

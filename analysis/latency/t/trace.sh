@@ -243,6 +243,7 @@ test_bad_requests_to_write_a_trace_are_refused() {
 	command -v python3 >/dev/null || skip "no python3"
 	[ "$(id -u)" = 0 ] && unshare --net true || skip "no namespaces"
 	mkfifo control
+	mkdir users
 	SAVER=$ROOT/$BUILD/netprof-saver unshare --net python3 - >out <<-'END' ||
 		import array, os, socket, struct, subprocess, time
 		fifo = os.open("control", os.O_RDWR)
@@ -281,13 +282,19 @@ test_bad_requests_to_write_a_trace_are_refused() {
 		print(ask(good, memory, [6, 3]))
 		print(ask(["/proc/none"] + good[1:], memory, []))
 		print(ask(good, memory, [6]))
+		# slurmctld reads the store whatever the umask.
+		print(ask([os.getcwd() + "/users", "0/app/1.0.trace", "3", "4",
+		          "777"], memory, [6]))
 		print(saver.poll())
 		saver.kill()
 	END
 		fail "$(cat out)"
 	equal "answers" "$(xargs -d '\n' <out)" "[-71] [-71] [0, -71] [0, -71]\
- [0, 6, -71] [-2] [0, 6] None"
+ [0, 6, -71] [-2] [0, 6] [0, 6] None"
 	equal "file" "$(cat made/rank.7)" record
+	equal "modes" "$(cd users/0 && stat -c '%a %n' . app app/1.0.trace \
+		app/1.0.trace/rank.3 | xargs)" "750 . 750 app 750 app/1.0.trace\
+ 600 app/1.0.trace/rank.3"
 }
 
 test_programs_without_mpi_do_not_notice() {
