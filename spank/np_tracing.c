@@ -77,14 +77,34 @@ void np_tracing_sub(const struct np_tracing *tracing, uid_t uid,
 		 tracing->app[0] ? tracing->app : app, job_id, step_id);
 }
 
+static bool is_mpi_library(const char *path, size_t len)
+{
+	static const char *const names[] = { "libmpi.so", "libmpi_",
+					     "libmpich" };
+	const char *slash = memrchr(path, '/', len);
+	const char *file = slash ? slash + 1 : path;
+
+	for (size_t i = 0; i < NP_ARRAY_SIZE(names); i++)
+		if (!strncmp(file, names[i], strlen(names[i])))
+			return true;
+	return false;
+}
+
 int np_tracing_preload(const struct np_tracing *tracing, const char *preload,
 		       char *buf, size_t len)
 {
-	int written =
-		preload && *preload ?
-			snprintf(buf, len, "%s:%s", tracing->library, preload) :
-			snprintf(buf, len, "%s", tracing->library);
+	const char *list = preload ? preload : "", *rest = list;
+	size_t name_len = strcspn(list, ": ");
+	int written;
 
+	while (*rest && !is_mpi_library(rest, name_len)) {
+		rest += name_len;
+		rest += strspn(rest, ": ");
+		name_len = strcspn(rest, ": ");
+	}
+	written = snprintf(buf, len, "%.*s%s%s%s%s", (int)(rest - list), list,
+			   rest > list && !strchr(": ", rest[-1]) ? ":" : "",
+			   tracing->library, *rest ? ":" : "", rest);
 	return written < 0 || (size_t)written >= len ? -ENAMETOOLONG : 0;
 }
 
@@ -131,44 +151,73 @@ static int open_program(const char *program, const char *path)
 	return -1;
 }
 
+#if defined(__x86_64__)
+#define OWN_MACHINE EM_X86_64
+#elif defined(__aarch64__)
+#define OWN_MACHINE EM_AARCH64
+#else
+#define OWN_MACHINE EM_NONE
+#endif
+
 /*
- * Whether a program is static. Such programs, position-independent or not, name
- * no loader.
+ * Whether a program has the loader of another C library than glibc. That of
+ * musl ends a program for which it cannot preload a library.
  */
-static bool is_static(int fd)
+static bool has_other_loader(int fd, const Elf64_Phdr *interpreter)
+{
+	char loader[256] = "";
+	size_t size = interpreter->p_filesz < sizeof(loader) ?
+			      interpreter->p_filesz :
+			      sizeof(loader) - 1;
+
+	return pread(fd, loader, size, (off_t)interpreter->p_offset) > 0 &&
+	       !strstr(loader, "/ld-linux");
+}
+
+/*
+ * What keeps the loader of a program from preloading the library. Static
+ * programs, position-independent or not, name no loader.
+ */
+static const char *refuses(int fd)
 {
 	Elf64_Phdr program_header[MAX_HEADERS];
 	Elf64_Ehdr header;
 	ssize_t size;
 
 	if (pread(fd, &header, sizeof(header), 0) != (ssize_t)sizeof(header) ||
-	    memcmp(header.e_ident, ELFMAG, SELFMAG) ||
-	    header.e_ident[EI_CLASS] != ELFCLASS64 ||
-	    header.e_phentsize != sizeof(*program_header) || !header.e_phnum ||
+	    memcmp(header.e_ident, ELFMAG, SELFMAG))
+		return NULL;
+	if (header.e_ident[EI_CLASS] != ELFCLASS64 ||
+	    (OWN_MACHINE != EM_NONE && header.e_machine != OWN_MACHINE))
+		return "is built for another processor";
+	if (header.e_phentsize != sizeof(*program_header) || !header.e_phnum ||
 	    header.e_phnum > MAX_HEADERS || header.e_phoff > INT_MAX)
-		return false;
+		return NULL;
 	size = (ssize_t)(header.e_phnum * sizeof(*program_header));
 	if (pread(fd, program_header, (size_t)size, (off_t)header.e_phoff) !=
 	    size)
-		return false;
+		return NULL;
 	for (int i = 0; i < header.e_phnum; i++)
 		if (program_header[i].p_type == PT_INTERP)
-			return false;
-	return true;
+			return has_other_loader(fd, &program_header[i]) ?
+				       "is linked with a C library other than "
+				       "glibc" :
+				       NULL;
+	return "is not dynamically linked";
 }
 
 const char *np_tracing_refuses(const char *program, const char *path)
 {
-	bool is_refused;
+	const char *why;
 	struct stat st;
 	int fd;
 
 	fd = open_program(program, path);
 	if (fd < 0)
 		return NULL;
-	is_refused = !fstat(fd, &st) && S_ISREG(st.st_mode) && is_static(fd);
+	why = !fstat(fd, &st) && S_ISREG(st.st_mode) ? refuses(fd) : NULL;
 	close(fd);
-	return is_refused ? "is not dynamically linked" : NULL;
+	return why;
 }
 
 /* ---- tracing a task ---- */

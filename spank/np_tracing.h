@@ -74,8 +74,9 @@ void np_tracing_sub(const struct np_tracing *tracing, uid_t uid,
 		    char *buf, size_t len);
 
 /*
- * Value of LD_PRELOAD: the library, then the previous value, which may be NULL
- * or empty. Returns 0 or -ENAMETOOLONG.
+ * Value of LD_PRELOAD: the previous value, which may be NULL or empty, and the
+ * library. It comes last, as tools that wrap MPI functions would not be called
+ * behind it, but before an MPI library. Returns 0 or -ENAMETOOLONG.
  */
 int np_tracing_preload(const struct np_tracing *tracing, const char *preload,
 		       char *buf, size_t len);

@@ -384,7 +384,7 @@ test_srun_traces_into_a_directory_and_keeps_what_was_preloaded() {
 	alice "cd /tmp; srun -N1 -n4 --mpi=pmix --netprofile-trace=\$HOME/t1 \
 		bash -c 'echo \$LD_PRELOAD; exec ~/every_call'" >out 2>err ||
 		fail "$(cat out err)"
-	grep -q 'libnetprof-mpi.so:.*quiet_poll.so' out || fail "$(cat out)"
+	grep -q 'quiet_poll.so:.*libnetprof-mpi.so' out || fail "$(cat out)"
 	(wait_for prints 4 ranks_of_t1) || equal "ranks" "$(ranks_of_t1)" 4
 	equal "errors" "$(cat err)" ""
 }

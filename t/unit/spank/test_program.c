@@ -8,6 +8,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#ifdef __aarch64__
+#define MACHINE EM_AARCH64
+#else
+#define MACHINE EM_X86_64
+#endif
+
 /* A program of one part of that type. */
 static const char *some_program(const char *name, uint32_t type, size_t cut)
 {
@@ -17,7 +23,8 @@ static const char *some_program(const char *name, uint32_t type, size_t cut)
 	} elf = {
 		.head = {
 			.e_ident = { 0x7f, 'E', 'L', 'F', ELFCLASS64 },
-			.e_type = ET_EXEC, .e_phoff = sizeof(Elf64_Ehdr),
+			.e_type = ET_EXEC, .e_machine = MACHINE,
+			.e_phoff = sizeof(Elf64_Ehdr),
 			.e_phentsize = sizeof(Elf64_Phdr), .e_phnum = 1,
 		},
 		.part = { .p_type = type },

@@ -1,7 +1,9 @@
 #include "t.h"
 #include "np_tracing.h"
 
+#include <elf.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -60,16 +62,108 @@ T_TEST("a trace lies below the user and the application")
 	T_CHECK(!strcmp(buf, "1000/other/7.2.trace"));
 }
 
+static const struct {
+	const char *name, *before, *after;
+} preloads[] = {
+	{ "nothing", NULL, "/usr/lib/x.so" },
+	{ "an empty value", "", "/usr/lib/x.so" },
+	{ "tools", "/my.so:/b.so", "/my.so:/b.so:/usr/lib/x.so" },
+	{ "a blank at the end", "/my.so ", "/my.so /usr/lib/x.so" },
+	{ "an MPI library", "/d/libmpi.so.40",
+	  "/usr/lib/x.so:/d/libmpi.so.40" },
+	{ "a tool, an MPI library and another",
+	  "/libmpiP.so /libmpich.so:/b.so",
+	  "/libmpiP.so /usr/lib/x.so:/libmpich.so:/b.so" },
+};
+
 T_TEST("what was preloaded still is")
 {
-	char buf[40];
+	char buf[64];
 
-	T_CHECK(!np_tracing_preload(&some, NULL, buf, sizeof(buf)) &&
-		!strcmp(buf, "/usr/lib/x.so"));
-	T_CHECK(!np_tracing_preload(&some, "", buf, sizeof(buf)) &&
-		!strcmp(buf, "/usr/lib/x.so"));
-	T_CHECK(!np_tracing_preload(&some, "/my.so:/b.so", buf, sizeof(buf)) &&
-		!strcmp(buf, "/usr/lib/x.so:/my.so:/b.so"));
+	for (size_t i = 0; i < NP_ARRAY_SIZE(preloads); i++)
+		T_ROW(preloads[i].name,
+		      !np_tracing_preload(&some, preloads[i].before, buf,
+					  sizeof(buf)) &&
+			      !strcmp(buf, preloads[i].after));
 	T_CHECK(np_tracing_preload(&some, "/a/path/that/is/too/long.so", buf,
-				   sizeof(buf)) < 0);
+				   40) < 0);
+}
+
+#define LOADER "/lib64/ld-linux-x86-64.so.2"
+
+static const struct {
+	const char *name, *interpreter; /* NULL: none */
+	unsigned char class;
+	uint16_t machine; /* 0: that of the processor */
+	const char *why;
+} programs[] = {
+	{ "glibc", LOADER, ELFCLASS64, 0, NULL },
+	{ "glibc of Guix", "/gnu/store/x-glibc-2.35" LOADER, ELFCLASS64, 0,
+	  NULL },
+	{ "musl", "/lib/ld-musl-x86_64.so.1", ELFCLASS64, 0,
+	  "is linked with a C library other than glibc" },
+	{ "static", NULL, ELFCLASS64, 0, "is not dynamically linked" },
+	{ "32 bits", "/lib/ld-linux.so.2", ELFCLASS32, EM_386,
+	  "is built for another processor" },
+	{ "x32", "/libx32/ld-linux-x32.so.2", ELFCLASS32, 0,
+	  "is built for another processor" },
+	{ "POWER", "/lib64/ld64.so.2", ELFCLASS64, EM_PPC64,
+	  "is built for another processor" },
+};
+
+/* Returns the machine of this program. */
+static uint16_t own_machine(void)
+{
+	FILE *self = fopen("/proc/self/exe", "r");
+	Elf64_Ehdr header = { .e_machine = EM_NONE };
+
+	T_CHECK(self && fread(&header, sizeof(header), 1, self) == 1);
+	if (self)
+		fclose(self);
+	return header.e_machine;
+}
+
+static void write_program(const char *path, size_t row)
+{
+	const char *interpreter = programs[row].interpreter;
+	struct {
+		Elf64_Ehdr header;
+		Elf64_Phdr program_header;
+		char text[64];
+	} file = {
+		.header = { .e_ident = ELFMAG,
+			    .e_phoff = sizeof(file.header),
+			    .e_phentsize = sizeof(file.program_header),
+			    .e_phnum = 1 },
+		.program_header = { .p_type = interpreter ? PT_INTERP : PT_LOAD,
+				    .p_offset =
+					    offsetof(__typeof__(file), text),
+				    .p_filesz = sizeof(file.text) },
+	};
+	FILE *out = fopen(path, "w");
+
+	file.header.e_ident[EI_CLASS] = programs[row].class;
+	file.header.e_machine = programs[row].machine ? programs[row].machine :
+							own_machine();
+	strcpy(file.text, interpreter ? interpreter : "");
+	T_CHECK(out && fwrite(&file, sizeof(file), 1, out) == 1 &&
+		!fclose(out));
+}
+
+T_TEST("programs whose loader cannot take the library are not traced")
+{
+	char path[400];
+
+	snprintf(path, sizeof(path), "%s/program", t_tmpdir());
+	for (size_t i = 0; i < NP_ARRAY_SIZE(programs); i++) {
+		const char *why;
+
+		write_program(path, i);
+		why = np_tracing_refuses(path, NULL);
+		T_ROW(programs[i].name,
+		      why == programs[i].why ||
+			      (why && programs[i].why &&
+			       !strcmp(why, programs[i].why)));
+	}
+	T_ROW("this program", !np_tracing_refuses("/proc/self/exe", NULL));
 }
