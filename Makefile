@@ -355,11 +355,13 @@ SHIM_SO = $(Q)$(CC) $(BASE_CFLAGS) -Ianalysis/latency $(CFLAGS) -fvisibility=hid
 SHIM_OF_MPI := $(filter-out %_load.c,$(wildcard analysis/latency/shim_*.c)) \
 	profiler/store/np_trace_dir.c profiler/store/np_saver_proto.c \
 	analysis/latency/np_trace_write.c profiler/base/np_calls.c \
-	profiler/base/np_children.c
+	profiler/base/np_children.c profiler/base/np_log.c
 SHIM_HEADERS := $(wildcard analysis/latency/*.h)
+# Programs that a traced script starts may have musl, which lacks the functions of
+# _FORTIFY_SOURCE, and which ends a program if a function is missing.
 $(BUILD)/libnetprof-mpi.so: analysis/latency/shim_load.c $(SHIM_HEADERS) $(BUILD)/flags
 	$(call say,LD)
-	$(call SHIM_SO,)
+	$(call SHIM_SO,-U_FORTIFY_SOURCE)
 $(BUILD)/libnetprof-mpi-openmpi.so: $(SHIM_OF_MPI) $(SHIM_HEADERS) $(BUILD)/flags
 	$(call say,LD)
 	$(call SHIM_SO,$(call pkg,--cflags,ompi-c))

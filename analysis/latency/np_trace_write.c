@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -119,13 +120,37 @@ static uint64_t limit_of(const struct np_trace_out *o)
 	return most - most % page;
 }
 
+/* Remembers which file fd is. Returns 0 or -errno. */
+static int identify(struct np_trace_out *o)
+{
+	struct stat st;
+
+	if (fstat(o->fd, &st))
+		return -errno;
+	o->device = st.st_dev;
+	o->inode = st.st_ino;
+	return 0;
+}
+
+/*
+ * The program may have closed the descriptor, and opened a file of its own that
+ * got the same number.
+ */
+static bool is_open(const struct np_trace_out *o)
+{
+	struct stat st;
+
+	return !fstat(o->fd, &st) && st.st_dev == o->device &&
+	       st.st_ino == o->inode;
+}
+
 /* Maps the file from offset on. On failure the previous mapping remains. */
 static bool map_at(struct np_trace_out *o, uint64_t offset, size_t bytes)
 {
 	int prot = PROT_READ | PROT_WRITE;
 	uint8_t *map;
 
-	if (posix_fallocate(o->fd, (off_t)offset, (off_t)bytes))
+	if (!is_open(o) || posix_fallocate(o->fd, (off_t)offset, (off_t)bytes))
 		return false;
 	map = mmap(NULL, bytes, prot, MAP_SHARED | MAP_POPULATE, o->fd,
 		   (off_t)offset);
@@ -166,7 +191,8 @@ int np_trace_out_open(struct np_trace_out *o, int dir,
 	o->fd = np_trace_dir_create(dir, h->rank);
 	if (o->fd < 0)
 		return o->fd;
-	if (!map_at(o, 0, most < WINDOW ? (size_t)most : WINDOW)) {
+	if (identify(o) ||
+	    !map_at(o, 0, most < WINDOW ? (size_t)most : WINDOW)) {
 		close(o->fd);
 		snprintf(name, sizeof(name), "rank.%u", h->rank);
 		unlinkat(dir, name, 0);
@@ -238,15 +264,6 @@ static int send_request(const struct np_trace_out *o, const char *const field[],
 	return rc;
 }
 
-/* The program may have closed the socket, and reused its number. */
-static bool is_connected(const struct np_trace_out *o)
-{
-	struct stat st;
-
-	return !fstat(o->fd, &st) && S_ISSOCK(st.st_mode) &&
-	       st.st_ino == o->socket;
-}
-
 /* Reads how far the saver has copied. Returns 0 or -errno. */
 static int read_copied(struct np_trace_out *o)
 {
@@ -314,7 +331,6 @@ int np_trace_out_pass(struct np_trace_out *o, int socket, const char *dir,
 	char rank[16], mask[16];
 	const char *field[] = { dir, sub, rank, keep, mask };
 	mode_t was = umask(077);
-	struct stat st = { 0 };
 	int ring = -1, rc;
 
 	umask(was);
@@ -323,8 +339,9 @@ int np_trace_out_pass(struct np_trace_out *o, int socket, const char *dir,
 				    .max_bytes = max_bytes };
 	snprintf(rank, sizeof(rank), "%u", h->rank);
 	snprintf(mask, sizeof(mask), "%o", (unsigned)was);
-	rc = fstat(socket, &st) ? -errno : make_ring(o, &ring);
-	o->socket = st.st_ino;
+	rc = identify(o);
+	if (!rc)
+		rc = make_ring(o, &ring);
 	if (!rc)
 		rc = send_request(o, field, sizeof(field) / sizeof(*field),
 				  ring);
@@ -341,7 +358,7 @@ static int send_position(struct np_trace_out *o)
 {
 	uint64_t n = o->offset + (uint64_t)(o->at - o->map);
 
-	return is_connected(o) && send(o->fd, &n, sizeof(n), MSG_DONTWAIT |
+	return is_open(o) && send(o->fd, &n, sizeof(n), MSG_DONTWAIT |
 				       MSG_NOSIGNAL) == sizeof(n) ?
 		       read_copied(o) : -EPIPE;
 }
@@ -376,15 +393,12 @@ static bool make_ring_room(struct np_trace_out *o, size_t bytes)
  * What the saver has not copied yet when this returns, it copies later. The
  * program waits, so that the trace is usually complete when it ends.
  */
-static void close_ring(struct np_trace_out *o)
+static void finish_ring(struct np_trace_out *o)
 {
 	int rc = send_position(o);
 
 	while (!rc && o->copied < *o->written)
 		rc = wait_for_saver(o);
-	if (is_connected(o))
-		close(o->fd);
-	munmap(o->written, o->map_bytes);
 }
 
 /* ---- Records ---- */
@@ -421,20 +435,12 @@ static void end_full(struct np_trace_out *o)
 	np_trace_out_close(o);
 }
 
-/* Makes room for a record of this size; false if there is none. */
-static bool make_room(struct np_trace_out *o, size_t bytes)
+/* Maps the next part of the file, for a record of this size. */
+static bool make_file_room(struct np_trace_out *o, size_t bytes)
 {
 	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE), from, left, most;
 	size_t want;
 
-	if (!o->map)
-		return false;
-	if (o->ring) {
-		if (make_ring_room(o, bytes))
-			return true;
-		end_full(o);
-		return false;
-	}
 	most = limit_of(o);
 	from = o->offset + (uint64_t)(o->at - o->map);
 	from -= from % page;
@@ -443,11 +449,26 @@ static bool make_room(struct np_trace_out *o, size_t bytes)
 	want = want < WINDOW ? WINDOW : want + page - want % page;
 	if (want > left)
 		want = (size_t)left;
-	if (want < bytes + RESERVE + page || !map_at(o, from, want)) {
-		end_full(o);
+	return want >= bytes + RESERVE + page && map_at(o, from, want);
+}
+
+/*
+ * Makes room for a record of this size; false if there is none. The thread is
+ * not cancelled meanwhile, as it would leave the trace locked.
+ */
+static bool make_room(struct np_trace_out *o, size_t bytes)
+{
+	bool made;
+	int state;
+
+	if (!o->map)
 		return false;
-	}
-	return true;
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
+	made = o->ring ? make_ring_room(o, bytes) : make_file_room(o, bytes);
+	if (!made)
+		end_full(o);
+	pthread_setcancelstate(state, NULL);
+	return made;
 }
 
 /* Writes the times of a record and makes room for n numbers. NULL: no room. */
@@ -487,39 +508,44 @@ void np_trace_out_put(struct np_trace_out *o, enum np_trace_kind kind,
 	finish_record(o, kind, p);
 }
 
+/*
+ * If others truncated the file, it is left alone. If it cannot be truncated, it
+ * ends in zeros, which is valid, too.
+ */
+static void finish_file(const struct np_trace_out *o)
+{
+	off_t end = (off_t)(o->offset + (uint64_t)(o->at - o->map));
+	struct stat st;
+
+	if (!o->lost && is_open(o) && !fstat(o->fd, &st) && st.st_size > end &&
+	    ftruncate(o->fd, end))
+		return;
+}
+
+void np_trace_out_end(struct np_trace_out *o)
+{
+	if (o->map && o->ring)
+		finish_ring(o);
+	else if (o->map)
+		finish_file(o);
+}
+
 void np_trace_out_close(struct np_trace_out *o)
 {
-	if (o->map && o->ring) {
-		close_ring(o);
-	} else if (o->map) {
-		off_t end = (off_t)(o->offset + (uint64_t)(o->at - o->map));
-		struct stat st;
-
-		unguard(o);
-		munmap(o->map, o->map_bytes);
-		/*
-		 * Otherwise others truncated it, or it ends in zeros, which is
-		 * valid too.
-		 */
-		if (!o->lost && !fstat(o->fd, &st) && st.st_size > end &&
-		    ftruncate(o->fd, end))
-			end = 0;
-		close(o->fd);
-	}
-	*o = (struct np_trace_out){ .fd = -1 };
+	np_trace_out_end(o);
+	np_trace_out_forget(o);
 }
 
 void np_trace_out_forget(struct np_trace_out *o)
 {
 	if (o->map && o->ring) {
 		munmap(o->written, o->map_bytes);
-		if (is_connected(o))
-			close(o->fd);
 	} else if (o->map) {
 		unguard(o);
 		munmap(o->map, o->map_bytes);
-		close(o->fd);
 	}
+	if (o->map && is_open(o))
+		close(o->fd);
 	*o = (struct np_trace_out){ .fd = -1 };
 }
 

@@ -32,7 +32,8 @@ struct np_trace_out {
 	uint64_t *written, unread;
 	bool ring;	    /* map is a ring (np_trace_ring.h), fd a socket */
 	uint64_t copied;    /* position up to which the ring was copied */
-	uint64_t socket;    /* inode of fd: the program may have closed it */
+	/* of fd: the program may have closed it, and reused its number */
+	uint64_t device, inode;
 	int wait_ms;	    /* how long to wait for the saver, from now on */
 	int fd;
 	volatile bool lost; /* the file was truncated, or cannot be written */
@@ -65,6 +66,12 @@ int np_trace_out_pass(struct np_trace_out *o, int socket, const char *dir,
  * handler that was installed before. For one trace per process.
  */
 void np_trace_guard(struct np_trace_out *o);
+
+/*
+ * As the process ends: truncates the file to its length, or waits for the
+ * saver. Nothing is released, as another thread may be writing a record.
+ */
+void np_trace_out_end(struct np_trace_out *o);
 
 /* Truncates the file to its length and closes it. */
 void np_trace_out_close(struct np_trace_out *o);

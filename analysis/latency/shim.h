@@ -30,7 +30,8 @@ extern struct np_trace_out shim_out;
 
 /*
  * shim_start() runs after MPI_Init() and returns whether calls are recorded
- * from now on; shim_stop() runs before MPI_Finalize().
+ * from now on; shim_stop() runs before MPI_Finalize(), and shim_leave() must
+ * follow.
  */
 bool shim_start(int threads);
 void shim_stop(const struct shim_call *c);

@@ -3,8 +3,8 @@
  * shim_calls.h under both their MPI_ and PMPI_ names, because Fortran bindings
  * use either. It depends on no MPI and does not touch arguments: each call
  * jumps to the address in its slot. That is the wrapper for the program's MPI,
- * which is looked up when the program starts or calls MPI_Init(), or the MPI
- * itself if there is no wrapper. Programs without MPI are unaffected. Programs
+ * which is looked up when the program starts or makes its first call, or the
+ * MPI itself if there is no wrapper. Programs without MPI are unaffected. Programs
  * that start containers do not pass the library on.
  */
 #include "shim_calls.h"
@@ -32,11 +32,44 @@
 #error "libnetprof-mpi: this processor is not known here"
 #endif
 
-#define SLOT(name) \
+#define SLOT(name, value) \
 	extern void *np_slot_##name; \
-	__attribute__((visibility("hidden"))) void *np_slot_##name;
-SHIM_INIT(SLOT)
-ALL_BUT_INIT(SLOT)
+	__attribute__((visibility("hidden"))) void *np_slot_##name = value;
+#define INIT_SLOT(name) SLOT(name, NULL)
+SHIM_INIT(INIT_SLOT)
+
+/* MPI_ERR_OTHER is 15 or 16, depending on the MPI. */
+#define NO_MPI 16
+
+static void resolve(void);
+
+/*
+ * In each slot until the MPI has been looked up: a program that loads an MPI
+ * library later may start it without MPI_Init(), by MPI_Session_init(). Twelve
+ * words cover the arguments of each call; surplus ones are passed on unread.
+ */
+typedef int call_f(intptr_t, intptr_t, intptr_t, intptr_t, intptr_t, intptr_t,
+		   intptr_t, intptr_t, intptr_t, intptr_t, intptr_t, intptr_t);
+
+#define FIRST_CALL(name) \
+static call_f first_##name; \
+SLOT(name, (void *)first_##name) \
+static int first_##name(intptr_t a, intptr_t b, intptr_t c, intptr_t d, \
+			intptr_t e, intptr_t f, intptr_t g, intptr_t h, \
+			intptr_t i, intptr_t j, intptr_t k, intptr_t l) \
+{ \
+	resolve(); \
+	return np_slot_##name == (void *)first_##name ? NO_MPI : \
+		((call_f *)np_slot_##name)(a, b, c, d, e, f, g, h, i, j, k, \
+					   l); \
+}
+ALL_BUT_INIT(FIRST_CALL)
+
+/* In the slot of a call that the MPI lacks. */
+static int no_call(void)
+{
+	return NO_MPI;
+}
 
 #define STUB(name) \
 	__asm__(".text\n.globl MPI_" #name "\n.globl PMPI_" #name "\n" \
@@ -51,8 +84,8 @@ static const struct {
 	void **slot;
 } calls[] = {
 #define CALL(name) { #name, &np_slot_##name },
-	SHIM_INIT(CALL)
 	ALL_BUT_INIT(CALL)
+	SHIM_INIT(CALL) /* resolve() is done when these are filled in */
 };
 #define N_CALLS (sizeof(calls) / sizeof(calls[0]))
 
@@ -66,25 +99,50 @@ static void *find(const char *name)
 	return f || !mpi ? f : dlsym(mpi, name);
 }
 
+#define MAX_FOUND 8
+
+struct found {
+	char *path[MAX_FOUND];
+	size_t n;
+};
+
 /*
- * Finds an MPI library by file name, such as libmpi.so.40, libmpich.so.12 or
- * libmpi_cray.so.12. Python programs open it themselves.
+ * Finds MPI libraries by file name, such as libmpi.so.40, libmpich.so.12 or
+ * libmpi_cray.so.12. Python programs open them themselves.
  */
-static int find_mpi(struct dl_phdr_info *info, size_t size, void *arg)
+static int find_library(struct dl_phdr_info *info, size_t size, void *arg)
 {
 	const char *slash = strrchr(info->dlpi_name, '/');
 	const char *file = slash ? slash + 1 : info->dlpi_name;
+	struct found *found = arg;
 
-	(void)size, (void)arg;
-	if (strncmp(file, "libmpi", 6) || !strstr(file, ".so"))
-		return 0;
-	/* Make its symbols global, as the wrappers need them. */
-	mpi = dlopen(info->dlpi_name, RTLD_LAZY | RTLD_NOLOAD | RTLD_GLOBAL);
-	if (mpi && !dlsym(mpi, "PMPI_Get_library_version")) {
-		dlclose(mpi);
-		mpi = NULL;
+	(void)size;
+	if (!strncmp(file, "libmpi", 6) && strstr(file, ".so") &&
+	    found->n < MAX_FOUND)
+		found->path[found->n++] = strdup(info->dlpi_name);
+	return 0;
+}
+
+/*
+ * Opens the MPI library that the program has loaded. Not in the callback, where
+ * dlopen() and that of another thread would wait for each other.
+ */
+static void open_mpi(void)
+{
+	struct found found = { .n = 0 };
+
+	dl_iterate_phdr(find_library, &found);
+	for (size_t i = 0; i < found.n; i++) {
+		/* Make its symbols global, as the wrappers need them. */
+		if (!mpi && found.path[i])
+			mpi = dlopen(found.path[i], RTLD_LAZY | RTLD_NOLOAD |
+				     RTLD_GLOBAL);
+		if (mpi && !dlsym(mpi, "PMPI_Get_library_version")) {
+			dlclose(mpi);
+			mpi = NULL;
+		}
+		free(found.path[i]);
 	}
-	return mpi != NULL;
 }
 
 /* The library with the wrappers for an MPI, by its version text; or NULL. */
@@ -126,7 +184,8 @@ static void install_wrappers(const struct shim_wrapper *w)
 {
 	for (; w->name; w++)
 		for (size_t i = 0; i < N_CALLS; i++)
-			if (*calls[i].slot && !strcmp(calls[i].name, w->name))
+			if (*calls[i].slot != (void *)no_call &&
+			    !strcmp(calls[i].name, w->name))
 				*calls[i].slot = w->function;
 }
 
@@ -135,18 +194,20 @@ __attribute__((constructor)) static void resolve(void)
 	int (*get_version)(char *text, int *len);
 	char version[8192], name[64]; /* MPICH's version text is long */
 	shim_bind_f *bind;
+	void *function;
 	int len;
 
 	if (np_slot_Init)
 		return;
 	if (!dlsym(RTLD_NEXT, "PMPI_Get_library_version"))
-		dl_iterate_phdr(find_mpi, NULL);
+		open_mpi();
 	*(void **)&get_version = find("PMPI_Get_library_version");
 	if (!get_version || get_version(version, &len))
 		return;
 	for (size_t i = 0; i < N_CALLS; i++) {
 		snprintf(name, sizeof(name), "PMPI_%s", calls[i].name);
-		*calls[i].slot = find(name);
+		function = find(name);
+		*calls[i].slot = function ? function : (void *)no_call;
 	}
 	bind = load_wrappers(wrappers_for(version));
 	if (bind)
@@ -211,9 +272,6 @@ PUBLIC int PMPI_Init(int *argc, char ***argv)
 PUBLIC int MPI_Init_thread(int *argc, char ***argv, int want, int *got);
 PUBLIC int PMPI_Init_thread(int *argc, char ***argv, int want, int *got)
 	__attribute__((alias("MPI_Init_thread")));
-
-/* MPI_ERR_OTHER is 15 or 16, depending on the MPI. */
-#define NO_MPI 16
 
 int MPI_Init(int *argc, char ***argv)
 {

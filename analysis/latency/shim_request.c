@@ -343,7 +343,10 @@ MPI_Status *shim_wait_begin(struct shim_wait *w, int n, const MPI_Request *r,
 
 	w->own = NULL;
 	w->st = ignored ? NULL : user;
-	w->request = few ? w->few : malloc(count * sizeof(*r));
+	if (count && !r)
+		w->request = NULL; /* an error of the program */
+	else
+		w->request = few ? w->few : malloc(count * sizeof(*r));
 	if (!w->request)
 		return user;
 	if (count)

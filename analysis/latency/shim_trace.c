@@ -10,14 +10,15 @@
 #include <errno.h>
 #include <limits.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <syslog.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "np_calls.h"
+#include "np_log.h"
 #include "np_saver_proto.h"
 #include "np_trace_dir.h"
 
@@ -32,6 +33,7 @@ struct np_trace_out shim_out = { .fd = -1 };
 
 /* threaded: calls may come from several threads at the same time */
 static bool recording, threaded;
+static pid_t owner; /* the process that records */
 static volatile uint64_t *calls; /* successful calls */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
@@ -48,6 +50,25 @@ static uint64_t now_ns(clockid_t clock)
 }
 
 /*
+ * Writes a line to standard error. Neither a pipe that nobody reads nor a limit
+ * on the size of files ends the program.
+ */
+static void print_error(const char *text)
+{
+	const struct timespec no_time = { 0 };
+	sigset_t raised, before;
+
+	sigemptyset(&raised);
+	sigaddset(&raised, SIGPIPE);
+	sigaddset(&raised, SIGXFSZ);
+	pthread_sigmask(SIG_BLOCK, &raised, &before);
+	if (dprintf(STDERR_FILENO, "netprof: %s\n", text) < 0)
+		while (sigtimedwait(&raised, NULL, &no_time) > 0)
+			;
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
+
+/*
  * Traces in the store were not started by the user: complain to the log only.
  * Others are complained about once for each node, as the ranks of a node
  * have the same reason.
@@ -57,13 +78,14 @@ static void complain(int rank, const char *dir, int rc)
 	const char *why = rc == NO_SAVER ? "netprof-saver is not running" :
 			  rc == -ETIMEDOUT ? "does not answer" : strerror(-rc);
 	const char *on_node = getenv("SLURM_LOCALID");
+	char text[512];
 
+	snprintf(text, sizeof(text), "rank %d is not traced: %.200s: %s", rank,
+		 dir, why);
 	if (getenv("NETPROF_TRACE_SUB"))
-		syslog(LOG_USER | LOG_INFO, "netprof: rank %d is not traced: "
-		       "%.200s: %s", rank, dir, why);
+		np_log_system(text);
 	else if (!on_node || !strcmp(on_node, "0"))
-		fprintf(stderr, "netprof: rank %d is not traced: %.200s: %s\n",
-			rank, dir, why);
+		print_error(text);
 }
 
 /* This rank's share of the size cap of the run. */
@@ -134,12 +156,21 @@ static void in_child(void)
 	np_trace_out_forget(&shim_out);
 }
 
+/* Its ranks have the numbers of those of the program that started it. */
+static bool is_spawned(void)
+{
+	MPI_Comm parent = MPI_COMM_NULL;
+
+	return !PMPI_Comm_get_parent(&parent) && parent != MPI_COMM_NULL;
+}
+
 bool shim_start(int threads)
 {
 	const char *dir = getenv("NETPROF_TRACE");
 	int rank, size, rc;
 
-	if (recording || PMPI_Comm_rank(MPI_COMM_WORLD, &rank) ||
+	if (recording || is_spawned() ||
+	    PMPI_Comm_rank(MPI_COMM_WORLD, &rank) ||
 	    PMPI_Comm_size(MPI_COMM_WORLD, &size))
 		return false;
 	threaded = threads == MPI_THREAD_MULTIPLE;
@@ -152,11 +183,14 @@ bool shim_start(int threads)
 	}
 	pthread_atfork(NULL, NULL, in_child);
 	calls = np_calls_new();
+	owner = getpid();
 	return recording = true;
 }
 
 void shim_stop(const struct shim_call *c)
 {
+	if (threaded)
+		pthread_mutex_lock(&lock); /* shim_leave() follows */
 	if (!recording)
 		return;
 	np_trace_out_put(&shim_out, NP_TRACE_FINALIZE, c->start_ns,
@@ -165,11 +199,15 @@ void shim_stop(const struct shim_call *c)
 	np_trace_out_close(&shim_out);
 }
 
-/* A program that ends without MPI_Finalize() leaves no zeros at the end. */
+/*
+ * A program that ends without MPI_Finalize() leaves no zeros at the end. Its
+ * other threads may be anywhere. A child of which in_child() has not heard, as
+ * after _Fork(), leaves the trace to its parent.
+ */
 __attribute__((destructor)) static void at_end(void)
 {
-	if (recording)
-		np_trace_out_close(&shim_out);
+	if (recording && getpid() == owner)
+		np_trace_out_end(&shim_out);
 	recording = false;
 }
 

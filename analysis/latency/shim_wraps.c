@@ -120,10 +120,11 @@ static void start_trace(int threads)
 
 WRAP(Init)(int *argc, char ***argv)
 {
-	int rc = real_Init(argc, argv);
+	int rc = real_Init(argc, argv), provided = MPI_THREAD_SINGLE;
 
-	if (rc == MPI_SUCCESS)
-		start_trace(MPI_THREAD_SINGLE);
+	/* A variable of the environment may raise the level. */
+	if (rc == MPI_SUCCESS && !PMPI_Query_thread(&provided))
+		start_trace(provided);
 	return rc;
 }
 
@@ -302,7 +303,7 @@ WRAP(Request_get_status)(MPI_Request request, int *flag, MPI_Status *status)
 
 WRAP(Request_free)(MPI_Request *request)
 {
-	MPI_Request gone = *request;
+	MPI_Request gone = request ? *request : MPI_REQUEST_NULL;
 
 	SHIM_FOLLOW(real_Request_free(request), shim_free(&c_, gone));
 }
@@ -419,7 +420,7 @@ WRAP(Intercomm_merge)(MPI_Comm inter, int high, MPI_Comm *new)
 #define GONE(name) \
 WRAP(name)(MPI_Comm *comm) \
 { \
-	MPI_Comm gone = *comm; \
+	MPI_Comm gone = comm ? *comm : MPI_COMM_NULL; \
 	\
 	SHIM_FOLLOW(real_##name(comm), shim_comm_gone(&c_, gone)); \
 }

@@ -508,6 +508,67 @@ T_TEST("a limit on file size ends the trace, not the program")
 	close(fd);
 }
 
+/* Opens a file with so many bytes in place of a descriptor. */
+static void replace(int fd, const char *path, off_t bytes)
+{
+	int other = open(path, O_RDWR | O_CREAT | O_TRUNC, 0600);
+
+	T_CHECK(other >= 0 && dup2(other, fd) == fd && !close(other));
+	T_CHECK(!ftruncate(fd, bytes));
+}
+
+static off_t size_of(const char *path)
+{
+	struct stat st;
+
+	return stat(path, &st) ? -1 : st.st_size;
+}
+
+T_TEST("a file that got the number of the trace's is left alone")
+{
+	struct np_trace_header h = { .size = 1 };
+	const char *dir = some_trace_dir();
+	int fd = open(dir, O_RDONLY | O_DIRECTORY), number;
+	char path[512], other[512];
+	struct np_trace_out o;
+
+	snprintf(path, sizeof(path), "%s/rank.0", dir);
+	snprintf(other, sizeof(other), "%s/other", dir);
+	T_CHECK(!np_trace_out_open(&o, fd, &h, 8 << 20, 0));
+	number = o.fd;
+	replace(number, other, 100);
+	T_CHECK(put_many(&o, 4000000) > 200000 && !o.map);
+	T_ROW("not written to", size_of(other) == 100);
+	T_ROW("nor closed", !close(number));
+	T_CHECK(!np_trace_out_open(&o, fd, &h, 8 << 20, 0));
+	T_CHECK(put_many(&o, 10) == 10);
+	number = o.fd;
+	replace(number, other, 10000);
+	np_trace_out_close(&o);
+	T_ROW("not truncated", size_of(other) == 10000);
+	T_ROW("nor closed", !close(number));
+	close(fd);
+}
+
+T_TEST("at the end the file gets its length, and records may still follow")
+{
+	struct np_trace_header h = { .size = 1 };
+	const char *dir = some_trace_dir();
+	int fd = open(dir, O_RDONLY | O_DIRECTORY);
+	struct np_trace_out o;
+	char path[512];
+
+	snprintf(path, sizeof(path), "%s/rank.0", dir);
+	T_CHECK(!np_trace_out_open(&o, fd, &h, 8 << 20, 0));
+	close(fd);
+	np_trace_guard(&o);
+	T_CHECK(put_many(&o, 10) == 10);
+	np_trace_out_end(&o);
+	T_CHECK(size_of(path) > NP_TRACE_HEADER && size_of(path) < 1000);
+	T_CHECK(put_many(&o, 10000) > 0);
+	np_trace_out_close(&o);
+}
+
 T_TEST("the trace of another rank is rejected")
 {
 	const char *path = some_trace(some_trace_dir(), 0, 2, NULL, 0);

@@ -9,7 +9,7 @@ if [ -z "${ROOT-}" ]; then # not from t/check
 	ALONE=yes
 	BUILD=${BUILD:-build}
 fi
-BESIDE=80
+BESIDE=100
 
 SHIM=$(readlink -f "$ROOT/$BUILD/libnetprof-mpi.so")
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
@@ -175,6 +175,50 @@ test_a_limit_on_files_ends_no_program() {
 		sh -c "ulimit -f 0; exec ./truncated-openmpi" 2>&1)" \
 		"netprof: rank 0 is not traced: $NETPROF_TRACE: File too large
 done"
+}
+
+# run_one MPI WAY: status and output of a program of one rank.
+run_one() {
+	local status=0
+	timeout 60 "./ends-$1" "$2" >out 2>/dev/null || status=$?
+	echo "$2 $status $(cat out)"
+}
+
+test_programs_end_as_they_do_untraced() {
+	local mpi way untraced
+	for mpi in $MPIS; do
+		build "$mpi" ends.c -pthread
+		for way in exit _exit MPI_Abort exec signal killed threads \
+				fork _Fork reuse chdir environment; do
+			rm -rf "$NETPROF_TRACE"
+			untraced=$(run_one "$mpi" "$way")
+			equal "$mpi" "$(LD_PRELOAD=$SHIM run_one "$mpi" \
+				"$way")" "$untraced"
+			[ -s "$NETPROF_TRACE/rank.0" ] ||
+				fail "$mpi, $way: no trace"
+		done
+	done
+}
+
+# As `program 2>&1 | head` does.
+test_a_message_that_nobody_reads_ends_no_program() {
+	build mpich ends.c -pthread
+	{ sleep 0.3
+		NETPROF_TRACE=/proc/none LD_PRELOAD=$SHIM \
+			./ends-mpich exit 2>&1 >out || echo $? >status
+	} | true
+	equal "status" "$(cat status)" 3
+}
+
+# The MPI's library comes later than ours, and the program starts it itself.
+test_a_program_that_loads_its_mpi_runs() {
+	local mpi
+	cc -o loaded "$ROOT/t/mpi/loaded.c" -ldl
+	for mpi in $MPIS; do
+		build "$mpi" loaded.c -DPLUGIN -shared -fPIC
+		equal "$mpi" "$(LD_PRELOAD=$SHIM timeout 60 ./loaded \
+			"./loaded-$mpi" 2>&1)" done
+	done
 }
 
 test_a_link_of_somebody_else_is_not_followed() {
