@@ -31,9 +31,12 @@ void np_cluster_map_unref(struct np_cluster_map *map)
 	if (!map || atomic_fetch_sub(&map->refs, 1) > 1)
 		return;
 	np_node_index_free(map->node_index);
+	np_node_index_free(map->host_index);
 	np_leaves_unref(map->leaves);
 	for (size_t i = 0; map->name && i < map->n_nodes; i++)
 		free(map->name[i]);
+	for (size_t i = 0; map->host && i < map->n_nodes; i++)
+		free(map->host[i]);
 	for (size_t i = 0; i < map->n_kinds; i++) {
 		free(map->kind[i].features);
 		free(map->kind[i].nodes);
@@ -44,6 +47,7 @@ void np_cluster_map_unref(struct np_cluster_map *map)
 	}
 	free(map->kind);
 	free(map->part);
+	free(map->host);
 	free(map->name);
 	free(map);
 }
@@ -63,7 +67,7 @@ int np_cluster_map_partition(const struct np_cluster_map *map,
 
 /* State of reading a host list name by name. */
 struct name_reader {
-	const struct np_cluster_map *map;
+	const struct np_node_index *index;
 	uint64_t *nodes;   /* bitmap, in which the bits are set */
 	size_t names_left; /* that are still allowed */
 };
@@ -75,32 +79,44 @@ static int set_named_node(void *arg, const char *name)
 
 	if (!reader->names_left--)
 		return -EINVAL;
-	np_node_index_set_name(reader->map->node_index, name, reader->nodes);
+	np_node_index_set_name(reader->index, name, reader->nodes);
 	return 0;
 }
 
 /*
- * Read a host list with at most max_names names, where a span counts as one.
- * Items that the index cannot read are read name by name. Slurm's parser is not
- * used, because it allocates every name and leaks some of them. Returns 0 or
- * -EINVAL.
+ * Set the nodes of a host list with at most max_names names, where a span
+ * counts as one. Items that the index cannot read are read name by name.
+ * Slurm's parser is not used, because it allocates every name and leaks some of
+ * them. Returns 0 or -EINVAL.
  */
-static int parse_list(const struct np_cluster_map *map, const char *hosts,
-		      size_t max_names, uint64_t *nodes)
+static int set_nodes(const struct np_node_index *index, const char *hosts,
+		     size_t max_names, uint64_t *nodes)
 {
-	struct name_reader reader = { map, nodes, max_names };
+	struct name_reader reader = { index, nodes, max_names };
 	int rc = 0;
 
-	memset(nodes, 0, map->words * sizeof(*nodes));
 	for (size_t len; !rc && hosts && (len = np_hostlist_word(&hosts));
 	     hosts += len) {
-		rc = np_node_index_parse(map->node_index, hosts, len, nodes,
+		rc = np_node_index_parse(index, hosts, len, nodes,
 					 &reader.names_left);
 		if (rc == -ENOENT)
 			rc = np_hostlist_walk(hosts, len, set_named_node,
 					      &reader);
 	}
 	return rc ? -EINVAL : 0;
+}
+
+/* Read a host list, in which Slurm takes names of hosts for those of nodes. */
+static int parse_list(const struct np_cluster_map *map, const char *hosts,
+		      size_t max_names, uint64_t *nodes)
+{
+	int rc;
+
+	memset(nodes, 0, map->words * sizeof(*nodes));
+	rc = set_nodes(map->node_index, hosts, max_names, nodes);
+	return rc || !map->host_index ?
+		       rc :
+		       set_nodes(map->host_index, hosts, max_names, nodes);
 }
 
 int np_cluster_map_parse_hostlist(const struct np_cluster_map *map,
@@ -340,6 +356,33 @@ static int add_node_names(struct np_cluster_map *map,
 	return map->name ? np_node_index_new(map->name, map->n_nodes,
 					     &map->node_index) :
 			   -ENOMEM;
+}
+
+/*
+ * Add the names of hosts (NodeHostName) that differ from those of the nodes. A
+ * node's name takes precedence, as in Slurm.
+ */
+static int add_host_names(struct np_cluster_map *map,
+			  const node_info_msg_t *nodes)
+{
+	bool any = false;
+
+	map->host = calloc(map->n_nodes + 1, sizeof(*map->host));
+	for (size_t i = 0; map->host && i < map->n_nodes; i++) {
+		const char *host = nodes->node_array[i].node_hostname;
+		bool differs = host && *map->name[i] &&
+			       !np_node_index_has_name(map->node_index, host);
+
+		map->host[i] = strdup(differs ? host : "");
+		if (!map->host[i])
+			return -ENOMEM;
+		any |= differs;
+	}
+	if (!map->host)
+		return -ENOMEM;
+	return any ? np_node_index_new(map->host, map->n_nodes,
+				       &map->host_index) :
+		     0;
 }
 
 static bool kind_equals(const struct np_node_kind *kind,
@@ -828,6 +871,7 @@ static uint64_t compute_digest(const node_info_msg_t *nodes,
 		const node_info_t *node = &nodes->node_array[i];
 
 		hash = hash_text(hash, node->name);
+		hash = hash_text(hash, node->node_hostname);
 		hash = hash_text(hash, node_features(node));
 		hash = np_hash(hash, &node->cpus, sizeof(node->cpus));
 		hash = np_hash(hash, &node->threads, sizeof(node->threads));
@@ -873,6 +917,8 @@ int np_cluster_map_make(struct np_cluster_map *old,
 	map->n_nodes = nodes->record_count;
 	map->words = np_bits_words(map->n_nodes);
 	rc = add_node_names(map, nodes);
+	if (!rc)
+		rc = add_host_names(map, nodes);
 	if (!rc)
 		rc = add_node_kinds(map, nodes);
 	if (!rc)

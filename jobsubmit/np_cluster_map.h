@@ -47,6 +47,8 @@ struct np_cluster_map {
 	char **name;  /* of each node; "" if it was deleted */
 	struct np_leaves *leaves;
 	struct np_node_index *node_index; /* with the leaves set */
+	char **host; /* name of each node's host; "" if it names a node */
+	struct np_node_index *host_index; /* NULL: no host has such a name */
 	struct np_node_kind *kind;
 	size_t n_kinds;
 	struct np_part *part;

@@ -149,7 +149,16 @@ static void merge_digits(struct parsed_name *name, size_t n)
 	}
 }
 
-/* Make the groups and spans from sorted names. Returns 0 or -ENOMEM. */
+static bool is_same_name(const struct parsed_name *a,
+			 const struct parsed_name *b)
+{
+	return !by_name_group(&a->key, &b->key) && a->number == b->number;
+}
+
+/*
+ * Make the groups and spans from sorted names. Of several nodes with one name
+ * the first has it. Returns 0 or -ENOMEM.
+ */
 static int add_spans(struct np_node_index *index,
 		     const struct parsed_name *name, size_t n)
 {
@@ -162,6 +171,8 @@ static int add_spans(struct np_node_index *index,
 			index->n_spans ? &index->span[index->n_spans - 1] :
 					 NULL;
 
+		if (i && is_same_name(&name[i - 1], &name[i]))
+			continue;
 		if (!i || by_name_group(&name[i - 1].key, &name[i].key)) {
 			index->group[index->n_groups] = name[i].key;
 			index->group[index->n_groups++].first_span =
@@ -537,19 +548,39 @@ static int set_range(const struct np_node_index *index,
 	return 0;
 }
 
+/* Find the group of a name; NULL: none. */
+static const struct name_group *find_group_of(const struct np_node_index *index,
+					      const struct parsed_name *name)
+{
+	const struct name_group *key = &name->key;
+	const struct name_group *group =
+		find_group(index, key->prefix, key->len, key->digits);
+
+	if (!group && key->digits && !name->leading_zero)
+		group = find_group(index, key->prefix, key->len, ANY_DIGITS);
+	return group;
+}
+
 void np_node_index_set_name(const struct np_node_index *index, const char *name,
 			    uint64_t *nodes)
 {
 	struct parsed_name parsed = parse_name(name, 0);
-	const struct name_group *group =
-		find_group(index, name, parsed.key.len, parsed.key.digits);
+	const struct name_group *group = find_group_of(index, &parsed);
 	size_t no_limit = SIZE_MAX;
 
-	if (!group && parsed.key.digits && !parsed.leading_zero)
-		group = find_group(index, name, parsed.key.len, ANY_DIGITS);
 	if (group)
 		set_range(index, group, parsed.number, parsed.number, nodes,
 			  &no_limit);
+}
+
+bool np_node_index_has_name(const struct np_node_index *index, const char *name)
+{
+	struct parsed_name parsed = parse_name(name, 0);
+	const struct name_group *group = find_group_of(index, &parsed);
+	size_t span = group ? find_span(index, group, parsed.number) : 0;
+
+	return group && span < group[1].first_span &&
+	       index->span[span].number <= parsed.number;
 }
 
 /*

@@ -9,6 +9,7 @@
 #ifndef NP_NODE_INDEX_H
 #define NP_NODE_INDEX_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -16,7 +17,7 @@ struct np_node_index;
 
 /*
  * Make an index of n nodes. name[i] is the name of node i, or "" if there is no
- * such node; the names are borrowed as long as *out exists. Returns 0 or
+ * such node; of several nodes with one name, the first has it. The names are borrowed as long as *out exists. Returns 0 or
  * -ENOMEM.
  */
 int np_node_index_new(char *const *name, size_t n, struct np_node_index **out);
@@ -44,6 +45,10 @@ int np_node_index_parse(const struct np_node_index *index, const char *item,
 /* Set the bit of the node with this name, if there is one. */
 void np_node_index_set_name(const struct np_node_index *index, const char *name,
 			    uint64_t *nodes);
+
+/* Whether there is a node with this name. */
+bool np_node_index_has_name(const struct np_node_index *index,
+			    const char *name);
 
 /*
  * Set the leaf switch of each node, or NP_NO_LEAF, for

@@ -417,6 +417,35 @@ T_TEST("topologies as Slurm forgives them, and several of them")
 	some_slurm_free(&s);
 }
 
+T_TEST("Slurm's files and users may name nodes by their hosts")
+{
+	static char host[4][4] = { "h0", "h1", "h2", "h3" };
+	struct np_cluster_map *before, *a;
+	struct some_slurm s;
+	uint64_t nodes[1];
+
+	some_slurm(&s);
+	before = make(&s, NULL, "", false);
+	for (size_t i = 0; i < NP_ARRAY_SIZE(host); i++)
+		s.node[i].node_hostname = host[i];
+	s.node[4].node_hostname = s.name[5];
+	s.node[6].node_hostname = s.node[7].node_hostname = (char *)"both";
+	s.node[8].node_hostname = s.name[8];
+	a = make(&s, before, "SwitchName=a Level=0 Nodes=h[1-3],n5,both,none\n",
+		 false);
+	T_CHECK(a && a != before && a->leaves->n == 1);
+	memset(nodes, 0, sizeof(nodes));
+	for (uint32_t i = 0; a && i < a->leaves->first[1]; i++)
+		nodes[0] |= UINT64_C(1) << a->leaves->node[i];
+	T_ROW("a leaf", a && some_same(some_hosts(a, nodes), "n[1-3,5-6]"));
+	T_ROW("a user's list",
+	      a && !np_cluster_map_parse_hostlist(a, "n8,h[0-1],h9", nodes) &&
+		      some_same(some_hosts(a, nodes), "n[0-1,8]"));
+	np_cluster_map_unref(before);
+	np_cluster_map_unref(a);
+	some_slurm_free(&s);
+}
+
 /* Each node has four or eight CPUs, two of a core. */
 T_TEST("a job that takes one thread of each core needs more nodes")
 {
