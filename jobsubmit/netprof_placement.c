@@ -9,6 +9,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <time.h>
 
 #include "np_placer.h"
@@ -109,6 +110,8 @@ static void init(void)
 {
 	struct np_settings settings;
 
+	/* At this length libslurm would cut the lines of the topology. */
+	unsetenv("SLURM_TOPO_LEN");
 	np_settings_init(&settings);
 	np_settings_refresh(&settings);
 	if (settings.trouble.text[0])

@@ -777,15 +777,20 @@ static int add_job_entry(struct builder *builder, const slurm_job_info_t *job,
 
 /*
  * Load the text of the named topology, or of the cluster's if name is NULL.
- * Returns 0 or -errno.
+ * Returns 0, -ENOMEM, -EIO, or -EBADMSG if slurmctld's answer is not known.
  */
 static int load_topology_text(const char *name, char **text, struct np_err *err)
 {
 	topo_info_response_msg_t *msg = NULL;
 
-	if (np_load_topo(&msg, name))
-		return np_errf(err, -EIO, "slurm_load_topo: %s",
-			       slurm_strerror(errno));
+	if (np_load_topo(&msg, name)) {
+		int error = errno;
+
+		return np_errf(err,
+			       error == SLURM_UNEXPECTED_MSG_ERROR ? -EBADMSG :
+								     -EIO,
+			       "slurm_load_topo: %s", slurm_strerror(error));
+	}
 	return np_topo_text(msg, text) ?
 	       np_errf(err, -ENOMEM, "out of memory") : 0;
 }
@@ -800,28 +805,35 @@ static bool has_topology(const partition_info_t *part, const char *name)
 /*
  * Print the topology of the i-th partition, with all partitions that use it,
  * unless an earlier one uses it. The cluster's own topology, which Slurm also
- * returns for a name that does not exist, is skipped.
+ * returns for a name that does not exist, is skipped. One that this program
+ * does not know has no leaf switches. Returns 0 or -errno.
  */
-static void append_topology(const partition_info_msg_t *parts, uint32_t i,
-			    const char *cluster, FILE *out)
+static int append_topology(const partition_info_msg_t *parts, uint32_t i,
+			   const char *cluster, FILE *out, struct np_err *err)
 {
 	const partition_info_t *part = parts->partition_array;
 	const char *name = np_partition_topology(&part[i]);
 	char *text = NULL;
+	int rc;
 
 	for (uint32_t k = 0; name && k < i; k++)
 		if (has_topology(&part[k], name))
-			return;
-	if (!name || load_topology_text(name, &text, NULL))
-		return;
-	if (strcmp(text, cluster)) {
+			return 0;
+	if (!name)
+		return 0;
+	rc = load_topology_text(name, &text, err);
+	if (rc && rc != -EBADMSG)
+		return rc;
+	*err = (struct np_err)NP_ERR_INIT;
+	if (!text || strcmp(text, cluster)) {
 		fprintf(out, "\nPartitions=%s", part[i].name);
 		for (uint32_t k = i + 1; k < parts->record_count; k++)
 			if (has_topology(&part[k], name))
 				fprintf(out, ",%s", part[k].name);
-		fprintf(out, "\n%s", text);
+		fprintf(out, "\n%s", text ? text : "");
 	}
 	free(text);
+	return 0;
 }
 
 /*
@@ -839,14 +851,14 @@ static int load_topologies(const partition_info_msg_t *parts, char **text,
 	if (rc)
 		return rc;
 	out = open_memstream(text, &len);
-	if (out) {
+	if (out)
 		fputs(cluster, out);
-		for (uint32_t i = 0; i < parts->record_count; i++)
-			append_topology(parts, i, cluster, out);
-	}
+	for (uint32_t i = 0; out && !rc && i < parts->record_count; i++)
+		rc = append_topology(parts, i, cluster, out, err);
 	free(cluster);
-	return out && !fclose(out) ? 0 :
-	       np_errf(err, -ENOMEM, "out of memory");
+	if (!out || fclose(out))
+		rc = np_errf(err, -ENOMEM, "out of memory");
+	return rc;
 }
 
 int np_ctld_info_load_jobs(struct np_ctld_info *info, struct np_err *err)
