@@ -887,6 +887,28 @@ static void warn_of_mixture(const struct scale *s)
 	}
 }
 
+static bool is_same_run(const struct np_mpip *a, const struct np_mpip *b)
+{
+	return a->n_tasks == b->n_tasks && a->app_sec == b->app_sec &&
+	       a->mpi_sec == b->mpi_sec && a->max_app_sec == b->max_app_sec &&
+	       a->messages == b->messages && a->bytes == b->bytes;
+}
+
+/* Warns of a report that was given twice, perhaps by another name. */
+static void warn_of_repetition(const struct scale *s)
+{
+	for (size_t i = 0; i < s->n_runs; i++)
+		for (size_t k = 0; k < i; k++) {
+			if (!is_same_run(&s->run[k].report, &s->run[i].report))
+				continue;
+			fprintf(stderr,
+				"netprof: warning: the same run counts "
+				"twice: %s and %s\n",
+				s->run[k].path, s->run[i].path);
+			return;
+		}
+}
+
 /* Reads all runs, sorts them, and predicts. */
 static int read_and_predict(struct scale *s, char **paths)
 {
@@ -898,8 +920,10 @@ static int read_and_predict(struct scale *s, char **paths)
 		return rc;
 	qsort(s->run, s->n_runs, sizeof(*s->run), by_processes);
 	rc = predict(s);
-	if (!rc)
+	if (!rc) {
 		warn_of_mixture(s);
+		warn_of_repetition(s);
+	}
 	return rc;
 }
 

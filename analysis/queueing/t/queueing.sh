@@ -114,6 +114,17 @@ test_runs_of_different_programs_are_warned_of() {
 		"1 netprof: --at: runs at 3 or more process counts are needed, got 2"
 }
 
+test_a_run_that_is_given_twice_is_warned_of() {
+	in_data
+	cp solver.2.mpiP copy.mpiP
+	run netprof scale solver.2.mpiP solver.4.mpiP copy.mpiP
+	equal "exit status" "$RC" 0
+	contains "warning" "$ERR" "netprof: warning: the same run counts twice:"
+	contains "its names" "$ERR" copy.mpiP
+	run netprof scale solver.2.mpiP solver.4.mpiP
+	equal "another run" "$ERR" ""
+}
+
 test_wrong_use_and_bad_reports_are_told() {
 	local arg
 	in_data
