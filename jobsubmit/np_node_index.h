@@ -17,8 +17,8 @@ struct np_node_index;
 
 /*
  * Make an index of n nodes. name[i] is the name of node i, or "" if there is no
- * such node; of several nodes with one name, the first has it. The names are borrowed as long as *out exists. Returns 0 or
- * -ENOMEM.
+ * such node; of several nodes with one name, the first has it. The names are
+ * borrowed as long as *out exists. Returns 0 or -ENOMEM.
  */
 int np_node_index_new(char *const *name, size_t n, struct np_node_index **out);
 void np_node_index_free(struct np_node_index *index); /* NULL is allowed */
