@@ -258,6 +258,7 @@ const struct cli_cmd cmd_runs = {
 "  failed      its exit code was not 0, or its end was not seen\n"
 "  suspended   Slurm suspended and resumed its job\n"
 "  neighbours  other jobs shared a leaf switch with it\n"
+"  rail        its load level did not load a rail that the program uses\n"
 "  workload    another command, or other nodes, tasks, tasks on each node or\n"
 "              processors, than the workload that is shown\n"
 "  automatic   measured the idle network in quiet moments of another run or in a\n"
