@@ -482,11 +482,18 @@ static bool begins_with_unit(const char *text)
 	return false;
 }
 
-/* Length of the first word; a number and its unit are one word. */
+/*
+ * Length of the first word. A number and its unit are one word, and so is an
+ * interval such as "(21 to 35)".
+ */
 static size_t word_len(const char *text)
 {
 	size_t len = strcspn(text, " ");
+	int interval = 0;
 
+	sscanf(text, "(%*f to %*f)%n", &interval);
+	if (interval)
+		return (size_t)interval + strcspn(text + interval, " ");
 	if (len && isdigit((unsigned char)text[len - 1]) && text[len] &&
 	    begins_with_unit(text + len + 1))
 		len += 1 + strcspn(text + len + 1, " ");

@@ -228,7 +228,7 @@ T_TEST("sentences wrap within the screen")
 }
 
 /* Each text has a blank in column 80, between a number and what follows. */
-T_TEST("a number and its unit stay on one line")
+T_TEST("a number and its unit stay on one line, and so do the ends of an interval")
 {
 	static const struct {
 		const char *end, *rest;
@@ -238,6 +238,9 @@ T_TEST("a number and its unit stay on one line")
 		{ "12345 MB/s", "\n  12345 MB/s\n" },
 		{ "12345 minutes", "\n  minutes\n" },
 		{ "12345 runs", "\n  runs\n" },
+		{ "(21 to 35), halo", "\n  (21 to 35), halo\n" },
+		{ "(-1.5 to 2)", "\n  (-1.5 to 2)\n" },
+		{ "(12 in all)", "\n  in all)\n" },
 	};
 
 	for (size_t i = 0; i < NP_ARRAY_SIZE(texts); i++) {
