@@ -20,6 +20,7 @@
 
 #include "cli_text.h"
 #include "np_conf.h"
+#include "np_log.h"
 #include "np_text.h"
 
 /* ---- the profile store ---- */
@@ -356,19 +357,39 @@ const char *cli_known_apps(const struct cli_options *options, char *buf,
 	return buf;
 }
 
-/* Report which profiles were searched, and suggest similar names. */
+const char *cli_unmeasured(const struct cli_store *store, uid_t uid, char *buf,
+			   size_t len)
+{
+	char path[PATH_MAX + 64];
+
+	snprintf(path, sizeof(path), "%s/users/%u/" NP_LOG_NAME,
+		 np_store_dir(store->store), (unsigned)uid);
+	buf[0] = '\0';
+	if (!access(path, R_OK))
+		snprintf(buf, len, "; why steps were not measured: %s", path);
+	return buf;
+}
+
+/*
+ * Report which profiles were searched, and suggest similar names or, if there
+ * are none, the log of steps that were not measured.
+ */
 static int fail_not_found(struct cli_store *store,
 			  const struct cli_options *options, const char *app)
 {
-	char similar[256], user[CLI_NUMBER_LEN];
+	char similar[256], user[CLI_NUMBER_LEN], unmeasured[PATH_MAX + 96] = "";
 
 	cli_similar_apps(store, options, app, similar, sizeof(similar));
 	if (options->published)
 		return cli_fail("no published profile of \"%.64s\"%s", app,
 				similar);
+	if (!*similar || !strcmp(similar, none_yet))
+		cli_unmeasured(store, options->uid, unmeasured,
+			       sizeof(unmeasured));
 	return cli_fail("no profile of \"%.64s\", neither %s's own nor a "
-			"published one%s",
-			app, cli_user(options->uid, user), similar);
+			"published one%s%s",
+			app, cli_user(options->uid, user), similar,
+			unmeasured);
 }
 
 /* An owner whose runs are all unusable does not hide the published profile. */

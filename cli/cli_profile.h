@@ -76,6 +76,13 @@ const char *cli_similar_apps(struct cli_store *store,
 			     char *buf, size_t len);
 
 /*
+ * Where a user reads why flagged steps left no run, for the end of a message:
+ * "; why steps were not measured: FILE", or "" if there is no such log.
+ */
+const char *cli_unmeasured(const struct cli_store *store, uid_t uid, char *buf,
+			   size_t len);
+
+/*
  * "; there are fft, halo, lammps", as many as fit into a line of len bytes, for
  * the error of a command that was called without an application.
  */

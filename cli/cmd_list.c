@@ -304,14 +304,15 @@ static void print_row(const struct row *row, int name_width, int owner_width)
 }
 
 /* For an empty list, which is not an error, print a hint on standard error. */
-static int list_text(const struct profiles *all)
+static int list_text(const struct profiles *all, const char *unmeasured)
 {
 	int name_width = cli_name_column(20, 1), owner_width = 10;
 	char owner[64];
 
 	if (!all->n) {
-		fputs("netprof: no profiles yet: sbatch --netprofile=NAME "
-		      "job.sh makes one\n", stderr);
+		fprintf(stderr, "netprof: no profiles yet: sbatch "
+				"--netprofile=NAME job.sh makes one%s\n",
+			unmeasured);
 		return CLI_DONE;
 	}
 	for (size_t i = 0; i < all->n; i++) {
@@ -400,6 +401,7 @@ static int run_list(const struct cli_cmd *self, int argc, char **argv)
 	struct profiles all = { 0 };
 	struct cli_options o;
 	struct cli_store store;
+	char unmeasured[PATH_MAX + 96] = "";
 	bool names = false;
 	int rc, shown;
 
@@ -422,7 +424,10 @@ static int run_list(const struct cli_cmd *self, int argc, char **argv)
 	all.fabric = np_fabric_store_state(store.store);
 	all.cache = np_cache_open(store.store, "list", 0);
 	rc = load_rows(&all, &store, &o);
-	shown = o.format ? list_data(&all, o.format) : list_text(&all);
+	if (!o.published && !o.all)
+		cli_unmeasured(&store, o.uid, unmeasured, sizeof(unmeasured));
+	shown = o.format ? list_data(&all, o.format) :
+			   list_text(&all, unmeasured);
 	for (size_t i = 0; i < all.n; i++)
 		np_run_summary_free(&all.row[i].profile);
 	free(all.row);

@@ -601,7 +601,13 @@ test_unknown_application_fails_with_the_nearest_names() {
 	contains "of a topic" "$ERR" 'did you mean show\?$'
 	run netprof show zzzzzz
 	equal "nothing like it" "$ERR" "netprof: no profile of \"zzzzzz\", neither $ME's own nor a published one"
-	rm -r "$S/store/users" "$S/store/published"
+	touch "$S/store/users/$MY_UID/netprof.log"
+	run netprof show zzzzzz
+	equal "steps were not measured" "$ERR" "netprof: no profile of \"zzzzzz\", neither $ME's own nor a published one; why steps were not measured: $S/store/users/$MY_UID/netprof.log"
+	rm -r "$S"/store/users/"$MY_UID"/*/ "$S/store/published"
+	run netprof list
+	contains "a list of none" "$ERR" "no profiles yet: .*; why steps were not measured: $S/store/users/$MY_UID/netprof.log\$"
+	rm -r "$S/store/users"
 	run netprof show lammps
 	contains "empty store" "$ERR" 'there are no profiles yet: sbatch --netprofile=NAME'
 }
