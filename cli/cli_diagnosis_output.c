@@ -226,6 +226,10 @@ static const char *next_step(const struct cli_diagnosis *p, enum np_cause c,
 	buf[0] = '\0';
 	switch (c) {
 	case NP_CAUSE_NETWORK:
+		/* Only steps on several nodes are measured. */
+		if (p->job->n_nodes == 1)
+			return "keep it away from such neighbours: sbatch "
+			       "--exclude=NODES";
 		return "measure it (sbatch --netprofile=NAME job.sh), so that "
 		       "placement can keep it away from such neighbours; by "
 		       "hand: sbatch --exclude=NODES or --switches=1";
@@ -1227,19 +1231,29 @@ static const char *next_of(const struct cli_diagnosis *p, char *buf, size_t len)
 {
 	const struct np_blame *b = &p->result.blame;
 	enum np_cause list[NP_N_CAUSES];
+	bool one_node;
 
 	if (!p->examined || job_state(p) != JOB_COMPARABLE)
 		return "";
 	if (list_blamed(b, list))
 		return next_step(p, list[0], buf, len);
+	/* Only steps on several nodes are measured. */
+	one_node = p->job->n_nodes == 1;
 	if (b->verdict == NP_BLAME_TOO_FEW)
-		return "measure how the job reacts to its neighbours (sbatch "
-		       "--netprofile=NAME job.sh); give later runs the same "
-		       "job name, so that they can be compared";
+		return one_node ?
+			       "give later runs the same job name, so that they "
+			       "can be compared" :
+			       "measure how the job reacts to its neighbours "
+			       "(sbatch --netprofile=NAME job.sh); give later "
+			       "runs the same job name, so that they can be "
+			       "compared";
 	if (b->verdict == NP_BLAME_UNEXPLAINED)
-		return "check what the job itself did (its output and input), "
-		       "and measure the next run (sbatch --netprofile=NAME "
-		       "job.sh)";
+		return one_node ?
+			       "check what the job itself did (its output and "
+			       "input)" :
+			       "check what the job itself did (its output and "
+			       "input), and measure the next run (sbatch "
+			       "--netprofile=NAME job.sh)";
 	return "";
 }
 

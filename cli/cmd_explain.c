@@ -534,6 +534,10 @@ static const struct np_state_denial *find_denial(const struct np_state *s,
 	return NULL;
 }
 
+/* Why a job on one node has no advice to measure it. */
+static const char one_node[] =
+	"a job on one node is not measured, because it uses no switch";
+
 /* Why placement has no profile for the job, and how to change that. */
 static void say_unknown(const struct explanation *e)
 {
@@ -546,6 +550,8 @@ static void say_unknown(const struct explanation *e)
 	if (denial)
 		cli_print_labelled(stdout, "Unknown", "%s",
 				   cli_denied_text(denial, line, sizeof(line)));
+	else if (j->n_nodes == 1)
+		cli_print_labelled(stdout, "Unknown", "%s", one_node);
 	else if (!*j->app)
 		cli_print_labelled(
 			stdout, "Unknown",
@@ -812,7 +818,9 @@ static int print_ended(const struct explanation *e)
 		say_ended(e);
 	else
 		say_recorded(e);
-	if (!e->n_measured)
+	if (!e->n_measured && e->have_record && e->accounting.n_nodes == 1)
+		cli_print_labelled(stdout, "Measured", "no: %s", one_node);
+	else if (!e->n_measured)
 		cli_print_labelled(stdout, "Measured",
 				   "no; to learn how much its "
 				   "neighbours slow it: sbatch --netprofile=%s "

@@ -276,6 +276,18 @@ test_runs_are_compared_by_command_where_the_name_does_not_tell() {
 	contains "nothing is known" "$(explain_run)" '^Too few comparable runs to say'
 }
 
+# netprof measures only steps on several nodes.
+test_jobs_on_one_node_are_not_to_be_measured() {
+	some_runs fft 'sbatch fft.sh'
+	sed -i '2,$s/|2|8|n.0-1.|/|1|4|n0|/' "$S/runs"
+	sed '1p; $!d' "$S/runs" >"$S/one"
+	contains "one run" "$(netprof explain --accounting="$S/one" --metrics-url=none 113)" \
+		'^Next +give later runs the same job name, so that they can be compared$'
+	sed '$s/|[0-9]*|1|4|n0/|1764010600|1|4|n0/' "$S/runs" >"$S/slow"
+	run netprof explain --accounting="$S/slow" --metrics-url=none 113
+	contains "a slow run" "$OUT" '^Next +check what the job itself did \(its output and input\)$'
+}
+
 test_what_differs_from_the_usual_runs_is_a_suspect() {
 	differences() { explain_run --json | jq -c '.accounting.differences[] | [.what, .value, .usual]'; }
 	some_runs fft 'sbatch fft.sh 512'

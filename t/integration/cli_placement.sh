@@ -144,6 +144,18 @@ test_for_an_unknown_job_the_searched_places_are_named() {
 	contains "a task that was not split off yet" "$OUT" '^Job 4012 \(halo\) is held by placement'
 }
 
+# netprof measures only steps on several nodes.
+test_jobs_on_one_node_are_not_to_be_measured() {
+	setup_measured
+	jq -c '(.jobs[] | select(.id == 4013)).n_nodes = 1' "$S/store/placement/state.json" >"$S/state"
+	mv "$S/state" "$S/store/placement/state.json"
+	contains "a pending job" "$(netprof explain 4013)" \
+		'^Unknown +a job on one node is not measured, because it uses no switch$'
+	sed -i '/"id":3990,/s/"n_nodes":10,/"n_nodes":1,/' "$S"/store/placement/ended-*.jsonl
+	contains "a job that ended" "$(netprof explain 3990)" \
+		'^Measured +no: a job on one node is not measured, because it uses no switch$'
+}
+
 test_a_users_records_are_private_and_decisions_are_not() {
 	[ "$MY_UID" = 0 ] || return 0 # chown
 	setup_measured
