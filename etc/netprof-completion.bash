@@ -19,7 +19,10 @@ _netprof_values() {
 	case ${COMP_WORDS[1]} in sharing | replay) return ;; esac
 	case $option in
 	--user) echo users ;;
-	--output | --plot | --predictions | --fit | --accounting | -o) echo files ;;
+	--output | --plot | --predictions | --fit | --accounting | -o | \
+	--swf | --sacct | --topology | --rules | --pairs | --shares | --events | \
+	--save | --latencies | --ibnetdiscover | --lldp | --slurm | --fabric | \
+	--traces | --liballprof | --simulate) echo files ;;
 	--scope) case ${COMP_WORDS[1]} in
 		calibrate) echo node leaf ;;
 		*) echo node leaf uplink ;;
@@ -113,14 +116,17 @@ _netprof() {
 		replay/-*) words="$formats --plot= --model= --set= --bandwidth= --latency= \
 			--eager= --nodes= --cores= --map= --seed=" ;;
 		metrics/-*) words="--output=" ;;
-		sharing/* | replay/* | validate/*) mapfile -t COMPREPLY < <(compgen -f -- "$cur")
-			return ;;
 		tolerance/-*) words="$formats --plot= --latency= --overhead= \
 			--overhead-per-byte= --per-byte= --rendezvous= --first-byte-free --serial --gap= \
 			--shared-links --overlap --noise= --topology= --wire= \
 			--switch= --ranks-per-node= --place= --threshold= \
 			--sweep= --up-to= --critical --pairs --collective=" ;;
-		tolerance/*) mapfile -t COMPREPLY < <(compgen -f -- "$cur")
+		accuracy/* | qn/* | replay/* | scale/* | sharing/* | validate/*)
+			mapfile -t COMPREPLY < <(compgen -f -- "$cur")
+			return ;;
+		tolerance/* | trace/*)
+			mapfile -t COMPREPLY < <(compgen -W "$(_netprof_apps)" -- "$cur"
+				compgen -f -- "$cur")
 			return ;;
 		help/*) words=$commands ;;
 		*) return ;;

@@ -140,7 +140,7 @@ test_flags_of_predictions_are_in_the_manual() {
 }
 
 test_completion_completes() {
-	local got
+	local got cmd
 	setup
 	complete_words() { # WORDS...: what the last one can become
 		bash --norc -c '. "$1"; shift
@@ -161,6 +161,13 @@ test_completion_completes() {
 	equal "users" "$(complete_words netprof show --user = roo)" "root"
 	equal "a job" "$(complete_words netprof explain 401)" "4010 4011_3 4015"
 	equal "of a matrix" "$(complete_words netprof matrix --c)" "--csv"
+	cd "$S"
+	touch main.json
+	for cmd in accuracy qn scale validate sharing tolerance trace; do
+		equal "a file for $cmd" "$(complete_words netprof "$cmd" mai)" "main.json"
+	done
+	equal "an application for trace" "$(complete_words netprof trace lam)" "lammps"
+	equal "a log" "$(complete_words netprof simulate --swf = mai)" "main.json"
 	got=$(complete_words netprof help "")
 	contains help "$got" 'publish.*runs.*show'
 }
