@@ -503,7 +503,7 @@ bool cli_excluded_text(const struct np_run_summary *summary, char *buf,
 }
 
 /*
- * Rates per second and node, as in "12 ECN marks, 3.1 retries", or "no
+ * Rates, as in "12 ECN marks, 3.1 retries per second and node", or "no
  * congestion"; "" without counters.
  */
 static const char *congestion_text(const struct np_sample_nic *nic, char *buf,
@@ -525,8 +525,9 @@ static const char *congestion_text(const struct np_sample_nic *nic, char *buf,
 			cli_appendf(buf, size, "%s%.3g %s", *buf ? ", " : "",
 				    nic->n[k] / nic->node_sec, names[k]);
 	}
-	if (known && !*buf)
-		cli_appendf(buf, size, "no congestion");
+	if (known)
+		cli_appendf(buf, size, "%s",
+			    *buf ? " per second and node" : "no congestion");
 	return buf;
 }
 
@@ -573,8 +574,7 @@ void cli_print_adapters(FILE *f, const struct np_sample *sample)
 				    *line ? "; " : "", nic->device, counts);
 	}
 	if (*line)
-		cli_print_labelled(f, "Adapters", "%s per second and node",
-				   line);
+		cli_print_labelled(f, "Adapters", "%s", line);
 }
 
 /* ---- the verdict ---- */

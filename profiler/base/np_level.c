@@ -127,6 +127,8 @@ int np_level_parse(const char *text, struct np_level *out, struct np_err *err)
 		}
 	if (strlen(text) >= sizeof(level.name))
 		return fail_invalid("...", err, "longer than 63 characters");
+	if (*text && !strchr(text, ':') && !strchr("PMBS", *text))
+		return fail_invalid(text, err, "no such level");
 	rc = parse_parts(text, &level, err);
 	if (rc)
 		return rc;

@@ -167,7 +167,7 @@ test_congestion_counted_by_adapters_is_on_the_pages_of_a_profile_and_of_a_job() 
 			"$file" >"$S/with"
 		cat "$S/with" >"$file"
 	done
-	line='Adapters mlx5_0:1 counted 50 ticks of waiting, 3 notifications, 0.2 retries; cxi0 counted no congestion per second and node'
+	line='Adapters mlx5_0:1 counted 50 ticks of waiting, 3 notifications, 0.2 retries per second and node; cxi0 counted no congestion'
 	contains "show" "$(COLUMNS=300 netprof show fft | tr -s ' \n' ' ')" "$line"
 	contains "explain" "$(COLUMNS=300 netprof explain 3001 | tr -s ' \n' ' ')" "$line"
 	equal "explain --json" "$(netprof explain --json 3001 | jq -c '.steps[0].adapters |

@@ -42,8 +42,8 @@ static const struct {
 	const char *name, *text, *says;
 } bad[] = {
 	{ "empty", "", "P, M and B are required" },
-	{ "a level there is not", "c8", "unknown part" },
-	{ "another case", "C1", "unknown part" },
+	{ "a level there is not", "c8", "no such level" },
+	{ "another case", "C1", "no such level" },
 	{ "no pause given", "P1:M1", "P, M and B are required" },
 	{ "a pause without unit", "P1:M1:B250", "with its unit" },
 	{ "a negative pause", "P1:M1:B-1us", "with its unit" },
