@@ -147,13 +147,16 @@ static int run(const struct cli_cmd *self, int argc, char **argv,
 		return rc;
 	rc = np_store_load(s.store, owner, geteuid(), o.app, cli_warn_line,
 			   NULL, &runs, &err);
-	if (rc) {
-		o.published = owner == NP_STORE_PUBLISHED;
-		rc = cli_fail("%s%s", err.text,
-			      rc != -ENOENT ?
-				      "" :
-				      cli_similar_apps(&s, &o, o.app, near,
-						       sizeof(near)));
+	o.published = owner == NP_STORE_PUBLISHED;
+	if (rc == -ENOENT) {
+		rc = cli_fail("no %s of \"%.64s\"%s",
+			      o.published ? "published profile" :
+					    "profile of your own",
+			      o.app,
+			      cli_similar_apps(&s, &o, o.app, near,
+					       sizeof(near)));
+	} else if (rc) {
+		rc = cli_fail("%s", err.text);
 	} else {
 		rc = remove_runs(&s, owner, &runs, &own_options, o.apps + 1);
 		np_runs_free(&runs);

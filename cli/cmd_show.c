@@ -1062,9 +1062,12 @@ static const char *level_name(const struct np_run_summary_level *level,
 {
 	char name[NP_LEVEL_NAME];
 
-	snprintf(buf, len, "%s (%u)",
-		 cli_truncate(level->name, LEVEL_WIDEST, name, sizeof(name)),
-		 level->run_sec.n);
+	cli_truncate(level->name, LEVEL_WIDEST, name, sizeof(name));
+	/* Measurement intervals are no runs. */
+	if (level->run_sec.n)
+		snprintf(buf, len, "%s (%u)", name, level->run_sec.n);
+	else
+		snprintf(buf, len, "%s", name);
 	return buf;
 }
 
@@ -1155,15 +1158,19 @@ static void print_levels(FILE *f, const struct np_run_summary *profile)
 	char buf[NP_LEVEL_NAME + CLI_NUMBER_LEN];
 	int width = (int)level_width(profile);
 	size_t n = profile->n_levels, most;
+	bool runs = false;
 
 	if (!n)
 		return;
+	for (size_t i = 0; i < n; i++)
+		runs |= level[i].run_sec.n > 0;
 	/* If not all fit, those with the lowest utilisation are shown. */
 	most = (size_t)((cli_columns() - LEVEL_LABEL) / width);
 	n = n < most ? n : most;
 	fprintf(f, "\n%s%-*s", cli_colour(CLI_BOLD), LEVEL_LABEL,
 		profile->n_levels > n ? "Under load (more)" :
-					"Under load (runs)");
+		runs		      ? "Under load (runs)" :
+					"Under load");
 	for (size_t i = 0; i < n; i++)
 		cli_print_right(f, level_name(&level[i], buf, sizeof(buf)),
 				width);

@@ -251,7 +251,9 @@ void np_suggest(const char *name, const char *const *names, size_t n,
 					       dissimilarity(name, names[i]) };
 		size_t position = n_best;
 
-		if (candidate.dissimilarity == TOO_DIFFERENT)
+		/* A name that exists, though not in the place that was meant. */
+		if (candidate.dissimilarity == TOO_DIFFERENT ||
+		    !strcmp(name, names[i]))
 			continue;
 		for (; position && is_better(&candidate, &best[position - 1]);
 		     position--)

@@ -36,6 +36,7 @@ static const struct {
 	{ "cp", "; did you mean cp2k?" },
 	{ "lammps-melt", "; did you mean lammps?" },
 	{ "LAMMPS", "; did you mean lammps?" },
+	{ "hpcg", "; did you mean hpcc?" }, /* not itself */
 	{ "e", "" }, { "quantum", "" }, { "", "" },
 };
 
