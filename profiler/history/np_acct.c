@@ -15,6 +15,11 @@
 
 #define MAX_LINE 1048576 /* bytes of a row */
 #define MAX_TEXT 1024 /* bytes; longer names and commands are cut */
+/*
+ * The accounting has this limit for some jobs without one: those that Slurm's
+ * backfill scheduler started (YEAR_MINUTES in backfill.c).
+ */
+#define YEAR_SEC (365 * 86400.0)
 #define NO_TOPOLOGY "all" /* name of the leaf switch without a topology */
 
 void np_acct_free(struct np_acct *h)
@@ -258,6 +263,8 @@ static int read_times(const struct reader *r, char *const *value, size_t line,
 	if (np_sacct_duration(value[LIMIT], &j->limit_sec))
 		return refuse(r, line, LIMIT, value[LIMIT],
 			      "a number of minutes", err);
+	if (j->limit_sec == YEAR_SEC)
+		j->limit_sec = INFINITY;
 	if (!*value[SUSPENDED])
 		return 0;
 	if (np_sacct_duration(value[SUSPENDED], &j->suspended_sec))

@@ -96,6 +96,28 @@ T_TEST("comparable runs")
 	np_acct_free(&h);
 }
 
+/* The accounting has a year as the limit of those that backfill started. */
+T_TEST("runs without a time limit are comparable, however they were started")
+{
+	struct np_err err = NP_ERR_INIT;
+	const struct np_acct_job *j;
+	struct np_acct h;
+	uint32_t like[8];
+	size_t any;
+
+	T_CHECK(!read_all(&h, HEAD
+		"1|1|a|main|COMPLETED|1000|1000|1100|0|2|8|UNLIMITED|n[0-1]|x|\n"
+		"2|2|a|main|COMPLETED|2000|2000|2100|0|2|8|525600|n[0-1]|x|\n"
+		"3|3|a|main|COMPLETED|3000|3000|3100|0|2|8|525599|n[0-1]|x|\n",
+		true, &err));
+	j = np_acct_find(&h, 2, NP_ACCT_NO_TASK);
+	T_CHECK(j && isinf(j->limit_sec));
+	T_CHECK(np_acct_comparable(&h, j, NP_ACCT_SAME_NAME, like, 8, &any) ==
+		1);
+	T_CHECK(h.job[like[0]].id == 1);
+	np_acct_free(&h);
+}
+
 static const struct {
 	const char *line, *want;
 } commands[] = {
