@@ -745,6 +745,11 @@ static bool check_store_dir(struct cli_check *check)
 			  "other than its owner can write there", dir,
 			  st.st_mode & 07777);
 		cli_check_remedy(check, "chmod go-w %s", dir);
+	} else if (!(st.st_mode & S_IXOTH)) {
+		cli_check_add(check, CLI_WARNING, "store", "%s: mode %o: users "
+			  "outside its group cannot use it", dir,
+			  st.st_mode & 07777);
+		cli_check_remedy(check, "chmod o+x %s", dir);
 	} else {
 		cli_check_add(check, CLI_OK, "store", "%s", dir);
 	}

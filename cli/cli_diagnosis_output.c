@@ -1216,7 +1216,7 @@ static void say_missing(FILE *f, const struct cli_diagnosis *p)
 			p->n_nodes_skipped, cli_plural_s(p->n_nodes_skipped));
 	if (p->acct.one_leaf)
 		cli_print_labelled(f, "Note",
-				   "Slurm has no topology, so all "
+				   "no topology is known, so all "
 				   "nodes count as one leaf switch");
 	if (p->acct.damaged)
 		cli_print_labelled(f, "Missing",

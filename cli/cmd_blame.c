@@ -163,7 +163,7 @@ static int print_text(const struct np_acct *acct,
 	if (acct->one_leaf)
 		cli_print_labelled(
 			stdout, "Note",
-			"Slurm has no topology, so all nodes count as one "
+			"no topology is known, so all nodes count as one "
 			"leaf switch");
 	if (acct->damaged)
 		cli_print_labelled(

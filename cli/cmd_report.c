@@ -689,7 +689,7 @@ static void put_blame(FILE *f, const struct report *report)
 		 "runs of the same work.  Each table has at most %d rows.%s",
 		 report->blame_sec / 86400, cost->n_compared, cost->n_jobs,
 		 MAX_COSTS, accounting->one_leaf ?
-		 "  Slurm has no topology, so all nodes count as one leaf "
+		 "  No topology is known, so all nodes count as one leaf "
 		 "switch." : "");
 	put_cost_pairs(f, accounting, cost);
 	put_cost_leaves(f, accounting, cost);

@@ -167,6 +167,8 @@ test_check_says_what_to_repair() {
 	chmod 755 "$S/store/published"
 	chmod 777 "$S/store"
 	finding problem store 'users other than' 'chmod go-w'
+	chmod 750 "$S/store"
+	finding warning store 'mode 750: users outside its group cannot use it' 'chmod o.x'
 	chmod 755 "$S/store"
 	rm "$S/libexec/netprof-collector"
 	finding problem programs 'netprof-collector: No such file' 'make install'
