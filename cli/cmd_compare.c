@@ -349,6 +349,42 @@ static bool condition_differs(const struct comparison *comparison,
 	return false;
 }
 
+/*
+ * The number of sides that have a value for this condition; text is the value
+ * of the last one.
+ */
+static size_t sides_with(const struct comparison *comparison,
+			 const struct condition *condition,
+			 char text[CONDITION_LEN])
+{
+	char value[CONDITION_LEN];
+	size_t n = 0;
+
+	text[0] = '\0';
+	for (size_t i = 0; i < comparison->n; i++) {
+		condition_of_side(&comparison->side[i], condition, value);
+		if (*value)
+			strcpy(text, value);
+		n += *value != '\0';
+	}
+	return n;
+}
+
+/* A side of which no run counts, and thus no condition is known; or NULL. */
+static const struct side *side_without_runs(const struct comparison *comparison)
+{
+	for (size_t i = 0; i < comparison->n; i++) {
+		const struct side *side = &comparison->side[i];
+		size_t k = 0;
+
+		while (k < side->runs.n && !side_counts(side, k))
+			k++;
+		if (k == side->runs.n)
+			return side;
+	}
+	return NULL;
+}
+
 /* ---- the verdict ---- */
 
 /* Run times of different applications are not comparable. */
@@ -463,14 +499,22 @@ static void say_verdict(const struct comparison *comparison, char *buf,
 static void say_differences(const struct comparison *comparison, char *buf,
 			    size_t len)
 {
+	const struct side *empty = side_without_runs(comparison);
+
 	buf[0] = '\0';
 	for (size_t i = 0; i < NP_ARRAY_SIZE(recorded); i++)
 		if (condition_differs(comparison, &recorded[i]))
 			cli_appendf(
 				buf, len, "%s%s",
 				*buf ? ", " : "Different: ", recorded[i].words);
-	cli_appendf(buf, len, "%s",
-		    *buf ? "." : "No recorded condition differs.");
+	if (*buf)
+		cli_appendf(buf, len, ".");
+	else if (empty)
+		snprintf(buf, len, "The conditions cannot be compared: %s has "
+			 "no run without load of which the time counts.",
+			 empty->name);
+	else
+		snprintf(buf, len, "No recorded condition differs.");
 }
 
 /* ---- text output ---- */
@@ -630,11 +674,8 @@ static void put_same(const struct comparison *comparison)
 	for (size_t k = 0; k < NP_ARRAY_SIZE(recorded); k++) {
 		const struct condition *condition = &recorded[k];
 
-		text[0] = '\0';
-		for (size_t i = 0; i < comparison->n && !*text; i++)
-			condition_of_side(&comparison->side[i], condition,
-					  text);
-		if (*text && !condition_differs(comparison, condition))
+		if (sides_with(comparison, condition, text) >= 2 &&
+		    !condition_differs(comparison, condition))
 			cli_appendf(line, sizeof(line), "%s%s %s",
 				    *line ? ", " : "", condition->label, text);
 	}

@@ -573,9 +573,13 @@ static int load_apps(struct cli_known *known, struct cli_store *store,
  */
 static void predict_all(struct predictions *all, struct np_predictor *predictor)
 {
+	struct cli_known_app *const *app = all->known->app;
 	size_t n_corunners = all->known->n - 1;
 
 	all->n = 1 + n_corunners;
+	/* Two jobs of one application slow each other alike. */
+	if (n_corunners == 1 && !strcmp(app[0]->runs.app, app[1]->runs.app))
+		all->n = 1;
 	for (size_t i = 0; i < all->n; i++) {
 		struct cli_prediction *prediction = &all->prediction[i];
 

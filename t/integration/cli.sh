@@ -343,6 +343,12 @@ test_a_curve_from_one_run_says_so() {
 		fail "it says: $(head -n 3 <<<"$show")"
 	grep -q '^Intervals  *2 loads measured in intervals of 1 run (32 s), which' \
 		<<<"$show" || fail "nothing about intervals: $show"
+	grep -q '^Under load  *c1  *c6$' <<<"$show" || fail "intervals are no runs: $show"
+	compared=$(netprof compare stencil halo | tr -s ' \n' ' ')
+	contains "no run counts" "$compared" \
+		'The conditions cannot be compared: stencil has no run without load of which the time counts\.'
+	[[ $compared != *Equal* ]] || fail "conditions of one side only: $compared"
+	equal "a pair of one application" "$(netprof predict --noheader --format=Victim fft fft)" fft
 	show=$(netprof predict stencil halo | tr -s ' \n' ' ')
 	[[ $show == *"; 2 levels from intervals within 32 s of 1 run halo"* ]] ||
 		fail "predict says: $show"
