@@ -329,6 +329,10 @@ static void print_data_used(const struct predictions *all, size_t app,
 	if (app == prediction->victim &&
 	    prediction->result.used & NP_DATA_TRACE)
 		cli_print_labelled(stdout, label, "%s: its newest trace", name);
+	else if (app == prediction->victim && !loaded && !summary->alone_sec.n)
+		cli_print_labelled(stdout, label, "%s: %zu of %zu load levels%s",
+				   name, summary->n_curve, n,
+				   interval_words(summary, intervals));
 	else if (app == prediction->victim)
 		cli_print_labelled(stdout, label,
 				   "%s: %zu %s under %zu of %zu load "

@@ -350,7 +350,7 @@ test_a_curve_from_one_run_says_so() {
 	[[ $compared != *Equal* ]] || fail "conditions of one side only: $compared"
 	equal "a pair of one application" "$(netprof predict --noheader --format=Victim fft fft)" fft
 	show=$(netprof predict stencil halo | tr -s ' \n' ' ')
-	[[ $show == *"; 2 levels from intervals within 32 s of 1 run halo"* ]] ||
+	[[ $show == *"Data stencil: 2 of 8 load levels; 2 levels from intervals within 32 s of 1 run halo"* ]] ||
 		fail "predict says: $show"
 	show=$(netprof show restless)
 	grep -q 'do not agree' <<<"$(tr -s ' \n' ' ' <<<"$show")" ||
