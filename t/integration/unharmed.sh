@@ -252,9 +252,9 @@ test_scancel() {
 test_time_limit() {
 	local i
 	for i in 1 2 3; do
-		alice "rm -f up; srun -J limit --time=5 -N4 --netprofile=limit$i \
+		alice "rm -f up; srun -J limit$i --time=5 -N4 --netprofile=limit$i \
 				sh -c '$LASTS' & $IS_UP
-			scontrol update jobid=\$(squeue -h -n limit -o %i) endtime=now
+			scontrol update jobid=\$(squeue -h -n limit$i -o %i) endtime=now
 			wait \$!; [ \$? = 143 ]" 2>/dev/null
 		! (was_measured "limit$i") >/dev/null || break
 	done
