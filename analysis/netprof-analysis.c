@@ -25,6 +25,6 @@ int main(int argc, char **argv)
 		if (!strcmp(cmds[i]->name, argv[1]))
 			return cli_run(cmds[i], argc - 1, argv + 1);
 	fprintf(stderr, "netprof-analysis: run by \"netprof COMMAND\"; see "
-		"netprof help\n");
+			"netprof help\n");
 	return CLI_USAGE;
 }

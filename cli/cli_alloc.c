@@ -64,11 +64,14 @@ static int read_number(const char *name, uint32_t *out, struct np_err *err)
 	uint64_t value;
 
 	if (!text)
-		return np_errf(err, -EINVAL, "%s is not set, although Slurm "
-			       "sets it in every allocation", name);
+		return np_errf(err, -EINVAL,
+			       "%s is not set, although Slurm sets it in every "
+			       "allocation",
+			       name);
 	if (np_whole_parse(text, UINT32_MAX, &value) || !value)
-		return np_errf(err, -EINVAL, "%s=%.40s: expected a number, as "
-			       "set by Slurm", name, text);
+		return np_errf(err, -EINVAL,
+			       "%s=%.40s: expected a number, as set by Slurm",
+			       name, text);
 	*out = (uint32_t)value;
 	return 0;
 }
@@ -86,19 +89,23 @@ int cli_alloc_find(struct cli_alloc *alloc, int nodes, const char *command,
 	if (rc)
 		return rc;
 	if (!getenv("SLURM_JOB_ID"))
-		return np_errf(err, -ENOENT, "not inside an allocation; run: "
-			       "salloc -N%d --exclusive netprof %s (%s)", nodes,
-			       command, nodes > 2 ? "all nodes of one leaf "
-			       "switch, preferably of two" : "both nodes under "
-			       "one leaf switch");
+		return np_errf(err, -ENOENT,
+			       "not inside an allocation; run: salloc -N%d "
+			       "--exclusive netprof %s (%s)",
+			       nodes, command,
+			       nodes > 2 ? "all nodes of one leaf switch, "
+					   "preferably of two" :
+					   "both nodes under one leaf switch");
 	if (getenv("SLURM_HET_SIZE"))
-		return np_errf(err, -EINVAL, "this is a heterogeneous "
-			       "allocation, which is not supported");
+		return np_errf(err, -EINVAL,
+			       "this is a heterogeneous allocation, which is "
+			       "not supported");
 	alloc->cluster = getenv("SLURM_CLUSTER_NAME");
 	alloc->nodes = getenv("SLURM_JOB_NODELIST");
 	if (!alloc->nodes)
-		return np_errf(err, -EINVAL, "SLURM_JOB_NODELIST is not set, "
-			       "although Slurm sets it in every allocation");
+		return np_errf(err, -EINVAL,
+			       "SLURM_JOB_NODELIST is not set, although Slurm "
+			       "sets it in every allocation");
 	if (read_number("SLURM_JOB_ID", &alloc->job.job_id, err) ||
 	    read_number("SLURM_JOB_NUM_NODES", &n_nodes, err))
 		return -EINVAL;
@@ -127,8 +134,10 @@ static char *run_scontrol(const char *show, const char *name, size_t max,
 	    strlen(text) + 1 < max)
 		return text;
 	free(text);
-	np_errf(err, -EIO, "scontrol show %s %s failed, so the leaf switches "
-		"of this partition are unknown", show, name);
+	np_errf(err, -EIO,
+		"scontrol show %s %s failed, so the leaf switches of this "
+		"partition are unknown",
+		show, name);
 	return NULL;
 }
 
@@ -173,10 +182,13 @@ static int print_leaves(struct cli_alloc *alloc, const struct np_topo *topo,
 				topo->leaf[i].name, topo->leaf[i].nodes);
 	if (fclose(file))
 		return np_errf(err, -ENOMEM, "out of memory");
-	return len < MAX_LEAVES ? 0 :
-	       np_errf(err, -E2BIG, "the leaf switches of this allocation "
-		       "have too many nodes: %zu bytes in Slurm's topology, at "
-		       "most %d are possible", len, MAX_LEAVES);
+	return len < MAX_LEAVES ?
+		       0 :
+		       np_errf(err, -E2BIG,
+			       "the leaf switches of this allocation have too "
+			       "many nodes: %zu bytes in Slurm's topology, at "
+			       "most %d are possible",
+			       len, MAX_LEAVES);
 }
 
 /*

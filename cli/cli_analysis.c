@@ -65,10 +65,10 @@ int cli_analysis_run(char **argv)
 		rc = -errno;
 	}
 	free(command);
-	return rc == -ENOENT ?
-	       cli_fail("%s is a command of another package: install the "
-			"package netprof-analysis", argv[0]) :
-	       cli_fail("%s: %s", path, strerror(-rc));
+	return rc == -ENOENT ? cli_fail("%s is a command of another package: "
+					"install the package netprof-analysis",
+					argv[0]) :
+			       cli_fail("%s: %s", path, strerror(-rc));
 }
 
 /*
@@ -116,10 +116,11 @@ static int run_analysis(const char *path, enum cli_traced_result result,
 	int rc;
 
 	if (len)
-		return np_errf(err, (int)len, len == -ENOENT ?
-			       "reading traces needs the package "
-			       "netprof-analysis" : "%s: %s", program,
-			       strerror((int)-len));
+		return np_errf(err, (int)len,
+			       len == -ENOENT ? "reading traces needs the "
+						"package netprof-analysis" :
+						"%s: %s",
+			       program, strerror((int)-len));
 	snprintf(network_text, sizeof(network_text),
 		 "%.17g,%.17g,%.17g,%llu,%d,%.17g,%.17g", network->L_ns,
 		 network->o_ns, network->G_ns, (unsigned long long)network->S,
@@ -158,12 +159,14 @@ int cli_traced_get(const char *path, uid_t uid, enum cli_traced_result result,
 		np_trace_analysis_free(&analysis);
 	}
 	if (bytes > max_bytes && result == CLI_TRACED_THRESHOLDS)
-		return np_errf(err, -E2BIG, "%.0f MB is too large here; use "
-			       "\"netprof tolerance\"", bytes / (1 << 20));
+		return np_errf(
+			err, -E2BIG,
+			"%.0f MB is too large here; use \"netprof tolerance\"",
+			bytes / (1 << 20));
 	if (bytes > max_bytes)
-		return np_errf(err, -E2BIG, "%s: %.0f MB, expected at most "
-			       "%.0f", path, bytes / (1 << 20),
-			       max_bytes / (1 << 20));
+		return np_errf(err, -E2BIG,
+			       "%s: %.0f MB, expected at most %.0f", path,
+			       bytes / (1 << 20), max_bytes / (1 << 20));
 	rc = run_analysis(path, result, network, &analysis, err);
 	if (!rc && !has_result(&analysis, result)) {
 		rc = np_errf(err, -ENODATA, "%s", analysis.why);
@@ -227,8 +230,9 @@ static void load_newest_response(const struct np_runs *runs,
 	if (!rc)
 		load_response(path, runs->uid, network, out);
 	else if (!out->why.text[0])
-		np_errf(&out->why, rc, "no trace; to record one: srun "
-			"--netprofile=%s --netprofile-trace PROGRAM",
+		np_errf(&out->why, rc,
+			"no trace; to record one: srun --netprofile=%s "
+			"--netprofile-trace PROGRAM",
 			runs->app);
 }
 

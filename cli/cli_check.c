@@ -84,9 +84,10 @@ static void check_rails(struct cli_check *check)
 		return;
 	if (np_rails_load(check->conf.rails, &topo, &err)) {
 		cli_check_add(check, CLI_PROBLEM, "rails", "%s", err.text);
-		cli_check_remedy(check, "correct it, see Rails in "
-			   "netprof.conf(5); until then only the first leaf "
-			   "switch of a node is measured");
+		cli_check_remedy(
+			check,
+			"correct it, see Rails in netprof.conf(5); until then "
+			"only the first leaf switch of a node is measured");
 		return;
 	}
 	for (size_t i = 0; i < topo.n; i++) {
@@ -110,23 +111,24 @@ static void check_conf(struct cli_check *check)
 	if (np_conf_from_environment(&check->conf, &err)) {
 		cli_check_add(check, CLI_PROBLEM, "configuration", "%s",
 			  err.text);
-		cli_check_remedy(check, "correct it, see netprof.conf(5); "
-			   "until then nothing is measured, and slurmctld "
-			   "keeps the configuration that it read before");
+		cli_check_remedy(check,
+				 "correct it, see netprof.conf(5); until then "
+				 "nothing is measured, and slurmctld keeps the "
+				 "configuration that it read before");
 	} else if (access(path, F_OK)) {
-		cli_check_add(check, CLI_OK, "configuration", "there is no %s; "
-			  "the defaults are used", path);
+		cli_check_add(check, CLI_OK, "configuration",
+			      "there is no %s; the defaults are used", path);
 	} else {
-		cli_check_add(check, CLI_OK, "configuration", "%s: "
-			  "Placement=%s", path,
-			  np_mode_name(check->conf.place.mode));
+		cli_check_add(check, CLI_OK, "configuration",
+			      "%s: Placement=%s", path,
+			      np_mode_name(check->conf.place.mode));
 	}
 	check_rails(check);
 	check->placement_on = np_place_conf_enabled(&check->conf.place);
 	if (check->conf.enabled)
 		return;
-	cli_check_add(check, CLI_WARNING, "configuration", "Enabled=no: "
-		  "nothing is measured");
+	cli_check_add(check, CLI_WARNING, "configuration",
+		      "Enabled=no: nothing is measured");
 	cli_check_remedy(check, "write Enabled=yes in %s", path);
 }
 
@@ -143,7 +145,7 @@ static void check_program(struct cli_check *check, const char *dir,
 	cli_check_add(check, CLI_PROBLEM, "programs", "%s: %s", path,
 		  strerror(errno));
 	cli_check_remedy(check, "make install, or correct BinDir and "
-		   "LibexecDir in netprof.conf");
+				"LibexecDir in netprof.conf");
 }
 
 /* Add a finding for each missing program, or a single one if none is. */
@@ -183,11 +185,11 @@ static void check_slurm(struct cli_check *check)
 	char running_text[NP_LOADER_TEXT], installed_text[NP_LOADER_TEXT];
 
 	if (!slurm->installed) {
-		cli_check_add(check, CLI_WARNING, "Slurm", "the versions of "
-			  "slurmctld and scontrol are unknown: neither "
-			  "answers");
+		cli_check_add(check, CLI_WARNING, "Slurm",
+			      "the versions of slurmctld and scontrol are "
+			      "unknown: neither answers");
 		cli_check_remedy(check, "run netprof check where slurmctld "
-			   "runs, with Slurm's programs in PATH");
+					"runs, with Slurm's programs in PATH");
 	} else if (slurm->running && slurm->running != slurm->installed) {
 		cli_check_add(check, CLI_WARNING, "Slurm",
 			      "slurmctld %s runs, %s %s is installed here",
@@ -195,7 +197,7 @@ static void check_slurm(struct cli_check *check)
 			      slurm->installed_of,
 			      np_loader_text(slurm->installed, installed_text));
 		cli_check_remedy(check, "before slurmctld is restarted, look "
-			   "at the plugins below");
+					"at the plugins below");
 	} else {
 		cli_check_add(check, CLI_OK, "Slurm", "%s %s",
 			      slurm->installed_of,
@@ -203,12 +205,13 @@ static void check_slurm(struct cli_check *check)
 	}
 	if (slurm->responds)
 		return;
-	cli_check_add(check, CLI_WARNING, "Slurm", "slurmctld does not answer "
-		  "scontrol%s%s", *slurm->conf ? "; what follows is from " :
-		  ", and slurm.conf cannot be read: ", *slurm->conf ?
-		  slurm->conf : slurm->conf_error);
-	cli_check_remedy(check, "see slurmctld.log, or journalctl -u "
-		   "slurmctld");
+	cli_check_add(check, CLI_WARNING, "Slurm",
+		      "slurmctld does not answer scontrol%s%s",
+		      *slurm->conf ? "; what follows is from " :
+				     ", and slurm.conf cannot be read: ",
+		      *slurm->conf ? slurm->conf : slurm->conf_error);
+	cli_check_remedy(check,
+			 "see slurmctld.log, or journalctl -u slurmctld");
 	if (*slurm->conf && *slurm->conf_error) {
 		cli_check_add(check, CLI_WARNING, "slurm.conf", "%s",
 			      slurm->conf_error);
@@ -245,10 +248,10 @@ static void report_mismatch(struct cli_check *check, const char *path,
 		      "was built for Slurm %s, but %s is installed: %s",
 		      np_loader_text(built, built_text),
 		      np_loader_text(check->slurm.installed, installed),
-		      in_ctld ? "slurmctld starts with it, and placement is "
-				"off" :
-				"sbatch, srun and slurmstepd load it, and "
-				"nothing is measured");
+		      in_ctld ?
+			      "slurmctld starts with it, and placement is off" :
+			      "sbatch, srun and slurmstepd load it, and "
+			      "nothing is measured");
 	cli_check_remedy(check, in_ctld ? REBUILD ", then restart slurmctld" :
 		   REBUILD);
 }
@@ -333,36 +336,43 @@ static void check_job_submit(struct cli_check *check)
 			 sizeof(path)))
 		check_plugin(check, path, used);
 	else if (used && is_controller(&check->slurm)) {
-		cli_check_add(check, CLI_PROBLEM, JOB_SUBMIT, "is not in %s, "
-			  "and JobSubmitPlugins names it: slurmctld will not "
-			  "start", check->slurm.plugin_dirs);
-		cli_check_remedy(check, "%s; or remove netprof from "
-			   "JobSubmitPlugins in slurm.conf", REBUILD);
+		cli_check_add(check, CLI_PROBLEM, JOB_SUBMIT,
+			      "is not in %s, and JobSubmitPlugins names it: "
+			      "slurmctld will not start",
+			      check->slurm.plugin_dirs);
+		cli_check_remedy(check,
+				 "%s; or remove netprof from JobSubmitPlugins "
+				 "in slurm.conf",
+				 REBUILD);
 	} else if (used) {
-		cli_check_add(check, CLI_OK, JOB_SUBMIT, "is not on this "
-			  "host; slurmctld runs on %s",
-			  *check->slurm.controller ?
-			  check->slurm.controller : "another host");
+		cli_check_add(check, CLI_OK, JOB_SUBMIT,
+			      "is not on this host; slurmctld runs on %s",
+			      *check->slurm.controller ?
+				      check->slurm.controller :
+				      "another host");
 	}
 	if (used && strpbrk(check->slurm.job_submit, " \t")) {
 		cli_check_add(check, CLI_PROBLEM, "slurm.conf",
-			  "JobSubmitPlugins=\"%s\" has a blank: slurmctld does "
-			  "not find the plugin and will not start",
-			  check->slurm.job_submit);
+			      "JobSubmitPlugins=\"%s\" has a blank: slurmctld "
+			      "does not find the plugin and will not start",
+			      check->slurm.job_submit);
 		cli_check_remedy(check, "remove the blank");
 	} else if (used && !check->placement_on) {
-		cli_check_add(check, CLI_OK, "slurm.conf", "JobSubmitPlugins "
-			  "has netprof, but placement is off in netprof.conf");
+		cli_check_add(check, CLI_OK, "slurm.conf",
+			      "JobSubmitPlugins has netprof, but placement is "
+			      "off in netprof.conf");
 	} else if (used) {
 		cli_check_add(check, CLI_OK, "slurm.conf",
 			  "JobSubmitPlugins=%s", check->slurm.job_submit);
 	} else if (check->placement_on) {
-		cli_check_add(check, CLI_PROBLEM, "slurm.conf", "placement is "
-			  "on in netprof.conf, but JobSubmitPlugins has no "
-			  "netprof");
-		cli_check_remedy(check, "add netprof to JobSubmitPlugins in "
-			   "%s, then scontrol reconfigure", *check->slurm.conf ?
-			   check->slurm.conf : "slurm.conf");
+		cli_check_add(check, CLI_PROBLEM, "slurm.conf",
+			      "placement is on in netprof.conf, but "
+			      "JobSubmitPlugins has no netprof");
+		cli_check_remedy(check,
+				 "add netprof to JobSubmitPlugins in %s, then "
+				 "scontrol reconfigure",
+				 *check->slurm.conf ? check->slurm.conf :
+						      "slurm.conf");
 	}
 }
 
@@ -502,38 +512,47 @@ static void check_loaded(struct cli_check *check, const struct stack *stack)
 		cli_check_add(check, CLI_PROBLEM, "plugstack.conf", "%s",
 			      stack->argument.text);
 		cli_check_remedy(check, "correct it, see netprof.conf(5); "
-			   "until then nothing is measured");
+					"until then nothing is measured");
 	}
 	if (stack->required) {
-		cli_check_add(check, CLI_WARNING, "plugstack.conf", SPANK " is "
-			  "required: if it cannot be loaded, jobs fail");
-		cli_check_remedy(check, "write \"optional\" instead of "
-			   "\"required\" in %s", stack->loaded_at);
+		cli_check_add(
+			check, CLI_WARNING, "plugstack.conf",
+			SPANK
+			" is required: if it cannot be loaded, jobs fail");
+		cli_check_remedy(
+			check,
+			"write \"optional\" instead of \"required\" in %s",
+			stack->loaded_at);
 	}
 	if (*stack->again_at) {
-		cli_check_add(check, CLI_WARNING, "plugstack.conf", SPANK " is "
-			  "loaded by %s and again by %s: srun and sbatch print "
-			  "an error about it", stack->loaded_at,
-			  stack->again_at);
+		cli_check_add(check, CLI_WARNING, "plugstack.conf",
+			      SPANK " is loaded by %s and again by %s: srun "
+				    "and sbatch print an error about it",
+			      stack->loaded_at, stack->again_at);
 		cli_check_remedy(check, "remove one of the two lines");
 	}
 	if (*stack->pyxis_at) {
-		cli_check_add(check, CLI_WARNING, "plugstack.conf", "%s loads "
-			  "spank_pyxis.so before " SPANK ": steps with "
-			  "--container-image are not measured, because the "
-			  "probe agents would start in the container",
-			  stack->pyxis_at);
-		cli_check_remedy(check, "move the line of " SPANK " (%s) "
-			   "before it", stack->loaded_at);
+		cli_check_add(
+			check, CLI_WARNING, "plugstack.conf",
+			"%s loads spank_pyxis.so before " SPANK
+			": steps with --container-image are not measured, "
+			"because the probe agents would start in the container",
+			stack->pyxis_at);
+		cli_check_remedy(check,
+				 "move the line of " SPANK " (%s) before it",
+				 stack->loaded_at);
 	}
 	if (*stack->unsent && is_configless(&check->slurm)) {
-		cli_check_add(check, CLI_WARNING, "plugstack.conf", "nodes "
-			  "that get it from slurmctld (enable_configless) do "
-			  "not get what it includes as %s: they do not load "
-			  SPANK, stack->unsent);
-		cli_check_remedy(check, "write \"optional " SPANK "\" into %s "
-			   "itself instead of the include, then scontrol "
-			   "reconfigure", check->slurm.plugstack);
+		cli_check_add(check, CLI_WARNING, "plugstack.conf",
+			      "nodes that get it from slurmctld "
+			      "(enable_configless) do not get what it includes "
+			      "as %s: they do not load " SPANK,
+			      stack->unsent);
+		cli_check_remedy(check,
+				 "write \"optional " SPANK
+				 "\" into %s itself instead of the include, "
+				 "then scontrol reconfigure",
+				 check->slurm.plugstack);
 	} else if (!stack->required && !*stack->again_at && !*stack->pyxis_at &&
 		   !*stack->argument.text) {
 		cli_check_add(check, CLI_OK, "plugstack.conf", "loads " SPANK);
@@ -555,7 +574,7 @@ static void report_unread(struct cli_check *check, const struct stack *stack,
 		cli_check_remedy(check, "run netprof check as root");
 	else if (loaded)
 		cli_check_remedy(check, "write the line anew: srun and sbatch "
-			   "may print an error about it");
+					"may print an error about it");
 }
 
 /*
@@ -584,29 +603,35 @@ static void check_plugstack(struct cli_check *check)
 	} else if (*stack.loaded_at) {
 		return;
 	} else if (*stack.missing) {
-		cli_check_add(check, CLI_PROBLEM, "plugstack.conf", "%s names "
-			  "%s, which does not exist: there is no --netprofile",
-			  path, stack.missing);
-		cli_check_remedy(check, "write " SPANK " without a directory: "
-			   "Slurm searches for it in PluginDir");
+		cli_check_add(check, CLI_PROBLEM, "plugstack.conf",
+			      "%s names %s, which does not exist: there is no "
+			      "--netprofile",
+			      path, stack.missing);
+		cli_check_remedy(check,
+				 "write " SPANK " without a directory: Slurm "
+						"searches for it in PluginDir");
 	} else if (stack.carriage_return) {
-		cli_check_add(check, CLI_PROBLEM, "plugstack.conf", "%s does "
-			  "not load " SPANK ": the line ends with a carriage "
-			  "return, which Slurm takes as part of the name",
-			  path);
+		cli_check_add(check, CLI_PROBLEM, "plugstack.conf",
+			      "%s does not load " SPANK
+			      ": the line ends with a carriage return, which "
+			      "Slurm takes as part of the name",
+			      path);
 		cli_check_remedy(check, "convert the file to Unix line ends");
 	} else if (stack.has_snippet) {
-		cli_check_add(check, CLI_PROBLEM, "plugstack.conf", "%s "
-			  "includes %s, which does not load " SPANK ": there "
-			  "is no --netprofile", path, SNIPPET);
+		cli_check_add(check, CLI_PROBLEM, "plugstack.conf",
+			      "%s includes %s, which does not load " SPANK
+			      ": there is no --netprofile",
+			      path, SNIPPET);
 		cli_check_remedy(check, "echo 'optional " SPANK "' >>%s",
 			   SNIPPET);
 	} else {
-		cli_check_add(check, CLI_PROBLEM, "plugstack.conf", "%s does "
-			  "not load " SPANK ": there is no --netprofile", path);
-		cli_check_remedy(check, "echo 'include "
-			   "%s/plugstack.conf.d/*.conf' >>%s", NP_SYSCONFDIR,
-			   path);
+		cli_check_add(check, CLI_PROBLEM, "plugstack.conf",
+			      "%s does not load " SPANK
+			      ": there is no --netprofile",
+			      path);
+		cli_check_remedy(
+			check, "echo 'include %s/plugstack.conf.d/*.conf' >>%s",
+			NP_SYSCONFDIR, path);
 	}
 }
 
@@ -620,22 +645,27 @@ static void check_plugstack(struct cli_check *check)
  */
 static void report_excess_entries(struct cli_check *check, bool squatters)
 {
-	cli_check_add(check, CLI_PROBLEM, "users/", "%s/users: more than %d "
-		  "entries: slurmctld ignores the rest",
-		  check->conf.store, NP_STORE_MAX_SCAN);
-	cli_check_remedy(check, squatters ? "remove the entries that do not "
-		   "belong to the user they are named for, listed below" :
-		   "remove the directories of users that no longer exist");
+	cli_check_add(
+		check, CLI_PROBLEM, "users/",
+		"%s/users: more than %d entries: slurmctld ignores the rest",
+		check->conf.store, NP_STORE_MAX_SCAN);
+	cli_check_remedy(
+		check,
+		squatters ?
+			"remove the entries that do not belong to the user "
+			"they are named for, listed below" :
+			"remove the directories of users that no longer exist");
 }
 
 /* Directories that root made for users only need their owner changed. */
 static void report_owned_by_root(struct cli_check *check,
 				 const struct np_store_squatter *squatter)
 {
-	cli_check_add(check, CLI_PROBLEM, "users/", "root owns %zu director%s "
-		  "of other users, such as %s/users/%u: their runs are not "
-		  "recorded", squatter->n_taken, squatter->n_taken == 1 ? "y" :
-		  "ies", check->conf.store, squatter->taken);
+	cli_check_add(check, CLI_PROBLEM, "users/",
+		      "root owns %zu director%s of other users, such as "
+		      "%s/users/%u: their runs are not recorded",
+		      squatter->n_taken, squatter->n_taken == 1 ? "y" : "ies",
+		      check->conf.store, squatter->taken);
 	cli_check_remedy(check, "netprof check --make-users %u",
 		   squatter->taken);
 }
@@ -661,21 +691,24 @@ static void report_squatter(struct cli_check *check,
 			      "for no user",
 			      user, squatter->n, squatter->n == 1 ? "y" : "ies",
 			      store);
-	cli_check_remedy(check, "find %s/users -mindepth 1 -maxdepth 1 -uid %u "
-		   "! -name %u -exec rm -r {} +; netprof check --make-users",
-		   store, squatter->uid, squatter->uid);
+	cli_check_remedy(
+		check,
+		"find %s/users -mindepth 1 -maxdepth 1 -uid %u ! -name %u "
+		"-exec rm -r {} +; netprof check --make-users",
+		store, squatter->uid, squatter->uid);
 }
 
 /* Report directories that the group of slurmctld cannot read. */
 static void report_unreadable(struct cli_check *check,
 			      const struct np_store_census *census)
 {
-	cli_check_add(check, CLI_WARNING, "users/", "slurmctld cannot read %zu "
-		  "director%s because of the mode, such as %s/users/%u",
-		  census->n_closed, census->n_closed == 1 ? "y" : "ies",
-		  check->conf.store, census->closed);
+	cli_check_add(check, CLI_WARNING, "users/",
+		      "slurmctld cannot read %zu director%s because of the "
+		      "mode, such as %s/users/%u",
+		      census->n_closed, census->n_closed == 1 ? "y" : "ies",
+		      check->conf.store, census->closed);
 	cli_check_remedy(check, "netprof check --make-users, or wait for the "
-		   "next runs of these users");
+				"next runs of these users");
 }
 
 /* Check that each entry of users/ belongs to the user whose name it has. */
@@ -702,8 +735,9 @@ static void check_owners(struct cli_check *check)
 		else
 			report_owned_by_root(check, &census.squatter[i]);
 	if (census.n > MAX_SQUATTERS)
-		cli_check_add(check, CLI_WARNING, "users/", "%zu more users "
-			  "own such entries", census.n - MAX_SQUATTERS);
+		cli_check_add(check, CLI_WARNING, "users/",
+			      "%zu more users own such entries",
+			      census.n - MAX_SQUATTERS);
 	if (census.n_closed)
 		report_unreadable(check, &census);
 	np_store_census_free(&census);
@@ -737,18 +771,20 @@ static bool check_store_dir(struct cli_check *check)
 		cli_check_add(check, CLI_PROBLEM, "store", "%s: %s", dir,
 			  errno ? strerror(errno) : "expected a directory");
 		cli_check_remedy(check, "netprof check --make-store, as root; "
-			   "see netprof-profile(5)");
+					"see netprof-profile(5)");
 		return false;
 	}
 	if (others_may_write(&st)) {
-		cli_check_add(check, CLI_PROBLEM, "store", "%s: mode %o: users "
-			  "other than its owner can write there", dir,
-			  st.st_mode & 07777);
+		cli_check_add(check, CLI_PROBLEM, "store",
+			      "%s: mode %o: users other than its owner can "
+			      "write there",
+			      dir, st.st_mode & 07777);
 		cli_check_remedy(check, "chmod go-w %s", dir);
 	} else if (!(st.st_mode & S_IXOTH)) {
-		cli_check_add(check, CLI_WARNING, "store", "%s: mode %o: users "
-			  "outside its group cannot use it", dir,
-			  st.st_mode & 07777);
+		cli_check_add(
+			check, CLI_WARNING, "store",
+			"%s: mode %o: users outside its group cannot use it",
+			dir, st.st_mode & 07777);
 		cli_check_remedy(check, "chmod o+x %s", dir);
 	} else {
 		cli_check_add(check, CLI_OK, "store", "%s", dir);
@@ -771,16 +807,18 @@ static bool check_users(struct cli_check *check)
 		cli_check_add(check, CLI_PROBLEM, "users/", "%s: %s", path,
 			  strerror(errno));
 	} else if ((st.st_mode & 07777) != 03777 || !S_ISDIR(st.st_mode)) {
-		cli_check_add(check, CLI_PROBLEM, "users/", "%s: mode %o, "
-			  "expected 3777", path, st.st_mode & 07777);
+		cli_check_add(check, CLI_PROBLEM, "users/",
+			      "%s: mode %o, expected 3777", path,
+			      st.st_mode & 07777);
 	} else if (uid != (uid_t)-1 && uid && st.st_gid != group) {
-		cli_check_add(check, CLI_PROBLEM, "users/", "%s: group %u, "
-			  "expected that of %s, %u: slurmctld cannot read "
-			  "profiles there", path, st.st_gid, check->slurm.user,
-			  group);
+		cli_check_add(check, CLI_PROBLEM, "users/",
+			      "%s: group %u, expected that of %s, %u: "
+			      "slurmctld cannot read profiles there",
+			      path, st.st_gid, check->slurm.user, group);
 	} else {
-		cli_check_add(check, CLI_OK, "users/", "users may write their "
-			  "profiles, slurmctld may read them");
+		cli_check_add(check, CLI_OK, "users/",
+			      "users may write their profiles, slurmctld may "
+			      "read them");
 		return true;
 	}
 	cli_check_remedy(check, "install -d -m 3777 -g %s %s",
@@ -803,20 +841,24 @@ static void check_published_dir(struct cli_check *check)
 		return;
 	}
 	if (!S_ISDIR(st.st_mode)) {
-		cli_check_add(check, CLI_PROBLEM, about, "%s: not a directory; "
-			  "a symbolic link is not allowed", path);
+		cli_check_add(
+			check, CLI_PROBLEM, about,
+			"%s: not a directory; a symbolic link is not allowed",
+			path);
 		cli_check_remedy(check, "rm %s; install -d -m 755 %s", path,
 			   path);
 	} else if (st.st_uid && !stat(check->conf.store, &store_st) &&
 		   st.st_uid != store_st.st_uid) {
-		cli_check_add(check, CLI_PROBLEM, about, "%s: owned by %s, "
-			  "therefore not trusted", path,
-			  cli_user(st.st_uid, owner));
-		cli_check_remedy(check, "check its contents, then chown -R "
-			   "root %s", path);
+		cli_check_add(check, CLI_PROBLEM, about,
+			      "%s: owned by %s, therefore not trusted", path,
+			      cli_user(st.st_uid, owner));
+		cli_check_remedy(check,
+				 "check its contents, then chown -R root %s",
+				 path);
 	} else if (others_may_write(&st) || (st.st_mode & 0555) != 0555) {
-		cli_check_add(check, CLI_PROBLEM, about, "%s: mode %o, "
-			  "expected 755", path, st.st_mode & 07777);
+		cli_check_add(check, CLI_PROBLEM, about,
+			      "%s: mode %o, expected 755", path,
+			      st.st_mode & 07777);
 		cli_check_remedy(check, "chmod 755 %s", path);
 	} else {
 		cli_check_add(check, CLI_OK, about, "%s", path);
@@ -844,25 +886,25 @@ static void check_placement_dir(struct cli_check *check)
 	snprintf(path, sizeof(path), "%s/placement", check->conf.store);
 	exists = !lstat(path, &st);
 	if (uid == (uid_t)-1)
-		cli_check_add(check, CLI_WARNING, "placement/", "this host has "
-			  "no user %s", check->slurm.user);
+		cli_check_add(check, CLI_WARNING, "placement/",
+			      "this host has no user %s", check->slurm.user);
 	else if (exists && S_ISDIR(st.st_mode) && may_write(&st, uid, gid) &&
 		 !others_may_write(&st))
 		cli_check_add(check, CLI_OK, "placement/", "%s belongs to %s",
 			  path, cli_user(st.st_uid, owner));
 	else if (!exists && !stat(check->conf.store, &st) &&
 		 may_write(&st, uid, gid))
-		cli_check_add(check, CLI_OK, "placement/", "slurmctld will "
-			  "create %s", path);
+		cli_check_add(check, CLI_OK, "placement/",
+			      "slurmctld will create %s", path);
 	else {
 		cli_check_add(
 			check, check->placement_on ? CLI_PROBLEM : CLI_WARNING,
 			"placement/", "%s: %s", path,
-			!exists ?
-				"it is missing, and SlurmUser cannot create it" :
-			others_may_write(&st) ? "users other than its owner "
-						"can write there" :
-						"SlurmUser cannot write there");
+			!exists ? "it is missing, and SlurmUser cannot create "
+				  "it" :
+			others_may_write(&st) ?
+				  "users other than its owner can write there" :
+				  "SlurmUser cannot write there");
 		cli_check_remedy(check, "install -d -m 755 -o %s %s",
 			   check->slurm.user, path);
 	}
@@ -902,13 +944,14 @@ static void check_levels(struct cli_check *check,
 		return;
 	if (cal->rail)
 		snprintf(rail, sizeof(rail), " of rail %s", cal->rail);
-	cli_check_add(check, levels.doubtful ? CLI_WARNING : CLI_OK,
-		  "calibration", "each load level%s predicted from the others: "
-		  "mean error %.1f percentage points (of the best constant: "
-		  "%.1f; largest: %s, %.1f)%s", rail, levels.mean_points,
-		  levels.constant_points, cal->level[levels.worst].name,
-		  levels.worst_points, levels.doubtful ? "; predictions here "
-		  "cannot be trusted" : "");
+	cli_check_add(
+		check, levels.doubtful ? CLI_WARNING : CLI_OK, "calibration",
+		"each load level%s predicted from the others: mean error %.1f "
+		"percentage points (of the best constant: %.1f; largest: %s, "
+		"%.1f)%s",
+		rail, levels.mean_points, levels.constant_points,
+		cal->level[levels.worst].name, levels.worst_points,
+		levels.doubtful ? "; predictions here cannot be trusted" : "");
 	if (levels.doubtful)
 		cli_check_remedy(check, CALIBRATE "%s%s", cal->rail ?
 			   " --rail=" : "", cal->rail ? cal->rail : "");
@@ -1015,19 +1058,19 @@ static void check_rail_calibrations(struct cli_check *check,
 				    *uncalibrated ? ", " : "", rail[i].name);
 		}
 	if (differ && first) {
-		cli_check_add(check, CLI_WARNING, "calibration",
-			      "the rails of the nodes differ: %s; no "
-			      "calibration of %s: programs that load it are "
-			      "compared with %s%s",
-			      all_rails, uncalibrated,
-			      newest->rail ? "that of " :
-					     "one that does not say its rail",
-			      newest->rail ? newest->rail : "");
+		cli_check_add(
+			check, CLI_WARNING, "calibration",
+			"the rails of the nodes differ: %s; no calibration of "
+			"%s: programs that load it are compared with %s%s",
+			all_rails, uncalibrated,
+			newest->rail ? "that of " :
+				       "one that does not say its rail",
+			newest->rail ? newest->rail : "");
 		cli_check_remedy(check, CALIBRATE " --rail=%s", first->name);
 	} else if (differ) {
 		cli_check_add(check, CLI_OK, "calibration",
-			      "the rails of the nodes differ, and each has "
-			      "its own: %s",
+			      "the rails of the nodes differ, and each has its "
+			      "own: %s",
 			      all_rails);
 	}
 	np_topo_free(&topo);
@@ -1055,18 +1098,20 @@ static void check_calibration(struct cli_check *check, struct np_store *store)
 		return;
 	}
 	days = (check->now - cal.date) / 86400;
-	cli_check_add(check, check->now - cal.date > OLD_CALIBRATION_SEC ?
-		  CLI_WARNING : CLI_OK, "calibration", "of %s%s%s, %.0f day%s "
-		  "old, scope %s", cli_day(cal.date, day), *cal.cluster ?
-		  " on " : "", cal.cluster, days > 0 ? days : 0,
-		  days >= 0.5 && days < 1.5 ? "" : "s",
-		  np_scope_name(cal.scope));
+	cli_check_add(check,
+		      check->now - cal.date > OLD_CALIBRATION_SEC ?
+			      CLI_WARNING :
+			      CLI_OK,
+		      "calibration", "of %s%s%s, %.0f day%s old, scope %s",
+		      cli_day(cal.date, day), *cal.cluster ? " on " : "",
+		      cal.cluster, days > 0 ? days : 0,
+		      days >= 0.5 && days < 1.5 ? "" : "s",
+		      np_scope_name(cal.scope));
 	if (check->now - cal.date > OLD_CALIBRATION_SEC)
 		cli_check_remedy(check, CALIBRATE);
 	if (cal.n_skipped) {
 		cli_check_add(check, CLI_WARNING, "calibration",
-			      "%zu newer "
-			      "calibration%s cannot be used: %s",
+			      "%zu newer calibration%s cannot be used: %s",
 			      cal.n_skipped, cli_plural_s(cal.n_skipped),
 			      cal.skipped.text);
 		cli_check_remedy(check, CALIBRATE);
@@ -1097,11 +1142,11 @@ static void check_published(struct cli_check *check, struct np_store *store)
 		cli_check_add(check, CLI_OK, "profiles", "%zu published",
 			      n_apps - n_idle);
 	} else if (check->placement_on && !check->conf.place.n_trusted) {
-		cli_check_add(check, CLI_WARNING, "profiles", "none are "
-			  "published: jobs of different users are not kept "
-			  "apart");
-		cli_check_remedy(check, "netprof list --all; netprof publish "
-			   "USER/APP");
+		cli_check_add(check, CLI_WARNING, "profiles",
+			      "none are published: jobs of different users are "
+			      "not kept apart");
+		cli_check_remedy(
+			check, "netprof list --all; netprof publish USER/APP");
 	} else {
 		cli_check_add(check, CLI_OK, "profiles", "none are published");
 	}
@@ -1142,13 +1187,16 @@ static void report_denials(struct cli_check *check,
 
 		cli_check_add(check, CLI_WARNING, "authorisation", "%s",
 			  cli_denied_text(denial, line, sizeof(line)));
-		cli_check_remedy(check, "if these jobs do run it: "
-			   "Claim=%s:%suser=%u in netprof.conf", denial->app,
-			   denial->refuted ? "default," : "", denial->uid);
+		cli_check_remedy(check,
+				 "if these jobs do run it: Claim=%s:%suser=%u "
+				 "in netprof.conf",
+				 denial->app, denial->refuted ? "default," : "",
+				 denial->uid);
 	}
 	if (state->n_denials > MAX_DENIALS) {
-		cli_check_add(check, CLI_WARNING, "authorisation", "%zu more "
-			  "are denied", state->n_denials - MAX_DENIALS);
+		cli_check_add(check, CLI_WARNING, "authorisation",
+			      "%zu more are denied",
+			      state->n_denials - MAX_DENIALS);
 		cli_check_remedy(check, "netprof status --all");
 	}
 }
@@ -1160,22 +1208,27 @@ static void report_state(struct cli_check *check, const struct np_state *state)
 
 	cli_age(state->date, check->now, age, sizeof(age));
 	if (cli_state_stale(state, check->now)) {
-		cli_check_add(check, check->placement_on ? CLI_PROBLEM : CLI_OK,
-			  "placement", "the last decision was %s: placement "
-			  "does not act", age);
+		cli_check_add(
+			check, check->placement_on ? CLI_PROBLEM : CLI_OK,
+			"placement",
+			"the last decision was %s: placement does not act",
+			age);
 		if (check->placement_on)
 			cli_check_remedy(check, NOT_LOADED);
 		return;
 	}
-	cli_check_add(check, CLI_OK, "placement", "mode %s, last decision %s "
-		  "on %s", *state->mode ? state->mode : "off", age,
-		  state->controller);
+	cli_check_add(check, CLI_OK, "placement",
+		      "mode %s, last decision %s on %s",
+		      *state->mode ? state->mode : "off", age,
+		      state->controller);
 	if (strcmp(state->mode, np_mode_name(check->conf.place.mode))) {
-		cli_check_add(check, CLI_WARNING, "placement", "slurmctld is "
-			  "in mode %s, netprof.conf here says %s", state->mode,
-			  np_mode_name(check->conf.place.mode));
-		cli_check_remedy(check, "is netprof.conf the same on all "
-			   "hosts? slurmctld reads it again within a minute");
+		cli_check_add(
+			check, CLI_WARNING, "placement",
+			"slurmctld is in mode %s, netprof.conf here says %s",
+			state->mode, np_mode_name(check->conf.place.mode));
+		cli_check_remedy(check,
+				 "is netprof.conf the same on all hosts? "
+				 "slurmctld reads it again within a minute");
 	}
 	if (*state->trouble) {
 		cli_check_add(check, CLI_WARNING, "placement", "%s",
@@ -1183,9 +1236,10 @@ static void report_state(struct cli_check *check, const struct np_state *state)
 		cli_check_remedy(check, "look for netprof in slurmctld.log");
 	}
 	if (strcmp(state->netprof_version, NP_VERSION)) {
-		cli_check_add(check, CLI_WARNING, "placement", "slurmctld has "
-			  "netprof %s loaded, %s is installed",
-			  state->netprof_version, NP_VERSION);
+		cli_check_add(
+			check, CLI_WARNING, "placement",
+			"slurmctld has netprof %s loaded, %s is installed",
+			state->netprof_version, NP_VERSION);
 		cli_check_remedy(check, "restart slurmctld");
 	}
 	report_denials(check, state);

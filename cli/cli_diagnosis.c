@@ -150,8 +150,9 @@ static int read_topology(const struct cli_diagnosis_opt *opt,
 		return rc;
 	rc = np_topo_parse(text, out, err);
 	if (!rc && opt->topology && !out->n)
-		rc = np_errf(err, -EINVAL, "%s%s: no leaf switch: expected "
-			     "what scontrol show topology prints",
+		rc = np_errf(err, -EINVAL,
+			     "%s%s: no leaf switch: expected what scontrol "
+			     "show topology prints",
 			     opt->topology, topology_kind(text));
 	free(text);
 	return rc;
@@ -183,8 +184,10 @@ static int read_accounting(struct np_acct *h, const char *path,
 		return rc;
 	/* The file of a sacct that failed; without jobs it prints a head. */
 	rc = len ? np_acct_read(h, text, path, "|", err) :
-	     np_errf(err, -EINVAL, "%s:1: the file ends, expected the columns "
-		     "of sacct --parsable2 or JSON", path);
+		   np_errf(err, -EINVAL,
+			   "%s:1: the file ends, expected the columns of sacct "
+			   "--parsable2 or JSON",
+			   path);
 	free(text);
 	return rc;
 }
@@ -254,8 +257,10 @@ int cli_since_parse(char *text, void *sec, struct np_err *err)
 		v = 0;
 	}
 	if (v < 60 || v > 3660 * 86400.0)
-		return np_errf(err, -EINVAL, "--since=%.40s: expected an age "
-			       "from 1m to 3660d, such as 7d or 36h", text);
+		return np_errf(err, -EINVAL,
+			       "--since=%.40s: expected an age from 1m to "
+			       "3660d, such as 7d or 36h",
+			       text);
 	*(double *)sec = v;
 	return 0;
 }
@@ -312,9 +317,11 @@ int cli_diagnosis_conf(const struct cli_cmd *self,
 		return -1;
 	snprintf(url, sizeof(url), "%s", opt->metrics_url);
 	if (np_metrics_set_url(url, out->url, NULL))
-		return cli_usage(self, "--metrics-url=%.64s: expected the "
-				 "address of a Prometheus server such as "
-				 "http://mon:9090, or none", url);
+		return cli_usage(
+			self,
+			"--metrics-url=%.64s: expected the address of a "
+			"Prometheus server such as http://mon:9090, or none",
+			url);
 	return -1;
 }
 
@@ -586,16 +593,18 @@ int cli_accounting_load(struct np_acct *h, const struct cli_diagnosis_opt *opt,
 
 	*h = (struct np_acct){ .now = now };
 	if (!opt->accounting && opt->since_sec > CLI_BLAME_MOST)
-		return np_errf(err, -ERANGE, "the jobs of %.0f days are too "
-			       "many to ask slurmdbd for at once: --since is "
-			       "at most %.0fd", opt->since_sec / 86400,
-			       CLI_BLAME_MOST / 86400);
+		return np_errf(err, -ERANGE,
+			       "the jobs of %.0f days are too many to ask "
+			       "slurmdbd for at once: --since is at most %.0fd",
+			       opt->since_sec / 86400, CLI_BLAME_MOST / 86400);
 	if (jobs_are_private(opt->accounting, &why))
-		return np_errf(err, -EACCES, "this lists the jobs of all "
-			       "users, %s%s: it needs root, SlurmUser or an "
-			       "operator of Slurm", why.text[0] ? "which may "
-			       "be private (PrivateData): " : "which are "
-			       "private (PrivateData)", why.text);
+		return np_errf(err, -EACCES,
+			       "this lists the jobs of all users, %s%s: it "
+			       "needs root, SlurmUser or an operator of Slurm",
+			       why.text[0] ?
+				       "which may be private (PrivateData): " :
+				       "which are private (PrivateData)",
+			       why.text);
 	rc = take_topology(h, opt, &t, err);
 	np_topo_free(&t);
 	date_argument("--starttime=", now - opt->since_sec, from,
@@ -703,9 +712,10 @@ static void query(struct querier *a, enum np_signal s,
 		return;
 	if (p->n_queries == MAX_QUERIES || np_mono_sec() > a->until) {
 		a->stopped = true;
-		np_errf(&p->no_metrics, 0, "not all comparable runs were "
-			"examined: limit of queries or time reached after %zu "
-			"queries", p->n_queries);
+		np_errf(&p->no_metrics, 0,
+			"not all comparable runs were examined: limit of "
+			"queries or time reached after %zu queries",
+			p->n_queries);
 		return;
 	}
 	p->n_queries++;
@@ -719,8 +729,9 @@ static void query(struct querier *a, enum np_signal s,
 		p->no_metrics = err;
 	a->stopped |= rc && (rc != -EINVAL || !p->metrics);
 	if (!rc && *other && !p->no_metrics.text[0])
-		np_errf(&p->no_metrics, 0, "the label %s also has the value "
-			"\"%s\", which is not one of the nodes (MetricsLabel)",
+		np_errf(&p->no_metrics, 0,
+			"the label %s also has the value \"%s\", which is not "
+			"one of the nodes (MetricsLabel)",
 			a->conf->label, other);
 }
 
@@ -1190,12 +1201,14 @@ static void connect_server(struct querier *a)
 	double sec = np_acct_job_end(&p->acct, p->job) - p->job->start;
 
 	if (!a->conf->url[0])
-		np_errf(&p->no_metrics, 0, "no metrics server is configured "
-			"(MetricsURL in netprof.conf, --metrics-url)");
+		np_errf(&p->no_metrics, 0,
+			"no metrics server is configured (MetricsURL in "
+			"netprof.conf, --metrics-url)");
 	else if (sec < LEAST_SAMPLES * a->conf->interval_sec)
-		np_errf(&p->no_metrics, 0, "the job ran for %.0f s, too short "
-			"for samples every %g s (MetricsInterval)", sec,
-			a->conf->interval_sec);
+		np_errf(&p->no_metrics, 0,
+			"the job ran for %.0f s, too short for samples every "
+			"%g s (MetricsInterval)",
+			sec, a->conf->interval_sec);
 	else
 		np_http_new(a->conf, &a->http, &p->no_metrics);
 }

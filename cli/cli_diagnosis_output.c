@@ -235,24 +235,23 @@ static const char *next_step(const struct cli_diagnosis *p, enum np_cause c,
 		       "hand: sbatch --exclude=NODES or --switches=1";
 	case NP_CAUSE_LINK:
 		cli_appendf(buf, len,
-			    "have the link of %s checked (ethtool, "
-			    "ibdiagnet, cable); until then sbatch --exclude=%s",
+			    "have the link of %s checked (ethtool, ibdiagnet, "
+			    "cable); until then sbatch --exclude=%s",
 			    of, node);
 		break;
 	case NP_CAUSE_CPU:
-		cli_appendf(
-			buf, len,
-			"see what else runs on %s (squeue -w %s, "
-			"sacct -a -N %s), ask for whole nodes (--exclusive), "
-			"or check the limits of the job's cgroup",
-			of, node, node);
+		cli_appendf(buf, len,
+			    "see what else runs on %s (squeue -w %s, sacct -a "
+			    "-N %s), ask for whole nodes (--exclusive), or "
+			    "check the limits of the job's cgroup",
+			    of, node, node);
 		break;
 	case NP_CAUSE_CLOCK:
-		cli_appendf(buf, len,
-			    "have the cooling and the power limits of %s "
-			    "checked (dmesg, ipmitool); until then sbatch "
-			    "--exclude=%s",
-			    of, node);
+		cli_appendf(
+			buf, len,
+			"have the cooling and the power limits of %s checked "
+			"(dmesg, ipmitool); until then sbatch --exclude=%s",
+			of, node);
 		break;
 	case NP_CAUSE_MEMORY:
 		return "ask for more memory (--mem), or for whole nodes "
@@ -344,10 +343,11 @@ static void say_slow(FILE *f, const struct cli_diagnosis *p, const char *job)
 
 	for (size_t i = 0; i < n; i++)
 		add_cause(p, list[i], why, sizeof(why));
-	snprintf(head, sizeof(head), "Job %s %s, %s (%.0f %%) longer than "
-		 "undisturbed.", job, took_text(p, took, sizeof(took)),
-		 cli_sec(b->excess_sec.mean, more), 100 * b->excess_sec.mean /
-		 b->alone_sec.mean);
+	snprintf(head, sizeof(head),
+		 "Job %s %s, %s (%.0f %%) longer than undisturbed.", job,
+		 took_text(p, took, sizeof(took)),
+		 cli_sec(b->excess_sec.mean, more),
+		 100 * b->excess_sec.mean / b->alone_sec.mean);
 	if (n)
 		cli_fprintf(f, CLI_BOLD, 0,
 			    "%s It was %s%s (confidence %.0f %%): %s.", head,
@@ -356,11 +356,10 @@ static void say_slow(FILE *f, const struct cli_diagnosis *p, const char *job)
 							  "not the network",
 			    fmin(100 * b->confidence, 99), why);
 	else if (!b->cause[NP_CAUSE_NETWORK].examined)
-		cli_fprintf(
-			f, CLI_BOLD, 0,
-			"%s There is not enough data to tell whether it was "
-			"the network.",
-			head);
+		cli_fprintf(f, CLI_BOLD, 0,
+			    "%s There is not enough data to tell whether it "
+			    "was the network.",
+			    head);
 	else
 		cli_fprintf(
 			f, CLI_BOLD, 0,
@@ -386,23 +385,22 @@ static void say_verdict(FILE *f, const struct cli_diagnosis *p)
 	switch (job_state(p)) {
 	case JOB_RUNNING:
 		if (p->n_examined)
-			cli_fprintf(
-				f, CLI_BOLD, 0,
-				"Job %s %s; comparable runs took %s. Ask again "
-				"when it has ended.",
-				job, took, range);
+			cli_fprintf(f, CLI_BOLD, 0,
+				    "Job %s %s; comparable runs took %s. Ask "
+				    "again when it has ended.",
+				    job, took, range);
 		else
 			cli_fprintf(f, CLI_BOLD, 0,
 				    "Job %s %s; there is no comparable run.",
 				    job, took);
 		return;
 	case JOB_FAILED:
-		cli_fprintf(
-			f, CLI_BOLD, 0,
-			"Job %s did not complete: after %s it failed, was "
-			"cancelled or was requeued, so its run time cannot be "
-			"compared.",
-			job, cli_sec(np_acct_job_sec(&p->acct, p->job), sec));
+		cli_fprintf(f, CLI_BOLD, 0,
+			    "Job %s did not complete: after %s it failed, was "
+			    "cancelled or was requeued, so its run time cannot "
+			    "be compared.",
+			    job,
+			    cli_sec(np_acct_job_sec(&p->acct, p->job), sec));
 		return;
 	default:
 		break;
@@ -410,25 +408,23 @@ static void say_verdict(FILE *f, const struct cli_diagnosis *p)
 	if (!p->examined || b->verdict == NP_BLAME_TOO_FEW)
 		cli_fprintf(f, CLI_BOLD, 0,
 			    "Too few comparable runs to say whether job %s was "
-			    "slow: it %s, and there %s %zu in the last %s "
-			    "(%d are needed).",
+			    "slow: it %s, and there %s %zu in the last %s (%d "
+			    "are needed).",
 			    job, took, p->n_comparable == 1 ? "is" : "are",
 			    p->n_comparable, days, NP_BLAME_LEAST_RUNS);
 	else if (b->verdict == NP_BLAME_NOT_SLOW &&
 		 np_acct_job_sec(&p->acct, p->job) > LONG * b->usual_sec)
-		cli_fprintf(
-			f, CLI_BOLD, 0,
-			"Job %s %s, longer than most comparable runs (median "
-			"%s), but they vary from %s (%zu runs) and no cause "
-			"was found: it may be chance.",
-			job, took, cli_sec(b->usual_sec, usual), range,
-			p->n_examined);
+		cli_fprintf(f, CLI_BOLD, 0,
+			    "Job %s %s, longer than most comparable runs "
+			    "(median %s), but they vary from %s (%zu runs) and "
+			    "no cause was found: it may be chance.",
+			    job, took, cli_sec(b->usual_sec, usual), range,
+			    p->n_examined);
 	else if (b->verdict == NP_BLAME_NOT_SLOW)
-		cli_fprintf(
-			f, CLI_BOLD, 0,
-			"Job %s was not slow: it %s, and comparable runs took "
-			"%s (%zu runs).",
-			job, took, range, p->n_examined);
+		cli_fprintf(f, CLI_BOLD, 0,
+			    "Job %s was not slow: it %s, and comparable runs "
+			    "took %s (%zu runs).",
+			    job, took, range, p->n_examined);
 	else
 		say_slow(f, p, job);
 }
@@ -477,8 +473,8 @@ static void say_compared(FILE *f, const struct cli_diagnosis *p)
 			 cli_plural_s(j->tasks));
 	cli_print_labelled(
 		f, "Compared",
-		"%zu of %zu completed runs of %s on %u "
-		"node%s (%u processor%s%s%s) in the last %s%s%s%s%s",
+		"%zu of %zu completed runs of %s on %u node%s (%u "
+		"processor%s%s%s) in the last %s%s%s%s%s",
 		p->n_examined, p->n_comparable, common_text(p, of, sizeof(of)),
 		j->n_nodes, cli_plural_s(j->n_nodes), j->cpus,
 		cli_plural_s(j->cpus), tasks, limit, days,
@@ -554,9 +550,8 @@ static void say_different(FILE *f, const struct cli_diagnosis *p)
 		if (differs(p, trait, &u))
 			cli_print_labelled(
 				f, "Different",
-				"another %s than in its "
-				"usual runs: %s, usually %s (%zu of %zu "
-				"runs of its name)",
+				"another %s than in its usual runs: %s, "
+				"usually %s (%zu of %zu runs of its name)",
 				words[t],
 				trait_text(p, trait, u.own, own, LINE),
 				trait_text(p, trait, u.usual, other, LINE),
@@ -565,25 +560,25 @@ static void say_different(FILE *f, const struct cli_diagnosis *p)
 	if (has_new_command(p, own, other)) {
 		bool named = may_name(p, j);
 
-		cli_print_labelled(
-			f, "Different",
-			"it was submitted with another "
-			"command than all comparable runs, perhaps for "
-			"another program or input%s%.300s%s%.300s%s",
-			named ? ": \"" : "", named ? own : "",
-			named ? "\", the newest of them with \"" : "",
-			named ? other : "", named ? "\"" : "");
+		cli_print_labelled(f, "Different",
+				   "it was submitted with another command than "
+				   "all comparable runs, perhaps for another "
+				   "program or input%s%.300s%s%.300s%s",
+				   named ? ": \"" : "", named ? own : "",
+				   named ? "\", the newest of them with \"" :
+					   "",
+				   named ? other : "", named ? "\"" : "");
 	}
 	if (j->requeues)
 		cli_print_labelled(f, "Requeued",
-				   "it was started %u time%s "
-				   "before; only the last start counts here",
+				   "it was started %u time%s before; only the "
+				   "last start counts here",
 				   j->requeues, cli_plural_s(j->requeues));
 	if (j->suspended_sec > 0)
-		cli_print_labelled(f, "Suspended",
-				   "for %.0f s, which are "
-				   "excluded from its run time",
-				   j->suspended_sec);
+		cli_print_labelled(
+			f, "Suspended",
+			"for %.0f s, which are excluded from its run time",
+			j->suspended_sec);
 }
 
 /*
@@ -957,8 +952,9 @@ static void say_when(FILE *f, const struct cli_diagnosis *p)
 			snprintf(when, sizeof(when), "for %s from %s",
 				 cli_sec(sec, text), cli_date(from, date));
 		if (i.row == PROBES)
-			snprintf(what, sizeof(what), "its probes: up to %.0f %% "
-				 "were delayed", 100 * i.worst);
+			snprintf(what, sizeof(what),
+				 "its probes: up to %.0f %% were delayed",
+				 100 * i.worst);
 		else
 			value_text(p, &i, what, sizeof(what));
 		add_neighbours_at(p, from, from + sec, "; with ", with,
@@ -985,9 +981,9 @@ static void say_slow_parts(FILE *f, const struct cli_diagnosis *p)
 		}
 	cli_print_labelled(
 		f, "Its probes",
-		"the network was slower than usual "
-		"for %s of %s, first at %s: up to %.0f %% took longer than "
-		"in its undisturbed runs, beyond what is usual",
+		"the network was slower than usual for %s of %s, first at %s: "
+		"up to %.0f %% took longer than in its undisturbed runs, "
+		"beyond what is usual",
 		cli_sec(p->result.slow_part * np_acct_job_sec(&p->acct, p->job),
 			slow),
 		cli_sec(np_acct_job_sec(&p->acct, p->job), all),
@@ -1003,14 +999,13 @@ static void say_probes(FILE *f, const struct cli_diagnosis *p)
 	if (p->result.slow_part > 0 && p->result.slow_part < 1)
 		say_slow_parts(f, p);
 	else
-		cli_print_labelled(
-			f, "Its probes",
-			"%s: %.0f %% took longer "
-			"than in its undisturbed runs, beyond what is usual",
-			p->result.probes == NP_WITNESS_AGAINST ?
-				"the network was as fast as usual" :
-				"the network was slower than usual",
-			100 * p->result.delayed);
+		cli_print_labelled(f, "Its probes",
+				   "%s: %.0f %% took longer than in its "
+				   "undisturbed runs, beyond what is usual",
+				   p->result.probes == NP_WITNESS_AGAINST ?
+					   "the network was as fast as usual" :
+					   "the network was slower than usual",
+				   100 * p->result.delayed);
 }
 
 /* The columns of a neighbour that are names. */
@@ -1065,8 +1060,8 @@ static void say_neighbours(FILE *f, const struct cli_diagnosis *p)
 
 	if (!p->n_neighbours) {
 		cli_print_labelled(f, "Neighbours",
-				   "none in the accounting: no "
-				   "other job was on its leaf switches");
+				   "none in the accounting: no other job was "
+				   "on its leaf switches");
 		return;
 	}
 	for (size_t i = 0; i < shown; i++) {
@@ -1161,12 +1156,13 @@ static void say_timeline(FILE *f, const struct cli_diagnosis *p)
 		fprintf(f, "%s\n", with);
 	}
 	if (t->has_metrics)
-		fprintf(f, "Traffic on %s; waiting times are of the worst of "
-			"the job's nodes.\n",
+		fprintf(f,
+			"Traffic on %s; waiting times are of the worst of the "
+			"job's nodes.\n",
 			np_acct_leaf(&p->acct, t->leaf, leaf, sizeof(leaf)));
 	if (t->has_probes)
 		fprintf(f, "Delayed: its own probes, in the worst part of the "
-			"time.\n");
+			   "time.\n");
 }
 
 /*
@@ -1177,53 +1173,49 @@ static void say_missing(FILE *f, const struct cli_diagnosis *p)
 	if (!p->metrics)
 		cli_print_labelled(
 			f, "Missing",
-			"%s: only Slurm's accounting "
-			"was used, and neighbours are weighted by their "
-			"number of nodes",
+			"%s: only Slurm's accounting was used, and neighbours "
+			"are weighted by their number of nodes",
 			p->no_metrics.text);
 	else if (p->no_metrics.text[0])
 		cli_print_labelled(f, "Missing", "%s", p->no_metrics.text);
 	if (p->metrics && p->n_without)
 		cli_print_labelled(
 			f, "Missing",
-			"%zu of its nodes %s no "
-			"samples on the metrics server; do nodes have "
-			"other names there (MetricsLabel)?",
+			"%zu of its nodes %s no samples on the metrics server; "
+			"do nodes have other names there (MetricsLabel)?",
 			p->n_without, p->n_without == 1 ? "has" : "have");
 	if (p->n_runs_without)
-		cli_print_labelled(
-			f, "Missing",
-			"%zu of the %zu comparable runs %s "
-			"no samples on the metrics server; does it keep "
-			"them for as long (--since)?",
-			p->n_runs_without, p->n_examined,
-			p->n_runs_without == 1 ? "has" : "have");
+		cli_print_labelled(f, "Missing",
+				   "%zu of the %zu comparable runs %s no "
+				   "samples on the metrics server; does it "
+				   "keep them for as long (--since)?",
+				   p->n_runs_without, p->n_examined,
+				   p->n_runs_without == 1 ? "has" : "have");
 	if (p->not_named.text[0])
-		cli_print_labelled(
-			f, "Missing",
-			"whether jobs of other users are "
-			"private (PrivateData), so they have no names: %s",
-			p->not_named.text);
+		cli_print_labelled(f, "Missing",
+				   "whether jobs of other users are private "
+				   "(PrivateData), so they have no names: %s",
+				   p->not_named.text);
 	if (p->n_leaves_skipped || p->n_nodes_skipped)
-		cli_print_labelled(
-			f, "Missing",
-			"the metrics server is asked about "
-			"at most %d leaf switches and %d nodes on each: "
-			"%zu switch%s and %zu node%s were not queried",
-			CLI_DIAGNOSIS_LEAVES, CLI_DIAGNOSIS_LEAF_NODES,
-			p->n_leaves_skipped,
-			p->n_leaves_skipped == 1 ? "" : "es",
-			p->n_nodes_skipped, cli_plural_s(p->n_nodes_skipped));
+		cli_print_labelled(f, "Missing",
+				   "the metrics server is asked about at most "
+				   "%d leaf switches and %d nodes on each: %zu "
+				   "switch%s and %zu node%s were not queried",
+				   CLI_DIAGNOSIS_LEAVES,
+				   CLI_DIAGNOSIS_LEAF_NODES,
+				   p->n_leaves_skipped,
+				   p->n_leaves_skipped == 1 ? "" : "es",
+				   p->n_nodes_skipped,
+				   cli_plural_s(p->n_nodes_skipped));
 	if (p->acct.one_leaf)
 		cli_print_labelled(f, "Note",
-				   "no topology is known, so all "
-				   "nodes count as one leaf switch");
+				   "no topology is known, so all nodes count "
+				   "as one leaf switch");
 	if (p->acct.damaged)
-		cli_print_labelled(f, "Missing",
-				   "%zu row%s of the accounting "
-				   "could not be read",
-				   p->acct.damaged,
-				   cli_plural_s(p->acct.damaged));
+		cli_print_labelled(
+			f, "Missing",
+			"%zu row%s of the accounting could not be read",
+			p->acct.damaged, cli_plural_s(p->acct.damaged));
 }
 
 /* What to do next; "" if there is nothing to do. */
@@ -1240,20 +1232,18 @@ static const char *next_of(const struct cli_diagnosis *p, char *buf, size_t len)
 	/* Only steps on several nodes are measured. */
 	one_node = p->job->n_nodes == 1;
 	if (b->verdict == NP_BLAME_TOO_FEW)
-		return one_node ?
-			       "give later runs the same job name, so that they "
-			       "can be compared" :
-			       "measure how the job reacts to its neighbours "
-			       "(sbatch --netprofile=NAME job.sh); give later "
-			       "runs the same job name, so that they can be "
-			       "compared";
+		return one_node ? "give later runs the same job name, so that "
+				  "they can be compared" :
+				  "measure how the job reacts to its "
+				  "neighbours (sbatch --netprofile=NAME "
+				  "job.sh); give later runs the same job name, "
+				  "so that they can be compared";
 	if (b->verdict == NP_BLAME_UNEXPLAINED)
-		return one_node ?
-			       "check what the job itself did (its output and "
-			       "input)" :
-			       "check what the job itself did (its output and "
-			       "input), and measure the next run (sbatch "
-			       "--netprofile=NAME job.sh)";
+		return one_node ? "check what the job itself did (its output "
+				  "and input)" :
+				  "check what the job itself did (its output "
+				  "and input), and measure the next run "
+				  "(sbatch --netprofile=NAME job.sh)";
 	return "";
 }
 
@@ -1610,8 +1600,8 @@ static void add_steps(struct np_figure *f, struct np_panel *panel,
 static void add_neighbour_bars(struct np_figure *f,
 			       const struct cli_diagnosis *p)
 {
-	struct np_panel *panel = np_figure_add_panel(f, "Jobs on its leaf "
-							"switches");
+	struct np_panel *panel =
+		np_figure_add_panel(f, "Jobs on its leaf switches");
 	double length =
 		(np_acct_job_end(&p->acct, p->job) - p->job->start) / 60;
 	struct np_shape *s;
@@ -1694,11 +1684,10 @@ struct np_figure *cli_diagnosis_figure(const struct cli_diagnosis *p)
 		add_steps(f, panel, 0, "probes", t->delayed, t, 100);
 	}
 	add_neighbour_bars(f, p);
-	np_figure_set_caption(
-		f,
-		"Verdict: %s. Excess: time beyond the run time of the "
-		"undisturbed job.",
-		verdict_words(p, title, sizeof(title)));
+	np_figure_set_caption(f,
+			      "Verdict: %s. Excess: time beyond the run time "
+			      "of the undisturbed job.",
+			      verdict_words(p, title, sizeof(title)));
 	return f;
 }
 
@@ -1722,12 +1711,14 @@ const char *cli_blame_verdict(const struct np_job_cost *t, char *buf,
 	for (size_t i = 0; i < t->n_pairs; i++)
 		lost += t->pair[i].node_hours.mean;
 	if (t->n_pairs)
-		snprintf(buf, len, "Jobs lost %.0f of %.0f node-hours (%.1f %%) "
-			 "to neighbours on their leaf switches.", lost,
-			 t->node_hours, 100 * lost / fmax(t->node_hours, 1e-9));
+		snprintf(buf, len,
+			 "Jobs lost %.0f of %.0f node-hours (%.1f %%) to "
+			 "neighbours on their leaf switches.",
+			 lost, t->node_hours,
+			 100 * lost / fmax(t->node_hours, 1e-9));
 	else
-		snprintf(buf, len, "No application was found to slow another "
-			 "one.");
+		snprintf(buf, len,
+			 "No application was found to slow another one.");
 	return buf;
 }
 
@@ -1738,15 +1729,18 @@ static void say_explained(double measured, double predicted, char *buf,
 			  size_t len)
 {
 	if (predicted < LEAST_EXPLAINED)
-		snprintf(buf, len, "; its neighbours account for none of "
-			 "that.");
+		snprintf(buf, len,
+			 "; its neighbours account for none of that.");
 	else if (predicted >= measured)
-		snprintf(buf, len, "; its neighbours account for all of that "
-			 "(%.0f %% was predicted).", 100 * predicted);
+		snprintf(buf, len,
+			 "; its neighbours account for all of that (%.0f %% "
+			 "was predicted).",
+			 100 * predicted);
 	else
-		snprintf(buf, len, "; its neighbours account for %.0f of those "
-			 "%.0f percentage points.", 100 * predicted,
-			 100 * measured);
+		snprintf(buf, len,
+			 "; its neighbours account for %.0f of those %.0f "
+			 "percentage points.",
+			 100 * predicted, 100 * measured);
 }
 
 /*
@@ -1763,9 +1757,11 @@ void cli_run_time_text(double run_sec, const struct np_mean *alone,
 
 	cli_sec(run_sec, took);
 	if (!np_mean_known(alone) || !(alone->mean > 0)) {
-		snprintf(buf, len, "It took %s. How long it takes alone is not "
-			 "known: no other run of this command had its leaf "
-			 "switches to itself.", took);
+		snprintf(buf, len,
+			 "It took %s. How long it takes alone is not known: no "
+			 "other run of this command had its leaf switches to "
+			 "itself.",
+			 took);
 		return;
 	}
 	d = run_sec / alone->mean - 1;
@@ -1782,8 +1778,8 @@ void cli_run_time_text(double run_sec, const struct np_mean *alone,
 	else if (predicted)
 		say_explained(d, *predicted, why, sizeof(why));
 	else
-		snprintf(why, sizeof(why), "; the effect of its neighbours is "
-			 "not known.");
+		snprintf(why, sizeof(why),
+			 "; the effect of its neighbours is not known.");
 	snprintf(buf, len, "It took %s, %s alone (%s, %u run%s)%s", took, how,
 		 mean, alone->n, cli_plural_s(alone->n), why);
 }

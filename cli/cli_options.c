@@ -171,8 +171,9 @@ static int set_format(const struct cli_cmd *cmd, enum cli_format format,
 		      struct cli_options *options)
 {
 	if (options->format && options->format != format)
-		return cli_usage(cmd, "expected only one of --json, --parsable "
-				 "and --csv");
+		return cli_usage(
+			cmd,
+			"expected only one of --json, --parsable and --csv");
 	options->format = format;
 	return -1;
 }
@@ -246,13 +247,13 @@ static int check_arguments(const struct cli_cmd *cmd,
 				 options->apps[cmd->max_args]);
 	if (options->plot && options->format)
 		return cli_usage(cmd, "--plot has no effect with --json, "
-				 "--parsable or --csv");
+				      "--parsable or --csv");
 	if (options->rows.any && options->format == CLI_JSON)
 		return cli_usage(cmd, "--noheader, --format and --sort have no "
-				 "effect with --json");
+				      "effect with --json");
 	if (options->published && options->user_given)
-		return cli_usage(cmd, "expected only one of --user and "
-				 "--published");
+		return cli_usage(cmd,
+				 "expected only one of --user and --published");
 	return options->plot ? cli_check_picture(cmd, "plot", options->plot) :
 			       -1;
 }

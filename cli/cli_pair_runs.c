@@ -101,13 +101,14 @@ static int check_fit(const struct cli_program_list *list,
 
 	if (!half)
 		return np_errf(err, -ENODEV,
-			       "leaf switch %s: expected four "
-			       "nodes or more, half for each of two programs",
+			       "leaf switch %s: expected four nodes or more, "
+			       "half for each of two programs",
 			       leaf_text(nodes->leaf));
 	for (size_t i = 0; i < list->n; i++)
 		if (list->program[i].nodes > half)
-			return np_errf(err, -ENODEV, "%s: %u nodes, but half "
-				       "of leaf switch %s has %zu",
+			return np_errf(err, -ENODEV,
+				       "%s: %u nodes, but half of leaf switch "
+				       "%s has %zu",
 				       list->program[i].name,
 				       list->program[i].nodes,
 				       leaf_text(nodes->leaf), half);
@@ -196,8 +197,8 @@ static int check_place(const struct cli_pair_measurement *measurement,
 	if (!earlier->n_runs || !leaf || !strcmp(leaf, nodes->leaf))
 		return 0;
 	return np_errf(err, -EEXIST,
-		       "%s has results of leaf switch %s, but "
-		       "this allocation is on %s: use --fresh to start over",
+		       "%s has results of leaf switch %s, but this allocation "
+		       "is on %s: use --fresh to start over",
 		       measurement->path, leaf, leaf_text(nodes->leaf));
 }
 
@@ -447,8 +448,9 @@ static int wait_for_victim(struct runner *runner,
 		if (*runner->stop)
 			rc = np_errf(err, -EINTR, "stopped");
 		else if (*sec > limit_sec)
-			rc = np_errf(err, -ETIMEDOUT, "%s has not ended within "
-				     "%.0f s", name, limit_sec);
+			rc = np_errf(err, -ETIMEDOUT,
+				     "%s has not ended within %.0f s", name,
+				     limit_sec);
 		else
 			rc = restart_corunner(runner, run, err);
 	}
@@ -575,9 +577,10 @@ static void print_progress(const struct cli_pair_measurement *measurement,
 	describe_run(measurement->list, &plan->run[i], what, sizeof(what));
 	cli_sec(remaining_sec(measurement, plan, n_done), left);
 	if (isatty(STDERR_FILENO)) {
-		fprintf(stderr, "\r%3zu %%  %zu of %zu  about %s left  "
-			"%.40s\033[K%s", 100 * n_done / plan->n, n_done,
-			plan->n, left, what, n_done == plan->n ? "\n" : "");
+		fprintf(stderr,
+			"\r%3zu %%  %zu of %zu  about %s left  %.40s\033[K%s",
+			100 * n_done / plan->n, n_done, plan->n, left, what,
+			n_done == plan->n ? "\n" : "");
 		fflush(stderr);
 	} else if (ended) {
 		fprintf(stderr, "%zu of %zu: %s %.2f s; about %s left\n",
@@ -594,15 +597,19 @@ static void print_plan(const struct cli_pair_measurement *measurement,
 	uint32_t repeats = measurement->repeats;
 	char sec[CLI_NUMBER_LEN];
 
-	fprintf(stderr, "leaf switch %s: programs on %s are measured while "
-		"others run on %s\n", leaf_text(nodes->leaf),
-		nodes->victim.list, nodes->corunner.list);
+	fprintf(stderr,
+		"leaf switch %s: programs on %s are measured while others run "
+		"on %s\n",
+		leaf_text(nodes->leaf), nodes->victim.list,
+		nodes->corunner.list);
 	if (nodes->apart.n)
-		fprintf(stderr, "controls: the others run on %s, on another "
-			"leaf switch\n", nodes->apart.list);
+		fprintf(stderr,
+			"controls: the others run on %s, on another leaf "
+			"switch\n",
+			nodes->apart.list);
 	else
 		fprintf(stderr, "no controls: the allocation has too few nodes "
-			"on another leaf switch\n");
+				"on another leaf switch\n");
 	fprintf(stderr,
 		"%zu program%s, %u run%s of each pair; %zu run%s%s, about %s\n",
 		n_programs, cli_plural_s(n_programs), repeats,
@@ -665,8 +672,9 @@ static int measure_on(const struct cli_pair_measurement *measurement,
 	rc = dry_run ? 0 : execute_plan(&runner, &plan, err);
 	free(plan.run);
 	if (rc && measurement->pairs->n_runs)
-		fprintf(stderr, "%snetprof: the results so far are in %s; run "
-			"the same command again to continue\n",
+		fprintf(stderr,
+			"%snetprof: the results so far are in %s; run the same "
+			"command again to continue\n",
 			isatty(STDERR_FILENO) ? "\n" : "", measurement->path);
 	return rc;
 }

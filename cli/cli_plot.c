@@ -98,11 +98,11 @@ static int add_latency_panel(struct np_figure *figure,
 	size_t first_bin, last_bin;
 
 	if (!profile->latency.hist) {
-		snprintf(reason, len,
-			 "no latencies; to measure them: sbatch "
-			 "--netprofile=%s job.sh, on two or more nodes of one "
-			 "leaf switch",
-			 profile->runs->app);
+		snprintf(
+			reason, len,
+			"no latencies; to measure them: sbatch --netprofile=%s "
+			"job.sh, on two or more nodes of one leaf switch",
+			profile->runs->app);
 		return -ENODATA;
 	}
 	panel = np_figure_add_panel(figure, "Latency of probes");
@@ -213,9 +213,9 @@ static bool add_points_over_utilisation(struct np_figure *figure,
 	}
 	if (n < 2)
 		return false;
-	np_figure_set_axis(figure, &panel->x, NP_AXIS_LINEAR,
-			   "Estimated utilisation "
-			   "under the synthetic load alone (%)");
+	np_figure_set_axis(
+		figure, &panel->x, NP_AXIS_LINEAR,
+		"Estimated utilisation under the synthetic load alone (%)");
 	panel->x.lo = 0;
 	panel->x.hi = 100;
 	add_fit(figure, panel, utilisation, slowdown, n);
@@ -238,8 +238,8 @@ static int add_curve_panel(struct np_figure *figure,
 
 	if (profile->n_curve < 2) {
 		snprintf(reason, len,
-			 "%s synthetic load; to measure it: "
-			 "sbatch --netprofile=%s --netprofile-calibrate job.sh",
+			 "%s synthetic load; to measure it: sbatch "
+			 "--netprofile=%s --netprofile-calibrate job.sh",
 			 profile->n_curve ? "measured under only one" :
 					    "not measured under",
 			 profile->runs->app);
@@ -362,9 +362,9 @@ static int add_time_panel(struct np_figure *figure,
 
 	if (!series) {
 		snprintf(reason, len,
-			 "no latencies over time; to measure "
-			 "them: sbatch --netprofile=%s job.sh, on two or more "
-			 "nodes of one leaf switch",
+			 "no latencies over time; to measure them: sbatch "
+			 "--netprofile=%s job.sh, on two or more nodes of one "
+			 "leaf switch",
 			 profile->runs->app);
 		return -ENODATA;
 	}

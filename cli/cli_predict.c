@@ -133,8 +133,9 @@ static void run_under_level(const struct cli_known *known, size_t app,
 		snprintf(what, len, "runs of %s under load", name);
 		return;
 	}
-	snprintf(command, len, "sbatch --netprofile=%s "
-		 "--netprofile-compress=%s job.sh", name, load);
+	snprintf(command, len,
+		 "sbatch --netprofile=%s --netprofile-compress=%s job.sh", name,
+		 load);
 	snprintf(what, len, "%s of %s under load level %s",
 		 np_mean_known(&known_app->summary.mean[level]) ?
 			 "another run" :
@@ -191,7 +192,8 @@ void cli_best_measurement(const struct cli_known *known,
 		return;
 	case NP_MORE_SHARING:
 		snprintf(command, len, "%s", CLI_CALIBRATE);
-		snprintf(what, len, "the sharing coefficient once more; for an "
+		snprintf(what, len,
+			 "the sharing coefficient once more; for an "
 			 "administrator");
 		return;
 	}
@@ -217,8 +219,8 @@ const char *cli_no_effect_text(const struct cli_known *known,
 
 	np_sharing_coef_interval(mean, &low, &high);
 	snprintf(buf, len,
-		 "Sharing %s makes no difference here: a co-runner "
-		 "has at most %.0f %% of the effect that it has %s.",
+		 "Sharing %s makes no difference here: a co-runner has at most "
+		 "%.0f %% of the effect that it has %s.",
 		 what[scope], 100 * high, cli_scope_text(known->cal.scope));
 	return buf;
 }

@@ -32,8 +32,10 @@ static double parse_percent(struct np_words *words, size_t i)
 	if (end && (!*end || !strcmp(end, "%")) && percent > -100 &&
 	    percent <= MAX_PERCENT)
 		return percent / 100;
-	np_words_fail(words, -EINVAL, "\"%.40s\": expected a percentage above "
-		      "-100, such as 12.5, at most %.0f", text, MAX_PERCENT);
+	np_words_fail(words, -EINVAL,
+		      "\"%.40s\": expected a percentage above -100, such as "
+		      "12.5, at most %.0f",
+		      text, MAX_PERCENT);
 	return NAN;
 }
 
@@ -44,9 +46,10 @@ static void parse_name(struct np_words *words, size_t i,
 	const char *text = np_words_at(words, i);
 
 	if (strlen(text) > NP_MEASURED_NAME)
-		np_words_fail(words, -EINVAL, "\"%.40s...\": expected a name "
-			      "of at most %d characters", text,
-			      NP_MEASURED_NAME);
+		np_words_fail(words, -EINVAL,
+			      "\"%.40s...\": expected a name of at most %d "
+			      "characters",
+			      text, NP_MEASURED_NAME);
 	else
 		strcpy(out, text);
 }
@@ -70,10 +73,11 @@ static void parse_row(struct np_words *words, struct cli_predictions *out)
 	size_t len;
 
 	if (words->n != 3 && words->n != 5) {
-		np_words_fail(words, -EINVAL, "%zu word%s, expected a victim, "
-			      "a co-runner, a percentage, and optionally the "
-			      "two ends of its interval", words->n,
-			      words->n == 1 ? "" : "s");
+		np_words_fail(words, -EINVAL,
+			      "%zu word%s, expected a victim, a co-runner, a "
+			      "percentage, and optionally the two ends of its "
+			      "interval",
+			      words->n, words->n == 1 ? "" : "s");
 		return;
 	}
 	parse_name(words, 0, row.victim);
@@ -83,8 +87,9 @@ static void parse_row(struct np_words *words, struct cli_predictions *out)
 		row.low = parse_percent(words, 3);
 		row.high = parse_percent(words, 4);
 		if (row.low > row.high)
-			np_words_fail(words, -EINVAL, "an interval from %s to "
-				      "%s, expected the lower end first",
+			np_words_fail(words, -EINVAL,
+				      "an interval from %s to %s, expected the "
+				      "lower end first",
 				      words->word[3], words->word[4]);
 	}
 	if (!words->rc && cli_predictions_find(out, row.victim, row.corunner))
@@ -111,8 +116,9 @@ int cli_predictions_parse(const char *text, size_t len, const char *source,
 	while (np_words_next(&words))
 		parse_row(&words, &predictions);
 	if (!words.rc && !predictions.n)
-		np_words_fail(&words, -EINVAL, "expected a line with a victim, "
-			      "a co-runner and a percentage");
+		np_words_fail(&words, -EINVAL,
+			      "expected a line with a victim, a co-runner and "
+			      "a percentage");
 	if (words.rc)
 		cli_predictions_free(&predictions);
 	else

@@ -66,11 +66,10 @@ static int fail_no_store(const char *store, int rc, const char *why)
 	return cli_fail("%s (%s); %s", why,
 			describe_setting(store, buf, sizeof(buf)),
 			rc == -EACCES ?
-				"ask its administrator for access, or "
-				"set NETPROF_STORE to another store" :
-				"create it with netprof check --make-store "
-				"(as root), or set NETPROF_STORE to another "
-				"store");
+				"ask its administrator for access, or set "
+				"NETPROF_STORE to another store" :
+				"create it with netprof check --make-store (as "
+				"root), or set NETPROF_STORE to another store");
 }
 
 /* A store has at least one of these directories. */
@@ -100,9 +99,10 @@ static int open_checked_store(const char *dir, struct np_store **store,
 		rc = np_errf(err, -errno, "profile store %s: %s", dir,
 			     strerror(errno));
 	else if (!is_store(dir))
-		rc = np_errf(err, -EINVAL, "%s: not a profile store: it has "
-			     "none of the directories users, published and "
-			     "fabric", dir);
+		rc = np_errf(err, -EINVAL,
+			     "%s: not a profile store: it has none of the "
+			     "directories users, published and fabric",
+			     dir);
 	if (rc)
 		np_store_close(*store);
 	return rc;
@@ -388,8 +388,7 @@ static int fail_not_found(struct cli_store *store,
 			       sizeof(unmeasured));
 	return cli_fail("no profile of \"%.64s\", neither %s's own nor a "
 			"published one%s%s",
-			app, cli_user(options->uid, user), similar,
-			unmeasured);
+			app, cli_user(options->uid, user), similar, unmeasured);
 }
 
 /* An owner whose runs are all unusable does not hide the published profile. */
@@ -555,10 +554,10 @@ void cli_print_rails(FILE *f, const struct np_record *record)
 							      " (hardly used)");
 	}
 	if (busiest)
-		cli_print_labelled(f, "Rails",
-				   "%s; %s is the busiest, and its "
-				   "latencies count",
-				   line, busiest);
+		cli_print_labelled(
+			f, "Rails",
+			"%s; %s is the busiest, and its latencies count", line,
+			busiest);
 }
 
 void cli_print_adapters(FILE *f, const struct np_sample *sample)
@@ -592,8 +591,9 @@ static void phases_text(const struct np_run_summary *profile, char *buf,
 		snprintf(buf, len, ", steadily");
 		break;
 	case NP_PHASE_UNKNOWN:
-		snprintf(buf, len, "; there are too few probes to tell whether "
-			 "steadily or in phases");
+		snprintf(buf, len,
+			 "; there are too few probes to tell whether steadily "
+			 "or in phases");
 		break;
 	}
 }
@@ -640,8 +640,8 @@ static void describe_nothing_measured(const struct np_run_summary *profile,
 		 record->step_id, why ? why : "no reason was recorded");
 	if (had_too_few_nodes(profile))
 		cli_appendf(buf, CLI_SENTENCE,
-			    " Two are needed: sbatch -N2 "
-			    "--switches=1 --netprofile=%s job.sh",
+			    " Two are needed: sbatch -N2 --switches=1 "
+			    "--netprofile=%s job.sh",
 			    profile->runs->app);
 }
 
@@ -659,8 +659,8 @@ static void describe_no_baseline(const struct np_run_summary *profile,
 	else if (profile->idle.n_runs)
 		cause = "the idle baseline has too few probes";
 	snprintf(buf, CLI_SENTENCE,
-		 "%s: network use not known yet: %s. To "
-		 "measure one: " CLI_IDLE_COMMAND,
+		 "%s: network use not known yet: %s. To measure "
+		 "one: " CLI_IDLE_COMMAND,
 		 profile->runs->app, cause);
 }
 
@@ -737,21 +737,20 @@ static void describe_contradiction(const struct np_run_summary *profile,
 		describe_too_little_traffic(profile, buf);
 	else if (verdict->doubt == NP_DOUBT_SILENT)
 		snprintf(buf, CLI_SENTENCE,
-			 "%s: network use not known yet: "
-			 "%s of its probes were delayed, but each measured "
-			 "node sent and received only %s. Something else "
-			 "delayed them, or the idle baseline is out of date. "
-			 "To measure a new one: " CLI_IDLE_COMMAND,
+			 "%s: network use not known yet: %s of its probes were "
+			 "delayed, but each measured node sent and received "
+			 "only %s. Something else delayed them, or the idle "
+			 "baseline is out of date. To measure a new "
+			 "one: " CLI_IDLE_COMMAND,
 			 profile->runs->app,
 			 cli_percent(verdict->delayed_share, share), per_sec);
 	else
-		snprintf(
-			buf, CLI_SENTENCE,
-			"%s: network use not known yet: "
-			"each measured node sent and received %s, as much as "
-			"its link carries, but no probes were delayed. The "
-			"idle baseline is out of date. To measure a new one: " CLI_IDLE_COMMAND,
-			profile->runs->app, per_sec);
+		snprintf(buf, CLI_SENTENCE,
+			 "%s: network use not known yet: each measured node "
+			 "sent and received %s, as much as its link carries, "
+			 "but no probes were delayed. The idle baseline is out "
+			 "of date. To measure a new one: " CLI_IDLE_COMMAND,
+			 profile->runs->app, per_sec);
 }
 
 /* The network use is not known: say why, and what to do about it. */
@@ -765,17 +764,16 @@ static void describe_unknown(const struct np_run_summary *profile, char *buf)
 		describe_contradiction(profile, buf);
 	else if (profile->latency.n_runs)
 		snprintf(buf, CLI_SENTENCE,
-			 "%s: network use not known yet: "
-			 "%llu probe%s, %d are needed. Run it longer, or with "
+			 "%s: network use not known yet: %llu probe%s, %d are "
+			 "needed. Run it longer, or with "
 			 "--netprofile-period=20ms.",
 			 profile->runs->app, probes, cli_plural_s(probes),
 			 NP_VERDICT_PROBES);
 	else if (profile->n_levels)
 		snprintf(buf, CLI_SENTENCE,
-			 "%s was measured only under "
-			 "synthetic load. To learn how it uses the network, "
-			 "run it once without load: sbatch --netprofile=%s "
-			 "job.sh",
+			 "%s was measured only under synthetic load. To learn "
+			 "how it uses the network, run it once without load: "
+			 "sbatch --netprofile=%s job.sh",
 			 profile->runs->app, profile->runs->app);
 	else
 		describe_nothing_measured(profile, buf);
@@ -801,8 +799,8 @@ static void describe_use(const struct np_run_summary *profile, char *buf)
 	/* The idle runs themselves were disturbed. */
 	if (profile->is_idle && profile->verdict.doubt == NP_DOUBT_BASELINE) {
 		snprintf(buf, CLI_SENTENCE,
-			 "idle: the network was not idle: "
-			 "each measured node sent and received %s.",
+			 "idle: the network was not idle: each measured node "
+			 "sent and received %s.",
 			 cli_rate(profile->verdict.rate, per_sec));
 		return;
 	}
@@ -811,8 +809,9 @@ static void describe_use(const struct np_run_summary *profile, char *buf)
 		return;
 	}
 	if (profile->is_idle) {
-		snprintf(buf, CLI_SENTENCE, "idle is the network at rest, the "
-			 "baseline of all other profiles.");
+		snprintf(buf, CLI_SENTENCE,
+			 "idle is the network at rest, the baseline of all "
+			 "other profiles.");
 		return;
 	}
 	phases_text(profile, phases, sizeof(phases));
@@ -832,22 +831,21 @@ static void describe_reference(const struct np_run_summary *profile, char *buf)
 	buf[0] = '\0';
 	if (known && profile->verdict.guess && !profile->is_idle)
 		cli_appendf(buf, CLI_SENTENCE,
-			    "Based on latencies alone: the "
-			    "traffic of its nodes was not counted. ");
+			    "Based on latencies alone: the traffic of its "
+			    "nodes was not counted. ");
 	if (known && idle->source == NP_SOURCE_QUIET)
 		cli_appendf(buf, CLI_SENTENCE,
-			    "The idle baseline comes from quiet "
-			    "moments of flagged runs; " CLI_IDLE_COMMAND
+			    "The idle baseline comes from quiet moments of "
+			    "flagged runs; " CLI_IDLE_COMMAND
 			    " measures a better one. ");
 	if (profile->latency.neighbours)
 		cli_appendf(buf, CLI_SENTENCE,
-			    "Other jobs shared a leaf switch "
-			    "with every run and may have caused some of the "
-			    "delay. ");
+			    "Other jobs shared a leaf switch with every run "
+			    "and may have caused some of the delay. ");
 	if (profile->idle.neighbours)
 		cli_appendf(buf, CLI_SENTENCE,
-			    "Other jobs shared a leaf switch "
-			    "with every idle run. ");
+			    "Other jobs shared a leaf switch with every idle "
+			    "run. ");
 	if (*buf)
 		buf[strlen(buf) - 1] = '\0';
 }
@@ -892,30 +890,32 @@ static void describe_interference(const struct np_run_summary *profile,
 		buf[0] = '\0';
 	else if (!profile->n_levels)
 		snprintf(buf, CLI_SENTENCE,
-			 "Not measured under synthetic load "
-			 "yet. To measure: sbatch --netprofile=%s "
-			 "--netprofile-calibrate job.sh",
+			 "Not measured under synthetic load yet. To measure: "
+			 "sbatch --netprofile=%s --netprofile-calibrate job.sh",
 			 profile->runs->app);
 	else if (!worst && profile->intervals.n_runs)
 		snprintf(buf, CLI_SENTENCE,
-			 "Its slowdown under synthetic load "
-			 "is not known yet: %s. Run it again, or for longer, "
-			 "with --netprofile-calibrate.",
+			 "Its slowdown under synthetic load is not known yet: "
+			 "%s. Run it again, or for longer, with "
+			 "--netprofile-calibrate.",
 			 profile->intervals.verdict == NP_ONE_RUN_USABLE ?
 				 "no load has run in every phase of it" :
 				 np_one_run_words(profile->intervals.verdict));
 	else if (!worst)
-		snprintf(buf, CLI_SENTENCE, "Its slowdown under synthetic load "
-			 "is not known: there is no successful run without "
-			 "load of the same command, nodes and tasks.");
+		snprintf(buf, CLI_SENTENCE,
+			 "Its slowdown under synthetic load is not known: "
+			 "there is no successful run without load of the same "
+			 "command, nodes and tasks.");
 	else if (worst->slowdown.mean < 0.02)
-		snprintf(buf, CLI_SENTENCE, "Synthetic load does not slow it: "
-			 "%s at most, under load %s (%s).",
+		snprintf(buf, CLI_SENTENCE,
+			 "Synthetic load does not slow it: %s at most, under "
+			 "load %s (%s).",
 			 cli_change(worst->slowdown.mean, change), worst->name,
 			 source_text(worst, source));
 	else
-		snprintf(buf, CLI_SENTENCE, "Under synthetic load it ran up to "
-			 "%.0f %% longer (load %s, %s).",
+		snprintf(buf, CLI_SENTENCE,
+			 "Under synthetic load it ran up to %.0f %% longer "
+			 "(load %s, %s).",
 			 100 * worst->slowdown.mean, worst->name,
 			 source_text(worst, source));
 }

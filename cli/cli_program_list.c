@@ -62,12 +62,14 @@ static void check_name(struct np_words *line, const char *name,
 	if (np_app_check(name, &why))
 		np_words_fail(line, -EINVAL, "%s", why.text);
 	else if (!strcmp(name, "idle") || !np_level_parse(name, &level, NULL))
-		refuse(line, name, "another name, as idle and the names of "
-		       "load levels are reserved");
+		refuse(line, name,
+		       "another name, as idle and the names of load levels are "
+		       "reserved");
 	for (size_t i = 0; !line->rc && i < list->n; i++)
 		if (!strcmp(list->program[i].name, name))
-			refuse(line, name, "another name, as an earlier "
-			       "program has this one");
+			refuse(line, name,
+			       "another name, as an earlier program has this "
+			       "one");
 }
 
 /* "program NAME": begin a program. */
@@ -81,8 +83,9 @@ static void begin_program(struct np_words *line, struct cli_program_list *list)
 	else
 		check_name(line, name, list);
 	if (!line->rc && list->n == NP_PAIRS_MAX_PROGRAMS)
-		np_words_fail(line, -EINVAL, "\"%s\": expected at most %d "
-			      "programs", name, NP_PAIRS_MAX_PROGRAMS);
+		np_words_fail(line, -EINVAL,
+			      "\"%s\": expected at most %d programs", name,
+			      NP_PAIRS_MAX_PROGRAMS);
 	if (line->rc)
 		return;
 	if (np_array_grow(&list->program, list->n, sizeof(*list->program))) {
@@ -106,8 +109,9 @@ static void parse_words(struct np_words *line, struct cli_words *out,
 	if (out->n)
 		refuse(line, line->word[0], "once in a program");
 	else if (!n || n > max)
-		np_words_fail(line, -EINVAL, "\"%s\": expected 1 to %zu words "
-			      "after it", line->word[0], max);
+		np_words_fail(line, -EINVAL,
+			      "\"%s\": expected 1 to %zu words after it",
+			      line->word[0], max);
 	if (line->rc)
 		return;
 	out->word = calloc(n, sizeof(*out->word));
@@ -130,8 +134,9 @@ static void parse_count(struct np_words *line, uint32_t *out, uint32_t max)
 		refuse(line, line->word[0], "once in a program");
 	count = np_words_count(line, 1, max);
 	if (!line->rc && (line->n != 2 || !count))
-		np_words_fail(line, -EINVAL, "\"%s\": expected one number "
-			      "after it, 1 to %u", line->word[0], max);
+		np_words_fail(line, -EINVAL,
+			      "\"%s\": expected one number after it, 1 to %u",
+			      line->word[0], max);
 	*out = (uint32_t)count;
 }
 
@@ -189,8 +194,9 @@ static void parse_line(struct np_words *line, struct cli_program_list *list)
 	else if (np_words_is(line, 0, "takes"))
 		parse_time(line, &last->takes_sec);
 	else
-		refuse(line, line->word[0], "program, nodes, per-node, "
-		       "directory, srun, run, longer, begins or takes");
+		refuse(line, line->word[0],
+		       "program, nodes, per-node, directory, srun, run, "
+		       "longer, begins or takes");
 }
 
 /* ---- the whole list ---- */
@@ -200,8 +206,8 @@ static void check_complete(struct np_words *end,
 			   const struct cli_program_list *list)
 {
 	if (!list->n)
-		np_words_fail(end, -EINVAL, "expected a line with program and "
-			      "its name");
+		np_words_fail(end, -EINVAL,
+			      "expected a line with program and its name");
 	for (size_t i = 0; i < list->n; i++) {
 		end->line = list->program[i].line;
 		if (!list->program[i].nodes)

@@ -329,14 +329,15 @@ static int take_line(void *arg, const struct np_slurm_line *line,
 		if (first)
 			record = begins_record(p.key);
 		else if (!record && !*wrong.text)
-			np_errf(&wrong, 0, "%s:%u: %.64s: expected one "
-				"Key=Value in a line", line->path,
-				line->number, p.key);
+			np_errf(&wrong,
+				0, "%s:%u: %.64s: expected one Key=Value in a line",
+				line->path, line->number, p.key);
 	}
 	if (!np_slurm_is_blank(text) && !*wrong.text)
-		np_errf(&wrong, 0, "%s:%u: %.64s: expected Key=Value, and "
-			"quotes around a value with blanks", line->path,
-			line->number, text + strspn(text, " \t"));
+		np_errf(&wrong, 0,
+			"%s:%u: %.64s: expected Key=Value, and quotes around a "
+			"value with blanks",
+			line->path, line->number, text + strspn(text, " \t"));
 	if (!*s->conf_error)
 		strcpy(s->conf_error, wrong.text);
 	return 0;

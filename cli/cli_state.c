@@ -46,8 +46,9 @@ const char *cli_age(double date, double now, char *buf, size_t len)
 	char text[CLI_NUMBER_LEN];
 
 	if (date - now > SKEW_SEC)
-		snprintf(buf, len, "%s in the future: the clocks of the hosts "
-			 "differ", cli_sec(date - now, text));
+		snprintf(buf, len,
+			 "%s in the future: the clocks of the hosts differ",
+			 cli_sec(date - now, text));
 	else
 		snprintf(buf, len, "%s ago", cli_setting_sec(
 			 now > date ? round(now - date) : 0, text));
@@ -61,27 +62,30 @@ const char *cli_mode_text(const struct np_state *state, double now,
 	char age[CLI_NUMBER_LEN], limit[CLI_NUMBER_LEN], hold[CLI_NUMBER_LEN];
 
 	if (cli_state_stale(state, now)) {
-		snprintf(buf, len, "Placement does not act: its last decision "
-			 "is %s old, more than %s. %s",
+		snprintf(buf, len,
+			 "Placement does not act: its last decision is %s old, "
+			 "more than %s. %s",
 			 cli_sec(now - state->date, age),
 			 cli_setting_sec(cli_state_limit(state), limit),
 			 enabled ? "Is slurmctld running? Try netprof check." :
 				   "It is off in netprof.conf.");
 	} else if (!strcmp(state->mode, "enforce")) {
 		snprintf(buf, len,
-			 "Placement enforces: jobs that would slow "
-			 "each other by more than %.0f %% are kept apart, and "
-			 "held for up to %s if necessary.",
+			 "Placement enforces: jobs that would slow each other "
+			 "by more than %.0f %% are kept apart, and held for up "
+			 "to %s if necessary.",
 			 100 * state->max_slowdown,
 			 cli_setting_sec(state->max_hold_sec, hold));
 	} else if (!strcmp(state->mode, "prefer")) {
-		snprintf(buf, len, "Placement prefers: jobs that would slow "
-			 "each other by more than %.0f %% are kept apart if "
-			 "that delays none of them.",
+		snprintf(buf, len,
+			 "Placement prefers: jobs that would slow each other "
+			 "by more than %.0f %% are kept apart if that delays "
+			 "none of them.",
 			 100 * state->max_slowdown);
 	} else if (!strcmp(state->mode, "advise")) {
-		snprintf(buf, len, "Placement advises: it reports what it "
-			 "would do and changes no job.");
+		snprintf(buf, len,
+			 "Placement advises: it reports what it would do and "
+			 "changes no job.");
 	} else if (!strcmp(state->mode, "off") || !*state->mode) {
 		snprintf(buf, len, "Placement is off.");
 	} else {

@@ -293,10 +293,10 @@ static int check_external(const struct accuracy_file *file,
 
 		for (size_t k = 0; k < NP_ARRAY_SIZE(both); k++)
 			if (!known_name(&file->measured, both[k]))
-				return np_errf(err, -EINVAL, "%s: \"%s\": "
-					       "expected a program of %s",
-					       opt->predictions, both[k],
-					       file->path);
+				return np_errf(
+					err, -EINVAL,
+					"%s: \"%s\": expected a program of %s",
+					opt->predictions, both[k], file->path);
 	}
 	return 0;
 }
@@ -414,8 +414,9 @@ static int score_file(const char *path, const struct accuracy_opt *opt,
 		rc = np_errf(err, -ENOMEM, "%s: out of memory", path);
 	free(scored);
 	if (!rc && !file->n_parts)
-		rc = np_errf(err, -ENODATA, "%s: no measured case is left to "
-			     "compare with", path);
+		rc = np_errf(err, -ENODATA,
+			     "%s: no measured case is left to compare with",
+			     path);
 	return rc;
 }
 
@@ -643,9 +644,11 @@ static int split_names(char *text, const char *option, struct names *list,
 
 	for (; name && list->n < MAX_NAMES; name = strtok_r(NULL, ",", &save))
 		list->name[list->n++] = name;
-	return list->n && !name ? 0 :
-	       np_errf(err, -EINVAL, "--%s: expected names separated by "
-		       "commas", option);
+	return list->n && !name ?
+		       0 :
+		       np_errf(err, -EINVAL,
+			       "--%s: expected names separated by commas",
+			       option);
 }
 
 /* --model: "zero" is always the first model, so naming it changes nothing. */
@@ -664,8 +667,9 @@ static int take_models(char *text, void *to, struct np_err *err)
 		if (!strcmp(model->name, "zero"))
 			continue;
 		if (opt->n_models == MAX_NAMES)
-			return np_errf(err, -EINVAL, "--model: more than %d "
-				       "models", MAX_NAMES);
+			return np_errf(err, -EINVAL,
+				       "--model: more than %d models",
+				       MAX_NAMES);
 		opt->model[opt->n_models++] = model;
 	}
 	return 0;
@@ -687,8 +691,11 @@ static int take_up_to(char *text, void *to, struct np_err *err)
 	struct accuracy_opt *opt = to;
 
 	return np_percent_parse(text, &opt->up_to) ?
-	       np_errf(err, -EINVAL, "--up-to=%.64s: expected a percentage, "
-		       "such as 100%%", text) : 0;
+		       np_errf(err, -EINVAL,
+			       "--up-to=%.64s: expected a percentage, such as "
+			       "100%%",
+			       text) :
+		       0;
 }
 
 static int take_seed(char *text, void *to, struct np_err *err)
@@ -743,11 +750,12 @@ static int parse_options(const struct cli_cmd *self, int argc, char **argv,
 	else if (opt->n_models == 1)
 		add_all_models(opt);
 	if (isnan(opt->net.L_ns) != (opt->net.G_ns < 0))
-		return cli_usage(self, "--latency and --per-byte: expected "
-				 "both or neither");
+		return cli_usage(
+			self,
+			"--latency and --per-byte: expected both or neither");
 	if (!opt->traces && opt->net.G_ns >= 0)
 		return cli_usage(self, "--latency and --per-byte have no "
-				 "effect without --traces");
+				       "effect without --traces");
 	if (opt->traces && opt->net.G_ns < 0)
 		cli_loggps_net(&opt->net, &opt->net_note);
 	return -1;

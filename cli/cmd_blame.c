@@ -154,17 +154,15 @@ static int print_text(const struct np_acct *acct,
 
 	cli_printf(CLI_BOLD, 0, "%s",
 		   cli_blame_verdict(costs, text, sizeof(text)));
-	cli_print_labelled(
-		stdout, "Compared",
-		"%zu of %zu completed jobs, in %zu group%s of at least %d "
-		"comparable runs",
-		costs->n_compared, costs->n_jobs, costs->n_groups,
-		cli_plural_s(costs->n_groups), NP_JOB_COST_MIN_RUNS);
+	cli_print_labelled(stdout, "Compared",
+			   "%zu of %zu completed jobs, in %zu group%s of at "
+			   "least %d comparable runs",
+			   costs->n_compared, costs->n_jobs, costs->n_groups,
+			   cli_plural_s(costs->n_groups), NP_JOB_COST_MIN_RUNS);
 	if (acct->one_leaf)
-		cli_print_labelled(
-			stdout, "Note",
-			"no topology is known, so all nodes count as one "
-			"leaf switch");
+		cli_print_labelled(stdout, "Note",
+				   "no topology is known, so all nodes count "
+				   "as one leaf switch");
 	if (acct->damaged)
 		cli_print_labelled(
 			stdout, "Missing",
@@ -181,10 +179,9 @@ static int print_text(const struct np_acct *acct,
 	if (costs->n_pairs)
 		cli_print_labelled(
 			stdout, "Next",
-			"netprof explain JOB shows what slowed one run; "
-			"sbatch --netprofile=NAME job.sh measures an "
-			"application, so that placement can keep it away "
-			"from such neighbours");
+			"netprof explain JOB shows what slowed one run; sbatch "
+			"--netprofile=NAME job.sh measures an application, so "
+			"that placement can keep it away from such neighbours");
 	print_pairs(acct, costs);
 	print_leaves(acct, costs);
 	print_nodes(acct, costs);
@@ -518,8 +515,7 @@ const struct cli_cmd cmd_blame = {
 	.name = "blame",
 	.args = "[--since=AGE] [--json|--parsable|--metrics [-o FILE]] "
 		"[--accounting=FILE [--topology=FILE]]",
-	.help = "show which applications, leaf switches and nodes cost the most "
-		"time",
+	.help = "show which applications, leaf switches and nodes cost the most time",
 	.text =
 "Shows, from Slurm's accounting of recent days, which applications (users and\n"
 "job names) lost the most node-hours to which others on their leaf switches, on\n"

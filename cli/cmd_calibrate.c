@@ -110,18 +110,18 @@ static void print_roles(const struct np_cal_roles *roles)
 			roles->aggressor.list, roles->victim.list);
 	else
 		fprintf(stderr,
-			"load and measurement share the nodes %s, as "
-			"there are fewer than four\n",
+			"load and measurement share the nodes %s, as there are "
+			"fewer than four\n",
 			roles->victim.list);
 	if (roles->aggressor_across.n)
 		fprintf(stderr,
-			"uplink: load between %s, its effect measured "
-			"between %s\n",
+			"uplink: load between %s, its effect measured between "
+			"%s\n",
 			roles->aggressor_across.list,
 			roles->victim_across.list);
 	else
 		fprintf(stderr, "uplink: not measured, as there are too few "
-			"nodes on a second leaf switch\n");
+				"nodes on a second leaf switch\n");
 }
 
 /*
@@ -318,9 +318,8 @@ static int check_store(struct fabric_work *work, struct np_err *err)
 					       strerror(-rc)) : rc;
 	if (!work->opt->dry_run && faccessat(dir.fd, ".", W_OK, AT_EACCESS))
 		rc = np_errf(err, -errno,
-			     "%s: %s; only an administrator can "
-			     "store a calibration; --output=FILE writes it to "
-			     "a file",
+			     "%s: %s; only an administrator can store a "
+			     "calibration; --output=FILE writes it to a file",
 			     dir.path, strerror(errno));
 	work->dir = strdup(dir.path);
 	np_dir_close(&dir);
@@ -342,9 +341,7 @@ static char *describe_setup(const struct fabric_work *work)
 
 	if (!f)
 		return NULL;
-	fprintf(f,
-		"cluster=%s nodes=%s leaf=%s victim=%s aggressor=%s "
-		"across=%s/%s",
+	fprintf(f, "cluster=%s nodes=%s leaf=%s victim=%s aggressor=%s across=%s/%s",
 		work->at.cluster ? work->at.cluster : "", work->at.nodes,
 		roles->leaf, roles->victim.list,
 		roles->aggressor.n ? roles->aggressor.list : "",
@@ -401,8 +398,8 @@ static int load_state(struct fabric_work *work, const char *setup,
 	if (!rc && strcmp(old.setup, setup)) {
 		np_cal_state_free(&old);
 		return np_errf(err, -EEXIST,
-			       "%s belongs to a calibration with "
-			       "other nodes or options; --fresh discards it",
+			       "%s belongs to a calibration with other nodes "
+			       "or options; --fresh discards it",
 			       work->state_path);
 	}
 	if (!rc) {
@@ -443,8 +440,8 @@ static int query_nodes(struct fabric_work *work, struct np_err *err)
 			np_cal_roles_have(&work->roles, (enum np_scope)i);
 	if (work->opt->scope_given && !setup->has[work->opt->scope])
 		return np_errf(err, -EINVAL,
-			       "--scope=%s needs at least four "
-			       "nodes on one leaf switch",
+			       "--scope=%s needs at least four nodes on one "
+			       "leaf switch",
 			       np_scope_name(work->opt->scope));
 	work->c.roles = &work->roles;
 	return np_cal_levels_parse(work->opt->levels, work->roles.victim.n,
@@ -479,8 +476,10 @@ static void publish_idle(const struct fabric_work *work,
 		return;
 	record->uid = geteuid();
 	if (np_store_publish(work->store, record, &err))
-		fprintf(stderr, "netprof: the idle latencies could not be "
-			"published as a profile: %s\n", err.text);
+		fprintf(stderr,
+			"netprof: the idle latencies could not be published as "
+			"a profile: %s\n",
+			err.text);
 	np_record_free(record);
 }
 
@@ -541,8 +540,9 @@ static int measure_fabric(struct fabric_work *work, struct np_err *err)
 		return 0;
 	rc = np_calibrate_measure(&work->c, err);
 	if (rc == -EINTR || rc == -EPIPE || rc == -ETIMEDOUT)
-		fprintf(stderr, "%snetprof: the finished measurements are "
-			"kept; run the same command to continue\n",
+		fprintf(stderr,
+			"%snetprof: the finished measurements are kept; run "
+			"the same command to continue\n",
 			isatty(STDERR_FILENO) ? "\n" : "");
 	if (rc)
 		return rc;
@@ -603,13 +603,16 @@ static int find_adapter(const struct np_topo *topo, const char *file,
 		if (strcmp(topo->leaf[i].rail, rail))
 			continue;
 		if (*nic && strcmp(nic, adapter))
-			return np_errf(err, -EINVAL, "%.100s: nodes reach rail "
-				       "%s over %s and %s; expected one name",
+			return np_errf(err, -EINVAL,
+				       "%.100s: nodes reach rail %s over %s "
+				       "and %s; expected one name",
 				       file, rail, nic, adapter);
 		snprintf(nic, size, "%s", adapter);
 	}
-	return *nic ? 0 : np_errf(err, -EINVAL, "--rail=%.60s: there is no "
-				  "such rail in %.100s", rail, file);
+	return *nic ? 0 :
+		      np_errf(err, -EINVAL,
+			      "--rail=%.60s: there is no such rail in %.100s",
+			      rail, file);
 }
 
 /*
@@ -624,8 +627,8 @@ static int use_rail(struct np_conf *conf, const char *rail, struct np_err *err)
 	if (!rail)
 		return 0;
 	if (!conf->rails[0])
-		return np_errf(err, -EINVAL, "--rail=%.60s: netprof.conf has no "
-			       "Rails", rail);
+		return np_errf(err, -EINVAL,
+			       "--rail=%.60s: netprof.conf has no Rails", rail);
 	rc = np_rails_load(conf->rails, &topo, err);
 	if (rc)
 		return rc;
@@ -789,8 +792,10 @@ static void print_jobs(const struct app_plan *plan, const char *app)
 	const char *label = "estimated utilisation ";
 
 	if (!plan->n) {
-		fprintf(stderr, "netprof: %s: the sensitivity curve is "
-			"complete; --repeats=N adds more runs\n", app);
+		fprintf(stderr,
+			"netprof: %s: the sensitivity curve is complete; "
+			"--repeats=N adds more runs\n",
+			app);
 		return;
 	}
 	fprintf(stderr, "%s: %zu %s one after the other: %zu without load", app,
@@ -813,9 +818,9 @@ static void print_jobs(const struct app_plan *plan, const char *app)
 	}
 	fputc('\n', stderr);
 	if (!plan->calibrated)
-		fprintf(stderr, "netprof: this fabric is not calibrated, so "
-			"the load levels are c0 to c7; see netprof "
-			"calibrate\n");
+		fprintf(stderr,
+			"netprof: this fabric is not calibrated, so the load "
+			"levels are c0 to c7; see netprof calibrate\n");
 }
 
 /* One submission: sbatch, our options, and the user's arguments. */
@@ -954,8 +959,8 @@ static int take_scope(char *text, void *own, struct np_err *err)
 	else if (!strcmp(text, "node"))
 		opt->scope = NP_SCOPE_NODE;
 	else
-		return np_errf(err, -EINVAL, "--scope=%.40s: expected leaf or "
-			       "node", text);
+		return np_errf(err, -EINVAL,
+			       "--scope=%.40s: expected leaf or node", text);
 	return 0;
 }
 
@@ -1016,13 +1021,13 @@ static int parse(const struct cli_cmd *self, int argc, char **argv,
 		return cli_usage(self, "unexpected argument \"%.64s\"",
 				 opt->argv[0]);
 	if (opt->app && !opt->argc)
-		return cli_usage(self,
-				 "--app=%.64s needs the sbatch command, "
-				 "after --",
-				 opt->app);
+		return cli_usage(
+			self, "--app=%.64s needs the sbatch command, after --",
+			opt->app);
 	if (opt->app && strcmp(basename(opt->argv[0]), "sbatch"))
-		return cli_usage(self, "%.64s: expected sbatch and its "
-				 "arguments", opt->argv[0]);
+		return cli_usage(self,
+				 "%.64s: expected sbatch and its arguments",
+				 opt->argv[0]);
 	return -1;
 }
 

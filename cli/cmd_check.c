@@ -287,11 +287,12 @@ static int predict_levels(char *buf)
 	else if (!levels.n)
 		snprintf(buf, MAX_OUTPUT, "too few load levels\n");
 	else
-		snprintf(buf, MAX_OUTPUT, "%zu pairs of load levels: mean error "
-			 "%.1f percentage points (of the best constant: %.1f; "
-			 "largest: %s, %.1f)\n", levels.n, levels.mean_points,
-			 levels.constant_points, cal.level[levels.worst].name,
-			 levels.worst_points);
+		snprintf(buf, MAX_OUTPUT,
+			 "%zu pairs of load levels: mean error %.1f percentage "
+			 "points (of the best constant: %.1f; largest: %s, "
+			 "%.1f)\n",
+			 levels.n, levels.mean_points, levels.constant_points,
+			 cal.level[levels.worst].name, levels.worst_points);
 	np_calibration_free(&cal);
 	return rc;
 }
@@ -362,8 +363,8 @@ static int run_all(FILE *f, const char *path, double sec)
 	fprintf(f, "\n== end, %d of %zu failed\n", failed,
 		NP_ARRAY_SIZE(parts));
 	printf("%s: %zu parts, %d failed.  It contains names of nodes, but not "
-	       "of users; read it before you send it.\n", path,
-	       NP_ARRAY_SIZE(parts), failed);
+	       "of users; read it before you send it.\n",
+	       path, NP_ARRAY_SIZE(parts), failed);
 	return failed ? CLI_FAILED : CLI_DONE;
 }
 
@@ -456,8 +457,8 @@ static int open_store_dir(const char *store, const struct store_dir *p)
 		fail_to_make(store, "", "");
 	} else if (st.st_uid || st.st_mode & 022) {
 		cli_fail("%s: owned by uid %u, mode %o; it must belong to root "
-			 "and nobody else may write there", store, st.st_uid,
-			 st.st_mode & 07777);
+			 "and nobody else may write there",
+			 store, st.st_uid, st.st_mode & 07777);
 	} else {
 		if (made)
 			printf("made %s\n", store);
@@ -544,8 +545,9 @@ static int add_uid(struct uids *u, uid_t uid)
 		if (u->uid[i] == uid)
 			return -1;
 	if (u->n == NP_STORE_MAX_SCAN)
-		return cli_fail("more than %d users; name those that use the "
-				"cluster", NP_STORE_MAX_SCAN);
+		return cli_fail(
+			"more than %d users; name those that use the cluster",
+			NP_STORE_MAX_SCAN);
 	if (np_array_grow(&u->uid, u->n, sizeof(*u->uid)))
 		return cli_fail("out of memory");
 	u->uid[u->n++] = uid;

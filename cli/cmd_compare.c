@@ -455,11 +455,14 @@ static void say_heaviest(const struct comparison *comparison, char *buf,
 			most = side;
 	}
 	if (!most)
-		snprintf(buf, len, "How these applications use the network is "
-			 "not known.");
+		snprintf(
+			buf, len,
+			"How these applications use the network is not known.");
 	else
-		snprintf(buf, len, "Of these applications, %s uses the network "
-			 "most: %s of probes were delayed.", most->name,
+		snprintf(buf, len,
+			 "Of these applications, %s uses the network most: %s "
+			 "of probes were delayed.",
+			 most->name,
 			 cli_percent(most->profile.verdict.delayed_share,
 				     share));
 }
@@ -488,8 +491,8 @@ static void say_verdict(const struct comparison *comparison, char *buf,
 	}
 	if (known < 2)
 		snprintf(buf, len,
-			 "The run times of %s cannot be compared: "
-			 "fewer than two are known.",
+			 "The run times of %s cannot be compared: fewer than "
+			 "two are known.",
 			 comparison->side[0].runs.app);
 	else
 		say_slower(slow, fast, buf, len);
@@ -510,8 +513,9 @@ static void say_differences(const struct comparison *comparison, char *buf,
 	if (*buf)
 		cli_appendf(buf, len, ".");
 	else if (empty)
-		snprintf(buf, len, "The conditions cannot be compared: %s has "
-			 "no run without load of which the time counts.",
+		snprintf(buf, len,
+			 "The conditions cannot be compared: %s has no run "
+			 "without load of which the time counts.",
 			 empty->name);
 	else
 		snprintf(buf, len, "No recorded condition differs.");
@@ -929,8 +933,8 @@ static int find_run(struct side *side, const char *run)
 			continue;
 		if (side->run)
 			return cli_fail(
-				"job %.64s of %s has several steps; "
-				"name one of them, such as %s or %s",
+				"job %.64s of %s has several steps; name one "
+				"of them, such as %s or %s",
 				run, runs->app,
 				cli_run_id(runs->run[i], id, sizeof(id)),
 				cli_run_id(side->run, other, sizeof(other)));
@@ -1094,10 +1098,10 @@ static int run_compare(const struct cli_cmd *self, int argc, char **argv)
 	if (rc >= 0)
 		return rc;
 	if (options.n_apps > MAX_SIDES)
-		return cli_usage(self,
-				 "%zu runs and applications, at most %d "
-				 "are possible",
-				 options.n_apps, MAX_SIDES);
+		return cli_usage(
+			self,
+			"%zu runs and applications, at most %d are possible",
+			options.n_apps, MAX_SIDES);
 	comparison.side = calloc(MAX_SIDES + 1, sizeof(*comparison.side));
 	if (!comparison.side)
 		return cli_fail("out of memory");

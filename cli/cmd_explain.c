@@ -181,8 +181,8 @@ static int find_known(struct explanation *e, struct cli_store *s,
 					  &self) : -ENOENT;
 
 	if (rc)
-		return np_errf(&e->not_predicted, rc, "it has no profile that "
-			       "you may read");
+		return np_errf(&e->not_predicted, rc,
+			       "it has no profile that you may read");
 	for (size_t i = 0; i < e->n_neighbours; i++) {
 		const struct neighbour *b = &e->neighbour[i];
 
@@ -218,8 +218,9 @@ static void predict_by_models(struct explanation *e, const struct cli_known *k,
 			all.corunner[all.n_corunners++] = at[i];
 	}
 	if (!all.n_corunners) {
-		np_errf(&e->not_predicted, 0, "none of its neighbours has a "
-			"profile that you may read");
+		np_errf(&e->not_predicted, 0,
+			"none of its neighbours has a profile that you may "
+			"read");
 		return;
 	}
 	cli_predict(models, k, &all);
@@ -234,8 +235,9 @@ static void predict_by_models(struct explanation *e, const struct cli_known *k,
 	}
 	e->slowdown = all.result.slowdown;
 	if (unknown)
-		np_errf(&e->not_predicted, 0, "%zu without a profile %s not "
-			"included", unknown, unknown == 1 ? "is" : "are");
+		np_errf(&e->not_predicted, 0,
+			"%zu without a profile %s not included", unknown,
+			unknown == 1 ? "is" : "are");
 }
 
 /* Returns 0 or -errno; then e->not_predicted says why. */
@@ -483,7 +485,8 @@ static void say_causes(const struct explanation *e)
 		cause_row(e, &c[i], leaf_width, app_width);
 	if (others && e->job->n_causes < NP_STATE_MAX_CAUSES)
 		printf("%zu more: reserved for pending jobs, or without a node "
-		       "that this job may use\n", others);
+		       "that this job may use\n",
+		       others);
 	else if (others)
 		printf("%zu more\n", others);
 }
@@ -502,9 +505,9 @@ static void say_pending(const struct explanation *e)
 		 *j->app ? " (" : "", j->app, *j->app ? ")" : "");
 	if (!strcmp(j->action, "held"))
 		cli_printf(CLI_BOLD, 0,
-			   "%s%s held by placement, for now until "
-			   "%s, so that it does not share a leaf switch with a "
-			   "job that it conflicts with.",
+			   "%s%s held by placement, for now until %s, so that "
+			   "it does not share a leaf switch with a job that it "
+			   "conflicts with.",
 			   who, j->applied ? "is" : "would be",
 			   cli_date(j->until, date));
 	else if (!strcmp(j->action, "restricted"))
@@ -513,13 +516,13 @@ static void say_pending(const struct explanation *e)
 			   j->leaves);
 	else if (!strcmp(j->action, "unrestricted"))
 		cli_printf(CLI_BOLD, 0,
-			   "%smay run anywhere: it waits for Slurm, "
-			   "not for placement (squeue shows why).",
+			   "%smay run anywhere: it waits for Slurm, not for "
+			   "placement (squeue shows why).",
 			   who);
 	else
 		cli_printf(CLI_BOLD, 0,
-			   "%sis ignored by placement: it waits for "
-			   "Slurm (squeue shows why).",
+			   "%sis ignored by placement: it waits for Slurm "
+			   "(squeue shows why).",
 			   who);
 }
 
@@ -555,17 +558,16 @@ static void say_unknown(const struct explanation *e)
 	else if (!*j->app)
 		cli_print_labelled(
 			stdout, "Unknown",
-			"The job does not name its "
-			"application. To measure it under a name: sbatch "
-			"--netprofile=NAME job.sh. Later jobs give the "
-			"name by --netprofile=NAME, or by NETPROF_APP=NAME "
-			"in the environment.");
+			"The job does not name its application. To measure it "
+			"under a name: sbatch --netprofile=NAME job.sh. Later "
+			"jobs give the name by --netprofile=NAME, or by "
+			"NETPROF_APP=NAME in the environment.");
 	else
-		cli_print_labelled(stdout, "Unknown",
-				   "Placement has no profile of "
-				   "%s. To measure it: sbatch --netprofile=%s "
-				   "--netprofile-calibrate job.sh",
-				   j->app, j->app);
+		cli_print_labelled(
+			stdout, "Unknown",
+			"Placement has no profile of %s. To measure it: sbatch "
+			"--netprofile=%s --netprofile-calibrate job.sh",
+			j->app, j->app);
 }
 
 /* A pending job: only placement knows anything about it. */
@@ -642,8 +644,8 @@ static void say_prediction(const struct explanation *e)
 
 	if (!e->n_neighbours)
 		cli_print_labelled(stdout, "Predicted",
-				   "no slowdown: no job that "
-				   "placement knows is on its leaf switches");
+				   "no slowdown: no job that placement knows "
+				   "is on its leaf switches");
 	else if (!isnan(e->slowdown))
 		cli_print_labelled(stdout, "Predicted",
 				   "%s by its neighbours together%s%s",
@@ -671,14 +673,14 @@ static void say_costliest(const struct explanation *e)
 		snprintf(part, sizeof(part), "+%.0f %% by this one alone",
 			 100 * share);
 	else
-		snprintf(part, sizeof(part), "%.0f percentage points, in an "
-			 "overlap of %s", 100 * share,
-			 cli_sec(b->overlap_sec, sec));
-	cli_print_labelled(stdout, "Costliest",
-			   "%s (%s) on %.64s: %s; for details: "
-			   "netprof predict %s %s",
-			   cli_job_name(b->id, b->array, b->task, id), b->app,
-			   b->leaves, part, app, b->app);
+		snprintf(part, sizeof(part),
+			 "%.0f percentage points, in an overlap of %s",
+			 100 * share, cli_sec(b->overlap_sec, sec));
+	cli_print_labelled(
+		stdout, "Costliest",
+		"%s (%s) on %.64s: %s; for details: netprof predict %s %s",
+		cli_job_name(b->id, b->array, b->task, id), b->app, b->leaves,
+		part, app, b->app);
 }
 
 /* A running job: its neighbours now, and what they are predicted to cost. */
@@ -711,17 +713,21 @@ static void say_step(const struct explanation *e, const struct measured_step *m)
 	struct np_sample sample = { NULL };
 
 	if (r->state != NP_RUN_COMPLETE)
-		snprintf(line, sizeof(line), "It is still running, or its end "
-			 "was not recorded: there is no run time to compare.");
+		snprintf(line, sizeof(line),
+			 "It is still running, or its end was not recorded: "
+			 "there is no run time to compare.");
 	else if (r->exit_code)
-		snprintf(line, sizeof(line), "It failed, so its run time "
-			 "cannot be compared.");
+		snprintf(line, sizeof(line),
+			 "It failed, so its run time cannot be compared.");
 	else if (r->suspended)
-		snprintf(line, sizeof(line), "Its job was suspended, so its "
-			 "run time cannot be compared.");
+		snprintf(line, sizeof(line),
+			 "Its job was suspended, so its run time cannot be "
+			 "compared.");
 	else if (r->level)
-		snprintf(line, sizeof(line), "It ran under load level %s, "
-			 "which slows it on purpose.", r->level->name);
+		snprintf(line, sizeof(line),
+			 "It ran under load level %s, which slows it on "
+			 "purpose.",
+			 r->level->name);
 	else
 		cli_run_time_text(np_record_run_sec(r), &m->alone,
 				  isnan(e->slowdown) ? NULL : &e->slowdown,
@@ -755,8 +761,8 @@ static void say_recorded(const struct explanation *e)
 	char from[CLI_NUMBER_LEN];
 
 	cli_printf(CLI_BOLD, 0,
-		   "Job %s (%s) ran on %.512s, from %s; placement "
-		   "has no record of it.",
+		   "Job %s (%s) ran on %.512s, from %s; placement has no "
+		   "record of it.",
 		   e->word, r->app, r->nodes ? r->nodes : "unknown nodes",
 		   cli_date(r->start, from));
 }
@@ -801,8 +807,8 @@ static void say_agreement(const struct explanation *e)
 	if (!find_agreement(e, &a))
 		return;
 	cli_print_labelled(stdout, "Profiles",
-			   "predict %s, %s the %s that the run "
-			   "times above attribute to the network",
+			   "predict %s, %s the %s that the run times above "
+			   "attribute to the network",
 			   cli_sec(a.predicted_sec, sec), word[a.is],
 			   cli_sec_range(a.low_sec, a.high_sec, range));
 }
@@ -822,9 +828,8 @@ static int print_ended(const struct explanation *e)
 		cli_print_labelled(stdout, "Measured", "no: %s", one_node);
 	else if (!e->n_measured)
 		cli_print_labelled(stdout, "Measured",
-				   "no; to learn how much its "
-				   "neighbours slow it: sbatch --netprofile=%s "
-				   "job.sh",
+				   "no; to learn how much its neighbours slow "
+				   "it: sbatch --netprofile=%s job.sh",
 				   *e->accounting.app ? e->accounting.app :
 							"NAME");
 	for (size_t i = e->n_measured; i-- > 0; )
@@ -837,9 +842,9 @@ static int print_ended(const struct explanation *e)
 	}
 	say_costliest(e);
 	if (!e->n_neighbours)
-		cli_print_labelled(stdout, "Neighbours",
-				   "none: no other job was on "
-				   "its leaf switches");
+		cli_print_labelled(
+			stdout, "Neighbours",
+			"none: no other job was on its leaf switches");
 	say_neighbours(e, true);
 	return CLI_DONE;
 }
@@ -1401,8 +1406,7 @@ static int fail_not_found(const struct explanation *e)
 			"name an application (--netprofile=APP, NETPROF_APP), "
 			"new ones from its next decision on",
 			e->word, *e->no_state.text ? e->no_state.text : age,
-			NP_ACCOUNTING_KEEP_DAYS,
-			cli_user(e->uid, user),
+			NP_ACCOUNTING_KEEP_DAYS, cli_user(e->uid, user),
 			e->diagnosis.why.text[0] ? " (" : "",
 			e->diagnosis.why.text,
 			e->diagnosis.why.text[0] ? ")" : "");
@@ -1438,8 +1442,9 @@ static int print_explanation(struct explanation *e,
 		return fail_not_found(e);
 	if (o->plot && !e->diagnosis.job)
 		return cli_fail("--plot=%s: nothing to draw, because job %s is "
-				"not in Slurm's accounting%s%s", o->plot,
-				e->word, e->diagnosis.why.text[0] ? ": " : "",
+				"not in Slurm's accounting%s%s",
+				o->plot, e->word,
+				e->diagnosis.why.text[0] ? ": " : "",
 				e->diagnosis.why.text);
 	if (*e->no_state.text)
 		cli_warn_line(e->no_state.text, NULL);
@@ -1544,8 +1549,7 @@ const struct cli_cmd cmd_explain = {
 "  netprof explain --json 4000 | jq .steps\n",
 	.takes = CLI_TAKES_FORMAT | CLI_TAKES_USER | CLI_TAKES_PLOT,
 	.own = own_options,
-	.required_arg = "the number of a job, for example one that netprof "
-			"status lists",
+	.required_arg = "the number of a job, for example one that netprof status lists",
 	.max_args = 1,
 	.run = run_explain,
 };

@@ -37,7 +37,8 @@ static int confirm(const struct forget_options *o, const char *question)
 		return -1;
 	if (!isatty(STDIN_FILENO))
 		return cli_fail("%s Standard input is not a terminal, so "
-				"nobody can confirm this; use --yes", question);
+				"nobody can confirm this; use --yes",
+				question);
 	fprintf(stderr, "%s [y/N] ", question);
 	if (fgets(reply, sizeof(reply), stdin))
 		reply[strcspn(reply, "\n")] = '\0';
@@ -77,8 +78,8 @@ static int find_named(const struct np_runs *runs, char *const *words,
 		}
 		if (!found)
 			return cli_fail("no run \"%.64s\" of %s; netprof runs "
-					"%s lists them", *words, runs->app,
-					runs->app);
+					"%s lists them",
+					*words, runs->app, runs->app);
 	}
 	return -1;
 }
@@ -102,15 +103,12 @@ static int remove_runs(struct cli_store *s, enum np_store_owner owner,
 	rc = find_named(runs, words, run, &n);
 	if (words[0])
 		snprintf(question, sizeof(question),
-			 "Remove %zu of %s %zu "
-			 "%srun%s of %s for good?",
-			 n, own ? "your" : "the", runs->n,
-			 own ? "" : "published ", cli_plural_s(runs->n),
-			 runs->app);
+			 "Remove %zu of %s %zu %srun%s of %s for good?", n,
+			 own ? "your" : "the", runs->n, own ? "" : "published ",
+			 cli_plural_s(runs->n), runs->app);
 	else
 		snprintf(question, sizeof(question),
-			 "Remove %s profile of %s "
-			 "for good, with %zu run%s%s?",
+			 "Remove %s profile of %s for good, with %zu run%s%s?",
 			 own ? "your" : "the published", runs->app, runs->n,
 			 cli_plural_s(runs->n),
 			 own ? ", all traces and measured pairs" : "");

@@ -310,8 +310,9 @@ static int list_text(const struct profiles *all, const char *unmeasured)
 	char owner[64];
 
 	if (!all->n) {
-		fprintf(stderr, "netprof: no profiles yet: sbatch "
-				"--netprofile=NAME job.sh makes one%s\n",
+		fprintf(stderr,
+			"netprof: no profiles yet: sbatch --netprofile=NAME "
+			"job.sh makes one%s\n",
 			unmeasured);
 		return CLI_DONE;
 	}
@@ -408,10 +409,11 @@ static int run_list(const struct cli_cmd *self, int argc, char **argv)
 	rc = cli_options_parse(self, argc, argv, &names, &o);
 	if (rc < 0 && names && (o.all || o.format))
 		rc = cli_usage(self, "--names: expected no option besides "
-			       "--user or --published");
+				     "--user or --published");
 	if (rc < 0 && o.all && (o.user_given || o.published))
-		rc = cli_usage(self, "expected only one of --all, --user and "
-			       "--published");
+		rc = cli_usage(
+			self,
+			"expected only one of --all, --user and --published");
 	if (rc < 0)
 		rc = cli_store_open(&store);
 	if (rc >= 0)

@@ -183,29 +183,30 @@ static void print_legend(const struct cli_matrix *matrix)
 		putchar('\n');
 	if (latency)
 		cli_printf(CLI_PLAIN, 2,
-			   "* from latencies alone, by model "
-			   "mixture: %s also needs to know how much the "
-			   "co-runner slows the synthetic load, which was not "
-			   "measured",
+			   "* from latencies alone, by model mixture: %s also "
+			   "needs to know how much the co-runner slows the "
+			   "synthetic load, which was not measured",
 			   matrix->model->name);
 	if (other_model)
 		cli_printf(
 			CLI_PLAIN, 2,
-			"+ by another model: %s also needs to "
-			"know how much the load slows the column and how much "
-			"the row slows the load, and one of the two was "
-			"not measured",
+			"+ by another model: %s also needs to know how much "
+			"the load slows the column and how much the row slows "
+			"the load, and one of the two was not measured",
 			matrix->model->name);
 	if (beyond)
-		cli_wrap(stdout, "! the co-runner is stronger or weaker than "
-			 "every load level: the end of the sensitivity curve "
-			 "is used", 2);
+		cli_wrap(stdout,
+			 "! the co-runner is stronger or weaker than every "
+			 "load level: the end of the sensitivity curve is used",
+			 2);
 	if (doubt)
-		cli_wrap(stdout, "? uncertain: netprof predict ROW COLUMN "
-			 "says why", 2);
+		cli_wrap(stdout,
+			 "? uncertain: netprof predict ROW COLUMN says why", 2);
 	if (missing)
-		cli_wrap(stdout, "- not measured: netprof predict ROW COLUMN "
-			 "says what is missing", 2);
+		cli_wrap(stdout,
+			 "- not measured: netprof predict ROW COLUMN says what "
+			 "is missing",
+			 2);
 	print_missing_rows(matrix);
 }
 
@@ -250,9 +251,8 @@ static int print_text(const struct cli_matrix *matrix)
 			 0);
 	cli_printf(
 		CLI_PLAIN, 0,
-		"How much longer the application of each row "
-		"runs while that of each column runs %s (model %s; fabric %s, "
-		"calibrated %s):",
+		"How much longer the application of each row runs while that "
+		"of each column runs %s (model %s; fabric %s, calibrated %s):",
 		cli_scope_text(matrix->scope), matrix->model->name,
 		matrix->known->cal.cluster,
 		cli_day(matrix->known->cal.date, day));
@@ -365,9 +365,9 @@ static int save_plot(const struct cli_matrix *matrix, const char *path)
 				   format_cell(matrix, i, text));
 	np_figure_set_caption(
 		figure,
-		"Predicted increase of the run time and its 90 %% "
-		"interval, %s, by model %s; n = %zu applications; fabric %s, "
-		"calibrated %s. Hatched: not measured.",
+		"Predicted increase of the run time and its 90 %% interval, "
+		"%s, by model %s; n = %zu applications; fabric %s, calibrated "
+		"%s. Hatched: not measured.",
 		cli_scope_text(matrix->scope), matrix->model->name, matrix->n,
 		matrix->known->cal.cluster,
 		cli_day(matrix->known->cal.date, day));

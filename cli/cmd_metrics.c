@@ -50,9 +50,9 @@ static void put_snapshot(FILE *f, const struct metrics *m)
 			 "Time between two decisions.", s->interval_sec);
 	cli_gauge_single(f, "placement_decision_duration_seconds", "seconds",
 			 "Duration of the last decision.", s->decide_sec);
-	cli_gauge_single(f, "placement_trouble", NULL, "1 if something keeps "
-			 "placement from working fully; netprof status says "
-			 "what.",
+	cli_gauge_single(f, "placement_trouble", NULL,
+			 "1 if something keeps placement from working fully; "
+			 "netprof status says what.",
 			 *s->trouble);
 	cli_gauge_single(f, "placement_profiles", NULL,
 			 "Profiles that placement has loaded.", s->n_profiles);
@@ -134,15 +134,17 @@ static void put_jobs(FILE *f, const struct np_state *s)
 	}
 	for (size_t i = 0; i < s->n_denials; i++)
 		denied += s->denial[i].n_jobs;
-	cli_gauge_begin(f, "placement_running_jobs", NULL, "Running jobs that "
-			"placement considers, by whether they have a profile.");
+	cli_gauge_begin(f, "placement_running_jobs", NULL,
+			"Running jobs that placement considers, by whether "
+			"they have a profile.");
 	cli_gauge_put(f, "placement_running_jobs", "known", "true",
 		      (double)running[true]);
 	cli_gauge_put(f, "placement_running_jobs", "known", "false",
 		      (double)running[false]);
 	cli_gauge_single(f, "placement_longest_hold_seconds", "seconds",
 			 "Longest time for which placement has held a job that "
-			 "is still pending.", longest);
+			 "is still pending.",
+			 longest);
 	cli_gauge_single(f, "placement_denied_jobs", NULL,
 			 "Jobs with a published name that they are not "
 			 "authorised to use.",
@@ -233,8 +235,9 @@ static void put_store(FILE *f, const struct metrics *m)
 	cli_gauge_single(f, "probed_steps", NULL,
 			 "Job steps being measured now.",
 			 (double)m->n_probed_steps);
-	cli_gauge_single(f, "probe_processes", NULL, "Probe processes of these "
-			 "steps.", (double)m->n_probes);
+	cli_gauge_single(f, "probe_processes", NULL,
+			 "Probe processes of these steps.",
+			 (double)m->n_probes);
 	cli_gauge_begin(f, "store_users", NULL,
 			"Users with records in the store, by whether these can "
 			"be read.");
@@ -259,13 +262,14 @@ static int print_metrics(const struct metrics *m, const char *output)
 
 	if (!f)
 		return cli_fail("out of memory");
-	cli_gauge_begin(f, "build_info", NULL, "1 for the installed version of "
-			"netprof.");
+	cli_gauge_begin(f, "build_info", NULL,
+			"1 for the installed version of netprof.");
 	cli_gauge_put(f, "build_info", "version", NP_VERSION, 1);
 	put_store(f, m);
 	cli_gauge_single(f, "placement_snapshot_readable", NULL,
 			 "1 if the last decision of placement could be read; "
-			 "the metrics below are from it.", m->have_state);
+			 "the metrics below are from it.",
+			 m->have_state);
 	if (m->have_state) {
 		put_snapshot(f, m);
 		put_mode(f, &m->state);

@@ -133,19 +133,20 @@ static void put_caption(struct np_figure *figure,
 	if (profile->idle.n_runs && !profile->is_idle)
 		snprintf(idle, sizeof(idle), "; idle: n = %llu probes",
 			 (unsigned long long)profile->idle.moments.n);
-	np_figure_set_caption(
-		figure,
-		"%s on %s (%s), n = %zu runs without load and %zu "
-		"under load, %llu probes%s; %s%s%s.",
-		profile->runs->app,
-		record && record->cluster ? record->cluster :
-					    "an unknown cluster",
-		record && record->probe.transport ? record->probe.transport :
-						    "transport unknown",
-		profile->latency.n_runs, profile->count[NP_RUN_UNDER_LEVEL],
-		(unsigned long long)profile->latency.moments.n, idle, first,
-		strcmp(first, last) ? " to " : "",
-		strcmp(first, last) ? last : "");
+	np_figure_set_caption(figure,
+			      "%s on %s (%s), n = %zu runs without load and "
+			      "%zu under load, %llu probes%s; %s%s%s.",
+			      profile->runs->app,
+			      record && record->cluster ? record->cluster :
+							  "an unknown cluster",
+			      record && record->probe.transport ?
+				      record->probe.transport :
+				      "transport unknown",
+			      profile->latency.n_runs,
+			      profile->count[NP_RUN_UNDER_LEVEL],
+			      (unsigned long long)profile->latency.moments.n,
+			      idle, first, strcmp(first, last) ? " to " : "",
+			      strcmp(first, last) ? last : "");
 }
 
 /*
@@ -224,8 +225,9 @@ static int run_plot(const struct cli_cmd *self, int argc, char **argv)
 	if (options.output && options.format == CLI_JSON)
 		return cli_usage(self, "expected only one of --json and --output");
 	if (!parts)
-		return cli_usage(self, "--only=%.64s: expected latency, curve "
-				 "or time", opt.only);
+		return cli_usage(
+			self, "--only=%.64s: expected latency, curve or time",
+			opt.only);
 	rc = options.output ?
 	     cli_check_picture(self, "output", options.output) : -1;
 	if (rc < 0)

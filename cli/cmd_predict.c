@@ -95,8 +95,7 @@ static const struct {
 	{ NP_PRED_OTHER_RAIL,
 	  "Co-runners that load none of its rails were ignored." },
 	{ NP_PRED_NO_IMPACT,
-	  "The bandwidth that the co-runner takes is unknown and was "
-	  "ignored." },
+	  "The bandwidth that the co-runner takes is unknown and was ignored." },
 };
 
 /*
@@ -142,15 +141,16 @@ static const char *sharing_words(const struct cli_known *known,
 	double low, high;
 
 	if (!np_mean_known(mean))
-		snprintf(buf, len, "not measured %s, assumed to be 1 (full "
-			 "effect)", cli_scope_text(scope));
+		snprintf(buf, len,
+			 "not measured %s, assumed to be 1 (full effect)",
+			 cli_scope_text(scope));
 	else if (scope == known->cal.scope)
 		snprintf(buf, len, "%.2f %s, where the levels were measured",
 			 mean->mean, cli_scope_text(scope));
 	else if (np_sharing_coef_interval(mean, &low, &high))
 		snprintf(buf, len,
-			 "%.2f %s (95 %% interval %.2f to %.2f; 0: "
-			 "no effect, 1: full effect)",
+			 "%.2f %s (95 %% interval %.2f to %.2f; 0: no effect, "
+			 "1: full effect)",
 			 mean->mean, cli_scope_text(scope), low, high);
 	else
 		snprintf(buf, len, "%.2f %s (measured once)", mean->mean,
@@ -182,19 +182,18 @@ static void print_prediction(const struct predictions *all,
 	else if (prediction->result.flags & NP_PRED_OTHER_RAIL &&
 		 !prediction->result.used)
 		cli_printf(CLI_GREEN, 0,
-			   "%s with %s: no effect, because the "
-			   "co-runner does not load rail %s, which %s loads.",
+			   "%s with %s: no effect, because the co-runner does "
+			   "not load rail %s, which %s loads.",
 			   victim, corunners,
 			   all->known->app[prediction->victim]->summary.rails,
 			   victim);
 	else if (cli_doubt_text(&prediction->result))
-		cli_printf(
-			CLI_YELLOW, 0,
-			"%s with %s: no reliable prediction; the estimate is "
-			"%s (%s). %s",
-			victim, corunners,
-			cli_change(prediction->result.slowdown, point), range,
-			cli_doubt_text(&prediction->result));
+		cli_printf(CLI_YELLOW, 0,
+			   "%s with %s: no reliable prediction; the estimate "
+			   "is %s (%s). %s",
+			   victim, corunners,
+			   cli_change(prediction->result.slowdown, point),
+			   range, cli_doubt_text(&prediction->result));
 	else
 		cli_printf(CLI_PLAIN, 0, "%s %s with %s: %s (%s).", victim,
 			   slowdown_words(&prediction->result), corunners,
@@ -238,18 +237,17 @@ static void print_measured(const struct predictions *all,
 		return;
 	measured_words(&measured, words, sizeof(words));
 	if (measured.slowdown.n)
-		cli_printf(CLI_PLAIN, 2,
-			   "Measured by netprof validate: %s (%u "
-			   "run%s, %s, %s).",
-			   cli_change(measured.slowdown.mean, change),
-			   measured.slowdown.n,
-			   cli_plural_s(measured.slowdown.n), words,
-			   cli_day(measured.date, day));
+		cli_printf(
+			CLI_PLAIN, 2,
+			"Measured by netprof validate: %s (%u run%s, %s, %s).",
+			cli_change(measured.slowdown.mean, change),
+			measured.slowdown.n, cli_plural_s(measured.slowdown.n),
+			words, cli_day(measured.date, day));
 	else
 		cli_printf(CLI_PLAIN, 2,
-			   "Measured by netprof validate and "
-			   "rejected: the control, which shares no switch, is "
-			   "slowed, too (%s, %s).",
+			   "Measured by netprof validate and rejected: the "
+			   "control, which shares no switch, is slowed, too "
+			   "(%s, %s).",
 			   words, cli_day(measured.date, day));
 }
 
@@ -273,12 +271,11 @@ static void print_model(const struct predictions *all)
 	const struct cli_prediction *prediction = &all->prediction[0];
 
 	if (prediction->result.flags & NP_PRED_FELL_BACK)
-		cli_print_labelled(stdout, "Model",
-				   "%s, because %s lacks data (see "
-				   "To improve): %s",
-				   prediction->result.model->name,
-				   all->model->name,
-				   prediction->result.model->help);
+		cli_print_labelled(
+			stdout, "Model",
+			"%s, because %s lacks data (see To improve): %s",
+			prediction->result.model->name, all->model->name,
+			prediction->result.model->help);
 	else
 		cli_print_labelled(stdout, "Model", "%s: %s",
 				   prediction->result.model->name,
@@ -335,8 +332,8 @@ static void print_data_used(const struct predictions *all, size_t app,
 				   interval_words(summary, intervals));
 	else if (app == prediction->victim)
 		cli_print_labelled(stdout, label,
-				   "%s: %zu %s under %zu of %zu load "
-				   "levels, %u %s without load%s",
+				   "%s: %zu %s under %zu of %zu load levels, "
+				   "%u %s without load%s",
 				   name, loaded, runs(loaded), summary->n_curve,
 				   n, summary->alone_sec.n,
 				   runs(summary->alone_sec.n),
@@ -350,11 +347,10 @@ static void print_data_used(const struct predictions *all, size_t app,
 			cli_plural_s(summary->program.latency.all.n),
 			summary->latency.n_runs, runs(summary->latency.n_runs));
 	else
-		cli_print_labelled(stdout, label,
-				   "%s: its impact on %zu of %zu load "
-				   "levels (%zu %s)",
-				   name, summary->n_impact, n, loaded,
-				   runs(loaded));
+		cli_print_labelled(
+			stdout, label,
+			"%s: its impact on %zu of %zu load levels (%zu %s)",
+			name, summary->n_impact, n, loaded, runs(loaded));
 }
 
 /* Print which runs were not used, for each application with any. */
@@ -428,8 +424,8 @@ static void print_notes(const struct predictions *all)
 		}
 	if (other_period(all, prediction))
 		cli_print_labelled(stdout, label,
-				   "The co-runner was probed with "
-				   "another period than the calibration.");
+				   "The co-runner was probed with another "
+				   "period than the calibration.");
 }
 
 /*

@@ -121,8 +121,10 @@ struct column {
  */
 static void begin_table(FILE *f, const char *id, const struct column *column)
 {
-	fprintf(f, "<div class=\"scroll\" tabindex=\"0\" role=\"region\" "
-		"aria-labelledby=\"%s\"><table><thead><tr>", id);
+	fprintf(f,
+		"<div class=\"scroll\" tabindex=\"0\" role=\"region\" "
+		"aria-labelledby=\"%s\"><table><thead><tr>",
+		id);
 	for (; column->name; column++) {
 		fprintf(f, "<th scope=\"col\" class=\"%s\"%s",
 			column->number ? "" : "word",
@@ -232,11 +234,14 @@ static void put_figure(FILE *f, struct np_figure *figure, const char *label,
 
 /* Colours follow the reader's setting; a printed page is black on white. */
 static const char style[] =
-	":root{color-scheme:light dark;--back:#fff;--text:#1a1a1a;--dim:#595959;"
+	":root{color-scheme:light "
+	"dark;--back:#fff;--text:#1a1a1a;--dim:#595959;"
 	"--line:#c8c8c8;--head:#f2f2f2;--much:#fbd5d0;--some:#fdf0c4;"
 	"--link:#0b5fa5}\n"
-	"@media (prefers-color-scheme:dark){:root{--back:#161616;--text:#e6e6e6;"
-	"--dim:#a8a8a8;--line:#4a4a4a;--head:#262626;--much:#6d241c;--some:#574806;"
+	"@media "
+	"(prefers-color-scheme:dark){:root{--back:#161616;--text:#e6e6e6;"
+	"--dim:#a8a8a8;--line:#4a4a4a;--head:#262626;--much:#6d241c;--some:#"
+	"574806;"
 	"--link:#8cc2f2}}\n"
 	"body{font:15px/1.45 system-ui,sans-serif;color:var(--text);"
 	"background:var(--back);max-width:75rem;margin:0 auto;padding:1rem}\n"
@@ -245,14 +250,17 @@ static const char style[] =
 	"var(--line)}p{margin:.4rem 0}.dim{color:var(--dim)}\n"
 	".scroll{overflow:auto;max-height:85vh}\n"
 	"table{border-collapse:collapse;font-variant-numeric:tabular-nums}"
-	"th,td{border:1px solid var(--line);padding:.15rem .45rem;text-align:right;"
+	"th,td{border:1px solid var(--line);padding:.15rem "
+	".45rem;text-align:right;"
 	"white-space:nowrap}th{background:var(--head);font-weight:600}"
 	"thead th{position:sticky;top:0;z-index:1}"
 	"tbody th,.word,thead th:first-child{text-align:left}"
 	"tbody th{position:sticky;left:0}\n"
-	"th button{font:inherit;color:inherit;background:none;border:0;padding:0;"
+	"th "
+	"button{font:inherit;color:inherit;background:none;border:0;padding:0;"
 	"cursor:pointer}"
-	"th button:focus-visible{outline:2px solid var(--link);outline-offset:2px}"
+	"th button:focus-visible{outline:2px solid "
+	"var(--link);outline-offset:2px}"
 	"th[aria-sort=ascending] button::after{content:' \\25B2'}"
 	"th[aria-sort=descending] button::after{content:' \\25BC'}\n"
 	".much{background:var(--much)}.some{background:var(--some)}\n"
@@ -263,8 +271,10 @@ static const char style[] =
 	"svg{max-width:100%;height:auto}pre{overflow:auto;font-size:.85rem}\n"
 	"@media print{:root{--back:#fff;--text:#000;--dim:#444;--line:#999;"
 	"--head:#eee;--much:#f3b8b0;--some:#fbe9a8;--link:#000}"
-	"body{max-width:none;padding:0;font-size:10pt}section{break-inside:avoid}"
-	".scroll{overflow:visible;max-height:none}thead th,tbody th{position:static}"
+	"body{max-width:none;padding:0;font-size:10pt}section{break-inside:"
+	"avoid}"
+	".scroll{overflow:visible;max-height:none}thead th,tbody "
+	"th{position:static}"
 	"th button::after{content:none!important}a{text-decoration:none}"
 	"*{print-color-adjust:exact}}\n";
 
@@ -491,9 +501,9 @@ static void put_matrix_intro(FILE *f, const struct report *report)
 	const struct np_calibration *cal = &matrix->known->cal;
 	char day[CLI_NUMBER_LEN], line[512];
 
-	put_text(f, "<p>", "", "How much longer the application of each "
-		 "row runs while that of each column runs %s (model %s; fabric "
-		 "%s, calibrated %s).",
+	put_text(f, "<p>", "",
+		 "How much longer the application of each row runs while that "
+		 "of each column runs %s (model %s; fabric %s, calibrated %s).",
 		 cli_scope_text(matrix->scope), matrix->model->name,
 		 cal->cluster, cli_day(cal->date, day));
 	fprintf(f,
@@ -537,7 +547,8 @@ static void put_matrix(FILE *f, const struct report *report)
 	}
 	put_matrix_intro(f, report);
 	fputs("<div class=\"scroll\" tabindex=\"0\" role=\"region\" "
-	      "aria-labelledby=\"pairs\"><table id=\"matrix\">\n", f);
+	      "aria-labelledby=\"pairs\"><table id=\"matrix\">\n",
+	      f);
 	put_matrix_head(f, &report->matrix);
 	fputs("<tbody>\n", f);
 	for (size_t victim = 0; victim < report->matrix.n; victim++)
@@ -684,13 +695,14 @@ static void put_blame(FILE *f, const struct report *report)
 	put_text(f, "<p><strong>", "</strong></p>\n", "%s",
 		 cli_blame_verdict(cost, verdict, sizeof(verdict)));
 	put_text(f, "<p>", "</p>\n",
-		 "From Slurm's accounting of %.3g days, of "
-		 "measured and other jobs: %zu of %zu jobs are compared with "
-		 "runs of the same work.  Each table has at most %d rows.%s",
+		 "From Slurm's accounting of %.3g days, of measured and other "
+		 "jobs: %zu of %zu jobs are compared with runs of the same "
+		 "work.  Each table has at most %d rows.%s",
 		 report->blame_sec / 86400, cost->n_compared, cost->n_jobs,
-		 MAX_COSTS, accounting->one_leaf ?
-		 "  No topology is known, so all nodes count as one leaf "
-		 "switch." : "");
+		 MAX_COSTS,
+		 accounting->one_leaf ? "  No topology is known, so all nodes "
+					"count as one leaf switch." :
+					"");
 	put_cost_pairs(f, accounting, cost);
 	put_cost_leaves(f, accounting, cost);
 	put_cost_nodes(f, accounting, cost);
@@ -777,8 +789,9 @@ static int load_accounting(struct report *report, const struct cli_cmd *self,
 
 	if (!opt->blame && !opt->explain &&
 	    (source->accounting || source->since_sec || source->metrics_url))
-		return cli_usage(self, "--since, --accounting and "
-				 "--metrics-url need --blame or --explain=JOB");
+		return cli_usage(self,
+				 "--since, --accounting and --metrics-url need "
+				 "--blame or --explain=JOB");
 	if (opt->explain)
 		rc = cli_job_parse(self, opt->explain, &id, &task);
 	if (rc < 0)
@@ -855,13 +868,15 @@ static int load_simulation(struct report *report, const char *path)
 		return cli_fail("%s", err.text);
 	if (member_number(report->simulation, "schema") != CLI_JSON_SCHEMA)
 		return cli_fail("%s: schema: expected %d, as this version of "
-				"netprof writes", path, CLI_JSON_SCHEMA);
+				"netprof writes",
+				path, CLI_JSON_SCHEMA);
 	if (strcmp(member_text(report->simulation, "command"), "simulate") ||
 	    !has_totals(report->simulation) ||
 	    !has_list(report->simulation, "policies") ||
 	    !has_list(report->simulation, "groups"))
 		return cli_fail("%s: expected the output of \"netprof simulate "
-				"--json\"", path);
+				"--json\"",
+				path);
 	return -1;
 }
 
@@ -972,14 +987,16 @@ static void put_simulation(FILE *f, struct json_object *simulation)
 	if (!simulation)
 		return;
 	fputs("<section><h2 id=\"simulate\">Placement on a recorded "
-	      "queue</h2>\n", f);
+	      "queue</h2>\n",
+	      f);
 	put_text(f, "<p><strong>", "</strong></p>\n", "%s",
 		 member_text(simulation, "verdict"));
-	put_text(f, "<p>", "</p>\n", "Simulated, not measured: %.0f jobs from "
-		 "%s, of which %.0f have a profile, on %.0f nodes with %.0f "
-		 "leaf switches.  Predictions: %s.  The other policies are "
-		 "compared with the first; the lower table compares the last "
-		 "one.%s", member_number(simulation, "jobs"),
+	put_text(f, "<p>", "</p>\n",
+		 "Simulated, not measured: %.0f jobs from %s, of which %.0f "
+		 "have a profile, on %.0f nodes with %.0f leaf switches.  "
+		 "Predictions: %s.  The other policies are compared with the "
+		 "first; the lower table compares the last one.%s",
+		 member_number(simulation, "jobs"),
 		 member_text(simulation, "source"),
 		 member_number(simulation, "jobs_with_profile"),
 		 member_number(simulation, "nodes"),
@@ -987,7 +1004,8 @@ static void put_simulation(FILE *f, struct json_object *simulation)
 		 member_text(simulation, "predictions"),
 		 json_object_get_boolean(
 			 json_object_object_get(simulation, "stopped")) ?
-		 "  The simulation was stopped before its end." : "");
+			 "  The simulation was stopped before its end." :
+			 "");
 	put_policies(f, json_object_object_get(simulation, "policies"));
 	put_groups(f, json_object_object_get(simulation, "groups"));
 	fputs("</section>\n", f);
@@ -1141,8 +1159,7 @@ static void put_terms(FILE *f, double max_slowdown)
 		{ "Use", "how much of the network the application uses: "
 			 "light, moderate, heavy or saturated; unknown without "
 			 "probes or without an idle baseline" },
-		{ "Idle baseline", "latencies of the same network while no "
-				   "job used it" },
+		{ "Idle baseline", "latencies of the same network while no job used it" },
 		{ "p50, p99", "half, or 99 %, of the probes took less time" },
 		{ "Load level",
 		  "a synthetic load, c0, c1, ..., that netprof "
@@ -1163,8 +1180,8 @@ static void put_terms(FILE *f, double max_slowdown)
 	for (size_t i = 0; i < NP_ARRAY_SIZE(terms); i++)
 		put_labelled(f, terms[i][0], "%s", terms[i][1]);
 	put_labelled(f, "Threshold",
-		     "%.0f %%, the slowdown above which placement "
-		     "keeps jobs apart (MaxSlowdown)",
+		     "%.0f %%, the slowdown above which placement keeps jobs "
+		     "apart (MaxSlowdown)",
 		     100 * max_slowdown);
 	fputs("</dl></section>\n", f);
 }
@@ -1243,8 +1260,9 @@ static int load_calibration(struct report *report, struct cli_store *store,
 					    !o->n_apps);
 
 	if (rc == -ENOENT) {
-		np_errf(&report->no_matrix, rc, "%.400s; an administrator "
-			"measures it with: %s", known->why.text, CLI_CALIBRATE);
+		np_errf(&report->no_matrix, rc,
+			"%.400s; an administrator measures it with: %s",
+			known->why.text, CLI_CALIBRATE);
 		return -1;
 	}
 	if (rc)
@@ -1252,8 +1270,9 @@ static int load_calibration(struct report *report, struct cli_store *store,
 	if (cli_known_attach_traces(known, store, o->model))
 		return cli_fail("out of memory");
 	/* This is shown only if the matrix is empty. */
-	np_errf(&report->no_matrix, 0, "No application has been measured on "
-		"cluster %s yet.", known->cal.cluster);
+	np_errf(&report->no_matrix, 0,
+		"No application has been measured on cluster %s yet.",
+		known->cal.cluster);
 	return -1;
 }
 

@@ -797,9 +797,9 @@ static void print_pairs(FILE *f, const struct show *show, bool brief)
 	if (!pairs->predicted) {
 		/* If slowdowns are missing, too, the verdict names the run. */
 		if (show->profile.n_levels)
-			cli_print_labelled(f, "Slowed by",
-					   "not known: this fabric "
-					   "is not calibrated");
+			cli_print_labelled(
+				f, "Slowed by",
+				"not known: this fabric is not calibrated");
 		return;
 	}
 	if (cli_has_no_effect(&pairs->known, pairs->scope)) {
@@ -971,8 +971,8 @@ static void print_delayed(FILE *f, const struct np_run_summary *profile)
 	if (!profile->is_idle && verdict->against == NP_AGAINST_IDLE)
 		/* Abbreviated, because most profiles fill the screen. */
 		cli_print_labelled(f, "Delayed",
-				   "%s of probes over %s (idle "
-				   "threshold); est. utilisation %.2f",
+				   "%s of probes over %s (idle threshold); "
+				   "est. utilisation %.2f",
 				   cli_percent(verdict->delayed_share, share),
 				   cli_sec(verdict->delayed_sec, sec),
 				   verdict->utilisation);
@@ -1139,8 +1139,8 @@ static void print_intervals(FILE *f, const struct np_run_summary *profile)
 			 100 * expm1(intervals->apart));
 	cli_print_labelled(
 		f, "Intervals",
-		"%zu loads measured in intervals of %zu "
-		"%s (%.0f s), which made %s longer by at most %s%s: %s%s%s",
+		"%zu loads measured in intervals of %zu %s (%.0f s), which "
+		"made %s longer by at most %s%s: %s%s%s",
 		n, intervals->n_runs, intervals->n_runs == 1 ? "run" : "runs",
 		intervals->sec, intervals->n_runs == 1 ? "it" : "them",
 		cli_percent(intervals->lost_sec /

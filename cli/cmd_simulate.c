@@ -432,10 +432,12 @@ static int close_accounting(FILE *pipe, int rc, struct np_err *err)
 
 	if (!failed || (rc && WIFSIGNALED(status)))
 		return rc;
-	return rc ? np_errf(err, rc, "sacct returned no jobs: is accounting "
-			    "enabled?  (netprof check)") :
-		    np_errf(err, -EIO, "sacct failed before it had printed "
-			    "all jobs; run it by hand to see why");
+	return rc ? np_errf(err, rc,
+			    "sacct returned no jobs: is accounting enabled?  "
+			    "(netprof check)") :
+		    np_errf(err, -EIO,
+			    "sacct failed before it had printed all jobs; run "
+			    "it by hand to see why");
 }
 
 /* The output of sacct may be long, so it is read from a pipe. */
@@ -449,12 +451,13 @@ static int read_accounting(struct sim *sim, struct np_err *err)
 	int rc;
 
 	cli_sacct_delimiter(delimiter, sizeof(delimiter));
-	snprintf(command, sizeof(command), "SLURM_TIME_FORMAT=%%s exec sacct "
-		 "-a -X -P -S now-%.*s%s --delimiter='%s' -o JobID,User,"
+	snprintf(command, sizeof(command),
+		 "SLURM_TIME_FORMAT=%%s exec sacct -a -X -P -S now-%.*s%s "
+		 "--delimiter='%s' -o JobID,User,"
 		 "Account,JobName,Partition,Submit,Eligible,Start,End,"
 		 "ElapsedRaw,TimelimitRaw,NNodes,NCPUS,State,Priority,"
-		 "Reservation,SubmitLine </dev/null", (int)digits, last, unit,
-		 delimiter);
+		 "Reservation,SubmitLine </dev/null",
+		 (int)digits, last, unit, delimiter);
 	/* The command begins with exec: pclose() waits for sacct itself. */
 	pipe = popen(command, "re");
 	if (!pipe)
@@ -603,9 +606,10 @@ static int take_switch(void *arg, const struct np_slurm_line *line,
 	if (rc || !sw.name)
 		return rc;
 	if (strlen(sw.name) >= sizeof(map->leaf->name))
-		return np_errf(err, -EINVAL, "%s:%u: %.64s...: expected a name "
-			       "of at most %zu characters", line->path,
-			       line->number, sw.name,
+		return np_errf(err, -EINVAL,
+			       "%s:%u: %.64s...: expected a name of at most "
+			       "%zu characters",
+			       line->path, line->number, sw.name,
 			       sizeof(map->leaf->name) - 1);
 	rc = define(map, line->path, line->number, sw.name, err);
 	if (rc)
@@ -613,9 +617,11 @@ static int take_switch(void *arg, const struct np_slurm_line *line,
 	rc = sw.below ? add_above(map, line->path, line->number, sw.name,
 				  sw.below) :
 	     sw.nodes ? add_leaf(map, sw.name, sw.nodes) : 0;
-	return rc ? np_errf(err, rc, "%s:%u: not a node list, or too long: "
-			    "%.64s", line->path, line->number,
-			    sw.below ? sw.below : sw.nodes) : 0;
+	return rc ? np_errf(err, rc,
+			    "%s:%u: not a node list, or too long: %.64s",
+			    line->path, line->number,
+			    sw.below ? sw.below : sw.nodes) :
+		    0;
 }
 
 /* Finds a child that no line defines. */
@@ -642,9 +648,10 @@ static int check_children(const struct map *map, struct np_err *err)
 	for (size_t i = 0; i < map->n_above; i++)
 		if (np_hostlist_each(map->above[i].children, check_child,
 				     &search) == -ENOENT)
-			return np_errf(err, -EINVAL, "%s: %s names %s, which "
-				       "no line defines", map->above[i].where,
-				       map->above[i].name, search.name);
+			return np_errf(err, -EINVAL,
+				       "%s: %s names %s, which no line defines",
+				       map->above[i].where, map->above[i].name,
+				       search.name);
 	return 0;
 }
 
@@ -765,8 +772,9 @@ static int check_keys(const char *item, const char *path, unsigned line,
 			    !memcmp(at, known[k], len))
 				break;
 		if (k == NP_ARRAY_SIZE(known))
-			return np_errf(err, -EINVAL, "%s:%u: %s: unknown key "
-				       "\"%.*s\", expected nodes or children",
+			return np_errf(err, -EINVAL,
+				       "%s:%u: %s: unknown key \"%.*s\", "
+				       "expected nodes or children",
 				       path, line, name, (int)len, at);
 	}
 	return 0;
@@ -787,8 +795,9 @@ static int check_unnamed(const char *item, const char *path, unsigned line,
 	return !yaml_value(item, "nodes", value) &&
 			       !yaml_value(item, "children", value) ?
 		       0 :
-		       np_errf(err, -EINVAL, "%s:%u: expected a switch or "
-			       "block with these nodes or children: \"%.64s\"",
+		       np_errf(err, -EINVAL,
+			       "%s:%u: expected a switch or block with these "
+			       "nodes or children: \"%.64s\"",
 			       path, line, value);
 }
 
@@ -809,16 +818,18 @@ static int take_item(struct map *map, const char *path, unsigned line,
 		return check_unnamed(item, path, line, value, err);
 	}
 	if (strlen(value) >= sizeof(name))
-		return np_errf(err, -EINVAL, "%s:%u: %.64s...: expected a name "
-			       "of at most %zu characters", path, line, value,
-			       sizeof(name) - 1);
+		return np_errf(err, -EINVAL,
+			       "%s:%u: %.64s...: expected a name of at most "
+			       "%zu characters",
+			       path, line, value, sizeof(name) - 1);
 	strcpy(name, value);
 	if (!map->defined.n)
 		map->taken_topology = map->topology;
 	if (map->topology != map->taken_topology)
-		return np_errf(err, -EINVAL, "%s:%u: %s is in a further "
-			       "topology: expected the switches of one, or "
-			       "what \"scontrol show topology NAME\" prints",
+		return np_errf(err, -EINVAL,
+			       "%s:%u: %s is in a further topology: expected "
+			       "the switches of one, or what \"scontrol show "
+			       "topology NAME\" prints",
 			       path, line, name);
 	/* With sorted keys, the name of the topology follows its blocks. */
 	map->topology += yaml_value(item, "topology", value);
@@ -833,9 +844,11 @@ static int take_item(struct map *map, const char *path, unsigned line,
 		-EINVAL :
 	     nodes ? add_leaf(map, name, value) :
 		     add_above(map, path, line, name, value);
-	return rc ? np_errf(err, rc, "%s:%u: %s: not a list such as n[0-3],n7, "
-			    "or too long: \"%.64s\"", path, line, name,
-			    value) : 0;
+	return rc ? np_errf(err, rc,
+			    "%s:%u: %s: not a list such as n[0-3],n7, or too "
+			    "long: \"%.64s\"",
+			    path, line, name, value) :
+		    0;
 }
 
 static unsigned count_lines(const char *text, const char *end)
@@ -972,22 +985,23 @@ static int current_topology(struct map *map, struct np_err *err)
 	if (!text)
 		return np_errf(err, -ENOMEM, "out of memory");
 	if (cli_spawn(argv, SCONTROL_SEC, text, MAX_RESPONSE))
-		rc = np_errf(err, -ENODATA, "Slurm does not answer; describe "
-			     "the cluster with --leaves=64x32 or "
-			     "--topology=topology.conf");
+		rc = np_errf(err, -ENODATA,
+			     "Slurm does not answer; describe the cluster with "
+			     "--leaves=64x32 or --topology=topology.conf");
 	else
 		rc = np_topo_parse(text, &topo, err);
 	for (size_t i = 0; !rc && i < topo.n; i++) {
 		rc = add_leaf(map, topo.leaf[i].name, topo.leaf[i].nodes);
 		if (rc)
-			np_errf(err, rc, "scontrol: %.64s: not a node list, "
-				"or too long: %.64s", topo.leaf[i].name,
-				topo.leaf[i].nodes);
+			np_errf(err, rc,
+				"scontrol: %.64s: not a node list, or too "
+				"long: %.64s",
+				topo.leaf[i].name, topo.leaf[i].nodes);
 	}
 	if (!rc && !map->n)
-		rc = np_errf(err, -ENODATA, "Slurm has no leaf switches; "
-			     "describe the cluster with --leaves=64x32 or "
-			     "--topology=topology.conf");
+		rc = np_errf(err, -ENODATA,
+			     "Slurm has no leaf switches; describe the cluster "
+			     "with --leaves=64x32 or --topology=topology.conf");
 	if (!rc && (rc = take_above(map, text)))
 		np_errf(err, rc, rc == -ENOMEM ? "out of memory" :
 			"scontrol show topology: not a list of switches");
@@ -1106,10 +1120,11 @@ static int build_switches(struct sim *sim, struct map *map, struct np_err *err)
 		int rc = find_leaves(map, &map->above[i], 1);
 
 		if (rc)
-			return np_errf(err, rc, "%s: switch %s is above "
-				       "itself, or above more than %d levels "
-				       "of switches", map->above[i].where,
-				       map->above[i].name, MAX_LEVELS);
+			return np_errf(err, rc,
+				       "%s: switch %s is above itself, or "
+				       "above more than %d levels of switches",
+				       map->above[i].where, map->above[i].name,
+				       MAX_LEVELS);
 		above[i] = (struct np_sim_switch){ map->above[i].level,
 						   map->above[i].leaves };
 	}
@@ -1300,9 +1315,10 @@ static int parse_sshare(struct sim *sim, char *text, const char *source,
 			       source, share_columns[head.twice]);
 	for (size_t i = 0; i < N_SHARE_COLUMNS; i++)
 		if (!head.has[i])
-			return np_errf(err, -EINVAL, "%s:1: no column %s: "
-				       "expected the output of sshare -a "
-				       "--parsable2", source, share_columns[i]);
+			return np_errf(err, -EINVAL,
+				       "%s:1: no column %s: expected the "
+				       "output of sshare -a --parsable2",
+				       source, share_columns[i]);
 	for (unsigned n = 2; (line = strsep(&text, "\n")); n++) {
 		char shown[41];
 		int rc = 0;
@@ -1318,10 +1334,12 @@ static int parse_sshare(struct sim *sim, char *text, const char *source,
 			rc = add_share(sim, &accounts, value);
 		if (rc)
 			return rc == -ENOMEM ?
-				np_errf(err, rc, "out of memory") :
-				np_errf(err, rc, "%s:%u: \"%s\": expected an "
-					"account, a user or none, and shares",
-					source, n, shown);
+				       np_errf(err, rc, "out of memory") :
+				       np_errf(err, rc,
+					       "%s:%u: \"%s\": expected an "
+					       "account, a user or none, and "
+					       "shares",
+					       source, n, shown);
 	}
 	return sim->associations.n ? 0 :
 	       np_errf(err, -EINVAL, "%s: no account", source);
@@ -1339,7 +1357,8 @@ static int run_sshare(struct sim *sim, struct np_err *err)
 		return np_errf(err, -ENOMEM, "out of memory");
 	if (cli_spawn(argv, SCONTROL_SEC, text, MAX_RESPONSE))
 		cli_warn_line("sshare does not answer: all users count as "
-			      "having equal shares", NULL);
+			      "having equal shares",
+			      NULL);
 	else
 		rc = parse_sshare(sim, text, "sshare", err);
 	free(text);
@@ -1519,8 +1538,9 @@ static int take_rule(struct sim *sim, struct rules *rules, char *line,
 		return -1;
 	/* The first word is the profile, so a pattern here is a mistake. */
 	if (strlen(word) >= NAME_BYTES || strchr(word, '='))
-		return cli_fail("%s:%u: \"%.64s\": expected the name of a "
-				"profile", sim->opt->rules, number, word);
+		return cli_fail(
+			"%s:%u: \"%.64s\": expected the name of a profile",
+			sim->opt->rules, number, word);
 	rc = add_profile(sim, word, &rule.profile);
 	if (rc)
 		return rc == -ENOMEM ? cli_fail("out of memory") :
@@ -1532,10 +1552,10 @@ static int take_rule(struct sim *sim, struct rules *rules, char *line,
 			return cli_fail("%s:%u: \"%.64s=\" is given twice",
 					sim->opt->rules, number, word);
 		else if (rc)
-			return cli_fail("%s:%u: \"%.64s\": expected user=, "
-					"account=, name=, command= or "
-					"partition= with a pattern",
-					sim->opt->rules, number, word);
+			return cli_fail(
+				"%s:%u: \"%.64s\": expected user=, account=, "
+				"name=, command= or partition= with a pattern",
+				sim->opt->rules, number, word);
 	if (np_array_grow(&rules->rule, rules->n, sizeof(rule)))
 		return cli_fail("out of memory");
 	rules->rule[rules->n++] = rule;
@@ -1610,7 +1630,8 @@ static int add_mix(struct sim *sim)
 	for (size_t i = 0; i < sim->opt->mix.n; i++)
 		if (add_profile(sim, sim->opt->mix.name[i], &profile))
 			return cli_fail("--mix: more than %d profiles, or out "
-					"of memory", NP_CONFLICT_MAX_PROFILES);
+					"of memory",
+					NP_CONFLICT_MAX_PROFILES);
 	return -1;
 }
 
@@ -1923,16 +1944,19 @@ static int set_key(struct np_conf *conf, const char *text, struct np_err *err)
 	int rc;
 
 	if (!equal)
-		return np_errf(err, -EINVAL, "--set=%.64s: expected KEY=VALUE "
-			       "of netprof.conf(5), such as MaxSlowdown=20%%",
+		return np_errf(err, -EINVAL,
+			       "--set=%.64s: expected KEY=VALUE of "
+			       "netprof.conf(5), such as MaxSlowdown=20%%",
 			       text);
 	snprintf(value, sizeof(value), "%s%s", equal + 1,
 		 !strncasecmp(text, "MaxSlowdown", (size_t)(equal - text)) &&
 		 equal[1] && !strchr(equal, '%') ? "%" : "");
 	rc = np_conf_set_key(conf, text, (size_t)(equal - text), value, err);
-	return rc != -ENOENT ? rc :
-	       np_errf(err, -EINVAL, "--set=%.64s: netprof.conf(5) has no such "
-		       "key", text);
+	return rc != -ENOENT ?
+		       rc :
+		       np_errf(err, -EINVAL,
+			       "--set=%.64s: netprof.conf(5) has no such key",
+			       text);
 }
 
 /* Parse the mode of a policy. */
@@ -1943,9 +1967,11 @@ static int take_mode(const char *word, enum np_mode *mode, struct np_err *err)
 			*mode = (enum np_mode)m;
 			return 0;
 		}
-	return np_errf(err, -EINVAL, "--policy: \"%.64s\": expected off, "
-		       "advise, prefer or enforce, with settings such as "
-		       "enforce:MaxSlowdown=20%%", word);
+	return np_errf(
+		err, -EINVAL,
+		"--policy: \"%.64s\": expected off, advise, prefer or enforce, "
+		"with settings such as enforce:MaxSlowdown=20%%",
+		word);
 }
 
 /* Parse "enforce:MaxSlowdown=20%"; conf is what it changes. */
@@ -2079,10 +2105,10 @@ static void add_uncertain(const struct sim *sim, char *buf, size_t len)
 
 	if (sim->n_uncertain)
 		snprintf(buf + at, len - at,
-			 " %zu pair%s of applications %s "
-			 "only an uncertain prediction, on which placement "
-			 "does not act: netprof matrix marks such pairs, and "
-			 "netprof predict says what to measure.",
+			 " %zu pair%s of applications %s only an uncertain "
+			 "prediction, on which placement does not act: netprof "
+			 "matrix marks such pairs, and netprof predict says "
+			 "what to measure.",
 			 sim->n_uncertain, cli_plural_s(sim->n_uncertain),
 			 sim->n_uncertain == 1 ? "has" : "have");
 }
@@ -2097,18 +2123,20 @@ static const char *nothing_text(const struct sim *sim, char *buf, size_t len)
 	if (!policy || policy->sum.held || policy->sum.was_restricted)
 		return NULL;
 	if (!sim->known_jobs)
-		snprintf(buf, len, "Placement would have changed nothing: no "
-			 "job of the log has a profile.");
+		snprintf(buf, len,
+			 "Placement would have changed nothing: no job of the "
+			 "log has a profile.");
 	else if (sim->worst <= limit)
-		snprintf(buf, len, "Placement would have changed nothing: no "
-			 "application is predicted to slow another on its leaf "
-			 "switch by more than %s (MaxSlowdown); the largest "
-			 "predicted slowdown is %s.",
+		snprintf(buf, len,
+			 "Placement would have changed nothing: no application "
+			 "is predicted to slow another on its leaf switch by "
+			 "more than %s (MaxSlowdown); the largest predicted "
+			 "slowdown is %s.",
 			 percent(limit, text), percent(sim->worst, other));
 	else
-		snprintf(buf, len, "Placement would have changed nothing: "
-			 "conflicting jobs never needed nodes at the same "
-			 "time.");
+		snprintf(buf, len,
+			 "Placement would have changed nothing: conflicting "
+			 "jobs never needed nodes at the same time.");
 	if (sim->known_jobs)
 		add_uncertain(sim, buf, len);
 	return buf;
@@ -2147,20 +2175,25 @@ static void verdict_text(const struct sim *sim, char *buf, size_t len)
 	struct estimate saved;
 
 	if (!policy || !sim->seeds_done) {
-		snprintf(buf, len, "%s", policy ?
-			 "Stopped before there was anything to compare." :
-			 sim->n_policies == 1 ?
-			 "Only one policy was simulated: there is nothing to "
-			 "compare it with." :
-			 "None of the simulated policies changes jobs.");
+		snprintf(
+			buf, len, "%s",
+			policy ?
+				"Stopped before there was anything to "
+				"compare." :
+			sim->n_policies == 1 ?
+				"Only one policy was simulated: there is "
+				"nothing to compare it with." :
+				"None of the simulated policies changes jobs.");
 		return;
 	}
 	if (nothing_text(sim, buf, len))
 		return;
 	saved = absolute(&policy->gain.recovered);
-	snprintf(buf, len, "Over these %s, %s would have %s %s of the "
-		 "node-hours%s and %s; %zu of %zu jobs would have been held "
-		 "longer than %d minutes.", span_text(sim, span), policy->name,
+	snprintf(buf, len,
+		 "Over these %s, %s would have %s %s of the node-hours%s and "
+		 "%s; %zu of %zu jobs would have been held longer than %d "
+		 "minutes.",
+		 span_text(sim, span), policy->name,
 		 policy->gain.recovered.value < 0 ? "lost" : "saved",
 		 percent(saved.value, text),
 		 interval_text(&saved, range, sizeof(range)),
@@ -2458,20 +2491,20 @@ static void print_profiling(const struct sim *sim)
 			    np_queue_text(&sim->log, all[i].text, name,
 					  sizeof(name)));
 	}
-	cli_printf(CLI_PLAIN, 2,
-		   "Most node-hours without one: %s (%s of all). "
-		   "To measure one: sbatch --netprofile=NAME "
-		   "--netprofile-calibrate job.sh",
-		   line, percent(sum, text));
+	cli_printf(
+		CLI_PLAIN, 2,
+		"Most node-hours without one: %s (%s of all). To measure one: "
+		"sbatch --netprofile=NAME --netprofile-calibrate job.sh",
+		line, percent(sum, text));
 	/* A loss is only predicted if both jobs have a profile. */
 	factor = fmin(1, known + sum) * fmin(1, known + sum) / (known * known);
 	if (policy && known > 0 && policy->gain.recovered.value > 0)
-		cli_printf(
-			CLI_PLAIN, 2,
-			"If they behave like the profiled jobs, "
-			"placement would save about %s of the node-hours with "
-			"their profiles.",
-			percent(policy->gain.recovered.value * factor, text));
+		cli_printf(CLI_PLAIN, 2,
+			   "If they behave like the profiled jobs, placement "
+			   "would save about %s of the node-hours with their "
+			   "profiles.",
+			   percent(policy->gain.recovered.value * factor,
+				   text));
 	free(all);
 }
 
@@ -2483,12 +2516,11 @@ static void print_source(const struct sim *sim)
 	cli_printf(CLI_PLAIN, 2, "Predictions: %s. Seeds: %zu.",
 		   sim->models_text, sim->seeds_done);
 	if (sim->n_uncertain)
-		cli_printf(
-			CLI_YELLOW, 2,
-			"Uncertain predictions: %zu. Here jobs "
-			"slow each other by them, but placement does not act "
-			"on them; netprof matrix marks such pairs.",
-			sim->n_uncertain);
+		cli_printf(CLI_YELLOW, 2,
+			   "Uncertain predictions: %zu. Here jobs slow each "
+			   "other by them, but placement does not act on them; "
+			   "netprof matrix marks such pairs.",
+			   sim->n_uncertain);
 	for (int i = 0; i < NP_QUEUE_N_ISSUES; i++)
 		if (sim->log.issues[i])
 			cli_printf(CLI_PLAIN, 2, "%s: %zu.",
@@ -2502,13 +2534,15 @@ static void print_source(const struct sim *sim)
 			   sim->policy[0].sum.too_large,
 			   cli_plural_s(sim->policy[0].sum.too_large));
 	if (sim->merged)
-		cli_printf(CLI_PLAIN, 2,
-			   "Partitions beyond the first %d, merged "
-			   "into one: %u.",
-			   NP_SIM_MAX_PARTITIONS - 1, sim->merged);
-	cli_wrap(stdout, "Not simulated: memory, generic resources, licences, "
+		cli_printf(
+			CLI_PLAIN, 2,
+			"Partitions beyond the first %d, merged into one: %u.",
+			NP_SIM_MAX_PARTITIONS - 1, sim->merged);
+	cli_wrap(stdout,
+		 "Not simulated: memory, generic resources, licences, "
 		 "preemption, QOS and association limits, and run times other "
-		 "than the log's.", 2);
+		 "than the log's.",
+		 2);
 }
 
 /* The verdict, the table, the effect on groups, and the sources. */
@@ -2520,8 +2554,8 @@ static int print_text(const struct sim *sim)
 
 	if (sim->stopped)
 		cli_printf(CLI_YELLOW, 0,
-			   "Stopped after %s: the results are of "
-			   "the jobs that had ended by then.",
+			   "Stopped after %s: the results are of the jobs that "
+			   "had ended by then.",
 			   percent(sim->share_done, text));
 	verdict_text(sim, line, sizeof(line));
 	cli_printf(CLI_BOLD, 0, "%s", line);
@@ -2950,8 +2984,9 @@ static int take_policies(char *text, void *at, struct np_err *err)
 			     MAX_POLICIES) :
 		     parse_policy(word, &conf, &mode, err);
 	if (!rc && !n)
-		rc = np_errf(err, -EINVAL, "--policy: expected off, advise, "
-			     "prefer or enforce");
+		rc = np_errf(
+			err, -EINVAL,
+			"--policy: expected off, advise, prefer or enforce");
 	free(copy);
 	opt->policies = text;
 	return rc;
@@ -2962,9 +2997,12 @@ static int take_last(char *text, void *at, struct np_err *err)
 	size_t digits;
 
 	*(const char **)at = text;
-	return unit_of_last(text, &digits) ? 0 :
-	       np_errf(err, -EINVAL, "--last=%.40s: expected a time such as "
-		       "30d, 12h or 4w", text);
+	return unit_of_last(text, &digits) ?
+		       0 :
+		       np_errf(err, -EINVAL,
+			       "--last=%.40s: expected a time such as 30d, 12h "
+			       "or 4w",
+			       text);
 }
 
 /*
@@ -2989,9 +3027,11 @@ static int take_leaves(char *text, void *at, struct np_err *err)
 	if (!plain || !end || text[end] || !leaves || !nodes ||
 	    nodes > NP_LEAF_MAX_NODES || all > NP_LEAVES_MAX ||
 	    all * nodes > NP_LEAVES_MAX_NODES)
-		return np_errf(err, -EINVAL, "--leaves=%.40s: expected leaves "
-			       "and nodes on each, such as 64x32, or groups of "
-			       "leaves, such as 4x16x32", text);
+		return np_errf(
+			err, -EINVAL,
+			"--leaves=%.40s: expected leaves and nodes on each, "
+			"such as 64x32, or groups of leaves, such as 4x16x32",
+			text);
 	opt->groups = groups;
 	opt->leaves = leaves;
 	opt->nodes = nodes;
@@ -3017,16 +3057,19 @@ static int take_mix(char *text, void *at, struct np_err *err)
 		if (!end || *end || colon == word || !(share > 0) ||
 		    share > 1e6 || opt->mix.n == MAX_MIX ||
 		    colon - word >= NAME_BYTES)
-			return np_errf(err, -EINVAL, "--mix: \"%.64s\": "
-				       "expected a name and a weight, such as "
-				       "fft:20", word);
+			return np_errf(err, -EINVAL,
+				       "--mix: \"%.64s\": expected a name and "
+				       "a weight, such as fft:20",
+				       word);
 		*colon = '\0';
 		opt->mix.name[opt->mix.n] = word;
 		opt->mix.share[opt->mix.n++] = share;
 		opt->mix.sum += share;
 	}
-	return opt->mix.n ? 0 : np_errf(err, -EINVAL, "--mix: expected names "
-					"and weights, such as fft:20");
+	return opt->mix.n ? 0 :
+			    np_errf(err, -EINVAL,
+				    "--mix: expected names and weights, such "
+				    "as fft:20");
 }
 
 /* --order=priority, submit or fairshare. */
@@ -3083,19 +3126,21 @@ static int check_options(const struct cli_cmd *self,
 			 const struct sim_options *opt)
 {
 	if (!!opt->swf + !!opt->sacct + !!opt->last != 1)
-		return cli_usage(self, "simulate needs jobs: one of "
-				 "--swf=FILE, --sacct=FILE and --last=30d");
+		return cli_usage(self,
+				 "simulate needs jobs: one of --swf=FILE, "
+				 "--sacct=FILE and --last=30d");
 	if (opt->leaves && opt->topology)
-		return cli_usage(self, "expected only one of --leaves and "
-				 "--topology");
+		return cli_usage(
+			self, "expected only one of --leaves and --topology");
 	if (opt->shares && !opt->fair)
 		return cli_usage(self, "--shares needs --order=fairshare");
 	if (opt->scheduler.fair_half_life_sec != NOT_GIVEN && !opt->fair)
-		return cli_usage(self, "--half-life has no effect without "
-				 "--order=fairshare");
+		return cli_usage(
+			self,
+			"--half-life has no effect without --order=fairshare");
 	if (opt->rules && opt->mix.n)
-		return cli_usage(self, "expected only one of --rules and "
-				 "--mix");
+		return cli_usage(self,
+				 "expected only one of --rules and --mix");
 	if (opt->seeds && !opt->mix.n)
 		return cli_usage(self, "--seeds has no effect without --mix");
 	return -1;
@@ -3144,8 +3189,7 @@ static int run_simulate(const struct cli_cmd *self, int argc, char **argv)
 
 const struct cli_cmd cmd_simulate = {
 	.name = "simulate",
-	.args = "[--json|--parsable] --swf=FILE|--sacct=FILE|--last=30d "
-		"[OPTION]...",
+	.args = "[--json|--parsable] --swf=FILE|--sacct=FILE|--last=30d [OPTION]...",
 	.help = "what placement would have done to a queue of jobs",
 	.text =
 "Replays a queue of jobs through Slurm's scheduling rules and the placement\n"

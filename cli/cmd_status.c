@@ -72,8 +72,8 @@ static void print_decision(const struct status *status)
 		cli_setting_sec(state->interval_sec, interval),
 		cli_sec(state->decide_sec, duration));
 	cli_print_labelled(stdout, "Jobs",
-			   "%zu running (%zu with a profile), %zu "
-			   "pending (%zu kept apart); %u profile%s",
+			   "%zu running (%zu with a profile), %zu pending (%zu "
+			   "kept apart); %u profile%s",
 			   status->n_running, status->n_known,
 			   status->n_pending, status->n_kept_apart,
 			   state->n_profiles, cli_plural_s(state->n_profiles));
@@ -168,8 +168,8 @@ static void print_other_leaves(const struct status *status, size_t from)
 		if (!worst && status->leaf[i]->n_known)
 			worst = status->leaf[i];
 	}
-	printf("%zu more leaf switches: %u nodes, %u idle, %s%s "
-	       "(shown with --all)\n",
+	printf("%zu more leaf switches: %u nodes, %u idle, %s%s (shown with "
+	       "--all)\n",
 	       status->state->n_leaves - from, nodes, idle,
 	       worst ? "worst slowdown " : "no jobs with a profile",
 	       worst ? cli_change(worst->worst_slowdown, worst_slowdown) : "");
@@ -534,8 +534,8 @@ static int save_plot(const struct status *status, const char *path)
 	add_worst_slowdown_panel(figure, status, shown);
 	np_figure_set_caption(
 		figure,
-		"n = %zu leaf switches%s, %zu running jobs, %zu "
-		"of them with a profile; decided %s.",
+		"n = %zu leaf switches%s, %zu running jobs, %zu of them with a "
+		"profile; decided %s.",
 		n,
 		shown < n ? " (those with the worst slowdowns are shown)" : "",
 		status->n_running, status->n_known,
@@ -638,8 +638,8 @@ static int load_state(struct np_state *state, bool *placement_enabled)
 	*placement_enabled = np_place_conf_enabled(&conf.place);
 	rc = np_state_load(conf.store, state, &err);
 	if (rc == -ENOENT && !*placement_enabled)
-		return cli_fail("placement is off: Placement= in "
-				"netprof.conf does not enable it");
+		return cli_fail("placement is off: Placement= in netprof.conf "
+				"does not enable it");
 	if (rc == -ENOENT)
 		return cli_fail("%s; to find the reason, run netprof check",
 				err.text);

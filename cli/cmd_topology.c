@@ -216,9 +216,9 @@ static int begin_switch(struct ib_switches *s, const char *path, unsigned line,
 		s->len = strcspn(guid + 1, "\"");
 	}
 	if (!s->len)
-		return bad_line(err, path, line, "a switch without a "
-				"description, expected the output of "
-				"ibnetdiscover");
+		return bad_line(err, path, line,
+				"a switch without a description, expected the "
+				"output of ibnetdiscover");
 	copy_switch_name(s->description, s->len, s->name);
 	s->line = line;
 	s->has_nodes = false;
@@ -245,9 +245,11 @@ static int name_switch(struct ib_switches *s, const char *path,
 	if (at == NP_NO_INDEX)
 		return -ENOMEM;
 	return at == known ? 0 :
-	       np_errf(err, -EINVAL, "%s:%u: a second switch with nodes is "
-		       "called %.60s: expected a name for each, as by "
-		       "ibnetdiscover --node-name-map", path, s->line, s->name);
+			     np_errf(err, -EINVAL,
+				     "%s:%u: a second switch with nodes is "
+				     "called %.60s: expected a name for each, "
+				     "as by ibnetdiscover --node-name-map",
+				     path, s->line, s->name);
 }
 
 /*
@@ -269,10 +271,11 @@ static int check_adapter(struct ib_switches *s, const char *path,
 		return -ENOMEM;
 	if (adapter < n_adapters || node == n_nodes || !memchr(text, ' ', len))
 		return 0;
-	return np_errf(err, -EINVAL, "%s:%u: a second adapter is described as "
-		       "\"%.*s\": expected the name of its host, as by "
-		       "ibnetdiscover --node-name-map", path, number,
-		       len > 60 ? 60 : (int)len, text);
+	return np_errf(
+		err, -EINVAL,
+		"%s:%u: a second adapter is described as \"%.*s\": expected "
+		"the name of its host, as by ibnetdiscover --node-name-map",
+		path, number, len > 60 ? 60 : (int)len, text);
 }
 
 /*
@@ -301,12 +304,13 @@ static int add_ib_node(struct ib_switches *s, struct cli_places *places,
 		if (at == NP_NO_INDEX)
 			return -ENOMEM;
 		if (at < known)
-			return np_errf(err, -EINVAL, "%s:%u: a second switch "
-				       "with nodes is described as \"%.*s\": "
-				       "expected a name for each, as by "
-				       "ibnetdiscover --node-name-map", path,
-				       s->line, s->len > 60 ? 60 : (int)s->len,
-				       s->description);
+			return np_errf(
+				err, -EINVAL,
+				"%s:%u: a second switch with nodes is "
+				"described as \"%.*s\": expected a name for "
+				"each, as by ibnetdiscover --node-name-map",
+				path, s->line, s->len > 60 ? 60 : (int)s->len,
+				s->description);
 		s->has_nodes = true;
 		rc = name_switch(s, path, err);
 		if (rc)
@@ -352,8 +356,10 @@ int cli_places_ib(const char *path, struct cli_places *places,
 	np_index_free(&s.nodes);
 	free(text);
 	if (!rc && !places->n)
-		return np_errf(err, -EINVAL, "%s: no node below a switch, "
-			       "expected the output of ibnetdiscover", path);
+		return np_errf(err, -EINVAL,
+			       "%s: no node below a switch, expected the "
+			       "output of ibnetdiscover",
+			       path);
 	return rc == -ENOMEM ? np_errf(err, rc, "out of memory") : rc;
 }
 
@@ -490,8 +496,10 @@ static int read_lldp_file(struct cli_places *places, const char *path,
 		return rc;
 	lldp = member_of(all, "lldp");
 	if (!lldp)
-		rc = np_errf(err, -EINVAL, "%s: no \"lldp\", expected the "
-			     "output of \"lldpctl -f json\"", path);
+		rc = np_errf(err, -EINVAL,
+			     "%s: no \"lldp\", expected the output of "
+			     "\"lldpctl -f json\"",
+			     path);
 	else
 		rc = add_interfaces(places, node, member_of(lldp, "interface"));
 	json_object_put(all);
@@ -525,8 +533,9 @@ int cli_places_lldp(const char *dir, struct cli_places *places,
 	}
 	free(list);
 	if (!rc && !places->n)
-		return np_errf(err, -EINVAL, "%s: no switch in any NODE.json, "
-			       "expected the output of \"lldpctl -f json\"",
+		return np_errf(err, -EINVAL,
+			       "%s: no switch in any NODE.json, expected the "
+			       "output of \"lldpctl -f json\"",
 			       dir);
 	return rc == -ENOMEM ? np_errf(err, rc, "out of memory") : rc;
 }
@@ -561,11 +570,14 @@ int cli_places_measured(char *const node[], const double *sec, size_t n,
 	free(group);
 	for (size_t i = 0; rc == -EINVAL && n <= NP_LINKAGE_MAX && i < n; i++)
 		if (!has_latency(&sec[i * n], n))
-			return np_errf(err, rc, "%.100s has no latency to "
-				       "another node", node[i]);
+			return np_errf(err, rc,
+				       "%.100s has no latency to another node",
+				       node[i]);
 	if (rc == -EINVAL)
-		return np_errf(err, rc, "%zu nodes: expected 1 to %d, each "
-			       "with a latency to another", n, NP_LINKAGE_MAX);
+		return np_errf(err, rc,
+			       "%zu nodes: expected 1 to %d, each with a "
+			       "latency to another",
+			       n, NP_LINKAGE_MAX);
 	if (rc)
 		return np_errf(err, rc, "out of memory");
 	places->within = found.within;
@@ -644,12 +656,14 @@ int cli_places_latencies(const char *path, struct cli_places *places,
 		line_no++;
 		rc = add_latency(&table, line);
 		if (rc == -EINVAL)
-			np_errf(err, rc, "%s:%u: \"%.60s\": expected \"NODE "
-				"NODE SECONDS\", two nodes and a number above "
-				"0 and below 1000", path, line_no, line);
+			np_errf(err, rc,
+				"%s:%u: \"%.60s\": expected \"NODE NODE "
+				"SECONDS\", two nodes and a number above 0 and "
+				"below 1000",
+				path, line_no, line);
 		else if (rc == -E2BIG)
-			bad_line(err, path, line_no, "expected at most 1024 "
-			      "nodes");
+			bad_line(err, path, line_no,
+				 "expected at most 1024 nodes");
 		else if (rc)
 			np_errf(err, rc, "out of memory");
 	}
@@ -905,11 +919,10 @@ static int wait_for_step(struct np_helper_step *step, struct matrix *matrix,
 			return np_errf(err, -EINTR, "stopped");
 		if (matrix->handshakes < matrix->n &&
 		    np_mono_sec() > start_sec + START_SEC)
-			return np_errf(err, -ETIMEDOUT,
-				       "only %zu of %zu probes started within "
-				       "%g s",
-				       matrix->handshakes, matrix->n,
-				       START_SEC);
+			return np_errf(
+				err, -ETIMEDOUT,
+				"only %zu of %zu probes started within %g s",
+				matrix->handshakes, matrix->n, START_SEC);
 	}
 	while (step->fd >= 0)
 		read_reports(step, matrix, POLL_SEC);
@@ -1034,8 +1047,9 @@ static int check_nodes(const struct np_topo *topo, const char *path,
 		int rc = np_hostlist_each(nodes, NULL, NULL);
 
 		if (rc)
-			return np_errf(err, rc, "%.100s: leaf switch %.64s: "
-				       "\"%.40s\": expected a list of nodes",
+			return np_errf(err, rc,
+				       "%.100s: leaf switch %.64s: \"%.40s\": "
+				       "expected a list of nodes",
 				       path, topo->leaf[i].name, nodes);
 	}
 	return 0;
@@ -1088,8 +1102,10 @@ static int read_slurm(const struct options *opt, const char *partition,
 	if (!rc && opt->slurm)
 		rc = check_nodes(topo, opt->slurm, err);
 	if (!rc && opt->slurm && !topo->n)
-		rc = np_errf(err, -EINVAL, "%s: no leaf switch: expected what "
-			     "scontrol show topology prints", opt->slurm);
+		rc = np_errf(err, -EINVAL,
+			     "%s: no leaf switch: expected what scontrol show "
+			     "topology prints",
+			     opt->slurm);
 	if (rc)
 		np_topo_free(topo);
 	free(text);
@@ -1455,7 +1471,8 @@ static void print_differences(const struct comparison *cmp)
 
 		if (leaf == CLI_TOPOLOGY_NONE)
 			printf("%s is on no leaf switch of Slurm's topology; "
-			       "found on %s\n", places->place[i].node,
+			       "found on %s\n",
+			       places->place[i].node,
 			       leaf_name(cmp, places->place[i].leaf));
 		else if (!cli_place_agrees(&places->place[i], leaf, cmp->match))
 			printf("%s is on %s in Slurm's topology; found on %s\n",
@@ -1495,13 +1512,13 @@ static int print_undecided(const struct comparison *cmp)
 {
 	char within[CLI_NUMBER_LEN];
 
-	return cli_fail("the latencies of these %zu nodes (%s) do not "
-			"distinguish leaf switches, of which Slurm has %zu, so "
-			"they show nothing about Slurm's topology; measure "
-			"idle nodes with a larger --repeats, or use "
-			"--ibnetdiscover or --lldp",
-			cmp->found->n, cli_sec(cmp->found->within, within),
-			count_slurm_leaves(cmp));
+	return cli_fail(
+		"the latencies of these %zu nodes (%s) do not distinguish leaf "
+		"switches, of which Slurm has %zu, so they show nothing about "
+		"Slurm's topology; measure idle nodes with a larger --repeats, "
+		"or use --ibnetdiscover or --lldp",
+		cmp->found->n, cli_sec(cmp->found->within, within),
+		count_slurm_leaves(cmp));
 }
 
 /* Print the places and what differs in Slurm. Returns the exit status. */
@@ -1515,7 +1532,8 @@ static int print_comparison(const struct comparison *cmp, long misplaced)
 	print_second_leaves(cmp);
 	if (cmp->n_others)
 		printf("%zu host%s left out, because Slurm does not have %s: "
-		       "%s%s\n", cmp->n_others, cli_plural_s(cmp->n_others),
+		       "%s%s\n",
+		       cmp->n_others, cli_plural_s(cmp->n_others),
 		       cmp->n_others == 1 ? "it" : "them", cmp->other,
 		       cmp->n_others == 1 ? "" : " and others");
 	/* By latencies, only the nodes of an allocation are found. */
@@ -1536,8 +1554,8 @@ static int print_comparison(const struct comparison *cmp, long misplaced)
 	}
 	printf("%ld node%s on another leaf switch than Slurm says, %zu on "
 	       "none; netprof topology --write=conf prints a corrected "
-	       "topology.conf.\n", misplaced, misplaced == 1 ? " is" :
-	       "s are", missing);
+	       "topology.conf.\n",
+	       misplaced, misplaced == 1 ? " is" : "s are", missing);
 	return CLI_FAILED;
 }
 
@@ -1626,15 +1644,17 @@ static int run_topology(const struct cli_cmd *self, int argc, char **argv)
 	if (rc >= 0)
 		return rc;
 	if (!!opt.ib + !!opt.lldp + !!opt.latencies > 1)
-		return cli_usage(self, "expected only one of "
-				 "--ibnetdiscover, --lldp and --latencies");
+		return cli_usage(self, "expected only one of --ibnetdiscover, "
+				       "--lldp and --latencies");
 	if ((opt.save || opt.times || opt.repeats) &&
 	    (opt.ib || opt.lldp || opt.latencies))
-		return cli_usage(self, "--%s: expected none of "
-				 "--ibnetdiscover, --lldp and --latencies, "
-				 "which replace the measurement",
-				 opt.save ? "save" : opt.times ? "times" :
-							     "repeats");
+		return cli_usage(
+			self,
+			"--%s: expected none of --ibnetdiscover, --lldp and "
+			"--latencies, which replace the measurement",
+			opt.save  ? "save" :
+			opt.times ? "times" :
+				    "repeats");
 	if (opt.write && strcmp(opt.write, "conf") && strcmp(opt.write, "yaml"))
 		return cli_usage(self, "--write=%.16s: expected conf or yaml",
 				 opt.write);

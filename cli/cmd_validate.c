@@ -216,8 +216,9 @@ static int load_results(struct validate_ctx *ctx, struct np_err *err)
 		return rc == -ENOENT ? 0 : rc;
 	if (!have_same_programs(&earlier, &ctx->pairs)) {
 		np_pairs_free(&earlier);
-		return np_errf(err, -EEXIST, "%s has results of other programs "
-			       "or commands: use --fresh to start over",
+		return np_errf(err, -EEXIST,
+			       "%s has results of other programs or commands: "
+			       "use --fresh to start over",
 			       ctx->path);
 	}
 	np_pairs_free(&ctx->pairs);
@@ -288,8 +289,8 @@ static void store_pairs(struct validate_ctx *ctx, const char *victim)
 					    &err);
 	cli_store_close(&store);
 	if (ctx->no_store)
-		cli_fail("the measured pairs are in %s, but could not be "
-			 "saved in the profile store: %s",
+		cli_fail("the measured pairs are in %s, but could not be saved "
+			 "in the profile store: %s",
 			 ctx->path, err.text);
 }
 
@@ -459,8 +460,8 @@ static void print_measured(const struct validate_ctx *ctx)
 	char day[CLI_NUMBER_LEN];
 
 	cli_print_labelled(stdout, "Measured",
-			   "%zu pair%s of %zu program%s on "
-			   "leaf switch %s: %s with %s, last on %s",
+			   "%zu pair%s of %zu program%s on leaf switch %s: %s "
+			   "with %s, last on %s",
 			   result->n_pairs, cli_plural_s(result->n_pairs),
 			   ctx->list.n, cli_plural_s(ctx->list.n),
 			   place->leaf ? place->leaf : "(no topology)",
@@ -468,12 +469,11 @@ static void print_measured(const struct validate_ctx *ctx)
 			   place->corunner_nodes ? place->corunner_nodes : "?",
 			   cli_day(ctx->pairs.date, day));
 	if (result->n_repeated)
-		cli_print_labelled(
-			stdout, "Repeats",
-			"two runs of a pair differ by "
-			"%.1f percentage points on average (%zu pair%s)",
-			result->repeat_points, result->n_repeated,
-			cli_plural_s(result->n_repeated));
+		cli_print_labelled(stdout, "Repeats",
+				   "two runs of a pair differ by %.1f "
+				   "percentage points on average (%zu pair%s)",
+				   result->repeat_points, result->n_repeated,
+				   cli_plural_s(result->n_repeated));
 }
 
 /* Print by how much pairs are slowed that share no switch. */
@@ -487,21 +487,20 @@ static void print_controls(const struct validate_ctx *ctx)
 		snprintf(without, sizeof(without), "; %zu pair%s none",
 			 n_without, n_without == 1 ? " has" : "s have");
 	if (result->n_controls)
-		cli_print_labelled(
-			stdout, "Controls",
-			"on two leaf switches %zu "
-			"pair%s differ%s from running alone by %.1f %% on "
-			"average, at most %.1f %%; this is subtracted%s",
-			result->n_controls, cli_plural_s(result->n_controls),
-			result->n_controls == 1 ? "s" : "",
-			100 * result->control_mean, 100 * result->control_max,
-			without);
+		cli_print_labelled(stdout, "Controls",
+				   "on two leaf switches %zu pair%s differ%s "
+				   "from running alone by %.1f %% on average, "
+				   "at most %.1f %%; this is subtracted%s",
+				   result->n_controls,
+				   cli_plural_s(result->n_controls),
+				   result->n_controls == 1 ? "s" : "",
+				   100 * result->control_mean,
+				   100 * result->control_max, without);
 	else
 		cli_print_labelled(
 			stdout, "Controls",
-			"none: the effect of anything "
-			"else that pairs share is attributed to the leaf "
-			"switch");
+			"none: the effect of anything else that pairs share is "
+			"attributed to the leaf switch");
 }
 
 /* Print by how much the runs alone of each program differ. */
@@ -528,13 +527,12 @@ static void print_rejected(const struct validate_ctx *ctx)
 		const struct cli_pair_result *pair = &ctx->result.pair[i];
 
 		if (pair->rejected)
-			cli_print_labelled(
-				stdout, "Rejected",
-				"%s with %s: %+.1f "
-				"%% on two leaf switches, although they "
-				"share none",
-				victim_name(ctx, i), corunner_name(ctx, i),
-				100 * pair->apart.mean);
+			cli_print_labelled(stdout, "Rejected",
+					   "%s with %s: %+.1f %% on two leaf "
+					   "switches, although they share none",
+					   victim_name(ctx, i),
+					   corunner_name(ctx, i),
+					   100 * pair->apart.mean);
 	}
 }
 
@@ -545,18 +543,19 @@ static void print_unsteady(const struct validate_ctx *ctx)
 	char again[64] = "";
 
 	if (repeats < MAX_REPEATS)
-		snprintf(again, sizeof(again), "; --repeats=%u runs all pairs "
-			 "once more", repeats + 1);
+		snprintf(again, sizeof(again),
+			 "; --repeats=%u runs all pairs once more",
+			 repeats + 1);
 	for (size_t i = 0; i < n_pairs(ctx); i++) {
 		double difference = ctx->result.pair[i].repeat_difference;
 
 		if (difference > CLI_REPEAT_MAX)
-			cli_print_labelled(
-				stdout, "Unsteady",
-				"%s with %s: two "
-				"runs differ by %.0f percentage points%s",
-				victim_name(ctx, i), corunner_name(ctx, i),
-				100 * difference, again);
+			cli_print_labelled(stdout, "Unsteady",
+					   "%s with %s: two runs differ by "
+					   "%.0f percentage points%s",
+					   victim_name(ctx, i),
+					   corunner_name(ctx, i),
+					   100 * difference, again);
 	}
 }
 
@@ -566,12 +565,11 @@ static void print_unpredicted(const struct validate_ctx *ctx)
 	size_t first = 0, n = count_unpredicted(ctx, &first);
 
 	if (n)
-		cli_print_labelled(
-			stdout, "Unknown",
-			"%zu pair%s cannot be "
-			"predicted; netprof predict %s %s says what is missing",
-			n, cli_plural_s(n), victim_name(ctx, first),
-			corunner_name(ctx, first));
+		cli_print_labelled(stdout, "Unknown",
+				   "%zu pair%s cannot be predicted; netprof "
+				   "predict %s %s says what is missing",
+				   n, cli_plural_s(n), victim_name(ctx, first),
+				   corunner_name(ctx, first));
 }
 
 /* Print how accurate the predictions are, compared with the best constant. */
@@ -586,30 +584,28 @@ static void print_score(const struct validate_ctx *ctx)
 	if (constant_points > 0)
 		snprintf(ratio, sizeof(ratio), " (ratio %.2f)",
 			 score->mean_points / constant_points);
-	cli_print_labelled(
-		stdout, "Error",
-		"%.1f percentage points on average over "
-		"%zu pair%s; the best constant (%+.1f %%) has %.1f%s",
-		score->mean_points, score->n, cli_plural_s(score->n),
-		100 * ctx->constant, constant_points, ratio);
+	cli_print_labelled(stdout, "Error",
+			   "%.1f percentage points on average over %zu pair%s; "
+			   "the best constant (%+.1f %%) has %.1f%s",
+			   score->mean_points, score->n, cli_plural_s(score->n),
+			   100 * ctx->constant, constant_points, ratio);
 	cli_print_labelled(stdout, "Large",
-			   "%s of the errors exceed 10 percentage "
-			   "points, %s exceed 20; mean error with sign %+.1f",
+			   "%s of the errors exceed 10 percentage points, %s "
+			   "exceed 20; mean error with sign %+.1f",
 			   share_text(1 - score->within_near, a),
 			   share_text(score->beyond_far, b),
 			   score->bias_points);
 	cli_print_labelled(stdout, "At 10 %",
-			   "recall %s, precision %s (pairs slowed "
-			   "by 10 %% or more: %zu measured, %zu predicted)",
+			   "recall %s, precision %s (pairs slowed by 10 %% or "
+			   "more: %zu measured, %zu predicted)",
 			   share_text(score->recall, a),
 			   share_text(score->precision, b), score->n_harm,
 			   score->n_predicted_harm);
 	if (score->n_intervals)
 		cli_print_labelled(
 			stdout, "Intervals",
-			"%s of the 90 %% intervals "
-			"contain the measured value; median width %.1f "
-			"percentage points",
+			"%s of the 90 %% intervals contain the measured value; "
+			"median width %.1f percentage points",
 			share_text(score->coverage, a), score->width_points);
 }
 

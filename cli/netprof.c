@@ -118,9 +118,9 @@ static void print_usage(void)
 			printf("\n%s\n", headings[next_heading++].text);
 		printf("  %-9s %s\n", cmds[i]->name, cmds[i]->help);
 	}
-	printf("\nTo begin, run sbatch --netprofile=NAME job.sh, and then netprof "
-	       "show NAME.\nFor details and examples, see netprof help COMMAND "
-	       "or netprof-COMMAND(1).\n");
+	printf("\nTo begin, run sbatch --netprofile=NAME job.sh, and then "
+	       "netprof show NAME.\nFor details and examples, see netprof help "
+	       "COMMAND or netprof-COMMAND(1).\n");
 }
 
 static int run_help(const struct cli_cmd *self, int argc, char **argv)

@@ -94,8 +94,9 @@ static bool fits_slurmctld(uint32_t release)
 
 	if (np_loader_fits(release, plugin_version))
 		return true;
-	snprintf(trouble, sizeof(trouble), "built for Slurm %s and loaded by "
-		 "%s", np_loader_text(release, built),
+	snprintf(trouble, sizeof(trouble),
+		 "built for Slurm %s and loaded by %s",
+		 np_loader_text(release, built),
 		 np_loader_text(plugin_version, loader));
 	return false;
 }
@@ -129,7 +130,8 @@ static void log_trouble(void)
 		return;
 	np_ctl_error("%s: placement is off and no job is changed; rebuild "
 		     "netprof for this Slurm (make clean && make install), "
-		     "then restart slurmctld", trouble);
+		     "then restart slurmctld",
+		     trouble);
 }
 
 /* No header declares these; Slurm looks them up by name. */

@@ -644,8 +644,8 @@ static void warn_duplicate(struct np_cluster_map *map, struct leaf_list *list,
 {
 	if (!list->n_duplicates++)
 		np_errf(&map->warning, 0,
-			"topology: node %.64s is on leaf "
-			"switches %.64s and %.64s: the first is used",
+			"topology: node %.64s is on leaf switches %.64s and "
+			"%.64s: the first is used",
 			map->name[node], find_leaf_name(list, node), leaf);
 }
 
@@ -715,8 +715,8 @@ static int add_slurm_leaf(struct np_cluster_map *map, struct leaf_list *list,
 
 	if (parse_conf_list(map, topo_leaf->nodes, list->current_nodes)) {
 		np_errf(&map->warning, 0,
-			"topology: leaf switch %.64s is "
-			"ignored: \"%.80s\" is not a list of nodes",
+			"topology: leaf switch %.64s is ignored: \"%.80s\" is "
+			"not a list of nodes",
 			topo_leaf->name, topo_leaf->nodes);
 		return 0;
 	}
@@ -905,10 +905,10 @@ int np_cluster_map_make(struct np_cluster_map *old,
 		return 0;
 	}
 	if (!nodes->record_count || nodes->record_count > NP_LEAVES_MAX_NODES)
-		return np_errf(err, -EINVAL,
-			       "the cluster has %u nodes; 1 to %d are "
-			       "supported",
-			       nodes->record_count, NP_LEAVES_MAX_NODES);
+		return np_errf(
+			err, -EINVAL,
+			"the cluster has %u nodes; 1 to %d are supported",
+			nodes->record_count, NP_LEAVES_MAX_NODES);
 	map = calloc(1, sizeof(*map));
 	if (!map)
 		return np_errf(err, -ENOMEM, "out of memory");

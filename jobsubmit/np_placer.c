@@ -53,8 +53,8 @@ int np_controller_read_conf(struct np_controller *controller,
 		 conf->cluster_name ? conf->cluster_name : "");
 	if (controller->index < 0)
 		return np_errf(err, -EAGAIN,
-			       "SlurmctldHost in slurm.conf does "
-			       "not name this host, %s",
+			       "SlurmctldHost in slurm.conf does not name this "
+			       "host, %s",
 			       controller->host);
 	return 0;
 }
@@ -93,12 +93,12 @@ static int check_controller(struct np_controller *controller,
 	if (rc || controller->alone)
 		return rc;
 	if (slurm_ping(controller->index))
-		return np_errf(err, -EAGAIN, "this controller does not answer "
-			       "yet");
+		return np_errf(err, -EAGAIN,
+			       "this controller does not answer yet");
 	for (int i = 0; i < controller->index; i++)
 		if (!slurm_ping(i))
-			return np_errf(err, -EAGAIN, "standby: controller %d "
-				       "answers", i);
+			return np_errf(err, -EAGAIN,
+				       "standby: controller %d answers", i);
 	return 0;
 }
 
@@ -463,8 +463,8 @@ static void fill_pending(struct causes *causes,
 	out->held_sec = outcome->held_sec;
 	out->text =
 		strdup(!np_auth_counts(jobs->job[i].auth) ?
-			       "ignored: its user is not authorised to "
-			       "use that profile name; see netprof status" :
+			       "ignored: its user is not authorised to use "
+			       "that profile name; see netprof status" :
 			       np_placement_text(placement, jobs->job[i].in,
 						 outcome, line, sizeof(line)));
 	if (outcome->action == NP_ACT_RESTRICT)
@@ -733,8 +733,8 @@ static void log_missed_changes(struct np_placer *placer)
 	np_ctl_info("update limit exceeded: %u job changes, the first by uid "
 		    "%u, are reconstructed from the current job state; limits: "
 		    "%d changes by a user between two passes, %d bytes per "
-		    "list of nodes", n, uid, NP_CHANGES_OF_USER,
-		    NP_CHANGES_MAX_LIST);
+		    "list of nodes",
+		    n, uid, NP_CHANGES_OF_USER, NP_CHANGES_MAX_LIST);
 }
 
 static void log_skipped(const char *line, void *arg)
@@ -888,8 +888,10 @@ static int append_rails(const struct np_conf *conf, char **topology,
 static void report_rails(const struct np_err *err, struct np_err *trouble)
 {
 	if (err->text[0] && !trouble->text[0])
-		np_errf(trouble, -EINVAL, "only the first leaf switch of each "
-			"node is used: Rails=%s", err->text);
+		np_errf(trouble, -EINVAL,
+			"only the first leaf switch of each node is used: "
+			"Rails=%s",
+			err->text);
 }
 
 /* Make the job snapshot from pass->info. Returns 0 or -errno. */
@@ -940,9 +942,9 @@ read_cluster(struct np_placer *placer, struct pass *pass, struct np_err *err)
 	report_rails(&rails, &pass->trouble);
 	report_rails(&map->rails_error, &pass->trouble);
 	if (!map->leaves->n && !pass->trouble.text[0])
-		np_errf(&pass->trouble, -ENODATA, "Slurm knows no leaf "
-			"switches: placement needs topology/tree or "
-			"topology/block");
+		np_errf(&pass->trouble, -ENODATA,
+			"Slurm knows no leaf switches: placement needs "
+			"topology/tree or topology/block");
 	pass->last_id = placer->last_id;
 	rc = np_ctld_info_arrivals(&pass->info, now_sec - ARRIVAL_SEC,
 				   &pass->last_id, &pass->arrivals);

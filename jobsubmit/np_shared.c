@@ -1033,9 +1033,8 @@ static bool is_admitted(const struct submission *submission,
 static void deny_name(struct submission *submission, struct np_outcome *outcome)
 {
 	if (submission->auth != NP_AUTH_PENDING) {
-		set_message(submission,
-			    "ignored: this user is not authorised to use "
-			    "that profile name");
+		set_message(submission, "ignored: this user is not authorised "
+					"to use that profile name");
 	} else if (submission->mode == NP_MODE_ENFORCE &&
 		   !(submission->job.flags & IGNORED_FLAGS)) {
 		outcome->action = NP_ACT_HOLD;
@@ -1131,9 +1130,9 @@ static void submit_without_decision(struct submission *submission,
 	    can_annotate(submission->desc)) {
 		outcome.action = NP_ACT_HOLD;
 		outcome.until_sec = submission->now_sec + HOLD_SEC;
-		set_message(submission,
-			    "held for the first decision since slurmctld "
-			    "started");
+		set_message(
+			submission,
+			"held for the first decision since slurmctld started");
 	} else {
 		set_message(submission, "ignored: there is no recent decision");
 	}

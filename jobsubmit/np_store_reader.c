@@ -640,8 +640,8 @@ int np_accounting_update(struct np_accounting *accounting,
 		      compare_runs);
 	if (lost)
 		last_error = np_errf(err, -ENOBUFS,
-				     "too many jobs ended at once: %zu of "
-				     "them have no accounting record",
+				     "too many jobs ended at once: %zu of them "
+				     "have no accounting record",
 				     lost);
 	return rc ? np_errf(err, rc, "out of memory") : last_error;
 }
@@ -933,13 +933,13 @@ static int check_deadlines(struct np_store_reader *reader,
 	if (sec >= reader->deadlines.forget_sec) {
 		rc = forget_profiles(reader);
 		np_errf(trouble, -ETIMEDOUT,
-			"%s: the store has not answered "
-			"for %.0f s: all applications count as unknown",
+			"%s: the store has not answered for %.0f s: all "
+			"applications count as unknown",
 			reader->store, reader->deadlines.forget_sec);
 	} else if (sec >= reader->deadlines.report_sec) {
 		np_errf(trouble, -ETIMEDOUT,
-			"%s: the store has not answered "
-			"for %.0f s: decisions use the profiles read before",
+			"%s: the store has not answered for %.0f s: decisions "
+			"use the profiles read before",
 			reader->store, reader->deadlines.report_sec);
 	}
 	return rc;

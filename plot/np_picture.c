@@ -289,11 +289,13 @@ static struct np_canvas *svg_new(FILE *out, double width, double height,
 		return NULL;
 	svg->base = (struct np_canvas){ svg_path, svg_text, svg_clip, svg_end };
 	svg->out = out;
-	fprintf(out, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
+	fprintf(out,
+		"<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
 		"<svg xmlns=\"http://www.w3.org/2000/svg\" version=\"1.1\" "
 		"width=\"%.0fpt\" height=\"%.0fpt\" viewBox=\"0 0 %.0f %.0f\" "
 		"font-family=\"'DejaVu Sans',Verdana,Helvetica,Arial,"
-		"sans-serif\">\n<title>", width, height, width, height);
+		"sans-serif\">\n<title>",
+		width, height, width, height);
 	print_escaped(out, title);
 	fputs("</title>\n", out);
 	return &svg->base;
@@ -1363,13 +1365,17 @@ int np_picture_kind(const char *path, enum np_picture_kind *kind,
 	for (size_t i = 0; dot && dot != name && i < NP_ARRAY_SIZE(suffix); i++)
 		if (!strcasecmp(dot, suffix[i])) {
 			*kind = (enum np_picture_kind)i;
-			return is_supported(*kind) ? 0 :
-			       np_errf(err, -ENOTSUP, "%s: expected a name "
-				       "that ends in .svg, as this netprof was "
-				       "built without cairo", path);
+			return is_supported(*kind) ?
+				       0 :
+				       np_errf(err, -ENOTSUP,
+					       "%s: expected a name that ends "
+					       "in .svg, as this netprof was "
+					       "built without cairo",
+					       path);
 		}
-	return np_errf(err, -EINVAL, "%s: expected a name that ends in .svg, "
-		       ".png or .pdf", path);
+	return np_errf(err, -EINVAL,
+		       "%s: expected a name that ends in .svg, .png or .pdf",
+		       path);
 }
 
 /* Create a canvas of the size of the page. Returns NULL when out of memory. */

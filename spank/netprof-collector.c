@@ -175,8 +175,8 @@ static int start_own_saver(const struct np_conf *conf, struct np_err *err)
 		;
 	if (pid < 0 || status) {
 		close(pair[0]);
-		return np_errf(err, -EAGAIN, "netprof-saver could not be "
-			       "started");
+		return np_errf(err, -EAGAIN,
+			       "netprof-saver could not be started");
 	}
 	fcntl(pair[0], F_SETFL, O_NONBLOCK);
 	return pair[0];
@@ -192,12 +192,14 @@ static int connect_saver(struct saver *saver, struct np_err *err)
 	if (saver->fd < 0 && !np_process_is_in_job())
 		saver->fd = start_own_saver(saver->conf, err);
 	else if (saver->fd < 0 && holder != geteuid())
-		np_errf(err, saver->fd, "uid %u holds the sockets of "
-			"netprof-saver on this node", (unsigned)holder);
+		np_errf(err, saver->fd,
+			"uid %u holds the sockets of netprof-saver on this "
+			"node",
+			(unsigned)holder);
 	else if (saver->fd < 0)
 		np_errf(err, saver->fd,
-			"no netprof-saver runs on this node: it "
-			"starts with slurmd");
+			"no netprof-saver runs on this node: it starts with "
+			"slurmd");
 	return saver->fd < 0 ? saver->fd : 0;
 }
 
@@ -526,8 +528,7 @@ static void listen_for_script(struct collector *collector)
 	if (!rc)
 		return;
 	np_record_note(collector->record,
-		       "the end of the batch script will go unnoticed: "
-		       "%s",
+		       "the end of the batch script will go unnoticed: %s",
 		       strerror(-rc));
 	np_notice(collector->conf.store,
 		  "step %u.%u (%s): if the batch script ends first, the record "
@@ -645,9 +646,9 @@ static void select_level(struct collector *collector)
 	if (selection->earlier.n_levels)
 		begin_schedule(collector);
 	else if (selection->complete)
-		np_record_note(collector->record,
-			       "no load level: the sensitivity curve is "
-			       "complete");
+		np_record_note(
+			collector->record,
+			"no load level: the sensitivity curve is complete");
 	if (!collector->agents.reports.intervals)
 		collector->record->intervals_nodes = 0;
 	if (!collector->request.level[0] &&
@@ -881,8 +882,8 @@ static int read_rendezvous(struct collector *collector, struct np_err *err)
 	if (!text || np_rendezvous_find(text, (size_t)component,
 					&collector->agents.rendezvous))
 		return np_errf(err, -EINVAL,
-			       "netprof-collector is started by the "
-			       "SPANK plugin, not by hand");
+			       "netprof-collector is started by the SPANK "
+			       "plugin, not by hand");
 	collector->agents.after_sec = np_rendezvous_after_sec(
 		&collector->agents.rendezvous, collector->request.n_nodes);
 	fcntl(NP_COLLECTOR_LISTEN_FD, F_SETFD, FD_CLOEXEC);

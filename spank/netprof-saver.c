@@ -345,8 +345,9 @@ static void prune_traces(int dir, unsigned keep)
 	n = np_trace_dir_prune_user(dir, USER_KEEPS * keep);
 	if (!n)
 		return;
-	snprintf(line, sizeof(line), "uid %u: %zu older trace%s removed from "
-		 "the store, as %u are kept of a user (4 times MaxTraces)",
+	snprintf(line, sizeof(line),
+		 "uid %u: %zu older trace%s removed from the store, as %u are "
+		 "kept of a user (4 times MaxTraces)",
 		 (unsigned)geteuid(), n, n == 1 ? "" : "s", USER_KEEPS * keep);
 	np_log_system(line);
 }
@@ -652,9 +653,12 @@ static void send_reply(struct connection *connection, uint32_t seq,
 static void refuse(struct connection *connection, uint32_t seq, int rc)
 {
 	char fields[128];
-	int len = snprintf(fields, sizeof(fields), "%d%c%s%c", rc, 0,
-			   rc == -EBUSY ? "too much waits for the store, which "
-					  "does not answer" : strerror(-rc), 0);
+	int len = snprintf(
+		fields, sizeof(fields), "%d%c%s%c", rc, 0,
+		rc == -EBUSY ?
+			"too much waits for the store, which does not answer" :
+			strerror(-rc),
+		0);
 
 	fields[len++] = '\0';
 	send_reply(connection, seq, fields, (size_t)len);
@@ -1018,7 +1022,7 @@ int main(int argc, char **argv)
 	saver.own = argc == 2 && !strcmp(argv[1], "--own");
 	if (argc != 1 + saver.own || (!saver.own && geteuid())) {
 		fprintf(stderr, "netprof-saver is started by the SPANK plugin, "
-			"not by hand\n");
+				"not by hand\n");
 		return 2;
 	}
 	signal(SIGPIPE, SIG_IGN);

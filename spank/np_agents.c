@@ -1176,8 +1176,9 @@ static int list_level(struct np_agents *agents, struct np_hosts *out,
 	if (rc)
 		return np_errf(err, rc, "out of memory");
 	if (!out->n)
-		return np_errf(err, -ENODEV, "no node of the load level is on "
-			       "rail %s (see Rails in netprof.conf(5))",
+		return np_errf(err, -ENODEV,
+			       "no node of the load level is on rail %s (see "
+			       "Rails in netprof.conf(5))",
 			       agents->request->rail);
 	return 0;
 }
@@ -1423,15 +1424,15 @@ static bool probes_are_lost(struct np_agents *agents, char *cause, size_t len)
 			 here, agents->expected,
 			 strerror(np_registry_accept_error(agents->registry)));
 	else if (here < agents->expected)
-		snprintf(cause, len,
-			 "%zu of %zu nodes answered (expected the "
-			 "plugin on the nodes, and TCP port %u of this host "
-			 "open to them)",
-			 here, agents->expected, agents->rendezvous.port);
+		snprintf(
+			cause, len,
+			"%zu of %zu nodes answered (expected the plugin on the "
+			"nodes, and TCP port %u of this host open to them)",
+			here, agents->expected, agents->rendezvous.port);
 	else
 		snprintf(cause, len,
-			 "of %zu nodes that may measure no two "
-			 "share a leaf switch (ProbeNodes=%u)",
+			 "of %zu nodes that may measure no two share a leaf "
+			 "switch (ProbeNodes=%u)",
 			 here, agents->reports.conf->probe_nodes);
 	return true;
 }

@@ -227,9 +227,12 @@ static int load_text(const char *name, char **text, struct np_err *err)
 	if (NP_TOPO_ENDS_CLIENTS || np_load_topo(&msg, name)) {
 		int error = errno;
 
-		return !run_scontrol(name, text) ? 0 :
-		       np_errf(err, -EIO, "slurmctld did not report the "
-			       "topology: %s", slurm_strerror(error));
+		return !run_scontrol(name, text) ?
+			       0 :
+			       np_errf(err, -EIO,
+				       "slurmctld did not report the topology: "
+				       "%s",
+				       slurm_strerror(error));
 	}
 	return np_topo_text(msg, text);
 }
@@ -477,8 +480,11 @@ static int load_steps(uint32_t job_id, job_step_info_response_msg_t **out,
 {
 	*out = NULL;
 	return np_load_job_steps(job_id, out) ?
-	       np_errf(err, -EIO, "slurmctld did not report the steps of job "
-		       "%u: %s", job_id, slurm_strerror(errno)) : 0;
+		       np_errf(err, -EIO,
+			       "slurmctld did not report the steps of job %u: "
+			       "%s",
+			       job_id, slurm_strerror(errno)) :
+		       0;
 }
 
 /*
@@ -528,8 +534,10 @@ static int load_step_nodes(uint32_t job_id, uint32_t step_id,
 	if (rc)
 		return np_errf(err, rc, "nodes of the steps of job %u: %s",
 			       job_id, strerror(-rc));
-	return step->n ? 0 : np_errf(err, -ESRCH, "step %u.%u is not among the "
-				     "job's steps", job_id, step_id);
+	return step->n ? 0 :
+			 np_errf(err, -ESRCH,
+				 "step %u.%u is not among the job's steps",
+				 job_id, step_id);
 }
 
 /* Copy a layout to the record, whose fingerprint then includes it. */
@@ -572,8 +580,10 @@ static int load_job_nodes(uint32_t job_id, struct np_hosts *out,
 	int rc = -ENOENT;
 
 	if (np_load_job(&msg, job_id))
-		return np_errf(err, -EIO, "slurmctld did not report the nodes "
-			       "of job %u: %s", job_id, slurm_strerror(errno));
+		return np_errf(
+			err, -EIO,
+			"slurmctld did not report the nodes of job %u: %s",
+			job_id, slurm_strerror(errno));
 	for (uint32_t i = 0; i < msg->record_count; i++)
 		if (msg->job_array[i].job_id == job_id &&
 		    msg->job_array[i].nodes) {
@@ -787,8 +797,8 @@ static int record_leaf(struct np_record *record, const struct node *node,
 	leaf->nodes = np_hosts_compress(&step);
 	leaf->rail = rail ? strdup(rail) : NULL;
 	if (step.n < 2)
-		leaf->skipped = strdup("only one node of the step is on this "
-				       "leaf switch");
+		leaf->skipped = strdup(
+			"only one node of the step is on this leaf switch");
 out:
 	np_hosts_free(&step);
 	return rc;
@@ -838,8 +848,8 @@ static int place_level(struct np_step_nodes *nodes, struct nodes *all,
 		taken = place_on_leaves(all, nodes->scope);
 	}
 	if (!taken)
-		return np_errf(err, -ENODEV, "no two nodes of the step share a "
-			       "leaf switch");
+		return np_errf(err, -ENODEV,
+			       "no two nodes of the step share a leaf switch");
 	if (taken > max_level)
 		thin_level(all, max_level);
 	return 0;
@@ -1023,10 +1033,10 @@ static int merge_leaf(struct np_neighbours *neighbours,
 
 	if (!neighbour &&
 	    neighbours->record->n_neighbours == NP_RECORD_MAX_NEIGHBOURS) {
-		np_record_note(neighbours->record,
-			       "more than %d neighbours: the others are "
-			       "not recorded",
-			       NP_RECORD_MAX_NEIGHBOURS);
+		np_record_note(
+			neighbours->record,
+			"more than %d neighbours: the others are not recorded",
+			NP_RECORD_MAX_NEIGHBOURS);
 		return NP_NEIGHBOURS_FULL;
 	}
 	if (!neighbour)
@@ -1156,8 +1166,9 @@ static int merge_jobs(struct np_neighbours *neighbours, double until,
 	int rc = 0;
 
 	if (slurm_load_jobs(0, &msg, SHOW_ALL))
-		return np_errf(err, -EIO, "slurmctld did not report the jobs: "
-			       "%s", slurm_strerror(errno));
+		return np_errf(err, -EIO,
+			       "slurmctld did not report the jobs: %s",
+			       slurm_strerror(errno));
 	record_suspension(msg, neighbours->record);
 	for (uint32_t i = 0; !rc && i < msg->record_count; i++) {
 		const slurm_job_info_t *job = &msg->job_array[i];

@@ -103,8 +103,8 @@ int np_launch_app_name(const struct np_step_context *context,
 	if (context->argc > 0 && !np_app_from_text(context->argv[0], app))
 		return 0;
 	return np_errf(err, -EINVAL,
-		       "the application has no name: give it "
-		       "one with --netprofile=APP");
+		       "the application has no name: give it one with "
+		       "--netprofile=APP");
 }
 
 static bool has_text(const char *text)
@@ -173,10 +173,10 @@ static int add_setting(struct np_launch_request *request, const char *setting,
 		       struct np_err *why)
 {
 	if (request->n_settings == NP_LAUNCH_SETTINGS)
-		return np_errf(why, -EINVAL,
-			       "more than %d arguments for "
-			       "netprof in plugstack.conf",
-			       NP_LAUNCH_SETTINGS);
+		return np_errf(
+			why, -EINVAL,
+			"more than %d arguments for netprof in plugstack.conf",
+			NP_LAUNCH_SETTINGS);
 	request->setting[request->n_settings++] = setting;
 	return 0;
 }
@@ -200,15 +200,15 @@ enum np_launch_decision np_launch_decide(struct np_step_context *context,
 		return NP_LAUNCH_IGNORE;
 	if (context->interactive)
 		return np_errf(why, NP_LAUNCH_SKIP,
-			       "the shell of salloc is not "
-			       "measured; steps started in it are");
+			       "the shell of salloc is not measured; steps "
+			       "started in it are");
 	request->launcher = context->argc > 0 &&
 			    classify_executable(context->argv[0]) == LAUNCHER;
 	request->runner = request->launcher ? context->parent : context->pid;
 	if (request->n_nodes + request->launcher < 2)
-		return np_errf(why, NP_LAUNCH_SKIP,
-			       "the step runs on one node, "
-			       "which uses no switch");
+		return np_errf(
+			why, NP_LAUNCH_SKIP,
+			"the step runs on one node, which uses no switch");
 	if (np_launch_app_name(context, request->app, why) ||
 	    add_settings(context, request, why))
 		return NP_LAUNCH_SKIP;
@@ -303,8 +303,9 @@ static int parse_number(const char *name, const char *text, long min, long *out,
 	errno = 0;
 	number = strtol(text, &end, 10);
 	if (errno || end == text || *end || number < min || number > UINT32_MAX)
-		return np_errf(err, -EINVAL, "--%s=%s: expected a number from "
-			       "%ld to %u", name, text, min, UINT32_MAX);
+		return np_errf(err, -EINVAL,
+			       "--%s=%s: expected a number from %ld to %u",
+			       name, text, min, UINT32_MAX);
 	*out = number;
 	return 0;
 }
@@ -336,10 +337,10 @@ static int parse_field(struct np_launch_request *request,
 		break;
 	}
 	if (strlen(text) >= field->size)
-		return np_errf(err, -EINVAL,
-			       "--%s=%.40s...: expected fewer "
-			       "than %zu characters",
-			       field->name, text, field->size);
+		return np_errf(
+			err, -EINVAL,
+			"--%s=%.40s...: expected fewer than %zu characters",
+			field->name, text, field->size);
 	strcpy(member, text);
 	return 0;
 }
@@ -374,10 +375,10 @@ int np_launch_from_argv(int argc, char **argv,
 	opterr = 0;
 	while ((opt = getopt_long(argc, argv, "", options, NULL)) != -1) {
 		if (opt > (int)N_FIELDS) /* '?': unknown */
-			return np_errf(err, -EINVAL,
-				       "unknown argument: the "
-				       "plugin and netprof-collector have "
-				       "different versions");
+			return np_errf(
+				err, -EINVAL,
+				"unknown argument: the plugin and "
+				"netprof-collector have different versions");
 		rc = opt == (int)N_FIELDS ?
 			     parse_setting(&parsed, optarg, err) :
 			     parse_field(&parsed, &fields[opt], optarg, err);
@@ -387,8 +388,8 @@ int np_launch_from_argv(int argc, char **argv,
 	if (!parsed.job_id || !parsed.app[0] || !parsed.srun[0] ||
 	    optind != argc)
 		return np_errf(err, -EINVAL,
-			       "netprof-collector is started by the "
-			       "SPANK plugin, not by hand");
+			       "netprof-collector is started by the SPANK "
+			       "plugin, not by hand");
 	*request = parsed;
 	return 0;
 }
@@ -478,8 +479,8 @@ static int start_process(struct np_collector_proc *collector,
 			       np_errf(err, -error, "%s: %s", argv[0],
 				       strerror(error)) :
 			       np_errf(err, -error,
-				       "%s: not loaded within %d ms: its "
-				       "file system does not answer",
+				       "%s: not loaded within %d ms: its file "
+				       "system does not answer",
 				       argv[0], timeout_ms);
 	}
 	*collector = (struct np_collector_proc){ getpid(), link[0] };

@@ -32,8 +32,8 @@ int np_rendezvous_add(const struct np_rendezvous_entry *entry, char *text,
 
 	if (!entry->path[0] || strpbrk(entry->path, " ;\t\n"))
 		return np_errf(err, -EINVAL,
-			       "LibexecDir: %s: expected a path "
-			       "without spaces and ';'",
+			       "LibexecDir: %s: expected a path without spaces "
+			       "and ';'",
 			       entry->path);
 	len = snprintf(text + used, size - used, "%s%u %s %s %.3f %u %u %s",
 		       used ? ";" : "", entry->port, entry->agent_cookie,
@@ -41,8 +41,8 @@ int np_rendezvous_add(const struct np_rendezvous_entry *entry, char *text,
 		       entry->max_nodes, entry->seed, entry->path);
 	if (len < 0 || (size_t)len >= size - used) {
 		text[used] = '\0';
-		return np_errf(err, -EINVAL, "too many components of a "
-			       "heterogeneous job");
+		return np_errf(err, -EINVAL,
+			       "too many components of a heterogeneous job");
 	}
 	return 0;
 }
@@ -254,8 +254,7 @@ int np_rendezvous_open(const struct np_conf *conf, const uint16_t range[2],
 	if (snprintf(entry.path, sizeof(entry.path), "%s/netprof-agent",
 		     conf->libexecdir) >= (int)sizeof(entry.path))
 		return np_errf(err, -ENAMETOOLONG,
-			       "LibexecDir=%.40s...: "
-			       "expected a shorter path",
+			       "LibexecDir=%.40s...: expected a shorter path",
 			       conf->libexecdir);
 	if (make_cookies(&entry, err))
 		return -EAGAIN;

@@ -80,7 +80,7 @@ static double program_bytes(const struct np_reports *reports,
 	return fmax((double)report->transferred.n - probe_bytes, 0);
 }
 
-/* Pass on the bytes and MPI calls, which tell how fast the program runs. */
+/* Pass on the bytes and MPI calls, which show how fast the program runs. */
 static void add_to_intervals(struct np_reports *reports,
 			     const struct np_report *report, double now_sec)
 {
@@ -1113,8 +1113,7 @@ static void record_failed_level(struct np_intervals *intervals)
 {
 	intervals->failed_levels++;
 	np_record_note(intervals->record,
-		       "load level %s did not start in time to be "
-		       "measured",
+		       "load level %s did not start in time to be measured",
 		       intervals->earlier->name[intervals->level]);
 }
 
@@ -1207,7 +1206,7 @@ static void record_interval(struct np_intervals *intervals,
 	if (isnan(rate)) {
 		intervals->failed_levels += loaded;
 		np_record_note(record, "the nodes' counters arrived too late "
-			       "for a measurement interval");
+				       "for a measurement interval");
 		return;
 	}
 	if (loaded) {

@@ -236,15 +236,17 @@ static int check_preload(const struct np_tracing *tracing,
 
 	if (access(tracing->library, R_OK))
 		return np_errf(err, -ENOENT,
-			       "%.200s does not exist: install "
-			       "the package netprof-analysis",
+			       "%.200s does not exist: install the package "
+			       "netprof-analysis",
 			       tracing->library);
 	if (task->in_container)
-		return np_errf(err, -EXDEV, "the container of srun "
-			       "--container may not have the library");
+		return np_errf(err, -EXDEV,
+			       "the container of srun --container may not have "
+			       "the library");
 	if (program && is_container_runtime(program))
-		return np_errf(err, -EXDEV, "%.200s starts a container, which "
-			       "may be given the library: see spank_netprof(8)",
+		return np_errf(err, -EXDEV,
+			       "%.200s starts a container, which may be given "
+			       "the library: see spank_netprof(8)",
 			       program);
 	why = program ? np_tracing_refuses(program, task->path) : NULL;
 	return why ? np_errf(err, -ENOTSUP, "%.200s %s", program, why) : 0;

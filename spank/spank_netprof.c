@@ -161,8 +161,10 @@ static int parse_compress(const char *arg, struct np_err *err)
 	if (len >= sizeof(name) || np_level_parse(name, &level, err))
 		return -1;
 	if (rail && (!rail[1] || strlen(rail + 1) >= sizeof(given.rail)))
-		return np_errf(err, -EINVAL, "level \"%.60s\": expected the "
-			       "name of a rail after @", arg);
+		return np_errf(
+			err, -EINVAL,
+			"level \"%.60s\": expected the name of a rail after @",
+			arg);
 	strcpy(given.level, level.name);
 	strcpy(given.rail, rail ? rail + 1 : "");
 	return 0;
@@ -183,8 +185,9 @@ static int parse_trace(const char *arg, struct np_err *err)
 		len = snprintf(given.trace_dir, PATH_MAX, "%s/%s", cwd, arg);
 	if (len > 0 && len < PATH_MAX && !strchr(arg, '\n'))
 		return 0;
-	return np_errf(err, -EINVAL, "--netprofile-trace: \"%.80s\": expected "
-		       "a directory", arg);
+	return np_errf(err, -EINVAL,
+		       "--netprofile-trace: \"%.80s\": expected a directory",
+		       arg);
 }
 
 static int handle_option(int val, const char *arg, int remote)
@@ -217,8 +220,7 @@ static struct spank_option options[] = {
 	{ "netprofile-period", "TIME", "time between two probes, e.g. 100ms", 1,
 	  OPT_PERIOD, handle_option },
 	{ "netprofile-compress", "LEVEL",
-	  "apply this load level, c0 to c7, "
-	  "while each step runs",
+	  "apply this load level, c0 to c7, while each step runs",
 	  1, OPT_COMPRESS, handle_option },
 	{ "netprofile-calibrate", NULL,
 	  "while each step runs, apply the load level that its profile needs "
@@ -314,7 +316,8 @@ static void start_saver(int ac, char **av)
 		rc = fork_saver(conf.libexecdir, &err);
 	if (rc)
 		slurm_error("netprof: steps started on this node are not "
-			    "recorded: %s", err.text);
+			    "recorded: %s",
+			    err.text);
 }
 
 /* ---- srun ---- */
@@ -436,8 +439,9 @@ static void announce_tracing(int ac, char **av)
 	if (!rc)
 		rc = describe_tracing(&tracing, &err);
 	if (!rc && !np_dir_responds(tracing.dir, TRACE_WAIT_MS))
-		rc = np_errf(&err, -ETIMEDOUT, "%s does not answer within %d "
-			     "ms", tracing.dir, TRACE_WAIT_MS);
+		rc = np_errf(&err, -ETIMEDOUT,
+			     "%s does not answer within %d ms", tracing.dir,
+			     TRACE_WAIT_MS);
 	if (!rc)
 		rc = np_tracing_put(&tracing, text, &err);
 	if (rc)

@@ -241,8 +241,8 @@ static int empty_lines(void)
 	agent = send_lines(&to, COOKIE " probe 7 n7\n", false);
 	sec = serve(registry, LONGEST_SEC, true);
 	printf("port, empty lines of %u processes: %.2f %% of a core; an agent "
-	       "is admitted after %.2f s\n", FLOODERS,
-	       100 * took.cpu_sec / took.wall_sec, sec);
+	       "is admitted after %.2f s\n",
+	       FLOODERS, 100 * took.cpu_sec / took.wall_sec, sec);
 	end_process(agent);
 	for (size_t i = 0; i < FLOODERS; i++)
 		end_process(flooder[i]);

@@ -246,8 +246,8 @@ int main(int argc, char **argv)
 	bool good = true;
 
 	if (!decisions || !submissions || argc > 3) {
-		fprintf(stderr, "usage: bench_place [decisions "
-			"[submissions]]\n");
+		fprintf(stderr,
+			"usage: bench_place [decisions [submissions]]\n");
 		return 2;
 	}
 	for (size_t i = 0; i < bench_n_mixes; i++)

@@ -255,7 +255,8 @@ int main(void)
 
 	make_up();
 	printf("predictions: %d levels, %d bins, %d bootstrap samples, one "
-	       "core; medians\n", LEVELS, BINS, NP_PREDICT_REPLICATES);
+	       "core; medians\n",
+	       LEVELS, BINS, NP_PREDICT_REPLICATES);
 	printf("%-10s %14s %14s %14s %12s\n", "model", "first, n=25",
 	       "one, n=1000", "+90%, n=50", "matrix, n=3");
 	before = peak_kib();
@@ -269,8 +270,8 @@ int main(void)
 		good = check(m, one, full) && good;
 	}
 	printf("matrix: %d x %d programs with intervals; memory beyond the "
-	       "measurements %.1f MB at most\n", PROGRAMS, PROGRAMS,
-	       (double)(peak_kib() - before) / 1024);
+	       "measurements %.1f MB at most\n",
+	       PROGRAMS, PROGRAMS, (double)(peak_kib() - before) / 1024);
 	printf("a baseline: %.0f us\n", 1e6 * bench_baseline());
 	return !good;
 }

@@ -154,8 +154,9 @@ int main(int argc, char **argv)
 	}
 	good = off <= MOST_SEC && memory() <= MOST_BYTES;
 	if (!good)
-		printf("  too much: at most %d s of CPU time without placement, "
-		       "and 1 GiB\n", MOST_SEC);
+		printf("  too much: at most %d s of CPU time without "
+		       "placement, and 1 GiB\n",
+		       MOST_SEC);
 	free(job);
 	np_slowdowns_unref(input.slowdowns);
 	np_leaves_unref(cluster.leaves);

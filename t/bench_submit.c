@@ -484,8 +484,8 @@ int main(int argc, char **argv)
 	bool good = true;
 
 	if (!decisions || !submissions || argc > 3) {
-		fprintf(stderr, "usage: bench_submit [decisions "
-			"[submissions]]\n");
+		fprintf(stderr,
+			"usage: bench_submit [decisions [submissions]]\n");
 		return 2;
 	}
 	ctld_make_nodes(false);

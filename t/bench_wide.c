@@ -154,10 +154,12 @@ static int run(const struct layout *l, bool level)
 	plan = bench_since(begin);
 	bytes = record_bytes(r, members / 2);
 	printf("%-28s plan %5.1f ms CPU, wait %zu, measure %zu, level %zu, "
-	       "begin after %.1f s, record %zu KB\n", l->name,
-	       plan.cpu_sec * 1e3, members, all, s.level.n,
-	       np_rendezvous_after_sec(&(struct np_rendezvous_entry){ .after_sec =
-				   conf.probe_after_sec }, l->nodes),
+	       "begin after %.1f s, record %zu KB\n",
+	       l->name, plan.cpu_sec * 1e3, members, all, s.level.n,
+	       np_rendezvous_after_sec(
+		       &(struct np_rendezvous_entry){
+			       .after_sec = conf.probe_after_sec },
+		       l->nodes),
 	       bytes >> 10);
 	free(text);
 	return plan.cpu_sec > MOST_PLAN_SEC || bytes > MOST_RECORD_BYTES ||

@@ -210,8 +210,8 @@ static void make_lammps(void)
 	r = new_run("lammps", 1410, 5.1, 60.6);
 	np_record_leaf(r, "leaf0")->nodes = strdup("n0");
 	r->leaves[0].n_nodes = 1;
-	r->leaves[0].skipped = strdup("only one node of the step is on this "
-				      "leaf switch");
+	r->leaves[0].skipped =
+		strdup("only one node of the step is on this leaf switch");
 	write_run(r, "own");
 }
 
@@ -238,8 +238,8 @@ static void make_others(void)
 	write_run(r, "own");
 	r = new_run("serial", 1900, 3, 50);
 	np_record_leaf(r, "leaf0")->nodes = strdup("n0");
-	r->leaves[0].skipped = strdup("only one node of the step is on this "
-				      "leaf switch");
+	r->leaves[0].skipped =
+		strdup("only one node of the step is on this leaf switch");
 	write_run(r, "own");
 	r = new_run("elsewhere", 2000, 4, 30);
 	r->cluster[0] = 'x';

@@ -60,9 +60,10 @@ static int no_trace(const char *what)
 		cli_similar_apps(&s, &mine, what, near, sizeof(near));
 		cli_store_close(&s);
 	}
-	return cli_fail("%.64s: no such file, and no trace of an application of "
-			"that name; to record one: srun --netprofile=%.64s "
-			"--netprofile-trace PROGRAM%s", what, what, near);
+	return cli_fail("%.64s: no such file, and no trace of an application "
+			"of that name; to record one: srun --netprofile=%.64s "
+			"--netprofile-trace PROGRAM%s",
+			what, what, near);
 }
 
 /*
@@ -113,8 +114,9 @@ int cli_goal_read(int fd, const char *path, struct np_graph **out,
 
 	if (!n)
 		return rc;
-	snprintf(line, sizeof(line), "warning: %s is smaller than its message, "
-		 "whose size counts (%zu such receive%s)",
+	snprintf(line, sizeof(line),
+		 "warning: %s is smaller than its message, whose size counts "
+		 "(%zu such receive%s)",
 		 np_graph_describe(*out, first, text, sizeof(text)), n,
 		 cli_plural_s(n));
 	cli_warn_of_input(line, NULL);
@@ -154,7 +156,8 @@ int cli_graph_read(const char *what, const struct np_choices *choices,
 		return rc;
 	if (choices->n && !np_trace_is(path))
 		rc = cli_fail("%.200s: --collective has no effect, because "
-			      "GOAL has no collectives", path);
+			      "GOAL has no collectives",
+			      path);
 	else if (cli_graph_load(path, &how, out, &err))
 		rc = cli_fail("%s", err.text);
 	free(path);

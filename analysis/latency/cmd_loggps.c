@@ -194,8 +194,8 @@ static int watch(struct run *r, struct np_err *err)
 			return np_errf(err, -ENOMEM, "out of memory");
 		if (!up && np_mono_sec() > begun_sec + UP_SEC)
 			return np_errf(err, -ETIMEDOUT,
-				       "only %u processes of "
-				       "netprof-prtt started within %g s",
+				       "only %u processes of netprof-prtt "
+				       "started within %g s",
 				       r->handshakes, UP_SEC);
 		if (np_helper_reap(&r->step)) {
 			while (r->step.fd >= 0)
@@ -304,9 +304,10 @@ static void print_plan(const struct work *w)
 {
 	const struct options *o = w->opt;
 
-	fprintf(stderr, "%u block%s of messages up to %u bytes between two of "
-		"%s%s; the result goes to %s\n", o->blocks,
-		cli_plural_s(o->blocks), o->max_bytes, w->at.nodes,
+	fprintf(stderr,
+		"%u block%s of messages up to %u bytes between two of %s%s; "
+		"the result goes to %s\n",
+		o->blocks, cli_plural_s(o->blocks), o->max_bytes, w->at.nodes,
 		o->across ? " under two leaf switches" : "",
 		o->output ? o->output : np_store_dir(w->store));
 }
@@ -378,13 +379,14 @@ static int parse(const struct cli_cmd *self, int argc, char **argv,
 	int rc = cli_options_parse(self, argc, argv, o, &given);
 
 	if (rc < 0 && o->show && (o->output || o->dry_run))
-		return cli_usage(self, "--output and --dry-run have no effect "
-				 "with --show");
+		return cli_usage(
+			self,
+			"--output and --dry-run have no effect with --show");
 	if (rc < 0 && o->show && (o->blocks != NP_PRTT_BLOCKS ||
 				  o->max_bytes != MAX_BYTES ||
 				  o->max_trip_sec != NP_PRTT_TRIP_SEC))
 		return cli_usage(self, "--blocks, --max-bytes and --max-trip "
-				 "have no effect with --show");
+				       "have no effect with --show");
 	if (rc < 0 && o->dry_run && given.format)
 		return cli_usage(self, "--json has no effect with --dry-run");
 	if (rc < 0 && !o->show && o->cluster)
@@ -469,8 +471,9 @@ static int print_text(const struct np_loggps_record *r)
 	print_bytes("G", "time per byte", &f->G, bandwidth);
 	print_rendezvous(f);
 	printf("\nMedians of %u block%s and %u size%s, with %.0f %% confidence "
-	       "intervals; %s\n", f->n_blocks, cli_plural_s(f->n_blocks),
-	       f->n_sizes, cli_plural_s(f->n_sizes), 100 * NP_LOGGPS_CONFIDENCE,
+	       "intervals; %s\n",
+	       f->n_blocks, cli_plural_s(f->n_blocks), f->n_sizes,
+	       cli_plural_s(f->n_sizes), 100 * NP_LOGGPS_CONFIDENCE,
 	       cli_date(r->date, date));
 	return CLI_DONE;
 }

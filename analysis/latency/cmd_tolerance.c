@@ -136,7 +136,8 @@ static int report_deadlock(const struct np_graph *g, const struct np_cycle *c)
 		cli_appendf(line, sizeof(line), "; and %zu more",
 			    c->n - NP_CYCLE_OPS);
 	return cli_fail("deadlock: %zu operations wait for each other, each "
-			"for the next: %s", c->n, line);
+			"for the next: %s",
+			c->n, line);
 }
 
 /* Arguments of np_tolerance_new(), with room for what they point to. */
@@ -268,8 +269,9 @@ static int place_in_order(struct program *t,
 
 	if ((n - 1) / req->per_node >= room)
 		return cli_fail("%s: %u ranks, %u on a node, are more than the "
-				"%u node%s of %s", t->file, n, req->per_node,
-				room, cli_plural_s(room), req->where);
+				"%u node%s of %s",
+				t->file, n, req->per_node, room,
+				cli_plural_s(room), req->where);
 	t->node = calloc(n, sizeof(*t->node));
 	if (!t->node)
 		return cli_fail("out of memory");
@@ -296,15 +298,17 @@ static int check_paths(const struct np_graph *g, const struct program *t,
 			if (np_topology_hops(req->topology, t->node[r],
 					     t->node[peer]) ==
 			    NP_TOPOLOGY_APART)
-				return cli_fail("%s: rank %u sends to rank %u, "
-					"but no switch of %s is above both of "
-					"their nodes, %s and %s", t->file, r,
-					peer, req->where,
+				return cli_fail(
+					"%s: rank %u sends to rank %u, but no "
+					"switch of %s is above both of their "
+					"nodes, %s and %s",
+					t->file, r, peer, req->where,
 					np_topology_conf_node(&req->read,
-						t->node[r], from, sizeof(from)),
+							      t->node[r], from,
+							      sizeof(from)),
 					np_topology_conf_node(&req->read,
-						t->node[peer], to,
-						sizeof(to)));
+							      t->node[peer], to,
+							      sizeof(to)));
 		}
 	return -1;
 }
@@ -536,8 +540,8 @@ static void print_program(const struct program *t,
 		return;
 	}
 	cli_printf(CLI_PLAIN, 2,
-		   "Run time %s at %s of %s; %.0f %s%s on the "
-		   "critical path account%s for %s of it.",
+		   "Run time %s at %s of %s; %.0f %s%s on the critical path "
+		   "account%s for %s of it.",
 		   cli_sec(1e-9 * t->ns, ns),
 		   req->topology ? "a wire's latency" : "a latency",
 		   time_of(L->base, at), L->slope,
@@ -553,8 +557,9 @@ static void print_turns(const struct request *req)
 	char line[256] = "", g[CLI_NUMBER_LEN];
 
 	if (req->serial)
-		snprintf(line, sizeof(line), "one operation per processor at a "
-			 "time%s, sends of an adapter %s apart%s",
+		snprintf(line, sizeof(line),
+			 "one operation per processor at a time%s, sends of an "
+			 "adapter %s apart%s",
 			 req->overlap ? " while data arrives" : "",
 			 time_of(req->net.g_ns, g),
 			 req->shared_links ? ", " : "");
@@ -573,8 +578,7 @@ static void print_network(const struct request *req)
 
 	if (req->topology)
 		snprintf(way, sizeof(way),
-			 "%.128s, %u rank%s a node, a wire "
-			 "%s, a switch %s",
+			 "%.128s, %u rank%s a node, a wire %s, a switch %s",
 			 req->where, req->per_node, cli_plural_s(req->per_node),
 			 time_of(req->wire_ns, L), time_of(req->switch_ns, o));
 	else
@@ -795,8 +799,8 @@ static void print_noise(const struct program *t,
 
 	cli_print_labelled(
 		stdout, "Noise",
-		"processors interrupted for %s of the "
-		"time: run time %s (%s), mean of %d simulations, which took %s",
+		"processors interrupted for %s of the time: run time %s (%s), "
+		"mean of %d simulations, which took %s",
 		cli_percent(d->away_ns / d->period_ns, away),
 		cli_sec(1e-9 * noise_mean(t), mean),
 		t->ns > 0 ? cli_change(noise_mean(t) / t->ns - 1, more) : "-",
@@ -815,17 +819,15 @@ static void print_placed(const struct program *t)
 	if (!p->swaps) {
 		cli_print_labelled(
 			stdout, "Placement",
-			"no improvement: tried %zu other%s, none "
-			"is faster%s",
+			"no improvement: tried %zu other%s, none is faster%s",
 			p->trials, cli_plural_s(p->trials),
 			p->ended ? ", and no single change improves it" : "");
 		return;
 	}
 	cli_print_labelled(
 		stdout, "Placement",
-		"run time %s instead of %s after %zu "
-		"change%s; tried %zu, with %zu restart%s (--parsable "
-		"lists the nodes)",
+		"run time %s instead of %s after %zu change%s; tried %zu, with "
+		"%zu restart%s (--parsable lists the nodes)",
 		cli_sec(1e-9 * p->after_ns, after),
 		cli_sec(1e-9 * p->before_ns, before), p->swaps,
 		cli_plural_s(p->swaps), p->trials, p->restarts,
@@ -1180,9 +1182,8 @@ static void add_matrix(struct np_figure *f, const struct program *t)
 	uint32_t each = (t->ranks + RANKS_MAX - 1) / RANKS_MAX;
 	uint32_t rows = (t->ranks + each - 1) / each;
 	double sum[RANKS_MAX][RANKS_MAX] = { { 0 } }, most = 0;
-	struct np_panel *p =
-		np_figure_add_panel(f, "Messages on the critical path "
-				       "between ranks");
+	struct np_panel *p = np_figure_add_panel(
+		f, "Messages on the critical path between ranks");
 	struct np_shape *s;
 
 	if (!p)
@@ -1259,8 +1260,8 @@ static int draw_figure(const struct program *t, size_t n,
 		np_figure_set_caption(
 			f,
 			"From execution graphs of n = %zu operation%s, LogGPS "
-			"with %s, o = %s, G = %.4g ns per byte. Shaded: "
-			"where the run takes at most %s %% longer.",
+			"with %s, o = %s, G = %.4g ns per byte. Shaded: where "
+			"the run takes at most %s %% longer.",
 			ops, cli_plural_s(ops),
 			describe_latency(req, latency, sizeof(latency)),
 			time_of(req->net.o_ns, o), req->net.G_ns, thresholds);
@@ -1284,8 +1285,10 @@ static int take_rendezvous(char *text, void *own, struct np_err *err)
 	if (!strcmp(text, "never"))
 		a->net.S = NP_LOGGPS_NO_RENDEZVOUS;
 	else if (np_bytes_parse(text, &a->net.S))
-		return np_errf(err, -EINVAL, "--rendezvous: got %.64s, "
-			       "expected bytes, such as 64K, or never", text);
+		return np_errf(err, -EINVAL,
+			       "--rendezvous: got %.64s, expected bytes, such "
+			       "as 64K, or never",
+			       text);
 	return 0;
 }
 
@@ -1302,10 +1305,11 @@ static int take_thresholds(char *text, void *own, struct np_err *err)
 		p = np_decimal_parse(p, &v);
 		if (!p || (*p && *p != ',') || !(v / 100 > before) ||
 		    v / 100 > MAX_SHARE || a->n_shares == MAX_THRESHOLDS)
-			return np_errf(err, -EINVAL, "--threshold: got %.64s, "
-				       "expected up to %d percentages above 0, "
-				       "in order, such as 0.5,3,10", text,
-				       MAX_THRESHOLDS);
+			return np_errf(err, -EINVAL,
+				       "--threshold: got %.64s, expected up to "
+				       "%d percentages above 0, in order, such "
+				       "as 0.5,3,10",
+				       text, MAX_THRESHOLDS);
 		a->share[a->n_shares++] = v / 100;
 	} while (*p++);
 	return 0;
@@ -1321,8 +1325,10 @@ static int take_sweep(char *text, void *own, struct np_err *err)
 			a->sweep = (int)i;
 			return 0;
 		}
-	return np_errf(err, -EINVAL, "--sweep: got %.64s, expected latency, "
-		       "overhead or bandwidth", text);
+	return np_errf(
+		err, -EINVAL,
+		"--sweep: got %.64s, expected latency, overhead or bandwidth",
+		text);
 }
 
 /* Parses "1ms:10us". Returns 0 or -EINVAL. */
@@ -1355,9 +1361,11 @@ static int take_noise(char *text, void *own, struct np_err *err)
 			      !access(text, F_OK)))
 			return 0;
 	}
-	return np_errf(err, -EINVAL, "--noise: got \"%.64s\", expected two "
-		       "times above 0, such as 1ms:20us, the second at most %d "
-		       "times the first, or a file", text, MAX_NOISE);
+	return np_errf(
+		err, -EINVAL,
+		"--noise: got \"%.64s\", expected two times above 0, such as "
+		"1ms:20us, the second at most %d times the first, or a file",
+		text, MAX_NOISE);
 }
 
 /* Makes the distribution, or reads the file. */
@@ -1395,8 +1403,9 @@ static int take_topology(char *text, void *own, struct np_err *err)
 	struct request *req = own;
 
 	if (!*text)
-		return np_errf(err, -EINVAL, "--topology=: expected a "
-			       "topology, such as fat-tree:16, or a file");
+		return np_errf(err, -EINVAL,
+			       "--topology=: expected a topology, such as "
+			       "fat-tree:16, or a file");
 	req->where = text;
 	np_topology_conf_free(&req->read);
 	return is_specification(text) ?
@@ -1464,17 +1473,19 @@ static int check_together(const struct cli_cmd *cmd,
 
 	for (size_t i = 0; !req->where && i < NP_ARRAY_SIZE(of_topology); i++)
 		if (of_topology[i].given)
-			return cli_usage(cmd, "%s has no effect without "
-					 "--topology", of_topology[i].option);
+			return cli_usage(cmd,
+					 "%s has no effect without --topology",
+					 of_topology[i].option);
 	if (req->where && !isnan(req->latency_ns))
-		return cli_usage(cmd, "--latency has no effect with "
-				 "--topology; expected --wire and --switch");
+		return cli_usage(cmd,
+				 "--latency has no effect with --topology; "
+				 "expected --wire and --switch");
 	if (req->copy_ns > req->net.G_ns)
 		return cli_usage(cmd, "--overhead-per-byte is more than "
-				 "--per-byte, of which it is a part");
+				      "--per-byte, of which it is a part");
 	if (req->up_to_ns == 0)
-		return cli_usage(cmd, "--up-to: got 0, expected a time above "
-				 "0");
+		return cli_usage(cmd,
+				 "--up-to: got 0, expected a time above 0");
 	if (req->critical && o->plot)
 		return cli_usage(cmd, "--critical has no effect with --plot");
 	if (req->noise && (o->plot || o->format == CLI_PARSABLE))
@@ -1684,8 +1695,7 @@ static int run_tolerance(const struct cli_cmd *self, int argc, char **argv)
 const struct cli_cmd cmd_tolerance = {
 	.name = "tolerance",
 	.args = "[--json|--parsable] [OPTION]... APP|FILE...",
-	.help = "how much latency a program tolerates, from its execution "
-		"graph",
+	.help = "how much latency a program tolerates, from its execution graph",
 	.text =
 "Finds how much longer the program of an execution graph (GOAL, text or\n"
 "binary), of a trace (netprof help trace) or of the newest trace of APP\n"
@@ -1762,8 +1772,9 @@ static int run_curve(const struct cli_cmd *self, int argc, char **argv)
 	char *text;
 
 	if (argc != 4 || parse_net(argv[2], &net))
-		return cli_usage(self, "expected thresholds or times, a network and "
-				 "a trace");
+		return cli_usage(
+			self,
+			"expected thresholds or times, a network and a trace");
 	analyse(argv[3], &net, strcmp(argv[1], "thresholds") ? TIMES : THRESHOLDS, &c,
 		&why);
 	if (np_trace_analysis_put(&c.t, &text, &err))

@@ -161,14 +161,14 @@ static int run_trace(const struct cli_cmd *self, int argc, char **argv)
 	if (o.n_apps > 1)
 		return cli_usage(self, "expected one trace");
 	if (opt.goal && opt.liballprof)
-		return cli_usage(self, "expected only one of --goal and "
-				 "--liballprof");
+		return cli_usage(
+			self, "expected only one of --goal and --liballprof");
 	if ((opt.goal || opt.liballprof) && o.format)
 		return cli_usage(self, "--json and --parsable have no effect "
-				 "with --goal and --liballprof");
+				       "with --goal and --liballprof");
 	if (opt.choices.n && !opt.goal && !opt.liballprof)
 		return cli_usage(self, "--collective has no effect without "
-				 "--goal or --liballprof");
+				       "--goal or --liballprof");
 	rc = cli_trace_path(o.app, &path);
 	if (rc >= 0)
 		return rc;

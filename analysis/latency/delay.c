@@ -58,9 +58,10 @@ __attribute__((constructor)) static void start(void)
 	double us = text ? strtod(text, &end) : 0;
 
 	if (text && (end == text || *end || !(us >= 0 && us <= MAX_US)))
-		fprintf(stderr, "netprof: NETPROF_DELAY_US=%.40s: expected 0 "
-			"to %.0f microseconds; nothing is delayed\n", text,
-			MAX_US);
+		fprintf(stderr,
+			"netprof: NETPROF_DELAY_US=%.40s: expected 0 to %.0f "
+			"microseconds; nothing is delayed\n",
+			text, MAX_US);
 	else
 		delay_ns = llround(1000 * us);
 }

@@ -75,9 +75,11 @@ static int plan(struct np_probe *p, void *arg, struct np_probe_plan *out,
 	if (pair_of(p, s->across, &client, &server, &found))
 		return np_errf(err, -ENOMEM, "out of memory");
 	if (!found)
-		return np_errf(err, -ENODEV, "no two of the %u processes are "
-			       "on nodes under %s", p->size, s->across ?
-			       "two leaf switches" : "one leaf switch");
+		return np_errf(
+			err, -ENODEV,
+			"no two of the %u processes are on nodes under %s",
+			p->size,
+			s->across ? "two leaf switches" : "one leaf switch");
 	s->conf.is_client = p->rank == client;
 	s->conf.takes_part = s->conf.is_client || p->rank == server;
 	if (!s->conf.takes_part)

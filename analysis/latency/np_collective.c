@@ -507,8 +507,10 @@ static int find(const char *const *names, size_t n, const char *text)
 static int choice_error(struct np_err *err, const char *text,
 			const char *expected)
 {
-	return np_errf(err, -EINVAL, "\"%.64s\": expected %s, such as "
-		       "allreduce=ring or allreduce:64K=ring", text, expected);
+	return np_errf(err, -EINVAL,
+		       "\"%.64s\": expected %s, such as allreduce=ring or "
+		       "allreduce:64K=ring",
+		       text, expected);
 }
 
 int np_choices_add(char *text, void *choices, struct np_err *err)
@@ -541,8 +543,9 @@ int np_choices_add(char *text, void *choices, struct np_err *err)
 			       "\"%.64s\": %s has no algorithm %s",
 			       text, collectives[which], algorithms[flag]);
 	if (c->n == NP_MAX_CHOICES)
-		return np_errf(err, -EINVAL, "\"%.64s\": expected at most %d "
-			       "choices", text, NP_MAX_CHOICES);
+		return np_errf(err, -EINVAL,
+			       "\"%.64s\": expected at most %d choices", text,
+			       NP_MAX_CHOICES);
 	c->own[c->n++] = (struct np_choice){ (enum np_collective)which,
 		from_bytes, (enum np_algorithm)flag };
 	return 0;

@@ -64,9 +64,10 @@ static int refuse(const char *name, size_t line, const char *text, int rc,
 			       line, NP_DETOURS_MAX);
 	if (rc == -ENOMEM)
 		return np_errf(err, rc, "%s: out of memory", name);
-	return np_errf(err, -EINVAL, "%s:%zu: \"%.*s\", expected a start and "
-		       "a length of 0 to %g ns, in order of the starts", name,
-		       line, len > 40 ? 40 : (int)len, text, MAX_NS);
+	return np_errf(err, -EINVAL,
+		       "%s:%zu: \"%.*s\", expected a start and a length of 0 "
+		       "to %g ns, in order of the starts",
+		       name, line, len > 40 ? 40 : (int)len, text, MAX_NS);
 }
 
 /* Parses "START LENGTH", an empty line or a comment. */
@@ -141,9 +142,10 @@ int np_detours_read(FILE *f, const char *name, struct np_detours *out,
 		rc = np_errf(err, -errno, "%s: %s", name, strerror(errno));
 	sum_up(&d);
 	if (!rc && !(d.away_ns > 0 && d.away_ns < d.period_ns))
-		rc = np_errf(err, -EINVAL, "%s: %g of %g ns are detours, "
-			     "expected some of them, and not all", name,
-			     d.away_ns, d.period_ns);
+		rc = np_errf(err, -EINVAL,
+			     "%s: %g of %g ns are detours, expected some of "
+			     "them, and not all",
+			     name, d.away_ns, d.period_ns);
 	if (rc)
 		np_detours_free(&d);
 	else

@@ -70,9 +70,10 @@ static int get_bytes(struct binary_reader *r, char *to, size_t n)
 	size_t got = fread(to, 1, n, r->f);
 
 	r->at += got;
-	return got == n ? 0 : np_errf(r->err, -EINVAL, "%s: the file ends, "
-				      "expected %zu bytes more", r->name,
-				      n - got);
+	return got == n ? 0 :
+			  np_errf(r->err, -EINVAL,
+				  "%s: the file ends, expected %zu bytes more",
+				  r->name, n - got);
 }
 
 /* Skips bytes up to an offset. */
@@ -80,9 +81,10 @@ static int skip_to(struct binary_reader *r, uint64_t at)
 {
 	for (; r->at < at; r->at++)
 		if (getc_unlocked(r->f) == EOF)
-			return np_errf(r->err, -EINVAL, "%s: the file ends, "
-				       "expected %llu bytes more", r->name,
-				       (unsigned long long)(at - r->at));
+			return np_errf(
+				r->err, -EINVAL,
+				"%s: the file ends, expected %llu bytes more",
+				r->name, (unsigned long long)(at - r->at));
 	return 0;
 }
 
@@ -109,9 +111,10 @@ static int get_block(struct binary_reader *r, char **block, size_t *room,
 static int binary_error(struct binary_reader *r, const char *what,
 			uint64_t value, uint64_t most)
 {
-	return np_errf(r->err, -EINVAL, "%s: rank %u: %s %llu, expected at "
-		       "most %llu", r->name, r->rank, what,
-		       (unsigned long long)value, (unsigned long long)most);
+	return np_errf(r->err, -EINVAL,
+		       "%s: rank %u: %s %llu, expected at most %llu", r->name,
+		       r->rank, what, (unsigned long long)value,
+		       (unsigned long long)most);
 }
 
 /* Adds an operation from its 39 bytes in the file. */
@@ -123,9 +126,10 @@ static int add_binary_op(struct binary_reader *r, const char *p, uint32_t i)
 	};
 
 	if (p[4] < 1 || p[4] > 3)
-		return np_errf(r->err, -EINVAL, "%s: rank %u: operation %u of "
-			       "type %d, expected 1 to 3", r->name,
-			       r->rank, i, p[4]);
+		return np_errf(
+			r->err, -EINVAL,
+			"%s: rank %u: operation %u of type %d, expected 1 to 3",
+			r->name, r->rank, i, p[4]);
 	op.kind = p[4] == 1 ? NP_OP_SEND : p[4] == 2 ? NP_OP_RECV : NP_OP_CALC;
 	if (op.kind != NP_OP_CALC && op.tag != NP_ANY &&
 	    np_graph_tag(r->g, op.tag, &op.tag, r->err))
@@ -169,9 +173,9 @@ static int read_binary_rank(struct binary_reader *r, uint64_t size)
 	int rc;
 
 	if (size < 8)
-		return np_errf(r->err, -EINVAL, "%s: rank %u: %u bytes, "
-			       "expected at least 8", r->name, r->rank,
-			       (unsigned)size);
+		return np_errf(r->err, -EINVAL,
+			       "%s: rank %u: %u bytes, expected at least 8",
+			       r->name, r->rank, (unsigned)size);
 	rc = get_block(r, &r->block, &r->room, size);
 	if (rc)
 		return rc;
@@ -222,9 +226,10 @@ static int read_all(struct binary_reader *r)
 		uint64_t end = le64toh(r->ends[2 * (size_t)r->rank + 1]);
 
 		if (start < r->at || end < start)
-			return np_errf(r->err, -EINVAL, "%s: rank %u from "
-				       "byte %llu to %llu, expected what "
-				       "follows %llu", r->name, r->rank,
+			return np_errf(r->err, -EINVAL,
+				       "%s: rank %u from byte %llu to %llu, "
+				       "expected what follows %llu",
+				       r->name, r->rank,
 				       (unsigned long long)start,
 				       (unsigned long long)end,
 				       (unsigned long long)r->at);
@@ -250,8 +255,9 @@ static int read_binary(FILE *f, const char *name, struct np_graph **g,
 		return rc;
 	/* Anything else is text, and no valid text begins with this byte. */
 	if (n < sizeof(cookie) || le64toh(cookie) != COOKIE)
-		return np_errf(err, -EINVAL, "%s:1: byte 0x%02x, expected "
-			       "\"num_ranks\"", name, BINARY_FIRST_BYTE);
+		return np_errf(err, -EINVAL,
+			       "%s:1: byte 0x%02x, expected \"num_ranks\"",
+			       name, BINARY_FIRST_BYTE);
 	rc = read_all(&r);
 	free(r.ends);
 	free(r.block);
@@ -738,9 +744,10 @@ static void add_later_deps(struct text_reader *r)
 
 		r->line = l->y.line;
 		if (!add_dep(r, &l->x, &l->y, l->kind))
-			fail(r, "%.*s depends on %.*s, but not both are "
-			     "defined", (int)l->x.len, l->x.text,
-			     (int)l->y.len, l->y.text);
+			fail(r,
+			     "%.*s depends on %.*s, but not both are defined",
+			     (int)l->x.len, l->x.text, (int)l->y.len,
+			     l->y.text);
 	}
 	r->line = line;
 	r->in_order = 0;

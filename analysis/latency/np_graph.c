@@ -408,9 +408,10 @@ static int unmatched_error(struct match *m, struct np_err *err)
 	if (m->n_unmatched == 1)
 		return np_errf(err, -EINVAL, "%s has no matching %s", buf,
 			       n->kind == NP_OP_SEND ? "receive" : "send");
-	return np_errf(err, -EINVAL, "%s has no matching %s; %zu more such "
-		       "operations", buf, n->kind == NP_OP_SEND ? "receive" :
-		       "send", m->n_unmatched - 1);
+	return np_errf(err, -EINVAL,
+		       "%s has no matching %s; %zu more such operations", buf,
+		       n->kind == NP_OP_SEND ? "receive" : "send",
+		       m->n_unmatched - 1);
 }
 
 /* Matches all sends and receives. */
@@ -433,8 +434,9 @@ static int np_graph_match(struct np_graph *g, struct np_err *err)
 
 static int no_memory(const struct np_graph *g, struct np_err *err)
 {
-	return np_errf(err, -ENOMEM, "%s: no memory for a graph of more than "
-		       "%zu operations", g->name, g->n_nodes);
+	return np_errf(err, -ENOMEM,
+		       "%s: no memory for a graph of more than %zu operations",
+		       g->name, g->n_nodes);
 }
 
 int np_graph_new(const char *name, uint32_t n_ranks, struct np_graph **out,
@@ -563,10 +565,10 @@ static int refuse(const struct np_graph *g, const struct np_graph_op *op,
 {
 	const struct np_graph_part *p = &g->part[g->n_parts - 1];
 
-	return np_errf(err, rc, "%s:%u: rank %u: %s %llu, expected at most "
-		       "%llu", p->file ? p->file : g->name, op->line, p->rank,
-		       what, (unsigned long long)value,
-		       (unsigned long long)most);
+	return np_errf(err, rc,
+		       "%s:%u: rank %u: %s %llu, expected at most %llu",
+		       p->file ? p->file : g->name, op->line, p->rank, what,
+		       (unsigned long long)value, (unsigned long long)most);
 }
 
 /*
@@ -598,8 +600,9 @@ static int check(const struct np_graph *g, const struct np_graph_op *op,
 			      NP_GRAPH_CONTEXTS - 1, err);
 	if ((op->cpu && g->has_contexts) || (op->context && g->has_cpus) ||
 	    (op->cpu && op->context))
-		return refuse(g, op, -EINVAL, "in a graph with "
-			      "contexts, processor", op->cpu, 0, err);
+		return refuse(g, op, -EINVAL,
+			      "in a graph with contexts, processor", op->cpu, 0,
+			      err);
 	if (op->kind != NP_OP_CALC && op->peer >= g->n_ranks &&
 	    !(op->kind == NP_OP_RECV && op->peer == NP_ANY))
 		return refuse(g, op, -EINVAL, op->kind == NP_OP_SEND ?
@@ -679,8 +682,10 @@ int np_graph_depend(struct np_graph *g, uint32_t x, uint32_t y,
 	char buf[NP_ERR_LEN];
 
 	if (x >= n || y >= n)
-		return np_errf(err, -EINVAL, "%s: operation %u depends on %u, "
-			       "expected two of %zu", g->name, x, y, n);
+		return np_errf(
+			err, -EINVAL,
+			"%s: operation %u depends on %u, expected two of %zu",
+			g->name, x, y, n);
 	if (x == y)
 		return np_errf(err, -EINVAL, "%s depends on itself",
 			       np_graph_describe(g, (uint32_t)first + x, buf,

@@ -70,10 +70,12 @@ static int check(const struct np_loggps_sample *s, size_t i,
 	    isfinite(s->delay_sec) && s->delay_sec >= 0 &&
 	    (!s->n || s->bytes))
 		return 0;
-	return np_errf(err, -EINVAL, "measurement %zu: block %u, %u messages "
-		       "of %u bytes, pause %g s, %g s: expected times above "
-		       "0 and fewer than %d blocks", i, s->block, s->n,
-		       s->bytes, s->delay_sec, s->sec, NP_LOGGPS_MAX_BLOCKS);
+	return np_errf(
+		err, -EINVAL,
+		"measurement %zu: block %u, %u messages of %u bytes, pause %g "
+		"s, %g s: expected times above 0 and fewer than %d blocks",
+		i, s->block, s->n, s->bytes, s->delay_sec, s->sec,
+		NP_LOGGPS_MAX_BLOCKS);
 }
 
 static int is_trip(const struct np_loggps_sample *s)
@@ -388,8 +390,9 @@ static int check_plausible(const struct np_loggps_fit *f, struct np_err *err)
 
 	for (size_t i = 0; i < NP_ARRAY_SIZE(all); i++)
 		if (!isfinite(all[i].value) || all[i].value < 0)
-			return np_errf(err, -EDOM, "%s would be %g s, not "
-				       "above 0: was the machine disturbed?",
+			return np_errf(err, -EDOM,
+				       "%s would be %g s, not above 0: was the "
+				       "machine disturbed?",
 				       all[i].name, all[i].value);
 	return 0;
 }
@@ -449,9 +452,10 @@ static int prepare_work(struct work *w, struct np_loggps_sample *copy, size_t n,
 	if (rc)
 		return rc;
 	if (t->n_sizes < NP_LOGGPS_LEAST)
-		return np_errf(err, -ENODATA, "%zu sizes of messages were "
-			       "measured: expected %d or more", t->n_sizes,
-			       NP_LOGGPS_LEAST);
+		return np_errf(err, -ENODATA,
+			       "%zu sizes of messages were measured: expected "
+			       "%d or more",
+			       t->n_sizes, NP_LOGGPS_LEAST);
 	qsort(copy, n, sizeof(*copy), compare);
 	for (size_t i = 0; i < n; i++)
 		rows += !i || copy[i].block != copy[i - 1].block;
@@ -481,10 +485,11 @@ int np_loggps_fit(const struct np_loggps_sample *sample, size_t n,
 	rc = prepare_work(&w, copy, n, err);
 	if (!rc) {
 		read_blocks(&w);
-		rc = w.trips.n_blocks ? fit(&w, &f, err) :
-		     np_errf(err, -ENODATA, "no complete block of "
-			     "measurements: expected every size, overheads and "
-			     "gap");
+		rc = w.trips.n_blocks ?
+			     fit(&w, &f, err) :
+			     np_errf(err, -ENODATA,
+				     "no complete block of measurements: "
+				     "expected every size, overheads and gap");
 	}
 	free(copy);
 	free(w.short_values);

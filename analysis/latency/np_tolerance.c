@@ -1027,9 +1027,12 @@ int np_tolerance_pairs(const struct np_graph *g,
 	if (rc) {
 		free(w.pair);
 		return rc == -EDEADLK ?
-			np_errf(err, rc, "operations wait for each other") :
-			np_errf(err, rc, "no memory for a path through %zu "
-				"operations", g->n_nodes);
+			       np_errf(err, rc,
+				       "operations wait for each other") :
+			       np_errf(err, rc,
+				       "no memory for a path through %zu "
+				       "operations",
+				       g->n_nodes);
 	}
 	sum_pairs(&w);
 	*out = w.pair;
@@ -3056,15 +3059,18 @@ static int contract_error(const struct contract *k, int rc, struct np_err *err)
 	case 0:
 		return 0;
 	case -EDEADLK:
-		return np_errf(err, rc, "%zu operations wait for each other "
-			       "in a circle, one of them %s", cycle->n,
+		return np_errf(err, rc,
+			       "%zu operations wait for each other in a "
+			       "circle, one of them %s",
+			       cycle->n,
 			       np_graph_describe(g, cycle->node[0], buf,
-					    sizeof(buf)));
+						 sizeof(buf)));
 	case -ERANGE:
 		return np_errf(err, rc, "%s: more than 2^32 edges", g->name);
 	default:
-		return np_errf(err, rc, "%s: no memory to contract %zu "
-			       "operations", g->name, g->n_nodes);
+		return np_errf(err, rc,
+			       "%s: no memory to contract %zu operations",
+			       g->name, g->n_nodes);
 	}
 }
 
@@ -3670,12 +3676,13 @@ static int check(const struct np_loggps *net, struct np_err *err)
 
 	for (size_t i = 0; i < NP_ARRAY_SIZE(p); i++)
 		if (!(p[i].value >= 0) || p[i].value > NP_LOGGPS_MAX)
-			return np_errf(err, -EINVAL, "%s of %g, expected 0 to "
-				       "%g", p[i].name, p[i].value,
-				       NP_LOGGPS_MAX);
+			return np_errf(err, -EINVAL,
+				       "%s of %g, expected 0 to %g", p[i].name,
+				       p[i].value, NP_LOGGPS_MAX);
 	if (net->O_ns > net->G_ns)
-		return np_errf(err, -EINVAL, "O of %g, expected at most G, "
-			       "which is %g", net->O_ns, net->G_ns);
+		return np_errf(err, -EINVAL,
+			       "O of %g, expected at most G, which is %g",
+			       net->O_ns, net->G_ns);
 	return 0;
 }
 
@@ -3697,8 +3704,8 @@ int np_tolerance_new(const struct np_graph *g,
 			rc = order_compact(&t->c.link[i]);
 		t->room[0] = rc ? NULL : np_workspace_new(&t->c);
 		if (!t->room[0])
-			rc = np_errf(err, -ENOMEM, "no memory for %zu "
-				     "vertices", np_tolerance_size(t).vertices);
+			rc = np_errf(err, -ENOMEM, "no memory for %zu vertices",
+				     np_tolerance_size(t).vertices);
 	}
 	if (rc) {
 		np_tolerance_free(t);
@@ -3994,8 +4001,9 @@ int np_tolerance_critical(struct np_tolerance *t, double low, double high,
 	free(s.todo);
 	if (rc) {
 		free(s.found);
-		return np_errf(err, rc, "no memory for %zu changes of the "
-			       "critical path", s.n);
+		return np_errf(err, rc,
+			       "no memory for %zu changes of the critical path",
+			       s.n);
 	}
 	if (s.n)
 		qsort(s.found, s.n, sizeof(*s.found), by_x);
@@ -4043,8 +4051,9 @@ int np_response_make(const struct np_graph *g, const struct np_loggps *net,
 	int rc = 0;
 
 	if (np_graph_ops(g) > NP_RESPONSE_MAX_OPS)
-		return np_errf(err, -E2BIG, "%zu operations, expected at most "
-			       "%zu", np_graph_ops(g), NP_RESPONSE_MAX_OPS);
+		return np_errf(err, -E2BIG,
+			       "%zu operations, expected at most %zu",
+			       np_graph_ops(g), NP_RESPONSE_MAX_OPS);
 	for (size_t k = 0; !rc && k < NP_RESPONSE_GAPS; k++)
 		rc = one_gap(g, net, np_response_gap[k], r.times[k], err);
 	if (rc)

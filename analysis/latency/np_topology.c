@@ -89,12 +89,14 @@ int np_topology_parse(const char *spec, struct np_topology **out,
 	if (k == NP_ARRAY_SIZE(kinds) || !spec[len] ||
 	    parse_sizes(spec + len + 1, t) || t->n_sizes < kinds[k].least ||
 	    t->n_sizes > kinds[k].most)
-		rc = np_errf(err, -EINVAL, "topology \"%.64s\": expected "
-			     "fat-tree:16, dragonfly:9x4x2 or torus:8x8x4",
+		rc = np_errf(err, -EINVAL,
+			     "topology \"%.64s\": expected fat-tree:16, "
+			     "dragonfly:9x4x2 or torus:8x8x4",
 			     spec);
 	else if (!(t->nodes = count_nodes(t)))
-		rc = np_errf(err, -ERANGE, "topology \"%.64s\": expected at "
-			     "most %u nodes, and of a fat tree even ports",
+		rc = np_errf(err, -ERANGE,
+			     "topology \"%.64s\": expected at most %u nodes, "
+			     "and of a fat tree even ports",
 			     spec, NP_TOPOLOGY_MAX);
 	if (rc)
 		free(t);
@@ -119,12 +121,12 @@ static int find_depths(struct np_topology *t, uint32_t n_switches,
 		     n <= n_switches; n++) {
 			s = t->parent[s];
 			if (s >= n_switches)
-				return np_errf(err, -EINVAL, "switch %u of "
-					       "%u", s, n_switches);
+				return np_errf(err, -EINVAL, "switch %u of %u",
+					       s, n_switches);
 		}
 		if (n > n_switches)
-			return np_errf(err, -EINVAL, "switch %u is above "
-				       "itself", i);
+			return np_errf(err, -EINVAL,
+				       "switch %u is above itself", i);
 		n += t->depth[s] ? t->depth[s] : 1;
 		for (s = i; !t->depth[s]; s = t->parent[s]) {
 			t->depth[s] = n--;
@@ -157,8 +159,8 @@ int np_topology_tree(const uint32_t *parent, uint32_t n_switches,
 	memcpy(t->leaf, leaf, n_nodes * sizeof(*leaf));
 	for (uint32_t i = 0; !rc && i < n_nodes; i++)
 		if (leaf[i] >= n_switches)
-			rc = np_errf(err, -EINVAL, "node %u at switch %u of "
-				     "%u", i, leaf[i], n_switches);
+			rc = np_errf(err, -EINVAL, "node %u at switch %u of %u",
+				     i, leaf[i], n_switches);
 	if (!rc)
 		rc = find_depths(t, n_switches, err);
 	if (rc)
@@ -385,11 +387,11 @@ static void add_ambiguity(struct ambiguity *f, const char *kind,
 	char at[SHOWN];
 
 	if (!f->n++)
-		np_errf(&f->first, 0, "%s:%u: %s %.*s is %s %s and %.*s: the "
-			"first is used", d->line->path, d->line->number, kind,
-			SHOWN, name, where, name_of(&d->s->names, first, at,
-						    sizeof(at)), SHOWN,
-			d->is.name);
+		np_errf(&f->first, 0,
+			"%s:%u: %s %.*s is %s %s and %.*s: the first is used",
+			d->line->path, d->line->number, kind, SHOWN, name,
+			where, name_of(&d->s->names, first, at, sizeof(at)),
+			SHOWN, d->is.name);
 }
 
 /* Adds a node to the switch of the current line. */
@@ -450,15 +452,15 @@ static int add_lists(struct definition *d, struct np_err *err)
 	case 0:
 		return 0;
 	case -EINVAL:
-		return line_error(d->line, rc, err, ": expected a list such as "
-			      "n[0-3],n7", list);
+		return line_error(d->line, rc, err,
+				  ": expected a list such as n[0-3],n7", list);
 	case -ELOOP:
 		return line_error(d->line, -EINVAL, err, " is below itself",
 			      d->is.name);
 	case -E2BIG:
 		return line_error(d->line, rc, err,
-				  "more than 65536 switches or "
-				  "nodes, or 1048576 names in lists",
+				  "more than 65536 switches or nodes, or "
+				  "1048576 names in lists",
 				  "");
 	default:
 		return line_error(d->line, rc, err, "out of memory", "");
@@ -492,9 +494,10 @@ static int read_line(void *arg, const struct np_slurm_line *line,
 	int rc;
 
 	if (language)
-		return np_errf(err, -EINVAL, "%s: is %s, which is not read: "
-			       "expected a topology.conf, or a file with what "
-			       "\"scontrol show topology\" prints",
+		return np_errf(err, -EINVAL,
+			       "%s: is %s, which is not read: expected a "
+			       "topology.conf, or a file with what \"scontrol "
+			       "show topology\" prints",
 			       line->path, language);
 	rc = np_topo_switch(line, &d.is, err);
 	if (rc)
@@ -510,8 +513,9 @@ static int read_line(void *arg, const struct np_slurm_line *line,
 				  d.is.name);
 	d.s->defined[d.at] = true;
 	if (d.is.suffix && !*d.s->doubt.text)
-		np_errf(&d.s->doubt, 0, "%s:%u: text after the last bracket of "
-			"a name: slurmctld rejects it before Slurm 23.11",
+		np_errf(&d.s->doubt, 0,
+			"%s:%u: text after the last bracket of a name: "
+			"slurmctld rejects it before Slurm 23.11",
 			line->path, line->number);
 	return add_lists(&d, err);
 }
@@ -526,24 +530,28 @@ static int check_tree(struct switches *s, const char *path, struct np_err *err)
 
 		name_of(&s->names, i, name, sizeof(name));
 		if (!s->defined[i])
-			return np_errf(err, -EINVAL, "%s:%u: %s names %s, "
-				       "which no line defines",
-				       name_of(&s->files, s->named[i].file,
-					       file, sizeof(file)),
-				       s->named[i].line,
-				       name_of(&s->names, s->parent[i], above,
-					       sizeof(above)), name);
+			return np_errf(
+				err, -EINVAL,
+				"%s:%u: %s names %s, which no line defines",
+				name_of(&s->files, s->named[i].file, file,
+					sizeof(file)),
+				s->named[i].line,
+				name_of(&s->names, s->parent[i], above,
+					sizeof(above)),
+				name);
 		while (n <= LEVELS_MAX && s->parent[up] != NP_TOPOLOGY_ROOT) {
 			up = s->parent[up];
 			n++;
 		}
 		if (n > LEVELS_MAX)
-			return np_errf(err, -EINVAL, "%s: switch %s is above "
-				       "itself, or more than %d switches are "
-				       "above it", path, name, LEVELS_MAX);
+			return np_errf(err, -EINVAL,
+				       "%s: switch %s is above itself, or more "
+				       "than %d switches are above it",
+				       path, name, LEVELS_MAX);
 	}
-	return s->nodes->n ? 0 : np_errf(err, -EINVAL, "%s: no switch has "
-					     "nodes", path);
+	return s->nodes->n ?
+		       0 :
+		       np_errf(err, -EINVAL, "%s: no switch has nodes", path);
 }
 
 /* Reports the first ambiguity of a kind, and how many others there are. */

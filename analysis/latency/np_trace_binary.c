@@ -198,8 +198,9 @@ static void read_start(struct binary *b)
 		if (!q)
 			return;
 		if (!q->persistent || q->active)
-			np_trace_fail(&b->r, "request %u: expected one to be "
-				       "started", id);
+			np_trace_fail(&b->r,
+				      "request %u: expected one to be started",
+				      id);
 		else if (!np_trace_request_use(&b->r, q))
 			np_trace_id(&b->r, id);
 	}
@@ -305,8 +306,10 @@ static void read_run(struct binary *b, uint32_t size, uint32_t *n)
 	by = step & 1 ? -(int64_t)(step + 1) / 2 : (int64_t)step / 2;
 	for (uint64_t i = 0; i < count; i++, rank += by) {
 		if (rank < 0 || rank >= b->r.size) {
-			np_trace_fail(&b->r, "a rank of a communicator: "
-				       "expected 0 to %u", b->r.size - 1);
+			np_trace_fail(
+				&b->r,
+				"a rank of a communicator: expected 0 to %u",
+				b->r.size - 1);
 			return;
 		}
 		b->member[(*n)++] = (uint32_t)rank;
@@ -349,8 +352,10 @@ static void read_comm(struct binary *b, struct np_trace_event *ev)
 	while (!b->r.rc && runs--)
 		read_run(b, ev->size, &n);
 	if (!b->r.rc && (n != ev->size || b->member[ev->rank] != b->r.rank))
-		np_trace_fail(&b->r, "ranks of a communicator: expected %u, "
-			       "this one in its place", ev->size);
+		np_trace_fail(&b->r,
+			      "ranks of a communicator: expected %u, this one "
+			      "in its place",
+			      ev->size);
 	ev->member = b->member;
 }
 
@@ -461,8 +466,9 @@ static int next(struct np_trace_reader *r, struct np_trace_event *ev)
 	*ev = (struct np_trace_event){ .kind = (enum np_trace_kind)kind,
 		.line = r->line, .request = NP_TRACE_NO_REQUEST };
 	if (kind >= NP_TRACE_N_KINDS)
-		return np_trace_fail(r, "record of kind %d: expected one "
-				      "below %d", kind, NP_TRACE_N_KINDS);
+		return np_trace_fail(r,
+				     "record of kind %d: expected one below %d",
+				     kind, NP_TRACE_N_KINDS);
 	read_time(b, ev);
 	if (!r->rc)
 		read_body(b, ev);
@@ -496,14 +502,15 @@ static int check_header(struct np_trace_reader *r,
 			const struct np_trace_header *h, size_t got)
 {
 	if (got < sizeof(*h))
-		return np_errf(r->err, -EINVAL, "%s: expected a header of %zu "
-			       "bytes", r->path, sizeof(*h));
+		return np_errf(r->err, -EINVAL,
+			       "%s: expected a header of %zu bytes", r->path,
+			       sizeof(*h));
 	r->start_ns = h->start_ns;
 	if (h->rank == r->rank && h->size == r->size)
 		return 0;
-	return np_errf(r->err, -EINVAL, "%s: the trace of rank %u of %u: "
-		       "expected rank %u of %u", r->path, h->rank, h->size,
-		       r->rank, r->size);
+	return np_errf(r->err, -EINVAL,
+		       "%s: the trace of rank %u of %u: expected rank %u of %u",
+		       r->path, h->rank, h->size, r->rank, r->size);
 }
 
 const struct np_trace_form np_trace_binary = {

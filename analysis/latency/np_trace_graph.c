@@ -400,7 +400,7 @@ static int add_rank(struct build *b, uint32_t rank)
 	if (!np_trace_is_complete(b->r)) {
 		b->is_cut = true;
 		warn(b, "the trace ends before MPI_Finalize(): messages "
-		     "without a counterpart are excluded");
+			"without a counterpart are excluded");
 	}
 	if (b->g)
 		b->rc = np_graph_rank(b->g, rank, path, b->err);

@@ -49,8 +49,9 @@ static int add_group(struct np_trace_groups *g, const struct np_trace_event *ev,
 	uint32_t *copy;
 
 	if (g->n == MAX_GROUPS)
-		return np_errf(err, -ERANGE, "more than %d communicators at "
-			       "once", MAX_GROUPS);
+		return np_errf(err, -ERANGE,
+			       "more than %d communicators at once",
+			       MAX_GROUPS);
 	copy = malloc(bytes);
 	if (!copy || np_array_reserve(&g->group, &g->room, g->n + 1,
 				      sizeof(*g->group))) {

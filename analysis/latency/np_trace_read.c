@@ -248,8 +248,9 @@ static int read_run(const char *path, uint32_t *size, char *program,
 		np_text_make_plain(program);
 	}
 	if (*size > NP_TRACE_MAX_RANKS)
-		return np_errf(err, -EINVAL, "%s: %u ranks, expected at most "
-			       "%u", path, *size, NP_TRACE_MAX_RANKS);
+		return np_errf(err, -EINVAL,
+			       "%s: %u ranks, expected at most %u", path, *size,
+			       NP_TRACE_MAX_RANKS);
 	return 0;
 }
 
@@ -316,9 +317,10 @@ static int refuse_lap2(const char *dir, const char *name, struct np_err *err)
 
 	if (strncmp(name, lap2, sizeof(lap2) - 1))
 		return 0;
-	return np_errf(err, -EINVAL, "%s/%.64s: a trace of liballprof2, which "
-		       "is not read; expected one of liballprof or of "
-		       "libnetprof-mpi", dir, name);
+	return np_errf(err, -EINVAL,
+		       "%s/%.64s: a trace of liballprof2, which is not read; "
+		       "expected one of liballprof or of libnetprof-mpi",
+		       dir, name);
 }
 
 /*
@@ -340,8 +342,10 @@ static int collect_files(const char *dir, const char *like,
 	if (like)
 		snprintf(first, sizeof(first), "%s", like);
 	if (like && !split_name(first, &first_parts))
-		rc = np_errf(err, -EINVAL, "%s/%s: expected a name with the "
-			     "rank in it, such as rank.0", dir, like);
+		rc = np_errf(err, -EINVAL,
+			     "%s/%s: expected a name with the rank in it, such "
+			     "as rank.0",
+			     dir, like);
 	while (!rc && (e = readdir(d))) {
 		if (e->d_name[0] == '.' || !split_name(e->d_name, &n))
 			continue;
@@ -355,14 +359,16 @@ static int collect_files(const char *dir, const char *like,
 		if (same_name(first, &first_parts, e->d_name, &n))
 			rc = add_path(f, &room, dir, e->d_name, n.number);
 		else if (!like)
-			rc = np_errf(err, -EINVAL, "%s: expected one trace: "
-				     "%.64s and %.64s are of two", dir, first,
-				     e->d_name);
+			rc = np_errf(err, -EINVAL,
+				     "%s: expected one trace: %.64s and %.64s "
+				     "are of two",
+				     dir, first, e->d_name);
 		/* for example "rank.1" and "rank.01" */
 		if (rc == -EEXIST)
-			rc = np_errf(err, -EINVAL, "%s: two files of rank %u, "
-				     "%.64s and %.64s, expected one", dir,
-				     n.number, basename(f->path[n.number]),
+			rc = np_errf(err, -EINVAL,
+				     "%s: two files of rank %u, %.64s and "
+				     "%.64s, expected one",
+				     dir, n.number, basename(f->path[n.number]),
 				     e->d_name);
 	}
 	closedir(d);
@@ -387,9 +393,10 @@ static int check_ranks(struct np_trace_files *f, const char *path,
 		return rc;
 	for (uint32_t i = 0; i < (size ? size : f->n); i++)
 		if (i >= f->n || !f->path[i])
-			return np_errf(err, -EINVAL, "%s: no trace of rank "
-				       "%u, expected %u ranks", path, i,
-				       size ? size : f->n);
+			return np_errf(
+				err, -EINVAL,
+				"%s: no trace of rank %u, expected %u ranks",
+				path, i, size ? size : f->n);
 	for (uint32_t i = size; size && i < f->n; i++)
 		free(f->path[i]);
 	f->n = size ? size : f->n;

@@ -249,8 +249,8 @@ static int read_arguments(struct np_trace_reader *r, const struct call_form *c,
 		if (*p == 'L' || *p == 'l')
 			i++; /* skip the address */
 		if (i >= n)
-			np_trace_fail(r, "MPI_%s: %zu arguments, expected "
-				       "more", c->name, n);
+			np_trace_fail(r, "MPI_%s: %zu arguments, expected more",
+				      c->name, n);
 		else
 			take_arg(r, *p, field[i++], a);
 	}
@@ -374,21 +374,21 @@ static int take_comm(struct text *t, const struct arguments *a,
 	/* The first communicator of all ranks is MPI_COMM_WORLD. */
 	t->has_world |= all;
 	if (!t->has_world && a->comm_size == t->r.size)
-		return np_trace_fail(&t->r, "the file says rank %lld where "
-				      "%u is expected", (long long)a->comm_rank,
-				      t->r.rank);
+		return np_trace_fail(
+			&t->r, "the file says rank %lld where %u is expected",
+			(long long)a->comm_rank, t->r.rank);
 	if (a->comm_size > t->r.size)
-		return np_trace_fail(&t->r, "a communicator of %lld ranks, but "
-				      "files of only %u: the others are missing",
-				      (long long)a->comm_size, t->r.size);
+		return np_trace_fail(&t->r,
+				     "a communicator of %lld ranks, but files "
+				     "of only %u: the others are missing",
+				     (long long)a->comm_size, t->r.size);
 	if (!all && a->comm_size != 1)
-		return np_trace_fail(&t->r, "rank %lld of %lld in "
-				      "communicator %llu: liballprof records "
-				      "members only for all %u ranks",
-				      (long long)a->comm_rank,
-				      (long long)a->comm_size,
-				      (unsigned long long)a->handle,
-				      t->r.size);
+		return np_trace_fail(
+			&t->r,
+			"rank %lld of %lld in communicator %llu: liballprof "
+			"records members only for all %u ranks",
+			(long long)a->comm_rank, (long long)a->comm_size,
+			(unsigned long long)a->handle, t->r.size);
 	ev->comm = np_index_add(&t->comms, which, sizeof(which));
 	t->alone = !all;
 	t->holds = ev->comm == known;
@@ -495,13 +495,15 @@ static unsigned handle_bytes(struct text *t, const struct arguments *a)
 static int check_work(struct text *t, const struct arguments *a)
 {
 	if (a->n_requests < 0)
-		return np_trace_fail(&t->r, "%lld requests: expected no less "
-				      "than 0", (long long)a->n_requests);
+		return np_trace_fail(&t->r,
+				     "%lld requests: expected no less than 0",
+				     (long long)a->n_requests);
 	t->work += (uint64_t)a->n_requests;
 	if (t->work > t->max_work)
-		return np_trace_fail(&t->r, "%lld requests: more than the "
-				      "whole file can have",
-				      (long long)a->n_requests);
+		return np_trace_fail(
+			&t->r,
+			"%lld requests: more than the whole file can have",
+			(long long)a->n_requests);
 	return 0;
 }
 
@@ -560,8 +562,9 @@ static void read_counts(struct text *t, const struct arguments *a,
 
 	for (size_t i = 0; i < n && !t->r.rc; i++) {
 		if (parse_number(&at, &count) || (i + 1 < n && *at++ != ','))
-			np_trace_fail(&t->r, "counts: expected %zu "
-				       "separated by commas", n);
+			np_trace_fail(
+				&t->r,
+				"counts: expected %zu separated by commas", n);
 		else
 			list[i] = total_bytes(&t->r, count,
 						a->size[of_type]);
@@ -677,8 +680,9 @@ static int take_times(struct text *t, const char *first, const char *last,
 	if (!strcmp(first, "-")) {
 		/* the end of MPI_Init() */
 		if (t->begun)
-			return np_trace_fail(&t->r, "a second MPI_Init(), "
-					      "expected one run in a file");
+			return np_trace_fail(&t->r,
+					     "a second MPI_Init(), expected "
+					     "one run in a file");
 		t->begun = true;
 		begin = t->start_ns = t->end_ns = end;
 	}
@@ -704,17 +708,21 @@ static int take_line(struct text *t, struct np_trace_event *ev)
 	if (n && t->text[n - 1] == '\r')
 		t->text[n - 1] = '\0';
 	if (strchr(t->text, '\r'))
-		return np_trace_fail(&t->r, "a carriage return, expected one "
-				      "call on a line");
+		return np_trace_fail(
+			&t->r,
+			"a carriage return, expected one call on a line");
 	if (!t->text[0] || t->text[0] == '#')
 		return 0;
 	if (t->ended)
-		return np_trace_fail(&t->r, "\"%.40s\" after MPI_Finalize(), "
-				      "expected one run in a file", t->text);
+		return np_trace_fail(&t->r,
+				     "\"%.40s\" after MPI_Finalize(), expected "
+				     "one run in a file",
+				     t->text);
 	n = strncmp(t->text, "MPI_", 4) ? 0 : split_fields(t->text, field);
 	if (n < 3)
-		return np_trace_fail(&t->r, "\"%.40s\": expected "
-				      "MPI_NAME:BEGIN:...:END", t->text);
+		return np_trace_fail(
+			&t->r, "\"%.40s\": expected MPI_NAME:BEGIN:...:END",
+			t->text);
 	*ev = (struct np_trace_event){ .kind = NP_TRACE_LOCAL,
 		.line = t->r.line, .request = NP_TRACE_NO_REQUEST };
 	c = find_call(field[0] + 4);
@@ -752,11 +760,12 @@ static int read_line(struct text *t)
 		if (c < 0)
 			break;
 		if (!c)
-			return np_trace_fail(&t->r, "a NUL character, "
-					      "expected text");
+			return np_trace_fail(&t->r,
+					     "a NUL character, expected text");
 		if (n == LINE_MAX_BYTES)
-			return np_trace_fail(&t->r, "a line of more than %u "
-					      "bytes", LINE_MAX_BYTES);
+			return np_trace_fail(&t->r,
+					     "a line of more than %u bytes",
+					     LINE_MAX_BYTES);
 		if (n + 1 >= t->room &&
 		    np_array_reserve(&t->text, &t->room, n + 2, 1))
 			return np_trace_no_memory(&t->r);

@@ -612,8 +612,10 @@ static int take_method(char *text, void *own, struct np_err *err)
 			q->method = &methods[i];
 			return 0;
 		}
-	return np_errf(err, -EINVAL, "--method=%.64s: expected exact, "
-		       "schweitzer, linearizer or convolution", text);
+	return np_errf(err, -EINVAL,
+		       "--method=%.64s: expected exact, schweitzer, linearizer "
+		       "or convolution",
+		       text);
 }
 
 /* Parses --memory. */
@@ -623,8 +625,9 @@ static int take_memory(char *text, void *own, struct np_err *err)
 	uint64_t bytes;
 
 	if (np_bytes_parse(text, &bytes) || !bytes)
-		return np_errf(err, -EINVAL, "--memory=%.64s: expected a size, "
-			       "such as 4G", text);
+		return np_errf(err, -EINVAL,
+			       "--memory=%.64s: expected a size, such as 4G",
+			       text);
 	q->bytes = (double)bytes;
 	return 0;
 }
@@ -642,10 +645,11 @@ static int take_percentiles(char *text, void *own, struct np_err *err)
 		p = np_decimal_parse(p, &v);
 		if (!p || (*p && *p != ',') || !(v > 0 && v < 100) ||
 		    q->n_shares == MAX_SHARES)
-			return np_errf(err, -EINVAL, "--percentile=%.64s: "
-				       "expected up to %d numbers between 0 "
-				       "and 100, such as 50,90,99", text,
-				       MAX_SHARES);
+			return np_errf(
+				err, -EINVAL,
+				"--percentile=%.64s: expected up to %d numbers "
+				"between 0 and 100, such as 50,90,99",
+				text, MAX_SHARES);
 		q->share[q->n_shares++] = v / 100;
 	} while (*p++);
 	return 0;
@@ -723,8 +727,9 @@ static int take_range(const struct cli_cmd *self, struct result *q)
 		return cli_usage(self, "--customers=%.64s: the class is open",
 				 q->range);
 	if (take_numbers(equals ? equals + 1 : q->range, q))
-		return cli_usage(self, "--customers=%.64s: expected N or "
-				 "FIRST-LAST or FIRST-LAST:STEP, up to %d",
+		return cli_usage(self,
+				 "--customers=%.64s: expected N or FIRST-LAST "
+				 "or FIRST-LAST:STEP, up to %d",
 				 q->range, NP_QN_MAX_CUSTOMERS);
 	return 0;
 }
@@ -739,9 +744,10 @@ static int count_rows(const struct cli_cmd *self, const struct result *q,
 		      (double)net->n_classes;
 
 	if (rows > MAX_ROWS || (double)rows * each > MAX_KEPT)
-		return cli_usage(self, "--customers=%.64s: %llu populations, "
-				 "expected at most %.0f", q->range,
-				 (unsigned long long)rows,
+		return cli_usage(self,
+				 "--customers=%.64s: %llu populations, "
+				 "expected at most %.0f",
+				 q->range, (unsigned long long)rows,
 				 fmin(MAX_ROWS, MAX_KEPT / each));
 	*n = (size_t)rows;
 	return 0;
@@ -755,15 +761,16 @@ static int check_percentiles(const struct cli_cmd *self,
 	if (!q->n_shares || o->format == CLI_JSON)
 		return 0;
 	if (o->format)
-		return cli_usage(self, "--percentile has no effect with "
-				 "--parsable");
+		return cli_usage(self,
+				 "--percentile has no effect with --parsable");
 	if (o->plot && n == 1)
 		return cli_usage(self, "--percentile has no effect with --plot "
-				 "of one number of customers");
-	return o->plot || n == 1 ? 0 :
-	       cli_usage(self, "--percentile has no effect on a table of "
-			 "several numbers of customers; expected --json or "
-			 "--plot");
+				       "of one number of customers");
+	return o->plot || n == 1 ?
+		       0 :
+		       cli_usage(self, "--percentile has no effect on a table "
+				       "of several numbers of customers; "
+				       "expected --json or --plot");
 }
 
 /*

@@ -674,8 +674,10 @@ static int take_bandwidth(char *text, void *own, struct np_err *err)
 	uint64_t bytes;
 
 	if (np_bytes_parse(text, &bytes) || !bytes)
-		return np_errf(err, -EINVAL, "--bandwidth=%.64s: expected bytes per "
-				 "second, such as 1200000000 or 1G", text);
+		return np_errf(err, -EINVAL,
+			       "--bandwidth=%.64s: expected bytes per second, "
+			       "such as 1200000000 or 1G",
+			       text);
 	s->link.bytes_per_sec = (double)bytes;
 	s->bandwidth_given = true;
 	return 0;
@@ -687,8 +689,9 @@ static int take_latency(char *text, void *own, struct np_err *err)
 	struct scale *s = own;
 
 	if (np_duration_parse(text, &s->link.latency_sec))
-		return np_errf(err, -EINVAL, "--latency=%.64s: expected a time, such "
-				 "as 5us", text);
+		return np_errf(err, -EINVAL,
+			       "--latency=%.64s: expected a time, such as 5us",
+			       text);
 	s->latency_given = true;
 	return 0;
 }
@@ -703,8 +706,9 @@ static int take_variant(char *text, void *own, struct np_err *err)
 			s->variant = (enum np_four_variant)i;
 			return 0;
 		}
-	return np_errf(err, -EINVAL, "--variant=%.64s: expected published or "
-		       "consistent", text);
+	return np_errf(err, -EINVAL,
+		       "--variant=%.64s: expected published or consistent",
+		       text);
 }
 
 /* Parses --speed. */
@@ -714,8 +718,9 @@ static int take_speed(char *text, void *own, struct np_err *err)
 	const char *end = np_decimal_parse(text, &s->speed);
 
 	if (!end || *end || !(s->speed >= 0.001 && s->speed <= 1000))
-		return np_errf(err, -EINVAL, "--speed=%.64s: expected how many "
-			       "times as fast processors are, 0.001 to 1000",
+		return np_errf(err, -EINVAL,
+			       "--speed=%.64s: expected how many times as fast "
+			       "processors are, 0.001 to 1000",
 			       text);
 	return 0;
 }
@@ -732,10 +737,11 @@ static int take_at(char *text, void *own, struct np_err *err)
 				  strtoul(p, &end, 10) : 0;
 
 		if (!n || n > NP_FOUR_MAX_PROCESSES || (*end && *end != ','))
-			return np_errf(err, -EINVAL, "--at=%.64s: expected numbers "
-					 "of processes from 1 to %d, separated "
-					 "by commas", text,
-					 NP_FOUR_MAX_PROCESSES);
+			return np_errf(
+				err, -EINVAL,
+				"--at=%.64s: expected numbers of processes "
+				"from 1 to %d, separated by commas",
+				text, NP_FOUR_MAX_PROCESSES);
 		if (s->n_at == MAX_AT)
 			return np_errf(err, -EINVAL, "--at: more than %d numbers",
 					 MAX_AT);
@@ -876,9 +882,9 @@ static void warn_of_mixture(const struct scale *s)
 		if (!*r->report.program)
 			continue;
 		if (first && strcmp(first->report.program, r->report.program)) {
-			fprintf(stderr, "netprof: warning: runs of different "
-				"programs are fitted as one: %s of %s, %s of "
-				"%s\n",
+			fprintf(stderr,
+				"netprof: warning: runs of different programs "
+				"are fitted as one: %s of %s, %s of %s\n",
 				first->report.program, first->path,
 				r->report.program, r->path);
 			return;
@@ -902,8 +908,8 @@ static void warn_of_repetition(const struct scale *s)
 			if (!is_same_run(&s->run[k].report, &s->run[i].report))
 				continue;
 			fprintf(stderr,
-				"netprof: warning: the same run counts "
-				"twice: %s and %s\n",
+				"netprof: warning: the same run counts twice: "
+				"%s and %s\n",
 				s->run[k].path, s->run[i].path);
 			return;
 		}

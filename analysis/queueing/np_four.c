@@ -30,8 +30,9 @@ static int check_number(const char *what, double v, struct np_err *err)
 static int check_link(const struct np_link *link, struct np_err *err)
 {
 	if (!(link->bytes_per_sec > 0 && isfinite(link->bytes_per_sec)))
-		return np_errf(err, -EINVAL, "bandwidth %g, expected more than "
-			       "0", link->bytes_per_sec);
+		return np_errf(err, -EINVAL,
+			       "bandwidth %g, expected more than 0",
+			       link->bytes_per_sec);
 	return check_number("latency", link->latency_sec, err);
 }
 
@@ -396,8 +397,10 @@ static int collect_points(struct np_scaling *scaling, const struct np_run *run,
 	}
 	merge_knots(scaling);
 	if (scaling->n_knots < 3)
-		return np_errf(err, -EDOM, "runs at 3 or more process "
-			       "counts are needed, got %zu", scaling->n_knots);
+		return np_errf(
+			err, -EDOM,
+			"runs at 3 or more process counts are needed, got %zu",
+			scaling->n_knots);
 	return 0;
 }
 
@@ -444,8 +447,9 @@ int np_scaling_fit(const struct np_run *run, const struct np_four *four,
 	int rc = 0;
 
 	if (!n || n > NP_SCALING_MAX_RUNS)
-		rc = np_errf(err, n ? -EINVAL : -EDOM, "%zu runs, expected 3 "
-			     "to %d", n, NP_SCALING_MAX_RUNS);
+		rc = np_errf(err, n ? -EINVAL : -EDOM,
+			     "%zu runs, expected 3 to %d", n,
+			     NP_SCALING_MAX_RUNS);
 	if (scaling && !rc) {
 		scaling->link = *link;
 		scaling->knot = calloc(n, sizeof(*scaling->knot));

@@ -91,8 +91,9 @@ static int parse_number(const struct state *s, size_t i, double *out)
 
 	if (end && !*end && *out >= 0 && *out <= MAX_NUMBER)
 		return 0;
-	return np_errf(s->err, -EINVAL, "%s:%zu: \"%.40s\", expected a number "
-		       "from 0 to %g", s->where, s->line, w, MAX_NUMBER);
+	return np_errf(s->err, -EINVAL,
+		       "%s:%zu: \"%.40s\", expected a number from 0 to %g",
+		       s->where, s->line, w, MAX_NUMBER);
 }
 
 /* Parses a whole number. */
@@ -101,9 +102,10 @@ static int parse_whole(const struct state *s, size_t i, double *out)
 	int rc = parse_number(s, i, out);
 
 	return !rc && *out != floor(*out) ?
-		       np_errf(s->err, -EINVAL, "%s:%zu: \"%.40s\", expected "
-			       "a whole number", s->where, s->line,
-			       s->word[i]) : rc;
+		       np_errf(s->err, -EINVAL,
+			       "%s:%zu: \"%.40s\", expected a whole number",
+			       s->where, s->line, s->word[i]) :
+		       rc;
 }
 
 /* Copies a word, without characters that a terminal would interpret. */
@@ -196,9 +198,9 @@ static int parse_header(struct state *s)
 	if (s->n >= 4 && word_is(s, 1, "Version")) {
 		copy_word(s->word[3], s->out->version);
 		if (strncmp(s->out->version, "3.", 2))
-			return np_errf(s->err, -EINVAL, "%s:%zu: version "
-				       "%.32s, expected 3.x", s->where,
-				       s->line, s->out->version);
+			return np_errf(s->err, -EINVAL,
+				       "%s:%zu: version %.32s, expected 3.x",
+				       s->where, s->line, s->out->version);
 	}
 	if (s->n >= 6 && word_is(s, 1, "MPI") && word_is(s, 2, "Task") &&
 	    s->out->n_tasks++ == NP_MPIP_MAX_TASKS)
@@ -238,8 +240,9 @@ static int parse_times(struct state *s)
 	if (parse_number(s, 1, &app_sec) || parse_number(s, 2, &mpi_sec))
 		return -EINVAL;
 	if (mpi_sec > app_sec * (1 + ROUNDING))
-		return np_errf(s->err, -EINVAL, "%s:%zu: %g s in MPI, of %g s "
-			       "in all", s->where, s->line, mpi_sec, app_sec);
+		return np_errf(s->err, -EINVAL,
+			       "%s:%zu: %g s in MPI, of %g s in all", s->where,
+			       s->line, mpi_sec, app_sec);
 	if (word_is(s, 0, "*")) {
 		if (s->has_sum)
 			return line_error(s, "a second row *");
@@ -264,9 +267,8 @@ static int parse_sent(struct state *s)
 	if (!s->n || word_is(s, 0, "Name"))
 		return 0;
 	if (s->n != 8)
-		return line_error(
-			s, "expected name, site, rank, count, max, mean, "
-			   "min and sum");
+		return line_error(s, "expected name, site, rank, count, max, "
+				     "mean, min and sum");
 	if (!word_is(s, 2, "*"))
 		return 0;
 	if (parse_whole(s, 3, &count) || parse_number(s, 7, &sum))
@@ -287,9 +289,11 @@ static int parse_heading(struct state *s, const char *text, size_t n)
 			s->section = sections[i].section;
 	}
 	if (s->section == CONCISE)
-		return np_errf(s->err, -ENODATA, "%s:%zu: a concise report, "
-			       "which has no counts of messages; expected one "
-			       "without mpiP's option -c", s->where, s->line);
+		return np_errf(
+			s->err, -ENODATA,
+			"%s:%zu: a concise report, which has no counts of "
+			"messages; expected one without mpiP's option -c",
+			s->where, s->line);
 	if (s->seen[s->section] &&
 	    (s->section == TIMES || s->section == SENT))
 		return line_error(s, "the same section again");
@@ -329,15 +333,18 @@ static int read_lines(struct state *s, const char *text, size_t len)
 		s->line++;
 		rc = parse_line(s, text, (size_t)(stop - text));
 		if (!s->is_report && s->line == 1 && !rc)
-			return np_errf(s->err, -EINVAL, "%s:1: expected a "
-				       "report of mpiP, \"@ mpiP\"", s->where);
+			return np_errf(
+				s->err, -EINVAL,
+				"%s:1: expected a report of mpiP, \"@ mpiP\"",
+				s->where);
 		text = stop + 1;
 	}
 	/* Nothing follows the end of a report but the next one. */
 	if (!rc && text < end && memmem(text, (size_t)(end - text), "@ mpiP", 6))
-		return np_errf(s->err, -EINVAL, "%s:%zu: a second report: "
-			       "expected each in a file of its own", s->where,
-			       s->line);
+		return np_errf(s->err, -EINVAL,
+			       "%s:%zu: a second report: expected each in a "
+			       "file of its own",
+			       s->where, s->line);
 	return rc;
 }
 
@@ -376,18 +383,21 @@ static int check(struct state *s)
 		return np_errf(s->err, -EINVAL, "%s: no section \"MPI Time\"",
 			       s->where);
 	if (!o->n_tasks || s->n_rows != o->n_tasks)
-		return np_errf(s->err, -EINVAL, "%s: times of %u task%s, "
-			       "expected %u as the header has", s->where,
-			       s->n_rows, s->n_rows == 1 ? "" : "s",
-			       o->n_tasks);
+		return np_errf(
+			s->err, -EINVAL,
+			"%s: times of %u task%s, expected %u as the header has",
+			s->where, s->n_rows, s->n_rows == 1 ? "" : "s",
+			o->n_tasks);
 	if (!s->seen[SENT] && !s->seen[CALLSITES])
-		return np_errf(s->err, -ENODATA, "%s: no counts of messages; "
-			       "expected a whole report, without mpiP's option "
-			       "-d", s->where);
+		return np_errf(s->err, -ENODATA,
+			       "%s: no counts of messages; expected a whole "
+			       "report, without mpiP's option -d",
+			       s->where);
 	/* mpiP omits the section if nothing was sent. */
 	if (!s->seen[SENT] && !s->seen[END])
-		return np_errf(s->err, -ENODATA, "%s: ends before the counts "
-			       "of messages", s->where);
+		return np_errf(s->err, -ENODATA,
+			       "%s: ends before the counts of messages",
+			       s->where);
 	if (o->messages == 0)
 		o->notes |= NP_MPIP_NO_MESSAGES;
 	if (!s->seen[END])
@@ -406,8 +416,9 @@ int np_mpip_parse(const char *text, size_t len, const char *where,
 	int rc;
 
 	if (len > NP_MPIP_MAX_BYTES)
-		return np_errf(err, -EFBIG, "%s: %zu bytes, expected at most "
-			       "%u", where, len, NP_MPIP_MAX_BYTES);
+		return np_errf(err, -EFBIG,
+			       "%s: %zu bytes, expected at most %u", where, len,
+			       NP_MPIP_MAX_BYTES);
 	rc = np_kind_check(text, len, NP_KIND_MPIP, where, err);
 	if (!rc)
 		rc = read_lines(&s, text, len);

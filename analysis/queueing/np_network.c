@@ -81,8 +81,8 @@ static int read_arrivals(const struct np_jat *in, json_object *from,
 {
 	if (json_object_object_get(from, "customers") ||
 	    json_object_object_get(from, "think_sec"))
-		return np_jat_refuse(in, "arrivals_per_sec", "no customers and "
-				     "no think_sec with it");
+		return np_jat_refuse(in, "arrivals_per_sec",
+				     "no customers and no think_sec with it");
 	return np_jget_real(in, "arrivals_per_sec", j, NP_QN_LEAST_SEC,
 			    NP_QN_MOST_SEC, &c->arrivals_per_sec);
 }
@@ -95,8 +95,9 @@ static int read_class(const struct np_jat *in, json_object *from,
 					     "arrivals_per_sec", NULL };
 	json_object *j;
 	char *name = NULL;
-	int rc = reject_unknown(in, from, known, "one of name, customers, "
-			       "think_sec, arrivals_per_sec and note");
+	int rc = reject_unknown(
+		in, from, known,
+		"one of name, customers, think_sec, arrivals_per_sec and note");
 
 	if (!rc)
 		rc = read_name(in, from, &name);
@@ -125,8 +126,9 @@ static int read_numbers(const struct np_jat *in, const char *key,
 	int rc = 0;
 
 	if (is_list && json_object_array_length(j) != n)
-		return np_jat_refuse(in, key, "a number, or an array with one "
-				     "for each class");
+		return np_jat_refuse(
+			in, key,
+			"a number, or an array with one for each class");
 	for (size_t i = 0; !rc && i < n; i++) {
 		sub = np_jat_element(in, key, i);
 		rc = np_jget_real(is_list ? &sub : in, is_list ? "" : key,
@@ -175,8 +177,9 @@ static int read_kind(const struct np_jat *in, json_object *from,
 	while (kinds[kind] && strcmp(kinds[kind], word))
 		kind++;
 	if (!kinds[kind])
-		return np_jat_refuse(in, "kind", "queueing, multi-server, "
-				     "delay or load-dependent");
+		return np_jat_refuse(
+			in, "kind",
+			"queueing, multi-server, delay or load-dependent");
 	st->kind = kind == DELAY ? NP_QN_DELAY :
 		   kind == LOAD_DEPENDENT ? NP_QN_LOADED : NP_QN_QUEUE;
 	if (!json_object_object_get_ex(from, "servers", &servers))
@@ -239,8 +242,9 @@ static int read_station(const struct np_jat *in, json_object *from,
 		"demand_sec", NULL,
 	};
 	char *name = NULL;
-	int rc = reject_unknown(in, from, known, "one of name, kind, servers, "
-			       "visits, service_sec, demand_sec and note");
+	int rc = reject_unknown(in, from, known,
+				"one of name, kind, servers, visits, "
+				"service_sec, demand_sec and note");
 
 	if (!rc)
 		rc = read_name(in, from, &name);
@@ -323,8 +327,9 @@ static int read_network(const struct np_jat *in, json_object *root,
 		    strcmp(json_object_get_string(format), "netprof-qn")))
 		rc = np_jat_refuse(in, "format", "\"netprof-qn\"");
 	if (!rc)
-		rc = reject_unknown(in, root, known, "one of format, schema, "
-				   "name, classes, stations and note");
+		rc = reject_unknown(in, root, known,
+				    "one of format, schema, name, classes, "
+				    "stations and note");
 	if (!rc && json_object_object_get_ex(root, "name", &name))
 		rc = read_name(in, root, &out->name);
 	if (!rc)
@@ -364,9 +369,10 @@ int np_network_parse(const char *text, size_t len, const char *where,
 	if (rc)
 		return rc;
 	if (len > NP_NETWORK_MAX_BYTES || !np_jtext_within(text, len, &limits))
-		return np_errf(err, -EFBIG, "%s: expected at most %u bytes, "
-			       "%zu objects, %zu arrays and %zu commas", where,
-			       NP_NETWORK_MAX_BYTES, limits.objects,
+		return np_errf(err, -EFBIG,
+			       "%s: expected at most %u bytes, %zu objects, "
+			       "%zu arrays and %zu commas",
+			       where, NP_NETWORK_MAX_BYTES, limits.objects,
 			       limits.arrays, limits.elements);
 	rc = np_jget_parse(&in, text, len, &root);
 	if (!rc)

@@ -63,15 +63,16 @@ static int bad_time(const char *name, const char *what, double got,
 static int check_loads(const struct np_qn_station *st, struct np_err *err)
 {
 	if (!st->n_loads || st->n_loads > NP_QN_MAX_SERVERS)
-		return np_errf(err, -EINVAL, "%.64s: service times of %zu "
-			       "loads, expected 1 to %d", st->name,
-			       st->n_loads, NP_QN_MAX_SERVERS);
+		return np_errf(
+			err, -EINVAL,
+			"%.64s: service times of %zu loads, expected 1 to %d",
+			st->name, st->n_loads, NP_QN_MAX_SERVERS);
 	for (size_t i = 0; i < st->n_loads; i++)
 		if (!is_time(st->at_load_sec[i]) || st->at_load_sec[i] == 0)
-			return np_errf(err, -EINVAL, "%.64s: service time %g "
-				       "with %zu customers, expected more "
-				       "than 0", st->name, st->at_load_sec[i],
-				       i + 1);
+			return np_errf(err, -EINVAL,
+				       "%.64s: service time %g with %zu "
+				       "customers, expected more than 0",
+				       st->name, st->at_load_sec[i], i + 1);
 	return 0;
 }
 
@@ -84,8 +85,9 @@ static int check_station(const struct np_qn *net, size_t k, struct np_err *err)
 		return -EINVAL;
 	if (st->kind == NP_QN_QUEUE &&
 	    (!st->servers || st->servers > NP_QN_MAX_SERVERS))
-		return np_errf(err, -EINVAL, "%.64s: %u servers, expected 1 to "
-			       "%d", st->name, st->servers, NP_QN_MAX_SERVERS);
+		return np_errf(err, -EINVAL,
+			       "%.64s: %u servers, expected 1 to %d", st->name,
+			       st->servers, NP_QN_MAX_SERVERS);
 	for (size_t c = 0; c < net->n_classes; c++) {
 		double d = np_qn_demand(net, c, k);
 
@@ -107,19 +109,22 @@ static int check_class(const struct np_qn *net, size_t c, struct np_err *err)
 	double cycle_sec = class->think_sec;
 
 	if (class->customers > NP_QN_MAX_CUSTOMERS)
-		return np_errf(err, -EINVAL, "%.64s: %llu customers, expected "
-			       "at most %d", class->name,
+		return np_errf(err, -EINVAL,
+			       "%.64s: %llu customers, expected at most %d",
+			       class->name,
 			       (unsigned long long)class->customers,
 			       NP_QN_MAX_CUSTOMERS);
 	if (!(class->arrivals_per_sec >= 0 &&
 	      class->arrivals_per_sec <= NP_QN_MOST_SEC))
-		return np_errf(err, -EINVAL, "%.64s: %g arrivals per second, "
-			       "expected 0 to %g", class->name,
-			       class->arrivals_per_sec, NP_QN_MOST_SEC);
+		return np_errf(
+			err, -EINVAL,
+			"%.64s: %g arrivals per second, expected 0 to %g",
+			class->name, class->arrivals_per_sec, NP_QN_MOST_SEC);
 	if (class->arrivals_per_sec > 0 && (class->customers ||
 					    class->think_sec > 0))
-		return np_errf(err, -EINVAL, "%.64s: both arrivals and customers "
-			       "or think time, expected one of them",
+		return np_errf(err, -EINVAL,
+			       "%.64s: both arrivals and customers or think "
+			       "time, expected one of them",
 			       class->name);
 	if (!is_time(class->think_sec))
 		return bad_time(class->name, "think time", class->think_sec,
@@ -127,8 +132,9 @@ static int check_class(const struct np_qn *net, size_t c, struct np_err *err)
 	for (size_t k = 0; k < net->n_stations; k++)
 		cycle_sec += np_qn_demand(net, c, k);
 	if (class->customers && cycle_sec == 0)
-		return np_errf(err, -EINVAL, "%.64s: neither demand nor think "
-			       "time, so that its throughput is infinite",
+		return np_errf(err, -EINVAL,
+			       "%.64s: neither demand nor think time, so that "
+			       "its throughput is infinite",
 			       class->name);
 	return 0;
 }
@@ -141,8 +147,9 @@ int np_qn_check(const struct np_qn *net, struct np_err *err)
 		return np_errf(err, -EINVAL, "%zu classes, expected 1 to %d",
 			       net->n_classes, NP_QN_MAX_CLASSES);
 	if (net->n_stations > NP_QN_MAX_STATIONS)
-		return np_errf(err, -EINVAL, "%zu stations, expected at most "
-			       "%d", net->n_stations, NP_QN_MAX_STATIONS);
+		return np_errf(err, -EINVAL,
+			       "%zu stations, expected at most %d",
+			       net->n_stations, NP_QN_MAX_STATIONS);
 	for (size_t k = 0; !rc && k < net->n_stations; k++)
 		rc = check_station(net, k, err);
 	for (size_t c = 0; !rc && c < net->n_classes; c++)
@@ -218,14 +225,15 @@ static int check_cost(const struct np_qn *net, const struct solver *way,
 	char needed[16], most[16];
 
 	if (cost.bytes > fmin(max->bytes, 0x1p61))
-		return np_errf(err, -E2BIG, "%s would take %s of memory, more "
-			       "than %s; %s", way->name,
-			       memory(cost.bytes, needed),
+		return np_errf(err, -E2BIG,
+			       "%s would take %s of memory, more than %s; %s",
+			       way->name, memory(cost.bytes, needed),
 			       memory(max->bytes, most), alternative(way, net));
 	if (cost.steps > max->steps)
-		return np_errf(err, -E2BIG, "%s would take %.3g steps, more "
-			       "than %.3g; %s", way->name, cost.steps,
-			       max->steps, alternative(way, net));
+		return np_errf(err, -E2BIG,
+			       "%s would take %.3g steps, more than %.3g; %s",
+			       way->name, cost.steps, max->steps,
+			       alternative(way, net));
 	return 0;
 }
 
@@ -1292,9 +1300,11 @@ static int core(struct state *s, double *share, struct np_err *err)
 		if (s->out->residual < TOLERANCE * s->most)
 			return 0;
 	}
-	return np_errf(err, -ELOOP, "%s: %.0f iterations and mean numbers "
-		       "still change by %.3g", s->less ? "linearizer" :
-		       "schweitzer", floor(s->limit), s->out->residual);
+	return np_errf(
+		err, -ELOOP,
+		"%s: %.0f iterations and mean numbers still change by %.3g",
+		s->less ? "linearizer" : "schweitzer", floor(s->limit),
+		s->out->residual);
 }
 
 /* Iterates with one customer of a class less. */
@@ -1466,12 +1476,14 @@ static int open_share(const struct np_qn *net, size_t k, double *share,
 				  np_qn_demand(net, c, k);
 	if (*share > 0 && st->kind != NP_QN_DELAY &&
 	    (st->kind == NP_QN_LOADED || st->servers > 1))
-		return np_errf(err, -ENOTSUP, "%.64s: open classes visit it, "
-			       "expected a queue of one server or a delay",
+		return np_errf(err, -ENOTSUP,
+			       "%.64s: open classes visit it, expected a queue "
+			       "of one server or a delay",
 			       st->name);
 	if (*share >= 1 && st->kind != NP_QN_DELAY)
-		return np_errf(err, -EINVAL, "%.64s: open classes keep it busy "
-			       "for %.4g of the time, expected less than 1",
+		return np_errf(err, -EINVAL,
+			       "%.64s: open classes keep it busy for %.4g of "
+			       "the time, expected less than 1",
 			       st->name, *share);
 	if (st->kind == NP_QN_DELAY)
 		*share = 0;

@@ -325,13 +325,15 @@ static int check(const struct np_qn *net, struct np_err *err)
 	for (size_t c = 0; c < net->n_classes; c++)
 		all += net->class[c].customers;
 	if (!rc && all > MAX_CUSTOMERS)
-		rc = np_errf(err, -E2BIG, "%llu customers, expected at most %d "
-			     "for percentiles", (unsigned long long)all,
-			     MAX_CUSTOMERS);
+		rc = np_errf(
+			err, -E2BIG,
+			"%llu customers, expected at most %d for percentiles",
+			(unsigned long long)all, MAX_CUSTOMERS);
 	for (size_t k = 0; !rc && k < net->n_stations; k++)
 		if (net->station[k].kind == NP_QN_LOADED)
-			rc = np_errf(err, -ENOTSUP, "%.64s: no percentiles "
-				     "with load-dependent stations",
+			rc = np_errf(err, -ENOTSUP,
+				     "%.64s: no percentiles with "
+				     "load-dependent stations",
 				     net->station[k].name);
 	return rc;
 }
@@ -358,8 +360,9 @@ int np_qn_percentiles(const struct np_qn *net, size_t cycles,
 	if (!r.no_memory)
 		simulate(&r);
 	if (r.no_memory)
-		rc = np_errf(err, -ENOMEM, "no memory, or more than %d "
-			     "customers at once", MAX_CUSTOMERS);
+		rc = np_errf(err, -ENOMEM,
+			     "no memory, or more than %d customers at once",
+			     MAX_CUSTOMERS);
 	for (size_t c = 0; r.sample && c < net->n_classes; c++) {
 		if (!rc)
 			compute_percentiles(&r, c, share, n, sec + c * n);

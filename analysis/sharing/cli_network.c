@@ -33,12 +33,14 @@ int cli_network_models(char *text, void *at, struct np_err *err)
 			return -EINVAL;
 		for (size_t i = 0; i < net->n; i++)
 			if (net->model[i] == m)
-				return np_errf(err, -EINVAL, "--model: %s is "
-					       "given twice", m->name);
+				return np_errf(err, -EINVAL,
+					       "--model: %s is given twice",
+					       m->name);
 		net->model[net->n++] = m;
 	}
-	return net->n ? 0 : np_errf(err, -EINVAL, "--model: expected names, "
-				    "separated by commas");
+	return net->n ? 0 :
+			np_errf(err, -EINVAL,
+				"--model: expected names, separated by commas");
 }
 
 /*
@@ -70,8 +72,10 @@ int cli_network_check(const struct cli_network *net, const struct cli_cmd *cmd)
 		const struct np_sharing_member *m = &np_sharing_members[i];
 
 		if (net->set & 1u << i && *m->model && !selects(net, m->model))
-			return cli_usage(cmd, "--set=%s has no effect without "
-					 "--model=%s", m->name, m->model);
+			return cli_usage(
+				cmd,
+				"--set=%s has no effect without --model=%s",
+				m->name, m->model);
 	}
 	return -1;
 }
@@ -93,16 +97,19 @@ int cli_network_set(char *text, void *at, struct np_err *err)
 			*value++ = '\0';
 		param = member(net, w);
 		if (!param)
-			return np_errf(err, -EINVAL, "--set: no parameter "
-				       "\"%.40s\", expected beta, gamma_o, "
-				       "gamma_i, be, bs, gs or fabric", w);
+			return np_errf(
+				err, -EINVAL,
+				"--set: no parameter \"%.40s\", expected beta, "
+				"gamma_o, gamma_i, be, bs, gs or fabric",
+				w);
 		if (!value || !*value)
 			return np_errf(err, -EINVAL,
 				       "--set: expected %s=NUMBER", w);
 		end = np_decimal_parse(value, param);
 		if (!end || *end)
-			return np_errf(err, -EINVAL, "--set: %s=%.40s: "
-				       "expected a number", w, value);
+			return np_errf(err, -EINVAL,
+				       "--set: %s=%.40s: expected a number", w,
+				       value);
 	}
 	if (np_sharing_check(&net->param, &why))
 		return np_errf(err, -EINVAL, "--set: %s", why.text);

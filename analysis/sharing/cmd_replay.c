@@ -468,9 +468,10 @@ static int place_list(const struct cli_cmd *cmd, struct replay *r)
 
 			if (!isdigit((unsigned char)*at) || v >= 1u << 20 ||
 			    (*end && *end != ','))
-				return cli_usage(cmd, "--map: expected one of "
-						 "node, core, random or the "
-						 "nodes of all tasks as 0,0,1");
+				return cli_usage(cmd,
+						 "--map: expected one of node, "
+						 "core, random or the nodes of "
+						 "all tasks as 0,0,1");
 			r->p[k].node_of[t] = (uint32_t)v;
 			most = v > most ? (uint32_t)v : most;
 			at = end + (*end == ',');
@@ -517,8 +518,10 @@ static int take_latency(char *text, void *own, struct np_err *err)
 	struct replay *r = own;
 
 	return np_duration_parse(text, &r->play.latency_sec) ?
-	       np_errf(err, -EINVAL, "--latency=%.40s: expected a time, such "
-		       "as 10us", text) : 0;
+		       np_errf(err, -EINVAL,
+			       "--latency=%.40s: expected a time, such as 10us",
+			       text) :
+		       0;
 }
 
 /* Parses --bandwidth. */
@@ -528,11 +531,12 @@ static int take_bandwidth(char *text, void *own, struct np_err *err)
 	uint64_t bytes;
 
 	if (np_bytes_parse(text, &bytes))
-		return np_errf(err, -EINVAL, "--bandwidth=%.40s: expected "
-			       "bytes, such as 64K", text);
+		return np_errf(err, -EINVAL,
+			       "--bandwidth=%.40s: expected bytes, such as 64K",
+			       text);
 	if (!bytes)
-		return np_errf(err, -EINVAL, "--bandwidth=%.40s: expected more "
-			       "than 0", text);
+		return np_errf(err, -EINVAL,
+			       "--bandwidth=%.40s: expected more than 0", text);
 	r->play.bytes_per_sec = (double)bytes;
 	return 0;
 }
@@ -543,8 +547,10 @@ static int take_eager(char *text, void *own, struct np_err *err)
 	struct replay *r = own;
 
 	return np_bytes_parse(text, &r->play.eager_bytes) ?
-	       np_errf(err, -EINVAL, "--eager=%.40s: expected bytes, such as "
-		       "64K", text) : 0;
+		       np_errf(err, -EINVAL,
+			       "--eager=%.40s: expected bytes, such as 64K",
+			       text) :
+		       0;
 }
 
 /* Parses --map: a rule, or a list that is read once the tasks are known. */
@@ -591,11 +597,11 @@ static int parse(const struct cli_cmd *self, int argc, char **argv,
 		return cli_usage(self, "more than %d programs",
 				 MAX_PROGRAMS);
 	if (rc < 0 && r->seed && (r->map || r->mapping != NP_MAPPING_RANDOM))
-		return cli_usage(self, "--seed has no effect without "
-				 "--map=random");
+		return cli_usage(self,
+				 "--seed has no effect without --map=random");
 	if (rc < 0 && r->cores && r->map)
-		return cli_usage(self, "--cores has no effect with a list of "
-				 "--map");
+		return cli_usage(self,
+				 "--cores has no effect with a list of --map");
 	r->cores = r->cores ? r->cores : 1;
 	r->seed = r->seed ? r->seed : 1;
 	return rc < 0 ? cli_network_check(&r->net, self) : rc;

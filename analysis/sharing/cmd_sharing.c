@@ -308,9 +308,11 @@ static void print_scheme(const struct sharing *a, size_t k)
 		   cli_bytes(s->reference_bytes, size),
 		   is_timed(s) ? " take " : " alone",
 		   is_timed(s) ? cli_sec(s->reference_sec, sec) : "");
-	cli_wrap(stdout, a->constant ? "Constant penalties, with all transfers "
-		 "active." :
-		 "Penalties change whenever a transfer starts or ends.", 2);
+	cli_wrap(stdout,
+		 a->constant ?
+			 "Constant penalties, with all transfers active." :
+			 "Penalties change whenever a transfer starts or ends.",
+		 2);
 	print_tables(a, k);
 	for (size_t m = 0; m < a->net.n; m++)
 		if (*result_at(a, k, m)->why.text)

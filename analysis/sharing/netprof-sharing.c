@@ -79,9 +79,10 @@ static int map_scheme(const struct run *r, const struct np_scheme *s,
 	bool named = true;
 
 	if (s->n_nodes > r->probe.size)
-		return np_errf(r->err, -EINVAL, "scheme %s has %zu nodes, the "
-			       "step has %u processes", s->name, s->n_nodes,
-			       r->probe.size);
+		return np_errf(
+			r->err, -EINVAL,
+			"scheme %s has %zu nodes, the step has %u processes",
+			s->name, s->n_nodes, r->probe.size);
 	for (size_t i = 0; named && i < s->n_nodes; i++)
 		named = find_rank(&r->probe, s->node[i], &rank_of[i]);
 	for (size_t i = 0; !named && i < s->n_nodes; i++)
@@ -275,8 +276,9 @@ int main(int argc, char **argv)
 
 	rc = np_probe_options(&command, argc, argv, &r.s, &r.s.path, &err);
 	if (!rc && !r.s.path)
-		rc = np_errf(&err, -EINVAL, "expected a file with schemes; "
-			     "see \"" NAME " --help\"");
+		rc = np_errf(&err, -EINVAL,
+			     "expected a file with schemes; see \"" NAME
+			     " --help\"");
 	if (rc) {
 		fprintf(stderr, NAME ": %s\n", err.text);
 		return 2;

@@ -68,8 +68,9 @@ int np_replay_add(struct np_replay_app *a, const struct np_replay_op *op,
 		return np_errf(err, -EINVAL, "task %u, expected 0 to %u",
 			       op->task, a->n_tasks - 1);
 	if (!(op->sec >= 0 && isfinite(op->sec)))
-		return np_errf(err, -EINVAL, "task %u computes %g s, expected "
-			       "0 or more", op->task, op->sec);
+		return np_errf(err, -EINVAL,
+			       "task %u computes %g s, expected 0 or more",
+			       op->task, op->sec);
 	if (a->n_ops == NP_REPLAY_MAX_OPS)
 		return np_errf(err, -E2BIG, "more than %zu operations",
 			       NP_REPLAY_MAX_OPS);
@@ -105,10 +106,12 @@ static int check_matches(const struct np_replay_app *a, struct np_err *err)
 
 		if (op->kind != NP_REPLAY_COMPUTE &&
 		    op->match == NO_MATCH)
-			return np_errf(err, -EINVAL, "task %u: operation %zu, "
-				       "a %s, has no match", op->task, i,
-				       op->kind == NP_REPLAY_SEND ? "send" :
-								    "receive");
+			return np_errf(
+				err, -EINVAL,
+				"task %u: operation %zu, a %s, has no match",
+				op->task, i,
+				op->kind == NP_REPLAY_SEND ? "send" :
+							     "receive");
 	}
 	return 0;
 }
@@ -503,14 +506,17 @@ static int deadlock_error(struct play *p)
 
 		if ((p->state[id].flags & (BEGUN | ENDED)) != BEGUN)
 			continue;
-		return np_errf(p->err, -EDEADLK, "deadlock after %g s: task %u "
-			       "%s task %u", p->now_sec,
-			       op->task, op->kind == NP_REPLAY_SEND ?
-			       "waits to send to" : "waits to receive from",
+		return np_errf(p->err, -EDEADLK,
+			       "deadlock after %g s: task %u %s task %u",
+			       p->now_sec, op->task,
+			       op->kind == NP_REPLAY_SEND ?
+				       "waits to send to" :
+				       "waits to receive from",
 			       at->job->app->op[op->match].task);
 	}
-	return np_errf(p->err, -EDEADLK, "deadlock after %g s: operations wait "
-		       "for each other", p->now_sec);
+	return np_errf(p->err, -EDEADLK,
+		       "deadlock after %g s: operations wait for each other",
+		       p->now_sec);
 }
 
 /*
@@ -547,19 +553,21 @@ static int check(const struct np_replay_net *net, struct np_replay_job *job,
 		 size_t n, struct np_err *err)
 {
 	if (!(net->latency_sec >= 0 && isfinite(net->latency_sec)))
-		return np_errf(err, -EINVAL, "a latency of %g s, expected 0 "
-			       "or more", net->latency_sec);
+		return np_errf(err, -EINVAL,
+			       "a latency of %g s, expected 0 or more",
+			       net->latency_sec);
 	if (!(net->bytes_per_sec > 0 && isfinite(net->bytes_per_sec)))
-		return np_errf(err, -EINVAL, "a bandwidth of %g bytes a "
-			       "second, expected more than 0",
+		return np_errf(err, -EINVAL,
+			       "a bandwidth of %g bytes a second, expected "
+			       "more than 0",
 			       net->bytes_per_sec);
 	for (size_t k = 0; k < n; k++)
 		for (uint32_t t = 0; t < job[k].app->n_tasks; t++)
 			if (job[k].node_of[t] >= net->n_nodes)
-				return np_errf(err, -EINVAL, "task %u on node "
-					       "%u, expected 0 to %u", t,
-					       job[k].node_of[t],
-					       net->n_nodes - 1);
+				return np_errf(
+					err, -EINVAL,
+					"task %u on node %u, expected 0 to %u",
+					t, job[k].node_of[t], net->n_nodes - 1);
 	return 0;
 }
 
@@ -683,8 +691,9 @@ int np_mapping_make(enum np_mapping how, uint32_t n_tasks, uint32_t n_nodes,
 		    struct np_err *err)
 {
 	if (n_tasks > (uint64_t)n_nodes * cores)
-		return np_errf(err, -EINVAL, "%u tasks, and %u node%s of %u "
-			       "core%s: expected no more tasks than cores",
+		return np_errf(err, -EINVAL,
+			       "%u tasks, and %u node%s of %u core%s: expected "
+			       "no more tasks than cores",
 			       n_tasks, n_nodes, n_nodes == 1 ? "" : "s", cores,
 			       cores == 1 ? "" : "s");
 	if (how == NP_MAPPING_RANDOM)
@@ -842,9 +851,11 @@ static void unmatched_error(struct reader *r, const struct end *send,
 			      send->to < recv->to));
 	const struct end *e = more ? send : recv;
 
-	r->w.rc = np_errf(r->w.err, -EINVAL, "%s:%u: task %u sends %s messages "
-			  "to task %u than that task receives", r->w.source,
-			  e->line, e->from, more ? "more" : "fewer", e->to);
+	r->w.rc = np_errf(r->w.err, -EINVAL,
+			  "%s:%u: task %u sends %s messages to task %u than "
+			  "that task receives",
+			  r->w.source, e->line, e->from,
+			  more ? "more" : "fewer", e->to);
 }
 
 /* Matches sends and receives of each pair of tasks in order. */
@@ -898,9 +909,11 @@ static int name_tasks(struct reader *r)
 	for (char *p = all ? NULL : strtok_r(list, ",", &save); p && good;
 	     p = strtok_r(NULL, ",", &save))
 		good = !name_range(r, p);
-	return good ? 0 : BAD(r, "tasks \"%.40s\": expected all, or numbers "
-			      "and ranges as 0-2,5, below %u", list,
-			      r->n_tasks);
+	return good ? 0 :
+		      BAD(r,
+			  "tasks \"%.40s\": expected all, or numbers and "
+			  "ranges as 0-2,5, below %u",
+			  list, r->n_tasks);
 }
 
 /*
@@ -918,8 +931,10 @@ static uint32_t peer_of(struct reader *r, uint32_t task, uint32_t *back)
 
 	v = isdigit((unsigned char)*digits) ? strtoul(digits, &end, 10) : 0;
 	if (!end || *end || v >= n) {
-		BAD(r, "peer \"%.40s\": expected a task below %u, or +1 or -1 "
-		    "for the next and the previous one", text, n);
+		BAD(r,
+		    "peer \"%.40s\": expected a task below %u, or +1 or -1 for "
+		    "the next and the previous one",
+		    text, n);
 		v = 0;
 	}
 	up = relative ? (task + (uint32_t)v) % n : (uint32_t)v;
@@ -1036,7 +1051,8 @@ static void line_event(struct reader *r)
 	       !np_words_is(&r->w, 1, events[i].name))
 		i++;
 	if (i == NP_ARRAY_SIZE(events)) {
-		BAD(r, "\"%.40s\": expected compute, send, recv, isend, irecv, "
+		BAD(r,
+		    "\"%.40s\": expected compute, send, recv, isend, irecv, "
 		    "wait, exchange, alltoall or barrier",
 		    np_words_at(&r->w, 1));
 		return;

@@ -41,15 +41,15 @@ static int check(const struct np_scheme *scheme, size_t i,
 		 const struct np_transfer *transfer, struct np_err *err)
 {
 	if (!scheme->bytes[i] || scheme->bytes[i] > NP_SCHEDULE_MAX_BYTES)
-		return np_errf(err, -EINVAL, "scheme %s: %s has %llu bytes, "
-			       "expected 1 to %u", scheme->name,
-			       scheme->label[i],
+		return np_errf(err, -EINVAL,
+			       "scheme %s: %s has %llu bytes, expected 1 to %u",
+			       scheme->name, scheme->label[i],
 			       (unsigned long long)scheme->bytes[i],
 			       NP_SCHEDULE_MAX_BYTES);
 	if (transfer->from == transfer->to)
-		return np_errf(err, -EINVAL, "scheme %s: %s: both nodes are "
-			       "process %u", scheme->name, scheme->label[i],
-			       transfer->from);
+		return np_errf(err, -EINVAL,
+			       "scheme %s: %s: both nodes are process %u",
+			       scheme->name, scheme->label[i], transfer->from);
 	return 0;
 }
 
@@ -92,8 +92,10 @@ static int init_part(const struct np_scheme *scheme, const uint32_t *rank_of,
 		 np_errf(err, -ENOMEM, "out of memory") : 0;
 
 	if (!rc && scheme->reference_bytes > NP_SCHEDULE_MAX_BYTES)
-		rc = np_errf(err, -EINVAL, "scheme %s: a reference of %llu "
-			     "bytes, expected 1 to %u", scheme->name,
+		rc = np_errf(err, -EINVAL,
+			     "scheme %s: a reference of %llu bytes, expected 1 "
+			     "to %u",
+			     scheme->name,
 			     (unsigned long long)scheme->reference_bytes,
 			     NP_SCHEDULE_MAX_BYTES);
 	for (size_t i = 0; !rc && i < scheme->n; i++) {
@@ -128,9 +130,10 @@ static int make_trials(struct np_schedule *s, struct np_err *err)
 	for (size_t k = 0; k < s->set->n; k++)
 		n += 1 + s->repeats * (s->part[k].n_sizes + 1);
 	if (n > NP_SCHEDULE_MAX_TRIALS)
-		return np_errf(err, -E2BIG, "%zu trials, expected at most %u: "
-			       "fewer repeats or sizes", n,
-			       NP_SCHEDULE_MAX_TRIALS);
+		return np_errf(err, -E2BIG,
+			       "%zu trials, expected at most %u: fewer repeats "
+			       "or sizes",
+			       n, NP_SCHEDULE_MAX_TRIALS);
 	s->trial = calloc(n, sizeof(*s->trial));
 	s->scheme_of = calloc(n, sizeof(*s->scheme_of));
 	s->size_of = calloc(n, sizeof(*s->size_of));

@@ -53,8 +53,10 @@ static int take_name(struct reader *r, const char *what, const char *text,
 		good = isalnum((unsigned char)text[i]) ||
 		       strchr("_.-+", text[i]);
 	if (!good)
-		return BAD(r, "%s \"%.40s\": expected 1 to %d letters, digits "
-			   "and any of _.-+", what, text, NP_SCHEME_NAME - 1);
+		return BAD(r,
+			   "%s \"%.40s\": expected 1 to %d letters, digits and "
+			   "any of _.-+",
+			   what, text, NP_SCHEME_NAME - 1);
 	memcpy(out, text, len + 1);
 	return 0;
 }
@@ -78,8 +80,10 @@ static int finish_scheme(struct reader *r)
 	if (!s->n)
 		return BAD(r, "scheme %s has no transfer", s->name);
 	if (timed ? rest <= 0 : v->latency_sec > 0)
-		return BAD(r, "scheme %s: its latency needs a reference that "
-			   "took longer", s->name);
+		return BAD(r,
+			   "scheme %s: its latency needs a reference that took "
+			   "longer",
+			   s->name);
 	s->reference_sec = v->reference_sec;
 	s->latency_sec = v->latency_sec;
 	s->reference_bytes = v->reference_bytes;
@@ -93,8 +97,9 @@ static int finish_scheme(struct reader *r)
 
 		s->alone[i] = timed ? v->latency_sec + share * rest : share;
 		if (!isnan(s->took_sec[i]) && !timed)
-			return BAD(r, "scheme %s: %s has a measured time, but "
-				   "the reference has none",
+			return BAD(r,
+				   "scheme %s: %s has a measured time, but the "
+				   "reference has none",
 				   s->name, s->label[i]);
 	}
 	return 0;
@@ -182,8 +187,10 @@ static int find_or_add_node(struct reader *r, const char *name,
 	if (find_node(s, name, number))
 		return 0;
 	if (s->fixed)
-		return BAD(r, "node \"%.40s\" is none of those that scheme %s "
-			   "names", name, s->name);
+		return BAD(
+			r,
+			"node \"%.40s\" is none of those that scheme %s names",
+			name, s->name);
 	return add_node(r, name, number);
 }
 
@@ -349,8 +356,10 @@ static void read_line(struct reader *r)
 	if (word[strlen(word) - 1] == ':')
 		line_transfer(r);
 	else
-		BAD(r, "\"%.40s\": expected scheme, size, latency, "
-		    "reference, nodes or NAME: FROM -> TO", word);
+		BAD(r,
+		    "\"%.40s\": expected scheme, size, latency, reference, "
+		    "nodes or NAME: FROM -> TO",
+		    word);
 }
 
 int np_scheme_parse(const char *text, size_t len, const char *source,

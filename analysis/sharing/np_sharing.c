@@ -770,9 +770,10 @@ static int count_component(const struct np_comm *c, size_t n, size_t max_states,
 		return rc;
 	rc = component_shares(&p, max_states, share, ln_sets);
 	if (rc == -E2BIG)
-		np_errf(err, rc, "model myrinet: %zu communications from %zu "
-			"nodes to %zu that all depend on each other have more "
-			"than %zu states; expected fewer, or another model",
+		np_errf(err, rc,
+			"model myrinet: %zu communications from %zu nodes to "
+			"%zu that all depend on each other have more than %zu "
+			"states; expected fewer, or another model",
 			n, p.n_out, p.n_in, max_states);
 	else if (rc)
 		np_errf(err, rc, "out of memory");
@@ -1097,13 +1098,15 @@ static int check_comm(const struct np_sharing_param *p, struct np_comm c,
 			  size_t n_nodes, struct np_err *err)
 {
 	if (c.from >= n_nodes || c.to >= n_nodes)
-		return np_errf(err, -EINVAL, "node %u: expected 0 to %zu, as "
-			       "the cluster has %zu nodes",
+		return np_errf(err, -EINVAL,
+			       "node %u: expected 0 to %zu, as the cluster has "
+			       "%zu nodes",
 			       c.from >= n_nodes ? c.from : c.to,
 			       n_nodes ? n_nodes - 1 : 0, n_nodes);
 	if (c.from == c.to && !p->local)
-		return np_errf(err, -EINVAL, "from node %u to itself: expected "
-			       "two nodes", c.from);
+		return np_errf(err, -EINVAL,
+			       "from node %u to itself: expected two nodes",
+			       c.from);
 	return 0;
 }
 
@@ -1463,8 +1466,9 @@ int np_flows_start(struct np_flows *f, double now_sec, struct np_comm c,
 	if (rc)
 		return rc;
 	if (!(alone_sec >= 0 && isfinite(alone_sec)))
-		return np_errf(err, -EINVAL, "a transfer of %g s alone: "
-			       "expected 0 or more", alone_sec);
+		return np_errf(err, -EINVAL,
+			       "a transfer of %g s alone: expected 0 or more",
+			       alone_sec);
 	if (f->n == f->room && grow(f))
 		return np_errf(err, -ENOMEM, "out of memory");
 	advance(f, now_sec);
@@ -1774,9 +1778,10 @@ static int set_starts(struct np_timers *t, const double *start_sec, size_t n,
 {
 	for (size_t i = 0; i < n; i++) {
 		if (!(start_sec[i] >= 0 && isfinite(start_sec[i])))
-			return np_errf(err, -EINVAL, "communication %zu starts "
-				       "at %g s, expected 0 or more", i,
-				       start_sec[i]);
+			return np_errf(err, -EINVAL,
+				       "communication %zu starts at %g s, "
+				       "expected 0 or more",
+				       i, start_sec[i]);
 		if (np_timers_set(t, start_sec[i], i))
 			return np_errf(err, -ENOMEM, "out of memory");
 	}

@@ -122,8 +122,8 @@ static double descend(struct search *w, gsl_multimin_fminimizer *g,
 	if (!rc)
 		least = objective(g->x, w);
 	else if (!w->rc)
-		w->rc = np_errf(w->err, rc, "cannot start the search for "
-				"parameters");
+		w->rc = np_errf(w->err, rc,
+				"cannot start the search for parameters");
 	gsl_vector_free(x);
 	gsl_vector_free(step);
 	return least;
@@ -220,15 +220,16 @@ static int check_cases(struct search *w)
 			double took = w->s[k].took_sec[i];
 
 			if (!isnan(took) && !(took > 0 && isfinite(took)))
-				return np_errf(w->err, -EINVAL, "measured time "
-					       "%g s, expected more than 0",
+				return np_errf(w->err, -EINVAL,
+					       "measured time %g s, expected "
+					       "more than 0",
 					       took);
 			w->n += !isnan(took);
 		}
 	}
 	if (!w->n)
-		return np_errf(w->err, -ENODATA, "no measured time to fit "
-			       "parameters to");
+		return np_errf(w->err, -ENODATA,
+			       "no measured time to fit parameters to");
 	w->end_sec = calloc(most + 1, sizeof(*w->end_sec));
 	return w->end_sec ? 0 : np_errf(w->err, -ENOMEM, "out of memory");
 }

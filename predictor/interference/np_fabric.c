@@ -39,14 +39,13 @@ static int pairs_check(const struct np_fabric *fabric, struct np_err *err)
 				&fabric->pairs[i * fabric->n_levels + j];
 
 			if (!np_slowdown_valid(mean))
-				return np_errf(err, -EINVAL,
-					       "%s: slowdown of "
-					       "level %s under %s is %g (sd "
-					       "%g), expected above -1",
-					       fabric->name,
-					       fabric->level[i].name,
-					       fabric->level[j].name,
-					       mean->mean, mean->sd);
+				return np_errf(
+					err, -EINVAL,
+					"%s: slowdown of level %s under %s is "
+					"%g (sd %g), expected above -1",
+					fabric->name, fabric->level[i].name,
+					fabric->level[j].name, mean->mean,
+					mean->sd);
 		}
 	return 0;
 }
@@ -59,16 +58,16 @@ static int sharing_check(const struct np_fabric *fabric, struct np_err *err)
 		if (mean->n &&
 		    !(mean->mean >= 0 && mean->mean <= NP_SHARING_COEF_MAX))
 			return np_errf(err, -EINVAL,
-				       "%s: sharing coefficient at "
-				       "scope %s is %g, expected 0 to %g",
+				       "%s: sharing coefficient at scope %s is "
+				       "%g, expected 0 to %g",
 				       fabric->name, np_scope_names[s],
 				       mean->mean, NP_SHARING_COEF_MAX);
 		if (mean->n && mean->sd < 0)
-			return np_errf(
-				err, -EINVAL,
-				"%s: sd of the sharing "
-				"coefficient at scope %s is %g, expected >= 0",
-				fabric->name, np_scope_names[s], mean->sd);
+			return np_errf(err, -EINVAL,
+				       "%s: sd of the sharing coefficient at "
+				       "scope %s is %g, expected >= 0",
+				       fabric->name, np_scope_names[s],
+				       mean->sd);
 	}
 	return 0;
 }
@@ -80,8 +79,7 @@ int np_fabric_check(const struct np_fabric *fabric, struct np_err *err)
 
 	if (fabric->n_levels > NP_FABRIC_MAX_LEVELS)
 		return np_errf(err, -EINVAL,
-			       "%s: %zu levels, expected at most "
-			       "%d",
+			       "%s: %zu levels, expected at most %d",
 			       fabric->name, fabric->n_levels,
 			       NP_FABRIC_MAX_LEVELS);
 	snprintf(what, sizeof(what), "%s: idle", fabric->name);
@@ -149,8 +147,8 @@ static int slowdowns_check(const struct np_mean *mean,
 	for (size_t i = 0; mean && i < fabric->n_levels; i++)
 		if (!np_slowdown_valid(&mean[i]))
 			return np_errf(err, -EINVAL,
-				       "%s: %s level %s is %g "
-				       "(sd %g), expected above -1",
+				       "%s: %s level %s is %g (sd %g), "
+				       "expected above -1",
 				       program->name, what,
 				       fabric->level[i].name, mean[i].mean,
 				       mean[i].sd);

@@ -110,8 +110,8 @@ static int weights_fit(struct np_data *data, const double *gram,
 		sum += x[i];
 	if (!(sum > 0))
 		return np_errf(data->err, -EDOM,
-			       "the mixture fit gave no weight "
-			       "to any level, nor to the idle fabric");
+			       "the mixture fit gave no weight to any level, "
+			       "nor to the idle fabric");
 	for (size_t i = 0; i < n; i++)
 		x[i] /= sum;
 	return 0;
@@ -1030,8 +1030,8 @@ static int scale_to_felt(struct np_data *data, double *x)
 
 	if (times == 1)
 		return np_errf(data->err, -ENODATA,
-			       "how much it slows the level "
-			       "that sends least was not measured");
+			       "how much it slows the level that sends least "
+			       "was not measured");
 	for (size_t i = 0; i < NP_TOLERANCE_QUANTILES; i++)
 		sum += x[i];
 	felt = fmax(0, times - 1) * data->fabric->idle.mean;

@@ -1140,15 +1140,15 @@ static int select_levels(const struct np_predictor *predictor,
 		    use);
 	if (required & NP_DATA_CURVE && !use->col.n)
 		return np_errf(err, -ENODATA,
-			       "%s: none of the load levels under "
-			       "which it ran has what model %s needs",
+			       "%s: none of the load levels under which it ran "
+			       "has what model %s needs",
 			       victim->app->name, predictor->model->name);
 	if (required & NP_DATA_LEVEL_PAIRS &&
 	    (use->col.n < 2 || use->row.n < 2))
 		return np_errf(err, predictor->n < 2 ? -EDOM : -ENODATA,
-			       "%s with %s: %zu level%s with its slowdown, "
-			       "%zu with the impact, expected at least 2 of "
-			       "each that were run together",
+			       "%s with %s: %zu level%s with its slowdown, %zu "
+			       "with the impact, expected at least 2 of each "
+			       "that were run together",
 			       victim->app->name, co->app->name, use->col.n,
 			       use->col.n == 1 ? "" : "s", use->row.n);
 	return 0;
@@ -1378,9 +1378,9 @@ int np_predictor_new(const struct np_fabric *fabric,
 	if (rc)
 		return rc;
 	if (opt->replicates > NP_PREDICT_MAX_REPLICATES)
-		return np_errf(err, -EINVAL, "%zu bootstrap samples, expected "
-			       "at most %d", opt->replicates,
-			       NP_PREDICT_MAX_REPLICATES);
+		return np_errf(err, -EINVAL,
+			       "%zu bootstrap samples, expected at most %d",
+			       opt->replicates, NP_PREDICT_MAX_REPLICATES);
 	predictor = calloc(1, sizeof(*predictor));
 	if (!predictor)
 		return np_errf(err, -ENOMEM, "%s: no memory for a predictor",
@@ -2755,11 +2755,11 @@ static int check_and_predict(struct matrix_task *task, struct np_err *err)
 		rc = matrix_predict(task, err);
 	free(task->order);
 	free(task->known);
-	return rc == -ENOMEM ? np_errf(err, rc,
-				       "no memory for the pairs of "
-				       "%zu programs",
-				       task->n) :
-			       rc;
+	return rc == -ENOMEM ?
+		       np_errf(err, rc,
+			       "no memory for the pairs of %zu programs",
+			       task->n) :
+		       rc;
 }
 
 /* Predict for no co-runners on the victim's rails: a certain slowdown of 0. */

@@ -24,12 +24,14 @@ int np_queue_utilisation(const struct np_service *s, double w_sec,
 	double y, k;
 
 	if (!service_valid(s))
-		return np_errf(err, -EINVAL, "service rate %g per second, "
-			       "variance %g: expected finite, positive and not "
-			       "negative", s->mu_per_sec, s->var_sec2);
+		return np_errf(err, -EINVAL,
+			       "service rate %g per second, variance %g: "
+			       "expected finite, positive and not negative",
+			       s->mu_per_sec, s->var_sec2);
 	if (!isfinite(w_sec) || w_sec <= 0)
-		return np_errf(err, -EINVAL, "latency %g s: expected a "
-			       "positive, finite time", w_sec);
+		return np_errf(err, -EINVAL,
+			       "latency %g s: expected a positive, finite time",
+			       w_sec);
 	y = 2 * (s->mu_per_sec * w_sec - 1);
 	k = 1 + s->mu_per_sec * s->mu_per_sec * s->var_sec2;
 	*utilisation = y <= 0 ? 0 : y / (y + k);
@@ -125,9 +127,10 @@ int np_curve_fit(enum np_curve_shape shape, const double *utilisation,
 			knots = insert(x, y, w, knots, utilisation[i], slow[i]);
 	}
 	if (knots < 2)
-		return np_errf(err, -EDOM, "%zu distinct utilisations below "
-			       "%g, expected at least 2 for a curve", knots,
-			       NP_CURVE_FIT_MAX);
+		return np_errf(err, -EDOM,
+			       "%zu distinct utilisations below %g, expected "
+			       "at least 2 for a curve",
+			       knots, NP_CURVE_FIT_MAX);
 	curve[LO] = lo;
 	curve[HI] = hi;
 	curve[KNOTS] = (double)knots;

@@ -4188,28 +4188,23 @@ static const char *const reasons[] = {
 	[NP_WHY_CONSTRAINT] = "placement cannot tell which nodes match its "
 			      "partitions, features, excluded nodes, or "
 			      "--contiguous, --segment or --exclusive=topo",
-	[NP_WHY_CHANGING] = "its user changes jobs faster than placement can "
-			    "update them",
+	[NP_WHY_CHANGING] = "its user changes jobs faster than placement can update them",
 	[NP_WHY_NOT_YET] = "its begin time is too far in the future",
 	[NP_WHY_NO_LEAF] = "none of its nodes is on a leaf switch",
 	[NP_WHY_TOO_MANY] = "there are too many different kinds of jobs, or "
 			    "its user submitted too many jobs at once",
 	[NP_WHY_HARMLESS] = "it conflicts with no other job",
-	[NP_WHY_NOT_PREDICTED] = "no conflict is known, but some predictions "
-				 "are still missing",
+	[NP_WHY_NOT_PREDICTED] = "no conflict is known, but some predictions are still missing",
 	[NP_WHY_FITS] = "no conflicting job on its eligible leaf switches",
 	[NP_WHY_HOLD_EXPIRED] = "the maximum hold time is reached",
-	[NP_WHY_NO_ROOM_APART] = "too few nodes are free to keep it apart and "
-				 "still start it now",
+	[NP_WHY_NO_ROOM_APART] = "too few nodes are free to keep it apart and still start it now",
 	[NP_WHY_TASKS_TOGETHER] = "the tasks of this array conflict with each "
 				  "other, and mode prefer holds no job",
 	[NP_WHY_FROM_RUNNING] = "it conflicts with running jobs",
-	[NP_WHY_FROM_PENDING] = "leaf switches are reserved for jobs that "
-				"conflict with it",
+	[NP_WHY_FROM_PENDING] = "leaf switches are reserved for jobs that conflict with it",
 	[NP_WHY_TASKS] = "its tasks conflict with each other; each gets leaf "
 			 "switches of its own in turn",
-	[NP_WHY_TOO_FEW_NODES] = "too few of its nodes are usable, even "
-				 "without placement",
+	[NP_WHY_TOO_FEW_NODES] = "too few of its nodes are usable, even without placement",
 };
 
 /* Jobs submitted since the snapshot have no id yet. */

@@ -77,8 +77,9 @@ static int number_rails(struct np_leaves *leaves, const struct np_leaf *leaf,
 		       strcmp(leaves->rail_name[k], leaf[i].rail))
 			k++;
 		if (k == NP_LEAVES_MAX_RAILS)
-			return np_errf(err, -E2BIG, "leaf %s: more than %d "
-				       "rails", leaf[i].name, (int)k - 1);
+			return np_errf(err, -E2BIG,
+				       "leaf %s: more than %d rails",
+				       leaf[i].name, (int)k - 1);
 		leaves->rail[i] = (uint8_t)k;
 		if (k < leaves->n_rails)
 			continue;
@@ -256,8 +257,9 @@ static int make_leaves(struct np_leaves *leaves, struct wiring *wiring,
 		return rc;
 	rc = order_nodes(leaves, wiring);
 	if (rc == -E2BIG)
-		return np_errf(err, rc, "%zu sets of nodes with the same leaf "
-			       "switches on all rails; at most %d",
+		return np_errf(err, rc,
+			       "%zu sets of nodes with the same leaf switches "
+			       "on all rails; at most %d",
 			       leaves->n, NP_LEAVES_MAX);
 	if (rc || !alloc_leaves(leaves, wiring->rails))
 		return np_errf(err, -ENOMEM, "leaves: out of memory");
@@ -440,9 +442,10 @@ int np_snapshot_node(struct np_snapshot *snapshot, size_t node,
 
 	if (snapshot->sealed || node >= snapshot->leaves->n_nodes ||
 	    (unsigned)state > NP_NODE_IDLE)
-		return np_errf(err, -EINVAL, "node %zu in state %d: no such "
-			       "node or state, or a sealed snapshot", node,
-			       (int)state);
+		return np_errf(err, -EINVAL,
+			       "node %zu in state %d: no such node or state, "
+			       "or a sealed snapshot",
+			       node, (int)state);
 	pos = snapshot->leaves->place[node];
 	np_bits_clear(snapshot->usable, pos);
 	np_bits_clear(snapshot->idle, pos);
@@ -496,9 +499,10 @@ static int check_pending(const struct np_snapshot *snapshot,
 			 const struct np_job *job, struct np_err *err)
 {
 	if (!job->tasks || !job->nodes_min || job->nodes_min > NP_JOB_MAX_NODES)
-		return np_errf(err, -EINVAL, "job %u: %u tasks of %u nodes; "
-			       "expected at least 1", job->id, job->tasks,
-			       job->nodes_min);
+		return np_errf(
+			err, -EINVAL,
+			"job %u: %u tasks of %u nodes; expected at least 1",
+			job->id, job->tasks, job->nodes_min);
 	if (job->candidates >= snapshot->set.n)
 		return np_errf(err, -EINVAL, "job %u: no set of nodes %u",
 			       job->id, job->candidates);

@@ -2258,9 +2258,10 @@ static int check_job(const struct np_sim_input *input, size_t i,
 
 	if (spec->submit_sec < 0 || spec->submit_sec > NP_SIM_MAX_SEC ||
 	    (i && spec->submit_sec < input->job[i - 1].submit_sec))
-		return np_errf(err, -EINVAL, "job %zu: submitted at %lld s; "
-			       "expected 0 or more, in order", i,
-			       (long long)spec->submit_sec);
+		return np_errf(err, -EINVAL,
+			       "job %zu: submitted at %lld s; expected 0 or "
+			       "more, in order",
+			       i, (long long)spec->submit_sec);
 	if (!spec->run_sec || !spec->limit_sec || !spec->nodes ||
 	    spec->limit_sec > NP_SIM_MAX_LIMIT_SEC ||
 	    spec->run_sec > NP_SIM_MAX_LIMIT_SEC)
@@ -2269,19 +2270,22 @@ static int check_job(const struct np_sim_input *input, size_t i,
 			       spec->run_sec, spec->limit_sec,
 			       NP_SIM_MAX_LIMIT_SEC);
 	if (spec->cpus > input->cluster->cpus)
-		return np_errf(err, -EINVAL, "job %zu: %u CPUs of a node that "
-			       "has %u", i, spec->cpus, input->cluster->cpus);
+		return np_errf(err, -EINVAL,
+			       "job %zu: %u CPUs of a node that has %u", i,
+			       spec->cpus, input->cluster->cpus);
 	if (input->scheduler->fair_period_sec && spec->user >= NP_SIM_MAX_JOBS)
 		return np_errf(err, -EINVAL, "job %zu: user %u; with fair share"
 			       " expected less than %d", i, spec->user,
 			       NP_SIM_MAX_JOBS);
 	if (input->assoc && spec->user >= input->n_assocs)
-		return np_errf(err, -EINVAL, "job %zu: user %u of %zu in the "
-			       "tree of shares", i, spec->user,
-			       input->n_assocs);
+		return np_errf(err, -EINVAL,
+			       "job %zu: user %u of %zu in the tree of shares",
+			       i, spec->user, input->n_assocs);
 	if (spec->after != NP_SIM_NO_JOB && spec->after >= i)
-		return np_errf(err, -EINVAL, "job %zu: it waits for job %u, "
-			       "which is not an earlier one", i, spec->after);
+		return np_errf(err, -EINVAL,
+			       "job %zu: it waits for job %u, which is not an "
+			       "earlier one",
+			       i, spec->after);
 	if (spec->partition >= input->cluster->n_partitions)
 		return np_errf(err, -EINVAL, "job %zu: partition %u of %zu", i,
 			       spec->partition, input->cluster->n_partitions);
@@ -2301,8 +2305,9 @@ static int check_shares(const struct np_sim_input *input, struct np_err *err)
 		for (; at < i && depth < NP_SIM_MAX_DEPTH; depth++)
 			at = input->assoc[at].parent;
 		if (at != NP_SIM_NO_PARENT)
-			return np_errf(err, -EINVAL, "share %zu: parent %u is "
-				       "not an earlier one, or has more than %d"
+			return np_errf(err, -EINVAL,
+				       "share %zu: parent %u is not an earlier "
+				       "one, or has more than %d"
 				       " levels above it",
 				       i, input->assoc[i].parent,
 				       NP_SIM_MAX_DEPTH);
@@ -2319,24 +2324,27 @@ static int check_input(const struct np_sim_input *input, struct np_err *err)
 	if (!cluster->n_partitions ||
 	    cluster->n_partitions > NP_SIM_MAX_PARTITIONS || !cluster->cpus ||
 	    cluster->cpus > NP_SIM_MAX_CPUS || !cluster->leaves->n_nodes)
-		return np_errf(err, -EINVAL, "cluster: %zu partitions, %u CPUs "
-			       "a node, %zu nodes; expected 1 to %d, 1 to %d, "
-			       "and 1 or more", cluster->n_partitions,
-			       cluster->cpus, cluster->leaves->n_nodes,
-			       NP_SIM_MAX_PARTITIONS, NP_SIM_MAX_CPUS);
+		return np_errf(
+			err, -EINVAL,
+			"cluster: %zu partitions, %u CPUs a node, %zu nodes; "
+			"expected 1 to %d, 1 to %d, and 1 or more",
+			cluster->n_partitions, cluster->cpus,
+			cluster->leaves->n_nodes, NP_SIM_MAX_PARTITIONS,
+			NP_SIM_MAX_CPUS);
 	if (!input->scheduler->bf_resolution_sec)
-		return np_errf(err, -EINVAL, "bf_resolution 0 s; expected 1 or "
-			       "more");
+		return np_errf(err, -EINVAL,
+			       "bf_resolution 0 s; expected 1 or more");
 	if (input->policy && !input->policy->interval_sec)
-		return np_errf(err, -EINVAL, "PlacementInterval 0 s; expected "
-			       "1 or more");
+		return np_errf(err, -EINVAL,
+			       "PlacementInterval 0 s; expected 1 or more");
 	if (input->n > NP_SIM_MAX_JOBS)
 		return np_errf(err, -EINVAL, "%zu jobs; expected at most %d",
 			       input->n, NP_SIM_MAX_JOBS);
 	if (input->known &&
 	    (!input->slowdowns || input->known->n != input->slowdowns->n))
-		return np_errf(err, -EINVAL, "placement knows %zu profiles of "
-			       "%zu", input->known->n,
+		return np_errf(err, -EINVAL,
+			       "placement knows %zu profiles of %zu",
+			       input->known->n,
 			       input->slowdowns ? input->slowdowns->n : 0);
 	rc = check_shares(input, err);
 	for (size_t i = 0; !rc && i < input->n; i++)

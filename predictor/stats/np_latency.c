@@ -134,15 +134,17 @@ int np_bins_check(const struct np_bins *bins, struct np_err *err)
 		return np_errf(err, -EINVAL, "%zu bins, expected 1 to %d",
 			       bins->n, NP_BINS_MAX);
 	if (!(bins->edge[0] >= 0))
-		return np_errf(err, -EINVAL, "first bin edge is %g, expected "
-			       ">= 0", bins->edge[0]);
+		return np_errf(err, -EINVAL,
+			       "first bin edge is %g, expected >= 0",
+			       bins->edge[0]);
 	for (size_t i = 0; i < bins->n; i++) {
 		double lo = bins->edge[i], hi = bins->edge[i + 1];
 
 		if (!(hi > lo) || !isfinite(lo))
-			return np_errf(err, -EINVAL, "bin edge %zu is %g after "
-				       "%g, expected ascending and finite "
-				       "before the last", i + 1, hi, lo);
+			return np_errf(err, -EINVAL,
+				       "bin edge %zu is %g after %g, expected "
+				       "ascending and finite before the last",
+				       i + 1, hi, lo);
 	}
 	return 0;
 }
@@ -170,8 +172,9 @@ static int count_check(const double *count, size_t n, const char *what,
 
 	for (size_t i = 0; i < n; i++) {
 		if (!(count[i] >= 0) || !isfinite(count[i]))
-			return np_errf(err, -EINVAL, "%s: bin %zu holds %g "
-				       "latencies, expected a number >= 0",
+			return np_errf(err, -EINVAL,
+				       "%s: bin %zu holds %g latencies, "
+				       "expected a number >= 0",
 				       what, i, count[i]);
 		any |= count[i] > 0;
 	}
@@ -187,13 +190,16 @@ int np_latency_check(const struct np_latency *l, const struct np_bins *bins,
 	if (!l->all.n)
 		return 0;
 	if (!(l->all.min > 0) || !isfinite(l->all.mean))
-		return np_errf(err, -EINVAL, "%s: latency from %g, mean %g, "
-			       "expected positive and finite", what,
-			       l->all.min, l->all.mean);
+		return np_errf(err, -EINVAL,
+			       "%s: latency from %g, mean %g, expected "
+			       "positive and finite",
+			       what, l->all.min, l->all.mean);
 	if (!np_moments_valid(&l->all))
-		return np_errf(err, -EINVAL, "%s: mean %g, sum of squares %g, "
-			       "range %g to %g are inconsistent", what,
-			       l->all.mean, l->all.m2, l->all.min, l->all.max);
+		return np_errf(err, -EINVAL,
+			       "%s: mean %g, sum of squares %g, range %g to %g "
+			       "are inconsistent",
+			       what, l->all.mean, l->all.m2, l->all.min,
+			       l->all.max);
 	if (!l->count)
 		return 0;
 	if (!bins)

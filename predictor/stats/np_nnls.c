@@ -380,12 +380,13 @@ static int refuse(const struct problem *problem, bool warm, struct np_err *err)
 		i++;
 	if (!isfinite(problem->gram[i * problem->stride + i]) ||
 	    !isfinite(problem->h[i]))
-		return np_errf(err, -EINVAL, "least squares: unknown %zu has a "
-			       "value that is not finite", i);
+		return np_errf(err, -EINVAL,
+			       "least squares: unknown %zu has a value that is "
+			       "not finite",
+			       i);
 	return np_errf(err, -EINVAL,
-		       "least squares: guess %zu is %g, expected "
-		       ">= 0",
-		       i, problem->x[i]);
+		       "least squares: guess %zu is %g, expected >= 0", i,
+		       problem->x[i]);
 }
 
 /*
@@ -399,8 +400,7 @@ static int prepare(struct problem *problem, bool warm, double *most,
 
 	if (!problem->n || problem->n > problem->s->max)
 		return np_errf(err, -EINVAL,
-			       "least squares: %zu unknowns, "
-			       "expected 1 to %zu",
+			       "least squares: %zu unknowns, expected 1 to %zu",
 			       problem->n, problem->s->max);
 	*most = 0;
 	for (size_t i = 0; i < problem->n; i++) {

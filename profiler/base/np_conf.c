@@ -151,9 +151,10 @@ static int find_gid(const char *group, uint32_t *gid)
 
 static int fail_bad_who(struct np_err *why, const char *who)
 {
-	return np_errf(why, -EINVAL, "\"%.40s\": expected all, default, "
-		       "user=USER, group=GROUP, account=PATTERN or "
-		       "partition=PATTERN", who);
+	return np_errf(why, -EINVAL,
+		       "\"%.40s\": expected all, default, user=USER, "
+		       "group=GROUP, account=PATTERN or partition=PATTERN",
+		       who);
 }
 
 static int set_name(struct np_auth_rule *rule, const char *name)
@@ -194,13 +195,18 @@ static int parse_who(const char *who, struct np_auth_rule *rule,
 	rule->by = keys[i].by;
 	if (rule->by == NP_AUTH_BY_USER)
 		return find_uid(name, &rule->id) ?
-		       np_errf(why, -EINVAL, "unknown user \"%.40s\", expected "
-			       "a uid or the name of a user", name) : 0;
+			       np_errf(why, -EINVAL,
+				       "unknown user \"%.40s\", expected a uid "
+				       "or the name of a user",
+				       name) :
+			       0;
 	if (rule->by == NP_AUTH_BY_GROUP)
 		return find_gid(name, &rule->id) ?
-		       np_errf(why, -EINVAL, "unknown group \"%.40s\", "
-			       "expected a gid or the name of a group", name) :
-		       0;
+			       np_errf(why, -EINVAL,
+				       "unknown group \"%.40s\", expected a "
+				       "gid or the name of a group",
+				       name) :
+			       0;
 	return set_name(rule, name) ? fail_bad_who(why, who) : 0;
 }
 
@@ -240,8 +246,9 @@ int np_auth_parse(const char *text, struct np_auth_rule *rule, size_t *n_rules,
 	int rc = 0;
 
 	if (!pattern_len || pattern_len > NP_AUTH_PATTERN_MAX)
-		return np_errf(why, -EINVAL, "expected PATTERN:WHO,..., a "
-			       "pattern of 1 to %d characters",
+		return np_errf(why, -EINVAL,
+			       "expected PATTERN:WHO,..., a pattern of 1 to %d "
+			       "characters",
 			       NP_AUTH_PATTERN_MAX);
 	for (const char *who = colon + 1; !rc;) {
 		size_t len = strcspn(who, ",");
@@ -453,9 +460,10 @@ int np_metrics_set_tables(char *value, void *conf, struct np_err *err)
 		       strcmp(tables[i].name, word))
 			i++;
 		if (i == NP_ARRAY_SIZE(tables) || n == NP_METRICS_TABLES)
-			return np_errf(err, -EINVAL, "expected tables, "
-				       "separated by commas: node_exporter, "
-				       "infiniband, slingshot, omnistat");
+			return np_errf(err, -EINVAL,
+				       "expected tables, separated by commas: "
+				       "node_exporter, infiniband, slingshot, "
+				       "omnistat");
 		list[n] = (uint8_t)i;
 	}
 	memcpy(metrics->table, list, n);
@@ -474,12 +482,14 @@ int np_metrics_add(char *value, void *conf, struct np_err *err)
 		strncmp(signal_names[signal], value, len)))
 		signal++;
 	if (signal == NP_N_SIGNALS)
-		return np_errf(err, -EINVAL, "expected SIGNAL:EXPRESSION, a "
-			       "signal of netprof.conf(5) such as traffic");
+		return np_errf(err, -EINVAL,
+			       "expected SIGNAL:EXPRESSION, a signal of "
+			       "netprof.conf(5) such as traffic");
 	if (!strstr(colon, "$nodes") ||
 	    strlen(colon + 1) >= NP_METRICS_EXPRESSION)
-		return np_errf(err, -EINVAL, "expected an expression of at "
-			       "most %d bytes that has $nodes in it",
+		return np_errf(err, -EINVAL,
+			       "expected an expression of at most %d bytes "
+			       "that has $nodes in it",
 			       NP_METRICS_EXPRESSION - 1);
 	strcpy(metrics->own[signal], colon + 1);
 	return 0;
@@ -612,15 +622,17 @@ static int add_partition(char *value, void *conf, struct np_err *why)
 		return 0;
 	}
 	if (!is_partition_name(value, len) || set_mode(colon + 1, &mode, NULL))
-		return np_errf(why, -EINVAL, "expected PARTITION:MODE, with "
-			       "mode off, advise, prefer or enforce");
+		return np_errf(why, -EINVAL,
+			       "expected PARTITION:MODE, with mode off, "
+			       "advise, prefer or enforce");
 	while (i < place->n_partitions &&
 	       (strlen(place->partition[i].name) != len ||
 		memcmp(place->partition[i].name, value, len)))
 		i++;
 	if (i == NP_PLACE_MAX_PARTITIONS)
-		return np_errf(why, -EINVAL, "too many, expected at most "
-			       "%d partitions", NP_PLACE_MAX_PARTITIONS);
+		return np_errf(why, -EINVAL,
+			       "too many, expected at most %d partitions",
+			       NP_PLACE_MAX_PARTITIONS);
 	memcpy(place->partition[i].name, value, len);
 	place->partition[i].mode = mode;
 	if (i == place->n_partitions)
@@ -634,15 +646,17 @@ static int add_trusted(struct np_place_conf *conf, const char *user,
 	uint32_t uid;
 
 	if (find_uid(user, &uid))
-		return np_errf(why, -EINVAL, "unknown user \"%s\", expected "
-			       "uids or names of users, separated by commas",
+		return np_errf(why, -EINVAL,
+			       "unknown user \"%s\", expected uids or names of "
+			       "users, separated by commas",
 			       user);
 	for (size_t i = 0; i < conf->n_trusted; i++)
 		if (conf->trusted[i] == uid)
 			return 0;
 	if (conf->n_trusted == NP_PLACE_MAX_TRUSTED)
-		return np_errf(why, -EINVAL, "too many at \"%s\", expected "
-			       "at most %d users", user, NP_PLACE_MAX_TRUSTED);
+		return np_errf(why, -EINVAL,
+			       "too many at \"%s\", expected at most %d users",
+			       user, NP_PLACE_MAX_TRUSTED);
 	conf->trusted[conf->n_trusted++] = uid;
 	return 0;
 }
@@ -662,9 +676,10 @@ static int add_trusted_users(char *value, void *conf, struct np_err *why)
 		next = value + len + (value[len] == ',');
 		/* A truncated name might be that of another user. */
 		if (len > MAX_USER) {
-			rc = np_errf(why, -EINVAL, "\"%.16s...\" has %zu "
-				     "characters, expected uids or names of at "
-				     "most %d", value, len, MAX_USER);
+			rc = np_errf(why, -EINVAL,
+				     "\"%.16s...\" has %zu characters, "
+				     "expected uids or names of at most %d",
+				     value, len, MAX_USER);
 			break;
 		}
 		memcpy(user, value, len);
@@ -698,13 +713,16 @@ static int add_rule(struct np_place_conf *conf, enum np_place_what what,
 		return 0;
 	}
 	if (!len || len > NP_PLACE_PATTERN_MAX)
-		return np_errf(why, -EINVAL, "expected PATTERN:APP, a pattern "
-			       "of 1 to %d characters", NP_PLACE_PATTERN_MAX);
+		return np_errf(
+			why, -EINVAL,
+			"expected PATTERN:APP, a pattern of 1 to %d characters",
+			NP_PLACE_PATTERN_MAX);
 	if (np_app_check(colon + 1, why))
 		return -EINVAL;
 	if (conf->n_rules == NP_PLACE_MAX_RULES)
-		return np_errf(why, -EINVAL, "too many, expected at most "
-			       "%d of JobNameApp and CommentApp together",
+		return np_errf(why, -EINVAL,
+			       "too many, expected at most %d of JobNameApp "
+			       "and CommentApp together",
 			       NP_PLACE_MAX_RULES);
 	memset(rule, 0, sizeof(*rule));
 	rule->what = what;
@@ -1001,10 +1019,11 @@ int np_conf_load(struct np_conf *conf, const char *path, struct np_err *err)
 	if (len < 0)
 		return np_errf(err, (int)len, "%s: %s", path,
 			       strerror((int)-len));
-	rc = len > MAX_FILE ?
-		     np_errf(err, -EFBIG, "%s: longer than %d bytes: expected a "
-			     "netprof.conf", path, MAX_FILE) :
-		     apply_text(conf, text, (size_t)len, path, err);
+	rc = len > MAX_FILE ? np_errf(err, -EFBIG,
+				      "%s: longer than %d bytes: expected a "
+				      "netprof.conf",
+				      path, MAX_FILE) :
+			      apply_text(conf, text, (size_t)len, path, err);
 	free(text);
 	return rc;
 }
@@ -1032,7 +1051,9 @@ int np_conf_from_environment(struct np_conf *conf, struct np_err *err)
 		return rc;
 	if (store && *store &&
 	    np_conf_set_key(conf, "Store", strlen("Store"), store, NULL))
-		return np_errf(err, -ENOTDIR, "NETPROF_STORE=%s: expected an "
-			       "absolute directory", store);
+		return np_errf(
+			err, -ENOTDIR,
+			"NETPROF_STORE=%s: expected an absolute directory",
+			store);
 	return rc;
 }

@@ -210,10 +210,11 @@ int np_hostlist_expand(const char *text, char ***names, size_t *n,
 	}
 	if (rc) {
 		np_names_free(l.names, l.n);
-		return np_errf(err, rc, "\"%.64s\": %s", text, rc == -E2BIG ?
-			       "more names than 65536" : rc == -ENOMEM ?
-			       "out of memory" : "expected a list of names "
-			       "such as leaf[0-3],leaf7");
+		return np_errf(err, rc, "\"%.64s\": %s", text,
+			       rc == -E2BIG  ? "more names than 65536" :
+			       rc == -ENOMEM ? "out of memory" :
+					       "expected a list of names such "
+					       "as leaf[0-3],leaf7");
 	}
 	*names = l.names;
 	*n = l.n;

@@ -36,8 +36,10 @@ const size_t np_n_levels = NP_ARRAY_SIZE(np_levels);
 
 static int fail_invalid(const char *text, struct np_err *err, const char *why)
 {
-	return np_errf(err, -EINVAL, "level \"%s\": %s; expected %s to %s, or "
-		       "P4:M10:B250us[:S40960]", text, why, np_levels[0].name,
+	return np_errf(err, -EINVAL,
+		       "level \"%s\": %s; expected %s to %s, or "
+		       "P4:M10:B250us[:S40960]",
+		       text, why, np_levels[0].name,
 		       np_levels[np_n_levels - 1].name);
 }
 
@@ -87,8 +89,8 @@ int np_level_check(const struct np_level *level, struct np_err *err)
 	if ((uint64_t)level->peers * level->messages <= NP_LEVEL_MAX_IN_FLIGHT)
 		return 0;
 	return np_errf(err, -EINVAL,
-		       "level with %u peers and %u messages "
-		       "to each: expected at most %u messages a round",
+		       "level with %u peers and %u messages to each: expected "
+		       "at most %u messages a round",
 		       level->peers, level->messages, NP_LEVEL_MAX_IN_FLIGHT);
 }
 

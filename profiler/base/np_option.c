@@ -175,8 +175,9 @@ static int set_share(const struct np_option *o, const char *text,
 	double s;
 
 	if (np_percent_parse(text, &s) || !(s >= o->min && s <= o->max))
-		return np_errf(err, -EINVAL, "--%s \"%.40s\": expected a "
-			       "share such as 10%%", o->name, text);
+		return np_errf(err, -EINVAL,
+			       "--%s \"%.40s\": expected a share such as 10%%",
+			       o->name, text);
 	*share = s;
 	return 0;
 }
@@ -187,9 +188,10 @@ static int set_ns(const struct np_option *o, const char *text, double *ns,
 	double sec;
 
 	if (np_duration_parse(text, &sec) || 1e9 * sec > o->max)
-		return np_errf(err, -EINVAL, "--%s: got %.64s, expected a "
-			       "time, such as 3us, up to %.12gs", o->name, text,
-			       1e-9 * o->max);
+		return np_errf(err, -EINVAL,
+			       "--%s: got %.64s, expected a time, such as 3us, "
+			       "up to %.12gs",
+			       o->name, text, 1e-9 * o->max);
 	*ns = 1e9 * sec;
 	return 0;
 }

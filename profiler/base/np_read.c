@@ -133,8 +133,7 @@ static const char *const expectations[] = {
 	[NP_KIND_TRACE] = "the trace of an MPI rank",
 	[NP_KIND_TOPOLOGY] = "a topology.conf of Slurm",
 	[NP_KIND_WORDS] = "lines of words",
-	[NP_KIND_QUEUE] = ("the columns of sacct --parsable2 or a Standard "
-			   "Workload Format"),
+	[NP_KIND_QUEUE] = ("the columns of sacct --parsable2 or a Standard Workload Format"),
 };
 
 #define SHOWN 30 /* characters shown of a text of no known kind */
@@ -216,11 +215,13 @@ int np_kind_check(const char *text, size_t len, enum np_kind expected,
 		if ((b->kind && b->kind == expected) ||
 		    (expected == NP_KIND_TEXT && !b->binary))
 			return 0;
-		return b->is_mark ?
-			np_errf(err, -EINVAL, "%s:1: %s, expected text in "
-				"UTF-8 without one", source, b->what) :
-			np_errf(err, -EINVAL, "%s:1: expected %s, got %s",
-				source, expectations[expected], b->what);
+		return b->is_mark ? np_errf(err, -EINVAL,
+					    "%s:1: %s, expected text in UTF-8 "
+					    "without one",
+					    source, b->what) :
+				    np_errf(err, -EINVAL,
+					    "%s:1: expected %s, got %s", source,
+					    expectations[expected], b->what);
 	}
 	return expected == NP_KIND_JSON ? check_json(text, len, source, err) :
 					  0;

@@ -205,20 +205,23 @@ static int include_file(struct reader *r, const struct np_slurm_line *line,
 	struct stat st;
 
 	if (!np_slurm_is_blank(word + len))
-		return np_errf(err, -EINVAL, "%s:%u: unexpected \"%.40s\" "
-			       "after the name of an included file", line->path,
-			       line->number, word + len + 1);
+		return np_errf(err, -EINVAL,
+			       "%s:%u: unexpected \"%.40s\" after the name of "
+			       "an included file",
+			       line->path, line->number, word + len + 1);
 	if (!rc)
 		rc = find_file(r, line, name, path);
 	if (rc || !len)
-		return np_errf(err, rc ? rc : -EINVAL, "%s:%u: Include "
-			       "\"%.64s\": %s", line->path, line->number, word,
+		return np_errf(err, rc ? rc : -EINVAL,
+			       "%s:%u: Include \"%.64s\": %s", line->path,
+			       line->number, word,
 			       rc == -ENAMETOOLONG ? "the name is too long" :
 			       rc ? "the cluster's name is not known" :
-			       "expected the name of a file");
+				    "expected the name of a file");
 	if (depth + 1 == MAX_DEPTH)
-		return np_errf(err, -EINVAL, "%s:%u: Include: files include "
-			       "each other, or are more than %d deep",
+		return np_errf(err, -EINVAL,
+			       "%s:%u: Include: files include each other, or "
+			       "are more than %d deep",
 			       line->path, line->number, MAX_DEPTH);
 	/* For slurmctld, a directory or device is an empty file. */
 	if (!stat(path, &st) && !S_ISREG(st.st_mode))
@@ -242,15 +245,18 @@ static int each_line(struct reader *r, const char *path, struct rest rest,
 		const char *word = included(line.text, &len);
 
 		if (nul && !r->doubt)
-			r->doubt = np_errf(&r->why, -EILSEQ, "%s:%u: a NUL "
-				"character: like Slurm, this skips the rest of "
-				"the line", path, line.number + nul - 1);
+			r->doubt =
+				np_errf(&r->why, -EILSEQ,
+					"%s:%u: a NUL character: like Slurm, "
+					"this skips the rest of the line",
+					path, line.number + nul - 1);
 		/* slurmctld looks for a blank even behind the end of the line. */
 		if (word && len && !word[len] && rest.open && !r->doubt)
-			r->doubt = np_errf(&r->why, -ENOMSG, "%s:%u: Include: "
-				"no blank or line break follows \"%.40s\": "
-				"slurmctld may reject the file", path,
-				line.number + n - 1, word);
+			r->doubt = np_errf(&r->why, -ENOMSG,
+					   "%s:%u: Include: no blank or line "
+					   "break follows \"%.40s\": slurmctld "
+					   "may reject the file",
+					   path, line.number + n - 1, word);
 		if (word)
 			rc = include_file(r, &line, word, len, depth, err);
 		else if (!np_slurm_is_blank(line.text))
@@ -431,11 +437,13 @@ static int include_files(struct stack_reader *r,
 	int rc = 0;
 
 	if (!line->pattern)
-		return np_errf(err, -ENAMETOOLONG, "%s:%u: include: the name "
-			       "is too long", line->path, line->number);
+		return np_errf(err, -ENAMETOOLONG,
+			       "%s:%u: include: the name is too long",
+			       line->path, line->number);
 	if (depth + 1 == MAX_DEPTH)
-		return np_errf(err, -EINVAL, "%s:%u: include: files include "
-			       "each other, or are more than %d deep",
+		return np_errf(err, -EINVAL,
+			       "%s:%u: include: files include each other, or "
+			       "are more than %d deep",
 			       line->path, line->number, MAX_DEPTH);
 	if (!glob(line->pattern, 0, NULL, &g))
 		for (size_t i = 0; !rc && i < g.gl_pathc; i++)
@@ -521,8 +529,9 @@ static int read_stack_file(struct stack_reader *r, const char *path,
 	int rc;
 
 	if (!r->files--)
-		return np_errf(err, -EINVAL, "%s: more than %d files are "
-			       "included", path, MAX_FILES - 1);
+		return np_errf(err, -EINVAL,
+			       "%s: more than %d files are included", path,
+			       MAX_FILES - 1);
 	/* For Slurm, a directory is an empty file. */
 	if (!stat(path, &st) && S_ISDIR(st.st_mode))
 		return 0;

@@ -81,8 +81,9 @@ int np_topo_parse(const char *text, struct np_topo *out, struct np_err *err)
 
 	for (char *line; !rc && (line = strsep(&rest, "\n")); )
 		if (t.n >= NP_TOPO_MAX_LEAVES)
-			rc = np_errf(err, -E2BIG, "topology: more than %d leaf "
-				     "switches", NP_TOPO_MAX_LEAVES);
+			rc = np_errf(err, -E2BIG,
+				     "topology: more than %d leaf switches",
+				     NP_TOPO_MAX_LEAVES);
 		else
 			rc = add_line(&t, line);
 	free(copy);
@@ -146,11 +147,13 @@ static int take_key(const struct np_slurm_line *line,
 	else if (printed && !strcasecmp(p->key, "Level"))
 		*inner = strcmp(p->value, "0");
 	else if (strcasecmp(p->key, "LinkSpeed"))
-		return word_error(line, p->key, ": unknown key, expected "
-				  "Nodes, Switches or LinkSpeed", err);
+		return word_error(
+			line, p->key,
+			": unknown key, expected Nodes, Switches or LinkSpeed",
+			err);
 	else if (!is_speed(p->value))
-		return word_error(line, p->value, ": expected a LinkSpeed "
-				  "such as 100", err);
+		return word_error(line, p->value,
+				  ": expected a LinkSpeed such as 100", err);
 	return 0;
 }
 
@@ -164,8 +167,8 @@ static int check_list(const struct np_slurm_line *line, const char *list,
 		      bool *suffix, struct np_err *err)
 {
 	if (list && strpbrk(list, "\"';{"))
-		return word_error(line, list, ": expected a list such as "
-				  "n[0-3],n7", err);
+		return word_error(line, list,
+				  ": expected a list such as n[0-3],n7", err);
 	for (size_t len; list && (len = np_hostlist_word(&list)); list += len)
 		*suffix |= memchr(list, ']', len) && list[len - 1] != ']';
 	return 0;
@@ -185,10 +188,12 @@ static int take_switch_name(const struct np_slurm_line *line, char **text,
 				  err);
 	}
 	if (strcasecmp(p.key, "SwitchName"))
-		return word_error(line, p.key, strncasecmp(p.key, "Block", 5) ?
-				  ": unknown key, expected SwitchName before "
-				  "all others" : ": blocks of topology/block "
-				  "are not supported, expected SwitchName",
+		return word_error(line, p.key,
+				  strncasecmp(p.key, "Block", 5) ?
+					  ": unknown key, expected SwitchName "
+					  "before all others" :
+					  ": blocks of topology/block are not "
+					  "supported, expected SwitchName",
 				  err);
 	s->name = p.value;
 	return 0;
@@ -210,19 +215,23 @@ int np_topo_switch(const struct np_slurm_line *line, struct np_topo_switch *out,
 	if (rc)
 		return rc;
 	if (!np_slurm_is_blank(text))
-		return word_error(line, text, ": expected Key=Value, and "
-				  "quotes around a value with blanks", err);
+		return word_error(line, text,
+				  ": expected Key=Value, and quotes around a "
+				  "value with blanks",
+				  err);
 	if (s.nodes && s.below && !printed)
 		return word_error(line, s.name, " has both Nodes and Switches",
 				  err);
 	if (strpbrk(s.name, "\"'="))
-		return word_error(line, s.name, ": expected the name of a "
-				  "switch", err);
+		return word_error(line, s.name,
+				  ": expected the name of a switch", err);
 	if (inner)
 		s.nodes = NULL;
 	if (s.nodes && !strcasecmp(s.nodes, "ALL"))
-		return word_error(line, s.nodes, ": expected the names of "
-				  "nodes, which slurm.conf has", err);
+		return word_error(
+			line, s.nodes,
+			": expected the names of nodes, which slurm.conf has",
+			err);
 	rc = check_list(line, s.nodes, &s.suffix, err);
 	if (!rc)
 		rc = check_list(line, s.below, &s.suffix, err);
@@ -259,13 +268,17 @@ int np_topo_block(const struct np_slurm_line *line, struct np_topo_switch *out,
 		else if (!printed && (s.name ||
 				      (strcasecmp(p.key, "BlockSizes") &&
 				       strcasecmp(p.key, "BlockLevels"))))
-			return word_error(line, p.key, ": unexpected key, "
-					  "expected BlockName and Nodes, or "
-					  "BlockSizes alone", err);
+			return word_error(
+				line, p.key,
+				": unexpected key, expected BlockName and "
+				"Nodes, or BlockSizes alone",
+				err);
 	}
 	if (!np_slurm_is_blank(text))
-		return word_error(line, text, ": expected Key=Value, and "
-				  "quotes around a value with blanks", err);
+		return word_error(line, text,
+				  ": expected Key=Value, and quotes around a "
+				  "value with blanks",
+				  err);
 	rc = check_list(line, s.nodes, &s.suffix, err);
 	if (!rc)
 		*out = s;
@@ -306,16 +319,20 @@ static int read_rail(const struct rails *r, char *line, const char *field[4])
 		while (k < 4 && strcasecmp(key[k], p.key))
 			k++;
 		if (k == 4)
-			return refuse(r, -EINVAL, "unknown key, expected Rail, "
-				      "NIC, Leaf or Nodes", p.key);
+			return refuse(r, -EINVAL,
+				      "unknown key, expected Rail, NIC, Leaf "
+				      "or Nodes",
+				      p.key);
 		if (field[k])
 			return refuse(r, -EINVAL, "key given twice",
 				      p.key);
 		field[k] = p.value;
 	}
 	if (!np_slurm_is_blank(line))
-		return refuse(r, -EINVAL, "expected Rail=NAME NIC=DEVICE "
-			      "Leaf=SWITCH Nodes=LIST", line);
+		return refuse(
+			r, -EINVAL,
+			"expected Rail=NAME NIC=DEVICE Leaf=SWITCH Nodes=LIST",
+			line);
 	for (size_t k = 0; k < 4; k++)
 		if (!field[k])
 			return refuse(r, -EINVAL, "missing key",
@@ -323,8 +340,9 @@ static int read_rail(const struct rails *r, char *line, const char *field[4])
 	for (size_t k = 0; k < 3; k++)
 		if (!*field[k] || strlen(field[k]) >= RAIL_WORD ||
 		    strpbrk(field[k], " \t,;="))
-			return refuse(r, -EINVAL, "expected a name of 1 to 63 "
-				      "characters without ',', ';' and '='",
+			return refuse(r, -EINVAL,
+				      "expected a name of 1 to 63 characters "
+				      "without ',', ';' and '='",
 				      field[k]);
 	return 0;
 }
@@ -344,9 +362,10 @@ static int index_leaf(struct rails *r, const char *rail, const char *leaf,
 	if (at == known)
 		r->rail[at] = *number;
 	return r->rail[at] == *number ? 0 :
-	       refuse(r, -EINVAL, "another line has this leaf switch on "
-		      "another rail",
-		      leaf);
+					refuse(r, -EINVAL,
+					       "another line has this leaf "
+					       "switch on another rail",
+					       leaf);
 }
 
 /* A node has one leaf switch on each rail. */
@@ -371,16 +390,19 @@ static int index_nodes(struct rails *r, uint32_t rail, const char *nodes)
 		uint32_t at;
 
 		if (len >= (int)sizeof(key)) {
-			rc = refuse(r, -EINVAL, "expected a "
-				    "shorter name of a node", name[i]);
+			rc = refuse(r, -EINVAL,
+				    "expected a shorter name of a node",
+				    name[i]);
 			continue;
 		}
 		at = np_index_add(&r->nodes, key, (size_t)len);
 		if (at == NP_NO_INDEX)
 			rc = -ENOMEM;
 		else if (at < known)
-			rc = refuse(r, -EINVAL, "another line has this node "
-				    "on the same rail", name[i]);
+			rc = refuse(
+				r, -EINVAL,
+				"another line has this node on the same rail",
+				name[i]);
 	}
 	np_names_free(name, n);
 	return rc;

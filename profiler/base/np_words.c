@@ -56,15 +56,15 @@ static int copy_line(struct np_words *w, const char *from, size_t len)
 	if (len && from[len - 1] == '\r')
 		len--;
 	if (len >= sizeof(w->text))
-		return np_words_fail(w, -EINVAL, "a line of %zu bytes, "
-				     "expected at most %zu", len,
-				     sizeof(w->text) - 1);
+		return np_words_fail(
+			w, -EINVAL, "a line of %zu bytes, expected at most %zu",
+			len, sizeof(w->text) - 1);
 	for (size_t i = 0; i < len; i++) {
 		unsigned char c = (unsigned char)from[i];
 
 		if ((c < ' ' && c != '\t') || c == 0x7f)
-			return np_words_fail(w, -EINVAL, "byte 0x%02x, "
-					     "expected text", c);
+			return np_words_fail(w, -EINVAL,
+					     "byte 0x%02x, expected text", c);
 		w->text[i] = c == '\t' ? ' ' : (char)c;
 	}
 	w->text[len] = '\0';
@@ -118,8 +118,8 @@ double np_words_time(struct np_words *w, size_t i)
 
 	if (!np_duration_parse(text, &sec))
 		return sec;
-	np_words_fail(w, -EINVAL, "\"%.40s\": expected a time such as 10ms or "
-		      "1.5s", text);
+	np_words_fail(w, -EINVAL,
+		      "\"%.40s\": expected a time such as 10ms or 1.5s", text);
 	return 0;
 }
 
@@ -130,8 +130,10 @@ uint64_t np_words_bytes(struct np_words *w, size_t i, uint64_t max)
 
 	if (!np_bytes_parse(text, &n) && n <= max)
 		return n;
-	np_words_fail(w, -EINVAL, "\"%.40s\": expected bytes such as 512, 4K "
-		      "or 20M, at most %llu", text, (unsigned long long)max);
+	np_words_fail(w, -EINVAL,
+		      "\"%.40s\": expected bytes such as 512, 4K or 20M, at "
+		      "most %llu",
+		      text, (unsigned long long)max);
 	return 0;
 }
 
@@ -143,7 +145,8 @@ uint64_t np_words_count(struct np_words *w, size_t i, uint64_t max)
 	if (strspn(text, "0123456789") == strlen(text) &&
 	    !np_bytes_parse(text, &n) && n <= max)
 		return n;
-	np_words_fail(w, -EINVAL, "\"%.40s\": expected a whole number, at most "
-		      "%llu", text, (unsigned long long)max);
+	np_words_fail(w, -EINVAL,
+		      "\"%.40s\": expected a whole number, at most %llu", text,
+		      (unsigned long long)max);
 	return 0;
 }

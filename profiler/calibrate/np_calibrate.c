@@ -311,8 +311,10 @@ int np_cal_roles_make(const struct np_cal_node *node, size_t n,
 	int rc;
 
 	if (!leaf || count_leaf(node, n, leaf) < 2)
-		return np_errf(err, -ENODEV, "no two of the %zu nodes share a "
-			       "leaf switch: there is nothing to measure", n);
+		return np_errf(err, -ENODEV,
+			       "no two of the %zu nodes share a leaf switch: "
+			       "there is nothing to measure",
+			       n);
 	roles.leaf = strdup(leaf);
 	rc = roles.leaf ? fill_roles(node, n, &roles) : -ENOMEM;
 	if (rc) {
@@ -456,9 +458,10 @@ static int add_list(struct levels_list *list, const char *text,
 		size_t len = strcspn(text, ",");
 
 		if (len >= sizeof(name))
-			return np_errf(err, -EINVAL, "level \"%.20s...\": "
-				       "longer than %zu characters", text,
-				       sizeof(name) - 1);
+			return np_errf(err, -EINVAL,
+				       "level \"%.20s...\": longer than %zu "
+				       "characters",
+				       text, sizeof(name) - 1);
 		memcpy(name, text, len);
 		name[len] = '\0';
 		rc = add_named(list, name, err);
@@ -483,9 +486,10 @@ int np_cal_levels_parse(const char *text, size_t n_nodes,
 	if (rc)
 		return rc;
 	if (list.n < 2)
-		return np_errf(err, -EINVAL, "levels \"%.60s\": expected two "
-			       "or more that differ on %zu nodes", text,
-			       n_nodes);
+		return np_errf(err, -EINVAL,
+			       "levels \"%.60s\": expected two or more that "
+			       "differ on %zu nodes",
+			       text, n_nodes);
 	qsort(level, list.n, sizeof(*level), by_load);
 	memcpy(out, level, list.n * sizeof(*level));
 	*n = list.n;
@@ -809,8 +813,10 @@ int np_cal_state_load(const char *path, struct np_cal_state *out,
 		return fd;
 	if (fd == -EINVAL || (fd >= 0 && st.st_uid != 0 &&
 			      st.st_uid != geteuid()))
-		len = np_errf(err, -EACCES, "%s: expected a file owned by "
-			      "you or root; not trusted", path);
+		len = np_errf(
+			err, -EACCES,
+			"%s: expected a file owned by you or root; not trusted",
+			path);
 	else if (fd >= 0 && st.st_size > MAX_BYTES)
 		len = np_errf(err, -EFBIG, "%s: larger than %d MiB", path,
 			      MAX_BYTES >> 20);
@@ -931,8 +937,9 @@ static int report_end(const struct np_cal_srun *srun, int slot,
 	char cause[NP_ERR_LEN + 32];
 
 	np_helper_cause(&srun->step[slot], cause, sizeof(cause));
-	return np_errf(err, -EPIPE, "a step of the calibration ended "
-		       "unexpectedly: %s", cause);
+	return np_errf(err, -EPIPE,
+		       "a step of the calibration ended unexpectedly: %s",
+		       cause);
 }
 
 /*
@@ -1136,8 +1143,8 @@ static int explain_failure(const struct np_cal_run *run, struct np_err *err)
 	if (run->failed != -E2BIG)
 		return np_errf(err, run->failed, "out of memory");
 	return np_errf(err, run->failed,
-		       "%s on %s: more than %d reports of one "
-		       "measurement, expected fewer nodes or fewer --seconds",
+		       "%s on %s: more than %d reports of one measurement, "
+		       "expected fewer nodes or fewer --seconds",
 		       run->slot[NP_CAL_BASE].step.level ?
 			       run->slot[NP_CAL_BASE].step.level->name :
 			       "the probes",
@@ -1914,8 +1921,8 @@ int np_calibrate_result(const struct np_calibration_conditions *conditions,
 
 	if (conditions->c->n_selected < 2)
 		return np_errf(err, -ENODATA,
-			       "calibration: %zu levels were "
-			       "measured, expected two or more",
+			       "calibration: %zu levels were measured, "
+			       "expected two or more",
 			       conditions->c->n_selected);
 	rc = np_calibration_init(&calibration, "");
 	if (rc)

@@ -134,8 +134,9 @@ int np_acct_topology(struct np_acct *h, const struct np_topo *t,
 			return -ENOMEM;
 		rc = np_hostlist_each(t->leaf[i].nodes, put_on_leaf, &to);
 		if (rc)
-			return np_errf(err, rc, "leaf switch %.64s: "
-				       "\"%.80s\": expected a list of nodes",
+			return np_errf(err, rc,
+				       "leaf switch %.64s: \"%.80s\": expected "
+				       "a list of nodes",
 				       t->leaf[i].name, t->leaf[i].nodes);
 	}
 	return 0;
@@ -244,8 +245,8 @@ static int refuse(const struct reader *r, size_t line, enum column c,
 static int read_times(const struct reader *r, char *const *value, size_t line,
 		      struct np_acct_job *j, struct np_err *err)
 {
-	static const char *const date = "a date such as 2026-11-25T10:00:00, "
-					"or seconds since 1970";
+	static const char *const date =
+		"a date such as 2026-11-25T10:00:00, or seconds since 1970";
 	struct {
 		enum column c;
 		double *out;
@@ -328,9 +329,11 @@ static int read_nodes(const struct reader *r, char *const *value, size_t line,
 	if (rc == -EINVAL)
 		return refuse(r, line, NODES, value[NODES],
 			      "a list of nodes such as n[0-3]", err);
-	return rc == -E2BIG ? np_errf(err, rc, "%s:%zu: more than %d nodes of "
-				      "all jobs together", r->name, line,
-				      NP_ACCT_MAX_NODES) : rc;
+	return rc == -E2BIG ?
+		       np_errf(err,
+			       rc, "%s:%zu: more than %d nodes of all jobs together",
+			       r->name, line, NP_ACCT_MAX_NODES) :
+		       rc;
 }
 
 /*
@@ -427,14 +430,15 @@ static int check_head(const char *name, const struct np_sacct_head *head,
 		return np_errf(err, -EINVAL, "%s:1: more than %d columns", name,
 			       NP_SACCT_MAX_COLUMNS);
 	if (head->twice != NP_SACCT_NONE)
-		return np_errf(err, -EINVAL, "%s:1: column %s given "
-			       "twice", name, columns[head->twice]);
+		return np_errf(err, -EINVAL, "%s:1: column %s given twice",
+			       name, columns[head->twice]);
 	for (size_t i = 0; i < NP_ARRAY_SIZE(required); i++)
 		if (!head->has[required[i]])
-			return np_errf(err, -EINVAL, "%s:1: expected a line "
-				       "that names the columns, %s among them, "
-				       "as sacct --parsable2 prints it", name,
-				       columns[required[i]]);
+			return np_errf(
+				err, -EINVAL,
+				"%s:1: expected a line that names the columns, "
+				"%s among them, as sacct --parsable2 prints it",
+				name, columns[required[i]]);
 	return 0;
 }
 
@@ -485,14 +489,16 @@ static int add_json_job(void *arg, char *const *value, const bool *has,
 
 	for (size_t i = 0; i < NP_ARRAY_SIZE(required); i++)
 		if (!has[required[i]])
-			return np_errf(r->err, -EINVAL, "%s:%zu: a job without "
-				       "%s, which sacct --json prints for all",
+			return np_errf(r->err, -EINVAL,
+				       "%s:%zu: a job without %s, which sacct "
+				       "--json prints for all",
 				       r->name, line, columns[required[i]]);
 	if (!*value[USER])
-		return np_errf(r->err, -EINVAL, "%s:%zu: a job without a user, "
-			       "as slurmdbd does not know that user: save the "
-			       "output of sacct --parsable2 instead", r->name,
-			       line);
+		return np_errf(r->err, -EINVAL,
+			       "%s:%zu: a job without a user, as slurmdbd does "
+			       "not know that user: save the output of sacct "
+			       "--parsable2 instead",
+			       r->name, line);
 	return add_job(r, value, line, r->err);
 }
 

@@ -99,8 +99,9 @@ struct response {
 /* -EINVAL with err: not a response of the API. */
 static int refuse(const struct response *a, const char *what)
 {
-	return np_errf(a->err, -EINVAL, "%s: %s: expected a response of "
-		       "Prometheus' HTTP API", a->where, what);
+	return np_errf(a->err, -EINVAL,
+		       "%s: %s: expected a response of Prometheus' HTTP API",
+		       a->where, what);
 }
 
 /* "n0.cluster:9100" is node n0, unless there is a node n0.cluster. */
@@ -224,8 +225,8 @@ static int name_nodes(struct response *a, char *const *node, size_t n)
 		if (k == NP_NO_INDEX)
 			return np_errf(a->err, -ENOMEM, "out of memory");
 		if (k != i)
-			return np_errf(a->err, -EINVAL, "node %.64s is listed "
-				       "twice", node[i]);
+			return np_errf(a->err, -EINVAL,
+				       "node %.64s is listed twice", node[i]);
 	}
 	return 0;
 }
@@ -242,12 +243,14 @@ static int parse(const struct response *a, const char *text, size_t len)
 	int rc;
 
 	if (text[blank] != '{')
-		return np_errf(a->err, -EINVAL, "%s: expected JSON of "
-			       "Prometheus' HTTP API, got \"%.40s\"",
+		return np_errf(a->err, -EINVAL,
+			       "%s: expected JSON of Prometheus' HTTP API, got "
+			       "\"%.40s\"",
 			       a->where, text + blank);
 	if (!np_jtext_within(text, len, &most))
-		return np_errf(a->err, -EFBIG, "%s: a response of more than a "
-			       "million samples", a->where);
+		return np_errf(a->err, -EFBIG,
+			       "%s: a response of more than a million samples",
+			       a->where);
 	rc = np_jget_parse(&at, text, len, &j);
 	if (rc)
 		return rc;
@@ -438,31 +441,40 @@ static int judge(struct np_http *h, CURLcode code, const struct reply *a,
 	long status = 0;
 
 	if (a->rc == -EFBIG)
-		return np_errf(err, -EFBIG, "%s: a response of more than %zu "
-			       "MiB", url, NP_HTTP_MAX >> 20);
+		return np_errf(err, -EFBIG,
+			       "%s: a response of more than %zu MiB", url,
+			       NP_HTTP_MAX >> 20);
 	if (a->rc)
 		return np_errf(err, a->rc, "out of memory");
 	if (code == CURLE_OPERATION_TIMEDOUT)
-		return np_errf(err, -ETIMEDOUT, "%s: no response within %g s "
-			       "(MetricsTimeout)", url, h->conf->timeout_sec);
+		return np_errf(err, -ETIMEDOUT,
+			       "%s: no response within %g s (MetricsTimeout)",
+			       url, h->conf->timeout_sec);
 	if (code)
 		return np_errf(err, -EIO, "%s: %s", url, h->error[0] ?
 			       h->error : curl_easy_strerror(code));
 	curl_easy_getinfo(h->curl, CURLINFO_RESPONSE_CODE, &status);
 	if (status == 401 || status == 403)
-		return np_errf(err, -EACCES, "%s: the server refuses (%ld): "
-			       "does it need a token (MetricsTokenFile) or a "
-			       "certificate (MetricsCertFile)?", url, status);
+		return np_errf(err, -EACCES,
+			       "%s: the server refuses (%ld): does it need a "
+			       "token (MetricsTokenFile) or a certificate "
+			       "(MetricsCertFile)?",
+			       url, status);
 	if (status == 404)
-		return np_errf(err, -ENOENT, "%s: no /api/v1/query there "
-			       "(404): expected the address of a Prometheus "
-			       "server, without the path of a page", url);
+		return np_errf(err, -ENOENT,
+			       "%s: no /api/v1/query there (404): expected the "
+			       "address of a Prometheus server, without the "
+			       "path of a page",
+			       url);
 	if (status >= 300 && status < 400)
-		return np_errf(err, -EIO, "%s: the server redirects (%ld): "
-			       "give its own address", url, status);
+		return np_errf(
+			err, -EIO,
+			"%s: the server redirects (%ld): give its own address",
+			url, status);
 	if (status / 100 != 2 && status != 400 && status != 422)
-		return np_errf(err, -EIO, "%s: the server answers with status "
-			       "%ld", url, status);
+		return np_errf(err, -EIO,
+			       "%s: the server answers with status %ld", url,
+			       status);
 	return 0;
 }
 
@@ -540,8 +552,10 @@ int np_http_new(const struct np_metrics_conf *c, struct np_http **out,
 		struct np_err *err)
 {
 	*out = NULL;
-	return np_errf(err, -ENOSYS, "%s: this netprof was built without "
-		       "libcurl and cannot query a metrics server", c->url);
+	return np_errf(err, -ENOSYS,
+		       "%s: this netprof was built without libcurl and cannot "
+		       "query a metrics server",
+		       c->url);
 }
 
 void np_http_free(struct np_http *h)

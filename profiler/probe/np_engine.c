@@ -97,10 +97,10 @@ static void pair_group(const struct process *process, size_t k,
 	if (k == 1) {
 		out[process->rank].skipped =
 			process->local ?
-				"no peer: the other nodes of the step "
-				"on this leaf switch run fewer probes" :
-				"no peer: the step has one node on "
-				"this leaf switch";
+				"no peer: the other nodes of the step on this "
+				"leaf switch run fewer probes" :
+				"no peer: the step has one node on this leaf "
+				"switch";
 		return;
 	}
 	for (; left > 3 || left == 2; left -= 2)

@@ -227,9 +227,7 @@ static bool take_wire_line(struct np_helper_step *step, const char *line)
 	if (!rc || rc == -ENOMSG)
 		return !rc;
 	snprintf(step->last, sizeof(step->last),
-		 "its processes could not find "
-		 "each other: %s",
-		 strerror(-rc));
+		 "its processes could not find each other: %s", strerror(-rc));
 	np_helper_signal(step, SIGTERM);
 	return true;
 }

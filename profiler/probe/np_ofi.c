@@ -364,10 +364,10 @@ static int ofi_connect(struct np_net *net, uint32_t rank, const void *addr,
 
 	/* The provider would read beyond the end of a shorter address. */
 	if (len != net->address_len)
-		return np_errf(err, -EPROTO,
-			       "libfabric: an address of %zu "
-			       "bytes, expected %zu",
-			       len, net->address_len);
+		return np_errf(
+			err, -EPROTO,
+			"libfabric: an address of %zu bytes, expected %zu", len,
+			net->address_len);
 	rc = fi_av_insert(ofi->av, addr, 1, &ofi->peer[rank].at, 0, NULL);
 	return rc == 1 ? 0 :
 			 failed(ofi, err, rc < 0 ? rc : -EINVAL,
@@ -460,8 +460,10 @@ static int open_library(struct library *lib, const char *provider,
 		setenv(setting->name, setting->value, 0);
 	handle = load();
 	if (!handle)
-		return np_errf(err, -ENOENT, "%s: expected libfabric, which "
-			       "Transport=ofi:... needs", dlerror());
+		return np_errf(
+			err, -ENOENT,
+			"%s: expected libfabric, which Transport=ofi:... needs",
+			dlerror());
 	for (size_t i = 0; i < NP_ARRAY_SIZE(function); i++) {
 		*function[i].at = dlsym(handle, function[i].name);
 		if (!*function[i].at)
@@ -528,8 +530,8 @@ static int find_info(struct ofi *ofi, const char *provider, const char *devices,
 	if (ofi->info)
 		return 0;
 	return np_errf(err, -ENOENT,
-		       "%s has no provider \"%s\"%s%s "
-		       "on this node; fi_info lists what it has",
+		       "%s has no provider \"%s\"%s%s on this node; fi_info "
+		       "lists what it has",
 		       ofi->version, provider,
 		       devices && *devices ? " for " : "",
 		       devices ? devices : "");

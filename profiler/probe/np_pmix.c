@@ -148,8 +148,8 @@ static int pmix_get(struct np_wire *w, uint32_t rank, void **data,
 	if (status != PMIX_SUCCESS)
 		return failed(err, status, "PMIx_Get");
 	if (v->type != PMIX_BYTE_OBJECT || !v->data.bo.size) {
-		rc = np_errf(err, -EPROTO, "PMIx: process %u published no "
-			     "value", rank);
+		rc = np_errf(err, -EPROTO,
+			     "PMIx: process %u published no value", rank);
 	} else {
 		/* take the bytes over instead of copying them */
 		*data = v->data.bo.bytes;
@@ -200,16 +200,18 @@ int np_pmix_open(struct np_wire **out, struct np_err *err)
 	 * instead of failing.
 	 */
 	if (!getenv("PMIX_NAMESPACE"))
-		return np_errf(err, -ENOENT, "no PMIx server; expected to be "
-			       "started by \"srun --mpi=pmix\"");
+		return np_errf(err, -ENOENT,
+			       "no PMIx server; expected to be started by "
+			       "\"srun --mpi=pmix\"");
 	p = calloc(1, sizeof(*p));
 	if (!p)
 		return np_errf(err, -ENOMEM, "out of memory");
 	status = PMIx_Init(&p->self, NULL, 0);
 	if (status != PMIX_SUCCESS) {
 		free(p);
-		return failed(err, status, "PMIx_Init (expected to be started "
-					   "by \"srun --mpi=pmix\")");
+		return failed(err, status,
+			      "PMIx_Init (expected to be started by \"srun "
+			      "--mpi=pmix\")");
 	}
 	p->settled = np_mono_after(SETTLE_SEC);
 	p->wire.ops = &ops;

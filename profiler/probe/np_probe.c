@@ -199,11 +199,11 @@ static int get_place(struct np_probe *probe, uint32_t rank, struct np_err *err)
 	if (rc)
 		return rc;
 	if (!word_at(blob, ADDRESS))
-		return np_errf(err, -EPROTO,
-			       "process %u published %zu "
-			       "bytes that are not an address (is it another "
-			       "version of this program?)",
-			       rank, blob->len);
+		return np_errf(
+			err, -EPROTO,
+			"process %u published %zu bytes that are not an "
+			"address (is it another version of this program?)",
+			rank, blob->len);
 	at->node = blob->data;
 	at->leaf = at->node + word_at(blob, LEAF);
 	return 0;
@@ -248,9 +248,8 @@ int np_probe_connect(struct np_probe *probe, size_t rank, struct np_err *err)
 
 	if (strcmp(kind, net->kind))
 		return np_errf(err, -EPROTO,
-			       "%s measures over %.60s and %s "
-			       "over %s: expected the same (Transport in "
-			       "netprof.conf)",
+			       "%s measures over %.60s and %s over %s: "
+			       "expected the same (Transport in netprof.conf)",
 			       probe->place[rank].node, kind, probe->conf.node,
 			       net->kind);
 	rc = net->ops->connect(net, (uint32_t)rank, (char *)blob->data + at,

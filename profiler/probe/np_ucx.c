@@ -111,8 +111,9 @@ static int ucx_connect(struct np_net *net, uint32_t rank, const void *addr,
 
 	(void)len;
 	return status == UCS_OK ? 0 :
-	       failed(err, status, "cannot connect "
-		      "(are UCX_TLS and UCX_NET_DEVICES right?)");
+				  failed(err, status,
+					 "cannot connect (are UCX_TLS and "
+					 "UCX_NET_DEVICES right?)");
 }
 
 static int ucx_lost(struct np_net *net, uint32_t rank)
@@ -335,8 +336,9 @@ int np_ucx_open(uint32_t size, size_t n_peers, struct np_net **out,
 		status = open_worker(ucx);
 	if (status != UCS_OK) {
 		free_ucx(ucx);
-		return failed(err, status, "no usable transport (are UCX_TLS "
-			      "and UCX_NET_DEVICES right?)");
+		return failed(err, status,
+			      "no usable transport (are UCX_TLS and "
+			      "UCX_NET_DEVICES right?)");
 	}
 	*out = &ucx->net;
 	return 0;

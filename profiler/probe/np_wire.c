@@ -52,9 +52,9 @@ static int stream_put(struct np_wire *wire, const void *data, size_t len,
 	int rc;
 
 	if (len > NP_WIRE_MAX_BYTES)
-		return np_errf(err, -EMSGSIZE, "an address of %zu bytes: "
-			       "expected at most %u", len,
-			       NP_WIRE_MAX_BYTES);
+		return np_errf(err, -EMSGSIZE,
+			       "an address of %zu bytes: expected at most %u",
+			       len, NP_WIRE_MAX_BYTES);
 	do {
 		size_t n = len - at < stream->piece ? len - at : stream->piece;
 
@@ -106,8 +106,11 @@ static int read_place(struct stream *stream, const char *line,
 	if (sscanf(line, "place %u %n", &rank, &at) == 1 && at &&
 	    rank < stream->wire.size)
 		rc = parse_hex(line + at, &stream->place[rank]);
-	return rc ? np_errf(err, rc, "unexpected line \"%.40s\" from the "
-			    "collector: expected \"place RANK HEX\"", line) : 0;
+	return rc ? np_errf(err, rc,
+			    "unexpected line \"%.40s\" from the collector: "
+			    "expected \"place RANK HEX\"",
+			    line) :
+		    0;
 }
 
 /*
@@ -138,14 +141,15 @@ static int read_line(struct stream *stream, double until_sec,
 		ssize_t got;
 
 		if (!np_fd_wait(stream->in, POLLIN, until_sec))
-			return np_errf(err, -ETIMEDOUT, "timed out waiting "
-				       "for the other processes");
+			return np_errf(
+				err, -ETIMEDOUT,
+				"timed out waiting for the other processes");
 		got = read_some(stream);
 		if (got < 0 && (errno == EAGAIN || errno == EINTR))
 			continue;
 		if (got <= 0)
-			return np_errf(err, -EPIPE, "connection to "
-				       "the collector closed");
+			return np_errf(err, -EPIPE,
+				       "connection to the collector closed");
 		stream->used += (size_t)got;
 		if (stream->line[stream->used - 1] == '\n') {
 			stream->line[stream->used - 1] = '\0';
@@ -153,8 +157,7 @@ static int read_line(struct stream *stream, double until_sec,
 		}
 	}
 	return np_errf(err, -EPROTO,
-		       "the collector sent a line of over "
-		       "%zu bytes",
+		       "the collector sent a line of over %zu bytes",
 		       sizeof(stream->line));
 }
 
@@ -248,10 +251,10 @@ static int open_srun(struct np_wire **out, struct np_err *err)
 	snprintf(place, sizeof(place), "%s/%s", proc ? proc : "",
 		 n ? n : "");
 	if (parse_rank(place, &rank, &size))
-		return np_errf(err, -EINVAL, "SLURM_PROCID/SLURM_NTASKS "
-			       "\"%s\": expected a process of at most %u "
-			       "that srun started", place,
-			       NP_WIRE_MAX_SIZE);
+		return np_errf(err, -EINVAL,
+			       "SLURM_PROCID/SLURM_NTASKS \"%s\": expected a "
+			       "process of at most %u that srun started",
+			       place, NP_WIRE_MAX_SIZE);
 	rc = np_wire_agent_open(STDIN_FILENO, STDOUT_FILENO, rank, size, out,
 			       err);
 	if (rc)
@@ -270,8 +273,9 @@ int np_wire_open(const char *how, struct np_wire **out, struct np_err *err)
 	if (!strcmp(how, "srun"))
 		return open_srun(out, err);
 	if (parse_rank(how, &rank, &size))
-		return np_errf(err, -EINVAL, "--join \"%.40s\": expected "
-			       "srun or RANK/SIZE", how);
+		return np_errf(err, -EINVAL,
+			       "--join \"%.40s\": expected srun or RANK/SIZE",
+			       how);
 	return np_wire_agent_open(STDIN_FILENO, STDOUT_FILENO, rank, size, out,
 				 err);
 }

@@ -39,15 +39,12 @@ const char *const np_queue_issue_text[NP_QUEUE_N_ISSUES] = {
 	[NP_QUEUE_RUNNING] = "Jobs still running, replayed as far as they ran",
 	[NP_QUEUE_UNSORTED] = "Jobs out of order in the file, sorted",
 	[NP_QUEUE_NO_SIZE] = "Jobs without nodes or processors, ignored",
-	[NP_QUEUE_NO_LIMIT] = "Jobs without a time limit, given twice what "
-			      "they ran",
+	[NP_QUEUE_NO_LIMIT] = "Jobs without a time limit, given twice what they ran",
 	[NP_QUEUE_OVER_LIMIT] = "Jobs that ran beyond their limit, cut to it",
 	[NP_QUEUE_RESERVATION] = "Jobs in a reservation, replayed as any other",
 	[NP_QUEUE_STEP] = "Lines of job steps, ignored",
-	[NP_QUEUE_SEVERAL] = "Jobs that name several partitions, put into the "
-			     "first",
-	[NP_QUEUE_LOST_PARENT] = "Jobs that waited for one that the log does "
-				 "not have",
+	[NP_QUEUE_SEVERAL] = "Jobs that name several partitions, put into the first",
+	[NP_QUEUE_LOST_PARENT] = "Jobs that waited for one that the log does not have",
 };
 
 /* Columns of sacct that are used. */
@@ -196,8 +193,9 @@ static void read_swf_header(struct reader *in, const char *line)
 		if (!isdigit((unsigned char)*word))
 			return;
 		if (np_whole_parse(word, MAX_SIZE, &n))
-			bad_line(in, "%s \"%.40s\", expected a whole number up "
-				 "to %d", of[i].key, word, MAX_SIZE);
+			bad_line(
+				in, "%s \"%.40s\", expected a whole number up to %d",
+				of[i].key, word, MAX_SIZE);
 		else
 			*of[i].n = (uint32_t)n;
 		return;
@@ -242,9 +240,10 @@ static bool read_swf_fields(struct reader *in, const char *line,
 		    field[i] < -1 || field[i] > (double)MAX_SEC) {
 			size_t len = strcspn(at, " \t\n");
 
-			bad_line(in, "field %d: \"%.*s\", expected a number of "
-				 "at least -1", i + 1,
-				 len > 40 ? 40 : (int)len, at);
+			bad_line(in,
+				 "field %d: \"%.*s\", expected a number of at "
+				 "least -1",
+				 i + 1, len > 40 ? 40 : (int)len, at);
 			return false;
 		}
 	}
@@ -318,14 +317,15 @@ static int read_sacct_header(struct reader *in, char *line)
 	strcpy(in->log->unused, in->head.unused);
 	in->log->priorities = has[C_PRIORITY];
 	if (in->head.twice != NP_SACCT_NONE)
-		return np_errf(in->err, -EINVAL, "%s:%zu: column %s given "
-			       "twice", in->source, in->line,
-			       columns[in->head.twice]);
+		return np_errf(in->err, -EINVAL,
+			       "%s:%zu: column %s given twice", in->source,
+			       in->line, columns[in->head.twice]);
 	if (has[C_JOBID] && has[C_SUBMIT] &&
 	    (has[C_ELAPSED] || has[C_ELAPSED_RAW] ||
 	     (has[C_START] && has[C_END])))
 		return 0;
-	return np_errf(in->err, -EINVAL, "%s:%zu: expected the columns of sacct"
+	return np_errf(in->err, -EINVAL,
+		       "%s:%zu: expected the columns of sacct"
 		       " --parsable2, with JobID, Submit, Elapsed, NNodes and "
 		       "NCPUS, or a Standard Workload Format",
 		       in->source, in->line);
@@ -630,7 +630,8 @@ static int read_sacct_row(struct reader *in, char *line)
 	job.after = dependency_of(field[C_SUBMIT_LINE]);
 	job.submit_sec = submit_of(field, job.after);
 	if (!job.id || job.submit_sec < 0)
-		return bad_line(in, "job \"%.40s\" submitted at \"%.40s\", "
+		return bad_line(in,
+				"job \"%.40s\" submitted at \"%.40s\", "
 				"expected a number and a time",
 				field[C_JOBID], field[C_SUBMIT]);
 	if (!read_size(in, field, &job) || !check_times(in, field))
@@ -661,10 +662,13 @@ static int find_format(struct reader *in, const char *text)
 		in->format = SWF;
 	if (*text != ';' && strstr(text, in->delimiter))
 		in->format = SACCT;
-	return in->format != UNDECIDED ? 0 :
-		np_errf(in->err, -EINVAL, "%s:%zu: \"%.40s\": expected the "
-			"columns of sacct --parsable2 or a Standard Workload "
-			"Format", in->source, in->line, text);
+	return in->format != UNDECIDED ?
+		       0 :
+		       np_errf(in->err, -EINVAL,
+			       "%s:%zu: \"%.40s\": expected the columns of "
+			       "sacct --parsable2 or a Standard Workload "
+			       "Format",
+			       in->source, in->line, text);
 }
 
 /* One line, with or without an end of line. */
@@ -681,10 +685,11 @@ static int read_line(struct reader *in, char *line)
 	if (in->line == 1 && !strncmp(line, UTF8_MARK, 3))
 		line += 3;
 	if (!is_text(line))
-		return first ?
-			np_errf(in->err, -EINVAL, "%s:%zu: not text in UTF-8 "
-				"or ASCII", in->source, in->line) :
-			bad_line(in, "control characters, expected text");
+		return first ? np_errf(in->err, -EINVAL,
+				       "%s:%zu: not text in UTF-8 or ASCII",
+				       in->source, in->line) :
+			       bad_line(in,
+					"control characters, expected text");
 	text = line + strspn(line, " \t");
 	if (!*text)
 		return 0;
@@ -830,15 +835,16 @@ static int read_lines(struct reader *in, gzFile file)
 		/* Every line but the last of a file has an end of line. */
 		if (!len || (len < NP_QUEUE_LINE - 1 &&
 			     line[len - 1] != '\n' && !gzeof(file))) {
-			rc = np_errf(in->err, -EINVAL, "%s:%zu: a NUL "
-				     "character, expected text", in->source,
-				     in->line + 1);
+			rc = np_errf(in->err, -EINVAL,
+				     "%s:%zu: a NUL character, expected text",
+				     in->source, in->line + 1);
 			break;
 		}
 		/* A full buffer without an end of line: the line is longer. */
 		if (len == NP_QUEUE_LINE - 1 && line[len - 1] != '\n')
-			rc = np_errf(in->err, -EINVAL, "%s:%zu: a line of more "
-				     "than %d bytes", in->source, in->line + 1,
+			rc = np_errf(in->err, -EINVAL,
+				     "%s:%zu: a line of more than %d bytes",
+				     in->source, in->line + 1,
 				     NP_QUEUE_LINE - 2);
 		else
 			rc = read_line(in, line);
@@ -847,9 +853,12 @@ static int read_lines(struct reader *in, gzFile file)
 	if (rc)
 		return rc;
 	gzerror(file, &error);
-	return error == Z_OK || error == Z_STREAM_END ? 0 :
-		np_errf(in->err, -EIO, "%s: cannot be read to its end, or is "
-			"no valid gzip file", in->source);
+	return error == Z_OK || error == Z_STREAM_END ?
+		       0 :
+		       np_errf(in->err, -EIO,
+			       "%s: cannot be read to its end, or is no valid "
+			       "gzip file",
+			       in->source);
 }
 
 /* Sort the jobs by submission and resolve their dependencies. */
@@ -859,13 +868,15 @@ static int finish_log(struct reader *in)
 	struct np_queue_job **order;
 
 	if (!log->n && in->n_bad)
-		return np_errf(in->err, -EINVAL, "%.*s; none of %zu lines has "
-			       "a job that could be replayed", NP_ERR_LEN - 70,
-			       in->bad[0].text, log->lines);
+		return np_errf(in->err, -EINVAL,
+			       "%.*s; none of %zu lines has a job that could "
+			       "be replayed",
+			       NP_ERR_LEN - 70, in->bad[0].text, log->lines);
 	if (!log->n)
-		return np_errf(in->err, -EINVAL, "%s: no job that could be "
-			       "replayed among %zu lines", in->source,
-			       log->lines);
+		return np_errf(
+			in->err, -EINVAL,
+			"%s: no job that could be replayed among %zu lines",
+			in->source, log->lines);
 	order = malloc(log->n * sizeof(*order));
 	if (!order)
 		return -ENOMEM;

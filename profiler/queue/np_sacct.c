@@ -252,8 +252,9 @@ struct json_reader {
 
 static int syntax_error(const struct json_reader *reader, const char *why)
 {
-	return np_errf(reader->err, -EINVAL, "%s:%zu: not JSON as sacct --json "
-		       "prints it: %s", reader->source, reader->line, why);
+	return np_errf(reader->err, -EINVAL,
+		       "%s:%zu: not JSON as sacct --json prints it: %s",
+		       reader->source, reader->line, why);
 }
 
 /* Skip white space, and return the next character without consuming it. */
@@ -514,8 +515,9 @@ static int take_document(struct json_reader *reader)
 			rc = take_member(reader);
 		while (!rc && take_char(reader, ','));
 		if (!rc && !take_char(reader, '}'))
-			rc = syntax_error(reader, "expected \",\" or \"}\" "
-					  "after a member");
+			rc = syntax_error(
+				reader,
+				"expected \",\" or \"}\" after a member");
 	}
 	if (!rc && next_char(reader))
 		rc = syntax_error(reader, "unexpected data after its end");
@@ -538,7 +540,10 @@ int np_sacct_read_json(const char *text, const char *source,
 		return -ENOMEM;
 	rc = take_document(&reader);
 	json_tokener_free(reader.tokener);
-	return rc || reader.found_jobs ? rc :
-	       np_errf(err, -EINVAL, "%s: expected a list \"jobs\", as sacct "
-		       "--json prints it", source);
+	return rc || reader.found_jobs ?
+		       rc :
+		       np_errf(err, -EINVAL,
+			       "%s: expected a list \"jobs\", as sacct --json "
+			       "prints it",
+			       source);
 }

@@ -383,8 +383,10 @@ int np_fabric_store_save(struct np_store *store, const char *cluster,
 	int rc;
 
 	if (np_store_dated_name(date, ".json", file))
-		return np_errf(err, -EINVAL, "calibration: date %g: expected "
-			       "seconds since 1970", date);
+		return np_errf(
+			err, -EINVAL,
+			"calibration: date %g: expected seconds since 1970",
+			date);
 	/* Refuse here what no reader would accept. */
 	rc = np_calibration_parse(json_text, strlen(json_text), file,
 				  &calibration, err);
@@ -483,8 +485,8 @@ static int check_loggps(const struct np_jat *in,
 	if (!fit->n_blocks)
 		return np_jat_refuse(in, "fit.n_blocks", "1 or more");
 	if (fit->S ? fit->S >= fit->S_above : fit->S_above != 0)
-		return np_jat_refuse(in, "fit.S_above", "more than S, or 0 "
-				     "and 0");
+		return np_jat_refuse(in, "fit.S_above",
+				     "more than S, or 0 and 0");
 	return 0;
 }
 
@@ -601,9 +603,8 @@ int np_loggps_store_check(struct np_store *store, const char *cluster,
 		return rc;
 	if (faccessat(dir.fd, ".", W_OK, AT_EACCESS))
 		rc = np_errf(err, -errno,
-			     "%s: %s; what was measured is "
-			     "written by administrators, or into a file by "
-			     "--output=FILE",
+			     "%s: %s; what was measured is written by "
+			     "administrators, or into a file by --output=FILE",
 			     dir.path, strerror(errno));
 	np_dir_close(&dir);
 	return rc;
@@ -618,8 +619,8 @@ int np_loggps_store_save(struct np_store *store, const char *cluster,
 
 	if (np_store_dated_name(record->date, LOGGPS_SUFFIX, file))
 		return np_errf(err, -EINVAL,
-			       "LogGPS parameters: date %g: "
-			       "expected seconds since 1970",
+			       "LogGPS parameters: date %g: expected seconds "
+			       "since 1970",
 			       record->date);
 	rc = np_loggps_record_put(record, &text, err);
 	if (rc)

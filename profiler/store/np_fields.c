@@ -182,8 +182,10 @@ int np_jat_take(const struct np_jat *at, size_t n, size_t size, void *out)
 	void *all;
 
 	if (at->room && n * size > *at->room)
-		return np_errf(at->err, -EFBIG, "%s: too large, its lists "
-			       "need too many bytes of memory", at->where);
+		return np_errf(at->err, -EFBIG,
+			       "%s: too large, its lists need too many bytes "
+			       "of memory",
+			       at->where);
 	if (at->room)
 		*at->room -= n * size;
 	all = calloc(n, size);
@@ -233,9 +235,11 @@ int np_jat_range(const struct np_jat *at, const char *key, double got,
 
 	/* A bound just above a number, such as -1, prints as the number. */
 	snprintf(least, sizeof(least), "%.10g", min);
-	return np_errf(at->err, -EINVAL, strtod(least, NULL) < min ?
-		       "%s: %.*s%s: got %.10g, expected more than %s, at most "
-		       "%.10g" : "%s: %.*s%s: got %.10g, expected %s to %.10g",
+	return np_errf(at->err, -EINVAL,
+		       strtod(least, NULL) < min ?
+			       "%s: %.*s%s: got %.10g, expected more than %s, "
+			       "at most %.10g" :
+			       "%s: %.*s%s: got %.10g, expected %s to %.10g",
 		       at->where, path_len(at, key), at->at, key, got, least,
 		       max);
 }
@@ -446,8 +450,8 @@ static int check_schema(const struct np_jat *in, json_object *from, int newest)
 	if (schema > (uint64_t)newest)
 		return np_errf(in->err, -EPROTONOSUPPORT,
 			       "%s: schema %d is newer than %d, the newest "
-			       "that this netprof reads", in->where,
-			       (int)schema, newest);
+			       "that this netprof reads",
+			       in->where, (int)schema, newest);
 	return 0;
 }
 
@@ -719,8 +723,7 @@ static int get_name(const struct np_jat *in, const struct np_field *field,
 		good = (unsigned char)s[i] > ' ' && s[i] != 0x7f &&
 		       s[i] != '|';
 	snprintf(expected, sizeof(expected),
-		 "a name of 1 to %.0f characters "
-		 "without spaces and '|'",
+		 "a name of 1 to %.0f characters without spaces and '|'",
 		 field->max);
 	if (!good)
 		return np_jat_refuse(in, field->key, expected);

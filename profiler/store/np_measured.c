@@ -506,13 +506,15 @@ static int open_set(struct np_jat *in, const char *text, size_t len,
 	if (rc)
 		return rc;
 	if (len > NP_MEASURED_MAX_BYTES)
-		return np_errf(in->err, -EFBIG, "%s: %zu bytes, expected at "
-			       "most %u", in->where, len,
-			       NP_MEASURED_MAX_BYTES);
+		return np_errf(in->err, -EFBIG,
+			       "%s: %zu bytes, expected at most %u", in->where,
+			       len, NP_MEASURED_MAX_BYTES);
 	if (!np_jtext_within(text, len, &limits))
-		return np_errf(in->err, -EFBIG, "%s: expected at most %zu "
-			       "objects, %zu arrays and %zu commas", in->where,
-			       limits.objects, limits.arrays, limits.elements);
+		return np_errf(in->err, -EFBIG,
+			       "%s: expected at most %zu objects, %zu arrays "
+			       "and %zu commas",
+			       in->where, limits.objects, limits.arrays,
+			       limits.elements);
 	rc = np_jget_parse(in, text, len, out);
 	if (rc)
 		return rc;
@@ -545,8 +547,9 @@ static int check_names(const struct np_jat *in,
 						   set->level[k - set->n_apps]
 							   .name);
 		if (taken)
-			return np_jat_refuse(in, a, "a name of its own for "
-					     "each program and level");
+			return np_jat_refuse(
+				in, a,
+				"a name of its own for each program and level");
 	}
 	return 0;
 }
@@ -600,8 +603,9 @@ static int get_bins(struct np_jat *in, struct np_measured_set *set)
 	else
 		set->bins = (struct np_bins){ set->n_edges - 1, set->edge };
 	if (np_bins_check(&set->bins, &why))
-		return np_errf(in->err, -EINVAL, "%s: latency_bin_edges_sec: "
-			       "%s", in->where, why.text);
+		return np_errf(in->err, -EINVAL,
+			       "%s: latency_bin_edges_sec: %s", in->where,
+			       why.text);
 	set->fabric.bins = &set->bins;
 	in->n_bins = set->bins.n;
 	return 0;
@@ -784,9 +788,10 @@ static int find_program(const struct np_jat *in,
 	for (*out = 0; *out < set->n_apps; ++*out)
 		if (!strcmp(set->app[*out].name, name))
 			return 0;
-	return np_errf(in->err, -EINVAL, "%s: %s%s: \"%s\", expected the name "
-		       "of a program in the file", in->where, in->at, key,
-		       name);
+	return np_errf(
+		in->err, -EINVAL,
+		"%s: %s%s: \"%s\", expected the name of a program in the file",
+		in->where, in->at, key, name);
 }
 
 /* Add a measured group as a case. */
@@ -1014,8 +1019,9 @@ static int check_levels(const struct np_jat *in,
 			*level = named;
 		} else if (!level->peers || !level->messages || !level->bytes ||
 			   isnan(level->pause_sec)) {
-			return np_jat_refuse(&sub, "", "partners, messages, "
-					     "pause_sec and bytes");
+			return np_jat_refuse(
+				&sub, "",
+				"partners, messages, pause_sec and bytes");
 		} else if (np_level_check(level, &why)) {
 			return np_errf(in->err, -EINVAL, "%s: levels[%zu]: %s",
 				       in->where, i, why.text);
@@ -1358,13 +1364,14 @@ static int check_runs(const struct np_jat *in, const struct np_pairs *pairs)
 		struct np_jat sub = np_jat_element(in, "runs", i);
 
 		if (!is_program(pairs, run->victim))
-			return np_jat_refuse(&sub, "victim", "the name of a "
-					     "program in the file");
+			return np_jat_refuse(
+				&sub, "victim",
+				"the name of a program in the file");
 		if (pair ? !run->corunner || !is_program(pairs, run->corunner) :
 			   run->corunner != NULL)
-			return np_jat_refuse(&sub, "corunner", "the name of a "
-					     "program in the file, of pairs "
-					     "alone");
+			return np_jat_refuse(&sub, "corunner",
+					     "the name of a program in the "
+					     "file, of pairs alone");
 	}
 	return 0;
 }

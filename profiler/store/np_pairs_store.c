@@ -58,8 +58,9 @@ int np_pairs_store_save(struct np_store *s, const struct np_pairs *p,
 		return rc;
 	if (np_store_dated_name(p->n_runs ? p->run[0].start : 0,
 				NP_STORE_PAIRS_SUFFIX, name))
-		return np_errf(err, -EINVAL, "measured pairs: expected a first "
-			       "run with a date");
+		return np_errf(
+			err, -EINVAL,
+			"measured pairs: expected a first run with a date");
 	if (part_of(p, victim, &part, &pairs))
 		return np_errf(err, -ENOMEM, "out of memory");
 	if (pairs)

@@ -509,9 +509,8 @@ static int no_room(struct np_accounting_day *day, uint32_t uid,
 	    np_index_add(&day->reported, &uid, sizeof(uid)) != reported)
 		return -ENOBUFS;
 	return np_errf(err, -ENOBUFS,
-		       "%s: no more ended jobs of uid %u are recorded "
-		       "today: they fill one user's share of the %u MiB for a "
-		       "day%s",
+		       "%s: no more ended jobs of uid %u are recorded today: "
+		       "they fill one user's share of the %u MiB for a day%s",
 		       day->name, uid, NP_ACCOUNTING_MAX_DAY >> 20,
 		       reported + 1 < MAX_REPORTED ?
 			       "" :

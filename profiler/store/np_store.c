@@ -406,8 +406,7 @@ static int open_below(struct np_dir *dir, const char *name, bool make,
 		return -ENOENT;
 	if (fd < 0 && (errno == ELOOP || errno == ENOTDIR))
 		return np_errf(err, -EACCES,
-			       "%s: expected a directory, and "
-			       "no symbolic link",
+			       "%s: expected a directory, and no symbolic link",
 			       dir->path);
 	if (fd < 0)
 		return np_errf(err, -errno, "%s: %s", dir->path,
@@ -428,14 +427,14 @@ static int check_owner(const struct np_dir *dir, struct np_err *err)
 	if (dir_trusts(dir, st.st_uid))
 		return 0;
 	if (dir->owner == NP_STORE_USER)
-		return np_errf(err, -EACCES,
-			       "%s: owned by uid %u, expected "
-			       "uid %u; not trusted",
-			       dir->path, st.st_uid, dir->uid);
-	return np_errf(err, -EACCES,
-		       "%s: owned by uid %u, expected root or "
-		       "uid %u; not trusted",
-		       dir->path, st.st_uid, dir->store_owner);
+		return np_errf(
+			err, -EACCES,
+			"%s: owned by uid %u, expected uid %u; not trusted",
+			dir->path, st.st_uid, dir->uid);
+	return np_errf(
+		err, -EACCES,
+		"%s: owned by uid %u, expected root or uid %u; not trusted",
+		dir->path, st.st_uid, dir->store_owner);
 }
 
 /*
@@ -687,11 +686,10 @@ ssize_t np_reader_read(const struct np_reader *reader, const char *name,
 			       "trusted here",
 			       dir, name, st.st_uid);
 	else if (fault == TOO_LARGE)
-		np_reader_skip(reader,
-			       "%s/%s: skipped: %lld bytes, expected at "
-			       "most %zu",
-			       dir, name, (long long)st.st_size,
-			       reader->max_bytes);
+		np_reader_skip(
+			reader,
+			"%s/%s: skipped: %lld bytes, expected at most %zu", dir,
+			name, (long long)st.st_size, reader->max_bytes);
 	else
 		np_reader_skip(reader, "%s/%s: skipped: %s", dir, name,
 			       strerror((int)-len));
@@ -717,8 +715,8 @@ ssize_t np_file_read_end(const struct np_dir *dir, const char *name, size_t max,
 			dir->path, name);
 	else if (fault == FOREIGN)
 		np_errf(err, -EACCES,
-			"%s/%s: owned by uid %u, expected root "
-			"or uid %u; not trusted",
+			"%s/%s: owned by uid %u, expected root or uid %u; not "
+			"trusted",
 			dir->path, name, st.st_uid, dir->store_owner);
 	else if (len < 0)
 		np_errf(err, (int)len, "%s/%s: %s", dir->path, name,
@@ -830,8 +828,10 @@ int np_file_write_path(const char *path, const void *data, size_t len,
 	if (dir.fd >= 0)
 		np_dir_close(&dir);
 	if (rc == -EEXIST)
-		return np_errf(err, rc, "cannot write %s: expected a regular "
-			       "file, or none", path);
+		return np_errf(
+			err, rc,
+			"cannot write %s: expected a regular file, or none",
+			path);
 	return rc ? np_errf(err, rc, "cannot write %s: %s", path,
 			    strerror(-rc)) : 0;
 }
@@ -953,8 +953,8 @@ int np_store_uids(struct np_store *store, uid_t **uids, size_t *n,
 		return rc;
 	if (cut)
 		np_reader_skip(&(struct np_reader){ .warn = warn, .arg = arg },
-			       "%s: more than %d entries, the rest is "
-			       "ignored; netprof check says whose they are",
+			       "%s: more than %d entries, the rest is ignored; "
+			       "netprof check says whose they are",
 			       dir.path, NP_STORE_MAX_SCAN);
 	found = calloc(n_names + 1, sizeof(*found));
 	if (found) {
@@ -1165,8 +1165,8 @@ static int load_runs(struct load *load, char **names, size_t n,
 
 		if (runs->n == NP_CONF_MAX_RUNS || is_limit_reached(load)) {
 			np_reader_skip(&load->from,
-				       "%s: %zu older %s not read, "
-				       "beyond the newest %zu",
+				       "%s: %zu older %s not read, beyond the "
+				       "newest %zu",
 				       load->from.dir->path, n - i,
 				       n - i == 1 ? "run is" : "runs are",
 				       runs->n);
@@ -1174,8 +1174,8 @@ static int load_runs(struct load *load, char **names, size_t n,
 		}
 		if (i - runs->n == NP_STORE_MAX_SKIPPED) {
 			np_reader_skip(&load->from,
-				       "%s: %d files cannot be used, "
-				       "%zu older ones are not read",
+				       "%s: %d files cannot be used, %zu older "
+				       "ones are not read",
 				       load->from.dir->path,
 				       NP_STORE_MAX_SKIPPED, n - i);
 			return 0;

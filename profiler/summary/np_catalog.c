@@ -639,10 +639,10 @@ compare_latency(const struct np_run_summary *own,
 	spread += OWN_ERRORS * np_moments_sd(all) / sqrt((double)all->n);
 	if (fabs(a->mean - b->mean) <= spread)
 		return NP_CONSISTENCY_AGREES;
-	snprintf(why, len,
-		 "mean latency %.3g us, published %.3g us, give or "
-		 "take %.2g us",
-		 1e6 * a->mean, 1e6 * b->mean, 1e6 * spread);
+	snprintf(
+		why, len,
+		"mean latency %.3g us, published %.3g us, give or take %.2g us",
+		1e6 * a->mean, 1e6 * b->mean, 1e6 * spread);
 	return NP_CONSISTENCY_REFUTED;
 }
 
@@ -670,8 +670,8 @@ static enum np_consistency compare_slowdowns(const struct np_mean *own,
 		if (fabs(log1p(a->mean) - log1p(b->mean)) <= most)
 			continue;
 		snprintf(why, len,
-			 "%s level %.16s %.0f %%, published %.0f %%, "
-			 "give or take %.0f",
+			 "%s level %.16s %.0f %%, published %.0f %%, give or "
+			 "take %.0f",
 			 what, fabric->level[i].name, 100 * a->mean,
 			 100 * b->mean, 100 * (1 + b->mean) * expm1(most));
 		return NP_CONSISTENCY_REFUTED;
@@ -1080,8 +1080,8 @@ static void log_hourly_count(struct np_catalog *catalog,
 		return;
 	path_of(catalog, owner, &path);
 	np_errf(&line, 0,
-		"%.150s: %zu more files or directories were skipped "
-		"in the last hour than were reported",
+		"%.150s: %zu more files or directories were skipped in the "
+		"last hour than were reported",
 		path.text, owner->lines.counted);
 	if (!owner->lines.counted || log_line(catalog, line.text))
 		owner->lines = (struct owner_lines){ .until = 0 };
@@ -1105,8 +1105,8 @@ static bool log_for_owner(struct np_catalog *catalog,
 	if (!owner->lines.counted) {
 		path_of(catalog, owner, &path);
 		np_errf(&last, 0,
-			"%.150s: no more than %d lines are reported "
-			"in an hour, the others are counted",
+			"%.150s: no more than %d lines are reported in an "
+			"hour, the others are counted",
 			path.text, NP_CATALOG_MAX_LINES);
 		if (!log_line(catalog, last.text))
 			return false;

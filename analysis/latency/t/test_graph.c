@@ -104,8 +104,8 @@ T_TEST("dependencies are stored as given")
 	T_CHECK(y == 2);
 	T_CHECK(np_graph_depend(g, 0, 3, NP_REQUIRES, &err) == -EINVAL);
 	T_CHECK(np_graph_depend(g, 1, 1, NP_REQUIRES, &err) == -EINVAL);
-	T_CHECK(!strcmp(err.text, "some.goal:3: rank 1, calc of 1 ns depends "
-			"on itself"));
+	T_CHECK(!strcmp(err.text,
+			"some.goal:3: rank 1, calc of 1 ns depends on itself"));
 	T_CHECK(!np_graph_depend(g, 2, 0, NP_REQUIRES, NULL));
 	T_CHECK(!np_graph_depend(g, 0, 1, NP_IREQUIRES, NULL));
 	T_CHECK(!np_graph_depend(g, 2, 1, NP_IREQUIRES, NULL));
@@ -239,13 +239,14 @@ T_TEST("unmatched operations are reported")
 
 	g = make("1.4 2.5 2.6", "2.6", &rc, &err);
 	T_CHECK(rc == -EINVAL);
-	T_CHECK(!strcmp(err.text, "some.goal:1: rank 1, send of 1 byte to 0 "
-			"with tag 4 has no matching receive; 1 more such "
-			"operations"));
+	T_CHECK(!strcmp(err.text,
+			"some.goal:1: rank 1, send of 1 byte to 0 with tag 4 "
+			"has no matching receive; 1 more such operations"));
 	np_graph_free(g);
 	g = make("", "*.*", &rc, &err);
-	T_CHECK(!strcmp(err.text, "some.goal:1: rank 0, receive of 8 bytes "
-			"from any with tag any has no matching send"));
+	T_CHECK(!strcmp(err.text,
+			"some.goal:1: rank 0, receive of 8 bytes from any with "
+			"tag any has no matching send"));
 	np_graph_free(g);
 }
 
@@ -292,8 +293,8 @@ T_TEST("receives that are smaller than their messages are counted")
 	}
 	T_CHECK(!np_graph_finish(g, NULL));
 	T_CHECK(np_graph_short_receives(g, &first) == 2);
-	T_CHECK(!strcmp(np_graph_describe(g, first, text, sizeof(text)),
-			"some.goal:7: rank 1, receive of 7 bytes from 0 with "
-			"tag 0"));
+	T_CHECK(!strcmp(
+		np_graph_describe(g, first, text, sizeof(text)),
+		"some.goal:7: rank 1, receive of 7 bytes from 0 with tag 0"));
 	np_graph_free(g);
 }

@@ -231,7 +231,7 @@ T_TEST("a processor executes one operation at a time, an adapter keeps its gap")
 	static const char cpus[] =
 		"num_ranks 1 rank 0 { calc 70 calc 30 cpu 1 }";
 	static const char streams[] = "num_ranks 1 rank 0 { calc 70 cpu 44 "
-		"calc 30 cpu 300 calc 20 cpu 300 }";
+				      "calc 30 cpu 300 calc 20 cpu 300 }";
 	static const char sends[] =
 		"num_ranks 2 rank 0 { send 100b to 1 send 100b to 1 "
 		"send 100b to 1 nic 1 } rank 1 { recv 100b from 0 "

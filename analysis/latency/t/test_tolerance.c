@@ -174,7 +174,7 @@ T_TEST("a deadlock is reported with its cycle")
 		for (size_t j = 0; j < i; j++)
 			T_CHECK(cycle.node[i] != cycle.node[j]);
 	T_CHECK(!!strstr(err.text, "4 operations wait for each other in a "
-			 "circle, one of them loggps/deadlock"));
+				   "circle, one of them loggps/deadlock"));
 	np_graph_free(g);
 }
 

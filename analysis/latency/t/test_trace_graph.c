@@ -235,10 +235,10 @@ T_TEST("of a killed program the matched messages remain")
 		T_ROW(killed[i].name, !rc && in_order(text, killed[i].has) &&
 		      !strstr(text, "22b") && !strstr(text, "33b") &&
 		      !strstr(text, "55b"));
-		T_ROW(killed[i].name, strstr(warned, "rank.0: rank 0: the "
-					     "trace ends before"));
-		T_ROW(killed[i].name, strstr(warned, "rank.1: rank 1: the "
-					     "trace ends before"));
+		T_ROW(killed[i].name,
+		      strstr(warned, "rank.0: rank 0: the trace ends before"));
+		T_ROW(killed[i].name,
+		      strstr(warned, "rank.1: rank 1: the trace ends before"));
 	}
 }
 

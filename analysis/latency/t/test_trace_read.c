@@ -289,8 +289,7 @@ static const struct {
 	  "MPI_Barrier:1:66,0,1:2\nMPI_Barrier:3:55,1,2:4\n",
 	  "!:2: rank 0: the file says rank 1 where 0 is expected" },
 	{ "lines as an old Mac ends them",
-	  "MPI_Barrier:1:55,0,2:2\rMPI_Barrier:3:55,0,2:4\r", "!:1: rank 0: a "
-	  "carriage return, expected one call on a line" },
+	  "MPI_Barrier:1:55,0,2:2\rMPI_Barrier:3:55,0,2:4\r", "!:1: rank 0: a carriage return, expected one call on a line" },
 	{ "lines as DOS ends them",
 	  "MPI_Barrier:1:55,0,2:2\r\nMPI_Barrier:3:55,0,2:4\r\n",
 	  "coll barrier 0; coll barrier 0" },

@@ -39,8 +39,7 @@ static const struct {
 	{ "a program", T("\x7f" "ELF\2\1\1"), NP_KIND_GOAL,
 	  "x:1: expected an execution graph in GOAL, got a "
 	  "program or library (ELF)" },
-	{ "gzip", T("\x1f\x8b\x08\0"), NP_KIND_MPIP, "x:1: expected a report of "
-	  "mpiP, got gzip data" },
+	{ "gzip", T("\x1f\x8b\x08\0"), NP_KIND_MPIP, "x:1: expected a report of mpiP, got gzip data" },
 	{ "a page of the web", T("<html>"), NP_KIND_JSON, "x:1: expected JSON, got XML or HTML" },
 	{ "words for JSON", T(" \nqueue 1\nthink 2\n"), NP_KIND_JSON,
 	  "x:1: expected JSON, got \"queue 1\"" },

@@ -109,8 +109,9 @@ static const struct {
 
 T_TEST("lines are read as Slurm reads them")
 {
-	t_sh(t_tmpdir(), "mkdir sub; echo one=1 >one; echo hpc=1 >hpc.inc; "
-	     "echo Include beside >sub/deep; echo deep=1 >sub/beside; "
+	t_sh(t_tmpdir(),
+	     "mkdir sub; echo one=1 >one; echo hpc=1 >hpc.inc; echo Include "
+	     "beside >sub/deep; echo deep=1 >sub/beside; "
 	     "echo Include one >sub/up; mkfifo fifo.inc");
 	for (size_t i = 0; i < NP_ARRAY_SIZE(lines); i++) {
 		struct np_err err = NP_ERR_INIT;
@@ -187,8 +188,9 @@ T_TEST("a line ends at a NUL, as for Slurm")
 		T_ROW(nuls[i].name, read_file("conf", &number, &err) == -EILSEQ);
 		T_ROW(nuls[i].name, !strcmp(got, nuls[i].want));
 		T_ROW(nuls[i].name, !!strstr(err.text, nuls[i].says));
-		T_ROW(nuls[i].name, !!strstr(err.text, "a NUL character: like "
-						       "Slurm, this skips"));
+		T_ROW(nuls[i].name,
+		      !!strstr(err.text,
+			       "a NUL character: like Slurm, this skips"));
 	}
 }
 

@@ -43,8 +43,7 @@ static const struct {
 	const char *name, *text, *want;
 } rows[] = {
 	{ "an optional plugin", "optional a.so x=1\n", "optional a.so@0:1|" },
-	{ "a required one", "# c\n\nrequired /lib/a.so", "required "
-	  "/lib/a.so@0:3|" },
+	{ "a required one", "# c\n\nrequired /lib/a.so", "required /lib/a.so@0:3|" },
 	{ "a carriage return is a part of the name", "optional a.so\r\n", "optional a.so\r@0:1|" },
 	{ "comments", "optional a.so # b\n#optional b.so\n",
 	  "optional a.so@0:1|" },
@@ -108,8 +107,9 @@ T_TEST("what cannot be read is named")
 	struct np_err err = NP_ERR_INIT;
 
 	T_CHECK(read_stack("include plugstack.conf\n", &err) == -EINVAL);
-	T_CHECK(!!strstr(err.text, "plugstack.conf:1: include: files include "
-			 "each other"));
+	T_CHECK(!!strstr(
+		err.text,
+		"plugstack.conf:1: include: files include each other"));
 	T_CHECK(!np_slurm_stack("/nonexistent", take, NULL, &err));
 }
 

@@ -215,8 +215,8 @@ static void print_wrapped(FILE *f, const void *arg)
 T_TEST("sentences wrap within the screen")
 {
 	char *text = printed(print_wrapped,
-		"one two three four five six seven eight nine ten eleven twelve "
-		"thirteen fourteen fifteen sixteen");
+			     "one two three four five six seven eight nine ten "
+			     "eleven twelve thirteen fourteen fifteen sixteen");
 	size_t first = strcspn(text, "\n");
 
 	T_CHECK(first > 60 && first <= 80);

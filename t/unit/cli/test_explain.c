@@ -99,8 +99,7 @@ static const struct {
 	  "if necessary." },
 	{ "prefer", 1, true, "Placement prefers: jobs that would slow each "
 	  "other by more than 10 % are kept apart if that delays none of them." },
-	{ "advise", 1, true, "Placement advises: it reports what it would do "
-	  "and changes no job." },
+	{ "advise", 1, true, "Placement advises: it reports what it would do and changes no job." },
 	{ "off", 1, true, "Placement is off." },
 	{ "", 1, true, "Placement is off." },
 	{ "other", 1, true, "Placement is in mode other." },

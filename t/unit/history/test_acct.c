@@ -297,8 +297,8 @@ T_TEST("steps have numbers of tasks")
 	}
 	T_CHECK(read_all(&h, TASKS_HEAD TASKS_JOB("1", "1", "COMPLETED")
 			 STEP("1.0", "1.0", "x"), true, &err) == -EINVAL);
-	T_CHECK(!strcmp(err.text, "s:3: NTasks \"x\": expected a number of "
-				  "tasks"));
+	T_CHECK(!strcmp(err.text,
+			"s:3: NTasks \"x\": expected a number of tasks"));
 	np_acct_free(&h);
 }
 

@@ -249,8 +249,8 @@ T_TEST("models are found by name")
 		strstr(err.text, "cross, victim"));
 	T_CHECK(np_model_find("windows", &err) == NULL &&
 		!strchr(err.text, '\n') &&
-		strstr(err.text, "model \"windows\" was retired, expected one "
-		       "of zero"));
+		strstr(err.text,
+		       "model \"windows\" was retired, expected one of zero"));
 	for (size_t i = 0; i < np_n_models; i++)
 		T_CHECK(!np_models[i].fallback ||
 			np_model_find(np_models[i].fallback, NULL) != NULL);

@@ -287,9 +287,10 @@ T_TEST("a day that is full is logged once")
 	for (uint32_t id = 1; id <= 2; id++)
 		run(&w, id, "soft", "n0", 0);
 	look(&w, 10);
-	snprintf(cmd, sizeof(cmd), "mkdir %s/placement && truncate -s 64M "
-		 "%s/placement/ended-$(date -u +%%Y%%m%%d).jsonl", store,
-		 store);
+	snprintf(cmd, sizeof(cmd),
+		 "mkdir %s/placement && truncate -s 64M "
+		 "%s/placement/ended-$(date -u +%%Y%%m%%d).jsonl",
+		 store, store);
 	T_CHECK(!system(cmd));
 	for (uint32_t id = 1; id <= 2; id++)
 		end(&w, &w.slurm.job[id - 1], 20);

@@ -145,8 +145,10 @@ T_TEST("a decision is logged once")
 	some_job(&s, 11, "unknown");
 	T_CHECK(!some_jobs(&s, cache, NULL, 0, &v));
 	T_CHECK(lines(&v, cache) == 1);
-	T_CHECK(!strncmp(some_logged(), "netprof: JobId=10 (soft): kept off 1 "
-			 "of 4 leaf switches: ", 55));
+	T_CHECK(!strncmp(
+		some_logged(),
+		"netprof: JobId=10 (soft): kept off 1 of 4 leaf switches: ",
+		55));
 	T_ROW("again", !lines(&v, cache));
 	np_job_snapshot_free(&v);
 	some_run(&s, &s.job[0], "n4");
@@ -218,8 +220,8 @@ T_TEST("denied names are in the state")
 				"Claim= in netprof.conf names others"));
 		T_CHECK(state.denial[1].uid == SOME_UID + 1);
 		T_CHECK(state.denial[1].n_jobs == 2 && state.denial[1].refuted);
-		T_CHECK(!strcmp(state.denial[1].why, "own runs contradict it: "
-						     "it is quiet"));
+		T_CHECK(!strcmp(state.denial[1].why,
+				"own runs contradict it: it is quiet"));
 	}
 	j = job(&state, 30);
 	T_ROW("it is no load", j && !j->known && state.leaf[0].n_jobs == 1 &&
@@ -262,9 +264,10 @@ T_TEST("a denial is logged once")
 	quiet_one(&s, 10);
 	quiet_one(&s, 11);
 	T_CHECK(denied_lines(&s, &logged) == 1);
-	T_CHECK(!strcmp(some_logged(), "netprof: uid 20002 may not use the "
-			"profile name \"soft\": own runs contradict it: it is "
-			"quiet; its jobs of that name count as unknown"));
+	T_CHECK(!strcmp(some_logged(),
+			"netprof: uid 20002 may not use the profile name "
+			"\"soft\": own runs contradict it: it is quiet; its "
+			"jobs of that name count as unknown"));
 	T_ROW("again", !denied_lines(&s, &logged));
 	s.jobs.record_count = 0;
 	T_ROW("the jobs went", !denied_lines(&s, &logged));

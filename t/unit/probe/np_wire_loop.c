@@ -37,8 +37,9 @@ static int loop_fence(struct np_wire *w, double timeout_sec,
 
 	for (uint32_t i = 0; i < l->size; i++)
 		if (!l->end[i].data)
-			return np_errf(err, -ETIMEDOUT, "process %u did not "
-				       "come within %g s", i, timeout_sec);
+			return np_errf(err, -ETIMEDOUT,
+				       "process %u did not come within %g s", i,
+				       timeout_sec);
 	return 0;
 }
 

@@ -12,7 +12,8 @@ static const char *sys(void)
 	if (path[0])
 		return path;
 	snprintf(path, sizeof(path), "%s/sys", t_tmpdir());
-	t_sh(t_tmpdir(), "mkdir -p sys/class/net/eth0/statistics "
+	t_sh(t_tmpdir(),
+	     "mkdir -p sys/class/net/eth0/statistics "
 	     "sys/class/infiniband/mlx5_0/ports/1/counters && "
 	     "echo 300 >sys/class/net/eth0/statistics/rx_bytes && "
 	     "echo 45 >sys/class/net/eth0/statistics/tx_bytes && "
@@ -35,7 +36,8 @@ static const char *sys(void)
 	     "mkdir -p sys/class/infiniband/bnxt_re0/device/net/ens1 && "
 	     "mkdir -p sys/class/infiniband/bnxt_re0/device/net/gone0 && "
 	     "mkdir -p sys/class/infiniband/bnxt_re0/ports/1/hw_counters && "
-	     "echo 1000 | tee sys/class/infiniband/bnxt_re0/ports/1/hw_counters/"
+	     "echo 1000 | tee "
+	     "sys/class/infiniband/bnxt_re0/ports/1/hw_counters/"
 	     "rx_bytes >sys/class/infiniband/bnxt_re0/ports/1/hw_counters/"
 	     "tx_bytes && "
 	     "echo '200 Gb/sec' >sys/class/infiniband/bnxt_re0/ports/1/rate && "

@@ -106,9 +106,10 @@ static bool driver(const char *dev,
 	unsigned long long n;
 	FILE *f;
 
-	snprintf(command, sizeof(command), "cd %s/ethtool/%s 2>/dev/null && "
-		 "for f in *; do echo \"$f $(cat $f)\"; done", machine.root,
-		 dev);
+	snprintf(command, sizeof(command),
+		 "cd %s/ethtool/%s 2>/dev/null && for f in *; do echo \"$f "
+		 "$(cat $f)\"; done",
+		 machine.root, dev);
 	f = popen(command, "r");
 	while (f && fscanf(f, "%127s %llu", name, &n) == 2)
 		each(name, n, arg);

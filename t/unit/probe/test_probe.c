@@ -139,8 +139,9 @@ T_TEST("nodes measure over one kind of network")
 	np_probe_close(&probe[0]);
 	T_CHECK(open_probe(0, "n0", "leaf0", &err) == 0);
 	T_CHECK(np_probe_connect(&probe[0], 1, &err) == -EPROTO);
-	T_CHECK(!strcmp(err.text, "n1 measures over ofi:cxi and n0 over loop: "
-			"expected the same (Transport in netprof.conf)"));
+	T_CHECK(!strcmp(err.text,
+			"n1 measures over ofi:cxi and n0 over loop: expected "
+			"the same (Transport in netprof.conf)"));
 	tear_down();
 }
 

@@ -54,8 +54,8 @@ T_TEST("rounds are split at the program's start and end")
 		char line[128];
 
 		begin();
-		snprintf(line, sizeof(line), "np1 round 0 %g 1 0.02 0 0.02 "
-			 "0.02", rounds[i].at_sec);
+		snprintf(line, sizeof(line),
+			 "np1 round 0 %g 1 0.02 0 0.02 0.02", rounds[i].at_sec);
 		T_CHECK(level(line, 110, rounds[i].start_sec,
 			      rounds[i].end_sec) == 0);
 		np_aggregate_level_done(f, rounds[i].end_sec);

@@ -129,7 +129,7 @@ T_TEST("nodes that cannot be distinguished are reported")
 
 	begin(&g);
 	T_CHECK(np_neighbours_add(&g.b, &c, &err) == -EINVAL);
-	T_ROW(err.text, strstr(err.text, "job 7 on n[0-40000],m[0-40000]: "
-					 "Invalid"));
+	T_ROW(err.text,
+	      strstr(err.text, "job 7 on n[0-40000],m[0-40000]: Invalid"));
 	end(&g);
 }

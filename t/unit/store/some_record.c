@@ -82,8 +82,8 @@ static void add_leaf(struct np_record *r, struct t_rng *g, size_t i)
 		t_add_latency(leaf, g, n, pow(10, -7 + 6 * t_uniform(g)),
 			      1 + 5000 * t_uniform(g));
 	else
-		leaf->skipped = strdup("only one node of the step is on this "
-				       "leaf switch");
+		leaf->skipped = strdup(
+			"only one node of the step is on this leaf switch");
 }
 
 static void add_level(struct np_record *r, struct t_rng *g)

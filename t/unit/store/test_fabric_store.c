@@ -204,10 +204,12 @@ T_TEST("files that cannot be used are skipped and reported")
 	free(text);
 	t_fabric_write(".hidden.json", "x");
 	t_fabric_write("notes.txt", "x");
-	snprintf(cmd, sizeof(cmd), "cd '%s/fabric/hpc' && "
+	snprintf(cmd, sizeof(cmd),
+		 "cd '%s/fabric/hpc' && "
 		 "ln -s 20241121T030000Z.json 20250103T000000Z.json && "
 		 "mkfifo 20250104T000000Z.json && mkdir 20250105T000000Z.json "
-		 "&& truncate -s 40M 20250106T000000Z.json", t_store_dir);
+		 "&& truncate -s 40M 20250106T000000Z.json",
+		 t_store_dir);
 	T_CHECK(system(cmd) == 0);
 	T_CHECK(np_fabric_store_load(s, "hpc", NULL, &c, NULL) == 0);
 	T_CHECK(c.date == DATE && c.n_skipped == 6);

@@ -294,8 +294,9 @@ T_TEST("small files that become large trees are refused at once")
 			memcpy(text + len, bombs[i].piece, piece);
 		T_ROW(bombs[i].name, np_measured_parse(text, len, "f.json", &m,
 						       &err) == -EFBIG);
-		T_ROW(bombs[i].name, strstr(err.text, "f.json: expected at most "
-					    "131072 objects"));
+		T_ROW(bombs[i].name,
+		      strstr(err.text,
+			     "f.json: expected at most 131072 objects"));
 		T_ROW(bombs[i].name, np_calibration_parse(text, len, "f.json",
 							  &c, &err) == -EFBIG);
 	}
@@ -330,8 +331,9 @@ T_TEST("the number of levels is bounded, and the refusal says so")
 		if (allowed)
 			np_measured_free(&m);
 		else
-			T_ROW(err.text, !strcmp(err.text, "f.json: levels: got "
-						"129, expected 0 to 128"));
+			T_ROW(err.text,
+			      !strcmp(err.text, "f.json: levels: got 129, "
+						"expected 0 to 128"));
 		free(text);
 	}
 }

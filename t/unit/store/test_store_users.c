@@ -142,8 +142,9 @@ T_TEST("more entries than are read are reported")
 	T_CHECK(np_store_uids(s, &uids, &n, t_store_warn, NULL, NULL) == 0);
 	free(uids);
 	T_CHECK(t_store_warned.n == 1);
-	T_ROW(t_store_warned.line, strstr(t_store_warned.line, "users: more "
-		"than 65536 entries, the rest is ignored"));
+	T_ROW(t_store_warned.line,
+	      strstr(t_store_warned.line,
+		     "users: more than 65536 entries, the rest is ignored"));
 	T_CHECK(np_store_census(s, &c, NULL) == 0);
 	T_CHECK(c.cut && c.n == 1 && c.squatter[0].uid == MALLORY &&
 		!c.squatter[0].n_taken && c.squatter[0].n > 60000);

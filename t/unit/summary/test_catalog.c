@@ -112,9 +112,11 @@ T_TEST("programs that load different rails are no conflict")
 		start("hpc");
 		put_own("fft", "fft");
 		put_own("halo", "halo");
-		sh("sed -i 's/\"leaves\":\\[{\"name\":\"[^\"]*\",/&\"rail\":\"a\","
-		   "\"traffic\":{\"n_nodes\":2,\"node_sec\":100,\"bytes\":1e9},/' "
-		   "users/%u/*/*", geteuid());
+		sh("sed -i "
+		   "'s/\"leaves\":\\[{\"name\":\"[^\"]*\",/&\"rail\":\"a\","
+		   "\"traffic\":{\"n_nodes\":2,\"node_sec\":100,\"bytes\":1e9},"
+		   "/' users/%u/*/*",
+		   geteuid());
 		sh("sed -i 's/\"rail\":\"a\"/\"rail\":\"%s\"/' users/%u/halo/*",
 		   rail[i], geteuid());
 		refresh();
@@ -391,8 +393,8 @@ T_TEST("what is beyond all levels is no conflict")
 	refresh();
 	T_CHECK(slowdown("fft", "halo") > 0.1);
 	sh("for f in $(grep -l '\"name\":\"c' users/%u/halo/*); do "
-	   "jq -c '.level.beside_round_sec |= (.mean *= 20 | .min *= 20 | .max *= 20 "
-	   "| .m2 *= 400)' $f >$f.new && mv $f.new $f || exit; done",
+	   "jq -c '.level.beside_round_sec |= (.mean *= 20 | .min *= 20 | .max "
+	   "*= 20 | .m2 *= 400)' $f >$f.new && mv $f.new $f || exit; done",
 	   geteuid());
 	T_CHECK(refresh() == 0 && !w.n_warned);
 	T_CHECK(slowdown("fft", "halo") == 0);

@@ -199,8 +199,8 @@ static int bench_read(void)
 	rate = mb / result[0];
 	per_op = result[1] / (double)ops;
 	printf("GOAL text: %zu operations, %.0f MB, read and matched at %.0f "
-	       "MB/s, in %.1f bytes an operation at most\n", ops, mb, rate,
-	       per_op);
+	       "MB/s, in %.1f bytes an operation at most\n",
+	       ops, mb, rate, per_op);
 	return rate < MIN_READ_MB_PER_SEC || per_op > MAX_BYTES_PER_OP;
 }
 
@@ -220,8 +220,9 @@ static int after_clp(struct np_tolerance *t, size_t ops, double limit_sec,
 
 	printf("%10zu  Clp: one tolerance in %s%.2f s, %s%.0f times as long\n"
 	       "%10s  as that and %s%.0f times as long as all critical "
-	       "latencies\n", ops, more, clp.sec, more, clp.sec / limit_sec,
-	       "", more, clp.sec / all_sec);
+	       "latencies\n",
+	       ops, more, clp.sec, more, clp.sec / limit_sec, "", more,
+	       clp.sec / all_sec);
 	if (clp.ended && fabs(clp.x - limit) > 1e-6 * limit) {
 		printf("  Clp finds %.9g, not %.9g\n", clp.x, limit);
 		return 1;
@@ -258,7 +259,8 @@ static void bench_threads(struct np_tolerance *t, double limit)
 	}
 	printf("%10s  on the wall: T at 8 values in %.2f ms, by threads in "
 	       "%.2f; all critical\n%10s  latencies in %.1f ms, by threads in "
-	       "%.1f\n", "", 1e3 * some[0], 1e3 * some[1], "", 1e3 * all[0],
+	       "%.1f\n",
+	       "", 1e3 * some[0], 1e3 * some[1], "", 1e3 * all[0],
 	       1e3 * all[1]);
 }
 
@@ -286,10 +288,11 @@ static int bench_size(size_t ops)
 	all_sec = bench_cpu_sec() - start;
 	free(critical);
 	printf("%10zu %9zu %9zu %6.0f %5.1f %8.3f %5.0f %% %8.3f %5.0f %% "
-	       "%8.2f %9.2f %4zu\n", ops, np_tolerance_size(t).vertices,
-	       np_tolerance_size(t).edges, 1e9 * made / (double)ops,
-	       1e-9 * best.bytes_per_sec, 1e3 * best.one_sec, 100 * best.one,
-	       1e3 * best.four_sec, 100 * best.four, 1e3 * limit_sec, 1e3 * all_sec, n);
+	       "%8.2f %9.2f %4zu\n",
+	       ops, np_tolerance_size(t).vertices, np_tolerance_size(t).edges,
+	       1e9 * made / (double)ops, 1e-9 * best.bytes_per_sec,
+	       1e3 * best.one_sec, 100 * best.one, 1e3 * best.four_sec,
+	       100 * best.four, 1e3 * limit_sec, 1e3 * all_sec, n);
 	if (ops >= 1000000)
 		bench_threads(t, limit);
 	/* Smaller graphs fit into the cache, which has another bandwidth. */
@@ -376,8 +379,8 @@ int main(int argc, char **argv)
 	if (failed)
 		printf("  not as asked: at least %.0f %% of the bandwidth and "
 		       "%.0f times Clp, %.0f MB/s,\n  at most %.0f bytes an "
-		       "operation\n", 100 * MIN_BANDWIDTH_SHARE,
-		       MIN_TIMES_FASTER, MIN_READ_MB_PER_SEC,
-		       MAX_BYTES_PER_OP);
+		       "operation\n",
+		       100 * MIN_BANDWIDTH_SHARE, MIN_TIMES_FASTER,
+		       MIN_READ_MB_PER_SEC, MAX_BYTES_PER_OP);
 	return failed;
 }

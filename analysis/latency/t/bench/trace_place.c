@@ -194,9 +194,10 @@ int main(int argc, char **argv)
 	rc = prepare(&p, argv[1], &err);
 	if (!rc)
 		printf("%s: %u ranks, %zu operations, %zu messages\n%20s %10s "
-		       "%10s %10s %10s %9s %6s\n", argv[1], p.n,
-		       np_graph_ops(p.g), np_graph_messages(p.g), "",
-		       "in order", "scattered", "greedy", "searched", "gain", "trials");
+		       "%10s %10s %10s %9s %6s\n",
+		       argv[1], p.n, np_graph_ops(p.g), np_graph_messages(p.g),
+		       "", "in order", "scattered", "greedy", "searched",
+		       "gain", "trials");
 	for (int i = 2; !rc && i < argc; i++)
 		rc = compare(&p, atof(argv[i]), &err);
 	if (rc)

@@ -147,7 +147,8 @@ int main(int argc, char **argv)
 	if (argc == 3 && !strcmp(argv[1], "--alike"))
 		return alike(argv[2]);
 	if (argc < 5) {
-		fprintf(stderr, "usage: trace_time TRACE L_NS O_NS G_NS "
+		fprintf(stderr,
+			"usage: trace_time TRACE L_NS O_NS G_NS "
 			"[ADDED_NS...]\n       trace_time --alike TRACE\n");
 		return 2;
 	}

@@ -209,7 +209,8 @@ int main(void)
 	int failed = 0;
 
 	printf("penalties of all to all, %d nodes, %d transfers; least of %d, "
-	       "one core\n", NODES, NODES * (NODES - 1), REPEATS);
+	       "one core\n",
+	       NODES, NODES * (NODES - 1), REPEATS);
 	for (size_t m = 0; m < np_sharing_n_models; m++) {
 		sec = penalties(&np_sharing_models[m], &most);
 		printf("%-11s %10.6f s   largest %.3f\n",
